@@ -1,0 +1,151 @@
+package ops
+
+import "fmt"
+
+// ID names a value of a session. The client chooses it.
+type ID uint64
+
+// Literal is a constant that travels inside an instruction.
+type Literal struct {
+	Type Type
+	Data []byte // dense, little-endian; one byte an element below 8 bits
+}
+
+// Operand is what an instruction works on: the value with an ID, or a literal.
+type Operand struct {
+	ID  ID
+	Lit *Literal // nil when the operand is a value
+}
+
+// Result is a value that an instruction makes.
+type Result struct {
+	ID   ID
+	Type Type
+}
+
+// Instr is one instruction. An eager operation is one; a compiled program is a
+// list of them.
+type Instr struct {
+	Op    Op
+	Outs  []Result
+	Ins   []Operand
+	Attrs [][]int // by the schema of the operation, each flattened to integers
+}
+
+// Error is the failure of one instruction: what it was, what it worked on, and
+// why it failed. Results that depend on it carry the same error.
+type Error struct {
+	Op     string
+	Shapes []string // types of the operands, printed
+	Err    error
+}
+
+// Error returns the failure in words.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s(%s): %v", e.Op, join(e.Shapes), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func join(s []string) string {
+	out := ""
+	for i, e := range s {
+		if i > 0 {
+			out += ", "
+		}
+		out += e
+	}
+	return out
+}
+
+// Wrap returns err as the failure of in on operands of the given types.
+func (in *Instr) Wrap(types []Type, err error) *Error {
+	e := &Error{Op: in.Op.String(), Err: err}
+	for _, t := range types {
+		e.Shapes = append(e.Shapes, t.String())
+	}
+	return e
+}
+
+// ComputeType returns the type in which a pointwise instruction computes: that
+// of its result, or the merged type of its operands where the operation
+// compares.
+func (in *Instr) ComputeType(types []Type) DType {
+	if !in.Op.Info().Compare {
+		return in.Outs[0].Type.DType
+	}
+	d := types[0].DType
+	for _, t := range types[1:] {
+		d = Merge(d, t.DType)
+	}
+	return d
+}
+
+// Check reports whether an instruction is well formed: arity, attributes,
+// shapes and result types. types are those of its operands.
+func (in *Instr) Check(types []Type) error {
+	f := in.Op.Info()
+	switch {
+	case f.Arity != Variadic && len(in.Ins) != f.Arity:
+		return fmt.Errorf("takes %d operands, got %d", f.Arity, len(in.Ins))
+	case f.Arity == Variadic && len(in.Ins) == 0:
+		return fmt.Errorf("takes at least one operand, got none")
+	case len(in.Outs) != f.Results:
+		return fmt.Errorf("gives %d results, %d are named", f.Results, len(in.Outs))
+	case f.Missing != "":
+		return fmt.Errorf("is not computed by this node: %s", f.Missing)
+	}
+	if err := f.checkAttrs(in.Attrs); err != nil {
+		return err
+	}
+	for i := range in.Outs {
+		if err := in.Outs[i].Type.Check(); err != nil {
+			return fmt.Errorf("result %d: %w", i, err)
+		}
+	}
+	if err := in.checkResultTypes(f, types); err != nil {
+		return err
+	}
+	if f.Infer == nil {
+		return nil
+	}
+	return in.checkShapes(f, types)
+}
+
+func (in *Instr) checkShapes(f *Info, types []Type) error {
+	shapes, err := f.Infer(in, types)
+	if err != nil {
+		return err
+	}
+	for i, s := range shapes {
+		if got := in.Outs[i].Type.Shape; !got.Equal(s) {
+			return fmt.Errorf("%w of result %d is stated as %v, must be %v", ErrShape, i, got, s)
+		}
+	}
+	return nil
+}
+
+func (in *Instr) checkResultTypes(f *Info, types []Type) error {
+	for _, o := range in.Outs {
+		d, ok, want := o.Type.DType, true, ""
+		switch f.Result {
+		case SameType:
+			ok, want = d == types[0].DType, types[0].DType.String()
+		case BoolType:
+			ok, want = d == U8, "u8"
+		case IndexType:
+			ok, want = d.IsInteger(), "an integer type"
+		case FloatType:
+			ok, want = !d.IsInteger(), "a float or complex type"
+		case RealType:
+			ok, want = !d.IsComplex(), "a real type"
+		case ComplexType:
+			ok, want = d.IsComplex(), "a complex type"
+		}
+		if !ok {
+			return fmt.Errorf("result type is %v, must be %s", d, want)
+		}
+	}
+	return nil
+}

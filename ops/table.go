@@ -1,0 +1,164 @@
+package ops
+
+// The operations, by family, each block above the rows that describe it.
+const (
+	// table_control.go
+	Free Op = iota
+	Import
+	Constant
+	Tensor
+	Iota
+	Eye
+
+	// table_binary.go
+	Add
+	Subtract
+	Multiply
+	Pow
+	Remainder
+	Divide
+	Atan2
+	Min
+	Max
+	Quotient
+	BitwiseAnd
+	BitwiseOr
+	BitwiseXor
+	LeftShift
+	RightShift
+	Equal
+	NotEqual
+	Greater
+	Less
+	GreaterEqual
+	LessEqual
+	LogicalAnd
+	LogicalOr
+	LogicalXor
+
+	// table_unary.go
+	Exp
+	Expm1
+	Log
+	Log1p
+	Sigmoid
+	Cos
+	Sin
+	Tan
+	Cosh
+	Sinh
+	Tanh
+	Acos
+	Asin
+	Atan
+	Acosh
+	Asinh
+	Atanh
+	Sqrt
+	Rsqrt
+	Cbrt
+	Erf
+	Erfc
+	ErfInv
+	Abs
+	BitwiseNot
+	Ceil
+	Conjugate
+	Floor
+	Negate
+	Round
+	Sign
+	CountLeadingZeros
+	PopulationCount
+	RealPart
+	Imag
+	IsNaN
+	IsInfinity
+	LogicalNot
+	Select
+	Clip
+	AsType
+
+	// table_reduce.go
+	Sum
+	Product
+	ReduceMax
+	ReduceMin
+	All
+	Any
+	ArgMax
+	ArgMin
+
+	// table_shape.go
+	Bitcast
+	Reshape
+	Squeeze
+	BroadcastTo
+	Transpose
+	Pad
+	Reverse
+	Slice
+	PutSlice
+	Concatenate
+	Stack
+	Dot
+
+	// table_later.go
+	Gather
+	IndexedAdd
+	IndexedPut
+	Take
+	TakeAlongAxis
+	Conv
+	ReduceFun
+	WindowReduce
+	WindowSum
+	WindowProduct
+	WindowMax
+	WindowMin
+	WindowScatterMax
+	WindowScatterMin
+	Sort
+	Argsort
+	TopK
+	CumulativeSum
+	CumulativeProduct
+	CumulativeMin
+	CumulativeMax
+	FFT
+	IFFT
+	FFT2
+	IFFT2
+	RFFT
+	IRFFT
+	TriangularSolve
+	Cholesky
+	Solve
+	QR
+	Eigh
+	SVD
+	LU
+	Determinant
+	Phase
+	AllClose
+
+	Count // the number of operations
+)
+
+// table has one row an operation, filled from the blocks of its family.
+var table = func() (t [Count]Info) {
+	for _, block := range []map[Op]Info{
+		controlRows, binaryRows, unaryRows, reduceRows, shapeRows, laterRows,
+	} {
+		for op, row := range block {
+			if t[op].Name != "" {
+				panic("BUG: operation " + row.Name + " has two rows")
+			}
+			if row.Results == 0 && row.Kind != Control {
+				row.Results = 1
+			}
+			t[op] = row
+		}
+	}
+	return t
+}()

@@ -1,0 +1,72 @@
+package ops
+
+func unary(name string, code Code, doc string) Info {
+	return Info{Name: name, Kind: Pointwise, Arity: 1, Infer: sameShape, Code: code, Doc: doc}
+}
+
+// float is a function of floats within 2 units in the last place.
+func float(name, expr, doc string) Info {
+	return unary(name, Code{Float: expr}, doc).result(FloatType).ulp(2)
+}
+
+var unaryRows = map[Op]Info{
+	Exp:     float("exp", "exp(x)", "e to the power of x."),
+	Expm1:   float("expm1", "expm1(x)", "e to the power of x, minus 1, exact near 0."),
+	Log:     float("log", "log(x)", "Natural logarithm.").domain(Positive),
+	Log1p:   float("log1p", "log1p(x)", "Natural logarithm of 1 + x, exact near 0.").domain(Positive),
+	Sigmoid: float("sigmoid", "sigmoid(x)", "1 / (1 + exp(-x))."),
+	Cos:     float("cos", "cos(x)", "Cosine of x radians."),
+	Sin:     float("sin", "sin(x)", "Sine of x radians."),
+	Tan:     float("tan", "tan(x)", "Tangent of x radians."),
+	Cosh:    float("cosh", "cosh(x)", "Hyperbolic cosine."),
+	Sinh:    float("sinh", "sinh(x)", "Hyperbolic sine."),
+	Tanh:    float("tanh", "tanh(x)", "Hyperbolic tangent."),
+	Acos:    float("acos", "acos(x)", "Inverse cosine.").domain(Unit),
+	Asin:    float("asin", "asin(x)", "Inverse sine.").domain(Unit),
+	Atan:    float("atan", "atan(x)", "Inverse tangent."),
+	Acosh:   float("acosh", "acosh(x)", "Inverse hyperbolic cosine.").domain(AboveOne),
+	Asinh:   float("asinh", "asinh(x)", "Inverse hyperbolic sine."),
+	Atanh:   float("atanh", "atanh(x)", "Inverse hyperbolic tangent.").domain(OpenUnit),
+	Sqrt:    float("sqrt", "sqrt(x)", "Square root.").domain(Positive),
+	Rsqrt:   float("rsqrt", "1 / sqrt(x)", "1 / sqrt(x).").domain(Positive),
+	Cbrt:    float("cbrt", "cbrt(x)", "Cube root."),
+	Erf:     float("erf", "erf(x)", "Error function."),
+	Erfc:    float("erfc", "erfc(x)", "1 - erf(x), without cancellation."),
+	ErfInv:  float("erf_inv", "erf_inv(x)", "Inverse error function.").domain(OpenUnit).ulp(4),
+
+	Abs: unary("abs", Code{"abs(x)", "x < 0 ? -x : x", "x"},
+		"Absolute value; of a complex number its modulus.").result(RealType),
+	BitwiseNot: unary("bitwise_not", ints("~x"), "Bitwise complement.").result(IndexType),
+	Ceil:       unary("ceil", Code{"ceil(x)", "x", "x"}, "Least integer not below x."),
+	Conjugate:  unary("conjugate", Code{}, "Complex conjugate.").result(ComplexType),
+	Floor:      unary("floor", Code{"floor(x)", "x", "x"}, "Greatest integer not above x."),
+	Negate:     unary("negate", Code{"-x", "0 - x", "0 - x"}, "-x; integers wrap."),
+	Round:      unary("round", Code{"round(x)", "x", "x"}, "Nearest integer, halves away from zero."),
+	Sign: unary("sign", Code{"sign(x)", "x > 0 ? 1 : (x < 0 ? -1 : 0)", "x > 0 ? 1 : 0"},
+		"-1, 0 or 1 by the sign; NaN and the zeros are themselves."),
+	CountLeadingZeros: unary("count_leading_zeros", ints("clz(x & mask) - (wide - bits)"),
+		"Zero bits above the highest one.").result(IndexType),
+	PopulationCount: unary("population_count", ints("popcount(x & mask)"),
+		"Number of one bits.").result(IndexType),
+	RealPart: unary("real", Code{Float: "x", Sint: "x", Uint: "x"}, "Real part.").result(RealType),
+	Imag:     unary("imag", Code{Float: "0"}, "Imaginary part.").result(RealType),
+	IsNaN:    predicate("is_nan", Code{"isnan(x)", "false", "false"}, "1 where x is NaN."),
+	IsInfinity: predicate("is_infinity", Code{"isinf(x)", "false", "false"},
+		"1 where x is infinite."),
+	LogicalNot: predicate("logical_not", same("x == 0"), "1 where x is zero."),
+
+	Select: {Name: "select", Kind: Pointwise, Arity: 3, Infer: broadcastAll, Code: same("x ? y : z"), Flags: Predicate,
+		Doc: "The second operand where the first is not zero, else the third."},
+	Clip: {Name: "clip", Kind: Pointwise, Arity: 3, Infer: firstWithScalars,
+		Code: Code{"clip(x, y, z)", "clip(x, y, z)", "clip(x, y, z)"},
+		Doc:  "x held between the scalars y and z."},
+	AsType: unary("as_type", same("x"),
+		"Conversion: floats truncate toward zero, NaN becomes 0, infinities the extremes, integers wrap."),
+}
+
+// predicate is a unary operation that gives 0 or 1.
+func predicate(name string, code Code, doc string) Info {
+	f := unary(name, code, doc).result(BoolType)
+	f.Compare = true
+	return f
+}

@@ -1,0 +1,93 @@
+// Package scalar is the language in which one element computes: the
+// expressions of the op table and the library of mathematical functions that
+// they call (lib/*.nxs). It parses, checks types, inlines calls and gives a Func,
+// a flat list of primitive operations that a kernel writer can emit one by one
+// and that Eval can run on the host bit for bit as an IEEE device would.
+//
+// The package knows nothing of tensors, memory, kernels or SPIR-V.
+package scalar
+
+// Type is the type of a scalar value.
+type Type uint8
+
+// The types of scalars.
+const (
+	Bool Type = iota
+	I32
+	U32
+	I64
+	U64
+	F32
+	F64
+)
+
+// Op is a primitive operation. Every one maps to one SPIR-V instruction, or
+// to one of GLSL.std.450 that IEEE devices round correctly.
+type Op uint8
+
+// The primitive operations. Operands and result have the type of the node
+// unless the comment says otherwise. Floating-point operations are never
+// contracted, reassociated or relaxed.
+const (
+	Const   Op = iota // Bits holds the value
+	Param             // Index is the parameter
+	Add               // ints wrap
+	Sub               //
+	Mul               //
+	Div               // floats: IEEE; ints: the divisor is not zero and the quotient does not overflow
+	Rem               // ints, sign of the dividend; same conditions as Div
+	Neg               //
+	Fma               // floats, one rounding; three operands
+	Sqrt              // floats
+	Floor             // floats
+	Ceil              // floats
+	Trunc             // floats
+	RoundEven         // floats
+	And               // ints
+	Or                // ints
+	Xor               // ints
+	Not               // ints
+	Shl               // ints; the count is U32, below the width
+	Shr               // ints: logical for unsigned, arithmetic for signed; count as Shl
+	MulHi             // U32: high word of the 64-bit product
+	FindMSB           // U32 operand, I32 result: index of the highest set bit, -1 for 0
+	BitCount          // U32
+	Eq                // Bool result; operands of one type; floats are ordered: false with NaN
+	Ne                // Bool result; floats: true with NaN
+	Lt                // Bool result
+	Le                // Bool result
+	AndB              // Bool operands
+	OrB               // Bool operands
+	NotB              // Bool operand
+	Select            // first operand Bool, then the two values
+	Convert           // operand of another type: int to float rounds to nearest even, float to int truncates a value in range, ints wrap or extend, F32 to F64 and back
+	Bitcast           // operand of the same width
+	Pack              // two U32, low word first, to F64, U64 or I64
+	Lo                // low word of a 64-bit operand; U32 result
+	Hi                // high word of a 64-bit operand; U32 result
+	Lookup            // operand I32 or U32: element of Table; within bounds
+	Rare              // operands: Bool, the value where it is false, then the arguments of Slow, whose result is the value where it is true; Slow runs only then
+	opEnd
+)
+
+// Node is one operation of a Func. Operands are indices of earlier nodes.
+type Node struct {
+	Op    Op
+	Type  Type
+	Args  []int32
+	Bits  uint64   // Const
+	Index int      // Param
+	Table []uint64 // Lookup: bits of the elements
+	Slow  *Func    // Rare
+}
+
+// Func is a scalar function: nodes in topological order; the last is the
+// result. It is immutable once built.
+type Func struct {
+	Name   string
+	Params []Type
+	Nodes  []Node
+}
+
+// Result returns the type of the function's value.
+func (f *Func) Result() Type { return f.Nodes[len(f.Nodes)-1].Type }
