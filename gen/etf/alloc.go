@@ -1,0 +1,94 @@
+package etf
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// Block is a piece of memory outside the Go heap.
+type Block interface {
+	// Bytes returns the whole block.
+	Bytes() []byte
+	// Free gives the block back. The bytes must not be touched after it.
+	Free()
+}
+
+// Allocator provides the memory for large binaries. A refusal is no fault: the
+// binary becomes a Lost and the stream goes on.
+type Allocator interface {
+	// Alloc returns a block of at least n bytes with any contents.
+	Alloc(n int) (Block, error)
+}
+
+// Pool is an Allocator of anonymous mappings. Freed blocks are kept by size
+// class, because the kernel's zeroing of fresh pages costs more than the copy
+// from the socket; at most Keep bytes are kept.
+type Pool struct {
+	keep int
+
+	mu   sync.Mutex
+	kept int               // bytes in free
+	free map[int][]*mapped // by class size, last freed last
+}
+
+// NewPool returns a Pool that keeps at most keep bytes of freed blocks.
+func NewPool(keep int) *Pool {
+	return &Pool{keep: keep, free: make(map[int][]*mapped)}
+}
+
+// mapped is a block of a Pool.
+type mapped struct {
+	pool *Pool
+	mem  []byte
+}
+
+// Alloc returns a block of n bytes rounded up to a size class.
+func (p *Pool) Alloc(n int) (Block, error) {
+	size := classSize(n)
+	p.mu.Lock()
+	if list := p.free[size]; len(list) > 0 {
+		m := list[len(list)-1]
+		p.free[size] = list[:len(list)-1]
+		p.kept -= size
+		p.mu.Unlock()
+		return m, nil
+	}
+	p.mu.Unlock()
+	mem, err := mapMemory(size)
+	if err != nil {
+		return nil, err
+	}
+	return &mapped{pool: p, mem: mem}, nil
+}
+
+// Kept returns the bytes that wait for reuse.
+func (p *Pool) Kept() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.kept
+}
+
+func (m *mapped) Bytes() []byte { return m.mem }
+
+func (m *mapped) Free() {
+	p, size := m.pool, len(m.mem)
+	p.mu.Lock()
+	if p.kept+size <= p.keep {
+		p.free[size] = append(p.free[size], m)
+		p.kept += size
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	unmapMemory(m.mem)
+	m.mem = nil
+}
+
+// classSize rounds n up to one of four steps in each doubling, whole pages:
+// at most a fifth of a block is unused.
+func classSize(n int) int {
+	const page = 4096
+	n = max(n, 4*page)
+	step := 1 << max(bits.Len(uint(n-1))-3, 12)
+	return (n + step - 1) &^ (step - 1)
+}

@@ -1,0 +1,83 @@
+package etf
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+func TestPoolReuses(t *testing.T) {
+	p := NewPool(1 << 20)
+	a, err := p.Alloc(100_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Bytes()[0] = 1
+	a.Free()
+	kept := p.Kept()
+	if kept < 100_000 {
+		t.Fatalf("kept %d bytes", kept)
+	}
+	b, _ := p.Alloc(100_000)
+	if p.Kept() != 0 {
+		t.Fatal("the freed block is not reused")
+	}
+	big, _ := p.Alloc(2 << 20)
+	big.Free()
+	b.Free()
+	if p.Kept() != kept {
+		t.Fatalf("kept %d bytes, want %d", p.Kept(), kept)
+	}
+}
+
+func TestClassSize(t *testing.T) {
+	for n := 1; n < 1<<32; n += n/7 + 1 {
+		size := classSize(n)
+		if size < n || n > 1<<16 && size > n+n/4 || size%4096 != 0 {
+			t.Errorf("class of %d bytes is %d", n, size)
+		}
+	}
+}
+
+func TestBinaryShares(t *testing.T) {
+	p := NewPool(1 << 30)
+	block, _ := p.Alloc(LargeBinary)
+	b := NewBinary(block, LargeBinary)
+	b.Retain()
+	if got, _ := b.Take(); got != nil {
+		t.Fatal("took a binary that somebody else holds")
+	}
+	b.Release()
+	if p.Kept() != 0 {
+		t.Fatal("freed while held")
+	}
+	b.Release()
+	if p.Kept() == 0 || b.Bytes() != nil {
+		t.Fatal("the last release freed nothing")
+	}
+
+	block, _ = p.Alloc(LargeBinary)
+	b = NewBinary(block, 10)
+	got, n := b.Take()
+	if got != block || n != 10 {
+		t.Fatalf("took %v and %d bytes", got, n)
+	}
+	b.Release()
+	if p.Kept() != 0 {
+		t.Fatal("a taken block was freed")
+	}
+}
+
+func TestDroppedBinaryIsFreed(t *testing.T) {
+	p := NewPool(1 << 30)
+	block, _ := p.Alloc(LargeBinary)
+	NewBinary(block, LargeBinary)
+	for range 100 {
+		runtime.GC()
+		if p.Kept() > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("a dropped binary keeps its block")
+}

@@ -1,0 +1,381 @@
+package etf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// maxInterned bounds the atoms a Decoder remembers; peers choose them.
+const maxInterned = 8192
+
+// Decoder decodes terms. It keeps its work space and the atoms it has seen
+// between terms, so one Decoder serves one stream. The zero value is ready.
+type Decoder struct {
+	// Cache holds the atoms that atom cache references index, as Terms so
+	// that they need not be boxed again.
+	Cache []Term
+	// Streamed says that the contents of large binaries were taken out of the
+	// bytes by a Scanner; the next ones, *Binary or Lost, are in Large.
+	Streamed bool
+	Large    []Term
+
+	buf   []byte
+	pos   int
+	owed  int // elements that open containers still lack
+	stack []frame
+	atoms map[string]Term
+}
+
+// frame is a container that is being filled.
+type frame struct {
+	kind  byte // its tag
+	items []Term
+	next  int // index into items
+	pairs Map
+}
+
+// Decode decodes one term from the start of p, without a version byte, and
+// returns the bytes after it. Nothing in the term refers to p.
+func Decode(p []byte) (t Term, rest []byte, err error) {
+	var d Decoder
+	return d.Decode(p)
+}
+
+// Decode is the same with the Decoder's atoms and binaries.
+func (d *Decoder) Decode(p []byte) (t Term, rest []byte, err error) {
+	d.buf, d.pos, d.owed = p, 0, 0
+	t, err = d.term()
+	rest = p[min(d.pos, len(p)):]
+	d.buf = nil
+	clear(d.stack[:cap(d.stack)])
+	d.stack = d.stack[:0]
+	if cap(d.stack) > 1024 {
+		d.stack = nil
+	}
+	if err != nil {
+		return nil, rest, fmt.Errorf("decode at byte %d of %d: %w", d.pos, len(p), err)
+	}
+	return t, rest, nil
+}
+
+// term decodes tokens until the outermost one is complete. Each step either
+// opens a container or has a value, which closes as many containers as it
+// completes.
+func (d *Decoder) term() (Term, error) {
+	for {
+		if len(d.stack) > 0 {
+			d.owed--
+		}
+		t, opened, err := d.token()
+		if err != nil {
+			return nil, err
+		}
+		if opened {
+			continue
+		}
+		for {
+			if len(d.stack) == 0 {
+				return t, nil
+			}
+			var done bool
+			if t, done = d.deliver(t); !done {
+				break
+			}
+		}
+	}
+}
+
+// deliver puts a value into the innermost container. Where that completes it,
+// the container is the value for the next one out.
+func (d *Decoder) deliver(t Term) (Term, bool) {
+	f := &d.stack[len(d.stack)-1]
+	switch f.kind {
+	case tagMap:
+		pair := &f.pairs[f.next/2]
+		if f.next%2 == 0 {
+			pair.Key = t
+		} else {
+			pair.Value = t
+		}
+		if f.next++; f.next < 2*len(f.pairs) {
+			return nil, false
+		}
+		t = f.pairs
+	case tagList:
+		if f.next < len(f.items) {
+			f.items[f.next] = t
+			f.next++
+			return nil, false
+		}
+		t = closeList(f.items, t)
+	default:
+		f.items[f.next] = t
+		if f.next++; f.next < len(f.items) {
+			return nil, false
+		}
+		t = Tuple(f.items)
+	}
+	d.stack[len(d.stack)-1] = frame{}
+	d.stack = d.stack[:len(d.stack)-1]
+	return t, true
+}
+
+// closeList joins items and tail.
+func closeList(items []Term, tail Term) Term {
+	if l, ok := tail.(List); ok && len(l) == 0 {
+		return List(items)
+	}
+	return ImproperList{Items: items, Tail: tail}
+}
+
+// open starts a container of n elements. Every element that is owed takes at
+// least one more byte, so a count that the remaining bytes cannot hold is
+// refused before anything is allocated, nested or not.
+func (d *Decoder) open(kind byte, n int) (Term, bool, error) {
+	elements := n
+	switch kind {
+	case tagMap:
+		elements = 2 * n
+	case tagList:
+		elements = n + 1
+	}
+	if n < 0 || elements > len(d.buf)-d.pos-d.owed {
+		return nil, false, ErrTruncated
+	}
+	if elements == 0 {
+		if kind == tagMap {
+			return Map{}, false, nil
+		}
+		return Tuple{}, false, nil
+	}
+	f := frame{kind: kind}
+	if kind == tagMap {
+		f.pairs = make(Map, n)
+	} else {
+		f.items = make([]Term, n)
+	}
+	d.owed += elements
+	d.stack = append(d.stack, f)
+	return nil, true, nil
+}
+
+// token decodes a tag and what belongs to it. opened says that it was a
+// container whose elements follow.
+func (d *Decoder) token() (t Term, opened bool, err error) {
+	if d.pos >= len(d.buf) {
+		return nil, false, ErrTruncated
+	}
+	tag := d.buf[d.pos]
+	d.pos++
+	switch tag {
+	case tagSmallTuple:
+		n, err := d.uint(1)
+		if err != nil {
+			return nil, false, err
+		}
+		return d.open(tagSmallTuple, n)
+	case tagLargeTuple:
+		n, err := d.uint(4)
+		if err != nil {
+			return nil, false, err
+		}
+		return d.open(tagSmallTuple, n)
+	case tagList, tagMap:
+		n, err := d.uint(4)
+		if err != nil {
+			return nil, false, err
+		}
+		return d.open(tag, n)
+	case tagNil:
+		return List(nil), false, nil
+	}
+	t, err = d.leaf(tag)
+	return t, false, err
+}
+
+// leaf decodes what is not a container.
+func (d *Decoder) leaf(tag byte) (Term, error) {
+	switch tag {
+	case tagSmallInteger:
+		n, err := d.uint(1)
+		return int64(n), err
+	case tagInteger:
+		n, err := d.uint(4)
+		return int64(int32(n)), err
+	case tagSmallBig:
+		return d.big(1)
+	case tagLargeBig:
+		return d.big(4)
+	case tagNewFloat, tagFloat:
+		return d.float(tag)
+	case tagAtom, tagAtomUTF8, tagSmallAtom, tagSmallAtomUTF8, tagAtomCacheRef:
+		return d.atomOf(tag)
+	case tagBinary:
+		return d.binary()
+	case tagBitBinary:
+		return d.bitstring()
+	case tagString:
+		return d.charlist()
+	case tagPid, tagNewPid:
+		return d.pid(tag)
+	case tagPort, tagNewPort, tagV4Port:
+		return d.port(tag)
+	case tagReference, tagNewReference, tagNewerReference:
+		return d.ref(tag)
+	case tagExport:
+		return d.export()
+	case tagNewFun:
+		return d.fun()
+	}
+	return nil, ErrTag
+}
+
+// take returns the next n bytes of the input, not a copy.
+func (d *Decoder) take(n int) ([]byte, error) {
+	if n < 0 || n > len(d.buf)-d.pos {
+		return nil, ErrTruncated
+	}
+	p := d.buf[d.pos : d.pos+n]
+	d.pos += n
+	return p, nil
+}
+
+func (d *Decoder) uint(width int) (int, error) {
+	p, err := d.take(width)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, b := range p {
+		n = n<<8 | int(b)
+	}
+	return n, nil
+}
+
+func (d *Decoder) big(width int) (Term, error) {
+	n, err := d.uint(width)
+	if err != nil {
+		return nil, err
+	}
+	p, err := d.take(n + 1)
+	if err != nil {
+		return nil, err
+	}
+	negative, digits := p[0] != 0, p[1:]
+	for len(digits) > 0 && digits[len(digits)-1] == 0 {
+		digits = digits[:len(digits)-1]
+	}
+	if len(digits) <= 8 {
+		var raw [8]byte
+		copy(raw[:], digits)
+		u := binary.LittleEndian.Uint64(raw[:])
+		if !negative && u <= math.MaxInt64 {
+			return int64(u), nil
+		}
+		if negative && u <= 1<<63 {
+			return -int64(u), nil
+		}
+	}
+	reversed := make([]byte, len(digits))
+	for i, b := range digits {
+		reversed[len(digits)-1-i] = b
+	}
+	z := new(big.Int).SetBytes(reversed)
+	if negative {
+		z.Neg(z)
+	}
+	return z, nil
+}
+
+// float decodes the IEEE form and the text form of old nodes. Erlang has no
+// infinities nor NaN, so neither is accepted.
+func (d *Decoder) float(tag byte) (Term, error) {
+	if tag == tagNewFloat {
+		p, err := d.take(8)
+		if err != nil {
+			return nil, err
+		}
+		return finite(math.Float64frombits(binary.BigEndian.Uint64(p)))
+	}
+	p, err := d.take(31)
+	if err != nil {
+		return nil, err
+	}
+	f, err := strconv.ParseFloat(strings.TrimRight(string(p), "\x00"), 64)
+	if err != nil {
+		return nil, ErrMalformed
+	}
+	return finite(f)
+}
+
+func finite(f float64) (Term, error) {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return nil, ErrMalformed
+	}
+	return f, nil
+}
+
+func (d *Decoder) binary() (Term, error) {
+	n, err := d.uint(4)
+	if err != nil {
+		return nil, err
+	}
+	if d.Streamed && n >= LargeBinary {
+		if len(d.Large) == 0 {
+			return nil, ErrTruncated
+		}
+		t := d.Large[0]
+		d.Large = d.Large[1:]
+		return t, nil
+	}
+	p, err := d.take(n)
+	if err != nil {
+		return nil, err
+	}
+	return append(make([]byte, 0, n), p...), nil
+}
+
+func (d *Decoder) bitstring() (Term, error) {
+	n, err := d.uint(4)
+	if err != nil {
+		return nil, err
+	}
+	bits, err := d.uint(1)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 || bits == 0 || bits > 8 {
+		return nil, ErrMalformed
+	}
+	p, err := d.take(n)
+	if err != nil {
+		return nil, err
+	}
+	if bits == 8 {
+		return append(make([]byte, 0, n), p...), nil
+	}
+	return Bitstring{Bytes: append(make([]byte, 0, n), p...), Bits: uint8(bits)}, nil
+}
+
+func (d *Decoder) charlist() (Term, error) {
+	n, err := d.uint(2)
+	if err != nil {
+		return nil, err
+	}
+	p, err := d.take(n)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return List(nil), nil
+	}
+	l := make(List, n)
+	for i, b := range p {
+		l[i] = int64(b)
+	}
+	return l, nil
+}

@@ -1,0 +1,398 @@
+package etf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"unicode/utf8"
+)
+
+// Encoder encodes terms one after the other. Small things are appended to its
+// buffer; binaries of at least SegmentSize stay where they are and are
+// remembered as cuts. The zero value is ready.
+type Encoder struct {
+	buf   []byte
+	cuts  []Cut
+	stack []pending
+	bytes int // in the cuts
+}
+
+// SegmentSize is the size from which a binary is sent from its own memory.
+// Below it a copy is cheaper than one more element in a gathering write.
+const SegmentSize = 16 << 10
+
+// Cut is a binary that belongs at offset At of the encoder's buffer.
+type Cut struct {
+	At      int
+	Bytes   []byte
+	Release func()
+}
+
+// pending is a container whose remaining elements are to be encoded.
+type pending struct {
+	items   []Term
+	pairs   Map
+	value   bool // the next of pairs is a value, not a key
+	tail    Term
+	hasTail bool
+}
+
+// Append appends the encoding of t to dst, large binaries included, without a
+// version byte.
+func Append(dst []byte, t Term) ([]byte, error) {
+	e := Encoder{buf: dst}
+	err := e.Encode(t)
+	if err == nil && len(e.cuts) > 0 {
+		flat := append([]byte(nil), e.buf[:e.cuts[0].At]...)
+		for i, c := range e.cuts {
+			flat = append(flat, c.Bytes...)
+			end := len(e.buf)
+			if i+1 < len(e.cuts) {
+				end = e.cuts[i+1].At
+			}
+			flat = append(flat, e.buf[c.At:end]...)
+		}
+		e.buf = flat
+	}
+	for _, c := range e.cuts {
+		c.release()
+	}
+	if err != nil {
+		return dst, err
+	}
+	return e.buf, nil
+}
+
+// Buffer returns what is encoded so far without the cuts' contents.
+func (e *Encoder) Buffer() []byte { return e.buf }
+
+// Cuts returns the binaries left in place, in order.
+func (e *Encoder) Cuts() []Cut { return e.cuts }
+
+// Len returns the encoded size, cuts included.
+func (e *Encoder) Len() int { return len(e.buf) + e.bytes }
+
+// Raw appends bytes that are encoded already.
+func (e *Encoder) Raw(p ...byte) { e.buf = append(e.buf, p...) }
+
+// Reset forgets everything without releasing it, and keeps the buffer unless
+// it has grown large.
+func (e *Encoder) Reset() {
+	if cap(e.buf) > 1<<20 {
+		e.buf = nil
+	}
+	clear(e.cuts)
+	e.buf, e.cuts, e.bytes = e.buf[:0], e.cuts[:0], 0
+}
+
+// Drop releases the cuts, for a message that is not sent.
+func (e *Encoder) Drop() {
+	for _, c := range e.cuts {
+		c.release()
+	}
+	e.Reset()
+}
+
+func (c Cut) release() {
+	if c.Release != nil {
+		c.Release()
+	}
+}
+
+// Encode appends t. After an error the encoder holds part of a term.
+func (e *Encoder) Encode(t Term) error {
+	if err := e.one(t); err != nil {
+		return err
+	}
+	for len(e.stack) > 0 {
+		if err := e.step(); err != nil {
+			clear(e.stack)
+			e.stack = e.stack[:0]
+			return err
+		}
+	}
+	if cap(e.stack) > 1024 {
+		e.stack = nil
+	}
+	return nil
+}
+
+// step encodes the next element of the innermost container.
+func (e *Encoder) step() error {
+	top := &e.stack[len(e.stack)-1]
+	var t Term
+	switch {
+	case len(top.items) > 0:
+		t, top.items = top.items[0], top.items[1:]
+	case len(top.pairs) > 0 && !top.value:
+		t, top.value = top.pairs[0].Key, true
+	case len(top.pairs) > 0:
+		t, top.value, top.pairs = top.pairs[0].Value, false, top.pairs[1:]
+	case top.hasTail:
+		t, top.hasTail = top.tail, false
+	default:
+		*top = pending{}
+		e.stack = e.stack[:len(e.stack)-1]
+		return nil
+	}
+	return e.one(t)
+}
+
+// one encodes a leaf, or the head of a container, whose elements it leaves to
+// step.
+func (e *Encoder) one(t Term) error {
+	switch t := t.(type) {
+	case Tuple:
+		if len(t) < 256 {
+			e.buf = append(e.buf, tagSmallTuple, byte(len(t)))
+		} else if err := e.header(tagLargeTuple, len(t)); err != nil {
+			return err
+		}
+		e.stack = append(e.stack, pending{items: t})
+		return nil
+	case List:
+		if len(t) == 0 {
+			e.buf = append(e.buf, tagNil)
+			return nil
+		}
+		return e.list(t, List(nil))
+	case ImproperList:
+		if len(t.Items) == 0 {
+			return e.one(t.Tail)
+		}
+		return e.list(t.Items, t.Tail)
+	case Map:
+		e.stack = append(e.stack, pending{pairs: t})
+		return e.header(tagMap, len(t))
+	}
+	return e.leaf(t)
+}
+
+func (e *Encoder) list(items []Term, tail Term) error {
+	e.stack = append(e.stack, pending{items: items, tail: tail, hasTail: true})
+	return e.header(tagList, len(items))
+}
+
+func (e *Encoder) leaf(t Term) error {
+	switch t := t.(type) {
+	case Atom:
+		return e.atom(t)
+	case int64:
+		e.integer(t)
+	case float64:
+		return e.float(t)
+	case []byte:
+		return e.binary(t, nil)
+	case *Binary:
+		// The share is taken now: the caller may release its own at once.
+		p := t.Bytes()
+		if p == nil {
+			return fmt.Errorf("binary of %d bytes that is gone: %w", t.Len(), ErrType)
+		}
+		t.Retain()
+		return e.binary(p, t.Release)
+	case Outside:
+		return e.binary(t.Bytes, t.Release)
+	case Bitstring:
+		return e.bitstring(t)
+	case Pid:
+		return e.pid(t)
+	case Ref:
+		return e.ref(t)
+	case Port:
+		return e.port(t)
+	case Export:
+		e.buf = append(e.buf, tagExport)
+		if err := e.atom(t.Module); err != nil {
+			return err
+		}
+		if err := e.atom(t.Function); err != nil {
+			return err
+		}
+		e.buf = append(e.buf, tagSmallInteger, t.Arity)
+	case Fun:
+		e.buf = append(append(e.buf, tagNewFun), t.Encoded...)
+	default:
+		return e.convenience(t)
+	}
+	return nil
+}
+
+// convenience encodes the Go types that decoding never yields.
+func (e *Encoder) convenience(t Term) error {
+	switch t := t.(type) {
+	case bool:
+		if t {
+			return e.atom("true")
+		}
+		return e.atom("false")
+	case int:
+		e.integer(int64(t))
+	case int32:
+		e.integer(int64(t))
+	case uint8:
+		e.integer(int64(t))
+	case uint32:
+		e.integer(int64(t))
+	case uint64:
+		if t > math.MaxInt64 {
+			return e.bigInt(new(big.Int).SetUint64(t))
+		}
+		e.integer(int64(t))
+	case *big.Int:
+		if t.IsInt64() {
+			e.integer(t.Int64())
+			return nil
+		}
+		return e.bigInt(t)
+	case float32:
+		return e.float(float64(t))
+	case string:
+		return e.binary([]byte(t), nil)
+	default:
+		return fmt.Errorf("%T: %w", t, ErrType)
+	}
+	return nil
+}
+
+// header appends a tag and a count of 32 bits.
+func (e *Encoder) header(tag byte, n int) error {
+	if n > math.MaxUint32 {
+		return ErrTooLarge
+	}
+	e.buf = binary.BigEndian.AppendUint32(append(e.buf, tag), uint32(n))
+	return nil
+}
+
+func (e *Encoder) integer(n int64) {
+	switch {
+	case n >= 0 && n < 256:
+		e.buf = append(e.buf, tagSmallInteger, byte(n))
+	case n >= math.MinInt32 && n <= math.MaxInt32:
+		e.buf = binary.BigEndian.AppendUint32(append(e.buf, tagInteger), uint32(n))
+	default:
+		sign, u := byte(0), uint64(n)
+		if n < 0 {
+			sign, u = 1, -u
+		}
+		// The shortest form is what a BEAM sends, and equal terms then have
+		// equal bytes.
+		size := 8
+		for u>>(8*(size-1)) == 0 {
+			size--
+		}
+		e.buf = append(e.buf, tagSmallBig, byte(size), sign)
+		for range size {
+			e.buf = append(e.buf, byte(u))
+			u >>= 8
+		}
+	}
+}
+
+func (e *Encoder) bigInt(z *big.Int) error {
+	digits := z.Bytes()
+	if len(digits) < 256 {
+		e.buf = append(e.buf, tagSmallBig, byte(len(digits)))
+	} else if err := e.header(tagLargeBig, len(digits)); err != nil {
+		return err
+	}
+	sign := byte(0)
+	if z.Sign() < 0 {
+		sign = 1
+	}
+	e.buf = append(e.buf, sign)
+	for i := len(digits) - 1; i >= 0; i-- {
+		e.buf = append(e.buf, digits[i])
+	}
+	return nil
+}
+
+func (e *Encoder) float(f float64) error {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return fmt.Errorf("float %v: %w", f, ErrType)
+	}
+	e.buf = binary.BigEndian.AppendUint64(append(e.buf, tagNewFloat), math.Float64bits(f))
+	return nil
+}
+
+// binary appends p, or a cut. release is called in any case.
+func (e *Encoder) binary(p []byte, release func()) error {
+	cut := Cut{Bytes: p, Release: release}
+	if err := e.header(tagBinary, len(p)); err != nil {
+		cut.release()
+		return err
+	}
+	if len(p) < SegmentSize {
+		e.buf = append(e.buf, p...)
+		cut.release()
+		return nil
+	}
+	cut.At = len(e.buf)
+	e.cuts = append(e.cuts, cut)
+	e.bytes += len(p)
+	return nil
+}
+
+func (e *Encoder) bitstring(b Bitstring) error {
+	if len(b.Bytes) == 0 || b.Bits == 0 || b.Bits > 8 {
+		return fmt.Errorf("bitstring of %d bytes and %d bits: %w", len(b.Bytes), b.Bits, ErrType)
+	}
+	if err := e.header(tagBitBinary, len(b.Bytes)); err != nil {
+		return err
+	}
+	e.buf = append(append(e.buf, b.Bits), b.Bytes...)
+	return nil
+}
+
+func (e *Encoder) atom(a Atom) error {
+	if len(a) > maxAtom && utf8.RuneCountInString(string(a)) > maxAtom {
+		return fmt.Errorf("atom of %d bytes: %w", len(a), ErrTooLarge)
+	}
+	if !utf8.ValidString(string(a)) {
+		return fmt.Errorf("atom %q: %w", string(a), ErrType)
+	}
+	if len(a) < 256 {
+		e.buf = append(e.buf, tagSmallAtomUTF8, byte(len(a)))
+	} else {
+		e.buf = binary.BigEndian.AppendUint16(append(e.buf, tagAtomUTF8), uint16(len(a)))
+	}
+	e.buf = append(e.buf, a...)
+	return nil
+}
+
+func (e *Encoder) pid(p Pid) error {
+	e.buf = append(e.buf, tagNewPid)
+	if err := e.atom(p.Node); err != nil {
+		return err
+	}
+	e.buf = binary.BigEndian.AppendUint32(e.buf, p.ID)
+	e.buf = binary.BigEndian.AppendUint32(e.buf, p.Serial)
+	e.buf = binary.BigEndian.AppendUint32(e.buf, p.Creation)
+	return nil
+}
+
+func (e *Encoder) ref(r Ref) error {
+	if r.Len < 1 || r.Len > RefWords {
+		return fmt.Errorf("reference of %d words: %w", r.Len, ErrType)
+	}
+	e.buf = append(e.buf, tagNewerReference, 0, r.Len)
+	if err := e.atom(r.Node); err != nil {
+		return err
+	}
+	e.buf = binary.BigEndian.AppendUint32(e.buf, r.Creation)
+	for _, w := range r.Words[:r.Len] {
+		e.buf = binary.BigEndian.AppendUint32(e.buf, w)
+	}
+	return nil
+}
+
+func (e *Encoder) port(p Port) error {
+	e.buf = append(e.buf, tagV4Port)
+	if err := e.atom(p.Node); err != nil {
+		return err
+	}
+	e.buf = binary.BigEndian.AppendUint64(e.buf, p.ID)
+	e.buf = binary.BigEndian.AppendUint32(e.buf, p.Creation)
+	return nil
+}
