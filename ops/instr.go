@@ -9,6 +9,7 @@ type ID uint64
 type Literal struct {
 	Type Type
 	Data []byte // dense, little-endian; one byte an element below 8 bits
+	Hold any    // what keeps Data alive where that is not Go memory; nil else
 }
 
 // Operand is what an instruction works on: the value with an ID, or a literal.

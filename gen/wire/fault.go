@@ -1,0 +1,72 @@
+package wire
+
+import (
+	"errors"
+
+	"nxvk/gen/etf"
+	"nxvk/ops"
+)
+
+// Kind says what sort of failure an error is; on the wire it is an atom.
+type Kind string
+
+// The kinds of errors that clients see.
+const (
+	BadRequest  Kind = "bad_request"
+	UnknownOp   Kind = "unknown_op"
+	BadArgument Kind = "bad_argument"
+	UnknownID   Kind = "unknown_id"
+	Stale       Kind = "stale"
+	NotShared   Kind = "not_shared"
+	Unsupported Kind = "unsupported"
+	OutOfMemory Kind = "out_of_memory"
+	Limit       Kind = "limit"
+	DeviceLost  Kind = "device_lost"
+	Internal    Kind = "internal"
+)
+
+// Fault is an error of a kind.
+type Fault struct {
+	Kind Kind
+	Err  error
+}
+
+// Error returns the failure in words.
+func (f *Fault) Error() string { return f.Err.Error() }
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// bad is the fault of a term that does not have the form of the protocol.
+func bad(text string) error { return &Fault{BadRequest, errors.New(text)} }
+
+// KindOf returns the kind of an error, Internal where none was given.
+func KindOf(err error) Kind {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f.Kind
+	}
+	return Internal
+}
+
+// ErrorTerm is {Kind, Op, Operands, Message}.
+func ErrorTerm(err error) etf.Term {
+	op, shapes, msg := etf.Term(etf.Atom("nil")), etf.List(nil), err.Error()
+	var e *ops.Error
+	if errors.As(err, &e) {
+		op, msg = e.Op, e.Err.Error()
+		for _, s := range e.Shapes {
+			shapes = append(shapes, s)
+		}
+	}
+	return etf.Tuple{etf.Atom(KindOf(err)), op, shapes, msg}
+}
+
+// Failure is {error, Error}; Success is {ok, Reply}.
+func Failure(err error) etf.Term { return etf.Tuple{etf.Atom("error"), ErrorTerm(err)} }
+
+// Success is {ok, Reply}.
+func Success(reply etf.Term) etf.Term { return etf.Tuple{etf.Atom("ok"), reply} }
+
+// OK is the answer of a request without a reply.
+const OK = etf.Atom("ok")

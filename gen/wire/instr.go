@@ -1,0 +1,226 @@
+package wire
+
+import (
+	"fmt"
+
+	"nxvk/gen/etf"
+	"nxvk/ops"
+)
+
+// MaxID bounds the ids that clients choose.
+const MaxID = 1 << 60
+
+// Shared names a value of another session.
+type Shared struct {
+	Owner etf.Pid
+	Key   uint64
+	ID    ops.ID
+}
+
+// Instr is an instruction as it arrived.
+type Instr struct {
+	ops.Instr
+	Shared *Shared // of an import
+	Err    error   // why it cannot be carried out; Op may be unknown then
+	Name   string  // the name of the operation, known or not
+}
+
+// Stream is a message of instructions.
+type Stream struct {
+	Incarnation uint64 // 0 where the client does not say
+	Instrs      []Instr
+}
+
+// DecodeStream reads {nxvk, Instructions} and {nxvk, Incarnation, Instructions}.
+// It reports false where the message is something else.
+func DecodeStream(t etf.Term) (Stream, bool) {
+	var s Stream
+	tuple, ok := t.(etf.Tuple)
+	if !ok || len(tuple) < 2 || len(tuple) > 3 || tuple[0] != etf.Atom("nxvk") {
+		return s, false
+	}
+	if len(tuple) == 3 {
+		n, err := integer(tuple[1])
+		if err != nil {
+			return s, false
+		}
+		s.Incarnation = uint64(n)
+	}
+	list, ok := tuple[len(tuple)-1].(etf.List)
+	if !ok {
+		return s, false
+	}
+	s.Instrs = make([]Instr, len(list))
+	for i, term := range list {
+		decodeInstr(term, &s.Instrs[i])
+	}
+	return s, true
+}
+
+func decodeInstr(t etf.Term, in *Instr) {
+	tuple, ok := t.(etf.Tuple)
+	if !ok || len(tuple) != 4 {
+		in.Err = bad("an instruction is {Op, Results, Operands, Attributes}")
+		return
+	}
+	// Results come first, so that any later error can stay with them.
+	in.Outs, in.Err = results(tuple[1])
+	name, ok := tuple[0].(etf.Atom)
+	if !ok && in.Err == nil {
+		in.Err = bad("the operation is not an atom")
+	}
+	in.Name = string(name)
+	if in.Err != nil {
+		return
+	}
+	if in.Op, ok = ops.Lookup(in.Name); !ok {
+		in.Err = &Fault{UnknownOp, fmt.Errorf("operation %q is not in the table of this node", in.Name)}
+		return
+	}
+	if in.Ins, in.Shared, in.Err = operands(tuple[2], in.Op); in.Err != nil {
+		return
+	}
+	in.Attrs, in.Err = attributes(in.Op.Info(), tuple[3])
+}
+
+func results(t etf.Term) ([]ops.Result, error) {
+	list, ok := t.(etf.List)
+	if !ok {
+		return nil, bad("results are a list")
+	}
+	outs := make([]ops.Result, 0, len(list))
+	for _, e := range list {
+		tuple, ok := e.(etf.Tuple)
+		if !ok || len(tuple) != 3 {
+			return outs, bad("a result is {Id, Type, Shape}")
+		}
+		id, err := identifier(tuple[0])
+		if err != nil {
+			return outs, err
+		}
+		typ, err := typeOf(tuple[1], tuple[2])
+		outs = append(outs, ops.Result{ID: id, Type: typ})
+		if err != nil {
+			return outs, err
+		}
+	}
+	return outs, nil
+}
+
+func identifier(t etf.Term) (ops.ID, error) {
+	n, err := integer(t)
+	if err != nil || n < 1 || n > MaxID {
+		return 0, bad("an id is an integer from 1 to 2^60")
+	}
+	return ops.ID(n), nil
+}
+
+func typeOf(dtype, shape etf.Term) (ops.Type, error) {
+	d, err := dtypeOf(dtype)
+	if err != nil {
+		return ops.Type{}, err
+	}
+	tuple, ok := shape.(etf.Tuple)
+	if !ok {
+		return ops.Type{}, bad("a shape is a tuple of integers")
+	}
+	s := make(ops.Shape, len(tuple))
+	for i, e := range tuple {
+		if s[i], err = integer(e); err != nil {
+			return ops.Type{}, bad("a shape is a tuple of integers")
+		}
+	}
+	typ := ops.Type{DType: d, Shape: s}
+	if err := typ.Check(); err != nil {
+		return ops.Type{}, &Fault{BadArgument, err}
+	}
+	return typ, nil
+}
+
+func dtypeOf(t etf.Term) (ops.DType, error) {
+	a, ok := t.(etf.Atom)
+	if !ok {
+		return ops.Invalid, bad("a type is an atom such as f32")
+	}
+	d, err := ops.ParseDType(string(a))
+	if err != nil {
+		return d, &Fault{BadArgument, err}
+	}
+	return d, nil
+}
+
+func operands(t etf.Term, op ops.Op) ([]ops.Operand, *Shared, error) {
+	list, ok := t.(etf.List)
+	if !ok {
+		return nil, nil, bad("operands are a list")
+	}
+	if op == ops.Import {
+		return importOperand(list)
+	}
+	ins := make([]ops.Operand, len(list))
+	for i, e := range list {
+		var err error
+		if ins[i], err = operand(e); err != nil {
+			return nil, nil, fmt.Errorf("operand %d: %w", i, err)
+		}
+	}
+	return ins, nil, nil
+}
+
+func operand(t etf.Term) (ops.Operand, error) {
+	tuple, ok := t.(etf.Tuple)
+	if !ok {
+		id, err := identifier(t)
+		return ops.Operand{ID: id}, err
+	}
+	shape := etf.Term(etf.Tuple(nil))
+	switch len(tuple) {
+	case 2:
+	case 3:
+		shape = tuple[1]
+	default:
+		return ops.Operand{}, bad("is an id, {Type, Data} or {Type, Shape, Data}")
+	}
+	typ, err := typeOf(tuple[0], shape)
+	if err != nil {
+		return ops.Operand{}, err
+	}
+	lit, err := literal(typ, tuple[len(tuple)-1])
+	return ops.Operand{Lit: lit}, err
+}
+
+func literal(typ ops.Type, data etf.Term) (*ops.Literal, error) {
+	lit := &ops.Literal{Type: typ}
+	switch d := data.(type) {
+	case []byte:
+		lit.Data = d
+	case *etf.Binary:
+		lit.Data, lit.Hold = d.Bytes(), d
+	case etf.Lost:
+		return nil, &Fault{OutOfMemory, fmt.Errorf("receive %d bytes: %w", d.Size, d.Err)}
+	default:
+		return nil, bad("data is a binary")
+	}
+	if len(lit.Data) != typ.Bytes() {
+		return nil, &Fault{BadArgument, fmt.Errorf("%v takes %d bytes of data, got %d", typ, typ.Bytes(), len(lit.Data))}
+	}
+	return lit, nil
+}
+
+func importOperand(list etf.List) ([]ops.Operand, *Shared, error) {
+	const form = "import takes one operand, {shared, Pid, Key, Id}"
+	if len(list) != 1 {
+		return nil, nil, bad(form)
+	}
+	tuple, ok := list[0].(etf.Tuple)
+	if !ok || len(tuple) != 4 || tuple[0] != etf.Atom("shared") {
+		return nil, nil, bad(form)
+	}
+	pid, ok := tuple[1].(etf.Pid)
+	key, err := Key(tuple[2])
+	id, err2 := identifier(tuple[3])
+	if !ok || err != nil || err2 != nil {
+		return nil, nil, bad(form)
+	}
+	return nil, &Shared{Owner: pid, Key: key, ID: id}, nil
+}

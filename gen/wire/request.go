@@ -1,0 +1,148 @@
+package wire
+
+import (
+	"errors"
+	"math"
+	"math/big"
+
+	"nxvk/gen/etf"
+	"nxvk/ops"
+)
+
+// Verb is what a call to a device server asks for.
+type Verb string
+
+// The requests to a device server.
+const (
+	Open     Verb = "open"
+	Download Verb = "download"
+	Describe Verb = "describe"
+	Sync     Verb = "sync"
+	Close    Verb = "close"
+	Memory   Verb = "memory"
+	Info     Verb = "info"
+)
+
+// Request is a decoded call.
+type Request struct {
+	Verb        Verb
+	Incarnation uint64 // 0 where the client does not say
+	ID          ops.ID
+	Offset      int // elements
+	Count       int // elements
+	Options     Options
+}
+
+// Options are those of a session.
+type Options struct {
+	Limit    int64  // bytes; math.MaxInt64 is no limit
+	LimitSet bool   // whether the client says
+	Label    string // for reports
+	Digest   string // of the client's op table; empty where it does not say
+	Sweep    bool   // the client answers requests to sweep
+}
+
+// DecodeRequest reads a call to a device server.
+func DecodeRequest(t etf.Term) (Request, error) {
+	switch t {
+	case etf.Atom(Sync), etf.Atom(Close), etf.Atom(Memory), etf.Atom(Info):
+		return Request{Verb: Verb(t.(etf.Atom))}, nil
+	}
+	tuple, ok := t.(etf.Tuple)
+	if !ok || len(tuple) < 2 {
+		return Request{}, bad("not a request of a device server; gen/README.md lists them")
+	}
+	name, _ := tuple[0].(etf.Atom)
+	switch {
+	case name == "at" && len(tuple) == 3:
+		return decodeAt(tuple)
+	case name == etf.Atom(Open) && len(tuple) == 2:
+		o, err := decodeOptions(tuple[1])
+		return Request{Verb: Open, Options: o}, err
+	case name == etf.Atom(Describe) && len(tuple) == 2:
+		id, err := identifier(tuple[1])
+		return Request{Verb: Describe, ID: id}, err
+	case name == etf.Atom(Download) && (len(tuple) == 2 || len(tuple) == 4):
+		return decodeDownload(tuple)
+	}
+	return Request{}, bad("not a request of a device server; gen/README.md lists them")
+}
+
+func decodeAt(tuple etf.Tuple) (Request, error) {
+	n, err := integer(tuple[1])
+	if inner, ok := tuple[2].(etf.Tuple); err != nil || (ok && len(inner) > 0 && inner[0] == etf.Atom("at")) {
+		return Request{}, bad("{at, Incarnation, Request} takes an integer and another request")
+	}
+	r, err := DecodeRequest(tuple[2])
+	r.Incarnation = uint64(n)
+	return r, err
+}
+
+func decodeDownload(tuple etf.Tuple) (r Request, err error) {
+	r = Request{Verb: Download, Count: math.MaxInt}
+	if r.ID, err = identifier(tuple[1]); err != nil || len(tuple) == 2 {
+		return r, err
+	}
+	off, err1 := integer(tuple[2])
+	n, err2 := integer(tuple[3])
+	if errors.Join(err1, err2) != nil || off < 0 || n < 0 {
+		return r, bad("{download, Id, Offset, Count} takes two integers that are not negative")
+	}
+	r.Offset, r.Count = off, n
+	return r, nil
+}
+
+func decodeOptions(t etf.Term) (o Options, err error) {
+	m, ok := t.(etf.Map)
+	if !ok {
+		return o, bad("options are a map")
+	}
+	o.Limit = math.MaxInt64
+	for _, p := range m {
+		if !o.set(p.Key, p.Value) {
+			return o, bad("options are limit, label, digest and sweep; see gen/README.md")
+		}
+	}
+	return o, nil
+}
+
+func (o *Options) set(key, value etf.Term) (ok bool) {
+	switch key {
+	case etf.Atom("limit"):
+		o.LimitSet = true
+		if value == etf.Atom("infinity") {
+			return true
+		}
+		o.Limit, ok = value.(int64)
+		return ok && o.Limit > 0
+	case etf.Atom("label"):
+		var b []byte
+		b, ok = value.([]byte)
+		o.Label = string(b)
+		return ok && len(b) <= 255
+	case etf.Atom("digest"):
+		var b []byte
+		b, ok = value.([]byte)
+		o.Digest = string(b)
+		return ok
+	case etf.Atom("sweep"):
+		o.Sweep = value == etf.Atom("true")
+		return o.Sweep || value == etf.Atom("false")
+	}
+	return false
+}
+
+// Key reads the secret of a session: an unsigned integer of 64 bits.
+func Key(t etf.Term) (uint64, error) {
+	switch n := t.(type) {
+	case int64:
+		if n >= 0 {
+			return uint64(n), nil
+		}
+	case *big.Int:
+		if n.IsUint64() {
+			return n.Uint64(), nil
+		}
+	}
+	return 0, bad("a key is an unsigned integer of 64 bits")
+}
