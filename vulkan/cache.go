@@ -1,0 +1,133 @@
+package vulkan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"unsafe"
+
+	"nxvk/vulkan/vk"
+)
+
+// The pipeline cache on disk is one file a device and driver:
+//
+//	magic                 8 bytes
+//	SHA-256 of the key    32 bytes
+//	SHA-256 of the data   32 bytes
+//	data                  what the driver gave
+//
+// The key names the device and its driver in full, because drivers exist whose
+// pipelineCacheUUID is the same for every build. A file that differs in
+// anything is as good as none.
+const cacheMagic = "nxvkpc\x00\x01"
+
+const cacheHeader = len(cacheMagic) + 2*sha256.Size
+
+// cacheKey hashes all that makes cached pipelines useless when it changes.
+func cacheKey(v *vk.Info) [sha256.Size]byte {
+	text := fmt.Sprintf("%x\x00%x\x00%x\x00%x\x00%x\x00%x\x00%s\x00%s\x00%s\x00%d",
+		v.Vendor, v.Device, v.API, v.DriverVersion, v.DriverID, v.CacheUUID,
+		v.Driver, v.DriverInfo, v.Name, unsafe.Sizeof(uintptr(0)))
+	return sha256.Sum256([]byte(text))
+}
+
+func (k *kernels) cacheFile() string {
+	key := cacheKey(&k.d.raw)
+	return filepath.Join(k.d.opts.CacheDir, fmt.Sprintf("pipelines-%x.bin", key[:8]))
+}
+
+// openCache makes the cache, from the file where that is valid.
+func (k *kernels) openCache() error {
+	var data []byte
+	if k.d.opts.CacheDir != "" {
+		if file, err := os.ReadFile(k.cacheFile()); err == nil {
+			data = decodeCache(file, cacheKey(&k.d.raw))
+		}
+	}
+	c, r := vk.CreatePipelineCache(k.d.dev, data)
+	if r != vk.Success && len(data) > 0 {
+		c, r = vk.CreatePipelineCache(k.d.dev, nil)
+	}
+	if r != vk.Success {
+		return fmt.Errorf("create a pipeline cache: %w", r)
+	}
+	k.cache = c
+	return nil
+}
+
+// SaveCache writes the pipeline cache to Options.CacheDir, as Close does. A
+// reader never sees half a file.
+func (d *Device) SaveCache() error {
+	d.kernels.mu.Lock()
+	defer d.kernels.mu.Unlock()
+	return d.kernels.saveCache()
+}
+
+func (k *kernels) saveCache() error {
+	if k.d.opts.CacheDir == "" || k.d.Lost() != nil {
+		return nil
+	}
+	data, r := vk.GetPipelineCacheData(k.d.dev, k.cache)
+	if r != vk.Success {
+		return fmt.Errorf("read the pipeline cache: %w", r)
+	}
+	if err := writeFile(k.cacheFile(), encodeCache(data, cacheKey(&k.d.raw))); err != nil {
+		return fmt.Errorf("save the pipeline cache: %w", err)
+	}
+	return nil
+}
+
+func encodeCache(data []byte, key [sha256.Size]byte) []byte {
+	sum := sha256.Sum256(data)
+	out := make([]byte, 0, cacheHeader+len(data))
+	out = append(out, cacheMagic...)
+	out = append(out, key[:]...)
+	out = append(out, sum[:]...)
+	return append(out, data...)
+}
+
+// decodeCache returns the data of a file made for key, or nil.
+func decodeCache(file []byte, key [sha256.Size]byte) []byte {
+	if len(file) < cacheHeader || string(file[:len(cacheMagic)]) != cacheMagic {
+		return nil
+	}
+	have, sum := file[len(cacheMagic):][:sha256.Size], file[len(cacheMagic)+sha256.Size:][:sha256.Size]
+	data := file[cacheHeader:]
+	want := sha256.Sum256(data)
+	if string(have) != string(key[:]) || string(sum) != string(want[:]) {
+		return nil
+	}
+	return data
+}
+
+// writeFile replaces a file as a whole.
+func writeFile(name string, data []byte) error {
+	dir := filepath.Dir(name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// words turns SPIR-V bytes into words.
+func words(code []byte) []uint32 {
+	out := make([]uint32, len(code)/4)
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint32(code[4*i:])
+	}
+	return out
+}

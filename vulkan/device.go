@@ -1,0 +1,155 @@
+package vulkan
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"nxvk/vulkan/vk"
+)
+
+// Device is an open device. Its methods may be called from any goroutine.
+type Device struct {
+	info Info
+	raw  vk.Info
+	sel  string
+	opts Options
+
+	in  vk.Instance
+	gpu vk.PhysicalDevice
+	dev vk.Device
+
+	mem     memory
+	queue   queue
+	waiter  waiter
+	kernels kernels
+	copier  copier
+	counts  counters
+
+	lost   atomic.Pointer[error]
+	mu     sync.Mutex
+	closed bool
+}
+
+// Open opens the device that sel names: "" for the best, an index or a UUID
+// of [Devices], or a part of a name.
+func Open(sel string, o Options) (*Device, error) {
+	var message vk.Message
+	if o.Validation {
+		message = func(severity, text string) {
+			if o.OnMessage != nil {
+				o.OnMessage(severity, text)
+			}
+		}
+	}
+	in, err := newInstance(message)
+	if err != nil {
+		return nil, err
+	}
+	d, err := open(in, sel, o)
+	if err != nil {
+		vk.DestroyInstance(in)
+		return nil, err
+	}
+	return d, nil
+}
+
+func open(in vk.Instance, sel string, o Options) (*Device, error) {
+	list, err := candidates(in)
+	if err != nil {
+		return nil, err
+	}
+	c, err := choose(list, sel)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{info: c.info, raw: c.raw, sel: sel, opts: o, in: in, gpu: c.gpu}
+	if o.Fault.NoPushDescriptors {
+		d.raw.Features &^= vk.PushDescriptor
+		d.info.Features.PushDescriptor = false
+	}
+	var r vk.Result
+	if d.dev, r = vk.CreateDevice(in, c.gpu, &c.raw); r != vk.Success {
+		return nil, fmt.Errorf("open %s: %w", c.info.Name, r)
+	}
+	if err := d.init(); err != nil {
+		vk.DestroyDevice(d.dev)
+		return nil, fmt.Errorf("open %s: %w", c.info.Name, err)
+	}
+	return d, nil
+}
+
+func (d *Device) init() error {
+	if err := d.mem.init(d); err != nil {
+		return err
+	}
+	if err := d.queue.init(d); err != nil {
+		return err
+	}
+	d.waiter.init(d)
+	if err := d.kernels.init(d); err != nil {
+		d.queue.close()
+		return err
+	}
+	return nil
+}
+
+// Info describes the device.
+func (d *Device) Info() Info { return d.info }
+
+// Lost returns an error that wraps [ErrDeviceLost] once the device is lost, and
+// nil before.
+func (d *Device) Lost() error {
+	if p := d.lost.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// lose latches the loss of the device and returns it. The waiter
+// notices within a slice of its wait.
+func (d *Device) lose(doing string, cause error) error {
+	err := fmt.Errorf("%s: %w: %w", doing, ErrDeviceLost, cause)
+	d.lost.CompareAndSwap(nil, &err)
+	return d.Lost()
+}
+
+// fail turns a result into an error, latching the loss of the device.
+func (d *Device) fail(doing string, r vk.Result) error {
+	switch r {
+	case vk.ErrorDeviceLost:
+		return d.lose(doing, r)
+	case vk.ErrorOutOfDeviceMemory, vk.ErrorOutOfHostMemory:
+		return fmt.Errorf("%s: %w: %w", doing, ErrOutOfMemory, r)
+	}
+	return fmt.Errorf("%s: %w", doing, r)
+}
+
+// Close waits for the work submitted, saves the pipeline cache and gives
+// everything back: no buffer, stream or pipeline of the device may be used
+// after. It is idempotent.
+func (d *Device) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	d.waiter.close()
+	vk.DeviceWaitIdle(d.dev)
+	err := d.kernels.close()
+	d.queue.close()
+	d.mem.close()
+	vk.DestroyDevice(d.dev)
+	vk.DestroyInstance(d.in)
+	return err
+}
+
+// Reopen closes the device and opens it again, with nothing on it: the way on
+// after [ErrDeviceLost].
+func (d *Device) Reopen() (*Device, error) {
+	if err := d.Close(); err != nil && d.Lost() == nil {
+		return nil, err
+	}
+	return Open(d.info.UUID, d.opts)
+}

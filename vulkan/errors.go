@@ -1,0 +1,31 @@
+package vulkan
+
+import "errors"
+
+// When opening.
+var (
+	// ErrNoVulkan means that there is no Vulkan loader to ask.
+	ErrNoVulkan = errors.New("no Vulkan on this machine")
+	// ErrNoDevice means that no device matches the selection.
+	ErrNoDevice = errors.New("no such Vulkan device")
+)
+
+// On a device.
+var (
+	// ErrOutOfMemory means that the device, the heap budget or the limit set
+	// at Open has no room. Freeing buffers helps.
+	ErrOutOfMemory = errors.New("out of device memory")
+	// ErrTooLarge means a size that this device never has room for.
+	ErrTooLarge = errors.New("larger than the device allows")
+	// ErrDeviceLost means that the driver gave the device up. Everything on
+	// it is gone; see [Device.Reopen].
+	ErrDeviceLost = errors.New("device lost")
+	// ErrClosed means that the device is closed.
+	ErrClosed = errors.New("device closed")
+	// ErrInvalid means an argument the device cannot take: a range outside
+	// a buffer, a grid over the limits, push constants of the wrong size.
+	ErrInvalid = errors.New("invalid argument")
+)
+
+// errInjected is the cause of a loss that Options.Fault provokes.
+var errInjected = errors.New("injected")

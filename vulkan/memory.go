@@ -1,0 +1,266 @@
+package vulkan
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"nxvk/vulkan/vk"
+)
+
+// memory hands out regions of blocks. There is a pool for what the device
+// works on, one for what the host writes and one for what it reads; where one
+// memory type does for several, they are the same pool.
+type memory struct {
+	d                    *Device
+	device, host, reader *pool
+
+	mu       sync.Mutex
+	pools    []*pool
+	reserved uint64
+	inUse    uint64
+	peak     uint64
+	buffers  int64
+	ids      uint64
+}
+
+// pool is the memory of one type.
+type pool struct {
+	mem                   *memory
+	kind                  int // index of the memory type
+	blockSize             uint64
+	mapped, local, cached bool
+	blocks                []*block
+	free                  [classCount][]*region
+}
+
+// region is a piece of a block, in use or waiting in the free list of its
+// class. A region with a class keeps its place in the block for good.
+type region struct {
+	id        uint64
+	blk       *block
+	off, size uint64
+	class     int // -1: cut from the block and given back to it
+	slab      *slab
+	last      atomic.Uint64 // latest ticket of a submission that used it
+	refs      atomic.Int32  // uses recorded and not submitted, and open readbacks
+	state     state         // guarded by memory.mu
+}
+
+// state of a region: a released one is reclaimed when its refs reach 0.
+type state int
+
+const (
+	live state = iota
+	released
+	pooled
+)
+
+// slab is a piece of a block cut into regions of one class.
+type slab struct {
+	blk     *block
+	span    span
+	regions []region
+	used    int
+}
+
+func (r *region) touch(t Ticket) {
+	for {
+		old := r.last.Load()
+		if old >= uint64(t) || r.last.CompareAndSwap(old, uint64(t)) {
+			return
+		}
+	}
+}
+
+// alloc returns a region of at least n bytes. With idle, no submitted work
+// uses it any more, so that the host may write it.
+func (m *memory) alloc(p *pool, n uint64, idle bool) (*region, error) {
+	if limit := m.d.info.Limits.MaxAllocation; n > limit {
+		return nil, fmt.Errorf("allocate %d bytes: %w, which is %d bytes in one buffer", n, ErrTooLarge, limit)
+	}
+	var done func(Ticket) bool
+	if idle {
+		done = m.d.Done
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.find(p, max(n, 1), done)
+	if errors.Is(err, ErrOutOfMemory) && m.trim() > 0 {
+		r, err = m.find(p, max(n, 1), done)
+	}
+	if errors.Is(err, ErrOutOfMemory) && idle {
+		// Memory that the device is about to leave is better than none.
+		m.d.queue.waitAll()
+		m.trim()
+		r, err = m.find(p, max(n, 1), done)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.inUse += r.size
+	m.peak = max(m.peak, m.inUse)
+	m.buffers++
+	m.d.counts.allocations.Add(1)
+	return r, nil
+}
+
+func (m *memory) find(p *pool, n uint64, done func(Ticket) bool) (*region, error) {
+	if n > largest {
+		blk, s, err := p.carve(roundUp(n, granule), done)
+		if err != nil {
+			return nil, err
+		}
+		m.ids++
+		r := &region{id: m.ids, blk: blk, off: s.off, size: s.size, class: -1}
+		r.last.Store(uint64(s.last))
+		return r, nil
+	}
+	c := classOf(n)
+	if r := p.pop(c, done); r != nil {
+		return r, nil
+	}
+	if err := p.addSlab(c, done); err != nil {
+		return nil, err
+	}
+	return p.pop(c, done), nil
+}
+
+// pop takes a free region of a class: the one freed last, whose memory caches
+// still hold, or with done the one freed first, which is idle soonest.
+func (p *pool) pop(class int, done func(Ticket) bool) *region {
+	list := p.free[class]
+	n := len(list)
+	if n == 0 {
+		return nil
+	}
+	i := n - 1
+	if done != nil && !done(Ticket(list[i].last.Load())) {
+		i = 0
+		if !done(Ticket(list[0].last.Load())) {
+			return nil
+		}
+	}
+	r := list[i]
+	list[i] = list[n-1]
+	p.free[class] = list[:n-1]
+	r.state = live
+	r.slab.used++
+	return r
+}
+
+// addSlab cuts a slab into free regions of a class.
+func (p *pool) addSlab(class int, done func(Ticket) bool) error {
+	blk, s, err := p.carve(slabSize(class), done)
+	if err != nil {
+		return err
+	}
+	size := classSize(class)
+	sl := &slab{blk: blk, span: s, regions: make([]region, s.size/size)}
+	for i := len(sl.regions) - 1; i >= 0; i-- {
+		r := &sl.regions[i]
+		p.mem.ids++
+		r.id, r.blk, r.off, r.size = p.mem.ids, blk, s.off+uint64(i)*size, size
+		r.class, r.slab, r.state = class, sl, pooled
+		r.last.Store(uint64(s.last))
+		p.free[class] = append(p.free[class], r)
+	}
+	return nil
+}
+
+// carve cuts size bytes out of a block, taking another block when none fits.
+func (p *pool) carve(size uint64, done func(Ticket) bool) (*block, span, error) {
+	for _, b := range p.blocks {
+		if i := b.fit(size, done); i >= 0 {
+			return b, b.take(i, size), nil
+		}
+	}
+	n := max(p.blockSize, size)
+	if size > p.blockSize/2 {
+		n = size // large buffers get a block of their own size
+	}
+	b, err := p.newBlock(n)
+	for errors.Is(err, ErrOutOfMemory) && n > size {
+		n = max(n/2/granule*granule, size)
+		b, err = p.newBlock(n)
+	}
+	if err != nil {
+		return nil, span{}, err
+	}
+	p.blocks = append(p.blocks, b)
+	return b, b.take(0, size), nil
+}
+
+// release takes a region back from its buffer. While recorded work or a
+// readback refers to it, it stays; unref reclaims it then.
+func (m *memory) release(r *region) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.state != live {
+		panic("BUG: a region released twice")
+	}
+	r.state = released
+	m.inUse -= r.size
+	m.buffers--
+	if r.refs.Load() == 0 {
+		m.reclaim(r)
+	}
+}
+
+// unref drops one use of a region.
+func (m *memory) unref(r *region) {
+	if r.refs.Add(-1) > 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.state == released && r.refs.Load() == 0 {
+		m.reclaim(r)
+	}
+}
+
+func (m *memory) reclaim(r *region) {
+	r.state = pooled
+	if r.class < 0 {
+		r.blk.give(span{r.off, r.size, Ticket(r.last.Load())})
+		return
+	}
+	r.slab.used--
+	p := r.blk.pool
+	p.free[r.class] = append(p.free[r.class], r)
+}
+
+// admit refuses a block beyond the limit of Open or the budget of the heap.
+func (m *memory) admit(p *pool, size uint64) error {
+	d := m.d
+	if l := d.opts.MemoryLimit; l > 0 && m.reserved+size > l {
+		return fmt.Errorf("allocate %d bytes: %w: %d of the limit of %d bytes are reserved", size, ErrOutOfMemory, m.reserved, l)
+	}
+	if d.info.Features.MemoryBudget {
+		budget, usage := vk.GetMemoryBudget(d.in, d.gpu)
+		h := d.raw.Types[p.kind].Heap
+		if budget[h] > 0 && usage[h]+size > budget[h] {
+			return fmt.Errorf("allocate %d bytes: %w: %d of the budget of %d bytes are used", size, ErrOutOfMemory, usage[h], budget[h])
+		}
+	}
+	return nil
+}
+
+func (m *memory) stats(s *Stats) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.InUse, s.Reserved, s.Peak, s.Buffers = m.inUse, m.reserved, m.peak, m.buffers
+	s.Pooled = m.reserved - m.inUse
+}
+
+func (m *memory) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.pools {
+		for _, b := range p.blocks {
+			b.destroy()
+		}
+		p.blocks = nil
+	}
+}

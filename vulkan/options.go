@@ -1,0 +1,34 @@
+package vulkan
+
+// Options change how a device is opened. The zero value is right for use.
+type Options struct {
+	// Validation loads the validation layer with synchronization validation.
+	Validation bool
+	// OnMessage receives what the validation layer says. It may be called
+	// from any goroutine and must not call the device.
+	OnMessage func(severity, text string)
+	// CacheDir is the folder of the pipeline cache; "" keeps none on disk.
+	CacheDir string
+	// MemoryLimit bounds the bytes taken from the device; 0 means no bound
+	// but the device's own.
+	MemoryLimit uint64
+	// BlockSize is the size of the blocks that buffers are cut from; 0 picks
+	// one after the size of the heap.
+	BlockSize uint64
+	// Fault makes failures happen, for tests.
+	Fault Fault
+}
+
+// Fault has hooks that provoke failures. A nil hook does nothing.
+type Fault struct {
+	// Alloc is asked before each allocation of a block; true fails it.
+	Alloc func(bytes uint64) bool
+	// Lost is asked before each submission; true loses the device.
+	Lost func() bool
+	// NoPushDescriptors uses descriptor sets as if the device had no push
+	// descriptors.
+	NoPushDescriptors bool
+	// Unmapped treats memory that is both device-local and host-visible as
+	// if it could not be mapped, so that transfers are staged.
+	Unmapped bool
+}

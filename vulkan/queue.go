@@ -1,0 +1,200 @@
+package vulkan
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"nxvk/vulkan/vk"
+)
+
+// Ticket names a submission. Tickets of a device complete in order, and the
+// zero Ticket is complete.
+type Ticket uint64
+
+const (
+	// maxInFlight bounds the submissions not completed; one more waits for
+	// the oldest.
+	maxInFlight = 64
+	// waitSlice bounds one wait inside the driver, so that the loss of the
+	// device is noticed.
+	waitSlice = 200 * time.Millisecond
+)
+
+// queue is the device's one queue, its timeline, and the recorders in use and
+// to spare.
+type queue struct {
+	d        *Device
+	timeline vk.Semaphore
+	done     atomic.Uint64 // highest value seen on the timeline
+
+	mu        sync.Mutex
+	submitted Ticket
+	busy      []busyRecorder // in order of tickets
+	spare     []vk.Recorder
+}
+
+type busyRecorder struct {
+	ticket Ticket
+	r      vk.Recorder
+	at     time.Time
+}
+
+func (q *queue) init(d *Device) error {
+	q.d = d
+	var r vk.Result
+	if q.timeline, r = vk.CreateTimeline(d.dev); r != vk.Success {
+		return fmt.Errorf("create a timeline: %w", r)
+	}
+	return nil
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, b := range q.busy {
+		vk.DestroyRecorder(q.d.dev, b.r)
+	}
+	for _, r := range q.spare {
+		vk.DestroyRecorder(q.d.dev, r)
+	}
+	q.busy, q.spare = nil, nil
+	vk.DestroySemaphore(q.d.dev, q.timeline)
+}
+
+// recorder returns one that the device does not use.
+func (q *queue) recorder() (vk.Recorder, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.recycle()
+	for len(q.busy) >= maxInFlight {
+		oldest := q.busy[0].ticket
+		q.mu.Unlock()
+		err := q.wait(oldest)
+		q.mu.Lock()
+		if err != nil {
+			return 0, err
+		}
+		q.recycle()
+	}
+	if n := len(q.spare); n > 0 {
+		r := q.spare[n-1]
+		q.spare = q.spare[:n-1]
+		return r, nil
+	}
+	rec, r := vk.CreateRecorder(q.d.dev)
+	if r != vk.Success {
+		return 0, q.d.fail("create a command buffer", r)
+	}
+	return rec, nil
+}
+
+// recycle moves the recorders that are done to the spare ones.
+func (q *queue) recycle() {
+	n := 0
+	for n < len(q.busy) && q.d.Done(q.busy[n].ticket) {
+		q.spare = append(q.spare, q.busy[n].r)
+		n++
+	}
+	q.busy = append(q.busy[:0], q.busy[n:]...)
+}
+
+// giveBack returns a recorder that was not submitted.
+func (q *queue) giveBack(r vk.Recorder) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.spare = append(q.spare, r)
+}
+
+// submit hands a recorded command buffer to the device.
+func (q *queue) submit(rec vk.Recorder) (Ticket, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if f := q.d.opts.Fault.Lost; f != nil && f() {
+		q.spare = append(q.spare, rec)
+		return 0, q.d.lose("submit", errInjected)
+	}
+	t := q.submitted + 1
+	if r := vk.QueueSubmit(q.d.dev, rec, q.timeline, uint64(t)); r != vk.Success {
+		q.spare = append(q.spare, rec)
+		return 0, q.d.fail("submit", r)
+	}
+	q.submitted = t
+	q.busy = append(q.busy, busyRecorder{t, rec, time.Now()})
+	q.d.counts.submits.Add(1)
+	return t, nil
+}
+
+func (q *queue) inFlight() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return int(q.submitted) - int(min(q.done.Load(), uint64(q.submitted)))
+}
+
+func (q *queue) last() Ticket {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.submitted
+}
+
+// poll reads the timeline.
+func (q *queue) poll() (Ticket, error) {
+	if err := q.d.Lost(); err != nil {
+		return 0, err
+	}
+	v, r := vk.GetSemaphoreCounterValue(q.d.dev, q.timeline)
+	if r != vk.Success {
+		return 0, q.d.fail("read the timeline", r)
+	}
+	for {
+		old := q.done.Load()
+		if old >= v || q.done.CompareAndSwap(old, v) {
+			return Ticket(max(old, v)), nil
+		}
+	}
+}
+
+// wait blocks in the driver until t is complete.
+func (q *queue) wait(t Ticket) error {
+	for !q.d.Done(t) {
+		if err := q.d.Lost(); err != nil {
+			return err
+		}
+		r := vk.WaitSemaphores(q.d.dev, q.timeline, uint64(t), uint64(waitSlice))
+		if r != vk.Success && r != vk.Timeout {
+			return q.d.fail("wait for the timeline", r)
+		}
+	}
+	return q.d.Lost()
+}
+
+// waitAll waits for all that is submitted.
+func (q *queue) waitAll() { _ = q.wait(q.last()) }
+
+// Done reports whether a submission is complete, which all are on a lost
+// device. It never waits.
+func (d *Device) Done(t Ticket) bool {
+	if uint64(t) <= d.queue.done.Load() {
+		return true
+	}
+	now, err := d.queue.poll()
+	return err != nil && d.Lost() != nil || err == nil && t <= now
+}
+
+// Wait returns when a submission is complete, with an error when the device is
+// lost or the context ends first.
+func (d *Device) Wait(ctx context.Context, t Ticket) error {
+	if d.Done(t) {
+		return d.Lost()
+	}
+	done := make(chan error, 1)
+	d.Notify(t, func(err error) { done <- err })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the device: %w", ctx.Err())
+	}
+}

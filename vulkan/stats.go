@@ -1,0 +1,64 @@
+package vulkan
+
+import (
+	"sync/atomic"
+	"time"
+
+	"nxvk/vulkan/vk"
+)
+
+// Stats counts what a device holds and has done.
+type Stats struct {
+	InUse       uint64 // bytes of live buffers, rounded up to what they occupy
+	Reserved    uint64 // bytes taken from the device
+	Pooled      uint64 // Reserved less InUse
+	Peak        uint64 // highest InUse
+	Buffers     int64  // live buffers
+	Budget      uint64 // bytes the system grants this process, 0 when it does not say
+	Allocations uint64 // buffers ever allocated
+	Blocks      uint64 // blocks ever taken from the device
+	Dispatches  uint64
+	Barriers    uint64
+	Copies      uint64
+	Submits     uint64
+	Pipelines   uint64
+	InFlight    int // submissions not completed
+	// SubmitTime is the time spent in recording and submitting.
+	SubmitTime time.Duration
+	// Latency is a moving average from submission to the notice of completion.
+	Latency time.Duration
+}
+
+// counters are the parts of Stats that many goroutines add to.
+type counters struct {
+	allocations, blocks, dispatches, barriers atomic.Uint64
+	copies, submits, pipelines                atomic.Uint64
+	submitNanos, latencyNanos                 atomic.Int64
+}
+
+// observe folds a submit-to-notice time into the moving average.
+func (c *counters) observe(d time.Duration) {
+	old := c.latencyNanos.Load()
+	if old == 0 {
+		c.latencyNanos.Store(int64(d))
+		return
+	}
+	c.latencyNanos.Store(old + (int64(d)-old)/8)
+}
+
+// Stats returns the counts of now.
+func (d *Device) Stats() Stats {
+	c := &d.counts
+	s := Stats{
+		Allocations: c.allocations.Load(), Blocks: c.blocks.Load(), Dispatches: c.dispatches.Load(),
+		Barriers: c.barriers.Load(), Copies: c.copies.Load(), Submits: c.submits.Load(), Pipelines: c.pipelines.Load(),
+		SubmitTime: time.Duration(c.submitNanos.Load()), Latency: time.Duration(c.latencyNanos.Load()),
+		InFlight: d.queue.inFlight(),
+	}
+	d.mem.stats(&s)
+	if d.info.Features.MemoryBudget {
+		budget, _ := vk.GetMemoryBudget(d.in, d.gpu)
+		s.Budget = budget[d.raw.Types[d.mem.device.kind].Heap]
+	}
+	return s
+}

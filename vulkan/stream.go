@@ -1,0 +1,230 @@
+package vulkan
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"nxvk/vulkan/vk"
+)
+
+// Access says what a command does to a buffer.
+type Access uint8
+
+// Accesses.
+const (
+	Read Access = 1 << iota
+	Write
+)
+
+// Arg is a buffer, or a part of one, as an argument of a command.
+type Arg struct {
+	Buffer *Buffer
+	// Offset is where it starts: any with addresses, a multiple of
+	// Limits.OffsetAlignment with bindings, of 4 for a fill.
+	Offset int
+	// Size is the bytes the command may touch; 0 means all that follow. It
+	// only serves to tell overlapping accesses from others.
+	Size   int
+	Access Access
+}
+
+// ReadOnly, WriteOnly and ReadWrite are the Args of whole buffers.
+func ReadOnly(b *Buffer) Arg  { return Arg{Buffer: b, Access: Read} }
+func WriteOnly(b *Buffer) Arg { return Arg{Buffer: b, Access: Write} }
+func ReadWrite(b *Buffer) Arg { return Arg{Buffer: b, Access: Read | Write} }
+
+// Stream records commands, which a device executes as if one after another in
+// the order of recording and, among streams, of Submit. It is for one
+// goroutine.
+type Stream struct {
+	d       *Device
+	cmds    []vk.Cmd
+	push    []byte
+	binds   []vk.Bind
+	used    []*region // one ref each
+	hazards hazards
+	staging staging
+
+	dispatches, barriers, copies int
+	queries                      int
+	hostReads                    bool // the host reads what commands wrote
+}
+
+// Stream returns an empty stream.
+func (d *Device) Stream() *Stream {
+	s := &Stream{d: d}
+	s.staging.s = s
+	s.begin()
+	return s
+}
+
+// begin starts a batch. Its first command waits for all that was submitted
+// before, so that hazards are a matter of one batch.
+func (s *Stream) begin() {
+	s.cmds, s.push, s.binds = s.cmds[:0], s.push[:0], s.binds[:0]
+	s.dispatches, s.barriers, s.copies, s.queries = 0, 0, 0, 0
+	s.hostReads = false
+	s.hazards.begin()
+}
+
+// Pending returns the number of commands recorded and not submitted.
+func (s *Stream) Pending() int { return len(s.cmds) }
+
+// Dispatch records x × y × z workgroups of a kernel. args are its buffers and
+// push its parameters, of the sizes in the pipeline's layout. A grid with a
+// zero does nothing.
+func (s *Stream) Dispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) error {
+	if err := s.checkDispatch(p, args, push, x, y, z); err != nil {
+		return fmt.Errorf("dispatch %s: %w", p.name, err)
+	}
+	if x == 0 || y == 0 || z == 0 {
+		return nil
+	}
+	c := s.command(vk.OpDispatch, args)
+	c.A, c.B = uint64(p.handle), uint64(p.shape.layout)
+	c.X, c.Y, c.Z = x, y, z
+	c.PushAt, c.PushN = uint32(len(s.push)), uint32(p.layout.push())
+	if p.layout.Addresses {
+		for i := range args {
+			s.push = binary.LittleEndian.AppendUint64(s.push, args[i].Buffer.Address()+uint64(args[i].Offset))
+		}
+	} else {
+		s.bind(c, args, p)
+	}
+	s.push = append(s.push, push...)
+	s.dispatches++
+	return nil
+}
+
+func (s *Stream) bind(c *vk.Cmd, args []Arg, p *Pipeline) {
+	c.BindAt, c.BindN = uint32(len(s.binds)), uint32(len(args))
+	if !s.d.info.Features.PushDescriptor {
+		c.C = uint64(p.shape.set)
+	}
+	for i := range args {
+		r := args[i].Buffer.r
+		off := uint64(args[i].Offset)
+		s.binds = append(s.binds, vk.Bind{Buffer: uint64(r.blk.buffer), Offset: r.off + off, Range: bindRange(&args[i])})
+	}
+}
+
+// bindRange returns the bytes to bind: the rest of the buffer, up to a whole
+// word, which its region always has.
+func bindRange(a *Arg) uint64 { return max(roundUp(uint64(a.Buffer.n-a.Offset), 4), 4) }
+
+func (s *Stream) checkDispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) error {
+	l := &p.layout
+	if len(args) != l.Buffers || len(push) != l.PushBytes {
+		return fmt.Errorf("%w: %d buffers and %d push bytes for a layout of %d and %d",
+			ErrInvalid, len(args), len(push), l.Buffers, l.PushBytes)
+	}
+	lim := &s.d.info.Limits
+	if m := &lim.MaxWorkgroupCount; x > m[0] || y > m[1] || z > m[2] {
+		return fmt.Errorf("%w: a grid of %d × %d × %d workgroups, at most %d × %d × %d", ErrInvalid, x, y, z, m[0], m[1], m[2])
+	}
+	for i := range args {
+		a := &args[i]
+		if err := a.Buffer.check(a.Offset, a.Size); err != nil {
+			return fmt.Errorf("buffer %d: %w", i, err)
+		}
+		if l.Addresses {
+			continue
+		}
+		if a.Offset%lim.OffsetAlignment != 0 || a.Offset == a.Buffer.n && a.Offset > 0 {
+			return fmt.Errorf("buffer %d: %w: offset %d, bindings need a multiple of %d inside the buffer",
+				i, ErrInvalid, a.Offset, lim.OffsetAlignment)
+		}
+		if n := bindRange(a); n > lim.MaxStorageRange {
+			return fmt.Errorf("buffer %d: %w: %d bytes, a binding holds %d; use addresses", i, ErrTooLarge, n, lim.MaxStorageRange)
+		}
+	}
+	return nil
+}
+
+// command appends a command, with a barrier where one of its accesses needs it.
+func (s *Stream) command(op uint32, args []Arg) *vk.Cmd {
+	barrier := len(s.cmds) == 0 || s.hazards.full()
+	for i := 0; i < len(args) && !barrier; i++ {
+		lo, hi := args[i].extent()
+		barrier = s.hazards.conflicts(args[i].Buffer.r.id, lo, hi, args[i].Access)
+	}
+	s.cmds = append(s.cmds, vk.Cmd{Op: op})
+	c := &s.cmds[len(s.cmds)-1]
+	if barrier {
+		c.Barrier = 1
+		s.barriers++
+		s.hazards.begin()
+	}
+	for i := range args {
+		b := args[i].Buffer
+		lo, hi := args[i].extent()
+		s.hazards.add(b.r.id, lo, hi, args[i].Access)
+		s.use(b.r)
+		if args[i].Access&Write != 0 && b.Readable() {
+			s.hostReads = true
+		}
+	}
+	return c
+}
+
+// extent returns the bytes of the region that an argument may touch.
+func (a *Arg) extent() (lo, hi uint64) {
+	lo = uint64(a.Offset)
+	if a.Size > 0 {
+		return lo, lo + uint64(a.Size)
+	}
+	return lo, max(uint64(a.Buffer.n), lo+1)
+}
+
+// use keeps a region until the batch is submitted.
+func (s *Stream) use(r *region) {
+	r.refs.Add(1)
+	s.used = append(s.used, r)
+}
+
+// Submit hands what is recorded to the device and begins anew. It does not
+// wait for the work. With nothing recorded it returns the ticket of the latest
+// submission. After an error the recorded work is gone.
+func (s *Stream) Submit() (Ticket, error) {
+	if len(s.cmds) == 0 {
+		return s.d.queue.last(), s.d.Lost()
+	}
+	start := time.Now()
+	t, err := s.submit()
+	for _, r := range s.used {
+		r.touch(t)
+		s.d.mem.unref(r)
+	}
+	clear(s.used)
+	s.used = s.used[:0]
+	s.staging.submitted(t)
+	c := &s.d.counts
+	if err == nil {
+		c.dispatches.Add(uint64(s.dispatches))
+		c.barriers.Add(uint64(s.barriers))
+		c.copies.Add(uint64(s.copies))
+	}
+	c.submitNanos.Add(int64(time.Since(start)))
+	s.begin()
+	return t, err
+}
+
+func (s *Stream) submit() (Ticket, error) {
+	d := s.d
+	if err := d.Lost(); err != nil {
+		return 0, err
+	}
+	if s.hostReads {
+		s.cmds = append(s.cmds, vk.Cmd{Op: vk.OpHostBarrier})
+	}
+	rec, err := d.queue.recorder()
+	if err != nil {
+		return 0, err
+	}
+	if r := vk.Replay(d.dev, rec, s.cmds, s.push, s.binds); r != vk.Success {
+		d.queue.giveBack(rec)
+		return 0, d.fail("record commands", r)
+	}
+	return d.queue.submit(rec)
+}

@@ -1,0 +1,148 @@
+//go:build cgo
+
+// info.c reads what a physical device is and can do.
+#include <stdlib.h>
+#include <string.h>
+#include "loader.h"
+#include "chain.h"
+
+// pick_family prefers a family that computes and does not draw: its queues
+// have lower latency and overlap with one another.
+static uint32_t pick_family(nxvk_instance *in, VkPhysicalDevice gpu, uint32_t *timestamps) {
+	VkQueueFamilyProperties f[32];
+	uint32_t n = 32, best = UINT32_MAX;
+	in->GetPhysicalDeviceQueueFamilyProperties(gpu, &n, f);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!(f[i].queueFlags & VK_QUEUE_COMPUTE_BIT) || !f[i].queueCount) continue;
+		int only = !(f[i].queueFlags & VK_QUEUE_GRAPHICS_BIT);
+		if (best == UINT32_MAX || (only && (f[best].queueFlags & VK_QUEUE_GRAPHICS_BIT))) best = i;
+	}
+	*timestamps = best != UINT32_MAX && f[best].timestampValidBits == 64;
+	return best;
+}
+
+uint32_t nxvk_extensions(nxvk_instance *in, VkPhysicalDevice gpu, VkExtensionProperties **out) {
+	uint32_t n = 0;
+	in->EnumerateDeviceExtensionProperties(gpu, NULL, &n, NULL);
+	*out = calloc(n + 1, sizeof **out);
+	in->EnumerateDeviceExtensionProperties(gpu, NULL, &n, *out);
+	return n;
+}
+
+void nxvk_chain(nxvk_features *f, uint32_t api, const VkExtensionProperties *list, uint32_t n) {
+	memset(f, 0, sizeof *f);
+	f->core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+	f->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+	f->v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+	f->subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+	f->atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
+	void **next = &f->core.pNext;
+	if (api >= VK_API_VERSION_1_2) {
+		*next = &f->v11; next = &f->v11.pNext;
+		*next = &f->v12; next = &f->v12.pNext;
+	}
+	if (api >= VK_API_VERSION_1_3 || nxvk_has(list, n, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
+		*next = &f->subgroup; next = &f->subgroup.pNext;
+	}
+	if (nxvk_has(list, n, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) *next = &f->atomics;
+}
+
+static uint32_t feature_bits(const nxvk_features *f, const VkExtensionProperties *list, uint32_t n) {
+	uint32_t b = 0;
+	const VkPhysicalDeviceVulkan12Features *v = &f->v12;
+	if (f->core.features.shaderFloat64) b |= NXVK_FLOAT64;
+	if (f->core.features.shaderInt64) b |= NXVK_INT64;
+	if (f->core.features.shaderInt16) b |= NXVK_INT16;
+	if (v->shaderInt8) b |= NXVK_INT8;
+	if (v->shaderFloat16) b |= NXVK_FLOAT16;
+	if (f->v11.storageBuffer16BitAccess) b |= NXVK_STORAGE16;
+	if (v->storageBuffer8BitAccess) b |= NXVK_STORAGE8;
+	if (v->bufferDeviceAddress) b |= NXVK_ADDRESS;
+	if (v->timelineSemaphore) b |= NXVK_TIMELINE;
+	if (v->scalarBlockLayout) b |= NXVK_SCALAR_LAYOUT;
+	if (v->vulkanMemoryModel && v->vulkanMemoryModelDeviceScope) b |= NXVK_MEMORY_MODEL;
+	if (v->shaderBufferInt64Atomics) b |= NXVK_ATOMIC_INT64;
+	if (f->subgroup.subgroupSizeControl) b |= NXVK_SUBGROUP_SIZE;
+	if (f->atomics.shaderBufferFloat32AtomicAdd) b |= NXVK_ATOMIC_FLOAT;
+	if (nxvk_has(list, n, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) b |= NXVK_PUSH_DESCRIPTOR;
+	if (nxvk_has(list, n, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) b |= NXVK_MEMORY_BUDGET;
+	return b;
+}
+
+static void copy_limits(nxvk_info *out, const VkPhysicalDeviceProperties *p) {
+	const VkPhysicalDeviceLimits *l = &p->limits;
+	memcpy(out->name, p->deviceName, sizeof out->name);
+	memcpy(out->cache_uuid, p->pipelineCacheUUID, 16);
+	out->kind = p->deviceType;
+	out->vendor = p->vendorID;
+	out->device = p->deviceID;
+	out->api = p->apiVersion;
+	out->driver_version = p->driverVersion;
+	out->max_push = l->maxPushConstantsSize;
+	out->shared = l->maxComputeSharedMemorySize;
+	out->max_invocations = l->maxComputeWorkGroupInvocations;
+	memcpy(out->max_size, l->maxComputeWorkGroupSize, sizeof out->max_size);
+	memcpy(out->max_count, l->maxComputeWorkGroupCount, sizeof out->max_count);
+	out->max_range = l->maxStorageBufferRange;
+	out->offset_align = l->minStorageBufferOffsetAlignment;
+	out->timestamp_period = l->timestampPeriod;
+}
+
+static void copy_memory(nxvk_instance *in, VkPhysicalDevice gpu, nxvk_info *out) {
+	VkPhysicalDeviceMemoryProperties2 m = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+	in->GetPhysicalDeviceMemoryProperties2(gpu, &m);
+	out->types = m.memoryProperties.memoryTypeCount;
+	out->heaps = m.memoryProperties.memoryHeapCount;
+	for (uint32_t i = 0; i < out->types; i++) {
+		out->type_flags[i] = m.memoryProperties.memoryTypes[i].propertyFlags;
+		out->type_heap[i] = m.memoryProperties.memoryTypes[i].heapIndex;
+	}
+	for (uint32_t i = 0; i < out->heaps; i++) {
+		out->heap_size[i] = m.memoryProperties.memoryHeaps[i].size;
+		out->heap_flags[i] = m.memoryProperties.memoryHeaps[i].flags;
+	}
+}
+
+void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
+	VkPhysicalDevice gpu = (VkPhysicalDevice)(uintptr_t)handle;
+	memset(out, 0, sizeof *out);
+	VkPhysicalDeviceProperties base;
+	in->GetPhysicalDeviceProperties(gpu, &base);
+	copy_limits(out, &base);
+	if (out->api > in->api) out->api = in->api;
+	uint32_t timestamps;
+	out->family = pick_family(in, gpu, &timestamps);
+	copy_memory(in, gpu, out);
+	if (base.apiVersion < VK_API_VERSION_1_2) return;
+
+	VkExtensionProperties *list;
+	uint32_t n = nxvk_extensions(in, gpu, &list);
+	VkPhysicalDeviceSubgroupSizeControlProperties sg = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+	VkPhysicalDeviceVulkan12Properties v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+	VkPhysicalDeviceVulkan11Properties v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, .pNext = &v12};
+	VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &v11};
+	if (out->api >= VK_API_VERSION_1_3 || nxvk_has(list, n, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) v12.pNext = &sg;
+	in->GetPhysicalDeviceProperties2(gpu, &p);
+	nxvk_features f;
+	nxvk_chain(&f, out->api, list, n);
+	in->GetPhysicalDeviceFeatures2(gpu, &f.core);
+	out->features = feature_bits(&f, list, n) | (timestamps ? NXVK_TIMESTAMPS : 0);
+	free(list);
+
+	memcpy(out->uuid, v11.deviceUUID, 16);
+	memcpy(out->driver, v12.driverName, sizeof out->driver);
+	memcpy(out->driver_info, v12.driverInfo, sizeof out->driver_info);
+	out->driver_id = v12.driverID;
+	out->max_alloc = v11.maxMemoryAllocationSize;
+	out->subgroup = v11.subgroupSize;
+	out->subgroup_ops = v11.subgroupSupportedOperations;
+	out->subgroup_min = sg.minSubgroupSize ? sg.minSubgroupSize : v11.subgroupSize;
+	out->subgroup_max = sg.maxSubgroupSize ? sg.maxSubgroupSize : v11.subgroupSize;
+}
+
+void nxvk_get_budget(nxvk_instance *in, uint64_t handle, uint64_t *budget, uint64_t *usage) {
+	VkPhysicalDeviceMemoryBudgetPropertiesEXT b = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+	VkPhysicalDeviceMemoryProperties2 m = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, .pNext = &b};
+	in->GetPhysicalDeviceMemoryProperties2((VkPhysicalDevice)(uintptr_t)handle, &m);
+	for (int i = 0; i < VK_MAX_MEMORY_HEAPS; i++) budget[i] = b.heapBudget[i], usage[i] = b.heapUsage[i];
+}

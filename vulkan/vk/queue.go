@@ -1,0 +1,61 @@
+//go:build cgo
+
+package vk
+
+// #include "vk.h"
+import "C"
+
+import "unsafe"
+
+// The Go and C layouts of a command are one.
+var (
+	_ [unsafe.Sizeof(Cmd{})]byte  = [C.sizeof_nxvk_cmd]byte{}
+	_ [unsafe.Sizeof(Bind{})]byte = [C.sizeof_nxvk_bind]byte{}
+)
+
+func (r Recorder) c() *C.nxvk_recorder { return *(**C.nxvk_recorder)(unsafe.Pointer(&r)) }
+
+// CreateRecorder creates a command buffer with its pools.
+func CreateRecorder(d Device) (Recorder, Result) {
+	var out *C.nxvk_recorder
+	r := Result(C.nxvk_create_recorder(d.c(), &out))
+	return Recorder(uintptr(unsafe.Pointer(out))), r
+}
+
+// DestroyRecorder destroys a recorder that is not executing.
+func DestroyRecorder(d Device, r Recorder) { C.nxvk_destroy_recorder(d.c(), r.c()) }
+
+// Replay resets the recorder and records the commands. Their PushAt and BindAt
+// count from the start of push and binds.
+func Replay(d Device, r Recorder, cmds []Cmd, push []byte, binds []Bind) Result {
+	return Result(C.nxvk_replay(d.c(), r.c(), (*C.nxvk_cmd)(unsafe.Pointer(unsafe.SliceData(cmds))), C.uint32_t(len(cmds)),
+		(*C.uint8_t)(unsafe.SliceData(push)), (*C.nxvk_bind)(unsafe.Pointer(unsafe.SliceData(binds)))))
+}
+
+// CreateTimeline creates a timeline semaphore at 0.
+func CreateTimeline(d Device) (Semaphore, Result) {
+	var s C.uint64_t
+	r := Result(C.nxvk_create_timeline(d.c(), &s))
+	return Semaphore(s), r
+}
+
+// DestroySemaphore destroys a semaphore.
+func DestroySemaphore(d Device, s Semaphore) { C.nxvk_destroy_semaphore(d.c(), C.uint64_t(s)) }
+
+// GetSemaphoreCounterValue reads a timeline.
+func GetSemaphoreCounterValue(d Device, s Semaphore) (uint64, Result) {
+	var v C.uint64_t
+	r := Result(C.nxvk_counter(d.c(), C.uint64_t(s), &v))
+	return uint64(v), r
+}
+
+// WaitSemaphores waits until a timeline reaches value, at most ns nanoseconds.
+func WaitSemaphores(d Device, s Semaphore, value, ns uint64) Result {
+	return Result(C.nxvk_wait(d.c(), C.uint64_t(s), C.uint64_t(value), C.uint64_t(ns)))
+}
+
+// QueueSubmit submits a recorded command buffer that sets the timeline to
+// value when done. The caller serialises submissions.
+func QueueSubmit(d Device, r Recorder, s Semaphore, value uint64) Result {
+	return Result(C.nxvk_submit(d.c(), r.c(), C.uint64_t(s), C.uint64_t(value)))
+}

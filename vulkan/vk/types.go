@@ -1,0 +1,153 @@
+package vk
+
+import "errors"
+
+// Handles are opaque. Instance, Device and Recorder point to structures that
+// C owns; the others are Vulkan's own handles.
+type (
+	Instance       uintptr
+	PhysicalDevice uint64
+	Device         uintptr
+	Recorder       uintptr // a command buffer with its pools
+	Buffer         uint64
+	Memory         uint64
+	PipelineCache  uint64
+	SetLayout      uint64
+	PipelineLayout uint64
+	Pipeline       uint64
+	Semaphore      uint64
+)
+
+// ErrNoCgo says that the program was built without cgo.
+var ErrNoCgo = errors.New("built with CGO_ENABLED=0, which leaves Vulkan out")
+
+// Bits of [Info.Features].
+const (
+	Float64 uint32 = 1 << iota
+	Int64
+	Int16
+	Int8
+	Float16
+	Storage16
+	Storage8
+	Address
+	Timeline
+	ScalarLayout
+	MemoryModel
+	AtomicInt64
+	PushDescriptor
+	SubgroupSize
+	MemoryBudget
+	AtomicFloat
+	Timestamps
+)
+
+// VkPhysicalDeviceType.
+const (
+	TypeOther = iota
+	TypeIntegrated
+	TypeDiscrete
+	TypeVirtual
+	TypeCPU
+)
+
+// VkMemoryPropertyFlagBits and VkMemoryHeapFlagBits.
+const (
+	DeviceLocal  uint32 = 1
+	HostVisible  uint32 = 2
+	HostCoherent uint32 = 4
+	HostCached   uint32 = 8
+
+	HeapDeviceLocal uint32 = 1
+)
+
+// VersionMinimum is the API version a device must have: timeline semaphores
+// are core since 1.2.
+const VersionMinimum = 1<<22 | 2<<12
+
+// MaxQueries is how many timestamps one command buffer holds, and MaxBindings
+// and MaxSpecs what a pipeline takes.
+const (
+	MaxQueries  = 64
+	MaxBindings = 32
+	MaxSpecs    = 64
+)
+
+// MemoryType is one row of VkPhysicalDeviceMemoryProperties.
+type MemoryType struct {
+	Flags uint32
+	Heap  int
+}
+
+// MemoryHeap is one heap of VkPhysicalDeviceMemoryProperties.
+type MemoryHeap struct {
+	Size  uint64
+	Flags uint32
+}
+
+// Info is what a physical device says about itself.
+type Info struct {
+	Name, Driver, DriverInfo               string
+	UUID, CacheUUID                        [16]byte
+	Kind, Vendor, Device                   uint32
+	API, DriverVersion, DriverID           uint32
+	Features                               uint32
+	Family                                 uint32 // of the queue; ^0 when none computes
+	MaxPush, Shared, MaxInvocations        uint32
+	MaxSize, MaxCount                      [3]uint32
+	Subgroup, SubgroupMin, SubgroupMax     uint32
+	SubgroupOps                            uint32
+	MaxRange, MaxAllocation, OffsetAligned uint64
+	TimestampPeriod                        float32
+	Types                                  []MemoryType
+	Heaps                                  []MemoryHeap
+}
+
+// Ops of a [Cmd].
+const (
+	OpDispatch uint32 = 1 + iota
+	OpCopy
+	OpFill
+	OpTimestamp
+	OpHostBarrier
+)
+
+// Cmd is one recorded command; nxvk_cmd in vk.h has the same layout.
+//
+//	dispatch      A pipeline, B layout, C set layout where descriptors cannot be
+//	              pushed, X Y Z workgroups, push and bind ranges
+//	copy          A source, B destination, C and D their offsets, E bytes
+//	fill          B destination, D offset, E bytes, X the word
+//	timestamp     X query, B destination, D offset of the 8 bytes
+//	host barrier  makes device writes visible to the host
+type Cmd struct {
+	Op, Barrier   uint32 // a non-zero Barrier orders the command after all before it
+	A, B          uint64
+	C, D, E       uint64
+	X, Y, Z       uint32
+	PushAt, PushN uint32
+	BindAt, BindN uint32
+	_             uint32
+}
+
+// Bind is one storage buffer binding.
+type Bind struct{ Buffer, Offset, Range uint64 }
+
+// PipelineInfo describes a compute pipeline with the entry point "main".
+type PipelineInfo struct {
+	Code     []uint32
+	Layout   PipelineLayout
+	Cache    PipelineCache
+	Spec     []uint32 // specialisation constants 0, 1, 2 …
+	Subgroup uint32   // required subgroup size, or 0
+}
+
+// Message receives what the validation layer says. It may be called from any
+// thread during any call, and must not call back into this package.
+type Message func(severity, text string)
+
+// Requirements of a buffer: bytes, and the memory types that may hold it.
+type Requirements struct {
+	Size  uint64
+	Types uint32
+}
