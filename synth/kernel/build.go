@@ -1,0 +1,203 @@
+package kernel
+
+import (
+	"math"
+
+	"nxvk/synth/scalar"
+)
+
+// Builder makes a kernel. Instructions go to the innermost open block; the
+// callbacks of If and Loop fill theirs.
+type Builder struct {
+	k      *Kernel
+	cur    *Block
+	consts map[constKey]Value
+	heads  map[int]Value // builtins
+}
+
+type constKey struct {
+	t    scalar.Type
+	bits uint64
+}
+
+// NewBuilder starts a kernel whose workgroups have the given size.
+func NewBuilder(name string, local [3]uint32) *Builder {
+	b := &Builder{k: &Kernel{Name: name, Local: local},
+		consts: map[constKey]Value{}, heads: map[int]Value{}}
+	b.cur = &b.k.Body
+	return b
+}
+
+// Kernel returns the finished kernel.
+func (b *Builder) Kernel() *Kernel { return b.k }
+
+// Type returns the type of a value.
+func (b *Builder) Type(v Value) scalar.Type { return b.k.Types[v] }
+
+func (b *Builder) value(t scalar.Type) Value {
+	b.k.Types = append(b.k.Types, t)
+	return Value(len(b.k.Types) - 1)
+}
+
+func (b *Builder) head(in Inst, t scalar.Type) Value {
+	v := b.value(t)
+	in.Res = []Value{v}
+	b.k.Head = append(b.k.Head, in)
+	return v
+}
+
+func (b *Builder) emit(in Inst, types ...scalar.Type) []Value {
+	for _, t := range types {
+		in.Res = append(in.Res, b.value(t))
+	}
+	b.cur.Insts = append(b.cur.Insts, in)
+	return in.Res
+}
+
+// Buffer declares the next buffer.
+func (b *Builder) Buffer(e Elem, read, write bool) int {
+	b.k.Buffers = append(b.k.Buffers, Buffer{e, read, write})
+	return len(b.k.Buffers) - 1
+}
+
+// Param declares the next parameter at the next offset that fits it.
+func (b *Builder) Param(t scalar.Type) Value {
+	size := TypeSize(t)
+	off := (b.k.ParamBytes() + size - 1) / size * size
+	b.k.Params = append(b.k.Params, Param{t, off})
+	return b.head(Inst{Op: ParamOf, Index: len(b.k.Params) - 1}, t)
+}
+
+// Offset returns where parameter i lies, in bytes from the first.
+func (b *Builder) Offset(i int) int { return b.k.Params[i].Offset }
+
+// Shared declares an array of the workgroup.
+func (b *Builder) Shared(t scalar.Type, n int) int {
+	b.k.Shared = append(b.k.Shared, Shared{t, n})
+	return len(b.k.Shared) - 1
+}
+
+// Builtin returns a builtin of the invocation.
+func (b *Builder) Builtin(i int) Value {
+	v, ok := b.heads[i]
+	if !ok {
+		v = b.head(Inst{Op: Builtin, Index: i}, scalar.U32)
+		b.heads[i] = v
+	}
+	return v
+}
+
+// Const returns the constant with the given bits.
+func (b *Builder) Const(t scalar.Type, bits uint64) Value {
+	bits = clip(t, bits)
+	key := constKey{t, bits}
+	v, ok := b.consts[key]
+	if !ok {
+		v = b.head(Inst{Op: Const, Bits: bits}, t)
+		b.consts[key] = v
+	}
+	return v
+}
+
+// Int returns an integer constant of an integer type.
+func (b *Builder) Int(t scalar.Type, n int) Value { return b.Const(t, uint64(n)) }
+
+// Float returns a floating-point constant, rounded to the type.
+func (b *Builder) Float(t scalar.Type, x float64) Value {
+	if t == scalar.F32 {
+		return b.Const(t, uint64(math.Float32bits(float32(x))))
+	}
+	return b.Const(t, math.Float64bits(x))
+}
+
+// IsConst reports whether the value is a constant, and which.
+func (b *Builder) IsConst(v Value) (uint64, bool) {
+	for i := range b.k.Head {
+		if in := &b.k.Head[i]; in.Op == Const && in.Res[0] == v {
+			return in.Bits, true
+		}
+	}
+	return 0, false
+}
+
+// Prim applies a primitive operation that gives a value of type t.
+func (b *Builder) Prim(op scalar.Op, t scalar.Type, args ...Value) Value {
+	return b.emit(Inst{Op: Prim, Prim: op, Args: args}, t)[0]
+}
+
+// Load reads n consecutive elements; index counts groups of n.
+func (b *Builder) Load(buf int, index Value, n int) []Value {
+	types := make([]scalar.Type, n)
+	for i := range types {
+		types[i] = b.k.Buffers[buf].Elem.Type()
+	}
+	return b.emit(Inst{Op: Load, Index: buf, Args: []Value{index}}, types...)
+}
+
+// Store writes consecutive elements; index counts groups of as many.
+func (b *Builder) Store(buf int, index Value, vs ...Value) {
+	b.emit(Inst{Op: Store, Index: buf, Args: append([]Value{index}, vs...)})
+}
+
+// LoadShared reads an element of a shared array.
+func (b *Builder) LoadShared(array int, index Value) Value {
+	return b.emit(Inst{Op: LoadShared, Index: array, Args: []Value{index}}, b.k.Shared[array].Type)[0]
+}
+
+// StoreShared writes an element of a shared array.
+func (b *Builder) StoreShared(array int, index, v Value) {
+	b.emit(Inst{Op: StoreShared, Index: array, Args: []Value{index, v}})
+}
+
+// Barrier waits for the workgroup and makes its shared writes visible.
+func (b *Builder) Barrier() { b.emit(Inst{Op: Barrier}) }
+
+// If runs one of two branches, which yield as many values of the same types.
+// A nil branch is empty.
+func (b *Builder) If(cond Value, then, els func() []Value) []Value {
+	in := Inst{Op: If, Args: []Value{cond}, Blocks: make([]Block, 2)}
+	b.fill(&in.Blocks[0], then)
+	b.fill(&in.Blocks[1], els)
+	return b.emit(in, b.typesOf(in.Blocks[0].Yield)...)
+}
+
+// Loop runs body for index = first, first+step, … below limit, carrying values.
+func (b *Builder) Loop(first, limit, step Value, init []Value, body func(i Value, carried []Value) []Value) []Value {
+	in := Inst{Op: Loop, Args: append([]Value{first, limit, step}, init...), Blocks: make([]Block, 1)}
+	blk := &in.Blocks[0]
+	blk.Params = []Value{b.value(b.Type(first))}
+	for _, v := range init {
+		blk.Params = append(blk.Params, b.value(b.Type(v)))
+	}
+	b.fill(blk, func() []Value { return body(blk.Params[0], blk.Params[1:]) })
+	return b.emit(in, b.typesOf(init)...)
+}
+
+func (b *Builder) fill(blk *Block, body func() []Value) {
+	if body == nil {
+		return
+	}
+	outer := b.cur
+	b.cur = blk
+	blk.Yield = body()
+	b.cur = outer
+}
+
+func (b *Builder) typesOf(vs []Value) []scalar.Type {
+	types := make([]scalar.Type, len(vs))
+	for i, v := range vs {
+		types[i] = b.Type(v)
+	}
+	return types
+}
+
+// clip keeps the bits that a value of the type has.
+func clip(t scalar.Type, bits uint64) uint64 {
+	switch {
+	case t == scalar.Bool:
+		return bits & 1
+	case Is64(t):
+		return bits
+	}
+	return bits & math.MaxUint32
+}
