@@ -1,0 +1,69 @@
+// Operands a and b and result c of a kernel, in either memory mode, beside its
+// parameters. A kernel defines PARAMETERS and then reads
+//
+//   A_ONE(i) A_VEC(i) A_FOUR(i)   element i, or vector i of V or of 4 elements
+//   B_ONE(i) B_VEC(i) B_FOUR(i)   the same of b
+//   C_ONE(i) C_VEC(i) C_FOUR(i)   places of c
+//
+// ADDRESSES: the push constants begin with the 64-bit addresses of a, b and c.
+// BINDINGS: a, b and c are storage buffers 0, 1 and 2 of set 0, each seen
+// through a block of every width.
+
+#ifndef NXVK_MEMORY
+#define NXVK_MEMORY
+
+#if defined(ADDRESSES)
+
+layout(buffer_reference, std430, buffer_reference_align = SIZE) restrict readonly buffer InOne { T v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly buffer InVec { TV v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly buffer InFour { T4 v[]; };
+layout(buffer_reference, std430, buffer_reference_align = SIZE) restrict writeonly buffer OutOne { T v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) restrict writeonly buffer OutVec { TV v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) restrict writeonly buffer OutFour { T4 v[]; };
+
+layout(push_constant, std430) uniform Push {
+    InOne a;
+    InOne b;
+    OutOne c;
+    PARAMETERS
+} p;
+
+#define A_ONE(i) p.a.v[i]
+#define A_VEC(i) InVec(p.a).v[i]
+#define A_FOUR(i) InFour(p.a).v[i]
+#define B_ONE(i) p.b.v[i]
+#define B_VEC(i) InVec(p.b).v[i]
+#define B_FOUR(i) InFour(p.b).v[i]
+#define C_ONE(i) p.c.v[i]
+#define C_VEC(i) OutVec(p.c).v[i]
+#define C_FOUR(i) OutFour(p.c).v[i]
+
+#elif defined(BINDINGS)
+
+layout(push_constant, std430) uniform Push { PARAMETERS } p;
+
+layout(set = 0, binding = 0, std430) readonly buffer AOne { T v[]; } a_one;
+layout(set = 0, binding = 0, std430) readonly buffer AVec { TV v[]; } a_vec;
+layout(set = 0, binding = 0, std430) readonly buffer AFour { T4 v[]; } a_four;
+layout(set = 0, binding = 1, std430) readonly buffer BOne { T v[]; } b_one;
+layout(set = 0, binding = 1, std430) readonly buffer BVec { TV v[]; } b_vec;
+layout(set = 0, binding = 1, std430) readonly buffer BFour { T4 v[]; } b_four;
+layout(set = 0, binding = 2, std430) writeonly buffer COne { T v[]; } c_one;
+layout(set = 0, binding = 2, std430) writeonly buffer CVec { TV v[]; } c_vec;
+layout(set = 0, binding = 2, std430) writeonly buffer CFour { T4 v[]; } c_four;
+
+#define A_ONE(i) a_one.v[i]
+#define A_VEC(i) a_vec.v[i]
+#define A_FOUR(i) a_four.v[i]
+#define B_ONE(i) b_one.v[i]
+#define B_VEC(i) b_vec.v[i]
+#define B_FOUR(i) b_four.v[i]
+#define C_ONE(i) c_one.v[i]
+#define C_VEC(i) c_vec.v[i]
+#define C_FOUR(i) c_four.v[i]
+
+#else
+#error "ADDRESSES or BINDINGS must be defined"
+#endif
+
+#endif

@@ -1,0 +1,219 @@
+// A tile of a matrix product C = A·B: how its invocations share the work, how
+// slices of A and B come to shared memory, and how the sums leave.
+//
+// A workgroup computes TILE_M × TILE_N results in steps of TILE_K. Each group
+// of 32 invocations ("warp", though nothing here depends on subgroups) holds
+// 8 × 4 invocations, each of ROWS × COLS results in blocks of V × V. Lane i
+// shares its row with i^1 and its columns with i^2, which makes both kinds of
+// shared load cost one pass on NVIDIA.
+//
+// Every sum is the plain chain c = a[k]·b[k] + c in the order of k, from +0,
+// so that all tile sizes and all schedules give the same bits.
+//
+// Edges cost nothing in the main loop: the last tiles of a row or column are
+// moved back to end where the matrix ends (results in the overlap are computed
+// twice, to the same bits), and k is padded with zeros before its beginning,
+// where only the loads ahead of the loop look. A matrix smaller than the tile
+// takes CLAMP: loads repeat the last row or column, stores leave it out.
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 1) const uint ROWS = 8;      // of results, an invocation
+layout(constant_id = 2) const uint COLS = 8;      // of results, an invocation
+layout(constant_id = 3) const uint WARPS_M = 1;   // a workgroup
+layout(constant_id = 4) const uint WARPS_N = 4;   // a workgroup
+layout(constant_id = 5) const uint TILE_K = 16;
+layout(constant_id = 6) const uint A_ACROSS = 0;  // 0: A is contiguous in k, 1: in m
+layout(constant_id = 7) const uint B_ACROSS = 0;  // 0: B is contiguous in n, 1: in k
+layout(constant_id = 8) const uint ALIGNED = 7;   // bits: rows of A, B, C begin at 16 bytes
+layout(constant_id = 9) const uint CLAMP = 0;     // 1: M or N is smaller than the tile
+
+#define PARAMETERS                                                        \
+    uint m, n, k;                                                         \
+    uint lda, ldb;             /* elements between rows of storage */     \
+    uint batch_a, batch_b;     /* elements between matrices */            \
+    uint batches;              /* in all; chunks of k repeat them */      \
+    uint first;                /* the batch of workgroup z = 0 */         \
+    uint chunk;                /* k a workgroup sums: k, or a share */
+
+#include "memory.glsl"
+
+const uint THREADS = 32 * WARPS_M * WARPS_N;
+const uint TILE_M = 8 * ROWS * WARPS_M;
+const uint TILE_N = 4 * COLS * WARPS_N;
+const uint QM = ROWS / V; // blocks of V rows, an invocation
+const uint QN = COLS / V;
+
+// Rows of shared memory, in vectors, hold one k. A slice that is transposed on
+// its way in gets one vector of padding to spread its stores over the banks.
+const uint WIDTH_A = TILE_M / V + 1 - A_ACROSS;
+const uint WIDTH_B = TILE_N / V + B_ACROSS;
+const uint COUNT_A = TILE_M * TILE_K / V / THREADS; // vectors an invocation moves
+const uint COUNT_B = TILE_N * TILE_K / V / THREADS;
+
+const bool ALIGNED_A = (ALIGNED & 1) != 0;
+const bool ALIGNED_B = (ALIGNED & 2) != 0;
+const bool ALIGNED_C = (ALIGNED & 4) != 0;
+const int UNIT_A = ALIGNED_A ? V : 1; // elements that one index counts
+const int UNIT_B = ALIGNED_B ? V : 1;
+
+// fetch_a loads V consecutive elements from index i. Elements whose k lies
+// before the beginning are zero where guard says that there may be any; room
+// is how far the row may be followed before its last element repeats.
+TV fetch_a(int i, int k, uint room, bool guard) {
+    if (ALIGNED_A) {
+        if (guard && k < 0) return TV(0);
+        return A_VEC(i);
+    }
+    TV v = TV(0);
+    [[unroll]] for (int j = 0; j < V; j++) {
+        if (A_ACROSS == 0) {
+            if (!guard || k + j >= 0) v[j] = A_ONE(i + j);
+        } else if (!guard || k >= 0) {
+            v[j] = A_ONE(i + (CLAMP != 0 ? int(min(uint(j), room)) : j));
+        }
+    }
+    return v;
+}
+
+TV fetch_b(int i, int k, uint room, bool guard) {
+    if (ALIGNED_B) {
+        if (guard && k < 0) return TV(0);
+        return B_VEC(i);
+    }
+    TV v = TV(0);
+    [[unroll]] for (int j = 0; j < V; j++) {
+        if (B_ACROSS == 1) {
+            if (!guard || k + j >= 0) v[j] = B_ONE(i + j);
+        } else if (!guard || k >= 0) {
+            v[j] = B_ONE(i + (CLAMP != 0 ? int(min(uint(j), room)) : j));
+        }
+    }
+    return v;
+}
+
+// The place of each invocation, and what it moves. Everything lives in locals
+// of main: arrays at file scope cost moves in every round of the loop.
+#define TILE_LOCALS                                                              \
+    const uint tid = gl_LocalInvocationIndex;                                    \
+    const uint lane = tid & 31, warp = tid >> 5;                                 \
+    const uint z = gl_WorkGroupID.z + p.first;                                   \
+    const uint batch = z % p.batches;                                            \
+    const uint k_begin = (z / p.batches) * p.chunk;                              \
+    const int k_count = int(min(p.chunk, p.k - k_begin));                        \
+    const uint m0 = tile_origin(gl_WorkGroupID.y * TILE_M, p.m, TILE_M);         \
+    const uint n0 = tile_origin(gl_WorkGroupID.x * TILE_N, p.n, TILE_N);         \
+    /* first vector of the fragments in a row of shared memory */                \
+    const uint row = (warp % WARPS_M) * 8 * QM + ((lane >> 1) & 7);              \
+    const uint col = (warp / WARPS_M) * 4 * QN + ((lane & 1) | (lane >> 4) << 1);\
+    precise TV sum[ROWS * QN];                                                   \
+    [[unroll]] for (uint i = 0; i < ROWS * QN; i++) sum[i] = TV(0);              \
+    TV next_a[COUNT_A], next_b[COUNT_B]; /* on their way to shared memory */     \
+    int at_a[COUNT_A], at_b[COUNT_B];    /* where they are, in units */          \
+    uint room_a[COUNT_A], room_b[COUNT_B];                                       \
+    const uint per_a = A_ACROSS == 0 ? TILE_K / V : TILE_M / V;                  \
+    const uint per_b = B_ACROSS == 1 ? TILE_K / V : TILE_N / V;                  \
+    const uint minor_a = (tid % per_a) * V, major_a = tid / per_a;               \
+    const uint minor_b = (tid % per_b) * V, major_b = tid / per_b;               \
+    const int step_a = int(A_ACROSS == 0 ? TILE_K : TILE_K * p.lda) / UNIT_A;    \
+    const int step_b = int(B_ACROSS == 1 ? TILE_K : TILE_K * p.ldb) / UNIT_B;
+
+uint tile_origin(uint at, uint size, uint tile) {
+    return CLAMP != 0 ? at : min(at, size - tile);
+}
+
+// TILE_BEGIN places the pads so that tiles steps of TILE_K end where k ends.
+#define TILE_BEGIN(tiles)                                                        \
+    const int pad = int(tiles * TILE_K) - k_count;                               \
+    [[unroll]] for (uint i = 0; i < COUNT_A; i++) {                              \
+        const uint major = major_a + i * (THREADS / per_a);                      \
+        const uint x = m0 + (A_ACROSS == 0 ? major : minor_a);                   \
+        const uint m = CLAMP != 0 ? min(x, last_start(p.m, ALIGNED_A, A_ACROSS != 0)) : x; \
+        const int k = int(k_begin) - pad + int(A_ACROSS == 0 ? minor_a : major); \
+        const int base = int(batch * p.batch_a);                                 \
+        at_a[i] = (A_ACROSS == 0 ? base + int(m * p.lda) + k                     \
+                                 : base + k * int(p.lda) + int(m)) / UNIT_A;     \
+        room_a[i] = p.m - 1 - m;                                                 \
+    }                                                                            \
+    [[unroll]] for (uint i = 0; i < COUNT_B; i++) {                              \
+        const uint major = major_b + i * (THREADS / per_b);                      \
+        const uint x = n0 + (B_ACROSS == 1 ? major : minor_b);                   \
+        const uint n = CLAMP != 0 ? min(x, last_start(p.n, ALIGNED_B, B_ACROSS == 0)) : x; \
+        const int k = int(k_begin) - pad + int(B_ACROSS == 1 ? minor_b : major); \
+        const int base = int(batch * p.batch_b);                                 \
+        at_b[i] = (B_ACROSS == 1 ? base + int(n * p.ldb) + k                     \
+                                 : base + k * int(p.ldb) + int(n)) / UNIT_B;     \
+        room_b[i] = p.n - 1 - n;                                                 \
+    }
+
+// last_start is the last element at which a load may begin: a vector along the
+// row must lie inside it.
+uint last_start(uint size, bool aligned, bool along) {
+    return size - (aligned && along ? V : 1);
+}
+
+// TILE_LOAD reads the next step of both operands. step counts from the first.
+#define TILE_LOAD(step, guard)                                                   \
+    [[unroll]] for (uint i = 0; i < COUNT_A; i++) {                              \
+        const uint major = major_a + i * (THREADS / per_a);                      \
+        const int k = int(step * TILE_K + (A_ACROSS == 0 ? minor_a : major)) - pad; \
+        next_a[i] = fetch_a(at_a[i] + int(step) * step_a, k, room_a[i], guard);  \
+    }                                                                            \
+    [[unroll]] for (uint i = 0; i < COUNT_B; i++) {                              \
+        const uint major = major_b + i * (THREADS / per_b);                      \
+        const int k = int(step * TILE_K + (B_ACROSS == 1 ? minor_b : major)) - pad; \
+        next_b[i] = fetch_b(at_b[i] + int(step) * step_b, k, room_b[i], guard);  \
+    }
+
+// TILE_STORE writes what TILE_LOAD read to the given half of shared memory,
+// rows by k.
+#define TILE_STORE(half)                                                         \
+    [[unroll]] for (uint i = 0; i < COUNT_A; i++) {                              \
+        const uint major = major_a + i * (THREADS / per_a);                      \
+        const uint to = (half) * TILE_K * WIDTH_A;                               \
+        if (A_ACROSS == 1) {                                                     \
+            shared_a[to + major * WIDTH_A + minor_a / V] = next_a[i];            \
+        } else {                                                                 \
+            [[unroll]] for (uint j = 0; j < V; j++)                              \
+                shared_a[to + (minor_a + j) * WIDTH_A + major / V][major % V] = next_a[i][j]; \
+        }                                                                        \
+    }                                                                            \
+    [[unroll]] for (uint i = 0; i < COUNT_B; i++) {                              \
+        const uint major = major_b + i * (THREADS / per_b);                      \
+        const uint to = (half) * TILE_K * WIDTH_B;                               \
+        if (B_ACROSS == 0) {                                                     \
+            shared_b[to + major * WIDTH_B + minor_b / V] = next_b[i];            \
+        } else {                                                                 \
+            [[unroll]] for (uint j = 0; j < V; j++)                              \
+                shared_b[to + (minor_b + j) * WIDTH_B + major / V][major % V] = next_b[i][j]; \
+        }                                                                        \
+    }
+
+// TILE_FRAGMENT reads what one k of a half gives this invocation.
+#define TILE_FRAGMENT(fa, fb, half, k)                                           \
+    [[unroll]] for (uint q = 0; q < QM; q++)                                     \
+        fa[q] = shared_a[((half) * TILE_K + (k)) * WIDTH_A + row + q * 8];       \
+    [[unroll]] for (uint q = 0; q < QN; q++)                                     \
+        fb[q] = shared_b[((half) * TILE_K + (k)) * WIDTH_B + col + q * 4];
+
+// TILE_MULTIPLY adds the products of one k.
+#define TILE_MULTIPLY(fa, fb)                                                    \
+    [[unroll]] for (uint i = 0; i < ROWS; i++)                                   \
+        [[unroll]] for (uint q = 0; q < QN; q++)                                 \
+            sum[i * QN + q] = MULADD(TV(fa[i / V][i % V]), fb[q], sum[i * QN + q]);
+
+// TILE_END writes the sums. Chunks of k follow each other in c.
+#define TILE_END                                                                 \
+    [[unroll]] for (uint i = 0; i < ROWS; i++) {                                 \
+        const uint m = m0 + (row + (i / V) * 8) * V + i % V;                     \
+        [[unroll]] for (uint q = 0; q < QN; q++) {                               \
+            const uint n = n0 + (col + q * 4) * V;                               \
+            const uint at = (z * p.m + m) * p.n + n;                             \
+            if (CLAMP != 0 && m >= p.m) continue;                                \
+            if (ALIGNED_C) {                                                     \
+                if (CLAMP == 0 || n < p.n) C_VEC(at / V) = sum[i * QN + q];      \
+            } else {                                                             \
+                [[unroll]] for (uint j = 0; j < V; j++)                          \
+                    if (CLAMP == 0 || n + j < p.n) C_ONE(at + j) = sum[i * QN + q][j]; \
+            }                                                                    \
+        }                                                                        \
+    }

@@ -1,0 +1,78 @@
+package shaders
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"regexp"
+)
+
+// Variant is one binary: a source compiled with some macros defined.
+type Variant struct {
+	Name    string // of the binary, without suffix
+	Source  string // of the file
+	Defines []string
+}
+
+// Flags are those of every compilation. Debug names are left out.
+var Flags = []string{"-V", "--target-env", "vulkan1.2", "-S", "comp", "-g0"}
+
+var sources = []string{"gemm_single", "gemm_double", "gemm_block", "gemm_narrow", "gemm_plain", "gemm_chunks"}
+
+var elements = []struct{ suffix, define string }{
+	{"f32", "F32"}, {"f64", "F64"}, {"u32", "U32"}, {"u64", "U64"},
+}
+
+var modes = []struct{ suffix, define string }{
+	{"addresses", "ADDRESSES"}, {"bindings", "BINDINGS"},
+}
+
+// Variants lists every binary of the package.
+func Variants() []Variant {
+	var all []Variant
+	for _, s := range sources {
+		for _, e := range elements {
+			for _, m := range modes {
+				all = append(all, Variant{
+					Name:    s + "." + e.suffix + "." + m.suffix,
+					Source:  s + ".comp",
+					Defines: []string{e.define, m.define},
+				})
+			}
+		}
+	}
+	return all
+}
+
+var includeLine = regexp.MustCompile(`(?m)^#include "(?:lib/)?([^"]+)"`)
+
+// Hash identifies what v is compiled from: the source, all that it includes,
+// and the flags.
+func (v Variant) Hash(dir fs.FS) (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, Flags, v.Defines)
+	seen := make(map[string]bool)
+	var add func(path string) error
+	add = func(path string) error {
+		if seen[path] {
+			return nil
+		}
+		seen[path] = true
+		text, err := fs.ReadFile(dir, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(h, path, len(text))
+		h.Write(text)
+		for _, m := range includeLine.FindAllSubmatch(text, -1) {
+			if err := add("lib/" + string(m[1])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := add(v.Source); err != nil {
+		return "", fmt.Errorf("hash kernel %s: %w", v.Name, err)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:16]), nil
+}
