@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"slices"
 
 	"nxvk/synth/scalar"
 )
@@ -51,7 +52,7 @@ func (b *Builder) emit(in Inst, types ...scalar.Type) []Value {
 		in.Res = append(in.Res, b.value(t))
 	}
 	b.cur.Insts = append(b.cur.Insts, in)
-	return in.Res
+	return slices.Clone(in.Res)
 }
 
 // Buffer declares the next buffer.

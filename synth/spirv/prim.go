@@ -1,0 +1,164 @@
+package spirv
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// column says how a type computes.
+type column int
+
+const (
+	colFloat column = iota
+	colSigned
+	colUnsigned
+	colBool
+)
+
+func columnOf(t scalar.Type) column {
+	switch {
+	case t == scalar.Bool:
+		return colBool
+	case kernel.IsFloat(t):
+		return colFloat
+	case kernel.IsSigned(t):
+		return colSigned
+	}
+	return colUnsigned
+}
+
+// direct are the primitive operations that are one instruction: float, signed,
+// unsigned, bool. 0 is none.
+var direct = map[scalar.Op][4]uint32{
+	scalar.Add:      {opFAdd, opIAdd, opIAdd, 0},
+	scalar.Sub:      {opFSub, opISub, opISub, 0},
+	scalar.Mul:      {opFMul, opIMul, opIMul, 0},
+	scalar.Div:      {opFDiv, opSDiv, opUDiv, 0},
+	scalar.Rem:      {0, opSRem, opUMod, 0},
+	scalar.Neg:      {opFNegate, opSNegate, opSNegate, 0},
+	scalar.And:      {0, opBitwiseAnd, opBitwiseAnd, 0},
+	scalar.Or:       {0, opBitwiseOr, opBitwiseOr, 0},
+	scalar.Xor:      {0, opBitwiseXor, opBitwiseXor, 0},
+	scalar.Not:      {0, opNot, opNot, 0},
+	scalar.Shl:      {0, opShiftLeftLogical, opShiftLeftLogical, 0},
+	scalar.Shr:      {0, opShiftRightArithmetic, opShiftRightLogical, 0},
+	scalar.Eq:       {opFOrdEqual, opIEqual, opIEqual, opLogicalEqual},
+	scalar.Ne:       {opFUnordNotEqual, opINotEqual, opINotEqual, opLogicalNotEqual},
+	scalar.Lt:       {opFOrdLessThan, opSLessThan, opULessThan, 0},
+	scalar.Le:       {opFOrdLessThanEqual, opSLessThanEqual, opULessThanEqual, 0},
+	scalar.AndB:     {0, 0, 0, opLogicalAnd},
+	scalar.OrB:      {0, 0, 0, opLogicalOr},
+	scalar.NotB:     {0, 0, 0, opLogicalNot},
+	scalar.Select:   {opSelect, opSelect, opSelect, opSelect},
+	scalar.BitCount: {0, opBitCount, opBitCount, 0},
+}
+
+// extended are the primitive operations that GLSL.std.450 has.
+var extended = map[scalar.Op]uint32{
+	scalar.Fma: glslFma, scalar.Sqrt: glslSqrt, scalar.Floor: glslFloor, scalar.Ceil: glslCeil,
+	scalar.Trunc: glslTrunc, scalar.RoundEven: glslRoundEven, scalar.FindMSB: glslFindUMsb,
+}
+
+// prim writes a primitive operation and returns the id of its value.
+func (m *module) prim(in *kernel.Inst) uint32 {
+	var args [3]uint32
+	for i, a := range in.Args {
+		args[i] = m.ids[a]
+	}
+	a := args[:len(in.Args)]
+	to := m.k.Types[in.Res[0]]
+	from := m.k.Types[in.Args[len(in.Args)-1]]
+	if in.Prim == scalar.Shl || in.Prim == scalar.Shr {
+		from = to // the count is always unsigned
+	}
+	typ := m.typ(to)
+	if op, ok := extended[in.Prim]; ok {
+		return m.exact(to, m.emit(opExtInst, typ, append([]uint32{m.glsl, op}, a...)...))
+	}
+	if ops, ok := direct[in.Prim]; ok {
+		op := ops[columnOf(from)]
+		if op == 0 {
+			panic("BUG: primitive operation on a type that has none")
+		}
+		id := m.emit(op, typ, a...)
+		if in.Prim == scalar.Select {
+			return id
+		}
+		return m.exact(to, id)
+	}
+	return m.reshape(in, from, to, a)
+}
+
+// exact forbids the driver to contract or reassociate floating-point arithmetic.
+func (m *module) exact(t scalar.Type, id uint32) uint32 {
+	if kernel.IsFloat(t) {
+		m.decorate(id, decorNoContraction)
+	}
+	return id
+}
+
+// reshape writes the operations between types and halves.
+func (m *module) reshape(in *kernel.Inst, from, to scalar.Type, a []uint32) uint32 {
+	typ, word := m.typ(to), m.typ(scalar.U32)
+	switch in.Prim {
+	case scalar.Convert:
+		return m.convert(from, to, a[0])
+	case scalar.Bitcast:
+		if columnOf(from) != colFloat && columnOf(to) != colFloat {
+			return a[0]
+		}
+		return m.emit(opBitcast, typ, a[0])
+	case scalar.Pack:
+		pair := m.emit(opCompositeConstruct, m.vector(word, 2), a...)
+		return m.emit(opBitcast, typ, pair)
+	case scalar.Lo, scalar.Hi:
+		pair := m.emit(opBitcast, m.vector(word, 2), a[0])
+		return m.emit(opCompositeExtract, word, pair, uint32(in.Prim-scalar.Lo))
+	case scalar.MulHi:
+		pair := m.unique(opTypeStruct, key{a: word, b: word}, word, word)
+		both := m.emit(opUMulExtended, pair, a...)
+		return m.emit(opCompositeExtract, word, both, 1)
+	}
+	panic("BUG: primitive operation without code")
+}
+
+// convert writes a conversion between any two types.
+func (m *module) convert(from, to scalar.Type, x uint32) uint32 {
+	typ, cf, ct := m.typ(to), columnOf(from), columnOf(to)
+	switch {
+	case from == to:
+		return x
+	case cf == colBool:
+		return m.emit(opSelect, typ, x, m.one(to), m.constant(to, 0))
+	case ct == colBool && cf == colFloat:
+		return m.emit(opFUnordNotEqual, typ, x, m.constant(from, 0))
+	case ct == colBool:
+		return m.emit(opINotEqual, typ, x, m.constant(from, 0))
+	case cf == colFloat && ct == colFloat:
+		return m.emit(opFConvert, typ, x)
+	case cf == colFloat && ct == colSigned:
+		return m.emit(opConvertFToS, typ, x)
+	case cf == colFloat:
+		return m.emit(opConvertFToU, typ, x)
+	case ct == colFloat && cf == colSigned:
+		return m.emit(opConvertSToF, typ, x)
+	case ct == colFloat:
+		return m.emit(opConvertUToF, typ, x)
+	case kernel.Is64(from) == kernel.Is64(to):
+		return x
+	case cf == colSigned && kernel.Is64(to):
+		return m.emit(opSConvert, typ, x)
+	}
+	return m.emit(opUConvert, typ, x)
+}
+
+// one is the constant 1 of a type.
+func (m *module) one(t scalar.Type) uint32 {
+	switch t {
+	case scalar.F32:
+		return m.constant(t, 0x3f800000)
+	case scalar.F64:
+		return m.constant(t, 0x3ff0000000000000)
+	}
+	return m.constant(t, 1)
+}
