@@ -1,0 +1,191 @@
+package scalar
+
+import "math"
+
+const (
+	sign32   = 0x80000000
+	inf32    = 0x7f800000
+	normal32 = 0x00800000 // least normal number
+)
+
+// flush returns zero, with the sign, for a subnormal of a flushing device.
+func (m Model) flush(b uint32) uint32 {
+	if m.Flush && b&^sign32 < normal32 {
+		return b & sign32
+	}
+	return b
+}
+
+// loose moves a finite result of a device with inexact division by up to two
+// units, in a way that depends on its bits alone.
+func (m Model) loose(b uint32) uint32 {
+	if a := b &^ sign32; m.LooseDiv && a > normal32+2 && a < inf32-2 {
+		return b + b*2654435761>>16%5 - 2
+	}
+	return b
+}
+
+func float(b uint64) float32 { return math.Float32frombits(uint32(b)) }
+
+// apply32 computes an operation whose operands are F32.
+func (m Model) apply32(op Op, a []uint64) uint64 {
+	var v [3]float32
+	for i := range a {
+		v[i] = math.Float32frombits(m.flush(uint32(a[i])))
+	}
+	x, y := v[0], v[1]
+	switch op {
+	case Eq:
+		return boolBits(x == y)
+	case Ne:
+		return boolBits(x != y)
+	case Lt:
+		return boolBits(x < y)
+	case Le:
+		return boolBits(x <= y)
+	}
+	r := math.Float32bits(m.arith32(op, x, y, v[2]))
+	if op == Div || op == Sqrt {
+		r = m.loose(r)
+	}
+	return uint64(m.flush(r))
+}
+
+func (m Model) arith32(op Op, x, y, z float32) float32 {
+	switch op {
+	case Add:
+		return x + y
+	case Sub:
+		return x - y
+	case Mul:
+		return x * y
+	case Div:
+		return x / y
+	case Neg:
+		return -x
+	case Fma:
+		if m.SplitFma {
+			p := x * y
+			return p + z
+		}
+		return fma32(x, y, z)
+	}
+	return float32(round64(op, float64(x)))
+}
+
+// fma32 rounds x*y + z once. The product is exact in 53 bits; the sum is
+// rounded to odd there, so that rounding it to 24 bits afterwards is right.
+func fma32(x, y, z float32) float32 {
+	p, c := float64(x)*float64(y), float64(z)
+	s := p + c
+	b := math.Float64bits(s)
+	if math.IsNaN(s) || math.IsInf(s, 0) || b&1 != 0 {
+		return float32(s)
+	}
+	t := s - p
+	lost := (p - (s - t)) + (c - t)
+	switch {
+	case lost == 0:
+	case (lost > 0) == (s > 0):
+		b++
+	default:
+		b--
+	}
+	return float32(math.Float64frombits(b))
+}
+
+// apply64 computes an operation whose operands are F64.
+func (m Model) apply64(op Op, a []uint64) uint64 {
+	var v [3]float64
+	for i := range a {
+		v[i] = math.Float64frombits(a[i])
+	}
+	x, y := v[0], v[1]
+	switch op {
+	case Eq:
+		return boolBits(x == y)
+	case Ne:
+		return boolBits(x != y)
+	case Lt:
+		return boolBits(x < y)
+	case Le:
+		return boolBits(x <= y)
+	}
+	return math.Float64bits(m.arith64(op, x, y, v[2]))
+}
+
+func (m Model) arith64(op Op, x, y, z float64) float64 {
+	switch op {
+	case Add:
+		return x + y
+	case Sub:
+		return x - y
+	case Mul:
+		return x * y
+	case Div:
+		return x / y
+	case Neg:
+		return -x
+	case Fma:
+		if m.SplitFma {
+			return float64(x*y) + z
+		}
+		return math.FMA(x, y, z)
+	}
+	return round64(op, x)
+}
+
+// round64 computes the operations on one float that are the same in both
+// types once their result is rounded to the narrower.
+func round64(op Op, x float64) float64 {
+	switch op {
+	case Sqrt:
+		return math.Sqrt(x)
+	case Floor:
+		return math.Floor(x)
+	case Ceil:
+		return math.Ceil(x)
+	case Trunc:
+		return math.Trunc(x)
+	case RoundEven:
+		return math.RoundToEven(x)
+	}
+	panic("BUG: operation without float form")
+}
+
+// convert changes a value of type from to type to.
+func convert(to, from Type, x uint64) uint64 {
+	switch {
+	case from == F32 && to == F64:
+		return math.Float64bits(float64(float(x)))
+	case from == F64 && to == F32:
+		return uint64(math.Float32bits(float32(math.Float64frombits(x))))
+	case from == F32:
+		return truncate(to, float64(float(x)))
+	case from == F64:
+		return truncate(to, math.Float64frombits(x))
+	case to == F32 && from == U64:
+		return uint64(math.Float32bits(float32(x)))
+	case to == F64 && from == U64:
+		return math.Float64bits(float64(x))
+	case to == F32 && from.Signed():
+		return uint64(math.Float32bits(float32(signed(from, x))))
+	case to == F64 && from.Signed():
+		return math.Float64bits(float64(signed(from, x)))
+	case to == F32:
+		return uint64(math.Float32bits(float32(x)))
+	case to == F64:
+		return math.Float64bits(float64(x))
+	case from.Signed():
+		return uint64(signed(from, x)) & widthMask(to)
+	}
+	return x & widthMask(to)
+}
+
+// truncate converts a float in the range of an integer type.
+func truncate(to Type, x float64) uint64 {
+	if to == U64 && x >= 1<<63 {
+		return uint64(x-1<<63) + 1<<63
+	}
+	return uint64(int64(x)) & widthMask(to)
+}
