@@ -112,7 +112,7 @@ func TestDispatch(t *testing.T) {
 		for i := range n {
 			binary.LittleEndian.PutUint32(in[4*i:], uint32(i))
 		}
-		src, dst := must(d.Alloc(4 * n))(t), must(d.Alloc(4 * n))(t)
+		src, dst := must(d.Alloc(4*n))(t), must(d.Alloc(4*n))(t)
 		s := d.Stream()
 		if err := s.Upload(src, 0, in); err != nil {
 			t.Fatal(err)

@@ -1,22 +1,31 @@
 package vulkan
 
 // hazards knows which ranges were read and written since the last barrier. It
-// is a small hash table by region; entries are forgotten by counting epochs.
+// is a hash table by region; entries are forgotten by counting epochs.
 type hazards struct {
 	slots [hazardSlots]hazardSlot
 	epoch uint32
 	used  int
 }
 
-const hazardSlots = 1024
+const (
+	hazardSlots = 1024
+	hazardSpans = 4
+)
 
-// hazardSlot holds, for one region, the hull of the ranges read and written.
+// hazardSlot holds what was accessed of one region. Beyond hazardSpans ranges
+// the last one grows over all that follow: that can ask for a barrier too many
+// and never for one too few.
 type hazardSlot struct {
-	region      uint64
-	epoch       uint32
-	rlo, rhi    uint64
-	wlo, whi    uint64
-	read, wrote bool
+	region uint64
+	epoch  uint32
+	n      int
+	spans  [hazardSpans]accessSpan
+}
+
+type accessSpan struct {
+	lo, hi uint64
+	access Access
 }
 
 // begin forgets everything, as after a barrier.
@@ -40,36 +49,39 @@ func (h *hazards) slot(region uint64) *hazardSlot {
 	}
 }
 
-// conflicts reports whether an access must wait for one since the last barrier.
+// conflicts reports whether an access must wait for one since the last
+// barrier: they overlap and one of them writes.
 func (h *hazards) conflicts(region, lo, hi uint64, a Access) bool {
 	s := h.slot(region)
 	if s.epoch != h.epoch {
 		return false
 	}
-	if s.wrote && lo < s.whi && s.wlo < hi {
-		return true
+	for i := range s.spans[:s.n] {
+		if sp := &s.spans[i]; lo < sp.hi && sp.lo < hi && (a|sp.access)&Write != 0 {
+			return true
+		}
 	}
-	return a&Write != 0 && s.read && lo < s.rhi && s.rlo < hi
+	return false
 }
 
 // add notes an access.
 func (h *hazards) add(region, lo, hi uint64, a Access) {
 	s := h.slot(region)
 	if s.epoch != h.epoch {
-		*s = hazardSlot{region: region, epoch: h.epoch}
+		s.region, s.epoch, s.n = region, h.epoch, 0
 		h.used++
 	}
-	if a&Read != 0 {
-		s.rlo, s.rhi, s.read = hull(s.rlo, s.rhi, lo, hi, s.read)
+	for i := range s.spans[:s.n] {
+		if sp := &s.spans[i]; sp.lo == lo && sp.hi == hi {
+			sp.access |= a
+			return
+		}
 	}
-	if a&Write != 0 {
-		s.wlo, s.whi, s.wrote = hull(s.wlo, s.whi, lo, hi, s.wrote)
+	if s.n < hazardSpans {
+		s.spans[s.n] = accessSpan{lo, hi, a}
+		s.n++
+		return
 	}
-}
-
-func hull(lo, hi, lo2, hi2 uint64, have bool) (uint64, uint64, bool) {
-	if !have {
-		return lo2, hi2, true
-	}
-	return min(lo, lo2), max(hi, hi2), true
+	sp := &s.spans[s.n-1]
+	sp.lo, sp.hi, sp.access = min(sp.lo, lo), max(sp.hi, hi), sp.access|a
 }
