@@ -1,0 +1,68 @@
+package fallback
+
+import (
+	"fmt"
+	"testing"
+
+	"nxvk/ops"
+)
+
+// bench times an instruction on values that are already there.
+func bench(b *testing.B, op ops.Op, attrs [][]int, out ops.Type, args ...Value) {
+	b.Helper()
+	in := ops.Instr{Op: op, Attrs: attrs, Outs: []ops.Result{{Type: out}}}
+	outs := []Value{newValue(out)}
+	bytes := len(outs[0].Data)
+	for _, a := range args {
+		bytes += len(a.Data)
+	}
+	b.SetBytes(int64(bytes))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := Run(&in, args, outs); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkSmall(b *testing.B) {
+	four := vec(ops.F32, 1, 2, 3, 4)
+	scalar := tensor(ops.F32, nil, 1)
+	b.Run("add-scalars", func(b *testing.B) { bench(b, ops.Add, nil, typ(ops.F32), scalar, scalar) })
+	b.Run("add-4", func(b *testing.B) { bench(b, ops.Add, nil, four.Type, four, four) })
+	b.Run("add-4-scalar", func(b *testing.B) { bench(b, ops.Add, nil, four.Type, four, scalar) })
+	b.Run("add-4-s32", func(b *testing.B) { bench(b, ops.Add, nil, four.Type, four, tensor(ops.S32, nil, 1)) })
+	b.Run("exp-4", func(b *testing.B) { bench(b, ops.Exp, nil, four.Type, four) })
+	b.Run("select-4", func(b *testing.B) { bench(b, ops.Select, nil, four.Type, tensor(ops.U8, nil, 1), four, four) })
+	b.Run("reshape-4", func(b *testing.B) { bench(b, ops.Reshape, nil, typ(ops.F32, 2, 2), four) })
+	b.Run("sum-4", func(b *testing.B) { bench(b, ops.Sum, [][]int{{0}, {0}}, typ(ops.F32), four) })
+	m := tensor(ops.F32, ops.Shape{2, 2}, 1, 2, 3, 4)
+	b.Run("transpose-2x2", func(b *testing.B) { bench(b, ops.Transpose, [][]int{{1, 0}}, m.Type, m) })
+	b.Run("dot-2x2", func(b *testing.B) { bench(b, ops.Dot, [][]int{{1}, {}, {0}, {}}, m.Type, m, m) })
+}
+
+func BenchmarkLarge(b *testing.B) {
+	const n = 1 << 20
+	x, m := newValue(typ(ops.F32, n)), newValue(typ(ops.F32, 1024, 1024))
+	scalar := tensor(ops.F32, nil, 1)
+	b.Run("add", func(b *testing.B) { bench(b, ops.Add, nil, x.Type, x, x) })
+	b.Run("add-scalar", func(b *testing.B) { bench(b, ops.Add, nil, x.Type, x, scalar) })
+	b.Run("exp", func(b *testing.B) { bench(b, ops.Exp, nil, x.Type, x) })
+	b.Run("as_type", func(b *testing.B) { bench(b, ops.AsType, nil, typ(ops.BF16, n), x) })
+	b.Run("sum", func(b *testing.B) { bench(b, ops.Sum, [][]int{{0}, {0}}, typ(ops.F32), x) })
+	b.Run("sum-rows", func(b *testing.B) { bench(b, ops.Sum, [][]int{{1}, {0}}, typ(ops.F32, 1024), m) })
+	b.Run("sum-columns", func(b *testing.B) { bench(b, ops.Sum, [][]int{{0}, {0}}, typ(ops.F32, 1024), m) })
+	b.Run("transpose", func(b *testing.B) { bench(b, ops.Transpose, [][]int{{1, 0}}, m.Type, m) })
+}
+
+func BenchmarkDot(b *testing.B) {
+	for _, n := range []int{32, 256, 512} {
+		for _, d := range []ops.DType{ops.F32, ops.F64, ops.S32} {
+			m := newValue(typ(d, n, n))
+			b.Run(fmt.Sprintf("%v-%d", d, n), func(b *testing.B) {
+				bench(b, ops.Dot, [][]int{{1}, {}, {0}, {}}, m.Type, m, m)
+				b.ReportMetric(2*float64(n*n*n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
+}

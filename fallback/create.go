@@ -1,0 +1,53 @@
+package fallback
+
+import "nxvk/ops"
+
+var createKernels = map[ops.Op]kernel{
+	ops.Constant: constant,
+	ops.Tensor:   sameBytes,
+	ops.Iota:     ramp,
+	ops.Eye:      eye,
+}
+
+func constant(_ *ops.Instr, args, outs []Value) error {
+	x := asDType(args[0], outs[0].Type.DType)
+	fill(&outs[0], &x, make([]int, len(outs[0].Type.Shape)), 0)
+	return nil
+}
+
+// ramp writes the index along the axis, or the flat index.
+func ramp(in *ops.Instr, _, outs []Value) error {
+	t := outs[0].Type
+	period, each := t.Size(), 1 // every each elements the index steps, and starts again after period
+	if axis := in.Attrs[0][0]; axis >= 0 {
+		each = t.Shape.Strides()[axis]
+		period = each * t.Shape[axis]
+	}
+	store := storeInt[t.DType]
+	parallel(t.Size(), 1, func(lo, hi int) {
+		s := scratches.Get().(*scratch)
+		b := bufs[int64](s)[0]
+		for ; lo < hi; lo += chunk {
+			part := b[:min(chunk, hi-lo)]
+			for i := range part {
+				part[i] = int64((lo + i) % period / each)
+			}
+			store(outs[0].Data, lo, part)
+		}
+		scratches.Put(s)
+	})
+	return nil
+}
+
+func eye(_ *ops.Instr, _, outs []Value) error {
+	t, r := outs[0].Type, len(outs[0].Type.Shape)
+	rows, cols := t.Shape[r-2], t.Shape[r-1]
+	clear(outs[0].Data)
+	one, store := []int64{1}, storeInt[t.DType]
+	for at := 0; at < t.Size(); at += rows * cols {
+		for i := range min(rows, cols) {
+			store(outs[0].Data, at+i*cols+i, one)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package fallback
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+
+	"nxvk/ops"
+)
+
+var contractKernels = map[ops.Op]kernel{ops.Dot: dot}
+
+// smallContraction and smallWork bound the f32 products that accumulate in
+// float64, as Nx does; beyond both, rounding while adding costs less accuracy
+// than the time it saves.
+const (
+	smallContraction = 64
+	smallWork        = 1 << 16
+)
+
+// product is a batch of matrix products: rows × depth times depth × cols.
+type product struct {
+	batches, rows, cols, depth int
+	left, right                matrix
+	out                        *Value
+}
+
+// matrix is an operand of a product: each batch is free × contracted, or the
+// other way around.
+type matrix struct {
+	Value
+	contractedFirst bool
+}
+
+func dot(in *ops.Instr, args, outs []Value) error {
+	p := product{out: &outs[0], batches: 1, depth: 1,
+		left:  asMatrix(args[0], in.Attrs[1], in.Attrs[0]),
+		right: asMatrix(args[1], in.Attrs[3], in.Attrs[2])}
+	for _, a := range in.Attrs[1] {
+		p.batches *= args[0].Type.Shape[a]
+	}
+	for _, a := range in.Attrs[0] {
+		p.depth *= args[0].Type.Shape[a]
+	}
+	p.rows = args[0].Type.Size() / (p.batches * p.depth)
+	p.cols = args[1].Type.Size() / (p.batches * p.depth)
+
+	d := outs[0].Type.DType
+	work := p.rows * p.cols * p.depth
+	switch {
+	case d.IsComplex() || args[0].Type.DType.IsComplex() || args[1].Type.DType.IsComplex():
+		multiply[complex128](&p)
+	case d.Class() == ops.Signed:
+		multiply[int64](&p)
+	case d.Class() == ops.Unsigned:
+		multiply[uint64](&p)
+	case work <= smallWork || !p.blas(d):
+		multiply[float64](&p)
+	}
+	return nil
+}
+
+// blas computes the product of large floats and reports whether it did.
+func (p *product) blas(d ops.DType) bool {
+	if d == ops.F64 || p.depth <= smallContraction {
+		return gemm(p, ops.F64, blas64.Implementation().Dgemm)
+	}
+	return gemm(p, ops.F32, blas32.Implementation().Sgemm)
+}
+
+// asMatrix orders the axes of an operand as batches, then free and contracted
+// ones in either order; it moves elements only where it has to.
+func asMatrix(v Value, batch, contract []int) matrix {
+	var free []int
+	for i := range v.Type.Shape {
+		if !slices.Contains(batch, i) && !slices.Contains(contract, i) {
+			free = append(free, i)
+		}
+	}
+	order := slices.Concat(batch, free, contract)
+	if slices.IsSorted(order) {
+		return matrix{Value: v}
+	}
+	if slices.IsSorted(slices.Concat(batch, contract, free)) {
+		return matrix{v, true}
+	}
+	return matrix{Value: permuted(v, order)}
+}
+
+// permuted returns v with dimension i of the result being axes[i].
+func permuted(v Value, axes []int) Value {
+	shape := make(ops.Shape, len(axes))
+	for i, a := range axes {
+		shape[i] = v.Type.Shape[a]
+	}
+	out := newValue(ops.Type{DType: v.Type.DType, Shape: shape})
+	permute(&out, &v, axes)
+	return out
+}
+
+// dense reads an operand as batches × free × depth.
+func dense[C class](m matrix, batches, free, depth int) []C {
+	v := m.Value
+	if m.contractedFirst {
+		v.Type.Shape = ops.Shape{batches, depth, free}
+		v = permuted(v, []int{0, 2, 1})
+	}
+	out := make([]C, batches*free*depth)
+	loadAs[C](v.Type.DType)(out, v.Data, 0, 1)
+	return out
+}
+
+// multiply computes in a class, each element in the order of the contraction.
+func multiply[C class](p *product) {
+	x, y := dense[C](p.left, p.batches, p.rows, p.depth), dense[C](p.right, p.batches, p.cols, p.depth)
+	store := storeAs[C](p.out.Type.DType)
+	parallel(p.batches*p.rows, p.cols*p.depth, func(lo, hi int) {
+		line := make([]C, p.cols)
+		for r := lo; r < hi; r++ {
+			at := r / p.rows * p.cols * p.depth
+			inner(line, x[r*p.depth:(r+1)*p.depth], y[at:at+p.cols*p.depth])
+			store(p.out.Data, r*p.cols, line)
+		}
+	})
+}
+
+// inner writes the products of x with each row of y. Four rows at a time share
+// the loads of x and keep four sums apart.
+func inner[C class](line, x, y []C) {
+	n := len(x)
+	for len(line) >= 4 {
+		y0, y1, y2, y3 := y[:n], y[n:2*n], y[2*n:3*n], y[3*n:4*n]
+		var a, b, c, d C
+		for i, v := range x {
+			a += v * y0[i]
+			b += v * y1[i]
+			c += v * y2[i]
+			d += v * y3[i]
+		}
+		line[0], line[1], line[2], line[3] = a, b, c, d
+		line, y = line[4:], y[4*n:]
+	}
+	for j := range line {
+		row := y[j*n : (j+1)*n]
+		var a C
+		for i, v := range x {
+			a += v * row[i]
+		}
+		line[j] = a
+	}
+}
+
+// routine is a BLAS matrix product.
+type routine[T float32 | float64] func(ta, tb blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+
+// gemm computes in T, whose element type is d, and reports whether it did.
+// BLAS leaves out the terms of zeros of the left operand, so a right operand
+// with infinities or NaN is not for it.
+func gemm[T float32 | float64](p *product, d ops.DType, multiply routine[T]) bool {
+	x, y, out := asDType(p.left.Value, d), asDType(p.right.Value, d), *p.out
+	a, b := view[T](x.Data), view[T](y.Data)
+	if !finite(b) {
+		return false
+	}
+	if out.Type.DType != d {
+		out = newValue(ops.Type{DType: d, Shape: out.Type.Shape})
+	}
+	c := view[T](out.Data)
+	lda, ta := side(p.depth, p.rows, p.left.contractedFirst)
+	ldb, tb := side(p.cols, p.depth, !p.right.contractedFirst)
+	na, nb, nc := p.rows*p.depth, p.depth*p.cols, p.rows*p.cols
+	parallel(p.batches, nc*p.depth, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			multiply(ta, tb, p.rows, p.cols, p.depth, 1, a[i*na:(i+1)*na], lda,
+				b[i*nb:(i+1)*nb], ldb, 0, c[i*nc:(i+1)*nc], p.cols)
+		}
+	})
+	if out.Type.DType != p.out.Type.DType {
+		convert(*p.out, out)
+	}
+	return true
+}
+
+// side returns the length of a stored row of a matrix of the given columns,
+// or of its transpose, which has as many as the matrix has rows.
+func side(cols, rows int, transposed bool) (int, blas.Transpose) {
+	if transposed {
+		return rows, blas.Trans
+	}
+	return cols, blas.NoTrans
+}
+
+func finite[T float32 | float64](s []T) bool {
+	for _, x := range s {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,193 @@
+package fallback
+
+import (
+	"slices"
+
+	"nxvk/ops"
+)
+
+var movementKernels = map[ops.Op]kernel{
+	ops.Bitcast:     bitcast,
+	ops.Reshape:     sameBytes,
+	ops.Squeeze:     sameBytes,
+	ops.BroadcastTo: broadcastTo,
+	ops.Transpose:   transpose,
+	ops.Pad:         pad,
+	ops.Reverse:     reverse,
+	ops.Slice:       slice,
+	ops.PutSlice:    putSlice,
+	ops.Concatenate: concatenate,
+	ops.Stack:       stack,
+}
+
+// sameBytes is an operation that changes the shape alone.
+func sameBytes(_ *ops.Instr, args, outs []Value) error {
+	copy(outs[0].Data, args[0].Data)
+	return nil
+}
+
+// bitcast copies bytes. Types of less than a byte differ in how the byte is
+// filled up, which conversion knows.
+func bitcast(in *ops.Instr, args, outs []Value) error {
+	if args[0].Type.DType.Bits() < 8 {
+		convert(outs[0], args[0])
+		return nil
+	}
+	return sameBytes(in, args, outs)
+}
+
+func broadcastTo(in *ops.Instr, args, outs []Value) error {
+	out, src := &outs[0], &args[0]
+	steps := make([]int, len(out.Type.Shape))
+	strides := src.Type.Shape.Strides()
+	for i, axis := range in.Attrs[0] {
+		if src.Type.Shape[i] != 1 {
+			steps[axis] = strides[i]
+		}
+	}
+	fill(out, src, steps, 0)
+	return nil
+}
+
+// fill writes all of out, in order, from src read by steps.
+func fill(out, src *Value, steps []int, at int) {
+	m := newMoves()
+	defer m.release()
+	m.srcAt = at
+	n := out.Type.Size()
+	for i, d := range out.Type.Shape {
+		n /= d
+		m.push(d, n, steps[i])
+	}
+	m.copy(out, src)
+}
+
+func transpose(in *ops.Instr, args, outs []Value) error {
+	permute(&outs[0], &args[0], in.Attrs[0])
+	return nil
+}
+
+// permute makes dimension i of out dimension axes[i] of src.
+func permute(out, src *Value, axes []int) {
+	strides := src.Type.Shape.Strides()
+	steps := make([]int, len(axes))
+	for i, a := range axes {
+		steps[i] = strides[a]
+	}
+	fill(out, src, steps, 0)
+}
+
+func reverse(in *ops.Instr, args, outs []Value) error {
+	steps, at := args[0].Type.Shape.Strides(), 0
+	for _, a := range in.Attrs[0] {
+		at += (args[0].Type.Shape[a] - 1) * steps[a]
+		steps[a] = -steps[a]
+	}
+	fill(&outs[0], &args[0], steps, at)
+	return nil
+}
+
+// pad writes the padding everywhere and then the operand over it: element i of
+// a dimension lands at low + i * (1 + interior), or is cropped.
+func pad(in *ops.Instr, args, outs []Value) error {
+	out := &outs[0]
+	src, value := asDType(args[0], out.Type.DType), asDType(args[1], out.Type.DType)
+	fill(out, &value, make([]int, len(out.Type.Shape)), 0)
+	m := newMoves()
+	defer m.release()
+	from, to := src.Type.Shape.Strides(), out.Type.Shape.Strides()
+	for i, n := range src.Type.Shape {
+		low, every := in.Attrs[0][3*i], 1+in.Attrs[0][3*i+2]
+		first, last := 0, n-1
+		if low < 0 {
+			first = (-low + every - 1) / every
+		}
+		last = min(last, floorDiv(out.Type.Shape[i]-1-low, every))
+		if last < first {
+			return nil // all of it is cropped
+		}
+		m.srcAt += first * from[i]
+		m.dstAt += (low + first*every) * to[i]
+		m.push(last-first+1, every*to[i], from[i])
+	}
+	m.copy(out, &src)
+	return nil
+}
+
+func floorDiv(a, b int) int {
+	if a < 0 {
+		return -((-a + b - 1) / b)
+	}
+	return a / b
+}
+
+// starts returns where a slice of the given lengths begins: the attribute, or
+// the scalar operands, clamped so that it fits.
+func starts(static []int, dynamic []Value, shape ops.Shape, lengths []int) []int {
+	at := slices.Clone(static)
+	for _, v := range dynamic {
+		var x [1]int64
+		loadInt[v.Type.DType](x[:], v.Data, 0, 0)
+		if v.Type.DType == ops.U64 && x[0] < 0 {
+			x[0] = 1<<63 - 1
+		}
+		at = append(at, int(x[0]))
+	}
+	for i := range at {
+		at[i] = max(0, min(at[i], shape[i]-lengths[i]))
+	}
+	return at
+}
+
+func slice(in *ops.Instr, args, outs []Value) error {
+	at := starts(in.Attrs[0], args[1:], args[0].Type.Shape, in.Attrs[1])
+	steps, offset := args[0].Type.Shape.Strides(), 0
+	for i, stride := range in.Attrs[2] {
+		offset += at[i] * steps[i]
+		steps[i] *= stride
+	}
+	fill(&outs[0], &args[0], steps, offset)
+	return nil
+}
+
+func putSlice(in *ops.Instr, args, outs []Value) error {
+	out := &outs[0]
+	convert(*out, args[0])
+	part := asDType(args[1], out.Type.DType)
+	at := starts(in.Attrs[0], args[2:], out.Type.Shape, part.Type.Shape)
+	put(out, &part, at)
+	return nil
+}
+
+// put writes part over out from a position on.
+func put(out, part *Value, at []int) {
+	m := newMoves()
+	defer m.release()
+	to, from := out.Type.Shape.Strides(), part.Type.Shape.Strides()
+	for i, n := range part.Type.Shape {
+		m.dstAt += at[i] * to[i]
+		m.push(n, to[i], from[i])
+	}
+	m.copy(out, part)
+}
+
+func concatenate(in *ops.Instr, args, outs []Value) error {
+	axis, at := in.Attrs[0][0], make([]int, len(outs[0].Type.Shape))
+	for _, v := range args {
+		part := asDType(v, outs[0].Type.DType)
+		put(&outs[0], &part, at)
+		at[axis] += v.Type.Shape[axis]
+	}
+	return nil
+}
+
+func stack(in *ops.Instr, args, outs []Value) error {
+	axis, at := in.Attrs[0][0], make([]int, len(outs[0].Type.Shape))
+	for _, v := range args {
+		part := asDType(v, outs[0].Type.DType)
+		part.Type.Shape = slices.Insert(slices.Clone(part.Type.Shape), axis, 1)
+		put(&outs[0], &part, at)
+		at[axis]++
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package fallback
+
+import (
+	"math"
+	"math/cmplx"
+
+	"nxvk/ops"
+)
+
+// Complex functions follow the formulas of Elixir's Complex, which fix the
+// branch of every inverse; what the table says is real is in the real part.
+var complexScalars = func() (t scalars[complex128]) {
+	common(&t)
+	for op, f := range map[ops.Op]func(complex128) complex128{
+		ops.Exp: cmplx.Exp, ops.Log: cmplx.Log, ops.Sqrt: cmplx.Sqrt,
+		ops.Expm1:   func(z complex128) complex128 { return cmplx.Exp(z) - 1 },
+		ops.Log1p:   func(z complex128) complex128 { return cmplx.Log(z + 1) },
+		ops.Sigmoid: func(z complex128) complex128 { return 1 / (1 + cmplx.Exp(-z)) },
+		ops.Cos:     cmplx.Cos, ops.Sin: cmplx.Sin, ops.Tan: cmplx.Tan,
+		ops.Cosh: cmplx.Cosh, ops.Sinh: cmplx.Sinh, ops.Tanh: cmplx.Tanh,
+		ops.Acos: cacos, ops.Asin: casin, ops.Atan: catan,
+		ops.Acosh:      func(z complex128) complex128 { return cmplx.Log(z + cmplx.Sqrt(z*z-1)) },
+		ops.Asinh:      func(z complex128) complex128 { return cmplx.Log(z + cmplx.Sqrt(z*z+1)) },
+		ops.Atanh:      func(z complex128) complex128 { return 0.5 * cmplx.Log((1+z)/(1-z)) },
+		ops.Rsqrt:      func(z complex128) complex128 { return 1 / cmplx.Sqrt(z) },
+		ops.Cbrt:       ccbrt,
+		ops.Erf:        onReal(math.Erf),
+		ops.Erfc:       onReal(math.Erfc),
+		ops.ErfInv:     onReal(math.Erfinv),
+		ops.Abs:        func(z complex128) complex128 { return complex(cmplx.Abs(z), 0) },
+		ops.RealPart:   func(z complex128) complex128 { return complex(real(z), 0) },
+		ops.Imag:       func(z complex128) complex128 { return complex(imag(z), 0) },
+		ops.Conjugate:  cmplx.Conj,
+		ops.Sign:       csign,
+		ops.IsNaN:      func(z complex128) complex128 { return truth[complex128](real(z) != real(z) || imag(z) != imag(z)) },
+		ops.IsInfinity: func(z complex128) complex128 { return truth[complex128](cmplx.IsInf(z)) },
+	} {
+		t[op] = one(f)
+	}
+	t[ops.Divide] = two(func(x, y complex128) complex128 { return x / y })
+	t[ops.Pow] = two(cpow)
+	t[ops.Atan2] = two(func(x, y complex128) complex128 { return complex(math.Atan2(real(x), real(y)), 0) })
+	return t
+}()
+
+func cacos(z complex128) complex128 { return -1i * cmplx.Log(z+cmplx.Sqrt(z*z-1)) }
+func casin(z complex128) complex128 { return -1i * cmplx.Log(1i*z+cmplx.Sqrt(1-z*z)) }
+func catan(z complex128) complex128 { return 0.5i * (cmplx.Log(1-1i*z) - cmplx.Log(1+1i*z)) }
+
+// ccbrt is the principal cube root.
+func ccbrt(z complex128) complex128 {
+	return cmplx.Rect(math.Cbrt(cmplx.Abs(z)), cmplx.Phase(z)/3)
+}
+
+// csign is 1 for every number but 0.
+func csign(z complex128) complex128 { return truth[complex128](z != 0) }
+
+// cpow is 1 where both are 0, and 0 for every other power of 0.
+func cpow(x, y complex128) complex128 {
+	if x == 0 {
+		return truth[complex128](y == 0)
+	}
+	return cmplx.Pow(x, y)
+}
+
+// onReal applies a function that has a meaning for real numbers alone to the
+// real part.
+func onReal(f func(float64) float64) func(complex128) complex128 {
+	return func(z complex128) complex128 { return complex(f(real(z)), 0) }
+}

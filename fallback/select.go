@@ -1,0 +1,111 @@
+package fallback
+
+import (
+	"math/bits"
+
+	"nxvk/ops"
+)
+
+// selectOp chooses whole elements, so it computes in no class: the branches
+// are brought to the type of the result first.
+func selectOp(in *ops.Instr, args, outs []Value) error {
+	on, off, out := asDType(args[1], outs[0].Type.DType), asDType(args[2], outs[0].Type.DType), &outs[0]
+	pred := truths(args[0])
+	switch out.Type.DType.Size() {
+	case 1:
+		choose[uint8](out, pred, on, off)
+	case 2:
+		choose[uint16](out, pred, on, off)
+	case 4:
+		choose[uint32](out, pred, on, off)
+	case 8:
+		choose[uint64](out, pred, on, off)
+	default:
+		choose[complex128](out, pred, on, off)
+	}
+	return nil
+}
+
+// truths is a value as bytes that are 0 where an element is.
+func truths(v Value) Value {
+	if d := v.Type.DType; d == ops.U8 {
+		return v
+	}
+	out := newValue(ops.Type{DType: ops.U8, Shape: v.Type.Shape})
+	not := ops.Instr{Op: ops.NotEqual, Outs: []ops.Result{{Type: out.Type}}}
+	zero := newValue(ops.Type{DType: v.Type.DType})
+	if err := pointwise(&not, []Value{v, zero}, []Value{out}); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return out
+}
+
+func choose[T any](out *Value, pred, on, off Value) {
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	args := [maxOperands]Value{pred, on, off}
+	s.plan.broadcast(out.Type.Shape, args[:])
+	dst, p, x, y := view[T](out.Data), pred.Data, view[T](on.Data), view[T](off.Data)
+	if s.plan.n < parallelMin {
+		chooseRange(&s.plan, &s.cur, dst, p, x, y, 0, s.plan.n)
+		return
+	}
+	plan := &s.plan
+	parallel(plan.n, 1, func(lo, hi int) {
+		chooseRange(plan, new(cursor), dst, p, x, y, lo, hi)
+	})
+}
+
+func chooseRange[T any](plan *plan, c *cursor, dst []T, p []byte, x, y []T, lo, hi int) {
+	c.seek(plan, lo)
+	step := plan.steps[0]
+	for lo < hi {
+		n := c.run(hi - lo)
+		a, b, d := c.at[0], c.at[1], c.at[2]
+		for i := lo; i < lo+n; i++ {
+			if p[a] != 0 {
+				dst[i] = x[b]
+			} else {
+				dst[i] = y[d]
+			}
+			a, b, d = a+step[0], b+step[1], d+step[2]
+		}
+		c.advance(n)
+		lo += n
+	}
+}
+
+// countBits makes a kernel that looks at the bits of integers as stored: they
+// are read without sign, and the width of the type is known.
+func countBits(count func(x uint64, width int) uint64) kernel {
+	return func(_ *ops.Instr, args, outs []Value) error {
+		d := args[0].Type.DType
+		width := d.Bits()
+		if d.Class() == ops.Signed {
+			d = ops.U2 + (d - ops.S2)
+		}
+		load, store := loadUint[d], storeUint[outs[0].Type.DType]
+		if load == nil || !args[0].Type.DType.IsInteger() {
+			return ErrUnsupported
+		}
+		var buf [chunk]uint64
+		for at, n := 0, args[0].Type.Size(); at < n; at += chunk {
+			b := buf[:min(chunk, n-at)]
+			load(b, args[0].Data, at, 1)
+			for i, x := range b {
+				b[i] = count(x, width)
+			}
+			store(outs[0].Data, at, b)
+		}
+		return nil
+	}
+}
+
+var bitKernels = map[ops.Op]kernel{
+	ops.CountLeadingZeros: countBits(func(x uint64, width int) uint64 {
+		return uint64(bits.LeadingZeros64(x) - (64 - width))
+	}),
+	ops.PopulationCount: countBits(func(x uint64, _ int) uint64 { return uint64(bits.OnesCount64(x)) }),
+	ops.Select:          selectOp,
+	ops.AsType:          func(_ *ops.Instr, args, outs []Value) error { return Convert(outs[0], args[0]) },
+}

@@ -1,0 +1,160 @@
+package fallback
+
+import (
+	"math"
+
+	"nxvk/ops"
+)
+
+// storer writes elements to positions at, at+1, ... of a stored tensor,
+// rounding or wrapping once.
+type storer[C class] func(dst []byte, at int, src []C)
+
+type storers[C class] [ops.C128 + 1]storer[C]
+
+// store writes by Go's conversion: integers wrap, floats round.
+func store[C realClass, T stored](dst []byte, at int, src []C) {
+	d := view[T](dst)[at : at+len(src)]
+	for i, x := range src {
+		d[i] = T(x)
+	}
+}
+
+// storeVia32 rounds an integer to float64 first, as Erlang does before it
+// writes 32 bits.
+func storeVia32[C int64 | uint64](dst []byte, at int, src []C) {
+	d := view[float32](dst)[at : at+len(src)]
+	for i, x := range src {
+		d[i] = float32(float64(x))
+	}
+}
+
+// storeSaturated writes floats to integers: toward zero, wrapping; NaN is 0
+// and infinities are the extremes of the type.
+func storeSaturated[T stored](lo, hi T) storer[float64] {
+	return func(dst []byte, at int, src []float64) {
+		d := view[T](dst)[at : at+len(src)]
+		for i, x := range src {
+			switch {
+			case math.IsInf(x, 1):
+				d[i] = hi
+			case math.IsInf(x, -1):
+				d[i] = lo
+			default:
+				d[i] = T(truncate(x))
+			}
+		}
+	}
+}
+
+func storeNarrow[C realClass, T narrow](dst []byte, at int, src []C) {
+	d, f := view[T](dst)[at:at+len(src)], formatOf[T]()
+	for i, x := range src {
+		d[i] = T(f.encode(float64(x)))
+	}
+}
+
+// cut wraps bytes of a type of less than a byte: the sign is extended.
+func cut[C class](store storer[C], bits int, signed bool) storer[C] {
+	up := 8 - bits
+	return func(dst []byte, at int, src []C) {
+		store(dst, at, src)
+		for i, x := range dst[at : at+len(src)] {
+			if signed {
+				dst[at+i] = byte(int8(x<<up) >> up)
+			} else {
+				dst[at+i] = x << up >> up
+			}
+		}
+	}
+}
+
+// storePair writes real numbers as complex ones.
+func storePair[C realClass, T complex64 | complex128](dst []byte, at int, src []C) {
+	d := view[T](dst)[at : at+len(src)]
+	for i, x := range src {
+		d[i] = T(complex(float64(x), 0))
+	}
+}
+
+func storeComplex[T complex64 | complex128](dst []byte, at int, src []complex128) {
+	d := view[T](dst)[at : at+len(src)]
+	for i, x := range src {
+		d[i] = T(x)
+	}
+}
+
+// realPart writes the real parts of complex numbers through a storer of floats.
+func realPart(store storer[float64]) storer[complex128] {
+	return func(dst []byte, at int, src []complex128) {
+		var buf [64]float64
+		for len(src) > 0 {
+			n := min(len(src), len(buf))
+			for i, x := range src[:n] {
+				buf[i] = real(x)
+			}
+			store(dst, at, buf[:n])
+			src, at = src[n:], at+n
+		}
+	}
+}
+
+func integerStorers[C int64 | uint64]() storers[C] {
+	return storers[C]{
+		ops.U2: cut(store[C, uint8], 2, false), ops.U4: cut(store[C, uint8], 4, false),
+		ops.U8: store[C, uint8], ops.U16: store[C, uint16], ops.U32: store[C, uint32], ops.U64: store[C, uint64],
+		ops.S2: cut(store[C, int8], 2, true), ops.S4: cut(store[C, int8], 4, true),
+		ops.S8: store[C, int8], ops.S16: store[C, int16], ops.S32: store[C, int32], ops.S64: store[C, int64],
+		ops.F8: storeNarrow[C, e5m2], ops.F8E4M3: storeNarrow[C, e4m3],
+		ops.BF16: storeNarrow[C, bf16], ops.F16: storeNarrow[C, f16],
+		ops.F32: storeVia32[C], ops.F64: store[C, float64],
+		ops.C64: storePair[C, complex64], ops.C128: storePair[C, complex128],
+	}
+}
+
+func floatStorers() storers[float64] {
+	return storers[float64]{
+		ops.U2: cut(storeSaturated[uint8](0, 3), 2, false), ops.U4: cut(storeSaturated[uint8](0, 15), 4, false),
+		ops.U8: storeSaturated[uint8](0, math.MaxUint8), ops.U16: storeSaturated[uint16](0, math.MaxUint16),
+		ops.U32: storeSaturated[uint32](0, math.MaxUint32), ops.U64: storeSaturated[uint64](0, math.MaxUint64),
+		ops.S2: cut(storeSaturated[int8](-2, 1), 2, true), ops.S4: cut(storeSaturated[int8](-8, 7), 4, true),
+		ops.S8: storeSaturated[int8](math.MinInt8, math.MaxInt8), ops.S16: storeSaturated[int16](math.MinInt16, math.MaxInt16),
+		ops.S32: storeSaturated[int32](math.MinInt32, math.MaxInt32), ops.S64: storeSaturated[int64](math.MinInt64, math.MaxInt64),
+		ops.F8: storeNarrow[float64, e5m2], ops.F8E4M3: storeNarrow[float64, e4m3],
+		ops.BF16: storeNarrow[float64, bf16], ops.F16: storeNarrow[float64, f16],
+		ops.F32: store[float64, float32], ops.F64: store[float64, float64],
+		ops.C64: storePair[float64, complex64], ops.C128: storePair[float64, complex128],
+	}
+}
+
+func complexStorers() (t storers[complex128]) {
+	for d, s := range storeFloat {
+		if s != nil {
+			t[d] = realPart(s)
+		}
+	}
+	t[ops.C64], t[ops.C128] = storeComplex[complex64], storeComplex[complex128]
+	return t
+}
+
+// The storers of each class, by stored type.
+var (
+	storeFloat = floatStorers()
+	storeInt   = integerStorers[int64]()
+	storeUint  = integerStorers[uint64]()
+	storeCplx  = complexStorers()
+)
+
+// storeAs returns the storer of a type for a class.
+func storeAs[C class](d ops.DType) storer[C] {
+	var c C
+	switch any(c).(type) {
+	case float64:
+		return any(storeFloat[d]).(storer[C])
+	case int64:
+		return any(storeInt[d]).(storer[C])
+	case uint64:
+		return any(storeUint[d]).(storer[C])
+	}
+	return any(storeCplx[d]).(storer[C])
+}
