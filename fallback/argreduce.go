@@ -42,7 +42,8 @@ func searchIn[C realClass](in *ops.Instr, args, outs []Value) {
 		axes = ops.AllAxes(len(shape))
 	}
 	var kept, reduced plan
-	n, count := splitAxes(&kept, &reduced, shape, axes)
+	splitAxes(&kept, &reduced, shape, axes)
+	n, count := kept.n, reduced.n
 	load, store := loadAs[C](args[0].Type.DType), storeInt[outs[0].Type.DType]
 	take := better[C](in.Op, in.Attrs[2][0] != 0)
 	step := reduced.steps[0][0] // one axis, or all: one run either way

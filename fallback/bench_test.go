@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"nxvk/ops"
@@ -58,7 +59,7 @@ func BenchmarkLarge(b *testing.B) {
 func BenchmarkDot(b *testing.B) {
 	for _, n := range []int{32, 256, 512} {
 		for _, d := range []ops.DType{ops.F32, ops.F64, ops.S32} {
-			m := newValue(typ(d, n, n))
+			m := random(rand.New(rand.NewPCG(1, 1)), typ(d, n, n))
 			b.Run(fmt.Sprintf("%v-%d", d, n), func(b *testing.B) {
 				bench(b, ops.Dot, [][]int{{1}, {}, {0}, {}}, m.Type, m, m)
 				b.ReportMetric(2*float64(n*n*n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")

@@ -21,16 +21,13 @@ type plan struct {
 
 // broadcast plans a result of the given shape.
 func (p *plan) broadcast(out ops.Shape, args []Value) {
-	p.n, p.rank = out.Size(), 0
+	p.reset()
 	var size [maxOperands]int // elements of the operand inside of dimension i
 	for k := range args {
 		size[k] = 1
 	}
 	for i := range out {
 		d := out[len(out)-1-i]
-		if d == 1 {
-			continue
-		}
 		var steps [maxOperands]int
 		for k := range args {
 			s := args[k].Type.Shape
@@ -41,13 +38,24 @@ func (p *plan) broadcast(out ops.Shape, args []Value) {
 		}
 		p.push(d, steps)
 	}
+	p.finish()
+}
+
+func (p *plan) reset() { p.n, p.rank = 1, 0 }
+
+// finish ends a plan: it has a dimension even where there is one element.
+func (p *plan) finish() {
 	if p.rank == 0 {
-		p.push(1, [maxOperands]int{})
+		p.shape[0], p.steps[0], p.rank = 1, [maxOperands]int{}, 1
 	}
 }
 
 // push adds an outer dimension, or widens the outermost one.
 func (p *plan) push(d int, steps [maxOperands]int) {
+	if d == 1 {
+		return
+	}
+	p.n *= d
 	if r := p.rank - 1; r >= 0 {
 		merges := true
 		for k, s := range p.steps[r] {
@@ -111,9 +119,10 @@ const chunk = 256
 // scratch is the working memory of one goroutine, pooled so that a small call
 // allocates nothing.
 type scratch struct {
-	plan plan
-	cur  cursor
-	bufs [maxOperands + 1][chunk]complex128
+	plan    plan
+	reduced plan // of a reduction, whose kept dimensions are plan
+	cur     cursor
+	bufs    [maxOperands + 1][chunk]complex128
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

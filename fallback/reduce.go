@@ -56,47 +56,56 @@ type folding[C class] struct {
 	load          loader[C]
 	store         storer[C]
 	src, dst      []byte
-	kept, reduced plan
+	kept, reduced *plan
 }
 
 func reduceIn[C class](in *ops.Instr, table *reducers[C], args, outs []Value) error {
-	f := &folding[C]{reducer: &table[in.Op], src: args[0].Data, dst: outs[0].Data,
+	f := folding[C]{reducer: &table[in.Op], src: args[0].Data, dst: outs[0].Data,
 		load: loadAs[C](args[0].Type.DType), store: storeAs[C](outs[0].Type.DType)}
 	if f.fold == nil {
 		return fmt.Errorf("%v of %v: %w", in.Op, args[0].Type.DType, noClass[C]())
 	}
-	f.kept.n, f.reduced.n = splitAxes(&f.kept, &f.reduced, args[0].Type.Shape, in.Attrs[0])
-	switch {
-	case f.kept.n > 1 && f.kept.steps[0][0] == 1 && f.reduced.steps[0][0] != 1:
-		parallel(f.kept.n, f.reduced.n, f.columns)
-	case f.kept.n == 1 && f.reduced.n > block:
-		f.blocks()
-	default:
-		parallel(f.kept.n, f.reduced.n, f.rows)
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	f.kept, f.reduced = &s.plan, &s.reduced
+	splitAxes(f.kept, f.reduced, args[0].Type.Shape, in.Attrs[0])
+	if f.kept.n*f.reduced.n < parallelMin {
+		f.some(0, f.kept.n)
+		return nil
+	}
+	big := f // what the goroutines share; a small reduction allocates nothing
+	if big.kept.n == 1 && big.reduced.n > block {
+		big.blocks()
+	} else {
+		parallel(big.kept.n, big.reduced.n, big.some)
 	}
 	return nil
 }
 
+// some computes results lo to hi.
+func (f *folding[C]) some(lo, hi int) {
+	if f.kept.steps[0][0] == 1 && f.reduced.steps[0][0] != 1 {
+		f.columns(lo, hi)
+	} else {
+		f.rows(lo, hi)
+	}
+}
+
 // splitAxes plans the kept and the reduced dimensions of a dense tensor.
-func splitAxes(kept, reduced *plan, shape ops.Shape, axes []int) (nkept, nreduced int) {
-	nkept, nreduced = 1, 1
+func splitAxes(kept, reduced *plan, shape ops.Shape, axes []int) {
+	kept.reset()
+	reduced.reset()
 	step := 1
 	for i := len(shape) - 1; i >= 0; i-- {
-		if d := shape[i]; slices.Contains(axes, i) {
-			reduced.push(d, [maxOperands]int{step})
-			nreduced *= d
+		if slices.Contains(axes, i) {
+			reduced.push(shape[i], [maxOperands]int{step})
 		} else {
-			kept.push(d, [maxOperands]int{step})
-			nkept *= d
+			kept.push(shape[i], [maxOperands]int{step})
 		}
 		step *= shape[i]
 	}
-	for _, p := range []*plan{kept, reduced} {
-		if p.rank == 0 {
-			p.push(1, [maxOperands]int{})
-		}
-	}
-	return nkept, nreduced
+	kept.finish()
+	reduced.finish()
 }
 
 // rows computes results lo to hi one after the other.
@@ -104,7 +113,7 @@ func (f *folding[C]) rows(lo, hi int) {
 	s := scratches.Get().(*scratch)
 	b := bufs[C](s)
 	var kept cursor
-	kept.seek(&f.kept, lo)
+	kept.seek(f.kept, lo)
 	for lo < hi {
 		n := kept.run(min(chunk, hi-lo))
 		for i := range n {
@@ -125,7 +134,7 @@ func (f *folding[C]) part(s *scratch, buf []C, base, lo, hi int) C {
 		fold = f.long
 	}
 	c := &s.cur
-	c.seek(&f.reduced, lo)
+	c.seek(f.reduced, lo)
 	for lo < hi {
 		n := c.run(min(chunk, hi-lo))
 		f.load(buf[:n], f.src, base+c.at[0], f.reduced.steps[0][0])
@@ -155,7 +164,7 @@ func (f *folding[C]) columns(lo, hi int) {
 	s := scratches.Get().(*scratch)
 	b := bufs[C](s)
 	var kept cursor
-	kept.seek(&f.kept, lo)
+	kept.seek(f.kept, lo)
 	for lo < hi {
 		n := kept.run(min(chunk, hi-lo))
 		acc, xs := b[1][:n], b[0][:n]
@@ -163,7 +172,7 @@ func (f *folding[C]) columns(lo, hi int) {
 			acc[i] = f.identity
 		}
 		c := &s.cur
-		c.seek(&f.reduced, 0)
+		c.seek(f.reduced, 0)
 		for range f.reduced.n {
 			f.load(xs, f.src, kept.at[0]+c.at[0], 1)
 			f.join(acc, xs)
