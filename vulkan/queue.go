@@ -17,7 +17,7 @@ type Ticket uint64
 const (
 	// maxInFlight bounds the submissions not completed; one more waits for
 	// the oldest.
-	maxInFlight = 64
+	maxInFlight = 16
 	// waitSlice bounds one wait inside the driver, so that the loss of the
 	// device is noticed.
 	waitSlice = 200 * time.Millisecond

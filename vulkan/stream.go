@@ -192,6 +192,28 @@ func (s *Stream) Submit() (Ticket, error) {
 	}
 	start := time.Now()
 	t, err := s.submit()
+	c := &s.d.counts
+	if err == nil {
+		c.dispatches.Add(uint64(s.dispatches))
+		c.barriers.Add(uint64(s.barriers))
+		c.copies.Add(uint64(s.copies))
+	}
+	s.settle(t)
+	c.submitNanos.Add(int64(time.Since(start)))
+	return t, err
+}
+
+// Discard forgets what is recorded and not submitted.
+func (s *Stream) Discard() { s.settle(0) }
+
+// Close forgets what is recorded and gives the stream's staging memory back.
+func (s *Stream) Close() {
+	s.Discard()
+	s.staging.free()
+}
+
+// settle ends a batch: what it used belongs to submission t, if to any.
+func (s *Stream) settle(t Ticket) {
 	for _, r := range s.used {
 		r.touch(t)
 		s.d.mem.unref(r)
@@ -199,15 +221,7 @@ func (s *Stream) Submit() (Ticket, error) {
 	clear(s.used)
 	s.used = s.used[:0]
 	s.staging.submitted(t)
-	c := &s.d.counts
-	if err == nil {
-		c.dispatches.Add(uint64(s.dispatches))
-		c.barriers.Add(uint64(s.barriers))
-		c.copies.Add(uint64(s.copies))
-	}
-	c.submitNanos.Add(int64(time.Since(start)))
 	s.begin()
-	return t, err
 }
 
 func (s *Stream) submit() (Ticket, error) {

@@ -1,0 +1,126 @@
+package vulkan
+
+import (
+	"context"
+	"os"
+	"testing"
+)
+
+func openBench(b *testing.B) *Device {
+	b.Helper()
+	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{})
+	if err != nil {
+		b.Skipf("SKIP no device: %v", err)
+	}
+	b.Cleanup(func() { d.Close() })
+	return d
+}
+
+// BenchmarkRecord measures what Dispatch costs, without the replay in Submit.
+func BenchmarkRecord(b *testing.B) {
+	d := openBench(b)
+	p := affine(b, d, !d.Info().Bindings)
+	x, y := must(d.Alloc(4096))(b), must(d.Alloc(4096))(b)
+	s := d.Stream()
+	push := affinePush(1, 1, 1)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		if err := s.Dispatch(p, []Arg{WriteOnly(x), ReadOnly(y)}, push, 1, 1, 1); err != nil {
+			b.Fatal(err)
+		}
+		x, y = y, x
+		if i%1024 == 1023 {
+			b.StopTimer()
+			s.Discard()
+			b.StartTimer()
+		}
+	}
+	s.Discard()
+}
+
+// BenchmarkSubmit1000 measures recording and submitting 1,000 dependent
+// kernels, and their execution.
+func BenchmarkSubmit1000(b *testing.B) {
+	d := openBench(b)
+	p := affine(b, d, !d.Info().Bindings)
+	x, y := must(d.Alloc(4096))(b), must(d.Alloc(4096))(b)
+	s := d.Stream()
+	push := affinePush(1024, 1, 1)
+	for b.Loop() {
+		for range 1000 {
+			if err := s.Dispatch(p, []Arg{WriteOnly(x), ReadOnly(y)}, push, 16, 1, 1); err != nil {
+				b.Fatal(err)
+			}
+			x, y = y, x
+		}
+		wait(b, d, must(s.Submit())(b))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/dispatch")
+	b.ReportMetric(float64(d.Stats().SubmitTime.Nanoseconds())/float64(d.Stats().Dispatches), "ns-submit/dispatch")
+}
+
+// BenchmarkLatency measures one kernel from recording to the notice.
+func BenchmarkLatency(b *testing.B) {
+	d := openBench(b)
+	p := affine(b, d, !d.Info().Bindings)
+	x := must(d.Alloc(4096))(b)
+	s := d.Stream()
+	for b.Loop() {
+		if err := s.Dispatch(p, []Arg{ReadWrite(x), ReadWrite(x)}, affinePush(1, 1, 1), 1, 1, 1); err != nil {
+			b.Fatal(err)
+		}
+		if err := d.Wait(context.Background(), must(s.Submit())(b)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAlloc(b *testing.B) {
+	d := openBench(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		must(d.Alloc(4096))(b).Free()
+	}
+}
+
+func BenchmarkUpload(b *testing.B)   { benchTransfer(b, true) }
+func BenchmarkDownload(b *testing.B) { benchTransfer(b, false) }
+
+func benchTransfer(b *testing.B, up bool) {
+	for name, n := range map[string]int{"4KiB": 4 << 10, "1MiB": 1 << 20, "64MiB": 64 << 20} {
+		b.Run(name, func(b *testing.B) {
+			d := openBench(b)
+			x, data := must(d.Alloc(n))(b), make([]byte, n)
+			s := d.Stream()
+			b.SetBytes(int64(n))
+			for b.Loop() {
+				if up {
+					if err := s.Upload(x, 0, data); err != nil {
+						b.Fatal(err)
+					}
+					wait(b, d, must(s.Submit())(b))
+					continue
+				}
+				r := must(s.Download(x, 0, n))(b)
+				wait(b, d, must(s.Submit())(b))
+				copy(data, r.Bytes())
+				r.Release()
+			}
+		})
+	}
+}
+
+func BenchmarkCopy(b *testing.B) {
+	d := openBench(b)
+	const n = 256 << 20
+	x, y := must(d.Alloc(n))(b), must(d.Alloc(n))(b)
+	s := d.Stream()
+	b.SetBytes(n)
+	for b.Loop() {
+		if err := s.Copy(WriteOnly(x), ReadOnly(y), n); err != nil {
+			b.Fatal(err)
+		}
+		wait(b, d, must(s.Submit())(b))
+	}
+}

@@ -1,0 +1,165 @@
+package vulkan
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestClasses(t *testing.T) {
+	last := uint64(0)
+	for c := range classCount {
+		size := classSize(c)
+		if size <= last || size%alignment != 0 {
+			t.Errorf("class %d: size %d after %d", c, size, last)
+		}
+		if classOf(last+1) != c || classOf(size) != c {
+			t.Errorf("class %d: bounds %d and %d are in %d and %d", c, last+1, size, classOf(last+1), classOf(size))
+		}
+		last = size
+	}
+	if last != largest {
+		t.Errorf("last class is %d, want %d", last, largest)
+	}
+}
+
+func TestBlockJoinsSpans(t *testing.T) {
+	b := &block{size: 100, free: []span{{0, 100, 0}}}
+	var cut []span
+	for range 10 {
+		cut = append(cut, b.take(b.fit(10, nil), 10))
+	}
+	if b.fit(1, nil) >= 0 {
+		t.Error("room in a full block")
+	}
+	for _, i := range []int{3, 1, 2, 9, 0, 5, 7, 6, 8, 4} {
+		cut[i].last = Ticket(i)
+		b.give(cut[i])
+	}
+	if !b.empty() || b.free[0].last != 9 {
+		t.Errorf("after giving all back: %v", b.free)
+	}
+}
+
+func TestOutOfMemory(t *testing.T) {
+	d := openTest(t, Options{MemoryLimit: 32 << 20, BlockSize: 8 << 20})
+	var held []*Buffer
+	for {
+		b, err := d.Alloc(3 << 20)
+		if err != nil {
+			if !errors.Is(err, ErrOutOfMemory) || !strings.Contains(err.Error(), strconv.Itoa(32<<20)) {
+				t.Fatalf("got %v, want ErrOutOfMemory and the limit", err)
+			}
+			break
+		}
+		held = append(held, b)
+	}
+	if len(held) < 4 {
+		t.Errorf("only %d buffers of 3 MiB in 32 MiB", len(held))
+	}
+	for _, b := range held {
+		b.Free()
+	}
+	// One buffer as large as the limit needs all blocks given back.
+	b := must(d.Alloc(32 << 20))(t)
+	b.Free()
+	if d.Trim(); d.Stats().Reserved != 0 {
+		t.Errorf("after Trim: %+v", d.Stats())
+	}
+}
+
+// TestOutOfMemoryWithSmallBuffers gives slabs back to make room for others.
+func TestOutOfMemoryWithSmallBuffers(t *testing.T) {
+	d := openTest(t, Options{MemoryLimit: 8 << 20, BlockSize: 4 << 20})
+	for _, n := range []int{100, 5000, 70_000, 1 << 20, 300} {
+		var held []*Buffer
+		for total := 0; total < 3<<20; total += n {
+			held = append(held, must(d.Alloc(n))(t))
+		}
+		for _, b := range held {
+			b.Free()
+		}
+	}
+}
+
+func TestAllocationFault(t *testing.T) {
+	fail := false
+	d := openTest(t, Options{Fault: Fault{Alloc: func(uint64) bool { return fail }}})
+	fail = true
+	if _, err := d.Alloc(100); !errors.Is(err, ErrOutOfMemory) {
+		t.Errorf("got %v, want ErrOutOfMemory", err)
+	}
+	fail = false
+	must(d.Alloc(100))(t).Free()
+}
+
+func TestEmptyBuffer(t *testing.T) {
+	d := openTest(t, Options{})
+	b := must(d.Alloc(0))(t)
+	if b.Len() != 0 || len(b.Bytes()) != 0 {
+		t.Errorf("got %d bytes", b.Len())
+	}
+	if got := read(t, d, d.Stream(), b); len(got) != 0 {
+		t.Errorf("read %d bytes", len(got))
+	}
+}
+
+// resident returns the resident set of the process, or skips.
+func resident(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skipf("SKIP no /proc: %v", err)
+	}
+	pages, _ := strconv.Atoi(strings.Fields(string(text))[1])
+	return pages * os.Getpagesize()
+}
+
+// TestFlatMemory records, runs and frees for long and looks for growth of the
+// process, of what is reserved, and of Vulkan objects.
+func TestFlatMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIP -short")
+	}
+	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{BlockSize: 8 << 20})
+	if errors.Is(err, ErrNoVulkan) || errors.Is(err, ErrNoDevice) {
+		t.Skipf("SKIP no device: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	p := affine(t, d, !d.Info().Bindings)
+	s := d.Stream()
+	round := func(n int) {
+		a := must(d.Alloc(256))(t)
+		for i := range n {
+			b := must(d.Alloc(256 + i%7*1000))(t)
+			if err := s.Dispatch(p, []Arg{WriteOnly(b), ReadOnly(a)}, affinePush(1, 1, 1), 1, 1, 1); err != nil {
+				t.Fatal(err)
+			}
+			a.Free()
+			a = b
+			if i%500 == 499 {
+				must(s.Submit())(t)
+			}
+		}
+		a.Free()
+		wait(t, d, must(s.Submit())(t))
+	}
+	round(20_000)
+	was, stats := resident(t), d.Stats()
+	round(200_000)
+	now, after := resident(t), d.Stats()
+	if grown := now - was; grown > 24<<20 {
+		t.Errorf("the process grew by %d MiB", grown>>20)
+	}
+	if after.Reserved != stats.Reserved || after.Blocks != stats.Blocks || after.InUse != 0 {
+		t.Errorf("before %+v, after %+v", stats, after)
+	}
+	if n := len(d.queue.busy) + len(d.queue.spare); n > maxInFlight+1 {
+		t.Errorf("%d command buffers", n)
+	}
+}
