@@ -1,0 +1,28 @@
+package ops
+
+// The names by which generated files and messages call what the table says.
+
+var kindNames = [...]string{
+	Control: "control", Create: "create", Pointwise: "pointwise", Reduce: "reduce", ArgReduce: "arg_reduce",
+	Movement: "movement", Contract: "contract", Window: "window", Index: "index", Order: "order",
+	Scan: "scan", Transform: "transform", LinAlg: "linalg", Composite: "composite",
+}
+
+// String returns the name of the kind.
+func (k Kind) String() string { return kindNames[k] }
+
+var ruleNames = [...]string{
+	AnyType: "any", SameType: "same", BoolType: "bool", IndexType: "integer",
+	FloatType: "float", RealType: "real", ComplexType: "complex",
+}
+
+// String returns the name of the rule.
+func (r Rule) String() string { return ruleNames[r] }
+
+var attrAtoms = [...]string{
+	Int: "int", Ints: "ints", Bool: "bool", Enum: "enum",
+	Pads: "pads", Pairs: "pairs", TypeOf: "type", Real64: "float",
+}
+
+// Atom returns the name of the form in generated files.
+func (k AttrKind) Atom() string { return attrAtoms[k] }
