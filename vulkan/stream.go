@@ -47,8 +47,8 @@ type Stream struct {
 	staging staging
 
 	dispatches, barriers, copies int
-	queries                      int
-	hostReads                    bool // the host reads what commands wrote
+	stamps                       []Arg // of the timestamps taken
+	hostReads                    bool  // the host reads what commands wrote
 }
 
 // Stream returns an empty stream.
@@ -63,7 +63,9 @@ func (d *Device) Stream() *Stream {
 // before, so that hazards are a matter of one batch.
 func (s *Stream) begin() {
 	s.cmds, s.push, s.binds = s.cmds[:0], s.push[:0], s.binds[:0]
-	s.dispatches, s.barriers, s.copies, s.queries = 0, 0, 0, 0
+	s.dispatches, s.barriers, s.copies = 0, 0, 0
+	clear(s.stamps)
+	s.stamps = s.stamps[:0]
 	s.hostReads = false
 	s.hazards.begin()
 }
@@ -229,6 +231,7 @@ func (s *Stream) submit() (Ticket, error) {
 	if err := d.Lost(); err != nil {
 		return 0, err
 	}
+	s.writeTimestamps()
 	if s.hostReads {
 		s.cmds = append(s.cmds, vk.Cmd{Op: vk.OpHostBarrier})
 	}
@@ -236,7 +239,7 @@ func (s *Stream) submit() (Ticket, error) {
 	if err != nil {
 		return 0, err
 	}
-	if r := vk.Replay(d.dev, rec, s.cmds, s.push, s.binds); r != vk.Success {
+	if r := vk.Replay(d.dev, rec, s.cmds, s.push, s.binds, len(s.stamps)); r != vk.Success {
 		d.queue.giveBack(rec)
 		return 0, d.fail("record commands", r)
 	}

@@ -219,3 +219,28 @@ func TestGarbageCollection(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestTimestamps(t *testing.T) {
+	d := openTest(t, Options{})
+	if !d.Info().Features.Timestamps {
+		t.Skip("SKIP no timestamps")
+	}
+	b, x := must(d.Alloc(16))(t), must(d.Alloc(1<<20))(t)
+	s := d.Stream()
+	for range 2 {
+		for i := range 2 {
+			if err := s.Timestamp(Arg{Buffer: b, Offset: 8 * i}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Fill(WriteOnly(x), 1, x.Len()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(s.Submit())(t) // timestamps are written last
+		out := read(t, d, s, b)
+		from, to := binary.LittleEndian.Uint64(out), binary.LittleEndian.Uint64(out[8:])
+		if to <= from {
+			t.Errorf("clock goes from %d to %d", from, to)
+		}
+	}
+}

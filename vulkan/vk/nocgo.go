@@ -35,7 +35,7 @@ func DestroyPipeline(Device, Pipeline)                                        { 
 
 func CreateRecorder(Device) (Recorder, Result)                    { panic(unreachable) }
 func DestroyRecorder(Device, Recorder)                            { panic(unreachable) }
-func Replay(Device, Recorder, []Cmd, []byte, []Bind) Result       { panic(unreachable) }
+func Replay(Device, Recorder, []Cmd, []byte, []Bind, int) Result  { panic(unreachable) }
 func CreateTimeline(Device) (Semaphore, Result)                   { panic(unreachable) }
 func DestroySemaphore(Device, Semaphore)                          { panic(unreachable) }
 func GetSemaphoreCounterValue(Device, Semaphore) (uint64, Result) { panic(unreachable) }

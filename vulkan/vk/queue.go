@@ -26,10 +26,11 @@ func CreateRecorder(d Device) (Recorder, Result) {
 func DestroyRecorder(d Device, r Recorder) { C.nxvk_destroy_recorder(d.c(), r.c()) }
 
 // Replay resets the recorder and records the commands. Their PushAt and BindAt
-// count from the start of push and binds.
-func Replay(d Device, r Recorder, cmds []Cmd, push []byte, binds []Bind) Result {
+// count from the start of push and binds; queries is how many timestamps they
+// take, numbered from 0.
+func Replay(d Device, r Recorder, cmds []Cmd, push []byte, binds []Bind, queries int) Result {
 	return Result(C.nxvk_replay(d.c(), r.c(), (*C.nxvk_cmd)(unsafe.Pointer(unsafe.SliceData(cmds))), C.uint32_t(len(cmds)),
-		(*C.uint8_t)(unsafe.SliceData(push)), (*C.nxvk_bind)(unsafe.Pointer(unsafe.SliceData(binds)))))
+		(*C.uint8_t)(unsafe.SliceData(push)), (*C.nxvk_bind)(unsafe.Pointer(unsafe.SliceData(binds))), C.uint32_t(queries)))
 }
 
 // CreateTimeline creates a timeline semaphore at 0.

@@ -115,12 +115,10 @@ static int32_t bind_buffers(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c,
 	return VK_SUCCESS;
 }
 
-static int32_t timestamp(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c) {
-	if (c->x == 0) d->CmdResetQueryPool(r->buffer, r->queries, 0, NXVK_MAX_QUERIES);
-	d->CmdWriteTimestamp(r->buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, r->queries, c->x);
+// query_result writes a timestamp's 8 bytes into a buffer.
+static void query_result(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c) {
 	d->CmdCopyQueryPoolResults(r->buffer, r->queries, c->x, 1, NXVK_H(VkBuffer, c->b), c->d, 8,
 		VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-	return VK_SUCCESS;
 }
 
 static int32_t record(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c, uint64_t *bound,
@@ -149,7 +147,11 @@ static int32_t record(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c, uint6
 		d->CmdFillBuffer(cb, NXVK_H(VkBuffer, c->b), c->d, c->e, c->x);
 		return VK_SUCCESS;
 	case NXVK_TIMESTAMP:
-		return timestamp(d, r, c);
+		d->CmdWriteTimestamp(cb, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, r->queries, c->x);
+		return VK_SUCCESS;
+	case NXVK_QUERY_RESULT:
+		query_result(d, r, c);
+		return VK_SUCCESS;
 	case NXVK_HOST_BARRIER:
 		host_barrier(d, cb);
 		return VK_SUCCESS;
@@ -157,29 +159,27 @@ static int32_t record(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c, uint6
 	return VK_ERROR_UNKNOWN;
 }
 
-static int32_t reset(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *cmds, uint32_t n) {
+static int32_t reset(nxvk_device *d, nxvk_recorder *r, uint32_t queries) {
 	VkResult res = d->ResetCommandPool(d->handle, r->pool, 0);
 	for (uint32_t i = 0; i < r->sets_len; i++) d->ResetDescriptorPool(d->handle, r->sets[i], 0);
 	r->sets_used = 0;
-	for (uint32_t i = 0; i < n && !r->queries && res == VK_SUCCESS; i++) {
-		if (cmds[i].op != NXVK_TIMESTAMP) continue;
-		VkQueryPoolCreateInfo qi = {
-			.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-			.queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = NXVK_MAX_QUERIES,
-		};
-		res = d->CreateQueryPool(d->handle, &qi, NULL, &r->queries);
-	}
-	return res;
+	if (res != VK_SUCCESS || !queries || r->queries) return res;
+	VkQueryPoolCreateInfo qi = {
+		.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+		.queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = NXVK_MAX_QUERIES,
+	};
+	return d->CreateQueryPool(d->handle, &qi, NULL, &r->queries);
 }
 
 int32_t nxvk_replay(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *cmds, uint32_t n,
-	const uint8_t *push, const nxvk_bind *binds) {
-	int32_t res = reset(d, r, cmds, n);
+	const uint8_t *push, const nxvk_bind *binds, uint32_t queries) {
+	int32_t res = reset(d, r, queries);
 	if (res != VK_SUCCESS) return res;
 	VkCommandBufferBeginInfo bi = {
 		.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
 	};
 	res = d->BeginCommandBuffer(r->buffer, &bi);
+	if (res == VK_SUCCESS && queries) d->CmdResetQueryPool(r->buffer, r->queries, 0, queries);
 	uint64_t bound = 0;
 	for (uint32_t i = 0; i < n && res == VK_SUCCESS; i++) res = record(d, r, &cmds[i], &bound, push, binds);
 	return res == VK_SUCCESS ? d->EndCommandBuffer(r->buffer) : res;

@@ -109,6 +109,7 @@ const (
 	OpCopy
 	OpFill
 	OpTimestamp
+	OpQueryResult
 	OpHostBarrier
 )
 
@@ -118,7 +119,8 @@ const (
 //	              pushed, X Y Z workgroups, push and bind ranges
 //	copy          A source, B destination, C and D their offsets, E bytes
 //	fill          B destination, D offset, E bytes, X the word
-//	timestamp     X query, B destination, D offset of the 8 bytes
+//	timestamp     X query
+//	query result  X query, B destination, D offset of its 8 bytes
 //	host barrier  makes device writes visible to the host
 type Cmd struct {
 	Op, Barrier   uint32 // a non-zero Barrier orders the command after all before it

@@ -94,7 +94,7 @@ typedef struct {
 
 typedef struct { uint64_t buffer, offset, range; } nxvk_bind;
 
-enum { NXVK_DISPATCH = 1, NXVK_COPY, NXVK_FILL, NXVK_TIMESTAMP, NXVK_HOST_BARRIER };
+enum { NXVK_DISPATCH = 1, NXVK_COPY, NXVK_FILL, NXVK_TIMESTAMP, NXVK_QUERY_RESULT, NXVK_HOST_BARRIER };
 
 // A command buffer with its pools, recycled as one.
 typedef struct {
@@ -137,7 +137,7 @@ void nxvk_destroy_pipeline(nxvk_device *d, uint64_t pipeline);
 int32_t nxvk_create_recorder(nxvk_device *d, nxvk_recorder **out);
 void nxvk_destroy_recorder(nxvk_device *d, nxvk_recorder *r);
 int32_t nxvk_replay(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *cmds, uint32_t n,
-	const uint8_t *push, const nxvk_bind *binds);
+	const uint8_t *push, const nxvk_bind *binds, uint32_t queries);
 
 int32_t nxvk_create_timeline(nxvk_device *d, uint64_t *out);
 void nxvk_destroy_semaphore(nxvk_device *d, uint64_t sem);
