@@ -12,6 +12,9 @@ import (
 // buffer; binaries of at least SegmentSize stay where they are and are
 // remembered as cuts. The zero value is ready.
 type Encoder struct {
+	// Convert, if any, turns values of foreign types into Terms.
+	Convert func(v any) (t Term, ok bool)
+
 	buf   []byte
 	cuts  []Cut
 	stack []pending
@@ -251,6 +254,11 @@ func (e *Encoder) convenience(t Term) error {
 	case string:
 		return e.binary([]byte(t), nil)
 	default:
+		if e.Convert != nil {
+			if converted, ok := e.Convert(t); ok {
+				return e.one(converted)
+			}
+		}
 		return fmt.Errorf("%T: %w", t, ErrType)
 	}
 	return nil

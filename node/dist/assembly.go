@@ -1,0 +1,110 @@
+package dist
+
+import (
+	"fmt"
+
+	"nxvk/gen/etf"
+)
+
+// assembly is a message that is arriving in pieces. Everything but the
+// contents of large binaries gathers in skeleton; those go to blocks of the
+// allocator, mostly straight from the socket.
+type assembly struct {
+	skeleton []byte
+	parsed   bool       // the header at the start of skeleton is
+	body     int        // where the terms start in skeleton
+	atoms    []etf.Term // what cache references in this message index
+	next     uint64     // number of the fragment that is due
+
+	scan  etf.Scanner
+	large []etf.Term // *etf.Binary or etf.Lost, in order
+
+	dst  []byte // rest of the large binary that is being filled
+	left int    // bytes of it that are still to come, also where it is lost
+}
+
+// add takes bytes of the message that are in the read buffer. limit bounds how
+// large a binary may be that starts here.
+func (a *assembly) add(r *reader, p []byte, limit int) error {
+	for len(p) > 0 {
+		if a.left > 0 {
+			n := min(a.left, len(p))
+			a.fill(p[:n])
+			p = p[n:]
+			continue
+		}
+		if len(a.skeleton)+len(p) > r.maxTerm {
+			return fmt.Errorf("%w: more than %d bytes of terms", ErrTooLarge, r.maxTerm)
+		}
+		before := len(a.skeleton)
+		a.skeleton = append(a.skeleton, p...)
+		cut, err := a.walk(r, limit)
+		if err != nil {
+			return err
+		}
+		if cut < 0 {
+			return nil
+		}
+		a.skeleton = a.skeleton[:cut]
+		p = p[cut-before:]
+	}
+	return nil
+}
+
+// walk parses the header once it is whole and looks for the next large binary
+// in what has gathered. It returns where its contents start, or -1.
+func (a *assembly) walk(r *reader, limit int) (int, error) {
+	if !a.parsed {
+		atoms, size, ok, err := r.cache.parseHeader(&r.decoder, a.skeleton, nil)
+		if err != nil || !ok {
+			return -1, err
+		}
+		a.atoms, a.parsed, a.body = atoms, true, size
+		a.scan.Reset(size)
+	}
+	size, at, found, err := a.scan.Next(a.skeleton)
+	if err != nil || !found {
+		return -1, err
+	}
+	if size > limit {
+		return -1, fmt.Errorf("%w: binary of %d bytes in a packet of %d", ErrMalformed, size, limit)
+	}
+	a.left = size
+	block, err := r.allocator.Alloc(size)
+	if err != nil {
+		a.large = append(a.large, etf.Lost{Size: size, Err: err})
+		return at, nil
+	}
+	b := etf.NewBinary(block, size)
+	a.large = append(a.large, b)
+	a.dst = b.Bytes()
+	return at, nil
+}
+
+// fill copies p into the current binary, or drops it where that is lost.
+func (a *assembly) fill(p []byte) {
+	if a.dst != nil {
+		copy(a.dst, p)
+	}
+	a.filled(len(p))
+}
+
+// filled says that n more bytes of the current binary are there.
+func (a *assembly) filled(n int) {
+	a.left -= n
+	if a.dst != nil {
+		a.dst = a.dst[n:]
+	}
+	if a.left == 0 {
+		a.dst = nil
+	}
+}
+
+// release frees the blocks of a message that nobody will read.
+func release(large []etf.Term) {
+	for _, t := range large {
+		if b, ok := t.(*etf.Binary); ok {
+			b.Release()
+		}
+	}
+}

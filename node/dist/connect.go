@@ -1,0 +1,121 @@
+package dist
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"ergo.services/ergo/gen"
+
+	"nxvk/node/epmd"
+)
+
+// Connect connects to the node called name, which the port mapper of its host
+// knows, and returns when that is done. It is nil at once where a connection
+// is up already.
+func (n *Node) Connect(name gen.Atom) error {
+	short, host, ok := strings.Cut(string(name), "@")
+	if !ok {
+		return fmt.Errorf("%w: node name %q", ErrHandshake, string(name))
+	}
+	_, port, err := net.SplitHostPort(n.options.Epmd)
+	if err != nil {
+		return fmt.Errorf("port mapper's address: %w", err)
+	}
+	found, err := epmd.Lookup(n.stopped, net.JoinHostPort(host, port), short)
+	if err != nil {
+		return fmt.Errorf("look up %s: %w", name, err)
+	}
+	return n.ConnectTo(name, net.JoinHostPort(host, strconv.Itoa(int(found.Port))))
+}
+
+// ConnectTo is Connect for a node whose address is known.
+func (n *Node) ConnectTo(name gen.Atom, address string) error {
+	done, err := n.attempt(name)
+	if done || err != nil {
+		return err
+	}
+	defer n.attempted(name)
+	dialer := net.Dialer{Timeout: handshakeTime}
+	raw, err := dialer.DialContext(n.stopped, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", name, err)
+	}
+	n.mu.Lock()
+	n.peers[name].dialling = raw
+	n.mu.Unlock()
+	err = n.introduce(name, raw)
+	if err != nil {
+		raw.Close()
+		if n.arrives(name, err) {
+			return nil
+		}
+		return fmt.Errorf("connect to %s: %w", name, err)
+	}
+	return nil
+}
+
+// introduce does the handshake with a peer that we dialled.
+func (n *Node) introduce(name gen.Atom, raw net.Conn) error {
+	raw.SetDeadline(time.Now().Add(handshakeTime))
+	c, err := n.options.TLS.client(raw, name.Host())
+	if err != nil {
+		return err
+	}
+	id, err := n.handshake.start(c, string(name))
+	if err != nil {
+		return err
+	}
+	c.SetDeadline(time.Time{})
+	_, err = n.adopt(id, c)
+	return err
+}
+
+// attempt marks that we dial a peer. done says that there is no need.
+func (n *Node) attempt(name gen.Atom) (done bool, err error) {
+	if name == n.options.Name {
+		return false, fmt.Errorf("%w: connect to itself", gen.ErrNotAllowed)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.peers[name]
+	switch {
+	case p == nil:
+		n.peers[name] = &peer{attempt: true}
+	case p.connection != nil:
+		return true, nil
+	case p.attempt:
+		return false, ErrSimultaneous
+	default:
+		p.attempt = true
+	}
+	return false, nil
+}
+
+func (n *Node) attempted(name gen.Atom) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.peers[name]
+	p.attempt, p.dialling = false, nil
+	if p.connection == nil {
+		delete(n.peers, name)
+	}
+}
+
+// arrives waits for the connection that the peer makes where its attempt goes
+// before ours.
+func (n *Node) arrives(name gen.Atom, err error) bool {
+	if !errors.Is(err, ErrSimultaneous) && !errors.Is(err, net.ErrClosed) {
+		return false
+	}
+	for range 70 {
+		if n.connection(name) != nil {
+			return true
+		}
+		time.Sleep(handshakeTime / 70)
+	}
+	return false
+}

@@ -1,0 +1,185 @@
+package dist
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/etf"
+)
+
+// Connection is a connection with one peer after the handshake. Ergo calls it
+// as a gen.Connection for what actors do; its reader calls Ergo's core for
+// what the peer does.
+type Connection struct {
+	unsupported // what Erlang has no counterpart for
+
+	node *Node
+	core gen.Core
+	peer identity
+	name gen.Atom // of the peer
+	sock net.Conn
+	up   time.Time
+
+	writer *writer
+	bytes  atomic.Uint64 // received
+
+	signals signals
+
+	once  sync.Once
+	cause error         // why it was closed
+	gone  chan struct{} // closed when Ergo has forgotten it
+	gate  sync.Once     // closes gone
+}
+
+func newConnection(n *Node, core gen.Core, peer identity, sock net.Conn) *Connection {
+	c := &Connection{
+		node: n,
+		core: core,
+		peer: peer,
+		name: gen.Atom(peer.name),
+		sock: sock,
+		up:   time.Now(),
+		gone: make(chan struct{}),
+	}
+	c.writer = newWriter(sock, peer.flags, n.options.MaxQueue, func(bytes int) {
+		n.counters.BytesOut.Add(uint64(bytes))
+	})
+	c.signals.init()
+	return c
+}
+
+// Read counts what comes from the socket, for the ticker and the metrics.
+func (c *Connection) Read(p []byte) (int, error) {
+	n, err := c.sock.Read(p)
+	c.bytes.Add(uint64(n))
+	c.node.counters.BytesIn.Add(uint64(n))
+	return n, err
+}
+
+// serve runs the connection until it ends and says why.
+func (c *Connection) serve() error {
+	c.node.enter(c)
+	c.node.counters.Connections.Add(1)
+	defer c.node.counters.Connections.Add(-1)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := c.writer.run(); err != nil && !errors.Is(err, ErrClosed) {
+			c.close(fmt.Errorf("write: %w", err))
+		}
+		c.writer.drain()
+	})
+	stop := make(chan struct{})
+	running.Go(func() { c.keepAlive(stop) })
+
+	r := reader{
+		src:       c,
+		allocator: c.node.options.Allocator,
+		maxTerm:   c.node.options.MaxTerm,
+		deliver:   c.deliver,
+	}
+	err := r.run()
+	if errors.Is(err, ErrMalformed) || errors.Is(err, ErrTooLarge) {
+		c.node.counters.Malformed.Add(1)
+		c.node.warn("close the connection with %s: %v", c.name, err)
+	}
+	if err == io.EOF {
+		err = fmt.Errorf("%w by the peer", ErrClosed)
+	}
+	c.close(err)
+	close(stop)
+	running.Wait()
+	c.signals.down(c)
+	return c.cause
+}
+
+// keepAlive sends a tick whenever nothing else was sent for a quarter of the
+// net tick time, and closes when nothing came for all of it.
+func (c *Connection) keepAlive(stop chan struct{}) {
+	period := c.node.options.NetTickTime / 4
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	seen, silent := c.bytes.Load(), 0
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		c.writer.tick()
+		if now := c.bytes.Load(); now != seen {
+			seen, silent = now, 0
+			continue
+		}
+		if silent++; silent >= 4 {
+			c.node.counters.Silent.Add(1)
+			c.close(ErrTick)
+			return
+		}
+	}
+}
+
+// close ends the connection; the reader and the writer notice.
+func (c *Connection) close(cause error) {
+	c.once.Do(func() {
+		c.cause = cause
+		c.writer.close()
+		c.sock.Close()
+	})
+}
+
+// Terminate ends the connection. Ergo also calls it when it has forgotten a
+// connection that ended by itself.
+func (c *Connection) Terminate(reason error) {
+	if reason == nil {
+		reason = ErrClosed
+	}
+	c.close(reason)
+	c.gate.Do(func() {
+		c.node.forget(c)
+		close(c.gone)
+	})
+}
+
+// Join is called once when Ergo has the connection in its table. conn is only
+// what Ergo dialled to get there.
+func (c *Connection) Join(conn net.Conn, _ string, _ gen.NetworkDial, _ []byte) error {
+	return nil
+}
+
+// Node describes the peer.
+func (c *Connection) Node() gen.RemoteNode { return (*remoteNode)(c) }
+
+// encoders are shared by all connections; encoding takes place in the
+// sender's goroutine.
+var encoders = sync.Pool{New: func() any { return &etf.Encoder{Convert: convert} }}
+
+// send encodes and queues a control message and, unless it is nil, a payload.
+func (c *Connection) send(from gen.PID, control etf.Tuple, payload etf.Term, bounded bool) error {
+	e := encoders.Get().(*etf.Encoder)
+	defer encoders.Put(e)
+	e.Reset()
+	err := c.encode(e, control)
+	if err == nil && payload != nil {
+		err = c.encode(e, payload)
+	}
+	if err != nil {
+		e.Drop()
+		return fmt.Errorf("encode a message to %s: %w", c.name, err)
+	}
+	c.node.counters.MessagesOut.Add(1)
+	return c.writer.queue(from, e, bounded)
+}
+
+func (c *Connection) encode(e *etf.Encoder, t etf.Term) error {
+	if !c.writer.header {
+		e.Raw(etf.Version)
+	}
+	return e.Encode(t)
+}

@@ -1,0 +1,33 @@
+// Package dist speaks the Erlang distribution protocol, OTP 25 and later, as
+// a hidden node, and gives its connections to Ergo's network stack.
+//
+// It refuses to know what the messages mean: it carries terms, signals and
+// large binaries between BEAM nodes and Ergo processes. Tensors, devices and
+// sessions are other packages' words.
+//
+// # The life of a connection
+//
+// A Node owns its listener: each accepted socket gets its own goroutine, a
+// deadline and the handshake of handshake.go. Connect dials and does the other
+// half. Either way the finished connection is then adopted into Ergo's table
+// (adopt.go), from where Ergo's processes send to it and monitor through it.
+//
+//	socket ── handshake ── adopt ── Connection ┬─ reader: frames → terms → actors
+//	                                           ├─ writer: queue → gathering writes
+//	                                           └─ ticker: keeps alive, detects death
+//
+// The reader never waits for an actor: mailboxes are unbounded, so what a peer
+// can make this node hold is bounded by the allocator of large binaries and by
+// Options.MaxTerm for each message, not by flow control. Senders never wait for
+// the writer: messages that actors originate are refused with ErrBusy once
+// Options.MaxQueue bytes wait, replies are always taken.
+//
+// # What actors see
+//
+// HandleMessage gets one of Call, Cast and Message (message.go), with pids in
+// gen.PID where the envelope has them and etf.Pid inside terms. Answer a Call
+// by sending its Reply to Call.From. Monitor with Node.Monitor; Ergo's own
+// process.MonitorPID works as well, but keeps an entry for each target until
+// DemonitorPID is called, and loses one of several watchers of a target when
+// another one demonitors.
+package dist

@@ -1,0 +1,33 @@
+package dist
+
+import "errors"
+
+// Of the handshake.
+var (
+	// ErrCookie says that the peer does not know our cookie, or we not its.
+	ErrCookie = errors.New("cookies differ")
+	// ErrHandshake says that the peer does not follow the protocol.
+	ErrHandshake = errors.New("malformed handshake")
+	// ErrFlags says that the peer lacks a capability we cannot do without.
+	ErrFlags = errors.New("peer lacks a mandatory capability")
+	// ErrRefused says that the peer declined the connection.
+	ErrRefused = errors.New("peer refused the connection")
+	// ErrSimultaneous says that the other side's attempt goes first.
+	ErrSimultaneous = errors.New("simultaneous connection attempt")
+)
+
+// Of a connection.
+var (
+	// ErrMalformed says that a packet is no distribution message.
+	ErrMalformed = errors.New("malformed packet")
+	// ErrTooLarge says that a message's terms exceed Options.MaxTerm.
+	ErrTooLarge = errors.New("message too large")
+	// ErrBusy says that the peer does not read and the queue to it is full.
+	ErrBusy = errors.New("peer is too slow")
+	// ErrTick says that nothing came from the peer for the net tick time.
+	ErrTick = errors.New("peer is silent")
+	// ErrClosed says that the connection or the node is closed.
+	ErrClosed = errors.New("connection closed")
+	// ErrReplaced says that the peer has opened a newer connection.
+	ErrReplaced = errors.New("connection replaced")
+)

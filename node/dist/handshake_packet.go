@@ -1,0 +1,135 @@
+package dist
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxHandshakePacket is far above the longest packet with the longest name.
+const maxHandshakePacket = 2048
+
+// readPacket reads one packet of the handshake, whose length takes two bytes,
+// and not a byte more.
+func readPacket(c net.Conn) ([]byte, error) {
+	var head [2]byte
+	if _, err := io.ReadFull(c, head[:]); err != nil {
+		return nil, err
+	}
+	n := int(binary.BigEndian.Uint16(head[:]))
+	if n == 0 || n > maxHandshakePacket {
+		return nil, fmt.Errorf("%w: packet of %d bytes", ErrHandshake, n)
+	}
+	p := make([]byte, n)
+	if _, err := io.ReadFull(c, p); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return p, nil
+}
+
+func writePacket(c net.Conn, p []byte) error {
+	_, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(p))), p...))
+	return err
+}
+
+func readStatus(c net.Conn) (string, error) {
+	p, err := readPacket(c)
+	if err != nil {
+		return "", fmt.Errorf("read status: %w", err)
+	}
+	if p[0] != 's' {
+		return "", fmt.Errorf("%w: status", ErrHandshake)
+	}
+	return string(p[1:]), nil
+}
+
+// appendName is send_name of version 6.
+func appendName(p []byte, id identity) []byte {
+	p = binary.BigEndian.AppendUint64(append(p, 'N'), id.flags)
+	p = binary.BigEndian.AppendUint32(p, id.creation)
+	p = binary.BigEndian.AppendUint16(p, uint16(len(id.name)))
+	return append(p, id.name...)
+}
+
+// parseName reads send_name of version 6 or, with old set, of version 5.
+func parseName(p []byte) (id identity, old bool, err error) {
+	switch {
+	case len(p) >= 15 && p[0] == 'N':
+		id.flags = binary.BigEndian.Uint64(p[1:])
+		id.creation = binary.BigEndian.Uint32(p[9:])
+		id.name, err = parseNodeName(p[13:])
+		return id, false, err
+	case len(p) > 7 && p[0] == 'n':
+		id.flags = uint64(binary.BigEndian.Uint32(p[3:]))
+		id.name = string(p[7:])
+		return id, true, checkNodeName(id.name)
+	}
+	return id, false, fmt.Errorf("%w: name", ErrHandshake)
+}
+
+// appendChallenge is send_challenge of version 6.
+func appendChallenge(p []byte, id identity, challenge uint32) []byte {
+	p = binary.BigEndian.AppendUint64(append(p, 'N'), id.flags)
+	p = binary.BigEndian.AppendUint32(p, challenge)
+	p = binary.BigEndian.AppendUint32(p, id.creation)
+	p = binary.BigEndian.AppendUint16(p, uint16(len(id.name)))
+	return append(p, id.name...)
+}
+
+func parseChallenge(p []byte) (id identity, challenge uint32, err error) {
+	if len(p) < 19 || p[0] != 'N' {
+		return id, 0, fmt.Errorf("%w: challenge", ErrHandshake)
+	}
+	id.flags = binary.BigEndian.Uint64(p[1:])
+	challenge = binary.BigEndian.Uint32(p[9:])
+	id.creation = binary.BigEndian.Uint32(p[13:])
+	id.name, err = parseNodeName(p[17:])
+	return id, challenge, err
+}
+
+// readComplement reads what the old form of the name leaves out.
+func readComplement(c net.Conn, peer *identity) error {
+	p, err := readPacket(c)
+	if err != nil {
+		return fmt.Errorf("read complement: %w", err)
+	}
+	if len(p) != 9 || p[0] != 'c' {
+		return fmt.Errorf("%w: complement", ErrHandshake)
+	}
+	peer.flags |= uint64(binary.BigEndian.Uint32(p[1:])) << 32
+	peer.creation = binary.BigEndian.Uint32(p[5:])
+	return nil
+}
+
+func parseReply(p []byte) (challenge uint32, digest [16]byte, err error) {
+	if len(p) != 21 || p[0] != 'r' {
+		return 0, digest, fmt.Errorf("%w: challenge reply", ErrHandshake)
+	}
+	return binary.BigEndian.Uint32(p[1:]), [16]byte(p[5:]), nil
+}
+
+// parseNodeName reads a name behind its length. Bytes after it belong to later
+// versions and are ignored, as the protocol asks.
+func parseNodeName(p []byte) (string, error) {
+	n := int(binary.BigEndian.Uint16(p))
+	if n > len(p)-2 {
+		return "", fmt.Errorf("%w: node name", ErrHandshake)
+	}
+	name := string(p[2 : 2+n])
+	return name, checkNodeName(name)
+}
+
+func checkNodeName(name string) error {
+	short, host, ok := strings.Cut(name, "@")
+	if !ok || short == "" || host == "" || strings.Contains(host, "@") ||
+		!utf8.ValidString(name) || utf8.RuneCountInString(name) > 255 {
+		return fmt.Errorf("%w: node name %.40q", ErrHandshake, name)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package dist
+
+import (
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/etf"
+)
+
+// Call is a request in the manner of gen_server:call/2. It waits for a Reply.
+type Call struct {
+	From    gen.PID  // who waits
+	Tag     etf.Term // what identifies the request to From
+	Request etf.Term
+	// Sender is the process that sent the message as the peer's emulator
+	// reports it, which no client can forge; From is what the client wrote.
+	// It is zero where the peer did not say, as for sends to a name by an
+	// emulator without that capability.
+	Sender gen.PID
+}
+
+// Cast is a request in the manner of gen_server:cast/2.
+type Cast struct {
+	Request etf.Term
+	Sender  gen.PID
+}
+
+// Message is any other message.
+type Message struct {
+	Term   etf.Term
+	Sender gen.PID
+}
+
+// Reply answers a Call: send it to Call.From with the Call's Tag. It reaches a
+// caller that waits through an alias by that alias, so that an answer after
+// the caller's timeout is dropped by the peer.
+type Reply struct {
+	Tag    etf.Term
+	Result etf.Term
+}
+
+// NewReply is the Reply to c.
+func NewReply(c Call, result etf.Term) Reply {
+	return Reply{Tag: c.Tag, Result: result}
+}
+
+// received gives a term that arrived the form in which actors get it.
+func received(sender gen.PID, t etf.Term) any {
+	tuple, ok := t.(etf.Tuple)
+	if !ok || len(tuple) < 2 {
+		return Message{Term: t, Sender: sender}
+	}
+	switch tuple[0] {
+	case etf.Term(etf.Atom("$gen_call")):
+		if len(tuple) != 3 {
+			break
+		}
+		if from, tag, ok := callFrom(tuple[1]); ok {
+			return Call{From: from, Tag: tag, Request: tuple[2], Sender: sender}
+		}
+	case etf.Term(etf.Atom("$gen_cast")):
+		if len(tuple) == 2 {
+			return Cast{Request: tuple[1], Sender: sender}
+		}
+	}
+	return Message{Term: t, Sender: sender}
+}
+
+func callFrom(t etf.Term) (gen.PID, etf.Term, bool) {
+	from, ok := t.(etf.Tuple)
+	if !ok || len(from) != 2 {
+		return gen.PID{}, nil, false
+	}
+	pid, ok := from[0].(etf.Pid)
+	if !ok {
+		return gen.PID{}, nil, false
+	}
+	return PID(pid), from[1], true
+}
+
+// aliasOf returns the alias in a call's tag, which is [alias | Ref], or has
+// that as its head where the caller collects many requests.
+func aliasOf(tag etf.Term) (etf.Ref, bool) {
+	for range 2 {
+		l, ok := tag.(etf.ImproperList)
+		if !ok || len(l.Items) == 0 {
+			return etf.Ref{}, false
+		}
+		if ref, ok := l.Tail.(etf.Ref); ok && len(l.Items) == 1 && l.Items[0] == etf.Term(etf.Atom("alias")) {
+			return ref, true
+		}
+		tag = l.Items[0]
+	}
+	return etf.Ref{}, false
+}
+
+// PID is the Ergo form of an Erlang pid. Nothing is lost: the serial becomes
+// the upper half of the ID.
+func PID(p etf.Pid) gen.PID {
+	return gen.PID{Node: gen.Atom(p.Node), ID: uint64(p.Serial)<<32 | uint64(p.ID), Creation: int64(p.Creation)}
+}
+
+// Pid is the Erlang form of an Ergo pid.
+func Pid(p gen.PID) etf.Pid {
+	return etf.Pid{Node: etf.Atom(p.Node), ID: uint32(p.ID), Serial: uint32(p.ID >> 32), Creation: uint32(p.Creation)}
+}
+
+// convert lets terms hold Ergo's own types.
+func convert(v any) (etf.Term, bool) {
+	switch v := v.(type) {
+	case gen.PID:
+		return Pid(v), true
+	case gen.Atom:
+		return etf.Atom(v), true
+	case gen.ProcessID:
+		return etf.Tuple{etf.Atom(v.Name), etf.Atom(v.Node)}, true
+	case Cast:
+		return etf.Tuple{etf.Atom("$gen_cast"), v.Request}, true
+	case Message:
+		return v.Term, true
+	case Reply:
+		return etf.Tuple{v.Tag, v.Result}, true
+	}
+	return nil, false
+}

@@ -1,0 +1,196 @@
+package dist
+
+import (
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/etf"
+)
+
+// watchedBy sets up a monitor of the peer on a pid or a name here.
+func (c *Connection) watchedBy(by etf.Pid, on etf.Term, ref etf.Ref) {
+	var target any
+	switch t := on.(type) {
+	case etf.Pid:
+		target = PID(t)
+	case etf.Atom:
+		target = gen.ProcessID{Name: gen.Atom(t), Node: c.core.Name()}
+	}
+	s := &c.signals
+	s.mu.Lock()
+	s.watched[ref] = watched{by: by, target: target}
+	if s.refs[target] == nil {
+		s.refs[target] = make(map[etf.Ref]bool)
+	}
+	s.refs[target][ref] = true
+	armed := s.armed[target]
+	s.armed[target] = true
+	s.mu.Unlock()
+
+	if armed || on == etf.Term(etf.Atom(netKernel)) {
+		return
+	}
+	var err error = gen.ErrProcessUnknown
+	if pid, isPid := target.(gen.PID); target != nil && (!isPid || pid.Node == c.core.Name()) {
+		err = c.arm(target)
+	}
+	if err == nil {
+		return
+	}
+	if _, waiting := s.unwatched(ref); waiting {
+		c.sendReason(gen.PID{}, opMonitorExit, opPayloadMonitorExit, on, by, ref, gen.ErrProcessUnknown)
+	}
+}
+
+// watchedExit is the end of what a process of ours monitors.
+func (c *Connection) watchedExit(ref etf.Ref, reason error) {
+	w, ok := c.signals.unwatch(ref)
+	switch {
+	case !ok:
+	case w.ergo:
+		c.ended(w.target, reason)
+	default:
+		c.notify(w, reason)
+	}
+}
+
+// notify tells the owner of a watch that its target is gone.
+func (c *Connection) notify(w watch, reason error) {
+	options := gen.MessageOptions{Priority: gen.MessagePriorityHigh}
+	switch t := w.target.(type) {
+	case gen.PID:
+		c.core.RouteSendPID(t, w.owner, options, gen.MessageDownPID{PID: t, Reason: reason})
+	case gen.ProcessID:
+		c.core.RouteSendPID(c.core.PID(), w.owner, options, gen.MessageDownProcessID{ProcessID: t, Reason: reason})
+	}
+}
+
+// MonitorPID and the three methods after it are what Ergo's processes call.
+func (c *Connection) MonitorPID(pid, target gen.PID) error {
+	return c.watch(watch{owner: pid, target: target, ergo: true})
+}
+
+func (c *Connection) DemonitorPID(pid, target gen.PID) error {
+	return c.unwatch(watch{owner: pid, target: target, ergo: true})
+}
+
+func (c *Connection) MonitorProcessID(pid gen.PID, target gen.ProcessID) error {
+	return c.watch(watch{owner: pid, target: target, ergo: true})
+}
+
+func (c *Connection) DemonitorProcessID(pid gen.PID, target gen.ProcessID) error {
+	return c.unwatch(watch{owner: pid, target: target, ergo: true})
+}
+
+// watch monitors a target of the peer, once for each owner.
+func (c *Connection) watch(w watch) error {
+	s := &c.signals
+	s.mu.Lock()
+	if _, exists := s.made[w]; exists {
+		s.mu.Unlock()
+		return nil
+	}
+	s.serial++
+	ref := etf.Ref{
+		Node:     etf.Atom(c.core.Name()),
+		Creation: uint32(c.core.Creation()),
+		Len:      3,
+		Words:    [etf.RefWords]uint32{uint32(s.serial) & (1<<18 - 1), uint32(s.serial >> 18), 1},
+	}
+	s.watches[ref], s.made[w] = w, ref
+	if s.owned[w.owner] == nil {
+		s.owned[w.owner] = make(map[etf.Ref]bool)
+	}
+	s.owned[w.owner][ref] = true
+	armed := s.armed[w.owner]
+	s.armed[w.owner] = true
+	s.mu.Unlock()
+
+	if !armed {
+		// So that the peer's monitor goes when the owner does. The node's own
+		// pid, which is no process, cannot end before the connection.
+		c.arm(w.owner)
+	}
+	return c.send(w.owner, etf.Tuple{opMonitor, Pid(w.owner), targetTerm(w.target), ref}, nil, false)
+}
+
+func (c *Connection) unwatch(w watch) error {
+	s := &c.signals
+	s.mu.Lock()
+	ref, exists := s.made[w]
+	if exists {
+		s.forgetWatch(ref, w)
+	}
+	s.mu.Unlock()
+	if !exists {
+		return nil
+	}
+	return c.send(w.owner, etf.Tuple{opDemonitor, Pid(w.owner), targetTerm(w.target), ref}, nil, false)
+}
+
+// linked sets up a link that a process of the peer asked for.
+func (c *Connection) linked(from, to etf.Pid) {
+	l := link{local: PID(to), remote: PID(from)}
+	s := &c.signals
+	s.mu.Lock()
+	if _, exists := s.links[l]; !exists {
+		s.links[l] = false
+	}
+	armed := s.armed[l.local]
+	s.armed[l.local] = true
+	s.mu.Unlock()
+	if armed {
+		return
+	}
+	var err error = gen.ErrProcessUnknown
+	if l.local.Node == c.core.Name() {
+		err = c.arm(l.local)
+	}
+	if err == nil {
+		return
+	}
+	if _, waiting := s.unlink(l); waiting {
+		c.sendReason(l.local, opExit, opPayloadExit, to, from, nil, gen.ErrProcessUnknown)
+	}
+}
+
+// linkExit is the end of a process of the peer that is linked to one of ours.
+func (c *Connection) linkExit(l link, reason error) {
+	ergo, found := c.signals.unlink(l)
+	switch {
+	case !found:
+	case ergo:
+		c.ended(l.remote, reason)
+	default:
+		c.exit(l.remote, l.local, reason)
+	}
+}
+
+// LinkPID links a process of ours with one of the peer.
+func (c *Connection) LinkPID(pid, target gen.PID) error {
+	s := &c.signals
+	s.mu.Lock()
+	s.links[link{local: pid, remote: target}] = true
+	armed := s.armed[pid]
+	s.armed[pid] = true
+	s.mu.Unlock()
+	if !armed {
+		if err := c.arm(pid); err != nil {
+			return err
+		}
+	}
+	return c.send(pid, etf.Tuple{opLink, Pid(pid), Pid(target)}, nil, false)
+}
+
+// UnlinkPID undoes it. An exit signal that crosses it finds no link any more,
+// so the peer's acknowledgement need not be awaited.
+func (c *Connection) UnlinkPID(pid, target gen.PID) error {
+	if _, found := c.signals.unlink(link{local: pid, remote: target}); !found {
+		return nil
+	}
+	s := &c.signals
+	s.mu.Lock()
+	s.serial++
+	id := int64(s.serial)
+	s.mu.Unlock()
+	return c.send(pid, etf.Tuple{opUnlinkID, id, Pid(pid), Pid(target)}, nil, false)
+}

@@ -1,0 +1,214 @@
+package dist
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"ergo.services/ergo"
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/etf"
+	"nxvk/node/epmd"
+)
+
+// Options say how a Node joins a cluster.
+type Options struct {
+	// Name is the node's full name, "nxvk@host".
+	Name gen.Atom
+	// Cookie is the secret that all nodes of the cluster share.
+	Cookie string
+	// Listen is the address to accept peers on; "127.0.0.1:0" where empty.
+	Listen string
+	// NoListen makes a node that only connects, and is not in epmd.
+	NoListen bool
+	// Epmd is the port mapper's address; epmd.DefaultAddress where empty.
+	Epmd string
+	// NoEpmd leaves the node unregistered. Peers then need to know the port.
+	NoEpmd bool
+	// ServeEpmd serves the port mapper here while nobody else does.
+	ServeEpmd bool
+	// TLS makes all connections those of -proto_dist inet_tls.
+	TLS *TLSConfig
+	// NetTickTime is after how long a silent peer is given up; 60 s where
+	// zero, as in Erlang, and best the same as the peers'.
+	NetTickTime time.Duration
+	// MaxTerm bounds a message without its large binaries; 512 MiB where zero.
+	MaxTerm int
+	// MaxQueue bounds what waits for a peer that does not read; 256 MiB where
+	// zero. Replies are exempt.
+	MaxQueue int
+	// Allocator provides the memory for large binaries. A pool that keeps
+	// 256 MiB where nil.
+	Allocator etf.Allocator
+	// Ergo configures the rest of Ergo's node. Its Network is replaced.
+	Ergo gen.NodeOptions
+}
+
+// Node is a running Ergo node on the Erlang distribution.
+type Node struct {
+	gen.Node
+
+	options   Options
+	counters  Counters
+	handshake handshake
+	listener  net.Listener
+	cancel    context.CancelFunc
+	stopped   context.Context
+	running   sync.WaitGroup
+
+	mu       sync.Mutex
+	peers    map[gen.Atom]*peer
+	adopting map[string]*adoption
+}
+
+// peer is what is known of one other node: at most one connection, and
+// perhaps an attempt to make one.
+type peer struct {
+	connection *Connection
+	dialling   net.Conn // our attempt's socket
+	attempt    bool
+}
+
+// Start starts an Ergo node called options.Name, listens and registers.
+func Start(options Options) (*Node, error) {
+	options.setDefaults()
+	if err := checkNodeName(string(options.Name)); err != nil {
+		return nil, err
+	}
+	if options.TLS != nil {
+		if err := options.TLS.Load(); err != nil {
+			return nil, err
+		}
+	}
+	n := &Node{
+		options:  options,
+		peers:    make(map[gen.Atom]*peer),
+		adopting: make(map[string]*adoption),
+	}
+	n.stopped, n.cancel = context.WithCancel(context.Background())
+	if !options.NoListen {
+		l, err := net.Listen("tcp", options.Listen)
+		if err != nil {
+			return nil, fmt.Errorf("listen for peers: %w", err)
+		}
+		n.listener = l
+	}
+	options.Ergo.Network = gen.NetworkOptions{
+		Mode:      gen.NetworkModeHidden,
+		Cookie:    options.Cookie,
+		Registrar: registrar{},
+	}
+	node, err := ergo.StartNode(options.Name, options.Ergo)
+	if err != nil {
+		if n.listener != nil {
+			n.listener.Close()
+		}
+		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
+	}
+	n.Node = node
+	id := identity{name: string(options.Name), flags: flagsOffered, creation: uint32(node.Creation())}
+	n.handshake = handshake{self: id, cookie: options.Cookie}
+	node.Network().RegisterHandshake(adopter{n})
+	node.Network().RegisterProto(proto{n})
+	if n.listener != nil {
+		n.running.Go(n.accept)
+		if !options.NoEpmd {
+			n.running.Go(n.register)
+		}
+	}
+	return n, nil
+}
+
+func (o *Options) setDefaults() {
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:0"
+	}
+	if o.Epmd == "" {
+		o.Epmd = epmd.DefaultAddress()
+	}
+	if o.NetTickTime == 0 {
+		o.NetTickTime = 60 * time.Second
+	}
+	if o.MaxTerm == 0 {
+		o.MaxTerm = 512 << 20
+	}
+	if o.MaxQueue == 0 {
+		o.MaxQueue = 256 << 20
+	}
+	if o.Allocator == nil {
+		o.Allocator = etf.NewPool(256 << 20)
+	}
+}
+
+// register keeps the node registered with the port mapper, serving that too
+// if asked, until the node is closed.
+func (n *Node) register() {
+	short, _, _ := strings.Cut(string(n.options.Name), "@")
+	k := epmd.Keeper{
+		Address: n.options.Epmd,
+		Serve:   n.options.ServeEpmd,
+		Node:    epmd.Node{Name: short, Port: uint16(n.Addr().(*net.TCPAddr).Port)},
+		Report:  func(err error) { n.warn("%v", err) },
+	}
+	k.Run(n.stopped)
+}
+
+// Addr is the address that peers connect to, nil where there is none.
+func (n *Node) Addr() net.Addr {
+	if n.listener == nil {
+		return nil
+	}
+	return n.listener.Addr()
+}
+
+// Counters returns the node's counters, which go on counting.
+func (n *Node) Counters() *Counters { return &n.counters }
+
+// Monitor has owner told by a gen.MessageDownPID when target, a process of a
+// connected peer, ends or its node goes. Once for each pair.
+func (n *Node) Monitor(owner, target gen.PID) error {
+	c := n.connection(target.Node)
+	if c == nil {
+		return gen.ErrNoConnection
+	}
+	return c.watch(watch{owner: owner, target: target})
+}
+
+// Demonitor undoes Monitor. It is no error when target is gone already.
+func (n *Node) Demonitor(owner, target gen.PID) error {
+	c := n.connection(target.Node)
+	if c == nil {
+		return nil
+	}
+	return c.unwatch(watch{owner: owner, target: target})
+}
+
+func (n *Node) connection(name gen.Atom) *Connection {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.peers[name]; p != nil {
+		return p.connection
+	}
+	return nil
+}
+
+// Close stops accepting, leaves the cluster and stops the Ergo node, whose
+// processes are asked to end first.
+func (n *Node) Close() {
+	n.cancel()
+	if n.listener != nil {
+		n.listener.Close()
+	}
+	n.Node.Stop()
+	n.running.Wait()
+}
+
+func (n *Node) warn(format string, args ...any) {
+	if n.Node != nil {
+		n.Node.Log().Warning(format, args...)
+	}
+}

@@ -1,0 +1,285 @@
+package dist
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"nxvk/gen/etf"
+)
+
+const (
+	readBuffer = 128 << 10
+	// smallPacket is the largest packet that is handled inside the buffer.
+	smallPacket = 64 << 10
+	// bulkRead bounds reads into the buffer while a large binary arrives, so
+	// that its bytes are left in the socket and read into their block.
+	bulkRead = 4 << 10
+	// maxSequences bounds the fragmented messages in flight on a connection.
+	// A BEAM has one for each process that is sending.
+	maxSequences = 1 << 16
+)
+
+// reader cuts the stream from a peer into packets and messages. It runs in one
+// goroutine and hands each message to deliver, decoded.
+type reader struct {
+	src       io.Reader
+	allocator etf.Allocator
+	maxTerm   int
+	deliver   func(control etf.Tuple, payload etf.Term) (taken bool, err error)
+
+	buf        []byte
+	start, end int // of what is buffered
+
+	decoder   etf.Decoder
+	cache     atomCache
+	refs      []etf.Term // work space
+	sequences map[uint64]*assembly
+	filling   int // messages in flight with a half-filled binary
+}
+
+// run reads until the stream ends or breaks the protocol.
+func (r *reader) run() error {
+	r.buf = make([]byte, readBuffer)
+	r.sequences = make(map[uint64]*assembly)
+	r.decoder.Streamed = true
+	defer func() {
+		for _, a := range r.sequences {
+			release(a.large)
+		}
+	}()
+	for {
+		if err := r.need(4); err != nil {
+			return err
+		}
+		n := int(binary.BigEndian.Uint32(r.buf[r.start:]))
+		r.start += 4
+		if n == 0 { // a tick
+			continue
+		}
+		if err := r.packet(n); err != nil {
+			return err
+		}
+	}
+}
+
+// need waits until n bytes are buffered; n is at most smallPacket.
+func (r *reader) need(n int) error {
+	for r.end-r.start < n {
+		if err := r.more(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// more reads what there is, at least one byte.
+func (r *reader) more() error {
+	if r.start == r.end {
+		r.start, r.end = 0, 0
+	}
+	if len(r.buf)-r.end < smallPacket {
+		copy(r.buf, r.buf[r.start:r.end])
+		r.start, r.end = 0, r.end-r.start
+	}
+	limit := len(r.buf)
+	if r.filling > 0 {
+		limit = r.end + bulkRead
+	}
+	n, err := r.src.Read(r.buf[r.end:min(limit, len(r.buf))])
+	r.end += n
+	if n > 0 {
+		return nil
+	}
+	if err == nil {
+		err = io.ErrNoProgress
+	}
+	return err
+}
+
+// packet handles one packet of n bytes whose length has been read.
+func (r *reader) packet(n int) error {
+	if err := r.need(min(n, 2)); err != nil {
+		return err
+	}
+	head := r.buf[r.start:r.end]
+	switch {
+	case head[0] == passThrough:
+		return r.plain(n)
+	case n < 3 || head[0] != etf.Version:
+		return fmt.Errorf("%w: first byte %d", ErrMalformed, head[0])
+	}
+	kind := head[1]
+	if kind == kindHeader && n <= smallPacket {
+		return r.small(n)
+	}
+	r.start += 2
+	n -= 2
+	switch kind {
+	case kindHeader:
+		a := &assembly{}
+		return r.whole(a, n)
+	case kindFragment, kindFragments:
+		return r.fragment(kind, n)
+	}
+	return fmt.Errorf("%w: packet kind %d", ErrMalformed, kind)
+}
+
+// small handles the usual message without copying it out of the buffer.
+func (r *reader) small(n int) error {
+	if err := r.need(n); err != nil {
+		return err
+	}
+	p := r.buf[r.start : r.start+n]
+	r.start += n
+	atoms, size, ok, err := r.cache.parseHeader(&r.decoder, p[2:], r.refs)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("%w: header exceeds its packet", ErrMalformed)
+	}
+	r.refs = atoms
+	return r.message(p[2+size:], atoms, nil)
+}
+
+// plain handles a message of a peer without distribution headers.
+func (r *reader) plain(n int) error {
+	r.start++
+	return r.whole(&assembly{parsed: true}, n-1)
+}
+
+// whole reads a message of n bytes that came as one packet.
+func (r *reader) whole(a *assembly, n int) error {
+	err := r.feed(a, n, n)
+	if err == nil {
+		err = r.complete(a)
+	} else {
+		release(a.large)
+	}
+	return err
+}
+
+// fragment reads a fragment of n bytes. The first one carries the number of
+// fragments, the following ones count down to one.
+func (r *reader) fragment(kind byte, n int) error {
+	if n < 16 {
+		return fmt.Errorf("%w: fragment of %d bytes", ErrMalformed, n)
+	}
+	if err := r.need(16); err != nil {
+		return err
+	}
+	sequence := binary.BigEndian.Uint64(r.buf[r.start:])
+	number := binary.BigEndian.Uint64(r.buf[r.start+8:])
+	r.start += 16
+	a := r.sequences[sequence]
+	if (a == nil) != (kind == kindFragment) || number == 0 {
+		return fmt.Errorf("%w: fragment %d of sequence %d", ErrMalformed, number, sequence)
+	}
+	if a == nil {
+		if len(r.sequences) >= maxSequences {
+			return fmt.Errorf("%w: %d messages in fragments", ErrTooLarge, len(r.sequences))
+		}
+		a = &assembly{next: number}
+		r.sequences[sequence] = a
+	}
+	if a.next != number {
+		return fmt.Errorf("%w: fragment %d, not %d", ErrMalformed, number, a.next)
+	}
+	a.next--
+	if err := r.feed(a, n-16, 1<<32); err != nil {
+		return err
+	}
+	if a.next > 0 {
+		return nil
+	}
+	delete(r.sequences, sequence)
+	return r.complete(a)
+}
+
+// feed moves the next n bytes of the stream into a.
+func (r *reader) feed(a *assembly, n, limit int) error {
+	was := a.left > 0
+	for n > 0 {
+		buffered := min(n, r.end-r.start)
+		if buffered == 0 {
+			if a.dst == nil {
+				if err := r.more(); err != nil {
+					return err
+				}
+				continue
+			}
+			direct := min(n, a.left)
+			if _, err := io.ReadFull(r.src, a.dst[:direct]); err != nil {
+				return err
+			}
+			a.filled(direct)
+			n -= direct
+			continue
+		}
+		p := r.buf[r.start : r.start+buffered]
+		r.start += buffered
+		if err := a.add(r, p, limit); err != nil {
+			return err
+		}
+		n -= buffered
+	}
+	if is := a.left > 0; is && !was {
+		r.filling++
+	} else if was && !is {
+		r.filling--
+	}
+	return nil
+}
+
+// complete hands over a message whose last byte is there.
+func (r *reader) complete(a *assembly) error {
+	if !a.parsed || a.left > 0 {
+		release(a.large)
+		return fmt.Errorf("%w: message ends early", ErrMalformed)
+	}
+	return r.message(a.skeleton[a.body:], a.atoms, a.large)
+}
+
+// message decodes the control message and the payload and delivers them. The
+// large binaries of a message that nobody takes are freed.
+func (r *reader) message(p []byte, atoms, large []etf.Term) error {
+	r.decoder.Cache, r.decoder.Large = atoms, large
+	control, payload, err := r.decode(p)
+	if err == nil {
+		var taken bool
+		if taken, err = r.deliver(control, payload); taken {
+			return err
+		}
+	}
+	release(large)
+	return err
+}
+
+func (r *reader) decode(p []byte) (control etf.Tuple, payload etf.Term, err error) {
+	t, p, err := r.decoder.Decode(skipVersion(p))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: control message: %w", ErrMalformed, err)
+	}
+	control, ok := t.(etf.Tuple)
+	if !ok || len(control) == 0 {
+		return nil, nil, fmt.Errorf("%w: control message is no tuple", ErrMalformed)
+	}
+	if len(p) > 0 {
+		if payload, p, err = r.decoder.Decode(skipVersion(p)); err != nil {
+			return nil, nil, fmt.Errorf("%w: payload: %w", ErrMalformed, err)
+		}
+	}
+	if len(p) > 0 || len(r.decoder.Large) > 0 {
+		return nil, nil, fmt.Errorf("%w: %d bytes after the payload", ErrMalformed, len(p))
+	}
+	return control, payload, nil
+}
+
+// skipVersion drops the version byte that terms outside a header have.
+func skipVersion(p []byte) []byte {
+	if len(p) > 0 && p[0] == etf.Version {
+		return p[1:]
+	}
+	return p
+}

@@ -1,0 +1,236 @@
+package dist
+
+import (
+	"sync"
+	"time"
+
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/etf"
+)
+
+// signals is what is linked and monitored over one connection, in both
+// directions. A target is a gen.PID or a gen.ProcessID.
+//
+// Ergo tells a connection when a local process ends if something of that peer
+// watches it; one stand-in for each process is registered for that ("armed"),
+// and who really watches is kept here.
+type signals struct {
+	mu      sync.Mutex
+	serial  uint64
+	armed   map[any]bool
+	watched map[etf.Ref]watched      // monitors of the peer on us
+	refs    map[any]map[etf.Ref]bool // the same by target
+	watches map[etf.Ref]watch        // monitors of ours on the peer
+	made    map[watch]etf.Ref        // the same by watch, for demonitor
+	links   map[link]bool            // true where Ergo knows it
+	owned   map[any]map[etf.Ref]bool // watches by owner, a gen.PID
+}
+
+// watched is a monitor of a process of the peer on a target here.
+type watched struct {
+	by     etf.Pid
+	target any
+}
+
+// watch is a monitor of a local process on a target there.
+type watch struct {
+	owner  gen.PID
+	target any
+	ergo   bool // made through Ergo, which keeps its own table
+}
+
+// link is between a local and a remote process.
+type link struct {
+	local, remote gen.PID
+}
+
+func (s *signals) init() {
+	s.armed = make(map[any]bool)
+	s.watched = make(map[etf.Ref]watched)
+	s.refs = make(map[any]map[etf.Ref]bool)
+	s.watches = make(map[etf.Ref]watch)
+	s.made = make(map[watch]etf.Ref)
+	s.links = make(map[link]bool)
+	s.owned = make(map[any]map[etf.Ref]bool)
+}
+
+// unlink forgets a link and says whether there was one, and whether Ergo knows
+// of it.
+func (s *signals) unlink(l link) (ergo, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ergo, found = s.links[l]
+	delete(s.links, l)
+	return ergo, found
+}
+
+// unwatched forgets a monitor of the peer.
+func (s *signals) unwatched(ref etf.Ref) (watched, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, ok := s.watched[ref]
+	if ok {
+		delete(s.watched, ref)
+		dropRef(s.refs, w.target, ref)
+	}
+	return w, ok
+}
+
+// unwatch forgets a monitor of ours.
+func (s *signals) unwatch(ref etf.Ref) (watch, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, ok := s.watches[ref]
+	if ok {
+		s.forgetWatch(ref, w)
+	}
+	return w, ok
+}
+
+func (s *signals) forgetWatch(ref etf.Ref, w watch) {
+	delete(s.watches, ref)
+	delete(s.made, w)
+	dropRef(s.owned, w.owner, ref)
+}
+
+func dropRef(index map[any]map[etf.Ref]bool, key any, ref etf.Ref) {
+	if refs := index[key]; refs != nil {
+		delete(refs, ref)
+		if len(refs) == 0 {
+			delete(index, key)
+		}
+	}
+}
+
+// arm makes Ergo report the end of a local target. It is asked twice: a
+// process that ended between Ergo's look for it and its entry in Ergo's table
+// would never be reported, and the second look finds that out.
+func (c *Connection) arm(target any) error {
+	standIn := gen.PID{Node: c.name, ID: 1<<64 - 1, Creation: int64(c.peer.creation)}
+	for range 2 {
+		var err error
+		switch t := target.(type) {
+		case gen.PID:
+			err = c.core.RouteMonitorPID(standIn, t)
+		case gen.ProcessID:
+			err = c.core.RouteMonitorProcessID(standIn, t)
+		}
+		if err != nil {
+			c.signals.mu.Lock()
+			delete(c.signals.armed, target)
+			c.signals.mu.Unlock()
+			return err
+		}
+	}
+	return nil
+}
+
+// SendTerminatePID tells the peer that a process ended, in all the ways in
+// which it asked, and lets go of what the process itself had asked there.
+func (c *Connection) SendTerminatePID(target gen.PID, reason error) error {
+	c.terminated(target, Pid(target), reason)
+
+	s := &c.signals
+	s.mu.Lock()
+	var linked []gen.PID
+	for l := range s.links {
+		if l.local == target {
+			linked = append(linked, l.remote)
+			delete(s.links, l)
+		}
+	}
+	dead := make(map[etf.Ref]watch)
+	for ref := range s.owned[target] {
+		dead[ref] = s.watches[ref]
+	}
+	for ref, w := range dead {
+		s.forgetWatch(ref, w)
+	}
+	s.mu.Unlock()
+
+	for _, remote := range linked {
+		c.sendReason(target, opExit, opPayloadExit, Pid(target), Pid(remote), nil, reason)
+	}
+	for ref, w := range dead {
+		c.send(target, etf.Tuple{opDemonitor, Pid(target), targetTerm(w.target), ref}, nil, false)
+	}
+	return nil
+}
+
+// SendTerminateProcessID tells the peer that the process of a name ended.
+func (c *Connection) SendTerminateProcessID(target gen.ProcessID, reason error) error {
+	c.terminated(target, etf.Atom(target.Name), reason)
+	return nil
+}
+
+func (c *Connection) terminated(target any, name etf.Term, reason error) {
+	s := &c.signals
+	s.mu.Lock()
+	delete(s.armed, target)
+	fired := make(map[etf.Ref]watched)
+	for ref := range s.refs[target] {
+		fired[ref] = s.watched[ref]
+		delete(s.watched, ref)
+	}
+	delete(s.refs, target)
+	s.mu.Unlock()
+	for ref, w := range fired {
+		c.sendReason(gen.PID{}, opMonitorExit, opPayloadMonitorExit, name, w.by, ref, reason)
+	}
+}
+
+// exit delivers an exit signal. An Ergo actor that does not trap exits ends
+// for any reason, an Erlang process not for normal, so that one is dropped.
+func (c *Connection) exit(from, to gen.PID, reason error) {
+	if to.Node == c.core.Name() && reason != gen.TerminateReasonNormal {
+		c.core.RouteSendExit(from, to, reason)
+	}
+}
+
+// ended tells Ergo that a remote target is gone. Ergo enters a watcher into
+// its table only after the peer has been asked, so a quick answer may come
+// before the entry; telling it again later reaches those, and nobody twice.
+func (c *Connection) ended(target any, reason error) {
+	tell := func() {
+		switch t := target.(type) {
+		case gen.PID:
+			c.core.RouteTerminatePID(t, reason)
+		case gen.ProcessID:
+			c.core.RouteTerminateProcessID(t, reason)
+		}
+	}
+	tell()
+	for _, delay := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 500 * time.Millisecond} {
+		time.AfterFunc(delay, tell)
+	}
+}
+
+// down reports the loss of the connection to those that Ergo does not know of.
+func (s *signals) down(c *Connection) {
+	s.mu.Lock()
+	watches, links := s.watches, s.links
+	s.init()
+	s.mu.Unlock()
+	for _, w := range watches {
+		if !w.ergo {
+			c.notify(w, gen.ErrNoConnection)
+		}
+	}
+	for l, ergo := range links {
+		if !ergo {
+			c.exit(l.remote, l.local, gen.ErrNoConnection)
+		}
+	}
+}
+
+// targetTerm is a remote target as the peer knows it.
+func targetTerm(target any) etf.Term {
+	switch t := target.(type) {
+	case gen.PID:
+		return Pid(t)
+	case gen.ProcessID:
+		return etf.Atom(t.Name)
+	}
+	panic("BUG: target of an unknown type")
+}
