@@ -1,0 +1,134 @@
+package ops
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func of(d DType, dims ...int) Type { return Type{d, dims} }
+
+// instr builds an instruction with one result and operands of the given types.
+func instr(op Op, attrs [][]int, out Type, types []Type) *Instr {
+	in := &Instr{Op: op, Attrs: attrs, Outs: []Result{{ID: 1, Type: out}}}
+	for i, t := range types {
+		if op == Constant || op == Tensor {
+			in.Ins = append(in.Ins, Operand{Lit: &Literal{Type: t}})
+		} else {
+			in.Ins = append(in.Ins, Operand{ID: ID(i + 2)})
+		}
+	}
+	return in
+}
+
+// TestCheck has good instructions (no message) and, for each rule, one that
+// breaks it.
+func TestCheck(t *testing.T) {
+	v, m, s := of(F32, 3), of(F32, 2, 3), of(F32)
+	i := of(S32)
+	for _, c := range []struct {
+		op    Op
+		attrs [][]int
+		out   Type
+		types []Type
+		want  string // a part of the message
+	}{
+		{Add, nil, m, []Type{m, v}, ""},
+		{Add, nil, of(F32, 2, 2, 3), []Type{of(F32, 2, 1, 3), of(S32, 2, 1)}, ""},
+		{Add, nil, m, []Type{m}, "takes 2 operands, got 1"},
+		{Add, nil, v, []Type{m, v}, "of result 0 is stated as {3}, must be {2, 3}"},
+		{Add, nil, m, []Type{m, of(F32, 2)}, "cannot broadcast {2, 3} to {2}"},
+		{Add, [][]int{{1}}, m, []Type{m, m}, "takes 0 attributes, got 1"},
+		{Add, nil, of(F32, 1<<40, 1<<40), []Type{m, m}, "more than 2^48 elements"},
+		{Add, nil, of(F32, 0), []Type{of(F32, 0), s}, "must be at least 1"},
+		{Add, nil, of(Invalid), []Type{s, s}, "element type is invalid"},
+		{Equal, nil, of(U8, 3), []Type{v, v}, ""},
+		{Equal, nil, v, []Type{v, v}, "must be u8"},
+		{Divide, nil, of(S32), []Type{i, i}, "must be a float or complex type"},
+		{Quotient, nil, of(F32), []Type{i, i}, "must be an integer type"},
+		{Abs, nil, of(C64), []Type{of(C64)}, "must be a real type"},
+		{Conjugate, nil, of(F32), []Type{of(C64)}, "must be a complex type"},
+		{Clip, nil, v, []Type{v, s, s}, ""},
+		{Clip, nil, v, []Type{v, v, s}, "must be a scalar"},
+		{Sum, [][]int{{1}, {0}}, of(F32, 2), []Type{m}, ""},
+		{Sum, [][]int{{1}, {1}}, of(F32, 2, 1), []Type{m}, ""},
+		{Sum, [][]int{{2}, {0}}, of(F32, 2), []Type{m}, "axis 2 is outside"},
+		{Sum, [][]int{{0, 0}, {0}}, v, []Type{m}, "given twice"},
+		{Sum, [][]int{{1}, {0, 1}}, of(F32, 2), []Type{m}, `"keep_axes" must be a boolean`},
+		{ArgMax, [][]int{{-1}, {0}, {0}}, i, []Type{m}, ""},
+		{ArgMax, [][]int{{0}, {0}, {2}}, of(S32, 3), []Type{m}, `"tie_break" must be one of [low high]`},
+		{Reshape, nil, of(F32, 6), []Type{m}, ""},
+		{Reshape, nil, of(F32, 5), []Type{m}, "has 6 elements, {5} has 5"},
+		{Reshape, nil, of(F64, 6), []Type{m}, "result type is f64, must be f32"},
+		{Bitcast, nil, of(S32, 3), []Type{v}, ""},
+		{Bitcast, nil, of(S64, 3), []Type{v}, "32 bits cannot be read as 64 bits"},
+		{Squeeze, [][]int{{0}}, v, []Type{m}, "is not 1"},
+		{BroadcastTo, [][]int{{1}}, m, []Type{v}, ""},
+		{BroadcastTo, [][]int{{0}}, m, []Type{v}, "cannot become"},
+		{BroadcastTo, [][]int{{}}, m, []Type{v}, "0 axes are given"},
+		{Transpose, [][]int{{1, 0}}, of(F32, 3, 2), []Type{m}, ""},
+		{Transpose, [][]int{{1, 1}}, of(F32, 3, 2), []Type{m}, "given twice"},
+		{Pad, [][]int{{1, 1, 0}}, of(F32, 5), []Type{v, s}, ""},
+		{Pad, [][]int{{-3, 0, 0}}, of(F32, 1), []Type{v, s}, "must be {0}"},
+		{Pad, [][]int{{1, 1, -1}}, v, []Type{v, s}, "out of range"},
+		{Pad, [][]int{{1, 1}}, v, []Type{v, s}, `"config" must be a list of {low, high, interior}`},
+		{Slice, [][]int{{0, 1}, {2, 2}, {1, 1}}, of(F32, 2, 2), []Type{m}, ""},
+		{Slice, [][]int{{}, {2, 2}, {1, 1}}, of(F32, 2, 2), []Type{m, i, i}, ""},
+		{Slice, [][]int{{}, {2, 2}, {1, 1}}, of(F32, 2, 2), []Type{m, i}, "1 starts are given"},
+		{Slice, [][]int{{}, {2, 2}, {1, 1}}, of(F32, 2, 2), []Type{m, i, s}, "must be an integer scalar"},
+		{Slice, [][]int{{0, 0}, {3, 1}, {1, 1}}, m, []Type{m}, "length 3 and stride 1"},
+		{PutSlice, [][]int{{0, 0}}, m, []Type{m, of(F32, 3, 3)}, "does not fit"},
+		{Concatenate, [][]int{{0}}, of(F32, 4, 3), []Type{m, m}, ""},
+		{Concatenate, [][]int{{0}}, of(F32, 4, 3), []Type{m, of(F32, 2, 2)}, "operand 1 is {2, 2}"},
+		{Stack, [][]int{{2}}, of(F32, 2, 3, 2), []Type{m, m}, ""},
+		{Stack, [][]int{{0}}, m, nil, "at least one operand"},
+		{Dot, [][]int{{1}, {}, {0}, {}}, of(F32, 2, 4), []Type{m, of(F32, 3, 4)}, ""},
+		{Dot, [][]int{{1}, {0}, {1}, {0}}, of(F32, 2), []Type{m, m}, ""},
+		{Dot, [][]int{{1}, {}, {0}, {}}, m, []Type{m, m}, "contracted with axis 0"},
+		{Dot, [][]int{{0}, {1}, {0}, {1}}, m, []Type{m, m}, "successive from 0"},
+		{Iota, [][]int{{-1}}, m, nil, ""},
+		{Iota, [][]int{{2}}, m, nil, "outside"},
+		{Eye, nil, v, nil, "fewer than two dimensions"},
+		{Constant, nil, m, []Type{s}, ""},
+		{Constant, nil, m, []Type{v}, "scalar literal"},
+		{Cholesky, nil, m, []Type{m}, "is not computed by this node: not yet"},
+	} {
+		err := instr(c.op, c.attrs, c.out, c.types).Check(c.types)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%v of %v: %v", c.op, c.types, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%v of %v: got %v, want %q in it", c.op, c.types, err, c.want)
+		}
+	}
+}
+
+// TestWrap: an error names the operation and its operands, and keeps its cause.
+func TestWrap(t *testing.T) {
+	in := instr(Add, nil, of(F32), nil)
+	err := in.Wrap([]Type{of(F32, 2), of(S8)}, ErrShape)
+	if got, want := err.Error(), "add(f32{2}, s8): shape"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !errors.Is(err, ErrShape) {
+		t.Error("the cause is lost")
+	}
+}
+
+// TestBroadcast holds the rule and its converse together.
+func TestBroadcast(t *testing.T) {
+	for _, c := range []struct{ a, b, want Shape }{
+		{Shape{}, Shape{2}, Shape{2}}, {Shape{2, 1}, Shape{3}, Shape{2, 3}}, {Shape{1}, Shape{1, 1}, Shape{1, 1}},
+		{Shape{4, 1, 2}, Shape{3, 1}, Shape{4, 3, 2}}, {Shape{2}, Shape{3}, nil},
+	} {
+		for _, pair := range [][2]Shape{{c.a, c.b}, {c.b, c.a}} {
+			got, err := Broadcast(pair[0], pair[1])
+			if (err == nil) != (c.want != nil) || !got.Equal(c.want) {
+				t.Errorf("Broadcast(%v, %v) = %v, %v", pair[0], pair[1], got, err)
+			}
+			if err == nil && !(pair[0].BroadcastsTo(got) && pair[1].BroadcastsTo(got)) {
+				t.Errorf("%v and %v do not stretch to %v", pair[0], pair[1], got)
+			}
+		}
+	}
+}
