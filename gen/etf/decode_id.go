@@ -201,21 +201,3 @@ func (d *Decoder) export() (Term, error) {
 	}
 	return Export{Module: module, Function: function, Arity: p[1]}, nil
 }
-
-// fun keeps the encoding. It is of use only to a peer that shares the sender's
-// atom cache, which is nobody, where the fun's atoms are cache references.
-func (d *Decoder) fun() (Term, error) {
-	n, err := d.uint(4)
-	if err != nil {
-		return nil, err
-	}
-	if n < 4 {
-		return nil, ErrMalformed
-	}
-	d.pos -= 4
-	p, err := d.take(n)
-	if err != nil {
-		return nil, err
-	}
-	return Fun{Encoded: append([]byte(nil), p...)}, nil
-}

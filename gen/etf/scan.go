@@ -64,6 +64,8 @@ func tokenSize(p []byte) (n int, ok bool, err error) {
 		return sized(p, 1, 0)
 	case tagAtom, tagAtomUTF8, tagString:
 		return sized(p, 2, 0)
+	case tagBinary:
+		return sized(p, 4, 0)
 	case tagSmallBig:
 		return sized(p, 1, 1)
 	case tagLargeBig, tagBitBinary:
