@@ -1,0 +1,4 @@
+[
+  import_deps: [:nx],
+  inputs: ["{mix,.formatter}.exs", "{config,lib,test,bench}/**/*.{ex,exs}"]
+]

@@ -1,0 +1,67 @@
+defmodule NxVulkanGo do
+  @moduledoc """
+  Nx on any device with a Vulkan driver, in another process or on another machine.
+
+  `NxVulkanGo.Backend` is the backend. The functions here look at servers and
+  devices. All of them raise `NxVulkanGo.Error` where the server cannot be
+  reached, and take the options of the backend: `:server` and `:device`.
+  """
+
+  alias NxVulkanGo.{Error, Session, Sessions}
+
+  @doc """
+  The devices of a server, a list of maps with `:index`, `:name`, `:kind`,
+  `:driver`, `:memory` and more.
+  """
+  @spec devices(keyword) :: [map]
+  def devices(options \\ []), do: info(options).devices
+
+  @doc "What a server is: its version, operating system and devices."
+  @spec info(keyword) :: map
+  def info(options \\ []), do: call(options, :info)
+
+  @doc """
+  The sessions on a server: a list of maps with `:device`, `:label`, `:buffers`,
+  `:bytes` and `:limit`, for all clients.
+  """
+  @spec sessions(keyword) :: [map]
+  def sessions(options \\ []), do: call(options, :sessions)
+
+  @doc """
+  Memory in bytes and counts: `%{session: %{buffers: _, bytes: _, limit: _},
+  device: %{used: _, reserved: _, peak: _, total: _, sessions: _}}`. The session is
+  all of this VM on the device.
+  """
+  @spec memory(keyword) :: map
+  def memory(options \\ []), do: options |> Sessions.fetch!() |> Session.call!(:memory)
+
+  @doc "Waits until a device has computed everything that this VM sent to it."
+  @spec sync(keyword) :: :ok
+  def sync(options \\ []), do: options |> Sessions.fetch!() |> Session.sync()
+
+  @doc """
+  Frees what is garbage, now: the calling process collects its own, then the
+  memory of tensors that no process refers to any more is given back.
+  """
+  @spec sweep(keyword) :: :ok
+  def sweep(options \\ []) do
+    session = Sessions.fetch!(options)
+    :erlang.garbage_collect()
+    Session.sweep(session)
+  end
+
+  @doc "Connects to the server, starting it where it is this VM's own; returns its name."
+  @spec connect(keyword) :: node
+  def connect(options \\ []), do: Sessions.server!(options[:server])
+
+  defp call(options, request) do
+    server = connect(options)
+
+    case GenServer.call({:nxvk, server}, request, 30_000) do
+      {:ok, reply} -> reply
+      {:error, error} -> raise Error.from_wire(error)
+    end
+  catch
+    :exit, {reason, _} -> raise Error.new(:server_down, Kernel.inspect(reason))
+  end
+end

@@ -1,0 +1,15 @@
+defmodule NxVulkanGo.Application do
+  @moduledoc false
+  use Application
+
+  @impl true
+  def start(_type, _args) do
+    children = [
+      NxVulkanGo.Launcher,
+      {DynamicSupervisor, name: NxVulkanGo.SessionSupervisor, strategy: :one_for_one},
+      NxVulkanGo.Sessions
+    ]
+
+    Supervisor.start_link(children, strategy: :one_for_one, name: NxVulkanGo.Supervisor)
+  end
+end

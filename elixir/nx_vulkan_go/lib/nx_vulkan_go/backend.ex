@@ -1,0 +1,411 @@
+defmodule NxVulkanGo.Backend do
+  @moduledoc """
+  An `Nx.Backend` whose tensors live on a device of an `nxvk-node`.
+
+      Nx.default_backend(NxVulkanGo.Backend)
+      Nx.default_backend({NxVulkanGo.Backend, device: 1})
+
+  ## Options
+
+    * `:device` - index of the device; `config :nx_vulkan_go, device: n` or 0 otherwise
+    * `:server` - name of the node; see `NxVulkanGo.Launcher` for what happens without one
+
+  Nothing is connected or started before the first operation.
+
+  ## How operations run
+
+  An operation is a message: it returns at once, and the device computes while
+  the caller goes on. Only reading waits (`Nx.to_binary/2`, `Nx.to_number/1`,
+  inspecting). So an error of an operation is raised, as `NxVulkanGo.Error`, where
+  its result is read.
+
+  Scalars stay in the tensor's struct and travel inside the instructions that use
+  them, and so do small tensors of `Nx.BinaryBackend`. Operands of any backend are
+  accepted; what is not on the device is uploaded.
+
+  ## Memory
+
+  The memory of a tensor is free when no process of the VM refers to the tensor
+  any more, whoever made it and wherever it went: other processes, ETS, mailboxes.
+  That is noticed some milliseconds after a process exits, once a second otherwise,
+  and at once when the device runs out of memory. `Nx.backend_deallocate/1` frees
+  without waiting.
+
+  ## Sending tensors to other nodes
+
+  A tensor that is sent to another BEAM node can be used there, on the same
+  server, if that node may connect to it. The data does not move. The sender must
+  hold the tensor until the receiver has used it once; from then on it lives as
+  long as the receiver holds it. A copy that comes back to its own node is good
+  only as long as the original is held there.
+
+  ## Differences from `Nx.BinaryBackend`
+
+    * indices out of bounds are clamped where `Nx.BinaryBackend` raises
+    * float functions are exact within 2 units in the last place, and so may differ
+      in the last digit printed
+    * sums and products of floats are added in another order
+
+  ## Configuration
+
+    * `:add_backend_on_inspect` - whether inspecting shows a line with the place of
+      the tensor (default `true`; read when this module is compiled)
+    * `:check_shape_and_type` - whether reading asks the server for type and shape
+      first and compares (default `false`; read when this module is compiled)
+    * `:fallback` - see `NxVulkanGo.Fallback`
+  """
+
+  @behaviour Nx.Backend
+
+  alias Nx.Tensor, as: T
+  alias NxVulkanGo.{Attributes, Data, Eager, Error, Fallback, Ops, Session, Sessions}
+  alias NxVulkanGo.Session.Tracker
+
+  @doc false
+  # A value of a session; or, where id is nil, a scalar that is nowhere yet.
+  defstruct [:session, :id, :token, :keeper, :type, :shape, :literal, options: []]
+
+  @type t :: %__MODULE__{}
+
+  @impl true
+  def init(options), do: Keyword.validate!(options, [:device, :server])
+
+  ## Creation
+
+  @impl true
+  def constant(%T{type: type, shape: {}} = out, number, options) do
+    literal = Data.scalar(type, number)
+    %{out | data: %__MODULE__{literal: literal, type: type, shape: {}, options: options}}
+  end
+
+  def constant(%T{type: type} = out, number, options) do
+    scalar = %{out | shape: {}, data: %__MODULE__{literal: Data.scalar(type, number), type: type}}
+    Eager.run(:constant, out, [scalar], [], options)
+  end
+
+  @impl true
+  def from_binary(%T{type: type} = out, binary, options),
+    do: Eager.upload(out, Data.to_wire(binary, type), options)
+
+  ## Lifecycle
+
+  @impl true
+  def backend_deallocate(%T{data: %{id: nil}}), do: :ok
+
+  def backend_deallocate(%T{data: %{session: session} = data}) do
+    if node(session.pid) == node(),
+      do: Tracker.release(data.keeper, data.id, data.token),
+      else: :ok
+  end
+
+  @impl true
+  def backend_copy(tensor, Nx.Tensor, options),
+    do: backend_copy(tensor, Nx.BinaryBackend, options)
+
+  def backend_copy(%T{data: %{id: nil} = data} = tensor, __MODULE__, options),
+    do: %{tensor | data: %{data | options: options}}
+
+  def backend_copy(tensor, __MODULE__, options) do
+    if there?(tensor, options),
+      do: Eager.run(:reshape, tensor, [tensor], []),
+      else: from_binary(tensor, whole(tensor), options)
+  end
+
+  def backend_copy(tensor, backend, options),
+    do: backend.from_binary(tensor, whole(tensor), options)
+
+  @impl true
+  def backend_transfer(%T{data: %{id: nil}} = tensor, backend, options),
+    do: backend_copy(tensor, backend, options)
+
+  def backend_transfer(%T{data: %{session: session}} = tensor, backend, options) do
+    if backend == __MODULE__ and node(session.pid) == node() and there?(tensor, options) do
+      tensor
+    else
+      try do
+        backend_copy(tensor, backend, options)
+      after
+        backend_deallocate(tensor)
+      end
+    end
+  end
+
+  # Whether the tensor is where the options say.
+  defp there?(%T{data: %{session: session}}, options) do
+    options == [] or same_place?(session, Sessions.fetch!(options))
+  end
+
+  defp same_place?(a, b), do: a.server == b.server and a.device == b.device
+
+  @impl true
+  def to_binary(%T{data: %{id: nil, literal: literal, type: type}}, limit) do
+    if limit == 0, do: <<>>, else: Data.from_wire(literal, type)
+  end
+
+  def to_binary(%T{data: %{type: type, shape: shape}} = tensor, limit) do
+    size = Tuple.product(shape)
+    count = if limit >= size, do: :all, else: limit
+    session = Eager.session([tensor], [])
+    check(session, tensor)
+    data = Session.download(session, local_id(session, tensor), count)
+    Session.touch(tensor)
+    expected = min(limit, size) * Data.bytes(type)
+
+    if byte_size(data) != expected do
+      raise Error.new(:internal, "#{expected} bytes were asked for, #{byte_size(data)} came")
+    end
+
+    Data.from_wire(data, type)
+  end
+
+  defp whole(%T{data: %{shape: shape}} = tensor), do: to_binary(tensor, Tuple.product(shape))
+
+  # A tensor of another node is read by way of a value of this node's session.
+  defp local_id(%Session{} = session, %T{data: %{session: session, id: id}}), do: id
+
+  defp local_id(_session, tensor),
+    do: Eager.run(:reshape, tensor, [tensor], []).data.id
+
+  if Application.compile_env(:nx_vulkan_go, :check_shape_and_type, false) do
+    defp check(session, %T{data: %{session: session} = data}) do
+      expected = {Data.atom(data.type), data.shape}
+
+      case Session.call!(session, {:describe, data.id}) do
+        ^expected -> :ok
+        other -> raise Error.new(:internal, "expected #{inspect(expected)}, is #{inspect(other)}")
+      end
+    end
+  end
+
+  defp check(_session, _tensor), do: :ok
+
+  @impl true
+  def to_batched(out, %T{shape: shape} = tensor, opts) do
+    batch = elem(out.shape, 0)
+    total = elem(shape, 0)
+    full = div(total, batch)
+    left = rem(total, batch)
+
+    whole = Stream.map(0..(full - 1)//1, &rows(out, tensor, &1 * batch, batch))
+
+    if left > 0 and opts[:leftover] == :repeat,
+      do: Stream.concat(whole, Stream.map([:last], fn _ -> last(out, tensor, total, left) end)),
+      else: whole
+  end
+
+  defp rows(out, %T{shape: shape} = tensor, start, count) do
+    rank = tuple_size(shape)
+    starts = [start | List.duplicate(0, rank - 1)]
+    lengths = [count | tl(Tuple.to_list(shape))]
+    out = %{out | shape: put_elem(shape, 0, count)}
+    Eager.run(:slice, out, [tensor], [starts, lengths, List.duplicate(1, rank)])
+  end
+
+  # The last rows, completed by the first.
+  defp last(out, tensor, total, left) do
+    missing = elem(out.shape, 0) - left
+    parts = [rows(out, tensor, total - left, left), rows(out, tensor, 0, missing)]
+    Eager.run(:concatenate, out, parts, [0])
+  end
+
+  @impl true
+  def from_pointer(_pointer, _type, _shape, _backend_options, _options), do: no_pointers!()
+
+  @impl true
+  def to_pointer(_tensor, _options), do: no_pointers!()
+
+  defp no_pointers! do
+    raise ArgumentError, """
+    a tensor of NxVulkanGo.Backend is in the memory of another process or machine and has no \
+    address here. Copy it with Nx.backend_copy/2, or send the tensor itself: other BEAM nodes \
+    can use it in place\
+    """
+  end
+
+  ## Inspect
+
+  @impl true
+  def inspect(%T{} = tensor, inspect_opts) do
+    limit = if inspect_opts.limit == :infinity, do: :infinity, else: inspect_opts.limit + 1
+    size = Tuple.product(tensor.data.shape)
+
+    tensor
+    |> to_binary(min(limit, size))
+    |> then(&Nx.Backend.inspect(tensor, &1, inspect_opts))
+    |> signed(tensor)
+  rescue
+    error in [Error, ArgumentError] -> signed(absent(error), tensor)
+  catch
+    :exit, reason -> signed("<unreachable: #{Kernel.inspect(reason)}>", tensor)
+  end
+
+  defp absent(%Error{kind: :unknown_id}), do: "<deallocated>"
+  defp absent(%Error{kind: :stale}), do: "<lost: the server was restarted>"
+  defp absent(%Error{kind: :server_down}), do: "<unreachable>"
+  defp absent(error), do: "<" <> Exception.message(error) <> ">"
+
+  if Application.compile_env(:nx_vulkan_go, :add_backend_on_inspect, true) do
+    defp signed(doc, %T{data: %{id: nil}}), do: signed_line(doc, "scalar")
+
+    defp signed(doc, %T{data: %{session: session, id: id}}),
+      do: signed_line(doc, "#{session.server}:#{session.device}, #{id}")
+
+    defp signed_line(doc, place) do
+      Inspect.Algebra.concat(["NxVulkanGo.Backend<#{place}>", Inspect.Algebra.line(), doc])
+    end
+  else
+    defp signed(doc, _tensor), do: doc
+  end
+
+  ## Operations that do not fit the list below
+
+  @impl true
+  def slice(out, tensor, starts, lengths, strides) do
+    if Enum.all?(starts, &is_integer/1),
+      do: Eager.run(:slice, out, [tensor], [clamped(starts, tensor, lengths), lengths, strides]),
+      else: Eager.run(:slice, out, [tensor | starts], [[], lengths, strides])
+  end
+
+  @impl true
+  def put_slice(out, tensor, starts, slice) do
+    if Enum.all?(starts, &is_integer/1) do
+      starts = clamped(starts, tensor, Tuple.to_list(slice.shape))
+      Eager.run(:put_slice, out, [tensor, slice], [starts])
+    else
+      Eager.run(:put_slice, out, [tensor, slice | starts], [[]])
+    end
+  end
+
+  defp clamped(starts, %T{shape: shape}, lengths) do
+    Enum.zip_with([starts, Tuple.to_list(shape), lengths], fn [start, size, length] ->
+      start |> min(size - length) |> max(0)
+    end)
+  end
+
+  @impl true
+  def concatenate(out, tensors, axis), do: Eager.run(:concatenate, out, tensors, [axis])
+
+  @impl true
+  def stack(out, tensors, axis), do: Eager.run(:stack, out, tensors, [axis])
+
+  @impl true
+  def block(%module{} = struct, out, args, fun) do
+    op = block_op(module)
+
+    cond do
+      op == nil -> apply(fun, [struct | args])
+      Ops.missing(op) == nil -> native_block(op, struct, out, args)
+      Ops.get(op).kind == :composite -> apply(fun, [struct | args])
+      true -> host_block(op, struct, out, args, fun)
+    end
+  end
+
+  defp native_block(op, struct, out, args) do
+    tensors = for %T{} = t <- args, do: t
+    attrs = Attributes.encode_all(Ops.get(op).attrs, hd(tensors), &Map.get(struct, &1))
+    Eager.run(op, out, tensors, attrs)
+  end
+
+  defp host_block(op, struct, out, args, fun) do
+    type = if is_tuple(out), do: elem(out, 0).type, else: out.type
+    Fallback.run(op, type, args, [], fn args -> apply(fun, [struct | args]) end)
+  end
+
+  # Nx.Block.LinAlg.QR is the operation qr, and so on.
+  {:ok, modules} = :application.get_key(:nx, :modules)
+
+  for module <- modules,
+      ["Nx", "Block" | [_ | _] = rest] <- [Module.split(module)],
+      op = rest |> List.last() |> Macro.underscore() |> String.to_atom(),
+      Ops.get(op) != nil do
+    defp block_op(unquote(module)), do: unquote(op)
+  end
+
+  defp block_op(_module), do: nil
+
+  ## All others: {callback, arguments after out, those that are tensors}
+
+  binary =
+    [:add, :subtract, :multiply, :pow, :remainder, :divide, :atan2, :min, :max, :quotient] ++
+      [:bitwise_and, :bitwise_or, :bitwise_xor, :left_shift, :right_shift] ++
+      [:equal, :not_equal, :greater, :less, :greater_equal, :less_equal] ++
+      [:logical_and, :logical_or, :logical_xor]
+
+  unary =
+    Enum.map(Nx.Shared.unary_math_funs(), &elem(&1, 0)) ++
+      [:abs, :bitwise_not, :ceil, :conjugate, :floor, :negate, :round, :sign] ++
+      [:count_leading_zeros, :population_count, :real, :imag, :is_nan, :is_infinity]
+
+  callbacks =
+    [
+      {:eye, [:backend_options], []},
+      {:iota, [:axis, :backend_options], []},
+      {:squeeze, [:tensor, :axes], [:tensor]},
+      {:broadcast, [:tensor, :shape, :axes], [:tensor]},
+      {:transpose, [:tensor, :axes], [:tensor]},
+      {:pad, [:tensor, :value, :config], [:tensor, :value]},
+      {:reverse, [:tensor, :axes], [:tensor]},
+      {:dot, [:left, :contract_left, :batch_left, :right, :contract_right, :batch_right],
+       [:left, :right]},
+      {:clip, [:tensor, :low, :high], [:tensor, :low, :high]},
+      {:gather, [:tensor, :indices, :opts], [:tensor, :indices]},
+      {:select, [:predicate, :left, :right], [:predicate, :left, :right]},
+      {:conv, [:tensor, :kernel, :opts], [:tensor, :kernel]},
+      {:reduce, [:tensor, :initial, :opts, :fun], [:tensor, :initial]},
+      {:window_reduce, [:tensor, :initial, :window, :opts, :fun], [:tensor, :initial]},
+      {:indexed_add, [:tensor, :indices, :updates, :opts], [:tensor, :indices, :updates]},
+      {:indexed_put, [:tensor, :indices, :updates, :opts], [:tensor, :indices, :updates]},
+      {:triangular_solve, [:tensor, :right, :opts], [:tensor, :right]}
+    ] ++
+      for(op <- [:as_type, :bitcast, :reshape], do: {op, [:tensor], [:tensor]}) ++
+      for(
+        op <-
+          [:all, :any, :sum, :product, :reduce_max, :reduce_min, :argmax, :argmin] ++
+            [:sort, :argsort, :fft, :ifft],
+        do: {op, [:tensor, :opts], [:tensor]}
+      ) ++
+      for(
+        op <- [:window_sum, :window_product, :window_max, :window_min],
+        do: {op, [:tensor, :window, :opts], [:tensor]}
+      ) ++
+      for(
+        op <- [:window_scatter_max, :window_scatter_min],
+        do: {op, [:tensor, :source, :initial, :window, :opts], [:tensor, :source, :initial]}
+      ) ++
+      for(op <- binary, do: {op, [:left, :right], [:left, :right]}) ++
+      for(op <- unary, do: {op, [:tensor], [:tensor]})
+
+  for {name, names, tensor_names} <- callbacks do
+    var = &Macro.var(&1, __MODULE__)
+    args = Enum.map(names, var)
+    tensors = Enum.map(tensor_names, var)
+    options = if :backend_options in names, do: var.(:backend_options), else: []
+
+    @impl true
+    if Ops.missing(name) do
+      def unquote(name)(out, unquote_splicing(args)) do
+        Fallback.run(unquote(name), out.type, unquote(args), unquote(options), fn args ->
+          apply(Nx.BinaryBackend, unquote(name), [out | args])
+        end)
+      end
+    else
+      # An attribute is the argument of its name, or the option.
+      first = List.first(tensors)
+
+      attrs =
+        for {attr, _, _} = schema <- Ops.get(name).attrs do
+          value =
+            if attr in names, do: var.(attr), else: quote(do: unquote(var.(:opts))[unquote(attr)])
+
+          quote(
+            do: Attributes.encode(unquote(Macro.escape(schema)), unquote(value), unquote(first))
+          )
+        end
+
+      def unquote(name)(out, unquote_splicing(args)) do
+        _ = unquote(args)
+        Eager.run(unquote(name), out, unquote(tensors), unquote(attrs), unquote(options))
+      end
+    end
+  end
+end

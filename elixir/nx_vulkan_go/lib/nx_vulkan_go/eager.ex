@@ -1,0 +1,155 @@
+defmodule NxVulkanGo.Eager do
+  @moduledoc false
+  # One operation, at once: operands become ids or literals, the result gets an
+  # id, and an instruction leaves for the session. Nothing here waits.
+
+  alias Nx.Tensor, as: T
+  alias NxVulkanGo.Backend, as: B
+  alias NxVulkanGo.{Data, Session, Sessions}
+
+  # Host tensors of at most so many bytes travel inside the instruction.
+  @literal_bytes 64
+
+  @doc """
+  Sends an instruction for `out`, a template or a tuple of them, and returns the
+  tensors that it makes. Without an operand on a device, `options` say where.
+  """
+  def run(op, out, tensors, attrs, options \\ []) do
+    session = session(tensors, options)
+    {operands, context} = operands(tensors, session, [], {[], [], []})
+    result = results(op, out, operands, attrs, session, context)
+    # Operands must not be collected before the instruction has left: a free
+    # might overtake it.
+    Session.touch(tensors)
+    result
+  end
+
+  defp results(op, %T{} = out, operands, attrs, session, context) do
+    {value, data} = value(out, session)
+    send_all(session, {op, [value], operands, attrs}, context)
+    %{out | data: data}
+  end
+
+  defp results(op, outs, operands, attrs, session, context) when is_tuple(outs) do
+    outs = Tuple.to_list(outs)
+    {values, datas} = outs |> Enum.map(&value(&1, session)) |> Enum.unzip()
+    send_all(session, {op, values, operands, attrs}, context)
+    Enum.zip_with(outs, datas, &%{&1 | data: &2}) |> List.to_tuple()
+  end
+
+  defp value(%T{type: type, shape: shape}, session) do
+    {id, token, keeper} = Session.new_value(session)
+    data = %B{session: session, id: id, token: token, keeper: keeper, type: type, shape: shape}
+    {{id, Data.atom(type), shape}, data}
+  end
+
+  defp send_all(session, instruction, {[], [], []}), do: Session.instruct(session, instruction)
+
+  defp send_all(session, instruction, {uploads, temporary, foreign}) do
+    for {id, tensor, data} <- Enum.reverse(uploads),
+        do: Session.upload(session, id, tensor.type, tensor.shape, data)
+
+    free = if temporary == [], do: [], else: [{:free, [], [], [temporary]}]
+    Session.instruct(session, [instruction | free], foreign)
+  end
+
+  @doc "Uploads bytes of the wire as a tensor like `out`."
+  def upload(%T{type: type, shape: shape} = out, data, options) when is_list(options),
+    do: upload(out, data, type, shape, Sessions.fetch!(options))
+
+  def upload(%T{type: type, shape: shape} = out, data, %Session{} = session),
+    do: upload(out, data, type, shape, session)
+
+  defp upload(out, data, type, shape, session) do
+    {_, handle} = value(out, session)
+    Session.upload(session, handle.id, type, shape, data)
+    %{out | data: handle}
+  end
+
+  ## Where
+
+  @doc "The session that an operation on these tensors belongs to."
+  def session(tensors, options) do
+    case first_handle(tensors) do
+      %Session{} = session -> session |> here() |> Session.check!() |> Sessions.announce()
+      nil -> Sessions.fetch!(constant_options(tensors) || default_options(options))
+    end
+  end
+
+  defp first_handle([%T{data: %B{session: %Session{} = session}} | _]), do: session
+  defp first_handle([_ | rest]), do: first_handle(rest)
+  defp first_handle([]), do: nil
+
+  defp here(%Session{pid: pid} = session) when node(pid) == node(), do: session
+  defp here(session), do: Sessions.counterpart!(session)
+
+  defp constant_options([%T{data: %B{options: [_ | _] = options}} | _]), do: options
+  defp constant_options([_ | rest]), do: constant_options(rest)
+  defp constant_options([]), do: nil
+
+  defp default_options([]) do
+    case Nx.default_backend() do
+      {B, options} -> options
+      _ -> []
+    end
+  end
+
+  defp default_options(options), do: options
+
+  ## Operands
+
+  # The context collects what goes along: uploads, the ids of these, and tensors
+  # of other BEAM nodes.
+  defp operands([], _session, acc, context), do: {:lists.reverse(acc), context}
+
+  defp operands([tensor | rest], session, acc, context) do
+    {operand, context} = operand(tensor, session, context)
+    operands(rest, session, [operand | acc], context)
+  end
+
+  defp operand(%T{data: %B{session: session, id: id}}, session, context) when id != nil,
+    do: {id, context}
+
+  defp operand(%T{data: %B{id: nil, literal: literal}} = t, _session, context),
+    do: {{Data.atom(t.type), literal}, context}
+
+  defp operand(%T{data: %B{session: other} = handle}, session, {uploads, temporary, foreign}) do
+    same!(other, session)
+
+    if node(other.pid) == node() do
+      # Another run of the same server.
+      Session.over!(other)
+    else
+      key = Session.Foreign.key(handle)
+      {{:foreign, key}, {uploads, temporary, [handle | foreign]}}
+    end
+  end
+
+  defp operand(%T{type: type, shape: shape} = t, session, {uploads, temporary, foreign}) do
+    data = t |> Nx.to_binary() |> Data.to_wire(type)
+
+    cond do
+      shape == {} ->
+        {{Data.atom(type), data}, {uploads, temporary, foreign}}
+
+      byte_size(data) <= @literal_bytes ->
+        {{Data.atom(type), shape, data}, {uploads, temporary, foreign}}
+
+      true ->
+        id = Session.new_id(session)
+        {id, {[{id, t, data} | uploads], [id | temporary], foreign}}
+    end
+  end
+
+  defp same!(%{server: server, device: device}, %{server: server, device: device}), do: :ok
+
+  defp same!(other, session) do
+    raise ArgumentError, """
+    the operands are on different devices: #{place(session)} and #{place(other)}. Move one with \
+    Nx.backend_transfer(tensor, {NxVulkanGo.Backend, server: #{inspect(session.server)}, \
+    device: #{session.device}})\
+    """
+  end
+
+  defp place(session), do: "device #{session.device} of #{session.server}"
+end

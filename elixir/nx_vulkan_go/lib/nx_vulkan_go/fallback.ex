@@ -1,0 +1,57 @@
+defmodule NxVulkanGo.Fallback do
+  @moduledoc """
+  What the node does not compute is computed by `Nx.BinaryBackend` in this VM.
+
+  That is slow, so each time is an event, `[:nx_vulkan_go, :fallback]` with `op`,
+  `type` and `reason`, and the configuration says what else happens:
+
+      config :nx_vulkan_go, fallback: :silent   # or :warn, or :raise
+
+  `:silent` is the default. The rows of `NxVulkanGo.Ops` that have a reason under
+  `:missing` are the ones concerned.
+  """
+
+  alias Nx.Tensor, as: T
+  alias NxVulkanGo.{Data, Eager, Error, Ops, Telemetry}
+  require Logger
+
+  @doc false
+  # Runs `fun` with the arguments on Nx.BinaryBackend; what it returns goes back
+  # to where the operands were.
+  def run(op, type, args, options, fun) do
+    reason = Ops.missing(op)
+    Telemetry.execute([:fallback], %{count: 1}, %{op: op, type: type, reason: reason})
+    policy!(Application.get_env(:nx_vulkan_go, :fallback, :silent), op, type, reason)
+    session = Eager.session(for(%T{} = t <- List.flatten(args), do: t), options)
+    args = Enum.map(args, &host/1)
+
+    Nx.BinaryBackend
+    |> Nx.with_default_backend(fn -> fun.(args) end)
+    |> to_device(session)
+  end
+
+  defp policy!(:silent, _op, _type, _reason), do: :ok
+  defp policy!(:warn, op, type, reason), do: Logger.warning(text(op, type, reason))
+
+  defp policy!(:raise, op, type, reason),
+    do: raise(Error.new(:unsupported, text(op, type, reason)))
+
+  defp text(op, type, reason) do
+    "#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}"
+  end
+
+  defp host(%T{} = tensor), do: Nx.backend_copy(tensor, Nx.BinaryBackend)
+  defp host([%T{} | _] = tensors), do: Enum.map(tensors, &host/1)
+
+  # A function of the caller may have captured tensors of a device.
+  defp host(fun) when is_function(fun, 2), do: fn a, b -> host(fun.(a, b)) end
+  defp host(other), do: other
+
+  defp to_device(%T{type: type} = t, session) do
+    Eager.upload(t, t |> Nx.to_binary() |> Data.to_wire(type), session)
+  end
+
+  defp to_device(tuple, session) when is_tuple(tuple) do
+    tuple |> Tuple.to_list() |> Enum.map(&to_device(&1, session)) |> List.to_tuple()
+  end
+end

@@ -1,0 +1,168 @@
+defmodule NxVulkanGo.Launcher do
+  @moduledoc """
+  Starts a server of this VM's own, where no other is configured.
+
+  Nothing runs before the first operation. Then `nxvk-node` is started on the
+  loopback interface with a random name and a random cookie; it stops when this
+  VM does, however that ends, because it watches its standard input. When it dies
+  it is started again, at once the first time and then after growing pauses.
+
+  The binary is the first of:
+
+    * `config :nx_vulkan_go, binary: "/path/to/nxvk-node"`
+    * the environment variable `NXVK_NODE`
+    * `nxvk-node` in the `PATH`
+    * `priv/bin/nxvk-node` of this package
+    * one built with `go build`, where this package lies in a checkout of its
+      repository and `go` is installed; it goes to `priv/bin`
+
+  Options in the configuration of `:nx_vulkan_go`:
+
+    * `:server` - the name of a node that runs elsewhere; then nothing is started
+    * `:cookie` - its cookie, where it differs from the VM's
+    * `:binary` - above
+    * `:node_args` - further arguments for `nxvk-node run`, a list of strings
+    * `:start_timeout` - milliseconds until the server must be ready (default 60,000)
+  """
+
+  use GenServer
+  require Logger
+
+  alias NxVulkanGo.{Distribution, Error}
+  alias NxVulkanGo.Launcher.Binary
+
+  @first_pause 100
+  @longest_pause 10_000
+  # A server that ran so long has not failed at once.
+  @settled 10_000
+  @call_timeout 300_000
+
+  defstruct [
+    :port,
+    :os_pid,
+    :node,
+    :timer,
+    since: 0,
+    pause: 0,
+    waiting: [],
+    partial: "",
+    said: []
+  ]
+
+  @doc false
+  def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
+
+  @doc "The name of the running server; starts it where it does not run."
+  @spec ensure!() :: node
+  def ensure! do
+    case GenServer.call(__MODULE__, :ensure, @call_timeout) do
+      {:ok, node} -> node
+      {:error, reason} -> raise Error.new(:server_down, reason)
+    end
+  end
+
+  @doc "The operating system's process id of the server, or `nil` where none runs."
+  @spec os_pid() :: nil | pos_integer
+  def os_pid, do: GenServer.call(__MODULE__, :os_pid)
+
+  @impl true
+  def init(_), do: {:ok, %__MODULE__{}}
+
+  @impl true
+  def handle_call(:os_pid, _from, state), do: {:reply, state.os_pid, state}
+
+  def handle_call(:ensure, _from, %{node: node} = state) when node != nil,
+    do: {:reply, {:ok, node}, state}
+
+  def handle_call(:ensure, from, state) do
+    state = %{state | waiting: [from | state.waiting]}
+    if state.port || state.timer, do: {:noreply, state}, else: {:noreply, start(state)}
+  end
+
+  @impl true
+  def handle_info({port, {:data, {:eol, text}}}, %{port: port} = state),
+    do: {:noreply, line(%{state | partial: ""}, state.partial <> text)}
+
+  def handle_info({port, {:data, {:noeol, text}}}, %{port: port} = state),
+    do: {:noreply, %{state | partial: state.partial <> text}}
+
+  def handle_info({port, {:exit_status, status}}, %{port: port} = state) do
+    Logger.warning("nx_vulkan_go: the server stopped with status #{status}")
+    ready? = state.node != nil
+    state = %{state | port: nil, os_pid: nil, node: nil}
+
+    if ready?,
+      do: {:noreply, later(state)},
+      else: {:noreply, fail(state, "nxvk-node stopped with status #{status}")}
+  end
+
+  def handle_info({:timeout, timer, :start}, %{timer: timer} = state),
+    do: {:noreply, start(%{state | timer: nil})}
+
+  def handle_info({:timeout, timer, :ready}, %{timer: timer, port: port} = state) do
+    if port, do: Port.close(port)
+    {:noreply, fail(%{state | port: nil, timer: nil}, "nxvk-node was not ready in time")}
+  end
+
+  def handle_info(_other, state), do: {:noreply, state}
+
+  ## Starting
+
+  defp start(state) do
+    Distribution.ensure_started!()
+    node = :"nxvk_#{Distribution.random(4)}@#{Distribution.loopback()}"
+    cookie = Distribution.random(24)
+    Node.set_cookie(node, String.to_atom(cookie))
+    port = open(Binary.find!(), node, cookie)
+    os_pid = with {:os_pid, os_pid} <- Port.info(port, :os_pid), do: os_pid
+    timeout = Application.get_env(:nx_vulkan_go, :start_timeout, 60_000)
+    timer = :erlang.start_timer(timeout, self(), :ready)
+    %{state | port: port, os_pid: os_pid, timer: timer, said: [], since: now()}
+  rescue
+    error in [Error, ArgumentError, ErlangError] -> fail(state, Exception.message(error))
+  end
+
+  defp open(binary, node, cookie) do
+    args =
+      ["run", "--name", "#{node}", "--listen", "127.0.0.1", "--port", "0", "--exit-on-eof"] ++
+        Application.get_env(:nx_vulkan_go, :node_args, [])
+
+    Port.open({:spawn_executable, binary}, [
+      :binary,
+      :exit_status,
+      :stderr_to_stdout,
+      line: 16_384,
+      args: args,
+      env: [{~c"NXVK_COOKIE", String.to_charlist(cookie)}]
+    ])
+  end
+
+  defp line(state, "nxvk ready " <> rest) do
+    [name | _] = String.split(rest)
+    :erlang.cancel_timer(state.timer)
+    node = String.to_atom(name)
+    for from <- state.waiting, do: GenServer.reply(from, {:ok, node})
+    %{state | node: node, timer: nil, waiting: []}
+  end
+
+  defp line(state, text) do
+    Logger.debug("nxvk-node: " <> text)
+    %{state | said: Enum.take([text | state.said], 10)}
+  end
+
+  defp fail(state, reason) do
+    if state.timer, do: :erlang.cancel_timer(state.timer)
+    said = state.said |> Enum.reverse() |> Enum.map_join(&("\n    " <> &1))
+    for from <- state.waiting, do: GenServer.reply(from, {:error, reason <> said})
+    %{state | timer: nil, waiting: [], said: []}
+  end
+
+  # A server that was ready and stopped is started again without being asked.
+  defp later(state) do
+    pause = if now() - state.since > @settled, do: 0, else: state.pause
+    timer = :erlang.start_timer(pause, self(), :start)
+    %{state | timer: timer, pause: min(max(pause * 2, @first_pause), @longest_pause)}
+  end
+
+  defp now, do: System.monotonic_time(:millisecond)
+end

@@ -1,0 +1,74 @@
+defmodule NxVulkanGo.Ops do
+  @moduledoc """
+  The table of operations that client and server share.
+
+  It is read from `priv/ops.eterm` when this module is compiled; that file is
+  generated from the Go package `ops`, so there is one table in the repository
+  and no second list of names. A row says how many operands an operation takes,
+  which attributes in which order, and whether the node computes it.
+  """
+
+  @table Application.app_dir(:nx_vulkan_go, "priv/ops.eterm")
+         |> then(
+           &if(File.exists?(&1), do: &1, else: Path.expand("../../priv/ops.eterm", __DIR__))
+         )
+  @external_resource @table
+
+  terms =
+    for line <- File.stream!(@table),
+        (text = line |> String.trim() |> String.trim_trailing(".")) != "" do
+      {:ok, tokens, _} = :erl_scan.string(String.to_charlist(text <> "."))
+      {:ok, term} = :erl_parse.parse_term(tokens)
+      term
+    end
+
+  [digest] = for {:digest, digest} <- terms, do: digest
+
+  rows =
+    for {:op, name, fields} <- terms, into: %{} do
+      missing = fields[:missing]
+
+      {name,
+       %{
+         kind: fields[:kind],
+         arity: fields[:arity],
+         attrs: fields[:attrs],
+         results: fields[:results],
+         missing: if(missing in [false, "", nil], do: nil, else: missing),
+         doc: fields[:doc]
+       }}
+    end
+
+  @type row :: %{
+          kind: atom,
+          arity: integer,
+          attrs: [{atom, atom, [atom]}],
+          results: non_neg_integer,
+          missing: nil | String.t(),
+          doc: String.t()
+        }
+
+  @doc "The digest of the table; a server with another one is refused."
+  @spec digest :: binary
+  def digest, do: unquote(digest)
+
+  @rows rows
+
+  @doc "All rows by name."
+  @spec all :: %{atom => row}
+  def all, do: @rows
+
+  @doc "The row of an operation, or `nil`."
+  @spec get(atom) :: row | nil
+  def get(name), do: Map.get(@rows, name)
+
+  @doc "Why the node does not compute an operation, or `nil` where it does."
+  @spec missing(atom) :: String.t() | nil
+  def missing(name)
+
+  for {name, %{missing: reason}} <- rows do
+    def missing(unquote(name)), do: unquote(reason)
+  end
+
+  def missing(_), do: "the table has no such operation"
+end

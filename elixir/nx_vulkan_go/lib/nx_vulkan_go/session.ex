@@ -1,0 +1,220 @@
+defmodule NxVulkanGo.Session do
+  @moduledoc """
+  The way from this VM to one device of one server.
+
+  There is one session a device, opened at first use. Its process gives the
+  stream of instructions one order: it takes what waits in its mailbox and
+  sends it to the device server as one message. Callers choose the ids of
+  results themselves, so that an operation is a message and not a call; only
+  reading waits.
+
+  A session lives as long as the run of the server that it was opened with.
+  When that ends, so does the session: its tensors are stale, and the next
+  operation opens another.
+
+  The struct is what a tensor carries. It has everything that another BEAM node
+  needs to use the tensor there: see "Sending tensors to other nodes" in
+  `NxVulkanGo.Backend`.
+  """
+
+  alias NxVulkanGo.{Data, Error, Telemetry}
+  alias NxVulkanGo.Session.Tracker
+
+  @enforce_keys [:pid, :server, :device, :incarnation, :key, :counters]
+  defstruct @enforce_keys
+
+  @type t :: %__MODULE__{
+          pid: pid,
+          server: node,
+          device: non_neg_integer,
+          incarnation: integer,
+          key: term,
+          counters: :atomics.atomics_ref()
+        }
+
+  # Places in the counters.
+  @last_id 1
+  @done_id 2
+  @closed 3
+  @bytes 4
+  @done_bytes 5
+
+  # How far the callers may run ahead of the device.
+  @ahead_ids 65_536
+  @ahead_bytes 256 * 1024 * 1024
+
+  @doc false
+  def new_counters, do: :atomics.new(5, signed: true)
+
+  ## Values
+
+  @doc """
+  A new value: its id, what keeps it alive, and who watches that.
+
+  The value lives until nothing refers to the binary of the second element.
+  """
+  @spec new_value(t) :: {pos_integer, binary, pid}
+  def new_value(%__MODULE__{counters: counters} = session) do
+    id = new_id(session)
+    ahead(session, id, :atomics.get(counters, @done_id))
+    Tracker.hold(session, id)
+  end
+
+  @doc "An id for a value that an instruction frees soon after it has made it."
+  @spec new_id(t) :: pos_integer
+  def new_id(%__MODULE__{counters: counters}), do: :atomics.add_get(counters, @last_id, 1)
+
+  defp ahead(_session, id, done) when id - done < @ahead_ids, do: :ok
+  defp ahead(session, _id, _done), do: sync(session)
+
+  ## Messages
+
+  @doc "Sends an instruction."
+  @spec instruct(t, tuple) :: :ok
+  def instruct(session, instruction) do
+    send(session.pid, {:instruction, instruction})
+    :ok
+  end
+
+  @doc "Sends several that belong together, and tensors of other BEAM nodes that they work on."
+  @spec instruct(t, [tuple], [struct]) :: :ok
+  def instruct(session, instructions, []) do
+    send(session.pid, {:instructions, instructions})
+    :ok
+  end
+
+  def instruct(session, instructions, foreign) do
+    send(session.pid, {:instructions, instructions, foreign})
+    :ok
+  end
+
+  @doc "Keeps a term alive up to here; the compiler would let go of it after its last use."
+  @spec touch(term) :: :ok
+  def touch(_term), do: :ok
+
+  @doc "Uploads bytes of the wire as the value `id`."
+  @spec upload(t, pos_integer, Nx.Type.t(), tuple, binary) :: :ok
+  def upload(session, id, type, shape, data) do
+    size = byte_size(data)
+    sent = :atomics.add_get(session.counters, @bytes, size)
+
+    if sent - :atomics.get(session.counters, @done_bytes) > @ahead_bytes + size,
+      do: sync(session)
+
+    if size >= 1024 do
+      Telemetry.execute([:upload], %{bytes: size}, %{
+        server: session.server,
+        device: session.device
+      })
+    end
+
+    type = Data.atom(type)
+    instruction = {:tensor, [{id, type, shape}], [{type, shape, data}], []}
+    send(session.pid, {:upload, instruction, size})
+    :ok
+  end
+
+  @doc """
+  Reads `count` elements of a value, or all of them, as bytes of the wire.
+  """
+  @spec download(t, pos_integer, :all | non_neg_integer) :: binary
+  def download(session, id, count) do
+    request = if count == :all, do: {:download, id}, else: {:download, id, 0, count}
+    metadata = %{server: session.server, device: session.device}
+    Telemetry.download(metadata, fn -> call!(session, request) end)
+  end
+
+  @doc "Waits until the device has computed everything that was sent before."
+  @spec sync(t) :: :ok
+  def sync(session), do: call!(session, :sync)
+
+  @doc "A call to the device server, in the order of the stream; raises `NxVulkanGo.Error`."
+  @spec call!(t, term) :: term
+  def call!(session, request) do
+    case call(session, request) do
+      {:ok, reply} -> reply
+      :ok -> :ok
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc "The same, with the error as a value."
+  @spec call(t, term) :: :ok | {:ok, term} | {:error, Error.t()}
+  def call(%__MODULE__{pid: pid} = session, request) do
+    ref = Process.monitor(pid)
+    send(pid, {:call, {self(), ref}, request})
+
+    receive do
+      {^ref, reply} ->
+        Process.demonitor(ref, [:flush])
+        with {:error, error} <- reply, do: {:error, failed(session, Error.from_wire(error))}
+
+      {:DOWN, ^ref, _, _, reason} ->
+        {:error, down(session, reason)}
+    end
+  end
+
+  # The server says stale when it has been restarted: this session is over.
+  defp failed(session, %Error{kind: :stale} = error) do
+    send(session.pid, :stale)
+    error
+  end
+
+  defp failed(_session, error), do: error
+
+  defp down(session, reason) do
+    if reason == :noproc,
+      do: Error.new(:stale, "device #{session.device} of #{session.server} was restarted"),
+      else: Error.new(:server_down, "#{session.server} went away: #{inspect(reason)}")
+  end
+
+  @doc "Lets all trackers look for garbage, and waits for the frees that follow."
+  @spec sweep(t) :: :ok
+  def sweep(session) do
+    ref = make_ref()
+    trackers = Tracker.all(session)
+    Tracker.sweep(trackers, self(), ref, :routine)
+
+    for _ <- 1..tuple_size(trackers)//1 do
+      receive do
+        {^ref, :swept, _live} -> :ok
+      after
+        5_000 -> :ok
+      end
+    end
+
+    sync(session)
+  end
+
+  ## State
+
+  @doc "Whether the run of the server that the session belongs to is over."
+  @spec closed?(t) :: boolean
+  def closed?(%__MODULE__{counters: counters}), do: :atomics.get(counters, @closed) == 1
+
+  @doc false
+  def close(%__MODULE__{counters: counters}), do: :atomics.put(counters, @closed, 1)
+
+  @doc false
+  def progress(%__MODULE__{counters: counters}) do
+    {:atomics.get(counters, @last_id), :atomics.get(counters, @bytes)}
+  end
+
+  @doc false
+  def done(%__MODULE__{counters: counters}, {id, bytes}) do
+    :atomics.put(counters, @done_id, id)
+    :atomics.put(counters, @done_bytes, bytes)
+  end
+
+  @doc "Raises unless the session can be used."
+  @spec check!(t) :: t
+  def check!(session) do
+    if closed?(session), do: over!(session), else: session
+  end
+
+  @doc false
+  @spec over!(t) :: no_return
+  def over!(session) do
+    raise Error.new(:stale, "device #{session.device} of #{session.server} was restarted")
+  end
+end

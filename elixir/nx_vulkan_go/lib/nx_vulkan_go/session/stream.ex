@@ -1,0 +1,265 @@
+defmodule NxVulkanGo.Session.Stream do
+  @moduledoc false
+  # The process of a session. It is a plain loop, since every operation of every
+  # caller passes here: instructions that wait in the mailbox are gathered and
+  # leave as one message; everything else is handled in its place between them.
+  #
+  # Messages:
+  #
+  #     {:instruction, i}          an instruction
+  #     {:instructions, [i]}       several that belong together
+  #     {:instructions, [i], fs}   the same, on tensors of other BEAM nodes too
+  #     {:upload, i, bytes}        one with data
+  #     {:call, from, request}     a call, answered by the server to `from` itself
+  #     {:free, ids}               values that nobody refers to any more
+  #     {:caller, pid}             a process that makes values
+  #     {:grow, from, count}       more trackers than `count` are wanted
+  #
+  # The message queue must stay on the heap: off it, the BEAM may reorder the
+  # signals of different senders, and a free would overtake the last use.
+
+  alias NxVulkanGo.{Error, Ops, Session, Telemetry}
+  alias NxVulkanGo.Session.{Foreign, Pressure, Tracker}
+  require Logger
+
+  # Instructions and bytes of a message, and instructions between two reports.
+  @batch 1024
+  @batch_bytes 4 * 1024 * 1024
+  @report_every 8192
+
+  @open_timeout 30_000
+  # From the exit of a caller to the sweep that follows: its heap goes last.
+  @exit_delay 10
+  # How often to sweep after something happened, and every how many times where
+  # nothing did: a process may collect its garbage long after its last operation.
+  @idle_sweep 1_000
+  @idle_sweeps_skipped 10
+
+  defstruct [
+    :session,
+    :destination,
+    :monitor,
+    callers: %{},
+    foreign: %{},
+    unreported: 0,
+    reports: %{},
+    sweeping: false,
+    active: false,
+    ticks: 0
+  ]
+
+  def child_spec({server, device}) do
+    %{
+      id: {__MODULE__, server, device},
+      start: {__MODULE__, :start_link, [server, device]},
+      restart: :temporary
+    }
+  end
+
+  def start_link(server, device) do
+    :proc_lib.start_link(__MODULE__, :init, [server, device], @open_timeout + 5_000)
+  end
+
+  @doc false
+  def init(server, device) do
+    Process.flag(:trap_exit, true)
+    destination = {:"nxvk_#{device}", server}
+    monitor = Process.monitor(destination)
+
+    case open(destination, monitor) do
+      {:ok, reply} -> ready(server, device, destination, monitor, reply)
+      {:error, error} -> :proc_lib.init_ack({:error, error})
+    end
+  end
+
+  defp ready(server, device, destination, monitor, %{key: key, incarnation: incarnation}) do
+    session = %Session{
+      pid: self(),
+      server: server,
+      device: device,
+      incarnation: incarnation,
+      key: key,
+      counters: Session.new_counters()
+    }
+
+    Tracker.grow(session)
+    Process.send_after(self(), :idle, @idle_sweep)
+    Telemetry.execute([:connection, :up], %{count: 1}, metadata(session))
+    :proc_lib.init_ack({:ok, self(), session})
+    loop(%__MODULE__{session: session, destination: destination, monitor: monitor})
+  end
+
+  defp open(destination, monitor) do
+    options = %{sweep: true, digest: Ops.digest(), label: label()}
+    send(destination, {:"$gen_call", {self(), monitor}, {:open, options}})
+
+    receive do
+      {^monitor, {:ok, reply}} -> {:ok, reply}
+      {^monitor, {:error, error}} -> {:error, Error.from_wire(error)}
+      {:DOWN, ^monitor, _, _, reason} -> {:error, unreachable(destination, reason)}
+    after
+      @open_timeout -> {:error, unreachable(destination, :timeout)}
+    end
+  end
+
+  defp unreachable({name, node}, reason) do
+    Error.new(:server_down, "cannot open #{name} of #{node}: #{inspect(reason)}")
+  end
+
+  defp label, do: "#{node()} (#{:os.getpid()})"
+
+  ## The loop
+
+  defp loop(state) do
+    receive do
+      message -> message(message, state, [], 0, 0)
+    end
+  end
+
+  defp gather(state, acc, n, bytes) when n >= @batch or bytes >= @batch_bytes do
+    state |> flush(acc, n) |> loop()
+  end
+
+  defp gather(state, acc, n, bytes) do
+    receive do
+      message -> message(message, state, acc, n, bytes)
+    after
+      0 -> state |> flush(acc, n) |> loop()
+    end
+  end
+
+  defp message({:instruction, i}, state, acc, n, bytes),
+    do: gather(state, [i | acc], n + 1, bytes)
+
+  defp message({:instructions, list}, state, acc, n, bytes),
+    do: gather(state, :lists.reverse(list, acc), n + length(list), bytes)
+
+  defp message({:instructions, list, foreign}, state, acc, n, bytes) do
+    {state, list} = Foreign.resolve(state, list, foreign)
+    gather(state, :lists.reverse(list, acc), n + length(list), bytes)
+  end
+
+  defp message({:upload, i, size}, state, acc, n, bytes),
+    do: gather(state, [i | acc], n + 1, bytes + size)
+
+  defp message({:free, ids}, state, acc, n, bytes),
+    do: gather(state, [{:free, [], [], [ids]} | acc], n + 1, bytes)
+
+  defp message({:caller, pid}, state, acc, n, bytes) do
+    callers = Map.put_new_lazy(state.callers, pid, fn -> Process.monitor(pid) end)
+    gather(%{state | callers: callers}, acc, n, bytes)
+  end
+
+  defp message(other, state, acc, n, _bytes) do
+    state |> flush(acc, n) |> handle(other) |> loop()
+  end
+
+  defp flush(state, [], 0), do: state
+
+  defp flush(%{session: session} = state, acc, n) do
+    send(state.destination, {:nxvk, session.incarnation, :lists.reverse(acc)})
+    report(%{state | active: true, unreported: state.unreported + n})
+  end
+
+  # Every so often the server says how far it is, so that callers know when to
+  # wait for it.
+  defp report(%{unreported: n} = state) when n < @report_every, do: state
+
+  defp report(%{session: session} = state) do
+    ref = make_ref()
+    request = {:at, session.incarnation, :sync}
+    send(state.destination, {:"$gen_call", {self(), ref}, request})
+    reports = Map.put(state.reports, ref, Session.progress(session))
+    %{state | unreported: 0, reports: reports}
+  end
+
+  ## Everything that is not an instruction
+
+  defp handle(state, {:call, from, request}) do
+    request = {:at, state.session.incarnation, request}
+    send(state.destination, {:"$gen_call", from, request})
+    %{state | active: true}
+  end
+
+  defp handle(state, {:grow, {pid, ref}, count}) do
+    if tuple_size(Tracker.all(state.session)) <= count, do: Tracker.grow(state.session)
+    send(pid, {ref, :ok})
+    state
+  end
+
+  defp handle(state, {:crowded, pid}) do
+    trackers = Tracker.all(state.session)
+    # Only the newest ones: older ones have said so before.
+    newest = div(tuple_size(trackers), 2)
+    index = Enum.find_index(Tuple.to_list(trackers), &match?({^pid, _}, &1))
+    if index >= newest, do: Tracker.grow(state.session)
+    state
+  end
+
+  defp handle(state, {:nxvk_sweep, _server, ref}) do
+    Pressure.start(self(), state.session, Map.keys(state.callers), ref)
+    state
+  end
+
+  defp handle(state, {:swept, ref}) do
+    send(state.destination, {:nxvk_swept, ref})
+    state
+  end
+
+  defp handle(state, :sweep) do
+    Tracker.sweep(Tracker.all(state.session), nil, nil, :routine)
+    Foreign.sweep(state)
+    %{state | sweeping: false}
+  end
+
+  defp handle(state, :idle) do
+    Process.send_after(self(), :idle, @idle_sweep)
+    ticks = state.ticks + 1
+
+    if state.active or rem(ticks, @idle_sweeps_skipped) == 0,
+      do: handle(%{state | active: false, ticks: ticks}, :sweep),
+      else: %{state | ticks: ticks}
+  end
+
+  defp handle(state, {:DOWN, monitor, _, _, reason}) when monitor == state.monitor,
+    do: over(state, reason)
+
+  defp handle(state, {:DOWN, _, :process, pid, _}) do
+    unless state.sweeping, do: Process.send_after(self(), :sweep, @exit_delay)
+    %{state | callers: Map.delete(state.callers, pid), sweeping: true, active: true}
+  end
+
+  defp handle(state, {:foreign_unused, key, uses}) do
+    {state, instructions} = Foreign.forget(state, key, uses)
+    flush(state, instructions, length(instructions))
+  end
+
+  defp handle(state, :stale), do: over(state, :stale)
+
+  defp handle(state, {:nxvk_error, _server, error}) do
+    error = Error.from_wire(error)
+    Telemetry.execute([:error], %{count: 1}, Map.put(metadata(state.session), :error, error))
+    Logger.error("nx_vulkan_go: " <> Exception.message(error))
+    if error.kind == :stale, do: over(state, :stale), else: state
+  end
+
+  defp handle(state, {:EXIT, _pid, reason}), do: over(state, reason)
+
+  defp handle(state, {ref, _reply}) when is_map_key(state.reports, ref) do
+    {progress, reports} = Map.pop!(state.reports, ref)
+    Session.done(state.session, progress)
+    %{state | reports: reports}
+  end
+
+  defp handle(state, _other), do: state
+
+  defp over(state, reason) do
+    Session.close(state.session)
+    Tracker.forget(state.session)
+    metadata = Map.put(metadata(state.session), :reason, reason)
+    Telemetry.execute([:connection, :down], %{count: 1}, metadata)
+    exit({:shutdown, reason})
+  end
+
+  defp metadata(session), do: Map.take(session, [:server, :device, :incarnation])
+end

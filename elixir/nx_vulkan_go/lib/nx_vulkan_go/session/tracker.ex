@@ -1,0 +1,224 @@
+defmodule NxVulkanGo.Session.Tracker do
+  @moduledoc false
+  # Knows when nothing in this VM refers to a tensor any more.
+  #
+  # The BEAM has no finalizers, but it counts the references to binaries of more
+  # than 64 bytes, and `Process.info(pid, :binary)` shows for each that a process
+  # holds {address, size, references}. Every tensor carries such a binary of its
+  # own, its token, and a tracker holds the same one: a token with one reference
+  # is one that only the tracker still holds. Which tensor it belongs to, its size
+  # says: 65 plus a slot that no other living token of this tracker has.
+  #
+  # Slots are taken by the callers, without a message, in an array of atomics
+  # (0 is free), and given back by the tracker when the token has left its heap.
+  # The token goes to the tracker before the instruction that makes the value goes
+  # to the session, and a caller has sent every use of a value before it drops
+  # the token: so the free that follows from a sweep comes after all of them.
+  #
+  # A session has one tracker at first and twice as many whenever they fill up.
+
+  alias NxVulkanGo.{Session, Telemetry}
+
+  @slots 1024
+  @first_size 65
+  @run 64
+  @stride 67
+  @probes 16
+  @searches 8
+  # Tokens that arrive between two sweeps of a tracker's own accord.
+  @sweep_every 256
+
+  ## Of callers
+
+  @doc "Gives the value `id` a token that a tracker watches."
+  def hold(session, id) do
+    trackers = trackers(session)
+    {pid, slot} = slot(session, trackers, id)
+    token = :binary.copy(<<0>>, @first_size + slot)
+    send(pid, {:hold, slot, id, token})
+    {id, token, pid}
+  end
+
+  @doc "Frees a value now; its token may still be around."
+  def release(pid, id, token) do
+    ref = Process.monitor(pid)
+    send(pid, {:release, self(), ref, byte_size(token) - @first_size, id})
+
+    receive do
+      {^ref, answer} ->
+        Process.demonitor(ref, [:flush])
+        answer
+
+      {:DOWN, ^ref, _, _, _} ->
+        :already_deallocated
+    end
+  end
+
+  # Ids go to the trackers in runs of 64; the runs of one tracker fill its slots
+  # in turn. Where a slot is taken, a stride beyond a run finds another.
+  defp slot(session, trackers, id) do
+    count = tuple_size(trackers)
+    run = div(id, @run)
+    first = div(run, count) * @run + rem(id, @run)
+
+    case search(trackers, run, first, min(count, @searches)) do
+      nil ->
+        grow(session, count)
+        slot(session, trackers(session), id)
+
+      found ->
+        found
+    end
+  end
+
+  defp search(_trackers, _run, _first, 0), do: nil
+
+  defp search(trackers, run, first, tries) do
+    {pid, taken} = elem(trackers, rem(run, tuple_size(trackers)))
+
+    case probe(taken, first, @probes) do
+      nil -> search(trackers, run + 1, first, tries - 1)
+      slot -> {pid, slot}
+    end
+  end
+
+  defp probe(_taken, _at, 0), do: nil
+
+  defp probe(taken, at, tries) do
+    slot = rem(at, @slots)
+
+    case :atomics.compare_exchange(taken, slot + 1, 0, 1) do
+      :ok -> slot
+      _ -> probe(taken, at + @stride, tries - 1)
+    end
+  end
+
+  defp grow(session, count) do
+    ref = Process.monitor(session.pid)
+    send(session.pid, {:grow, {self(), ref}, count})
+
+    receive do
+      {^ref, :ok} -> Process.demonitor(ref, [:flush])
+      {:DOWN, ^ref, _, _, _} -> Session.over!(session)
+    end
+  end
+
+  defp trackers(session) do
+    case all(session) do
+      {} -> Session.over!(session)
+      trackers -> trackers
+    end
+  end
+
+  ## Of the session
+
+  @doc "Starts as many trackers as there are, or the first; called by the session."
+  def grow(%Session{pid: pid} = session) when pid == self() do
+    key = {__MODULE__, pid}
+    old = :persistent_term.get(key, {})
+
+    new =
+      for _ <- 1..max(tuple_size(old), 1) do
+        taken = :atomics.new(@slots, signed: false)
+        {spawn_link(fn -> init(session, taken) end), taken}
+      end
+
+    trackers = List.to_tuple(Tuple.to_list(old) ++ new)
+    :persistent_term.put(key, trackers)
+    trackers
+  end
+
+  @doc "The trackers of a session."
+  def all(%Session{pid: pid}), do: :persistent_term.get({__MODULE__, pid}, {})
+
+  @doc "Forgets the trackers of a session that is over."
+  def forget(%Session{pid: pid}), do: :persistent_term.erase({__MODULE__, pid})
+
+  @doc "Asks all trackers to sweep; each answers `{ref, :swept, live}` to `reply_to`."
+  def sweep(trackers, reply_to, ref, reason) do
+    for {pid, _} <- Tuple.to_list(trackers), do: send(pid, {:sweep, reply_to, ref, reason})
+    :ok
+  end
+
+  ## The process
+
+  defp init(session, taken) do
+    loop(%{session: session, taken: taken, held: %{}, arrived: 0, crowded: false})
+  end
+
+  defp loop(state) do
+    receive do
+      {:hold, slot, id, token} ->
+        state = %{state | held: Map.put(state.held, slot, {id, token})}
+
+        if state.arrived >= @sweep_every,
+          do: loop(%{swept(state, :routine) | arrived: 0}),
+          else: loop(%{state | arrived: state.arrived + 1})
+
+      {:release, from, ref, slot, id} ->
+        loop(release(state, from, ref, slot, id))
+
+      {:sweep, reply_to, ref, reason} ->
+        state = swept(state, reason)
+        if reply_to, do: send(reply_to, {ref, :swept, map_size(state.held)})
+        loop(state)
+    end
+  end
+
+  # The slot stays taken as long as somebody holds the token.
+  defp release(state, from, ref, slot, id) do
+    case state.held do
+      %{^slot => {^id, token}} ->
+        send(state.session.pid, {:free, [id]})
+        send(from, {ref, :ok})
+        %{state | held: Map.put(state.held, slot, {nil, token})}
+
+      _ ->
+        send(from, {ref, :already_deallocated})
+        state
+    end
+  end
+
+  defp swept(%{held: held} = state, _reason) when held == %{}, do: state
+
+  defp swept(state, reason) do
+    {:binary, binaries} = Process.info(self(), :binary)
+
+    slots =
+      for {_address, size, 1} <- binaries,
+          slot = size - @first_size,
+          is_map_key(state.held, slot),
+          do: slot
+
+    if slots == [], do: crowd(state), else: drop(state, slots, reason)
+  end
+
+  defp drop(state, slots, reason) do
+    ids = for slot <- slots, {id, _} = Map.fetch!(state.held, slot), id != nil, do: id
+    if ids != [], do: send(state.session.pid, {:free, ids})
+    state = collect(%{state | held: Map.drop(state.held, slots)})
+    for slot <- slots, do: :atomics.put(state.taken, slot + 1, 0)
+
+    Telemetry.execute(
+      [:memory, :sweep],
+      %{freed: length(ids), live: map_size(state.held)},
+      %{server: state.session.server, device: state.session.device, reason: reason}
+    )
+
+    crowd(%{state | crowded: false})
+  end
+
+  # The tokens must have left this heap before others may have their sizes.
+  defp collect(state) do
+    :erlang.garbage_collect()
+    state
+  end
+
+  # Asks for more trackers once when more than three quarters are taken.
+  defp crowd(%{crowded: false, held: held} = state) when map_size(held) > div(@slots * 3, 4) do
+    send(state.session.pid, {:crowded, self()})
+    %{state | crowded: true}
+  end
+
+  defp crowd(state), do: state
+end

@@ -1,0 +1,98 @@
+defmodule NxVulkanGo.Sessions do
+  @moduledoc false
+  # Finds the session of a device, and opens it where there is none: the only
+  # process that opens sessions, so that there is one a device. Those that are
+  # open are found without it.
+
+  use GenServer
+
+  alias NxVulkanGo.{Distribution, Launcher, Session}
+
+  @supervisor NxVulkanGo.SessionSupervisor
+  # Starting a server may include building it.
+  @timeout 300_000
+
+  def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
+
+  @doc "The open session for backend options; opens one, or raises `NxVulkanGo.Error`."
+  @spec fetch!(keyword) :: Session.t()
+  def fetch!(options) do
+    key = {options[:server], options[:device]}
+    session = :persistent_term.get({__MODULE__, key}, nil)
+    session = if session && not Session.closed?(session), do: session, else: open!(key)
+    announce(session)
+  end
+
+  @doc "Tells the session once that the calling process makes values."
+  @spec announce(Session.t()) :: Session.t()
+  def announce(%Session{pid: pid} = session) do
+    unless Process.get(__MODULE__) == pid do
+      Process.put(__MODULE__, pid)
+      send(pid, {:caller, self()})
+    end
+
+    session
+  end
+
+  @doc "The session of this VM that a tensor of another one is used with."
+  def counterpart!(%Session{server: server, device: device}),
+    do: fetch!(server: server, device: device)
+
+  @doc "The server of the options, the configuration or the launcher, connected."
+  @spec server!(nil | node) :: node
+  def server!(server) do
+    server = server || Application.get_env(:nx_vulkan_go, :server) || Launcher.ensure!()
+    Distribution.connect!(server)
+    server
+  end
+
+  defp open!(key) do
+    case GenServer.call(__MODULE__, {:open, key}, @timeout) do
+      {:ok, session} -> session
+      {:error, error} -> raise error
+    end
+  end
+
+  @impl true
+  def init(_), do: {:ok, nil}
+
+  @impl true
+  def handle_call({:open, {server, device} = key}, _from, state) do
+    session = :persistent_term.get({__MODULE__, key}, nil)
+
+    if session && not Session.closed?(session) do
+      {:reply, {:ok, session}, state}
+    else
+      device = device || Application.get_env(:nx_vulkan_go, :device, 0)
+      {:reply, open(key, server, device), state}
+    end
+  end
+
+  defp open(key, server, device) do
+    with {:ok, session} <- find_or_start(server!(server), device) do
+      :persistent_term.put({__MODULE__, key}, session)
+      {:ok, session}
+    end
+  rescue
+    error in [NxVulkanGo.Error, ArgumentError] -> {:error, error}
+  end
+
+  # Different options may name the same device.
+  defp find_or_start(server, device) do
+    name = {__MODULE__, server, device}
+    session = :persistent_term.get(name, nil)
+
+    if session && not Session.closed?(session) do
+      {:ok, session}
+    else
+      with {:ok, _pid, session} <- start(server, device) do
+        :persistent_term.put(name, session)
+        {:ok, session}
+      end
+    end
+  end
+
+  defp start(server, device) do
+    DynamicSupervisor.start_child(@supervisor, {Session.Stream, {server, device}})
+  end
+end

@@ -1,0 +1,35 @@
+defmodule NxVulkanGo.Telemetry do
+  @moduledoc """
+  The events of this package.
+
+  | event | measurements | metadata |
+  |---|---|---|
+  | `[:nx_vulkan_go, :upload]` | `bytes` | `server`, `device` |
+  | `[:nx_vulkan_go, :download, :start]` | `system_time`, `monotonic_time` | `server`, `device` |
+  | `[:nx_vulkan_go, :download, :stop]` | `duration`, `monotonic_time`, `bytes` | `server`, `device` |
+  | `[:nx_vulkan_go, :download, :exception]` | `duration`, `monotonic_time` | and `kind`, `reason`, `stacktrace` |
+  | `[:nx_vulkan_go, :fallback]` | `count` | `op`, `type`, `reason` |
+  | `[:nx_vulkan_go, :connection, :up]` | `count` | `server`, `device`, `incarnation` |
+  | `[:nx_vulkan_go, :connection, :down]` | `count` | `server`, `device`, `incarnation`, `reason` |
+  | `[:nx_vulkan_go, :memory, :sweep]` | `freed`, `live` | `server`, `device`, `reason` |
+  | `[:nx_vulkan_go, :error]` | `count` | `server`, `device`, `error` |
+
+  Uploads of less than a kilobyte and constants are not counted. `freed` and
+  `live` count tensors of one tracker; `reason` of a sweep is `:routine` or
+  `:pressure`.
+  """
+
+  @doc false
+  def execute(event, measurements, metadata) do
+    :telemetry.execute([:nx_vulkan_go | event], measurements, metadata)
+  end
+
+  @doc false
+  # Like :telemetry.span/3, with the bytes of the result as a measurement.
+  def download(metadata, fun) do
+    :telemetry.span([:nx_vulkan_go, :download], metadata, fn ->
+      data = fun.()
+      {data, %{bytes: byte_size(data)}, metadata}
+    end)
+  end
+end

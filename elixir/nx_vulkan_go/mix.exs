@@ -1,0 +1,82 @@
+defmodule NxVulkanGo.MixProject do
+  use Mix.Project
+
+  @source_url "https://github.com/nxvk/nxvk"
+  @version "0.1.0"
+
+  def project do
+    [
+      app: :nx_vulkan_go,
+      version: @version,
+      elixir: "~> 1.17",
+      name: "NxVulkanGo",
+      description: "Nx on any Vulkan device, local or remote, without native code in the VM",
+      elixirc_paths: elixirc_paths(Mix.env()),
+      deps: deps(),
+      docs: docs(),
+      package: package(),
+      test_ignore_filters: [~r"^test/support/"]
+    ]
+  end
+
+  def application do
+    [extra_applications: [:logger, :crypto], mod: {NxVulkanGo.Application, []}]
+  end
+
+  def cli do
+    [preferred_envs: [docs: :docs, "hex.publish": :docs]]
+  end
+
+  defp elixirc_paths(:test), do: ["lib", "test/support"]
+  defp elixirc_paths(_), do: ["lib"]
+
+  # NX_PATH is a checkout of the Nx repository to build against instead of the
+  # release on Hex. Nx's own two dependencies then come from COMPLEX_PATH and
+  # TELEMETRY_PATH, or from folders beside the checkout, where these exist.
+  defp deps do
+    [
+      nx_dep(System.get_env("NX_PATH")),
+      {:ex_doc, "~> 0.34", only: :docs, runtime: false}
+      | beside(:complex, "COMPLEX_PATH") ++ telemetry_dep()
+    ]
+  end
+
+  defp nx_dep(nil), do: {:nx, "~> 0.13"}
+  defp nx_dep(path), do: {:nx, path: Path.join(path, "nx")}
+
+  defp telemetry_dep do
+    case beside(:telemetry, "TELEMETRY_PATH") do
+      [] -> [{:telemetry, "~> 1.2"}]
+      dep -> dep
+    end
+  end
+
+  defp beside(app, variable) do
+    nx = System.get_env("NX_PATH")
+    path = System.get_env(variable) || (nx && Path.join(Path.dirname(nx), Atom.to_string(app)))
+
+    if path && File.dir?(path), do: [{app, path: path, override: true}], else: []
+  end
+
+  defp package do
+    [
+      licenses: ["Apache-2.0"],
+      links: %{"GitHub" => @source_url},
+      files: ~w(lib priv/ops.eterm mix.exs README.md CHANGELOG.md .formatter.exs)
+    ]
+  end
+
+  defp docs do
+    [
+      main: "readme",
+      source_url: @source_url,
+      source_ref: "v#{@version}",
+      extras: ["README.md", "CHANGELOG.md"],
+      skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
+      groups_for_modules: [
+        Running: [NxVulkanGo.Launcher],
+        Internals: [NxVulkanGo.Ops, NxVulkanGo.Session]
+      ]
+    ]
+  end
+end
