@@ -1,0 +1,134 @@
+package gemm
+
+// rule prefers a tile for products of at least groups workgroups.
+type rule struct {
+	tile   Tile
+	groups int
+}
+
+// Rules by the size of an element, best first: the larger a tile, the less it
+// reads, and the more of them a device needs to be busy. The last row takes
+// what is left. Measured on an NVIDIA H200 of 132 multiprocessors.
+var rules = map[int][]rule{
+	4: {
+		{Tile{true, 8, 16, 2, 4, 8}, 500},
+		{Tile{true, 8, 16, 2, 2, 8}, 200},
+		{Tile{false, 4, 8, 2, 4, 16}, 100},
+		{Tile{false, 4, 4, 1, 4, 32}, 100},
+		{Tile{false, 4, 4, 1, 2, 16}, 0},
+	},
+	8: {
+		{Tile{true, 8, 8, 2, 4, 8}, 120},
+		{Tile{true, 4, 8, 2, 4, 8}, 100},
+		{Tile{false, 4, 4, 1, 2, 16}, 0},
+	},
+}
+
+// Tiles lists the tiles for elements of a size, for measurements.
+func Tiles(size int) []Tile {
+	more := map[int][]Tile{
+		4: {{false, 8, 8, 1, 4, 16}, {true, 8, 8, 1, 4, 8}, {true, 8, 8, 2, 4, 8}, {false, 8, 16, 2, 2, 16},
+			{false, 4, 8, 2, 2, 16}, {false, 4, 8, 1, 4, 16}, {false, 4, 4, 1, 2, 32}},
+		8: {{false, 8, 8, 2, 4, 8}, {true, 4, 8, 2, 2, 8}, {false, 4, 8, 2, 4, 16}},
+	}
+	var all []Tile
+	for _, r := range rules[size] {
+		all = append(all, r.tile)
+	}
+	return append(all, more[size]...)
+}
+
+// WithTile plans a product with one tile and k shared out, whatever New would
+// choose. It is for measurements and tests.
+func WithTile(p Problem, c Tile, shares int, t *Target) (*Plan, error) {
+	if err := p.check(t); err != nil {
+		return nil, err
+	}
+	return tiled{c, shares}.plan(&p, t)
+}
+
+// Reference plans a product with the plain kernel, one result an invocation,
+// which the others are checked with.
+func Reference(p Problem, t *Target) (*Plan, error) {
+	if err := p.check(t); err != nil {
+		return nil, err
+	}
+	return plain{1}.plan(&p, t)
+}
+
+func (p *Problem) choose(t *Target) method {
+	if t.CPU {
+		return p.chooseCPU()
+	}
+	q := p.transposed()
+	switch {
+	case p.narrow():
+		return narrow{false, p.narrowShares()}
+	case q.narrow():
+		return narrow{true, q.narrowShares()}
+	case !p.Direct() || min(p.M, p.N) < 12 || p.M*p.N < 512:
+		return plain{p.plainShares()}
+	}
+	return p.chooseTile(t)
+}
+
+// narrow reports whether the narrow kernel suits: few columns, and rows of A
+// that are contiguous and long.
+func (p *Problem) narrow() bool {
+	return p.N <= narrowCols && p.K >= 128 && p.A.Col == 1
+}
+
+func (p *Problem) chooseTile(t *Target) method {
+	shares := p.shares()
+	for _, r := range rules[p.Type.Size()] {
+		c := r.tile
+		if c.fits(p, t) && p.M >= c.m() && p.N >= c.n() && c.tiles(p)*p.Batch*shares >= r.groups {
+			return tiled{c, shares}
+		}
+	}
+	all := rules[p.Type.Size()]
+	last := all[len(all)-1].tile
+	if !last.fits(p, t) {
+		return plain{p.plainShares()}
+	}
+	return tiled{last, shares}
+}
+
+// shares returns among how many workgroups the k of one tile is shared out. It
+// decides the order of the sums, and so depends on the shape alone.
+func (p *Problem) shares() int {
+	results := p.Batch * p.M * p.N
+	switch {
+	case p.K < 256 || results > 1<<18:
+		return 1
+	case p.K >= 2048:
+		return max(1, min(1<<21/results, p.K/256, 64))
+	}
+	return max(1, min(1<<18/results, p.K/64))
+}
+
+// plainShares spreads products of few results and long sums.
+func (p *Problem) plainShares() int {
+	return max(1, min(1<<16/(p.Batch*p.M*p.N), p.K/128, 256))
+}
+
+// narrowShares spreads long rows when there are few of them.
+func (p *Problem) narrowShares() int {
+	groups := p.Batch * ceil(p.M, narrowRows)
+	return max(1, min(1024/groups, p.K/(8*narrowThreads), 256))
+}
+
+// chooseCPU runs the longer side along the lanes when the other would leave
+// most of them idle.
+func (p *Problem) chooseCPU() method {
+	direct := p.Direct()
+	switch {
+	case direct && p.N >= blockCols && (p.N >= blockLanes*blockCols || p.N >= p.M):
+		return block{}
+	case direct && p.M >= blockCols:
+		return block{flip: true}
+	case p.Batch*p.M*p.N >= 64:
+		return plain{1}
+	}
+	return plain{max(1, min(64, p.K/4096))}
+}

@@ -1,0 +1,92 @@
+package gemm
+
+import "fmt"
+
+// Tile is a configuration of the tiled kernels: see shaders/lib/tile.glsl. A
+// workgroup holds WarpsM × WarpsN warps of 32 invocations, each of which sums
+// Rows × Cols results, in steps of TileK.
+type Tile struct {
+	Double                            bool // two buffers of shared memory, two steps ahead
+	Rows, Cols, WarpsM, WarpsN, TileK int
+}
+
+// String names the tile: its size and the results of one invocation.
+func (c Tile) String() string {
+	kind := "single"
+	if c.Double {
+		kind = "double"
+	}
+	return fmt.Sprintf("%s %dx%dx%d %dx%d", kind, c.m(), c.n(), c.TileK, c.Rows, c.Cols)
+}
+
+func (c Tile) m() int       { return 8 * c.Rows * c.WarpsM }
+func (c Tile) n() int       { return 4 * c.Cols * c.WarpsN }
+func (c Tile) threads() int { return 32 * c.WarpsM * c.WarpsN }
+
+// tiles returns the workgroups of one matrix.
+func (c Tile) tiles(p *Problem) int { return ceil(p.M, c.m()) * ceil(p.N, c.n()) }
+
+// sharedBytes is the shared memory of a workgroup when both slices are padded.
+func (c Tile) sharedBytes(size int) int {
+	n := c.TileK * (c.m()*size + c.n()*size + 32)
+	if c.Double {
+		n *= 2
+	}
+	return n
+}
+
+// fits reports whether the device can run the tile.
+func (c Tile) fits(p *Problem, t *Target) bool {
+	return c.threads() <= t.MaxInvocations && c.sharedBytes(p.Type.Size()) <= t.SharedMemory
+}
+
+// tiled carries a product with a tile, k shared out among shares workgroups.
+type tiled struct {
+	Tile
+	shares int
+}
+
+func (m tiled) plan(p *Problem, t *Target) (*Plan, error) {
+	across := [2]int{p.across(p.A, p.M, p.K), p.across(p.B, p.K, p.N)}
+	lda, ldb := p.A.Row, p.B.Row
+	if across[0] == 1 {
+		lda = p.A.Col
+	}
+	if across[1] == 1 {
+		ldb = p.B.Col
+	}
+	chunk := roundUp(ceil(p.K, m.shares), max(m.TileK, 16))
+	shares := ceil(p.K, chunk)
+	k := Kernel{
+		Shader: p.shader(m.kernel(), t),
+		Spec: []uint32{uint32(m.threads()), uint32(m.Rows), uint32(m.Cols), uint32(m.WarpsM), uint32(m.WarpsN),
+			uint32(m.TileK), uint32(across[0]), uint32(across[1]), p.aligned(across, p.vector()),
+			bit(p.M < m.m() || p.N < m.n(), 1)},
+		Local: [3]uint32{uint32(m.threads()), 1, 1},
+	}
+	steps := p.product(k, m.tiles(p), p.Batch*shares, t,
+		[]int{p.M, p.N, p.K, lda, ldb, p.A.Batch, p.B.Batch, p.Batch}, []int{chunk})
+	return p.shared(steps, shares, t)
+}
+
+func (c Tile) kernel() string {
+	if c.Double {
+		return "gemm_double"
+	}
+	return "gemm_single"
+}
+
+// aligned returns a bit for each of A, B and C whose rows of storage all begin
+// at a whole vector of v elements, and hold whole vectors.
+func (p *Problem) aligned(across [2]int, v int) uint32 {
+	whole := func(s Strides, rows, cols, across int) bool {
+		along, lead, outer := cols, s.Row, rows
+		if across == 1 {
+			along, lead, outer = rows, s.Col, cols
+		}
+		return along%v == 0 && (outer == 1 || lead%v == 0) && (p.Batch == 1 || s.Batch%v == 0)
+	}
+	return bit(whole(p.A, p.M, p.K, across[0]), 1) |
+		bit(whole(p.B, p.K, p.N, across[1]), 2) |
+		bit(p.N%v == 0, 4)
+}
