@@ -1,0 +1,61 @@
+#!/bin/sh
+# Runs every test and prints events that test/count reads. It goes on after a
+# failure; the counts tell.
+#
+#   OTP_ROOTS   Debian releases whose Erlang is tried besides the host's
+#   NX_PATH     a checkout of Nx, for the Elixir suite
+cd "$(dirname "$0")/.."
+GO=${GO:-go}
+
+# step NAME COMMAND...: one outcome for a command that counts nothing itself.
+step() {
+	name=$1
+	shift
+	if output=$("$@" 2>&1); then
+		echo "::pass $name"
+	else
+		printf '%s\n' "$output"
+		echo "::fail $name"
+	fi
+}
+
+packages() { $GO list ./... | grep -E "$1"; }
+formatted() { test -z "$(gofmt -l .)" || { gofmt -l . && false; }; }
+
+echo "== vet and format"
+step vet $GO vet ./...
+step gofmt formatted
+
+# The race detector covers all that does not talk to a driver: drivers and
+# their threads are not built for it.
+device='^nxvk/(vulkan|gen/exec|test/gemm)(/|$)'
+cluster='^nxvk/test/cluster$'
+echo "== race detector"
+# shellcheck disable=SC2046
+$GO test -json -race $($GO list ./... | grep -Ev "$device|$cluster")
+
+echo "== devices"
+# shellcheck disable=SC2046
+$GO test -json $(packages "$device")
+
+echo "== devices and messages with a collection at every allocation"
+# shellcheck disable=SC2046
+GOGC=1 $GO test -json -short $(packages '^nxvk/(vulkan|gen)(/|$)')
+
+echo "== without cgo"
+step "build without cgo" env CGO_ENABLED=0 $GO build -o /dev/null ./cmd/nxvk-node
+CGO_ENABLED=0 $GO test -json -short ./ops/... ./synth/... ./fallback/... ./gen/...
+
+echo "== cluster"
+roots=
+for release in ${OTP_ROOTS:-}; do
+	if root=$(test/roots.sh "$release"); then
+		roots="$roots${roots:+:}$root"
+	else
+		echo "::skip cluster with the Erlang of Debian $release: $root"
+	fi
+done
+NXVK_ERL_ROOTS=$roots $GO test -json -timeout 10m ./test/cluster
+
+echo "== Elixir and Nx"
+test/elixir.sh "$roots"

@@ -1,0 +1,126 @@
+// Package test holds what needs more than one package: the rules that keep
+// packages apart, here; clusters, demonstrations and counts in its folders.
+package test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// rules say what a package may reach, directly or through others, besides the
+// standard library. The longest pattern that matches a package counts; a
+// pattern ending in /... matches a folder.
+var rules = map[string][]string{
+	"nxvk/ops/...":      {"nxvk/ops/..."},
+	"nxvk/shaders/...":  {"nxvk/shaders/..."},
+	"nxvk/synth/...":    {"nxvk/synth/...", "nxvk/ops", "nxvk/shaders", "gonum.org/..."},
+	"nxvk/fallback/...": {"nxvk/fallback/...", "nxvk/ops", "nxvk/synth/...", "nxvk/shaders", "gonum.org/..."},
+	"nxvk/vulkan/...":   {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
+	"nxvk/gen/etf":      {"nxvk/gen/etf"},
+	"nxvk/gen/wire":     {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/ops"},
+	"nxvk/node/epmd":    {"nxvk/node/epmd"},
+	"nxvk/node/dist":    {"nxvk/node/dist", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
+	"nxvk/gen/...":      {"nxvk/gen/...", "nxvk/node/dist", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/node/...":     {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/cmd/...":      {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/test/...":     {"nxvk/...", "github.com/...", "gonum.org/..."},
+}
+
+const ergo = "ergo.services/..."
+
+type listed struct {
+	ImportPath string
+	Name       string
+	Standard   bool
+	Deps       []string
+}
+
+// list asks the Go tool for the packages of the module and all that they
+// reach.
+func list(t *testing.T) map[string]listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-deps", "-json=ImportPath,Name,Standard,Deps", "nxvk/...")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		errors.As(err, &exit)
+		t.Fatalf("%v: %v\n%s", cmd, err, exit.Stderr)
+	}
+	packages := make(map[string]listed)
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages[p.ImportPath] = p
+	}
+}
+
+func matches(pattern, path string) bool {
+	folder, whole := strings.CutSuffix(pattern, "/...")
+	return path == folder || whole && strings.HasPrefix(path, folder+"/")
+}
+
+// ruleOf returns the most particular rule for a package.
+func ruleOf(path string) (allowed []string, found bool) {
+	best := ""
+	for pattern := range rules {
+		if matches(pattern, path) && len(pattern) > len(best) {
+			best = pattern
+		}
+	}
+	return rules[best], best != ""
+}
+
+// TestImports holds the direction of imports: cmd, node, gen, then vulkan,
+// synth and fallback, then ops.
+func TestImports(t *testing.T) {
+	packages := list(t)
+	for path, p := range packages {
+		if !strings.HasPrefix(path, "nxvk/") {
+			continue
+		}
+		if p.Name == "gen" {
+			t.Errorf("package %s is named gen, as is Ergo's, which every actor imports", path)
+		}
+		allowed, found := ruleOf(path)
+		if !found {
+			t.Errorf("package %s is in no folder of the design", path)
+		}
+		for _, dep := range p.Deps {
+			if packages[dep].Standard || dep == "C" {
+				continue
+			}
+			if !permitted(allowed, dep) {
+				t.Errorf("%s reaches %s, which is above it or outside of it", path, dep)
+			}
+		}
+	}
+}
+
+func permitted(allowed []string, dep string) bool {
+	for _, pattern := range allowed {
+		if matches(pattern, dep) {
+			return true
+		}
+	}
+	// What Ergo, zerolog and the like stand on themselves.
+	return strings.HasPrefix(dep, "golang.org/x/") && permittedModule(allowed)
+}
+
+// permittedModule reports whether a rule lets any module in.
+func permittedModule(allowed []string) bool {
+	for _, pattern := range allowed {
+		if !strings.HasPrefix(pattern, "nxvk/") {
+			return true
+		}
+	}
+	return false
+}
