@@ -48,7 +48,7 @@ func Open(sel string, o Options) (*Device, error) {
 	}
 	d, err := open(in, sel, o)
 	if err != nil {
-		vk.DestroyInstance(in)
+		destroyInstance(in)
 		return nil, err
 	}
 	return d, nil
@@ -141,7 +141,7 @@ func (d *Device) Close() error {
 	d.queue.close()
 	d.mem.close()
 	vk.DestroyDevice(d.dev)
-	vk.DestroyInstance(d.in)
+	destroyInstance(d.in)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"nxvk/vulkan/vk"
 )
@@ -24,7 +25,7 @@ func Devices() ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer vk.DestroyInstance(in)
+	defer destroyInstance(in)
 	list, err := candidates(in)
 	if err != nil {
 		return nil, err
@@ -36,7 +37,39 @@ func Devices() ([]Info, error) {
 	return infos, nil
 }
 
+// shared is the instance of all devices without validation. It lives as long
+// as the process, and so does the driver's library: NVIDIA's cannot be loaded
+// after some twenty unloadings.
+var shared struct {
+	mu sync.Mutex
+	in vk.Instance
+}
+
+// newInstance returns the shared instance, or one with the validation layer,
+// which tells message.
 func newInstance(message vk.Message) (vk.Instance, error) {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.in == 0 {
+		in, err := createInstance(nil)
+		if err != nil {
+			return 0, err
+		}
+		shared.in = in
+	}
+	if message == nil {
+		return shared.in, nil
+	}
+	return createInstance(message)
+}
+
+func destroyInstance(in vk.Instance) {
+	if in != shared.in {
+		vk.DestroyInstance(in)
+	}
+}
+
+func createInstance(message vk.Message) (vk.Instance, error) {
 	if err := vk.Load(); err != nil {
 		return 0, fmt.Errorf("%w: %w; install the Vulkan loader and a driver "+
 			"(Debian and Ubuntu: libvulkan1 and mesa-vulkan-drivers; FreeBSD: vulkan-loader and mesa-dri), "+

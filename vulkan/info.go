@@ -132,6 +132,6 @@ func newLimits(v *vk.Info) Limits {
 		MaxStorageRange: v.MaxRange, MaxAllocation: v.MaxAllocation, OffsetAlignment: int(v.OffsetAligned),
 		Subgroup: int(v.Subgroup), SubgroupMin: int(v.SubgroupMin), SubgroupMax: int(v.SubgroupMax),
 		TimestampPeriod: float64(v.TimestampPeriod),
-		MaxBindings:     vk.MaxBindings, MaxSpecConstants: vk.MaxSpecs,
+		MaxBindings:     int(min(v.MaxBindings, vk.MaxBindings)), MaxSpecConstants: vk.MaxSpecs,
 	}
 }

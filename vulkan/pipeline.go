@@ -137,8 +137,8 @@ func (d *Device) checkLayout(code []uint32, l *Layout) error {
 		return fmt.Errorf("%w: %d buffers, %d push bytes", ErrInvalid, l.Buffers, l.PushBytes)
 	case l.Addresses && !d.info.Features.BufferDeviceAddress:
 		return fmt.Errorf("%w: the device has no buffer addresses", ErrInvalid)
-	case !l.Addresses && l.Buffers > vk.MaxBindings:
-		return fmt.Errorf("%w: %d buffers, at most %d can be bound", ErrInvalid, l.Buffers, vk.MaxBindings)
+	case !l.Addresses && l.Buffers > d.info.Limits.MaxBindings:
+		return fmt.Errorf("%w: %d buffers, at most %d can be bound", ErrInvalid, l.Buffers, d.info.Limits.MaxBindings)
 	case l.push() > d.info.Limits.MaxPush:
 		return fmt.Errorf("%w: %d bytes of addresses and parameters, the device takes %d; put the rest into a buffer",
 			ErrInvalid, l.push(), d.info.Limits.MaxPush)

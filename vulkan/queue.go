@@ -108,6 +108,19 @@ func (q *queue) giveBack(r vk.Recorder) {
 	q.spare = append(q.spare, r)
 }
 
+// replay records commands into a command buffer and submits it.
+func (q *queue) replay(cmds []vk.Cmd, push []byte, binds []vk.Bind, queries int) (Ticket, error) {
+	rec, err := q.recorder()
+	if err != nil {
+		return 0, err
+	}
+	if r := vk.Replay(q.d.dev, rec, cmds, push, binds, queries); r != vk.Success {
+		q.giveBack(rec)
+		return 0, q.d.fail("record commands", r)
+	}
+	return q.submit(rec)
+}
+
 // submit hands a recorded command buffer to the device.
 func (q *queue) submit(rec vk.Recorder) (Ticket, error) {
 	q.mu.Lock()
@@ -186,7 +199,7 @@ func (d *Device) Done(t Ticket) bool {
 // Wait returns when a submission is complete, with an error when the device is
 // lost or the context ends first.
 func (d *Device) Wait(ctx context.Context, t Ticket) error {
-	if d.Done(t) {
+	if d.spin(t) {
 		return d.Lost()
 	}
 	done := make(chan error, 1)

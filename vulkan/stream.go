@@ -34,6 +34,11 @@ func ReadOnly(b *Buffer) Arg  { return Arg{Buffer: b, Access: Read} }
 func WriteOnly(b *Buffer) Arg { return Arg{Buffer: b, Access: Write} }
 func ReadWrite(b *Buffer) Arg { return Arg{Buffer: b, Access: Read | Write} }
 
+// pieceSize is how many commands of a long batch are submitted together. The
+// device works on a piece while the processor prepares the next; barriers reach
+// over pieces, which are in order on one queue.
+const pieceSize = 256
+
 // Stream records commands, which a device executes as if one after another in
 // the order of recording and, among streams, of Submit. It is for one
 // goroutine.
@@ -202,7 +207,10 @@ func (s *Stream) Submit() (Ticket, error) {
 	}
 	s.settle(t)
 	c.submitNanos.Add(int64(time.Since(start)))
-	return t, err
+	if err != nil {
+		return 0, err
+	}
+	return t, nil
 }
 
 // Discard forgets what is recorded and not submitted.
@@ -226,6 +234,7 @@ func (s *Stream) settle(t Ticket) {
 	s.begin()
 }
 
+// submit returns the ticket of the last piece submitted, with an error also.
 func (s *Stream) submit() (Ticket, error) {
 	d := s.d
 	if err := d.Lost(); err != nil {
@@ -235,13 +244,17 @@ func (s *Stream) submit() (Ticket, error) {
 	if s.hostReads {
 		s.cmds = append(s.cmds, vk.Cmd{Op: vk.OpHostBarrier})
 	}
-	rec, err := d.queue.recorder()
-	if err != nil {
-		return 0, err
+	var t Ticket
+	for rest := s.cmds; len(rest) > 0; {
+		n := len(rest)
+		if n > 2*pieceSize && len(s.stamps) == 0 {
+			n = pieceSize
+		}
+		next, err := d.queue.replay(rest[:n], s.push, s.binds, len(s.stamps))
+		if err != nil {
+			return t, err
+		}
+		t, rest = next, rest[n:]
 	}
-	if r := vk.Replay(d.dev, rec, s.cmds, s.push, s.binds, len(s.stamps)); r != vk.Success {
-		d.queue.giveBack(rec)
-		return 0, d.fail("record commands", r)
-	}
-	return d.queue.submit(rec)
+	return t, nil
 }

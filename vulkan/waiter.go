@@ -89,14 +89,7 @@ func (w *waiter) run() {
 // await returns when t is complete, the device is lost, or the waiter closes.
 func (w *waiter) await(t Ticket) error {
 	d := w.d
-	if d.info.Kind != CPU {
-		for start := time.Now(); time.Since(start) < spinFor; runtime.Gosched() {
-			if d.Done(t) {
-				return d.Lost()
-			}
-		}
-	}
-	if d.Done(t) {
+	if d.spin(t) {
 		return d.Lost()
 	}
 	r := vk.WaitSemaphores(d.dev, d.queue.timeline, uint64(t), uint64(waitSlice))
@@ -104,6 +97,23 @@ func (w *waiter) await(t Ticket) error {
 		return d.fail("wait for the timeline", r)
 	}
 	return d.Lost()
+}
+
+// spin polls for a short time, not at all on a software device, and reports
+// whether t is complete.
+func (d *Device) spin(t Ticket) bool {
+	if d.Done(t) {
+		return true
+	}
+	if d.info.Kind == CPU {
+		return false
+	}
+	for start := time.Now(); time.Since(start) < spinFor; runtime.Gosched() {
+		if d.Done(t) {
+			return true
+		}
+	}
+	return d.Done(t)
 }
 
 // deliver calls those whose submissions are complete; with an error, all.

@@ -79,6 +79,7 @@ static void copy_limits(nxvk_info *out, const VkPhysicalDeviceProperties *p) {
 	out->api = p->apiVersion;
 	out->driver_version = p->driverVersion;
 	out->max_push = l->maxPushConstantsSize;
+	out->max_bindings = l->maxPerStageDescriptorStorageBuffers;
 	out->shared = l->maxComputeSharedMemorySize;
 	out->max_invocations = l->maxComputeWorkGroupInvocations;
 	memcpy(out->max_size, l->maxComputeWorkGroupSize, sizeof out->max_size);
@@ -120,8 +121,10 @@ void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 	VkPhysicalDeviceSubgroupSizeControlProperties sg = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
 	VkPhysicalDeviceVulkan12Properties v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
 	VkPhysicalDeviceVulkan11Properties v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, .pNext = &v12};
+	VkPhysicalDevicePushDescriptorPropertiesKHR pd = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
 	VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &v11};
 	if (out->api >= VK_API_VERSION_1_3 || nxvk_has(list, n, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) v12.pNext = &sg;
+	if (nxvk_has(list, n, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) pd.pNext = v12.pNext, v12.pNext = &pd;
 	in->GetPhysicalDeviceProperties2(gpu, &p);
 	nxvk_features f;
 	nxvk_chain(&f, out->api, list, n);
@@ -129,6 +132,7 @@ void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 	out->features = feature_bits(&f, list, n) | (timestamps ? NXVK_TIMESTAMPS : 0);
 	free(list);
 
+	if (pd.maxPushDescriptors && pd.maxPushDescriptors < out->max_bindings) out->max_bindings = pd.maxPushDescriptors;
 	memcpy(out->uuid, v11.deviceUUID, 16);
 	memcpy(out->driver, v12.driverName, sizeof out->driver);
 	memcpy(out->driver_info, v12.driverInfo, sizeof out->driver_info);

@@ -65,8 +65,8 @@ const (
 // are core since 1.2.
 const VersionMinimum = 1<<22 | 2<<12
 
-// MaxQueries is how many timestamps one command buffer holds, and MaxBindings
-// and MaxSpecs what a pipeline takes.
+// MaxQueries is how many timestamps one command buffer holds. MaxBindings and
+// MaxSpecs are what a pipeline takes here; a device may take fewer bindings.
 const (
 	MaxQueries  = 64
 	MaxBindings = 32
@@ -93,7 +93,8 @@ type Info struct {
 	API, DriverVersion, DriverID           uint32
 	Features                               uint32
 	Family                                 uint32 // of the queue; ^0 when none computes
-	MaxPush, Shared, MaxInvocations        uint32
+	MaxPush, MaxBindings                   uint32
+	Shared, MaxInvocations                 uint32
 	MaxSize, MaxCount                      [3]uint32
 	Subgroup, SubgroupMin, SubgroupMax     uint32
 	SubgroupOps                            uint32

@@ -71,7 +71,7 @@ typedef struct {
 	uint8_t uuid[16], cache_uuid[16];
 	uint32_t kind, vendor, device, api, driver_version, driver_id;
 	uint32_t features, family;
-	uint32_t max_push, shared, max_invocations, max_size[3], max_count[3];
+	uint32_t max_push, max_bindings, shared, max_invocations, max_size[3], max_count[3];
 	uint32_t subgroup, subgroup_min, subgroup_max, subgroup_ops;
 	uint64_t max_range, max_alloc, offset_align;
 	float timestamp_period;
