@@ -12,17 +12,17 @@ import (
 var complexScalars = func() (t scalars[complex128]) {
 	common(&t)
 	for op, f := range map[ops.Op]func(complex128) complex128{
-		ops.Exp: cmplx.Exp, ops.Log: cmplx.Log, ops.Sqrt: cmplx.Sqrt,
+		ops.Exp: cmplx.Exp, ops.Log: cmplx.Log, ops.Sqrt: csqrt,
 		ops.Expm1:   func(z complex128) complex128 { return cmplx.Exp(z) - 1 },
 		ops.Log1p:   func(z complex128) complex128 { return cmplx.Log(z + 1) },
 		ops.Sigmoid: func(z complex128) complex128 { return 1 / (1 + cmplx.Exp(-z)) },
 		ops.Cos:     cmplx.Cos, ops.Sin: cmplx.Sin, ops.Tan: cmplx.Tan,
 		ops.Cosh: cmplx.Cosh, ops.Sinh: cmplx.Sinh, ops.Tanh: cmplx.Tanh,
 		ops.Acos: cacos, ops.Asin: casin, ops.Atan: catan,
-		ops.Acosh:      func(z complex128) complex128 { return cmplx.Log(z + cmplx.Sqrt(z*z-1)) },
-		ops.Asinh:      func(z complex128) complex128 { return cmplx.Log(z + cmplx.Sqrt(z*z+1)) },
+		ops.Acosh:      func(z complex128) complex128 { return cmplx.Log(z + csqrt(z*z-1)) },
+		ops.Asinh:      func(z complex128) complex128 { return cmplx.Log(z + csqrt(z*z+1)) },
 		ops.Atanh:      func(z complex128) complex128 { return 0.5 * cmplx.Log((1+z)/(1-z)) },
-		ops.Rsqrt:      func(z complex128) complex128 { return 1 / cmplx.Sqrt(z) },
+		ops.Rsqrt:      func(z complex128) complex128 { return 1 / csqrt(z) },
 		ops.Cbrt:       ccbrt,
 		ops.Erf:        onReal(math.Erf),
 		ops.Erfc:       onReal(math.Erfc),
@@ -43,8 +43,18 @@ var complexScalars = func() (t scalars[complex128]) {
 	return t
 }()
 
-func cacos(z complex128) complex128 { return -1i * cmplx.Log(z+cmplx.Sqrt(z*z-1)) }
-func casin(z complex128) complex128 { return -1i * cmplx.Log(1i*z+cmplx.Sqrt(1-z*z)) }
+// csqrt is the principal root. On the negative axis it is the upper one,
+// whatever the sign of a zero imaginary part: Elixir's comparison sees none,
+// and the branches of the inverse functions follow from it.
+func csqrt(z complex128) complex128 {
+	if imag(z) == 0 {
+		z = complex(real(z), 0)
+	}
+	return cmplx.Sqrt(z)
+}
+
+func cacos(z complex128) complex128 { return -1i * cmplx.Log(z+csqrt(z*z-1)) }
+func casin(z complex128) complex128 { return -1i * cmplx.Log(1i*z+csqrt(1-z*z)) }
 func catan(z complex128) complex128 { return 0.5i * (cmplx.Log(1-1i*z) - cmplx.Log(1+1i*z)) }
 
 // ccbrt is the principal cube root.
