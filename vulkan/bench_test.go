@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"testing"
+
+	"nxvk/vulkan/vk"
 )
 
 func openBench(b *testing.B) *Device {
@@ -60,7 +62,49 @@ func BenchmarkSubmit1000(b *testing.B) {
 	b.ReportMetric(float64(d.Stats().SubmitTime.Nanoseconds())/float64(d.Stats().Dispatches), "ns-submit/dispatch")
 }
 
-// BenchmarkLatency measures one kernel from recording to the notice.
+// BenchmarkReplay measures the recording of 1,000 dependent kernels into a
+// command buffer.
+func BenchmarkReplay(b *testing.B) {
+	d := openBench(b)
+	p := affine(b, d, !d.Info().Bindings)
+	x, y := must(d.Alloc(4096))(b), must(d.Alloc(4096))(b)
+	s := d.Stream()
+	for range 1000 {
+		if err := s.Dispatch(p, []Arg{WriteOnly(x), ReadOnly(y)}, affinePush(1024, 1, 1), 16, 1, 1); err != nil {
+			b.Fatal(err)
+		}
+		x, y = y, x
+	}
+	rec, _ := vk.CreateRecorder(d.dev)
+	defer vk.DestroyRecorder(d.dev, rec)
+	for b.Loop() {
+		if r := vk.Replay(d.dev, rec, s.cmds, s.push, s.binds, 0); r != vk.Success {
+			b.Fatal(r)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/dispatch")
+	s.Discard()
+}
+
+// BenchmarkNotify measures one kernel from recording to Notify's call.
+func BenchmarkNotify(b *testing.B) {
+	d := openBench(b)
+	p := affine(b, d, !d.Info().Bindings)
+	x := must(d.Alloc(4096))(b)
+	s := d.Stream()
+	done := make(chan error)
+	for b.Loop() {
+		if err := s.Dispatch(p, []Arg{ReadWrite(x), ReadWrite(x)}, affinePush(1, 1, 1), 1, 1, 1); err != nil {
+			b.Fatal(err)
+		}
+		d.Notify(must(s.Submit())(b), func(err error) { done <- err })
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLatency measures one kernel from recording to the end of Wait.
 func BenchmarkLatency(b *testing.B) {
 	d := openBench(b)
 	p := affine(b, d, !d.Info().Bindings)

@@ -76,6 +76,7 @@ func TestCacheKeyCoversDriver(t *testing.T) {
 func TestPipelinesInParallel(t *testing.T) {
 	d := openTest(t, Options{})
 	code := readWords(t, "affine_bind.spv")
+	defer collect()()
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {

@@ -5,6 +5,7 @@ package vulkan
 type hazards struct {
 	slots [hazardSlots]hazardSlot
 	epoch uint32
+	batch uint32
 	used  int
 }
 
@@ -19,6 +20,7 @@ const (
 type hazardSlot struct {
 	region uint64
 	epoch  uint32
+	batch  uint32 // the last one that used the region
 	n      int
 	spans  [hazardSpans]accessSpan
 }
@@ -64,9 +66,13 @@ func (h *hazards) conflicts(region, lo, hi uint64, a Access) bool {
 	return false
 }
 
-// add notes an access.
-func (h *hazards) add(region, lo, hi uint64, a Access) {
+// add notes an access. It reports whether the batch may be using the region
+// for the first time; a false answer is certain.
+func (h *hazards) add(region, lo, hi uint64, a Access) (first bool) {
 	s := h.slot(region)
+	if first = s.region != region || s.batch != h.batch; first {
+		s.batch = h.batch
+	}
 	if s.epoch != h.epoch {
 		s.region, s.epoch, s.n = region, h.epoch, 0
 		h.used++
@@ -74,14 +80,15 @@ func (h *hazards) add(region, lo, hi uint64, a Access) {
 	for i := range s.spans[:s.n] {
 		if sp := &s.spans[i]; sp.lo == lo && sp.hi == hi {
 			sp.access |= a
-			return
+			return first
 		}
 	}
 	if s.n < hazardSpans {
 		s.spans[s.n] = accessSpan{lo, hi, a}
 		s.n++
-		return
+		return first
 	}
 	sp := &s.spans[s.n-1]
 	sp.lo, sp.hi, sp.access = min(sp.lo, lo), max(sp.hi, hi), sp.access|a
+	return first
 }

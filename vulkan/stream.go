@@ -73,6 +73,7 @@ func (s *Stream) begin() {
 	s.stamps = s.stamps[:0]
 	s.hostReads = false
 	s.hazards.begin()
+	s.hazards.batch++
 }
 
 // Pending returns the number of commands recorded and not submitted.
@@ -166,8 +167,9 @@ func (s *Stream) command(op uint32, args []Arg) *vk.Cmd {
 	for i := range args {
 		b := args[i].Buffer
 		lo, hi := args[i].extent()
-		s.hazards.add(b.r.id, lo, hi, args[i].Access)
-		s.use(b.r)
+		if s.hazards.add(b.r.id, lo, hi, args[i].Access) {
+			s.use(b.r)
+		}
 		if args[i].Access&Write != 0 && b.Readable() {
 			s.hostReads = true
 		}

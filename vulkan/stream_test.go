@@ -173,22 +173,27 @@ func TestFreeInFlight(t *testing.T) {
 	}
 }
 
-// TestGarbageCollection collects all the time while streams of several
-// goroutines record and run.
-func TestGarbageCollection(t *testing.T) {
-	d := openTest(t, Options{})
-	stop := make(chan struct{})
-	defer close(stop)
+// collect runs the garbage collector over and over, until stop.
+func collect() (stop func()) {
+	done := make(chan struct{})
 	go func() {
 		for {
 			select {
-			case <-stop:
+			case <-done:
 				return
 			default:
 				runtime.GC()
 			}
 		}
 	}()
+	return func() { close(done) }
+}
+
+// TestGarbageCollection collects all the time while streams of several
+// goroutines record and run.
+func TestGarbageCollection(t *testing.T) {
+	d := openTest(t, Options{})
+	defer collect()()
 	p, q := affine(t, d, true), affine(t, d, false)
 	var wg sync.WaitGroup
 	for g := range 4 {

@@ -23,7 +23,7 @@ func GetPipelineCacheData(d Device, c PipelineCache) ([]byte, Result) {
 		}
 		data := make([]byte, n)
 		r := Result(C.nxvk_cache_data(d.c(), C.uint64_t(c), unsafe.Pointer(&data[0]), &n))
-		if r == 5 { // VK_INCOMPLETE: it grew in between
+		if r == Incomplete { // it grew in between
 			continue
 		}
 		return data[:n], r

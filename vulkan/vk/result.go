@@ -10,6 +10,7 @@ const (
 	Success                 Result = 0
 	NotReady                Result = 1
 	Timeout                 Result = 2
+	Incomplete              Result = 5
 	ErrorOutOfHostMemory    Result = -1
 	ErrorOutOfDeviceMemory  Result = -2
 	ErrorInitialization     Result = -3
@@ -26,7 +27,7 @@ var resultNames = map[Result]string{
 	Timeout:                 "VK_TIMEOUT",
 	3:                       "VK_EVENT_SET",
 	4:                       "VK_EVENT_RESET",
-	5:                       "VK_INCOMPLETE",
+	Incomplete:              "VK_INCOMPLETE",
 	ErrorOutOfHostMemory:    "VK_ERROR_OUT_OF_HOST_MEMORY",
 	ErrorOutOfDeviceMemory:  "VK_ERROR_OUT_OF_DEVICE_MEMORY",
 	ErrorInitialization:     "VK_ERROR_INITIALIZATION_FAILED",
