@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// fragmentSize is how much of a long message goes out at a time before
-	// the others get their turn. A BEAM cuts at 64 KiB, but takes any size.
-	fragmentSize = 512 << 10
+	// fragmentSize is how much of a long message goes out at a time before the
+	// others get their turn. A BEAM cuts at 64 KiB, but takes any size, and it
+	// copies fragments together when it has them all: the fewer the faster. Of
+	// this size they delay others by about 10 ms.
+	fragmentSize = 16 << 20
 	// keepBuffer is the largest buffer that is kept for the next batch.
 	keepBuffer = 1 << 20
 )

@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// OpsConfig says what bench ops measures.
+type OpsConfig struct {
+	Device   string // by index, name or UUID; the best one where empty, host for the host
+	Elements int    // elements of the large arrays
+}
+
+// row is one line of the table.
+type row struct {
+	name   string
+	run    func(h *harness) error // one round, recorded and not read
+	rounds int                    // rounds in one measurement
+	bytes  float64                // memory traffic of a round
+	flops  float64                // floating-point operations of a round
+}
+
+// Ops measures operations on a device and prints a table.
+func Ops(ctx context.Context, cfg OpsConfig) error {
+	h, err := newHarness(cfg.Device)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	fmt.Println("device:", h.name())
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "operation\ttime a round\tGB/s\tGFLOP/s\t")
+	for _, r := range rows(cfg.Elements, h.cpu()) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		d, err := h.measure(r)
+		if err != nil {
+			fmt.Fprintf(w, "%s\t%v\t\t\t\n", r.name, err)
+			continue
+		}
+		s := d.Seconds()
+		fmt.Fprintf(w, "%s\t%v\t%s\t%s\t\n", r.name, d.Round(10*time.Nanosecond), rate(r.bytes, s), rate(r.flops, s))
+		w.Flush()
+	}
+	return w.Flush()
+}
+
+func rate(n, seconds float64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", n/seconds/1e9)
+}
+
+// measure takes the median time of a round, after one that compiles and some
+// that raise the clock of an idle device.
+func (h *harness) measure(r row) (time.Duration, error) {
+	if err := h.rounds(r, 1); err != nil {
+		return 0, err
+	}
+	warm := time.Now()
+	for time.Since(warm) < h.warmup() {
+		if err := h.rounds(r, r.rounds); err != nil {
+			return 0, err
+		}
+	}
+	var times []time.Duration
+	for range 7 {
+		start := time.Now()
+		if err := h.rounds(r, r.rounds); err != nil {
+			return 0, err
+		}
+		times = append(times, time.Since(start)/time.Duration(r.rounds))
+	}
+	slices.Sort(times)
+	return times[len(times)/2], nil
+}
+
+// rounds runs a row some times and waits until the device is done.
+func (h *harness) rounds(r row, n int) error {
+	for range n {
+		if err := r.run(h); err != nil {
+			return err
+		}
+	}
+	return h.sync()
+}
+
+// rows are what is measured, by the size of the large arrays.
+func rows(n int, cpu bool) []row {
+	side := 1
+	for side*side*4 <= n {
+		side *= 2
+	}
+	f32 := func(shape ...int) ops.Type { return ops.Type{DType: ops.F32, Shape: shape} }
+	flat, square := f32(n), f32(side, side)
+	n4, s4 := 4*float64(n), 4*float64(side*side)
+	rounds := 10
+	list := []row{
+		{"add", apply(ops.Add, flat, flat, flat), rounds, 3 * n4, 0},
+		{"exp", apply(ops.Exp, flat, flat), rounds, 2 * n4, 0},
+		{"copy (negate)", apply(ops.Negate, flat, flat), rounds, 2 * n4, 0},
+		{"sum of all", reduce(f32(), flat, 0), rounds, n4, 0},
+		{"sum over axis 0", reduce(f32(side), square, 0), rounds, s4, 0},
+		{"sum over axis 1", reduce(f32(side), square, 1), rounds, s4, 0},
+		{"transpose", transpose(square), rounds, 2 * s4, 0},
+	}
+	sizes := []int{256, 512, 1024, 2048, 4096, 8192}
+	if cpu {
+		sizes = sizes[:3]
+	}
+	for _, m := range sizes {
+		list = append(list, matmul(ops.F32, m))
+	}
+	for _, m := range sizes {
+		if m >= 1024 && m <= 4096 {
+			list = append(list, matmul(ops.F64, m))
+		}
+	}
+	return append(list,
+		row{"1,000 dependent adds of 1,024", chain(1000, f32(1024)), 1, 0, 0},
+		row{"one add of 1,024 and its read", addAndRead(f32(1024)), 10, 0, 0})
+}
+
+// kindOf prints what sort of device there is.
+func kindOf(d *vulkan.Device) string {
+	if d == nil {
+		return "host"
+	}
+	i := d.Info()
+	return fmt.Sprintf("%s (%v, %s %s)", i.Name, i.Kind, i.Driver, i.DriverInfo)
+}

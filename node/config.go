@@ -1,0 +1,92 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// DefaultTicktime is after how long without a byte a peer is down, as in
+// Erlang's net_ticktime.
+const DefaultTicktime = 60 * time.Second
+
+// Errors of starting, by what is to be done about them.
+var (
+	ErrNoDevice = errors.New("no such device")
+	ErrNetwork  = errors.New("cannot join the network")
+	ErrCookie   = errors.New("no cookie")
+)
+
+// Config is what a node is started with.
+type Config struct {
+	Name         string        // NAME@HOST
+	Cookie       string        // of the cluster; CookieFile where empty
+	CookieFile   string        // ~/.erlang.cookie where empty
+	Listen       string        // address
+	Port         int           // 0 picks one
+	Device       string        // all, host, or one by index, name or UUID
+	Connect      string        // nodes to connect to, separated by commas
+	NetTicktime  time.Duration // a peer is down after so long without a byte
+	TLS          TLS           // with a certificate the node speaks inet_tls
+	SessionLimit int64         // bytes a session may hold on a device; 0 is no limit
+	MemoryLimit  uint64        // bytes taken from a device at most; 0 is no limit
+	HostLimit    int           // see exec.Config
+	CacheDir     string        // of pipelines; empty is the user's, - is none
+	Validation   bool          // load the Vulkan validation layer
+	Metrics      string        // address of the metrics server; empty is none
+	Log          zerolog.Logger
+
+	// Ready is called once when the node serves.
+	Ready func(name string, port int)
+}
+
+// TLS names the files of inet_tls distribution.
+type TLS struct {
+	Cert string // PEM certificate
+	Key  string // PEM key
+	CA   string // PEM certificates that peers' must be signed by; empty trusts every one
+}
+
+// cookie finds the cookie of the cluster, as Erlang does.
+func (c *Config) cookie() (string, error) {
+	if c.Cookie != "" {
+		return c.Cookie, nil
+	}
+	file := c.CookieFile
+	if file == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("%w: %v; give one with --cookie-file", ErrCookie, err)
+		}
+		file = filepath.Join(home, ".erlang.cookie")
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("%w: %v; start a named Erlang node once, which makes the file, or give one with --cookie-file", ErrCookie, err)
+	}
+	cookie := strings.TrimSpace(string(b))
+	if cookie == "" {
+		return "", fmt.Errorf("%w: %s is empty", ErrCookie, file)
+	}
+	return cookie, nil
+}
+
+// cacheDir is where compiled pipelines are kept, empty for nowhere.
+func (c *Config) cacheDir() string {
+	switch c.CacheDir {
+	case "-":
+		return ""
+	case "":
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		return filepath.Join(dir, "nxvk")
+	}
+	return c.CacheDir
+}

@@ -1,0 +1,73 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+
+	"nxvk/vulkan"
+)
+
+// openDevices opens the devices that the selection names: every GPU where it
+// is all, else a software device, else none, which is the host. A nil among
+// them is the host.
+func openDevices(cfg *Config) ([]*vulkan.Device, error) {
+	if cfg.Device == "host" {
+		return []*vulkan.Device{nil}, nil
+	}
+	if cfg.Device != "all" && cfg.Device != "" {
+		d, err := vulkan.Open(cfg.Device, cfg.vulkan())
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNoDevice, err)
+		}
+		return []*vulkan.Device{d}, nil
+	}
+	infos, err := vulkan.Devices()
+	if errors.Is(err, vulkan.ErrNoVulkan) || (err == nil && len(infos) == 0) {
+		cfg.Log.Warn().AnErr("vulkan", err).Msg("no Vulkan device; computing on the host (nxvk-node doctor says what to install)")
+		return []*vulkan.Device{nil}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return openAll(cfg, gpus(infos))
+}
+
+// gpus leaves out software devices where there is hardware.
+func gpus(infos []vulkan.Info) []vulkan.Info {
+	var hardware []vulkan.Info
+	for _, i := range infos {
+		if i.Kind != vulkan.CPU {
+			hardware = append(hardware, i)
+		}
+	}
+	if len(hardware) > 0 {
+		return hardware
+	}
+	return infos[:1]
+}
+
+func openAll(cfg *Config, infos []vulkan.Info) ([]*vulkan.Device, error) {
+	var open []*vulkan.Device
+	for _, i := range infos {
+		d, err := vulkan.Open(fmt.Sprint(i.Index), cfg.vulkan())
+		if err != nil {
+			cfg.Log.Error().Err(err).Str("device", i.Name).Msg("open")
+			continue
+		}
+		open = append(open, d)
+	}
+	if len(open) == 0 {
+		return nil, fmt.Errorf("%w: none of the %d devices could be opened", ErrNoDevice, len(infos))
+	}
+	return open, nil
+}
+
+func (c *Config) vulkan() vulkan.Options {
+	log := c.Log
+	return vulkan.Options{
+		Validation:  c.Validation,
+		OnMessage:   func(severity, text string) { log.Warn().Str("severity", severity).Msg(text) },
+		CacheDir:    c.cacheDir(),
+		MemoryLimit: c.MemoryLimit,
+	}
+}

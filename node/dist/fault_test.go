@@ -1,0 +1,279 @@
+package dist
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ergo.services/ergo/act"
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/etf"
+)
+
+func TestWrongCookie(t *testing.T) {
+	withBEAMs(t, func(t *testing.T, c *cluster) {
+		b := c.start(`erlang:set_cookie(N,wrong), io:format("~p~n",[net_adm:ping(N)]),
+			erlang:set_cookie(N,'`+strings.ReplaceAll(testCookie, "'", "")+`'), io:format("~p~n",[net_adm:ping(N)])`, "-env", "X", "1")
+		for {
+			line := b.line()
+			if line == "pang" {
+				break
+			}
+			if line == "pong" || line == "(end)" {
+				t.Fatalf("the BEAM says %q", line)
+			}
+		}
+		if got := c.node.Counters().Refused.Load(); got != 1 {
+			t.Errorf("refused %d peers, want 1", got)
+		}
+		b.expect("pong")
+	})
+}
+
+// TestConnect dials BEAMs, by name through the port mapper.
+func TestConnect(t *testing.T) {
+	withBEAMs(t, func(t *testing.T, c *cluster) {
+		b := c.start(`register(me,self()), io:format("ready~n"),
+			receive {hello,P} -> io:format("~p~n",[nodes(hidden) =:= [node(P)]]), P ! hi end, timer:sleep(60000)`)
+		b.expect("ready")
+		if err := c.node.Connect(b.Name); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.node.Connect(b.Name); err != nil {
+			t.Fatalf("again: %v", err)
+		}
+		got := make(chan any, 1)
+		_, err := c.node.Spawn(func() gen.ProcessBehavior { return &once{to: b.Name, got: got} }, gen.ProcessOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.expect("true")
+		if m, ok := (<-got).(Message); !ok || m.Term != etf.Term(etf.Atom("hi")) {
+			t.Fatalf("got %v", m)
+		}
+		if err := c.node.Connect("nobody@127.0.0.1"); err == nil {
+			t.Fatal("connected to nobody")
+		}
+	})
+}
+
+// once says hello to a registered process and passes on what comes back.
+type once struct {
+	act.Actor
+	to  gen.Atom
+	got chan any
+}
+
+func (o *once) Init(...any) error { return o.Send(o.PID(), "go") }
+
+func (o *once) HandleMessage(_ gen.PID, message any) error {
+	if message == any("go") {
+		hello := etf.Tuple{etf.Atom("hello"), o.PID()}
+		return o.Send(gen.ProcessID{Name: "me", Node: o.to}, hello)
+	}
+	o.got <- message
+	return gen.TerminateReasonNormal
+}
+
+// TestSimultaneous has both sides dial at the same time, again and again.
+func TestSimultaneous(t *testing.T) {
+	withBEAMs(t, func(t *testing.T, c *cluster) {
+		b := c.start(`io:format("ready~n"), L = fun(L) ->
+			net_adm:ping(N), timer:sleep(rand:uniform(5)), erlang:disconnect_node(N), L(L) end, L(L)`)
+		b.expect("ready")
+		connected := 0
+		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+			if err := c.node.Connect(b.Name); err == nil {
+				connected++
+			}
+			time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
+		}
+		if connected == 0 {
+			t.Error("never connected")
+		}
+		b.kill()
+		await(t, "the connection is gone", func() bool { return c.node.Counters().Connections.Load() == 0 })
+		b2 := c.start(`io:format("~p~n",[net_adm:ping(N)])`)
+		b2.expect("pong")
+	})
+}
+
+// TestBothDial starts one attempt on either side at once and wants one
+// connection out of it.
+func TestBothDial(t *testing.T) {
+	withBEAMs(t, func(t *testing.T, c *cluster) {
+		for range 5 {
+			b := c.start(`io:format("ready~n"), io:format("~p~n",[net_adm:ping(N)]), timer:sleep(60000)`)
+			b.expect("ready")
+			if err := c.node.Connect(b.Name); err != nil {
+				t.Error(err)
+			}
+			b.expect("pong")
+			b.kill()
+		}
+	})
+}
+
+// TestSilentPeer stops a BEAM for longer than the net tick time.
+func TestSilentPeer(t *testing.T) {
+	for name, root := range roots(t) {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, root, Options{NetTickTime: 2 * time.Second})
+			c.args = []string{"-kernel", "net_ticktime", "2"}
+			b := c.start(`net_adm:ping(N), io:format("up~n"), timer:sleep(6000), io:format("~p~n",[nodes(hidden)]), timer:sleep(60000)`)
+			b.expect("up")
+			// An idle connection lives on ticks alone, both ways.
+			b.expect("['" + string(c.node.Name()) + "']")
+			if up := c.node.Counters().Connections.Load(); up != 1 {
+				t.Fatalf("%d connections after idling, want 1", up)
+			}
+			b.signal(syscall.SIGSTOP)
+			since := time.Now()
+			await(t, "the silent peer is given up", func() bool { return c.node.Counters().Silent.Load() == 1 })
+			if took := time.Since(since); took < time.Second || took > 4*time.Second {
+				t.Errorf("gave up after %v", took)
+			}
+			b.signal(syscall.SIGCONT)
+		})
+	}
+}
+
+// TestKilledPeer kills a BEAM in the middle of an upload.
+func TestKilledPeer(t *testing.T) {
+	withBEAMs(t, func(t *testing.T, c *cluster) {
+		b := c.start(`net_adm:ping(N), io:format("up~n"), B = binary:copy(<<1>>, 100000000),
+			L = fun(L) -> gen_server:call({echo,N},{echo,B},infinity), L(L) end, L(L)`)
+		b.expect("up")
+		await(t, "the upload runs", func() bool { return c.node.Counters().BytesIn.Load() > 50_000_000 })
+		b.kill()
+		since := time.Now()
+		await(t, "the connection is gone", func() bool { return c.node.Counters().Connections.Load() == 0 })
+		if took := time.Since(since); took > time.Second {
+			t.Errorf("noticed after %v", took)
+		}
+		c.start(`io:format("~p~n",[gen_server:call({echo,N},{echo,1})])`).expect("1")
+	})
+}
+
+// TestReconnectSameName replaces a connection whose end we have not seen.
+func TestReconnectSameName(t *testing.T) {
+	withBEAMs(t, func(t *testing.T, c *cluster) {
+		b := c.start(`[begin pong = net_adm:ping(N), 1 = gen_server:call({echo,N},{echo,1}),
+			erlang:disconnect_node(N) end || _ <- lists:seq(1,200)], io:format("done~n")`)
+		b.expect("done")
+	})
+}
+
+// TestBadPackets connects properly and then sends what is no message.
+func TestBadPackets(t *testing.T) {
+	c := newCluster(t, "/", Options{})
+	good := dialRaw(t, c, "good@127.0.0.1")
+	defer good.Close()
+	atom := func(s string) []byte { p, _ := etf.Append(nil, etf.Atom(s)); return p }
+	control := func(t etf.Term, rest ...byte) []byte {
+		p, _ := etf.Append([]byte{etf.Version, kindHeader, 0}, t)
+		return append(p, rest...)
+	}
+	me := etf.Pid{Node: "bad@127.0.0.1", ID: 1}
+	bad := [][]byte{
+		{0}, {etf.Version}, {etf.Version, 1, 2, 3}, {etf.Version, kindHeader}, {etf.Version, kindHeader, 0},
+		{etf.Version, kindHeader, 200, 1, 2}, {etf.Version, kindHeader, 1, 0x08, 0, 0}, {etf.Version, kindHeader, 1, 0, 7},
+		append([]byte{etf.Version, kindHeader, 0}, atom("x")...),
+		control(etf.Tuple{}), control(etf.Tuple{99}), control(etf.Tuple{etf.Atom("x")}), control(etf.Tuple{opSend}),
+		control(etf.Tuple{opRegSend, me, etf.Atom(""), 7}), control(etf.Tuple{opRegSend, me, etf.Atom(""), etf.Atom("echo")}, 255),
+		control(etf.Tuple{opMonitor, me, 1, 2}), control(etf.Tuple{opLink, 1, 2}), control(etf.Tuple{opExit, me}),
+		control(etf.Tuple{opRegSend, me, etf.Atom(""), etf.Atom("echo")}, 109, 255, 255, 255, 255),
+		append([]byte{etf.Version, kindFragments}, make([]byte, 16)...),
+		append([]byte{etf.Version, kindFragment}, make([]byte, 17)...),
+		{passThrough}, {passThrough, 131, 97}, {passThrough, 131, 104, 255},
+	}
+	for i := range 200 {
+		p := make([]byte, 1+rand.IntN(100))
+		for j := range p {
+			p[j] = byte(rand.Uint32())
+		}
+		if i%2 == 0 && len(p) > 2 {
+			p[0], p[1] = etf.Version, kindHeader
+		}
+		bad = append(bad, p)
+	}
+	for _, p := range bad {
+		s := dialRaw(t, c, "bad@127.0.0.1")
+		s.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...))
+		s.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := s.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
+			t.Errorf("% x: the connection stays (%v)", p, err)
+		}
+		s.Close()
+	}
+	if c.node.connection("good@127.0.0.1") == nil {
+		t.Error("another connection was closed too")
+	}
+	await(t, "the bad connections are gone", func() bool { return c.node.Counters().Connections.Load() == 1 })
+}
+
+// dialRaw connects as a peer that speaks the handshake properly.
+func dialRaw(t *testing.T, c *cluster, name string) net.Conn {
+	t.Helper()
+	s, err := net.Dial("tcp", c.node.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handshake{self: identity{name: name, flags: flagsOffered, creation: 1}, cookie: testCookie}
+	if _, err := h.start(s, string(c.node.Name())); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the connection is entered", func() bool { return c.node.connection(gen.Atom(name)) != nil })
+	return s
+}
+
+// TestBrokenHandshakes sends every prefix of a good handshake, and random
+// bytes, while another peer works on.
+func TestBrokenHandshakes(t *testing.T) {
+	c := newCluster(t, "/", Options{})
+	good := dialRaw(t, c, "good@127.0.0.1")
+	defer good.Close()
+	id := identity{name: "bad@127.0.0.1", flags: flagsOffered, creation: 1}
+	name := appendName(nil, id)
+	full := append(binary.BigEndian.AppendUint16(nil, uint16(len(name))), name...)
+	full = append(full, 0, 21, 'r')
+	full = append(full, make([]byte, 20)...) // a digest that is wrong
+	var all sync.WaitGroup
+	try := func(p []byte) {
+		s, err := net.Dial("tcp", c.node.Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		s.Write(p)
+		s.(*net.TCPConn).CloseWrite()
+		s.SetReadDeadline(time.Now().Add(5 * time.Second))
+		for err == nil {
+			_, err = s.Read(make([]byte, 100))
+		}
+		if strings.Contains(err.Error(), "timeout") {
+			t.Errorf("% x: the socket stays", p)
+		}
+		s.Close()
+	}
+	for n := range len(full) + 1 {
+		all.Go(func() { try(full[:n]) })
+	}
+	for range 100 {
+		p := make([]byte, rand.IntN(200))
+		for j := range p {
+			p[j] = byte(rand.Uint32())
+		}
+		all.Go(func() { try(p) })
+	}
+	all.Wait()
+	if c.node.connection("good@127.0.0.1") == nil || c.node.Counters().Connections.Load() != 1 {
+		t.Error("the good connection suffered")
+	}
+}

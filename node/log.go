@@ -1,0 +1,41 @@
+package node
+
+import (
+	"fmt"
+
+	"ergo.services/ergo/gen"
+	"github.com/rs/zerolog"
+)
+
+// ergoLog makes Ergo log through zerolog.
+func ergoLog(log zerolog.Logger) gen.LogOptions {
+	return gen.LogOptions{
+		Level:         gen.LogLevelWarning,
+		DefaultLogger: gen.DefaultLoggerOptions{Disable: true},
+		Loggers:       []gen.Logger{{Name: "zerolog", Logger: bridge{log}}},
+	}
+}
+
+// bridge is a logger of Ergo.
+type bridge struct{ log zerolog.Logger }
+
+var levels = map[gen.LogLevel]zerolog.Level{
+	gen.LogLevelTrace:   zerolog.TraceLevel,
+	gen.LogLevelDebug:   zerolog.DebugLevel,
+	gen.LogLevelInfo:    zerolog.InfoLevel,
+	gen.LogLevelWarning: zerolog.WarnLevel,
+	gen.LogLevelError:   zerolog.ErrorLevel,
+	gen.LogLevelPanic:   zerolog.ErrorLevel,
+}
+
+// Log writes one message.
+func (b bridge) Log(m gen.MessageLog) {
+	level, ok := levels[m.Level]
+	if !ok {
+		level = zerolog.InfoLevel
+	}
+	b.log.WithLevel(level).Msg(fmt.Sprintf(m.Format, m.Args...))
+}
+
+// Terminate has nothing to close.
+func (bridge) Terminate() {}

@@ -1,0 +1,166 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/exec"
+	"nxvk/gen/server"
+	"nxvk/node/dist"
+	"nxvk/vulkan"
+)
+
+// drainTime is how long the node waits for its actors when it stops.
+const drainTime = 5 * time.Second
+
+// Run serves until ctx ends, then drains and returns.
+func Run(ctx context.Context, cfg Config) error {
+	cookie, err := cfg.cookie()
+	if err != nil {
+		return err
+	}
+	devices, err := openDevices(&cfg)
+	if err != nil {
+		return err
+	}
+	defer closeDevices(devices)
+	n, err := start(&cfg, cookie, devices)
+	if err != nil {
+		return err
+	}
+	defer stop(n, &cfg)
+	if err := serve(ctx, &cfg, n, devices); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	cfg.Log.Info().Msg("stopping")
+	return nil
+}
+
+// start joins the network.
+func start(cfg *Config, cookie string, devices []*vulkan.Device) (*dist.Node, error) {
+	options := dist.Options{
+		Name:        gen.Atom(cfg.Name),
+		Cookie:      cookie,
+		Listen:      net.JoinHostPort(cfg.Listen, fmt.Sprint(cfg.Port)),
+		ServeEpmd:   true,
+		NetTickTime: cfg.NetTicktime,
+		Allocator:   exec.NewAllocator(devices[0]),
+		Ergo:        gen.NodeOptions{Log: ergoLog(cfg.Log)},
+	}
+	if cfg.TLS.Cert != "" {
+		options.TLS = &dist.TLSConfig{
+			CertFile: cfg.TLS.Cert, KeyFile: cfg.TLS.Key, CAFile: cfg.TLS.CA, Verify: cfg.TLS.CA != "",
+		}
+	}
+	n, err := dist.Start(options)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNetwork, err)
+	}
+	return n, nil
+}
+
+// serve starts the servers and says that the node is ready.
+func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device) error {
+	var names []gen.Atom
+	for i, d := range devices {
+		name := gen.Atom(fmt.Sprintf("nxvk_%d", i))
+		log := cfg.Log.With().Str("device", string(name)).Logger()
+		_, err := n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
+			Name: name, Index: i, Vulkan: d, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
+			Watcher: watcher{n}, Log: log,
+		}), gen.ProcessOptions{})
+		if err != nil {
+			return fmt.Errorf("start %s: %w", name, err)
+		}
+		names = append(names, name)
+		log.Info().Str("name", deviceName(d)).Msg("serving")
+	}
+	manager, err := n.SpawnRegister(server.ManagerName,
+		server.NewManager(server.ManagerConfig{Devices: names, Log: cfg.Log}), gen.ProcessOptions{})
+	if err != nil {
+		return fmt.Errorf("start %s: %w", server.ManagerName, err)
+	}
+	if cfg.Metrics != "" {
+		if err := serveMetrics(ctx, cfg.Metrics, func() (server.Metrics, error) { return collect(n, manager) }); err != nil {
+			return err
+		}
+	}
+	return ready(cfg, n)
+}
+
+// ready connects to the nodes that were named and tells the caller.
+func ready(cfg *Config, n *dist.Node) error {
+	for name := range strings.SplitSeq(cfg.Connect, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if err := n.Connect(gen.Atom(name)); err != nil {
+			return fmt.Errorf("%w: %w", ErrNetwork, err)
+		}
+	}
+	port := n.Addr().(*net.TCPAddr).Port
+	cfg.Log.Info().Str("node", cfg.Name).Stringer("address", n.Addr()).Msg("ready")
+	if cfg.Ready != nil {
+		cfg.Ready(cfg.Name, port)
+	}
+	return nil
+}
+
+// collect asks the manager for the numbers of the devices and adds those of
+// the network.
+func collect(n *dist.Node, manager gen.PID) (server.Metrics, error) {
+	answer := make(chan server.Metrics, 1)
+	if err := n.Send(manager, server.AskMetrics{Answer: answer}); err != nil {
+		return nil, err
+	}
+	select {
+	case m := <-answer:
+		return append(m, wireMetrics(n.Counters())...), nil
+	case <-time.After(drainTime):
+		return nil, errors.New("the manager does not answer")
+	}
+}
+
+// stop ends the actors and leaves the network. One that does not end in time
+// is left behind: the process is about to exit.
+func stop(n *dist.Node, cfg *Config) {
+	done := make(chan struct{})
+	go func() {
+		n.Close()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(drainTime):
+		cfg.Log.Warn().Msg("some actors did not end in time")
+	}
+}
+
+func closeDevices(devices []*vulkan.Device) {
+	for _, d := range devices {
+		if d != nil {
+			d.Close()
+		}
+	}
+}
+
+func deviceName(d *vulkan.Device) string {
+	if d == nil {
+		return "host"
+	}
+	return d.Info().Name
+}
+
+// watcher monitors processes of peers for the device servers.
+type watcher struct{ node *dist.Node }
+
+func (w watcher) Watch(by, target gen.PID) error { return w.node.Monitor(by, target) }
+
+func (w watcher) Unwatch(by, target gen.PID) { w.node.Demonitor(by, target) }
