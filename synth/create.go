@@ -1,0 +1,64 @@
+package synth
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// lowerConstant plans a tensor of one value.
+func lowerConstant(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	out := in.Outs[0].Type
+	if err := real(out.DType); err != nil {
+		return nil, err
+	}
+	j := &mapJob{key: fmt.Sprintf("constant %v", out.DType), dims: out.Shape,
+		ins: []source{operand(in, types, 0, out.Shape, out.DType.Wide())},
+		out: dense(out.Shape), to: result(out.DType)}
+	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
+		return e.encode(out.DType, xs[0]), nil
+	}
+	return t.plan(nil, j.program(t))
+}
+
+// indexOf is a source that gives a number for each point.
+func indexOf(strides []int) source { return source{kind: fromIndex, view: view{strides: strides}} }
+
+// lowerIota plans the index along an axis, or the flat one.
+func lowerIota(in *ops.Instr, _ []ops.Type, t *Target) (*Plan, error) {
+	out, axis := in.Outs[0].Type, in.Attrs[0][0]
+	if err := real(out.DType); err != nil {
+		return nil, err
+	}
+	strides := out.Shape.Strides()
+	if axis >= 0 {
+		strides = make([]int, len(out.Shape))
+		strides[axis] = 1
+	}
+	j := &mapJob{key: fmt.Sprintf("iota %v", out.DType), dims: out.Shape,
+		ins: []source{indexOf(strides)}, out: dense(out.Shape), to: result(out.DType)}
+	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
+		return e.encode(out.DType, e.Convert(xs[0], wide(out.DType))), nil
+	}
+	return t.plan(nil, j.program(t))
+}
+
+// lowerEye plans identity matrices in the last two dimensions.
+func lowerEye(in *ops.Instr, _ []ops.Type, t *Target) (*Plan, error) {
+	out := in.Outs[0].Type
+	if err := real(out.DType); err != nil {
+		return nil, err
+	}
+	r := len(out.Shape)
+	row, col := make([]int, r), make([]int, r)
+	row[r-2], col[r-1] = 1, 1
+	j := &mapJob{key: fmt.Sprintf("eye %v", out.DType), dims: out.Shape,
+		ins: []source{indexOf(row), indexOf(col)}, out: dense(out.Shape), to: result(out.DType)}
+	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
+		same := e.Compare(scalar.Eq, xs[0], xs[1])
+		return e.encode(out.DType, e.Convert(same, wide(out.DType))), nil
+	}
+	return t.plan(nil, j.program(t))
+}

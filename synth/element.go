@@ -1,0 +1,127 @@
+package synth
+
+import (
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// storage is how elements of each type lie in memory.
+var storage = map[ops.DType]kernel.Elem{
+	ops.U2: kernel.U8, ops.U4: kernel.U8, ops.U8: kernel.U8, ops.U16: kernel.U16,
+	ops.U32: kernel.U32, ops.U64: kernel.U64,
+	ops.S2: kernel.I8, ops.S4: kernel.I8, ops.S8: kernel.I8, ops.S16: kernel.I16,
+	ops.S32: kernel.I32, ops.S64: kernel.I64,
+	ops.F8: kernel.U8, ops.F8E4M3: kernel.U8, ops.BF16: kernel.U16, ops.F16: kernel.U16,
+	ops.F32: kernel.F32, ops.F64: kernel.F64,
+}
+
+// wide is the scalar type in which elements of a type compute.
+func wide(d ops.DType) scalar.Type { return storage[d.Wide()].Type() }
+
+// real reports whether a type computes on devices at all.
+func real(types ...ops.DType) error {
+	for _, d := range types {
+		if d.IsComplex() {
+			return unsupported("%v", d)
+		}
+	}
+	return nil
+}
+
+// format is a narrow float: the position of the sign in the stored word, the
+// bits of the mantissa and the bias of the exponent.
+type format struct {
+	bits, mantissa, bias int
+	infinities           bool
+}
+
+var formats = map[ops.DType]format{
+	ops.F8:     {8, 2, 15, true},
+	ops.F8E4M3: {8, 3, 7, false},
+	ops.F16:    {16, 10, 15, true},
+	ops.BF16:   {16, 7, 127, true},
+}
+
+// decode gives the value of a loaded element in the type that computes it.
+func (e *emitter) decode(d ops.DType, x kernel.Value) kernel.Value {
+	f, ok := formats[d]
+	switch {
+	case !ok:
+		return x
+	case d == ops.BF16:
+		return e.Bitcast(e.Shl(x, 16), scalar.F32)
+	}
+	sign := e.Shl(e.And(x, 1<<(f.bits-1)), 32-f.bits)
+	mag := e.And(x, 1<<(f.bits-1)-1)
+	bits := e.Add(e.Shl(mag, 23-f.mantissa), e.Int(scalar.U32, (127-f.bias)<<23))
+	if f.infinities {
+		over := e.Int(scalar.U32, (1<<(f.bits-1-f.mantissa)-1)<<f.mantissa)
+		top := e.Add(bits, e.Int(scalar.U32, (127-f.bias)<<23))
+		bits = e.Select(e.Compare(scalar.Le, over, mag), top, bits)
+	} else {
+		isNaN := e.Compare(scalar.Eq, mag, e.Int(scalar.U32, 1<<(f.bits-1)-1))
+		bits = e.Select(isNaN, e.Int(scalar.U32, 0x7fc00000), bits)
+	}
+	// Below the least normal number the value is the mantissa times a power
+	// of two, which is a normal number of f32.
+	small := e.Prim(scalar.Mul, scalar.F32, e.Convert(mag, scalar.F32), e.pow2(1-f.bias-f.mantissa))
+	least := e.Int(scalar.U32, 1<<f.mantissa)
+	bits = e.Select(e.Compare(scalar.Lt, mag, least), e.Bitcast(small, scalar.U32), bits)
+	return e.Bitcast(e.Or(bits, sign), scalar.F32)
+}
+
+// pow2 is the constant 2^n of f32, for n of normal numbers.
+func (e *emitter) pow2(n int) kernel.Value {
+	return e.Const(scalar.F32, uint64(n+127)<<23)
+}
+
+// encode gives the stored form of a value of the type that computes d: floats
+// round to nearest even, integers wrap.
+func (e *emitter) encode(d ops.DType, x kernel.Value) kernel.Value {
+	switch d {
+	case ops.U2:
+		return e.And(x, 3)
+	case ops.U4:
+		return e.And(x, 15)
+	case ops.S2:
+		return e.Shr(e.Shl(x, 30), 30)
+	case ops.S4:
+		return e.Shr(e.Shl(x, 28), 28)
+	}
+	f, ok := formats[d]
+	if !ok {
+		return x
+	}
+	bits := e.Bitcast(x, scalar.U32)
+	mag := e.And(bits, 1<<31-1)
+	sign := e.And(e.Shr(bits, 32-f.bits), 1<<(f.bits-1))
+	out := e.round(f, mag)
+	inf := e.Int(scalar.U32, (1<<(f.bits-1-f.mantissa)-1)<<f.mantissa)
+	nan := e.Int(scalar.U32, (1<<(f.bits-1-f.mantissa)-1)<<f.mantissa|1<<(f.mantissa-1))
+	if !f.infinities {
+		inf, nan = e.Int(scalar.U32, 1<<(f.bits-1)-2), e.Int(scalar.U32, 1<<(f.bits-1)-1)
+	}
+	out = e.Select(e.Compare(scalar.Lt, inf, out), inf, out)
+	isNaN := e.Compare(scalar.Lt, e.Int(scalar.U32, 0x7f800000), mag)
+	return e.Or(e.Select(isNaN, nan, out), sign)
+}
+
+// round gives the exponent and mantissa of the bits of a magnitude in f32,
+// rounded to nearest even. What is too large comes out above all numbers.
+func (e *emitter) round(f format, mag kernel.Value) kernel.Value {
+	shift := 23 - f.mantissa
+	odd := e.And(e.Shr(mag, shift), 1)
+	up := e.Add(e.Add(mag, e.Int(scalar.U32, 1<<(shift-1)-1)), odd)
+	out := e.Sub(e.Shr(up, shift), e.Int(scalar.U32, (127-f.bias)<<f.mantissa))
+	if f.bias == 127 {
+		return e.Shr(up, shift) // the exponents are those of f32, subnormals too
+	}
+	scaled := e.Prim(scalar.Mul, scalar.F32, e.Bitcast(mag, scalar.F32), e.pow2(f.bias+f.mantissa-1))
+	least := e.Int(scalar.U32, (128-f.bias)<<23) // the least normal number
+	small := e.Compare(scalar.Lt, mag, least)
+	// The conversion is defined for numbers in range alone.
+	scaled = e.Select(small, scaled, e.Float(scalar.F32, 0))
+	whole := e.Convert(e.Prim(scalar.RoundEven, scalar.F32, scaled), scalar.U32)
+	return e.Select(small, whole, out)
+}

@@ -1,0 +1,269 @@
+package synth
+
+import (
+	"fmt"
+	"strings"
+
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// source is one input of a mapJob: a buffer, a literal, or the number that its
+// view gives for each point.
+type source struct {
+	view
+	kind   sourceKind
+	buffer buffer
+	lit    literal
+}
+
+type sourceKind uint8
+
+const (
+	fromBuffer sourceKind = iota
+	fromLiteral
+	fromIndex // the index itself, of the index type of the program
+)
+
+// mapJob computes every point of an iteration space on its own: all pointwise
+// and movement operations. It comes in three shapes, of which the best that the
+// strides allow is taken:
+//
+//	flat: one dimension, neighbours side by side, four a step, any length
+//	rows: as flat along the innermost dimension, which four divides; the
+//	      others are decoded once for the four
+//	any:  one point a step, every coordinate decoded
+type mapJob struct {
+	key  string // what body computes
+	dims []int
+	ins  []source
+	out  view
+	to   buffer
+	// body gives the stored form of a point of the output from what the
+	// sources give, as loaded.
+	body  func(e *emitter, xs []kernel.Value) (kernel.Value, error)
+	flops int64
+	group int // points a step: 4 or 1
+}
+
+// The sizes of workgroups and the steps of an invocation, by profile. A GPU is
+// fastest with one step of four elements an invocation; a processor with many.
+const (
+	gpuLocal = 256
+	cpuLocal = 32
+	cpuSteps = 4
+)
+
+func (t *Target) mapShape(group int) (local, steps int) {
+	switch {
+	case t.CPU:
+		return cpuLocal, cpuSteps
+	case group == 1:
+		return gpuLocal, 4
+	}
+	return gpuLocal, 1
+}
+
+// program makes the job a program.
+func (j *mapJob) program(t *Target) *program {
+	views := []*view{&j.out}
+	for i := range j.ins {
+		if j.ins[i].kind != fromLiteral {
+			views = append(views, &j.ins[i].view)
+		}
+	}
+	j.dims = collapse(j.dims, views)
+	j.group = j.choose()
+	points := product(j.dims)
+	units := (points + j.group - 1) / j.group
+	p := &program{index: indexType(points), flops: j.flops * int64(points), body: j.write}
+	j.addBuffers(p, points)
+	local, steps := t.mapShape(j.group)
+	p.local = uint32(local)
+	p.groups = (units + local*steps - 1) / (local * steps)
+	p.key = j.describe(steps)
+	p.nums = j.numbers(units)
+	return p
+}
+
+// addBuffers lists the buffers, the output last, and the literals.
+func (j *mapJob) addBuffers(p *program, points int) {
+	reach := points
+	add := func(b buffer, v *view) {
+		b.bytes = int64(v.extent(j.dims) * b.elem.Size())
+		p.bufs = append(p.bufs, b)
+		p.bytes += min(b.bytes, int64(points*b.elem.Size()))
+		reach = max(reach, v.extent(j.dims))
+	}
+	for i := range j.ins {
+		s := &j.ins[i]
+		switch s.kind {
+		case fromBuffer:
+			s.buffer.access = Read
+			add(s.buffer, &s.view)
+		case fromLiteral:
+			p.lits = append(p.lits, s.lit)
+		case fromIndex:
+			reach = max(reach, s.extent(j.dims))
+		}
+	}
+	j.to.access = Write
+	add(j.to, &j.out)
+	p.index = indexType(reach)
+}
+
+// choose returns 4 where four neighbours can be loaded and stored at once.
+func (j *mapJob) choose() int {
+	r := len(j.dims) - 1
+	if j.dims[r] < 4 || (r > 0 && j.dims[r]%4 != 0) || !vectored(&j.out, r) || j.out.strides[r] != 1 {
+		return 1
+	}
+	for i := range j.ins {
+		s := &j.ins[i]
+		if s.kind == fromBuffer && s.strides[r] != 0 && !vectored(&s.view, r) {
+			return 1
+		}
+	}
+	return 4
+}
+
+// vectored reports whether the rows of a view are dense and begin at multiples
+// of four elements.
+func vectored(v *view, r int) bool {
+	if v.strides[r] != 1 || v.offset%4 != 0 {
+		return false
+	}
+	for _, s := range v.strides[:r] {
+		if s%4 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// describe is the key of the program.
+func (j *mapJob) describe(steps int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "map %s rank=%d group=%d steps=%d", j.key, len(j.dims), j.group, steps)
+	for i := range j.ins {
+		s := &j.ins[i]
+		switch s.kind {
+		case fromBuffer:
+			fmt.Fprintf(&b, " buffer%c", j.inner(&s.view))
+		case fromLiteral:
+			b.WriteString(" literal")
+		case fromIndex:
+			b.WriteString(" index")
+		}
+	}
+	fmt.Fprintf(&b, " out%c", j.inner(&j.out))
+	return b.String()
+}
+
+// inner tells how the innermost dimension of a view is walked, as far as the
+// code depends on it.
+func (j *mapJob) inner(v *view) byte {
+	switch v.strides[len(j.dims)-1] {
+	case 0:
+		return '0'
+	case 1:
+		return '1'
+	}
+	return 'n'
+}
+
+// perGroup says whether a view counts in groups of j.group elements.
+func (j *mapJob) perGroup(v *view, isIndex bool) bool {
+	return j.group > 1 && !isIndex && v.strides[len(j.dims)-1] == 1
+}
+
+// numbers lists the parameters in the order in which write takes them.
+func (j *mapJob) numbers(units int) []int {
+	r := len(j.dims) - 1
+	nums := []int{units, j.dims[r]}
+	nums = append(nums, j.dims[min(1, r):r]...)
+	if r > 0 {
+		nums[1] = j.dims[r] / j.group
+	}
+	view := func(v *view, isIndex bool) {
+		unit := 1
+		if j.perGroup(v, isIndex) {
+			unit = j.group
+		}
+		nums = append(nums, v.offset/unit)
+		for _, s := range v.strides[:r] {
+			nums = append(nums, s/unit)
+		}
+		if s := v.strides[r]; isIndex || (s != 0 && s != 1) {
+			nums = append(nums, s)
+		}
+	}
+	for i := range j.ins {
+		if j.ins[i].kind != fromLiteral {
+			view(&j.ins[i].view, j.ins[i].kind == fromIndex)
+		}
+	}
+	view(&j.out, false)
+	return nums
+}
+
+// place is a view in a kernel.
+type place struct {
+	offset  kernel.Value
+	outer   []kernel.Value
+	inner   int          // 0 or 1, or -1 where stride has it
+	stride  kernel.Value // of the innermost dimension
+	grouped bool
+}
+
+func (j *mapJob) place(e *emitter, v *view, isIndex bool) place {
+	r := len(j.dims) - 1
+	p := place{offset: e.num(), inner: v.strides[r], grouped: j.perGroup(v, isIndex)}
+	for range r {
+		p.outer = append(p.outer, e.num())
+	}
+	if isIndex || (p.inner != 0 && p.inner != 1) {
+		p.inner, p.stride = -1, e.num()
+	}
+	return p
+}
+
+// write is the body of the kernel.
+func (j *mapJob) write(e *emitter) error {
+	w := &mapWriter{emitter: e, job: j, units: e.num(), inner: e.num()}
+	for range len(j.dims) - 2 {
+		w.dims = append(w.dims, e.num())
+	}
+	for i := range j.ins {
+		s := &j.ins[i]
+		w.places = append(w.places, place{})
+		if s.kind != fromLiteral {
+			w.places[i] = j.place(e, &s.view, s.kind == fromIndex)
+		}
+	}
+	w.out = j.place(e, &j.out, false)
+	w.lits = make([]kernel.Value, len(j.ins))
+	for i := range j.ins {
+		if j.ins[i].kind == fromLiteral {
+			w.lits[i] = e.lit()
+		}
+	}
+	_, steps := e.t.mapShape(j.group)
+	first := e.Add(e.Mul(e.group(), e.int(e.local*steps)), e.invocation())
+	var err error
+	unit := func(u kernel.Value) {
+		e.If(e.Compare(scalar.Lt, u, w.units), func() []kernel.Value {
+			err = w.unit(u)
+			return nil
+		}, nil)
+	}
+	if steps == 1 {
+		unit(first)
+		return err
+	}
+	e.Loop(e.int(0), e.int(steps), e.int(1), nil, func(i kernel.Value, _ []kernel.Value) []kernel.Value {
+		unit(e.Add(first, e.Mul(i, e.int(e.local))))
+		return nil
+	})
+	return err
+}

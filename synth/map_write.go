@@ -1,0 +1,178 @@
+package synth
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// mapWriter writes one step of a mapJob.
+type mapWriter struct {
+	*emitter
+	job    *mapJob
+	units  kernel.Value
+	inner  kernel.Value   // length of the innermost dimension, in groups where there are outer ones
+	dims   []kernel.Value // the dimensions between the outermost and the innermost
+	places []place
+	out    place
+	lits   []kernel.Value
+
+	coords []kernel.Value // outer coordinates of the step
+	col    kernel.Value   // coordinate along the innermost dimension, in groups
+	full   kernel.Value   // flat: whether all four points exist
+}
+
+// unit computes the group of points u.
+func (w *mapWriter) unit(u kernel.Value) error {
+	w.decode(u)
+	g := w.job.group
+	if w.flat() {
+		last := w.Add(w.Mul(u, w.int(g)), w.int(g))
+		w.full = w.Compare(scalar.Le, last, w.inner)
+	}
+	loaded := make([][]kernel.Value, len(w.job.ins))
+	for i := range w.job.ins {
+		loaded[i] = w.source(i)
+	}
+	results := make([]kernel.Value, g)
+	for lane := range g {
+		xs := make([]kernel.Value, len(loaded))
+		for i, vs := range loaded {
+			xs[i] = vs[min(lane, len(vs)-1)]
+		}
+		var err error
+		if results[lane], err = w.job.body(w.emitter, xs); err != nil {
+			return err
+		}
+	}
+	w.store(results)
+	return nil
+}
+
+// flat says that the length need not be a multiple of the group.
+func (w *mapWriter) flat() bool { return w.job.group > 1 && len(w.job.dims) == 1 }
+
+// decode splits the number of a group into coordinates, innermost first.
+func (w *mapWriter) decode(u kernel.Value) {
+	r := len(w.job.dims) - 1
+	w.coords = make([]kernel.Value, r)
+	if r == 0 {
+		w.col = u
+		return
+	}
+	u, w.col = w.divide(u, w.inner)
+	for i := r - 1; i > 0; i-- {
+		u, w.coords[i] = w.divide(u, w.dims[i-1])
+	}
+	w.coords[0] = u
+}
+
+func (e *emitter) divide(x, by kernel.Value) (quotient, rest kernel.Value) {
+	q := e.Div(x, by)
+	return q, e.Sub(x, e.Mul(q, by))
+}
+
+// start is the index of the first point of the step in a view.
+func (w *mapWriter) start(p *place) kernel.Value {
+	at := p.offset
+	for i, c := range w.coords {
+		at = w.Add(at, w.Mul(c, p.outer[i]))
+	}
+	switch {
+	case p.inner == 0:
+		return at
+	case p.grouped:
+		return w.Add(at, w.col)
+	}
+	col := w.Mul(w.col, w.int(w.job.group))
+	if p.inner < 0 {
+		col = w.Mul(col, p.stride)
+	}
+	return w.Add(at, col)
+}
+
+// source gives the values of one input: as many as the group has, or one for
+// all of it.
+func (w *mapWriter) source(i int) []kernel.Value {
+	s, p := &w.job.ins[i], &w.places[i]
+	switch s.kind {
+	case fromLiteral:
+		return []kernel.Value{w.lits[i]}
+	case fromIndex:
+		return w.indices(p)
+	}
+	at := w.start(p)
+	buf := w.buffer(i)
+	if !p.grouped {
+		return w.Load(buf, at, 1)
+	}
+	if !w.flat() {
+		return w.Load(buf, at, w.job.group)
+	}
+	return w.loadTail(buf, p, at)
+}
+
+// buffer is the number of the buffer of input i.
+func (w *mapWriter) buffer(i int) int {
+	n := 0
+	for _, s := range w.job.ins[:i] {
+		if s.kind == fromBuffer {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *mapWriter) indices(p *place) []kernel.Value {
+	at := w.start(p)
+	vs := []kernel.Value{at}
+	for len(vs) < w.job.group {
+		at = w.Add(at, p.stride)
+		vs = append(vs, at)
+	}
+	return vs
+}
+
+// loadTail loads a group of four, or what there is of it.
+func (w *mapWriter) loadTail(buf int, p *place, at kernel.Value) []kernel.Value {
+	g := w.job.group
+	return w.If(w.full,
+		func() []kernel.Value { return w.Load(buf, at, g) },
+		func() []kernel.Value {
+			var vs []kernel.Value
+			for lane := range g {
+				vs = append(vs, w.Load(buf, w.tail(p, lane), 1)[0])
+			}
+			return vs
+		})
+}
+
+// tail is the index of a lane of the last group, or of the last element.
+func (w *mapWriter) tail(p *place, lane int) kernel.Value {
+	g := w.int(w.job.group)
+	x := w.Add(w.Mul(w.col, g), w.int(lane))
+	last := w.Sub(w.inner, w.int(1))
+	x = w.Select(w.Compare(scalar.Lt, x, last), x, last)
+	return w.Add(w.Mul(p.offset, g), x)
+}
+
+func (w *mapWriter) store(results []kernel.Value) {
+	buf := len(w.Kernel().Buffers) - 1
+	at := w.start(&w.out)
+	if !w.flat() {
+		w.Store(buf, at, results...)
+		return
+	}
+	w.If(w.full, func() []kernel.Value {
+		w.Store(buf, at, results...)
+		return nil
+	}, func() []kernel.Value {
+		for lane, v := range results {
+			x := w.Add(w.Mul(w.col, w.int(w.job.group)), w.int(lane))
+			w.If(w.Compare(scalar.Lt, x, w.inner), func() []kernel.Value {
+				w.Store(buf, w.Add(w.Mul(w.out.offset, w.int(w.job.group)), x), v)
+				return nil
+			}, nil)
+		}
+		return nil
+	})
+}
