@@ -175,14 +175,7 @@ defmodule NxVulkanGo.Session do
     trackers = Tracker.all(session)
     Tracker.sweep(trackers, self(), ref, :routine)
 
-    for _ <- 1..tuple_size(trackers)//1 do
-      receive do
-        {^ref, :swept, _live} -> :ok
-      after
-        5_000 -> :ok
-      end
-    end
-
+    Tracker.await_swept(ref, tuple_size(trackers), 0)
     sync(session)
   end
 

@@ -187,15 +187,6 @@ defmodule NxVulkanGo.Session.Stream do
     state
   end
 
-  defp handle(state, {:crowded, pid}) do
-    trackers = Tracker.all(state.session)
-    # Only the newest ones: older ones have said so before.
-    newest = div(tuple_size(trackers), 2)
-    index = Enum.find_index(Tuple.to_list(trackers), &match?({^pid, _}, &1))
-    if index >= newest, do: Tracker.grow(state.session)
-    state
-  end
-
   defp handle(state, {:nxvk_sweep, _server, ref}) do
     Pressure.start(self(), state.session, Map.keys(state.callers), ref)
     state

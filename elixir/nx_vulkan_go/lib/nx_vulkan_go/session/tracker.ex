@@ -21,6 +21,8 @@ defmodule NxVulkanGo.Session.Tracker do
 
   @slots 1024
   @first_size 65
+  # A part of it is copied: that is quicker than repeating a byte.
+  @longest :binary.copy(<<0>>, @first_size + @slots)
   @run 64
   @stride 67
   @probes 16
@@ -34,7 +36,7 @@ defmodule NxVulkanGo.Session.Tracker do
   def hold(session, id) do
     trackers = trackers(session)
     {pid, slot} = slot(session, trackers, id)
-    token = :binary.copy(<<0>>, @first_size + slot)
+    token = :binary.copy(binary_part(@longest, 0, @first_size + slot))
     send(pid, {:hold, slot, id, token})
     {id, token, pid}
   end
@@ -55,29 +57,43 @@ defmodule NxVulkanGo.Session.Tracker do
   end
 
   # Ids go to the trackers in runs of 64; the runs of one tracker fill its slots
-  # in turn. Where a slot is taken, a stride beyond a run finds another.
+  # in turn. Where a slot is taken, a stride beyond a run finds another, here or
+  # in trackers far from this one: the younger ones, in the upper half, are empty
+  # when the older ones are full.
   defp slot(session, trackers, id) do
     count = tuple_size(trackers)
     run = div(id, @run)
-    first = div(run, count) * @run + rem(id, @run)
+    at = div(run, count) * @run + rem(id, @run)
+    tries = min(count, @searches)
 
-    case search(trackers, run, first, min(count, @searches)) do
+    case search(trackers, run, div(count, tries), at, tries) do
       nil ->
-        grow(session, count)
-        slot(session, trackers(session), id)
+        # Mostly the caller has only outrun the sweeps.
+        :erlang.garbage_collect(self(), type: :minor)
+        if live(trackers) * 2 > count * @slots, do: grow(session, count)
+        slot_anywhere(session, trackers(session), at)
 
       found ->
         found
     end
   end
 
-  defp search(_trackers, _run, _first, 0), do: nil
+  defp slot_anywhere(session, trackers, at) do
+    count = tuple_size(trackers)
 
-  defp search(trackers, run, first, tries) do
-    {pid, taken} = elem(trackers, rem(run, tuple_size(trackers)))
+    with nil <- search(trackers, count - 1, count - 1, at, count) do
+      grow(session, count)
+      slot_anywhere(session, trackers(session), at)
+    end
+  end
 
-    case probe(taken, first, @probes) do
-      nil -> search(trackers, run + 1, first, tries - 1)
+  defp search(_trackers, _index, _step, _at, 0), do: nil
+
+  defp search(trackers, index, step, at, tries) do
+    {pid, taken} = elem(trackers, rem(index, tuple_size(trackers)))
+
+    case probe(taken, at, @probes) do
+      nil -> search(trackers, index + step, step, at, tries - 1)
       slot -> {pid, slot}
     end
   end
@@ -90,6 +106,25 @@ defmodule NxVulkanGo.Session.Tracker do
     case :atomics.compare_exchange(taken, slot + 1, 0, 1) do
       :ok -> slot
       _ -> probe(taken, at + @stride, tries - 1)
+    end
+  end
+
+  # Sweeps, and counts what is left.
+  defp live(trackers) do
+    ref = make_ref()
+    sweep(trackers, self(), ref, :routine)
+    await_swept(ref, tuple_size(trackers), 0)
+  end
+
+  @doc "Waits for the answers to `sweep/4` of `count` trackers; returns how many tokens live."
+  def await_swept(_ref, 0, live), do: live
+
+  def await_swept(ref, count, live) do
+    receive do
+      {^ref, :swept, n} -> await_swept(ref, count - 1, live + n)
+    after
+      # A session that ends takes its trackers along.
+      1_000 -> live
     end
   end
 
@@ -143,7 +178,7 @@ defmodule NxVulkanGo.Session.Tracker do
   ## The process
 
   defp init(session, taken) do
-    loop(%{session: session, taken: taken, held: %{}, arrived: 0, crowded: false})
+    loop(%{session: session, taken: taken, held: %{}, arrived: 0})
   end
 
   defp loop(state) do
@@ -190,7 +225,7 @@ defmodule NxVulkanGo.Session.Tracker do
           is_map_key(state.held, slot),
           do: slot
 
-    if slots == [], do: crowd(state), else: drop(state, slots, reason)
+    if slots == [], do: state, else: drop(state, slots, reason)
   end
 
   defp drop(state, slots, reason) do
@@ -205,7 +240,7 @@ defmodule NxVulkanGo.Session.Tracker do
       %{server: state.session.server, device: state.session.device, reason: reason}
     )
 
-    crowd(%{state | crowded: false})
+    state
   end
 
   # The tokens must have left this heap before others may have their sizes.
@@ -213,12 +248,4 @@ defmodule NxVulkanGo.Session.Tracker do
     :erlang.garbage_collect()
     state
   end
-
-  # Asks for more trackers once when more than three quarters are taken.
-  defp crowd(%{crowded: false, held: held} = state) when map_size(held) > div(@slots * 3, 4) do
-    send(state.session.pid, {:crowded, self()})
-    %{state | crowded: true}
-  end
-
-  defp crowd(state), do: state
 end

@@ -1,0 +1,168 @@
+defmodule NxVulkanGo.SessionTest do
+  # What the client does on its own: order, batches, liveness. The server is a fake.
+  use ExUnit.Case, async: false
+
+  alias NxVulkanGo.{Distribution, Error, FakeServer, Session, Sessions}
+
+  setup do
+    Distribution.ensure_started!()
+    device = System.unique_integer([:positive])
+    server = FakeServer.start(device)
+    on_exit(fn -> Process.exit(server, :kill) end)
+    options = [server: node(), device: device]
+    Nx.default_backend({NxVulkanGo.Backend, options})
+    {:ok, options: options, server: server}
+  end
+
+  defp buffers(options) do
+    NxVulkanGo.sweep(options)
+    NxVulkanGo.memory(options).session.buffers
+  end
+
+  # Frees follow an exit; this waits for them, and fails if they do not come.
+  defp await_buffers(options, count, tries \\ 100) do
+    case buffers(options) do
+      ^count -> :ok
+      other when tries == 0 -> flunk("#{other} buffers are left, expected #{count}")
+      _ -> await_buffers_later(options, count, tries)
+    end
+  end
+
+  defp await_buffers_later(options, count, tries) do
+    receive do
+    after
+      10 -> await_buffers(options, count, tries - 1)
+    end
+  end
+
+  test "an operation and a read" do
+    t = Nx.tensor([1.0, 2.0, 3.0])
+    assert Nx.to_flat_list(Nx.add(t, 10)) == [11.0, 12.0, 13.0]
+  end
+
+  test "scalars need no message", %{options: options} do
+    assert Nx.to_number(Nx.tensor(5)) == 5
+    assert buffers(options) == 0
+  end
+
+  test "operands of another backend", %{options: options} do
+    small = Nx.tensor([1, 2], backend: Nx.BinaryBackend)
+    large = Nx.iota({100}, backend: Nx.BinaryBackend)
+    assert Nx.to_flat_list(Nx.add(small, Nx.tensor([1, 1]))) == [2, 3]
+    assert Nx.to_flat_list(Nx.add(large, Nx.tensor([1]))) == Enum.to_list(1..100)
+    assert buffers(options) == 0
+  end
+
+  test "a dropped tensor is gone after a sweep", %{options: options} do
+    t = Nx.tensor([1, 2, 3])
+    for _ <- 1..100, do: Nx.add(t, 1)
+    assert buffers(options) == 1
+    assert Nx.to_flat_list(t) == [1, 2, 3]
+  end
+
+  test "a tensor outlives the process that made it", %{options: options} do
+    t = Nx.tensor([1, 2, 3])
+    sum = Task.await(Task.async(fn -> Nx.add(t, t) end))
+    assert buffers(options) == 2
+    assert Nx.to_flat_list(Nx.subtract(sum, t)) == [1, 2, 3]
+  end
+
+  test "a tensor in ETS lives", %{options: options} do
+    table = :ets.new(:tensors, [:public])
+    backend = {NxVulkanGo.Backend, options}
+
+    Task.await(
+      Task.async(fn -> :ets.insert(table, {:t, Nx.tensor([7, 8], backend: backend)}) end)
+    )
+
+    assert buffers(options) == 1
+    assert [{:t, t}] = :ets.lookup(table, :t)
+    assert Nx.to_flat_list(t) == [7, 8]
+    :ets.delete(table, :t)
+    Process.put(:t, t)
+    assert buffers(options) == 1
+    Process.delete(:t)
+  end
+
+  test "10,000 processes that make three tensors each leave nothing", %{options: options} do
+    1..10_000
+    |> Task.async_stream(fn i ->
+      Nx.default_backend({NxVulkanGo.Backend, options})
+      t = Nx.tensor([i, i])
+      Nx.multiply(Nx.add(t, t), 2)
+      :ok
+    end)
+    |> Stream.run()
+
+    await_buffers(options, 0)
+  end
+
+  test "100,000 operations in a row keep memory flat and lose nothing", %{options: options} do
+    one = Nx.tensor([1])
+    last = Enum.reduce(1..100_000, one, fn _, t -> Nx.add(t, one) end)
+    assert Nx.to_flat_list(last) == [100_001]
+    assert buffers(options) == 2
+    assert NxVulkanGo.memory(options).session.messages < 100_000
+    assert Nx.to_flat_list(last) == [100_001]
+    assert Nx.to_flat_list(one) == [1]
+  end
+
+  test "as many living tensors as one likes", %{options: options} do
+    tensors = for i <- 1..20_000, do: Nx.tensor([i])
+    assert buffers(options) == 20_000
+    assert tensors |> List.last() |> Nx.to_flat_list() == [20_000]
+    assert tensors |> hd() |> Nx.to_flat_list() == [1]
+  end
+
+  test "deallocation frees at once, and once", %{options: options} do
+    t = Nx.tensor([1, 2])
+    assert Nx.backend_deallocate(t) == :ok
+    assert NxVulkanGo.memory(options).session.buffers == 0
+    assert Nx.backend_deallocate(t) == :already_deallocated
+    assert_raise Error, ~r/deallocated/, fn -> Nx.to_binary(t) end
+    assert inspect(t) =~ "<deallocated>"
+  end
+
+  test "an error stays with the result", %{options: options} do
+    session = Sessions.fetch!(options)
+    t = Nx.tensor([1])
+    Session.instruct(session, {:fail, [{1_000_000, :s32, {1}}], [], []})
+    failed = put_in(t.data.id, 1_000_000)
+    later = Nx.add(failed, t)
+    assert_raise Error, ~r/fail\(\): as asked/, fn -> Nx.to_binary(later) end
+    assert Nx.to_flat_list(Nx.add(t, t)) == [2]
+  end
+
+  test "pressure makes callers collect", %{options: options, server: server} do
+    session = Sessions.fetch!(options)
+    test = self()
+
+    holder =
+      spawn_link(fn ->
+        Nx.default_backend({NxVulkanGo.Backend, options})
+        for i <- 1..50, do: Nx.tensor([i])
+        send(test, :made)
+        Process.sleep(:infinity)
+      end)
+
+    assert_receive :made
+    send(session.pid, {:nxvk_sweep, server, make_ref()})
+    await_buffers(options, 0)
+    Process.unlink(holder)
+    Process.exit(holder, :kill)
+  end
+
+  test "a server that dies is an error within a second, and the next one works", context do
+    t = Nx.tensor([1, 2])
+    assert Nx.to_flat_list(t) == [1, 2]
+    FakeServer.stop(context.server)
+    {micros, error} = :timer.tc(fn -> assert_raise(Error, fn -> Nx.to_binary(t) end) end)
+    assert error.kind in [:server_down, :stale]
+    assert micros < 1_000_000
+    assert inspect(t) =~ ~r/<(lost|unreachable)/
+
+    FakeServer.start(context.options[:device])
+    assert Nx.to_flat_list(Nx.add(Nx.tensor([1, 2]), 1)) == [2, 3]
+    assert_raise Error, ~r/stale/, fn -> Nx.add(t, 1) end
+  end
+end
