@@ -1,0 +1,186 @@
+package exec
+
+import (
+	"time"
+
+	"nxvk/fallback"
+	"nxvk/gen/store"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// Batches end at so many dispatches or so much estimated time, whichever comes
+// first: an idle device starts early, and no submission runs so long that a
+// driver takes it for a hang.
+const (
+	batchIdle = 64
+	batchBusy = 256
+	batchTime = 50e-3 // seconds
+)
+
+// device records work. Operands are brought to the device first.
+func (e *Executor) device(l *Lane, w *work, p *planned) (wait bool, err error) {
+	if wait, err := e.ready(l, p); wait || err != nil {
+		return wait, err
+	}
+	total := int64(0)
+	for _, r := range w.in.Outs {
+		total += int64(r.Type.Bytes())
+	}
+	if wait, err := e.reserve(l, total); wait || err != nil {
+		return wait, err
+	}
+	for _, m := range w.args {
+		if m == nil {
+			continue
+		}
+		if wait, err := e.onDevice(l, m); wait || err != nil {
+			return wait, err
+		}
+	}
+	outs, temps, wait, err := e.deviceResults(l, w, p)
+	defer dropAll(temps)
+	defer dropAll(outs)
+	if wait || err != nil {
+		return wait, err
+	}
+	for i := range p.Steps {
+		if err := e.record(w, p, i, outs, temps); err != nil {
+			return false, e.deviceError(err)
+		}
+	}
+	for i, m := range outs {
+		e.keep(l, w.in.Outs[i], m)
+	}
+	e.Counters.Device++
+	e.bound()
+	return false, nil
+}
+
+// deviceResults takes memory for the results and temporaries of a plan.
+func (e *Executor) deviceResults(l *Lane, w *work, p *planned) (outs, temps []*store.Storage, wait bool, err error) {
+	take := func(list *[]*store.Storage, n int) bool {
+		var buf *vulkan.Buffer
+		if buf, wait, err = e.alloc(l, n); wait || err != nil {
+			return false
+		}
+		m := &store.Storage{Dev: buf}
+		m.Retain()
+		*list = append(*list, m)
+		return true
+	}
+	for _, r := range w.in.Outs {
+		if !take(&outs, r.Type.Bytes()) {
+			return outs, temps, wait, err
+		}
+	}
+	for _, n := range p.Temps {
+		if !take(&temps, int(n)) {
+			return outs, temps, wait, err
+		}
+	}
+	return outs, temps, false, nil
+}
+
+// record appends one step of a plan to the stream.
+func (e *Executor) record(w *work, p *planned, i int, outs, temps []*store.Storage) error {
+	step := &p.Steps[i]
+	args := e.args[:0]
+	for _, a := range step.Args {
+		m := resolve(a.Ref, w.args, outs, temps)
+		args = append(args, vulkan.Arg{Buffer: m.Dev, Access: vulkan.Access(a.Access)})
+	}
+	e.args = args
+	push := step.Push
+	if len(step.Lits) > 0 {
+		e.push = append(e.push[:0], step.Push...)
+		push = e.push
+		for _, lit := range step.Lits {
+			if err := patch(push, lit, w.in.Ins[lit.Operand].Lit); err != nil {
+				return err
+			}
+		}
+	}
+	e.recorded++
+	e.Counters.Dispatches++
+	e.cost += e.seconds(step)
+	if step.Kernel.Addresses {
+		push = push[8*len(args):] // the stream writes the addresses
+	}
+	return e.stream.Dispatch(p.pipes[i].pipe, args, push, step.Grid[0], step.Grid[1], step.Grid[2])
+}
+
+func resolve(r synth.Ref, args, outs, temps []*store.Storage) *store.Storage {
+	switch r.Kind {
+	case synth.Operand:
+		return args[r.Index]
+	case synth.Result:
+		return outs[r.Index]
+	}
+	return temps[r.Index]
+}
+
+// patch writes the value of a scalar literal, in the type of computation, to
+// its place among the push constants.
+func patch(push []byte, at synth.Lit, lit *ops.Literal) error {
+	dst := push[at.Offset : at.Offset+at.As.Size()]
+	if lit.Type.DType == at.As {
+		copy(dst, lit.Data)
+		return nil
+	}
+	return fallback.Convert(
+		fallback.Value{Type: ops.Type{DType: at.As}, Data: dst},
+		fallback.Value{Type: lit.Type, Data: lit.Data})
+}
+
+// seconds estimates how long a step takes.
+func (e *Executor) seconds(s *synth.Step) float64 {
+	bytesPerSecond, flopsPerSecond := 200e9, 5e12
+	if e.target.CPU {
+		bytesPerSecond, flopsPerSecond = 5e9, 15e9
+	}
+	return float64(s.Bytes)/bytesPerSecond + float64(s.Flops)/flopsPerSecond
+}
+
+// bound submits when enough has gathered.
+func (e *Executor) bound() {
+	most := batchBusy
+	if e.inFlight == 0 {
+		most = batchIdle
+	}
+	if e.recorded >= most || e.cost >= batchTime {
+		e.Flush()
+	}
+}
+
+// Flush submits what has gathered.
+func (e *Executor) Flush() {
+	if e.dev == nil || e.recorded == 0 {
+		return
+	}
+	if _, err := e.submit(); err != nil {
+		e.cfg.Log.Error().Err(err).Msg("submit")
+	}
+}
+
+// submit gives the device everything recorded so far.
+func (e *Executor) submit() (vulkan.Ticket, error) {
+	started := time.Now()
+	ticket, err := e.stream.Submit()
+	e.recorded, e.cost = 0, 0
+	if err != nil {
+		return ticket, e.deviceError(err)
+	}
+	e.Counters.Submits++
+	e.inFlight++
+	e.dev.Notify(ticket, func(err error) {
+		e.cfg.Post(func() {
+			e.inFlight--
+			if err != nil {
+				e.cfg.Log.Error().Err(e.deviceError(err)).Dur("after", time.Since(started)).Msg("device")
+			}
+		})
+	})
+	return ticket, nil
+}

@@ -1,0 +1,171 @@
+// Package exec carries out instructions: it decides whether an instruction
+// runs on the host or on the device, records device work, submits it in
+// batches, and gives values back to those who read them.
+//
+// Nothing here waits. Work that cannot go on (an operand is being read back, a
+// kernel is being compiled, another session has not sent what is imported)
+// parks the lane of its session; other lanes go on. An Executor belongs to one
+// goroutine, that of its device server; completions from elsewhere come back
+// to it through Post.
+//
+// Start reading at Executor.instr, then place.go for where work runs.
+package exec
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// Silence is how long the stream has to be quiet before gathered work is
+// submitted although nobody reads.
+const Silence = 50 * time.Microsecond
+
+// Config is what an Executor works with.
+type Config struct {
+	Device    *vulkan.Device // nil computes everything on the host
+	Post      func(func())   // runs a function on the goroutine of the Executor
+	Sweep     func() int     // asks sessions to free what they do not need; how many were asked
+	Log       zerolog.Logger
+	HostLimit int // elements up to which work on host operands stays there; 0 is the default of the device
+}
+
+// Executor carries out the instructions of one device.
+type Executor struct {
+	cfg    Config
+	dev    *vulkan.Device
+	stream *vulkan.Stream
+	target synth.Target
+	limit  int // elements up to which work stays on the host
+
+	lanes   map[*store.Session]*Lane
+	imports []*Lane // lanes that wait for another session
+	memory  []*Lane // lanes that wait for memory
+	plans   map[string]*planned
+	kernels map[string]*compiled
+	key     []byte       // scratch of planKey
+	push    []byte       // scratch of record
+	args    []vulkan.Arg // scratch of record
+
+	recorded int     // dispatches since the last submission
+	cost     float64 // seconds of device time since the last submission
+	inFlight int     // submissions that have not completed
+	timer    bool    // a flush is due
+	lost     error   // the device is gone
+	Counters Counters
+}
+
+// Counters counts what an Executor has done.
+type Counters struct {
+	Instructions uint64 // carried out, also those that failed
+	Host         uint64 // computed on the host
+	Device       uint64 // recorded for the device
+	Fallbacks    uint64 // computed on the host because the device cannot
+	Failed       uint64 // results that carry a new error
+	Dispatches   uint64 // recorded
+	Submits      uint64 // batches given to the device
+	Uploaded     uint64 // bytes
+	Downloaded   uint64 // bytes
+}
+
+// New returns an Executor for a device, or for the host alone.
+func New(cfg Config) *Executor {
+	e := &Executor{
+		cfg:     cfg,
+		dev:     cfg.Device,
+		lanes:   make(map[*store.Session]*Lane),
+		plans:   make(map[string]*planned),
+		kernels: make(map[string]*compiled),
+		limit:   cfg.HostLimit,
+	}
+	if e.dev != nil {
+		info := e.dev.Info()
+		e.stream = e.dev.Stream()
+		e.target = targetOf(info)
+		if e.limit == 0 {
+			e.limit = hostLimit(info)
+		}
+	}
+	return e
+}
+
+// Target returns what the device can do for the kernel compiler.
+func (e *Executor) Target() synth.Target { return e.target }
+
+// instr carries out one instruction. It reports true where the lane has to
+// wait; the instruction is then tried again from the start.
+func (e *Executor) instr(l *Lane, in *wire.Instr) (wait bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
+			e.poison(l, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
+			wait = false
+		}
+	}()
+	switch {
+	case in.Err != nil:
+		e.poison(l, in, nil, in.Err)
+	case in.Op == ops.Free:
+		for _, id := range in.Attrs[0] {
+			l.Session.Delete(ops.ID(id))
+		}
+	case in.Op == ops.Import:
+		return e.importValue(l, in)
+	case e.lost != nil:
+		e.poison(l, in, nil, e.lost)
+	case l.failed != nil:
+		e.poison(l, in, nil, l.failed)
+	default:
+		return e.compute(l, in)
+	}
+	e.Counters.Instructions++
+	return false
+}
+
+// compute carries out an instruction that makes values.
+func (e *Executor) compute(l *Lane, in *wire.Instr) (wait bool) {
+	w, err := e.gather(l, in)
+	if err != nil {
+		e.poison(l, in, w.types, err)
+		return false
+	}
+	defer w.drop()
+	if err := in.Check(w.types); err != nil {
+		e.poison(l, in, w.types, &wire.Fault{Kind: wire.BadArgument, Err: err})
+		return false
+	}
+	wait, err = e.place(l, w)
+	if wait {
+		return true
+	}
+	e.Counters.Instructions++
+	if err != nil {
+		e.poison(l, in, w.types, err)
+	}
+	return false
+}
+
+// poison makes the results of an instruction carry an error. An error that
+// came with an operand stays what it was.
+func (e *Executor) poison(l *Lane, in *wire.Instr, types []ops.Type, err error) {
+	if _, inherited := err.(*ops.Error); !inherited {
+		wrapped := in.Wrap(types, err)
+		wrapped.Op = in.Name
+		err = wrapped
+		e.Counters.Failed++
+	}
+	for _, out := range in.Outs {
+		l.Session.Put(out.ID, store.Value{Type: out.Type, Err: err})
+	}
+	if len(in.Outs) == 0 && l.Orphan != nil {
+		l.Orphan(err)
+	}
+}

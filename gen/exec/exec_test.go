@@ -1,0 +1,287 @@
+package exec
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+func TestChain(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.tensor(l, 1, 1, 2, 3)
+		for id := ops.ID(2); id <= 1001; id++ {
+			r.do(l, ops.Add, id, f32(3), nil, ref(id-1), scalar(1))
+			if id > 2 {
+				r.free(l, id-1)
+			}
+		}
+		r.want(l, 1001, 1001, 1002, 1003)
+		if n := l.Session.Buffers(); n != 2 {
+			r.Errorf("%d values are held, want 2", n)
+		}
+		r.free(l, 1)
+		r.free(l, 1001)
+		r.settle(10 * time.Millisecond)
+		if n := l.Session.Bytes(); n != 0 {
+			r.Errorf("%d bytes are held, want 0", n)
+		}
+	})
+}
+
+func TestReadPart(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.tensor(l, 1, 0, 1, 2, 3, 4)
+		r.do(l, ops.Negate, 2, f32(5), nil, ref(1))
+		for _, c := range []struct{ off, n, want int }{{0, 5, 5}, {3, 9, 2}, {5, 1, 0}, {1, 2, 2}} {
+			got, err := r.read(l, 2, c.off, c.n)
+			if err != nil || len(got) != c.want {
+				r.Errorf("read %d from %d: got %v, %v", c.n, c.off, got, err)
+			}
+			for i, v := range got {
+				if v != -float32(c.off+i) {
+					r.Errorf("read %d from %d: got %v", c.n, c.off, got)
+				}
+			}
+		}
+		if _, err := r.read(l, 2, 6, 1); wire.KindOf(err) != wire.BadArgument {
+			r.Errorf("read beyond the end: got %v", err)
+		}
+	})
+}
+
+// An error stays with the result, goes through what depends on it unchanged,
+// and through nothing else.
+func TestPoison(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.tensor(l, 1, 1, 2, 3)
+		r.tensor(l, 2, 1, 2)
+		r.do(l, ops.Add, 3, f32(3), nil, ref(1), ref(2))
+		r.do(l, ops.Exp, 4, f32(3), nil, ref(3))
+		r.do(l, ops.Add, 5, f32(3), nil, ref(1), ref(1))
+		first := r.wantKind(l, 3, wire.BadArgument)
+		if again := r.wantKind(l, 4, wire.BadArgument); again != first {
+			r.Errorf("dependent value has %v, want %v", again, first)
+		}
+		var e *ops.Error
+		if !errors.As(first, &e) || e.Op != "add" || strings.Join(e.Shapes, " ") != "f32{3} f32{2}" {
+			r.Errorf("error %#v does not name the operation and its operands", first)
+		}
+		r.want(l, 5, 2, 4, 6)
+		r.wantKind(l, 6, wire.UnknownID)
+		r.do(l, ops.Add, 7, f32(3), nil, ref(1))
+		r.wantKind(l, 7, wire.BadArgument)
+		r.do(l, ops.Sum, 8, f32(), [][]int{{1}, {0}}, ref(1))
+		r.wantKind(l, 8, wire.BadArgument)
+	})
+}
+
+func TestViewsShareMemory(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.tensor(l, 1, 1, 2, 3, 4)
+		r.do(l, ops.Reshape, 2, f32(2, 2), nil, ref(1))
+		if n := l.Session.Bytes(); n != 16 {
+			r.Errorf("a tensor and its view take %d bytes, want 16", n)
+		}
+		r.free(l, 1)
+		r.do(l, ops.Transpose, 3, f32(2, 2), [][]int{{1, 0}}, ref(2))
+		r.want(l, 3, 1, 3, 2, 4)
+		r.want(l, 2, 1, 2, 3, 4)
+	})
+}
+
+func TestDynamicSlice(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.tensor(l, 1, 0, 1, 2, 3, 4, 5)
+		start := func(id ops.ID, v int) {
+			s64 := ops.Type{DType: ops.S32}
+			r.do(l, ops.Tensor, id, s64, nil, ops.Operand{Lit: &ops.Literal{Type: s64, Data: []byte{byte(v), 0, 0, 0}}})
+		}
+		for i, c := range []struct {
+			start int
+			want  []float32
+		}{{2, []float32{2, 3}}, {9, []float32{4, 5}}} {
+			id := ops.ID(10 + 10*i)
+			start(id, c.start)
+			// An addition, so that the start is on the device.
+			r.do(l, ops.Add, id+1, ops.Type{DType: ops.S32}, nil, ref(id), ref(id))
+			r.do(l, ops.Quotient, id+2, ops.Type{DType: ops.S32}, nil, ref(id+1),
+				ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: ops.S32}, Data: []byte{2, 0, 0, 0}}})
+			r.do(l, ops.Slice, id+3, f32(2), [][]int{{}, {2}, {1}}, ref(1), ref(id+2))
+			r.want(l, id+3, c.want...)
+		}
+	})
+}
+
+func TestImport(t *testing.T) {
+	rigs(t, func(r *rig) {
+		a, b := r.session(), r.session()
+		imported := func(id, theirs ops.ID, key uint64) {
+			in := wire.Instr{Name: "import", Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{{ID: id, Type: f32(2)}}}}
+			in.Shared = &wire.Shared{ID: theirs, Key: key,
+				Owner: etf.Pid{Node: "test@host", ID: uint32(a.Session.Owner.ID), Creation: 7}}
+			r.exec.Stream(b, []wire.Instr{in})
+		}
+		imported(1, 1, a.Session.Key) // before it is made
+		r.do(b, ops.Add, 2, f32(2), nil, ref(1), scalar(1))
+		r.tensor(a, 1, 1, 2)
+		r.want(b, 2, 2, 3)
+		r.exec.End(a.Session)
+		r.want(b, 1, 1, 2)
+		imported(3, 1, 12345)
+		r.wantKind(b, 3, wire.NotShared)
+	})
+}
+
+func TestImportOfNothingEnds(t *testing.T) {
+	r := newRig(t, nil)
+	a, b := r.session(), r.session()
+	in := wire.Instr{Name: "import", Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{{ID: 1, Type: f32(2)}}}}
+	in.Shared = &wire.Shared{ID: 5, Key: a.Session.Key,
+		Owner: etf.Pid{Node: "test@host", ID: uint32(a.Session.Owner.ID), Creation: 7}}
+	r.exec.Stream(b, []wire.Instr{in})
+	r.wantKind(b, 1, wire.UnknownID)
+}
+
+func TestLimit(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		l.Session.Limit = 100
+		r.tensor(l, 1, make([]float32, 20)...)
+		r.do(l, ops.Negate, 2, f32(20), nil, ref(1))
+		r.wantKind(l, 2, wire.Limit)
+		asked := 0
+		r.exec.cfg.Sweep = func() int { asked++; return 1 }
+		r.do(l, ops.Negate, 3, f32(20), nil, ref(1))
+		if asked != 1 {
+			r.Fatalf("sessions were asked %d times to sweep, want once", asked)
+		}
+		l.Session.Limit = 200 // as if values had been freed
+		r.exec.Swept()
+		r.want(l, 3, make([]float32, 20)...)
+	})
+}
+
+func TestOutOfDeviceMemory(t *testing.T) {
+	r := newRig(t, device(t, vulkan.Options{MemoryLimit: 32 << 20, BlockSize: 4 << 20}))
+	l := r.session()
+	big := ops.Type{DType: ops.F32, Shape: ops.Shape{4 << 20}}
+	r.do(l, ops.Iota, 1, big, [][]int{{-1}})
+	r.do(l, ops.Negate, 2, big, nil, ref(1))
+	r.do(l, ops.Negate, 3, big, nil, ref(1))
+	err := r.wantKind(l, 3, wire.OutOfMemory)
+	if !strings.Contains(err.Error(), "holds") {
+		r.Errorf("error %q does not say who holds the memory", err)
+	}
+	r.free(l, 2)
+	r.do(l, ops.Negate, 4, big, nil, ref(1))
+	got, err := r.read(l, 4, 5, 1)
+	if err != nil || got[0] != -5 {
+		r.Errorf("after a free: got %v, %v", got, err)
+	}
+}
+
+func TestDeviceLost(t *testing.T) {
+	lost := false
+	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Lost: func() bool { return lost }}}))
+	l := r.session()
+	r.tensor(l, 1, 1, 2)
+	r.do(l, ops.Negate, 2, f32(2), nil, ref(1))
+	r.want(l, 2, -1, -2)
+	lost = true
+	r.do(l, ops.Negate, 3, f32(2), nil, ref(2))
+	r.wantKind(l, 3, wire.DeviceLost)
+	r.do(l, ops.Negate, 4, f32(2), nil, ref(2))
+	r.wantKind(l, 4, wire.DeviceLost)
+}
+
+// A session that ends in the middle leaves nothing behind.
+func TestEnd(t *testing.T) {
+	rigs(t, func(r *rig) {
+		for range 20 {
+			l := r.session()
+			r.tensor(l, 1, make([]float32, 1000)...)
+			r.do(l, ops.Exp, 2, f32(1000), nil, ref(1))
+			r.exec.Read(l, 2, 0, math.MaxInt, func(d Data, _ error) {
+				if d.Release != nil {
+					d.Release()
+				}
+			})
+			r.exec.End(l.Session)
+		}
+		r.settle(50 * time.Millisecond)
+		if r.dev != nil {
+			if used := r.dev.Stats().InUse; used != 0 {
+				r.Errorf("%d bytes are in use after all sessions ended", used)
+			}
+		}
+	})
+}
+
+// The host path serves what the device cannot compute.
+func TestFallback(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		c64 := ops.Type{DType: ops.C64, Shape: ops.Shape{2}}
+		r.tensor(l, 1, 3, 4)
+		r.do(l, ops.Negate, 2, f32(2), nil, ref(1))
+		r.do(l, ops.AsType, 3, c64, nil, ref(2))
+		r.do(l, ops.Multiply, 4, c64, nil, ref(3), ref(3))
+		r.do(l, ops.RealPart, 5, f32(2), nil, ref(4))
+		r.do(l, ops.Negate, 6, f32(2), nil, ref(5))
+		r.want(l, 6, -9, -16)
+		if r.dev != nil && r.exec.Counters.Fallbacks == 0 {
+			r.Error("no fallback was counted")
+		}
+	})
+}
+
+// Orders of magnitude between a literal and its type of computation.
+func TestLiteralsConvert(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.tensor(l, 1, 1, 2)
+		s32 := ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: ops.S32}, Data: []byte{0xff, 0xff, 0xff, 0xff}}}
+		r.do(l, ops.Multiply, 2, f32(2), nil, ref(1), s32)
+		r.want(l, 2, -1, -2)
+	})
+}
+
+// A program of many operations gives the same on the host and on the device.
+func TestHostAndDeviceAgree(t *testing.T) {
+	var results [][]float32
+	rigs(t, func(r *rig) {
+		l := r.session()
+		n := 1000
+		r.do(l, ops.Iota, 1, f32(n), [][]int{{-1}})
+		r.do(l, ops.Divide, 2, f32(n), nil, ref(1), scalar(float32(n)))
+		r.do(l, ops.Multiply, 3, f32(n), nil, ref(2), ref(2))
+		r.do(l, ops.Reshape, 4, f32(10, 100), nil, ref(3))
+		r.do(l, ops.Sum, 5, f32(10), [][]int{{1}, {0}}, ref(4))
+		r.do(l, ops.ReduceMax, 6, f32(100), [][]int{{0}, {0}}, ref(4))
+		r.do(l, ops.Dot, 7, f32(10), [][]int{{1}, {}, {0}, {}}, ref(4), ref(6))
+		got, err := r.read(l, 7, 0, n)
+		if err != nil {
+			r.Fatal(err)
+		}
+		results = append(results, got)
+	})
+	if len(results) == 2 {
+		for i, a := range results[0] {
+			if b := results[1][i]; math.Abs(float64(a-b)) > 1e-5*math.Abs(float64(a)) {
+				t.Errorf("element %d: host %v, device %v", i, a, b)
+			}
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package exec
+
+import (
+	"time"
+
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+)
+
+// Lane is the order in which one session is served: what it asked for waits
+// here while an earlier request cannot go on.
+type Lane struct {
+	Session *store.Session
+	Orphan  func(error) // told of errors that no result can carry
+
+	queue   []task
+	parked  bool
+	since   time.Time // when the import at the front began to wait
+	swept   bool      // memory has been asked for once for the task at the front
+	trimmed bool      // and the caches have been dropped
+	failed  error     // why the operand that was waited for did not come
+}
+
+// task is one request of a lane. It reports true where it has to wait, and is
+// then run again.
+type task func(l *Lane) (wait bool)
+
+// Lane returns the lane of a session.
+func (e *Executor) Lane(s *store.Session) *Lane {
+	l, ok := e.lanes[s]
+	if !ok {
+		l = &Lane{Session: s}
+		e.lanes[s] = l
+	}
+	return l
+}
+
+// End forgets a session: its queue is dropped and its values are let go.
+func (e *Executor) End(s *store.Session) {
+	if l, ok := e.lanes[s]; ok {
+		l.queue = nil
+		delete(e.lanes, s)
+	}
+	s.End()
+	e.retryMemory()
+}
+
+// Stream carries out instructions after everything that the session asked for
+// before.
+func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
+	for i := range instrs {
+		in := &instrs[i]
+		if len(l.queue) == 0 && !l.parked {
+			if !e.instr(l, in) {
+				continue
+			}
+			l.parked = true
+		}
+		l.queue = append(l.queue, func(l *Lane) bool { return e.instr(l, in) })
+	}
+	e.settle()
+}
+
+// Do runs a task after everything that the session asked for before.
+func (e *Executor) Do(l *Lane, t task) {
+	l.queue = append(l.queue, t)
+	e.advance(l)
+}
+
+// advance serves a lane until it is empty or has to wait.
+func (e *Executor) advance(l *Lane) {
+	for !l.parked && len(l.queue) > 0 {
+		if l.queue[0](l) {
+			l.parked = true
+			return
+		}
+		l.swept, l.trimmed, l.failed, l.since = false, false, nil, time.Time{}
+		if len(l.queue) > 0 { // the task may have ended the session
+			l.queue = l.queue[1:]
+		}
+	}
+	if len(l.queue) == 0 {
+		l.queue = nil
+	}
+}
+
+// resume serves a lane that has waited.
+func (e *Executor) resume(l *Lane) {
+	l.parked = false
+	e.advance(l)
+	e.settle()
+}
+
+// settle does what follows a round of work: imports that waited for it, and a
+// flush once the stream is silent.
+func (e *Executor) settle() {
+	if waiting := e.imports; len(waiting) > 0 {
+		e.imports = nil
+		for _, l := range waiting {
+			l.parked = false
+			e.advance(l)
+		}
+	}
+	if e.recorded == 0 || e.timer {
+		return
+	}
+	e.timer = true
+	time.AfterFunc(Silence, func() {
+		e.cfg.Post(func() {
+			e.timer = false
+			e.Flush()
+		})
+	})
+}

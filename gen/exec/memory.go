@@ -1,0 +1,162 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"nxvk/fallback"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/vulkan"
+)
+
+// SweepTime is how long sessions have to free what they do not need.
+const SweepTime = 250 * time.Millisecond
+
+// reserve reports whether a session may take n more bytes. Over its limit it
+// is asked once to free what it no longer needs; then it is refused.
+func (e *Executor) reserve(l *Lane, n int64) (wait bool, err error) {
+	if l.Session.Fits(n) {
+		return false, nil
+	}
+	if e.sweep(l) {
+		return true, nil
+	}
+	return false, &wire.Fault{Kind: wire.Limit, Err: fmt.Errorf(
+		"%d bytes are needed, the session holds %d of its limit of %d; free values or raise the limit",
+		n, l.Session.Bytes(), l.Session.Limit)}
+}
+
+// alloc takes device memory. When there is none it first has sessions swept,
+// then drops caches, and only then fails.
+func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait bool, err error) {
+	b, err = e.dev.Alloc(n)
+	if err == nil || !errors.Is(err, vulkan.ErrOutOfMemory) {
+		return b, false, e.deviceError(err)
+	}
+	if e.sweep(l) {
+		return nil, true, nil
+	}
+	if !l.trimmed {
+		l.trimmed = true
+		e.Flush()
+		e.dev.Trim()
+		if b, again := e.dev.Alloc(n); again == nil {
+			return b, false, nil
+		}
+	}
+	return nil, false, &wire.Fault{Kind: wire.OutOfMemory, Err: fmt.Errorf("%w; %s", err, e.holders())}
+}
+
+// sweep asks sessions to free memory, once for each task of a lane. It reports
+// whether the lane should wait for them.
+func (e *Executor) sweep(l *Lane) bool {
+	if l.swept || e.cfg.Sweep == nil {
+		return false
+	}
+	l.swept = true
+	e.Flush()
+	if e.cfg.Sweep() == 0 {
+		return false
+	}
+	e.memory = append(e.memory, l)
+	time.AfterFunc(SweepTime, func() { e.cfg.Post(e.retryMemory) })
+	return true
+}
+
+// Swept continues the lanes that wait for memory: all sessions have answered.
+func (e *Executor) Swept() { e.retryMemory() }
+
+func (e *Executor) retryMemory() {
+	waiting := e.memory
+	e.memory = nil
+	for _, l := range waiting {
+		e.resume(l)
+	}
+}
+
+// holders names the sessions that hold most.
+func (e *Executor) holders() string {
+	var first, second *store.Session
+	for s := range e.lanes {
+		switch {
+		case first == nil || s.Bytes() > first.Bytes():
+			first, second = s, first
+		case second == nil || s.Bytes() > second.Bytes():
+			second = s
+		}
+	}
+	text := ""
+	for _, s := range []*store.Session{first, second} {
+		if s == nil {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += fmt.Sprintf("%v%s holds %d bytes in %d values", s.Owner, labelled(s.Label), s.Bytes(), s.Buffers())
+	}
+	return text
+}
+
+func labelled(label string) string {
+	if label == "" {
+		return ""
+	}
+	return " (" + label + ")"
+}
+
+// hostResults makes memory on the host for the results of work.
+func (e *Executor) hostResults(l *Lane, w *work) (mems []*store.Storage, wait bool, err error) {
+	total := int64(0)
+	for _, r := range w.in.Outs {
+		total += int64(r.Type.Bytes())
+	}
+	if wait, err := e.reserve(l, total); wait || err != nil {
+		return nil, wait, err
+	}
+	for _, r := range w.in.Outs {
+		data, release, err := hostMemory(r.Type.Bytes())
+		if err != nil {
+			dropAll(mems)
+			return nil, false, &wire.Fault{Kind: wire.OutOfMemory, Err: err}
+		}
+		m := &store.Storage{Host: data, Release: release}
+		m.Retain()
+		mems = append(mems, m)
+	}
+	return mems, false, nil
+}
+
+func dropAll(mems []*store.Storage) {
+	for _, m := range mems {
+		m.Drop()
+	}
+}
+
+// hostError gives an error of package fallback its kind.
+func hostError(err error) error {
+	kind := wire.BadArgument
+	if errors.Is(err, fallback.ErrUnsupported) {
+		kind = wire.Unsupported
+	}
+	return &wire.Fault{Kind: kind, Err: err}
+}
+
+// deviceError gives an error of package vulkan its kind, and notes a loss.
+func (e *Executor) deviceError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, vulkan.ErrDeviceLost):
+		e.lost = &wire.Fault{Kind: wire.DeviceLost, Err: err}
+		return e.lost
+	case errors.Is(err, vulkan.ErrOutOfMemory):
+		return &wire.Fault{Kind: wire.OutOfMemory, Err: err}
+	}
+	return &wire.Fault{Kind: wire.Internal, Err: err}
+}
+
+// Lost returns why the device is gone, or nil.
+func (e *Executor) Lost() error { return e.lost }

@@ -1,0 +1,156 @@
+package exec
+
+import (
+	"errors"
+
+	"nxvk/fallback"
+	"nxvk/gen/store"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// hostLimit is how many elements an instruction may touch to stay on the
+// host. A GPU answers a submission in some 15 µs; a software device computes
+// on the same cores and only adds its own overhead.
+func hostLimit(info vulkan.Info) int {
+	if info.Kind == vulkan.CPU {
+		return 4096
+	}
+	return 512
+}
+
+// place carries out work where it belongs. The choice looks at the operation,
+// the sizes and where the operands are, never at the clock.
+func (e *Executor) place(l *Lane, w *work) (wait bool, err error) {
+	if w.in.Op == ops.Tensor {
+		return e.upload(l, w)
+	}
+	w.settleLiterals()
+	if m := w.alias(); m != nil {
+		e.keep(l, w.in.Outs[0], m)
+		return false, nil
+	}
+	if e.dev == nil || e.small(w) {
+		return e.host(l, w)
+	}
+	if wait, err := e.resolveStarts(l, w); wait || err != nil {
+		return wait, err
+	}
+	p, err := e.plan(w)
+	switch {
+	case errors.Is(err, synth.ErrUnsupported):
+		e.Counters.Fallbacks++
+		return e.host(l, w)
+	case err != nil:
+		return false, err
+	case p.Alias >= 0:
+		e.keep(l, w.in.Outs[0], w.args[p.Alias])
+		return false, nil
+	}
+	return e.device(l, w, p)
+}
+
+// alias returns the memory of the operand where the result is the same bytes.
+func (w *work) alias() *store.Storage {
+	if len(w.args) != 1 || w.args[0] == nil {
+		return nil
+	}
+	same := w.in.Outs[0].Type.DType == w.types[0].DType
+	switch w.in.Op {
+	case ops.Reshape, ops.Squeeze:
+		return w.args[0]
+	case ops.Bitcast:
+		return w.args[0]
+	case ops.AsType:
+		if same {
+			return w.args[0]
+		}
+	case ops.BroadcastTo, ops.Transpose:
+		if same && w.in.Outs[0].Type.Shape.Equal(w.types[0].Shape) && increasing(w.in.Attrs[0]) {
+			return w.args[0]
+		}
+	}
+	return nil
+}
+
+func increasing(axes []int) bool {
+	for i, a := range axes {
+		if a != i {
+			return false
+		}
+	}
+	return true
+}
+
+// small reports whether work is sooner done on the host: its operands are
+// there, and there is little of it.
+func (e *Executor) small(w *work) bool {
+	touched := 0
+	for _, r := range w.in.Outs {
+		touched = max(touched, r.Type.Size())
+	}
+	for i, m := range w.args {
+		if m == nil {
+			continue
+		}
+		if m.Host == nil {
+			return false
+		}
+		touched = max(touched, w.types[i].Size())
+	}
+	if touched > e.limit {
+		return false
+	}
+	if w.in.Op == ops.Dot {
+		return touched*contracted(w) <= 16*e.limit
+	}
+	return true
+}
+
+// contracted is how many products each element of a dot sums.
+func contracted(w *work) int {
+	n := 1
+	for _, a := range w.in.Attrs[0] {
+		n *= w.types[0].Shape[a]
+	}
+	return n
+}
+
+// host computes work with package fallback. Operands that are only on the
+// device are read back first.
+func (e *Executor) host(l *Lane, w *work) (wait bool, err error) {
+	for i, m := range w.args {
+		if m != nil && m.Host == nil {
+			return e.readBack(l, m, w.types[i])
+		}
+	}
+	args := make([]fallback.Value, len(w.args))
+	for i, m := range w.args {
+		data := []byte(nil)
+		if m != nil {
+			data = m.Host
+		} else {
+			data = w.in.Ins[i].Lit.Data
+		}
+		args[i] = fallback.Value{Type: w.types[i], Data: data}
+	}
+	mems, wait, err := e.hostResults(l, w)
+	if wait || err != nil {
+		return wait, err
+	}
+	outs := make([]fallback.Value, len(mems))
+	for i, m := range mems {
+		outs[i] = fallback.Value{Type: w.in.Outs[i].Type, Data: m.Host}
+	}
+	if err := fallback.Run(w.in, args, outs); err != nil {
+		dropAll(mems)
+		return false, hostError(err)
+	}
+	e.Counters.Host++
+	for i, m := range mems {
+		e.keep(l, w.in.Outs[i], m)
+		m.Drop()
+	}
+	return false, nil
+}

@@ -1,0 +1,120 @@
+package exec
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// maxPlans bounds the plans that are remembered. A program that sees more
+// structures than that starts over; kernels are kept.
+const maxPlans = 1 << 14
+
+// planned is a plan and the pipelines of its steps.
+type planned struct {
+	*synth.Plan
+	err   error
+	pipes []*compiled
+}
+
+// compiled is the pipeline of a kernel, being made or made.
+type compiled struct {
+	pipe    *vulkan.Pipeline
+	err     error
+	done    bool
+	waiting []*Lane
+}
+
+// plan returns how the device carries out work. Plans depend on the structure
+// of an instruction alone and are made once.
+func (e *Executor) plan(w *work) (*planned, error) {
+	e.key = planKey(e.key[:0], w)
+	if p, ok := e.plans[string(e.key)]; ok {
+		return p, p.err
+	}
+	if len(e.plans) >= maxPlans {
+		clear(e.plans)
+	}
+	p := &planned{}
+	if p.Plan, p.err = synth.Lower(w.in, w.types, &e.target); p.err == nil {
+		p.pipes = make([]*compiled, len(p.Steps))
+		for i := range p.Steps {
+			p.pipes[i] = e.kernel(p.Steps[i].Kernel)
+		}
+	}
+	e.plans[string(e.key)] = p
+	return p, p.err
+}
+
+// planKey is the structure of an instruction: operation, attributes, types,
+// and which operands are literals.
+func planKey(key []byte, w *work) []byte {
+	key = binary.AppendUvarint(key, uint64(w.in.Op))
+	for i, t := range w.types {
+		literal := byte(0)
+		if w.in.Ins[i].Lit != nil {
+			literal = 1
+		}
+		key = appendType(append(key, literal), t)
+	}
+	for _, r := range w.in.Outs {
+		key = appendType(key, r.Type)
+	}
+	for _, a := range w.in.Attrs {
+		key = binary.AppendUvarint(key, uint64(len(a)))
+		for _, v := range a {
+			key = binary.AppendVarint(key, int64(v))
+		}
+	}
+	return key
+}
+
+func appendType(key []byte, t ops.Type) []byte {
+	key = append(key, byte(t.DType), byte(len(t.Shape)))
+	for _, d := range t.Shape {
+		key = binary.AppendUvarint(key, uint64(d))
+	}
+	return key
+}
+
+// kernel returns the pipeline of a kernel. It is compiled apart from the
+// goroutine of the Executor; lanes that need it wait for it.
+func (e *Executor) kernel(k *synth.Kernel) *compiled {
+	if c, ok := e.kernels[k.Name]; ok {
+		return c
+	}
+	c := &compiled{}
+	e.kernels[k.Name] = c
+	go func() {
+		pipe, err := e.dev.Pipeline(k.Name, k.Code, layoutOf(k))
+		e.cfg.Post(func() {
+			c.pipe, c.err, c.done = pipe, err, true
+			waiting := c.waiting
+			c.waiting = nil
+			for _, l := range waiting {
+				e.resume(l)
+			}
+		})
+	}()
+	return c
+}
+
+// ready reports whether all pipelines of a plan are made; the lane waits for
+// the first that is not.
+func (e *Executor) ready(l *Lane, p *planned) (wait bool, err error) {
+	for i, c := range p.pipes {
+		if !c.done {
+			c.waiting = append(c.waiting, l)
+			return true, nil
+		}
+		if c.err != nil {
+			return false, &wire.Fault{Kind: wire.Internal,
+				Err: fmt.Errorf("make the pipeline of kernel %s: %w", p.Steps[i].Kernel.Name, c.err)}
+		}
+	}
+	return false, nil
+}

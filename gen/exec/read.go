@@ -1,0 +1,130 @@
+package exec
+
+import (
+	"fmt"
+
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// Data is what a read gives: bytes that are valid until Release, which may be
+// called from any goroutine.
+type Data struct {
+	Bytes   []byte
+	Release func() // may be nil
+}
+
+// Read gives count elements of a value from offset on, after everything that
+// the session asked for before. done runs on the goroutine of the Executor.
+func (e *Executor) Read(l *Lane, id ops.ID, offset, count int, done func(Data, error)) {
+	e.Do(l, func(l *Lane) bool {
+		e.read(l, id, offset, count, done)
+		return false
+	})
+}
+
+func (e *Executor) read(l *Lane, id ops.ID, offset, count int, done func(Data, error)) {
+	v, err := e.value(l, id)
+	if err != nil {
+		done(Data{}, err)
+		return
+	}
+	size := v.Type.Size()
+	if offset > size {
+		done(Data{}, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("offset %d is beyond the %d elements of value %d", offset, size, id)})
+		return
+	}
+	width := v.Type.DType.Size()
+	from, n := offset*width, min(count, size-offset)*width
+	m := v.Mem
+	m.Retain()
+	drop := func() { e.cfg.Post(m.Drop) }
+	if m.Host != nil {
+		done(Data{Bytes: m.Host[from : from+n], Release: drop}, nil)
+		return
+	}
+	e.fetch(m, from, n, func(data []byte, release func(), err error) {
+		if err != nil {
+			m.Drop()
+			done(Data{}, err)
+			return
+		}
+		done(Data{Bytes: data, Release: func() { release(); drop() }}, nil)
+	})
+}
+
+// value returns a value that has memory, or its error.
+func (e *Executor) value(l *Lane, id ops.ID) (store.Value, error) {
+	v, ok := l.Session.Get(id)
+	switch {
+	case !ok:
+		return v, l.Session.Missing(id)
+	case v.Err != nil:
+		return v, v.Err
+	case v.Mem.Host == nil && e.lost != nil:
+		return v, e.lost
+	}
+	return v, nil
+}
+
+// Describe gives the type of a value, after everything before.
+func (e *Executor) Describe(l *Lane, id ops.ID, done func(ops.Type, error)) {
+	e.Do(l, func(l *Lane) bool {
+		v, err := e.value(l, id)
+		done(v.Type, err)
+		return false
+	})
+}
+
+// Sync calls done when everything that the session asked for before has been
+// computed.
+func (e *Executor) Sync(l *Lane, done func(error)) {
+	e.Do(l, func(*Lane) bool {
+		if e.dev == nil {
+			done(nil)
+			return false
+		}
+		ticket, err := e.submit()
+		if err != nil {
+			done(e.deviceError(err))
+			return false
+		}
+		e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { done(e.deviceError(err)) }) })
+		return false
+	})
+}
+
+// importValue gives a value of another session an id of this one. Where the
+// other session has yet to make it, the lane waits, a bounded time.
+func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait bool) {
+	if len(in.Outs) != 1 {
+		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
+		return false
+	}
+	from := e.sharing(in.Shared)
+	if from == nil {
+		e.poison(l, in, nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
+			"process %v has no session here whose key this is: it has ended, or the value was not shared", in.Shared.Owner)})
+		return false
+	}
+	id := in.Shared.ID
+	v, ok := from.Get(id)
+	if !ok && id > from.Last && e.waitImport(l) {
+		return true
+	}
+	out := in.Outs[0]
+	switch {
+	case !ok:
+		e.poison(l, in, nil, from.Missing(id))
+	case v.Err != nil:
+		e.poison(l, in, nil, v.Err)
+	case !v.Type.Equal(out.Type):
+		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the value is %v, stated is %v", v.Type, out.Type)})
+	default:
+		v.Mem.Retain()
+		l.Session.Put(out.ID, v)
+	}
+	e.Counters.Instructions++
+	return false
+}

@@ -1,0 +1,47 @@
+package exec
+
+import (
+	"nxvk/gen/store"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// targetOf tells the kernel compiler what a device can do.
+func targetOf(info vulkan.Info) synth.Target {
+	f, l := info.Features, info.Limits
+	return synth.Target{
+		CPU:       info.Kind == vulkan.CPU,
+		Float64:   f.Float64,
+		Int64:     f.Int64,
+		Int16:     f.Int16,
+		Int8:      f.Int8,
+		Float16:   f.Float16,
+		Storage16: f.Storage16,
+		Storage8:  f.Storage8,
+		Addresses: !info.Bindings,
+
+		SharedMemory:   l.SharedMemory,
+		MaxInvocations: l.MaxWorkgroupInvocations,
+		SubgroupSize:   l.Subgroup,
+		MaxPush:        l.MaxPush,
+		MaxGroups:      l.MaxWorkgroupCount,
+		MaxBinding:     int64(l.MaxStorageRange),
+	}
+}
+
+func layoutOf(k *synth.Kernel) vulkan.Layout {
+	return vulkan.Layout{Buffers: k.Buffers, PushBytes: k.PushBytes, Addresses: k.Addresses, Spec: k.Spec}
+}
+
+// Abandon answers everything that waits with the loss of the device and
+// forgets the lanes.
+func (e *Executor) Abandon() {
+	lanes := e.lanes
+	e.lanes = make(map[*store.Session]*Lane)
+	e.imports, e.memory = nil, nil
+	for _, l := range lanes {
+		l.parked = false
+		e.advance(l)
+	}
+	e.lanes = lanes
+}

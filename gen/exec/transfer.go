@@ -1,0 +1,129 @@
+package exec
+
+import (
+	"nxvk/gen/etf"
+	"nxvk/gen/store"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// DeviceBlock is a block of memory that a device can read in place. A large
+// binary that was received into one becomes a tensor without a copy.
+type DeviceBlock interface {
+	etf.Block
+	// Buffer hands the buffer over if it belongs to the device.
+	Buffer(d *vulkan.Device) (*vulkan.Buffer, bool)
+}
+
+// upload makes a tensor of the bytes of a literal. Small ones stay on the host
+// until a kernel wants them.
+func (e *Executor) upload(l *Lane, w *work) (wait bool, err error) {
+	lit, out := w.in.Ins[0].Lit, w.in.Outs[0]
+	if wait, err := e.reserve(l, int64(len(lit.Data))); wait || err != nil {
+		return wait, err
+	}
+	m := &store.Storage{Host: lit.Data}
+	m.Retain()
+	defer m.Drop()
+	if b, ok := lit.Hold.(*etf.Binary); ok {
+		e.adopt(m, b)
+	}
+	e.Counters.Uploaded += uint64(out.Type.Bytes())
+	e.keep(l, out, m)
+	return false, nil
+}
+
+// adopt makes a received binary the memory of a value. One that others still
+// hold is copied.
+func (e *Executor) adopt(m *store.Storage, b *etf.Binary) {
+	block, n := b.Take()
+	if block == nil {
+		m.Host = append([]byte(nil), b.Bytes()...)
+		return
+	}
+	if db, ok := block.(DeviceBlock); ok {
+		if buf, ok := db.Buffer(e.dev); ok {
+			m.Dev, m.Host = buf, nil
+			if buf.Readable() {
+				m.Host = buf.Bytes()[:n]
+			}
+			return
+		}
+	}
+	m.Host, m.Release = block.Bytes()[:n], block.Free
+}
+
+// onDevice sees to it that memory is on the device.
+func (e *Executor) onDevice(l *Lane, m *store.Storage) (wait bool, err error) {
+	if m.Dev != nil {
+		return false, nil
+	}
+	buf, wait, err := e.alloc(l, len(m.Host))
+	if wait || err != nil {
+		return wait, err
+	}
+	if err := e.stream.Upload(buf, 0, m.Host); err != nil {
+		buf.Free()
+		return false, e.deviceError(err)
+	}
+	m.Dev = buf
+	e.recorded++
+	if len(m.Host) > large {
+		// One copy of a large value is enough.
+		m.Host = nil
+		if m.Release != nil {
+			m.Release()
+			m.Release = nil
+		}
+	}
+	return false, nil
+}
+
+// readBack copies a value to the host, parking the lane meanwhile.
+func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait bool, err error) {
+	if e.lost != nil {
+		return false, e.lost
+	}
+	n := t.Bytes()
+	m.Retain()
+	e.fetch(m, 0, n, func(data []byte, release func(), err error) {
+		l.failed = err
+		if err == nil {
+			if m.Host == nil {
+				m.Host = append([]byte(nil), data...)
+			}
+			release()
+		}
+		m.Drop()
+		e.resume(l)
+	})
+	return true, nil
+}
+
+// fetch calls done, on the goroutine of the Executor, with bytes of memory
+// that is on the device. The bytes are valid until release.
+func (e *Executor) fetch(m *store.Storage, off, n int, done func(data []byte, release func(), err error)) {
+	fail := func(err error) { e.cfg.Post(func() { done(nil, nil, e.deviceError(err)) }) }
+	rb, err := e.stream.Download(m.Dev, off, n)
+	if err != nil {
+		fail(err)
+		return
+	}
+	ticket, err := e.submit()
+	if err != nil {
+		rb.Release()
+		fail(err)
+		return
+	}
+	e.Counters.Downloaded += uint64(n)
+	e.dev.Notify(ticket, func(err error) {
+		e.cfg.Post(func() {
+			if err != nil {
+				rb.Release()
+				done(nil, nil, e.deviceError(err))
+				return
+			}
+			done(rb.Bytes(), rb.Release, nil)
+		})
+	})
+}

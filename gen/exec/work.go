@@ -1,0 +1,77 @@
+package exec
+
+import (
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// work is an instruction with its operands at hand.
+type work struct {
+	in    *ops.Instr
+	types []ops.Type
+	args  []*store.Storage // nil for a scalar literal
+	own   []*store.Storage // held until the work is done
+}
+
+func (w *work) drop() {
+	for _, m := range w.own {
+		m.Drop()
+	}
+	w.own = nil
+}
+
+// gather finds the operands of an instruction. A literal tensor becomes memory
+// on the host; a literal scalar stays in the instruction. An operand that
+// carries an error is that error.
+func (e *Executor) gather(l *Lane, in *wire.Instr) (*work, error) {
+	n := len(in.Ins)
+	w := &work{in: &in.Instr, types: make([]ops.Type, n), args: make([]*store.Storage, n)}
+	for i := range in.Ins {
+		o := &in.Ins[i]
+		if o.Lit != nil {
+			w.types[i] = o.Lit.Type
+			continue
+		}
+		v, ok := l.Session.Get(o.ID)
+		if !ok {
+			return w, l.Session.Missing(o.ID)
+		}
+		w.types[i] = v.Type
+		if v.Err != nil {
+			return w, v.Err
+		}
+		w.args[i] = v.Mem
+	}
+	return w, nil
+}
+
+// settleLiterals makes memory of literal tensors, so that only scalars remain
+// literal. The instruction is copied where it changes.
+func (w *work) settleLiterals() {
+	copied := false
+	for i := range w.in.Ins {
+		lit := w.in.Ins[i].Lit
+		if lit == nil || len(lit.Type.Shape) == 0 {
+			continue
+		}
+		if !copied {
+			in := *w.in
+			in.Ins = append([]ops.Operand(nil), w.in.Ins...)
+			w.in, copied = &in, true
+		}
+		m := &store.Storage{Host: lit.Data}
+		m.Retain()
+		w.own = append(w.own, m)
+		w.args[i], w.in.Ins[i].Lit = m, nil
+	}
+}
+
+// keep gives a result its id. The memory is charged to the session.
+func (e *Executor) keep(l *Lane, r ops.Result, m *store.Storage) {
+	if m.Owner == nil && m.Size == 0 {
+		l.Session.Charge(m, int64(r.Type.Bytes()))
+	}
+	m.Retain()
+	l.Session.Put(r.ID, store.Value{Type: r.Type, Mem: m})
+}

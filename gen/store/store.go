@@ -1,0 +1,155 @@
+// Package store keeps the values of clients: which session holds which value
+// under which id, which memory it lies in, and how much of it each session
+// has. A session belongs to one process; when it ends, whatever nobody else
+// imported is free.
+//
+// The package refuses to know how values are computed. It is not safe for
+// concurrent use: the device server owns it.
+package store
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"math"
+
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// Storage is the memory of a value: on the host, on the device, or both, with
+// the same contents. Values that are views of each other share one.
+type Storage struct {
+	Host    []byte         // dense elements, or nil
+	Dev     *vulkan.Buffer // the same on the device, or nil
+	Release func()         // gives Host back where it is not Go memory
+	Size    int64          // bytes charged to Owner
+	Owner   *Session       // who pays; nil once its session has ended
+	refs    int
+}
+
+// Value is what an id stands for: a type and its memory, or the error of the
+// instruction that should have made it.
+type Value struct {
+	Type ops.Type
+	Mem  *Storage
+	Err  error // with Mem nil
+}
+
+// Retain adds a holder of the memory.
+func (m *Storage) Retain() { m.refs++ }
+
+// Drop gives up one hold; the last one frees the memory.
+func (m *Storage) Drop() {
+	if m.refs--; m.refs > 0 {
+		return
+	}
+	if m.refs < 0 {
+		panic("BUG: storage dropped too often")
+	}
+	if m.Owner != nil {
+		m.Owner.bytes -= m.Size
+		m.Owner = nil
+	}
+	if m.Release != nil {
+		m.Release()
+	}
+	if m.Dev != nil {
+		m.Dev.Free()
+	}
+	m.Host, m.Dev, m.Release = nil, nil, nil
+}
+
+// Session is what one process has made.
+type Session struct {
+	Owner gen.PID
+	Key   uint64 // who knows it may import
+	Label string
+	Limit int64 // bytes
+	Sweep bool  // the process answers requests to sweep
+	Last  ops.ID
+	Ended bool
+
+	values map[ops.ID]Value
+	bytes  int64
+}
+
+// NewSession returns an empty session of a process.
+func NewSession(owner gen.PID) *Session {
+	return &Session{Owner: owner, Key: secret(), Limit: math.MaxInt64, values: make(map[ops.ID]Value)}
+}
+
+// secret is a random key. It stays below 2^59, a small integer of the BEAM.
+func secret() uint64 {
+	var b [8]byte
+	rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:]) >> 5
+}
+
+// Buffers returns how many values the session holds.
+func (s *Session) Buffers() int { return len(s.values) }
+
+// Bytes returns how much memory the session is charged for.
+func (s *Session) Bytes() int64 { return s.bytes }
+
+// Fits reports whether n more bytes are within the session's limit.
+func (s *Session) Fits(n int64) bool { return n <= s.Limit-s.bytes }
+
+// Charge makes the session pay for the memory.
+func (s *Session) Charge(m *Storage, n int64) {
+	m.Owner, m.Size = s, n
+	s.bytes += n
+}
+
+// Get returns the value of an id.
+func (s *Session) Get(id ops.ID) (Value, bool) {
+	v, ok := s.values[id]
+	return v, ok
+}
+
+// Put gives a value an id. The caller's hold on its memory passes to the
+// session; a value that had the id is let go.
+func (s *Session) Put(id ops.ID, v Value) {
+	s.Delete(id)
+	s.values[id] = v
+	s.Last = max(s.Last, id)
+}
+
+// Delete lets go of the value of an id, if there is one.
+func (s *Session) Delete(id ops.ID) {
+	v, ok := s.values[id]
+	if !ok {
+		return
+	}
+	delete(s.values, id)
+	if v.Mem != nil {
+		v.Mem.Drop()
+	}
+}
+
+// End lets go of everything.
+func (s *Session) End() {
+	s.Ended = true
+	for id, v := range s.values {
+		delete(s.values, id)
+		if v.Mem == nil {
+			continue
+		}
+		if v.Mem.Owner == s {
+			// Importers keep the memory; nobody pays for it any more.
+			v.Mem.Owner = nil
+		}
+		v.Mem.Drop()
+	}
+	s.bytes = 0
+}
+
+// Missing is the fault of an id that the session does not hold.
+func (s *Session) Missing(id ops.ID) error {
+	if id > s.Last {
+		return &wire.Fault{Kind: wire.UnknownID, Err: unknownID{id, "no instruction of this session has made it, in this run of the server"}}
+	}
+	return &wire.Fault{Kind: wire.UnknownID, Err: unknownID{id, "it has been freed"}}
+}
