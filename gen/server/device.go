@@ -1,0 +1,181 @@
+package server
+
+import (
+	"runtime/debug"
+
+	"ergo.services/ergo/act"
+	"ergo.services/ergo/gen"
+	"github.com/rs/zerolog"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/exec"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/node/dist"
+	"nxvk/vulkan"
+)
+
+// DeviceConfig is what a device server is started with.
+type DeviceConfig struct {
+	Name      gen.Atom       // registered name: nxvk_0
+	Index     int            // among the devices of the node
+	Vulkan    *vulkan.Device // nil is the host
+	Limit     int64          // bytes a session may hold unless it says otherwise
+	HostLimit int            // see exec.Config
+	Watcher   Watcher
+	Log       zerolog.Logger
+}
+
+// Watcher monitors processes of other nodes for an actor, which gets a
+// gen.MessageDownPID when one exits or its node goes down.
+type Watcher interface {
+	Watch(watcher gen.PID, target gen.PID) error
+	Unwatch(watcher gen.PID, target gen.PID)
+}
+
+// Device is the gen_server of a device. One actor owns the executor, the
+// sessions and all their memory.
+type Device struct {
+	act.Actor
+
+	cfg         DeviceConfig
+	exec        *exec.Executor
+	incarnation uint64
+	sessions    map[gen.PID]*store.Session
+	sweeping    map[gen.PID]bool // sessions that have yet to answer a sweep
+	sweep       int64            // number of the latest sweep
+	reopening   bool
+}
+
+// NewDevice returns a factory of the actor for Ergo.
+func NewDevice(cfg DeviceConfig) gen.ProcessFactory {
+	return func() gen.ProcessBehavior { return &Device{cfg: cfg} }
+}
+
+// Init starts the executor.
+func (d *Device) Init(...any) error {
+	d.sessions = make(map[gen.PID]*store.Session)
+	d.open(d.cfg.Vulkan)
+	return nil
+}
+
+// open begins a run of the device: a fresh executor and a new incarnation.
+func (d *Device) open(dev *vulkan.Device) {
+	self, node := d.PID(), d.Node()
+	d.incarnation = newIncarnation()
+	d.exec = exec.New(exec.Config{
+		Device:    dev,
+		Post:      func(f func()) { node.Send(self, f) },
+		Sweep:     d.askSweep,
+		Log:       d.cfg.Log,
+		HostLimit: d.cfg.HostLimit,
+	})
+}
+
+// HandleMessage takes the stream of instructions, completions, and the ends of
+// processes.
+func (d *Device) HandleMessage(_ gen.PID, message any) error {
+	defer d.survive()
+	switch m := message.(type) {
+	case func():
+		m()
+	case dist.Message:
+		d.stream(m.Sender, m.Term)
+	case dist.Cast:
+		d.stream(m.Sender, m.Request)
+	case dist.Call:
+		d.call(m)
+	case gen.MessageDownPID:
+		d.end(m.PID)
+	}
+	d.recoverDevice()
+	return nil
+}
+
+// HandleCall answers the manager.
+func (d *Device) HandleCall(_ gen.PID, _ gen.Ref, request any) (any, error) {
+	switch request.(type) {
+	case askStatus:
+		return d.status(), nil
+	}
+	return status{}, nil
+}
+
+// Terminate frees what clients hold.
+func (d *Device) Terminate(error) {
+	for pid := range d.sessions {
+		d.end(pid)
+	}
+}
+
+// survive keeps the actor alive when a callback panics: one client's message
+// must not end what others have.
+func (d *Device) survive() {
+	if r := recover(); r != nil {
+		d.cfg.Log.Error().Bytes("stack", debug.Stack()).Msgf("message failed: %v", r)
+	}
+}
+
+// stream takes instructions from a process.
+func (d *Device) stream(sender gen.PID, term etf.Term) {
+	if sender.Node == "" {
+		return
+	}
+	if t, ok := term.(etf.Tuple); ok && len(t) == 2 && t[0] == etf.Atom("nxvk_swept") {
+		d.swept(sender, t[1])
+		return
+	}
+	s, ok := wire.DecodeStream(term)
+	if !ok {
+		d.orphan(sender, &wire.Fault{Kind: wire.BadRequest, Err: errNotStream})
+		return
+	}
+	lane := d.lane(sender)
+	if s.Incarnation != 0 && s.Incarnation != d.incarnation {
+		for i := range s.Instrs {
+			s.Instrs[i].Err = d.stale(s.Incarnation)
+		}
+	}
+	d.exec.Stream(lane, s.Instrs)
+}
+
+// orphan tells a process of an error that no result can carry.
+func (d *Device) orphan(pid gen.PID, err error) {
+	d.tell(pid, etf.Tuple{etf.Atom("nxvk_error"), etf.Atom(d.cfg.Name), wire.ErrorTerm(err)})
+}
+
+// tell sends a term to a process; that it is gone is no matter here.
+func (d *Device) tell(pid gen.PID, term etf.Term) {
+	if err := d.Send(pid, dist.Message{Term: term}); err != nil {
+		d.cfg.Log.Debug().Err(err).Stringer("to", pid).Msg("send")
+	}
+}
+
+// recoverDevice opens a lost device again. What was under way has been
+// answered with the loss; everything older is stale.
+func (d *Device) recoverDevice() {
+	if d.exec.Lost() == nil || d.reopening {
+		return
+	}
+	d.reopening = true
+	d.cfg.Log.Error().Err(d.exec.Lost()).Msg("device lost; opening it again")
+	d.exec.Abandon()
+	self, node, dev := d.PID(), d.Node(), d.cfg.Vulkan
+	go func() {
+		again, err := dev.Reopen()
+		node.Send(self, func() { d.reopened(again, err) })
+	}()
+}
+
+func (d *Device) reopened(dev *vulkan.Device, err error) {
+	if err != nil {
+		d.cfg.Log.Error().Err(err).Msg("open the device again; restart nxvk-node")
+		return
+	}
+	for pid := range d.sessions {
+		d.end(pid)
+	}
+	d.reopening = false
+	d.cfg.Vulkan = dev
+	d.open(dev)
+}

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"runtime/debug"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/exec"
+	"nxvk/gen/store"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// version is set when a release is built; Version falls back to what the Go
+// tool knows.
+var version string
+
+// Version names the build.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+func pair(key string, value etf.Term) etf.Pair { return etf.Pair{Key: etf.Atom(key), Value: value} }
+
+// info describes the device.
+func (d *Device) info() etf.Term {
+	m := etf.Map{
+		pair("index", d.cfg.Index),
+		pair("server", etf.Atom(d.cfg.Name)),
+		pair("incarnation", d.incarnation),
+	}
+	if d.cfg.Vulkan == nil {
+		return append(m,
+			pair("name", "host"), pair("kind", etf.Atom("host")), pair("uuid", ""),
+			pair("driver", "Go"), pair("memory", int64(0)), pair("types", typeNames(func(ops.DType) bool { return false })),
+			pair("features", etf.List(nil)))
+	}
+	i := d.cfg.Vulkan.Info()
+	return append(m,
+		pair("name", i.Name), pair("kind", etf.Atom(i.Kind.String())), pair("uuid", i.UUID),
+		pair("driver", i.Driver+" "+i.DriverInfo), pair("memory", i.Memory),
+		pair("types", typeNames(func(t ops.DType) bool { return computes(i.Features, t) })),
+		pair("features", featureNames(i.Features)))
+}
+
+// computes reports whether a device computes a type itself; the host does the
+// others.
+func computes(f vulkan.Features, t ops.DType) bool {
+	switch t.Wide() {
+	case ops.F64:
+		return f.Float64
+	case ops.S64, ops.U64:
+		return f.Int64
+	case ops.C64, ops.C128:
+		return false
+	}
+	switch t.Size() {
+	case 1:
+		return f.Storage8
+	case 2:
+		return f.Storage16
+	}
+	return true
+}
+
+func typeNames(has func(ops.DType) bool) etf.List {
+	var l etf.List
+	for _, t := range ops.DTypes() {
+		if has(t) {
+			l = append(l, etf.Atom(t.String()))
+		}
+	}
+	return l
+}
+
+func featureNames(f vulkan.Features) etf.List {
+	var l etf.List
+	for _, row := range []struct {
+		name string
+		has  bool
+	}{
+		{"float64", f.Float64}, {"float16", f.Float16}, {"int64", f.Int64}, {"int16", f.Int16}, {"int8", f.Int8},
+		{"storage16", f.Storage16}, {"storage8", f.Storage8}, {"buffer_device_address", f.BufferDeviceAddress},
+		{"timeline_semaphore", f.TimelineSemaphore}, {"push_descriptor", f.PushDescriptor},
+		{"memory_budget", f.MemoryBudget},
+	} {
+		if row.has {
+			l = append(l, etf.Atom(row.name))
+		}
+	}
+	return l
+}
+
+// memory reports what a session and the device hold.
+func (d *Device) memory(s *store.Session) etf.Term {
+	st := d.status()
+	return etf.Map{
+		pair("session", etf.Map{
+			pair("buffers", s.Buffers()), pair("bytes", s.Bytes()), pair("limit", limitTerm(s.Limit)),
+		}),
+		pair("device", etf.Map{
+			pair("used", st.Memory.InUse), pair("reserved", st.Memory.Reserved), pair("peak", st.Memory.Peak),
+			pair("total", st.Total), pair("sessions", len(st.Sessions)),
+		}),
+	}
+}
+
+// askStatus asks a device server for its status.
+type askStatus struct{}
+
+// status is what a device server reports to the manager.
+type status struct {
+	Info     etf.Term
+	Name     string
+	Kind     string
+	Total    uint64 // bytes of device memory
+	Memory   vulkan.Stats
+	Counters exec.Counters
+	Sessions []sessionStatus
+}
+
+type sessionStatus struct {
+	Owner   etf.Pid
+	Label   string
+	Buffers int
+	Bytes   int64
+	Limit   int64
+}

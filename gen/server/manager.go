@@ -1,0 +1,124 @@
+package server
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"ergo.services/ergo/act"
+	"ergo.services/ergo/gen"
+	"github.com/rs/zerolog"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/wire"
+	"nxvk/node/dist"
+	"nxvk/ops"
+)
+
+// ManagerName is the registered name of the manager.
+const ManagerName = gen.Atom("nxvk")
+
+// ManagerConfig is what the manager is started with.
+type ManagerConfig struct {
+	Devices []gen.Atom // registered names of the device servers, in order
+	Log     zerolog.Logger
+}
+
+// Manager is the gen_server of the node: what there is, and a bird's view of
+// the sessions.
+type Manager struct {
+	act.Actor
+	cfg         ManagerConfig
+	incarnation uint64
+}
+
+// NewManager returns a factory of the actor for Ergo.
+func NewManager(cfg ManagerConfig) gen.ProcessFactory {
+	return func() gen.ProcessBehavior { return &Manager{cfg: cfg} }
+}
+
+// Init begins a run of the node.
+func (m *Manager) Init(...any) error {
+	m.incarnation = newIncarnation()
+	return nil
+}
+
+// HandleMessage answers calls and ignores everything else.
+func (m *Manager) HandleMessage(_ gen.PID, message any) error {
+	defer func() {
+		if r := recover(); r != nil {
+			m.cfg.Log.Error().Bytes("stack", debug.Stack()).Msgf("request failed: %v", r)
+		}
+	}()
+	switch c := message.(type) {
+	case dist.Call:
+		if err := m.Send(c.From, dist.NewReply(c, m.answer(c.Request))); err != nil {
+			m.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+		}
+	case AskMetrics:
+		c.Answer <- m.metrics()
+	}
+	return nil
+}
+
+func (m *Manager) answer(request etf.Term) etf.Term {
+	switch request {
+	case etf.Atom("info"):
+		return wire.Success(m.info())
+	case etf.Atom("sessions"):
+		return wire.Success(m.sessions())
+	case etf.Atom("metrics"):
+		return wire.Success(m.metrics().term())
+	}
+	if t, ok := request.(etf.Tuple); ok && len(t) == 2 && t[0] == etf.Atom("echo") {
+		return wire.Success(echo(t[1]))
+	}
+	return wire.Failure(&wire.Fault{Kind: wire.BadRequest, Err: errNotManager})
+}
+
+// echo keeps large binaries where they are until they have been sent.
+func echo(t etf.Term) etf.Term {
+	if b, ok := t.(*etf.Binary); ok {
+		return etf.Outside{Bytes: b.Bytes(), Release: b.Release}
+	}
+	return t
+}
+
+func (m *Manager) info() etf.Term {
+	var devices etf.List
+	for _, s := range m.statuses() {
+		devices = append(devices, s.Info)
+	}
+	return etf.Map{
+		pair("version", Version()), pair("incarnation", m.incarnation), pair("digest", ops.Digest()),
+		pair("os", runtime.GOOS+"/"+runtime.GOARCH), pair("devices", devices),
+	}
+}
+
+func (m *Manager) sessions() etf.Term {
+	l := etf.List{}
+	for i, d := range m.statuses() {
+		for _, s := range d.Sessions {
+			l = append(l, etf.Map{
+				pair("device", i), pair("pid", s.Owner), pair("label", s.Label), pair("buffers", s.Buffers),
+				pair("bytes", s.Bytes), pair("limit", limitTerm(s.Limit)),
+			})
+		}
+	}
+	return l
+}
+
+// statuses asks every device server.
+func (m *Manager) statuses() []status {
+	var all []status
+	for _, name := range m.cfg.Devices {
+		r, err := m.Call(name, askStatus{})
+		if err != nil {
+			m.cfg.Log.Error().Err(err).Str("device", string(name)).Msg("status")
+			continue
+		}
+		if s, ok := r.(status); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}

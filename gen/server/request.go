@@ -1,0 +1,144 @@
+package server
+
+import (
+	"fmt"
+	"math"
+
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/exec"
+	"nxvk/gen/wire"
+	"nxvk/node/dist"
+	"nxvk/ops"
+)
+
+// call answers a request to the device server.
+func (d *Device) call(c dist.Call) {
+	session := c.Sender
+	if session.Node == "" {
+		session = c.From
+	}
+	r, err := wire.DecodeRequest(c.Request)
+	if err == nil && r.Incarnation != 0 && r.Incarnation != d.incarnation {
+		err = d.stale(r.Incarnation)
+	}
+	if err != nil {
+		d.reply(c, wire.Failure(err))
+		return
+	}
+	if r.Verb == wire.Info {
+		d.reply(c, wire.Success(d.info()))
+		return
+	}
+	d.serve(c, r, session)
+}
+
+// serve answers a request that belongs to a session.
+func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
+	lane := d.lane(pid)
+	switch r.Verb {
+	case wire.Open:
+		d.reply(c, d.openSession(lane, r.Options))
+	case wire.Download:
+		d.exec.Read(lane, r.ID, r.Offset, r.Count, func(data exec.Data, err error) { d.replyData(c, data, err) })
+	case wire.Describe:
+		d.exec.Describe(lane, r.ID, func(t ops.Type, err error) {
+			d.replyResult(c, func() etf.Term { return typeTerm(t) }, err)
+		})
+	case wire.Sync:
+		d.exec.Sync(lane, func(err error) {
+			if err != nil {
+				d.reply(c, wire.Failure(err))
+				return
+			}
+			d.reply(c, wire.OK)
+		})
+	case wire.Close:
+		d.exec.Do(lane, func(*exec.Lane) bool {
+			d.end(pid)
+			d.reply(c, wire.OK)
+			return false
+		})
+	case wire.Memory:
+		d.exec.Do(lane, func(l *exec.Lane) bool {
+			d.reply(c, wire.Success(d.memory(l.Session)))
+			return false
+		})
+	}
+}
+
+// openSession sets the options of a session.
+func (d *Device) openSession(l *exec.Lane, o wire.Options) etf.Term {
+	if o.Digest != "" && o.Digest != ops.Digest() {
+		return wire.Failure(&wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
+			"the client's op table (digest %s) is not that of this nxvk-node %s (digest %s); install the same version of both",
+			o.Digest, Version(), ops.Digest())})
+	}
+	s := l.Session
+	if o.LimitSet {
+		s.Limit = o.Limit
+		if d.cfg.Limit > 0 {
+			s.Limit = min(s.Limit, d.cfg.Limit)
+		}
+	}
+	if o.Label != "" {
+		s.Label = o.Label
+	}
+	s.Sweep = o.Sweep
+	return wire.Success(etf.Map{
+		{Key: etf.Atom("key"), Value: s.Key},
+		{Key: etf.Atom("incarnation"), Value: d.incarnation},
+		{Key: etf.Atom("session"), Value: dist.Pid(s.Owner)},
+	})
+}
+
+func (d *Device) reply(c dist.Call, result etf.Term) {
+	if err := d.Send(c.From, dist.NewReply(c, result)); err != nil {
+		d.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+	}
+}
+
+func (d *Device) replyResult(c dist.Call, term func() etf.Term, err error) {
+	if err != nil {
+		d.reply(c, wire.Failure(err))
+		return
+	}
+	d.reply(c, wire.Success(term()))
+}
+
+// inline is up to which size data is copied into the message.
+const inline = 4 << 10
+
+// replyData sends the bytes of a value from where they lie.
+func (d *Device) replyData(c dist.Call, data exec.Data, err error) {
+	if err != nil {
+		d.reply(c, wire.Failure(err))
+		return
+	}
+	release := data.Release
+	if len(data.Bytes) <= inline {
+		copied := append([]byte{}, data.Bytes...)
+		if release != nil {
+			release()
+		}
+		d.reply(c, wire.Success(copied))
+		return
+	}
+	d.reply(c, wire.Success(etf.Outside{Bytes: data.Bytes, Release: release}))
+}
+
+func typeTerm(t ops.Type) etf.Term {
+	shape := make(etf.Tuple, len(t.Shape))
+	for i, n := range t.Shape {
+		shape[i] = int64(n)
+	}
+	return etf.Tuple{etf.Atom(t.DType.String()), shape}
+}
+
+func limitTerm(n int64) etf.Term {
+	if n == math.MaxInt64 {
+		return etf.Atom("infinity")
+	}
+	return n
+}
