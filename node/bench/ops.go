@@ -35,19 +35,19 @@ func Ops(ctx context.Context, cfg OpsConfig) error {
 	}
 	defer h.close()
 	fmt.Println("device:", h.name())
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "operation\ttime a round\tGB/s\tGFLOP/s\t")
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "operation\ttime a round\tGB/s\tGFLOP/s")
 	for _, r := range rows(cfg.Elements, h.cpu()) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		d, err := h.measure(r)
 		if err != nil {
-			fmt.Fprintf(w, "%s\t%v\t\t\t\n", r.name, err)
+			fmt.Fprintf(w, "%s\t%v\n", r.name, err)
 			continue
 		}
 		s := d.Seconds()
-		fmt.Fprintf(w, "%s\t%v\t%s\t%s\t\n", r.name, d.Round(10*time.Nanosecond), rate(r.bytes, s), rate(r.flops, s))
+		fmt.Fprintf(w, "%s\t%v\t%s\t%s\n", r.name, d.Round(10*time.Nanosecond), rate(r.bytes, s), rate(r.flops, s))
 		w.Flush()
 	}
 	return w.Flush()

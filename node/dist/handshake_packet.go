@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -12,14 +13,22 @@ import (
 // maxHandshakePacket is far above the longest packet with the longest name.
 const maxHandshakePacket = 2048
 
-// readPacket reads one packet of the handshake, whose length takes two bytes,
-// and not a byte more.
+// lengthSize is the size of a handshake packet's length: two bytes, but inside
+// TLS four like that of every packet after the handshake.
+func lengthSize(c net.Conn) int {
+	if _, ok := c.(*tls.Conn); ok {
+		return 4
+	}
+	return 2
+}
+
+// readPacket reads one packet of the handshake and not a byte more.
 func readPacket(c net.Conn) ([]byte, error) {
-	var head [2]byte
-	if _, err := io.ReadFull(c, head[:]); err != nil {
+	var head [4]byte
+	if _, err := io.ReadFull(c, head[4-lengthSize(c):]); err != nil {
 		return nil, err
 	}
-	n := int(binary.BigEndian.Uint16(head[:]))
+	n := int(binary.BigEndian.Uint32(head[:]))
 	if n == 0 || n > maxHandshakePacket {
 		return nil, fmt.Errorf("%w: packet of %d bytes", ErrHandshake, n)
 	}
@@ -34,7 +43,8 @@ func readPacket(c net.Conn) ([]byte, error) {
 }
 
 func writePacket(c net.Conn, p []byte) error {
-	_, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(p))), p...))
+	packet := binary.BigEndian.AppendUint32(nil, uint32(len(p)))[4-lengthSize(c):]
+	_, err := c.Write(append(packet, p...))
 	return err
 }
 

@@ -110,6 +110,10 @@ func Start(options Options) (*Node, error) {
 		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
 	}
 	n.Node = node
+	if err := settle(node); err != nil {
+		n.Close()
+		return nil, err
+	}
 	id := identity{name: string(options.Name), flags: flagsOffered, creation: uint32(node.Creation())}
 	n.handshake = handshake{self: id, cookie: options.Cookie}
 	node.Network().RegisterHandshake(adopter{n})
