@@ -111,6 +111,7 @@ type lowering func(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error)
 // byKind has the lowerings of kinds that are carried out in one way.
 var byKind = map[ops.Kind]lowering{
 	ops.Pointwise: lowerPointwise,
+	ops.Reduce:    lowerReduce,
 	ops.Contract:  lowerDot,
 }
 

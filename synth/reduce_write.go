@@ -1,0 +1,234 @@
+package synth
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// lanes is how many elements of an output are folded side by side.
+const lanes = 4
+
+// reduceWriter writes the kernel of a reduceJob.
+type reduceWriter struct {
+	*emitter
+	job                *reduceJob
+	operator, identity *scalar.Func
+
+	units  kernel.Value // invocations, or rows of them, that have work
+	split  kernel.Value // parts, or with a tree chunks, of an output
+	length kernel.Value // fours of a chunk
+	fours  kernel.Value // whole fours of an output
+	count  kernel.Value // elements of an output
+
+	keptDims, keptStrides       []kernel.Value
+	reducedDims, reducedStrides []kernel.Value
+}
+
+func (j *reduceJob) write(e *emitter) error {
+	operator, identity, err := j.functions(e.t)
+	if err != nil {
+		return err
+	}
+	w := &reduceWriter{emitter: e, job: j, operator: operator, identity: identity,
+		units: e.num(), split: e.num(), length: e.num(), fours: e.num(), count: e.num()}
+	for range j.kept {
+		w.keptDims, w.keptStrides = append(w.keptDims, e.num()), append(w.keptStrides, e.num())
+	}
+	for range j.reduced {
+		w.reducedDims, w.reducedStrides = append(w.reducedDims, e.num()), append(w.reducedStrides, e.num())
+	}
+	if j.order.tree {
+		w.rows()
+	} else {
+		w.parts()
+	}
+	return nil
+}
+
+// parts is the kernel in which every invocation is a part.
+func (w *reduceWriter) parts() {
+	u := w.Add(w.Mul(w.group(), w.int(w.local)), w.invocation())
+	w.If(w.Compare(scalar.Lt, u, w.units), func() []kernel.Value {
+		part, o := w.int(0), u
+		if w.job.group > 1 { // neighbours are neighbouring outputs
+			outputs := w.Div(w.units, w.split)
+			part, o = w.divide(u, outputs)
+		} else { // neighbours are neighbouring parts
+			o, part = w.divide(u, w.split)
+		}
+		acc := w.fold(o, part, w.fours, w.split)
+		tail := w.divideRest(w.fours, w.split)
+		acc = w.rest(acc, o, w.Compare(scalar.Eq, tail, part))
+		w.put(u, w.join(acc))
+		return nil
+	}, nil)
+}
+
+func (e *emitter) divideRest(x, by kernel.Value) kernel.Value {
+	_, r := e.divide(x, by)
+	return r
+}
+
+// rows is the kernel in which a workgroup, or a fraction of it, is a chunk.
+func (w *reduceWriter) rows() {
+	parts := w.job.order.parts
+	row, part := w.divide(w.invocation(), w.int(parts))
+	u := w.Add(w.Mul(w.group(), w.int(w.local/parts)), row)
+	// All invocations take part in the barriers; what is beyond the last
+	// chunk does that one again and keeps it to itself.
+	last := w.Sub(w.units, w.int(1))
+	valid := w.Compare(scalar.Lt, u, w.units)
+	u = w.Select(valid, u, last)
+	o, chunk := w.divide(u, w.split)
+	start := w.Mul(chunk, w.length)
+	end := w.Add(start, w.length)
+	limit := w.Select(w.Compare(scalar.Lt, end, w.fours), end, w.fours)
+	acc := w.fold(o, w.Add(start, part), limit, w.int(parts))
+	owns := w.Compare(scalar.Eq, w.divideRest(w.fours, w.int(parts)), part)
+	for _, c := range []kernel.Value{w.Compare(scalar.Le, start, w.fours), w.Compare(scalar.Lt, w.fours, end)} {
+		owns = w.Prim(scalar.AndB, scalar.Bool, owns, c)
+	}
+	acc = w.rest(acc, o, owns)
+	total := w.tree(w.join(acc)[0], part)
+	first := w.Compare(scalar.Eq, part, w.int(0))
+	w.If(w.Prim(scalar.AndB, scalar.Bool, first, valid), func() []kernel.Value {
+		w.put(u, []kernel.Value{total()})
+		return nil
+	}, nil)
+}
+
+// tree joins the parts of a chunk by halves and gives what loads the total.
+func (w *reduceWriter) tree(x, part kernel.Value) func() kernel.Value {
+	t := w.Type(x)
+	held := t
+	if t == scalar.Bool {
+		held = scalar.U32
+	}
+	array := w.Shared(held, w.local)
+	lid := w.Builtin(kernel.LocalX)
+	get := func(i kernel.Value) kernel.Value {
+		v := w.LoadShared(array, i)
+		if t == scalar.Bool {
+			return w.truth(v)
+		}
+		return v
+	}
+	w.StoreShared(array, lid, w.asBits(x, held))
+	w.Barrier()
+	for half := w.job.order.parts / 2; half > 0; half /= 2 {
+		w.If(w.Compare(scalar.Lt, part, w.int(half)), func() []kernel.Value {
+			v := w.apply(get(lid), get(w.Add(lid, w.Int(scalar.U32, half))))
+			w.StoreShared(array, lid, w.asBits(v, held))
+			return nil
+		}, nil)
+		w.Barrier()
+	}
+	return func() kernel.Value { return get(lid) }
+}
+
+func (w *reduceWriter) apply(x, y kernel.Value) kernel.Value {
+	return w.Inline(w.operator, []kernel.Value{x, y})
+}
+
+// outer is the index of the first element of output o.
+func (w *reduceWriter) outer(o kernel.Value) kernel.Value {
+	return w.walk(o, w.keptDims, w.keptStrides)
+}
+
+// walk sums coordinates times strides.
+func (w *reduceWriter) walk(i kernel.Value, dims, strides []kernel.Value) kernel.Value {
+	at := w.int(0)
+	for d := len(dims) - 1; d > 0; d-- {
+		var c kernel.Value
+		i, c = w.divide(i, dims[d])
+		at = w.Add(at, w.Mul(c, strides[d]))
+	}
+	return w.Add(at, w.Mul(i, strides[0]))
+}
+
+// load gives element r of every output of the group at base.
+func (w *reduceWriter) load(base, r kernel.Value) []kernel.Value {
+	at := w.Add(base, w.walk(r, w.reducedDims, w.reducedStrides))
+	return w.elements(w.Load(0, at, w.job.group))
+}
+
+func (w *reduceWriter) elements(vs []kernel.Value) []kernel.Value {
+	for i, v := range vs {
+		vs[i] = w.job.element(w.emitter, v)
+	}
+	return vs
+}
+
+// fold folds the fours first, first+step, … below limit of output o. The
+// accumulators are lane by lane, and within a lane output by output.
+func (w *reduceWriter) fold(o, first, limit, step kernel.Value) []kernel.Value {
+	base := w.outer(o)
+	zero := w.Inline(w.identity, nil)
+	init := make([]kernel.Value, lanes*w.job.group)
+	for i := range init {
+		init[i] = zero
+	}
+	return w.Loop(first, limit, step, init, func(four kernel.Value, acc []kernel.Value) []kernel.Value {
+		var xs []kernel.Value
+		if w.job.quad {
+			xs = w.elements(w.Load(0, w.Add(base, four), lanes))
+		} else {
+			r := w.Mul(four, w.int(lanes))
+			for lane := range lanes {
+				xs = append(xs, w.load(base, w.Add(r, w.int(lane)))...)
+			}
+		}
+		out := make([]kernel.Value, len(acc))
+		for i, x := range xs {
+			out[i] = w.apply(acc[i], x)
+		}
+		return out
+	})
+}
+
+// rest folds the elements after the last whole four, where this part has them.
+func (w *reduceWriter) rest(acc []kernel.Value, o, owns kernel.Value) []kernel.Value {
+	if product(w.job.reduced)%lanes == 0 {
+		return acc
+	}
+	g := w.job.group
+	return w.If(owns, func() []kernel.Value {
+		base := w.outer(o)
+		if w.job.quad {
+			base = w.Mul(base, w.int(lanes))
+		}
+		out := acc
+		for lane := range lanes - 1 {
+			r := w.Add(w.Mul(w.fours, w.int(lanes)), w.int(lane))
+			mine := out[lane*g : (lane+1)*g]
+			folded := w.If(w.Compare(scalar.Lt, r, w.count), func() []kernel.Value {
+				xs := w.load(base, r)
+				for i, x := range xs {
+					xs[i] = w.apply(mine[i], x)
+				}
+				return xs
+			}, func() []kernel.Value { return mine })
+			next := append([]kernel.Value{}, out[:lane*g]...)
+			out = append(append(next, folded...), out[(lane+1)*g:]...)
+		}
+		return out
+	}, func() []kernel.Value { return acc })
+}
+
+// join joins the lanes of each output.
+func (w *reduceWriter) join(acc []kernel.Value) []kernel.Value {
+	g := w.job.group
+	out := make([]kernel.Value, g)
+	for i := range g {
+		out[i] = w.apply(w.apply(acc[i], acc[g+i]), w.apply(acc[2*g+i], acc[3*g+i]))
+	}
+	return out
+}
+
+// put stores the results of unit u.
+func (w *reduceWriter) put(u kernel.Value, xs []kernel.Value) {
+	for i, x := range xs {
+		xs[i] = w.job.stored(w.emitter, x)
+	}
+	w.Store(1, u, xs...)
+}
