@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"errors"
 	"fmt"
 
 	"nxvk/vulkan/vk"
@@ -44,22 +45,31 @@ func (p *pool) newBlock(size uint64) (*block, error) {
 	}
 	if b.memory, r = vk.AllocateMemory(d.dev, max(size, need.Size), p.kind, address); r != vk.Success {
 		vk.DestroyBuffer(d.dev, b.buffer)
-		return nil, d.fail(fmt.Sprintf("allocate %d bytes", size), r)
+		return nil, p.refuse(size, d.fail(fmt.Sprintf("allocate %d bytes", size), r))
 	}
 	if r = vk.BindBufferMemory(d.dev, b.buffer, b.memory); r == vk.Success && p.mapped {
 		b.mapped, r = vk.MapMemory(d.dev, b.memory, size)
 	}
 	if r != vk.Success {
 		b.destroy()
-		return nil, d.fail(fmt.Sprintf("bind and map %d bytes", size), r)
+		return nil, p.refuse(size, d.fail(fmt.Sprintf("bind and map %d bytes", size), r))
 	}
 	if address {
 		b.addr = vk.GetBufferDeviceAddress(d.dev, b.buffer)
 	}
 	b.free = []span{{0, size, 0}}
-	m.reserved += size
+	m.account(p, int64(size))
 	d.counts.blocks.Add(1)
 	return b, nil
+}
+
+// refuse remembers that the driver has no block of size bytes, where there is
+// an overflow to go to.
+func (p *pool) refuse(size uint64, err error) error {
+	if p == p.mem.device && p.mem.overflow != nil && errors.Is(err, ErrOutOfMemory) {
+		p.refused, p.refusal = size, err
+	}
+	return err
 }
 
 func (b *block) destroy() {

@@ -119,7 +119,7 @@ func (d *Device) fail(doing string, r vk.Result) error {
 	switch r {
 	case vk.ErrorDeviceLost:
 		return d.lose(doing, r)
-	case vk.ErrorOutOfDeviceMemory, vk.ErrorOutOfHostMemory:
+	case vk.ErrorOutOfDeviceMemory, vk.ErrorOutOfHostMemory, vk.ErrorMemoryMapFailed, vk.ErrorTooManyObjects:
 		return fmt.Errorf("%s: %w: %w", doing, ErrOutOfMemory, r)
 	}
 	return fmt.Errorf("%s: %w", doing, r)

@@ -20,6 +20,9 @@ func (m *memory) init(d *Device) error {
 	}
 	m.device = m.pool(device)
 	m.device.mapped = m.device.mapped && !d.opts.Fault.Unmapped
+	if i := m.unmappedType(need.Types, device); m.device.mapped && i >= 0 {
+		m.overflow = m.pool(i)
+	}
 	m.host, m.reader = m.device, m.device
 	const visible = vk.HostVisible | vk.HostCoherent
 	if !m.device.mapped {
@@ -56,6 +59,17 @@ func (m *memory) deviceType(allowed uint32) int {
 		}
 	}
 	return best
+}
+
+// unmappedType returns a device-local type that the host cannot see, of the
+// same heap as type like, or -1.
+func (m *memory) unmappedType(allowed uint32, like int) int {
+	for i, t := range m.d.raw.Types {
+		if allowed>>i&1 != 0 && t.Heap == m.d.raw.Types[like].Heap && t.Flags&(vk.DeviceLocal|vk.HostVisible) == vk.DeviceLocal {
+			return i
+		}
+	}
+	return -1
 }
 
 // firstType returns the first allowed type with all flags of the first mask

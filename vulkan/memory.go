@@ -11,14 +11,18 @@ import (
 
 // memory hands out regions of blocks. There is a pool for what the device
 // works on, one for what the host writes and one for what it reads; where one
-// memory type does for several, they are the same pool.
+// memory type does for several, they are the same pool. A driver may map less
+// than the whole heap: overflow is then device memory that cannot be mapped,
+// and nil elsewhere.
 type memory struct {
 	d                    *Device
 	device, host, reader *pool
+	overflow             *pool
 
 	mu       sync.Mutex
 	pools    []*pool
 	reserved uint64
+	heaps    [16]uint64 // reserved by heap
 	inUse    uint64
 	peak     uint64
 	buffers  int64
@@ -33,6 +37,10 @@ type pool struct {
 	mapped, local, cached bool
 	blocks                []*block
 	free                  [classCount][]*region
+
+	// The driver had no such block, so the next goes to the overflow at once.
+	refused uint64 // bytes, 0 when it refused none
+	refusal error
 }
 
 // region is a piece of a block, in use or waiting in the free list of its
@@ -86,15 +94,18 @@ func (m *memory) alloc(p *pool, n uint64, idle bool) (*region, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, err := m.find(p, max(n, 1), done)
-	if errors.Is(err, ErrOutOfMemory) && m.trim() > 0 {
-		r, err = m.find(p, max(n, 1), done)
+	n = max(n, 1)
+	r, err := m.find(p, n, done)
+	if errors.Is(err, ErrOutOfMemory) && p == m.device && m.overflow != nil {
+		r, err = m.find(m.overflow, n, done)
 	}
-	if errors.Is(err, ErrOutOfMemory) && idle {
-		// Memory that the device is about to leave is better than none.
-		m.d.queue.waitAll()
-		m.trim()
-		r, err = m.find(p, max(n, 1), done)
+	if errors.Is(err, ErrOutOfMemory) {
+		// What the device is about to leave can be had by waiting.
+		if m.trim(); m.held() {
+			m.d.queue.waitAll()
+			m.trim()
+		}
+		r, err = m.find(p, n, done)
 	}
 	if err != nil {
 		return nil, err
@@ -176,6 +187,9 @@ func (p *pool) carve(size uint64, done func(Ticket) bool) (*block, span, error) 
 			return b, b.take(i, size), nil
 		}
 	}
+	if p.refused > 0 && size >= p.refused {
+		return nil, span{}, p.refusal
+	}
 	n := max(p.blockSize, size)
 	if size > p.blockSize/2 {
 		n = size // large buffers get a block of their own size
@@ -237,9 +251,13 @@ func (m *memory) admit(p *pool, size uint64) error {
 	if l := d.opts.MemoryLimit; l > 0 && m.reserved+size > l {
 		return fmt.Errorf("allocate %d bytes: %w: %d of the limit of %d bytes are reserved", size, ErrOutOfMemory, m.reserved, l)
 	}
+	h := d.raw.Types[p.kind].Heap
+	if heap := d.raw.Heaps[h].Size; m.heaps[h]+size > heap {
+		// Software devices would go on until the system kills the process.
+		return fmt.Errorf("allocate %d bytes: %w: %d of the heap of %d bytes are reserved", size, ErrOutOfMemory, m.heaps[h], heap)
+	}
 	if d.info.Features.MemoryBudget {
 		budget, usage := vk.GetMemoryBudget(d.in, d.gpu)
-		h := d.raw.Types[p.kind].Heap
 		if budget[h] > 0 && usage[h]+size > budget[h] {
 			return fmt.Errorf("allocate %d bytes: %w: %d of the budget of %d bytes are used", size, ErrOutOfMemory, usage[h], budget[h])
 		}

@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"strconv"
@@ -161,5 +162,42 @@ func TestFlatMemory(t *testing.T) {
 	}
 	if n := len(d.queue.busy) + len(d.queue.spare); n > maxInFlight+1 {
 		t.Errorf("%d command buffers", n)
+	}
+}
+
+// TestFillsDevice takes all memory there is, which disturbs whoever shares the
+// device, so it runs only when NXVK_TEST_FILL is set.
+func TestFillsDevice(t *testing.T) {
+	if os.Getenv("NXVK_TEST_FILL") == "" {
+		t.Skip("SKIP NXVK_TEST_FILL is not set")
+	}
+	d := openTest(t, Options{})
+	var held []*Buffer
+	size := min(d.Info().Limits.MaxAllocation, 3<<30)
+	for size > 1<<20 {
+		b, err := d.Alloc(int(size))
+		switch {
+		case errors.Is(err, ErrOutOfMemory):
+			t.Logf("%d MiB in use: %v", d.Stats().InUse>>20, err)
+			size /= 2
+		case err != nil:
+			t.Fatal(err)
+		default:
+			held = append(held, b)
+		}
+	}
+	t.Logf("%d buffers, %+v", len(held), d.Stats())
+	for _, b := range held {
+		b.Free()
+	}
+	d.Trim()
+	b := must(d.Alloc(1 << 20))(t)
+	want := randomBytes(1 << 20)
+	s := d.Stream()
+	if err := s.Upload(b, 0, want); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, d, s, b); !bytes.Equal(got, want) {
+		t.Error("data differ")
 	}
 }

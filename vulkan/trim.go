@@ -19,6 +19,24 @@ func (m *memory) trim() uint64 {
 	return before - m.reserved
 }
 
+// held reports whether submitted work keeps a block that is otherwise free.
+func (m *memory) held() bool {
+	for _, p := range m.pools {
+		for _, b := range p.blocks {
+			if b.empty() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// account notes that blocks of a pool were taken or given back.
+func (m *memory) account(p *pool, bytes int64) {
+	m.reserved += uint64(bytes)
+	m.heaps[m.d.raw.Types[p.kind].Heap] += uint64(bytes)
+}
+
 // dissolve returns the slabs of a class that have no region in use to their
 // blocks.
 func (p *pool) dissolve(class int) {
@@ -51,7 +69,8 @@ func (p *pool) dropEmpty() {
 			continue
 		}
 		b.destroy()
-		p.mem.reserved -= b.size
+		p.mem.account(p, -int64(b.size))
+		p.refused = 0
 	}
 	clear(p.blocks[len(kept):])
 	p.blocks = kept
