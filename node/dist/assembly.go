@@ -72,6 +72,7 @@ func (a *assembly) walk(r *reader, limit int) (int, error) {
 	a.left = size
 	block, err := r.allocator.Alloc(size)
 	if err != nil {
+		r.lost.Add(1)
 		a.large = append(a.large, etf.Lost{Size: size, Err: err})
 		return at, nil
 	}

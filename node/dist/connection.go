@@ -82,6 +82,7 @@ func (c *Connection) serve() error {
 		src:       c,
 		allocator: c.node.options.Allocator,
 		maxTerm:   c.node.options.MaxTerm,
+		lost:      &c.node.counters.Lost,
 		deliver:   c.deliver,
 	}
 	err := r.run()

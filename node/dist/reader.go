@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"nxvk/gen/etf"
 )
@@ -26,6 +27,7 @@ type reader struct {
 	src       io.Reader
 	allocator etf.Allocator
 	maxTerm   int
+	lost      *atomic.Uint64 // counts what the allocator refused
 	deliver   func(control etf.Tuple, payload etf.Term) (taken bool, err error)
 
 	buf        []byte
