@@ -107,6 +107,18 @@ defmodule NxVulkanGo.SessionTest do
     assert Nx.to_flat_list(one) == [1]
   end
 
+  test "what lives stays while much is dropped" do
+    one = Nx.tensor([1])
+
+    kept =
+      for i <- 1..300 do
+        for _ <- 1..100, do: Nx.add(one, i)
+        {i + 1, Nx.add(one, i)}
+      end
+
+    for {expected, t} <- kept, do: assert(Nx.to_flat_list(t) == [expected])
+  end
+
   test "as many living tensors as one likes", %{options: options} do
     tensors = for i <- 1..20_000, do: Nx.tensor([i])
     assert buffers(options) == 20_000

@@ -146,9 +146,10 @@ defmodule NxVulkanGo.Backend do
     size = Tuple.product(shape)
     count = if limit >= size, do: :all, else: limit
     session = Eager.session([tensor], [])
-    check(session, tensor)
-    data = Session.download(session, local_id(session, tensor), count)
-    Session.touch(tensor)
+    here = here(session, tensor)
+    check(session, here)
+    data = Session.download(session, here.data.id, count)
+    Session.touch(here)
     expected = min(limit, size) * Data.bytes(type)
 
     if byte_size(data) != expected do
@@ -161,13 +162,15 @@ defmodule NxVulkanGo.Backend do
   defp whole(%T{data: %{shape: shape}} = tensor), do: to_binary(tensor, Tuple.product(shape))
 
   # A tensor of another node is read by way of a value of this node's session.
-  defp local_id(%Session{} = session, %T{data: %{session: session, id: id}}), do: id
+  defp here(%Session{} = session, %T{data: %{session: session}} = tensor), do: tensor
 
-  defp local_id(_session, tensor),
-    do: Eager.run(:reshape, tensor, [tensor], []).data.id
+  defp here(_session, %T{data: %{type: type, shape: shape}} = tensor) do
+    tensor = %{tensor | type: type, shape: shape}
+    Eager.run(:reshape, tensor, [tensor], [])
+  end
 
   if Application.compile_env(:nx_vulkan_go, :check_shape_and_type, false) do
-    defp check(session, %T{data: %{session: session} = data}) do
+    defp check(session, %T{data: data}) do
       expected = {Data.atom(data.type), data.shape}
 
       case Session.call!(session, {:describe, data.id}) do
@@ -175,9 +178,9 @@ defmodule NxVulkanGo.Backend do
         other -> raise Error.new(:internal, "expected #{inspect(expected)}, is #{inspect(other)}")
       end
     end
+  else
+    defp check(_session, _tensor), do: :ok
   end
-
-  defp check(_session, _tensor), do: :ok
 
   @impl true
   def to_batched(out, %T{shape: shape} = tensor, opts) do
@@ -263,7 +266,7 @@ defmodule NxVulkanGo.Backend do
   def slice(out, tensor, starts, lengths, strides) do
     if Enum.all?(starts, &is_integer/1),
       do: Eager.run(:slice, out, [tensor], [clamped(starts, tensor, lengths), lengths, strides]),
-      else: Eager.run(:slice, out, [tensor | starts], [[], lengths, strides])
+      else: Eager.run(:slice, out, [tensor | scalars(starts)], [[], lengths, strides])
   end
 
   @impl true
@@ -272,7 +275,7 @@ defmodule NxVulkanGo.Backend do
       starts = clamped(starts, tensor, Tuple.to_list(slice.shape))
       Eager.run(:put_slice, out, [tensor, slice], [starts])
     else
-      Eager.run(:put_slice, out, [tensor, slice | starts], [[]])
+      Eager.run(:put_slice, out, [tensor, slice | scalars(starts)], [[]])
     end
   end
 
@@ -280,6 +283,15 @@ defmodule NxVulkanGo.Backend do
     Enum.zip_with([starts, Tuple.to_list(shape), lengths], fn [start, size, length] ->
       start |> min(size - length) |> max(0)
     end)
+  end
+
+  # Starts may be numbers and tensors side by side.
+  defp scalars(starts) do
+    for start <- starts do
+      if is_integer(start),
+        do: constant(%T{type: {:s, 64}, shape: {}, names: []}, start, []),
+        else: start
+    end
   end
 
   @impl true

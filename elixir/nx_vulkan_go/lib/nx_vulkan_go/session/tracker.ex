@@ -217,15 +217,30 @@ defmodule NxVulkanGo.Session.Tracker do
   defp swept(%{held: held} = state, _reason) when held == %{}, do: state
 
   defp swept(state, reason) do
+    slots = garbage(state.held)
+    if slots == [], do: state, else: drop(state, slots, reason)
+  end
+
+  # The slots whose token nobody else holds. A token that has been dropped may
+  # still lie in this heap when its size has been given to another: a size that
+  # is there twice says nothing.
+  defp garbage(held) do
     {:binary, binaries} = Process.info(self(), :binary)
 
     slots =
       for {_address, size, 1} <- binaries,
           slot = size - @first_size,
-          is_map_key(state.held, slot),
+          is_map_key(held, slot),
           do: slot
 
-    if slots == [], do: state, else: drop(state, slots, reason)
+    if slots == [] or length(binaries) == map_size(held),
+      do: slots,
+      else: slots -- twice(binaries)
+  end
+
+  defp twice(binaries) do
+    sizes = for {_address, size, _} <- binaries, do: size - @first_size
+    sizes -- Enum.uniq(sizes)
   end
 
   defp drop(state, slots, reason) do
