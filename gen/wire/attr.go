@@ -16,7 +16,7 @@ func attributes(info *ops.Info, t etf.Term) ([][]int, error) {
 		return nil, bad("attributes are a list")
 	}
 	if len(list) != len(info.Attrs) {
-		return nil, bad(fmt.Sprintf("takes %d attributes, got %d", len(info.Attrs), len(list)))
+		return nil, &Fault{BadArgument, fmt.Errorf("takes %d attributes, got %d", len(info.Attrs), len(list))}
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -25,7 +25,7 @@ func attributes(info *ops.Info, t etf.Term) ([][]int, error) {
 	for i, e := range list {
 		v, ok := attribute(&info.Attrs[i], e)
 		if !ok {
-			return nil, bad(fmt.Sprintf("attribute %q must be %s", info.Attrs[i].Name, want(&info.Attrs[i])))
+			return nil, &Fault{BadArgument, fmt.Errorf("attribute %q must be %s", info.Attrs[i].Name, want(&info.Attrs[i]))}
 		}
 		values[i] = v
 	}
