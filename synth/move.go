@@ -151,6 +151,11 @@ func lowerTranspose(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 		v.strides = append(v.strides, own[a])
 	}
 	m := move{dims: out, operand: 0, in: v, out: dense(out)}
+	if in.Ins[0].Lit == nil {
+		if p := m.tiled(types[0].DType.Size(), t); p != nil {
+			return t.plan(nil, p)
+		}
+	}
 	return moving(in, types, t, m)
 }
 

@@ -136,14 +136,14 @@ func (w *reduceWriter) outer(o kernel.Value) kernel.Value {
 }
 
 // walk sums coordinates times strides.
-func (w *reduceWriter) walk(i kernel.Value, dims, strides []kernel.Value) kernel.Value {
-	at := w.int(0)
+func (e *emitter) walk(i kernel.Value, dims, strides []kernel.Value) kernel.Value {
+	at := e.int(0)
 	for d := len(dims) - 1; d > 0; d-- {
 		var c kernel.Value
-		i, c = w.divide(i, dims[d])
-		at = w.Add(at, w.Mul(c, strides[d]))
+		i, c = e.divide(i, dims[d])
+		at = e.Add(at, e.Mul(c, strides[d]))
 	}
-	return w.Add(at, w.Mul(i, strides[0]))
+	return e.Add(at, e.Mul(i, strides[0]))
 }
 
 // load gives element r of every output of the group at base.

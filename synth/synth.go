@@ -112,6 +112,7 @@ type lowering func(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error)
 var byKind = map[ops.Kind]lowering{
 	ops.Pointwise: lowerPointwise,
 	ops.Reduce:    lowerReduce,
+	ops.ArgReduce: lowerArgReduce,
 	ops.Contract:  lowerDot,
 }
 

@@ -1,0 +1,197 @@
+package synth
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// argJob finds where the extreme of each row of elements is. An element beats
+// another when it is more extreme, or as extreme and earlier (or later, by the
+// tie break); NaN beats every number, and the last NaN all others. That is a
+// total order, so elements may be compared in any order.
+//
+// Long rows are cut into parts, whose winners are a temporary of values and one
+// of indices; a second pass finds the winner among them.
+type argJob struct {
+	op   ops.Op
+	high bool // the last of equals wins
+	from ops.DType
+	to   ops.DType
+
+	dims    []int // outer and inner dimensions, which the result keeps
+	length  int   // of a row
+	at      view  // of dims
+	stride  int   // of the row
+	parts   int
+	index   scalar.Type // of positions in a row
+	partial bool        // reads winners rather than elements
+}
+
+// lowerArgReduce plans the index of an extreme along an axis, or of all.
+func lowerArgReduce(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	ds := dtypes(in, types)
+	if err := real(ds...); err != nil {
+		return nil, err
+	}
+	if in.Ins[0].Lit != nil {
+		return nil, unsupported("reduction of a literal")
+	}
+	s, axis := types[0].Shape, in.Attrs[0][0]
+	j := &argJob{op: in.Op, high: in.Attrs[2][0] == 1, from: ds[0], to: ds[1]}
+	strides := s.Strides()
+	j.length, j.stride = s.Size(), 1
+	if axis >= 0 {
+		j.length, j.stride = s[axis], strides[axis]
+		for i, d := range s {
+			if i != axis {
+				j.dims = append(j.dims, d)
+				j.at.strides = append(j.at.strides, strides[i])
+			}
+		}
+	}
+	j.dims = collapse(j.dims, []*view{&j.at})
+	j.index = indexType(j.length)
+	k := product(j.dims)
+	j.parts = t.argParts(k, j.length, j.stride)
+	if j.parts == 1 {
+		return t.plan(nil, j.program())
+	}
+	n := int64(k * j.parts)
+	second := *j
+	second.partial, second.length, second.parts = true, j.parts, 1
+	second.dims, second.at, second.stride = []int{k}, view{strides: []int{j.parts}}, 1
+	return t.plan([]int64{n * int64(j.from.Wide().Size()), n * int64(kernel.TypeSize(j.index))},
+		j.program(), second.program())
+}
+
+// argParts cuts rows so that there is work for all of the device, and so that
+// neighbouring invocations read neighbours where the row is dense.
+func (t *Target) argParts(k, n, stride int) int {
+	want, side, least := 1<<14, 32, gpuPart
+	if t.CPU {
+		want, side, least = cpuParts, 8, cpuPart
+	}
+	if stride > 1 {
+		side = 1
+	}
+	return max(1, min(max(want/k, side), n/least))
+}
+
+// winners are the temporaries between the passes.
+func (j *argJob) winners(access Access) []buffer {
+	index := kernel.U32
+	if j.index == scalar.U64 {
+		index = kernel.U64
+	}
+	return []buffer{{ref: Ref{Temp, 0}, elem: storage[j.from.Wide()], access: access},
+		{ref: Ref{Temp, 1}, elem: index, access: access}}
+}
+
+func (j *argJob) program() *program {
+	k := product(j.dims)
+	units := k * j.parts
+	p := &program{index: indexType(max(k*j.length, units)), local: gpuPart, body: j.write,
+		flops: int64(k * j.length), bytes: int64(k * j.length * j.from.Size()),
+		nums: []int{units, j.parts, j.length, j.stride}}
+	p.groups = (units + int(p.local) - 1) / int(p.local)
+	for i, d := range j.dims {
+		p.nums = append(p.nums, d, j.at.strides[i])
+	}
+	p.bufs = []buffer{{ref: Ref{Operand, 0}, elem: storage[j.from], access: Read}}
+	if j.partial {
+		p.bufs = j.winners(Read)
+	}
+	if j.parts > 1 {
+		p.bufs = append(p.bufs, j.winners(Write)...)
+	} else {
+		out := result(j.to)
+		out.access = Write
+		p.bufs = append(p.bufs, out)
+	}
+	p.key = fmt.Sprintf("arg %v high=%v of %v to %v rank=%d index=%d last=%v partial=%v",
+		j.op, j.high, j.from, j.to, len(j.dims), j.index, j.parts == 1, j.partial)
+	return p
+}
+
+// argWriter writes the kernel of an argJob.
+type argWriter struct {
+	*emitter
+	job    *argJob
+	stride kernel.Value
+	base   kernel.Value
+}
+
+// write gives every invocation a part: the elements part, part+parts, … of its
+// row.
+func (j *argJob) write(e *emitter) error {
+	w := &argWriter{emitter: e, job: j}
+	units, parts, length := e.num(), e.num(), e.num()
+	w.stride = e.num()
+	var dims, strides []kernel.Value
+	for range j.dims {
+		dims, strides = append(dims, e.num()), append(strides, e.num())
+	}
+	u := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
+	e.If(e.Compare(scalar.Lt, u, units), func() []kernel.Value {
+		o, part := e.divide(u, parts)
+		w.base = e.walk(o, dims, strides)
+		x, i := w.element(part)
+		best := e.Loop(e.Add(part, parts), length, parts, []kernel.Value{x, i},
+			func(r kernel.Value, best []kernel.Value) []kernel.Value {
+				x, i := w.element(r)
+				wins := w.beats(x, i, best[0], best[1])
+				return []kernel.Value{e.Select(wins, x, best[0]), e.Select(wins, i, best[1])}
+			})
+		w.put(u, best[0], best[1])
+		return nil
+	}, nil)
+	return nil
+}
+
+// element gives element r of the row, and its index.
+func (w *argWriter) element(r kernel.Value) (x, i kernel.Value) {
+	at := w.Add(w.base, w.Mul(r, w.stride))
+	x = w.Load(0, at, 1)[0]
+	if w.job.partial {
+		return x, w.Load(1, at, 1)[0]
+	}
+	return w.decode(w.job.from, x), w.Convert(r, w.job.index)
+}
+
+// beats reports whether element i, x wins over element j, y.
+func (w *argWriter) beats(x, i, y, j kernel.Value) kernel.Value {
+	both := func(a, b kernel.Value) kernel.Value { return w.Prim(scalar.AndB, scalar.Bool, a, b) }
+	either := func(a, b kernel.Value) kernel.Value { return w.Prim(scalar.OrB, scalar.Bool, a, b) }
+	not := func(a kernel.Value) kernel.Value { return w.Prim(scalar.NotB, scalar.Bool, a) }
+	more, later := w.Compare(scalar.Lt, y, x), w.Compare(scalar.Lt, j, i)
+	if w.job.op == ops.ArgMin {
+		more = w.Compare(scalar.Lt, x, y)
+	}
+	tie := w.Compare(scalar.Lt, i, j)
+	if w.job.high {
+		tie = later
+	}
+	wins := either(more, both(w.Compare(scalar.Eq, x, y), tie))
+	if !w.job.from.IsFloat() {
+		return wins
+	}
+	xNaN, yNaN := w.Compare(scalar.Ne, x, x), w.Compare(scalar.Ne, y, y)
+	return either(wins, both(xNaN, either(not(yNaN), later)))
+}
+
+// put stores the winner of unit u.
+func (w *argWriter) put(u, x, i kernel.Value) {
+	first := 1
+	if w.job.partial {
+		first = 2
+	}
+	if w.job.parts > 1 {
+		w.Store(first, u, x)
+		w.Store(first+1, u, i)
+		return
+	}
+	w.Store(first, u, w.encode(w.job.to, w.Convert(i, wide(w.job.to))))
+}

@@ -1,0 +1,150 @@
+package synth
+
+import (
+	"fmt"
+	"slices"
+
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// A transposition through shared memory moves tiles: a workgroup loads rows in
+// the order of the operand and stores rows in the order of the result. The
+// columns of the tile are swizzled by the row, so that neither direction meets
+// itself in the banks of shared memory.
+const (
+	tile        = 64
+	tileThreads = 256
+	tiledLeast  = 1 << 16 // elements below which a plain copy is as fast
+)
+
+// tileJob transposes the dimensions p and q of a tensor, for every point of the
+// others: element (i, j) of the operand, dense along j, becomes element (j, i) of
+// the result, dense along i.
+type tileJob struct {
+	rows, cols int // of the operand: sizes along i and j
+	from, to   int // strides between its rows, and between those of the result
+	batch      []int
+	in, out    view // of the batch
+	word       kernel.Elem
+}
+
+// tiled plans a transposition through shared memory, or gives nil where the
+// shape or the device does not ask for it.
+func (m move) tiled(size int, t *Target) *program {
+	word, n := t.words(size)
+	in, out := m.in, m.out
+	dims := collapse(m.dims, []*view{&in, &out})
+	r := len(dims) - 1
+	q := slices.Index(in.strides, 1) // the dimension along which the operand is dense
+	if t.CPU || n != 1 || r < 1 || q < 0 || q == r || product(dims) < tiledLeast ||
+		t.SharedMemory < tile*tile*kernel.TypeSize(word.Type()) || t.MaxInvocations < tileThreads {
+		return nil
+	}
+	j := &tileJob{rows: dims[r], cols: dims[q], from: in.strides[r], to: out.strides[q], word: word}
+	if j.rows < tile/2 || j.cols < tile/2 {
+		return nil
+	}
+	for i, d := range dims {
+		if i == r || i == q {
+			continue
+		}
+		j.batch = append(j.batch, d)
+		j.in.strides = append(j.in.strides, in.strides[i])
+		j.out.strides = append(j.out.strides, out.strides[i])
+	}
+	j.batch = collapse(j.batch, []*view{&j.in, &j.out})
+	return j.program(m.operand)
+}
+
+func (j *tileJob) program(operand int) *program {
+	n := j.rows * j.cols * product(j.batch)
+	down, across := (j.rows+tile-1)/tile, (j.cols+tile-1)/tile
+	p := &program{key: fmt.Sprintf("transpose rank=%d", len(j.batch)), local: tileThreads, index: indexType(n),
+		body: j.write, groups: down * across * product(j.batch), bytes: int64(2 * n * j.word.Size()),
+		nums: []int{down, across, product(j.batch), j.rows, j.cols, j.from, j.to}}
+	for i, d := range j.batch {
+		p.nums = append(p.nums, d, j.in.strides[i], j.out.strides[i])
+	}
+	for _, b := range []buffer{{ref: Ref{Operand, operand}, access: Read}, {ref: Ref{Result, 0}, access: Write}} {
+		b.elem, b.bytes = j.word, int64(n*j.word.Size())
+		p.bufs = append(p.bufs, b)
+	}
+	return p
+}
+
+// tileWriter writes the kernel of a tileJob.
+type tileWriter struct {
+	*emitter
+	shared     int
+	rows, cols kernel.Value
+	from, to   kernel.Value // strides
+	i, j       kernel.Value // the corner of the tile
+	in, out    kernel.Value // where the matrix begins
+}
+
+func (j *tileJob) write(e *emitter) error {
+	w := &tileWriter{emitter: e, shared: e.Shared(j.word.Type(), tile*tile)}
+	down, across, batches := e.num(), e.num(), e.num()
+	w.rows, w.cols, w.from, w.to = e.num(), e.num(), e.num(), e.num()
+	var dims, in, out []kernel.Value
+	for range j.batch {
+		dims, in, out = append(dims, e.num()), append(in, e.num()), append(out, e.num())
+	}
+	rest, col := e.divide(e.group(), across)
+	b, row := e.divide(rest, down)
+	// A folded grid has workgroups beyond the last matrix; they do that one
+	// again, since all must come to the barrier, and write the same.
+	last := e.Sub(batches, e.int(1))
+	b = e.Select(e.Compare(scalar.Lt, b, last), b, last)
+	w.i, w.j = e.Mul(row, e.int(tile)), e.Mul(col, e.int(tile))
+	w.in, w.out = e.walk(b, dims, in), e.walk(b, dims, out)
+	w.load()
+	e.Barrier()
+	w.store()
+	return nil
+}
+
+// slot is the place in the tile of row i, column j.
+func (w *tileWriter) slot(i, j kernel.Value) kernel.Value {
+	return w.Add(w.Shl(i, 6), w.Prim(scalar.Xor, scalar.U32, j, w.And(i, 31)))
+}
+
+// sweep runs f for the elements of the tile that are this invocation's, in rows
+// that neighbours walk side by side.
+func (w *tileWriter) sweep(f func(row, col kernel.Value)) {
+	lid := w.Builtin(kernel.LocalX)
+	col, first := w.And(lid, tile-1), w.Shr(lid, 6)
+	for row := 0; row < tile; row += tileThreads / tile {
+		f(w.Add(first, w.Int(scalar.U32, row)), col)
+	}
+}
+
+// load brings rows of the operand into the tile.
+func (w *tileWriter) load() {
+	w.sweep(func(row, col kernel.Value) {
+		i, j := w.Add(w.i, w.Convert(row, w.index)), w.Add(w.j, w.Convert(col, w.index))
+		w.If(w.within(i, j), func() []kernel.Value {
+			x := w.Load(0, w.Add(w.in, w.Add(w.Mul(i, w.from), j)), 1)[0]
+			w.StoreShared(w.shared, w.slot(row, col), x)
+			return nil
+		}, nil)
+	})
+}
+
+// store writes columns of the tile as rows of the result.
+func (w *tileWriter) store() {
+	w.sweep(func(row, col kernel.Value) {
+		i, j := w.Add(w.i, w.Convert(col, w.index)), w.Add(w.j, w.Convert(row, w.index))
+		w.If(w.within(i, j), func() []kernel.Value {
+			x := w.LoadShared(w.shared, w.slot(col, row))
+			w.Store(1, w.Add(w.out, w.Add(w.Mul(j, w.to), i)), x)
+			return nil
+		}, nil)
+	})
+}
+
+// within reports whether element (i, j) is one of the matrix.
+func (w *tileWriter) within(i, j kernel.Value) kernel.Value {
+	return w.Prim(scalar.AndB, scalar.Bool, w.Compare(scalar.Lt, i, w.rows), w.Compare(scalar.Lt, j, w.cols))
+}
