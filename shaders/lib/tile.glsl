@@ -100,8 +100,12 @@ TV fetch_b(int i, int k, uint room, bool guard) {
     const uint batch = z % p.batches;                                            \
     const uint k_begin = (z / p.batches) * p.chunk;                              \
     const int k_count = int(min(p.chunk, p.k - k_begin));                        \
-    const uint m0 = tile_origin(gl_WorkGroupID.y * TILE_M, p.m, TILE_M);         \
-    const uint n0 = tile_origin(gl_WorkGroupID.x * TILE_N, p.n, TILE_N);         \
+    /* tiles form one row, n fastest, folded into a grid of two dimensions */    \
+    const uint tile = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;  \
+    const uint across = (p.n + TILE_N - 1) / TILE_N;                             \
+    if (tile / across * TILE_M >= p.m) return;                                   \
+    const uint m0 = tile_origin(tile / across * TILE_M, p.m, TILE_M);            \
+    const uint n0 = tile_origin(tile % across * TILE_N, p.n, TILE_N);            \
     /* first vector of the fragments in a row of shared memory */                \
     const uint row = (warp % WARPS_M) * 8 * QM + ((lane >> 1) & 7);              \
     const uint col = (warp / WARPS_M) * 4 * QN + ((lane & 1) | (lane >> 4) << 1);\

@@ -6,9 +6,12 @@ type block struct {
 }
 
 const (
-	blockLanes = 8 // invocations a workgroup: one vector of an AVX processor
-	blockCols  = 8 // results of one invocation in a row
+	blockRows = 16 // of results, a workgroup, at most: more take long to compile
+	blockCols = 8  // of results, an invocation
 )
+
+// blocks reports whether the device has subgroups that the kernel can fill.
+func (t *Target) blocks() bool { return t.Subgroup >= 4 && t.Subgroup <= 64 }
 
 func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 	q, rowC, colC := *p, p.N, 1
@@ -23,7 +26,7 @@ func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 	if across[1] == 1 {
 		ldb = q.B.Col
 	}
-	rows := 8
+	rows := blockRows
 	for rows > q.M {
 		rows /= 2
 	}
@@ -31,14 +34,15 @@ func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 	if colC != 1 {
 		aligned &^= 4
 	}
+	lanes := t.Subgroup
 	k := Kernel{
 		Shader: p.shader("gemm_block", t),
-		Spec:   []uint32{blockLanes, uint32(rows), uint32(across[0]), uint32(across[1]), aligned},
-		Local:  [3]uint32{blockLanes, 1, 1},
+		Spec:   []uint32{uint32(lanes), uint32(rows), uint32(across[0]), uint32(across[1]), aligned},
+		Local:  [3]uint32{uint32(lanes), 1, 1},
 	}
-	groups := ceil(q.M, rows) * ceil(q.N, blockLanes*blockCols)
+	groups := ceil(q.M, rows) * ceil(q.N, lanes*blockCols)
 	steps := q.product(k, groups, q.Batch, t,
-		[]int{q.M, q.N, q.K, lda, ldb, q.A.Batch, q.B.Batch, q.Batch}, []int{q.K, rowC, colC})
+		[]int{q.M, q.N, q.K, lda, ldb, q.A.Batch, q.B.Batch, q.Batch}, []int{rowC, colC})
 	if m.flip {
 		for i := range steps {
 			steps[i].In = [2]Buffer{B, A}

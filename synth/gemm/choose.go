@@ -58,7 +58,7 @@ func Reference(p Problem, t *Target) (*Plan, error) {
 
 func (p *Problem) choose(t *Target) method {
 	if t.CPU {
-		return p.chooseCPU()
+		return p.chooseCPU(t)
 	}
 	q := p.transposed()
 	switch {
@@ -120,10 +120,10 @@ func (p *Problem) narrowShares() int {
 
 // chooseCPU runs the longer side along the lanes when the other would leave
 // most of them idle.
-func (p *Problem) chooseCPU() method {
-	direct := p.Direct()
+func (p *Problem) chooseCPU(t *Target) method {
+	direct := p.Direct() && t.blocks()
 	switch {
-	case direct && p.N >= blockCols && (p.N >= blockLanes*blockCols || p.N >= p.M):
+	case direct && p.N >= blockCols && (p.N >= t.Subgroup*blockCols || p.N >= p.M):
 		return block{}
 	case direct && p.M >= blockCols:
 		return block{flip: true}

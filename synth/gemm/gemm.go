@@ -42,6 +42,7 @@ type Target struct {
 	Addresses      bool
 	SharedMemory   int // bytes a workgroup
 	MaxInvocations int // a workgroup
+	Subgroup       int // lanes of a subgroup
 	MaxGroups      [3]uint32
 	MaxBinding     int64 // bytes; 0 means any
 }

@@ -1,7 +1,9 @@
 package gemm
 
 import (
+	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -81,39 +83,49 @@ func newProduct(d ops.DType, m, n, k, batch int, la, lb layout) *product {
 	return p
 }
 
-// run carries a plan out on the device, over a result full of garbage.
-func (p *product) run(t *testing.T, r *Runner, plan *gemm.Plan) []byte {
+// upload puts the operands on the device, and makes a result full of garbage.
+func (p *product) upload(t testing.TB, r *Runner) *Operands {
 	t.Helper()
 	o := &Operands{}
-	for _, x := range []struct {
-		b    **vulkan.Buffer
-		size int
-	}{{&o.A, len(p.a)}, {&o.B, len(p.b)}, {&o.C, p.M * p.N * p.Batch * p.e.size}} {
-		b, err := r.Device.Alloc(x.size)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer b.Free()
-		*x.b = b
-	}
 	s := r.Device.Stream()
-	check := func(err error) {
-		t.Helper()
+	put := func(data []byte) *vulkan.Buffer {
+		b, err := r.Device.Alloc(len(data))
+		if err == nil {
+			err = s.Upload(b, 0, data)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		return b
 	}
-	check(s.Upload(o.A, 0, p.a))
-	check(s.Upload(o.B, 0, p.b))
-	check(s.Fill(vulkan.WriteOnly(o.C), 0x7fc0dead, o.C.Len()))
-	check(r.Reserve(o, plan))
-	if o.Partial != nil {
-		defer o.Partial.Free()
+	o.A, o.B = put(p.a), put(p.b)
+	o.C = put(bytes.Repeat([]byte{0xad, 0xde, 0xc0, 0x7f}, p.M*p.N*p.Batch*p.e.size/4))
+	if err := r.Finish(s); err != nil {
+		t.Fatal(err)
 	}
-	check(r.Record(s, plan, o))
-	check(r.Finish(s))
+	return o
+}
+
+// run carries a plan out on the device.
+func (p *product) run(t testing.TB, r *Runner, plan *gemm.Plan) []byte {
+	t.Helper()
+	o := p.upload(t, r)
+	defer o.Free()
+	s := r.Device.Stream()
+	err := r.Reserve(o, plan)
+	if err == nil {
+		err = r.Record(s, plan, o)
+	}
+	if err == nil {
+		err = r.Finish(s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := r.Read(o.C)
-	check(err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return out
 }
 
@@ -142,6 +154,8 @@ func (p *product) verify(t *testing.T, out []byte, inexact bool) {
 	}
 }
 
+var full = flag.Bool("full", false, "run every tile in every shape")
+
 var types = []ops.DType{ops.F32, ops.F64, ops.U32, ops.S64}
 
 // TestTiles runs every tile in shapes inside, at and beyond its edges.
@@ -154,8 +168,8 @@ func TestTiles(t *testing.T) {
 			for j, s := range shapes {
 				// a different pair of layouts for each tile and shape
 				l := layouts[(i+j)%len(layouts)]
-				if testing.Short() && (i+j)%3 != 0 {
-					continue
+				if !*full && (i+j)%len(shapes) != 0 {
+					continue // compiling a tile takes a processor seconds
 				}
 				t.Run(fmt.Sprintf("%v/%v/%v", d, c, s), func(t *testing.T) {
 					p := newProduct(d, s[0], s[1], s[2], 1+j%2, l[0], l[1])
@@ -166,6 +180,83 @@ func TestTiles(t *testing.T) {
 					p.verify(t, p.run(t, r, plan), false)
 				})
 			}
+		}
+	}
+}
+
+// TestProducts runs what New chooses: on a processor as such, and, with the
+// kernels of GPUs, in both memory modes.
+func TestProducts(t *testing.T) {
+	r := open(t)
+	for _, mode := range []struct {
+		name   string
+		target func(t gemm.Target) gemm.Target
+	}{
+		{"processor", func(t gemm.Target) gemm.Target { t.CPU, t.Addresses = true, false; return t }},
+		{"bindings", func(t gemm.Target) gemm.Target { t.CPU, t.Addresses = false, false; return t }},
+		{"addresses", func(t gemm.Target) gemm.Target { t.CPU, t.Addresses = false, true; return t }},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			x := &Runner{Device: r.Device, Target: mode.target(r.Target), pipes: make(map[string]*vulkan.Pipeline)}
+			for i, s := range sampled {
+				d := types[i%len(types)]
+				t.Run(fmt.Sprintf("%v/%v", d, s), func(t *testing.T) {
+					p := newProduct(d, s.m, s.n, s.k, s.batch, s.a, s.b)
+					plan, err := gemm.New(p.Problem, &x.Target)
+					if err != nil {
+						t.Fatal(err)
+					}
+					p.verify(t, p.run(t, x, plan), s.k >= 128)
+				})
+			}
+		})
+	}
+}
+
+type sample struct {
+	m, n, k, batch int
+	a, b           layout
+}
+
+// sampled has odd and even sizes about those of blocks and tiles, every pair
+// of layouts, batches, vectors, and sums that are shared out.
+var sampled = []sample{
+	{1, 1, 1, 1, rowMajor, rowMajor},
+	{1, 1, 5000, 1, rowMajor, rowMajor},
+	{3, 7, 9, 3, rowMajor, colMajor},
+	{8, 8, 8, 1, colMajor, rowMajor},
+	{9, 65, 7, 2, rowMajor, rowMajor},
+	{63, 9, 65, 1, colMajor, colMajor},
+	{65, 63, 1, 1, rowMajor, rowMajor},
+	{64, 64, 64, 2, rowMajor, rowMajor},
+	{127, 129, 63, 1, rowMajor, colMajor},
+	{129, 127, 255, 1, colMajor, rowMajor},
+	{1, 257, 129, 1, rowMajor, rowMajor},
+	{257, 1, 300, 1, rowMajor, rowMajor},
+	{33, 3, 130, 2, oddly, rowMajor},
+	{5, 40, 256, 2, rowMajor, colMajor},
+	{40, 50, 20, 2, scattered, rowMajor},
+	{70, 90, 33, 1, padded, oddly},
+	{48, 64, 512, 1, rowMajor, rowMajor},
+	{12, 44, 260, 3, padded, colMajor},
+	{64, 100, 2100, 1, colMajor, padded},
+	{2, 3, 4, 300, rowMajor, rowMajor},
+}
+
+// TestFoldedGrids limits the grid, so that lines and batches fold.
+func TestFoldedGrids(t *testing.T) {
+	r := open(t)
+	for _, cpu := range []bool{true, false} {
+		target := r.Target
+		target.CPU, target.MaxGroups = cpu, [3]uint32{3, 65535, 2}
+		for _, s := range []sample{{100, 300, 20, 5, rowMajor, rowMajor}, {5, 3, 7, 9, rowMajor, rowMajor},
+			{30, 4, 200, 5, rowMajor, rowMajor}, {64, 64, 512, 3, rowMajor, rowMajor}} {
+			p := newProduct(ops.F32, s.m, s.n, s.k, s.batch, s.a, s.b)
+			plan, err := gemm.New(p.Problem, &target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.verify(t, p.run(t, r, plan), true)
 		}
 	}
 }

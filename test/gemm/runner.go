@@ -17,10 +17,14 @@ import (
 type Runner struct {
 	Device *vulkan.Device
 	Target gemm.Target
+
+	pipes map[string]*vulkan.Pipeline
 }
 
 // New returns a runner whose target is what the device prefers.
-func New(d *vulkan.Device) *Runner { return &Runner{d, Target(d.Info())} }
+func New(d *vulkan.Device) *Runner {
+	return &Runner{d, Target(d.Info()), make(map[string]*vulkan.Pipeline)}
+}
 
 // Target describes a device to synth/gemm.
 func Target(i vulkan.Info) gemm.Target {
@@ -29,6 +33,7 @@ func Target(i vulkan.Info) gemm.Target {
 		Addresses:      !i.Bindings,
 		SharedMemory:   i.Limits.SharedMemory,
 		MaxInvocations: i.Limits.MaxWorkgroupInvocations,
+		Subgroup:       i.Limits.Subgroup,
 		MaxGroups:      i.Limits.MaxWorkgroupCount,
 		MaxBinding:     int64(i.Limits.MaxStorageRange),
 	}
@@ -36,6 +41,15 @@ func Target(i vulkan.Info) gemm.Target {
 
 // Operands are the buffers of a product.
 type Operands struct{ A, B, C, Partial *vulkan.Buffer }
+
+// Free frees them all.
+func (o *Operands) Free() {
+	for _, b := range []*vulkan.Buffer{o.A, o.B, o.C, o.Partial} {
+		if b != nil {
+			b.Free()
+		}
+	}
+}
 
 // Reserve makes room for the partial sums of a plan.
 func (r *Runner) Reserve(o *Operands, p *gemm.Plan) error {
@@ -71,16 +85,23 @@ func (r *Runner) Record(s *vulkan.Stream, p *gemm.Plan, o *Operands) error {
 	return nil
 }
 
-// Pipeline returns that of a step.
+// Pipeline returns that of a step, made on first sight.
 func (r *Runner) Pipeline(st *gemm.Step) (*vulkan.Pipeline, error) {
+	name := fmt.Sprint(st.Kernel.Shader, st.Kernel.Spec)
+	if p := r.pipes[name]; p != nil {
+		return p, nil
+	}
 	code, err := shaders.Code(st.Kernel.Shader)
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprint(st.Kernel.Shader, st.Kernel.Spec)
-	return r.Device.Pipeline(name, code, vulkan.Layout{
+	p, err := r.Device.Pipeline(name, code, vulkan.Layout{
 		Buffers: 3, PushBytes: len(st.Push), Addresses: r.Target.Addresses, Spec: st.Kernel.Spec,
 	})
+	if err == nil {
+		r.pipes[name] = p
+	}
+	return p, err
 }
 
 // Finish submits a stream and waits for it.
