@@ -108,31 +108,38 @@ type Plan struct {
 // lowering plans the instructions of one operation or kind.
 type lowering func(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error)
 
-// byKind has the lowerings of kinds that are carried out in one way.
-var byKind = map[ops.Kind]lowering{
-	ops.Pointwise: lowerPointwise,
-	ops.Reduce:    lowerReduce,
-	ops.ArgReduce: lowerArgReduce,
-	ops.Contract:  lowerDot,
-}
+// byKind has the lowerings of kinds that are carried out in one way, byOp those
+// of single operations. They are filled in by init because some of the lowerings
+// call Lower for a part of their work.
+var (
+	byKind map[ops.Kind]lowering
+	byOp   map[ops.Op]lowering
+)
 
-// byOp has those of single operations.
-var byOp = map[ops.Op]lowering{
-	ops.AsType:      lowerAsType,
-	ops.Constant:    lowerConstant,
-	ops.Iota:        lowerIota,
-	ops.Eye:         lowerEye,
-	ops.Bitcast:     lowerBitcast,
-	ops.Reshape:     lowerAlias,
-	ops.Squeeze:     lowerAlias,
-	ops.BroadcastTo: lowerBroadcast,
-	ops.Transpose:   lowerTranspose,
-	ops.Slice:       lowerSlice,
-	ops.Reverse:     lowerReverse,
-	ops.Pad:         lowerPad,
-	ops.Concatenate: lowerConcatenate,
-	ops.Stack:       lowerStack,
-	ops.PutSlice:    lowerPutSlice,
+func init() {
+	byKind = map[ops.Kind]lowering{
+		ops.Pointwise: lowerPointwise,
+		ops.Reduce:    lowerReduce,
+		ops.ArgReduce: lowerArgReduce,
+		ops.Contract:  lowerDot,
+	}
+	byOp = map[ops.Op]lowering{
+		ops.AsType:      lowerAsType,
+		ops.Constant:    lowerConstant,
+		ops.Iota:        lowerIota,
+		ops.Eye:         lowerEye,
+		ops.Bitcast:     lowerBitcast,
+		ops.Reshape:     lowerAlias,
+		ops.Squeeze:     lowerAlias,
+		ops.BroadcastTo: lowerBroadcast,
+		ops.Transpose:   lowerTranspose,
+		ops.Slice:       lowerSlice,
+		ops.Reverse:     lowerReverse,
+		ops.Pad:         lowerPad,
+		ops.Concatenate: lowerConcatenate,
+		ops.Stack:       lowerStack,
+		ops.PutSlice:    lowerPutSlice,
+	}
 }
 
 // Lower plans an instruction that has passed Check, on operands of the given
