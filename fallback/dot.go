@@ -10,7 +10,7 @@ import (
 	"nxvk/ops"
 )
 
-var contractKernels = map[ops.Op]kernel{ops.Dot: dot}
+var contractKernels = map[ops.Op]kernel{ops.Dot: dot, ops.Conv: conv}
 
 // smallContraction and smallWork bound the f32 products that accumulate in
 // float64, as Nx does; beyond both, rounding while adding costs less accuracy
@@ -91,6 +91,9 @@ func asMatrix(v Value, batch, contract []int) matrix {
 
 // permuted returns v with dimension i of the result being axes[i].
 func permuted(v Value, axes []int) Value {
+	if slices.IsSorted(axes) {
+		return v
+	}
 	shape := make(ops.Shape, len(axes))
 	for i, a := range axes {
 		shape[i] = v.Type.Shape[a]

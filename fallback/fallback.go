@@ -51,6 +51,7 @@ func init() {
 	}
 	for _, family := range []map[ops.Op]kernel{
 		bitKernels, createKernels, reduceKernels, movementKernels, contractKernels,
+		indexKernels, orderKernels, windowKernels, transformKernels, linalgKernels,
 	} {
 		for op, k := range family {
 			kernels[op] = k

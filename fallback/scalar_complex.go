@@ -30,6 +30,7 @@ var complexScalars = func() (t scalars[complex128]) {
 		ops.Abs:        func(z complex128) complex128 { return complex(cmplx.Abs(z), 0) },
 		ops.RealPart:   func(z complex128) complex128 { return complex(real(z), 0) },
 		ops.Imag:       func(z complex128) complex128 { return complex(imag(z), 0) },
+		ops.Phase:      func(z complex128) complex128 { return complex(cmplx.Phase(z), 0) },
 		ops.Conjugate:  cmplx.Conj,
 		ops.Sign:       csign,
 		ops.IsNaN:      func(z complex128) complex128 { return truth[complex128](real(z) != real(z) || imag(z) != imag(z)) },

@@ -85,6 +85,7 @@ var floatScalars = func() (t scalars[float64]) {
 		ops.Cbrt: math.Cbrt, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.ErfInv: math.Erfinv,
 		ops.Abs: math.Abs, ops.Ceil: math.Ceil, ops.Floor: math.Floor, ops.Round: math.Round,
 		ops.Sign:       sign,
+		ops.Phase:      func(x float64) float64 { return math.Atan2(0, x) },
 		ops.IsNaN:      func(x float64) float64 { return truth[float64](x != x) },
 		ops.IsInfinity: func(x float64) float64 { return truth[float64](math.IsInf(x, 0)) },
 	} {

@@ -107,5 +107,6 @@ var bitKernels = map[ops.Op]kernel{
 	}),
 	ops.PopulationCount: countBits(func(x uint64, _ int) uint64 { return uint64(bits.OnesCount64(x)) }),
 	ops.Select:          selectOp,
+	ops.AllClose:        allClose,
 	ops.AsType:          func(_ *ops.Instr, args, outs []Value) error { return Convert(outs[0], args[0]) },
 }

@@ -103,21 +103,23 @@ const (
 	Stack
 	Dot
 
-	// table_later.go
+	// table_index.go
 	Gather
-	IndexedAdd
-	IndexedPut
 	Take
 	TakeAlongAxis
-	Conv
-	ReduceFun
-	WindowReduce
+	IndexedAdd
+	IndexedPut
+
+	// table_window.go
 	WindowSum
 	WindowProduct
 	WindowMax
 	WindowMin
 	WindowScatterMax
 	WindowScatterMin
+	Conv
+
+	// table_order.go
 	Sort
 	Argsort
 	TopK
@@ -125,6 +127,8 @@ const (
 	CumulativeProduct
 	CumulativeMin
 	CumulativeMax
+
+	// table_transform.go
 	FFT
 	IFFT
 	FFT2
@@ -132,6 +136,12 @@ const (
 	RFFT
 	IRFFT
 	TriangularSolve
+	Phase
+	AllClose
+
+	// table_later.go
+	ReduceFun
+	WindowReduce
 	Cholesky
 	Solve
 	QR
@@ -139,8 +149,6 @@ const (
 	SVD
 	LU
 	Determinant
-	Phase
-	AllClose
 
 	Count // the number of operations
 )
@@ -148,7 +156,8 @@ const (
 // table has one row an operation, filled from the blocks of its family.
 var table = func() (t [Count]Info) {
 	for _, block := range []map[Op]Info{
-		controlRows, binaryRows, unaryRows, reduceRows, shapeRows, laterRows,
+		controlRows, binaryRows, unaryRows, reduceRows, shapeRows,
+		indexRows, windowRows, orderRows, transformRows, laterRows,
 	} {
 		for op, row := range block {
 			if t[op].Name != "" {

@@ -259,7 +259,7 @@ defmodule Goldens.Cases do
       emit(op, [[n], [axis], [eps]], [tensor({6, 5}, type)], &apply(Nx, op, [&1, [axis: axis, length: n, eps: 1.0e-6]]))
     end
 
-    for op <- [:fft2, :ifft2], do: emit(op, [[4, 6], [0, 2], [eps]], [tensor({3, 2, 5}, {:f, 64})], &apply(Nx, op, [&1, [axes: [0, 2], lengths: [4, 6], eps: 1.0e-6]]))
+    for op <- [:fft2, :ifft2], do: emit(op, [[4, 6], [0, 1], [eps]], [tensor({3, 5}, {:f, 64})], &apply(Nx, op, [&1, [axes: [0, 1], lengths: [4, 6], eps: 1.0e-6]]))
     emit(:rfft, [[6], [1], [eps]], [tensor({2, 5}, {:f, 64})], &Nx.rfft(&1, length: 6, axis: 1, eps: 1.0e-6))
     emit(:irfft, [[6], [1], [eps]], [tensor({2, 4}, {:c, 128})], &Nx.irfft(&1, length: 6, axis: 1, eps: 1.0e-6))
 
@@ -270,6 +270,9 @@ defmodule Goldens.Cases do
       emit(:triangular_solve, [[l], [s], [n]], [a[0], tensor({3}, type, 2)], &Nx.LinAlg.triangular_solve(&1, &2, lower: lower, left_side: left, transform_a: tr))
     end
 
+    emit(:all_close, [[0], [eps], [eps]], [tensor({2, 3}, {:f, 32}), tensor({3}, {:f, 32})], &Nx.all_close(&1, &2, rtol: 1.0e-6, atol: 1.0e-6))
+    emit(:all_close, [[1], [eps], [eps]], [floats(@non_finite, {:f, 32}), floats(@non_finite, {:f, 32})], &Nx.all_close(&1, &2, rtol: 1.0e-6, atol: 1.0e-6, equal_nan: true))
+    emit(:all_close, [[0], [eps], [eps]], [floats(@non_finite, {:f, 32}), floats(@non_finite, {:f, 32})], &Nx.all_close(&1, &2, rtol: 1.0e-6, atol: 1.0e-6))
     emit(:phase, [], [tensor({6}, {:c, 64})], &Nx.phase/1)
   end
 end

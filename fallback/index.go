@@ -1,0 +1,214 @@
+package fallback
+
+import (
+	"fmt"
+	"slices"
+
+	"nxvk/ops"
+)
+
+var indexKernels = map[ops.Op]kernel{
+	ops.Gather:        gather,
+	ops.Take:          take,
+	ops.TakeAlongAxis: takeAlongAxis,
+	ops.IndexedAdd:    indexedAdd,
+	ops.IndexedPut:    indexedPut,
+}
+
+// indices reads an index tensor. What does not fit an int64 is negative, and
+// so out of bounds.
+func indices(v Value) []int64 {
+	idx := make([]int64, v.Type.Size())
+	loadInt[v.Type.DType](idx, v.Data, 0, 1)
+	return idx
+}
+
+func checkIndex(idx int64, axis int, shape ops.Shape) error {
+	if idx < 0 || idx >= int64(shape[axis]) {
+		return fmt.Errorf("index %d is %w for axis %d in shape %v", idx, ErrIndex, axis, shape)
+	}
+	return nil
+}
+
+// offsets reads positions along axes, one a row of indices, as distances in
+// elements from the start of a tensor.
+func offsets(v Value, axes []int, shape ops.Shape) ([]int, error) {
+	idx, strides := indices(v), shape.Strides()
+	at := make([]int, len(idx)/len(axes))
+	for i := range at {
+		for k, a := range axes {
+			x := idx[i*len(axes)+k]
+			if err := checkIndex(x, a, shape); err != nil {
+				return nil, err
+			}
+			at[i] += int(x) * strides[a]
+		}
+	}
+	return at, nil
+}
+
+// sliced is how a tensor falls into slices: what lies along the
+// dimensions that are no axes.
+type sliced struct {
+	shape, strides []int
+	size           int
+}
+
+func slicedBy(shape ops.Shape, axes []int) sliced {
+	s := sliced{size: 1}
+	strides := shape.Strides()
+	for i, d := range shape {
+		if !slices.Contains(axes, i) {
+			s.shape, s.strides = append(s.shape, d), append(s.strides, strides[i])
+			s.size *= d
+		}
+	}
+	return s
+}
+
+// move copies one slice out of a tensor to a dense place, or back where it
+// scatters.
+func (s *sliced) move(dst, src *Value, dstAt, srcAt int, scatter bool) {
+	m := newMoves()
+	defer m.release()
+	m.dstAt, m.srcAt = dstAt, srcAt
+	n := s.size
+	for i, d := range s.shape {
+		n /= d
+		if scatter {
+			m.push(d, s.strides[i], n)
+		} else {
+			m.push(d, n, s.strides[i])
+		}
+	}
+	m.copy(dst, src)
+}
+
+func gather(in *ops.Instr, args, outs []Value) error {
+	axes := in.Attrs[0]
+	at, err := offsets(args[1], axes, args[0].Type.Shape)
+	if err != nil {
+		return err
+	}
+	s := slicedBy(args[0].Type.Shape, axes)
+	parallel(len(at), s.size, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			s.move(&outs[0], &args[0], i*s.size, at[i], false)
+		}
+	})
+	return nil
+}
+
+// take copies, for each position before the axis and each index, what lies
+// behind the axis.
+func take(in *ops.Instr, args, outs []Value) error {
+	shape, axis := args[0].Type.Shape, in.Attrs[0][0]
+	at, err := offsets(args[1], in.Attrs[0], shape)
+	if err != nil {
+		return err
+	}
+	size := args[0].Type.DType.Size()
+	inner := shape.Strides()[axis] * size
+	outer := inner * shape[axis]
+	dst, src := outs[0].Data, args[0].Data
+	parallel(len(dst)/inner, inner, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			from := i/len(at)*outer + at[i%len(at)]*size
+			copy(dst[i*inner:(i+1)*inner], src[from:from+inner])
+		}
+	})
+	return nil
+}
+
+func takeAlongAxis(in *ops.Instr, args, outs []Value) error {
+	shape, axis := args[0].Type.Shape, in.Attrs[0][0]
+	idx, strides := indices(args[1]), shape.Strides()
+	var p plan
+	p.reset()
+	for i := len(shape) - 1; i >= 0; i-- {
+		step := strides[i]
+		if i == axis {
+			step = 0
+		}
+		p.push(args[1].Type.Shape[i], [maxOperands]int{step})
+	}
+	p.finish()
+	var c cursor
+	c.seek(&p, 0)
+	size := args[0].Type.DType.Size()
+	for i, x := range idx {
+		if err := checkIndex(x, axis, shape); err != nil {
+			return err
+		}
+		from := (c.at[0] + int(x)*strides[axis]) * size
+		copy(outs[0].Data[i*size:(i+1)*size], args[0].Data[from:from+size])
+		c.advance(1)
+	}
+	return nil
+}
+
+func indexedPut(in *ops.Instr, args, outs []Value) error {
+	at, err := offsets(args[1], in.Attrs[0], args[0].Type.Shape)
+	if err != nil {
+		return err
+	}
+	convert(outs[0], args[0])
+	updates := asDType(args[2], outs[0].Type.DType)
+	s := slicedBy(args[0].Type.Shape, in.Attrs[0])
+	for i, to := range at { // in order: the last one stays
+		s.move(&outs[0], &updates, to, i*s.size, true)
+	}
+	return nil
+}
+
+func indexedAdd(in *ops.Instr, args, outs []Value) error {
+	switch outs[0].Type.DType.Class() {
+	case ops.Float:
+		return addAt[float64](in, args, outs)
+	case ops.Signed:
+		return addAt[int64](in, args, outs)
+	case ops.Unsigned:
+		return addAt[uint64](in, args, outs)
+	}
+	return addAt[complex128](in, args, outs)
+}
+
+// addAt adds in the class, so that a sum of many updates is rounded once.
+func addAt[C class](in *ops.Instr, args, outs []Value) error {
+	at, err := offsets(args[1], in.Attrs[0], args[0].Type.Shape)
+	if err != nil {
+		return err
+	}
+	target, updates := loadAll[C](args[0]), loadAll[C](args[2])
+	s := slicedBy(args[0].Type.Shape, in.Attrs[0])
+	inner := s.distances()
+	for i, to := range at {
+		for j, x := range updates[i*s.size : (i+1)*s.size] {
+			target[to+inner[j]] += x
+		}
+	}
+	storeAs[C](outs[0].Type.DType)(outs[0].Data, 0, target)
+	return nil
+}
+
+// loadAll reads a whole value.
+func loadAll[C class](v Value) []C {
+	xs := make([]C, v.Type.Size())
+	loadAs[C](v.Type.DType)(xs, v.Data, 0, 1)
+	return xs
+}
+
+// distances lists where the elements of a slice are, from its first.
+func (s *sliced) distances() []int {
+	at := []int{0}
+	for i, d := range s.shape {
+		next := make([]int, 0, len(at)*d)
+		for _, a := range at {
+			for j := range d {
+				next = append(next, a+j*s.strides[i])
+			}
+		}
+		at = next
+	}
+	return at
+}

@@ -1,0 +1,183 @@
+package fallback
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"nxvk/ops"
+)
+
+var orderKernels = map[ops.Op]kernel{
+	ops.Sort:    func(in *ops.Instr, args, outs []Value) error { return byClass(in, args, outs, sortOf) },
+	ops.Argsort: func(in *ops.Instr, args, outs []Value) error { return byClass(in, args, outs, argsortOf) },
+	ops.TopK:    func(in *ops.Instr, args, outs []Value) error { return byClass(in, args, outs, topKOf) },
+
+	ops.CumulativeSum:     accumulate,
+	ops.CumulativeProduct: accumulate,
+	ops.CumulativeMin:     accumulate,
+	ops.CumulativeMax:     accumulate,
+}
+
+// ordering is an operation in the classes that have an order.
+type ordering struct {
+	float    func(in *ops.Instr, args, outs []Value)
+	signed   func(in *ops.Instr, args, outs []Value)
+	unsigned func(in *ops.Instr, args, outs []Value)
+}
+
+var (
+	sortOf    = ordering{sortIn[float64], sortIn[int64], sortIn[uint64]}
+	argsortOf = ordering{argsortIn[float64], argsortIn[int64], argsortIn[uint64]}
+	topKOf    = ordering{topKIn[float64], topKIn[int64], topKIn[uint64]}
+)
+
+// byClass computes in the class of the operand.
+func byClass(in *ops.Instr, args, outs []Value, o ordering) error {
+	switch args[0].Type.DType.Class() {
+	case ops.Float:
+		o.float(in, args, outs)
+	case ops.Signed:
+		o.signed(in, args, outs)
+	case ops.Unsigned:
+		o.unsigned(in, args, outs)
+	default:
+		return fmt.Errorf("%v of %v: %w", in.Op, args[0].Type.DType, ErrComplex)
+	}
+	return nil
+}
+
+// line is one run of elements along an axis.
+type line struct{ at, step, n int }
+
+// eachLine calls f for all runs along an axis, on all cores.
+func eachLine(shape ops.Shape, axis int, f func(l line)) {
+	step := shape.Strides()[axis]
+	n := shape[axis]
+	parallel(shape.Size()/n, n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			f(line{at: i/step*step*n + i%step, step: step, n: n})
+		}
+	})
+}
+
+// compareNaN orders -inf first and NaN last.
+func compareNaN[C realClass](x, y C) int {
+	switch {
+	case x != x || y != y:
+		return cmp.Compare(truth[int64](x != x), truth[int64](y != y))
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+// direction is the comparison of a sort.
+func direction[C realClass](descending bool) func(x, y C) int {
+	if descending {
+		return func(x, y C) int { return compareNaN(y, x) }
+	}
+	return compareNaN[C]
+}
+
+// sorted returns the indices that order the elements of a line.
+func sorted[C realClass](xs []C, compare func(x, y C) int) []int {
+	order := ops.AllAxes(len(xs))
+	slices.SortStableFunc(order, func(i, j int) int { return compare(xs[i], xs[j]) })
+	return order
+}
+
+func sortIn[C realClass](in *ops.Instr, args, outs []Value) {
+	compare := direction[C](in.Attrs[1][0] != 0)
+	load, d := loadAs[C](args[0].Type.DType), args[0].Type.DType
+	store := storeAs[C](d)
+	eachLine(args[0].Type.Shape, in.Attrs[0][0], func(l line) {
+		xs := make([]C, l.n)
+		load(xs, args[0].Data, l.at, l.step)
+		slices.SortStableFunc(xs, compare)
+		scatterLine(store, outs[0].Data, l, xs)
+	})
+}
+
+// scatterLine stores the elements of a line.
+func scatterLine[C class](store storer[C], dst []byte, l line, xs []C) {
+	if l.step == 1 {
+		store(dst, l.at, xs)
+		return
+	}
+	for i := range xs {
+		store(dst, l.at+i*l.step, xs[i:i+1])
+	}
+}
+
+func argsortIn[C realClass](in *ops.Instr, args, outs []Value) {
+	compare := direction[C](in.Attrs[1][0] != 0)
+	load, store := loadAs[C](args[0].Type.DType), storeInt[outs[0].Type.DType]
+	eachLine(args[0].Type.Shape, in.Attrs[0][0], func(l line) {
+		xs, order := make([]C, l.n), make([]int64, l.n)
+		load(xs, args[0].Data, l.at, l.step)
+		for i, o := range sorted(xs, compare) {
+			order[i] = int64(o)
+		}
+		scatterLine(store, outs[0].Data, l, order)
+	})
+}
+
+func topKIn[C realClass](in *ops.Instr, args, outs []Value) {
+	k, shape := in.Attrs[0][0], args[0].Type.Shape
+	load, store := loadAs[C](args[0].Type.DType), storeAs[C](outs[0].Type.DType)
+	storeIndex := storeInt[outs[1].Type.DType]
+	eachLine(shape, len(shape)-1, func(l line) {
+		xs, top, order := make([]C, l.n), make([]C, k), make([]int64, k)
+		load(xs, args[0].Data, l.at, 1)
+		for i, o := range sorted(xs, direction[C](true))[:k] {
+			top[i], order[i] = xs[o], int64(o)
+		}
+		store(outs[0].Data, l.at/l.n*k, top)
+		storeIndex(outs[1].Data, l.at/l.n*k, order)
+	})
+}
+
+func accumulate(in *ops.Instr, args, outs []Value) error {
+	switch args[0].Type.DType.Class() {
+	case ops.Float:
+		return accumulateIn(in, &floatScalars, args, outs)
+	case ops.Signed:
+		return accumulateIn(in, &intScalars, args, outs)
+	case ops.Unsigned:
+		return accumulateIn(in, &uintScalars, args, outs)
+	}
+	return accumulateIn(in, &complexScalars, args, outs)
+}
+
+// running is the operator of each running reduction.
+var running = [ops.Count]ops.Op{
+	ops.CumulativeSum: ops.Add, ops.CumulativeProduct: ops.Multiply,
+	ops.CumulativeMin: ops.Min, ops.CumulativeMax: ops.Max,
+}
+
+func accumulateIn[C class](in *ops.Instr, table *scalars[C], args, outs []Value) error {
+	join := table[running[in.Op]].two
+	if join == nil {
+		return fmt.Errorf("%v of %v: %w", in.Op, args[0].Type.DType, noClass[C]())
+	}
+	d := args[0].Type.DType
+	load, store := loadAs[C](d), storeAs[C](d)
+	eachLine(args[0].Type.Shape, in.Attrs[0][0], func(l line) {
+		xs := make([]C, l.n)
+		load(xs, args[0].Data, l.at, l.step)
+		if in.Attrs[1][0] != 0 {
+			for i := l.n - 2; i >= 0; i-- {
+				xs[i] = join(xs[i+1], xs[i])
+			}
+		} else {
+			for i := 1; i < l.n; i++ {
+				xs[i] = join(xs[i-1], xs[i])
+			}
+		}
+		scatterLine(store, outs[0].Data, l, xs)
+	})
+	return nil
+}

@@ -1,0 +1,105 @@
+package fallback
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+
+	"nxvk/ops"
+)
+
+var transformKernels = map[ops.Op]kernel{
+	ops.FFT: fft, ops.IFFT: fft, ops.FFT2: fft2, ops.IFFT2: fft2,
+	ops.RFFT: rfft, ops.IRFFT: irfft,
+}
+
+// spectrum is a transform along one axis.
+type spectrum struct {
+	axis    int
+	length  int // of the transform: lines are cut or filled with zeros
+	keep    int // how many elements of it the result has
+	inverse bool
+	eps     float64 // real and imaginary parts up to it become 0
+}
+
+func real64(attr []int) float64 { return math.Float64frombits(uint64(attr[0])) }
+
+func fft(in *ops.Instr, args, outs []Value) error {
+	n := in.Attrs[0][0]
+	transformAlong(spectrum{in.Attrs[1][0], n, n, in.Op == ops.IFFT, real64(in.Attrs[2])}, args[0], outs[0], nil)
+	return nil
+}
+
+// fft2 transforms the second axis and then the first.
+func fft2(in *ops.Instr, args, outs []Value) error {
+	lengths, axes, eps, inverse := in.Attrs[0], in.Attrs[1], real64(in.Attrs[2]), in.Op == ops.IFFT2
+	shape := slices.Clone(args[0].Type.Shape)
+	shape[axes[1]] = lengths[1]
+	half := newValue(ops.Type{DType: outs[0].Type.DType, Shape: shape})
+	transformAlong(spectrum{axes[1], lengths[1], lengths[1], inverse, eps}, args[0], half, nil)
+	transformAlong(spectrum{axes[0], lengths[0], lengths[0], inverse, eps}, half, outs[0], nil)
+	return nil
+}
+
+func rfft(in *ops.Instr, args, outs []Value) error {
+	n := in.Attrs[0][0]
+	transformAlong(spectrum{in.Attrs[1][0], n, n/2 + 1, false, real64(in.Attrs[2])}, args[0], outs[0], nil)
+	return nil
+}
+
+// irfft completes each line with the conjugates of its coefficients, which is
+// what the transform of a real signal has.
+func irfft(in *ops.Instr, args, outs []Value) error {
+	n := in.Attrs[0][0]
+	transformAlong(spectrum{in.Attrs[1][0], n, n, true, real64(in.Attrs[2])}, args[0], outs[0], func(xs []complex128) {
+		half := n/2 + 1
+		for i := half; i < n; i++ {
+			x := xs[n-i]
+			xs[i] = complex(real(x), -imag(x))
+		}
+	})
+	return nil
+}
+
+// transformAlong transforms each line along an axis; prepare, where it is not
+// nil, changes a line of the transform's length first.
+func transformAlong(s spectrum, src, dst Value, prepare func(xs []complex128)) {
+	load, store := loadCplx[src.Type.DType], storeCplx[dst.Type.DType]
+	in := src.Type.Shape
+	step, n := in.Strides()[s.axis], in[s.axis]
+	parallel(in.Size()/n, s.length*16, func(lo, hi int) {
+		plan := fourier.NewCmplxFFT(s.length)
+		xs, ys := make([]complex128, max(s.length, 1)), make([]complex128, s.length)
+		for i := lo; i < hi; i++ {
+			clear(xs)
+			load(xs[:min(n, s.length)], src.Data, i/step*step*n+i%step, step)
+			if prepare != nil {
+				prepare(xs)
+			}
+			s.line(plan, ys, xs)
+			scatterLine(store, dst.Data, line{i/step*step*s.keep + i%step, step, s.keep}, ys[:s.keep])
+		}
+	})
+}
+
+func (s *spectrum) line(plan *fourier.CmplxFFT, dst, xs []complex128) {
+	if s.inverse {
+		plan.Sequence(dst, xs)
+		for i, x := range dst {
+			dst[i] = x / complex(float64(s.length), 0)
+		}
+	} else {
+		plan.Coefficients(dst, xs)
+	}
+	for i, x := range dst {
+		dst[i] = complex(s.flush(real(x)), s.flush(imag(x)))
+	}
+}
+
+func (s *spectrum) flush(x float64) float64 {
+	if math.Abs(x) <= s.eps {
+		return 0
+	}
+	return x
+}

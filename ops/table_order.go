@@ -1,0 +1,57 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+)
+
+// In ascending order -inf is first and NaN last; descending order is the
+// reverse. Equal elements keep their order, stable or not.
+var orderRows = map[Op]Info{
+	Sort: ordering("sort", "Elements in order along an axis.").result(SameType),
+	Argsort: ordering("argsort", "Indices that put the elements along an axis in order.").
+		result(IndexType),
+	TopK: {Name: "top_k", Kind: Order, Arity: 1, Results: 2, Infer: topKShape,
+		Attrs: []Attr{{Name: "k", Kind: Int}},
+		Doc:   "The k largest elements of the last axis in descending order, and their indices."},
+
+	CumulativeSum:     scan("cumulative_sum", "Running sum along an axis."),
+	CumulativeProduct: scan("cumulative_product", "Running product along an axis."),
+	CumulativeMin:     scan("cumulative_min", "Running minimum along an axis; NaN wins."),
+	CumulativeMax:     scan("cumulative_max", "Running maximum along an axis; NaN wins."),
+}
+
+func ordering(name, doc string) Info {
+	return Info{Name: name, Kind: Order, Arity: 1, Infer: alongAxis, Doc: doc,
+		Attrs: []Attr{{Name: "axis", Kind: Int}, {Name: "direction", Kind: Enum, Names: []string{"asc", "desc"}},
+			{Name: "stable", Kind: Bool}}}
+}
+
+// scan runs along an axis, from its end where it is reversed.
+func scan(name, doc string) Info {
+	return Info{Name: name, Kind: Scan, Arity: 1, Result: SameType, Infer: alongAxis, Doc: doc,
+		Attrs: []Attr{{Name: "axis", Kind: Int}, {Name: "reverse", Kind: Bool}}}
+}
+
+// alongAxis is the shape of the operand, which has the axis of attribute 0.
+func alongAxis(in *Instr, t []Type) ([]Shape, error) {
+	if err := checkAxes(in.Attrs[0][:1], t[0].Shape); err != nil {
+		return nil, err
+	}
+	return one(t[0].Shape)
+}
+
+func topKShape(in *Instr, t []Type) ([]Shape, error) {
+	s, k := slices.Clone(t[0].Shape), in.Attrs[0][0]
+	if len(s) == 0 || k < 1 || k > s[len(s)-1] {
+		return nil, fmt.Errorf("%d elements cannot be taken of the last axis of %w %v", k, ErrShape, s)
+	}
+	if d := in.Outs[0].Type.DType; d != t[0].DType {
+		return nil, fmt.Errorf("result type is %v, must be %v", d, t[0].DType)
+	}
+	if d := in.Outs[1].Type.DType; !d.IsInteger() {
+		return nil, fmt.Errorf("indices are %v, must be an integer type", d)
+	}
+	s[len(s)-1] = k
+	return []Shape{s, s}, nil
+}

@@ -1,0 +1,101 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Transforms cut or fill with zeros to the length, and make real and imaginary
+// parts of at most eps 0.
+var transformRows = map[Op]Info{
+	FFT:  transform("fft", "Discrete Fourier transform along an axis.", fftShape).result(ComplexType),
+	IFFT: transform("ifft", "Inverse discrete Fourier transform along an axis.", fftShape).result(ComplexType),
+	FFT2: transform2("fft2", "Fourier transform along the second and then the first of two axes."),
+	IFFT2: transform2("ifft2",
+		"Inverse Fourier transform along the second and then the first of two axes."),
+	RFFT: transform("rfft", "The first length / 2 + 1 coefficients of the Fourier transform of a real signal.",
+		rfftShape).result(ComplexType),
+	IRFFT: transform("irfft", "The real signal of a length whose first coefficients are given.", fftShape),
+
+	TriangularSolve: {Name: "triangular_solve", Kind: LinAlg, Arity: 2, Result: FloatType, Infer: triangularShape,
+		Attrs: []Attr{{Name: "lower", Kind: Bool}, {Name: "left_side", Kind: Bool},
+			{Name: "transform_a", Kind: Enum, Names: []string{"none", "transpose", "conjugate"}}},
+		Doc: "The x with f(a) x = b, or x f(a) = b, for a triangular a; a zero on its diagonal is an error."},
+
+	Phase: unary("phase", Code{}, "Angle of a number in the complex plane.").result(RealType),
+	AllClose: {Name: "all_close", Kind: Composite, Arity: 2, Result: BoolType, Infer: allCloseShape,
+		Attrs: []Attr{{Name: "equal_nan", Kind: Bool}, {Name: "rtol", Kind: Real64}, {Name: "atol", Kind: Real64}},
+		Doc:   "1 where all elements are close: |x - y| <= atol + rtol |y|, and infinities equal."},
+}
+
+func transform(name, doc string, infer InferShape) Info {
+	return Info{Name: name, Kind: Transform, Arity: 1, Infer: infer, Doc: doc,
+		Attrs: []Attr{{Name: "length", Kind: Int}, {Name: "axis", Kind: Int}, {Name: "eps", Kind: Real64}}}
+}
+
+func transform2(name, doc string) Info {
+	return Info{Name: name, Kind: Transform, Arity: 1, Result: ComplexType, Infer: fft2Shape, Doc: doc,
+		Attrs: []Attr{{Name: "lengths", Kind: Ints}, {Name: "axes", Kind: Ints}, {Name: "eps", Kind: Real64}}}
+}
+
+// resized is a shape with some dimensions replaced.
+func resized(s Shape, axes, lengths []int) ([]Shape, error) {
+	if len(axes) != len(lengths) {
+		return nil, fmt.Errorf("%d lengths are given for %d axes", len(lengths), len(axes))
+	}
+	if err := checkAxes(axes, s); err != nil {
+		return nil, err
+	}
+	out := slices.Clone(s)
+	for i, a := range axes {
+		if lengths[i] < 1 {
+			return nil, fmt.Errorf("length %d must be at least 1", lengths[i])
+		}
+		out[a] = lengths[i]
+	}
+	return one(out)
+}
+
+func fftShape(in *Instr, t []Type) ([]Shape, error) {
+	return resized(t[0].Shape, in.Attrs[1], in.Attrs[0])
+}
+
+func rfftShape(in *Instr, t []Type) ([]Shape, error) {
+	return resized(t[0].Shape, in.Attrs[1], []int{in.Attrs[0][0]/2 + 1})
+}
+
+func fft2Shape(in *Instr, t []Type) ([]Shape, error) {
+	if len(in.Attrs[1]) != 2 {
+		return nil, fmt.Errorf("axes %v must be two", in.Attrs[1])
+	}
+	return resized(t[0].Shape, in.Attrs[1], in.Attrs[0])
+}
+
+// triangularShape is the shape of b: {..., n}, or {..., n, m}.
+func triangularShape(in *Instr, t []Type) ([]Shape, error) {
+	a, b := t[0].Shape, t[1].Shape
+	r := len(a)
+	if r < 2 || a[r-1] != a[r-2] {
+		return nil, fmt.Errorf("%w %v is not of square matrices", ErrShape, a)
+	}
+	n := a[r-1]
+	side := n // where b is a vector
+	fits := len(b) == r-1
+	if len(b) == r {
+		fits, side = true, b[r-1]
+		if in.Attrs[1][0] != 0 {
+			side = b[r-2]
+		}
+	}
+	if !fits || side != n || !a[:r-2].Equal(b[:r-2]) || b[len(b)-1] < 1 || (len(b) == r-1 && b[r-2] != n) {
+		return nil, fmt.Errorf("%w %v does not fit the matrices of %v", ErrShape, b, a)
+	}
+	return one(b)
+}
+
+func allCloseShape(in *Instr, t []Type) ([]Shape, error) {
+	if _, err := broadcastAll(in, t); err != nil {
+		return nil, err
+	}
+	return one(Shape{})
+}
