@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"os"
 	"testing"
 	"time"
 )
@@ -87,6 +88,27 @@ func TestNotifyInOrder(t *testing.T) {
 	}
 }
 
+// TestNotifyOutOfOrder asks for a late submission first.
+func TestNotifyOutOfOrder(t *testing.T) {
+	d := openTest(t, Options{})
+	late := make(chan error, 1)
+	d.Notify(1<<60, func(err error) { late <- err })
+	b := must(d.Alloc(4))(t)
+	s := d.Stream()
+	for range 50 {
+		if err := s.Fill(WriteOnly(b), 1, 4); err != nil {
+			t.Fatal(err)
+		}
+		wait(t, d, must(s.Submit())(t))
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-late; !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+}
+
 func TestWaitEndsWithContext(t *testing.T) {
 	d := openTest(t, Options{})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
@@ -101,5 +123,42 @@ func TestWaitEndsWithContext(t *testing.T) {
 	}
 	if err := <-heard; !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
+	}
+}
+
+// TestRealLoss makes a kernel write where no memory is. It runs only when
+// NXVK_TEST_LOSE is set: it loses the device, and a software one kills the
+// process.
+func TestRealLoss(t *testing.T) {
+	if os.Getenv("NXVK_TEST_LOSE") == "" {
+		t.Skip("SKIP NXVK_TEST_LOSE is not set")
+	}
+	d, err := Open("", Options{})
+	if err != nil || d.Info().Kind == CPU {
+		t.Skipf("SKIP no GPU: %v", err)
+	}
+	p := must(d.Pipeline("wild", readWords(t, "affine_addr.spv"), Layout{PushBytes: 28, Addresses: true}))(t)
+	push := binary.LittleEndian.AppendUint64(nil, 0x1234567890)
+	push = binary.LittleEndian.AppendUint64(push, 0x1234500000)
+	push = append(push, affinePush(64, 1, 1)...)
+	s := d.Stream()
+	if err := s.Dispatch(p, nil, push, 1, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	ticket := must(s.Submit())(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := d.Wait(ctx, ticket); !errors.Is(err, ErrDeviceLost) {
+		t.Fatalf("got %v, want ErrDeviceLost", err)
+	}
+	e := must(d.Reopen())(t)
+	defer e.Close()
+	b := must(e.Alloc(4))(t)
+	s = e.Stream()
+	if err := s.Upload(b, 0, word(7)); err != nil {
+		t.Fatal(err)
+	}
+	if got := binary.LittleEndian.Uint32(read(t, e, s, b)); got != 7 {
+		t.Errorf("got %d, want 7", got)
 	}
 }

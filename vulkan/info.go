@@ -63,7 +63,8 @@ type Features struct {
 	Timestamps                       bool
 }
 
-// Limits bound what a kernel and a buffer may be.
+// Limits bound what a kernel and a buffer may be. DeviceMemoryMapped and
+// Unified are known of an open device only.
 type Limits struct {
 	MaxPush                       int // bytes of push constants
 	SharedMemory                  int // bytes a workgroup

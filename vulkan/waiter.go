@@ -19,10 +19,12 @@ const spinFor = 200 * time.Microsecond
 type waiter struct {
 	d *Device
 
-	mu      sync.Mutex
-	pending notices
-	running bool
-	closed  bool
+	mu       sync.Mutex
+	pending  notices
+	awaiting Ticket // what the goroutine may be asleep for
+	running  bool
+	extra    int // goroutines that serve one notice
+	closed   bool
 }
 
 type notice struct {
@@ -58,6 +60,12 @@ func (d *Device) Notify(t Ticket, f func(error)) {
 		go f(ErrClosed)
 		return
 	}
+	if w.running && t < w.awaiting {
+		// The goroutine may sleep past t. Few ask out of order.
+		w.extra++
+		go w.serve(notice{t, f, time.Now()})
+		return
+	}
 	heap.Push(&w.pending, notice{t, f, time.Now()})
 	if !w.running {
 		w.running = true
@@ -75,6 +83,7 @@ func (w *waiter) run() {
 			return
 		}
 		next, closed := w.pending[0].t, w.closed
+		w.awaiting = next
 		w.mu.Unlock()
 		var err error
 		if closed {
@@ -84,6 +93,20 @@ func (w *waiter) run() {
 		}
 		w.deliver(err)
 	}
+}
+
+// serve serves one notice.
+func (w *waiter) serve(n notice) {
+	var err error
+	for !w.d.Done(n.t) && err == nil {
+		if err = w.await(n.t); w.isClosed() {
+			err = ErrClosed
+		}
+	}
+	w.mu.Lock()
+	w.extra--
+	w.mu.Unlock()
+	n.f(err)
 }
 
 // await returns when t is complete, the device is lost, or the waiter closes.
@@ -148,5 +171,11 @@ func (w *waiter) close() {
 func (w *waiter) active() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.running
+	return w.running || w.extra > 0
+}
+
+func (w *waiter) isClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
 }

@@ -1,0 +1,173 @@
+package vulkan
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+)
+
+// model is a stream beside what its buffers must hold.
+type model struct {
+	t     *testing.T
+	d     *Device
+	s     *Stream
+	p     *Pipeline
+	rnd   *rand.Rand
+	bufs  []*Buffer
+	bytes [][]byte
+	reads []pending
+}
+
+// pending is a download and what it must bring.
+type pending struct {
+	r    *Readback
+	want []byte
+}
+
+// TestRandomPrograms compares random streams with a model on the host.
+func TestRandomPrograms(t *testing.T) {
+	unmapped(t, func(t *testing.T, o Options) {
+		o.BlockSize = 4 << 20
+		d := openTest(t, o)
+		m := &model{t: t, d: d, s: d.Stream(), p: affine(t, d, true), rnd: rand.New(rand.NewPCG(1, 2))}
+		for range 6 {
+			m.alloc()
+		}
+		steps := []func(){m.upload, m.copy, m.fill, m.dispatch, m.download, m.replace, m.dispatch, m.copy}
+		for range 3000 {
+			steps[m.rnd.IntN(len(steps))]()
+			if m.rnd.IntN(40) == 0 {
+				m.settle()
+			} else if m.rnd.IntN(10) == 0 {
+				must(m.s.Submit())(t)
+			}
+		}
+		m.settle()
+		for _, b := range m.bufs {
+			b.Free()
+		}
+		if st := d.Stats(); st.Buffers > stagingChunks || st.Reserved > 128<<20 {
+			t.Errorf("left over: %+v", st)
+		}
+	})
+}
+
+func (m *model) check(err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *model) alloc() {
+	n := 4 * (1 + m.rnd.IntN(3000))
+	b := must(m.d.Alloc(n))(m.t)
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(m.rnd.Uint32())
+	}
+	m.check(m.s.Upload(b, 0, data))
+	m.bufs, m.bytes = append(m.bufs, b), append(m.bytes, data)
+}
+
+// replace frees a buffer and makes another.
+func (m *model) replace() {
+	i := m.rnd.IntN(len(m.bufs))
+	m.bufs[i].Free()
+	last := len(m.bufs) - 1
+	m.bufs[i], m.bytes[i] = m.bufs[last], m.bytes[last]
+	m.bufs, m.bytes = m.bufs[:last], m.bytes[:last]
+	m.alloc()
+}
+
+// pick returns a buffer and a random range of it.
+func (m *model) pick() (i, off, n int) {
+	i = m.rnd.IntN(len(m.bufs))
+	off = m.rnd.IntN(m.bufs[i].Len())
+	return i, off, m.rnd.IntN(m.bufs[i].Len() - off + 1)
+}
+
+// own makes the model's bytes of a buffer its own: a download holds the old.
+func (m *model) own(i int) []byte {
+	m.bytes[i] = bytes.Clone(m.bytes[i])
+	return m.bytes[i]
+}
+
+// writable settles first when a readback may alias the buffer.
+func (m *model) writable() {
+	if len(m.reads) > 0 && m.d.Info().Limits.Unified {
+		m.settle()
+	}
+}
+
+func (m *model) upload() {
+	m.writable()
+	i, off, n := m.pick()
+	data := make([]byte, n)
+	for k := range data {
+		data[k] = byte(m.rnd.Uint32())
+	}
+	m.check(m.s.Upload(m.bufs[i], off, data))
+	copy(m.own(i)[off:], data)
+}
+
+func (m *model) copy() {
+	m.writable()
+	i, off, n := m.pick()
+	j, to, most := m.pick()
+	if i == j {
+		return
+	}
+	n = min(n, most)
+	m.check(m.s.Copy(Arg{Buffer: m.bufs[j], Offset: to}, Arg{Buffer: m.bufs[i], Offset: off}, n))
+	copy(m.own(j)[to:], m.bytes[i][off:off+n])
+}
+
+func (m *model) fill() {
+	m.writable()
+	i, off, n := m.pick()
+	off, n = off&^3, n&^3
+	v := m.rnd.Uint32()
+	m.check(m.s.Fill(Arg{Buffer: m.bufs[i], Offset: off}, v, n))
+	for b := m.own(i)[off : off+n]; len(b) > 0; b = b[4:] {
+		binary.LittleEndian.PutUint32(b, v)
+	}
+}
+
+func (m *model) dispatch() {
+	m.writable()
+	i, off, n := m.pick()
+	j, to, most := m.pick()
+	off, to, n = off&^3, to&^3, min(n, most)/4
+	if i == j || n == 0 {
+		return
+	}
+	mul, add := m.rnd.Uint32(), m.rnd.Uint32()
+	dst := Arg{Buffer: m.bufs[j], Offset: to, Size: 4 * n, Access: Write}
+	src := Arg{Buffer: m.bufs[i], Offset: off, Size: 4 * n, Access: Read}
+	m.check(m.s.Dispatch(m.p, []Arg{dst, src}, affinePush(uint32(n), mul, add), uint32(n+63)/64, 1, 1))
+	out, in := m.own(j)[to:], m.bytes[i][off:]
+	for k := range n {
+		binary.LittleEndian.PutUint32(out[4*k:], binary.LittleEndian.Uint32(in[4*k:])*mul+add)
+	}
+}
+
+func (m *model) download() {
+	i, off, n := m.pick()
+	r := must(m.s.Download(m.bufs[i], off, n))(m.t)
+	m.reads = append(m.reads, pending{r, m.bytes[i][off : off+n]})
+}
+
+// settle waits and compares what was downloaded.
+func (m *model) settle() {
+	m.t.Helper()
+	wait(m.t, m.d, must(m.s.Submit())(m.t))
+	for k, p := range m.reads {
+		if !bytes.Equal(p.r.Bytes(), p.want) {
+			m.t.Fatalf("download %d of %d bytes differs", k, len(p.want))
+		}
+		p.r.Release()
+	}
+	m.reads = m.reads[:0]
+}
