@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"nxvk/gen/exec"
+	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
@@ -30,6 +32,14 @@ func openDevices(cfg *Config) ([]*vulkan.Device, error) {
 		return nil, err
 	}
 	return openAll(cfg, gpus(infos))
+}
+
+// probe says what the kernel compiler may use; nothing on the host.
+func probe(d *vulkan.Device) (synth.Target, error) {
+	if d == nil {
+		return synth.Target{}, nil
+	}
+	return exec.Probe(d)
 }
 
 // gpus leaves out software devices where there is hardware.

@@ -72,8 +72,12 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 	for i, d := range devices {
 		name := gen.Atom(fmt.Sprintf("nxvk_%d", i))
 		log := cfg.Log.With().Str("device", string(name)).Logger()
-		_, err := n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
-			Name: name, Index: i, Vulkan: d, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
+		target, err := probe(d)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrNoDevice, err)
+		}
+		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
+			Name: name, Index: i, Vulkan: d, Target: target, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
 			Watcher: watcher{n}, Log: log,
 		}), gen.ProcessOptions{})
 		if err != nil {

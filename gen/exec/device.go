@@ -92,23 +92,21 @@ func (e *Executor) record(w *work, p *planned, i int, outs, temps []*store.Stora
 		args = append(args, vulkan.Arg{Buffer: m.Dev, Access: vulkan.Access(a.Access)})
 	}
 	e.args = args
-	push := step.Push
 	if len(step.Lits) > 0 {
 		e.push = append(e.push[:0], step.Push...)
-		push = e.push
+		patched := *step
+		patched.Push = e.push
 		for _, lit := range step.Lits {
-			if err := patch(push, lit, w.in.Ins[lit.Operand].Lit); err != nil {
+			if err := patch(e.push, lit, w.in.Ins[lit.Operand].Lit); err != nil {
 				return err
 			}
 		}
+		step = &patched
 	}
 	e.recorded++
 	e.Counters.Dispatches++
 	e.cost += e.seconds(step)
-	if step.Kernel.Addresses {
-		push = push[8*len(args):] // the stream writes the addresses
-	}
-	return e.stream.Dispatch(p.pipes[i].pipe, args, push, step.Grid[0], step.Grid[1], step.Grid[2])
+	return e.stream.Dispatch(p.pipes[i].pipe, args, pushOf(step), step.Grid[0], step.Grid[1], step.Grid[2])
 }
 
 func resolve(r synth.Ref, args, outs, temps []*store.Storage) *store.Storage {

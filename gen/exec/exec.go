@@ -32,6 +32,7 @@ const Silence = 50 * time.Microsecond
 // Config is what an Executor works with.
 type Config struct {
 	Device    *vulkan.Device // nil computes everything on the host
+	Target    synth.Target   // what Probe says of the device
 	Post      func(func())   // runs a function on the goroutine of the Executor
 	Sweep     func() int     // asks sessions to free what they do not need; how many were asked
 	Log       zerolog.Logger
@@ -89,16 +90,13 @@ func New(cfg Config) *Executor {
 	if e.dev != nil {
 		info := e.dev.Info()
 		e.stream = e.dev.Stream()
-		e.target = targetOf(info)
+		e.target = cfg.Target
 		if e.limit == 0 {
 			e.limit = hostLimit(info)
 		}
 	}
 	return e
 }
-
-// Target returns what the device can do for the kernel compiler.
-func (e *Executor) Target() synth.Target { return e.target }
 
 // instr carries out one instruction. It reports true where the lane has to
 // wait; the instruction is then tried again from the start.

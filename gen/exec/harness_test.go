@@ -14,6 +14,7 @@ import (
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
@@ -31,6 +32,14 @@ type rig struct {
 func rigs(t *testing.T, test func(r *rig)) {
 	t.Run("host", func(t *testing.T) { test(newRig(t, nil)) })
 	t.Run("device", func(t *testing.T) { test(newRig(t, device(t, vulkan.Options{}))) })
+	t.Run("addresses", func(t *testing.T) {
+		r := newRig(t, device(t, vulkan.Options{}))
+		if !r.dev.Info().Features.BufferDeviceAddress {
+			t.Skip("the device has no buffer addresses")
+		}
+		r.exec.target.Addresses, r.exec.target.CPU = true, false
+		test(r)
+	})
 }
 
 // device opens the first device under validation; any message fails the test.
@@ -50,9 +59,17 @@ func device(t *testing.T, o vulkan.Options) *vulkan.Device {
 }
 
 func newRig(t *testing.T, d *vulkan.Device) *rig {
+	t.Helper()
 	r := &rig{T: t, dev: d, posted: make(chan func(), 1<<16)}
+	target := synth.Target{}
+	if d != nil {
+		var err error
+		if target, err = Probe(d); err != nil {
+			t.Fatal(err)
+		}
+	}
 	r.exec = New(Config{
-		Device: d, HostLimit: -1,
+		Device: d, Target: target, HostLimit: -1,
 		Post: func(f func()) { r.posted <- f },
 		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
 	})

@@ -5,6 +5,7 @@ import (
 
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
+	"nxvk/ops"
 )
 
 // Lane is the order in which one session is served: what it asked for waits
@@ -13,7 +14,7 @@ type Lane struct {
 	Session *store.Session
 	Orphan  func(error) // told of errors that no result can carry
 
-	queue   []task
+	queue   []request
 	parked  bool
 	since   time.Time // when the import at the front began to wait
 	swept   bool      // memory has been asked for once for the task at the front
@@ -21,9 +22,17 @@ type Lane struct {
 	failed  error     // why the operand that was waited for did not come
 }
 
-// task is one request of a lane. It reports true where it has to wait, and is
-// then run again.
+// task is what a lane runs. It reports true where it has to wait, and is then
+// run again.
 type task func(l *Lane) (wait bool)
+
+// request is a task in its turn, and which values it will need: the operands
+// of an instruction, or the value that is read.
+type request struct {
+	task
+	in   *wire.Instr // nil where it is a read or asks about the session
+	read ops.ID      // 0 where no value is read
+}
 
 // Lane returns the lane of a session.
 func (e *Executor) Lane(s *store.Session) *Lane {
@@ -56,21 +65,47 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 			}
 			l.parked = true
 		}
-		l.queue = append(l.queue, func(l *Lane) bool { return e.instr(l, in) })
+		if l.parked && l.swept && in.Op == ops.Free && in.Err == nil {
+			l.freeEarly(in.Attrs[0])
+		}
+		l.queue = append(l.queue, request{task: func(l *Lane) bool { return e.instr(l, in) }, in: in})
 	}
 	e.settle()
 }
 
+// freeEarly lets go of values while the lane waits for memory, out of turn:
+// the session frees them so that the lane can go on. What a request of the
+// queue needs is kept until its turn.
+func (l *Lane) freeEarly(ids []int) {
+	needed := make(map[ops.ID]bool)
+	for _, r := range l.queue {
+		needed[r.read] = true
+		if r.in == nil {
+			continue
+		}
+		for i := range r.in.Ins {
+			needed[r.in.Ins[i].ID] = true
+		}
+	}
+	for _, id := range ids {
+		if !needed[ops.ID(id)] {
+			l.Session.Delete(ops.ID(id))
+		}
+	}
+}
+
 // Do runs a task after everything that the session asked for before.
-func (e *Executor) Do(l *Lane, t task) {
-	l.queue = append(l.queue, t)
+func (e *Executor) Do(l *Lane, t task) { e.enqueue(l, request{task: t}) }
+
+func (e *Executor) enqueue(l *Lane, r request) {
+	l.queue = append(l.queue, r)
 	e.advance(l)
 }
 
 // advance serves a lane until it is empty or has to wait.
 func (e *Executor) advance(l *Lane) {
 	for !l.parked && len(l.queue) > 0 {
-		if l.queue[0](l) {
+		if l.queue[0].task(l) {
 			l.parked = true
 			return
 		}

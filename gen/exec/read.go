@@ -18,10 +18,10 @@ type Data struct {
 // Read gives count elements of a value from offset on, after everything that
 // the session asked for before. done runs on the goroutine of the Executor.
 func (e *Executor) Read(l *Lane, id ops.ID, offset, count int, done func(Data, error)) {
-	e.Do(l, func(l *Lane) bool {
+	e.enqueue(l, request{read: id, task: func(l *Lane) bool {
 		e.read(l, id, offset, count, done)
 		return false
-	})
+	}})
 }
 
 func (e *Executor) read(l *Lane, id ops.ID, offset, count int, done func(Data, error)) {
@@ -70,11 +70,11 @@ func (e *Executor) value(l *Lane, id ops.ID) (store.Value, error) {
 
 // Describe gives the type of a value, after everything before.
 func (e *Executor) Describe(l *Lane, id ops.ID, done func(ops.Type, error)) {
-	e.Do(l, func(l *Lane) bool {
+	e.enqueue(l, request{read: id, task: func(l *Lane) bool {
 		v, err := e.value(l, id)
 		done(v.Type, err)
 		return false
-	})
+	}})
 }
 
 // Sync calls done when everything that the session asked for before has been

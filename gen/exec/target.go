@@ -29,8 +29,14 @@ func targetOf(info vulkan.Info) synth.Target {
 	}
 }
 
+// layoutOf is the interface of a kernel. The push constants of a kernel that
+// takes addresses begin with them; a layout counts only what follows.
 func layoutOf(k *synth.Kernel) vulkan.Layout {
-	return vulkan.Layout{Buffers: k.Buffers, PushBytes: k.PushBytes, Addresses: k.Addresses, Spec: k.Spec}
+	push := k.PushBytes
+	if k.Addresses {
+		push -= 8 * k.Buffers
+	}
+	return vulkan.Layout{Buffers: k.Buffers, PushBytes: push, Addresses: k.Addresses, Spec: k.Spec}
 }
 
 // Abandon answers everything that waits with the loss of the device and

@@ -12,6 +12,7 @@ import (
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
+	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
@@ -20,6 +21,7 @@ type DeviceConfig struct {
 	Name      gen.Atom       // registered name: nxvk_0
 	Index     int            // among the devices of the node
 	Vulkan    *vulkan.Device // nil is the host
+	Target    synth.Target   // what exec.Probe says of it
 	Limit     int64          // bytes a session may hold unless it says otherwise
 	HostLimit int            // see exec.Config
 	Watcher   Watcher
@@ -65,6 +67,7 @@ func (d *Device) open(dev *vulkan.Device) {
 	d.incarnation = newIncarnation()
 	d.exec = exec.New(exec.Config{
 		Device:    dev,
+		Target:    d.cfg.Target,
 		Post:      func(f func()) { node.Send(self, f) },
 		Sweep:     d.askSweep,
 		Log:       d.cfg.Log,

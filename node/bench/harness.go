@@ -13,6 +13,7 @@ import (
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
@@ -35,8 +36,16 @@ func newHarness(device string) (*harness, error) {
 		}
 		h.dev = d
 	}
+	target := synth.Target{}
+	if h.dev != nil {
+		var err error
+		if target, err = exec.Probe(h.dev); err != nil {
+			return nil, err
+		}
+	}
 	h.exec = exec.New(exec.Config{
 		Device: h.dev,
+		Target: target,
 		Post:   func(f func()) { h.posted <- f },
 		Log:    zerolog.New(os.Stderr),
 	})

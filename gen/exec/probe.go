@@ -1,0 +1,158 @@
+package exec
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// probed is how many pairs of numbers a probe computes.
+const probed = 1 << 14
+
+// Probe says what a device can do for the kernel compiler. What the driver
+// does not tell is tried: whether f32 division and square root are rounded
+// correctly, and whether subnormals survive. It waits for the device, and so is
+// not for the goroutine of an Executor.
+func Probe(d *vulkan.Device) (synth.Target, error) {
+	t := targetOf(d.Info())
+	raw := t
+	raw.PreciseDiv, raw.Subnormals = true, true
+	normal, tiny := samples(0x1p-40, 0x1p40), samples(0x1p-149, 0x1p-130)
+	div, err := agrees(d, &raw, ops.Divide, normal, func(x, y float32) float32 { return x / y })
+	if err != nil {
+		return t, err
+	}
+	sqrt, err := agrees(d, &raw, ops.Sqrt, normal, func(x, _ float32) float32 { return float32(math.Sqrt(float64(x))) })
+	if err != nil {
+		return t, err
+	}
+	t.Subnormals, err = agrees(d, &raw, ops.Add, tiny, func(x, y float32) float32 { return x + y })
+	t.PreciseDiv = div && sqrt
+	return t, err
+}
+
+// samples are positive numbers of all magnitudes between two, always the same.
+func samples(low, high float64) []float32 {
+	r := rand.New(rand.NewPCG(1, 2))
+	v := make([]float32, 2*probed)
+	for i := range v {
+		v[i] = float32(math.Exp2(math.Log2(low) + r.Float64()*(math.Log2(high)-math.Log2(low))))
+	}
+	return v
+}
+
+// agrees reports whether a device computes an operation of f32 bit for bit.
+func agrees(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32, want func(x, y float32) float32) (bool, error) {
+	got, err := try(d, t, op, v)
+	if err != nil {
+		return false, fmt.Errorf("probe %v on %s: %w", op, d.Info().Name, err)
+	}
+	for i, g := range got {
+		if w := want(v[i], v[probed+i]); math.Float32bits(g) != math.Float32bits(w) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// try computes an operation of the two halves of v on a device.
+func try(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32) ([]float32, error) {
+	typ := ops.Type{DType: ops.F32, Shape: ops.Shape{probed}}
+	arity := op.Info().Arity
+	in := &ops.Instr{Op: op, Outs: []ops.Result{{ID: 1, Type: typ}}, Ins: make([]ops.Operand, arity)}
+	types := make([]ops.Type, arity)
+	for i := range types {
+		types[i] = typ
+	}
+	plan, err := synth.Lower(in, types, t)
+	if err != nil {
+		return nil, err
+	}
+	s := d.Stream()
+	bufs := make([]*vulkan.Buffer, arity+1)
+	for i := range bufs {
+		if bufs[i], err = d.Alloc(typ.Bytes()); err != nil {
+			return nil, err
+		}
+		defer bufs[i].Free()
+	}
+	for i := range arity {
+		if err := s.Upload(bufs[i], 0, encode(v[i*probed:(i+1)*probed])); err != nil {
+			return nil, err
+		}
+	}
+	if err := dispatch(d, s, plan, bufs); err != nil {
+		return nil, err
+	}
+	return readFloats(d, s, bufs[arity])
+}
+
+// dispatch records the steps of a plan whose buffers are the operands and then
+// the result.
+func dispatch(d *vulkan.Device, s *vulkan.Stream, plan *synth.Plan, bufs []*vulkan.Buffer) error {
+	for i := range plan.Steps {
+		step := &plan.Steps[i]
+		pipe, err := d.Pipeline(step.Kernel.Name, step.Kernel.Code, layoutOf(step.Kernel))
+		if err != nil {
+			return err
+		}
+		args := make([]vulkan.Arg, len(step.Args))
+		for j, a := range step.Args {
+			b := bufs[len(bufs)-1]
+			if a.Ref.Kind == synth.Operand {
+				b = bufs[a.Ref.Index]
+			}
+			args[j] = vulkan.Arg{Buffer: b, Access: vulkan.Access(a.Access)}
+		}
+		if err := s.Dispatch(pipe, args, pushOf(step), step.Grid[0], step.Grid[1], step.Grid[2]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pushOf is what a step pushes besides the addresses of its buffers, which the
+// stream writes itself.
+func pushOf(s *synth.Step) []byte {
+	if s.Kernel.Addresses {
+		return s.Push[8*len(s.Args):]
+	}
+	return s.Push
+}
+
+func readFloats(d *vulkan.Device, s *vulkan.Stream, b *vulkan.Buffer) ([]float32, error) {
+	rb, err := s.Download(b, 0, b.Len())
+	if err != nil {
+		return nil, err
+	}
+	defer rb.Release()
+	ticket, err := s.Submit()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := d.Wait(ctx, ticket); err != nil {
+		return nil, err
+	}
+	out := make([]float32, b.Len()/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(rb.Bytes()[4*i:]))
+	}
+	return out, nil
+}
+
+func encode(v []float32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
