@@ -47,7 +47,12 @@ func Code(name string) ([]uint32, error) {
 }
 
 // Manifest returns the recorded source hash of every variant.
-func Manifest() map[string]string {
+func Manifest() map[string]string { return hashes() }
+
+// Hash returns the recorded source hash of a variant, a name of its content.
+func Hash(name string) string { return hashes()[name] }
+
+var hashes = sync.OnceValue(func() map[string]string {
 	m := make(map[string]string)
 	for line := range strings.Lines(manifest) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] != "#" {
@@ -55,4 +60,4 @@ func Manifest() map[string]string {
 		}
 	}
 	return m
-}
+})
