@@ -35,7 +35,10 @@ func (l *lowering) cast(e *expr, t Type) int32 {
 		l.fail(e, "%s takes one value", e.text)
 	}
 	x := l.one(e.args[0], t)
-	switch from := l.b.typ(x); {
+	from := l.b.typ(x)
+	switch {
+	case from == t:
+		return x
 	case t == Bool:
 		return l.truth(x)
 	case from == Bool:
@@ -45,7 +48,7 @@ func (l *lowering) cast(e *expr, t Type) int32 {
 		}
 		return l.b.op(Select, t, x, l.b.constant(t, one), l.b.constant(t, 0))
 	}
-	if from := l.b.typ(x); t.Int() && from.Int() && from.Width() == t.Width() {
+	if t.Int() && from.Int() && from.Width() == t.Width() {
 		return l.b.op(Bitcast, t, x)
 	}
 	return l.b.op(Convert, t, x)

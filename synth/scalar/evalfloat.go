@@ -156,6 +156,8 @@ func round64(op Op, x float64) float64 {
 // convert changes a value of type from to type to.
 func convert(to, from Type, x uint64) uint64 {
 	switch {
+	case from == to:
+		return x
 	case from == F32 && to == F64:
 		return math.Float64bits(float64(float(x)))
 	case from == F64 && to == F32:
