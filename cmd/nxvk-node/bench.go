@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	benchmark "nxvk/node/bench"
+)
+
+// bench measures, and prints a table.
+func bench(ctx context.Context, args []string) error {
+	f := flags("bench")
+	device := f.String("device", "", "device by index, name or UUID; the best one where empty")
+	elements := f.Int("elements", 1<<24, "elements of the arrays of bench ops")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	switch f.Arg(0) {
+	case "wire":
+		return benchmark.Wire(ctx)
+	case "ops":
+		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements})
+	}
+	return fmt.Errorf("%w: nxvk-node bench [FLAGS] wire|ops", errUsage)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"nxvk/node/epmd"
+	"nxvk/vulkan"
+)
+
+// finding is what doctor has to say about one thing.
+type finding struct {
+	ok     bool
+	what   string
+	advice string // what to do where it is not ok
+}
+
+// doctor examines the machine and says what to do. It fails where the node
+// would not run as well as it could.
+func doctor(ctx context.Context, args []string) error {
+	f := flags("doctor")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	if err := noArgs(f); err != nil {
+		return err
+	}
+	bad := 0
+	for _, examine := range []func(context.Context) []finding{examineVulkan, examineBEAM, examineNetwork} {
+		for _, x := range examine(ctx) {
+			mark := "ok  "
+			if !x.ok {
+				mark = "FIX "
+				bad++
+			}
+			fmt.Println(mark, x.what)
+			if !x.ok {
+				fmt.Println("     ", x.advice)
+			}
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d things to fix", bad)
+	}
+	return nil
+}
+
+// install names a package by the system's package manager.
+func install(debian, freebsd, brew string) string {
+	switch runtime.GOOS {
+	case "freebsd":
+		return "pkg install " + freebsd
+	case "darwin":
+		return "brew install " + brew
+	case "windows":
+		return "install the driver of the GPU's vendor; it brings Vulkan"
+	}
+	return "apt-get install " + debian + " (or your distribution's package of it)"
+}
+
+func examineVulkan(context.Context) []finding {
+	infos, err := vulkan.Devices()
+	switch {
+	case errors.Is(err, vulkan.ErrNoVulkan):
+		return []finding{{false, "Vulkan: " + err.Error(),
+			install("libvulkan1 mesa-vulkan-drivers", "vulkan-loader mesa-dri", "vulkan-loader molten-vk") + "; until then the node computes on the host"}}
+	case err != nil:
+		return []finding{{false, "Vulkan: " + err.Error(), "check the driver's installation with vulkaninfo"}}
+	case len(infos) == 0:
+		return []finding{{false, "Vulkan: the loader is there, but no driver",
+			install("mesa-vulkan-drivers", "mesa-dri", "molten-vk") + ", or the driver of the GPU's vendor"}}
+	}
+	var out []finding
+	for _, i := range infos {
+		out = append(out, examineDevice(i)...)
+	}
+	if infos[0].Kind == vulkan.CPU {
+		out = append(out, finding{false, "only a software device: it is correct, but no faster than the processor",
+			"install the Vulkan driver of this machine's GPU, if it has one"})
+	}
+	return out
+}
+
+// examineDevice says what the device lacks; the host computes it instead.
+func examineDevice(i vulkan.Info) []finding {
+	out := []finding{{ok: true, what: fmt.Sprintf("device %d: %s (%v, Vulkan %v, %s)", i.Index, i.Name, i.Kind, i.APIVersion, i.Driver)}}
+	var host []string
+	if !i.Features.Float64 {
+		host = append(host, "f64")
+	}
+	if !i.Features.Int64 {
+		host = append(host, "s64 and u64")
+	}
+	if !i.Features.Storage8 {
+		host = append(host, "8-bit types")
+	}
+	if !i.Features.Storage16 {
+		host = append(host, "16-bit types")
+	}
+	if len(host) > 0 {
+		out = append(out, finding{ok: true, what: fmt.Sprintf("device %d: the host computes %s, which this device lacks", i.Index, strings.Join(host, ", "))})
+	}
+	return out
+}
+
+func examineBEAM(ctx context.Context) []finding {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "erl", "-noshell", "-eval",
+		`io:put_chars(erlang:system_info(otp_release)), halt().`).Output()
+	if err != nil {
+		return []finding{{false, "Erlang: not found", install("erlang-nox elixir", "erlang elixir", "elixir") +
+			"; it is not needed where the BEAM runs on another machine"}}
+	}
+	release := 0
+	fmt.Sscan(string(out), &release)
+	if release < 25 {
+		return []finding{{false, fmt.Sprintf("Erlang/OTP %d", release), "OTP 25 or later is needed"}}
+	}
+	return []finding{{ok: true, what: fmt.Sprintf("Erlang/OTP %d", release)}}
+}
+
+func examineNetwork(ctx context.Context) []finding {
+	var out []finding
+	addr := epmd.DefaultAddress()
+	c, err := net.DialTimeout("tcp", addr, time.Second)
+	if err == nil {
+		c.Close()
+		out = append(out, finding{ok: true, what: "epmd answers on " + addr})
+	} else {
+		out = append(out, finding{ok: true, what: "no epmd on " + addr + "; the node serves it itself"})
+	}
+	home, _ := os.UserHomeDir()
+	file := filepath.Join(home, ".erlang.cookie")
+	if _, err := os.Stat(file); err != nil {
+		out = append(out, finding{false, "no cookie in " + file,
+			"start `erl -sname x` once, which makes one, or run the node with --cookie-file; the Elixir package needs none"})
+	} else {
+		out = append(out, finding{ok: true, what: "cookie in " + file})
+	}
+	return out
+}

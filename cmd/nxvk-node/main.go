@@ -1,0 +1,86 @@
+// Nxvk-node joins a BEAM cluster as a hidden node and lends its processes the
+// GPUs of this machine.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"nxvk/node"
+)
+
+// Exit codes.
+const (
+	exitFailure  = 1 // something went wrong while running
+	exitUsage    = 2 // the command line cannot be read
+	exitNoDevice = 3 // no device matches the selection
+	exitNetwork  = 4 // the address, the name or epmd cannot be had
+)
+
+// command is a subcommand of the program.
+type command struct {
+	name string
+	doc  string
+	run  func(ctx context.Context, args []string) error
+}
+
+var commands []command
+
+func init() {
+	commands = []command{
+		{"run", "join the cluster and serve the devices", run},
+		{"devices", "list the devices of this machine", devices},
+		{"doctor", "say what is wrong with this machine and what to install", doctor},
+		{"bench", "measure the wire or the operations: bench wire|ops", bench},
+		{"version", "print the version", printVersion},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) < 2 {
+		usage()
+		os.Exit(exitUsage)
+	}
+	for _, c := range commands {
+		if c.name == os.Args[1] {
+			os.Exit(status(c.run(ctx, os.Args[2:])))
+		}
+	}
+	usage()
+	if os.Args[1] != "help" && os.Args[1] != "-h" && os.Args[1] != "--help" {
+		os.Exit(exitUsage)
+	}
+}
+
+func usage() {
+	fmt.Fprintln(os.Stderr, "usage: nxvk-node COMMAND [FLAGS]")
+	for _, c := range commands {
+		fmt.Fprintf(os.Stderr, "  %-9s %s\n", c.name, c.doc)
+	}
+	fmt.Fprintln(os.Stderr, "COMMAND --help lists the flags; each can be given as NXVK_FLAG in the environment.")
+}
+
+// status prints an error and gives the exit code for it.
+func status(err error) int {
+	switch {
+	case err == nil, errors.Is(err, errHelp):
+		return 0
+	case errors.Is(err, errUsage):
+		fmt.Fprintln(os.Stderr, "nxvk-node:", err)
+		return exitUsage
+	}
+	fmt.Fprintln(os.Stderr, "nxvk-node:", err)
+	switch {
+	case errors.Is(err, node.ErrNoDevice):
+		return exitNoDevice
+	case errors.Is(err, node.ErrNetwork):
+		return exitNetwork
+	}
+	return exitFailure
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/rs/zerolog"
+
+	"nxvk/gen/server"
+	"nxvk/node"
+)
+
+// run serves until it is told to stop.
+func run(ctx context.Context, args []string) error {
+	f := flags("run")
+	cfg := node.Config{}
+	f.StringVar(&cfg.Name, "name", "nxvk@127.0.0.1", "name of this node, NAME@HOST")
+	f.StringVar(&cfg.Cookie, "cookie", "", "cookie of the cluster; better in a file, since other users see command lines")
+	f.StringVar(&cfg.CookieFile, "cookie-file", "", "file with the cookie (default ~/.erlang.cookie)")
+	f.StringVar(&cfg.Listen, "listen", "127.0.0.1", "address to listen on; 0.0.0.0 is every one")
+	f.IntVar(&cfg.Port, "port", 0, "port to listen on; 0 picks one")
+	f.StringVar(&cfg.Device, "device", "all", "all, host, or one device by index, name or UUID")
+	f.StringVar(&cfg.Connect, "connect", "", "nodes to connect to, separated by commas")
+	f.DurationVar(&cfg.NetTicktime, "net-ticktime", node.DefaultTicktime, "a peer is down after so long without a byte")
+	f.StringVar(&cfg.TLS.Cert, "tls-cert", "", "PEM certificate; with it the node speaks inet_tls")
+	f.StringVar(&cfg.TLS.Key, "tls-key", "", "PEM key of the certificate")
+	f.StringVar(&cfg.TLS.CA, "tls-ca", "", "PEM certificates that peers' must be signed by")
+	f.Int64Var(&cfg.SessionLimit, "session-limit", 0, "bytes a session may hold on a device; 0 is no limit")
+	f.Uint64Var(&cfg.MemoryLimit, "memory-limit", 0, "bytes taken from a device at most; 0 is no limit")
+	f.IntVar(&cfg.HostLimit, "host-limit", 0, "elements up to which work stays on the host; 0 is the device's default")
+	f.StringVar(&cfg.CacheDir, "cache-dir", "", "folder of compiled pipelines (default in the user's cache folder; - keeps none)")
+	f.BoolVar(&cfg.Validation, "validation", false, "load the Vulkan validation layer")
+	f.StringVar(&cfg.Metrics, "metrics", "", "serve Prometheus metrics on this address, as 127.0.0.1:9464")
+	level := f.String("log-level", "info", "trace, debug, info, warn, error or disabled")
+	eof := f.Bool("exit-on-eof", false, "stop when standard input ends; a launcher that dies takes the node with it")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	if err := noArgs(f); err != nil {
+		return err
+	}
+	log, err := logger(*level)
+	if err != nil {
+		return err
+	}
+	cfg.Log = log
+	if *eof {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		go func() {
+			io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
+	}
+	cfg.Ready = func(name string, port int) { fmt.Printf("nxvk ready %s %d\n", name, port) }
+	return node.Run(ctx, cfg)
+}
+
+// logger writes for people on a terminal, and JSON elsewhere, to standard
+// error.
+func logger(level string) (zerolog.Logger, error) {
+	l, err := zerolog.ParseLevel(level)
+	if err != nil {
+		return zerolog.Logger{}, fmt.Errorf("%w: --log-level %q: %v", errUsage, level, err)
+	}
+	var out io.Writer = os.Stderr
+	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
+		out = zerolog.ConsoleWriter{Out: os.Stderr}
+	}
+	return zerolog.New(out).Level(l).With().Timestamp().Logger(), nil
+}
+
+func printVersion(_ context.Context, args []string) error {
+	f := flags("version")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	fmt.Println("nxvk-node", server.Version())
+	return noArgs(f)
+}
