@@ -24,6 +24,7 @@ type Decoder struct {
 	Large    []Term
 
 	buf   []byte
+	pids  [pidCache]knownPid
 	pos   int
 	owed  int // elements that open containers still lack
 	stack []frame
@@ -51,15 +52,31 @@ func (d *Decoder) Decode(p []byte) (t Term, rest []byte, err error) {
 	t, err = d.term()
 	rest = p[min(d.pos, len(p)):]
 	d.buf = nil
-	clear(d.stack[:cap(d.stack)])
-	d.stack = d.stack[:0]
 	if cap(d.stack) > 1024 {
 		d.stack = nil
 	}
 	if err != nil {
+		clear(d.stack)
+		d.stack = d.stack[:0]
 		return nil, rest, fmt.Errorf("decode at byte %d of %d: %w", d.pos, len(p), err)
 	}
 	return t, rest, nil
+}
+
+// DecodeTuple is Decode for a tuple whose elements go to the front of into,
+// which saves its caller the garbage where it looks at tuples only in passing.
+// A tuple that is longer is refused.
+func (d *Decoder) DecodeTuple(p []byte, into []Term) (t Tuple, rest []byte, err error) {
+	if len(p) < 2 || p[0] != tagSmallTuple || int(p[1]) > len(into) {
+		return nil, p, ErrMalformed
+	}
+	t, p = into[:p[1]], p[2:]
+	for i := range t {
+		if t[i], p, err = d.Decode(p); err != nil {
+			return nil, p, err
+		}
+	}
+	return t, p, nil
 }
 
 // term decodes tokens until the outermost one is complete. Each step either

@@ -95,6 +95,24 @@ func (d *Decoder) node() (Atom, error) {
 	return t.(Atom), nil
 }
 
+// pidCache is how many pids a Decoder remembers, a power of two.
+const pidCache = 64
+
+// knownPid is a pid that was seen, boxed. Few processes send most messages,
+// and each of those holds its sender's pid once or twice.
+type knownPid struct {
+	pid  Pid
+	term Term
+}
+
+func (d *Decoder) boxed(p Pid) Term {
+	known := &d.pids[p.ID%pidCache]
+	if known.pid != p || known.term == nil {
+		*known = knownPid{pid: p, term: p}
+	}
+	return known.term
+}
+
 func (d *Decoder) pid(tag byte) (Term, error) {
 	node, err := d.node()
 	if err != nil {
@@ -108,12 +126,12 @@ func (d *Decoder) pid(tag byte) (Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Pid{
+	return d.boxed(Pid{
 		Node:     node,
 		ID:       binary.BigEndian.Uint32(p),
 		Serial:   binary.BigEndian.Uint32(p[4:]),
 		Creation: creation(p[8:]),
-	}, nil
+	}), nil
 }
 
 func (d *Decoder) port(tag byte) (Term, error) {

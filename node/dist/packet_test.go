@@ -273,11 +273,12 @@ func TestQueueIsBounded(t *testing.T) {
 func FuzzPacket(f *testing.F) {
 	for _, size := range []int{0, 50} {
 		var stream []byte
-		for _, p := range packets(1, etf.Tuple{etf.Atom("x"), pattern(70_000)}, size*2000) {
+		for _, p := range packets(1, etf.Tuple{etf.Atom("x"), pattern(100)}, size) {
 			stream = append(stream, p...)
 		}
 		f.Add(stream)
 	}
+	f.Add(packets(1, pattern(etf.LargeBinary), 60_000)[0][:200])
 	f.Add(packet([]byte{etf.Version, kindHeader, 1, 0x08, 3, 1, 'x', 104, 1, 82, 0}))
 	f.Add(packet([]byte{passThrough, 131, 104, 1, 97, 2, 131, 106}))
 	f.Fuzz(func(t *testing.T, p []byte) {
@@ -303,4 +304,26 @@ func FuzzHandshake(f *testing.F) {
 		parseChallenge(p)
 		parseReply(p)
 	})
+}
+
+// BenchmarkCasts reads what a BEAM sends for gen_server:cast/2.
+func BenchmarkCasts(b *testing.B) {
+	me := etf.Pid{Node: "beam1@127.0.0.1", ID: 100, Creation: 7}
+	var one []byte
+	p, _ := etf.Append([]byte{etf.Version, kindHeader, 0}, etf.Tuple{opRegSend, me, etf.Atom(""), etf.Atom("wire")})
+	p, _ = etf.Append(p, etf.Tuple{etf.Atom("$gen_cast"), etf.Tuple{etf.Atom("add"), 1000, etf.List{1, 2}}})
+	for range 1000 {
+		one = append(one, packet(p)...)
+	}
+	b.ReportAllocs()
+	for i := 0; i < b.N; i += 1000 {
+		r := reader{src: bytes.NewReader(one), maxTerm: 1 << 20,
+			deliver: func(control etf.Tuple, payload etf.Term) (bool, error) {
+				f := fields{control: control}
+				f.int(0)
+				received(PID(f.pid(1)), payload)
+				return true, nil
+			}}
+		r.run()
+	}
 }

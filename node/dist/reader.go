@@ -28,7 +28,8 @@ type reader struct {
 	allocator etf.Allocator
 	maxTerm   int
 	lost      *atomic.Uint64 // counts what the allocator refused
-	deliver   func(control etf.Tuple, payload etf.Term) (taken bool, err error)
+	// deliver gets each message. control is only valid during the call.
+	deliver func(control etf.Tuple, payload etf.Term) (taken bool, err error)
 
 	buf        []byte
 	start, end int // of what is buffered
@@ -36,6 +37,7 @@ type reader struct {
 	decoder   etf.Decoder
 	cache     atomCache
 	refs      []etf.Term // work space
+	control   [8]etf.Term
 	sequences map[uint64]*assembly
 	filling   int // messages in flight with a half-filled binary
 }
@@ -259,13 +261,12 @@ func (r *reader) message(p []byte, atoms, large []etf.Term) error {
 }
 
 func (r *reader) decode(p []byte) (control etf.Tuple, payload etf.Term, err error) {
-	t, p, err := r.decoder.Decode(skipVersion(p))
+	control, p, err = r.decoder.DecodeTuple(skipVersion(p), r.control[:])
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: control message: %w", ErrMalformed, err)
 	}
-	control, ok := t.(etf.Tuple)
-	if !ok || len(control) == 0 {
-		return nil, nil, fmt.Errorf("%w: control message is no tuple", ErrMalformed)
+	if len(control) == 0 {
+		return nil, nil, fmt.Errorf("%w: empty control message", ErrMalformed)
 	}
 	if len(p) > 0 {
 		if payload, p, err = r.decoder.Decode(skipVersion(p)); err != nil {

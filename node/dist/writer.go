@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net"
 	"sync"
+	"time"
 
 	"ergo.services/ergo/gen"
 
@@ -16,6 +17,8 @@ const (
 	// copies fragments together when it has them all: the fewer the faster. Of
 	// this size they delay others by about 10 ms.
 	fragmentSize = 16 << 20
+	// pokePause is how long after a write the next sender may write by itself.
+	pokePause = 15 * time.Microsecond
 	// keepBuffer is the largest buffer that is kept for the next batch.
 	keepBuffer = 1 << 20
 )
@@ -30,6 +33,7 @@ type writer struct {
 	fragments bool // and fragments
 	maxQueue  int
 	sent      func(bytes int)
+	poker     *poker // nil where the connection has none
 
 	mu       sync.Mutex
 	wake     *sync.Cond
@@ -40,6 +44,8 @@ type writer struct {
 	behind   map[gen.PID]int // senders that have messages in line
 	queued   int             // bytes that wait
 	sequence uint64
+	idle     bool      // run waits for something to do
+	poked    time.Time // when a sender last wrote by itself
 }
 
 // batch is bytes to write with binaries to be inserted at the cuts.
@@ -66,6 +72,7 @@ func newWriter(dst net.Conn, peerFlags uint64, maxQueue int, sent func(int)) *wr
 		fragments: peerFlags&flagDistHdrAtomCache != 0 && peerFlags&flagFragments != 0,
 		maxQueue:  maxQueue,
 		sent:      sent,
+		poker:     newPoker(dst),
 		behind:    make(map[gen.PID]int),
 	}
 	w.wake = sync.NewCond(&w.mu)
@@ -94,9 +101,32 @@ func (w *writer) queue(from gen.PID, e *etf.Encoder, bounded bool) error {
 		w.enlist(from, e, isLong)
 	} else {
 		w.batch.frame(w.header, e)
+		if w.idle && w.poke() {
+			return nil
+		}
 	}
 	w.wake.Signal()
 	return nil
+}
+
+// poke has the sender write by itself, as far as that goes without waiting,
+// because waking another goroutine takes as long as half a call. It says
+// whether everything is written. Messages in quick succession are left to
+// gather.
+func (w *writer) poke() bool {
+	if w.poker == nil || len(w.batch.cuts) > 0 || len(w.batch.buf) > smallPacket {
+		return false
+	}
+	now := time.Now()
+	if now.Sub(w.poked) < pokePause {
+		return false
+	}
+	n := w.poker.write(w.batch.buf)
+	w.poked = now
+	w.sent(n)
+	w.queued = max(0, w.queued-n)
+	w.batch.buf = append(w.batch.buf[:0], w.batch.buf[n:]...)
+	return len(w.batch.buf) == 0
 }
 
 // enlist puts a message at the end of the line.
@@ -187,8 +217,10 @@ func (w *writer) run() error {
 	for {
 		w.mu.Lock()
 		for !w.closed && len(w.batch.buf) == 0 && len(w.line) == 0 {
+			w.idle = true
 			w.wake.Wait()
 		}
+		w.idle = false
 		if w.closed {
 			w.mu.Unlock()
 			return ErrClosed
