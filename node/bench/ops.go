@@ -34,7 +34,7 @@ func Ops(ctx context.Context, cfg OpsConfig) error {
 		return err
 	}
 	defer h.close()
-	fmt.Println("device:", h.name())
+	fmt.Println("device:", kindOf(h.Device))
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "operation\ttime a round\tGB/s\tGFLOP/s")
 	for _, r := range rows(cfg.Elements, h.cpu()) {
@@ -91,7 +91,7 @@ func (h *harness) rounds(r row, n int) error {
 			return err
 		}
 	}
-	return h.sync()
+	return h.Sync()
 }
 
 // rows are what is measured, by the size of the large arrays.

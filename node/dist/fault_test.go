@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"net"
+	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +16,7 @@ import (
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
+	"nxvk/node/epmd"
 )
 
 func TestWrongCookie(t *testing.T) {
@@ -276,4 +279,50 @@ func TestBrokenHandshakes(t *testing.T) {
 	if c.node.connection("good@127.0.0.1") == nil || c.node.Counters().Connections.Load() != 1 {
 		t.Error("the good connection suffered")
 	}
+}
+
+// TestOurEnd stops our node under a BEAM that watches it.
+func TestOurEnd(t *testing.T) {
+	withBEAMs(t, func(t *testing.T, c *cluster) {
+		b := c.start(`pong = net_adm:ping(N), monitor_node(N,true), R = monitor(process,{echo,N}), io:format("up~n"),
+			receive {'DOWN',R,_,_,W} -> io:format("~p~n",[W]) end,
+			receive {nodedown,N} -> io:format("nodedown~n") end`)
+		b.expect("up")
+		c.node.Close()
+		b.expect("shutdown")
+		b.expect("nodedown")
+	})
+}
+
+// TestPortMapperRestarts runs Erlang's own epmd, ends it and starts it again.
+func TestPortMapperRestarts(t *testing.T) {
+	if _, err := exec.LookPath("epmd"); err != nil {
+		t.Skip("SKIP(erlang): no epmd on this machine")
+	}
+	address := freeAddress(t)
+	mapper := func() *exec.Cmd {
+		cmd := exec.Command("epmd", "-port", strconv.Itoa(port(address)), "-address", "127.0.0.1")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+		return cmd
+	}
+	first := mapper()
+	n, err := Start(Options{Name: "mapped@127.0.0.1", Cookie: testCookie, Epmd: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	known := func() bool {
+		got, err := epmd.Lookup(t.Context(), address, "mapped")
+		return err == nil && int(got.Port) == n.Addr().(*net.TCPAddr).Port
+	}
+	await(t, "the node is registered", known)
+	first.Process.Kill()
+	first.Wait()
+	mapper()
+	await(t, "the node is registered again", known)
+	b := (&cluster{t: t, node: n, root: "/", epmd: address}).start(`io:format("~p~n",[net_adm:ping(N)])`)
+	b.expect("pong")
 }
