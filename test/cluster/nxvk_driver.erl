@@ -6,7 +6,7 @@
 %%     ::fail TEXT        why it did not return
 -module(nxvk_driver).
 
--export([main/0]).
+-export([main/0, shell/1]).
 
 main() ->
     io:setopts([{encoding, unicode}]),
@@ -32,3 +32,28 @@ command(Line) ->
 
 answer(Verdict, Format, Arguments) ->
     io:put_chars(["::", Verdict, " ", io_lib:format(Format, Arguments), "\n"]).
+
+%% shell carries out what one types into an Erlang shell. Each input comes with
+%% what the page says the shell prints, in which `...' stands for anything; an
+%% empty text says nothing.
+shell(Inputs) ->
+    lists:foldl(fun({Input, Printed}, Bindings) ->
+        {value, Value, Next} = erl_eval:exprs(expressions(Input), Bindings),
+        matches(Printed, Value) orelse exit({Input, printed, Printed, got, Value}),
+        Next
+    end, [], Inputs),
+    ok.
+
+matches("", _) -> true;
+matches(Printed, Value) ->
+    Pattern = lists:foldl(fun({From, To}, Text) -> re:replace(Text, From, To, [global, {return, list}]) end,
+                          Printed, [{"#\\{\\.\\.\\.\\}", "_"}, {"=>", ":="}]),
+    try erl_eval:exprs(expressions(Pattern ++ " = Value."), [{'Value', Value}]) of
+        _ -> true
+    catch error:{badmatch, _} -> false
+    end.
+
+expressions(Text) ->
+    {ok, Tokens, _} = erl_scan:string(Text),
+    {ok, Expressions} = erl_parse:parse_exprs(Tokens),
+    Expressions.

@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestTerminate sends SIGTERM: the node drains and ends with 0.
+func TestTerminate(t *testing.T) {
+	n := startNode(t, "--device", "host")
+	b := startBEAM(t)
+	b.connect(n)
+	b.want("ok", "{nxvk_load,hold,[%s,3,1000]}", n.device())
+	b.want("ok", "{nxvk_load,arm,[%s]}", n.device())
+	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := n.exitCode(10 * time.Second); code != 0 {
+		t.Errorf("exit code %d, want 0\n%s", code, n.log.text())
+	}
+	if reason := b.call("{nxvk_load,fired,[]}"); reason != "noconnection" && reason != "shutdown" && reason != "normal" {
+		t.Errorf("the monitor's reason is %s", reason)
+	}
+}
+
+// TestExitOnEOF ends with its launcher.
+func TestExitOnEOF(t *testing.T) {
+	n := startNode(t, "--device", "host", "--exit-on-eof")
+	n.stdin.Close()
+	if code := n.exitCode(10 * time.Second); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
+// TestExitCodes tells failures apart.
+func TestExitCodes(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	tests := []struct {
+		name string
+		args []string
+		want int
+	}{
+		{"version", []string{"version"}, 0},
+		{"help", []string{"help"}, 0},
+		{"help of a command", []string{"run", "--help"}, 0},
+		{"no command", nil, 2},
+		{"unknown command", []string{"fly"}, 2},
+		{"unknown flag", []string{"run", "--fly"}, 2},
+		{"extra word", []string{"run", "fly"}, 2},
+		{"bad log level", []string{"run", "--log-level", "loud"}, 2},
+		{"no such device", []string{"run", "--cookie", "x", "--device", "no such device"}, 3},
+		{"port taken", []string{"run", "--cookie", "x", "--device", "host", "--port", port}, 4},
+		{"metrics port taken", []string{"run", "--cookie", "x", "--device", "host", "--metrics", "127.0.0.1:" + port}, 4},
+		{"no cookie", []string{"run", "--cookie-file", "/nonexistent/cookie", "--device", "host"}, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cmd := exec.Command(nodeBinary, test.args...)
+			cmd.Env = append(os.Environ(), "ERL_EPMD_PORT="+epmdPort)
+			out, _ := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != test.want {
+				t.Errorf("exit code %d, want %d\n%s", code, test.want, out)
+			}
+		})
+	}
+}
+
+// TestNameTaken refuses a second node of the same name.
+func TestNameTaken(t *testing.T) {
+	first := startNode(t, "--device", "host")
+	second := &node{t: t, name: first.name, args: first.args}
+	second.spawn(epmdPort)
+	if code := second.exitCode(10 * time.Second); code != 4 {
+		t.Errorf("exit code %d, want 4\n%s", code, second.log.text())
+	}
+}
+
+// TestMetrics reads what Prometheus would.
+func TestMetrics(t *testing.T) {
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := startNode(t, "--device", "host", "--metrics", "127.0.0.1:"+port)
+	b := startBEAM(t)
+	b.connect(n)
+	b.want("ok", "{nxvk_load,hold,[%s,3,1000]}", n.device())
+	answer, err := http.Get("http://127.0.0.1:" + port + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"# TYPE nxvk_buffers gauge", `nxvk_buffers{device="nxvk_0"} 3`, `nxvk_session_bytes{device="nxvk_0"} 3000`,
+		"# TYPE nxvk_instructions_total counter", "nxvk_sessions", "nxvk_dispatches_total", "nxvk_submit_latency_seconds",
+		"nxvk_fallbacks_total", "nxvk_wire_received_bytes_total", "nxvk_connections 1",
+	} {
+		if !strings.Contains(string(body), want) {
+			t.Errorf("the metrics lack %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", body)
+	}
+}
+
+// TestOwnPortMapper starts a node where no epmd runs: it serves one itself, by
+// which a BEAM finds it.
+func TestOwnPortMapper(t *testing.T) {
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{t: t, name: uniqueName("nxvk"), args: []string{"--device", "host"}}
+	n.spawn(port)
+	t.Cleanup(n.kill)
+	if _, _, err := n.out.wait(0, ready.MatchString, 10*time.Second); err != nil {
+		t.Fatalf("%v\n%s", err, n.log.text())
+	}
+	t.Setenv("ERL_EPMD_PORT", port)
+	saved := epmdPort
+	epmdPort = port
+	defer func() { epmdPort = saved }()
+	b := startBEAM(t)
+	b.connect(n)
+	b.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
+}

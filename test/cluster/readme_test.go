@@ -1,0 +1,66 @@
+package cluster
+
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// example is what one types at a prompt and what the page prints below it.
+type example struct{ input, printed string }
+
+var prompt = regexp.MustCompile(`^    \d+> (.*)$`)
+
+// examples finds the lines of an Erlang shell in a page. An input goes on until
+// the line that ends with a full stop.
+func examples(page string) []example {
+	var all []example
+	var open bool
+	for line := range strings.SplitSeq(page, "\n") {
+		m := prompt.FindStringSubmatch(line)
+		switch {
+		case m != nil:
+			all = append(all, example{input: m[1]})
+			open = !strings.HasSuffix(m[1], ".")
+		case len(all) == 0 || !strings.HasPrefix(line, "    "):
+			if len(all) > 0 && !open {
+				// Text between examples is nobody's output.
+				all = append(all, example{})
+			}
+		case open:
+			last := &all[len(all)-1]
+			last.input += " " + strings.TrimSpace(line)
+			open = !strings.HasSuffix(line, ".")
+		default:
+			all[len(all)-1].printed += strings.TrimSpace(line)
+		}
+	}
+	return all
+}
+
+// TestReadme runs the examples of gen/README.md as they stand.
+func TestReadme(t *testing.T) {
+	page, err := os.ReadFile("../../gen/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []string
+	for _, e := range examples(string(page)) {
+		if e.input != "" {
+			inputs = append(inputs, "{"+strconv.Quote(e.input)+","+strconv.Quote(e.printed)+"}")
+		}
+	}
+	if len(inputs) < 8 {
+		t.Fatalf("only %d examples in the page", len(inputs))
+	}
+	for _, d := range devices(t) {
+		t.Run(d.name, func(t *testing.T) {
+			n := &node{t: t, name: "nxvk@127.0.0.1", args: d.args}
+			n.start()
+			t.Cleanup(n.kill)
+			startBEAM(t).want("ok", "{nxvk_driver,shell,[[%s]]}", strings.Join(inputs, ","))
+		})
+	}
+}
