@@ -26,9 +26,10 @@ type Device struct {
 	copier  copier
 	counts  counters
 
-	lost   atomic.Pointer[error]
-	mu     sync.Mutex
-	closed bool
+	lost    atomic.Pointer[error]
+	stalled atomic.Bool // work on it may never end
+	mu      sync.Mutex
+	closed  bool
 }
 
 // Open opens the device that sel names: "" for the best, an index or a UUID
@@ -114,6 +115,12 @@ func (d *Device) lose(doing string, cause error) error {
 	return d.Lost()
 }
 
+// stall loses a device whose work does not end.
+func (d *Device) stall() error {
+	d.stalled.Store(true)
+	return d.lose("watch the device", errStalled)
+}
+
 // fail turns a result into an error, latching the loss of the device.
 func (d *Device) fail(doing string, r vk.Result) error {
 	switch r {
@@ -136,6 +143,11 @@ func (d *Device) Close() error {
 	}
 	d.closed = true
 	d.waiter.close()
+	if d.stalled.Load() {
+		// Destroying anything would wait for work that may never end. The
+		// system takes it all back when the process is gone.
+		return nil
+	}
 	vk.DeviceWaitIdle(d.dev)
 	err := d.kernels.close()
 	d.queue.close()

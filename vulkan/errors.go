@@ -27,5 +27,8 @@ var (
 	ErrInvalid = errors.New("invalid argument")
 )
 
+// errStalled is the cause of a loss that Options.Watchdog declares.
+var errStalled = errors.New("a submission does not end")
+
 // errInjected is the cause of a loss that Options.Fault provokes.
 var errInjected = errors.New("injected")

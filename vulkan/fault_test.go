@@ -126,6 +126,38 @@ func TestWaitEndsWithContext(t *testing.T) {
 	}
 }
 
+// TestWatchdog runs a submission for longer than allowed.
+func TestWatchdog(t *testing.T) {
+	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{Watchdog: time.Millisecond})
+	if errors.Is(err, ErrNoVulkan) || errors.Is(err, ErrNoDevice) {
+		t.Skipf("SKIP no device: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Info().Kind != CPU {
+		d.Close()
+		t.Skip("SKIP a GPU is too fast for this work")
+	}
+	p := affine(t, d, false)
+	const groups = 65535
+	b := must(d.Alloc(4 * 64 * groups))(t)
+	s := d.Stream()
+	for range 100 {
+		if err := s.Dispatch(p, []Arg{ReadWrite(b), ReadWrite(b)}, affinePush(64*groups, 3, 1), groups, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ticket := must(s.Submit())(t)
+	if err := d.Wait(context.Background(), ticket); !errors.Is(err, ErrDeviceLost) {
+		t.Fatalf("got %v, want ErrDeviceLost", err)
+	}
+	e := must(d.Reopen())(t)
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRealLoss makes a kernel write where no memory is. It runs only when
 // NXVK_TEST_LOSE is set: it loses the device, and a software one kills the
 // process.
@@ -133,7 +165,7 @@ func TestRealLoss(t *testing.T) {
 	if os.Getenv("NXVK_TEST_LOSE") == "" {
 		t.Skip("SKIP NXVK_TEST_LOSE is not set")
 	}
-	d, err := Open("", Options{})
+	d, err := Open("", Options{Watchdog: 2 * time.Second})
 	if err != nil || d.Info().Kind == CPU {
 		t.Skipf("SKIP no GPU: %v", err)
 	}

@@ -1,5 +1,7 @@
 package vulkan
 
+import "time"
+
 // Options change how a device is opened. The zero value is right for use.
 type Options struct {
 	// Validation loads the validation layer with synchronization validation.
@@ -15,6 +17,11 @@ type Options struct {
 	// BlockSize is the size of the blocks that buffers are cut from; 0 picks
 	// one after the size of the heap.
 	BlockSize uint64
+	// Watchdog is how long a submission may run before the device counts as
+	// lost; 0 means 30 seconds, or 5 minutes on a software device, and a
+	// negative time forever. A driver need not notice a kernel that hangs:
+	// after a wild write, NVIDIA's reports nothing and waits without end.
+	Watchdog time.Duration
 	// Fault makes failures happen, for tests.
 	Fault Fault
 }

@@ -21,6 +21,9 @@ const (
 	// waitSlice bounds one wait inside the driver, so that the loss of the
 	// device is noticed.
 	waitSlice = 200 * time.Millisecond
+
+	watchdogGPU = 30 * time.Second
+	watchdogCPU = 5 * time.Minute
 )
 
 // queue is the device's one queue, its timeline, and the recorders in use and
@@ -29,6 +32,8 @@ type queue struct {
 	d        *Device
 	timeline vk.Semaphore
 	done     atomic.Uint64 // highest value seen on the timeline
+	doneAt   atomic.Int64  // when it was first seen, in Unix nanoseconds
+	watchdog time.Duration
 
 	mu        sync.Mutex
 	submitted Ticket
@@ -44,6 +49,13 @@ type busyRecorder struct {
 
 func (q *queue) init(d *Device) error {
 	q.d = d
+	q.watchdog = d.opts.Watchdog
+	if q.watchdog == 0 {
+		q.watchdog = watchdogGPU
+		if d.info.Kind == CPU {
+			q.watchdog = watchdogCPU
+		}
+	}
 	var r vk.Result
 	if q.timeline, r = vk.CreateTimeline(d.dev); r != vk.Success {
 		return fmt.Errorf("create a timeline: %w", r)
@@ -163,8 +175,12 @@ func (q *queue) poll() (Ticket, error) {
 	}
 	for {
 		old := q.done.Load()
-		if old >= v || q.done.CompareAndSwap(old, v) {
-			return Ticket(max(old, v)), nil
+		if old >= v {
+			return Ticket(old), nil
+		}
+		if q.done.CompareAndSwap(old, v) {
+			q.doneAt.Store(time.Now().UnixNano())
+			return Ticket(v), nil
 		}
 	}
 }
@@ -175,12 +191,38 @@ func (q *queue) wait(t Ticket) error {
 		if err := q.d.Lost(); err != nil {
 			return err
 		}
-		r := vk.WaitSemaphores(q.d.dev, q.timeline, uint64(t), uint64(waitSlice))
-		if r != vk.Success && r != vk.Timeout {
-			return q.d.fail("wait for the timeline", r)
+		if err := q.sleep(t); err != nil {
+			return err
 		}
 	}
 	return q.d.Lost()
+}
+
+// sleep blocks in the driver until t is complete or a slice of time is over.
+func (q *queue) sleep(t Ticket) error {
+	r := vk.WaitSemaphores(q.d.dev, q.timeline, uint64(t), uint64(waitSlice))
+	switch {
+	case r == vk.Timeout && !q.d.Done(t) && q.stalled():
+		return q.d.stall()
+	case r != vk.Success && r != vk.Timeout:
+		return q.d.fail("wait for the timeline", r)
+	}
+	return q.d.Lost()
+}
+
+// stalled reports whether the oldest submission has run for longer than the
+// watchdog allows.
+func (q *queue) stalled() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, b := range q.busy {
+		if q.d.Done(b.ticket) {
+			continue
+		}
+		began := time.Unix(0, max(b.at.UnixNano(), q.doneAt.Load()))
+		return q.watchdog > 0 && time.Since(began) > q.watchdog
+	}
+	return false
 }
 
 // waitAll waits for all that is submitted.

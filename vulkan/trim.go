@@ -9,6 +9,9 @@ func (d *Device) Trim() uint64 {
 }
 
 func (m *memory) trim() uint64 {
+	if m.d.Lost() != nil {
+		return 0 // what looks done may still run
+	}
 	before := m.reserved
 	for _, p := range m.pools {
 		for c := range p.free {

@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"sync"
 	"time"
-
-	"nxvk/vulkan/vk"
 )
 
 // spinFor is how long the waiter polls the timeline before it sleeps in the
@@ -115,11 +113,7 @@ func (w *waiter) await(t Ticket) error {
 	if d.spin(t) {
 		return d.Lost()
 	}
-	r := vk.WaitSemaphores(d.dev, d.queue.timeline, uint64(t), uint64(waitSlice))
-	if r != vk.Success && r != vk.Timeout {
-		return d.fail("wait for the timeline", r)
-	}
-	return d.Lost()
+	return d.queue.sleep(t)
 }
 
 // spin polls for a short time, not at all on a software device, and reports
