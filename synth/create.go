@@ -20,7 +20,7 @@ func lowerConstant(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
 		return e.encode(out.DType, xs[0]), nil
 	}
-	return t.plan(nil, j.program(t))
+	return t.plan(nil, j.programs(t)...)
 }
 
 // indexOf is a source that gives a number for each point.
@@ -42,7 +42,7 @@ func lowerIota(in *ops.Instr, _ []ops.Type, t *Target) (*Plan, error) {
 	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
 		return e.encode(out.DType, e.Convert(xs[0], wide(out.DType))), nil
 	}
-	return t.plan(nil, j.program(t))
+	return t.plan(nil, j.programs(t)...)
 }
 
 // lowerEye plans identity matrices in the last two dimensions.
@@ -60,5 +60,5 @@ func lowerEye(in *ops.Instr, _ []ops.Type, t *Target) (*Plan, error) {
 		same := e.Compare(scalar.Eq, xs[0], xs[1])
 		return e.encode(out.DType, e.Convert(same, wide(out.DType))), nil
 	}
-	return t.plan(nil, j.program(t))
+	return t.plan(nil, j.programs(t)...)
 }

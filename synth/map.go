@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nxvk/synth/kernel"
@@ -43,7 +44,8 @@ type mapJob struct {
 	// sources give, as loaded.
 	body  func(e *emitter, xs []kernel.Value) (kernel.Value, error)
 	flops int64
-	group int // points a step: 4 or 1
+	group int  // points a step: 4 or 1
+	exact bool // the points are a multiple of the group
 }
 
 // The sizes of workgroups and the steps of an invocation, by profile. A GPU is
@@ -52,6 +54,7 @@ const (
 	gpuLocal = 256
 	cpuLocal = 32
 	cpuSteps = 4
+	cpuFlat  = 256 // points below which a flat job is not worth fours
 )
 
 func (t *Target) mapShape(group int) (local, steps int) {
@@ -64,8 +67,9 @@ func (t *Target) mapShape(group int) (local, steps int) {
 	return gpuLocal, 1
 }
 
-// program makes the job a program.
-func (j *mapJob) program(t *Target) *program {
+// programs makes the job a program, or two: a processor runs both sides of a
+// branch, so there the last few points of a flat job are a program of their own.
+func (j *mapJob) programs(t *Target) []*program {
 	views := []*view{&j.out}
 	for i := range j.ins {
 		if j.ins[i].kind != fromLiteral {
@@ -74,6 +78,34 @@ func (j *mapJob) program(t *Target) *program {
 	}
 	j.dims = collapse(j.dims, views)
 	j.group = j.choose()
+	n := j.dims[len(j.dims)-1]
+	if rest := n % 4; t.CPU && j.group > 1 && rest > 0 {
+		if n < cpuFlat {
+			j.group = 1
+			return []*program{j.program(t)}
+		}
+		body, tail := j.cut(0, n-rest), j.cut(n-rest, rest)
+		tail.group = 1
+		return []*program{body.program(t), tail.program(t)}
+	}
+	return []*program{j.program(t)}
+}
+
+// cut is the part of a flat job from a point on.
+func (j *mapJob) cut(first, n int) *mapJob {
+	c := *j
+	c.dims, c.ins = []int{n}, slices.Clone(j.ins)
+	c.out.offset += first * c.out.strides[0]
+	for i := range c.ins {
+		if c.ins[i].kind != fromLiteral {
+			c.ins[i].offset += first * c.ins[i].strides[0]
+		}
+	}
+	return &c
+}
+
+func (j *mapJob) program(t *Target) *program {
+	j.exact = t.CPU || len(j.dims) > 1
 	points := product(j.dims)
 	units := (points + j.group - 1) / j.group
 	p := &program{index: indexType(points), flops: j.flops * int64(points), body: j.write}

@@ -49,7 +49,7 @@ func (w *mapWriter) unit(u kernel.Value) error {
 }
 
 // flat says that the length need not be a multiple of the group.
-func (w *mapWriter) flat() bool { return w.job.group > 1 && len(w.job.dims) == 1 }
+func (w *mapWriter) flat() bool { return w.job.group > 1 && !w.job.exact }
 
 // decode splits the number of a group into coordinates, innermost first.
 func (w *mapWriter) decode(u kernel.Value) {

@@ -21,16 +21,16 @@ type move struct {
 func moving(in *ops.Instr, types []ops.Type, t *Target, moves ...move) (*Plan, error) {
 	var programs []*program
 	for _, m := range moves {
-		p, err := m.program(in, types, t)
+		ps, err := m.programs(in, types, t)
 		if err != nil {
 			return nil, err
 		}
-		programs = append(programs, p)
+		programs = append(programs, ps...)
 	}
 	return t.plan(nil, programs...)
 }
 
-func (m move) program(in *ops.Instr, types []ops.Type, t *Target) (*program, error) {
+func (m move) programs(in *ops.Instr, types []ops.Type, t *Target) ([]*program, error) {
 	from, to := types[m.operand].DType, in.Outs[0].Type.DType
 	lit := in.Ins[m.operand].Lit != nil && len(types[m.operand].Shape) == 0
 	if from == to && !lit {
@@ -48,7 +48,7 @@ func (m move) program(in *ops.Instr, types []ops.Type, t *Target) (*program, err
 	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
 		return e.encode(to, e.value(&s, from, to, xs[0])), nil
 	}
-	return j.program(t), nil
+	return j.programs(t), nil
 }
 
 // words is how a device moves elements of a size: as words, several an element
@@ -68,7 +68,7 @@ func (t *Target) words(size int) (word kernel.Elem, n int) {
 }
 
 // raw copies the bytes of elements.
-func (m move) raw(d ops.DType, t *Target) *program {
+func (m move) raw(d ops.DType, t *Target) []*program {
 	word, n := t.words(d.Size())
 	j := &mapJob{key: "copy", dims: m.dims, out: m.out, to: buffer{ref: Ref{Result, 0}, elem: word},
 		ins: []source{{view: m.in, buffer: buffer{ref: Ref{Operand, m.operand}, elem: word}}},
@@ -79,7 +79,7 @@ func (m move) raw(d ops.DType, t *Target) *program {
 		j.dims = append(slices.Clone(j.dims), n)
 		j.out, j.ins[0].view = inWords(j.out, n), inWords(j.ins[0].view, n)
 	}
-	return j.program(t)
+	return j.programs(t)
 }
 
 // inWords is a view that counts words, n an element, along a dimension more.
@@ -126,7 +126,7 @@ func lowerBitcast(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
 		return e.encode(from, xs[0]), nil
 	}
-	return t.plan(nil, j.program(t))
+	return t.plan(nil, j.programs(t)...)
 }
 
 // lowerBroadcast plans a stretched operand: its dimension i is dimension

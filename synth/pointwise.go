@@ -109,7 +109,7 @@ func lowerPointwise(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 		}
 		return e.encode(out.DType, e.asBits(e.Inline(f, xs), wide(out.DType))), nil
 	}
-	return t.plan(nil, j.program(t))
+	return t.plan(nil, j.programs(t)...)
 }
 
 // lowerAsType plans a conversion.
@@ -127,5 +127,5 @@ func lowerAsType(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
 		return e.encode(out.DType, e.value(&j.ins[0], from, out.DType, xs[0])), nil
 	}
-	return t.plan(nil, j.program(t))
+	return t.plan(nil, j.programs(t)...)
 }
