@@ -76,12 +76,12 @@ var floatScalars = func() (t scalars[float64]) {
 	ordered(&t)
 	for op, f := range map[ops.Op]func(float64) float64{
 		ops.Exp: math.Exp, ops.Expm1: math.Expm1, ops.Log: math.Log, ops.Log1p: math.Log1p,
-		ops.Sigmoid: func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
-		ops.Cos:     math.Cos, ops.Sin: math.Sin, ops.Tan: math.Tan,
+		ops.Sigmoid: sigmoid,
+		ops.Cos:     math.Cos, ops.Sin: math.Sin, ops.Tan: tan,
 		ops.Cosh: math.Cosh, ops.Sinh: math.Sinh, ops.Tanh: math.Tanh,
-		ops.Acos: math.Acos, ops.Asin: math.Asin, ops.Atan: math.Atan,
+		ops.Acos: acos, ops.Asin: math.Asin, ops.Atan: math.Atan,
 		ops.Acosh: math.Acosh, ops.Asinh: math.Asinh, ops.Atanh: math.Atanh,
-		ops.Sqrt: math.Sqrt, ops.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) },
+		ops.Sqrt: math.Sqrt, ops.Rsqrt: rsqrt,
 		ops.Cbrt: math.Cbrt, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.ErfInv: math.Erfinv,
 		ops.Abs: math.Abs, ops.Ceil: math.Ceil, ops.Floor: math.Floor, ops.Round: math.Round,
 		ops.Sign:       sign,
@@ -92,17 +92,6 @@ var floatScalars = func() (t scalars[float64]) {
 		t[op] = one(f)
 	}
 	t[ops.Divide] = two(func(x, y float64) float64 { return x / y })
-	t[ops.Pow], t[ops.Remainder], t[ops.Atan2] = two(math.Pow), two(math.Mod), two(math.Atan2)
+	t[ops.Pow], t[ops.Remainder], t[ops.Atan2] = two(pow), two(math.Mod), two(math.Atan2)
 	return t
 }()
-
-// sign keeps NaN and the sign of zero.
-func sign(x float64) float64 {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
-	}
-	return x
-}

@@ -1,0 +1,55 @@
+package fallback
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestPow compares with powers of rational numbers that big.Float makes exact.
+func TestPow(t *testing.T) {
+	r := rand.New(rand.NewPCG(29, 30))
+	worst := 0.0
+	for range 2000 {
+		x, n := math.Exp(r.NormFloat64()), 1+r.IntN(300)
+		exact := big.NewFloat(1).SetPrec(400)
+		for range n {
+			exact.Mul(exact, big.NewFloat(x))
+		}
+		w, _ := exact.Float64()
+		got := pow(x, float64(n))
+		if math.IsInf(w, 0) || w < 0x1p-1000 {
+			continue
+		}
+		diff, _ := new(big.Float).Sub(exact, big.NewFloat(got)).Float64()
+		worst = max(worst, math.Abs(diff)/(math.Nextafter(w, inf)-w))
+	}
+	if worst > 2 {
+		t.Errorf("the error is %.2f units in the last place", worst)
+	}
+	for _, c := range [][3]float64{{-2, 3, -8}, {-2, 2, 4}, {-2, 0.5, nan}, {0, 0, 1}, {0, -1, inf}, {nan, 0, 1}, {1, nan, 1},
+		{2, inf, inf}, {0.5, inf, 0}, {-inf, 3, -inf}, {4, 0.5, 2}, {4, -0.5, 0.5}, {2, -1074, 0x1p-1074}, {2, 1024, inf}, {-8, 1.0 / 3, nan}} {
+		if got := pow(c[0], c[1]); got != c[2] && !(got != got && c[2] != c[2]) {
+			t.Errorf("pow(%v, %v) = %v, want %v", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// TestSpecial has the arguments at which package math loses digits.
+func TestSpecial(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"acos", acos(0.997597020638527), 0.06933891207120832},
+		{"acos", acos(-1), math.Pi},
+		{"acos", acos(2), nan},
+		{"tan", tan(5.488197858690717e-08), 5.4881978586907224e-08},
+		{"tan", tan(0.0005), 0.000500000041666670833},
+	} {
+		if math.Abs(c.got-c.want) > 2.3e-16*math.Abs(c.want) && !(c.got != c.got && c.want != c.want) {
+			t.Errorf("%s is %v, want %v", c.name, c.got, c.want)
+		}
+	}
+}
