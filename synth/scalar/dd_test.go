@@ -83,8 +83,10 @@ func expm1Small(x dd) dd {
 }
 
 func ddExp(x dd) scaled {
+	if math.Abs(x.hi) > 5000 {
+		return scaled{one, int(math.Copysign(8000, x.hi))}
+	}
 	n := math.Round(x.hi / math.Ln2)
-	n = math.Max(-5000, math.Min(5000, n))
 	r := x
 	for _, p := range ln2Parts {
 		r = r.sub(d(n).mul(d(p)))
@@ -195,9 +197,10 @@ func ddTrig(x float64) (sin, cos dd) {
 	return s, c
 }
 
-// ddAtan2 corrects the float64 angle by that between the two directions.
+// ddAtan2 corrects the float64 angle by that between the two directions. Where
+// y / x underflows, the sign of Go's angle is wrong.
 func ddAtan2(y, x dd) dd {
-	a := math.Atan2(y.hi, x.hi)
+	a := math.Copysign(math.Atan2(y.hi, x.hi), y.hi)
 	s, c := ddTrig(a)
 	t := y.mul(c).sub(x.mul(s)).div(x.mul(c).add(y.mul(s)))
 	return d(a).add(t)

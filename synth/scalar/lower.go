@@ -178,13 +178,16 @@ func (l *lowering) pair(a, b *expr, want Type) (int32, int32) {
 // other side is not lowered at all.
 func (l *lowering) ternary(e *expr, want Type) []int32 {
 	cond := l.boolean(e.args[0])
-	if c := l.b.nodes[cond]; c.Op == Const {
-		if c.Bits != 0 {
-			return l.expr(e.args[1], want)
-		}
-		return l.expr(e.args[2], want)
-	}
 	yes, no := e.args[1], e.args[2]
+	if c := l.b.nodes[cond]; c.Op == Const {
+		if c.Bits == 0 {
+			yes, no = no, yes
+		}
+		if want == noType && l.untyped(yes) && !l.untyped(no) {
+			want = l.b.typ(l.one(no, want))
+		}
+		return l.expr(yes, want)
+	}
 	if yes.kind != tupleExpr && no.kind != tupleExpr {
 		y, n := l.pair(yes, no, want)
 		return []int32{l.b.op(Select, l.b.typ(y), cond, y, n)}
