@@ -11,6 +11,7 @@ type Buffer struct {
 	r     *region
 	n     int
 	freed atomic.Bool
+	held  bool // from AllocHost: the host may be writing it
 }
 
 // Alloc returns n bytes of device memory with undefined content. The memory
@@ -21,13 +22,21 @@ func (d *Device) Alloc(n int) (*Buffer, error) { return d.alloc(d.mem.device, n,
 // AllocHost returns n bytes that the host writes and the device reads, with
 // undefined content: device memory where the host can map all of it, else
 // memory of the host, which kernels reach but slowly.
-func (d *Device) AllocHost(n int) (*Buffer, error) { return d.alloc(d.mem.host, n, true) }
+func (d *Device) AllocHost(n int) (*Buffer, error) {
+	b, err := d.alloc(d.mem.host, n, true)
+	if err != nil {
+		return nil, err
+	}
+	b.held = true
+	d.hold()
+	return b, nil
+}
 
 func (d *Device) alloc(p *pool, n int, idle bool) (*Buffer, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("allocate %d bytes: %w", n, ErrInvalid)
 	}
-	if err := d.Lost(); err != nil {
+	if err := d.gone(); err != nil {
 		return nil, err
 	}
 	r, err := d.mem.alloc(p, uint64(n), idle)
@@ -69,8 +78,12 @@ func (b *Buffer) Address() uint64 {
 // Free gives the memory back. Work recorded or running keeps it until it is
 // done. Free is idempotent; the buffer is not used after it.
 func (b *Buffer) Free() {
-	if !b.freed.Swap(true) {
-		b.d.mem.release(b.r)
+	if b.freed.Swap(true) {
+		return
+	}
+	b.d.mem.release(b.r)
+	if b.held {
+		b.d.unhold()
 	}
 }
 

@@ -2,7 +2,6 @@ package vulkan
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"nxvk/vulkan/vk"
@@ -28,8 +27,10 @@ type Device struct {
 
 	lost    atomic.Pointer[error]
 	stalled atomic.Bool // work on it may never end
-	mu      sync.Mutex
-	closed  bool
+	closed  atomic.Bool
+	// holds counts Close and what the host may be reading or writing: open
+	// readbacks and the buffers of AllocHost. Memory is unmapped after the last.
+	holds atomic.Int64
 }
 
 // Open opens the device that sel names: "" for the best, an index or a UUID
@@ -81,6 +82,7 @@ func open(in vk.Instance, sel string, o Options) (*Device, error) {
 }
 
 func (d *Device) init() error {
+	d.hold()
 	if err := d.mem.init(d); err != nil {
 		return err
 	}
@@ -132,16 +134,23 @@ func (d *Device) fail(doing string, r vk.Result) error {
 	return fmt.Errorf("%s: %w", doing, r)
 }
 
+// gone returns why the device takes no more work: it is lost or closed.
+func (d *Device) gone() error {
+	if d.closed.Load() {
+		return ErrClosed
+	}
+	return d.Lost()
+}
+
 // Close waits for the work submitted, saves the pipeline cache and gives
-// everything back: no buffer, stream or pipeline of the device may be used
-// after. It is idempotent.
+// everything back, except that the bytes of open readbacks and of buffers from
+// AllocHost stay valid until they are released and freed. Nothing else of the
+// device may be in use by another goroutine; later calls return [ErrClosed].
+// Close is idempotent.
 func (d *Device) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
+	if d.closed.Swap(true) {
 		return nil
 	}
-	d.closed = true
 	d.waiter.close()
 	if d.stalled.Load() {
 		// Destroying anything would wait for work that may never end. The
@@ -151,10 +160,20 @@ func (d *Device) Close() error {
 	vk.DeviceWaitIdle(d.dev)
 	err := d.kernels.close()
 	d.queue.close()
+	d.unhold()
+	return err
+}
+
+func (d *Device) hold() { d.holds.Add(1) }
+
+// unhold drops a hold; after the last, and Close has one, the device goes.
+func (d *Device) unhold() {
+	if d.holds.Add(-1) > 0 || d.stalled.Load() {
+		return
+	}
 	d.mem.close()
 	vk.DestroyDevice(d.dev)
 	destroyInstance(d.in)
-	return err
 }
 
 // Reopen closes the device and opens it again, with nothing on it: the way on

@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -126,6 +127,48 @@ func TestWaitEndsWithContext(t *testing.T) {
 	}
 }
 
+// TestClosedDevice uses a device after Close: errors, and memory that the host
+// still holds.
+func TestClosedDevice(t *testing.T) {
+	d := openTest(t, Options{})
+	host, b, p := must(d.AllocHost(1000))(t), must(d.Alloc(100))(t), affine(t, d, true)
+	want := randomBytes(100)
+	s := d.Stream()
+	if err := s.Upload(b, 0, want); err != nil {
+		t.Fatal(err)
+	}
+	r := must(s.Download(b, 0, 100))(t)
+	ticket := must(s.Submit())(t)
+	wait(t, d, ticket)
+	if err := s.Dispatch(p, []Arg{WriteOnly(b), ReadOnly(b)}, affinePush(1, 1, 1), 1, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, err := range map[string]error{
+		"alloc":    second(d.Alloc(1)),
+		"submit":   second(s.Submit()),
+		"pipeline": second(d.Pipeline("x", readWords(t, "affine_addr.spv"), Layout{Buffers: 2, PushBytes: 12, Addresses: true})),
+	} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: got %v, want ErrClosed", name, err)
+		}
+	}
+	if !d.Done(ticket) || d.Done(ticket+1) || d.Trim() != 0 || d.Stats().InFlight != 0 {
+		t.Error("the closed device has work")
+	}
+	b.Free()
+	copy(host.Bytes(), want)
+	if !bytes.Equal(r.Bytes(), want) || !bytes.Equal(host.Bytes()[:100], want) {
+		t.Error("data differ after Close")
+	}
+	host.Free()
+	r.Release()
+}
+
 // TestWatchdog runs a submission for longer than allowed.
 func TestWatchdog(t *testing.T) {
 	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{Watchdog: time.Millisecond})
@@ -143,7 +186,7 @@ func TestWatchdog(t *testing.T) {
 	const groups = 65535
 	b := must(d.Alloc(4 * 64 * groups))(t)
 	s := d.Stream()
-	for range 100 {
+	for range 40 {
 		if err := s.Dispatch(p, []Arg{ReadWrite(b), ReadWrite(b)}, affinePush(64*groups, 3, 1), groups, 1, 1); err != nil {
 			t.Fatal(err)
 		}

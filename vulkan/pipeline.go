@@ -88,7 +88,7 @@ func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, erro
 	if err := d.checkLayout(code, &l); err != nil {
 		return nil, fmt.Errorf("compile %s: %w", name, err)
 	}
-	if err := d.Lost(); err != nil {
+	if err := d.gone(); err != nil {
 		return nil, err
 	}
 	s, err := d.kernels.shape(&l)

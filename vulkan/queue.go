@@ -73,6 +73,7 @@ func (q *queue) close() {
 		vk.DestroyRecorder(q.d.dev, r)
 	}
 	q.busy, q.spare = nil, nil
+	q.done.Store(uint64(q.submitted))
 	vk.DestroySemaphore(q.d.dev, q.timeline)
 }
 
@@ -153,9 +154,11 @@ func (q *queue) submit(rec vk.Recorder) (Ticket, error) {
 }
 
 func (q *queue) inFlight() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return int(q.submitted) - int(min(q.done.Load(), uint64(q.submitted)))
+	last := q.last()
+	if q.d.Done(last) {
+		return 0
+	}
+	return int(last) - int(q.done.Load())
 }
 
 func (q *queue) last() Ticket {
@@ -166,7 +169,7 @@ func (q *queue) last() Ticket {
 
 // poll reads the timeline.
 func (q *queue) poll() (Ticket, error) {
-	if err := q.d.Lost(); err != nil {
+	if err := q.d.gone(); err != nil {
 		return 0, err
 	}
 	v, r := vk.GetSemaphoreCounterValue(q.d.dev, q.timeline)

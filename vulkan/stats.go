@@ -53,9 +53,12 @@ func (d *Device) Stats() Stats {
 		Allocations: c.allocations.Load(), Blocks: c.blocks.Load(), Dispatches: c.dispatches.Load(),
 		Barriers: c.barriers.Load(), Copies: c.copies.Load(), Submits: c.submits.Load(), Pipelines: c.pipelines.Load(),
 		SubmitTime: time.Duration(c.submitNanos.Load()), Latency: time.Duration(c.latencyNanos.Load()),
-		InFlight: d.queue.inFlight(),
 	}
 	d.mem.stats(&s)
+	if d.closed.Load() {
+		return s
+	}
+	s.InFlight = d.queue.inFlight()
 	if d.info.Features.MemoryBudget {
 		budget, _ := vk.GetMemoryBudget(d.in, d.gpu)
 		s.Budget = budget[d.raw.Types[d.mem.device.kind].Heap]

@@ -197,7 +197,7 @@ func (s *Stream) use(r *region) {
 // submission. After an error the recorded work is gone.
 func (s *Stream) Submit() (Ticket, error) {
 	if len(s.cmds) == 0 {
-		return s.d.queue.last(), s.d.Lost()
+		return s.d.queue.last(), s.d.gone()
 	}
 	start := time.Now()
 	t, err := s.submit()
@@ -239,7 +239,7 @@ func (s *Stream) settle(t Ticket) {
 // submit returns the ticket of the last piece submitted, with an error also.
 func (s *Stream) submit() (Ticket, error) {
 	d := s.d
-	if err := d.Lost(); err != nil {
+	if err := d.gone(); err != nil {
 		return 0, err
 	}
 	s.writeTimestamps()

@@ -100,6 +100,7 @@ func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 	}
 	if src.Readable() {
 		src.r.refs.Add(1)
+		s.d.hold()
 		return &Readback{b: src, off: off, n: n}, nil
 	}
 	b, err := s.d.alloc(s.d.mem.reader, n, false)
@@ -111,6 +112,7 @@ func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 		return nil, fmt.Errorf("download: %w", err)
 	}
 	s.hostReads = true
+	s.d.hold()
 	return &Readback{b: b, n: n, own: true}, nil
 }
 
@@ -126,7 +128,8 @@ func (r *Readback) Release() {
 	r.done = true
 	if r.own {
 		r.b.Free()
-		return
+	} else {
+		r.b.d.mem.unref(r.b.r)
 	}
-	r.b.d.mem.unref(r.b.r)
+	r.b.d.unhold()
 }

@@ -9,7 +9,7 @@ func (d *Device) Trim() uint64 {
 }
 
 func (m *memory) trim() uint64 {
-	if m.d.Lost() != nil {
+	if m.d.gone() != nil {
 		return 0 // what looks done may still run
 	}
 	before := m.reserved

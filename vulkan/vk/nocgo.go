@@ -2,7 +2,8 @@
 
 package vk
 
-// Without cgo there is no loader, so nothing past Load is ever reached.
+// Without cgo there is no loader, so nothing past Load is ever reached. The
+// files with cgo say what each function does.
 const unreachable = "BUG: a Vulkan call without cgo"
 
 // Load reports ErrNoCgo.
