@@ -1,4 +1,4 @@
-package conformance
+package kernels
 
 import (
 	"encoding/binary"

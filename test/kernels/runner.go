@@ -1,7 +1,7 @@
-// Package conformance runs plans of synth on a Vulkan device, an instruction at
+// Package kernels runs plans of synth on a Vulkan device, an instruction at
 // a time, and compares what they give with package fallback: every operation of
 // the table, every element type. It serves the tests of this folder.
-package conformance
+package kernels
 
 import (
 	"context"
