@@ -90,9 +90,9 @@ func (b *builder) finish(result int32) *Func {
 			continue
 		}
 		n := b.nodes[i]
-		args := make([]int32, len(n.Args))
-		for k, a := range n.Args {
-			args[k] = moved[a]
+		var args []int32
+		for _, a := range n.Args {
+			args = append(args, moved[a])
 		}
 		n.Args = args
 		moved[i] = int32(len(f.Nodes))

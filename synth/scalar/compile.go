@@ -102,7 +102,7 @@ func floatConstant(name string, t Type, width int) (uint64, bool) {
 	case "lowest":
 		return floatBits(math.Inf(-1), t), true
 	case "nan":
-		return floatBits(math.NaN(), t), true
+		return floatBits(math.Float64frombits(0x7ff8<<48), t), true
 	}
 	return 0, false
 }

@@ -25,13 +25,6 @@ func bitsOf(r *rand.Rand, t Type) uint64 {
 	return r.Uint64() & widthMask(t)
 }
 
-func value(t Type, b uint64) float64 {
-	if t == F32 {
-		return float64(float(b))
-	}
-	return math.Float64frombits(b)
-}
-
 // exactFloats are functions that give the same bits as Go's library; NaN is any
 // NaN.
 var exactFloats = map[string]func(x, y, z float64) float64{
@@ -71,11 +64,11 @@ func TestExactFloats(t *testing.T) {
 				r := rand.New(rand.NewPCG(5, 6))
 				for range 20000 {
 					a, b, c := bitsOf(r, typ), bitsOf(r, typ), bitsOf(r, typ)
-					x, y, z := value(typ, a), value(typ, b), value(typ, c)
+					x, y, z := floatValue(typ, a), floatValue(typ, b), floatValue(typ, c)
 					if dev.model.Flush && (name == "ceil(x)" || name == "floor(x)") && subnormal32(x) {
 						continue
 					}
-					got, w := value(typ, dev.model.Eval(f, a, b, c)), want(x, y, z)
+					got, w := floatValue(typ, dev.model.Eval(f, a, b, c)), want(x, y, z)
 					if got != w && !(math.IsNaN(got) && math.IsNaN(w)) {
 						t.Fatalf("%s: %s of %s: %g, %g, %g give %g, want %g", dev.name, name, typ, x, y, z, got, w)
 					}

@@ -46,3 +46,11 @@ func floatBits(v float64, t Type) uint64 {
 	}
 	return math.Float64bits(v)
 }
+
+// floatValue is the inverse of floatBits.
+func floatValue(t Type, b uint64) float64 {
+	if t == F32 {
+		return float64(math.Float32frombits(uint32(b)))
+	}
+	return math.Float64frombits(b)
+}

@@ -1,0 +1,151 @@
+package scalar
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Read takes the text form back. It checks that operands precede their uses and
+// that names are known, not that types fit.
+func Read(text string) (*Func, error) {
+	r := &reader{}
+	for i, line := range strings.Split(text, "\n") {
+		if err := r.line(line); err != nil {
+			return nil, fmt.Errorf("line %d: %w: %w", i+1, err, ErrSyntax)
+		}
+	}
+	if r.open != nil || len(r.done) == 0 {
+		return nil, fmt.Errorf("text ends within a function: %w", ErrSyntax)
+	}
+	return r.done[len(r.done)-1], nil
+}
+
+// reader holds the functions that are complete and the one that is not.
+type reader struct {
+	done []*Func
+	open *Func
+}
+
+func (r *reader) line(line string) error {
+	line = strings.TrimSpace(line)
+	switch {
+	case line == "":
+		return nil
+	case r.open == nil:
+		return r.header(line)
+	case line != "}":
+		return r.node(strings.Fields(line))
+	case len(r.open.Nodes) == 0:
+		return fmt.Errorf("function without nodes")
+	}
+	r.done = append(r.done, r.open)
+	r.open = nil
+	return nil
+}
+
+// header reads: func "name" types {
+func (r *reader) header(line string) error {
+	rest, ok := strings.CutPrefix(line, "func ")
+	quoted, err := strconv.QuotedPrefix(rest)
+	if !ok || err != nil {
+		return fmt.Errorf("a function starts with func and its name in quotes")
+	}
+	name, err := strconv.Unquote(quoted)
+	if err != nil {
+		return err
+	}
+	f := &Func{Name: name}
+	fields := strings.Fields(rest[len(quoted):])
+	if len(fields) == 0 || fields[len(fields)-1] != "{" {
+		return fmt.Errorf("{ is missing")
+	}
+	for _, s := range fields[:len(fields)-1] {
+		t, ok := typeNamed(s)
+		if !ok {
+			return fmt.Errorf("unknown type %s", s)
+		}
+		f.Params = append(f.Params, t)
+	}
+	r.open = f
+	return nil
+}
+
+// node reads: number = op type rest
+func (r *reader) node(fields []string) error {
+	if len(fields) < 4 || fields[1] != "=" || fields[0] != strconv.Itoa(len(r.open.Nodes)) {
+		return fmt.Errorf("a node is written as number = op type operands")
+	}
+	op, ok := opNamed(fields[2])
+	t, known := typeNamed(fields[3])
+	if !ok || !known {
+		return fmt.Errorf("unknown operation or type: %s %s", fields[2], fields[3])
+	}
+	n := Node{Op: op, Type: t}
+	for _, s := range fields[4:] {
+		if err := r.operand(&n, s); err != nil {
+			return err
+		}
+	}
+	r.open.Nodes = append(r.open.Nodes, n)
+	return nil
+}
+
+// operand reads an operand (%3), a function (@1), or a literal.
+func (r *reader) operand(n *Node, s string) error {
+	var err error
+	switch {
+	case s[0] == '%':
+		i, err := strconv.Atoi(s[1:])
+		if err != nil || i < 0 || i >= len(r.open.Nodes) {
+			return fmt.Errorf("no node %s", s)
+		}
+		n.Args = append(n.Args, int32(i))
+	case s[0] == '@':
+		i, err := strconv.Atoi(s[1:])
+		if err != nil || i < 0 || i >= len(r.done) {
+			return fmt.Errorf("no function %s", s)
+		}
+		n.Slow = r.done[i]
+	case n.Op == Param:
+		n.Index, err = strconv.Atoi(s)
+		if err != nil || n.Index < 0 || n.Index >= len(r.open.Params) {
+			return fmt.Errorf("no parameter %s", s)
+		}
+	case n.Op == Lookup:
+		b, err := readLiteral(n.Type, s)
+		n.Table = append(n.Table, b)
+		return err
+	default:
+		n.Bits, err = readLiteral(n.Type, s)
+	}
+	return err
+}
+
+// readLiteral is the inverse of literal.
+func readLiteral(t Type, s string) (uint64, error) {
+	if hex, ok := strings.CutPrefix(s, "bits:"); ok {
+		return strconv.ParseUint(hex, 0, t.Width())
+	}
+	switch {
+	case t == Bool:
+		b, err := strconv.ParseBool(s)
+		return boolBits(b), err
+	case t.Signed():
+		v, err := strconv.ParseInt(s, 10, t.Width())
+		return uint64(v) & widthMask(t), err
+	case t.Int():
+		return strconv.ParseUint(s, 0, t.Width())
+	}
+	v, err := strconv.ParseFloat(s, t.Width())
+	return floatBits(v, t), err
+}
+
+func opNamed(name string) (Op, bool) {
+	for o, n := range opNames {
+		if n == name {
+			return Op(o), true
+		}
+	}
+	return 0, false
+}
