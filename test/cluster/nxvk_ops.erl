@@ -14,17 +14,20 @@ run(Op, Device) ->
     [one(Device, C) || C <- cases(), element(1, C) =:= Op],
     ok.
 
-one(Device, {Op, {Type, Shape}, Operands, Attributes, Expected} = Case) ->
+%% one carries out a case: operation, result or results, operands, attributes,
+%% and what each result must be.
+one(Device, {Op, {_, _} = Out, Operands, Attributes, Expected}) ->
+    one(Device, {Op, [Out], Operands, Attributes, [Expected]});
+one(Device, {Op, Outs, Operands, Attributes, Expected} = Case) ->
     Ins = [operand(Device, O) || O <- Operands],
-    Out = ?X:op(Device, Op, {Type, Shape}, Ins, Attributes),
-    case ?X:values(Device, Out, Type) of
-        {ok, Got} ->
-            length(Got) =:= length(Expected) andalso
-                lists:all(fun({G, E}) -> close(Type, G, E) end, lists:zip(Got, Expected))
-                orelse exit({Case, got, Got});
-        Error ->
-            exit({Case, got, Error})
-    end.
+    Results = [{?X:id(Device), Type, Shape} || {Type, Shape} <- Outs],
+    ?X:stream(Device, [{Op, Results, Ins, Attributes}]),
+    Got = [?X:values(Device, Id, Type) || {Id, Type, _} <- Results],
+    lists:all(fun same/1, lists:zip3(Outs, Got, Expected)) orelse exit({Case, got, Got}).
+
+same({{Type, _}, {ok, Got}, Expected}) when length(Got) =:= length(Expected) ->
+    lists:all(fun({G, E}) -> close(Type, G, E) end, lists:zip(Got, Expected));
+same(_) -> false.
 
 operand(_, {literal, {Type, Number}}) -> ?X:scalar(Type, Number);
 operand(_, {literal, {Type, Shape, Numbers}}) -> {Type, Shape, ?X:encode(Type, Numbers)};
@@ -46,7 +49,8 @@ tolerance(_) -> 5.0e-7.
 
 cases() ->
     create() ++ arithmetic() ++ integer() ++ compare() ++ unary() ++ complex() ++ choose() ++
-        convert() ++ reduce() ++ arg_reduce() ++ movement() ++ slices() ++ contract().
+        convert() ++ reduce() ++ arg_reduce() ++ movement() ++ slices() ++ contract() ++
+        index() ++ window() ++ order() ++ transform() ++ rest().
 
 create() ->
     [{constant, {f32, {2, 2}}, [{literal, {f32, 1.5}}], [], [1.5, 1.5, 1.5, 1.5]},
@@ -194,8 +198,8 @@ choose() ->
     [{select, {f32, {3}}, [{u8, {3}, [1, 0, 7]}, {f32, {3}, [1.0, 2.0, 3.0]}, {f32, {3}, [10.0, 20.0, 30.0]}], [],
       [1.0, 20.0, 3.0]},
      {select, {s32, {2, 2}}, [{u8, {2, 1}, [1, 0]}, {s32, {2}, [1, 2]}, {literal, {s32, 9}}], [], [1, 2, 9, 9]},
-     {clip, {f32, {4}}, [{f32, {4}, [-5.0, 0.5, 5.0, nan]}, {literal, {f32, -1.0}}, {literal, {f32, 1.0}}], [],
-      [-1.0, 0.5, 1.0, -1.0]},
+     {clip, {f32, {4}}, [{f32, {4}, [-5.0, 0.5, 5.0, infinity]}, {literal, {f32, -1.0}}, {literal, {f32, 1.0}}], [],
+      [-1.0, 0.5, 1.0, 1.0]},
      {clip, {s32, {3}}, [{s32, {3}, [-5, 0, 5]}, {literal, {s32, -1}}, {literal, {s32, 1}}], [], [-1, 0, 1]}].
 
 convert() ->
@@ -285,3 +289,58 @@ contract() ->
      {dot, {f32, {2, 1, 1}}, [{f32, {2, 1, 2}, [1.0, 2.0, 3.0, 4.0]}, {f32, {2, 2, 1}, [1.0, 2.0, 3.0, 4.0]}],
       [[2], [0], [1], [0]], [5.0, 25.0]},
      {dot, {c64, {1, 1}}, [{c64, {1, 1}, [{1.0, 2.0}]}, {c64, {1, 1}, [{3.0, -1.0}]}], Matrix, [{5.0, 5.0}]}].
+
+index() ->
+    M = {s32, {2, 3}, [1, 2, 3, 4, 5, 6]},
+    [{gather, {s32, {2}}, [M, {s32, {2, 2}, [0, 2, 1, 0]}], [[0, 1]], [3, 4]},
+     {gather, {s32, {2, 3}}, [M, {u8, {2, 1}, [1, 0]}], [[0]], [4, 5, 6, 1, 2, 3]},
+     {take, {s32, {2, 2}}, [M, {s64, {2}, [2, 0]}], [1], [3, 1, 6, 4]},
+     {take_along_axis, {s32, {2, 1}}, [M, {s32, {2, 1}, [1, 2]}], [1], [2, 6]},
+     {indexed_add, {s32, {3}}, [{s32, {3}, [1, 1, 1]}, {s32, {3, 1}, [0, 0, 2]}, {s32, {3}, [5, 6, 7]}], [[0]], [12, 1, 8]},
+     {indexed_put, {s32, {3}}, [{s32, {3}, [1, 1, 1]}, {s32, {2, 1}, [0, 2]}, {s32, {2}, [5, 7]}], [[0]], [5, 1, 7]}].
+
+window() ->
+    V = {f32, {4}, [1.0, 4.0, 2.0, 3.0]},
+    Pairs = [[2], [{0, 0}], [1], [1]],
+    Padded = [[2], [{1, 0}], [2], [1]],
+    Scatter = [{s32, {4}, [1, 4, 2, 3]}, {s32, {2}, [10, 20]}, {literal, {s32, 0}}],
+    [{window_sum, {f32, {3}}, [V], Pairs, [5.0, 6.0, 5.0]},
+     {window_sum, {f32, {2}}, [V], Padded, [1.0, 6.0]},
+     {window_product, {f32, {3}}, [V], Pairs, [4.0, 8.0, 6.0]},
+     {window_max, {f32, {3}}, [V], Pairs, [4.0, 4.0, 3.0]},
+     {window_min, {f32, {3}}, [V], Pairs, [1.0, 2.0, 2.0]},
+     {window_scatter_max, {s32, {4}}, Scatter, [[2], [{0, 0}], [2]], [0, 10, 0, 20]},
+     {window_scatter_min, {s32, {4}}, Scatter, [[2], [{0, 0}], [2]], [10, 0, 20, 0]},
+     {conv, {f32, {1, 1, 3}}, [{f32, {1, 1, 4}, [1.0, 2.0, 3.0, 4.0]}, {f32, {1, 1, 2}, [1.0, 10.0]}],
+      [[1], [{0, 0}], [1], [1], 1, 1, [0, 1, 2], [0, 1, 2], [0, 1, 2]], [21.0, 32.0, 43.0]}].
+
+order() ->
+    V = {s32, {4}, [3, 1, 2, 1]},
+    [{sort, {s32, {4}}, [V], [0, asc, true], [1, 1, 2, 3]},
+     {sort, {s32, {4}}, [V], [0, desc, true], [3, 2, 1, 1]},
+     {argsort, {s32, {4}}, [V], [0, asc, true], [1, 3, 2, 0]},
+     {top_k, [{f32, {2}}, {s32, {2}}], [{f32, {4}, [3.0, 1.0, 5.0, 2.0]}], [2], [[5.0, 3.0], [2, 0]]},
+     {cumulative_sum, {s32, {4}}, [V], [0, false], [3, 4, 6, 7]},
+     {cumulative_sum, {s32, {4}}, [V], [0, true], [7, 4, 3, 1]},
+     {cumulative_product, {s32, {4}}, [V], [0, false], [3, 3, 6, 6]},
+     {cumulative_min, {s32, {4}}, [V], [0, false], [3, 1, 1, 1]},
+     {cumulative_max, {s32, {4}}, [V], [0, true], [3, 2, 2, 1]}].
+
+transform() ->
+    X = {f64, {4}, [1.0, 2.0, 3.0, 5.0]},
+    F = [{11.0, 0.0}, {-2.0, 3.0}, {-3.0, 0.0}, {-2.0, -3.0}],
+    Complex = [{1.0, 0.0}, {2.0, 0.0}, {3.0, 0.0}, {5.0, 0.0}],
+    F2 = [{11.0, 0.0}, {-3.0, 0.0}, {-5.0, 0.0}, {1.0, 0.0}],
+    [{fft, {c128, {4}}, [X], [4, 0, 1.0e-10], F},
+     {ifft, {c128, {4}}, [{c128, {4}, F}], [4, 0, 1.0e-10], Complex},
+     {fft2, {c128, {2, 2}}, [{f64, {2, 2}, [1.0, 2.0, 3.0, 5.0]}], [[2, 2], [0, 1], 1.0e-10], F2},
+     {ifft2, {c128, {2, 2}}, [{c128, {2, 2}, F2}], [[2, 2], [0, 1], 1.0e-10], Complex},
+     {rfft, {c128, {3}}, [X], [4, 0, 1.0e-10], lists:sublist(F, 3)},
+     {irfft, {f64, {4}}, [{c128, {3}, lists:sublist(F, 3)}], [4, 0, 1.0e-10], [1.0, 2.0, 3.0, 5.0]}].
+
+rest() ->
+    A = {f64, {2, 2}, [2.0, 0.0, 1.0, 4.0]},
+    [{triangular_solve, {f64, {2}}, [A, {f64, {2}, [4.0, 10.0]}], [true, true, none], [2.0, 2.0]},
+     {phase, {f32, {2}}, [{c64, {2}, [{0.0, 1.0}, {-1.0, 0.0}]}], [], [math:pi() / 2, math:pi()]},
+     {all_close, {u8, {}}, [{f32, {2}, [1.0, 2.0]}, {f32, {2}, [1.0, 2.00001]}], [false, 1.0e-4, 1.0e-8], [1]},
+     {all_close, {u8, {}}, [{f32, {2}, [1.0, 2.0]}, {f32, {2}, [1.0, 2.1]}], [false, 1.0e-4, 1.0e-8], [0]}].
