@@ -45,19 +45,20 @@ func (h *harness) warmup() time.Duration {
 	return 400 * time.Millisecond
 }
 
-// input returns a value of the type, made once, with small numbers in it.
-func (h *harness) input(t ops.Type) ops.Operand {
-	id, ok := h.inputs[t.String()]
+// input returns the nth value of the type, made once, with small numbers in it.
+func (h *harness) input(t ops.Type, n int) ops.Operand {
+	key := fmt.Sprint(t, n)
+	id, ok := h.inputs[key]
 	if !ok {
-		n := ops.Shape{t.Size()}
-		s32 := ops.Type{DType: ops.S32, Shape: n}
+		flatShape := ops.Shape{t.Size()}
+		s32 := ops.Type{DType: ops.S32, Shape: flatShape}
 		seven := ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: ops.S32}, Data: []byte{7, 0, 0, 0}}}
 		flat := h.Do(ops.Iota, s32, [][]int{{-1}})
 		low := h.Do(ops.BitwiseAnd, s32, nil, ops.Operand{ID: flat}, seven)
-		cast := h.Do(ops.AsType, ops.Type{DType: t.DType, Shape: n}, nil, ops.Operand{ID: low})
+		cast := h.Do(ops.AsType, ops.Type{DType: t.DType, Shape: flatShape}, nil, ops.Operand{ID: low})
 		id = h.Do(ops.Reshape, t, nil, ops.Operand{ID: cast})
 		h.Free(flat, low, cast)
-		h.inputs[t.String()] = id
+		h.inputs[key] = id
 	}
 	return ops.Operand{ID: id}
 }
@@ -74,7 +75,7 @@ func apply(op ops.Op, out ops.Type, ins ...ops.Type) func(*harness) error {
 	return func(h *harness) error {
 		operands := make([]ops.Operand, len(ins))
 		for i, t := range ins {
-			operands[i] = h.input(t)
+			operands[i] = h.input(t, i)
 		}
 		return h.result(h.Do(op, out, nil, operands...))
 	}
@@ -82,21 +83,20 @@ func apply(op ops.Op, out ops.Type, ins ...ops.Type) func(*harness) error {
 
 func reduce(out, in ops.Type, axis int) func(*harness) error {
 	return func(h *harness) error {
-		return h.result(h.Do(ops.Sum, out, [][]int{{axis}, {0}}, h.input(in)))
+		return h.result(h.Do(ops.Sum, out, [][]int{{axis}, {0}}, h.input(in, 0)))
 	}
 }
 
 func transpose(t ops.Type) func(*harness) error {
 	return func(h *harness) error {
-		return h.result(h.Do(ops.Transpose, t, [][]int{{1, 0}}, h.input(t)))
+		return h.result(h.Do(ops.Transpose, t, [][]int{{1, 0}}, h.input(t, 0)))
 	}
 }
 
 func matmul(d ops.DType, n int) row {
 	t := ops.Type{DType: d, Shape: ops.Shape{n, n}}
 	run := func(h *harness) error {
-		x := h.input(t)
-		return h.result(h.Do(ops.Dot, t, [][]int{{1}, {}, {0}, {}}, x, x))
+		return h.result(h.Do(ops.Dot, t, [][]int{{1}, {}, {0}, {}}, h.input(t, 0), h.input(t, 1)))
 	}
 	rounds := 20
 	if n >= 2048 {
@@ -108,7 +108,7 @@ func matmul(d ops.DType, n int) row {
 // chain is a round of additions, each of the last one's result.
 func chain(n int, t ops.Type) func(*harness) error {
 	return func(h *harness) error {
-		x := h.input(t)
+		x := h.input(t, 0)
 		last := x
 		for range n {
 			id := h.Do(ops.Add, t, nil, last, x)
@@ -125,7 +125,7 @@ func chain(n int, t ops.Type) func(*harness) error {
 
 func addAndRead(t ops.Type) func(*harness) error {
 	return func(h *harness) error {
-		x := h.input(t)
+		x := h.input(t, 0)
 		id := h.Do(ops.Add, t, nil, x, x)
 		_, err := h.Read(id)
 		h.Free(id)

@@ -62,6 +62,8 @@ type cluster struct {
 	root string
 	epmd string
 	args []string // for the BEAMs
+	// anonymous starts BEAMs that are not distributed.
+	anonymous bool
 }
 
 var serial atomic.Int32
@@ -113,7 +115,11 @@ type beam struct {
 func (c *cluster) start(code string, args ...string) *beam {
 	c.t.Helper()
 	name := fmt.Sprintf("beam%d@127.0.0.1", serial.Add(1))
-	args = append([]string{"-noinput", "-name", name, "-setcookie", testCookie, "-kernel", "prevent_overlapping_partitions", "false"}, append(c.args, args...)...)
+	identity := []string{"-noinput", "-name", name, "-setcookie", testCookie}
+	if c.anonymous {
+		identity = identity[:1]
+	}
+	args = append(append(identity, c.args...), args...)
 	args = append(args, "-eval", fmt.Sprintf(`N = list_to_atom("%s"), %s.`, string(c.node.Name()), code))
 	b := &beam{t: c.t, cmd: erl(c.root, args...), lines: make(chan string, 1000), Name: gen.Atom(name)}
 	_, port, _ := net.SplitHostPort(c.epmd)

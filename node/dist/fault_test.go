@@ -326,3 +326,36 @@ func TestPortMapperRestarts(t *testing.T) {
 	b := (&cluster{t: t, node: n, root: "/", epmd: address}).start(`io:format("~p~n",[net_adm:ping(N)])`)
 	b.expect("pong")
 }
+
+// TestNoListener is a BEAM that was not distributed and becomes so without
+// opening a port.
+func TestNoListener(t *testing.T) {
+	withBEAMs(t, func(t *testing.T, c *cluster) {
+		c.anonymous = true
+		b := c.start(`{ok,_} = net_kernel:start(list_to_atom("late@127.0.0.1"),#{name_domain => longnames, dist_listen => false, hidden => true}),
+			erlang:set_cookie(list_to_atom("` + testCookie + `")),
+			io:format("~p~n",[net_adm:ping(N)]), io:format("~p~n",[gen_server:call({echo,N},{echo,1})])`)
+		b.expect("pong")
+		b.expect("1")
+	})
+}
+
+// TestNothingIsKept counts the blocks after traffic of all kinds, to those who
+// read it and to those who do not exist.
+func TestNothingIsKept(t *testing.T) {
+	for name, root := range roots(t) {
+		t.Run(name, func(t *testing.T) {
+			blocks := &counting{}
+			c := newCluster(t, root, Options{Allocator: blocks})
+			b := c.start(`B = binary:copy(<<1>>,500000), P = gen_server:call({echo,N},{pid,x}),
+				[B = gen_server:call({echo,N},{echo,B}) || _ <- lists:seq(1,50)],
+				[{nobody,N} ! B || _ <- lists:seq(1,50)], {echo,N} ! stop, timer:sleep(100),
+				[P ! B || _ <- lists:seq(1,50)], io:format("~p~n",[net_adm:ping(N)])`)
+			b.expect("pong")
+			await(t, "all blocks are freed", func() bool { return blocks.live.Load() == 0 })
+			if got := c.node.Counters().Dropped.Load(); got < 100 {
+				t.Errorf("%d messages dropped, want 100", got)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -29,8 +30,11 @@ type Options struct {
 	Epmd string
 	// NoEpmd leaves the node unregistered. Peers then need to know the port.
 	NoEpmd bool
-	// ServeEpmd serves the port mapper here while nobody else does.
-	ServeEpmd bool
+	// ServeEpmd serves the port mapper here while nobody else does, at
+	// EpmdListen, which is Epmd where empty. Peers ask the port mapper of the
+	// host in the node's name, so both must be reachable under that.
+	ServeEpmd  bool
+	EpmdListen string
 	// TLS makes all connections those of -proto_dist inet_tls.
 	TLS *TLSConfig
 	// NetTickTime is after how long a silent peer is given up; 60 s where
@@ -151,10 +155,14 @@ func (o *Options) setDefaults() {
 // register keeps the node registered with the port mapper, serving that too
 // if asked, until the node is closed.
 func (n *Node) register() {
+	serve := ""
+	if n.options.ServeEpmd {
+		serve = cmp.Or(n.options.EpmdListen, n.options.Epmd)
+	}
 	short, _, _ := strings.Cut(string(n.options.Name), "@")
 	k := epmd.Keeper{
 		Address: n.options.Epmd,
-		Serve:   n.options.ServeEpmd,
+		Serve:   serve,
 		Node:    epmd.Node{Name: short, Port: uint16(n.Addr().(*net.TCPAddr).Port)},
 		Report:  func(err error) { n.warn("%v", err) },
 	}

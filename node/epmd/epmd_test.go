@@ -72,7 +72,7 @@ func TestKeeper(t *testing.T) {
 	}
 
 	// One that serves, beside a port mapper that is there and then is not.
-	serving := Keeper{Address: address, Serve: true, Node: Node{Name: "b", Port: 2}, Registered: func(c uint32) { registered <- c }}
+	serving := Keeper{Address: address, Serve: address, Node: Node{Name: "b", Port: 2}, Registered: func(c uint32) { registered <- c }}
 	done2 := make(chan bool)
 	go func() { serving.Run(ctx); close(done2) }()
 	<-registered
@@ -89,7 +89,7 @@ func TestKeeperServes(t *testing.T) {
 	address := l.Addr().String()
 	l.Close()
 	registered := make(chan uint32, 10)
-	k := Keeper{Address: address, Serve: true, Node: Node{Name: "b", Port: 2}, Registered: func(c uint32) { registered <- c }}
+	k := Keeper{Address: address, Serve: address, Node: Node{Name: "b", Port: 2}, Registered: func(c uint32) { registered <- c }}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan bool)
 	go func() { k.Run(ctx); close(done) }()

@@ -17,8 +17,8 @@ const (
 // Keeper keeps a node registered. Whenever the port mapper goes away it tries
 // again, and where asked to it serves one itself while nobody else does.
 type Keeper struct {
-	Address string
-	Serve   bool
+	Address string // of the port mapper
+	Serve   string // where to serve it, "" for not at all
 	Node    Node
 	// Report is told what is wrong, once until that changes. May be nil.
 	Report func(error)
@@ -36,10 +36,10 @@ func (k *Keeper) Run(ctx context.Context) {
 	}()
 	pause, told := firstPause, ""
 	for ctx.Err() == nil {
-		if k.Serve && server == nil {
+		if k.Serve != "" && server == nil {
 			// Whoever holds the port serves; a loser of that race registers
 			// with the winner. Once served here, it is until the end.
-			server, _ = Listen(k.Address)
+			server, _ = Listen(k.Serve)
 		}
 		c, creation, err := register(ctx, k.Address, k.Node)
 		if err == nil {
