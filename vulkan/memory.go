@@ -51,9 +51,10 @@ type region struct {
 	off, size uint64
 	class     int // -1: cut from the block and given back to it
 	slab      *slab
-	last      atomic.Uint64 // latest ticket of a submission that used it
-	refs      atomic.Int32  // uses recorded and not submitted, and open readbacks
-	state     state         // guarded by memory.mu
+	last      atomic.Uint64          // latest ticket of a submission that used it
+	refs      atomic.Int32           // uses recorded and not submitted, and open readbacks
+	state     state                  // guarded by memory.mu
+	user      atomic.Pointer[Stream] // whose batch used it last, nil once submitted
 }
 
 // state of a region: a released one is reclaimed when its refs reach 0.
@@ -110,11 +111,16 @@ func (m *memory) alloc(p *pool, n uint64, idle bool) (*region, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.taken(r)
+	return r, nil
+}
+
+// taken counts a region handed out.
+func (m *memory) taken(r *region) {
 	m.inUse += r.size
 	m.peak = max(m.peak, m.inUse)
 	m.buffers++
 	m.d.counts.allocations.Add(1)
-	return r, nil
 }
 
 func (m *memory) find(p *pool, n uint64, done func(Ticket) bool) (*region, error) {
@@ -219,6 +225,8 @@ func (m *memory) release(r *region) {
 	m.buffers--
 	if r.refs.Load() == 0 {
 		m.reclaim(r)
+	} else if s := r.user.Load(); s != nil {
+		s.limbo = append(s.limbo, r)
 	}
 }
 

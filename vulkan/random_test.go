@@ -62,7 +62,7 @@ func (m *model) check(err error) {
 
 func (m *model) alloc() {
 	n := 4 * (1 + m.rnd.IntN(3000))
-	b := must(m.d.Alloc(n))(m.t)
+	b := must(m.s.Alloc(n))(m.t)
 	data := make([]byte, n)
 	for i := range data {
 		data[i] = byte(m.rnd.Uint32())

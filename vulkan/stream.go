@@ -48,6 +48,7 @@ type Stream struct {
 	push    []byte
 	binds   []vk.Bind
 	used    []*region // one ref each
+	limbo   []*region // of used, freed since; guarded by memory.mu
 	hazards hazards
 	staging staging
 
@@ -189,6 +190,7 @@ func (a *Arg) extent() (lo, hi uint64) {
 // use keeps a region until the batch is submitted.
 func (s *Stream) use(r *region) {
 	r.refs.Add(1)
+	r.user.Store(s)
 	s.used = append(s.used, r)
 }
 
@@ -226,8 +228,10 @@ func (s *Stream) Close() {
 
 // settle ends a batch: what it used belongs to submission t, if to any.
 func (s *Stream) settle(t Ticket) {
+	s.d.mem.leaveLimbo(s)
 	for _, r := range s.used {
 		r.touch(t)
+		r.user.CompareAndSwap(s, nil)
 		s.d.mem.unref(r)
 	}
 	clear(s.used)

@@ -173,6 +173,39 @@ func TestFreeInFlight(t *testing.T) {
 	}
 }
 
+// TestBatchReusesMemory needs little memory for a long batch of short-lived
+// buffers, small and large.
+func TestBatchReusesMemory(t *testing.T) {
+	for _, size := range []int{4096, 3 << 20} {
+		d := openTest(t, Options{BlockSize: 4 << 20})
+		p := affine(t, d, true)
+		s := d.Stream()
+		now := must(s.Alloc(size))(t)
+		if err := s.Upload(now, 0, word(1)); err != nil {
+			t.Fatal(err)
+		}
+		const n = 300
+		for range n {
+			next := must(s.Alloc(size))(t)
+			if err := s.Dispatch(p, []Arg{WriteOnly(next), ReadOnly(now)}, affinePush(1, 1, 1), 1, 1, 1); err != nil {
+				t.Fatal(err)
+			}
+			now.Free()
+			now = next
+		}
+		if st := d.Stats(); st.Submits != 0 || st.Reserved > 16<<20 {
+			t.Errorf("%d submits, %d bytes reserved", st.Submits, st.Reserved)
+		}
+		if got := binary.LittleEndian.Uint32(read(t, d, s, now)); got != n+1 {
+			t.Errorf("got %d, want %d", got, n+1)
+		}
+		now.Free()
+		if st := d.Stats(); st.InUse != 0 {
+			t.Errorf("%d bytes in use", st.InUse)
+		}
+	}
+}
+
 // collect runs the garbage collector over and over, until stop.
 func collect() (stop func()) {
 	done := make(chan struct{})

@@ -148,5 +148,5 @@ void nxvk_get_budget(nxvk_instance *in, uint64_t handle, uint64_t *budget, uint6
 	VkPhysicalDeviceMemoryBudgetPropertiesEXT b = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
 	VkPhysicalDeviceMemoryProperties2 m = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, .pNext = &b};
 	in->GetPhysicalDeviceMemoryProperties2((VkPhysicalDevice)(uintptr_t)handle, &m);
-	for (int i = 0; i < VK_MAX_MEMORY_HEAPS; i++) budget[i] = b.heapBudget[i], usage[i] = b.heapUsage[i];
+	for (uint32_t i = 0; i < VK_MAX_MEMORY_HEAPS; i++) budget[i] = b.heapBudget[i], usage[i] = b.heapUsage[i];
 }
