@@ -28,6 +28,7 @@ layout(constant_id = 5) const uint LANES = 8;    // of a subgroup, and a workgro
     uint batch_a, batch_b; /* elements between matrices */          \
     uint batches;                                                   \
     uint first;            /* the batch of workgroup z = 0 */       \
+    uint start;            /* the block of workgroup 0 */           \
     uint row_c, col_c;     /* elements between results */
 
 #include "lib/memory.glsl"
@@ -60,7 +61,7 @@ void main() {
     const uint lane = gl_LocalInvocationID.x;
     const uint batch = gl_WorkGroupID.z + p.first;
     // workgroups form one row, n fastest, folded into a grid of two dimensions
-    const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+    const uint group = p.start + gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
     const uint across = (p.n + LANES * 8 - 1) / (LANES * 8);
     if (group / across * ROWS >= p.m) return;
     const uint m = min(group / across * ROWS, p.m - ROWS);

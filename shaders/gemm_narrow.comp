@@ -25,6 +25,7 @@ layout(constant_id = 4) const uint THREADS = 128;
     uint batch_a, batch_b;     /* elements between matrices */     \
     uint batches;              /* in all; chunks of k repeat them */ \
     uint first;                /* the batch of workgroup z = 0 */  \
+    uint start;                /* the rows of workgroup 0, in ROWS */ \
     uint chunk;                /* k a workgroup sums, of V's multiples */ \
     uint row_c, col_c;         /* elements between results */
 
@@ -46,7 +47,7 @@ void main() {
     const uint batch = z % p.batches;
     const uint k_begin = (z / p.batches) * p.chunk;
     const uint k_end = min(k_begin + p.chunk, p.k);
-    const uint m0 = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * ROWS;
+    const uint m0 = (p.start + gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * ROWS;
     const uint a = batch * p.batch_a, b = batch * p.batch_b;
 
     precise T sum[ROWS * COLS];

@@ -33,6 +33,7 @@ layout(constant_id = 9) const uint CLAMP = 0;     // 1: M or N is smaller than t
     uint batch_a, batch_b;     /* elements between matrices */            \
     uint batches;              /* in all; chunks of k repeat them */      \
     uint first;                /* the batch of workgroup z = 0 */         \
+    uint start;                /* the tile of workgroup 0 */              \
     uint chunk;                /* k a workgroup sums: k, or a share */
 
 #include "memory.glsl"
@@ -101,7 +102,7 @@ TV fetch_b(int i, int k, uint room, bool guard) {
     const uint k_begin = (z / p.batches) * p.chunk;                              \
     const int k_count = int(min(p.chunk, p.k - k_begin));                        \
     /* tiles form one row, n fastest, folded into a grid of two dimensions */    \
-    const uint tile = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;  \
+    const uint tile = p.start + gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; \
     const uint across = (p.n + TILE_N - 1) / TILE_N;                             \
     if (tile / across * TILE_M >= p.m) return;                                   \
     const uint m0 = tile_origin(tile / across * TILE_M, p.m, TILE_M);            \

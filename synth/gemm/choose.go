@@ -1,5 +1,7 @@
 package gemm
 
+import "fmt"
+
 // rule prefers a tile for products of at least groups workgroups.
 type rule struct {
 	tile   Tile
@@ -24,18 +26,22 @@ var rules = map[int][]rule{
 	},
 }
 
-// Tiles lists the tiles for elements of a size, for measurements.
-func Tiles(size int) []Tile {
+// Tiles lists the tiles for elements of a size that New chooses from, or with
+// all also those that were measured and not taken.
+func Tiles(size int, all bool) []Tile {
 	more := map[int][]Tile{
 		4: {{false, 8, 8, 1, 4, 16}, {true, 8, 8, 1, 4, 8}, {true, 8, 8, 2, 4, 8}, {false, 8, 16, 2, 2, 16},
 			{false, 4, 8, 2, 2, 16}, {false, 4, 8, 1, 4, 16}, {false, 4, 4, 1, 2, 32}},
 		8: {{false, 8, 8, 2, 4, 8}, {true, 4, 8, 2, 2, 8}, {false, 4, 8, 2, 4, 16}},
 	}
-	var all []Tile
+	var list []Tile
 	for _, r := range rules[size] {
-		all = append(all, r.tile)
+		list = append(list, r.tile)
 	}
-	return append(all, more[size]...)
+	if all {
+		list = append(list, more[size]...)
+	}
+	return list
 }
 
 // WithTile plans a product with one tile and k shared out, whatever New would
@@ -43,6 +49,9 @@ func Tiles(size int) []Tile {
 func WithTile(p Problem, c Tile, shares int, t *Target) (*Plan, error) {
 	if err := p.check(t); err != nil {
 		return nil, err
+	}
+	if !c.fits(&p, t) {
+		return nil, fmt.Errorf("%w: tile %v takes %d bytes of shared memory", ErrTooLarge, c, c.sharedBytes(p.Type.Size()))
 	}
 	return tiled{c, shares}.plan(&p, t)
 }
@@ -66,7 +75,7 @@ func (p *Problem) choose(t *Target) method {
 		return narrow{false, p.narrowShares()}
 	case q.narrow():
 		return narrow{true, q.narrowShares()}
-	case !p.Direct() || min(p.M, p.N) < 12 || p.M*p.N < 512:
+	case !p.Direct() || min(p.M, p.N) < 4 || p.M*p.N < 512:
 		return plain{p.plainShares()}
 	}
 	return p.chooseTile(t)

@@ -45,6 +45,7 @@ type Target struct {
 	Subgroup       int // lanes of a subgroup
 	MaxGroups      [3]uint32
 	MaxBinding     int64 // bytes; 0 means any
+	MaxFlops       int   // of a dispatch; 0 picks a bound
 }
 
 // Buffer is what a step reads or writes.

@@ -7,24 +7,43 @@ type method interface {
 	plan(p *Problem, t *Target) (*Plan, error)
 }
 
+// dispatchFlops bounds the work of one dispatch, since drivers kill what runs
+// for seconds: by the size of an element, for a device of some hundred GFLOP/s.
+// Fast devices have enough groups in each part to stay busy.
+func dispatchFlops(size int, t *Target) int {
+	switch {
+	case t.MaxFlops > 0:
+		return t.MaxFlops
+	case t.CPU:
+		return 1 << 32
+	case size == 8:
+		return 1 << 36
+	}
+	return 1 << 38
+}
+
 // product makes the one or more dispatches of a kernel whose workgroups along
 // z are batches, or batches for each share of k. params are those before and
-// after the number of the first batch.
+// after the numbers of the first batch and the first group.
 func (p *Problem) product(k Kernel, groups, z int, t *Target, before, after []int) []Step {
+	per := max(1, int(p.flops())/groups/z)
+	most := max(1, dispatchFlops(p.Type.Size(), t)/per)
+	wide, deep := min(groups, most), min(z, int(t.MaxGroups[2]), max(1, most/groups))
 	var steps []Step
-	limit := int(t.MaxGroups[2])
-	for first := 0; first < z; first += limit {
-		n := min(limit, z-first)
-		g := fold(groups, t)
-		steps = append(steps, Step{
-			Kernel: k,
-			In:     [2]Buffer{A, B},
-			Out:    C,
-			Push:   words(before, []int{first}, after),
-			Grid:   [3]uint32{g[0], g[1], uint32(n)},
-			Bytes:  p.bytes() * int64(n) / int64(z),
-			Flops:  p.flops() * int64(n) / int64(z),
-		})
+	for first := 0; first < z; first += deep {
+		for start := 0; start < groups; start += wide {
+			nz, ng := min(deep, z-first), min(wide, groups-start)
+			g := fold(ng, t)
+			steps = append(steps, Step{
+				Kernel: k,
+				In:     [2]Buffer{A, B},
+				Out:    C,
+				Push:   words(before, []int{first, start}, after),
+				Grid:   [3]uint32{g[0], g[1], uint32(nz)},
+				Bytes:  p.bytes() * int64(nz) / int64(z) * int64(ng) / int64(groups),
+				Flops:  int64(per) * int64(nz) * int64(ng),
+			})
+		}
 	}
 	return steps
 }

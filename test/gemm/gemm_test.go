@@ -164,7 +164,10 @@ func TestTiles(t *testing.T) {
 	shapes := [][3]int{{1, 1, 1}, {7, 9, 3}, {64, 128, 16}, {65, 129, 17}, {128, 256, 64}, {129, 257, 63}, {40, 300, 36}}
 	layouts := [][2]layout{{rowMajor, rowMajor}, {rowMajor, colMajor}, {colMajor, rowMajor}, {colMajor, colMajor}, {oddly, padded}}
 	for _, d := range types {
-		for i, c := range gemm.Tiles(d.Size()) {
+		if d.IsInteger() && !*full {
+			continue
+		}
+		for i, c := range gemm.Tiles(d.Size(), *full) {
 			for j, s := range shapes {
 				// a different pair of layouts for each tile and shape
 				l := layouts[(i+j)%len(layouts)]
@@ -174,6 +177,9 @@ func TestTiles(t *testing.T) {
 				t.Run(fmt.Sprintf("%v/%v/%v", d, c, s), func(t *testing.T) {
 					p := newProduct(d, s[0], s[1], s[2], 1+j%2, l[0], l[1])
 					plan, err := gemm.WithTile(p.Problem, c, 1, &r.Target)
+					if errors.Is(err, gemm.ErrTooLarge) {
+						t.Skipf("SKIP %v", err)
+					}
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -255,6 +261,27 @@ func TestFoldedGrids(t *testing.T) {
 			plan, err := gemm.New(p.Problem, &target)
 			if err != nil {
 				t.Fatal(err)
+			}
+			p.verify(t, p.run(t, r, plan), true)
+		}
+	}
+}
+
+// TestParts cuts products into dispatches, as large ones are.
+func TestParts(t *testing.T) {
+	r := open(t)
+	for _, cpu := range []bool{true, false} {
+		target := r.Target
+		target.CPU, target.MaxFlops = cpu, 1<<17
+		for _, s := range []sample{{100, 300, 20, 1, rowMajor, rowMajor}, {40, 40, 30, 5, rowMajor, rowMajor},
+			{3000, 2, 128, 2, rowMajor, rowMajor}} {
+			p := newProduct(ops.F32, s.m, s.n, s.k, s.batch, s.a, s.b)
+			plan, err := gemm.New(p.Problem, &target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(plan.Steps) < 3 {
+				t.Errorf("%v: %d steps, want at least 3", s, len(plan.Steps))
 			}
 			p.verify(t, p.run(t, r, plan), true)
 		}

@@ -1,0 +1,115 @@
+// Command gemm times matrix products on a Vulkan device and checks each result
+// against the plain kernel, bit for bit where the order of the sums is the
+// same. By default it times what synth/gemm chooses; -tiles times every tile,
+// which is how the choice is made.
+//
+//	gemm -type f32 -sizes 1024,4096,64x4096x4096
+//	gemm -tiles -shares 1,4 -sizes 256,512
+//	gemm -layouts nn,nt,tn,tt -sizes 4096
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"nxvk/ops"
+	"nxvk/synth/gemm"
+	device "nxvk/test/gemm"
+	"nxvk/vulkan"
+)
+
+type options struct {
+	sizes, layouts, shares, types string
+	tiles, cpu                    bool
+	device, cache                 string
+	budget                        time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.sizes, "sizes", "256,512,1024,2048,4096", "sizes: N, or MxNxK, or MxNxKxBATCH")
+	flag.StringVar(&o.layouts, "layouts", "nn", "layouts of both operands: n row-major, t column-major")
+	flag.StringVar(&o.shares, "shares", "1", "with -tiles: among how many workgroups k is shared out")
+	flag.StringVar(&o.types, "type", "f32", "element types")
+	flag.BoolVar(&o.tiles, "tiles", false, "time every tile")
+	flag.BoolVar(&o.cpu, "processor", false, "use the kernels for processors")
+	flag.StringVar(&o.device, "device", "", "index, name or UUID")
+	flag.StringVar(&o.cache, "cache", "", "folder of the pipeline cache")
+	flag.DurationVar(&o.budget, "time", 60*time.Millisecond, "of one measurement; the best of five counts")
+	flag.Parse()
+	if err := run(&o); err != nil {
+		fmt.Fprintln(os.Stderr, "gemm:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o *options) error {
+	d, err := vulkan.Open(o.device, vulkan.Options{CacheDir: o.cache})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	r := device.New(d)
+	r.Target.CPU = r.Target.CPU || o.cpu
+	fmt.Printf("%s, %s\n%-5s %-18s %-3s %-26s %10s %10s %9s  %s\n", d.Info().Name, d.Info().DriverInfo,
+		"type", "shape", "", "kernel", "µs", "GFLOP/s", "ready ms", "check")
+	wrong := 0
+	for _, typ := range strings.Split(o.types, ",") {
+		dtype, err := ops.ParseDType(typ)
+		if err != nil {
+			return err
+		}
+		for _, size := range strings.Split(o.sizes, ",") {
+			for _, layout := range strings.Split(o.layouts, ",") {
+				p, err := problem(dtype, size, layout)
+				if err != nil {
+					return err
+				}
+				n, err := measure(r, o, p, layout)
+				if err != nil {
+					return fmt.Errorf("%v %s %s: %w", dtype, size, layout, err)
+				}
+				wrong += n
+			}
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d wrong results", wrong)
+	}
+	return nil
+}
+
+// problem reads a size and a layout.
+func problem(d ops.DType, size, layout string) (gemm.Problem, error) {
+	var n []int
+	for _, f := range strings.Split(size, "x") {
+		v, err := strconv.Atoi(f)
+		if err != nil || v < 1 {
+			return gemm.Problem{}, fmt.Errorf("size %q is not N or MxNxK", size)
+		}
+		n = append(n, v)
+	}
+	if len(n) == 1 {
+		n = []int{n[0], n[0], n[0]}
+	}
+	if len(n) == 3 {
+		n = append(n, 1)
+	}
+	if len(n) != 4 || len(layout) != 2 {
+		return gemm.Problem{}, fmt.Errorf("size %q or layout %q is not understood", size, layout)
+	}
+	p := gemm.Problem{Type: d, M: n[0], N: n[1], K: n[2], Batch: n[3]}
+	p.A, p.B = strides(p.M, p.K, layout[0]), strides(p.K, p.N, layout[1])
+	return p, nil
+}
+
+func strides(rows, cols int, layout byte) gemm.Strides {
+	if layout == 't' {
+		return gemm.Strides{Row: 1, Col: rows, Batch: rows * cols}
+	}
+	return gemm.Strides{Row: cols, Col: 1, Batch: rows * cols}
+}
