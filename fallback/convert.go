@@ -25,6 +25,11 @@ func Convert(dst, src Value) error {
 	}, nil, other[:], one[:])
 }
 
+func asType(_ *ops.Instr, args, outs []Value) error {
+	convert(outs[0], args[0])
+	return nil
+}
+
 func convert(dst, src Value) {
 	from, to := src.Type.DType, dst.Type.DType
 	if from == to && from.Bits() >= 8 {

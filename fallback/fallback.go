@@ -41,23 +41,22 @@ type Value struct {
 type kernel func(in *ops.Instr, args, outs []Value) error
 
 // kernels has an entry for each operation that the host computes.
-var kernels [ops.Count]kernel
-
-func init() {
+var kernels = func() (t [ops.Count]kernel) {
 	for op := ops.Op(0); op < ops.Count; op++ {
 		if f := op.Info(); f.Missing == "" && f.Kind == ops.Pointwise {
-			kernels[op] = pointwise
+			t[op] = pointwise
 		}
 	}
 	for _, family := range []map[ops.Op]kernel{
-		bitKernels, createKernels, reduceKernels, movementKernels, contractKernels,
+		elementKernels, bitKernels, createKernels, reduceKernels, movementKernels, contractKernels,
 		indexKernels, orderKernels, windowKernels, transformKernels, linalgKernels,
 	} {
 		for op, k := range family {
-			kernels[op] = k
+			t[op] = k
 		}
 	}
-}
+	return t
+}()
 
 // Supports reports whether Run computes the operation.
 func Supports(op ops.Op) bool { return op < ops.Count && kernels[op] != nil }

@@ -104,7 +104,7 @@ func decodeF16(p uint16) float64 {
 	return float64(x)
 }
 
-// A bits8 or bits16 is the stored form of a narrow float.
+// The stored forms of narrow floats.
 type (
 	e5m2 uint8
 	e4m3 uint8

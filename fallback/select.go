@@ -1,10 +1,13 @@
 package fallback
 
-import (
-	"math/bits"
+import "nxvk/ops"
 
-	"nxvk/ops"
-)
+// elementKernels are the pointwise operations that compute in no class.
+var elementKernels = map[ops.Op]kernel{
+	ops.Select:   selectOp,
+	ops.AsType:   asType,
+	ops.AllClose: allClose,
+}
 
 // selectOp chooses whole elements, so it computes in no class: the branches
 // are brought to the type of the result first.
@@ -73,40 +76,4 @@ func chooseRange[T any](plan *plan, c *cursor, dst []T, p []byte, x, y []T, lo, 
 		c.advance(n)
 		lo += n
 	}
-}
-
-// countBits makes a kernel that looks at the bits of integers as stored: they
-// are read without sign, and the width of the type is known.
-func countBits(count func(x uint64, width int) uint64) kernel {
-	return func(_ *ops.Instr, args, outs []Value) error {
-		d := args[0].Type.DType
-		width := d.Bits()
-		if d.Class() == ops.Signed {
-			d = ops.U2 + (d - ops.S2)
-		}
-		load, store := loadUint[d], storeUint[outs[0].Type.DType]
-		if load == nil || !args[0].Type.DType.IsInteger() {
-			return ErrUnsupported
-		}
-		var buf [chunk]uint64
-		for at, n := 0, args[0].Type.Size(); at < n; at += chunk {
-			b := buf[:min(chunk, n-at)]
-			load(b, args[0].Data, at, 1)
-			for i, x := range b {
-				b[i] = count(x, width)
-			}
-			store(outs[0].Data, at, b)
-		}
-		return nil
-	}
-}
-
-var bitKernels = map[ops.Op]kernel{
-	ops.CountLeadingZeros: countBits(func(x uint64, width int) uint64 {
-		return uint64(bits.LeadingZeros64(x) - (64 - width))
-	}),
-	ops.PopulationCount: countBits(func(x uint64, _ int) uint64 { return uint64(bits.OnesCount64(x)) }),
-	ops.Select:          selectOp,
-	ops.AllClose:        allClose,
-	ops.AsType:          func(_ *ops.Instr, args, outs []Value) error { return Convert(outs[0], args[0]) },
 }

@@ -91,6 +91,37 @@ func TestCheck(t *testing.T) {
 		{Eye, nil, v, nil, "fewer than two dimensions"},
 		{Constant, nil, m, []Type{s}, ""},
 		{Constant, nil, m, []Type{v}, "scalar literal"},
+		{Gather, [][]int{{0, 1}}, of(F32, 4), []Type{m, of(S32, 4, 2)}, ""},
+		{Gather, [][]int{{1}}, of(F32, 4, 2), []Type{m, of(S32, 4, 1)}, ""},
+		{Gather, [][]int{{1}}, of(F32, 4, 2), []Type{m, of(S32, 4, 2)}, "must end in the number of axes, 1"},
+		{Gather, [][]int{{1}}, of(F32, 4, 2), []Type{m, of(F32, 4, 1)}, "indices must be integers"},
+		{Take, [][]int{{1}}, of(F32, 2, 4, 5), []Type{m, of(U8, 4, 5)}, ""},
+		{Take, [][]int{{2}}, m, []Type{m, i}, "axis 2 is outside"},
+		{TakeAlongAxis, [][]int{{1}}, of(F32, 2, 9), []Type{m, of(S32, 2, 9)}, ""},
+		{TakeAlongAxis, [][]int{{1}}, of(F32, 3, 9), []Type{m, of(S32, 3, 9)}, "at dimension 0"},
+		{IndexedAdd, [][]int{{0}}, m, []Type{m, of(S32, 4, 1), of(F32, 4, 3)}, ""},
+		{IndexedPut, [][]int{{0}}, m, []Type{m, of(S32, 4, 1), of(F32, 4)}, "of updates is {4}, must be {4, 3}"},
+		{Sort, [][]int{{1}, {0}, {0}}, m, []Type{m}, ""},
+		{Sort, [][]int{{1}, {2}, {0}}, m, []Type{m}, `"direction" must be one of [asc desc]`},
+		{Argsort, [][]int{{1}, {0}, {0}}, m, []Type{m}, "must be an integer type"},
+		{CumulativeSum, [][]int{{2}, {0}}, m, []Type{m}, "axis 2 is outside"},
+		{WindowSum, [][]int{{2, 2}, {0, 0, 1, 0}, {1, 2}, {1, 1}}, of(F32, 1, 2), []Type{m}, ""},
+		{WindowSum, [][]int{{3, 2}, {0, 0, 0, 0}, {1, 1}, {1, 1}}, m, []Type{m}, "window 3 of dimension 0 does not fit"},
+		{WindowSum, [][]int{{1, 1}, {0, 0, 0, 0}, {0, 1}, {1, 1}}, m, []Type{m}, "must be at least 1"},
+		{WindowSum, [][]int{{1, 1}, {0, 0}, {1, 1}, {1, 1}}, m, []Type{m}, "do not fit"},
+		{WindowScatterMax, [][]int{{2, 3}, {0, 0, 0, 0}, {2, 3}}, m, []Type{m, of(F32, 1, 1), s}, ""},
+		{WindowScatterMax, [][]int{{2, 3}, {0, 0, 0, 0}, {2, 3}}, m, []Type{m, m, s}, "there are {1, 1} windows"},
+		{FFT, [][]int{{4}, {1}, {0}}, of(C64, 2, 4), []Type{m}, ""},
+		{FFT, [][]int{{0}, {1}, {0}}, of(C64, 2, 4), []Type{m}, "must be at least 1"},
+		{FFT, [][]int{{4}, {1}, {0}}, of(F32, 2, 4), []Type{m}, "must be a complex type"},
+		{RFFT, [][]int{{5}, {0}, {0}}, of(C64, 3), []Type{v}, ""},
+		{RFFT, [][]int{{0}, {0}, {0}}, of(C64, 1), []Type{v}, "must be at least 1"},
+		{FFT2, [][]int{{4, 4}, {0, 0}, {0}}, of(C64, 4, 4), []Type{m}, "given twice"},
+		{TriangularSolve, [][]int{{1}, {1}, {0}}, of(F32, 3), []Type{of(F32, 3, 3), v}, ""},
+		{TriangularSolve, [][]int{{1}, {1}, {0}}, of(F32, 3, 2), []Type{of(F32, 3, 3), of(F32, 3, 2)}, ""},
+		{TriangularSolve, [][]int{{1}, {0}, {0}}, of(F32, 3, 2), []Type{of(F32, 3, 3), of(F32, 3, 2)}, "does not fit the matrices"},
+		{TriangularSolve, [][]int{{1}, {1}, {0}}, v, []Type{m, v}, "square"},
+		{AllClose, [][]int{{0}, {0}, {0}}, of(U8), []Type{m, v}, ""},
 		{Cholesky, nil, m, []Type{m}, "is not computed by this node: not yet"},
 	} {
 		err := instr(c.op, c.attrs, c.out, c.types).Check(c.types)
@@ -99,6 +130,42 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%v of %v: %v", c.op, c.types, err)
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%v of %v: got %v, want %q in it", c.op, c.types, err, c.want)
+		}
+	}
+}
+
+// TestConvShape has the shapes that convolutions give, or why they give none.
+func TestConvShape(t *testing.T) {
+	plain := []int{0, 1, 2}
+	conv := func(strides, pads, in, kernel, features, batches int, perm []int) [][]int {
+		return [][]int{{strides}, {pads, pads}, {in}, {kernel}, {features}, {batches}, perm, perm, perm}
+	}
+	x, k := of(F32, 4, 6, 10), of(F32, 8, 6, 3)
+	for _, c := range []struct {
+		attrs       [][]int
+		x, k        Type
+		shape, want string
+	}{
+		{conv(1, 0, 1, 1, 1, 1, plain), x, k, "{4, 8, 8}", ""},
+		{conv(2, 1, 1, 2, 1, 1, plain), x, k, "{4, 8, 4}", ""},
+		{conv(1, 0, 3, 1, 1, 1, plain), x, k, "{4, 8, 26}", ""},
+		{conv(1, 0, 1, 1, 2, 1, plain), x, of(F32, 8, 3, 3), "{4, 8, 8}", ""},
+		{conv(1, 0, 1, 1, 1, 2, plain), x, k, "{2, 8, 8}", ""},
+		{conv(1, 0, 1, 1, 1, 1, []int{2, 0, 1}), of(F32, 6, 10, 4), of(F32, 6, 3, 8), "{8, 8, 4}", ""},
+		{conv(1, 0, 1, 1, 3, 1, plain), x, of(F32, 8, 2, 3), "", "3 feature groups"},
+		{conv(1, 0, 1, 1, 2, 2, plain), x, of(F32, 8, 3, 3), "", "2 batch groups"},
+		{conv(1, 0, 1, 1, 1, 1, plain), x, of(F32, 8, 6), "", "does not fit"},
+		{conv(1, 0, 0, 1, 1, 1, plain), x, k, "", "input dilation 0"},
+		{conv(1, -4, 1, 1, 1, 1, plain), x, k, "", "window 3 of dimension 0"},
+		{conv(1, 0, 1, 1, 1, 1, []int{0, 1, 1}), x, k, "", "given twice"},
+	} {
+		types := []Type{c.x, c.k}
+		shapes, err := Conv.Info().Infer(instr(Conv, c.attrs, c.x, types), types)
+		switch {
+		case c.want == "" && (err != nil || shapes[0].String() != c.shape):
+			t.Errorf("%v: got %v, %v, want %v", c.attrs, shapes, err, c.shape)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%v: got %v, want %q in it", c.attrs, err, c.want)
 		}
 	}
 }

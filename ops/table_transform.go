@@ -61,6 +61,9 @@ func fftShape(in *Instr, t []Type) ([]Shape, error) {
 }
 
 func rfftShape(in *Instr, t []Type) ([]Shape, error) {
+	if _, err := fftShape(in, t); err != nil {
+		return nil, err
+	}
 	return resized(t[0].Shape, in.Attrs[1], []int{in.Attrs[0][0]/2 + 1})
 }
 

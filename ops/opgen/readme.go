@@ -16,21 +16,22 @@ instruction carries besides its operands, in order. *Result* is the type that
 the client may state: any (the operation computes in it), same (that of the
 first operand), bool (u8 of 0 and 1), integer, float (or complex), real,
 complex. *Error* is the permitted error of a device in units in the last place;
-operations without one are exact. *Runs on* is "device" where the table has code
-for one element or a kernel is possible, "host" where an operation is computed
-by the node's processor, and otherwise says why the client computes it.
+operations without one are exact. *Code* names the classes of types for which
+the table says how one element computes on a device: float, signed, unsigned.
+What has none runs in a kernel of its own or on the node's processor. Where the
+last column names a reason in brackets, the client computes the operation.
 
 `
 
 func readme() string {
 	var b strings.Builder
 	b.WriteString(intro)
-	b.WriteString("| operation | kind | operands | attributes | result | error | runs on | |\n")
+	b.WriteString("| operation | kind | operands | attributes | result | error | code | |\n")
 	b.WriteString("|---|---|---|---|---|---|---|---|\n")
 	for op := ops.Op(0); op < ops.Count; op++ {
 		f := op.Info()
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", f.Name, f.Kind, operands(f),
-			attributes(f), f.Result, ulp(f), place(f), strings.ReplaceAll(f.Doc, "|", `\|`))
+			attributes(f), f.Result, ulp(f), code(f), doc(f))
 	}
 	return b.String()
 }
@@ -60,16 +61,21 @@ func ulp(f *ops.Info) string {
 	return fmt.Sprint(f.ULP)
 }
 
-// place says where an operation runs.
-func place(f *ops.Info) string {
-	switch {
-	case f.Missing != "":
-		return "client: " + f.Missing
-	case f.Kind == ops.Control:
-		return "node"
-	case f.Kind == ops.Movement || f.Kind == ops.Contract || f.Kind == ops.ArgReduce || f.Kind == ops.Create,
-		f.Code != (ops.Code{}):
-		return "device"
+// code lists the classes that have device code by their first letters.
+func code(f *ops.Info) string {
+	out := ""
+	for _, c := range []struct{ letter, expr string }{{"f", f.Code.Float}, {"s", f.Code.Sint}, {"u", f.Code.Uint}} {
+		if c.expr != "" {
+			out += c.letter
+		}
 	}
-	return "host"
+	return out
+}
+
+func doc(f *ops.Info) string {
+	text := strings.ReplaceAll(f.Doc, "|", `\|`)
+	if f.Missing != "" {
+		text += " (" + f.Missing + ")"
+	}
+	return text
 }
