@@ -30,11 +30,12 @@ until grep -q '^nxvk ready' "$dir/ready"; do
 done
 
 # why_not_nx prints what keeps the Nx program from running here, and nothing
-# where it can.
+# where it can. Mix wants Hex also where every package is a folder.
 why_not_nx() {
 	command -v elixir >/dev/null || { echo "there is no Elixir here"; return; }
 	elixir -e 'System.halt(if Version.match?(System.version(), ">= 1.17.0"), do: 0, else: 1)' >/dev/null 2>&1 ||
 		{ echo "this Elixir is older than 1.17"; return; }
+	mix local.hex --force --if-missing >/dev/null 2>&1 || { echo "Mix has no Hex and cannot fetch it"; return; }
 	[ -z "${NX_PATH:-}" ] || return 0
 	erl -noshell -eval 'case gen_tcp:connect("repo.hex.pm", 443, [], 5000) of {ok, _} -> halt(0); _ -> halt(1) end.' ||
 		echo "Hex cannot be reached and NX_PATH is not set"
@@ -43,7 +44,7 @@ why_not_nx() {
 reason=$(why_not_nx)
 if [ -z "$reason" ]; then
 	echo "program  test/demo/demo.exs, on Nx"
-	NXVK_SERVER=$name NXVK_COOKIE=$cookie elixir --name "demo_$$@127.0.0.1" --cookie "$cookie" --hidden test/demo/demo.exs
+	NXVK_SERVER=$name elixir --name "demo_$$@127.0.0.1" --cookie "$cookie" --hidden test/demo/demo.exs
 else
 	echo "program  test/demo/demo.erl, plain Erlang without Nx: $reason"
 	erlc -o "$dir" test/demo/demo.erl test/cluster/nxvk_client.erl
