@@ -28,6 +28,8 @@ type argJob struct {
 	parts   int
 	index   scalar.Type // of positions in a row
 	partial bool        // reads winners rather than elements
+	quad    bool        // elements are loaded in fours
+	temp    int         // where winners go
 }
 
 // lowerArgReduce plans the index of an extreme along an axis, or of all.
@@ -52,25 +54,46 @@ func lowerArgReduce(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 			}
 		}
 	}
-	j.dims = collapse(j.dims, []*view{&j.at})
 	j.index = indexType(j.length)
-	k := product(j.dims)
-	j.parts = t.argParts(k, j.length, j.stride)
-	if j.parts == 1 {
-		return t.plan(nil, j.program())
+	var programs []*program
+	var temps []int64
+	for {
+		p := j.pass(t, len(temps))
+		programs = append(programs, p)
+		if j.parts == 1 {
+			return t.plan(temps, programs...)
+		}
+		n := int64(product(j.dims) * j.parts)
+		temps = append(temps, n*int64(j.from.Wide().Size()), n*int64(kernel.TypeSize(j.index)))
+		j = j.rest()
 	}
-	n := int64(k * j.parts)
-	second := *j
-	second.partial, second.length, second.parts = true, j.parts, 1
-	second.dims, second.at, second.stride = []int{k}, view{strides: []int{j.parts}}, 1
-	return t.plan([]int64{n * int64(j.from.Wide().Size()), n * int64(kernel.TypeSize(j.index))},
-		j.program(), second.program())
+}
+
+// pass plans the next kernel, whose winners go to temporary number temp and the
+// one after it.
+func (j *argJob) pass(t *Target, temp int) *program {
+	j.dims = collapse(j.dims, []*view{&j.at})
+	j.parts = t.argParts(product(j.dims), j.length, j.stride)
+	j.quad = j.stride == 1 && j.parts > 1
+	for i, s := range j.at.strides {
+		j.quad = j.quad && (s%4 == 0 || j.dims[i] == 1)
+	}
+	j.temp = temp
+	return j.program()
+}
+
+// rest is what is left after a pass: the winner among winners.
+func (j *argJob) rest() *argJob {
+	r := *j
+	r.partial, r.length, r.stride = true, j.parts, 1
+	r.dims, r.at = []int{product(j.dims)}, view{strides: []int{j.parts}}
+	return &r
 }
 
 // argParts cuts rows so that there is work for all of the device, and so that
 // neighbouring invocations read neighbours where the row is dense.
 func (t *Target) argParts(k, n, stride int) int {
-	want, side, least := 1<<14, 32, gpuPart
+	want, side, least := 1<<17, 32, gpuPart
 	if t.CPU {
 		want, side, least = cpuParts, 8, cpuPart
 	}
@@ -80,14 +103,14 @@ func (t *Target) argParts(k, n, stride int) int {
 	return max(1, min(max(want/k, side), n/least))
 }
 
-// winners are the temporaries between the passes.
-func (j *argJob) winners(access Access) []buffer {
+// winners are two temporaries between passes: values and indices.
+func (j *argJob) winners(temp int, access Access) []buffer {
 	index := kernel.U32
 	if j.index == scalar.U64 {
 		index = kernel.U64
 	}
-	return []buffer{{ref: Ref{Temp, 0}, elem: storage[j.from.Wide()], access: access},
-		{ref: Ref{Temp, 1}, elem: index, access: access}}
+	return []buffer{{ref: Ref{Temp, temp}, elem: storage[j.from.Wide()], access: access},
+		{ref: Ref{Temp, temp + 1}, elem: index, access: access}}
 }
 
 func (j *argJob) program() *program {
@@ -95,24 +118,24 @@ func (j *argJob) program() *program {
 	units := k * j.parts
 	p := &program{index: indexType(max(k*j.length, units)), local: gpuPart, body: j.write,
 		flops: int64(k * j.length), bytes: int64(k * j.length * j.from.Size()),
-		nums: []int{units, j.parts, j.length, j.stride}}
+		nums: []int{units, j.parts, j.length, j.length / 4, j.stride}}
 	p.groups = (units + int(p.local) - 1) / int(p.local)
 	for i, d := range j.dims {
 		p.nums = append(p.nums, d, j.at.strides[i])
 	}
 	p.bufs = []buffer{{ref: Ref{Operand, 0}, elem: storage[j.from], access: Read}}
 	if j.partial {
-		p.bufs = j.winners(Read)
+		p.bufs = j.winners(j.temp-2, Read)
 	}
 	if j.parts > 1 {
-		p.bufs = append(p.bufs, j.winners(Write)...)
+		p.bufs = append(p.bufs, j.winners(j.temp, Write)...)
 	} else {
 		out := result(j.to)
 		out.access = Write
 		p.bufs = append(p.bufs, out)
 	}
-	p.key = fmt.Sprintf("arg %v high=%v of %v to %v rank=%d index=%d last=%v partial=%v",
-		j.op, j.high, j.from, j.to, len(j.dims), j.index, j.parts == 1, j.partial)
+	p.key = fmt.Sprintf("arg %v high=%v of %v to %v rank=%d index=%d last=%v partial=%v quad=%v",
+		j.op, j.high, j.from, j.to, len(j.dims), j.index, j.parts == 1, j.partial, j.quad)
 	return p
 }
 
@@ -124,11 +147,13 @@ type argWriter struct {
 	base   kernel.Value
 }
 
-// write gives every invocation a part: the elements part, part+parts, … of its
-// row.
+// write gives every invocation a part: the fours part, part+parts, … of its row,
+// and to the first what is left over. The four of a four are compared with
+// winners of their own, which meet in the end. All begin with an element of the
+// row: to meet one twice changes nothing.
 func (j *argJob) write(e *emitter) error {
 	w := &argWriter{emitter: e, job: j}
-	units, parts, length := e.num(), e.num(), e.num()
+	units, parts, length, fours := e.num(), e.num(), e.num(), e.num()
 	w.stride = e.num()
 	var dims, strides []kernel.Value
 	for range j.dims {
@@ -139,16 +164,36 @@ func (j *argJob) write(e *emitter) error {
 		o, part := e.divide(u, parts)
 		w.base = e.walk(o, dims, strides)
 		x, i := w.element(part)
-		best := e.Loop(e.Add(part, parts), length, parts, []kernel.Value{x, i},
-			func(r kernel.Value, best []kernel.Value) []kernel.Value {
-				x, i := w.element(r)
-				wins := w.beats(x, i, best[0], best[1])
-				return []kernel.Value{e.Select(wins, x, best[0]), e.Select(wins, i, best[1])}
-			})
+		init := []kernel.Value{x, i, x, i, x, i, x, i}
+		best := e.Loop(part, fours, parts, init, func(four kernel.Value, best []kernel.Value) []kernel.Value {
+			var out []kernel.Value
+			for lane, c := range w.four(four) {
+				out = append(out, w.better(c, winner{best[2*lane], best[2*lane+1]})...)
+			}
+			return out
+		})
+		first := w.better(winner{best[0], best[1]}, winner{best[2], best[3]})
+		second := w.better(winner{best[4], best[5]}, winner{best[6], best[7]})
+		best = w.better(winner{first[0], first[1]}, winner{second[0], second[1]})
+		// What is left over is less than four elements.
+		start := e.Select(e.Compare(scalar.Eq, part, e.int(0)), e.Mul(fours, e.int(lanes)), length)
+		best = e.Loop(start, length, e.int(1), best, func(r kernel.Value, best []kernel.Value) []kernel.Value {
+			x, i := w.element(r)
+			return w.better(winner{x, i}, winner{best[0], best[1]})
+		})
 		w.put(u, best[0], best[1])
 		return nil
 	}, nil)
 	return nil
+}
+
+// winner is an element and where it is.
+type winner struct{ x, i kernel.Value }
+
+// better gives value and index of the one of two that wins.
+func (w *argWriter) better(a, b winner) []kernel.Value {
+	wins := w.beats(a.x, a.i, b.x, b.i)
+	return []kernel.Value{w.Select(wins, a.x, b.x), w.Select(wins, a.i, b.i)}
 }
 
 // element gives element r of the row, and its index.
@@ -159,6 +204,35 @@ func (w *argWriter) element(r kernel.Value) (x, i kernel.Value) {
 		return x, w.Load(1, at, 1)[0]
 	}
 	return w.decode(w.job.from, x), w.Convert(r, w.job.index)
+}
+
+// four gives the elements of a four.
+func (w *argWriter) four(four kernel.Value) []winner {
+	var all []winner
+	r := w.Mul(four, w.int(lanes))
+	if !w.job.quad {
+		for lane := range lanes {
+			x, i := w.element(w.Add(r, w.int(lane)))
+			all = append(all, winner{x, i})
+		}
+		return all
+	}
+	at := w.Add(w.Div(w.base, w.int(lanes)), four)
+	xs := w.Load(0, at, lanes)
+	var is []kernel.Value
+	if w.job.partial {
+		is = w.Load(1, at, lanes)
+	}
+	for lane, x := range xs {
+		c := winner{x: x}
+		if w.job.partial {
+			c.i = is[lane]
+		} else {
+			c.x, c.i = w.decode(w.job.from, x), w.Convert(w.Add(r, w.int(lane)), w.job.index)
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // beats reports whether element i, x wins over element j, y.

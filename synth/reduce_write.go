@@ -8,6 +8,10 @@ import (
 // lanes is how many elements of an output are folded side by side.
 const lanes = 4
 
+// roundsAhead is how many fours an invocation of a tree loads before it folds
+// them.
+const roundsAhead = 4
+
 // reduceWriter writes the kernel of a reduceJob.
 type reduceWriter struct {
 	*emitter
@@ -164,26 +168,62 @@ func (w *reduceWriter) elements(vs []kernel.Value) []kernel.Value {
 func (w *reduceWriter) fold(o, first, limit, step kernel.Value) []kernel.Value {
 	base := w.outer(o)
 	zero := w.Inline(w.identity, nil)
-	init := make([]kernel.Value, lanes*w.job.group)
-	for i := range init {
-		init[i] = zero
+	acc := make([]kernel.Value, lanes*w.job.group)
+	for i := range acc {
+		acc[i] = zero
 	}
-	return w.Loop(first, limit, step, init, func(four kernel.Value, acc []kernel.Value) []kernel.Value {
-		var xs []kernel.Value
-		if w.job.quad {
-			xs = w.elements(w.Load(0, w.Add(base, four), lanes))
-		} else {
-			r := w.Mul(four, w.int(lanes))
-			for lane := range lanes {
-				xs = append(xs, w.load(base, w.Add(r, w.int(lane)))...)
-			}
-		}
-		out := make([]kernel.Value, len(acc))
-		for i, x := range xs {
-			out[i] = w.apply(acc[i], x)
-		}
-		return out
+	if w.job.order.tree {
+		first, acc = w.rounds(base, first, limit, step, acc)
+	}
+	return w.Loop(first, limit, step, acc, func(four kernel.Value, acc []kernel.Value) []kernel.Value {
+		return w.applyAll(acc, w.four(base, four))
 	})
+}
+
+// rounds folds as fold does while there are several rounds left, and loads them
+// before it folds the first, so that a GPU waits once for all. It gives the four
+// that comes next.
+func (w *reduceWriter) rounds(base, first, limit, step kernel.Value, acc []kernel.Value) (kernel.Value, []kernel.Value) {
+	ahead := w.Mul(step, w.int(roundsAhead-1))
+	many := w.Compare(scalar.Lt, ahead, limit)
+	end := w.Select(many, w.Sub(limit, ahead), w.int(0))
+	stride := w.Mul(step, w.int(roundsAhead))
+	out := w.Loop(first, end, stride, append([]kernel.Value{first}, acc...),
+		func(four kernel.Value, carried []kernel.Value) []kernel.Value {
+			var loaded [roundsAhead][]kernel.Value
+			at := four
+			for i := range loaded {
+				loaded[i] = w.four(base, at)
+				at = w.Add(at, step)
+			}
+			acc := carried[1:]
+			for _, xs := range loaded {
+				acc = w.applyAll(acc, xs)
+			}
+			return append([]kernel.Value{at}, acc...)
+		})
+	return out[0], out[1:]
+}
+
+// four gives the elements of a four, lane by lane.
+func (w *reduceWriter) four(base, four kernel.Value) []kernel.Value {
+	if w.job.quad {
+		return w.elements(w.Load(0, w.Add(base, four), lanes))
+	}
+	var xs []kernel.Value
+	r := w.Mul(four, w.int(lanes))
+	for lane := range lanes {
+		xs = append(xs, w.load(base, w.Add(r, w.int(lane)))...)
+	}
+	return xs
+}
+
+func (w *reduceWriter) applyAll(acc, xs []kernel.Value) []kernel.Value {
+	out := make([]kernel.Value, len(acc))
+	for i, x := range xs {
+		out[i] = w.apply(acc[i], x)
+	}
+	return out
 }
 
 // rest folds the elements after the last whole four, where this part has them.

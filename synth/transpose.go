@@ -110,38 +110,72 @@ func (w *tileWriter) slot(i, j kernel.Value) kernel.Value {
 	return w.Add(w.Shl(i, 6), w.Prim(scalar.Xor, scalar.U32, j, w.And(i, 31)))
 }
 
-// sweep runs f for the elements of the tile that are this invocation's, in rows
-// that neighbours walk side by side.
-func (w *tileWriter) sweep(f func(row, col kernel.Value)) {
+// spot is an element of the tile that is this invocation's.
+type spot struct{ row, col kernel.Value }
+
+// spots lists them, in rows that neighbours walk side by side.
+func (w *tileWriter) spots() []spot {
 	lid := w.Builtin(kernel.LocalX)
 	col, first := w.And(lid, tile-1), w.Shr(lid, 6)
+	var all []spot
 	for row := 0; row < tile; row += tileThreads / tile {
-		f(w.Add(first, w.Int(scalar.U32, row)), col)
+		all = append(all, spot{w.Add(first, w.Int(scalar.U32, row)), col})
 	}
+	return all
+}
+
+// whole runs f for all spots at once where the tile lies within the matrix, and
+// else for one after the other that does. All loads of a whole tile are under
+// way before the first is waited for.
+func (w *tileWriter) whole(f func(some []spot), at func(s spot) (i, j kernel.Value)) {
+	corner := w.within(w.Add(w.i, w.int(tile-1)), w.Add(w.j, w.int(tile-1)))
+	spots := w.spots()
+	w.If(corner, func() []kernel.Value {
+		f(spots)
+		return nil
+	}, func() []kernel.Value {
+		for _, s := range spots {
+			w.If(w.within(at(s)), func() []kernel.Value {
+				f([]spot{s})
+				return nil
+			}, nil)
+		}
+		return nil
+	})
 }
 
 // load brings rows of the operand into the tile.
 func (w *tileWriter) load() {
-	w.sweep(func(row, col kernel.Value) {
-		i, j := w.Add(w.i, w.Convert(row, w.index)), w.Add(w.j, w.Convert(col, w.index))
-		w.If(w.within(i, j), func() []kernel.Value {
-			x := w.Load(0, w.Add(w.in, w.Add(w.Mul(i, w.from), j)), 1)[0]
-			w.StoreShared(w.shared, w.slot(row, col), x)
-			return nil
-		}, nil)
-	})
+	at := func(s spot) (i, j kernel.Value) {
+		return w.Add(w.i, w.Convert(s.row, w.index)), w.Add(w.j, w.Convert(s.col, w.index))
+	}
+	w.whole(func(some []spot) {
+		var xs []kernel.Value
+		for _, s := range some {
+			i, j := at(s)
+			xs = append(xs, w.Load(0, w.Add(w.in, w.Add(w.Mul(i, w.from), j)), 1)[0])
+		}
+		for k, s := range some {
+			w.StoreShared(w.shared, w.slot(s.row, s.col), xs[k])
+		}
+	}, at)
 }
 
 // store writes columns of the tile as rows of the result.
 func (w *tileWriter) store() {
-	w.sweep(func(row, col kernel.Value) {
-		i, j := w.Add(w.i, w.Convert(col, w.index)), w.Add(w.j, w.Convert(row, w.index))
-		w.If(w.within(i, j), func() []kernel.Value {
-			x := w.LoadShared(w.shared, w.slot(col, row))
-			w.Store(1, w.Add(w.out, w.Add(w.Mul(j, w.to), i)), x)
-			return nil
-		}, nil)
-	})
+	at := func(s spot) (i, j kernel.Value) {
+		return w.Add(w.i, w.Convert(s.col, w.index)), w.Add(w.j, w.Convert(s.row, w.index))
+	}
+	w.whole(func(some []spot) {
+		var xs []kernel.Value
+		for _, s := range some {
+			xs = append(xs, w.LoadShared(w.shared, w.slot(s.col, s.row)))
+		}
+		for k, s := range some {
+			i, j := at(s)
+			w.Store(1, w.Add(w.out, w.Add(w.Mul(j, w.to), i)), xs[k])
+		}
+	}, at)
 }
 
 // within reports whether element (i, j) is one of the matrix.

@@ -54,7 +54,6 @@ const (
 	opSDiv                 = 135
 	opFDiv                 = 136
 	opUMod                 = 137
-	opSRem                 = 138
 	opUMulExtended         = 151
 	opLogicalEqual         = 164
 	opLogicalNotEqual      = 165

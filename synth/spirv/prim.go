@@ -34,7 +34,7 @@ var direct = map[scalar.Op][4]uint32{
 	scalar.Sub:      {opFSub, opISub, opISub, 0},
 	scalar.Mul:      {opFMul, opIMul, opIMul, 0},
 	scalar.Div:      {opFDiv, opSDiv, opUDiv, 0},
-	scalar.Rem:      {0, opSRem, opUMod, 0},
+	scalar.Rem:      {0, 0, opUMod, 0}, // signed: see remainder
 	scalar.Neg:      {opFNegate, opSNegate, opSNegate, 0},
 	scalar.And:      {0, opBitwiseAnd, opBitwiseAnd, 0},
 	scalar.Or:       {0, opBitwiseOr, opBitwiseOr, 0},
@@ -77,6 +77,9 @@ func (m *module) prim(in *kernel.Inst) uint32 {
 	}
 	if ops, ok := direct[in.Prim]; ok {
 		op := ops[columnOf(from)]
+		if op == 0 && in.Prim == scalar.Rem {
+			return m.remainder(typ, a[0], a[1])
+		}
 		if op == 0 {
 			panic("BUG: primitive operation on a type that has none")
 		}
@@ -87,6 +90,13 @@ func (m *module) prim(in *kernel.Inst) uint32 {
 		return m.exact(to, id)
 	}
 	return m.reshape(in, from, to, a)
+}
+
+// remainder writes the signed remainder out of the quotient: Vulkan leaves
+// OpSRem of negative operands undefined, and drivers differ.
+func (m *module) remainder(typ, x, y uint32) uint32 {
+	q := m.emit(opSDiv, typ, x, y)
+	return m.emit(opISub, typ, x, m.emit(opIMul, typ, q, y))
 }
 
 // exact forbids the driver to contract or reassociate floating-point arithmetic.
