@@ -44,9 +44,9 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// time measures batches of ten executions, recorded at once.
+// time measures batches of twenty executions, recorded at once.
 func (r *Runner) time(b *testing.B, in *ops.Instr, types []ops.Type, bytes int) {
-	const batch = 10
+	const batch = 20
 	var args []fallback.Value
 	for i, t := range types {
 		args = append(args, fallback.Value{Type: t})
