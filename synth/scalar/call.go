@@ -160,6 +160,9 @@ func (l *lowering) rare(e *expr, want Type) int32 {
 		return fast
 	}
 	f, args, t := l.resolve(e.args[1], want)
+	if len(args)+2 > maxOperands {
+		l.fail(e, "%s has too many parameters for rare", f.name)
+	}
 	slow := l.separate(f, t)
 	if slow.Result() != l.b.typ(fast) {
 		l.fail(e, "%s and %s in one place", slow.Result(), l.b.typ(fast))

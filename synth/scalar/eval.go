@@ -10,6 +10,10 @@ type Model struct {
 	LooseDiv bool // F32 Div and Sqrt are off by up to 2 units in the last place
 }
 
+// maxOperands bounds the operands of a node: those of Rare, which are two more
+// than the parameters of its function.
+const maxOperands = 8
+
 // Eval computes the function on the host as an exact device does. Arguments
 // and result are bits, in the low bits of a word.
 func (f *Func) Eval(args ...uint64) uint64 { return Model{}.Eval(f, args...) }
@@ -21,6 +25,7 @@ func (m Model) Eval(f *Func, args ...uint64) uint64 {
 	if len(f.Nodes) > len(space) {
 		values = make([]uint64, len(f.Nodes))
 	}
+	var operands [maxOperands]uint64
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		switch n.Op {
@@ -29,7 +34,6 @@ func (m Model) Eval(f *Func, args ...uint64) uint64 {
 		case Param:
 			values[i] = args[n.Index]
 		default:
-			var operands [8]uint64
 			for k, a := range n.Args {
 				operands[k] = values[a]
 			}
