@@ -5,6 +5,8 @@ if config_env() == :test do
     add_backend_on_inspect: false,
     check_shape_and_type: true
 
+  config :logger, level: :warning
+
   # Tests start a node of their own unless these name one.
   if server = System.get_env("NXVK_TEST_SERVER") do
     config :nx_vulkan_go,
