@@ -73,20 +73,23 @@ func (p *product) blas(d ops.DType) bool {
 // asMatrix orders the axes of an operand as batches, then free and contracted
 // ones in either order; it moves elements only where it has to.
 func asMatrix(v Value, batch, contract []int) matrix {
-	var free []int
+	var room [24]int // for most ranks; more are allocated
+	order := append(room[:0], batch...)
 	for i := range v.Type.Shape {
 		if !slices.Contains(batch, i) && !slices.Contains(contract, i) {
-			free = append(free, i)
+			order = append(order, i)
 		}
 	}
-	order := slices.Concat(batch, free, contract)
+	free := order[len(batch):]
+	order = append(order, contract...)
 	if slices.IsSorted(order) {
 		return matrix{Value: v}
 	}
-	if slices.IsSorted(slices.Concat(batch, contract, free)) {
+	swapped := append(append(append(order[len(order):], batch...), contract...), free...)
+	if slices.IsSorted(swapped) {
 		return matrix{v, true}
 	}
-	return matrix{Value: permuted(v, order)}
+	return matrix{Value: permuted(v, slices.Clone(order))}
 }
 
 // permuted returns v with dimension i of the result being axes[i].
@@ -117,16 +120,42 @@ func dense[C class](m matrix, batches, free, depth int) []C {
 
 // multiply computes in a class, each element in the order of the contraction.
 func multiply[C class](p *product) {
+	if p.batches == 1 && !p.left.contractedFirst && max(p.rows*p.depth, p.cols*p.depth, p.cols) <= chunk {
+		multiplySmall[C](p)
+		return
+	}
 	x, y := dense[C](p.left, p.batches, p.rows, p.depth), dense[C](p.right, p.batches, p.cols, p.depth)
-	store := storeAs[C](p.out.Type.DType)
-	parallel(p.batches*p.rows, p.cols*p.depth, func(lo, hi int) {
-		line := make([]C, p.cols)
+	store, out, rows, cols, depth := storeAs[C](p.out.Type.DType), p.out.Data, p.rows, p.cols, p.depth
+	parallel(p.batches*rows, cols*depth, func(lo, hi int) {
+		line := make([]C, cols)
 		for r := lo; r < hi; r++ {
-			at := r / p.rows * p.cols * p.depth
-			inner(line, x[r*p.depth:(r+1)*p.depth], y[at:at+p.cols*p.depth])
-			store(p.out.Data, r*p.cols, line)
+			at := r / rows * cols * depth
+			inner(line, x[r*depth:(r+1)*depth], y[at:at+cols*depth])
+			store(out, r*cols, line)
 		}
 	})
+}
+
+// multiplySmall computes one product that fits the scratch buffers.
+func multiplySmall[C class](p *product) {
+	s := scratches.Get().(*scratch)
+	b := bufs[C](s)
+	x, y, line := b[0][:p.rows*p.depth], b[1][:p.cols*p.depth], b[2][:p.cols]
+	loadAs[C](p.left.Type.DType)(x, p.left.Data, 0, 1)
+	load := loadAs[C](p.right.Type.DType)
+	if p.right.contractedFirst {
+		for j := range p.cols {
+			load(y[j*p.depth:(j+1)*p.depth], p.right.Data, j, p.cols)
+		}
+	} else {
+		load(y, p.right.Data, 0, 1)
+	}
+	store := storeAs[C](p.out.Type.DType)
+	for r := range p.rows {
+		inner(line, x[r*p.depth:(r+1)*p.depth], y)
+		store(p.out.Data, r*p.cols, line)
+	}
+	scratches.Put(s)
 }
 
 // inner writes the products of x with each row of y. Four rows at a time share

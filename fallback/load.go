@@ -16,7 +16,7 @@ type stored interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// real are the classes without complex numbers.
+// realClass are the classes without complex numbers.
 type realClass interface {
 	float64 | int64 | uint64
 }
@@ -27,8 +27,8 @@ type loader[C class] func(dst []C, src []byte, at, step int)
 
 type loaders[C class] [ops.C128 + 1]loader[C]
 
-// gather calls get for the positions of a loader. It is the slow path; dense
-// reads have loops of their own.
+// gatherInto calls get for the positions of a loader. It is the slow path;
+// numbers as Go has them are read by loops without a call.
 func gatherInto[C class, T any](dst []C, src []T, at, step int, get func(T) C) {
 	switch step {
 	case 0:
