@@ -33,7 +33,7 @@ type writer struct {
 	fragments bool // and fragments
 	maxQueue  int
 	sent      func(bytes int)
-	poker     *poker // nil where the connection has none
+	raw       *rawSocket // nil where the connection has none
 
 	mu       sync.Mutex
 	wake     *sync.Cond
@@ -72,7 +72,7 @@ func newWriter(dst net.Conn, peerFlags uint64, maxQueue int, sent func(int)) *wr
 		fragments: peerFlags&flagDistHdrAtomCache != 0 && peerFlags&flagFragments != 0,
 		maxQueue:  maxQueue,
 		sent:      sent,
-		poker:     newPoker(dst),
+		raw:       newRawSocket(dst),
 		behind:    make(map[gen.PID]int),
 	}
 	w.wake = sync.NewCond(&w.mu)
@@ -114,14 +114,14 @@ func (w *writer) queue(from gen.PID, e *etf.Encoder, bounded bool) error {
 // whether everything is written. Messages in quick succession are left to
 // gather.
 func (w *writer) poke() bool {
-	if w.poker == nil || len(w.batch.cuts) > 0 || len(w.batch.buf) > smallPacket {
+	if w.raw == nil || len(w.batch.cuts) > 0 || len(w.batch.buf) > smallPacket {
 		return false
 	}
 	now := time.Now()
 	if now.Sub(w.poked) < pokePause {
 		return false
 	}
-	n := w.poker.write(w.batch.buf)
+	n := w.raw.write(w.batch.buf)
 	w.poked = now
 	w.sent(n)
 	w.queued = max(0, w.queued-n)

@@ -7,31 +7,31 @@ import (
 	"syscall"
 )
 
-// poker writes to a socket without ever waiting for it.
-type poker struct {
-	raw syscall.RawConn
+// rawSocket writes to a socket without ever waiting for it.
+type rawSocket struct {
+	conn syscall.RawConn
 }
 
-// newPoker returns nil for connections that are no plain sockets.
-func newPoker(c net.Conn) *poker {
+// newRawSocket returns nil for connections that are no plain sockets.
+func newRawSocket(c net.Conn) *rawSocket {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
 		return nil
 	}
-	raw, err := tcp.SyscallConn()
+	conn, err := tcp.SyscallConn()
 	if err != nil {
 		return nil
 	}
-	return &poker{raw: raw}
+	return &rawSocket{conn: conn}
 }
 
 // write writes what fits into the socket's buffer now and returns how much
 // that was. Errors are left to the next ordinary write.
-func (p *poker) write(b []byte) int {
+func (s *rawSocket) write(p []byte) int {
 	written := 0
 	// Saying "done" whatever happened is what keeps it from waiting.
-	p.raw.Write(func(fd uintptr) bool {
-		if n, err := syscall.Write(int(fd), b); err == nil {
+	s.conn.Write(func(fd uintptr) bool {
+		if n, err := syscall.Write(int(fd), p); err == nil {
 			written = n
 		}
 		return true
