@@ -1,6 +1,10 @@
 package ops
 
-import "testing"
+import (
+	"os"
+	"strings"
+	"testing"
+)
 
 // TestMerge has a case for each rule of Nx.Type.merge/2.
 func TestMerge(t *testing.T) {
@@ -14,6 +18,30 @@ func TestMerge(t *testing.T) {
 	} {
 		if got := Merge(c.a, c.b); got != c.want {
 			t.Errorf("Merge(%v, %v) = %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestMergeOfNx compares all pairs with testdata/merge.txt: a line a type, then
+// what Nx.Type.merge/2 makes of it with each type, in the order of DTypes.
+func TestMergeOfNx(t *testing.T) {
+	text, err := os.ReadFile("testdata/merge.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) != len(DTypes()) {
+		t.Fatalf("%d lines for %d types", len(lines), len(DTypes()))
+	}
+	for i, a := range DTypes() {
+		names := strings.Fields(lines[i])
+		if names[0] != a.String() {
+			t.Fatalf("line %d is of %s, want %v", i+1, names[0], a)
+		}
+		for j, b := range DTypes() {
+			if got := Merge(a, b).String(); got != names[j+1] {
+				t.Errorf("Merge(%v, %v) = %s, want %s", a, b, got, names[j+1])
+			}
 		}
 	}
 }
