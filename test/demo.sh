@@ -48,5 +48,5 @@ if [ -z "$reason" ]; then
 else
 	echo "program  test/demo/demo.erl, plain Erlang without Nx: $reason"
 	erlc -o "$dir" test/demo/demo.erl test/cluster/nxvk_client.erl
-	erl -noshell -name "demo_$$@127.0.0.1" -setcookie "$cookie" -pa "$dir" -s demo main "$name"
+	ERL_CRASH_DUMP_SECONDS=0 erl -noshell -name "demo_$$@127.0.0.1" -setcookie "$cookie" -pa "$dir" -s demo main "$name"
 fi

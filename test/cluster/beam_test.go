@@ -30,8 +30,9 @@ func releases() []release {
 	return all
 }
 
-// prepare puts the compiled clients where the release sees them and returns
-// the folder's name there.
+// prepare compiles the clients with the release's own compiler, since a later
+// BEAM may refuse what an earlier one compiled. It returns the folder's name in
+// the root.
 func (r release) prepare(t *testing.T) string {
 	t.Helper()
 	if r.root == "" {
@@ -45,14 +46,23 @@ func (r release) prepare(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.CopyFS(filepath.Join(dir, "ebin"), os.DirFS(erlangDir)); err != nil {
+	inside := "/tmp/" + filepath.Base(dir)
+	compile := []string{r.root, "erlc", "-o", inside}
+	sources, _ := filepath.Glob("*.erl")
+	for _, source := range sources {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, source), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		compile = append(compile, inside+"/"+source)
+	}
+	if err := command("chroot", compile...); err != nil {
 		t.Fatal(err)
 	}
-	inside, err := filepath.Rel(r.root, filepath.Join(dir, "ebin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "/" + inside
+	return inside
 }
 
 // beam is a BEAM that carries out what a test asks.
