@@ -96,13 +96,18 @@ func (w *reduceWriter) rows() {
 	total := w.tree(w.join(acc)[0], part)
 	first := w.Compare(scalar.Eq, part, w.int(0))
 	w.If(w.Prim(scalar.AndB, scalar.Bool, first, valid), func() []kernel.Value {
-		w.put(u, []kernel.Value{total()})
+		w.put(u, []kernel.Value{total})
 		return nil
 	}, nil)
 }
 
-// tree joins the parts of a chunk by halves and gives what loads the total.
-func (w *reduceWriter) tree(x, part kernel.Value) func() kernel.Value {
+// radix is how many parts an invocation joins between two barriers. The parts
+// meet in the order of halving all the same: of eight, 0 meets 4, then that 2 and
+// 6, then that the odd ones.
+const radix = 8
+
+// tree joins the parts of a chunk by halves and gives the total to part 0.
+func (w *reduceWriter) tree(x, part kernel.Value) kernel.Value {
 	t := w.Type(x)
 	held := t
 	if t == scalar.Bool {
@@ -110,24 +115,31 @@ func (w *reduceWriter) tree(x, part kernel.Value) func() kernel.Value {
 	}
 	array := w.Shared(held, w.local)
 	lid := w.Builtin(kernel.LocalX)
-	get := func(i kernel.Value) kernel.Value {
-		v := w.LoadShared(array, i)
-		if t == scalar.Bool {
-			return w.truth(v)
-		}
-		return v
-	}
 	w.StoreShared(array, lid, w.asBits(x, held))
-	w.Barrier()
-	for half := w.job.order.parts / 2; half > 0; half /= 2 {
-		w.If(w.Compare(scalar.Lt, part, w.int(half)), func() []kernel.Value {
-			v := w.apply(get(lid), get(w.Add(lid, w.Int(scalar.U32, half))))
-			w.StoreShared(array, lid, w.asBits(v, held))
-			return nil
-		}, nil)
+	for left := w.job.order.parts; left > 1; {
 		w.Barrier()
+		n := min(radix, left)
+		left /= n
+		x = w.If(w.Compare(scalar.Lt, part, w.int(left)), func() []kernel.Value {
+			vs := make([]kernel.Value, n)
+			for k := range vs {
+				vs[k] = w.LoadShared(array, w.Add(lid, w.Int(scalar.U32, k*left)))
+				if t == scalar.Bool {
+					vs[k] = w.truth(vs[k])
+				}
+			}
+			for half := n / 2; half > 0; half /= 2 {
+				for k := range half {
+					vs[k] = w.apply(vs[k], vs[k+half])
+				}
+			}
+			if left > 1 { // nobody else reads this place
+				w.StoreShared(array, lid, w.asBits(vs[0], held))
+			}
+			return vs[:1]
+		}, func() []kernel.Value { return []kernel.Value{x} })[0]
 	}
-	return func() kernel.Value { return get(lid) }
+	return x
 }
 
 func (w *reduceWriter) apply(x, y kernel.Value) kernel.Value {

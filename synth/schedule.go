@@ -59,8 +59,11 @@ func rowwise(k, n int) schedule {
 	if n >= longRow {
 		s.parts = reduceThreads
 	}
-	unit := 4 * s.parts
 	s.chunks = max(1, min((gpuRowGroups+k-1)/k, n/gpuRowChunk))
+	unit := lanes * s.parts
+	if s.chunks > 1 {
+		unit *= roundsAhead // no round is left over but in the last chunk
+	}
 	s.length = ((n+s.chunks-1)/s.chunks + unit - 1) / unit * unit
 	s.chunks = (n + s.length - 1) / s.length
 	return s
