@@ -67,3 +67,24 @@ func BenchmarkDot(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkStructured(b *testing.B) {
+	r := rand.New(rand.NewPCG(2, 2))
+	image := random(r, typ(ops.F32, 1, 16, 112, 112))
+	pool := [][]int{{1, 1, 2, 2}, {0, 0, 0, 0, 0, 0, 0, 0}, {1, 1, 2, 2}, {1, 1, 1, 1}}
+	b.Run("window_max", func(b *testing.B) { bench(b, ops.WindowMax, pool, typ(ops.F32, 1, 16, 56, 56), image) })
+	kernel, one, axes := random(r, typ(ops.F32, 32, 16, 3, 3)), []int{1}, []int{0, 1, 2, 3}
+	attrs := [][]int{{1, 1}, {1, 1, 1, 1}, {1, 1}, {1, 1}, one, one, axes, axes, axes}
+	b.Run("conv", func(b *testing.B) {
+		bench(b, ops.Conv, attrs, typ(ops.F32, 1, 32, 112, 112), image, kernel)
+		b.ReportMetric(2*32*16*9*112*112*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	})
+	v := random(r, typ(ops.F32, 1<<17))
+	b.Run("sort", func(b *testing.B) { bench(b, ops.Sort, [][]int{{0}, {0}, {0}}, v.Type, v) })
+	b.Run("argsort", func(b *testing.B) { bench(b, ops.Argsort, [][]int{{0}, {0}, {0}}, typ(ops.S32, 1<<17), v) })
+	b.Run("fft", func(b *testing.B) { bench(b, ops.FFT, [][]int{{1 << 17}, {0}, {0}}, typ(ops.C64, 1<<17), v) })
+	table, idx := random(r, typ(ops.F32, 10000, 64)), run(b, ops.Iota, [][]int{{-1}}, typ(ops.S32, 4096, 1))
+	b.Run("gather", func(b *testing.B) { bench(b, ops.Gather, [][]int{{0}}, typ(ops.F32, 4096, 64), table, idx) })
+	up := random(r, typ(ops.F32, 4096, 64))
+	b.Run("indexed_add", func(b *testing.B) { bench(b, ops.IndexedAdd, [][]int{{0}}, table.Type, table, idx, up) })
+}
