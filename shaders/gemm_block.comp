@@ -57,6 +57,37 @@ T4 four_b(uint i) {
     return T4(B_ONE(i), B_ONE(i + 1), B_ONE(i + 2), B_ONE(i + 3));
 }
 
+// four_rows_b loads four elements along k of eight columns: row j of columns 0
+// to 3 is v[j], of columns 4 to 7 v[j + 4].
+void four_rows_b(uint at, out T4 v[8]) {
+    if (B_ACROSS == 0) {
+        [[unroll]] for (uint j = 0; j < 4; j++) {
+            v[j] = four_b(at + j * p.ldb);
+            v[j + 4] = four_b(at + j * p.ldb + 4);
+        }
+        return;
+    }
+    T4 w[8];
+    [[unroll]] for (uint i = 0; i < 8; i++) w[i] = four_b(at + i * p.ldb);
+    [[unroll]] for (uint j = 0; j < 4; j++) {
+        v[j] = T4(w[0][j], w[1][j], w[2][j], w[3][j]);
+        v[j + 4] = T4(w[4][j], w[5][j], w[6][j], w[7][j]);
+    }
+}
+
+// write stores the results of one row.
+void write(uint at, T4 low, T4 high) {
+    if ((ALIGNED & 4) != 0) {
+        C_FOUR(at / 4) = low;
+        C_FOUR(at / 4 + 1) = high;
+        return;
+    }
+    [[unroll]] for (uint j = 0; j < 4; j++) {
+        C_ONE(at + j * p.col_c) = low[j];
+        C_ONE(at + (j + 4) * p.col_c) = high[j];
+    }
+}
+
 void main() {
     const uint lane = gl_LocalInvocationID.x;
     const uint batch = gl_WorkGroupID.z + p.first;
@@ -80,19 +111,7 @@ void main() {
         T4 share[SHARE], vb[8];
         [[unroll]] for (uint h = 0; h < SHARE; h++)
             share[h] = four_a(a + h * LANES * row_a + k * col_a);
-        if (B_ACROSS == 0) {
-            [[unroll]] for (uint j = 0; j < 4; j++) {
-                vb[j] = four_b(b + (k + j) * p.ldb);
-                vb[j + 4] = four_b(b + (k + j) * p.ldb + 4);
-            }
-        } else {
-            T4 w[8];
-            [[unroll]] for (uint i = 0; i < 8; i++) w[i] = four_b(b + i * p.ldb + k);
-            [[unroll]] for (uint j = 0; j < 4; j++) {
-                vb[j] = T4(w[0][j], w[1][j], w[2][j], w[3][j]);
-                vb[j + 4] = T4(w[4][j], w[5][j], w[6][j], w[7][j]);
-            }
-        }
+        four_rows_b(b + k * row_b, vb);
         [[unroll]] for (uint i = 0; i < ROWS; i++) {
             [[unroll]] for (uint j = 0; j < 4; j++) {
                 const T4 v = T4(broadcast(share[i / LANES][j], i % LANES));
@@ -116,16 +135,6 @@ void main() {
         }
     }
 
-    [[unroll]] for (uint i = 0; i < ROWS; i++) {
-        const uint at = batch * p.m * p.n + (m + i) * p.row_c + n * p.col_c;
-        if ((ALIGNED & 4) != 0) {
-            C_FOUR(at / 4) = low[i];
-            C_FOUR(at / 4 + 1) = high[i];
-        } else {
-            [[unroll]] for (uint j = 0; j < 4; j++) {
-                C_ONE(at + j * p.col_c) = low[i][j];
-                C_ONE(at + (j + 4) * p.col_c) = high[i][j];
-            }
-        }
-    }
+    const uint c = batch * p.m * p.n + m * p.row_c + n * p.col_c;
+    [[unroll]] for (uint i = 0; i < ROWS; i++) write(c + i * p.row_c, low[i], high[i]);
 }
