@@ -1,29 +1,190 @@
 package bench
 
 import (
+	"bufio"
 	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"text/tabwriter"
-
-	wire "nxvk/node/dist/bench"
 )
 
-// Wire measures the distribution against BEAM to BEAM, on this machine in this
-// run, and prints a table.
+//go:embed wire.erl
+var wireSource []byte
+
+// cluster is the processes of a measurement of the wire: this program as a
+// node, a BEAM to compare it with, and a BEAM that talks to both.
+type cluster struct {
+	ctx  context.Context
+	dir  string // of the compiled module and the cookie
+	port string // of the port mapper, which the node serves
+	pid  int    // makes names distinct
+}
+
+// Wire measures messages between BEAMs and between a BEAM and this node on its
+// best device, in one run on this machine, and prints a table. It needs Erlang.
 func Wire(ctx context.Context) error {
-	rows, err := wire.Run(ctx)
+	dir, err := os.MkdirTemp("", "nxvk-bench-")
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "BEAM to\tBEAM\tnxvk\t\tratio")
-	for _, r := range rows {
-		ratio := r.Ours / r.BEAM
-		if r.Unit == "us" {
-			ratio = r.BEAM / r.Ours
-		}
-		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%s\t%.2f\n", r.What, r.BEAM, r.Ours, r.Unit, ratio)
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := &cluster{ctx: ctx, dir: dir, pid: os.Getpid()}
+	if err := c.prepare(); err != nil {
+		return err
 	}
-	return w.Flush()
+	node, err := c.node()
+	if err != nil {
+		return err
+	}
+	defer node.stop()
+	peer, err := c.beam("peer")
+	if err != nil {
+		return err
+	}
+	defer peer.stop()
+	if err := peer.await("ready"); err != nil {
+		return err
+	}
+	client, err := c.beam("client", c.name("peer"), c.name("node"))
+	if err != nil {
+		return err
+	}
+	defer client.stop()
+	return printWire(os.Stdout, client.lines)
+}
+
+func (c *cluster) name(role string) string {
+	return fmt.Sprintf("nxvk_bench_%s_%d@127.0.0.1", role, c.pid)
+}
+
+// prepare compiles the Erlang module and makes a cookie, where only this user
+// reads it.
+func (c *cluster) prepare() error {
+	source := filepath.Join(c.dir, "wire.erl")
+	if err := os.WriteFile(source, wireSource, 0o600); err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(c.ctx, "erlc", "-o", c.dir, source).CombinedOutput(); err != nil {
+		return fmt.Errorf("compile the Erlang side (nxvk-node doctor says how to install Erlang): %w\n%s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, ".erlang.cookie"), []byte(rand.Text()), 0o400); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	_, c.port, err = net.SplitHostPort(l.Addr().String())
+	return err
+}
+
+// node starts this program as a node, and waits until it serves.
+func (c *cluster) node() (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.start(self, "run", "--name", c.name("node"), "--cookie-file", filepath.Join(c.dir, ".erlang.cookie"),
+		"--log-level", "error")
+	if err != nil {
+		return nil, err
+	}
+	if err := p.await("nxvk ready"); err != nil {
+		p.stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (c *cluster) beam(role string, args ...string) (*process, error) {
+	argv := []string{"-noshell", "-start_epmd", "false", "-name", c.name(role), "-pa", c.dir, "-s", "wire", role}
+	return c.start("erl", append(argv, args...)...)
+}
+
+// process is a running part of the cluster.
+type process struct {
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
+}
+
+func (c *cluster) start(name string, args ...string) (*process, error) {
+	cmd := exec.CommandContext(c.ctx, name, args...)
+	// The BEAM finds its cookie in its home.
+	cmd.Env = append(os.Environ(), "ERL_EPMD_PORT="+c.port, "ERL_CRASH_DUMP_SECONDS=0", "HOME="+c.dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	return &process{cmd: cmd, lines: bufio.NewScanner(out)}, nil
+}
+
+// await reads lines until one begins with the text.
+func (p *process) await(text string) error {
+	for p.lines.Scan() {
+		if strings.HasPrefix(p.lines.Text(), text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s ended before it was ready", p.cmd.Path)
+}
+
+func (p *process) stop() {
+	// It may have ended by itself.
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// printWire prints the client's lines as a table. The ratio is how many times
+// as fast the node is.
+func printWire(out io.Writer, lines *bufio.Scanner) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	rows := 0
+	for lines.Scan() {
+		f := strings.Split(lines.Text(), "\t")
+		switch len(f) {
+		case 2:
+			fmt.Fprintf(out, "BEAM to BEAM, and BEAM to nxvk-node on %s\n", f[1])
+			fmt.Fprintln(w, "\tBEAM\tnxvk\t\tnxvk is")
+		case 4:
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f[0], f[1], f[2], f[3], ratio(f[1], f[2], f[3]))
+			rows++
+		default:
+			fmt.Fprintln(os.Stderr, lines.Text())
+		}
+	}
+	if err := errors.Join(lines.Err(), w.Flush()); err != nil {
+		return err
+	}
+	if rows == 0 {
+		return errors.New("the measuring BEAM ended without a number")
+	}
+	return nil
+}
+
+func ratio(beam, ours, unit string) string {
+	a, err1 := strconv.ParseFloat(beam, 64)
+	b, err2 := strconv.ParseFloat(ours, 64)
+	if errors.Join(err1, err2) != nil || a == 0 || b == 0 {
+		return ""
+	}
+	if unit == "us" {
+		a, b = b, a
+	}
+	return fmt.Sprintf("%.2f times as fast", b/a)
 }
