@@ -66,7 +66,10 @@ defmodule NxVulkanGo.Launcher do
   def os_pid, do: GenServer.call(__MODULE__, :os_pid)
 
   @impl true
-  def init(_), do: {:ok, %__MODULE__{}}
+  def init(_) do
+    Process.flag(:trap_exit, true)
+    {:ok, %__MODULE__{}}
+  end
 
   @impl true
   def handle_call(:os_pid, _from, state), do: {:reply, state.os_pid, state}
@@ -86,15 +89,11 @@ defmodule NxVulkanGo.Launcher do
   def handle_info({port, {:data, {:noeol, text}}}, %{port: port} = state),
     do: {:noreply, %{state | partial: state.partial <> text}}
 
-  def handle_info({port, {:exit_status, status}}, %{port: port} = state) do
-    Logger.warning("nx_vulkan_go: the server stopped with status #{status}")
-    ready? = state.node != nil
-    state = %{state | port: nil, os_pid: nil, node: nil}
+  def handle_info({port, {:exit_status, status}}, %{port: port} = state),
+    do: stopped(state, "status #{status}")
 
-    if ready?,
-      do: {:noreply, later(state)},
-      else: {:noreply, fail(state, "nxvk-node stopped with status #{status}")}
-  end
+  def handle_info({:EXIT, port, reason}, %{port: port} = state),
+    do: stopped(state, "its pipe: #{inspect(reason)}")
 
   def handle_info({:timeout, timer, :start}, %{timer: timer} = state),
     do: {:noreply, start(%{state | timer: nil})}
@@ -105,6 +104,16 @@ defmodule NxVulkanGo.Launcher do
   end
 
   def handle_info(_other, state), do: {:noreply, state}
+
+  defp stopped(state, how) do
+    Logger.warning("nx_vulkan_go: the server stopped with #{how}")
+    ready? = state.node != nil
+    state = %{state | port: nil, os_pid: nil, node: nil}
+
+    if ready?,
+      do: {:noreply, later(state)},
+      else: {:noreply, fail(state, "nxvk-node stopped with #{how}")}
+  end
 
   ## Starting
 

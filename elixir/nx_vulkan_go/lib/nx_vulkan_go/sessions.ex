@@ -38,12 +38,16 @@ defmodule NxVulkanGo.Sessions do
   def counterpart!(%Session{server: server, device: device}),
     do: fetch!(server: server, device: device)
 
+  # How long a server that has just started may take to be found.
+  @patience 5_000
+
   @doc "The server of the options, the configuration or the launcher, connected."
   @spec server!(nil | node) :: node
   def server!(server) do
-    server = server || Application.get_env(:nx_vulkan_go, :server) || Launcher.ensure!()
-    Distribution.connect!(server)
-    server
+    case server || Application.get_env(:nx_vulkan_go, :server) do
+      nil -> Launcher.ensure!() |> tap(&Distribution.connect!(&1, @patience))
+      server -> tap(server, &Distribution.connect!(&1, 0))
+    end
   end
 
   defp open!(key) do

@@ -1,0 +1,163 @@
+defmodule NxVulkanGo.NodeTest do
+  # A real server: its life, its death, its memory.
+  use ExUnit.Case, async: false
+
+  alias NxVulkanGo.{Error, Launcher}
+
+  setup do
+    Nx.default_backend(NxVulkanGo.Backend)
+    :ok
+  end
+
+  defp buffers do
+    NxVulkanGo.sweep()
+    NxVulkanGo.memory().session.buffers
+  end
+
+  # Waits for a condition that something else brings about.
+  defp eventually(fun, tries \\ 500) do
+    cond do
+      result = fun.() -> result
+      tries == 0 -> flunk("it did not come about")
+      true -> Process.sleep(10) && eventually(fun, tries - 1)
+    end
+  end
+
+  test "devices, info and memory" do
+    assert [%{index: 0, name: name} | _] = NxVulkanGo.devices()
+    assert is_binary(name)
+    assert %{digest: digest} = NxVulkanGo.info()
+    assert digest == NxVulkanGo.Ops.digest()
+    t = Nx.iota({1000})
+    assert %{session: %{bytes: bytes}, device: %{}} = NxVulkanGo.memory()
+    assert bytes >= 4000
+    assert Nx.to_number(t[999]) == 999
+    assert Enum.any?(NxVulkanGo.sessions(), &(&1.label =~ "#{node()}"))
+  end
+
+  test "a tensor of a task lives, one in ETS lives, a dropped one goes" do
+    before = buffers()
+    table = :ets.new(:tensors, [:public])
+
+    t =
+      Task.await(
+        Task.async(fn ->
+          Nx.default_backend(NxVulkanGo.Backend)
+          :ets.insert(table, {:t, Nx.iota({100})})
+          Nx.add(Nx.iota({100}), 1)
+        end)
+      )
+
+    assert buffers() == before + 2
+    assert Nx.to_number(t[0]) == 1
+    assert [{:t, kept}] = :ets.lookup(table, :t)
+    assert Nx.to_number(kept[99]) == 99
+    :ets.delete(table)
+    # Nothing below refers to the tensors.
+    assert eventually(fn -> buffers() == before end)
+  end
+
+  test "10,000 processes that make three tensors each leave nothing" do
+    before = buffers()
+
+    1..10_000
+    |> Task.async_stream(
+      fn i ->
+        Nx.default_backend(NxVulkanGo.Backend)
+        t = Nx.tensor([i, i])
+        Nx.multiply(Nx.add(t, t), 2)
+        :ok
+      end,
+      max_concurrency: 100
+    )
+    |> Stream.run()
+
+    assert eventually(fn -> buffers() == before end)
+  end
+
+  test "an error stays with the result and names the operation" do
+    t = Nx.iota({3})
+    bad = put_in(t.data.id, 2 ** 40)
+    sum = Nx.add(bad, t)
+    error = assert_raise(Error, fn -> Nx.to_binary(sum) end)
+    assert error.kind == :unknown_id
+    assert Exception.message(error) =~ "add("
+    assert inspect(sum) =~ "<deallocated>"
+    assert Nx.to_flat_list(Nx.add(t, t)) == [0, 2, 4]
+  end
+
+  test "large uploads and downloads" do
+    data = :rand.bytes(16 * 1024 * 1024)
+    t = Nx.from_binary(data, :u8)
+    assert Nx.to_binary(t) == data
+    assert Nx.to_binary(t, limit: 10) == binary_part(data, 0, 10)
+  end
+
+  @tag :soak
+  @tag timeout: 300_000
+  test "1,000,000 operations in a stream leave memory flat" do
+    t = Nx.tensor([1.0, 2.0, 3.0])
+    stream = fn n -> Enum.reduce(1..n, t, fn _, acc -> Nx.add(acc, t) end) end
+    stream.(10_000)
+    assert buffers() <= 3
+    before = :erlang.memory(:total)
+
+    {micros, last} =
+      :timer.tc(fn -> Enum.each(1..99, fn _ -> stream.(10_000) end) && stream.(10_000) end)
+
+    assert Nx.to_flat_list(last) == [10_001.0, 20_002.0, 30_003.0]
+    IO.puts("\n#{round(1.0e12 / micros)} operations a second")
+    assert buffers() <= 3
+    assert :erlang.memory(:total) - before < 64 * 1024 * 1024
+  end
+
+  if System.get_env("NXVK_TEST_SERVER") == nil do
+    test "a killed server is an exception within a second, and the next one works" do
+      t = Nx.iota({10})
+      assert Nx.to_number(t[3]) == 3
+      pid = Launcher.os_pid()
+      System.cmd("kill", ["-9", "#{pid}"])
+      {micros, error} = :timer.tc(fn -> assert_raise(Error, fn -> read_until_down(t) end) end)
+      assert error.kind in [:server_down, :stale]
+      assert micros < 1_000_000
+      assert inspect(t) =~ ~r/<(lost|unreachable)/
+
+      assert Nx.to_flat_list(Nx.add(Nx.iota({3}), 1)) == [1, 2, 3]
+      assert Launcher.os_pid() != pid
+      assert_raise Error, ~r/stale/, fn -> Nx.add(t, 1) end
+    end
+
+    test "a caller that waits when the server dies gets the exception" do
+      t = Nx.iota({10})
+      Nx.to_number(t[0])
+      test = self()
+
+      {_, ref} =
+        spawn_monitor(fn ->
+          send(test, :reading)
+          read_until_down(t)
+        end)
+
+      assert_receive :reading
+      System.cmd("kill", ["-9", "#{Launcher.os_pid()}"])
+      assert_receive {:DOWN, ^ref, _, _, {%Error{kind: kind}, _}}, 1_000
+      assert kind in [:server_down, :stale]
+    end
+
+    test "the server ends when this VM's end of its pipe closes" do
+      NxVulkanGo.sync()
+      pid = Launcher.os_pid()
+      {:links, links} = Process.info(Process.whereis(Launcher), :links)
+      for port <- links, is_port(port), do: Port.close(port)
+
+      assert eventually(fn ->
+               elem(System.cmd("kill", ["-0", "#{pid}"], stderr_to_stdout: true), 1) != 0
+             end)
+    end
+  end
+
+  defp read_until_down(t) do
+    Nx.to_binary(t)
+    read_until_down(t)
+  end
+end
