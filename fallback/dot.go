@@ -10,7 +10,7 @@ import (
 	"nxvk/ops"
 )
 
-var contractKernels = map[ops.Op]kernel{ops.Dot: dot, ops.Conv: conv}
+var contractKernels = map[ops.Op]kernel{ops.Dot: dot}
 
 // smallContraction and smallWork bound the f32 products that accumulate in
 // float64, as Nx does; beyond both, rounding while adding costs less accuracy

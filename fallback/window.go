@@ -11,6 +11,7 @@ var windowKernels = map[ops.Op]kernel{
 	ops.WindowSum: windowReduce, ops.WindowProduct: windowReduce,
 	ops.WindowMax: windowReduce, ops.WindowMin: windowReduce,
 	ops.WindowScatterMax: windowScatter, ops.WindowScatterMin: windowScatter,
+	ops.Conv: conv,
 }
 
 // windows walks windows over a tensor.

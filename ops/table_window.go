@@ -18,7 +18,7 @@ var windowRows = map[Op]Info{
 	WindowScatterMin: scatter("window_scatter_min",
 		"The third operand everywhere, with each element of the second added where its window of the first has the last of its smallest elements."),
 
-	Conv: {Name: "conv", Kind: Contract, Arity: 2, Result: FloatType, Infer: convShape,
+	Conv: {Name: "conv", Kind: Window, Arity: 2, Result: FloatType, Infer: convShape,
 		Attrs: []Attr{{Name: "strides", Kind: Ints}, {Name: "padding", Kind: Pairs},
 			{Name: "input_dilation", Kind: Ints}, {Name: "kernel_dilation", Kind: Ints},
 			{Name: "feature_group_size", Kind: Int}, {Name: "batch_group_size", Kind: Int},
