@@ -31,7 +31,7 @@ func (e *Executor) reserve(l *Lane, n int64) (wait bool, err error) {
 // alloc takes device memory. When there is none it first has sessions swept,
 // then drops caches, and only then fails.
 func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait bool, err error) {
-	b, err = e.dev.Alloc(n)
+	b, err = e.stream.Alloc(n)
 	if err == nil || !errors.Is(err, vulkan.ErrOutOfMemory) {
 		return b, false, e.deviceError(err)
 	}
@@ -42,7 +42,7 @@ func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait bool, err error
 		l.trimmed = true
 		e.Flush()
 		e.dev.Trim()
-		if b, again := e.dev.Alloc(n); again == nil {
+		if b, again := e.stream.Alloc(n); again == nil {
 			return b, false, nil
 		}
 	}

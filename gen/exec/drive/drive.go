@@ -1,0 +1,142 @@
+// Package drive works an Executor from ordinary code, one call after another,
+// as a device server works it from messages. Benchmarks and tests use it.
+package drive
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"ergo.services/ergo/gen"
+	"github.com/rs/zerolog"
+
+	"nxvk/gen/exec"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// Patience is how long a Driver waits for an answer.
+const Patience = 2 * time.Minute
+
+// Driver is an Executor with one session. It is for one goroutine.
+type Driver struct {
+	Device *vulkan.Device // nil is the host
+	Exec   *exec.Executor
+	lane   *exec.Lane
+	posted chan func()
+	next   ops.ID
+}
+
+// New drives a device, or the host where it is nil. hostLimit is that of
+// exec.Config; below zero the device computes whatever it can.
+func New(d *vulkan.Device, hostLimit int) (*Driver, error) {
+	var target synth.Target
+	if d != nil {
+		var err error
+		if target, err = exec.Probe(d); err != nil {
+			return nil, err
+		}
+	}
+	return NewFor(d, target, hostLimit), nil
+}
+
+// NewFor is New for a device of which the target is known.
+func NewFor(d *vulkan.Device, target synth.Target, hostLimit int) *Driver {
+	dr := &Driver{Device: d, posted: make(chan func(), 1<<16)}
+	dr.Exec = exec.New(exec.Config{
+		Device: d, Target: target, HostLimit: hostLimit,
+		Post: func(f func()) { dr.posted <- f },
+		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
+	})
+	dr.lane = dr.Exec.Lane(store.NewSession(gen.PID{Node: "drive"}))
+	return dr
+}
+
+// Close ends the session. The device stays open.
+func (d *Driver) Close() {
+	d.Sync()
+	d.Exec.End(d.lane.Session)
+	d.drain()
+}
+
+// Do carries out an operation and returns the id of its result.
+func (d *Driver) Do(op ops.Op, out ops.Type, attrs [][]int, ins ...ops.Operand) ops.ID {
+	d.next++
+	d.Exec.Stream(d.lane, []wire.Instr{{Name: op.String(), Instr: ops.Instr{
+		Op: op, Outs: []ops.Result{{ID: d.next, Type: out}}, Ins: ins, Attrs: attrs}}})
+	d.drain()
+	return d.next
+}
+
+// Upload makes a tensor of bytes.
+func (d *Driver) Upload(t ops.Type, data []byte) ops.ID {
+	return d.Do(ops.Tensor, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: data}})
+}
+
+// Free lets go of values.
+func (d *Driver) Free(ids ...ops.ID) {
+	list := make([]int, len(ids))
+	for i, id := range ids {
+		list[i] = int(id)
+	}
+	d.Exec.Stream(d.lane, []wire.Instr{{Instr: ops.Instr{Op: ops.Free, Attrs: [][]int{list}}}})
+}
+
+// Sync waits until everything has been computed.
+func (d *Driver) Sync() error {
+	return d.wait(func(done func(error)) { d.Exec.Sync(d.lane, done) })
+}
+
+// Err waits until a value is known to be recorded or to carry an error.
+func (d *Driver) Err(id ops.ID) error {
+	return d.wait(func(done func(error)) {
+		d.Exec.Describe(d.lane, id, func(_ ops.Type, err error) { done(err) })
+	})
+}
+
+// Read waits for the elements of a value.
+func (d *Driver) Read(id ops.ID) (data []byte, err error) {
+	err = d.wait(func(done func(error)) {
+		d.Exec.Read(d.lane, id, 0, 1<<62, func(x exec.Data, err error) {
+			data = append(data, x.Bytes...)
+			if x.Release != nil {
+				x.Release()
+			}
+			done(err)
+		})
+	})
+	return data, err
+}
+
+// drain runs completions that have arrived.
+func (d *Driver) drain() {
+	for {
+		select {
+		case f := <-d.posted:
+			f()
+		default:
+			return
+		}
+	}
+}
+
+// wait runs completions until the request that ask makes is done.
+func (d *Driver) wait(ask func(done func(error))) error {
+	result := make(chan error, 1)
+	ask(func(err error) { result <- err })
+	late := time.NewTimer(Patience)
+	defer late.Stop()
+	for {
+		select {
+		case err := <-result:
+			return err
+		case f := <-d.posted:
+			f()
+		case <-late.C:
+			return errors.New("no answer from the executor")
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package conformance
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"nxvk/gen/exec"
+	"nxvk/gen/exec/drive"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// The device under test and what it can do; nil where there is none.
+var (
+	device *vulkan.Device
+	target synth.Target
+	absent error
+	said   []string // by the validation layer
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	open()
+	code := m.Run()
+	if device != nil {
+		device.Close()
+	}
+	for _, s := range said {
+		fmt.Println("validation:", s)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// open opens the device that NXVK_DEVICE names, or the best one, under
+// validation where the layer is installed.
+func open() {
+	o := vulkan.Options{
+		Validation: os.Getenv("NXVK_VALIDATION") != "0",
+		OnMessage:  func(severity, text string) { said = append(said, severity+": "+text) },
+	}
+	d, err := vulkan.Open(os.Getenv("NXVK_DEVICE"), o)
+	if err != nil {
+		absent = err
+		return
+	}
+	if target, err = exec.Probe(d); err != nil {
+		absent = err
+		return
+	}
+	device = d
+}
+
+// modes are the ways in which kernels reach buffers: all that the device has.
+func modes(t *testing.T, test func(t *testing.T, d *drive.Driver, gpu bool)) {
+	t.Helper()
+	if errors.Is(absent, vulkan.ErrNoVulkan) || errors.Is(absent, vulkan.ErrNoDevice) {
+		t.Skipf("no device: %v", absent)
+	}
+	if absent != nil {
+		t.Fatal(absent)
+	}
+	run := func(name string, tg synth.Target, gpu bool) {
+		t.Run(name, func(t *testing.T) {
+			d := drive.NewFor(device, tg, -1)
+			defer d.Close()
+			test(t, d, gpu)
+		})
+	}
+	run("native", target, false)
+	if !target.Addresses && device.Info().Features.BufferDeviceAddress {
+		// The GPU's profile, on whatever device this is.
+		other := target
+		other.Addresses, other.CPU = true, false
+		run("gpu profile", other, true)
+	}
+}
+
+// check computes an instruction on the device and on the host and compares.
+// It reports whether the device computed it itself.
+func check(t *testing.T, d, host *drive.Driver, op ops.Op, out ops.Type, attrs [][]int, types []ops.Type, data [][]byte, tol tolerance) bool {
+	t.Helper()
+	before := d.Exec.Counters.Fallbacks
+	got, err := once(d, op, out, attrs, types, data)
+	want, hostErr := once(host, op, out, attrs, types, data)
+	if hostErr != nil || err != nil {
+		if (err == nil) != (hostErr == nil) {
+			t.Errorf("%v %v%v: device says %v, host says %v", op, attrs, types, err, hostErr)
+		}
+		return false
+	}
+	if err := compare(got, want, out, tol); err != nil {
+		t.Errorf("%v %v%v: %v", op, attrs, types, err)
+	}
+	return d.Exec.Counters.Fallbacks == before
+}
+
+func once(d *drive.Driver, op ops.Op, out ops.Type, attrs [][]int, types []ops.Type, data [][]byte) ([]byte, error) {
+	ins := make([]ops.Operand, len(types))
+	var ids []ops.ID
+	for i, typ := range types {
+		id := d.Upload(typ, data[i])
+		ids = append(ids, id)
+		ins[i] = ops.Operand{ID: id}
+	}
+	id := d.Do(op, out, attrs, ins...)
+	defer d.Free(append(ids, id)...)
+	return d.Read(id)
+}

@@ -1,0 +1,107 @@
+package conformance
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+
+	"nxvk/fallback"
+	"nxvk/ops"
+)
+
+// sampler draws operands. The same seed gives the same values.
+type sampler struct{ *rand.Rand }
+
+func newSampler(seed uint64) sampler { return sampler{rand.New(rand.NewPCG(seed, 7))} }
+
+// draw returns n elements of a type, the last operand of an operation where
+// last is set.
+func (s sampler) draw(t ops.Type, d ops.Domain, last bool) []byte {
+	v := make([]float64, t.Size())
+	for i := range v {
+		v[i] = s.number(t.DType, d, last)
+		if i < len(specials) && t.DType.IsFloat() && (d == ops.Real || d == ops.Positive) && t.Size() > 8 {
+			v[i] = specials[i]
+		}
+	}
+	return encode(v, t)
+}
+
+// specials are values that have caught somebody before.
+var specials = []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 0.5, -0.5, 2, 3,
+	math.Pi, math.Pi / 2, 1e-30, -1e-30, 1e30, -1e30, 88, -104, 0.9999999, 1.0000001}
+
+// number draws one element from a domain.
+func (s sampler) number(t ops.DType, d ops.Domain, last bool) float64 {
+	if t.IsInteger() {
+		return s.integer(t, d, last)
+	}
+	switch wide := 2*s.Float64() - 1; d {
+	case ops.Positive:
+		return math.Exp2(40 * wide)
+	case ops.Unit, ops.OpenUnit:
+		return wide
+	case ops.AboveOne:
+		return 1 + math.Exp2(20*wide)
+	case ops.NonZero:
+		if last {
+			return math.Copysign(0.1+4*s.Float64(), wide)
+		}
+		return 100 * wide
+	case ops.Small:
+		if last {
+			return 4 * wide
+		}
+		return 4 * s.Float64()
+	default:
+		return wide * math.Exp2(12*s.Float64()-4)
+	}
+}
+
+func (s sampler) integer(t ops.DType, d ops.Domain, last bool) float64 {
+	bits := t.Bits()
+	span := math.Exp2(float64(min(bits, 52)))
+	v := math.Floor(s.Float64() * span)
+	if t.Class() == ops.Signed {
+		v -= span / 2
+	}
+	switch {
+	case d == ops.ShiftBy && last:
+		return float64(s.IntN(max(bits-1, 1)))
+	case d == ops.Small && last:
+		return float64(s.IntN(4))
+	case d == ops.NonZero && last && v == 0:
+		return 1
+	case s.IntN(4) == 0:
+		return math.Mod(v, 5)
+	}
+	return v
+}
+
+// encode writes numbers as elements of a type.
+func encode(v []float64, t ops.Type) []byte {
+	raw := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(x))
+	}
+	out := make([]byte, t.Bytes())
+	src := fallback.Value{Type: ops.Type{DType: ops.F64, Shape: t.Shape}, Data: raw}
+	if err := fallback.Convert(fallback.Value{Type: t, Data: out}, src); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return out
+}
+
+// decode reads elements of a type as numbers.
+func decode(data []byte, t ops.Type) []float64 {
+	raw := make([]byte, 8*t.Size())
+	dst := fallback.Value{Type: ops.Type{DType: ops.F64, Shape: t.Shape}, Data: raw}
+	if err := fallback.Convert(dst, fallback.Value{Type: t, Data: data}); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	v := make([]float64, t.Size())
+	for i := range v {
+		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(raw[8*i:]))
+	}
+	return v
+}
