@@ -123,7 +123,7 @@ func (j *argJob) program() *program {
 	for i, d := range j.dims {
 		p.nums = append(p.nums, d, j.at.strides[i])
 	}
-	p.bufs = []buffer{{ref: Ref{Operand, 0}, elem: storage[j.from], access: Read}}
+	p.bufs = []buffer{{ref: Ref{Operand, 0}, elem: storage[j.from], access: Read, bytes: p.bytes}}
 	if j.partial {
 		p.bufs = j.winners(j.temp-2, Read)
 	}

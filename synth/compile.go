@@ -60,7 +60,9 @@ func (t *Target) compiled(p *program, fixed bool) (*Kernel, error) {
 		return nil, err
 	}
 	code := spirv.Compile(ir, t.options())
-	k := &Kernel{Name: contentName(code), Code: code, Buffers: len(p.bufs), Addresses: t.Addresses,
+	name := contentName(code)
+	dump(name, ir, code)
+	k := &Kernel{Name: name, Code: code, Buffers: len(p.bufs), Addresses: t.Addresses,
 		PushBytes: t.pushBytes(p, fixed), Local: ir.Local, IR: ir}
 	return kernels.put(key, k), nil
 }
@@ -114,10 +116,15 @@ func (t *Target) checkTypes(k *kernel.Kernel) error {
 
 // contentName is the hash of code.
 func contentName(code []uint32) string {
+	sum := sha256.Sum256(codeBytes(code))
+	return hex.EncodeToString(sum[:16])
+}
+
+// codeBytes is code as a file has it.
+func codeBytes(code []uint32) []byte {
 	b := make([]byte, 0, 4*len(code))
 	for _, w := range code {
 		b = binary.LittleEndian.AppendUint32(b, w)
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:16])
+	return b
 }

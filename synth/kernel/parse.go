@@ -10,7 +10,7 @@ import (
 func Parse(text string) (*Kernel, error) {
 	p := &parser{k: &Kernel{}, open: []*Block{}}
 	for i, line := range strings.Split(text, "\n") {
-		p.toks = fields(line)
+		p.line, p.toks = line, fields(line)
 		if len(p.toks) == 0 {
 			continue
 		}
@@ -34,7 +34,8 @@ func fields(line string) []string {
 
 type parser struct {
 	k       *Kernel
-	toks    []string
+	line    string
+	toks    []string // its words
 	open    []*Block // the blocks around the line, innermost last
 	started bool     // the body has begun
 }
@@ -83,16 +84,22 @@ func (p *parser) parseLine() error {
 	return err
 }
 
+// header reads the first line. The name is quoted and may have spaces.
 func (p *parser) header() error {
-	var err error
-	if len(p.toks) != 6 {
+	rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(p.line), "kernel"))
+	quoted, err := strconv.QuotedPrefix(rest)
+	if err != nil {
+		return fmt.Errorf("name %s: %w", rest, err)
+	}
+	if p.k.Name, err = strconv.Unquote(quoted); err != nil {
+		return fmt.Errorf("name %s: %w", quoted, err)
+	}
+	toks := strings.Fields(rest[len(quoted):])
+	if len(toks) != 4 || toks[0] != "local" {
 		return fmt.Errorf("the header must be: kernel NAME local X Y Z")
 	}
-	if p.k.Name, err = strconv.Unquote(p.toks[1]); err != nil {
-		return fmt.Errorf("name %s: %w", p.toks[1], err)
-	}
 	for i := range p.k.Local {
-		n, err := number(p.toks[3+i], "")
+		n, err := number(toks[1+i], "")
 		if err != nil {
 			return err
 		}
@@ -146,7 +153,7 @@ func (p *parser) shared() error {
 
 func (p *parser) table() error {
 	var t []uint64
-	for _, tok := range p.toks[2:] {
+	for _, tok := range p.toks[min(2, len(p.toks)):] {
 		x, err := strconv.ParseUint(tok, 0, 64)
 		if err != nil {
 			return err

@@ -67,6 +67,9 @@ func (v *verifier) memory(in *Inst) error {
 	var t scalar.Type
 	switch in.Op {
 	case Lookup:
+		if len(in.Args) != 1 || len(in.Res) != 1 {
+			return fmt.Errorf("malformed lookup")
+		}
 		return nil
 	case Load, Store:
 		buf := v.k.Buffers[in.Index]
