@@ -7,7 +7,7 @@ import "math/bits"
 type Model struct {
 	SplitFma bool // Fma rounds the product before it adds
 	Flush    bool // F32 arithmetic and comparison take subnormals for zeros and give zeros for them
-	LooseDiv bool // F32 Div and Sqrt are off by up to 2 units in the last place
+	LooseDiv bool // F32 Div and Sqrt are off by up to 2 units in the last place; with Flush, Div multiplies by a reciprocal
 }
 
 // maxOperands bounds the operands of a node: those of Rare, which are two more

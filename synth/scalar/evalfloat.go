@@ -25,6 +25,12 @@ func (m Model) loose(b uint32) uint32 {
 	return b
 }
 
+// flushesReciprocal says whether 1 / x is subnormal, so that a device with
+// inexact division divides by x as by infinity.
+func (m Model) flushesReciprocal(x float32) bool {
+	return m.LooseDiv && m.Flush && (x > 0x1p126 || x < -0x1p126)
+}
+
 func float(b uint64) float32 { return math.Float32frombits(uint32(b)) }
 
 // apply32 computes an operation whose operands are F32.
@@ -60,6 +66,9 @@ func (m Model) arith32(op Op, x, y, z float32) float32 {
 	case Mul:
 		return x * y
 	case Div:
+		if m.flushesReciprocal(y) {
+			return x * float32(math.Copysign(0, float64(y)))
+		}
 		return x / y
 	case Neg:
 		return -x
