@@ -84,7 +84,7 @@ func logOf(x float64) double {
 
 // expOf is e to the power of a sum.
 func expOf(a double) float64 {
-	r := math.Exp(a.hi)
+	r := exp(a.hi)
 	if r == 0 || math.IsInf(r, 1) {
 		return r
 	}

@@ -75,11 +75,11 @@ func ordered[C realClass](t *scalars[C]) {
 var floatScalars = func() (t scalars[float64]) {
 	ordered(&t)
 	for op, f := range map[ops.Op]func(float64) float64{
-		ops.Exp: math.Exp, ops.Expm1: math.Expm1, ops.Log: math.Log, ops.Log1p: math.Log1p,
+		ops.Exp: exp, ops.Expm1: math.Expm1, ops.Log: math.Log, ops.Log1p: math.Log1p,
 		ops.Sigmoid: sigmoid,
-		ops.Cos:     math.Cos, ops.Sin: math.Sin, ops.Tan: tan,
-		ops.Cosh: math.Cosh, ops.Sinh: math.Sinh, ops.Tanh: math.Tanh,
-		ops.Acos: acos, ops.Asin: math.Asin, ops.Atan: math.Atan,
+		ops.Cos:     cos, ops.Sin: sin, ops.Tan: tan,
+		ops.Cosh: cosh, ops.Sinh: sinh, ops.Tanh: math.Tanh,
+		ops.Acos: acos, ops.Asin: asin, ops.Atan: math.Atan,
 		ops.Acosh: math.Acosh, ops.Asinh: math.Asinh, ops.Atanh: math.Atanh,
 		ops.Sqrt: math.Sqrt, ops.Rsqrt: rsqrt,
 		ops.Cbrt: math.Cbrt, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.ErfInv: math.Erfinv,

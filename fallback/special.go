@@ -7,17 +7,46 @@ import "math"
 // acos keeps its digits near 1, where math.Acos takes a difference.
 func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
 
-// tan adds the terms that math.Tan leaves out near 0.
-func tan(x float64) float64 {
-	if z := x * x; z < 1e-6 {
-		return x + x*z*(1.0/3+z*(2.0/15+z*(17.0/315)))
+// asin does the same near -1 and 1.
+func asin(x float64) float64 { return math.Atan2(x, math.Sqrt((1-x)*(1+x))) }
+
+// edge is where math.Exp on amd64 begins to overflow, too early; beyond it the
+// square of a half does not.
+const edge = 709
+
+func exp(x float64) float64 {
+	if x > edge {
+		h := math.Exp(x / 2)
+		return h * h
 	}
-	return math.Tan(x)
+	return math.Exp(x)
+}
+
+func cosh(x float64) float64 {
+	if x = math.Abs(x); x > edge {
+		h := math.Exp(x / 2)
+		return 0.5 * h * h
+	}
+	return math.Cosh(x)
+}
+
+func sinh(x float64) float64 {
+	if math.Abs(x) > edge {
+		return math.Copysign(cosh(x), x)
+	}
+	return math.Sinh(x)
 }
 
 func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+// sigmoid keeps its digits where it is close to 0.
+func sigmoid(x float64) float64 {
+	if x < 0 {
+		e := math.Exp(x)
+		return e / (1 + e)
+	}
+	return 1 / (1 + math.Exp(-x))
+}
 
 // sign keeps NaN and the sign of zero.
 func sign(x float64) float64 {
