@@ -13,7 +13,7 @@ VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
 .PHONY: build demo test check bench generate shaders help
 
 build: ## the node, as bin/nxvk-node
-	$(GO) build -trimpath -ldflags "-X nxvk/gen/server.version=$(VERSION)" -o $(BIN) ./cmd/nxvk-node
+	$(GO) build -ldflags "-X nxvk/gen/server.version=$(VERSION)" -o $(BIN) ./cmd/nxvk-node
 
 demo: ## install what is missing, build, and run a real program on the best device
 	test/setup.sh run

@@ -1,39 +1,61 @@
 #!/bin/sh
 # Runs the suite of elixir/nx_vulkan_go and prints one outcome. It runs on the
-# Elixir of this machine, else in the first of the given roots, with the
-# working tree and NX_PATH mounted inside.
+# Elixir of this machine where that is of 1.17 or later, else on that of the
+# first of the given roots, in a copy of what it needs.
 #
 #   test/elixir.sh ROOT:ROOT
 #
-#   NX_PATH   a checkout of Nx; without it Hex is asked
+#   NX_PATH   a checkout of Nx, with complex and telemetry beside it; without it
+#             Hex is asked
 cd "$(dirname "$0")/.."
-package=elixir/nx_vulkan_go
 skip() { echo "::skip the Nx suite: $*"; exit 0; }
+recent() { "$@" elixir -e 'System.halt(if Version.match?(System.version(), ">= 1.17.0"), do: 0, else: 1)' >/dev/null 2>&1; }
+has_hex() { "$@" mix local.hex --force --if-missing >/dev/null 2>&1; }
 
-# suite ELIXIR-RUNNER...: the suite, with the node built here.
-suite() {
-	if output=$(cd "$package" && "$@" sh -c 'mix local.hex --force --if-missing >/dev/null 2>&1; mix test' 2>&1); then
-		printf '%s\n' "$output" | tail -n 3
+# outcome COMMAND...: the suite's own words where it fails, its last ones where
+# it passes.
+outcome() {
+	if output=$("$@" 2>&1); then
+		printf '%s\n' "$output" | tail -n 2
 		echo "::pass the Nx suite"
 	else
-		printf '%s\n' "$output"
+		printf '%s\n' "$output" | tail -n 400
 		echo "::fail the Nx suite"
 	fi
 }
 
-# recent: whether an Elixir is of 1.17 or later.
-recent() { "$@" elixir -e 'System.halt(if Version.match?(System.version(), ">= 1.17.0"), do: 0, else: 1)' >/dev/null 2>&1; }
-reachable() { (exec 3<>/dev/tcp/repo.hex.pm/443) 2>/dev/null || curl -sfm 5 -o /dev/null https://repo.hex.pm/installs/hex-1.x.csv; }
+here=
+recent && here=yes
+root=${1%%:*}
+[ -n "$here" ] || { [ -n "$root" ] && recent chroot "$root"; } ||
+	skip "no Elixir of 1.17 or later here or in a root of a later Debian"
+make -s build >&2 || { echo "::fail build the node for the Nx suite"; exit 0; }
+[ -z "${NX_PATH:-}" ] || export HEX_OFFLINE=1
+export MIX_ENV=test LANG=C.UTF-8 ERL_EPMD_ADDRESS=127.0.0.1
 
-[ -n "${NX_PATH:-}" ] || reachable || skip "Hex cannot be reached and NX_PATH is not set"
-make -s build || { echo "::fail build for the Nx suite"; exit 0; }
-NXVK_NODE=$PWD/bin/nxvk-node
-export NXVK_NODE MIX_ENV=test
-
-if recent; then
-	suite
+if [ -n "$here" ]; then
+	has_hex || skip "Mix has no Hex and cannot fetch it"
+	export NXVK_NODE="$PWD/bin/nxvk-node"
+	cd elixir/nx_vulkan_go && outcome sh -c 'mix deps.get >/dev/null && mix test'
 	exit 0
 fi
-root=${1%%:*}
-[ -n "$root" ] && [ "$(id -u)" = 0 ] || skip "no Elixir of 1.17 or later here, and no root of a later Debian"
-skip "the Elixir of this machine is older than 1.17; run it where a later one is"
+
+work=$(mktemp -d "$root/tmp/nxvk-suite-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+inside=/tmp/${work##*/}
+mkdir "$work/elixir" "$work/nx"
+cp -r elixir/nx_vulkan_go "$work/elixir/"
+rm -rf "$work"/elixir/nx_vulkan_go/_build "$work"/elixir/nx_vulkan_go/deps
+cp bin/nxvk-node "$work/"
+for home in "${MIX_HOME:-}" "${HOME:-}/.mix"; do
+	[ ! -d "$home/archives" ] || [ -d "$work/mix" ] || cp -r "$home" "$work/mix"
+done
+set -- chroot "$root" env HOME="$inside" MIX_HOME="$inside/mix" NXVK_NODE="$inside/nxvk-node"
+if [ -n "${NX_PATH:-}" ]; then
+	for package in "$NX_PATH" "$NX_PATH/../complex" "$NX_PATH/../telemetry"; do
+		[ ! -d "$package" ] || cp -rL "$package" "$work/nx/$(basename "$package")"
+	done
+	set -- "$@" NX_PATH="$inside/nx/$(basename "$NX_PATH")"
+fi
+has_hex "$@" || skip "Mix has no Hex and cannot fetch it"
+outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get >/dev/null && mix test"
