@@ -102,9 +102,16 @@ type Lost struct {
 }
 
 // Outside is a binary to send whose bytes are not copied and may lie outside
-// the Go heap. Release, if any, is called once when the bytes have been
-// written or never will be.
+// the Go heap. Release, if any, is called when the bytes have been written or
+// never will be. A message that cannot be sent may fail before or after its
+// binaries were looked at, so make it with NewOutside and call Release when
+// sending returns an error.
 type Outside struct {
 	Bytes   []byte
 	Release func()
+}
+
+// NewOutside is an Outside whose Release calls release the first time only.
+func NewOutside(p []byte, release func()) Outside {
+	return Outside{Bytes: p, Release: sync.OnceFunc(release)}
 }

@@ -174,8 +174,12 @@ func (c *Connection) send(from gen.PID, control etf.Tuple, payload etf.Term, bou
 		e.Drop()
 		return fmt.Errorf("encode a message to %s: %w", c.name, err)
 	}
+	if err := c.writer.queue(from, e, bounded); err != nil {
+		e.Drop()
+		return err
+	}
 	c.node.counters.MessagesOut.Add(1)
-	return c.writer.queue(from, e, bounded)
+	return nil
 }
 
 func (c *Connection) encode(e *etf.Encoder, t etf.Term) error {

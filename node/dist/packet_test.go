@@ -253,7 +253,11 @@ func TestQueueIsBounded(t *testing.T) {
 	released := 0
 	queue := func(bounded bool) error {
 		e.Encode(etf.Outside{Bytes: make([]byte, etf.SegmentSize), Release: func() { released++ }})
-		return w.queue(gen.PID{}, &e, bounded)
+		err := w.queue(gen.PID{}, &e, bounded)
+		if err != nil {
+			e.Drop()
+		}
+		return err
 	}
 	if err := queue(true); err != nil {
 		t.Fatal(err)

@@ -72,7 +72,13 @@ func (s *signals) unwatched(ref etf.Ref) (watched, bool) {
 	w, ok := s.watched[ref]
 	if ok {
 		delete(s.watched, ref)
-		dropRef(s.refs, w.target, ref)
+		// Every call monitors and demonitors its server, so the set of an
+		// armed target is kept, empty or not, until the target ends.
+		if s.armed[w.target] {
+			delete(s.refs[w.target], ref)
+		} else {
+			dropRef(s.refs, w.target, ref)
+		}
 	}
 	return w, ok
 }

@@ -82,18 +82,14 @@ func newWriter(dst net.Conn, peerFlags uint64, maxQueue int, sent func(int)) *wr
 // queue takes an encoded message of control and payload and the cuts in it.
 // Signals between two processes arrive in the order in which they were sent,
 // so a sender's short message waits behind its long one. Only messages that
-// are bounded are refused when too much waits.
+// are bounded are refused when too much waits. After an error the encoder still
+// holds the message.
 func (w *writer) queue(from gen.PID, e *etf.Encoder, bounded bool) error {
 	n := e.Len()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
-		e.Drop()
-		return ErrClosed
-	}
-	if bounded && w.queued > 0 && w.queued+n > w.maxQueue {
-		e.Drop()
-		return ErrBusy
+	if err := w.admit(n, bounded); err != nil {
+		return err
 	}
 	w.queued += n
 	isLong := w.fragments && n > fragmentSize
@@ -106,6 +102,17 @@ func (w *writer) queue(from gen.PID, e *etf.Encoder, bounded bool) error {
 		}
 	}
 	w.wake.Signal()
+	return nil
+}
+
+// admit says whether a message of n bytes may wait here.
+func (w *writer) admit(n int, bounded bool) error {
+	switch {
+	case w.closed:
+		return ErrClosed
+	case bounded && w.queued > 0 && w.queued+n > w.maxQueue:
+		return ErrBusy
+	}
 	return nil
 }
 
@@ -329,27 +336,27 @@ func (w *writer) wrote(short batch, m *long, finished bool, n int) {
 	}
 }
 
-// close ends run and releases everything that waits.
+// close ends run and releases the batch that waits. Releases are the senders'
+// code, which may send again, so they are called without the lock.
 func (w *writer) close() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return
-	}
-	w.closed = true
-	w.batch.drop()
+	waiting := w.batch
+	w.batch, w.closed = batch{}, true
+	w.mu.Unlock()
 	w.wake.Signal()
+	waiting.drop()
 }
 
 // drain releases what is in line. It comes after run, which may be writing
 // from those binaries until it returns.
 func (w *writer) drain() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, m := range w.line {
+	line := w.line
+	w.line, w.behind = nil, nil
+	w.mu.Unlock()
+	for _, m := range line {
 		m.drop()
 	}
-	w.line, w.behind = nil, nil
 }
 
 func (b *batch) drop() {
