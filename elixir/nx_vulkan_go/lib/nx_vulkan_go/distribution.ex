@@ -5,8 +5,6 @@ defmodule NxVulkanGo.Distribution do
 
   alias NxVulkanGo.Error
 
-  @pause 100
-
   @doc "Starts distribution unless it runs."
   def ensure_started! do
     unless Node.alive?() do
@@ -27,29 +25,20 @@ defmodule NxVulkanGo.Distribution do
   @doc "A host of this machine that nodes of this VM's kind of names can have."
   def loopback, do: if(:net_kernel.longnames() == false, do: "localhost", else: "127.0.0.1")
 
-  @doc """
-  Connects to a node, or raises. `patience` is for how many milliseconds to try:
-  a node that has just started may wait for an epmd that another one took along.
-  """
-  def connect!(node, patience) do
+  @doc "Connects to a node."
+  def connect(node) do
     ensure_started!()
     set_cookie(node, Application.get_env(:nx_vulkan_go, :cookie))
-    connected? = :net_kernel.hidden_connect_node(node) == true
 
-    cond do
-      connected? ->
-        :ok
-
-      patience > 0 ->
-        Process.sleep(@pause)
-        connect!(node, patience - @pause)
-
-      true ->
-        raise Error.new(:server_down, """
-              cannot connect to #{node} from #{node()}; see that nxvk-node runs there, that its epmd \
-              answers, that both have the same cookie (config :nx_vulkan_go, cookie: ...), and that both \
-              have names of the same kind (long ones have a dot in the host)\
-              """)
+    if :net_kernel.hidden_connect_node(node) == true do
+      :ok
+    else
+      {:error,
+       Error.new(:server_down, """
+       cannot connect to #{node} from #{node()}; see that nxvk-node runs there, that its epmd \
+       answers, that both have the same cookie (config :nx_vulkan_go, cookie: ...), and that both \
+       have names of the same kind (long ones have a dot in the host)\
+       """)}
     end
   end
 

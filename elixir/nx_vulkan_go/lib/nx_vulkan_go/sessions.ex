@@ -38,17 +38,35 @@ defmodule NxVulkanGo.Sessions do
   def counterpart!(%Session{server: server, device: device}),
     do: fetch!(server: server, device: device)
 
-  # How long a server that has just started may take to be found.
-  @patience 5_000
+  # How often and for how long to look for a server of our own: it may have died
+  # a moment ago, or wait for an epmd that another one took along.
+  @pause 100
+  @patience 10_000
 
   @doc "The server of the options, the configuration or the launcher, connected."
   @spec server!(nil | node) :: node
   def server!(server) do
     case server || Application.get_env(:nx_vulkan_go, :server) do
-      nil -> Launcher.ensure!() |> tap(&Distribution.connect!(&1, @patience))
-      server -> tap(server, &Distribution.connect!(&1, 0))
+      nil -> launched!(@patience)
+      server -> connected!(server, Distribution.connect(server))
     end
   end
+
+  defp launched!(patience) do
+    server = Launcher.ensure!()
+
+    case Distribution.connect(server) do
+      {:error, _} when patience > 0 ->
+        Process.sleep(@pause)
+        launched!(patience - @pause)
+
+      answer ->
+        connected!(server, answer)
+    end
+  end
+
+  defp connected!(server, :ok), do: server
+  defp connected!(_server, {:error, error}), do: raise(error)
 
   defp open!(key) do
     case GenServer.call(__MODULE__, {:open, key}, @timeout) do

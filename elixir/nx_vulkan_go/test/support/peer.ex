@@ -1,0 +1,83 @@
+defmodule NxVulkanGo.Peer do
+  @moduledoc false
+  # Another BEAM node that uses the same server, and what it does there.
+
+  alias NxVulkanGo.Distribution
+
+  @doc "Starts one. It cannot reach this VM, which listens on no port, so it is driven through its standard input."
+  def start!(server) do
+    {:ok, peer, _node} =
+      :peer.start_link(%{
+        name: :"peer_#{Distribution.random(4)}",
+        host: ~c"127.0.0.1",
+        longnames: true,
+        connection: :standard_io,
+        args: Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
+      })
+
+    {:ok, _} = :peer.call(peer, :application, :ensure_all_started, [:nx_vulkan_go], 30_000)
+    true = :peer.call(peer, :erlang, :set_cookie, [server, :erlang.get_cookie(server)])
+    peer
+  end
+
+  @doc "Calls a function of this module there."
+  def on(peer, function, args), do: :peer.call(peer, __MODULE__, function, args, 30_000)
+
+  def double(t), do: Nx.to_flat_list(Nx.add(t, t))
+  def read(t), do: Nx.to_flat_list(t)
+  def show(t), do: inspect(t)
+
+  def buffers(server) do
+    NxVulkanGo.sweep(server: server)
+    NxVulkanGo.memory(server: server).session.buffers
+  end
+
+  @doc "A process that uses the tensor once, then holds it until it is asked for the sum."
+  def hold(t) do
+    caller = self()
+
+    pid =
+      spawn(fn ->
+        Nx.to_binary(t)
+        :erlang.garbage_collect()
+        send(caller, {self(), :used})
+
+        receive do
+          {:sum, from} -> send(from, {self(), Nx.to_number(Nx.sum(t))})
+        end
+      end)
+
+    await(pid)
+    pid
+  end
+
+  def sum(pid) do
+    send(pid, {:sum, self()})
+    await(pid)
+  end
+
+  @doc "A process that makes a tensor and holds it; the tensor and the process."
+  def make(server) do
+    caller = self()
+
+    pid =
+      spawn(fn ->
+        t = Nx.iota({3}, backend: {NxVulkanGo.Backend, server: server})
+        send(caller, {self(), t})
+        Process.sleep(:infinity)
+        t
+      end)
+
+    {await(pid), pid}
+  end
+
+  def kill(pid), do: Process.exit(pid, :kill)
+
+  defp await(pid) do
+    receive do
+      {^pid, answer} -> answer
+    after
+      10_000 -> raise "no answer"
+    end
+  end
+end
