@@ -13,7 +13,8 @@
 //   - what raises there (1 / 0, exp(1000), an integer divided by zero) gives
 //     what IEEE 754 or the comment of the operation's row says;
 //   - expm1, log1p, cbrt and erf_inv are exact where Nx composes or
-//     approximates them, so the last digits of f64 results differ.
+//     approximates them, so the last digits of f64 results differ;
+//   - a Fourier transform along any axis leaves the others in their places.
 //
 // The package refuses to know where values live and who owns them: operands
 // and results are dense bytes in little-endian order. Results depend on the

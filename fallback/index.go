@@ -47,8 +47,8 @@ func offsets(v Value, axes []int, shape ops.Shape) ([]int, error) {
 	return at, nil
 }
 
-// sliced is how a tensor falls into slices: what lies along the
-// dimensions that are no axes.
+// sliced is how a tensor falls into slices: what lies along the dimensions that
+// are no axes.
 type sliced struct {
 	shape, strides []int
 	size           int
