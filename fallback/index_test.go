@@ -91,6 +91,14 @@ func TestSortPermutes(t *testing.T) {
 	}
 }
 
+// TestOrderOfScalars: a scalar is in order already.
+func TestOrderOfScalars(t *testing.T) {
+	x, axis := tensor(ops.F32, nil, 5), [][]int{{0}, {0}, {0}}
+	want(t, run(t, ops.Sort, axis, typ(ops.F32), x), 5)
+	want(t, run(t, ops.Argsort, axis, typ(ops.S32), x), 0)
+	want(t, run(t, ops.CumulativeSum, [][]int{{0}, {1}}, typ(ops.F32), x), 5)
+}
+
 // TestScanEndsInReduction: the last element of a running reduction is the
 // reduction, the first of a reversed one too.
 func TestScanEndsInReduction(t *testing.T) {

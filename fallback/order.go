@@ -52,6 +52,10 @@ type line struct{ at, step, n int }
 
 // eachLine calls f for all runs along an axis, on all cores.
 func eachLine(shape ops.Shape, axis int, f func(l line)) {
+	if len(shape) == 0 {
+		f(line{at: 0, step: 1, n: 1})
+		return
+	}
 	step := shape.Strides()[axis]
 	n := shape[axis]
 	parallel(shape.Size()/n, n, func(lo, hi int) {

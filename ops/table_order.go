@@ -33,8 +33,12 @@ func scan(name, doc string) Info {
 		Attrs: []Attr{{Name: "axis", Kind: Int}, {Name: "reverse", Kind: Bool}}}
 }
 
-// alongAxis is the shape of the operand, which has the axis of attribute 0.
+// alongAxis is the shape of the operand, which has the axis of attribute 0. A
+// scalar is a line of one element.
 func alongAxis(in *Instr, t []Type) ([]Shape, error) {
+	if len(t[0].Shape) == 0 {
+		return one(Shape{})
+	}
 	if err := checkAxes(in.Attrs[0][:1], t[0].Shape); err != nil {
 		return nil, err
 	}
