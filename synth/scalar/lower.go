@@ -188,21 +188,19 @@ func (l *lowering) ternary(e *expr, want Type) []int32 {
 		}
 		return l.expr(yes, want)
 	}
-	if yes.kind != tupleExpr && no.kind != tupleExpr {
-		y, n := l.pair(yes, no, want)
-		return []int32{l.b.op(Select, l.b.typ(y), cond, y, n)}
-	}
-	ys, ns := l.expr(yes, want), l.expr(no, want)
-	if len(ys) != len(ns) {
-		l.fail(e, "tuples of %d and %d values", len(ys), len(ns))
-	}
-	for i := range ys {
-		if l.b.typ(ys[i]) != l.b.typ(ns[i]) {
-			l.fail(e, "%s and %s in one place", l.b.typ(ys[i]), l.b.typ(ns[i]))
+	if yes.kind == tupleExpr && no.kind == tupleExpr && len(yes.args) == len(no.args) {
+		var out []int32
+		for i := range yes.args {
+			out = append(out, l.choose(cond, yes.args[i], no.args[i], want))
 		}
-		ys[i] = l.b.op(Select, l.b.typ(ys[i]), cond, ys[i], ns[i])
+		return out
 	}
-	return ys
+	return []int32{l.choose(cond, yes, no, want)}
+}
+
+func (l *lowering) choose(cond int32, yes, no *expr, want Type) int32 {
+	y, n := l.pair(yes, no, want)
+	return l.b.op(Select, l.b.typ(y), cond, y, n)
 }
 
 // index reads a table.

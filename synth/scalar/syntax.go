@@ -1,5 +1,30 @@
 package scalar
 
+// The language. A text declares functions, constants and tables:
+//
+//	const name: type = value;
+//	table name: type = [value, …];
+//	fn name(x: f32, n: i32) -> f32 { let a = x * x; let (h, l) = pair(a); h + l }
+//	fn name<T: float>(x: T) -> (T, T) { (x, -x) }
+//
+// A function body is lets and one expression or tuple. Names may be declared
+// once for each type: a call takes the function that the types of its arguments
+// fit, one that names them before a generic one; a constant has the type that its
+// place wants. A type parameter is bounded by float or int, or not at all. There
+// are no loops and no recursion: a call is its body.
+//
+// Operators, loosest first: c ? a : b (both are computed), ||, &&, comparisons,
+// |, ^, &, shifts, + -, * / %, and the prefixes - ~ !. Numbers count as true where
+// they are not zero. A type's name converts: f32(n); bitcast(f32, n) keeps the bits.
+// Literals take their type from the other operand or from the place: 1, 0x1f,
+// 1.5, 0x1.8p-3.
+//
+// Builtins: fma sqrt floor ceil trunc rint; lo hi pack(type, low, high); mulhi
+// msb bitcount of u32; poly(x, table), lowest coefficient first; rawdiv and
+// rawsqrt, the device's own; rare(c, slow(x), fast), which computes slow(x) only
+// where c holds. Constants: true false inf nan lowest highest bits wide mask, and
+// precise and subnormals, which tell what the device can.
+
 type exprKind uint8
 
 const (
