@@ -40,7 +40,7 @@ func TestLanguage(t *testing.T) {
 		{"precedence", "fn f(x: f32) -> f32 { 1 + x * 2 - 6 / x }", 3, 5},
 		{"comparison binds looser than bits", "fn f(x: f32) -> f32 { let i = i32(x); i & 1 == 0 ? 10 : 20 }", 3, 20},
 		{"let and tuple", "fn g(a: f32) -> (f32, f32) { (a + 1, a - 1) } fn f(x: f32) -> f32 { let (p, q) = g(x); p * q }", 3, 8},
-		{"ternary of tuples", "fn f(x: f32) -> f32 { let (p, q) = x > 0 ? (x, 1) : (-x, 2); p * q }", -3, 6},
+		{"ternary of tuples", "fn f(x: f32) -> f32 { let (p, q) = x > 0 ? (x, f32(1)) : (-x, 2); p * q }", -3, 6},
 		{"generic", "fn g<T>(a: T, b: T) -> T { a * b } fn f(x: f32) -> f32 { f32(g(i32(x), 2)) + g(x, 0.5) }", 3, 7.5},
 		{"named type before generic", "fn g<T>(a: T) -> T { a } fn g(a: f32) -> f32 { -a } fn f(x: f32) -> f32 { g(x) }", 3, -3},
 		{"constant by type", "const k: f32 = 0.5; const k: i32 = 7; fn f(x: f32) -> f32 { x * k + f32(i32(x) + k) }", 2, 10},
