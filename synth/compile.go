@@ -79,7 +79,12 @@ func (t *Target) build(p *program, fixed bool) (*kernel.Kernel, error) {
 	e := &emitter{Builder: kernel.NewBuilder(p.key, [3]uint32{p.local, 1, 1}),
 		t: t, index: p.index, local: int(p.local)}
 	for _, b := range p.bufs {
-		e.Buffer(b.elem, b.access&Read != 0, b.access&Write != 0)
+		elem := b.elem
+		if !t.narrow(elem) {
+			elem = kernel.U32
+		}
+		e.Buffer(elem, b.access&Read != 0, b.access&Write != 0)
+		e.elems = append(e.elems, b.elem)
 	}
 	for _, n := range p.nums {
 		if fixed {

@@ -103,10 +103,10 @@ func (w *mapWriter) source(i int) []kernel.Value {
 	at := w.start(p)
 	buf := w.buffer(i)
 	if !p.grouped {
-		return w.Load(buf, at, 1)
+		return w.fetch(buf, at, 1)
 	}
 	if !w.flat() {
-		return w.Load(buf, at, w.job.group)
+		return w.fetch(buf, at, w.job.group)
 	}
 	return w.loadTail(buf, p, at)
 }
@@ -136,11 +136,11 @@ func (w *mapWriter) indices(p *place) []kernel.Value {
 func (w *mapWriter) loadTail(buf int, p *place, at kernel.Value) []kernel.Value {
 	g := w.job.group
 	return w.If(w.full,
-		func() []kernel.Value { return w.Load(buf, at, g) },
+		func() []kernel.Value { return w.fetch(buf, at, g) },
 		func() []kernel.Value {
 			var vs []kernel.Value
 			for lane := range g {
-				vs = append(vs, w.Load(buf, w.tail(p, lane), 1)[0])
+				vs = append(vs, w.fetch(buf, w.tail(p, lane), 1)[0])
 			}
 			return vs
 		})

@@ -159,6 +159,25 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
+// Devices without narrow buffers read them by words; they cannot write them.
+func TestNarrowByWords(t *testing.T) {
+	words := *gpu
+	words.Storage8, words.Storage16 = false, false
+	for _, d := range []ops.DType{ops.U8, ops.S8, ops.S16, ops.F16, ops.S4} {
+		for _, s := range []ops.Shape{{67}, {5, 7}, {6, 8}} {
+			x, out := random(ops.Type{DType: d, Shape: s}, 4), ops.Type{DType: ops.F32, Shape: s}
+			want := tensor{typ: out, f: asFloats(x)}
+			same(t, describe(ops.AsType, x.typ), run(t, &words, instr(ops.AsType, out), x), want)
+			sum := ops.Type{DType: ops.F32, Shape: s[1:]}
+			same(t, describe(ops.Sum, x.typ), run(t, &words, instr(ops.Sum, sum, []int{0}, []int{0}), x),
+				reduceRef(x, sum, []int{0}, 0, func(a, b float64) float64 { return a + b }))
+		}
+		if _, err := lower(t, &words, instr(ops.AsType, typ(d, 4)), typ(ops.F32, 4)); !errors.Is(err, ErrUnsupported) {
+			t.Errorf("store of %v: got %v", d, err)
+		}
+	}
+}
+
 // Kernels are the same bytes whenever they are made.
 func TestDeterministic(t *testing.T) {
 	x := typ(ops.F32, 3, 5, 8)

@@ -48,6 +48,7 @@ type emitter struct {
 	local int
 	nums  []kernel.Value
 	lits  []kernel.Value
+	elems []kernel.Elem // of the buffers, as the program sees them
 }
 
 // num takes the next number.
@@ -121,10 +122,8 @@ func (t *Target) check(p *program) error {
 	for _, b := range p.bufs {
 		ok := true
 		switch b.elem {
-		case kernel.U8, kernel.I8:
-			ok = t.Storage8 && (t.Int8 || !t.Addresses)
-		case kernel.U16, kernel.I16:
-			ok = t.Storage16 && (t.Int16 || !t.Addresses)
+		case kernel.U8, kernel.I8, kernel.U16, kernel.I16:
+			ok = t.narrow(b.elem) || b.access == Read
 		case kernel.U64, kernel.I64:
 			ok = t.Int64
 		case kernel.F64:
@@ -138,6 +137,18 @@ func (t *Target) check(p *program) error {
 		}
 	}
 	return nil
+}
+
+// narrow reports whether buffers may have elements of a narrow type. Where they
+// may not, elements are cut out of words, which serves reading alone.
+func (t *Target) narrow(e kernel.Elem) bool {
+	switch e.Size() {
+	case 1:
+		return t.Storage8 && (t.Int8 || !t.Addresses)
+	case 2:
+		return t.Storage16 && (t.Int16 || !t.Addresses)
+	}
+	return true
 }
 
 // step compiles a program, or finds it compiled, and fills in one dispatch.
@@ -222,7 +233,8 @@ func (t *Target) fullKey(p *program, fixed bool) string {
 		fmt.Fprintf(&b, " nums=%v", p.nums)
 	}
 	for _, f := range []bool{t.CPU, t.Addresses, t.PreciseDiv, t.Subnormals, t.Preserve32, t.Preserve64,
-		t.RoundEven32, t.RoundEven64, t.Denorm32, t.Denorm64, t.Int64, t.Float64} {
+		t.RoundEven32, t.RoundEven64, t.Denorm32, t.Denorm64, t.Int64, t.Float64,
+		t.narrow(kernel.U8), t.narrow(kernel.U16)} {
 		if f {
 			b.WriteByte('1')
 		} else {

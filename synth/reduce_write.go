@@ -165,7 +165,7 @@ func (e *emitter) walk(i kernel.Value, dims, strides []kernel.Value) kernel.Valu
 // load gives element r of every output of the group at base.
 func (w *reduceWriter) load(base, r kernel.Value) []kernel.Value {
 	at := w.Add(base, w.walk(r, w.reducedDims, w.reducedStrides))
-	return w.elements(w.Load(0, at, w.job.group))
+	return w.elements(w.fetch(0, at, w.job.group))
 }
 
 func (w *reduceWriter) elements(vs []kernel.Value) []kernel.Value {
@@ -220,7 +220,7 @@ func (w *reduceWriter) rounds(base, first, limit, step kernel.Value, acc []kerne
 // four gives the elements of a four, lane by lane.
 func (w *reduceWriter) four(base, four kernel.Value) []kernel.Value {
 	if w.job.quad {
-		return w.elements(w.Load(0, w.Add(base, four), lanes))
+		return w.elements(w.fetch(0, w.Add(base, four), lanes))
 	}
 	var xs []kernel.Value
 	r := w.Mul(four, w.int(lanes))

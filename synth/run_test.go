@@ -205,7 +205,8 @@ func run(t *testing.T, target *Target, in *ops.Instr, args ...tensor) tensor {
 	}
 	var operands [][]byte
 	for _, a := range args {
-		operands = append(operands, a.bytes())
+		// Memory ends at a whole word, as kernels may assume.
+		operands = append(operands, append(a.bytes(), 0, 0, 0)[:(a.typ.Bytes()+3)/4*4])
 	}
 	if p.Alias >= 0 {
 		return fromBytes(in.Outs[0].Type, operands[p.Alias])

@@ -74,7 +74,8 @@ const (
 	Write
 )
 
-// Arg is one buffer of a step.
+// Arg is one buffer of a step. Its memory begins at a multiple of 16 bytes and
+// ends at a whole word.
 type Arg struct {
 	Ref    Ref
 	Access Access

@@ -153,7 +153,7 @@ func (w *tileWriter) load() {
 		var xs []kernel.Value
 		for _, s := range some {
 			i, j := at(s)
-			xs = append(xs, w.Load(0, w.Add(w.in, w.Add(w.Mul(i, w.from), j)), 1)[0])
+			xs = append(xs, w.fetch(0, w.Add(w.in, w.Add(w.Mul(i, w.from), j)), 1)[0])
 		}
 		for k, s := range some {
 			w.StoreShared(w.shared, w.slot(s.row, s.col), xs[k])

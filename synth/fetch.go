@@ -1,0 +1,39 @@
+package synth
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// fetch loads n consecutive elements of a buffer; at counts groups of n, which is
+// 1 or 4. Narrow elements of devices that have no such buffers are cut out of
+// words.
+func (e *emitter) fetch(buf int, at kernel.Value, n int) []kernel.Value {
+	elem := e.elems[buf]
+	if e.t.narrow(elem) {
+		return e.Load(buf, at, n)
+	}
+	perWord := 4 / elem.Size()
+	if n == 1 {
+		word, place := e.divide(at, e.int(perWord))
+		x := e.Load(buf, word, 1)[0]
+		shift := e.Mul(e.Convert(place, scalar.U32), e.Int(scalar.U32, 8*elem.Size()))
+		return []kernel.Value{e.widen(elem, e.Prim(scalar.Shr, scalar.U32, x, shift))}
+	}
+	var vs []kernel.Value
+	for _, word := range e.Load(buf, at, n/perWord) {
+		for i := range perWord {
+			vs = append(vs, e.widen(elem, e.Shr(word, 8*elem.Size()*i)))
+		}
+	}
+	return vs
+}
+
+// widen gives the narrow element in the low bits of a word.
+func (e *emitter) widen(elem kernel.Elem, x kernel.Value) kernel.Value {
+	rest := 32 - 8*elem.Size()
+	if kernel.IsSigned(elem.Type()) {
+		return e.Shr(e.Bitcast(e.Shl(x, rest), elem.Type()), rest)
+	}
+	return e.And(x, 1<<(8*elem.Size())-1)
+}
