@@ -11,6 +11,7 @@ import (
 
 	"ergo.services/ergo"
 	"ergo.services/ergo/gen"
+	"ergo.services/ergo/node"
 
 	"nxvk/gen/etf"
 	"nxvk/node/epmd"
@@ -106,22 +107,24 @@ func Start(options Options) (*Node, error) {
 		Cookie:    options.Cookie,
 		Registrar: registrar{},
 	}
-	node, err := ergo.StartNode(options.Name, options.Ergo)
+	// Not ergo.StartNode: that adds an application that reports the node's
+	// name and machine to a server of Ergo's makers every five minutes.
+	started, err := node.Start(options.Name, options.Ergo, ergo.FrameworkVersion)
 	if err != nil {
 		if n.listener != nil {
 			n.listener.Close()
 		}
 		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
 	}
-	n.Node = node
-	if err := settle(node); err != nil {
+	n.Node = started
+	if err := settle(started); err != nil {
 		n.Close()
 		return nil, err
 	}
-	id := identity{name: string(options.Name), flags: flagsOffered, creation: uint32(node.Creation())}
+	id := identity{name: string(options.Name), flags: flagsOffered, creation: uint32(started.Creation())}
 	n.handshake = handshake{self: id, cookie: options.Cookie}
-	node.Network().RegisterHandshake(adopter{n})
-	node.Network().RegisterProto(proto{n})
+	started.Network().RegisterHandshake(adopter{n})
+	started.Network().RegisterProto(proto{n})
 	if n.listener != nil {
 		n.running.Go(n.accept)
 		if !options.NoEpmd {
