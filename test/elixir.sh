@@ -36,7 +36,7 @@ export MIX_ENV=test LANG=C.UTF-8 ERL_EPMD_ADDRESS=127.0.0.1
 if [ -n "$here" ]; then
 	has_hex || skip "Mix has no Hex and cannot fetch it"
 	export NXVK_NODE="$PWD/bin/nxvk-node"
-	cd elixir/nx_vulkan_go && outcome sh -c 'mix deps.get >/dev/null && mix test'
+	cd elixir/nx_vulkan_go && outcome sh -c 'mix deps.get --only test >/dev/null && mix test'
 	exit 0
 fi
 
@@ -58,4 +58,4 @@ if [ -n "${NX_PATH:-}" ]; then
 	set -- "$@" NX_PATH="$inside/nx/$(basename "$NX_PATH")"
 fi
 has_hex "$@" || skip "Mix has no Hex and cannot fetch it"
-outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get >/dev/null && mix test"
+outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null && mix test"

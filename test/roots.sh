@@ -17,6 +17,7 @@ command -v debootstrap >/dev/null || no "debootstrap is not installed"
 
 mkdir -p "$cache"
 log=$cache/$release.log
+umount "$root/proc" 2>/dev/null || :
 rm -rf "$root"
 mirror=${NXVK_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 [ -e "/usr/share/debootstrap/scripts/$release" ] || no "this debootstrap does not know $release"

@@ -202,3 +202,16 @@ func TestWrongCookie(t *testing.T) {
 	friend := startBEAM(t)
 	friend.connect(n)
 }
+
+// TestSessionLimit holds every session of a node to its limit, whatever a
+// client asks for.
+func TestSessionLimit(t *testing.T) {
+	n := startNode(t, "--device", "host", "--session-limit", "1000000")
+	greedy, modest := startBEAM(t), startBEAM(t)
+	greedy.connect(n)
+	modest.connect(n)
+	if got := greedy.call("{nxvk_load,starve,[%s,150000]}", n.device()); !strings.HasPrefix(got, "{limit,") {
+		t.Errorf("starving: got %s, want {limit, …}", got)
+	}
+	modest.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
+}

@@ -19,11 +19,14 @@ func TestStreamMemory(t *testing.T) {
 		b.call("{nxvk_load,stream,[%s,5,10000]}", n.device())
 		before, client := n.resident(), resident(t, b.cmd.Process.Pid)
 		micros := number(t, b.call("{nxvk_load,stream,[%s,%d,10000]}", n.device(), batches))
-		after := n.resident()
+		after, clientAfter := n.resident(), resident(t, b.cmd.Process.Pid)
 		t.Logf("%.0f instructions/s; node %d MiB before, %d after; client %d and %d", float64(batches*10000)/(micros/1e6),
-			before/mib, after/mib, client/mib, resident(t, b.cmd.Process.Pid)/mib)
+			before/mib, after/mib, client/mib, clientAfter/mib)
 		if after > before+before/4+16*mib {
 			t.Errorf("the node grew from %d to %d MiB", before/mib, after/mib)
+		}
+		if clientAfter > client+client/4+16*mib {
+			t.Errorf("the client grew from %d to %d MiB", client/mib, clientAfter/mib)
 		}
 		b.want("0", "{nxvk_load,buffers,[%s]}", n.atom())
 	})
