@@ -53,6 +53,8 @@ defmodule NxVulkanGo.Backend do
     * `:check_shape_and_type` - whether reading asks the server for type and shape
       first and compares (default `false`; read when this module is compiled)
     * `:fallback` - see `NxVulkanGo.Fallback`
+    * `:limit` - how many bytes this VM may have on a device (default `:infinity`)
+    * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`
   """
 
   @behaviour Nx.Backend
@@ -99,9 +101,6 @@ defmodule NxVulkanGo.Backend do
   end
 
   @impl true
-  def backend_copy(tensor, Nx.Tensor, options),
-    do: backend_copy(tensor, Nx.BinaryBackend, options)
-
   def backend_copy(%T{data: %{id: nil} = data} = tensor, __MODULE__, options),
     do: %{tensor | data: %{data | options: options}}
 
@@ -138,11 +137,14 @@ defmodule NxVulkanGo.Backend do
   defp same_place?(a, b), do: a.server == b.server and a.device == b.device
 
   @impl true
-  def to_binary(%T{data: %{id: nil, literal: literal, type: type}}, limit) do
-    if limit == 0, do: <<>>, else: Data.from_wire(literal, type)
-  end
+  def to_binary(%T{data: %{type: type}} = tensor, limit),
+    do: tensor |> read(limit) |> Data.from_wire(type)
 
-  def to_binary(%T{data: %{type: type, shape: shape}} = tensor, limit) do
+  # The first elements, as bytes of the wire.
+  defp read(_tensor, 0), do: <<>>
+  defp read(%T{data: %{id: nil, literal: literal}}, _limit), do: literal
+
+  defp read(%T{data: %{type: type, shape: shape}} = tensor, limit) do
     size = Tuple.product(shape)
     count = if limit >= size, do: :all, else: limit
     session = Eager.session([tensor], [])
@@ -156,7 +158,7 @@ defmodule NxVulkanGo.Backend do
       raise Error.new(:internal, "#{expected} bytes were asked for, #{byte_size(data)} came")
     end
 
-    Data.from_wire(data, type)
+    data
   end
 
   defp whole(%T{data: %{shape: shape}} = tensor), do: to_binary(tensor, Tuple.product(shape))
@@ -230,11 +232,11 @@ defmodule NxVulkanGo.Backend do
   @impl true
   def inspect(%T{} = tensor, inspect_opts) do
     limit = if inspect_opts.limit == :infinity, do: :infinity, else: inspect_opts.limit + 1
-    size = Tuple.product(tensor.data.shape)
+    {kind, bits} = tensor.data.type
 
-    tensor
-    |> to_binary(min(limit, size))
-    |> then(&Nx.Backend.inspect(tensor, &1, inspect_opts))
+    # Nx prints elements of whole bytes.
+    %{tensor | type: {kind, max(bits, 8)}}
+    |> Nx.Backend.inspect(read(tensor, limit), inspect_opts)
     |> signed(tensor)
   rescue
     error in [Error, ArgumentError] -> signed(absent(error), tensor)

@@ -38,7 +38,8 @@ defmodule NxVulkanGo.Eager do
   end
 
   defp value(%T{type: type, shape: shape}, session) do
-    {id, token, keeper} = Session.new_value(session)
+    bytes = Tuple.product(shape) * Data.bytes(type)
+    {id, token, keeper} = Session.new_value(session, bytes)
     data = %B{session: session, id: id, token: token, keeper: keeper, type: type, shape: shape}
     {{id, Data.atom(type), shape}, data}
   end

@@ -18,7 +18,7 @@ defmodule NxVulkanGo.Session do
   """
 
   alias NxVulkanGo.{Data, Error, Telemetry}
-  alias NxVulkanGo.Session.Tracker
+  alias NxVulkanGo.Session.{Pressure, Tracker}
 
   @enforce_keys [:pid, :server, :device, :incarnation, :key, :counters]
   defstruct @enforce_keys
@@ -38,26 +38,41 @@ defmodule NxVulkanGo.Session do
   @closed 3
   @bytes 4
   @done_bytes 5
+  @live_bytes 6
+  @check_at 7
+  @budget 8
 
   # How far the callers may run ahead of the device.
   @ahead_ids 65_536
   @ahead_bytes 256 * 1024 * 1024
 
+  # Garbage is looked for whenever values have grown by this part of the budget.
+  @checks 16
+  @unlimited 64 * 1024 * 1024 * 1024
+
   @doc false
-  def new_counters, do: :atomics.new(5, signed: true)
+  # `budget` is how many bytes of the device the values of the session may take.
+  def new_counters(budget \\ @unlimited) do
+    counters = :atomics.new(8, signed: true)
+    :atomics.put(counters, @budget, budget)
+    :atomics.put(counters, @check_at, div(budget, @checks))
+    counters
+  end
 
   ## Values
 
   @doc """
-  A new value: its id, what keeps it alive, and who watches that.
+  A new value of so many bytes: its id, what keeps it alive, and who watches that.
 
   The value lives until nothing refers to the binary of the second element.
   """
-  @spec new_value(t) :: {pos_integer, binary, pid}
-  def new_value(%__MODULE__{counters: counters} = session) do
+  @spec new_value(t, non_neg_integer) :: {pos_integer, binary, pid}
+  def new_value(%__MODULE__{counters: counters} = session, bytes) do
     id = new_id(session)
     ahead(session, id, :atomics.get(counters, @done_id))
-    Tracker.hold(session, id)
+    live = :atomics.add_get(counters, @live_bytes, bytes)
+    if live > :atomics.get(counters, @check_at), do: make_room(session)
+    Tracker.hold(session, id, bytes)
   end
 
   @doc "An id for a value that an instruction frees soon after it has made it."
@@ -66,6 +81,27 @@ defmodule NxVulkanGo.Session do
 
   defp ahead(_session, id, done) when id - done < @ahead_ids, do: :ok
   defp ahead(session, _id, _done), do: sync(session)
+
+  # The frees of garbage must be in the stream before the values that need its
+  # memory: the device would reach these first, and fail. So the caller does not
+  # run on when values have grown much.
+  defp make_room(%__MODULE__{counters: counters} = session) do
+    # Others go on meanwhile.
+    :atomics.put(counters, @check_at, @unlimited)
+    :erlang.garbage_collect()
+    Tracker.sweep_and_wait(session, :routine)
+    budget = :atomics.get(counters, @budget)
+
+    if :atomics.get(counters, @live_bytes) * 4 > budget * 3,
+      do: Pressure.relieve(session)
+
+    live = :atomics.get(counters, @live_bytes)
+    :atomics.put(counters, @check_at, live + div(budget, @checks))
+  end
+
+  @doc false
+  def freed(%__MODULE__{counters: counters}, bytes),
+    do: :atomics.sub(counters, @live_bytes, bytes)
 
   ## Messages
 
@@ -171,11 +207,7 @@ defmodule NxVulkanGo.Session do
   @doc "Lets all trackers look for garbage, and waits for the frees that follow."
   @spec sweep(t) :: :ok
   def sweep(session) do
-    ref = make_ref()
-    trackers = Tracker.all(session)
-    Tracker.sweep(trackers, self(), ref, :routine)
-
-    Tracker.await_swept(ref, tuple_size(trackers), 0)
+    Tracker.sweep_and_wait(session, :routine)
     sync(session)
   end
 

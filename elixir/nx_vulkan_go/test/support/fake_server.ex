@@ -72,7 +72,8 @@ defmodule NxVulkanGo.FakeServer do
   defp answer(_state, :sync), do: :ok
 
   defp answer(state, :memory) do
-    {:ok, %{session: %{buffers: map_size(state.values), messages: state.messages}, device: %{}}}
+    {:ok,
+     %{session: %{buffers: map_size(state.values), messages: state.messages}, device: %{total: 0}}}
   end
 
   defp answer(state, {:download, id}) do

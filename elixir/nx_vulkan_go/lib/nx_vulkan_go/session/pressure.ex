@@ -1,33 +1,38 @@
 defmodule NxVulkanGo.Session.Pressure do
   @moduledoc false
-  # What happens when the device runs out of memory: the processes that make
+  # What happens when the memory of the device runs out: the processes that make
   # tensors collect their garbage, then the trackers look again. The server waits
   # for that before anybody sees an error, though not for long.
 
+  alias NxVulkanGo.Session
   alias NxVulkanGo.Session.Tracker
 
   @collect_timeout 100
-  @sweep_timeout 100
 
   @doc "Sends `{:swept, ref}` to `reply_to` when everything that can go has gone."
   def start(reply_to, session, callers, ref) do
     spawn(fn ->
       collect(callers)
-      sweep(Tracker.all(session))
+      Tracker.sweep_and_wait(session, :pressure)
       send(reply_to, {:swept, ref})
     end)
+  end
+
+  @doc "The same on behalf of the calling process, which waits for it."
+  def relieve(%Session{pid: pid}) do
+    ref = Process.monitor(pid)
+    send(pid, {:relieve, self(), ref})
+
+    receive do
+      {:swept, ^ref} -> Process.demonitor(ref, [:flush])
+      {:DOWN, ^ref, _, _, _} -> :ok
+    end
   end
 
   defp collect(callers) do
     tag = make_ref()
     for pid <- callers, do: :erlang.garbage_collect(pid, async: tag)
     await(length(callers), @collect_timeout, &match?({:garbage_collect, ^tag, _}, &1))
-  end
-
-  defp sweep(trackers) do
-    ref = make_ref()
-    Tracker.sweep(trackers, self(), ref, :pressure)
-    await(tuple_size(trackers), @sweep_timeout, &match?({^ref, :swept, _}, &1))
   end
 
   defp await(count, timeout, match?) do

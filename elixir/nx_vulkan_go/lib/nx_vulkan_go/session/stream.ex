@@ -28,6 +28,7 @@ defmodule NxVulkanGo.Session.Stream do
   @report_every 8192
 
   @open_timeout 30_000
+  @unknown_memory 8 * 1024 * 1024 * 1024
   # From the exit of a caller to the sweep that follows: its heap goes last.
   @exit_delay 10
   # How often to sweep after something happened, and every how many times where
@@ -66,20 +67,22 @@ defmodule NxVulkanGo.Session.Stream do
     destination = {:"nxvk_#{device}", server}
     monitor = Process.monitor(destination)
 
-    case open(destination, monitor) do
-      {:ok, reply} -> ready(server, device, destination, monitor, reply)
+    with {:ok, opened} <- call(destination, monitor, {:open, options()}),
+         {:ok, memory} <- call(destination, monitor, :memory) do
+      ready(server, device, destination, monitor, Map.put(opened, :memory, memory))
+    else
       {:error, error} -> :proc_lib.init_ack({:error, error})
     end
   end
 
-  defp ready(server, device, destination, monitor, %{key: key, incarnation: incarnation}) do
+  defp ready(server, device, destination, monitor, opened) do
     session = %Session{
       pid: self(),
       server: server,
       device: device,
-      incarnation: incarnation,
-      key: key,
-      counters: Session.new_counters()
+      incarnation: opened.incarnation,
+      key: opened.key,
+      counters: Session.new_counters(budget(opened.memory))
     }
 
     Tracker.grow(session)
@@ -89,9 +92,24 @@ defmodule NxVulkanGo.Session.Stream do
     loop(%__MODULE__{session: session, destination: destination, monitor: monitor})
   end
 
-  defp open(destination, monitor) do
-    options = %{sweep: true, digest: Ops.digest(), label: label()}
-    send(destination, {:"$gen_call", {self(), monitor}, {:open, options}})
+  defp options do
+    limit = Application.get_env(:nx_vulkan_go, :limit, :infinity)
+    label = "#{node()} (#{:os.getpid()})"
+    %{sweep: true, digest: Ops.digest(), label: label, limit: limit}
+  end
+
+  # What the values of this session may take: its limit, or the device's memory;
+  # the host's is nobody's to say.
+  defp budget(%{session: session, device: device}) do
+    case {session[:limit], device[:total]} do
+      {limit, _} when is_integer(limit) -> limit
+      {_, total} when is_integer(total) and total > 0 -> total
+      _ -> @unknown_memory
+    end
+  end
+
+  defp call(destination, monitor, request) do
+    send(destination, {:"$gen_call", {self(), monitor}, request})
 
     receive do
       {^monitor, {:ok, reply}} -> {:ok, reply}
@@ -105,8 +123,6 @@ defmodule NxVulkanGo.Session.Stream do
   defp unreachable({name, node}, reason) do
     Error.new(:server_down, "cannot open #{name} of #{node}: #{inspect(reason)}")
   end
-
-  defp label, do: "#{node()} (#{:os.getpid()})"
 
   ## The loop
 
@@ -189,6 +205,11 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp handle(state, {:nxvk_sweep, _server, ref}) do
     Pressure.start(self(), state.session, Map.keys(state.callers), ref)
+    state
+  end
+
+  defp handle(state, {:relieve, caller, ref}) do
+    Pressure.start(caller, state.session, Map.keys(state.callers) -- [caller], ref)
     state
   end
 

@@ -32,12 +32,12 @@ defmodule NxVulkanGo.Session.Tracker do
 
   ## Of callers
 
-  @doc "Gives the value `id` a token that a tracker watches."
-  def hold(session, id) do
+  @doc "Gives the value `id`, of so many bytes, a token that a tracker watches."
+  def hold(session, id, bytes) do
     trackers = trackers(session)
     {pid, slot} = slot(session, trackers, id)
     token = :binary.copy(binary_part(@longest, 0, @first_size + slot))
-    send(pid, {:hold, slot, id, token})
+    send(pid, {:hold, slot, id, token, bytes})
     {id, token, pid}
   end
 
@@ -70,7 +70,8 @@ defmodule NxVulkanGo.Session.Tracker do
       nil ->
         # Mostly the caller has only outrun the sweeps.
         :erlang.garbage_collect(self(), type: :minor)
-        if live(trackers) * 2 > count * @slots, do: grow(session, count)
+        live = sweep_and_wait(session, :routine)
+        if live * 2 > count * @slots, do: grow(session, count)
         slot_anywhere(session, trackers(session), at)
 
       found ->
@@ -109,17 +110,17 @@ defmodule NxVulkanGo.Session.Tracker do
     end
   end
 
-  # Sweeps, and counts what is left.
-  defp live(trackers) do
+  @doc "Has all trackers sweep, waits for them, and returns how many tokens live."
+  def sweep_and_wait(session, reason) do
     ref = make_ref()
-    sweep(trackers, self(), ref, :routine)
+    trackers = all(session)
+    sweep(trackers, self(), ref, reason)
     await_swept(ref, tuple_size(trackers), 0)
   end
 
-  @doc "Waits for the answers to `sweep/4` of `count` trackers; returns how many tokens live."
-  def await_swept(_ref, 0, live), do: live
+  defp await_swept(_ref, 0, live), do: live
 
-  def await_swept(ref, count, live) do
+  defp await_swept(ref, count, live) do
     receive do
       {^ref, :swept, n} -> await_swept(ref, count - 1, live + n)
     after
@@ -183,8 +184,8 @@ defmodule NxVulkanGo.Session.Tracker do
 
   defp loop(state) do
     receive do
-      {:hold, slot, id, token} ->
-        state = %{state | held: Map.put(state.held, slot, {id, token})}
+      {:hold, slot, id, token, bytes} ->
+        state = %{state | held: Map.put(state.held, slot, {id, token, bytes})}
 
         if state.arrived >= @sweep_every,
           do: loop(%{swept(state, :routine) | arrived: 0}),
@@ -203,10 +204,11 @@ defmodule NxVulkanGo.Session.Tracker do
   # The slot stays taken as long as somebody holds the token.
   defp release(state, from, ref, slot, id) do
     case state.held do
-      %{^slot => {^id, token}} ->
+      %{^slot => {^id, token, bytes}} ->
         send(state.session.pid, {:free, [id]})
+        Session.freed(state.session, bytes)
         send(from, {ref, :ok})
-        %{state | held: Map.put(state.held, slot, {nil, token})}
+        %{state | held: Map.put(state.held, slot, {nil, token, 0})}
 
       _ ->
         send(from, {ref, :already_deallocated})
@@ -244,9 +246,11 @@ defmodule NxVulkanGo.Session.Tracker do
   end
 
   defp drop(state, slots, reason) do
-    ids = for slot <- slots, {id, _} = Map.fetch!(state.held, slot), id != nil, do: id
+    {dead, held} = Map.split(state.held, slots)
+    ids = for {_, {id, _, _}} <- dead, id != nil, do: id
     if ids != [], do: send(state.session.pid, {:free, ids})
-    state = collect(%{state | held: Map.drop(state.held, slots)})
+    Session.freed(state.session, Enum.sum(for {_, {_, _, bytes}} <- dead, do: bytes))
+    state = collect(%{state | held: held})
     for slot <- slots, do: :atomics.put(state.taken, slot + 1, 0)
 
     Telemetry.execute(

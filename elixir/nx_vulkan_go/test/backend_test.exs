@@ -1,0 +1,146 @@
+defmodule NxVulkanGo.BackendTest do
+  use ExUnit.Case, async: false
+
+  alias NxVulkanGo.{Backend, Error, Ops}
+
+  setup do
+    Nx.default_backend(Backend)
+    :ok
+  end
+
+  test "every callback is there" do
+    for {name, arity} <- Nx.Backend.behaviour_info(:callbacks) do
+      assert function_exported?(Backend, name, arity), "#{name}/#{arity} is missing"
+    end
+  end
+
+  test "unknown options are refused" do
+    assert_raise ArgumentError, ~r/unknown keys/, fn -> Nx.default_backend({Backend, gpu: 1}) end
+  end
+
+  describe "copies and transfers" do
+    test "to the host and back" do
+      t = Nx.tensor([1, 2, 3])
+      host = Nx.backend_copy(t)
+      assert %Nx.BinaryBackend{} = host.data
+      assert %Backend{} = Nx.backend_copy(host, Backend).data
+      assert Nx.to_flat_list(Nx.backend_copy(host, Backend)) == [1, 2, 3]
+    end
+
+    test "a transfer to the same place is the tensor itself, elsewhere it deallocates" do
+      t = Nx.tensor([1, 2, 3])
+      assert Nx.backend_transfer(t, Backend).data == t.data
+      assert Nx.to_flat_list(Nx.backend_transfer(t)) == [1, 2, 3]
+      assert Nx.backend_deallocate(t) == :already_deallocated
+      assert_raise Error, ~r/deallocated/, fn -> Nx.to_binary(t) end
+    end
+
+    test "a copy on the device outlives the original" do
+      t = Nx.tensor([1, 2, 3])
+      copy = Nx.backend_copy(t, Backend)
+      assert Nx.backend_deallocate(t) == :ok
+      assert Nx.to_flat_list(copy) == [1, 2, 3]
+    end
+
+    test "scalars" do
+      t = Nx.tensor(1.5)
+      assert Nx.to_number(Nx.backend_transfer(t)) == 1.5
+      assert Nx.backend_deallocate(t) == :ok
+      assert Nx.to_number(Nx.backend_copy(t, Backend)) == 1.5
+    end
+  end
+
+  test "vectorized tensors" do
+    t = Nx.iota({2, 3}) |> Nx.vectorize(:rows)
+    assert Nx.to_flat_list(Nx.sum(t)) == [3, 12]
+    assert byte_size(Nx.to_binary(t)) == 24
+    assert Nx.backend_deallocate(t) == :ok
+  end
+
+  test "sub-byte types are packed at the edge" do
+    t = Nx.tensor([0, 1, 2, 3, 3, 2, 1, 0], type: :u2)
+    assert Nx.to_binary(t) == Nx.to_binary(Nx.backend_copy(t))
+    assert bit_size(Nx.to_binary(t)) == 16
+    assert Nx.to_flat_list(Nx.add(t, t)) == [0, 2, 0, 2, 2, 0, 2, 0]
+    assert inspect(t) =~ "[0, 1, 2, 3, 3, 2, 1, 0]"
+  end
+
+  test "to_batched, with what is left over" do
+    t = Nx.iota({5, 2})
+    assert [a, b, c] = Enum.to_list(Nx.to_batched(t, 2))
+    assert Nx.to_flat_list(a) == [0, 1, 2, 3]
+    assert Nx.to_flat_list(b) == [4, 5, 6, 7]
+    assert Nx.to_flat_list(c) == [8, 9, 0, 1]
+    assert [_, _] = Enum.to_list(Nx.to_batched(t, 2, leftover: :discard))
+  end
+
+  test "pointers say what to do instead" do
+    assert_raise ArgumentError, ~r/backend_copy/, fn -> Nx.to_pointer(Nx.tensor([1])) end
+
+    assert_raise ArgumentError, ~r/backend_copy/, fn ->
+      Nx.from_pointer(Backend, %Nx.Pointer{kind: :local, address: 0}, {:f, 32}, {1})
+    end
+  end
+
+  test "the functions of reduce may use tensors of the device" do
+    scale = Nx.tensor(2)
+    t = Nx.tensor([[1, 2], [3, 4]])
+    sum = Nx.reduce(t, 0, [axes: [1]], fn x, acc -> Nx.add(acc, Nx.multiply(x, scale)) end)
+    assert Nx.to_flat_list(sum) == [6, 14]
+  end
+
+  test "devices that differ are refused with what to do" do
+    t = Nx.tensor([1])
+    other = put_in(t.data.session.device, 99)
+
+    assert_raise ArgumentError, ~r/different devices.*backend_transfer/s, fn ->
+      Nx.add(t, other)
+    end
+  end
+
+  test "a handle of an earlier run is stale" do
+    t = Nx.tensor([1])
+    old = %{t.data.session | counters: NxVulkanGo.Session.new_counters()}
+    NxVulkanGo.Session.close(old)
+    stale = put_in(t.data.session, old)
+    assert_raise Error, ~r/stale/, fn -> Nx.add(stale, t) end
+    assert inspect(stale) =~ "<lost"
+  end
+
+  test "a device that is not there is an error" do
+    assert_raise Error, ~r/nxvk_77/, fn -> Nx.iota({3}, backend: {Backend, device: 77}) end
+  end
+
+  describe "what the node does not compute" do
+    setup do
+      on_exit(fn -> Application.delete_env(:nx_vulkan_go, :fallback) end)
+      {op, _} = Enum.find(Ops.all(), fn {op, _} -> op == :reduce end)
+      assert Ops.missing(op)
+      :ok
+    end
+
+    defp fold(t), do: Nx.reduce(t, 0, fn x, acc -> Nx.add(x, acc) end)
+
+    test "is counted" do
+      ref = make_ref()
+      test = self()
+      handler = fn _, measurements, metadata, _ -> send(test, {ref, measurements, metadata}) end
+      :telemetry.attach(ref, [:nx_vulkan_go, :fallback], handler, nil)
+      assert Nx.to_number(fold(Nx.tensor([1, 2, 3]))) == 6
+      assert_receive {^ref, %{count: 1}, %{op: :reduce, type: {:s, 32}}}
+      :telemetry.detach(ref)
+    end
+
+    test "raises where the policy says so" do
+      Application.put_env(:nx_vulkan_go, :fallback, :raise)
+      error = assert_raise(Error, fn -> fold(Nx.tensor([1, 2, 3])) end)
+      assert error.kind == :unsupported
+    end
+
+    test "warns where the policy says so" do
+      Application.put_env(:nx_vulkan_go, :fallback, :warn)
+      log = ExUnit.CaptureLog.capture_log(fn -> fold(Nx.tensor([1, 2, 3])) end)
+      assert log =~ "reduce of s32 is computed by Nx.BinaryBackend"
+    end
+  end
+end
