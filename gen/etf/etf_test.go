@@ -2,6 +2,7 @@ package etf
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"math/big"
@@ -226,5 +227,32 @@ func BenchmarkDecodeCall(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		d.Decode(p)
+	}
+}
+
+// TestFunAtoms gives a fun whose atoms are references to a cache, within
+// another fun, and wants the encoding that needs no cache.
+func TestFunAtoms(t *testing.T) {
+	fun := func(atom []byte, free ...byte) []byte {
+		p := append([]byte{tagNewFun, 0, 0, 0, 0, 1}, make([]byte, 16)...)
+		p = append(p, 0, 0, 0, 1, 0, 0, 0, 1)
+		p = append(append(p, atom...), tagSmallInteger, 1, tagSmallInteger, 2, tagNewPid)
+		p = append(append(p, atom...), make([]byte, 12)...)
+		p = append(p, free...)
+		binary.BigEndian.PutUint32(p[1:], uint32(len(p)-1))
+		return p
+	}
+	cached, plain := []byte{tagAtomCacheRef, 0}, []byte{tagSmallAtomUTF8, 3, 'a', '@', 'b'}
+	d := Decoder{Cache: []Term{Atom("a@b")}}
+	term, rest, err := d.Decode(fun(cached, fun(cached, cached...)...))
+	if err != nil || len(rest) > 0 {
+		t.Fatalf("decode: %v, %d bytes left", err, len(rest))
+	}
+	got, err := Append(nil, term)
+	if want := fun(plain, fun(plain, plain...)...); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("got % x, want % x (%v)", got, want, err)
+	}
+	if _, _, err := Decode(fun(cached)); err == nil {
+		t.Error("a reference without a cache decodes")
 	}
 }
