@@ -24,7 +24,7 @@ type Decoder struct {
 	Large    []Term
 
 	buf   []byte
-	pids  [pidCache]knownPid
+	pids  *[pidCache]knownPid // made when the first pid comes
 	pos   int
 	owed  int // elements that open containers still lack
 	stack []frame

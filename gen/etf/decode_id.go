@@ -106,6 +106,9 @@ type knownPid struct {
 }
 
 func (d *Decoder) boxed(p Pid) Term {
+	if d.pids == nil {
+		d.pids = new([pidCache]knownPid)
+	}
 	known := &d.pids[p.ID%pidCache]
 	if known.pid != p || known.term == nil {
 		*known = knownPid{pid: p, term: p}

@@ -100,8 +100,9 @@ func (c *Connection) serve() error {
 	return c.cause
 }
 
-// keepAlive sends a tick whenever nothing else was sent for a quarter of the
-// net tick time, and closes when nothing came for all of it.
+// keepAlive sends a tick every quarter of the net tick time, unless something
+// waits to be sent anyway, and closes when nothing came for all of it. It
+// depends on no other goroutine, so it goes on whatever they are busy with.
 func (c *Connection) keepAlive(stop chan struct{}) {
 	period := c.node.options.NetTickTime / 4
 	ticker := time.NewTicker(period)
