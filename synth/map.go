@@ -52,8 +52,8 @@ type mapJob struct {
 // fastest with one step of four elements an invocation; a processor with many.
 const (
 	gpuLocal = 256
-	cpuLocal = 32
-	cpuSteps = 4
+	cpuLocal = 16
+	cpuSteps = 8
 	cpuFlat  = 256 // points below which a flat job is not worth fours
 )
 
