@@ -106,7 +106,7 @@ func (b *builder) simplify(n *Node) (int32, bool) {
 	if len(n.Args) == 0 {
 		return 0, false
 	}
-	if b.allConst(n.Args) {
+	if b.allConst(n.Args) && !b.undefined(n) {
 		return b.constant(n.Type, b.fold(n)), true
 	}
 	switch n.Op {
@@ -134,6 +134,18 @@ func (b *builder) simplify(n *Node) (int32, bool) {
 		return b.simplifyCast(n)
 	}
 	return 0, false
+}
+
+// undefined says whether an operation on constants has no value: it is left
+// to the device, in case the result is not selected.
+func (b *builder) undefined(n *Node) bool {
+	switch n.Op {
+	case Div, Rem:
+		return n.Type.Int() && b.isConst(n.Args[1], 0)
+	case Lookup:
+		return b.nodes[n.Args[0]].Bits >= uint64(len(n.Table))
+	}
+	return false
 }
 
 func (b *builder) simplifySelect(n *Node) (int32, bool) {

@@ -58,6 +58,9 @@ func lowerSqrt(l *lowering, e *expr, want Type) int32 {
 
 func lowerRawDiv(l *lowering, e *expr, want Type) int32 {
 	x, y := l.pair(e.args[0], e.args[1], want)
+	if t := l.b.typ(x); !t.Float() {
+		l.fail(e, "%s where a float is expected", t)
+	}
 	return l.b.op(Div, l.b.typ(x), x, y)
 }
 
@@ -69,9 +72,13 @@ func lowerFma(l *lowering, e *expr, want Type) int32 {
 			break
 		}
 	}
+	t := l.context(e, want)
+	if !t.Float() {
+		l.fail(e, "%s where a float is expected", t)
+	}
 	var n [3]int32
 	for i, a := range e.args {
-		n[i] = l.typed(a, l.context(e, want))
+		n[i] = l.typed(a, t)
 	}
 	return l.b.op(Fma, l.b.typ(n[0]), n[:]...)
 }

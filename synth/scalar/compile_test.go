@@ -97,3 +97,19 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// No expression, however wrong, does more than give an error.
+func FuzzCompile(f *testing.F) {
+	for _, seed := range []string{"x ? y : z", "1 / 0", "rare(x, exp(y), z)", "fma(1, x, inf)", "pack(f64, 1, 2)",
+		"log_p[x]", "poly(x, log_p)", "bitcast(f32, 0x7fc00000)", "clz(x & mask) - (wide - bits)", "(x, y)", "turns[100]", "x << 77", "f32(true)"} {
+		f.Add(seed, byte(F32))
+		f.Add(seed, byte(I64))
+	}
+	f.Fuzz(func(t *testing.T, expression string, typ byte) {
+		typ %= byte(F64) + 1
+		g, err := Compile(expression, Type(typ), operands(Type(typ)), Env{})
+		if err == nil && g.Result() > F64 {
+			t.Errorf("%q has no type", expression)
+		}
+	})
+}

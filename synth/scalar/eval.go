@@ -8,6 +8,7 @@ type Model struct {
 	SplitFma bool // Fma rounds the product before it adds
 	Flush    bool // F32 arithmetic and comparison take subnormals for zeros and give zeros for them
 	LooseDiv bool // F32 Div and Sqrt are off by up to 2 units in the last place; with Flush, Div multiplies by a reciprocal
+	DropNaN  bool // a float chosen by comparing it with the other is the minimum or maximum, which prefers a number to NaN
 }
 
 // maxOperands bounds the operands of a node: those of Rare, which are two more
@@ -37,10 +38,32 @@ func (m Model) Eval(f *Func, args ...uint64) uint64 {
 			for k, a := range n.Args {
 				operands[k] = values[a]
 			}
+			if m.DropNaN && n.Op == Select && n.Type.Float() {
+				f.preferNumber(n, &operands)
+			}
 			values[i] = m.apply(n, f.Nodes[n.Args[0]].Type, operands[:len(n.Args)])
 		}
 	}
 	return values[len(f.Nodes)-1]
+}
+
+// preferNumber makes both choices of a Select the number where the other is NaN
+// and its condition compares the two.
+func (f *Func) preferNumber(n *Node, operands *[maxOperands]uint64) {
+	c := &f.Nodes[n.Args[0]]
+	if c.Op != Lt && c.Op != Le {
+		return
+	}
+	a, b := n.Args[1], n.Args[2]
+	if !(c.Args[0] == a && c.Args[1] == b || c.Args[0] == b && c.Args[1] == a) {
+		return
+	}
+	switch x, y := floatValue(n.Type, operands[1]), floatValue(n.Type, operands[2]); {
+	case x != x:
+		operands[1] = operands[2]
+	case y != y:
+		operands[2] = operands[1]
+	}
 }
 
 // apply computes one node from its operands, the first of which has type t.
