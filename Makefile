@@ -26,7 +26,7 @@ test: ## install what is missing and run every test; ends with the counts
 
 check: ## generated files, format, vet, cross-builds; fails where the tree changes
 	$(MAKE) generate
-	@test -z "$$(gofmt -l .)" || { echo "gofmt: $$(gofmt -l .)"; exit 1; }
+	@files=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$files" || { echo "gofmt: $$files"; exit 1; }
 	$(GO) vet ./...
 	@for target in $(CROSS); do \
 		echo "build $$target"; \

@@ -20,7 +20,7 @@ step() {
 }
 
 packages() { $GO list ./... | grep -E "$1"; }
-formatted() { test -z "$(gofmt -l .)" || { gofmt -l . && false; }; }
+formatted() { unformatted=$(git ls-files '*.go' | xargs gofmt -l) && test -z "$unformatted" || { echo "$unformatted" && false; }; }
 
 echo "== vet and format"
 step vet $GO vet ./...
