@@ -36,6 +36,15 @@ defmodule NxVulkanGo.ClusterTest do
     assert Nx.to_flat_list(Nx.backend_copy(t, NxVulkanGo.Backend)) == [0, 1, 2]
   end
 
+  test "a lease holds a tensor until it is used elsewhere", %{peer: peer, server: server} do
+    {t, lease} = Peer.on(peer, :lease, [server])
+    assert Peer.on(peer, :buffers, [server]) == 1
+    assert Nx.to_flat_list(Nx.add(t, 1)) == [1, 2, 3]
+    await(fn -> not Peer.on(peer, :alive?, [lease]) end)
+    await(fn -> Peer.on(peer, :buffers, [server]) == 0 end)
+    assert Nx.to_flat_list(t) == [0, 1, 2]
+  end
+
   test "a node that goes leaves nothing", %{peer: peer, server: server} do
     NxVulkanGo.sync()
     before = length(NxVulkanGo.sessions())

@@ -26,8 +26,8 @@ defmodule NxVulkanGo.Sessions do
   @doc "Tells the session once that the calling process makes values."
   @spec announce(Session.t()) :: Session.t()
   def announce(%Session{pid: pid} = session) do
-    unless Process.get(__MODULE__) == pid do
-      Process.put(__MODULE__, pid)
+    unless Process.get({__MODULE__, pid}) do
+      Process.put({__MODULE__, pid}, true)
       send(pid, {:caller, self()})
     end
 
@@ -68,7 +68,10 @@ defmodule NxVulkanGo.Sessions do
   defp connected!(server, :ok), do: server
   defp connected!(_server, {:error, error}), do: raise(error)
 
+  # Mix tasks and code that runs while compiling may come before the application.
   defp open!(key) do
+    unless Process.whereis(__MODULE__), do: Application.ensure_all_started(:nx_vulkan_go)
+
     case GenServer.call(__MODULE__, {:open, key}, @timeout) do
       {:ok, session} -> session
       {:error, error} -> raise error

@@ -4,21 +4,24 @@ defmodule NxVulkanGo.Peer do
 
   alias NxVulkanGo.Distribution
 
-  @doc "Starts one. It cannot reach this VM, which listens on no port, so it is driven through its standard input."
+  @doc "Starts one, connected to this VM."
   def start!(server) do
-    {:ok, peer, _node} =
+    {:ok, peer, node} =
       :peer.start_link(%{
         name: :"peer_#{Distribution.random(4)}",
         host: ~c"127.0.0.1",
         longnames: true,
         connection: :standard_io,
-        args: Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
+        args: [~c"-setcookie", ~c"#{Node.get_cookie()}" | paths()]
       })
 
     {:ok, _} = :peer.call(peer, :application, :ensure_all_started, [:nx_vulkan_go], 30_000)
     true = :peer.call(peer, :erlang, :set_cookie, [server, :erlang.get_cookie(server)])
+    true = Node.connect(node)
     peer
   end
+
+  defp paths, do: Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
 
   @doc "Calls a function of this module there."
   def on(peer, function, args), do: :peer.call(peer, __MODULE__, function, args, 30_000)
@@ -70,6 +73,21 @@ defmodule NxVulkanGo.Peer do
 
     {await(pid), pid}
   end
+
+  @doc "A tensor that only a lease holds, and the lease."
+  def lease(server) do
+    caller = self()
+
+    pid =
+      spawn(fn ->
+        t = Nx.iota({3}, backend: {NxVulkanGo.Backend, server: server})
+        send(caller, {self(), {t, NxVulkanGo.Session.Lease.start(t.data)}})
+      end)
+
+    await(pid)
+  end
+
+  def alive?(pid), do: Process.alive?(pid)
 
   def kill(pid), do: Process.exit(pid, :kill)
 

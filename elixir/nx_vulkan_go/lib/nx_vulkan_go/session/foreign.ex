@@ -38,6 +38,8 @@ defmodule NxVulkanGo.Session.Foreign do
           id = Session.new_id(state.session)
           stream = self()
           keeper = spawn_link(fn -> keep(stream, key, [], MapSet.new(), 0) end)
+          # The nodes are connected, or nobody there waits for the word.
+          :erlang.send(handle.session.pid, {:retained, handle.id}, [:noconnect, :nosuspend])
           {id, keeper, 0, [import_of(id, handle)]}
       end
 

@@ -19,7 +19,7 @@ defmodule NxVulkanGo.Session.Stream do
   # signals of different senders, and a free would overtake the last use.
 
   alias NxVulkanGo.{Error, Ops, Session, Telemetry}
-  alias NxVulkanGo.Session.{Foreign, Pressure, Tracker}
+  alias NxVulkanGo.Session.{Foreign, Lease, Pressure, Tracker}
   require Logger
 
   # Instructions and bytes of a message, and instructions between two reports.
@@ -42,6 +42,7 @@ defmodule NxVulkanGo.Session.Stream do
     :monitor,
     callers: %{},
     foreign: %{},
+    leases: %{},
     unreported: 0,
     reports: %{},
     sweeping: false,
@@ -240,6 +241,11 @@ defmodule NxVulkanGo.Session.Stream do
     unless state.sweeping, do: Process.send_after(self(), :sweep, @exit_delay)
     %{state | callers: Map.delete(state.callers, pid), sweeping: true, active: true}
   end
+
+  defp handle(state, {:lease, id, pid}), do: %{state | leases: Map.put(state.leases, id, pid)}
+
+  defp handle(state, {:retained, id}),
+    do: %{state | leases: Lease.retained(state.leases, id)}
 
   defp handle(state, {:foreign_unused, key, uses}) do
     {state, instructions} = Foreign.forget(state, key, uses)

@@ -1,0 +1,45 @@
+defmodule NxVulkanGo.LauncherTest do
+  use ExUnit.Case, async: false
+
+  alias NxVulkanGo.Launcher.Binary
+
+  setup do
+    path = System.get_env("PATH")
+    node = System.get_env("NXVK_NODE")
+
+    on_exit(fn ->
+      System.put_env("PATH", path)
+      if node, do: System.put_env("NXVK_NODE", node)
+      Application.delete_env(:nx_vulkan_go, :binary)
+    end)
+
+    :ok
+  end
+
+  @tag :tmp_dir
+  test "the binary of the configuration comes first, then the environment, then the path", %{
+    tmp_dir: dir
+  } do
+    [a, b, c] =
+      for name <- ["a", "b", "nxvk-node"] do
+        path = Path.join(dir, name)
+        File.write!(path, "#!/bin/sh\n")
+        File.chmod!(path, 0o755)
+        path
+      end
+
+    Application.put_env(:nx_vulkan_go, :binary, a)
+    System.put_env("NXVK_NODE", b)
+    assert Binary.find!() == a
+    Application.delete_env(:nx_vulkan_go, :binary)
+    assert Binary.find!() == b
+    System.delete_env("NXVK_NODE")
+    System.put_env("PATH", dir)
+    assert Binary.find!() == c
+  end
+
+  test "a configured binary that is not there is an error" do
+    Application.put_env(:nx_vulkan_go, :binary, "/nowhere/nxvk-node")
+    assert_raise ArgumentError, ~r"no nxvk-node at /nowhere", fn -> Binary.find!() end
+  end
+end
