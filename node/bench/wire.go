@@ -97,7 +97,7 @@ func (c *cluster) node() (*process, error) {
 		return nil, err
 	}
 	p, err := c.start(self, "run", "--name", c.name("node"), "--cookie-file", filepath.Join(c.dir, ".erlang.cookie"),
-		"--log-level", "error")
+		"--log-level", "error", "--exit-on-eof")
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +116,7 @@ func (c *cluster) beam(role string, args ...string) (*process, error) {
 // process is a running part of the cluster.
 type process struct {
 	cmd   *exec.Cmd
+	stdin io.Closer // ends it when this program ends, however that does
 	lines *bufio.Scanner
 }
 
@@ -124,6 +125,10 @@ func (c *cluster) start(name string, args ...string) (*process, error) {
 	// The BEAM finds its cookie in its home.
 	cmd.Env = append(os.Environ(), "ERL_EPMD_PORT="+c.port, "ERL_CRASH_DUMP_SECONDS=0", "HOME="+c.dir)
 	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -131,7 +136,7 @@ func (c *cluster) start(name string, args ...string) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	return &process{cmd: cmd, lines: bufio.NewScanner(out)}, nil
+	return &process{cmd: cmd, stdin: stdin, lines: bufio.NewScanner(out)}, nil
 }
 
 // await reads lines until one begins with the text.
