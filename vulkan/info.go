@@ -61,6 +61,12 @@ type Features struct {
 	SubgroupSize, SubgroupArithmetic bool // SubgroupSize: Layout.SubgroupSize may be set
 	MemoryBudget                     bool
 	Timestamps                       bool
+	// Preserve: kernels may ask that signed zeros, infinities and NaNs are
+	// kept. RoundEven and Denorm: that rounding is to even, and that
+	// subnormals are kept, for each width by itself.
+	Preserve32, Preserve64   bool
+	RoundEven32, RoundEven64 bool
+	Denorm32, Denorm64       bool
 }
 
 // Limits bound what a kernel and a buffer may be. DeviceMemoryMapped and
@@ -122,6 +128,9 @@ func newFeatures(v *vk.Info) Features {
 		PushDescriptor: has(vk.PushDescriptor), SubgroupSize: has(vk.SubgroupSize),
 		SubgroupArithmetic: v.SubgroupOps&subgroupArithmetic != 0,
 		MemoryBudget:       has(vk.MemoryBudget), Timestamps: has(vk.Timestamps),
+		Preserve32: has(vk.Preserve32), Preserve64: has(vk.Preserve64),
+		RoundEven32: has(vk.RoundEven32), RoundEven64: has(vk.RoundEven64),
+		Denorm32: has(vk.Denorm32), Denorm64: has(vk.Denorm64),
 	}
 }
 

@@ -20,6 +20,13 @@ func targetOf(info vulkan.Info) synth.Target {
 		Storage8:  f.Storage8,
 		Addresses: !info.Bindings,
 
+		Preserve32:  f.Preserve32,
+		Preserve64:  f.Preserve64,
+		RoundEven32: f.RoundEven32,
+		RoundEven64: f.RoundEven64,
+		Denorm32:    f.Denorm32,
+		Denorm64:    f.Denorm64,
+
 		SharedMemory:   l.SharedMemory,
 		MaxInvocations: l.MaxWorkgroupInvocations,
 		SubgroupSize:   l.Subgroup,

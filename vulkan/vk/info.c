@@ -104,6 +104,23 @@ static void copy_memory(nxvk_instance *in, VkPhysicalDevice gpu, nxvk_info *out)
 	}
 }
 
+// float_controls says which modes of floats a kernel may ask for. Modes of
+// rounding and of subnormals count only where each width has its own.
+static uint32_t float_controls(const VkPhysicalDeviceVulkan12Properties *p) {
+	uint32_t bits = 0;
+	if (p->shaderSignedZeroInfNanPreserveFloat32) bits |= NXVK_PRESERVE32;
+	if (p->shaderSignedZeroInfNanPreserveFloat64) bits |= NXVK_PRESERVE64;
+	if (p->roundingModeIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL) {
+		if (p->shaderRoundingModeRTEFloat32) bits |= NXVK_ROUND_EVEN32;
+		if (p->shaderRoundingModeRTEFloat64) bits |= NXVK_ROUND_EVEN64;
+	}
+	if (p->denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL) {
+		if (p->shaderDenormPreserveFloat32) bits |= NXVK_DENORM32;
+		if (p->shaderDenormPreserveFloat64) bits |= NXVK_DENORM64;
+	}
+	return bits;
+}
+
 void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 	VkPhysicalDevice gpu = (VkPhysicalDevice)(uintptr_t)handle;
 	memset(out, 0, sizeof *out);
@@ -129,7 +146,7 @@ void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 	nxvk_features f;
 	nxvk_chain(&f, out->api, list, n);
 	in->GetPhysicalDeviceFeatures2(gpu, &f.core);
-	out->features = feature_bits(&f, list, n) | (timestamps ? NXVK_TIMESTAMPS : 0);
+	out->features = feature_bits(&f, list, n) | float_controls(&v12) | (timestamps ? NXVK_TIMESTAMPS : 0);
 	free(list);
 
 	if (pd.maxPushDescriptors && pd.maxPushDescriptors < out->max_bindings) out->max_bindings = pd.maxPushDescriptors;

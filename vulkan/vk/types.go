@@ -40,6 +40,12 @@ const (
 	MemoryBudget
 	AtomicFloat
 	Timestamps
+	Preserve32
+	Preserve64
+	RoundEven32
+	RoundEven64
+	Denorm32
+	Denorm64
 )
 
 // VkPhysicalDeviceType.
