@@ -13,15 +13,15 @@ type rule struct {
 // what is left. Measured on an NVIDIA H200 of 132 multiprocessors.
 var rules = map[int][]rule{
 	4: {
-		{Tile{true, 8, 16, 2, 4, 8}, 500},
-		{Tile{true, 8, 16, 2, 2, 8}, 200},
+		{Tile{true, 8, 8, 1, 4, 8}, 1500},
+		{Tile{false, 8, 16, 2, 2, 16}, 200},
 		{Tile{false, 4, 8, 2, 4, 16}, 100},
 		{Tile{false, 4, 4, 1, 4, 32}, 100},
 		{Tile{false, 4, 4, 1, 2, 16}, 0},
 	},
 	8: {
-		{Tile{true, 8, 8, 2, 4, 8}, 120},
-		{Tile{true, 4, 8, 2, 4, 8}, 100},
+		{Tile{false, 8, 8, 2, 4, 8}, 120},
+		{Tile{false, 4, 8, 2, 4, 16}, 100},
 		{Tile{false, 4, 4, 1, 2, 16}, 0},
 	},
 }
@@ -30,9 +30,9 @@ var rules = map[int][]rule{
 // all also those that were measured and not taken.
 func Tiles(size int, all bool) []Tile {
 	more := map[int][]Tile{
-		4: {{false, 8, 8, 1, 4, 16}, {true, 8, 8, 1, 4, 8}, {true, 8, 8, 2, 4, 8}, {false, 8, 16, 2, 2, 16},
+		4: {{false, 8, 8, 1, 4, 16}, {true, 8, 16, 2, 4, 8}, {true, 8, 8, 2, 4, 8}, {true, 8, 16, 2, 2, 8},
 			{false, 4, 8, 2, 2, 16}, {false, 4, 8, 1, 4, 16}, {false, 4, 4, 1, 2, 32}},
-		8: {{false, 8, 8, 2, 4, 8}, {true, 4, 8, 2, 2, 8}, {false, 4, 8, 2, 4, 16}},
+		8: {{true, 8, 8, 2, 4, 8}, {true, 4, 8, 2, 2, 8}, {true, 4, 8, 2, 4, 8}},
 	}
 	var list []Tile
 	for _, r := range rules[size] {

@@ -43,8 +43,8 @@ func TestChoice(t *testing.T) {
 		p      Problem
 		want   string
 	}{
-		{gpu, rowMajor(ops.F32, 4096, 4096, 4096, 1), "double 128x256x8"},
-		{gpu, rowMajor(ops.F32, 2048, 2048, 2048, 1), "double 128x128x8"},
+		{gpu, rowMajor(ops.F32, 4096, 4096, 4096, 1), "double 64x128x8"},
+		{gpu, rowMajor(ops.F32, 2048, 2048, 2048, 1), "single 128x128x16"},
 		{gpu, rowMajor(ops.F32, 1024, 1024, 1024, 1), "single 64x128x16"},
 		{gpu, rowMajor(ops.F32, 512, 512, 512, 1), "single 32x64x32"},
 		{gpu, rowMajor(ops.F32, 256, 256, 256, 1), "single 32x64x32, chunks"},
@@ -53,9 +53,9 @@ func TestChoice(t *testing.T) {
 		{gpu, rowMajor(ops.F32, 1, 1, 1<<20, 1), "narrow, chunks"},
 		{gpu, rowMajor(ops.F32, 3, 3, 3, 100000), "plain"},
 		{gpu, rowMajor(ops.F32, 64, 64, 64, 100), "single 32x64x32"},
-		{gpu, rowMajor(ops.F64, 4096, 4096, 4096, 1), "double 128x128x8, double 128x128x8"},
+		{gpu, rowMajor(ops.F64, 4096, 4096, 4096, 1), "single 128x128x8, single 128x128x8"},
 		{gpu, rowMajor(ops.S64, 100, 100, 100, 1), "single 32x32x16"},
-		{small, rowMajor(ops.F32, 4096, 4096, 4096, 1), "single 32x64x32"},
+		{small, rowMajor(ops.F32, 4096, 4096, 4096, 1), "double 64x128x8"},
 		{cpu, rowMajor(ops.F32, 1024, 1024, 1024, 1), "block"},
 		{cpu, rowMajor(ops.F32, 5, 3, 9, 1), "plain"},
 	} {
