@@ -28,14 +28,22 @@ func bitsOf(r *rand.Rand, t Type) uint64 {
 // exactFloats are functions that give the same bits as Go's library; NaN is any
 // NaN.
 var exactFloats = map[string]func(x, y, z float64) float64{
-	"abs(x)":        func(x, y, z float64) float64 { return math.Abs(x) },
-	"-x":            func(x, y, z float64) float64 { return -x },
-	"floor(x)":      func(x, y, z float64) float64 { return math.Floor(x) },
-	"ceil(x)":       func(x, y, z float64) float64 { return math.Ceil(x) },
-	"round(x)":      func(x, y, z float64) float64 { return math.Round(x) },
-	"fmax(x, y)":    func(x, y, z float64) float64 { return larger(x, y) },
-	"fmin(x, y)":    func(x, y, z float64) float64 { return -larger(-x, -y) },
-	"clip(x, y, z)": func(x, y, z float64) float64 { return -larger(-larger(x, y), -z) },
+	"abs(x)":     func(x, y, z float64) float64 { return math.Abs(x) },
+	"-x":         func(x, y, z float64) float64 { return -x },
+	"floor(x)":   func(x, y, z float64) float64 { return math.Floor(x) },
+	"ceil(x)":    func(x, y, z float64) float64 { return math.Ceil(x) },
+	"round(x)":   func(x, y, z float64) float64 { return math.Round(x) },
+	"fmax(x, y)": func(x, y, z float64) float64 { return larger(x, y) },
+	"fmin(x, y)": func(x, y, z float64) float64 { return -larger(-x, -y) },
+	"clip(x, y, z)": func(x, y, z float64) float64 {
+		if !(x > y) {
+			x = y
+		}
+		if !(x < z) {
+			x = z
+		}
+		return x
+	},
 	"sign(x)": func(x, y, z float64) float64 {
 		if x == 0 || math.IsNaN(x) {
 			return x
