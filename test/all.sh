@@ -27,16 +27,20 @@ step vet $GO vet ./...
 step gofmt formatted
 
 # The race detector covers all that does not talk to a driver: drivers and
-# their threads are not built for it.
-device='^nxvk/(vulkan|gen/exec|test/gemm)(/|$)'
+# their threads are not built for it. The compiler has no goroutines; its long
+# tests run without.
+device='^nxvk/(vulkan|gen/exec|node/bench|test/.+)(/|$)'
 cluster='^nxvk/test/cluster$'
+compiler='^nxvk/(synth|fallback|ops|shaders)(/|$)'
 echo "== race detector"
 # shellcheck disable=SC2046
-$GO test -json -race $($GO list ./... | grep -Ev "$device|$cluster")
+$GO test -json -race $($GO list ./... | grep -Ev "$device|$compiler")
+# shellcheck disable=SC2046
+$GO test -json -race -short $(packages "$compiler")
 
 echo "== devices"
 # shellcheck disable=SC2046
-$GO test -json $(packages "$device")
+$GO test -json $(packages "$device" | grep -v "$cluster")
 
 echo "== devices and messages with a collection at every allocation"
 # shellcheck disable=SC2046
@@ -44,7 +48,7 @@ GOGC=1 $GO test -json -short $(packages '^nxvk/(vulkan|gen)(/|$)')
 
 echo "== without cgo"
 step "build without cgo" env CGO_ENABLED=0 $GO build -o /dev/null ./cmd/nxvk-node
-CGO_ENABLED=0 $GO test -json -short ./ops/... ./synth/... ./fallback/... ./gen/...
+CGO_ENABLED=0 $GO test -json ./ops/... ./synth/... ./fallback/... ./gen/...
 
 echo "== cluster"
 roots=
