@@ -6,52 +6,67 @@ import (
 	"sync"
 )
 
-// Package math reduces large angles with too few digits of π for all of
-// float64. Beyond bigAngle they are reduced exactly; nobody needs that to be
-// fast.
+// Package math reduces angles with too few digits of π: near its multiples the
+// sine and the cosine lose theirs. Angles are reduced here, below bigAngle in
+// two numbers of float64, beyond exactly, which nobody needs to be fast.
 const bigAngle = 1 << 29
 
-func sin(x float64) float64 {
-	if !large(x) {
-		return math.Sin(x)
-	}
-	quadrant, r := reduceAngle(x)
-	return turn(quadrant, r)
-}
+// π/2 in three parts of 53 bits.
+const (
+	halfPi  = 0x1.921fb54442d18p+0
+	halfPi2 = 0x1.1a62633145c07p-54
+	halfPi3 = -0x1.f1976b7ed8fbcp-110
+)
+
+func sin(x float64) float64 { return turn(reduceAngle(x)) }
 
 func cos(x float64) float64 {
-	if !large(x) {
-		return math.Cos(x)
-	}
-	quadrant, r := reduceAngle(x)
-	return turn(quadrant+1, r)
+	quadrant, r, low := reduceAngle(x)
+	return turn(quadrant+1, r, low)
 }
 
-// tan adds the terms that math.Tan leaves out near 0.
+// tan adds the terms that math.Tan leaves out near 0. Away from the multiples
+// of π/2 math.Tan is the more exact one.
 func tan(x float64) float64 {
-	if large(x) {
-		quadrant, r := reduceAngle(x)
-		return turn(quadrant, r) / turn(quadrant+1, r)
-	}
 	if z := x * x; z < 1e-6 {
 		return x + x*z*(1.0/3+z*(2.0/15+z*(17.0/315)))
 	}
-	return math.Tan(x)
+	quadrant, r, low := reduceAngle(x)
+	if math.Abs(r) > 0x1p-7 && math.Abs(x) < 1<<20 {
+		return math.Tan(x)
+	}
+	return turn(quadrant, r, low) / turn(quadrant+1, r, low)
 }
 
-func large(x float64) bool { return math.Abs(x) >= bigAngle && !math.IsInf(x, 0) }
-
-// turn is the sine of an angle after a number of quarter turns.
-func turn(quadrant int, r float64) float64 {
+// turn is the sine of the angle r + low after a number of quarter turns.
+func turn(quadrant int, r, low float64) float64 {
+	s, c := math.Sincos(r)
 	switch quadrant & 3 {
 	case 0:
-		return math.Sin(r)
+		return s + c*low
 	case 1:
-		return math.Cos(r)
+		return c - s*low
 	case 2:
-		return -math.Sin(r)
+		return -s - c*low
 	}
-	return -math.Cos(r)
+	return s*low - c
+}
+
+// reduceAngle splits an angle into quarter turns, of which the last two bits
+// count, and an angle of at most π/4 in two parts.
+func reduceAngle(x float64) (quadrant int, r, low float64) {
+	switch abs := math.Abs(x); {
+	case abs <= math.Pi/4 || math.IsNaN(x) || math.IsInf(x, 0):
+		return 0, x, 0
+	case abs >= bigAngle:
+		return reduceLarge(x)
+	}
+	n := math.RoundToEven(x * (2 / math.Pi))
+	y := math.FMA(-n, halfPi, x) // exact: a multiple of 2^-52 below 1
+	t := n * halfPi2
+	r = y - t
+	low = (y - r) - t - math.FMA(n, halfPi2, -t) - n*halfPi3
+	return int(n), r, low
 }
 
 // angleBits is enough for the largest number, and for what is left of one that
@@ -83,15 +98,14 @@ func arctan(unit *big.Int, n, scale int64) *big.Int {
 	return sum
 }
 
-// reduceAngle splits a large angle into quarter turns, of which the last two bits
-// count, and an angle of at most π/4.
-func reduceAngle(x float64) (quadrant int, r float64) {
+// reduceLarge is reduceAngle in whole numbers.
+func reduceLarge(x float64) (quadrant int, r, low float64) {
 	m, e := math.Frexp(x)
 	fixed := big.NewInt(int64(math.Ldexp(m, 53)))
 	fixed.Lsh(fixed, uint(e-53+angleBits))
 	half := new(big.Int).Rsh(quarter(), 1)
 	turns, rest := new(big.Int).DivMod(fixed.Add(fixed, half), quarter(), new(big.Int))
-	rest.Sub(rest, half)
-	f, _ := new(big.Float).SetInt(rest).Float64()
-	return int(turns.Bits()[0] & 3), math.Ldexp(f, -angleBits)
+	f := new(big.Float).SetInt(rest.Sub(rest, half))
+	r, _ = f.SetMantExp(f, -angleBits).Float64()
+	return int(rest.And(turns, big.NewInt(3)).Int64()), r, 0
 }

@@ -56,6 +56,8 @@ func NewDevice(cfg DeviceConfig) gen.ProcessFactory {
 
 // Init starts the executor.
 func (d *Device) Init(...any) error {
+	// A client that is linked to the server and dies does not end it.
+	d.SetTrapExit(true)
 	d.sessions = make(map[gen.PID]*store.Session)
 	d.open(d.cfg.Vulkan)
 	return nil

@@ -38,6 +38,7 @@ func NewManager(cfg ManagerConfig) gen.ProcessFactory {
 
 // Init begins a run of the node.
 func (m *Manager) Init(...any) error {
+	m.SetTrapExit(true)
 	m.incarnation = newIncarnation()
 	return nil
 }
