@@ -61,16 +61,13 @@ func (w *reduceWriter) parts() {
 			o, part = w.divide(u, w.split)
 		}
 		acc := w.fold(o, part, w.fours, w.split)
-		tail := w.divideRest(w.fours, w.split)
-		acc = w.rest(acc, o, w.Compare(scalar.Eq, tail, part))
+		acc = w.rest(acc, o, func() kernel.Value {
+			_, last := w.divide(w.fours, w.split)
+			return w.Compare(scalar.Eq, last, part)
+		})
 		w.put(u, w.join(acc))
 		return nil
 	}, nil)
-}
-
-func (e *emitter) divideRest(x, by kernel.Value) kernel.Value {
-	_, r := e.divide(x, by)
-	return r
 }
 
 // rows is the kernel in which a workgroup, or a fraction of it, is a chunk.
@@ -88,11 +85,14 @@ func (w *reduceWriter) rows() {
 	end := w.Add(start, w.length)
 	limit := w.Select(w.Compare(scalar.Lt, end, w.fours), end, w.fours)
 	acc := w.fold(o, w.Add(start, part), limit, w.int(parts))
-	owns := w.Compare(scalar.Eq, w.divideRest(w.fours, w.int(parts)), part)
-	for _, c := range []kernel.Value{w.Compare(scalar.Le, start, w.fours), w.Compare(scalar.Lt, w.fours, end)} {
-		owns = w.Prim(scalar.AndB, scalar.Bool, owns, c)
-	}
-	acc = w.rest(acc, o, owns)
+	acc = w.rest(acc, o, func() kernel.Value {
+		_, last := w.divide(w.fours, w.int(parts))
+		owns := w.Compare(scalar.Eq, last, part)
+		for _, c := range []kernel.Value{w.Compare(scalar.Le, start, w.fours), w.Compare(scalar.Lt, w.fours, end)} {
+			owns = w.Prim(scalar.AndB, scalar.Bool, owns, c)
+		}
+		return owns
+	})
 	total := w.tree(w.join(acc)[0], part)
 	first := w.Compare(scalar.Eq, part, w.int(0))
 	w.If(w.Prim(scalar.AndB, scalar.Bool, first, valid), func() []kernel.Value {
@@ -238,13 +238,14 @@ func (w *reduceWriter) applyAll(acc, xs []kernel.Value) []kernel.Value {
 	return out
 }
 
-// rest folds the elements after the last whole four, where this part has them.
-func (w *reduceWriter) rest(acc []kernel.Value, o, owns kernel.Value) []kernel.Value {
+// rest folds the elements after the last whole four, where owns says that this
+// part has them.
+func (w *reduceWriter) rest(acc []kernel.Value, o kernel.Value, owns func() kernel.Value) []kernel.Value {
 	if product(w.job.reduced)%lanes == 0 {
 		return acc
 	}
 	g := w.job.group
-	return w.If(owns, func() []kernel.Value {
+	return w.If(owns(), func() []kernel.Value {
 		base := w.outer(o)
 		if w.job.quad {
 			base = w.Mul(base, w.int(lanes))

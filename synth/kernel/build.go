@@ -8,12 +8,21 @@ import (
 )
 
 // Builder makes a kernel. Instructions go to the innermost open block; the
-// callbacks of If and Loop fill theirs.
+// callbacks of If and Loop fill theirs. A primitive operation that has been
+// applied to the same values is not applied again.
 type Builder struct {
 	k      *Kernel
 	cur    *Block
 	consts map[constKey]Value
-	heads  map[int]Value // builtins
+	heads  map[int]Value       // builtins
+	done   []map[primKey]Value // by open block, outermost first
+}
+
+// primKey is a primitive operation on values; -1 stands for no value.
+type primKey struct {
+	op   scalar.Op
+	t    scalar.Type
+	args [3]Value
 }
 
 type constKey struct {
@@ -24,7 +33,7 @@ type constKey struct {
 // NewBuilder starts a kernel whose workgroups have the given size.
 func NewBuilder(name string, local [3]uint32) *Builder {
 	b := &Builder{k: &Kernel{Name: name, Local: local},
-		consts: map[constKey]Value{}, heads: map[int]Value{}}
+		consts: map[constKey]Value{}, heads: map[int]Value{}, done: []map[primKey]Value{{}}}
 	b.cur = &b.k.Body
 	return b
 }
@@ -123,7 +132,16 @@ func (b *Builder) IsConst(v Value) (uint64, bool) {
 
 // Prim applies a primitive operation that gives a value of type t.
 func (b *Builder) Prim(op scalar.Op, t scalar.Type, args ...Value) Value {
-	return b.emit(Inst{Op: Prim, Prim: op, Args: args}, t)[0]
+	key := primKey{op, t, [3]Value{-1, -1, -1}}
+	copy(key.args[:], args)
+	for _, scope := range b.done {
+		if v, ok := scope[key]; ok {
+			return v
+		}
+	}
+	v := b.emit(Inst{Op: Prim, Prim: op, Args: args}, t)[0]
+	b.done[len(b.done)-1][key] = v
+	return v
 }
 
 // Load reads n consecutive elements; index counts groups of n.
@@ -179,9 +197,9 @@ func (b *Builder) fill(blk *Block, body func() []Value) {
 		return
 	}
 	outer := b.cur
-	b.cur = blk
+	b.cur, b.done = blk, append(b.done, map[primKey]Value{})
 	blk.Yield = body()
-	b.cur = outer
+	b.cur, b.done = outer, b.done[:len(b.done)-1]
 }
 
 func (b *Builder) typesOf(vs []Value) []scalar.Type {

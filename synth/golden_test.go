@@ -1,0 +1,54 @@
+package synth
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nxvk/ops"
+)
+
+var update = flag.Bool("update", false, "write the kernels of testdata")
+
+// Kernels of both profiles as text, to be read and to see what a change does
+// to them. After one that is meant: go test ./synth -run Golden -update.
+func TestGolden(t *testing.T) {
+	x := typ(ops.F32, 12, 8)
+	for name, c := range map[string]struct {
+		target *Target
+		in     *ops.Instr
+		types  []ops.Type
+	}{
+		"add_gpu":       {gpu, instr(ops.Add, x), []ops.Type{x, x}},
+		"add_cpu":       {cpu, instr(ops.Add, x), []ops.Type{x, x}},
+		"add_row_gpu":   {gpu, instr(ops.Add, x), []ops.Type{x, typ(ops.F32, 8)}},
+		"sum_rows_gpu":  {gpu, instr(ops.Sum, typ(ops.F32, 5), []int{1}, []int{0}), []ops.Type{typ(ops.F32, 5, 256)}},
+		"sum_cpu":       {cpu, instr(ops.Sum, typ(ops.F32), []int{0}, []int{0}), []ops.Type{typ(ops.F32, 64)}},
+		"reverse_u8":    {gpu, instr(ops.Reverse, typ(ops.U8, 9), []int{0}), []ops.Type{typ(ops.U8, 9)}},
+		"bf16_from_f32": {cpu, instr(ops.AsType, typ(ops.BF16, 8)), []ops.Type{typ(ops.F32, 8)}},
+	} {
+		p, err := lower(t, c.target, c.in, c.types...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		for _, s := range p.Steps {
+			b.WriteString(s.Kernel.IR.String())
+		}
+		path := filepath.Join("testdata", name+".txt")
+		if *update {
+			if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != string(want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, &b, want)
+		}
+	}
+}
