@@ -58,6 +58,17 @@ defmodule NxVulkanGo.NodeTest do
     assert eventually(fn -> buffers() == 0 end)
   end
 
+  test "a serving, whose batches run in processes that exit" do
+    serving = Nx.Serving.new(fn options -> Nx.Defn.jit(&Nx.multiply(&1, 2), options) end)
+    start_supervised!({Nx.Serving, serving: serving, name: __MODULE__.Serving, batch_timeout: 10})
+
+    for i <- 1..5 do
+      batch = Nx.Batch.stack([Nx.tensor([i, i + 1]), Nx.tensor([0, 1])])
+      result = Nx.Serving.batched_run(__MODULE__.Serving, batch)
+      assert Nx.to_flat_list(result) == [2 * i, 2 * i + 2, 0, 2]
+    end
+  end
+
   test "10,000 processes that make three tensors each leave nothing" do
     1..10_000
     |> Task.async_stream(
