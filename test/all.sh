@@ -59,7 +59,8 @@ for release in ${OTP_ROOTS:-}; do
 		echo "::skip cluster with the Erlang of Debian $release: $root"
 	fi
 done
-NXVK_ERL_ROOTS=$roots $GO test -json -timeout 10m ./test/cluster
+# What these tests depend on, go test does not see.
+NXVK_ERL_ROOTS=$roots $GO test -json -count=1 -timeout 10m ./test/cluster
 
 echo "== Elixir and Nx"
 test/elixir.sh "$roots"
