@@ -337,82 +337,69 @@ defmodule NxVulkanGo.Backend do
 
   defp block_op(_module), do: nil
 
-  ## All others: {callback, arguments after out, those that are tensors}
+  ## All others, from the op table
 
-  binary =
-    [:add, :subtract, :multiply, :pow, :remainder, :divide, :atan2, :min, :max, :quotient] ++
-      [:bitwise_and, :bitwise_or, :bitwise_xor, :left_shift, :right_shift] ++
-      [:equal, :not_equal, :greater, :less, :greater_equal, :less_equal] ++
-      [:logical_and, :logical_or, :logical_xor]
+  # A callback takes its tensors first, as many as the operation has operands, and
+  # then options; where it does not, its arguments are here, tensors as {:tensor, _}.
+  arguments = %{
+    eye: [:backend_options],
+    iota: [:axis, :backend_options],
+    squeeze: [{:tensor, :t}, :axes],
+    transpose: [{:tensor, :t}, :axes],
+    reverse: [{:tensor, :t}, :axes],
+    broadcast: [{:tensor, :t}, :shape, :axes],
+    pad: [{:tensor, :t}, {:tensor, :value}, :config],
+    dot:
+      [{:tensor, :l}, :contract_left, :batch_left, {:tensor, :r}] ++
+        [:contract_right, :batch_right],
+    reduce: [{:tensor, :t}, {:tensor, :initial}, :opts, :fun],
+    window_reduce: [{:tensor, :t}, {:tensor, :initial}, :window, :opts, :fun],
+    window_sum: [{:tensor, :t}, :window, :opts],
+    window_product: [{:tensor, :t}, :window, :opts],
+    window_max: [{:tensor, :t}, :window, :opts],
+    window_min: [{:tensor, :t}, :window, :opts],
+    window_scatter_max: [{:tensor, :t}, {:tensor, :source}, {:tensor, :initial}, :window, :opts],
+    window_scatter_min: [{:tensor, :t}, {:tensor, :source}, {:tensor, :initial}, :window, :opts]
+  }
 
-  unary =
-    Enum.map(Nx.Shared.unary_math_funs(), &elem(&1, 0)) ++
-      [:abs, :bitwise_not, :ceil, :conjugate, :floor, :negate, :round, :sign] ++
-      [:count_leading_zeros, :population_count, :real, :imag, :is_nan, :is_infinity]
+  done = Module.definitions_in(__MODULE__, :def)
 
-  callbacks =
-    [
-      {:eye, [:backend_options], []},
-      {:iota, [:axis, :backend_options], []},
-      {:squeeze, [:tensor, :axes], [:tensor]},
-      {:broadcast, [:tensor, :shape, :axes], [:tensor]},
-      {:transpose, [:tensor, :axes], [:tensor]},
-      {:pad, [:tensor, :value, :config], [:tensor, :value]},
-      {:reverse, [:tensor, :axes], [:tensor]},
-      {:dot, [:left, :contract_left, :batch_left, :right, :contract_right, :batch_right],
-       [:left, :right]},
-      {:clip, [:tensor, :low, :high], [:tensor, :low, :high]},
-      {:gather, [:tensor, :indices, :opts], [:tensor, :indices]},
-      {:select, [:predicate, :left, :right], [:predicate, :left, :right]},
-      {:conv, [:tensor, :kernel, :opts], [:tensor, :kernel]},
-      {:reduce, [:tensor, :initial, :opts, :fun], [:tensor, :initial]},
-      {:window_reduce, [:tensor, :initial, :window, :opts, :fun], [:tensor, :initial]},
-      {:indexed_add, [:tensor, :indices, :updates, :opts], [:tensor, :indices, :updates]},
-      {:indexed_put, [:tensor, :indices, :updates, :opts], [:tensor, :indices, :updates]},
-      {:triangular_solve, [:tensor, :right, :opts], [:tensor, :right]}
-    ] ++
-      for(op <- [:as_type, :bitcast, :reshape], do: {op, [:tensor], [:tensor]}) ++
-      for(
-        op <-
-          [:all, :any, :sum, :product, :reduce_max, :reduce_min, :argmax, :argmin] ++
-            [:sort, :argsort, :fft, :ifft],
-        do: {op, [:tensor, :opts], [:tensor]}
-      ) ++
-      for(
-        op <- [:window_sum, :window_product, :window_max, :window_min],
-        do: {op, [:tensor, :window, :opts], [:tensor]}
-      ) ++
-      for(
-        op <- [:window_scatter_max, :window_scatter_min],
-        do: {op, [:tensor, :source, :initial, :window, :opts], [:tensor, :source, :initial]}
-      ) ++
-      for(op <- binary, do: {op, [:left, :right], [:left, :right]}) ++
-      for(op <- unary, do: {op, [:tensor], [:tensor]})
+  for {name, arity} <- Nx.Backend.behaviour_info(:callbacks),
+      {name, arity} not in done,
+      row = Ops.get(name) do
+    operands = for i <- 1..row.arity//1, do: {:tensor, :"t#{i}"}
+    rest = if arity - 1 > row.arity, do: [:opts], else: []
+    names = Map.get(arguments, name, operands ++ rest)
 
-  for {name, names, tensor_names} <- callbacks do
-    var = &Macro.var(&1, __MODULE__)
-    args = Enum.map(names, var)
-    tensors = Enum.map(tensor_names, var)
-    options = if :backend_options in names, do: var.(:backend_options), else: []
+    variable = fn
+      {:tensor, name} -> Macro.var(name, __MODULE__)
+      name -> Macro.var(name, __MODULE__)
+    end
+
+    args = Enum.map(names, variable)
+    tensors = for {:tensor, _} = name <- names, do: variable.(name)
+    options = if :backend_options in names, do: variable.(:backend_options), else: []
 
     @impl true
-    if Ops.missing(name) do
+    if row.missing do
       def unquote(name)(out, unquote_splicing(args)) do
         Fallback.run(unquote(name), out.type, unquote(args), unquote(options), fn args ->
           apply(Nx.BinaryBackend, unquote(name), [out | args])
         end)
       end
     else
-      # An attribute is the argument of its name, or the option.
-      first = List.first(tensors)
-
+      # An attribute is the argument of its name, or else the option.
       attrs =
-        for {attr, _, _} = schema <- Ops.get(name).attrs do
+        for {attr, _, _} = schema <- row.attrs do
           value =
-            if attr in names, do: var.(attr), else: quote(do: unquote(var.(:opts))[unquote(attr)])
+            if attr in names,
+              do: variable.(attr),
+              else: quote(do: Keyword.get(unquote(variable.(:opts)), unquote(attr)))
+
+          schema = Macro.escape(schema)
 
           quote(
-            do: Attributes.encode(unquote(Macro.escape(schema)), unquote(value), unquote(first))
+            do: Attributes.encode(unquote(schema), unquote(value), unquote(hd(tensors ++ [nil])))
           )
         end
 

@@ -49,6 +49,7 @@ defmodule NxVulkanGo.Session do
   # Garbage is looked for whenever values have grown by this part of the budget.
   @checks 16
   @unlimited 64 * 1024 * 1024 * 1024
+  @never 2 ** 62
 
   @doc false
   # `budget` is how many bytes of the device the values of the session may take.
@@ -87,7 +88,7 @@ defmodule NxVulkanGo.Session do
   # run on when values have grown much.
   defp make_room(%__MODULE__{counters: counters} = session) do
     # Others go on meanwhile.
-    :atomics.put(counters, @check_at, @unlimited)
+    :atomics.put(counters, @check_at, @never)
     :erlang.garbage_collect()
     Tracker.sweep_and_wait(session, :routine)
     budget = :atomics.get(counters, @budget)

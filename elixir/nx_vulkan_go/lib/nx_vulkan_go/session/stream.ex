@@ -29,7 +29,8 @@ defmodule NxVulkanGo.Session.Stream do
 
   @open_timeout 30_000
   @unknown_memory 8 * 1024 * 1024 * 1024
-  # From the exit of a caller to the sweep that follows: its heap goes last.
+  # From the exit of a caller to the sweep that follows, for each tracker: the
+  # caller's heap goes last, and sweeps of many tensors must not follow each other.
   @exit_delay 10
   # How often to sweep after something happened, and every how many times where
   # nothing did: a process may collect its garbage long after its last operation.
@@ -133,7 +134,14 @@ defmodule NxVulkanGo.Session.Stream do
     end
   end
 
-  defp gather(state, acc, n, bytes) when n >= @batch or bytes >= @batch_bytes do
+  # Uploads are let go of at once: this process may make no garbage for long.
+  defp gather(state, acc, n, bytes) when bytes >= @batch_bytes do
+    state = flush(state, acc, n)
+    :erlang.garbage_collect()
+    loop(state)
+  end
+
+  defp gather(state, acc, n, _bytes) when n >= @batch do
     state |> flush(acc, n) |> loop()
   end
 
@@ -229,16 +237,20 @@ defmodule NxVulkanGo.Session.Stream do
     Process.send_after(self(), :idle, @idle_sweep)
     ticks = state.ticks + 1
 
-    if state.active or rem(ticks, @idle_sweeps_skipped) == 0,
-      do: handle(%{state | active: false, ticks: ticks}, :sweep),
-      else: %{state | ticks: ticks}
+    if state.active or rem(ticks, @idle_sweeps_skipped) == 0 do
+      :erlang.garbage_collect()
+      handle(%{state | active: false, ticks: ticks}, :sweep)
+    else
+      %{state | ticks: ticks}
+    end
   end
 
   defp handle(state, {:DOWN, monitor, _, _, reason}) when monitor == state.monitor,
     do: over(state, reason)
 
   defp handle(state, {:DOWN, _, :process, pid, _}) do
-    unless state.sweeping, do: Process.send_after(self(), :sweep, @exit_delay)
+    delay = min(@exit_delay * tuple_size(Tracker.all(state.session)), @idle_sweep)
+    unless state.sweeping, do: Process.send_after(self(), :sweep, delay)
     %{state | callers: Map.delete(state.callers, pid), sweeping: true, active: true}
   end
 
