@@ -98,9 +98,9 @@ func matmul(d ops.DType, n int) row {
 	run := func(h *harness) error {
 		return h.result(h.Do(ops.Dot, t, [][]int{{1}, {}, {0}, {}}, h.input(t, 0), h.input(t, 1)))
 	}
-	rounds := 20
+	rounds := 100
 	if n >= 2048 {
-		rounds = 5
+		rounds = 10
 	}
 	return row{fmt.Sprintf("dot %v %d×%d", d, n, n), run, rounds, 0, 2 * float64(n) * float64(n) * float64(n)}
 }

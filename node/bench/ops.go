@@ -66,11 +66,8 @@ func (h *harness) measure(r row) (time.Duration, error) {
 	if err := h.rounds(r, 1); err != nil {
 		return 0, err
 	}
-	warm := time.Now()
-	for time.Since(warm) < h.warmup() {
-		if err := h.rounds(r, r.rounds); err != nil {
-			return 0, err
-		}
+	if err := h.warm(r); err != nil {
+		return 0, err
 	}
 	var times []time.Duration
 	for range 7 {
@@ -82,6 +79,22 @@ func (h *harness) measure(r row) (time.Duration, error) {
 	}
 	slices.Sort(times)
 	return times[len(times)/2], nil
+}
+
+// warm raises the clock of a device that has been idle: small work alone does
+// not.
+func (h *harness) warm(r row) error {
+	heavy := ops.Type{DType: ops.F32, Shape: ops.Shape{1 << 24}}
+	if h.cpu() {
+		heavy.Shape[0] = 1 << 12
+	}
+	work := row{run: apply(ops.Add, heavy, heavy, heavy)}
+	for start := time.Now(); time.Since(start) < h.warmup(); {
+		if err := h.rounds(work, 20); err != nil {
+			return err
+		}
+	}
+	return h.rounds(r, r.rounds)
 }
 
 // rounds runs a row some times and waits until the device is done.
@@ -103,7 +116,7 @@ func rows(n int, cpu bool) []row {
 	f32 := func(shape ...int) ops.Type { return ops.Type{DType: ops.F32, Shape: shape} }
 	flat, square := f32(n), f32(side, side)
 	n4, s4 := 4*float64(n), 4*float64(side*side)
-	rounds := 10
+	const rounds = 20
 	list := []row{
 		{"add", apply(ops.Add, flat, flat, flat), rounds, 3 * n4, 0},
 		{"exp", apply(ops.Exp, flat, flat), rounds, 2 * n4, 0},
@@ -127,7 +140,7 @@ func rows(n int, cpu bool) []row {
 	}
 	return append(list,
 		row{"1,000 dependent adds of 1,024", chain(1000, f32(1024)), 1, 0, 0},
-		row{"one add of 1,024 and its read", addAndRead(f32(1024)), 10, 0, 0})
+		row{"one add of 1,024 and its read", addAndRead(f32(1024)), 100, 0, 0})
 }
 
 // kindOf prints what sort of device there is.
