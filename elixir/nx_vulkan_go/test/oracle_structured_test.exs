@@ -109,7 +109,7 @@ defmodule NxVulkanGo.OracleStructuredTest do
   for op <- [:cumulative_sum, :cumulative_product, :cumulative_min, :cumulative_max] do
     test "#{op}" do
       for type <- @real, axis <- [0, 1], reverse <- [false, true] do
-        t = random(type, {3, 9}, :small)
+        t = random(type, {3, 9}, :positive)
         options = [axis: axis, reverse: reverse]
         # Narrow floats round at other places in another order.
         unless type in [{:f, 8}, {:f8_e4m3fn, 8}, {:bf, 16}, {:f, 16}] and
