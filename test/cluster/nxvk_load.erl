@@ -2,7 +2,7 @@
 -module(nxvk_load).
 
 -export([hold/3, killed_midway/1, many/2, stream/3, uploads/3, echo/2, work/2, arm/1, fired/0]).
--export([buffers/1, buffers_of/2, gone/2, incarnation/1, at/3, reconnect/1, starve/2]).
+-export([buffers/1, buffers_of/2, gone/2, incarnation/1, at/3, reconnect/1, starve/2, refused/1]).
 
 -define(X, nxvk_client).
 
@@ -186,4 +186,22 @@ starve(D, Bytes, Tries) ->
     case ?X:describe(D, Y) of
         {ok, _} -> starve(D, Bytes, Tries - 1);
         {error, {Kind, _, _, Text}} -> {Kind, Text}
+    end.
+
+%% refused asks for what the node does not do, and lists what it did all the
+%% same.
+refused(Node) ->
+    [What || {What, F} <- [
+        {spawn, fun() -> spawn_returns(Node) end},
+        {rpc, fun() -> rpc:call(Node, erlang, node, [], 1000) =:= Node end}], F()].
+
+%% spawn_returns is whether a process was made on a node; the caller is told
+%% that it was not.
+spawn_returns(Node) ->
+    Id = spawn_request(Node, erlang, node, [], [{reply, yes}]),
+    receive
+        {spawn_reply, Id, ok, _} -> true;
+        {spawn_reply, Id, error, _} -> false
+    after 5000 ->
+        exit(no_answer)
     end.

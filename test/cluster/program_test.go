@@ -146,3 +146,32 @@ func TestOwnPortMapper(t *testing.T) {
 	b.connect(n)
 	b.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
 }
+
+// TestConnect has the node join a BEAM that knows nothing of it.
+func TestConnect(t *testing.T) {
+	b := startBEAM(t)
+	n := startNode(t, "--device", "host", "--connect", b.name)
+	b.want("["+n.atom()+"]", "{erlang,nodes,[hidden]}")
+	b.want("[]", "{erlang,nodes,[]}")
+	b.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
+
+	lost := &node{t: t, name: uniqueName("nxvk"), args: []string{"--device", "host", "--connect", uniqueName("nobody")}}
+	lost.spawn(epmdPort)
+	if code := lost.exitCode(10 * time.Second); code != 4 {
+		t.Errorf("connecting to nobody: exit code %d, want 4\n%s", code, lost.log.text())
+	}
+}
+
+// TestUnregisteredNames drops what is sent to names that nobody has here, and
+// answers a ping.
+func TestUnregisteredNames(t *testing.T) {
+	n := startNode(t, "--device", "host")
+	b := startBEAM(t)
+	b.want("pong", "{net_adm,ping,[%s]}", n.atom())
+	for _, name := range []string{"pg", "global", "rex", "'Elixir.Nx.Serving.PG'", "nobody"} {
+		b.want("hello", "{erlang,send,[{%s,%s},hello]}", name, n.atom())
+	}
+	b.want("[]", "{nxvk_load,refused,[%s]}", n.atom())
+	b.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
+	silent(t, n)
+}
