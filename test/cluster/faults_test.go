@@ -188,6 +188,23 @@ func TestOutOfMemory(t *testing.T) {
 	other.want("1", "{nxvk_load,buffers,[%s]}", n.atom())
 }
 
+// TestPressure asks who holds memory to free what it can spare before anybody
+// is refused.
+func TestPressure(t *testing.T) {
+	all := devices(t)
+	if len(all) == 1 {
+		t.Skip("no Vulkan device")
+	}
+	n := startNode(t, append(all[1].args, "--memory-limit", fmt.Sprint(256<<20))...)
+	hoards, needs := startBEAM(t), startBEAM(t)
+	hoards.connect(n)
+	needs.connect(n)
+	hoards.want("ok", "{nxvk_load,hoard,[%s,20]}", n.device())
+	needs.want("20", "{nxvk_load,fill,[%s,20]}", n.device())
+	hoards.want("0", "{nxvk_load,buffers_of,[%s,'%s']}", n.atom(), hoards.name)
+	silent(t, n)
+}
+
 // TestWrongCookie is refused, and the refusal is logged.
 func TestWrongCookie(t *testing.T) {
 	n := startNode(t, "--device", "host")

@@ -2,7 +2,7 @@
 -module(nxvk_load).
 
 -export([hold/3, killed_midway/1, many/2, stream/3, uploads/3, echo/2, work/2, arm/1, fired/0]).
--export([buffers/1, buffers_of/2, gone/2, incarnation/1, at/3, reconnect/1, starve/2, refused/1]).
+-export([buffers/1, buffers_of/2, gone/2, incarnation/1, at/3, reconnect/1, starve/2, hoard/2, fill/2, refused/1]).
 
 -define(X, nxvk_client).
 
@@ -187,6 +187,29 @@ starve(D, Bytes, Tries) ->
         {ok, _} -> starve(D, Bytes, Tries - 1);
         {error, {Kind, _, _, Text}} -> {Kind, Text}
     end.
+
+%% hoard leaves a process behind that has Count tensors of 8 MiB on the device
+%% and frees them when it is asked to sweep.
+hoard({Name, _} = D, Count) ->
+    Self = self(),
+    spawn(fun() ->
+        {ok, _} = ?X:open(D, #{sweep => true, label => <<"hoard">>}),
+        Ids = large(D, Count),
+        Self ! hoarded,
+        receive {nxvk_sweep, Name, Ref} -> ?X:free(D, Ids), D ! {nxvk_swept, Ref} end,
+        receive stop -> ok end
+    end),
+    receive hoarded -> ok end.
+
+%% fill makes Count tensors of 8 MiB on the device and gives up when one cannot
+%% be had.
+fill(D, Count) ->
+    length(large(D, Count)).
+
+large(D, Count) ->
+    Ids = [?X:op(D, constant, {f32, {2 bsl 20}}, [?X:scalar(f32, 1.5)], []) || _ <- lists:seq(1, Count)],
+    [{ok, _} = ?X:describe(D, Id) || Id <- Ids],
+    Ids.
 
 %% refused asks for what the node does not do, and lists what it did all the
 %% same.
