@@ -7,7 +7,9 @@ defmodule NxVulkanGo.ClusterTest do
   setup do
     Nx.default_backend(NxVulkanGo.Backend)
     server = NxVulkanGo.connect()
-    {:ok, peer: Peer.start!(server), server: server}
+    peer = Peer.start!(server)
+    on_exit(fn -> Peer.stop(peer) end)
+    {:ok, peer: peer, server: server}
   end
 
   test "computes with it, reads it, inspects it", %{peer: peer} do
@@ -45,12 +47,12 @@ defmodule NxVulkanGo.ClusterTest do
     assert Nx.to_flat_list(t) == [0, 1, 2]
   end
 
-  test "a node that goes leaves nothing", %{peer: peer, server: server} do
+  test "a node that is killed leaves nothing", %{peer: peer, server: server} do
     NxVulkanGo.sync()
     before = length(NxVulkanGo.sessions())
     {_t, _holder} = Peer.on(peer, :make, [server])
     await(fn -> length(NxVulkanGo.sessions()) == before + 1 end)
-    :peer.stop(peer)
+    Peer.kill_9(peer)
     await(fn -> length(NxVulkanGo.sessions()) == before end)
   end
 

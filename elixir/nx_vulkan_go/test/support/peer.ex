@@ -7,7 +7,7 @@ defmodule NxVulkanGo.Peer do
   @doc "Starts one, connected to this VM."
   def start!(server) do
     {:ok, peer, node} =
-      :peer.start_link(%{
+      :peer.start(%{
         name: :"peer_#{Distribution.random(4)}",
         host: ~c"127.0.0.1",
         longnames: true,
@@ -22,6 +22,20 @@ defmodule NxVulkanGo.Peer do
   end
 
   defp paths, do: Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
+
+  @doc "Ends one, unless it has ended."
+  def stop(peer) do
+    :peer.stop(peer)
+  catch
+    :exit, _ -> :ok
+  end
+
+  @doc "Ends one without a word."
+  def kill_9(peer) do
+    pid = :peer.call(peer, :os, :getpid, [])
+    {_, 0} = System.cmd("kill", ["-9", "#{pid}"])
+    :ok
+  end
 
   @doc "Calls a function of this module there."
   def on(peer, function, args), do: :peer.call(peer, __MODULE__, function, args, 30_000)
