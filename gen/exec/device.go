@@ -14,8 +14,8 @@ import (
 // first: an idle device starts early, and no submission runs so long that a
 // driver takes it for a hang.
 const (
-	batchIdle = 64
-	batchBusy = 256
+	batchIdle = 32
+	batchBusy = 96
 	batchTime = 50e-3 // seconds
 )
 

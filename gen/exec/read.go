@@ -44,7 +44,7 @@ func (e *Executor) read(l *Lane, id ops.ID, offset, count int, done func(Data, e
 		done(Data{Bytes: m.Host[from : from+n], Release: drop}, nil)
 		return
 	}
-	e.fetch(m, from, n, func(data []byte, release func(), err error) {
+	e.fetch(m, from, n, true, func(data []byte, release func(), err error) {
 		if err != nil {
 			m.Drop()
 			done(Data{}, err)

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"time"
+
 	"nxvk/gen/etf"
 	"nxvk/gen/store"
 	"nxvk/ops"
@@ -86,7 +88,7 @@ func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait bool, e
 	}
 	n := t.Bytes()
 	m.Retain()
-	e.fetch(m, 0, n, func(data []byte, release func(), err error) {
+	e.fetch(m, 0, n, false, func(data []byte, release func(), err error) {
 		l.failed = err
 		if err == nil {
 			if m.Host == nil {
@@ -100,9 +102,14 @@ func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait bool, e
 	return true, nil
 }
 
+// PollTime bounds how long a read of little data looks for its completion
+// itself: being woken for it would take as long as the device does.
+const PollTime = 25 * time.Microsecond
+
 // fetch calls done, on the goroutine of the Executor, with bytes of memory
-// that is on the device. The bytes are valid until release.
-func (e *Executor) fetch(m *store.Storage, off, n int, done func(data []byte, release func(), err error)) {
+// that is on the device; with poll perhaps before it returns. The bytes are
+// valid until release.
+func (e *Executor) fetch(m *store.Storage, off, n int, poll bool, done func(data []byte, release func(), err error)) {
 	fail := func(err error) { e.cfg.Post(func() { done(nil, nil, e.deviceError(err)) }) }
 	rb, err := e.stream.Download(m.Dev, off, n)
 	if err != nil {
@@ -116,6 +123,10 @@ func (e *Executor) fetch(m *store.Storage, off, n int, done func(data []byte, re
 		return
 	}
 	e.Counters.Downloaded += uint64(n)
+	if poll && n <= large && e.soon(ticket) {
+		done(rb.Bytes(), rb.Release, nil)
+		return
+	}
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {
 			if err != nil {
@@ -126,4 +137,18 @@ func (e *Executor) fetch(m *store.Storage, off, n int, done func(data []byte, re
 			done(rb.Bytes(), rb.Release, nil)
 		})
 	})
+}
+
+// soon reports whether a submission to an otherwise idle GPU completes within
+// PollTime. A software device needs the processor for itself.
+func (e *Executor) soon(t vulkan.Ticket) bool {
+	if e.target.CPU || e.inFlight > 1 {
+		return false
+	}
+	for start := time.Now(); time.Since(start) < PollTime; {
+		if e.dev.Done(t) {
+			return e.dev.Lost() == nil
+		}
+	}
+	return false
 }

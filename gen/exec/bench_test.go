@@ -1,0 +1,50 @@
+package exec
+
+import (
+	"testing"
+
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// BenchmarkRecord is what an instruction costs until it is recorded, the
+// device's part left out as far as that goes.
+func BenchmarkRecord(b *testing.B) {
+	d, err := vulkan.Open("", vulkan.Options{})
+	if err != nil {
+		b.Skip(err)
+	}
+	defer d.Close()
+	target, err := Probe(d)
+	if err != nil {
+		b.Fatal(err)
+	}
+	posted := make(chan func(), 1<<16)
+	e := New(Config{Device: d, Target: target, HostLimit: -1, Post: func(f func()) { posted <- f }})
+	l := e.Lane(store.NewSession(gen.PID{Node: "bench"}))
+	typ := f32(16)
+	add := func(id ops.ID, x, y ops.Operand) {
+		e.Stream(l, []wire.Instr{{Name: "add", Instr: ops.Instr{
+			Op: ops.Add, Outs: []ops.Result{{ID: id, Type: typ}}, Ins: []ops.Operand{x, y}}}})
+	}
+	e.Stream(l, []wire.Instr{{Name: "iota", Instr: ops.Instr{
+		Op: ops.Iota, Outs: []ops.Result{{ID: 1, Type: typ}}, Attrs: [][]int{{-1}}}}})
+	id := ops.ID(1)
+	for b.Loop() {
+		add(id+1, ref(id), ref(1))
+		if id > 1 {
+			l.Session.Delete(id)
+		}
+		id++
+		for len(posted) > 0 {
+			(<-posted)()
+		}
+		for len(l.queue) > 0 {
+			(<-posted)()
+		}
+	}
+}
