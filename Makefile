@@ -5,6 +5,8 @@
 OTP_ROOTS = trixie sid
 
 GO       ?= go
+# Go fetches the release that go.mod names, also where a system says otherwise.
+export GOTOOLCHAIN ?= auto
 BIN      := bin/nxvk-node
 CROSS    := freebsd/amd64 darwin/arm64 windows/amd64 linux/arm64
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)

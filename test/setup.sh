@@ -30,28 +30,60 @@ need mesa-vulkan-drivers icd
 need libvulkan-dev header
 need erlang-nox have erl
 if [ "$what" = test ]; then
-	need erlang-dev erl_module inet_tls_dist
+	need erlang-ssl erl_module inet_tls_dist
 	need vulkan-validationlayers validation
 	need spirv-tools have spirv-val
 	need glslang-tools have glslangValidator
 	[ "$(id -u)" != 0 ] || need debootstrap have debootstrap
 fi
 
-# go_usable: at least the release from which the Go tool fetches the one that go.mod names.
+# as_root COMMAND...: by sudo where this is not root already.
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif have sudo; then
+		sudo "$@"
+	else
+		echo "setup: run as root: $*" >&2
+		exit 1
+	fi
+}
+
+# go_usable: at least the release from which the Go tool fetches the one that
+# go.mod names.
 go_usable() { have go && [ "$(go env GOVERSION 2>/dev/null | sed 's/^go1\.\([0-9]*\).*/\1/')" -ge 21 ]; }
-if ! go_usable; then
-	case "$(apt-cache policy golang-go 2>/dev/null | sed -n 's/.*Candidate: [0-9]*:*1\.\([0-9]*\).*/\1/p')" in
-	2[1-9] | [3-9][0-9]) missing="$missing golang-go ca-certificates" ;;
-	*)
+# packaged_go: the minor version of the Go that apt would install, or nothing.
+packaged_go() { apt-cache policy golang-go | sed -n 's/.*Candidate: [0-9]*:*1\.\([0-9]*\).*/\1/p'; }
+# release: the system and the name of its release.
+release() { sed -n 's/^ID=//p; s/^VERSION_CODENAME=/-/p' /etc/os-release | sort -r | tr -d '\n'; }
+
+updated=
+update() {
+	[ -n "$updated" ] || as_root apt-get -qq update
+	updated=yes
+}
+
+# need_go adds the packages of Go, on Debian 12 those of its backports.
+need_go() {
+	update
+	if [ "$(packaged_go)" -ge 21 ] 2>/dev/null; then
+		missing="$missing golang-go ca-certificates"
+	elif [ "$(release)" = debian-bookworm ]; then
+		backports=bookworm-backports
+		echo "setup: Go comes from $backports, by /etc/apt/sources.list.d/$backports.list"
+		echo "deb http://deb.debian.org/debian $backports main" | as_root tee "/etc/apt/sources.list.d/$backports.list" >/dev/null
+		updated=
+		missing="$missing golang-go/$backports golang-src/$backports ca-certificates"
+	else
 		echo "setup: Go 1.21 or later is needed and this system has no package of it." >&2
 		echo "setup: install it from go.dev/dl, then run this again." >&2
 		exit 1
-		;;
-	esac
-fi
+	fi
+}
 
-[ -n "$missing" ] || exit 0
 if ! have apt-get; then
+	go_usable || missing="$missing golang-go"
+	[ -n "$missing" ] || exit 0
 	echo "setup: missing, by the names of Debian's packages:$missing" >&2
 	case "$(uname)" in
 	FreeBSD) echo "setup: pkg install go gcc gmake vulkan-loader vulkan-headers mesa-dri erlang elixir vulkan-validation-layers spirv-tools glslang" >&2 ;;
@@ -60,12 +92,9 @@ if ! have apt-get; then
 	esac
 	exit 1
 fi
-sudo=
-if [ "$(id -u)" != 0 ]; then
-	sudo=sudo
-	have sudo || { echo "setup: run as root: apt-get install$missing" >&2; exit 1; }
-fi
+go_usable || need_go
+[ -n "$missing" ] || exit 0
 echo "setup: installing$missing"
-$sudo apt-get -qq update
+update
 # shellcheck disable=SC2086
-DEBIAN_FRONTEND=noninteractive $sudo apt-get -qq install -y --no-install-recommends $missing >/dev/null
+as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $missing >/dev/null
