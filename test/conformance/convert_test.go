@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"math"
+	"testing"
+
+	"nxvk/gen/exec/drive"
+	"nxvk/ops"
+)
+
+// edges are numbers at which conversions differ: zeros, infinities, NaN,
+// halves, and both sides of the range of every integer type.
+func edges() []float64 {
+	v := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 0.49999997, 0.5, -0.5, 1.5, -1.5, 2.5,
+		0.999, -0.999, 1e-10, -1e-10, 1e10, -1e10, 1e20, -1e20, 1e38, -1e38, 65504, 65519, 65520, 57344, 61440, 448, 464, 465,
+		3.3895314e38, 0x1p-24, 0x1p-25, 0x1.8p-25, 0x1p-14, 0x1p-16, 0x1p-17, 0x1p-9, 0x1p-10}
+	for _, bits := range []int{1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 52, 53, 63, 64} {
+		p := math.Exp2(float64(bits))
+		v = append(v, p, p-1, p+1, p-0.5, -p, -p-1, -p+1, -p-0.5)
+	}
+	return v
+}
+
+// realTypes are the types between which conversions are on the device.
+func realTypes() (all []ops.DType) {
+	for _, d := range ops.DTypes() {
+		if !d.IsComplex() {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// Conversions between all pairs of real types, of every value that a source of
+// 8 bits has, and of edges and random bits of wider ones.
+func TestConvert(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		var n tally
+		for _, from := range realTypes() {
+			for _, to := range realTypes() {
+				c := convertible(t, from, to)
+				of := 4
+				if gpu {
+					of = 16
+				}
+				if from != to && rarely(of, &c) {
+					n.near(t, d, host, &c, tolerance{flush: !target.Subnormals && from.Wide() == ops.F32})
+				}
+			}
+		}
+		n.report(t)
+	})
+}
+
+// convertible is a conversion of values that matter.
+func convertible(t *testing.T, from, to ops.DType) instr {
+	t.Helper()
+	edges := edges()
+	typ := ops.Type{DType: from, Shape: ops.Shape{len(edges) + 256}}
+	data := newSampler(uint64(from)).bits(typ)
+	if from.Bits() == 8 {
+		for i := range 256 {
+			data[len(edges)+i] = byte(i)
+		}
+	}
+	if from.IsFloat() {
+		head := ops.Type{DType: from, Shape: ops.Shape{len(edges)}}
+		copy(data, encode(edges, head))
+	}
+	c := instr{op: ops.AsType, types: []ops.Type{typ}, data: [][]byte{data}}
+	c.infer(t, to)
+	return c
+}
