@@ -62,7 +62,7 @@ defmodule NxVulkanGo.MixProject do
     [
       licenses: ["Apache-2.0"],
       links: %{"GitHub" => @source_url},
-      files: ~w(lib priv/ops.eterm mix.exs README.md CHANGELOG.md .formatter.exs)
+      files: ~w(lib guides priv/ops.eterm mix.exs README.md CHANGELOG.md .formatter.exs)
     ]
   end
 
@@ -71,7 +71,7 @@ defmodule NxVulkanGo.MixProject do
       main: "readme",
       source_url: @source_url,
       source_ref: "v#{@version}",
-      extras: ["README.md", "CHANGELOG.md"],
+      extras: ["README.md", "guides/introduction.livemd", "CHANGELOG.md"],
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
       groups_for_modules: [
         Running: [NxVulkanGo.Launcher],

@@ -16,6 +16,11 @@ defmodule NxVulkanGo.BackendTest do
 
   test "unknown options are refused" do
     assert_raise ArgumentError, ~r/unknown keys/, fn -> Nx.default_backend({Backend, gpu: 1}) end
+    assert_raise ArgumentError, ~r/:device/, fn -> Nx.default_backend({Backend, device: "a"}) end
+
+    assert_raise ArgumentError, ~r/:server/, fn ->
+      Nx.default_backend({Backend, server: "n@h"})
+    end
   end
 
   describe "copies and transfers" do

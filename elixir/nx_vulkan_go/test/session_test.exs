@@ -164,6 +164,17 @@ defmodule NxVulkanGo.SessionTest do
     Process.exit(holder, :kill)
   end
 
+  test "a session that is killed is opened again", %{options: options} do
+    t = Nx.tensor([1, 2])
+    session = Sessions.fetch!(options)
+    ref = Process.monitor(session.pid)
+    Process.exit(session.pid, :kill)
+    assert_receive {:DOWN, ^ref, _, _, _}
+    :sys.get_state(Sessions)
+    assert_raise Error, ~r/stale/, fn -> Nx.add(t, 1) end
+    assert Nx.to_flat_list(Nx.add(Nx.tensor([1, 2]), 1)) == [2, 3]
+  end
+
   test "a server that dies is an error within a second, and the next one works", context do
     t = Nx.tensor([1, 2])
     assert Nx.to_flat_list(t) == [1, 2]

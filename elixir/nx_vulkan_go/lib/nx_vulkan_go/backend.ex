@@ -70,7 +70,23 @@ defmodule NxVulkanGo.Backend do
   @type t :: %__MODULE__{}
 
   @impl true
-  def init(options), do: Keyword.validate!(options, [:device, :server])
+  def init(options) do
+    options = Keyword.validate!(options, [:device, :server])
+    device = Keyword.get(options, :device, 0)
+    server = Keyword.get(options, :server)
+
+    unless is_integer(device) and device >= 0 do
+      raise ArgumentError,
+            ":device must be the index of a device, see NxVulkanGo.devices/1, got: #{Kernel.inspect(device)}"
+    end
+
+    unless is_atom(server) do
+      raise ArgumentError,
+            ":server must be the name of a node, an atom, got: #{Kernel.inspect(server)}"
+    end
+
+    options
+  end
 
   ## Creation
 

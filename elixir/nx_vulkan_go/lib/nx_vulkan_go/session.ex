@@ -49,7 +49,6 @@ defmodule NxVulkanGo.Session do
   # Garbage is looked for whenever values have grown by this part of the budget.
   @checks 16
   @unlimited 64 * 1024 * 1024 * 1024
-  @never 2 ** 62
 
   @doc false
   # `budget` is how many bytes of the device the values of the session may take.
@@ -87,11 +86,12 @@ defmodule NxVulkanGo.Session do
   # memory: the device would reach these first, and fail. So the caller does not
   # run on when values have grown much.
   defp make_room(%__MODULE__{counters: counters} = session) do
+    budget = :atomics.get(counters, @budget)
+    live = :atomics.get(counters, @live_bytes)
     # Others go on meanwhile.
-    :atomics.put(counters, @check_at, @never)
+    :atomics.put(counters, @check_at, live + div(budget, 4))
     :erlang.garbage_collect()
     Tracker.sweep_and_wait(session, :routine)
-    budget = :atomics.get(counters, @budget)
 
     if :atomics.get(counters, @live_bytes) * 4 > budget * 3,
       do: Pressure.relieve(session)
@@ -200,7 +200,7 @@ defmodule NxVulkanGo.Session do
   defp failed(_session, error), do: error
 
   defp down(session, reason) do
-    if reason == :noproc,
+    if reason in [:noproc, {:shutdown, :stale}],
       do: Error.new(:stale, "device #{session.device} of #{session.server} was restarted"),
       else: Error.new(:server_down, "#{session.server} went away: #{inspect(reason)}")
   end

@@ -2,7 +2,8 @@ defmodule NxVulkanGo.Sessions do
   @moduledoc false
   # Finds the session of a device, and opens it where there is none: the only
   # process that opens sessions, so that there is one a device. Those that are
-  # open are found without it.
+  # open are found without it. It sees to it that one whose process is gone,
+  # however that came, is not found again.
 
   use GenServer
 
@@ -79,7 +80,7 @@ defmodule NxVulkanGo.Sessions do
   end
 
   @impl true
-  def init(_), do: {:ok, nil}
+  def init(_), do: {:ok, %{}}
 
   @impl true
   def handle_call({:open, {server, device} = key}, _from, state) do
@@ -89,9 +90,31 @@ defmodule NxVulkanGo.Sessions do
       {:reply, {:ok, session}, state}
     else
       device = device || Application.get_env(:nx_vulkan_go, :device, 0)
-      {:reply, open(key, server, device), state}
+      answer = open(key, server, device)
+      {:reply, answer, watch(state, answer)}
     end
   end
+
+  @impl true
+  def handle_info({:DOWN, _, :process, pid, _}, state) do
+    {session, state} = Map.pop(state, pid)
+    if session, do: over(session)
+    {:noreply, state}
+  end
+
+  def handle_info(_other, state), do: {:noreply, state}
+
+  defp over(session) do
+    Session.close(session)
+    Session.Tracker.forget(session)
+  end
+
+  defp watch(state, {:ok, %Session{pid: pid} = session}) do
+    unless is_map_key(state, pid), do: Process.monitor(pid)
+    Map.put(state, pid, session)
+  end
+
+  defp watch(state, _error), do: state
 
   defp open(key, server, device) do
     with {:ok, session} <- find_or_start(server!(server), device) do
