@@ -12,9 +12,9 @@ defmodule NxVulkanGo.Launcher do
     * `config :nx_vulkan_go, binary: "/path/to/nxvk-node"`
     * the environment variable `NXVK_NODE`
     * `nxvk-node` in the `PATH`
-    * `priv/bin/nxvk-node` of this package
     * one built with `go build`, where this package lies in a checkout of its
       repository and `go` is installed; it goes to `priv/bin`
+    * `priv/bin/nxvk-node` of this package
 
   Options in the configuration of `:nx_vulkan_go`:
 

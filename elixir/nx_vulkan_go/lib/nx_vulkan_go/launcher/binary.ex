@@ -6,7 +6,7 @@ defmodule NxVulkanGo.Launcher.Binary do
 
   @doc "The path of the program, or an `ArgumentError` that says how to get it."
   def find! do
-    configured() || System.find_executable(@name) || existing(packaged()) || built() ||
+    configured() || System.find_executable(@name) || built() || existing(packaged()) ||
       raise ArgumentError, """
       nxvk-node, the server that owns the GPU, is not installed. Do one of:
 
@@ -35,7 +35,8 @@ defmodule NxVulkanGo.Launcher.Binary do
   defp packaged, do: Application.app_dir(:nx_vulkan_go, Path.join(["priv", "bin", @name]))
   defp existing(path), do: if(File.exists?(path), do: path)
 
-  # The checkout is two folders above the package.
+  # The checkout is two folders above the package. It is built each time: the
+  # sources may have changed, and go knows whether they have.
   defp built do
     root = Path.expand("../../../../..", __DIR__)
     go = System.find_executable("go")
