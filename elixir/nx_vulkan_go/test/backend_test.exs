@@ -94,6 +94,15 @@ defmodule NxVulkanGo.BackendTest do
     assert Nx.to_flat_list(sum) == [6, 14]
   end
 
+  test "an index out of bounds is an error where the result is read" do
+    t = Nx.tensor([1, 2, 3])
+    taken = Nx.take(t, Nx.tensor([5]))
+    sum = Nx.sum(taken)
+    error = assert_raise(Error, fn -> Nx.to_number(sum) end)
+    assert %{kind: :bad_argument, op: "take", operands: ["s32{3}", "s32{1}"]} = error
+    assert Nx.to_number(Nx.sum(t)) == 6
+  end
+
   test "devices that differ are refused with what to do" do
     t = Nx.tensor([1])
     other = put_in(t.data.session.device, 99)

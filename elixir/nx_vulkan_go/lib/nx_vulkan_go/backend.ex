@@ -41,7 +41,10 @@ defmodule NxVulkanGo.Backend do
 
   ## Differences from `Nx.BinaryBackend`
 
-    * indices out of bounds are clamped where `Nx.BinaryBackend` raises
+    * an error that depends on values, as an index out of bounds or a singular matrix, is
+      raised where the result is read
+    * a division of integers by zero and a shift by a negative number raise nothing; their
+      results mean nothing
     * float functions are exact within 2 units in the last place, and so may differ
       in the last digit printed
     * sums and products of floats are added in another order
