@@ -14,8 +14,8 @@ import (
 // first: an idle device starts early, and no submission runs so long that a
 // driver takes it for a hang.
 const (
-	batchIdle = 32
-	batchBusy = 96
+	batchIdle = 64
+	batchBusy = 256
 	batchTime = 50e-3 // seconds
 )
 
@@ -70,6 +70,8 @@ func (e *Executor) deviceResults(l *Lane, w *work, p *planned) (outs, temps []*s
 		*list = append(*list, m)
 		return true
 	}
+	outs, temps = e.outs[:0], e.temps[:0]
+	defer func() { e.outs, e.temps = outs, temps }()
 	for _, r := range w.in.Outs {
 		if !take(&outs, r.Type.Bytes()) {
 			return outs, temps, wait, err

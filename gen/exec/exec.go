@@ -52,9 +52,11 @@ type Executor struct {
 	memory  []*Lane // lanes that wait for memory
 	plans   map[string]*planned
 	kernels map[string]*compiled
-	key     []byte       // scratch of planKey
-	push    []byte       // scratch of record
-	args    []vulkan.Arg // scratch of record
+	key     []byte           // scratch of planKey
+	push    []byte           // scratch of record
+	args    []vulkan.Arg     // scratch of record
+	outs    []*store.Storage // scratch of deviceResults
+	temps   []*store.Storage // scratch of deviceResults
 
 	recorded int     // dispatches since the last submission
 	cost     float64 // seconds of device time since the last submission

@@ -104,7 +104,7 @@ func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait bool, e
 
 // PollTime bounds how long a read of little data looks for its completion
 // itself: being woken for it would take as long as the device does.
-const PollTime = 25 * time.Microsecond
+const PollTime = 40 * time.Microsecond
 
 // fetch calls done, on the goroutine of the Executor, with bytes of memory
 // that is on the device; with poll perhaps before it returns. The bytes are

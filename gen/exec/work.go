@@ -12,6 +12,10 @@ type work struct {
 	types []ops.Type
 	args  []*store.Storage // nil for a scalar literal
 	own   []*store.Storage // held until the work is done
+
+	// room for the operands of most instructions, without an allocation more
+	typeRoom [3]ops.Type
+	argRoom  [3]*store.Storage
 }
 
 func (w *work) drop() {
@@ -26,7 +30,12 @@ func (w *work) drop() {
 // carries an error is that error.
 func (e *Executor) gather(l *Lane, in *wire.Instr) (*work, error) {
 	n := len(in.Ins)
-	w := &work{in: &in.Instr, types: make([]ops.Type, n), args: make([]*store.Storage, n)}
+	w := &work{in: &in.Instr}
+	if n <= len(w.argRoom) {
+		w.types, w.args = w.typeRoom[:n], w.argRoom[:n]
+	} else {
+		w.types, w.args = make([]ops.Type, n), make([]*store.Storage, n)
+	}
 	for i := range in.Ins {
 		o := &in.Ins[i]
 		if o.Lit != nil {
