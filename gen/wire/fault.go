@@ -49,12 +49,15 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// ErrorTerm is {Kind, Op, Operands, Message}.
+// ErrorTerm is {Kind, Op, Operands, Message}. Op is nil where there is none, or
+// where it could not be read.
 func ErrorTerm(err error) etf.Term {
 	op, shapes, msg := etf.Term(etf.Atom("nil")), etf.List(nil), err.Error()
 	var e *ops.Error
 	if errors.As(err, &e) {
-		op, msg = e.Op, e.Err.Error()
+		if msg = e.Err.Error(); e.Op != "" {
+			op = e.Op
+		}
 		for _, s := range e.Shapes {
 			shapes = append(shapes, s)
 		}

@@ -83,28 +83,36 @@ func decodeInstr(t etf.Term, in *Instr) {
 	in.Attrs, in.Err = attributes(in.Op.Info(), tuple[3])
 }
 
-func results(t etf.Term) ([]ops.Result, error) {
+// results reads what can be read of the results, and gives the first error.
+func results(t etf.Term) (outs []ops.Result, first error) {
 	list, ok := t.(etf.List)
 	if !ok {
 		return nil, bad("results are a list")
 	}
-	outs := make([]ops.Result, 0, len(list))
+	outs = make([]ops.Result, 0, len(list))
 	for _, e := range list {
-		tuple, ok := e.(etf.Tuple)
-		if !ok || len(tuple) != 3 {
-			return outs, bad("a result is {Id, Type, Shape}")
+		r, err := result(e)
+		if r.ID != 0 {
+			outs = append(outs, r)
 		}
-		id, err := identifier(tuple[0])
-		if err != nil {
-			return outs, err
-		}
-		typ, err := typeOf(tuple[1], tuple[2])
-		outs = append(outs, ops.Result{ID: id, Type: typ})
-		if err != nil {
-			return outs, err
+		if first == nil {
+			first = err
 		}
 	}
-	return outs, nil
+	return outs, first
+}
+
+// result reads one result. Its ID is 0 where not even that can be read.
+func result(t etf.Term) (r ops.Result, err error) {
+	tuple, ok := t.(etf.Tuple)
+	if !ok || len(tuple) != 3 {
+		return r, bad("a result is {Id, Type, Shape}")
+	}
+	if r.ID, err = identifier(tuple[0]); err != nil {
+		return r, err
+	}
+	r.Type, err = typeOf(tuple[1], tuple[2])
+	return r, err
 }
 
 func identifier(t etf.Term) (ops.ID, error) {
