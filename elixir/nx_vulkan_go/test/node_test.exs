@@ -121,7 +121,10 @@ defmodule NxVulkanGo.NodeTest do
     assert :erlang.memory(:total) - before < 64 * 1024 * 1024
   end
 
-  if System.get_env("NXVK_TEST_SERVER") == nil do
+  describe "a server of this VM's own" do
+    @describetag :launched
+    @describetag :capture_log
+
     test "a killed server is an exception within a second, and the next one works" do
       t = Nx.iota({10})
       assert Nx.to_number(t[3]) == 3
