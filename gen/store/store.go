@@ -26,7 +26,7 @@ type Storage struct {
 	Dev     *vulkan.Buffer // the same on the device, or nil
 	Release func()         // gives Host back where it is not Go memory
 	Size    int64          // bytes charged to Owner
-	Owner   *Session       // who pays; nil once its session has ended
+	Owner   *Session       // who pays, until its session ends
 	refs    int
 }
 
@@ -49,9 +49,8 @@ func (m *Storage) Drop() {
 	if m.refs < 0 {
 		panic("BUG: storage dropped too often")
 	}
-	if m.Owner != nil {
+	if m.Owner != nil && !m.Owner.Ended {
 		m.Owner.bytes -= m.Size
-		m.Owner = nil
 	}
 	if m.Release != nil {
 		m.Release()
@@ -129,21 +128,13 @@ func (s *Session) Delete(id ops.ID) {
 	}
 }
 
-// End lets go of everything.
+// End lets go of everything. Importers keep what they have; nobody pays for it
+// any more.
 func (s *Session) End() {
-	s.Ended = true
-	for id, v := range s.values {
-		delete(s.values, id)
-		if v.Mem == nil {
-			continue
-		}
-		if v.Mem.Owner == s {
-			// Importers keep the memory; nobody pays for it any more.
-			v.Mem.Owner = nil
-		}
-		v.Mem.Drop()
+	s.Ended, s.bytes = true, 0
+	for id := range s.values {
+		s.Delete(id)
 	}
-	s.bytes = 0
 }
 
 // Missing is the fault of an id that the session does not hold.
