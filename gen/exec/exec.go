@@ -18,6 +18,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nxvk/gen/etf"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -103,6 +104,23 @@ func New(cfg Config) *Executor {
 // instr carries out one instruction. It reports true where the lane has to
 // wait; the instruction is then tried again from the start.
 func (e *Executor) instr(l *Lane, in *wire.Instr) (wait bool) {
+	if wait = e.try(l, in); !wait {
+		release(in)
+	}
+	return wait
+}
+
+// release gives back the memory of literals that nothing has taken over.
+func release(in *wire.Instr) {
+	for i := range in.Ins {
+		if lit := in.Ins[i].Lit; lit != nil && lit.Hold != nil {
+			lit.Hold.(*etf.Binary).Release()
+			lit.Hold = nil
+		}
+	}
+}
+
+func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)

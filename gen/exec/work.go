@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"nxvk/gen/etf"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -70,6 +71,10 @@ func (w *work) settleLiterals() {
 			w.in, copied = &in, true
 		}
 		m := &store.Storage{Host: lit.Data}
+		if b, ok := lit.Hold.(*etf.Binary); ok {
+			b.Retain()
+			m.Release = b.Release
+		}
 		m.Retain()
 		w.own = append(w.own, m)
 		w.args[i], w.in.Ins[i].Lit = m, nil
