@@ -2,7 +2,6 @@ package server
 
 import (
 	"runtime"
-	"runtime/debug"
 
 	"ergo.services/ergo/act"
 	"ergo.services/ergo/gen"
@@ -45,11 +44,6 @@ func (m *Manager) Init(...any) error {
 
 // HandleMessage answers calls and ignores everything else.
 func (m *Manager) HandleMessage(_ gen.PID, message any) error {
-	defer func() {
-		if r := recover(); r != nil {
-			m.cfg.Log.Error().Bytes("stack", debug.Stack()).Msgf("request failed: %v", r)
-		}
-	}()
 	switch c := message.(type) {
 	case dist.Call:
 		if err := m.Send(c.From, dist.NewReply(c, m.answer(c.Request))); err != nil {
@@ -61,7 +55,12 @@ func (m *Manager) HandleMessage(_ gen.PID, message any) error {
 	return nil
 }
 
-func (m *Manager) answer(request etf.Term) etf.Term {
+func (m *Manager) answer(request etf.Term) (reply etf.Term) {
+	defer func() {
+		if r := recover(); r != nil {
+			reply = broken(m.cfg.Log, r)
+		}
+	}()
 	switch request {
 	case etf.Atom("info"):
 		return wire.Success(m.info())

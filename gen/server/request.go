@@ -3,8 +3,10 @@ package server
 import (
 	"fmt"
 	"math"
+	"runtime/debug"
 
 	"ergo.services/ergo/gen"
+	"github.com/rs/zerolog"
 
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
@@ -13,8 +15,13 @@ import (
 	"nxvk/ops"
 )
 
-// call answers a request to the device server.
+// call answers a request to the device server, whatever happens.
 func (d *Device) call(c dist.Call) {
+	defer func() {
+		if r := recover(); r != nil {
+			d.reply(c, broken(d.cfg.Log, r))
+		}
+	}()
 	session := c.Sender
 	if session.Node == "" {
 		session = c.From
@@ -32,6 +39,12 @@ func (d *Device) call(c dist.Call) {
 		return
 	}
 	d.serve(c, r, session)
+}
+
+// broken logs a panic and is the answer to the request that met it.
+func broken(log zerolog.Logger, reason any) etf.Term {
+	log.Error().Bytes("stack", debug.Stack()).Msgf("request failed: %v", reason)
+	return wire.Failure(&wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", reason)})
 }
 
 // serve answers a request that belongs to a session.
