@@ -17,12 +17,20 @@ const (
 	batchIdle = 64
 	batchBusy = 256
 	batchTime = 50e-3 // seconds
+	// deep is so many submissions that the device has enough to do: lanes then
+	// wait before they record more than another batch. package vulkan would
+	// wait itself at a few more than that.
+	deep = 12
 )
 
 // device records work. Operands are brought to the device first.
 func (e *Executor) device(l *Lane, w *work, p *planned) (wait bool, err error) {
 	if wait, err := e.ready(l, p); wait || err != nil {
 		return wait, err
+	}
+	if e.inFlight >= deep && e.full(batchBusy) {
+		e.throttled = append(e.throttled, l)
+		return true, nil
 	}
 	total := int64(0)
 	for _, r := range w.in.Outs {
@@ -149,10 +157,13 @@ func (e *Executor) bound() {
 	if e.inFlight == 0 {
 		most = batchIdle
 	}
-	if e.recorded >= most || e.cost >= batchTime {
+	if e.inFlight < deep && e.full(most) {
 		e.Flush()
 	}
 }
+
+// full reports whether what has gathered is worth a submission.
+func (e *Executor) full(most int) bool { return e.recorded >= most || e.cost >= batchTime }
 
 // Flush submits what has gathered.
 func (e *Executor) Flush() {
@@ -176,11 +187,22 @@ func (e *Executor) submit() (vulkan.Ticket, error) {
 	e.inFlight++
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {
-			e.inFlight--
+			e.completed()
 			if err != nil {
 				e.cfg.Log.Error().Err(e.deviceError(err)).Dur("after", time.Since(started)).Msg("device")
 			}
 		})
 	})
 	return ticket, nil
+}
+
+// completed notes the end of a submission: lanes that waited for one go on.
+func (e *Executor) completed() {
+	e.inFlight--
+	e.bound()
+	waiting := e.throttled
+	e.throttled = nil
+	for _, l := range waiting {
+		e.resume(l)
+	}
 }

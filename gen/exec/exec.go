@@ -48,16 +48,17 @@ type Executor struct {
 	target synth.Target
 	limit  int // elements up to which work stays on the host
 
-	lanes   map[*store.Session]*Lane
-	imports []*Lane // lanes that wait for another session
-	memory  []*Lane // lanes that wait for memory
-	plans   map[string]*planned
-	kernels map[string]*compiled
-	key     []byte           // scratch of planKey
-	push    []byte           // scratch of record
-	args    []vulkan.Arg     // scratch of record
-	outs    []*store.Storage // scratch of deviceResults
-	temps   []*store.Storage // scratch of deviceResults
+	lanes     map[*store.Session]*Lane
+	imports   []*Lane // lanes that wait for another session
+	memory    []*Lane // lanes that wait for memory
+	throttled []*Lane // lanes that wait for the device to catch up
+	plans     map[string]*planned
+	kernels   map[string]*compiled
+	key       []byte           // scratch of planKey
+	push      []byte           // scratch of record
+	args      []vulkan.Arg     // scratch of record
+	outs      []*store.Storage // scratch of deviceResults
+	temps     []*store.Storage // scratch of deviceResults
 
 	recorded int     // dispatches since the last submission
 	cost     float64 // seconds of device time since the last submission

@@ -173,7 +173,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-func TestOutOfDeviceMemory(t *testing.T) {
+func TestDeviceOutOfMemory(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{MemoryLimit: 32 << 20, BlockSize: 4 << 20}))
 	l := r.session()
 	big := ops.Type{DType: ops.F32, Shape: ops.Shape{4 << 20}}
@@ -206,6 +206,27 @@ func TestDeviceLost(t *testing.T) {
 	r.wantKind(l, 3, wire.DeviceLost)
 	r.do(l, ops.Negate, 4, f32(2), nil, ref(2))
 	r.wantKind(l, 4, wire.DeviceLost)
+}
+
+// A stream that outruns the device waits for it outside of the driver.
+func TestDeviceThrottle(t *testing.T) {
+	r := newRig(t, device(t, vulkan.Options{}))
+	l := r.session()
+	big, n := f32(1<<18), 2000
+	r.do(l, ops.Iota, 1, big, [][]int{{-1}})
+	most := 0
+	for id := ops.ID(2); id < ops.ID(2+n); id++ {
+		r.do(l, ops.Add, id, big, nil, ref(id-1), scalar(1))
+		r.free(l, id-1)
+		most = max(most, r.exec.inFlight)
+	}
+	if most > deep {
+		r.Errorf("%d submissions in flight, want at most %d", most, deep)
+	}
+	got, err := r.read(l, ops.ID(1+n), 7, 1)
+	if err != nil || got[0] != float32(7+n) {
+		r.Errorf("got %v, %v, want %d", got, err, 7+n)
+	}
 }
 
 // A session that ends in the middle leaves nothing behind.

@@ -51,7 +51,7 @@ func layoutOf(k *synth.Kernel) vulkan.Layout {
 func (e *Executor) Abandon() {
 	lanes := e.lanes
 	e.lanes = make(map[*store.Session]*Lane)
-	e.imports, e.memory = nil, nil
+	e.imports, e.memory, e.throttled = nil, nil, nil
 	for _, l := range lanes {
 		l.parked = false
 		e.advance(l)
