@@ -8,7 +8,7 @@ import (
 
 // LargeBinary is the size from which a received binary lives in an
 // Allocator's memory instead of the Go heap.
-const LargeBinary = 64 << 10
+const LargeBinary = 16 << 10
 
 // Binary is a large received binary. Its bytes lie outside the Go heap, at
 // the start of a block, and are freed by the last Release. A Binary that is

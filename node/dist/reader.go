@@ -12,7 +12,7 @@ import (
 const (
 	readBuffer = 128 << 10
 	// smallPacket is the largest packet that is handled inside the buffer.
-	smallPacket = 64 << 10
+	smallPacket = 16 << 10
 	// bulkRead bounds reads into the buffer while a large binary arrives, so
 	// that its bytes are left in the socket and read into their block.
 	bulkRead = 4 << 10
