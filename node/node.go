@@ -13,6 +13,7 @@ import (
 	"nxvk/gen/exec"
 	"nxvk/gen/server"
 	"nxvk/node/dist"
+	"nxvk/node/epmd"
 	"nxvk/vulkan"
 )
 
@@ -109,10 +110,33 @@ func ready(cfg *Config, n *dist.Node) error {
 			return fmt.Errorf("%w: %w", ErrNetwork, err)
 		}
 	}
+	if err := registered(cfg, n); err != nil {
+		return err
+	}
 	port := n.Addr().(*net.TCPAddr).Port
 	cfg.Log.Info().Str("node", cfg.Name).Stringer("address", n.Addr()).Msg("ready")
 	if cfg.Ready != nil {
 		cfg.Ready(cfg.Name, port)
+	}
+	return nil
+}
+
+// registered waits until peers can find the node by its name. Without a port
+// mapper it goes on trying, and peers that know the port can connect; another
+// node of the name is an error.
+func registered(cfg *Config, n *dist.Node) error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	err := n.AwaitRegistered(ctx)
+	if errors.Is(err, epmd.ErrTaken) {
+		// It may be that of an earlier run whose end is about to be noticed.
+		if again := n.AwaitRegistered(ctx); again != nil {
+			return fmt.Errorf("%w: %w; choose another with --name", ErrNetwork, err)
+		}
+		return nil
+	}
+	if err != nil {
+		cfg.Log.Warn().Err(err).Msg("not registered yet; going on trying")
 	}
 	return nil
 }

@@ -65,6 +65,8 @@ type Node struct {
 	stopped   context.Context
 	running   sync.WaitGroup
 
+	registered chan error // the outcome of the first attempt
+
 	mu       sync.Mutex
 	peers    map[gen.Atom]*peer
 	adopting map[string]*adoption
@@ -90,9 +92,10 @@ func Start(options Options) (*Node, error) {
 		}
 	}
 	n := &Node{
-		options:  options,
-		peers:    make(map[gen.Atom]*peer),
-		adopting: make(map[string]*adoption),
+		options:    options,
+		registered: make(chan error, 1),
+		peers:      make(map[gen.Atom]*peer),
+		adopting:   make(map[string]*adoption),
 	}
 	n.stopped, n.cancel = context.WithCancel(context.Background())
 	if !options.NoListen {
@@ -167,9 +170,38 @@ func (n *Node) register() {
 		Address: n.options.Epmd,
 		Serve:   serve,
 		Node:    epmd.Node{Name: short, Port: uint16(n.Addr().(*net.TCPAddr).Port)},
-		Report:  func(err error) { n.warn("%v", err) },
+		Report: func(err error) {
+			n.warn("%v", err)
+			n.outcome(err)
+		},
+		Registered: func(uint32) { n.outcome(nil) },
 	}
 	k.Run(n.stopped)
+}
+
+// outcome is that of an attempt to register; the first one counts.
+func (n *Node) outcome(err error) {
+	select {
+	case n.registered <- err:
+	default:
+	}
+}
+
+// AwaitRegistered waits for the first attempt to register with the port
+// mapper and returns why it failed. The node goes on trying either way. It is
+// for one caller.
+func (n *Node) AwaitRegistered(ctx context.Context) error {
+	if n.listener == nil || n.options.NoEpmd {
+		return nil
+	}
+	select {
+	case err := <-n.registered:
+		return err
+	case <-n.stopped.Done():
+		return net.ErrClosed
+	case <-ctx.Done():
+		return fmt.Errorf("register %s with epmd at %s: %w", n.options.Name, n.options.Epmd, ctx.Err())
+	}
 }
 
 // Addr is the address that peers connect to, nil where there is none.

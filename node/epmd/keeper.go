@@ -78,7 +78,7 @@ func hold(ctx context.Context, c net.Conn) {
 func explain(name, address string, err error) error {
 	switch {
 	case errors.Is(err, ErrTaken):
-		return fmt.Errorf("register %s with epmd at %s: another live node has this name", name, address)
+		return fmt.Errorf("register %s with epmd at %s: another live node has this name: %w", name, address, err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("register %s: no epmd at %s (start one with: epmd -daemon): %w", name, address, err)
 	}
