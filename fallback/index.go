@@ -212,3 +212,21 @@ func (s *sliced) distances() []int {
 	}
 	return at
 }
+
+// CheckIndices reports the first index of a Gather, Take, TakeAlongAxis,
+// IndexedAdd or IndexedPut that is outside of its dimension, as Run does. shape
+// is that of the tensor.
+func CheckIndices(in *ops.Instr, shape ops.Shape, idx Value) error {
+	if args := []Value{idx}; !aligned(args) {
+		data := fresh(len(idx.Data))
+		copy(data, idx.Data)
+		idx.Data = data
+	}
+	axes := in.Attrs[0]
+	for i, x := range indices(idx) {
+		if err := checkIndex(x, axes[i%len(axes)], shape); err != nil {
+			return err
+		}
+	}
+	return nil
+}

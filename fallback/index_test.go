@@ -30,6 +30,10 @@ func TestOutOfBounds(t *testing.T) {
 		if !errors.Is(err, ErrIndex) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: got %v, want %q", c.op, err, c.want)
 		}
+		in := &ops.Instr{Op: c.op, Attrs: c.attrs}
+		if again := CheckIndices(in, c.args[0].Type.Shape, c.args[1]); again == nil || again.Error() != err.Error() {
+			t.Errorf("%v: the check says %v, want %v", c.op, again, err)
+		}
 	}
 }
 

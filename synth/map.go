@@ -16,6 +16,15 @@ type source struct {
 	kind   sourceKind
 	buffer buffer
 	lit    literal
+	shifts []shift
+}
+
+// shift moves a view by an index that another source has: stride elements for
+// each one of it. The index is brought into [0, limit] first, so that no value of
+// it leaves the buffer.
+type shift struct {
+	from          int // the source, which comes earlier
+	limit, stride int
 }
 
 type sourceKind uint8
@@ -40,6 +49,8 @@ type mapJob struct {
 	ins  []source
 	out  view
 	to   buffer
+	// outShifts are of the output.
+	outShifts []shift
 	// body gives the stored form of a point of the output from what the
 	// sources give, as loaded.
 	body  func(e *emitter, xs []kernel.Value) (kernel.Value, error)
@@ -121,26 +132,27 @@ func (j *mapJob) program(t *Target) *program {
 // addBuffers lists the buffers, the output last, and the literals.
 func (j *mapJob) addBuffers(p *program, points int) {
 	reach := points
-	add := func(b buffer, v *view) {
-		b.bytes = int64(v.extent(j.dims) * b.elem.Size())
+	add := func(b buffer, v *view, shifts []shift) {
+		extent := v.extent(j.dims) + farthest(shifts)
+		b.bytes = int64(extent * b.elem.Size())
 		p.bufs = append(p.bufs, b)
 		p.bytes += min(b.bytes, int64(points*b.elem.Size()))
-		reach = max(reach, v.extent(j.dims))
+		reach = max(reach, extent)
 	}
 	for i := range j.ins {
 		s := &j.ins[i]
 		switch s.kind {
 		case fromBuffer:
 			s.buffer.access = Read
-			add(s.buffer, &s.view)
+			add(s.buffer, &s.view, s.shifts)
 		case fromLiteral:
 			p.lits = append(p.lits, s.lit)
 		case fromIndex:
-			reach = max(reach, s.extent(j.dims))
+			reach = max(reach, s.extent(j.dims)+farthest(s.shifts))
 		}
 	}
 	j.to.access = Write
-	add(j.to, &j.out)
+	add(j.to, &j.out, j.outShifts)
 	p.index = indexType(reach)
 }
 
@@ -150,13 +162,40 @@ func (j *mapJob) choose() int {
 	if j.dims[r] < 4 || (r > 0 && j.dims[r]%4 != 0) || !vectored(&j.out, r) || j.out.strides[r] != 1 {
 		return 1
 	}
+	if !j.together(&j.out, j.outShifts) {
+		return 1
+	}
 	for i := range j.ins {
 		s := &j.ins[i]
-		if s.kind == fromBuffer && s.strides[r] != 0 && !vectored(&s.view, r) {
+		if s.kind == fromLiteral {
+			continue
+		}
+		if s.kind == fromBuffer && s.strides[r] != 0 && !vectored(&s.view, r) || !j.together(&s.view, s.shifts) {
 			return 1
 		}
 	}
 	return 4
+}
+
+// together reports whether four neighbours of a view are shifted as one.
+func (j *mapJob) together(v *view, shifts []shift) bool {
+	r := len(j.dims) - 1
+	for _, h := range shifts {
+		index := &j.ins[h.from]
+		if index.kind != fromLiteral && index.strides[r] != 0 || v.strides[r] != 0 && h.stride%4 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// farthest is how far shifts move a view at most.
+func farthest(shifts []shift) int {
+	n := 0
+	for _, h := range shifts {
+		n += h.limit * h.stride
+	}
+	return n
 }
 
 // vectored reports whether the rows of a view are dense and begin at multiples
@@ -187,9 +226,17 @@ func (j *mapJob) describe(steps int) string {
 		case fromIndex:
 			b.WriteString(" index")
 		}
+		describeShifts(&b, s.shifts)
 	}
 	fmt.Fprintf(&b, " out%c", j.inner(&j.out))
+	describeShifts(&b, j.outShifts)
 	return b.String()
+}
+
+func describeShifts(b *strings.Builder, shifts []shift) {
+	for _, h := range shifts {
+		fmt.Fprintf(b, " by%d", h.from)
+	}
 }
 
 // inner tells how the innermost dimension of a view is walked, as far as the
@@ -217,7 +264,7 @@ func (j *mapJob) numbers(units int) []int {
 	if r > 0 {
 		nums[1] = j.dims[r] / j.group
 	}
-	view := func(v *view, isIndex bool) {
+	view := func(v *view, shifts []shift, isIndex bool) {
 		unit := 1
 		if j.perGroup(v, isIndex) {
 			unit = j.group
@@ -229,13 +276,16 @@ func (j *mapJob) numbers(units int) []int {
 		if s := v.strides[r]; isIndex || (s != 0 && s != 1) {
 			nums = append(nums, s)
 		}
+		for _, h := range shifts {
+			nums = append(nums, h.limit, h.stride/unit)
+		}
 	}
 	for i := range j.ins {
 		if j.ins[i].kind != fromLiteral {
-			view(&j.ins[i].view, j.ins[i].kind == fromIndex)
+			view(&j.ins[i].view, j.ins[i].shifts, j.ins[i].kind == fromIndex)
 		}
 	}
-	view(&j.out, false)
+	view(&j.out, j.outShifts, false)
 	return nums
 }
 
@@ -246,9 +296,16 @@ type place struct {
 	inner   int          // 0 or 1, or -1 where stride has it
 	stride  kernel.Value // of the innermost dimension
 	grouped bool
+	shifts  []shiftBy
 }
 
-func (j *mapJob) place(e *emitter, v *view, isIndex bool) place {
+// shiftBy is a shift in a kernel.
+type shiftBy struct {
+	from          int
+	limit, stride kernel.Value
+}
+
+func (j *mapJob) place(e *emitter, v *view, shifts []shift, isIndex bool) place {
 	r := len(j.dims) - 1
 	p := place{offset: e.num(), inner: v.strides[r], grouped: j.perGroup(v, isIndex)}
 	for range r {
@@ -256,6 +313,9 @@ func (j *mapJob) place(e *emitter, v *view, isIndex bool) place {
 	}
 	if isIndex || (p.inner != 0 && p.inner != 1) {
 		p.inner, p.stride = -1, e.num()
+	}
+	for _, h := range shifts {
+		p.shifts = append(p.shifts, shiftBy{h.from, e.num(), e.num()})
 	}
 	return p
 }
@@ -270,10 +330,10 @@ func (j *mapJob) write(e *emitter) error {
 		s := &j.ins[i]
 		w.places = append(w.places, place{})
 		if s.kind != fromLiteral {
-			w.places[i] = j.place(e, &s.view, s.kind == fromIndex)
+			w.places[i] = j.place(e, &s.view, s.shifts, s.kind == fromIndex)
 		}
 	}
-	w.out = j.place(e, &j.out, false)
+	w.out = j.place(e, &j.out, j.outShifts, false)
 	w.lits = make([]kernel.Value, len(j.ins))
 	for i := range j.ins {
 		if j.ins[i].kind == fromLiteral {

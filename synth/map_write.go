@@ -16,6 +16,8 @@ type mapWriter struct {
 	out    place
 	lits   []kernel.Value
 
+	loaded [][]kernel.Value // what each source gives for the step
+
 	coords []kernel.Value // outer coordinates of the step
 	col    kernel.Value   // coordinate along the innermost dimension, in groups
 	full   kernel.Value   // flat: whether all four points exist
@@ -29,14 +31,14 @@ func (w *mapWriter) unit(u kernel.Value) error {
 		last := w.Add(w.Mul(u, w.int(g)), w.int(g))
 		w.full = w.Compare(scalar.Le, last, w.inner)
 	}
-	loaded := make([][]kernel.Value, len(w.job.ins))
+	w.loaded = make([][]kernel.Value, len(w.job.ins))
 	for i := range w.job.ins {
-		loaded[i] = w.source(i)
+		w.loaded[i] = w.source(i)
 	}
 	results := make([]kernel.Value, g)
 	for lane := range g {
-		xs := make([]kernel.Value, len(loaded))
-		for i, vs := range loaded {
+		xs := make([]kernel.Value, len(w.loaded))
+		for i, vs := range w.loaded {
 			xs[i] = vs[min(lane, len(vs)-1)]
 		}
 		var err error
@@ -71,9 +73,37 @@ func (e *emitter) divide(x, by kernel.Value) (quotient, rest kernel.Value) {
 	return q, e.Sub(x, e.Mul(q, by))
 }
 
+// shifted is where a view begins.
+func (w *mapWriter) shifted(p *place) kernel.Value {
+	at := p.offset
+	for _, h := range p.shifts {
+		i := w.within(w.loaded[h.from][0], h.limit)
+		at = w.Add(at, w.Mul(i, h.stride))
+	}
+	return at
+}
+
+// within gives an integer of any type, brought into [0, limit], as an index.
+func (e *emitter) within(x, limit kernel.Value) kernel.Value {
+	t := e.Type(x)
+	if kernel.IsSigned(t) {
+		zero := e.Int(t, 0)
+		x = e.Select(e.Compare(scalar.Lt, x, zero), zero, x)
+	}
+	if !kernel.Is64(t) { // as unsigned numbers, which a limit of 64 bits takes
+		x = e.Bitcast(x, scalar.U32)
+		if e.index == scalar.U64 {
+			x = e.Convert(x, scalar.U64)
+		}
+	} else {
+		x, limit = e.Bitcast(x, scalar.U64), e.Convert(limit, scalar.U64)
+	}
+	return e.Convert(e.Select(e.Compare(scalar.Lt, x, limit), x, limit), e.index)
+}
+
 // start is the index of the first point of the step in a view.
 func (w *mapWriter) start(p *place) kernel.Value {
-	at := p.offset
+	at := w.shifted(p)
 	for i, c := range w.coords {
 		at = w.Add(at, w.Mul(c, p.outer[i]))
 	}
@@ -152,7 +182,7 @@ func (w *mapWriter) tail(p *place, lane int) kernel.Value {
 	x := w.Add(w.Mul(w.col, g), w.int(lane))
 	last := w.Sub(w.inner, w.int(1))
 	x = w.Select(w.Compare(scalar.Lt, x, last), x, last)
-	return w.Add(w.Mul(p.offset, g), x)
+	return w.Add(w.Mul(w.shifted(p), g), x)
 }
 
 func (w *mapWriter) store(results []kernel.Value) {
@@ -169,7 +199,7 @@ func (w *mapWriter) store(results []kernel.Value) {
 		for lane, v := range results {
 			x := w.Add(w.Mul(w.col, w.int(w.job.group)), w.int(lane))
 			w.If(w.Compare(scalar.Lt, x, w.inner), func() []kernel.Value {
-				w.Store(buf, w.Add(w.Mul(w.out.offset, w.int(w.job.group)), x), v)
+				w.Store(buf, w.Add(w.Mul(w.shifted(&w.out), w.int(w.job.group)), x), v)
 				return nil
 			}, nil)
 		}

@@ -9,11 +9,16 @@ import (
 )
 
 // move is one copy of elements between views over the same space: operand i,
-// seen through in, into the result, seen through out.
+// seen through in, into the result, seen through out. Elements of indices say how
+// far the views are shifted.
 type move struct {
 	dims    []int
 	operand int
 	in, out view
+
+	indices   []source
+	shifts    []shift // of in
+	outShifts []shift
 }
 
 // moving plans copies of operands into parts of the result. Elements of another
@@ -43,10 +48,11 @@ func (m move) programs(in *ops.Instr, types []ops.Type, t *Target) ([]*program, 
 	if lit {
 		s = source{kind: fromLiteral, lit: literal{m.operand, to.Wide()}}
 	}
+	s.shifts = m.shifts
 	j := &mapJob{key: fmt.Sprintf("move %v to %v", from, to), dims: m.dims,
-		ins: []source{s}, out: m.out, to: result(to)}
+		ins: append(slices.Clone(m.indices), s), out: m.out, to: result(to), outShifts: m.outShifts}
 	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
-		return e.encode(to, e.value(&s, from, to, xs[0])), nil
+		return e.encode(to, e.value(&s, from, to, xs[len(xs)-1])), nil
 	}
 	return j.programs(t), nil
 }
@@ -70,16 +76,37 @@ func (t *Target) words(size int) (word kernel.Elem, n int) {
 // raw copies the bytes of elements.
 func (m move) raw(d ops.DType, t *Target) []*program {
 	word, n := t.words(d.Size())
+	s := source{view: m.in, shifts: m.shifts, buffer: buffer{ref: Ref{Operand, m.operand}, elem: word}}
 	j := &mapJob{key: "copy", dims: m.dims, out: m.out, to: buffer{ref: Ref{Result, 0}, elem: word},
-		ins: []source{{view: m.in, buffer: buffer{ref: Ref{Operand, m.operand}, elem: word}}},
+		ins: append(slices.Clone(m.indices), s), outShifts: m.outShifts,
 		body: func(_ *emitter, xs []kernel.Value) (kernel.Value, error) {
-			return xs[0], nil
+			return xs[len(xs)-1], nil
 		}}
 	if n > 1 {
-		j.dims = append(slices.Clone(j.dims), n)
-		j.out, j.ins[0].view = inWords(j.out, n), inWords(j.ins[0].view, n)
+		j.wordwise(n)
 	}
 	return j.programs(t)
+}
+
+// wordwise makes a copy of elements one of words, n an element.
+func (j *mapJob) wordwise(n int) {
+	j.dims = append(slices.Clone(j.dims), n)
+	last := len(j.ins) - 1
+	for i := range j.ins[:last] {
+		v := &j.ins[i].view
+		v.strides = append(slices.Clone(v.strides), 0)
+	}
+	s := &j.ins[last]
+	s.view, s.shifts = inWords(s.view, n), shiftedWords(s.shifts, n)
+	j.out, j.outShifts = inWords(j.out, n), shiftedWords(j.outShifts, n)
+}
+
+func shiftedWords(shifts []shift, n int) []shift {
+	shifts = slices.Clone(shifts)
+	for i := range shifts {
+		shifts[i].stride *= n
+	}
+	return shifts
 }
 
 // inWords is a view that counts words, n an element, along a dimension more.

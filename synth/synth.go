@@ -140,6 +140,10 @@ func init() {
 		ops.Concatenate: lowerConcatenate,
 		ops.Stack:       lowerStack,
 		ops.PutSlice:    lowerPutSlice,
+
+		ops.Take:          lowerTake,
+		ops.TakeAlongAxis: lowerTakeAlong,
+		ops.Gather:        lowerGather,
 	}
 }
 

@@ -37,6 +37,9 @@ func (e *Executor) place(l *Lane, w *work) (wait bool, err error) {
 	if wait, err := e.resolveStarts(l, w); wait || err != nil {
 		return wait, err
 	}
+	if wait, err := e.checkIndices(l, w); wait || err != nil {
+		return wait, err
+	}
 	p, err := e.plan(w)
 	switch {
 	case errors.Is(err, synth.ErrUnsupported):

@@ -1,0 +1,28 @@
+package exec
+
+import (
+	"nxvk/fallback"
+	"nxvk/ops"
+)
+
+// checkIndices looks at the operand of indices before a device uses it: one that
+// is out of bounds is an error, and a kernel has no way to say so. Indices that
+// are only on the device are read back first, once.
+func (e *Executor) checkIndices(l *Lane, w *work) (wait bool, err error) {
+	if w.in.Op.Info().Kind != ops.Index {
+		return false, nil
+	}
+	idx := fallback.Value{Type: w.types[1]}
+	switch m := w.args[1]; {
+	case m == nil:
+		idx.Data = w.in.Ins[1].Lit.Data
+	case m.Host == nil:
+		return e.readBack(l, m, w.types[1])
+	default:
+		idx.Data = m.Host
+	}
+	if err := fallback.CheckIndices(w.in, w.types[0].Shape, idx); err != nil {
+		return false, hostError(err)
+	}
+	return false, nil
+}

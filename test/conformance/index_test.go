@@ -1,0 +1,92 @@
+package conformance
+
+import (
+	"bytes"
+	"testing"
+
+	"nxvk/gen/exec/drive"
+	"nxvk/ops"
+)
+
+// lookup is a choice of elements of a tensor along axes by indices.
+func lookup(op ops.Op, axes []int, tensor, indices ops.Shape) instr {
+	return instr{op: op, attrs: [][]int{axes}, types: []ops.Type{{Shape: tensor}, {Shape: indices}}}
+}
+
+// lookups are every form of the operations that choose elements by indices.
+var lookups = []instr{
+	lookup(ops.Take, []int{0}, shape(9), shape()),
+	lookup(ops.Take, []int{0}, shape(9), shape(70)),
+	lookup(ops.Take, []int{0}, shape(9, 64), shape(33)),
+	lookup(ops.Take, []int{0}, shape(9, 7), shape(3, 5)),
+	lookup(ops.Take, []int{1}, shape(4, 9), shape(11)),
+	lookup(ops.Take, []int{1}, shape(4, 9, 3), shape(2, 8)),
+	lookup(ops.Take, []int{1}, shape(2, 9, 12), shape(5)),
+	lookup(ops.TakeAlongAxis, []int{0}, shape(9), shape(20)),
+	lookup(ops.TakeAlongAxis, []int{0}, shape(9, 5), shape(4, 5)),
+	lookup(ops.TakeAlongAxis, []int{1}, shape(5, 9), shape(5, 300)),
+	lookup(ops.TakeAlongAxis, []int{1}, shape(3, 9, 4), shape(3, 8, 4)),
+	lookup(ops.Gather, []int{0}, shape(9), shape(31, 1)),
+	lookup(ops.Gather, []int{0}, shape(9, 16), shape(6, 1)),
+	lookup(ops.Gather, []int{0, 1}, shape(9, 10), shape(31, 2)),
+	lookup(ops.Gather, []int{2, 0}, shape(9, 3, 11), shape(7, 2)),
+	lookup(ops.Gather, []int{1, 2}, shape(2, 9, 9, 4), shape(3, 5, 2)),
+	lookup(ops.Gather, []int{0, 1, 2, 3}, shape(9, 9, 9, 9), shape(4, 4)),
+}
+
+var indexTypes = []ops.DType{ops.S32, ops.S64, ops.U8, ops.U16, ops.U64, ops.S8}
+
+// Elements are chosen with all their bits.
+func TestLookup(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		var n tally
+		for i, form := range lookups {
+			for _, dt := range ops.DTypes() {
+				for _, it := range indexTypes {
+					c := form
+					c.types = []ops.Type{{DType: dt, Shape: form.types[0].Shape}, {DType: it, Shape: form.types[1].Shape}}
+					c.infer(t, dt)
+					of := 40
+					if dt == ops.F32 && it == ops.S32 && !gpu {
+						of = 1
+					}
+					if rarely(of, &c) {
+						s := newSampler(uint64(i))
+						c.data = [][]byte{s.bits(c.types[0]), s.natural(c.types[1], 0, 8)}
+						n.same(t, d, host, &c)
+					}
+				}
+			}
+		}
+		n.report(t)
+	})
+}
+
+// An index out of bounds is the error that the host gives, also where the
+// indices are computed on the device.
+func TestIndexOutOfBounds(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		tensor := ops.Type{DType: ops.F32, Shape: ops.Shape{4, 5}}
+		idx := ops.Type{DType: ops.S32, Shape: ops.Shape{3, 1}}
+		for _, high := range []float64{4, -1} {
+			var said [2]error
+			for i, dr := range []*drive.Driver{d, host} {
+				x := dr.Upload(tensor, bytes.Repeat([]byte{0}, tensor.Bytes()))
+				at := dr.Upload(idx, encode([]float64{0, high / 2, high / 2}, ops.Type{DType: ops.F32, Shape: idx.Shape})[:idx.Bytes()])
+				half := ops.Type{DType: ops.F32, Shape: idx.Shape}
+				at = dr.Do(ops.Bitcast, half, nil, ops.Operand{ID: at})
+				sum := dr.Do(ops.Add, half, nil, ops.Operand{ID: at}, ops.Operand{ID: at})
+				at = dr.Do(ops.AsType, idx, nil, ops.Operand{ID: sum})
+				out := ops.Type{DType: ops.F32, Shape: ops.Shape{3, 5}}
+				_, said[i] = dr.Read(dr.Do(ops.Gather, out, [][]int{{0}}, ops.Operand{ID: x}, ops.Operand{ID: at}))
+			}
+			if said[0] == nil || said[1] == nil || said[0].Error() != said[1].Error() {
+				t.Errorf("index %v: device says %v, host says %v", high, said[0], said[1])
+			}
+		}
+	})
+}
