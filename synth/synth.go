@@ -140,6 +140,7 @@ func init() {
 		ops.Concatenate: lowerConcatenate,
 		ops.Stack:       lowerStack,
 		ops.PutSlice:    lowerPutSlice,
+		ops.Conv:        lowerConv,
 
 		ops.Take:          lowerTake,
 		ops.TakeAlongAxis: lowerTakeAlong,

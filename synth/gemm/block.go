@@ -16,7 +16,7 @@ func (t *Target) blocks() bool { return t.Subgroup >= 4 && t.Subgroup <= 64 }
 func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 	q, rowC, colC := *p, p.N, 1
 	if m.flip {
-		q, rowC, colC = p.transposed(), 1, p.N
+		q, rowC, colC = p.Transposed(), 1, p.N
 	}
 	across := [2]int{q.across(q.A, q.M, q.K), q.across(q.B, q.K, q.N)}
 	lda, ldb := q.A.Row, q.B.Row

@@ -69,7 +69,7 @@ func (p *Problem) choose(t *Target) method {
 	if t.CPU {
 		return p.chooseCPU(t)
 	}
-	q := p.transposed()
+	q := p.Transposed()
 	switch {
 	case p.narrow():
 		return narrow{false, p.narrowShares()}

@@ -162,8 +162,8 @@ func (p *Problem) bytes() int64 {
 	return int64(p.Batch) * int64(per) * int64(p.Type.Size())
 }
 
-// transposed is the problem whose result is the transpose of p's.
-func (p *Problem) transposed() Problem {
+// Transposed is the problem whose result is the transpose of p's.
+func (p *Problem) Transposed() Problem {
 	q := *p
 	q.M, q.N = p.N, p.M
 	q.A = Strides{Row: p.B.Col, Col: p.B.Row, Batch: p.B.Batch}

@@ -16,7 +16,7 @@ const (
 func (m narrow) plan(p *Problem, t *Target) (*Plan, error) {
 	q, rowC, colC := *p, p.N, 1
 	if m.flip {
-		q, rowC, colC = p.transposed(), 1, p.N
+		q, rowC, colC = p.Transposed(), 1, p.N
 	}
 	v := q.vector()
 	chunk := roundUp(ceil(q.K, m.shares), v)

@@ -1,0 +1,220 @@
+package synth
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/gemm"
+)
+
+// The attributes of conv, in order.
+const (
+	convStrides = iota
+	convPadding
+	convInputDilation
+	convKernelDilation
+	convFeatureGroups
+	convBatchGroups
+	convInputPermutation
+	convKernelPermutation
+	convOutputPermutation
+)
+
+// convolution is one in the plain layout: the result {batch, filters of each
+// group, places...} sums, over the channels of a group and the taps of a filter,
+// the filter times what it sees of the input. Permutations are strides, and
+// groups of features and of batches differ in where the input of a group begins.
+type convolution struct {
+	in    *ops.Instr
+	types []ops.Type
+	t     *Target
+	wide  ops.DType
+
+	groups, batch     int
+	filters, channels int // of a group
+	axes              []convAxis
+
+	groupAt, batchAt, channelAt int // strides of the input
+	filterAt, tapAt             int // strides of the kernel: tapAt is between channels
+	resultAt                    []int
+}
+
+// convAxis is one axis of space.
+type convAxis struct {
+	out, taps    int
+	stride, step int // between places, and between taps
+	low          int // padding before the input
+	gap          int // between elements of the input, which may be spread
+	reach        int // one more than the last element, so spread
+	at, tapAt    int // strides of the input and of the kernel
+}
+
+// lowerConv plans a convolution as a product of matrices: the filters by the
+// patches that they see. Where a patch is one element the input is that matrix
+// already; where a group has few filters, as in depthwise convolutions, there is
+// no matrix to speak of and each result is summed by itself.
+func lowerConv(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	wide := in.Outs[0].Type.DType.Wide()
+	if err := dotSupported(wide, types, t); err != nil {
+		return nil, err
+	}
+	if in.Ins[0].Lit != nil || in.Ins[1].Lit != nil {
+		return nil, unsupported("convolution of a literal")
+	}
+	c := newConvolution(in, types, t)
+	switch {
+	case c.thin():
+		return t.plan(nil, c.sums())
+	case c.onePoint():
+		return c.pointProduct()
+	}
+	return c.patchProduct()
+}
+
+func newConvolution(in *ops.Instr, types []ops.Type, t *Target) *convolution {
+	a := in.Attrs
+	input, kernel := a[convInputPermutation], a[convKernelPermutation]
+	si, sk := types[0].Shape.Strides(), types[1].Shape.Strides()
+	c := &convolution{in: in, types: types, t: t, wide: in.Outs[0].Type.DType.Wide(),
+		groups:  max(a[convFeatureGroups][0], a[convBatchGroups][0]),
+		batchAt: si[input[0]], channelAt: si[input[1]], filterAt: sk[kernel[0]], tapAt: sk[kernel[1]]}
+	c.batch = types[0].Shape[input[0]] / a[convBatchGroups][0]
+	c.filters = types[1].Shape[kernel[0]] / c.groups
+	c.channels = types[1].Shape[kernel[1]]
+	c.groupAt = c.channels * c.channelAt
+	if a[convBatchGroups][0] > 1 {
+		c.groupAt = c.batch * c.batchAt
+	}
+	out, so := in.Outs[0].Type.Shape, in.Outs[0].Type.Shape.Strides()
+	for _, ax := range a[convOutputPermutation] {
+		c.resultAt = append(c.resultAt, so[ax])
+	}
+	for i, ax := range input[2:] {
+		x := convAxis{out: out[a[convOutputPermutation][i+2]], taps: types[1].Shape[kernel[i+2]],
+			stride: a[convStrides][i], step: a[convKernelDilation][i],
+			low: a[convPadding][2*i], gap: a[convInputDilation][i],
+			at: si[ax], tapAt: sk[kernel[i+2]]}
+		x.reach = (types[0].Shape[ax]-1)*x.gap + 1
+		c.axes = append(c.axes, x)
+	}
+	return c
+}
+
+// taps is how many elements of a channel a filter sees, depth how many in all.
+func (c *convolution) taps() int {
+	n := 1
+	for i := range c.axes {
+		n *= c.axes[i].taps
+	}
+	return n
+}
+
+func (c *convolution) depth() int { return c.channels * c.taps() }
+
+// places is the shape {batch, space...} of where filters are put.
+func (c *convolution) places() []int {
+	dims := []int{c.batch}
+	for i := range c.axes {
+		dims = append(dims, c.axes[i].out)
+	}
+	return dims
+}
+
+// thinFilters and thinDepth bound what is summed result by result: a matrix with
+// fewer rows loads each patch as often as that does.
+const (
+	thinFilters = 4
+	thinDepth   = 4096
+)
+
+func (c *convolution) thin() bool { return c.filters < thinFilters && c.depth() < thinDepth }
+
+// onePoint reports whether a filter sees one element, and every element in turn.
+func (c *convolution) onePoint() bool {
+	for i := range c.axes {
+		if x := &c.axes[i]; x.taps != 1 || x.stride != 1 || x.gap != 1 || x.low != 0 || x.out != x.reach {
+			return false
+		}
+	}
+	return c.groups == 1
+}
+
+// The dimensions of a result as dense takes them; those of space follow.
+const (
+	ofBatch = iota
+	ofFilters
+	ofSpace
+)
+
+// dense reports whether the result lies in memory as a matrix of the wide type
+// whose dimensions follow each other so: filters before batches before space,
+// say. Space stands for all of its axes.
+func (c *convolution) dense(order ...int) bool {
+	var dims, at []int
+	for _, o := range order {
+		switch o {
+		case ofBatch:
+			dims, at = append(dims, c.batch), append(at, c.resultAt[0])
+		case ofFilters:
+			dims, at = append(dims, c.groups*c.filters), append(at, c.resultAt[1])
+		case ofSpace:
+			dims, at = append(dims, c.places()[1:]...), append(at, c.resultAt[2:]...)
+		}
+	}
+	n := 1
+	for i, d := range slices.Backward(dims) {
+		if d > 1 && at[i] != n {
+			return false
+		}
+		n *= d
+	}
+	return c.wide == c.in.Outs[0].Type.DType
+}
+
+// channelsLast reports whether neighbours of the result are filters of a place,
+// so that matrices of places by filters are what to compute.
+func (c *convolution) channelsLast() bool { return c.resultAt[1] == 1 && c.filters > 1 }
+
+// kernelMatrix is the filters as a matrix of rows of depth elements.
+func (c *convolution) kernelMatrix(d *dot) (Ref, gemm.Strides, error) {
+	perm := c.in.Attrs[convKernelPermutation]
+	m, err := d.operand(c.in, c.types, 1, axes{shape: c.types[1].Shape, outer: perm[:1], contract: perm[1:], left: true})
+	return m.ref, gemm.Strides{Row: m.free, Col: m.contract, Batch: c.filters * m.free}, err
+}
+
+// pointProduct multiplies the filters with the input as it lies.
+func (c *convolution) pointProduct() (*Plan, error) {
+	d := &dot{plan: &Plan{Alias: -1}, t: c.t, wide: c.wide}
+	kernel, strides, err := c.kernelMatrix(d)
+	if err != nil {
+		return nil, err
+	}
+	perm := c.in.Attrs[convInputPermutation]
+	m, err := d.operand(c.in, c.types, 0, axes{shape: c.types[0].Shape,
+		batch: perm[:1], outer: perm[2:], contract: perm[1:2]})
+	if err != nil {
+		return nil, err
+	}
+	strides.Batch = 0
+	b := whole(c.places())
+	p := product2{kernel: kernel, patches: m.ref, Problem: gemm.Problem{Type: c.wide,
+		M: c.filters, N: b.size() / c.batch, K: c.channels, Batch: c.batch, A: strides,
+		B: gemm.Strides{Row: m.contract, Col: m.free, Batch: m.batch}}}
+	p.last = c.channelsLast()
+	order := []int{ofBatch, ofFilters, ofSpace}
+	if p.last {
+		order = []int{ofBatch, ofSpace, ofFilters}
+	}
+	if c.dense(order...) {
+		return d.plan, p.to(d, Ref{Result, 0})
+	}
+	sums := d.temp(p.Batch * p.M * p.N * c.wide.Size())
+	if err := p.to(d, sums); err != nil {
+		return nil, err
+	}
+	s := sumsView{ref: sums, filter: p.N, place: 1, batch: p.M * p.N}
+	if p.last {
+		s.filter, s.place = 1, p.M
+	}
+	return d.plan, c.place(d, b, s)
+}
