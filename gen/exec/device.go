@@ -175,14 +175,19 @@ func (e *Executor) Flush() {
 	}
 }
 
-// submit gives the device everything recorded so far.
+// submit gives the device everything recorded so far. With nothing recorded
+// the ticket is that of the latest submission.
 func (e *Executor) submit() (vulkan.Ticket, error) {
+	if e.stream.Pending() == 0 {
+		return e.last, e.deviceError(e.dev.Lost())
+	}
 	started := time.Now()
 	ticket, err := e.stream.Submit()
 	e.recorded, e.cost = 0, 0
 	if err != nil {
 		return ticket, e.deviceError(err)
 	}
+	e.last = ticket
 	e.Counters.Submits++
 	e.inFlight++
 	e.dev.Notify(ticket, func(err error) {

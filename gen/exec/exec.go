@@ -60,11 +60,12 @@ type Executor struct {
 	outs      []*store.Storage // scratch of deviceResults
 	temps     []*store.Storage // scratch of deviceResults
 
-	recorded int     // dispatches since the last submission
-	cost     float64 // seconds of device time since the last submission
-	inFlight int     // submissions that have not completed
-	timer    bool    // a flush is due
-	lost     error   // the device is gone
+	recorded int           // dispatches since the last submission
+	cost     float64       // seconds of device time since the last submission
+	last     vulkan.Ticket // the latest submission
+	inFlight int           // submissions that have not completed
+	timer    bool          // a flush is due
+	lost     error         // the device is gone
 	Counters Counters
 }
 

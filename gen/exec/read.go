@@ -90,6 +90,10 @@ func (e *Executor) Sync(l *Lane, done func(error)) {
 			done(e.deviceError(err))
 			return false
 		}
+		if e.dev.Done(ticket) {
+			done(e.deviceError(e.dev.Lost()))
+			return false
+		}
 		e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { done(e.deviceError(err)) }) })
 		return false
 	})

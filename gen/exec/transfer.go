@@ -123,7 +123,7 @@ func (e *Executor) fetch(m *store.Storage, off, n int, poll bool, done func(data
 		return
 	}
 	e.Counters.Downloaded += uint64(n)
-	if poll && n <= large && e.soon(ticket) {
+	if poll && (n <= large || e.dev.Done(ticket)) && e.soon(ticket) {
 		done(rb.Bytes(), rb.Release, nil)
 		return
 	}
@@ -139,9 +139,12 @@ func (e *Executor) fetch(m *store.Storage, off, n int, poll bool, done func(data
 	})
 }
 
-// soon reports whether a submission to an otherwise idle GPU completes within
-// PollTime. A software device needs the processor for itself.
+// soon reports whether a submission is complete or, on an otherwise idle GPU,
+// is so within PollTime. A software device needs the processor for itself.
 func (e *Executor) soon(t vulkan.Ticket) bool {
+	if e.dev.Done(t) {
+		return e.dev.Lost() == nil
+	}
 	if e.target.CPU || e.inFlight > 1 {
 		return false
 	}
