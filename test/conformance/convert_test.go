@@ -41,9 +41,9 @@ func TestConvert(t *testing.T) {
 		for _, from := range realTypes() {
 			for _, to := range realTypes() {
 				c := convertible(t, from, to)
-				of := 4
+				of := 6
 				if gpu {
-					of = 16
+					of = 24
 				}
 				if from != to && rarely(of, &c) {
 					n.near(t, d, host, &c, tolerance{flush: !target.Subnormals && from.Wide() == ops.F32})

@@ -54,9 +54,9 @@ func TestDot(t *testing.T) {
 		for i := range dots {
 			for _, types := range products {
 				c := contraction(t, i, types)
-				of := 12
+				of := 24
 				if types[0] == ops.F32 && types[1] == ops.F32 {
-					of = 1
+					of = 2
 				}
 				if gpu {
 					of *= 2

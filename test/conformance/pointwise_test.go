@@ -55,7 +55,7 @@ func classes(op ops.Op, d ops.DType, gpu bool) [][]ops.Shape {
 		return [][]ops.Shape{shapes[3], shapes[4], shapes[7]}
 	case main || d == ops.F64 || d == ops.U64:
 		return shapes[3:4]
-	case gpu, int(d)%4 != int(op)%4: // the other types take turns
+	case gpu, int(d)%6 != int(op)%6: // the other types take turns
 		return nil
 	}
 	return shapes[2:3]

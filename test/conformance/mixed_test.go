@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"testing"
+
+	"nxvk/gen/exec/drive"
+	"nxvk/ops"
+)
+
+// mixtures are types of two operands; the result is of their merged type, or
+// of the third where that is not Invalid.
+var mixtures = [][3]ops.DType{
+	{ops.S32, ops.F32}, {ops.F32, ops.S32}, {ops.U8, ops.S8}, {ops.S8, ops.U16}, {ops.U32, ops.S32}, {ops.S64, ops.U64},
+	{ops.U64, ops.S8}, {ops.BF16, ops.F16}, {ops.F16, ops.F32}, {ops.F32, ops.F64}, {ops.S64, ops.F32}, {ops.U8, ops.BF16},
+	{ops.F8, ops.F32}, {ops.F8E4M3, ops.F16}, {ops.S4, ops.U2}, {ops.U4, ops.S64}, {ops.F64, ops.U64},
+	{ops.S32, ops.S32, ops.F32}, {ops.U8, ops.U8, ops.U32}, {ops.F16, ops.F16, ops.F32}, {ops.S32, ops.S32, ops.S64},
+	{ops.F32, ops.F32, ops.BF16},
+}
+
+// Operands of different types meet in the type of computation, as tensors and
+// as scalars that travel in the instruction.
+func TestMixedTypes(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		var n tally
+		for op := range ops.Count {
+			f := op.Info()
+			if f.Kind != ops.Pointwise || f.Arity != 2 || f.Domain == ops.ShiftBy {
+				continue
+			}
+			for _, m := range mixtures {
+				out := m[2]
+				if out == ops.Invalid {
+					out = ops.Merge(m[0], m[1])
+				}
+				if class := out.Class(); f.Result == ops.FloatType && class != ops.Float || f.Code.For(class) == "" {
+					continue
+				}
+				if f.Result == ops.BoolType {
+					out = ops.U8
+				}
+				mixed(t, &n, d, host, op, [2]ops.DType{m[0], m[1]}, out, gpu)
+			}
+		}
+		n.report(t)
+	})
+}
+
+func mixed(t *testing.T, n *tally, d, host *drive.Driver, op ops.Op, in [2]ops.DType, out ops.DType, gpu bool) {
+	t.Helper()
+	f := op.Info()
+	c := instr{op: op, types: []ops.Type{{DType: in[0], Shape: ops.Shape{31, 9}}, {DType: in[1], Shape: ops.Shape{9}}}}
+	c.infer(t, out)
+	of := 12
+	if gpu {
+		of = 24
+	}
+	if !rarely(of, &c) {
+		return
+	}
+	s := newSampler(seed(op, in[0], int(in[1])))
+	c.data = [][]byte{s.representable(c.types[0], f.Domain, false), s.representable(c.types[1], f.Domain, true)}
+	tol := tolerances(f, out)
+	n.near(t, d, host, &c, tol)
+	for which := range 2 {
+		got, err := withLiteral(d, &c, which)
+		want, hostErr := withLiteral(host, &c, which)
+		if err != nil || hostErr != nil {
+			t.Errorf("%v with operand %d a literal: device says %v, host says %v", &c, which, err, hostErr)
+			return
+		}
+		typ := ops.Type{DType: out, Shape: c.types[1-which].Shape}
+		if err := compare(got, want, typ, tol); err != nil {
+			t.Errorf("%v with operand %d a literal: %v", &c, which, err)
+		}
+	}
+}
+
+// representable draws numbers that every type of computation holds. The host
+// computes floats in f64, to which an s32 converts exactly; a device in f32, to
+// which it need not.
+func (s sampler) representable(typ ops.Type, d ops.Domain, last bool) []byte {
+	if typ.DType.IsFloat() {
+		if d == ops.Real {
+			d = ops.NonZero
+		}
+		return s.draw(typ, d, last)
+	}
+	low, high := 0, 1<<min(typ.DType.Bits()-1, 7)-1
+	switch {
+	case d == ops.Small:
+		high = min(high, 3)
+	case last && d == ops.NonZero:
+		low = 1
+	case typ.DType.Class() == ops.Signed:
+		low = -high
+	}
+	return s.natural(typ, low, high)
+}
+
+// withLiteral computes an operation whose operand i is the scalar that the
+// operand's first element is.
+func withLiteral(d *drive.Driver, c *instr, i int) ([]byte, error) {
+	scalar := ops.Type{DType: c.types[i].DType}
+	lit := ops.Operand{Lit: &ops.Literal{Type: scalar, Data: c.data[i][:scalar.Bytes()]}}
+	id := d.Upload(c.types[1-i], c.data[1-i])
+	ins := []ops.Operand{lit, {ID: id}}
+	if i == 1 {
+		ins[0], ins[1] = ins[1], ins[0]
+	}
+	out := d.Do(c.op, ops.Type{DType: c.out.DType, Shape: c.types[1-i].Shape}, nil, ins...)
+	defer d.Free(id, out)
+	return d.Read(out)
+}
