@@ -123,6 +123,7 @@ func init() {
 		ops.Reduce:    lowerReduce,
 		ops.ArgReduce: lowerArgReduce,
 		ops.Contract:  lowerDot,
+		ops.Scan:      lowerScan,
 	}
 	byOp = map[ops.Op]lowering{
 		ops.AsType:      lowerAsType,
@@ -145,6 +146,11 @@ func init() {
 		ops.Take:          lowerTake,
 		ops.TakeAlongAxis: lowerTakeAlong,
 		ops.Gather:        lowerGather,
+
+		ops.WindowSum:     lowerWindow,
+		ops.WindowProduct: lowerWindow,
+		ops.WindowMax:     lowerWindow,
+		ops.WindowMin:     lowerWindow,
 	}
 }
 

@@ -72,7 +72,7 @@ func TestAccumulate(t *testing.T) {
 					c.op = op
 					c.types = []ops.Type{{DType: dt, Shape: c.types[0].Shape}}
 					c.infer(t, dt)
-					of := 24
+					of := 40
 					if dt == ops.F32 && !gpu {
 						of = 2
 					}

@@ -1,0 +1,237 @@
+package synth
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// scanJob folds the elements of lines and keeps every step.
+//
+// # Order
+//
+// Floating-point results depend on the order, so it is a function of the shape,
+// the axis and the profile of the device. A line is cut into chunks of so many
+// elements; within a chunk the elements are folded one after the other. The first
+// element of a chunk is folded onto the total of all chunks before it, which are a
+// line that is scanned in the same manner. A line that is a single chunk is folded
+// as the host folds it.
+type scanJob struct {
+	op   ops.Op
+	elem ops.DType
+
+	dims   []int // of the tensor, without the axis
+	at     view  // where a line begins
+	n      int   // elements of a line
+	stride int   // between them; below zero where the line runs backward
+
+	from, to         buffer
+	fromType, toType ops.DType
+	length, parts    int // elements of a chunk, and chunks of a line
+}
+
+// The least elements of a chunk, and how many chunks there are at most, so that a
+// device has enough to do.
+const (
+	scanChunk = 32
+	gpuChunks = 1 << 16
+	cpuChunks = 64
+)
+
+// lowerScan plans a running reduction.
+func lowerScan(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	d, s := types[0].DType, types[0].Shape
+	if err := real(d); err != nil {
+		return nil, err
+	}
+	if in.Ins[0].Lit != nil || len(s) == 0 {
+		return nil, unsupported("a scan of a scalar")
+	}
+	j := &scanJob{op: in.Op, elem: d, to: result(d), fromType: d, toType: d,
+		from: buffer{ref: Ref{Operand, 0}, elem: storage[d]}}
+	axis, strides := in.Attrs[0][0], s.Strides()
+	j.n, j.stride = s[axis], strides[axis]
+	if in.Attrs[1][0] != 0 {
+		j.at.offset, j.stride = (j.n-1)*j.stride, -j.stride
+	}
+	for i, n := range s {
+		if i != axis {
+			j.dims, j.at.strides = append(j.dims, n), append(j.at.strides, strides[i])
+		}
+	}
+	var temps []int64
+	programs := j.programs(t, &temps)
+	return t.plan(temps, programs...)
+}
+
+// programs plans the scan: at once where a line is one chunk; else the totals of
+// the chunks, the scan of those, and the chunks with what comes before them.
+func (j *scanJob) programs(t *Target, temps *[]int64) []*program {
+	j.dims = collapse(j.dims, []*view{&j.at})
+	k := product(j.dims)
+	j.chunks(t, k)
+	if j.parts == 1 {
+		return []*program{j.program(j.to, nil)}
+	}
+	wide := j.elem.Wide()
+	temp := func() buffer {
+		*temps = append(*temps, int64(k*j.parts*wide.Size()))
+		return buffer{ref: Ref{Temp, len(*temps) - 1}, elem: storage[wide]}
+	}
+	rest := &scanJob{op: j.op, elem: j.elem, dims: []int{k}, n: j.parts,
+		from: temp(), to: temp(), fromType: wide, toType: wide}
+	rest.at.strides, rest.stride = []int{j.parts}, 1
+	if !j.dense() {
+		rest.at.strides, rest.stride = []int{1}, k
+	}
+	totals, before := rest.from, rest.to
+	all := append([]*program{j.program(totals, nil)}, rest.programs(t, temps)...)
+	return append(all, j.program(j.to, &before))
+}
+
+// dense reports whether the elements of a line are neighbours.
+func (j *scanJob) dense() bool { return j.stride == 1 || j.stride == -1 }
+
+// chunks cuts the k lines, by their shape alone.
+func (j *scanJob) chunks(t *Target, k int) {
+	most := gpuChunks
+	if t.CPU {
+		most = cpuChunks
+	}
+	want := max(1, most/k)
+	j.length = max(scanChunk, (j.n+want-1)/want)
+	j.parts = (j.n + j.length - 1) / j.length
+}
+
+// totals reports whether a program that writes to b writes the totals of chunks.
+func (j *scanJob) totals(b buffer) bool { return b.ref != j.to.ref }
+
+// program writes the totals of chunks, or all elements of them.
+func (j *scanJob) program(to buffer, before *buffer) *program {
+	k := product(j.dims)
+	units, size := k*j.parts, k*j.n
+	from := j.from
+	from.access, from.bytes = Read, int64(size*from.elem.Size())
+	to.access, to.bytes = Write, int64(size*to.elem.Size())
+	if j.totals(to) {
+		to.bytes = int64(units * to.elem.Size())
+	}
+	p := &program{index: indexType(max(size, units)), local: gpuPart, bufs: []buffer{from, to},
+		nums:  []int{units, j.parts, k, j.length, j.n, j.stride, j.at.offset},
+		bytes: from.bytes + to.bytes, flops: int64(size)}
+	for i, d := range j.dims {
+		p.nums = append(p.nums, d, j.at.strides[i])
+	}
+	if before != nil {
+		b := *before
+		b.access, b.bytes = Read, int64(units*b.elem.Size())
+		p.bufs = append(p.bufs, b)
+	}
+	totals := j.totals(to)
+	p.groups = (units + gpuPart - 1) / gpuPart
+	p.key = fmt.Sprintf("%v in %v of %v rank=%d dense=%v totals=%v before=%v",
+		j.op, j.elem, j.fromType, len(j.dims), j.dense(), totals, before != nil)
+	p.body = func(e *emitter) error { return j.write(e, totals, before != nil) }
+	return p
+}
+
+// scanWriter writes a kernel of a scanJob.
+type scanWriter struct {
+	*emitter
+	job                   *scanJob
+	operator              *scalar.Func
+	units, parts, lines   kernel.Value
+	length, n             kernel.Value
+	stride, offset, begin kernel.Value
+	totals                bool
+}
+
+func (j *scanJob) write(e *emitter, totals, before bool) error {
+	operator, err := e.t.expression(folds[j.op].Info().Code, j.elem, 2, 0)
+	if err != nil {
+		return err
+	}
+	w := &scanWriter{emitter: e, job: j, operator: operator, totals: totals,
+		units: e.num(), parts: e.num(), lines: e.num(), length: e.num(), n: e.num(), stride: e.num(), offset: e.num()}
+	var dims, strides []kernel.Value
+	for range j.dims {
+		dims, strides = append(dims, e.num()), append(strides, e.num())
+	}
+	u := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
+	e.If(e.Compare(scalar.Lt, u, w.units), func() []kernel.Value {
+		// Neighbours are chunks of one line where its elements are
+		// neighbours, else the same chunk of neighbouring lines.
+		line, part := w.divide(u, w.parts)
+		previous := e.Sub(u, e.int(1))
+		if !j.dense() {
+			part, line = w.divide(u, w.lines)
+			previous = e.Sub(u, w.lines)
+		}
+		w.begin = e.Add(w.offset, e.walk(line, dims, strides))
+		first := e.Mul(part, w.length)
+		acc := w.load(first)
+		if before {
+			start := e.Compare(scalar.Eq, part, e.int(0))
+			onto := e.fetch(2, e.Select(start, u, previous), 1)[0]
+			acc = e.Select(start, acc, w.apply(onto, acc))
+		}
+		acc = w.chunk(first, acc)
+		if totals {
+			e.Store(1, u, acc)
+		}
+		return nil
+	}, nil)
+	return nil
+}
+
+// chunk folds the elements after the first of a chunk onto acc, and stores what
+// every step gives unless the total is all that is wanted. Four are loaded before
+// the first of them is folded.
+func (w *scanWriter) chunk(first, acc kernel.Value) kernel.Value {
+	end := w.Add(first, w.length)
+	end = w.Select(w.Compare(scalar.Lt, end, w.n), end, w.n)
+	w.keep(first, acc)
+	first = w.Add(first, w.int(1))
+	count := w.Sub(end, first)
+	fours := w.Add(first, w.And(count, ^uint64(lanes-1)))
+	acc = w.Loop(first, fours, w.int(lanes), []kernel.Value{acc}, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
+		var xs [lanes]kernel.Value
+		for lane := range xs {
+			xs[lane] = w.load(w.Add(i, w.int(lane)))
+		}
+		acc := carried[0]
+		for lane, x := range xs {
+			acc = w.apply(acc, x)
+			w.keep(w.Add(i, w.int(lane)), acc)
+		}
+		return []kernel.Value{acc}
+	})[0]
+	return w.Loop(fours, end, w.int(1), []kernel.Value{acc}, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
+		acc := w.apply(carried[0], w.load(i))
+		w.keep(i, acc)
+		return []kernel.Value{acc}
+	})[0]
+}
+
+func (w *scanWriter) apply(x, y kernel.Value) kernel.Value {
+	return w.Inline(w.operator, []kernel.Value{x, y})
+}
+
+// place is the index of element i of the line.
+func (w *scanWriter) place(i kernel.Value) kernel.Value {
+	return w.Add(w.begin, w.Mul(i, w.stride))
+}
+
+func (w *scanWriter) load(i kernel.Value) kernel.Value {
+	x := w.decode(w.job.fromType, w.fetch(0, w.place(i), 1)[0])
+	return w.convert(x, w.job.fromType, w.job.elem)
+}
+
+// keep stores the result of element i.
+func (w *scanWriter) keep(i, acc kernel.Value) {
+	if !w.totals {
+		w.Store(1, w.place(i), w.encode(w.job.toType, acc))
+	}
+}
