@@ -6,8 +6,6 @@ import (
 	"nxvk/ops"
 )
 
-var linalgKernels = map[ops.Op]kernel{ops.TriangularSolve: triangularSolve}
-
 // The names of transform_a.
 const (
 	transformNone = iota

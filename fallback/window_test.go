@@ -108,7 +108,7 @@ func TestUnsupported(t *testing.T) {
 			t.Errorf("Supports(%v) = %v, want %v", op, Supports(op), should)
 		}
 	}
-	if err := Run(&ops.Instr{Op: ops.QR}, nil, nil); !errors.Is(err, ErrUnsupported) {
+	if err := Run(&ops.Instr{Op: ops.Free}, nil, nil); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("got %v, want %v", err, ErrUnsupported)
 	}
 }

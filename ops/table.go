@@ -135,13 +135,11 @@ const (
 	IFFT2
 	RFFT
 	IRFFT
-	TriangularSolve
 	Phase
 	AllClose
 
-	// table_later.go
-	ReduceFun
-	WindowReduce
+	// table_linalg.go
+	TriangularSolve
 	Cholesky
 	Solve
 	QR
@@ -150,6 +148,10 @@ const (
 	LU
 	Determinant
 
+	// table_later.go
+	ReduceFun
+	WindowReduce
+
 	Count // the number of operations
 )
 
@@ -157,7 +159,7 @@ const (
 var table = func() (t [Count]Info) {
 	for _, block := range []map[Op]Info{
 		controlRows, binaryRows, unaryRows, reduceRows, shapeRows,
-		indexRows, windowRows, orderRows, transformRows, laterRows,
+		indexRows, windowRows, orderRows, transformRows, linalgRows, laterRows,
 	} {
 		for op, row := range block {
 			if t[op].Name != "" {

@@ -17,11 +17,6 @@ var transformRows = map[Op]Info{
 		rfftShape).result(ComplexType),
 	IRFFT: transform("irfft", "The real signal of a length whose first coefficients are given.", fftShape),
 
-	TriangularSolve: {Name: "triangular_solve", Kind: LinAlg, Arity: 2, Result: FloatType, Infer: triangularShape,
-		Attrs: []Attr{{Name: "lower", Kind: Bool}, {Name: "left_side", Kind: Bool},
-			{Name: "transform_a", Kind: Enum, Names: []string{"none", "transpose", "conjugate"}}},
-		Doc: "The x with f(a) x = b, or x f(a) = b, for a triangular a; a zero on its diagonal is an error."},
-
 	Phase: unary("phase", Code{}, "Angle of a number in the complex plane.").result(RealType),
 	AllClose: {Name: "all_close", Kind: Composite, Arity: 2, Result: BoolType, Infer: allCloseShape,
 		Attrs: []Attr{{Name: "equal_nan", Kind: Bool}, {Name: "rtol", Kind: Real64}, {Name: "atol", Kind: Real64}},
@@ -72,28 +67,6 @@ func fft2Shape(in *Instr, t []Type) ([]Shape, error) {
 		return nil, fmt.Errorf("axes %v must be two", in.Attrs[1])
 	}
 	return resized(t[0].Shape, in.Attrs[1], in.Attrs[0])
-}
-
-// triangularShape is the shape of b: {..., n}, or {..., n, m}.
-func triangularShape(in *Instr, t []Type) ([]Shape, error) {
-	a, b := t[0].Shape, t[1].Shape
-	r := len(a)
-	if r < 2 || a[r-1] != a[r-2] {
-		return nil, fmt.Errorf("%w %v is not of square matrices", ErrShape, a)
-	}
-	n := a[r-1]
-	side := n // where b is a vector
-	fits := len(b) == r-1
-	if len(b) == r {
-		fits, side = true, b[r-1]
-		if in.Attrs[1][0] != 0 {
-			side = b[r-2]
-		}
-	}
-	if !fits || side != n || !a[:r-2].Equal(b[:r-2]) || b[len(b)-1] < 1 || (len(b) == r-1 && b[r-2] != n) {
-		return nil, fmt.Errorf("%w %v does not fit the matrices of %v", ErrShape, b, a)
-	}
-	return one(b)
 }
 
 func allCloseShape(in *Instr, t []Type) ([]Shape, error) {

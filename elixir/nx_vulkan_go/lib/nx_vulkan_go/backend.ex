@@ -335,8 +335,16 @@ defmodule NxVulkanGo.Backend do
 
   defp native_block(op, struct, out, args) do
     tensors = for %T{} = t <- args, do: t
-    attrs = Attributes.encode_all(Ops.get(op).attrs, hd(tensors), &Map.get(struct, &1))
+    attrs = Attributes.encode_all(Ops.get(op).attrs, hd(tensors), &field(struct, &1))
     Eager.run(op, out, tensors, attrs)
+  end
+
+  # A field that is a truth value may end in a question mark; no attribute does.
+  defp field(struct, name) do
+    case struct do
+      %{^name => value} -> value
+      _ -> Map.get(struct, :"#{name}?")
+    end
   end
 
   defp host_block(op, struct, out, args, fun) do

@@ -1,0 +1,76 @@
+defmodule NxVulkanGo.Examples do
+  @moduledoc false
+  # The examples of a function's documentation, compared as numbers: what a doctest
+  # compares as text and refuses for the last digit.
+
+  import ExUnit.Assertions
+  require Nx
+
+  @number ~r/[+-]?\d+\.\d+(e[+-]?\d+)?/
+
+  @doc """
+  Evaluates the examples of a function. Numbers may differ by `tolerance` times
+  the largest of the tensor; examples that contain `except` are left out.
+  """
+  def check!(module, {name, arity}, tolerance, except \\ nil) do
+    groups =
+      for group <- groups(module, name, arity), except == nil or not (group =~ except), do: group
+
+    assert groups != [], "#{name}/#{arity} has no examples"
+    for group <- groups, do: check_group!(group, tolerance)
+  end
+
+  # Lines that a doctest runs together: without an empty one between them.
+  defp groups(module, name, arity) do
+    {:docs_v1, _, _, _, _, _, docs} = Code.fetch_docs(module)
+    [text] = for {{:function, ^name, ^arity}, _, _, %{"en" => text}, _} <- docs, do: text
+
+    text
+    |> String.split(~r/\n[ \t]*\n/)
+    |> Enum.map(&unindent/1)
+    |> Enum.filter(&(String.starts_with?(&1, "iex>") and not (&1 =~ ~r/^\*\* \(/m)))
+  end
+
+  defp unindent(text),
+    do: text |> String.split("\n") |> Enum.map_join("\n", &String.trim_leading/1) |> String.trim()
+
+  defp check_group!(group, tolerance) do
+    steps = String.split(group, ~r/^iex>/m, trim: true)
+
+    Enum.reduce(steps, [], fn step, binding ->
+      {code, expected} =
+        step |> String.split("\n", trim: true) |> Enum.split_while(&(not expected?(&1, step)))
+
+      source = Enum.map_join(code, "\n", &String.replace_prefix(&1, "...>", ""))
+      {value, binding} = Code.eval_string(source, binding, __ENV__)
+      if expected != [], do: compare!(source, value, Enum.join(expected, "\n"), tolerance)
+      binding
+    end)
+  end
+
+  # The first line is code, and so are those that continue it.
+  defp expected?(line, step),
+    do: not String.starts_with?(line, "...>") and not String.starts_with?(step, line)
+
+  defp compare!(source, %Nx.Tensor{} = value, expected, tolerance) do
+    actual = value |> inspect() |> unindent()
+    assert skeleton(actual) == skeleton(expected), "#{source}\n#{actual}\nis not\n#{expected}"
+    pairs = Enum.zip(numbers(actual), numbers(expected))
+    scale = pairs |> Enum.map(fn {_, e} -> abs(e) end) |> Enum.max(fn -> 0.0 end)
+
+    for {a, e} <- pairs, abs(a - e) > tolerance * scale do
+      flunk("#{source}\n#{a} is not #{e}:\n#{actual}")
+    end
+  end
+
+  defp compare!(source, value, expected, _tolerance) do
+    {expected, _} = Code.eval_string(expected, [], __ENV__)
+    assert value == expected, source
+  end
+
+  defp skeleton(text), do: Regex.replace(@number, text, "_")
+
+  defp numbers(text) do
+    for [number | _] <- Regex.scan(@number, text), do: number |> Float.parse() |> elem(0)
+  end
+end

@@ -1,0 +1,182 @@
+package fallback
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+	lapackgo "gonum.org/v1/gonum/lapack/gonum"
+)
+
+const (
+	// jacobiMax is the size up to which real matrices are diagonalised by
+	// rotations: no slower than LAPACK, and eigenvectors of equal eigenvalues
+	// come out as those of Nx, which rotates in the same order.
+	jacobiMax = 32
+
+	// sweepsMax bounds the sweeps of rotations; convergence is quadratic and
+	// takes about ten.
+	sweepsMax = 64
+)
+
+// eigen is a Hermitian matrix on its way to a diagonal one. Row i of v is the
+// i-th eigenvector.
+type eigen[C field] struct {
+	n      int
+	a, v   []C
+	values []float64
+}
+
+func eighIn[C field](p *problem[C]) error {
+	a, back, ok := scaled(p.args[0])
+	if !ok {
+		p.undefined()
+		return nil
+	}
+	e := &eigen[C]{n: p.n, a: a, values: make([]float64, p.n)}
+	if x, ok := any(a).([]float64); !ok || p.n <= jacobiMax || !e.tridiagonal(x) {
+		e.jacobi()
+	}
+	for i := range p.n {
+		upright(e.v[i*p.n : i*p.n+p.n])
+	}
+	order := make([]int, p.n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Compare(math.Abs(e.values[j]), math.Abs(e.values[i]))
+	})
+	values, vectors := p.outs[0], p.outs[1]
+	for to, from := range order {
+		values[to] = number[C](e.values[from] * back)
+		for k, x := range e.v[from*p.n : from*p.n+p.n] {
+			vectors[k*p.n+to] = x
+		}
+	}
+	return nil
+}
+
+// tridiagonal diagonalises a real matrix by LAPACK, on a copy. It reports
+// whether that converged.
+func (e *eigen[C]) tridiagonal(a []float64) bool {
+	n, z := e.n, slices.Clone(a)
+	work := make([]float64, 1)
+	lapackgo.Implementation{}.Dsyev(lapack.EVCompute, blas.Lower, n, z, n, e.values, work, -1)
+	work = make([]float64, int(work[0]))
+	if !(lapackgo.Implementation{}).Dsyev(lapack.EVCompute, blas.Lower, n, z, n, e.values, work, len(work)) {
+		return false
+	}
+	e.v = make([]C, n*n)
+	for i := range n {
+		for k := range n {
+			e.v[i*n+k] = number[C](z[k*n+i])
+		}
+	}
+	return true
+}
+
+// jacobi rotates pairs of rows and columns until the matrix is diagonal. Each
+// round of a sweep meets disjoint pairs, in the order of a round-robin
+// tournament (Brent and Luk, 1985).
+func (e *eigen[C]) jacobi() {
+	n := e.n
+	e.v = make([]C, n*n)
+	norm := 0.0
+	for i := range n {
+		e.v[i*n+i] = 1
+		e.a[i*n+i] = number[C](realOf(e.a[i*n+i]))
+		for j := range i {
+			e.a[j*n+i] = conj(e.a[i*n+j])
+			norm += 2 * square(e.a[i*n+j])
+		}
+		norm += square(e.a[i*n+i])
+	}
+	pairs := newTournament(n)
+	for range sweepsMax {
+		if e.offDiagonal() <= epsilon*epsilon/16*norm {
+			break
+		}
+		for range pairs.rounds() {
+			for i, j := range pairs.meet {
+				e.rotate(i, j, norm)
+			}
+			pairs.next()
+		}
+	}
+	for i := range n {
+		e.values[i] = realOf(e.a[i*n+i])
+	}
+}
+
+// offDiagonal is the sum of squares that rotations are to bring to 0.
+func (e *eigen[C]) offDiagonal() float64 {
+	sum := 0.0
+	for i := range e.n {
+		for j := range i {
+			sum += 2 * square(e.a[i*e.n+j])
+		}
+	}
+	return sum
+}
+
+// rotate makes element (i, j) of the matrix 0, unless it is next to nothing.
+func (e *eigen[C]) rotate(i, j int, norm float64) {
+	n := e.n
+	g := e.a[i*n+j]
+	if square(g) <= 1e-40*norm {
+		return
+	}
+	x, y := realOf(e.a[i*n+i]), realOf(e.a[j*n+j])
+	r, shift := annihilator(x, y, g)
+	r.apply(e.v[i*n:i*n+n], e.v[j*n:j*n+n])
+	rotation[C]{r.c, conj(r.s)}.apply(e.a[i*n:i*n+n], e.a[j*n:j*n+n])
+	for k := range n { // the matrix stays Hermitian
+		e.a[k*n+i], e.a[k*n+j] = conj(e.a[i*n+k]), conj(e.a[j*n+k])
+	}
+	e.a[i*n+i], e.a[j*n+j] = number[C](x-shift), number[C](y+shift)
+	e.a[i*n+j], e.a[j*n+i] = 0, 0
+}
+
+// tournament pairs the numbers below n so that in its rounds all meet all
+// others. Where n is odd, who meets the number n has a rest.
+type tournament struct {
+	n           int
+	top, bottom []int
+}
+
+func newTournament(n int) *tournament {
+	half := (n + 1) / 2
+	t := &tournament{n, make([]int, half), make([]int, half)}
+	for i := range half {
+		t.top[i], t.bottom[i] = i, half+i
+	}
+	return t
+}
+
+// rounds is how many it takes.
+func (t *tournament) rounds() int { return 2*len(t.top) - 1 }
+
+// meet yields the pairs of a round.
+func (t *tournament) meet(yield func(i, j int) bool) {
+	for k, i := range t.top {
+		if j := t.bottom[k]; i < t.n && j < t.n && !yield(i, j) {
+			return
+		}
+	}
+}
+
+// next moves all but the first by one place, around the table.
+func (t *tournament) next() {
+	k := len(t.top)
+	if k < 2 {
+		return
+	}
+	first, last := t.bottom[0], t.top[k-1]
+	copy(t.top[2:], t.top[1:k-1])
+	t.top[1] = first
+	copy(t.bottom, t.bottom[1:])
+	t.bottom[k-1] = last
+}
