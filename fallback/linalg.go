@@ -20,8 +20,8 @@ import (
 //     phase of the element that was there;
 //   - eigh: greatest magnitude first. Of each vector, the first component of
 //     the largest magnitude is real and positive. The lower triangle counts;
-//   - svd: the rows of v^H obey that rule, and so do columns of u that belong
-//     to no singular value;
+//   - svd: the columns of v obey that rule, and so do columns of u that belong
+//     to no singular value. A value of the size of rounding errors is 0;
 //   - lu: the pivot is the first element of the largest magnitude.
 //
 // A matrix that holds NaN or an infinity has NaN for factors in qr, eigh and

@@ -127,8 +127,8 @@ func tryFactor(op ops.Op, attrs [][]int, outs []ops.Type, args ...Value) (vs []V
 	return vs, Run(&in, args, vs)
 }
 
-// noise fills a value with normal numbers, complex ones where it is complex.
-func noise(r *rand.Rand, t ops.Type) Value {
+// gauss fills a value with normal numbers, complex ones where it is complex.
+func gauss(r *rand.Rand, t ops.Type) Value {
 	v, xs := newValue(t), make([]complex128, t.Size())
 	for i := range xs {
 		xs[i] = complex(r.NormFloat64(), r.NormFloat64())
@@ -162,7 +162,7 @@ func with(d ops.DType, batch []int, dims ...int) ops.Type {
 
 func TestQR(t *testing.T) {
 	eachSize(func(r *rand.Rand, d ops.DType, batch []int, m, n int) {
-		a := noise(r, with(d, batch, m, n))
+		a := gauss(r, with(d, batch, m, n))
 		for mode, k := range []int{min(m, n), m} {
 			f := factor(t, ops.QR, [][]int{{mode}}, []ops.Type{with(d, batch, m, k), with(d, batch, k, n)}, a)
 			q, up := matsOf(f[0]), matsOf(f[1])
@@ -184,9 +184,9 @@ func TestCholeskyOfProducts(t *testing.T) {
 		if m != n {
 			return
 		}
-		x := matsOf(noise(r, with(ops.C128, batch, n, n)))
+		x := matsOf(gauss(r, with(ops.C128, batch, n, n)))
 		if !d.IsComplex() {
-			x = matsOf(noise(r, with(ops.F64, batch, n, n)))
+			x = matsOf(gauss(r, with(ops.F64, batch, n, n)))
 		}
 		a := x.times(x.adjoint())
 		for i := range a.a {
@@ -202,7 +202,7 @@ func TestCholeskyOfProducts(t *testing.T) {
 
 func TestLUAndSolve(t *testing.T) {
 	eachSize(func(r *rand.Rand, d ops.DType, batch []int, m, n int) {
-		a := noise(r, with(d, batch, m, m))
+		a := gauss(r, with(d, batch, m, m))
 		f := factor(t, ops.LU, nil, []ops.Type{a.Type, a.Type, a.Type}, a)
 		p, l, u := matsOf(f[0]), matsOf(f[1]), matsOf(f[2])
 		near(t, "p l u", d, p.times(l).times(u), matsOf(a))
@@ -215,7 +215,7 @@ func TestLUAndSolve(t *testing.T) {
 		if d != ops.F64 && d != ops.C128 {
 			return
 		}
-		b := noise(r, with(d, batch, m, n))
+		b := gauss(r, with(d, batch, m, n))
 		x := matsOf(factor(t, ops.Solve, nil, []ops.Type{b.Type}, a, b)[0])
 		worst := 0.0
 		for i, y := range matsOf(a).times(x).a {
@@ -232,7 +232,7 @@ func TestEigh(t *testing.T) {
 		if m != n {
 			return
 		}
-		x := matsOf(noise(r, with(d, batch, n, n)))
+		x := matsOf(gauss(r, with(d, batch, n, n)))
 		for i, y := range x.adjoint().a {
 			x.a[i] += y
 		}
@@ -253,7 +253,7 @@ func TestEigh(t *testing.T) {
 
 func TestSVD(t *testing.T) {
 	eachSize(func(r *rand.Rand, d ops.DType, batch []int, m, n int) {
-		a, k := noise(r, with(d, batch, m, n)), min(m, n)
+		a, k := gauss(r, with(d, batch, m, n)), min(m, n)
 		checkSVD(t, a, batch, factor(t, ops.SVD, [][]int{{0}},
 			[]ops.Type{with(d, batch, m, k), with(d, batch, k), with(d, batch, k, n)}, a))
 		checkSVD(t, a, batch, factor(t, ops.SVD, [][]int{{1}},
@@ -284,7 +284,7 @@ func TestDeficient(t *testing.T) {
 			for _, scale := range []complex128{1, 1e-200, 1e200} {
 				x := mats{5, 4, make([]complex128, 20)}
 				if rank > 0 {
-					x = matsOf(noise(r, typ(d, 5, rank))).times(matsOf(noise(r, typ(d, rank, 4))))
+					x = matsOf(gauss(r, typ(d, 5, rank))).times(matsOf(gauss(r, typ(d, rank, 4))))
 				}
 				for i := range x.a {
 					x.a[i] *= scale
@@ -360,7 +360,7 @@ func TestNotFinite(t *testing.T) {
 	for _, d := range []ops.DType{ops.F64, ops.C64} {
 		for _, n := range []int{2, 5, 40} {
 			for _, x := range []float64{math.NaN(), math.Inf(1)} {
-				a := noise(r, typ(d, n, n))
+				a := gauss(r, typ(d, n, n))
 				storeAs[float64](d)(a.Data, n, []float64{x})
 				m, v, s := a.Type, typ(d, n), typ(d)
 				for op, outs := range map[ops.Op][]ops.Type{
