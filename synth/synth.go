@@ -143,6 +143,10 @@ func init() {
 		ops.PutSlice:    lowerPutSlice,
 		ops.Conv:        lowerConv,
 
+		ops.Sort:    lowerSort,
+		ops.Argsort: lowerSort,
+		ops.TopK:    lowerTopK,
+
 		ops.Take:          lowerTake,
 		ops.TakeAlongAxis: lowerTakeAlong,
 		ops.Gather:        lowerGather,

@@ -1,0 +1,123 @@
+package synth
+
+import (
+	"math/bits"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+)
+
+// sortJob puts the elements of rows in order. Every element has an unsigned key
+// of as many bits as its type, and elements of equal keys keep their order: that
+// is a total order, so results do not depend on how they are found. There are
+// three ways to find them:
+//
+//	short rows   every element counts those before it
+//	middle rows  a bitonic network in the memory of a workgroup, on GPUs
+//	long rows    by the digits of the key, least significant first; see radixJob
+//
+// Kernels move keys and positions. The values come from the operand at the end,
+// so that zeros keep their signs.
+type sortJob struct {
+	from       ops.DType
+	descending bool
+	length     int // of a row
+	keep       int // how many elements of a row the result has, from the first
+
+	rows []int // the other dimensions
+	at   view  // of rows, in the operand
+	step int   // of a row, in the operand
+	to   view  // of rows, in the results
+	next int   // of a row, in the results
+
+	values  *buffer // results, of which one may be absent
+	indices *buffer
+	index   ops.DType
+}
+
+// The limits of rows, by way.
+const (
+	shortSort  = 64
+	middleSort = 2048
+)
+
+// lowerSort plans a sort or an argsort along an axis.
+func lowerSort(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	s, axis := types[0].Shape, in.Attrs[0][0]
+	j := &sortJob{descending: in.Attrs[1][0] != 0, length: 1, step: 1, next: 1}
+	if len(s) > 0 {
+		strides := s.Strides()
+		j.length, j.step, j.next = s[axis], strides[axis], strides[axis]
+		for i, d := range s {
+			if i != axis {
+				j.rows = append(j.rows, d)
+				j.at.strides = append(j.at.strides, strides[i])
+				j.to.strides = append(j.to.strides, strides[i])
+			}
+		}
+	}
+	j.keep = j.length
+	out := result(in.Outs[0].Type.DType)
+	if in.Op == ops.Argsort {
+		j.indices, j.index = &out, in.Outs[0].Type.DType
+	} else {
+		j.values = &out
+	}
+	return j.plan(in, types, t)
+}
+
+// lowerTopK plans the greatest elements of the last axis and their indices.
+func lowerTopK(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	s, k := types[0].Shape, in.Attrs[0][0]
+	n := s[len(s)-1]
+	values, indices := result(in.Outs[0].Type.DType), result(in.Outs[1].Type.DType)
+	indices.ref.Index = 1
+	j := &sortJob{descending: true, length: n, step: 1, next: 1, keep: k, rows: []int{s.Size() / n},
+		at: view{strides: []int{n}}, to: view{strides: []int{k}},
+		values: &values, indices: &indices, index: in.Outs[1].Type.DType}
+	return j.plan(in, types, t)
+}
+
+func (j *sortJob) plan(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	j.from = types[0].DType
+	if err := real(j.from); err != nil {
+		return nil, err
+	}
+	if in.Ins[0].Lit != nil {
+		return nil, unsupported("order of a literal")
+	}
+	if types[0].Shape.Size() >= 1<<30 {
+		return nil, unsupported("order of 2^30 elements")
+	}
+	j.rows = collapse(j.rows, []*view{&j.at, &j.to})
+	switch {
+	case j.length <= shortSort:
+		return t.plan(nil, j.rankProgram(t))
+	case !t.CPU && j.length <= middleSort && t.SharedMemory >= middleSort*(kernel.TypeSize(j.keyType())+4):
+		return t.plan(nil, j.bitonicProgram())
+	}
+	return newRadixJob(j, t).plan(t)
+}
+
+func (j *sortJob) elements() int { return product(j.rows) * j.length }
+
+// operand is the buffer of the operand.
+func (j *sortJob) operand() buffer {
+	elem := storage[j.from]
+	return buffer{ref: Ref{Operand, 0}, elem: elem, access: Read, bytes: int64(j.elements() * elem.Size())}
+}
+
+// results are the buffers of the results that there are.
+func (j *sortJob) results() []buffer {
+	var out []buffer
+	for _, b := range []*buffer{j.values, j.indices} {
+		if b != nil {
+			b.access, b.bytes = Write, int64(product(j.rows)*j.keep*b.elem.Size())
+			out = append(out, *b)
+		}
+	}
+	return out
+}
+
+// log2 is the exponent of the least power of two that is not less than n.
+func log2(n int) int { return bits.Len(uint(n - 1)) }

@@ -1,0 +1,199 @@
+package synth
+
+import (
+	"fmt"
+
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// radixJob sorts long rows by the digits of their keys, least significant first.
+// A row is cut into blocks, each the work of one invocation. A pass counts the
+// elements of every digit in every block, sums the counts before each, digit
+// after digit and within a digit block after block, and then moves every element
+// to where its count says. Elements of one digit keep their order, so after the
+// last pass all is in order. No invocation waits for another one.
+type radixJob struct {
+	*sortJob
+	digit  int // bits of a digit
+	blocks int // of a row
+	size   int // elements of a block
+
+	temps []int64
+	pairs [2]int // temporaries of keys, each with positions after it
+	count int    // temporary of counts
+}
+
+// How a row is cut. Counts of few values are more to a GPU, which has many
+// blocks; a processor has few.
+const (
+	gpuDigit, gpuBlock = 4, 64
+	cpuDigit, cpuBlock = 8, 1024
+	cpuBlocks          = 128
+)
+
+func newRadixJob(s *sortJob, t *Target) *radixJob {
+	j := &radixJob{sortJob: s, digit: gpuDigit, size: gpuBlock}
+	if t.CPU {
+		j.digit, j.size = cpuDigit, max(cpuBlock, (s.length+cpuBlocks-1)/cpuBlocks)
+	}
+	j.blocks = (s.length + j.size - 1) / j.size
+	return j
+}
+
+// values is how many digits there are.
+func (j *radixJob) digits() int { return 1 << j.digit }
+
+func (j *radixJob) plan(t *Target) (*Plan, error) {
+	rows := product(j.rows)
+	counts := j.digits() * j.blocks
+	j.count = j.temp(rows * counts * 4)
+	passes := (j.from.Bits() + j.digit - 1) / j.digit
+	for i := range min(2, passes-1) {
+		j.pairs[i] = j.temp(j.elements() * kernel.TypeSize(j.keyType()))
+		j.temp(j.elements() * 4)
+	}
+	sums := newPrefixJob(rows, counts, j.count, t, &j.temps)
+	var programs []*program
+	for pass := range passes {
+		programs = append(programs, j.program(pass, passes, false))
+		programs = append(programs, sums...)
+		programs = append(programs, j.program(pass, passes, true))
+	}
+	return t.plan(j.temps, programs...)
+}
+
+// temp adds a temporary.
+func (j *radixJob) temp(bytes int) int {
+	j.temps = append(j.temps, int64(bytes))
+	return len(j.temps) - 1
+}
+
+// counts is the temporary of counts.
+func (j *radixJob) counts(access Access) buffer {
+	return buffer{ref: Ref{Temp, j.count}, elem: kernel.U32, access: access,
+		bytes: int64(4 * product(j.rows) * j.digits() * j.blocks)}
+}
+
+// pair are temporaries of keys and positions.
+func (j *radixJob) pair(i int, access Access) []buffer {
+	elem := kernel.U32
+	if j.keyType() == scalar.U64 {
+		elem = kernel.U64
+	}
+	n := int64(j.elements())
+	return []buffer{{ref: Ref{Temp, j.pairs[i]}, elem: elem, access: access, bytes: n * int64(elem.Size())},
+		{ref: Ref{Temp, j.pairs[i] + 1}, elem: kernel.U32, access: access, bytes: 4 * n}}
+}
+
+// program counts the digits of a pass, or moves the elements by them.
+func (j *radixJob) program(pass, passes int, move bool) *program {
+	w := &radixWriter{job: j, first: pass == 0, last: pass == passes-1, move: move}
+	units := product(j.rows) * j.blocks
+	p := &program{local: gpuPart, index: scalar.U32, flops: int64(j.elements()), body: w.write,
+		groups: (units + gpuPart - 1) / gpuPart,
+		nums:   append([]int{units, j.blocks, j.size, pass * j.digit}, j.numbers()...)}
+	if j.digit == cpuDigit {
+		p.local, p.groups = 8, (units+7)/8
+	}
+	if w.first || w.last && move {
+		p.bufs = append(p.bufs, j.operand())
+	}
+	w.keys = len(p.bufs)
+	if !w.first {
+		p.bufs = append(p.bufs, j.pair((pass+1)%2, Read)...)
+		if !move { // counting needs no positions
+			p.bufs = p.bufs[:len(p.bufs)-1]
+		}
+	}
+	w.counts = len(p.bufs)
+	p.bufs = append(p.bufs, j.counts(Read|Write))
+	w.out = len(p.bufs)
+	switch {
+	case move && w.last:
+		p.bufs = append(p.bufs, j.results()...)
+	case move:
+		p.bufs = append(p.bufs, j.pair(pass%2, Write)...)
+	}
+	for _, b := range p.bufs {
+		p.bytes += b.bytes
+	}
+	p.key = fmt.Sprintf("sort by digits of %d %s first=%v last=%v move=%v", j.digit, j.describe(), w.first, w.last, move)
+	return p
+}
+
+// radixWriter writes the kernels of one pass.
+type radixWriter struct {
+	*sortPlaces
+	job               *radixJob
+	first, last, move bool
+	keys, counts, out int // buffers
+
+	blocks, size, shift kernel.Value
+}
+
+func (w *radixWriter) write(e *emitter) error {
+	units, blocks, size, shift := e.num(), e.num(), e.num(), e.num()
+	own := *w // a program may be compiled more than once
+	own.sortPlaces, own.blocks, own.size, own.shift = w.job.places(e), blocks, size, shift
+	u := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
+	e.If(e.Compare(scalar.Lt, u, units), func() []kernel.Value {
+		r, block := e.divide(u, blocks)
+		own.block(r, block)
+		return nil
+	}, nil)
+	return nil
+}
+
+// block counts or moves the elements of one block.
+func (w *radixWriter) block(r, block kernel.Value) {
+	counts := w.Add(w.Mul(w.Mul(r, w.int(w.job.digits())), w.blocks), block)
+	counter := func(digit kernel.Value) kernel.Value { return w.Add(counts, w.Mul(digit, w.blocks)) }
+	if !w.move {
+		w.Loop(w.int(0), w.int(w.job.digits()), w.int(1), nil, func(d kernel.Value, _ []kernel.Value) []kernel.Value {
+			w.Store(w.counts, counter(d), w.int(0))
+			return nil
+		})
+	}
+	base, start := w.row(r), w.Mul(r, w.length)
+	from := w.Mul(block, w.size)
+	end := w.Add(from, w.size)
+	end = w.Select(w.Compare(scalar.Lt, end, w.length), end, w.length)
+	w.Loop(from, end, w.int(1), nil, func(i kernel.Value, _ []kernel.Value) []kernel.Value {
+		key := w.element(base, start, i)
+		at := counter(w.digitOf(key))
+		n := w.Load(w.counts, at, 1)[0]
+		w.Store(w.counts, at, w.Add(n, w.int(1)))
+		if w.move {
+			w.place(r, start, n, key, i)
+		}
+		return nil
+	})
+}
+
+// element is the key of what is at position i before the pass.
+func (w *radixWriter) element(base, start, i kernel.Value) kernel.Value {
+	if w.first {
+		return w.key(base, i)
+	}
+	return w.Load(w.keys, w.Add(start, i), 1)[0]
+}
+
+func (w *radixWriter) digitOf(key kernel.Value) kernel.Value {
+	d := w.Prim(scalar.Shr, w.Type(key), key, w.shift)
+	return w.And(w.Convert(d, scalar.U32), uint64(w.job.digits()-1))
+}
+
+// place puts what was at position i at position n.
+func (w *radixWriter) place(r, start, n, key, i kernel.Value) {
+	position := i
+	if !w.first {
+		position = w.Load(w.keys+1, w.Add(start, i), 1)[0]
+	}
+	if w.last {
+		w.put(w.out, r, n, position)
+		return
+	}
+	w.Store(w.out, w.Add(start, n), key)
+	w.Store(w.out+1, w.Add(start, n), position)
+}

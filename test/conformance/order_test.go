@@ -1,0 +1,68 @@
+package conformance
+
+import (
+	"testing"
+
+	"nxvk/gen/exec/drive"
+	"nxvk/ops"
+)
+
+// lines are the ways in which n elements lie that are put in order.
+func lines(n int) (all []instr) {
+	for i, s := range []ops.Shape{{n}, {3, n}, {n, 5}, {2, n, 3}} {
+		axis := [...]int{0, 1, 0, 1}[i]
+		for direction := range 2 {
+			all = append(all, instr{attrs: [][]int{{axis}, {direction}, {i % 2}}, types: []ops.Type{{Shape: s}}})
+		}
+	}
+	return all
+}
+
+// Sorted elements and their indices, in every way to sort: ties, both zeros,
+// infinities and NaNs among them.
+func TestSort(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		var n tally
+		for _, dt := range ops.DTypes() {
+			if dt.IsComplex() {
+				continue
+			}
+			for _, length := range []int{1, 7, 64, 65, 257, 2048, 2049, 70001} {
+				for _, c := range lines(length) {
+					order(t, &n, d, host, dt, c, gpu)
+				}
+			}
+		}
+		n.report(t)
+	})
+}
+
+func order(t *testing.T, n *tally, d, host *drive.Driver, dt ops.DType, c instr, gpu bool) {
+	of := 40
+	if dt == ops.F32 || dt == ops.S64 {
+		of = 10
+	}
+	if gpu {
+		of *= 2
+	}
+	c.types = []ops.Type{{DType: dt, Shape: c.types[0].Shape}}
+	for _, op := range []ops.Op{ops.Sort, ops.Argsort} {
+		c.op = op
+		out := dt
+		if op == ops.Argsort {
+			out = ops.S32
+		}
+		c.infer(t, out)
+		if !rarely(of, &c) {
+			continue
+		}
+		s := newSampler(seed(op, dt, len(c.types[0].Shape)))
+		c.data = [][]byte{s.draw(c.types[0], ops.Real, false)}
+		if s.IntN(2) == 0 {
+			c.data = [][]byte{tied(&instr{types: c.types, out: ops.Type{Shape: ops.Shape{1}}})}
+		}
+		n.near(t, d, host, &c, tolerance{})
+	}
+}
