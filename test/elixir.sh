@@ -46,7 +46,7 @@ inside=/tmp/${work##*/}
 mkdir "$work/elixir" "$work/nx"
 cp -r elixir/nx_vulkan_go "$work/elixir/"
 rm -rf "$work"/elixir/nx_vulkan_go/_build "$work"/elixir/nx_vulkan_go/deps
-cp bin/nxvk-node "$work/"
+cp -r bin/nxvk-node cmd "$work/"
 for home in "${MIX_HOME:-}" "${HOME:-}/.mix"; do
 	[ ! -d "$home/archives" ] || [ -d "$work/mix" ] || cp -r "$home" "$work/mix"
 done
