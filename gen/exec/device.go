@@ -201,9 +201,13 @@ func (e *Executor) submit() (vulkan.Ticket, error) {
 	return ticket, nil
 }
 
-// completed notes the end of a submission: lanes that waited for one go on.
+// completed notes the end of a submission: what has gathered goes to a device
+// that would be idle, and lanes that waited for it go on.
 func (e *Executor) completed() {
 	e.inFlight--
+	if e.inFlight == 0 {
+		e.Flush()
+	}
 	e.bound()
 	waiting := e.throttled
 	e.throttled = nil

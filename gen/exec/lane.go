@@ -143,7 +143,9 @@ func (e *Executor) settle() {
 	time.AfterFunc(Silence, func() {
 		e.cfg.Post(func() {
 			e.timer = false
-			e.Flush()
+			if e.inFlight < deep { // else a completion does it
+				e.Flush()
+			}
 		})
 	})
 }
