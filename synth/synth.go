@@ -150,6 +150,8 @@ func init() {
 		ops.Take:          lowerTake,
 		ops.TakeAlongAxis: lowerTakeAlong,
 		ops.Gather:        lowerGather,
+		ops.IndexedAdd:    lowerIndexed,
+		ops.IndexedPut:    lowerIndexed,
 
 		ops.WindowSum:     lowerWindow,
 		ops.WindowProduct: lowerWindow,

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"nxvk/gen/exec/drive"
@@ -88,5 +89,67 @@ func TestIndexOutOfBounds(t *testing.T) {
 				t.Errorf("index %v: device says %v, host says %v", high, said[0], said[1])
 			}
 		}
+	})
+}
+
+// update is a tensor, and how many of its slices along axes are updated.
+type update struct {
+	tensor ops.Shape
+	axes   []int
+	count  int
+}
+
+// instr is the update of elements of the given types.
+func (u update) instr(op ops.Op, types [3]ops.DType, index ops.DType) instr {
+	up := ops.Shape{u.count}
+	for i, d := range u.tensor {
+		if !slices.Contains(u.axes, i) {
+			up = append(up, d)
+		}
+	}
+	return instr{op: op, attrs: [][]int{u.axes}, types: []ops.Type{{DType: types[0], Shape: u.tensor},
+		{DType: index, Shape: ops.Shape{u.count, len(u.axes)}}, {DType: types[1], Shape: up}}}
+}
+
+var updates = []update{
+	{shape(9), []int{0}, 1}, {shape(9), []int{0}, 700}, {shape(3000), []int{0}, 50}, {shape(9, 64), []int{0}, 33},
+	{shape(5, 9), []int{1}, 40}, {shape(4, 9, 6), []int{1}, 30}, {shape(9, 9), []int{0, 1}, 200}, {shape(9, 3, 11), []int{2, 0}, 60},
+	{shape(2, 9, 10, 4), []int{1, 2}, 17}, {shape(9, 9, 9, 9), []int{0, 1, 2, 3}, 25}, {shape(40, 30), []int{0}, 5000},
+}
+
+// updateTypes are those of a tensor, its updates and the result.
+var updateTypes = [][3]ops.DType{
+	{ops.S32, ops.F32, ops.F32}, {ops.F32, ops.U8, ops.F32}, {ops.U8, ops.S8, ops.S16}, {ops.BF16, ops.F16, ops.F32},
+	{ops.F32, ops.S32, ops.F16}, {ops.S64, ops.F32, ops.F32},
+}
+
+// Updates of one slice are taken in their order, and sums are exact here in any.
+func TestIndexedUpdates(t *testing.T) {
+	all := updateTypes
+	for _, dt := range ops.DTypes() {
+		all = append(all, [3]ops.DType{dt, dt, dt})
+	}
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		var n tally
+		for _, op := range []ops.Op{ops.IndexedPut, ops.IndexedAdd} {
+			for i, form := range updates {
+				for _, types := range all {
+					c := form.instr(op, types, indexTypes[i%2])
+					c.infer(t, types[2])
+					of := 16
+					if types[0] == ops.F32 && types[1] == ops.F32 && !gpu {
+						of = 1
+					}
+					if rarely(of, &c) {
+						s := newSampler(uint64(i))
+						c.data = [][]byte{s.natural(c.types[0], 0, 1), s.natural(c.types[1], 0, 8), s.natural(c.types[2], 0, 1)}
+						n.same(t, d, host, &c)
+					}
+				}
+			}
+		}
+		n.report(t)
 	})
 }
