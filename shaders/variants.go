@@ -41,6 +41,17 @@ func Variants() []Variant {
 			}
 		}
 	}
+	for _, s := range []string{"single", "double"} {
+		for _, e := range elements[:2] {
+			for _, m := range modes {
+				all = append(all, Variant{
+					Name:    "conv_" + s + "." + e.suffix + "." + m.suffix,
+					Source:  "gemm_" + s + ".comp",
+					Defines: []string{e.define, m.define, "PATCHES"},
+				})
+			}
+		}
+	}
 	return all
 }
 

@@ -67,6 +67,8 @@ func lowerConv(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 		return t.plan(nil, c.sums())
 	case c.onePoint():
 		return c.pointProduct()
+	case c.gathers():
+		return c.gatherProduct()
 	}
 	return c.patchProduct()
 }

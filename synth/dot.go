@@ -157,6 +157,11 @@ func (d *dot) sub(lower lowering, in *ops.Instr, from ops.Type, src, dst Ref) er
 // product appends the steps of a product of matrices.
 func (d *dot) product(p gemm.Problem, a, b, c Ref) error {
 	plan, err := gemm.New(p, d.t.gemm())
+	return d.steps(plan, err, a, b, c)
+}
+
+// steps appends the steps of a planned product.
+func (d *dot) steps(plan *gemm.Plan, err error, a, b, c Ref) error {
 	if errors.Is(err, gemm.ErrTooLarge) {
 		return unsupported("%v", err)
 	}

@@ -105,6 +105,34 @@ func matmul(d ops.DType, n int) row {
 	return row{fmt.Sprintf("dot %v %d×%d", d, n, n), run, rounds, 0, 2 * float64(n) * float64(n) * float64(n)}
 }
 
+// conv is a round of a convolution that keeps its shape, of 3×3 filters on a
+// square input.
+func conv(batch, channels, side int) row {
+	image := ops.Type{DType: ops.F32, Shape: ops.Shape{batch, channels, side, side}}
+	filters := ops.Type{DType: ops.F32, Shape: ops.Shape{channels, channels, 3, 3}}
+	plain := []int{0, 1, 2, 3}
+	return convolution(fmt.Sprintf("conv %d×%d×%d×%d, 3×3", batch, channels, side, side),
+		image, filters, [3][]int{plain, plain, plain})
+}
+
+// convLast is conv with channels last.
+func convLast(batch, channels, side int) row {
+	image := ops.Type{DType: ops.F32, Shape: ops.Shape{batch, side, side, channels}}
+	filters := ops.Type{DType: ops.F32, Shape: ops.Shape{3, 3, channels, channels}}
+	last := []int{0, 3, 1, 2}
+	return convolution(fmt.Sprintf("conv %d×%d×%d×%d, 3×3", batch, side, side, channels),
+		image, filters, [3][]int{last, {3, 2, 0, 1}, last})
+}
+
+func convolution(name string, image, filters ops.Type, orders [3][]int) row {
+	run := func(h *harness) error {
+		return h.result(h.Do(ops.Conv, image, [][]int{{1, 1}, {1, 1, 1, 1}, {1, 1}, {1, 1}, {1}, {1},
+			orders[0], orders[1], orders[2]}, h.input(image, 0), h.input(filters, 1)))
+	}
+	channels := filters.Shape[orders[1][0]]
+	return row{name, run, 20, 0, 2 * 9 * float64(image.Size()) * float64(channels)}
+}
+
 // chain is a round of additions, each of the last one's result.
 func chain(n int, t ops.Type) func(*harness) error {
 	return func(h *harness) error {

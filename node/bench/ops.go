@@ -138,6 +138,11 @@ func rows(n int, cpu bool) []row {
 			list = append(list, matmul(ops.F64, m))
 		}
 	}
+	batch := 64
+	if cpu {
+		batch = 2
+	}
+	list = append(list, conv(batch, 64, 56), convLast(batch, 64, 56))
 	return append(list,
 		row{"1,000 dependent adds of 1,024", chain(1000, f32(1024)), 1, 0, 0},
 		row{"one add of 1,024 and its read", addAndRead(f32(1024)), 100, 0, 0})

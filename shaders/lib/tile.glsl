@@ -34,7 +34,19 @@ layout(constant_id = 9) const uint CLAMP = 0;     // 1: M or N is smaller than t
     uint batches;              /* in all; chunks of k repeat them */      \
     uint first;                /* the batch of workgroup z = 0 */         \
     uint start;                /* the tile of workgroup 0 */              \
-    uint chunk;                /* k a workgroup sums: k, or a share */
+    uint chunk;                /* k a workgroup sums: k, or a share */    \
+    PATCH_PARAMETERS
+
+// B is a matrix, or what patches.glsl makes of the input of a convolution.
+#if defined(PATCHES)
+#include "patches.glsl"
+#else
+#define PATCH_PARAMETERS
+#define BATCH_A batch
+#define TILE_LOCALS_B TILE_MATRIX_LOCALS_B
+#define TILE_BEGIN_B TILE_MATRIX_BEGIN_B
+#define TILE_LOAD_B TILE_MATRIX_LOAD_B
+#endif
 
 #include "memory.glsl"
 
@@ -113,13 +125,18 @@ TV fetch_b(int i, int k, uint room, bool guard) {
     precise TV sum[ROWS * QN];                                                   \
     [[unroll]] for (uint i = 0; i < ROWS * QN; i++) sum[i] = TV(0);              \
     TV next_a[COUNT_A], next_b[COUNT_B]; /* on their way to shared memory */     \
-    int at_a[COUNT_A], at_b[COUNT_B];    /* where they are, in units */          \
-    uint room_a[COUNT_A], room_b[COUNT_B];                                       \
+    int at_a[COUNT_A];                   /* where they are, in units */          \
+    uint room_a[COUNT_A];                                                        \
     const uint per_a = A_ACROSS == 0 ? TILE_K / V : TILE_M / V;                  \
     const uint per_b = B_ACROSS == 1 ? TILE_K / V : TILE_N / V;                  \
     const uint minor_a = (tid % per_a) * V, major_a = tid / per_a;               \
     const uint minor_b = (tid % per_b) * V, major_b = tid / per_b;               \
     const int step_a = int(A_ACROSS == 0 ? TILE_K : TILE_K * p.lda) / UNIT_A;    \
+    TILE_LOCALS_B
+
+#define TILE_MATRIX_LOCALS_B                                                     \
+    int at_b[COUNT_B];                                                           \
+    uint room_b[COUNT_B];                                                        \
     const int step_b = int(B_ACROSS == 1 ? TILE_K : TILE_K * p.ldb) / UNIT_B;
 
 uint tile_origin(uint at, uint size, uint tile) {
@@ -134,11 +151,14 @@ uint tile_origin(uint at, uint size, uint tile) {
         const uint x = m0 + (A_ACROSS == 0 ? major : minor_a);                   \
         const uint m = CLAMP != 0 ? min(x, last_start(p.m, ALIGNED_A, A_ACROSS != 0)) : x; \
         const int k = int(k_begin) - pad + int(A_ACROSS == 0 ? minor_a : major); \
-        const int base = int(batch * p.batch_a);                                 \
+        const int base = int(BATCH_A * p.batch_a);                               \
         at_a[i] = (A_ACROSS == 0 ? base + int(m * p.lda) + k                     \
                                  : base + k * int(p.lda) + int(m)) / UNIT_A;     \
         room_a[i] = p.m - 1 - m;                                                 \
     }                                                                            \
+    TILE_BEGIN_B
+
+#define TILE_MATRIX_BEGIN_B                                                      \
     [[unroll]] for (uint i = 0; i < COUNT_B; i++) {                              \
         const uint major = major_b + i * (THREADS / per_b);                      \
         const uint x = n0 + (B_ACROSS == 1 ? major : minor_b);                   \
@@ -163,6 +183,9 @@ uint last_start(uint size, bool aligned, bool along) {
         const int k = int(step * TILE_K + (A_ACROSS == 0 ? minor_a : major)) - pad; \
         next_a[i] = fetch_a(at_a[i] + int(step) * step_a, k, room_a[i], guard);  \
     }                                                                            \
+    TILE_LOAD_B(step, guard)
+
+#define TILE_MATRIX_LOAD_B(step, guard)                                          \
     [[unroll]] for (uint i = 0; i < COUNT_B; i++) {                              \
         const uint major = major_b + i * (THREADS / per_b);                      \
         const int k = int(step * TILE_K + (B_ACROSS == 1 ? minor_b : major)) - pad; \

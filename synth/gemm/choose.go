@@ -53,7 +53,7 @@ func WithTile(p Problem, c Tile, shares int, t *Target) (*Plan, error) {
 	if !c.fits(&p, t) {
 		return nil, fmt.Errorf("%w: tile %v takes %d bytes of shared memory", ErrTooLarge, c, c.sharedBytes(p.Type.Size()))
 	}
-	return tiled{c, shares}.plan(&p, t)
+	return tiled{Tile: c, shares: shares}.plan(&p, t)
 }
 
 // Reference plans a product with the plain kernel, one result an invocation,
@@ -92,7 +92,7 @@ func (p *Problem) chooseTile(t *Target) method {
 	for _, r := range rules[p.Type.Size()] {
 		c := r.tile
 		if c.fits(p, t) && p.M >= c.m() && p.N >= c.n() && c.tiles(p)*p.Batch*shares >= r.groups {
-			return tiled{c, shares}
+			return tiled{Tile: c, shares: shares}
 		}
 	}
 	all := rules[p.Type.Size()]
@@ -100,7 +100,7 @@ func (p *Problem) chooseTile(t *Target) method {
 	if !last.fits(p, t) {
 		return plain{p.plainShares()}
 	}
-	return tiled{last, shares}
+	return tiled{Tile: last, shares: shares}
 }
 
 // shares returns among how many workgroups the k of one tile is shared out. It

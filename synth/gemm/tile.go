@@ -44,6 +44,7 @@ func (c Tile) fits(p *Problem, t *Target) bool {
 type tiled struct {
 	Tile
 	shares int
+	gather *Gather // what B is made of; nil where it is a matrix
 }
 
 func (m tiled) plan(p *Problem, t *Target) (*Plan, error) {
@@ -55,25 +56,35 @@ func (m tiled) plan(p *Problem, t *Target) (*Plan, error) {
 	if across[1] == 1 {
 		ldb = p.B.Col
 	}
+	name, batchB := m.kernel("gemm"), p.B.Batch
+	aligned := p.aligned(across, p.vector())
+	var spec []uint32
+	var more []int
+	if g := m.gather; g != nil {
+		name, ldb, batchB = m.kernel("conv"), g.Outer, g.Batch
+		across[1], aligned = 0, aligned&^2
+		spec, more = g.spec(), g.parameters()
+	}
 	chunk := roundUp(ceil(p.K, m.shares), max(m.TileK, 16))
 	shares := ceil(p.K, chunk)
 	k := Kernel{
-		Shader: p.shader(m.kernel(), t),
-		Spec: []uint32{uint32(m.threads()), uint32(m.Rows), uint32(m.Cols), uint32(m.WarpsM), uint32(m.WarpsN),
-			uint32(m.TileK), uint32(across[0]), uint32(across[1]), p.aligned(across, p.vector()),
-			bit(p.M < m.m() || p.N < m.n(), 1)},
+		Shader: p.shader(name, t),
+		Spec: append([]uint32{uint32(m.threads()), uint32(m.Rows), uint32(m.Cols), uint32(m.WarpsM), uint32(m.WarpsN),
+			uint32(m.TileK), uint32(across[0]), uint32(across[1]), aligned,
+			bit(p.M < m.m() || p.N < m.n(), 1)}, spec...),
 		Local: [3]uint32{uint32(m.threads()), 1, 1},
 	}
 	steps := p.product(k, m.tiles(p), p.Batch*shares, t,
-		[]int{p.M, p.N, p.K, lda, ldb, p.A.Batch, p.B.Batch, p.Batch}, []int{chunk})
+		[]int{p.M, p.N, p.K, lda, ldb, p.A.Batch, batchB, p.Batch}, append([]int{chunk}, more...))
 	return p.shared(steps, shares, t)
 }
 
-func (c Tile) kernel() string {
+// kernel returns the name of the shader of a family.
+func (c Tile) kernel(family string) string {
 	if c.Double {
-		return "gemm_double"
+		return family + "_double"
 	}
-	return "gemm_single"
+	return family + "_single"
 }
 
 // aligned returns a bit for each of A, B and C whose rows of storage all begin

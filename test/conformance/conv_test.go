@@ -104,6 +104,9 @@ func TestConv(t *testing.T) {
 				if types == filterings[0] {
 					of = 1
 				}
+				if gpu {
+					of *= 3 // its tiles take long to compile for a processor
+				}
 				if rarely(of, &c) {
 					s := newSampler(uint64(i))
 					c.data = [][]byte{s.natural(c.types[0], 0, 2), s.natural(c.types[1], 0, 2)}
@@ -125,8 +128,11 @@ func TestConvOptions(t *testing.T) {
 		defer host.Close()
 		var n tally
 		count := 40
-		if *full {
+		switch {
+		case *full:
 			count = 1000
+		case gpu:
+			count = 10
 		}
 		s := newSampler(11)
 		for range count {
