@@ -52,9 +52,9 @@ func mixed(t *testing.T, n *tally, d, host *drive.Driver, op ops.Op, in [2]ops.D
 	f := op.Info()
 	c := instr{op: op, types: []ops.Type{{DType: in[0], Shape: ops.Shape{31, 9}}, {DType: in[1], Shape: ops.Shape{9}}}}
 	c.infer(t, out)
-	of := 12
+	of := 24
 	if gpu {
-		of = 24
+		of = 48
 	}
 	if !rarely(of, &c) {
 		return

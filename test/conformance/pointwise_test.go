@@ -51,9 +51,9 @@ func classes(op ops.Op, d ops.DType, gpu bool) [][]ops.Shape {
 	switch {
 	case *full:
 		return shapes
-	case main && !gpu:
+	case main && !gpu && op.Info().Arity > 1:
 		return [][]ops.Shape{shapes[3], shapes[4], shapes[7]}
-	case main || d == ops.F64 || d == ops.U64:
+	case main, d == ops.F64 && !gpu:
 		return shapes[3:4]
 	case gpu, int(d)%6 != int(op)%6: // the other types take turns
 		return nil

@@ -71,7 +71,7 @@ func reduction(t *testing.T, n *tally, d, host *drive.Driver, op ops.Op, dt ops.
 		out = wide
 	}
 	c.infer(t, out)
-	of := 80
+	of := 120
 	if op == ops.Sum && dt == ops.F32 {
 		of = 4
 	}
