@@ -5,15 +5,14 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	lapackgo "gonum.org/v1/gonum/lapack/gonum"
 )
 
 const (
-	// jacobiMax is the size up to which real matrices are diagonalised by
-	// rotations: no slower than LAPACK, and eigenvectors of equal eigenvalues
-	// come out as those of Nx, which rotates in the same order.
+	// jacobiMax is the size up to which matrices are diagonalised by rotations:
+	// no slower than by reflections, and eigenvectors of equal eigenvalues come
+	// out as those of Nx, which rotates in the same order.
 	jacobiMax = 32
 
 	// sweepsMax bounds the sweeps of rotations; convergence is quadratic and
@@ -36,7 +35,8 @@ func eighIn[C field](p *problem[C]) error {
 		return nil
 	}
 	e := &eigen[C]{n: p.n, a: a, values: make([]float64, p.n)}
-	if x, ok := any(a).([]float64); !ok || p.n <= jacobiMax || !e.tridiagonal(x) {
+	e.reflected()
+	if p.n <= jacobiMax || !e.tridiagonal() {
 		e.jacobi()
 	}
 	for i := range p.n {
@@ -59,23 +59,74 @@ func eighIn[C field](p *problem[C]) error {
 	return nil
 }
 
-// tridiagonal diagonalises a real matrix by LAPACK, on a copy. It reports
-// whether that converged.
-func (e *eigen[C]) tridiagonal(a []float64) bool {
-	n, z := e.n, slices.Clone(a)
-	work := make([]float64, 1)
-	lapackgo.Implementation{}.Dsyev(lapack.EVCompute, blas.Lower, n, z, n, e.values, work, -1)
-	work = make([]float64, int(work[0]))
-	if !(lapackgo.Implementation{}).Dsyev(lapack.EVCompute, blas.Lower, n, z, n, e.values, work, len(work)) {
-		return false
-	}
-	e.v = make([]C, n*n)
-	for i := range n {
-		for k := range n {
-			e.v[i*n+k] = number[C](z[k*n+i])
+// reflected copies the lower triangle to the upper one.
+func (e *eigen[C]) reflected() {
+	for i := range e.n {
+		e.a[i*e.n+i] = number[C](realOf(e.a[i*e.n+i]))
+		for j := range i {
+			e.a[j*e.n+i] = conj(e.a[i*e.n+j])
 		}
 	}
+}
+
+// tridiagonal makes the matrix tridiagonal by reflectors and real by phases,
+// which leaves the rest to LAPACK. It works on a copy, and reports whether that
+// converged.
+func (e *eigen[C]) tridiagonal() bool {
+	n := e.n
+	a, sub := slices.Clone(e.a), make([]float64, n-1)
+	hs := make([]reflector[C], 0, n-1)
+	work := make([]C, n)
+	// Beneath its first row the matrix has column k from the diagonal on to
+	// clear, which is what reflect does.
+	lower := a[n:]
+	for k := range n - 1 {
+		h, next := reflect(lower, n, k)
+		h.apply(lower, n, k+1, work)
+		h.applyRight(lower, n, k)
+		lower[k*n+k] = next
+		hs = append(hs, h)
+	}
+	q := make([]C, (n-1)*(n-1))
+	orthonormal(q, n-1, hs)
+	phases := make([]C, n)
+	phases[0] = 1
+	for k := range n {
+		e.values[k] = realOf(a[k*n+k])
+		if k > 0 {
+			x := lower[(k-1)*n+k-1]
+			sub[k-1], phases[k] = magnitude(x), phases[k-1]
+			if x != 0 {
+				phases[k] *= x / number[C](sub[k-1])
+			}
+		}
+	}
+	z, space := make([]float64, n*n), make([]float64, max(1, 2*n-2))
+	if !(lapackgo.Implementation{}).Dsteqr(lapack.EVTridiag, n, e.values, sub, z, n, space) {
+		return false
+	}
+	e.combine(q, phases, z)
 	return true
+}
+
+// combine makes the eigenvectors of the matrix out of those of the tridiagonal
+// one, the columns of z.
+func (e *eigen[C]) combine(q, phases []C, z []float64) {
+	n := e.n
+	e.v = make([]C, n*n)
+	parallel(n, n*n, func(lo, hi int) {
+		w := make([]C, n)
+		for i := lo; i < hi; i++ {
+			for k, phase := range phases {
+				w[k] = phase * number[C](z[k*n+i])
+			}
+			row := e.v[i*n : i*n+n]
+			row[0] = w[0]
+			for k := 1; k < n; k++ {
+				row[k] = dotu(q[(k-1)*(n-1):k*(n-1)], w[1:])
+			}
+		}
+	})
 }
 
 // jacobi rotates pairs of rows and columns until the matrix is diagonal. Each
@@ -87,12 +138,9 @@ func (e *eigen[C]) jacobi() {
 	norm := 0.0
 	for i := range n {
 		e.v[i*n+i] = 1
-		e.a[i*n+i] = number[C](realOf(e.a[i*n+i]))
-		for j := range i {
-			e.a[j*n+i] = conj(e.a[i*n+j])
-			norm += 2 * square(e.a[i*n+j])
-		}
-		norm += square(e.a[i*n+i])
+	}
+	for _, x := range e.a {
+		norm += square(x)
 	}
 	pairs := newTournament(n)
 	for range sweepsMax {

@@ -73,6 +73,22 @@ func (h *reflector[C]) apply(a []C, n, lo int, work []C) {
 	}
 }
 
+// applyRight multiplies rows from lo on of a matrix with n columns, of which
+// the reflector spans the last ones, from the right.
+func (h *reflector[C]) applyRight(a []C, n, lo int) {
+	if h.tau == 0 {
+		return
+	}
+	from, bar := n-len(h.v), make([]C, len(h.v))
+	for i, v := range h.v {
+		bar[i] = conj(v)
+	}
+	for ; (lo+1)*n <= len(a); lo++ {
+		row := a[lo*n+from : lo*n+n]
+		axpy(number[C](-h.tau)*dotu(h.v, row), bar, row)
+	}
+}
+
 // triangulate turns a matrix into its r and returns the reflectors, first to
 // last, whose product is q.
 func triangulate[C field](a []C, m, n int) []reflector[C] {

@@ -52,6 +52,14 @@ func (d mats) adjoint() mats {
 	return out
 }
 
+func (d mats) scaled(by complex128) mats {
+	out := mats{d.m, d.n, make([]complex128, len(d.a))}
+	for i, x := range d.a {
+		out.a[i] = x * by
+	}
+	return out
+}
+
 // diagonal makes m by n matrices of the vectors in v.
 func diagonal(v Value, m, n int) mats {
 	k, xs := min(m, n), make([]complex128, v.Type.Size())
@@ -149,7 +157,7 @@ func eachSize(f func(r *rand.Rand, d ops.DType, batch []int, m, n int)) {
 	r := rand.New(rand.NewPCG(41, 42))
 	for _, d := range []ops.DType{ops.F16, ops.F32, ops.F64, ops.C64, ops.C128} {
 		for _, batch := range [][]int{{}, {3}, {2, 2}} {
-			for _, s := range [][2]int{{1, 1}, {1, 4}, {4, 1}, {2, 2}, {3, 5}, {5, 3}, {7, 7}, {40, 40}} {
+			for _, s := range [][2]int{{1, 1}, {1, 4}, {4, 1}, {2, 2}, {3, 5}, {5, 3}, {7, 7}, {40, 40}, {50, 3}, {3, 50}} {
 				f(r, d, batch, s[0], s[1])
 			}
 		}
@@ -251,6 +259,26 @@ func TestEigh(t *testing.T) {
 	})
 }
 
+// TestEighDegenerate: equal eigenvalues, small and large, have all vectors.
+func TestEighDegenerate(t *testing.T) {
+	r := rand.New(rand.NewPCG(49, 50))
+	for _, d := range []ops.DType{ops.F64, ops.C128} {
+		for _, n := range []int{1, 2, 5, 40} {
+			x := matsOf(gauss(r, typ(d, n, 1)))
+			zero := mats{n, n, make([]complex128, n*n)}
+			for _, m := range []mats{identity(n, 1), zero, x.times(x.adjoint())} {
+				for _, scale := range []complex128{1, 1e-300, -1e150} {
+					a := valueOf(d, nil, m.scaled(scale))
+					f := factor(t, ops.Eigh, nil, []ops.Type{typ(d, n), typ(d, n, n)}, a)
+					v := matsOf(f[1])
+					near(t, "v w v^H", d, v.times(diagonal(f[0], n, n)).times(v.adjoint()), matsOf(a))
+					near(t, "v^H v", d, v.adjoint().times(v), identity(n, 1))
+				}
+			}
+		}
+	}
+}
+
 func TestSVD(t *testing.T) {
 	eachSize(func(r *rand.Rand, d ops.DType, batch []int, m, n int) {
 		a, k := gauss(r, with(d, batch, m, n)), min(m, n)
@@ -286,9 +314,7 @@ func TestDeficient(t *testing.T) {
 				if rank > 0 {
 					x = matsOf(gauss(r, typ(d, 5, rank))).times(matsOf(gauss(r, typ(d, rank, 4))))
 				}
-				for i := range x.a {
-					x.a[i] *= scale
-				}
+				x = x.scaled(scale)
 				a := valueOf(d, nil, x)
 				checkSVD(t, a, nil, factor(t, ops.SVD, [][]int{{1}}, []ops.Type{typ(d, 5, 5), typ(d, 4), typ(d, 4, 4)}, a))
 				a = valueOf(d, nil, x.adjoint())

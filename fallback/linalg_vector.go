@@ -20,6 +20,19 @@ func axpy[C field](alpha C, x, y []C) {
 	}
 }
 
+// dotu is the sum of products.
+func dotu[C field](x, y []C) C {
+	switch x := any(x).(type) {
+	case []float64:
+		y := any(y).([]float64)
+		return any(blas64.Dot(blas64.Vector{N: len(x), Data: x, Inc: 1}, blas64.Vector{N: len(y), Data: y, Inc: 1})).(C)
+	case []complex128:
+		y := any(y).([]complex128)
+		return any(cblas128.Dotu(cblas128.Vector{N: len(x), Data: x, Inc: 1}, cblas128.Vector{N: len(y), Data: y, Inc: 1})).(C)
+	}
+	panic("BUG: a field of other numbers")
+}
+
 // rotation is a plane rotation of two vectors: p becomes c p - conj(s) q, and
 // q becomes s p + c q.
 type rotation[C field] struct {

@@ -71,21 +71,39 @@ defmodule NxVulkanGo.LinAlgTest do
     end
   end
 
-  test "qr has the signs of Nx.BinaryBackend" do
-    for type <- @types, shape <- [{3, 3}, {5, 3}, {2, 4, 4}] do
-      a = Oracle.random(type, shape)
-      {q, r} = Nx.LinAlg.qr(Nx.backend_copy(a, NxVulkanGo.Backend))
+  # The loops and the thresholds of Nx are not exact.
+  defp assert_close(x, y), do: assert(size(Nx.subtract(x, y)) <= 1.0e-4 * size(y))
 
-      {expected_q, expected_r} =
-        Nx.with_default_backend(Nx.BinaryBackend, fn -> Nx.LinAlg.qr(a) end)
+  # Results that are determined, or have the signs of Nx.BinaryBackend by convention.
+  for {name, fun} <- [
+        qr: quote(do: fn a -> a |> Nx.LinAlg.qr() |> Tuple.to_list() end),
+        lu: quote(do: fn a -> a |> Nx.LinAlg.lu() |> Tuple.to_list() end),
+        determinant: quote(do: fn a -> [Nx.LinAlg.determinant(a)] end),
+        invert: quote(do: fn a -> [Nx.LinAlg.invert(a)] end),
+        eigenvalues: quote(do: fn a -> [a |> Nx.LinAlg.eigh() |> elem(0)] end),
+        cholesky: quote(do: fn a -> [Nx.LinAlg.cholesky(a)] end)
+      ] do
+    test "#{name} is that of Nx.BinaryBackend" do
+      fun = unquote(fun)
 
-      assert_close(q, expected_q)
-      assert_close(r, expected_r)
+      for type <- @types, shape <- [{1, 1}, {3, 3}, {2, 4, 4}] do
+        a = oracle_matrix(unquote(name), type, shape)
+        expected = Nx.with_default_backend(Nx.BinaryBackend, fn -> fun.(a) end)
+        actual = fun.(Nx.backend_copy(a, NxVulkanGo.Backend))
+        for {x, y} <- Enum.zip(actual, expected), do: assert_close(x, y)
+      end
     end
   end
 
-  # Loops of f32, and thresholds of 1.0e-10, are not exact.
-  defp assert_close(x, y), do: assert(size(Nx.subtract(x, y)) <= 1.0e-4 * size(y))
+  # Symmetric where that is asked for, and with eigenvalues far from each other and 0.
+  defp oracle_matrix(name, type, shape) do
+    Nx.with_default_backend(Nx.BinaryBackend, fn ->
+      a = Oracle.random(type, shape)
+      a = if name in [:eigenvalues, :cholesky], do: hermitian(a), else: a
+      n = elem(shape, tuple_size(shape) - 1)
+      Nx.add(a, Nx.multiply(Nx.make_diagonal(Nx.add(Nx.iota({n}), 1)), 30))
+    end)
+  end
 
   test "cholesky" do
     for type <- @types, shape <- @squares do
