@@ -7,16 +7,25 @@ import (
 )
 
 // starts gives where a slice of the given lengths begins, moved so that it
-// fits. Those that are operands are not known here.
-func starts(in *ops.Instr, s ops.Shape, lengths []int) ([]int, error) {
-	if len(in.Attrs[0]) != len(s) {
-		return nil, unsupported("starts that are operands")
+// fits. Starts that are operands, which begin with operand first, shift a view
+// from 0: they are the sources at, and the shifts by them.
+func starts(in *ops.Instr, types []ops.Type, first int, lengths []int) (at []int, indices []source, shifts []shift) {
+	s := types[0].Shape
+	at = make([]int, len(s))
+	if len(in.Attrs[0]) == len(s) {
+		for i, start := range in.Attrs[0] {
+			at[i] = max(0, min(start, s[i]-lengths[i]))
+		}
+		return at, nil, nil
 	}
-	at := slices.Clone(in.Attrs[0])
-	for i := range at {
-		at[i] = max(0, min(at[i], s[i]-lengths[i]))
+	for i, stride := range s.Strides() {
+		if s[i] == lengths[i] {
+			continue // begins at 0
+		}
+		shifts = append(shifts, shift{len(indices), s[i] - lengths[i], stride})
+		indices = append(indices, indexOperand(in, types, first+i, view{strides: make([]int, len(s))}))
 	}
-	return at, nil
+	return at, indices, shifts
 }
 
 // part is the view of a tensor from a point on, every step-th element.
@@ -34,26 +43,21 @@ func part(s ops.Shape, at, steps []int) view {
 // lowerSlice plans every stride-th element from a start on.
 func lowerSlice(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	s, out := types[0].Shape, in.Outs[0].Type.Shape
-	at, err := starts(in, s, in.Attrs[1])
-	if err != nil {
-		return nil, err
-	}
+	at, indices, shifts := starts(in, types, 1, in.Attrs[1])
 	if out.Equal(s) && in.Ins[0].Lit == nil {
 		return alias(0), nil
 	}
-	return moving(in, types, t, move{dims: out, operand: 0, in: part(s, at, in.Attrs[2]), out: dense(out)})
+	return moving(in, types, t, move{dims: out, operand: 0, in: part(s, at, in.Attrs[2]), out: dense(out),
+		indices: indices, shifts: shifts})
 }
 
 // lowerPutSlice plans a copy of the first operand and one of the second over it.
 func lowerPutSlice(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	s, u := types[0].Shape, types[1].Shape
-	at, err := starts(in, s, u)
-	if err != nil {
-		return nil, err
-	}
+	at, indices, shifts := starts(in, types, 2, u)
 	return moving(in, types, t,
 		move{dims: s, operand: 0, in: dense(s), out: dense(s)},
-		move{dims: u, operand: 1, in: dense(u), out: part(s, at, nil)})
+		move{dims: u, operand: 1, in: dense(u), out: part(s, at, nil), indices: indices, outShifts: shifts})
 }
 
 // lowerConcatenate plans one copy an operand.

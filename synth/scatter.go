@@ -174,7 +174,7 @@ func (j *scatterJob) program(t *Target, first, end int) *program {
 	}
 	p := &program{index: indexType(max(size, j.count*j.elements, units)), local: gpuPart, body: j.write,
 		bufs: []buffer{j.where, j.updates, j.to}, nums: []int{units, j.elements, j.parts - 1, first, end},
-		bytes: 3 * int64((end-first)*j.elements*j.to.elem.Size()), flops: int64((end - first) * j.elements)}
+		bytes: 3 * int64((end-first)*j.elements*j.to.elem.Size()), flops: int64((end - first) * units)}
 	if t.CPU {
 		p.local = cpuLocal
 	}

@@ -34,8 +34,8 @@ func (e *Executor) place(l *Lane, w *work) (wait bool, err error) {
 	if e.dev == nil || e.small(w) {
 		return e.host(l, w)
 	}
-	if wait, err := e.resolveStarts(l, w); wait || err != nil {
-		return wait, err
+	if err := w.settleStarts(); err != nil {
+		return false, err
 	}
 	if wait, err := e.checkIndices(l, w); wait || err != nil {
 		return wait, err

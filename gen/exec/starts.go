@@ -2,59 +2,64 @@ package exec
 
 import (
 	"encoding/binary"
+	"math"
 
 	"nxvk/fallback"
 	"nxvk/ops"
 )
 
-// resolveStarts turns the starts of a slice that came as operands into
-// attributes, clamped so that the slice fits: a device's kernels take starts
-// that are known. Starts that are only on the device are read back first.
-func (e *Executor) resolveStarts(l *Lane, w *work) (wait bool, err error) {
+// settleStarts makes literals of the starts of a slice that came as operands and
+// are on the host: a kernel takes them as parameters, so they need not go to the
+// device, and one plan serves all of them. Starts that are only on the device
+// stay operands. The instruction is copied where it changes.
+func (w *work) settleStarts() error {
 	first := 0
 	switch w.in.Op {
 	case ops.Slice:
 		first = 1
 	case ops.PutSlice:
 		first = 2
+	default:
+		return nil
 	}
-	if first == 0 || len(w.types) == first {
-		return false, nil
-	}
-	for i := first; i < len(w.args); i++ {
+	copied := false
+	for i := first; i < len(w.types); i++ {
 		if m := w.args[i]; m != nil && m.Host == nil {
-			return e.readBack(l, m, w.types[i])
+			continue
 		}
-	}
-	lengths := w.types[1].Shape
-	if w.in.Op == ops.Slice {
-		lengths = w.in.Attrs[1]
-	}
-	starts := make([]int, len(w.types)-first)
-	for i := range starts {
-		v, err := w.start(first + i)
+		lit, err := w.start(i, w.types[0].Shape[i-first])
 		if err != nil {
-			return false, err
+			return err
 		}
-		starts[i] = int(min(max(v, 0), int64(w.types[0].Shape[i]-lengths[i])))
+		if !copied {
+			in := *w.in
+			in.Ins = append([]ops.Operand(nil), w.in.Ins...)
+			w.in, copied = &in, true
+		}
+		w.in.Ins[i], w.types[i], w.args[i] = ops.Operand{Lit: lit}, lit.Type, nil
 	}
-	in := *w.in
-	in.Ins = w.in.Ins[:first]
-	in.Attrs = append([][]int{starts}, w.in.Attrs[1:]...)
-	w.in, w.types, w.args = &in, w.types[:first], w.args[:first]
-	return false, nil
+	return nil
 }
 
-// start is the value of an operand that is an integer scalar on the host.
-func (w *work) start(i int) (int64, error) {
+// start is the value of an operand that is an integer scalar on the host, brought
+// into [0, limit] and in 32 bits where those suffice: not all devices have more.
+func (w *work) start(i, limit int) (*ops.Literal, error) {
 	src := fallback.Value{Type: w.types[i]}
 	if m := w.args[i]; m != nil {
 		src.Data = m.Host
 	} else {
 		src.Data = w.in.Ins[i].Lit.Data
 	}
-	var b [8]byte
+	b := make([]byte, 8)
 	src.Type.Shape = nil
-	err := fallback.Convert(fallback.Value{Type: ops.Type{DType: ops.S64}, Data: b[:]}, src)
-	return int64(binary.LittleEndian.Uint64(b[:])), err
+	if err := fallback.Convert(fallback.Value{Type: ops.Type{DType: ops.S64}, Data: b}, src); err != nil {
+		return nil, err
+	}
+	at := min(max(int64(binary.LittleEndian.Uint64(b)), 0), int64(limit))
+	if limit > math.MaxInt32 {
+		binary.LittleEndian.PutUint64(b, uint64(at))
+		return &ops.Literal{Type: ops.Type{DType: ops.S64}, Data: b}, nil
+	}
+	binary.LittleEndian.PutUint32(b, uint32(at))
+	return &ops.Literal{Type: ops.Type{DType: ops.S32}, Data: b[:4]}, nil
 }

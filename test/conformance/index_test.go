@@ -153,3 +153,45 @@ func TestIndexedUpdates(t *testing.T) {
 		n.report(t)
 	})
 }
+
+// Starts that the device has computed place a slice without being read back.
+func TestStartsOnDevice(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		typ := ops.Type{DType: ops.F32, Shape: ops.Shape{9, 31}}
+		part := ops.Type{DType: ops.F32, Shape: ops.Shape{4, 5}}
+		s := newSampler(9)
+		data, patch := s.bits(typ), s.bits(part)
+		for _, it := range []ops.DType{ops.S32, ops.S64, ops.U8} {
+			for _, at := range [][2]float64{{0, 0}, {2, 11}, {4, 60}} {
+				var results [2][]byte
+				for i, dr := range []*drive.Driver{d, host} {
+					one := ops.Type{DType: it}
+					x, y := dr.Upload(typ, data), dr.Upload(part, patch)
+					ins := []ops.Operand{{ID: x}}
+					for _, v := range at {
+						half := dr.Upload(one, encode([]float64{v / 2}, one))
+						rest := dr.Upload(one, encode([]float64{v - float64(int(v/2))}, one))
+						ins = append(ins, ops.Operand{ID: dr.Do(ops.Add, one, nil, ops.Operand{ID: half}, ops.Operand{ID: rest})})
+					}
+					cut := dr.Do(ops.Slice, part, [][]int{{}, {4, 5}, {1, 1}}, ins...)
+					put := dr.Do(ops.PutSlice, typ, [][]int{{}}, ins[0], ops.Operand{ID: y}, ins[1], ins[2])
+					for _, id := range []ops.ID{cut, put} {
+						b, err := dr.Read(id)
+						if err != nil {
+							t.Fatal(err)
+						}
+						results[i] = append(results[i], b...)
+					}
+				}
+				if !bytes.Equal(results[0], results[1]) {
+					t.Errorf("starts %v of %v: device and host differ", at, it)
+				}
+			}
+		}
+		if n := d.Exec.Counters.Fallbacks; n != 0 {
+			t.Errorf("%d fallbacks", n)
+		}
+	})
+}
