@@ -21,11 +21,13 @@ import (
 //   - eigh: greatest magnitude first. Of each vector, the first component of
 //     the largest magnitude is real and positive. The lower triangle counts;
 //   - svd: the columns of v obey that rule, and so do columns of u that belong
-//     to no singular value. A value of the size of rounding errors is 0;
+//     to no singular value;
 //   - lu: the pivot is the first element of the largest magnitude.
 //
-// A matrix that holds NaN or an infinity has NaN for factors in qr, eigh and
-// svd; cholesky, lu and determinant carry it through.
+// Eigenvalues and singular values of the size of rounding errors are 0. A
+// matrix that holds NaN or an infinity has NaN for factors in qr, eigh and svd;
+// cholesky, lu and determinant carry it through. Nx's own loops have thresholds
+// and limits, the options eps and max_iter; these have none to set.
 var linalgKernels = map[ops.Op]kernel{
 	ops.TriangularSolve: triangularSolve,
 	ops.Cholesky:        linalg(choleskyIn[float64], choleskyIn[complex128]),
@@ -161,6 +163,18 @@ func realOf[C field](x C) float64 {
 		return x
 	}
 	panic("BUG: a field of other numbers")
+}
+
+// noise is how large, next to the greatest, an eigenvalue or singular value is
+// that only the rounding of elements to the type may have made. It is given as
+// 0: a rank, a root, or a pseudo-inverse as Nx makes it, must not be made of
+// rounding errors. Types narrower than f32 count as f32, in which Nx computes
+// them.
+func noise(d ops.DType) float64 {
+	if d.Real() == ops.F64 {
+		return 8 * epsilon
+	}
+	return 8 * 0x1p-23
 }
 
 // isFinite reports whether x is neither NaN nor infinite.

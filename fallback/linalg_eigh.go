@@ -50,8 +50,11 @@ func eighIn[C field](p *problem[C]) error {
 		return cmp.Compare(math.Abs(e.values[j]), math.Abs(e.values[i]))
 	})
 	values, vectors := p.outs[0], p.outs[1]
+	least := noise(p.in.Outs[0].Type.DType) * math.Abs(e.values[order[0]])
 	for to, from := range order {
-		values[to] = number[C](e.values[from] * back)
+		if x := e.values[from]; math.Abs(x) > least {
+			values[to] = number[C](x * back)
+		}
 		for k, x := range e.v[from*p.n : from*p.n+p.n] {
 			vectors[k*p.n+to] = x
 		}

@@ -7,8 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/lapack"
 	lapackgo "gonum.org/v1/gonum/lapack/gonum"
-
-	"nxvk/ops"
 )
 
 // singular is a decomposition of an m by n matrix. Rows of u are the left
@@ -57,17 +55,6 @@ func svdIn[C field](p *problem[C]) error {
 		vh[i] = conj(x)
 	}
 	return nil
-}
-
-// noise is how large, next to the greatest, a singular value is that only the
-// rounding of elements to the type may have made. It is given as 0: a rank, or
-// a pseudo-inverse as Nx makes it, must not be made of rounding errors. Types
-// narrower than f32 count as f32, in which Nx decomposes them.
-func noise(d ops.DType) float64 {
-	if d.Real() == ops.F64 {
-		return 8 * epsilon
-	}
-	return 8 * 0x1p-23
 }
 
 // orient turns vectors upright: right ones together with the left ones of the

@@ -48,6 +48,9 @@ defmodule NxVulkanGo.Backend do
     * float functions are exact within 2 units in the last place, and so may differ
       in the last digit printed
     * sums and products of floats are added in another order
+    * the options `:eps` and `:max_iter` of `Nx.LinAlg` have no effect; factors of f32
+      matrices are computed in f64, and vectors of `Nx.LinAlg.eigh/2` and `Nx.LinAlg.svd/2`
+      are those whose largest component is positive
 
   ## Configuration
 
