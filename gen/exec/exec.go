@@ -107,6 +107,7 @@ func New(cfg Config) *Executor {
 // wait; the instruction is then tried again from the start.
 func (e *Executor) instr(l *Lane, in *wire.Instr) (wait bool) {
 	if wait = e.try(l, in); !wait {
+		e.Counters.Instructions++
 		release(in)
 	}
 	return wait
@@ -146,7 +147,6 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 	default:
 		return e.compute(l, in)
 	}
-	e.Counters.Instructions++
 	return false
 }
 
@@ -170,7 +170,6 @@ func (e *Executor) compute(l *Lane, in *wire.Instr) (wait bool) {
 	if wait {
 		return true
 	}
-	e.Counters.Instructions++
 	if err != nil {
 		e.poison(l, in, w.types, err)
 	}

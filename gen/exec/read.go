@@ -129,6 +129,5 @@ func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait bool) {
 		v.Mem.Retain()
 		l.Session.Put(out.ID, v)
 	}
-	e.Counters.Instructions++
 	return false
 }
