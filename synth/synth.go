@@ -147,6 +147,13 @@ func init() {
 		ops.Argsort: lowerSort,
 		ops.TopK:    lowerTopK,
 
+		ops.FFT:   lowerFFT,
+		ops.IFFT:  lowerFFT,
+		ops.RFFT:  lowerFFT,
+		ops.IRFFT: lowerFFT,
+		ops.FFT2:  lowerFFT2,
+		ops.IFFT2: lowerFFT2,
+
 		ops.Take:          lowerTake,
 		ops.TakeAlongAxis: lowerTakeAlong,
 		ops.Gather:        lowerGather,

@@ -1,0 +1,205 @@
+package synth
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// fftJob transforms the lines of a tensor along one axis: Stockham's algorithm,
+// one pass for every factor of the length. A pass of radix r takes r elements
+// that lie a whole r-th of the line apart, turns each by its twiddle, transforms
+// them among themselves and writes them a span apart, where the span is the
+// product of the radices before; so the last pass leaves the line in order.
+//
+// The inverse is the transform with real and imaginary parts exchanged before
+// and after. Complex numbers lie in memory as two reals.
+type fftJob struct {
+	compute scalar.Type // of parts
+	length  int         // of the transform; lines are cut or filled with zeros
+	have    int         // elements of a line of the operand
+	keep    int         // of a line of the result
+	inverse bool
+	halved  bool    // the operand has the first half of a conjugate-symmetric line
+	eps     float64 // parts up to it become 0
+
+	from, to         buffer
+	fromType, toType ops.DType
+	rows             []int // the other dimensions
+	at, put          view  // of rows
+	step, next       int   // of a line, in operand and result
+}
+
+// parts is how complex elements lie in memory.
+var parts = map[ops.DType]kernel.Elem{ops.C64: kernel.F32, ops.C128: kernel.F64}
+
+// elemOf is how elements of any type lie in memory.
+func elemOf(d ops.DType) kernel.Elem {
+	if e, ok := parts[d]; ok {
+		return e
+	}
+	return storage[d]
+}
+
+// lowerFFT plans a transform along one axis.
+func lowerFFT(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	n := in.Attrs[0][0]
+	out := in.Outs[0].Type
+	j := &fftJob{length: n, keep: n, inverse: in.Op == ops.IFFT || in.Op == ops.IRFFT, halved: in.Op == ops.IRFFT,
+		eps: math.Float64frombits(uint64(in.Attrs[2][0])), from: buffer{ref: Ref{Operand, 0}}, to: buffer{ref: Ref{Result, 0}}}
+	if in.Op == ops.RFFT {
+		j.keep = n/2 + 1
+	}
+	if in.Ins[0].Lit != nil {
+		return nil, unsupported("transform of a literal")
+	}
+	j.along(in.Attrs[1][0], types[0], out)
+	var temps []int64
+	programs, err := j.programs(t, &temps)
+	if err != nil {
+		return nil, err
+	}
+	return t.plan(temps, programs...)
+}
+
+// lowerFFT2 plans a transform along the second and then the first of two axes.
+func lowerFFT2(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	lengths, axes, out := in.Attrs[0], in.Attrs[1], in.Outs[0].Type
+	if in.Ins[0].Lit != nil {
+		return nil, unsupported("transform of a literal")
+	}
+	half := ops.Type{DType: out.DType, Shape: slices.Clone(types[0].Shape)}
+	half.Shape[axes[1]] = lengths[1]
+	temps := []int64{int64(half.Bytes())}
+	var programs []*program
+	for i, hop := range []struct {
+		axis     int
+		from, to Ref
+		src, dst ops.Type
+	}{{1, Ref{Operand, 0}, Ref{Temp, 0}, types[0], half}, {0, Ref{Temp, 0}, Ref{Result, 0}, half, out}} {
+		n := lengths[1-i]
+		j := &fftJob{length: n, keep: n, inverse: in.Op == ops.IFFT2, eps: math.Float64frombits(uint64(in.Attrs[2][0])),
+			from: buffer{ref: hop.from}, to: buffer{ref: hop.to}}
+		j.along(axes[hop.axis], hop.src, hop.dst)
+		ps, err := j.programs(t, &temps)
+		if err != nil {
+			return nil, err
+		}
+		programs = append(programs, ps...)
+	}
+	return t.plan(temps, programs...)
+}
+
+// along says where the lines along an axis lie.
+func (j *fftJob) along(axis int, src, dst ops.Type) {
+	j.fromType, j.toType = src.DType, dst.DType
+	j.from.elem, j.to.elem = elemOf(src.DType), elemOf(dst.DType)
+	j.from.bytes, j.to.bytes = int64(src.Bytes()), int64(dst.Bytes())
+	j.compute = scalar.F32
+	if dst.DType == ops.C128 || dst.DType == ops.F64 {
+		j.compute = scalar.F64
+	}
+	from, to := src.Shape.Strides(), dst.Shape.Strides()
+	j.have, j.step, j.next = src.Shape[axis], from[axis], to[axis]
+	for i, d := range src.Shape {
+		if i != axis {
+			j.rows = append(j.rows, d)
+			j.at.strides, j.put.strides = append(j.at.strides, from[i]), append(j.put.strides, to[i])
+		}
+	}
+	j.rows = collapse(j.rows, []*view{&j.at, &j.put})
+}
+
+// radices are the factors of the passes of a length. It has none where a prime
+// factor is too large for a pass.
+func (t *Target) radices(n int) []int {
+	var out []int
+	candidates := []int{16, 8, 4, 2, 3, 5, 7, 11, 13}
+	if t.CPU {
+		candidates = candidates[1:]
+	}
+	for _, r := range candidates {
+		for n%r == 0 {
+			out, n = append(out, r), n/r
+		}
+	}
+	if n > 1 {
+		return nil
+	}
+	if len(out) == 0 {
+		return []int{1}
+	}
+	return out
+}
+
+// programs plans the passes.
+func (j *fftJob) programs(t *Target, temps *[]int64) ([]*program, error) {
+	lines := product(j.rows)
+	if lines*max(j.length, j.have) >= 1<<30 || j.length >= 1<<28 {
+		return nil, unsupported("transform of 2^28 elements")
+	}
+	radices := t.radices(j.length)
+	if radices == nil {
+		return nil, unsupported("transform of length %d, which has a prime factor above 13", j.length)
+	}
+	elem := kernel.F32
+	if j.compute == scalar.F64 {
+		elem = kernel.F64
+	}
+	size := int64(2 * elem.Size() * lines * j.length)
+	var between [2]buffer
+	for i := range min(2, len(radices)-1) {
+		between[i] = buffer{ref: Ref{Temp, len(*temps)}, elem: elem, bytes: size}
+		*temps = append(*temps, size)
+	}
+	var programs []*program
+	span := 1
+	for i, r := range radices {
+		w := &fftWriter{job: j, radix: r, first: i == 0, last: i == len(radices)-1}
+		from, to := j.from, j.to
+		if !w.first {
+			from = between[(i+1)%2]
+		}
+		if !w.last {
+			to = between[i%2]
+		}
+		from.access, to.access = Read, Write
+		programs = append(programs, w.program(t, span, []buffer{from, to}))
+		span *= r
+	}
+	return programs, nil
+}
+
+// program is one pass, after which elements of a line are in order within spans
+// of span times the radix. Neighbouring invocations take neighbouring elements,
+// of a line or of neighbouring lines.
+func (w *fftWriter) program(t *Target, span int, bufs []buffer) *program {
+	j := w.job
+	lines := product(j.rows)
+	apart := j.length / w.radix
+	units := lines * apart
+	w.columns = j.step > 1
+	inner, along, across := apart, 1, j.length
+	if w.columns {
+		inner, along, across = lines, lines, 1
+	}
+	p := &program{local: gpuLocal, index: scalar.U32, bufs: bufs, body: w.write,
+		flops: int64(10 * units * w.radix), bytes: bufs[0].bytes + bufs[1].bytes,
+		nums: []int{units, inner, apart, span, span * w.radix, j.length, along, across, j.have, j.keep, j.step, j.next}}
+	if t.CPU {
+		p.local = cpuLocal
+	}
+	p.groups = (units + int(p.local) - 1) / int(p.local)
+	for i, d := range j.rows {
+		p.nums = append(p.nums, d, j.at.strides[i], j.put.strides[i])
+	}
+	p.key = fmt.Sprintf("fft radix=%d first=%v last=%v columns=%v inverse=%v halved=%v eps=%x in %v of %v to %v rank=%d twiddle=%v",
+		w.radix, w.first, w.last, w.columns, j.inverse, j.halved, math.Float64bits(j.eps), j.compute, j.fromType, j.toType,
+		len(j.rows), span > 1)
+	w.twiddles = span > 1
+	return p
+}

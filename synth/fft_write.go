@@ -1,0 +1,132 @@
+package synth
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// fftWriter writes the kernel of one pass of a transform.
+type fftWriter struct {
+	*cplxWriter
+	job         *fftJob
+	radix       int
+	first, last bool
+	columns     bool // neighbouring invocations have neighbouring lines
+	twiddles    bool
+
+	span, turn           kernel.Value // before and after the pass
+	length               kernel.Value
+	along, across        kernel.Value // strides of elements and lines between passes
+	have, keep           kernel.Value
+	step, next           kernel.Value
+	dims, atDims, toDims []kernel.Value
+}
+
+func (w *fftWriter) write(e *emitter) error {
+	own := *w // a program may be compiled more than once
+	w = &own
+	w.cplxWriter = &cplxWriter{emitter: e, t: w.job.compute}
+	units, inner, apart := e.num(), e.num(), e.num()
+	w.span, w.turn, w.length = e.num(), e.num(), e.num()
+	w.along, w.across = e.num(), e.num()
+	w.have, w.keep, w.step, w.next = e.num(), e.num(), e.num(), e.num()
+	for range w.job.rows {
+		w.dims, w.atDims, w.toDims = append(w.dims, e.num()), append(w.atDims, e.num()), append(w.toDims, e.num())
+	}
+	u := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
+	e.If(e.Compare(scalar.Lt, u, units), func() []kernel.Value {
+		line, i := e.divide(u, inner)
+		if w.columns {
+			line, i = i, line
+		}
+		_, k := e.divide(i, w.span)
+		xs := make([]cplx, w.radix)
+		for m := range xs {
+			xs[m] = w.load(line, e.Add(i, e.Mul(e.int(m), apart)))
+			if m > 0 && w.twiddles {
+				xs[m] = w.times(xs[m], w.twiddle(e.Mul(e.int(m), k), w.turn))
+			}
+		}
+		first := e.Add(e.Mul(e.Sub(i, k), e.int(w.radix)), k)
+		for m, x := range w.dft(xs) {
+			w.store(line, e.Add(first, e.Mul(e.int(m), w.span)), x)
+		}
+		return nil
+	}, nil)
+	return nil
+}
+
+// between is where element i of a line lies between passes.
+func (w *fftWriter) between(line, i kernel.Value) kernel.Value {
+	return w.Add(w.Mul(line, w.across), w.Mul(i, w.along))
+}
+
+// load gives element i of a line.
+func (w *fftWriter) load(line, i kernel.Value) cplx {
+	if !w.first {
+		v := w.Load(0, w.between(line, i), 2)
+		return cplx{v[0], v[1]}
+	}
+	source, mirrored := i, kernel.Value(-1)
+	if w.job.halved {
+		// Beyond the half, element i is the conjugate of element length - i.
+		mirrored = w.Compare(scalar.Lt, w.Div(w.length, w.int(2)), i)
+		source = w.Select(mirrored, w.Sub(w.length, i), i)
+	}
+	x := w.operand(line, source)
+	if w.job.halved {
+		x.im = w.Select(mirrored, w.neg(x.im), x.im)
+	}
+	if w.job.inverse {
+		x.re, x.im = x.im, x.re
+	}
+	return x
+}
+
+// operand gives element i of a line of the operand, 0 beyond its end.
+func (w *fftWriter) operand(line, i kernel.Value) cplx {
+	zero := w.Float(w.t, 0)
+	v := w.If(w.Compare(scalar.Lt, i, w.have), func() []kernel.Value {
+		at := w.Add(w.walk(line, w.dims, w.atDims), w.Mul(i, w.step))
+		if w.job.fromType.IsComplex() {
+			v := w.Load(0, at, 2)
+			return []kernel.Value{w.Convert(v[0], w.t), w.Convert(v[1], w.t)}
+		}
+		x := w.decode(w.job.fromType, w.fetch(0, at, 1)[0])
+		return []kernel.Value{w.Convert(x, w.t), zero}
+	}, func() []kernel.Value { return []kernel.Value{zero, zero} })
+	return cplx{v[0], v[1]}
+}
+
+// store writes element i of a line.
+func (w *fftWriter) store(line, i kernel.Value, x cplx) {
+	if !w.last {
+		w.Store(1, w.between(line, i), x.re, x.im)
+		return
+	}
+	if w.job.inverse {
+		n := w.Convert(w.length, w.t)
+		x = cplx{w.Prim(scalar.Div, w.t, x.im, n), w.Prim(scalar.Div, w.t, x.re, n)}
+	}
+	w.If(w.Compare(scalar.Lt, i, w.keep), func() []kernel.Value {
+		at := w.Add(w.walk(line, w.dims, w.toDims), w.Mul(i, w.next))
+		to := w.job.to.elem.Type()
+		re, im := w.Convert(w.flush(x.re), to), w.Convert(w.flush(x.im), to)
+		if w.job.toType.IsComplex() {
+			w.Store(1, at, re, im)
+		} else {
+			w.Store(1, at, re)
+		}
+		return nil
+	}, nil)
+}
+
+// flush makes small parts 0.
+func (w *fftWriter) flush(x kernel.Value) kernel.Value {
+	if !(w.job.eps > 0) {
+		return x
+	}
+	eps := w.Float(w.t, w.job.eps)
+	small := w.Prim(scalar.AndB, scalar.Bool, w.Compare(scalar.Le, x, eps), w.Compare(scalar.Le, w.neg(eps), x))
+	return w.Select(small, w.Float(w.t, 0), x)
+}

@@ -1,0 +1,101 @@
+package conformance
+
+import (
+	"math"
+	"testing"
+
+	"nxvk/gen/exec/drive"
+	"nxvk/ops"
+)
+
+// transforms are an operation with the types that it takes and gives.
+var transforms = []struct {
+	op       ops.Op
+	from, to ops.DType
+}{
+	{ops.FFT, ops.C64, ops.C64}, {ops.FFT, ops.C128, ops.C128}, {ops.FFT, ops.F32, ops.C64}, {ops.FFT, ops.U8, ops.C64},
+	{ops.IFFT, ops.C64, ops.C64}, {ops.IFFT, ops.C128, ops.C128}, {ops.IFFT, ops.F16, ops.C64},
+	{ops.RFFT, ops.F32, ops.C64}, {ops.RFFT, ops.F64, ops.C128}, {ops.RFFT, ops.S64, ops.C64},
+	{ops.IRFFT, ops.C64, ops.F32}, {ops.IRFFT, ops.C128, ops.F64},
+}
+
+// Fourier transforms of lengths with every radix, of lines that are cut, filled
+// and strided.
+func TestFourier(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		var n tally
+		for _, tr := range transforms {
+			for _, length := range []int{1, 2, 7, 13, 64, 360, 1001, 4096, 44100} {
+				for i, s := range []ops.Shape{{length}, {2, length}, {length, 3}, {2, length + 5, 2}, {1 + length/2}} {
+					axis := [...]int{0, 1, 0, 1, 0}[i]
+					c := instr{op: tr.op, types: []ops.Type{{DType: tr.from, Shape: s}}, attrs: [][]int{{length}, {axis}, {0}}}
+					c.infer(t, tr.to)
+					if rarely(8, &c) {
+						fourier(t, &n, d, host, &c)
+					}
+				}
+			}
+		}
+		n.report(t)
+	})
+}
+
+// Transforms along two axes.
+func TestFourier2(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		var n tally
+		for _, op := range []ops.Op{ops.FFT2, ops.IFFT2} {
+			for _, dt := range []ops.DType{ops.F32, ops.C64, ops.C128} {
+				c := instr{op: op, types: []ops.Type{{DType: dt, Shape: ops.Shape{3, 20, 33}}}, attrs: [][]int{{24, 33}, {1, 2}, {0}}}
+				out := ops.C64
+				if dt == ops.C128 {
+					out = dt
+				}
+				c.infer(t, out)
+				fourier(t, &n, d, host, &c)
+			}
+		}
+		n.report(t)
+	})
+}
+
+// fourier compares a transform with the host's, which computes in f64: the error
+// is bounded by the norm of the result and the number of passes.
+func fourier(t *testing.T, n *tally, d, host *drive.Driver, c *instr) {
+	t.Helper()
+	c.data = [][]byte{sampleSignal(c)}
+	got, want, ok := n.both(t, d, host, c)
+	if !ok {
+		return
+	}
+	flat := ops.Type{DType: c.out.DType, Shape: c.out.Shape}
+	if c.out.DType.IsComplex() {
+		flat = ops.Type{DType: c.out.DType.Real(), Shape: ops.Shape{2 * c.out.Size()}}
+	}
+	norm := 0.0
+	for _, x := range decode(want, flat) {
+		norm = max(norm, math.Abs(x))
+	}
+	bound := 8.0
+	if flat.DType == ops.F64 {
+		bound = 32 // the host rounds as often
+	}
+	bound *= math.Exp2(float64(-digits[flat.DType]))
+	if err := compare(got, want, flat, tolerance{absolute: bound * norm}); err != nil {
+		t.Errorf("%v: %v", c, err)
+	}
+}
+
+// sampleSignal draws parts from -1 to 1, or small integers.
+func sampleSignal(c *instr) []byte {
+	typ := c.types[0]
+	s := newSampler(seed(c.op, typ.DType, typ.Size()))
+	if typ.DType.IsComplex() {
+		typ = ops.Type{DType: typ.DType.Real(), Shape: ops.Shape{2 * typ.Size()}}
+	}
+	return s.draw(typ, ops.Small, true)
+}
