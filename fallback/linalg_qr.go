@@ -128,7 +128,10 @@ func qrIn[C field](p *problem[C]) error {
 	hs := triangulate(a, p.m, p.n)
 	orthonormal(q, len(q)/p.m, hs)
 	for i := range r {
-		r[i] = a[i] * number[C](back)
+		r[i] = a[i]*number[C](back) + 0 // no negative zero
+	}
+	for i := range q {
+		q[i] += 0
 	}
 	return nil
 }

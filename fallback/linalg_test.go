@@ -406,6 +406,21 @@ func TestNotFinite(t *testing.T) {
 	}
 }
 
+// TestNoNegativeZeros: zeros of q and r print as those of Nx.
+func TestNoNegativeZeros(t *testing.T) {
+	for _, d := range []ops.DType{ops.F32, ops.C64} {
+		a := newValue(typ(d, 4, 3))
+		storeAs[float64](d)(a.Data, 0, []float64{-3, 0, 0, 4, 0, -1, 0, 0, 0, 0, 0, -2})
+		for _, v := range factor(t, ops.QR, [][]int{{1}}, []ops.Type{typ(d, 4, 4), typ(d, 4, 3)}, a) {
+			for i, x := range numbers(v) {
+				if x == 0 && math.Signbit(x) {
+					t.Errorf("%v: element %d is -0", v.Type, i)
+				}
+			}
+		}
+	}
+}
+
 // TestConventions holds signs and order to what Nx documents.
 func TestConventions(t *testing.T) {
 	f := factor(t, ops.QR, [][]int{{0}}, []ops.Type{typ(ops.F32, 3, 3), typ(ops.F32, 3, 3)},
