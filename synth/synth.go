@@ -160,10 +160,12 @@ func init() {
 		ops.IndexedAdd:    lowerIndexed,
 		ops.IndexedPut:    lowerIndexed,
 
-		ops.WindowSum:     lowerWindow,
-		ops.WindowProduct: lowerWindow,
-		ops.WindowMax:     lowerWindow,
-		ops.WindowMin:     lowerWindow,
+		ops.WindowSum:        lowerWindow,
+		ops.WindowProduct:    lowerWindow,
+		ops.WindowMax:        lowerWindow,
+		ops.WindowMin:        lowerWindow,
+		ops.WindowScatterMax: lowerWindowScatter,
+		ops.WindowScatterMin: lowerWindowScatter,
 	}
 }
 

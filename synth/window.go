@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"nxvk/ops"
-	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
 
@@ -26,6 +25,8 @@ type windowJob struct {
 	dims     []windowDim
 	from, to buffer
 	index    scalar.Type
+	initial  *source // where the extreme is wanted, not the fold: what padding counts as
+	as       ops.DType
 }
 
 // windowDim is one dimension of a windowJob.
@@ -56,29 +57,43 @@ func lowerWindow(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	j := &windowJob{op: in.Op, elem: d, to: result(d),
 		from: buffer{ref: Ref{Operand, 0}, elem: storage[d], access: Read, bytes: int64(types[0].Bytes())}}
 	j.to.access, j.to.bytes = Write, int64(in.Outs[0].Type.Bytes())
-	j.split(in, types[0].Shape)
-	each := 1
+	j.split(types[0].Shape, in.Outs[0].Type.Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3])
+	each, err := j.each()
+	if err != nil {
+		return nil, err
+	}
+	return t.plan(nil, inParts(in.Outs[0].Type.Size(), each, func(first, end int) *program {
+		return j.program(t, first, end, each)
+	})...)
+}
+
+// each is how many elements a window has.
+func (j *windowJob) each() (int, error) {
+	n := 1
 	for i := range j.dims {
-		if each *= j.dims[i].window; each > maxWindow {
-			return nil, unsupported("windows of more than %d elements", maxWindow)
+		if n *= j.dims[i].window; n > maxWindow {
+			return 0, unsupported("windows of more than %d elements", maxWindow)
 		}
 	}
-	units := in.Outs[0].Type.Size()
+	return n, nil
+}
+
+// inParts gives programs for so many units that cost each as much.
+func inParts(units, each int, program func(first, end int) *program) (all []*program) {
 	part := max(1, windowWork/each)
-	var programs []*program
 	for first := 0; first < units; first += part {
-		programs = append(programs, j.program(t, first, min(units, first+part), each))
+		all = append(all, program(first, min(units, first+part)))
 	}
-	return t.plan(nil, programs...)
+	return all
 }
 
 // split describes the dimensions. Neighbours that have no windows are one.
-func (j *windowJob) split(in *ops.Instr, s ops.Shape) {
+func (j *windowJob) split(s, windows ops.Shape, window, padding, every, dilations []int) {
 	strides, reach := s.Strides(), s.Size()
 	for i, n := range s {
-		lo, hi := in.Attrs[1][2*i], in.Attrs[1][2*i+1]
-		w := windowDim{out: in.Outs[0].Type.Shape[i], in: n, stride: strides[i],
-			window: in.Attrs[0][i], dilation: in.Attrs[3][i], every: in.Attrs[2][i], first: -lo}
+		lo, hi := padding[2*i], padding[2*i+1]
+		w := windowDim{out: windows[i], in: n, stride: strides[i],
+			window: window[i], dilation: dilations[i], every: every[i], first: -lo}
 		last := (w.out-1)*w.every + w.first + (w.window-1)*w.dilation
 		w.inside = w.first >= 0 && last < n
 		w.plain = w.window == 1 && w.first == 0 && (w.every == 1 || w.out == 1) && w.out == n
@@ -92,13 +107,13 @@ func (j *windowJob) split(in *ops.Instr, s ops.Shape) {
 	if len(j.dims) == 0 {
 		j.dims = []windowDim{{out: 1, in: 1, stride: 1, window: 1, dilation: 1, every: 1, plain: true, inside: true}}
 	}
-	j.index = indexType(max(reach, in.Outs[0].Type.Size()))
+	j.index = indexType(max(reach, windows.Size()))
 }
 
 // program folds the windows from first up to end.
 func (j *windowJob) program(t *Target, first, end, each int) *program {
 	n := end - first
-	p := &program{index: j.index, bufs: []buffer{j.from, j.to}, body: j.write, local: gpuPart,
+	p := &program{index: j.index, bufs: []buffer{j.to, j.from}, body: j.write, local: gpuPart,
 		flops: int64(n) * int64(each), bytes: j.from.bytes + j.to.bytes, nums: []int{first, end}}
 	if t.CPU {
 		p.local = cpuLocal
@@ -106,6 +121,10 @@ func (j *windowJob) program(t *Target, first, end, each int) *program {
 	p.groups = (n + int(p.local) - 1) / int(p.local)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v of %v", j.op, j.elem)
+	if j.initial != nil {
+		fmt.Fprintf(&b, " initial %v literal=%v", j.as, j.initial.kind == fromLiteral)
+		p.add(j.initial)
+	}
 	for _, w := range j.dims {
 		p.nums = append(p.nums, w.out, w.stride)
 		if w.plain {
@@ -120,94 +139,4 @@ func (j *windowJob) program(t *Target, first, end, each int) *program {
 	}
 	p.key = b.String()
 	return p
-}
-
-// windowWriter writes the kernel of a windowJob.
-type windowWriter struct {
-	*emitter
-	job      *windowJob
-	dims     []windowNums
-	operator *scalar.Func
-	identity kernel.Value
-}
-
-// windowNums are the numbers of a windowDim, and where the window begins.
-type windowNums struct {
-	out, stride                    kernel.Value
-	every, first, window, dilation kernel.Value
-	in                             kernel.Value
-	begin                          kernel.Value
-}
-
-func (j *windowJob) write(e *emitter) error {
-	info := folds[j.op].Info()
-	operator, err := e.t.expression(info.Code, j.elem, 2, 0)
-	if err != nil {
-		return err
-	}
-	identity, err := e.t.expression(info.Identity, j.elem, 0, 0)
-	if err != nil {
-		return err
-	}
-	w := &windowWriter{emitter: e, job: j, operator: operator}
-	first, end := e.num(), e.num()
-	for i := range j.dims {
-		n := windowNums{out: e.num(), stride: e.num()}
-		if !j.dims[i].plain {
-			n.every, n.first, n.window, n.dilation = e.num(), e.num(), e.num(), e.num()
-		}
-		if !j.dims[i].inside {
-			n.in = e.num()
-		}
-		w.dims = append(w.dims, n)
-	}
-	u := e.Add(e.Add(first, e.Mul(e.group(), e.int(e.local))), e.invocation())
-	e.If(e.Compare(scalar.Lt, u, end), func() []kernel.Value {
-		w.identity = e.Inline(identity, nil)
-		at := w.place(u)
-		acc := w.along(0, at, e.Const(scalar.Bool, 1), w.identity)
-		e.Store(1, u, e.encode(j.elem, acc))
-		return nil
-	}, nil)
-	return nil
-}
-
-// place finds where the window begins along each dimension that has one, and
-// gives the index of the element at the place of the others.
-func (w *windowWriter) place(u kernel.Value) kernel.Value {
-	at := w.int(0)
-	for i := len(w.dims) - 1; i >= 0; i-- {
-		n, c := &w.dims[i], u
-		if i > 0 {
-			u, c = w.divide(u, n.out)
-		}
-		if w.job.dims[i].plain {
-			at = w.Add(at, w.Mul(c, n.stride))
-		} else {
-			n.begin = w.Add(w.Mul(c, n.every), n.first)
-		}
-	}
-	return at
-}
-
-// along folds what the window has along dimensions k and on. A place before the
-// first element is a very large number, and so beyond the last.
-func (w *windowWriter) along(k int, at, inside, acc kernel.Value) kernel.Value {
-	if k == len(w.dims) {
-		at = w.Select(inside, at, w.int(0))
-		x := w.decode(w.job.elem, w.fetch(0, at, 1)[0])
-		x = w.Select(inside, x, w.identity)
-		return w.Inline(w.operator, []kernel.Value{x, acc})
-	}
-	if w.job.dims[k].plain {
-		return w.along(k+1, at, inside, acc)
-	}
-	n := &w.dims[k]
-	return w.Loop(w.int(0), n.window, w.int(1), []kernel.Value{acc}, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
-		p, within := w.Add(n.begin, w.Mul(i, n.dilation)), inside
-		if !w.job.dims[k].inside {
-			within = w.Prim(scalar.AndB, scalar.Bool, inside, w.Compare(scalar.Lt, p, n.in))
-		}
-		return []kernel.Value{w.along(k+1, w.Add(at, w.Mul(p, n.stride)), within, carried[0])}
-	})[0]
 }

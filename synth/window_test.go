@@ -2,6 +2,7 @@ package synth
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"nxvk/ops"
@@ -110,7 +111,7 @@ func TestWindowsInParts(t *testing.T) {
 		from: buffer{ref: Ref{Operand, 0}, elem: storage[ops.F32], access: Read}}
 	j.to.access = Write
 	in := instr(ops.WindowSum, typ(ops.F32, 48), []int{3}, []int{0, 0}, []int{1}, []int{1})
-	j.split(in, x.typ.Shape)
+	j.split(x.typ.Shape, in.Outs[0].Type.Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3])
 	p, err := gpu.plan(nil, j.program(gpu, 0, 20, 3), j.program(gpu, 20, 48, 3))
 	if err != nil {
 		t.Fatal(err)
@@ -166,4 +167,49 @@ func scanRef(in *ops.Instr, x tensor) tensor {
 		}
 	})
 	return collect(x.typ, v)
+}
+
+func TestWindowScatter(t *testing.T) {
+	forTargets(t, func(t *testing.T, target *Target) {
+		for _, form := range windowForms {
+			for _, op := range []ops.Op{ops.WindowScatterMax, ops.WindowScatterMin} {
+				for _, d := range []ops.DType{ops.F32, ops.S8, ops.U64, ops.BF16} {
+					x := random(ops.Type{DType: d, Shape: form.shape}, 24)
+					in := instr(op, x.typ, form.window, form.padding, form.strides)
+					ones := slices.Repeat([]int{1}, len(form.window))
+					windows := instr(ops.WindowMax, typ(d), form.window, form.padding, form.strides, ones)
+					y := random(ops.Type{DType: d, Shape: inferred(t, windows, x.typ)}, 25)
+					z := collect(typ(d), []float64{1})
+					z.lit = len(form.shape)%2 == 0
+					same(t, describe(op, x.typ), run(t, target, in, x, y, z), spreadRef(in, x, y, z))
+				}
+			}
+		}
+	})
+}
+
+func spreadRef(in *ops.Instr, x, y, z tensor) tensor {
+	v := slices.Repeat([]float64{z.at(0)}, x.typ.Size())
+	each(y.typ.Shape, func(i int, o []int) {
+		best, place, seen := 0.0, -1, false
+		each(ops.Shape(in.Attrs[0]), func(_ int, w []int) {
+			p, inside := make([]int, len(o)), true
+			for k := range p {
+				p[k] = o[k]*in.Attrs[2][k] + w[k] - in.Attrs[1][2*k]
+				inside = inside && p[k] >= 0 && p[k] < x.typ.Shape[k]
+			}
+			e, at := z.at(0), -1
+			if inside {
+				at = flat(x.typ.Shape, p)
+				e = x.at(at)
+			}
+			if !seen || in.Op == ops.WindowScatterMax && e >= best || in.Op == ops.WindowScatterMin && e <= best {
+				best, place, seen = e, at, true
+			}
+		})
+		if place >= 0 {
+			v[place] += y.at(i)
+		}
+	})
+	return collect(in.Outs[0].Type, v)
 }

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"nxvk/gen/exec/drive"
@@ -107,4 +109,50 @@ func foldable(c *instr, fold ops.Op) []byte {
 		}
 	}
 	return encode(v, typ)
+}
+
+// Sums at the extremes of windows: many elements are equal, and some NaN.
+func TestWindowScatter(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		var n tally
+		for _, op := range []ops.Op{ops.WindowScatterMax, ops.WindowScatterMin} {
+			for i, form := range windowings {
+				for _, dt := range ops.DTypes() {
+					if dt.IsComplex() {
+						continue
+					}
+					c, ok := scattering(op, form, dt)
+					of := 24
+					if dt == ops.F32 && !gpu {
+						of = 1
+					}
+					if !ok || !rarely(of, &c) {
+						continue
+					}
+					s := newSampler(uint64(i))
+					c.data = [][]byte{s.natural(c.types[0], 0, 1), s.natural(c.types[1], 0, 1), s.natural(c.types[2], 0, 1)}
+					if dt == ops.F32 && c.types[0].Size() > 4 {
+						copy(c.data[0], encode([]float64{math.NaN(), 1, math.Inf(1)}, ops.Type{DType: dt, Shape: ops.Shape{3}}))
+					}
+					n.near(t, d, host, &c, tolerance{})
+				}
+			}
+		}
+		n.report(t)
+	})
+}
+
+// scattering is a sum over the windows of a form that has no dilations.
+func scattering(op ops.Op, form instr, dt ops.DType) (c instr, ok bool) {
+	in := ops.Instr{Op: ops.WindowMax, Attrs: slices.Clone(form.attrs)}
+	in.Attrs[3] = slices.Repeat([]int{1}, len(form.attrs[3]))
+	shapes, err := in.Op.Info().Infer(&in, form.types)
+	if err != nil {
+		return c, false
+	}
+	tensor := ops.Type{DType: dt, Shape: form.types[0].Shape}
+	return instr{op: op, attrs: form.attrs[:3], out: tensor,
+		types: []ops.Type{tensor, {DType: dt, Shape: shapes[0]}, {DType: dt}}}, true
 }

@@ -1,0 +1,113 @@
+package synth
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// windowWriter writes the kernel of a windowJob.
+type windowWriter struct {
+	*emitter
+	job      *windowJob
+	dims     []windowNums
+	operator *scalar.Func
+	identity *scalar.Func
+	padding  kernel.Value // what padding counts as
+}
+
+// windowNums are the numbers of a windowDim, and where the window begins.
+type windowNums struct {
+	out, stride                    kernel.Value
+	every, first, window, dilation kernel.Value
+	in                             kernel.Value
+	begin                          kernel.Value
+}
+
+func (j *windowJob) write(e *emitter) error {
+	w := &windowWriter{emitter: e, job: j}
+	if j.initial == nil {
+		info, err := folds[j.op].Info(), error(nil)
+		if w.operator, err = e.t.expression(info.Code, j.elem, 2, 0); err != nil {
+			return err
+		}
+		if w.identity, err = e.t.expression(info.Identity, j.elem, 0, 0); err != nil {
+			return err
+		}
+	}
+	first, end := e.num(), e.num()
+	for i := range j.dims {
+		n := windowNums{out: e.num(), stride: e.num()}
+		if !j.dims[i].plain {
+			n.every, n.first, n.window, n.dilation = e.num(), e.num(), e.num(), e.num()
+		}
+		if !j.dims[i].inside {
+			n.in = e.num()
+		}
+		w.dims = append(w.dims, n)
+	}
+	u := e.Add(e.Add(first, e.Mul(e.group(), e.int(e.local))), e.invocation())
+	e.If(e.Compare(scalar.Lt, u, end), func() []kernel.Value {
+		at, inside := w.place(u), e.Const(scalar.Bool, 1)
+		if j.initial != nil {
+			w.padding = e.scalarOf(j.initial, 2, j.as, j.elem.Wide())
+			w.Store(0, u, w.along(0, at, inside, w.none(), w.extreme)[1])
+			return nil
+		}
+		w.padding = e.Inline(w.identity, nil)
+		acc := w.along(0, at, inside, []kernel.Value{w.padding}, w.fold)
+		e.Store(0, u, e.encode(j.elem, acc[0]))
+		return nil
+	}, nil)
+	return nil
+}
+
+// place finds where the window begins along each dimension that has one, and
+// gives the index of the element at the place of the others.
+func (w *windowWriter) place(u kernel.Value) kernel.Value {
+	at := w.int(0)
+	for i := len(w.dims) - 1; i >= 0; i-- {
+		n, c := &w.dims[i], u
+		if i > 0 {
+			u, c = w.divide(u, n.out)
+		}
+		if w.job.dims[i].plain {
+			at = w.Add(at, w.Mul(c, n.stride))
+		} else {
+			n.begin = w.Add(w.Mul(c, n.every), n.first)
+		}
+	}
+	return at
+}
+
+// visit takes the place of a window at an index, which is one of the tensor where
+// inside holds, and gives what is carried on.
+type visit func(at, inside kernel.Value, carried []kernel.Value) []kernel.Value
+
+// along visits what the window has along dimensions k and on. A place before the
+// first element is a very large number, and so beyond the last.
+func (w *windowWriter) along(k int, at, inside kernel.Value, carried []kernel.Value, f visit) []kernel.Value {
+	if k == len(w.dims) {
+		return f(at, inside, carried)
+	}
+	if w.job.dims[k].plain {
+		return w.along(k+1, at, inside, carried, f)
+	}
+	n := &w.dims[k]
+	return w.Loop(w.int(0), n.window, w.int(1), carried, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
+		p, within := w.Add(n.begin, w.Mul(i, n.dilation)), inside
+		if !w.job.dims[k].inside {
+			within = w.Prim(scalar.AndB, scalar.Bool, inside, w.Compare(scalar.Lt, p, n.in))
+		}
+		return w.along(k+1, w.Add(at, w.Mul(p, n.stride)), within, carried, f)
+	})
+}
+
+// element gives the element at an index, or what padding counts as.
+func (w *windowWriter) element(at, inside kernel.Value) kernel.Value {
+	x := w.decode(w.job.elem, w.fetch(1, w.Select(inside, at, w.int(0)), 1)[0])
+	return w.Select(inside, x, w.padding)
+}
+
+func (w *windowWriter) fold(at, inside kernel.Value, acc []kernel.Value) []kernel.Value {
+	return []kernel.Value{w.Inline(w.operator, []kernel.Value{w.element(at, inside), acc[0]})}
+}
