@@ -78,15 +78,11 @@ func newConvolution(in *ops.Instr, types []ops.Type, t *Target) *convolution {
 	input, kernel := a[convInputPermutation], a[convKernelPermutation]
 	si, sk := types[0].Shape.Strides(), types[1].Shape.Strides()
 	c := &convolution{in: in, types: types, t: t, wide: in.Outs[0].Type.DType.Wide(),
-		groups:  max(a[convFeatureGroups][0], a[convBatchGroups][0]),
-		batchAt: si[input[0]], channelAt: si[input[1]], filterAt: sk[kernel[0]], tapAt: sk[kernel[1]]}
+		groups:   max(a[convFeatureGroups][0], a[convBatchGroups][0]),
+		filterAt: sk[kernel[0]], tapAt: sk[kernel[1]]}
 	c.batch = types[0].Shape[input[0]] / a[convBatchGroups][0]
 	c.filters = types[1].Shape[kernel[0]] / c.groups
 	c.channels = types[1].Shape[kernel[1]]
-	c.groupAt = c.channels * c.channelAt
-	if a[convBatchGroups][0] > 1 {
-		c.groupAt = c.batch * c.batchAt
-	}
 	out, so := in.Outs[0].Type.Shape, in.Outs[0].Type.Shape.Strides()
 	for _, ax := range a[convOutputPermutation] {
 		c.resultAt = append(c.resultAt, so[ax])
@@ -95,11 +91,27 @@ func newConvolution(in *ops.Instr, types []ops.Type, t *Target) *convolution {
 		x := convAxis{out: out[a[convOutputPermutation][i+2]], taps: types[1].Shape[kernel[i+2]],
 			stride: a[convStrides][i], step: a[convKernelDilation][i],
 			low: a[convPadding][2*i], gap: a[convInputDilation][i],
-			at: si[ax], tapAt: sk[kernel[i+2]]}
+			tapAt: sk[kernel[i+2]]}
 		x.reach = (types[0].Shape[ax]-1)*x.gap + 1
 		c.axes = append(c.axes, x)
 	}
+	at := make([]int, len(input))
+	for i, ax := range input {
+		at[i] = si[ax]
+	}
+	c.walk(at)
 	return c
+}
+
+// walk sets the strides of the input, {batch, channels, space...}.
+func (c *convolution) walk(at []int) {
+	c.batchAt, c.channelAt, c.groupAt = at[0], at[1], c.channels*at[1]
+	if c.in.Attrs[convBatchGroups][0] > 1 {
+		c.groupAt = c.batch * at[0]
+	}
+	for i := range c.axes {
+		c.axes[i].at = at[i+2]
+	}
 }
 
 // taps is how many elements of a channel a filter sees, depth how many in all.

@@ -1,13 +1,23 @@
 package synth
 
-import "nxvk/synth/gemm"
+import (
+	"slices"
 
-// A batch of as many places fills tiles well: where there are fewer, tiles run
-// over batches, even where the sums are then to be copied to their places.
-const (
-	leastGathered = 256
-	leastInPlace  = 48
+	"nxvk/ops"
+	"nxvk/synth/gemm"
 )
+
+// tilePlaces is how many places a tile has.
+const tilePlaces = 128
+
+// fills reports whether tiles for each batch leave little of the last one idle.
+// Where they do not, tiles run over batches, even if the sums are then to be
+// copied to their places.
+func (c *convolution) fills() bool {
+	n := product(c.places()[1:])
+	tiles := (n + tilePlaces - 1) / tilePlaces
+	return 7*tiles*tilePlaces <= 8*n
+}
 
 // gathers reports whether a GPU can take the patches from the input as it lies.
 func (c *convolution) gathers() bool {
@@ -41,29 +51,80 @@ func (c *convolution) gatherProduct() (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	input := Ref{Operand, 0}
-	if from := c.types[0]; from.DType != c.wide {
-		input = d.temp(from.Size() * c.wide.Size())
-		if err := d.convert(from, c.wide, Ref{Operand, 0}, nil, input); err != nil {
-			return nil, err
-		}
+	input, err := c.spread(d)
+	if err != nil {
+		return nil, err
 	}
 	p, g := c.gathered(), c.gather()
 	p.A = strides
-	s := sumsView{ref: Ref{Result, 0}, group: p.M * p.N, filter: p.N, place: 1, batch: p.N / c.batch}
-	inPlace := c.dense(ofFilters, ofBatch, ofSpace)
-	if byBatch := p.N/c.batch >= leastInPlace && c.dense(ofBatch, ofFilters, ofSpace); !inPlace && (byBatch || p.N/c.batch >= leastGathered) {
-		p.N, p.Batch = p.N/c.batch, c.batch*c.groups
-		g.Batch = c.batchAt
-		s = sumsView{ref: s.ref, group: p.M * p.N, filter: p.N, place: 1, batch: c.groups * p.M * p.N}
-		inPlace = byBatch
+	order := []int{ofFilters, ofBatch, ofSpace}
+	inPlace := c.dense(order...)
+	if !inPlace && c.fills() && c.dense(ofBatch, ofFilters, ofSpace) {
+		order, inPlace = []int{ofBatch, ofFilters, ofSpace}, true
+		p.N, p.Batch, g.Batch = p.N/c.batch, c.batch*c.groups, c.batchAt
 	}
+	sums := Ref{Result, 0}
 	if !inPlace {
-		s.ref = d.temp(p.Batch * p.M * p.N * c.wide.Size())
+		sums = d.temp(p.Batch * p.M * p.N * c.wide.Size())
 	}
 	plan, err := gemm.NewGather(p, g, c.t.gemm())
-	if err := d.steps(plan, err, filters, input, s.ref); err != nil || inPlace {
+	if err := d.steps(plan, err, filters, input, sums); err != nil || inPlace {
 		return d.plan, err
 	}
-	return d.plan, c.place(d, whole(c.places()), s)
+	return d.plan, c.arrange(d, sums, order)
+}
+
+// spread gives the input in the wide type, and with neighbours in space as
+// neighbours in memory where they are channels: the kernels look at places side
+// by side.
+func (c *convolution) spread(d *dot) (Ref, error) {
+	input, from, perm := Ref{Operand, 0}, c.types[0], c.in.Attrs[convInputPermutation]
+	if from.DType != c.wide {
+		to := d.temp(from.Size() * c.wide.Size())
+		if err := d.convert(from, c.wide, input, nil, to); err != nil {
+			return input, err
+		}
+		input, from.DType = to, c.wide
+	}
+	plain := make(ops.Shape, len(perm))
+	for i, ax := range perm {
+		plain[i] = from.Shape[ax]
+	}
+	if c.channelAt != 1 || plain[1] == 1 || plain[2:].Size() == 1 || from.Size() < tiledLeast {
+		return input, nil
+	}
+	to := d.temp(from.Bytes())
+	if err := d.transpose(from, perm, input, to); err != nil {
+		return input, err
+	}
+	at := plain.Strides()
+	c.walk(at)
+	return to, nil
+}
+
+// arrange appends a copy of the sums, whose dimensions lie in an order, to the
+// result.
+func (c *convolution) arrange(d *dot, sums Ref, order []int) error {
+	places := c.places()
+	size := map[int]int{ofBatch: c.batch, ofFilters: c.groups * c.filters, ofSpace: product(places[1:])}
+	at := map[int]int{}
+	n := 1
+	for _, o := range slices.Backward(order) {
+		at[o] = n
+		n *= size[o]
+	}
+	if c.wide != c.in.Outs[0].Type.DType {
+		return c.place(d, whole(places), sumsView{ref: sums, group: c.filters * at[ofFilters],
+			filter: at[ofFilters], batch: at[ofBatch], place: at[ofSpace]})
+	}
+	plain := append([]int{c.batch, c.groups * c.filters}, places[1:]...)
+	from, back := make(ops.Shape, len(plain)), make([]int, len(plain))
+	for i, ax := range c.in.Attrs[convOutputPermutation] {
+		k := i
+		if i < ofSpace {
+			k = slices.Index(order, i)
+		}
+		from[k], back[ax] = plain[i], k
+	}
+	return d.transpose(ops.Type{DType: c.wide, Shape: from}, back, sums, Ref{Result, 0})
 }

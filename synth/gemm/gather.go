@@ -32,8 +32,27 @@ func (g *Gather) Gathers(p *Problem, t *Target) bool {
 	if t.CPU || !p.Type.IsFloat() || len(g.Axes) > maxAxes {
 		return false
 	}
-	_, ok := p.chooseTile(t).(tiled)
+	_, ok := p.chooseGather(t).(tiled)
 	return ok
+}
+
+// gatherRules are the tiles that gather best where there are enough of them,
+// measured as rules were: looking elements up takes registers, so that smaller
+// tiles than those of matrices win.
+var gatherRules = []rule{
+	{Tile{false, 8, 8, 1, 4, 16}, 200},
+	{Tile{false, 4, 8, 1, 4, 16}, 200},
+}
+
+func (p *Problem) chooseGather(t *Target) method {
+	shares := p.shares()
+	for _, r := range gatherRules {
+		c := r.tile
+		if p.Type.Size() == 4 && c.fits(p, t) && p.M >= c.m() && p.N >= c.n() && c.tiles(p)*p.Batch*shares >= r.groups {
+			return tiled{Tile: c, shares: shares}
+		}
+	}
+	return p.chooseTile(t)
 }
 
 // NewGather plans a product whose B is gathered. The strides of p.B do not
@@ -46,7 +65,7 @@ func NewGather(p Problem, g *Gather, t *Target) (*Plan, error) {
 	if err := p.check(t); err != nil {
 		return nil, err
 	}
-	m, ok := p.chooseTile(t).(tiled)
+	m, ok := p.chooseGather(t).(tiled)
 	if !ok {
 		panic("BUG: no tile gathers")
 	}

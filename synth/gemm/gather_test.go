@@ -1,0 +1,46 @@
+package gemm
+
+import (
+	"testing"
+
+	"nxvk/ops"
+	"nxvk/shaders"
+)
+
+// Plans of gathered products have shaders that exist, and push constants that
+// fit beside three addresses.
+func TestGather(t *testing.T) {
+	axis := Axis{Out: 56, Taps: 3, Stride: 1, Step: 1, Low: 1, Gap: 1, Reach: 56, At: 56}
+	for axes := range 4 {
+		for _, d := range []ops.DType{ops.F32, ops.F64} {
+			for _, m := range []int{1, 40, 64, 512} {
+				g := Gather{Size: 64 * 64 * 3136, Groups: 1, Channel: 3136, Batch: 64 * 3136}
+				for range axes {
+					g.Axes = append(g.Axes, axis)
+				}
+				p := Problem{Type: d, M: m, N: 3136, K: 576, Batch: 64, A: Strides{Row: 576, Col: 1}}
+				if !g.Gathers(&p, gpu) {
+					t.Fatalf("%v: no kernel for %d rows", d, m)
+				}
+				plan, err := NewGather(p, &g, gpu)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, s := range plan.Steps {
+					if _, err := shaders.Code(s.Kernel.Shader); err != nil {
+						t.Error(err)
+					}
+					if len(s.Push)+3*8 > 128 {
+						t.Errorf("%d bytes of push constants", len(s.Push))
+					}
+				}
+			}
+		}
+	}
+	if g := (Gather{Axes: make([]Axis, 4)}); g.Gathers(&Problem{Type: ops.F32, M: 64, N: 64, K: 64, Batch: 1}, gpu) {
+		t.Error("four axes are gathered")
+	}
+	if g := (Gather{}); g.Gathers(&Problem{Type: ops.F32, M: 64, N: 64, K: 64, Batch: 1}, cpu) {
+		t.Error("a processor gathers")
+	}
+}
