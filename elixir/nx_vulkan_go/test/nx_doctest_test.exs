@@ -41,7 +41,7 @@ defmodule NxVulkanGo.NxDoctestTest do
 
   for {module, list} <- [
         {Nx, @rounding ++ @closer},
-        {Nx.LinAlg, @rounding_linalg},
+        {Nx.LinAlg, @rounding_linalg ++ @when_read},
         {Nx.Random, @rounding_random ++ @closer_random}
       ],
       {name, arity} = function <- list do
