@@ -32,10 +32,23 @@ layout(constant_id = 22) const uint GAP_Z = 1;
 
 #define BATCH_A (batch % p.groups)
 
+// Of filters of up to 32 taps, each invocation keeps a mask of those that see
+// an element from each of its places.
+const bool MASKED = TAPS_X * TAPS_Y * TAPS_Z <= 32 && GAP_X == 1 && GAP_Y == 1 && GAP_Z == 1;
+
+// mask has a bit for each tap along an axis that sees an element.
+uint mask(int see, uint taps, uint step, uint reach) {
+    uint bits = 0;
+    for (uint i = 0; i < taps; i++)
+        if (uint(see + int(i * step)) < reach) bits |= 1u << i;
+    return bits;
+}
+
 // spot is where tap 0 of channel 0 looks, along axes without gaps; see_x is how
 // far along x that is.
 #define TILE_LOCALS_B                                                            \
-    int spot[V], see_x[V], see_y[V], see_z[V];
+    int spot[V], see_x[V], see_y[V], see_z[V];                                   \
+    uint sees[V];
 
 #define TILE_BEGIN_B                                                             \
     [[unroll]] for (uint j = 0; j < V; j++) {                                    \
@@ -53,6 +66,14 @@ layout(constant_id = 22) const uint GAP_Z = 1;
             + (GAP_X == 1 ? see_x[j] * p.at_x : 0)                               \
             + (AXES > 1 && GAP_Y == 1 ? see_y[j] * p.at_y : 0)                   \
             + (AXES > 2 && GAP_Z == 1 ? see_z[j] * p.at_z : 0);                  \
+        if (MASKED) {                                                            \
+            const uint xs = mask(see_x[j], TAPS_X, STEP_X, p.reach_x);           \
+            const uint ys = AXES > 1 ? mask(see_y[j], TAPS_Y, STEP_Y, p.reach_y) : 1; \
+            const uint zs = AXES > 2 ? mask(see_z[j], TAPS_Z, STEP_Z, p.reach_z) : 1; \
+            sees[j] = 0;                                                         \
+            for (uint i = 0; i < TAPS_Z * TAPS_Y; i++)                           \
+                if ((zs >> i / TAPS_Y & ys >> i % TAPS_Y & 1) != 0) sees[j] |= xs << i * TAPS_X; \
+        }                                                                        \
     }
 
 // look adds to an index what lies between elements along an axis, if there is
@@ -78,9 +99,13 @@ bool look(int see, uint reach, uint gap, int at, inout int index) {
         [[unroll]] for (int j = 0; j < V; j++) {                                 \
             int index = spot[j] + from;                                          \
             bool seen = !guard || row >= 0;                                      \
-            seen = seen && look(see_x[j] + x, p.reach_x, GAP_X, p.at_x, index);  \
-            if (AXES > 1) seen = seen && look(see_y[j] + y, p.reach_y, GAP_Y, p.at_y, index); \
-            if (AXES > 2) seen = seen && look(see_z[j] + z, p.reach_z, GAP_Z, p.at_z, index); \
+            if (MASKED) {                                                        \
+                seen = seen && (sees[j] >> k % (TAPS_X * TAPS_Y * TAPS_Z) & 1) != 0; \
+            } else {                                                             \
+                seen = seen && look(see_x[j] + x, p.reach_x, GAP_X, p.at_x, index); \
+                if (AXES > 1) seen = seen && look(see_y[j] + y, p.reach_y, GAP_Y, p.at_y, index); \
+                if (AXES > 2) seen = seen && look(see_z[j] + z, p.reach_z, GAP_Z, p.at_z, index); \
+            }                                                                    \
             T v = T(0);                                                          \
             if (seen) v = T(B_ONE(index));                                       \
             next_b[i][j] = v;                                                    \
