@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -20,8 +22,17 @@ import (
 // drainTime is how long the node waits for its actors when it stops.
 const drainTime = 5 * time.Second
 
+// gcPercent lets the heap grow to five times what lives before it is
+// collected. What lives there is little, large data is elsewhere, and messages
+// make much garbage: with Go's default a stream of small instructions is a
+// third slower.
+const gcPercent = 400
+
 // Run serves until ctx ends, then drains and returns.
 func Run(ctx context.Context, cfg Config) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	cookie, err := cfg.cookie()
 	if err != nil {
 		return err
