@@ -14,7 +14,8 @@ import (
 // one pass for every factor of the length. A pass of radix r takes r elements
 // that lie a whole r-th of the line apart, turns each by its twiddle, transforms
 // them among themselves and writes them a span apart, where the span is the
-// product of the radices before; so the last pass leaves the line in order.
+// product of the radices before; so the last pass leaves the line in order. A
+// length with a prime factor that is too large for a pass is a chirp.
 //
 // The inverse is the transform with real and imaginary parts exchanged before
 // and after. Complex numbers lie in memory as two reals.
@@ -26,6 +27,7 @@ type fftJob struct {
 	inverse bool
 	halved  bool    // the operand has the first half of a conjugate-symmetric line
 	eps     float64 // parts up to it become 0
+	chirp   chirp   // where it is a part of a transform of another length
 
 	from, to         buffer
 	fromType, toType ops.DType
@@ -114,7 +116,7 @@ func (j *fftJob) along(axis int, src, dst ops.Type) {
 	j.rows = collapse(j.rows, []*view{&j.at, &j.put})
 }
 
-// radices are the factors of the passes of a length. It has none where a prime
+// radices are the factors of the passes of a length. There are none where a prime
 // factor is too large for a pass.
 func (t *Target) radices(n int) []int {
 	var out []int
@@ -144,7 +146,7 @@ func (j *fftJob) programs(t *Target, temps *[]int64) ([]*program, error) {
 	}
 	radices := t.radices(j.length)
 	if radices == nil {
-		return nil, unsupported("transform of length %d, which has a prime factor above 13", j.length)
+		return j.chirps(t, temps)
 	}
 	elem := kernel.F32
 	if j.compute == scalar.F64 {
@@ -168,7 +170,13 @@ func (j *fftJob) programs(t *Target, temps *[]int64) ([]*program, error) {
 			to = between[i%2]
 		}
 		from.access, to.access = Read, Write
-		programs = append(programs, w.program(t, span, []buffer{from, to}))
+		bufs := []buffer{from, to}
+		if w.first && j.chirp.part == chirpOut {
+			factor := j.chirp.factor
+			factor.access = Read
+			bufs = append(bufs, factor)
+		}
+		programs = append(programs, w.program(t, span, bufs))
 		span *= r
 	}
 	return programs, nil
@@ -189,7 +197,7 @@ func (w *fftWriter) program(t *Target, span int, bufs []buffer) *program {
 	}
 	p := &program{local: gpuLocal, index: scalar.U32, bufs: bufs, body: w.write,
 		flops: int64(10 * units * w.radix), bytes: bufs[0].bytes + bufs[1].bytes,
-		nums: []int{units, inner, apart, span, span * w.radix, j.length, along, across, j.have, j.keep, j.step, j.next}}
+		nums: []int{units, inner, apart, span, span * w.radix, j.length, along, across, j.have, j.keep, j.step, j.next, j.chirp.length}}
 	if t.CPU {
 		p.local = cpuLocal
 	}
@@ -197,9 +205,9 @@ func (w *fftWriter) program(t *Target, span int, bufs []buffer) *program {
 	for i, d := range j.rows {
 		p.nums = append(p.nums, d, j.at.strides[i], j.put.strides[i])
 	}
-	p.key = fmt.Sprintf("fft radix=%d first=%v last=%v columns=%v inverse=%v halved=%v eps=%x in %v of %v to %v rank=%d twiddle=%v",
+	p.key = fmt.Sprintf("fft radix=%d first=%v last=%v columns=%v inverse=%v halved=%v eps=%x in %v of %v to %v rank=%d twiddle=%v chirp=%d %v %v",
 		w.radix, w.first, w.last, w.columns, j.inverse, j.halved, math.Float64bits(j.eps), j.compute, j.fromType, j.toType,
-		len(j.rows), span > 1)
+		len(j.rows), span > 1, j.chirp.part, j.chirp.inverse, j.chirp.length >= 1<<16)
 	w.twiddles = span > 1
 	return p
 }

@@ -2,7 +2,6 @@ package synth
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"math/cmplx"
 	"testing"
@@ -176,11 +175,16 @@ func TestFFTFlush(t *testing.T) {
 	}
 }
 
-// Lengths with a large prime factor are the host's.
-func TestFFTUnsupported(t *testing.T) {
-	x := typ(ops.C64, 34)
-	in := instr(ops.FFT, x, []int{34}, []int{0}, []int{0})
-	if _, err := lower(t, gpu, in, x); !errors.Is(err, ErrUnsupported) {
-		t.Errorf("got %v", err)
-	}
+// Lengths with a large prime factor go by way of another one.
+func TestFFTChirp(t *testing.T) {
+	forTargets(t, func(t *testing.T, target *Target) {
+		for _, n := range []int{17, 34, 131} {
+			checkFFT(t, target, ops.FFT, ops.C64, ops.C64, ops.Shape{2, n}, 1, n)
+			checkFFT(t, target, ops.FFT, ops.C128, ops.C128, ops.Shape{n, 3}, 0, n)
+			checkFFT(t, target, ops.IFFT, ops.C64, ops.C64, ops.Shape{2, n + 3, 2}, 1, n)
+			checkFFT(t, target, ops.RFFT, ops.F32, ops.C64, ops.Shape{3, n - 2}, 1, n)
+			checkFFT(t, target, ops.IRFFT, ops.C128, ops.F64, ops.Shape{3, n/2 + 1}, 1, n)
+			checkFFT(t, target, ops.IRFFT, ops.C64, ops.F32, ops.Shape{2, n, 2}, 1, n)
+		}
+	})
 }

@@ -19,6 +19,7 @@ type fftWriter struct {
 	along, across        kernel.Value // strides of elements and lines between passes
 	have, keep           kernel.Value
 	step, next           kernel.Value
+	short                kernel.Value // the length that a chirp is of
 	dims, atDims, toDims []kernel.Value
 }
 
@@ -30,6 +31,7 @@ func (w *fftWriter) write(e *emitter) error {
 	w.span, w.turn, w.length = e.num(), e.num(), e.num()
 	w.along, w.across = e.num(), e.num()
 	w.have, w.keep, w.step, w.next = e.num(), e.num(), e.num(), e.num()
+	w.short = e.num()
 	for range w.job.rows {
 		w.dims, w.atDims, w.toDims = append(w.dims, e.num()), append(w.atDims, e.num()), append(w.toDims, e.num())
 	}
@@ -67,20 +69,33 @@ func (w *fftWriter) load(line, i kernel.Value) cplx {
 		v := w.Load(0, w.between(line, i), 2)
 		return cplx{v[0], v[1]}
 	}
+	if w.job.chirp.part == noChirp {
+		return w.exchanged(w.signal(line, i, w.length), w.job.inverse)
+	}
+	return w.exchanged(w.chirped(line, i), w.job.inverse)
+}
+
+// exchanged has real and imaginary parts exchanged, where that is to be.
+func (w *fftWriter) exchanged(x cplx, exchange bool) cplx {
+	if exchange {
+		return cplx{x.im, x.re}
+	}
+	return x
+}
+
+// signal gives element i of a line of the given length that is transformed.
+func (w *fftWriter) signal(line, i, length kernel.Value) cplx {
 	source, mirrored := i, kernel.Value(-1)
 	if w.job.halved {
 		// Beyond the half, element i is the conjugate of element length - i.
-		mirrored = w.Compare(scalar.Lt, w.Div(w.length, w.int(2)), i)
-		source = w.Select(mirrored, w.Sub(w.length, i), i)
+		mirrored = w.Compare(scalar.Lt, w.Div(length, w.int(2)), i)
+		source = w.Select(mirrored, w.Sub(length, i), i)
 	}
 	x := w.operand(line, source)
 	if w.job.halved {
 		x.im = w.Select(mirrored, w.neg(x.im), x.im)
 	}
-	if w.job.inverse {
-		x.re, x.im = x.im, x.re
-	}
-	return x
+	return w.exchanged(x, w.job.chirp.inverse)
 }
 
 // operand gives element i of a line of the operand, 0 beyond its end.
@@ -104,9 +119,9 @@ func (w *fftWriter) store(line, i kernel.Value, x cplx) {
 		w.Store(1, w.between(line, i), x.re, x.im)
 		return
 	}
-	if w.job.inverse {
-		n := w.Convert(w.length, w.t)
-		x = cplx{w.Prim(scalar.Div, w.t, x.im, n), w.Prim(scalar.Div, w.t, x.re, n)}
+	x = w.whole(x, w.job.inverse, w.length)
+	if w.job.chirp.part == chirpOut {
+		x = w.whole(w.times(x, w.chirp(i)), w.job.chirp.inverse, w.short)
 	}
 	w.If(w.Compare(scalar.Lt, i, w.keep), func() []kernel.Value {
 		at := w.Add(w.walk(line, w.dims, w.toDims), w.Mul(i, w.next))
@@ -119,6 +134,15 @@ func (w *fftWriter) store(line, i kernel.Value, x cplx) {
 		}
 		return nil
 	}, nil)
+}
+
+// whole ends an inverse transform of the given length.
+func (w *fftWriter) whole(x cplx, inverse bool, length kernel.Value) cplx {
+	if !inverse {
+		return x
+	}
+	n := w.Convert(length, w.t)
+	return cplx{w.Prim(scalar.Div, w.t, x.im, n), w.Prim(scalar.Div, w.t, x.re, n)}
 }
 
 // flush makes small parts 0.

@@ -19,15 +19,15 @@ var transforms = []struct {
 	{ops.IRFFT, ops.C64, ops.F32}, {ops.IRFFT, ops.C128, ops.F64},
 }
 
-// Fourier transforms of lengths with every radix, of lines that are cut, filled
-// and strided.
+// Fourier transforms of lengths with every radix and with prime factors that
+// have none, of lines that are cut, filled and strided.
 func TestFourier(t *testing.T) {
 	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
 		host := drive.NewFor(nil, target, 0)
 		defer host.Close()
 		var n tally
 		for _, tr := range transforms {
-			for _, length := range []int{1, 2, 7, 13, 64, 360, 1001, 4096, 44100} {
+			for _, length := range []int{1, 2, 7, 13, 64, 360, 1001, 1009, 4096, 44100} {
 				for i, s := range []ops.Shape{{length}, {2, length}, {length, 3}, {2, length + 5, 2}, {1 + length/2}} {
 					axis := [...]int{0, 1, 0, 1, 0}[i]
 					c := instr{op: tr.op, types: []ops.Type{{DType: tr.from, Shape: s}}, attrs: [][]int{{length}, {axis}, {0}}}
@@ -50,7 +50,7 @@ func TestFourier2(t *testing.T) {
 		var n tally
 		for _, op := range []ops.Op{ops.FFT2, ops.IFFT2} {
 			for _, dt := range []ops.DType{ops.F32, ops.C64, ops.C128} {
-				c := instr{op: op, types: []ops.Type{{DType: dt, Shape: ops.Shape{3, 20, 33}}}, attrs: [][]int{{24, 33}, {1, 2}, {0}}}
+				c := instr{op: op, types: []ops.Type{{DType: dt, Shape: ops.Shape{3, 20, 31}}}, attrs: [][]int{{24, 31}, {1, 2}, {0}}}
 				out := ops.C64
 				if dt == ops.C128 {
 					out = dt
@@ -60,6 +60,37 @@ func TestFourier2(t *testing.T) {
 			}
 		}
 		n.report(t)
+	})
+}
+
+// The transform of an impulse is the unit circle, for a long prime length too.
+func TestFourierImpulse(t *testing.T) {
+	const length = 65537
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		for _, dt := range []ops.DType{ops.F32, ops.F64} {
+			c := instr{op: ops.FFT, types: []ops.Type{{DType: dt, Shape: ops.Shape{length}}}, attrs: [][]int{{length}, {0}, {0}}}
+			out := map[ops.DType]ops.DType{ops.F32: ops.C64, ops.F64: ops.C128}[dt]
+			c.infer(t, out)
+			v, want := make([]float64, length), make([]float64, 2*length)
+			v[1] = 1
+			for k := range length {
+				sin, cos := math.Sincos(2 * math.Pi * float64(k) / length)
+				want[2*k], want[2*k+1] = cos, -sin
+			}
+			c.data = [][]byte{encode(v, c.types[0])}
+			got, err := c.run(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flat := ops.Type{DType: dt, Shape: ops.Shape{2 * length}}
+			bound := 32 * math.Exp2(float64(-digits[dt]))
+			if err := compare(got, encode(want, flat), flat, tolerance{absolute: bound}); err != nil {
+				t.Errorf("%v: %v", &c, err)
+			}
+		}
+		if n := d.Exec.Counters.Fallbacks; n > 0 {
+			t.Errorf("%d transforms ran on the host", n)
+		}
 	})
 }
 
@@ -82,7 +113,7 @@ func fourier(t *testing.T, n *tally, d, host *drive.Driver, c *instr) {
 	}
 	bound := 8.0
 	if flat.DType == ops.F64 {
-		bound = 32 // the host rounds as often
+		bound = 64 // the host rounds as often, more so where the length is prime
 	}
 	bound *= math.Exp2(float64(-digits[flat.DType]))
 	if err := compare(got, want, flat, tolerance{absolute: bound * norm}); err != nil {
