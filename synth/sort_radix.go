@@ -41,7 +41,7 @@ func newRadixJob(s *sortJob, t *Target) *radixJob {
 	return j
 }
 
-// values is how many digits there are.
+// digits is how many values a digit has.
 func (j *radixJob) digits() int { return 1 << j.digit }
 
 func (j *radixJob) plan(t *Target) (*Plan, error) {
