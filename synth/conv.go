@@ -211,7 +211,7 @@ func (c *convolution) pointProduct() (*Plan, error) {
 	}
 	strides.Batch = 0
 	b := whole(c.places())
-	p := product2{kernel: kernel, patches: m.ref, Problem: gemm.Problem{Type: c.wide,
+	p := filtering{kernel: kernel, patches: m.ref, Problem: gemm.Problem{Type: c.wide,
 		M: c.filters, N: b.size() / c.batch, K: c.channels, Batch: c.batch, A: strides,
 		B: gemm.Strides{Row: m.contract, Col: m.free, Batch: m.batch}}}
 	p.last = c.channelsLast()

@@ -62,9 +62,9 @@ func (c *convolution) patchProduct() (*Plan, error) {
 
 // problem is the product of each group for the places of a box, counted with
 // those that fill up the last four.
-func (c *convolution) problem(b box, filters, patches Ref, strides gemm.Strides) product2 {
+func (c *convolution) problem(b box, filters, patches Ref, strides gemm.Strides) filtering {
 	n := b.pitch()
-	return product2{kernel: filters, patches: patches, last: c.channelsLast(),
+	return filtering{kernel: filters, patches: patches, last: c.channelsLast(),
 		Problem: gemm.Problem{Type: c.wide, M: c.filters, N: n, K: c.depth(), Batch: c.groups, A: strides,
 			B: gemm.Strides{Row: n, Col: 1, Batch: c.depth() * n}}}
 }
@@ -89,15 +89,15 @@ func (c *convolution) inPlace(d *dot, b box, filters, patches Ref, strides gemm.
 	return true, p.to(d, Ref{Result, 0})
 }
 
-// product2 is the product of filters and patches.
-type product2 struct {
+// filtering is the product of filters and patches, in either order.
+type filtering struct {
 	gemm.Problem      // filters by places
 	last         bool // computes places by filters
 	kernel       Ref
 	patches      Ref
 }
 
-func (p *product2) to(d *dot, c Ref) error {
+func (p *filtering) to(d *dot, c Ref) error {
 	if p.last {
 		return d.product(p.Transposed(), p.patches, p.kernel, c)
 	}
