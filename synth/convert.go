@@ -17,6 +17,8 @@ func (e *emitter) convert(x kernel.Value, from, to ops.DType) kernel.Value {
 		return e.truncate(x, to)
 	case wide(from) == scalar.F64 && to != ops.F32 && to.IsFloat():
 		return e.roundOdd(x)
+	case wide(from) == scalar.F32 && to == ops.F64 && !e.t.CPU:
+		return e.lengthen(x)
 	}
 	return e.Convert(x, wide(to))
 }
@@ -36,6 +38,21 @@ func (e *emitter) asBits(x kernel.Value, t scalar.Type) kernel.Value {
 		return x
 	}
 	return e.Convert(x, t)
+}
+
+// lengthen converts f32 to f64. Subnormals, which the conversion of a GPU may
+// flush though its arithmetic keeps them, are converted as the integers that
+// their bits are.
+func (e *emitter) lengthen(x kernel.Value) kernel.Value {
+	bits := e.Bitcast(x, scalar.U32)
+	mantissa := e.And(bits, 1<<23-1)
+	zero := e.Int(scalar.U32, 0)
+	tiny := e.Prim(scalar.AndB, scalar.Bool,
+		e.Compare(scalar.Eq, e.And(bits, 0xff<<23), zero), e.Compare(scalar.Ne, mantissa, zero))
+	v := e.Mul(e.Convert(mantissa, scalar.F64), e.Float(scalar.F64, 0x1p-149))
+	negative := e.Compare(scalar.Ne, e.And(bits, 1<<31), zero)
+	v = e.Select(negative, e.Prim(scalar.Neg, scalar.F64, v), v)
+	return e.Select(tiny, v, e.Convert(x, scalar.F64))
 }
 
 // roundOdd converts f64 to f32 so that rounding once more, to fewer bits, gives
