@@ -112,8 +112,8 @@ promise(unknown_op, D, _) ->
     ?match({error, {unknown_op, <<"frobnicate">>, _, _}}, ?X:download(D, ?X:op(D, frobnicate, ?V, [], [])));
 promise(client_op, D, _) ->
     X = vector(D, [1.0, 2.0, 3.0]),
-    ?match({error, {unsupported, <<"cholesky">>, [<<"f32{3}">>], _}},
-           ?X:download(D, ?X:op(D, cholesky, ?V, [X], [])));
+    ?match({error, {unsupported, <<"reduce">>, [<<"f32{3}">>, <<"f32{3}">>], _}},
+           ?X:download(D, ?X:op(D, reduce, ?V, [X, X], [])));
 promise(wrong_arity, D, _) ->
     X = vector(D, [1.0, 2.0, 3.0]),
     ?match({error, {bad_argument, <<"add">>, [<<"f32{3}">>], _}}, ?X:download(D, ?X:op(D, add, ?V, [X], []))),
