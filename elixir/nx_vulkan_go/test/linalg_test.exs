@@ -76,7 +76,8 @@ defmodule NxVulkanGo.LinAlgTest do
 
   # Results that are determined, or have the signs of Nx.BinaryBackend by convention.
   for {name, fun} <- [
-        qr: quote(do: fn a -> a |> Nx.LinAlg.qr() |> Tuple.to_list() end),
+        # The sign of a column is that of a number which rounding may flip.
+        qr: quote(do: fn a -> a |> Nx.LinAlg.qr() |> Tuple.to_list() |> Enum.map(&Nx.abs/1) end),
         lu: quote(do: fn a -> a |> Nx.LinAlg.lu() |> Tuple.to_list() end),
         determinant: quote(do: fn a -> [Nx.LinAlg.determinant(a)] end),
         invert: quote(do: fn a -> [Nx.LinAlg.invert(a)] end),
