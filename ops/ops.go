@@ -60,16 +60,22 @@ const (
 // Code is how one element computes, in the language of synth/scalar: an
 // expression over the operands x, y and z, already converted to the type of
 // computation; bits is the width of the stored type, wide that of the type it
-// computes in, and mask has the low bits bits set. A column that is empty has
-// no device code for that class.
+// computes in, and mask has the low bits bits set. Of complex operands x, y and
+// z are the real parts and xi, yi and zi the imaginary ones; the result is a pair
+// of parts, or a real number. A column that is empty has no device code for that
+// class.
 type Code struct {
-	Float string
-	Sint  string
-	Uint  string
+	Float   string
+	Sint    string
+	Uint    string
+	Complex string
 }
 
-// same is Code whose expression holds for every class.
-func same(e string) Code { return Code{e, e, e} }
+// reals is Code for floats and both classes of integers.
+func reals(float, sint, uint string) Code { return Code{Float: float, Sint: sint, Uint: uint} }
+
+// same is Code whose expression holds for every class of real numbers.
+func same(e string) Code { return reals(e, e, e) }
 
 // ints is Code for integers alone.
 func ints(e string) Code { return Code{Sint: e, Uint: e} }
@@ -84,7 +90,7 @@ func (c Code) For(k Class) string {
 	case Unsigned:
 		return c.Uint
 	}
-	return ""
+	return c.Complex
 }
 
 // Domain says from where tests draw operands.

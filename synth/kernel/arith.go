@@ -91,8 +91,12 @@ func (b *Builder) Bitcast(x Value, t scalar.Type) Value {
 	return b.Prim(scalar.Bitcast, t, x)
 }
 
-// Inline copies a scalar function into the kernel.
-func (b *Builder) Inline(f *scalar.Func, args []Value) Value {
+// Inline copies a scalar function into the kernel and gives its result, the
+// first where there are two.
+func (b *Builder) Inline(f *scalar.Func, args []Value) Value { return b.InlineAll(f, args)[0] }
+
+// InlineAll copies a scalar function into the kernel and gives its results.
+func (b *Builder) InlineAll(f *scalar.Func, args []Value) []Value {
 	vals := make([]Value, len(f.Nodes))
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
@@ -115,7 +119,11 @@ func (b *Builder) Inline(f *scalar.Func, args []Value) Value {
 			vals[i] = b.Prim(n.Op, n.Type, in...)
 		}
 	}
-	return vals[len(vals)-1]
+	var outs []Value
+	for _, n := range f.Outs() {
+		outs = append(outs, vals[n])
+	}
+	return outs
 }
 
 // table returns the index of a constant table. Functions that are inlined more

@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -71,12 +72,16 @@ func argsKey(args []int32) string {
 	return s.String()
 }
 
-// finish returns the Func whose result is the given node, without the nodes
-// that it does not need. The result is the last: its operands precede it.
-func (b *builder) finish(result int32) *Func {
+// finish returns the Func with the given results, one or two, without the
+// nodes that it does not need. A single result is the last node: its operands
+// precede it.
+func (b *builder) finish(results ...int32) *Func {
 	live := make([]bool, len(b.nodes))
-	live[result] = true
-	for i := result; i >= 0; i-- {
+	for _, r := range results {
+		live[r] = true
+	}
+	last := slices.Max(results)
+	for i := last; i >= 0; i-- {
 		if live[i] {
 			for _, a := range b.nodes[i].Args {
 				live[a] = true
@@ -85,7 +90,7 @@ func (b *builder) finish(result int32) *Func {
 	}
 	f := &Func{Name: b.name, Params: b.params}
 	moved := make([]int32, len(b.nodes))
-	for i := int32(0); i <= result; i++ {
+	for i := int32(0); i <= last; i++ {
 		if !live[i] {
 			continue
 		}
@@ -97,6 +102,9 @@ func (b *builder) finish(result int32) *Func {
 		n.Args = args
 		moved[i] = int32(len(f.Nodes))
 		f.Nodes = append(f.Nodes, n)
+	}
+	if len(results) > 1 {
+		f.Pair = []int32{moved[results[0]], moved[results[1]]}
 	}
 	return f
 }

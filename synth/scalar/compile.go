@@ -25,8 +25,9 @@ type Env struct {
 
 // Compile compiles an expression of the op table for the type of computation
 // t. Literals have that type where nothing else determines it. The result has
-// type t, or Bool where the expression is a comparison. The Func depends on the
-// arguments of Compile alone, to the last node.
+// type t, or Bool where the expression is a comparison. An expression of complex
+// numbers, whose parts have type t, may have two results. The Func depends on
+// the arguments of Compile alone, to the last node.
 func Compile(expression string, t Type, args []Arg, env Env) (f *Func, err error) {
 	lib, err := loadLibrary()
 	if err != nil {
@@ -50,7 +51,11 @@ func Compile(expression string, t Type, args []Arg, env Env) (f *Func, err error
 	for i, a := range args {
 		l.vars[a.Name] = l.b.param(i)
 	}
-	return l.b.finish(l.one(e, t)), nil
+	results := l.expr(e, t)
+	if len(results) > 2 {
+		l.fail(e, "%d values where two are the most", len(results))
+	}
+	return l.b.finish(results...), nil
 }
 
 // builtinConstant says whether a name is one of those of Env.constant.

@@ -19,8 +19,15 @@ const maxOperands = 8
 // and result are bits, in the low bits of a word.
 func (f *Func) Eval(args ...uint64) uint64 { return Model{}.Eval(f, args...) }
 
-// Eval computes a function as a device of the model does.
+// Eval computes a function as a device of the model does. Of two results it
+// gives the first.
 func (m Model) Eval(f *Func, args ...uint64) uint64 {
+	first, _ := m.EvalPair(f, args...)
+	return first
+}
+
+// EvalPair computes a function of two results; of one it gives that twice.
+func (m Model) EvalPair(f *Func, args ...uint64) (first, second uint64) {
 	var space [128]uint64
 	values := space[:]
 	if len(f.Nodes) > len(space) {
@@ -44,7 +51,10 @@ func (m Model) Eval(f *Func, args ...uint64) uint64 {
 			values[i] = m.apply(n, f.Nodes[n.Args[0]].Type, operands[:len(n.Args)])
 		}
 	}
-	return values[len(f.Nodes)-1]
+	if f.Pair != nil {
+		return values[f.Pair[0]], values[f.Pair[1]]
+	}
+	return values[len(f.Nodes)-1], values[len(f.Nodes)-1]
 }
 
 // preferNumber makes both choices of a Select the number where the other is NaN

@@ -31,6 +31,8 @@ func (o Op) String() string {
 //	  1 = const f32 0x1p+00
 //	  2 = sub f32 %1 %0
 //	}
+//
+// A function of two results ends with a line such as: pair %2 %1
 func (f *Func) String() string {
 	w := &printer{numbers: map[*Func]int{}}
 	w.function(f)
@@ -61,6 +63,9 @@ func (w *printer) function(f *Func) {
 		fmt.Fprintf(&w.text, "  %d = ", i)
 		w.node(&f.Nodes[i])
 		w.text.WriteByte('\n')
+	}
+	if f.Pair != nil {
+		fmt.Fprintf(&w.text, "  pair %%%d %%%d\n", f.Pair[0], f.Pair[1])
 	}
 	w.text.WriteString("}\n")
 }

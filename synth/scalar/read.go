@@ -34,6 +34,8 @@ func (r *reader) line(line string) error {
 		return nil
 	case r.open == nil:
 		return r.header(line)
+	case strings.HasPrefix(line, "pair "):
+		return r.pair(strings.Fields(line)[1:])
 	case line != "}":
 		return r.node(strings.Fields(line))
 	case len(r.open.Nodes) == 0:
@@ -68,6 +70,21 @@ func (r *reader) header(line string) error {
 		f.Params = append(f.Params, t)
 	}
 	r.open = f
+	return nil
+}
+
+// pair reads the two results of a function: %2 %1
+func (r *reader) pair(fields []string) error {
+	var results Node
+	for _, s := range fields {
+		if err := r.operand(&results, s); err != nil {
+			return err
+		}
+	}
+	if len(results.Args) != 2 || len(fields) != 2 {
+		return fmt.Errorf("a pair is two nodes")
+	}
+	r.open.Pair = results.Args
 	return nil
 }
 

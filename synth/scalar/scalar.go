@@ -89,12 +89,22 @@ type Node struct {
 }
 
 // Func is a scalar function: nodes in topological order; the last is the
-// result. It is immutable once built.
+// result, unless there are two, the parts of a complex number. It is immutable
+// once built.
 type Func struct {
 	Name   string
 	Params []Type
 	Nodes  []Node
+	Pair   []int32 // the nodes of both results where there are two
 }
 
-// Result returns the type of the function's value.
-func (f *Func) Result() Type { return f.Nodes[len(f.Nodes)-1].Type }
+// Result returns the type of the function's value, or of both its parts.
+func (f *Func) Result() Type { return f.Nodes[f.Outs()[0]].Type }
+
+// Outs returns the nodes of the results, one or two.
+func (f *Func) Outs() []int32 {
+	if f.Pair != nil {
+		return f.Pair
+	}
+	return []int32{int32(len(f.Nodes) - 1)}
+}
