@@ -17,7 +17,7 @@ import (
 var (
 	gpu = &Target{Addresses: true, Float64: true, Int64: true, Int16: true, Int8: true, Storage16: true,
 		Storage8: true, PreciseDiv: true, Subnormals: true, SharedMemory: 48 << 10, MaxInvocations: 1024,
-		SubgroupSize: 32, MaxPush: 128, MaxBinding: 1 << 27}
+		SubgroupSize: 32, Lanes: true, MaxPush: 128, MaxBinding: 1 << 27}
 	cpu = &Target{CPU: true, Float64: true, Int64: true, Storage16: true, Storage8: true, PreciseDiv: true,
 		Subnormals: true, SharedMemory: 32 << 10, MaxInvocations: 1024, SubgroupSize: 8, MaxBinding: 1 << 27}
 	targets = map[string]*Target{"gpu": gpu, "cpu": cpu}

@@ -32,6 +32,7 @@ type Target struct {
 	SharedMemory   int // bytes of a workgroup
 	MaxInvocations int // of a workgroup
 	SubgroupSize   int
+	Lanes          bool      // subgroups have ballots and sums
 	MaxPush        int       // bytes of push constants; 0 stands for 128
 	MaxGroups      [3]uint32 // 0 stands for 65,535
 	MaxBinding     int64     // bytes that a binding may cover; 0 is any

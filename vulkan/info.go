@@ -59,6 +59,7 @@ type Features struct {
 	MemoryModel                      bool
 	PushDescriptor                   bool
 	SubgroupSize, SubgroupArithmetic bool // SubgroupSize: Layout.SubgroupSize may be set
+	SubgroupBallot                   bool
 	MemoryBudget                     bool
 	Timestamps                       bool
 	// Preserve: kernels may ask that signed zeros, infinities and NaNs are
@@ -91,8 +92,11 @@ var kinds = map[uint32]Kind{
 	vk.TypeDiscrete: Discrete, vk.TypeIntegrated: Integrated, vk.TypeVirtual: Virtual, vk.TypeCPU: CPU,
 }
 
-// subgroupArithmetic is VK_SUBGROUP_FEATURE_ARITHMETIC_BIT.
-const subgroupArithmetic = 4
+// VK_SUBGROUP_FEATURE_ARITHMETIC_BIT and VK_SUBGROUP_FEATURE_BALLOT_BIT.
+const (
+	subgroupArithmetic = 4
+	subgroupBallot     = 8
+)
 
 func newInfo(v *vk.Info) Info {
 	kind, ok := kinds[v.Kind]
@@ -127,6 +131,7 @@ func newFeatures(v *vk.Info) Features {
 		ScalarLayout: has(vk.ScalarLayout), MemoryModel: has(vk.MemoryModel),
 		PushDescriptor: has(vk.PushDescriptor), SubgroupSize: has(vk.SubgroupSize),
 		SubgroupArithmetic: v.SubgroupOps&subgroupArithmetic != 0,
+		SubgroupBallot:     v.SubgroupOps&subgroupBallot != 0,
 		MemoryBudget:       has(vk.MemoryBudget), Timestamps: has(vk.Timestamps),
 		Preserve32: has(vk.Preserve32), Preserve64: has(vk.Preserve64),
 		RoundEven32: has(vk.RoundEven32), RoundEven64: has(vk.RoundEven64),

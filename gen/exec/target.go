@@ -30,6 +30,7 @@ func targetOf(info vulkan.Info) synth.Target {
 		SharedMemory:   l.SharedMemory,
 		MaxInvocations: l.MaxWorkgroupInvocations,
 		SubgroupSize:   l.Subgroup,
+		Lanes:          f.SubgroupArithmetic && f.SubgroupBallot,
 		MaxPush:        l.MaxPush,
 		MaxGroups:      l.MaxWorkgroupCount,
 		MaxBinding:     int64(l.MaxStorageRange),

@@ -82,6 +82,7 @@ type Shared struct {
 type Kernel struct {
 	Name    string
 	Local   [3]uint32 // invocations of a workgroup
+	Lanes   uint32    // of a subgroup; 0 where the kernel has no instructions of subgroups
 	Buffers []Buffer
 	Params  []Param
 	Shared  []Shared
@@ -134,12 +135,17 @@ const (
 	Store                 // Index is the buffer; Args[0] counts groups of len(Args)-1 elements
 	LoadShared            // element Args[0] of shared array Index
 	StoreShared           // element Args[0] of shared array Index becomes Args[1]
+	AddShared             // element Args[0] of shared array Index grows by Args[1], in one piece
 	Barrier               // of the workgroup and its shared arrays; in uniform control flow alone
+	LaneBarrier           // of the subgroup, likewise
+	Ballot                // Args[0] of every lane of the subgroup, a bit each, lowest lane first, 32 a word
+	LaneSum               // sum of Args[0] over the lanes before this one
 	If                    // Args[0] is the condition; Blocks are both branches
 	Loop                  // Args are first, limit, step, initial carried values; Blocks[0] has parameters index and carried
 )
 
-// Builtins of an invocation, U32 each.
+// Builtins of an invocation, U32 each. Lane and Subgroup are its places in its
+// subgroup and of that in the workgroup.
 const (
 	LocalX = iota
 	LocalY
@@ -150,11 +156,13 @@ const (
 	GroupsX
 	GroupsY
 	GroupsZ
+	Lane
+	Subgroup
 	builtinEnd
 )
 
 var builtinNames = [builtinEnd]string{"local.x", "local.y", "local.z",
-	"group.x", "group.y", "group.z", "groups.x", "groups.y", "groups.z"}
+	"group.x", "group.y", "group.z", "groups.x", "groups.y", "groups.z", "lane", "subgroup"}
 
 // Inst is one instruction. Its operands are defined before it, in its own or an
 // enclosing block.

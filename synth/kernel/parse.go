@@ -66,6 +66,8 @@ func (p *parser) parseLine() error {
 	switch p.toks[0] {
 	case "kernel":
 		return p.header()
+	case "lanes":
+		return p.lanes()
 	case "buffer":
 		return p.buffer()
 	case "param":
@@ -106,6 +108,15 @@ func (p *parser) header() error {
 		p.k.Local[i] = uint32(n)
 	}
 	return nil
+}
+
+func (p *parser) lanes() error {
+	if len(p.toks) != 2 {
+		return fmt.Errorf("the lanes must be: lanes NUMBER")
+	}
+	n, err := number(p.toks[1], "")
+	p.k.Lanes = uint32(n)
+	return err
 }
 
 func (p *parser) buffer() error {

@@ -50,7 +50,7 @@ var indexed = map[string]struct {
 	prefix string
 }{
 	"param": {ParamOf, "p"}, "lookup": {Lookup, "t"}, "load": {Load, "b"}, "store": {Store, "b"},
-	"get": {LoadShared, "s"}, "put": {StoreShared, "s"},
+	"get": {LoadShared, "s"}, "put": {StoreShared, "s"}, "grow": {AddShared, "s"},
 }
 
 // inst reads one instruction; its blocks are still empty.
@@ -91,6 +91,13 @@ func (p *parser) structural(in Inst, name string) (Inst, error) {
 	case "barrier":
 		in.Op = Barrier
 		return in, nil
+	case "lanebarrier":
+		in.Op = LaneBarrier
+		return in, nil
+	case "ballot", "lanesum":
+		in.Op = map[string]Op{"ballot": Ballot, "lanesum": LaneSum}[name]
+		in.Args, err = values(p.toks)
+		return in, err
 	case "if":
 		in.Op, in.Blocks = If, make([]Block, 2)
 		in.Args, err = values(p.toks[:max(len(p.toks)-1, 0)])

@@ -11,6 +11,9 @@ import (
 func (k *Kernel) String() string {
 	p := &printer{k: k}
 	p.line("kernel %q local %d %d %d", k.Name, k.Local[0], k.Local[1], k.Local[2])
+	if k.Lanes > 0 {
+		p.line("lanes %d", k.Lanes)
+	}
 	for i, b := range k.Buffers {
 		p.line("buffer b%d %v%s%s", i, b.Elem, when(b.Read, " read"), when(b.Write, " write"))
 	}
@@ -126,8 +129,16 @@ func (p *printer) text(in *Inst) string {
 		return fmt.Sprintf("get s%d%s", in.Index, uses(in.Args))
 	case StoreShared:
 		return fmt.Sprintf("put s%d%s", in.Index, uses(in.Args))
+	case AddShared:
+		return fmt.Sprintf("grow s%d%s", in.Index, uses(in.Args))
 	case Barrier:
 		return "barrier"
+	case LaneBarrier:
+		return "lanebarrier"
+	case Ballot:
+		return "ballot" + uses(in.Args)
+	case LaneSum:
+		return "lanesum" + uses(in.Args)
 	case If:
 		return fmt.Sprintf("if%s {", uses(in.Args))
 	case Loop:

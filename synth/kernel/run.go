@@ -4,19 +4,20 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"nxvk/synth/scalar"
 )
 
 // Run executes a kernel on the host: one invocation after another, or, where
-// the kernel has barriers, a workgroup's invocations side by side. params is the
+// the kernel has barriers or lanes, a workgroup's invocations side by side. params is the
 // parameter block. An access outside of a buffer panics: kernels that do this
 // are wrong.
 func Run(k *Kernel, buffers [][]byte, params []byte, grid [3]uint32) {
 	if len(buffers) != len(k.Buffers) || len(params) < k.ParamBytes() {
 		panic(fmt.Sprintf("BUG: kernel %q run with %d buffers and %d bytes", k.Name, len(buffers), len(params)))
 	}
-	r := &runner{k: k, buffers: buffers, params: params, grid: grid, barriers: hasBarrier(&k.Body)}
+	r := &runner{k: k, buffers: buffers, params: params, grid: grid, barriers: k.Lanes > 0 || hasBarrier(&k.Body)}
 	for z := range grid[2] {
 		for y := range grid[1] {
 			for x := range grid[0] {
@@ -55,7 +56,7 @@ func (r *runner) group(id [3]uint32) {
 	for i, s := range r.k.Shared {
 		shared[i] = make([]uint64, s.Len)
 	}
-	bar := newBarrier(n)
+	bar, subgroups := newBarrier(n), newSubgroups(n, int(r.k.Lanes))
 	var wg sync.WaitGroup
 	vals := make([]uint64, len(r.k.Types))
 	for i := range n {
@@ -63,6 +64,10 @@ func (r *runner) group(id [3]uint32) {
 		u := uint32(i)
 		inv.builtins = [builtinEnd]uint32{u % l[0], u / l[0] % l[1], u / (l[0] * l[1]),
 			id[0], id[1], id[2], r.grid[0], r.grid[1], r.grid[2]}
+		if s := r.k.Lanes; s > 0 {
+			inv.builtins[Lane], inv.builtins[Subgroup] = u%s, u/s
+			inv.subgroup = subgroups[u/s]
+		}
 		if !r.barriers {
 			inv.run()
 			continue
@@ -106,6 +111,7 @@ type invocation struct {
 	vals     []uint64
 	shared   [][]uint64
 	bar      *barrier
+	subgroup *subgroup
 	builtins [builtinEnd]uint32
 }
 
@@ -155,11 +161,15 @@ func (v *invocation) inst(in *Inst) {
 			v.store(in.Index, v.vals[in.Args[0]]*uint64(len(vs))+uint64(j), v.vals[x])
 		}
 	case LoadShared:
-		v.vals[in.Res[0]] = v.shared[in.Index][v.vals[in.Args[0]]]
+		v.vals[in.Res[0]] = clip(v.k.Types[in.Res[0]], v.shared[in.Index][v.vals[in.Args[0]]])
 	case StoreShared:
 		v.shared[in.Index][v.vals[in.Args[0]]] = v.vals[in.Args[1]]
+	case AddShared:
+		atomic.AddUint64(&v.shared[in.Index][v.vals[in.Args[0]]], v.vals[in.Args[1]])
 	case Barrier:
 		v.bar.wait()
+	case LaneBarrier, Ballot, LaneSum:
+		v.together(in)
 	case If:
 		b := &in.Blocks[1-v.vals[in.Args[0]]]
 		v.block(b)

@@ -24,13 +24,31 @@ func (v *verifier) inst(in *Inst, uniform bool) error {
 		return v.branch(in)
 	case Loop:
 		return v.loop(in, uniform)
-	case Barrier:
+	case Barrier, LaneBarrier, Ballot, LaneSum:
 		if !uniform {
 			return fmt.Errorf("barrier in control flow that may diverge")
 		}
-		return nil
+		return v.lanes(in)
 	}
 	return v.memory(in)
+}
+
+// lanes checks the instructions that invocations carry out together.
+func (v *verifier) lanes(in *Inst) error {
+	if in.Op != Barrier && v.k.Lanes == 0 {
+		return fmt.Errorf("an instruction of subgroups in a kernel that has none")
+	}
+	var args, res []scalar.Type
+	switch in.Op {
+	case Ballot:
+		args, res = []scalar.Type{scalar.Bool}, []scalar.Type{scalar.U32, scalar.U32}[:(v.k.Lanes+31)/32]
+	case LaneSum:
+		args, res = []scalar.Type{scalar.U32}, []scalar.Type{scalar.U32}
+	}
+	if err := v.types(in.Args, args); err != nil {
+		return err
+	}
+	return v.types(in.Res, res)
 }
 
 func (v *verifier) headInst(in *Inst) error {
@@ -44,7 +62,7 @@ func (v *verifier) headInst(in *Inst) error {
 			return fmt.Errorf("v%d is not parameter %d", in.Res[0], in.Index)
 		}
 	case Builtin:
-		if in.Index >= builtinEnd || t != scalar.U32 {
+		if in.Index >= builtinEnd || t != scalar.U32 || in.Index >= Lane && v.k.Lanes == 0 {
 			return fmt.Errorf("v%d is not a builtin", in.Res[0])
 		}
 	}
@@ -59,7 +77,7 @@ func (v *verifier) memory(in *Inst) error {
 		return fmt.Errorf("memory is indexed by an unsigned integer")
 	}
 	limit := map[Op]int{Lookup: len(v.k.Tables), Load: len(v.k.Buffers), Store: len(v.k.Buffers),
-		LoadShared: len(v.k.Shared), StoreShared: len(v.k.Shared)}[in.Op]
+		LoadShared: len(v.k.Shared), StoreShared: len(v.k.Shared), AddShared: len(v.k.Shared)}[in.Op]
 	if in.Index >= limit {
 		return fmt.Errorf("index %d of %d declared", in.Index, limit)
 	}
@@ -85,8 +103,11 @@ func (v *verifier) memory(in *Inst) error {
 		}
 	default:
 		vs, t = in.Res, v.k.Shared[in.Index].Type
-		if in.Op == StoreShared {
+		if in.Op == StoreShared || in.Op == AddShared {
 			vs = in.Args[1:]
+		}
+		if in.Op == AddShared && t != scalar.U32 {
+			return fmt.Errorf("a shared array of %s cannot grow", typeName(t))
 		}
 		if len(vs) != 1 {
 			return fmt.Errorf("%d elements in one access of a shared array", len(vs))

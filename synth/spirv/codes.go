@@ -80,6 +80,7 @@ const (
 	opNot                  = 200
 	opBitCount             = 205
 	opControlBarrier       = 224
+	opAtomicIAdd           = 234
 	opPhi                  = 245
 	opLoopMerge            = 246
 	opSelectionMerge       = 247
@@ -87,6 +88,8 @@ const (
 	opBranch               = 249
 	opBranchConditional    = 250
 	opReturn               = 253
+	opBallot               = 339
+	opGroupIAdd            = 349
 )
 
 const (
@@ -95,6 +98,9 @@ const (
 	capInt64             = 11
 	capInt16             = 22
 	capInt8              = 39
+	capGroup             = 61
+	capGroupArithmetic   = 63
+	capGroupBallot       = 64
 	capStorage16         = 4433
 	capStorage8          = 4448
 	capDenormPreserve    = 4464
@@ -120,6 +126,8 @@ const (
 	builtinNumWorkgroups = 24
 	builtinWorkgroupID   = 26
 	builtinLocalID       = 27
+	builtinSubgroupID    = 40
+	builtinLane          = 41
 
 	classInput           = 1
 	classWorkgroup       = 4
@@ -129,6 +137,8 @@ const (
 	classPhysicalStorage = 5349
 
 	scopeWorkgroup  = 2
+	scopeSubgroup   = 3
+	exclusiveScan   = 2
 	semanticsShared = 0x108 // AcquireRelease | WorkgroupMemory
 	accessAligned   = 2
 	addressLogical  = 0

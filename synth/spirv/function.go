@@ -46,6 +46,10 @@ func (m *module) loadHead() {
 		case kernel.ParamOf:
 			m.ids[r] = m.pushed(len(m.push.types) - len(m.k.Params) + in.Index)
 		case kernel.Builtin:
+			if in.Index >= kernel.Lane {
+				m.ids[r] = m.laneBuiltin(in.Index)
+				continue
+			}
 			b := in.Index / 3
 			if loaded[b] == 0 {
 				v := m.variable(classInput, vec3)
@@ -81,6 +85,8 @@ func (m *module) inst(in *kernel.Inst) {
 	case kernel.Barrier:
 		w := m.word(scopeWorkgroup)
 		m.do(opControlBarrier, w, w, m.word(semanticsShared))
+	case kernel.AddShared, kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum:
+		m.together(in)
 	case kernel.If:
 		m.branch(in)
 	case kernel.Loop:
