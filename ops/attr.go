@@ -16,6 +16,7 @@ const (
 	Pairs                  // a list of {low, high}: two integers each
 	TypeOf                 // an element type: its DType
 	Real64                 // a float: the bits of an IEEE double
+	Block                  // a region: the next of Instr.Regions
 )
 
 // Attr is one attribute in the schema of an operation.
@@ -27,7 +28,8 @@ type Attr struct {
 
 func (k AttrKind) String() string {
 	return [...]string{"an integer", "a list of integers", "a boolean", "a name",
-		"a list of {low, high, interior}", "a list of {low, high}", "an element type", "a float"}[k]
+		"a list of {low, high, interior}", "a list of {low, high}", "an element type", "a float",
+		"a region, {Params, Instructions, Values}"}[k]
 }
 
 // width is how many integers an attribute of the kind takes; 0 is any number,
@@ -50,6 +52,9 @@ func (f *Info) checkAttrs(values [][]int) error {
 		return fmt.Errorf("takes %d attributes, got %d", len(f.Attrs), len(values))
 	}
 	for i, a := range f.Attrs {
+		if a.Kind == Block {
+			continue
+		}
 		n, w := len(values[i]), a.Kind.width()
 		if (w > 0 && n != w) || (w < 0 && n%-w != 0) {
 			return fmt.Errorf("attribute %q must be %s", a.Name, a.Kind)
@@ -59,4 +64,15 @@ func (f *Info) checkAttrs(values [][]int) error {
 		}
 	}
 	return nil
+}
+
+// regions counts the attributes that are regions.
+func (f *Info) regions() int {
+	n := 0
+	for _, a := range f.Attrs {
+		if a.Kind == Block {
+			n++
+		}
+	}
+	return n
 }

@@ -30,7 +30,9 @@ type Instr struct {
 	Op    Op
 	Outs  []Result
 	Ins   []Operand
-	Attrs [][]int // by the schema of the operation, each flattened to integers
+	Attrs [][]int // by the schema of the operation, each flattened to integers; nil at the places of regions
+
+	Regions []*Region // the attributes that are regions, in their order
 }
 
 // Error is the failure of one instruction: what it was, what it worked on, and
@@ -90,15 +92,18 @@ func (in *Instr) Check(types []Type) error {
 	switch {
 	case f.Arity != Variadic && len(in.Ins) != f.Arity:
 		return fmt.Errorf("takes %d operands, got %d", f.Arity, len(in.Ins))
-	case f.Arity == Variadic && len(in.Ins) == 0:
+	case f.Arity == Variadic && len(in.Ins) == 0 && f.Kind != Control:
 		return fmt.Errorf("takes at least one operand, got none")
-	case len(in.Outs) != f.Results:
+	case f.Results != Variadic && len(in.Outs) != f.Results:
 		return fmt.Errorf("gives %d results, %d are named", f.Results, len(in.Outs))
 	case f.Missing != "":
 		return fmt.Errorf("is not computed by this node: %s", f.Missing)
 	}
 	if err := f.checkAttrs(in.Attrs); err != nil {
 		return err
+	}
+	if want := f.regions(); len(in.Regions) != want {
+		return fmt.Errorf("takes %d regions, got %d", want, len(in.Regions))
 	}
 	for i := range in.Outs {
 		if err := in.Outs[i].Type.Check(); err != nil {

@@ -21,7 +21,7 @@ func (r Rule) String() string { return ruleNames[r] }
 
 var attrAtoms = [...]string{
 	Int: "int", Ints: "ints", Bool: "bool", Enum: "enum",
-	Pads: "pads", Pairs: "pairs", TypeOf: "type", Real64: "float",
+	Pads: "pads", Pairs: "pairs", TypeOf: "type", Real64: "float", Block: "region",
 }
 
 // Atom returns the name of the form in generated files.

@@ -114,7 +114,7 @@ type Info struct {
 	Kind     Kind       // how it is carried out
 	Arity    int        // number of operands; Variadic for one or more
 	Attrs    []Attr     // attributes in order: the schema of the wire
-	Results  int        // number of results
+	Results  int        // number of results, or Variadic
 	Result   Rule       // what their type must obey
 	Flags    Flag       // algebraic facts
 	Compare  bool       // computes in the merged type of the operands, not in that of the result
@@ -123,11 +123,14 @@ type Info struct {
 	Domain   Domain     // where test operands are drawn from
 	ULP      int        // permitted error in units in the last place; 0 is exact
 	Infer    InferShape // shapes of the results
+	Stream   bool       // an instruction of the stream that no program has
+	Closed   bool       // its regions see nothing but their parameters
 	Missing  string     // why neither the host nor the device has it; the client computes it itself
 	Doc      string     // one sentence
 }
 
-// Variadic is the arity of operations that take one or more operands.
+// Variadic is the arity of operations that take one or more operands, and the
+// number of results of those that give as many as their regions do.
 const Variadic = -1
 
 // Info returns the row of an operation.
@@ -140,14 +143,6 @@ func (o Op) Info() *Info {
 
 // String returns the name of the operation.
 func (o Op) String() string { return o.Info().Name }
-
-var byName = func() map[string]Op {
-	m := make(map[string]Op, Count)
-	for o := Op(0); o < Count; o++ {
-		m[table[o].Name] = o
-	}
-	return m
-}()
 
 // Lookup returns the operation with the given name.
 func Lookup(name string) (Op, bool) {

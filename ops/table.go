@@ -5,6 +5,13 @@ const (
 	// table_control.go
 	Free Op = iota
 	Import
+	Program
+	Run
+	Cancel
+	While
+	Branch
+	Hook
+	Callback
 	Constant
 	Tensor
 	Iota
@@ -148,28 +155,39 @@ const (
 	LU
 	Determinant
 
-	// table_later.go
+	// table_fold.go
 	ReduceFun
 	WindowReduce
 
 	Count // the number of operations
 )
 
-// table has one row an operation, filled from the blocks of its family.
-var table = func() (t [Count]Info) {
+// table has one row an operation, filled from the blocks of its family. The
+// rows of reductions by a function check instructions, which looks rows up: so
+// init fills it.
+var table [Count]Info
+
+// byName finds an operation by its name.
+var byName = make(map[string]Op, Count)
+
+func init() {
 	for _, block := range []map[Op]Info{
 		controlRows, binaryRows, unaryRows, reduceRows, shapeRows,
-		indexRows, windowRows, orderRows, transformRows, linalgRows, laterRows,
+		indexRows, windowRows, orderRows, transformRows, linalgRows, foldRows,
 	} {
 		for op, row := range block {
-			if t[op].Name != "" {
-				panic("BUG: operation " + row.Name + " has two rows")
-			}
-			if row.Results == 0 && row.Kind != Control {
-				row.Results = 1
-			}
-			t[op] = row
+			enter(op, row)
 		}
 	}
-	return t
-}()
+}
+
+func enter(op Op, row Info) {
+	if table[op].Name != "" {
+		panic("BUG: operation " + row.Name + " has two rows")
+	}
+	if row.Results == 0 && row.Kind != Control {
+		row.Results = 1
+	}
+	table[op] = row
+	byName[row.Name] = op
+}

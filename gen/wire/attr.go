@@ -9,27 +9,37 @@ import (
 	"nxvk/ops"
 )
 
-// attributes reads the attributes of an operation by its schema.
-func attributes(info *ops.Info, t etf.Term) ([][]int, error) {
+// attributes reads the attributes of an operation by its schema, and apart from
+// them those that are regions.
+func attributes(info *ops.Info, t etf.Term, depth int) ([][]int, []*ops.Region, error) {
 	list, ok := t.(etf.List)
 	if !ok {
-		return nil, bad("attributes are a list")
+		return nil, nil, bad("attributes are a list")
 	}
 	if len(list) != len(info.Attrs) {
-		return nil, &Fault{BadArgument, fmt.Errorf("takes %d attributes, got %d", len(info.Attrs), len(list))}
+		return nil, nil, &Fault{BadArgument, fmt.Errorf("takes %d attributes, got %d", len(info.Attrs), len(list))}
 	}
 	if len(list) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	values := make([][]int, len(list))
+	var regions []*ops.Region
 	for i, e := range list {
+		if info.Attrs[i].Kind == ops.Block {
+			r, err := region(e, depth+1)
+			if err != nil {
+				return nil, nil, fmt.Errorf("attribute %q: %w", info.Attrs[i].Name, err)
+			}
+			regions = append(regions, r)
+			continue
+		}
 		v, ok := attribute(&info.Attrs[i], e)
 		if !ok {
-			return nil, &Fault{BadArgument, fmt.Errorf("attribute %q must be %s", info.Attrs[i].Name, want(&info.Attrs[i]))}
+			return nil, nil, &Fault{BadArgument, fmt.Errorf("attribute %q must be %s", info.Attrs[i].Name, want(&info.Attrs[i]))}
 		}
 		values[i] = v
 	}
-	return values, nil
+	return values, regions, nil
 }
 
 func want(a *ops.Attr) string {

@@ -20,9 +20,10 @@ type Shared struct {
 // Instr is an instruction as it arrived.
 type Instr struct {
 	ops.Instr
-	Shared *Shared // of an import
-	Err    error   // why it cannot be carried out; Op may be unknown then
-	Name   string  // the name of the operation, known or not
+	Shared  *Shared // of an import
+	Defines         // of a program, its definition; of a run, its key
+	Err     error   // why it cannot be carried out; Op may be unknown then
+	Name    string  // the name of the operation, known or not
 }
 
 // Stream is a message of instructions.
@@ -52,12 +53,13 @@ func DecodeStream(t etf.Term) (Stream, bool) {
 	}
 	s.Instrs = make([]Instr, len(list))
 	for i, term := range list {
-		decodeInstr(term, &s.Instrs[i])
+		decodeInstr(term, &s.Instrs[i], 0)
 	}
 	return s, true
 }
 
-func decodeInstr(t etf.Term, in *Instr) {
+// decodeInstr reads an instruction that lies depth regions deep.
+func decodeInstr(t etf.Term, in *Instr, depth int) {
 	tuple, ok := t.(etf.Tuple)
 	if !ok || len(tuple) != 4 {
 		in.Err = bad("an instruction is {Op, Results, Operands, Attributes}")
@@ -80,7 +82,11 @@ func decodeInstr(t etf.Term, in *Instr) {
 	if in.Ins, in.Shared, in.Err = operands(tuple[2], in.Op); in.Err != nil {
 		return
 	}
-	in.Attrs, in.Err = attributes(in.Op.Info(), tuple[3])
+	if in.Op == ops.Program || in.Op == ops.Run {
+		in.Defines, in.Err = definition(in.Op, tuple[3])
+		return
+	}
+	in.Attrs, in.Regions, in.Err = attributes(in.Op.Info(), tuple[3], depth)
 }
 
 // results reads what can be read of the results, and gives the first error.

@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+
+	"nxvk/gen/etf"
+	"nxvk/ops"
+)
+
+// MaxKey bounds the keys of programs, in bytes.
+const MaxKey = 64
+
+// Defines is what the instructions program and run say besides operands and
+// results.
+type Defines struct {
+	Key       string      // of the program
+	Program   *ops.Region // its definition
+	Broken    error       // or why there is none
+	Callbacks *etf.Pid    // who answers hook and callback in a run; nil is nobody
+}
+
+// definition reads [Key, Region] of program, and [Key, Callbacks] of run. A
+// region that is malformed is kept as such, for the runs of the key to tell.
+func definition(op ops.Op, t etf.Term) (d Defines, err error) {
+	list, ok := t.(etf.List)
+	if !ok || len(list) != 2 {
+		return d, bad("attributes are [Key, Region] of a program, [Key, Callbacks] of a run")
+	}
+	if d.Key, err = programKey(list[0]); err != nil {
+		return d, err
+	}
+	if op == ops.Program {
+		d.Program, d.Broken = region(list[1], 0)
+		return d, nil
+	}
+	switch p := list[1].(type) {
+	case etf.Pid:
+		d.Callbacks = &p
+	case etf.Atom:
+		ok = p == "nil"
+	default:
+		ok = false
+	}
+	if !ok {
+		return d, bad("callbacks are a pid or nil")
+	}
+	return d, nil
+}
+
+func programKey(t etf.Term) (string, error) {
+	b, ok := t.([]byte)
+	if !ok || len(b) == 0 || len(b) > MaxKey {
+		return "", bad(fmt.Sprintf("a key is a binary of 1 to %d bytes", MaxKey))
+	}
+	return string(b), nil
+}
+
+// region reads {Params, Instructions, Values}.
+func region(t etf.Term, depth int) (*ops.Region, error) {
+	tuple, ok := t.(etf.Tuple)
+	if !ok || len(tuple) != 3 {
+		return nil, bad("a region is {Params, Instructions, Values}")
+	}
+	if depth > ops.MaxDepth {
+		return nil, &Fault{BadArgument, fmt.Errorf("%w: regions lie more than %d deep", ops.ErrRegion, ops.MaxDepth)}
+	}
+	r := &ops.Region{}
+	var err error
+	if r.Params, err = results(tuple[0]); err != nil {
+		return nil, fmt.Errorf("parameters: %w", err)
+	}
+	if r.Body, err = body(tuple[1], depth); err != nil {
+		return nil, err
+	}
+	if r.Values, _, err = operands(tuple[2], ops.Program); err != nil {
+		return nil, fmt.Errorf("values: %w", err)
+	}
+	adopt(r.Values)
+	return r, nil
+}
+
+func body(t etf.Term, depth int) ([]ops.Instr, error) {
+	list, ok := t.(etf.List)
+	if !ok {
+		return nil, bad("the instructions of a region are a list")
+	}
+	out := make([]ops.Instr, len(list))
+	for i, e := range list {
+		var in Instr
+		decodeInstr(e, &in, depth)
+		adopt(in.Ins)
+		if in.Err != nil {
+			return nil, fmt.Errorf("instruction %d (%s): %w", i, in.Name, in.Err)
+		}
+		out[i] = in.Instr
+	}
+	return out, nil
+}
+
+// adopt copies literals that lie outside of Go's memory: a program outlives the
+// message that brought it.
+func adopt(list []ops.Operand) {
+	for _, o := range list {
+		if o.Lit == nil || o.Lit.Hold == nil {
+			continue
+		}
+		b := o.Lit.Hold.(*etf.Binary)
+		o.Lit.Data, o.Lit.Hold = slices.Clone(o.Lit.Data), nil
+		b.Release()
+	}
+}
