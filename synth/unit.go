@@ -1,0 +1,89 @@
+package synth
+
+import (
+	"slices"
+
+	"nxvk/ops"
+)
+
+// Graph is straight code: instructions without regions, in order, whose operands
+// are parameters, earlier results or literals.
+type Graph struct {
+	Params []ops.Result
+	Body   []ops.Instr
+	Keep   []ops.ID // what must exist afterwards
+}
+
+// Unit is a part of a graph that one plan carries out. Its results are those
+// of its instructions one by one, bit for bit.
+type Unit struct {
+	Body []ops.Instr    // in order; a single one where nothing is fused
+	Ins  []ops.ID       // the values it reads: Ref{Operand, i} of the plan
+	Lits []*ops.Literal // the literals it reads: operand len(Ins)+i of the plan
+	Outs []ops.Result   // the values it makes: Ref{Result, i} of the plan
+}
+
+// single is the unit of one instruction.
+func single(in *ops.Instr) Unit {
+	u := Unit{Body: []ops.Instr{*in}, Outs: in.Outs}
+	u.read(in)
+	return u
+}
+
+// read adds the operands of an instruction to what the unit reads.
+func (u *Unit) read(in *ops.Instr) {
+	for _, o := range in.Ins {
+		switch {
+		case o.Lit != nil:
+			u.Lits = append(u.Lits, o.Lit)
+		case !slices.Contains(u.Ins, o.ID):
+			u.Ins = append(u.Ins, o.ID)
+		}
+	}
+}
+
+// LowerUnit plans a unit. types gives the types of the values that it reads. The
+// error wraps ErrUnsupported where the device cannot carry it out.
+func LowerUnit(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
+	return lowerSingle(u, types, t)
+}
+
+// lowerSingle plans a unit of one instruction.
+func lowerSingle(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
+	in := &u.Body[0]
+	ts, places, lits := make([]ops.Type, len(in.Ins)), make([]int, len(in.Ins)), 0
+	for i, o := range in.Ins {
+		if o.Lit != nil {
+			ts[i], places[i] = o.Lit.Type, len(u.Ins)+lits
+			lits++
+			continue
+		}
+		ts[i], places[i] = types(o.ID), slices.Index(u.Ins, o.ID)
+	}
+	p, err := Lower(in, ts, t)
+	if err != nil {
+		return nil, err
+	}
+	return p.renumbered(places), nil
+}
+
+// renumbered is the plan with operand i at places[i].
+func (p *Plan) renumbered(places []int) *Plan {
+	q := &Plan{Temps: p.Temps, Alias: p.Alias}
+	if q.Alias >= 0 {
+		q.Alias = places[q.Alias]
+	}
+	for _, s := range p.Steps {
+		s.Args, s.Lits = slices.Clone(s.Args), slices.Clone(s.Lits)
+		for i := range s.Args {
+			if r := &s.Args[i].Ref; r.Kind == Operand {
+				r.Index = places[r.Index]
+			}
+		}
+		for i := range s.Lits {
+			s.Lits[i].Operand = places[s.Lits[i].Operand]
+		}
+		q.Steps = append(q.Steps, s)
+	}
+	return q
+}
