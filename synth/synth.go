@@ -125,6 +125,7 @@ func init() {
 		ops.ArgReduce: lowerArgReduce,
 		ops.Contract:  lowerDot,
 		ops.Scan:      lowerScan,
+		ops.LinAlg:    lowerLinAlg,
 	}
 	byOp = map[ops.Op]lowering{
 		ops.AsType:      lowerAsType,

@@ -1,0 +1,177 @@
+package synth
+
+import (
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// linalg gathers the steps of one factorisation of a batch of real matrices, in
+// f32 or f64. A matrix is worked on in place, a block of columns at a time:
+//
+//	panel    one workgroup factors a few columns, in registers
+//	update   what lies to the right loses their product, tile by tile
+//
+// Small matrices are one panel. No step waits for the host: what only the values
+// can tell (pivots, whether rotations go on) stays in memory of the device and
+// later steps look there. So a matrix that has no solution, which is an error on
+// the host, has infinities and NaN here.
+//
+// Complex matrices are the host's, and so is everything where the device is a
+// processor: its LAPACK needs no plan.
+type linalg struct {
+	*dot
+	in    *ops.Instr
+	types []ops.Type
+	elem  kernel.Elem
+	typ   scalar.Type
+	count int // of matrices
+	err   error
+	late  []func() // conversions of results
+}
+
+// factorisations are the lowerings of the operations, called with a linalg that
+// is ready to take steps.
+var factorisations = map[ops.Op]func(*linalg){
+	ops.TriangularSolve: (*linalg).triangularSolve,
+	ops.Cholesky:        (*linalg).cholesky,
+}
+
+// lowerLinAlg plans the operations on matrices.
+func lowerLinAlg(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	plan, ok := factorisations[in.Op]
+	switch {
+	case !ok:
+		return nil, unsupported("%v is computed on the host", in.Op)
+	case t.CPU:
+		return nil, unsupported("factors are computed on the host where the device is a processor")
+	}
+	j := &linalg{dot: &dot{plan: &Plan{Alias: -1}, t: t, wide: ops.F32}, in: in, types: types,
+		elem: kernel.F32, typ: scalar.F32}
+	for _, typ := range append(outTypes(in), types...) {
+		switch {
+		case typ.DType.IsComplex():
+			return nil, unsupported("factors of complex matrices are computed on the host")
+		case typ.Shape.Size() >= 1<<29:
+			return nil, unsupported("matrices of 2^29 elements")
+		case typ.DType == ops.F64:
+			j.wide, j.elem, j.typ = ops.F64, kernel.F64, scalar.F64
+		}
+	}
+	s := types[0].Shape
+	j.count = s.Size() / (s[len(s)-1] * s[len(s)-2])
+	plan(j)
+	for _, convert := range j.late {
+		convert()
+	}
+	return j.plan, j.err
+}
+
+func outTypes(in *ops.Instr) []ops.Type {
+	var types []ops.Type
+	for _, o := range in.Outs {
+		types = append(types, o.Type)
+	}
+	return types
+}
+
+// strided is a batch of matrices within a buffer: element (i, j) of matrix b is
+// at off + b*batch + i*row + j*col. Strides may be negative.
+type strided struct {
+	ref                  Ref
+	elems                int // of the buffer
+	off, row, col, batch int
+}
+
+// dense is a batch of m by n matrices, row by row, that fill a buffer.
+func (j *linalg) dense(ref Ref, m, n int) strided {
+	return strided{ref: ref, elems: j.count * m * n, row: n, col: 1, batch: m * n}
+}
+
+// fresh is a batch of m by n matrices in a temporary.
+func (j *linalg) fresh(m, n int) strided {
+	return j.dense(j.temp(j.count*m*n*j.elem.Size()), m, n)
+}
+
+// from is the matrix that begins at element (i, k).
+func (s strided) from(i, k int) strided {
+	s.off += i*s.row + k*s.col
+	return s
+}
+
+// along reports whether neighbours in memory are those of a row.
+func (s strided) along() bool { return s.col == 1 || s.col == -1 }
+
+// transposed is the matrix with rows and columns exchanged.
+func (s strided) transposed() strided {
+	s.row, s.col = s.col, s.row
+	return s
+}
+
+// backward is a matrix of m by n with its rows and columns in reverse.
+func (s strided) backward(m, n int) strided {
+	s = s.from(m-1, n-1)
+	s.row, s.col = -s.row, -s.col
+	return s
+}
+
+// operand is operand i in the type of computation, as matrices of m by n.
+func (j *linalg) operand(i, m, n int) strided {
+	lit, typ := j.in.Ins[i].Lit, j.types[i]
+	if lit == nil && typ.DType == j.wide {
+		return j.dense(Ref{Operand, i}, m, n)
+	}
+	to := j.fresh(m, n)
+	j.try(j.convert(typ, j.wide, Ref{Operand, i}, lit, to.ref))
+	return to
+}
+
+// result is result i, as matrices of m by n in the type of computation.
+func (j *linalg) result(i, m, n int) strided {
+	out := j.in.Outs[i].Type
+	if out.DType == j.wide {
+		return j.dense(Ref{Result, i}, m, n)
+	}
+	from := j.fresh(m, n)
+	j.late = append(j.late, func() {
+		j.try(j.convert(ops.Type{DType: j.wide, Shape: out.Shape}, out.DType, from.ref, nil, Ref{Result, i}))
+	})
+	return from
+}
+
+// try keeps the first error.
+func (j *linalg) try(err error) {
+	if j.err == nil {
+		j.err = err
+	}
+}
+
+// run appends a step.
+func (j *linalg) run(p *program) {
+	p.index = scalar.U32
+	for _, b := range p.bufs {
+		p.bytes += b.bytes
+	}
+	s, err := j.t.step(p)
+	j.try(err)
+	j.plan.Steps = append(j.plan.Steps, s)
+}
+
+// buffer is how a step reaches matrices.
+func (j *linalg) buffer(s strided, access Access) buffer {
+	return buffer{ref: s.ref, elem: j.elem, access: access, bytes: int64(s.elems * j.elem.Size())}
+}
+
+// words is how a step reaches a temporary of whole numbers.
+func words(ref Ref, n int, access Access) buffer {
+	return buffer{ref: ref, elem: kernel.U32, access: access, bytes: int64(4 * n)}
+}
+
+// places are the numbers of a program that say where matrices lie.
+func places(list ...strided) []int {
+	var nums []int
+	for _, s := range list {
+		nums = append(nums, s.off, s.row, s.col, s.batch)
+	}
+	return nums
+}

@@ -1,0 +1,210 @@
+package synth
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"nxvk/ops"
+)
+
+// mat is a matrix in float64, whatever it is stored in.
+type mat struct {
+	m, n int
+	a    []float64
+}
+
+func newMat(m, n int) mat                  { return mat{m, n, make([]float64, m*n)} }
+func (x mat) at(i, k int) float64          { return x.a[i*x.n+k] }
+func (x mat) set(i, k int, v float64)      { x.a[i*x.n+k] = v }
+func (x tensor) matrix(k, m, n int) mat    { return mat{m, n, x.f[k*m*n : (k+1)*m*n]} }
+func (x tensor) matrices(m, n int) (c int) { return len(x.f) / (m * n) }
+
+func (x mat) times(y mat) mat {
+	z := newMat(x.m, y.n)
+	for i := range x.m {
+		for k := range x.n {
+			for c := range y.n {
+				z.a[i*z.n+c] += x.at(i, k) * y.at(k, c)
+			}
+		}
+	}
+	return z
+}
+
+func (x mat) transposed() mat {
+	z := newMat(x.n, x.m)
+	for i := range x.m {
+		for k := range x.n {
+			z.set(k, i, x.at(i, k))
+		}
+	}
+	return z
+}
+
+func identity(n int) mat {
+	z := newMat(n, n)
+	for i := range n {
+		z.set(i, i, 1)
+	}
+	return z
+}
+
+func (x mat) norm() float64 {
+	sum := 0.0
+	for _, v := range x.a {
+		sum = math.Hypot(sum, v)
+	}
+	return sum
+}
+
+// near fails unless |x - y| is at most 30 n epsilon |scale|.
+func near(t *testing.T, what string, d ops.DType, x, y mat, scale float64) {
+	t.Helper()
+	eps := 0x1p-23
+	if d == ops.F64 {
+		eps = 0x1p-52
+	}
+	diff := newMat(x.m, x.n)
+	for i, v := range x.a {
+		diff.a[i] = v - y.a[i]
+	}
+	if off, limit := diff.norm(), 30*eps*float64(max(x.m, x.n))*scale; !(off <= limit) {
+		t.Fatalf("%s of %v %dx%d: off by %g, permitted %g", what, d, x.m, x.n, off, limit)
+	}
+}
+
+// gauss is a tensor of normal numbers, rounded to its type.
+func gauss(t ops.Type, seed uint64) tensor {
+	r := rand.New(rand.NewPCG(seed, 1))
+	x := tensor{typ: t}
+	for range t.Size() {
+		v := r.NormFloat64()
+		if t.DType != ops.F64 {
+			v = float64(float32(v))
+		}
+		x.f = append(x.f, v)
+	}
+	return x
+}
+
+// definite is a batch of positive definite matrices.
+func definite(t ops.Type, seed uint64) tensor {
+	x, n := gauss(t, seed), t.Shape[len(t.Shape)-1]
+	for k := range x.matrices(n, n) {
+		a := x.matrix(k, n, n)
+		copy(a.a, a.times(a.transposed()).a)
+		for i := range n {
+			a.set(i, i, a.at(i, i)+1)
+		}
+	}
+	return x.rounded()
+}
+
+// rounded has the numbers that the type can hold.
+func (x tensor) rounded() tensor { return fromBytes(x.typ, x.bytes()) }
+
+// factor runs an instruction of several results on the interpreter.
+func factor(t *testing.T, target *Target, op ops.Op, outs []ops.Type, attrs [][]int, args ...tensor) []tensor {
+	t.Helper()
+	in := instr(op, outs[0], attrs...)
+	for i, o := range outs[1:] {
+		in.Outs = append(in.Outs, ops.Result{ID: ops.ID(100 + i), Type: o})
+	}
+	var types []ops.Type
+	var data [][]byte
+	for _, a := range args {
+		types, data = append(types, a.typ), append(data, a.bytes())
+	}
+	p, err := lower(t, target, in, types...)
+	if err != nil {
+		t.Fatalf("%v%v: %v", op, types, err)
+	}
+	var sizes []int
+	for _, o := range outs {
+		sizes = append(sizes, o.Bytes())
+	}
+	var results []tensor
+	for i, b := range executeAll(t, p, sizes, data) {
+		results = append(results, fromBytes(outs[i], b))
+	}
+	return results
+}
+
+func TestCholesky(t *testing.T) {
+	for _, d := range []ops.DType{ops.F32, ops.F64} {
+		for i, s := range []ops.Shape{{1, 1}, {2, 3, 3}, {33, 33}, {2, 64, 64}, {70, 70}, {2, 131, 131}} {
+			x := definite(ops.Type{DType: d, Shape: s}, uint64(i))
+			n := s[len(s)-1]
+			l := factor(t, gpu, ops.Cholesky, []ops.Type{x.typ}, nil, x)[0]
+			for k := range x.matrices(n, n) {
+				a, b := x.matrix(k, n, n), l.matrix(k, n, n)
+				near(t, "l l^T", d, b.times(b.transposed()), a, a.norm())
+				for i := range n {
+					for c := i + 1; c < n; c++ {
+						if b.at(i, c) != 0 {
+							t.Fatalf("%v above the diagonal", b.at(i, c))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A matrix that is not positive definite has NaN from there on; a column of
+// zeros stays one.
+func TestCholeskyIndefinite(t *testing.T) {
+	x := tensor{typ: typ(ops.F32, 2, 3, 3), f: []float64{4, 0, 0, 2, -1, 0, 2, 0, 9, 4, 0, 0, 2, 1, 0, 2, 1, 2}}
+	nan := math.NaN()
+	want := tensor{typ: x.typ, f: []float64{2, 0, 0, 1, nan, 0, 1, nan, nan, 2, 0, 0, 1, 0, 0, 1, 0, 1}}
+	same(t, "cholesky", factor(t, gpu, ops.Cholesky, []ops.Type{x.typ}, nil, x)[0], want)
+}
+
+// Every form of a triangular system, on vectors and matrices.
+func TestTriangularSolve(t *testing.T) {
+	for seed, c := range []struct {
+		d    ops.DType
+		a, b ops.Shape
+	}{{ops.F32, ops.Shape{5, 5}, ops.Shape{5}}, {ops.F64, ops.Shape{2, 33, 33}, ops.Shape{2, 33, 33}},
+		{ops.F32, ops.Shape{2, 3, 64, 64}, ops.Shape{2, 3, 64}}, {ops.F32, ops.Shape{1, 150, 150}, ops.Shape{1, 150, 150}}} {
+		n := c.a[len(c.a)-1]
+		a, b := gauss(ops.Type{DType: c.d, Shape: c.a}, uint64(seed)), gauss(ops.Type{DType: c.d, Shape: c.b}, 9)
+		for i := range a.f {
+			if a.f[i] /= float64(n); i/n%n == i%n {
+				a.f[i] += 2
+			}
+		}
+		a = a.rounded()
+		for form := range 8 {
+			lower, left, transform := form&1, form>>1&1, form>>2
+			x := factor(t, gpu, ops.TriangularSolve, []ops.Type{b.typ}, [][]int{{lower}, {left}, {transform}}, a, b)[0]
+			sides := len(b.f) / (len(a.f) / n)
+			for k := range a.matrices(n, n) {
+				f := a.matrix(k, n, n)
+				tri := newMat(n, n)
+				for i := range n {
+					for m := range n {
+						if i == m || (i > m) == (lower == 1) {
+							tri.set(i, m, f.at(i, m))
+						}
+					}
+				}
+				if transform == 1 {
+					tri = tri.transposed()
+				}
+				bk, xk := b.matrix(k, n, sides), x.matrix(k, n, sides)
+				if sides == 1 && left == 0 {
+					bk, xk = mat{1, n, bk.a}, mat{1, n, xk.a}
+				}
+				got := tri
+				if left == 1 {
+					got = tri.times(xk)
+				} else {
+					got = xk.times(tri)
+				}
+				near(t, "f(a) x", c.d, got, bk, bk.norm())
+			}
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package synth
+
+import (
+	"fmt"
+
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// triangularWide is the most unknowns that one step finds.
+const triangularWide = 64
+
+// triangle is a system of a triangular matrix, lower in the order in which its
+// unknowns are found.
+type triangle struct {
+	t    strided
+	n    int
+	unit bool // the diagonal is 1
+}
+
+// triangularSolve plans the x with f(a) x = b, or x f(a) = b.
+func (j *linalg) triangularSolve() {
+	lower, left, transpose := j.in.Attrs[0][0] != 0, j.in.Attrs[1][0] != 0, j.in.Attrs[2][0] == 1
+	a, b := j.types[0].Shape, j.types[1].Shape
+	n := a[len(a)-1]
+	sides := b.Size() / (j.count * n)
+	t := triangle{t: j.operand(0, n, n), n: n}
+	from, x := j.operand(1, n, sides), j.result(0, n, sides)
+	if len(b) == len(a) && !left {
+		from, x = j.dense(from.ref, sides, n).transposed(), j.dense(x.ref, sides, n).transposed()
+	}
+	// x a = b is the system of the transpose, and a transpose of that is a.
+	if transpose == left {
+		t.t, lower = t.t.transposed(), !lower
+	}
+	if !lower {
+		t.t, from, x = t.t.backward(n, n), from.upsideDown(n), x.upsideDown(n)
+	}
+	j.substitute(t, from, x, sides)
+}
+
+// upsideDown is a matrix of m rows with those in reverse.
+func (s strided) upsideDown(m int) strided {
+	s = s.from(m-1, 0)
+	s.row = -s.row
+	return s
+}
+
+// substitute appends the solution x of a system with right-hand sides in the
+// columns of b, which lies as x does, and may be x.
+func (j *linalg) substitute(t triangle, b, x strided, sides int) {
+	for top := 0; top < t.n; top += triangularWide {
+		next := min(top+triangularWide, t.n)
+		block := triangle{t.t.from(top, top), next - top, t.unit}
+		j.substituteBlock(block, b.from(top, 0), x.from(top, 0), sides)
+		j.multiply(blockProduct{a: t.t.from(next, top), b: x.from(top, 0), c: x.from(next, 0), from: &b.ref,
+			m: t.n - next, n: sides, k: next - top, subtract: true})
+		b.ref = x.ref
+	}
+}
+
+// substituteBlock appends the solution of a system that one workgroup can hold.
+// An invocation solves for one right-hand side, in registers.
+func (j *linalg) substituteBlock(t triangle, b, x strided, sides int) {
+	w := &triangularWriter{t: j.typ, wide: panelWidth(t.n, triangularWide), unit: t.unit}
+	groups := (sides + updateLocal - 1) / updateLocal
+	p := &program{local: updateLocal, groups: j.count * groups, body: w.write,
+		flops: int64(j.count) * int64(sides*t.n*t.n),
+		bufs:  []buffer{j.buffer(t.t, Read), j.buffer(b, Read), j.buffer(x, Write)}}
+	p.nums = append([]int{j.count, groups, t.n, sides}, places(t.t, b, x)...)
+	p.key = fmt.Sprintf("substitute %v wide=%d unit=%v", w.t, w.wide, w.unit)
+	j.run(p)
+}
+
+// triangularWriter writes the kernel of a block.
+type triangularWriter struct {
+	t    scalar.Type
+	wide int
+	unit bool
+}
+
+func (w *triangularWriter) write(e *emitter) error {
+	x := reals{e, w.t}
+	count, groups, n, sides := e.num(), e.num(), e.num(), e.num()
+	t, from, to := e.grid(0), e.grid(1), e.grid(2)
+	matrix, part := e.divide(e.group(), groups)
+	t, from, to = t.of(matrix), from.of(matrix), to.of(matrix)
+	shared := e.Shared(w.t, w.wide*w.wide)
+	e.when(e.below(matrix, count), func() {
+		w.fill(x, t, shared, n)
+		side := e.Add(e.Mul(part, e.int(e.local)), e.invocation())
+		e.then(e.below(side, sides), func() {
+			b := make([]kernel.Value, w.wide)
+			for i := range b {
+				b[i] = from.loadOr(e.below(e.int(i), n), e.int(i), side, x.number(0))
+			}
+			for i := range b {
+				if !w.unit {
+					b[i] = x.over(b[i], e.LoadShared(shared, e.int(i*w.wide+i)))
+				}
+				e.then(e.below(e.int(i), n), func() { to.store(e.int(i), side, b[i]) })
+				for k := i + 1; k < w.wide; k++ {
+					b[k] = x.less(e.LoadShared(shared, e.int(k*w.wide+i)), b[i], b[k])
+				}
+			}
+		})
+	})
+	return nil
+}
+
+// fill copies the triangle to shared memory, with the identity beyond its end.
+func (w *triangularWriter) fill(x reals, t grid, shared int, n kernel.Value) {
+	x.repeat(x.invocation(), x.int(w.wide*w.wide), x.int(x.local), func(u kernel.Value) {
+		i, k := x.divide(u, x.int(w.wide))
+		unit := x.Select(x.same(i, k), x.number(1), x.number(0))
+		inside := x.both(x.below(i, n), x.Compare(scalar.Le, k, i))
+		x.StoreShared(shared, u, t.loadOr(inside, i, k, unit))
+	})
+	x.Barrier()
+}

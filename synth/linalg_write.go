@@ -1,0 +1,104 @@
+package synth
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// reals writes arithmetic of one floating-point type.
+type reals struct {
+	*emitter
+	t scalar.Type
+}
+
+func (w reals) number(x float64) kernel.Value { return w.Float(w.t, x) }
+func (w reals) neg(x kernel.Value) kernel.Value {
+	return w.Prim(scalar.Neg, w.t, x)
+}
+func (w reals) over(x, y kernel.Value) kernel.Value { return w.Prim(scalar.Div, w.t, x, y) }
+func (w reals) sqrt(x kernel.Value) kernel.Value    { return w.Prim(scalar.Sqrt, w.t, x) }
+
+// fma is x y + z.
+func (w reals) fma(x, y, z kernel.Value) kernel.Value { return w.Prim(scalar.Fma, w.t, x, y, z) }
+
+// less is z - x y.
+func (w reals) less(x, y, z kernel.Value) kernel.Value { return w.fma(w.neg(x), y, z) }
+
+// abs is the magnitude.
+func (w reals) abs(x kernel.Value) kernel.Value {
+	return w.Select(w.Compare(scalar.Lt, x, w.number(0)), w.neg(x), x)
+}
+
+// zero reports whether x is 0.
+func (w reals) zero(x kernel.Value) kernel.Value { return w.Compare(scalar.Eq, x, w.number(0)) }
+
+// below is x < y for whole numbers; same is x = y.
+func (e *emitter) below(x, y kernel.Value) kernel.Value { return e.Compare(scalar.Lt, x, y) }
+func (e *emitter) same(x, y kernel.Value) kernel.Value  { return e.Compare(scalar.Eq, x, y) }
+
+// least is the smaller of two whole numbers.
+func (e *emitter) least(x, y kernel.Value) kernel.Value { return e.Select(e.below(x, y), x, y) }
+
+// both, either and not combine conditions.
+func (e *emitter) both(x, y kernel.Value) kernel.Value {
+	return e.Prim(scalar.AndB, scalar.Bool, x, y)
+}
+func (e *emitter) either(x, y kernel.Value) kernel.Value {
+	return e.Prim(scalar.OrB, scalar.Bool, x, y)
+}
+func (e *emitter) not(x kernel.Value) kernel.Value { return e.Prim(scalar.NotB, scalar.Bool, x) }
+
+// when runs body where a condition holds that all invocations of the workgroup
+// find the same: unlike a branch, it may hold barriers.
+func (e *emitter) when(c kernel.Value, body func()) {
+	e.Loop(e.int(0), e.Select(c, e.int(1), e.int(0)), e.int(1), nil, func(kernel.Value, []kernel.Value) []kernel.Value {
+		body()
+		return nil
+	})
+}
+
+// repeat runs body for i from first below limit, in steps.
+func (e *emitter) repeat(first, limit, step kernel.Value, body func(i kernel.Value)) {
+	e.Loop(first, limit, step, nil, func(i kernel.Value, _ []kernel.Value) []kernel.Value {
+		body(i)
+		return nil
+	})
+}
+
+// then runs body where a condition holds.
+func (e *emitter) then(c kernel.Value, body func()) {
+	e.If(c, func() []kernel.Value { body(); return nil }, nil)
+}
+
+// grid is where a batch of matrices lies, in a kernel.
+type grid struct {
+	e                    *emitter
+	buf                  int
+	off, row, col, batch kernel.Value
+}
+
+// grid takes the next numbers for the matrices of a buffer.
+func (e *emitter) grid(buf int) grid {
+	return grid{e, buf, e.num(), e.num(), e.num(), e.num()}
+}
+
+// of is matrix b of the batch alone.
+func (g grid) of(b kernel.Value) grid {
+	g.off = g.e.Add(g.off, g.e.Mul(b, g.batch))
+	return g
+}
+
+func (g grid) at(i, k kernel.Value) kernel.Value {
+	return g.e.Add(g.off, g.e.Add(g.e.Mul(i, g.row), g.e.Mul(k, g.col)))
+}
+
+func (g grid) load(i, k kernel.Value) kernel.Value { return g.e.Load(g.buf, g.at(i, k), 1)[0] }
+
+func (g grid) store(i, k, x kernel.Value) { g.e.Store(g.buf, g.at(i, k), x) }
+
+// loadOr is element (i, k) where a condition holds, else another value. It reads
+// what is at (0, 0) then, rather than branch.
+func (g grid) loadOr(c, i, k, other kernel.Value) kernel.Value {
+	at := g.e.Select(c, g.at(i, k), g.off)
+	return g.e.Select(c, g.e.Load(g.buf, at, 1)[0], other)
+}
