@@ -15,19 +15,22 @@ func argReduction(name, doc string) Info {
 
 var reduceRows = map[Op]Info{
 	Sum: reduction("sum", same("x + y"), same("0"),
-		"Sum over axes, in the result type; integers wrap."),
+		"Sum over axes, in the result type; integers wrap.").complex("(x + y, xi + yi)").from("0"),
 	Product: reduction("product", same("x * y"), same("1"),
-		"Product over axes, in the result type; integers wrap."),
+		"Product over axes, in the result type; integers wrap.").complex("cmul(x, xi, y, yi)").from("1"),
 	ReduceMax: reduction("reduce_max", reals("fmax(x, y)", "x > y ? x : y", "x > y ? x : y"),
 		reals("-inf", "lowest", "lowest"), "Largest element over axes; NaN wins."),
 	ReduceMin: reduction("reduce_min", reals("fmin(x, y)", "x < y ? x : y", "x < y ? x : y"),
 		reals("inf", "highest", "highest"), "Smallest element over axes; NaN wins."),
 	All: reduction("all", same("x && y"), same("true"),
-		"1 where no element over axes is zero.").result(BoolType).comparing(),
+		"1 where no element over axes is zero.").result(BoolType).comparing().complex("x && y").from("true"),
 	Any: reduction("any", same("x || y"), same("false"),
-		"1 where an element over axes is not zero.").result(BoolType).comparing(),
+		"1 where an element over axes is not zero.").result(BoolType).comparing().complex("x || y").from("false"),
 	ArgMax: argReduction("argmax", "Index of the largest element along an axis; axis -1 is all. NaN is largest."),
 	ArgMin: argReduction("argmin", "Index of the smallest element along an axis; axis -1 is all. NaN is smallest."),
 }
+
+// from is what a reduction of complex numbers starts from.
+func (f Info) from(identity string) Info { f.Identity.Complex = identity; return f }
 
 func (f Info) comparing() Info { f.Compare = true; return f }

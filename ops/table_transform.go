@@ -17,7 +17,7 @@ var transformRows = map[Op]Info{
 		rfftShape).result(ComplexType),
 	IRFFT: transform("irfft", "The real signal of a length whose first coefficients are given.", fftShape),
 
-	Phase: unary("phase", Code{}, "Angle of a number in the complex plane.").result(RealType),
+	Phase: unary("phase", Code{Float: "atan2(0, x)", Complex: "atan2(xi, x)"}, "Angle of a number in the complex plane.").result(RealType),
 	AllClose: {Name: "all_close", Kind: Composite, Arity: 2, Result: BoolType, Infer: allCloseShape,
 		Attrs: []Attr{{Name: "equal_nan", Kind: Bool}, {Name: "rtol", Kind: Real64}, {Name: "atol", Kind: Real64}},
 		Doc:   "1 where all elements are close: |x - y| <= atol + rtol |y|, and infinities equal."},

@@ -11,6 +11,7 @@ var classTypes = map[ops.Class][]Type{
 	ops.Float:    {F32, F64},
 	ops.Signed:   {I32, I64},
 	ops.Unsigned: {U32, U64},
+	ops.Complex:  {F32, F64}, // of the parts
 }
 
 // Every expression of the op table compiles for every type of its class, and
@@ -25,7 +26,7 @@ func TestCompilesOpTable(t *testing.T) {
 					if expression == "" {
 						continue
 					}
-					f, err := Compile(expression, typ, operands(typ), Env{})
+					f, err := Compile(expression, typ, parts(class, typ), Env{})
 					if err != nil {
 						t.Errorf("%s of %s: %v", info.Name, typ, err)
 					} else if r := f.Result(); r != typ && r != Bool {
@@ -35,4 +36,15 @@ func TestCompilesOpTable(t *testing.T) {
 			}
 		}
 	}
+}
+
+// parts are the operands of an expression of a class.
+func parts(class ops.Class, typ Type) []Arg {
+	args := operands(typ)
+	if class == ops.Complex {
+		for _, a := range args {
+			args = append(args, Arg{a.Name + "i", typ})
+		}
+	}
+	return args
 }
