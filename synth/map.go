@@ -53,7 +53,12 @@ type mapJob struct {
 	outShifts []shift
 	// body gives the stored form of a point of the output from what the
 	// sources give, as loaded.
-	body  func(e *emitter, xs []kernel.Value) (kernel.Value, error)
+	body func(e *emitter, xs []kernel.Value) (kernel.Value, error)
+	// also are more outputs, which lie as the first does; bodies, which is used
+	// instead of body where it is not nil, gives a point of each.
+	also   []buffer
+	bodies func(e *emitter, xs []kernel.Value) ([]kernel.Value, error)
+
 	flops int64
 	group int  // points a step: 4 or 1
 	exact bool // the points are a multiple of the group
@@ -151,8 +156,10 @@ func (j *mapJob) addBuffers(p *program, points int) {
 			reach = max(reach, s.extent(j.dims)+farthest(s.shifts))
 		}
 	}
-	j.to.access = Write
-	add(j.to, &j.out, j.outShifts)
+	for _, to := range append([]buffer{j.to}, j.also...) {
+		to.access = Write
+		add(to, &j.out, j.outShifts)
+	}
 	p.index = indexType(reach)
 }
 
@@ -318,6 +325,15 @@ func (j *mapJob) place(e *emitter, v *view, shifts []shift, isIndex bool) place 
 		p.shifts = append(p.shifts, shiftBy{h.from, e.num(), e.num()})
 	}
 	return p
+}
+
+// values gives the stored form of a point of every output.
+func (j *mapJob) values(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
+	if j.bodies != nil {
+		return j.bodies(e, xs)
+	}
+	v, err := j.body(e, xs)
+	return []kernel.Value{v}, err
 }
 
 // write is the body of the kernel.

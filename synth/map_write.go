@@ -35,18 +35,24 @@ func (w *mapWriter) unit(u kernel.Value) error {
 	for i := range w.job.ins {
 		w.loaded[i] = w.source(i)
 	}
-	results := make([]kernel.Value, g)
+	results := make([][]kernel.Value, 1+len(w.job.also)) // by output, then by point
 	for lane := range g {
 		xs := make([]kernel.Value, len(w.loaded))
 		for i, vs := range w.loaded {
 			xs[i] = vs[min(lane, len(vs)-1)]
 		}
-		var err error
-		if results[lane], err = w.job.body(w.emitter, xs); err != nil {
+		values, err := w.job.values(w.emitter, xs)
+		if err != nil {
 			return err
 		}
+		for i, v := range values {
+			results[i] = append(results[i], v)
+		}
 	}
-	w.store(results)
+	first := len(w.Kernel().Buffers) - len(results)
+	for i, vs := range results {
+		w.store(first+i, vs)
+	}
 	return nil
 }
 
@@ -185,8 +191,8 @@ func (w *mapWriter) tail(p *place, lane int) kernel.Value {
 	return w.Add(w.Mul(w.shifted(p), g), x)
 }
 
-func (w *mapWriter) store(results []kernel.Value) {
-	buf := len(w.Kernel().Buffers) - 1
+// store writes the points of a step of an output.
+func (w *mapWriter) store(buf int, results []kernel.Value) {
 	at := w.start(&w.out)
 	if !w.flat() {
 		w.Store(buf, at, results...)

@@ -160,24 +160,13 @@ func lowerBitcast(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 // axes[i] of the result.
 func lowerBroadcast(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	out := in.Outs[0].Type.Shape
-	v := view{strides: make([]int, len(out))}
-	own := types[0].Shape.Strides()
-	for i, a := range in.Attrs[0] {
-		if types[0].Shape[i] > 1 {
-			v.strides[a] = own[i]
-		}
-	}
-	return moving(in, types, t, move{dims: out, operand: 0, in: v, out: dense(out)})
+	return moving(in, types, t, move{dims: out, operand: 0, in: broadcastView(in, types[0].Shape), out: dense(out)})
 }
 
 // lowerTranspose plans a permutation of dimensions.
 func lowerTranspose(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
-	out, own := in.Outs[0].Type.Shape, types[0].Shape.Strides()
-	var v view
-	for _, a := range in.Attrs[0] {
-		v.strides = append(v.strides, own[a])
-	}
-	m := move{dims: out, operand: 0, in: v, out: dense(out)}
+	out := in.Outs[0].Type.Shape
+	m := move{dims: out, operand: 0, in: transposeView(in, types[0].Shape), out: dense(out)}
 	if in.Ins[0].Lit == nil {
 		if p := m.tiled(types[0].DType.Size(), t); p != nil {
 			return t.plan(nil, p)
@@ -189,10 +178,5 @@ func lowerTranspose(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 // lowerReverse plans axes walked backward.
 func lowerReverse(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	s := types[0].Shape
-	v := dense(s)
-	for _, a := range in.Attrs[0] {
-		v.offset += (s[a] - 1) * v.strides[a]
-		v.strides[a] = -v.strides[a]
-	}
-	return moving(in, types, t, move{dims: s, operand: 0, in: v, out: dense(s)})
+	return moving(in, types, t, move{dims: s, operand: 0, in: reverseView(in, s), out: dense(s)})
 }

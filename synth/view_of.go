@@ -1,0 +1,57 @@
+package synth
+
+import "nxvk/ops"
+
+// viewOf gives, for an operation that only looks at its first operand in another
+// way, the view of the operand over the shape of the result.
+func viewOf(in *ops.Instr, s ops.Shape) (v view, ok bool) {
+	switch in.Op {
+	case ops.Reshape, ops.Squeeze:
+		return dense(in.Outs[0].Type.Shape), true
+	case ops.BroadcastTo:
+		return broadcastView(in, s), true
+	case ops.Transpose:
+		return transposeView(in, s), true
+	case ops.Reverse:
+		return reverseView(in, s), true
+	case ops.Slice:
+		if len(in.Attrs[0]) < len(s) {
+			return view{}, false // starts are operands
+		}
+		at, _, _ := starts(in, []ops.Type{{Shape: s}}, 1, in.Attrs[1])
+		return part(s, at, in.Attrs[2]), true
+	}
+	return view{}, false
+}
+
+// broadcastView: dimension i of the operand is dimension axes[i] of the result.
+func broadcastView(in *ops.Instr, s ops.Shape) view {
+	v := view{strides: make([]int, len(in.Outs[0].Type.Shape))}
+	own := s.Strides()
+	for i, a := range in.Attrs[0] {
+		if s[i] > 1 {
+			v.strides[a] = own[i]
+		}
+	}
+	return v
+}
+
+// transposeView: dimension i of the result is dimension axes[i] of the operand.
+func transposeView(in *ops.Instr, s ops.Shape) view {
+	var v view
+	own := s.Strides()
+	for _, a := range in.Attrs[0] {
+		v.strides = append(v.strides, own[a])
+	}
+	return v
+}
+
+// reverseView walks axes backward.
+func reverseView(in *ops.Instr, s ops.Shape) view {
+	v := dense(s)
+	for _, a := range in.Attrs[0] {
+		v.offset += (s[a] - 1) * v.strides[a]
+		v.strides[a] = -v.strides[a]
+	}
+	return v
+}
