@@ -96,6 +96,9 @@ func (j *sortJob) plan(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error
 	case !t.CPU && j.length <= middleSort && t.SharedMemory >= middleSort*(kernel.TypeSize(j.keyType())+4):
 		return t.plan(nil, j.bitonicProgram())
 	}
+	if shape, ok := t.tileShape(j.words()); ok {
+		return newDigitJob(j, shape).plan(t)
+	}
 	return newRadixJob(j, t).plan(t)
 }
 

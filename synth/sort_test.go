@@ -111,6 +111,30 @@ func TestSortTypes(t *testing.T) {
 	})
 }
 
+// Long rows are many tiles, whose counts are summed in every way, on subgroups of
+// every size; some rows lie apart.
+func TestSortTiles(t *testing.T) {
+	for _, tt := range []struct {
+		lanes int
+		typ   ops.Type
+		axis  int
+	}{
+		{8, typ(ops.F32, 8300), 0}, {64, typ(ops.S64, 2100), 0}, {32, typ(ops.BF16, 4200), 0},
+		{16, typ(ops.U8, 2, 2100), 1}, {8, typ(ops.F64, 2100, 2), 0},
+	} {
+		target := *gpu
+		target.SubgroupSize = tt.lanes
+		checkOrder(t, &target, unsorted(tt.typ, 5), tt.axis, tt.lanes/16%2)
+	}
+}
+
+// Without subgroups rows are sorted by invocations alone.
+func TestSortWithoutLanes(t *testing.T) {
+	target := *gpu
+	target.Lanes = false
+	checkOrder(t, &target, unsorted(typ(ops.F32, 2500), 6), 0, 0)
+}
+
 func TestSortScalar(t *testing.T) {
 	x := tensor{typ: typ(ops.F32), f: []float64{3}}
 	same(t, "sort", run(t, gpu, instr(ops.Sort, x.typ, []int{0}, []int{0}, []int{0}), x), x)

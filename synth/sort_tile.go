@@ -1,0 +1,161 @@
+package synth
+
+import (
+	"fmt"
+
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// digitJob sorts long rows on GPUs by the digits of their keys, least significant
+// first. A row is cut into tiles, each the work of a workgroup. A pass is three
+// kernels:
+//
+//	count  how often each digit is in each tile
+//	sum    for each digit, its elements in the tiles before; and its elements
+//	move   a tile is put in order in shared memory, then every run of one digit
+//	       goes to its place as a whole
+//
+// Elements of one digit keep their order, so after the last pass all is in order.
+// Elements travel as they are stored, so no key has to be turned back, and
+// positions travel only where indices are asked for.
+type digitJob struct {
+	*sortJob
+	shape tileShape
+	tiles int // of a row
+	pass  int
+	last  bool
+
+	temps     []int64
+	moved     [2]int // temporaries of elements before and after a pass
+	positions [2]int // and of their positions in the row
+	counted   int    // of counts, by row, digit and tile
+	totals    int    // of counts, by row and digit
+}
+
+// tileDigit is the bits of a digit.
+const tileDigit = 8
+
+// tileShape is how a tile is dealt out to a workgroup.
+type tileShape struct {
+	lanes, subgroups int
+	items            int // elements of an invocation
+}
+
+func (s tileShape) local() int { return s.lanes * s.subgroups }
+
+func (s tileShape) size() int { return s.local() * s.items }
+
+// digits is how many digits an invocation looks after.
+func (s tileShape) digits() int { return 1 << tileDigit / s.local() }
+
+// tileWords are the words of a tile in shared memory. A tile twice as large
+// leaves room for one workgroup only where an SM has 48 KiB.
+const tileWords = 4096
+
+// tileShape is the tile of elements of so many words, or false where the device
+// has no tiles.
+func (t *Target) tileShape(words int) (tileShape, bool) {
+	lanes := t.SubgroupSize
+	if !t.Lanes || t.CPU || lanes < 8 || lanes > 64 || lanes&(lanes-1) != 0 {
+		return tileShape{}, false
+	}
+	s := tileShape{lanes: lanes, subgroups: min(8, 256/lanes), items: 16 / words}
+	bytes := 4*max(s.size()*words, s.subgroups<<tileDigit) + 4<<tileDigit + 8*s.subgroups
+	return s, bytes <= t.SharedMemory && s.local() <= t.MaxInvocations
+}
+
+// words is how many words an element takes in shared memory.
+func (j *sortJob) words() int { return kernel.TypeSize(j.keyType()) / 4 }
+
+func newDigitJob(s *sortJob, shape tileShape) *digitJob {
+	return &digitJob{sortJob: s, shape: shape, tiles: (s.length + shape.size() - 1) / shape.size()}
+}
+
+func (j *digitJob) plan(t *Target) (*Plan, error) {
+	passes := (j.from.Bits() + tileDigit - 1) / tileDigit
+	counters := product(j.rows) << tileDigit
+	j.counted = j.temp(4 * counters * j.tiles)
+	j.totals = j.temp(4 * counters)
+	for i := range min(2, passes-1) {
+		j.moved[i] = j.temp(j.elements() * kernel.TypeSize(j.keyType()))
+		if j.indices != nil {
+			j.positions[i] = j.temp(4 * j.elements())
+		}
+	}
+	var programs []*program
+	for pass := range passes {
+		p := *j
+		p.pass, p.last = pass, pass == passes-1
+		programs = append(programs, p.count(), p.sum(t), p.move())
+	}
+	return t.plan(j.temps, programs...)
+}
+
+// temp adds a temporary.
+func (j *digitJob) temp(bytes int) int {
+	j.temps = append(j.temps, int64(bytes))
+	return len(j.temps) - 1
+}
+
+func (j *digitJob) temporary(i int, elem kernel.Elem, access Access) buffer {
+	return buffer{ref: Ref{Temp, i}, elem: elem, access: access, bytes: j.temps[i]}
+}
+
+// between is how elements lie in temporaries.
+func (j *digitJob) between() kernel.Elem {
+	if j.keyType() == scalar.U64 {
+		return kernel.U64
+	}
+	return kernel.U32
+}
+
+// source are the elements before the pass.
+func (j *digitJob) source() buffer {
+	if j.pass == 0 {
+		return j.operand()
+	}
+	return j.temporary(j.moved[(j.pass+1)%2], j.between(), Read)
+}
+
+// finish completes a program that has a workgroup for each tile.
+func (j *digitJob) finish(p *program, what string) *program {
+	p.local, p.index, p.flops = uint32(j.shape.local()), scalar.U32, int64(j.elements())
+	p.groups = product(j.rows) * j.tiles
+	p.nums = append([]int{p.groups, j.tiles, j.pass * tileDigit}, j.numbers()...)
+	for _, b := range p.bufs {
+		p.bytes += b.bytes
+	}
+	p.key = fmt.Sprintf("sort tiles %s %+v %s first=%v last=%v", what, j.shape, j.describe(), j.pass == 0, j.last)
+	return p
+}
+
+// count is the program that counts the digits of every tile.
+func (j *digitJob) count() *program {
+	p := &program{bufs: []buffer{j.source(), j.temporary(j.counted, kernel.U32, Write)},
+		body: func(e *emitter) error { newPassWriter(j, e).count(); return nil }}
+	return j.finish(p, "count")
+}
+
+// move is the program that puts every element in its place.
+func (j *digitJob) move() *program {
+	w := tileBuffers{counted: 1, totals: 2, positions: 3, out: 3}
+	p := &program{bufs: []buffer{j.source(), j.temporary(j.counted, kernel.U32, Read), j.temporary(j.totals, kernel.U32, Read)},
+		body: func(e *emitter) error { newPassWriter(j, e).move(w); return nil }}
+	if j.indices != nil && j.pass > 0 {
+		p.bufs = append(p.bufs, j.temporary(j.positions[(j.pass+1)%2], kernel.U32, Read))
+		w.out++
+	}
+	if j.last {
+		p.bufs = append(p.bufs, j.results()...)
+		return j.finish(p, "move")
+	}
+	p.bufs = append(p.bufs, j.temporary(j.moved[j.pass%2], j.between(), Write))
+	if j.indices != nil {
+		p.bufs = append(p.bufs, j.temporary(j.positions[j.pass%2], kernel.U32, Write))
+	}
+	return j.finish(p, "move")
+}
+
+// tileBuffers are the numbers of the buffers of a move after the source.
+type tileBuffers struct{ counted, totals, positions, out int }
