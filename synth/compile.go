@@ -77,14 +77,13 @@ func (t *Target) options() spirv.Options {
 // build writes the program as a kernel.
 func (t *Target) build(p *program, fixed bool) (*kernel.Kernel, error) {
 	e := &emitter{Builder: kernel.NewBuilder(p.key, [3]uint32{p.local, 1, 1}),
-		t: t, index: p.index, local: int(p.local)}
+		t: t, index: p.index, local: int(p.local), bufs: p.bufs}
 	for _, b := range p.bufs {
 		elem := b.elem
 		if !t.narrow(elem) {
 			elem = kernel.U32
 		}
 		e.Buffer(elem, b.access&Read != 0, b.access&Write != 0)
-		e.elems = append(e.elems, b.elem)
 	}
 	for _, n := range p.nums {
 		if fixed {
@@ -94,7 +93,9 @@ func (t *Target) build(p *program, fixed bool) (*kernel.Kernel, error) {
 		}
 	}
 	for _, l := range p.lits {
-		e.lits = append(e.lits, e.Param(wide(l.as)))
+		for range partsOf(l.as) {
+			e.lits = append(e.lits, e.Param(wide(l.as)))
+		}
 	}
 	if err := p.body(e); err != nil {
 		return nil, err

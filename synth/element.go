@@ -14,12 +14,22 @@ var storage = map[ops.DType]kernel.Elem{
 	ops.S32: kernel.I32, ops.S64: kernel.I64,
 	ops.F8: kernel.U8, ops.F8E4M3: kernel.U8, ops.BF16: kernel.U16, ops.F16: kernel.U16,
 	ops.F32: kernel.F32, ops.F64: kernel.F64,
+	ops.C64: kernel.F32, ops.C128: kernel.F64, // the parts
 }
 
-// wide is the scalar type in which elements of a type compute.
+// partsOf is how many values of wide an element is: two where it is complex.
+func partsOf(d ops.DType) int {
+	if d.IsComplex() {
+		return 2
+	}
+	return 1
+}
+
+// wide is the scalar type in which elements of a type, or their parts, compute.
 func wide(d ops.DType) scalar.Type { return storage[d.Wide()].Type() }
 
-// real reports whether a type computes on devices at all.
+// real reports whether types are real, for what has no kernels of complex
+// numbers.
 func real(types ...ops.DType) error {
 	for _, d := range types {
 		if d.IsComplex() {

@@ -5,12 +5,21 @@ import (
 	"nxvk/synth/scalar"
 )
 
+// vector is how many values are loaded or stored at once.
+const vector = 4
+
 // fetch loads n consecutive elements of a buffer; at counts groups of n, which is
-// 1 or 4. Narrow elements of devices that have no such buffers are cut out of
-// words.
+// 1, 2 or 4. Of complex numbers it gives the parts of each, the real one first. Narrow
+// elements of devices that have no such buffers are cut out of words, one or four
+// at a time.
 func (e *emitter) fetch(buf int, at kernel.Value, n int) []kernel.Value {
-	elem := e.elems[buf]
-	if e.t.narrow(elem) {
+	elem := e.bufs[buf].elem
+	switch {
+	case e.bufs[buf].pair && 2*n > vector:
+		return append(e.Load(buf, e.Shl(at, 1), vector), e.Load(buf, e.Add(e.Shl(at, 1), e.int(1)), vector)...)
+	case e.bufs[buf].pair:
+		return e.Load(buf, at, 2*n)
+	case e.t.narrow(elem):
 		return e.Load(buf, at, n)
 	}
 	perWord := 4 / elem.Size()
@@ -27,6 +36,17 @@ func (e *emitter) fetch(buf int, at kernel.Value, n int) []kernel.Value {
 		}
 	}
 	return vs
+}
+
+// put stores consecutive elements, in their stored form, as fetch gives them; at
+// counts groups of as many.
+func (e *emitter) put(buf int, at kernel.Value, vs ...kernel.Value) {
+	if len(vs) <= vector {
+		e.Store(buf, at, vs...)
+		return
+	}
+	e.Store(buf, e.Shl(at, 1), vs[:vector]...)
+	e.Store(buf, e.Add(e.Shl(at, 1), e.int(1)), vs[vector:]...)
 }
 
 // widen gives the narrow element in the low bits of a word.

@@ -35,14 +35,28 @@ const (
 	fromIndex // the index itself, of the index type of the program
 )
 
+// parts is how many values the source gives for a point.
+func (s *source) parts() int {
+	switch s.kind {
+	case fromBuffer:
+		return s.buffer.parts()
+	case fromLiteral:
+		return partsOf(s.lit.as)
+	}
+	return 1
+}
+
 // mapJob computes every point of an iteration space on its own: all pointwise
 // and movement operations. It comes in three shapes, of which the best that the
 // strides allow is taken:
 //
-//	flat: one dimension, neighbours side by side, four a step, any length
-//	rows: as flat along the innermost dimension, which four divides; the
-//	      others are decoded once for the four
+//	flat: one dimension, neighbours side by side, a group a step, any length
+//	rows: as flat along the innermost dimension, which the group divides; the
+//	      others are decoded once for the group
 //	any:  one point a step, every coordinate decoded
+//
+// A group is four neighbours; where elements are large, a GPU is faster with as
+// many as sixteen bytes hold.
 type mapJob struct {
 	key  string // what body computes
 	dims []int
@@ -52,15 +66,16 @@ type mapJob struct {
 	// outShifts are of the output.
 	outShifts []shift
 	// body gives the stored form of a point of the output from what the
-	// sources give, as loaded.
+	// sources give, as loaded: of a complex element both parts.
 	body func(e *emitter, xs []kernel.Value) (kernel.Value, error)
 	// also are more outputs, which lie as the first does; bodies, which is used
-	// instead of body where it is not nil, gives a point of each.
+	// instead of body where it is not nil, gives a point of each, of a complex
+	// output both parts.
 	also   []buffer
 	bodies func(e *emitter, xs []kernel.Value) ([]kernel.Value, error)
 
 	flops int64
-	group int  // points a step: 4 or 1
+	group int  // points a step: 4, 2 or 1
 	exact bool // the points are a multiple of the group
 }
 
@@ -93,9 +108,9 @@ func (j *mapJob) programs(t *Target) []*program {
 		}
 	}
 	j.dims = collapse(j.dims, views)
-	j.group = j.choose()
+	j.group = j.choose(t)
 	n := j.dims[len(j.dims)-1]
-	if rest := n % 4; t.CPU && j.group > 1 && rest > 0 {
+	if rest := n % j.group; t.CPU && rest > 0 {
 		if n < cpuFlat {
 			j.group = 1
 			return []*program{j.program(t)}
@@ -139,9 +154,9 @@ func (j *mapJob) addBuffers(p *program, points int) {
 	reach := points
 	add := func(b buffer, v *view, shifts []shift) {
 		extent := v.extent(j.dims) + farthest(shifts)
-		b.bytes = int64(extent * b.elem.Size())
+		b.bytes = int64(extent * b.size())
 		p.bufs = append(p.bufs, b)
-		p.bytes += min(b.bytes, int64(points*b.elem.Size()))
+		p.bytes += min(b.bytes, int64(points*b.size()))
 		reach = max(reach, extent)
 	}
 	for i := range j.ins {
@@ -163,13 +178,34 @@ func (j *mapJob) addBuffers(p *program, points int) {
 	p.index = indexType(reach)
 }
 
-// choose returns 4 where four neighbours can be loaded and stored at once.
-func (j *mapJob) choose() int {
-	r := len(j.dims) - 1
-	if j.dims[r] < 4 || (r > 0 && j.dims[r]%4 != 0) || !vectored(&j.out, r) || j.out.strides[r] != 1 {
+// wants returns the group of a job whose strides allow any.
+func (j *mapJob) wants(t *Target) int {
+	if t.CPU {
+		return 4
+	}
+	widest := j.to.size()
+	for i := range j.also {
+		widest = max(widest, j.also[i].size())
+	}
+	for i := range j.ins {
+		if s := &j.ins[i]; s.kind == fromBuffer {
+			if !t.narrow(s.buffer.elem) {
+				return 4 // cut out of words
+			}
+			widest = max(widest, s.buffer.size())
+		}
+	}
+	return min(4, 16/widest)
+}
+
+// choose returns the group: 1 where neighbours cannot be loaded and stored at
+// once.
+func (j *mapJob) choose(t *Target) int {
+	r, g := len(j.dims)-1, j.wants(t)
+	if j.dims[r] < g || (r > 0 && j.dims[r]%g != 0) || !vectored(&j.out, r, g) || j.out.strides[r] != 1 {
 		return 1
 	}
-	if !j.together(&j.out, j.outShifts) {
+	if !j.together(&j.out, j.outShifts, g) {
 		return 1
 	}
 	for i := range j.ins {
@@ -177,19 +213,19 @@ func (j *mapJob) choose() int {
 		if s.kind == fromLiteral {
 			continue
 		}
-		if s.kind == fromBuffer && s.strides[r] != 0 && !vectored(&s.view, r) || !j.together(&s.view, s.shifts) {
+		if s.kind == fromBuffer && s.strides[r] != 0 && !vectored(&s.view, r, g) || !j.together(&s.view, s.shifts, g) {
 			return 1
 		}
 	}
-	return 4
+	return g
 }
 
-// together reports whether four neighbours of a view are shifted as one.
-func (j *mapJob) together(v *view, shifts []shift) bool {
+// together reports whether the neighbours of a group are shifted as one.
+func (j *mapJob) together(v *view, shifts []shift, g int) bool {
 	r := len(j.dims) - 1
 	for _, h := range shifts {
 		index := &j.ins[h.from]
-		if index.kind != fromLiteral && index.strides[r] != 0 || v.strides[r] != 0 && h.stride%4 != 0 {
+		if index.kind != fromLiteral && index.strides[r] != 0 || v.strides[r] != 0 && h.stride%g != 0 {
 			return false
 		}
 	}
@@ -206,13 +242,13 @@ func farthest(shifts []shift) int {
 }
 
 // vectored reports whether the rows of a view are dense and begin at multiples
-// of four elements.
-func vectored(v *view, r int) bool {
-	if v.strides[r] != 1 || v.offset%4 != 0 {
+// of a group.
+func vectored(v *view, r, group int) bool {
+	if v.strides[r] != 1 || v.offset%group != 0 {
 		return false
 	}
 	for _, s := range v.strides[:r] {
-		if s%4 != 0 {
+		if s%group != 0 {
 			return false
 		}
 	}
@@ -327,7 +363,8 @@ func (j *mapJob) place(e *emitter, v *view, shifts []shift, isIndex bool) place 
 	return p
 }
 
-// values gives the stored form of a point of every output.
+// values gives the stored form of a point of every output, both parts of
+// complex ones.
 func (j *mapJob) values(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
 	if j.bodies != nil {
 		return j.bodies(e, xs)
@@ -350,10 +387,10 @@ func (j *mapJob) write(e *emitter) error {
 		}
 	}
 	w.out = j.place(e, &j.out, j.outShifts, false)
-	w.lits = make([]kernel.Value, len(j.ins))
+	w.lits = make([][]kernel.Value, len(j.ins))
 	for i := range j.ins {
 		if j.ins[i].kind == fromLiteral {
-			w.lits[i] = e.lit()
+			w.lits[i] = e.lit(j.ins[i].parts())
 		}
 	}
 	_, steps := e.t.mapShape(j.group)

@@ -14,13 +14,13 @@ type mapWriter struct {
 	dims   []kernel.Value // the dimensions between the outermost and the innermost
 	places []place
 	out    place
-	lits   []kernel.Value
+	lits   [][]kernel.Value
 
 	loaded [][]kernel.Value // what each source gives for the step
 
 	coords []kernel.Value // outer coordinates of the step
 	col    kernel.Value   // coordinate along the innermost dimension, in groups
-	full   kernel.Value   // flat: whether all four points exist
+	full   kernel.Value   // flat: whether all points of the group exist
 }
 
 // unit computes the group of points u.
@@ -35,21 +35,25 @@ func (w *mapWriter) unit(u kernel.Value) error {
 	for i := range w.job.ins {
 		w.loaded[i] = w.source(i)
 	}
-	results := make([][]kernel.Value, 1+len(w.job.also)) // by output, then by point
+	results := make([][]kernel.Value, 1+len(w.job.also)) // by output, then by point and part
+	first := len(w.bufs) - len(results)
 	for lane := range g {
-		xs := make([]kernel.Value, len(w.loaded))
+		var xs []kernel.Value
 		for i, vs := range w.loaded {
-			xs[i] = vs[min(lane, len(vs)-1)]
+			n := w.job.ins[i].parts()
+			at := min(lane*n, len(vs)-n)
+			xs = append(xs, vs[at:at+n]...)
 		}
 		values, err := w.job.values(w.emitter, xs)
 		if err != nil {
 			return err
 		}
-		for i, v := range values {
-			results[i] = append(results[i], v)
+		for i := range results {
+			n := w.bufs[first+i].parts()
+			results[i] = append(results[i], values[:n]...)
+			values = values[n:]
 		}
 	}
-	first := len(w.Kernel().Buffers) - len(results)
 	for i, vs := range results {
 		w.store(first+i, vs)
 	}
@@ -126,13 +130,13 @@ func (w *mapWriter) start(p *place) kernel.Value {
 	return w.Add(at, col)
 }
 
-// source gives the values of one input: as many as the group has, or one for
-// all of it.
+// source gives the values of one input: those of each point of the group, or
+// of one for all of it.
 func (w *mapWriter) source(i int) []kernel.Value {
 	s, p := &w.job.ins[i], &w.places[i]
 	switch s.kind {
 	case fromLiteral:
-		return []kernel.Value{w.lits[i]}
+		return w.lits[i]
 	case fromIndex:
 		return w.indices(p)
 	}
@@ -168,7 +172,7 @@ func (w *mapWriter) indices(p *place) []kernel.Value {
 	return vs
 }
 
-// loadTail loads a group of four, or what there is of it.
+// loadTail loads a group, or what there is of it.
 func (w *mapWriter) loadTail(buf int, p *place, at kernel.Value) []kernel.Value {
 	g := w.job.group
 	return w.If(w.full,
@@ -176,7 +180,7 @@ func (w *mapWriter) loadTail(buf int, p *place, at kernel.Value) []kernel.Value 
 		func() []kernel.Value {
 			var vs []kernel.Value
 			for lane := range g {
-				vs = append(vs, w.fetch(buf, w.tail(p, lane), 1)[0])
+				vs = append(vs, w.fetch(buf, w.tail(p, lane), 1)...)
 			}
 			return vs
 		})
@@ -191,21 +195,22 @@ func (w *mapWriter) tail(p *place, lane int) kernel.Value {
 	return w.Add(w.Mul(w.shifted(p), g), x)
 }
 
-// store writes the points of a step of an output.
+// store writes the points of a step of an output, part by part.
 func (w *mapWriter) store(buf int, results []kernel.Value) {
 	at := w.start(&w.out)
 	if !w.flat() {
-		w.Store(buf, at, results...)
+		w.put(buf, at, results...)
 		return
 	}
 	w.If(w.full, func() []kernel.Value {
-		w.Store(buf, at, results...)
+		w.put(buf, at, results...)
 		return nil
 	}, func() []kernel.Value {
-		for lane, v := range results {
+		n := len(results) / w.job.group
+		for lane := range w.job.group {
 			x := w.Add(w.Mul(w.col, w.int(w.job.group)), w.int(lane))
 			w.If(w.Compare(scalar.Lt, x, w.inner), func() []kernel.Value {
-				w.Store(buf, w.Add(w.Mul(w.shifted(&w.out), w.int(w.job.group)), x), v)
+				w.put(buf, w.Add(w.Mul(w.shifted(&w.out), w.int(w.job.group)), x), results[lane*n:(lane+1)*n]...)
 				return nil
 			}, nil)
 		}

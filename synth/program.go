@@ -30,14 +30,35 @@ type program struct {
 type buffer struct {
 	ref    Ref
 	elem   kernel.Elem
+	pair   bool // an element is two of elem: the parts of a complex number
 	access Access
 	bytes  int64
 }
+
+// bufferOf is the buffer of elements of a type.
+func bufferOf(r Ref, d ops.DType) buffer {
+	return buffer{ref: r, elem: storage[d], pair: d.IsComplex()}
+}
+
+// parts is how many values an element is.
+func (b *buffer) parts() int {
+	if b.pair {
+		return 2
+	}
+	return 1
+}
+
+// size is the bytes of an element.
+func (b *buffer) size() int { return b.parts() * b.elem.Size() }
 
 type literal struct {
 	operand int
 	as      ops.DType
 }
+
+// size is the bytes of a parameter that holds the literal, or of each of the two
+// that hold a complex one.
+func (l literal) size() int { return kernel.TypeSize(wide(l.as)) }
 
 // emitter writes the body of a program. The numbers and literals of the program
 // are values in it.
@@ -48,7 +69,7 @@ type emitter struct {
 	local int
 	nums  []kernel.Value
 	lits  []kernel.Value
-	elems []kernel.Elem // of the buffers, as the program sees them
+	bufs  []buffer
 }
 
 // num takes the next number.
@@ -58,11 +79,11 @@ func (e *emitter) num() kernel.Value {
 	return v
 }
 
-// lit takes the next literal.
-func (e *emitter) lit() kernel.Value {
-	v := e.lits[0]
-	e.lits = e.lits[1:]
-	return v
+// lit takes the next literal, which has n parts.
+func (e *emitter) lit(n int) []kernel.Value {
+	vs := e.lits[:n:n]
+	e.lits = e.lits[n:]
+	return vs
 }
 
 // int is a constant index.
@@ -176,10 +197,10 @@ func (t *Target) step(p *program) (Step, error) {
 		at = putNums(s.Push, at, p)
 	}
 	for _, l := range p.lits {
-		size := kernel.TypeSize(wide(l.as))
+		size := l.size()
 		at = (at + size - 1) / size * size
 		s.Lits = append(s.Lits, Lit{l.operand, at, l.as})
-		at += size
+		at += size * partsOf(l.as)
 	}
 	return s, nil
 }
@@ -212,8 +233,8 @@ func (t *Target) pushBytes(p *program, fixed bool) int {
 		at += len(p.nums) * kernel.TypeSize(p.index)
 	}
 	for _, l := range p.lits {
-		size := kernel.TypeSize(wide(l.as))
-		at = (at+size-1)/size*size + size
+		size := l.size()
+		at = (at+size-1)/size*size + size*partsOf(l.as)
 	}
 	return (at + 3) / 4 * 4
 }
@@ -225,6 +246,9 @@ func (t *Target) fullKey(p *program, fixed bool) string {
 	fmt.Fprintf(&b, " local=%d index=%d", p.local, p.index)
 	for _, f := range p.bufs {
 		fmt.Fprintf(&b, " %v/%d", f.elem, f.access)
+		if f.pair {
+			b.WriteString("/pair")
+		}
 	}
 	for _, l := range p.lits {
 		fmt.Fprintf(&b, " =%v", l.as)

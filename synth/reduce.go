@@ -128,7 +128,7 @@ func (j *reduceJob) partialType() ops.DType {
 // columns returns 4 where four neighbouring outputs fold neighbouring elements.
 func (j *reduceJob) columns() int {
 	r := len(j.kept) - 1
-	if j.kept[r]%4 != 0 || !vectored(&j.keptAt, r) {
+	if j.kept[r]%4 != 0 || !vectored(&j.keptAt, r, 4) {
 		return 1
 	}
 	for _, s := range j.reducedAt.strides {

@@ -49,7 +49,7 @@ func (j *prefixJob) program(t *Target, total bool) *program {
 	}
 	p := &program{local: gpuPart, index: scalar.U32, nums: []int{units, j.pieces, j.segment, j.length},
 		flops: int64(j.rows * j.length), bytes: int64(8 * j.rows * j.length),
-		bufs: []buffer{{Ref{Temp, j.counts}, kernel.U32, access, int64(4 * j.rows * j.length)}},
+		bufs: []buffer{{ref: Ref{Temp, j.counts}, elem: kernel.U32, access: access, bytes: int64(4 * j.rows * j.length)}},
 		body: func(e *emitter) error { return j.write(e, total) },
 		key:  fmt.Sprintf("prefix total=%v segments=%v", total, j.sums >= 0)}
 	if t.CPU {
@@ -61,7 +61,7 @@ func (j *prefixJob) program(t *Target, total bool) *program {
 		if total {
 			access = Write
 		}
-		p.bufs = append(p.bufs, buffer{Ref{Temp, j.sums}, kernel.U32, access, int64(4 * units)})
+		p.bufs = append(p.bufs, buffer{ref: Ref{Temp, j.sums}, elem: kernel.U32, access: access, bytes: int64(4 * units)})
 	}
 	return p
 }
