@@ -5,9 +5,35 @@ defmodule NxVulkanGo do
   `NxVulkanGo.Backend` is the backend. The functions here look at servers and
   devices. All of them raise `NxVulkanGo.Error` where the server cannot be
   reached, and take the options of the backend: `:server` and `:device`.
+
+  `compiler: NxVulkanGo` compiles whole functions, see `NxVulkanGo.Compiler`;
+  `explain/3` shows what became of one.
   """
 
-  alias NxVulkanGo.{Error, Session, Sessions}
+  @behaviour Nx.Defn.Compiler
+
+  alias NxVulkanGo.{Compiler, Error, Session, Sessions}
+
+  @impl true
+  defdelegate __jit__(key, vars, fun, args_list, options), to: Compiler, as: :jit
+
+  @impl true
+  defdelegate __compile__(key, vars, fun, options), to: Compiler, as: :compile
+
+  @impl true
+  def __shard_jit__(_key, _mesh, _vars, _fun, _args_list, _options) do
+    raise ArgumentError,
+          "NxVulkanGo does not shard. Run a function on each device, with compiler: NxVulkanGo, " <>
+            "device: index; Nx.Serving does that with partitions: true"
+  end
+
+  @impl true
+  def __partitions_options__(options) do
+    for %{index: index} <- devices(options), do: Keyword.put(options, :device, index)
+  end
+
+  @impl true
+  def __to_backend__(options), do: {NxVulkanGo.Backend, Keyword.take(options, [:server, :device])}
 
   @doc """
   The devices of a server, a list of maps with `:index`, `:name`, `:kind`,

@@ -7,7 +7,9 @@ defmodule NxVulkanGo.Application do
     children = [
       NxVulkanGo.Launcher,
       {DynamicSupervisor, name: NxVulkanGo.SessionSupervisor, strategy: :one_for_one},
-      NxVulkanGo.Sessions
+      NxVulkanGo.Sessions,
+      NxVulkanGo.Compiler.Cache,
+      NxVulkanGo.Compiler.Captured
     ]
 
     Supervisor.start_link(children, strategy: :one_for_one, name: NxVulkanGo.Supervisor)

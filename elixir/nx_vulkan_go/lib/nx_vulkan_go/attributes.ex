@@ -19,6 +19,10 @@ defmodule NxVulkanGo.Attributes do
   def encode({_, :enum, [first | _]}, nil, _), do: first
   def encode({_, :enum, _}, name, _) when is_atom(name), do: name
   def encode({_, kind, _}, list, _) when kind in [:pads, :pairs], do: list || []
+  def encode({_, :region, _}, {params, body, values} = region, _)
+      when is_list(params) and is_list(body) and is_list(values),
+      do: region
+
   def encode({_, :type, _}, type, _), do: NxVulkanGo.Data.atom(type)
   def encode({_, :float, _}, value, _) when is_number(value), do: value * 1.0
 

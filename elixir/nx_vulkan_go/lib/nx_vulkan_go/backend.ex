@@ -67,6 +67,7 @@ defmodule NxVulkanGo.Backend do
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.{Attributes, Data, Eager, Error, Fallback, Ops, Session, Sessions}
+  alias NxVulkanGo.Compiler.Function
   alias NxVulkanGo.Session.Tracker
 
   @doc false
@@ -325,6 +326,34 @@ defmodule NxVulkanGo.Backend do
   def stack(out, tensors, axis), do: Eager.run(:stack, out, tensors, [axis])
 
   @impl true
+  def reduce(out, tensor, initial, opts, fun) do
+    fold(:reduce, out, tensor, initial, opts, fun, fn args ->
+      Nx.BinaryBackend.reduce(out, hd(args), hd(tl(args)), opts, List.last(args))
+    end)
+  end
+
+  @impl true
+  def window_reduce(out, tensor, initial, window, opts, fun) do
+    fold(:window_reduce, out, tensor, initial, [window: window] ++ opts, fun, fn args ->
+      Nx.BinaryBackend.window_reduce(out, hd(args), hd(tl(args)), window, opts, List.last(args))
+    end)
+  end
+
+  # A function that can be traced is computed by the node; `host` takes another.
+  defp fold(op, %T{type: type} = out, tensor, initial, opts, fun, host) do
+    with nil <- Ops.missing(op),
+         {:ok, region} <- Function.region(fun, type) do
+      tensors = [Nx.as_type(tensor, type), Nx.as_type(initial, type)]
+      lookup = &if(&1 == :function, do: region, else: opts[&1])
+      attrs = Attributes.encode_all(Ops.get(op).attrs, tensor, lookup)
+      Eager.run(op, out, tensors, attrs)
+    else
+      {:error, reason} -> Fallback.run(op, type, [tensor, initial, fun], [], host, reason)
+      reason -> Fallback.run(op, type, [tensor, initial, fun], [], host, reason)
+    end
+  end
+
+  @impl true
   def block(%module{} = struct, out, args, fun) do
     op = block_op(module)
 
@@ -355,17 +384,20 @@ defmodule NxVulkanGo.Backend do
     Fallback.run(op, type, args, [], fn args -> apply(fun, [struct | args]) end)
   end
 
+  @doc false
   # Nx.Block.LinAlg.QR is the operation qr, and so on.
+  def block_op(module)
+
   {:ok, modules} = :application.get_key(:nx, :modules)
 
   for module <- modules,
       ["Nx", "Block" | [_ | _] = rest] <- [Module.split(module)],
       op = rest |> List.last() |> Macro.underscore() |> String.to_atom(),
       Ops.get(op) != nil do
-    defp block_op(unquote(module)), do: unquote(op)
+    def block_op(unquote(module)), do: unquote(op)
   end
 
-  defp block_op(_module), do: nil
+  def block_op(_module), do: nil
 
   ## All others, from the op table
 
@@ -382,8 +414,6 @@ defmodule NxVulkanGo.Backend do
     dot:
       [{:tensor, :l}, :contract_left, :batch_left, {:tensor, :r}] ++
         [:contract_right, :batch_right],
-    reduce: [{:tensor, :t}, {:tensor, :initial}, :opts, :fun],
-    window_reduce: [{:tensor, :t}, {:tensor, :initial}, :window, :opts, :fun],
     window_sum: [{:tensor, :t}, :window, :opts],
     window_product: [{:tensor, :t}, :window, :opts],
     window_max: [{:tensor, :t}, :window, :opts],

@@ -2,6 +2,9 @@ defmodule NxVulkanGo.Eager do
   @moduledoc false
   # One operation, at once: operands become ids or literals, the result gets an
   # id, and an instruction leaves for the session. Nothing here waits.
+  #
+  # Operands whose session is :program stand for values of a program that is being
+  # compiled: then the instruction is returned, not sent.
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
@@ -13,10 +16,18 @@ defmodule NxVulkanGo.Eager do
   @doc """
   Sends an instruction for `out`, a template or a tuple of them, and returns the
   tensors that it makes. Without an operand on a device, `options` say where.
+
+  Of a program it returns `{:instruction, op, out, tensors, attrs}`.
   """
   def run(op, out, tensors, attrs, options \\ []) do
-    session = session(tensors, options)
-    {operands, context} = operands(tensors, session, [], {[], [], []})
+    case session(tensors, options) do
+      :program -> {:instruction, op, out, tensors, attrs}
+      session -> send_now(op, out, tensors, attrs, session)
+    end
+  end
+
+  defp send_now(op, out, tensors, attrs, session) do
+    {operands, context} = operands(tensors, session)
     result = results(op, out, operands, attrs, session, context)
     # Operands must not be collected before the instruction has left: a free
     # might overtake it.
@@ -37,7 +48,8 @@ defmodule NxVulkanGo.Eager do
     Enum.zip_with(outs, datas, &%{&1 | data: &2}) |> List.to_tuple()
   end
 
-  defp value(%T{type: type, shape: shape}, session) do
+  @doc "A new value of a session: the result of an instruction, and the data of its tensor."
+  def value(%T{type: type, shape: shape}, session) do
     bytes = Tuple.product(shape) * Data.bytes(type)
     {id, token, keeper} = Session.new_value(session, bytes)
     data = %B{session: session, id: id, token: token, keeper: keeper, type: type, shape: shape}
@@ -46,12 +58,19 @@ defmodule NxVulkanGo.Eager do
 
   defp send_all(session, instruction, {[], [], []}), do: Session.instruct(session, instruction)
 
-  defp send_all(session, instruction, {uploads, temporary, foreign}) do
+  defp send_all(session, instruction, context) do
+    {instructions, foreign} = with_context(session, instruction, context)
+    Session.instruct(session, instructions, foreign)
+  end
+
+  @doc "Sends the uploads of an instruction, and adds what follows it."
+  def with_context(_session, instruction, {[], [], foreign}), do: {[instruction], foreign}
+
+  def with_context(session, instruction, {uploads, temporary, foreign}) do
     for {id, tensor, data} <- Enum.reverse(uploads),
         do: Session.upload(session, id, tensor.type, tensor.shape, data)
 
-    free = if temporary == [], do: [], else: [{:free, [], [], [temporary]}]
-    Session.instruct(session, [instruction | free], foreign)
+    {[instruction, {:free, [], [], [temporary]}], foreign}
   end
 
   @doc "Uploads bytes of the wire as a tensor like `out`."
@@ -73,11 +92,14 @@ defmodule NxVulkanGo.Eager do
   def session(tensors, options) do
     case first_handle(tensors) do
       %Session{} = session -> session |> here() |> Session.check!() |> Sessions.announce()
+      :program -> :program
+      nil when options == :program -> :program
       nil -> Sessions.fetch!(constant_options(tensors) || default_options(options))
     end
   end
 
   defp first_handle([%T{data: %B{session: %Session{} = session}} | _]), do: session
+  defp first_handle([%T{data: %B{session: :program}} | _]), do: :program
   defp first_handle([_ | rest]), do: first_handle(rest)
   defp first_handle([]), do: nil
 
@@ -99,8 +121,21 @@ defmodule NxVulkanGo.Eager do
 
   ## Operands
 
-  # The context collects what goes along: uploads, the ids of these, and tensors
-  # of other BEAM nodes.
+  @doc """
+  The operands of an instruction, and its context: uploads, the ids of these, and
+  tensors of other BEAM nodes.
+  """
+  def operands(tensors, session), do: operands(tensors, session, [], {[], [], []})
+
+  @doc "The operand of an instruction of a program."
+  def program_operand(%T{data: %B{session: :program, id: operand}}), do: operand
+
+  def program_operand(%T{type: type, data: %B{id: nil, literal: literal}}),
+    do: {Data.atom(type), literal}
+
+  @doc "Whether bytes of the wire travel inside the instruction that uses them."
+  def literal?(data), do: byte_size(data) <= @literal_bytes
+
   defp operands([], _session, acc, context), do: {:lists.reverse(acc), context}
 
   defp operands([tensor | rest], session, acc, context) do
@@ -133,7 +168,7 @@ defmodule NxVulkanGo.Eager do
       shape == {} ->
         {{Data.atom(type), data}, {uploads, temporary, foreign}}
 
-      byte_size(data) <= @literal_bytes ->
+      literal?(data) ->
         {{Data.atom(type), shape, data}, {uploads, temporary, foreign}}
 
       true ->

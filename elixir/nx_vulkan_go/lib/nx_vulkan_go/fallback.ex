@@ -18,10 +18,10 @@ defmodule NxVulkanGo.Fallback do
   @doc false
   # Runs `fun` with the arguments on Nx.BinaryBackend; what it returns goes back
   # to where the operands were.
-  def run(op, type, args, options, fun) do
-    reason = Ops.missing(op)
+  def run(op, type, args, options, fun, reason \\ nil) do
+    reason = reason || Ops.missing(op)
     Telemetry.execute([:fallback], %{count: 1}, %{op: op, type: type, reason: reason})
-    policy!(Application.get_env(:nx_vulkan_go, :fallback, :silent), op, type, reason)
+    policy!("#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}")
     session = Eager.session(for(%T{} = t <- List.flatten(args), do: t), options)
     args = Enum.map(args, &host/1)
 
@@ -30,14 +30,14 @@ defmodule NxVulkanGo.Fallback do
     |> to_device(session)
   end
 
-  defp policy!(:silent, _op, _type, _reason), do: :ok
-  defp policy!(:warn, op, type, reason), do: Logger.warning(text(op, type, reason))
-
-  defp policy!(:raise, op, type, reason),
-    do: raise(Error.new(:unsupported, text(op, type, reason)))
-
-  defp text(op, type, reason) do
-    "#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}"
+  @doc false
+  # Does what the configuration says of something that the node does not do.
+  def policy!(text) do
+    case Application.get_env(:nx_vulkan_go, :fallback, :silent) do
+      :silent -> :ok
+      :warn -> Logger.warning(text)
+      :raise -> raise Error.new(:unsupported, text)
+    end
   end
 
   defp host(%T{} = tensor), do: Nx.backend_copy(tensor, Nx.BinaryBackend)

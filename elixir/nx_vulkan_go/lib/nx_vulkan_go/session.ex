@@ -125,6 +125,16 @@ defmodule NxVulkanGo.Session do
     :ok
   end
 
+  @doc """
+  Sends instructions that run a program, given as its key and its region in
+  external term format; the node gets that once.
+  """
+  @spec run(t, {binary, binary}, [tuple], [struct]) :: :ok
+  def run(session, program, instructions, foreign) do
+    send(session.pid, {:run, program, instructions, foreign})
+    :ok
+  end
+
   @doc "Keeps a term alive up to here; the compiler would let go of it after its last use."
   @spec touch(term) :: :ok
   def touch(_term), do: :ok

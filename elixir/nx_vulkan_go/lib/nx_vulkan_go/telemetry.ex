@@ -8,6 +8,13 @@ defmodule NxVulkanGo.Telemetry do
   | `[:nx_vulkan_go, :download, :start]` | `system_time`, `monotonic_time` | `server`, `device` |
   | `[:nx_vulkan_go, :download, :stop]` | `duration`, `monotonic_time`, `bytes` | `server`, `device` |
   | `[:nx_vulkan_go, :download, :exception]` | `duration`, `monotonic_time` | and `kind`, `reason`, `stacktrace` |
+  | `[:nx_vulkan_go, :compile, :start]` | `system_time`, `monotonic_time` | `function` |
+  | `[:nx_vulkan_go, :compile, :stop]` | `duration`, `monotonic_time` | `function` |
+  | `[:nx_vulkan_go, :compile, :exception]` | `duration`, `monotonic_time` | and `kind`, `reason`, `stacktrace` |
+  | `[:nx_vulkan_go, :run, :start]` | `system_time`, `monotonic_time` | `key`, `device` |
+  | `[:nx_vulkan_go, :run, :stop]` | `duration`, `monotonic_time` | `key`, `device` |
+  | `[:nx_vulkan_go, :run, :exception]` | `duration`, `monotonic_time` | and `kind`, `reason`, `stacktrace` |
+  | `[:nx_vulkan_go, :compiler, :fallback]` | `count` | `function`, `reason` |
   | `[:nx_vulkan_go, :fallback]` | `count` | `op`, `type`, `reason` |
   | `[:nx_vulkan_go, :connection, :up]` | `count` | `server`, `device`, `incarnation` |
   | `[:nx_vulkan_go, :connection, :down]` | `count` | `server`, `device`, `incarnation`, `reason` |
@@ -16,12 +23,18 @@ defmodule NxVulkanGo.Telemetry do
 
   Uploads of less than a kilobyte and constants are not counted. `freed` and
   `live` count tensors of one tracker; `reason` of a sweep is `:routine` or
-  `:pressure`.
+  `:pressure`. A run is over for the BEAM when it has been sent, and the functions
+  that it calls have returned; the device may take longer.
   """
 
   @doc false
   def execute(event, measurements, metadata) do
     :telemetry.execute([:nx_vulkan_go | event], measurements, metadata)
+  end
+
+  @doc false
+  def span(event, metadata, fun) do
+    :telemetry.span([:nx_vulkan_go | event], metadata, fn -> {fun.(), metadata} end)
   end
 
   @doc false

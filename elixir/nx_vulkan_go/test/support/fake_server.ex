@@ -1,16 +1,9 @@
 defmodule NxVulkanGo.FakeServer do
   @moduledoc false
   # A device server in this VM, for tests of what the client does: it keeps the
-  # books of `gen/README.md` and computes simple operations by Nx.BinaryBackend.
+  # books of `gen/README.md` and computes by NxVulkanGo.Interpreter.
 
-  alias NxVulkanGo.Data
-
-  @types for {kind, sizes} <-
-               [u: [2, 4, 8, 16, 32, 64], s: [2, 4, 8, 16, 32, 64]] ++
-                 [f: [8, 16, 32, 64], bf: [16], c: [64, 128]],
-             size <- sizes,
-             into: %{f8_e4m3fn: {:f8_e4m3fn, 8}},
-             do: {:"#{kind}#{size}", {kind, size}}
+  alias NxVulkanGo.{Data, Interpreter}
 
   def start(device, options \\ []) do
     test = self()
@@ -22,6 +15,7 @@ defmodule NxVulkanGo.FakeServer do
 
         loop(%{
           values: %{},
+          programs: %{},
           incarnation: System.unique_integer([:positive]),
           messages: 0,
           deaf: options[:deaf] || false
@@ -82,7 +76,7 @@ defmodule NxVulkanGo.FakeServer do
 
   defp answer(state, {:download, id, offset, count}) do
     with {:ok, {type, _shape, data}} <- value(state, id) do
-      size = Data.bytes(@types[type])
+      size = Data.bytes(Interpreter.type(type))
       {:ok, binary_part(data, offset * size, count * size)}
     end
   end
@@ -107,40 +101,87 @@ defmodule NxVulkanGo.FakeServer do
   defp one({:tensor, [{id, type, shape}], [{_, _, data}], []}, state),
     do: put(state, id, {type, shape, data})
 
-  defp one({op, [{id, type, shape}], operands, _attrs}, state) do
-    operands = Enum.map(operands, &operand(&1, state))
+  defp one({:program, [], [], [key, region]}, state),
+    do: %{state | programs: Map.put_new(state.programs, key, region)}
 
-    case Enum.find(operands, &match?({:error, _}, &1)) do
-      nil -> put(state, id, compute(op, type, shape, operands))
-      error -> put(state, id, error)
+  defp one({:cancel, [], [], [_runs]}, state), do: state
+
+  defp one({:run, results, operands, [key, callbacks]}, state) do
+    compute(state, results, operands, fn args ->
+      case state.programs do
+        %{^key => region} -> Interpreter.run(region, args, &ask(callbacks, results, &1))
+        _ -> throw({:error, {:unknown_program, "run", [], "no such program"}})
+      end
+    end)
+  end
+
+  defp one({:fail, results, _operands, _attrs}, state) do
+    for {id, _, _} <- results, reduce: state do
+      state -> put(state, id, {:error, {:bad_argument, "fail", [], "as asked"}})
     end
   end
 
-  defp compute(:fail, _, _, _), do: {:error, {:bad_argument, "fail", [], "as asked"}}
-  defp compute(:reshape, type, shape, [{_, _, data}]), do: {type, shape, data}
-
-  defp compute(op, type, shape, operands) do
-    out = tensor({type, shape, <<>>})
-    result = apply(Nx.BinaryBackend, op, [out | Enum.map(operands, &tensor/1)])
-    {type, shape, Nx.to_binary(result)}
+  defp one({op, results, operands, attrs}, state) do
+    compute(state, results, operands, fn args -> Interpreter.step(op, results, args, attrs) end)
   end
+
+  # The error of an operand is that of all results, and so is what is raised.
+  defp compute(state, results, operands, fun) do
+    args =
+      for operand <- operands do
+        with {:error, _} = error <- operand(operand, state), do: throw(error)
+      end
+
+    tensors = fun.(args)
+    true = length(tensors) == length(results)
+
+    results
+    |> Enum.zip(tensors)
+    |> Enum.reduce(state, fn {{id, type, shape}, t}, state ->
+      put(state, id, {type, shape, Data.to_wire(Nx.to_binary(t), t.type)})
+    end)
+  rescue
+    error -> poison(state, results, {:internal, nil, [], Exception.message(error)})
+  catch
+    {:error, error} -> poison(state, results, error)
+  end
+
+  defp poison(state, results, error),
+    do: Enum.reduce(results, state, fn {id, _, _}, state -> put(state, id, {:error, error}) end)
+
+  # Hooks are told, callbacks are asked.
+  defp ask(callbacks, results, {kind, index, tensors}) do
+    values = for t <- tensors, do: {Data.atom(t.type), t.shape, wire(t)}
+    run = with [{id, _, _} | _] <- results, do: id
+    run = if run == [], do: 0, else: run
+    if kind == :hook, do: send(callbacks, {:nxvk_hook, self(), run, index, values})
+    if kind == :callback, do: answer_of(callbacks, run, index, values)
+  end
+
+  defp answer_of(callbacks, run, index, values) do
+    ref = make_ref()
+    send(callbacks, {:nxvk_callback, self(), run, ref, index, values})
+
+    receive do
+      {:nxvk_answer, ^run, ^ref, {:ok, data}} ->
+        data
+
+      {:nxvk_answer, ^run, ^ref, {:error, text}} ->
+        raise text
+
+      {:nxvk, _, [{:cancel, [], [], [[^run]]}]} ->
+        throw({:error, {:cancelled, nil, [], "it was"}})
+    end
+  end
+
+  defp wire(t), do: Data.to_wire(Nx.to_binary(t), t.type)
 
   defp operand(id, state) when is_integer(id) do
-    with {:ok, value} <- value(state, id), do: value
+    with {:ok, value} <- value(state, id), do: Interpreter.tensor(value)
   end
 
-  defp operand({type, data}, _state), do: {type, {}, data}
-  defp operand({type, shape, data}, _state), do: {type, shape, data}
-
-  defp tensor({type, shape, data}) do
-    names = List.duplicate(nil, tuple_size(shape))
-
-    Nx.BinaryBackend.from_binary(
-      %Nx.Tensor{type: @types[type], shape: shape, names: names},
-      data,
-      []
-    )
-  end
+  defp operand({type, data}, _state), do: Interpreter.tensor({type, {}, data})
+  defp operand({_, _, _} = literal, _state), do: Interpreter.tensor(literal)
 
   defp put(state, id, value), do: %{state | values: Map.put(state.values, id, value)}
 end

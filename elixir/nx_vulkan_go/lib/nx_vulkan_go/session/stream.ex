@@ -9,6 +9,7 @@ defmodule NxVulkanGo.Session.Stream do
   #     {:instruction, i}          an instruction
   #     {:instructions, [i]}       several that belong together
   #     {:instructions, [i], fs}   the same, on tensors of other BEAM nodes too
+  #     {:run, program, [i], fs}   the same, after the program unless the server has it
   #     {:upload, i, bytes}        one with data
   #     {:call, from, request}     a call, answered by the server to `from` itself
   #     {:free, ids}               values that nobody refers to any more
@@ -44,6 +45,7 @@ defmodule NxVulkanGo.Session.Stream do
     callers: %{},
     foreign: %{},
     leases: %{},
+    programs: %{},
     unreported: 0,
     reports: %{},
     sweeping: false,
@@ -164,6 +166,12 @@ defmodule NxVulkanGo.Session.Stream do
     gather(state, :lists.reverse(list, acc), n + length(list), bytes)
   end
 
+  defp message({:run, program, list, foreign}, state, acc, n, bytes) do
+    {state, list} = Foreign.resolve(state, list, foreign)
+    {state, list} = define(state, program, list)
+    gather(state, :lists.reverse(list, acc), n + length(list), bytes)
+  end
+
   defp message({:upload, i, size}, state, acc, n, bytes),
     do: gather(state, [i | acc], n + 1, bytes + size)
 
@@ -177,6 +185,15 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp message(other, state, acc, n, _bytes) do
     state |> flush(acc, n) |> handle(other) |> loop()
+  end
+
+  # The server keeps programs as long as the session.
+  defp define(%{programs: programs} = state, {key, _code}, list) when is_map_key(programs, key),
+    do: {state, list}
+
+  defp define(%{programs: programs} = state, {key, code}, list) do
+    program = {:program, [], [], [key, :erlang.binary_to_term(code)]}
+    {%{state | programs: Map.put(programs, key, true)}, [program | list]}
   end
 
   defp flush(state, [], 0), do: state

@@ -1,0 +1,111 @@
+defmodule NxVulkanGo.Compiler do
+  @moduledoc """
+  Compiles whole functions: `compiler: NxVulkanGo`.
+
+      Nx.Defn.default_options(compiler: NxVulkanGo)
+      Nx.Defn.jit(&MyModule.step/2, compiler: NxVulkanGo).(params, batch)
+
+  A function is traced once for the types of its arguments and becomes a program,
+  which the node gets once. A call is then one message, with the arguments that
+  are not on the device yet; loops and branches run on the node and ask nobody.
+  As with `NxVulkanGo.Backend`, a call does not wait for its results: an error of
+  the device is raised where one of them is read.
+
+  ## Options
+
+    * `:device`, `:server` - where to run, as for the backend. Without them a
+      program runs where its arguments are
+    * `:hooks` - functions for named hooks, as `Nx.Defn` has it
+    * `:callback_timeout` - how long a hook or a function of `Nx.runtime_call/4` may take, in
+      milliseconds (default 300,000)
+
+  Other options are ignored.
+
+  ## Hooks and runtime calls
+
+  They run in other processes than the caller's, one after the other, on tensors
+  of `Nx.BinaryBackend`, and the call returns when all of them have. They must
+  not wait for tensors on the device that runs the program: those come after it.
+  Whatever one of them raises is raised by the call, and ends the run.
+
+  ## What cannot be compiled
+
+  A function with an operation that the node does not know is run by
+  `Nx.Defn.Evaluator`. That is an event, `[:nx_vulkan_go, :compiler, :fallback]`, and
+  `config :nx_vulkan_go, fallback: :warn | :raise` says what else it is; see
+  `NxVulkanGo.Fallback`.
+
+  What two branches of different conds share is computed before them, whether one
+  of them is taken or not; what only one needs is computed there.
+  """
+
+  alias Nx.Defn.{Composite, Evaluator}
+  alias NxVulkanGo.Compiler.{Cache, Program, Run}
+  alias NxVulkanGo.{Fallback, Telemetry}
+
+  @run_options [:server, :device, :hooks, :callback_timeout]
+
+  @doc false
+  def jit(key, vars, fun, args_list, options) do
+    case compiled(key, vars, fun, options) do
+      %Program{} = program ->
+        options = Keyword.take(options, @run_options)
+        for args <- args_list, do: Run.run(program, args, options)
+
+      {:unsupported, reason} ->
+        fallback(key, reason)
+        Evaluator.__jit__(key, vars, fun, args_list, options)
+    end
+  end
+
+  @doc false
+  def compile(key, vars, fun, options) do
+    case compiled(key, vars, fun, options) do
+      %Program{} = program ->
+        options = Keyword.take(options, @run_options)
+        fn args_list -> for args <- args_list, do: Run.run(program, args, options) end
+
+      {:unsupported, reason} ->
+        fallback(key, reason)
+        Evaluator.__compile__(key, vars, fun, options)
+    end
+  end
+
+  # The function is called in the caller's process, and only where nobody has
+  # called one like it with arguments of these types.
+  defp compiled(key, vars, fun, options) do
+    hooks = for {name, hook} <- Keyword.get(options, :hooks, %{}), hook != nil, do: name
+
+    Cache.fetch({key, types(vars), hooks}, fn ->
+      Telemetry.span([:compile], %{function: key}, fn -> build(fun.(vars), hooks, vars) end)
+    end)
+  end
+
+  @doc "The program of an expression, or why there is none."
+  @spec build(term, [atom], [term]) :: Program.t() | {:unsupported, String.t()}
+  def build(expr, hooks, vars) do
+    Program.new(expr, hooks, donatable(vars))
+  catch
+    {:unsupported, _reason} = unsupported -> unsupported
+  end
+
+  defp types(vars) do
+    for var <- vars do
+      Composite.traverse(var, fn t ->
+        {t.type, t.shape, t.names, t.vectorized_axes, donatable?(t)}
+      end)
+    end
+  end
+
+  defp donatable(vars) do
+    for {t, i} <- Enum.with_index(Composite.flatten_list(vars)), donatable?(t), do: i
+  end
+
+  # Nx has had this field since 0.14.
+  defp donatable?(t), do: Map.get(t, :donatable?, false)
+
+  defp fallback(key, reason) do
+    Telemetry.execute([:compiler, :fallback], %{count: 1}, %{function: key, reason: reason})
+    Fallback.policy!("#{inspect(key)} is run by Nx.Defn.Evaluator: #{reason}")
+  end
+end

@@ -1,0 +1,143 @@
+defmodule NxVulkanGo.Compiler.Cache do
+  @moduledoc false
+  # What functions have been compiled to. Callers find it in a table; who finds
+  # nothing compiles, in its own process, while others that want the same wait.
+  # The oldest entries go when there are many: functions made anew for each call
+  # would fill the memory.
+
+  use GenServer
+
+  @programs __MODULE__
+  @limit 4096
+
+  def start_link(options),
+    do: GenServer.start_link(__MODULE__, options, name: options[:name] || __MODULE__)
+
+  @doc """
+  The value of a key. Where there is none, `compute` makes it, once for however
+  many callers; what it raises is raised to that caller, and the next one tries.
+  """
+  @spec fetch(term, (-> value)) :: value when value: term
+  def fetch(key, compute) do
+    case lookup(key) do
+      [{_, value}] -> value
+      [] -> claim(key, compute)
+    end
+  end
+
+  # Code that runs while compiling may come before the application.
+  defp lookup(key) do
+    if :ets.whereis(@programs) == :undefined,
+      do: {:ok, _} = Application.ensure_all_started(:nx_vulkan_go)
+
+    :ets.lookup(@programs, key)
+  end
+
+  defp claim(key, compute) do
+    case GenServer.call(__MODULE__, {:claim, key}, :infinity) do
+      {:ok, value} -> value
+      :compute -> compute(key, compute)
+      # The function compiles itself while it is compiled.
+      :reentered -> compute.()
+    end
+  end
+
+  defp compute(key, compute) do
+    value = compute.()
+    GenServer.call(__MODULE__, {:done, key, value})
+    value
+  catch
+    kind, reason ->
+      GenServer.cast(__MODULE__, {:failed, key, self()})
+      :erlang.raise(kind, reason, __STACKTRACE__)
+  end
+
+  @doc "How many entries there are."
+  @spec size :: non_neg_integer
+  def size, do: :ets.info(@programs, :size)
+
+  @doc "Forgets everything; the next calls compile again."
+  @spec clear :: :ok
+  def clear, do: GenServer.call(__MODULE__, :clear)
+
+  ## The process
+
+  @impl true
+  def init(options) do
+    :ets.new(@programs, [:named_table, :protected, read_concurrency: true])
+    {:ok, %{claims: %{}, keys: :queue.new(), limit: options[:limit] || @limit}}
+  end
+
+  @impl true
+  def handle_call({:claim, key}, {pid, _} = from, state) do
+    case {:ets.lookup(@programs, key), state.claims} do
+      {[{_, value}], _} ->
+        {:reply, {:ok, value}, state}
+
+      {[], %{^key => {^pid, _monitor, _waiting}}} ->
+        {:reply, :reentered, state}
+
+      {[], %{^key => {owner, monitor, waiting}}} ->
+        {:noreply, put_in(state.claims[key], {owner, monitor, [from | waiting]})}
+
+      {[], _} ->
+        {:reply, :compute, give(state, key, pid, [])}
+    end
+  end
+
+  def handle_call({:done, key, value}, _from, state) do
+    {{_owner, monitor, waiting}, claims} = Map.pop!(state.claims, key)
+    Process.demonitor(monitor, [:flush])
+    :ets.insert(@programs, {key, value})
+    for from <- waiting, do: GenServer.reply(from, {:ok, value})
+    {:reply, :ok, trim(%{state | claims: claims, keys: :queue.in(key, state.keys)})}
+  end
+
+  def handle_call(:clear, _from, state) do
+    :ets.delete_all_objects(@programs)
+    {:reply, :ok, %{state | keys: :queue.new()}}
+  end
+
+  @impl true
+  def handle_cast({:failed, key, pid}, state), do: {:noreply, failed(state, key, pid)}
+
+  @impl true
+  def handle_info({:DOWN, monitor, :process, pid, _}, state) do
+    keys = for {key, {^pid, ^monitor, _}} <- state.claims, do: key
+    {:noreply, Enum.reduce(keys, state, &failed(&2, &1, pid))}
+  end
+
+  def handle_info(_other, state), do: {:noreply, state}
+
+  defp give(state, key, pid, waiting),
+    do: put_in(state.claims[key], {pid, Process.monitor(pid), waiting})
+
+  # The one who waits longest tries next.
+  defp failed(state, key, pid) do
+    case state.claims do
+      %{^key => {^pid, monitor, waiting}} ->
+        Process.demonitor(monitor, [:flush])
+        next(%{state | claims: Map.delete(state.claims, key)}, key, Enum.reverse(waiting))
+
+      _ ->
+        state
+    end
+  end
+
+  defp next(state, _key, []), do: state
+
+  defp next(state, key, [{pid, _} = from | waiting]) do
+    GenServer.reply(from, :compute)
+    give(state, key, pid, Enum.reverse(waiting))
+  end
+
+  defp trim(state) do
+    if :queue.len(state.keys) > state.limit do
+      {{:value, key}, keys} = :queue.out(state.keys)
+      :ets.delete(@programs, key)
+      %{state | keys: keys}
+    else
+      state
+    end
+  end
+end

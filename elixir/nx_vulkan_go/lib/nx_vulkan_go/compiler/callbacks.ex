@@ -1,0 +1,174 @@
+defmodule NxVulkanGo.Compiler.Callbacks do
+  @moduledoc false
+  # Functions of the caller that a program calls while it runs: hooks, which get
+  # tensors, and runtime calls, which also answer. The node sends them to a helper
+  # process, which lives as long as the run; the caller waits for it, so that all
+  # hooks have run when the call returns.
+  #
+  # Each function runs in a process of its own, one at a time and in order, on
+  # tensors of this VM: those of the device come after the run in the stream, and
+  # to wait for them would be to wait for oneself. Whatever ends a function other
+  # than its return, and also that it takes too long, ends the run and is raised
+  # to the caller. The run ends, too, when the caller does.
+
+  alias Nx.Defn.Composite
+  alias NxVulkanGo.{Data, Error, Session}
+
+  @timeout 300_000
+
+  @doc """
+  Starts a run by `send_run`, which gets the process to name as its callbacks, and
+  waits for its end.
+  """
+  @spec serve(tuple, Session.t(), non_neg_integer, keyword, (pid -> :ok)) :: :ok
+  def serve(callbacks, session, run, options, send_run) do
+    state = %{
+      callbacks: callbacks,
+      hooks: Keyword.get(options, :hooks, %{}),
+      timeout: Keyword.get(options, :callback_timeout, @timeout),
+      session: session,
+      run: run,
+      sync: make_ref(),
+      callers: [self() | Process.get(:"$callers", [])]
+    }
+
+    {helper, monitor} = spawn_monitor(fn -> start(state) end)
+    send_run.(helper)
+    # The answer comes to the helper after all that the run sends to it.
+    send(session.pid, {:call, {helper, state.sync}, :sync})
+
+    receive do
+      {:DOWN, ^monitor, _, _, {:shutdown, :done}} -> :ok
+      {:DOWN, ^monitor, _, _, {:shutdown, {kind, reason, stack}}} -> raised(kind, reason, stack)
+      {:DOWN, ^monitor, _, _, reason} -> exit(reason)
+    end
+  end
+
+  defp raised(kind, reason, stack), do: :erlang.raise(kind, reason, stack)
+
+  ## The helper
+
+  defp start(%{callers: [caller | _], session: session} = state) do
+    state
+    |> Map.put(:caller, Process.monitor(caller))
+    |> Map.put(:down, Process.monitor(session.pid))
+    |> loop()
+  end
+
+  defp loop(%{sync: sync, caller: caller, down: down} = state) do
+    receive do
+      {:nxvk_hook, _server, _run, index, values} ->
+        {:hook, spec, template} = elem(state.callbacks, index)
+        call(state, fn -> hook(spec, state.hooks).(tensors(template, values)) end)
+        loop(state)
+
+      {:nxvk_callback, server, run, ref, index, values} ->
+        {:call, fun, template, out, opts} = elem(state.callbacks, index)
+        refuse = &send(server, {:nxvk_answer, run, ref, {:error, &1}})
+        data = call(state, fn -> answer(fun, tensors(template, values), out, opts) end, refuse)
+        send(server, {:nxvk_answer, run, ref, {:ok, data}})
+        loop(state)
+
+      {^sync, {:error, error}} ->
+        failed(state, :error, Error.from_wire(error), [])
+
+      {^sync, _ok} ->
+        exit({:shutdown, :done})
+
+      {:DOWN, ^caller, _, _, _} ->
+        cancel(state)
+
+      {:DOWN, ^down, _, _, reason} ->
+        failed(state, :error, gone(state, reason), [])
+    end
+  end
+
+  # The value of a function, or the end of the run.
+  defp call(%{caller: caller, down: down} = state, fun, refuse \\ fn _ -> :ok end) do
+    {pid, ref} = spawn_monitor(fn -> work(fun, state.callers) end)
+
+    {kind, reason, stack} =
+      receive do
+        {:DOWN, ^ref, _, _, {:shutdown, {:returned, value}}} ->
+          throw({:value, value})
+
+        {:DOWN, ^ref, _, _, {:shutdown, {kind, reason, stack}}} ->
+          {kind, reason, stack}
+
+        {:DOWN, ^ref, _, _, reason} ->
+          {:exit, reason, []}
+
+        {:DOWN, ^caller, _, _, _} ->
+          abandon(state, pid)
+
+        {:DOWN, ^down, _, _, reason} ->
+          Process.exit(pid, :kill) && {:error, gone(state, reason), []}
+      after
+        state.timeout -> Process.exit(pid, :kill) && {:error, late(state.timeout), []}
+      end
+
+    refuse.(Exception.format_banner(kind, reason, stack))
+    failed(state, kind, reason, stack)
+  catch
+    {:value, value} -> value
+  end
+
+  defp abandon(state, pid) do
+    Process.exit(pid, :kill)
+    cancel(state)
+    exit(:normal)
+  end
+
+  defp failed(state, kind, reason, stack) do
+    cancel(state)
+    exit({:shutdown, {kind, reason, stack}})
+  end
+
+  # A run without results has no name and ends by the answer that it gets.
+  defp cancel(%{run: 0}), do: :ok
+  defp cancel(state), do: Session.instruct(state.session, {:cancel, [], [], [[state.run]]})
+
+  defp gone(%{session: session}, reason),
+    do: Error.new(:server_down, "#{session.server} went away: #{inspect(reason)}")
+
+  defp late(timeout),
+    do: Error.new(:callback_timeout, "a function called by a program took over #{timeout} ms")
+
+  ## The functions
+
+  defp work(fun, callers) do
+    Process.put(:"$callers", callers)
+    Nx.default_backend(Nx.BinaryBackend)
+    Nx.Defn.default_options(compiler: Nx.Defn.Evaluator)
+    result = {:returned, fun.()}
+    exit({:shutdown, result})
+  catch
+    :exit, {:shutdown, {:returned, _}} = reason -> exit(reason)
+    kind, reason -> exit({:shutdown, {kind, reason, __STACKTRACE__}})
+  end
+
+  defp hook({:fn, fun}, _hooks), do: fun
+  defp hook({:named, name, default}, hooks), do: hooks[name] || default
+
+  defp tensors(template, values) do
+    {container, []} =
+      Composite.traverse(template, values, fn t, [{_type, _shape, data} | rest] ->
+        {Nx.BinaryBackend.from_binary(t, Data.from_wire(data, t.type), []), rest}
+      end)
+
+    container
+  end
+
+  defp answer(fun, arg, out, opts) do
+    result = fun.(arg, opts)
+
+    unless Nx.compatible?(out, result) do
+      raise "expected the runtime_call function to match the given output template"
+    end
+
+    for t <- Composite.flatten_list([result]) do
+      %{type: type} = t = Nx.to_tensor(t)
+      t |> Nx.devectorize() |> Nx.to_binary() |> Data.to_wire(type)
+    end
+  end
+end

@@ -1,0 +1,27 @@
+defmodule NxVulkanGo.Compiler.Function do
+  @moduledoc false
+  # The functions of reductions as regions: of an expression that is compiled they
+  # are regions already, those of eager calls are traced.
+
+  alias NxVulkanGo.Compiler.Lower
+
+  @doc """
+  The region of a function of element and accumulator, scalars of a type; an
+  error says why it cannot be one.
+  """
+  @spec region({:region, tuple} | (Nx.Tensor.t(), Nx.Tensor.t() -> Nx.Tensor.t()), Nx.Type.t()) ::
+          {:ok, tuple} | {:error, String.t()}
+  def region({:region, region}, _type), do: {:ok, region}
+
+  def region(fun, type) when is_function(fun, 2) do
+    params = List.duplicate(Nx.template({}, type), 2)
+    body = Nx.Defn.debug_expr_apply(fun, params)
+    {region, _state} = Lower.function(params, body, type)
+    {:ok, region}
+  rescue
+    # Code that looks at values, or has captured tensors of a device.
+    error -> {:error, "its function cannot be traced: " <> Exception.message(error)}
+  catch
+    {:unsupported, reason} -> {:error, reason}
+  end
+end

@@ -1,0 +1,356 @@
+defmodule NxVulkanGo.Compiler.Lower do
+  @moduledoc false
+  # Turns expressions into instructions and regions, in the form that
+  # gen/README.md gives them. It walks scopes and knows control flow; which
+  # instruction an operation is, with which attributes, the callbacks of
+  # NxVulkanGo.Backend say, as they do where nothing is compiled.
+  #
+  # Ids of a program are dense and count from 1. What an expression stands for is
+  # an operand (an id or a literal), or {:many, operands} for a tuple.
+
+  alias Nx.Defn.{Composite, Expr}
+  alias Nx.Tensor, as: T
+  alias NxVulkanGo.Backend, as: B
+  alias NxVulkanGo.{Data, Eager, Ops}
+  alias NxVulkanGo.Compiler.{Operation, Scope}
+
+  # Of the program: the id that comes next, tensors that the function has
+  # captured, functions to be called, and the names of hooks that someone asked
+  # for. Of the scope: its nodes, their values, its parameters by position, and
+  # the instructions of its regions, last first. `closed` regions capture nothing.
+  defstruct next: 1,
+            captured: %{},
+            callbacks: [],
+            hooks: [],
+            scope: nil,
+            env: %{},
+            params: %{},
+            code: %{},
+            closed: false
+
+  @type callback ::
+          {:hook, spec :: tuple, template :: term}
+          | {:call, fun :: (term, term -> term), template :: term, out :: term, opts :: term}
+
+  @doc """
+  A program that computes `outputs`, with the positions of the arguments that it
+  uses: these are its first parameters, and captured tensors follow.
+
+  Throws `{:unsupported, reason}` where the node does not know an operation.
+  """
+  def program(outputs, hooks) do
+    scope = Scope.new(outputs)
+    inputs = inputs(scope)
+    state = %__MODULE__{hooks: hooks}
+    {params, state} = parameters(state, Enum.map(inputs, &elem(&1, 1)))
+    positions = Enum.map(inputs, &elem(&1, 0))
+    env = positions |> Enum.zip(ids(params)) |> Map.new()
+    {body, values, state} = scope(state, scope, outputs, env)
+    captured = state.captured |> Map.values() |> Enum.sort_by(fn {{id, _, _}, _} -> id end)
+
+    %{
+      params: params ++ Enum.map(captured, &elem(&1, 0)),
+      body: body,
+      values: values,
+      inputs: positions,
+      captured: Enum.map(captured, &elem(&1, 1)),
+      callbacks: state.callbacks |> Enum.reverse() |> List.to_tuple()
+    }
+  end
+
+  defp inputs(scope) do
+    for(%T{data: %Expr{op: :parameter, args: [i]}} = t <- scope.order, do: {i, t})
+    |> Enum.uniq_by(&elem(&1, 0))
+    |> Enum.sort_by(&elem(&1, 0))
+  end
+
+  @doc "The region of a function of two scalars of a type, for reductions."
+  def function(state \\ %__MODULE__{}, [_, _] = params, %T{} = body, type) do
+    {params, state} = parameters(state, params)
+    env = params |> ids() |> Enum.with_index(&{&2, &1}) |> Map.new()
+    closed = state.closed
+    {code, [value], state} = scope(%{state | closed: true}, Scope.new([body]), [body], env)
+    state = %{state | closed: closed}
+
+    if body.type == type do
+      {{params, code, [value]}, state}
+    else
+      {results, [id], state} = results(state, [%T{type: type, shape: {}, names: []}])
+      {{params, code ++ [{:as_type, results, [value], []}], [id]}, state}
+    end
+  end
+
+  ## Scopes
+
+  # The instructions of a scope, the values of its outputs, and the state with
+  # the scope around it in place.
+  defp scope(state, scope, outputs, params) do
+    inner = %{state | scope: scope, env: %{}, params: params, code: %{}}
+    inner = scope.order |> Enum.reverse() |> Enum.reduce(inner, &node/2)
+    values = Enum.map(outputs, &operand(inner, &1))
+    outer = Map.take(state, [:scope, :env, :params, :code])
+    {instructions(inner, 0), values, Map.merge(inner, outer)}
+  end
+
+  defp parameters(state, tensors) do
+    {params, _ids, state} = results(state, tensors)
+    {params, state}
+  end
+
+  defp ids(params), do: Enum.map(params, &elem(&1, 0))
+
+  defp results(state, tensors) do
+    {results, next} =
+      Enum.map_reduce(tensors, state.next, fn t, next ->
+        %T{type: type, shape: shape} = devectorized(t)
+        {{next, Data.atom(type), shape}, next + 1}
+      end)
+
+    {results, ids(results), %{state | next: next}}
+  end
+
+  defp emit(state, region, instruction) do
+    code = Map.update(state.code, region, [instruction], &[instruction | &1])
+    %{state | code: code}
+  end
+
+  defp instructions(state, region), do: state.code |> Map.get(region, []) |> Enum.reverse()
+
+  ## Values
+
+  defp bind(state, %T{data: %Expr{id: id}}, value), do: put_in(state.env[id], value)
+
+  # A result, or a tuple of results, by what the node says it is.
+  defp bind_all(state, %T{type: {:tuple, _}} = t, values),
+    do: bind(state, t, {:many, List.to_tuple(values)})
+
+  defp bind_all(state, t, [value]), do: bind(state, t, value)
+
+  defp operand(_state, %T{type: type, shape: {}, data: %Expr{op: :constant, args: [number]}}),
+    do: {Data.atom(type), Data.scalar(type, number)}
+
+  defp operand(state, %T{data: %Expr{id: id}}), do: Map.fetch!(state.env, id)
+
+  defp operands(state, container), do: Enum.map(flat(container), &operand(state, &1))
+
+  defp flat(container), do: Composite.flatten_list([container])
+
+  # The tensor that stands for a value in a callback of the backend.
+  defp placeholder(state, %T{data: %Expr{}} = t) do
+    value = operand(state, t)
+    %T{type: type, shape: shape} = t = devectorized(t)
+    %{t | data: %B{session: :program, id: value, type: type, shape: shape}}
+  end
+
+  defp placeholder(_state, option), do: option
+
+  defp devectorized(%T{vectorized_axes: []} = t), do: t
+  defp devectorized(t), do: Nx.devectorize(t, keep_names: false)
+
+  ## Nodes
+
+  defp node(%T{data: %Expr{op: :parameter, args: [i]}} = t, state),
+    do: bind(state, t, Map.fetch!(state.params, i))
+
+  defp node(%T{shape: {}, data: %Expr{op: :constant}}, state), do: state
+
+  defp node(%T{data: %Expr{op: :constant, args: [number]}} = t, state),
+    do: record(state, t, Operation.record(:constant, devectorized(t), [number]))
+
+  defp node(%T{data: %Expr{op: :tensor, args: [tensor]}} = t, state), do: tensor(state, t, tensor)
+
+  defp node(%T{data: %Expr{op: :metadata, args: [expr, _]}} = t, state),
+    do: bind_all(state, t, operands(state, expr))
+
+  defp node(%T{data: %Expr{op: :elem, args: [tuple, i]}} = t, state) do
+    {:many, values} = operand(state, tuple)
+    bind(state, t, elem(values, i))
+  end
+
+  defp node(%T{data: %Expr{op: :cond}} = t, state), do: branch(state, t)
+  defp node(%T{data: %Expr{op: :while}} = t, state), do: while(state, t)
+  defp node(%T{data: %Expr{op: :block}} = t, state), do: block(state, t)
+
+  # Nx 0.13 says hook, later ones io_call.
+  defp node(%T{data: %Expr{op: op}} = t, state) when op in [:hook, :io_call], do: hook(state, t)
+  defp node(%T{data: %Expr{op: :runtime_call}} = t, state), do: runtime_call(state, t)
+
+  defp node(%T{data: %Expr{op: op}} = t, state) when op in [:reduce, :window_reduce],
+    do: fold(state, t)
+
+  defp node(%T{data: %Expr{op: op}} = t, state) do
+    supported!(op)
+    args = Operation.args(t, &placeholder(state, &1))
+    record(state, t, Operation.record(op, devectorized(t), args))
+  end
+
+  defp supported!(op) do
+    if reason = Ops.missing(op), do: throw({:unsupported, "#{op}: #{reason}"})
+  end
+
+  # Puts an instruction where the node belongs.
+  defp record(state, t, {:instruction, op, outs, tensors, attrs}) do
+    {results, ids, state} = results(state, flat(outs))
+    operands = Enum.map(tensors, &Eager.program_operand/1)
+
+    state
+    |> emit(home(state, t), {op, results, operands, attrs})
+    |> bind_all(t, ids)
+  end
+
+  defp home(state, %T{data: %Expr{id: id}}), do: Scope.home(state.scope, id)
+
+  # A small tensor is a literal, as in the stream; a large one is sent once and is
+  # a parameter.
+  defp tensor(state, t, %T{type: type, shape: shape} = tensor) do
+    data = tensor |> Nx.to_binary() |> Data.to_wire(type)
+
+    if state.closed or Eager.literal?(data) do
+      bind(state, t, {Data.atom(type), shape, data})
+    else
+      hash = :crypto.hash(:sha256, [:erlang.term_to_binary({type, shape}), data])
+      {id, state} = capture(state, hash, tensor)
+      bind(state, t, id)
+    end
+  end
+
+  defp capture(%{captured: captured} = state, hash, tensor) do
+    case captured do
+      %{^hash => {{id, _, _}, _}} ->
+        {id, state}
+
+      _ ->
+        {[param], [id], state} = results(state, [tensor])
+        {id, %{state | captured: Map.put(captured, hash, {param, {hash, tensor}})}}
+    end
+  end
+
+  ## Control flow
+
+  defp branch(state, %T{data: %Expr{id: id, args: [clauses, last]}} = t) do
+    outs = if match?({:tuple, _}, t.type), do: flat(last), else: [t]
+    clauses = Enum.zip(clauses, Map.fetch!(state.scope.branches, id))
+    {ids, state} = clauses(state, clauses, last, outs, home(state, t))
+    bind_all(state, t, ids)
+  end
+
+  # The contents of the regions are there; clauses after the first lie in the
+  # second region of the one before.
+  defp clauses(state, [{{pred, body}, {yes, no}} | rest], last, outs, region) do
+    {otherwise, state} =
+      if rest == [] do
+        {operands(state, last), state}
+      else
+        clauses(state, rest, last, outs, no)
+      end
+
+    regions = [
+      {[], instructions(state, yes), operands(state, body)},
+      {[], instructions(state, no), otherwise}
+    ]
+
+    {results, ids, state} = results(state, outs)
+    {ids, emit(state, region, {:branch, results, [operand(state, pred)], regions})}
+  end
+
+  defp while(state, %T{data: %Expr{args: [initial, arg, condition, body]}} = t) do
+    args = flat(arg)
+    inits = operands(state, initial)
+    {condition, state} = region(state, args, [condition])
+    {body, state} = region(state, args, flat(body))
+    {results, ids, state} = results(state, args)
+
+    state
+    |> emit(home(state, t), {:while, results, inits, [condition, body]})
+    |> bind_all(t, ids)
+  end
+
+  defp region(state, args, outputs) do
+    {params, state} = parameters(state, args)
+    env = params |> ids() |> Enum.with_index(&{&2, &1}) |> Map.new()
+    {body, values, state} = scope(state, Scope.new(outputs), outputs, env)
+    {{params, body, values}, state}
+  end
+
+  # A block that the node knows is an instruction; another is what Nx would do.
+  defp block(state, %T{data: %Expr{args: [struct, in_args, default, _fun]}} = t) do
+    out = if match?({:tuple, _}, t.type), do: templates(default), else: devectorized(t)
+    args = Enum.map(in_args, &placeholder(state, &1))
+
+    case Operation.block(struct, out, args) do
+      :default -> inlined(state, t, Enum.take_while(in_args, &is_struct(&1, T)), default)
+      instruction -> record(state, t, instruction)
+    end
+  end
+
+  defp templates(tuple),
+    do: tuple |> Tuple.to_list() |> Enum.map(&devectorized/1) |> List.to_tuple()
+
+  # The default of a block has the block's arguments as parameters, and is a
+  # scope of its own that lies where the block does.
+  defp inlined(state, t, args, default) do
+    params = args |> Enum.with_index(&{&2, operand(state, &1)}) |> Map.new()
+    outputs = flat(default)
+    {body, values, state} = scope(state, Scope.new(outputs), outputs, params)
+    region = home(state, t)
+
+    body
+    |> Enum.reduce(state, &emit(&2, region, &1))
+    |> bind_all(t, values)
+  end
+
+  defp fold(state, %T{type: type, data: %Expr{op: op, args: [tensor, initial | rest]}} = t) do
+    supported!(op)
+    {options, [%T{data: %Expr{op: :fun, args: [params, body, _mfa]}}]} = Enum.split(rest, -1)
+    {tensor, state} = cast(state, t, tensor, type)
+    {initial, state} = cast(state, t, initial, type)
+    {function, state} = function(state, params, body, type)
+    args = [tensor, initial] ++ options ++ [{:region, function}]
+    record(state, t, Operation.record(op, devectorized(t), args))
+  end
+
+  # A function of a reduction takes scalars of the type of the result.
+  defp cast(state, _t, %T{type: type} = tensor, type), do: {placeholder(state, tensor), state}
+
+  defp cast(state, t, tensor, type) do
+    out = %{devectorized(tensor) | type: type}
+    {results, [id], state} = results(state, [out])
+    state = emit(state, home(state, t), {:as_type, results, [operand(state, tensor)], []})
+    {%{out | data: %B{session: :program, id: id, type: type, shape: out.shape}}, state}
+  end
+
+  ## Functions of the caller
+
+  defp hook(state, %T{data: %Expr{args: [expr, spec, _template, _ref]}} = t) do
+    {hooked, spec} =
+      case spec do
+        {:token_hook, hooked, spec} -> {hooked, spec}
+        spec -> {expr, spec}
+      end
+
+    state =
+      if wanted?(spec, state.hooks) do
+        {index, state} = callback(state, {:hook, spec, Nx.to_template(hooked)})
+        emit(state, home(state, t), {:hook, [], operands(state, hooked), [index]})
+      else
+        state
+      end
+
+    bind_all(state, t, operands(state, expr))
+  end
+
+  defp wanted?({:fn, _}, _hooks), do: true
+  defp wanted?({:named, name, default}, hooks), do: default != nil or name in hooks
+
+  defp runtime_call(state, %T{data: %Expr{args: [expr, fun, out, opts]}} = t) do
+    {index, state} = callback(state, {:call, fun, Nx.to_template(expr), out, opts})
+    {results, ids, state} = results(state, flat(out))
+
+    state
+    |> emit(home(state, t), {:callback, results, operands(state, expr), [index]})
+    |> bind_all(t, ids)
+  end
+
+  defp callback(state, callback),
+    do: {length(state.callbacks), %{state | callbacks: [callback | state.callbacks]}}
+end

@@ -1,0 +1,88 @@
+defmodule NxVulkanGo.Compiler.Program do
+  @moduledoc false
+  # A compiled function: everything that a call needs, and nothing of the
+  # expression. It is small enough to be captured by closures and copied between
+  # processes: the instructions are one binary off the heap.
+  #
+  # The key is a hash of the instructions, so that functions that compute the
+  # same share a program on the node.
+
+  alias Nx.Defn.Composite
+  alias Nx.Tensor, as: T
+  alias NxVulkanGo.Backend, as: B
+  alias NxVulkanGo.Compiler.Lower
+
+  @enforce_keys [:key, :code, :inputs, :captured, :callbacks, :results, :outs, :template]
+  defstruct @enforce_keys ++ [donated: []]
+
+  @type t :: %__MODULE__{
+          key: binary,
+          # the region, as term_to_binary/1 gives it
+          code: binary,
+          # positions of the arguments that are used
+          inputs: [non_neg_integer],
+          # tensors that the function has captured, by hash of their contents
+          captured: [{binary, T.t()}],
+          callbacks: tuple,
+          # of each value that a run gives, type and shape
+          results: [T.t()],
+          # of each tensor of the template, :value, or its data where it is a constant
+          outs: [:value | struct],
+          # what the function returns
+          template: term,
+          # which of the inputs a run may take for itself
+          donated: [non_neg_integer]
+        }
+
+  @doc """
+  The program of a container of expressions, with the names of the hooks that
+  someone asked for, and the positions of the arguments that are given away.
+  """
+  @spec new(term, [atom], [non_neg_integer]) :: t
+  def new(expr, hooks \\ [], donatable \\ []) do
+    outputs = Composite.flatten_list([expr])
+    lowered = Lower.program(outputs, hooks)
+    {results, values, outs} = split(outputs, lowered.values)
+    code = :erlang.term_to_binary({lowered.params, lowered.body, values}, minor_version: 2)
+
+    %__MODULE__{
+      key: :crypto.hash(:sha256, code),
+      code: code,
+      inputs: lowered.inputs,
+      captured: lowered.captured,
+      callbacks: lowered.callbacks,
+      results: results,
+      outs: outs,
+      template: Composite.traverse(expr, &template/1),
+      donated: for({i, at} <- Enum.with_index(lowered.inputs), i in donatable, do: at)
+    }
+  end
+
+  @doc "The region of a program."
+  @spec region(t) :: {list, list, list}
+  def region(%__MODULE__{code: code}), do: :erlang.binary_to_term(code)
+
+  # Outputs that are scalar constants need no run.
+  defp split(outputs, values) do
+    entries =
+      for {output, value} <- Enum.zip(outputs, values) do
+        with {atom, literal} when is_atom(atom) <- value do
+          %B{literal: literal, type: output.type, shape: {}}
+        else
+          value -> {bare(output), value}
+        end
+      end
+
+    {results, values} = Enum.unzip(for {_, _} = entry <- entries, do: entry)
+    {results, values, Enum.map(entries, &if(is_struct(&1), do: &1, else: :value))}
+  end
+
+  defp bare(%T{vectorized_axes: []} = t), do: %T{type: t.type, shape: t.shape, names: []}
+  defp bare(t), do: t |> Nx.devectorize(keep_names: false) |> bare()
+
+  # A result is nobody's to give away, though the argument was that it is.
+  defp template(t) do
+    t = Nx.to_template(t)
+    if Map.get(t, :donatable?), do: Map.put(t, :donatable?, false), else: t
+  end
+end

@@ -1,0 +1,116 @@
+defmodule NxVulkanGo.Compiler.Run do
+  @moduledoc false
+  # A call of a compiled function: arguments become operands, results get ids, and
+  # one instruction leaves for the session. As with single operations nothing
+  # waits, unless the program calls functions of the caller.
+
+  alias Nx.Defn.{Composite, Expr}
+  alias Nx.Tensor, as: T
+  alias NxVulkanGo.Backend, as: B
+  alias NxVulkanGo.{Eager, Session, Sessions, Telemetry}
+  alias NxVulkanGo.Compiler.{Callbacks, Captured, Program}
+
+  @doc """
+  Runs a program on a list of functions that give the arguments; those that it
+  does not use are not called.
+  """
+  @spec run(Program.t(), [(-> T.t())], keyword) :: term
+  def run(%Program{results: [], callbacks: {}} = program, _args, options),
+    do: output(program, [], options)
+
+  def run(%Program{} = program, args, options) do
+    tensors = arguments(program.inputs, args, 0)
+    {session, tensors} = place(tensors, Keyword.take(options, [:server, :device]))
+
+    datas =
+      Telemetry.span([:run], %{key: program.key, device: session.device}, fn ->
+        start(program, session, tensors, options)
+      end)
+
+    donate(program.donated, tensors)
+    output(program, datas, options)
+  end
+
+  # Positions are in order.
+  defp arguments([], _args, _i), do: []
+
+  defp arguments([i | inputs], [arg | args], i),
+    do: [argument(arg.()) | arguments(inputs, args, i + 1)]
+
+  defp arguments(inputs, [_ | args], i), do: arguments(inputs, args, i + 1)
+
+  defp argument(%T{data: %B{}} = tensor), do: tensor
+
+  defp argument(%T{data: %Expr{}} = tensor) do
+    raise ArgumentError,
+          "cannot pass a tensor expression as argument to defn, got: #{inspect(tensor)}"
+  end
+
+  defp argument(%T{} = tensor), do: Nx.devectorize(tensor, keep_names: false)
+
+  # Without options the program runs where its arguments are.
+  defp place(tensors, []), do: {Eager.session(tensors, []), tensors}
+
+  defp place(tensors, options) do
+    session = Sessions.fetch!(options)
+    {session, Enum.map(tensors, &moved(&1, session, options))}
+  end
+
+  defp moved(%T{data: %B{session: %Session{} = other}} = tensor, session, options) do
+    if other.server == session.server and other.device == session.device,
+      do: tensor,
+      else: Nx.backend_copy(tensor, {B, options})
+  end
+
+  defp moved(tensor, _session, _options), do: tensor
+
+  # The data of the results.
+  defp start(program, session, tensors, options) do
+    operands = tensors ++ Captured.fetch(session, program.captured)
+    {ids, context} = Eager.operands(operands, session)
+    {values, datas} = results(program.results, session)
+
+    send_run = fn callbacks ->
+      instruction = {:run, values, ids, [program.key, callbacks]}
+      {instructions, foreign} = Eager.with_context(session, instruction, context)
+      Session.run(session, {program.key, program.code}, instructions, foreign)
+    end
+
+    if program.callbacks == {},
+      do: send_run.(nil),
+      else: Callbacks.serve(program.callbacks, session, run_id(values), options, send_run)
+
+    # A free must not overtake the run.
+    Session.touch(operands)
+    datas
+  end
+
+  defp results(templates, session),
+    do: templates |> Enum.map(&Eager.value(&1, session)) |> Enum.unzip()
+
+  defp run_id([{id, _, _} | _]), do: id
+  defp run_id([]), do: 0
+
+  defp donate([], _tensors), do: :ok
+
+  defp donate(positions, tensors) do
+    tensors = List.to_tuple(tensors)
+    for i <- positions, do: Nx.backend_deallocate(elem(tensors, i))
+    :ok
+  end
+
+  defp output(%{outs: [:value], template: %T{} = template}, [data], _options),
+    do: %{template | data: data}
+
+  defp output(%{outs: outs, template: template}, datas, options) do
+    place = Keyword.take(options, [:server, :device])
+
+    {result, _} =
+      Composite.traverse(template, {outs, datas}, fn
+        t, {[:value | outs], [data | datas]} -> {%{t | data: data}, {outs, datas}}
+        t, {[scalar | outs], datas} -> {%{t | data: %{scalar | options: place}}, {outs, datas}}
+      end)
+
+    result
+  end
+end

@@ -1,0 +1,133 @@
+defmodule NxVulkanGo.Compiler.Scope do
+  @moduledoc false
+  # The nodes of one scope of an expression, in an order to carry them out, and
+  # the region that each belongs to. A scope is what shares parameters: a
+  # program, the condition or the body of a loop, the function of a reduction.
+  # This module knows how nodes refer to each other, and nothing of instructions.
+  #
+  # A scope has a region of its own, 0, and two more for each clause of a cond:
+  # what is done where the clause holds, and what is done otherwise, which has
+  # the clauses that follow. A node belongs to the innermost region that
+  # contains everything that uses it. So what only one branch needs is computed
+  # where that branch is taken, and nothing is computed twice.
+
+  alias Nx.Defn.{Composite, Expr, Tree}
+  alias Nx.Tensor, as: T
+
+  @root 0
+  @leaves [:parameter, :constant, :tensor, :iota, :eye]
+  @folds [:reduce, :window_reduce]
+
+  defstruct order: [], homes: nil, branches: %{}
+
+  @type region :: non_neg_integer
+  @type t :: %__MODULE__{
+          # users before what they use
+          order: [T.t()],
+          # nil where everything belongs to the root
+          homes: nil | %{term => region},
+          # of each cond, for each clause, the regions of yes and no
+          branches: %{term => [{region, region}]}
+        }
+
+  @doc "The scope that computes `outputs`."
+  @spec new([T.t()]) :: t
+  def new(outputs) do
+    {order, seen} = Enum.reduce(outputs, {[], %{}}, &visit/2)
+
+    if is_map_key(seen, :cond),
+      do: place_all(order, outputs),
+      else: %__MODULE__{order: order}
+  end
+
+  @doc "The region that a node belongs to."
+  @spec home(t, term) :: region
+  def home(%{homes: nil}, _id), do: @root
+  def home(%{homes: homes}, id), do: Map.fetch!(homes, id)
+
+  # Depth first, in the order of the arguments, as the evaluator goes: hooks run
+  # in that order.
+  defp visit(%T{data: %Expr{id: id, op: op}} = t, {order, seen}) do
+    if is_map_key(seen, id) do
+      {order, seen}
+    else
+      seen = Map.put(seen, id, true)
+      seen = if op == :cond, do: Map.put(seen, :cond, true), else: seen
+      {order, seen} = reduce_args(t, {order, seen}, &visit/2)
+      {[t | order], seen}
+    end
+  end
+
+  defp visit(_option, acc), do: acc
+
+  # The arguments that belong to the same scope.
+  defp reduce_args(%T{data: %Expr{op: op}}, acc, _fun) when op in @leaves, do: acc
+
+  defp reduce_args(%T{data: %Expr{op: op, args: [tensor, initial | _]}}, acc, fun)
+       when op in @folds,
+       do: fun.(initial, fun.(tensor, acc))
+
+  defp reduce_args(t, acc, fun) do
+    {_, acc} = Tree.apply_args(t, :scope, acc, &{&1, fun.(&1, &2)})
+    acc
+  end
+
+  ## Regions
+
+  defp place_all(order, outputs) do
+    state = %{homes: %{}, parents: %{@root => {nil, 0}}, branches: %{}}
+    state = Enum.reduce(outputs, state, &place(&1, @root, &2))
+    state = Enum.reduce(order, state, &place_args/2)
+    %__MODULE__{order: order, homes: state.homes, branches: state.branches}
+  end
+
+  defp place_args(%T{data: %Expr{id: id, op: :cond, args: [clauses, last]}}, state) do
+    {branches, {region, state}} =
+      Enum.map_reduce(clauses, {state.homes[id], state}, fn {pred, body}, {region, state} ->
+        state = place(pred, region, state)
+        {yes, state} = region_in(region, state)
+        {no, state} = region_in(region, state)
+        {{yes, no}, {no, Composite.reduce(body, state, &place(&1, yes, &2))}}
+      end)
+
+    state = Composite.reduce(last, state, &place(&1, region, &2))
+    put_in(state.branches[id], branches)
+  end
+
+  defp place_args(%T{data: %Expr{id: id}} = t, state) do
+    region = Map.fetch!(state.homes, id)
+    reduce_args(t, state, &place(&1, region, &2))
+  end
+
+  defp region_in(parent, %{parents: parents} = state) do
+    {_, depth} = Map.fetch!(parents, parent)
+    region = map_size(parents)
+    {region, %{state | parents: Map.put(parents, region, {parent, depth + 1})}}
+  end
+
+  defp place(%T{data: %Expr{id: id}}, region, %{homes: homes} = state) do
+    home =
+      case homes do
+        %{^id => other} -> common(other, region, state.parents)
+        _ -> region
+      end
+
+    %{state | homes: Map.put(homes, id, home)}
+  end
+
+  defp place(_option, _region, state), do: state
+
+  # The innermost region that contains both.
+  defp common(region, region, _parents), do: region
+
+  defp common(a, b, parents) do
+    {outside_a, depth_a} = Map.fetch!(parents, a)
+    {outside_b, depth_b} = Map.fetch!(parents, b)
+
+    cond do
+      depth_a > depth_b -> common(outside_a, b, parents)
+      depth_a < depth_b -> common(a, outside_b, parents)
+      true -> common(outside_a, outside_b, parents)
+    end
+  end
+end
