@@ -41,23 +41,25 @@ type Value struct {
 // been checked against the types of args and outs.
 type kernel func(in *ops.Instr, args, outs []Value) error
 
-// kernels has an entry for each operation that the host computes.
-var kernels = func() (t [ops.Count]kernel) {
+// kernels has an entry for each operation that the host computes. Functions of
+// reductions run instructions, which looks kernels up: so init fills it.
+var kernels [ops.Count]kernel
+
+func init() {
 	for op := ops.Op(0); op < ops.Count; op++ {
 		if f := op.Info(); f.Missing == "" && f.Kind == ops.Pointwise {
-			t[op] = pointwise
+			kernels[op] = pointwise
 		}
 	}
 	for _, family := range []map[ops.Op]kernel{
 		elementKernels, bitKernels, createKernels, reduceKernels, movementKernels, contractKernels,
-		indexKernels, orderKernels, windowKernels, transformKernels, linalgKernels,
+		indexKernels, orderKernels, windowKernels, transformKernels, linalgKernels, foldKernels,
 	} {
 		for op, k := range family {
-			t[op] = k
+			kernels[op] = k
 		}
 	}
-	return t
-}()
+}
 
 // Supports reports whether Run computes the operation.
 func Supports(op ops.Op) bool { return op < ops.Count && kernels[op] != nil }

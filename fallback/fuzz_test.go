@@ -97,6 +97,9 @@ func (d *drawer) run(t *testing.T) {
 		in.Ins = append(in.Ins, ops.Operand{Lit: &ops.Literal{Type: args[i].Type, Data: args[i].Data}})
 	}
 	stated := []ops.DType{ops.U8, ops.S32, ops.F32, ops.C64, dtype, dtype.Real()}[d.below(6)]
+	if f.Kind == ops.Fold {
+		in.Regions = []*ops.Region{minus(stated)}
+	}
 	in.Outs = make([]ops.Result, f.Results)
 	for i := range in.Outs {
 		in.Outs[i].Type = ops.Type{DType: stated, Shape: d.shape()}

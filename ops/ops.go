@@ -29,6 +29,7 @@ const (
 	Scan                  // running reductions
 	Transform             // Fourier transforms
 	LinAlg                // factorisations and solvers
+	Fold                  // a reduction by a function that comes with the instruction
 	Composite             // made of the others
 )
 

@@ -219,9 +219,13 @@ func checkFold(in *Instr) error {
 			return fmt.Errorf("%w: parameter %d of the function must be a scalar, is %v", ErrRegion, i, p.Type)
 		}
 	}
+	acc := []Result{{Type: Type{DType: in.Outs[0].Type.DType}}}
+	if err := sameTypes("the function takes", paramTypes(r)[1:], acc); err != nil {
+		return err
+	}
 	types, err := r.CheckProgram()
 	if err != nil {
 		return fmt.Errorf("function: %w", err)
 	}
-	return sameTypes("function gives", types, []Result{{Type: Type{DType: in.Outs[0].Type.DType}}})
+	return sameTypes("the function gives", types, acc)
 }

@@ -2,12 +2,9 @@ package ops
 
 import "fmt"
 
-// notYet marks what the client still computes itself.
-const notYet = "not yet"
-
-func fold(name string, kind Kind, infer InferShape, attrs []Attr, doc string) Info {
-	return Info{Name: name, Kind: kind, Arity: 2, Doc: doc, Closed: true,
-		Infer: folding(infer), Attrs: append(attrs, Attr{Name: "function", Kind: Block})}.missing(notYet)
+func fold(name string, infer InferShape, attrs []Attr, doc string) Info {
+	return Info{Name: name, Kind: Fold, Arity: 2, Doc: doc, Closed: true,
+		Infer: folding(infer), Attrs: append(attrs, Attr{Name: "function", Kind: Block})}
 }
 
 // folding checks the function and the initial value of a reduction, and takes
@@ -25,10 +22,10 @@ func folding(infer InferShape) InferShape {
 }
 
 var foldRows = map[Op]Info{
-	ReduceFun: fold("reduce", Reduce, reduceShape,
+	ReduceFun: fold("reduce", reduceShape,
 		[]Attr{{Name: "axes", Kind: Ints}, {Name: "keep_axes", Kind: Bool}},
 		"A function of element and accumulator, folded over axes in row-major order."),
-	WindowReduce: fold("window_reduce", Window, windowShape,
+	WindowReduce: fold("window_reduce", windowShape,
 		[]Attr{{Name: "window", Kind: Ints}, {Name: "padding", Kind: Pairs},
 			{Name: "strides", Kind: Ints}, {Name: "window_dilations", Kind: Ints}},
 		"A function of element and accumulator, folded over each window in row-major order; padding is the initial value."),

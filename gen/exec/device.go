@@ -151,10 +151,11 @@ func (e *Executor) seconds(s *synth.Step) float64 {
 	return float64(s.Bytes)/bytesPerSecond + float64(s.Flops)/flopsPerSecond
 }
 
-// bound submits when enough has gathered.
+// bound submits when enough has gathered: soon while the device has less than
+// two batches to do, since it should find the next when it ends one.
 func (e *Executor) bound() {
 	most := batchBusy
-	if e.inFlight == 0 {
+	if e.inFlight < 2 {
 		most = batchIdle
 	}
 	if e.inFlight < deep && e.full(most) {
@@ -175,21 +176,35 @@ func (e *Executor) Flush() {
 	}
 }
 
-// submit gives the device everything recorded so far. With nothing recorded
-// the ticket is that of the latest submission.
+// submit gives the device everything recorded so far, and watches for its end.
+// With nothing recorded the ticket is that of the latest submission.
 func (e *Executor) submit() (vulkan.Ticket, error) {
-	if e.stream.Pending() == 0 {
-		return e.last, e.deviceError(e.dev.Lost())
+	ticket, sent, err := e.send()
+	if sent {
+		e.watch(ticket)
 	}
-	started := time.Now()
-	ticket, err := e.stream.Submit()
+	return ticket, err
+}
+
+// send is submit without the watch, which is due where it reports sent.
+func (e *Executor) send() (ticket vulkan.Ticket, sent bool, err error) {
+	if e.stream.Pending() == 0 {
+		return e.last, false, e.deviceError(e.dev.Lost())
+	}
+	ticket, err = e.stream.Submit()
 	e.recorded, e.cost = 0, 0
 	if err != nil {
-		return ticket, e.deviceError(err)
+		return ticket, false, e.deviceError(err)
 	}
 	e.last = ticket
 	e.Counters.Submits++
 	e.inFlight++
+	return ticket, true, nil
+}
+
+// watch has completed called at the end of a submission.
+func (e *Executor) watch(ticket vulkan.Ticket) {
+	started := time.Now()
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {
 			e.completed()
@@ -198,7 +213,6 @@ func (e *Executor) submit() (vulkan.Ticket, error) {
 			}
 		})
 	})
-	return ticket, nil
 }
 
 // completed notes the end of a submission: what has gathered goes to a device

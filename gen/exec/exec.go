@@ -12,6 +12,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -35,6 +36,7 @@ type Config struct {
 	Device    *vulkan.Device // nil computes everything on the host
 	Target    synth.Target   // what Probe says of the device
 	Post      func(func())   // runs a function on the goroutine of the Executor
+	Call      func(Call)     // sends a hook or a callback
 	Sweep     func() int     // asks sessions to free what they do not need; how many were asked
 	Log       zerolog.Logger
 	HostLimit int // elements up to which work on host operands stays there; 0 is the default of the device
@@ -62,6 +64,7 @@ type Executor struct {
 
 	recorded int           // dispatches since the last submission
 	cost     float64       // seconds of device time since the last submission
+	calls    uint64        // callbacks so far: their references
 	last     vulkan.Ticket // the latest submission
 	inFlight int           // submissions that have not completed
 	timer    bool          // a flush is due
@@ -106,7 +109,12 @@ func New(cfg Config) *Executor {
 // instr carries out one instruction. It reports true where the lane has to
 // wait; the instruction is then tried again from the start.
 func (e *Executor) instr(l *Lane, in *wire.Instr) (wait bool) {
-	if wait = e.try(l, in); !wait {
+	if in.Op == ops.Run && in.Err == nil {
+		wait = e.runProgram(l, in)
+	} else {
+		wait = e.try(l, in)
+	}
+	if !wait {
 		e.Counters.Instructions++
 		release(in)
 	}
@@ -138,6 +146,10 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 		for _, id := range in.Attrs[0] {
 			l.Session.Delete(ops.ID(id))
 		}
+	case in.Op == ops.Program:
+		e.define(l, in)
+	case programOnly(in.Op):
+		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
 		return e.importValue(l, in)
 	case e.lost != nil:
@@ -148,6 +160,13 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 		return e.compute(l, in)
 	}
 	return false
+}
+
+var errProgramOnly = errors.New("belongs in a program, not in the stream")
+
+// programOnly reports whether an operation needs a program around it.
+func programOnly(op ops.Op) bool {
+	return op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback
 }
 
 // compute carries out an instruction that makes values.
@@ -186,7 +205,7 @@ func (e *Executor) poison(l *Lane, in *wire.Instr, types []ops.Type, err error) 
 		e.Counters.Failed++
 	}
 	for _, out := range in.Outs {
-		l.Session.Put(out.ID, store.Value{Type: out.Type, Err: err})
+		l.put(out.ID, store.Value{Type: out.Type, Err: err})
 	}
 	if len(in.Outs) == 0 && l.Orphan != nil {
 		l.Orphan(err)

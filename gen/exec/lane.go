@@ -20,6 +20,9 @@ type Lane struct {
 	swept   bool      // memory has been asked for once for the task at the front
 	trimmed bool      // and the caches have been dropped
 	failed  error     // why the operand that was waited for did not come
+
+	programs map[string]*program // by key
+	run      *run                // the program under way, whose slots stand for the session's values
 }
 
 // task is what a lane runs. It reports true where it has to wait, and is then
@@ -48,6 +51,10 @@ func (e *Executor) Lane(s *store.Session) *Lane {
 func (e *Executor) End(s *store.Session) {
 	if l, ok := e.lanes[s]; ok {
 		l.queue = nil
+		if l.run != nil {
+			l.run.drop()
+			l.run = nil
+		}
 		delete(e.lanes, s)
 	}
 	s.End()
@@ -59,6 +66,10 @@ func (e *Executor) End(s *store.Session) {
 func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 	for i := range instrs {
 		in := &instrs[i]
+		if in.Op == ops.Cancel && in.Err == nil {
+			e.cancel(l, in.Attrs[0]) // what is to be ended holds up the rest
+			continue
+		}
 		if len(l.queue) == 0 && !l.parked {
 			if !e.instr(l, in) {
 				continue
@@ -126,6 +137,36 @@ func (e *Executor) resume(l *Lane) {
 	e.settle()
 }
 
+// value finds a value that an instruction works on: of the program under way,
+// or of the session.
+func (l *Lane) value(id ops.ID) (store.Value, error) {
+	if l.run != nil {
+		return l.run.slots[id], nil
+	}
+	v, ok := l.Session.Get(id)
+	if !ok {
+		return v, l.Session.Missing(id)
+	}
+	return v, nil
+}
+
+// put gives a value that an instruction made its id.
+func (l *Lane) put(id ops.ID, v store.Value) {
+	if l.run != nil {
+		l.run.set(id, v)
+		return
+	}
+	l.Session.Put(id, v)
+}
+
+// literal is the scalar that an id stands for in a program, or nil.
+func (l *Lane) literal(id ops.ID) *ops.Literal {
+	if l.run == nil {
+		return nil
+	}
+	return l.run.lits[id]
+}
+
 // settle does what follows a round of work: imports that waited for it, and a
 // flush once the stream is silent.
 func (e *Executor) settle() {
@@ -136,16 +177,5 @@ func (e *Executor) settle() {
 			e.advance(l)
 		}
 	}
-	if e.recorded == 0 || e.timer {
-		return
-	}
-	e.timer = true
-	time.AfterFunc(Silence, func() {
-		e.cfg.Post(func() {
-			e.timer = false
-			if e.inFlight < deep { // else a completion does it
-				e.Flush()
-			}
-		})
-	})
+	e.awaitSilence()
 }

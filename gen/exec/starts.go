@@ -22,7 +22,6 @@ func (w *work) settleStarts() error {
 	default:
 		return nil
 	}
-	copied := false
 	for i := first; i < len(w.types); i++ {
 		if m := w.args[i]; m != nil && m.Host == nil {
 			continue
@@ -31,12 +30,8 @@ func (w *work) settleStarts() error {
 		if err != nil {
 			return err
 		}
-		if !copied {
-			in := *w.in
-			in.Ins = append([]ops.Operand(nil), w.in.Ins...)
-			w.in, copied = &in, true
-		}
-		w.in.Ins[i], w.types[i], w.args[i] = ops.Operand{Lit: lit}, lit.Type, nil
+		w.replace(i, lit)
+		w.args[i] = nil
 	}
 	return nil
 }

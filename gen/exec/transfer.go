@@ -116,7 +116,7 @@ func (e *Executor) fetch(m *store.Storage, off, n int, poll bool, done func(data
 		fail(err)
 		return
 	}
-	ticket, err := e.submit()
+	ticket, sent, err := e.send()
 	if err != nil {
 		rb.Release()
 		fail(err)
@@ -125,7 +125,13 @@ func (e *Executor) fetch(m *store.Storage, off, n int, poll bool, done func(data
 	e.Counters.Downloaded += uint64(n)
 	if poll && (n <= large || e.dev.Done(ticket)) && e.soon(ticket) {
 		done(rb.Bytes(), rb.Release, nil)
+		if sent {
+			e.completed()
+		}
 		return
+	}
+	if sent {
+		e.watch(ticket)
 	}
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {

@@ -14,6 +14,8 @@ type work struct {
 	args  []*store.Storage // nil for a scalar literal
 	own   []*store.Storage // held until the work is done
 
+	copied bool // in is the work's own
+
 	// room for the operands of most instructions, without an allocation more
 	typeRoom [3]ops.Type
 	argRoom  [3]*store.Storage
@@ -43,9 +45,13 @@ func (e *Executor) gather(l *Lane, in *wire.Instr) (*work, error) {
 			w.types[i] = o.Lit.Type
 			continue
 		}
-		v, ok := l.Session.Get(o.ID)
-		if !ok {
-			return w, l.Session.Missing(o.ID)
+		if lit := l.literal(o.ID); lit != nil {
+			w.replace(i, lit)
+			continue
+		}
+		v, err := l.value(o.ID)
+		if err != nil {
+			return w, err
 		}
 		w.types[i] = v.Type
 		if v.Err != nil {
@@ -56,19 +62,27 @@ func (e *Executor) gather(l *Lane, in *wire.Instr) (*work, error) {
 	return w, nil
 }
 
+// replace makes an operand a literal, or with nil one that is memory. The instruction is copied where it
+// changes.
+func (w *work) replace(i int, lit *ops.Literal) {
+	if !w.copied {
+		in := *w.in
+		in.Ins = append([]ops.Operand(nil), w.in.Ins...)
+		w.in, w.copied = &in, true
+	}
+	w.in.Ins[i] = ops.Operand{Lit: lit}
+	if lit != nil {
+		w.types[i] = lit.Type
+	}
+}
+
 // settleLiterals makes memory of literal tensors, so that only scalars remain
 // literal. The instruction is copied where it changes.
 func (w *work) settleLiterals() {
-	copied := false
 	for i := range w.in.Ins {
 		lit := w.in.Ins[i].Lit
 		if lit == nil || len(lit.Type.Shape) == 0 {
 			continue
-		}
-		if !copied {
-			in := *w.in
-			in.Ins = append([]ops.Operand(nil), w.in.Ins...)
-			w.in, copied = &in, true
 		}
 		m := &store.Storage{Host: lit.Data}
 		if b, ok := lit.Hold.(*etf.Binary); ok {
@@ -77,7 +91,8 @@ func (w *work) settleLiterals() {
 		}
 		m.Retain()
 		w.own = append(w.own, m)
-		w.args[i], w.in.Ins[i].Lit = m, nil
+		w.replace(i, nil)
+		w.args[i] = m
 	}
 }
 
@@ -87,5 +102,5 @@ func (e *Executor) keep(l *Lane, r ops.Result, m *store.Storage) {
 		l.Session.Charge(m, int64(r.Type.Bytes()))
 	}
 	m.Retain()
-	l.Session.Put(r.ID, store.Value{Type: r.Type, Mem: m})
+	l.put(r.ID, store.Value{Type: r.Type, Mem: m})
 }

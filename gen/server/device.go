@@ -72,6 +72,7 @@ func (d *Device) open(dev *vulkan.Device) {
 		Target:    d.cfg.Target,
 		Post:      func(f func()) { node.Send(self, f) },
 		Sweep:     d.askSweep,
+		Call:      d.callBack,
 		Log:       d.cfg.Log,
 		HostLimit: d.cfg.HostLimit,
 	})
@@ -126,9 +127,14 @@ func (d *Device) stream(sender gen.PID, term etf.Term) {
 	if sender.Node == "" {
 		return
 	}
-	if t, ok := term.(etf.Tuple); ok && len(t) == 2 && t[0] == etf.Atom("nxvk_swept") {
-		d.swept(sender, t[1])
-		return
+	if t, ok := term.(etf.Tuple); ok {
+		if len(t) == 2 && t[0] == etf.Atom("nxvk_swept") {
+			d.swept(sender, t[1])
+			return
+		}
+		if d.answer(sender, t) {
+			return
+		}
 	}
 	s, ok := wire.DecodeStream(term)
 	if !ok {

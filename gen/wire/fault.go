@@ -23,6 +23,10 @@ const (
 	Limit       Kind = "limit"
 	DeviceLost  Kind = "device_lost"
 	Internal    Kind = "internal"
+
+	UnknownProgram Kind = "unknown_program"
+	Cancelled      Kind = "cancelled"
+	CallbackFailed Kind = "callback"
 )
 
 // Fault is an error of a kind.

@@ -71,6 +71,19 @@ func (d *Driver) Do(op ops.Op, out ops.Type, attrs [][]int, ins ...ops.Operand) 
 	return d.next
 }
 
+// DoAll is Do for an operation of several results.
+func (d *Driver) DoAll(op ops.Op, outs []ops.Type, attrs [][]int, ins ...ops.Operand) (ids []ops.ID) {
+	in := ops.Instr{Op: op, Ins: ins, Attrs: attrs}
+	for _, t := range outs {
+		d.next++
+		ids = append(ids, d.next)
+		in.Outs = append(in.Outs, ops.Result{ID: d.next, Type: t})
+	}
+	d.Exec.Stream(d.lane, []wire.Instr{{Name: op.String(), Instr: in}})
+	d.drain()
+	return ids
+}
+
 // Upload makes a tensor of bytes.
 func (d *Driver) Upload(t ops.Type, data []byte) ops.ID {
 	return d.Do(ops.Tensor, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: data}})

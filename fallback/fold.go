@@ -1,0 +1,135 @@
+package fallback
+
+import (
+	"slices"
+
+	"nxvk/ops"
+)
+
+var foldKernels = map[ops.Op]kernel{ops.ReduceFun: reduceFun, ops.WindowReduce: windowFun}
+
+// foldRoom bounds the places that are listed at once.
+const foldRoom = 1 << 20
+
+// folder folds a function over lists of elements, one list an output: as
+// Nx.BinaryBackend does, from the initial value on and in order. Outputs are
+// taken many at a time, so that the function works on vectors.
+type folder struct {
+	fun    *ops.Region
+	elems  Value // in the type of the function's first parameter
+	start  Value // the initial value, in that of its second
+	pad    []byte
+	length int                     // of a list
+	places func(out int, to []int) // the list of an output; -1 is the padding
+}
+
+// reduceFun folds a function over axes.
+func reduceFun(in *ops.Instr, args, outs []Value) error {
+	s := args[0].Type.Shape
+	axes, strides := in.Attrs[0], s.Strides()
+	var kept, folded []int
+	for i := range s {
+		if slices.Contains(axes, i) {
+			folded = append(folded, i)
+		} else {
+			kept = append(kept, i)
+		}
+	}
+	offsets, bases := offsetsOf(s, strides, folded), offsetsOf(s, strides, kept)
+	return newFolder(in, args, len(offsets), func(out int, to []int) {
+		for i, o := range offsets {
+			to[i] = bases[out] + o
+		}
+	}).into(outs[0])
+}
+
+// offsetsOf lists where the coordinates of some axes lead, in row-major order.
+func offsetsOf(s ops.Shape, strides, axes []int) []int {
+	list := []int{0}
+	for _, a := range axes {
+		next := make([]int, 0, len(list)*s[a])
+		for _, base := range list {
+			for c := range s[a] {
+				next = append(next, base+c*strides[a])
+			}
+		}
+		list = next
+	}
+	return list
+}
+
+// windowFun folds a function over windows; padding counts as the initial value.
+func windowFun(in *ops.Instr, args, outs []Value) error {
+	w := windows{shape: args[0].Type.Shape, strides: args[0].Type.Shape.Strides(), out: outs[0].Type.Shape,
+		window: in.Attrs[0], padding: in.Attrs[1], every: in.Attrs[2], dilations: in.Attrs[3]}
+	return newFolder(in, args, ops.Shape(w.window).Size(), func(out int, to []int) {
+		i := 0
+		w.visit(out, func(at int) {
+			to[i] = at
+			i++
+		})
+	}).into(outs[0])
+}
+
+func newFolder(in *ops.Instr, args []Value, length int, places func(int, []int)) *folder {
+	fun := in.Regions[0]
+	elem, acc := fun.Params[0].Type.DType, fun.Params[1].Type.DType
+	return &folder{fun: fun, elems: asDType(args[0], elem), start: asDType(args[1], acc),
+		pad: asDType(args[1], elem).Data, length: length, places: places}
+}
+
+// into computes all outputs.
+func (f *folder) into(out Value) error {
+	n := out.Type.Size()
+	lanes := 1
+	if vectors(f.fun) {
+		lanes = max(1, min(n, foldRoom/f.length))
+	}
+	width := out.Type.DType.Size()
+	for lo := 0; lo < n; lo += lanes {
+		got, err := f.some(lo, min(lo+lanes, n))
+		if err != nil {
+			return err
+		}
+		copy(out.Data[lo*width:], got)
+	}
+	return nil
+}
+
+// some computes the outputs from lo to hi.
+func (f *folder) some(lo, hi int) ([]byte, error) {
+	n := hi - lo
+	lists := make([]int, n*f.length)
+	for i := range n {
+		f.places(lo+i, lists[i*f.length:(i+1)*f.length])
+	}
+	s := newScope(0)
+	if vectors(f.fun) {
+		s.lanes = n
+	}
+	width := f.elems.Type.DType.Size()
+	elem := Value{Type: s.typed(f.fun.Params[0].Type), Data: make([]byte, n*width)}
+	acc := Value{Type: s.typed(f.fun.Params[1].Type), Data: slices.Repeat(f.start.Data, n)}
+	for r := range f.length {
+		for i := range n {
+			src := f.pad
+			if at := lists[i*f.length+r]; at >= 0 {
+				src = f.elems.Data[at*width : (at+1)*width]
+			}
+			copy(elem.Data[i*width:], src)
+		}
+		values, err := s.eval(f.fun, []Value{elem, acc})
+		if err != nil {
+			return nil, err
+		}
+		fillUp(acc.Data, values[0].Data)
+	}
+	return acc.Data, nil
+}
+
+// fillUp copies what a function gave; where it gave a constant, to all.
+func fillUp(dst, src []byte) {
+	for n := 0; n < len(dst); n += len(src) {
+		copy(dst[n:], src)
+	}
+}

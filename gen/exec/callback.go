@@ -1,0 +1,124 @@
+package exec
+
+import (
+	"fmt"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// Call is a hook or a callback of a run: what the process that answers gets.
+type Call struct {
+	To    etf.Pid
+	Run   ops.ID
+	Ref   uint64 // 0 for a hook, which is not answered
+	Index int
+	Types []ops.Type
+	Data  [][]byte // copies
+}
+
+// pending is a callback that waits for its answer.
+type pending struct {
+	ref    uint64
+	data   [][]byte
+	err    error
+	answer bool
+}
+
+// call sends the operands of a hook or a callback, and sees to the answer. sent
+// says that the step is done.
+func (e *Executor) call(l *Lane, r *run, s *step) (wait, sent bool) {
+	if r.call != nil {
+		return e.answered(r, s)
+	}
+	if r.in.Callbacks == nil {
+		r.err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
+			"the program calls back (%v %d), but the run names no process for that", s.in.Op, s.in.Attrs[0][0])}
+		return false, false
+	}
+	c := Call{To: *r.in.Callbacks, Run: r.id(), Index: s.in.Attrs[0][0]}
+	for _, o := range s.in.Ins {
+		t, data, wait, err := e.hostData(l, r, o)
+		switch {
+		case wait:
+			return true, false
+		case err != nil:
+			r.err = err
+			return false, false
+		}
+		c.Types, c.Data = append(c.Types, t), append(c.Data, data)
+	}
+	if s.in.Op == ops.Callback {
+		e.calls++
+		c.Ref = e.calls
+		r.call = &pending{ref: c.Ref}
+	}
+	e.cfg.Call(c)
+	return r.call != nil, r.call == nil
+}
+
+// hostData is a copy of the elements of an operand.
+func (e *Executor) hostData(l *Lane, r *run, o ops.Operand) (t ops.Type, data []byte, wait bool, err error) {
+	lit := o.Lit
+	if lit == nil {
+		lit = r.lits[o.ID]
+	}
+	if lit != nil {
+		return lit.Type, lit.Data, false, nil
+	}
+	v := r.slots[o.ID]
+	switch {
+	case v.Err != nil:
+		return v.Type, nil, false, v.Err
+	case l.failed != nil:
+		err, l.failed = l.failed, nil
+		return v.Type, nil, false, err
+	case v.Mem.Host == nil:
+		wait, err = e.readBack(l, v.Mem, v.Type)
+		return v.Type, nil, wait, err
+	}
+	return v.Type, append([]byte(nil), v.Mem.Host[:v.Type.Bytes()]...), false, nil
+}
+
+// answered ends a callback with what came, or goes on waiting.
+func (e *Executor) answered(r *run, s *step) (wait, sent bool) {
+	c := r.call
+	if !c.answer {
+		return true, false
+	}
+	r.call = nil
+	if c.err == nil && len(c.data) != len(s.in.Outs) {
+		c.err = fmt.Errorf("%d values are wanted, %d came", len(s.in.Outs), len(c.data))
+	}
+	for i, o := range s.in.Outs {
+		if c.err == nil && len(c.data[i]) != o.Type.Bytes() {
+			c.err = fmt.Errorf("value %d is %v and takes %d bytes, %d came", i, o.Type, o.Type.Bytes(), len(c.data[i]))
+		}
+	}
+	if c.err != nil {
+		r.err = &wire.Fault{Kind: wire.CallbackFailed, Err: fmt.Errorf("callback %d: %w", s.in.Attrs[0][0], c.err)}
+		return false, false
+	}
+	for i, o := range s.in.Outs {
+		m := &store.Storage{Host: c.data[i]}
+		m.Retain()
+		r.set(o.ID, store.Value{Type: o.Type, Mem: m})
+	}
+	return false, true
+}
+
+// Answer gives the answer to a callback of a run. from is who sent it; an answer
+// that nobody waits for is dropped.
+func (e *Executor) Answer(from etf.Pid, run ops.ID, ref uint64, data [][]byte, err error) {
+	for _, l := range e.lanes {
+		r := l.run
+		if r == nil || r.call == nil || r.call.ref != ref || r.id() != run || *r.in.Callbacks != from {
+			continue
+		}
+		r.call.data, r.call.err, r.call.answer = data, err, true
+		e.resume(l)
+		return
+	}
+}

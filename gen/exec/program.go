@@ -1,0 +1,186 @@
+package exec
+
+import (
+	"fmt"
+
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// maxPrograms bounds the programs that a session may define.
+const maxPrograms = 1 << 14
+
+// program is a region that a session runs by its key. Its ids are slots, dense
+// from 1.
+type program struct {
+	err    error // it is malformed; every run says so
+	body   *block
+	slots  int
+	values []ops.Type
+}
+
+// block is a region, ready to run.
+type block struct {
+	params   []ops.Result
+	steps    []step
+	values   []ops.Operand
+	captures []ops.ID // slots of outer blocks that it needs
+}
+
+// step is an instruction of a block.
+type step struct {
+	in      wire.Instr
+	regions []*block
+	last    []ops.ID // slots that nothing needs after it
+}
+
+// define keeps the definition of a program. A key that is defined stays as it
+// is.
+func (e *Executor) define(l *Lane, in *wire.Instr) {
+	if _, have := l.programs[in.Key]; have {
+		return
+	}
+	if l.programs == nil {
+		l.programs = make(map[string]*program)
+	}
+	if len(l.programs) >= maxPrograms {
+		l.programs[in.Key] = &program{err: &wire.Fault{Kind: wire.Limit, Err: fmt.Errorf(
+			"a session defines at most %d programs; end it and begin another", maxPrograms)}}
+		return
+	}
+	l.programs[in.Key] = newProgram(in.Program, in.Broken)
+}
+
+func newProgram(r *ops.Region, broken error) *program {
+	if broken != nil {
+		return &program{err: broken}
+	}
+	types, err := r.CheckProgram()
+	if err != nil {
+		return &program{err: &wire.Fault{Kind: wire.BadArgument, Err: err}}
+	}
+	b := builder{slots: make(map[ops.ID]ops.ID)}
+	body := b.block(r, false)
+	return &program{body: body, slots: len(b.slots), values: types}
+}
+
+// builder gives the ids of a program their slots.
+type builder struct {
+	slots map[ops.ID]ops.ID
+}
+
+func (b *builder) slot(id ops.ID) ops.ID {
+	s, ok := b.slots[id]
+	if !ok {
+		s = ops.ID(len(b.slots) + 1)
+		b.slots[id] = s
+	}
+	return s
+}
+
+func (b *builder) results(list []ops.Result) []ops.Result {
+	out := make([]ops.Result, len(list))
+	for i, r := range list {
+		out[i] = ops.Result{ID: b.slot(r.ID), Type: r.Type}
+	}
+	return out
+}
+
+func (b *builder) operands(list []ops.Operand) []ops.Operand {
+	out := make([]ops.Operand, len(list))
+	for i, o := range list {
+		if out[i] = o; o.Lit == nil {
+			out[i].ID = b.slot(o.ID)
+		}
+	}
+	return out
+}
+
+// block readies a region. With keep its parameters live until it ends: they are
+// the state of a loop whose condition it is.
+func (b *builder) block(r *ops.Region, keep bool) *block {
+	out := &block{params: b.results(r.Params), steps: make([]step, len(r.Body))}
+	for i := range r.Body {
+		in := r.Body[i]
+		in.Ins, in.Outs = b.operands(in.Ins), b.results(in.Outs)
+		s := &out.steps[i]
+		s.in = wire.Instr{Instr: in, Name: in.Op.String()}
+		if !in.Op.Info().Closed {
+			for k, inner := range in.Regions {
+				s.regions = append(s.regions, b.block(inner, in.Op == ops.While && k == 0))
+			}
+		}
+	}
+	out.values = b.operands(r.Values)
+	out.lifetimes(keep)
+	return out
+}
+
+// lifetimes notes after which step each slot of the block is needed no more,
+// and which slots of outer blocks it needs. What the regions of a step need, the
+// step needs.
+func (b *block) lifetimes(keep bool) {
+	last := make(map[ops.ID]int) // of the block's own slots
+	outer := make(map[ops.ID]bool)
+	for _, p := range b.params {
+		last[p.ID] = 0
+	}
+	need := func(id ops.ID, i int) {
+		if _, own := last[id]; own {
+			last[id] = i
+		} else if !outer[id] {
+			outer[id] = true
+			b.captures = append(b.captures, id)
+		}
+	}
+	for i := range b.steps {
+		s := &b.steps[i]
+		for _, id := range s.needs() {
+			need(id, i)
+		}
+		for _, o := range s.in.Outs {
+			last[o.ID] = i
+		}
+	}
+	for _, p := range b.params {
+		if keep {
+			last[p.ID] = len(b.steps)
+		}
+	}
+	for _, o := range b.values {
+		if o.Lit == nil {
+			need(o.ID, len(b.steps))
+		}
+	}
+	for i := range b.steps {
+		s := &b.steps[i]
+		for _, id := range s.candidates() {
+			if at, own := last[id]; own && at == i {
+				s.last = append(s.last, id)
+				delete(last, id)
+			}
+		}
+	}
+}
+
+// needs lists the slots that a step reads.
+func (s *step) needs() (ids []ops.ID) {
+	for _, o := range s.in.Ins {
+		if o.Lit == nil {
+			ids = append(ids, o.ID)
+		}
+	}
+	for _, r := range s.regions {
+		ids = append(ids, r.captures...)
+	}
+	return ids
+}
+
+// candidates lists the slots that may be needed no more after a step.
+func (s *step) candidates() []ops.ID {
+	ids := s.needs()
+	for _, o := range s.in.Outs {
+		ids = append(ids, o.ID)
+	}
+	return ids
+}

@@ -1,0 +1,407 @@
+package exec
+
+import (
+	"fmt"
+
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// burst is how many steps a run takes before other lanes have their turn.
+const burst = 1 << 10
+
+// run is a program under way. It keeps its place, so that a lane that had to
+// wait goes on from there.
+type run struct {
+	prog  *program
+	in    *wire.Instr // whose results the program's values become
+	slots []store.Value
+	lits  []*ops.Literal // by slot: scalars that never became memory
+	stack []frame
+	err   error // ended from outside; the results carry it
+	taken int   // steps since the last turn of others
+
+	call *pending // a callback that has not been answered
+}
+
+// frame is a block under way, and why it runs.
+type frame struct {
+	*block
+	pc    int
+	of    *step // whose region it is; nil is the program itself
+	which int   // the number of the region
+}
+
+// id names the run to others: the id of its first result.
+func (r *run) id() ops.ID {
+	if len(r.in.Outs) == 0 {
+		return 0
+	}
+	return r.in.Outs[0].ID
+}
+
+func (r *run) top() *frame { return &r.stack[len(r.stack)-1] }
+
+// set gives a slot a value, whose hold passes to the run.
+func (r *run) set(id ops.ID, v store.Value) {
+	r.clear(id)
+	r.slots[id] = v
+}
+
+func (r *run) clear(id ops.ID) {
+	if m := r.slots[id].Mem; m != nil {
+		m.Drop()
+	}
+	r.slots[id], r.lits[id] = store.Value{}, nil
+}
+
+func (r *run) drop() {
+	for id := range r.slots {
+		r.clear(ops.ID(id))
+	}
+}
+
+// runProgram carries out an instruction that runs a program, from where it
+// stands.
+func (e *Executor) runProgram(l *Lane, in *wire.Instr) (wait bool) {
+	if l.run == nil {
+		if in.Err != nil {
+			e.poison(l, in, nil, in.Err)
+			return false
+		}
+		r, types, err := e.start(l, in)
+		if err != nil {
+			e.poison(l, in, types, err)
+			return false
+		}
+		l.run = r
+	}
+	r := l.run
+	for r.err == nil && len(r.stack) > 0 {
+		if e.advanceRun(l, r) {
+			return true
+		}
+	}
+	l.run = nil
+	e.finish(l, r)
+	return false
+}
+
+// start binds the operands of a run to the parameters of its program.
+func (e *Executor) start(l *Lane, in *wire.Instr) (*run, []ops.Type, error) {
+	p, ok := l.programs[in.Key]
+	switch {
+	case !ok:
+		return nil, nil, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no program under the key %x", in.Key)}
+	case p.err != nil:
+		return nil, nil, p.err
+	}
+	w, err := e.gather(l, in)
+	if err != nil {
+		return nil, w.types, err
+	}
+	defer w.drop()
+	if err := p.accepts(w.types, in.Outs); err != nil {
+		return nil, w.types, &wire.Fault{Kind: wire.BadArgument, Err: err}
+	}
+	w.settleLiterals()
+	r := &run{prog: p, in: in, slots: make([]store.Value, p.slots+1), lits: make([]*ops.Literal, p.slots+1)}
+	for i, param := range p.body.params {
+		if m := w.args[i]; m != nil {
+			m.Retain()
+			r.slots[param.ID] = store.Value{Type: param.Type, Mem: m}
+			continue
+		}
+		r.lits[param.ID] = detached(w.in.Ins[i].Lit)
+	}
+	r.stack = []frame{{block: p.body}}
+	return r, w.types, nil
+}
+
+// detached is a literal that lies in Go's memory.
+func detached(lit *ops.Literal) *ops.Literal {
+	if lit.Hold == nil {
+		return lit
+	}
+	return &ops.Literal{Type: lit.Type, Data: append([]byte(nil), lit.Data...)}
+}
+
+// accepts compares operands and results of a run with those of the program.
+func (p *program) accepts(types []ops.Type, outs []ops.Result) error {
+	if len(types) != len(p.body.params) {
+		return fmt.Errorf("the program takes %d operands, got %d", len(p.body.params), len(types))
+	}
+	for i, t := range types {
+		if want := p.body.params[i].Type; !t.Equal(want) {
+			return fmt.Errorf("operand %d is %v, the program takes %v", i, t, want)
+		}
+	}
+	if len(outs) != len(p.values) {
+		return fmt.Errorf("the program gives %d values, %d results are named", len(p.values), len(outs))
+	}
+	for i, o := range outs {
+		if !o.Type.Equal(p.values[i]) {
+			return fmt.Errorf("result %d is stated as %v, the program gives %v", i, o.Type, p.values[i])
+		}
+	}
+	return nil
+}
+
+// finish gives the values of a program to the session.
+func (e *Executor) finish(l *Lane, r *run) {
+	defer r.drop()
+	if r.err != nil {
+		e.poison(l, r.in, nil, r.err)
+		return
+	}
+	for i, o := range r.prog.body.values {
+		v := e.valueOf(l, r, o)
+		l.Session.Put(r.in.Outs[i].ID, v)
+	}
+}
+
+// valueOf gives the value of an operand, with a hold on its memory.
+func (e *Executor) valueOf(l *Lane, r *run, o ops.Operand) store.Value {
+	lit := o.Lit
+	if lit == nil {
+		lit = r.lits[o.ID]
+	}
+	if lit == nil {
+		v := r.slots[o.ID]
+		if v.Mem != nil {
+			v.Mem.Retain()
+		}
+		return v
+	}
+	m := &store.Storage{Host: lit.Data}
+	m.Retain()
+	l.Session.Charge(m, int64(lit.Type.Bytes()))
+	return store.Value{Type: lit.Type, Mem: m}
+}
+
+// advanceRun takes one step of a run, or ends a block.
+func (e *Executor) advanceRun(l *Lane, r *run) (wait bool) {
+	f := r.top()
+	if f.pc == len(f.steps) {
+		return e.leave(l, r, f)
+	}
+	if r.taken++; r.taken >= burst {
+		r.taken = 0
+		e.cfg.Post(func() { e.resume(l) })
+		return true
+	}
+	s := &f.steps[f.pc]
+	switch s.in.Op {
+	case ops.While:
+		f.pc++
+		e.enter(l, r, s, 0, e.valuesOf(l, r, s.in.Ins))
+		return false
+	case ops.Branch:
+		return e.branch(l, r, f, s)
+	case ops.Hook, ops.Callback:
+		if wait, sent := e.call(l, r, s); wait || !sent {
+			return wait
+		}
+	default:
+		if e.instr(l, &s.in) {
+			return true
+		}
+	}
+	l.failed, l.swept, l.trimmed = nil, false, false
+	f.pc++
+	r.passed(s)
+	return false
+}
+
+// passed lets go of what nothing needs after a step.
+func (r *run) passed(s *step) {
+	for _, id := range s.last {
+		r.clear(id)
+	}
+}
+
+func (e *Executor) valuesOf(l *Lane, r *run, list []ops.Operand) []store.Value {
+	out := make([]store.Value, len(list))
+	for i, o := range list {
+		out[i] = e.valueOf(l, r, o)
+	}
+	return out
+}
+
+// enter begins a region of a step with values for its parameters.
+func (e *Executor) enter(l *Lane, r *run, s *step, which int, params []store.Value) {
+	b := s.regions[which]
+	for i, p := range b.params {
+		r.set(p.ID, params[i])
+	}
+	r.stack = append(r.stack, frame{block: b, of: s, which: which})
+}
+
+// branch runs the region that the predicate chooses.
+func (e *Executor) branch(l *Lane, r *run, f *frame, s *step) (wait bool) {
+	yes, wait, err := e.truth(l, r, s.in.Ins[0])
+	if wait {
+		return true
+	}
+	f.pc++
+	if err != nil {
+		e.fail(r, s, err)
+		return false
+	}
+	which := 1
+	if yes {
+		which = 0
+	}
+	e.enter(l, r, s, which, nil)
+	return false
+}
+
+// fail makes the results of a step carry an error.
+func (e *Executor) fail(r *run, s *step, err error) {
+	for _, o := range s.in.Outs {
+		r.set(o.ID, store.Value{Type: o.Type, Err: err})
+	}
+	r.passed(s)
+}
+
+// leave ends a block: what it gives becomes the results of its step, or decides
+// about the next round of a loop.
+func (e *Executor) leave(l *Lane, r *run, f *frame) (wait bool) {
+	s := f.of
+	switch {
+	case s == nil:
+		r.stack = r.stack[:0]
+		return false
+	case s.in.Op == ops.While && f.which == 0:
+		return e.decide(l, r, f, s)
+	}
+	values := e.valuesOf(l, r, f.values)
+	r.pop(f)
+	if s.in.Op == ops.While {
+		e.enter(l, r, s, 0, values)
+		return false
+	}
+	r.give(s, values)
+	return false
+}
+
+// decide ends the condition of a loop: its parameters, the state, go to the body
+// or are the results.
+func (e *Executor) decide(l *Lane, r *run, f *frame, s *step) (wait bool) {
+	yes, wait, err := e.truth(l, r, f.values[0])
+	if wait {
+		return true
+	}
+	state := make([]store.Value, len(f.params))
+	for i, p := range f.params {
+		state[i] = e.valueOf(l, r, ops.Operand{ID: p.ID})
+	}
+	r.pop(f)
+	switch {
+	case err != nil:
+		for _, v := range state {
+			if v.Mem != nil {
+				v.Mem.Drop()
+			}
+		}
+		e.fail(r, s, err)
+	case yes:
+		e.enter(l, r, s, 1, state)
+	default:
+		r.give(s, state)
+	}
+	return false
+}
+
+// give ends a step with its results.
+func (r *run) give(s *step, values []store.Value) {
+	for i, o := range s.in.Outs {
+		r.set(o.ID, values[i])
+	}
+	r.passed(s)
+}
+
+// pop ends a block and lets go of what it made.
+func (r *run) pop(f *frame) {
+	for _, p := range f.params {
+		r.clear(p.ID)
+	}
+	for i := range f.steps {
+		for _, o := range f.steps[i].in.Outs {
+			r.clear(o.ID)
+		}
+	}
+	r.stack = r.stack[:len(r.stack)-1]
+}
+
+// truth reads a predicate: whether a scalar is anything but zero. One that is
+// only on the device is read back first.
+func (e *Executor) truth(l *Lane, r *run, o ops.Operand) (yes, wait bool, err error) {
+	lit := o.Lit
+	if lit == nil {
+		lit = r.lits[o.ID]
+	}
+	if lit != nil {
+		return nonzero(lit.Type.DType, lit.Data), false, nil
+	}
+	v := r.slots[o.ID]
+	switch {
+	case v.Err != nil:
+		return false, false, v.Err
+	case l.failed != nil:
+		err, l.failed = l.failed, nil
+		return false, false, err
+	case v.Mem.Host == nil:
+		wait, err = e.readBack(l, v.Mem, v.Type)
+		return false, wait, err
+	}
+	return nonzero(v.Type.DType, v.Mem.Host[:v.Type.Bytes()]), false, nil
+}
+
+// nonzero reports whether a scalar is not zero; negative zero is zero.
+func nonzero(d ops.DType, data []byte) bool {
+	part := len(data)
+	if d.IsComplex() {
+		part /= 2
+	}
+	for i, b := range data {
+		if !d.IsInteger() && i%part == part-1 {
+			b &= 0x7f
+		}
+		if b != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// cancel ends runs of a lane, under way or waiting for their turn.
+func (e *Executor) cancel(l *Lane, ids []int) {
+	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
+	for _, id := range ids {
+		for i := range l.queue {
+			in := l.queue[i].in
+			if in == nil || in.Op != ops.Run || len(in.Outs) == 0 || in.Outs[0].ID != ops.ID(id) {
+				continue
+			}
+			if l.run != nil && l.run.in == in {
+				e.stop(l, l.run, gone)
+			} else {
+				in.Err = gone
+			}
+		}
+	}
+}
+
+// stop ends the run of a lane with an error. Where it waits for an answer it
+// goes on now, else at its next step.
+func (e *Executor) stop(l *Lane, r *run, err error) {
+	if r.err == nil {
+		r.err = err
+	}
+	if r.call != nil {
+		r.call = nil
+		e.resume(l)
+	}
+}
