@@ -144,24 +144,25 @@ func (j *fftJob) programs(t *Target, temps *[]int64) ([]*program, error) {
 	if lines*max(j.length, j.have) >= 1<<30 || j.length >= 1<<28 {
 		return nil, unsupported("transform of 2^28 elements")
 	}
-	radices := t.radices(j.length)
-	if radices == nil {
-		return j.chirps(t, temps)
-	}
 	elem := kernel.F32
 	if j.compute == scalar.F64 {
 		elem = kernel.F64
 	}
+	passes := t.passes(j.length, elem.Size()/4)
+	if passes == nil {
+		return j.chirps(t, temps)
+	}
 	size := int64(2 * elem.Size() * lines * j.length)
 	var between [2]buffer
-	for i := range min(2, len(radices)-1) {
+	for i := range min(2, len(passes)-1) {
 		between[i] = buffer{ref: Ref{Temp, len(*temps)}, elem: elem, bytes: size}
 		*temps = append(*temps, size)
 	}
 	var programs []*program
 	span := 1
-	for i, r := range radices {
-		w := &fftWriter{job: j, radix: r, first: i == 0, last: i == len(radices)-1}
+	for i, b := range passes {
+		b = b.fit(lines * j.length)
+		w := &fftWriter{job: j, radix: b.radix(), block: b, first: i == 0, last: i == len(passes)-1}
 		from, to := j.from, j.to
 		if !w.first {
 			from = between[(i+1)%2]
@@ -177,9 +178,21 @@ func (j *fftJob) programs(t *Target, temps *[]int64) ([]*program, error) {
 			bufs = append(bufs, factor)
 		}
 		programs = append(programs, w.program(t, span, bufs))
-		span *= r
+		span *= w.radix
 	}
 	return programs, nil
+}
+
+// whole reports whether lines of the operand have all that is transformed.
+func (j *fftJob) whole() bool {
+	n := j.length
+	if j.chirp.part == chirpIn {
+		n = j.chirp.length
+	}
+	if j.halved {
+		n = n/2 + 1
+	}
+	return j.have >= n
 }
 
 // program is one pass, after which elements of a line are in order within spans
@@ -191,6 +204,7 @@ func (w *fftWriter) program(t *Target, span int, bufs []buffer) *program {
 	apart := j.length / w.radix
 	units := lines * apart
 	w.columns = j.step > 1
+	w.binary = j.length&(j.length-1) == 0
 	inner, along, across := apart, 1, j.length
 	if w.columns {
 		inner, along, across = lines, lines, 1
@@ -202,12 +216,19 @@ func (w *fftWriter) program(t *Target, span int, bufs []buffer) *program {
 		p.local = cpuLocal
 	}
 	p.groups = (units + int(p.local) - 1) / int(p.local)
+	if len(w.block.stages) > 1 {
+		w.wide = w.columns || apart > 1
+		w.wideLast = w.columns || span >= w.block.columns
+		p.local = uint32(w.block.threads * w.block.columns)
+		p.groups = (units + w.block.columns - 1) / w.block.columns
+	}
 	for i, d := range j.rows {
 		p.nums = append(p.nums, d, j.at.strides[i], j.put.strides[i])
 	}
-	p.key = fmt.Sprintf("fft radix=%d first=%v last=%v columns=%v inverse=%v halved=%v eps=%x in %v of %v to %v rank=%d twiddle=%v chirp=%d %v %v",
+	p.key = fmt.Sprintf("fft radix=%d first=%v last=%v columns=%v inverse=%v halved=%v eps=%x in %v of %v to %v rank=%d twiddle=%v chirp=%d %v %v binary=%v whole=%v all=%v block=%v wide=%v %v",
 		w.radix, w.first, w.last, w.columns, j.inverse, j.halved, math.Float64bits(j.eps), j.compute, j.fromType, j.toType,
-		len(j.rows), span > 1, j.chirp.part, j.chirp.inverse, j.chirp.length >= 1<<16)
+		len(j.rows), span > 1, j.chirp.part, j.chirp.inverse, j.chirp.length >= 1<<16,
+		w.binary, j.whole(), j.keep == j.length, w.block, w.wide, w.wideLast)
 	w.twiddles = span > 1
 	return p
 }

@@ -83,7 +83,7 @@ func (w *fftWriter) chirp(i kernel.Value) cplx {
 		_, n = w.divide(w.Mul(long, long), w.Convert(turn, scalar.U64))
 		n = w.Convert(n, scalar.U32)
 	}
-	return w.twiddle(n, turn)
+	return w.twiddle(n, turn, false)
 }
 
 // chirped gives element i of the line of a chirp's first pass.

@@ -13,7 +13,16 @@ type cplx struct{ re, im kernel.Value }
 // cplxWriter writes arithmetic of complex numbers whose parts are of type t.
 type cplxWriter struct {
 	*emitter
-	t scalar.Type
+	t     scalar.Type
+	fused bool // the device multiplies and adds at once for the price of one
+}
+
+// mulAdd is x·y + z.
+func (w *cplxWriter) mulAdd(x, y, z kernel.Value) kernel.Value {
+	if w.fused {
+		return w.Prim(scalar.Fma, w.t, x, y, z)
+	}
+	return w.Add(z, w.Mul(x, y))
 }
 
 func (w *cplxWriter) add(x, y cplx) cplx { return cplx{w.Add(x.re, y.re), w.Add(x.im, y.im)} }
@@ -23,7 +32,7 @@ func (w *cplxWriter) sub(x, y cplx) cplx { return cplx{w.Sub(x.re, y.re), w.Sub(
 func (w *cplxWriter) neg(x kernel.Value) kernel.Value { return w.Prim(scalar.Neg, w.t, x) }
 
 func (w *cplxWriter) times(x, y cplx) cplx {
-	return cplx{w.Sub(w.Mul(x.re, y.re), w.Mul(x.im, y.im)), w.Add(w.Mul(x.re, y.im), w.Mul(x.im, y.re))}
+	return cplx{w.mulAdd(x.re, y.re, w.neg(w.Mul(x.im, y.im))), w.mulAdd(x.re, y.im, w.Mul(x.im, y.re))}
 }
 
 // turned gives x turned by -n/of of a circle.
@@ -110,21 +119,36 @@ func (w *cplxWriter) scaled(x cplx, by float64) cplx {
 
 // twiddle gives the unit turned by -n/of of a circle, for n < of < 2^28. The
 // angle is brought into an eighth of a circle in integers, which loses nothing.
-func (w *cplxWriter) twiddle(n, of kernel.Value) cplx {
+// binary says that of is a power of two.
+func (w *cplxWriter) twiddle(n, of kernel.Value, binary bool) cplx {
 	u := scalar.U32
-	octant, rest := w.divide(w.Shl(n, 3), of)
+	octant, rest, x := w.octant(n, of, binary)
 	isSet := func(x kernel.Value, bit uint64) kernel.Value {
 		return w.Compare(scalar.Ne, w.And(x, bit), w.Const(u, 0))
 	}
-	rest = w.Select(isSet(octant, 1), w.Sub(of, rest), rest)
-	x := w.Prim(scalar.Div, w.t, w.Convert(rest, w.t), w.Convert(of, w.t))
-	x = w.Mul(x, w.Float(w.t, math.Pi/4))
-	sin, cos := w.sine(x)
+	sin, cos := w.sine(x(w.Select(isSet(octant, 1), w.Sub(of, rest), rest)))
 	swap := isSet(w.Add(octant, w.Const(u, 1)), 2)
 	sin, cos = w.Select(swap, cos, sin), w.Select(swap, sin, cos)
 	cos = w.Select(isSet(w.Add(octant, w.Const(u, 2)), 4), w.neg(cos), cos)
 	sin = w.Select(isSet(octant, 4), w.neg(sin), sin)
 	return cplx{cos, w.neg(sin)}
+}
+
+// octant gives the eighth of a circle that n/of of a circle ends in, what is left
+// over in units of 1/of of an eighth, and how to make an angle of that.
+func (w *cplxWriter) octant(n, of kernel.Value, binary bool) (octant, rest kernel.Value, angle func(kernel.Value) kernel.Value) {
+	eighth, of8 := w.Float(w.t, math.Pi/4), w.Convert(of, w.t)
+	if !binary {
+		octant, rest = w.divide(w.Shl(n, 3), of)
+		return octant, rest, func(x kernel.Value) kernel.Value {
+			return w.Mul(w.Prim(scalar.Div, w.t, w.Convert(x, w.t), of8), eighth)
+		}
+	}
+	n8 := w.Shl(n, 3)
+	octant = w.Prim(scalar.Shr, scalar.U32, n8, w.Prim(scalar.FindMSB, scalar.U32, of))
+	rest = w.Prim(scalar.And, scalar.U32, n8, w.Sub(of, w.Const(scalar.U32, 1)))
+	unit := w.Prim(scalar.Div, w.t, eighth, of8)
+	return octant, rest, func(x kernel.Value) kernel.Value { return w.Mul(w.Convert(x, w.t), unit) }
 }
 
 // sine gives sine and cosine of an angle from 0 to an eighth of a circle, by
@@ -142,12 +166,12 @@ func (w *cplxWriter) sine(x kernel.Value) (sin, cos kernel.Value) {
 		n := last - (last-first)%2
 		sum := coefficient(n)
 		for n -= 2; n >= first; n -= 2 {
-			sum = w.Add(coefficient(n), w.Mul(square, sum))
+			sum = w.mulAdd(square, sum, coefficient(n))
 		}
 		return sum
 	}
 	// The leading terms 1 and x come last and round once.
-	cos = w.Add(w.Float(w.t, 1), w.Mul(square, series(2)))
-	sin = w.Add(x, w.Mul(w.Mul(x, square), series(3)))
+	cos = w.mulAdd(square, series(2), w.Float(w.t, 1))
+	sin = w.mulAdd(w.Mul(x, square), series(3), x)
 	return sin, cos
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/cmplx"
+	"reflect"
 	"testing"
 
 	"nxvk/ops"
@@ -187,4 +188,42 @@ func TestFFTChirp(t *testing.T) {
 			checkFFT(t, target, ops.IRFFT, ops.C64, ops.F32, ops.Shape{2, n, 2}, 1, n)
 		}
 	})
+}
+
+// Lengths that a workgroup transforms at once, and those that take several such
+// passes, with every kind of neighbour.
+func TestFFTBlock(t *testing.T) {
+	for _, n := range []int{32, 48, 100, 256, 360, 1000} {
+		checkFFT(t, gpu, ops.FFT, ops.C64, ops.C64, ops.Shape{3, n}, 1, n)
+		checkFFT(t, gpu, ops.IFFT, ops.C64, ops.C64, ops.Shape{n, 3}, 0, n)
+		checkFFT(t, gpu, ops.RFFT, ops.F32, ops.C64, ops.Shape{2, n - 1, 2}, 1, n)
+		checkFFT(t, gpu, ops.IRFFT, ops.C128, ops.F64, ops.Shape{2, n/2 + 1}, 1, n)
+	}
+	checkFFT(t, gpu, ops.FFT, ops.C64, ops.C64, ops.Shape{4096}, 0, 4096)
+	checkFFT(t, gpu, ops.FFT, ops.C128, ops.C128, ops.Shape{1, 4096}, 1, 4096)
+	checkFFT(t, gpu, ops.IFFT, ops.C64, ops.C64, ops.Shape{4500, 1}, 0, 4500)
+	checkFFT(t, gpu, ops.FFT, ops.C128, ops.C128, ops.Shape{3000, 2}, 0, 3000)
+}
+
+// The radices of passes have as many threads as the widest stage has transforms.
+func TestFFTPasses(t *testing.T) {
+	for _, tt := range []struct {
+		n, words int
+		want     [][]int
+	}{
+		{16, 1, [][]int{{16}}}, {256, 1, [][]int{{16, 16}}}, {4096, 1, [][]int{{16, 16, 16}}},
+		{4096, 2, [][]int{{8, 8}, {8, 8}}}, {1 << 20, 1, [][]int{{16, 8, 8}, {16, 8, 8}}},
+		{1 << 24, 1, [][]int{{16, 16}, {16, 16}, {16, 16}}}, {1000, 1, [][]int{{10, 10, 10}}}, {34, 1, nil},
+	} {
+		var got [][]int
+		for _, b := range gpu.passes(tt.n, tt.words) {
+			got = append(got, b.stages)
+			if len(b.stages) > 1 && (b.threads*b.columns > blockThreads || b.slots() > 9*blockWords/8) {
+				t.Errorf("%d: %+v is too large", tt.n, b)
+			}
+		}
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("passes of %d: got %v, want %v", tt.n, got, tt.want)
+		}
+	}
 }

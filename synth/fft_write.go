@@ -13,6 +13,10 @@ type fftWriter struct {
 	first, last bool
 	columns     bool // neighbouring invocations have neighbouring lines
 	twiddles    bool
+	binary      bool // the length is a power of two
+	block       fftBlock
+	wide        bool // neighbouring invocations read elements of neighbouring columns of the block
+	wideLast    bool // and write such
 
 	span, turn           kernel.Value // before and after the pass
 	length               kernel.Value
@@ -26,7 +30,7 @@ type fftWriter struct {
 func (w *fftWriter) write(e *emitter) error {
 	own := *w // a program may be compiled more than once
 	w = &own
-	w.cplxWriter = &cplxWriter{emitter: e, t: w.job.compute}
+	w.cplxWriter = &cplxWriter{emitter: e, t: w.job.compute, fused: !e.t.CPU}
 	units, inner, apart := e.num(), e.num(), e.num()
 	w.span, w.turn, w.length = e.num(), e.num(), e.num()
 	w.along, w.across = e.num(), e.num()
@@ -34,6 +38,10 @@ func (w *fftWriter) write(e *emitter) error {
 	w.short = e.num()
 	for range w.job.rows {
 		w.dims, w.atDims, w.toDims = append(w.dims, e.num()), append(w.atDims, e.num()), append(w.toDims, e.num())
+	}
+	if len(w.block.stages) > 1 {
+		(&blockWriter{fftWriter: w, fftBlock: w.block, apart: apart}).write(units, inner)
+		return nil
 	}
 	u := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
 	e.If(e.Compare(scalar.Lt, u, units), func() []kernel.Value {
@@ -46,7 +54,7 @@ func (w *fftWriter) write(e *emitter) error {
 		for m := range xs {
 			xs[m] = w.load(line, e.Add(i, e.Mul(e.int(m), apart)))
 			if m > 0 && w.twiddles {
-				xs[m] = w.times(xs[m], w.twiddle(e.Mul(e.int(m), k), w.turn))
+				xs[m] = w.times(xs[m], w.twiddle(e.Mul(e.int(m), k), w.turn, w.binary))
 			}
 		}
 		first := e.Add(e.Mul(e.Sub(i, k), e.int(w.radix)), k)
@@ -100,17 +108,23 @@ func (w *fftWriter) signal(line, i, length kernel.Value) cplx {
 
 // operand gives element i of a line of the operand, 0 beyond its end.
 func (w *fftWriter) operand(line, i kernel.Value) cplx {
+	inside, whole := w.Compare(scalar.Lt, i, w.have), w.job.whole()
+	if !whole {
+		i = w.Select(inside, i, w.int(0))
+	}
+	at := w.Add(w.walk(line, w.dims, w.atDims), w.Mul(i, w.step))
 	zero := w.Float(w.t, 0)
-	v := w.If(w.Compare(scalar.Lt, i, w.have), func() []kernel.Value {
-		at := w.Add(w.walk(line, w.dims, w.atDims), w.Mul(i, w.step))
-		if w.job.fromType.IsComplex() {
-			v := w.Load(0, at, 2)
-			return []kernel.Value{w.Convert(v[0], w.t), w.Convert(v[1], w.t)}
-		}
-		x := w.decode(w.job.fromType, w.fetch(0, at, 1)[0])
-		return []kernel.Value{w.Convert(x, w.t), zero}
-	}, func() []kernel.Value { return []kernel.Value{zero, zero} })
-	return cplx{v[0], v[1]}
+	x := cplx{zero, zero}
+	if w.job.fromType.IsComplex() {
+		v := w.Load(0, at, 2)
+		x = cplx{w.Convert(v[0], w.t), w.Convert(v[1], w.t)}
+	} else {
+		x.re = w.Convert(w.decode(w.job.fromType, w.fetch(0, at, 1)[0]), w.t)
+	}
+	if whole {
+		return x
+	}
+	return cplx{w.Select(inside, x.re, zero), w.Select(inside, x.im, zero)}
 }
 
 // store writes element i of a line.
@@ -123,7 +137,7 @@ func (w *fftWriter) store(line, i kernel.Value, x cplx) {
 	if w.job.chirp.part == chirpOut {
 		x = w.whole(w.times(x, w.chirp(i)), w.job.chirp.inverse, w.short)
 	}
-	w.If(w.Compare(scalar.Lt, i, w.keep), func() []kernel.Value {
+	put := func() []kernel.Value {
 		at := w.Add(w.walk(line, w.dims, w.toDims), w.Mul(i, w.next))
 		to := w.job.to.elem.Type()
 		re, im := w.Convert(w.flush(x.re), to), w.Convert(w.flush(x.im), to)
@@ -133,7 +147,12 @@ func (w *fftWriter) store(line, i kernel.Value, x cplx) {
 			w.Store(1, at, re)
 		}
 		return nil
-	}, nil)
+	}
+	if w.job.keep == w.job.length {
+		put()
+		return
+	}
+	w.If(w.Compare(scalar.Lt, i, w.keep), put, nil)
 }
 
 // whole ends an inverse transform of the given length.

@@ -1,0 +1,127 @@
+package synth
+
+import "slices"
+
+// fftBlock is how a workgroup carries out a pass of a large radix: stages of small
+// radices, which are passes of Stockham's algorithm in shared memory. The radix
+// elements of a transform are a column; a workgroup has a few columns side by
+// side, so that it reads and writes runs of neighbours.
+type fftBlock struct {
+	stages  []int
+	columns int
+	threads int // of a column, each with the elements of one or a few small transforms
+}
+
+// radix is the number of elements of a column.
+func (b *fftBlock) radix() int { return product(b.stages) }
+
+// The limits of passes and blocks on GPUs. A block of 4,096 words exchanges real
+// and imaginary parts one after the other through 16 KiB of shared memory, which
+// leaves room for three workgroups where an SM has 48 KiB.
+const (
+	blockRadix   = 16 // of a stage
+	blockWords   = 4096
+	blockThreads = 512
+	passRadix    = 512  // of one pass of several
+	twoPasses    = 1024 // of one pass of two
+	leastBlock   = 32   // radices below are a pass without shared memory
+)
+
+// primes are the factors that passes have.
+var primes = []int{13, 11, 7, 5, 3, 2}
+
+// factors are the prime factors of n, greatest first, or nothing where one is too
+// large for a pass.
+func factors(n int) []int {
+	var out []int
+	for _, p := range primes {
+		for n%p == 0 {
+			out, n = append(out, p), n/p
+		}
+	}
+	if n > 1 {
+		return nil
+	}
+	return out
+}
+
+// dealt deals factors out to so many products, as equal as it gets, greatest
+// first, or gives nothing where one of them is above the limit.
+func dealt(factors []int, products, limit int) []int {
+	out := make([]int, products)
+	for i := range out {
+		out[i] = 1
+	}
+	for _, f := range factors {
+		least := 0
+		for i, p := range out {
+			if p < out[least] {
+				least = i
+			}
+		}
+		out[least] *= f
+		if out[least] > limit {
+			return nil
+		}
+	}
+	slices.Sort(out)
+	slices.Reverse(out)
+	return out
+}
+
+// fewest deals factors out to as few products as the limit allows.
+func fewest(factors []int, limit int) []int {
+	for n := 1; ; n++ {
+		if out := dealt(factors, n, limit); out != nil {
+			return out
+		}
+	}
+}
+
+// passes are the radices of the passes of a length, and their blocks; the block
+// of a small radix has one stage. There are none where a prime factor is too
+// large.
+func (t *Target) passes(n, words int) []fftBlock {
+	limit := blockWords / words
+	f := factors(n)
+	switch {
+	case t.CPU || t.SharedMemory < 5*blockWords || t.MaxInvocations < blockThreads || n < leastBlock || f == nil:
+		var out []fftBlock
+		for _, r := range t.radices(n) {
+			out = append(out, fftBlock{stages: []int{r}})
+		}
+		return out
+	case n > limit:
+		two := dealt(f, 2, min(limit, twoPasses))
+		if two == nil {
+			two = fewest(f, passRadix)
+		}
+		return blocks(two, limit)
+	}
+	return blocks([]int{n}, limit)
+}
+
+// blocks deals each radix out to stages, threads and columns.
+func blocks(radices []int, limit int) []fftBlock {
+	out := make([]fftBlock, len(radices))
+	for i, r := range radices {
+		b := &out[i]
+		b.stages = fewest(factors(r), blockRadix)
+		if len(b.stages) == 1 {
+			continue
+		}
+		b.threads = r / b.stages[0]
+		b.columns = max(1, min(limit/r, blockThreads/b.threads))
+	}
+	return out
+}
+
+// fit takes fewer columns where a device would have too few workgroups for so
+// many elements.
+func (b fftBlock) fit(elements int) fftBlock {
+	const groups, columns = 128, 4
+	for b.columns >= 2*columns && elements/b.radix() < groups*b.columns {
+		b.columns /= 2
+	}
+	return b
+}

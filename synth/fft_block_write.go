@@ -1,0 +1,211 @@
+package synth
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// blockWriter writes the kernel of a pass whose radix is a block.
+type blockWriter struct {
+	*fftWriter
+	fftBlock
+	apart kernel.Value
+	array int // shared: one part of the elements
+}
+
+// blockPlace is the work of an invocation: the small transforms thread, thread +
+// threads, … of a column, which begins with element i of a line.
+type blockPlace struct {
+	column, thread kernel.Value
+	line, i, k     kernel.Value
+	first          kernel.Value // of the results
+	inside         kernel.Value // whether there is such a column
+}
+
+// place finds the work of this invocation. A column beyond the last one is the
+// last one, whose results are not written.
+func (w *blockWriter) place(wide bool, units, inner kernel.Value) blockPlace {
+	var p blockPlace
+	if wide {
+		p.thread, p.column = w.divide(w.invocation(), w.int(w.fftBlock.columns))
+	} else {
+		p.column, p.thread = w.divide(w.invocation(), w.int(w.threads))
+	}
+	u := w.Add(w.Mul(w.group(), w.int(w.fftBlock.columns)), p.column)
+	p.inside = w.Compare(scalar.Lt, u, units)
+	u = w.Select(p.inside, u, w.Sub(units, w.int(1)))
+	p.line, p.i = w.divide(u, inner)
+	if w.fftWriter.columns {
+		p.line, p.i = p.i, p.line
+	}
+	_, p.k = w.divide(p.i, w.span)
+	p.first = w.Add(w.Mul(w.Sub(p.i, p.k), w.int(w.fftBlock.radix())), p.k)
+	return p
+}
+
+// small is a transform of a stage.
+type small struct {
+	number kernel.Value // in its column
+	extra  kernel.Value // whether there is such a one, where some invocations have one less; else -1
+	xs     []cplx
+}
+
+// smalls are the transforms of an invocation in a stage.
+func (w *blockWriter) smalls(p blockPlace, radix int) []small {
+	n := w.fftBlock.radix() / radix
+	out := make([]small, (n+w.threads-1)/w.threads)
+	for i := range out {
+		b := w.Add(p.thread, w.int(i*w.threads))
+		out[i] = small{number: b, extra: -1, xs: make([]cplx, radix)}
+		if (i+1)*w.threads > n {
+			out[i].extra = w.Compare(scalar.Lt, b, w.int(n))
+			out[i].number = w.Select(out[i].extra, b, w.int(n-1))
+		}
+	}
+	return out
+}
+
+// source is the place in the column of element m of a small transform.
+func (w *blockWriter) source(s *small, m int) kernel.Value {
+	return w.Add(s.number, w.int(m*(w.fftBlock.radix()/len(s.xs))))
+}
+
+// target is that of result m, where the stage has the given span.
+func (w *blockWriter) target(s *small, m, span int) kernel.Value {
+	_, k := w.divide(s.number, w.int(span))
+	first := w.Add(w.Mul(w.Sub(s.number, k), w.int(len(s.xs))), k)
+	return w.Add(first, w.int(m*span))
+}
+
+// slot is where an element of a column lies in shared memory, so that neither
+// columns nor elements that are read together meet in a bank.
+func (w *blockWriter) slot(p blockPlace, at kernel.Value) kernel.Value {
+	c := w.fftBlock.columns
+	if c >= 8 {
+		return w.Add(w.Mul(at, w.int(c+1)), p.column)
+	}
+	flat := w.Add(w.Mul(at, w.int(c)), p.column)
+	return w.Add(flat, w.Shr(flat, 5))
+}
+
+// slots is how many there are.
+func (b *fftBlock) slots() int {
+	n := b.radix() * b.columns
+	if b.columns >= 8 {
+		return n + b.radix()
+	}
+	return n + n/32 + 1
+}
+
+func (w *blockWriter) write(units, inner kernel.Value) {
+	w.array = w.Shared(w.t, w.slots())
+	at := w.place(w.wide, units, inner)
+	work := w.smalls(at, w.stages[0])
+	for i := range work {
+		s := &work[i]
+		for m := range s.xs {
+			s.xs[m] = w.load(at.line, w.Add(at.i, w.Mul(w.source(s, m), w.apart)))
+		}
+		if w.twiddles {
+			w.twist(s.xs, s.number, w.fftBlock.radix()/len(s.xs), at.k, w.turn)
+		}
+		s.xs = w.dft(s.xs)
+	}
+	span := w.stages[0]
+	for stage, radix := range w.stages[1:] {
+		next := at
+		if stage == len(w.stages)-2 {
+			next = w.place(w.wideLast, units, inner)
+		}
+		work = w.exchange(work, at, next, span/w.stages[stage], radix)
+		at = next
+		for i := range work {
+			s := &work[i]
+			_, k := w.divide(s.number, w.int(span))
+			w.twist(s.xs, w.int(0), 1, k, w.int(span*radix))
+			s.xs = w.dft(s.xs)
+		}
+		span *= radix
+	}
+	w.results(work, at, span/w.stages[len(w.stages)-1])
+}
+
+// exchange hands the results of a stage of the given span to the small transforms
+// of the next one.
+func (w *blockWriter) exchange(work []small, from, to blockPlace, span, radix int) []small {
+	next := w.smalls(to, radix)
+	for part := range 2 {
+		for i := range work {
+			s := &work[i]
+			w.only(s, func() {
+				for m, x := range s.xs {
+					w.StoreShared(w.array, w.slot(from, w.target(s, m, span)), []kernel.Value{x.re, x.im}[part])
+				}
+			})
+		}
+		w.Barrier()
+		for i := range next {
+			s := &next[i]
+			for m := range s.xs {
+				x := w.LoadShared(w.array, w.slot(to, w.source(s, m)))
+				if part == 0 {
+					s.xs[m].re = x
+				} else {
+					s.xs[m].im = x
+				}
+			}
+		}
+		w.Barrier()
+	}
+	return next
+}
+
+// only writes what an invocation does that has the transform.
+func (w *blockWriter) only(s *small, f func()) {
+	if s.extra < 0 {
+		f()
+		return
+	}
+	w.If(s.extra, func() []kernel.Value { f(); return nil }, nil)
+}
+
+// results writes the elements of the last stage.
+func (w *blockWriter) results(work []small, at blockPlace, span int) {
+	w.If(at.inside, func() []kernel.Value {
+		for i := range work {
+			s := &work[i]
+			w.only(s, func() {
+				for m, x := range s.xs {
+					w.store(at.line, w.Add(at.first, w.Mul(w.target(s, m, span), w.span)), x)
+				}
+			})
+		}
+		return nil
+	}, nil)
+}
+
+// twist turns element m by -(first + m·step)·k/of of a circle. A few turns are
+// found by their angles; the others are products of at most five of those.
+func (w *fftWriter) twist(xs []cplx, first kernel.Value, step int, k, of kernel.Value) {
+	turns := make([]cplx, len(xs))
+	from := 1
+	if n, ok := w.IsConst(first); !ok || n != 0 {
+		turns[0] = w.twiddle(w.Mul(first, k), of, w.binary)
+		xs[0], from = w.times(xs[0], turns[0]), 0
+	}
+	var single cplx
+	for m := 1; m < len(xs); m++ {
+		high := 1
+		for high*2 <= m {
+			high *= 2
+		}
+		if high == m {
+			single = w.twiddle(w.Mul(w.int(step*m), k), of, w.binary)
+		}
+		turns[m] = single
+		if m > high || from == 0 {
+			turns[m] = w.times(turns[m-high], single)
+		}
+		xs[m] = w.times(xs[m], turns[m])
+	}
+}
