@@ -26,19 +26,33 @@ func lowerConstant(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 // indexOf is a source that gives a number for each point.
 func indexOf(strides []int) source { return source{kind: fromIndex, view: view{strides: strides}} }
 
+// coordinates gives the indices that an element of iota or eye is made of, as
+// strides over its shape: the one along an axis or the flat one, or the row and
+// the column.
+func coordinates(in *ops.Instr) [][]int {
+	s := in.Outs[0].Type.Shape
+	along := func(axis int) []int {
+		strides := make([]int, len(s))
+		strides[axis] = 1
+		return strides
+	}
+	switch {
+	case in.Op == ops.Eye:
+		return [][]int{along(len(s) - 2), along(len(s) - 1)}
+	case in.Attrs[0][0] >= 0:
+		return [][]int{along(in.Attrs[0][0])}
+	}
+	return [][]int{s.Strides()}
+}
+
 // lowerIota plans the index along an axis, or the flat one.
 func lowerIota(in *ops.Instr, _ []ops.Type, t *Target) (*Plan, error) {
-	out, axis := in.Outs[0].Type, in.Attrs[0][0]
+	out := in.Outs[0].Type
 	if err := real(out.DType); err != nil {
 		return nil, err
 	}
-	strides := out.Shape.Strides()
-	if axis >= 0 {
-		strides = make([]int, len(out.Shape))
-		strides[axis] = 1
-	}
 	j := &mapJob{key: fmt.Sprintf("iota %v", out.DType), dims: out.Shape,
-		ins: []source{indexOf(strides)}, out: dense(out.Shape), to: result(out.DType)}
+		ins: []source{indexOf(coordinates(in)[0])}, out: dense(out.Shape), to: result(out.DType)}
 	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
 		return e.encode(out.DType, e.Convert(xs[0], wide(out.DType))), nil
 	}
@@ -51,11 +65,9 @@ func lowerEye(in *ops.Instr, _ []ops.Type, t *Target) (*Plan, error) {
 	if err := real(out.DType); err != nil {
 		return nil, err
 	}
-	r := len(out.Shape)
-	row, col := make([]int, r), make([]int, r)
-	row[r-2], col[r-1] = 1, 1
+	at := coordinates(in)
 	j := &mapJob{key: fmt.Sprintf("eye %v", out.DType), dims: out.Shape,
-		ins: []source{indexOf(row), indexOf(col)}, out: dense(out.Shape), to: result(out.DType)}
+		ins: []source{indexOf(at[0]), indexOf(at[1])}, out: dense(out.Shape), to: result(out.DType)}
 	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
 		same := e.Compare(scalar.Eq, xs[0], xs[1])
 		return e.encode(out.DType, e.Convert(same, wide(out.DType))), nil

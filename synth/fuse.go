@@ -1,11 +1,248 @@
 package synth
 
+import (
+	"errors"
+	"slices"
+
+	"nxvk/ops"
+)
+
+// fuser cuts a graph into units.
+//
+// # Rules
+//
+// An instruction that does arithmetic is in one unit, but for cheap ones, which
+// are computed again wherever they are wanted; see pullable. Views, constants and
+// indices take part in every unit that looks at them and have a unit of their own
+// only where somebody needs them in memory. Of the others, an instruction joins
+// the units of its operands where one kernel can carry out both (see joins), as
+// long as no third unit would have to run between the two (see between).
+type fuser struct {
+	t     *Target
+	g     *Graph
+	nodes []node
+	made  map[ops.ID]int // the node that makes a value
+	types map[ops.ID]ops.Type
+	stamp int // of the latest search
+}
+
+// node is what is known of an instruction.
+type node struct {
+	in      *ops.Instr
+	role    role
+	users   []int
+	kept    bool // must exist afterwards
+	live    bool // somebody wants it
+	memory  bool // somebody reads it from memory
+	pulled  bool // computed again wherever it is wanted
+	settled bool // though it could be part of others, they read it from memory
+	stands  bool // has a unit to itself, which reads all operands from memory
+	pull    pull
+	deps    []dep
+	group   *group // nil where it has no unit of its own
+}
+
 // Units cuts a graph into units, in an order that respects what depends on what.
 // The same graph gives the same units.
 func Units(g *Graph, t *Target) []Unit {
-	units := make([]Unit, 0, len(g.Body))
-	for i := range g.Body {
-		units = append(units, single(&g.Body[i]))
+	f := &fuser{t: t, g: g, nodes: make([]node, len(g.Body)), made: make(map[ops.ID]int, len(g.Body)),
+		types: make(map[ops.ID]ops.Type, len(g.Body)+len(g.Params))}
+	f.survey()
+	for i := range f.nodes {
+		f.visit(i)
 	}
-	return units
+	f.siblings()
+	return f.units()
+}
+
+// survey finds out what every instruction is and who wants it.
+func (f *fuser) survey() {
+	for _, p := range f.g.Params {
+		f.types[p.ID] = p.Type
+	}
+	for i := range f.g.Body {
+		in := &f.g.Body[i]
+		f.nodes[i].in = in
+		for _, o := range in.Outs {
+			f.made[o.ID], f.types[o.ID] = i, o.Type
+		}
+		f.nodes[i].role = f.roleOf(in)
+		for _, o := range in.Ins {
+			if j, ok := f.maker(o); ok {
+				f.nodes[j].users = append(f.nodes[j].users, i)
+			}
+		}
+	}
+	for _, id := range f.g.Keep {
+		if i, ok := f.made[id]; ok {
+			f.nodes[i].kept = true
+		}
+	}
+	for i := len(f.nodes) - 1; i >= 0; i-- {
+		f.want(&f.nodes[i])
+	}
+}
+
+// want decides who needs a value in memory, users first.
+func (f *fuser) want(n *node) {
+	n.live, n.memory = n.kept, n.kept
+	for _, u := range n.users {
+		v := &f.nodes[u]
+		n.live = n.live || v.live
+		switch v.role {
+		case roleAlone:
+			n.memory = n.memory || v.live
+		case roleView:
+			n.memory = n.memory || v.memory
+		case rolePoint:
+			n.memory = n.memory || v.live && n.role == rolePoint && !f.t.allows(RulePointwise)
+		case roleFold:
+			n.memory = n.memory || v.live && n.role == rolePoint && !f.t.allows(RuleReduceIn)
+		}
+	}
+}
+
+// maker is the node that makes an operand.
+func (f *fuser) maker(o ops.Operand) (int, bool) {
+	if o.Lit != nil {
+		return 0, false
+	}
+	i, ok := f.made[o.ID]
+	return i, ok
+}
+
+func (f *fuser) typeOf(o ops.Operand) ops.Type {
+	if o.Lit != nil {
+		return o.Lit.Type
+	}
+	return f.types[o.ID]
+}
+
+func (f *fuser) typesOf(in *ops.Instr) []ops.Type {
+	ts := make([]ops.Type, len(in.Ins))
+	for i, o := range in.Ins {
+		ts[i] = f.typeOf(o)
+	}
+	return ts
+}
+
+// visit decides where an instruction is carried out, after all before it.
+func (f *fuser) visit(i int) {
+	n := &f.nodes[i]
+	if !n.live {
+		return
+	}
+	switch n.role {
+	case roleAlone:
+		f.alone(i)
+	case roleView, roleCreate:
+		n.pull = f.pulls(n)
+		if n.memory {
+			f.alone(i)
+		}
+	default:
+		n.pull = f.pulls(n)
+		if n.pulled = f.pullable(n); !n.pulled {
+			f.place(i)
+		}
+	}
+}
+
+// alone gives an instruction a unit of its own, which reads its operands.
+func (f *fuser) alone(i int) {
+	n := &f.nodes[i]
+	n.group, n.stands = &group{items: []int{i}, first: i, last: i}, true
+	for _, o := range n.in.Ins {
+		if j, ok := f.maker(o); ok {
+			n.deps = append(n.deps, dep{node: j})
+		}
+	}
+}
+
+// place gives an instruction a unit, and joins that with those of its operands.
+func (f *fuser) place(i int) {
+	n := &f.nodes[i]
+	if err := f.look(i); err != nil {
+		f.alone(i)
+		return
+	}
+	f.start(i)
+	for _, d := range slices.Backward(n.deps) {
+		if other := f.nodes[d.node].group; other != n.group {
+			f.join(other, n.group)
+		}
+	}
+}
+
+// look traces an instruction back to what it reads from memory. A view that no
+// strides lead through is read from memory too.
+func (f *fuser) look(i int) error {
+	n := &f.nodes[i]
+	for {
+		tr := f.tracer(i)
+		err := tr.run(func() error {
+			if n.role == roleFold {
+				_, err := tr.value(n.in.Ins[0].ID, tr.full)
+				return err
+			}
+			_, err := tr.value(n.in.Outs[0].ID, tr.full)
+			return err
+		})
+		var at *viewError
+		if !errors.As(err, &at) {
+			n.deps = f.depsOf(tr)
+			return err
+		}
+		f.settle(f.made[at.id])
+	}
+}
+
+// settle makes a value that was to be pulled one that lies in memory.
+func (f *fuser) settle(i int) {
+	n := &f.nodes[i]
+	if n.group != nil {
+		panic("BUG: a value in memory has been looked through")
+	}
+	n.pulled, n.settled = false, true
+	if n.role == rolePoint {
+		f.place(i)
+		return
+	}
+	for _, o := range n.in.Ins {
+		if j, ok := f.maker(o); ok && f.nodes[j].group == nil {
+			f.settle(j)
+		}
+	}
+	f.alone(i)
+}
+
+// tracer traces node i in the space of its own.
+func (f *fuser) tracer(i int) *trace {
+	n := &f.nodes[i]
+	shape, axes := n.in.Outs[0].Type.Shape, []int(nil)
+	if n.role == roleFold {
+		shape, axes = f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0]
+	}
+	tr := newTrace(shape, axes)
+	tr.types = func(id ops.ID) ops.Type { return f.types[id] }
+	tr.number = func(id ops.ID) int {
+		if j, ok := f.made[id]; ok {
+			return j
+		}
+		return -1
+	}
+	tr.literal = func(*ops.Literal) int { return 0 }
+	tr.blocks = f.tiles
+	tr.graph = func(id ops.ID) *ops.Instr {
+		if j, ok := f.made[id]; ok && (j == i || f.through(&f.nodes[j])) {
+			return f.nodes[j].in
+		}
+		return nil
+	}
+	return tr
+}
+
+// through reports whether an instruction is part of whatever wants its value.
+func (f *fuser) through(n *node) bool {
+	return n.pulled || (n.role == roleView || n.role == roleCreate) && !n.settled
 }

@@ -36,6 +36,8 @@ type Target struct {
 	MaxPush        int       // bytes of push constants; 0 stands for 128
 	MaxGroups      [3]uint32 // 0 stands for 65,535
 	MaxBinding     int64     // bytes that a binding may cover; 0 is any
+
+	Off Rules // what Units must not do
 }
 
 // Kernel is compiled code. Kernels with one Name are the same code.

@@ -23,39 +23,22 @@ type Unit struct {
 	Outs []ops.Result   // the values it makes: Ref{Result, i} of the plan
 }
 
-// single is the unit of one instruction.
-func single(in *ops.Instr) Unit {
-	u := Unit{Body: []ops.Instr{*in}, Outs: in.Outs}
-	u.read(in)
-	return u
-}
-
-// read adds the operands of an instruction to what the unit reads.
-func (u *Unit) read(in *ops.Instr) {
-	for _, o := range in.Ins {
-		switch {
-		case o.Lit != nil:
-			u.Lits = append(u.Lits, o.Lit)
-		case !slices.Contains(u.Ins, o.ID):
-			u.Ins = append(u.Ins, o.ID)
-		}
-	}
-}
-
 // LowerUnit plans a unit. types gives the types of the values that it reads. The
 // error wraps ErrUnsupported where the device cannot carry it out.
 func LowerUnit(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
+	if len(u.Body) > 1 {
+		return lowerFused(u, types, t)
+	}
 	return lowerSingle(u, types, t)
 }
 
 // lowerSingle plans a unit of one instruction.
 func lowerSingle(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
 	in := &u.Body[0]
-	ts, places, lits := make([]ops.Type, len(in.Ins)), make([]int, len(in.Ins)), 0
+	ts, places := make([]ops.Type, len(in.Ins)), make([]int, len(in.Ins))
 	for i, o := range in.Ins {
 		if o.Lit != nil {
-			ts[i], places[i] = o.Lit.Type, len(u.Ins)+lits
-			lits++
+			ts[i], places[i] = o.Lit.Type, len(u.Ins)+slices.Index(u.Lits, o.Lit)
 			continue
 		}
 		ts[i], places[i] = types(o.ID), slices.Index(u.Ins, o.ID)

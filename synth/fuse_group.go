@@ -1,0 +1,241 @@
+package synth
+
+import (
+	"slices"
+)
+
+// group is a unit in the making.
+type group struct {
+	items       []int // instructions that are in no other unit, in order
+	first, last int   // nodes
+	n           int   // elements of a value of the unit; 0 where it is no kernel of one space
+	fold        *fold // how its reductions see them; nil where there are none
+	kept        int   // elements that reductions leave
+	reads       map[int]bool
+	lits        int
+	cost        int
+	stamp       int
+}
+
+// relation is how the elements of a value lie to those of the space that looks
+// at them.
+type relation uint8
+
+const (
+	askew  relation = iota // anyhow: the value must be in memory
+	along                  // one for one
+	spread                 // the last dimensions see one element
+)
+
+// dep is a value that another instruction makes, and how it is looked at.
+type dep struct {
+	node     int
+	relation relation
+	spread   int // points that see one element
+}
+
+// maxItems bounds the instructions of a unit, and maxCost what is written for
+// one step of an invocation: drivers take long for long kernels.
+const (
+	maxItems = 512
+	maxCost  = 1 << 14
+)
+
+// depsOf lists what a traced instruction reads from memory.
+func (f *fuser) depsOf(tr *trace) []dep {
+	var ds []dep
+	for _, s := range tr.sources {
+		if s.kind != fromBuffer || s.buffer.ref.Index < 0 {
+			continue
+		}
+		d := dep{node: s.buffer.ref.Index}
+		full, v := tr.full, s.view
+		dims := collapse(tr.dims, []*view{&full, &v})
+		r := len(dims) - 1
+		switch {
+		case sameView(tr.dims, s.view, tr.full):
+			d.relation = along
+		case v.offset != 0 || full.strides[r] != 1 || v.strides[r] != 0:
+		case r == 0, r == 1 && v.strides[0] == 1 && full.strides[0] == dims[1]:
+			d.relation, d.spread = spread, dims[r]
+		}
+		ds = append(ds, d)
+	}
+	return ds
+}
+
+// start gives a node a group of its own.
+func (f *fuser) start(i int) {
+	n := &f.nodes[i]
+	g := &group{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), reads: map[int]bool{}, cost: n.pull.cost}
+	if n.role == roleFold {
+		g.kept, g.n = g.n, f.typeOf(n.in.Ins[0]).Size()
+		g.fold = f.t.foldOf(f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0])
+	}
+	for _, r := range n.pull.reads {
+		g.reads[r] = true
+	}
+	for _, o := range n.in.Ins {
+		if o.Lit != nil {
+			g.lits++
+		}
+	}
+	n.group = g
+}
+
+// join makes the groups a and b one where one kernel can carry out both. b has
+// something that reads a.
+func (f *fuser) join(a, b *group) {
+	if a.n == 0 || b.n == 0 || !f.joins(a, b) || !f.fits(a, b) || f.between(a, b) || f.between(b, a) {
+		return
+	}
+	f.merge(a, b)
+}
+
+func (f *fuser) merge(a, b *group) {
+	if a.fold == nil {
+		a.fold, a.kept = b.fold, b.kept
+	}
+	a.items = append(a.items, b.items...)
+	slices.Sort(a.items)
+	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
+	a.n, a.cost, a.lits = max(a.n, b.n), a.cost+b.cost, a.lits+b.lits
+	for r := range b.reads {
+		a.reads[r] = true
+	}
+	for _, i := range b.items {
+		f.nodes[i].group = a
+	}
+	b.items = nil
+}
+
+// joins reports whether the points of two groups can be those of one kernel.
+func (f *fuser) joins(a, b *group) bool {
+	switch {
+	case a.fold == nil && b.fold == nil:
+		return f.t.allows(RulePointwise) && a.n == b.n && f.only(a, b, along) && f.only(b, a, along)
+	}
+	return false
+}
+
+// only reports whether whatever b reads of a is in the given relation.
+func (f *fuser) only(a, b *group, want relation) bool {
+	for _, i := range b.items {
+		for _, d := range f.nodes[i].deps {
+			if f.nodes[d.node].group == a && d.relation != want {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fits reports whether a kernel of both groups has room for its buffers and its
+// code.
+func (f *fuser) fits(a, b *group) bool {
+	if len(a.items)+len(b.items) > maxItems || a.cost+b.cost > maxCost {
+		return false
+	}
+	buffers := 0
+	for r := range a.reads {
+		if !b.reads[r] {
+			buffers++
+		}
+	}
+	buffers += len(b.reads)
+	for _, g := range []*group{a, b} {
+		for _, i := range g.items {
+			if f.reachesOut(i, a, b) {
+				buffers++
+			}
+			if g != a && a.reads[i] || g != b && b.reads[i] || g.reads[i] {
+				buffers-- // no longer from memory
+			}
+		}
+	}
+	push := wideLiteral * (a.lits + b.lits)
+	if f.t.Addresses {
+		push += 8 * buffers
+	}
+	return buffers <= maxBuffers && push <= f.t.maxPush()
+}
+
+// maxBuffers is how many buffers a kernel may have where they are bound, and
+// wideLiteral the most bytes of a literal.
+const (
+	maxBuffers  = 32
+	wideLiteral = 8
+)
+
+// reachesOut reports whether the value of an item is read outside of the groups.
+func (f *fuser) reachesOut(i int, in ...*group) bool {
+	n := &f.nodes[i]
+	return n.memory || slices.ContainsFunc(f.readers(i), func(u int) bool {
+		return !slices.Contains(in, f.nodes[u].group)
+	})
+}
+
+// readers are the nodes that want the value of node i, by way of views and of
+// what is pulled. Those that have not been visited are readers themselves.
+func (f *fuser) readers(i int) []int {
+	var out []int
+	for _, u := range f.nodes[i].users {
+		n := &f.nodes[u]
+		switch {
+		case !n.live:
+		case f.through(n):
+			out = append(out, f.readers(u)...)
+			if n.group != nil {
+				out = append(out, u)
+			}
+		default:
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// between reports whether some third group runs after a and before b, because it
+// reads what a makes and b reads what it makes.
+func (f *fuser) between(a, b *group) bool {
+	f.stamp++
+	a.stamp, b.stamp = f.stamp, f.stamp
+	stack := []*group{}
+	visited := 0
+	push := func(g *group) {
+		for _, i := range g.items {
+			for _, d := range f.nodes[i].deps {
+				h := f.nodes[d.node].group
+				if h.stamp != f.stamp && h.last > a.first {
+					h.stamp = f.stamp
+					stack = append(stack, h)
+				}
+			}
+		}
+	}
+	push(b)
+	for len(stack) > 0 {
+		h := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if visited++; visited > maxVisits || f.reads(h, a) {
+			return true
+		}
+		push(h)
+	}
+	return false
+}
+
+// maxVisits bounds a search among groups.
+const maxVisits = 4096
+
+// reads reports whether h reads what a makes.
+func (f *fuser) reads(h, a *group) bool {
+	for _, i := range h.items {
+		for _, d := range f.nodes[i].deps {
+			if f.nodes[d.node].group == a {
+				return true
+			}
+		}
+	}
+	return false
+}

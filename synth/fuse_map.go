@@ -1,0 +1,106 @@
+package synth
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+)
+
+// lowerMap plans a unit whose results all have an element for each point of one
+// space, and no reductions: one kernel.
+func lowerMap(u *Unit, tr *trace, t *Target) (*Plan, error) {
+	j := &mapJob{key: "unit " + tr.describe(), dims: tr.dims, ins: tr.sources, out: tr.full, flops: tr.flops()}
+	for i, o := range u.Outs {
+		b := buffer{ref: Ref{Result, i}, elem: storage[o.Type.DType]}
+		if i == 0 {
+			j.to = b
+		} else {
+			j.also = append(j.also, b)
+		}
+		j.key += fmt.Sprintf(" %d", tr.outs[i])
+	}
+	j.bodies = func(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
+		p := tr.newPoint()
+		for i := range tr.exprs {
+			var loaded kernel.Value
+			if tr.exprs[i].kind == exprSource {
+				loaded = xs[tr.exprs[i].source]
+			}
+			if err := tr.compute(e, p, i, loaded); err != nil {
+				return nil, err
+			}
+		}
+		vs := make([]kernel.Value, len(tr.outs))
+		for k, i := range tr.outs {
+			vs[k] = p.stored[i]
+		}
+		return vs, nil
+	}
+	return t.plan(nil, j.programs(t)...)
+}
+
+// flops counts the operations of the table that are applied at a point.
+func (tr *trace) flops() int64 {
+	n := int64(0)
+	for i := range tr.exprs {
+		if tr.exprs[i].kind != exprSource {
+			n++
+		}
+	}
+	return n
+}
+
+// lowerFused plans a unit of several instructions.
+func lowerFused(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
+	tr, err := fusedTrace(u, types)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: a unit without a space: %v", err))
+	}
+	p, err := lowerMap(u, tr, t)
+	if err != nil {
+		return nil, fmt.Errorf("lower a unit of %d instructions: %w", len(u.Body), err)
+	}
+	return p, nil
+}
+
+// fusedTrace traces the results of a unit.
+func fusedTrace(u *Unit, types func(ops.ID) ops.Type) (*trace, error) {
+	tr := newTrace(u.Outs[0].Type.Shape, nil)
+	tr.of(u, types)
+	tr.outs = make([]int, len(u.Outs))
+	return tr, tr.run(func() (err error) {
+		for i, o := range u.Outs {
+			if tr.outs[i], err = tr.value(o.ID, tr.full); err != nil {
+				return fmt.Errorf("result %d: %w", i, err)
+			}
+		}
+		return nil
+	})
+}
+
+// of makes a trace one of the instructions of a unit.
+func (tr *trace) of(u *Unit, types func(ops.ID) ops.Type) {
+	body, made := map[ops.ID]*ops.Instr{}, map[ops.ID]ops.Type{}
+	for i := range u.Body {
+		for _, o := range u.Body[i].Outs {
+			body[o.ID], made[o.ID] = &u.Body[i], o.Type
+		}
+	}
+	ins, lits := map[ops.ID]int{}, map[*ops.Literal]int{}
+	for i, id := range u.Ins {
+		ins[id] = i
+	}
+	for i, l := range u.Lits {
+		lits[l] = len(u.Ins) + i
+	}
+	tr.graph = func(id ops.ID) *ops.Instr { return body[id] }
+	tr.number = func(id ops.ID) int { return ins[id] }
+	tr.literal = func(l *ops.Literal) int { return lits[l] }
+	tr.types = func(id ops.ID) ops.Type {
+		if m, ok := made[id]; ok {
+			return m
+		}
+		return types(id)
+	}
+}

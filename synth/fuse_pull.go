@@ -1,0 +1,92 @@
+package synth
+
+import (
+	"slices"
+
+	"nxvk/ops"
+)
+
+// pull is what computing a value again, where it is wanted, takes.
+type pull struct {
+	cost   int   // primitive operations an element
+	reads  []int // nodes and, below zero, parameters in memory that it looks at
+	tensor int   // how many of them have more than one element
+}
+
+// A value is computed again wherever it is wanted, rather than stored once and
+// loaded, if that takes few operations an element and reads one tensor at most;
+// a scalar may take more, since it would be a dispatch of its own.
+const (
+	cheapElement = 16
+	cheapScalar  = 256
+)
+
+// pulls adds up what computing the value of a node again takes.
+func (f *fuser) pulls(n *node) pull {
+	p := pull{cost: f.cost(n.in)}
+	for _, o := range n.in.Ins {
+		if o.Lit != nil {
+			continue
+		}
+		j, ok := f.made[o.ID]
+		if ok && f.through(&f.nodes[j]) {
+			p.cost += f.nodes[j].pull.cost
+			for _, r := range f.nodes[j].pull.reads {
+				p.read(f, r)
+			}
+			continue
+		}
+		if !ok {
+			j = -1 - int(o.ID)
+		}
+		p.read(f, j)
+	}
+	return p
+}
+
+func (p *pull) read(f *fuser, j int) {
+	if slices.Contains(p.reads, j) {
+		return
+	}
+	p.reads = append(p.reads, j)
+	if f.sizeOf(j) > 1 {
+		p.tensor++
+	}
+}
+
+// sizeOf is the number of elements of what a node makes or, below zero, of a
+// parameter.
+func (f *fuser) sizeOf(j int) int {
+	if j >= 0 {
+		return f.nodes[j].in.Outs[0].Type.Size()
+	}
+	return f.types[ops.ID(-1-j)].Size()
+}
+
+// pullable reports whether an instruction is computed again wherever its value
+// is wanted.
+func (f *fuser) pullable(n *node) bool {
+	if n.role != rolePoint || n.memory || len(n.pull.reads) > maxReads {
+		return false
+	}
+	if n.in.Outs[0].Type.Size() == 1 {
+		return n.pull.cost <= cheapScalar && n.pull.tensor == 0
+	}
+	return n.pull.cost <= cheapElement && n.pull.tensor <= 1
+}
+
+// maxReads bounds the values that a pulled one reads.
+const maxReads = 4
+
+// tiles reports whether a view is a transposition that a kernel of its own
+// carries out better: one that reads a large tensor along another dimension than
+// it writes.
+func (f *fuser) tiles(in *ops.Instr) bool {
+	if in.Op != ops.Transpose {
+		return false
+	}
+	s := f.typeOf(in.Ins[0])
+	out := in.Outs[0].Type.Shape
+	m := move{dims: out, operand: 0, in: transposeView(in, s.Shape), out: dense(out)}
+	return m.tiled(s.DType.Size(), f.t) != nil
+}

@@ -1,0 +1,178 @@
+package synth
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"nxvk/ops"
+)
+
+// grower makes random graphs: every instruction takes values of any kind that
+// are there, and gives one more.
+type grower struct {
+	*sketch
+	r    *rand.Rand
+	pool []ops.Operand
+	all  []ops.DType
+}
+
+var growDims = []int{1, 2, 3, 4, 4, 6, 8, 12}
+
+// grow makes a graph of n instructions.
+func grow(t *testing.T, seed uint64, n int, folds bool) *sketch {
+	g := &grower{sketch: newSketch(t), r: rand.New(rand.NewPCG(seed, 7)),
+		all: []ops.DType{ops.F32, ops.F32, ops.F32, ops.S32, ops.U8, ops.BF16, ops.F64, ops.S8}}
+	shape := g.shape(1 + g.r.IntN(3))
+	for range 2 + g.r.IntN(3) {
+		s := shape[g.r.IntN(len(shape)):]
+		g.pool = append(g.pool, g.param(g.all[g.r.IntN(len(g.all))], s...))
+	}
+	for range n {
+		if v, ok := g.step(folds); ok && g.types[v.ID].Size() < 4000 {
+			g.pool = append(g.pool, v)
+		}
+	}
+	for _, v := range g.pool[max(0, len(g.pool)-2):] {
+		g.keep(v)
+	}
+	g.keep(g.pool[g.r.IntN(len(g.pool))])
+	return g.sketch
+}
+
+func (g *grower) shape(rank int) []int {
+	var s []int
+	for range rank {
+		s = append(s, growDims[g.r.IntN(len(growDims))])
+	}
+	return s
+}
+
+// pick prefers late values.
+func (g *grower) pick() ops.Operand {
+	n := len(g.pool)
+	return g.pool[max(g.r.IntN(n), g.r.IntN(n))]
+}
+
+func (g *grower) step(folds bool) (ops.Operand, bool) {
+	x := g.pick()
+	typ := g.typeOf(x)
+	kinds := 4
+	if folds {
+		kinds = 6
+	}
+	switch g.r.IntN(kinds) {
+	case 0:
+		return g.unary(x, typ), true
+	case 1, 2:
+		return g.binary(x, typ)
+	case 3:
+		return g.look(x, typ), true
+	}
+	return g.fold(x, typ)
+}
+
+func (g *grower) unary(x ops.Operand, typ ops.Type) ops.Operand {
+	switch g.r.IntN(5) {
+	case 0:
+		return g.do(ops.AsType, g.all[g.r.IntN(len(g.all))], x)
+	case 1:
+		return g.do(ops.Negate, typ.DType, x)
+	case 2:
+		return g.do(ops.Abs, typ.DType, x)
+	case 3:
+		if typ.DType.IsInteger() {
+			return g.do(ops.BitwiseNot, typ.DType, x)
+		}
+		return g.do(ops.Exp, typ.DType, g.do(ops.Min, typ.DType, x, g.num(ops.F32, 2)))
+	}
+	return g.do(ops.LogicalNot, ops.U8, x)
+}
+
+func (g *grower) binary(x ops.Operand, typ ops.Type) (ops.Operand, bool) {
+	y := g.pick()
+	if g.r.IntN(4) == 0 {
+		y = g.num(ops.S32, float64(g.r.IntN(5)))
+	}
+	s, err := ops.Broadcast(typ.Shape, g.typeOf(y).Shape)
+	if err != nil {
+		return y, false
+	}
+	d := ops.Merge(typ.DType, g.typeOf(y).DType)
+	switch g.r.IntN(6) {
+	case 0:
+		return g.do(ops.Add, d, x, y), true
+	case 1:
+		return g.do(ops.Multiply, d, x, y), true
+	case 2:
+		return g.do(ops.Less, ops.U8, x, y), true
+	case 3:
+		return g.do(ops.Select, d, g.do(ops.Equal, ops.U8, x, y), x, y), true
+	case 4:
+		i := g.do(ops.Iota, ops.S32, ops.Shape(s), attrs{{g.r.IntN(len(s)+1) - 1}})
+		return g.do(ops.Max, ops.Merge(typ.DType, ops.S32), x, i), true
+	}
+	return g.do(ops.Subtract, d, y, x), true
+}
+
+// look is a view of x.
+func (g *grower) look(x ops.Operand, typ ops.Type) ops.Operand {
+	s, d := typ.Shape, typ.DType
+	switch g.r.IntN(6) {
+	case 0:
+		return g.do(ops.Transpose, d, x, attrs{g.r.Perm(len(s))})
+	case 1:
+		return g.do(ops.Reverse, d, x, attrs{g.r.Perm(len(s))[:g.r.IntN(len(s)+1)]})
+	case 2:
+		at, length, step := make([]int, len(s)), make([]int, len(s)), make([]int, len(s))
+		for i, n := range s {
+			step[i] = 1 + g.r.IntN(2)
+			length[i] = 1 + g.r.IntN((n+step[i]-1)/step[i])
+			at[i] = g.r.IntN(n - (length[i]-1)*step[i])
+		}
+		return g.do(ops.Slice, d, x, attrs{at, length, step})
+	case 3:
+		wide := append(g.shape(1), s...)
+		axes := make([]int, len(s))
+		for i := range s {
+			axes[i] = i + 1
+		}
+		return g.do(ops.BroadcastTo, d, x, ops.Shape(wide), attrs{axes})
+	case 4:
+		if n := typ.Size(); n%2 == 0 {
+			return g.do(ops.Reshape, d, x, ops.Shape{2, n / 2})
+		}
+	}
+	return g.do(ops.Reshape, d, x, ops.Shape(append([]int{1}, s...)))
+}
+
+func (g *grower) fold(x ops.Operand, typ ops.Type) (ops.Operand, bool) {
+	if len(typ.Shape) == 0 {
+		return x, false
+	}
+	axes := g.r.Perm(len(typ.Shape))[:1+g.r.IntN(len(typ.Shape))]
+	if g.r.IntN(2) == 0 {
+		axes = []int{len(typ.Shape) - 1}
+	}
+	op := []ops.Op{ops.Sum, ops.ReduceMax, ops.ReduceMin, ops.Any, ops.Product}[g.r.IntN(5)]
+	d := typ.DType
+	if op == ops.Any {
+		d = ops.U8
+	}
+	return g.do(op, d, x, attrs{axes, {g.r.IntN(2)}}), true
+}
+
+// Whatever comes into one kernel, the bits are those of one instruction after the
+// other.
+func TestFuseRandom(t *testing.T) {
+	forTargets(t, func(t *testing.T, target *Target) {
+		kernels, instrs := 0, 0
+		for seed := range uint64(60) {
+			g := grow(t, seed, 4+int(seed)%20, false)
+			instrs += len(g.Body)
+			kernels += len(g.check(target, seed))
+		}
+		if 2*kernels > instrs {
+			t.Errorf("%d units for %d instructions", kernels, instrs)
+		}
+	})
+}

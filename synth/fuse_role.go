@@ -1,0 +1,123 @@
+package synth
+
+import (
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+)
+
+// role is the part that an instruction can have in a unit.
+type role uint8
+
+const (
+	roleAlone  role = iota // a unit of its own
+	roleView               // a view: part of whatever looks through it
+	roleCreate             // a value that takes no memory: part of whatever wants it
+	rolePoint              // an operation on elements
+	roleFold               // a reduction
+)
+
+// roleOf says what an instruction can be, by itself.
+func (f *fuser) roleOf(in *ops.Instr) role {
+	if len(in.Outs) != 1 || !f.t.computes(in.Outs[0].Type.DType) {
+		return roleAlone
+	}
+	for _, o := range in.Ins {
+		if !f.takes(o) {
+			return roleAlone
+		}
+	}
+	info := in.Op.Info()
+	switch {
+	case in.Op == ops.Constant || in.Op == ops.Iota || in.Op == ops.Eye:
+		return roleCreate
+	case in.Op == ops.Bitcast:
+		return f.bitcast(in)
+	case info.Kind == ops.Movement:
+		return f.looking(in)
+	case info.Kind == ops.Pointwise:
+		if in.Op == ops.AsType || info.Code.For(in.ComputeType(f.typesOf(in)).Class()) != "" {
+			return rolePoint
+		}
+	case info.Kind == ops.Reduce && in.Ins[0].Lit == nil:
+		if f.typeOf(in.Ins[0]).Size() > in.Outs[0].Type.Size() {
+			return roleAlone
+		}
+	}
+	return roleAlone
+}
+
+// takes reports whether a kernel may have an operand: a value of a type that the
+// device has, or a number.
+func (f *fuser) takes(o ops.Operand) bool {
+	if o.Lit != nil {
+		return len(o.Lit.Type.Shape) == 0 && !o.Lit.Type.DType.IsComplex()
+	}
+	return f.t.computes(f.typeOf(o).DType)
+}
+
+// looking is the role of a movement of elements.
+func (f *fuser) looking(in *ops.Instr) role {
+	if in.Ins[0].Lit != nil || !f.t.allows(RuleViews) {
+		return roleAlone
+	}
+	if _, ok := viewOf(in, f.typeOf(in.Ins[0]).Shape); !ok {
+		return roleAlone
+	}
+	return roleView
+}
+
+// bitcast is an operation on elements where they have whole bytes.
+func (f *fuser) bitcast(in *ops.Instr) role {
+	if in.Ins[0].Lit != nil || f.typeOf(in.Ins[0]).DType.Bits() < 8 {
+		return roleAlone
+	}
+	return rolePoint
+}
+
+// computes reports whether a device loads, computes and stores a type.
+func (t *Target) computes(d ops.DType) bool {
+	if d.IsComplex() {
+		return false
+	}
+	switch elem := storage[d]; elem {
+	case kernel.U64, kernel.I64:
+		return t.Int64
+	case kernel.F64:
+		return t.Float64
+	default:
+		return t.narrow(elem)
+	}
+}
+
+// cost is about how many primitive operations an instruction takes for an
+// element.
+func (f *fuser) cost(in *ops.Instr) int {
+	switch in.Op.Info().Kind {
+	case ops.Create, ops.Movement:
+		return 1
+	case ops.Pointwise:
+		if in.Op == ops.AsType {
+			return conversionCost
+		}
+	}
+	types := f.typesOf(in)
+	info, c := in.Op.Info(), in.ComputeType(types)
+	arity, truths := len(in.Ins), truthsOf(info)
+	if info.Kind == ops.Reduce {
+		arity = 2
+		if info.Compare {
+			truths = 2
+		}
+	}
+	fn, err := f.t.expression(info.Code, c, arity, truths)
+	if err != nil {
+		return expensive
+	}
+	return len(fn.Nodes)
+}
+
+// The cost of a conversion, between any types, and that of what cannot be told.
+const (
+	conversionCost = 4
+	expensive      = 1 << 20
+)

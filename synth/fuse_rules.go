@@ -1,0 +1,38 @@
+package synth
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Rules is a set of the rules by which instructions come into one unit.
+type Rules uint8
+
+// The rules.
+const (
+	RulePointwise Rules = 1 << iota // operations on elements with one another
+	RuleViews                       // views into what looks through them
+	RuleReduceIn                    // operations on elements into the reduction of their result
+	RuleReduceOut                   // reductions into operations on their results
+	RuleMulti                       // reductions of the same elements with one another
+	RuleRows                        // reductions of rows with operations on the same rows
+)
+
+var ruleNames = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
+	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows}
+
+// ParseRules reads a list of names, separated by commas.
+func ParseRules(list string) (Rules, error) {
+	var r Rules
+	for _, name := range strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' }) {
+		one, ok := ruleNames[name]
+		if !ok {
+			return 0, fmt.Errorf("unknown rule %q", name)
+		}
+		r |= one
+	}
+	return r, nil
+}
+
+// allows reports whether a rule is not switched off.
+func (t *Target) allows(r Rules) bool { return t.Off&r == 0 }

@@ -1,0 +1,290 @@
+package synth
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"nxvk/ops"
+)
+
+// trace follows values back from the points of a space to what is loaded there,
+// through operations on elements and views. A value that is wanted at the same
+// place twice is computed once.
+type trace struct {
+	dims []int // of the space, the kept ones first
+	kept int   // dimensions that results of reductions have
+	full view  // where a tensor has the point that has an element for each
+	rows view  // where a tensor has it that has an element for each kept one
+
+	graph   func(ops.ID) *ops.Instr // what computes a value; nil where it is loaded
+	types   func(ops.ID) ops.Type
+	literal func(*ops.Literal) int // its number among the operands
+	number  func(ops.ID) int       // likewise of a value
+	blocks  func(*ops.Instr) bool  // whether a view must not be looked through; may be nil
+
+	sources []source
+	exprs   []expr
+	outs    []int // expressions of the results of a unit
+	known   map[string]int
+}
+
+// exprKind says how an expression gets its value.
+type exprKind uint8
+
+const (
+	exprSource exprKind = iota // loads it
+	exprApply                  // applies an instruction
+	exprFold                   // is the result of a reduction
+)
+
+// expr is one value at one place: a node of the graph that a kernel computes.
+type expr struct {
+	kind   exprKind
+	in     *ops.Instr
+	types  []ops.Type // of the operands of in
+	args   []int      // expressions; of a literal its source, below zero
+	source int
+	typ    ops.DType
+	full   bool // differs along reduced dimensions
+}
+
+// newTrace starts a trace of the points of a shape, along whose axes reductions
+// fold.
+func newTrace(s ops.Shape, axes []int) *trace {
+	tr := &trace{}
+	strides := s.Strides()
+	reduced := make([]bool, len(s))
+	for _, a := range axes {
+		reduced[a] = true
+	}
+	for _, want := range []bool{false, true} {
+		for i, d := range s {
+			if reduced[i] == want {
+				tr.dims = append(tr.dims, d)
+				tr.full.strides = append(tr.full.strides, strides[i])
+			}
+		}
+		if !want {
+			tr.kept = len(tr.dims)
+		}
+	}
+	tr.rows.strides = append(ops.Shape(tr.dims[:tr.kept]).Strides(), make([]int, len(axes))...)
+	return tr
+}
+
+// run traces with f, again whenever a dimension must be cut.
+func (tr *trace) run(f func() error) error {
+	for {
+		tr.sources, tr.exprs, tr.known = nil, nil, map[string]int{}
+		err := f()
+		var s *splitError
+		if !errors.As(err, &s) {
+			return err
+		}
+		tr.cut(s)
+	}
+}
+
+// cut cuts a dimension of the space in two.
+func (tr *trace) cut(s *splitError) {
+	dims := append([]int{}, tr.dims[:s.dim]...)
+	dims = append(dims, tr.dims[s.dim]/s.inner, s.inner)
+	tr.dims = append(dims, tr.dims[s.dim+1:]...)
+	tr.full, tr.rows = tr.full.cut(s.dim, s.inner), tr.rows.cut(s.dim, s.inner)
+	if s.dim < tr.kept {
+		tr.kept++
+	}
+}
+
+// key names a value at a place.
+func key(kind byte, id uint64, v view) string {
+	b := binary.AppendUvarint([]byte{kind}, id)
+	b = binary.AppendVarint(b, int64(v.offset))
+	for _, s := range v.strides {
+		b = binary.AppendVarint(b, int64(s))
+	}
+	return string(b)
+}
+
+// once gives the expression of a key, which make adds where there is none.
+func (tr *trace) once(key string, make func() (expr, error)) (int, error) {
+	if i, ok := tr.known[key]; ok {
+		return i, nil
+	}
+	x, err := make()
+	if err != nil {
+		return 0, err
+	}
+	tr.exprs = append(tr.exprs, x)
+	tr.known[key] = len(tr.exprs) - 1
+	return len(tr.exprs) - 1, nil
+}
+
+// value gives the expression of the element of a value that v leads to.
+func (tr *trace) value(id ops.ID, v view) (int, error) {
+	in := tr.graph(id)
+	if in == nil {
+		return tr.load(id, v)
+	}
+	if w, from, ok := tr.look(in); ok {
+		if tr.blocks != nil && tr.blocks(in) {
+			return 0, &viewError{id}
+		}
+		inner, err := through(tr.dims, v, in.Outs[0].Type.Shape, w)
+		if err != nil {
+			return 0, at(id, err)
+		}
+		return tr.value(from, inner)
+	}
+	return tr.once(key('v', uint64(id), v), func() (expr, error) {
+		switch {
+		case in.Op.Info().Kind == ops.Reduce:
+			return tr.fold(in, v)
+		case in.Op == ops.Iota || in.Op == ops.Eye:
+			return tr.index(in, v)
+		}
+		return tr.apply(in, v)
+	})
+}
+
+// viewError says at which value no strides lead on.
+type viewError struct{ id ops.ID }
+
+// Error names the value.
+func (e *viewError) Error() string { return fmt.Sprintf("%v of value %d", errView, e.id) }
+
+// at says that err was met at a value, if it is errView.
+func at(id ops.ID, err error) error {
+	if err == errView {
+		return &viewError{id}
+	}
+	return err
+}
+
+// look gives the view of an instruction that only looks at its operand.
+func (tr *trace) look(in *ops.Instr) (w view, from ops.ID, ok bool) {
+	if len(in.Ins) == 0 || in.Ins[0].Lit != nil {
+		return view{}, 0, false
+	}
+	from = in.Ins[0].ID
+	w, ok = viewOf(in, tr.types(from).Shape)
+	return w, from, ok
+}
+
+// load is the element of a value that lies in memory.
+func (tr *trace) load(id ops.ID, v view) (int, error) {
+	return tr.once(key('l', uint64(id), v), func() (expr, error) {
+		d := tr.types(id).DType
+		return tr.from(source{view: v, buffer: buffer{ref: Ref{Operand, tr.number(id)}, elem: storage[d]}}, d), nil
+	})
+}
+
+// from is what a new source gives.
+func (tr *trace) from(s source, d ops.DType) expr {
+	tr.sources = append(tr.sources, s)
+	return expr{kind: exprSource, source: len(tr.sources) - 1, typ: d, full: tr.isFull(s)}
+}
+
+// isFull reports whether what a source gives differs along reduced dimensions.
+func (tr *trace) isFull(s source) bool {
+	for i := tr.kept; s.kind != fromLiteral && i < len(tr.dims); i++ {
+		if s.strides[i] != 0 && tr.dims[i] > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// lit gives the source of a scalar literal in a type, as args has it.
+func (tr *trace) lit(l *ops.Literal, as ops.DType) int {
+	n := tr.literal(l)
+	i, _ := tr.once(key('c', uint64(n)<<8|uint64(as), view{}), func() (expr, error) {
+		return tr.from(source{kind: fromLiteral, lit: literal{n, as}}, as), nil
+	})
+	return i
+}
+
+// apply is an operation on elements: each operand is looked at through the
+// shape of the result.
+func (tr *trace) apply(in *ops.Instr, v view) (expr, error) {
+	out := in.Outs[0].Type
+	x := expr{kind: exprApply, in: in, typ: out.DType}
+	for _, o := range in.Ins {
+		if o.Lit != nil {
+			x.types = append(x.types, o.Lit.Type)
+			continue
+		}
+		x.types = append(x.types, tr.types(o.ID))
+	}
+	for i, o := range in.Ins {
+		if o.Lit != nil {
+			x.args = append(x.args, tr.lit(o.Lit, literalType(in, x.types, i)))
+			continue
+		}
+		inner, err := through(tr.dims, v, out.Shape, stretched(x.types[i].Shape, out.Shape))
+		if err != nil {
+			return expr{}, at(in.Outs[0].ID, err)
+		}
+		a, err := tr.value(o.ID, inner)
+		if err != nil {
+			return expr{}, err
+		}
+		x.args = append(x.args, a)
+		x.full = x.full || tr.exprs[a].full
+	}
+	return x, nil
+}
+
+// literalType is the type in which an instruction takes literal operand i.
+func literalType(in *ops.Instr, types []ops.Type, i int) ops.DType {
+	switch {
+	case in.Op.Info().Kind == ops.Pointwise && in.Op != ops.AsType:
+		if in.Op.Info().Flags&ops.Predicate != 0 && i == 0 {
+			return types[i].DType.Wide()
+		}
+		return in.ComputeType(types).Wide()
+	}
+	return in.Outs[0].Type.DType.Wide()
+}
+
+// fold is the result of a reduction that the kernel itself carries out. There
+// is one for every kept point.
+func (tr *trace) fold(in *ops.Instr, v view) (expr, error) {
+	if !sameView(tr.dims, v, tr.rows) {
+		return expr{}, &viewError{in.Outs[0].ID}
+	}
+	a, err := tr.value(in.Ins[0].ID, tr.full)
+	if err != nil {
+		return expr{}, err
+	}
+	return expr{kind: exprFold, in: in, types: []ops.Type{tr.types(in.Ins[0].ID)}, args: []int{a},
+		typ: in.Outs[0].Type.DType}, nil
+}
+
+// sameView reports whether two views lead from every point to the same element.
+func sameView(dims []int, v, w view) bool {
+	for i, d := range dims {
+		if d > 1 && v.strides[i] != w.strides[i] {
+			return false
+		}
+	}
+	return v.offset == w.offset
+}
+
+// index is an element of a tensor that its coordinates alone determine.
+func (tr *trace) index(in *ops.Instr, v view) (expr, error) {
+	out := in.Outs[0].Type
+	x := expr{kind: exprApply, in: in, typ: out.DType}
+	for _, strides := range coordinates(in) {
+		inner, err := through(tr.dims, v, out.Shape, view{strides: strides})
+		if err != nil {
+			return expr{}, at(in.Outs[0].ID, err)
+		}
+		s := source{kind: fromIndex, view: inner}
+		tr.exprs = append(tr.exprs, tr.from(s, ops.Invalid))
+		x.args = append(x.args, len(tr.exprs)-1)
+		x.full = x.full || tr.isFull(s)
+	}
+	return x, nil
+}

@@ -1,0 +1,215 @@
+package synth
+
+import (
+	"container/heap"
+	"errors"
+	"slices"
+
+	"nxvk/ops"
+)
+
+// siblings joins units that read the same value and do not depend on each other.
+func (f *fuser) siblings() {
+	byRead := map[int][]*group{}
+	var order []int
+	for i := range f.nodes {
+		g := f.nodes[i].group
+		if g == nil || g.n == 0 || g.first != i {
+			continue
+		}
+		for _, r := range f.nodesRead(g) {
+			if byRead[r] == nil {
+				order = append(order, r)
+			}
+			byRead[r] = append(byRead[r], g)
+		}
+	}
+	for _, r := range order {
+		for k, b := range byRead[r] {
+			for _, a := range byRead[r][max(0, k-maxSiblings):k] {
+				if len(a.items) > 0 && len(b.items) > 0 && a != b {
+					f.join(a, b)
+				}
+			}
+		}
+	}
+}
+
+// maxSiblings is how many units back one looks for others that read the same.
+const maxSiblings = 8
+
+// nodesRead lists what a group reads that has as many elements as it has points.
+func (f *fuser) nodesRead(g *group) []int {
+	var rs []int
+	for r := range g.reads {
+		if f.sizeOf(r) == g.n {
+			rs = append(rs, r)
+		}
+	}
+	slices.Sort(rs)
+	return rs
+}
+
+// units makes the units, each after those that it depends on.
+func (f *fuser) units() []Unit {
+	waits, next := map[*group]int{}, map[*group][]*group{}
+	var ready unitQueue
+	for i := range f.nodes {
+		g := f.nodes[i].group
+		if g == nil || g.first != i {
+			continue
+		}
+		before := f.before(g)
+		waits[g] = len(before)
+		for _, h := range before {
+			next[h] = append(next[h], g)
+		}
+		if len(before) == 0 {
+			heap.Push(&ready, g)
+		}
+	}
+	var units []Unit
+	for len(ready) > 0 {
+		g := heap.Pop(&ready).(*group)
+		units = append(units, f.unitsOf(g)...)
+		for _, h := range next[g] {
+			if waits[h]--; waits[h] == 0 {
+				heap.Push(&ready, h)
+			}
+		}
+	}
+	return units
+}
+
+// before lists the groups that g reads.
+func (f *fuser) before(g *group) []*group {
+	var hs []*group
+	for _, i := range g.items {
+		for _, d := range f.nodes[i].deps {
+			if h := f.nodes[d.node].group; h != g && !slices.Contains(hs, h) {
+				hs = append(hs, h)
+			}
+		}
+	}
+	return hs
+}
+
+// unitsOf makes a group a unit, or, where its items look at one another in ways
+// that no one space has, each of them.
+func (f *fuser) unitsOf(g *group) []Unit {
+	u := f.unit(g.items)
+	if len(g.items) == 1 || f.traces(&u) {
+		return []Unit{u}
+	}
+	var units []Unit
+	for _, i := range g.items {
+		f.nodes[i].group = &group{items: []int{i}, first: i, last: i}
+	}
+	for _, i := range g.items {
+		units = append(units, f.unit([]int{i}))
+	}
+	return units
+}
+
+// traces reports whether a unit can be carried out in one space.
+func (f *fuser) traces(u *Unit) bool {
+	_, err := fusedTrace(u, func(id ops.ID) ops.Type { return f.types[id] })
+	var at *viewError
+	return !errors.As(err, &at)
+}
+
+// unit makes a unit of items, with what they pull.
+func (f *fuser) unit(items []int) Unit {
+	body := f.body(items)
+	u := Unit{}
+	inside := map[ops.ID]bool{}
+	lits := map[string]*ops.Literal{}
+	for _, i := range body {
+		in := *f.nodes[i].in
+		for _, o := range in.Ins {
+			if o.Lit == nil && !inside[o.ID] && !slices.Contains(u.Ins, o.ID) {
+				u.Ins = append(u.Ins, o.ID)
+			}
+		}
+		u.addLiterals(&in, lits)
+		for _, o := range in.Outs {
+			inside[o.ID] = true
+		}
+		u.Body = append(u.Body, in)
+	}
+	for _, i := range items {
+		if len(f.nodes[i].in.Outs) > 1 || f.reachesOut(i, f.nodes[i].group) {
+			u.Outs = append(u.Outs, f.nodes[i].in.Outs...)
+		}
+	}
+	return u
+}
+
+// addLiterals adds the literals of an instruction. Scalars that are the same are
+// one operand of the unit.
+func (u *Unit) addLiterals(in *ops.Instr, known map[string]*ops.Literal) {
+	for i, o := range in.Ins {
+		if o.Lit == nil {
+			continue
+		}
+		if len(o.Lit.Type.Shape) > 0 {
+			u.Lits = append(u.Lits, o.Lit)
+			continue
+		}
+		key := o.Lit.Type.DType.String() + string(o.Lit.Data)
+		if known[key] == nil {
+			known[key] = o.Lit
+			u.Lits = append(u.Lits, o.Lit)
+		}
+		if known[key] != o.Lit {
+			in.Ins = slices.Clone(in.Ins)
+			in.Ins[i].Lit = known[key]
+		}
+	}
+}
+
+// body lists the items and what they pull, in order.
+func (f *fuser) body(items []int) []int {
+	seen := map[int]bool{}
+	stack := slices.Clone(items)
+	for _, i := range items {
+		seen[i] = true
+	}
+	for len(stack) > 0 {
+		i := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if f.nodes[i].role == roleAlone || f.nodes[i].stands {
+			continue
+		}
+		for _, o := range f.nodes[i].in.Ins {
+			if j, ok := f.maker(o); ok && !seen[j] && f.through(&f.nodes[j]) {
+				seen[j] = true
+				stack = append(stack, j)
+			}
+		}
+	}
+	all := make([]int, 0, len(seen))
+	for i := range seen {
+		all = append(all, i)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// unitQueue orders units that can run by where they began in the graph.
+type unitQueue []*group
+
+func (q unitQueue) Len() int           { return len(q) }
+func (q unitQueue) Less(i, j int) bool { return q[i].first < q[j].first }
+func (q unitQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+
+// Push adds a unit.
+func (q *unitQueue) Push(x any) { *q = append(*q, x.(*group)) }
+
+// Pop takes the last unit off.
+func (q *unitQueue) Pop() any {
+	old := *q
+	x := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return x
+}

@@ -1,0 +1,127 @@
+package synth
+
+import (
+	"fmt"
+	"strings"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// point has the values of the expressions of a trace at one point: as the type
+// that computes them has them, and as memory would.
+type point struct {
+	values, stored []kernel.Value
+}
+
+func (tr *trace) newPoint() *point {
+	return &point{make([]kernel.Value, len(tr.exprs)), make([]kernel.Value, len(tr.exprs))}
+}
+
+// compute gives expression i its value at p, where its operands have theirs.
+// loaded is what its source gave, if it has one.
+func (tr *trace) compute(e *emitter, p *point, i int, loaded kernel.Value) error {
+	x := &tr.exprs[i]
+	switch {
+	case x.kind == exprSource && tr.sources[x.source].kind != fromBuffer:
+		p.values[i] = loaded // a literal, which has been converted, or an index
+		return nil
+	case x.kind == exprSource:
+		p.stored[i] = loaded
+		p.values[i] = e.decode(x.typ, loaded)
+		return nil
+	}
+	if x.kind == exprApply && x.in.Op == ops.Bitcast {
+		p.stored[i] = e.Bitcast(p.stored[x.args[0]], storage[x.typ].Type())
+		p.values[i] = e.restored(x.typ, p.stored[i])
+		return nil
+	}
+	raw, err := tr.applied(e, p, x)
+	if err != nil {
+		return err
+	}
+	p.put(e, i, x.typ, raw)
+	return nil
+}
+
+// put gives expression i a value that has been computed, rounded to its type.
+func (p *point) put(e *emitter, i int, d ops.DType, x kernel.Value) {
+	p.stored[i] = e.encode(d, x)
+	p.values[i] = e.restored(d, p.stored[i])
+}
+
+// restored gives what storing an element and loading it again gives.
+func (e *emitter) restored(d ops.DType, stored kernel.Value) kernel.Value {
+	if elem := storage[d]; d.IsInteger() && d.Bits() >= 8 && elem.Size() < 4 {
+		return e.widen(elem, stored)
+	}
+	return e.decode(d, stored)
+}
+
+// applied gives the value of an instruction on elements, before it is rounded.
+func (tr *trace) applied(e *emitter, p *point, x *expr) (kernel.Value, error) {
+	args := make([]kernel.Value, len(x.args))
+	for k, a := range x.args {
+		args[k] = p.values[a]
+	}
+	switch x.in.Op {
+	case ops.Iota:
+		return e.Convert(args[0], wide(x.typ)), nil
+	case ops.Eye:
+		return e.Convert(e.Compare(scalar.Eq, args[0], args[1]), wide(x.typ)), nil
+	case ops.Constant:
+		return args[0], nil
+	case ops.AsType:
+		if x.in.Ins[0].Lit != nil {
+			return args[0], nil
+		}
+		return e.convert(args[0], x.types[0].DType, x.typ), nil
+	}
+	info, c := x.in.Op.Info(), x.in.ComputeType(x.types)
+	truths := truthsOf(info)
+	f, err := e.t.expression(info.Code, c, len(args), truths)
+	if err != nil {
+		return 0, err
+	}
+	for k, o := range x.in.Ins {
+		switch {
+		case k < truths:
+			args[k] = e.truth(args[k])
+		case o.Lit == nil:
+			args[k] = e.convert(args[k], x.types[k].DType, c)
+		}
+	}
+	return e.asBits(e.Inline(f, args), wide(x.typ)), nil
+}
+
+// truthsOf is how many operands of an operation are truth values.
+func truthsOf(info *ops.Info) int {
+	if info.Flags&ops.Predicate != 0 {
+		return 1
+	}
+	return 0
+}
+
+// describe is the text of the expressions: all that their code depends on, but
+// for the sources.
+func (tr *trace) describe() string {
+	var b strings.Builder
+	for i := range tr.exprs {
+		x := &tr.exprs[i]
+		switch {
+		case x.kind == exprSource:
+			fmt.Fprintf(&b, "$%d:%v", x.source, x.typ)
+		default:
+			fmt.Fprintf(&b, "%v:%v%v", x.in.Op, x.typ, x.args)
+			for k, o := range x.in.Ins {
+				fmt.Fprintf(&b, "%v", x.types[k].DType)
+				if o.Lit != nil {
+					b.WriteByte('=')
+				}
+			}
+		}
+		b.WriteByte(';')
+	}
+	return b.String()
+}
