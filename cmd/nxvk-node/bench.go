@@ -12,6 +12,7 @@ func bench(ctx context.Context, args []string) error {
 	f := flags("bench")
 	device := f.String("device", "", "device by index, name or UUID; the best one where empty")
 	elements := f.Int("elements", 1<<24, "elements of the arrays of bench ops")
+	only := f.String("only", "", "measure the rows of bench ops whose names have this in them")
 	if err := parse(f, args); err != nil {
 		return err
 	}
@@ -19,7 +20,7 @@ func bench(ctx context.Context, args []string) error {
 	case "wire":
 		return benchmark.Wire(ctx)
 	case "ops":
-		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements})
+		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only})
 	}
 	return fmt.Errorf("%w: nxvk-node bench [FLAGS] wire|ops", errUsage)
 }

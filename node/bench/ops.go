@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type OpsConfig struct {
 	Device   string // by index, name or UUID; the best one where empty, host for the host
 	Elements int    // elements of the large arrays
+	Only     string // in the names of the rows that are measured
 }
 
 // row is one line of the table.
@@ -38,6 +40,9 @@ func Ops(ctx context.Context, cfg OpsConfig) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "operation\ttime a round\tGB/s\tGFLOP/s")
 	for _, r := range rows(cfg.Elements, h.cpu()) {
+		if !strings.Contains(r.name, cfg.Only) {
+			continue
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -143,6 +148,7 @@ func rows(n int, cpu bool) []row {
 		batch = 2
 	}
 	list = append(list, conv(batch, 64, 56), convLast(batch, 64, 56))
+	list = append(list, orderRows(n)...)
 	return append(list,
 		row{"1,000 dependent adds of 1,024", chain(1000, f32(1024)), 1, 0, 0},
 		row{"one add of 1,024 and its read", addAndRead(f32(1024)), 100, 0, 0})
