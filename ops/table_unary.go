@@ -68,7 +68,7 @@ var unaryRows = map[Op]Info{
 	Clip: {Name: "clip", Kind: Pointwise, Arity: 3, Infer: firstWithScalars,
 		Code: reals("clip(x, y, z)", "clip(x, y, z)", "clip(x, y, z)"),
 		Doc:  "x held between the scalars y and z."},
-	AsType: unary("as_type", same("x"),
+	AsType: unary("as_type", Code{"x", "x", "x", "(x, xi)"},
 		"Conversion: floats truncate toward zero, NaN becomes 0, infinities the extremes, integers wrap."),
 }
 

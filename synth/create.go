@@ -11,14 +11,11 @@ import (
 // lowerConstant plans a tensor of one value.
 func lowerConstant(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	out := in.Outs[0].Type
-	if err := real(out.DType); err != nil {
-		return nil, err
-	}
 	j := &mapJob{key: fmt.Sprintf("constant %v", out.DType), dims: out.Shape,
 		ins: []source{operand(in, types, 0, out.Shape, out.DType.Wide())},
 		out: dense(out.Shape), to: result(out.DType)}
-	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
-		return e.encode(out.DType, xs[0]), nil
+	j.bodies = func(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
+		return e.encoded(out.DType, xs), nil
 	}
 	return t.plan(nil, j.programs(t)...)
 }
@@ -48,13 +45,10 @@ func coordinates(in *ops.Instr) [][]int {
 // lowerIota plans the index along an axis, or the flat one.
 func lowerIota(in *ops.Instr, _ []ops.Type, t *Target) (*Plan, error) {
 	out := in.Outs[0].Type
-	if err := real(out.DType); err != nil {
-		return nil, err
-	}
 	j := &mapJob{key: fmt.Sprintf("iota %v", out.DType), dims: out.Shape,
 		ins: []source{indexOf(coordinates(in)[0])}, out: dense(out.Shape), to: result(out.DType)}
-	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
-		return e.encode(out.DType, e.Convert(xs[0], wide(out.DType))), nil
+	j.bodies = func(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
+		return e.whole(out.DType, xs[0]), nil
 	}
 	return t.plan(nil, j.programs(t)...)
 }
@@ -62,15 +56,16 @@ func lowerIota(in *ops.Instr, _ []ops.Type, t *Target) (*Plan, error) {
 // lowerEye plans identity matrices in the last two dimensions.
 func lowerEye(in *ops.Instr, _ []ops.Type, t *Target) (*Plan, error) {
 	out := in.Outs[0].Type
-	if err := real(out.DType); err != nil {
-		return nil, err
-	}
 	at := coordinates(in)
 	j := &mapJob{key: fmt.Sprintf("eye %v", out.DType), dims: out.Shape,
 		ins: []source{indexOf(at[0]), indexOf(at[1])}, out: dense(out.Shape), to: result(out.DType)}
-	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
-		same := e.Compare(scalar.Eq, xs[0], xs[1])
-		return e.encode(out.DType, e.Convert(same, wide(out.DType))), nil
+	j.bodies = func(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
+		return e.whole(out.DType, e.Compare(scalar.Eq, xs[0], xs[1])), nil
 	}
 	return t.plan(nil, j.programs(t)...)
+}
+
+// whole gives the stored form of a whole number or a truth value in a type.
+func (e *emitter) whole(d ops.DType, x kernel.Value) []kernel.Value {
+	return e.encoded(d, e.completed([]kernel.Value{e.Convert(x, wide(d))}, d))
 }

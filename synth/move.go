@@ -41,18 +41,15 @@ func (m move) programs(in *ops.Instr, types []ops.Type, t *Target) ([]*program, 
 	if from == to && !lit {
 		return m.raw(from, t), nil
 	}
-	if err := real(from, to); err != nil {
-		return nil, err
-	}
-	s := source{view: m.in, buffer: buffer{ref: Ref{Operand, m.operand}, elem: storage[from]}}
+	s := source{view: m.in, buffer: bufferOf(Ref{Operand, m.operand}, from)}
 	if lit {
 		s = source{kind: fromLiteral, lit: literal{m.operand, to.Wide()}}
 	}
 	s.shifts = m.shifts
 	j := &mapJob{key: fmt.Sprintf("move %v to %v", from, to), dims: m.dims,
 		ins: append(slices.Clone(m.indices), s), out: m.out, to: result(to), outShifts: m.outShifts}
-	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
-		return e.encode(to, e.value(&s, from, to, xs[len(xs)-1])), nil
+	j.bodies = func(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
+		return e.encoded(to, e.number(&s, from, to, xs[len(m.indices):])), nil
 	}
 	return j.programs(t), nil
 }

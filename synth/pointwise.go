@@ -15,11 +15,11 @@ func operand(in *ops.Instr, types []ops.Type, i int, space ops.Shape, as ops.DTy
 		return source{kind: fromLiteral, lit: literal{i, as}}
 	}
 	return source{view: stretched(types[i].Shape, space),
-		buffer: buffer{ref: Ref{Operand, i}, elem: storage[types[i].DType]}}
+		buffer: bufferOf(Ref{Operand, i}, types[i].DType)}
 }
 
 // result is the buffer of the result.
-func result(d ops.DType) buffer { return buffer{ref: Ref{Result, 0}, elem: storage[d]} }
+func result(d ops.DType) buffer { return bufferOf(Ref{Result, 0}, d) }
 
 // value gives what a source loaded as an element of type as.
 func (e *emitter) value(s *source, from, as ops.DType, x kernel.Value) kernel.Value {
@@ -40,23 +40,27 @@ func dtypes(in *ops.Instr, types []ops.Type) []ops.DType {
 
 // env is what the scalar language must know of a device and a type.
 func (t *Target) env(d ops.DType) scalar.Env {
-	return scalar.Env{Bits: d.Bits(), PreciseDiv: t.PreciseDiv, Subnormals: t.Subnormals}
+	return scalar.Env{Bits: d.Real().Bits(), PreciseDiv: t.PreciseDiv, Subnormals: t.Subnormals}
 }
 
 var operandNames = [...]string{"x", "y", "z"}
 
-// expression compiles the code of an operation in type c. The first truths
-// operands are Bool.
+// expression compiles the code of an operation in type c, whose operands are
+// two arguments each where it is complex. The first truths operands are Bool.
 func (t *Target) expression(code ops.Code, c ops.DType, arity, truths int) (*scalar.Func, error) {
 	expr := code.For(c.Class())
 	if expr == "" {
 		return nil, unsupported("no code for %v", c)
 	}
-	args := make([]scalar.Arg, arity)
-	for i := range args {
-		args[i] = scalar.Arg{Name: operandNames[i], Type: wide(c)}
+	var args []scalar.Arg
+	for i, name := range operandNames[:arity] {
 		if i < truths {
-			args[i].Type = scalar.Bool
+			args = append(args, scalar.Arg{Name: name, Type: scalar.Bool})
+			continue
+		}
+		args = append(args, scalar.Arg{Name: name, Type: wide(c)})
+		if c.IsComplex() {
+			args = append(args, scalar.Arg{Name: name + "i", Type: wide(c)})
 		}
 	}
 	f, err := scalar.Compile(expr, wide(c), args, t.env(c))
@@ -70,15 +74,9 @@ func (t *Target) expression(code ops.Code, c ops.DType, arity, truths int) (*sca
 // elements at its place.
 func lowerPointwise(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	ds := dtypes(in, types)
-	if err := real(ds...); err != nil {
-		return nil, err
-	}
 	info, out := in.Op.Info(), in.Outs[0].Type
-	c := in.ComputeType(types)
-	truths := 0
-	if info.Flags&ops.Predicate != 0 {
-		truths = 1
-	}
+	truths := truthsOf(info)
+	c := computes(in, types[truths:])
 	if info.Code.For(c.Class()) == "" {
 		return nil, unsupported("no code for %v", c)
 	}
@@ -92,24 +90,50 @@ func lowerPointwise(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 		j.ins = append(j.ins, operand(in, types, i, out.Shape, as))
 	}
 	var f *scalar.Func
-	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
+	j.bodies = func(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
 		var err error
 		if f == nil {
 			if f, err = t.expression(info.Code, c, len(types), truths); err != nil {
-				return 0, err
+				return nil, err
 			}
 		}
-		for i, x := range xs {
+		var args []kernel.Value
+		for i := range j.ins {
+			s, n := &j.ins[i], j.ins[i].parts()
 			if i < truths {
-				x = e.truth(e.value(&j.ins[i], ds[i], ds[i], x))
+				args = append(args, e.nonzero(e.number(s, ds[i], ds[i], xs[:n])))
 			} else {
-				x = e.value(&j.ins[i], ds[i], c, x)
+				args = append(args, e.number(s, ds[i], c, xs[:n])...)
 			}
-			xs[i] = x
+			xs = xs[n:]
 		}
-		return e.encode(out.DType, e.asBits(e.Inline(f, xs), wide(out.DType))), nil
+		return e.finished(e.InlineAll(f, args), c, out.DType), nil
 	}
 	return t.plan(nil, j.programs(t)...)
+}
+
+// computes is the type in which an instruction on operands of the given types
+// computes; it is complex where one of them is.
+func computes(in *ops.Instr, types []ops.Type) ops.DType {
+	c := in.ComputeType(types)
+	for _, t := range types {
+		if t.DType.IsComplex() {
+			c = ops.Merge(c, t.DType)
+		}
+	}
+	return c
+}
+
+// finished gives the stored form, in type out, of what an expression gave that
+// was computed in c: a truth value, an element of c, or its real part.
+func (e *emitter) finished(xs []kernel.Value, c, out ops.DType) []kernel.Value {
+	switch {
+	case e.Type(xs[0]) == scalar.Bool:
+		xs = []kernel.Value{e.Convert(xs[0], wide(out))}
+	case c.IsComplex():
+		xs = e.recast(xs, c, out)
+	}
+	return e.encoded(out, e.completed(xs, out))
 }
 
 // lowerAsType plans a conversion.
@@ -118,14 +142,11 @@ func lowerAsType(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	if from == out.DType && in.Ins[0].Lit == nil {
 		return alias(0), nil
 	}
-	if err := real(from, out.DType); err != nil {
-		return nil, err
-	}
 	j := &mapJob{key: fmt.Sprintf("as_type %v to %v", from, out.DType), dims: out.Shape,
 		ins: []source{operand(in, types, 0, out.Shape, out.DType.Wide())},
 		out: dense(out.Shape), to: result(out.DType), flops: 1}
-	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) {
-		return e.encode(out.DType, e.value(&j.ins[0], from, out.DType, xs[0])), nil
+	j.bodies = func(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
+		return e.encoded(out.DType, e.number(&j.ins[0], from, out.DType, xs)), nil
 	}
 	return t.plan(nil, j.programs(t)...)
 }

@@ -52,16 +52,16 @@ type reduceJob struct {
 // lowerReduce plans a reduction over axes.
 func lowerReduce(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	ds := dtypes(in, types)
-	if err := real(ds...); err != nil {
-		return nil, err
-	}
 	if in.Ins[0].Lit != nil {
 		return nil, unsupported("reduction of a literal")
 	}
 	info, out, s := in.Op.Info(), in.Outs[0].Type, types[0].Shape
-	j := &reduceJob{key: in.Op.String(), compute: in.ComputeType(types), truth: info.Compare,
+	j := &reduceJob{key: in.Op.String(), compute: computes(in, types), truth: info.Compare,
 		operator: info.Code, identity: info.Identity, fromType: ds[0], toType: out.DType,
-		from: buffer{ref: Ref{Operand, 0}, elem: storage[ds[0]]}, to: result(out.DType)}
+		from: bufferOf(Ref{Operand, 0}, ds[0]), to: result(out.DType)}
+	if j.operator.For(j.compute.Class()) == "" {
+		return nil, unsupported("no code for %v", j.compute)
+	}
 	j.split(s, in.Attrs[0])
 	var programs []*program
 	var temps []int64
@@ -106,7 +106,7 @@ func (j *reduceJob) pass(t *Target, temp int) (*program, *reduceJob) {
 		next := *j
 		rest = &next
 		rest.fromType = j.partialType()
-		rest.from = buffer{ref: Ref{Temp, temp}, elem: storage[rest.fromType]}
+		rest.from = bufferOf(Ref{Temp, temp}, rest.fromType)
 		rest.kept, rest.reduced = []int{k}, []int{n}
 		rest.keptAt, rest.reducedAt = view{strides: []int{n}}, view{strides: []int{1}}
 		if j.group > 1 {
@@ -158,8 +158,8 @@ func (j *reduceJob) program(t *Target) *program {
 	o := &j.order
 	j.from.access, j.to.access = Read, Write
 	k := product(j.kept)
-	j.from.bytes = int64(j.elements() * j.from.elem.Size())
-	j.to.bytes = int64(k * o.partials() * j.to.elem.Size())
+	j.from.bytes = int64(j.elements() * j.from.size())
+	j.to.bytes = int64(k * o.partials() * j.to.size())
 	units := k / j.group * o.partials()
 	p := &program{index: indexType(max(j.elements(), units)), bufs: []buffer{j.from, j.to}, body: j.write,
 		flops: int64(j.elements()), bytes: j.from.bytes + j.to.bytes, local: uint32(o.local)}
@@ -217,16 +217,19 @@ func (j *reduceJob) functions(t *Target) (operator, identity *scalar.Func, err e
 	return operator, identity, err
 }
 
-// element gives a loaded element as the operator takes it.
-func (j *reduceJob) element(e *emitter, x kernel.Value) kernel.Value {
-	x = e.decode(j.fromType, x)
+// parts is how many values an element that folds is.
+func (j *reduceJob) parts() int {
 	if j.truth {
-		return e.truth(x)
+		return 1
 	}
-	return e.convert(x, j.fromType, j.compute)
+	return partsOf(j.compute)
 }
 
-// stored gives a folded value as the output has it.
-func (j *reduceJob) stored(e *emitter, x kernel.Value) kernel.Value {
-	return e.encode(j.toType, e.asBits(x, wide(j.toType)))
+// element gives a loaded element as the operator takes it.
+func (j *reduceJob) element(e *emitter, xs []kernel.Value) []kernel.Value {
+	xs = e.decoded(j.fromType, xs)
+	if j.truth {
+		return []kernel.Value{e.nonzero(xs)}
+	}
+	return e.recast(xs, j.fromType, j.compute)
 }

@@ -1,6 +1,8 @@
 package synth
 
 import (
+	"slices"
+
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -65,7 +67,7 @@ func (w *reduceWriter) parts() {
 			_, last := w.divide(w.fours, w.split)
 			return w.Compare(scalar.Eq, last, part)
 		})
-		w.put(u, w.join(acc))
+		w.finish(u, w.join(acc))
 		return nil
 	}, nil)
 }
@@ -93,10 +95,10 @@ func (w *reduceWriter) rows() {
 		}
 		return owns
 	})
-	total := w.tree(w.join(acc)[0], part)
+	total := w.tree(w.join(acc), part)
 	first := w.Compare(scalar.Eq, part, w.int(0))
 	w.If(w.Prim(scalar.AndB, scalar.Bool, first, valid), func() []kernel.Value {
-		w.put(u, []kernel.Value{total})
+		w.finish(u, total)
 		return nil
 	}, nil)
 }
@@ -107,26 +109,18 @@ func (w *reduceWriter) rows() {
 const radix = 8
 
 // tree joins the parts of a chunk by halves and gives the total to part 0.
-func (w *reduceWriter) tree(x, part kernel.Value) kernel.Value {
-	t := w.Type(x)
-	held := t
-	if t == scalar.Bool {
-		held = scalar.U32
-	}
-	array := w.Shared(held, w.local)
+func (w *reduceWriter) tree(x []kernel.Value, part kernel.Value) []kernel.Value {
 	lid := w.Builtin(kernel.LocalX)
-	w.StoreShared(array, lid, w.asBits(x, held))
+	arrays := w.share(x)
+	w.leave(arrays, lid, x)
 	for left := w.job.order.parts; left > 1; {
 		w.Barrier()
 		n := min(radix, left)
 		left /= n
 		x = w.If(w.Compare(scalar.Lt, part, w.int(left)), func() []kernel.Value {
-			vs := make([]kernel.Value, n)
+			vs := make([][]kernel.Value, n)
 			for k := range vs {
-				vs[k] = w.LoadShared(array, w.Add(lid, w.Int(scalar.U32, k*left)))
-				if t == scalar.Bool {
-					vs[k] = w.truth(vs[k])
-				}
+				vs[k] = w.take(arrays, w.Add(lid, w.Int(scalar.U32, k*left)))
 			}
 			for half := n / 2; half > 0; half /= 2 {
 				for k := range half {
@@ -134,16 +128,47 @@ func (w *reduceWriter) tree(x, part kernel.Value) kernel.Value {
 				}
 			}
 			if left > 1 { // nobody else reads this place
-				w.StoreShared(array, lid, w.asBits(vs[0], held))
+				w.leave(arrays, lid, vs[0])
 			}
-			return vs[:1]
-		}, func() []kernel.Value { return []kernel.Value{x} })[0]
+			return vs[0]
+		}, func() []kernel.Value { return x })
 	}
 	return x
 }
 
-func (w *reduceWriter) apply(x, y kernel.Value) kernel.Value {
-	return w.Inline(w.operator, []kernel.Value{x, y})
+// share declares an array of the workgroup for each part of an element. A truth
+// value is 0 or 1 there.
+func (w *reduceWriter) share(x []kernel.Value) []int {
+	arrays := make([]int, len(x))
+	for i, v := range x {
+		t := w.Type(v)
+		if t == scalar.Bool {
+			t = scalar.U32
+		}
+		arrays[i] = w.Shared(t, w.local)
+	}
+	return arrays
+}
+
+func (w *reduceWriter) leave(arrays []int, at kernel.Value, x []kernel.Value) {
+	for i, v := range x {
+		w.StoreShared(arrays[i], at, w.asBits(v, scalar.U32))
+	}
+}
+
+func (w *reduceWriter) take(arrays []int, at kernel.Value) []kernel.Value {
+	x := make([]kernel.Value, len(arrays))
+	for i, array := range arrays {
+		x[i] = w.LoadShared(array, at)
+		if w.job.truth {
+			x[i] = w.truth(x[i])
+		}
+	}
+	return x
+}
+
+func (w *reduceWriter) apply(x, y []kernel.Value) []kernel.Value {
+	return w.InlineAll(w.operator, slices.Concat(x, y))
 }
 
 // outer is the index of the first element of output o.
@@ -169,21 +194,23 @@ func (w *reduceWriter) load(base, r kernel.Value) []kernel.Value {
 }
 
 func (w *reduceWriter) elements(vs []kernel.Value) []kernel.Value {
-	for i, v := range vs {
-		vs[i] = w.job.element(w.emitter, v)
+	var xs []kernel.Value
+	for v := range slices.Chunk(vs, partsOf(w.job.fromType)) {
+		xs = append(xs, w.job.element(w.emitter, v)...)
 	}
-	return vs
+	return xs
 }
 
 // fold folds the fours first, first+step, … below limit of output o. The
-// accumulators are lane by lane, and within a lane output by output.
+// accumulators are lane by lane, within a lane output by output, and within an
+// output part by part.
 func (w *reduceWriter) fold(o, first, limit, step kernel.Value) []kernel.Value {
 	base := w.outer(o)
-	zero := w.Inline(w.identity, nil)
-	acc := make([]kernel.Value, lanes*w.job.group)
-	for i := range acc {
-		acc[i] = zero
+	zero := w.InlineAll(w.identity, nil)
+	if !w.job.truth {
+		zero = w.completed(zero, w.job.compute)
 	}
+	acc := slices.Repeat(zero, lanes*w.job.group)
 	if w.job.order.tree {
 		first, acc = w.rounds(base, first, limit, step, acc)
 	}
@@ -231,9 +258,9 @@ func (w *reduceWriter) four(base, four kernel.Value) []kernel.Value {
 }
 
 func (w *reduceWriter) applyAll(acc, xs []kernel.Value) []kernel.Value {
-	out := make([]kernel.Value, len(acc))
-	for i, x := range xs {
-		out[i] = w.apply(acc[i], x)
+	var out []kernel.Value
+	for p := w.job.parts(); len(acc) > 0; acc, xs = acc[p:], xs[p:] {
+		out = append(out, w.apply(acc[:p], xs[:p])...)
 	}
 	return out
 }
@@ -244,7 +271,7 @@ func (w *reduceWriter) rest(acc []kernel.Value, o kernel.Value, owns func() kern
 	if product(w.job.reduced)%lanes == 0 {
 		return acc
 	}
-	g := w.job.group
+	g := w.job.group * w.job.parts()
 	return w.If(owns(), func() []kernel.Value {
 		base := w.outer(o)
 		if w.job.quad {
@@ -255,11 +282,7 @@ func (w *reduceWriter) rest(acc []kernel.Value, o kernel.Value, owns func() kern
 			r := w.Add(w.Mul(w.fours, w.int(lanes)), w.int(lane))
 			mine := out[lane*g : (lane+1)*g]
 			folded := w.If(w.Compare(scalar.Lt, r, w.count), func() []kernel.Value {
-				xs := w.load(base, r)
-				for i, x := range xs {
-					xs[i] = w.apply(mine[i], x)
-				}
-				return xs
+				return w.applyAll(mine, w.load(base, r))
 			}, func() []kernel.Value { return mine })
 			next := append([]kernel.Value{}, out[:lane*g]...)
 			out = append(append(next, folded...), out[(lane+1)*g:]...)
@@ -270,18 +293,15 @@ func (w *reduceWriter) rest(acc []kernel.Value, o kernel.Value, owns func() kern
 
 // join joins the lanes of each output.
 func (w *reduceWriter) join(acc []kernel.Value) []kernel.Value {
-	g := w.job.group
-	out := make([]kernel.Value, g)
-	for i := range g {
-		out[i] = w.apply(w.apply(acc[i], acc[g+i]), w.apply(acc[2*g+i], acc[3*g+i]))
-	}
-	return out
+	g := w.job.group * w.job.parts()
+	return w.applyAll(w.applyAll(acc[:g], acc[g:2*g]), w.applyAll(acc[2*g:3*g], acc[3*g:]))
 }
 
-// put stores the results of unit u.
-func (w *reduceWriter) put(u kernel.Value, xs []kernel.Value) {
-	for i, x := range xs {
-		xs[i] = w.job.stored(w.emitter, x)
+// finish stores the results of unit u.
+func (w *reduceWriter) finish(u kernel.Value, xs []kernel.Value) {
+	var out []kernel.Value
+	for x := range slices.Chunk(xs, w.job.parts()) {
+		out = append(out, w.finished(x, w.job.compute, w.job.toType)...)
 	}
-	w.Store(1, u, xs...)
+	w.put(1, u, out...)
 }

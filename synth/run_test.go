@@ -26,7 +26,7 @@ var (
 var validated sync.Map
 
 // tensor is a value in a test: each element as a float64, or an int64 for
-// integer types.
+// integer types; a complex element is two of f.
 type tensor struct {
 	typ ops.Type
 	f   []float64
@@ -36,7 +36,7 @@ type tensor struct {
 
 func (x tensor) bytes() []byte {
 	d, out := x.typ.DType, make([]byte, x.typ.Bytes())
-	for i := range x.typ.Size() {
+	for i := range x.typ.Size() * partsOf(d) {
 		if d.IsInteger() {
 			putInt(out, d.Size(), i, x.n[i])
 		} else {
@@ -60,7 +60,7 @@ func putInt(b []byte, size, i int, n int64) {
 }
 
 func putFloat(b []byte, d ops.DType, i int, x float64) {
-	switch d {
+	switch d.Real() {
 	case ops.F64:
 		putInt(b, 8, i, int64(math.Float64bits(x)))
 	case ops.F32:
@@ -94,7 +94,7 @@ func getInt(b []byte, d ops.DType, i int) int64 {
 }
 
 func getFloat(b []byte, d ops.DType, i int) float64 {
-	switch d {
+	switch d.Real() {
 	case ops.F64:
 		return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 	case ops.F32:
@@ -109,7 +109,7 @@ func getFloat(b []byte, d ops.DType, i int) float64 {
 
 func fromBytes(t ops.Type, b []byte) tensor {
 	x := tensor{typ: t}
-	for i := range t.Size() {
+	for i := range t.Size() * partsOf(t.DType) {
 		if t.DType.IsInteger() {
 			x.n = append(x.n, getInt(b, t.DType, i))
 		} else {
@@ -240,20 +240,7 @@ func execute(t *testing.T, p *Plan, size int, operands [][]byte, args []tensor) 
 		}
 		push := append([]byte{}, s.Push...)
 		for _, l := range s.Lits {
-			x := args[l.Operand]
-			if l.As.IsInteger() {
-				n := int64(0)
-				if x.n != nil {
-					n = x.n[0]
-				} else {
-					n = int64(x.f[0])
-				}
-				putInt(push[l.Offset:], l.As.Size(), 0, n)
-			} else if x.n != nil {
-				putFloat(push[l.Offset:], l.As, 0, float64(x.n[0]))
-			} else {
-				putFloat(push[l.Offset:], l.As, 0, x.f[0])
-			}
+			putLit(push[l.Offset:], l.As, args[l.Operand])
 		}
 		if s.Kernel.Addresses {
 			push = push[8*len(bufs):]
@@ -261,6 +248,25 @@ func execute(t *testing.T, p *Plan, size int, operands [][]byte, args []tensor) 
 		kernel.Run(s.Kernel.IR, bufs, push, s.Grid)
 	}
 	return out
+}
+
+// putLit writes a literal in the type that its parameter has.
+func putLit(b []byte, as ops.DType, x tensor) {
+	switch {
+	case as.IsInteger() && x.n != nil:
+		putInt(b, as.Size(), 0, x.n[0])
+	case as.IsInteger():
+		putInt(b, as.Size(), 0, int64(x.f[0]))
+	default:
+		putFloat(b, as, 0, x.at(0))
+		if as.IsComplex() {
+			im := 0.0
+			if x.typ.DType.IsComplex() {
+				im = x.f[1]
+			}
+			putFloat(b, as, 1, im)
+		}
+	}
 }
 
 // instr makes an instruction with one result.
@@ -274,7 +280,7 @@ func typ(d ops.DType, dims ...int) ops.Type { return ops.Type{DType: d, Shape: d
 func random(t ops.Type, seed uint64) tensor {
 	r := rand.New(rand.NewPCG(seed, uint64(t.DType)))
 	x := tensor{typ: t}
-	for range t.Size() {
+	for range t.Size() * partsOf(t.DType) {
 		n := r.Int64N(7)
 		if t.DType.Class() != ops.Unsigned {
 			n -= 3
@@ -314,7 +320,7 @@ func (x tensor) at(i int) float64 {
 // same compares tensors; NaN equals NaN.
 func same(t *testing.T, what string, got, want tensor) {
 	t.Helper()
-	for i := range want.typ.Size() {
+	for i := range want.typ.Size() * partsOf(want.typ.DType) {
 		if want.n != nil && got.n[i] != want.n[i] {
 			t.Fatalf("%s: element %d: got %d, want %d", what, i, got.n[i], want.n[i])
 		}

@@ -11,22 +11,19 @@ import (
 // Every row with code for a type has a kernel for it, whose SPIR-V is valid;
 // the rows without say that they are unsupported.
 func TestEveryRow(t *testing.T) {
-	validate := map[ops.DType]bool{ops.F32: true, ops.F64: true, ops.S32: true, ops.U64: true}
+	validate := map[ops.DType]bool{ops.F32: true, ops.F64: true, ops.S32: true, ops.U64: true, ops.C64: true, ops.C128: true}
 	for op := ops.Op(0); op < ops.Count; op++ {
 		info := op.Info()
 		if info.Kind != ops.Pointwise && info.Kind != ops.Reduce || info.Missing != "" {
 			continue
 		}
 		for _, d := range ops.DTypes() {
-			if d.IsComplex() {
-				continue
-			}
 			in, types := sample(op, d)
 			if in == nil {
 				continue
 			}
 			p, err := Lower(in, types, gpu)
-			if has := info.Code.For(in.ComputeType(types).Class()) != ""; !has {
+			if has := info.Code.For(computes(in, types).Class()) != ""; !has {
 				if !errors.Is(err, ErrUnsupported) {
 					t.Errorf("%v of %v has no code: got %v", op, d, err)
 				}
@@ -61,6 +58,8 @@ func sample(op ops.Op, d ops.DType) (*ops.Instr, []ops.Type) {
 	switch {
 	case info.Result == ops.BoolType:
 		in.Outs[0].Type.DType = ops.U8
+	case info.Result == ops.RealType:
+		in.Outs[0].Type.DType = d.Real()
 	case info.Result == ops.FloatType && d.IsInteger(), op == ops.AsType && d != ops.F32:
 		in.Outs[0].Type.DType = ops.F32
 	case op == ops.AsType:
