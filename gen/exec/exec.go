@@ -39,7 +39,8 @@ type Config struct {
 	Call      func(Call)     // sends a hook or a callback
 	Sweep     func() int     // asks sessions to free what they do not need; how many were asked
 	Log       zerolog.Logger
-	HostLimit int // elements up to which work on host operands stays there; 0 is the default of the device
+	OneByOne  bool // programs are never fused
+	HostLimit int  // elements up to which work on host operands stays there; 0 is the default of the device
 }
 
 // Executor carries out the instructions of one device.
@@ -64,6 +65,7 @@ type Executor struct {
 
 	recorded int           // dispatches since the last submission
 	cost     float64       // seconds of device time since the last submission
+	building int           // plans and pipelines that are being made
 	calls    uint64        // callbacks so far: their references
 	last     vulkan.Ticket // the latest submission
 	inFlight int           // submissions that have not completed

@@ -100,6 +100,12 @@ func (r *rig) settle(d time.Duration) {
 	}
 }
 
+// built runs completions until no plan or pipeline is being made.
+func (r *rig) built() {
+	r.Helper()
+	r.until(func() bool { return r.exec.building == 0 })
+}
+
 // until runs completions until done.
 func (r *rig) until(done func() bool) {
 	r.Helper()

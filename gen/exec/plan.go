@@ -64,7 +64,11 @@ func planKey(key []byte, w *work) []byte {
 	for _, r := range w.in.Outs {
 		key = appendType(key, r.Type)
 	}
-	for _, a := range w.in.Attrs {
+	return appendAttrs(key, w.in.Attrs)
+}
+
+func appendAttrs(key []byte, attrs [][]int) []byte {
+	for _, a := range attrs {
 		key = binary.AppendUvarint(key, uint64(len(a)))
 		for _, v := range a {
 			key = binary.AppendVarint(key, int64(v))
@@ -89,9 +93,11 @@ func (e *Executor) kernel(k *synth.Kernel) *compiled {
 	}
 	c := &compiled{}
 	e.kernels[k.Name] = c
+	e.building++
 	go func() {
 		pipe, err := e.dev.Pipeline(k.Name, k.Code, layoutOf(k))
 		e.cfg.Post(func() {
+			e.building--
 			c.pipe, c.err, c.done = pipe, err, true
 			waiting := c.waiting
 			c.waiting = nil

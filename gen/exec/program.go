@@ -17,6 +17,7 @@ type program struct {
 	body   *block
 	slots  int
 	values []ops.Type
+	tiers  map[string]*tier // by which parameters are literals; nil when seen once
 }
 
 // block is a region, ready to run.
@@ -31,6 +32,7 @@ type block struct {
 type step struct {
 	in      wire.Instr
 	regions []*block
+	fused   *fused   // several instructions; in has their operands and results
 	last    []ops.ID // slots that nothing needs after it
 }
 

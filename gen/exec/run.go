@@ -115,7 +115,7 @@ func (e *Executor) start(l *Lane, in *wire.Instr) (*run, []ops.Type, error) {
 		}
 		r.lits[param.ID] = detached(w.in.Ins[i].Lit)
 	}
-	r.stack = []frame{{block: p.body}}
+	r.stack = []frame{{block: e.bodyOf(p, r.lits)}}
 	return r, w.types, nil
 }
 
@@ -204,7 +204,7 @@ func (e *Executor) advanceRun(l *Lane, r *run) (wait bool) {
 			return wait
 		}
 	default:
-		if e.instr(l, &s.in) {
+		if s.fused != nil && e.unit(l, r, s) || s.fused == nil && e.instr(l, &s.in) {
 			return true
 		}
 	}

@@ -25,7 +25,10 @@ type DeviceConfig struct {
 	Limit     int64          // bytes a session may hold unless it says otherwise
 	HostLimit int            // see exec.Config
 	Watcher   Watcher
-	Log       zerolog.Logger
+	// Direct has the messages of other nodes put into an inbox instead of the
+	// actor's mailbox, until stop is called: see dist.Node.
+	Direct func(pid gen.PID, name gen.Atom, in dist.Inbox) (stop func())
+	Log    zerolog.Logger
 }
 
 // Watcher monitors processes of other nodes for an actor, which gets a
@@ -35,12 +38,16 @@ type Watcher interface {
 	Unwatch(watcher gen.PID, target gen.PID)
 }
 
-// Device is the gen_server of a device. One actor owns the executor, the
-// sessions and all their memory.
+// Device is the gen_server of a device. One message at a time, it owns the
+// executor, the sessions and all their memory. The actor is what others link
+// to, monitor and end, and hands on what it gets; the messages of other nodes
+// go to the mailbox straight away.
 type Device struct {
 	act.Actor
 
 	cfg         DeviceConfig
+	mailbox     mailbox
+	indirect    func() // undoes cfg.Direct
 	exec        *exec.Executor
 	incarnation uint64
 	sessions    map[gen.PID]*store.Session
@@ -54,23 +61,24 @@ func NewDevice(cfg DeviceConfig) gen.ProcessFactory {
 	return func() gen.ProcessBehavior { return &Device{cfg: cfg} }
 }
 
-// Init starts the executor.
+// Init starts the executor and opens the mailbox.
 func (d *Device) Init(...any) error {
 	// A client that is linked to the server and dies does not end it.
 	d.SetTrapExit(true)
 	d.sessions = make(map[gen.PID]*store.Session)
+	d.mailbox.handle = d.handle
 	d.open(d.cfg.Vulkan)
+	d.indirect = d.cfg.Direct(d.PID(), d.cfg.Name, &d.mailbox)
 	return nil
 }
 
 // open begins a run of the device: a fresh executor and a new incarnation.
 func (d *Device) open(dev *vulkan.Device) {
-	self, node := d.PID(), d.Node()
 	d.incarnation = newIncarnation()
 	d.exec = exec.New(exec.Config{
 		Device:    dev,
 		Target:    d.cfg.Target,
-		Post:      func(f func()) { node.Send(self, f) },
+		Post:      func(f func()) { d.mailbox.post(f) },
 		Sweep:     d.askSweep,
 		Call:      d.callBack,
 		Log:       d.cfg.Log,
@@ -78,9 +86,15 @@ func (d *Device) open(dev *vulkan.Device) {
 	})
 }
 
-// HandleMessage takes the stream of instructions, completions, and the ends of
-// processes.
+// HandleMessage hands on what Ergo delivers.
 func (d *Device) HandleMessage(_ gen.PID, message any) error {
+	d.mailbox.deliver(message)
+	return nil
+}
+
+// handle takes the stream of instructions, completions, and the ends of
+// processes.
+func (d *Device) handle(message any) {
 	defer d.survive()
 	switch m := message.(type) {
 	case func():
@@ -95,26 +109,29 @@ func (d *Device) HandleMessage(_ gen.PID, message any) error {
 		d.end(m.PID)
 	}
 	d.recoverDevice()
-	return nil
 }
 
 // HandleCall answers the manager.
 func (d *Device) HandleCall(_ gen.PID, _ gen.Ref, request any) (any, error) {
+	var s status
 	switch request.(type) {
 	case askStatus:
-		return d.status(), nil
+		d.mailbox.do(func() { s = d.status() })
 	}
-	return status{}, nil
+	return s, nil
 }
 
 // Terminate frees what clients hold.
 func (d *Device) Terminate(error) {
-	for pid := range d.sessions {
-		d.end(pid)
-	}
+	d.indirect()
+	d.mailbox.close(func() {
+		for pid := range d.sessions {
+			d.end(pid)
+		}
+	})
 }
 
-// survive keeps the actor alive when a callback panics: one client's message
+// survive keeps the server alive when a callback panics: one client's message
 // must not end what others have.
 func (d *Device) survive() {
 	if r := recover(); r != nil {
@@ -171,10 +188,10 @@ func (d *Device) recoverDevice() {
 	d.reopening = true
 	d.cfg.Log.Error().Err(d.exec.Lost()).Msg("device lost; opening it again")
 	d.exec.Abandon()
-	self, node, dev := d.PID(), d.Node(), d.cfg.Vulkan
+	dev := d.cfg.Vulkan
 	go func() {
 		again, err := dev.Reopen()
-		node.Send(self, func() { d.reopened(again, err) })
+		d.mailbox.post(func() { d.reopened(again, err) })
 	}()
 }
 

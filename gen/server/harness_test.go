@@ -56,7 +56,7 @@ func newRig(t *testing.T, change func(*DeviceConfig)) *rig {
 	}
 	t.Cleanup(n.Close)
 	r := &rig{T: t, node: n, watch: &watch{on: make(map[gen.PID]bool)}}
-	cfg := DeviceConfig{Name: "nxvk_0", Watcher: r.watch, Log: zerolog.Nop()}
+	cfg := DeviceConfig{Name: "nxvk_0", Watcher: r.watch, Direct: n.Direct, Log: zerolog.Nop()}
 	if change != nil {
 		change(&cfg)
 	}

@@ -37,7 +37,7 @@ func (d *Device) lane(pid gen.PID) *exec.Lane {
 		d.exec.Lane(s).Orphan = func(err error) { d.orphan(pid, err) }
 		if err := d.cfg.Watcher.Watch(d.PID(), pid); err != nil {
 			// The process is gone already: its end arrives like any other.
-			d.Send(d.PID(), gen.MessageDownPID{PID: pid, Reason: err})
+			d.mailbox.post(gen.MessageDownPID{PID: pid, Reason: err})
 		}
 	}
 	return d.exec.Lane(s)

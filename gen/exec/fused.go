@@ -1,0 +1,379 @@
+package exec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/synth"
+)
+
+// A program runs in two tiers. The first time, its instructions are carried out
+// one by one, by kernels that other programs may have needed before. When it is
+// seen again, its straight parts are cut into units (package synth), each a few
+// kernels, which are compiled apart from the goroutine of the Executor; until a
+// unit is ready its instructions go on one by one. Both give the same bits.
+
+// tier is a program with the units of one set of literal parameters: kernels
+// take those as push constants.
+type tier struct {
+	body *block // nil until the units are known
+}
+
+// builders bounds how many units are planned at once.
+var builders = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+// bodyOf returns the block with which a run begins.
+func (e *Executor) bodyOf(p *program, lits []*ops.Literal) *block {
+	if e.dev == nil || e.cfg.OneByOne {
+		return p.body
+	}
+	key := make([]byte, len(p.body.params))
+	for i, param := range p.body.params {
+		if lits[param.ID] != nil {
+			key[i] = 1
+		}
+	}
+	t, seen := p.tiers[string(key)]
+	if !seen {
+		if p.tiers == nil {
+			p.tiers = make(map[string]*tier)
+		}
+		p.tiers[string(key)] = nil // compiled when it is seen again
+		return p.body
+	}
+	if t == nil {
+		t = &tier{}
+		p.tiers[string(key)] = t
+		e.fuse(p, t, key)
+	}
+	if t.body == nil {
+		return p.body
+	}
+	return t.body
+}
+
+// fuse cuts a program into units, apart from the goroutine of the Executor.
+func (e *Executor) fuse(p *program, t *tier, literal []byte) {
+	target := e.target
+	e.building++
+	go func() {
+		c := cutter{target: &target, holes: make(map[*ops.Literal]ops.ID), stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}
+		for i, param := range p.body.params {
+			if literal[i] != 0 {
+				c.hole(param)
+			}
+		}
+		body, err := c.program(p.body)
+		e.cfg.Post(func() {
+			e.building--
+			if err != nil {
+				e.cfg.Log.Error().Err(err).Msg("cut a program into units; it runs one instruction at a time")
+				return
+			}
+			t.body = body
+			for _, u := range c.fused {
+				u.plan = e.unitPlan(u)
+			}
+		})
+	}()
+}
+
+// fused is a step that carries out several instructions.
+type fused struct {
+	unit  synth.Unit
+	key   string
+	types map[ops.ID]ops.Type
+	body  []wire.Instr // the instructions, one by one
+	inner []ops.ID     // slots that they make and nobody else needs
+	plan  *planned
+}
+
+// cutter makes units of the blocks of a program.
+type cutter struct {
+	target *synth.Target
+	holes  map[*ops.Literal]ops.ID // literals that stand for parameters
+	stand  map[ops.ID]*ops.Literal // and the other way round
+	types  map[ops.ID]ops.Type     // of all slots so far
+	fused  []*fused
+}
+
+// hole makes a literal that stands for a parameter whose value is one at run
+// time.
+func (c *cutter) hole(param ops.Result) {
+	lit := &ops.Literal{Type: param.Type, Data: make([]byte, param.Type.Bytes())}
+	c.holes[lit], c.stand[param.ID] = param.ID, lit
+}
+
+func (c *cutter) program(b *block) (out *block, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return c.block(b, false), nil
+}
+
+// block copies a block, with its straight parts cut into units.
+func (c *cutter) block(b *block, keep bool) *block {
+	out := &block{params: b.params, values: b.values}
+	for _, p := range b.params {
+		c.types[p.ID] = p.Type
+	}
+	for lo := 0; lo < len(b.steps); {
+		hi := lo
+		for hi < len(b.steps) && !programOnly(b.steps[hi].in.Op) {
+			hi++
+		}
+		out.steps = append(out.steps, c.straight(b, lo, hi)...)
+		if lo = hi; lo < len(b.steps) {
+			out.steps = append(out.steps, c.structured(&b.steps[lo]))
+			lo++
+		}
+	}
+	out.lifetimes(keep)
+	return out
+}
+
+// structured copies a step that has regions, or calls back.
+func (c *cutter) structured(s *step) step {
+	t := step{in: s.in}
+	for k, r := range s.regions {
+		t.regions = append(t.regions, c.block(r, s.in.Op == ops.While && k == 0))
+	}
+	for _, o := range s.in.Outs {
+		c.types[o.ID] = o.Type
+	}
+	return t
+}
+
+// straight cuts the steps from lo to hi of a block into units.
+func (c *cutter) straight(b *block, lo, hi int) []step {
+	if lo == hi {
+		return nil
+	}
+	g := &synth.Graph{Keep: b.neededFrom(hi)}
+	made := make(map[ops.ID]bool)
+	for i := lo; i < hi; i++ {
+		in := b.steps[i].in.Instr
+		in.Ins = append([]ops.Operand(nil), in.Ins...)
+		for k, o := range in.Ins {
+			switch lit, hole := c.stand[o.ID]; {
+			case o.Lit != nil || made[o.ID]:
+			case hole:
+				in.Ins[k] = ops.Operand{Lit: lit}
+			default:
+				made[o.ID] = true
+				g.Params = append(g.Params, ops.Result{ID: o.ID, Type: c.types[o.ID]})
+			}
+		}
+		for _, o := range in.Outs {
+			made[o.ID], c.types[o.ID] = true, o.Type
+		}
+		g.Body = append(g.Body, in)
+	}
+	var steps []step
+	for _, u := range synth.Units(g, c.target) {
+		steps = append(steps, c.step(u))
+	}
+	return steps
+}
+
+// neededFrom lists the slots that steps from i on, or the values of the block,
+// use.
+func (b *block) neededFrom(i int) (ids []ops.ID) {
+	for ; i < len(b.steps); i++ {
+		ids = append(ids, b.steps[i].needs()...)
+	}
+	for _, o := range b.values {
+		if o.Lit == nil {
+			ids = append(ids, o.ID)
+		}
+	}
+	return ids
+}
+
+// step makes a step of a unit.
+func (c *cutter) step(u synth.Unit) step {
+	body := make([]wire.Instr, len(u.Body))
+	for i, in := range u.Body {
+		in.Ins = c.filled(in.Ins)
+		body[i] = wire.Instr{Instr: in, Name: in.Op.String()}
+	}
+	if len(body) == 1 {
+		return step{in: body[0]}
+	}
+	operands := make([]ops.Operand, 0, len(u.Ins)+len(u.Lits))
+	for _, id := range u.Ins {
+		operands = append(operands, ops.Operand{ID: id})
+	}
+	for _, lit := range u.Lits {
+		operands = append(operands, ops.Operand{Lit: lit})
+	}
+	f := &fused{unit: u, body: body, types: make(map[ops.ID]ops.Type)}
+	for _, id := range u.Ins {
+		f.types[id] = c.types[id]
+	}
+	f.inner = innerOf(&u)
+	f.key = unitKey(&u, f.types)
+	c.fused = append(c.fused, f)
+	return step{fused: f, in: wire.Instr{Name: "program", Instr: ops.Instr{Op: ops.Program, Ins: c.filled(operands), Outs: u.Outs}}}
+}
+
+// filled puts parameters in the place of the literals that stand for them.
+func (c *cutter) filled(list []ops.Operand) []ops.Operand {
+	out := append([]ops.Operand(nil), list...)
+	for i, o := range out {
+		if id, hole := c.holes[o.Lit]; hole {
+			out[i] = ops.Operand{ID: id}
+		}
+	}
+	return out
+}
+
+// innerOf lists the values of a unit that end with it.
+func innerOf(u *synth.Unit) (ids []ops.ID) {
+	outs := make(map[ops.ID]bool)
+	for _, o := range u.Outs {
+		outs[o.ID] = true
+	}
+	for i := range u.Body {
+		for _, o := range u.Body[i].Outs {
+			if !outs[o.ID] {
+				ids = append(ids, o.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// unitKey is the structure of a unit: what its plan depends on.
+func unitKey(u *synth.Unit, types map[ops.ID]ops.Type) string {
+	names := make(map[ops.ID]uint64)
+	key := []byte("unit")
+	for _, id := range u.Ins {
+		names[id] = uint64(len(names))
+		key = appendType(key, types[id])
+	}
+	lits := make(map[*ops.Literal]uint64)
+	for _, l := range u.Lits {
+		lits[l] = uint64(len(lits))
+		key = appendType(key, l.Type)
+	}
+	for i := range u.Body {
+		in := &u.Body[i]
+		key = binary.AppendUvarint(key, uint64(in.Op))
+		for _, o := range in.Ins {
+			if o.Lit != nil {
+				key = binary.AppendUvarint(append(key, 1), lits[o.Lit])
+			} else {
+				key = binary.AppendUvarint(append(key, 0), names[o.ID])
+			}
+		}
+		for _, o := range in.Outs {
+			names[o.ID] = uint64(len(names))
+			key = appendType(key, o.Type)
+		}
+		key = appendAttrs(key, in.Attrs)
+	}
+	for _, o := range u.Outs {
+		key = binary.AppendUvarint(key, names[o.ID])
+	}
+	return string(key)
+}
+
+// unitPlan returns the plan of a unit, which is made apart from the goroutine of
+// the Executor where nobody has asked for it before.
+func (e *Executor) unitPlan(f *fused) *planned {
+	if p, ok := e.plans[f.key]; ok {
+		return p
+	}
+	p := &planned{err: errBeingMade}
+	e.plans[f.key] = p
+	target, unit, types := e.target, f.unit, f.types
+	e.building++
+	go func() {
+		builders <- struct{}{}
+		plan, err := lowerUnit(&unit, types, &target)
+		<-builders
+		e.cfg.Post(func() {
+			e.building--
+			if err != nil {
+				p.err = err
+				e.cfg.Log.Debug().Err(err).Int("instructions", len(unit.Body)).Msg("unit without a kernel")
+				return
+			}
+			p.Plan, p.err = plan, nil
+			p.pipes = make([]*compiled, len(plan.Steps))
+			for i := range plan.Steps {
+				p.pipes[i] = e.kernel(plan.Steps[i].Kernel)
+			}
+		})
+	}()
+	return p
+}
+
+var errBeingMade = errors.New("the plan is being made")
+
+func lowerUnit(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *synth.Plan, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return synth.LowerUnit(u, func(id ops.ID) ops.Type { return types[id] }, t)
+}
+
+// made reports whether all pipelines of a plan are there.
+func (p *planned) made() bool {
+	if p.err != nil {
+		return false
+	}
+	for _, c := range p.pipes {
+		if !c.done || c.err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// unit carries out a step of several instructions: by its plan, or one by one
+// where the plan is not there or where there is so little to do that the host
+// does it.
+func (e *Executor) unit(l *Lane, r *run, s *step) (wait bool) {
+	f := s.fused
+	w, err := e.gather(l, &s.in)
+	defer w.drop()
+	if err == nil && f.plan != nil && f.plan.made() && e.lost == nil && !e.small(w) {
+		return e.byPlan(l, w, s)
+	}
+	for i := range f.body {
+		if e.instr(l, &f.body[i]) {
+			return true
+		}
+	}
+	for _, id := range f.inner {
+		r.clear(id)
+	}
+	return false
+}
+
+// byPlan carries out a unit by its plan.
+func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait bool) {
+	if l.failed != nil {
+		e.poison(l, &s.in, w.types, l.failed)
+		return false
+	}
+	w.settleLiterals()
+	wait, err := e.device(l, w, s.fused.plan)
+	if !wait {
+		e.Counters.Instructions += uint64(len(s.fused.body))
+		if err != nil {
+			e.poison(l, &s.in, w.types, err)
+		}
+	}
+	return wait
+}

@@ -1,0 +1,111 @@
+package exec
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"nxvk/ops"
+)
+
+// softmax is exp(x - max) / sum over rows, times a scalar.
+func softmax(rows, cols int) *ops.Region {
+	m, k := f32(rows, cols), f32(rows, 1)
+	fold := func(o ops.Op, out, in ops.ID) ops.Instr {
+		i := op(o, res(out, k), ref(in))
+		i.Attrs = [][]int{{1}, {1}}
+		return i
+	}
+	return &ops.Region{Params: []ops.Result{res(1, m), res(2, f32())}, Values: uses(8, 5), Body: []ops.Instr{
+		fold(ops.ReduceMax, 3, 1),
+		op(ops.Subtract, res(4, m), ref(1), ref(3)),
+		op(ops.Exp, res(5, m), ref(4)),
+		fold(ops.Sum, 6, 5),
+		op(ops.Divide, res(7, m), ref(5), ref(6)),
+		op(ops.Multiply, res(8, m), ref(7), ref(2)),
+	}}
+}
+
+// TestFusedSame: a program gives the same bits when its instructions are carried
+// out one by one and when they are not, with fewer dispatches.
+func TestFusedSame(t *testing.T) {
+	rigs(t, func(r *rig) {
+		const rows, cols = 7, 300
+		l, m := r.session(), f32(rows, cols)
+		r.define(l, "softmax", softmax(rows, cols))
+		x := make([]float32, rows*cols)
+		for i := range x {
+			x[i] = float32(math.Sin(float64(i))) * 5
+		}
+		in := ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}}
+		r.do(l, ops.Tensor, 1, m, nil, in)
+		var first, second []float32
+		dispatches := make([]uint64, 4)
+		for i := range dispatches {
+			id := ops.ID(10 + 2*i)
+			before := r.exec.Counters.Dispatches
+			r.run(l, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
+			got, err := r.read(l, id, 0, math.MaxInt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exps, err := r.read(l, id+1, 0, math.MaxInt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dispatches[i] = r.exec.Counters.Dispatches - before
+			if i == 0 {
+				first, second = got, exps
+			}
+			if !slices.Equal(got, first) || !slices.Equal(exps, second) {
+				t.Fatalf("run %d differs from the first", i)
+			}
+			r.built()
+		}
+		if r.dev != nil && dispatches[3] >= dispatches[0] {
+			t.Errorf("dispatches of the runs: %v; the last should have fewer", dispatches)
+		}
+		t.Logf("dispatches of the runs: %v", dispatches)
+	})
+}
+
+// TestFusedLoop: units inside of a loop, with a parameter that is a literal in
+// one run and a value in another.
+func TestFusedLoop(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l, v, s := r.session(), f32(5000), f32()
+		r.define(l, "decay", &ops.Region{Params: []ops.Result{res(1, v), res(2, s)}, Values: uses(3), Body: []ops.Instr{{
+			Op: ops.While, Outs: []ops.Result{res(3, v), res(4, s)}, Ins: append(uses(1), scalar(0)), Attrs: [][]int{nil, nil},
+			Regions: []*ops.Region{
+				{Params: []ops.Result{res(5, v), res(6, s)}, Values: uses(7),
+					Body: []ops.Instr{op(ops.Less, res(7, u8), ref(6), scalar(3))}},
+				{Params: []ops.Result{res(8, v), res(9, s)}, Values: uses(12, 13), Body: []ops.Instr{
+					op(ops.Negate, res(10, v), ref(8)),
+					op(ops.Add, res(11, v), ref(10), ref(2)),
+					op(ops.Multiply, res(12, v), ref(11), ref(11)),
+					op(ops.Add, res(13, s), ref(9), scalar(1)),
+				}},
+			}}}})
+		x := make([]float32, 5000)
+		want := make([]float32, len(x))
+		for i := range x {
+			x[i] = float32(i%7) / 8
+			y := x[i]
+			for range 3 {
+				y = (-y + 0.5) * (-y + 0.5)
+			}
+			want[i] = y
+		}
+		r.do(l, ops.Tensor, 1, v, nil, ops.Operand{Lit: &ops.Literal{Type: v, Data: floats(x...)}})
+		r.do(l, ops.Tensor, 2, s, nil, scalar(0.5))
+		for i := range 4 {
+			arg := ref(2)
+			if i%2 == 0 {
+				arg = scalar(0.5)
+			}
+			r.run(l, "decay", []ops.Result{res(ops.ID(10+i), v)}, ref(1), arg)
+			r.want(l, ops.ID(10+i), want...)
+			r.built()
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package server
+
+import "sync"
+
+// mailbox is what a device server has yet to handle: one message at a time, in
+// the order in which they came. Whoever puts a message into an idle mailbox
+// handles it, and what others put there meanwhile. So no goroutine has to wake
+// up for a message, and what the messages change needs no lock.
+type mailbox struct {
+	handle func(message any) // does not panic
+
+	mu      sync.Mutex
+	queue   []any
+	spare   []any // the array of the messages being handled, for the queue after next
+	running bool
+	closed  bool
+}
+
+// keepQueue is the largest queue that is kept when all of it is handled.
+const keepQueue = 1024
+
+// Put is that of dist.Inbox.
+func (b *mailbox) Put(message any) (run bool) {
+	run, _ = b.put(message)
+	return run
+}
+
+func (b *mailbox) put(message any) (run, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false, false
+	}
+	b.queue = append(b.queue, message)
+	run = !b.running
+	b.running = true
+	return run, true
+}
+
+// Run handles messages until there are none. It is for whom Put told to.
+func (b *mailbox) Run() {
+	for {
+		messages := b.take()
+		if len(messages) == 0 {
+			return
+		}
+		for i, m := range messages {
+			messages[i] = nil
+			b.handle(m)
+		}
+	}
+}
+
+// take empties the queue, or ends Run where it is empty.
+func (b *mailbox) take() []any {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		b.queue = nil
+	}
+	if len(b.queue) == 0 {
+		b.running = false
+		if cap(b.queue)+cap(b.spare) > keepQueue {
+			b.queue, b.spare = nil, nil
+		}
+		return nil
+	}
+	messages := b.queue
+	b.queue, b.spare = b.spare[:0], messages
+	return messages
+}
+
+// deliver handles a message here, unless somebody is handling others.
+func (b *mailbox) deliver(message any) {
+	if b.Put(message) {
+		b.Run()
+	}
+}
+
+// post has a message handled elsewhere: by whoever is handling others, or by a
+// goroutine of its own.
+func (b *mailbox) post(message any) {
+	if b.Put(message) {
+		go b.Run()
+	}
+}
+
+// do calls f in its turn and waits for it. It must not be called from there.
+// It reports false when the mailbox is closed.
+func (b *mailbox) do(f func()) bool {
+	done := make(chan struct{})
+	run, ok := b.put(func() {
+		defer close(done)
+		f()
+	})
+	if run {
+		b.Run()
+	}
+	if ok {
+		<-done
+	}
+	return ok
+}
+
+// close calls last in its turn. Messages after that are dropped.
+func (b *mailbox) close(last func()) {
+	b.do(func() {
+		b.mu.Lock()
+		b.closed = true
+		b.mu.Unlock()
+		last()
+	})
+}
