@@ -11,7 +11,9 @@ type Buffer struct {
 	r     *region
 	n     int
 	freed atomic.Bool
-	held  bool // from AllocHost: the host may be writing it
+	held  bool         // from AllocHost: the host may be writing it
+	uses  atomic.Int32 // by commands and uploads, up to a few
+	away  bool         // redirected to memory of the host
 }
 
 // Alloc returns n bytes of device memory with undefined content. The memory
@@ -84,6 +86,13 @@ func (b *Buffer) Free() {
 	b.d.mem.release(b.r)
 	if b.held {
 		b.d.unhold()
+	}
+}
+
+// used counts a use, as far as one can be told from more.
+func (b *Buffer) used() {
+	if b.uses.Load() < 2 {
+		b.uses.Add(1)
 	}
 }
 

@@ -157,6 +157,7 @@ func (d *Device) Close() error {
 		// system takes it all back when the process is gone.
 		return nil
 	}
+	d.queue.drain()
 	vk.DeviceWaitIdle(d.dev)
 	err := d.kernels.close()
 	d.queue.close()

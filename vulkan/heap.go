@@ -20,6 +20,7 @@ func (m *memory) init(d *Device) error {
 	}
 	m.device = m.pool(device)
 	m.device.mapped = m.device.mapped && !d.opts.Fault.Unmapped
+	m.device.cached = m.device.cached && !d.opts.Fault.Uncached
 	if i := m.unmappedType(need.Types, device); m.device.mapped && i >= 0 {
 		m.overflow = m.pool(i)
 	}
@@ -89,7 +90,8 @@ func (m *memory) firstType(allowed uint32, masks ...uint32) int {
 func (m *memory) pool(kind int) *pool {
 	t := m.d.raw.Types[kind]
 	for _, p := range m.pools {
-		if p.kind == kind && p.mapped == (t.Flags&(vk.HostVisible|vk.HostCoherent) == vk.HostVisible|vk.HostCoherent) {
+		mapped := t.Flags&(vk.HostVisible|vk.HostCoherent) == vk.HostVisible|vk.HostCoherent
+		if p.kind == kind && p.mapped == mapped && p.cached == (t.Flags&vk.HostCached != 0) {
 			return p
 		}
 	}

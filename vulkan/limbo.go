@@ -6,8 +6,13 @@ import "fmt"
 // Submit. The stream itself may use it again at once: its commands run in
 // order, and a hazard on the same region brings a barrier.
 
-// limboScan bounds the search for memory in limbo.
-const limboScan = 32
+const (
+	// limboScan bounds the search for memory in limbo.
+	limboScan = 32
+	// limboFresh is how much memory may lie in limbo before some is used again
+	// at the price of a barrier.
+	limboFresh = 64 << 20
+)
 
 // Alloc is [Device.Alloc] for memory that only this stream uses until it next
 // submits. It can return what was freed since the last Submit, so that a long
@@ -25,7 +30,8 @@ func (s *Stream) Alloc(n int) (*Buffer, error) {
 	return s.d.Alloc(n)
 }
 
-// revive takes a region of the right size out of a stream's limbo.
+// revive takes a region of the right size out of a stream's limbo, one that
+// brings no barrier if there is any.
 func (m *memory) revive(s *Stream, n uint64) *region {
 	if n > m.d.info.Limits.MaxAllocation {
 		return nil
@@ -39,18 +45,32 @@ func (m *memory) revive(s *Stream, n uint64) *region {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := len(s.limbo) - 1
+	spare, total := -1, size
 	for i := last; i >= 0 && i > last-limboScan; i-- {
 		r := s.limbo[i]
 		if r.class != class || r.size != size || r.blk.pool != m.device || !m.inLimbo(r, s) {
 			continue
 		}
-		s.limbo[i] = s.limbo[last]
-		s.limbo = s.limbo[:last]
-		r.state = live
-		m.taken(r)
-		return r
+		if !s.hazards.conflicts(r.id, 0, r.size, Write) {
+			return m.leave(s, i)
+		}
+		spare, total = i, total+size
 	}
-	return nil
+	if spare < 0 || total <= limboFresh {
+		return nil
+	}
+	return m.leave(s, spare)
+}
+
+// leave takes a region out of limbo.
+func (m *memory) leave(s *Stream, i int) *region {
+	last := len(s.limbo) - 1
+	r := s.limbo[i]
+	s.limbo[i] = s.limbo[last]
+	s.limbo = s.limbo[:last]
+	r.state = live
+	m.taken(r)
+	return r
 }
 
 // inLimbo reports whether a released region waits for the stream's batch and

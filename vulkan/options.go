@@ -38,4 +38,7 @@ type Fault struct {
 	// Unmapped treats memory that is both device-local and host-visible as
 	// if it could not be mapped, so that transfers are staged.
 	Unmapped bool
+	// Uncached treats memory of the device as if the host read it slowly, so
+	// that downloads are staged, or redirected.
+	Uncached bool
 }

@@ -26,8 +26,8 @@ const (
 	watchdogCPU = 5 * time.Minute
 )
 
-// queue is the device's one queue, its timeline, and the recorders in use and
-// to spare.
+// queue is the device's one queue, its timeline, the batches on their way to
+// it, and the recorders in use and to spare.
 type queue struct {
 	d        *Device
 	timeline vk.Semaphore
@@ -36,9 +36,10 @@ type queue struct {
 	watchdog time.Duration
 
 	mu        sync.Mutex
-	submitted Ticket
+	submitted Ticket         // the latest given out
 	busy      []busyRecorder // in order of tickets
 	spare     []vk.Recorder
+	handover
 }
 
 type busyRecorder struct {
@@ -49,6 +50,7 @@ type busyRecorder struct {
 
 func (q *queue) init(d *Device) error {
 	q.d = d
+	q.moved.L = &q.mu
 	q.watchdog = d.opts.Watchdog
 	if q.watchdog == 0 {
 		q.watchdog = watchdogGPU
@@ -119,38 +121,6 @@ func (q *queue) giveBack(r vk.Recorder) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.spare = append(q.spare, r)
-}
-
-// replay records commands into a command buffer and submits it.
-func (q *queue) replay(cmds []vk.Cmd, push []byte, binds []vk.Bind, queries int) (Ticket, error) {
-	rec, err := q.recorder()
-	if err != nil {
-		return 0, err
-	}
-	if r := vk.Replay(q.d.dev, rec, cmds, push, binds, queries); r != vk.Success {
-		q.giveBack(rec)
-		return 0, q.d.fail("record commands", r)
-	}
-	return q.submit(rec)
-}
-
-// submit hands a recorded command buffer to the device.
-func (q *queue) submit(rec vk.Recorder) (Ticket, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if f := q.d.opts.Fault.Lost; f != nil && f() {
-		q.spare = append(q.spare, rec)
-		return 0, q.d.lose("submit", errInjected)
-	}
-	t := q.submitted + 1
-	if r := vk.QueueSubmit(q.d.dev, rec, q.timeline, uint64(t)); r != vk.Success {
-		q.spare = append(q.spare, rec)
-		return 0, q.d.fail("submit", r)
-	}
-	q.submitted = t
-	q.busy = append(q.busy, busyRecorder{t, rec, time.Now()})
-	q.d.counts.submits.Add(1)
-	return t, nil
 }
 
 func (q *queue) inFlight() int {

@@ -3,7 +3,6 @@ package vulkan
 import (
 	"encoding/binary"
 	"fmt"
-	"time"
 
 	"nxvk/vulkan/vk"
 )
@@ -43,10 +42,8 @@ const pieceSize = 256
 // the order of recording and, among streams, of Submit. It is for one
 // goroutine.
 type Stream struct {
-	d       *Device
-	cmds    []vk.Cmd
-	push    []byte
-	binds   []vk.Bind
+	d *Device
+	*lists
 	used    []*region // one ref each
 	limbo   []*region // of used, freed since; guarded by memory.mu
 	hazards hazards
@@ -55,6 +52,9 @@ type Stream struct {
 	dispatches, barriers, copies int
 	stamps                       []Arg // of the timestamps taken
 	hostReads                    bool  // the host reads what commands wrote
+
+	makers  [makersKept]maker // a ring
+	makerAt int
 }
 
 // Stream returns an empty stream.
@@ -68,11 +68,15 @@ func (d *Device) Stream() *Stream {
 // begin starts a batch. Its first command waits for all that was submitted
 // before, so that hazards are a matter of one batch.
 func (s *Stream) begin() {
+	if s.lists == nil {
+		s.lists = s.d.queue.take()
+	}
 	s.cmds, s.push, s.binds = s.cmds[:0], s.push[:0], s.binds[:0]
 	s.dispatches, s.barriers, s.copies = 0, 0, 0
 	clear(s.stamps)
 	s.stamps = s.stamps[:0]
 	s.hostReads = false
+	s.makers, s.makerAt = [makersKept]maker{}, 0
 	s.hazards.begin()
 	s.hazards.batch++
 }
@@ -90,6 +94,11 @@ func (s *Stream) Dispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) 
 	if x == 0 || y == 0 || z == 0 {
 		return nil
 	}
+	for i := range args {
+		if args[i].Buffer.away {
+			s.comeBack(args[i].Buffer)
+		}
+	}
 	c := s.command(vk.OpDispatch, args)
 	c.A, c.B = uint64(p.handle), uint64(p.shape.layout)
 	c.X, c.Y, c.Z = x, y, z
@@ -102,6 +111,7 @@ func (s *Stream) Dispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) 
 		s.bind(c, args, p)
 	}
 	s.push = append(s.push, push...)
+	s.made(args)
 	s.dispatches++
 	return nil
 }
@@ -167,6 +177,7 @@ func (s *Stream) command(op uint32, args []Arg) *vk.Cmd {
 	}
 	for i := range args {
 		b := args[i].Buffer
+		b.used()
 		lo, hi := args[i].extent()
 		if s.hazards.add(b.r.id, lo, hi, args[i].Access) {
 			s.use(b.r)
@@ -201,7 +212,6 @@ func (s *Stream) Submit() (Ticket, error) {
 	if len(s.cmds) == 0 {
 		return s.d.queue.last(), s.d.gone()
 	}
-	start := time.Now()
 	t, err := s.submit()
 	c := &s.d.counts
 	if err == nil {
@@ -210,7 +220,6 @@ func (s *Stream) Submit() (Ticket, error) {
 		c.copies.Add(uint64(s.copies))
 	}
 	s.settle(t)
-	c.submitNanos.Add(int64(time.Since(start)))
 	if err != nil {
 		return 0, err
 	}
@@ -250,13 +259,16 @@ func (s *Stream) submit() (Ticket, error) {
 	if s.hostReads {
 		s.cmds = append(s.cmds, vk.Cmd{Op: vk.OpHostBarrier})
 	}
+	l := s.lists
+	s.lists = nil
 	var t Ticket
-	for rest := s.cmds; len(rest) > 0; {
+	for rest := l.cmds; len(rest) > 0; {
 		n := len(rest)
 		if n > 2*pieceSize && len(s.stamps) == 0 {
 			n = pieceSize
 		}
-		next, err := d.queue.replay(rest[:n], s.push, s.binds, len(s.stamps))
+		b := batch{cmds: rest[:n], lists: l, last: n == len(rest), queries: len(s.stamps)}
+		next, err := d.queue.hand(b)
 		if err != nil {
 			return t, err
 		}

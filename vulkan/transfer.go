@@ -63,6 +63,7 @@ func (s *Stream) Upload(dst *Buffer, off int, data []byte) error {
 		return nil
 	}
 	if m := dst.Bytes(); m != nil && dst.idle() {
+		dst.used()
 		copyBytes(m[off:], data)
 		return nil
 	}
@@ -83,25 +84,26 @@ func (s *Stream) Upload(dst *Buffer, off int, data []byte) error {
 
 // Readback is the result of a download.
 type Readback struct {
-	b    *Buffer
-	off  int
-	n    int
-	own  bool // b is this readback's
-	done bool
+	d     *Device
+	r     *region // held until Release
+	bytes []byte
+	own   *Buffer // of this readback alone, or nil
+	done  bool
 }
 
 // Download records that n bytes of src at off become readable. They are in
 // Bytes once the submission is complete. Where the host reads the buffer's own
 // memory there is no copy: the readback holds that memory, and nothing may
-// write it until Release.
+// write it until Release. So it is too for a small buffer that a kernel of this
+// batch has just made: see redirect.go.
 func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 	if err := src.check(off, n); err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
-	if src.Readable() {
+	if src.Readable() || s.redirect(src) {
 		src.r.refs.Add(1)
 		s.d.hold()
-		return &Readback{b: src, off: off, n: n}, nil
+		return &Readback{d: s.d, r: src.r, bytes: src.Bytes()[off:][:n:n]}, nil
 	}
 	b, err := s.d.alloc(s.d.mem.reader, n, false)
 	if err != nil {
@@ -113,12 +115,12 @@ func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 	}
 	s.hostReads = true
 	s.d.hold()
-	return &Readback{b: b, n: n, own: true}, nil
+	return &Readback{d: s.d, r: b.r, bytes: b.Bytes(), own: b}, nil
 }
 
 // Bytes returns the data, valid from the completion of the submission until
 // Release.
-func (r *Readback) Bytes() []byte { return r.b.Bytes()[r.off:][:r.n:r.n] }
+func (r *Readback) Bytes() []byte { return r.bytes }
 
 // Release gives the memory back. It is idempotent, and for one goroutine.
 func (r *Readback) Release() {
@@ -126,10 +128,10 @@ func (r *Readback) Release() {
 		return
 	}
 	r.done = true
-	if r.own {
-		r.b.Free()
+	if r.own != nil {
+		r.own.Free()
 	} else {
-		r.b.d.mem.unref(r.b.r)
+		r.d.mem.unref(r.r)
 	}
-	r.b.d.unhold()
+	r.d.unhold()
 }

@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// unmapped runs a test on memory as the device has it, and as if the host could
-// not see it, where every transfer is staged.
+// unmapped runs a test on memory as the device has it, as if the host read it
+// slowly, and as if the host could not see it, where every transfer is staged.
 func unmapped(t *testing.T, f func(t *testing.T, o Options)) {
 	t.Run("mapped", func(t *testing.T) { f(t, Options{}) })
+	t.Run("uncached", func(t *testing.T) { f(t, Options{Fault: Fault{Uncached: true}, BlockSize: 8 << 20}) })
 	t.Run("staged", func(t *testing.T) { f(t, Options{Fault: Fault{Unmapped: true}, BlockSize: 8 << 20}) })
 }
 

@@ -12,6 +12,10 @@ import (
 // processors for itself, so there it does not poll.
 const spinFor = 200 * time.Microsecond
 
+// pollPause is how long the waiter leaves the driver alone between two polls:
+// a poll delays who records or submits at the same time.
+const pollPause = time.Microsecond
+
 // waiter tells who asked when submissions are complete. One goroutine serves a
 // device, and runs only while somebody waits.
 type waiter struct {
@@ -125,9 +129,13 @@ func (d *Device) spin(t Ticket) bool {
 	if d.info.Kind == CPU {
 		return false
 	}
-	for start := time.Now(); time.Since(start) < spinFor; runtime.Gosched() {
+	start := time.Now()
+	for at := start; at.Sub(start) < spinFor; {
 		if d.Done(t) {
 			return true
+		}
+		for polled := at; at.Sub(polled) < pollPause; at = time.Now() {
+			runtime.Gosched()
 		}
 	}
 	return d.Done(t)
