@@ -5,43 +5,42 @@ package fallback
 func addLoop[T stored](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
-		dst[i] = x[i] + y[i]
+		dst[i] = quiet(x[i] + y[i])
 	}
 }
 
 func subLoop[T stored](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
-		dst[i] = x[i] - y[i]
+		dst[i] = quiet(x[i] - y[i])
 	}
 }
 
 func mulLoop[T stored](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
-		dst[i] = x[i] * y[i]
+		dst[i] = quiet(x[i] * y[i])
 	}
 }
 
 func divLoop[T float32 | float64](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
-		dst[i] = x[i] / y[i]
+		dst[i] = quiet(x[i] / y[i])
 	}
 }
 
-// minLoop and maxLoop give NaN where an operand is NaN.
 func minLoop[T stored](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
-		dst[i] = min(x[i], y[i])
+		dst[i] = quiet(smaller(x[i], y[i]))
 	}
 }
 
 func maxLoop[T stored](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
-		dst[i] = max(x[i], y[i])
+		dst[i] = quiet(larger(x[i], y[i]))
 	}
 }
 

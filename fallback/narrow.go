@@ -24,8 +24,42 @@ var (
 	formatF16  = format{10, 15, 0x7C00, 0x7E00, 0x8000, 0x7BFF}
 )
 
+// The four formats round in four ways, as Nx does.
+
+// encodeBF16 rounds x to f32 and drops the lower half of its bits.
+func encodeBF16(x float64) uint16 {
+	if x != x {
+		return formatBF16.nan
+	}
+	return uint16(math.Float32bits(float32(x)) >> 16)
+}
+
+// encodeF8 rounds x to f16 and drops the lower half of its bits.
+func encodeF8(x float64) uint8 { return uint8(formatF16.encode(x) >> 8) }
+
+// encodeE4M3 rounds the significand of x, halves away from zero, and the result
+// stays below the next power of two. What is too large becomes the largest
+// number.
+func encodeE4M3(x float64) uint8 {
+	f := &formatE4M3
+	if x != x {
+		return uint8(f.nan)
+	}
+	var sign uint8
+	if math.Signbit(x) {
+		sign, x = uint8(f.sign), -x
+	}
+	fraction, e := math.Frexp(min(x, f.decode(f.top)))
+	e += f.bias - 1
+	if x < 0x1p-6 { // steps of the smallest number
+		return sign | uint8(min(7, math.Round(math.Ldexp(x, f.bias-1+f.mantissa))))
+	}
+	steps := min(7, uint8(math.Round((2*fraction-1)*8)))
+	return sign | min(uint8(e)<<f.mantissa|steps, uint8(f.top))
+}
+
 // encode rounds x to the nearest number of the format, ties to even. What is
-// too large becomes infinite, or the largest number where there is no infinity.
+// too large becomes infinite.
 func (f *format) encode(x float64) uint16 {
 	b := math.Float64bits(x)
 	var sign uint16
@@ -130,18 +164,18 @@ func decoder[T narrow]() func(T) float64 {
 	return func(p T) float64 { return decodeF16(uint16(p)) }
 }
 
-// formatOf returns the layout of a stored type.
-func formatOf[T narrow]() *format {
+// encoder returns the function that encodes a stored type.
+func encoder[T narrow]() func(float64) T {
 	var t T
 	switch any(t).(type) {
 	case e5m2:
-		return &formatF8
+		return func(x float64) T { return T(encodeF8(x)) }
 	case e4m3:
-		return &formatE4M3
+		return func(x float64) T { return T(encodeE4M3(x)) }
 	case bf16:
-		return &formatBF16
+		return func(x float64) T { return T(encodeBF16(x)) }
 	}
-	return &formatF16
+	return func(x float64) T { return T(formatF16.encode(x)) }
 }
 
 // isNarrow reports whether a type is a float of at most 16 bits.

@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -78,7 +79,7 @@ func TestUnary(t *testing.T) {
 		{ops.AsType, ops.U8, vec(ops.F64, 300, -1, 1e20), vec(ops.U8, 44, 255, 0)},
 		{ops.AsType, ops.S2, vec(ops.S32, 1, 2, 5), vec(ops.S2, 1, -2, 1)},
 		{ops.AsType, ops.F16, vec(ops.F64, 65504, 65520, 1e-8, 2049), vec(ops.F64, 65504, inf, 0, 2048)},
-		{ops.AsType, ops.F8E4M3, vec(ops.F64, 448, 1e9, inf, nan, 1.0625), vec(ops.F64, 448, 448, 448, nan, 1)},
+		{ops.AsType, ops.F8E4M3, vec(ops.F64, 448, 1e9, inf, nan, 1.0625), vec(ops.F64, 448, 448, 448, nan, 1.125)},
 		{ops.AsType, ops.F8, vec(ops.F64, 57344, 1e9, 1.125), vec(ops.F64, 57344, inf, 1)},
 	} {
 		t.Run(c.op.String(), func(t *testing.T) {
@@ -242,16 +243,22 @@ func TestUnaligned(t *testing.T) {
 // TestNarrowFormats walks every pattern there and back.
 func TestNarrowFormats(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		f    *format
-		n    int
-	}{{"f8", &formatF8, 1 << 8}, {"f8_e4m3fn", &formatE4M3, 1 << 8}, {"bf16", &formatBF16, 1 << 16}, {"f16", &formatF16, 1 << 16}} {
+		name   string
+		f      *format
+		encode func(float64) uint16
+		n      int
+	}{
+		{"f8", &formatF8, func(x float64) uint16 { return uint16(encodeF8(x)) }, 1 << 8},
+		{"f8_e4m3fn", &formatE4M3, func(x float64) uint16 { return uint16(encodeE4M3(x)) }, 1 << 8},
+		{"bf16", &formatBF16, encodeBF16, 1 << 16},
+		{"f16", &formatF16, formatF16.encode, 1 << 16},
+	} {
 		for p := range c.n {
 			x := c.f.decode(uint16(p))
 			if x != x {
 				continue
 			}
-			if got := c.f.encode(x); got != uint16(p) {
+			if got := c.encode(x); got != uint16(p) {
 				t.Fatalf("%s: %#x is %v, which encodes to %#x", c.name, p, x, got)
 			}
 		}
@@ -262,7 +269,50 @@ func TestNarrowFormats(t *testing.T) {
 			t.Fatalf("f16 %#x decodes to %v and %v", p, x, y)
 		}
 	}
-	if got := formatBF16.encode(1 + 1.0/256); got != 0x3F80 {
-		t.Errorf("a tie rounds to %#x, want even", got)
+}
+
+// TestNarrowRounding has numbers between two of a format, and what Nx writes.
+func TestNarrowRounding(t *testing.T) {
+	tensorOf := func(d ops.DType, x float64) []byte {
+		v := newValue(typ(d, 1))
+		storeFloat[d](v.Data, 0, []float64{x})
+		return v.Data
+	}
+	for _, c := range []struct {
+		to   ops.DType
+		x    float64
+		want []byte
+	}{
+		{ops.BF16, 1 + 255.0/32768, []byte{0x80, 0x3F}},       // dropped
+		{ops.BF16, 1 + 1.0/128 - 0x1p-30, []byte{0x81, 0x3F}}, // rounded to f32 first
+		{ops.BF16, 3.3961e38, []byte{0x7F, 0x7F}},             // not infinite
+		{ops.F8, 1.249, []byte{0x3C}},                         // dropped
+		{ops.F8, 61439, []byte{0x7B}},                         // not infinite
+		{ops.F16, 1 + 3.0/2048, []byte{0x02, 0x3C}},           // a tie, to even
+		{ops.F8E4M3, 1.0625, []byte{0x39}},                    // a tie, away from zero
+		{ops.F8E4M3, 1.99, []byte{0x3F}},                      // below the next power of two
+		{ops.F8E4M3, -1000, []byte{0xFE}},                     // the largest number
+		{ops.F8E4M3, 0x1p-10, []byte{0x01}},                   // a tie of subnormals
+		{ops.F8E4M3, 0.49999999 * 0x1p-9, []byte{0x00}},       // not one
+		{ops.F8E4M3, 0x1p-6 - 0x1p-20, []byte{0x07}},          // below the least normal number
+		{ops.F32, math.Copysign(math.NaN(), -1), []byte{0, 0, 0xC0, 0x7F}},
+		{ops.F64, math.Copysign(math.NaN(), -1), []byte{0, 0, 0, 0, 0, 0, 0xF8, 0x7F}},
+	} {
+		if got := tensorOf(c.to, c.x); !bytes.Equal(got, c.want) {
+			t.Errorf("%v as %v is %x, want %x", c.x, c.to, got, c.want)
+		}
+	}
+}
+
+// TestZeros tells the first of two zeros by its sign.
+func TestZeros(t *testing.T) {
+	minus := math.Copysign(0, -1)
+	for _, op := range []ops.Op{ops.Min, ops.Max} {
+		for _, d := range []ops.DType{ops.F32, ops.F64, ops.F16} {
+			got := numbers(run(t, op, nil, typ(d, 2), vec(d, 0, minus), vec(d, minus, 0)))
+			if math.Signbit(got[0]) || !math.Signbit(got[1]) {
+				t.Errorf("%v of %v gives %v", op, d, got)
+			}
+		}
 	}
 }

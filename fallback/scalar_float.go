@@ -39,9 +39,21 @@ func less[C realClass](x, y C) C         { return truth[C](x < y) }
 func greaterEqual[C realClass](x, y C) C { return truth[C](x >= y) }
 func lessEqual[C realClass](x, y C) C    { return truth[C](x <= y) }
 
-// smaller and larger give NaN where an operand is NaN.
-func smaller[C realClass](x, y C) C { return min(x, y) }
-func larger[C realClass](x, y C) C  { return max(x, y) }
+// smaller and larger give NaN where an operand is NaN, and of equal operands the
+// first, which tells where one zero is negative.
+func smaller[C stored](x, y C) C {
+	if y < x || y != y {
+		return y
+	}
+	return x
+}
+
+func larger[C stored](x, y C) C {
+	if x < y || y != y {
+		return y
+	}
+	return x
+}
 
 // clip gives the lower bound for NaN, as Nx does.
 func clip[C realClass](x, lo, hi C) C {

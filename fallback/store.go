@@ -20,6 +20,14 @@ func store[C realClass, T stored](dst []byte, at int, src []C) {
 	}
 }
 
+// storeQuiet writes floats; every NaN is the one that Nx writes.
+func storeQuiet[T float32 | float64](dst []byte, at int, src []float64) {
+	d := view[T](dst)[at : at+len(src)]
+	for i, x := range src {
+		d[i] = quiet(T(x))
+	}
+}
+
 // storeVia32 rounds an integer to float64 first, as Erlang does before it
 // writes 32 bits.
 func storeVia32[C int64 | uint64](dst []byte, at int, src []C) {
@@ -48,9 +56,9 @@ func storeSaturated[T stored](lo, hi T) storer[float64] {
 }
 
 func storeNarrow[C realClass, T narrow](dst []byte, at int, src []C) {
-	d, f := view[T](dst)[at:at+len(src)], formatOf[T]()
+	d, encode := view[T](dst)[at:at+len(src)], encoder[T]()
 	for i, x := range src {
-		d[i] = T(f.encode(float64(x)))
+		d[i] = encode(float64(x))
 	}
 }
 
@@ -73,14 +81,14 @@ func cut[C class](store storer[C], bits int, signed bool) storer[C] {
 func storePair[C realClass, T complex64 | complex128](dst []byte, at int, src []C) {
 	d := view[T](dst)[at : at+len(src)]
 	for i, x := range src {
-		d[i] = T(complex(float64(x), 0))
+		d[i] = T(complex(quiet(float64(x)), 0))
 	}
 }
 
 func storeComplex[T complex64 | complex128](dst []byte, at int, src []complex128) {
 	d := view[T](dst)[at : at+len(src)]
 	for i, x := range src {
-		d[i] = T(x)
+		d[i] = T(complex(quiet(real(x)), quiet(imag(x))))
 	}
 }
 
@@ -97,6 +105,27 @@ func realPart(store storer[float64]) storer[complex128] {
 			src, at = src[n:], at+n
 		}
 	}
+}
+
+// nan32 and nan64 are the NaN that Nx writes. Arithmetic gives others: an x86
+// processor sets the sign of that of an invalid operation.
+var (
+	nan32 = math.Float32frombits(0x7FC00000)
+	nan64 = math.Float64frombits(0x7FF8000000000000)
+)
+
+// quiet gives x, and for every NaN the one that Nx writes.
+func quiet[T stored](x T) T {
+	if x == x {
+		return x
+	}
+	switch p := any(&x).(type) {
+	case *float32:
+		*p = nan32
+	case *float64:
+		*p = nan64
+	}
+	return x
 }
 
 func integerStorers[C int64 | uint64]() storers[C] {
@@ -122,7 +151,7 @@ func floatStorers() storers[float64] {
 		ops.S32: storeSaturated[int32](math.MinInt32, math.MaxInt32), ops.S64: storeSaturated[int64](math.MinInt64, math.MaxInt64),
 		ops.F8: storeNarrow[float64, e5m2], ops.F8E4M3: storeNarrow[float64, e4m3],
 		ops.BF16: storeNarrow[float64, bf16], ops.F16: storeNarrow[float64, f16],
-		ops.F32: store[float64, float32], ops.F64: store[float64, float64],
+		ops.F32: storeQuiet[float32], ops.F64: storeQuiet[float64],
 		ops.C64: storePair[float64, complex64], ops.C128: storePair[float64, complex128],
 	}
 }

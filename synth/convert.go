@@ -15,7 +15,7 @@ func (e *emitter) convert(x kernel.Value, from, to ops.DType) kernel.Value {
 		return x
 	case from.IsFloat() && to.IsInteger():
 		return e.truncate(x, to)
-	case wide(from) == scalar.F64 && to != ops.F32 && to.IsFloat():
+	case wide(from) == scalar.F64 && to.IsFloat() && to != ops.F32 && to != ops.BF16:
 		return e.roundOdd(x)
 	case wide(from) == scalar.F32 && to == ops.F64 && !e.t.CPU:
 		return e.lengthen(x)

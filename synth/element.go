@@ -86,8 +86,10 @@ func (e *emitter) pow2(n int) kernel.Value {
 	return e.Const(scalar.F32, uint64(n+127)<<23)
 }
 
-// encode gives the stored form of a value of the type that computes d: floats
-// round to nearest even, integers wrap.
+// encode gives the stored form of a value of the type that computes d, as Nx
+// writes it: integers wrap, every NaN is the same one, f16 rounds to nearest even,
+// f8 and bf16 drop the lower half of f16 and of f32, and f8_e4m3fn rounds halves
+// away from zero within a power of two.
 func (e *emitter) encode(d ops.DType, x kernel.Value) kernel.Value {
 	switch d {
 	case ops.U2:
@@ -98,6 +100,10 @@ func (e *emitter) encode(d ops.DType, x kernel.Value) kernel.Value {
 		return e.Shr(e.Shl(x, 30), 30)
 	case ops.S4:
 		return e.Shr(e.Shl(x, 28), 28)
+	case ops.F32, ops.F64:
+		return e.quiet(x)
+	case ops.F8:
+		return e.Shr(e.encode(ops.F16, x), 8)
 	}
 	f, ok := formats[d]
 	if !ok {
@@ -106,32 +112,69 @@ func (e *emitter) encode(d ops.DType, x kernel.Value) kernel.Value {
 	bits := e.Bitcast(x, scalar.U32)
 	mag := e.And(bits, 1<<31-1)
 	sign := e.And(e.Shr(bits, 32-f.bits), 1<<(f.bits-1))
-	out := e.round(f, mag)
+	out := e.round(d, f, mag)
 	inf := e.Int(scalar.U32, (1<<(f.bits-1-f.mantissa)-1)<<f.mantissa)
 	nan := e.Int(scalar.U32, (1<<(f.bits-1-f.mantissa)-1)<<f.mantissa|1<<(f.mantissa-1))
 	if !f.infinities {
 		inf, nan = e.Int(scalar.U32, 1<<(f.bits-1)-2), e.Int(scalar.U32, 1<<(f.bits-1)-1)
 	}
-	out = e.Select(e.Compare(scalar.Lt, inf, out), inf, out)
+	out = e.Or(e.Select(e.Compare(scalar.Lt, inf, out), inf, out), sign)
 	isNaN := e.Compare(scalar.Lt, e.Int(scalar.U32, 0x7f800000), mag)
-	return e.Or(e.Select(isNaN, nan, out), sign)
+	return e.Select(isNaN, nan, out)
 }
 
-// round gives the exponent and mantissa of the bits of a magnitude in f32,
-// rounded to nearest even. What is too large comes out above all numbers.
-func (e *emitter) round(f format, mag kernel.Value) kernel.Value {
+// quiet gives a float, and the NaN that Nx writes for every NaN.
+func (e *emitter) quiet(x kernel.Value) kernel.Value {
+	nan := uint64(0x7fc00000)
+	if e.Type(x) == scalar.F64 {
+		nan = 0x7ff8 << 48
+	}
+	return e.Select(e.Compare(scalar.Eq, x, x), x, e.Const(e.Type(x), nan))
+}
+
+// round gives the exponent and mantissa of the bits of a magnitude in f32. What is
+// too large comes out above all numbers.
+func (e *emitter) round(d ops.DType, f format, mag kernel.Value) kernel.Value {
+	switch d {
+	case ops.BF16:
+		return e.Shr(mag, 16)
+	case ops.F8E4M3:
+		return e.roundAway(f, mag)
+	}
+	return e.roundEven(f, mag)
+}
+
+// roundEven rounds to nearest, ties to even.
+func (e *emitter) roundEven(f format, mag kernel.Value) kernel.Value {
 	shift := 23 - f.mantissa
 	odd := e.And(e.Shr(mag, shift), 1)
 	up := e.Add(e.Add(mag, e.Int(scalar.U32, 1<<(shift-1)-1)), odd)
 	out := e.Sub(e.Shr(up, shift), e.Int(scalar.U32, (127-f.bias)<<f.mantissa))
-	if f.bias == 127 {
-		return e.Shr(up, shift) // the exponents are those of f32, subnormals too
-	}
-	scaled := e.Prim(scalar.Mul, scalar.F32, e.Bitcast(mag, scalar.F32), e.pow2(f.bias+f.mantissa-1))
-	least := e.Int(scalar.U32, (128-f.bias)<<23) // the least normal number
-	small := e.Compare(scalar.Lt, mag, least)
-	// The conversion is defined for numbers in range alone.
-	scaled = e.Select(small, scaled, e.Float(scalar.F32, 0))
+	small, scaled := e.steps(f, mag)
 	whole := e.Convert(e.Prim(scalar.RoundEven, scalar.F32, scaled), scalar.U32)
 	return e.Select(small, whole, out)
+}
+
+// roundAway rounds to nearest, ties away from zero, but not up to the next power of
+// two, nor from the subnormal numbers up to the least normal one.
+func (e *emitter) roundAway(f format, mag kernel.Value) kernel.Value {
+	shift, most := 23-f.mantissa, e.Int(scalar.U32, 1<<f.mantissa-1)
+	least := func(x, y kernel.Value) kernel.Value { return e.Select(e.Compare(scalar.Lt, y, x), y, x) }
+	up := e.Shr(e.Add(mag, e.Int(scalar.U32, 1<<(shift-1))), shift)
+	out := e.Sub(least(up, e.Or(e.Shr(mag, shift), most)), e.Int(scalar.U32, (127-f.bias)<<f.mantissa))
+	small, scaled := e.steps(f, mag)
+	whole := e.Convert(scaled, scalar.U32)
+	rest := e.Prim(scalar.Sub, scalar.F32, scaled, e.Convert(whole, scalar.F32))
+	half := e.Compare(scalar.Le, e.Float(scalar.F32, 0.5), rest)
+	whole = least(e.Select(half, e.Add(whole, e.Int(scalar.U32, 1)), whole), most)
+	return e.Select(small, whole, out)
+}
+
+// steps gives whether a magnitude is below the least normal number of a format, and
+// where it is, the magnitude in units of its smallest number.
+func (e *emitter) steps(f format, mag kernel.Value) (small, scaled kernel.Value) {
+	scaled = e.Prim(scalar.Mul, scalar.F32, e.Bitcast(mag, scalar.F32), e.pow2(f.bias+f.mantissa-1))
+	small = e.Compare(scalar.Lt, mag, e.Int(scalar.U32, (128-f.bias)<<23))
+	// The conversion is defined for numbers in range alone.
+	return small, e.Select(small, scaled, e.Float(scalar.F32, 0))
 }

@@ -108,8 +108,8 @@ func TestNarrowFloats(t *testing.T) {
 	}
 }
 
-// Numbers between the codes, and beyond them, round to nearest even from f32
-// and from f64.
+// Numbers between the codes, and beyond them, round from f32 and from f64 as Nx
+// rounds them.
 func TestNarrowFloatRounding(t *testing.T) {
 	xs := []float64{0, math.Copysign(0, -1), 1e-45, 1e-30, 448, 464, 465, 479, 480, 1e6, 65504, 65519, 65520, 1e30, math.Inf(1), math.Inf(-1), math.NaN(),
 		3.3895e38, math.MaxFloat32, math.SmallestNonzeroFloat32}

@@ -142,8 +142,16 @@ func codeValue(d ops.DType, code int) float64 {
 	return x
 }
 
-// nearest is the code of the number nearest to x, by trying them all.
+// nearest is the code that Nx writes for x, by trying them all: bf16 and f8 are
+// the upper halves of f32 and f16, f16 is the nearest, ties to even, and f8_e4m3fn
+// the nearest, ties away from zero, of those below the next power of two.
 func nearest(d ops.DType, x float64) int {
+	switch d {
+	case ops.F8:
+		return nearest(ops.F16, x) >> 8
+	case ops.BF16:
+		x = float64(float32(x))
+	}
 	f := formats[d]
 	sign := 0
 	if math.Signbit(x) {
@@ -153,9 +161,9 @@ func nearest(d ops.DType, x float64) int {
 	top := 1<<(f.bits-1) - 1
 	switch {
 	case math.IsNaN(x) && f.infinities:
-		return top&^man | 1<<(f.mantissa-1) | sign
+		return top&^man | 1<<(f.mantissa-1)
 	case math.IsNaN(x):
-		return top | sign
+		return top
 	}
 	x = math.Abs(x)
 	limit := top - man // the code of infinity
@@ -177,7 +185,8 @@ func nearest(d ops.DType, x float64) int {
 	if math.IsInf(above, 1) {
 		above = 2*below - codeValue(d, lo-1)
 	}
-	if x-below > above-x || (x-below == above-x && lo&1 == 1) {
+	up := x-below > above-x || x-below == above-x && (lo&1 == 1 || d == ops.F8E4M3)
+	if up && d != ops.BF16 && !(d == ops.F8E4M3 && lo&man == man) {
 		lo++
 	}
 	return lo | sign
