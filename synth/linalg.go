@@ -35,6 +35,9 @@ type linalg struct {
 var factorisations = map[ops.Op]func(*linalg){
 	ops.TriangularSolve: (*linalg).triangularSolve,
 	ops.Cholesky:        (*linalg).cholesky,
+	ops.LU:              (*linalg).lu,
+	ops.Solve:           (*linalg).solve,
+	ops.Determinant:     (*linalg).determinant,
 }
 
 // lowerLinAlg plans the operations on matrices.

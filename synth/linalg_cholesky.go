@@ -8,7 +8,12 @@ import (
 )
 
 // choleskyWide is the most columns of a panel.
-const choleskyWide = 64
+func (j *linalg) choleskyWide() int {
+	if j.narrow() {
+		return 16
+	}
+	return 64
+}
 
 // cholesky plans the lower l with l l^T = a. A panel is factored and then taken
 // off what lies to the right of it, in a temporary; l has the panels alone.
@@ -16,8 +21,8 @@ func (j *linalg) cholesky() {
 	n := j.types[0].Shape[len(j.types[0].Shape)-1]
 	from, l := j.operand(0, n, n), j.result(0, n, n)
 	work := from
-	for top := 0; top < n; top += choleskyWide {
-		next := min(top+choleskyWide, n)
+	for top := 0; top < n; top += j.choleskyWide() {
+		next := min(top+j.choleskyWide(), n)
 		j.choleskyPanel(work, l, n, top, next-top)
 		if next == n {
 			break
@@ -36,7 +41,7 @@ func (j *linalg) cholesky() {
 // factors the square on the diagonal, so that the rows beneath it, of which it
 // has some, need not wait for another one; above it stand zeros.
 func (j *linalg) choleskyPanel(from, to strided, n, top, cols int) {
-	w := &choleskyWriter{t: j.typ, wide: panelWidth(cols, choleskyWide), alone: n <= choleskyWide}
+	w := &choleskyWriter{t: j.typ, wide: panelWidth(cols, j.choleskyWide()), alone: n <= j.choleskyWide()}
 	p := &program{local: uint32(2 * w.wide), body: w.write, flops: int64(j.count) * int64(n*cols*cols),
 		bufs: []buffer{j.buffer(from, Read), j.buffer(to, Write)}}
 	groups := (n + w.wide - 1) / w.wide

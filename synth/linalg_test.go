@@ -208,3 +208,81 @@ func TestTriangularSolve(t *testing.T) {
 		}
 	}
 }
+
+// small is a GPU with little shared memory, which has narrow panels.
+var small = func() *Target {
+	t := *gpu
+	t.SharedMemory, t.MaxInvocations = 32<<10, 128
+	return &t
+}()
+
+// eachSquare calls f for types, batches and sizes of square matrices, on devices
+// of both sizes.
+func eachSquare(t *testing.T, f func(target *Target, x tensor, n int)) {
+	for name, target := range map[string]*Target{"gpu": gpu, "small": small} {
+		t.Run(name, func(t *testing.T) {
+			for _, d := range []ops.DType{ops.F32, ops.F64} {
+				for i, s := range []ops.Shape{{1, 1}, {2, 3, 3}, {33, 33}, {2, 70, 70}, {130, 130}} {
+					if d == ops.F64 && s[len(s)-1] > 100 {
+						continue
+					}
+					f(target, gauss(ops.Type{DType: d, Shape: s}, uint64(i)), s[len(s)-1])
+				}
+			}
+		})
+	}
+}
+
+func TestLU(t *testing.T) {
+	eachSquare(t, func(target *Target, x tensor, n int) {
+		f := factor(t, target, ops.LU, []ops.Type{x.typ, x.typ, x.typ}, nil, x)
+		for k := range x.matrices(n, n) {
+			p, l, u := f[0].matrix(k, n, n), f[1].matrix(k, n, n), f[2].matrix(k, n, n)
+			near(t, "p l u", x.typ.DType, p.times(l).times(u), x.matrix(k, n, n), x.matrix(k, n, n).norm())
+			near(t, "p p^T", x.typ.DType, p.times(p.transposed()), identity(n), 0)
+			for i, v := range l.a {
+				if row, col := i/n, i%n; row < col && v != 0 || row == col && v != 1 || math.Abs(v) > 1 || row > col && u.a[i] != 0 {
+					t.Fatalf("l has %v and u %v in row %d and column %d", v, u.a[i], row, col)
+				}
+			}
+		}
+	})
+}
+
+func TestSolve(t *testing.T) {
+	eachSquare(t, func(target *Target, x tensor, n int) {
+		for _, sides := range []int{1, 5} {
+			b := gauss(ops.Type{DType: x.typ.DType, Shape: append(x.typ.Shape[:len(x.typ.Shape)-1:len(x.typ.Shape)-1], sides)}, 3)
+			y := factor(t, target, ops.Solve, []ops.Type{b.typ}, nil, x, b)[0]
+			for k := range x.matrices(n, n) {
+				a, z := x.matrix(k, n, n), y.matrix(k, n, sides)
+				near(t, "a x", x.typ.DType, a.times(z), b.matrix(k, n, sides), a.norm()*z.norm())
+			}
+		}
+	})
+}
+
+// The determinant of a matrix of whole numbers is one, with the sign of the
+// exchanges; products out of range on the way do no harm.
+func TestDeterminant(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		a    []float64
+		want float64
+	}{
+		{1, []float64{-3}, -3},
+		{2, []float64{1, 2, 3, 4}, -2},
+		{3, []float64{0, 1, 2, 1, 0, 3, 4, -3, 8}, -2},
+		{4, []float64{0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0}, 1},
+		{4, []float64{0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, -1},
+		{4, []float64{0x1p100, 0, 0, 0, 0, 0x1p100, 0, 0, 0, 0, 0x1p-100, 0, 0, 0, 0, 0x1p-90}, 0x1p10},
+		{4, []float64{0x1p-100, 0, 0, 0, 0, 0x1p-100, 0, 0, 0, 0, 0x1p100, 0, 0, 0, 0, 0x1p90}, 0x1p-10},
+		{4, make([]float64, 16), 0},
+	} {
+		x := tensor{typ: typ(ops.F32, c.n, c.n), f: c.a}
+		got := factor(t, gpu, ops.Determinant, []ops.Type{typ(ops.F32)}, nil, x)[0]
+		if got.f[0] != c.want {
+			t.Errorf("determinant of %v: got %v, want %v", c.a, got.f[0], c.want)
+		}
+	}
+}

@@ -8,7 +8,12 @@ import (
 )
 
 // triangularWide is the most unknowns that one step finds.
-const triangularWide = 64
+func (j *linalg) triangularWide() int {
+	if j.narrow() {
+		return 16
+	}
+	return 64
+}
 
 // triangle is a system of a triangular matrix, lower in the order in which its
 // unknowns are found.
@@ -49,8 +54,8 @@ func (s strided) upsideDown(m int) strided {
 // substitute appends the solution x of a system with right-hand sides in the
 // columns of b, which lies as x does, and may be x.
 func (j *linalg) substitute(t triangle, b, x strided, sides int) {
-	for top := 0; top < t.n; top += triangularWide {
-		next := min(top+triangularWide, t.n)
+	for top := 0; top < t.n; top += j.triangularWide() {
+		next := min(top+j.triangularWide(), t.n)
 		block := triangle{t.t.from(top, top), next - top, t.unit}
 		j.substituteBlock(block, b.from(top, 0), x.from(top, 0), sides)
 		j.multiply(blockProduct{a: t.t.from(next, top), b: x.from(top, 0), c: x.from(next, 0), from: &b.ref,
@@ -62,7 +67,7 @@ func (j *linalg) substitute(t triangle, b, x strided, sides int) {
 // substituteBlock appends the solution of a system that one workgroup can hold.
 // An invocation solves for one right-hand side, in registers.
 func (j *linalg) substituteBlock(t triangle, b, x strided, sides int) {
-	w := &triangularWriter{t: j.typ, wide: panelWidth(t.n, triangularWide), unit: t.unit}
+	w := &triangularWriter{t: j.typ, wide: panelWidth(t.n, j.triangularWide()), unit: t.unit}
 	groups := (sides + updateLocal - 1) / updateLocal
 	p := &program{local: updateLocal, groups: j.count * groups, body: w.write,
 		flops: int64(j.count) * int64(sides*t.n*t.n),

@@ -1,0 +1,98 @@
+package synth
+
+import (
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// panel is a block of columns from row top and column left on, down to the last
+// row, that one workgroup holds in registers: an invocation has some rows, a
+// workgroup's size apart, and every column of them.
+type panel struct {
+	t     scalar.Type
+	local int
+	rows  int // of an invocation
+	wide  int // columns, of which a panel may have fewer
+}
+
+// panel is the widest panel that can have m rows.
+func (j *linalg) panel(m int) panel {
+	p := panel{t: j.typ, local: 64, rows: 1}
+	for p.local < m && 2*p.local <= min(1024, j.t.MaxInvocations) {
+		p.local *= 2
+	}
+	for p.local*p.rows < m {
+		p.rows *= 2
+	}
+	registers := 32
+	if j.wide == ops.F64 {
+		registers = 16
+	}
+	if j.narrow() {
+		registers = 2
+	}
+	if p.rows > 32 {
+		j.try(unsupported("matrices of %d rows", m))
+	}
+	p.wide = max(1, registers/p.rows)
+	return p
+}
+
+// narrow reports whether kernels are to be short: they are unrolled over the
+// columns of a panel, and the compilers of small devices take seconds over wide
+// ones.
+func (j *linalg) narrow() bool { return j.t.SharedMemory < 48<<10 }
+
+// panelRows are the rows of an invocation in a kernel.
+type panelRows struct {
+	reals
+	panel
+	me   kernel.Value
+	a    [][]kernel.Value // by row and column
+	real []kernel.Value   // whether a row is one of the matrix
+}
+
+// row is the number of the r-th row, from the top of the panel.
+func (p *panelRows) row(r int) kernel.Value { return p.Add(p.me, p.int(r*p.local)) }
+
+// loadPanel reads the rows, zeros beyond the matrix.
+func (w panel) load(x reals, g grid, m, cols kernel.Value) *panelRows {
+	p := &panelRows{reals: x, panel: w, me: x.invocation()}
+	for r := range w.rows {
+		p.real = append(p.real, x.below(p.row(r), m))
+		row := make([]kernel.Value, w.wide)
+		for c := range row {
+			row[c] = g.loadOr(x.both(p.real[r], x.below(x.int(c), cols)), p.row(r), x.int(c), x.number(0))
+		}
+		p.a = append(p.a, row)
+	}
+	return p
+}
+
+// publish writes a row to a shared array, from the invocation that has it.
+func (p *panelRows) publish(array int, row kernel.Value) {
+	for r, a := range p.a {
+		p.then(p.same(p.row(r), row), func() {
+			for c, v := range a {
+				p.StoreShared(array, p.int(c), v)
+			}
+		})
+	}
+}
+
+// tree combines the entries of shared arrays of a power of two, eight at a time,
+// into their first. The combination must not depend on order but for rounding.
+func (e *emitter) tree(n int, combine func(into, from kernel.Value)) {
+	for n > 1 {
+		part := max(1, n/8)
+		e.Barrier()
+		e.then(e.below(e.invocation(), e.int(part)), func() {
+			for from := part; from < n; from += part {
+				combine(e.invocation(), e.Add(e.invocation(), e.int(from)))
+			}
+		})
+		n = part
+	}
+	e.Barrier()
+}

@@ -1,0 +1,280 @@
+package conformance
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"nxvk/gen/exec/drive"
+	"nxvk/ops"
+)
+
+// batch is a batch of matrices of m by n, in float64 whatever they are stored in.
+type batch struct {
+	m, n int
+	a    []float64
+}
+
+func (x batch) count() int             { return len(x.a) / (x.m * x.n) }
+func (x batch) at(b, i, k int) float64 { return x.a[(b*x.m+i)*x.n+k] }
+
+// times multiplies matrix by matrix.
+func (x batch) times(y batch) batch {
+	z := batch{x.m, y.n, make([]float64, x.count()*x.m*y.n)}
+	for b := range x.count() {
+		for i := range x.m {
+			row := z.a[(b*x.m+i)*y.n:][:y.n]
+			for k := range x.n {
+				v := x.at(b, i, k)
+				for c, w := range y.a[(b*y.m+k)*y.n:][:y.n] {
+					row[c] += v * w
+				}
+			}
+		}
+	}
+	return z
+}
+
+func (x batch) transposed() batch {
+	z := batch{x.n, x.m, make([]float64, len(x.a))}
+	for b := range x.count() {
+		for i := range x.m {
+			for k := range x.n {
+				z.a[(b*x.n+k)*x.m+i] = x.at(b, i, k)
+			}
+		}
+	}
+	return z
+}
+
+// diagonal makes m by n matrices of rows of k numbers.
+func diagonal(v []float64, k, m, n int) batch {
+	z := batch{m, n, make([]float64, len(v)/k*m*n)}
+	for i, x := range v {
+		z.a[(i/k*m+i%k)*n+i%k] = x
+	}
+	return z
+}
+
+// ones is a batch of identities.
+func ones(n, count int) batch {
+	v := make([]float64, n*count)
+	for i := range v {
+		v[i] = 1
+	}
+	return diagonal(v, n, n, n)
+}
+
+// factors computes an instruction of several results on the device, twice, and
+// returns the first.
+func (n *tally) factors(t *testing.T, d *drive.Driver, op ops.Op, outs []ops.Type, attrs [][]int, ins ...numbers) (xs []numbers) {
+	t.Helper()
+	n.cases++
+	before := d.Exec.Counters.Fallbacks
+	for again := range 2 {
+		var operands []ops.Operand
+		var ids []ops.ID
+		for _, x := range ins {
+			id := d.Upload(x.Type, encode(x.v, x.Type))
+			ids, operands = append(ids, id), append(operands, ops.Operand{ID: id})
+		}
+		results := d.DoAll(op, outs, attrs, operands...)
+		for i, id := range results {
+			data, err := d.Read(id)
+			if err != nil {
+				t.Fatalf("%v %v of %v: %v", op, attrs, ins[0].Type, err)
+			}
+			if again == 0 {
+				xs = append(xs, numbers{outs[i], decode(data, outs[i])})
+			} else if !bytes.Equal(data, encode(xs[i].v, outs[i])) {
+				t.Errorf("%v %v of %v: the second run differs from the first", op, attrs, ins[0].Type)
+			}
+		}
+		d.Free(append(ids, results...)...)
+	}
+	if d.Exec.Counters.Fallbacks == before {
+		n.device++
+	}
+	return xs
+}
+
+// numbers is a tensor.
+type numbers struct {
+	ops.Type
+	v []float64
+}
+
+// matrices reads the last two dimensions as those of matrices.
+func (x numbers) matrices() batch {
+	s := x.Shape
+	return batch{s[len(s)-2], s[len(s)-1], x.v}
+}
+
+// normal draws normal numbers of a type.
+func normal(r *rand.Rand, t ops.Type) numbers {
+	x := numbers{t, make([]float64, t.Size())}
+	for i := range x.v {
+		x.v[i] = r.NormFloat64()
+	}
+	return x.rounded()
+}
+
+// rounded has the numbers that the type can hold.
+func (x numbers) rounded() numbers { return numbers{x.Type, decode(encode(x.v, x.Type), x.Type)} }
+
+// residual fails where |x - y| exceeds 30 n epsilon |scale| for a matrix.
+func residual(t *testing.T, what string, d ops.DType, x, y, scale batch) {
+	t.Helper()
+	eps := math.Exp2(float64(1 - digits[d]))
+	for b := range x.count() {
+		off, size := 0.0, 0.0
+		for i := b * x.m * x.n; i < (b+1)*x.m*x.n; i++ {
+			off += (x.a[i] - y.a[i]) * (x.a[i] - y.a[i])
+		}
+		for _, v := range scale.a[b*scale.m*scale.n : (b+1)*scale.m*scale.n] {
+			size += v * v
+		}
+		if limit := 30 * eps * float64(max(x.m, x.n)) * math.Sqrt(size); !(math.Sqrt(off) <= limit) {
+			t.Fatalf("%s of %v %d×%d, matrix %d: off by %g, permitted %g", what, d, x.m, x.n, b, math.Sqrt(off), limit)
+		}
+	}
+}
+
+// squareSizes are the sizes of square matrices and their batches.
+var squareSizes = []ops.Shape{{1, 1}, {5, 2, 2}, {3, 3}, {2, 2, 31, 31}, {32, 32}, {3, 33, 33}, {64, 64}, {2, 100, 100}, {257, 257}}
+
+// onSquares runs a test on matrices of all sizes, in every type that a device
+// computes.
+func onSquares(t *testing.T, test func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type)) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		if !gpu && target.CPU {
+			t.Skip("factors are the host's where the device is a processor")
+		}
+		var n tally
+		r := rand.New(rand.NewPCG(3, 5))
+		for _, dt := range []ops.DType{ops.F32, ops.F64, ops.F16} {
+			for _, s := range squareSizes {
+				if dt == ops.F16 && s[len(s)-1] > 40 {
+					continue
+				}
+				test(&n, d, r, ops.Type{DType: dt, Shape: s})
+			}
+		}
+		n.report(t)
+	})
+}
+
+// with is a type of the same batch with other dimensions after it.
+func with(t ops.Type, dims ...int) ops.Type {
+	return ops.Type{DType: t.DType, Shape: append(append(ops.Shape{}, t.Shape[:len(t.Shape)-2]...), dims...)}
+}
+
+func TestCholesky(t *testing.T) {
+	onSquares(t, func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type) {
+		x := normal(r, of)
+		m := x.matrices()
+		x.v = m.times(m.transposed()).a
+		for i := range x.v {
+			if i/m.n%m.n == i%m.n {
+				x.v[i]++
+			}
+		}
+		x = x.rounded()
+		l := n.factors(t, d, ops.Cholesky, []ops.Type{of}, nil, x)[0].matrices()
+		residual(t, "l l^T", of.DType, l.times(l.transposed()), x.matrices(), x.matrices())
+	})
+}
+
+func TestTriangularSolve(t *testing.T) {
+	onSquares(t, func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type) {
+		size := of.Shape[len(of.Shape)-1]
+		a := normal(r, of)
+		for i := range a.v {
+			a.v[i] /= float64(size)
+			if i/size%size == i%size {
+				a.v[i] += 2
+			}
+		}
+		a = a.rounded()
+		for form := range 8 {
+			lower, left, transform := form&1, form>>1&1, form>>2
+			b := normal(r, with(of, size, 3))
+			if left == 0 {
+				b.Shape = with(of, 3, size).Shape
+			}
+			x := n.factors(t, d, ops.TriangularSolve, []ops.Type{b.Type}, [][]int{{lower}, {left}, {transform}}, a, b)[0].matrices()
+			f := triangleOf(a.matrices(), lower == 1)
+			if transform == 1 {
+				f = f.transposed()
+			}
+			if left == 1 {
+				residual(t, "f(a) x", of.DType, f.times(x), b.matrices(), b.matrices())
+			} else {
+				residual(t, "x f(a)", of.DType, x.times(f), b.matrices(), b.matrices())
+			}
+		}
+	})
+}
+
+// triangleOf has the elements of a triangle and zeros elsewhere.
+func triangleOf(x batch, lower bool) batch {
+	z := batch{x.m, x.n, make([]float64, len(x.a))}
+	for i, v := range x.a {
+		if row, col := i/x.n%x.m, i%x.n; row == col || row > col == lower {
+			z.a[i] = v
+		}
+	}
+	return z
+}
+
+func TestLU(t *testing.T) {
+	onSquares(t, func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type) {
+		x := normal(r, of)
+		size := x.matrices().n
+		f := n.factors(t, d, ops.LU, []ops.Type{of, of, of}, nil, x)
+		p, l, u := f[0].matrices(), f[1].matrices(), f[2].matrices()
+		residual(t, "p l u", of.DType, p.times(l).times(u), x.matrices(), x.matrices())
+		for i, v := range l.a {
+			if row, col := i/size%size, i%size; row < col && v != 0 || row == col && v != 1 || math.Abs(v) > 1 || row > col && u.a[i] != 0 {
+				t.Fatalf("%v: l has %v and u %v in row %d and column %d", of, v, u.a[i], row, col)
+			}
+		}
+	})
+}
+
+func TestSolve(t *testing.T) {
+	onSquares(t, func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type) {
+		a := normal(r, of)
+		size := a.matrices().n
+		for i := range a.v { // no small pivots: the error of x is that of b
+			if i/size%size == i%size {
+				a.v[i] += 2 * float64(size)
+			}
+		}
+		a = a.rounded()
+		b := normal(r, with(of, size, 3))
+		x := n.factors(t, d, ops.Solve, []ops.Type{b.Type}, nil, a, b)[0]
+		residual(t, "a x", of.DType, a.matrices().times(x.matrices()), b.matrices(), b.matrices())
+	})
+}
+
+// A determinant is the host's but for the rounding of each product.
+func TestDeterminant(t *testing.T) {
+	onSquares(t, func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type) {
+		if of.Shape[len(of.Shape)-1] > 100 && of.DType != ops.F64 {
+			return
+		}
+		x := normal(r, of)
+		got := n.factors(t, d, ops.Determinant, []ops.Type{with(of)}, nil, x)[0]
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		want := new(tally).factors(t, host, ops.Determinant, []ops.Type{with(of)}, nil, x)[0]
+		for i, v := range want.v {
+			size := float64(x.matrices().n)
+			if limit := 100 * math.Exp2(float64(1-digits[of.DType])) * size * size * math.Abs(v); !(math.Abs(got.v[i]-v) <= limit) {
+				t.Errorf("%v: got %v, want %v", of, got.v[i], v)
+			}
+		}
+	})
+}
