@@ -161,7 +161,7 @@ func (j *fftJob) programs(t *Target, temps *[]int64) ([]*program, error) {
 	var programs []*program
 	span := 1
 	for i, b := range passes {
-		b = b.fit(lines * j.length)
+		b = b.fit(lines*j.length, len(passes) == 1 && j.step == 1)
 		w := &fftWriter{job: j, radix: b.radix(), block: b, first: i == 0, last: i == len(passes)-1}
 		from, to := j.from, j.to
 		if !w.first {

@@ -117,9 +117,13 @@ func blocks(radices []int, limit int) []fftBlock {
 }
 
 // fit takes fewer columns where a device would have too few workgroups for so
-// many elements.
-func (b fftBlock) fit(elements int) fftBlock {
-	const groups, columns = 128, 4
+// many elements, or where columns are apart, so that nothing is gained by them but
+// an exchange among fewer invocations is sooner done.
+func (b fftBlock) fit(elements int, apart bool) fftBlock {
+	const groups, columns, threads = 128, 4, 128
+	if apart && len(b.stages) > 1 {
+		b.columns = min(b.columns, max(1, threads/b.threads))
+	}
 	for b.columns >= 2*columns && elements/b.radix() < groups*b.columns {
 		b.columns /= 2
 	}

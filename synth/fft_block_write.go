@@ -77,24 +77,23 @@ func (w *blockWriter) target(s *small, m, span int) kernel.Value {
 	return w.Add(first, w.int(m*span))
 }
 
-// slot is where an element of a column lies in shared memory, so that neither
-// columns nor elements that are read together meet in a bank.
+// banks are the words of shared memory that can be reached at once.
+const banks = 32
+
+// slot is where an element of a column lies in shared memory. Within every 32
+// words it is moved by the number of those, and by half of them in every second
+// 256, so that what is written a radix apart and what is read side by side are in
+// banks of their own, and no word is lost.
 func (w *blockWriter) slot(p blockPlace, at kernel.Value) kernel.Value {
-	c := w.fftBlock.columns
-	if c >= 8 {
-		return w.Add(w.Mul(at, w.int(c+1)), p.column)
-	}
-	flat := w.Add(w.Mul(at, w.int(c)), p.column)
-	return w.Add(flat, w.Shr(flat, 5))
+	flat := w.Add(w.Mul(at, w.int(w.fftBlock.columns)), p.column)
+	by := w.And(w.Shr(flat, 5), banks-1)
+	half := w.And(w.Shr(flat, 4), banks/2)
+	return w.Prim(scalar.Xor, scalar.U32, flat, w.Prim(scalar.Xor, scalar.U32, by, half))
 }
 
 // slots is how many there are.
 func (b *fftBlock) slots() int {
-	n := b.radix() * b.columns
-	if b.columns >= 8 {
-		return n + b.radix()
-	}
-	return n + n/32 + 1
+	return (b.radix()*b.columns + banks - 1) / banks * banks
 }
 
 func (w *blockWriter) write(units, inner kernel.Value) {

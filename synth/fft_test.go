@@ -218,7 +218,7 @@ func TestFFTPasses(t *testing.T) {
 		var got [][]int
 		for _, b := range gpu.passes(tt.n, tt.words) {
 			got = append(got, b.stages)
-			if len(b.stages) > 1 && (b.threads*b.columns > blockThreads || b.slots() > 9*blockWords/8) {
+			if len(b.stages) > 1 && (b.threads*b.columns > blockThreads || b.slots()*tt.words > blockWords) {
 				t.Errorf("%d: %+v is too large", tt.n, b)
 			}
 		}

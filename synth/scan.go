@@ -14,10 +14,9 @@ import (
 //
 // Floating-point results depend on the order, so it is a function of the shape,
 // the axis and the profile of the device. A line is cut into chunks of so many
-// elements; within a chunk the elements are folded one after the other. The first
-// element of a chunk is folded onto the total of all chunks before it, which are a
-// line that is scanned in the same manner. A line that is a single chunk is folded
-// as the host folds it.
+// elements; within a chunk the elements are folded one after the other, or as a
+// tile is, see scanTile. A chunk is folded onto the total of all chunks before it,
+// which are a line that is scanned in the same manner.
 type scanJob struct {
 	op   ops.Op
 	elem ops.DType
@@ -32,11 +31,11 @@ type scanJob struct {
 	length, parts    int // elements of a chunk, and chunks of a line
 }
 
-// The least elements of a chunk, and how many chunks there are at most, so that a
-// device has enough to do.
+// The least elements of a chunk that is no tile, and how many of those there are
+// at most, so that a device has enough to do.
 const (
 	scanChunk = 32
-	gpuChunks = 1 << 16
+	gpuChunks = 1 << 18
 	cpuChunks = 64
 )
 
@@ -73,7 +72,7 @@ func (j *scanJob) programs(t *Target, temps *[]int64) []*program {
 	k := product(j.dims)
 	j.chunks(t, k)
 	if j.parts == 1 {
-		return []*program{j.program(j.to, nil)}
+		return []*program{j.program(t, j.to, nil)}
 	}
 	wide := j.elem.Wide()
 	temp := func() buffer {
@@ -87,8 +86,8 @@ func (j *scanJob) programs(t *Target, temps *[]int64) []*program {
 		rest.at.strides, rest.stride = []int{1}, k
 	}
 	totals, before := rest.from, rest.to
-	all := append([]*program{j.program(totals, nil)}, rest.programs(t, temps)...)
-	return append(all, j.program(j.to, &before))
+	all := append([]*program{j.program(t, totals, nil)}, rest.programs(t, temps)...)
+	return append(all, j.program(t, j.to, &before))
 }
 
 // dense reports whether the elements of a line are neighbours.
@@ -100,6 +99,10 @@ func (j *scanJob) chunks(t *Target, k int) {
 	if t.CPU {
 		most = cpuChunks
 	}
+	if j.tiled(t) {
+		j.length, j.parts = scanTile, (j.n+scanTile-1)/scanTile
+		return
+	}
 	want := max(1, most/k)
 	j.length = max(scanChunk, (j.n+want-1)/want)
 	j.parts = (j.n + j.length - 1) / j.length
@@ -109,7 +112,7 @@ func (j *scanJob) chunks(t *Target, k int) {
 func (j *scanJob) totals(b buffer) bool { return b.ref != j.to.ref }
 
 // program writes the totals of chunks, or all elements of them.
-func (j *scanJob) program(to buffer, before *buffer) *program {
+func (j *scanJob) program(t *Target, to buffer, before *buffer) *program {
 	k := product(j.dims)
 	units, size := k*j.parts, k*j.n
 	from := j.from
@@ -133,6 +136,10 @@ func (j *scanJob) program(to buffer, before *buffer) *program {
 	p.groups = (units + gpuPart - 1) / gpuPart
 	p.key = fmt.Sprintf("%v in %v of %v rank=%d dense=%v totals=%v before=%v",
 		j.op, j.elem, j.fromType, len(j.dims), j.dense(), totals, before != nil)
+	if j.tiled(t) {
+		p.local, p.groups = scanLocal, units
+		p.key += fmt.Sprintf(" tiled fours=%v backward=%v", j.fours(), j.stride < 0)
+	}
 	p.body = func(e *emitter) error { return j.write(e, totals, before != nil) }
 	return p
 }
@@ -145,6 +152,7 @@ type scanWriter struct {
 	units, parts, lines   kernel.Value
 	length, n             kernel.Value
 	stride, offset, begin kernel.Value
+	dims, strides         []kernel.Value
 	totals                bool
 }
 
@@ -155,9 +163,12 @@ func (j *scanJob) write(e *emitter, totals, before bool) error {
 	}
 	w := &scanWriter{emitter: e, job: j, operator: operator, totals: totals,
 		units: e.num(), parts: e.num(), lines: e.num(), length: e.num(), n: e.num(), stride: e.num(), offset: e.num()}
-	var dims, strides []kernel.Value
 	for range j.dims {
-		dims, strides = append(dims, e.num()), append(strides, e.num())
+		w.dims, w.strides = append(w.dims, e.num()), append(w.strides, e.num())
+	}
+	if j.tiled(e.t) {
+		w.writeTile(before)
+		return nil
 	}
 	u := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
 	e.If(e.Compare(scalar.Lt, u, w.units), func() []kernel.Value {
@@ -169,7 +180,7 @@ func (j *scanJob) write(e *emitter, totals, before bool) error {
 			part, line = w.divide(u, w.lines)
 			previous = e.Sub(u, w.lines)
 		}
-		w.begin = e.Add(w.offset, e.walk(line, dims, strides))
+		w.begin = e.Add(w.offset, e.walk(line, w.dims, w.strides))
 		first := e.Mul(part, w.length)
 		acc := w.load(first)
 		if before {

@@ -1,0 +1,212 @@
+package synth
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// A chunk of a line whose elements are neighbours is a tile on GPUs, the work of a
+// workgroup. It has rows, and a row four elements for each invocation. An
+// invocation folds its four in order; the fours of a row are folded by doubling:
+// in step d each is folded onto what the one 2^d before it has; the rows are folded
+// in order.
+const (
+	scanLocal = 256
+	scanRows  = 4
+	scanRow   = scanLocal * lanes
+	scanTile  = scanRow * scanRows
+	// Lines that are shorter are chunks of a few elements.
+	leastTiled = 128
+)
+
+// tiled reports whether the chunks are tiles.
+func (j *scanJob) tiled(t *Target) bool {
+	bytes := 2 * scanRows * scanLocal * kernel.TypeSize(wide(j.elem))
+	return !t.CPU && j.dense() && j.n >= leastTiled && t.MaxInvocations >= scanLocal && t.SharedMemory >= bytes
+}
+
+// fours reports whether every four elements of a line can be loaded at once.
+func (j *scanJob) fours() bool {
+	for _, s := range j.at.strides {
+		if s%lanes != 0 && product(j.dims) > 1 {
+			return false
+		}
+	}
+	return j.n%lanes == 0
+}
+
+// tileScanner writes the kernel of a tile.
+type tileScanner struct {
+	*scanWriter
+	tile   kernel.Value
+	arrays [2]int // shared: by row and invocation
+}
+
+// writeTile writes a tile's results, or its total. onto is the place of what comes
+// before the tile in buffer 2, if anything does.
+func (w *scanWriter) writeTile(before bool) {
+	// Groups beyond the last tile take part in the barriers: they repeat that
+	// tile and keep it to themselves.
+	group := w.group()
+	active := w.Compare(scalar.Lt, group, w.units)
+	u := w.Select(active, group, w.Sub(w.units, w.int(1)))
+	line, tile := w.divide(u, w.parts)
+	w.begin = w.Add(w.offset, w.walk(line, w.dims, w.strides))
+	s := &tileScanner{scanWriter: w, tile: tile}
+	rows := s.load()
+	sums := make([]kernel.Value, scanRows)
+	for r := range rows {
+		for i := 1; i < lanes; i++ {
+			rows[r][i] = w.apply(rows[r][i-1], rows[r][i])
+		}
+		sums[r] = rows[r][lanes-1]
+	}
+	for i := range s.arrays {
+		s.arrays[i] = w.Shared(w.Type(sums[0]), scanRows*scanLocal)
+	}
+	last := s.double(sums)
+	if w.totals {
+		w.If(w.Prim(scalar.AndB, scalar.Bool, active, w.Compare(scalar.Eq, w.invocation(), w.int(0))), func() []kernel.Value {
+			total := s.shared(last, 0, w.int(scanLocal-1))
+			for r := 1; r < scanRows; r++ {
+				total = w.apply(total, s.shared(last, r, w.int(scanLocal-1)))
+			}
+			w.Store(1, u, total)
+			return nil
+		}, nil)
+		return
+	}
+	s.fold(rows, last, before, u)
+	w.If(active, func() []kernel.Value { s.store(rows); return nil }, nil)
+}
+
+// shared is what an invocation has of a row.
+func (s *tileScanner) shared(array, row int, invocation kernel.Value) kernel.Value {
+	return s.LoadShared(array, s.Add(s.int(row*scanLocal), invocation))
+}
+
+// double folds the values of each row onto those of the invocations before, and
+// gives the array that has them.
+func (s *tileScanner) double(values []kernel.Value) int {
+	own := s.invocation()
+	put := func(array int) {
+		for r, v := range values {
+			s.StoreShared(array, s.Add(s.int(r*scanLocal), own), v)
+		}
+		s.Barrier()
+	}
+	array := 0
+	put(s.arrays[array])
+	for d := 1; d < scanLocal; d *= 2 {
+		later := s.Compare(scalar.Le, s.int(d), own)
+		other := s.Select(later, s.Sub(own, s.int(d)), own)
+		for r, v := range values {
+			values[r] = s.Select(later, s.apply(s.shared(s.arrays[array], r, other), v), v)
+		}
+		array = 1 - array
+		put(s.arrays[array])
+	}
+	return s.arrays[array]
+}
+
+// fold folds the elements of the rows onto all that comes before them.
+func (s *tileScanner) fold(rows [][]kernel.Value, array int, before bool, u kernel.Value) {
+	own := s.invocation()
+	first := s.Compare(scalar.Eq, own, s.int(0))
+	previous := s.Select(first, own, s.Sub(own, s.int(1)))
+	var start, onto kernel.Value // whether the tile is the first of the line; what comes before the row
+	if before {
+		start = s.Compare(scalar.Eq, s.tile, s.int(0))
+		onto = s.fetch(2, s.Select(start, u, s.Sub(u, s.int(1))), 1)[0]
+	}
+	for r, row := range rows {
+		left, total := s.shared(array, r, previous), s.shared(array, r, s.int(scanLocal-1))
+		for i, x := range row {
+			inRow := s.Select(first, x, s.apply(left, x))
+			switch {
+			case r == 0 && !before:
+				row[i] = inRow
+			case r == 0:
+				row[i] = s.Select(start, inRow, s.apply(s.Select(first, onto, s.apply(onto, left)), x))
+			default:
+				row[i] = s.apply(s.Select(first, onto, s.apply(onto, left)), x)
+			}
+		}
+		switch {
+		case r == 0 && !before:
+			onto = total
+		case r == 0:
+			onto = s.Select(start, total, s.apply(onto, total))
+		default:
+			onto = s.apply(onto, total)
+		}
+	}
+}
+
+// element is the place in the line of the first element of a row's four.
+func (s *tileScanner) element(row int) kernel.Value {
+	four := s.Add(s.Mul(s.tile, s.int(scanLocal*scanRows)), s.Add(s.int(row*scanLocal), s.invocation()))
+	return s.Mul(four, s.int(lanes))
+}
+
+// four is the group of four elements that begins with element i of the line,
+// which runs backward where the line does.
+func (s *tileScanner) four(i kernel.Value) kernel.Value {
+	at := s.place(i)
+	if s.job.stride < 0 {
+		at = s.Sub(at, s.int(lanes-1))
+	}
+	return s.Div(at, s.int(lanes))
+}
+
+// load gives the elements of the rows, and anything beyond the end of the line.
+func (s *tileScanner) load() [][]kernel.Value {
+	rows := make([][]kernel.Value, scanRows)
+	for r := range rows {
+		i := s.element(r)
+		if s.job.fours() {
+			i = s.Select(s.Compare(scalar.Lt, i, s.n), i, s.int(0))
+			rows[r] = s.turned(s.fetch(0, s.four(i), lanes))
+			for k, x := range rows[r] {
+				rows[r][k] = s.convert(s.decode(s.job.fromType, x), s.job.fromType, s.job.elem)
+			}
+			continue
+		}
+		for k := range lanes {
+			at := s.Add(i, s.int(k))
+			at = s.Select(s.Compare(scalar.Lt, at, s.n), at, s.int(0))
+			rows[r] = append(rows[r], s.scanWriter.load(at))
+		}
+	}
+	return rows
+}
+
+// turned is four elements in the order of the line.
+func (s *tileScanner) turned(xs []kernel.Value) []kernel.Value {
+	if s.job.stride > 0 {
+		return xs
+	}
+	return []kernel.Value{xs[3], xs[2], xs[1], xs[0]}
+}
+
+// store writes the elements of the rows.
+func (s *tileScanner) store(rows [][]kernel.Value) {
+	for r, row := range rows {
+		i := s.element(r)
+		if s.job.fours() {
+			s.If(s.Compare(scalar.Lt, i, s.n), func() []kernel.Value {
+				out := make([]kernel.Value, lanes)
+				for k, x := range s.turned(row) {
+					out[k] = s.encode(s.job.toType, x)
+				}
+				s.Store(1, s.four(i), out...)
+				return nil
+			}, nil)
+			continue
+		}
+		for k, x := range row {
+			at := s.Add(i, s.int(k))
+			s.If(s.Compare(scalar.Lt, at, s.n), func() []kernel.Value { s.keep(at, x); return nil }, nil)
+		}
+	}
+}
