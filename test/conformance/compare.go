@@ -41,8 +41,12 @@ func compare(got, want []byte, t ops.Type, tol tolerance) error {
 	}
 	g, w := decode(got, t), decode(want, t)
 	for i := range g {
+		a, b := got[i*size:(i+1)*size], want[i*size:(i+1)*size]
 		if d := distance(g[i], w[i], t.DType, tol); d > tol.ulp {
-			return fmt.Errorf("element %d is %v (%x), want %v (%x): %.3g ULP", i, g[i], got[i*size:(i+1)*size], w[i], want[i*size:(i+1)*size], d)
+			return fmt.Errorf("element %d is %v (%x), want %v (%x): %.3g ULP", i, g[i], a, w[i], b, d)
+		}
+		if math.IsNaN(w[i]) && !bytes.Equal(a, b) {
+			return fmt.Errorf("element %d is the NaN %x, want %x", i, a, b)
 		}
 	}
 	return nil

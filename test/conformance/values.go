@@ -78,11 +78,15 @@ func (s sampler) integer(t ops.DType, d ops.Domain, last bool) float64 {
 	return v
 }
 
-// encode writes numbers as elements of a type.
+// encode writes numbers as elements of a type; NaN is the one that Nx writes.
 func encode(v []float64, t ops.Type) []byte {
 	raw := make([]byte, 0, 8*len(v))
 	for _, x := range v {
-		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(x))
+		bits := math.Float64bits(x)
+		if x != x {
+			bits = 0x7FF8 << 48 // Go's has another bit
+		}
+		raw = binary.LittleEndian.AppendUint64(raw, bits)
 	}
 	out := make([]byte, t.Bytes())
 	src := fallback.Value{Type: ops.Type{DType: ops.F64, Shape: t.Shape}, Data: raw}
