@@ -43,20 +43,20 @@ func (w *blockWriter) place(wide bool, units, inner kernel.Value) blockPlace {
 	return p
 }
 
-// small is a transform of a stage.
-type small struct {
+// smallDFT is a transform of a stage.
+type smallDFT struct {
 	number kernel.Value // in its column
 	extra  kernel.Value // whether there is such a one, where some invocations have one less; else -1
 	xs     []cplx
 }
 
 // smalls are the transforms of an invocation in a stage.
-func (w *blockWriter) smalls(p blockPlace, radix int) []small {
+func (w *blockWriter) smalls(p blockPlace, radix int) []smallDFT {
 	n := w.fftBlock.radix() / radix
-	out := make([]small, (n+w.threads-1)/w.threads)
+	out := make([]smallDFT, (n+w.threads-1)/w.threads)
 	for i := range out {
 		b := w.Add(p.thread, w.int(i*w.threads))
-		out[i] = small{number: b, extra: -1, xs: make([]cplx, radix)}
+		out[i] = smallDFT{number: b, extra: -1, xs: make([]cplx, radix)}
 		if (i+1)*w.threads > n {
 			out[i].extra = w.Compare(scalar.Lt, b, w.int(n))
 			out[i].number = w.Select(out[i].extra, b, w.int(n-1))
@@ -66,12 +66,12 @@ func (w *blockWriter) smalls(p blockPlace, radix int) []small {
 }
 
 // source is the place in the column of element m of a small transform.
-func (w *blockWriter) source(s *small, m int) kernel.Value {
+func (w *blockWriter) source(s *smallDFT, m int) kernel.Value {
 	return w.Add(s.number, w.int(m*(w.fftBlock.radix()/len(s.xs))))
 }
 
 // target is that of result m, where the stage has the given span.
-func (w *blockWriter) target(s *small, m, span int) kernel.Value {
+func (w *blockWriter) target(s *smallDFT, m, span int) kernel.Value {
 	_, k := w.divide(s.number, w.int(span))
 	first := w.Add(w.Mul(w.Sub(s.number, k), w.int(len(s.xs))), k)
 	return w.Add(first, w.int(m*span))
@@ -131,7 +131,7 @@ func (w *blockWriter) write(units, inner kernel.Value) {
 
 // exchange hands the results of a stage of the given span to the small transforms
 // of the next one.
-func (w *blockWriter) exchange(work []small, from, to blockPlace, span, radix int) []small {
+func (w *blockWriter) exchange(work []smallDFT, from, to blockPlace, span, radix int) []smallDFT {
 	next := w.smalls(to, radix)
 	for part := range 2 {
 		for i := range work {
@@ -160,7 +160,7 @@ func (w *blockWriter) exchange(work []small, from, to blockPlace, span, radix in
 }
 
 // only writes what an invocation does that has the transform.
-func (w *blockWriter) only(s *small, f func()) {
+func (w *blockWriter) only(s *smallDFT, f func()) {
 	if s.extra < 0 {
 		f()
 		return
@@ -169,7 +169,7 @@ func (w *blockWriter) only(s *small, f func()) {
 }
 
 // results writes the elements of the last stage.
-func (w *blockWriter) results(work []small, at blockPlace, span int) {
+func (w *blockWriter) results(work []smallDFT, at blockPlace, span int) {
 	w.If(at.inside, func() []kernel.Value {
 		for i := range work {
 			s := &work[i]

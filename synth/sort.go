@@ -9,15 +9,18 @@ import (
 
 // sortJob puts the elements of rows in order. Every element has an unsigned key
 // of as many bits as its type, and elements of equal keys keep their order: that
-// is a total order, so results do not depend on how they are found. There are
-// three ways to find them:
+// is a total order, so results do not depend on how they are found. These
+// are the ways to find them:
 //
 //	short rows   every element counts those before it
 //	middle rows  a bitonic network in the memory of a workgroup, on GPUs
-//	long rows    by the digits of the key, least significant first; see radixJob
+//	longer rows  by the digits of the key in the memory of a workgroup, on GPUs
+//	             with subgroups; see rowJob, which serves a few of many, too
+//	long rows    by the digits of the key, least significant first: see digitJob
+//	             for GPUs with subgroups, radixJob for other devices
 //
-// Kernels move keys and positions. The values come from the operand at the end,
-// so that zeros keep their signs.
+// Elements travel as they are stored, or they come from the operand at the end, so
+// that zeros keep their signs.
 type sortJob struct {
 	from       ops.DType
 	descending bool
@@ -90,13 +93,15 @@ func (j *sortJob) plan(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error
 		return nil, unsupported("order of 2^30 elements")
 	}
 	j.rows = collapse(j.rows, []*view{&j.at, &j.to})
+	shape, tiles := t.tileShape(j.words())
 	switch {
 	case j.length <= shortSort:
 		return t.plan(nil, j.rankProgram(t))
+	case tiles && j.inRows(shape):
+		return j.rowPlan(t, shape)
 	case !t.CPU && j.length <= middleSort && t.SharedMemory >= middleSort*(kernel.TypeSize(j.keyType())+4):
 		return t.plan(nil, j.bitonicProgram())
-	}
-	if shape, ok := t.tileShape(j.words()); ok {
+	case tiles:
 		return newDigitJob(j, shape).plan(t)
 	}
 	return newRadixJob(j, t).plan(t)

@@ -128,6 +128,13 @@ func TestSortTiles(t *testing.T) {
 	}
 }
 
+// Rows of a few kilobytes are sorted by a workgroup, every type and direction.
+func TestSortRows(t *testing.T) {
+	for i, x := range []ops.Type{typ(ops.F32, 2, 700), typ(ops.S64, 600), typ(ops.F64, 2, 520), typ(ops.BF16, 3000), typ(ops.U8, 513)} {
+		checkOrder(t, gpu, unsorted(x, uint64(i)), len(x.Shape)-1, i%2)
+	}
+}
+
 // Without subgroups rows are sorted by invocations alone.
 func TestSortWithoutLanes(t *testing.T) {
 	target := *gpu
@@ -143,7 +150,7 @@ func TestSortScalar(t *testing.T) {
 // The greatest elements come with their indices.
 func TestTopK(t *testing.T) {
 	forTargets(t, func(t *testing.T, target *Target) {
-		for _, n := range []int{5, 80, 2200} {
+		for _, n := range []int{5, 80, 2200, 8200} {
 			x, k := unsorted(typ(ops.F32, 3, n), 1), min(n, 9)
 			out := ops.Type{DType: ops.F32, Shape: ops.Shape{3, k}}
 			indexed := ops.Type{DType: ops.S64, Shape: out.Shape}

@@ -103,7 +103,7 @@ func (j *digitJob) temporary(i int, elem kernel.Elem, access Access) buffer {
 }
 
 // between is how elements lie in temporaries.
-func (j *digitJob) between() kernel.Elem {
+func (j *sortJob) between() kernel.Elem {
 	if j.keyType() == scalar.U64 {
 		return kernel.U64
 	}
