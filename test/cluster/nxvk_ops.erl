@@ -304,7 +304,12 @@ window() ->
     Pairs = [[2], [{0, 0}], [1], [1]],
     Padded = [[2], [{1, 0}], [2], [1]],
     Scatter = [{s32, {4}, [1, 4, 2, 3]}, {s32, {2}, [10, 20]}, {literal, {s32, 0}}],
-    [{window_sum, {f32, {3}}, [V], Pairs, [5.0, 6.0, 5.0]},
+    %% 10 minus one element after the other.
+    Minus = {[{1, f32, {}}, {2, f32, {}}], [{subtract, [{3, f32, {}}], [2, 1], []}], [3]},
+    [{reduce, {f32, {}}, [V, {literal, {f32, 10.0}}], [[0], false, Minus], [0.0]},
+     {reduce, {f32, {1}}, [V, {literal, {f32, 10.0}}], [[0], true, Minus], [0.0]},
+     {window_reduce, {f32, {3}}, [V, {literal, {f32, 10.0}}], [[2], [{0, 0}], [1], [1], Minus], [5.0, 4.0, 5.0]},
+     {window_sum, {f32, {3}}, [V], Pairs, [5.0, 6.0, 5.0]},
      {window_sum, {f32, {2}}, [V], Padded, [1.0, 6.0]},
      {window_product, {f32, {3}}, [V], Pairs, [4.0, 8.0, 6.0]},
      {window_max, {f32, {3}}, [V], Pairs, [4.0, 4.0, 3.0]},
