@@ -6,11 +6,11 @@ import (
 
 // group is a unit in the making.
 type group struct {
-	items       []int // instructions that are in no other unit, in order
-	first, last int   // nodes
-	n           int   // elements of a value of the unit; 0 where it is no kernel of one space
-	fold        *fold // how its reductions see them; nil where there are none
-	kept        int   // elements that reductions leave
+	items       []int        // instructions that are in no other unit, in order
+	first, last int          // nodes
+	n           int          // elements of a value of the unit; 0 where it is no kernel of one space
+	fold        *reduceShape // how its reductions see them; nil where there are none
+	kept        int          // elements that reductions leave
 	reads       map[int]bool
 	lits        int
 	cost        int
@@ -70,7 +70,8 @@ func (f *fuser) start(i int) {
 	g := &group{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), reads: map[int]bool{}, cost: n.pull.cost}
 	if n.role == roleFold {
 		g.kept, g.n = g.n, f.typeOf(n.in.Ins[0]).Size()
-		g.fold = f.t.foldOf(f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0])
+		lie := reduceShapeOf(f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0])
+		g.fold = &lie
 	}
 	for _, r := range n.pull.reads {
 		g.reads[r] = true

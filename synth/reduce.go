@@ -2,14 +2,14 @@ package synth
 
 import (
 	"fmt"
-	"slices"
 
 	"nxvk/ops"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
 
-// reduceJob folds elements of a tensor along axes with an operator.
+// reduceJob folds elements of a tensor along axes, with one operator or with
+// several. The elements are loaded, or made of what is loaded.
 //
 // # Order
 //
@@ -29,207 +29,270 @@ import (
 // workgroups; else they are a tensor that is reduced in the same manner, as the
 // chunks are. schedule has the numbers.
 type reduceJob struct {
-	key      string
-	compute  ops.DType // the type that folds
-	truth    bool      // folds whether elements are zero, as Bool
-	operator ops.Code
-	identity ops.Code
+	key    string // what point and finish compute
+	folds  []fold
+	lie    reduceShape // of the elements, as they lie in memory or would
+	finish finish
+	last   bool // of the passes
 
-	from      buffer
-	fromType  ops.DType
-	kept      []int // sizes of the dimensions of the result
-	keptAt    view
-	reduced   []int
-	reducedAt view
-	to        buffer
-	toType    ops.DType
+	kept, reduced []int // dimensions of the space that the sources have
+	ins           []reduceSource
+	// point gives, for an output, the function that makes of what the sources
+	// give the element that each fold takes. kept is what those give that are
+	// the same for all elements of the output, full what the others do.
+	point func(e *emitter, kept []kernel.Value) elementFunc
 
 	order schedule
-	group int  // neighbouring outputs that an invocation computes: 1 or 4
-	quad  bool // the fours are loaded at once
+	group int // neighbouring outputs that an invocation computes: 1 or 4
+}
+
+// elementFunc gives the element that each fold takes of what is loaded.
+type elementFunc func(full []kernel.Value) ([]kernel.Value, error)
+
+// fold is an operator and the type that it folds.
+type fold struct {
+	op      ops.Op
+	compute ops.DType
+}
+
+// finish makes results of totals.
+type finish struct {
+	outs []buffer
+	dims []int    // of the results
+	ins  []source // what it takes besides
+	make func(e *emitter, totals, loaded []kernel.Value) ([]kernel.Value, error)
+}
+
+// truth says that elements fold as whether they are zero.
+func (f *fold) truth() bool { return f.op.Info().Compare }
+
+// partial is the type of partial results: the one that folds.
+func (f *fold) partial() ops.DType {
+	if f.truth() {
+		return ops.U32
+	}
+	return f.compute.Wide()
+}
+
+// functions compiles the operator and the identity.
+func (f *fold) functions(t *Target) (operator, identity *scalar.Func, err error) {
+	truths := 0
+	if f.truth() {
+		truths = 2
+	}
+	if operator, err = t.expression(f.op.Info().Code, f.compute, 2, truths); err != nil {
+		return nil, nil, err
+	}
+	identity, err = t.expression(f.op.Info().Identity, f.compute, 0, 0)
+	return operator, identity, err
+}
+
+// parts is how many values an element that folds is.
+func (f *fold) parts() int {
+	if f.truth() {
+		return 1
+	}
+	return partsOf(f.compute)
+}
+
+// element gives an element of a type as the operator takes it.
+func (f *fold) element(e *emitter, xs []kernel.Value, from ops.DType) []kernel.Value {
+	if f.truth() {
+		return []kernel.Value{e.nonzero(xs)}
+	}
+	return e.recast(xs, from, f.compute)
 }
 
 // lowerReduce plans a reduction over axes.
 func lowerReduce(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
-	ds := dtypes(in, types)
 	if in.Ins[0].Lit != nil {
 		return nil, unsupported("reduction of a literal")
 	}
-	info, out, s := in.Op.Info(), in.Outs[0].Type, types[0].Shape
-	j := &reduceJob{key: in.Op.String(), compute: computes(in, types), truth: info.Compare,
-		operator: info.Code, identity: info.Identity, fromType: ds[0], toType: out.DType,
-		from: bufferOf(Ref{Operand, 0}, ds[0]), to: result(out.DType)}
-	if j.operator.For(j.compute.Class()) == "" {
-		return nil, unsupported("no code for %v", j.compute)
+	from, to := types[0].DType, in.Outs[0].Type.DType
+	f := fold{in.Op, computes(in, types)}
+	if in.Op.Info().Code.For(f.compute.Class()) == "" {
+		return nil, unsupported("no code for %v", f.compute)
 	}
-	j.split(s, in.Attrs[0])
+	j := &reduceJob{key: fmt.Sprintf("%v in %v of %v to %v", in.Op, f.compute, from, to), folds: []fold{f},
+		lie: reduceShapeOf(types[0].Shape, in.Attrs[0])}
+	j.kept, j.reduced = j.lie.kept, j.lie.reduced
+	j.ins = []reduceSource{j.lie.source(bufferOf(Ref{Operand, 0}, from))}
+	j.point = func(e *emitter, _ []kernel.Value) elementFunc {
+		return func(full []kernel.Value) ([]kernel.Value, error) {
+			return f.element(e, e.decoded(from, full), from), nil
+		}
+	}
+	j.finish = finish{outs: []buffer{result(to)}, make: func(e *emitter, totals, _ []kernel.Value) ([]kernel.Value, error) {
+		return e.finished(totals, f.compute, to), nil
+	}}
+	return j.plan(t)
+}
+
+// plan plans the passes.
+func (j *reduceJob) plan(t *Target) (*Plan, error) {
 	var programs []*program
 	var temps []int64
-	for {
+	for j != nil {
 		p, rest := j.pass(t, len(temps))
 		programs = append(programs, p)
-		if rest == nil {
-			return t.plan(temps, programs...)
+		if rest != nil {
+			for _, f := range j.folds {
+				temps = append(temps, int64(rest.lie.elements()*f.partial().Size()))
+			}
 		}
-		temps = append(temps, int64(rest.elements()*rest.fromType.Size()))
 		j = rest
 	}
+	return t.plan(temps, programs...)
 }
-
-// split divides the dimensions of the operand into kept and reduced ones.
-func (j *reduceJob) split(s ops.Shape, axes []int) {
-	strides := s.Strides()
-	for i, d := range s {
-		if slices.Contains(axes, i) {
-			j.reduced = append(j.reduced, d)
-			j.reducedAt.strides = append(j.reducedAt.strides, strides[i])
-		} else {
-			j.kept = append(j.kept, d)
-			j.keptAt.strides = append(j.keptAt.strides, strides[i])
-		}
-	}
-}
-
-func (j *reduceJob) elements() int { return product(j.kept) * product(j.reduced) }
 
 // pass plans the next kernel, and gives the job that is left: the reduction of
-// its partial results, in temporary number temp.
+// its partial results, in temporaries from number temp on.
 func (j *reduceJob) pass(t *Target, temp int) (*program, *reduceJob) {
-	j.kept = collapse(j.kept, []*view{&j.keptAt})
-	j.reduced = collapse(j.reduced, []*view{&j.reducedAt})
-	j.group = j.columns()
-	j.order = t.schedule(j)
-	j.quad = j.group == 1 && j.quads()
+	j.group = j.lie.columns()
+	j.order = t.schedule(&j.lie)
+	j.arrange()
 	n, k := j.order.partials(), product(j.kept)
-	var rest *reduceJob
-	if n > 1 {
-		next := *j
-		rest = &next
-		rest.fromType = j.partialType()
-		rest.from = bufferOf(Ref{Temp, temp}, rest.fromType)
-		rest.kept, rest.reduced = []int{k}, []int{n}
-		rest.keptAt, rest.reducedAt = view{strides: []int{n}}, view{strides: []int{1}}
-		if j.group > 1 {
-			rest.keptAt, rest.reducedAt = view{strides: []int{1}}, view{strides: []int{k}}
-		}
-		j.to, j.toType = rest.from, rest.fromType
+	j.last = n == 1
+	if j.last {
+		return j.program(t), nil
 	}
+	rest := &reduceJob{key: j.key, folds: j.folds, finish: j.finish}
+	rest.lie = reduceShape{[]int{k}, []int{n}, view{strides: []int{n}}, view{strides: []int{1}}}
+	if j.group > 1 {
+		rest.lie.keptAt, rest.lie.reducedAt = view{strides: []int{1}}, view{strides: []int{k}}
+	}
+	rest.kept, rest.reduced = rest.lie.kept, rest.lie.reduced
+	j.finish = finish{}
+	for i, f := range j.folds {
+		b := bufferOf(Ref{Temp, temp + i}, f.partial())
+		j.finish.outs = append(j.finish.outs, b)
+		rest.ins = append(rest.ins, rest.lie.source(b))
+	}
+	rest.key += " of partials"
+	rest.point, j.finish.make = j.takePartials, j.givePartials
 	return j.program(t), rest
 }
 
-// partialType is the type of partial results: the one that folds.
-func (j *reduceJob) partialType() ops.DType {
-	if j.truth {
-		return ops.U32
+// givePartials stores totals as they are.
+func (j *reduceJob) givePartials(e *emitter, totals, _ []kernel.Value) ([]kernel.Value, error) {
+	var vs []kernel.Value
+	for i := range j.folds {
+		f := &j.folds[i]
+		vs = append(vs, e.finished(totals[:f.parts()], f.compute, f.partial())...)
+		totals = totals[f.parts():]
 	}
-	return j.compute.Wide()
+	return vs, nil
 }
 
-// columns returns 4 where four neighbouring outputs fold neighbouring elements.
-func (j *reduceJob) columns() int {
-	r := len(j.kept) - 1
-	if j.kept[r]%4 != 0 || !vectored(&j.keptAt, r, 4) {
-		return 1
-	}
-	for _, s := range j.reducedAt.strides {
-		if s%4 != 0 {
-			return 1
+// takePartials takes what givePartials has stored.
+func (j *reduceJob) takePartials(e *emitter, _ []kernel.Value) elementFunc {
+	return func(full []kernel.Value) ([]kernel.Value, error) {
+		var vs []kernel.Value
+		for i := range j.folds {
+			f := &j.folds[i]
+			vs = append(vs, f.element(e, e.decoded(f.partial(), full[:f.parts()]), f.partial())...)
+			full = full[f.parts():]
 		}
+		return vs, nil
 	}
-	return 4
-}
-
-// rows reports whether the elements of an output are neighbours.
-func (j *reduceJob) rows() bool {
-	return len(j.reduced) == 1 && j.reducedAt.strides[0] == 1
-}
-
-// quads reports whether the fours of a row begin at multiples of four.
-func (j *reduceJob) quads() bool {
-	for i, s := range j.keptAt.strides {
-		if s%4 != 0 && j.kept[i] > 1 {
-			return false
-		}
-	}
-	return j.rows()
 }
 
 func (j *reduceJob) program(t *Target) *program {
-	o := &j.order
-	j.from.access, j.to.access = Read, Write
-	k := product(j.kept)
-	j.from.bytes = int64(j.elements() * j.from.size())
-	j.to.bytes = int64(k * o.partials() * j.to.size())
+	o, k := &j.order, product(j.kept)
 	units := k / j.group * o.partials()
-	p := &program{index: indexType(max(j.elements(), units)), bufs: []buffer{j.from, j.to}, body: j.write,
-		flops: int64(j.elements()), bytes: j.from.bytes + j.to.bytes, local: uint32(o.local)}
+	p := &program{index: indexType(max(j.reach(), units)), body: j.write, local: uint32(o.local),
+		flops: int64(j.lie.elements() * len(j.folds))}
+	for i := range j.ins {
+		if s := &j.ins[i]; s.kind == fromBuffer {
+			p.addBuffer(s.buffer, s.extent(j), j.lie.elements())
+		} else if s.kind == fromLiteral {
+			p.lits = append(p.lits, s.lit)
+		}
+	}
+	for i := range j.finish.ins {
+		if s := &j.finish.ins[i]; s.kind == fromBuffer {
+			p.addBuffer(s.buffer, s.extent(j.finish.dims), k)
+		} else if s.kind == fromLiteral {
+			p.lits = append(p.lits, s.lit)
+		}
+	}
+	for _, b := range j.finish.outs {
+		b.access, b.bytes = Write, int64(k*o.partials()*b.size())
+		p.bufs, p.bytes = append(p.bufs, b), p.bytes+b.bytes
+	}
 	perGroup := o.local
 	if o.tree {
 		perGroup = o.local / o.parts
 	}
 	p.groups = (units + perGroup - 1) / perGroup
 	p.nums = j.numbers(units)
-	p.key = fmt.Sprintf("reduce %s in %v of %v to %v kept=%d reduced=%d group=%d quad=%v rest=%v tree=%v",
-		j.key, j.compute, j.fromType, j.toType, len(j.kept), len(j.reduced), j.group, j.quad,
-		product(j.reduced)%4 != 0, o.tree)
-	if o.tree {
-		p.key += fmt.Sprintf(" parts=%d", o.parts)
-	}
+	p.key = j.describe()
 	return p
+}
+
+// addBuffer adds a buffer that is read as far as extent, at so many points.
+func (p *program) addBuffer(b buffer, extent, points int) {
+	b.access, b.bytes = Read, int64(extent*b.size())
+	p.bufs = append(p.bufs, b)
+	p.bytes += min(b.bytes, int64(points*b.size()))
+}
+
+// reach is one more than the greatest index in any buffer.
+func (j *reduceJob) reach() int {
+	n := j.lie.elements()
+	for i := range j.ins {
+		if j.ins[i].kind != fromLiteral {
+			n = max(n, j.ins[i].extent(j))
+		}
+	}
+	for i := range j.finish.ins {
+		if s := &j.finish.ins[i]; s.kind != fromLiteral {
+			n = max(n, s.extent(j.finish.dims))
+		}
+	}
+	return n
+}
+
+// describe is the key of the program.
+func (j *reduceJob) describe() string {
+	key := fmt.Sprintf("reduce %s kept=%d reduced=%d group=%d rest=%v tree=%v last=%v", j.key, len(j.kept), len(j.reduced),
+		j.group, product(j.reduced)%lanes != 0, j.order.tree, j.last)
+	if j.order.tree {
+		key += fmt.Sprintf(" parts=%d", j.order.parts)
+	}
+	for i := range j.ins {
+		s := &j.ins[i]
+		key += fmt.Sprintf(" %d%d%v", s.kind, s.way, s.offset != 0)
+	}
+	if j.last {
+		for i := range j.finish.ins {
+			key += fmt.Sprintf(" after%d", j.finish.ins[i].kind)
+		}
+		key += fmt.Sprintf(" dims=%d", len(j.finish.dims))
+	}
+	return key
 }
 
 // numbers lists the parameters in the order in which write takes them.
 func (j *reduceJob) numbers(units int) []int {
 	o, n := &j.order, product(j.reduced)
-	nums := []int{units, o.chunks, o.length / 4, n / 4, n}
+	nums := []int{units, o.chunks, o.length / lanes, n / lanes, n}
 	if !o.tree {
 		nums[1] = o.parts
 	}
-	unit := j.group
-	if j.quad {
-		unit = 4
-	}
-	kept := slices.Clone(j.kept)
-	kept[len(kept)-1] /= j.group
-	for i := range kept {
-		stride := j.keptAt.strides[i] / unit
-		if j.group > 1 && i == len(kept)-1 {
-			stride = 1 // counts in fours already
+	nums = append(append(nums, j.kept...), j.reduced...)
+	for i := range j.ins {
+		if s := &j.ins[i]; s.kind != fromLiteral {
+			nums = append(nums, s.numbers()...)
 		}
-		nums = append(nums, kept[i], stride)
 	}
-	for i, d := range j.reduced {
-		nums = append(nums, d, j.reducedAt.strides[i]/j.group)
+	for i := range j.finish.ins {
+		if s := &j.finish.ins[i]; s.kind != fromLiteral {
+			nums = append(append(nums, s.offset), s.strides...)
+		}
+	}
+	if len(j.finish.ins) > 0 {
+		nums = append(nums, j.finish.dims...)
 	}
 	return nums
-}
-
-// functions compiles the operator and the identity.
-func (j *reduceJob) functions(t *Target) (operator, identity *scalar.Func, err error) {
-	truths := 0
-	if j.truth {
-		truths = 2
-	}
-	if operator, err = t.expression(j.operator, j.compute, 2, truths); err != nil {
-		return nil, nil, err
-	}
-	identity, err = t.expression(j.identity, j.compute, 0, 0)
-	return operator, identity, err
-}
-
-// parts is how many values an element that folds is.
-func (j *reduceJob) parts() int {
-	if j.truth {
-		return 1
-	}
-	return partsOf(j.compute)
-}
-
-// element gives a loaded element as the operator takes it.
-func (j *reduceJob) element(e *emitter, xs []kernel.Value) []kernel.Value {
-	xs = e.decoded(j.fromType, xs)
-	if j.truth {
-		return []kernel.Value{e.nonzero(xs)}
-	}
-	return e.recast(xs, j.fromType, j.compute)
 }

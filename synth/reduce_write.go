@@ -17,8 +17,9 @@ const roundsAhead = 4
 // reduceWriter writes the kernel of a reduceJob.
 type reduceWriter struct {
 	*emitter
-	job                *reduceJob
-	operator, identity *scalar.Func
+	job                   *reduceJob
+	operators, identities []*scalar.Func // of the folds
+	err                   error          // the first
 
 	units  kernel.Value // invocations, or rows of them, that have work
 	split  kernel.Value // parts, or with a tree chunks, of an output
@@ -26,29 +27,42 @@ type reduceWriter struct {
 	fours  kernel.Value // whole fours of an output
 	count  kernel.Value // elements of an output
 
-	keptDims, keptStrides       []kernel.Value
-	reducedDims, reducedStrides []kernel.Value
+	kept, reduced []kernel.Value // dimensions
+	ins           []reducePlace
+	after         afterWriter
 }
 
 func (j *reduceJob) write(e *emitter) error {
-	operator, identity, err := j.functions(e.t)
-	if err != nil {
-		return err
-	}
-	w := &reduceWriter{emitter: e, job: j, operator: operator, identity: identity,
+	w := &reduceWriter{emitter: e, job: j,
 		units: e.num(), split: e.num(), length: e.num(), fours: e.num(), count: e.num()}
+	for i := range j.folds {
+		operator, identity, err := j.folds[i].functions(e.t)
+		if err != nil {
+			return err
+		}
+		w.operators, w.identities = append(w.operators, operator), append(w.identities, identity)
+	}
 	for range j.kept {
-		w.keptDims, w.keptStrides = append(w.keptDims, e.num()), append(w.keptStrides, e.num())
+		w.kept = append(w.kept, e.num())
 	}
 	for range j.reduced {
-		w.reducedDims, w.reducedStrides = append(w.reducedDims, e.num()), append(w.reducedStrides, e.num())
+		w.reduced = append(w.reduced, e.num())
 	}
+	w.places()
+	w.after = j.finish.writer(e, len(w.bufs)-len(j.finish.outs)-j.finish.buffers())
 	if j.order.tree {
 		w.rows()
 	} else {
 		w.parts()
 	}
-	return nil
+	return w.err
+}
+
+// fail keeps the first error.
+func (w *reduceWriter) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
 }
 
 // parts is the kernel in which every invocation is a part.
@@ -62,12 +76,13 @@ func (w *reduceWriter) parts() {
 		} else { // neighbours are neighbouring parts
 			o, part = w.divide(u, w.split)
 		}
-		acc := w.fold(o, part, w.fours, w.split)
-		acc = w.rest(acc, o, func() kernel.Value {
+		at := w.spot(o)
+		acc := w.fold(at, part, w.fours, w.split)
+		acc = w.rest(acc, at, func() kernel.Value {
 			_, last := w.divide(w.fours, w.split)
 			return w.Compare(scalar.Eq, last, part)
 		})
-		w.finish(u, w.join(acc))
+		w.store(u, w.join(acc))
 		return nil
 	}, nil)
 }
@@ -86,8 +101,9 @@ func (w *reduceWriter) rows() {
 	start := w.Mul(chunk, w.length)
 	end := w.Add(start, w.length)
 	limit := w.Select(w.Compare(scalar.Lt, end, w.fours), end, w.fours)
-	acc := w.fold(o, w.Add(start, part), limit, w.int(parts))
-	acc = w.rest(acc, o, func() kernel.Value {
+	at := w.spot(o)
+	acc := w.fold(at, w.Add(start, part), limit, w.int(parts))
+	acc = w.rest(acc, at, func() kernel.Value {
 		_, last := w.divide(w.fours, w.int(parts))
 		owns := w.Compare(scalar.Eq, last, part)
 		for _, c := range []kernel.Value{w.Compare(scalar.Le, start, w.fours), w.Compare(scalar.Lt, w.fours, end)} {
@@ -95,10 +111,10 @@ func (w *reduceWriter) rows() {
 		}
 		return owns
 	})
-	total := w.tree(w.join(acc), part)
+	totals := w.tree(w.join(acc), part)
 	first := w.Compare(scalar.Eq, part, w.int(0))
 	w.If(w.Prim(scalar.AndB, scalar.Bool, first, valid), func() []kernel.Value {
-		w.finish(u, total)
+		w.store(u, totals)
 		return nil
 	}, nil)
 }
@@ -108,72 +124,70 @@ func (w *reduceWriter) rows() {
 // 6, then that the odd ones.
 const radix = 8
 
-// tree joins the parts of a chunk by halves and gives the total to part 0.
-func (w *reduceWriter) tree(x []kernel.Value, part kernel.Value) []kernel.Value {
+// tree joins the parts of a chunk by halves and gives the totals of the folds to
+// part 0.
+func (w *reduceWriter) tree(xs []kernel.Value, part kernel.Value) []kernel.Value {
 	lid := w.Builtin(kernel.LocalX)
-	arrays := w.share(x)
-	w.leave(arrays, lid, x)
+	shared := make([]int, len(xs))
+	types := make([]scalar.Type, len(xs))
+	for i, x := range xs {
+		types[i] = w.Type(x)
+		held := types[i]
+		if held == scalar.Bool {
+			held = scalar.U32
+		}
+		shared[i] = w.Shared(held, w.local)
+		w.StoreShared(shared[i], lid, w.asBits(x, held))
+	}
 	for left := w.job.order.parts; left > 1; {
 		w.Barrier()
 		n := min(radix, left)
 		left /= n
-		x = w.If(w.Compare(scalar.Lt, part, w.int(left)), func() []kernel.Value {
-			vs := make([][]kernel.Value, n)
-			for k := range vs {
-				vs[k] = w.take(arrays, w.Add(lid, w.Int(scalar.U32, k*left)))
+		xs = w.If(w.Compare(scalar.Lt, part, w.int(left)), func() []kernel.Value {
+			held := make([][]kernel.Value, n) // by part
+			for k := range held {
+				for i := range shared {
+					v := w.LoadShared(shared[i], w.Add(lid, w.Int(scalar.U32, k*left)))
+					if types[i] == scalar.Bool {
+						v = w.truth(v)
+					}
+					held[k] = append(held[k], v)
+				}
 			}
 			for half := n / 2; half > 0; half /= 2 {
 				for k := range half {
-					vs[k] = w.apply(vs[k], vs[k+half])
+					held[k] = w.apply(held[k], held[k+half])
 				}
 			}
-			if left > 1 { // nobody else reads this place
-				w.leave(arrays, lid, vs[0])
+			for i := range shared {
+				if left > 1 { // nobody else reads this place
+					w.StoreShared(shared[i], lid, w.asBits(held[0][i], w.Kernel().Shared[shared[i]].Type))
+				}
 			}
-			return vs[0]
-		}, func() []kernel.Value { return x })
+			return held[0]
+		}, func() []kernel.Value { return xs })
 	}
-	return x
+	return xs
 }
 
-// share declares an array of the workgroup for each part of an element. A truth
-// value is 0 or 1 there.
-func (w *reduceWriter) share(x []kernel.Value) []int {
-	arrays := make([]int, len(x))
-	for i, v := range x {
-		t := w.Type(v)
-		if t == scalar.Bool {
-			t = scalar.U32
-		}
-		arrays[i] = w.Shared(t, w.local)
-	}
-	return arrays
-}
-
-func (w *reduceWriter) leave(arrays []int, at kernel.Value, x []kernel.Value) {
-	for i, v := range x {
-		w.StoreShared(arrays[i], at, w.asBits(v, scalar.U32))
-	}
-}
-
-func (w *reduceWriter) take(arrays []int, at kernel.Value) []kernel.Value {
-	x := make([]kernel.Value, len(arrays))
-	for i, array := range arrays {
-		x[i] = w.LoadShared(array, at)
-		if w.job.truth {
-			x[i] = w.truth(x[i])
-		}
-	}
-	return x
-}
-
+// apply folds y onto x, fold by fold.
 func (w *reduceWriter) apply(x, y []kernel.Value) []kernel.Value {
-	return w.InlineAll(w.operator, slices.Concat(x, y))
+	var out []kernel.Value
+	for i, f := range w.operators {
+		n := w.job.folds[i].parts()
+		out = append(out, w.InlineAll(f, slices.Concat(x[:n], y[:n]))...)
+		x, y = x[n:], y[n:]
+	}
+	return out
 }
 
-// outer is the index of the first element of output o.
-func (w *reduceWriter) outer(o kernel.Value) kernel.Value {
-	return w.walk(o, w.keptDims, w.keptStrides)
+// width is how many values an element of every fold are.
+func (w *reduceWriter) width() int {
+	n := 0
+	for i := range w.job.folds {
+		n += w.job.folds[i].parts()
+	}
+	return n
 }
 
 // walk sums coordinates times strides.
@@ -187,42 +201,31 @@ func (e *emitter) walk(i kernel.Value, dims, strides []kernel.Value) kernel.Valu
 	return e.Add(at, e.Mul(i, strides[0]))
 }
 
-// load gives element r of every output of the group at base.
-func (w *reduceWriter) load(base, r kernel.Value) []kernel.Value {
-	at := w.Add(base, w.walk(r, w.reducedDims, w.reducedStrides))
-	return w.elements(w.fetch(0, at, w.job.group))
-}
-
-func (w *reduceWriter) elements(vs []kernel.Value) []kernel.Value {
-	var xs []kernel.Value
-	for v := range slices.Chunk(vs, partsOf(w.job.fromType)) {
-		xs = append(xs, w.job.element(w.emitter, v)...)
-	}
-	return xs
-}
-
-// fold folds the fours first, first+step, … below limit of output o. The
-// accumulators are lane by lane, within a lane output by output, and within an
-// output part by part.
-func (w *reduceWriter) fold(o, first, limit, step kernel.Value) []kernel.Value {
-	base := w.outer(o)
-	zero := w.InlineAll(w.identity, nil)
-	if !w.job.truth {
-		zero = w.completed(zero, w.job.compute)
+// fold folds the fours first, first+step, … below limit of the outputs at a spot.
+// The accumulators are lane by lane, within a lane output by output, and within
+// an output fold by fold.
+func (w *reduceWriter) fold(at *reduceSpot, first, limit, step kernel.Value) []kernel.Value {
+	var zero []kernel.Value
+	for i, f := range w.identities {
+		x := w.InlineAll(f, nil)
+		if !w.job.folds[i].truth() {
+			x = w.completed(x, w.job.folds[i].compute)
+		}
+		zero = append(zero, x...)
 	}
 	acc := slices.Repeat(zero, lanes*w.job.group)
 	if w.job.order.tree {
-		first, acc = w.rounds(base, first, limit, step, acc)
+		first, acc = w.rounds(at, first, limit, step, acc)
 	}
 	return w.Loop(first, limit, step, acc, func(four kernel.Value, acc []kernel.Value) []kernel.Value {
-		return w.applyAll(acc, w.four(base, four))
+		return w.applyAll(acc, w.four(at, four))
 	})
 }
 
 // rounds folds as fold does while there are several rounds left, and loads them
 // before it folds the first, so that a GPU waits once for all. It gives the four
 // that comes next.
-func (w *reduceWriter) rounds(base, first, limit, step kernel.Value, acc []kernel.Value) (kernel.Value, []kernel.Value) {
+func (w *reduceWriter) rounds(spot *reduceSpot, first, limit, step kernel.Value, acc []kernel.Value) (kernel.Value, []kernel.Value) {
 	ahead := w.Mul(step, w.int(roundsAhead-1))
 	many := w.Compare(scalar.Lt, ahead, limit)
 	end := w.Select(many, w.Sub(limit, ahead), w.int(0))
@@ -232,7 +235,7 @@ func (w *reduceWriter) rounds(base, first, limit, step kernel.Value, acc []kerne
 			var loaded [roundsAhead][]kernel.Value
 			at := four
 			for i := range loaded {
-				loaded[i] = w.four(base, at)
+				loaded[i] = w.four(spot, at)
 				at = w.Add(at, step)
 			}
 			acc := carried[1:]
@@ -244,48 +247,30 @@ func (w *reduceWriter) rounds(base, first, limit, step kernel.Value, acc []kerne
 	return out[0], out[1:]
 }
 
-// four gives the elements of a four, lane by lane.
-func (w *reduceWriter) four(base, four kernel.Value) []kernel.Value {
-	if w.job.quad {
-		return w.elements(w.fetch(0, w.Add(base, four), lanes))
-	}
-	var xs []kernel.Value
-	r := w.Mul(four, w.int(lanes))
-	for lane := range lanes {
-		xs = append(xs, w.load(base, w.Add(r, w.int(lane)))...)
-	}
-	return xs
-}
-
 func (w *reduceWriter) applyAll(acc, xs []kernel.Value) []kernel.Value {
+	n := w.width()
 	var out []kernel.Value
-	for p := w.job.parts(); len(acc) > 0; acc, xs = acc[p:], xs[p:] {
-		out = append(out, w.apply(acc[:p], xs[:p])...)
+	for i := 0; i < len(xs); i += n {
+		out = append(out, w.apply(acc[i:i+n], xs[i:i+n])...)
 	}
 	return out
 }
 
 // rest folds the elements after the last whole four, where owns says that this
 // part has them.
-func (w *reduceWriter) rest(acc []kernel.Value, o kernel.Value, owns func() kernel.Value) []kernel.Value {
+func (w *reduceWriter) rest(acc []kernel.Value, at *reduceSpot, owns func() kernel.Value) []kernel.Value {
 	if product(w.job.reduced)%lanes == 0 {
 		return acc
 	}
-	g := w.job.group * w.job.parts()
+	n := w.job.group * w.width()
 	return w.If(owns(), func() []kernel.Value {
-		base := w.outer(o)
-		if w.job.quad {
-			base = w.Mul(base, w.int(lanes))
-		}
-		out := acc
+		out := slices.Clone(acc)
 		for lane := range lanes - 1 {
 			r := w.Add(w.Mul(w.fours, w.int(lanes)), w.int(lane))
-			mine := out[lane*g : (lane+1)*g]
-			folded := w.If(w.Compare(scalar.Lt, r, w.count), func() []kernel.Value {
-				return w.applyAll(mine, w.load(base, r))
-			}, func() []kernel.Value { return mine })
-			next := append([]kernel.Value{}, out[:lane*g]...)
-			out = append(append(next, folded...), out[(lane+1)*g:]...)
+			mine := out[lane*n : (lane+1)*n]
+			copy(mine, w.If(w.Compare(scalar.Lt, r, w.count), func() []kernel.Value {
+				return w.applyAll(mine, w.element(at, r))
+			}, func() []kernel.Value { return slices.Clone(mine) }))
 		}
 		return out
 	}, func() []kernel.Value { return acc })
@@ -293,15 +278,29 @@ func (w *reduceWriter) rest(acc []kernel.Value, o kernel.Value, owns func() kern
 
 // join joins the lanes of each output.
 func (w *reduceWriter) join(acc []kernel.Value) []kernel.Value {
-	g := w.job.group * w.job.parts()
-	return w.applyAll(w.applyAll(acc[:g], acc[g:2*g]), w.applyAll(acc[2*g:3*g], acc[3*g:]))
+	n := len(acc) / lanes
+	lane := func(i int) []kernel.Value { return acc[i*n : (i+1)*n] }
+	return w.applyAll(w.applyAll(lane(0), lane(1)), w.applyAll(lane(2), lane(3)))
 }
 
-// finish stores the results of unit u.
-func (w *reduceWriter) finish(u kernel.Value, xs []kernel.Value) {
-	var out []kernel.Value
-	for x := range slices.Chunk(xs, w.job.parts()) {
-		out = append(out, w.finished(x, w.job.compute, w.job.toType)...)
+// store stores the results of unit u, of whose outputs it has the totals.
+func (w *reduceWriter) store(u kernel.Value, totals []kernel.Value) {
+	g, n, outs := w.job.group, w.width(), w.job.finish.outs
+	stored := make([][]kernel.Value, len(outs)) // by result, then by output
+	for k := range g {
+		o := w.Add(w.Mul(u, w.int(g)), w.int(k))
+		vs, err := w.job.finish.make(w.emitter, totals[k*n:(k+1)*n], w.after.loaded(o))
+		if err != nil {
+			w.fail(err)
+			return
+		}
+		for i := range outs {
+			parts := outs[i].parts()
+			stored[i] = append(stored[i], vs[:parts]...)
+			vs = vs[parts:]
+		}
 	}
-	w.put(1, u, out...)
+	for i, vs := range stored {
+		w.put(len(w.bufs)-len(outs)+i, u, vs...)
+	}
 }

@@ -32,16 +32,16 @@ const (
 )
 
 // schedule chooses how to reduce, from the shape alone.
-func (t *Target) schedule(j *reduceJob) schedule {
-	k, n := product(j.kept), product(j.reduced)
+func (t *Target) schedule(r *reduceShape) schedule {
+	k, n := product(r.kept), product(r.reduced)
 	switch {
-	case t.CPU && j.rows():
+	case t.CPU && r.rows():
 		// Eight neighbouring invocations run as one vector, so eight parts
 		// read side by side.
 		return parted(n, 8, min(max(8, cpuParts/k), n/cpuPart))
 	case t.CPU:
 		return parted(n, 8, min(cpuParts*4/k, n/cpuPart))
-	case j.rows() && n >= shortRow && j.group == 1:
+	case r.rows() && n >= shortRow && r.columns() == 1:
 		return rowwise(k, n)
 	}
 	return parted(n, gpuPart, min(gpuColumns/k, n/gpuPart))

@@ -1,0 +1,178 @@
+package synth
+
+import "nxvk/synth/kernel"
+
+// reducePlace is a source in the kernel.
+type reducePlace struct {
+	buf           int
+	offset        kernel.Value
+	kept, reduced []kernel.Value // strides
+	lit           []kernel.Value
+}
+
+// places takes the parameters of the sources.
+func (w *reduceWriter) places() {
+	bufs := 0
+	for i := range w.job.ins {
+		s := &w.job.ins[i]
+		p := reducePlace{buf: bufs, offset: w.int(0)}
+		switch s.kind {
+		case fromLiteral:
+			p.lit = w.lit(s.parts())
+			w.ins = append(w.ins, p)
+			continue
+		case fromBuffer:
+			bufs++
+		}
+		if s.offset != 0 {
+			p.offset = w.num()
+		}
+		for range w.job.kept {
+			p.kept = append(p.kept, w.num())
+		}
+		for range w.job.reduced {
+			p.reduced = append(p.reduced, w.num())
+		}
+		w.ins = append(w.ins, p)
+	}
+}
+
+// reduceSpot is where the sources have what a group of outputs is made of.
+type reduceSpot struct {
+	at    [][]kernel.Value // by source, then by output; of columns one for all outputs
+	point []elementFunc    // by output
+}
+
+// spot finds group o of outputs, and loads what is the same for all elements of
+// an output.
+func (w *reduceWriter) spot(o kernel.Value) *reduceSpot {
+	s := &reduceSpot{at: make([][]kernel.Value, len(w.ins))}
+	g := w.job.group
+	still := make([][]kernel.Value, g)
+	for i := range w.ins {
+		src, p := &w.job.ins[i], &w.ins[i]
+		for k := range g {
+			if src.kind == fromLiteral {
+				still[k] = append(still[k], p.lit...)
+				continue
+			}
+			at := w.Add(p.offset, w.walk(w.Add(w.Mul(o, w.int(g)), w.int(k)), w.kept, p.kept))
+			switch src.way {
+			case steady:
+				still[k] = append(still[k], w.one(i, at)...)
+			case columns, fours:
+				at = w.Shr(at, lanesLog)
+			}
+			s.at[i] = append(s.at[i], at)
+			if src.way == columns {
+				break
+			}
+		}
+	}
+	for _, vs := range still {
+		s.point = append(s.point, w.job.point(w.emitter, vs))
+	}
+	return s
+}
+
+// one is what a source gives at an index.
+func (w *reduceWriter) one(i int, at kernel.Value) []kernel.Value {
+	if w.job.ins[i].kind == fromIndex {
+		return []kernel.Value{at}
+	}
+	return w.fetch(w.ins[i].buf, at, 1)
+}
+
+// element gives what each fold takes of element r, output by output.
+func (w *reduceWriter) element(s *reduceSpot, r kernel.Value) []kernel.Value {
+	g := w.job.group
+	full := make([][]kernel.Value, g)
+	for i := range w.ins {
+		src, p := &w.job.ins[i], &w.ins[i]
+		switch src.way {
+		case steady:
+		case columns:
+			n := src.parts()
+			vs := w.fetch(p.buf, w.Add(s.at[i][0], w.walk(r, w.reduced, p.reduced)), g)
+			for k := range g {
+				full[k] = append(full[k], vs[k*n:(k+1)*n]...)
+			}
+		default:
+			step := w.walk(r, w.reduced, p.reduced)
+			for k := range g {
+				at := s.at[i][k]
+				if src.way == fours {
+					at = w.Shl(at, lanesLog)
+				}
+				full[k] = append(full[k], w.one(i, w.Add(at, step))...)
+			}
+		}
+	}
+	return w.made(s, full)
+}
+
+// made makes elements of what has been loaded, output by output.
+func (w *reduceWriter) made(s *reduceSpot, full [][]kernel.Value) []kernel.Value {
+	var out []kernel.Value
+	for k, vs := range full {
+		xs, err := s.point[k](vs)
+		if err != nil {
+			w.fail(err)
+			return nil
+		}
+		out = append(out, xs...)
+	}
+	return out
+}
+
+// four gives the elements of a four, lane by lane and then output by output.
+func (w *reduceWriter) four(s *reduceSpot, four kernel.Value) []kernel.Value {
+	r := w.Mul(four, w.int(lanes))
+	if !w.together() {
+		var xs []kernel.Value
+		for lane := range lanes {
+			xs = append(xs, w.element(s, w.Add(r, w.int(lane)))...)
+		}
+		return xs
+	}
+	full := make([][]kernel.Value, lanes) // of the only output
+	for i := range w.ins {
+		src, p := &w.job.ins[i], &w.ins[i]
+		if src.way == steady {
+			continue
+		}
+		n := src.parts()
+		var vs []kernel.Value
+		switch {
+		case src.way != fours:
+			for lane := range lanes {
+				vs = append(vs, w.one(i, w.Add(s.at[i][0], w.walk(w.Add(r, w.int(lane)), w.reduced, p.reduced)))...)
+			}
+		case len(w.reduced) == 1:
+			vs = w.fetch(p.buf, w.Add(s.at[i][0], four), lanes)
+		default:
+			vs = w.fetch(p.buf, w.Add(s.at[i][0], w.Shr(w.walk(r, w.reduced, p.reduced), lanesLog)), lanes)
+		}
+		for lane := range lanes {
+			full[lane] = append(full[lane], vs[lane*n:(lane+1)*n]...)
+		}
+	}
+	var xs []kernel.Value
+	for _, vs := range full {
+		xs = append(xs, w.made(s, [][]kernel.Value{vs})...)
+	}
+	return xs
+}
+
+// together reports whether a source has fours of elements that are loaded at once.
+func (w *reduceWriter) together() bool {
+	for i := range w.job.ins {
+		if w.job.ins[i].way == fours {
+			return true
+		}
+	}
+	return false
+}
+
+// lanesLog is the logarithm of lanes.
+const lanesLog = 2
