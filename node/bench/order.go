@@ -30,9 +30,13 @@ func orderRows(n int) []row {
 		ordered(ops.Sort, f32(n/wide, wide)), ordered(ops.Sort, f32(n/(8*wide), 8*wide)),
 		topK(f32(n), 16))
 	for _, shape := range []ops.Shape{{n}, {n / wide, wide}, {n / 4096, 4096}} {
-		list = append(list, fourier(shape))
+		list = append(list, fourier(ops.FFT, ops.C64, shape, []int{len(shape) - 1}))
 	}
-	return list
+	for side*side > n {
+		side /= 2
+	}
+	return append(list, fourier(ops.FFT2, ops.C64, ops.Shape{side, side}, []int{0, 1}),
+		fourier(ops.RFFT, ops.F32, ops.Shape{n}, []int{0}))
 }
 
 func scan(name string, t ops.Type, axis, rounds int) row {
@@ -64,13 +68,24 @@ func topK(t ops.Type, k int) row {
 	return row{fmt.Sprintf("top_k %d of %v %v", k, t.DType, t.Shape), run, 10, float64(t.Bytes()), 0}
 }
 
-// fourier is a transform of c64 along the last axis.
-func fourier(s ops.Shape) row {
-	t := ops.Type{DType: ops.C64, Shape: s}
-	run := func(h *harness) error {
-		return h.result(h.Do(ops.FFT, t, [][]int{{s[len(s)-1]}, {len(s) - 1}, {0}}, h.spectrum(s)))
+// fourier is a transform along axes, the last one last.
+func fourier(op ops.Op, from ops.DType, s ops.Shape, axes []int) row {
+	in, out := ops.Type{DType: from, Shape: s}, ops.Type{DType: ops.C64, Shape: s}
+	var lengths []int
+	for _, a := range axes {
+		lengths = append(lengths, s[a])
 	}
-	return row{fmt.Sprintf("fft of c64 %v", s), run, 10, 2 * float64(t.Bytes()), 0}
+	if op == ops.RFFT {
+		out.Shape = ops.Shape{s[0]/2 + 1}
+	}
+	run := func(h *harness) error {
+		x := h.input(in, 0)
+		if from == ops.C64 {
+			x = h.spectrum(s)
+		}
+		return h.result(h.Do(op, out, [][]int{lengths, axes, {0}}, x))
+	}
+	return row{fmt.Sprintf("%v of %v %v", op, from, s), run, 10, float64(in.Bytes() + out.Bytes()), 0}
 }
 
 // scrambled is a value of the type in no order, made once.

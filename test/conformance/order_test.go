@@ -29,7 +29,7 @@ func TestSort(t *testing.T) {
 			if dt.IsComplex() {
 				continue
 			}
-			for _, length := range []int{1, 7, 64, 65, 257, 2048, 2049, 70001} {
+			for _, length := range []int{1, 7, 64, 65, 257, 1000, 2049, 5000, 70001} {
 				for _, c := range lines(length) {
 					order(t, &n, d, host, dt, c, gpu)
 				}
@@ -64,5 +64,56 @@ func order(t *testing.T, n *tally, d, host *drive.Driver, dt ops.DType, c instr,
 			c.data = [][]byte{tied(&instr{types: c.types, out: ops.Type{Shape: ops.Shape{1}}})}
 		}
 		n.near(t, d, host, &c, tolerance{})
+	}
+}
+
+// The greatest elements of lines of every length and their indices: few of them,
+// and so many that all are put in order.
+func TestTopK(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		var n tally
+		for _, dt := range []ops.DType{ops.F32, ops.BF16, ops.S64, ops.U8} {
+			if gpu && dt != ops.F32 && dt != ops.S64 {
+				continue // other types have the same kernels but for their keys
+			}
+			for _, s := range []ops.Shape{{40}, {3, 700}, {2, 20011}, {70001}} {
+				length := s[len(s)-1]
+				for _, k := range []int{1, 12, length / 2} {
+					greatest(t, &n, d, host, ops.Type{DType: dt, Shape: s}, k)
+				}
+			}
+		}
+		n.report(t)
+	})
+}
+
+// greatest compares one top_k with the host's.
+func greatest(t *testing.T, n *tally, d, host *drive.Driver, typ ops.Type, k int) {
+	t.Helper()
+	out := append(ops.Shape{}, typ.Shape...)
+	out[len(out)-1] = k
+	types := []ops.Type{{DType: typ.DType, Shape: out}, {DType: ops.S32, Shape: out}}
+	data := newSampler(seed(ops.TopK, typ.DType, len(typ.Shape))).draw(typ, ops.Real, false)
+	var got [2][2][]byte
+	before := d.Exec.Counters.Fallbacks
+	for i, on := range []*drive.Driver{d, host} {
+		ids := on.DoAll(ops.TopK, types, [][]int{{k}}, ops.Operand{ID: on.Upload(typ, data)})
+		for r, id := range ids {
+			var err error
+			if got[i][r], err = on.Read(id); err != nil {
+				t.Fatalf("top_k %d of %v: %v", k, typ, err)
+			}
+		}
+	}
+	n.cases++
+	if d.Exec.Counters.Fallbacks == before {
+		n.device++
+	}
+	for r, result := range types {
+		if err := compare(got[0][r], got[1][r], result, tolerance{}); err != nil {
+			t.Errorf("result %d of top_k %d of %v: %v", r, k, typ, err)
+		}
 	}
 }
