@@ -46,10 +46,11 @@ func (e *emitter) completed(xs []kernel.Value, d ops.DType) []kernel.Value {
 // encoded gives the stored form of the parts of an element of the type that
 // computes d.
 func (e *emitter) encoded(d ops.DType, xs []kernel.Value) []kernel.Value {
-	if d.IsComplex() {
-		return xs
+	out := make([]kernel.Value, len(xs))
+	for i, x := range xs {
+		out[i] = e.encode(d.Real(), x)
 	}
-	return []kernel.Value{e.encode(d, xs[0])}
+	return out
 }
 
 // nonzero gives whether an element is not zero.

@@ -61,6 +61,9 @@ func lowerConv(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	if in.Ins[0].Lit != nil || in.Ins[1].Lit != nil {
 		return nil, unsupported("convolution of a literal")
 	}
+	if wide.IsComplex() {
+		return lowerComplexConv(in, types, t)
+	}
 	c := newConvolution(in, types, t)
 	switch {
 	case c.thin():

@@ -21,6 +21,9 @@ func lowerDot(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	if err := dotSupported(wide, types, t); err != nil {
 		return nil, err
 	}
+	if wide.IsComplex() {
+		return lowerComplexDot(in, types, t)
+	}
 	d := &dot{plan: &Plan{Alias: -1}, t: t, wide: wide}
 	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
 	a, err := d.operand(in, types, 0, left)
@@ -49,9 +52,9 @@ func lowerDot(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 
 func dotSupported(wide ops.DType, types []ops.Type, t *Target) error {
 	switch {
-	case wide.IsComplex() || types[0].DType.IsComplex() || types[1].DType.IsComplex():
-		return unsupported("products of complex numbers")
-	case wide == ops.F64 && !t.Float64:
+	case !wide.IsComplex() && (types[0].DType.IsComplex() || types[1].DType.IsComplex()):
+		return unsupported("products of complex numbers that are %v", wide)
+	case wide.Real() == ops.F64 && !t.Float64:
 		return unsupported("no f64")
 	case wide.Size() == 8 && wide.IsInteger() && !t.Int64:
 		return unsupported("no 64-bit integers")
@@ -128,6 +131,13 @@ func (d *dot) sub(lower lowering, in *ops.Instr, from ops.Type, src, dst Ref) er
 	if p.Alias >= 0 {
 		panic("BUG: a step before a product that does nothing")
 	}
+	d.include(p, []Ref{src}, dst)
+	return nil
+}
+
+// include appends a plan whose operands and result are elsewhere. Literals stay
+// those of the instruction.
+func (d *dot) include(p *Plan, ins []Ref, out Ref) {
 	first := len(d.plan.Temps)
 	d.plan.Temps = append(d.plan.Temps, p.Temps...)
 	for _, s := range p.Steps {
@@ -135,9 +145,9 @@ func (d *dot) sub(lower lowering, in *ops.Instr, from ops.Type, src, dst Ref) er
 		for i, a := range s.Args {
 			switch a.Ref.Kind {
 			case Operand:
-				a.Ref = src
+				a.Ref = ins[a.Ref.Index]
 			case Result:
-				a.Ref = dst
+				a.Ref = out
 			case Temp:
 				a.Ref.Index += first
 			}
@@ -145,13 +155,12 @@ func (d *dot) sub(lower lowering, in *ops.Instr, from ops.Type, src, dst Ref) er
 		}
 		lits := make([]Lit, len(s.Lits))
 		for i, l := range s.Lits {
-			l.Operand = src.Index
+			l.Operand = ins[l.Operand].Index
 			lits[i] = l
 		}
 		s.Args, s.Lits = args, lits
 		d.plan.Steps = append(d.plan.Steps, s)
 	}
-	return nil
 }
 
 // product appends the steps of a product of matrices.

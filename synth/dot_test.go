@@ -15,7 +15,7 @@ func matmul(d ops.DType, m, k, n int) (*ops.Instr, []ops.Type) {
 
 func TestDotUnsupported(t *testing.T) {
 	target := &Target{SharedMemory: 49152, MaxInvocations: 1024, Addresses: true}
-	for _, d := range []ops.DType{ops.F64, ops.S64, ops.U64, ops.C64, ops.C128} {
+	for _, d := range []ops.DType{ops.F64, ops.S64, ops.U64, ops.C128} {
 		in, types := matmul(d, 4, 5, 6)
 		if _, err := Lower(in, types, target); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%v: got %v, want ErrUnsupported", d, err)
