@@ -191,6 +191,11 @@ defmodule NxVulkanGo.Interpreter do
   defp arguments(op, _out, [t], opts) when op in [:argmax, :argmin],
     do: [t, Keyword.update!(opts, :axis, &absent/1)]
 
+  # Nx.BinaryBackend takes no empty list of axes for a scalar.
+  defp arguments(op, _out, [%Nx.Tensor{shape: {}} = t], axes: [], keep_axes: keep)
+       when op in [:sum, :product, :reduce_max, :reduce_min, :all, :any],
+       do: [t, [axes: nil, keep_axes: keep]]
+
   defp arguments(_op, _out, tensors, []), do: tensors
   defp arguments(_op, _out, tensors, opts), do: tensors ++ [opts]
 

@@ -27,6 +27,7 @@ defmodule NxVulkanGo.Compiler.Callbacks do
       hooks: Keyword.get(options, :hooks, %{}),
       timeout: Keyword.get(options, :callback_timeout, @timeout),
       session: session,
+      server: {:"nxvk_#{session.device}", session.server},
       run: run,
       sync: make_ref(),
       callers: [self() | Process.get(:"$callers", [])]
@@ -62,11 +63,11 @@ defmodule NxVulkanGo.Compiler.Callbacks do
         call(state, fn -> hook(spec, state.hooks).(tensors(template, values)) end)
         loop(state)
 
-      {:nxvk_callback, server, run, ref, index, values} ->
+      {:nxvk_callback, _server, run, ref, index, values} ->
         {:call, fun, template, out, opts} = elem(state.callbacks, index)
-        refuse = &send(server, {:nxvk_answer, run, ref, {:error, &1}})
-        data = call(state, fn -> answer(fun, tensors(template, values), out, opts) end, refuse)
-        send(server, {:nxvk_answer, run, ref, {:ok, data}})
+        reply = &send(state.server, {:nxvk_answer, run, ref, &1})
+        work = fn -> answer(fun, tensors(template, values), out, opts) end
+        reply.({:ok, call(state, work, &reply.({:error, &1}))})
         loop(state)
 
       {^sync, {:error, error}} ->
@@ -83,34 +84,34 @@ defmodule NxVulkanGo.Compiler.Callbacks do
     end
   end
 
-  # The value of a function, or the end of the run.
-  defp call(%{caller: caller, down: down} = state, fun, refuse \\ fn _ -> :ok end) do
+  # The value of a function, or the end of the run; `refuse` tells the node why.
+  defp call(state, fun, refuse \\ fn _text -> :ok end) do
     {pid, ref} = spawn_monitor(fn -> work(fun, state.callers) end)
 
-    {kind, reason, stack} =
-      receive do
-        {:DOWN, ^ref, _, _, {:shutdown, {:returned, value}}} ->
-          throw({:value, value})
+    case outcome(state, pid, ref) do
+      {:returned, value} ->
+        value
 
-        {:DOWN, ^ref, _, _, {:shutdown, {kind, reason, stack}}} ->
-          {kind, reason, stack}
+      {kind, reason, stack} ->
+        refuse.(Exception.format_banner(kind, reason, stack))
+        failed(state, kind, reason, stack)
+    end
+  end
 
-        {:DOWN, ^ref, _, _, reason} ->
-          {:exit, reason, []}
+  defp outcome(%{caller: caller, down: down, timeout: timeout} = state, pid, ref) do
+    receive do
+      {:DOWN, ^ref, _, _, {:shutdown, {:nxvk, outcome}}} -> outcome
+      {:DOWN, ^ref, _, _, reason} -> {:exit, reason, []}
+      {:DOWN, ^caller, _, _, _} -> abandon(state, pid)
+      {:DOWN, ^down, _, _, reason} -> killed(pid, gone(state, reason))
+    after
+      timeout -> killed(pid, late(timeout))
+    end
+  end
 
-        {:DOWN, ^caller, _, _, _} ->
-          abandon(state, pid)
-
-        {:DOWN, ^down, _, _, reason} ->
-          Process.exit(pid, :kill) && {:error, gone(state, reason), []}
-      after
-        state.timeout -> Process.exit(pid, :kill) && {:error, late(state.timeout), []}
-      end
-
-    refuse.(Exception.format_banner(kind, reason, stack))
-    failed(state, kind, reason, stack)
-  catch
-    {:value, value} -> value
+  defp killed(pid, error) do
+    Process.exit(pid, :kill)
+    {:error, error, []}
   end
 
   defp abandon(state, pid) do
@@ -140,11 +141,15 @@ defmodule NxVulkanGo.Compiler.Callbacks do
     Process.put(:"$callers", callers)
     Nx.default_backend(Nx.BinaryBackend)
     Nx.Defn.default_options(compiler: Nx.Defn.Evaluator)
-    result = {:returned, fun.()}
-    exit({:shutdown, result})
-  catch
-    :exit, {:shutdown, {:returned, _}} = reason -> exit(reason)
-    kind, reason -> exit({:shutdown, {kind, reason, __STACKTRACE__}})
+
+    outcome =
+      try do
+        {:returned, fun.()}
+      catch
+        kind, reason -> {kind, reason, __STACKTRACE__}
+      end
+
+    exit({:shutdown, {:nxvk, outcome}})
   end
 
   defp hook({:fn, fun}, _hooks), do: fun
