@@ -31,12 +31,12 @@ type node struct {
 	in      *ops.Instr
 	role    role
 	users   []int
-	kept    bool // must exist afterwards
-	live    bool // somebody wants it
-	memory  bool // somebody reads it from memory
-	pulled  bool // computed again wherever it is wanted
-	settled bool // though it could be part of others, they read it from memory
-	stands  bool // has a unit to itself, which reads all operands from memory
+	kept    bool  // must exist afterwards
+	live    bool  // somebody wants it
+	memory  bool  // somebody reads it from memory
+	pulled  bool  // computed again wherever it is wanted
+	settled bool  // though it could be part of others, they read it from memory
+	body    []int // what it looks through, where it is not alone
 	pull    pull
 	deps    []dep
 	group   *group // nil where it has no unit of its own
@@ -151,7 +151,7 @@ func (f *fuser) visit(i int) {
 // alone gives an instruction a unit of its own, which reads its operands.
 func (f *fuser) alone(i int) {
 	n := &f.nodes[i]
-	n.group, n.stands = &group{items: []int{i}, first: i, last: i}, true
+	n.group, n.body = &group{items: []int{i}, first: i, last: i}, nil
 	for _, o := range n.in.Ins {
 		if j, ok := f.maker(o); ok {
 			n.deps = append(n.deps, dep{node: j})
@@ -179,6 +179,7 @@ func (f *fuser) place(i int) {
 func (f *fuser) look(i int) error {
 	n := &f.nodes[i]
 	for {
+		n.body = nil
 		tr := f.tracer(i)
 		err := tr.run(func() error {
 			if n.role == roleFold {
@@ -223,7 +224,8 @@ func (f *fuser) tracer(i int) *trace {
 	if n.role == roleFold {
 		shape, axes = f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0]
 	}
-	tr := newTrace(shape, axes)
+	tr := &trace{}
+	tr.space(shape, axes)
 	tr.types = func(id ops.ID) ops.Type { return f.types[id] }
 	tr.number = func(id ops.ID) int {
 		if j, ok := f.made[id]; ok {
@@ -234,10 +236,12 @@ func (f *fuser) tracer(i int) *trace {
 	tr.literal = func(*ops.Literal) int { return 0 }
 	tr.blocks = f.tiles
 	tr.graph = func(id ops.ID) *ops.Instr {
-		if j, ok := f.made[id]; ok && (j == i || f.through(&f.nodes[j])) {
-			return f.nodes[j].in
+		j, ok := f.made[id]
+		if !ok || j != i && !f.through(&f.nodes[j]) {
+			return nil
 		}
-		return nil
+		n.body = append(n.body, j)
+		return f.nodes[j].in
 	}
 	return tr
 }

@@ -34,11 +34,13 @@ type dep struct {
 	spread   int // points that see one element
 }
 
-// maxItems bounds the instructions of a unit, and maxCost what is written for
-// one step of an invocation: drivers take long for long kernels.
+// maxItems bounds the instructions of a unit, and maxCost what they take for an
+// element: drivers take long for long kernels. A kernel with a reduction has its
+// code for an element many times.
 const (
-	maxItems = 512
-	maxCost  = 1 << 14
+	maxItems    = 512
+	maxCost     = 1 << 13
+	maxFoldCost = 1 << 10
 )
 
 // depsOf lists what a traced instruction reads from memory.
@@ -110,31 +112,14 @@ func (f *fuser) merge(a, b *group) {
 	b.items = nil
 }
 
-// joins reports whether the points of two groups can be those of one kernel.
-func (f *fuser) joins(a, b *group) bool {
-	switch {
-	case a.fold == nil && b.fold == nil:
-		return f.t.allows(RulePointwise) && a.n == b.n && f.only(a, b, along) && f.only(b, a, along)
-	}
-	return false
-}
-
-// only reports whether whatever b reads of a is in the given relation.
-func (f *fuser) only(a, b *group, want relation) bool {
-	for _, i := range b.items {
-		for _, d := range f.nodes[i].deps {
-			if f.nodes[d.node].group == a && d.relation != want {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // fits reports whether a kernel of both groups has room for its buffers and its
 // code.
 func (f *fuser) fits(a, b *group) bool {
-	if len(a.items)+len(b.items) > maxItems || a.cost+b.cost > maxCost {
+	most := maxCost
+	if a.fold != nil || b.fold != nil {
+		most = maxFoldCost
+	}
+	if len(a.items)+len(b.items) > maxItems || a.cost+b.cost > most {
 		return false
 	}
 	buffers := 0

@@ -33,7 +33,7 @@ func lowerMap(u *Unit, tr *trace, t *Target) (*Plan, error) {
 		}
 		vs := make([]kernel.Value, len(tr.outs))
 		for k, i := range tr.outs {
-			vs[k] = p.stored[i]
+			vs[k] = p.store(e, i, tr.exprs[i].typ)
 		}
 		return vs, nil
 	}
@@ -57,7 +57,11 @@ func lowerFused(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) 
 	if err != nil {
 		panic(fmt.Sprintf("BUG: a unit without a space: %v", err))
 	}
-	p, err := lowerMap(u, tr, t)
+	lower := lowerMap
+	if u.foldOf() != nil {
+		lower = lowerFolded
+	}
+	p, err := lower(u, tr, t)
 	if err != nil {
 		return nil, fmt.Errorf("lower a unit of %d instructions: %w", len(u.Body), err)
 	}
@@ -66,12 +70,22 @@ func lowerFused(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) 
 
 // fusedTrace traces the results of a unit.
 func fusedTrace(u *Unit, types func(ops.ID) ops.Type) (*trace, error) {
-	tr := newTrace(u.Outs[0].Type.Shape, nil)
+	shape, axes := u.Outs[0].Type.Shape, []int(nil)
+	tr := &trace{}
 	tr.of(u, types)
+	if in := u.foldOf(); in != nil {
+		shape, axes = tr.types(in.Ins[0].ID).Shape, in.Attrs[0]
+		tr.lie = reduceShapeOf(shape, axes)
+	}
+	tr.space(shape, axes)
 	tr.outs = make([]int, len(u.Outs))
 	return tr, tr.run(func() (err error) {
 		for i, o := range u.Outs {
-			if tr.outs[i], err = tr.value(o.ID, tr.full); err != nil {
+			at := tr.full
+			if o.Type.Size() < shape.Size() {
+				at = tr.rows
+			}
+			if tr.outs[i], err = tr.value(o.ID, at); err != nil {
 				return fmt.Errorf("result %d: %w", i, err)
 			}
 		}

@@ -166,8 +166,8 @@ func (g *grower) fold(x ops.Operand, typ ops.Type) (ops.Operand, bool) {
 func TestFuseRandom(t *testing.T) {
 	forTargets(t, func(t *testing.T, target *Target) {
 		kernels, instrs := 0, 0
-		for seed := range uint64(60) {
-			g := grow(t, seed, 4+int(seed)%20, false)
+		for seed := range uint64(80) {
+			g := grow(t, seed, 4+int(seed)%20, seed%2 == 1)
 			instrs += len(g.Body)
 			kernels += len(g.check(target, seed))
 		}

@@ -40,7 +40,7 @@ func (f *fuser) roleOf(in *ops.Instr) role {
 		}
 	case info.Kind == ops.Reduce && in.Ins[0].Lit == nil:
 		if f.typeOf(in.Ins[0]).Size() > in.Outs[0].Type.Size() {
-			return roleAlone
+			return roleFold
 		}
 	}
 	return roleAlone

@@ -289,3 +289,33 @@ func TestFusePointwise(t *testing.T) {
 		wantUnits(t, g.check(target, 1), 1)
 	})
 }
+
+// What is folded is made while it is folded; what becomes of the result is in the
+// same kernel.
+func TestFuseReduction(t *testing.T) {
+	forTargets(t, func(t *testing.T, target *Target) {
+		for _, shape := range []ops.Shape{{5, 256}, {8, 2000}, {3, 7}, {8, 24}} {
+			for axis := range shape {
+				g := newSketch(t)
+				x, y := g.param(ops.F32, shape...), g.param(ops.BF16, shape...)
+				e := g.do(ops.Multiply, ops.F32, g.do(ops.Tanh, ops.F32, x), y)
+				s := g.do(ops.Sum, ops.F32, e, attrs{{axis}, {0}})
+				b := g.param(ops.F32, g.types[s.ID].Shape...)
+				g.keep(g.do(ops.Exp, ops.F32, g.do(ops.Subtract, ops.F32, s, b)))
+				wantUnits(t, g.check(target, 3), 1)
+			}
+		}
+	})
+}
+
+// Reductions of the same elements are one kernel.
+func TestFuseReductions(t *testing.T) {
+	forTargets(t, func(t *testing.T, target *Target) {
+		g := newSketch(t)
+		x := g.param(ops.F32, 40, 130)
+		over := attrs{{0}, {0}}
+		g.keep(g.do(ops.Sum, ops.F32, x, over), g.do(ops.ReduceMax, ops.F32, x, over),
+			g.do(ops.Sum, ops.F32, g.do(ops.Multiply, ops.F32, x, x), over), g.do(ops.Any, ops.U8, x, over))
+		wantUnits(t, g.check(target, 4), 1)
+	})
+}

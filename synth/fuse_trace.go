@@ -12,10 +12,11 @@ import (
 // through operations on elements and views. A value that is wanted at the same
 // place twice is computed once.
 type trace struct {
-	dims []int // of the space, the kept ones first
-	kept int   // dimensions that results of reductions have
-	full view  // where a tensor has the point that has an element for each
-	rows view  // where a tensor has it that has an element for each kept one
+	dims []int       // of the space, the kept ones first
+	kept int         // dimensions that results of reductions have
+	full view        // where a tensor has the point that has an element for each
+	rows view        // where a tensor has it that has an element for each kept one
+	lie  reduceShape // of what reductions fold
 
 	graph   func(ops.ID) *ops.Instr // what computes a value; nil where it is loaded
 	types   func(ops.ID) ops.Type
@@ -49,10 +50,8 @@ type expr struct {
 	full   bool // differs along reduced dimensions
 }
 
-// newTrace starts a trace of the points of a shape, along whose axes reductions
-// fold.
-func newTrace(s ops.Shape, axes []int) *trace {
-	tr := &trace{}
+// space makes the points of a shape those of a trace. Reductions fold along axes.
+func (tr *trace) space(s ops.Shape, axes []int) {
 	strides := s.Strides()
 	reduced := make([]bool, len(s))
 	for _, a := range axes {
@@ -70,7 +69,6 @@ func newTrace(s ops.Shape, axes []int) *trace {
 		}
 	}
 	tr.rows.strides = append(ops.Shape(tr.dims[:tr.kept]).Strides(), make([]int, len(axes))...)
-	return tr
 }
 
 // run traces with f, again whenever a dimension must be cut.

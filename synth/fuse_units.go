@@ -168,32 +168,14 @@ func (u *Unit) addLiterals(in *ops.Instr, known map[string]*ops.Literal) {
 	}
 }
 
-// body lists the items and what they pull, in order.
+// body lists the items and what they look through, in order.
 func (f *fuser) body(items []int) []int {
-	seen := map[int]bool{}
-	stack := slices.Clone(items)
+	all := slices.Clone(items)
 	for _, i := range items {
-		seen[i] = true
-	}
-	for len(stack) > 0 {
-		i := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if f.nodes[i].role == roleAlone || f.nodes[i].stands {
-			continue
-		}
-		for _, o := range f.nodes[i].in.Ins {
-			if j, ok := f.maker(o); ok && !seen[j] && f.through(&f.nodes[j]) {
-				seen[j] = true
-				stack = append(stack, j)
-			}
-		}
-	}
-	all := make([]int, 0, len(seen))
-	for i := range seen {
-		all = append(all, i)
+		all = append(all, f.nodes[i].body...)
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all)
 }
 
 // unitQueue orders units that can run by where they began in the graph.

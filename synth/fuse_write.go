@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nxvk/ops"
@@ -10,13 +11,31 @@ import (
 )
 
 // point has the values of the expressions of a trace at one point: as the type
-// that computes them has them, and as memory would.
+// that computes them has them, and as memory would, where that has been asked.
 type point struct {
 	values, stored []kernel.Value
 }
 
+const unset kernel.Value = -1
+
 func (tr *trace) newPoint() *point {
-	return &point{make([]kernel.Value, len(tr.exprs)), make([]kernel.Value, len(tr.exprs))}
+	p := &point{make([]kernel.Value, len(tr.exprs)), make([]kernel.Value, len(tr.exprs))}
+	for i := range p.stored {
+		p.values[i], p.stored[i] = unset, unset
+	}
+	return p
+}
+
+func (p *point) clone() *point {
+	return &point{slices.Clone(p.values), slices.Clone(p.stored)}
+}
+
+// store gives the stored form of expression i, of type d.
+func (p *point) store(e *emitter, i int, d ops.DType) kernel.Value {
+	if p.stored[i] == unset {
+		p.stored[i] = e.encode(d, p.values[i])
+	}
+	return p.stored[i]
 }
 
 // compute gives expression i its value at p, where its operands have theirs.
@@ -31,9 +50,9 @@ func (tr *trace) compute(e *emitter, p *point, i int, loaded kernel.Value) error
 		p.stored[i] = loaded
 		p.values[i] = e.decode(x.typ, loaded)
 		return nil
-	}
-	if x.kind == exprApply && x.in.Op == ops.Bitcast {
-		p.stored[i] = e.Bitcast(p.stored[x.args[0]], storage[x.typ].Type())
+	case x.in.Op == ops.Bitcast:
+		a := x.args[0]
+		p.stored[i] = e.Bitcast(p.store(e, a, tr.exprs[a].typ), storage[x.typ].Type())
 		p.values[i] = e.restored(x.typ, p.stored[i])
 		return nil
 	}
@@ -41,14 +60,12 @@ func (tr *trace) compute(e *emitter, p *point, i int, loaded kernel.Value) error
 	if err != nil {
 		return err
 	}
-	p.put(e, i, x.typ, raw)
+	p.values[i] = raw
+	if d := x.typ; storage[d].Size() < 4 { // else storing it changes nothing that arithmetic sees
+		p.stored[i] = e.encode(d, raw)
+		p.values[i] = e.restored(d, p.stored[i])
+	}
 	return nil
-}
-
-// put gives expression i a value that has been computed, rounded to its type.
-func (p *point) put(e *emitter, i int, d ops.DType, x kernel.Value) {
-	p.stored[i] = e.encode(d, x)
-	p.values[i] = e.restored(d, p.stored[i])
 }
 
 // restored gives what storing an element and loading it again gives.
@@ -113,7 +130,7 @@ func (tr *trace) describe() string {
 		case x.kind == exprSource:
 			fmt.Fprintf(&b, "$%d:%v", x.source, x.typ)
 		default:
-			fmt.Fprintf(&b, "%v:%v%v", x.in.Op, x.typ, x.args)
+			fmt.Fprintf(&b, "%v:%v%v%v", x.in.Op, x.typ, x.args, x.full)
 			for k, o := range x.in.Ins {
 				fmt.Fprintf(&b, "%v", x.types[k].DType)
 				if o.Lit != nil {

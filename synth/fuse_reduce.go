@@ -1,0 +1,202 @@
+package synth
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+)
+
+// foldedUnit is a unit with reductions, all along the same axes of tensors that
+// lie alike.
+type foldedUnit struct {
+	*trace
+	unit  *Unit
+	lie   reduceShape
+	folds []int // expressions
+}
+
+// foldOf gives the first reduction of a unit, or nil.
+func (u *Unit) foldOf() *ops.Instr {
+	for i := range u.Body {
+		if u.Body[i].Op.Info().Kind == ops.Reduce {
+			return &u.Body[i]
+		}
+	}
+	return nil
+}
+
+// lowerFolded plans a unit with reductions.
+func lowerFolded(u *Unit, tr *trace, t *Target) (*Plan, error) {
+	f := &foldedUnit{trace: tr, unit: u, lie: tr.lie}
+	for i := range tr.exprs {
+		if tr.exprs[i].kind == exprFold {
+			f.folds = append(f.folds, i)
+		}
+	}
+	return f.reduce(t).plan(t)
+}
+
+// operator is the operator of expression i, a reduction.
+func (f *foldedUnit) operator(i int) fold {
+	x := &f.exprs[i]
+	return fold{x.in.Op, computes(x.in, x.types)}
+}
+
+// reduce is the job that carries out a unit whose results are there when the
+// totals are.
+func (f *foldedUnit) reduce(t *Target) *reduceJob {
+	j := &reduceJob{key: f.key(), lie: f.lie, kept: f.dims[:f.kept], reduced: f.dims[f.kept:]}
+	var args []int
+	for _, i := range f.folds {
+		j.folds = append(j.folds, f.operator(i))
+		args = append(args, f.exprs[i].args[0])
+	}
+	before := f.needed(args)
+	var still, full []int // sources
+	for s := range f.sources {
+		if !before.sources[s] {
+			continue
+		}
+		r := f.reduceSource(s)
+		if r.still || r.kind == fromLiteral {
+			still = append(still, s)
+		} else {
+			full = append(full, s)
+		}
+		j.ins = append(j.ins, r)
+	}
+	j.point = func(e *emitter, kept []kernel.Value) elementFunc {
+		p := f.newPoint()
+		err := f.each(e, p, before, byNumber(still, kept), false)
+		return func(loaded []kernel.Value) ([]kernel.Value, error) {
+			if err != nil {
+				return nil, err
+			}
+			q := p.clone()
+			if err := f.each(e, q, before, byNumber(full, loaded), true); err != nil {
+				return nil, err
+			}
+			var xs []kernel.Value
+			for k, a := range args {
+				xs = append(xs, j.folds[k].element(e, []kernel.Value{q.values[a]}, f.exprs[a].typ)...)
+			}
+			return xs, nil
+		}
+	}
+	f.finish(j)
+	return j
+}
+
+// finish makes the results of the totals.
+func (f *foldedUnit) finish(j *reduceJob) {
+	after := f.needed(f.outs)
+	var loaded []int
+	var views []*view
+	j.finish.dims = f.dims[:f.kept]
+	for s := range f.sources {
+		if !after.sources[s] {
+			continue
+		}
+		loaded = append(loaded, s)
+		src := f.sources[s]
+		if src.kind != fromLiteral {
+			src.strides = src.strides[:f.kept]
+		}
+		j.finish.ins = append(j.finish.ins, src)
+	}
+	for i := range j.finish.ins {
+		if s := &j.finish.ins[i]; s.kind != fromLiteral {
+			views = append(views, &s.view)
+		}
+	}
+	j.finish.dims = collapse(j.finish.dims, views)
+	for i, o := range f.unit.Outs {
+		j.finish.outs = append(j.finish.outs, bufferOf(Ref{Result, i}, o.Type.DType))
+	}
+	j.finish.make = func(e *emitter, totals, xs []kernel.Value) ([]kernel.Value, error) {
+		p := f.newPoint()
+		for k, i := range f.folds {
+			f.total(e, p, i, totals[k])
+		}
+		if err := f.each(e, p, after, byNumber(loaded, xs), false); err != nil {
+			return nil, err
+		}
+		var vs []kernel.Value
+		for _, i := range f.outs {
+			vs = append(vs, p.store(e, i, f.exprs[i].typ))
+		}
+		return vs, nil
+	}
+}
+
+// total gives expression i, a reduction, its value.
+func (f *foldedUnit) total(e *emitter, p *point, i int, total kernel.Value) {
+	d := f.exprs[i].typ
+	p.stored[i] = e.finished([]kernel.Value{total}, f.operator(i).compute, d)[0]
+	p.values[i] = e.restored(d, p.stored[i])
+}
+
+// each computes the needed expressions that are the same for all elements of an
+// output, or those that are not. What loaded has are sources, by number.
+func (f *foldedUnit) each(e *emitter, p *point, n *needs, loaded map[int]kernel.Value, full bool) error {
+	for i := range f.exprs {
+		x := &f.exprs[i]
+		if !n.exprs[i] || x.full != full || x.kind == exprFold {
+			continue
+		}
+		if err := f.compute(e, p, i, loaded[x.source]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func byNumber(sources []int, loaded []kernel.Value) map[int]kernel.Value {
+	m := make(map[int]kernel.Value, len(sources))
+	for k, s := range sources {
+		m[s] = loaded[k]
+	}
+	return m
+}
+
+// reduceSource is source s as a reduction sees it.
+func (f *foldedUnit) reduceSource(s int) reduceSource {
+	r := reduceSource{source: f.sources[s], still: !f.isFull(f.sources[s])}
+	if r.kind != fromLiteral {
+		r.keptAt.strides, r.reducedAt.strides = r.strides[:f.kept:f.kept], r.strides[f.kept:]
+	}
+	return r
+}
+
+// needs is what some expressions are made of, without reductions' operands.
+type needs struct {
+	exprs   []bool
+	sources []bool
+}
+
+func (tr *trace) needed(roots []int) *needs {
+	n := &needs{make([]bool, len(tr.exprs)), make([]bool, len(tr.sources))}
+	for _, r := range roots {
+		n.exprs[r] = true
+	}
+	for i := len(tr.exprs) - 1; i >= 0; i-- {
+		x := &tr.exprs[i]
+		switch {
+		case !n.exprs[i] || x.kind == exprFold:
+		case x.kind == exprSource:
+			n.sources[x.source] = true
+		default:
+			for _, a := range x.args {
+				n.exprs[a] = true
+			}
+		}
+	}
+	return n
+}
+
+// key is the text of the unit: all that its code depends on, but for how its
+// sources lie.
+func (f *foldedUnit) key() string {
+	return fmt.Sprintf("unit %s%v", f.describe(), f.outs)
+}
