@@ -111,6 +111,22 @@ func TestComplex(t *testing.T) {
 	}
 }
 
+// TestComplexLimits has what Nx says of infinities and of angles between numbers
+// that are not real.
+func TestComplexLimits(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	z := newValue(typ(ops.C128, 1))
+	storeCplx[ops.C128](z.Data, 0, []complex128{complex(inf, 3)})
+	part := func(op ops.Op, v Value) Value { return run(t, op, nil, typ(ops.F64, 1), v) }
+	root := run(t, ops.Cbrt, nil, z.Type, z)
+	want(t, part(ops.RealPart, root), inf)
+	want(t, part(ops.Imag, root), 0)
+	arc := run(t, ops.Acos, nil, z.Type, z)
+	want(t, part(ops.RealPart, arc), nan)
+	want(t, part(ops.Imag, arc), nan)
+	want(t, part(ops.RealPart, run(t, ops.Atan2, nil, z.Type, z, vec(ops.F64, 1))), nan)
+}
+
 // TestEveryOpEveryType runs each pointwise operation on each type that the
 // table lets through, over shapes of rank 0 to 6 with broadcasting. The first
 // element is compared with the same operation on scalars.

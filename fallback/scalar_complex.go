@@ -40,7 +40,7 @@ var complexScalars = func() (t scalars[complex128]) {
 	}
 	t[ops.Divide] = two(func(x, y complex128) complex128 { return x / y })
 	t[ops.Pow] = two(cpow)
-	t[ops.Atan2] = two(func(x, y complex128) complex128 { return complex(math.Atan2(real(x), real(y)), 0) })
+	t[ops.Atan2] = two(catan2)
 	return t
 }()
 
@@ -54,13 +54,32 @@ func csqrt(z complex128) complex128 {
 	return cmplx.Sqrt(z)
 }
 
-func cacos(z complex128) complex128 { return -1i * cmplx.Log(z+csqrt(z*z-1)) }
+// cacos is NaN where a part is not finite, as in Nx.
+func cacos(z complex128) complex128 {
+	if cmplx.IsInf(z) {
+		return cmplx.NaN()
+	}
+	return -1i * cmplx.Log(z+csqrt(z*z-1))
+}
+
 func casin(z complex128) complex128 { return -1i * cmplx.Log(1i*z+csqrt(1-z*z)) }
 func catan(z complex128) complex128 { return 0.5i * (cmplx.Log(1-1i*z) - cmplx.Log(1+1i*z)) }
 
+// catan2 is NaN for numbers that are not real.
+func catan2(x, y complex128) complex128 {
+	if imag(x) != 0 || imag(y) != 0 {
+		return cmplx.NaN()
+	}
+	return complex(math.Atan2(real(x), real(y)), 0)
+}
+
 // ccbrt is the principal cube root.
 func ccbrt(z complex128) complex128 {
-	return cmplx.Rect(math.Cbrt(cmplx.Abs(z)), cmplx.Phase(z)/3)
+	r, t := math.Cbrt(cmplx.Abs(z)), cmplx.Phase(z)/3
+	if t == 0 { // r may be infinite
+		return complex(r, t)
+	}
+	return cmplx.Rect(r, t)
 }
 
 // csign is 1 for every number but 0.
