@@ -43,8 +43,13 @@ defmodule NxVulkanGo.Backend do
 
     * an error that depends on values, as an index out of bounds or a singular matrix, is
       raised where the result is read
-    * a division of integers by zero and a shift by a negative number raise nothing; their
-      results mean nothing
+    * a division of integers by zero and a shift by a negative number are errors only where
+      the divisor or the number is a scalar that is not on a device; else their results mean
+      nothing
+    * what `Nx.BinaryBackend` cannot compute, as the remainder of infinities or a product
+      beyond the largest number of f8, is NaN or infinite
+    * `Nx.atan2/2` of complex numbers that are not real is NaN, but for such scalars
+    * subnormal numbers of f8 are read as they are written
     * float functions are exact within 2 units in the last place, and so may differ
       in the last digit printed
     * sums and products of floats are added in another order
@@ -66,7 +71,7 @@ defmodule NxVulkanGo.Backend do
   @behaviour Nx.Backend
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.{Attributes, Data, Eager, Error, Fallback, Ops, Session, Sessions}
+  alias NxVulkanGo.{Attributes, Data, Eager, Error, Fallback, Ops, Refusals, Session, Sessions}
   alias NxVulkanGo.Compiler.Function
   alias NxVulkanGo.Session.Tracker
 
@@ -463,8 +468,13 @@ defmodule NxVulkanGo.Backend do
           )
         end
 
+      check =
+        if name in Refusals.ops(),
+          do: quote(do: Refusals.check!(unquote(name), unquote(tensors)))
+
       def unquote(name)(out, unquote_splicing(args)) do
         _ = unquote(args)
+        unquote(check)
         Eager.run(unquote(name), out, unquote(tensors), unquote(attrs), unquote(options))
       end
     end
