@@ -151,7 +151,9 @@ func (w *reduceWriter) four(s *reduceSpot, four kernel.Value) []kernel.Value {
 		case len(w.reduced) == 1:
 			vs = w.fetch(p.buf, w.Add(s.at[i][0], four), lanes)
 		default:
-			vs = w.fetch(p.buf, w.Add(s.at[i][0], w.Shr(w.walk(r, w.reduced, p.reduced), lanesLog)), lanes)
+			// The sum is no less than 0, though the second of the two may be.
+			at := w.Add(w.Shl(s.at[i][0], lanesLog), w.walk(r, w.reduced, p.reduced))
+			vs = w.fetch(p.buf, w.Shr(at, lanesLog), lanes)
 		}
 		for lane := range lanes {
 			full[lane] = append(full[lane], vs[lane*n:(lane+1)*n]...)
