@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/gen/etf"
 	"nxvk/gen/store"
@@ -112,13 +113,13 @@ func (e *Executor) answered(r *run, s *step) (wait, sent bool) {
 // Answer gives the answer to a callback of a run. from is who sent it; an answer
 // that nobody waits for is dropped.
 func (e *Executor) Answer(from etf.Pid, run ops.ID, ref uint64, data [][]byte, err error) {
-	for _, l := range e.lanes {
-		r := l.run
-		if r == nil || r.call == nil || r.call.ref != ref || r.id() != run || *r.in.Callbacks != from {
-			continue
+	for _, home := range e.lanes {
+		for _, l := range append(slices.Clone(home.forks), home) {
+			if r := l.run; r != nil && r.call != nil && r.call.ref == ref && r.id() == run && *r.in.Callbacks == from {
+				r.call.data, r.call.err, r.call.answer = data, err, true
+				e.resume(l)
+				return
+			}
 		}
-		r.call.data, r.call.err, r.call.answer = data, err, true
-		e.resume(l)
-		return
 	}
 }

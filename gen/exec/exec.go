@@ -112,7 +112,7 @@ func New(cfg Config) *Executor {
 // wait; the instruction is then tried again from the start.
 func (e *Executor) instr(l *Lane, in *wire.Instr) (wait bool) {
 	if in.Op == ops.Run && in.Err == nil {
-		wait = e.runProgram(l, in)
+		wait = !e.runApart(l, in) && e.runProgram(l, in)
 	} else {
 		wait = e.try(l, in)
 	}

@@ -256,14 +256,15 @@ func TestEnd(t *testing.T) {
 func TestFallback(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l := r.session()
-		c64 := ops.Type{DType: ops.C64, Shape: ops.Shape{2}}
+		s := f32()
+		minus := &ops.Region{Params: []ops.Result{res(1, s), res(2, s)}, Values: uses(3),
+			Body: []ops.Instr{op(ops.Subtract, res(3, s), ref(2), ref(1))}}
 		r.tensor(l, 1, 3, 4)
 		r.do(l, ops.Negate, 2, f32(2), nil, ref(1))
-		r.do(l, ops.AsType, 3, c64, nil, ref(2))
-		r.do(l, ops.Multiply, 4, c64, nil, ref(3), ref(3))
-		r.do(l, ops.RealPart, 5, f32(2), nil, ref(4))
-		r.do(l, ops.Negate, 6, f32(2), nil, ref(5))
-		r.want(l, 6, -9, -16)
+		r.exec.Stream(l, []wire.Instr{{Name: "reduce", Instr: ops.Instr{Op: ops.ReduceFun, Ins: append(uses(2), scalar(10)),
+			Outs: []ops.Result{res(3, s)}, Attrs: [][]int{{0}, {0}, nil}, Regions: []*ops.Region{minus}}}})
+		r.do(l, ops.Negate, 4, s, nil, ref(3))
+		r.want(l, 4, -17)
 		if r.dev != nil && r.exec.Counters.Fallbacks == 0 {
 			r.Error("no fallback was counted")
 		}

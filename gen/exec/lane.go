@@ -23,6 +23,14 @@ type Lane struct {
 
 	programs map[string]*program // by key
 	run      *run                // the program under way, whose slots stand for the session's values
+
+	// See fork.go.
+	forks   []*Lane
+	pending map[ops.ID]*Lane // values that forks will make, and nobody has freed yet
+	makers  map[ops.ID]*Lane // values that forks will make
+	wanted  map[ops.ID]int   // how many requests in forks work on a value that was pending
+	from    *Lane            // of a fork: the lane of the session
+	awaits  bool             // of a fork: it waits for another one
 }
 
 // task is what a lane runs. It reports true where it has to wait, and is then
@@ -35,6 +43,10 @@ type request struct {
 	task
 	in   *wire.Instr // nil where it is a read or asks about the session
 	read ops.ID      // 0 where no value is read
+
+	// Of a request that left the order of its session.
+	held  map[ops.ID]store.Value // what it needs and was there
+	wants []ops.ID               // what it needs and was pending
 }
 
 // Lane returns the lane of a session.
@@ -50,11 +62,7 @@ func (e *Executor) Lane(s *store.Session) *Lane {
 // End forgets a session: its queue is dropped and its values are let go.
 func (e *Executor) End(s *store.Session) {
 	if l, ok := e.lanes[s]; ok {
-		l.queue = nil
-		if l.run != nil {
-			l.run.drop()
-			l.run = nil
-		}
+		l.end()
 		delete(e.lanes, s)
 	}
 	s.End()
@@ -71,7 +79,7 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 			continue
 		}
 		if len(l.queue) == 0 && !l.parked {
-			if !e.instr(l, in) {
+			if e.detour(l, e.instruct(in)) || !e.instr(l, in) {
 				continue
 			}
 			l.parked = true
@@ -79,9 +87,14 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 		if l.parked && l.swept && in.Op == ops.Free && in.Err == nil {
 			l.freeEarly(in.Attrs[0])
 		}
-		l.queue = append(l.queue, request{task: func(l *Lane) bool { return e.instr(l, in) }, in: in})
+		l.queue = append(l.queue, e.instruct(in))
 	}
 	e.settle()
+}
+
+// instruct is the request to carry out an instruction.
+func (e *Executor) instruct(in *wire.Instr) request {
+	return request{task: func(l *Lane) bool { return e.instr(l, in) }, in: in}
 }
 
 // freeEarly lets go of values while the lane waits for memory, out of turn:
@@ -116,13 +129,21 @@ func (e *Executor) enqueue(l *Lane, r request) {
 // advance serves a lane until it is empty or has to wait.
 func (e *Executor) advance(l *Lane) {
 	for !l.parked && len(l.queue) > 0 {
-		if l.queue[0].task(l) {
+		r := l.queue[0]
+		if l.from != nil && r.in != nil && l.elsewhere(r.in) {
+			l.parked, l.awaits = true, true
+			return
+		}
+		if !e.detour(l, r) && r.task(l) {
 			l.parked = true
 			return
 		}
 		l.swept, l.trimmed, l.failed, l.since = false, false, nil, time.Time{}
 		if len(l.queue) > 0 { // the task may have ended the session
 			l.queue = l.queue[1:]
+		}
+		if l.from != nil {
+			e.forked(l, &r)
 		}
 	}
 	if len(l.queue) == 0 {
@@ -142,6 +163,11 @@ func (e *Executor) resume(l *Lane) {
 func (l *Lane) value(id ops.ID) (store.Value, error) {
 	if l.run != nil {
 		return l.run.slots[id], nil
+	}
+	if len(l.queue) > 0 {
+		if v, ok := l.queue[0].held[id]; ok {
+			return v, nil
+		}
 	}
 	v, ok := l.Session.Get(id)
 	if !ok {

@@ -16,6 +16,7 @@ type program struct {
 	err    error // it is malformed; every run says so
 	body   *block
 	slots  int
+	open   bool // it loops or calls back: nobody knows how long it takes
 	values []ops.Type
 	tiers  map[string]*tier // by which parameters are literals; nil when seen once
 }
@@ -63,12 +64,13 @@ func newProgram(r *ops.Region, broken error) *program {
 	}
 	b := builder{slots: make(map[ops.ID]ops.ID)}
 	body := b.block(r, false)
-	return &program{body: body, slots: len(b.slots), values: types}
+	return &program{body: body, slots: len(b.slots), open: b.open, values: types}
 }
 
 // builder gives the ids of a program their slots.
 type builder struct {
 	slots map[ops.ID]ops.ID
+	open  bool
 }
 
 func (b *builder) slot(id ops.ID) ops.ID {
@@ -107,6 +109,7 @@ func (b *builder) block(r *ops.Region, keep bool) *block {
 		in.Ins, in.Outs = b.operands(in.Ins), b.results(in.Outs)
 		s := &out.steps[i]
 		s.in = wire.Instr{Instr: in, Name: in.Op.String()}
+		b.open = b.open || programOnly(in.Op) && in.Op != ops.Branch
 		if !in.Op.Info().Closed {
 			for k, inner := range in.Regions {
 				s.regions = append(s.regions, b.block(inner, in.Op == ops.While && k == 0))

@@ -56,10 +56,10 @@ func (e *Executor) read(l *Lane, id ops.ID, offset, count int, done func(Data, e
 
 // value returns a value that has memory, or its error.
 func (e *Executor) value(l *Lane, id ops.ID) (store.Value, error) {
-	v, ok := l.Session.Get(id)
+	v, err := l.value(id)
 	switch {
-	case !ok:
-		return v, l.Session.Missing(id)
+	case err != nil:
+		return v, err
 	case v.Err != nil:
 		return v, v.Err
 	case v.Mem.Host == nil && e.lost != nil:
@@ -80,23 +80,37 @@ func (e *Executor) Describe(l *Lane, id ops.ID, done func(ops.Type, error)) {
 // Sync calls done when everything that the session asked for before has been
 // computed.
 func (e *Executor) Sync(l *Lane, done func(error)) {
-	e.Do(l, func(*Lane) bool {
-		if e.dev == nil {
-			done(nil)
-			return false
-		}
-		ticket, err := e.submit()
-		if err != nil {
-			done(e.deviceError(err))
-			return false
-		}
-		if e.dev.Done(ticket) {
-			done(e.deviceError(e.dev.Lost()))
-			return false
-		}
-		e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { done(e.deviceError(err)) }) })
+	e.Do(l, func(l *Lane) bool {
+		e.afterForks(l, func() { e.computed(done) })
 		return false
 	})
+}
+
+// Turn calls done when everything that the session asked for before has been
+// computed but for runs that may take any time, and what needs their results.
+func (e *Executor) Turn(l *Lane, done func(error)) {
+	e.Do(l, func(*Lane) bool {
+		e.computed(done)
+		return false
+	})
+}
+
+// computed calls done when the device has done what it has been given.
+func (e *Executor) computed(done func(error)) {
+	if e.dev == nil {
+		done(nil)
+		return
+	}
+	ticket, err := e.submit()
+	if err != nil {
+		done(e.deviceError(err))
+		return
+	}
+	if e.dev.Done(ticket) {
+		done(e.deviceError(e.dev.Lost()))
+		return
+	}
+	e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { done(e.deviceError(err)) }) })
 }
 
 // importValue gives a value of another session an id of this one. Where the
@@ -114,7 +128,7 @@ func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait bool) {
 	}
 	id := in.Shared.ID
 	v, ok := from.Get(id)
-	if !ok && id > from.Last && e.waitImport(l) {
+	if !ok && (id > from.Last || e.lanes[from].makers[id] != nil) && e.waitImport(l) {
 		return true
 	}
 	out := in.Outs[0]

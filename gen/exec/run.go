@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -90,7 +91,7 @@ func (e *Executor) runProgram(l *Lane, in *wire.Instr) (wait bool) {
 
 // start binds the operands of a run to the parameters of its program.
 func (e *Executor) start(l *Lane, in *wire.Instr) (*run, []ops.Type, error) {
-	p, ok := l.programs[in.Key]
+	p, ok := l.home().programs[in.Key]
 	switch {
 	case !ok:
 		return nil, nil, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no program under the key %x", in.Key)}
@@ -379,6 +380,9 @@ func nonzero(d ops.DType, data []byte) bool {
 // cancel ends runs of a lane, under way or waiting for their turn.
 func (e *Executor) cancel(l *Lane, ids []int) {
 	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
+	for _, f := range slices.Clone(l.forks) {
+		e.cancel(f, ids)
+	}
 	for _, id := range ids {
 		for i := range l.queue {
 			in := l.queue[i].in
@@ -387,6 +391,7 @@ func (e *Executor) cancel(l *Lane, ids []int) {
 			}
 			if l.run != nil && l.run.in == in {
 				e.stop(l, l.run, gone)
+				break // the queue has moved on
 			} else {
 				in.Err = gone
 			}

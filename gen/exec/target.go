@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"nxvk/gen/store"
 	"nxvk/synth"
 	"nxvk/vulkan"
@@ -54,8 +56,10 @@ func (e *Executor) Abandon() {
 	e.lanes = make(map[*store.Session]*Lane)
 	e.imports, e.memory, e.throttled = nil, nil, nil
 	for _, l := range lanes {
-		l.parked = false
-		e.advance(l)
+		for _, f := range append(slices.Clone(l.forks), l) {
+			f.parked = false
+			e.advance(f)
+		}
 	}
 	e.lanes = lanes
 }

@@ -60,13 +60,9 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 			d.replyResult(c, func() etf.Term { return typeTerm(t) }, err)
 		})
 	case wire.Sync:
-		d.exec.Sync(lane, func(err error) {
-			if err != nil {
-				d.reply(c, wire.Failure(err))
-				return
-			}
-			d.reply(c, wire.OK)
-		})
+		d.exec.Sync(lane, func(err error) { d.replyOK(c, err) })
+	case wire.Turn:
+		d.exec.Turn(lane, func(err error) { d.replyOK(c, err) })
 	case wire.Close:
 		d.exec.Do(lane, func(*exec.Lane) bool {
 			d.end(pid)
@@ -110,6 +106,14 @@ func (d *Device) reply(c dist.Call, result etf.Term) {
 	if err := d.Send(c.From, dist.NewReply(c, result)); err != nil {
 		d.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
 	}
+}
+
+func (d *Device) replyOK(c dist.Call, err error) {
+	if err != nil {
+		d.reply(c, wire.Failure(err))
+		return
+	}
+	d.reply(c, wire.OK)
 }
 
 func (d *Device) replyResult(c dist.Call, term func() etf.Term, err error) {

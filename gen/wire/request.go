@@ -18,6 +18,7 @@ const (
 	Download Verb = "download"
 	Describe Verb = "describe"
 	Sync     Verb = "sync"
+	Turn     Verb = "turn"
 	Close    Verb = "close"
 	Memory   Verb = "memory"
 	Info     Verb = "info"
@@ -45,7 +46,7 @@ type Options struct {
 // DecodeRequest reads a call to a device server.
 func DecodeRequest(t etf.Term) (Request, error) {
 	switch t {
-	case etf.Atom(Sync), etf.Atom(Close), etf.Atom(Memory), etf.Atom(Info):
+	case etf.Atom(Sync), etf.Atom(Turn), etf.Atom(Close), etf.Atom(Memory), etf.Atom(Info):
 		return Request{Verb: Verb(t.(etf.Atom))}, nil
 	}
 	tuple, ok := t.(etf.Tuple)

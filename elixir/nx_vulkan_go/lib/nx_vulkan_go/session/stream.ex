@@ -209,7 +209,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp report(%{session: session} = state) do
     ref = make_ref()
-    request = {:at, session.incarnation, :sync}
+    request = {:at, session.incarnation, :turn}
     send(state.destination, {:"$gen_call", {self(), ref}, request})
     reports = Map.put(state.reports, ref, Session.progress(session))
     %{state | unreported: 0, reports: reports}

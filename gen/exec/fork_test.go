@@ -1,0 +1,140 @@
+package exec
+
+import (
+	"testing"
+	"time"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// asks is a program that adds what a callback gives to its parameter.
+func asks() *ops.Region {
+	s := f32()
+	return &ops.Region{Params: []ops.Result{res(1, s)}, Values: uses(3), Body: []ops.Instr{
+		{Op: ops.Callback, Outs: []ops.Result{res(2, s)}, Attrs: [][]int{{0}}},
+		op(ops.Add, res(3, s), ref(1), ref(2)),
+	}}
+}
+
+var asked = etf.Pid{Node: "a@b", ID: 3}
+
+// ask begins a run of asks, whose answer makes its result.
+func (r *rig) ask(l *Lane, out ops.ID, in ops.Operand) {
+	r.exec.Stream(l, []wire.Instr{{Name: "run", Defines: wire.Defines{Key: "asks", Callbacks: &asked},
+		Instr: ops.Instr{Op: ops.Run, Outs: []ops.Result{res(out, f32())}, Ins: []ops.Operand{in}}}})
+}
+
+// forks are rigs with the program and a list of what has been asked.
+func forks(t *testing.T, test func(r *rig, l *Lane, answer func(run ops.ID, v float32))) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		calls := make(map[ops.ID]Call)
+		r.exec.cfg.Call = func(c Call) { calls[c.Run] = c }
+		r.define(l, "asks", asks())
+		test(r, l, func(run ops.ID, v float32) {
+			r.until(func() bool { return calls[run].Ref != 0 })
+			r.exec.Answer(asked, run, calls[run].Ref, [][]byte{floats(v)}, nil)
+		})
+		if len(l.forks) != 0 || len(l.pending) != 0 {
+			t.Errorf("%d forks and %d pending values are left", len(l.forks), len(l.pending))
+		}
+	})
+}
+
+// TestForkGoesOn: what needs nothing of a run does not wait for it.
+func TestForkGoesOn(t *testing.T) {
+	forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+		r.tensor(l, 1, 4)
+		r.ask(l, 2, scalar(1))
+		r.do(l, ops.Negate, 3, f32(), nil, ref(2)) // waits
+		r.do(l, ops.Negate, 4, f32(1), nil, ref(1))
+		r.want(l, 4, -4)
+		turned := false
+		r.exec.Turn(l, func(err error) { turned = err == nil })
+		r.until(func() bool { return turned })
+		synced := false
+		r.exec.Sync(l, func(err error) { synced = err == nil })
+		r.settle(10 * time.Millisecond)
+		if synced {
+			t.Error("sync did not wait for the run")
+		}
+		answer(2, 10)
+		r.want(l, 3, -11)
+		r.until(func() bool { return synced })
+	})
+}
+
+// TestForkHolds: operands that are freed while an instruction waits are there
+// when its turn comes, and gone after that.
+func TestForkHolds(t *testing.T) {
+	forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+		r.tensor(l, 1, 4)
+		r.ask(l, 2, scalar(1))
+		r.do(l, ops.Add, 3, f32(1), nil, ref(1), ref(2))
+		r.free(l, 1)
+		r.exec.Stream(l, []wire.Instr{{Name: "free", Instr: ops.Instr{Op: ops.Free, Attrs: [][]int{{1, 2}}}}})
+		r.wantKind(l, 1, wire.UnknownID)
+		answer(2, 10)
+		r.want(l, 3, 15)
+		r.wantKind(l, 2, wire.UnknownID)
+		r.free(l, 3)
+		r.settle(time.Millisecond)
+		if n := l.Session.Bytes(); n != 0 {
+			t.Errorf("%d bytes are left", n)
+		}
+	})
+}
+
+// TestForksMeet: an instruction that needs two runs waits for both, whichever
+// ends first.
+func TestForksMeet(t *testing.T) {
+	for _, order := range [][]ops.ID{{1, 2}, {2, 1}} {
+		forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+			r.ask(l, 1, scalar(1))
+			r.ask(l, 2, scalar(2))
+			r.do(l, ops.Subtract, 3, f32(), nil, ref(1), ref(2))
+			r.do(l, ops.Subtract, 4, f32(), nil, ref(2), ref(1))
+			r.ask(l, 5, ref(3)) // a run that needs a run
+			r.free(l, 1)
+			r.free(l, 2)
+			for _, id := range order {
+				answer(id, 10*float32(id))
+			}
+			answer(5, 100)
+			r.want(l, 3, -11)
+			r.want(l, 4, 11)
+			r.want(l, 5, 89)
+		})
+	}
+}
+
+// TestForkEnds: a session that ends takes its forks along, and what they hold.
+func TestForkEnds(t *testing.T) {
+	forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+		r.tensor(l, 1, 4)
+		r.ask(l, 2, scalar(1))
+		r.do(l, ops.Add, 3, f32(1), nil, ref(1), ref(2))
+		v, _ := l.Session.Get(1)
+		r.exec.End(l.Session)
+		r.settle(time.Millisecond)
+		if v.Mem.Host != nil || v.Mem.Dev != nil {
+			t.Error("an operand of the instruction that waited is still held")
+		}
+	})
+}
+
+// TestForkImport: another session may import what is pending.
+func TestForkImport(t *testing.T) {
+	forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+		r.ask(l, 2, scalar(1))
+		other := r.session()
+		r.exec.Stream(other, []wire.Instr{{Name: "import", Shared: &wire.Shared{
+			ID: 2, Key: l.Session.Key, Owner: etf.Pid{Node: "test@host", ID: uint32(l.Session.Owner.ID), Creation: 7}},
+			Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{res(1, f32())}}}})
+		answer(2, 10)
+		r.want(other, 1, 11)
+		r.want(l, 2, 11)
+	})
+}
