@@ -90,7 +90,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		}
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Target: target, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
-			Watcher: watcher{n}, Log: log,
+			Watcher: watcher{n}, Direct: n.Direct, Log: log,
 		}), gen.ProcessOptions{})
 		if err != nil {
 			return fmt.Errorf("start %s: %w", name, err)

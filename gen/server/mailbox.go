@@ -7,13 +7,20 @@ import "sync"
 // handles it, and what others put there meanwhile. So no goroutine has to wake
 // up for a message, and what the messages change needs no lock.
 type mailbox struct {
-	handle func(message any) // does not panic
+	handle func(message any) // calls what is a func(); does not panic
+	ended  bool              // the last message is handled
 
 	mu      sync.Mutex
 	queue   []any
 	spare   []any // the array of the messages being handled, for the queue after next
 	running bool
-	closed  bool
+}
+
+// turn is a function that somebody waits for.
+type turn struct {
+	f    func()
+	last bool // nothing is handled after it
+	done chan struct{}
 }
 
 // keepQueue is the largest queue that is kept when all of it is handled.
@@ -21,20 +28,12 @@ const keepQueue = 1024
 
 // Put is that of dist.Inbox.
 func (b *mailbox) Put(message any) (run bool) {
-	run, _ = b.put(message)
-	return run
-}
-
-func (b *mailbox) put(message any) (run, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return false, false
-	}
 	b.queue = append(b.queue, message)
 	run = !b.running
 	b.running = true
-	return run, true
+	return run
 }
 
 // Run handles messages until there are none. It is for whom Put told to.
@@ -46,8 +45,22 @@ func (b *mailbox) Run() {
 		}
 		for i, m := range messages {
 			messages[i] = nil
-			b.handle(m)
+			b.one(m)
 		}
+	}
+}
+
+func (b *mailbox) one(message any) {
+	t, waited := message.(*turn)
+	switch {
+	case waited:
+		if !b.ended {
+			b.ended = t.last
+			b.handle(t.f)
+		}
+		close(t.done)
+	case !b.ended:
+		b.handle(message)
 	}
 }
 
@@ -55,9 +68,6 @@ func (b *mailbox) Run() {
 func (b *mailbox) take() []any {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		b.queue = nil
-	}
 	if len(b.queue) == 0 {
 		b.running = false
 		if cap(b.queue)+cap(b.spare) > keepQueue {
@@ -85,29 +95,16 @@ func (b *mailbox) post(message any) {
 	}
 }
 
-// do calls f in its turn and waits for it. It must not be called from there.
-// It reports false when the mailbox is closed.
-func (b *mailbox) do(f func()) bool {
-	done := make(chan struct{})
-	run, ok := b.put(func() {
-		defer close(done)
-		f()
-	})
-	if run {
-		b.Run()
-	}
-	if ok {
-		<-done
-	}
-	return ok
-}
+// do calls f in its turn and waits for it, unless the mailbox is closed. It
+// must not be called from there.
+func (b *mailbox) do(f func()) { b.wait(&turn{f: f}) }
 
-// close calls last in its turn. Messages after that are dropped.
-func (b *mailbox) close(last func()) {
-	b.do(func() {
-		b.mu.Lock()
-		b.closed = true
-		b.mu.Unlock()
-		last()
-	})
+// close calls last in its turn and waits for it. Messages after that are
+// dropped.
+func (b *mailbox) close(last func()) { b.wait(&turn{f: last, last: true}) }
+
+func (b *mailbox) wait(t *turn) {
+	t.done = make(chan struct{})
+	b.deliver(t)
+	<-t.done
 }

@@ -31,6 +31,7 @@ type Connection struct {
 	bytes  atomic.Uint64 // received
 
 	signals signals
+	relay   relay
 
 	once  sync.Once
 	cause error         // why it was closed
@@ -85,7 +86,13 @@ func (c *Connection) serve() error {
 		lost:      &c.node.counters.Lost,
 		deliver:   c.deliver,
 	}
-	err := r.run()
+	ended := make(chan error, 1)
+	c.relay.start(func() {
+		if err := r.run(); err != errRelieved {
+			ended <- err
+		}
+	})
+	err := <-ended
 	if errors.Is(err, ErrMalformed) || errors.Is(err, ErrTooLarge) {
 		c.node.counters.Malformed.Add(1)
 		c.node.warn("close the connection with %s: %v", c.name, err)

@@ -45,21 +45,27 @@ const (
 const netKernel = "net_kernel"
 
 // deliver acts on a message from the peer. taken says that the payload belongs
-// to an actor from now on. An error closes the connection; a message to nobody
-// is none.
-func (c *Connection) deliver(control etf.Tuple, payload etf.Term) (taken bool, err error) {
+// to an actor from now on. An error ends the reader, errRelieved because there
+// is another, any other one with the connection; a message to nobody is none.
+func (c *Connection) deliver(control etf.Tuple, payload etf.Term, size int) (taken bool, err error) {
 	c.node.counters.MessagesIn.Add(1)
 	f := fields{control: control}
 	switch op := f.int(0); op {
 	case opSend, opSendTT:
-		to := f.pid(2)
-		return f.ok() && c.toPID(gen.PID{Node: c.name}, to, payload), f.err
+		if to := f.pid(2); f.ok() {
+			return c.toPID(gen.PID{Node: c.name}, to, payload, size)
+		}
+		return false, f.err
 	case opSendSender, opSendSenderTT:
-		from, to := f.pid(1), f.pid(2)
-		return f.ok() && c.toPID(PID(from), to, payload), f.err
+		if from, to := f.pid(1), f.pid(2); f.ok() {
+			return c.toPID(PID(from), to, payload, size)
+		}
+		return false, f.err
 	case opRegSend, opRegSendTT:
-		from, name := f.pid(1), f.atom(3)
-		return f.ok() && c.toName(PID(from), name, payload), f.err
+		if from, name := f.pid(1), f.atom(3); f.ok() {
+			return c.toName(PID(from), name, payload, size)
+		}
+		return false, f.err
 	case opAliasSend, opAliasSendTT:
 		// No process here has an alias that a peer could know.
 		c.node.counters.Dropped.Add(1)
@@ -121,28 +127,34 @@ func (c *Connection) signal(op int, f *fields, payload etf.Term) error {
 }
 
 // toPID hands a message to a process of ours.
-func (c *Connection) toPID(from gen.PID, to etf.Pid, payload etf.Term) bool {
+func (c *Connection) toPID(from gen.PID, to etf.Pid, payload etf.Term, size int) (taken bool, err error) {
+	if in := c.node.inboxOf(PID(to)); in != nil {
+		return true, c.relay.hand(in, received(from, payload), size)
+	}
 	if gen.Atom(to.Node) != c.core.Name() {
-		return c.drop()
+		return c.drop(), nil
 	}
 	if err := c.core.RouteSendPID(from, PID(to), gen.MessageOptions{}, received(from, payload)); err != nil {
-		return c.drop()
+		return c.drop(), nil
 	}
-	return true
+	return true, nil
 }
 
 // toName hands a message to a registered process. Names that nobody has are
 // what clusters are full of, so those messages vanish without a word.
-func (c *Connection) toName(from gen.PID, name etf.Atom, payload etf.Term) bool {
+func (c *Connection) toName(from gen.PID, name etf.Atom, payload etf.Term, size int) (taken bool, err error) {
+	if in := c.node.inboxNamed(gen.Atom(name)); in != nil {
+		return true, c.relay.hand(in, received(from, payload), size)
+	}
 	if name == netKernel {
 		c.answerPing(received(from, payload))
-		return false
+		return false, nil
 	}
 	to := gen.ProcessID{Name: gen.Atom(name), Node: c.core.Name()}
 	if err := c.core.RouteSendProcessID(from, to, gen.MessageOptions{}, received(from, payload)); err != nil {
-		return c.drop()
+		return c.drop(), nil
 	}
-	return true
+	return true, nil
 }
 
 func (c *Connection) drop() bool {

@@ -16,7 +16,8 @@
 //	                                           ├─ writer: queue → gathering writes
 //	                                           └─ ticker: keeps alive, detects death
 //
-// The reader never waits for an actor: mailboxes are unbounded, so what a peer
+// The reader never waits for an actor, and where it handles a message itself
+// (Node.Direct), another goroutine reads on if that takes long: mailboxes are unbounded, so what a peer
 // can make this node hold is bounded by the allocator of large binaries and by
 // Options.MaxTerm for each message, not by flow control. Senders never wait for
 // the writer: messages that actors originate are refused with ErrBusy once

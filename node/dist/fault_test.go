@@ -284,7 +284,7 @@ func TestBrokenHandshakes(t *testing.T) {
 // TestOurEnd stops our node under a BEAM that watches it.
 func TestOurEnd(t *testing.T) {
 	withBEAMs(t, func(t *testing.T, c *cluster) {
-		b := c.start(`pong = net_adm:ping(N), monitor_node(N,true), R = monitor(process,{echo,N}), io:format("up~n"),
+		b := c.start(`pong = net_adm:ping(N), monitor_node(N,true), R = monitor(process,{echo,N}), pong = net_adm:ping(N), io:format("up~n"),
 			receive {'DOWN',R,_,_,W} -> io:format("~p~n",[W]) end,
 			receive {nodedown,N} -> io:format("nodedown~n") end`)
 		b.expect("up")

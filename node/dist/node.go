@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ergo.services/ergo"
@@ -66,6 +67,8 @@ type Node struct {
 	running   sync.WaitGroup
 
 	registered chan error // the outcome of the first attempt
+
+	direct atomic.Pointer[directory]
 
 	mu       sync.Mutex
 	peers    map[gen.Atom]*peer

@@ -21,7 +21,7 @@ import (
 func collected(src io.Reader, allocator etf.Allocator) ([]etf.Term, error) {
 	var got []etf.Term
 	r := reader{src: src, allocator: allocator, maxTerm: 1 << 20, lost: new(atomic.Uint64),
-		deliver: func(_ etf.Tuple, payload etf.Term) (bool, error) {
+		deliver: func(_ etf.Tuple, payload etf.Term, _ int) (bool, error) {
 			got = append(got, payload)
 			return true, nil
 		}}
@@ -224,7 +224,7 @@ func TestOrder(t *testing.T) {
 	go w.run()
 	var got []etf.Term
 	r := reader{src: theirs, allocator: etf.NewPool(0), maxTerm: 1 << 20, lost: new(atomic.Uint64),
-		deliver: func(_ etf.Tuple, payload etf.Term) (bool, error) {
+		deliver: func(_ etf.Tuple, payload etf.Term, _ int) (bool, error) {
 			got = append(got, flat(payload))
 			if len(got) == 4 {
 				return true, io.EOF
@@ -322,7 +322,7 @@ func BenchmarkCasts(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; i < b.N; i += 1000 {
 		r := reader{src: bytes.NewReader(one), maxTerm: 1 << 20,
-			deliver: func(control etf.Tuple, payload etf.Term) (bool, error) {
+			deliver: func(control etf.Tuple, payload etf.Term, _ int) (bool, error) {
 				f := fields{control: control}
 				f.int(0)
 				received(PID(f.pid(1)), payload)

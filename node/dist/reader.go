@@ -22,14 +22,17 @@ const (
 )
 
 // reader cuts the stream from a peer into packets and messages. It runs in one
-// goroutine and hands each message to deliver, decoded.
+// goroutine at a time and hands each message to deliver, decoded. It touches
+// nothing of its own after that, so that deliver may let another goroutine
+// read on.
 type reader struct {
 	src       io.Reader
 	allocator etf.Allocator
 	maxTerm   int
 	lost      *atomic.Uint64 // counts what the allocator refused
-	// deliver gets each message. control is only valid during the call.
-	deliver func(control etf.Tuple, payload etf.Term) (taken bool, err error)
+	// deliver gets each message and how many bytes its terms took, large
+	// binaries apart. control is only valid during the call.
+	deliver func(control etf.Tuple, payload etf.Term, size int) (taken bool, err error)
 
 	buf        []byte
 	start, end int // of what is buffered
@@ -42,16 +45,26 @@ type reader struct {
 	filling   int // messages in flight with a half-filled binary
 }
 
-// run reads until the stream ends or breaks the protocol.
+// run reads until the stream ends or breaks the protocol. After errRelieved it
+// may be called again, and goes on where it was.
 func (r *reader) run() error {
-	r.buf = make([]byte, readBuffer)
-	r.sequences = make(map[uint64]*assembly)
-	r.decoder.Streamed = true
-	defer func() {
-		for _, a := range r.sequences {
-			release(a.large)
-		}
-	}()
+	if r.buf == nil {
+		r.buf = make([]byte, readBuffer)
+		r.sequences = make(map[uint64]*assembly)
+		r.decoder.Streamed = true
+	}
+	err := r.packets()
+	if err == errRelieved {
+		return err
+	}
+	for _, a := range r.sequences {
+		release(a.large)
+	}
+	return err
+}
+
+// packets reads one packet after the other.
+func (r *reader) packets() error {
 	for {
 		if err := r.need(4); err != nil {
 			return err
@@ -252,7 +265,7 @@ func (r *reader) message(p []byte, atoms, large []etf.Term) error {
 	control, payload, err := r.decode(p)
 	if err == nil {
 		var taken bool
-		if taken, err = r.deliver(control, payload); taken {
+		if taken, err = r.deliver(control, payload, len(p)); taken {
 			return err
 		}
 	}
