@@ -16,17 +16,18 @@ defmodule NxVulkanGo.Compiler do
     * `:device`, `:server` - where to run, as for the backend. Without them a
       program runs where its arguments are
     * `:hooks` - functions for named hooks, as `Nx.Defn` has it
-    * `:callback_timeout` - how long a hook or a function of `Nx.runtime_call/4` may take, in
-      milliseconds (default 300,000)
+    * `:callback_timeout` - how long a function of `Nx.runtime_call/4` may take, in milliseconds
+      (default 300,000)
 
   Other options are ignored.
 
   ## Hooks and runtime calls
 
-  They run in other processes than the caller's, one after the other, on tensors
-  of `Nx.BinaryBackend`, and the call returns when all of them have. They must
-  not wait for tensors on the device that runs the program: those come after it.
-  Whatever one of them raises is raised by the call, and ends the run.
+  Both get tensors of `Nx.BinaryBackend`. A hook runs in the calling process, which
+  waits until all hooks have run. The function of `Nx.runtime_call/4` runs in a
+  process of its own, with `Nx.BinaryBackend` as its default backend; the device
+  waits for it, so it must not wait for tensors of that device. Whatever these
+  functions raise is raised by the call, and ends the run.
 
   ## What cannot be compiled
 

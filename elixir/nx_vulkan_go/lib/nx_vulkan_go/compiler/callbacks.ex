@@ -1,15 +1,20 @@
 defmodule NxVulkanGo.Compiler.Callbacks do
   @moduledoc false
-  # Functions of the caller that a program calls while it runs: hooks, which get
-  # tensors, and runtime calls, which also answer. The node sends them to a helper
-  # process, which lives as long as the run; the caller waits for it, so that all
-  # hooks have run when the call returns.
+  # Functions of the caller that a program calls while it runs. The node sends
+  # their arguments to a helper process, which lives as long as the run; the
+  # caller waits for it.
   #
-  # Each function runs in a process of its own, one at a time and in order, on
-  # tensors of this VM: those of the device come after the run in the stream, and
-  # to wait for them would be to wait for oneself. Whatever ends a function other
-  # than its return, and also that it takes too long, ends the run and is raised
-  # to the caller. The run ends, too, when the caller does.
+  # Hooks get tensors and nobody waits for them: the helper hands them on, and
+  # they run in the caller's process, as with Nx.Defn.Evaluator. All have run when
+  # the call returns. What a hook raises ends the run.
+  #
+  # For the result of a runtime call the device waits, so its function must not be
+  # able to hold it up: it runs in a process of its own, and whatever ends that
+  # other than an answer, and also that it takes too long, ends the run and is
+  # raised by the caller. It works on tensors of this VM: those of the device come
+  # after the run in the stream, and to wait for them would be to wait for oneself.
+  #
+  # The run ends, too, when the caller does.
 
   alias Nx.Defn.Composite
   alias NxVulkanGo.{Data, Error, Session}
@@ -24,28 +29,58 @@ defmodule NxVulkanGo.Compiler.Callbacks do
   def serve(callbacks, session, run, options, send_run) do
     state = %{
       callbacks: callbacks,
-      hooks: Keyword.get(options, :hooks, %{}),
       timeout: Keyword.get(options, :callback_timeout, @timeout),
       session: session,
       server: {:"nxvk_#{session.device}", session.server},
       run: run,
-      sync: make_ref(),
+      tag: make_ref(),
       callers: [self() | Process.get(:"$callers", [])]
     }
 
     {helper, monitor} = spawn_monitor(fn -> start(state) end)
     send_run.(helper)
     # The answer comes to the helper after all that the run sends to it.
-    send(session.pid, {:call, {helper, state.sync}, :sync})
+    send(session.pid, {:call, {helper, state.tag}, :sync})
+    hooks(state, helper, monitor, Keyword.get(options, :hooks, %{}))
+  end
 
+  ## The caller
+
+  defp hooks(%{tag: tag} = state, helper, monitor, hooks) do
     receive do
-      {:DOWN, ^monitor, _, _, {:shutdown, :done}} -> :ok
-      {:DOWN, ^monitor, _, _, {:shutdown, {kind, reason, stack}}} -> raised(kind, reason, stack)
-      {:DOWN, ^monitor, _, _, reason} -> exit(reason)
+      {^tag, :hook, index, values} ->
+        {:hook, spec, template} = elem(state.callbacks, index)
+
+        try do
+          hook(spec, hooks).(tensors(template, values))
+        catch
+          kind, reason ->
+            Process.demonitor(monitor, [:flush])
+            Process.exit(helper, :kill)
+            cancel(state)
+            :erlang.raise(kind, reason, __STACKTRACE__)
+        end
+
+        hooks(state, helper, monitor, hooks)
+
+      {:DOWN, ^monitor, _, _, {:shutdown, :done}} ->
+        :ok
+
+      {:DOWN, ^monitor, _, _, {:shutdown, {kind, reason, stack}}} ->
+        :erlang.raise(kind, reason, stack)
+
+      {:DOWN, ^monitor, _, _, reason} ->
+        cancel(state)
+        exit(reason)
     end
   end
 
-  defp raised(kind, reason, stack), do: :erlang.raise(kind, reason, stack)
+  defp hook({:fn, fun}, _hooks), do: fun
+  defp hook({:named, name, default}, hooks), do: hooks[name] || default
+
+  # A run without results has no name and ends by the answer that it gets.
+  defp cancel(%{run: 0}), do: :ok
+  defp cancel(state), do: Session.instruct(state.session, {:cancel, [], [], [[state.run]]})
 
   ## The helper
 
@@ -56,24 +91,21 @@ defmodule NxVulkanGo.Compiler.Callbacks do
     |> loop()
   end
 
-  defp loop(%{sync: sync, caller: caller, down: down} = state) do
+  defp loop(%{tag: tag, caller: caller, down: down} = state) do
     receive do
       {:nxvk_hook, _server, _run, index, values} ->
-        {:hook, spec, template} = elem(state.callbacks, index)
-        call(state, fn -> hook(spec, state.hooks).(tensors(template, values)) end)
+        send(hd(state.callers), {tag, :hook, index, values})
         loop(state)
 
       {:nxvk_callback, _server, run, ref, index, values} ->
-        {:call, fun, template, out, opts} = elem(state.callbacks, index)
         reply = &send(state.server, {:nxvk_answer, run, ref, &1})
-        work = fn -> answer(fun, tensors(template, values), out, opts) end
-        reply.({:ok, call(state, work, &reply.({:error, &1}))})
+        reply.({:ok, call(state, elem(state.callbacks, index), values, reply)})
         loop(state)
 
-      {^sync, {:error, error}} ->
+      {^tag, {:error, error}} ->
         failed(state, :error, Error.from_wire(error), [])
 
-      {^sync, _ok} ->
+      {^tag, _ok} ->
         exit({:shutdown, :done})
 
       {:DOWN, ^caller, _, _, _} ->
@@ -84,16 +116,19 @@ defmodule NxVulkanGo.Compiler.Callbacks do
     end
   end
 
-  # The value of a function, or the end of the run; `refuse` tells the node why.
-  defp call(state, fun, refuse \\ fn _text -> :ok end) do
-    {pid, ref} = spawn_monitor(fn -> work(fun, state.callers) end)
+  # The answer of a runtime call, or the end of the run; the node is told why.
+  defp call(state, {:call, fun, template, out, opts}, values, reply) do
+    {pid, ref} =
+      spawn_monitor(fn ->
+        work(fn -> answer(fun, tensors(template, values), out, opts) end, state.callers)
+      end)
 
     case outcome(state, pid, ref) do
-      {:returned, value} ->
-        value
+      {:returned, data} ->
+        data
 
       {kind, reason, stack} ->
-        refuse.(Exception.format_banner(kind, reason, stack))
+        reply.({:error, Exception.format_banner(kind, reason, stack)})
         failed(state, kind, reason, stack)
     end
   end
@@ -125,17 +160,13 @@ defmodule NxVulkanGo.Compiler.Callbacks do
     exit({:shutdown, {kind, reason, stack}})
   end
 
-  # A run without results has no name and ends by the answer that it gets.
-  defp cancel(%{run: 0}), do: :ok
-  defp cancel(state), do: Session.instruct(state.session, {:cancel, [], [], [[state.run]]})
-
   defp gone(%{session: session}, reason),
     do: Error.new(:server_down, "#{session.server} went away: #{inspect(reason)}")
 
   defp late(timeout),
-    do: Error.new(:callback_timeout, "a function called by a program took over #{timeout} ms")
+    do: Error.new(:callback_timeout, "the function of a runtime_call took over #{timeout} ms")
 
-  ## The functions
+  ## The process of a runtime call
 
   defp work(fun, callers) do
     Process.put(:"$callers", callers)
@@ -152,18 +183,6 @@ defmodule NxVulkanGo.Compiler.Callbacks do
     exit({:shutdown, {:nxvk, outcome}})
   end
 
-  defp hook({:fn, fun}, _hooks), do: fun
-  defp hook({:named, name, default}, hooks), do: hooks[name] || default
-
-  defp tensors(template, values) do
-    {container, []} =
-      Composite.traverse(template, values, fn t, [{_type, _shape, data} | rest] ->
-        {Nx.BinaryBackend.from_binary(t, Data.from_wire(data, t.type), []), rest}
-      end)
-
-    container
-  end
-
   defp answer(fun, arg, out, opts) do
     result = fun.(arg, opts)
 
@@ -175,5 +194,14 @@ defmodule NxVulkanGo.Compiler.Callbacks do
       %{type: type} = t = Nx.to_tensor(t)
       t |> Nx.devectorize() |> Nx.to_binary() |> Data.to_wire(type)
     end
+  end
+
+  defp tensors(template, values) do
+    {container, []} =
+      Composite.traverse(template, values, fn t, [{_type, _shape, data} | rest] ->
+        {Nx.BinaryBackend.from_binary(t, Data.from_wire(data, t.type), []), rest}
+      end)
+
+    container
   end
 end
