@@ -53,10 +53,28 @@ func drawNear(r *rand.Rand, bits int) (x, y float64) {
 	return x, y
 }
 
+// drawApart draws positive numbers of any exponents, the second with random,
+// few or nearly all bits, or subnormal.
+func drawApart(r *rand.Rand, _ int) (x, y float64) {
+	const mantissa = 1<<52 - 1
+	x = math.Float64frombits(r.Uint64() & (1<<63 - 1))
+	b := r.Uint64() & (1<<63 - 1)
+	switch r.IntN(4) {
+	case 0:
+		b |= mantissa
+	case 1:
+		b = b&^mantissa | r.Uint64()&(3<<29|3)
+	case 2:
+		b &= mantissa
+	}
+	return x, math.Float64frombits(b)
+}
+
 var pairs = []pair{
 	{"pow(x, y)", drawPow, 2, math.Pow, powOracle},
 	{"atan2(x, y)", drawNear, 2, math.Atan2, atan2Oracle},
 	{"fmod(x, y)", drawNear, 0, math.Mod, func(x, y float64) scaled { return scaled{d(math.Mod(x, y)), 0} }},
+	{"fmod(x, y)", drawApart, 0, math.Mod, func(x, y float64) scaled { return scaled{d(math.Mod(x, y)), 0} }},
 	{"x / y", drawNear, 0.5001, func(x, y float64) float64 { return x / y }, nil},
 }
 
