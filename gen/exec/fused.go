@@ -340,6 +340,10 @@ func (p *planned) made() bool {
 	return true
 }
 
+// Building counts the plans and pipelines that are being made apart from the
+// goroutine of the Executor.
+func (e *Executor) Building() int { return e.building }
+
 // unit carries out a step of several instructions: by its plan, or one by one
 // where the plan is not there or where there is so little to do that the host
 // does it.

@@ -21,6 +21,8 @@ import (
 // Patience is how long a Driver waits for an answer.
 const Patience = 2 * time.Minute
 
+var errPatience = errors.New("no answer from the executor")
+
 // Driver is an Executor with one session. It is for one goroutine.
 type Driver struct {
 	Device *vulkan.Device // nil is the host
@@ -82,6 +84,38 @@ func (d *Driver) DoAll(op ops.Op, outs []ops.Type, attrs [][]int, ins ...ops.Ope
 	d.Exec.Stream(d.lane, []wire.Instr{{Name: op.String(), Instr: in}})
 	d.drain()
 	return ids
+}
+
+// Define defines a program.
+func (d *Driver) Define(key string, p *ops.Region) {
+	d.Exec.Stream(d.lane, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program},
+		Defines: wire.Defines{Key: key, Program: p}}})
+}
+
+// Run runs a program and returns the ids of its results.
+func (d *Driver) Run(key string, outs []ops.Type, ins ...ops.Operand) (ids []ops.ID) {
+	in := ops.Instr{Op: ops.Run, Ins: ins}
+	for _, t := range outs {
+		d.next++
+		ids = append(ids, d.next)
+		in.Outs = append(in.Outs, ops.Result{ID: d.next, Type: t})
+	}
+	d.Exec.Stream(d.lane, []wire.Instr{{Name: "run", Instr: in, Defines: wire.Defines{Key: key}}})
+	d.drain()
+	return ids
+}
+
+// Built waits until no plan or pipeline is being made.
+func (d *Driver) Built() error {
+	for d.Exec.Building() > 0 {
+		select {
+		case f := <-d.posted:
+			f()
+		case <-time.After(Patience):
+			return errPatience
+		}
+	}
+	return nil
 }
 
 // Upload makes a tensor of bytes.
@@ -149,7 +183,7 @@ func (d *Driver) wait(ask func(done func(error))) error {
 		case f := <-d.posted:
 			f()
 		case <-late.C:
-			return errors.New("no answer from the executor")
+			return errPatience
 		}
 	}
 }

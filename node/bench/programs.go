@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+)
+
+// programs are what a compiler makes of functions: each is one run.
+func programs(n int) []row {
+	side := 1
+	for side*side*4 <= n {
+		side *= 2
+	}
+	const rounds = 20
+	n4, s4 := 4*float64(n), 4*float64(side*side)
+	square := f32(side, side)
+	step := row{name: "program: SGD step of an MLP 784-128-10, batch 128", rounds: 200, run: training(128, 784, 128, 10)}
+	return []row{
+		{name: "program: sum(tanh(2x+1)·exp(-x²))", run: running(tanhExp(n), f32(n)), rounds: rounds, bytes: n4},
+		{name: "program: softmax of rows", run: running(softmax(square), square), rounds: rounds, bytes: 2 * s4},
+		{name: "program: layer norm of rows", run: running(layerNorm(square), square), rounds: rounds, bytes: 2 * s4},
+		{name: "program: log-softmax of rows", run: running(logSoftmax(square), square), rounds: rounds, bytes: 2 * s4},
+		step,
+	}
+}
+
+// running is a round of a program on inputs of the given types.
+func running(p *ops.Region, ins ...ops.Type) func(*harness) error {
+	key := fmt.Sprintf("%p", p)
+	outs, err := p.CheckProgram()
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return func(h *harness) error {
+		operands := make([]ops.Operand, len(ins))
+		for i, t := range ins {
+			operands[i] = h.input(t, i)
+		}
+		h.Define(key, p)
+		ids := h.Run(key, outs, operands...)
+		err := h.Err(ids[0])
+		h.Free(ids...)
+		return err
+	}
+}
+
+func tanhExp(n int) *ops.Region {
+	g := newGraph()
+	x := g.param(f32(n))
+	t := g.point(ops.Tanh, g.point(ops.Add, g.point(ops.Multiply, x, number(2)), number(1)))
+	e := g.point(ops.Exp, g.point(ops.Negate, g.point(ops.Multiply, x, x)))
+	return g.gives(g.fold(ops.Sum, g.point(ops.Multiply, t, e), 0, false))
+}
+
+func softmax(t ops.Type) *ops.Region {
+	g := newGraph()
+	x := g.param(t)
+	e := g.point(ops.Exp, g.point(ops.Subtract, x, g.fold(ops.ReduceMax, x, 1, true)))
+	return g.gives(g.point(ops.Divide, e, g.fold(ops.Sum, e, 1, true)))
+}
+
+// logs is the logarithm of the softmax of rows.
+func (g *graph) logs(x node) node {
+	d := g.point(ops.Subtract, x, g.fold(ops.ReduceMax, x, 1, true))
+	return g.point(ops.Subtract, d, g.point(ops.Log, g.fold(ops.Sum, g.point(ops.Exp, d), 1, true)))
+}
+
+func logSoftmax(t ops.Type) *ops.Region {
+	g := newGraph()
+	return g.gives(g.logs(g.param(t)))
+}
+
+func layerNorm(t ops.Type) *ops.Region {
+	g := newGraph()
+	x, scale := g.param(t), 1/float32(t.Shape[1])
+	mean := g.point(ops.Multiply, g.fold(ops.Sum, x, 1, true), number(scale))
+	d := g.point(ops.Subtract, x, mean)
+	v := g.point(ops.Multiply, g.fold(ops.Sum, g.point(ops.Multiply, d, d), 1, true), number(scale))
+	return g.gives(g.point(ops.Multiply, d, g.point(ops.Rsqrt, g.point(ops.Add, v, number(1e-5)))))
+}
+
+// descent is a step of gradient descent on the cross-entropy of a perceptron
+// with one hidden layer: inputs and labels, then weights and biases, which are
+// also what it gives.
+func descent(batch, in, hidden, classes int) *ops.Region {
+	g := newGraph()
+	x, y := g.param(f32(batch, in)), g.param(f32(batch, classes))
+	w1, b1 := g.param(f32(in, hidden)), g.param(f32(hidden))
+	w2, b2 := g.param(f32(hidden, classes)), g.param(f32(classes))
+	z1 := g.point(ops.Add, g.dot(x, 1, w1, 0), b1)
+	h := g.point(ops.Max, z1, number(0))
+	z2 := g.point(ops.Add, g.dot(h, 1, w2, 0), b2)
+	d2 := g.point(ops.Multiply, g.point(ops.Subtract, g.point(ops.Exp, g.logs(z2)), y), number(1/float32(batch)))
+	zero := g.add(ops.Constant, f32(batch, hidden), nil, number(0))
+	d1 := g.add(ops.Select, f32(batch, hidden), nil, g.point(ops.Greater, z1, number(0)), g.dot(d2, 1, w2, 1), zero)
+	update := func(p, gradient node) node {
+		return g.point(ops.Subtract, p, g.point(ops.Multiply, gradient, number(0.1)))
+	}
+	return g.gives(update(w1, g.dot(x, 0, d1, 0)), update(b1, g.fold(ops.Sum, d1, 0, false)),
+		update(w2, g.dot(h, 0, d2, 0)), update(b2, g.fold(ops.Sum, d2, 0, false)))
+}
+
+// training is a round of one step, whose weights the next one begins with.
+func training(batch, in, hidden, classes int) func(*harness) error {
+	p := descent(batch, in, hidden, classes)
+	outs, err := p.CheckProgram()
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	var weights []ops.ID
+	return func(h *harness) error {
+		x, y := h.input(f32(batch, in), 0), h.input(f32(batch, classes), 1)
+		if weights == nil {
+			h.Define("descent", p)
+			for _, t := range outs {
+				weights = append(weights, h.Do(ops.Constant, t, nil, number(0.01)))
+			}
+		}
+		operands := []ops.Operand{x, y}
+		for _, id := range weights {
+			operands = append(operands, ops.Operand{ID: id})
+		}
+		next := h.Run("descent", outs, operands...)
+		h.Free(weights...)
+		weights = next
+		return nil
+	}
+}
