@@ -13,6 +13,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   alias NxVulkanGo.Backend, as: B
   alias NxVulkanGo.{Data, Eager, Ops}
   alias NxVulkanGo.Compiler.{Operation, Scope}
+  import NxVulkanGo.Compiler.Scope, only: [devectorized: 1]
 
   # Of the program: the id that comes next, tensors that the function has
   # captured, functions to be called, and the names of hooks that someone asked
@@ -27,6 +28,8 @@ defmodule NxVulkanGo.Compiler.Lower do
             params: %{},
             code: %{},
             closed: false
+
+  defguardp is_scalar(t) when t.shape == {} and t.vectorized_axes == []
 
   @type callback ::
           {:hook, spec :: tuple, template :: term}
@@ -118,7 +121,7 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   ## Values
 
-  defp bind(state, %T{data: %Expr{id: id}}, value), do: put_in(state.env[id], value)
+  defp bind(state, t, value), do: %{state | env: Map.put(state.env, Scope.id(t), value)}
 
   # A result, or a tuple of results, by what the node says it is.
   defp bind_all(state, %T{type: {:tuple, _}} = t, values),
@@ -126,10 +129,10 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp bind_all(state, t, [value]), do: bind(state, t, value)
 
-  defp operand(_state, %T{type: type, shape: {}, data: %Expr{op: :constant, args: [number]}}),
-    do: {Data.atom(type), Data.scalar(type, number)}
+  defp operand(_state, %T{data: %Expr{op: :constant, args: [number]}} = t) when is_scalar(t),
+    do: {Data.atom(t.type), Data.scalar(t.type, number)}
 
-  defp operand(state, %T{data: %Expr{id: id}}), do: Map.fetch!(state.env, id)
+  defp operand(state, t), do: Map.fetch!(state.env, Scope.id(t))
 
   defp operands(state, container), do: Enum.map(flat(container), &operand(state, &1))
 
@@ -144,15 +147,12 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp placeholder(_state, option), do: option
 
-  defp devectorized(%T{vectorized_axes: []} = t), do: t
-  defp devectorized(t), do: Nx.devectorize(t, keep_names: false)
-
   ## Nodes
 
   defp node(%T{data: %Expr{op: :parameter, args: [i]}} = t, state),
     do: bind(state, t, Map.fetch!(state.params, i))
 
-  defp node(%T{shape: {}, data: %Expr{op: :constant}}, state), do: state
+  defp node(%T{data: %Expr{op: :constant}} = t, state) when is_scalar(t), do: state
 
   defp node(%T{data: %Expr{op: :constant, args: [number]}} = t, state),
     do: record(state, t, Operation.record(:constant, devectorized(t), [number]))
@@ -198,7 +198,7 @@ defmodule NxVulkanGo.Compiler.Lower do
     |> bind_all(t, ids)
   end
 
-  defp home(state, %T{data: %Expr{id: id}}), do: Scope.home(state.scope, id)
+  defp home(state, t), do: Scope.home(state.scope, t)
 
   # A small tensor is a literal, as in the stream; a large one is sent once and is
   # a parameter.

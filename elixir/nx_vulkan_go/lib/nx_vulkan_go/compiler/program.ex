@@ -10,7 +10,7 @@ defmodule NxVulkanGo.Compiler.Program do
   alias Nx.Defn.Composite
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.Compiler.Lower
+  alias NxVulkanGo.Compiler.{Lower, Scope}
 
   @enforce_keys [:key, :code, :inputs, :captured, :callbacks, :results, :outs, :template]
   defstruct @enforce_keys ++ [donated: []]
@@ -26,8 +26,8 @@ defmodule NxVulkanGo.Compiler.Program do
           callbacks: tuple,
           # of each value that a run gives, type and shape
           results: [T.t()],
-          # of each tensor of the template, :value, or its data where it is a constant
-          outs: [:value | struct],
+          # of each tensor of the template, which result, or its data where it is a constant
+          outs: [non_neg_integer | struct],
           # what the function returns
           template: term,
           # which of the inputs a run may take for itself
@@ -62,23 +62,29 @@ defmodule NxVulkanGo.Compiler.Program do
   @spec region(t) :: {list, list, list}
   def region(%__MODULE__{code: code}), do: :erlang.binary_to_term(code)
 
-  # Outputs that are scalar constants need no run.
+  # Outputs that are scalar constants need no run, and equal ones share a result.
   defp split(outputs, values) do
-    entries =
-      for {output, value} <- Enum.zip(outputs, values) do
-        with {atom, literal} when is_atom(atom) <- value do
-          %B{literal: literal, type: output.type, shape: {}}
-        else
-          value -> {bare(output), value}
-        end
-      end
+    {outs, {results, values, _}} =
+      Enum.zip_with(outputs, values, &{&1, &2})
+      |> Enum.map_reduce({[], [], %{}}, fn
+        {output, {atom, literal}}, acc when is_atom(atom) ->
+          {%B{literal: literal, type: output.type, shape: {}}, acc}
 
-    {results, values} = Enum.unzip(for {_, _} = entry <- entries, do: entry)
-    {results, values, Enum.map(entries, &if(is_struct(&1), do: &1, else: :value))}
+        {_output, value}, {_, _, seen} = acc when is_map_key(seen, value) ->
+          {seen[value], acc}
+
+        {output, value}, {results, values, seen} ->
+          at = map_size(seen)
+          {at, {[bare(output) | results], [value | values], Map.put(seen, value, at)}}
+      end)
+
+    {Enum.reverse(results), Enum.reverse(values), outs}
   end
 
-  defp bare(%T{vectorized_axes: []} = t), do: %T{type: t.type, shape: t.shape, names: []}
-  defp bare(t), do: t |> Nx.devectorize(keep_names: false) |> bare()
+  defp bare(t) do
+    %T{type: type, shape: shape} = Scope.devectorized(t)
+    %T{type: type, shape: shape, names: []}
+  end
 
   # A result is nobody's to give away, though the argument was that it is.
   defp template(t) do

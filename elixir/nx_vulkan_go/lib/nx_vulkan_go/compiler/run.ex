@@ -20,7 +20,7 @@ defmodule NxVulkanGo.Compiler.Run do
 
   def run(%Program{} = program, args, options) do
     tensors = arguments(program.inputs, args, 0)
-    {session, tensors} = place(tensors, Keyword.take(options, [:server, :device]))
+    {session, tensors} = place(tensors, place(options))
 
     datas =
       Telemetry.span([:run], %{key: program.key, device: session.device}, fn ->
@@ -99,18 +99,20 @@ defmodule NxVulkanGo.Compiler.Run do
     :ok
   end
 
-  defp output(%{outs: [:value], template: %T{} = template}, [data], _options),
+  defp output(%{outs: [0], template: %T{} = template}, [data], _options),
     do: %{template | data: data}
 
   defp output(%{outs: outs, template: template}, datas, options) do
-    place = Keyword.take(options, [:server, :device])
+    datas = List.to_tuple(datas)
 
-    {result, _} =
-      Composite.traverse(template, {outs, datas}, fn
-        t, {[:value | outs], [data | datas]} -> {%{t | data: data}, {outs, datas}}
-        t, {[scalar | outs], datas} -> {%{t | data: %{scalar | options: place}}, {outs, datas}}
+    {result, []} =
+      Composite.traverse(template, outs, fn
+        t, [at | outs] when is_integer(at) -> {%{t | data: elem(datas, at)}, outs}
+        t, [scalar | outs] -> {%{t | data: %{scalar | options: place(options)}}, outs}
       end)
 
     result
   end
+
+  defp place(options), do: Keyword.take(options, [:server, :device])
 end

@@ -13,6 +13,7 @@ defmodule NxVulkanGo.Compiler.Scope do
 
   alias Nx.Defn.{Composite, Expr, Tree}
   alias Nx.Tensor, as: T
+  alias NxVulkanGo.Data
 
   @root 0
   @leaves [:parameter, :constant, :tensor, :iota, :eye]
@@ -41,13 +42,30 @@ defmodule NxVulkanGo.Compiler.Scope do
   end
 
   @doc "The region that a node belongs to."
-  @spec home(t, term) :: region
-  def home(%{homes: nil}, _id), do: @root
-  def home(%{homes: homes}, id), do: Map.fetch!(homes, id)
+  @spec home(t, T.t()) :: region
+  def home(%{homes: nil}, _t), do: @root
+  def home(%{homes: homes}, t), do: Map.fetch!(homes, id(t))
+
+  @doc """
+  What names a node. Nx gives equal constants one id, whatever their vectorized
+  axes are; and zeros of both signs, on some releases of the VM.
+  """
+  @spec id(T.t()) :: term
+  def id(%T{type: type, data: %Expr{op: :constant, args: [number]}} = t),
+    do: {Data.scalar(type, number), type, devectorized(t).shape}
+
+  def id(%T{data: %Expr{id: id}}), do: id
+
+  @doc "A tensor as the device sees it."
+  @spec devectorized(T.t()) :: T.t()
+  def devectorized(%T{vectorized_axes: []} = t), do: t
+  def devectorized(t), do: Nx.devectorize(t, keep_names: false)
 
   # Depth first, in the order of the arguments, as the evaluator goes: hooks run
   # in that order.
-  defp visit(%T{data: %Expr{id: id, op: op}} = t, {order, seen}) do
+  defp visit(%T{data: %Expr{op: op}} = t, {order, seen}) do
+    id = id(t)
+
     if is_map_key(seen, id) do
       {order, seen}
     else
@@ -94,8 +112,8 @@ defmodule NxVulkanGo.Compiler.Scope do
     put_in(state.branches[id], branches)
   end
 
-  defp place_args(%T{data: %Expr{id: id}} = t, state) do
-    region = Map.fetch!(state.homes, id)
+  defp place_args(t, state) do
+    region = Map.fetch!(state.homes, id(t))
     reduce_args(t, state, &place(&1, region, &2))
   end
 
@@ -105,7 +123,9 @@ defmodule NxVulkanGo.Compiler.Scope do
     {region, %{state | parents: Map.put(parents, region, {parent, depth + 1})}}
   end
 
-  defp place(%T{data: %Expr{id: id}}, region, %{homes: homes} = state) do
+  defp place(%T{data: %Expr{}} = t, region, %{homes: homes} = state) do
+    id = id(t)
+
     home =
       case homes do
         %{^id => other} -> common(other, region, state.parents)
