@@ -30,15 +30,31 @@ type reduceWriter struct {
 	kept, reduced []kernel.Value // dimensions
 	ins           []reducePlace
 	after         afterWriter
+	arrays        map[scalar.Type][]int // of the workgroup
 }
 
 func (j *reduceJob) write(e *emitter) error {
-	w := &reduceWriter{emitter: e, job: j,
+	w, err := j.writer(e)
+	if err != nil {
+		return err
+	}
+	w.after = j.finish.writer(e, len(w.bufs)-len(j.finish.outs)-j.finish.buffers())
+	if j.order.tree {
+		w.rows()
+	} else {
+		w.parts()
+	}
+	return w.err
+}
+
+// writer takes the parameters, but for those of finish.
+func (j *reduceJob) writer(e *emitter) (*reduceWriter, error) {
+	w := &reduceWriter{emitter: e, job: j, arrays: map[scalar.Type][]int{},
 		units: e.num(), split: e.num(), length: e.num(), fours: e.num(), count: e.num()}
 	for i := range j.folds {
 		operator, identity, err := j.folds[i].functions(e.t)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		w.operators, w.identities = append(w.operators, operator), append(w.identities, identity)
 	}
@@ -49,13 +65,7 @@ func (j *reduceJob) write(e *emitter) error {
 		w.reduced = append(w.reduced, e.num())
 	}
 	w.places()
-	w.after = j.finish.writer(e, len(w.bufs)-len(j.finish.outs)-j.finish.buffers())
-	if j.order.tree {
-		w.rows()
-	} else {
-		w.parts()
-	}
-	return w.err
+	return w, nil
 }
 
 // fail keeps the first error.
@@ -128,16 +138,9 @@ const radix = 8
 // part 0.
 func (w *reduceWriter) tree(xs []kernel.Value, part kernel.Value) []kernel.Value {
 	lid := w.Builtin(kernel.LocalX)
-	shared := make([]int, len(xs))
-	types := make([]scalar.Type, len(xs))
+	types, shared := w.typesOf(xs), w.share(xs)
 	for i, x := range xs {
-		types[i] = w.Type(x)
-		held := types[i]
-		if held == scalar.Bool {
-			held = scalar.U32
-		}
-		shared[i] = w.Shared(held, w.local)
-		w.StoreShared(shared[i], lid, w.asBits(x, held))
+		w.StoreShared(shared[i], lid, w.asBits(x, scalar.U32))
 	}
 	for left := w.job.order.parts; left > 1; {
 		w.Barrier()
@@ -161,13 +164,40 @@ func (w *reduceWriter) tree(xs []kernel.Value, part kernel.Value) []kernel.Value
 			}
 			for i := range shared {
 				if left > 1 { // nobody else reads this place
-					w.StoreShared(shared[i], lid, w.asBits(held[0][i], w.Kernel().Shared[shared[i]].Type))
+					w.StoreShared(shared[i], lid, w.asBits(held[0][i], scalar.U32))
 				}
 			}
 			return held[0]
 		}, func() []kernel.Value { return xs })
 	}
 	return xs
+}
+
+func (w *reduceWriter) typesOf(xs []kernel.Value) []scalar.Type {
+	types := make([]scalar.Type, len(xs))
+	for i, x := range xs {
+		types[i] = w.Type(x)
+	}
+	return types
+}
+
+// share gives an array of the workgroup for each value, which has a place for
+// every invocation. A truth value is 0 or 1 there. Arrays serve again, since there
+// is a barrier between the last that reads one and the next that writes it.
+func (w *reduceWriter) share(xs []kernel.Value) []int {
+	used := map[scalar.Type]int{}
+	arrays := make([]int, len(xs))
+	for i, t := range w.typesOf(xs) {
+		if t == scalar.Bool {
+			t = scalar.U32
+		}
+		if used[t] == len(w.arrays[t]) {
+			w.arrays[t] = append(w.arrays[t], w.Shared(t, w.local))
+		}
+		arrays[i] = w.arrays[t][used[t]]
+		used[t]++
+	}
+	return arrays
 }
 
 // apply folds y onto x, fold by fold.
@@ -190,6 +220,19 @@ func (w *reduceWriter) width() int {
 	return n
 }
 
+// zero is the identity of every fold.
+func (w *reduceWriter) zero() []kernel.Value {
+	var zero []kernel.Value
+	for i, f := range w.identities {
+		x := w.InlineAll(f, nil)
+		if !w.job.folds[i].truth() {
+			x = w.completed(x, w.job.folds[i].compute)
+		}
+		zero = append(zero, x...)
+	}
+	return zero
+}
+
 // walk sums coordinates times strides.
 func (e *emitter) walk(i kernel.Value, dims, strides []kernel.Value) kernel.Value {
 	at := e.int(0)
@@ -205,15 +248,7 @@ func (e *emitter) walk(i kernel.Value, dims, strides []kernel.Value) kernel.Valu
 // The accumulators are lane by lane, within a lane output by output, and within
 // an output fold by fold.
 func (w *reduceWriter) fold(at *reduceSpot, first, limit, step kernel.Value) []kernel.Value {
-	var zero []kernel.Value
-	for i, f := range w.identities {
-		x := w.InlineAll(f, nil)
-		if !w.job.folds[i].truth() {
-			x = w.completed(x, w.job.folds[i].compute)
-		}
-		zero = append(zero, x...)
-	}
-	acc := slices.Repeat(zero, lanes*w.job.group)
+	acc := slices.Repeat(w.zero(), lanes*w.job.group)
 	if w.job.order.tree {
 		first, acc = w.rounds(at, first, limit, step, acc)
 	}

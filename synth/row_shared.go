@@ -1,0 +1,131 @@
+package synth
+
+import (
+	"slices"
+
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// heldFour is a four of the row that an invocation keeps.
+type heldFour struct {
+	number kernel.Value
+	points []*point // by lane
+	ragged bool     // it may be beyond the end of the row, or its end in it
+}
+
+// shared is the kernel in which a workgroup, or a fraction of it, has a row.
+func (w *rowsWriter) shared() {
+	parts := w.job.order.parts
+	row, part := w.divide(w.invocation(), w.int(parts))
+	u := w.Add(w.Mul(w.group(), w.int(w.local/parts)), row)
+	// All invocations take part in the barriers; what is beyond the last row
+	// does that one again and keeps it to itself.
+	valid := w.Compare(scalar.Lt, u, w.units)
+	w.begin(w.Select(valid, u, w.Sub(w.units, w.int(1))))
+	held := make([]heldFour, w.job.held)
+	for i := range held {
+		held[i] = heldFour{number: w.Add(part, w.int(i*parts)), ragged: !w.job.exact && i == len(held)-1}
+		for range lanes {
+			held[i].points = append(held[i].points, w.job.unit.newPoint())
+		}
+	}
+	w.loadAll(held)
+	for d := 0; d <= w.deepest(); d++ {
+		w.steadily(d)
+		w.computeAll(held, d)
+		if ks := w.foldsAt(d); len(ks) > 0 {
+			r := w.only(ks)
+			totals := r.tree(r.join(w.foldAll(r, ks, held)), part)
+			w.totals(ks, r.spread(totals, row, part))
+		}
+	}
+	w.If(valid, func() []kernel.Value {
+		for _, h := range held {
+			w.storeFour(h.number, h.points, h.ragged)
+		}
+		w.If(w.Compare(scalar.Eq, part, w.int(0)), func() []kernel.Value {
+			w.storeRow()
+			return nil
+		}, nil)
+		return nil
+	}, nil)
+}
+
+// loadAll loads all of the row before anything is computed, so that a GPU waits
+// once.
+func (w *rowsWriter) loadAll(held []heldFour) {
+	for i := range w.job.unit.exprs {
+		x := &w.job.unit.exprs[i]
+		if x.kind != exprSource || !x.full {
+			continue
+		}
+		for _, h := range held {
+			for lane, v := range w.load(x.source, h.number, h.ragged) {
+				w.compute(h.points[lane], i, v)
+			}
+		}
+	}
+}
+
+// computeAll computes what differs along the row and has so many reductions in
+// front of it.
+func (w *rowsWriter) computeAll(held []heldFour, depth int) {
+	for i := range w.job.unit.exprs {
+		x := &w.job.unit.exprs[i]
+		if x.kind != exprApply || !x.full || w.depth[i] != depth {
+			continue
+		}
+		for _, h := range held {
+			for _, p := range h.points {
+				w.compute(p, i, unset)
+			}
+		}
+	}
+}
+
+// foldAll folds the elements that the invocation keeps, lane by lane.
+func (w *rowsWriter) foldAll(r *reduceWriter, ks []int, held []heldFour) []kernel.Value {
+	acc := slices.Repeat(r.zero(), lanes)
+	n := len(acc) / lanes
+	for _, h := range held {
+		for lane, p := range h.points {
+			old := acc[lane*n : (lane+1)*n]
+			folded := r.apply(old, w.operands(ks, p))
+			if h.ragged {
+				at := w.Add(w.Mul(h.number, w.int(lanes)), w.int(lane))
+				folded = w.selectAll(w.exists(at), folded, old)
+			}
+			copy(old, folded)
+		}
+	}
+	return acc
+}
+
+// spread gives what part 0 of each row has to all of the row.
+func (w *reduceWriter) spread(xs []kernel.Value, row, part kernel.Value) []kernel.Value {
+	places := w.local / w.job.order.parts
+	at := w.Convert(row, scalar.U32)
+	arrays := make([]int, len(xs))
+	for i, t := range w.typesOf(xs) {
+		if t == scalar.Bool {
+			t = scalar.U32
+		}
+		arrays[i] = w.Shared(t, places)
+	}
+	w.If(w.Compare(scalar.Eq, part, w.int(0)), func() []kernel.Value {
+		for i, x := range xs {
+			w.StoreShared(arrays[i], at, w.asBits(x, scalar.U32))
+		}
+		return nil
+	}, nil)
+	w.Barrier()
+	out := make([]kernel.Value, len(xs))
+	for i, t := range w.typesOf(xs) {
+		out[i] = w.LoadShared(arrays[i], at)
+		if t == scalar.Bool {
+			out[i] = w.truth(out[i])
+		}
+	}
+	return out
+}
