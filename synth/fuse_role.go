@@ -35,7 +35,7 @@ func (f *fuser) roleOf(in *ops.Instr) role {
 	case info.Kind == ops.Movement:
 		return f.looking(in)
 	case info.Kind == ops.Pointwise:
-		if in.Op == ops.AsType || info.Code.For(in.ComputeType(f.typesOf(in)).Class()) != "" {
+		if in.Op == ops.AsType || info.Code.For(f.t.computeType(in, f.typesOf(in)).Class()) != "" {
 			return rolePoint
 		}
 	case info.Kind == ops.Reduce && in.Ins[0].Lit == nil:
@@ -101,7 +101,7 @@ func (f *fuser) cost(in *ops.Instr) int {
 		}
 	}
 	types := f.typesOf(in)
-	info, c := in.Op.Info(), in.ComputeType(types)
+	info, c := in.Op.Info(), f.t.computeType(in, types)
 	arity, truths := len(in.Ins), truthsOf(info)
 	if info.Kind == ops.Reduce {
 		arity = 2

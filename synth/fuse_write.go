@@ -95,7 +95,7 @@ func (tr *trace) applied(e *emitter, p *point, x *expr) (kernel.Value, error) {
 		}
 		return e.convert(args[0], x.types[0].DType, x.typ), nil
 	}
-	info, c := x.in.Op.Info(), x.in.ComputeType(x.types)
+	info, c := x.in.Op.Info(), e.t.computeType(x.in, x.types)
 	truths := truthsOf(info)
 	f, err := e.t.expression(info.Code, c, len(args), truths)
 	if err != nil {
@@ -107,9 +107,15 @@ func (tr *trace) applied(e *emitter, p *point, x *expr) (kernel.Value, error) {
 			args[k] = e.truth(args[k])
 		case o.Lit == nil:
 			args[k] = e.convert(args[k], x.types[k].DType, c)
+		default:
+			args[k] = e.convert(args[k], literalType(x.in, x.types, k), c)
 		}
 	}
-	return e.asBits(e.Inline(f, args), wide(x.typ)), nil
+	v := e.Inline(f, args)
+	if e.Type(v) == scalar.Bool {
+		return e.Convert(v, wide(x.typ)), nil
+	}
+	return e.convert(v, c, x.typ), nil
 }
 
 // truthsOf is how many operands of an operation are truth values.

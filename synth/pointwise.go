@@ -75,19 +75,19 @@ func (t *Target) expression(code ops.Code, c ops.DType, arity, truths int) (*sca
 func lowerPointwise(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	ds := dtypes(in, types)
 	info, out := in.Op.Info(), in.Outs[0].Type
-	truths := truthsOf(info)
-	c := computes(in, types[truths:])
+	truths, c := truthsOf(info), t.computeType(in, types)
 	if info.Code.For(c.Class()) == "" {
 		return nil, unsupported("no code for %v", c)
 	}
 	j := &mapJob{key: fmt.Sprintf("%v in %v of %v", in.Op, c, ds), dims: out.Shape,
 		out: dense(out.Shape), to: result(out.DType), flops: 1}
+	as := computes(in, types[truths:]).Wide() // of literals
 	for i := range types {
-		as := c.Wide()
 		if i < truths {
-			as = types[i].DType.Wide()
+			j.ins = append(j.ins, operand(in, types, i, out.Shape, ds[i].Wide()))
+		} else {
+			j.ins = append(j.ins, operand(in, types, i, out.Shape, as))
 		}
-		j.ins = append(j.ins, operand(in, types, i, out.Shape, as))
 	}
 	var f *scalar.Func
 	j.bodies = func(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
@@ -100,9 +100,12 @@ func lowerPointwise(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 		var args []kernel.Value
 		for i := range j.ins {
 			s, n := &j.ins[i], j.ins[i].parts()
-			if i < truths {
+			switch {
+			case i < truths:
 				args = append(args, e.nonzero(e.number(s, ds[i], ds[i], xs[:n])))
-			} else {
+			case s.kind == fromLiteral:
+				args = append(args, e.recast(xs[:n], as, c)...)
+			default:
 				args = append(args, e.number(s, ds[i], c, xs[:n])...)
 			}
 			xs = xs[n:]
@@ -124,13 +127,37 @@ func computes(in *ops.Instr, types []ops.Type) ops.DType {
 	return c
 }
 
+// computeType is the type in which a pointwise instruction computes on a
+// device. It is that of computes, but where integers of more bits than an f32 has
+// digits meet floats, f64: an integer is not rounded before it is computed with, as the
+// host does not. Literals are, so that x + 1 is no matter of f64, and so are all
+// integers on a device that has none.
+func (t *Target) computeType(in *ops.Instr, types []ops.Type) ops.DType {
+	info := in.Op.Info()
+	c := computes(in, types[truthsOf(info):])
+	if info.Kind != ops.Pointwise || info.Flags&ops.Predicate != 0 || !t.Float64 {
+		return c
+	}
+	for i, typ := range types {
+		if in.Ins[i].Lit != nil || !typ.DType.IsInteger() || typ.DType.Bits() <= 24 {
+			continue
+		}
+		switch c.Wide() {
+		case ops.F32:
+			return ops.F64
+		case ops.C64:
+			return ops.C128
+		}
+	}
+	return c
+}
+
 // finished gives the stored form, in type out, of what an expression gave that
-// was computed in c: a truth value, an element of c, or its real part.
+// was computed in c: a truth value, an element of c, or the real part of one.
 func (e *emitter) finished(xs []kernel.Value, c, out ops.DType) []kernel.Value {
-	switch {
-	case e.Type(xs[0]) == scalar.Bool:
+	if e.Type(xs[0]) == scalar.Bool {
 		xs = []kernel.Value{e.Convert(xs[0], wide(out))}
-	case c.IsComplex():
+	} else {
 		xs = e.recast(xs, c, out)
 	}
 	return e.encoded(out, e.completed(xs, out))

@@ -77,9 +77,9 @@ func mixed(t *testing.T, n *tally, d, host *drive.Driver, op ops.Op, in [2]ops.D
 	}
 }
 
-// representable draws numbers that every type of computation holds. The host
-// computes floats in f64, to which an s32 converts exactly; a device in f32, to
-// which it need not.
+// representable draws numbers that every type of computation holds, and where the
+// device has f64, in which it computes with integers and floats, any integers but
+// for the first, which is taken as a literal too.
 func (s sampler) representable(typ ops.Type, d ops.Domain, last bool) []byte {
 	if typ.DType.IsFloat() {
 		if d == ops.Real {
@@ -96,7 +96,11 @@ func (s sampler) representable(typ ops.Type, d ops.Domain, last bool) []byte {
 	case typ.DType.Class() == ops.Signed:
 		low = -high
 	}
-	return s.natural(typ, low, high)
+	data := s.natural(typ, low, high)
+	if target.Float64 && d != ops.Small && d != ops.ShiftBy {
+		copy(data[typ.DType.Size():], s.draw(typ, d, last))
+	}
+	return data
 }
 
 // withLiteral computes an operation whose operand i is the scalar that the
