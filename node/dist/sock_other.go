@@ -9,4 +9,4 @@ type rawSocket struct{}
 
 func newRawSocket(net.Conn) *rawSocket { return nil }
 
-func (s *rawSocket) write([]byte) int { return 0 }
+func (s *rawSocket) write([][]byte) int { return 0 }

@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"encoding/binary"
 	"net"
 	"sync"
 	"time"
@@ -13,12 +12,22 @@ import (
 
 const (
 	// fragmentSize is how much of a long message goes out at a time before the
-	// others get their turn. A BEAM cuts at 64 KiB, but takes any size, and it
-	// copies fragments together when it has them all: the fewer the faster. Of
-	// this size they delay others by about 10 ms.
+	// others get their turn. A BEAM cuts at 64 KiB, but takes any size. Of this
+	// size they delay others by about 10 ms.
 	fragmentSize = 16 << 20
+	// wholeTime is for how long a message may delay others that goes out in
+	// one piece. A BEAM copies fragments together when it has them all, but
+	// leaves a large binary where it arrived if that is in one piece.
+	wholeTime = 250 * time.Millisecond
+	// maxWhole bounds a message in one piece also where the socket is faster.
+	maxWhole = 128 << 20
+	// paceSize is from which size a write tells how fast the socket is.
+	paceSize = 4 << 20
 	// pokePause is how long after a write the next sender may write by itself.
 	pokePause = 15 * time.Microsecond
+	// pokeLimit is how much a sender writes by itself at most: to copy more
+	// takes longer than to wake the writer.
+	pokeLimit = 128 << 10
 	// keepBuffer is the largest buffer that is kept for the next batch.
 	keepBuffer = 1 << 20
 )
@@ -44,25 +53,10 @@ type writer struct {
 	behind   map[gen.PID]int // senders that have messages in line
 	queued   int             // bytes that wait
 	sequence uint64
-	idle     bool      // run waits for something to do
-	poked    time.Time // when a sender last wrote by itself
-}
-
-// batch is bytes to write with binaries to be inserted at the cuts.
-type batch struct {
-	buf  []byte
-	cuts []etf.Cut
-}
-
-// long is a message that goes out in fragments, or a batch of short ones that
-// its sender sent after a long one.
-type long struct {
-	from     gen.PID
-	sequence uint64
-	left     uint64 // fragments to go
-	short    bool
-	batch
-	at int // bytes of buf that are written
+	whole    int         // up to which size messages go out in one piece
+	idle     bool        // run waits for something to do
+	parts    net.Buffers // work space of poke
+	poked    time.Time   // when a sender last wrote by itself
 }
 
 func newWriter(dst net.Conn, peerFlags uint64, maxQueue int, sent func(int)) *writer {
@@ -74,6 +68,7 @@ func newWriter(dst net.Conn, peerFlags uint64, maxQueue int, sent func(int)) *wr
 		sent:      sent,
 		raw:       newRawSocket(dst),
 		behind:    make(map[gen.PID]int),
+		whole:     fragmentSize,
 	}
 	w.wake = sync.NewCond(&w.mu)
 	return w
@@ -85,24 +80,37 @@ func newWriter(dst net.Conn, peerFlags uint64, maxQueue int, sent func(int)) *wr
 // are bounded are refused when too much waits. After an error the encoder still
 // holds the message.
 func (w *writer) queue(from gen.PID, e *etf.Encoder, bounded bool) error {
+	done, err := w.enter(from, e, bounded)
+	for _, release := range done {
+		release()
+	}
+	return err
+}
+
+// enter is queue under the lock. It returns what is to be released.
+func (w *writer) enter(from gen.PID, e *etf.Encoder, bounded bool) (done []func(), err error) {
 	n := e.Len()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.admit(n, bounded); err != nil {
-		return err
+		return nil, err
 	}
 	w.queued += n
-	isLong := w.fragments && n > fragmentSize
+	isLong := w.fragments && n > w.whole
 	if isLong || w.behind[from] > 0 {
 		w.enlist(from, e, isLong)
 	} else {
 		w.batch.frame(w.header, e)
-		if w.idle && w.poke() {
-			return nil
+		written := false
+		if w.idle {
+			done, written = w.poke()
+		}
+		if written {
+			return done, nil
 		}
 	}
 	w.wake.Signal()
-	return nil
+	return done, nil
 }
 
 // admit says whether a message of n bytes may wait here.
@@ -118,22 +126,27 @@ func (w *writer) admit(n int, bounded bool) error {
 
 // poke has the sender write by itself, as far as that goes without waiting,
 // because waking another goroutine takes as long as half a call. It says
-// whether everything is written. Messages in quick succession are left to
-// gather.
-func (w *writer) poke() bool {
-	if w.raw == nil || len(w.batch.cuts) > 0 || len(w.batch.buf) > smallPacket {
-		return false
+// whether everything is written, and returns what is to be released. Messages
+// in quick succession are left to gather.
+func (w *writer) poke() (done []func(), ok bool) {
+	if w.raw == nil || w.batch.rest() > pokeLimit {
+		return nil, false
 	}
 	now := time.Now()
 	if now.Sub(w.poked) < pokePause {
-		return false
+		return nil, false
 	}
-	n := w.raw.write(w.batch.buf)
 	w.poked = now
+	w.parts = w.batch.parts(w.parts[:0])
+	n := w.raw.write(w.parts)
 	w.sent(n)
 	w.queued = max(0, w.queued-n)
-	w.batch.buf = append(w.batch.buf[:0], w.batch.buf[n:]...)
-	return len(w.batch.buf) == 0
+	w.parts, done = w.batch.take(n, w.parts[:0], nil)
+	clear(w.parts)
+	if ok = w.batch.rest() == 0; ok {
+		w.batch = batch{buf: w.batch.buf[:0]}
+	}
+	return done, ok
 }
 
 // enlist puts a message at the end of the line.
@@ -162,61 +175,6 @@ func (w *writer) tick() {
 	}
 }
 
-// frame appends a message as one packet.
-func (b *batch) frame(header bool, e *etf.Encoder) {
-	if header {
-		b.buf = binary.BigEndian.AppendUint32(b.buf, uint32(e.Len()+3))
-		b.buf = append(b.buf, etf.Version, kindHeader, 0)
-	} else {
-		b.buf = binary.BigEndian.AppendUint32(b.buf, uint32(e.Len()+1))
-		b.buf = append(b.buf, passThrough)
-	}
-	b.append(e)
-}
-
-func (b *batch) append(e *etf.Encoder) {
-	base := len(b.buf)
-	b.buf = append(b.buf, e.Buffer()...)
-	for _, c := range e.Cuts() {
-		c.At += base
-		b.cuts = append(b.cuts, c)
-	}
-	e.Reset()
-}
-
-// take moves the next n bytes of b to the end of out, cuts in their places,
-// and appends what is to be released once they are written.
-func (b *batch) take(at *int, n int, out net.Buffers, done []func()) (net.Buffers, []func()) {
-	for n > 0 {
-		if len(b.cuts) > 0 && b.cuts[0].At == *at {
-			c := &b.cuts[0]
-			m := min(n, len(c.Bytes))
-			out = append(out, c.Bytes[:m])
-			c.Bytes = c.Bytes[m:]
-			n -= m
-			if len(c.Bytes) == 0 {
-				if c.Release != nil {
-					done = append(done, c.Release)
-				}
-				b.cuts = b.cuts[1:]
-			}
-			continue
-		}
-		end := len(b.buf)
-		if len(b.cuts) > 0 {
-			end = b.cuts[0].At
-		}
-		m := min(n, end-*at)
-		if m == 0 {
-			break
-		}
-		out = append(out, b.buf[*at:*at+m])
-		*at += m
-		n -= m
-	}
-	return out, done
-}
-
 // run writes until the connection breaks or is closed.
 func (w *writer) run() error {
 	var out net.Buffers
@@ -240,13 +198,14 @@ func (w *writer) run() error {
 		}
 		w.mu.Unlock()
 
-		at := 0
-		out, done = short.take(&at, 1<<62, out[:0], done[:0])
+		out, done = short.take(1<<62, out[:0], done[:0])
 		finished := false
 		if m != nil {
 			out, done, finished = m.next(out, done)
 		}
+		start := time.Now()
 		n, err := w.write(out)
+		w.measure(n, time.Since(start))
 		for i, release := range done {
 			release()
 			done[i] = nil
@@ -279,39 +238,16 @@ func (w *writer) write(out net.Buffers) (int, error) {
 	return total, err
 }
 
-// next appends m's next fragment to out, or all of it where it is short.
-func (m *long) next(out net.Buffers, done []func()) (net.Buffers, []func(), bool) {
-	if m.short {
-		out, done = m.take(&m.at, 1<<62, out, done)
-		return out, done, true
+// measure notes how fast the socket is.
+func (w *writer) measure(n int, d time.Duration) {
+	if n < paceSize {
+		return
 	}
-	n := min(fragmentSize, m.rest())
-	head := make([]byte, 0, 24)
-	size := 18 + n
-	kind := byte(kindFragments)
-	if m.at == 0 {
-		kind = kindFragment
-		size++
-	}
-	head = binary.BigEndian.AppendUint32(head, uint32(size))
-	head = append(head, etf.Version, kind)
-	head = binary.BigEndian.AppendUint64(head, m.sequence)
-	head = binary.BigEndian.AppendUint64(head, m.left)
-	if kind == kindFragment {
-		head = append(head, 0) // no atom cache references
-	}
-	m.left--
-	out, done = m.take(&m.at, n, append(out, head), done)
-	return out, done, m.left == 0
-}
-
-// rest returns the bytes that are still to go out.
-func (b *long) rest() int {
-	n := len(b.buf) - b.at
-	for _, c := range b.cuts {
-		n += len(c.Bytes)
-	}
-	return n
+	whole := float64(n) / max(d, 1).Seconds() * wholeTime.Seconds()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.whole += (int(min(whole, maxWhole)) - w.whole) / 4
+	w.whole = max(w.whole, fragmentSize)
 }
 
 // wrote puts the buffer back and takes a finished message out of the line.
@@ -357,13 +293,4 @@ func (w *writer) drain() {
 	for _, m := range line {
 		m.drop()
 	}
-}
-
-func (b *batch) drop() {
-	for _, c := range b.cuts {
-		if c.Release != nil {
-			c.Release()
-		}
-	}
-	b.buf, b.cuts = nil, nil
 }
