@@ -9,7 +9,7 @@ func (f *fuser) joins(a, b *group) bool {
 	case a.fold == nil && b.fold == nil:
 		return a.n == b.n && f.t.allows(RulePointwise) && f.only(a, b, along) && f.only(b, a, along)
 	case a.fold != nil && b.fold != nil:
-		return a.fold.equal(b.fold) && f.t.allows(RuleMulti) && f.only(a, b, along) && f.only(b, a, along)
+		return a.fold.equal(b.fold) && (f.t.allows(RuleMulti) && f.only(a, b, along) && f.only(b, a, along) || f.inRows(a, b))
 	case a.fold == nil:
 		return f.joinsFold(a, b)
 	}
@@ -18,17 +18,56 @@ func (f *fuser) joins(a, b *group) bool {
 
 // joinsFold is joins for operations on elements and reductions. Of the former,
 // those that have an element for each that is folded must be wanted by the
-// reductions alone; the others are computed where the totals are.
+// reductions alone, unless whole rows come into one kernel; the others are computed
+// where the totals are.
 func (f *fuser) joinsFold(points, folds *group) bool {
 	switch points.n {
 	case folds.n:
-		return f.t.allows(RuleReduceIn) && f.only(points, folds, along) && !f.reads(points, folds) &&
-			!slices.ContainsFunc(points.items, func(i int) bool { return f.reachesOut(i, points, folds) })
+		if f.t.allows(RuleReduceIn) && f.only(points, folds, along) && !f.reads(points, folds) &&
+			!slices.ContainsFunc(points.items, func(i int) bool { return f.reachesOut(i, points, folds) }) {
+			return true
+		}
+		return f.inRows(points, folds)
 	case folds.kept:
-		return f.t.allows(RuleReduceOut) && f.only(points, folds, along) && f.only(folds, points, along)
+		return f.t.allows(RuleReduceOut) && f.only(points, folds, along) && f.only(folds, points, along) ||
+			f.inRows(points, folds)
 	}
 	return false
 }
+
+// inRows reports whether whole rows of both groups come into one kernel: each
+// looks at the elements of the other one for one, or at one for the row.
+func (f *fuser) inRows(a, b *group) bool {
+	lie := a.fold
+	if lie == nil {
+		lie = b.fold
+	}
+	held, ok := f.t.rows(lie)
+	if !ok || !f.t.allows(RuleRows) || max(held, 1)*lanes*(a.cost+b.cost) > maxRowCost {
+		return false
+	}
+	return f.alongRows(a, b, lie) && f.alongRows(b, a, lie)
+}
+
+// alongRows reports whether whatever b reads of a is the element at its place, or
+// that of its row.
+func (f *fuser) alongRows(a, b *group, lie *reduceShape) bool {
+	for _, i := range b.items {
+		for _, d := range f.nodes[i].deps {
+			if f.nodes[d.node].group != a || d.relation == along {
+				continue
+			}
+			if d.relation != spread || d.spread != product(lie.reduced) || f.sizeOf(d.node) != product(lie.kept) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// maxRowCost bounds the operations that are written for what an invocation keeps
+// of a row.
+const maxRowCost = 1 << 15
 
 // equal reports whether two reductions fold tensors that lie alike.
 func (r *reduceShape) equal(o *reduceShape) bool {

@@ -34,7 +34,11 @@ func lowerFolded(u *Unit, tr *trace, t *Target) (*Plan, error) {
 			f.folds = append(f.folds, i)
 		}
 	}
-	return f.reduce(t).plan(t)
+	if !f.needsRows() {
+		return f.reduce(t).plan(t)
+	}
+	held, _ := t.rows(&f.lie)
+	return f.inRows(held).plan(t)
 }
 
 // operator is the operator of expression i, a reduction.

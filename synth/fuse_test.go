@@ -319,3 +319,41 @@ func TestFuseReductions(t *testing.T) {
 		wantUnits(t, g.check(target, 4), 1)
 	})
 }
+
+// softmax is that of the last axis.
+func (g *sketch) softmax(x ops.Operand) ops.Operand {
+	d, last := g.typeOf(x).DType, len(g.typeOf(x).Shape)-1
+	e := g.do(ops.Exp, d, g.do(ops.Subtract, d, x, g.do(ops.ReduceMax, d, x, attrs{{last}, {1}})))
+	return g.do(ops.Divide, d, e, g.do(ops.Sum, d, e, attrs{{last}, {1}}))
+}
+
+// layerNorm normalises the last axis, with a scale and a bias.
+func (g *sketch) layerNorm(x, scale, bias ops.Operand) ops.Operand {
+	d, shape := g.typeOf(x).DType, g.typeOf(x).Shape
+	last := len(shape) - 1
+	n := g.num(ops.S32, float64(shape[last]))
+	mean := func(v ops.Operand) ops.Operand {
+		return g.do(ops.Divide, d, g.do(ops.Sum, d, v, attrs{{last}, {1}}), n)
+	}
+	c := g.do(ops.Subtract, d, x, mean(x))
+	s := g.do(ops.Rsqrt, d, g.do(ops.Add, d, mean(g.do(ops.Multiply, d, c, c)), g.num(ops.F32, 1e-5)))
+	return g.do(ops.Add, d, g.do(ops.Multiply, d, g.do(ops.Multiply, d, c, s), scale), bias)
+}
+
+// Rows that fit are loaded once: reductions and what looks at the same rows are
+// one kernel.
+func TestFuseRows(t *testing.T) {
+	forTargets(t, func(t *testing.T, target *Target) {
+		for _, n := range []int{3, 12, 64, 130, 1000, 1027, 4096} {
+			g := newSketch(t)
+			x := g.param(ops.F32, 20, n)
+			g.keep(g.softmax(x))
+			wantUnits(t, g.check(target, 5), 1)
+
+			g = newSketch(t)
+			x = g.param(ops.F32, 4, 5, n)
+			g.keep(g.layerNorm(x, g.param(ops.F32, n), g.param(ops.F32, n)))
+			wantUnits(t, g.check(target, 6), 1)
+		}
+	})
+}
