@@ -1,0 +1,200 @@
+// Package nuts draws from a probability density by the No-U-Turn sampler, as
+// Stan has it: multinomial weights along the trajectory and the generalised
+// U-turn criterion (Betancourt, A Conceptual Introduction to Hamiltonian Monte
+// Carlo, 2017; Hoffman and Gelman, 2014), a step size adapted by dual averaging
+// and a diagonal metric adapted in growing windows.
+//
+// The package refuses to know what the density is and where it is computed: an
+// Integrator takes the leapfrog steps. A chain depends on its seed, its number
+// and the density alone, never on other chains or on time.
+//
+// Start reading at Chain.Run, then at transition.
+package nuts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// State is a point of a trajectory.
+type State struct {
+	Q, P, Grad []float64 // position, momentum, gradient of the log density at the position
+	LogP       float64
+}
+
+// Integrator computes the density and moves along trajectories.
+type Integrator interface {
+	// Start returns the state at a position, without a momentum.
+	Start(ctx context.Context, q []float64) (*State, error)
+	// Steps takes leapfrog steps of size eps, which is negative to go backward:
+	// at least one, and no more than k. metric is the diagonal of the inverse
+	// mass matrix.
+	Steps(ctx context.Context, from *State, eps float64, metric []float64, k int) ([]State, error)
+}
+
+// Options are those of a chain. The zero value of a field stands for its
+// default.
+type Options struct {
+	Warmup, Draws int       // iterations; 1000 each
+	Seed          uint64    // of all chains
+	Target        float64   // acceptance statistic that the step size aims at; 0.8
+	MaxDepth      int       // of a trajectory, which has at most 2^depth steps; 10
+	Step          float64   // the first step size; found by trial where it is 0
+	Metric        []float64 // the first diagonal of the inverse mass matrix; ones where it is nil
+	Init          []float64 // where the chain begins; drawn from [-2, 2] where it is nil
+	Thin          int       // every so many draws are kept; 1
+	Fixed         bool      // step size and metric stay as they are given
+}
+
+// Errors of options and densities.
+var (
+	ErrOptions = errors.New("bad option of the sampler")
+	ErrDensity = errors.New("the density cannot be sampled")
+)
+
+func (o *Options) defaults(dim int) error {
+	set := func(n *int, v int) {
+		if *n == 0 {
+			*n = v
+		}
+	}
+	set(&o.MaxDepth, 10)
+	set(&o.Thin, 1)
+	if o.Target == 0 {
+		o.Target = 0.8
+	}
+	switch {
+	case dim < 1:
+		return fmt.Errorf("%w: the density has no parameters", ErrOptions)
+	case o.Warmup < 0 || o.Draws < 0 || o.Thin < 1:
+		return fmt.Errorf("%w: warm-up %d, draws %d and thinning %d must not be negative", ErrOptions, o.Warmup, o.Draws, o.Thin)
+	case o.MaxDepth < 1 || o.MaxDepth > 20:
+		return fmt.Errorf("%w: the depth of trajectories is from 1 to 20, got %d", ErrOptions, o.MaxDepth)
+	case !(o.Target > 0 && o.Target < 1):
+		return fmt.Errorf("%w: the target acceptance lies between 0 and 1, got %v", ErrOptions, o.Target)
+	case !(o.Step >= 0) || math.IsInf(o.Step, 0):
+		return fmt.Errorf("%w: the step size must be a positive number, got %v", ErrOptions, o.Step)
+	case o.Fixed && o.Step == 0:
+		return fmt.Errorf("%w: a chain that does not adapt needs a step size", ErrOptions)
+	case o.Init != nil && len(o.Init) != dim:
+		return fmt.Errorf("%w: the first position has %d numbers, the density has %d parameters", ErrOptions, len(o.Init), dim)
+	case o.Metric != nil && len(o.Metric) != dim:
+		return fmt.Errorf("%w: the metric has %d numbers, the density has %d parameters", ErrOptions, len(o.Metric), dim)
+	}
+	for _, m := range o.Metric {
+		if !(m > 0) || math.IsInf(m, 0) {
+			return fmt.Errorf("%w: the metric must have positive numbers, has %v", ErrOptions, m)
+		}
+	}
+	return nil
+}
+
+// Draw is one iteration after warm-up, or within it.
+type Draw struct {
+	Q         []float64
+	LogP      float64
+	Accept    float64 // mean acceptance statistic of the trajectory
+	Step      float64 // size
+	Energy    float64
+	Depth     int
+	Steps     int // leapfrog steps
+	Divergent bool
+}
+
+// Chain is one Markov chain.
+type Chain struct {
+	Number int
+	Dim    int
+	opts   Options
+	in     Integrator
+	random *random
+	state  *State
+	step   float64
+	metric []float64
+}
+
+// New returns a chain. number tells the chains of a run apart.
+func New(in Integrator, dim, number int, o Options) (*Chain, error) {
+	if err := o.defaults(dim); err != nil {
+		return nil, err
+	}
+	c := &Chain{Number: number, Dim: dim, opts: o, in: in, step: o.Step, random: newRandom(o.Seed, uint64(number))}
+	c.metric = append(c.metric, o.Metric...)
+	for len(c.metric) < dim {
+		c.metric = append(c.metric, 1)
+	}
+	return c, nil
+}
+
+// Metric returns the diagonal of the inverse mass matrix as it is now.
+func (c *Chain) Metric() []float64 { return c.metric }
+
+// Step returns the step size as it is now.
+func (c *Chain) Step() float64 { return c.step }
+
+// Run runs the chain: warm-up, then draws, each of which goes to emit. It ends
+// with the first error of the density, of emit, or of the context.
+func (c *Chain) Run(ctx context.Context, emit func(warmup bool, d *Draw) error) error {
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	if err := c.warm(ctx, emit); err != nil {
+		return err
+	}
+	for i := range c.opts.Draws * c.opts.Thin {
+		d, err := c.transition(ctx)
+		if err != nil {
+			return err
+		}
+		if i%c.opts.Thin == c.opts.Thin-1 {
+			if err := emit(false, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tries is how often a chain looks for a place to begin.
+const tries = 100
+
+// begin finds a position where density and gradient are finite.
+func (c *Chain) begin(ctx context.Context) error {
+	for range tries {
+		q := c.opts.Init
+		if q == nil {
+			q = make([]float64, c.Dim)
+			for i := range q {
+				q[i] = 4*c.random.uniform() - 2
+			}
+		}
+		s, err := c.in.Start(ctx, q)
+		if err != nil {
+			return err
+		}
+		if len(s.Grad) != c.Dim {
+			return fmt.Errorf("%w: its gradient has %d numbers, there are %d parameters", ErrDensity, len(s.Grad), c.Dim)
+		}
+		if finite(s.LogP) && allFinite(s.Grad) {
+			c.state = s
+			return nil
+		}
+		if c.opts.Init != nil {
+			return fmt.Errorf("%w: at the first position it is %v, its gradient %v; begin elsewhere", ErrDensity, s.LogP, s.Grad)
+		}
+	}
+	return fmt.Errorf("%w: it is finite at none of %d positions in [-2, 2]; give a first position", ErrDensity, tries)
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+func allFinite(xs []float64) bool {
+	for _, x := range xs {
+		if !finite(x) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,206 @@
+package nuts
+
+import (
+	"context"
+	"math"
+)
+
+// divergence is how much energy a trajectory may gain before it counts as one
+// that has left the level set.
+const divergence = 1000
+
+// tree grows a trajectory in both directions.
+type tree struct {
+	*Chain
+	h0     float64 // energy at the start
+	steps  int
+	accept float64 // sum of acceptance probabilities
+	diverg bool
+	ahead  [2][]State // states that have been computed and not used, by direction
+	end    [2]*State  // where the trajectory ends, by direction
+}
+
+// span is what is known of a part of a trajectory, in the direction in which it
+// grew.
+type span struct {
+	proposal             *State
+	weight               float64   // logarithm of the sum of exp(h0 - h)
+	rho                  []float64 // sum of the momenta
+	first, last          []float64 // momenta at the ends
+	sharpFirst, sharpEnd []float64 // the same times the metric
+}
+
+// transition moves the chain.
+func (c *Chain) transition(ctx context.Context) (*Draw, error) {
+	start := *c.state
+	start.P = make([]float64, c.Dim)
+	for i := range start.P {
+		start.P[i] = c.random.normal() / math.Sqrt(c.metric[i])
+	}
+	t := &tree{Chain: c, h0: c.energy(&start)}
+	t.end = [2]*State{&start, &start}
+	sample, depth := &start, 0
+	all := c.leaf(&start, 0)
+	for depth < c.opts.MaxDepth {
+		way := 0 // backward
+		if c.random.uniform() > 0.5 {
+			way = 1
+		}
+		part, ok, err := t.grow(ctx, way, depth, 1<<depth)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		depth++
+		if part.weight > all.weight || c.random.uniform() < math.Exp(part.weight-all.weight) {
+			sample = part.proposal
+		}
+		var on bool
+		if all, on = joined(all, part, way); !on {
+			break
+		}
+	}
+	d := &Draw{Q: sample.Q, LogP: sample.LogP, Step: c.step, Energy: c.energy(sample), Depth: depth, Steps: t.steps, Divergent: t.diverg}
+	if t.steps > 0 {
+		d.Accept = t.accept / float64(t.steps)
+	}
+	c.state = &State{Q: sample.Q, Grad: sample.Grad, LogP: sample.LogP}
+	return d, nil
+}
+
+// energy is minus the log density plus the kinetic energy.
+func (c *Chain) energy(s *State) float64 {
+	k := 0.0
+	for i, p := range s.P {
+		k += p * p * c.metric[i]
+	}
+	return k/2 - s.LogP
+}
+
+// leaf is the span of one state.
+func (c *Chain) leaf(s *State, weight float64) *span {
+	sharp := make([]float64, c.Dim)
+	for i, p := range s.P {
+		sharp[i] = p * c.metric[i]
+	}
+	return &span{proposal: s, weight: weight, rho: s.P, first: s.P, last: s.P, sharpFirst: sharp, sharpEnd: sharp}
+}
+
+// grow adds 2^depth states to an end of the trajectory. ok is false where they
+// turn back among themselves or diverge. want is how many steps the whole
+// doubling still needs.
+func (t *tree) grow(ctx context.Context, way, depth, want int) (part *span, ok bool, err error) {
+	if depth == 0 {
+		return t.one(ctx, way, want)
+	}
+	half := 1 << (depth - 1)
+	a, ok, err := t.grow(ctx, way, depth-1, want)
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	b, ok, err := t.grow(ctx, way, depth-1, want-half)
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	weight := logSum(a.weight, b.weight)
+	proposal := a.proposal
+	if b.weight > weight || t.random.uniform() < math.Exp(b.weight-weight) {
+		proposal = b.proposal
+	}
+	part, ok = joined(a, b, 1)
+	part.proposal = proposal
+	return part, ok, nil
+}
+
+// one takes a step.
+func (t *tree) one(ctx context.Context, way, want int) (*span, bool, error) {
+	s, err := t.step1(ctx, way, want)
+	if err != nil {
+		return nil, false, err
+	}
+	h := t.energy(s)
+	if math.IsNaN(h) {
+		h = math.Inf(1)
+	}
+	t.steps++
+	t.accept += math.Min(1, math.Exp(t.h0-h))
+	if h-t.h0 > divergence {
+		t.diverg = true
+		return nil, false, nil
+	}
+	return t.leaf(s, t.h0-h), true, nil
+}
+
+// step1 is the next state in a direction.
+func (t *tree) step1(ctx context.Context, way, want int) (*State, error) {
+	if len(t.ahead[way]) == 0 {
+		eps := t.step
+		if way == 0 {
+			eps = -eps
+		}
+		next, err := t.in.Steps(ctx, t.end[way], eps, t.metric, want)
+		if err != nil {
+			return nil, err
+		}
+		t.ahead[way] = next
+	}
+	s := &t.ahead[way][0]
+	t.ahead[way] = t.ahead[way][1:]
+	t.end[way] = s
+	return s, nil
+}
+
+// joined joins two neighbouring spans; b follows a in direction 1 and precedes
+// it in direction 0. on is false where the whole turns back, or where either
+// does together with the nearest state of the other.
+func joined(a, b *span, way int) (whole *span, on bool) {
+	if way == 0 {
+		a, b = reversed(b), a
+	}
+	whole = &span{proposal: a.proposal, weight: logSum(a.weight, b.weight), rho: sum(a.rho, b.rho),
+		first: a.first, last: b.last, sharpFirst: a.sharpFirst, sharpEnd: b.sharpEnd}
+	on = onward(a.sharpFirst, b.sharpEnd, whole.rho) &&
+		onward(a.sharpFirst, b.sharpFirst, sum(a.rho, b.first)) &&
+		onward(a.sharpEnd, b.sharpEnd, sum(b.rho, a.last))
+	return whole, on
+}
+
+// reversed is a span that grew backward, in the order of time.
+func reversed(s *span) *span {
+	return &span{proposal: s.proposal, weight: s.weight, rho: s.rho, first: s.last, last: s.first,
+		sharpFirst: s.sharpEnd, sharpEnd: s.sharpFirst}
+}
+
+// onward reports whether a span moves on at both ends.
+func onward(sharpFirst, sharpEnd, rho []float64) bool {
+	return dot(sharpFirst, rho) > 0 && dot(sharpEnd, rho) > 0
+}
+
+func dot(a, b []float64) float64 {
+	s := 0.0
+	for i := range a {
+		s += a[i] * b[i]
+	}
+	return s
+}
+
+func sum(a, b []float64) []float64 {
+	s := make([]float64, len(a))
+	for i := range a {
+		s[i] = a[i] + b[i]
+	}
+	return s
+}
+
+// logSum is log(exp(a) + exp(b)).
+func logSum(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(a, -1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}
