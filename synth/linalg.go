@@ -36,6 +36,9 @@ var factorisations = map[ops.Op]func(*linalg){
 	ops.TriangularSolve: (*linalg).triangularSolve,
 	ops.Cholesky:        (*linalg).cholesky,
 	ops.LU:              (*linalg).lu,
+	ops.QR:              (*linalg).qr,
+	ops.Eigh:            (*linalg).eigh,
+	ops.SVD:             (*linalg).svd,
 	ops.Solve:           (*linalg).solve,
 	ops.Determinant:     (*linalg).determinant,
 }
@@ -141,6 +144,9 @@ func (j *linalg) result(i, m, n int) strided {
 	})
 	return from
 }
+
+// eps is the distance from 1 to the next number.
+func (j *linalg) eps() float64 { return reals{t: j.typ}.eps() }
 
 // try keeps the first error.
 func (j *linalg) try(err error) {

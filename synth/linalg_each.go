@@ -20,6 +20,9 @@ type elementwise struct {
 // each appends an elementwise step.
 func (j *linalg) each(s elementwise) {
 	size := s.m * s.n
+	if size == 0 {
+		return
+	}
 	p := &program{local: gpuLocal, groups: (j.count*size + gpuLocal - 1) / gpuLocal, flops: int64(j.count * size),
 		bufs: []buffer{j.buffer(s.to, Write)}}
 	for _, f := range s.from {

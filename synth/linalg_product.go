@@ -20,6 +20,8 @@ type blockProduct struct {
 	// k in that many shares, the results of each in a matrix of its own, step
 	// elements apart: some C have too few tiles for the device.
 	shares, step int
+
+	pairs *pairing // products of pairs of blocks of a matrix
 }
 
 // The shape of a workgroup, and how much of k it takes at a time.
@@ -35,17 +37,21 @@ func (j *linalg) multiply(u blockProduct) {
 		return
 	}
 	u.shares = max(u.shares, 1)
+	batches := j.count
+	if u.pairs != nil {
+		batches *= u.pairs.pairs
+	}
 	w := &updateWriter{blockProduct: u, t: j.typ, per: 8}
-	if j.count*u.shares*((u.m+63)/64)*((u.n+63)/64) < 200 {
+	if batches*u.shares*((u.m+63)/64)*((u.n+63)/64) < 200 {
 		w.per = 4
 	}
 	side := w.per * updateSide
 	cols := (u.n + side - 1) / side
 	tiles := (u.m + side - 1) / side * cols
 	part := (u.k + u.shares - 1) / u.shares
-	p := &program{local: updateLocal, groups: j.count * tiles * u.shares, body: w.write,
-		flops: 2 * int64(j.count) * int64(u.m) * int64(u.n) * int64(u.k)}
-	p.nums = append([]int{j.count, u.m, u.n, u.k, tiles, cols}, places(u.a, u.b, u.c)...)
+	p := &program{local: updateLocal, groups: batches * tiles * u.shares, body: w.write,
+		flops: 2 * int64(batches) * int64(u.m) * int64(u.n) * int64(u.k)}
+	p.nums = append([]int{batches, u.m, u.n, u.k, tiles, cols}, places(u.a, u.b, u.c)...)
 	if u.shares > 1 {
 		p.nums = append(p.nums, u.shares, part, u.step)
 	}
@@ -57,8 +63,15 @@ func (j *linalg) multiply(u blockProduct) {
 		}
 		p.bufs = append(p.bufs, j.buffer(from, Read))
 	}
-	p.key = fmt.Sprintf("update %v per=%d rows=%v,%v subtract=%v lower=%v shared=%v",
-		w.t, w.per, u.a.along(), u.b.along(), u.subtract, u.lower, u.shares > 1)
+	if u.pairs != nil {
+		p.nums = append(p.nums, u.pairs.pairs, u.pairs.a, u.pairs.b, u.pairs.c)
+		if u.pairs.active != nil {
+			p.nums = append(p.nums, u.pairs.sweep*j.count)
+			p.bufs = append(p.bufs, *u.pairs.active)
+		}
+	}
+	p.key = fmt.Sprintf("update %v per=%d rows=%v,%v subtract=%v lower=%v shared=%v pairs=%v",
+		w.t, w.per, u.a.along(), u.b.along(), u.subtract, u.lower, u.shares > 1, u.pairs.describe())
 	j.run(p)
 }
 
@@ -78,6 +91,8 @@ type updateTile struct {
 	as, bs      int // shared arrays, by k and then along the tile
 	top, left   kernel.Value
 	row, column kernel.Value // of the invocation in its workgroup
+
+	table, players kernel.Value // of a pairing
 }
 
 func (w *updateWriter) write(e *emitter) error {
@@ -97,11 +112,14 @@ func (w *updateWriter) write(e *emitter) error {
 		end = e.least(e.Add(first, part), k)
 		x.c.off = e.Add(x.c.off, e.Mul(share, step))
 	}
+	active := e.below(matrix, count)
+	if w.pairs != nil {
+		matrix, active = x.pair(matrix, active)
+	}
 	x.a, x.b, x.c = x.a.of(matrix), x.b.of(matrix), x.c.of(matrix)
 	i, j := e.divide(tile, cols)
 	x.top, x.left = e.Mul(i, e.int(side)), e.Mul(j, e.int(side))
 	x.row, x.column = e.divide(e.invocation(), e.int(updateSide))
-	active := e.below(matrix, count)
 	if w.lower {
 		active = e.both(active, e.Compare(scalar.Le, j, i))
 	}
@@ -165,6 +183,9 @@ func (x *updateTile) store(sums []kernel.Value) {
 				v := sums[i*x.per+j]
 				if x.subtract {
 					v = x.Sub(x.Load(3, x.c.at(r, c), 1)[0], v)
+				}
+				if x.pairs != nil && x.pairs.side > 0 {
+					r = x.seat(r)
 				}
 				x.c.store(r, c, v)
 			})

@@ -286,3 +286,54 @@ func TestDeterminant(t *testing.T) {
 		}
 	}
 }
+
+func TestQR(t *testing.T) {
+	for name, target := range map[string]*Target{"gpu": gpu, "small": small} {
+		t.Run(name, func(t *testing.T) {
+			for i, s := range []ops.Shape{{1, 1}, {2, 3, 5}, {2, 5, 3}, {33, 33}, {2, 40, 36}, {20, 70}, {300, 9}} {
+				for mode := range 2 {
+					d := []ops.DType{ops.F32, ops.F64}[(i+mode)%2]
+					checkQR(t, target, gauss(ops.Type{DType: d, Shape: s}, uint64(i)), mode)
+				}
+			}
+		})
+	}
+}
+
+func checkQR(t *testing.T, target *Target, x tensor, mode int) {
+	t.Helper()
+	s := x.typ.Shape
+	lead, m, n := s[:len(s)-2:len(s)-2], s[len(s)-2], s[len(s)-1]
+	k := []int{min(m, n), m}[mode]
+	outs := []ops.Type{{DType: x.typ.DType, Shape: append(lead, m, k)}, {DType: x.typ.DType, Shape: append(lead, k, n)}}
+	f := factor(t, target, ops.QR, outs, [][]int{{mode}}, x)
+	for b := range x.matrices(m, n) {
+		q, r := f[0].matrix(b, m, k), f[1].matrix(b, k, n)
+		near(t, "q r", x.typ.DType, q.times(r), x.matrix(b, m, n), x.matrix(b, m, n).norm())
+		near(t, "q^T q", x.typ.DType, q.transposed().times(q), identity(k), 1)
+		for i, v := range r.a {
+			if row, col := i/n, i%n; row > col && v != 0 || row == col && row < m-1 && v < 0 {
+				t.Fatalf("r has %v in row %d and column %d", v, row, col)
+			}
+		}
+	}
+}
+
+// Elements of extreme size, columns of zeros, and what is not finite.
+func TestQRExtremes(t *testing.T) {
+	for _, by := range []float64{0x1p120, 0x1p-120} {
+		x := gauss(typ(ops.F32, 6, 4), 1)
+		for i := range x.f {
+			if x.f[i] *= by; i%4 == 1 {
+				x.f[i] = 0
+			}
+		}
+		checkQR(t, gpu, x, 0)
+	}
+	checkQR(t, gpu, tensor{typ: typ(ops.F32, 3, 3), f: make([]float64, 9)}, 1)
+	x := gauss(typ(ops.F32, 2, 2), 1)
+	x.f[3] = math.Inf(1)
+	for _, f := range factor(t, gpu, ops.QR, []ops.Type{x.typ, x.typ}, [][]int{{0}}, x) {
+		same(t, "infinite", f, tensor{typ: x.typ, f: []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}})
+	}
+}

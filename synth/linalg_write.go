@@ -21,6 +21,14 @@ func (w reals) sqrt(x kernel.Value) kernel.Value    { return w.Prim(scalar.Sqrt,
 // fma is x y + z.
 func (w reals) fma(x, y, z kernel.Value) kernel.Value { return w.Prim(scalar.Fma, w.t, x, y, z) }
 
+// eps is the distance from 1 to the next number.
+func (w reals) eps() float64 {
+	if w.t == scalar.F64 {
+		return 0x1p-52
+	}
+	return 0x1p-23
+}
+
 // less is z - x y.
 func (w reals) less(x, y, z kernel.Value) kernel.Value { return w.fma(w.neg(x), y, z) }
 

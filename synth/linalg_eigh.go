@@ -1,0 +1,121 @@
+package synth
+
+import (
+	"fmt"
+	"math"
+
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// eigh plans the eigenvalues and eigenvectors of symmetric matrices by Jacobi's
+// rotations. Matrices of one pair of blocks are diagonal after a single step.
+func (j *linalg) eigh() {
+	n := j.side()
+	a := j.fresh(n, n)
+	back := j.scaled(a, j.operand(0, n, n), n, n)
+	bound := j.fresh(1, 1)
+	var vectors, values strided
+	if n <= j.aloneSide() {
+		x := j.fresh(n, n)
+		j.symmetric(x, a, n)
+		j.bound(bound, x, n)
+		vectors, values = j.fresh(n, n), j.fresh(n, 1)
+		j.rotate(pivots{s: x, w: vectors, sums: 1, n: n, pairs: 1, sweeps: mostSweeps, bound: &bound, values: &values})
+	} else {
+		vectors, values = j.diagonalise(a, bound, n)
+	}
+	signs := j.poisoned(j.lengths(vectors, n, n).from(0, 1), back, n)
+	order := j.order(values, n)
+	sorted, one := j.fresh(n, 1), j.ones()
+	j.ordered(sorted, values, one, order, n, 1)
+	j.values(j.result(0, n, 1), sorted, back, n, j.noise(0, n))
+	j.ordered(j.result(1, n, n).transposed(), vectors, signs, order, n, n)
+}
+
+// poisoned appends a copy of n numbers, NaN where the matrix has something that is
+// not finite: nothing is rotated then.
+func (j *linalg) poisoned(of, back strided, n int) strided {
+	to := j.fresh(n, 1)
+	back.row, back.col = 0, 0
+	j.each(elementwise{"poisoned", to, []strided{of, back}, n, 1,
+		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+			return x.fma(from[1], x.number(0), from[0])
+		}})
+	return to
+}
+
+// aloneSide is how large a matrix one workgroup rotates by itself.
+func (j *linalg) aloneSide() int {
+	if 2*64*65*j.elem.Size() <= j.t.SharedMemory*7/8 {
+		return 64
+	}
+	return pairSide
+}
+
+// ones is a 1 for every matrix, at any place.
+func (j *linalg) ones() strided {
+	one := j.fresh(1, 1)
+	j.each(elementwise{"one", one, nil, 1, 1, func(x reals, _, _ kernel.Value, _ []kernel.Value) kernel.Value { return x.number(1) }})
+	one.row, one.col = 0, 0
+	return one
+}
+
+// symmetric appends the symmetric matrix that has the lower triangle of a.
+func (j *linalg) symmetric(to, a strided, n int) {
+	j.each(elementwise{"symmetric", to, []strided{a, a.transposed()}, n, n,
+		func(x reals, i, k kernel.Value, from []kernel.Value) kernel.Value {
+			return x.Select(x.Compare(scalar.Le, k, i), from[0], from[1])
+		}})
+}
+
+// bound appends what counts as nothing off the diagonal: the rounding of a
+// typical eigenvalue.
+func (j *linalg) bound(to, a strided, n int) {
+	rows := j.lengths(a, n, n)
+	norm := j.lengths(rows.transposed(), 1, n)
+	eps := j.eps() / math.Sqrt(float64(n))
+	j.each(elementwise{fmt.Sprintf("bound %g", eps), to, []strided{norm}, 1, 1,
+		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+			return x.Mul(x.number(eps), from[0])
+		}})
+}
+
+// diagonalise appends the rotations of large matrices, two-sided, and gives the
+// eigenvectors as rows and the eigenvalues.
+func (j *linalg) diagonalise(a, bound strided, n int) (vectors, values strided) {
+	f := j.jacobi(n)
+	size := f.padded
+	x, y := j.fresh(size, size), j.fresh(size, size)
+	j.zeros(x, size, size)
+	j.symmetric(x, a, n)
+	j.bound(bound, x, size)
+	v := f.twice(size)
+	j.unit(v[0], size, size)
+	last := 0
+	for sweep := range mostSweeps {
+		for round := range f.rounds() {
+			f.turn(pivots{s: x, sums: 1, sPair: pairSide * (size + 1), sweeps: 1, bound: &bound}, sweep, round)
+			f.apply(x, y, size, pairSide*size, sweep)
+			f.apply(y.transposed(), x.transposed(), size, pairSide, sweep)
+			f.apply(v[last], v[1-last], size, pairSide*size, sweep)
+			last = 1 - last
+		}
+		f.judge(sweep + 1)
+	}
+	vectors, values = j.fresh(size, size), x
+	f.settle(vectors, v, size)
+	values.row, values.col = size+1, 0
+	return vectors, values
+}
+
+// zeros appends a matrix of zeros, unit one with a diagonal of ones.
+func (j *linalg) zeros(to strided, m, n int) {
+	j.each(elementwise{"zeros", to, nil, m, n, func(x reals, _, _ kernel.Value, _ []kernel.Value) kernel.Value { return x.number(0) }})
+}
+
+func (j *linalg) unit(to strided, m, n int) {
+	j.each(elementwise{"identity", to, nil, m, n, func(x reals, i, k kernel.Value, _ []kernel.Value) kernel.Value {
+		return x.Select(x.same(i, k), x.number(1), x.number(0))
+	}})
+}

@@ -1,0 +1,117 @@
+package synth
+
+import (
+	"math"
+	"testing"
+
+	"nxvk/ops"
+)
+
+// symmetric copies the lower triangles to the upper ones.
+func symmetric(x tensor, n int) tensor {
+	for k := range x.matrices(n, n) {
+		a := x.matrix(k, n, n)
+		for i := range n {
+			for c := range i {
+				a.set(c, i, a.at(i, c))
+			}
+		}
+	}
+	return x
+}
+
+// eachJacobi calls f for few types and sizes: rotations take long to interpret.
+func eachJacobi(t *testing.T, f func(target *Target, of ops.Type)) {
+	for _, c := range []struct {
+		target *Target
+		of     ops.Type
+	}{{gpu, typ(ops.F32, 1, 1)}, {small, typ(ops.F64, 3, 2, 2)}, {gpu, typ(ops.F32, 2, 7, 7)}, {small, typ(ops.F32, 70, 70)}} {
+		f(c.target, c.of)
+	}
+}
+
+func TestEigh(t *testing.T) {
+	eachJacobi(t, func(target *Target, of ops.Type) {
+		n := of.Shape[len(of.Shape)-1]
+		x := symmetric(gauss(of, 5), n)
+		values := ops.Type{DType: of.DType, Shape: of.Shape[:len(of.Shape)-1]}
+		f := factor(t, target, ops.Eigh, []ops.Type{values, of}, nil, x)
+		for b := range x.matrices(n, n) {
+			a, v, l := x.matrix(b, n, n), f[1].matrix(b, n, n), newMat(n, n)
+			for i := range n {
+				if l.set(i, i, f[0].f[b*n+i]); i > 0 && math.Abs(l.at(i, i)) > math.Abs(l.at(i-1, i-1)) {
+					t.Errorf("%v comes after %v", l.at(i, i), l.at(i-1, i-1))
+				}
+			}
+			near(t, "v l v^T", of.DType, v.times(l).times(v.transposed()), a, a.norm())
+			near(t, "v^T v", of.DType, v.transposed().times(v), identity(n), 1)
+		}
+	})
+}
+
+// checkSVD decomposes and checks the factors and their order.
+func checkSVD(t *testing.T, target *Target, x tensor, full int) (s []float64) {
+	t.Helper()
+	shape := x.typ.Shape
+	lead, m, n := shape[:len(shape)-2:len(shape)-2], shape[len(shape)-2], shape[len(shape)-1]
+	k := min(m, n)
+	cols, rows := k, k
+	if full != 0 {
+		cols, rows = m, n
+	}
+	dims := func(d ...int) ops.Type { return ops.Type{DType: x.typ.DType, Shape: append(lead, d...)} }
+	f := factor(t, target, ops.SVD, []ops.Type{dims(m, cols), dims(k), dims(rows, n)}, [][]int{{full}}, x)
+	for b := range x.matrices(m, n) {
+		u, d, v := f[0].matrix(b, m, cols), newMat(cols, rows), f[2].matrix(b, rows, n)
+		for i := range k {
+			if d.set(i, i, f[1].f[b*k+i]); i > 0 && d.at(i, i) > d.at(i-1, i-1) {
+				t.Errorf("%v comes after %v", d.at(i, i), d.at(i-1, i-1))
+			}
+		}
+		near(t, "u s v", x.typ.DType, u.times(d).times(v), x.matrix(b, m, n), x.matrix(b, m, n).norm())
+		near(t, "u^T u", x.typ.DType, u.transposed().times(u), identity(cols), 1)
+		near(t, "v v^T", x.typ.DType, v.times(v.transposed()), identity(rows), 1)
+	}
+	return f[1].f
+}
+
+func TestSVD(t *testing.T) {
+	for i, c := range []struct {
+		target *Target
+		of     ops.Type
+	}{{gpu, typ(ops.F32, 1, 1)}, {small, typ(ops.F64, 2, 3, 5)}, {small, typ(ops.F32, 6, 4)}, {small, typ(ops.F32, 40, 38)}} {
+		checkSVD(t, c.target, gauss(c.of, uint64(i)), i%2)
+	}
+}
+
+// A matrix of rank 1 has one singular value and a whole basis.
+func TestSVDOfLowRank(t *testing.T) {
+	x := tensor{typ: typ(ops.F32, 4, 3)}
+	for i := range 12 {
+		x.f = append(x.f, float64((i/3+1)*(i%3-1)))
+	}
+	for full := range 2 {
+		if s := checkSVD(t, small, x, full); s[1] != 0 || s[2] != 0 {
+			t.Errorf("singular values %v", s)
+		}
+	}
+	checkSVD(t, small, tensor{typ: typ(ops.F32, 2, 2), f: make([]float64, 4)}, 1)
+}
+
+func TestJacobiOfNaN(t *testing.T) {
+	x := tensor{typ: typ(ops.F32, 2, 2), f: []float64{1, 2, 2, math.Inf(1)}}
+	one := typ(ops.F32, 2)
+	for op, outs := range map[ops.Op][]ops.Type{ops.Eigh: {one, x.typ}, ops.SVD: {x.typ, one, x.typ}} {
+		var attrs [][]int
+		if op == ops.SVD {
+			attrs = [][]int{{0}}
+		}
+		for _, f := range factor(t, small, op, outs, attrs, x) {
+			for _, v := range f.f {
+				if v == v {
+					t.Errorf("%v gives %v", op, f.f)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package synth
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// rotateWriter writes the kernel of rotations. A round of a sweep meets disjoint
+// pairs of rows: some invocations find the angles, and then each has blocks of two
+// by two, which no other touches.
+type rotateWriter struct {
+	pivots
+	t     scalar.Type
+	side  int
+	local int
+	tol   float64
+}
+
+// rotation is what the kernel works on.
+type rotation struct {
+	reals
+	*rotateWriter
+	s, w     int // shared matrices
+	cos, sin int // of a pair
+	turned   int // whether a pair was rotated in this sweep
+	bound    kernel.Value
+}
+
+func (w *rotateWriter) write(e *emitter) error {
+	x := &rotation{reals: reals{e, w.t}, rotateWriter: w}
+	count, pairs, n, sums, step, sPair, sweeps := e.num(), e.num(), e.num(), e.num(), e.num(), e.num(), e.num()
+	s, to := e.grid(0), e.grid(1)
+	next := 2
+	part := func(on bool) (buf int, off, batch kernel.Value) {
+		if !on {
+			return 0, 0, 0
+		}
+		next++
+		return next - 1, e.num(), e.num()
+	}
+	boundBuf, boundOff, boundBatch := part(w.pivots.bound != nil)
+	valueBuf, valueOff, valueBatch := part(w.values != nil)
+	batch := e.group()
+	matrix, pair := e.divide(batch, pairs)
+	active := e.below(matrix, count)
+	var slot kernel.Value
+	if w.active != nil {
+		first, from, all := e.num(), e.num(), e.num()
+		word := e.Load(next, e.Select(active, e.Add(first, matrix), first), 1)[0]
+		slot = e.Add(e.Mul(matrix, all), e.Add(from, pair))
+		// Words of rounds that are left out are not read.
+		active = e.both(active, e.not(e.same(word, e.int(0))))
+	}
+	half := w.side / 2
+	x.s, x.w = e.Shared(w.t, w.side*(w.side+1)), e.Shared(w.t, w.side*(w.side+1))
+	x.cos, x.sin, x.turned = e.Shared(w.t, half), e.Shared(w.t, half), e.Shared(scalar.U32, half)
+	e.when(active, func() {
+		if w.pivots.bound != nil {
+			x.bound = e.Load(boundBuf, e.Add(boundOff, e.Mul(matrix, boundBatch)), 1)[0]
+		}
+		from := s.of(matrix)
+		from.off = e.Add(from.off, e.Mul(pair, sPair))
+		x.load(from, n, sums, step)
+		any := x.sweepAll(sweeps)
+		to := to.of(batch)
+		e.repeat(e.invocation(), e.int(w.side*w.side), e.int(w.local), func(u kernel.Value) {
+			i, k := e.divide(u, e.int(w.side))
+			e.then(e.both(e.below(i, n), e.below(k, n)), func() { to.store(i, k, e.LoadShared(x.w, x.at(i, k))) })
+			if w.values != nil {
+				e.then(e.both(e.same(i, k), e.below(i, n)), func() {
+					at := e.Add(valueOff, e.Add(e.Mul(matrix, valueBatch), i))
+					e.Store(valueBuf, at, e.LoadShared(x.s, x.at(i, i)))
+				})
+			}
+		})
+		if w.active != nil {
+			e.then(e.same(e.invocation(), e.int(0)), func() { e.Store(next+1, slot, any) })
+		}
+	})
+	return nil
+}
+
+// at is where element (i, k) of a shared matrix lies.
+func (x *rotation) at(i, k kernel.Value) kernel.Value {
+	return x.Add(x.Mul(i, x.int(x.side+1)), k)
+}
+
+// load reads the symmetric matrix and starts with no rotation.
+func (x *rotation) load(from grid, n, sums, step kernel.Value) {
+	x.repeat(x.invocation(), x.int(x.side*x.side), x.int(x.local), func(u kernel.Value) {
+		i, k := x.divide(u, x.int(x.side))
+		inside := x.both(x.below(i, n), x.below(k, n))
+		sum := x.Loop(x.int(0), sums, x.int(1), []kernel.Value{x.number(0)}, func(q kernel.Value, c []kernel.Value) []kernel.Value {
+			g := from
+			g.off = x.Add(g.off, x.Mul(q, step))
+			return []kernel.Value{x.Add(c[0], g.loadOr(inside, i, k, x.number(0)))}
+		})[0]
+		x.StoreShared(x.s, x.at(i, k), sum)
+		x.StoreShared(x.w, x.at(i, k), x.Select(x.same(i, k), x.number(1), x.number(0)))
+	})
+}
+
+// sweepAll sweeps until nothing was rotated. It gives the number of pairs that
+// the first sweep rotated at least once.
+func (x *rotation) sweepAll(sweeps kernel.Value) kernel.Value {
+	zero, one, half := x.int(0), x.int(1), x.int(x.side/2)
+	return x.Loop(zero, sweeps, one, []kernel.Value{one, zero}, func(sweep kernel.Value, c []kernel.Value) []kernel.Value {
+		more := x.not(x.same(c[0], zero))
+		x.then(x.below(x.invocation(), half), func() { x.StoreShared(x.turned, x.invocation(), zero) })
+		x.Barrier()
+		x.repeat(zero, x.Select(more, x.int(x.side-1), zero), one, x.round)
+		any := x.Loop(zero, half, one, []kernel.Value{zero}, func(p kernel.Value, c []kernel.Value) []kernel.Value {
+			return []kernel.Value{x.Add(c[0], x.LoadShared(x.turned, p))}
+		})[0]
+		x.Barrier()
+		return []kernel.Value{any, x.Select(x.same(sweep, zero), any, c[1])}
+	})[1]
+}
+
+// meet are the rows of pair p in a round: one stays, the others go around.
+func (x *rotation) meet(p, round kernel.Value) (i, k kernel.Value) {
+	all := x.int(x.side - 1)
+	wrap := func(v kernel.Value) kernel.Value {
+		return x.Select(x.below(v, all), v, x.Sub(v, all))
+	}
+	first := x.same(p, x.int(0))
+	i = wrap(x.Add(round, p))
+	k = x.Select(first, all, wrap(x.Add(x.Sub(all, p), round)))
+	return i, k
+}
+
+// round rotates all pairs of a round.
+func (x *rotation) round(round kernel.Value) {
+	half := x.int(x.side / 2)
+	x.then(x.below(x.invocation(), half), func() { x.angle(x.invocation(), round) })
+	x.Barrier()
+	x.repeat(x.invocation(), x.int(x.side*x.side/4), x.int(x.local), func(u kernel.Value) {
+		p, q := x.divide(u, half)
+		i, k := x.meet(p, round)
+		m, n := x.meet(q, round)
+		cp, sp := x.LoadShared(x.cos, p), x.LoadShared(x.sin, p)
+		cq, sq := x.LoadShared(x.cos, q), x.LoadShared(x.sin, q)
+		at := [4]kernel.Value{x.at(i, m), x.at(i, n), x.at(k, m), x.at(k, n)}
+		var v [4]kernel.Value
+		for e := range v {
+			v[e] = x.LoadShared(x.s, at[e])
+		}
+		v[0], v[2] = x.turn(cp, sp, v[0], v[2])
+		v[1], v[3] = x.turn(cp, sp, v[1], v[3])
+		v[0], v[1] = x.turn(cq, sq, v[0], v[1])
+		v[2], v[3] = x.turn(cq, sq, v[2], v[3])
+		cleared := x.both(x.same(p, q), x.not(x.zero(sp)))
+		v[1], v[2] = x.Select(cleared, x.number(0), v[1]), x.Select(cleared, x.number(0), v[2])
+		for e := range v {
+			x.StoreShared(x.s, at[e], v[e])
+		}
+		// The same block of the rotations, whose rows alone are turned.
+		for _, col := range []kernel.Value{x.Shl(q, 1), x.Add(x.Shl(q, 1), x.int(1))} {
+			a, b := x.turn(cp, sp, x.LoadShared(x.w, x.at(i, col)), x.LoadShared(x.w, x.at(k, col)))
+			x.StoreShared(x.w, x.at(i, col), a)
+			x.StoreShared(x.w, x.at(k, col), b)
+		}
+	})
+	x.Barrier()
+}
+
+// turn rotates a pair of numbers.
+func (x *rotation) turn(c, s, a, b kernel.Value) (kernel.Value, kernel.Value) {
+	return x.less(s, b, x.Mul(c, a)), x.fma(s, a, x.Mul(c, b))
+}
+
+// angle finds the rotation that makes the element of a pair 0, by the smaller of
+// the two angles; none where it is nothing already.
+func (x *rotation) angle(p, round kernel.Value) {
+	i, k := x.meet(p, round)
+	a, b, g := x.LoadShared(x.s, x.at(i, i)), x.LoadShared(x.s, x.at(k, k)), x.LoadShared(x.s, x.at(i, k))
+	bound := x.bound
+	if x.pivots.bound == nil {
+		bound = x.Mul(x.number(x.tol), x.Mul(x.sqrt(x.abs(a)), x.sqrt(x.abs(b))))
+	}
+	turn := x.Compare(scalar.Lt, bound, x.abs(g))
+	one := x.number(1)
+	tau := x.over(x.Sub(b, a), x.Add(g, g))
+	t := x.over(one, x.Add(x.abs(tau), x.sqrt(x.fma(tau, tau, one))))
+	t = x.Select(x.Compare(scalar.Lt, tau, x.number(0)), x.neg(t), t)
+	c := x.over(one, x.sqrt(x.fma(t, t, one)))
+	x.StoreShared(x.cos, p, x.Select(turn, c, one))
+	x.StoreShared(x.sin, p, x.Select(turn, x.Mul(c, t), x.number(0)))
+	x.then(turn, func() { x.StoreShared(x.turned, p, x.int(1)) })
+}
