@@ -122,7 +122,7 @@ func (c *Chain) findStep(ctx context.Context) error {
 		} else {
 			c.step /= 2
 		}
-		if c.step > 1e7 || c.step == 0 {
+		if c.step > 1e7 || c.step < 1e-12 {
 			return errStep(c.step)
 		}
 	}
