@@ -148,7 +148,7 @@ func (j *fftJob) programs(t *Target, temps *[]int64) ([]*program, error) {
 	if j.compute == scalar.F64 {
 		elem = kernel.F64
 	}
-	passes := t.passes(j.length, elem.Size()/4)
+	passes := t.passes(j.length, elem.Size()/4, j.step > 1 && lines > 1)
 	if passes == nil {
 		return j.chirps(t, temps)
 	}

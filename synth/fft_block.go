@@ -80,9 +80,14 @@ func fewest(factors []int, limit int) []int {
 
 // passes are the radices of the passes of a length, and their blocks; the block
 // of a small radix has one stage. There are none where a prime factor is too
-// large.
-func (t *Target) passes(n, words int) []fftBlock {
+// large. Where lines lie side by side, a block has some of them, so that it reads
+// and writes neighbours.
+func (t *Target) passes(n, words int, aside bool) []fftBlock {
 	limit := blockWords / words
+	longest := limit
+	if aside {
+		longest = passRadix
+	}
 	f := factors(n)
 	switch {
 	case t.CPU || t.SharedMemory < 5*blockWords || t.MaxInvocations < blockThreads || n < leastBlock || f == nil:
@@ -91,8 +96,8 @@ func (t *Target) passes(n, words int) []fftBlock {
 			out = append(out, fftBlock{stages: []int{r}})
 		}
 		return out
-	case n > limit:
-		two := dealt(f, 2, min(limit, twoPasses))
+	case n > longest:
+		two := dealt(f, 2, min(longest, twoPasses))
 		if two == nil {
 			two = fewest(f, passRadix)
 		}

@@ -65,45 +65,72 @@ func (w *blockWriter) smalls(p blockPlace, radix int) []smallDFT {
 	return out
 }
 
-// source is the place in the column of element m of a small transform.
-func (w *blockWriter) source(s *smallDFT, m int) kernel.Value {
-	return w.Add(s.number, w.int(m*(w.fftBlock.radix()/len(s.xs))))
+// blockRun are places in a column, so many steps apart.
+type blockRun struct {
+	first   kernel.Value
+	step, n int
 }
 
-// target is that of result m, where the stage has the given span.
-func (w *blockWriter) target(s *smallDFT, m, span int) kernel.Value {
+// at is place m of a run.
+func (w *blockWriter) at(r blockRun, m int) kernel.Value { return w.Add(r.first, w.int(m*r.step)) }
+
+// source is where the elements of a small transform are.
+func (w *blockWriter) source(s *smallDFT) blockRun {
+	return blockRun{s.number, w.fftBlock.radix() / len(s.xs), len(s.xs)}
+}
+
+// target is where the results go, where the stage has the given span.
+func (w *blockWriter) target(s *smallDFT, span int) blockRun {
 	_, k := w.divide(s.number, w.int(span))
-	first := w.Add(w.Mul(w.Sub(s.number, k), w.int(len(s.xs))), k)
-	return w.Add(first, w.int(m*span))
+	return blockRun{w.Add(w.Mul(w.Sub(s.number, k), w.int(len(s.xs))), k), span, len(s.xs)}
 }
 
 // banks are the words of shared memory that can be reached at once.
 const banks = 32
 
-// slot is where an element of a column lies in shared memory. Within every 32
-// words it is moved by the number of those, and by half of them in every second
-// 256, so that what is written a radix apart and what is read side by side are in
-// banks of their own, and no word is lost.
-func (w *blockWriter) slot(p blockPlace, at kernel.Value) kernel.Value {
-	flat := w.Add(w.Mul(at, w.int(w.fftBlock.columns)), p.column)
+// moved is where a word lies in shared memory. Within every 32 words it is moved by
+// the number of those, and by half of them in every second 256, so that what is
+// written a radix apart and what is read side by side are in banks of their own,
+// and no word is lost.
+func (w *blockWriter) moved(flat kernel.Value) kernel.Value {
 	by := w.And(w.Shr(flat, 5), banks-1)
 	half := w.And(w.Shr(flat, 4), banks/2)
 	return w.Prim(scalar.Xor, scalar.U32, flat, w.Prim(scalar.Xor, scalar.U32, by, half))
 }
 
-// slots is how many there are.
-func (b *fftBlock) slots() int {
+// slots are where the places of a run lie in shared memory. Where all is powers of
+// two, first and steps have no bits in common, so that each is moved by itself.
+func (w *blockWriter) slots(p blockPlace, r blockRun) []kernel.Value {
+	c := w.fftBlock.columns
+	flat := func(at kernel.Value) kernel.Value { return w.Add(w.Mul(at, w.int(c)), p.column) }
+	out := make([]kernel.Value, r.n)
+	size := c * w.fftBlock.radix()
+	first := w.moved(flat(r.first))
+	for m := range out {
+		if size&(size-1) != 0 {
+			out[m] = w.moved(flat(w.at(r, m)))
+			continue
+		}
+		by := m * r.step * c
+		by ^= by>>5&(banks-1) ^ by>>4&(banks/2)
+		out[m] = w.Prim(scalar.Xor, scalar.U32, first, w.int(by))
+	}
+	return out
+}
+
+// words is how many words of shared memory there are.
+func (b *fftBlock) words() int {
 	return (b.radix()*b.columns + banks - 1) / banks * banks
 }
 
 func (w *blockWriter) write(units, inner kernel.Value) {
-	w.array = w.Shared(w.t, w.slots())
+	w.array = w.Shared(w.t, w.words())
 	at := w.place(w.wide, units, inner)
 	work := w.smalls(at, w.stages[0])
 	for i := range work {
 		s := &work[i]
 		for m := range s.xs {
-			s.xs[m] = w.load(at.line, w.Add(at.i, w.Mul(w.source(s, m), w.apart)))
+			s.xs[m] = w.load(at.line, w.Add(at.i, w.Mul(w.at(w.source(s), m), w.apart)))
 		}
 		if w.twiddles {
 			w.twist(s.xs, s.number, w.fftBlock.radix()/len(s.xs), at.k, w.turn)
@@ -136,17 +163,18 @@ func (w *blockWriter) exchange(work []smallDFT, from, to blockPlace, span, radix
 	for part := range 2 {
 		for i := range work {
 			s := &work[i]
+			slots := w.slots(from, w.target(s, span))
 			w.only(s, func() {
 				for m, x := range s.xs {
-					w.StoreShared(w.array, w.slot(from, w.target(s, m, span)), []kernel.Value{x.re, x.im}[part])
+					w.StoreShared(w.array, slots[m], []kernel.Value{x.re, x.im}[part])
 				}
 			})
 		}
 		w.Barrier()
 		for i := range next {
 			s := &next[i]
-			for m := range s.xs {
-				x := w.LoadShared(w.array, w.slot(to, w.source(s, m)))
+			for m, slot := range w.slots(to, w.source(s)) {
+				x := w.LoadShared(w.array, slot)
 				if part == 0 {
 					s.xs[m].re = x
 				} else {
@@ -175,7 +203,7 @@ func (w *blockWriter) results(work []smallDFT, at blockPlace, span int) {
 			s := &work[i]
 			w.only(s, func() {
 				for m, x := range s.xs {
-					w.store(at.line, w.Add(at.first, w.Mul(w.target(s, m, span), w.span)), x)
+					w.store(at.line, w.Add(at.first, w.Mul(w.at(w.target(s, span), m), w.span)), x)
 				}
 			})
 		}

@@ -209,16 +209,18 @@ func TestFFTBlock(t *testing.T) {
 func TestFFTPasses(t *testing.T) {
 	for _, tt := range []struct {
 		n, words int
+		aside    bool
 		want     [][]int
 	}{
-		{16, 1, [][]int{{16}}}, {256, 1, [][]int{{16, 16}}}, {4096, 1, [][]int{{16, 16, 16}}},
-		{4096, 2, [][]int{{8, 8}, {8, 8}}}, {1 << 20, 1, [][]int{{16, 8, 8}, {16, 8, 8}}},
-		{1 << 24, 1, [][]int{{16, 16}, {16, 16}, {16, 16}}}, {1000, 1, [][]int{{10, 10, 10}}}, {34, 1, nil},
+		{16, 1, false, [][]int{{16}}}, {256, 1, true, [][]int{{16, 16}}}, {4096, 1, false, [][]int{{16, 16, 16}}},
+		{4096, 1, true, [][]int{{8, 8}, {8, 8}}},
+		{4096, 2, false, [][]int{{8, 8}, {8, 8}}}, {1 << 20, 1, false, [][]int{{16, 8, 8}, {16, 8, 8}}},
+		{1 << 24, 1, false, [][]int{{16, 16}, {16, 16}, {16, 16}}}, {1000, 1, false, [][]int{{10, 10, 10}}}, {34, 1, false, nil},
 	} {
 		var got [][]int
-		for _, b := range gpu.passes(tt.n, tt.words) {
+		for _, b := range gpu.passes(tt.n, tt.words, tt.aside) {
 			got = append(got, b.stages)
-			if len(b.stages) > 1 && (b.threads*b.columns > blockThreads || b.slots()*tt.words > blockWords) {
+			if len(b.stages) > 1 && (b.threads*b.columns > blockThreads || b.words()*tt.words > blockWords) {
 				t.Errorf("%d: %+v is too large", tt.n, b)
 			}
 		}

@@ -9,7 +9,9 @@ import (
 // workgroup. It has rows, and a row four elements for each invocation. An
 // invocation folds its four in order; the fours of a row are folded by doubling:
 // in step d each is folded onto what the one 2^d before it has; the rows are folded
-// in order.
+// in order. The total of a tile is found sooner: an invocation folds what it has of
+// all rows, and halves of the invocations are folded onto one another. All folds
+// may be reordered so but for rounding.
 const (
 	scanLocal = 256
 	scanRows  = 4
@@ -61,23 +63,41 @@ func (w *scanWriter) writeTile(before bool) {
 		}
 		sums[r] = rows[r][lanes-1]
 	}
-	for i := range s.arrays {
-		s.arrays[i] = w.Shared(w.Type(sums[0]), scanRows*scanLocal)
-	}
-	last := s.double(sums)
 	if w.totals {
+		total := s.total(sums)
 		w.If(w.Prim(scalar.AndB, scalar.Bool, active, w.Compare(scalar.Eq, w.invocation(), w.int(0))), func() []kernel.Value {
-			total := s.shared(last, 0, w.int(scanLocal-1))
-			for r := 1; r < scanRows; r++ {
-				total = w.apply(total, s.shared(last, r, w.int(scanLocal-1)))
-			}
 			w.Store(1, u, total)
 			return nil
 		}, nil)
 		return
 	}
-	s.fold(rows, last, before, u)
+	for i := range s.arrays {
+		s.arrays[i] = w.Shared(w.Type(sums[0]), scanRows*scanLocal)
+	}
+	s.fold(rows, s.double(sums), before, u)
 	w.If(active, func() []kernel.Value { s.store(rows); return nil }, nil)
+}
+
+// total folds the sums of the rows of all invocations; the first one has it. Rows
+// that end before the tile does leave sums out.
+func (s *tileScanner) total(sums []kernel.Value) kernel.Value {
+	own := s.invocation()
+	total := sums[0]
+	for _, x := range sums[1:] {
+		total = s.apply(total, x)
+	}
+	array := s.Shared(s.Type(total), scanLocal)
+	s.StoreShared(array, own, total)
+	for half := scanLocal / 2; half > 0; half /= 2 {
+		s.Barrier()
+		inside := s.Compare(scalar.Lt, own, s.int(half))
+		s.If(inside, func() []kernel.Value {
+			x := s.LoadShared(array, own)
+			s.StoreShared(array, own, s.apply(x, s.LoadShared(array, s.Add(own, s.int(half)))))
+			return nil
+		}, nil)
+	}
+	return s.LoadShared(array, own)
 }
 
 // shared is what an invocation has of a row.

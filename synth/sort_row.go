@@ -26,7 +26,7 @@ type rowJob struct {
 // The rows that a workgroup sorts: longer than a network is good for, and what a
 // row may keep of each tile so that steps make it shorter.
 const (
-	leastRow = 512
+	leastRow = 192
 	keptPart = 8
 )
 
@@ -104,7 +104,7 @@ func writeRow(j *rowJob, e *emitter) {
 	w := &rowWriter{job: j}
 	units, tiles := e.num(), e.num()
 	w.length, w.kept, w.next = e.num(), e.num(), e.num()
-	w.rankWriter = j.shape.writer(j.sortJob, e)
+	w.rankWriter = j.shape.writer(j.sortJob, e, true)
 	group, zero, size := e.group(), e.int(0), e.int(j.shape.size())
 	active := e.Compare(scalar.Lt, group, units) // a group beyond the last tile has no elements
 	w.r, w.tile = e.divide(e.Select(active, group, zero), tiles)

@@ -133,7 +133,7 @@ func (j *digitJob) finish(p *program, what string) *program {
 // count is the program that counts the digits of every tile.
 func (j *digitJob) count() *program {
 	p := &program{bufs: []buffer{j.source(), j.temporary(j.counted, kernel.U32, Write)},
-		body: func(e *emitter) error { newPassWriter(j, e).count(); return nil }}
+		body: func(e *emitter) error { newPassWriter(j, e, false).count(); return nil }}
 	return j.finish(p, "count")
 }
 
@@ -141,7 +141,7 @@ func (j *digitJob) count() *program {
 func (j *digitJob) move() *program {
 	w := tileBuffers{counted: 1, totals: 2, positions: 3, out: 3}
 	p := &program{bufs: []buffer{j.source(), j.temporary(j.counted, kernel.U32, Read), j.temporary(j.totals, kernel.U32, Read)},
-		body: func(e *emitter) error { newPassWriter(j, e).move(w); return nil }}
+		body: func(e *emitter) error { newPassWriter(j, e, true).move(w); return nil }}
 	if j.indices != nil && j.pass > 0 {
 		p.bufs = append(p.bufs, j.temporary(j.positions[(j.pass+1)%2], kernel.U32, Read))
 		w.out++

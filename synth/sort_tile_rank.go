@@ -17,8 +17,14 @@ type rankWriter struct {
 	below []kernel.Value // the lanes before this one, as a ballot has them
 }
 
-func (s tileShape) writer(j *sortJob, e *emitter) *rankWriter {
-	w := &rankWriter{sortPlaces: j.places(e), sums: newLaneSums(e, s.lanes, s.subgroups), shape: s}
+// writer begins a kernel. It has room for the tile where elements change places.
+func (s tileShape) writer(j *sortJob, e *emitter, exchange bool) *rankWriter {
+	w := &rankWriter{sortPlaces: j.places(e), shape: s}
+	if !exchange {
+		w.words = e.Shared(scalar.U32, 1<<tileDigit)
+		return w
+	}
+	w.sums = newLaneSums(e, s.lanes, s.subgroups)
 	w.words = e.Shared(scalar.U32, max(s.size()*j.words(), s.subgroups<<tileDigit))
 	w.bases = e.Shared(scalar.U32, 1<<tileDigit)
 	one, lane := e.int(1), w.sums.lane
@@ -47,9 +53,9 @@ func (w *rankWriter) peers(digit kernel.Value) []kernel.Value {
 		mask[i] = w.int(1<<min(w.shape.lanes, 32) - 1)
 	}
 	for bit := range tileDigit {
-		own := w.And(w.Shr(digit, bit), 1)
-		flip := w.Sub(own, w.int(1))
-		for i, votes := range w.Ballot(w.Compare(scalar.Ne, own, w.int(0))) {
+		own := w.Compare(scalar.Ne, w.And(digit, 1<<bit), w.int(0))
+		flip := w.Select(own, w.int(0), w.int(1<<32-1))
+		for i, votes := range w.Ballot(own) {
 			same := w.Prim(scalar.Xor, scalar.U32, votes, flip)
 			mask[i] = w.Prim(scalar.And, scalar.U32, mask[i], same)
 		}

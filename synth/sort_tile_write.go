@@ -18,9 +18,9 @@ type passWriter struct {
 	have        kernel.Value // elements of the tile
 }
 
-func newPassWriter(j *digitJob, e *emitter) *passWriter {
+func newPassWriter(j *digitJob, e *emitter, move bool) *passWriter {
 	units, tiles, shift := e.num(), e.num(), e.num()
-	w := &passWriter{rankWriter: j.shape.writer(j.sortJob, e), job: j, tiles: tiles, shift: shift}
+	w := &passWriter{rankWriter: j.shape.writer(j.sortJob, e, move), job: j, tiles: tiles, shift: shift}
 	// Groups beyond the last tile take part in the barriers, with no elements.
 	group := e.group()
 	w.active = e.Compare(scalar.Lt, group, units)
