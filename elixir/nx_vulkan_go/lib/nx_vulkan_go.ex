@@ -36,6 +36,18 @@ defmodule NxVulkanGo do
   def __to_backend__(options), do: {NxVulkanGo.Backend, Keyword.take(options, [:server, :device])}
 
   @doc """
+  The program that a function becomes for arguments like these, as text: its
+  instructions with their types, and the regions of loops and branches. Nothing is
+  run, and no server is asked.
+
+      IO.puts(NxVulkanGo.explain(&MyModule.step/2, [params, batch]))
+
+  Takes the options of `Nx.Defn.jit/2`; of these, `:hooks` counts.
+  """
+  @spec explain(fun, [term], keyword) :: String.t()
+  def explain(fun, args, options \\ []), do: Compiler.explain(fun, args, options)
+
+  @doc """
   The devices of a server, a list of maps with `:index`, `:name`, `:kind`,
   `:driver`, `:memory` and more.
   """

@@ -41,7 +41,7 @@ defmodule NxVulkanGo.Compiler do
   """
 
   alias Nx.Defn.{Composite, Evaluator}
-  alias NxVulkanGo.Compiler.{Cache, Program, Run}
+  alias NxVulkanGo.Compiler.{Cache, Program, Run, Text}
   alias NxVulkanGo.{Fallback, Telemetry}
 
   @run_options [:server, :device, :hooks, :callback_timeout]
@@ -75,12 +75,21 @@ defmodule NxVulkanGo.Compiler do
   # The function is called in the caller's process, and only where nobody has
   # called one like it with arguments of these types.
   defp compiled(key, vars, fun, options) do
-    hooks = for {name, hook} <- Keyword.get(options, :hooks, %{}), hook != nil, do: name
+    hooks = names(options)
 
     Cache.fetch({key, types(vars), hooks}, fn ->
       Telemetry.span([:compile], %{function: key}, fn -> build(fun.(vars), hooks, vars) end)
     end)
   end
+
+  @doc false
+  def explain(fun, args, options) do
+    fun |> Nx.Defn.debug_expr_apply(args) |> build(names(options), []) |> Text.program()
+  end
+
+  # Hooks that someone asked for.
+  defp names(options),
+    do: for({name, hook} <- Keyword.get(options, :hooks, %{}), hook != nil, do: name)
 
   @doc "The program of an expression, or why there is none."
   @spec build(term, [atom], [term]) :: Program.t() | {:unsupported, String.t()}

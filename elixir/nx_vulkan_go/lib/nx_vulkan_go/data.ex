@@ -17,6 +17,12 @@ defmodule NxVulkanGo.Data do
     def atom({unquote(kind), unquote(size)}), do: unquote(name)
   end
 
+  @doc "The element type that an atom names."
+  for {kind, sizes} <- @types, size <- sizes do
+    name = if kind == :f8_e4m3fn, do: kind, else: :"#{kind}#{size}"
+    def type(unquote(name)), do: {unquote(kind), unquote(size)}
+  end
+
   @doc "Bytes of an element on the wire."
   def bytes({_, bits}) when bits < 8, do: 1
   def bytes({_, bits}), do: div(bits, 8)

@@ -34,9 +34,9 @@ defmodule NxVulkanGo.Compiler.Scope do
   @doc "The scope that computes `outputs`."
   @spec new([T.t()]) :: t
   def new(outputs) do
-    {order, seen} = Enum.reduce(outputs, {[], %{}}, &visit/2)
+    order = visit(outputs, [], %{})
 
-    if is_map_key(seen, :cond),
+    if Enum.any?(order, &(&1.data.op == :cond)),
       do: place_all(order, outputs),
       else: %__MODULE__{order: order}
   end
@@ -62,21 +62,23 @@ defmodule NxVulkanGo.Compiler.Scope do
   def devectorized(t), do: Nx.devectorize(t, keep_names: false)
 
   # Depth first, in the order of the arguments, as the evaluator goes: hooks run
-  # in that order.
-  defp visit(%T{data: %Expr{op: op}} = t, {order, seen}) do
+  # in that order. What is to be done is a list, not the stack: expressions may be
+  # very deep, and the stack is looked through at each garbage collection.
+  defp visit([], order, _seen), do: order
+  defp visit([{:done, t} | rest], order, seen), do: visit(rest, [t | order], seen)
+
+  defp visit([%T{data: %Expr{}} = t | rest], order, seen) do
     id = id(t)
 
     if is_map_key(seen, id) do
-      {order, seen}
+      visit(rest, order, seen)
     else
-      seen = Map.put(seen, id, true)
-      seen = if op == :cond, do: Map.put(seen, :cond, true), else: seen
-      {order, seen} = reduce_args(t, {order, seen}, &visit/2)
-      {[t | order], seen}
+      args = reduce_args(t, [], &[&1 | &2])
+      visit(:lists.reverse(args, [{:done, t} | rest]), order, Map.put(seen, id, true))
     end
   end
 
-  defp visit(_option, acc), do: acc
+  defp visit([_option | rest], order, seen), do: visit(rest, order, seen)
 
   # The arguments that belong to the same scope.
   defp reduce_args(%T{data: %Expr{op: op}}, acc, _fun) when op in @leaves, do: acc
