@@ -2,6 +2,21 @@
 #extension GL_GOOGLE_include_directive : require
 #include "lib/version.glsl"
 #include "lib/types.glsl"
+
+#define WIDE (COLS > ROWS)
+#define TILE_ADVANCE WIDE
+#define TILE_SWIZZLE true
+#define TILE_MULTIPLY(fa, fb)                                                    \
+    if (WIDE) {                                                                  \
+        [[unroll]] for (uint j = 0; j < COLS; j++)                               \
+            [[unroll]] for (uint i = 0; i < ROWS; i++)                           \
+                TILE_PRODUCT(fa, fb, (j % 2 == 0 ? i : ROWS - 1 - i), j)         \
+    } else {                                                                     \
+        [[unroll]] for (uint i = 0; i < ROWS; i++)                               \
+            [[unroll]] for (uint j = 0; j < COLS; j++)                           \
+                TILE_PRODUCT(fa, fb, i, (i % 2 == 0 ? j : COLS - 1 - j))         \
+    }
+
 #include "lib/tile.glsl"
 
 // A matrix product through two buffers of shared memory, two steps ahead: at

@@ -2,6 +2,13 @@
 #extension GL_GOOGLE_include_directive : require
 #include "lib/version.glsl"
 #include "lib/types.glsl"
+
+#define TILE_ADVANCE true
+#define TILE_SWIZZLE false
+#define TILE_MULTIPLY(fa, fb)                                                    \
+    [[unroll]] for (uint j = 0; j < COLS; j++)                                   \
+        [[unroll]] for (uint i = 0; i < ROWS; i++) TILE_PRODUCT(fa, fb, i, j)
+
 #include "lib/tile.glsl"
 
 // A matrix product through one buffer of shared memory: the next slices are

@@ -41,7 +41,7 @@ func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 		Local:  [3]uint32{uint32(lanes), 1, 1},
 	}
 	groups := ceil(q.M, rows) * ceil(q.N, lanes*blockCols)
-	steps := q.product(k, groups, q.Batch, t,
+	steps := q.product(k, groups, q.Batch, 1, t,
 		[]int{q.M, q.N, q.K, lda, ldb, q.A.Batch, q.B.Batch, q.Batch}, []int{rowC, colC})
 	if m.flip {
 		for i := range steps {

@@ -52,7 +52,7 @@ func (p *Problem) chooseGather(t *Target) method {
 			return tiled{Tile: c, shares: shares}
 		}
 	}
-	return p.chooseTile(t)
+	return p.ruled(shares, t)
 }
 
 // NewGather plans a product whose B is gathered. The strides of p.B do not

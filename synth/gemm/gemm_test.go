@@ -43,8 +43,10 @@ func TestChoice(t *testing.T) {
 		p      Problem
 		want   string
 	}{
-		{gpu, rowMajor(ops.F32, 4096, 4096, 4096, 1), "double 64x128x8"},
-		{gpu, rowMajor(ops.F32, 2048, 2048, 2048, 1), "single 128x128x16"},
+		{gpu, rowMajor(ops.F32, 8192, 8192, 8192, 1), "single 64x128x16" + strings.Repeat(", single 64x128x16", 4)},
+		{gpu, rowMajor(ops.F32, 4100, 4100, 4100, 1), "single 64x128x16"},
+		{gpu, rowMajor(ops.F32, 3072, 3072, 3072, 1), "single 64x128x16"},
+		{gpu, rowMajor(ops.F32, 2048, 2048, 2048, 1), "double 128x128x8"},
 		{gpu, rowMajor(ops.F32, 1024, 1024, 1024, 1), "single 64x128x16"},
 		{gpu, rowMajor(ops.F32, 512, 512, 512, 1), "single 32x64x32"},
 		{gpu, rowMajor(ops.F32, 256, 256, 256, 1), "single 32x64x32, chunks"},
@@ -53,9 +55,9 @@ func TestChoice(t *testing.T) {
 		{gpu, rowMajor(ops.F32, 1, 1, 1<<20, 1), "narrow, chunks"},
 		{gpu, rowMajor(ops.F32, 3, 3, 3, 100000), "plain"},
 		{gpu, rowMajor(ops.F32, 64, 64, 64, 100), "single 32x64x32"},
-		{gpu, rowMajor(ops.F64, 4096, 4096, 4096, 1), "single 128x128x8, single 128x128x8"},
+		{gpu, rowMajor(ops.F64, 4096, 4096, 4096, 1), "double 128x128x8, double 128x128x8, double 128x128x8"},
 		{gpu, rowMajor(ops.S64, 100, 100, 100, 1), "single 32x32x16"},
-		{small, rowMajor(ops.F32, 4096, 4096, 4096, 1), "double 64x128x8"},
+		{small, rowMajor(ops.F32, 4096, 4096, 4096, 1), "double 128x128x8"},
 		{cpu, rowMajor(ops.F32, 1024, 1024, 1024, 1), "block"},
 		{cpu, rowMajor(ops.F32, 5, 3, 9, 1), "plain"},
 	} {
@@ -76,6 +78,8 @@ func TestTilesDivide(t *testing.T) {
 		for _, c := range Tiles(size, true) {
 			for _, extent := range []int{c.m(), c.n()} {
 				switch n := c.threads(); {
+				case c.Double && extent/v%8 != 0:
+					t.Errorf("%v: vectors change places among less than eight", c)
 				case c.Rows%v != 0 || c.Cols%v != 0:
 					t.Errorf("%v: blocks are no whole vectors of %d", c, v)
 				case extent*c.TileK%(v*n) != 0:

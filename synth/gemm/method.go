@@ -23,12 +23,19 @@ func dispatchFlops(size int, t *Target) int {
 }
 
 // product makes the one or more dispatches of a kernel whose workgroups along
-// z are batches, or batches for each share of k. params are those before and
-// after the numbers of the first batch and the first group.
-func (p *Problem) product(k Kernel, groups, z int, t *Target, before, after []int) []Step {
+// z are batches, or batches for each share of k. A dispatch that is one of many
+// fills whole waves, of so many workgroups. params are those before and after
+// the numbers of the first batch and the first group.
+func (p *Problem) product(k Kernel, groups, z, wave int, t *Target, before, after []int) []Step {
 	per := max(1, int(p.flops())/groups/z)
 	most := max(1, dispatchFlops(p.Type.Size(), t)/per)
-	wide, deep := min(groups, most), min(z, int(t.MaxGroups[2]), max(1, most/groups))
+	wide := groups
+	if most < groups {
+		if wide = most; most > wave {
+			wide -= most % wave
+		}
+	}
+	deep := min(z, int(t.MaxGroups[2]), max(1, most/groups))
 	var steps []Step
 	for first := 0; first < z; first += deep {
 		for start := 0; start < groups; start += wide {

@@ -27,7 +27,7 @@ func (m narrow) plan(p *Problem, t *Target) (*Plan, error) {
 		Spec:   []uint32{narrowThreads, narrowRows, uint32(q.N), aligned, narrowThreads},
 		Local:  [3]uint32{narrowThreads, 1, 1},
 	}
-	steps := q.product(k, ceil(q.M, narrowRows), q.Batch*shares, t,
+	steps := q.product(k, ceil(q.M, narrowRows), q.Batch*shares, 1, t,
 		[]int{q.M, q.N, q.K, q.A.Row, q.B.Row, q.B.Col, q.A.Batch, q.B.Batch, q.Batch}, []int{chunk, rowC, colC})
 	if m.flip {
 		for i := range steps {

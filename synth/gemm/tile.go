@@ -26,13 +26,14 @@ func (c Tile) threads() int { return 32 * c.WarpsM * c.WarpsN }
 // tiles returns the workgroups of one matrix.
 func (c Tile) tiles(p *Problem) int { return ceil(p.M, c.m()) * ceil(p.N, c.n()) }
 
-// sharedBytes is the shared memory of a workgroup when both slices are padded.
+// sharedBytes is the shared memory of a workgroup: of two slices, twice, or
+// when both are padded.
 func (c Tile) sharedBytes(size int) int {
-	n := c.TileK * (c.m()*size + c.n()*size + 32)
+	slices := c.TileK * (c.m() + c.n()) * size
 	if c.Double {
-		n *= 2
+		return 2 * slices
 	}
-	return n
+	return slices + 32*c.TileK
 }
 
 // fits reports whether the device can run the tile.
@@ -74,7 +75,7 @@ func (m tiled) plan(p *Problem, t *Target) (*Plan, error) {
 			bit(p.M < m.m() || p.N < m.n(), 1)}, spec...),
 		Local: [3]uint32{uint32(m.threads()), 1, 1},
 	}
-	steps := p.product(k, m.tiles(p), p.Batch*shares, t,
+	steps := p.product(k, m.tiles(p), p.Batch*shares, m.wave(p.Type.Size()), t,
 		[]int{p.M, p.N, p.K, lda, ldb, p.A.Batch, batchB, p.Batch}, append([]int{chunk}, more...))
 	return p.shared(steps, shares, t)
 }
