@@ -17,6 +17,9 @@ const (
 	batchIdle = 64
 	batchBusy = 256
 	batchTime = 50e-3 // seconds
+	// shallow is so many submissions that the device will not run out of work
+	// while a long batch is recorded.
+	shallow = 4
 	// deep is so many submissions that the device has enough to do: lanes then
 	// wait before they record more than another batch. package vulkan would
 	// wait itself at a few more than that.
@@ -151,11 +154,11 @@ func (e *Executor) seconds(s *synth.Step) float64 {
 	return float64(s.Bytes)/bytesPerSecond + float64(s.Flops)/flopsPerSecond
 }
 
-// bound submits when enough has gathered: soon while the device has less than
-// two batches to do, since it should find the next when it ends one.
+// bound submits when enough has gathered: soon while the device has little to
+// do, since it should find the next batch when it ends one.
 func (e *Executor) bound() {
 	most := batchBusy
-	if e.inFlight < 2 {
+	if e.inFlight < shallow {
 		most = batchIdle
 	}
 	if e.inFlight < deep && e.full(most) {
