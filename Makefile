@@ -12,7 +12,7 @@ CROSS    := freebsd/amd64 darwin/arm64 windows/amd64 linux/arm64
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench generate shaders help
+.PHONY: build demo test test-full check bench generate shaders help
 
 build: ## the node, as bin/nxvk-node
 	$(GO) build -ldflags "-X nxvk/gen/server.version=$(VERSION)" -o $(BIN) ./cmd/nxvk-node
@@ -25,6 +25,9 @@ demo: ## install what is missing, build, and run a real program on the best devi
 test: ## install what is missing and run every test; ends with the counts
 	test/setup.sh test
 	@OTP_ROOTS="$(OTP_ROOTS)" test/all.sh | $(GO) run ./test/count
+
+test-full: export TEST_FULL = 1
+test-full: test ## and every type and shape on devices, and Nx's own suites from NX_PATH
 
 check: ## generated files, format, vet, cross-builds; fails where the tree changes
 	$(MAKE) generate
@@ -47,4 +50,4 @@ shaders: ## SPIR-V of the hand-written kernels; needs glslangValidator
 	$(GO) generate ./shaders ./vulkan
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 11

@@ -4,6 +4,8 @@
 #
 #   OTP_ROOTS   Debian releases whose Erlang is tried besides the host's
 #   NX_PATH     a checkout of Nx, for the Elixir suite
+#   TEST_FULL   every type and every class of shapes on devices, and the suites
+#               of Nx and of what is built on it
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
 
@@ -64,3 +66,10 @@ NXVK_ERL_ROOTS=$roots $GO test -json -count=1 -timeout 10m ./test/cluster
 
 echo "== Elixir and Nx"
 test/elixir.sh "$roots"
+
+if [ -n "${TEST_FULL:-}" ]; then
+	echo "== every type and shape"
+	$GO test -json -timeout 4h ./test/conformance -full
+	echo "== suites of others"
+	test/elixir.sh "$roots" others
+fi

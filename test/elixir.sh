@@ -1,14 +1,20 @@
 #!/bin/sh
-# Runs the suite of elixir/nx_vulkan_go and prints one outcome. It runs on the
-# Elixir of this machine where that is of 1.17 or later, else on that of the
-# first of the given roots, in a copy of what it needs.
+# Runs suites of Elixir and prints their outcomes: on the Elixir of this machine
+# where that is of 1.17 or later, else on that of the first of the given roots, in
+# a copy of what they need.
 #
-#   test/elixir.sh ROOT:ROOT
+#   test/elixir.sh ROOT:ROOT          the suite of our own package
+#   test/elixir.sh ROOT:ROOT others   those of Nx and of what is built on it
 #
 #   NX_PATH   a checkout of Nx, with complex and telemetry beside it; without it
-#             Hex is asked
+#             Hex is asked. The suites of others need it; axon, polaris, scholar
+#             and nimble_options beside it have theirs run too
 cd "$(dirname "$0")/.."
-skip() { echo "::skip the Nx suite: $*"; exit 0; }
+suite="the Nx suite" run=own beside="complex telemetry"
+if [ "${2:-}" = others ]; then
+	suite="the suites of others" run=others beside="complex telemetry nimble_options polaris axon scholar"
+fi
+skip() { echo "::skip $suite: $*"; exit 0; }
 recent() { "$@" elixir -e 'System.halt(if Version.match?(System.version(), ">= 1.17.0"), do: 0, else: 1)' >/dev/null 2>&1; }
 has_hex() { "$@" mix local.hex --force --if-missing >/dev/null 2>&1; }
 
@@ -24,6 +30,25 @@ outcome() {
 	fi
 }
 
+# own PREFIX...: our package's suite, with the command that runs Elixir.
+own() {
+	outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null && mix test"
+}
+
+# others PREFIX...: every file of every suite that is there; test/suites says of
+# each whether it is as expected.
+others() {
+	"$@" sh -c "cd $inside/test/suites && mix suite" >"$list" 2>&1 ||
+		{ cat "$list" && echo "::fail build $suite" && return; }
+	grep -E '^[a-z]+ [a-z_/]+$' "$list" | while read -r name file; do
+		output=$("$@" sh -c "cd $inside/test/suites && mix suite $name $file" 2>&1 </dev/null)
+		printf '%s\n' "$output" | grep -q '^::' || output="$output
+::fail $name $file: no outcome"
+		printf '%s\n' "$output" | tail -n 400
+	done
+}
+
+[ "$run" = own ] || [ -n "${NX_PATH:-}" ] || skip "NX_PATH names no checkout of Nx"
 here=
 recent && here=yes
 root=${1%%:*}
@@ -33,29 +58,33 @@ make -s build >&2 || { echo "::fail build the node for the Nx suite"; exit 0; }
 [ -z "${NX_PATH:-}" ] || export HEX_OFFLINE=1
 export MIX_ENV=test LANG=C.UTF-8 ERL_EPMD_ADDRESS=127.0.0.1
 
+list=$(mktemp)
+trap 'rm -f "$list"' EXIT
 if [ -n "$here" ]; then
 	has_hex || skip "Mix has no Hex and cannot fetch it"
 	export NXVK_NODE="$PWD/bin/nxvk-node"
-	cd elixir/nx_vulkan_go && outcome sh -c 'mix deps.get --only test >/dev/null && mix test'
+	inside=$PWD
+	$run env
 	exit 0
 fi
 
 work=$(mktemp -d "$root/tmp/nxvk-suite-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work" "$list"' EXIT
 inside=/tmp/${work##*/}
-mkdir "$work/elixir" "$work/nx"
+mkdir "$work/elixir" "$work/test" "$work/nx"
 cp -r elixir/nx_vulkan_go "$work/elixir/"
-rm -rf "$work"/elixir/nx_vulkan_go/_build "$work"/elixir/nx_vulkan_go/deps
+cp -r test/suites "$work/test/"
+rm -rf "$work"/elixir/nx_vulkan_go/_build "$work"/elixir/nx_vulkan_go/deps "$work"/test/suites/_build
 cp -r bin/nxvk-node cmd "$work/"
 for home in "${MIX_HOME:-}" "${HOME:-}/.mix"; do
 	[ ! -d "$home/archives" ] || [ -d "$work/mix" ] || cp -r "$home" "$work/mix"
 done
 set -- chroot "$root" env HOME="$inside" MIX_HOME="$inside/mix" NXVK_NODE="$inside/nxvk-node"
 if [ -n "${NX_PATH:-}" ]; then
-	for package in "$NX_PATH" "$NX_PATH/../complex" "$NX_PATH/../telemetry"; do
+	for package in "$NX_PATH" $(for name in $beside; do echo "$NX_PATH/../$name"; done); do
 		[ ! -d "$package" ] || cp -rL "$package" "$work/nx/$(basename "$package")"
 	done
 	set -- "$@" NX_PATH="$inside/nx/$(basename "$NX_PATH")"
 fi
 has_hex "$@" || skip "Mix has no Hex and cannot fetch it"
-outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null && mix test"
+$run "$@"

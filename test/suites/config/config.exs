@@ -1,0 +1,16 @@
+import Config
+
+config :nx_vulkan_go,
+  add_backend_on_inspect: false,
+  check_shape_and_type: true,
+  fallback: :raise
+
+# Some tests read what is logged; nobody else does.
+config :logger, :default_handler, false
+
+# The suites start a node of their own unless these name one.
+if server = System.get_env("NXVK_TEST_SERVER") do
+  config :nx_vulkan_go,
+    server: String.to_atom(server),
+    cookie: System.get_env("NXVK_TEST_COOKIE")
+end

@@ -1,0 +1,52 @@
+defmodule Mix.Tasks.Suite do
+  @shortdoc "Runs a file of another package's tests on NxVulkanGo.Backend"
+
+  @moduledoc """
+      mix suite                       the files there are
+      mix suite nx nx/lin_alg_test    one of them
+      mix suite nx nx_test --verbose  with the text of the known failures
+      mix suite nx nx_test --control  on Nx.BinaryBackend, where nothing is known to fail
+      mix suite nx nx_test --test "random_uniform/1 generates with shape"   one test of it
+
+  The outcome is printed in the form that `test/count` reads.
+  """
+  use Mix.Task
+
+  @impl true
+  def run(args) do
+    Mix.Task.run("app.start")
+
+    {options, args} =
+      OptionParser.parse!(args, strict: [verbose: :boolean, control: :boolean, test: :keep])
+
+    case args do
+      [] -> for name <- Suites.names(), file <- Suites.files(name), do: IO.puts("#{name} #{file}")
+      [name, file] -> run(name, file, options)
+    end
+  end
+
+  defp run(name, file, options) do
+    {backend, known} =
+      if options[:control],
+        do: {Nx.BinaryBackend, %{}},
+        else: {NxVulkanGo.Backend, Suites.Known.read(name, file)}
+
+    tests = for {:test, test} <- options, do: test
+    known = if tests == [], do: known, else: Map.take(known, tests)
+
+    name
+    |> Suites.run(file, backend, [timeout: 600_000] ++ only(tests))
+    |> report(known, name, file, options)
+  end
+
+  defp only([]), do: [include: [:integration]]
+
+  defp only(tests),
+    do: [exclude: [:test], include: for(test <- tests, do: {:test, :"test #{test}"})]
+
+  defp report(outcomes, known, name, file, options) do
+    {lines, summary} = Suites.Known.compare(outcomes, known, options[:verbose] == true)
+    Enum.each(lines, &IO.puts/1)
+    IO.puts("#{summary.verdict} #{name} #{file}: #{summary.text}")
+  end
+end

@@ -1,0 +1,60 @@
+defmodule Suites.Source do
+  @moduledoc """
+  Compiles a file of tests that were written for `Nx.BinaryBackend`.
+
+    * `==`, `!=`, `===` and `!==` compare tensors by what they hold: operands go through
+      `Suites.Value.plain/1`. On `Nx.BinaryBackend` the elements are in the struct
+      itself, on others a reference is.
+    * A module attribute that is read in a function goes through
+      `Suites.Value.here/1`. Attributes are evaluated while compiling, when no backend
+      of devices may be the default.
+    * `test_backend/0`, by which Axon and Polaris ask where to run, is
+      `Suites.backend/0`.
+  """
+
+  alias Suites.Value
+
+  @comparisons [:==, :!=, :===, :!==]
+  # Their bodies are numerical definitions, where these operators are those of Nx.
+  @numerical [:defn, :defnp]
+
+  @doc "Compiles a file."
+  def load(path) do
+    path
+    |> File.read!()
+    |> Code.string_to_quoted!(file: path, columns: true)
+    |> rewrite(:module)
+    |> Code.compile_quoted(path)
+  end
+
+  # `place` is :function where an attribute would be read at run time.
+  defp rewrite({kind, _, _} = form, _) when kind in @numerical, do: form
+
+  defp rewrite({:def, meta, [{:test_backend, _, _} = head | _]}, _),
+    do: {:def, meta, [head, [do: quote(do: Suites.backend())]]}
+
+  defp rewrite({kind, meta, [head | body]}, _)
+       when kind in [:def, :defp, :test, :setup, :setup_all],
+       do: {kind, meta, [rewrite(head, :module) | rewrite(body, :function)]}
+
+  # Guards take the operators of Erlang alone.
+  defp rewrite({:when, meta, args}, place) do
+    {heads, [guard]} = Enum.split(args, -1)
+    {:when, meta, rewrite(heads, place) ++ [guard]}
+  end
+
+  defp rewrite({operator, meta, [left, right]}, place) when operator in @comparisons,
+    do:
+      {operator, meta, [call(:plain, rewrite(left, place)), call(:plain, rewrite(right, place))]}
+
+  defp rewrite({:@, _, [{name, _, context}]} = form, :function)
+       when is_atom(name) and is_atom(context),
+       do: call(:here, form)
+
+  defp rewrite({form, meta, args}, place), do: {rewrite(form, place), meta, rewrite(args, place)}
+  defp rewrite({left, right}, place), do: {rewrite(left, place), rewrite(right, place)}
+  defp rewrite(list, place) when is_list(list), do: Enum.map(list, &rewrite(&1, place))
+  defp rewrite(other, _), do: other
+
+  defp call(name, form), do: quote(do: unquote(Value).unquote(name)(unquote(form)))
+end
