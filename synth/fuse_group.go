@@ -12,6 +12,7 @@ type group struct {
 	fold        *reduceShape // how its reductions see them; nil where there are none
 	kept        int          // elements that reductions leave
 	reads       map[int]bool
+	open        []int // items whose values are read outside
 	lits        int
 	cost        int
 	stamp       int
@@ -69,7 +70,8 @@ func (f *fuser) depsOf(tr *trace) []dep {
 // start gives a node a group of its own.
 func (f *fuser) start(i int) {
 	n := &f.nodes[i]
-	g := &group{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), reads: map[int]bool{}, cost: n.pull.cost}
+	g := &group{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), reads: map[int]bool{},
+		open: []int{i}, cost: n.pull.cost}
 	if n.role == roleFold {
 		g.kept, g.n = g.n, f.typeOf(n.in.Ins[0]).Size()
 		lie := reduceShapeOf(f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0])
@@ -96,6 +98,7 @@ func (f *fuser) join(a, b *group) {
 }
 
 func (f *fuser) merge(a, b *group) {
+	a.open = f.open(a, b)
 	if a.fold == nil {
 		a.fold, a.kept = b.fold, b.kept
 	}
@@ -103,13 +106,18 @@ func (f *fuser) merge(a, b *group) {
 	slices.Sort(a.items)
 	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
 	a.n, a.cost, a.lits = max(a.n, b.n), a.cost+b.cost, a.lits+b.lits
-	for r := range b.reads {
-		a.reads[r] = true
-	}
 	for _, i := range b.items {
 		f.nodes[i].group = a
 	}
 	b.items = nil
+	for r := range b.reads {
+		a.reads[r] = true
+	}
+	for r := range a.reads {
+		if r >= 0 && f.nodes[r].group == a {
+			delete(a.reads, r)
+		}
+	}
 }
 
 // fits reports whether a kernel of both groups has room for its buffers and its
@@ -122,21 +130,13 @@ func (f *fuser) fits(a, b *group) bool {
 	if len(a.items)+len(b.items) > maxItems || a.cost+b.cost > most {
 		return false
 	}
-	buffers := 0
-	for r := range a.reads {
-		if !b.reads[r] {
-			buffers++
-		}
-	}
-	buffers += len(b.reads)
+	buffers := len(f.open(a, b))
 	for _, g := range []*group{a, b} {
-		for _, i := range g.items {
-			if f.reachesOut(i, a, b) {
-				buffers++
+		for r := range g.reads {
+			if g == b && a.reads[r] || r >= 0 && (f.nodes[r].group == a || f.nodes[r].group == b) {
+				continue
 			}
-			if g != a && a.reads[i] || g != b && b.reads[i] || g.reads[i] {
-				buffers-- // no longer from memory
-			}
+			buffers++
 		}
 	}
 	push := wideLiteral * (a.lits + b.lits)
@@ -152,6 +152,20 @@ const (
 	maxBuffers  = 32
 	wideLiteral = 8
 )
+
+// open lists the items of two groups whose values are read outside of them. What
+// is read inside alone stays so.
+func (f *fuser) open(a, b *group) []int {
+	var is []int
+	for _, g := range []*group{a, b} {
+		for _, i := range g.open {
+			if f.reachesOut(i, a, b) {
+				is = append(is, i)
+			}
+		}
+	}
+	return is
+}
 
 // reachesOut reports whether the value of an item is read outside of the groups.
 func (f *fuser) reachesOut(i int, in ...*group) bool {

@@ -24,7 +24,7 @@ func (f *fuser) joinsFold(points, folds *group) bool {
 	switch points.n {
 	case folds.n:
 		if f.t.allows(RuleReduceIn) && f.only(points, folds, along) && !f.reads(points, folds) &&
-			!slices.ContainsFunc(points.items, func(i int) bool { return f.reachesOut(i, points, folds) }) {
+			!slices.ContainsFunc(points.open, func(i int) bool { return f.reachesOut(i, points, folds) }) {
 			return true
 		}
 		return f.inRows(points, folds)

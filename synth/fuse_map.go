@@ -11,6 +11,7 @@ import (
 // space, and no reductions: one kernel.
 func lowerMap(u *Unit, tr *trace, t *Target) (*Plan, error) {
 	j := &mapJob{key: "unit " + tr.describe(), dims: tr.dims, ins: tr.sources, out: tr.full, flops: tr.flops()}
+	j.long = tr.cost(t) > longBody
 	for i, o := range u.Outs {
 		b := buffer{ref: Ref{Result, i}, elem: storage[o.Type.DType]}
 		if i == 0 {
@@ -38,6 +39,21 @@ func lowerMap(u *Unit, tr *trace, t *Target) (*Plan, error) {
 		return vs, nil
 	}
 	return t.plan(nil, j.programs(t)...)
+}
+
+// longBody is how many primitive operations make a body long. Memory is not what
+// such a kernel waits for.
+const longBody = 2048
+
+// cost counts the primitive operations at a point.
+func (tr *trace) cost(t *Target) int {
+	n := 0
+	for i := range tr.exprs {
+		if x := &tr.exprs[i]; x.kind != exprSource {
+			n += t.cost(x.in, x.types)
+		}
+	}
+	return n
 }
 
 // flops counts the operations of the table that are applied at a point.

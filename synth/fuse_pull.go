@@ -23,7 +23,7 @@ const (
 
 // pulls adds up what computing the value of a node again takes.
 func (f *fuser) pulls(n *node) pull {
-	p := pull{cost: f.cost(n.in)}
+	p := pull{cost: f.t.cost(n.in, f.typesOf(n.in))}
 	for _, o := range n.in.Ins {
 		if o.Lit != nil {
 			continue

@@ -91,7 +91,7 @@ func (t *Target) computes(d ops.DType) bool {
 
 // cost is about how many primitive operations an instruction takes for an
 // element.
-func (f *fuser) cost(in *ops.Instr) int {
+func (t *Target) cost(in *ops.Instr, types []ops.Type) int {
 	switch in.Op.Info().Kind {
 	case ops.Create, ops.Movement:
 		return 1
@@ -100,8 +100,7 @@ func (f *fuser) cost(in *ops.Instr) int {
 			return conversionCost
 		}
 	}
-	types := f.typesOf(in)
-	info, c := in.Op.Info(), f.t.computeType(in, types)
+	info, c := in.Op.Info(), t.computeType(in, types)
 	arity, truths := len(in.Ins), truthsOf(info)
 	if info.Kind == ops.Reduce {
 		arity = 2
@@ -109,7 +108,7 @@ func (f *fuser) cost(in *ops.Instr) int {
 			truths = 2
 		}
 	}
-	fn, err := f.t.expression(info.Code, c, arity, truths)
+	fn, err := t.expression(info.Code, c, arity, truths)
 	if err != nil {
 		return expensive
 	}

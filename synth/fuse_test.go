@@ -15,12 +15,12 @@ import (
 // sketch is a graph in the making.
 type sketch struct {
 	Graph
-	t     *testing.T
+	t     testing.TB
 	types map[ops.ID]ops.Type
 	lits  []*ops.Literal
 }
 
-func newSketch(t *testing.T) *sketch { return &sketch{t: t, types: map[ops.ID]ops.Type{}} }
+func newSketch(t testing.TB) *sketch { return &sketch{t: t, types: map[ops.ID]ops.Type{}} }
 
 func (g *sketch) id(typ ops.Type) ops.ID {
 	id := ops.ID(len(g.types) + 1)
@@ -138,7 +138,7 @@ func (g *sketch) carry(target *Target, units []Unit, vs values) {
 }
 
 // runPlan runs the steps of a plan. Memory that nobody has written has a pattern.
-func runPlan(t *testing.T, p *Plan, results []ops.Result, operands [][]byte, lits []tensor) [][]byte {
+func runPlan(t testing.TB, p *Plan, results []ops.Result, operands [][]byte, lits []tensor) [][]byte {
 	t.Helper()
 	fresh := func(n int) []byte { return padded4(bytes.Repeat([]byte{0xa5}, n)) }
 	if p.Alias >= 0 {

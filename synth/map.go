@@ -75,6 +75,7 @@ type mapJob struct {
 	bodies func(e *emitter, xs []kernel.Value) ([]kernel.Value, error)
 
 	flops int64
+	long  bool // body is long: a point a step, or drivers compile it for long
 	group int  // points a step: 4, 2 or 1
 	exact bool // the points are a multiple of the group
 }
@@ -202,7 +203,7 @@ func (j *mapJob) wants(t *Target) int {
 // once.
 func (j *mapJob) choose(t *Target) int {
 	r, g := len(j.dims)-1, j.wants(t)
-	if j.dims[r] < g || (r > 0 && j.dims[r]%g != 0) || !vectored(&j.out, r, g) || j.out.strides[r] != 1 {
+	if j.long || j.dims[r] < g || (r > 0 && j.dims[r]%g != 0) || !vectored(&j.out, r, g) || j.out.strides[r] != 1 {
 		return 1
 	}
 	if !j.together(&j.out, j.outShifts, g) {

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"sync"
 
 	"nxvk/ops"
 	"nxvk/synth/kernel"
@@ -52,6 +53,10 @@ func (t *Target) expression(code ops.Code, c ops.DType, arity, truths int) (*sca
 	if expr == "" {
 		return nil, unsupported("no code for %v", c)
 	}
+	key := exprKey{expr, c, arity, truths, t.env(c)}
+	if f, ok := expressions.Load(key); ok {
+		return f.(*scalar.Func), nil
+	}
 	var args []scalar.Arg
 	for i, name := range operandNames[:arity] {
 		if i < truths {
@@ -67,7 +72,19 @@ func (t *Target) expression(code ops.Code, c ops.DType, arity, truths int) (*sca
 	if err != nil {
 		return nil, fmt.Errorf("compile %q for %v: %w", expr, c, err)
 	}
+	expressions.Store(key, f)
 	return f, nil
+}
+
+// expressions keeps what has been compiled, by exprKey. There are as many as the
+// table has codes, times the types.
+var expressions sync.Map
+
+type exprKey struct {
+	expr          string
+	compute       ops.DType
+	arity, truths int
+	env           scalar.Env
 }
 
 // lowerPointwise plans an operation whose every output element depends on the

@@ -98,11 +98,12 @@ func (b *Builder) Inline(f *scalar.Func, args []Value) Value { return b.InlineAl
 // InlineAll copies a scalar function into the kernel and gives its results.
 func (b *Builder) InlineAll(f *scalar.Func, args []Value) []Value {
 	vals := make([]Value, len(f.Nodes))
+	var room [8]Value
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		in := make([]Value, len(n.Args))
-		for j, a := range n.Args {
-			in[j] = vals[a]
+		in := room[:0]
+		for _, a := range n.Args {
+			in = append(in, vals[a])
 		}
 		switch n.Op {
 		case scalar.Const:
@@ -110,8 +111,9 @@ func (b *Builder) InlineAll(f *scalar.Func, args []Value) []Value {
 		case scalar.Param:
 			vals[i] = args[n.Index]
 		case scalar.Lookup:
-			vals[i] = b.emit(Inst{Op: Lookup, Index: b.table(n.Table), Args: in}, n.Type)[0]
+			vals[i] = b.emit(Inst{Op: Lookup, Index: b.table(n.Table), Args: b.list(in...)}, n.Type)[0]
 		case scalar.Rare:
+			in = b.list(in...)
 			vals[i] = b.If(in[0],
 				func() []Value { return []Value{b.Inline(n.Slow, in[2:])} },
 				func() []Value { return in[1:2] })[0]

@@ -14,8 +14,11 @@ type Builder struct {
 	k      *Kernel
 	cur    *Block
 	consts map[constKey]Value
-	heads  map[int]Value       // builtins
-	done   []map[primKey]Value // by open block, outermost first
+	heads  map[int]Value     // builtins
+	done   map[primKey]Value // what has been applied in the open blocks
+	undo   []primKey         // its keys, in order
+	bits   map[Value]uint64  // of constants
+	free   []Value           // room for lists of operands and results
 }
 
 // primKey is a primitive operation on values; -1 stands for no value.
@@ -33,7 +36,7 @@ type constKey struct {
 // NewBuilder starts a kernel whose workgroups have the given size.
 func NewBuilder(name string, local [3]uint32) *Builder {
 	b := &Builder{k: &Kernel{Name: name, Local: local},
-		consts: map[constKey]Value{}, heads: map[int]Value{}, done: []map[primKey]Value{{}}}
+		consts: map[constKey]Value{}, heads: map[int]Value{}, done: map[primKey]Value{}, bits: map[Value]uint64{}}
 	b.cur = &b.k.Body
 	return b
 }
@@ -104,7 +107,7 @@ func (b *Builder) Const(t scalar.Type, bits uint64) Value {
 	v, ok := b.consts[key]
 	if !ok {
 		v = b.head(Inst{Op: Const, Bits: bits}, t)
-		b.consts[key] = v
+		b.consts[key], b.bits[v] = v, bits
 	}
 	return v
 }
@@ -122,25 +125,32 @@ func (b *Builder) Float(t scalar.Type, x float64) Value {
 
 // IsConst reports whether the value is a constant, and which.
 func (b *Builder) IsConst(v Value) (uint64, bool) {
-	for i := range b.k.Head {
-		if in := &b.k.Head[i]; in.Op == Const && in.Res[0] == v {
-			return in.Bits, true
-		}
+	bits, ok := b.bits[v]
+	return bits, ok
+}
+
+// list is a copy of values that lives as long as the kernel.
+func (b *Builder) list(vs ...Value) []Value {
+	if len(b.free) < len(vs) {
+		b.free = make([]Value, max(1024, len(vs)))
 	}
-	return 0, false
+	l := b.free[:len(vs):len(vs)]
+	b.free = b.free[len(vs):]
+	copy(l, vs)
+	return l
 }
 
 // Prim applies a primitive operation that gives a value of type t.
 func (b *Builder) Prim(op scalar.Op, t scalar.Type, args ...Value) Value {
 	key := primKey{op, t, [3]Value{-1, -1, -1}}
 	copy(key.args[:], args)
-	for _, scope := range b.done {
-		if v, ok := scope[key]; ok {
-			return v
-		}
+	if v, ok := b.done[key]; ok {
+		return v
 	}
-	v := b.emit(Inst{Op: Prim, Prim: op, Args: args}, t)[0]
-	b.done[len(b.done)-1][key] = v
+	v := b.value(t)
+	b.cur.Insts = append(b.cur.Insts, Inst{Op: Prim, Prim: op, Args: b.list(args...), Res: b.list(v)})
+	b.done[key] = v
+	b.undo = append(b.undo, key)
 	return v
 }
 
@@ -221,10 +231,14 @@ func (b *Builder) fill(blk *Block, body func() []Value) {
 	if body == nil {
 		return
 	}
-	outer := b.cur
-	b.cur, b.done = blk, append(b.done, map[primKey]Value{})
+	outer, known := b.cur, len(b.undo)
+	b.cur = blk
 	blk.Yield = body()
-	b.cur, b.done = outer, b.done[:len(b.done)-1]
+	b.cur = outer
+	for _, key := range b.undo[known:] {
+		delete(b.done, key)
+	}
+	b.undo = b.undo[:known]
 }
 
 func (b *Builder) typesOf(vs []Value) []scalar.Type {
