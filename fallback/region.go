@@ -6,6 +6,19 @@ import (
 	"nxvk/ops"
 )
 
+// Evaluator evaluates a program again and again. It is for one goroutine.
+type Evaluator struct {
+	region *ops.Region
+	scope  *scope
+}
+
+// NewEvaluator returns an evaluator of a region that ops.Region.CheckProgram has
+// accepted.
+func NewEvaluator(r *ops.Region) *Evaluator { return &Evaluator{r, newScope(0)} }
+
+// Eval gives the values of the region, which are good until the next call.
+func (e *Evaluator) Eval(params []Value) ([]Value, error) { return e.scope.eval(e.region, params) }
+
 // scope holds the values of a region and of those around it. Results keep their
 // memory from one evaluation to the next.
 type scope struct {
@@ -77,7 +90,7 @@ func (s *scope) instr(in *ops.Instr) error {
 		s.give(in, values)
 		return err
 	case ops.Hook, ops.Callback:
-		return fmt.Errorf("%v in the function of a reduction: %w", in.Op, ErrUnsupported)
+		return fmt.Errorf("%v: %w", in.Op, ErrUnsupported)
 	}
 	return s.run(in, args)
 }

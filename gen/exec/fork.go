@@ -218,6 +218,10 @@ func (l *Lane) end() {
 		l.run.drop()
 		l.run = nil
 	}
+	for _, s := range l.sampling {
+		s.cancel()
+	}
+	l.sampling = nil
 	for _, f := range l.forks {
 		f.end()
 	}

@@ -16,7 +16,9 @@ type program struct {
 	err    error // it is malformed; every run says so
 	body   *block
 	slots  int
-	open   bool // it loops or calls back: nobody knows how long it takes
+	calls  bool        // it calls back
+	region *ops.Region // as it came
+	open   bool        // it loops or calls back: nobody knows how long it takes
 	values []ops.Type
 	tiers  map[string]*tier // by which parameters are literals; nil when seen once
 }
@@ -64,13 +66,14 @@ func newProgram(r *ops.Region, broken error) *program {
 	}
 	b := builder{slots: make(map[ops.ID]ops.ID)}
 	body := b.block(r, false)
-	return &program{body: body, slots: len(b.slots), open: b.open, values: types}
+	return &program{body: body, slots: len(b.slots), open: b.open, calls: b.calls, values: types, region: r}
 }
 
 // builder gives the ids of a program their slots.
 type builder struct {
 	slots map[ops.ID]ops.ID
 	open  bool
+	calls bool
 }
 
 func (b *builder) slot(id ops.ID) ops.ID {
@@ -109,6 +112,7 @@ func (b *builder) block(r *ops.Region, keep bool) *block {
 		in.Ins, in.Outs = b.operands(in.Ins), b.results(in.Outs)
 		s := &out.steps[i]
 		s.in = wire.Instr{Instr: in, Name: in.Op.String()}
+		b.calls = b.calls || in.Op == ops.Hook || in.Op == ops.Callback
 		b.open = b.open || programOnly(in.Op) && in.Op != ops.Branch
 		if !in.Op.Info().Closed {
 			for k, inner := range in.Regions {

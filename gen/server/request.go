@@ -63,6 +63,10 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		d.exec.Sync(lane, func(err error) { d.replyOK(c, err) })
 	case wire.Turn:
 		d.exec.Turn(lane, func(err error) { d.replyOK(c, err) })
+	case wire.Sampling:
+		d.sample(c, lane, pid, r.Sample)
+	case wire.Stop:
+		d.stopSample(c, lane, r.Run)
 	case wire.Close:
 		d.exec.Do(lane, func(*exec.Lane) bool {
 			d.end(pid)

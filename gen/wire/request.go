@@ -20,6 +20,8 @@ const (
 	Sync     Verb = "sync"
 	Turn     Verb = "turn"
 	Close    Verb = "close"
+	Sampling Verb = "sample"
+	Stop     Verb = "stop"
 	Memory   Verb = "memory"
 	Info     Verb = "info"
 )
@@ -32,6 +34,8 @@ type Request struct {
 	Offset      int // elements
 	Count       int // elements
 	Options     Options
+	Sample      *Sample
+	Run         int // that Stop ends
 }
 
 // Options are those of a session.
@@ -60,6 +64,12 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Open) && len(tuple) == 2:
 		o, err := decodeOptions(tuple[1])
 		return Request{Verb: Open, Options: o}, err
+	case name == etf.Atom(Sampling) && len(tuple) == 2:
+		s, err := decodeSample(tuple[1])
+		return Request{Verb: Sampling, Sample: s}, err
+	case name == etf.Atom(Stop) && len(tuple) == 2:
+		n, err := integer(tuple[1])
+		return Request{Verb: Stop, Run: n}, err
 	case name == etf.Atom(Describe) && len(tuple) == 2:
 		id, err := identifier(tuple[1])
 		return Request{Verb: Describe, ID: id}, err

@@ -1,0 +1,285 @@
+package exec
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"nxvk/fallback"
+	"nxvk/gen/nuts"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// Sampler is a run of chains under way.
+type Sampler struct {
+	Number int
+	cancel context.CancelFunc
+}
+
+// Chunk is draws of one chain, in order, or the end of the chain.
+type Chunk struct {
+	Chain  int
+	Warmup bool
+	Draws  []*nuts.Draw // nil where the chain has ended
+	Step   float64      // of a chain that has ended
+	Metric []float64
+	Err    error
+}
+
+// Sample begins chains, after everything that the session asked for before.
+// started tells the number of the run, or why there is none. Each chain is a
+// goroutine of its own; emit runs on the goroutine of the Executor, and a chain
+// goes on when its chunk has been emitted. The run ends with the session.
+func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err error), emit func(run int, c Chunk)) {
+	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}
+	e.enqueue(l, request{in: in, task: func(l *Lane) (wait bool) {
+		density, wait, err := e.density(l, in, s)
+		if wait {
+			return true
+		}
+		if err != nil {
+			started(0, err)
+			return false
+		}
+		e.begin(l, s, density, started, emit)
+		return false
+	}})
+}
+
+// begin starts the chains.
+func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, error), emit func(int, Chunk)) {
+	chains := make([]*nuts.Chain, s.Chains)
+	for i := range chains {
+		o := s.Options
+		if s.Init != nil {
+			o.Init = s.Init[i*s.Dim : (i+1)*s.Dim]
+		}
+		var err error
+		if chains[i], err = nuts.New(d.copy(), s.Dim, i, o); err != nil {
+			started(0, &wire.Fault{Kind: wire.BadArgument, Err: err})
+			return
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	home := l.home()
+	home.samplers++
+	run := &Sampler{Number: home.samplers, cancel: cancel}
+	if home.sampling == nil {
+		home.sampling = make(map[int]*Sampler)
+	}
+	home.sampling[run.Number] = run
+	started(run.Number, nil)
+	left := len(chains)
+	for _, c := range chains {
+		go func() {
+			err := e.chain(ctx, c, s, func(k Chunk) { emit(run.Number, k) })
+			e.cfg.Post(func() {
+				if home.sampling[run.Number] != nil { // else the session is gone
+					emit(run.Number, Chunk{Chain: c.Number, Step: c.Step(), Metric: c.Metric(), Err: err})
+				}
+				if left--; left == 0 {
+					cancel()
+					delete(home.sampling, run.Number)
+				}
+			})
+		}()
+	}
+}
+
+// chain runs a chain and gathers its draws in chunks.
+func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, emit func(Chunk)) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	chunk := Chunk{Chain: c.Number}
+	send := func() error {
+		if len(chunk.Draws) == 0 {
+			return nil
+		}
+		sent := make(chan struct{})
+		k := chunk
+		e.cfg.Post(func() {
+			if ctx.Err() == nil {
+				emit(k)
+			}
+			close(sent)
+		})
+		chunk.Draws = nil
+		select {
+		case <-sent:
+		case <-ctx.Done():
+		}
+		return ctx.Err()
+	}
+	err = c.Run(ctx, func(warmup bool, d *nuts.Draw) error {
+		if warmup && !s.Warmup {
+			return ctx.Err()
+		}
+		if warmup != chunk.Warmup {
+			if err := send(); err != nil {
+				return err
+			}
+			chunk.Warmup = warmup
+		}
+		if chunk.Draws = append(chunk.Draws, d); len(chunk.Draws) < s.Chunk {
+			return ctx.Err()
+		}
+		return send()
+	})
+	if err == nil {
+		err = send()
+	}
+	return err
+}
+
+// Stop ends a run of chains. It reports false where there is none.
+func (e *Executor) Stop(l *Lane, run int) bool {
+	s := l.sampling[run]
+	if s == nil {
+		return false
+	}
+	s.cancel()
+	return true
+}
+
+// density is a program as an Integrator: it gives the log density and its
+// gradient. Its data are on the host.
+type density struct {
+	program *program
+	typ     ops.Type // of a position
+	params  []fallback.Value
+	eval    *fallback.Evaluator
+}
+
+// density finds the program of a request and brings its data to the host.
+func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Sample) (d *density, wait bool, err error) {
+	p, ok := l.home().programs[s.Program]
+	switch {
+	case !ok:
+		return nil, false, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no program under the key %x", s.Program)}
+	case p.err != nil:
+		return nil, false, p.err
+	case l.failed != nil:
+		return nil, false, l.failed
+	}
+	w, err := e.gather(l, in)
+	if err != nil {
+		return nil, false, err
+	}
+	defer w.drop()
+	position := ops.Type{DType: s.Type, Shape: ops.Shape{s.Dim}}
+	if err := p.isDensity(position, w.types); err != nil {
+		return nil, false, &wire.Fault{Kind: wire.BadArgument, Err: err}
+	}
+	for i, m := range w.args {
+		if m != nil && m.Host == nil {
+			wait, err := e.readBack(l, m, w.types[i])
+			return nil, wait, err
+		}
+	}
+	d = &density{program: p, typ: position, params: []fallback.Value{{Type: position}}}
+	for i, t := range w.types {
+		d.params = append(d.params, fallback.Value{Type: t, Data: dataOf(w.args[i], w.in.Ins[i], t)})
+	}
+	return d, false, nil
+}
+
+// dataOf is a copy of an operand's elements: the session may free it.
+func dataOf(m *store.Storage, o ops.Operand, t ops.Type) []byte {
+	if m == nil {
+		return slices.Clone(o.Lit.Data)
+	}
+	return slices.Clone(m.Host[:t.Bytes()])
+}
+
+// isDensity reports whether a program takes a position and data of the given
+// types, and gives a log density and its gradient.
+func (p *program) isDensity(position ops.Type, data []ops.Type) error {
+	want := append([]ops.Type{position}, data...)
+	if len(p.body.params) != len(want) {
+		return fmt.Errorf("the program takes %d operands; a density takes the position and its data, which are %d", len(p.body.params), len(want))
+	}
+	for i, t := range want {
+		if have := p.body.params[i].Type; !have.Equal(t) {
+			return fmt.Errorf("operand %d of the program is %v, must be %v", i, have, t)
+		}
+	}
+	if len(p.values) != 2 || !p.values[0].Equal(ops.Type{DType: position.DType}) || !p.values[1].Equal(position) {
+		return fmt.Errorf("the program gives %v; a density gives %v and its gradient, %v", p.values, position.DType, position)
+	}
+	if p.calls {
+		return fmt.Errorf("a density cannot call back")
+	}
+	return nil
+}
+
+// copy is the density for another goroutine.
+func (d *density) copy() *density {
+	c := *d
+	c.params = slices.Clone(d.params)
+	c.params[0].Data = make([]byte, d.typ.Bytes())
+	c.eval = fallback.NewEvaluator(d.program.region)
+	return &c
+}
+
+// Start computes density and gradient at a position.
+func (d *density) Start(ctx context.Context, q []float64) (*nuts.State, error) {
+	s := &nuts.State{Q: slices.Clone(q), Grad: make([]float64, len(q))}
+	return s, d.at(ctx, s)
+}
+
+// at fills in density and gradient of a position.
+func (d *density) at(ctx context.Context, s *nuts.State) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.store(s.Q)
+	out, err := d.eval.Eval(d.params)
+	if err != nil {
+		return fmt.Errorf("compute the density: %w", err)
+	}
+	s.LogP = d.load(out[0].Data, 0)
+	for i := range s.Grad {
+		s.Grad[i] = d.load(out[1].Data, i)
+	}
+	return nil
+}
+
+func (d *density) store(q []float64) {
+	b := d.params[0].Data
+	for i, x := range q {
+		if d.typ.DType == ops.F32 {
+			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(float32(x)))
+		} else {
+			binary.LittleEndian.PutUint64(b[8*i:], math.Float64bits(x))
+		}
+	}
+}
+
+func (d *density) load(b []byte, i int) float64 {
+	if d.typ.DType == ops.F32 {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+}
+
+// Steps takes one leapfrog step: more would be lost where the trajectory turns.
+func (d *density) Steps(ctx context.Context, from *nuts.State, eps float64, metric []float64, _ int) ([]nuts.State, error) {
+	n := len(from.Q)
+	s := nuts.State{Q: make([]float64, n), P: make([]float64, n), Grad: make([]float64, n)}
+	for i := range n {
+		s.P[i] = from.P[i] + eps/2*from.Grad[i]
+		s.Q[i] = from.Q[i] + eps*metric[i]*s.P[i]
+	}
+	err := d.at(ctx, &s)
+	for i := range n {
+		s.P[i] += eps / 2 * s.Grad[i]
+	}
+	return []nuts.State{s}, err
+}

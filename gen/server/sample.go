@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/exec"
+	"nxvk/gen/nuts"
+	"nxvk/gen/wire"
+	"nxvk/node/dist"
+)
+
+// sample begins a run of chains. Draws go to the process that asked.
+func (d *Device) sample(c dist.Call, lane *exec.Lane, pid gen.PID, s *wire.Sample) {
+	d.exec.Sample(lane, s, func(run int, err error) {
+		d.replyResult(c, func() etf.Term { return int64(run) }, err)
+	}, func(run int, k exec.Chunk) { d.tell(pid, d.chunk(run, k)) })
+}
+
+// stopSample ends a run of chains, each of which tells so.
+func (d *Device) stopSample(c dist.Call, lane *exec.Lane, run int) {
+	var err error
+	if !d.exec.Stop(lane, run) {
+		err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the session has no run %d of chains", run)}
+	}
+	d.replyOK(c, err)
+}
+
+// chunk is {nxvk_draws, Server, Run, Chain, Phase, Count, Positions, Statistics},
+// or {nxvk_chain, Server, Run, Chain, Result} at the end of a chain.
+func (d *Device) chunk(run int, k exec.Chunk) etf.Term {
+	server := etf.Atom(d.cfg.Name)
+	if k.Draws == nil {
+		return etf.Tuple{etf.Atom("nxvk_chain"), server, int64(run), int64(k.Chain), chainEnd(k)}
+	}
+	phase := etf.Atom("draws")
+	if k.Warmup {
+		phase = "warmup"
+	}
+	var q, stats []byte
+	for _, draw := range k.Draws {
+		for _, x := range draw.Q {
+			q = appendFloat(q, x)
+		}
+		for _, x := range statistics(draw) {
+			stats = appendFloat(stats, x)
+		}
+	}
+	return etf.Tuple{etf.Atom("nxvk_draws"), server, int64(run), int64(k.Chain), phase, int64(len(k.Draws)), q, stats}
+}
+
+func chainEnd(k exec.Chunk) etf.Term {
+	err := k.Err
+	switch {
+	case errors.Is(err, context.Canceled):
+		err = &wire.Fault{Kind: wire.Cancelled, Err: errors.New("the run was stopped")}
+	case errors.Is(err, nuts.ErrDensity), errors.Is(err, nuts.ErrOptions):
+		err = &wire.Fault{Kind: wire.BadArgument, Err: err}
+	}
+	if err != nil {
+		return wire.Failure(err)
+	}
+	var metric []byte
+	for _, m := range k.Metric {
+		metric = appendFloat(metric, m)
+	}
+	return wire.Success(etf.Map{
+		{Key: etf.Atom("step"), Value: k.Step},
+		{Key: etf.Atom("metric"), Value: metric},
+	})
+}
+
+// statistics are the numbers that come with each draw, in the order of
+// gen/README.md.
+func statistics(d *nuts.Draw) [7]float64 {
+	divergent := 0.0
+	if d.Divergent {
+		divergent = 1
+	}
+	return [7]float64{d.LogP, d.Accept, d.Step, d.Energy, float64(d.Depth), float64(d.Steps), divergent}
+}
+
+func appendFloat(b []byte, x float64) []byte {
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+}

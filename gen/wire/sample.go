@@ -1,0 +1,161 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/nuts"
+	"nxvk/ops"
+)
+
+// The bounds of a request to sample.
+const (
+	MaxChains = 1 << 14
+	MaxDraws  = 1 << 30
+	MaxDim    = 1 << 20
+)
+
+// Sample is a request to draw from a density.
+type Sample struct {
+	Program string        // the key of the density: position and data to log density and gradient
+	Data    []ops.Operand // what the program takes after the position
+	Type    ops.DType     // of positions: f32 or f64
+	Dim     int           // parameters
+	Chains  int
+	Chunk   int  // draws a message
+	Warmup  bool // whether the draws of warm-up are sent too
+	Init    []float64
+	Options nuts.Options
+}
+
+// decodeSample reads {sample, Options}.
+func decodeSample(t etf.Term) (*Sample, error) {
+	m, ok := t.(etf.Map)
+	if !ok {
+		return nil, bad("{sample, Options} takes a map")
+	}
+	s := &Sample{Type: ops.F64, Chains: 1, Chunk: 100, Options: nuts.Options{Warmup: 1000, Draws: 1000}}
+	for _, p := range m {
+		name, _ := p.Key.(etf.Atom)
+		if err := s.set(string(name), p.Value); err != nil {
+			return nil, fmt.Errorf("option %v: %w", p.Key, err)
+		}
+	}
+	switch {
+	case s.Program == "":
+		return nil, bad("sample needs the option program")
+	case s.Dim == 0:
+		return nil, bad("sample needs the option dim")
+	case s.Init != nil && len(s.Init) != s.Chains*s.Dim:
+		return nil, bad(fmt.Sprintf("init has %d numbers, %d chains of %d parameters need %d", len(s.Init), s.Chains, s.Dim, s.Chains*s.Dim))
+	}
+	return s, nil
+}
+
+func (s *Sample) set(name string, v etf.Term) (err error) {
+	o := &s.Options
+	switch name {
+	case "program":
+		s.Program, err = programKey(v)
+	case "data":
+		s.Data, _, err = operands(v, ops.Program)
+		adopt(s.Data)
+	case "type":
+		if s.Type, err = dtypeOf(v); err == nil && s.Type != ops.F64 && s.Type != ops.F32 {
+			err = bad("is f64 or f32")
+		}
+	case "dim":
+		s.Dim, err = between(v, 1, MaxDim)
+	case "chains":
+		s.Chains, err = between(v, 1, MaxChains)
+	case "chunk":
+		s.Chunk, err = between(v, 1, MaxDraws)
+	case "warmup":
+		o.Warmup, err = between(v, 0, MaxDraws)
+	case "draws":
+		o.Draws, err = between(v, 0, MaxDraws)
+	case "thin":
+		o.Thin, err = between(v, 1, MaxDraws)
+	case "max_depth":
+		o.MaxDepth, err = between(v, 1, 20)
+	case "seed":
+		o.Seed, err = seed(v)
+	case "target":
+		o.Target, err = float(v)
+	case "step":
+		o.Step, err = float(v)
+	case "adapt":
+		b, ok := boolean(v)
+		if !ok {
+			return bad("is true or false")
+		}
+		o.Fixed = b[0] == 0
+	case "metric":
+		o.Metric, err = doubles(v)
+	case "init":
+		s.Init, err = doubles(v)
+	case "warmup_draws":
+		b, ok := boolean(v)
+		if !ok {
+			return bad("is true or false")
+		}
+		s.Warmup = b[0] != 0
+	default:
+		err = bad("is none of sample; see gen/README.md")
+	}
+	return err
+}
+
+func between(t etf.Term, low, high int) (int, error) {
+	n, err := integer(t)
+	if err != nil || n < low || n > high {
+		return 0, bad(fmt.Sprintf("is an integer from %d to %d", low, high))
+	}
+	return n, nil
+}
+
+func float(t etf.Term) (float64, error) {
+	switch x := t.(type) {
+	case float64:
+		return x, nil
+	case int64:
+		return float64(x), nil
+	}
+	return 0, bad("is a number")
+}
+
+// seed reads an integer of 64 bits.
+func seed(t etf.Term) (uint64, error) {
+	switch n := t.(type) {
+	case int64:
+		return uint64(n), nil
+	case *big.Int:
+		if n.IsUint64() {
+			return n.Uint64(), nil
+		}
+	}
+	return 0, bad("is an integer of 64 bits")
+}
+
+// doubles reads a binary of f64, or nil.
+func doubles(t etf.Term) ([]float64, error) {
+	if t == etf.Atom("nil") {
+		return nil, nil
+	}
+	b, ok := t.([]byte)
+	if big, outside := t.(*etf.Binary); outside {
+		b, ok = append([]byte(nil), big.Bytes()...), true
+		big.Release()
+	}
+	if !ok || len(b)%8 != 0 {
+		return nil, bad("is a binary of f64 numbers, or nil")
+	}
+	out := make([]float64, len(b)/8)
+	for i := range out {
+		out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return out, nil
+}
