@@ -165,6 +165,8 @@ func init() {
 		ops.IndexedPut:    partwise(lowerIndexed, asTheyAre),
 		ops.CumulativeSum: partwise(lowerScan, asTheyAre),
 
+		ops.CumulativeProduct: lowerProducts,
+
 		ops.WindowSum:        partwise(lowerWindow, noWindow),
 		ops.WindowProduct:    lowerWindow,
 		ops.WindowMax:        lowerWindow,

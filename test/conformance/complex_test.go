@@ -225,6 +225,7 @@ func TestComplexExact(t *testing.T) {
 				{op: ops.CumulativeSum, attrs: [][]int{{0}, {1}}, types: []ops.Type{typ(133, 6)}},
 				{op: ops.WindowSum, attrs: [][]int{{3, 2}, {1, 0, 0, 2}, {1, 2}, {1, 1}}, types: []ops.Type{typ(20, 70)}},
 				{op: ops.CumulativeProduct, attrs: [][]int{{1}, {0}}, types: []ops.Type{typ(70, 9)}},
+				{op: ops.CumulativeProduct, attrs: [][]int{{0}, {1}}, types: []ops.Type{typ(11, 5, 7)}},
 			} {
 				c.infer(t, dt)
 				s := newSampler(seed(c.op, dt, len(c.types[0].Shape)))
@@ -237,6 +238,9 @@ func TestComplexExact(t *testing.T) {
 			}
 		}
 		n.report(t)
+		if n.device != n.cases {
+			t.Errorf("%d cases ran on the host", n.cases-n.device)
+		}
 	})
 }
 
