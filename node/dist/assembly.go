@@ -69,7 +69,7 @@ func (a *assembly) walk(r *reader, limit int) (int, error) {
 	if size > limit {
 		return -1, fmt.Errorf("%w: binary of %d bytes in a packet of %d", ErrMalformed, size, limit)
 	}
-	a.left = size
+	a.left, r.bulk = size, bulkReads
 	block, err := r.allocator.Alloc(size)
 	if err != nil {
 		r.lost.Add(1)

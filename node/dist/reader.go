@@ -13,9 +13,13 @@ const (
 	readBuffer = 128 << 10
 	// smallPacket is the largest packet that is handled inside the buffer.
 	smallPacket = 16 << 10
-	// bulkRead bounds reads into the buffer while a large binary arrives, so
-	// that its bytes are left in the socket and read into their block.
+	// bulkRead bounds reads into the buffer while a large binary arrives or may
+	// be next, so that its bytes are left in the socket and read into their
+	// block.
 	bulkRead = 4 << 10
+	// bulkReads is for how many reads after a large binary another one may be
+	// next: one that others follow has a message or two between them.
+	bulkReads = 8
 	// maxSequences bounds the fragmented messages in flight on a connection.
 	// A BEAM has one for each process that is sending.
 	maxSequences = 1 << 16
@@ -43,6 +47,7 @@ type reader struct {
 	control   [8]etf.Term
 	sequences map[uint64]*assembly
 	filling   int // messages in flight with a half-filled binary
+	bulk      int // reads for which a large binary may be next
 }
 
 // run reads until the stream ends or breaks the protocol. After errRelieved it
@@ -100,8 +105,9 @@ func (r *reader) more() error {
 		r.start, r.end = 0, r.end-r.start
 	}
 	limit := len(r.buf)
-	if r.filling > 0 {
+	if r.filling > 0 || r.bulk > 0 {
 		limit = r.end + bulkRead
+		r.bulk = max(0, r.bulk-1)
 	}
 	n, err := r.src.Read(r.buf[r.end:min(limit, len(r.buf))])
 	r.end += n
