@@ -33,6 +33,7 @@ func readme() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", f.Name, f.Kind, operands(f),
 			attributes(f), f.Result, ulp(f), code(f), doc(f))
 	}
+	b.WriteString(support())
 	return b.String()
 }
 

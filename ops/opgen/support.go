@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nxvk/fallback"
+	"nxvk/ops"
+	"nxvk/synth"
+)
+
+// gpu is a device that lacks nothing.
+var gpu = &synth.Target{
+	Addresses: true, Float64: true, Int64: true, Int16: true, Int8: true, Float16: true,
+	Storage16: true, Storage8: true, Preserve32: true, Preserve64: true, RoundEven32: true, RoundEven64: true,
+	Denorm32: true, Denorm64: true, PreciseDiv: true, Subnormals: true,
+	SharedMemory: 48 << 10, MaxInvocations: 1024, SubgroupSize: 32, Lanes: true,
+}
+
+const supportIntro = `
+## Types
+
+Who computes each operation, by the type of its operands: a device that has
+64-bit floats and integers and narrow storage, the host, or nobody. A device that
+lacks a type leaves it to the host; ` + "`nxvk-node doctor`" + ` and the request ` + "`support`" + ` say
+what that is for the devices of a machine. *Integers* are all of 2 to 64 bits,
+*floats* f8, f8_e4m3fn, bf16, f16, f32 and f64, *complex* c64 and c128. Sizes make a
+difference as well: what is small and on the host already stays there.
+
+| operation | device | host | refused |
+|---|---|---|---|
+`
+
+// support is the second table of the README: what the compiler and the host say.
+func support() string {
+	var b strings.Builder
+	b.WriteString(supportIntro)
+	for op := ops.Op(0); op < ops.Count; op++ {
+		if _, _, ok := ops.Example(op, ops.F32); ok {
+			fmt.Fprintf(&b, "| %v | %s |\n", op, places(op))
+		}
+	}
+	return b.String()
+}
+
+// plain is a reason without what the row says already.
+func plain(reason string, op ops.Op, d ops.DType) string {
+	if reason == d.String() {
+		return "no code for it"
+	}
+	reason = strings.TrimPrefix(reason, fmt.Sprintf("%v of %v: ", op, d))
+	return strings.ReplaceAll(reason, d.String(), "it")
+}
+
+// places are the cells of an operation: types, and why the others do not.
+func places(op ops.Op) string {
+	var types [3][]ops.DType
+	var reasons [3][]string
+	for _, d := range ops.DTypes() {
+		p, reason := synth.Support(op, d, gpu, fallback.Computes)
+		types[p] = append(types[p], d)
+		if reason = plain(reason, op, d); reason != "" && !slices.Contains(reasons[p], reason) {
+			reasons[p] = append(reasons[p], reason)
+		}
+	}
+	var cells []string
+	for p := range types {
+		cell := ops.TypeNames(types[p])
+		if len(reasons[p]) > 0 {
+			cell += ": " + strings.ReplaceAll(strings.Join(reasons[p], "; "), "|", `\|`)
+		}
+		cells = append(cells, cell)
+	}
+	return strings.Join(cells, " | ")
+}

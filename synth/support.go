@@ -1,0 +1,49 @@
+package synth
+
+import (
+	"errors"
+	"strings"
+
+	"nxvk/ops"
+)
+
+// Place is who carries out an operation.
+type Place uint8
+
+// The places.
+const (
+	OnDevice Place = iota
+	OnHost
+	Refused
+)
+
+func (p Place) String() string { return [...]string{"device", "host", "refused"}[p] }
+
+// Support says who carries out an operation on operands of a type where t is the
+// device, and why the device does not. t may be nil, for a machine without one;
+// host says why the host does not. What is asked for is the example of the
+// operation: sizes and attributes may make a difference.
+func Support(op ops.Op, d ops.DType, t *Target, host func(ops.Op, ops.DType) error) (Place, string) {
+	in, types, ok := ops.Example(op, d)
+	if !ok {
+		return Refused, "it computes nothing"
+	}
+	if err := in.Check(types); err != nil {
+		return Refused, err.Error()
+	}
+	reason := "there is no device"
+	if t != nil {
+		_, err := Lower(in, types, t)
+		if err == nil {
+			return OnDevice, ""
+		}
+		if !errors.Is(err, ErrUnsupported) {
+			return Refused, err.Error()
+		}
+		_, reason, _ = strings.Cut(err.Error(), ErrUnsupported.Error()+": ")
+	}
+	if err := host(op, d); err != nil {
+		return Refused, err.Error()
+	}
+	return OnHost, reason
+}
