@@ -19,6 +19,7 @@ defmodule NxVulkanGo.Attributes do
   def encode({_, :enum, [first | _]}, nil, _), do: first
   def encode({_, :enum, _}, name, _) when is_atom(name), do: name
   def encode({_, kind, _}, list, _) when kind in [:pads, :pairs], do: list || []
+
   def encode({_, :region, _}, {params, body, values} = region, _)
       when is_list(params) and is_list(body) and is_list(values),
       do: region

@@ -16,6 +16,7 @@ defmodule NxVulkanGo.FakeServer do
         loop(%{
           values: %{},
           programs: %{},
+          log: [],
           incarnation: System.unique_integer([:positive]),
           messages: 0,
           deaf: options[:deaf] || false
@@ -25,6 +26,12 @@ defmodule NxVulkanGo.FakeServer do
     receive do
       :registered -> pid
     end
+  end
+
+  @doc "The instructions that have come so far."
+  def log(pid) do
+    {:ok, log} = GenServer.call(pid, :log)
+    log
   end
 
   def stop(pid) do
@@ -42,12 +49,16 @@ defmodule NxVulkanGo.FakeServer do
         loop(call(state, from, request))
 
       {:nxvk, _incarnation, list} ->
-        loop(%{Enum.reduce(list, state, &one/2) | messages: state.messages + 1})
+        state = %{state | messages: state.messages + 1, log: logged(list, state.log)}
+        loop(Enum.reduce(list, state, &one/2))
 
       {:nxvk_swept, _ref} = swept ->
         loop(Map.put(state, :swept, swept))
     end
   end
+
+  # The last ones: some tests send very many.
+  defp logged(list, log), do: list |> Enum.reverse(log) |> Enum.take(1_000)
 
   defp call(state, {pid, tag}, request) do
     send(pid, {tag, answer(state, request)})
@@ -63,7 +74,8 @@ defmodule NxVulkanGo.FakeServer do
   defp answer(state, {:open, _options}),
     do: {:ok, %{key: "key", incarnation: state.incarnation, session: 1}}
 
-  defp answer(_state, :sync), do: :ok
+  defp answer(_state, request) when request in [:sync, :turn], do: :ok
+  defp answer(state, :log), do: {:ok, Enum.reverse(state.log)}
 
   defp answer(state, :memory) do
     {:ok,
@@ -76,7 +88,7 @@ defmodule NxVulkanGo.FakeServer do
 
   defp answer(state, {:download, id, offset, count}) do
     with {:ok, {type, _shape, data}} <- value(state, id) do
-      size = Data.bytes(Interpreter.type(type))
+      size = type |> Data.type() |> Data.bytes()
       {:ok, binary_part(data, offset * size, count * size)}
     end
   end
@@ -152,8 +164,7 @@ defmodule NxVulkanGo.FakeServer do
   # Hooks are told, callbacks are asked.
   defp ask(callbacks, results, {kind, index, tensors}) do
     values = for t <- tensors, do: {Data.atom(t.type), t.shape, wire(t)}
-    run = with [{id, _, _} | _] <- results, do: id
-    run = if run == [], do: 0, else: run
+    run = if results == [], do: 0, else: elem(hd(results), 0)
     if kind == :hook, do: send(callbacks, {:nxvk_hook, self(), run, index, values})
     if kind == :callback, do: answer_of(callbacks, run, index, values)
   end
@@ -169,8 +180,10 @@ defmodule NxVulkanGo.FakeServer do
       {:nxvk_answer, ^run, ^ref, {:error, text}} ->
         raise text
 
-      {:nxvk, _, [{:cancel, [], [], [[^run]]}]} ->
-        throw({:error, {:cancelled, nil, [], "it was"}})
+      {:nxvk, _, [{:cancel, [], [], [[^run]]}]} = cancel ->
+        # Once more, for the log.
+        send(self(), cancel)
+        throw({:error, {:cancelled, nil, [], "as asked"}})
     end
   end
 

@@ -6,13 +6,6 @@ defmodule NxVulkanGo.Interpreter do
 
   alias NxVulkanGo.{Data, Ops}
 
-  @types for {kind, sizes} <-
-               [u: [2, 4, 8, 16, 32, 64], s: [2, 4, 8, 16, 32, 64]] ++
-                 [f: [8, 16, 32, 64], bf: [16], c: [64, 128]],
-             size <- sizes,
-             into: %{f8_e4m3fn: {:f8_e4m3fn, 8}},
-             do: {:"#{kind}#{size}", {kind, size}}
-
   @doc """
   The values of a region for tensors as arguments. `answer` is called with
   `{:hook, index, tensors}` and `{:callback, index, tensors}`; for the latter it
@@ -30,9 +23,6 @@ defmodule NxVulkanGo.Interpreter do
       compute(op, templates(results), tensors, attrs, %{}, fn _ -> raise "nobody answers" end)
     end)
   end
-
-  @doc "The type of Nx that an atom of the wire names."
-  def type(atom), do: Map.fetch!(@types, atom)
 
   defp region({params, body, values}, args, env, answer) do
     env = define(env, params, args)
@@ -59,11 +49,11 @@ defmodule NxVulkanGo.Interpreter do
   defp operand({_type, _shape, _data} = literal, _env), do: tensor(literal)
 
   defp templates(results),
-    do: for({_, type, shape} <- results, do: template(type(type), shape))
+    do: for({_, type, shape} <- results, do: template(Data.type(type), shape))
 
   @doc "A literal as a tensor."
   def tensor({type, shape, data}) do
-    type = type(type)
+    type = Data.type(type)
     Nx.BinaryBackend.from_binary(template(type, shape), Data.from_wire(data, type), [])
   end
 

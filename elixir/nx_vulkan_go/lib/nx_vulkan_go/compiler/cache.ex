@@ -10,8 +10,7 @@ defmodule NxVulkanGo.Compiler.Cache do
   @programs __MODULE__
   @limit 4096
 
-  def start_link(options),
-    do: GenServer.start_link(__MODULE__, options, name: options[:name] || __MODULE__)
+  def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
   @doc """
   The value of a key. Where there is none, `compute` makes it, once for however
@@ -56,6 +55,10 @@ defmodule NxVulkanGo.Compiler.Cache do
   @spec size :: non_neg_integer
   def size, do: :ets.info(@programs, :size)
 
+  @doc "Sets how many entries are kept, and returns how many were; 4096 at first."
+  @spec limit(pos_integer) :: pos_integer
+  def limit(count), do: GenServer.call(__MODULE__, {:limit, count})
+
   @doc "Forgets everything; the next calls compile again."
   @spec clear :: :ok
   def clear, do: GenServer.call(__MODULE__, :clear)
@@ -63,9 +66,9 @@ defmodule NxVulkanGo.Compiler.Cache do
   ## The process
 
   @impl true
-  def init(options) do
+  def init(nil) do
     :ets.new(@programs, [:named_table, :protected, read_concurrency: true])
-    {:ok, %{claims: %{}, keys: :queue.new(), limit: options[:limit] || @limit}}
+    {:ok, %{claims: %{}, keys: :queue.new(), limit: @limit}}
   end
 
   @impl true
@@ -92,6 +95,9 @@ defmodule NxVulkanGo.Compiler.Cache do
     for from <- waiting, do: GenServer.reply(from, {:ok, value})
     {:reply, :ok, trim(%{state | claims: claims, keys: :queue.in(key, state.keys)})}
   end
+
+  def handle_call({:limit, count}, _from, state),
+    do: {:reply, state.limit, trim(%{state | limit: count})}
 
   def handle_call(:clear, _from, state) do
     :ets.delete_all_objects(@programs)
@@ -135,7 +141,7 @@ defmodule NxVulkanGo.Compiler.Cache do
     if :queue.len(state.keys) > state.limit do
       {{:value, key}, keys} = :queue.out(state.keys)
       :ets.delete(@programs, key)
-      %{state | keys: keys}
+      trim(%{state | keys: keys})
     else
       state
     end

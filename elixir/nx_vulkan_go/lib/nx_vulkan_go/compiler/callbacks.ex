@@ -40,9 +40,13 @@ defmodule NxVulkanGo.Compiler.Callbacks do
     {helper, monitor} = spawn_monitor(fn -> start(state) end)
     send_run.(helper)
     # The answer comes to the helper after all that the run sends to it.
-    send(session.pid, {:call, {helper, state.tag}, :sync})
+    send(session.pid, {:call, {helper, state.tag}, ended(run)})
     hooks(state, helper, monitor, Keyword.get(options, :hooks, %{}))
   end
+
+  # What waits for the run, and where it can for no other.
+  defp ended(0), do: :sync
+  defp ended(id), do: {:download, id, 0, 0}
 
   ## The caller
 
@@ -102,10 +106,8 @@ defmodule NxVulkanGo.Compiler.Callbacks do
         reply.({:ok, call(state, elem(state.callbacks, index), values, reply)})
         loop(state)
 
-      {^tag, {:error, error}} ->
-        failed(state, :error, Error.from_wire(error), [])
-
-      {^tag, _ok} ->
+      # An error of the run stays with its results.
+      {^tag, _answer} ->
         exit({:shutdown, :done})
 
       {:DOWN, ^caller, _, _, _} ->
@@ -150,8 +152,8 @@ defmodule NxVulkanGo.Compiler.Callbacks do
   end
 
   defp abandon(state, pid) do
-    Process.exit(pid, :kill)
     cancel(state)
+    Process.exit(pid, :kill)
     exit(:normal)
   end
 
