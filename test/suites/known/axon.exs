@@ -1,4 +1,33 @@
 %{
+  "axon/integration_test" => %{
+    "fails on Nx.BinaryBackend as well" => [
+      "f64 input test",
+      "rnns static and dynamic unroll match"
+    ],
+    {:maybe,
+     "training starts at random: what is asked for is not always reached, on Nx.BinaryBackend neither"} =>
+      [
+        "bce with simple xor model",
+        "mixed precision training integration trains model with batch norm with policy compute f16, params f16, output f16, scale :dynamic",
+        "mixed precision training integration trains model with batch norm with policy compute f16, params f16, output f16, scale :identity",
+        "mixed precision training integration trains model with batch norm with policy compute f16, params f16, output f16, scale :static",
+        "mixed precision training integration trains model with batch norm with policy compute f16, params f16, scale :dynamic",
+        "mixed precision training integration trains model with batch norm with policy compute f16, params f16, scale :identity",
+        "mixed precision training integration trains model with batch norm with policy compute f16, params f16, scale :static",
+        "mixed precision training integration trains model with batch norm with policy compute f16, scale :dynamic",
+        "mixed precision training integration trains model with batch norm with policy compute f16, scale :identity",
+        "mixed precision training integration trains model with batch norm with policy compute f16, scale :static",
+        "mixed precision training integration trains simple model with policy compute f16, params f16, output f16, scale :dynamic",
+        "mixed precision training integration trains simple model with policy compute f16, params f16, output f16, scale :identity",
+        "mixed precision training integration trains simple model with policy compute f16, params f16, output f16, scale :static",
+        "mixed precision training integration trains simple model with policy compute f16, params f16, scale :dynamic",
+        "mixed precision training integration trains simple model with policy compute f16, params f16, scale :identity",
+        "mixed precision training integration trains simple model with policy compute f16, params f16, scale :static",
+        "mixed precision training integration trains simple model with policy compute f16, scale :dynamic",
+        "mixed precision training integration trains simple model with policy compute f16, scale :identity",
+        "mixed precision training integration trains simple model with policy compute f16, scale :static"
+      ]
+  },
   "axon/layers_test" => %{
     "fails on Nx.BinaryBackend as well" => [
       "doctest Axon.Layers.conv/4 (3)",
