@@ -118,6 +118,9 @@ func (e *example) instr(op Op, d DType) (in *Instr, types []Type, ok bool) {
 	for range max(1, f.Results) {
 		in.Outs = append(in.Outs, Result{Type: Type{DType: result, Shape: e.out}})
 	}
+	if op == LU {
+		in.Outs[0].Type.DType = d
+	}
 	if e.second != Invalid {
 		in.Outs[1].Type.DType = e.second
 	}
