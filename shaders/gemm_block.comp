@@ -91,12 +91,13 @@ void write(uint at, T4 low, T4 high) {
 void main() {
     const uint lane = gl_LocalInvocationID.x;
     const uint batch = gl_WorkGroupID.z + p.first;
-    // workgroups form one row, n fastest, folded into a grid of two dimensions
+    // workgroups form one row, m fastest, so that B's columns stay in a cache,
+    // folded into a grid of two dimensions
     const uint group = p.start + gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-    const uint across = (p.n + LANES * 8 - 1) / (LANES * 8);
-    if (group / across * ROWS >= p.m) return;
-    const uint m = min(group / across * ROWS, p.m - ROWS);
-    const uint n = min(group % across * LANES * 8 + lane * 8, p.n - 8);
+    const uint down = (p.m + ROWS - 1) / ROWS;
+    if (group / down * LANES * 8 >= p.n) return;
+    const uint m = min(group % down * ROWS, p.m - ROWS);
+    const uint n = min(group / down * LANES * 8 + lane * 8, p.n - 8);
 
     const uint row_a = A_ACROSS == 0 ? p.lda : 1, col_a = A_ACROSS == 0 ? 1 : p.lda;
     const uint row_b = B_ACROSS == 0 ? p.ldb : 1, col_b = B_ACROSS == 0 ? 1 : p.ldb;

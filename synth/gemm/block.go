@@ -5,10 +5,15 @@ type block struct {
 	flip bool // compute the transpose, so that the longer side runs along the lanes
 }
 
+// Rows of results a workgroup has at most. The more, the less often B is read,
+// and the longer the kernel takes to compile, which must pay.
 const (
-	blockRows = 16 // of results, a workgroup, at most: more take long to compile
-	blockCols = 8  // of results, an invocation
+	blockRows      = 16
+	blockRowsLarge = 32
+	blockLarge     = 1 << 30 // operations of a product that is large
 )
+
+const blockCols = 8 // of results, an invocation
 
 // blocks reports whether the device has subgroups that the kernel can fill.
 func (t *Target) blocks() bool { return t.Subgroup >= 4 && t.Subgroup <= 64 }
@@ -27,6 +32,9 @@ func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 		ldb = q.B.Col
 	}
 	rows := blockRows
+	if p.Type.Size() == 4 && p.flops() >= blockLarge {
+		rows = blockRowsLarge
+	}
 	for rows > q.M {
 		rows /= 2
 	}

@@ -267,6 +267,22 @@ func TestFoldedGrids(t *testing.T) {
 	}
 }
 
+// TestLarge runs the kernel of processors with the blocks of large products.
+func TestLarge(t *testing.T) {
+	r := open(t)
+	target := r.Target
+	target.CPU = true
+	p := newProduct(ops.F32, 1001, 521, 1039, 1, rowMajor, colMajor)
+	plan, err := gemm.New(p.Problem, &target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := plan.Steps[0].Kernel.Spec[1]; rows != 32 {
+		t.Errorf("blocks of %d rows, want 32", rows)
+	}
+	p.verify(t, p.run(t, r, plan), true)
+}
+
 // TestParts cuts products into dispatches, as large ones are.
 func TestParts(t *testing.T) {
 	r := open(t)
