@@ -36,6 +36,8 @@ type Config struct {
 	SessionLimit int64         // bytes a session may hold on a device; 0 is no limit
 	MemoryLimit  uint64        // bytes taken from a device at most; 0 is no limit
 	HostLimit    int           // see exec.Config
+	No           string        // rules of fusion that are switched off, separated by commas; "all" runs programs one instruction at a time
+	AllowShaders bool          // clients may bring SPIR-V of their own
 	CacheDir     string        // of pipelines; empty is the user's, - is none
 	Validation   bool          // load the Vulkan validation layer
 	Metrics      string        // address of the metrics server; empty is none

@@ -35,11 +35,29 @@ func openDevices(cfg *Config) ([]*vulkan.Device, error) {
 }
 
 // probe says what the kernel compiler may use; nothing on the host.
-func probe(d *vulkan.Device) (synth.Target, error) {
-	if d == nil {
-		return synth.Target{}, nil
+func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
+	off, err := c.rules()
+	if err != nil || d == nil {
+		return t, err
 	}
-	return exec.Probe(d)
+	t, err = exec.Probe(d)
+	t.Off = off
+	return t, err
+}
+
+// oneByOne reports whether programs are carried out one instruction at a time.
+func (c *Config) oneByOne() bool { return c.No == "all" }
+
+// rules are the rules of fusion that are switched off.
+func (c *Config) rules() (synth.Rules, error) {
+	if c.oneByOne() {
+		return 0, nil
+	}
+	off, err := synth.ParseRules(c.No)
+	if err != nil {
+		return 0, fmt.Errorf("option --no: %w", err)
+	}
+	return off, nil
 }
 
 // gpus leaves out software devices where there is hardware.

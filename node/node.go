@@ -84,12 +84,13 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 	for i, d := range devices {
 		name := gen.Atom(fmt.Sprintf("nxvk_%d", i))
 		log := cfg.Log.With().Str("device", string(name)).Logger()
-		target, err := probe(d)
+		target, err := cfg.probe(d)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrNoDevice, err)
 		}
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Target: target, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
+			OneByOne: cfg.oneByOne(), Shaders: cfg.AllowShaders,
 			Watcher: watcher{n}, Direct: n.Direct, Log: log,
 		}), gen.ProcessOptions{})
 		if err != nil {

@@ -8,6 +8,7 @@ const (
 	Program
 	Run
 	Cancel
+	Shader
 	While
 	Branch
 	Hook

@@ -12,6 +12,8 @@ var controlRows = map[Op]Info{
 		Doc: "Runs the program of a key."},
 	Cancel: {Name: "cancel", Kind: Control, Stream: true, Attrs: []Attr{{Name: "runs", Kind: Ints}},
 		Doc: "Ends runs, named by the ids of their first results, at once."},
+	Shader: {Name: "shader", Kind: Control, Stream: true,
+		Doc: "Defines a shader of the session under a key."},
 	While: {Name: "while", Kind: Control, Arity: Variadic, Results: Variadic,
 		Attrs: []Attr{{Name: "condition", Kind: Block}, {Name: "body", Kind: Block}}, Infer: whileShape,
 		Doc: "The operands, replaced by what the body makes of them while the condition gives anything but zero."},

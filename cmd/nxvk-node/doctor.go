@@ -12,7 +12,10 @@ import (
 	"strings"
 	"time"
 
+	engine "nxvk/gen/exec"
 	"nxvk/node/epmd"
+	"nxvk/ops"
+	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
@@ -89,26 +92,41 @@ func examineVulkan(context.Context) []finding {
 	return out
 }
 
-// examineDevice says what the device lacks; the host computes it instead.
+// examineDevice says what the device leaves to the host.
 func examineDevice(i vulkan.Info) []finding {
 	out := []finding{{ok: true, what: fmt.Sprintf("device %d: %s (%v, Vulkan %v, %s)", i.Index, i.Name, i.Kind, i.APIVersion, i.Driver)}}
-	var host []string
-	if !i.Features.Float64 {
-		host = append(host, "f64")
-	}
-	if !i.Features.Int64 {
-		host = append(host, "s64 and u64")
-	}
-	if !i.Features.Storage8 {
-		host = append(host, "8-bit types")
-	}
-	if !i.Features.Storage16 {
-		host = append(host, "16-bit types")
-	}
-	if len(host) > 0 {
-		out = append(out, finding{ok: true, what: fmt.Sprintf("device %d: the host computes %s, which this device lacks", i.Index, strings.Join(host, ", "))})
+	for _, x := range hostWork(engine.Exceptions(&i)) {
+		out = append(out, finding{ok: true, what: fmt.Sprintf("device %d: the host computes %s", i.Index, x)})
 	}
 	return out
+}
+
+// hostWork puts exceptions into words: types, the operations and the reason.
+func hostWork(all []engine.Exception) []string {
+	var keys []string
+	names := map[string][]string{}
+	for _, x := range all {
+		if x.Place != synth.OnHost {
+			continue
+		}
+		reason := x.Reason
+		for _, d := range x.Types { // reasons differ in the types they name
+			reason = strings.ReplaceAll(reason, d.String(), "it")
+		}
+		k := ops.TypeNames(x.Types) + " of %s: " + reason
+		if names[k] == nil {
+			keys = append(keys, k)
+		}
+		names[k] = append(names[k], x.Op.String())
+	}
+	for i, k := range keys {
+		list := strings.Join(names[k], ", ")
+		if n := len(names[k]); n > 12 {
+			list = fmt.Sprintf("%d operations", n)
+		}
+		keys[i] = strings.Replace(k, "%s", list, 1)
+	}
+	return keys
 }
 
 func examineBEAM(ctx context.Context) []finding {

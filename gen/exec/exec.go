@@ -39,6 +39,7 @@ type Config struct {
 	Call      func(Call)     // sends a hook or a callback
 	Sweep     func() int     // asks sessions to free what they do not need; how many were asked
 	Log       zerolog.Logger
+	Shaders   bool // clients may bring shaders of their own
 	OneByOne  bool // programs are never fused
 	HostLimit int  // elements up to which work on host operands stays there; 0 is the default of the device
 }
@@ -150,6 +151,8 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 		}
 	case in.Op == ops.Program:
 		e.define(l, in)
+	case in.Op == ops.Shader:
+		e.defineShader(l, in)
 	case programOnly(in.Op):
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:

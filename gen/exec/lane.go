@@ -24,8 +24,9 @@ type Lane struct {
 	programs map[string]*program // by key
 	run      *run                // the program under way, whose slots stand for the session's values
 
-	samplers int              // runs of chains so far
-	sampling map[int]*Sampler // those under way
+	shaders  map[string]*shader // by key
+	samplers int                // runs of chains so far
+	sampling map[int]*Sampler   // those under way
 
 	// See fork.go.
 	forks   []*Lane

@@ -88,14 +88,18 @@ func appendType(key []byte, t ops.Type) []byte {
 // kernel returns the pipeline of a kernel. It is compiled apart from the
 // goroutine of the Executor; lanes that need it wait for it.
 func (e *Executor) kernel(k *synth.Kernel) *compiled {
-	if c, ok := e.kernels[k.Name]; ok {
+	return e.pipeline(k.Name, k.Code, layoutOf(k))
+}
+
+func (e *Executor) pipeline(name string, code []uint32, layout vulkan.Layout) *compiled {
+	if c, ok := e.kernels[name]; ok {
 		return c
 	}
 	c := &compiled{}
-	e.kernels[k.Name] = c
+	e.kernels[name] = c
 	e.building++
 	go func() {
-		pipe, err := e.dev.Pipeline(k.Name, k.Code, layoutOf(k))
+		pipe, err := e.dev.Pipeline(name, code, layout)
 		e.cfg.Post(func() {
 			e.building--
 			c.pipe, c.err, c.done = pipe, err, true

@@ -24,6 +24,8 @@ type DeviceConfig struct {
 	Target    synth.Target   // what exec.Probe says of it
 	Limit     int64          // bytes a session may hold unless it says otherwise
 	HostLimit int            // see exec.Config
+	OneByOne  bool           // see exec.Config
+	Shaders   bool           // see exec.Config
 	Watcher   Watcher
 	// Direct has the messages of other nodes put into an inbox instead of the
 	// actor's mailbox, until stop is called: see dist.Node.
@@ -83,6 +85,8 @@ func (d *Device) open(dev *vulkan.Device) {
 		Call:      d.callBack,
 		Log:       d.cfg.Log,
 		HostLimit: d.cfg.HostLimit,
+		OneByOne:  d.cfg.OneByOne,
+		Shaders:   d.cfg.Shaders,
 	})
 }
 

@@ -44,28 +44,8 @@ func (d *Device) info() etf.Term {
 	return append(m,
 		pair("name", i.Name), pair("kind", etf.Atom(i.Kind.String())), pair("uuid", i.UUID),
 		pair("driver", i.Driver+" "+i.DriverInfo), pair("memory", i.Memory),
-		pair("types", typeNames(func(t ops.DType) bool { return computes(i.Features, t) })),
+		pair("types", typeNames(func(t ops.DType) bool { return computes(&i, t) })),
 		pair("features", featureNames(i.Features)))
-}
-
-// computes reports whether a device computes a type itself; the host does the
-// others.
-func computes(f vulkan.Features, t ops.DType) bool {
-	switch t.Wide() {
-	case ops.F64:
-		return f.Float64
-	case ops.S64, ops.U64:
-		return f.Int64
-	case ops.C64, ops.C128:
-		return false
-	}
-	switch t.Size() {
-	case 1:
-		return f.Storage8
-	case 2:
-		return f.Storage16
-	}
-	return true
 }
 
 func typeNames(has func(ops.DType) bool) etf.List {
@@ -116,6 +96,7 @@ type askStatus struct{}
 // status is what a device server reports to the manager.
 type status struct {
 	Info     etf.Term
+	Device   *vulkan.Info // nil for the host
 	Name     string
 	Kind     string
 	Total    uint64 // bytes of device memory

@@ -46,6 +46,10 @@ func (m *Manager) Init(...any) error {
 func (m *Manager) HandleMessage(_ gen.PID, message any) error {
 	switch c := message.(type) {
 	case dist.Call:
+		if c.Request == etf.Atom("support") {
+			m.support(c)
+			return nil
+		}
 		if err := m.Send(c.From, dist.NewReply(c, m.answer(c.Request))); err != nil {
 			m.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
 		}

@@ -65,6 +65,10 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		d.exec.Turn(lane, func(err error) { d.replyOK(c, err) })
 	case wire.Sampling:
 		d.sample(c, lane, pid, r.Sample)
+	case wire.Steps:
+		d.exec.Chain(lane, r.Chain, func(rows exec.Rows, err error) {
+			d.replyResult(c, func() etf.Term { return etf.Tuple{rows.Q, rows.P, rows.Grad, rows.LogP} }, err)
+		})
 	case wire.Stop:
 		d.stopSample(c, lane, r.Run)
 	case wire.Close:

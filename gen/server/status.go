@@ -8,7 +8,9 @@ import (
 func (d *Device) status() status {
 	s := status{Info: d.info(), Name: string(d.cfg.Name), Kind: "host", Counters: d.exec.Counters}
 	if v := d.cfg.Vulkan; v != nil {
-		s.Kind, s.Total, s.Memory = v.Info().Kind.String(), v.Info().Memory, v.Stats()
+		info := v.Info()
+		s.Device = &info
+		s.Kind, s.Total, s.Memory = info.Kind.String(), info.Memory, v.Stats()
 	}
 	for pid, session := range d.sessions {
 		s.Sessions = append(s.Sessions, sessionStatus{

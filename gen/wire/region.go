@@ -17,10 +17,12 @@ type Defines struct {
 	Key       string      // of the program
 	Program   *ops.Region // its definition
 	Broken    error       // or why there is none
+	Shader    []byte      // foreign code
 	Callbacks *etf.Pid    // who answers hook and callback in a run; nil is nobody
 }
 
-// definition reads [Key, Region] of program, and [Key, Callbacks] of run. A
+// definition reads [Key, Region] of program, [Key, Binary] of shader, and
+// [Key, Callbacks] of run. A
 // region that is malformed is kept as such, for the runs of the key to tell.
 func definition(op ops.Op, t etf.Term) (d Defines, err error) {
 	list, ok := t.(etf.List)
@@ -30,9 +32,13 @@ func definition(op ops.Op, t etf.Term) (d Defines, err error) {
 	if d.Key, err = programKey(list[0]); err != nil {
 		return d, err
 	}
-	if op == ops.Program {
+	switch op {
+	case ops.Program:
 		d.Program, d.Broken = region(list[1], 0)
 		return d, nil
+	case ops.Shader:
+		d.Shader, err = bytesOf(list[1])
+		return d, err
 	}
 	switch p := list[1].(type) {
 	case etf.Pid:

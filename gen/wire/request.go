@@ -22,6 +22,7 @@ const (
 	Close    Verb = "close"
 	Sampling Verb = "sample"
 	Stop     Verb = "stop"
+	Steps    Verb = "chain"
 	Memory   Verb = "memory"
 	Info     Verb = "info"
 )
@@ -36,6 +37,7 @@ type Request struct {
 	Options     Options
 	Sample      *Sample
 	Run         int // that Stop ends
+	Chain       *Chain
 }
 
 // Options are those of a session.
@@ -67,6 +69,9 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Sampling) && len(tuple) == 2:
 		s, err := decodeSample(tuple[1])
 		return Request{Verb: Sampling, Sample: s}, err
+	case name == etf.Atom(Steps) && len(tuple) == 2:
+		c, err := decodeChain(tuple[1])
+		return Request{Verb: Steps, Chain: c}, err
 	case name == etf.Atom(Stop) && len(tuple) == 2:
 		n, err := integer(tuple[1])
 		return Request{Verb: Stop, Run: n}, err

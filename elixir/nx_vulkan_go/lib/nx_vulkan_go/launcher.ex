@@ -133,7 +133,17 @@ defmodule NxVulkanGo.Launcher do
 
   defp open(binary, node, cookie) do
     args =
-      ["run", "--name", "#{node}", "--listen", "127.0.0.1", "--port", "0", "--exit-on-eof"] ++
+      [
+        "run",
+        "--name",
+        "#{node}",
+        "--listen",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--exit-on-eof",
+        "--allow-shaders"
+      ] ++
         Application.get_env(:nx_vulkan_go, :node_args, [])
 
     Port.open({:spawn_executable, binary}, [

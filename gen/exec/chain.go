@@ -1,0 +1,325 @@
+package exec
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+
+	"nxvk/gen/wire"
+	"nxvk/synth/spirv"
+	"nxvk/vulkan"
+)
+
+// Foreign shaders take leapfrog steps of a density that somebody else has
+// compiled, as eXMC does. A shader takes its
+// buffers by binding: position, momentum, then data and the diagonal of the
+// inverse mass matrix, and gives a row a step of positions, momenta, gradients,
+// and log densities.
+
+// MaxChainDim is how many parameters such a shader can have: one an invocation.
+const MaxChainDim = 256
+
+// maxChainSteps bounds the rows of one call, and so how long it takes.
+const maxChainSteps = 1 << 20
+
+// maxShaders bounds the shaders of a session.
+const maxShaders = 1 << 10
+
+// shader is foreign code of a session.
+type shader struct {
+	err   error
+	name  string
+	code  []uint32
+	about *spirv.Interface
+	pipe  *compiled
+	lag   lag
+}
+
+// lag says whether a shader tells the log density of the position before the
+// step in the row of the position after it, which is what it was known to get
+// wrong.
+type lag uint8
+
+const (
+	lagUnknown lag = iota
+	lagNone
+	lagOne
+)
+
+// defineShader keeps foreign code under a key.
+func (e *Executor) defineShader(l *Lane, in *wire.Instr) {
+	home := l.home()
+	if _, have := home.shaders[in.Key]; have {
+		return
+	}
+	if home.shaders == nil {
+		home.shaders = make(map[string]*shader)
+	}
+	s := &shader{}
+	home.shaders[in.Key] = s
+	switch {
+	case !e.cfg.Shaders:
+		s.err = &wire.Fault{Kind: wire.Unsupported, Err: fmt.Errorf(
+			"this node takes no shaders from clients; its owner can start it with --allow-shaders")}
+	case e.dev == nil:
+		s.err = &wire.Fault{Kind: wire.Unsupported, Err: fmt.Errorf("the host device runs no shaders")}
+	case len(home.shaders) > maxShaders:
+		s.err = &wire.Fault{Kind: wire.Limit, Err: fmt.Errorf("a session has at most %d shaders", maxShaders)}
+	default:
+		s.err = s.load(in.Shader)
+	}
+}
+
+// load checks code and readies it.
+func (s *shader) load(data []byte) (err error) {
+	if s.code, err = spirv.Words(data); err == nil {
+		s.about, err = spirv.Inspect(s.code)
+	}
+	if err == nil {
+		for b := range s.about.Bindings {
+			if b > 6 {
+				err = fmt.Errorf("%w: it has binding %d, a chain has bindings 0 to 6", spirv.ErrForeign, b)
+			}
+		}
+	}
+	if err != nil {
+		return &wire.Fault{Kind: wire.BadArgument, Err: err}
+	}
+	sum := sha256.Sum256(data)
+	s.name = "foreign-" + hex.EncodeToString(sum[:16])
+	return nil
+}
+
+// Rows is what a chain gives: for each instance and step, in this order.
+type Rows struct {
+	Q, P, Grad, LogP []byte
+}
+
+// Chain takes the steps of a request, after everything that the session asked
+// for before.
+func (e *Executor) Chain(l *Lane, c *wire.Chain, done func(Rows, error)) {
+	var failed error // of the probes
+	e.Do(l, func(l *Lane) (wait bool) {
+		s, wait, err := e.readyShader(l, c)
+		if err == nil {
+			err = failed
+		}
+		switch {
+		case wait:
+			return true
+		case err != nil:
+			done(Rows{}, err)
+			return false
+		case s.lag == lagUnknown && c.Correct:
+			e.probeLag(s, c, func(err error) {
+				failed = err
+				e.resume(l)
+			})
+			return true
+		}
+		e.corrected(s, c, done)
+		return false
+	})
+}
+
+// corrected takes the steps, and one more where the densities lag.
+func (e *Executor) corrected(s *shader, c *wire.Chain, done func(Rows, error)) {
+	if s.lag != lagOne || !c.Correct {
+		e.steps(s, c, done)
+		return
+	}
+	more := *c
+	more.K++
+	e.steps(s, &more, func(r Rows, err error) {
+		if err == nil {
+			row := c.D * c.Width
+			r = Rows{Q: trim(r.Q, c.N, c.K, row, 0), P: trim(r.P, c.N, c.K, row, 0),
+				Grad: trim(r.Grad, c.N, c.K, row, 0), LogP: trim(r.LogP, c.N, c.K, c.Width, 1)}
+		}
+		done(r, err)
+	})
+}
+
+// trim takes k of k+1 rows of each of n instances, from one on.
+func trim(data []byte, n, k, row, from int) []byte {
+	out := make([]byte, 0, n*k*row)
+	for i := range n {
+		at := (i*(k+1) + from) * row
+		out = append(out, data[at:at+k*row]...)
+	}
+	return out
+}
+
+// readyShader finds the shader of a request, compiled.
+func (e *Executor) readyShader(l *Lane, c *wire.Chain) (s *shader, wait bool, err error) {
+	s = l.home().shaders[c.Shader]
+	switch {
+	case s == nil:
+		return nil, false, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no shader under the key %x", c.Shader)}
+	case s.err != nil:
+		return nil, false, s.err
+	case e.lost != nil:
+		return nil, false, e.lost
+	}
+	if err := checkChain(c, s.about); err != nil {
+		return nil, false, &wire.Fault{Kind: wire.BadArgument, Err: err}
+	}
+	if s.pipe == nil {
+		s.pipe = e.pipeline(s.name, s.code, vulkan.Layout{Buffers: 7, PushBytes: pushSize(c)})
+	}
+	if !s.pipe.done {
+		s.pipe.waiting = append(s.pipe.waiting, l)
+		return nil, true, nil
+	}
+	if s.pipe.err != nil {
+		return nil, false, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the driver refuses the shader: %w", s.pipe.err)}
+	}
+	return s, false, nil
+}
+
+// checkChain compares a request with the shader: a buffer that is too short is
+// read beyond its end.
+func checkChain(c *wire.Chain, about *spirv.Interface) error {
+	switch {
+	case c.D > MaxChainDim || uint32(c.D) > about.Local[0]:
+		return fmt.Errorf("%d parameters; a shader of workgroups of %d has at most %d", c.D, about.Local[0], min(MaxChainDim, about.Local[0]))
+	case c.K > maxChainSteps/max(1, c.N):
+		return fmt.Errorf("%d steps of %d instances; a call has at most %d rows", c.K, c.N, maxChainSteps)
+	case c.N > 1 && !about.ByGroup:
+		return fmt.Errorf("%d instances; the shader does not look at the number of its workgroup and knows but one", c.N)
+	case (c.Width == 8) != about.Doubles:
+		return fmt.Errorf("the request is in f%d, the shader is not", 8*c.Width)
+	}
+	return nil
+}
+
+// pushSize is the size of the block K, n_obs, d, instances, step.
+func pushSize(c *wire.Chain) int { return 16 + c.Width }
+
+// probeLag finds out about the log density of a shader once: from one position
+// it takes a step of size 0 and one of another size. Where both tell the same
+// density, the row of a step has that of the position before it.
+func (e *Executor) probeLag(s *shader, c *wire.Chain, done func(error)) {
+	still := *c
+	still.N, still.K, still.Step = 1, 1, 0
+	still.Q, still.Extras = c.Q[:c.D*c.Width], c.Extras[:(c.NObs+c.D)*c.Width]
+	still.P = make([]byte, c.D*c.Width)
+	for i := range c.D { // a momentum that is not zero
+		putFloat(still.P[i*c.Width:], c.Width, 1+float64(i)/8)
+	}
+	moved := still
+	moved.Step = 0x1p-6
+	e.steps(s, &still, func(a Rows, err error) {
+		if err != nil {
+			done(err)
+			return
+		}
+		e.steps(s, &moved, func(b Rows, err error) {
+			if err == nil {
+				s.lag = lagNone
+				if string(a.LogP) == string(b.LogP) {
+					s.lag = lagOne
+					e.cfg.Log.Warn().Str("shader", s.name).Msg("the shader's log density lags by one step; it is corrected")
+				}
+			}
+			done(err)
+		})
+	})
+}
+
+// steps dispatches a chain and gives its rows.
+func (e *Executor) steps(s *shader, c *wire.Chain, done func(Rows, error)) {
+	row := c.N * c.K * c.Width
+	sizes := [7]int{len(c.Q), len(c.P), len(c.Extras), row * c.D, row * c.D, row * c.D, row}
+	inputs := [3][]byte{c.Q, c.P, c.Extras}
+	args := make([]vulkan.Arg, 0, len(sizes))
+	defer func() {
+		for _, a := range args {
+			a.Buffer.Free() // used again when the device is done
+		}
+	}()
+	for i, n := range sizes {
+		b, err := e.stream.Alloc(n)
+		if err != nil {
+			done(Rows{}, e.deviceError(err))
+			return
+		}
+		access := vulkan.Write
+		if i < len(inputs) {
+			access = vulkan.Read
+		}
+		args = append(args, vulkan.Arg{Buffer: b, Access: access})
+		if i < len(inputs) {
+			if err := e.stream.Upload(b, 0, inputs[i]); err != nil {
+				done(Rows{}, e.deviceError(err))
+				return
+			}
+		}
+	}
+	e.recorded++
+	e.Counters.Dispatches++
+	if err := e.stream.Dispatch(s.pipe.pipe, args, chainPush(c), uint32(c.N), 1, 1); err != nil {
+		done(Rows{}, e.deviceError(err))
+		return
+	}
+	e.rows(args[3:], sizes[3:], done)
+}
+
+// chainPush is the block of numbers that a shader takes.
+func chainPush(c *wire.Chain) []byte {
+	b := make([]byte, pushSize(c))
+	instances := c.N
+	if c.N == 1 && !c.Batch {
+		instances = 0 // padding where there is but one
+	}
+	for i, n := range []int{c.K, c.NObs, c.D, instances} {
+		binary.LittleEndian.PutUint32(b[4*i:], uint32(n))
+	}
+	putFloat(b[16:], c.Width, c.Step)
+	return b
+}
+
+// rows reads the buffers of a chain back.
+func (e *Executor) rows(args []vulkan.Arg, sizes []int, done func(Rows, error)) {
+	var backs []*vulkan.Readback
+	release := func() {
+		for _, b := range backs {
+			b.Release()
+		}
+	}
+	for i, a := range args {
+		b, err := e.stream.Download(a.Buffer, 0, sizes[i])
+		if err != nil {
+			release()
+			done(Rows{}, e.deviceError(err))
+			return
+		}
+		backs = append(backs, b)
+	}
+	ticket, err := e.submit()
+	if err != nil {
+		release()
+		done(Rows{}, e.deviceError(err))
+		return
+	}
+	finish := func(err error) {
+		defer release()
+		if err != nil {
+			done(Rows{}, e.deviceError(err))
+			return
+		}
+		copied := func(i int) []byte { return append([]byte(nil), backs[i].Bytes()...) }
+		done(Rows{copied(0), copied(1), copied(2), copied(3)}, nil)
+	}
+	e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { finish(err) }) })
+}
+
+func putFloat(b []byte, width int, x float64) {
+	if width == 4 {
+		binary.LittleEndian.PutUint32(b, math.Float32bits(float32(x)))
+		return
+	}
+	binary.LittleEndian.PutUint64(b, math.Float64bits(x))
+}

@@ -1,0 +1,185 @@
+package exec
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// compile makes a shader of testdata/chain.comp.
+func compile(t *testing.T, defines ...string) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "chain.spv")
+	args := []string{"-V", "-o", out, "testdata/chain.comp"}
+	if msg, err := osexec.Command("glslangValidator", append(args, defines...)...).CombinedOutput(); err != nil {
+		t.Skipf("glslangValidator: %v\n%s", err, msg)
+	}
+	code, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+// shaderRig has a device that takes shaders.
+func shaderRig(t *testing.T) (*rig, *Lane) {
+	r := newRig(t, device(t, vulkan.Options{}))
+	r.exec.cfg.Shaders = true
+	return r, r.session()
+}
+
+func (r *rig) shader(l *Lane, key string, code []byte) {
+	r.exec.Stream(l, []wire.Instr{{Name: "shader", Instr: ops.Instr{Op: ops.Shader}, Defines: wire.Defines{Key: key, Shader: code}}})
+}
+
+// chain waits for the rows of a request.
+func (r *rig) chain(l *Lane, c *wire.Chain) (rows Rows, err error) {
+	r.Helper()
+	done := false
+	r.exec.Chain(l, c, func(got Rows, e error) { rows, err, done = got, e, true })
+	r.until(func() bool { return done })
+	return rows, err
+}
+
+func f64s(xs ...float64) (b []byte) {
+	for _, x := range xs {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}
+
+// normalSteps are the steps of testdata/chain.comp, on the host.
+func normalSteps(q, p, metric []float64, eps float64, k int) (r Rows) {
+	q, p = slices.Clone(q), slices.Clone(p)
+	for range k {
+		sum := 0.0
+		for i := range q {
+			h := p[i] + float64(0.5*eps*-q[i])
+			q[i] += float64(float64(eps*metric[i]) * h)
+			p[i] = h + float64(0.5*eps*-q[i])
+			sum += -0.5 * float64(q[i]*q[i])
+			r.Grad = append(r.Grad, f64s(-q[i])...)
+		}
+		r.Q, r.P, r.LogP = append(r.Q, f64s(q...)...), append(r.P, f64s(p...)...), append(r.LogP, f64s(sum)...)
+	}
+	return r
+}
+
+func same(a, b Rows) bool {
+	return bytes.Equal(a.Q, b.Q) && bytes.Equal(a.P, b.P) && bytes.Equal(a.Grad, b.Grad) && bytes.Equal(a.LogP, b.LogP)
+}
+
+// TestShaderSteps: the rows of a shader are those of the host, bit for bit, also where
+// its log density lags; a longer chain begins with the shorter one, and
+// instances do not see each other.
+func TestShaderSteps(t *testing.T) {
+	r, l := shaderRig(t)
+	r.shader(l, "good", compile(t, "-DNUM=double"))
+	r.shader(l, "late", compile(t, "-DNUM=double", "-DLAG", "-DONE"))
+	q, p, metric := []float64{1, -0.5}, []float64{0.3, 2}, []float64{1, 0.25}
+	request := func(key string, k int) *wire.Chain {
+		return &wire.Chain{Shader: key, N: 1, K: k, D: 2, Step: 0.1, Width: 8, Correct: true,
+			Q: f64s(q...), P: f64s(p...), Extras: f64s(metric...)}
+	}
+	want := normalSteps(q, p, metric, 0.1, 32)
+	for _, key := range []string{"good", "late"} {
+		got, err := r.chain(l, request(key, 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !same(got, want) {
+			t.Errorf("%s: the rows are not those of the host", key)
+		}
+		short, err := r.chain(l, request(key, 5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(short.Q, got.Q[:len(short.Q)]) || !bytes.Equal(short.LogP, got.LogP[:len(short.LogP)]) {
+			t.Errorf("%s: five steps are not the first five of 32", key)
+		}
+	}
+	raw := request("late", 3)
+	raw.Correct = false
+	if got, err := r.chain(l, raw); err != nil || bytes.Equal(got.LogP, want.LogP[:24]) {
+		t.Errorf("uncorrected: %v; the densities must lag", err)
+	}
+	both := request("good", 32)
+	both.N, both.Q, both.P, both.Extras = 2, f64s(5, 6, 1, -0.5), f64s(1, 1, 0.3, 2), f64s(1, 1, 1, 0.25)
+	got, err := r.chain(l, both)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second := (Rows{got.Q[len(want.Q):], got.P[len(want.P):], got.Grad[len(want.Grad):], got.LogP[len(want.LogP):]}); !same(second, want) {
+		t.Error("the second instance is not what it is alone")
+	}
+}
+
+// TestShaderSingle: shaders of f32.
+func TestShaderSingle(t *testing.T) {
+	r, l := shaderRig(t)
+	r.shader(l, "f32", compile(t, "-DNUM=float"))
+	got, err := r.chain(l, &wire.Chain{Shader: "f32", N: 1, K: 2, D: 1, Step: 0.5, Width: 4, Correct: true,
+		Q: floats(1), P: floats(0), Extras: floats(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := floats(0.875, 0.53125); !bytes.Equal(got.Q, want) {
+		t.Errorf("positions %x, want %x", got.Q, want)
+	}
+}
+
+func TestShaderFaults(t *testing.T) {
+	r, l := shaderRig(t)
+	good := compile(t, "-DNUM=double", "-DONE")
+	request := func(key string) *wire.Chain {
+		return &wire.Chain{Shader: key, N: 1, K: 1, D: 1, Step: 0.1, Width: 8, Q: f64s(1), P: f64s(1), Extras: f64s(1)}
+	}
+	spoil := func(f func(b []byte) []byte) []byte { return f(slices.Clone(good)) }
+	for _, c := range []struct {
+		name string
+		code []byte
+		want string
+	}{
+		{"empty", nil, "0 bytes are no module"},
+		{"odd", good[:len(good)-1], "are no module"},
+		{"cut", good[:len(good)-4], "SPIR-V is not accepted"},
+		{"random", bytes.Repeat([]byte{0xa5, 7, 1, 0}, 100), "magic number"},
+		{"version", spoil(func(b []byte) []byte { b[6] = 9; return b }), "is not from 1.0 to 1.6"},
+		{"bound", spoil(func(b []byte) []byte { b[15] = 0x7f; return b }), "ids"},
+		{"no entry", good[:20], "no entry point"},
+	} {
+		r.shader(l, c.name, c.code)
+		if _, err := r.chain(l, request(c.name)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+	}
+	if _, err := r.chain(l, request("never")); wire.KindOf(err) != wire.UnknownProgram {
+		t.Errorf("a key without a shader: %v", err)
+	}
+	r.shader(l, "good", good)
+	two := request("good")
+	two.N, two.Q, two.P, two.Extras = 2, f64s(1, 2), f64s(1, 2), f64s(1, 2)
+	if _, err := r.chain(l, two); err == nil || !strings.Contains(err.Error(), "knows but one") {
+		t.Errorf("two instances: %v", err)
+	}
+	narrow := request("good")
+	narrow.Width = 4
+	if _, err := r.chain(l, narrow); err == nil || !strings.Contains(err.Error(), "the request is in f32") {
+		t.Errorf("f32: %v", err)
+	}
+	r.exec.cfg.Shaders = false
+	r.shader(l, "refused", good)
+	if _, err := r.chain(l, request("refused")); err == nil || !strings.Contains(err.Error(), "--allow-shaders") {
+		t.Errorf("a node that takes none: %v", err)
+	}
+}
