@@ -21,20 +21,24 @@ func lowerMap(u *Unit, tr *trace, t *Target) (*Plan, error) {
 		}
 		j.key += fmt.Sprintf(" %d", tr.outs[i])
 	}
-	j.bodies = func(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
-		p := tr.newPoint()
+	j.groups = func(e *emitter, xs [][]kernel.Value) ([][]kernel.Value, error) {
+		ps := tr.newPoints(len(xs))
 		for i := range tr.exprs {
-			var loaded kernel.Value
+			loaded := make([]kernel.Value, len(xs))
 			if tr.exprs[i].kind == exprSource {
-				loaded = xs[tr.exprs[i].source]
+				for k := range xs {
+					loaded[k] = xs[k][tr.exprs[i].source]
+				}
 			}
-			if err := tr.compute(e, p, i, loaded); err != nil {
+			if err := tr.compute(e, ps, i, loaded); err != nil {
 				return nil, err
 			}
 		}
-		vs := make([]kernel.Value, len(tr.outs))
-		for k, i := range tr.outs {
-			vs[k] = p.store(e, i, tr.exprs[i].typ)
+		vs := make([][]kernel.Value, len(xs))
+		for k, p := range ps {
+			for _, i := range tr.outs {
+				vs[k] = append(vs[k], p.store(e, i, tr.exprs[i].typ))
+			}
 		}
 		return vs, nil
 	}

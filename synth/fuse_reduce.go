@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/ops"
 	"nxvk/synth/kernel"
@@ -72,20 +73,25 @@ func (f *foldedUnit) reduce(t *Target) *reduceJob {
 	}
 	j.point = func(e *emitter, kept []kernel.Value) elementFunc {
 		p := f.newPoint()
-		err := f.each(e, p, before, byNumber(still, kept), false)
-		return func(loaded []kernel.Value) ([]kernel.Value, error) {
+		err := f.each(e, []*point{p}, before, still, [][]kernel.Value{kept}, false)
+		return func(loaded [][]kernel.Value) ([][]kernel.Value, error) {
 			if err != nil {
 				return nil, err
 			}
-			q := p.clone()
-			if err := f.each(e, q, before, byNumber(full, loaded), true); err != nil {
+			ps := make([]*point, len(loaded))
+			for n := range ps {
+				ps[n] = p.clone()
+			}
+			if err := f.each(e, ps, before, full, loaded, true); err != nil {
 				return nil, err
 			}
-			var xs []kernel.Value
-			for k, a := range args {
-				xs = append(xs, j.folds[k].element(e, []kernel.Value{q.values[a]}, f.exprs[a].typ)...)
+			out := make([][]kernel.Value, len(ps))
+			for n, p := range ps {
+				for k, a := range args {
+					out[n] = append(out[n], j.folds[k].element(e, []kernel.Value{p.values[a]}, f.exprs[a].typ)...)
+				}
 			}
-			return xs, nil
+			return out, nil
 		}
 	}
 	f.finish(j)
@@ -123,7 +129,7 @@ func (f *foldedUnit) finish(j *reduceJob) {
 		for k, i := range f.folds {
 			f.total(e, p, i, totals[k])
 		}
-		if err := f.each(e, p, after, byNumber(loaded, xs), false); err != nil {
+		if err := f.each(e, []*point{p}, after, loaded, [][]kernel.Value{xs}, false); err != nil {
 			return nil, err
 		}
 		var vs []kernel.Value
@@ -141,27 +147,26 @@ func (f *foldedUnit) total(e *emitter, p *point, i int, total kernel.Value) {
 	p.values[i] = e.restored(d, p.stored[i])
 }
 
-// each computes the needed expressions that are the same for all elements of an
-// output, or those that are not. What loaded has are sources, by number.
-func (f *foldedUnit) each(e *emitter, p *point, n *needs, loaded map[int]kernel.Value, full bool) error {
+// each computes, at some points, the needed expressions that are the same for all
+// elements of an output, or those that are not. loaded has the given sources.
+func (f *foldedUnit) each(e *emitter, ps []*point, n *needs, sources []int, loaded [][]kernel.Value, full bool) error {
 	for i := range f.exprs {
 		x := &f.exprs[i]
 		if !n.exprs[i] || x.full != full || x.kind == exprFold {
 			continue
 		}
-		if err := f.compute(e, p, i, loaded[x.source]); err != nil {
+		var vs []kernel.Value
+		if x.kind == exprSource {
+			k := slices.Index(sources, x.source)
+			for p := range ps {
+				vs = append(vs, loaded[p][k])
+			}
+		}
+		if err := f.compute(e, ps, i, vs); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func byNumber(sources []int, loaded []kernel.Value) map[int]kernel.Value {
-	m := make(map[int]kernel.Value, len(sources))
-	for k, s := range sources {
-		m[s] = loaded[k]
-	}
-	return m
 }
 
 // reduceSource is source s as a reduction sees it.

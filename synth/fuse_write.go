@@ -26,6 +26,15 @@ func (tr *trace) newPoint() *point {
 	return p
 }
 
+// newPoints are n points.
+func (tr *trace) newPoints(n int) []*point {
+	ps := make([]*point, n)
+	for i := range ps {
+		ps[i] = tr.newPoint()
+	}
+	return ps
+}
+
 func (p *point) clone() *point {
 	return &point{slices.Clone(p.values), slices.Clone(p.stored)}
 }
@@ -38,32 +47,37 @@ func (p *point) store(e *emitter, i int, d ops.DType) kernel.Value {
 	return p.stored[i]
 }
 
-// compute gives expression i its value at p, where its operands have theirs.
-// loaded is what its source gave, if it has one.
-func (tr *trace) compute(e *emitter, p *point, i int, loaded kernel.Value) error {
+// compute gives expression i its value at some points, where its operands have
+// theirs. loaded is what its source gave, if it has one.
+func (tr *trace) compute(e *emitter, ps []*point, i int, loaded []kernel.Value) error {
 	x := &tr.exprs[i]
 	switch {
-	case x.kind == exprSource && tr.sources[x.source].kind != fromBuffer:
-		p.values[i] = loaded // a literal, which has been converted, or an index
-		return nil
 	case x.kind == exprSource:
-		p.stored[i] = loaded
-		p.values[i] = e.decode(x.typ, loaded)
+		for k, p := range ps {
+			p.values[i] = loaded[k] // a literal, which has been converted, or an index
+			if tr.sources[x.source].kind == fromBuffer {
+				p.stored[i], p.values[i] = loaded[k], e.decode(x.typ, loaded[k])
+			}
+		}
 		return nil
 	case x.in.Op == ops.Bitcast:
-		a := x.args[0]
-		p.stored[i] = e.Bitcast(p.store(e, a, tr.exprs[a].typ), storage[x.typ].Type())
-		p.values[i] = e.restored(x.typ, p.stored[i])
+		for _, p := range ps {
+			a := x.args[0]
+			p.stored[i] = e.Bitcast(p.store(e, a, tr.exprs[a].typ), storage[x.typ].Type())
+			p.values[i] = e.restored(x.typ, p.stored[i])
+		}
 		return nil
 	}
-	raw, err := tr.applied(e, p, x)
+	raw, err := tr.applied(e, ps, x)
 	if err != nil {
 		return err
 	}
-	p.values[i] = raw
-	if d := x.typ; storage[d].Size() < 4 { // else storing it changes nothing that arithmetic sees
-		p.stored[i] = e.encode(d, raw)
-		p.values[i] = e.restored(d, p.stored[i])
+	for k, p := range ps {
+		p.values[i] = raw[k]
+		if d := x.typ; storage[d].Size() < 4 { // else storing it changes nothing that arithmetic sees
+			p.stored[i] = e.encode(d, raw[k])
+			p.values[i] = e.restored(d, p.stored[i])
+		}
 	}
 	return nil
 }
@@ -76,46 +90,61 @@ func (e *emitter) restored(d ops.DType, stored kernel.Value) kernel.Value {
 	return e.decode(d, stored)
 }
 
-// applied gives the value of an instruction on elements, before it is rounded.
-func (tr *trace) applied(e *emitter, p *point, x *expr) (kernel.Value, error) {
-	args := make([]kernel.Value, len(x.args))
-	for k, a := range x.args {
-		args[k] = p.values[a]
-	}
-	switch x.in.Op {
-	case ops.Iota:
-		return e.Convert(args[0], wide(x.typ)), nil
-	case ops.Eye:
-		return e.Convert(e.Compare(scalar.Eq, args[0], args[1]), wide(x.typ)), nil
-	case ops.Constant:
-		return args[0], nil
-	case ops.AsType:
-		if x.in.Ins[0].Lit != nil {
-			return args[0], nil
+// applied gives the value of an instruction on elements at some points, before
+// it is rounded.
+func (tr *trace) applied(e *emitter, ps []*point, x *expr) ([]kernel.Value, error) {
+	args := make([][]kernel.Value, len(ps))
+	for n, p := range ps {
+		for _, a := range x.args {
+			args[n] = append(args[n], p.values[a])
 		}
-		return e.convert(args[0], x.types[0].DType, x.typ), nil
+	}
+	out := make([]kernel.Value, len(ps))
+	if x.in.Op.Info().Kind != ops.Pointwise || x.in.Op == ops.AsType {
+		for n := range ps {
+			out[n] = e.made(x, args[n])
+		}
+		return out, nil
 	}
 	info, c := x.in.Op.Info(), e.t.computeType(x.in, x.types)
 	truths := truthsOf(info)
-	f, err := e.t.expression(info.Code, c, len(args), truths)
+	f, err := e.t.expression(info.Code, c, len(x.args), truths)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	for k, o := range x.in.Ins {
-		switch {
-		case k < truths:
-			args[k] = e.truth(args[k])
-		case o.Lit == nil:
-			args[k] = e.convert(args[k], x.types[k].DType, c)
-		default:
-			args[k] = e.convert(args[k], literalType(x.in, x.types, k), c)
+	for _, xs := range args {
+		for k, o := range x.in.Ins {
+			switch {
+			case k < truths:
+				xs[k] = e.truth(xs[k])
+			case o.Lit == nil:
+				xs[k] = e.convert(xs[k], x.types[k].DType, c)
+			default:
+				xs[k] = e.convert(xs[k], literalType(x.in, x.types, k), c)
+			}
 		}
 	}
-	v := e.Inline(f, args)
-	if e.Type(v) == scalar.Bool {
-		return e.Convert(v, wide(x.typ)), nil
+	for n, vs := range e.InlineEach(f, args) {
+		if out[n] = vs[0]; e.Type(vs[0]) == scalar.Bool {
+			out[n] = e.Convert(vs[0], wide(x.typ))
+		} else {
+			out[n] = e.convert(vs[0], c, x.typ)
+		}
 	}
-	return e.convert(v, c, x.typ), nil
+	return out, nil
+}
+
+// made is an element of a tensor that is made out of nothing, or a conversion.
+func (e *emitter) made(x *expr, args []kernel.Value) kernel.Value {
+	switch {
+	case x.in.Op == ops.Iota:
+		return e.Convert(args[0], wide(x.typ))
+	case x.in.Op == ops.Eye:
+		return e.Convert(e.Compare(scalar.Eq, args[0], args[1]), wide(x.typ))
+	case x.in.Op == ops.Constant, x.in.Ins[0].Lit != nil:
+		return args[0]
+	}
+	return e.convert(args[0], x.types[0].DType, x.typ)
 }
 
 // truthsOf is how many operands of an operation are truth values.

@@ -70,9 +70,10 @@ type mapJob struct {
 	body func(e *emitter, xs []kernel.Value) (kernel.Value, error)
 	// also are more outputs, which lie as the first does; bodies, which is used
 	// instead of body where it is not nil, gives a point of each, of a complex
-	// output both parts.
+	// output both parts; groups is bodies for all points of a step.
 	also   []buffer
 	bodies func(e *emitter, xs []kernel.Value) ([]kernel.Value, error)
+	groups func(e *emitter, xs [][]kernel.Value) ([][]kernel.Value, error)
 
 	flops int64
 	long  bool // body is long: a point a step, or drivers compile it for long
@@ -364,14 +365,26 @@ func (j *mapJob) place(e *emitter, v *view, shifts []shift, isIndex bool) place 
 	return p
 }
 
-// values gives the stored form of a point of every output, both parts of
-// complex ones.
-func (j *mapJob) values(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
-	if j.bodies != nil {
-		return j.bodies(e, xs)
+// values gives, for the points of a step, the stored form of every output, both
+// parts of complex ones.
+func (j *mapJob) values(e *emitter, xs [][]kernel.Value) ([][]kernel.Value, error) {
+	if j.groups != nil {
+		return j.groups(e, xs)
 	}
-	v, err := j.body(e, xs)
-	return []kernel.Value{v}, err
+	out := make([][]kernel.Value, len(xs))
+	for i := range xs {
+		var err error
+		if j.bodies != nil {
+			out[i], err = j.bodies(e, xs[i])
+		} else {
+			out[i] = make([]kernel.Value, 1)
+			out[i][0], err = j.body(e, xs[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // write is the body of the kernel.

@@ -35,23 +35,25 @@ func (w *mapWriter) unit(u kernel.Value) error {
 	for i := range w.job.ins {
 		w.loaded[i] = w.source(i)
 	}
-	results := make([][]kernel.Value, 1+len(w.job.also)) // by output, then by point and part
-	first := len(w.bufs) - len(results)
+	points := make([][]kernel.Value, g)
 	for lane := range g {
-		var xs []kernel.Value
 		for i, vs := range w.loaded {
 			n := w.job.ins[i].parts()
 			at := min(lane*n, len(vs)-n)
-			xs = append(xs, vs[at:at+n]...)
+			points[lane] = append(points[lane], vs[at:at+n]...)
 		}
-		values, err := w.job.values(w.emitter, xs)
-		if err != nil {
-			return err
-		}
+	}
+	values, err := w.job.values(w.emitter, points)
+	if err != nil {
+		return err
+	}
+	results := make([][]kernel.Value, 1+len(w.job.also)) // by output, then by point and part
+	first := len(w.bufs) - len(results)
+	for _, vs := range values {
 		for i := range results {
 			n := w.bufs[first+i].parts()
-			results[i] = append(results[i], values[:n]...)
-			values = values[n:]
+			results[i] = append(results[i], vs[:n]...)
+			vs = vs[n:]
 		}
 	}
 	for i, vs := range results {

@@ -106,28 +106,31 @@ func lowerPointwise(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 			j.ins = append(j.ins, operand(in, types, i, out.Shape, as))
 		}
 	}
-	var f *scalar.Func
-	j.bodies = func(e *emitter, xs []kernel.Value) ([]kernel.Value, error) {
-		var err error
-		if f == nil {
-			if f, err = t.expression(info.Code, c, len(types), truths); err != nil {
-				return nil, err
+	j.groups = func(e *emitter, points [][]kernel.Value) ([][]kernel.Value, error) {
+		f, err := t.expression(info.Code, c, len(types), truths)
+		if err != nil {
+			return nil, err
+		}
+		args := make([][]kernel.Value, len(points))
+		for p, xs := range points {
+			for i := range j.ins {
+				s, n := &j.ins[i], j.ins[i].parts()
+				switch {
+				case i < truths:
+					args[p] = append(args[p], e.nonzero(e.number(s, ds[i], ds[i], xs[:n])))
+				case s.kind == fromLiteral:
+					args[p] = append(args[p], e.recast(xs[:n], as, c)...)
+				default:
+					args[p] = append(args[p], e.number(s, ds[i], c, xs[:n])...)
+				}
+				xs = xs[n:]
 			}
 		}
-		var args []kernel.Value
-		for i := range j.ins {
-			s, n := &j.ins[i], j.ins[i].parts()
-			switch {
-			case i < truths:
-				args = append(args, e.nonzero(e.number(s, ds[i], ds[i], xs[:n])))
-			case s.kind == fromLiteral:
-				args = append(args, e.recast(xs[:n], as, c)...)
-			default:
-				args = append(args, e.number(s, ds[i], c, xs[:n])...)
-			}
-			xs = xs[n:]
+		results := e.InlineEach(f, args)
+		for p := range results {
+			results[p] = e.finished(results[p], c, out.DType)
 		}
-		return e.finished(e.InlineAll(f, args), c, out.DType), nil
+		return results, nil
 	}
 	return t.plan(nil, j.programs(t)...)
 }

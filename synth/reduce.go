@@ -46,8 +46,19 @@ type reduceJob struct {
 	group int // neighbouring outputs that an invocation computes: 1 or 4
 }
 
-// elementFunc gives the element that each fold takes of what is loaded.
-type elementFunc func(full []kernel.Value) ([]kernel.Value, error)
+// elementFunc gives the elements that each fold takes of what is loaded for some.
+type elementFunc func(full [][]kernel.Value) ([][]kernel.Value, error)
+
+// byElement is an elementFunc that makes one after the other.
+func byElement(f func(full []kernel.Value) []kernel.Value) elementFunc {
+	return func(full [][]kernel.Value) ([][]kernel.Value, error) {
+		out := make([][]kernel.Value, len(full))
+		for i, vs := range full {
+			out[i] = f(vs)
+		}
+		return out, nil
+	}
+}
 
 // fold is an operator and the type that it folds.
 type fold struct {
@@ -118,9 +129,7 @@ func lowerReduce(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	j.kept, j.reduced = j.lie.kept, j.lie.reduced
 	j.ins = []reduceSource{j.lie.source(bufferOf(Ref{Operand, 0}, from))}
 	j.point = func(e *emitter, _ []kernel.Value) elementFunc {
-		return func(full []kernel.Value) ([]kernel.Value, error) {
-			return f.element(e, e.decoded(from, full), from), nil
-		}
+		return byElement(func(full []kernel.Value) []kernel.Value { return f.element(e, e.decoded(from, full), from) })
 	}
 	j.finish = finish{outs: []buffer{result(to)}, make: func(e *emitter, totals, _ []kernel.Value) ([]kernel.Value, error) {
 		return e.finished(totals, f.compute, to), nil
@@ -186,15 +195,15 @@ func (j *reduceJob) givePartials(e *emitter, totals, _ []kernel.Value) ([]kernel
 
 // takePartials takes what givePartials has stored.
 func (j *reduceJob) takePartials(e *emitter, _ []kernel.Value) elementFunc {
-	return func(full []kernel.Value) ([]kernel.Value, error) {
+	return byElement(func(full []kernel.Value) []kernel.Value {
 		var vs []kernel.Value
 		for i := range j.folds {
 			f := &j.folds[i]
 			vs = append(vs, f.element(e, e.decoded(f.partial(), full[:f.parts()]), f.partial())...)
 			full = full[f.parts():]
 		}
-		return vs, nil
-	}
+		return vs
+	})
 }
 
 func (j *reduceJob) program(t *Target) *program {

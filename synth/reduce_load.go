@@ -83,8 +83,9 @@ func (w *reduceWriter) one(i int, at kernel.Value) []kernel.Value {
 	return w.fetch(w.ins[i].buf, at, 1)
 }
 
-// element gives what each fold takes of element r, output by output.
-func (w *reduceWriter) element(s *reduceSpot, r kernel.Value) []kernel.Value {
+// raw gives what the sources have for element r, output by output, of what is not
+// the same for all elements.
+func (w *reduceWriter) raw(s *reduceSpot, r kernel.Value) [][]kernel.Value {
 	g := w.job.group
 	full := make([][]kernel.Value, g)
 	for i := range w.ins {
@@ -108,34 +109,22 @@ func (w *reduceWriter) element(s *reduceSpot, r kernel.Value) []kernel.Value {
 			}
 		}
 	}
-	return w.made(s, full)
+	return full
 }
 
-// made makes elements of what has been loaded, output by output.
-func (w *reduceWriter) made(s *reduceSpot, full [][]kernel.Value) []kernel.Value {
-	var out []kernel.Value
-	for k, vs := range full {
-		xs, err := s.point[k](vs)
-		if err != nil {
-			w.fail(err)
-			return nil
-		}
-		out = append(out, xs...)
-	}
-	return out
-}
-
-// four gives the elements of a four, lane by lane and then output by output.
-func (w *reduceWriter) four(s *reduceSpot, four kernel.Value) []kernel.Value {
+// rawFour gives what the sources have for a four, by lane and then by output.
+func (w *reduceWriter) rawFour(s *reduceSpot, four kernel.Value) [][][]kernel.Value {
 	r := w.Mul(four, w.int(lanes))
+	full := make([][][]kernel.Value, lanes)
 	if !w.together() {
-		var xs []kernel.Value
-		for lane := range lanes {
-			xs = append(xs, w.element(s, w.Add(r, w.int(lane)))...)
+		for lane := range full {
+			full[lane] = w.raw(s, w.Add(r, w.int(lane)))
 		}
-		return xs
+		return full
 	}
-	full := make([][]kernel.Value, lanes) // of the only output
+	for lane := range full {
+		full[lane] = make([][]kernel.Value, 1)
+	}
 	for i := range w.ins {
 		src, p := &w.job.ins[i], &w.ins[i]
 		if src.way == steady {
@@ -156,12 +145,32 @@ func (w *reduceWriter) four(s *reduceSpot, four kernel.Value) []kernel.Value {
 			vs = w.fetch(p.buf, w.Shr(at, lanesLog), lanes)
 		}
 		for lane := range lanes {
-			full[lane] = append(full[lane], vs[lane*n:(lane+1)*n]...)
+			full[lane][0] = append(full[lane][0], vs[lane*n:(lane+1)*n]...)
+		}
+	}
+	return full
+}
+
+// elements makes what the folds take of what has been loaded for some elements,
+// element by element and then output by output.
+func (w *reduceWriter) elements(s *reduceSpot, raw [][][]kernel.Value) []kernel.Value {
+	made := make([][][]kernel.Value, w.job.group)
+	for k := range made {
+		full := make([][]kernel.Value, len(raw))
+		for i := range raw {
+			full[i] = raw[i][k]
+		}
+		var err error
+		if made[k], err = s.point[k](full); err != nil {
+			w.fail(err)
+			return nil
 		}
 	}
 	var xs []kernel.Value
-	for _, vs := range full {
-		xs = append(xs, w.made(s, [][]kernel.Value{vs})...)
+	for i := range raw {
+		for k := range made {
+			xs = append(xs, made[k][i]...)
+		}
 	}
 	return xs
 }

@@ -253,7 +253,7 @@ func (w *reduceWriter) fold(at *reduceSpot, first, limit, step kernel.Value) []k
 		first, acc = w.rounds(at, first, limit, step, acc)
 	}
 	return w.Loop(first, limit, step, acc, func(four kernel.Value, acc []kernel.Value) []kernel.Value {
-		return w.applyAll(acc, w.four(at, four))
+		return w.applyAll(acc, w.elements(at, w.rawFour(at, four)))
 	})
 }
 
@@ -267,15 +267,15 @@ func (w *reduceWriter) rounds(spot *reduceSpot, first, limit, step kernel.Value,
 	stride := w.Mul(step, w.int(roundsAhead))
 	out := w.Loop(first, end, stride, append([]kernel.Value{first}, acc...),
 		func(four kernel.Value, carried []kernel.Value) []kernel.Value {
-			var loaded [roundsAhead][]kernel.Value
+			var loaded [roundsAhead][][][]kernel.Value
 			at := four
 			for i := range loaded {
-				loaded[i] = w.four(spot, at)
+				loaded[i] = w.rawFour(spot, at)
 				at = w.Add(at, step)
 			}
 			acc := carried[1:]
-			for _, xs := range loaded {
-				acc = w.applyAll(acc, xs)
+			for _, raw := range loaded {
+				acc = w.applyAll(acc, w.elements(spot, raw))
 			}
 			return append([]kernel.Value{at}, acc...)
 		})
@@ -304,7 +304,7 @@ func (w *reduceWriter) rest(acc []kernel.Value, at *reduceSpot, owns func() kern
 			r := w.Add(w.Mul(w.fours, w.int(lanes)), w.int(lane))
 			mine := out[lane*n : (lane+1)*n]
 			copy(mine, w.If(w.Compare(scalar.Lt, r, w.count), func() []kernel.Value {
-				return w.applyAll(mine, w.element(at, r))
+				return w.applyAll(mine, w.elements(at, [][][]kernel.Value{w.raw(at, r)}))
 			}, func() []kernel.Value { return slices.Clone(mine) }))
 		}
 		return out

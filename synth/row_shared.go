@@ -61,9 +61,7 @@ func (w *rowsWriter) loadAll(held []heldFour) {
 			continue
 		}
 		for _, h := range held {
-			for lane, v := range w.load(x.source, h.number, h.ragged) {
-				w.compute(h.points[lane], i, v)
-			}
+			w.compute(h.points, i, w.load(x.source, h.number, h.ragged))
 		}
 	}
 }
@@ -77,9 +75,7 @@ func (w *rowsWriter) computeAll(held []heldFour, depth int) {
 			continue
 		}
 		for _, h := range held {
-			for _, p := range h.points {
-				w.compute(p, i, unset)
-			}
+			w.compute(h.points, i, nil)
 		}
 	}
 }

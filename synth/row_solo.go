@@ -26,22 +26,15 @@ func (w *rowsWriter) solo() {
 
 // points computes what differs along the row and is needed, of a four.
 func (w *rowsWriter) points(n *needs, four kernel.Value, clamp bool) []*point {
-	ps := make([]*point, lanes)
-	for lane := range ps {
-		ps[lane] = w.job.unit.newPoint()
-	}
+	ps := w.job.unit.newPoints(lanes)
 	for i := range w.job.unit.exprs {
 		x := &w.job.unit.exprs[i]
 		switch {
 		case !n.exprs[i] || !x.full:
 		case x.kind == exprSource:
-			for lane, v := range w.load(x.source, four, clamp) {
-				w.compute(ps[lane], i, v)
-			}
+			w.compute(ps, i, w.load(x.source, four, clamp))
 		default:
-			for _, p := range ps {
-				w.compute(p, i, unset)
-			}
+			w.compute(ps, i, nil)
 		}
 	}
 	return ps

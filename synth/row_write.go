@@ -1,6 +1,8 @@
 package synth
 
 import (
+	"slices"
+
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -35,10 +37,9 @@ func (j *rowsJob) write(e *emitter) error {
 func (w *rowsWriter) begin(u kernel.Value) {
 	w.u = u
 	w.job.point = func(_ *emitter, still []kernel.Value) elementFunc {
-		loaded := byNumber(w.job.still, still)
 		for i := range w.job.unit.exprs {
 			if x := &w.job.unit.exprs[i]; x.kind == exprSource && !x.full {
-				w.compute(w.row, i, loaded[x.source])
+				w.compute([]*point{w.row}, i, still[slices.Index(w.job.still, x.source):][:1])
 			}
 		}
 		return nil
@@ -46,15 +47,17 @@ func (w *rowsWriter) begin(u kernel.Value) {
 	w.spot = w.reduceWriter.spot(u)
 }
 
-// compute gives expression i its value at p. Where it differs along the row, what
-// does not is taken from the row.
-func (w *rowsWriter) compute(p *point, i int, loaded kernel.Value) {
+// compute gives expression i its value at some points. What does not differ along
+// the row is taken from the row.
+func (w *rowsWriter) compute(ps []*point, i int, loaded []kernel.Value) {
 	for _, a := range w.job.unit.exprs[i].args {
-		if !w.job.unit.exprs[a].full {
-			p.values[a], p.stored[a] = w.row.values[a], w.row.stored[a]
+		for _, p := range ps {
+			if !w.job.unit.exprs[a].full {
+				p.values[a], p.stored[a] = w.row.values[a], w.row.stored[a]
+			}
 		}
 	}
-	if err := w.job.unit.compute(w.emitter, p, i, loaded); err != nil {
+	if err := w.job.unit.compute(w.emitter, ps, i, loaded); err != nil {
 		w.fail(err)
 	}
 }
@@ -64,7 +67,7 @@ func (w *rowsWriter) compute(p *point, i int, loaded kernel.Value) {
 func (w *rowsWriter) steadily(depth int) {
 	for i := range w.job.unit.exprs {
 		if x := &w.job.unit.exprs[i]; x.kind == exprApply && !x.full && w.depth[i] == depth {
-			w.compute(w.row, i, unset)
+			w.compute([]*point{w.row}, i, nil)
 		}
 	}
 }

@@ -97,35 +97,81 @@ func (b *Builder) Inline(f *scalar.Func, args []Value) Value { return b.InlineAl
 
 // InlineAll copies a scalar function into the kernel and gives its results.
 func (b *Builder) InlineAll(f *scalar.Func, args []Value) []Value {
-	vals := make([]Value, len(f.Nodes))
-	var room [8]Value
+	return b.InlineEach(f, [][]Value{args})[0]
+}
+
+// InlineEach copies a scalar function into the kernel for each list of
+// arguments, step by step for all of them. What is rarely needed has one branch
+// for all, so that a device need not do one after the other.
+func (b *Builder) InlineEach(f *scalar.Func, args [][]Value) [][]Value {
+	vals := make([][]Value, len(args))
+	for p := range vals {
+		vals[p] = make([]Value, len(f.Nodes))
+	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		in := room[:0]
-		for _, a := range n.Args {
-			in = append(in, vals[a])
+		if n.Op == scalar.Rare {
+			b.rare(n, i, vals)
+			continue
 		}
-		switch n.Op {
-		case scalar.Const:
-			vals[i] = b.Const(n.Type, n.Bits)
-		case scalar.Param:
-			vals[i] = args[n.Index]
-		case scalar.Lookup:
-			vals[i] = b.emit(Inst{Op: Lookup, Index: b.table(n.Table), Args: b.list(in...)}, n.Type)[0]
-		case scalar.Rare:
-			in = b.list(in...)
-			vals[i] = b.If(in[0],
-				func() []Value { return []Value{b.Inline(n.Slow, in[2:])} },
-				func() []Value { return in[1:2] })[0]
-		default:
-			vals[i] = b.Prim(n.Op, n.Type, in...)
+		for p := range vals {
+			vals[p][i] = b.node(n, vals[p], args[p])
 		}
 	}
-	var outs []Value
-	for _, n := range f.Outs() {
-		outs = append(outs, vals[n])
+	outs := make([][]Value, len(args))
+	for p := range outs {
+		for _, n := range f.Outs() {
+			outs[p] = append(outs[p], vals[p][n])
+		}
 	}
 	return outs
+}
+
+// node is the value of a node, whose operands are in vals.
+func (b *Builder) node(n *scalar.Node, vals, args []Value) Value {
+	var room [4]Value
+	in := room[:0]
+	for _, a := range n.Args {
+		in = append(in, vals[a])
+	}
+	switch n.Op {
+	case scalar.Const:
+		return b.Const(n.Type, n.Bits)
+	case scalar.Param:
+		return args[n.Index]
+	case scalar.Lookup:
+		return b.emit(Inst{Op: Lookup, Index: b.table(n.Table), Args: b.list(in...)}, n.Type)[0]
+	}
+	return b.Prim(n.Op, n.Type, in...)
+}
+
+// rare gives node i of every list of values the result of the slow function
+// where its condition holds.
+func (b *Builder) rare(n *scalar.Node, i int, vals [][]Value) {
+	slow := make([][]Value, len(vals))
+	conds, fast := make([]Value, len(vals)), make([]Value, len(vals))
+	for p, v := range vals {
+		conds[p], fast[p] = v[n.Args[0]], v[n.Args[1]]
+		for _, a := range n.Args[2:] {
+			slow[p] = append(slow[p], v[a])
+		}
+	}
+	some := conds[0]
+	for _, c := range conds[1:] {
+		some = b.Prim(scalar.OrB, scalar.Bool, some, c)
+	}
+	out := b.If(some, func() []Value {
+		outs := make([]Value, len(vals))
+		for p, vs := range b.InlineEach(n.Slow, slow) {
+			if outs[p] = vs[0]; len(vals) > 1 {
+				outs[p] = b.Select(conds[p], vs[0], fast[p])
+			}
+		}
+		return outs
+	}, func() []Value { return fast })
+	for p := range vals {
+		vals[p][i] = out[p]
+	}
 }
 
 // table returns the index of a constant table. Functions that are inlined more
