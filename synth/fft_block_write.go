@@ -46,6 +46,8 @@ func (w *blockWriter) place(wide bool, units, inner kernel.Value) blockPlace {
 // smallDFT is a transform of a stage.
 type smallDFT struct {
 	number kernel.Value // in its column
+	thread kernel.Value // the first number of the invocation
+	cycle  int          // the number is thread + cycle; 1 where it is something else
 	extra  kernel.Value // whether there is such a one, where some invocations have one less; else -1
 	xs     []cplx
 }
@@ -56,13 +58,28 @@ func (w *blockWriter) smalls(p blockPlace, radix int) []smallDFT {
 	out := make([]smallDFT, (n+w.threads-1)/w.threads)
 	for i := range out {
 		b := w.Add(p.thread, w.int(i*w.threads))
-		out[i] = smallDFT{number: b, extra: -1, xs: make([]cplx, radix)}
+		out[i] = smallDFT{number: b, thread: p.thread, cycle: i * w.threads, extra: -1, xs: make([]cplx, radix)}
 		if (i+1)*w.threads > n {
 			out[i].extra = w.Compare(scalar.Lt, b, w.int(n))
 			out[i].number = w.Select(out[i].extra, b, w.int(n-1))
+			out[i].cycle = 1
 		}
 	}
 	return out
+}
+
+// within is the number of a small transform modulo a span: the same value for all
+// of an invocation where it is the same, so that their turns are found once.
+func (w *blockWriter) within(s *smallDFT, span int) kernel.Value {
+	number := s.number
+	if s.cycle%span == 0 {
+		number = s.thread
+	}
+	if span&(span-1) == 0 {
+		return w.And(number, uint64(span-1))
+	}
+	_, k := w.divide(number, w.int(span))
+	return k
 }
 
 // blockRun are places in a column, so many steps apart.
@@ -81,7 +98,7 @@ func (w *blockWriter) source(s *smallDFT) blockRun {
 
 // target is where the results go, where the stage has the given span.
 func (w *blockWriter) target(s *smallDFT, span int) blockRun {
-	_, k := w.divide(s.number, w.int(span))
+	k := w.within(s, span)
 	return blockRun{w.Add(w.Mul(w.Sub(s.number, k), w.int(len(s.xs))), k), span, len(s.xs)}
 }
 
@@ -147,8 +164,7 @@ func (w *blockWriter) write(units, inner kernel.Value) {
 		at = next
 		for i := range work {
 			s := &work[i]
-			_, k := w.divide(s.number, w.int(span))
-			w.twist(s.xs, w.int(0), 1, k, w.int(span*radix))
+			w.twist(s.xs, w.int(0), 1, w.within(s, span), w.int(span*radix))
 			s.xs = w.dft(s.xs)
 		}
 		span *= radix
