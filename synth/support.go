@@ -2,6 +2,7 @@ package synth
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"nxvk/ops"
@@ -29,7 +30,7 @@ func Support(op ops.Op, d ops.DType, t *Target, host func(ops.Op, ops.DType) err
 		return Refused, "it computes nothing"
 	}
 	if err := in.Check(types); err != nil {
-		return Refused, err.Error()
+		return Refused, plain(err, op, d)
 	}
 	reason := "there is no device"
 	if t != nil {
@@ -38,12 +39,27 @@ func Support(op ops.Op, d ops.DType, t *Target, host func(ops.Op, ops.DType) err
 			return OnDevice, ""
 		}
 		if !errors.Is(err, ErrUnsupported) {
-			return Refused, err.Error()
+			return Refused, plain(err, op, d)
 		}
-		_, reason, _ = strings.Cut(err.Error(), ErrUnsupported.Error()+": ")
+		reason = plain(err, op, d)
 	}
 	if err := host(op, d); err != nil {
-		return Refused, err.Error()
+		return Refused, plain(err, op, d)
 	}
 	return OnHost, reason
+}
+
+// plain is an error without the names of operation and type, so that reasons of
+// several types are the same.
+func plain(err error, op ops.Op, d ops.DType) string {
+	reason := err.Error()
+	if _, rest, ok := strings.Cut(reason, ErrUnsupported.Error()+": "); ok {
+		reason = rest
+	}
+	reason = strings.TrimPrefix(reason, fmt.Sprintf("%v of %v: ", op, d))
+	reason = strings.TrimPrefix(reason, op.String()+" ")
+	if reason == d.String() {
+		return "no code for it"
+	}
+	return strings.ReplaceAll(reason, d.String(), "it")
 }

@@ -109,11 +109,7 @@ func hostWork(all []engine.Exception) []string {
 		if x.Place != synth.OnHost {
 			continue
 		}
-		reason := x.Reason
-		for _, d := range x.Types { // reasons differ in the types they name
-			reason = strings.ReplaceAll(reason, d.String(), "it")
-		}
-		k := ops.TypeNames(x.Types) + " of %s: " + reason
+		k := ops.TypeNames(x.Types) + " of %s: " + x.Reason
 		if names[k] == nil {
 			keys = append(keys, k)
 		}

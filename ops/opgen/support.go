@@ -44,15 +44,6 @@ func support() string {
 	return b.String()
 }
 
-// plain is a reason without what the row says already.
-func plain(reason string, op ops.Op, d ops.DType) string {
-	if reason == d.String() {
-		return "no code for it"
-	}
-	reason = strings.TrimPrefix(reason, fmt.Sprintf("%v of %v: ", op, d))
-	return strings.ReplaceAll(reason, d.String(), "it")
-}
-
 // places are the cells of an operation: types, and why the others do not.
 func places(op ops.Op) string {
 	var types [3][]ops.DType
@@ -60,7 +51,7 @@ func places(op ops.Op) string {
 	for _, d := range ops.DTypes() {
 		p, reason := synth.Support(op, d, gpu, fallback.Computes)
 		types[p] = append(types[p], d)
-		if reason = plain(reason, op, d); reason != "" && !slices.Contains(reasons[p], reason) {
+		if reason != "" && !slices.Contains(reasons[p], reason) {
 			reasons[p] = append(reasons[p], reason)
 		}
 	}

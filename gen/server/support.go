@@ -1,0 +1,53 @@
+package server
+
+import (
+	"nxvk/gen/etf"
+	"nxvk/gen/exec"
+	"nxvk/gen/wire"
+	"nxvk/node/dist"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// computes reports whether a device computes a type itself: whether it adds.
+func computes(i *vulkan.Info, t ops.DType) bool {
+	_, why := exec.Support(i, ops.Add, t)
+	return why == ""
+}
+
+// support answers what the devices leave to the host, once it is known: compiling
+// everything takes a second, in which the manager goes on.
+func (m *Manager) support(c dist.Call) {
+	var infos []*vulkan.Info
+	for _, s := range m.statuses() {
+		infos = append(infos, s.Device)
+	}
+	node, log := m.Node(), m.cfg.Log
+	go func() {
+		list := etf.List{}
+		for _, i := range infos {
+			list = append(list, exceptionTerms(exec.Exceptions(i)))
+		}
+		if err := node.Send(c.From, dist.NewReply(c, wire.Success(list))); err != nil {
+			log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+		}
+	}()
+}
+
+// exceptionTerms has for each operation tuples of a place, the types and why.
+func exceptionTerms(all []exec.Exception) etf.Map {
+	var m etf.Map
+	for _, x := range all {
+		types := etf.List{}
+		for _, d := range x.Types {
+			types = append(types, etf.Atom(d.String()))
+		}
+		one := etf.Tuple{etf.Atom(x.Place.String()), types, x.Reason}
+		if n := len(m); n > 0 && m[n-1].Key == etf.Atom(x.Op.String()) {
+			m[n-1].Value = append(m[n-1].Value.(etf.List), one)
+			continue
+		}
+		m = append(m, pair(x.Op.String(), etf.List{one}))
+	}
+	return m
+}
