@@ -160,3 +160,20 @@ func TestInfo(t *testing.T) {
 	get(t, node, "version")
 	get(t, node, "os")
 }
+
+// Without a device the host computes all that anybody does.
+func TestSupport(t *testing.T) {
+	c := newRig(t, nil).client()
+	devices := c.success(c.ask(c.manager, atom("support"))).(list)
+	if len(devices) != 1 {
+		t.Fatalf("%d devices", len(devices))
+	}
+	places := map[etf.Term]int{}
+	for _, x := range get(t, devices[0], "max").(list) {
+		x := x.(tuple)
+		places[x[0]] = len(x[1].(list))
+	}
+	if places[atom("host")] != 18 || places[atom("refused")] != 2 {
+		t.Errorf("max is computed %v, want for 18 types by the host, for 2 by nobody", places)
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"nxvk/gen/etf"
 )
 
-var errNotManager = errors.New("requests are info, sessions, metrics and {echo, Term}; see gen/README.md")
+var errNotManager = errors.New("requests are info, support, sessions, metrics and {echo, Term}; see gen/README.md")
 
 // AskMetrics asks the manager for Metrics, from outside of actors. The channel
 // has room for the answer.
