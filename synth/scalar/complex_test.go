@@ -44,11 +44,17 @@ func upperRoot(z complex128) complex128 {
 // compiledComplex is an expression of so many complex numbers in a type.
 func compiledComplex(t *testing.T, expression string, typ Type, arity int) func(z ...complex128) complex128 {
 	t.Helper()
+	return onDevice(t, expression, typ, arity, Env{PreciseDiv: true, Subnormals: true}, Model{})
+}
+
+// onDevice is the same on a device of a model.
+func onDevice(t *testing.T, expression string, typ Type, arity int, env Env, m Model) func(z ...complex128) complex128 {
+	t.Helper()
 	var args []Arg
 	for _, name := range []string{"x", "xi", "y", "yi"}[:2*arity] {
 		args = append(args, Arg{name, typ})
 	}
-	f, err := Compile(expression, typ, args, Env{PreciseDiv: true, Subnormals: true})
+	f, err := Compile(expression, typ, args, env)
 	if err != nil {
 		t.Fatalf("%s: %v", expression, err)
 	}
@@ -57,7 +63,7 @@ func compiledComplex(t *testing.T, expression string, typ Type, arity int) func(
 		for _, x := range z {
 			parts = append(parts, floatBits(real(x), typ), floatBits(imag(x), typ))
 		}
-		re, im := Model{}.EvalPair(f, parts...)
+		re, im := m.EvalPair(f, parts...)
 		return complex(floatValue(typ, re), floatValue(typ, im))
 	}
 }
@@ -94,26 +100,31 @@ func apart(got, want complex128, digits int) float64 {
 }
 
 // Functions in f64 take the branches of the formulas, which are exact to some
-// digits where nothing cancels; those in f32 are as exact as promised.
+// digits where nothing cancels; those in f32 are as exact as promised, on all
+// models of devices.
 func TestComplexFunctions(t *testing.T) {
 	for _, c := range complexFunctions {
-		single, double := compiledComplex(t, c.name+"(x, xi)", F32, 1), compiledComplex(t, c.name+"(x, xi)", F64, 1)
-		r := rand.New(rand.NewPCG(1, 2))
-		worst, at := 0.0, complex128(0)
-		for range 1 << 13 {
+		double := compiledComplex(t, c.name+"(x, xi)", F64, 1)
+		var zs, want []complex128
+		for r := rand.New(rand.NewPCG(1, 2)); len(zs) < 1<<12; {
 			z := drawn(r, 6, 4)
-			want := double(z)
-			if formula := c.f(z); !(cmplx.Abs(want-formula) <= 1e-9*(1+cmplx.Abs(formula))) {
-				t.Errorf("%s(%v) of f64 is %v, by its formula %v", c.name, z, want, formula)
-				break
-			}
-			if d := apart(single(z), want, 24); !(d <= worst) {
-				worst, at = d, z
+			zs, want = append(zs, z), append(want, double(z))
+			if formula := c.f(z); !(cmplx.Abs(double(z)-formula) <= 1e-9*(1+cmplx.Abs(formula))) {
+				t.Fatalf("%s(%v) of f64 is %v, by its formula %v", c.name, z, double(z), formula)
 			}
 		}
-		t.Logf("%s: %.2f ULP at %v", c.name, worst, at)
-		if !(worst <= c.ulp) {
-			t.Errorf("%s(%v) of f32 is %v, want %v: %.2f ULP", c.name, at, single(at), double(at), worst)
+		for _, dev := range devices {
+			single := onDevice(t, c.name+"(x, xi)", F32, 1, dev.env, dev.model)
+			worst, at := 0.0, 0
+			for i, z := range zs {
+				if d := apart(single(z), want[i], 24); !(d <= worst) {
+					worst, at = d, i
+				}
+			}
+			t.Logf("%s on %s: %.2f ULP at %v", c.name, dev.name, worst, zs[at])
+			if !(worst <= c.ulp) {
+				t.Errorf("%s(%v) of f32 on %s is %v, want %v: %.2f ULP", c.name, zs[at], dev.name, single(zs[at]), want[at], worst)
+			}
 		}
 	}
 }

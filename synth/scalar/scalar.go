@@ -10,6 +10,10 @@
 // sign, fmin, fmax, isnan, isinf) are exact on devices that flush subnormals or ignore NaN;
 // arithmetic and comparisons treat subnormals as the device does.
 //
+// A complex number is two values, its parts, and its functions have two results.
+// They are within 5 units in the last place of its magnitude; those of cpow
+// grow with the exponent.
+//
 // The package knows nothing of tensors, memory, kernels or SPIR-V. Start reading
 // at Compile; syntax.go describes the language.
 package scalar
