@@ -15,7 +15,9 @@ import (
 // that lie a whole r-th of the line apart, turns each by its twiddle, transforms
 // them among themselves and writes them a span apart, where the span is the
 // product of the radices before; so the last pass leaves the line in order. A
-// length with a prime factor that is too large for a pass is a chirp.
+// small radix is the work of one invocation, a large one, on GPUs, of a workgroup:
+// see fftBlock. A length with a prime factor that is too large for a pass is a
+// chirp.
 //
 // The inverse is the transform with real and imaginary parts exchanged before
 // and after. Complex numbers lie in memory as two reals.
