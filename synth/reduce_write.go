@@ -159,7 +159,7 @@ func (w *reduceWriter) tree(xs []kernel.Value, part kernel.Value) []kernel.Value
 			}
 			for half := n / 2; half > 0; half /= 2 {
 				for k := range half {
-					held[k] = w.apply(held[k], held[k+half])
+					held[k] = w.applyAll(held[k], held[k+half])
 				}
 			}
 			for i := range shared {
@@ -200,13 +200,20 @@ func (w *reduceWriter) share(xs []kernel.Value) []int {
 	return arrays
 }
 
-// apply folds y onto x, fold by fold.
-func (w *reduceWriter) apply(x, y []kernel.Value) []kernel.Value {
-	var out []kernel.Value
+// applyAll folds elements onto as many accumulators, fold by fold.
+func (w *reduceWriter) applyAll(acc, xs []kernel.Value) []kernel.Value {
+	n, at := w.width(), 0
+	out := slices.Clone(acc)
 	for i, f := range w.operators {
-		n := w.job.folds[i].parts()
-		out = append(out, w.InlineAll(f, slices.Concat(x[:n], y[:n]))...)
-		x, y = x[n:], y[n:]
+		parts := w.job.folds[i].parts()
+		var args [][]kernel.Value
+		for k := at; k < len(acc); k += n {
+			args = append(args, slices.Concat(acc[k:k+parts], xs[k:k+parts]))
+		}
+		for k, vs := range w.InlineEach(f, args) {
+			copy(out[k*n+at:], vs)
+		}
+		at += parts
 	}
 	return out
 }
@@ -280,15 +287,6 @@ func (w *reduceWriter) rounds(spot *reduceSpot, first, limit, step kernel.Value,
 			return append([]kernel.Value{at}, acc...)
 		})
 	return out[0], out[1:]
-}
-
-func (w *reduceWriter) applyAll(acc, xs []kernel.Value) []kernel.Value {
-	n := w.width()
-	var out []kernel.Value
-	for i := 0; i < len(xs); i += n {
-		out = append(out, w.apply(acc[i:i+n], xs[i:i+n])...)
-	}
-	return out
 }
 
 // rest folds the elements after the last whole four, where owns says that this

@@ -66,16 +66,27 @@ func (w *rowsWriter) loadAll(held []heldFour) {
 	}
 }
 
+// batch is how many fours have one branch for what is rarely needed.
+const batch = 4
+
 // computeAll computes what differs along the row and has so many reductions in
 // front of it.
 func (w *rowsWriter) computeAll(held []heldFour, depth int) {
+	var batches [][]*point
+	for hs := range slices.Chunk(held, batch) {
+		var ps []*point
+		for _, h := range hs {
+			ps = append(ps, h.points...)
+		}
+		batches = append(batches, ps)
+	}
 	for i := range w.job.unit.exprs {
 		x := &w.job.unit.exprs[i]
 		if x.kind != exprApply || !x.full || w.depth[i] != depth {
 			continue
 		}
-		for _, h := range held {
-			w.compute(h.points, i, nil)
+		for _, ps := range batches {
+			w.compute(ps, i, nil)
 		}
 	}
 }
@@ -83,17 +94,18 @@ func (w *rowsWriter) computeAll(held []heldFour, depth int) {
 // foldAll folds the elements that the invocation keeps, lane by lane.
 func (w *rowsWriter) foldAll(r *reduceWriter, ks []int, held []heldFour) []kernel.Value {
 	acc := slices.Repeat(r.zero(), lanes)
-	n := len(acc) / lanes
 	for _, h := range held {
-		for lane, p := range h.points {
-			old := acc[lane*n : (lane+1)*n]
-			folded := r.apply(old, w.operands(ks, p))
-			if h.ragged {
-				at := w.Add(w.Mul(h.number, w.int(lanes)), w.int(lane))
-				folded = w.selectAll(w.exists(at), folded, old)
-			}
-			copy(old, folded)
+		var xs []kernel.Value
+		for _, p := range h.points {
+			xs = append(xs, w.operands(ks, p)...)
 		}
+		folded := r.applyAll(acc, xs)
+		for lane := 0; h.ragged && lane < lanes; lane++ {
+			at := w.Add(w.Mul(h.number, w.int(lanes)), w.int(lane))
+			mine := folded[lane*len(ks) : (lane+1)*len(ks)]
+			copy(mine, w.selectAll(w.exists(at), mine, acc[lane*len(ks):]))
+		}
+		acc = folded
 	}
 	return acc
 }

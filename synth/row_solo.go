@@ -56,7 +56,7 @@ func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 			four := w.Add(first, w.int(part))
 			for lane, p := range w.points(n, four, !w.job.exact) {
 				old := acc[part*cells+lane*len(ks):][:len(ks)]
-				folded := r.apply(old, w.operands(ks, p))
+				folded := r.applyAll(old, w.operands(ks, p))
 				if !w.job.exact {
 					at := w.Add(w.Mul(four, w.int(lanes)), w.int(lane))
 					folded = w.selectAll(w.exists(at), folded, old)
@@ -83,7 +83,7 @@ func (w *reduceWriter) sequence(totals [][]kernel.Value) []kernel.Value {
 		acc[lane] = w.zero()
 	}
 	for i, x := range totals {
-		acc[i%lanes] = w.apply(acc[i%lanes], x)
+		acc[i%lanes] = w.applyAll(acc[i%lanes], x)
 	}
 	return w.join(slices.Concat(acc[:]...))
 }
