@@ -1,0 +1,168 @@
+package synth
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// folded is a fold: what elements it takes for an output, and how they join.
+type folded struct {
+	n        int // elements
+	start    kernel.Value
+	element  func(out []kernel.Value, i kernel.Value) kernel.Value
+	operator func(x, y kernel.Value) kernel.Value
+}
+
+// fold computes what folds elements of its operands: an output an invocation
+// where there are many outputs or few elements, else an output after the other,
+// each by all invocations, which join as a tree.
+func (w *leapfrogWriter) fold(in *ops.Instr) {
+	f, ok := w.foldOf(in)
+	if !ok {
+		return
+	}
+	out := in.Outs[0]
+	at, shape := w.int(w.job.at[out.ID]), out.Type.Shape
+	if n := shape.Size(); w.local == 1 || n >= w.local/2 || f.n <= 16 {
+		w.each(n, func(i kernel.Value) {
+			idx := w.coordinates(i, shape)
+			w.StoreShared(w.mem, w.Add(at, i), w.strided(f, idx, w.int(0), w.int(1)))
+		})
+		return
+	}
+	w.repeat(w.int(0), w.int(shape.Size()), w.int(1), func(i kernel.Value) {
+		part := w.strided(f, w.coordinates(i, shape), w.me, w.int(w.local))
+		w.StoreShared(w.scratch, w.me, part)
+		w.tree(w.local, func(into, from kernel.Value) {
+			w.StoreShared(w.scratch, into, f.operator(w.LoadShared(w.scratch, into), w.LoadShared(w.scratch, from)))
+		})
+		w.then(w.same(w.me, w.int(0)), func() {
+			w.StoreShared(w.mem, w.Add(at, i), w.LoadShared(w.scratch, w.int(0)))
+		})
+		w.Barrier() // the scratch is free again
+	})
+}
+
+// strided folds the elements first, first+step, … of an output.
+func (w *leapfrogWriter) strided(f folded, out []kernel.Value, first, step kernel.Value) kernel.Value {
+	return w.Loop(first, w.int(f.n), step, []kernel.Value{f.start}, func(i kernel.Value, acc []kernel.Value) []kernel.Value {
+		w.memo = map[string]kernel.Value{}
+		return []kernel.Value{f.operator(acc[0], f.element(out, i))}
+	})[0]
+}
+
+func (w *leapfrogWriter) foldOf(in *ops.Instr) (folded, bool) {
+	switch {
+	case in.Op == ops.Dot:
+		return w.dotOf(in), true
+	case in.Op == ops.IndexedAdd:
+		return w.addedOf(in)
+	}
+	return w.reduceOf(in)
+}
+
+// reduceOf is a reduction over axes.
+func (w *leapfrogWriter) reduceOf(in *ops.Instr) (f folded, ok bool) {
+	t, d := w.job.typeOf(in.Ins[0]), in.Outs[0].Type.DType
+	info := in.Op.Info()
+	operator, err := w.t.expression(info.Code, d, 2, 0)
+	if err == nil {
+		var identity *scalar.Func
+		if identity, err = w.t.expression(info.Identity, d, 0, 0); err == nil {
+			f.start = w.Inline(identity, nil)
+		}
+	}
+	if err != nil {
+		w.fail(err)
+		return f, false
+	}
+	f.operator = func(x, y kernel.Value) kernel.Value { return w.Inline(operator, []kernel.Value{x, y}) }
+	var reduced ops.Shape
+	for _, a := range slices.Sorted(slices.Values(in.Attrs[0])) {
+		reduced = append(reduced, t.Shape[a])
+	}
+	f.n = reduced.Size()
+	keep := in.Attrs[1][0] != 0
+	f.element = func(out []kernel.Value, i kernel.Value) kernel.Value {
+		inner := w.coordinates(i, reduced)
+		idx := make([]kernel.Value, len(t.Shape))
+		for a := range idx {
+			if slices.Contains(in.Attrs[0], a) {
+				idx[a], inner = inner[0], inner[1:]
+				if keep {
+					out = out[1:]
+				}
+			} else {
+				idx[a], out = out[0], out[1:]
+			}
+		}
+		return w.convert(w.element(in.Ins[0], idx), t.DType, d)
+	}
+	return f, true
+}
+
+// sums is the fold that adds.
+func (w *leapfrogWriter) sums() folded {
+	return folded{start: w.Float(wide(w.job.num), 0), operator: func(x, y kernel.Value) kernel.Value { return w.Add(x, y) }}
+}
+
+// dotOf is a sum of products.
+func (w *leapfrogWriter) dotOf(in *ops.Instr) folded {
+	f := w.sums()
+	l, r := w.job.typeOf(in.Ins[0]), w.job.typeOf(in.Ins[1])
+	var contracted ops.Shape
+	for _, a := range in.Attrs[0] {
+		contracted = append(contracted, l.Shape[a])
+	}
+	f.n = contracted.Size()
+	d := in.Outs[0].Type.DType
+	f.element = func(out []kernel.Value, i kernel.Value) kernel.Value {
+		inner := w.coordinates(i, contracted)
+		batch, rest := out[:len(in.Attrs[1])], out[len(in.Attrs[1]):]
+		side := func(t ops.Type, axes, batches []int) []kernel.Value {
+			idx := make([]kernel.Value, len(t.Shape))
+			for a := range idx {
+				if k := slices.Index(axes, a); k >= 0 {
+					idx[a] = inner[k]
+				} else if k := slices.Index(batches, a); k >= 0 {
+					idx[a] = batch[k]
+				} else {
+					idx[a], rest = rest[0], rest[1:]
+				}
+			}
+			return idx
+		}
+		x := w.element(in.Ins[0], side(l, in.Attrs[0], in.Attrs[1]))
+		y := w.element(in.Ins[1], side(r, in.Attrs[2], in.Attrs[3]))
+		return w.Mul(w.convert(x, l.DType, d), w.convert(y, r.DType, d))
+	}
+	return f
+}
+
+// addedOf is the element of a vector with all updates whose index is its place:
+// the gradient of take.
+func (w *leapfrogWriter) addedOf(in *ops.Instr) (f folded, ok bool) {
+	t, index := w.job.typeOf(in.Ins[0]), w.job.typeOf(in.Ins[1])
+	if len(t.Shape) != 1 || index.Shape[len(index.Shape)-1] != 1 {
+		w.fail(unsupported("indexed_add to %v", t))
+		return f, false
+	}
+	f = w.sums()
+	places := index.Shape[:len(index.Shape)-1]
+	f.n = places.Size() + 1
+	d := in.Outs[0].Type.DType
+	f.element = func(out []kernel.Value, i kernel.Value) kernel.Value {
+		first := w.same(i, w.int(0))
+		at := w.Select(first, w.int(0), w.Sub(i, w.int(1)))
+		idx := w.coordinates(at, places)
+		place := w.within(w.element(in.Ins[1], append(slices.Clone(idx), w.int(0))), w.int(t.Shape[0]-1))
+		update := w.convert(w.element(in.Ins[2], idx), w.job.typeOf(in.Ins[2]).DType, d)
+		own := w.convert(w.element(in.Ins[0], out), t.DType, d)
+		zero := w.Float(wide(d), 0)
+		return w.Select(first, own, w.Select(w.same(place, out[0]), update, zero))
+	}
+	return f, true
+}

@@ -1,0 +1,196 @@
+package synth
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"nxvk/ops"
+)
+
+// model is a density twice: as a program, and in Go.
+type model struct {
+	name     string
+	dim      int
+	density  *Density
+	data     [][]float64 // of the program, after the position
+	gradient func(q []float64) (logp float64, grad []float64)
+}
+
+// region ends a sketch as the region of a density.
+func (g *sketch) density(text string, values ...ops.Operand) *Density {
+	r := &ops.Region{Params: g.Params, Body: g.Body, Values: values}
+	types, err := r.CheckProgram()
+	if err != nil || len(types) != 2 {
+		g.t.Fatalf("%s: %v, %v", text, types, err)
+	}
+	var data []ops.Type
+	for _, p := range r.Params[1:] {
+		data = append(data, p.Type)
+	}
+	return NewDensity(r, data, []byte(text))
+}
+
+// regression is a logistic regression with a normal prior.
+func regression(t *testing.T) model {
+	const n, d = 40, 3
+	random := rand.New(rand.NewPCG(1, 2))
+	x, y := make([]float64, n*d), make([]float64, n)
+	for i := range x {
+		x[i] = random.NormFloat64()
+	}
+	for i := range y {
+		y[i] = float64(random.IntN(2))
+	}
+	g := newSketch(t)
+	q, xs, ys := g.param(ops.F64, d), g.param(ops.F64, n, d), g.param(ops.F64, n)
+	z := g.do(ops.Dot, ops.F64, xs, q, attrs{{1}, {}, {0}, {}})
+	each := g.do(ops.Subtract, ops.F64, g.do(ops.Multiply, ops.F64, ys, z), g.do(ops.Log1p, ops.F64, g.do(ops.Exp, ops.F64, z)))
+	prior := g.do(ops.Multiply, ops.F64, g.do(ops.Sum, ops.F64, g.do(ops.Multiply, ops.F64, q, q), attrs{{0}, {0}}), g.num(ops.F64, -0.5))
+	logp := g.do(ops.Add, ops.F64, g.do(ops.Sum, ops.F64, each, attrs{{0}, {0}}), prior)
+	residual := g.do(ops.Subtract, ops.F64, ys, g.do(ops.Sigmoid, ops.F64, z))
+	grad := g.do(ops.Subtract, ops.F64, g.do(ops.Dot, ops.F64, xs, residual, attrs{{0}, {}, {0}, {}}), q)
+	return model{"regression", d, g.density("regression", logp, grad), [][]float64{x, y}, func(q []float64) (lp float64, out []float64) {
+		out = make([]float64, d)
+		for k, v := range q {
+			lp -= v * v / 2
+			out[k] = -v
+		}
+		for i := range n {
+			z := 0.0
+			for k, v := range q {
+				z += x[i*d+k] * v
+			}
+			lp += y[i]*z - math.Log1p(math.Exp(z))
+			for k := range q {
+				out[k] += x[i*d+k] * (y[i] - 1/(1+math.Exp(-z)))
+			}
+		}
+		return lp, out
+	}}
+}
+
+// groups is a hierarchy: q[0] is the mean of the means of three groups, which
+// data choose by an index.
+func groups(t *testing.T) model {
+	const n, k = 30, 3
+	obs, index := make([]float64, n), make([]float64, n)
+	for i := range obs {
+		obs[i], index[i] = math.Sin(float64(i)), float64(i*i%k)
+	}
+	g := newSketch(t)
+	q, of, xs := g.param(ops.F64, 1+k), g.param(ops.S32, n), g.param(ops.F64, n)
+	mu := g.do(ops.Slice, ops.F64, q, ops.Shape{1}, attrs{{0}, {1}, {1}})
+	theta := g.do(ops.Slice, ops.F64, q, ops.Shape{k}, attrs{{1}, {k}, {1}})
+	residual := g.do(ops.Subtract, ops.F64, xs, g.do(ops.Take, ops.F64, theta, of, attrs{{0}}))
+	off := g.do(ops.Subtract, ops.F64, theta, mu)
+	square := func(x ops.Operand) ops.Operand {
+		return g.do(ops.Sum, ops.F64, g.do(ops.Multiply, ops.F64, x, x), attrs{{0}, {0}})
+	}
+	all := g.do(ops.Add, ops.F64, g.do(ops.Add, ops.F64, square(residual), square(off)), square(mu))
+	logp := g.do(ops.Multiply, ops.F64, all, g.num(ops.F64, -0.5))
+	zeros := g.do(ops.Constant, ops.F64, g.num(ops.F64, 0), ops.Shape{k})
+	column := g.do(ops.Reshape, ops.S32, of, ops.Shape{n, 1})
+	toTheta := g.do(ops.Subtract, ops.F64, g.do(ops.IndexedAdd, ops.F64, zeros, column, residual, attrs{{0}}), off)
+	toMu := g.do(ops.Subtract, ops.F64, g.do(ops.Sum, ops.F64, off, attrs{{0}, {1}}), mu)
+	padded := g.do(ops.Pad, ops.F64, toTheta, g.num(ops.F64, 0), attrs{{1, 0, 0}})
+	first := g.do(ops.PutSlice, ops.F64, padded, toMu, attrs{{0}})
+	grad := g.do(ops.Reverse, ops.F64, g.do(ops.Reverse, ops.F64, first, attrs{{0}}), attrs{{0}})
+	return model{"groups", 1 + k, g.density("groups", logp, grad), [][]float64{index, obs}, func(q []float64) (lp float64, out []float64) {
+		out = make([]float64, 1+k)
+		out[0], lp = -q[0], -q[0]*q[0]/2
+		for j := range k {
+			d := q[1+j] - q[0]
+			lp -= d * d / 2
+			out[0] += d
+			out[1+j] -= d
+		}
+		for i := range obs {
+			j := int(index[i])
+			r := obs[i] - q[1+j]
+			lp -= r * r / 2
+			out[1+j] += r
+		}
+		return lp, out
+	}}
+}
+
+// walk takes the steps of an instance in Go.
+func (m *model) walk(q, p, metric []float64, eps float64, k int) (qs, ps, grads, lps []float64) {
+	q, p = slices.Clone(q), slices.Clone(p)
+	_, grad := m.gradient(q)
+	for range k {
+		for i := range q {
+			p[i] += eps / 2 * grad[i]
+			q[i] += eps * metric[i] * p[i]
+		}
+		var lp float64
+		lp, grad = m.gradient(q)
+		for i := range q {
+			p[i] += eps / 2 * grad[i]
+		}
+		qs, ps, grads, lps = append(qs, q...), append(ps, p...), append(grads, grad...), append(lps, lp)
+	}
+	return qs, ps, grads, lps
+}
+
+// TestLeapfrog: the rows of a kernel, instance by instance, against Go.
+func TestLeapfrog(t *testing.T) {
+	forTargets(t, func(t *testing.T, target *Target) {
+		for _, m := range []model{regression(t), groups(t)} {
+			const instances, rows = 3, 5
+			steps := []int64{5, 2, 4}
+			random := rand.New(rand.NewPCG(3, 4))
+			vector := func() tensor {
+				x := tensor{typ: ops.Type{DType: ops.F64, Shape: ops.Shape{instances, m.dim}}}
+				for range instances * m.dim {
+					x.f = append(x.f, random.NormFloat64())
+				}
+				return x
+			}
+			q, p, grad, metric := vector(), vector(), vector(), vector()
+			for i, v := range metric.f {
+				metric.f[i] = math.Abs(v) + 0.1
+			}
+			for i := range instances {
+				_, g := m.gradient(q.f[i*m.dim : (i+1)*m.dim])
+				copy(grad.f[i*m.dim:], g)
+			}
+			eps := tensor{typ: ops.Type{DType: ops.F64, Shape: ops.Shape{instances}}, f: []float64{0.05, -0.1, 0.01}}
+			counts := tensor{typ: ops.Type{DType: ops.U32, Shape: ops.Shape{instances}}, n: steps}
+			operands := [][]byte{q.bytes(), p.bytes(), grad.bytes(), metric.bytes(), eps.bytes(), counts.bytes()}
+			for i, data := range m.data {
+				x := tensor{typ: m.density.Data[i], f: data}
+				for _, v := range data {
+					x.n = append(x.n, int64(v))
+				}
+				operands = append(operands, x.bytes())
+			}
+			plan, err := LowerLeapfrog(m.density, instances, rows, target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			vectors := ops.Type{DType: ops.F64, Shape: ops.Shape{instances, rows, m.dim}}
+			outs := runPlan(t, plan, []ops.Result{{Type: vectors}, {Type: vectors}, {Type: vectors},
+				{Type: ops.Type{DType: ops.F64, Shape: ops.Shape{instances, rows}}}}, operands, nil)
+			for i := range instances {
+				lo := i * m.dim
+				at := func(x tensor) []float64 { return x.f[lo : lo+m.dim] }
+				qs, ps, grads, lps := m.walk(at(q), at(p), at(metric), eps.f[i], int(steps[i]))
+				for k, want := range [][]float64{qs, ps, grads, lps} {
+					width := m.dim
+					if k == 3 {
+						width = 1
+					}
+					for n, v := range want {
+						got := getFloat(outs[k], ops.F64, i*rows*width+n)
+						if math.Abs(got-v) > 1e-13*math.Max(1, math.Abs(v)) {
+							t.Fatalf("%s: instance %d, result %d, number %d is %v, want %v", m.name, i, k, n, got, v)
+						}
+					}
+				}
+			}
+		}
+	})
+}
