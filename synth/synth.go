@@ -49,6 +49,7 @@ type Kernel struct {
 	Addresses bool     // the push constants begin with the addresses of the buffers
 	Spec      []uint32 // specialisation constants of hand-written code
 	Local     [3]uint32
+	Lanes     int            // of a subgroup, where the code counts on it
 	IR        *kernel.Kernel // what it was made of; nil for hand-written code
 }
 

@@ -88,7 +88,10 @@ func appendType(key []byte, t ops.Type) []byte {
 // kernel returns the pipeline of a kernel. It is compiled apart from the
 // goroutine of the Executor; lanes that need it wait for it.
 func (e *Executor) kernel(k *synth.Kernel) *compiled {
-	return e.pipeline(k.Name, k.Code, layoutOf(k))
+	if c, ok := e.kernels[k.Name]; ok {
+		return c
+	}
+	return e.pipeline(k.Name, k.Code, layoutOf(k, e.dev.Info()))
 }
 
 func (e *Executor) pipeline(name string, code []uint32, layout vulkan.Layout) *compiled {

@@ -99,7 +99,7 @@ func try(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32) ([]float32, 
 func dispatch(d *vulkan.Device, s *vulkan.Stream, plan *synth.Plan, bufs []*vulkan.Buffer) error {
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
-		pipe, err := d.Pipeline(step.Kernel.Name, step.Kernel.Code, layoutOf(step.Kernel))
+		pipe, err := d.Pipeline(step.Kernel.Name, step.Kernel.Code, layoutOf(step.Kernel, d.Info()))
 		if err != nil {
 			return err
 		}

@@ -40,13 +40,18 @@ func targetOf(info vulkan.Info) synth.Target {
 }
 
 // layoutOf is the interface of a kernel. The push constants of a kernel that
-// takes addresses begin with them; a layout counts only what follows.
-func layoutOf(k *synth.Kernel) vulkan.Layout {
+// takes addresses begin with them; a layout counts only what follows. Code that
+// counts on the size of subgroups asks for it where the device has a choice.
+func layoutOf(k *synth.Kernel, info vulkan.Info) vulkan.Layout {
 	push := k.PushBytes
 	if k.Addresses {
 		push -= 8 * k.Buffers
 	}
-	return vulkan.Layout{Buffers: k.Buffers, PushBytes: push, Addresses: k.Addresses, Spec: k.Spec}
+	l := vulkan.Layout{Buffers: k.Buffers, PushBytes: push, Addresses: k.Addresses, Spec: k.Spec}
+	if info.Limits.SubgroupMin < info.Limits.SubgroupMax {
+		l.SubgroupSize = k.Lanes
+	}
+	return l
 }
 
 // Abandon answers everything that waits with the loss of the device and
