@@ -38,7 +38,7 @@ var binaryRows = map[Op]Info{
 	Divide: binary("divide", Code{Float: "x / y"},
 		"Quotient of floats.").result(FloatType).domain(NonZero).complex("cdiv(x, xi, y, yi)"),
 	Atan2: binary("atan2", Code{Float: "atan2(x, y)"},
-		"Angle of the point (y, x), in (-pi, pi].").result(FloatType).ulp(2),
+		"Angle of the point (y, x), in (-pi, pi].").result(FloatType).ulp(2).complex("xi != 0 || yi != 0 ? (nan, nan) : (atan2(x, y), 0)"),
 	Min: binary("min", reals("fmin(x, y)", "x < y ? x : y", "x < y ? x : y"),
 		"The smaller operand; NaN where either is NaN.").with(Commutative | Associative),
 	Max: binary("max", reals("fmax(x, y)", "x > y ? x : y", "x > y ? x : y"),

@@ -38,9 +38,9 @@ var unaryRows = map[Op]Info{
 	Sqrt:    analytic("sqrt", "sqrt(x)", "Square root.").domain(Positive),
 	Rsqrt:   analytic("rsqrt", "1 / sqrt(x)", "1 / sqrt(x).").domain(Positive),
 	Cbrt:    analytic("cbrt", "cbrt(x)", "Cube root."),
-	Erf:     float("erf", "erf(x)", "Error function."),
-	Erfc:    float("erfc", "erfc(x)", "1 - erf(x), without cancellation."),
-	ErfInv:  float("erf_inv", "erf_inv(x)", "Inverse error function.").domain(OpenUnit).ulp(4),
+	Erf:     float("erf", "erf(x)", "Error function.").complex("erf(x)"),
+	Erfc:    float("erfc", "erfc(x)", "1 - erf(x), without cancellation.").complex("erfc(x)"),
+	ErfInv:  float("erf_inv", "erf_inv(x)", "Inverse error function.").domain(OpenUnit).ulp(4).complex("erf_inv(x)"),
 
 	Abs: unary("abs", reals("abs(x)", "x < 0 ? -x : x", "x"),
 		"Absolute value; of a complex number its modulus.").result(RealType).complex("hypot(x, xi)"),

@@ -7,16 +7,15 @@ import (
 )
 
 // partwise lowers an operation that does the same to both parts of a complex
-// element as that on real tensors, whose last axis is the parts. plain is the
-// operation's attributes with an axis more.
-func partwise(lower lowering, plain func(attrs [][]int) [][]int) lowering {
+// element as that on real tensors, whose last axis is the parts. Its attributes may
+// name axes from the front only.
+func partwise(lower lowering) lowering {
 	return func(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 		out := in.Outs[0].Type
 		if !out.DType.IsComplex() {
 			return lower(in, types, t)
 		}
 		flat := *in
-		flat.Attrs = plain(in.Attrs)
 		flat.Outs = []ops.Result{{ID: in.Outs[0].ID, Type: realType(out)}}
 		reals := slices.Clone(types)
 		for i, typ := range types {
@@ -40,13 +39,4 @@ const indicesAt = 1
 // realType is the type of a complex tensor as a real one.
 func realType(t ops.Type) ops.Type {
 	return ops.Type{DType: t.DType.Real(), Shape: append(slices.Clone(t.Shape), 2)}
-}
-
-// asTheyAre is for attributes that name axes from the front.
-func asTheyAre(attrs [][]int) [][]int { return attrs }
-
-// noWindow is for windows, of which the last axis has none.
-func noWindow(attrs [][]int) [][]int {
-	with := func(list []int, more ...int) []int { return append(slices.Clone(list), more...) }
-	return [][]int{with(attrs[0], 1), with(attrs[1], 0, 0), with(attrs[2], 1), with(attrs[3], 1)}
 }

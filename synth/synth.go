@@ -162,13 +162,13 @@ func init() {
 		ops.Take:          lowerTake,
 		ops.TakeAlongAxis: lowerTakeAlong,
 		ops.Gather:        lowerGather,
-		ops.IndexedAdd:    partwise(lowerIndexed, asTheyAre),
-		ops.IndexedPut:    partwise(lowerIndexed, asTheyAre),
-		ops.CumulativeSum: partwise(lowerScan, asTheyAre),
+		ops.IndexedAdd:    partwise(lowerIndexed),
+		ops.IndexedPut:    partwise(lowerIndexed),
+		ops.CumulativeSum: partwise(lowerScan),
 
 		ops.CumulativeProduct: lowerProducts,
 
-		ops.WindowSum:        partwise(lowerWindow, noWindow),
+		ops.WindowSum:        lowerWindow,
 		ops.WindowProduct:    lowerWindow,
 		ops.WindowMax:        lowerWindow,
 		ops.WindowMin:        lowerWindow,

@@ -48,14 +48,11 @@ const (
 // lowerWindow plans a fold of windows.
 func lowerWindow(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	d := types[0].DType
-	if err := real(d); err != nil {
-		return nil, err
-	}
 	if in.Ins[0].Lit != nil {
 		return nil, unsupported("windows of a literal")
 	}
-	j := &windowJob{op: in.Op, elem: d, to: result(d),
-		from: buffer{ref: Ref{Operand, 0}, elem: storage[d], access: Read, bytes: int64(types[0].Bytes())}}
+	j := &windowJob{op: in.Op, elem: d, to: result(d), from: bufferOf(Ref{Operand, 0}, d)}
+	j.from.access, j.from.bytes = Read, int64(types[0].Bytes())
 	j.to.access, j.to.bytes = Write, int64(in.Outs[0].Type.Bytes())
 	j.split(types[0].Shape, in.Outs[0].Type.Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3])
 	each, err := j.each()

@@ -74,13 +74,13 @@ func (e *emitter) scalarOf(s *source, buf int, from, as ops.DType) kernel.Value 
 // none is the state before the first place of a window: no extreme, no place,
 // nothing seen.
 func (w *windowWriter) none() []kernel.Value {
-	return []kernel.Value{w.padding, w.Int(scalar.U32, nowhere), w.Int(scalar.U32, 0)}
+	return []kernel.Value{w.padding[0], w.Int(scalar.U32, nowhere), w.Int(scalar.U32, 0)}
 }
 
 // extreme keeps the last of the most extreme elements and its place. The first
 // place of a window always counts, so that of a NaN stays.
 func (w *windowWriter) extreme(at, inside kernel.Value, best []kernel.Value) []kernel.Value {
-	x := w.element(at, inside)
+	x := w.element(at, inside)[0]
 	beats := w.Compare(scalar.Le, best[0], x)
 	if w.job.op == ops.WindowScatterMin {
 		beats = w.Compare(scalar.Le, x, best[0])

@@ -1,6 +1,8 @@
 package synth
 
 import (
+	"slices"
+
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -12,7 +14,7 @@ type windowWriter struct {
 	dims     []windowNums
 	operator *scalar.Func
 	identity *scalar.Func
-	padding  kernel.Value // what padding counts as
+	padding  []kernel.Value // what padding counts as
 }
 
 // windowNums are the numbers of a windowDim, and where the window begins.
@@ -49,13 +51,13 @@ func (j *windowJob) write(e *emitter) error {
 	e.If(e.Compare(scalar.Lt, u, end), func() []kernel.Value {
 		at, inside := w.place(u), e.Const(scalar.Bool, 1)
 		if j.initial != nil {
-			w.padding = e.scalarOf(j.initial, 2, j.as, j.elem.Wide())
+			w.padding = []kernel.Value{e.scalarOf(j.initial, 2, j.as, j.elem.Wide())}
 			w.Store(0, u, w.along(0, at, inside, w.none(), w.extreme)[1])
 			return nil
 		}
-		w.padding = e.Inline(w.identity, nil)
-		acc := w.along(0, at, inside, []kernel.Value{w.padding}, w.fold)
-		e.Store(0, u, e.encode(j.elem, acc[0]))
+		w.padding = e.completed(e.InlineAll(w.identity, nil), j.elem)
+		acc := w.along(0, at, inside, w.padding, w.fold)
+		e.put(0, u, e.encoded(j.elem, acc)...)
 		return nil
 	}, nil)
 	return nil
@@ -103,11 +105,14 @@ func (w *windowWriter) along(k int, at, inside kernel.Value, carried []kernel.Va
 }
 
 // element gives the element at an index, or what padding counts as.
-func (w *windowWriter) element(at, inside kernel.Value) kernel.Value {
-	x := w.decode(w.job.elem, w.fetch(1, w.Select(inside, at, w.int(0)), 1)[0])
-	return w.Select(inside, x, w.padding)
+func (w *windowWriter) element(at, inside kernel.Value) []kernel.Value {
+	xs := w.decoded(w.job.elem, w.fetch(1, w.Select(inside, at, w.int(0)), 1))
+	for i, x := range xs {
+		xs[i] = w.Select(inside, x, w.padding[i])
+	}
+	return xs
 }
 
 func (w *windowWriter) fold(at, inside kernel.Value, acc []kernel.Value) []kernel.Value {
-	return []kernel.Value{w.Inline(w.operator, []kernel.Value{w.element(at, inside), acc[0]})}
+	return w.InlineAll(w.operator, slices.Concat(w.element(at, inside), acc))
 }

@@ -17,9 +17,10 @@ the client may state: any (the operation computes in it), same (that of the
 first operand), bool (u8 of 0 and 1), integer, float (or complex), real,
 complex. *Error* is the permitted error of a device in units in the last place;
 operations without one are exact. *Code* names the classes of types for which
-the table says how one element computes on a device: float, signed, unsigned.
-What has none runs in a kernel of its own or on the node's processor. Where the
-last column names a reason in brackets, the client computes the operation.
+the table says how one element computes on a device: float, signed, unsigned,
+complex. What has none runs in a kernel of its own or on the node's processor.
+Where the last column names a reason in brackets, the client computes the
+operation.
 
 `
 
@@ -65,7 +66,7 @@ func ulp(f *ops.Info) string {
 // code lists the classes that have device code by their first letters.
 func code(f *ops.Info) string {
 	out := ""
-	for _, c := range []struct{ letter, expr string }{{"f", f.Code.Float}, {"s", f.Code.Sint}, {"u", f.Code.Uint}} {
+	for _, c := range []struct{ letter, expr string }{{"f", f.Code.Float}, {"s", f.Code.Sint}, {"u", f.Code.Uint}, {"c", f.Code.Complex}} {
 		if c.expr != "" {
 			out += c.letter
 		}

@@ -224,6 +224,7 @@ func TestComplexExact(t *testing.T) {
 				{op: ops.CumulativeSum, attrs: [][]int{{1}, {0}}, types: []ops.Type{typ(7, 133)}},
 				{op: ops.CumulativeSum, attrs: [][]int{{0}, {1}}, types: []ops.Type{typ(133, 6)}},
 				{op: ops.WindowSum, attrs: [][]int{{3, 2}, {1, 0, 0, 2}, {1, 2}, {1, 1}}, types: []ops.Type{typ(20, 70)}},
+				{op: ops.WindowProduct, attrs: [][]int{{2, 2}, {1, 0, 0, 2}, {1, 2}, {1, 3}}, types: []ops.Type{typ(20, 70)}},
 				{op: ops.CumulativeProduct, attrs: [][]int{{1}, {0}}, types: []ops.Type{typ(70, 9)}},
 				{op: ops.CumulativeProduct, attrs: [][]int{{0}, {1}}, types: []ops.Type{typ(11, 5, 7)}},
 			} {
