@@ -49,9 +49,9 @@ func (s tileShape) size() int { return s.local() * s.items }
 // digits is how many digits an invocation looks after.
 func (s tileShape) digits() int { return 1 << tileDigit / s.local() }
 
-// tileWords are the words of a tile in shared memory. A tile twice as large
-// leaves room for one workgroup only where an SM has 48 KiB.
-const tileWords = 4096
+// tileItems are the words that an invocation has of a tile. Twice as many would
+// leave room for one workgroup only where an SM has 48 KiB of shared memory.
+const tileItems = 16
 
 // tileShape is the tile of elements of so many words, or false where the device
 // has no tiles.
@@ -60,7 +60,7 @@ func (t *Target) tileShape(words int) (tileShape, bool) {
 	if !t.Lanes || t.CPU || lanes < 8 || lanes > 64 || lanes&(lanes-1) != 0 {
 		return tileShape{}, false
 	}
-	s := tileShape{lanes: lanes, subgroups: min(8, 256/lanes), items: 16 / words}
+	s := tileShape{lanes: lanes, subgroups: min(8, 256/lanes), items: tileItems / words}
 	bytes := 4*max(s.size()*words, s.subgroups<<tileDigit) + 4<<tileDigit + 8*s.subgroups
 	return s, bytes <= t.SharedMemory && s.local() <= t.MaxInvocations
 }

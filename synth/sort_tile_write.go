@@ -18,6 +18,7 @@ type passWriter struct {
 	have        kernel.Value // elements of the tile
 }
 
+// newPassWriter begins a kernel that counts, or moves.
 func newPassWriter(j *digitJob, e *emitter, move bool) *passWriter {
 	units, tiles, shift := e.num(), e.num(), e.num()
 	w := &passWriter{rankWriter: j.shape.writer(j.sortJob, e, move), job: j, tiles: tiles, shift: shift}
@@ -44,11 +45,12 @@ func (w *passWriter) load(place kernel.Value) kernel.Value {
 	return w.Bitcast(x, w.job.keyType())
 }
 
-// counterOf is the place of a digit's count, or of its total.
+// total is the place of the total of a digit.
 func (w *passWriter) total(digit kernel.Value) kernel.Value {
 	return w.Add(w.Shl(w.r, tileDigit), digit)
 }
 
+// counted is the place of the count of a digit in the tile.
 func (w *passWriter) counted(digit kernel.Value) kernel.Value {
 	return w.Add(w.Mul(w.total(digit), w.tiles), w.tile)
 }
