@@ -31,17 +31,21 @@ func (w *rowsWriter) shared() {
 		}
 	}
 	w.loadAll(held)
-	for d := 0; d <= w.deepest(); d++ {
+	for d := range w.deepest() {
 		w.steadily(d)
-		w.computeAll(held, d)
-		if ks := w.foldsAt(d); len(ks) > 0 {
-			r := w.only(ks)
-			totals := r.tree(r.join(w.foldAll(r, ks, held)), part)
-			w.totals(ks, r.spread(totals, row, part))
+		ks := w.foldsAt(d)
+		r := w.only(ks)
+		acc := slices.Repeat(r.zero(), lanes)
+		for _, h := range held { // a four at a time, so that few values live at once
+			w.computeFour(h, d)
+			acc = w.foldFour(r, ks, h, acc)
 		}
+		w.totals(ks, r.spread(r.tree(r.join(acc), part), row, part))
 	}
+	w.steadily(w.deepest())
 	w.If(valid, func() []kernel.Value {
 		for _, h := range held {
+			w.computeFour(h, w.deepest())
 			w.storeFour(h.number, h.points, h.ragged)
 		}
 		w.If(w.Compare(scalar.Eq, part, w.int(0)), func() []kernel.Value {
@@ -66,48 +70,29 @@ func (w *rowsWriter) loadAll(held []heldFour) {
 	}
 }
 
-// batch is how many fours have one branch for what is rarely needed.
-const batch = 4
-
-// computeAll computes what differs along the row and has so many reductions in
+// computeFour computes what differs along the row and has so many reductions in
 // front of it.
-func (w *rowsWriter) computeAll(held []heldFour, depth int) {
-	var batches [][]*point
-	for hs := range slices.Chunk(held, batch) {
-		var ps []*point
-		for _, h := range hs {
-			ps = append(ps, h.points...)
-		}
-		batches = append(batches, ps)
-	}
+func (w *rowsWriter) computeFour(h heldFour, depth int) {
 	for i := range w.job.unit.exprs {
-		x := &w.job.unit.exprs[i]
-		if x.kind != exprApply || !x.full || w.depth[i] != depth {
-			continue
-		}
-		for _, ps := range batches {
-			w.compute(ps, i, nil)
+		if x := &w.job.unit.exprs[i]; x.kind == exprApply && x.full && w.depth[i] == depth {
+			w.compute(h.points, i, nil)
 		}
 	}
 }
 
-// foldAll folds the elements that the invocation keeps, lane by lane.
-func (w *rowsWriter) foldAll(r *reduceWriter, ks []int, held []heldFour) []kernel.Value {
-	acc := slices.Repeat(r.zero(), lanes)
-	for _, h := range held {
-		var xs []kernel.Value
-		for _, p := range h.points {
-			xs = append(xs, w.operands(ks, p)...)
-		}
-		folded := r.applyAll(acc, xs)
-		for lane := 0; h.ragged && lane < lanes; lane++ {
-			at := w.Add(w.Mul(h.number, w.int(lanes)), w.int(lane))
-			mine := folded[lane*len(ks) : (lane+1)*len(ks)]
-			copy(mine, w.selectAll(w.exists(at), mine, acc[lane*len(ks):]))
-		}
-		acc = folded
+// foldFour folds the elements of a four onto accumulators, lane by lane.
+func (w *rowsWriter) foldFour(r *reduceWriter, ks []int, h heldFour, acc []kernel.Value) []kernel.Value {
+	var xs []kernel.Value
+	for _, p := range h.points {
+		xs = append(xs, w.operands(ks, p)...)
 	}
-	return acc
+	folded := r.applyAll(acc, xs)
+	for lane := 0; h.ragged && lane < lanes; lane++ {
+		at := w.Add(w.Mul(h.number, w.int(lanes)), w.int(lane))
+		mine := folded[lane*len(ks) : (lane+1)*len(ks)]
+		copy(mine, w.selectAll(w.exists(at), mine, acc[lane*len(ks):]))
+	}
+	return folded
 }
 
 // spread gives what part 0 of each row has to all of the row.
