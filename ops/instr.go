@@ -153,5 +153,12 @@ func (in *Instr) checkResultTypes(f *Info, types []Type) error {
 			return fmt.Errorf("result type is %v, must be %s", d, want)
 		}
 	}
+	if f.Result == IndexType && f.Kind == Pointwise {
+		for i, t := range types {
+			if !t.DType.IsInteger() {
+				return fmt.Errorf("operand %d is of %v, must be of an integer type", i, t.DType)
+			}
+		}
+	}
 	return nil
 }

@@ -46,6 +46,7 @@ func TestCheck(t *testing.T) {
 		{Equal, nil, v, []Type{v, v}, "must be u8"},
 		{Divide, nil, of(S32), []Type{i, i}, "must be a float or complex type"},
 		{Quotient, nil, of(F32), []Type{i, i}, "must be an integer type"},
+		{Quotient, nil, i, []Type{i, s}, "operand 1 is of f32, must be of an integer type"},
 		{Abs, nil, of(C64), []Type{of(C64)}, "must be a real type"},
 		{Conjugate, nil, of(F32), []Type{of(C64)}, "must be a complex type"},
 		{Clip, nil, v, []Type{v, s, s}, ""},

@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"nxvk/ops"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -127,6 +128,15 @@ func (w *fftWriter) operand(line, i kernel.Value) cplx {
 	return cplx{w.Select(inside, x.re, zero), w.Select(inside, x.im, zero)}
 }
 
+// stored is a part of a result as memory has it.
+func (w *fftWriter) stored(x kernel.Value) kernel.Value {
+	from, to := ops.F32, w.job.toType.Real()
+	if w.t == scalar.F64 {
+		from = ops.F64
+	}
+	return w.encode(to, w.convert(w.flush(x), from, to))
+}
+
 // store writes element i of a line.
 func (w *fftWriter) store(line, i kernel.Value, x cplx) {
 	if !w.last {
@@ -139,10 +149,9 @@ func (w *fftWriter) store(line, i kernel.Value, x cplx) {
 	}
 	put := func() []kernel.Value {
 		at := w.Add(w.walk(line, w.dims, w.toDims), w.Mul(i, w.next))
-		to := w.job.to.elem.Type()
-		re, im := w.Convert(w.flush(x.re), to), w.Convert(w.flush(x.im), to)
+		re := w.stored(x.re)
 		if w.job.toType.IsComplex() {
-			w.Store(1, at, re, im)
+			w.Store(1, at, re, w.stored(x.im))
 		} else {
 			w.Store(1, at, re)
 		}

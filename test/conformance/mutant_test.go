@@ -1,0 +1,180 @@
+package conformance
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"nxvk/fallback"
+	"nxvk/gen/exec/drive"
+	"nxvk/ops"
+)
+
+// A mutant is the example of an operation with one or two things wrong: an
+// attribute out of range, of another length, an operand of another shape or type,
+// another result. What the table accepts all the same is computed, on indices that
+// may be out of bounds, and the device must say what the host says.
+
+// odd are the values that attributes and dimensions become.
+var odd = []int{-2, -1, 0, 1, 2, 3, 5, 7, 8, 9, 64, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64}
+
+// mutant is drawn from a seed.
+type mutant struct {
+	*rand.Rand
+	in    *ops.Instr
+	types []ops.Type
+}
+
+func newMutant(seed uint64) *mutant {
+	m := &mutant{Rand: rand.New(rand.NewPCG(seed, 77))}
+	for {
+		op, d := ops.Op(m.IntN(int(ops.Count))), ops.DTypes()[m.IntN(len(ops.DTypes()))]
+		in, types, ok := ops.Example(op, d)
+		if !ok || len(in.Outs) != 1 || len(in.Regions) > 0 || op == ops.Constant {
+			continue
+		}
+		m.in, m.types = in, types
+		for range 1 + m.IntN(2) {
+			m.mutate()
+		}
+		return m
+	}
+}
+
+// mutate changes one thing. The parts of an example are shared: what changes is
+// copied.
+func (m *mutant) mutate() {
+	switch m.IntN(5) {
+	case 0, 1:
+		if n := len(m.in.Attrs); n > 0 {
+			m.in.Attrs = append([][]int(nil), m.in.Attrs...)
+			a := &m.in.Attrs[m.IntN(n)]
+			*a = m.resized(*a)
+		}
+	case 2, 3:
+		if len(m.types) > 0 {
+			t := &m.types[m.IntN(len(m.types))]
+			t.Shape = m.resized(t.Shape)
+		}
+	case 4:
+		if len(m.types) > 0 && m.IntN(2) == 0 {
+			m.types[m.IntN(len(m.types))].DType = ops.DTypes()[m.IntN(len(ops.DTypes()))]
+		} else {
+			m.in.Outs[0].Type.DType = ops.DTypes()[m.IntN(len(ops.DTypes()))]
+		}
+	}
+}
+
+// resized is a copy with a number replaced, added or dropped.
+func (m *mutant) resized(v []int) []int {
+	v = append([]int(nil), v...)
+	x := odd[m.IntN(len(odd))]
+	switch n := m.IntN(4); {
+	case len(v) == 0 || n == 0:
+		return append(v, x)
+	case n == 1:
+		return v[:len(v)-1]
+	}
+	v[m.IntN(len(v))] = x
+	return v
+}
+
+// accepted states the shape of the result and reports whether the table takes it
+// all, in a size that is worth computing.
+func (m *mutant) accepted() bool {
+	const most = 1 << 14
+	out := &m.in.Outs[0].Type
+	for _, t := range m.types {
+		if t.Check() != nil || t.Size() > most {
+			return false
+		}
+	}
+	if errors.Is(m.in.Check(m.types), ops.ErrShape) {
+		shapes, err := m.in.Op.Info().Infer(m.in, m.types)
+		if err != nil {
+			return false
+		}
+		out.Shape = shapes[0]
+	}
+	return m.in.Check(m.types) == nil && out.Size() <= most
+}
+
+// data are small whole numbers, whose sums are exact and of which some are indices.
+func (m *mutant) data(t ops.Type) []byte {
+	v := make([]float64, t.Size())
+	for i := range v {
+		v[i] = float64(m.IntN(4))
+		if m.IntN(40) == 0 {
+			v[i] = float64(m.IntN(20) - 5)
+		}
+	}
+	if t.DType.IsComplex() {
+		real := ops.Type{DType: t.DType.Real(), Shape: append(ops.Shape{2}, t.Shape...)}
+		return encode(append(v, v...), real)
+	}
+	return encode(v, t)
+}
+
+// try computes a mutant and reports whether the table accepted it.
+func (m *mutant) try(t *testing.T, d, host *drive.Driver) bool {
+	if !m.accepted() {
+		return false
+	}
+	c := instr{op: m.in.Op, attrs: m.in.Attrs, types: m.types, out: m.in.Outs[0].Type}
+	for _, typ := range m.types {
+		c.data = append(c.data, m.data(typ))
+	}
+	got, err := c.run(d)
+	want, hostErr := c.run(host)
+	if errors.Is(hostErr, fallback.ErrSingular) {
+		return true // devices do not look for zero pivots
+	}
+	if (err == nil) != (hostErr == nil) {
+		t.Errorf("%v: the device says %v, the host says %v", &c, err, hostErr)
+	}
+	if err != nil || c.out.DType.IsComplex() || c.op.Info().Kind == ops.LinAlg {
+		return true
+	}
+	if len(got) != len(want) {
+		t.Errorf("%v: %d bytes, want %d", &c, len(got), len(want))
+	} else if err := compare(got, want, c.out, tolerance{ulp: 16, absolute: 1e-3, flush: true}); err != nil {
+		t.Errorf("%v: %v", &c, err)
+	}
+	return true
+}
+
+func TestMutants(t *testing.T) {
+	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+		host := drive.NewFor(nil, target, 0)
+		defer host.Close()
+		seeds, accepted := uint64(400), 0
+		if *full {
+			seeds *= 50
+		}
+		for seed := range seeds {
+			if newMutant(seed).try(t, d, host) {
+				accepted++
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+		t.Logf("%d of %d mutants were computed", accepted, seeds)
+		if accepted < int(seeds)/20 {
+			t.Error("nearly all were refused")
+		}
+	})
+}
+
+// FuzzMutants looks for a seed whose mutant is computed wrongly.
+func FuzzMutants(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+			host := drive.NewFor(nil, target, 0)
+			defer host.Close()
+			newMutant(seed).try(t, d, host)
+		})
+	})
+}
