@@ -125,6 +125,28 @@ defmodule NxVulkanGo.CompilerNodeTest do
     refute_receive :turned, 300
   end
 
+  defn never(x) do
+    {x, _} =
+      while {x, i = 0}, i < 1 do
+        {Nx.sin(x), i * 1}
+      end
+
+    x
+  end
+
+  test "a loop without end and hooks ends when nobody has its result" do
+    {caller, ref} =
+      spawn_monitor(fn ->
+        Nx.to_number(Nx.Defn.jit_apply(&never/1, [1.0], compiler: NxVulkanGo))
+      end)
+
+    Process.sleep(100)
+    Process.exit(caller, :kill)
+    assert_receive {:DOWN, ^ref, _, _, :killed}
+    # This waits for all that runs.
+    assert :ok = Task.await(Task.async(fn -> NxVulkanGo.sync() end), 10_000)
+  end
+
   defp flush(message) do
     receive do
       ^message -> flush(message)

@@ -247,6 +247,53 @@ defmodule NxVulkanGo.CompilerRunTest do
     end
   end
 
+  describe "loops" do
+    defn halves(x) do
+      while x, x > 1 do
+        x / 2
+      end
+    end
+
+    # What the process returns is all that is left of what it has made.
+    defp elsewhere(place, fun) do
+      Task.async(fn ->
+        Nx.default_backend({NxVulkanGo.Backend, place})
+        fun.(Nx.Defn.jit_apply(&halves/1, [10.0], compiler: NxVulkanGo))
+      end)
+      |> Task.await()
+    end
+
+    test "are cancelled when nobody has their results", %{server: server, place: place} do
+      elsewhere(place, fn _ -> :ok end)
+      NxVulkanGo.sweep(place)
+      assert [{:run, [{run, _, _}], _, _}] = received(server, :run)
+      assert [{:cancel, [], [], [[^run]]}] = received(server, :cancel)
+    end
+
+    test "are not where someone has, or something was made of them", %{
+      server: server,
+      place: place
+    } do
+      kept = elsewhere(place, & &1)
+      double = elsewhere(place, &Nx.multiply(&1, 2))
+      NxVulkanGo.sweep(place)
+      assert received(server, :cancel) == []
+      assert {Nx.to_number(kept), Nx.to_number(double)} == {0.625, 1.25}
+    end
+
+    test "programs without them are not", %{server: server, place: place} do
+      Task.await(
+        Task.async(fn ->
+          Nx.Defn.jit_apply(&Nx.exp/1, [1.0], [compiler: NxVulkanGo] ++ place) && :ok
+        end)
+      )
+
+      NxVulkanGo.sweep(place)
+      assert [_] = received(server, :run)
+      assert received(server, :cancel) == []
+    end
+  end
+
   describe "hooks" do
     defn hooked(a, b) do
       a = hook(a + b, :sum)

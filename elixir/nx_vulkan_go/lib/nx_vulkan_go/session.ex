@@ -126,10 +126,11 @@ defmodule NxVulkanGo.Session do
   end
 
   @doc """
-  Sends instructions that run a program, given as its key and its region in
-  external term format; the node gets that once.
+  Sends instructions of which the first runs a program. That is its `key`, its
+  `code`, a region in external term format, which the node gets once, and whether
+  it `loops`: then it is cancelled when nobody refers to its results any more.
   """
-  @spec run(t, {binary, binary}, [tuple], [struct]) :: :ok
+  @spec run(t, %{key: binary, code: binary, loops: boolean}, [tuple], [struct]) :: :ok
   def run(session, program, instructions, foreign) do
     send(session.pid, {:run, program, instructions, foreign})
     :ok

@@ -16,12 +16,14 @@ defmodule NxVulkanGo.Compiler.Lower do
   import NxVulkanGo.Compiler.Scope, only: [devectorized: 1]
 
   # Of the program: the id that comes next, tensors that the function has
-  # captured, functions to be called, and the names of hooks that someone asked
-  # for. Of the scope: its nodes, their values, its parameters by position, and
-  # the instructions of its regions, last first. `closed` regions capture nothing.
+  # captured, functions to be called, whether there are loops, and the names of
+  # hooks that someone asked for. Of the scope: its nodes, their values, its
+  # parameters by position, and the instructions of its regions, last first.
+  # `closed` regions capture nothing.
   defstruct next: 1,
             captured: %{},
             callbacks: [],
+            loops: false,
             hooks: [],
             scope: nil,
             env: %{},
@@ -57,6 +59,7 @@ defmodule NxVulkanGo.Compiler.Lower do
       values: values,
       inputs: positions,
       captured: Enum.map(captured, &elem(&1, 1)),
+      loops: state.loops,
       callbacks: state.callbacks |> Enum.reverse() |> List.to_tuple()
     }
   end
@@ -258,7 +261,7 @@ defmodule NxVulkanGo.Compiler.Lower do
     inits = operands(state, initial)
     {condition, state} = region(state, args, [condition])
     {body, state} = region(state, args, flat(body))
-    {results, ids, state} = results(state, args)
+    {results, ids, state} = results(%{state | loops: true}, args)
 
     state
     |> emit(home(state, t), {:while, results, inits, [condition, body]})

@@ -13,7 +13,7 @@ defmodule NxVulkanGo.Compiler.Program do
   alias NxVulkanGo.Compiler.{Lower, Scope}
 
   @enforce_keys [:key, :code, :inputs, :captured, :callbacks, :results, :outs, :template]
-  defstruct @enforce_keys ++ [donated: []]
+  defstruct @enforce_keys ++ [loops: false, donated: []]
 
   @type t :: %__MODULE__{
           key: binary,
@@ -24,6 +24,8 @@ defmodule NxVulkanGo.Compiler.Program do
           # tensors that the function has captured, by hash of their contents
           captured: [{binary, T.t()}],
           callbacks: tuple,
+          # whether a run may take any time
+          loops: boolean,
           # of each value that a run gives, type and shape
           results: [T.t()],
           # of each tensor of the template, which result, or its data where it is a constant
@@ -51,6 +53,7 @@ defmodule NxVulkanGo.Compiler.Program do
       inputs: lowered.inputs,
       captured: lowered.captured,
       callbacks: lowered.callbacks,
+      loops: lowered.loops,
       results: results,
       outs: outs,
       template: Composite.traverse(expr, &template/1),

@@ -73,7 +73,7 @@ defmodule NxVulkanGo.Compiler.Run do
     send_run = fn callbacks ->
       instruction = {:run, values, ids, [program.key, callbacks]}
       {instructions, foreign} = Eager.with_context(session, instruction, context)
-      Session.run(session, {program.key, program.code}, instructions, foreign)
+      Session.run(session, Map.take(program, [:key, :code, :loops]), instructions, foreign)
     end
 
     if program.callbacks == {},

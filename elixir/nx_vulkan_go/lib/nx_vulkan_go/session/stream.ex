@@ -9,7 +9,8 @@ defmodule NxVulkanGo.Session.Stream do
   #     {:instruction, i}          an instruction
   #     {:instructions, [i]}       several that belong together
   #     {:instructions, [i], fs}   the same, on tensors of other BEAM nodes too
-  #     {:run, program, [i], fs}   the same, after the program unless the server has it
+  #     {:run, program, [i], fs}   the same, after the program unless the server has it;
+  #                                the first is the run
   #     {:upload, i, bytes}        one with data
   #     {:call, from, request}     a call, answered by the server to `from` itself
   #     {:free, ids}               values that nobody refers to any more
@@ -20,7 +21,7 @@ defmodule NxVulkanGo.Session.Stream do
   # signals of different senders, and a free would overtake the last use.
 
   alias NxVulkanGo.{Error, Ops, Session, Telemetry}
-  alias NxVulkanGo.Session.{Foreign, Lease, Pressure, Tracker}
+  alias NxVulkanGo.Session.{Foreign, Lease, Loops, Pressure, Tracker}
   require Logger
 
   # Instructions and bytes of a message, and instructions between two reports.
@@ -46,6 +47,7 @@ defmodule NxVulkanGo.Session.Stream do
     foreign: %{},
     leases: %{},
     programs: %{},
+    loops: %{},
     unreported: 0,
     reports: %{},
     sweeping: false,
@@ -156,18 +158,19 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp message({:instruction, i}, state, acc, n, bytes),
-    do: gather(state, [i | acc], n + 1, bytes)
+    do: gather(used(state, [i]), [i | acc], n + 1, bytes)
 
   defp message({:instructions, list}, state, acc, n, bytes),
-    do: gather(state, :lists.reverse(list, acc), n + length(list), bytes)
+    do: gather(used(state, list), :lists.reverse(list, acc), n + length(list), bytes)
 
   defp message({:instructions, list, foreign}, state, acc, n, bytes) do
     {state, list} = Foreign.resolve(state, list, foreign)
-    gather(state, :lists.reverse(list, acc), n + length(list), bytes)
+    gather(used(state, list), :lists.reverse(list, acc), n + length(list), bytes)
   end
 
   defp message({:run, program, list, foreign}, state, acc, n, bytes) do
     {state, list} = Foreign.resolve(state, list, foreign)
+    state = state |> used(list) |> loop_sent(program, list)
     {state, list} = define(state, program, list)
     gather(state, :lists.reverse(list, acc), n + length(list), bytes)
   end
@@ -175,8 +178,11 @@ defmodule NxVulkanGo.Session.Stream do
   defp message({:upload, i, size}, state, acc, n, bytes),
     do: gather(state, [i | acc], n + 1, bytes + size)
 
-  defp message({:free, ids}, state, acc, n, bytes),
-    do: gather(state, [{:free, [], [], [ids]} | acc], n + 1, bytes)
+  defp message({:free, ids}, state, acc, n, bytes) do
+    {loops, cancels} = Loops.freed(state.loops, ids)
+    acc = [{:free, [], [], [ids]} | :lists.reverse(cancels, acc)]
+    gather(%{state | loops: loops}, acc, n + 1 + length(cancels), bytes)
+  end
 
   defp message({:caller, pid}, state, acc, n, bytes) do
     callers = Map.put_new_lazy(state.callers, pid, fn -> Process.monitor(pid) end)
@@ -187,11 +193,19 @@ defmodule NxVulkanGo.Session.Stream do
     state |> flush(acc, n) |> handle(other) |> loop()
   end
 
+  defp used(%{loops: loops} = state, _list) when loops == %{}, do: state
+  defp used(state, list), do: %{state | loops: Loops.used(state.loops, list)}
+
+  defp loop_sent(state, %{loops: true}, [{:run, results, _, _} | _]),
+    do: %{state | loops: Loops.sent(state.loops, for({id, _, _} <- results, do: id))}
+
+  defp loop_sent(state, _program, _list), do: state
+
   # The server keeps programs as long as the session.
-  defp define(%{programs: programs} = state, {key, _code}, list) when is_map_key(programs, key),
+  defp define(%{programs: programs} = state, %{key: key}, list) when is_map_key(programs, key),
     do: {state, list}
 
-  defp define(%{programs: programs} = state, {key, code}, list) do
+  defp define(%{programs: programs} = state, %{key: key, code: code}, list) do
     program = {:program, [], [], [key, :erlang.binary_to_term(code)]}
     {%{state | programs: Map.put(programs, key, true)}, [program | list]}
   end
@@ -273,8 +287,9 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp handle(state, {:lease, id, pid}), do: %{state | leases: Map.put(state.leases, id, pid)}
 
-  defp handle(state, {:retained, id}),
-    do: %{state | leases: Lease.retained(state.leases, id)}
+  defp handle(state, {:retained, id}) do
+    %{state | leases: Lease.retained(state.leases, id), loops: Loops.forget(state.loops, id)}
+  end
 
   defp handle(state, {:foreign_unused, key, uses}) do
     {state, instructions} = Foreign.forget(state, key, uses)
