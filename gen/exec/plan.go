@@ -27,6 +27,7 @@ type compiled struct {
 	err     error
 	done    bool
 	waiting []*Lane
+	then    []func()
 }
 
 // plan returns how the device carries out work. Plans depend on the structure
@@ -110,6 +111,11 @@ func (e *Executor) pipeline(name string, code []uint32, layout vulkan.Layout) *c
 			c.waiting = nil
 			for _, l := range waiting {
 				e.resume(l)
+			}
+			then := c.then
+			c.then = nil
+			for _, f := range then {
+				f()
 			}
 		})
 	}()

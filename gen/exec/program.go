@@ -5,6 +5,7 @@ import (
 
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/synth"
 )
 
 // maxPrograms bounds the programs that a session may define.
@@ -13,14 +14,15 @@ const maxPrograms = 1 << 14
 // program is a region that a session runs by its key. Its ids are slots, dense
 // from 1.
 type program struct {
-	err    error // it is malformed; every run says so
-	body   *block
-	slots  int
-	calls  bool        // it calls back
-	region *ops.Region // as it came
-	open   bool        // it loops or calls back: nobody knows how long it takes
-	values []ops.Type
-	tiers  map[string]*tier // by which parameters are literals; nil when seen once
+	err     error // it is malformed; every run says so
+	body    *block
+	slots   int
+	calls   bool           // it calls back
+	region  *ops.Region    // as it came
+	density *synth.Density // what a kernel of leapfrog steps is made of; nil until it is asked for
+	open    bool           // it loops or calls back: nobody knows how long it takes
+	values  []ops.Type
+	tiers   map[string]*tier // by which parameters are literals; nil when seen once
 }
 
 // block is a region, ready to run.

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/synth"
 )
 
 // Sampler is a run of chains under way.
@@ -53,13 +55,22 @@ func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err err
 // begin starts the chains.
 func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, error), emit func(int, Chunk)) {
 	chains := make([]*nuts.Chain, s.Chains)
+	var leaper *leaper
+	integrator := func() nuts.Integrator { return d.copy() }
+	if err := d.device(e); err == nil {
+		leaper = e.newLeaper(d, s.Chains)
+		integrator = func() nuts.Integrator { return leaper }
+	} else if !errors.Is(err, synth.ErrUnsupported) {
+		started(0, err)
+		return
+	}
 	for i := range chains {
 		o := s.Options
 		if s.Init != nil {
 			o.Init = s.Init[i*s.Dim : (i+1)*s.Dim]
 		}
 		var err error
-		if chains[i], err = nuts.New(d.copy(), s.Dim, i, o); err != nil {
+		if chains[i], err = nuts.New(integrator(), s.Dim, i, o); err != nil {
 			started(0, &wire.Fault{Kind: wire.BadArgument, Err: err})
 			return
 		}
@@ -80,6 +91,9 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 			e.cfg.Post(func() {
 				if home.sampling[run.Number] != nil { // else the session is gone
 					emit(run.Number, Chunk{Chain: c.Number, Step: c.Step(), Metric: c.Metric(), Err: err})
+				}
+				if leaper != nil {
+					leaper.ended()
 				}
 				if left--; left == 0 {
 					cancel()

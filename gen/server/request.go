@@ -66,9 +66,9 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	case wire.Sampling:
 		d.sample(c, lane, pid, r.Sample)
 	case wire.Steps:
-		d.exec.Chain(lane, r.Chain, func(rows exec.Rows, err error) {
-			d.replyResult(c, func() etf.Term { return etf.Tuple{rows.Q, rows.P, rows.Grad, rows.LogP} }, err)
-		})
+		d.exec.Chain(lane, r.Chain, d.rows(c))
+	case wire.Leaps:
+		d.exec.Leapfrog(lane, r.Leapfrog, d.rows(c))
 	case wire.Stop:
 		d.stopSample(c, lane, r.Run)
 	case wire.Close:
@@ -113,6 +113,13 @@ func (d *Device) openSession(l *exec.Lane, o wire.Options) etf.Term {
 func (d *Device) reply(c dist.Call, result etf.Term) {
 	if err := d.Send(c.From, dist.NewReply(c, result)); err != nil {
 		d.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+	}
+}
+
+// rows answers with what leapfrog steps gave.
+func (d *Device) rows(c dist.Call) func(exec.Rows, error) {
+	return func(r exec.Rows, err error) {
+		d.replyResult(c, func() etf.Term { return etf.Tuple{r.Q, r.P, r.Grad, r.LogP} }, err)
 	}
 }
 

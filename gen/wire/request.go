@@ -23,6 +23,7 @@ const (
 	Sampling Verb = "sample"
 	Stop     Verb = "stop"
 	Steps    Verb = "chain"
+	Leaps    Verb = "leapfrog"
 	Memory   Verb = "memory"
 	Info     Verb = "info"
 )
@@ -38,6 +39,7 @@ type Request struct {
 	Sample      *Sample
 	Run         int // that Stop ends
 	Chain       *Chain
+	Leapfrog    *Leapfrog
 }
 
 // Options are those of a session.
@@ -72,6 +74,9 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Steps) && len(tuple) == 2:
 		c, err := decodeChain(tuple[1])
 		return Request{Verb: Steps, Chain: c}, err
+	case name == etf.Atom(Leaps) && len(tuple) == 2:
+		l, err := decodeLeapfrog(tuple[1])
+		return Request{Verb: Leaps, Leapfrog: l}, err
 	case name == etf.Atom(Stop) && len(tuple) == 2:
 		n, err := integer(tuple[1])
 		return Request{Verb: Stop, Run: n}, err

@@ -1,0 +1,429 @@
+package exec
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"nxvk/gen/nuts"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// A density that a kernel can compute takes its leapfrog steps on the device:
+// one dispatch takes those of many chains, each a workgroup.
+
+// leapfrogRows bounds the steps ahead of which a chain is: those after a turn are
+// in vain.
+const leapfrogRows = 256
+
+// gatherTime is how long chains that wait for steps wait for others to come
+// along.
+const gatherTime = 200 * time.Microsecond
+
+// instance is one chain in a dispatch.
+type instance struct {
+	q, p, grad, metric []float64
+	eps                float64
+	steps              int
+}
+
+// device returns the kernel of a density, or why there is none. It looks at the
+// program alone.
+func (d *density) device(e *Executor) error {
+	if e.dev == nil {
+		return synth.ErrUnsupported
+	}
+	p := d.program
+	if p.density == nil {
+		var data []ops.Type
+		for _, x := range d.params[1:] {
+			data = append(data, x.Type)
+		}
+		p.density = synth.NewDensity(p.region, data, regionKey(p.region))
+	}
+	_, err := synth.LowerLeapfrog(p.density, 1, 1, &e.target)
+	return err
+}
+
+// regionKey is the structure of a region, with its literals.
+func regionKey(r *ops.Region) []byte {
+	var key []byte
+	results := func(list []ops.Result) {
+		key = binary.AppendUvarint(key, uint64(len(list)))
+		for _, o := range list {
+			key = appendType(binary.AppendUvarint(key, uint64(o.ID)), o.Type)
+		}
+	}
+	operands := func(list []ops.Operand) {
+		key = binary.AppendUvarint(key, uint64(len(list)))
+		for _, o := range list {
+			if key = binary.AppendUvarint(key, uint64(o.ID)); o.Lit != nil {
+				key = append(appendType(key, o.Lit.Type), o.Lit.Data...)
+			}
+		}
+	}
+	results(r.Params)
+	for i := range r.Body {
+		in := &r.Body[i]
+		key = binary.AppendUvarint(key, uint64(in.Op))
+		operands(in.Ins)
+		results(in.Outs)
+		key = appendAttrs(key, in.Attrs)
+		for _, inner := range in.Regions {
+			key = append(key, regionKey(inner)...)
+		}
+	}
+	operands(r.Values)
+	return key
+}
+
+// leaper takes the steps of the chains of a run on the device. All but Start and
+// Steps is for the goroutine of the Executor.
+type leaper struct {
+	e       *Executor
+	d       *density
+	data    []*store.Storage
+	chains  int // that have not ended
+	waiting []*leap
+	timer   bool
+}
+
+// leap is what a chain waits for.
+type leap struct {
+	instance
+	reply chan leaps
+}
+
+type leaps struct {
+	states []nuts.State
+	err    error
+}
+
+// newLeaper brings the data of a density to the device.
+func (e *Executor) newLeaper(d *density, chains int) *leaper {
+	l := &leaper{e: e, d: d, chains: chains}
+	for _, x := range d.params[1:] {
+		m := &store.Storage{Host: x.Data}
+		m.Retain()
+		l.data = append(l.data, m)
+	}
+	return l
+}
+
+// ended notes the end of a chain; the last one frees the data.
+func (l *leaper) ended() {
+	if l.chains--; l.chains == 0 {
+		dropAll(l.data)
+		return
+	}
+	l.full()
+}
+
+// Start computes density and gradient on the host: the device is asked for steps
+// alone.
+func (l *leaper) Start(ctx context.Context, q []float64) (*nuts.State, error) {
+	return l.d.copy().Start(ctx, q)
+}
+
+// Steps waits for steps of a chain.
+func (l *leaper) Steps(ctx context.Context, from *nuts.State, eps float64, metric []float64, k int) ([]nuts.State, error) {
+	w := &leap{reply: make(chan leaps, 1), instance: instance{q: from.Q, p: from.P, grad: from.Grad,
+		metric: metric, eps: eps, steps: min(k, leapfrogRows)}}
+	l.e.cfg.Post(func() { l.add(w) })
+	select {
+	case r := <-w.reply:
+		return r.states, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// add gathers what chains wait for.
+func (l *leaper) add(w *leap) {
+	l.waiting = append(l.waiting, w)
+	if l.full() || l.timer {
+		return
+	}
+	l.timer = true
+	time.AfterFunc(gatherTime, func() {
+		l.e.cfg.Post(func() {
+			l.timer = false
+			l.leapAll()
+		})
+	})
+}
+
+// full dispatches when all chains wait.
+func (l *leaper) full() bool {
+	if len(l.waiting) == 0 || len(l.waiting) < l.chains {
+		return false
+	}
+	l.leapAll()
+	return true
+}
+
+// leapAll takes the steps that chains wait for.
+func (l *leaper) leapAll() {
+	batch := l.waiting
+	l.waiting = nil
+	if len(batch) == 0 {
+		return
+	}
+	instances := make([]instance, len(batch))
+	for i, w := range batch {
+		instances[i] = w.instance
+	}
+	l.e.leapfrog(l.d, l.data, instances, func(states [][]nuts.State, err error) {
+		for i, w := range batch {
+			r := leaps{err: err}
+			if err == nil {
+				r.states = states[i]
+			}
+			w.reply <- r
+		}
+	})
+}
+
+// leapfrog takes steps of instances of a density, with one dispatch, and gives
+// the states after each: as many as fit a dispatch, at least one.
+func (e *Executor) leapfrog(d *density, data []*store.Storage, list []instance, done func([][]nuts.State, error)) {
+	rows := 0
+	for _, i := range list {
+		rows = max(rows, i.steps)
+	}
+	plan, err := e.leapfrogPlan(d.program, len(list), rows)
+	if err != nil {
+		done(nil, err)
+		return
+	}
+	if c := plan.pipes[0]; !c.done {
+		c.then = append(c.then, func() { e.leapfrog(d, data, list, done) })
+		return
+	} else if c.err != nil {
+		done(nil, fmt.Errorf("make the kernel of the density: %w", c.err))
+		return
+	}
+	t := d.typ.DType
+	inputs := make([][]byte, 6)
+	for _, i := range list {
+		for k, xs := range [][]float64{i.q, i.p, i.grad, i.metric, {i.eps}} {
+			inputs[k] = appendFloats(inputs[k], t, xs)
+		}
+		inputs[5] = binary.LittleEndian.AppendUint32(inputs[5], uint32(i.steps))
+	}
+	outs, sizes, err := e.dispatchLeapfrog(plan, data, inputs, len(list)*rows, len(list[0].q), t.Size())
+	if err != nil {
+		done(nil, e.deviceError(err))
+		return
+	}
+	e.rows(outs, sizes, func(r Rows, err error) {
+		for _, a := range outs {
+			a.Buffer.Free()
+		}
+		if err != nil {
+			done(nil, err)
+			return
+		}
+		done(statesOf(r, list, rows, t), nil)
+	})
+}
+
+// leapfrogPlan plans a dispatch for so many instances. Plans share their kernel.
+func (e *Executor) leapfrogPlan(p *program, n, rows int) (*planned, error) {
+	plan, err := synth.LowerLeapfrog(p.density, n, rows, &e.target)
+	if err != nil {
+		return nil, err
+	}
+	return &planned{Plan: plan, pipes: []*compiled{e.kernel(plan.Steps[0].Kernel)}}, nil
+}
+
+// dispatchLeapfrog records a dispatch and gives the buffers of its results.
+func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, inputs [][]byte, rows, dim, width int) (outs []vulkan.Arg, sizes []int, err error) {
+	var ins []*vulkan.Buffer
+	defer func() {
+		for _, b := range ins {
+			b.Free()
+		}
+	}()
+	for _, x := range inputs {
+		b, err := e.stream.Alloc(len(x))
+		if err != nil {
+			return nil, nil, err
+		}
+		ins = append(ins, b)
+		if err := e.stream.Upload(b, 0, x); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, m := range data {
+		if m.Dev == nil {
+			if m.Dev, err = e.stream.Alloc(len(m.Host)); err != nil {
+				return nil, nil, err
+			}
+			if err := e.stream.Upload(m.Dev, 0, m.Host); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	sizes = []int{rows * dim * width, rows * dim * width, rows * dim * width, rows * width}
+	for _, n := range sizes {
+		b, err := e.stream.Alloc(n)
+		if err != nil {
+			for _, a := range outs {
+				a.Buffer.Free()
+			}
+			return nil, nil, err
+		}
+		outs = append(outs, vulkan.Arg{Buffer: b, Access: vulkan.Write})
+	}
+	step := &p.Steps[0]
+	var args []vulkan.Arg
+	for _, a := range step.Args {
+		switch i := a.Ref.Index; {
+		case a.Ref.Kind == synth.Result:
+			args = append(args, outs[i])
+		case i < len(ins):
+			args = append(args, vulkan.ReadOnly(ins[i]))
+		default:
+			args = append(args, vulkan.ReadOnly(data[i-len(ins)].Dev))
+		}
+	}
+	e.recorded++
+	e.Counters.Dispatches++
+	err = e.stream.Dispatch(p.pipes[0].pipe, args, pushOf(step), step.Grid[0], step.Grid[1], step.Grid[2])
+	return outs, sizes, err
+}
+
+func appendFloats(b []byte, t ops.DType, xs []float64) []byte {
+	for _, x := range xs {
+		if t == ops.F32 {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
+		} else {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+		}
+	}
+	return b
+}
+
+func floatsOf(b []byte, t ops.DType) []float64 {
+	out := make([]float64, len(b)/t.Size())
+	for i := range out {
+		if t == ops.F32 {
+			out[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+		} else {
+			out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+	}
+	return out
+}
+
+// statesOf are the rows of each instance.
+func statesOf(r Rows, list []instance, rows int, t ops.DType) [][]nuts.State {
+	q, p, grad, logp := floatsOf(r.Q, t), floatsOf(r.P, t), floatsOf(r.Grad, t), floatsOf(r.LogP, t)
+	out := make([][]nuts.State, len(list))
+	for i, x := range list {
+		d := len(x.q)
+		for k := range x.steps {
+			row := i*rows + k
+			of := func(v []float64) []float64 { return v[row*d : (row+1)*d : (row+1)*d] }
+			out[i] = append(out[i], nuts.State{Q: of(q), P: of(p), Grad: of(grad), LogP: logp[row]})
+		}
+	}
+	return out
+}
+
+// Leapfrog takes the steps of a request with the kernel of a program, after
+// everything that the session asked for before.
+func (e *Executor) Leapfrog(l *Lane, c *wire.Leapfrog, done func(Rows, error)) {
+	in := &wire.Instr{Name: "leapfrog", Instr: ops.Instr{Op: ops.Run, Ins: c.Data}}
+	e.enqueue(l, request{in: in, task: func(l *Lane) (wait bool) {
+		d, wait, err := e.density(l, in, &wire.Sample{Program: c.Program, Type: c.Type, Dim: c.Dim})
+		if wait {
+			return true
+		}
+		if err == nil {
+			err = e.takeSteps(d, c, done)
+		}
+		if err != nil {
+			done(Rows{}, err)
+		}
+		return false
+	}})
+}
+
+// takeSteps begins at the gradient of the positions, which the kernel gives when
+// it takes a step of no size.
+func (e *Executor) takeSteps(d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+	if err := d.device(e); errors.Is(err, synth.ErrUnsupported) {
+		return e.stepsOnHost(d, c, done)
+	} else if err != nil {
+		return err
+	}
+	leaper := e.newLeaper(d, 1)
+	list := make([]instance, c.N)
+	zero := make([]float64, c.Dim)
+	for i := range list {
+		of := func(v []float64) []float64 { return v[i*c.Dim : (i+1)*c.Dim] }
+		list[i] = instance{q: of(c.Q), p: zero, grad: zero, metric: of(c.Metric), steps: 1}
+	}
+	e.leapfrog(d, leaper.data, list, func(first [][]nuts.State, err error) {
+		if err != nil {
+			leaper.ended()
+			done(Rows{}, err)
+			return
+		}
+		for i := range list {
+			list[i].p, list[i].grad = c.P[i*c.Dim:(i+1)*c.Dim], first[i][0].Grad
+			list[i].eps, list[i].steps = c.Step, c.K
+		}
+		e.leapfrog(d, leaper.data, list, func(all [][]nuts.State, err error) {
+			leaper.ended()
+			done(rowsOf(all, c.Type), err)
+		})
+	})
+	return nil
+}
+
+// rowsOf joins the states of instances.
+func rowsOf(all [][]nuts.State, t ops.DType) (r Rows) {
+	for _, states := range all {
+		for _, s := range states {
+			r.Q, r.P = appendFloats(r.Q, t, s.Q), appendFloats(r.P, t, s.P)
+			r.Grad, r.LogP = appendFloats(r.Grad, t, s.Grad), appendFloats(r.LogP, t, []float64{s.LogP})
+		}
+	}
+	return r
+}
+
+// stepsOnHost takes the steps of a request on the host, apart from the goroutine
+// of the Executor.
+func (e *Executor) stepsOnHost(d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+	go func() {
+		all := make([][]nuts.State, c.N)
+		var failed error
+		for i := range all {
+			h := d.copy()
+			s, err := h.Start(context.Background(), c.Q[i*c.Dim:(i+1)*c.Dim])
+			if err == nil {
+				s.P = c.P[i*c.Dim : (i+1)*c.Dim]
+				for len(all[i]) < c.K && err == nil {
+					var next []nuts.State
+					if next, err = h.Steps(context.Background(), s, c.Step, c.Metric[i*c.Dim:(i+1)*c.Dim], 1); err == nil {
+						all[i] = append(all[i], next[0])
+						s = &next[0]
+					}
+				}
+			}
+			failed = errors.Join(failed, err)
+		}
+		e.cfg.Post(func() { done(rowsOf(all, c.Type), failed) })
+	}()
+	return nil
+}

@@ -1,0 +1,130 @@
+package exec
+
+import (
+	"math"
+	"testing"
+
+	"nxvk/gen/nuts"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/synth"
+)
+
+// bell is the density of a normal number for each datum, around it: -(q - x)²/2.
+func bell(n int) *ops.Region {
+	v, s := ops.Type{DType: ops.F64, Shape: ops.Shape{n}}, ops.Type{DType: ops.F64}
+	half := ops.Operand{Lit: &ops.Literal{Type: s, Data: f64s(-0.5)}}
+	fold := op(ops.Sum, res(5, s), ref(4))
+	fold.Attrs = [][]int{{0}, {0}}
+	return &ops.Region{Params: []ops.Result{res(1, v), res(2, v)}, Values: uses(6, 7), Body: []ops.Instr{
+		op(ops.Subtract, res(3, v), ref(1), ref(2)),
+		op(ops.Multiply, res(4, v), ref(3), ref(3)),
+		fold,
+		op(ops.Multiply, res(6, s), ref(5), half),
+		op(ops.Negate, res(7, v), ref(3)),
+	}}
+}
+
+func (r *rig) bell(l *Lane, id ops.ID, x ...float64) {
+	r.define(l, "bell", bell(len(x)))
+	t := ops.Type{DType: ops.F64, Shape: ops.Shape{len(x)}}
+	r.do(l, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: f64s(x...)}})
+}
+
+// leap waits for the rows of a request.
+func (r *rig) leap(l *Lane, c *wire.Leapfrog) (rows Rows, err error) {
+	r.Helper()
+	done := false
+	r.exec.Leapfrog(l, c, func(got Rows, e error) { rows, err, done = got, e, true })
+	r.until(func() bool { return done })
+	return rows, err
+}
+
+// TestLeapfrogRows: the steps of two instances, against those of the host.
+func TestLeapfrogRows(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.bell(l, 1, 0, 0)
+		q, p, metric := []float64{1, -0.5, 2, 3}, []float64{0.3, 2, -1, 0}, []float64{1, 0.25, 1, 1}
+		got, err := r.leap(l, &wire.Leapfrog{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2, N: 2, K: 32, Step: 0.1,
+			Q: q, P: p, Metric: metric})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			want := normalSteps(q[2*i:2*i+2], p[2*i:2*i+2], metric[2*i:2*i+2], 0.1, 32)
+			part := Rows{got.Q[512*i : 512*i+512], got.P[512*i : 512*i+512], got.Grad[512*i : 512*i+512], got.LogP[256*i : 256*i+256]}
+			for k, pair := range [][2][]byte{{part.Q, want.Q}, {part.P, want.P}, {part.Grad, want.Grad}, {part.LogP, want.LogP}} {
+				a, b := floatsOf(pair[0], ops.F64), floatsOf(pair[1], ops.F64)
+				for n := range b {
+					if math.Abs(a[n]-b[n]) > 1e-14*math.Max(1, math.Abs(b[n])) {
+						t.Fatalf("instance %d, array %d, number %d: %v, want %v", i, k, n, a[n], b[n])
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestSampleOnDevice: chains whose steps the device takes draw from the density,
+// and the same ones whether they run alone or together.
+func TestSampleOnDevice(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.bell(l, 1, 3, -1)
+		run := func(chains int) map[int][]*nuts.Draw {
+			draws, left := make(map[int][]*nuts.Draw), chains
+			s := &wire.Sample{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2, Chains: chains, Chunk: 50,
+				Options: nuts.Options{Warmup: 100, Draws: 200, Seed: 5}}
+			r.exec.Sample(l, s, func(_ int, err error) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}, func(_ int, c Chunk) {
+				if c.Draws == nil {
+					left--
+					if c.Err != nil {
+						t.Error(c.Err)
+					}
+				}
+				draws[c.Chain] = append(draws[c.Chain], c.Draws...)
+			})
+			r.until(func() bool { return left == 0 })
+			return draws
+		}
+		four, one := run(4), run(1)
+		mean := 0.0
+		for i, d := range four[0] {
+			if d.Q[0] != one[0][i].Q[0] || d.Q[1] != one[0][i].Q[1] {
+				t.Fatalf("draw %d differs where the chain runs alone", i)
+			}
+		}
+		for _, chain := range four {
+			for _, d := range chain {
+				mean += d.Q[0] / 800
+			}
+		}
+		if math.Abs(mean-3) > 0.25 {
+			t.Errorf("mean %v, want 3", mean)
+		}
+		if n := l.Session.Buffers(); n != 1 {
+			t.Errorf("%d values are held, want 1", n)
+		}
+		if r.dev != nil {
+			d := &density{program: l.programs["bell"]}
+			if d.program.density == nil {
+				t.Error("no kernel was made")
+			}
+		}
+	})
+}
+
+// TestDensityWithoutKernel: what no kernel computes runs on the host.
+func TestDensityWithoutKernel(t *testing.T) {
+	r := newRig(t, nil)
+	l := r.session()
+	r.bell(l, 1, 0)
+	if err := (&density{program: l.programs["bell"]}).device(r.exec); err != synth.ErrUnsupported {
+		t.Errorf("got %v", err)
+	}
+}

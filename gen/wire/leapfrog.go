@@ -1,0 +1,103 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+
+	"nxvk/gen/etf"
+	"nxvk/ops"
+)
+
+// The bounds of a request for leapfrog steps: of an instance, and of all.
+const (
+	MaxSteps = 1 << 12
+	MaxRows  = 1 << 20
+)
+
+// Leapfrog is a request for leapfrog steps of a density that is a program.
+type Leapfrog struct {
+	Program      string
+	Data         []ops.Operand
+	Type         ops.DType
+	Dim, N, K    int
+	Step         float64
+	Q, P, Metric []float64 // of each instance
+}
+
+// decodeLeapfrog reads {leapfrog, Options}.
+func decodeLeapfrog(t etf.Term) (*Leapfrog, error) {
+	m, ok := t.(etf.Map)
+	if !ok {
+		return nil, bad("{leapfrog, Options} takes a map")
+	}
+	l := &Leapfrog{Type: ops.F64, N: 1, Step: math.NaN()}
+	for _, p := range m {
+		name, _ := p.Key.(etf.Atom)
+		if err := l.set(string(name), p.Value); err != nil {
+			return nil, fmt.Errorf("option %v: %w", p.Key, err)
+		}
+	}
+	return l, l.complete()
+}
+
+func (l *Leapfrog) set(name string, v etf.Term) (err error) {
+	switch name {
+	case "program":
+		l.Program, err = programKey(v)
+	case "data":
+		l.Data, _, err = operands(v, ops.Program)
+		adopt(l.Data)
+	case "type":
+		if l.Type, err = dtypeOf(v); err == nil && l.Type != ops.F64 && l.Type != ops.F32 {
+			err = bad("is f64 or f32")
+		}
+	case "dim":
+		l.Dim, err = between(v, 1, MaxDim)
+	case "n":
+		l.N, err = between(v, 1, MaxChains)
+	case "k":
+		l.K, err = between(v, 1, MaxSteps)
+	case "eps":
+		l.Step, err = float(v)
+	case "q":
+		l.Q, err = doubles(v)
+	case "p":
+		l.P, err = doubles(v)
+	case "metric":
+		l.Metric, err = doubles(v)
+	default:
+		err = bad("is none of leapfrog; see gen/README.md")
+	}
+	return err
+}
+
+func (l *Leapfrog) complete() error {
+	switch {
+	case l.Program == "" || l.Dim == 0 || l.K == 0:
+		return bad("leapfrog needs the options program, dim and k")
+	case math.IsNaN(l.Step) || math.IsInf(l.Step, 0) || l.Step == 0:
+		return bad("leapfrog needs the option eps, a number that is not 0")
+	case l.K > MaxRows/l.N:
+		return bad(fmt.Sprintf("%d steps of %d instances; a call has at most %d rows", l.K, l.N, MaxRows))
+	}
+	if l.Metric == nil {
+		l.Metric = make([]float64, l.N*l.Dim)
+		for i := range l.Metric {
+			l.Metric[i] = 1
+		}
+	}
+	for _, x := range []struct {
+		name string
+		data []float64
+	}{{"q", l.Q}, {"p", l.P}, {"metric", l.Metric}} {
+		if len(x.data) != l.N*l.Dim {
+			return &Fault{BadArgument, fmt.Errorf("%s has %d numbers, %d instances of %d parameters need %d", x.name, len(x.data), l.N, l.Dim, l.N*l.Dim)}
+		}
+		for _, v := range x.data {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return &Fault{BadArgument, fmt.Errorf("%s must be finite numbers, has %v", x.name, v)}
+			}
+		}
+	}
+	return nil
+}
