@@ -148,6 +148,15 @@ func (j *linalg) result(i, m, n int) strided {
 // eps is the distance from 1 to the next number.
 func (j *linalg) eps() float64 { return reals{t: j.typ}.eps() }
 
+// narrow is n, or a part of it on devices with little shared memory, whose
+// compilers take long over wide panels as well.
+func (j *linalg) narrow(n int) int {
+	if j.t.SharedMemory < 48<<10 {
+		return n / 4
+	}
+	return n
+}
+
 // try keeps the first error.
 func (j *linalg) try(err error) {
 	if j.err == nil {

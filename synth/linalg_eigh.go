@@ -25,22 +25,22 @@ func (j *linalg) eigh() {
 	} else {
 		vectors, values = j.diagonalise(a, bound, n)
 	}
-	signs := j.poisoned(j.lengths(vectors, n, n).from(0, 1), back, n)
+	units := j.units(j.lengths(vectors, n, n), back, n)
 	order := j.order(values, n)
 	sorted, one := j.fresh(n, 1), j.ones()
 	j.ordered(sorted, values, one, order, n, 1)
 	j.values(j.result(0, n, 1), sorted, back, n, j.noise(0, n))
-	j.ordered(j.result(1, n, n).transposed(), vectors, signs, order, n, n)
+	j.ordered(j.result(1, n, n).transposed(), vectors, units, order, n, n)
 }
 
-// poisoned appends a copy of n numbers, NaN where the matrix has something that is
-// not finite: nothing is rotated then.
-func (j *linalg) poisoned(of, back strided, n int) strided {
+// units appends what makes vectors upright and of length 1; NaN where the matrix
+// has something that is not finite, since nothing is rotated then.
+func (j *linalg) units(lengths, back strided, n int) strided {
 	to := j.fresh(n, 1)
 	back.row, back.col = 0, 0
-	j.each(elementwise{"poisoned", to, []strided{of, back}, n, 1,
+	j.each(elementwise{"units", to, []strided{lengths, lengths.from(0, 1), back}, n, 1,
 		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
-			return x.fma(from[1], x.number(0), from[0])
+			return x.fma(from[2], x.number(0), x.over(from[1], from[0]))
 		}})
 	return to
 }

@@ -108,13 +108,11 @@ func writeExchange(x reals, wide int) error {
 // luWriter writes the kernel of a panel.
 type luWriter struct{ panel }
 
-// luPanel is what the kernel works on. Rows carry where they were.
+// luPanel is what the kernel works on.
 type luPanel struct {
 	*panelRows
-	was               []kernel.Value
 	sizes, at         int // shared: the largest magnitude of an invocation, and its row
 	pivot, top, moved int // shared rows, and where both were
-	sign              kernel.Value
 }
 
 func (w *luWriter) write(e *emitter) error {
@@ -126,42 +124,42 @@ func (w *luWriter) write(e *emitter) error {
 	e.when(e.below(matrix, count), func() {
 		g := g.of(matrix)
 		x := reals{e, w.t}
-		l.panelRows, l.sign = w.load(x, g, m, cols), x.number(1)
+		l.panelRows = w.load(x, g, m, cols)
+		more := []kernel.Value{x.number(1)}
 		for r := range w.rows {
-			l.was = append(l.was, l.row(r))
+			more = append(more, l.row(r))
 		}
-		for c := range w.wide {
-			// The rows of a panel end where it does; what is beyond is zeros.
-			l.step(c, e.both(e.below(e.int(c), cols), e.below(e.int(c), m)))
-		}
+		more = l.columns(cols, more, l.step)
+		sign, was := more[0], more[1:]
 		first := e.Mul(matrix, n)
 		for r := range w.rows {
 			e.then(l.real[r], func() {
-				for c, v := range l.a[r] {
-					e.then(e.below(e.int(c), cols), func() { g.store(l.row(r), e.int(c), v) })
+				for k, v := range l.a[r] {
+					col := l.column(cols, k)
+					e.then(e.below(col, cols), func() { g.store(l.row(r), col, v) })
 				}
-				e.then(e.below(l.row(r), cols), func() { e.Store(1, e.Add(first, l.row(r)), l.was[r]) })
-				e.then(e.below(l.was[r], cols), func() { e.Store(2, e.Add(first, l.was[r]), l.row(r)) })
+				e.then(e.below(l.row(r), cols), func() { e.Store(1, e.Add(first, l.row(r)), was[r]) })
+				e.then(e.below(was[r], cols), func() { e.Store(2, e.Add(first, was[r]), l.row(r)) })
 			})
 		}
 		e.then(e.below(l.me, cols), func() {
-			sign := e.Select(e.same(l.me, e.int(0)), l.sign, l.number(1))
+			sign := e.Select(e.same(l.me, e.int(0)), sign, l.number(1))
 			e.Store(3, e.Add(first, e.Add(lo, l.me)), sign)
 		})
 	})
 	return nil
 }
 
-// step eliminates column c. A column without a pivot is left as it is.
-func (l *luPanel) step(c int, valid kernel.Value) {
-	column := l.int(c)
+// step eliminates column c. A column without a pivot is left as it is. It carries
+// the sign of the exchanges and, for each row, where it was.
+func (l *luPanel) step(c kernel.Value, more []kernel.Value) []kernel.Value {
 	row := l.findPivot(c)
-	row = l.Select(valid, row, column)
 	l.publish(l.pivot, row)
-	l.publish(l.top, column)
-	for r, was := range l.was {
-		l.then(l.same(l.row(r), row), func() { l.StoreShared(l.moved, l.int(0), was) })
-		l.then(l.same(l.row(r), column), func() { l.StoreShared(l.moved, l.int(1), was) })
+	l.publish(l.top, c)
+	sign, was := more[0], more[1:]
+	for r := range was {
+		l.then(l.same(l.row(r), row), func() { l.StoreShared(l.moved, l.int(0), was[r]) })
+		l.then(l.same(l.row(r), c), func() { l.StoreShared(l.moved, l.int(1), was[r]) })
 	}
 	l.Barrier()
 	top, pivot := make([]kernel.Value, l.wide), make([]kernel.Value, l.wide)
@@ -169,30 +167,31 @@ func (l *luPanel) step(c int, valid kernel.Value) {
 		top[k], pivot[k] = l.LoadShared(l.top, l.int(k)), l.LoadShared(l.pivot, l.int(k))
 	}
 	wasPivot, wasTop := l.LoadShared(l.moved, l.int(0)), l.LoadShared(l.moved, l.int(1))
-	l.sign = l.Select(l.same(row, column), l.sign, l.neg(l.sign))
-	solvable := l.both(valid, l.not(l.zero(pivot[c])))
+	more[0] = l.Select(l.same(row, c), sign, l.neg(sign))
+	solvable := l.not(l.zero(pivot[0]))
 	for r, a := range l.a {
-		isTop, isPivot := l.same(l.row(r), column), l.same(l.row(r), row)
-		l.was[r] = l.Select(isTop, wasPivot, l.Select(isPivot, wasTop, l.was[r]))
+		isTop, isPivot := l.same(l.row(r), c), l.same(l.row(r), row)
+		was[r] = l.Select(isTop, wasPivot, l.Select(isPivot, wasTop, was[r]))
 		for k := range a {
 			a[k] = l.Select(isTop, pivot[k], l.Select(isPivot, top[k], a[k]))
 		}
-		under := l.both(solvable, l.below(column, l.row(r)))
-		q := l.Select(under, l.over(a[c], pivot[c]), l.number(0))
-		for k := c + 1; k < len(a); k++ {
-			a[k] = l.less(q, pivot[k], a[k])
+		under := l.both(solvable, l.below(c, l.row(r)))
+		q := l.Select(under, l.over(a[0], pivot[0]), l.number(0))
+		for k := 1; k < len(a); k++ {
+			a[k] = l.Select(l.ahead(c, k), l.less(q, pivot[k], a[k]), a[k])
 		}
-		a[c] = l.Select(under, q, a[c])
+		a[0] = l.Select(under, q, a[0])
 	}
+	return more
 }
 
 // findPivot is the row of the element of column c, from the diagonal on, of the
 // largest magnitude.
-func (l *luPanel) findPivot(c int) kernel.Value {
-	best, at := l.number(-1), l.int(c)
+func (l *luPanel) findPivot(c kernel.Value) kernel.Value {
+	best, at := l.number(-1), c
 	for r, a := range l.a {
-		size := l.abs(a[c])
-		better := l.both(l.both(l.real[r], l.Compare(scalar.Le, l.int(c), l.row(r))), l.Compare(scalar.Lt, best, size))
+		size := l.abs(a[0])
+		better := l.both(l.both(l.real[r], l.Compare(scalar.Le, c, l.row(r))), l.Compare(scalar.Lt, best, size))
 		best, at = l.Select(better, size, best), l.Select(better, l.row(r), at)
 	}
 	l.StoreShared(l.sizes, l.me, best)

@@ -1,6 +1,8 @@
 package synth
 
 import (
+	"slices"
+
 	"nxvk/ops"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
@@ -29,20 +31,12 @@ func (j *linalg) panel(m int) panel {
 	if j.wide == ops.F64 {
 		registers = 16
 	}
-	if j.narrow() {
-		registers = 2
-	}
 	if p.rows > 32 {
 		j.try(unsupported("matrices of %d rows", m))
 	}
-	p.wide = max(1, registers/p.rows)
+	p.wide = panelWidth(m, max(1, j.narrow(registers)/p.rows))
 	return p
 }
-
-// narrow reports whether kernels are to be short: they are unrolled over the
-// columns of a panel, and the compilers of small devices take seconds over wide
-// ones.
-func (j *linalg) narrow() bool { return j.t.SharedMemory < 48<<10 }
 
 // panelRows are the rows of an invocation in a kernel.
 type panelRows struct {
@@ -56,7 +50,7 @@ type panelRows struct {
 // row is the number of the r-th row, from the top of the panel.
 func (p *panelRows) row(r int) kernel.Value { return p.Add(p.me, p.int(r*p.local)) }
 
-// loadPanel reads the rows, zeros beyond the matrix.
+// load reads the rows, zeros beyond the matrix.
 func (w panel) load(x reals, g grid, m, cols kernel.Value) *panelRows {
 	p := &panelRows{reals: x, panel: w, me: x.invocation()}
 	for r := range w.rows {
@@ -68,6 +62,41 @@ func (w panel) load(x reals, g grid, m, cols kernel.Value) *panelRows {
 		p.a = append(p.a, row)
 	}
 	return p
+}
+
+// columns runs step for every column c of a panel, carrying more values. The
+// columns of the rows go around: the first one is c, and after its step the last,
+// so that a kernel has one copy of the step.
+func (p *panelRows) columns(cols kernel.Value, more []kernel.Value, step func(c kernel.Value, more []kernel.Value) []kernel.Value) []kernel.Value {
+	n := p.rows * p.wide
+	init := slices.Concat(slices.Concat(p.a...), more)
+	out := p.Loop(p.int(0), cols, p.int(1), init, func(c kernel.Value, v []kernel.Value) []kernel.Value {
+		for r := range p.a {
+			p.a[r] = slices.Clone(v[r*p.wide : (r+1)*p.wide])
+		}
+		more := step(c, slices.Clone(v[n:]))
+		var next []kernel.Value
+		for _, a := range p.a {
+			next = append(append(next, a[1:]...), a[0])
+		}
+		return append(next, more...)
+	})
+	for r := range p.a {
+		p.a[r] = out[r*p.wide : (r+1)*p.wide]
+	}
+	return out[n:]
+}
+
+// ahead reports whether the k-th of the columns that go around comes after the
+// first one, c.
+func (p *panelRows) ahead(c kernel.Value, k int) kernel.Value {
+	return p.below(p.Add(c, p.int(k)), p.int(p.wide))
+}
+
+// column is which column the k-th is at the end.
+func (p *panelRows) column(cols kernel.Value, k int) kernel.Value {
+	c := p.Add(cols, p.int(k))
+	return p.Select(p.below(c, p.int(p.wide)), c, p.Sub(c, p.int(p.wide)))
 }
 
 // publish writes a row to a shared array, from the invocation that has it.

@@ -137,23 +137,29 @@ func (x *updateTile) sums(first, end kernel.Value) []kernel.Value {
 		x.fill(x.as, x.a, x.top, x.m, k, end, x.blockProduct.a.along())
 		x.fill(x.bs, grid{x.emitter, x.b.buf, x.b.off, x.b.col, x.b.row, x.b.batch}, x.left, x.n, k, end, !x.blockProduct.b.along())
 		x.Barrier()
-		next := append([]kernel.Value(nil), sums...)
-		for d := range updateDeep {
-			as, bs := make([]kernel.Value, x.per), make([]kernel.Value, x.per)
-			for i := range x.per {
-				at := x.int(d*(x.per*updateSide+1) + i*updateSide)
-				as[i] = x.LoadShared(x.as, x.Add(x.row, at))
-				bs[i] = x.LoadShared(x.bs, x.Add(x.column, at))
-			}
-			for i, a := range as {
-				for j, b := range bs {
-					next[i*x.per+j] = x.fma(a, b, next[i*x.per+j])
-				}
-			}
-		}
+		// Two at a time and not all: fetching a long kernel takes longer than a
+		// small product.
+		line := x.per*updateSide + 1
+		sums = x.Loop(x.int(0), x.int(updateDeep*line), x.int(2*line), sums, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
+			return x.outer(x.Add(at, x.int(line)), x.outer(at, sums))
+		})
 		x.Barrier()
-		return next
+		return sums
 	})
+}
+
+// outer adds the products of what lies from a place on in both shared arrays.
+func (x *updateTile) outer(at kernel.Value, sums []kernel.Value) []kernel.Value {
+	as, bs := make([]kernel.Value, x.per), make([]kernel.Value, x.per)
+	for i := range x.per {
+		as[i] = x.LoadShared(x.as, x.Add(x.Add(x.row, at), x.int(i*updateSide)))
+		bs[i] = x.LoadShared(x.bs, x.Add(x.Add(x.column, at), x.int(i*updateSide)))
+	}
+	next := make([]kernel.Value, len(sums))
+	for u := range sums {
+		next[u] = x.fma(as[u/x.per], bs[u%x.per], sums[u])
+	}
+	return next
 }
 
 // fill copies a slice of an operand, whose first index runs along the tile, into
@@ -173,22 +179,28 @@ func (x *updateTile) fill(array int, g grid, first, limit, k, end kernel.Value, 
 	}
 }
 
-// store writes the elements of an invocation.
+// store writes the elements of an invocation. What they are subtracted from is
+// read before anything is written, so that reads do not wait for each other.
 func (x *updateTile) store(sums []kernel.Value) {
-	for i := range x.per {
-		for j := range x.per {
-			r := x.Add(x.top, x.Add(x.row, x.int(i*updateSide)))
-			c := x.Add(x.left, x.Add(x.column, x.int(j*updateSide)))
-			x.then(x.both(x.below(r, x.m), x.below(c, x.n)), func() {
-				v := sums[i*x.per+j]
-				if x.subtract {
-					v = x.Sub(x.Load(3, x.c.at(r, c), 1)[0], v)
-				}
-				if x.pairs != nil && x.pairs.side > 0 {
-					r = x.seat(r)
-				}
-				x.c.store(r, c, v)
-			})
+	place := func(u int) (r, c, inside kernel.Value) {
+		r = x.Add(x.top, x.Add(x.row, x.int(u/x.per*updateSide)))
+		c = x.Add(x.left, x.Add(x.column, x.int(u%x.per*updateSide)))
+		return r, c, x.both(x.below(r, x.m), x.below(c, x.n))
+	}
+	values := append([]kernel.Value(nil), sums...)
+	if x.subtract {
+		for u, v := range values {
+			r, c, inside := place(u)
+			values[u] = x.Sub(x.Load(3, x.Select(inside, x.c.at(r, c), x.c.off), 1)[0], v)
 		}
+	}
+	for u, v := range values {
+		r, c, inside := place(u)
+		x.then(inside, func() {
+			if x.pairs != nil && x.pairs.side > 0 {
+				r = x.seat(r)
+			}
+			x.c.store(r, c, v)
+		})
 	}
 }

@@ -32,13 +32,10 @@ func (j *linalg) qrPanel(m int) panel {
 	if j.wide == ops.F64 {
 		most, registers = 16, 64
 	}
-	if j.narrow() {
-		most, registers = 2, 2
-	}
 	if p.rows > 128 {
 		j.try(unsupported("matrices of %d rows", m))
 	}
-	p.wide = max(1, min(most, registers/p.rows))
+	p.wide = max(1, min(j.narrow(most), registers/p.rows))
 	return p
 }
 
@@ -48,19 +45,50 @@ func qrShares(m int) int { return max(1, min(32, m/64)) }
 // reflect appends the reflectors of a, which becomes r.
 func (j *linalg) reflect(a strided, m, n int) *reflections {
 	k := min(m, n)
-	most := j.qrPanel(1).wide
+	most := j.qrPanel(1).wide // of any panel
 	f := &reflections{linalg: j, a: a, v: j.fresh(m, k), t: j.fresh(k, most), m: m, n: n}
 	widest := max(m, n)
 	f.sums, f.turned = j.fresh(qrShares(m)*most, widest), j.fresh(most, widest)
+	j.zeros(f.v, m, k)
+	j.zeros(f.t, k, most)
 	for lo := 0; lo < k; {
-		hi := min(lo+j.qrPanel(m-lo).wide, k)
-		f.factor(lo, hi)
+		hi := min(lo+max(most, j.qrPanel(m-lo).wide), k)
+		f.block(lo, hi)
 		f.apply(lo, hi, f.t.from(lo, 0).transposed(), a.from(lo, hi), n-hi)
 		f.panels = append(f.panels, lo)
 		lo = hi
 	}
 	f.panels = append(f.panels, k)
 	return f
+}
+
+// block factors columns lo to hi. Tall matrices have panels narrower than that:
+// their reflectors are applied to what is left of the block, and joined.
+func (f *reflections) block(lo, hi int) {
+	for at := lo; at < hi; {
+		end := min(at+f.qrPanel(f.m-at).wide, hi)
+		t := f.t.from(at, at-lo)
+		f.factor(at, end, t)
+		f.apply(at, end, t.transposed(), f.a.from(at, end), hi-end)
+		f.join(lo, at, end)
+		at = end
+	}
+}
+
+// join appends what T of columns lo to end has in its corner, where those of
+// columns before at and from at on stand on its diagonal: - T V^T V' T'.
+func (f *reflections) join(lo, at, end int) {
+	if at == lo {
+		return
+	}
+	before, wide, shares := at-lo, end-at, qrShares(f.m-at)
+	sums, turned := f.sums, f.turned
+	sums.row, turned.row = wide, wide
+	f.multiply(blockProduct{a: f.v.from(at, lo).transposed(), b: f.v.from(at, at), c: sums,
+		m: before, n: wide, k: f.m - at, shares: shares, step: before * wide})
+	f.turn(f.t.from(lo, 0), sums, turned, before, wide, shares)
+	f.multiply(blockProduct{a: turned, b: f.t.from(at, before), c: f.t.from(lo, before),
+		m: before, n: wide, k: wide, subtract: true})
 }
 
 // form appends the first k columns of q, the product of the reflectors.
@@ -107,10 +135,10 @@ func writeTurn(x reals, width int) error {
 	t, from, to = t.of(matrix), from.of(matrix), to.of(matrix)
 	shared := x.Shared(x.t, width*width)
 	x.when(x.below(matrix, count), func() {
-		x.repeat(x.invocation(), x.int(width*width), x.int(x.local), func(u kernel.Value) {
+		x.spread(width*width, func(u kernel.Value) kernel.Value {
 			i, k := x.divide(u, x.int(width))
-			x.StoreShared(shared, u, t.loadOr(x.both(x.below(i, wide), x.below(k, wide)), i, k, x.number(0)))
-		})
+			return t.loadOr(x.both(x.below(i, wide), x.below(k, wide)), i, k, x.number(0))
+		}, func(u, v kernel.Value) { x.StoreShared(shared, u, v) })
 		x.Barrier()
 		col := x.Add(x.Mul(part, x.int(x.local)), x.invocation())
 		x.then(x.below(col, cols), func() {

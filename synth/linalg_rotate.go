@@ -21,7 +21,7 @@ type rotation struct {
 	reals
 	*rotateWriter
 	s, w     int // shared matrices
-	cos, sin int // of a pair
+	sin, tan int // of a pair: the sine, and the tangent of half the angle
 	turned   int // whether a pair was rotated in this sweep
 	bound    kernel.Value
 }
@@ -53,7 +53,7 @@ func (w *rotateWriter) write(e *emitter) error {
 	}
 	half := w.side / 2
 	x.s, x.w = e.Shared(w.t, w.side*(w.side+1)), e.Shared(w.t, w.side*(w.side+1))
-	x.cos, x.sin, x.turned = e.Shared(w.t, half), e.Shared(w.t, half), e.Shared(scalar.U32, half)
+	x.tan, x.sin, x.turned = e.Shared(w.t, half), e.Shared(w.t, half), e.Shared(scalar.U32, half)
 	e.when(active, func() {
 		if w.pivots.bound != nil {
 			x.bound = e.Load(boundBuf, e.Add(boundOff, e.Mul(matrix, boundBatch)), 1)[0]
@@ -87,17 +87,25 @@ func (x *rotation) at(i, k kernel.Value) kernel.Value {
 
 // load reads the symmetric matrix and starts with no rotation.
 func (x *rotation) load(from grid, n, sums, step kernel.Value) {
-	x.repeat(x.invocation(), x.int(x.side*x.side), x.int(x.local), func(u kernel.Value) {
-		i, k := x.divide(u, x.int(x.side))
-		inside := x.both(x.below(i, n), x.below(k, n))
-		sum := x.Loop(x.int(0), sums, x.int(1), []kernel.Value{x.number(0)}, func(q kernel.Value, c []kernel.Value) []kernel.Value {
-			g := from
-			g.off = x.Add(g.off, x.Mul(q, step))
-			return []kernel.Value{x.Add(c[0], g.loadOr(inside, i, k, x.number(0)))}
-		})[0]
-		x.StoreShared(x.s, x.at(i, k), sum)
-		x.StoreShared(x.w, x.at(i, k), x.Select(x.same(i, k), x.number(1), x.number(0)))
+	var is, ks, zeros []kernel.Value
+	for at := 0; at < x.side*x.side; at += x.local {
+		i, k := x.divide(x.Add(x.invocation(), x.int(at)), x.int(x.side))
+		is, ks, zeros = append(is, i), append(ks, k), append(zeros, x.number(0))
+	}
+	all := x.Loop(x.int(0), sums, x.int(1), zeros, func(q kernel.Value, c []kernel.Value) []kernel.Value {
+		g := from
+		g.off = x.Add(g.off, x.Mul(q, step))
+		next := make([]kernel.Value, len(c))
+		for u := range c {
+			inside := x.both(x.below(is[u], n), x.below(ks[u], n))
+			next[u] = x.Add(c[u], g.loadOr(inside, is[u], ks[u], x.number(0)))
+		}
+		return next
 	})
+	for u, sum := range all {
+		x.StoreShared(x.s, x.at(is[u], ks[u]), sum)
+		x.StoreShared(x.w, x.at(is[u], ks[u]), x.Select(x.same(is[u], ks[u]), x.number(1), x.number(0)))
+	}
 }
 
 // sweepAll sweeps until nothing was rotated. It gives the number of pairs that
@@ -138,17 +146,17 @@ func (x *rotation) round(round kernel.Value) {
 		p, q := x.divide(u, half)
 		i, k := x.meet(p, round)
 		m, n := x.meet(q, round)
-		cp, sp := x.LoadShared(x.cos, p), x.LoadShared(x.sin, p)
-		cq, sq := x.LoadShared(x.cos, q), x.LoadShared(x.sin, q)
+		tp, sp := x.LoadShared(x.tan, p), x.LoadShared(x.sin, p)
+		tq, sq := x.LoadShared(x.tan, q), x.LoadShared(x.sin, q)
 		at := [4]kernel.Value{x.at(i, m), x.at(i, n), x.at(k, m), x.at(k, n)}
 		var v [4]kernel.Value
 		for e := range v {
 			v[e] = x.LoadShared(x.s, at[e])
 		}
-		v[0], v[2] = x.turn(cp, sp, v[0], v[2])
-		v[1], v[3] = x.turn(cp, sp, v[1], v[3])
-		v[0], v[1] = x.turn(cq, sq, v[0], v[1])
-		v[2], v[3] = x.turn(cq, sq, v[2], v[3])
+		v[0], v[2] = x.turn(tp, sp, v[0], v[2])
+		v[1], v[3] = x.turn(tp, sp, v[1], v[3])
+		v[0], v[1] = x.turn(tq, sq, v[0], v[1])
+		v[2], v[3] = x.turn(tq, sq, v[2], v[3])
 		cleared := x.both(x.same(p, q), x.not(x.zero(sp)))
 		v[1], v[2] = x.Select(cleared, x.number(0), v[1]), x.Select(cleared, x.number(0), v[2])
 		for e := range v {
@@ -156,7 +164,7 @@ func (x *rotation) round(round kernel.Value) {
 		}
 		// The same block of the rotations, whose rows alone are turned.
 		for _, col := range []kernel.Value{x.Shl(q, 1), x.Add(x.Shl(q, 1), x.int(1))} {
-			a, b := x.turn(cp, sp, x.LoadShared(x.w, x.at(i, col)), x.LoadShared(x.w, x.at(k, col)))
+			a, b := x.turn(tp, sp, x.LoadShared(x.w, x.at(i, col)), x.LoadShared(x.w, x.at(k, col)))
 			x.StoreShared(x.w, x.at(i, col), a)
 			x.StoreShared(x.w, x.at(k, col), b)
 		}
@@ -164,9 +172,10 @@ func (x *rotation) round(round kernel.Value) {
 	x.Barrier()
 }
 
-// turn rotates a pair of numbers.
-func (x *rotation) turn(c, s, a, b kernel.Value) (kernel.Value, kernel.Value) {
-	return x.less(s, b, x.Mul(c, a)), x.fma(s, a, x.Mul(c, b))
+// turn rotates a pair of numbers, by what is added to each (Rutishauser, 1966): a
+// cosine that is rounded would stretch them a little every time.
+func (x *rotation) turn(t, s, a, b kernel.Value) (kernel.Value, kernel.Value) {
+	return x.less(s, x.fma(t, a, b), a), x.fma(s, x.less(t, b, a), b)
 }
 
 // angle finds the rotation that makes the element of a pair 0, by the smaller of
@@ -184,7 +193,8 @@ func (x *rotation) angle(p, round kernel.Value) {
 	t := x.over(one, x.Add(x.abs(tau), x.sqrt(x.fma(tau, tau, one))))
 	t = x.Select(x.Compare(scalar.Lt, tau, x.number(0)), x.neg(t), t)
 	c := x.over(one, x.sqrt(x.fma(t, t, one)))
-	x.StoreShared(x.cos, p, x.Select(turn, c, one))
-	x.StoreShared(x.sin, p, x.Select(turn, x.Mul(c, t), x.number(0)))
+	s := x.Select(turn, x.Mul(c, t), x.number(0))
+	x.StoreShared(x.sin, p, s)
+	x.StoreShared(x.tan, p, x.Select(turn, x.over(s, x.Add(one, c)), x.number(0)))
 	x.then(turn, func() { x.StoreShared(x.turned, p, x.int(1)) })
 }

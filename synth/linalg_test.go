@@ -290,7 +290,7 @@ func TestDeterminant(t *testing.T) {
 func TestQR(t *testing.T) {
 	for name, target := range map[string]*Target{"gpu": gpu, "small": small} {
 		t.Run(name, func(t *testing.T) {
-			for i, s := range []ops.Shape{{1, 1}, {2, 3, 5}, {2, 5, 3}, {33, 33}, {2, 40, 36}, {20, 70}, {300, 9}} {
+			for i, s := range []ops.Shape{{1, 1}, {2, 3, 5}, {2, 5, 3}, {33, 33}, {2, 40, 36}, {20, 70}, {300, 9}, {600, 10}} {
 				for mode := range 2 {
 					d := []ops.DType{ops.F32, ops.F64}[(i+mode)%2]
 					checkQR(t, target, gauss(ops.Type{DType: d, Shape: s}, uint64(i)), mode)

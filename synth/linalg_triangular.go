@@ -8,12 +8,7 @@ import (
 )
 
 // triangularWide is the most unknowns that one step finds.
-func (j *linalg) triangularWide() int {
-	if j.narrow() {
-		return 16
-	}
-	return 64
-}
+const triangularWide = 64
 
 // triangle is a system of a triangular matrix, lower in the order in which its
 // unknowns are found.
@@ -54,8 +49,9 @@ func (s strided) upsideDown(m int) strided {
 // substitute appends the solution x of a system with right-hand sides in the
 // columns of b, which lies as x does, and may be x.
 func (j *linalg) substitute(t triangle, b, x strided, sides int) {
-	for top := 0; top < t.n; top += j.triangularWide() {
-		next := min(top+j.triangularWide(), t.n)
+	wide := j.narrow(triangularWide)
+	for top := 0; top < t.n; top += wide {
+		next := min(top+wide, t.n)
 		block := triangle{t.t.from(top, top), next - top, t.unit}
 		j.substituteBlock(block, b.from(top, 0), x.from(top, 0), sides)
 		j.multiply(blockProduct{a: t.t.from(next, top), b: x.from(top, 0), c: x.from(next, 0), from: &b.ref,
@@ -67,7 +63,7 @@ func (j *linalg) substitute(t triangle, b, x strided, sides int) {
 // substituteBlock appends the solution of a system that one workgroup can hold.
 // An invocation solves for one right-hand side, in registers.
 func (j *linalg) substituteBlock(t triangle, b, x strided, sides int) {
-	w := &triangularWriter{t: j.typ, wide: panelWidth(t.n, j.triangularWide()), unit: t.unit}
+	w := &triangularWriter{t: j.typ, wide: panelWidth(t.n, triangularWide), unit: t.unit}
 	groups := (sides + updateLocal - 1) / updateLocal
 	p := &program{local: updateLocal, groups: j.count * groups, body: w.write,
 		flops: int64(j.count) * int64(sides*t.n*t.n),
@@ -90,7 +86,7 @@ func (w *triangularWriter) write(e *emitter) error {
 	t, from, to := e.grid(0), e.grid(1), e.grid(2)
 	matrix, part := e.divide(e.group(), groups)
 	t, from, to = t.of(matrix), from.of(matrix), to.of(matrix)
-	shared := e.Shared(w.t, w.wide*w.wide)
+	shared := e.Shared(w.t, w.wide*(w.wide+1))
 	e.when(e.below(matrix, count), func() {
 		w.fill(x, t, shared, n)
 		side := e.Add(e.Mul(part, e.int(e.local)), e.invocation())
@@ -99,27 +95,34 @@ func (w *triangularWriter) write(e *emitter) error {
 			for i := range b {
 				b[i] = from.loadOr(e.below(e.int(i), n), e.int(i), side, x.number(0))
 			}
-			for i := range b {
+			// The first of what is left is found and taken off the others, which
+			// move up; what comes in at the end is of no use.
+			e.Loop(e.int(0), n, e.int(1), b, func(i kernel.Value, b []kernel.Value) []kernel.Value {
+				first := e.Mul(i, e.int(w.wide+1))
+				v := b[0]
 				if !w.unit {
-					b[i] = x.over(b[i], e.LoadShared(shared, e.int(i*w.wide+i)))
+					v = x.over(v, e.LoadShared(shared, first))
 				}
-				e.then(e.below(e.int(i), n), func() { to.store(e.int(i), side, b[i]) })
-				for k := i + 1; k < w.wide; k++ {
-					b[k] = x.less(e.LoadShared(shared, e.int(k*w.wide+i)), b[i], b[k])
+				to.store(i, side, v)
+				var rest []kernel.Value
+				for k := 1; k < w.wide; k++ {
+					rest = append(rest, x.less(e.LoadShared(shared, e.Add(first, e.int(k))), v, b[k]))
 				}
-			}
+				return append(rest, x.number(0))
+			})
 		})
 	})
 	return nil
 }
 
-// fill copies the triangle to shared memory, with the identity beyond its end.
+// fill copies the triangle to shared memory, column by column.
 func (w *triangularWriter) fill(x reals, t grid, shared int, n kernel.Value) {
-	x.repeat(x.invocation(), x.int(w.wide*w.wide), x.int(x.local), func(u kernel.Value) {
+	x.spread(w.wide*w.wide, func(u kernel.Value) kernel.Value {
 		i, k := x.divide(u, x.int(w.wide))
-		unit := x.Select(x.same(i, k), x.number(1), x.number(0))
-		inside := x.both(x.below(i, n), x.Compare(scalar.Le, k, i))
-		x.StoreShared(shared, u, t.loadOr(inside, i, k, unit))
+		return t.loadOr(x.both(x.below(i, n), x.Compare(scalar.Le, k, i)), i, k, x.number(0))
+	}, func(u, v kernel.Value) {
+		i, k := x.divide(u, x.int(w.wide))
+		x.StoreShared(shared, x.Add(x.Mul(k, x.int(w.wide)), i), v)
 	})
 	x.Barrier()
 }

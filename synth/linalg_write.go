@@ -78,6 +78,26 @@ func (e *emitter) then(c kernel.Value, body func()) {
 	e.If(c, func() []kernel.Value { body(); return nil }, nil)
 }
 
+// spread hands the numbers below n out to the invocations and gives those of this
+// one to load and then, with what that gave, to store. All is loaded before
+// anything is stored, sixteen at a time, so that loads do not wait for each other.
+func (e *emitter) spread(n int, load func(u kernel.Value) kernel.Value, store func(u, v kernel.Value)) {
+	const ahead = 16
+	for first := 0; first < n; first += ahead * e.local {
+		var us, vs []kernel.Value
+		for at := first; at < min(n, first+ahead*e.local); at += e.local {
+			u := e.Add(e.invocation(), e.int(at))
+			if at+e.local > n {
+				u = e.least(u, e.int(n-1))
+			}
+			us, vs = append(us, u), append(vs, load(u))
+		}
+		for i, u := range us {
+			store(u, vs[i])
+		}
+	}
+}
+
 // grid is where a batch of matrices lies, in a kernel.
 type grid struct {
 	e                    *emitter

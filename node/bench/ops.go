@@ -153,6 +153,7 @@ func rows(n int, cpu bool) []row {
 	}
 	list = append(list, conv(batch, 64, 56), convLast(batch, 64, 56))
 	list = append(list, orderRows(n)...)
+	list = append(list, linalgRows(cpu)...)
 	list = append(list, programs(n)...)
 	return append(list,
 		row{"1,000 dependent adds of 1,024", chain(1000, f32(1024)), 1, 0, 0},

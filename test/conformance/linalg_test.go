@@ -287,7 +287,7 @@ func TestDeterminant(t *testing.T) {
 }
 
 // oblongs are the shapes of matrices that need not be square.
-var oblongs = []ops.Shape{{1, 1}, {1, 5}, {5, 1}, {3, 2, 3}, {2, 3, 2}, {31, 33}, {33, 31}, {64, 64}, {100, 40}, {257, 20}, {20, 257}, {70, 100}}
+var oblongs = []ops.Shape{{1, 1}, {1, 5}, {5, 1}, {3, 2, 3}, {2, 3, 2}, {31, 33}, {33, 31}, {64, 64}, {100, 40}, {257, 20}, {20, 257}, {70, 100}, {1500, 40}}
 
 // onShapes runs a test on matrices of all shapes.
 func onShapes(t *testing.T, list []ops.Shape, test func(n *tally, d *drive.Driver, x numbers, mode int)) {
