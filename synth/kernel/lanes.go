@@ -1,9 +1,11 @@
 package kernel
 
 // subgroup is where the lanes of a subgroup meet while a kernel runs on the host.
+// The values of an instruction are not written over by the next one, which a lane
+// may reach while others still read, but by the one after that, which it cannot.
 type subgroup struct {
 	bar    *barrier
-	values []uint64 // of each lane
+	values [2][]uint64 // of each lane, by turns
 }
 
 // newSubgroups cuts a workgroup of n invocations into subgroups.
@@ -13,7 +15,7 @@ func newSubgroups(n, lanes int) []*subgroup {
 	}
 	out := make([]*subgroup, n/lanes)
 	for i := range out {
-		out[i] = &subgroup{bar: newBarrier(lanes), values: make([]uint64, lanes)}
+		out[i] = &subgroup{bar: newBarrier(lanes), values: [2][]uint64{make([]uint64, lanes), make([]uint64, lanes)}}
 	}
 	return out
 }
@@ -26,21 +28,22 @@ func (v *invocation) together(in *Inst) {
 		s.bar.wait()
 		return
 	}
-	s.values[lane] = v.vals[in.Args[0]]
+	values := s.values[v.turn%2]
+	v.turn++
+	values[lane] = v.vals[in.Args[0]]
 	s.bar.wait()
 	switch in.Op {
 	case Ballot:
 		for i, r := range in.Res {
-			v.vals[r] = ballot(s.values[32*i : min(32*i+32, len(s.values))])
+			v.vals[r] = ballot(values[32*i : min(32*i+32, len(values))])
 		}
 	case LaneSum:
 		sum := uint64(0)
-		for _, x := range s.values[:lane] {
+		for _, x := range values[:lane] {
 			sum += x
 		}
 		v.vals[in.Res[0]] = clip(v.k.Types[in.Res[0]], sum)
 	}
-	s.bar.wait()
 }
 
 // ballot is a word with a bit for each of up to 32 lanes.

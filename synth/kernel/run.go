@@ -112,6 +112,7 @@ type invocation struct {
 	shared   [][]uint64
 	bar      *barrier
 	subgroup *subgroup
+	turn     int // of instructions of the subgroup
 	builtins [builtinEnd]uint32
 }
 
