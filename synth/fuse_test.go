@@ -348,7 +348,7 @@ func (g *sketch) layerNorm(x, scale, bias ops.Operand) ops.Operand {
 // one kernel.
 func TestFuseRows(t *testing.T) {
 	forTargets(t, func(t *testing.T, target *Target) {
-		for _, n := range []int{3, 12, 64, 130, 1000, 1027, 4096} {
+		for _, n := range []int{3, 12, 64, 130, 1000, 1027, 4096, 9000, 9002} {
 			g := newSketch(t)
 			x := g.param(ops.F32, 20, n)
 			g.keep(g.softmax(x))

@@ -121,7 +121,7 @@ func (w *reduceWriter) rows() {
 		}
 		return owns
 	})
-	totals := w.tree(w.join(acc), part)
+	totals := w.tree(w.join(acc), w.Mul(row, w.int(parts)), part, parts)
 	first := w.Compare(scalar.Eq, part, w.int(0))
 	w.If(w.Prim(scalar.AndB, scalar.Bool, first, valid), func() []kernel.Value {
 		w.store(u, totals)
@@ -134,23 +134,24 @@ func (w *reduceWriter) rows() {
 // 6, then that the odd ones.
 const radix = 8
 
-// tree joins the parts of a chunk by halves and gives the totals of the folds to
-// part 0.
-func (w *reduceWriter) tree(xs []kernel.Value, part kernel.Value) []kernel.Value {
-	lid := w.Builtin(kernel.LocalX)
+// tree joins n values by halves, of which this invocation has the one at slot, and
+// gives the totals of the folds to slot 0. first is where slot 0 is in the arrays of
+// the workgroup.
+func (w *reduceWriter) tree(xs []kernel.Value, first, slot kernel.Value, n int) []kernel.Value {
+	place := w.Convert(w.Add(first, slot), scalar.U32)
 	types, shared := w.typesOf(xs), w.share(xs)
 	for i, x := range xs {
-		w.StoreShared(shared[i], lid, w.asBits(x, scalar.U32))
+		w.StoreShared(shared[i], place, w.asBits(x, scalar.U32))
 	}
-	for left := w.job.order.parts; left > 1; {
+	for left := n; left > 1; {
 		w.Barrier()
 		n := min(radix, left)
 		left /= n
-		xs = w.If(w.Compare(scalar.Lt, part, w.int(left)), func() []kernel.Value {
-			held := make([][]kernel.Value, n) // by part
+		xs = w.If(w.Compare(scalar.Lt, slot, w.int(left)), func() []kernel.Value {
+			held := make([][]kernel.Value, n) // by slot
 			for k := range held {
 				for i := range shared {
-					v := w.LoadShared(shared[i], w.Add(lid, w.Int(scalar.U32, k*left)))
+					v := w.LoadShared(shared[i], w.Add(place, w.Int(scalar.U32, k*left)))
 					if types[i] == scalar.Bool {
 						v = w.truth(v)
 					}
@@ -164,7 +165,7 @@ func (w *reduceWriter) tree(xs []kernel.Value, part kernel.Value) []kernel.Value
 			}
 			for i := range shared {
 				if left > 1 { // nobody else reads this place
-					w.StoreShared(shared[i], lid, w.asBits(held[0][i], scalar.U32))
+					w.StoreShared(shared[i], place, w.asBits(held[0][i], scalar.U32))
 				}
 			}
 			return held[0]

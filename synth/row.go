@@ -11,16 +11,19 @@ import "fmt"
 type rowsJob struct {
 	*reduceJob // sources, sizes and order; finish has the buffers of the results alone
 	unit       *foldedUnit
-	held       int   // fours of a row that an invocation keeps; 0 where it keeps none
+	held       int   // fours of a part that are kept; 0 where none is
+	shares     int   // invocations that have a share of each of them
 	exact      bool  // all invocations have the same number of fours
 	still      []int // sources that are the same for all elements of a row
 }
 
-// The longest rows are kept by this many fours an invocation. An invocation that
-// has a row to itself has so many parts of it.
+// The longest rows are kept by this many fours a part; two invocations share those
+// of long ones, or there are too few at a time for a GPU to have others while one
+// waits. An invocation that has a row to itself has so many parts of it.
 const (
-	maxHeld = 16
-	maxSolo = 8
+	maxHeld  = 16
+	longHeld = 8
+	maxSolo  = 8
 )
 
 // rows says how rows can be carried out in one kernel: in how many fours an
@@ -109,7 +112,11 @@ func (j *rowsJob) plan(t *Target) (*Plan, error) {
 			}
 		}
 	}
+	if j.shares = 1; j.held >= longHeld && t.MaxInvocations >= 2*j.order.local {
+		j.shares = 2
+	}
 	p := j.reduceJob.program(t)
+	p.local *= uint32(j.shares)
 	k := product(j.kept)
 	p.body = j.write
 	p.flops = int64(n*k) * j.unit.flops()
@@ -124,6 +131,6 @@ func (j *rowsJob) plan(t *Target) (*Plan, error) {
 		p.groups = (k + int(p.local) - 1) / int(p.local)
 		p.nums[0] = k
 	}
-	p.key = fmt.Sprintf("rows held=%d exact=%v parts=%d whole=%v %s", j.held, j.exact, j.order.parts, n%lanes == 0, p.key)
+	p.key = fmt.Sprintf("rows held=%d shares=%d exact=%v parts=%d whole=%v %s", j.held, j.shares, j.exact, j.order.parts, n%lanes == 0, p.key)
 	return t.plan(nil, p)
 }

@@ -16,9 +16,14 @@ type heldFour struct {
 
 // shared is the kernel in which a workgroup, or a fraction of it, has a row.
 func (w *rowsWriter) shared() {
-	parts := w.job.order.parts
-	row, part := w.divide(w.invocation(), w.int(parts))
-	u := w.Add(w.Mul(w.group(), w.int(w.local/parts)), row)
+	parts, shares := w.job.order.parts, w.job.shares
+	row, within := w.divide(w.invocation(), w.int(parts*shares))
+	part, share := w.divide(within, w.int(shares))
+	w.share = share
+	// Halving joins the shares of a part first, as its lanes are joined.
+	slot := w.Add(w.Mul(share, w.int(parts)), part)
+	begin := w.Mul(row, w.int(parts*shares))
+	u := w.Add(w.Mul(w.group(), w.int(w.local/(parts*shares))), row)
 	// All invocations take part in the barriers; what is beyond the last row
 	// does that one again and keeps it to itself.
 	valid := w.Compare(scalar.Lt, u, w.units)
@@ -26,7 +31,7 @@ func (w *rowsWriter) shared() {
 	held := make([]heldFour, w.job.held)
 	for i := range held {
 		held[i] = heldFour{number: w.Add(part, w.int(i*parts)), ragged: !w.job.exact && i == len(held)-1}
-		for range lanes {
+		for range w.width {
 			held[i].points = append(held[i].points, w.job.unit.newPoint())
 		}
 	}
@@ -35,12 +40,13 @@ func (w *rowsWriter) shared() {
 		w.steadily(d)
 		ks := w.foldsAt(d)
 		r := w.only(ks)
-		acc := slices.Repeat(r.zero(), lanes)
+		acc := slices.Repeat(r.zero(), w.width)
 		for _, h := range held { // a four at a time, so that few values live at once
 			w.computeFour(h, d)
 			acc = w.foldFour(r, ks, h, acc)
 		}
-		w.totals(ks, r.spread(r.tree(r.join(acc), part), row, part))
+		totals := r.tree(w.joined(r, acc), begin, slot, parts*shares)
+		w.totals(ks, r.spread(totals, row, slot, w.local/(parts*shares)))
 	}
 	w.steadily(w.deepest())
 	w.If(valid, func() []kernel.Value {
@@ -48,7 +54,7 @@ func (w *rowsWriter) shared() {
 			w.computeFour(h, w.deepest())
 			w.storeFour(h.number, h.points, h.ragged)
 		}
-		w.If(w.Compare(scalar.Eq, part, w.int(0)), func() []kernel.Value {
+		w.If(w.Compare(scalar.Eq, slot, w.int(0)), func() []kernel.Value {
 			w.storeRow()
 			return nil
 		}, nil)
@@ -87,26 +93,34 @@ func (w *rowsWriter) foldFour(r *reduceWriter, ks []int, h heldFour, acc []kerne
 		xs = append(xs, w.operands(ks, p)...)
 	}
 	folded := r.applyAll(acc, xs)
-	for lane := 0; h.ragged && lane < lanes; lane++ {
-		at := w.Add(w.Mul(h.number, w.int(lanes)), w.int(lane))
+	for lane := 0; h.ragged && lane < w.width; lane++ {
+		at := w.element(h.number, lane)
 		mine := folded[lane*len(ks) : (lane+1)*len(ks)]
 		copy(mine, w.selectAll(w.exists(at), mine, acc[lane*len(ks):]))
 	}
 	return folded
 }
 
-// spread gives what part 0 of each row has to all of the row.
-func (w *reduceWriter) spread(xs []kernel.Value, row, part kernel.Value) []kernel.Value {
-	places := w.local / w.job.order.parts
+// joined joins the lanes that the invocation has.
+func (w *rowsWriter) joined(r *reduceWriter, acc []kernel.Value) []kernel.Value {
+	if w.width == lanes {
+		return r.join(acc)
+	}
+	n := len(acc) / w.width
+	return r.applyAll(acc[:n], acc[n:])
+}
+
+// spread gives what slot 0 of each of some rows has to all of the row.
+func (w *reduceWriter) spread(xs []kernel.Value, row, slot kernel.Value, rows int) []kernel.Value {
 	at := w.Convert(row, scalar.U32)
 	arrays := make([]int, len(xs))
 	for i, t := range w.typesOf(xs) {
 		if t == scalar.Bool {
 			t = scalar.U32
 		}
-		arrays[i] = w.Shared(t, places)
+		arrays[i] = w.Shared(t, rows)
 	}
-	w.If(w.Compare(scalar.Eq, part, w.int(0)), func() []kernel.Value {
+	w.If(w.Compare(scalar.Eq, slot, w.int(0)), func() []kernel.Value {
 		for i, x := range xs {
 			w.StoreShared(arrays[i], at, w.asBits(x, scalar.U32))
 		}

@@ -16,6 +16,8 @@ type rowsWriter struct {
 	spot  *reduceSpot
 	u     kernel.Value // the row
 	outs  int          // the first buffer that is written
+	width int          // elements of a four that the invocation has
+	share kernel.Value // which of them
 }
 
 func (j *rowsJob) write(e *emitter) error {
@@ -24,7 +26,7 @@ func (j *rowsJob) write(e *emitter) error {
 		return err
 	}
 	w := &rowsWriter{reduceWriter: r, job: j, depth: j.unit.depths(), row: j.unit.newPoint(),
-		outs: len(e.bufs) - len(j.finish.outs)}
+		outs: len(e.bufs) - len(j.finish.outs), width: lanes / j.shares, share: e.int(0)}
 	if j.order.tree {
 		w.shared()
 	} else {
@@ -139,24 +141,35 @@ func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) []kernel.Value {
 	if clamp {
 		four = w.least(four, w.Sub(w.ceil(), w.int(1)))
 	}
-	r := w.Mul(four, w.int(lanes))
 	at := w.spot.at[s][0]
 	if src.way == fours {
 		if len(w.reduced) == 1 {
-			return w.fetch(p.buf, w.Add(at, four), lanes)
+			return w.fetch(p.buf, w.ours(w.Add(at, four)), w.width)
 		}
-		at = w.Add(w.Shl(at, lanesLog), w.walk(r, w.reduced, p.reduced))
-		return w.fetch(p.buf, w.Shr(at, lanesLog), lanes)
+		at = w.Add(w.Shl(at, lanesLog), w.walk(w.Mul(four, w.int(lanes)), w.reduced, p.reduced))
+		return w.fetch(p.buf, w.ours(w.Shr(at, lanesLog)), w.width)
 	}
 	var vs []kernel.Value
-	for lane := range lanes {
-		i := w.Add(r, w.int(lane))
+	for lane := range w.width {
+		i := w.element(four, lane)
 		if clamp && product(w.job.reduced)%lanes != 0 {
 			i = w.least(i, w.Sub(w.count, w.int(1)))
 		}
 		vs = append(vs, w.one(s, w.Add(at, w.walk(i, w.reduced, p.reduced)))...)
 	}
 	return vs
+}
+
+// element is the number of an element of a four that the invocation has.
+func (w *rowsWriter) element(four kernel.Value, lane int) kernel.Value {
+	first := w.Add(w.Mul(four, w.int(lanes)), w.Mul(w.share, w.int(w.width)))
+	return w.Add(first, w.int(lane))
+}
+
+// ours turns an index that counts fours into one that counts what the invocation
+// has of them.
+func (w *rowsWriter) ours(four kernel.Value) kernel.Value {
+	return w.Add(w.Mul(four, w.int(w.job.shares)), w.share)
 }
 
 func (w *rowsWriter) least(x, y kernel.Value) kernel.Value {
@@ -188,7 +201,7 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 		}
 		if whole {
 			store := func() []kernel.Value {
-				w.put(w.outs+k, w.Add(w.Mul(w.u, w.fours), four), vs...)
+				w.put(w.outs+k, w.ours(w.Add(w.Mul(w.u, w.fours), four)), vs...)
 				return nil
 			}
 			if ragged {
@@ -199,7 +212,7 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 			continue
 		}
 		for lane, v := range vs {
-			r := w.Add(w.Mul(four, w.int(lanes)), w.int(lane))
+			r := w.element(four, lane)
 			w.If(w.exists(r), func() []kernel.Value {
 				w.put(w.outs+k, w.Add(w.Mul(w.u, w.count), r), v)
 				return nil
