@@ -105,17 +105,13 @@
       ]
   },
   "nx/defn/evaluator_test" => %{
+    "the message is the one of Nx.BinaryBackend as the default backend" => [
+      "slice"
+    ],
     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation" =>
       [
         "decompositions qr"
-      ],
-    "Nx.Defn.Evaluator evaluates the function of a reduction and does not let it be traced" => [
-      "anonymous functions calls external anonymous function via reduce",
-      "window reduce"
-    ],
-    "the message is the one of Nx.BinaryBackend as the default backend" => [
-      "slice"
-    ]
+      ]
   },
   "nx/serving_test" => %{
     "the structs of tensors are compared, not what they hold" => [

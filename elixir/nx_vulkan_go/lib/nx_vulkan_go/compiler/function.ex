@@ -3,7 +3,7 @@ defmodule NxVulkanGo.Compiler.Function do
   # The functions of reductions as regions: of an expression that is compiled they
   # are regions already, those of eager calls are traced.
 
-  alias NxVulkanGo.Compiler.Lower
+  alias NxVulkanGo.Compiler.{Lower, Trace}
 
   @doc """
   The region of a function of element and accumulator, scalars of a type; an
@@ -15,7 +15,7 @@ defmodule NxVulkanGo.Compiler.Function do
 
   def region(fun, type) when is_function(fun, 2) do
     params = List.duplicate(Nx.template({}, type), 2)
-    body = Nx.Defn.debug_expr_apply(fun, params)
+    body = trace(fun, params)
     {region, _state} = Lower.function(params, body, type)
     {:ok, region}
   rescue
@@ -23,5 +23,12 @@ defmodule NxVulkanGo.Compiler.Function do
     error -> {:error, "its function cannot be traced: " <> Exception.message(error)}
   catch
     {:unsupported, reason} -> {:error, reason}
+  end
+
+  # Nx.Defn.Evaluator's functions take no expressions.
+  defp trace(fun, params) do
+    Nx.Defn.debug_expr_apply(fun, params)
+  rescue
+    _ -> Nx.Defn.debug_expr_apply(Trace.of(fun), params)
   end
 end
