@@ -139,14 +139,20 @@ defmodule NxVulkanGo.CompilerRunTest do
       assert %Error{kind: :unknown_id} = catch_error(Nx.to_binary(result))
     end
 
-    test "after a restart programs are sent again", %{server: server, place: place} do
+    test "after a restart programs and captured tensors are sent again",
+         %{server: server, place: place} do
+      table = Nx.iota({100}, backend: Nx.BinaryBackend)
+      sum = Nx.Defn.jit(&Nx.sum(Nx.add(&1, table)))
+      assert Nx.to_number(sum.(0)) == 4950
       jitted = Nx.Defn.jit(&Nx.add(&1, 1))
       compiled = Nx.Defn.compile(&Nx.add(&1, 1), [Nx.template({}, :s32)])
       assert {Nx.to_number(jitted.(1)), Nx.to_number(compiled.(1))} == {2, 2}
       FakeServer.stop(server)
       again = FakeServer.start(place[:device])
       assert {Nx.to_number(jitted.(2)), Nx.to_number(compiled.(2))} == {3, 3}
-      assert [_] = received(again, :program)
+      assert Nx.to_number(sum.(1)) == 5050
+      assert [_, _] = received(again, :program)
+      assert [_] = received(again, :tensor)
     end
 
     test "the compiled function travels light, and works in other processes" do
@@ -167,9 +173,7 @@ defmodule NxVulkanGo.CompilerRunTest do
       results =
         1..20
         |> Task.async_stream(
-          fn i ->
-            Nx.to_number(Nx.Defn.jit_apply(fun, [i, 1], [compiler: NxVulkanGo] ++ place))
-          end,
+          &Nx.to_number(Nx.Defn.jit_apply(fun, [&1, 1], [compiler: NxVulkanGo] ++ place)),
           max_concurrency: 20
         )
         |> Enum.map(&elem(&1, 1))
