@@ -178,7 +178,9 @@ defmodule NxVulkanGo.CompilerNodeTest do
 
     assert Nx.to_flat_list(Nx.window_reduce(t, 0, {2, 2}, &Nx.max/2)) == [5, 6, 7, 9, 10, 11]
 
-    evaluated = Nx.Defn.jit(&Nx.reduce(&1, 0, fn x, y -> Nx.add(x, y) end), compiler: Nx.Defn.Evaluator)
+    evaluated =
+      Nx.Defn.jit(&Nx.reduce(&1, 0, fn x, y -> Nx.add(x, y) end), compiler: Nx.Defn.Evaluator)
+
     assert Nx.to_number(evaluated.(t)) == 66
     refute_received %{op: _}
 
