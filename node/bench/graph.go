@@ -10,6 +10,7 @@ import (
 // graph writes a program, one instruction after the other.
 type graph struct {
 	ops.Region
+	dtype ops.DType // of literals
 	next  ops.ID
 	types map[ops.ID]ops.Type
 }
@@ -17,7 +18,7 @@ type graph struct {
 // node is a value of a graph.
 type node = ops.Operand
 
-func newGraph() *graph { return &graph{types: make(map[ops.ID]ops.Type)} }
+func newGraph(d ops.DType) *graph { return &graph{dtype: d, types: make(map[ops.ID]ops.Type)} }
 
 func f32(shape ...int) ops.Type { return ops.Type{DType: ops.F32, Shape: shape} }
 
@@ -33,10 +34,13 @@ func (g *graph) param(t ops.Type) node {
 	return node{ID: r.ID}
 }
 
-// number is a literal scalar of f32.
-func number(v float32) node {
-	data := binary.LittleEndian.AppendUint32(nil, math.Float32bits(v))
-	return node{Lit: &ops.Literal{Type: f32(), Data: data}}
+// number is a literal scalar.
+func (g *graph) number(v float64) node {
+	data := binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))
+	if g.dtype == ops.F32 {
+		data = binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(v)))
+	}
+	return node{Lit: &ops.Literal{Type: ops.Type{DType: g.dtype}, Data: data}}
 }
 
 func (g *graph) typeOf(n node) ops.Type {
@@ -79,13 +83,19 @@ func (g *graph) fold(op ops.Op, n node, axis int, keep bool) node {
 	} else {
 		kept = 1
 	}
-	return g.add(op, ops.Type{DType: ops.F32, Shape: s}, [][]int{{axis}, {kept}}, n)
+	return g.add(op, ops.Type{DType: g.dtype, Shape: s}, [][]int{{axis}, {kept}}, n)
 }
 
 // dot multiplies matrices along axis a of the left and axis b of the right one.
 func (g *graph) dot(left node, a int, right node, b int) node {
 	l, r := g.typeOf(left).Shape, g.typeOf(right).Shape
 	return g.add(ops.Dot, f32(l[1-a], r[1-b]), [][]int{{a}, {}, {b}, {}}, left, right)
+}
+
+// slice is part of a vector, as a row.
+func (g *graph) slice(n node, from, size int) node {
+	part := g.add(ops.Slice, ops.Type{DType: g.dtype, Shape: ops.Shape{size}}, [][]int{{from}, {size}, {1}}, n)
+	return g.add(ops.Reshape, ops.Type{DType: g.dtype, Shape: ops.Shape{1, size}}, nil, part)
 }
 
 // gives ends the program.

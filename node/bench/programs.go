@@ -22,6 +22,7 @@ func programs(n int) []row {
 		{name: "program: layer norm of rows", run: running(layerNorm(square), square), rounds: rounds, bytes: 2 * s4},
 		{name: "program: log-softmax of rows", run: running(logSoftmax(square), square), rounds: rounds, bytes: 2 * s4},
 		step,
+		leapfrogs(1), leapfrogs(1024),
 	}
 }
 
@@ -46,15 +47,15 @@ func running(p *ops.Region, ins ...ops.Type) func(*harness) error {
 }
 
 func tanhExp(n int) *ops.Region {
-	g := newGraph()
+	g := newGraph(ops.F32)
 	x := g.param(f32(n))
-	t := g.point(ops.Tanh, g.point(ops.Add, g.point(ops.Multiply, x, number(2)), number(1)))
+	t := g.point(ops.Tanh, g.point(ops.Add, g.point(ops.Multiply, x, g.number(2)), g.number(1)))
 	e := g.point(ops.Exp, g.point(ops.Negate, g.point(ops.Multiply, x, x)))
 	return g.gives(g.fold(ops.Sum, g.point(ops.Multiply, t, e), 0, false))
 }
 
 func softmax(t ops.Type) *ops.Region {
-	g := newGraph()
+	g := newGraph(ops.F32)
 	x := g.param(t)
 	e := g.point(ops.Exp, g.point(ops.Subtract, x, g.fold(ops.ReduceMax, x, 1, true)))
 	return g.gives(g.point(ops.Divide, e, g.fold(ops.Sum, e, 1, true)))
@@ -67,35 +68,35 @@ func (g *graph) logs(x node) node {
 }
 
 func logSoftmax(t ops.Type) *ops.Region {
-	g := newGraph()
+	g := newGraph(ops.F32)
 	return g.gives(g.logs(g.param(t)))
 }
 
 func layerNorm(t ops.Type) *ops.Region {
-	g := newGraph()
-	x, scale := g.param(t), 1/float32(t.Shape[1])
-	mean := g.point(ops.Multiply, g.fold(ops.Sum, x, 1, true), number(scale))
+	g := newGraph(ops.F32)
+	x, scale := g.param(t), 1/float64(t.Shape[1])
+	mean := g.point(ops.Multiply, g.fold(ops.Sum, x, 1, true), g.number(scale))
 	d := g.point(ops.Subtract, x, mean)
-	v := g.point(ops.Multiply, g.fold(ops.Sum, g.point(ops.Multiply, d, d), 1, true), number(scale))
-	return g.gives(g.point(ops.Multiply, d, g.point(ops.Rsqrt, g.point(ops.Add, v, number(1e-5)))))
+	v := g.point(ops.Multiply, g.fold(ops.Sum, g.point(ops.Multiply, d, d), 1, true), g.number(scale))
+	return g.gives(g.point(ops.Multiply, d, g.point(ops.Rsqrt, g.point(ops.Add, v, g.number(1e-5)))))
 }
 
 // descent is a step of gradient descent on the cross-entropy of a perceptron
 // with one hidden layer: inputs and labels, then weights and biases, which are
 // also what it gives.
 func descent(batch, in, hidden, classes int) *ops.Region {
-	g := newGraph()
+	g := newGraph(ops.F32)
 	x, y := g.param(f32(batch, in)), g.param(f32(batch, classes))
 	w1, b1 := g.param(f32(in, hidden)), g.param(f32(hidden))
 	w2, b2 := g.param(f32(hidden, classes)), g.param(f32(classes))
 	z1 := g.point(ops.Add, g.dot(x, 1, w1, 0), b1)
-	h := g.point(ops.Max, z1, number(0))
+	h := g.point(ops.Max, z1, g.number(0))
 	z2 := g.point(ops.Add, g.dot(h, 1, w2, 0), b2)
-	d2 := g.point(ops.Multiply, g.point(ops.Subtract, g.point(ops.Exp, g.logs(z2)), y), number(1/float32(batch)))
-	zero := g.add(ops.Constant, f32(batch, hidden), nil, number(0))
-	d1 := g.add(ops.Select, f32(batch, hidden), nil, g.point(ops.Greater, z1, number(0)), g.dot(d2, 1, w2, 1), zero)
+	d2 := g.point(ops.Multiply, g.point(ops.Subtract, g.point(ops.Exp, g.logs(z2)), y), g.number(1/float64(batch)))
+	zero := g.add(ops.Constant, f32(batch, hidden), nil, g.number(0))
+	d1 := g.add(ops.Select, f32(batch, hidden), nil, g.point(ops.Greater, z1, g.number(0)), g.dot(d2, 1, w2, 1), zero)
 	update := func(p, gradient node) node {
-		return g.point(ops.Subtract, p, g.point(ops.Multiply, gradient, number(0.1)))
+		return g.point(ops.Subtract, p, g.point(ops.Multiply, gradient, g.number(0.1)))
 	}
 	return g.gives(update(w1, g.dot(x, 0, d1, 0)), update(b1, g.fold(ops.Sum, d1, 0, false)),
 		update(w2, g.dot(h, 0, d2, 0)), update(b2, g.fold(ops.Sum, d2, 0, false)))
@@ -114,7 +115,7 @@ func training(batch, in, hidden, classes int) func(*harness) error {
 		if weights == nil {
 			h.Define("descent", p)
 			for _, t := range outs {
-				weights = append(weights, h.Do(ops.Constant, t, nil, number(0.01)))
+				weights = append(weights, h.Do(ops.Constant, t, nil, newGraph(ops.F32).number(0.01)))
 			}
 		}
 		operands := []ops.Operand{x, y}

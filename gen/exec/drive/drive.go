@@ -105,6 +105,17 @@ func (d *Driver) Run(key string, outs []ops.Type, ins ...ops.Operand) (ids []ops
 	return ids
 }
 
+// Leapfrog waits for the rows of leapfrog steps.
+func (d *Driver) Leapfrog(r *wire.Leapfrog) (rows exec.Rows, err error) {
+	err = d.wait(func(done func(error)) {
+		d.Exec.Leapfrog(d.lane, r, func(got exec.Rows, err error) {
+			rows = got
+			done(err)
+		})
+	})
+	return rows, err
+}
+
 // Built waits until no plan or pipeline is being made.
 func (d *Driver) Built() error {
 	for d.Exec.Building() > 0 {

@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// The regime model: 200 observations of a mixture of three normal densities, by
+// eight parameters: means, logarithms of deviations, and two logits.
+const (
+	regimes      = 3
+	observations = 200
+	parameters   = 3*regimes - 1
+	chainSteps   = 32
+)
+
+// mixture is the log density of the regime model and its gradient.
+func mixture() *ops.Region {
+	g := newGraph(ops.F64)
+	f64 := func(dims ...int) ops.Type { return ops.Type{DType: ops.F64, Shape: dims} }
+	q, x := g.param(f64(parameters)), g.param(f64(observations, 1))
+	mu, logs := g.slice(q, 0, regimes), g.slice(q, regimes, regimes)
+	free := g.slice(q, 2*regimes, regimes-1)
+	logits := g.add(ops.Pad, f64(1, regimes), [][]int{{0, 0, 0, 0, 1, 0}}, free, g.number(0))
+	logw := g.logs(logits)
+	scale := g.point(ops.Exp, g.point(ops.Negate, logs))
+	z := g.point(ops.Multiply, g.point(ops.Subtract, x, mu), scale)
+	square := g.point(ops.Multiply, z, z)
+	each := g.point(ops.Add, g.point(ops.Multiply, square, g.number(-0.5)), g.point(ops.Subtract, logw, logs))
+	most := g.fold(ops.ReduceMax, each, 1, true)
+	e := g.point(ops.Exp, g.point(ops.Subtract, each, most))
+	total := g.fold(ops.Sum, e, 1, true)
+	lse := g.point(ops.Add, g.point(ops.Log, total), most)
+	sum := func(n node) node { return g.fold(ops.Sum, g.fold(ops.Sum, n, 0, false), 0, false) }
+	prior := sum(g.point(ops.Multiply, g.point(ops.Add, g.point(ops.Multiply, mu, mu), g.point(ops.Multiply, logs, logs)), g.number(-0.5)))
+	logp := g.point(ops.Add, sum(lse), prior)
+	r := g.point(ops.Divide, e, total)
+	column := func(n node) node { return g.fold(ops.Sum, n, 0, true) }
+	dmu := g.point(ops.Subtract, column(g.point(ops.Multiply, r, g.point(ops.Multiply, z, scale))), mu)
+	dlogs := g.point(ops.Subtract, column(g.point(ops.Multiply, r, g.point(ops.Subtract, square, g.number(1)))), logs)
+	weights := g.point(ops.Multiply, g.point(ops.Exp, logw), g.number(observations))
+	dlogits := g.point(ops.Subtract, column(r), weights)
+	row := g.add(ops.Concatenate, f64(1, 3*regimes), [][]int{{1}}, dmu, dlogs, dlogits)
+	cut := g.add(ops.Slice, f64(1, parameters), [][]int{{0, 0}, {1, parameters}, {1, 1}}, row)
+	return g.gives(logp, g.add(ops.Reshape, f64(parameters), nil, cut))
+}
+
+// leapfrogs is a round of a call for steps of so many chains, with its results.
+func leapfrogs(chains int) row {
+	p := mixture()
+	request := &wire.Leapfrog{Program: "mixture", Type: ops.F64, Dim: parameters, N: chains, K: chainSteps, Step: 0.01}
+	for i := range chains * parameters {
+		request.Q = append(request.Q, math.Sin(float64(i)))
+		request.P = append(request.P, math.Cos(float64(i)))
+		request.Metric = append(request.Metric, 1)
+	}
+	return row{name: fmt.Sprintf("leapfrog: %d steps of %d chains, regime model", chainSteps, chains), rounds: 10,
+		run: func(h *harness) error {
+			h.Define("mixture", p)
+			request.Data = []ops.Operand{h.input(ops.Type{DType: ops.F64, Shape: ops.Shape{observations, 1}}, 0)}
+			_, err := h.Leapfrog(request)
+			return err
+		}}
+}
