@@ -361,3 +361,68 @@ func TestFuseRows(t *testing.T) {
 		}
 	})
 }
+
+// A view of a view has strides, or the space must be cut, or there are none.
+func TestThrough(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		dims []int
+		v    view
+		s    ops.Shape
+		w    view
+		want view
+		err  error
+	}{
+		{"whole", []int{2, 3}, dense(ops.Shape{2, 3}), ops.Shape{2, 3}, view{0, []int{3, 1}}, view{0, []int{3, 1}}, nil},
+		{"scalar", []int{2, 3}, dense(ops.Shape{2, 3}), ops.Shape{2, 3}, view{0, []int{0, 0}}, view{0, []int{0, 0}}, nil},
+		{"row", []int{2, 3}, dense(ops.Shape{2, 3}), ops.Shape{2, 3}, view{0, []int{0, 1}}, view{0, []int{0, 1}}, nil},
+		{"transposed", []int{3, 2}, view{0, []int{1, 3}}, ops.Shape{2, 3}, view{0, []int{1, 2}}, view{0, []int{2, 1}}, nil},
+		{"backward", []int{6}, view{5, []int{-1}}, ops.Shape{6}, view{10, []int{-2}}, view{0, []int{2}}, nil},
+		{"flat over a column", []int{6}, view{0, []int{1}}, ops.Shape{2, 3}, view{0, []int{1, 0}}, view{}, &splitError{0, 3}},
+		{"across rows", []int{3}, view{1, []int{1}}, ops.Shape{2, 3}, view{0, []int{1, 0}}, view{}, errView},
+		{"no part of a row", []int{2, 3}, dense(ops.Shape{2, 3}), ops.Shape{3, 2}, view{0, []int{1, 0}}, view{}, errView},
+	} {
+		got, err := through(c.dims, c.v, c.s, c.w)
+		switch {
+		case fmt.Sprint(err) != fmt.Sprint(c.err):
+			t.Errorf("%s: error %v, want %v", c.name, err, c.err)
+		case err == nil && !sameView(c.dims, got, c.want):
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// A kernel has room for so many buffers; what takes more is several units.
+func TestUnitsFit(t *testing.T) {
+	for _, target := range []*Target{gpu, cpu} {
+		g := newSketch(t)
+		sum := g.param(ops.F32, 30)
+		for range 60 {
+			sum = g.do(ops.Tanh, ops.F32, g.do(ops.Add, ops.F32, sum, g.param(ops.F32, 30)))
+		}
+		g.keep(sum)
+		units := g.check(target, 8)
+		if n := len(units); n < 2 || n > 10 {
+			t.Errorf("%d units", n)
+		}
+	}
+}
+
+// What nobody wants is not computed, and what is read by something that has a
+// kernel of its own lies in memory.
+func TestUnitsKeep(t *testing.T) {
+	g := newSketch(t)
+	x := g.param(ops.F32, 4, 6)
+	a := g.do(ops.Exp, ops.F32, x)
+	g.do(ops.Log, ops.F32, a)
+	s := g.do(ops.CumulativeSum, ops.F32, g.do(ops.Transpose, ops.F32, a, attrs{{1, 0}}), attrs{{0}, {0}})
+	g.keep(g.do(ops.Negate, ops.F32, s))
+	units := g.check(gpu, 2)
+	for _, u := range units {
+		for i := range u.Body {
+			if u.Body[i].Op == ops.Log {
+				t.Errorf("what nobody wants is computed:\n%s", show(units))
+			}
+		}
+	}
+}
