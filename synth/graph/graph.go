@@ -1,0 +1,14 @@
+// Package graph has what is done to instructions before anybody asks which
+// kernels carry them out: a text form of straight code and of programs, and the
+// passes that leave out what nobody needs.
+//
+//	(%1:f32[2,3], %2:f32) {
+//	  %3:f32[2,3] = multiply %1, %2
+//	  %4:f32[2] = sum %3 axes=[1] keep_axes=false
+//	  give %4, f32(0.5)
+//	}
+//
+// The package refuses to know devices, kernels and where values live; what an
+// instruction computes it asks a function for. Start reading at Print, then at
+// Simplify.
+package graph
