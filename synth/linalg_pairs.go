@@ -89,7 +89,7 @@ func (j *linalg) rotate(v pivots) {
 	for side < v.n {
 		side *= 2
 	}
-	w := &rotateWriter{pivots: v, t: j.typ, side: side, local: max(4, min(256, side*side/4))}
+	w := &rotateWriter{pivots: v, t: j.typ, side: side, local: max(4, min(256, side*side/4, j.t.MaxInvocations))}
 	w.tol = j.eps()
 	if v.bound == nil {
 		w.tol *= 8

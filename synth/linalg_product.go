@@ -42,7 +42,8 @@ func (j *linalg) multiply(u blockProduct) {
 		batches *= u.pairs.pairs
 	}
 	w := &updateWriter{blockProduct: u, t: j.typ, per: 8}
-	if batches*u.shares*((u.m+63)/64)*((u.n+63)/64) < 200 {
+	// Small tiles where large ones would be half empty, or too few for a device.
+	if min(u.m, u.n) <= 4*updateSide || batches*u.shares*((u.m+63)/64)*((u.n+63)/64) < 200 {
 		w.per = 4
 	}
 	side := w.per * updateSide

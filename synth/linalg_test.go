@@ -222,8 +222,8 @@ func eachSquare(t *testing.T, f func(target *Target, x tensor, n int)) {
 	for name, target := range map[string]*Target{"gpu": gpu, "small": small} {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range []ops.DType{ops.F32, ops.F64} {
-				for i, s := range []ops.Shape{{1, 1}, {2, 3, 3}, {33, 33}, {2, 70, 70}, {130, 130}} {
-					if d == ops.F64 && s[len(s)-1] > 100 {
+				for i, s := range []ops.Shape{{1, 1}, {2, 3, 3}, {33, 33}, {70, 70}, {100, 100}} {
+					if d == ops.F64 && s[len(s)-1] > 80 {
 						continue
 					}
 					f(target, gauss(ops.Type{DType: d, Shape: s}, uint64(i)), s[len(s)-1])
@@ -251,13 +251,12 @@ func TestLU(t *testing.T) {
 
 func TestSolve(t *testing.T) {
 	eachSquare(t, func(target *Target, x tensor, n int) {
-		for _, sides := range []int{1, 5} {
-			b := gauss(ops.Type{DType: x.typ.DType, Shape: append(x.typ.Shape[:len(x.typ.Shape)-1:len(x.typ.Shape)-1], sides)}, 3)
-			y := factor(t, target, ops.Solve, []ops.Type{b.typ}, nil, x, b)[0]
-			for k := range x.matrices(n, n) {
-				a, z := x.matrix(k, n, n), y.matrix(k, n, sides)
-				near(t, "a x", x.typ.DType, a.times(z), b.matrix(k, n, sides), a.norm()*z.norm())
-			}
+		sides := 1 + n%5
+		b := gauss(ops.Type{DType: x.typ.DType, Shape: append(x.typ.Shape[:len(x.typ.Shape)-1:len(x.typ.Shape)-1], sides)}, 3)
+		y := factor(t, target, ops.Solve, []ops.Type{b.typ}, nil, x, b)[0]
+		for k := range x.matrices(n, n) {
+			a, z := x.matrix(k, n, n), y.matrix(k, n, sides)
+			near(t, "a x", x.typ.DType, a.times(z), b.matrix(k, n, sides), a.norm()*z.norm())
 		}
 	})
 }
@@ -290,7 +289,7 @@ func TestDeterminant(t *testing.T) {
 func TestQR(t *testing.T) {
 	for name, target := range map[string]*Target{"gpu": gpu, "small": small} {
 		t.Run(name, func(t *testing.T) {
-			for i, s := range []ops.Shape{{1, 1}, {2, 3, 5}, {2, 5, 3}, {33, 33}, {2, 40, 36}, {20, 70}, {300, 9}, {600, 10}} {
+			for i, s := range []ops.Shape{{1, 1}, {2, 3, 5}, {2, 5, 3}, {33, 33}, {2, 40, 36}, {20, 70}, {600, 10}} {
 				for mode := range 2 {
 					d := []ops.DType{ops.F32, ops.F64}[(i+mode)%2]
 					checkQR(t, target, gauss(ops.Type{DType: d, Shape: s}, uint64(i)), mode)
