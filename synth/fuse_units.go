@@ -50,7 +50,8 @@ func (f *fuser) nodesRead(g *group) []int {
 	return rs
 }
 
-// units makes the units, each after those that it depends on.
+// units makes the units, each after those that it depends on, in waves of some
+// that do not depend on each other.
 func (f *fuser) units() []Unit {
 	waits, next := map[*group]int{}, map[*group][]*group{}
 	var ready unitQueue
@@ -70,16 +71,25 @@ func (f *fuser) units() []Unit {
 	}
 	var units []Unit
 	for len(ready) > 0 {
-		g := heap.Pop(&ready).(*group)
-		units = append(units, f.unitsOf(g)...)
-		for _, h := range next[g] {
-			if waits[h]--; waits[h] == 0 {
-				heap.Push(&ready, h)
+		wave := make([]*group, min(len(ready), maxWave))
+		for i := range wave {
+			wave[i] = heap.Pop(&ready).(*group)
+			units = append(units, f.unitsOf(wave[i])...)
+		}
+		for _, g := range wave {
+			for _, h := range next[g] {
+				if waits[h]--; waits[h] == 0 {
+					heap.Push(&ready, h)
+				}
 			}
 		}
 	}
 	return units
 }
+
+// maxWave is how many units that do not depend on each other stand side by side,
+// where a device may overlap them. More would have more values live at once.
+const maxWave = 8
 
 // before lists the groups that g reads.
 func (f *fuser) before(g *group) []*group {
@@ -146,7 +156,7 @@ func (f *fuser) unit(items []int) Unit {
 }
 
 // addLiterals adds the literals of an instruction. Scalars that are the same are
-// one operand of the unit.
+// one operand of the unit; those without data stand for any value.
 func (u *Unit) addLiterals(in *ops.Instr, known map[string]*ops.Literal) {
 	for i, o := range in.Ins {
 		if o.Lit == nil {
@@ -154,6 +164,12 @@ func (u *Unit) addLiterals(in *ops.Instr, known map[string]*ops.Literal) {
 		}
 		if len(o.Lit.Type.Shape) > 0 {
 			u.Lits = append(u.Lits, o.Lit)
+			continue
+		}
+		if len(o.Lit.Data) == 0 {
+			if !slices.Contains(u.Lits, o.Lit) {
+				u.Lits = append(u.Lits, o.Lit)
+			}
 			continue
 		}
 		key := o.Lit.Type.DType.String() + string(o.Lit.Data)

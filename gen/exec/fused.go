@@ -102,9 +102,9 @@ type cutter struct {
 }
 
 // hole makes a literal that stands for a parameter whose value is one at run
-// time.
+// time. It has no data, so that it is not taken for another.
 func (c *cutter) hole(param ops.Result) {
-	lit := &ops.Literal{Type: param.Type, Data: make([]byte, param.Type.Bytes())}
+	lit := &ops.Literal{Type: param.Type}
 	c.holes[lit], c.stand[param.ID] = param.ID, lit
 }
 

@@ -109,3 +109,27 @@ func TestFusedLoop(t *testing.T) {
 		}
 	})
 }
+
+// TestFusedScalars: parameters that are literals are told apart.
+func TestFusedScalars(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l, s := r.session(), f32()
+		r.define(l, "ab-c", &ops.Region{
+			Params: []ops.Result{res(1, s), res(2, s), res(3, s)},
+			Body:   []ops.Instr{op(ops.Multiply, res(4, s), ref(1), ref(2)), op(ops.Subtract, res(5, s), ref(4), ref(3))},
+			Values: []ops.Operand{ref(5)},
+		})
+		for i := range 5 {
+			id := ops.ID(10 + i)
+			r.run(l, "ab-c", []ops.Result{res(id, s)}, scalar(float32(i)), scalar(100), scalar(3))
+			got, err := r.read(l, id, 0, math.MaxInt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := float32(100*i - 3); got[0] != want {
+				t.Errorf("run %d gives %v, want %v", i, got[0], want)
+			}
+			r.built()
+		}
+	})
+}
