@@ -1,0 +1,4 @@
+[
+  import_deps: [:nx],
+  inputs: ["{mix,.formatter}.exs", "{lib,test}/**/*.{ex,exs}"]
+]

@@ -1,0 +1,108 @@
+defmodule Nx.Vulkan.Buffers do
+  @moduledoc false
+  # Buffers with contents that change, which tensors do not have: a reference, and
+  # what it stands for at the moment. Contents are bytes until an operation gives
+  # them a type, and then a tensor of the device.
+  #
+  # A buffer belongs to the process that made it and goes with it.
+
+  use GenServer
+
+  alias NxVulkanGo.Backend
+
+  def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
+
+  @doc "A new buffer of these bytes."
+  @spec new(binary) :: reference
+  def new(bytes) do
+    ref = make_ref()
+    :ets.insert(__MODULE__, {ref, byte_size(bytes), bytes})
+    GenServer.call(__MODULE__, {:own, ref, self()})
+    ref
+  end
+
+  @doc "How many bytes a buffer has."
+  @spec size(reference) :: non_neg_integer
+  def size(ref), do: ref |> row() |> elem(1)
+
+  @doc "Its bytes."
+  @spec bytes(reference) :: binary
+  def bytes(ref) do
+    case row(ref) do
+      {_, _, bytes} when is_binary(bytes) -> bytes
+      {_, _, tensor} -> Nx.to_binary(tensor)
+    end
+  end
+
+  @doc "Replaces its contents, a tensor or bytes of the same size."
+  @spec put(reference, binary | Nx.Tensor.t()) :: :ok | {:error, :size_mismatch}
+  def put(ref, contents) do
+    if size_of(contents) == size(ref) do
+      :ets.update_element(__MODULE__, ref, {3, contents})
+      :ok
+    else
+      {:error, :size_mismatch}
+    end
+  end
+
+  defp size_of(bytes) when is_binary(bytes), do: byte_size(bytes)
+  defp size_of(tensor), do: Nx.byte_size(tensor)
+
+  @doc "The first elements of a buffer as a tensor of the device."
+  @spec tensor(reference, Nx.Type.t(), pos_integer) ::
+          {:ok, Nx.Tensor.t()} | {:error, :size_mismatch}
+  def tensor(ref, {_, bits} = type, count) do
+    if size(ref) * 8 >= count * bits do
+      {:ok, ref |> typed(type) |> Nx.slice([0], [count])}
+    else
+      {:error, :size_mismatch}
+    end
+  end
+
+  # The tensor stays: the next operation finds it on the device.
+  defp typed(ref, {_, bits} = type) do
+    case row(ref) do
+      {_, _, %Nx.Tensor{type: ^type} = tensor} ->
+        tensor
+
+      _ ->
+        bytes = bytes(ref)
+        whole = div(byte_size(bytes) * 8, bits) * div(bits, 8)
+        tensor = Nx.from_binary(binary_part(bytes, 0, whole), type, backend: Backend)
+        if whole == byte_size(bytes), do: put(ref, tensor)
+        tensor
+    end
+  end
+
+  defp row(ref) do
+    case :ets.lookup(__MODULE__, ref) do
+      [row] ->
+        row
+
+      [] ->
+        raise ArgumentError, "#{inspect(ref)} is no buffer, or the process that made it is gone"
+    end
+  end
+
+  @impl true
+  def init(nil) do
+    :ets.new(__MODULE__, [:named_table, :public, read_concurrency: true])
+    {:ok, %{}}
+  end
+
+  # Of each owner, its buffers; the monitor is made with the first.
+  @impl true
+  def handle_call({:own, ref, pid}, _from, owners) do
+    unless is_map_key(owners, pid), do: Process.monitor(pid)
+    {:reply, :ok, Map.update(owners, pid, [ref], &[ref | &1])}
+  end
+
+  @impl true
+  def handle_info({:DOWN, _, :process, pid, _}, owners) do
+    {refs, owners} = Map.pop(owners, pid, [])
+    for ref <- refs, do: :ets.delete(__MODULE__, ref)
+    {:noreply, owners}
+  end
+
+  def handle_info(_other, owners), do: {:noreply, owners}
+end

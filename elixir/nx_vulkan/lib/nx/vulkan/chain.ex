@@ -1,0 +1,112 @@
+defmodule Nx.Vulkan.Chain do
+  @moduledoc false
+  # Leapfrog steps by a shader in a file: the push block and the buffers of the
+  # callers of nx_vulkan become a chain call of the node. Sizes are checked here,
+  # so that their errors are those that these callers know.
+
+  alias NxVulkanGo.{Error, Session, Sessions}
+  alias Nx.Vulkan.Shaders
+
+  # Parameters at most: one an invocation.
+  @widest 256
+  # Bytes of a push block at most. What follows the header, priors that shaders
+  # have as constants, is read by none.
+  @longest_push 128
+
+  @type result ::
+          {:ok, {q :: binary, p :: binary, grad :: binary, logp :: binary}}
+          | {:error, :size_mismatch | :bad_input}
+          | {:error, :dispatch_failed, String.t()}
+
+  @doc "The steps of one instance, or of as many as the push block names."
+  @spec run(
+          :f32 | :f64,
+          :single | :batch,
+          {binary, binary, binary},
+          binary,
+          pos_integer,
+          Path.t()
+        ) ::
+          result
+  def run(type, mode, {q, p, extras}, push, k, path) do
+    with {:ok, header} <- header(type, mode, push),
+         :ok <- check(header, k),
+         :ok <- sizes(header, width(type), q, p, extras) do
+      options = %{
+        type: type,
+        n: header.n,
+        k: k,
+        d: header.d,
+        n_obs: header.n_obs,
+        eps: header.eps,
+        batch: mode == :batch,
+        q: q,
+        p: p,
+        extras: extras
+      }
+
+      call(options, path, 1)
+    end
+  end
+
+  defp width(:f32), do: 4
+  defp width(:f64), do: 8
+
+  # A step size that is no number does not match.
+  defp header(_type, _mode, push) when byte_size(push) > @longest_push, do: {:error, :bad_input}
+
+  defp header(
+         :f64,
+         mode,
+         <<k::32-little, n_obs::32-little, d::32-little, n::32-little, eps::float-64-little,
+           _::binary>>
+       ),
+       do: {:ok, %{k: k, n_obs: n_obs, d: d, n: instances(mode, n), eps: eps}}
+
+  defp header(
+         :f32,
+         mode,
+         <<k::32-little, n_obs::32-little, d::32-little, n::32-little, eps::float-32-little,
+           _::binary>>
+       ),
+       do: {:ok, %{k: k, n_obs: n_obs, d: d, n: instances(mode, n), eps: eps}}
+
+  defp header(_type, _mode, _push), do: {:error, :bad_input}
+
+  defp instances(:single, _pad), do: 1
+  defp instances(:batch, n), do: n
+
+  defp check(%{k: k, d: d, n: n, eps: eps}, k)
+       when k > 0 and d <= @widest and n > 0 and eps != 0,
+       do: :ok
+
+  defp check(_header, _k), do: {:error, :bad_input}
+
+  defp sizes(%{d: d, n: n, n_obs: n_obs}, width, q, p, extras) do
+    if d > 0 and byte_size(q) == n * d * width and byte_size(p) == n * d * width and
+         byte_size(extras) == n * (n_obs + d) * width,
+       do: :ok,
+       else: {:error, :size_mismatch}
+  end
+
+  # A server that was started again knows no shader: once more, with a new session.
+  defp call(options, path, retries) do
+    session = Sessions.fetch!([])
+
+    with {:ok, key} <- Shaders.key(session, path),
+         {:ok, rows} <- Session.call(session, {:chain, Map.put(options, :shader, key)}) do
+      {:ok, rows}
+    else
+      {:error, %Error{kind: kind}} when kind in [:stale, :server_down] and retries > 0 ->
+        call(options, path, retries - 1)
+
+      {:error, %Error{} = error} ->
+        {:error, :dispatch_failed, Exception.message(error)}
+
+      {:error, reason} ->
+        {:error, :dispatch_failed, reason}
+    end
+  rescue
+    error in Error -> {:error, :dispatch_failed, Exception.message(error)}
+  end
+end
