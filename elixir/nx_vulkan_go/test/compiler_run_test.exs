@@ -166,6 +166,20 @@ defmodule NxVulkanGo.CompilerRunTest do
     end
   end
 
+  # Nx can mark arguments as given away since 0.14.
+  if Code.ensure_loaded?(Nx) and function_exported?(Nx, :donatable, 1) do
+    test "an argument that is given away is freed, its result is not" do
+      t = Nx.iota({100})
+      {same, sum} = Nx.Defn.jit(fn t -> {t, Nx.add(t, 1)} end).(Nx.donatable(t))
+      assert {Nx.to_number(same[9]), Nx.to_number(sum[9])} == {9, 10}
+      refute Nx.donatable?(same)
+      assert %Error{kind: :unknown_id} = catch_error(Nx.to_binary(t))
+      kept = Nx.iota({100})
+      Nx.Defn.jit(&Nx.negate/1).(kept)
+      assert Nx.to_number(kept[9]) == 9
+    end
+  end
+
   describe "compiling" do
     test "callers of the same function at the same time compile it once", %{place: place} do
       {counter, fun} = traced(fn a, b -> Process.sleep(50) && Nx.add(a, b) end)
