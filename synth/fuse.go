@@ -201,10 +201,10 @@ func (f *fuser) look(i int) error {
 // settle makes a value that was to be pulled one that lies in memory.
 func (f *fuser) settle(i int) {
 	n := &f.nodes[i]
-	if n.group != nil {
-		panic("BUG: a value in memory has been looked through")
-	}
 	n.pulled, n.settled = false, true
+	if n.group != nil {
+		return // others read it from memory already
+	}
 	if n.role == rolePoint {
 		f.place(i)
 		return

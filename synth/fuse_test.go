@@ -426,3 +426,29 @@ func TestUnitsKeep(t *testing.T) {
 		}
 	}
 }
+
+// A large transposition, which a kernel of its own does better, is not looked
+// through; a small one is. Both may be kept besides.
+func TestFuseTransposition(t *testing.T) {
+	for _, n := range []int{16, 300} {
+		for _, kept := range []bool{false, true} {
+			g := newSketch(t)
+			x := g.param(ops.F32, n, 256)
+			y := g.do(ops.Transpose, ops.F32, x, attrs{{1, 0}})
+			g.keep(g.do(ops.Exp, ops.F32, g.do(ops.Negate, ops.F32, y)))
+			if kept {
+				g.keep(y)
+			}
+			units := g.check(gpu, 4)
+			want := 1
+			if n == 300 || kept {
+				want = 2
+			}
+			wantUnits(t, units, want)
+			reads := units[len(units)-1].Ins[0]
+			if small := n == 16; small != (reads == x.ID) {
+				t.Errorf("%d by 256: the last unit reads %d:\n%s", n, reads, show(units))
+			}
+		}
+	}
+}

@@ -37,7 +37,7 @@ func (t *Target) rows(lie *reduceShape) (held int, ok bool) {
 		return 0, s.parts <= maxSolo
 	}
 	n := (product(lie.reduced) + lanes*s.parts - 1) / (lanes * s.parts)
-	return n, s.chunks == 1 && n <= maxHeld
+	return n, s.chunks == 1 && n <= maxHeld && (n <= fewHeld || product(lie.kept) >= fewRows)
 }
 
 // needsRows reports whether something looks at the elements of a row when it has
