@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -179,7 +180,27 @@ func (c *cutter) straight(b *block, lo, hi int) []step {
 	for _, u := range synth.Units(g, c.target) {
 		steps = append(steps, c.step(u))
 	}
+	keepShared(steps, g.Keep)
 	return steps
+}
+
+// keepShared takes from the inner values of units those that other steps need as
+// well: a unit looks through views that another step makes.
+func keepShared(steps []step, keep []ops.ID) {
+	needed := make(map[ops.ID]bool)
+	for _, id := range keep {
+		needed[id] = true
+	}
+	for i := range steps {
+		for _, id := range steps[i].needs() {
+			needed[id] = true
+		}
+	}
+	for i := range steps {
+		if f := steps[i].fused; f != nil {
+			f.inner = slices.DeleteFunc(f.inner, func(id ops.ID) bool { return needed[id] })
+		}
+	}
 }
 
 // neededFrom lists the slots that steps from i on, or the values of the block,
