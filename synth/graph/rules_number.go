@@ -1,0 +1,127 @@
+package graph
+
+import (
+	"slices"
+
+	"nxvk/ops"
+)
+
+// whole reports whether elements of a type are integers that take whole bytes:
+// of narrower ones a client may have sent bits that do not count.
+func whole(d ops.DType) bool { return d.IsInteger() && d.Bits() >= 8 }
+
+// integer is the value of a literal of an integer type, its bits where it has 64.
+func integer(l *ops.Literal) (n int64, ok bool) {
+	d := l.Type.DType
+	if !whole(d) || l.Type.Size() != 1 {
+		return 0, false
+	}
+	n = int64(bitsAt(l.Data, d.Size()))
+	if shift := 64 - d.Bits(); d.Class() == ops.Signed {
+		n = n << shift >> shift
+	}
+	if d == ops.U64 && n < 0 {
+		return 0, false
+	}
+	return n, true
+}
+
+// convertTwice leaves out a type on the way to another.
+func convertTwice(w *work, in *ops.Instr) bool {
+	m := w.inner(in, ops.AsType)
+	if m == nil {
+		return false
+	}
+	from, by, to := w.typeOf(m.Ins[0]).DType, m.Outs[0].Type.DType, in.Outs[0].Type.DType
+	return whole(from) && whole(to) && holds(by, from) && become(in, ops.AsType, slices.Clone(m.Ins))
+}
+
+// holds reports whether an integer type has all numbers of another.
+func holds(d, of ops.DType) bool {
+	if d.Class() == of.Class() {
+		return d.Bits() >= of.Bits()
+	}
+	return d.Class() == ops.Signed && of.Class() == ops.Unsigned && d.Bits() > of.Bits()
+}
+
+// constantOperand has operations on elements take a number in the place of a
+// tensor of equal elements, where their shape follows from the other operands.
+func constantOperand(w *work, in *ops.Instr) bool {
+	if in.Op.Info().Kind != ops.Pointwise {
+		return false
+	}
+	for i, o := range in.Ins {
+		lit := w.constantOf(o)
+		if o.Lit != nil || lit == nil || lit.Type.DType.IsComplex() {
+			continue
+		}
+		in.Ins[i] = ops.Operand{Lit: lit}
+		types := make([]ops.Type, len(in.Ins))
+		for k, p := range in.Ins {
+			types[k] = w.typeOf(p)
+		}
+		if in.Check(types) == nil {
+			return true
+		}
+		in.Ins[i] = o
+	}
+	return false
+}
+
+// undone takes two operations that undo one another away.
+func undone(w *work, in *ops.Instr) bool {
+	if in.Op != ops.Negate && in.Op != ops.BitwiseNot {
+		return false
+	}
+	m, t := w.inner(in, in.Op), in.Outs[0].Type
+	return m != nil && whole(t.DType) && m.Outs[0].Type.Equal(t) && w.typeOf(m.Ins[0]).Equal(t) &&
+		become(in, ops.Reshape, slices.Clone(m.Ins))
+}
+
+// neutrals has the number that leaves the other operand as it is; of those
+// that are not commutative it is the second operand.
+var neutrals = map[ops.Op]int64{ops.Add: 0, ops.Subtract: 0, ops.Multiply: 1, ops.Quotient: 1, ops.BitwiseOr: 0,
+	ops.BitwiseXor: 0, ops.BitwiseAnd: -1, ops.LeftShift: 0, ops.RightShift: 0}
+
+func neutral(w *work, in *ops.Instr) bool {
+	n, ok := neutrals[in.Op]
+	if !ok {
+		return false
+	}
+	for i, o := range in.Ins {
+		other := in.Ins[1-i]
+		if i == 0 && in.Op.Info().Flags&ops.Commutative == 0 || other.Lit != nil {
+			continue
+		}
+		if w.equals(o, in.Outs[0].Type.DType, n) && w.typeOf(other).Equal(in.Outs[0].Type) {
+			return become(in, ops.Reshape, []ops.Operand{other})
+		}
+	}
+	return false
+}
+
+// equals reports whether all elements of an operand are the integer n once they
+// are converted to a type of integers.
+func (w *work) equals(o ops.Operand, d ops.DType, n int64) bool {
+	lit := w.constantOf(o)
+	if lit == nil || !whole(d) {
+		return false
+	}
+	x, ok := integer(lit)
+	shift := 64 - d.Bits()
+	return ok && x<<shift == n<<shift
+}
+
+func absorbed(w *work, in *ops.Instr) bool {
+	if in.Op != ops.Multiply && in.Op != ops.BitwiseAnd {
+		return false
+	}
+	d := in.Outs[0].Type.DType
+	for _, o := range in.Ins {
+		if w.equals(o, d, 0) {
+			zero := &ops.Literal{Type: ops.Type{DType: d}, Data: make([]byte, d.Size())}
+			return become(in, ops.Constant, []ops.Operand{{Lit: zero}})
+		}
+	}
+	return false
+}

@@ -1,0 +1,193 @@
+package graph
+
+import (
+	"slices"
+
+	"nxvk/ops"
+)
+
+// literalStarts brings starts that are literals into the attributes.
+func literalStarts(w *work, in *ops.Instr) bool {
+	first := 1
+	switch in.Op {
+	case ops.Slice:
+	case ops.PutSlice:
+		first = 2
+	default:
+		return false
+	}
+	if len(in.Ins) == first {
+		return false
+	}
+	starts := make([]int, len(in.Ins)-first)
+	for i, o := range in.Ins[first:] {
+		lit := w.constantOf(o)
+		if lit == nil {
+			return false
+		}
+		n, ok := integer(lit)
+		if !ok {
+			return false
+		}
+		starts[i] = int(n)
+	}
+	lengths := in.Attrs[1:]
+	if in.Op == ops.PutSlice {
+		lengths = [][]int{w.typeOf(in.Ins[1]).Shape}
+	}
+	in.Attrs = slices.Clone(in.Attrs)
+	in.Attrs[0] = clamped(starts, w.typeOf(in.Ins[0]).Shape, lengths[0])
+	in.Ins = in.Ins[:first:first]
+	return true
+}
+
+// clamped brings starts to where pieces of the lengths fit.
+func clamped(starts []int, s ops.Shape, lengths []int) []int {
+	out := make([]int, len(starts))
+	for i, at := range starts {
+		out[i] = min(max(at, 0), s[i]-lengths[i])
+	}
+	return out
+}
+
+// asReshape makes a reshape of what leaves the elements in their order.
+func asReshape(w *work, in *ops.Instr) bool {
+	if len(in.Ins) == 0 || len(in.Outs) != 1 || in.Ins[0].Lit != nil {
+		return false
+	}
+	from, to := w.typeOf(in.Ins[0]), in.Outs[0].Type
+	if from.DType != to.DType || from.Size() != to.Size() || !stays(in, from.Shape) {
+		return false
+	}
+	return become(in, ops.Reshape, in.Ins[:1:1])
+}
+
+// stays reports whether an operation that gives as many elements of the same
+// type as its operand, of shape s, has leaves them as they are.
+func stays(in *ops.Instr, s ops.Shape) bool {
+	switch in.Op {
+	case ops.Squeeze, ops.AsType, ops.Bitcast, ops.Slice:
+		return true
+	case ops.BroadcastTo:
+		wide := func(i int) bool { return s[i] > 1 }
+		return ordered(in.Attrs[0], wide)
+	case ops.Transpose:
+		// Axis i of the result is axes[i] of the operand.
+		var axes []int
+		for _, a := range in.Attrs[0] {
+			if s[a] > 1 {
+				axes = append(axes, a)
+			}
+		}
+		return slices.IsSorted(axes)
+	case ops.Reverse:
+		return !slices.ContainsFunc(in.Attrs[0], func(a int) bool { return s[a] > 1 })
+	case ops.Pad:
+		return !slices.ContainsFunc(in.Attrs[0], func(n int) bool { return n != 0 })
+	case ops.Concatenate:
+		return len(in.Ins) == 1
+	}
+	return false
+}
+
+// ordered reports whether those of the axes whose index counts are increasing.
+func ordered(axes []int, counts func(i int) bool) bool {
+	last := -1
+	for i, a := range axes {
+		if !counts(i) {
+			continue
+		}
+		if a < last {
+			return false
+		}
+		last = a
+	}
+	return true
+}
+
+// inner is the instruction of the same operation that makes the only operand.
+func (w *work) inner(in *ops.Instr, op ops.Op) *ops.Instr {
+	if in.Op != op || len(in.Ins) != 1 {
+		return nil
+	}
+	m := w.maker(in.Ins[0])
+	if m == nil || m.Op != op || len(m.Ins) != 1 || m.Ins[0].Lit != nil {
+		return nil
+	}
+	return m
+}
+
+func reshapeTwice(w *work, in *ops.Instr) bool {
+	m := w.inner(in, ops.Reshape)
+	return m != nil && become(in, ops.Reshape, slices.Clone(m.Ins))
+}
+
+func transposeTwice(w *work, in *ops.Instr) bool {
+	m := w.inner(in, ops.Transpose)
+	return m != nil && become(in, ops.Transpose, slices.Clone(m.Ins), through(in.Attrs[0], m.Attrs[0]))
+}
+
+// through looks each index up.
+func through(indices, in []int) []int {
+	out := make([]int, len(indices))
+	for i, k := range indices {
+		out[i] = in[k]
+	}
+	return out
+}
+
+func reverseTwice(w *work, in *ops.Instr) bool {
+	m := w.inner(in, ops.Reverse)
+	if m == nil {
+		return false
+	}
+	axes := []int{}
+	for a := range in.Outs[0].Type.Shape {
+		if slices.Contains(in.Attrs[0], a) != slices.Contains(m.Attrs[0], a) {
+			axes = append(axes, a)
+		}
+	}
+	return become(in, ops.Reverse, slices.Clone(m.Ins), axes)
+}
+
+func sliceTwice(w *work, in *ops.Instr) bool {
+	m := w.inner(in, ops.Slice)
+	if m == nil {
+		return false
+	}
+	s, t := w.typeOf(m.Ins[0]).Shape, w.typeOf(in.Ins[0]).Shape
+	at, off := clamped(m.Attrs[0], s, m.Attrs[1]), clamped(in.Attrs[0], t, in.Attrs[1])
+	lengths, strides := make([]int, len(s)), make([]int, len(s))
+	for i, n := range in.Outs[0].Type.Shape {
+		at[i] += off[i] * m.Attrs[2][i]
+		if strides[i] = 1; n > 1 {
+			strides[i] = m.Attrs[2][i] * in.Attrs[2][i]
+		}
+		lengths[i] = (n-1)*strides[i] + 1
+	}
+	return become(in, ops.Slice, slices.Clone(m.Ins), at, lengths, strides)
+}
+
+func broadcastTwice(w *work, in *ops.Instr) bool {
+	m := w.inner(in, ops.BroadcastTo)
+	return m != nil && become(in, ops.BroadcastTo, slices.Clone(m.Ins), through(m.Attrs[0], in.Attrs[0]))
+}
+
+func bitcastTwice(w *work, in *ops.Instr) bool {
+	m := w.inner(in, ops.Bitcast)
+	if m == nil || in.Outs[0].Type.DType.Bits() < 8 {
+		return false
+	}
+	return become(in, ops.Bitcast, slices.Clone(m.Ins))
+}
+
+// viewOfConstant makes a constant of what looks at one.
+func viewOfConstant(w *work, in *ops.Instr) bool {
+	switch in.Op {
+	case ops.Reshape, ops.BroadcastTo, ops.Transpose, ops.Reverse, ops.Slice:
+	default:
+		return false
+	}
+	m := w.maker(in.Ins[0])
+	return m != nil && m.Op == ops.Constant && become(in, ops.Constant, slices.Clone(m.Ins))
+}

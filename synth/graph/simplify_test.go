@@ -1,0 +1,94 @@
+package graph
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nxvk/fallback"
+	"nxvk/ops"
+)
+
+var update = flag.Bool("update", false, "write testdata")
+
+// onHost computes a scalar as the executor does.
+func onHost(in *ops.Instr) ([]byte, error) {
+	var args []fallback.Value
+	for _, o := range in.Ins {
+		args = append(args, fallback.Value{Type: o.Lit.Type, Data: o.Lit.Data})
+	}
+	out := fallback.Value{Type: in.Outs[0].Type, Data: make([]byte, in.Outs[0].Type.Bytes())}
+	return out.Data, fallback.Run(in, args, []fallback.Value{out})
+}
+
+// checked is Simplify with every pass verified.
+func checked(t *testing.T, r *ops.Region, o Options) *ops.Region {
+	t.Helper()
+	want, err := r.CheckProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.After = func(p *Pass, r *ops.Region) {
+		got, err := r.CheckProgram()
+		if err != nil {
+			t.Fatalf("after %s: %v in\n%s", p.Name, err, Print(r))
+		}
+		for i := range want {
+			if !got[i].Equal(want[i]) {
+				t.Fatalf("after %s: value %d is %v, was %v", p.Name, i, got[i], want[i])
+			}
+		}
+	}
+	return Simplify(r, o)
+}
+
+const arrow = "=>\n"
+
+// A text of what every rule and every pass does, before and after. After a
+// change that is meant: go test ./synth/graph -run Texts -update.
+func TestTexts(t *testing.T) {
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	for _, p := range Passes[1:] {
+		names = append(names, p.Name)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join("testdata", "simplify", strings.ReplaceAll(name, " ", "_")+".txt")
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, want, _ := strings.Cut(string(b), arrow)
+			r, err := Parse(before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before != Print(r) {
+				t.Errorf("%s is not what Print gives:\n%s", path, Print(r))
+			}
+			got := Print(checked(t, r, Options{Eval: onHost}))
+			for range 10 {
+				if again := Print(Simplify(r, Options{Eval: onHost})); again != got {
+					t.Fatalf("another result the next time:\n%s", again)
+				}
+			}
+			if Print(r) != before {
+				t.Errorf("the code that was given has changed:\n%s", Print(r))
+			}
+			if *update {
+				if err := os.WriteFile(path, []byte(before+arrow+got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
