@@ -19,8 +19,9 @@ type rowsJob struct {
 
 // The longest rows are kept by this many fours a part; two invocations share those
 // of long ones, or there are too few at a time for a GPU to have others while one
-// waits. An invocation that has a row to itself has so many parts of it. Where there are few rows, only short
-// ones leave a GPU as busy as kernels that look at elements would.
+// waits. Where there are few rows, only short ones leave a GPU as busy as kernels
+// that look at elements would. An invocation that has a row to itself has at most so
+// many parts of it.
 const (
 	maxHeld  = 16
 	longHeld = 8

@@ -1,11 +1,13 @@
 // Package synth turns instructions into plans: lists of kernels with their
 // buffers, parameters and grids, which any device that can run SPIR-V carries
 // out. A plan depends on the operation, its attributes, types and shapes and on
-// which operands are literals, never on values.
+// which operands are literals, never on values. Units cuts a graph into parts that
+// one plan carries out each, with the bits that its instructions give one by one.
 //
 // The package refuses to know Vulkan handles, sessions and Erlang terms; a
 // device is a Target to it. Start reading at Lower, then at program, which is
-// what every lowering makes, and at mapJob, which most of them use.
+// what every lowering makes, and at mapJob, which most of them use. Of graphs
+// start at fuser, which has the rules, and at trace.
 package synth
 
 import (
