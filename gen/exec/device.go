@@ -60,12 +60,12 @@ func (e *Executor) device(l *Lane, w *work, p *planned) (wait bool, err error) {
 		if err := e.record(w, p, i, outs, temps); err != nil {
 			return false, e.deviceError(err)
 		}
+		e.bound() // a plan may have thousands of steps
 	}
 	for i, m := range outs {
 		e.keep(l, w.in.Outs[i], m)
 	}
 	e.Counters.Device++
-	e.bound()
 	return false, nil
 }
 

@@ -23,6 +23,9 @@ import (
 // in vain.
 const leapfrogRows = 256
 
+// leapfrogGrad is the operand of the gradients in a kernel of leapfrog steps.
+const leapfrogGrad = 2
+
 // gatherTime is how long chains that wait for steps wait for others to come
 // along.
 const gatherTime = 200 * time.Microsecond
@@ -192,94 +195,113 @@ func (l *leaper) leapAll() {
 }
 
 // leapfrog takes steps of instances of a density, with one dispatch, and gives
-// the states after each: as many as fit a dispatch, at least one.
+// the states after each.
 func (e *Executor) leapfrog(d *density, data []*store.Storage, list []instance, done func([][]nuts.State, error)) {
 	rows := 0
 	for _, i := range list {
 		rows = max(rows, i.steps)
 	}
-	plan, err := e.leapfrogPlan(d.program, len(list), rows)
+	e.withKernel(d, len(list), rows, func(plan *planned, err error) {
+		var outs []vulkan.Arg
+		var sizes []int
+		if err == nil {
+			outs, sizes, err = e.dispatchLeapfrog(plan, data, inputsOf(d, list), nil, len(list)*rows, d.typ)
+		}
+		if err != nil {
+			done(nil, e.deviceError(err))
+			return
+		}
+		e.rows(outs, sizes, func(r Rows, err error) {
+			if err != nil {
+				done(nil, err)
+				return
+			}
+			done(statesOf(r, list, rows, d.typ.DType), nil)
+		})
+		freeAll(outs)
+	})
+}
+
+// withKernel gives the plan of a dispatch, now or when its kernel is compiled.
+// Plans of a density share the kernel.
+func (e *Executor) withKernel(d *density, n, rows int, done func(*planned, error)) {
+	plan, err := synth.LowerLeapfrog(d.program.density, n, rows, &e.target)
 	if err != nil {
 		done(nil, err)
 		return
 	}
-	if c := plan.pipes[0]; !c.done {
-		c.then = append(c.then, func() { e.leapfrog(d, data, list, done) })
-		return
-	} else if c.err != nil {
-		done(nil, fmt.Errorf("make the kernel of the density: %w", c.err))
+	c := e.kernel(plan.Steps[0].Kernel)
+	then := func() {
+		if c.err != nil {
+			done(nil, fmt.Errorf("make the kernel of the density: %w", c.err))
+			return
+		}
+		done(&planned{Plan: plan, pipes: []*compiled{c}}, nil)
+	}
+	if !c.done {
+		c.then = append(c.then, then)
 		return
 	}
-	t := d.typ.DType
+	then()
+}
+
+// inputsOf are the operands of a dispatch, but for the data.
+func inputsOf(d *density, list []instance) [][]byte {
 	inputs := make([][]byte, 6)
 	for _, i := range list {
 		for k, xs := range [][]float64{i.q, i.p, i.grad, i.metric, {i.eps}} {
-			inputs[k] = appendFloats(inputs[k], t, xs)
+			inputs[k] = appendFloats(inputs[k], d.typ.DType, xs)
 		}
 		inputs[5] = binary.LittleEndian.AppendUint32(inputs[5], uint32(i.steps))
 	}
-	outs, sizes, err := e.dispatchLeapfrog(plan, data, inputs, len(list)*rows, len(list[0].q), t.Size())
-	if err != nil {
-		done(nil, e.deviceError(err))
-		return
-	}
-	e.rows(outs, sizes, func(r Rows, err error) {
-		for _, a := range outs {
-			a.Buffer.Free()
-		}
-		if err != nil {
-			done(nil, err)
-			return
-		}
-		done(statesOf(r, list, rows, t), nil)
-	})
+	return inputs
 }
 
-// leapfrogPlan plans a dispatch for so many instances. Plans share their kernel.
-func (e *Executor) leapfrogPlan(p *program, n, rows int) (*planned, error) {
-	plan, err := synth.LowerLeapfrog(p.density, n, rows, &e.target)
-	if err != nil {
-		return nil, err
+func freeAll(args []vulkan.Arg) {
+	for _, a := range args {
+		a.Buffer.Free()
 	}
-	return &planned{Plan: plan, pipes: []*compiled{e.kernel(plan.Steps[0].Kernel)}}, nil
 }
 
-// dispatchLeapfrog records a dispatch and gives the buffers of its results.
-func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, inputs [][]byte, rows, dim, width int) (outs []vulkan.Arg, sizes []int, err error) {
+// dispatchLeapfrog records a dispatch of so many rows in all and gives the
+// buffers of its results. grad, where it is not nil, is the buffer of the
+// gradients.
+func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, inputs [][]byte, grad *vulkan.Buffer, rows int, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
 	var ins []*vulkan.Buffer
 	defer func() {
 		for _, b := range ins {
-			b.Free()
+			if b != grad {
+				b.Free()
+			}
+		}
+		if err != nil {
+			freeAll(outs)
 		}
 	}()
-	for _, x := range inputs {
-		b, err := e.stream.Alloc(len(x))
+	for i, x := range inputs {
+		if i == leapfrogGrad && grad != nil {
+			ins = append(ins, grad)
+			continue
+		}
+		b, err := e.uploaded(x)
 		if err != nil {
 			return nil, nil, err
 		}
 		ins = append(ins, b)
-		if err := e.stream.Upload(b, 0, x); err != nil {
-			return nil, nil, err
-		}
 	}
 	for _, m := range data {
 		if m.Dev == nil {
-			if m.Dev, err = e.stream.Alloc(len(m.Host)); err != nil {
-				return nil, nil, err
-			}
-			if err := e.stream.Upload(m.Dev, 0, m.Host); err != nil {
+			if m.Dev, err = e.uploaded(m.Host); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
-	sizes = []int{rows * dim * width, rows * dim * width, rows * dim * width, rows * width}
+	vectors, width := rows*t.Bytes(), t.DType.Size()
+	sizes = []int{vectors, vectors, vectors, rows * width}
 	for _, n := range sizes {
 		b, err := e.stream.Alloc(n)
 		if err != nil {
-			for _, a := range outs {
-				a.Buffer.Free()
-			}
-			return nil, nil, err
+			return outs, nil, err
 		}
 		outs = append(outs, vulkan.Arg{Buffer: b, Access: vulkan.Write})
 	}
@@ -299,6 +321,19 @@ func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, inputs []
 	e.Counters.Dispatches++
 	err = e.stream.Dispatch(p.pipes[0].pipe, args, pushOf(step), step.Grid[0], step.Grid[1], step.Grid[2])
 	return outs, sizes, err
+}
+
+// uploaded is a buffer with the bytes.
+func (e *Executor) uploaded(x []byte) (*vulkan.Buffer, error) {
+	b, err := e.stream.Alloc(len(x))
+	if err != nil {
+		return nil, err
+	}
+	if err := e.stream.Upload(b, 0, x); err != nil {
+		b.Free()
+		return nil, err
+	}
+	return b, nil
 }
 
 func appendFloats(b []byte, t ops.DType, xs []float64) []byte {
@@ -373,20 +408,30 @@ func (e *Executor) takeSteps(d *density, c *wire.Leapfrog, done func(Rows, error
 		of := func(v []float64) []float64 { return v[i*c.Dim : (i+1)*c.Dim] }
 		list[i] = instance{q: of(c.Q), p: zero, grad: zero, metric: of(c.Metric), steps: 1}
 	}
-	e.leapfrog(d, leaper.data, list, func(first [][]nuts.State, err error) {
+	e.withKernel(d, c.N, 1, func(first *planned, err error) {
+		defer leaper.ended()
+		var start, outs []vulkan.Arg
+		var sizes []int
+		if err == nil {
+			start, _, err = e.dispatchLeapfrog(first, leaper.data, inputsOf(d, list), nil, c.N, d.typ)
+		}
+		if err == nil {
+			for i := range list {
+				list[i].p, list[i].eps, list[i].steps = c.P[i*c.Dim:(i+1)*c.Dim], c.Step, c.K
+			}
+			var all *planned
+			e.withKernel(d, c.N, c.K, func(p *planned, e error) { all, err = p, e }) // it is compiled by now
+			if err == nil {
+				outs, sizes, err = e.dispatchLeapfrog(all, leaper.data, inputsOf(d, list), start[leapfrogGrad].Buffer, c.N*c.K, d.typ)
+			}
+		}
+		freeAll(start)
 		if err != nil {
-			leaper.ended()
-			done(Rows{}, err)
+			done(Rows{}, e.deviceError(err))
 			return
 		}
-		for i := range list {
-			list[i].p, list[i].grad = c.P[i*c.Dim:(i+1)*c.Dim], first[i][0].Grad
-			list[i].eps, list[i].steps = c.Step, c.K
-		}
-		e.leapfrog(d, leaper.data, list, func(all [][]nuts.State, err error) {
-			leaper.ended()
-			done(rowsOf(all, c.Type), err)
-		})
+		e.rows(outs, sizes, done)
+		freeAll(outs)
 	})
 	return nil
 }
