@@ -4,21 +4,39 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"nxvk/ops"
+	"nxvk/synth/graph"
 	"nxvk/synth/kernel"
 )
 
-// NXVK_DUMP is a comma-separated list of what to show of every kernel that is
-// compiled: "kernels" prints its text on the standard error, "spirv" writes its
-// code to NAME.spv in the folder NXVK_DUMP_DIR, or that for temporary files.
-var dumpKernels, dumpSPIRV = func() (k, s bool) {
-	for _, what := range strings.Split(os.Getenv("NXVK_DUMP"), ",") {
-		k = k || what == "kernels"
-		s = s || what == "spirv"
+// NXVK_DUMP is a comma-separated list of what to show on the standard error:
+// "graph" the straight code of programs before and after its passes, "plan" the
+// units of programs with their steps, "kernels" the text of every kernel that is
+// compiled. "spirv" writes its code to NAME.spv in the folder NXVK_DUMP_DIR, or
+// that for temporary files.
+var dumps = strings.Split(os.Getenv("NXVK_DUMP"), ",")
+
+var (
+	dumpGraphs  = slices.Contains(dumps, "graph")
+	dumpPlans   = slices.Contains(dumps, "plan")
+	dumpKernels = slices.Contains(dumps, "kernels")
+	dumpSPIRV   = slices.Contains(dumps, "spirv")
+)
+
+func dumpGraph(what string, r *ops.Region) {
+	if dumpGraphs {
+		fmt.Fprintf(os.Stderr, "# %s\n%s", what, graph.Print(r))
 	}
-	return k, s
-}()
+}
+
+func dumpPlan(u *Unit, p *Plan) {
+	if dumpPlans {
+		fmt.Fprintf(os.Stderr, "%s%s", u, p)
+	}
+}
 
 func dump(name string, ir *kernel.Kernel, code []uint32) {
 	if dumpKernels {

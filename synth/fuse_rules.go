@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Rules is a set of the rules by which instructions come into one unit.
-type Rules uint8
+// Rules is a set of the rules by which instructions come into one unit, and of
+// the passes before that.
+type Rules uint16
 
 // The rules.
 const (
@@ -16,10 +17,17 @@ const (
 	RuleReduceOut                   // reductions into operations on their results
 	RuleMulti                       // reductions of the same elements with one another
 	RuleRows                        // reductions of rows with operations on the same rows
+
+	// The passes of Simplify, by their names in package graph.
+	RuleSimplify
+	RuleConstants
+	RuleCommon
+	RuleDead
 )
 
 var ruleNames = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
-	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows}
+	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows,
+	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead}
 
 // ParseRules reads a list of names, separated by commas.
 func ParseRules(list string) (Rules, error) {

@@ -26,10 +26,15 @@ type Unit struct {
 // LowerUnit plans a unit. types gives the types of the values that it reads. The
 // error wraps ErrUnsupported where the device cannot carry it out.
 func LowerUnit(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
+	lower := lowerSingle
 	if len(u.Body) > 1 {
-		return lowerFused(u, types, t)
+		lower = lowerFused
 	}
-	return lowerSingle(u, types, t)
+	p, err := lower(u, types, t)
+	if err == nil {
+		dumpPlan(u, p)
+	}
+	return p, err
 }
 
 // lowerSingle plans a unit of one instruction.
