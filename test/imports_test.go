@@ -23,7 +23,7 @@ var rules = map[string][]string{
 	"nxvk/ops/opgen":    {"nxvk/ops/...", "nxvk/synth/...", "nxvk/fallback", "nxvk/shaders", "gonum.org/..."},
 	"nxvk/shaders/...":  {"nxvk/shaders/..."},
 	"nxvk/synth/...":    {"nxvk/synth/...", "nxvk/ops", "nxvk/shaders", "gonum.org/..."},
-	"nxvk/fallback/...": {"nxvk/fallback/...", "nxvk/ops", "nxvk/synth/...", "nxvk/shaders", "gonum.org/..."},
+	"nxvk/fallback/...": {"nxvk/fallback/...", "nxvk/ops", "gonum.org/..."},
 	"nxvk/vulkan/...":   {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
 	"nxvk/gen/etf":      {"nxvk/gen/etf"},
 	"nxvk/gen/nuts":     {"nxvk/gen/nuts"},
