@@ -333,7 +333,7 @@ defmodule NxVulkanGo.Compiler.Lower do
 
     state =
       if wanted?(spec, state.hooks) do
-        {index, state} = callback(state, {:hook, spec, Nx.to_template(hooked)})
+        {index, state} = callback(state, {:hook, spec, argument(hooked)})
         emit(state, home(state, t), {:hook, [], operands(state, hooked), [index]})
       else
         state
@@ -346,13 +346,16 @@ defmodule NxVulkanGo.Compiler.Lower do
   defp wanted?({:named, name, default}, hooks), do: default != nil or name in hooks
 
   defp runtime_call(state, %T{data: %Expr{args: [expr, fun, out, opts]}} = t) do
-    {index, state} = callback(state, {:call, fun, Nx.to_template(expr), out, opts})
+    {index, state} = callback(state, {:call, fun, argument(expr), out, opts})
     {results, ids, state} = results(state, flat(out))
 
     state
     |> emit(home(state, t), {:callback, results, operands(state, expr), [index]})
     |> bind_all(t, ids)
   end
+
+  # As the evaluator calls it: vectorized axes are ordinary ones.
+  defp argument(expr), do: Composite.traverse(expr, &(&1 |> Nx.devectorize() |> Nx.to_template()))
 
   defp callback(state, callback),
     do: {length(state.callbacks), %{state | callbacks: [callback | state.callbacks]}}
