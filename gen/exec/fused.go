@@ -10,6 +10,7 @@ import (
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/graph"
 )
 
 // A program runs in two tiers. The first time, its instructions are carried out
@@ -59,10 +60,10 @@ func (e *Executor) bodyOf(p *program, lits []*ops.Literal) *block {
 
 // fuse cuts a program into units, apart from the goroutine of the Executor.
 func (e *Executor) fuse(p *program, t *tier, literal []byte) {
-	target := e.target
+	target, eval := e.target, e.evaluator()
 	e.building++
 	go func() {
-		c := cutter{target: &target, holes: make(map[*ops.Literal]ops.ID), stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}
+		c := cutter{target: &target, eval: eval, holes: make(map[*ops.Literal]ops.ID), stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}
 		for i, param := range p.body.params {
 			if literal[i] != 0 {
 				c.hole(param)
@@ -96,6 +97,7 @@ type fused struct {
 // cutter makes units of the blocks of a program.
 type cutter struct {
 	target *synth.Target
+	eval   graph.Eval
 	holes  map[*ops.Literal]ops.ID // literals that stand for parameters
 	stand  map[ops.ID]*ops.Literal // and the other way round
 	types  map[ops.ID]ops.Type     // of all slots so far
@@ -156,17 +158,25 @@ func (c *cutter) straight(b *block, lo, hi int) []step {
 	if lo == hi {
 		return nil
 	}
+	g := synth.Simplify(c.graph(b, lo, hi), c.target, c.eval)
+	c.open(g)
+	var steps []step
+	for _, u := range synth.Units(g, c.target) {
+		steps = append(steps, c.step(u))
+	}
+	keepShared(steps, g.Keep)
+	return steps
+}
+
+// graph is the steps from lo to hi of a block; what they take from elsewhere are
+// its parameters.
+func (c *cutter) graph(b *block, lo, hi int) *synth.Graph {
 	g := &synth.Graph{Keep: b.neededFrom(hi)}
 	made := make(map[ops.ID]bool)
 	for i := lo; i < hi; i++ {
 		in := b.steps[i].in.Instr
-		in.Ins = append([]ops.Operand(nil), in.Ins...)
-		for k, o := range in.Ins {
-			switch lit, hole := c.stand[o.ID]; {
-			case o.Lit != nil || made[o.ID]:
-			case hole:
-				in.Ins[k] = ops.Operand{Lit: lit}
-			default:
+		for _, o := range in.Ins {
+			if o.Lit == nil && !made[o.ID] {
 				made[o.ID] = true
 				g.Params = append(g.Params, ops.Result{ID: o.ID, Type: c.types[o.ID]})
 			}
@@ -176,12 +186,22 @@ func (c *cutter) straight(b *block, lo, hi int) []step {
 		}
 		g.Body = append(g.Body, in)
 	}
-	var steps []step
-	for _, u := range synth.Units(g, c.target) {
-		steps = append(steps, c.step(u))
+	return g
+}
+
+// open puts holes in the place of parameters whose values are literals at run
+// time.
+func (c *cutter) open(g *synth.Graph) {
+	g.Params = slices.DeleteFunc(slices.Clone(g.Params), func(p ops.Result) bool { return c.stand[p.ID] != nil })
+	for i := range g.Body {
+		in := &g.Body[i]
+		in.Ins = slices.Clone(in.Ins)
+		for k, o := range in.Ins {
+			if lit := c.stand[o.ID]; o.Lit == nil && lit != nil {
+				in.Ins[k] = ops.Operand{Lit: lit}
+			}
+		}
 	}
-	keepShared(steps, g.Keep)
-	return steps
 }
 
 // keepShared takes from the inner values of units those that other steps need as

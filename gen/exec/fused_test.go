@@ -133,3 +133,48 @@ func TestFusedScalars(t *testing.T) {
 		}
 	})
 }
+
+// TestSimplified: passes leave what a program gives as it is, though its values
+// are one another's, a parameter's, or numbers; parameters are values in one run
+// and literals in the next.
+func TestSimplified(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l, v, s := r.session(), ops.Type{DType: ops.S32, Shape: ops.Shape{6}}, ops.Type{DType: ops.S32}
+		num := func(n byte) ops.Operand { return ops.Operand{Lit: &ops.Literal{Type: s, Data: []byte{n, 0, 0, 0}}} }
+		r.define(l, "same", &ops.Region{Params: []ops.Result{res(1, v), res(2, s)}, Values: uses(5, 6, 7, 8, 9, 2), Body: []ops.Instr{
+			op(ops.Negate, res(3, v), ref(1)),
+			op(ops.Negate, res(4, v), ref(3)),
+			op(ops.Add, res(5, v), ref(4), ref(2)),
+			op(ops.Add, res(6, v), ref(1), ref(2)),
+			op(ops.Multiply, res(7, s), ref(2), num(1)),
+			op(ops.Subtract, res(8, s), num(7), num(2)),
+			op(ops.BitwiseOr, res(9, v), ref(1), num(0)),
+		}})
+		data := make([]byte, 24)
+		for i := range 6 {
+			data[4*i] = byte(i)
+		}
+		r.do(l, ops.Tensor, 1, v, nil, ops.Operand{Lit: &ops.Literal{Type: v, Data: data}})
+		r.do(l, ops.Tensor, 2, s, nil, num(3))
+		for i := range 6 {
+			id := ops.ID(10 + 10*i)
+			arg := ref(2)
+			if i%2 == 0 {
+				arg = num(3)
+			}
+			r.run(l, "same", []ops.Result{res(id, v), res(id+1, v), res(id+2, s), res(id+3, s), res(id+4, v), res(id+5, s)}, ref(1), arg)
+			for k, want := range [][]uint32{{3, 4, 5, 6, 7, 8}, {3, 4, 5, 6, 7, 8}, {3}, {5}, {0, 1, 2, 3, 4, 5}, {3}} {
+				got, err := r.read(l, id+ops.ID(k), 0, math.MaxInt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for j, b := range want {
+					if math.Float32bits(got[j]) != b {
+						t.Fatalf("run %d, value %d: got %v, want %v", i, k, got, want)
+					}
+				}
+			}
+			r.built()
+		}
+	})
+}

@@ -6,7 +6,9 @@ import "nxvk/ops"
 //
 // Arithmetic is only ever left out of integers. A device may flush subnormal
 // numbers, and host and device make a signalling NaN quiet, so that not even
-// x * 1 is x in every bit; and -0 + 0 is 0.
+// x * 1 is x in every bit; and -0 + 0 is 0. No rule drops an operand that is a
+// value, such as that of x * 0: it may carry an error, which the result carries,
+// too.
 type rule struct {
 	name, why string
 	apply     func(w *work, in *ops.Instr) bool
@@ -28,7 +30,6 @@ var rules = []rule{
 	{"constant operand", "a number beside a tensor is taken for all its elements, in the type that the constant has", constantOperand},
 	{"negate of negate", "integers wrap, so that each has one opposite and one complement", undone},
 	{"neutral", "x + 0, x - 0, x * 1, x / 1, x | 0, x ^ 0, x & -1, x << 0 and x >> 0 are x, of integers", neutral},
-	{"absorbed", "x * 0 and x & 0 are 0, of integers", absorbed},
 }
 
 // simplify applies the rules to every instruction, and leaves out those that do

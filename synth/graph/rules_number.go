@@ -111,17 +111,3 @@ func (w *work) equals(o ops.Operand, d ops.DType, n int64) bool {
 	shift := 64 - d.Bits()
 	return ok && x<<shift == n<<shift
 }
-
-func absorbed(w *work, in *ops.Instr) bool {
-	if in.Op != ops.Multiply && in.Op != ops.BitwiseAnd {
-		return false
-	}
-	d := in.Outs[0].Type.DType
-	for _, o := range in.Ins {
-		if w.equals(o, d, 0) {
-			zero := &ops.Literal{Type: ops.Type{DType: d}, Data: make([]byte, d.Size())}
-			return become(in, ops.Constant, []ops.Operand{{Lit: zero}})
-		}
-	}
-	return false
-}

@@ -52,7 +52,8 @@ func clamped(starts []int, s ops.Shape, lengths []int) []int {
 
 // asReshape makes a reshape of what leaves the elements in their order.
 func asReshape(w *work, in *ops.Instr) bool {
-	if len(in.Ins) == 0 || len(in.Outs) != 1 || in.Ins[0].Lit != nil {
+	if len(in.Ins) == 0 || len(in.Outs) != 1 || in.Ins[0].Lit != nil ||
+		slices.ContainsFunc(in.Ins[1:], func(o ops.Operand) bool { return o.Lit == nil }) {
 		return false
 	}
 	from, to := w.typeOf(in.Ins[0]), in.Outs[0].Type
