@@ -3,7 +3,7 @@ package fallback
 import "errors"
 
 var (
-	// ErrUnsupported is wrapped for operations that the table marks missing.
+	// ErrUnsupported is wrapped for operations of control, which the executor carries out.
 	ErrUnsupported = errors.New("not computed by this node")
 
 	// ErrIndex is wrapped where an index lies outside of a tensor.

@@ -1,5 +1,5 @@
 // Package fallback computes instructions on the host: every operation of the
-// table that is not marked missing, for all element types. It serves where a
+// table but those of control, for all element types. It serves where a
 // machine has no device, where an element type or an operation has no device
 // code, where a value is too small to be worth a submit, and as the oracle of
 // the tests of device code.
@@ -47,7 +47,7 @@ var kernels [ops.Count]kernel
 
 func init() {
 	for op := ops.Op(0); op < ops.Count; op++ {
-		if f := op.Info(); f.Missing == "" && f.Kind == ops.Pointwise {
+		if f := op.Info(); f.Kind == ops.Pointwise {
 			kernels[op] = pointwise
 		}
 	}

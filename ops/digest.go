@@ -10,9 +10,9 @@ import (
 // Terms is the table as Erlang terms, one a line, for file:consult/1:
 //
 //	{op, Name, [{kind, Kind}, {arity, N}, {attrs, [{Name, Kind, [EnumName]}]},
-//	            {results, N}, {result, Rule}, {missing, false | Reason}, {doc, Doc}]}.
+//	            {results, N}, {result, Rule}, {doc, Doc}]}.
 //
-// Names and kinds are atoms, reasons and sentences binaries, and the arity of
+// Names and kinds are atoms, sentences binaries, and the arity of
 // operations that take one or more operands is -1. The first term is
 // {digest, Hex}, of all bytes that follow it.
 func Terms() string {
@@ -38,12 +38,8 @@ func (f *Info) term() string {
 	for i, a := range f.Attrs {
 		attrs[i] = fmt.Sprintf("{%s, %s, [%s]}", a.Name, a.Kind.Atom(), strings.Join(a.Names, ", "))
 	}
-	missing := "false"
-	if f.Missing != "" {
-		missing = text(f.Missing)
-	}
-	return fmt.Sprintf("{op, %s, [{kind, %s}, {arity, %d}, {attrs, [%s]}, {results, %d}, {result, %s}, {missing, %s}, {doc, %s}]}.\n",
-		f.Name, f.Kind, f.Arity, strings.Join(attrs, ", "), f.Results, f.Result, missing, text(f.Doc))
+	return fmt.Sprintf("{op, %s, [{kind, %s}, {arity, %d}, {attrs, [%s]}, {results, %d}, {result, %s}, {doc, %s}]}.\n",
+		f.Name, f.Kind, f.Arity, strings.Join(attrs, ", "), f.Results, f.Result, text(f.Doc))
 }
 
 // text prints a binary. The table is ASCII, so Go's escapes are Erlang's.

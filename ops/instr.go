@@ -96,8 +96,6 @@ func (in *Instr) Check(types []Type) error {
 		return fmt.Errorf("takes at least one operand, got none")
 	case f.Results != Variadic && len(in.Outs) != f.Results:
 		return fmt.Errorf("gives %d results, %d are named", f.Results, len(in.Outs))
-	case f.Missing != "":
-		return fmt.Errorf("is not computed by this node: %s", f.Missing)
 	}
 	if err := f.checkAttrs(in.Attrs); err != nil {
 		return err

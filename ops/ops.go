@@ -126,7 +126,6 @@ type Info struct {
 	Infer    InferShape // shapes of the results
 	Stream   bool       // an instruction of the stream that no program has
 	Closed   bool       // its regions see nothing but their parameters
-	Missing  string     // why neither the host nor the device has it; the client computes it itself
 	Doc      string     // one sentence
 }
 

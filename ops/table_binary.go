@@ -12,15 +12,12 @@ func comparison(name, expr, doc string) Info {
 	return f
 }
 
-func (f Info) with(flags Flag) Info     { f.Flags = flags; return f }
-func (f Info) result(r Rule) Info       { f.Result = r; return f }
-func (f Info) domain(d Domain) Info     { f.Domain = d; return f }
-func (f Info) ulp(n int) Info           { f.ULP = n; return f }
-func (f Info) complex(e string) Info    { f.Code.Complex = e; return f }
-func (f Info) identity(code Code) Info  { f.Identity = code; return f }
-func (f Info) missing(why string) Info  { f.Missing = why; return f }
-func (f Info) attrs(a ...Attr) Info     { f.Attrs = a; return f }
-func (f Info) infer(fn InferShape) Info { f.Infer = fn; return f }
+func (f Info) with(flags Flag) Info  { f.Flags = flags; return f }
+func (f Info) result(r Rule) Info    { f.Result = r; return f }
+func (f Info) domain(d Domain) Info  { f.Domain = d; return f }
+func (f Info) ulp(n int) Info        { f.ULP = n; return f }
+func (f Info) complex(e string) Info { f.Code.Complex = e; return f }
+func (f Info) attrs(a ...Attr) Info  { f.Attrs = a; return f }
 
 // Integer division by zero gives all bits set and leaves the dividend as the
 // remainder, as in XLA. Shifts by the width or more give 0, or the sign.

@@ -39,7 +39,7 @@ func TestRows(t *testing.T) {
 		if f.Infer == nil && f.Kind != Control {
 			complain("it has no rule of shapes")
 		}
-		if f.Kind == Reduce && f.Missing == "" && (f.Code == Code{} || f.Identity == Code{}) {
+		if f.Kind == Reduce && (f.Code == Code{} || f.Identity == Code{}) {
 			complain("a reduction needs an operator and an identity")
 		}
 		if f.ULP != 0 && f.Code.Float == "" {

@@ -182,10 +182,6 @@ func (e *Executor) compute(l *Lane, in *wire.Instr) (wait bool) {
 		return false
 	}
 	defer w.drop()
-	if why := in.Op.Info().Missing; why != "" {
-		e.poison(l, in, w.types, &wire.Fault{Kind: wire.Unsupported, Err: fmt.Errorf("not computed by this node: %s", why)})
-		return false
-	}
 	if err := in.Check(w.types); err != nil {
 		e.poison(l, in, w.types, &wire.Fault{Kind: wire.BadArgument, Err: err})
 		return false

@@ -75,9 +75,5 @@ func code(f *ops.Info) string {
 }
 
 func doc(f *ops.Info) string {
-	text := strings.ReplaceAll(f.Doc, "|", `\|`)
-	if f.Missing != "" {
-		text += " (" + f.Missing + ")"
-	}
-	return text
+	return strings.ReplaceAll(f.Doc, "|", `\|`)
 }
