@@ -2,8 +2,6 @@ package fallback
 
 import (
 	"math"
-
-	"nxvk/ops"
 )
 
 // format describes a float of at most 16 bits.
@@ -177,6 +175,3 @@ func encoder[T narrow]() func(float64) T {
 	}
 	return func(x float64) T { return T(formatF16.encode(x)) }
 }
-
-// isNarrow reports whether a type is a float of at most 16 bits.
-func isNarrow(d ops.DType) bool { return d.IsFloat() && d.Bits() <= 16 }

@@ -11,9 +11,6 @@ type InferShape func(in *Instr, types []Type) ([]Shape, error)
 
 func one(s Shape) ([]Shape, error) { return []Shape{s}, nil }
 
-// stated accepts the shape that the client gives.
-func stated(in *Instr, _ []Type) ([]Shape, error) { return one(in.Outs[0].Type.Shape) }
-
 // sameShape is the shape of the first operand.
 func sameShape(_ *Instr, t []Type) ([]Shape, error) { return one(t[0].Shape) }
 

@@ -3,7 +3,6 @@ package scalar
 import (
 	"embed"
 	"io/fs"
-	"slices"
 	"sync"
 )
 
@@ -143,18 +142,4 @@ func (f *function) typeOf(name string, t Type) Type {
 		panic(at(f.src, f.pos, ErrType, "%s: unknown type %s", f.name, name))
 	}
 	return got
-}
-
-// Library returns the names of the functions of the library, sorted.
-func Library() []string {
-	lib, err := loadLibrary()
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	var names []string
-	for name := range lib.byName {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
