@@ -1,0 +1,118 @@
+defmodule NxVulkanGo.Sampler do
+  @moduledoc """
+  Draws from a log density, with the No-U-Turn sampler on the node.
+
+      alias NxVulkanGo.Sampler
+
+      log_density = fn %{mu: mu, log_sigma: log_sigma}, y ->
+        z = Nx.divide(Nx.subtract(y, mu), Nx.exp(log_sigma))
+        Nx.sum(Nx.subtract(Nx.multiply(-0.5, Nx.multiply(z, z)), log_sigma))
+      end
+
+      template = %{mu: Nx.template({}, :f64), log_sigma: Nx.template({}, :f64)}
+      model = Sampler.compile(log_density, template, y)
+      %{draws: %{mu: mu}, stats: stats} = Sampler.nuts(model, chains: 4, seed: 1)
+      Sampler.Diagnostics.summary(mu)
+
+  The density is a function of unconstrained parameters and of data; it is traced
+  once, with its gradient, and becomes a program of the node. What it is up to a
+  constant factor does not matter. `NxVulkanGo.Sampler.Families` has densities to
+  build it of, `NxVulkanGo.Sampler.Diagnostics` says whether the draws are good.
+
+  Numbers in the function keep the precision of the model where they are operands of
+  its parameters; `Nx.tensor(0.1)` is an f32 as everywhere in Nx.
+  """
+
+  alias NxVulkanGo.Sampler.{Draws, Leapfrog, Model, Options, Run, Session}
+
+  @doc """
+  The model of a log density.
+
+  `template` is what the parameters look like: a tensor or template, or a container of
+  them; types do not matter. `data` is a container of tensors; a function of one argument
+  gets the parameters alone. `:type` of the options is that of the computation, `:f64` or
+  `:f32`.
+
+  Raises `ArgumentError` where the density is no scalar, does not depend on the parameters,
+  or cannot be computed by the node.
+  """
+  @spec compile((term, term -> Nx.Tensor.t()) | (term -> Nx.Tensor.t()), term, term, keyword) ::
+          Model.t()
+  def compile(log_density, template, data \\ [], options \\ []),
+    do: Model.new(log_density, template, data, options)
+
+  @doc """
+  Puts the data of a model on a device, for more than one run or call.
+
+  Options are `:server` and `:device` of the backend, and `:metric`, the diagonal of the
+  inverse mass matrix as a container like the template; ones are the default.
+  """
+  @spec session(Model.t(), keyword) :: Session.t()
+  def session(%Model{} = model, options \\ []), do: Session.new(model, options)
+
+  @doc """
+  Takes `k` leapfrog steps of the size `eps` (backward where it is negative).
+
+  `q` and `p` are vectors of all parameters, or containers like the template. The answer
+  is `{:ok, %{q: _, p: _, grad: _, log_density: _}}`, a row for each step: tensors of the
+  device of the shapes `{k, d}` and `{k}`; or `{:error, reason}`.
+  """
+  @spec leapfrog(Session.t(), term, term, float, pos_integer) :: {:ok, map} | {:error, String.t()}
+  def leapfrog(%Session{} = session, q, p, eps, k), do: Leapfrog.run(session, q, p, eps, k)
+
+  @doc """
+  Draws chains, as Stan does: warm-up with dual averaging of the step size and windows of
+  a diagonal metric, then multinomial trajectories until they turn.
+
+  ## Options
+
+    * `:chains` (4), `:warmup` and `:draws` (1000 each)
+    * `:seed` - an integer of 64 bits (0): the same model, options and device give the same bits
+    * `:target` - the mean acceptance that the step size aims at (0.8)
+    * `:max_depth` - a trajectory has at most 2^depth steps (10)
+    * `:thin` - every so many draws are kept (1)
+    * `:adapt` - `false` keeps `:step` and `:metric` as they are (`true`)
+    * `:step` - the first step size; 0, the default, has one found
+    * `:metric` - the first diagonal of the inverse mass matrix, as for `session/2`
+    * `:init` - where chains begin: a container like the template, also with an axis of chains
+      before; from -2 to 2 otherwise
+    * `:warmup_draws` - whether the draws of warm-up are returned, under `:warmup` (`false`)
+    * `:chunk` - draws a message (100)
+    * `:progress` - a function that is called with
+      `%{chain: _, phase: :warmup | :draws, draws: _, divergent: _, step_size: _}` for each
+      message; in warm-up only with `:warmup_draws`
+
+  A model may be given with `:server` and `:device` instead of a session.
+
+  ## Result
+
+  A map of tensors of `Nx.BinaryBackend`:
+
+    * `:draws` - like the template, with the axes `{chains, draws}` before
+    * `:stats` - `:log_density`, `:accept`, `:step_size`, `:energy`, `:depth`, `:steps`
+      and `:divergent`, each `{chains, draws}`
+    * `:step_size` - `{chains}`, and `:metric`, like the template with an axis of chains before:
+      what warm-up has found
+
+  The run ends with the calling process. Raises `ArgumentError` for bad options, and
+  `NxVulkanGo.Error` where a chain fails, as one that finds no point of finite density.
+  """
+  @spec nuts(Session.t() | Model.t(), keyword) :: map
+  def nuts(session_or_model, options \\ [])
+
+  def nuts(%Model{} = model, options) do
+    {place, options} = Keyword.split(options, [:server, :device])
+    nuts(session(model, place), options)
+  end
+
+  def nuts(%Session{} = session, options) do
+    options = Options.validate!(options)
+    run = Run.start(session, options)
+
+    try do
+      Draws.gather(run, session.model.layout, options)
+    after
+      Run.stop(run)
+    end
+  end
+end

@@ -1,0 +1,118 @@
+defmodule NxVulkanGo.Sampler.Draws do
+  @moduledoc false
+  # Gathers the messages of a run into tensors, and tells how far it is.
+
+  alias NxVulkanGo.Sampler.{Layout, Run}
+
+  # Statistics of a draw on the wire, in order, and the types that they get.
+  @statistics [
+    log_density: :f64,
+    accept: :f64,
+    step_size: :f64,
+    energy: :f64,
+    depth: :s64,
+    steps: :s64,
+    divergent: :u8
+  ]
+  @width length(@statistics)
+  @steps Enum.find_index(@statistics, &match?({:step_size, _}, &1))
+  @divergent Enum.find_index(@statistics, &match?({:divergent, _}, &1))
+
+  @doc "All draws of a run, when it is over."
+  @spec gather(Run.t(), Layout.t(), map) :: map
+  def gather(run, layout, options) do
+    state = %{parts: %{}, ends: %{}, counts: %{}, divergent: %{}}
+    state = loop(run, options, state)
+    ends = for chain <- 0..(options.chains - 1), do: Map.fetch!(state.ends, chain)
+
+    adapted = %{
+      step_size: Nx.tensor(Enum.map(ends, & &1.step), type: :f64, backend: Nx.BinaryBackend),
+      metric: one_row(layout, Enum.map(ends, & &1.metric))
+    }
+
+    result = Map.merge(adapted, phase(state, layout, options.chains, :draws))
+
+    if options.warmup_draws,
+      do: Map.put(result, :warmup, phase(state, layout, options.chains, :warmup)),
+      else: result
+  end
+
+  defp loop(_run, %{chains: chains}, %{ends: ends} = state) when map_size(ends) == chains,
+    do: state
+
+  defp loop(run, options, state) do
+    case Run.next(run) do
+      {:chain, chain, {:ok, adapted}} ->
+        loop(run, options, put_in(state.ends[chain], adapted))
+
+      {:draws, chain, phase, count, positions, statistics} ->
+        state = add(state, {chain, phase}, count, positions, statistics)
+        progress(options.progress, state, chain, phase, statistics)
+        loop(run, options, state)
+    end
+  end
+
+  defp add(state, key, count, positions, statistics) do
+    divergent = Enum.count(column(statistics, @divergent), &(&1 == 1))
+
+    %{
+      state
+      | parts:
+          Map.update(state.parts, key, [{positions, statistics}], &[{positions, statistics} | &1]),
+        counts: Map.update(state.counts, key, count, &(&1 + count)),
+        divergent: Map.update(state.divergent, key, divergent, &(&1 + divergent))
+    }
+  end
+
+  defp progress(nil, _state, _chain, _phase, _statistics), do: :ok
+
+  defp progress(fun, state, chain, phase, statistics) do
+    fun.(%{
+      chain: chain,
+      phase: phase,
+      draws: state.counts[{chain, phase}],
+      divergent: state.divergent[{chain, phase}],
+      step_size: statistics |> column(@steps) |> List.last()
+    })
+  end
+
+  defp column(statistics, i), do: column(statistics, i * 8, (@width - i - 1) * 8)
+
+  defp column(statistics, before, rest) do
+    for <<_::binary-size(before), x::float-64-little, _::binary-size(rest) <- statistics>>, do: x
+  end
+
+  defp phase(state, layout, chains, phase) do
+    case Map.get(state.counts, {0, phase}, 0) do
+      # There are no tensors without elements.
+      0 ->
+        %{draws: nil, stats: nil}
+
+      count ->
+        parts = for chain <- 0..(chains - 1), do: Enum.reverse(state.parts[{chain, phase}])
+        {positions, statistics} = parts |> Enum.concat() |> Enum.unzip()
+
+        %{
+          draws: Layout.rows(layout, IO.iodata_to_binary(positions), {chains, count}),
+          stats: stats(IO.iodata_to_binary(statistics), {chains, count})
+        }
+    end
+  end
+
+  defp stats(bytes, {chains, count}) do
+    table =
+      bytes
+      |> Nx.from_binary(:f64, backend: Nx.BinaryBackend)
+      |> Nx.reshape({chains, count, @width})
+
+    for {{name, type}, i} <- Enum.with_index(@statistics), into: %{} do
+      {name, table[[.., .., i]] |> Nx.as_type(type)}
+    end
+  end
+
+  defp one_row(layout, metrics) do
+    layout
+    |> Layout.rows(IO.iodata_to_binary(metrics), {length(metrics), 1})
+    |> Nx.Defn.Composite.traverse(&Nx.squeeze(&1, axes: [1]))
+  end
+end

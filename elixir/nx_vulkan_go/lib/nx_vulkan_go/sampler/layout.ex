@@ -1,0 +1,126 @@
+defmodule NxVulkanGo.Sampler.Layout do
+  @moduledoc false
+  # How a container of parameters lies in the vector that is sampled: one leaf
+  # after the other, each row by row. This module knows shapes and bytes; it knows
+  # no density and no server.
+
+  alias Nx.Defn.Composite
+
+  @enforce_keys [:template, :leaves, :dim]
+  defstruct @enforce_keys
+
+  @type t :: %__MODULE__{
+          # what the parameters look like
+          template: term,
+          # of each tensor of it, where it begins, how long it is, its shape and names
+          leaves: [{non_neg_integer, pos_integer, tuple, list}],
+          # of the vector
+          dim: pos_integer
+        }
+
+  @doc "The layout of parameters like a container of tensors or templates."
+  @spec new(term) :: t
+  def new(template) do
+    tensors = tensors!(template)
+    if tensors == [], do: raise(ArgumentError, "the template has no tensors, so no parameters")
+
+    {leaves, dim} =
+      Enum.map_reduce(tensors, 0, fn %{shape: shape, names: names}, offset ->
+        size = Tuple.product(shape)
+        {{offset, size, shape, names}, offset + size}
+      end)
+
+    template = Composite.traverse(template, &(&1 |> Nx.to_tensor() |> Nx.to_template()))
+    %__MODULE__{template: template, leaves: leaves, dim: dim}
+  end
+
+  defp tensors!(template) do
+    for t <- Composite.flatten_list([template]), t = Nx.to_tensor(t) do
+      if t.vectorized_axes != [] do
+        raise ArgumentError, "parameters must not be vectorized, got: #{inspect(t)}"
+      end
+
+      t
+    end
+  end
+
+  @doc "The parameters in a vector, also of an expression."
+  @spec unflatten(t, Nx.Tensor.t()) :: term
+  def unflatten(layout, vector) do
+    fill(layout, fn {offset, size, shape, names} ->
+      vector |> Nx.slice([offset], [size]) |> Nx.reshape(shape, names: names)
+    end)
+  end
+
+  @doc """
+  The parameters in rows of f64 numbers, `{chains, draws}` of them: tensors with
+  these two axes before their own.
+  """
+  @spec rows(t, binary, {non_neg_integer, non_neg_integer}) :: term
+  def rows(%{dim: dim} = layout, bytes, {chains, draws}) do
+    matrix =
+      bytes
+      |> Nx.from_binary(:f64, backend: Nx.BinaryBackend)
+      |> Nx.reshape({chains * draws, dim})
+
+    fill(layout, fn {offset, size, shape, names} ->
+      matrix
+      |> Nx.slice_along_axis(offset, size, axis: 1)
+      |> Nx.reshape(List.to_tuple([chains, draws | Tuple.to_list(shape)]),
+        names: [nil, nil | names]
+      )
+    end)
+  end
+
+  defp fill(%{template: template, leaves: leaves}, fun) do
+    {filled, []} =
+      Composite.traverse(template, leaves, fn _, [leaf | rest] -> {fun.(leaf), rest} end)
+
+    filled
+  end
+
+  @doc """
+  The f64 numbers of a container of parameters, or of `chains` of them: tensors
+  that have an axis of that length before their own.
+  """
+  @spec vectors(t, term, pos_integer) :: {:ok, binary} | {:error, String.t()}
+  def vectors(%{leaves: leaves} = layout, values, chains) do
+    tensors = Enum.map(Composite.flatten_list([values]), &Nx.to_tensor/1)
+    shapes = for {_, _, shape, _} <- leaves, do: shape
+    many = for shape <- shapes, do: List.to_tuple([chains | Tuple.to_list(shape)])
+
+    case Enum.map(tensors, & &1.shape) do
+      ^shapes ->
+        finite(:binary.copy(bytes(tensors, leaves, 1), chains))
+
+      ^many ->
+        finite(bytes(tensors, leaves, chains))
+
+      got ->
+        {:error, "has the shapes #{inspect(got)}, must have #{inspect(layout_shapes(layout))}"}
+    end
+  end
+
+  defp layout_shapes(%{leaves: leaves}), do: for({_, _, shape, _} <- leaves, do: shape)
+
+  defp bytes(tensors, leaves, chains) do
+    Enum.zip_with(tensors, leaves, fn t, {_, size, _, _} ->
+      t
+      |> Nx.backend_copy(Nx.BinaryBackend)
+      |> Nx.as_type(:f64)
+      |> Nx.reshape({chains, size}, names: [nil, nil])
+    end)
+    |> Nx.concatenate(axis: 1)
+    |> Nx.to_binary()
+  end
+
+  @doc "The bytes, where all f64 numbers of them are finite."
+  @spec finite(binary) :: {:ok, binary} | {:error, String.t()}
+  def finite(bytes) do
+    # NaN and infinities match no float.
+    if finite?(bytes), do: {:ok, bytes}, else: {:error, "has numbers that are not finite"}
+  end
+
+  defp finite?(<<_::float-64-little, rest::binary>>), do: finite?(rest)
+  defp finite?(rest), do: rest == <<>>
+end

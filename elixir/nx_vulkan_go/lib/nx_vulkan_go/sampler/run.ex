@@ -1,0 +1,135 @@
+defmodule NxVulkanGo.Sampler.Run do
+  @moduledoc false
+  # A run of chains under way. Its process has a session of its own on the device
+  # server, so that everything of the run is freed and ended with that process: when
+  # the run is over, is stopped, or whoever started it is gone. The data are imported
+  # from the session of this VM and not sent again.
+
+  alias NxVulkanGo.{Backend, Data, Error, Sessions}
+  alias NxVulkanGo.Sampler.{Options, Session}
+
+  @enforce_keys [:pid, :ref]
+  defstruct @enforce_keys
+
+  @type t :: %__MODULE__{pid: pid, ref: reference}
+
+  @type event ::
+          {:draws, chain :: non_neg_integer, :warmup | :draws, count :: pos_integer,
+           positions :: binary, statistics :: binary}
+          | {:chain, chain :: non_neg_integer, {:ok, %{step: float, metric: binary}}}
+
+  # The first message may find a driver that compiles.
+  @timeout 60_000
+
+  @doc "Starts chains of a session; options are those of `Options.validate!/1`."
+  @spec start(Session.t(), map) :: t
+  def start(%Session{} = session, options) do
+    vm = Sessions.fetch!(session.place)
+    request = Options.wire(options, session)
+    caller = self()
+    {pid, ref} = spawn_monitor(fn -> work(caller, vm, session, request) end)
+    %__MODULE__{pid: pid, ref: ref}
+  end
+
+  @doc "Waits for what comes next; raises what ended the run."
+  @spec next(t) :: event
+  def next(%__MODULE__{pid: pid, ref: ref}) do
+    receive do
+      {^pid, {:chain, _chain, {:error, error}}} ->
+        raise Error.from_wire(error)
+
+      {^pid, event} ->
+        event
+
+      {:DOWN, ^ref, _, _, {:shutdown, %Error{} = error}} ->
+        raise error
+
+      {:DOWN, ^ref, _, _, reason} ->
+        raise Error.new(:internal, "the process of the chains ended: #{inspect(reason)}")
+    end
+  end
+
+  @doc "Ends it, if it has not ended; what it has sent is gone."
+  @spec stop(t) :: :ok
+  def stop(%__MODULE__{pid: pid, ref: ref} = run) do
+    Process.demonitor(ref, [:flush])
+    gone = Process.monitor(pid)
+    Process.exit(pid, :kill)
+
+    receive do
+      {:DOWN, ^gone, _, _, _} -> flush(run)
+    end
+  end
+
+  defp flush(%{pid: pid} = run) do
+    receive do
+      {^pid, _} -> flush(run)
+    after
+      0 -> :ok
+    end
+  end
+
+  ## The process
+
+  defp work(caller, vm, session, request) do
+    server = {:"nxvk_#{vm.device}", vm.server}
+    Process.monitor(caller)
+    monitor = Process.monitor(server)
+    {operands, imports} = operands(session.inputs)
+    program = {:program, [], [], [session.model.key, :erlang.binary_to_term(session.model.code)]}
+    call!(vm, server, {:open, %{label: "chains of #{node()} #{inspect(caller)}"}})
+    send(server, {:nxvk, vm.incarnation, [program | imports]})
+    run = call!(vm, server, {:sample, Map.put(request, :data, operands)})
+    forward(caller, monitor, run, request.chains)
+    # The data of the run belong to this VM's session: they stay as long.
+    NxVulkanGo.Session.touch(session)
+  end
+
+  # Values of this VM's session by import, scalars as they are.
+  defp operands(tensors) do
+    tensors
+    |> Enum.with_index(1)
+    |> Enum.map_reduce([], fn
+      {%{data: %Backend{id: nil, literal: literal}} = t, _id}, imports ->
+        {{Data.atom(t.type), literal}, imports}
+
+      {%{type: type, shape: shape, data: %Backend{session: vm, id: theirs}}, id}, imports ->
+        result = {id, Data.atom(type), shape}
+        {id, [{:import, [result], [{:shared, vm.pid, vm.key, theirs}], []} | imports]}
+    end)
+  end
+
+  defp call!(vm, server, request) do
+    case GenServer.call(server, {:at, vm.incarnation, request}, @timeout) do
+      {:ok, reply} -> reply
+      {:error, error} -> exit({:shutdown, Error.from_wire(error)})
+    end
+  catch
+    :exit, {reason, {GenServer, :call, _}} -> exit({:shutdown, down(inspect(reason))})
+  end
+
+  defp down(reason), do: Error.new(:server_down, "the server of the chains went away: #{reason}")
+
+  defp forward(_caller, _monitor, _run, 0), do: :ok
+
+  defp forward(caller, monitor, run, chains) do
+    receive do
+      {:nxvk_draws, _server, ^run, chain, phase, count, positions, statistics} ->
+        send(caller, {self(), {:draws, chain, phase, count, positions, statistics}})
+        forward(caller, monitor, run, chains)
+
+      {:nxvk_chain, _server, ^run, chain, result} ->
+        send(caller, {self(), {:chain, chain, result}})
+        forward(caller, monitor, run, chains - 1)
+
+      {:nxvk_error, _server, error} ->
+        exit({:shutdown, Error.from_wire(error)})
+
+      {:DOWN, ^monitor, _, _, reason} ->
+        exit({:shutdown, down(inspect(reason))})
+
+      {:DOWN, _caller, _, _, _} ->
+        exit(:normal)
+    end
+  end
+end
