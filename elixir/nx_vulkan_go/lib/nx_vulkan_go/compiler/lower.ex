@@ -354,8 +354,9 @@ defmodule NxVulkanGo.Compiler.Lower do
     |> bind_all(t, ids)
   end
 
-  # As the evaluator calls it: vectorized axes are ordinary ones.
-  defp argument(expr), do: Composite.traverse(expr, &(&1 |> Nx.devectorize() |> Nx.to_template()))
+  # Vectorized as in the function, as EXLA has it; Nx.Defn.Evaluator calls hooks
+  # with vectorized axes as ordinary ones.
+  defp argument(expr), do: Nx.to_template(expr)
 
   defp callback(state, callback),
     do: {length(state.callbacks), %{state | callbacks: [callback | state.callbacks]}}
