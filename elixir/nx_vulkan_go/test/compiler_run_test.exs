@@ -256,6 +256,27 @@ defmodule NxVulkanGo.CompilerRunTest do
       assert :counters.get(counter, 1) == 2
     end
 
+    test "what the node does not know is left to the evaluator, and that is told" do
+      test = self()
+      event = [:nx_vulkan_go, :compiler, :fallback]
+      :telemetry.attach(__MODULE__, event, fn _, _, m, _ -> send(test, m) end, nil)
+      on_exit(fn -> :telemetry.detach(__MODULE__) end)
+      future = fn x -> put_in(Nx.exp(x).data.op, :from_the_future) end
+
+      # The evaluator asks the backend, which does not know it either.
+      assert %UndefinedFunctionError{function: :from_the_future} =
+               catch_error(Nx.Defn.jit(future).(Nx.iota({3})))
+
+      assert_received %{function: ^future, reason: "from_the_future: " <> _}
+      assert NxVulkanGo.explain(future, [1]) =~ "run by Nx.Defn.Evaluator: from_the_future"
+
+      Application.put_env(:nx_vulkan_go, :fallback, :raise)
+      on_exit(fn -> Application.delete_env(:nx_vulkan_go, :fallback) end)
+      error = catch_error(Nx.Defn.compile(future, [Nx.template({3}, :f32)]))
+      assert %Error{kind: :unsupported} = error
+      assert Exception.message(error) =~ "from_the_future"
+    end
+
     test "sharding is refused, devices are partitions of a serving" do
       assert_raise ArgumentError, ~r/does not shard/, fn ->
         NxVulkanGo.__shard_jit__(nil, nil, [], nil, [], [])
