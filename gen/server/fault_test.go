@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"ergo.services/ergo/gen"
+	"github.com/rs/zerolog"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/exec"
 	"nxvk/node/dist"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -47,6 +49,30 @@ func TestPanicInCallback(t *testing.T) {
 	for _, x := range []*client{c, d} {
 		x.tensor(2, 6)
 		x.wantFloats(2, 6)
+	}
+}
+
+// Data that its reader is no longer there for is given back.
+func TestReaderIsGone(t *testing.T) {
+	r := newRig(t, nil)
+	var d *Device
+	_, err := r.node.Spawn(func() gen.ProcessBehavior {
+		b := NewDevice(DeviceConfig{Name: "nxvk_1", Watcher: r.watch, Direct: r.node.Direct, Log: zerolog.Nop()})()
+		d = b.(*Device)
+		return b
+	}, gen.ProcessOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := dist.Call{From: gen.PID{Node: r.node.Name(), ID: 1 << 40}}
+	for _, size := range []int{inline, 1 << 20} {
+		released := 0
+		d.mailbox.do(func() {
+			d.replyData(nobody, exec.Data{Bytes: make([]byte, size), Release: func() { released++ }}, nil)
+		})
+		if released != 1 {
+			t.Errorf("%d bytes were released %d times, want once", size, released)
+		}
 	}
 }
 

@@ -69,6 +69,10 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		d.exec.Chain(lane, r.Chain, d.rows(c))
 	case wire.Leaps:
 		d.exec.Leapfrog(lane, r.Leapfrog, d.rows(c))
+	case wire.Explain:
+		d.exec.Explain(lane, r.Key, func(parts []exec.Explained, err error) {
+			d.replyResult(c, func() etf.Term { return explainedTerm(parts) }, err)
+		})
 	case wire.Stop:
 		d.stopSample(c, lane, r.Run)
 	case wire.Close:
@@ -110,10 +114,14 @@ func (d *Device) openSession(l *exec.Lane, o wire.Options) etf.Term {
 	})
 }
 
-func (d *Device) reply(c dist.Call, result etf.Term) {
-	if err := d.Send(c.From, dist.NewReply(c, result)); err != nil {
+// reply answers a call and reports whether the answer could be sent: who asked
+// may be gone.
+func (d *Device) reply(c dist.Call, result etf.Term) (sent bool) {
+	err := d.Send(c.From, dist.NewReply(c, result))
+	if err != nil {
 		d.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
 	}
+	return err == nil
 }
 
 // rows answers with what leapfrog steps gave.
@@ -148,16 +156,19 @@ func (d *Device) replyData(c dist.Call, data exec.Data, err error) {
 		d.reply(c, wire.Failure(err))
 		return
 	}
-	release := data.Release
+	if data.Release == nil {
+		data.Release = func() {}
+	}
 	if len(data.Bytes) <= inline {
 		copied := append([]byte{}, data.Bytes...)
-		if release != nil {
-			release()
-		}
+		data.Release()
 		d.reply(c, wire.Success(copied))
 		return
 	}
-	d.reply(c, wire.Success(etf.Outside{Bytes: data.Bytes, Release: release}))
+	out := etf.NewOutside(data.Bytes, data.Release)
+	if !d.reply(c, wire.Success(out)) {
+		out.Release()
+	}
 }
 
 func typeTerm(t ops.Type) etf.Term {
