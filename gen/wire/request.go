@@ -24,6 +24,7 @@ const (
 	Stop     Verb = "stop"
 	Steps    Verb = "chain"
 	Leaps    Verb = "leapfrog"
+	Explain  Verb = "explain"
 	Memory   Verb = "memory"
 	Info     Verb = "info"
 )
@@ -40,6 +41,7 @@ type Request struct {
 	Run         int // that Stop ends
 	Chain       *Chain
 	Leapfrog    *Leapfrog
+	Key         string // of the program to Explain
 }
 
 // Options are those of a session.
@@ -80,6 +82,9 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Stop) && len(tuple) == 2:
 		n, err := integer(tuple[1])
 		return Request{Verb: Stop, Run: n}, err
+	case name == etf.Atom(Explain) && len(tuple) == 2:
+		key, err := programKey(tuple[1])
+		return Request{Verb: Explain, Key: key}, err
 	case name == etf.Atom(Describe) && len(tuple) == 2:
 		id, err := identifier(tuple[1])
 		return Request{Verb: Describe, ID: id}, err

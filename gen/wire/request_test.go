@@ -30,6 +30,7 @@ func TestRequest(t *testing.T) {
 		{atom("memory"), Request{Verb: Memory}},
 		{atom("info"), Request{Verb: Info}},
 		{tuple{atom("describe"), int64(4)}, Request{Verb: Describe, ID: 4}},
+		{tuple{atom("explain"), []byte("key")}, Request{Verb: Explain, Key: "key"}},
 		{tuple{atom("download"), int64(4)}, Request{Verb: Download, ID: 4, Count: math.MaxInt}},
 		{tuple{atom("download"), int64(4), int64(0), int64(0)}, Request{Verb: Download, ID: 4}},
 		{tuple{atom("download"), int64(4), int64(5), int64(6)}, Request{Verb: Download, ID: 4, Offset: 5, Count: 6}},

@@ -1,0 +1,243 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/synth/graph"
+)
+
+// Explained is a part of a program that is carried out at once: a unit, or an
+// instruction.
+type Explained struct {
+	Block        string   // the regions around it, as "%7 body"; empty for the program itself
+	Place        Place    // who carries it out
+	Instructions []string // as text, with ids of the node's own
+	Kernels      []ExplainedKernel
+}
+
+// Place is who carries out a part of a program.
+type Place string
+
+// The places. Parts that the device carries out are done on the host where their
+// operands are there, and so small that this is sooner done.
+const (
+	PlaceDevice  Place = "device"
+	PlaceHost    Place = "host"    // the device cannot, or there is none
+	PlaceView    Place = "view"    // the result is the memory of the operand
+	PlaceUpload  Place = "upload"  // a tensor that is part of the program
+	PlaceControl Place = "control" // a loop, a branch, or a message to the client
+)
+
+// ExplainedKernel is a dispatch and what it is estimated to take.
+type ExplainedKernel struct {
+	Name    string
+	Grid    [3]uint32
+	Bytes   int64
+	Flops   int64
+	Seconds float64
+}
+
+// Explain tells how a program of the session is carried out once it has been seen
+// before, in the order in which it runs. Loops are told once.
+func (e *Executor) Explain(l *Lane, key string, done func([]Explained, error)) {
+	e.Do(l, func(l *Lane) bool {
+		p, ok := l.home().programs[key]
+		switch {
+		case !ok:
+			done(nil, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no program under the key %x", key)})
+			return false
+		case p.err != nil:
+			done(nil, p.err)
+			return false
+		}
+		x := e.explainer(p)
+		e.building++
+		go func() {
+			parts, err := x.program(p)
+			e.cfg.Post(func() {
+				e.building--
+				done(parts, err)
+			})
+		}()
+		return false
+	})
+}
+
+// explainer makes the plans of a program again, apart from the goroutine of the
+// Executor.
+type explainer struct {
+	cutter
+	device bool // there is one
+	units  bool // its programs are cut into units
+	cost   func(*synth.Step) float64
+	parts  []Explained
+}
+
+// explainer is one for the parameters that are literals in runs so far.
+func (e *Executor) explainer(p *program) *explainer {
+	target := e.target
+	x := &explainer{device: e.dev != nil, units: e.dev != nil && !e.cfg.OneByOne, cost: e.seconds,
+		cutter: cutter{target: &target, eval: e.evaluator(), holes: make(map[*ops.Literal]ops.ID),
+			stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}}
+	for i, literal := range []byte(p.usual()) {
+		if literal != 0 {
+			x.hole(p.body.params[i])
+		}
+	}
+	return x
+}
+
+// usual says which parameters are literals in runs of the program: of several
+// forms that have been seen again, the one with the fewest.
+func (p *program) usual() string {
+	var forms []string
+	for form, t := range p.tiers {
+		if t != nil {
+			forms = append(forms, form)
+		}
+	}
+	if len(forms) == 0 {
+		return ""
+	}
+	return slices.Min(forms)
+}
+
+func (x *explainer) program(p *program) (parts []Explained, err error) {
+	body := p.body
+	if x.units {
+		if body, err = x.cutter.program(body); err != nil {
+			return nil, fmt.Errorf("cut the program into units: %w", err)
+		}
+	}
+	if err := x.block(body, ""); err != nil {
+		return nil, err
+	}
+	return x.parts, nil
+}
+
+// block explains the steps of a block that is called name.
+func (x *explainer) block(b *block, name string) error {
+	for _, p := range b.params {
+		x.types[p.ID] = p.Type
+	}
+	for i := range b.steps {
+		s := &b.steps[i]
+		for _, o := range s.in.Outs {
+			x.types[o.ID] = o.Type
+		}
+		part, err := x.step(s)
+		if err != nil {
+			return err
+		}
+		part.Block = name
+		x.parts = append(x.parts, part)
+		if err := x.regions(s, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// regions explains the regions of a step.
+func (x *explainer) regions(s *step, around string) error {
+	next := 0
+	for _, a := range s.in.Op.Info().Attrs {
+		if a.Kind != ops.Block || next == len(s.regions) {
+			continue
+		}
+		name := a.Name
+		if len(s.in.Outs) > 0 {
+			name = fmt.Sprintf("%%%d %s", s.in.Outs[0].ID, a.Name)
+		}
+		if around != "" {
+			name = around + ", " + name
+		}
+		if err := x.block(s.regions[next], name); err != nil {
+			return err
+		}
+		next++
+	}
+	return nil
+}
+
+func (x *explainer) step(s *step) (Explained, error) {
+	part := Explained{Place: x.place(s)}
+	if s.fused == nil {
+		part.Instructions = []string{graph.Line(&s.in.Instr)}
+	} else {
+		for i := range s.fused.body {
+			part.Instructions = append(part.Instructions, graph.Line(&s.fused.body[i].Instr))
+		}
+	}
+	if part.Place != PlaceDevice {
+		return part, nil
+	}
+	plan, err := x.plan(s)
+	switch {
+	case errors.Is(err, synth.ErrUnsupported):
+		part.Place = PlaceHost
+	case err != nil:
+		return part, fmt.Errorf("plan %s: %w", strings.Join(part.Instructions, "; "), err)
+	case plan.Alias >= 0:
+		part.Place = PlaceView
+	default:
+		part.Kernels = x.kernels(plan)
+	}
+	return part, nil
+}
+
+// place is who carries out a step, as far as its operation says.
+func (x *explainer) place(s *step) Place {
+	switch {
+	case programOnly(s.in.Op):
+		return PlaceControl
+	case !x.device:
+		return PlaceHost
+	case s.in.Op == ops.Tensor:
+		return PlaceUpload
+	}
+	return PlaceDevice
+}
+
+// plan is how the device carries out a step.
+func (x *explainer) plan(s *step) (*synth.Plan, error) {
+	if s.fused != nil {
+		return lowerUnit(&s.fused.unit, s.fused.types, x.target)
+	}
+	return x.single(&s.in.Instr)
+}
+
+// single plans an instruction as it comes to the device: with scalar literals,
+// and tensors in memory.
+func (x *explainer) single(in *ops.Instr) (*synth.Plan, error) {
+	c, types := *in, make([]ops.Type, len(in.Ins))
+	c.Ins = slices.Clone(in.Ins)
+	for i, o := range c.Ins {
+		switch {
+		case o.Lit != nil && len(o.Lit.Type.Shape) > 0:
+			types[i], c.Ins[i] = o.Lit.Type, ops.Operand{}
+		case o.Lit != nil:
+			types[i] = o.Lit.Type
+		case x.stand[o.ID] != nil:
+			c.Ins[i], types[i] = ops.Operand{Lit: x.stand[o.ID]}, x.types[o.ID]
+		default:
+			types[i] = x.types[o.ID]
+		}
+	}
+	return synth.Lower(&c, types, x.target)
+}
+
+func (x *explainer) kernels(p *synth.Plan) []ExplainedKernel {
+	var list []ExplainedKernel
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		list = append(list, ExplainedKernel{Name: s.Kernel.Name, Grid: s.Grid, Bytes: s.Bytes, Flops: s.Flops, Seconds: x.cost(s)})
+	}
+	return list
+}

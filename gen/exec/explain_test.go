@@ -1,0 +1,119 @@
+package exec
+
+import (
+	"strings"
+	"testing"
+
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+func (r *rig) explain(l *Lane, key string) (parts []Explained, err error) {
+	r.Helper()
+	done := false
+	r.exec.Explain(l, key, func(p []Explained, e error) { parts, err, done = p, e, true })
+	r.until(func() bool { return done })
+	return parts, err
+}
+
+// TestExplain: on a device the six instructions of a softmax are fewer parts,
+// each with kernels that move what they must at least.
+func TestExplain(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.define(l, "softmax", softmax(7, 300))
+		parts, err := r.explain(l, "softmax")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		var bytes int64
+		seconds := 0.0
+		for _, p := range parts {
+			lines = append(lines, p.Instructions...)
+			for _, k := range p.Kernels {
+				bytes, seconds = bytes+k.Bytes, seconds+k.Seconds
+			}
+			if want := map[bool]Place{true: PlaceDevice, false: PlaceHost}[r.dev != nil]; p.Place != want || (len(p.Kernels) > 0) != (r.dev != nil) {
+				t.Errorf("%v: %s with %d kernels", p.Instructions, p.Place, len(p.Kernels))
+			}
+		}
+		if text := strings.Join(lines, "\n"); !strings.Contains(text, "%3:f32[7,1] = reduce_max %1 axes=[1] keep_axes=true") {
+			t.Errorf("the instructions are\n%s", text)
+		}
+		if r.dev == nil && len(parts) != 6 || r.dev != nil && len(parts) > 3 {
+			t.Errorf("%d parts", len(parts))
+		}
+		if r.dev != nil && (bytes < 3*7*300*4 || seconds <= 0) {
+			t.Errorf("%d bytes in %v seconds", bytes, seconds)
+		}
+	})
+}
+
+// TestExplainBlocks: regions are told after the step that they belong to; literal
+// parameters of runs stay operands in the text.
+func TestExplainBlocks(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.define(l, "double", doubling(3))
+		r.tensor(l, 1, 1, 2, 3)
+		for i := range ops.ID(4) {
+			r.run(l, "double", []ops.Result{res(2+2*i, f32(3)), res(3+2*i, f32())}, ref(1), scalar(100), scalar(0))
+			r.want(l, 3+2*i, 5)
+			r.built()
+		}
+		parts, err := r.explain(l, "double")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var blocks []string
+		for _, p := range parts {
+			if len(blocks) == 0 || blocks[len(blocks)-1] != p.Block {
+				blocks = append(blocks, p.Block)
+			}
+			for _, line := range p.Instructions {
+				if strings.Contains(line, "less") && !strings.HasSuffix(line, ", %2") {
+					t.Errorf("the condition is %q", line)
+				}
+			}
+		}
+		if got := strings.Join(blocks, "|"); parts[0].Place != PlaceControl || !strings.HasSuffix(got, " condition|"+strings.TrimSuffix(blocks[1], "condition")+"body") {
+			t.Errorf("blocks %q, the first is %s", got, parts[0].Place)
+		}
+	})
+}
+
+// What the device cannot carry out, what takes no kernel, and what is no program.
+func TestExplainPlaces(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l, v := r.session(), f32(2, 3)
+		view, phase := op(ops.Reshape, res(2, f32(6)), ref(1)), op(ops.Hook, ops.Result{}, ref(2))
+		phase.Outs, phase.Attrs = nil, [][]int{{0}}
+		r.define(l, "views", &ops.Region{Params: []ops.Result{res(1, v)}, Values: uses(2, 3), Body: []ops.Instr{
+			view, phase,
+			op(ops.Tensor, res(3, f32(2)), ops.Operand{Lit: &ops.Literal{Type: f32(2), Data: floats(1, 2)}}),
+		}})
+		parts, err := r.explain(l, "views")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var places []string
+		for _, p := range parts {
+			places = append(places, string(p.Place))
+		}
+		want := "view control upload"
+		if r.dev == nil {
+			want = "host control host"
+		}
+		if got := strings.Join(places, " "); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if _, err := r.explain(l, "nothing"); wire.KindOf(err) != wire.UnknownProgram {
+			t.Errorf("a program that is not there: %v", err)
+		}
+		r.define(l, "broken", &ops.Region{Values: uses(1)})
+		if _, err := r.explain(l, "broken"); wire.KindOf(err) != wire.BadArgument {
+			t.Errorf("a broken program: %v", err)
+		}
+	})
+}

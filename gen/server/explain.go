@@ -1,0 +1,37 @@
+package server
+
+import (
+	"nxvk/gen/etf"
+	"nxvk/gen/exec"
+)
+
+// explainedTerm is a list with a map for each part of a program.
+func explainedTerm(parts []exec.Explained) etf.Term {
+	list := make(etf.List, len(parts))
+	for i := range parts {
+		p := &parts[i]
+		lines := make(etf.List, len(p.Instructions))
+		for k, text := range p.Instructions {
+			lines[k] = text
+		}
+		var sum exec.ExplainedKernel
+		kernels := make(etf.List, len(p.Kernels))
+		for k := range p.Kernels {
+			one := &p.Kernels[k]
+			kernels[k] = append(etf.Map{pair("name", one.Name), pair("grid", gridTerm(one.Grid))}, costPairs(one)...)
+			sum.Bytes, sum.Flops, sum.Seconds = sum.Bytes+one.Bytes, sum.Flops+one.Flops, sum.Seconds+one.Seconds
+		}
+		list[i] = append(etf.Map{
+			pair("block", p.Block), pair("place", etf.Atom(string(p.Place))), pair("instructions", lines), pair("kernels", kernels),
+		}, costPairs(&sum)...)
+	}
+	return list
+}
+
+func gridTerm(g [3]uint32) etf.Term {
+	return etf.Tuple{int64(g[0]), int64(g[1]), int64(g[2])}
+}
+
+func costPairs(k *exec.ExplainedKernel) []etf.Pair {
+	return []etf.Pair{pair("bytes", k.Bytes), pair("flops", k.Flops), pair("seconds", k.Seconds)}
+}
