@@ -1,0 +1,42 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"nxvk/vulkan"
+)
+
+// What runs is told as a term: maps with the same keys for every part.
+func TestExplain(t *testing.T) {
+	c := newRig(t, onDevice(t, vulkan.Options{})).client()
+	key := []byte("double")
+	body := list{add(2, 3, 1, 1), tuple{atom("exp"), result(3, 3), list{int64(2)}, list(nil)}}
+	region := tuple{result(1, 3), body, list{int64(3)}}
+	c.stream(tuple{atom("program"), list(nil), list(nil), list{key, region}})
+	parts := c.ok(tuple{atom("explain"), key}).(list)
+	if len(parts) != 1 {
+		t.Fatalf("%d parts: %v", len(parts), parts)
+	}
+	if place := get(t, parts[0], "place"); place != atom("device") {
+		t.Errorf("the place is %v", place)
+	}
+	lines := get(t, parts[0], "instructions").(list)
+	if len(lines) != 2 || string(lines[1].([]byte)) != "%3:f32[3] = exp %2" {
+		t.Errorf("the instructions are %q", lines)
+	}
+	kernels := get(t, parts[0], "kernels").(list)
+	if len(kernels) != 1 || len(get(t, kernels[0], "grid").(tuple)) != 3 || len(get(t, kernels[0], "name").([]byte)) == 0 {
+		t.Fatalf("the kernels are %v", kernels)
+	}
+	for _, name := range []atom{"bytes", "flops", "seconds"} {
+		if sum := get(t, parts[0], name); sum != get(t, kernels[0], name) || sum == int64(0) {
+			t.Errorf("%s: %v", name, sum)
+		}
+	}
+	text := c.wantError(c.ask(c.server, tuple{atom("explain"), []byte("other")}), "unknown_program")
+	if !strings.Contains(text, "no program") {
+		t.Errorf("a program that is not there: %s", text)
+	}
+	c.wantError(c.ask(c.server, tuple{atom("explain"), []byte{}}), "bad_request")
+}
