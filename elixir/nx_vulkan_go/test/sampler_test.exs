@@ -289,6 +289,26 @@ defmodule NxVulkanGo.SamplerTest do
     end
   end
 
+  test "stream/2 gives the draws of nuts/2, and may be left" do
+    session = Sampler.session(normal())
+    options = [chains: 2, warmup: 20, draws: 30, chunk: 7, seed: 5]
+    %{draws: draws, stats: stats} = Sampler.nuts(session, options)
+    chunks = Enum.to_list(Sampler.stream(session, options))
+
+    for chain <- 0..1 do
+      mine = Enum.filter(chunks, &(&1.chain == chain))
+      assert Enum.all?(mine, &(&1.phase == :draws))
+      assert Enum.map(mine, &Nx.axis_size(&1.draws, 0)) == [7, 7, 7, 7, 2]
+      assert Nx.concatenate(Enum.map(mine, & &1.draws)) == draws[chain]
+      assert Nx.concatenate(Enum.map(mine, & &1.stats.energy)) == stats.energy[chain]
+    end
+
+    label = "chains of #{node()} #{inspect(self())}"
+    assert [%{chain: _}] = Enum.take(Sampler.stream(session, draws: 1_000_000, chunk: 5), 1)
+    assert over?(label)
+    refute_received {_pid, _}
+  end
+
   test "a caller that dies ends its run" do
     model = normal()
     me = self()
@@ -305,11 +325,16 @@ defmodule NxVulkanGo.SamplerTest do
 
     assert_receive :on, 30_000
     label = "chains of #{node()} #{inspect(pid)}"
-    there? = fn -> Enum.any?(NxVulkanGo.sessions(), &(&1.label == label)) end
-    assert there?.()
+    assert session?(label)
     Process.exit(pid, :kill)
-    assert Enum.any?(1..500, fn _ -> not there?.() or Process.sleep(10) == :never end)
+    assert over?(label)
   end
+
+  defp session?(label), do: Enum.any?(NxVulkanGo.sessions(), &(&1.label == label))
+
+  # Soon the server has no session of this label.
+  defp over?(label),
+    do: Enum.any?(1..500, fn _ -> not session?(label) or Process.sleep(10) == :never end)
 
   describe "leapfrog/5" do
     # The same steps, in the same order, by Nx.BinaryBackend.

@@ -115,4 +115,18 @@ defmodule NxVulkanGo.Sampler do
       Run.stop(run)
     end
   end
+
+  @doc """
+  The same chains as a stream of what the node sends, for runs that are too long to keep:
+  `%{chain: _, phase: :warmup | :draws, draws: _, stats: _}`, with an axis of draws before
+  those of the template. Chains run at the same time, and their chunks come as they are made.
+
+  The run begins when the stream is consumed, and ends when that does. Options are those of
+  `nuts/2`, but for `:progress`.
+  """
+  @spec stream(Session.t(), keyword) :: Enumerable.t()
+  def stream(%Session{} = session, options \\ []) do
+    options = options |> Keyword.drop([:progress]) |> Options.validate!()
+    Draws.stream(fn -> Run.start(session, options) end, session.model.layout, options)
+  end
 end

@@ -2,6 +2,8 @@ defmodule NxVulkanGo.Sampler.Draws do
   @moduledoc false
   # Gathers the messages of a run into tensors, and tells how far it is.
 
+  import Nx.Defn.Composite, only: [traverse: 2]
+
   alias NxVulkanGo.Sampler.{Layout, Run}
 
   # Statistics of a draw on the wire, in order, and the types that they get.
@@ -35,6 +37,27 @@ defmodule NxVulkanGo.Sampler.Draws do
     if options.warmup_draws,
       do: Map.put(result, :warmup, phase(state, layout, options.chains, :warmup)),
       else: result
+  end
+
+  @doc "The draws of a run as they come, chunk by chunk."
+  @spec stream((-> Run.t()), Layout.t(), map) :: Enumerable.t()
+  def stream(start, layout, options) do
+    Stream.resource(
+      fn -> {start.(), options.chains} end,
+      fn
+        {run, 0} -> {:halt, {run, 0}}
+        {run, left} -> run |> Run.next() |> chunk(layout, {run, left})
+      end,
+      fn {run, _left} -> Run.stop(run) end
+    )
+  end
+
+  defp chunk({:chain, _chain, {:ok, _adapted}}, _layout, {run, left}), do: {[], {run, left - 1}}
+
+  defp chunk({:draws, chain, phase, count, positions, statistics}, layout, state) do
+    draws = layout |> Layout.rows(positions, {1, count}) |> traverse(&Nx.squeeze(&1, axes: [0]))
+    stats = statistics |> stats({1, count}) |> traverse(&Nx.squeeze(&1, axes: [0]))
+    {[%{chain: chain, phase: phase, draws: draws, stats: stats}], state}
   end
 
   defp loop(_run, %{chains: chains}, %{ends: ends} = state) when map_size(ends) == chains,
@@ -113,6 +136,6 @@ defmodule NxVulkanGo.Sampler.Draws do
   defp one_row(layout, metrics) do
     layout
     |> Layout.rows(IO.iodata_to_binary(metrics), {length(metrics), 1})
-    |> Nx.Defn.Composite.traverse(&Nx.squeeze(&1, axes: [1]))
+    |> traverse(&Nx.squeeze(&1, axes: [1]))
   end
 end
