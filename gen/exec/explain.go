@@ -19,6 +19,7 @@ type Explained struct {
 	Place        Place    // who carries it out
 	Instructions []string // as text, with ids of the node's own
 	Kernels      []ExplainedKernel
+	Measured     float64 // seconds; 0 where it was not measured
 }
 
 // Place is who carries out a part of a program.
@@ -44,8 +45,9 @@ type ExplainedKernel struct {
 }
 
 // Explain tells how a program of the session is carried out once it has been seen
-// before, in the order in which it runs. Loops are told once.
-func (e *Executor) Explain(l *Lane, key string, done func([]Explained, error)) {
+// before, in the order in which it runs. Loops are told once. With measure the
+// parts that the device carries out are measured.
+func (e *Executor) Explain(l *Lane, key string, measure bool, done func([]Explained, error)) {
 	e.Do(l, func(l *Lane) bool {
 		p, ok := l.home().programs[key]
 		switch {
@@ -62,7 +64,11 @@ func (e *Executor) Explain(l *Lane, key string, done func([]Explained, error)) {
 			parts, err := x.program(p)
 			e.cfg.Post(func() {
 				e.building--
-				done(parts, err)
+				if err != nil || !measure || e.dev == nil {
+					done(parts, err)
+					return
+				}
+				e.profile(parts, x.plans, done)
 			})
 		}()
 		return false
@@ -77,6 +83,7 @@ type explainer struct {
 	units  bool // its programs are cut into units
 	cost   func(*synth.Step) float64
 	parts  []Explained
+	plans  []measurable // of the parts
 }
 
 // explainer is one for the parameters that are literals in runs so far.
@@ -168,6 +175,7 @@ func (x *explainer) regions(s *step, around string) error {
 
 func (x *explainer) step(s *step) (Explained, error) {
 	part := Explained{Place: x.place(s)}
+	x.plans = append(x.plans, measurable{})
 	if s.fused == nil {
 		part.Instructions = []string{graph.Line(&s.in.Instr)}
 	} else {
@@ -188,6 +196,8 @@ func (x *explainer) step(s *step) (Explained, error) {
 		part.Place = PlaceView
 	default:
 		part.Kernels = x.kernels(plan)
+		x.plans[len(x.plans)-1] = measurable{operands: x.operands(s), results: s.in.Outs,
+			planned: &planned{Plan: plan, pipes: make([]*compiled, len(plan.Steps))}}
 	}
 	return part, nil
 }
@@ -211,6 +221,17 @@ func (x *explainer) plan(s *step) (*synth.Plan, error) {
 		return lowerUnit(&s.fused.unit, s.fused.types, x.target)
 	}
 	return x.single(&s.in.Instr)
+}
+
+// operands lists the types of the operands of a step's plan.
+func (x *explainer) operands(s *step) []ops.Type {
+	types := make([]ops.Type, len(s.in.Ins))
+	for i, o := range s.in.Ins {
+		if types[i] = x.types[o.ID]; o.Lit != nil {
+			types[i] = o.Lit.Type
+		}
+	}
+	return types
 }
 
 // single plans an instruction as it comes to the device: with scalar literals,

@@ -11,7 +11,7 @@ import (
 func (r *rig) explain(l *Lane, key string) (parts []Explained, err error) {
 	r.Helper()
 	done := false
-	r.exec.Explain(l, key, func(p []Explained, e error) { parts, err, done = p, e, true })
+	r.exec.Explain(l, key, true, func(p []Explained, e error) { parts, err, done = p, e, true })
 	r.until(func() bool { return done })
 	return parts, err
 }
@@ -43,6 +43,11 @@ func TestExplain(t *testing.T) {
 		}
 		if r.dev == nil && len(parts) != 6 || r.dev != nil && len(parts) > 3 {
 			t.Errorf("%d parts", len(parts))
+		}
+		for _, p := range parts {
+			if r.dev != nil && r.dev.Info().Features.Timestamps && (p.Measured <= 0 || p.Measured > 10) {
+				t.Errorf("%v took %v seconds", p.Instructions, p.Measured)
+			}
 		}
 		if r.dev != nil && (bytes < 3*7*300*4 || seconds <= 0) {
 			t.Errorf("%d bytes in %v seconds", bytes, seconds)

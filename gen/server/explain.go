@@ -5,8 +5,9 @@ import (
 	"nxvk/gen/exec"
 )
 
-// explainedTerm is a list with a map for each part of a program.
-func explainedTerm(parts []exec.Explained) etf.Term {
+// explainedTerm is a list with a map for each part of a program, with the measured
+// time where that was asked for.
+func explainedTerm(parts []exec.Explained, measured bool) etf.Term {
 	list := make(etf.List, len(parts))
 	for i := range parts {
 		p := &parts[i]
@@ -21,11 +22,22 @@ func explainedTerm(parts []exec.Explained) etf.Term {
 			kernels[k] = append(etf.Map{pair("name", one.Name), pair("grid", gridTerm(one.Grid))}, costPairs(one)...)
 			sum.Bytes, sum.Flops, sum.Seconds = sum.Bytes+one.Bytes, sum.Flops+one.Flops, sum.Seconds+one.Seconds
 		}
-		list[i] = append(etf.Map{
+		m := append(etf.Map{
 			pair("block", p.Block), pair("place", etf.Atom(string(p.Place))), pair("instructions", lines), pair("kernels", kernels),
 		}, costPairs(&sum)...)
+		if measured {
+			m = append(m, pair("measured", measuredTerm(p.Measured)))
+		}
+		list[i] = m
 	}
 	return list
+}
+
+func measuredTerm(seconds float64) etf.Term {
+	if seconds == 0 {
+		return etf.Atom("nil")
+	}
+	return seconds
 }
 
 func gridTerm(g [3]uint32) etf.Term {

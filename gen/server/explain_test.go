@@ -34,6 +34,10 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s: %v", name, sum)
 		}
 	}
+	measured := c.ok(tuple{atom("explain"), key, atom("profile")}).(list)
+	if x, ok := get(t, measured[0], "measured").(float64); !ok || x <= 0 || x > 10 {
+		t.Errorf("measured: %v", get(t, measured[0], "measured"))
+	}
 	text := c.wantError(c.ask(c.server, tuple{atom("explain"), []byte("other")}), "unknown_program")
 	if !strings.Contains(text, "no program") {
 		t.Errorf("a program that is not there: %s", text)

@@ -70,8 +70,8 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	case wire.Leaps:
 		d.exec.Leapfrog(lane, r.Leapfrog, d.rows(c))
 	case wire.Explain:
-		d.exec.Explain(lane, r.Key, func(parts []exec.Explained, err error) {
-			d.replyResult(c, func() etf.Term { return explainedTerm(parts) }, err)
+		d.exec.Explain(lane, r.Key, r.Measure, func(parts []exec.Explained, err error) {
+			d.replyResult(c, func() etf.Term { return explainedTerm(parts, r.Measure) }, err)
 		})
 	case wire.Stop:
 		d.stopSample(c, lane, r.Run)

@@ -42,6 +42,7 @@ type Request struct {
 	Chain       *Chain
 	Leapfrog    *Leapfrog
 	Key         string // of the program to Explain
+	Measure     bool   // and its parts are to be measured
 }
 
 // Options are those of a session.
@@ -82,9 +83,9 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Stop) && len(tuple) == 2:
 		n, err := integer(tuple[1])
 		return Request{Verb: Stop, Run: n}, err
-	case name == etf.Atom(Explain) && len(tuple) == 2:
+	case name == etf.Atom(Explain) && (len(tuple) == 2 || len(tuple) == 3 && tuple[2] == etf.Atom("profile")):
 		key, err := programKey(tuple[1])
-		return Request{Verb: Explain, Key: key}, err
+		return Request{Verb: Explain, Key: key, Measure: len(tuple) == 3}, err
 	case name == etf.Atom(Describe) && len(tuple) == 2:
 		id, err := identifier(tuple[1])
 		return Request{Verb: Describe, ID: id}, err

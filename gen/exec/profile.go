@@ -1,0 +1,177 @@
+package exec
+
+import (
+	"encoding/binary"
+
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// profileRounds is how often a part of a program is measured; the fastest counts.
+const profileRounds = 4
+
+// measurable is the plan of a part, with the types of its operands and results.
+type measurable struct {
+	*planned
+	operands []ops.Type
+	results  []ops.Result
+}
+
+// profiler measures the parts of a program by the device's clock, one after the
+// other, each on operands of zeros: no run is disturbed, and nothing is kept.
+type profiler struct {
+	e     *Executor
+	parts []Explained
+	plans []measurable // nil plans of what the device does not carry out
+	done  func([]Explained, error)
+}
+
+// profile measures parts and then calls done.
+func (e *Executor) profile(parts []Explained, plans []measurable, done func([]Explained, error)) {
+	p := &profiler{e: e, parts: parts, plans: plans, done: done}
+	if !e.dev.Info().Features.Timestamps {
+		done(parts, nil)
+		return
+	}
+	p.from(0)
+}
+
+// from measures the parts from i on.
+func (p *profiler) from(i int) {
+	for ; i < len(p.plans); i++ {
+		if p.plans[i].planned == nil {
+			continue
+		}
+		if !p.compiled(i) {
+			return // goes on from here
+		}
+		if p.e.lost != nil {
+			break
+		}
+		if p.measure(i) {
+			return // goes on with the next
+		}
+	}
+	p.done(p.parts, p.e.lost)
+}
+
+// compiled reports whether the kernels of a part are there. Where one is being
+// made, the profiler goes on when it is.
+func (p *profiler) compiled(i int) bool {
+	plan := p.plans[i].planned
+	for k := range plan.Steps {
+		c := p.e.kernel(plan.Steps[k].Kernel)
+		if !c.done {
+			c.then = append(c.then, func() { p.from(i) })
+			return false
+		}
+		plan.pipes[k] = c
+	}
+	return true
+}
+
+// measure submits a part. It reports false where the part stays unmeasured, for
+// want of memory or of a kernel.
+func (p *profiler) measure(i int) bool {
+	e, plan := p.e, p.plans[i]
+	for _, c := range plan.pipes {
+		if c.err != nil {
+			return false
+		}
+	}
+	var all []vulkan.Arg
+	defer func() { freeAll(all) }()
+	take := func(n int) (*vulkan.Buffer, error) {
+		b, err := e.stream.Alloc(n)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, vulkan.WriteOnly(b))
+		return b, e.stream.Fill(vulkan.WriteOnly(b), 0, n)
+	}
+	refs, err := plan.memory(take)
+	if err != nil {
+		return false
+	}
+	clock, err := take(16 * profileRounds)
+	if err != nil {
+		return false
+	}
+	for k := range profileRounds {
+		if err := e.timed(plan.planned, refs, vulkan.Arg{Buffer: clock, Offset: 16 * k}); err != nil {
+			return false
+		}
+	}
+	back, err := e.stream.Download(clock, 0, clock.Len())
+	if err != nil {
+		return false
+	}
+	ticket, err := e.submit()
+	if err != nil {
+		back.Release()
+		return false
+	}
+	e.dev.Notify(ticket, func(err error) {
+		e.cfg.Post(func() {
+			if err == nil {
+				p.parts[i].Measured = fastest(back.Bytes()) * e.dev.Info().Limits.TimestampPeriod / 1e9
+			}
+			back.Release()
+			p.from(i + 1)
+		})
+	})
+	return true
+}
+
+// memory is what the plan reads and writes, by the kind of the reference.
+func (p *measurable) memory(take func(int) (*vulkan.Buffer, error)) (refs [3][]*vulkan.Buffer, err error) {
+	add := func(kind synth.RefKind, n int) {
+		var b *vulkan.Buffer
+		if err == nil {
+			b, err = take(n)
+		}
+		refs[kind] = append(refs[kind], b)
+	}
+	for _, t := range p.operands {
+		add(synth.Operand, t.Bytes())
+	}
+	for _, r := range p.results {
+		add(synth.Result, r.Type.Bytes())
+	}
+	for _, n := range p.Temps {
+		add(synth.Temp, int(n))
+	}
+	return refs, err
+}
+
+// timed records the steps of a plan between two looks at the clock.
+func (e *Executor) timed(p *planned, refs [3][]*vulkan.Buffer, clock vulkan.Arg) error {
+	if err := e.stream.Timestamp(clock); err != nil {
+		return err
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		var args []vulkan.Arg
+		for _, a := range s.Args {
+			args = append(args, vulkan.Arg{Buffer: refs[a.Ref.Kind][a.Ref.Index], Access: vulkan.Access(a.Access)})
+		}
+		if err := e.stream.Dispatch(p.pipes[i].pipe, args, pushOf(s), s.Grid[0], s.Grid[1], s.Grid[2]); err != nil {
+			return err
+		}
+	}
+	clock.Offset += 8
+	return e.stream.Timestamp(clock)
+}
+
+// fastest is the shortest time between pairs of looks at the clock, in ticks.
+func fastest(b []byte) float64 {
+	least := uint64(0)
+	for ; len(b) > 0; b = b[16:] {
+		ticks := binary.LittleEndian.Uint64(b[8:]) - binary.LittleEndian.Uint64(b)
+		if least == 0 || ticks < least {
+			least = ticks
+		}
+	}
+	return float64(least)
+}
