@@ -365,6 +365,50 @@ defmodule NxVulkanGo.SamplerTest do
       assert Nx.to_binary(short.q) == Nx.to_binary(rows.q[0..2])
     end
 
+    test "of a mixture of three regimes is that of the host, to the last digits" do
+      Nx.default_backend(Nx.BinaryBackend)
+      y = Nx.tensor(for(i <- 1..200, do: :math.sin(i * i) * 3), type: :f64)
+
+      density = fn %{mu: mu, log_sigma: log_sigma, weights: weights}, y ->
+        z = Nx.divide(Nx.subtract(Nx.new_axis(y, 1), mu), Nx.exp(log_sigma))
+        weights = Nx.subtract(weights, Nx.logsumexp(weights))
+        by_regime = Nx.add(Nx.subtract(weights, log_sigma), half_square(z))
+        Nx.add(Nx.sum(Nx.logsumexp(by_regime, axes: [1])), Nx.sum(half_square(weights)))
+      end
+
+      three = Nx.template({3}, :f64)
+      model = Sampler.compile(density, %{mu: three, log_sigma: three, weights: three}, y)
+      q = Nx.tensor(for(i <- 1..9, do: :math.cos(i)), type: :f64)
+      p = Nx.tensor(for(i <- 1..9, do: :math.sin(i)), type: :f64)
+      {:ok, rows} = Sampler.leapfrog(Sampler.session(model), q, p, 0.01, 16)
+
+      at = fn q ->
+        Nx.Defn.jit_apply(
+          &Sampler.Model.value_and_gradient(model.fun, model.layout, &1, &2),
+          [q, y],
+          compiler: Nx.Defn.Evaluator
+        )
+      end
+
+      {_, grad} = at.(q)
+
+      Enum.reduce(0..15, {q, p, grad}, fn i, {q, p, grad} ->
+        half = Nx.add(p, Nx.multiply(Nx.tensor(0.005, type: :f64), grad))
+        q = Nx.add(q, Nx.multiply(Nx.tensor(0.01, type: :f64), half))
+        {logp, grad} = at.(q)
+        p = Nx.add(half, Nx.multiply(Nx.tensor(0.005, type: :f64), grad))
+
+        for {name, want} <- [q: q, p: p, grad: grad, log_density: logp] do
+          got = Nx.backend_copy(rows[name][i], Nx.BinaryBackend)
+
+          assert Nx.to_number(Nx.all_close(got, want, rtol: 1.0e-12, atol: 1.0e-13)) == 1,
+                 "#{name} of step #{i}"
+        end
+
+        {q, p, grad}
+      end)
+    end
+
     test "goes back where it came from, with containers, data and a metric" do
       model =
         Sampler.compile(
