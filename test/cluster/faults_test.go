@@ -83,6 +83,46 @@ func TestNodeKilled(t *testing.T) {
 	b.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
 }
 
+// TestBEAMKilledAtWork kills a BEAM whose work on the node has no end: the work
+// ends with it.
+func TestBEAMKilledAtWork(t *testing.T) {
+	for _, work := range []string{"loop", "chains"} {
+		t.Run(work, func(t *testing.T) {
+			eachDevice(t, func(t *testing.T, n *node, stays *beam) {
+				stays.want("ok", "{nxvk_load,hold,[%s,5,100000]}", n.device())
+				dies := startBEAM(t)
+				dies.connect(n)
+				dies.want("ok", "{nxvk_load,busy,[%s,%s]}", work, n.device())
+				dies.kill()
+				stays.want("ok", "{nxvk_load,gone,[%s,'%s']}", n.atom(), dies.name)
+				stays.want("ok", "{nxvk_load,idle,[%s]}", n.atom())
+				stays.want("5", "{nxvk_load,buffers,[%s]}", n.atom())
+			})
+		})
+	}
+}
+
+// TestNodeKilledAtWork kills the node while it loops or draws for a client, who
+// knows at once and can go on with the next run.
+func TestNodeKilledAtWork(t *testing.T) {
+	for _, work := range []string{"loop", "chains"} {
+		t.Run(work, func(t *testing.T) {
+			eachDevice(t, func(t *testing.T, n *node, b *beam) {
+				b.want("ok", "{nxvk_load,busy,[%s,%s]}", work, n.device())
+				n.kill()
+				began := time.Now()
+				b.want("noconnection", "{nxvk_load,told,[]}")
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("the client knew after %v", took)
+				}
+				n.start()
+				b.want("ok", "{nxvk_load,reconnect,[%s]}", n.atom())
+				b.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
+			})
+		})
+	}
+}
+
 // TestBEAMStopped stops a BEAM for longer than net_ticktime. The node takes it
 // for dead, others are served meanwhile, and it can come back.
 func TestBEAMStopped(t *testing.T) {

@@ -1,7 +1,7 @@
 %% Load, and clients that come to grief. Go drives these through nxvk_driver.
 -module(nxvk_load).
 
--export([hold/3, killed_midway/1, many/2, stream/3, uploads/3, echo/2, work/2, arm/1, fired/0]).
+-export([busy/2, idle/1, told/0, hold/3, killed_midway/1, many/2, stream/3, uploads/3, echo/2, work/2, arm/1, fired/0]).
 -export([buffers/1, buffers_of/2, gone/2, incarnation/1, at/3, reconnect/1, starve/2, hoard/2, fill/2, refused/1]).
 
 -define(X, nxvk_client).
@@ -16,6 +16,59 @@ hold(D, Count, Bytes) ->
         receive stop -> ok end
     end),
     receive {holding, _} -> ok end.
+
+%% busy leaves a process behind that has something without an end under way,
+%% waits for it, and remembers how that ended; told gives it.
+busy(What, {Name, Node} = D) ->
+    Self = self(),
+    Pid = spawn(fun() ->
+        case What of
+            loop ->
+                Id = nxvk_suite:begin_loop(D),
+                Self ! busy,
+                tell(catch gen_server:call(D, {download, Id}, infinity));
+            chains ->
+                Ref = monitor(process, D),
+                nxvk_suite:begin_chains(D),
+                Self ! busy,
+                tell(drawn(Name, Ref))
+        end
+    end),
+    register(nxvk_busy, Pid),
+    receive busy -> ok end,
+    What =:= chains orelse changing(Node, 500),
+    ok.
+
+drawn(Name, Ref) ->
+    receive
+        {'DOWN', Ref, _, _, Reason} -> Reason;
+        {nxvk_draws, Name, _, _, _, _, _, _} -> drawn(Name, Ref)
+    end.
+
+tell({'EXIT', {Reason, _Call}}) -> tell(Reason);
+tell({nodedown, _}) -> tell(noconnection);
+tell(End) -> receive {ask, From} -> From ! {told, End} end.
+
+told() ->
+    nxvk_busy ! {ask, self()},
+    receive {told, End} -> End end.
+
+%% changing waits until the node counts work, idle until it counts none. Draws
+%% on the host are not counted; that they arrive is enough.
+changing(_, 0) -> exit(nothing_goes_on);
+changing(Node, Tries) -> still(Node) andalso changing(Node, Tries - 1), ok.
+
+idle(Node) -> idle(Node, 100).
+
+idle(_, 0) -> exit(busy_still);
+idle(Node, Tries) -> still(Node) orelse idle(Node, Tries - 1), ok.
+
+%% still tells whether nothing was counted for a moment.
+still(Node) ->
+    {ok, Before} = ?X:metrics(Node),
+    receive after 20 -> ok end,
+    {ok, After} = ?X:metrics(Node),
+    Before =:= After.
 
 %% killed_midway kills a process that has sent an instruction and is about to
 %% send the next.

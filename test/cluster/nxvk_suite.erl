@@ -3,6 +3,7 @@
 -module(nxvk_suite).
 
 -export([names/0, run/2]).
+-export([begin_loop/1, begin_chains/1]).
 
 -define(X, nxvk_client).
 -define(V, {f32, {3}}).
@@ -455,12 +456,9 @@ promise(program_cancel, D, _) ->
     ?match({error, {cancelled, <<"run">>, _, _}}, ?X:download(D, A)),
     ?match({ok, [1.0, 2.0, 3.0]}, ?X:values(D, vector(D, [1.0, 2.0, 3.0]), f32));
 promise(program_ends_with_owner, D, N) ->
-    Pid = spawn(fun() ->
-        define(D, <<"forever">>, forever()),
-        run(D, <<"forever">>, [{f32, {}}], []),
-        receive never -> ok end
-    end),
-    timer:sleep(50),
+    Self = self(),
+    Pid = spawn(fun() -> begin_loop(D), Self ! begun, receive never -> ok end end),
+    receive begun -> ok end,
     exit(Pid, kill),
     gone(N, Pid, 250);
 
@@ -528,14 +526,26 @@ promise(sample_stops, {Name, _} = D, _) ->
     ?match({_, {error, {cancelled, _, _, _}}}, gather(Name, Run, 0)),
     ?match({error, {bad_argument, _, _, _}}, gen_server:call(D, {stop, Run}));
 promise(sample_ends_with_owner, D, N) ->
-    Pid = spawn(fun() ->
-        define(D, <<"normal">>, normal()),
-        {ok, _} = gen_server:call(D, {sample, (options())#{draws => 1000000000}}),
-        receive never -> ok end
-    end),
-    timer:sleep(50),
+    Self = self(),
+    Pid = spawn(fun() -> begin_chains(D), Self ! begun, receive never -> ok end end),
+    receive begun -> ok end,
     exit(Pid, kill),
     gone(N, Pid, 250).
+
+%% begin_loop begins a run without an end, and gives its result's id once it is
+%% under way.
+begin_loop(D) ->
+    define(D, <<"forever">>, forever()),
+    [Id] = run(D, <<"forever">>, [{f32, {}}], []),
+    ok = gen_server:call(D, turn),
+    Id.
+
+%% begin_chains begins chains that draw without an end, and gives their number
+%% once draws come.
+begin_chains({Name, _} = D) ->
+    define(D, <<"normal">>, normal()),
+    {ok, Run} = gen_server:call(D, {sample, (options())#{chains => 2, draws => 1000000000}}),
+    receive {nxvk_draws, Name, Run, _, draws, _, _, _} -> Run end.
 
 %% normal is the density of two independent standard normal numbers.
 normal() ->
