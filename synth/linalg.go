@@ -14,8 +14,7 @@ import (
 //
 // Small matrices are one panel. No step waits for the host: what only the values
 // can tell (pivots, whether rotations go on) stays in memory of the device and
-// later steps look there. So a matrix that has no solution, which is an error on
-// the host, has infinities and NaN here.
+// later steps look there. That a system has no solution is the status of its plan.
 //
 // Complex matrices are the host's, and so is everything where the device is a
 // processor: its LAPACK needs no plan.

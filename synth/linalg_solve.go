@@ -46,6 +46,7 @@ func (j *linalg) solve() {
 	sides := j.types[1].Shape.Size() / (j.count * n)
 	b, x := j.operand(1, n, sides), j.result(0, n, sides)
 	f := j.eliminated(sides, func(beside strided) { j.copy(beside, b, n, sides) })
+	j.solvable(f.a, n, theMatrix)
 	right := f.a.from(0, n)
 	j.substitute(triangle{f.a, n, true}, right, right, sides)
 	right = right.upsideDown(n)

@@ -33,9 +33,12 @@ func (j *linalg) triangularSolve() {
 	if transpose == left {
 		t.t, lower = t.t.transposed(), !lower
 	}
+	name := theRow
 	if !lower {
+		name = theRowUpward
 		t.t, from, x = t.t.backward(n, n), from.upsideDown(n), x.upsideDown(n)
 	}
+	j.solvable(t.t, n, name)
 	j.substitute(t, from, x, sides)
 }
 

@@ -49,5 +49,8 @@ func (p *Plan) String() string {
 		}
 		b.WriteByte('\n')
 	}
+	if p.Status != nil {
+		fmt.Fprintf(&b, "  status %s %d\n", refNames[p.Status.Kind], p.Status.Index)
+	}
 	return b.String()
 }

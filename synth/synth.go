@@ -110,6 +110,12 @@ type Plan struct {
 	Steps []Step
 	Temps []int64 // bytes
 	Alias int     // where it is not negative, the result is that operand, unchanged
+
+	// Status is a word that the steps leave in a temporary where the values can
+	// make the instruction an error: 0, or that of a singular matrix, as 1 more than
+	// its number in the batch (solve) or than the row without a pivot
+	// (triangular_solve). The results are to be used only where it is 0.
+	Status *Ref
 }
 
 // lowering plans the instructions of one operation or kind.

@@ -57,7 +57,7 @@ func lowerSingle(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error)
 
 // renumbered is the plan with operand i at places[i].
 func (p *Plan) renumbered(places []int) *Plan {
-	q := &Plan{Temps: p.Temps, Alias: p.Alias}
+	q := &Plan{Temps: p.Temps, Alias: p.Alias, Status: p.Status}
 	if q.Alias >= 0 {
 		q.Alias = places[q.Alias]
 	}
