@@ -26,8 +26,12 @@ const (
 	deep = 12
 )
 
-// device records work. Operands are brought to the device first.
+// device records work. Operands are brought to the device first, and a status is
+// waited for afterwards.
 func (e *Executor) device(l *Lane, w *work, p *planned) (wait bool, err error) {
+	if l.verdict != nil {
+		return e.judge(l, w)
+	}
 	if wait, err := e.ready(l, p); wait || err != nil {
 		return wait, err
 	}
@@ -61,6 +65,10 @@ func (e *Executor) device(l *Lane, w *work, p *planned) (wait bool, err error) {
 			return false, e.deviceError(err)
 		}
 		e.bound() // a plan may have thousands of steps
+	}
+	if s := p.Status; s != nil {
+		e.ask(l, resolve(*s, w.args, outs, temps), outs)
+		return e.judge(l, w)
 	}
 	for i, m := range outs {
 		e.keep(l, w.in.Outs[i], m)

@@ -222,6 +222,7 @@ func (l *Lane) end() {
 		s.cancel()
 	}
 	l.sampling = nil
+	l.dropVerdict()
 	for _, f := range l.forks {
 		f.end()
 	}

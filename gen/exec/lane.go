@@ -20,6 +20,7 @@ type Lane struct {
 	swept   bool      // memory has been asked for once for the task at the front
 	trimmed bool      // and the caches have been dropped
 	failed  error     // why the operand that was waited for did not come
+	verdict *verdict  // on what the task at the front has had computed
 
 	programs map[string]*program // by key
 	run      *run                // the program under way, whose slots stand for the session's values
@@ -143,6 +144,7 @@ func (e *Executor) advance(l *Lane) {
 			return
 		}
 		l.swept, l.trimmed, l.failed, l.since = false, false, nil, time.Time{}
+		l.dropVerdict()
 		if len(l.queue) > 0 { // the task may have ended the session
 			l.queue = l.queue[1:]
 		}

@@ -31,7 +31,7 @@ func (e *Executor) place(l *Lane, w *work) (wait bool, err error) {
 		e.keep(l, w.in.Outs[0], m)
 		return false, nil
 	}
-	if e.dev == nil || e.small(w) {
+	if e.dev == nil || l.verdict == nil && e.small(w) {
 		return e.host(l, w)
 	}
 	if err := w.settleStarts(); err != nil {

@@ -210,6 +210,7 @@ func (e *Executor) advanceRun(l *Lane, r *run) (wait bool) {
 		}
 	}
 	l.failed, l.swept, l.trimmed = nil, false, false
+	l.dropVerdict()
 	f.pc++
 	r.passed(s)
 	return false

@@ -1,0 +1,85 @@
+package exec
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"nxvk/fallback"
+	"nxvk/gen/store"
+	"nxvk/ops"
+)
+
+// Whether a system of equations has a solution, the values tell, and a kernel
+// cannot give an error. A plan that needs one says so in its status, a word that
+// is read back before anybody may have the results: meanwhile the lane waits.
+
+// verdict is what is known of results that are recorded, until the lane comes back
+// to the instruction.
+type verdict struct {
+	outs []*store.Storage // the results, if they may be used
+	done bool
+	word uint32 // the status
+	err  error  // why there is none
+}
+
+// ask has the status of a plan read back. The results are held until then.
+func (e *Executor) ask(l *Lane, status *store.Storage, outs []*store.Storage) {
+	v := &verdict{outs: append([]*store.Storage(nil), outs...)}
+	for _, m := range outs {
+		m.Retain()
+	}
+	l.verdict = v
+	now := true
+	// To look for the answer here and now completes a submission, and a lane that
+	// waits for that must not go on in the middle of this instruction.
+	poll := len(e.throttled) == 0
+	e.fetch(status, 0, 4, poll, func(data []byte, release func(), err error) {
+		if v.done, v.err = true, err; err == nil {
+			v.word = binary.LittleEndian.Uint32(data)
+			release()
+		}
+		if !now {
+			e.resume(l)
+		}
+	})
+	now = false
+}
+
+// judge gives the results of an instruction their ids, or says what is wrong with
+// them, once the status is there.
+func (e *Executor) judge(l *Lane, w *work) (wait bool, err error) {
+	v := l.verdict
+	if !v.done {
+		return true, nil
+	}
+	defer l.dropVerdict()
+	switch {
+	case v.err != nil:
+		return false, v.err
+	case v.word != 0:
+		return false, hostError(singular(w.in.Op, int(v.word-1)))
+	}
+	for i, m := range v.outs {
+		e.keep(l, w.in.Outs[i], m)
+	}
+	e.Counters.Device++
+	return false, nil
+}
+
+// singular is the error that the host gives: which names the row of a triangle,
+// or the matrix of a batch.
+func singular(op ops.Op, which int) error {
+	what := "matrix"
+	if op == ops.TriangularSolve {
+		what = "row"
+	}
+	return fmt.Errorf("%s %d: %w", what, which, fallback.ErrSingular)
+}
+
+// dropVerdict lets go of results that nobody has been given.
+func (l *Lane) dropVerdict() {
+	if l.verdict != nil {
+		dropAll(l.verdict.outs)
+		l.verdict = nil
+	}
+}
