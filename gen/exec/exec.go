@@ -4,11 +4,13 @@
 //
 // Nothing here waits. Work that cannot go on (an operand is being read back, a
 // kernel is being compiled, another session has not sent what is imported)
-// parks the lane of its session; other lanes go on. An Executor belongs to one
-// goroutine, that of its device server; completions from elsewhere come back
-// to it through Post.
+// parks the lane of its session; other lanes go on. An Executor does one thing
+// at a time: its device server calls it for one message after another, and
+// completions from elsewhere come back to it through Post. Where a comment
+// says "the goroutine of the Executor", it means in such a turn.
 //
-// Start reading at Executor.instr, then place.go for where work runs.
+// Start reading at Executor.instr, then place.go for where work runs, and
+// program.go and fused.go for programs.
 package exec
 
 import (
@@ -35,7 +37,7 @@ const Silence = 50 * time.Microsecond
 type Config struct {
 	Device    *vulkan.Device // nil computes everything on the host
 	Target    synth.Target   // what Probe says of the device
-	Post      func(func())   // runs a function on the goroutine of the Executor
+	Post      func(func())   // runs a function in a turn of its own
 	Call      func(Call)     // sends a hook or a callback
 	Sweep     func() int     // asks sessions to free what they do not need; how many were asked
 	Log       zerolog.Logger
@@ -66,6 +68,7 @@ type Executor struct {
 
 	recorded int           // dispatches since the last submission
 	cost     float64       // seconds of device time since the last submission
+	enough   int           // how often a program has to be seen to be compiled
 	building int           // plans and pipelines that are being made
 	calls    uint64        // callbacks so far: their references
 	last     vulkan.Ticket // the latest submission
@@ -102,6 +105,9 @@ func New(cfg Config) *Executor {
 		info := e.dev.Info()
 		e.stream = e.dev.Stream()
 		e.target = cfg.Target
+		if e.enough = gpuSeen; info.Kind == vulkan.CPU {
+			e.enough = cpuSeen
+		}
 		if e.limit == 0 {
 			e.limit = hostLimit(info)
 		}

@@ -105,7 +105,7 @@ func (e *Executor) explainer(p *program) *explainer {
 func (p *program) usual() string {
 	var forms []string
 	for form, t := range p.tiers {
-		if t != nil {
+		if t.seen > 1 {
 			forms = append(forms, form)
 		}
 	}

@@ -22,8 +22,17 @@ import (
 // tier is a program with the units of one set of literal parameters: kernels
 // take those as push constants.
 type tier struct {
+	seen int    // how often it has been asked for, until it is compiled
 	body *block // nil until the units are known
 }
+
+// A program is compiled when it has been seen so often. The driver of a processor
+// makes machine code of a kernel when that runs first, which takes as long as
+// many runs do; that of a GPU does when it is compiled.
+const (
+	gpuSeen = 2
+	cpuSeen = 12
+)
 
 // builders bounds how many units are planned at once.
 var builders = make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -39,17 +48,15 @@ func (e *Executor) bodyOf(p *program, lits []*ops.Literal) *block {
 			key[i] = 1
 		}
 	}
-	t, seen := p.tiers[string(key)]
-	if !seen {
+	t := p.tiers[string(key)]
+	if t == nil {
 		if p.tiers == nil {
 			p.tiers = make(map[string]*tier)
 		}
-		p.tiers[string(key)] = nil // compiled when it is seen again
-		return p.body
-	}
-	if t == nil {
 		t = &tier{}
 		p.tiers[string(key)] = t
+	}
+	if t.seen++; t.seen == e.enough {
 		e.fuse(p, t, key)
 	}
 	if t.body == nil {
@@ -380,6 +387,9 @@ func (p *planned) made() bool {
 	}
 	return true
 }
+
+// Enough is how often a program has to be seen to be compiled.
+func (e *Executor) Enough() int { return e.enough }
 
 // Building counts the plans and pipelines that are being made apart from the
 // goroutine of the Executor.

@@ -73,6 +73,7 @@ func newRig(t *testing.T, d *vulkan.Device) *rig {
 		Post: func(f func()) { r.posted <- f },
 		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
 	})
+	r.exec.enough = 2
 	t.Cleanup(func() {
 		for s := range r.exec.lanes {
 			r.exec.End(s)

@@ -22,7 +22,7 @@ type program struct {
 	density *synth.Density // what a kernel of leapfrog steps is made of; nil until it is asked for
 	open    bool           // it loops or calls back: nobody knows how long it takes
 	values  []ops.Type
-	tiers   map[string]*tier // by which parameters are literals; nil when seen once
+	tiers   map[string]*tier // by which parameters are literals
 }
 
 // block is a region, ready to run.
