@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"math"
 
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
@@ -186,11 +187,14 @@ func (l *luPanel) step(c kernel.Value, more []kernel.Value) []kernel.Value {
 }
 
 // findPivot is the row of the element of column c, from the diagonal on, of the
-// largest magnitude.
+// largest magnitude. As on the host, NaN is a pivot where it is on the diagonal,
+// and none elsewhere.
 func (l *luPanel) findPivot(c kernel.Value) kernel.Value {
 	best, at := l.number(-1), c
 	for r, a := range l.a {
 		size := l.abs(a[0])
+		first := l.both(l.same(l.row(r), c), l.Compare(scalar.Ne, size, size))
+		size = l.Select(first, l.number(math.Inf(1)), size)
 		better := l.both(l.both(l.real[r], l.Compare(scalar.Le, c, l.row(r))), l.Compare(scalar.Lt, best, size))
 		best, at = l.Select(better, size, best), l.Select(better, l.row(r), at)
 	}

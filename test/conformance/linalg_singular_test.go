@@ -144,6 +144,24 @@ func TestSingularFactors(t *testing.T) {
 	})
 }
 
+// NaN is no zero. Where it is on the diagonal it is a pivot, and the solution is
+// NaN; elsewhere it is passed over, and what is left may have no pivot.
+func TestSolveNaN(t *testing.T) {
+	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+		nan, inf := math.NaN(), math.Inf(1)
+		for _, v := range [][]float64{
+			{nan, 1, 0, 0, 1, 2, 0, 3, 1}, {0, 1, 2, nan, 1, 3, 0, 1, 1}, {1, 2, 3, nan, 1, 3, 2, 1, 1},
+			{nan, 1, 0, inf, 1, 2, 0, 3, 1}, {2, 1, 1, 4, nan, 2, 2, 1, 1}, {nan, nan, nan, nan, nan, nan, nan, nan, nan},
+		} {
+			for _, dt := range []ops.DType{ops.F32, ops.F64} {
+				x := numbers{ops.Type{DType: dt, Shape: ops.Shape{3, 3}}, v}
+				b := numbers{ops.Type{DType: dt, Shape: ops.Shape{3}}, []float64{1, 2, 3}}
+				sameError(t, d, host, ops.Solve, b.Type, nil, x, b)
+			}
+		}
+	})
+}
+
 // sameNumbers compares all results of the device with those of the host; zeros
 // and NaN have no sign here.
 func sameNumbers(t *testing.T, d, host *drive.Driver, op ops.Op, outs []ops.Type, x numbers) {
