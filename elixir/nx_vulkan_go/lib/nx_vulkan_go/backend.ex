@@ -54,8 +54,10 @@ defmodule NxVulkanGo.Backend do
       in the last digit printed
     * sums and products of floats are added in another order
     * the options `:eps` and `:max_iter` of `Nx.LinAlg` have no effect; factors of f32
-      matrices are computed in f64, and vectors of `Nx.LinAlg.eigh/2` and `Nx.LinAlg.svd/2`
-      are those whose largest component is positive
+      matrices are computed in f32 on GPUs, so that a matrix is singular there where a pivot
+      is zero in f32, and in f64 on the host, which also serves software devices; vectors
+      of `Nx.LinAlg.eigh/2` and `Nx.LinAlg.svd/2` are those whose largest component is
+      positive
 
   ## Configuration
 
