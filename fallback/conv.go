@@ -7,19 +7,6 @@ import (
 	"nxvk/ops"
 )
 
-// The attributes of conv, in order.
-const (
-	convStrides = iota
-	convPadding
-	convInputDilation
-	convKernelDilation
-	convFeatureGroups
-	convBatchGroups
-	convInputPermutation
-	convKernelPermutation
-	convOutputPermutation
-)
-
 // convolution is one in the plain layout: input {batch, channels, space...},
 // kernel {filters, channels of a group, space...}, result {batch, filters,
 // space...}. Each group of each batch is a matrix product of the group's
@@ -42,11 +29,11 @@ type tap struct {
 const patchElements = 1 << 17
 
 func conv(in *ops.Instr, args, outs []Value) error {
-	c := convolution{attrs: in.Attrs, featureGroups: in.Attrs[convFeatureGroups][0]}
-	c.groups = max(c.featureGroups, in.Attrs[convBatchGroups][0])
-	input, kernel := permuted(args[0], in.Attrs[convInputPermutation]), permuted(args[1], in.Attrs[convKernelPermutation])
+	c := convolution{attrs: in.Attrs, featureGroups: in.Attrs[ops.ConvFeatureGroups][0]}
+	c.groups = max(c.featureGroups, in.Attrs[ops.ConvBatchGroups][0])
+	input, kernel := permuted(args[0], in.Attrs[ops.ConvInputPermutation]), permuted(args[1], in.Attrs[ops.ConvKernelPermutation])
 	plain := make(ops.Shape, len(outs[0].Type.Shape))
-	for i, a := range in.Attrs[convOutputPermutation] {
+	for i, a := range in.Attrs[ops.ConvOutputPermutation] {
 		plain[i] = outs[0].Type.Shape[a]
 	}
 	c.input, c.kernel, c.out = input.Type.Shape, kernel.Type.Shape, plain
@@ -58,7 +45,7 @@ func conv(in *ops.Instr, args, outs []Value) error {
 		convolve(&c, loadAll[float64](input), loadAll[float64](kernel), result, multiplyReal)
 	}
 	back := make([]int, len(plain))
-	for i, a := range in.Attrs[convOutputPermutation] {
+	for i, a := range in.Attrs[ops.ConvOutputPermutation] {
 		back[a] = i
 	}
 	permute(&outs[0], &result, back)
@@ -76,7 +63,7 @@ func (c *convolution) findTaps() {
 		at := coordinates(k, c.kernel[1:])
 		c.taps[k] = tap{at[0] * channel, at[1:]}
 		for i := range c.taps[k].reach {
-			c.taps[k].reach[i] *= c.attrs[convKernelDilation][i]
+			c.taps[k].reach[i] *= c.attrs[ops.ConvKernelDilation][i]
 		}
 	}
 }
@@ -86,7 +73,7 @@ func (c *convolution) findTaps() {
 func (c *convolution) seen(t *tap, place []int) int {
 	flat := 0
 	for i, n := range c.input[2:] {
-		p, dilation := place[i]+t.reach[i], c.attrs[convInputDilation][i]
+		p, dilation := place[i]+t.reach[i], c.attrs[ops.ConvInputDilation][i]
 		if dilation > 1 {
 			if p%dilation != 0 {
 				return -1
@@ -145,7 +132,7 @@ func layPatches[C class](c *convolution, patches, input []C, first int) {
 	for ; len(patches) > 0; first++ {
 		place := coordinates(first, c.out[2:])
 		for i := range place {
-			place[i] = place[i]*c.attrs[convStrides][i] - c.attrs[convPadding][2*i]
+			place[i] = place[i]*c.attrs[ops.ConvStrides][i] - c.attrs[ops.ConvPadding][2*i]
 		}
 		for k := range c.taps {
 			patches[k] = 0

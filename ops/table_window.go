@@ -103,46 +103,59 @@ func permuted(s Shape, axes []int) (Shape, error) {
 	return out, nil
 }
 
+// The attributes of Conv, in order.
+const (
+	ConvStrides = iota
+	ConvPadding
+	ConvInputDilation
+	ConvKernelDilation
+	ConvFeatureGroups
+	ConvBatchGroups
+	ConvInputPermutation
+	ConvKernelPermutation
+	ConvOutputPermutation
+)
+
 // convShape permutes input and kernel to {batch, channels, space...} and
 // {filters, channels, space...}; dimension axes[i] of the result is dimension i
 // of {batch, filters, space...}.
 func convShape(in *Instr, t []Type) ([]Shape, error) {
-	input, err := permuted(t[0].Shape, in.Attrs[6])
+	input, err := permuted(t[0].Shape, in.Attrs[ConvInputPermutation])
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := permuted(t[1].Shape, in.Attrs[7])
+	kernel, err := permuted(t[1].Shape, in.Attrs[ConvKernelPermutation])
 	if err != nil {
 		return nil, err
 	}
-	rank, features, batches := len(input), in.Attrs[4][0], in.Attrs[5][0]
-	if rank < 2 || len(kernel) != rank || len(in.Attrs[8]) != rank {
-		return nil, fmt.Errorf("input %v, kernel %v and output permutation %v differ in rank", input, kernel, in.Attrs[8])
+	rank, features, batches := len(input), in.Attrs[ConvFeatureGroups][0], in.Attrs[ConvBatchGroups][0]
+	if rank < 2 || len(kernel) != rank || len(in.Attrs[ConvOutputPermutation]) != rank {
+		return nil, fmt.Errorf("input %v, kernel %v and output permutation %v differ in rank", input, kernel, in.Attrs[ConvOutputPermutation])
 	}
 	if features < 1 || batches < 1 || (features > 1 && batches > 1) ||
 		kernel[0]%(features*batches) != 0 || input[0]%batches != 0 || input[1] != kernel[1]*features {
 		return nil, fmt.Errorf("%w: %d feature groups and %d batch groups do not fit input %v and kernel %v",
 			ErrShape, features, batches, input, kernel)
 	}
-	if len(in.Attrs[2]) != rank-2 {
-		return nil, fmt.Errorf("input dilation %v does not fit input %v", in.Attrs[2], input)
+	if len(in.Attrs[ConvInputDilation]) != rank-2 {
+		return nil, fmt.Errorf("input dilation %v does not fit input %v", in.Attrs[ConvInputDilation], input)
 	}
 	space := slices.Clone(input[2:])
-	for i, d := range in.Attrs[2] {
+	for i, d := range in.Attrs[ConvInputDilation] {
 		if d < 1 || (space[i] > 1 && d > MaxElements/space[i]) {
 			return nil, fmt.Errorf("input dilation %d is out of range", d)
 		}
 		space[i] = (space[i]-1)*d + 1
 	}
-	if space, err = windows(space, kernel[2:], in.Attrs[1], in.Attrs[0], in.Attrs[3]); err != nil {
+	if space, err = windows(space, kernel[2:], in.Attrs[ConvPadding], in.Attrs[ConvStrides], in.Attrs[ConvKernelDilation]); err != nil {
 		return nil, err
 	}
 	plain := slices.Concat(Shape{input[0] / batches, kernel[0]}, space)
-	if err := checkAxes(in.Attrs[8], plain); err != nil {
+	if err := checkAxes(in.Attrs[ConvOutputPermutation], plain); err != nil {
 		return nil, err
 	}
 	out := make(Shape, rank)
-	for i, a := range in.Attrs[8] {
+	for i, a := range in.Attrs[ConvOutputPermutation] {
 		out[a] = plain[i]
 	}
 	return one(out)

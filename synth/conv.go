@@ -7,19 +7,6 @@ import (
 	"nxvk/synth/gemm"
 )
 
-// The attributes of conv, in order.
-const (
-	convStrides = iota
-	convPadding
-	convInputDilation
-	convKernelDilation
-	convFeatureGroups
-	convBatchGroups
-	convInputPermutation
-	convKernelPermutation
-	convOutputPermutation
-)
-
 // convolution is one in the plain layout: the result {batch, filters of each
 // group, places...} sums, over the channels of a group and the taps of a filter,
 // the filter times what it sees of the input. Permutations are strides, and
@@ -78,22 +65,22 @@ func lowerConv(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 
 func newConvolution(in *ops.Instr, types []ops.Type, t *Target) *convolution {
 	a := in.Attrs
-	input, kernel := a[convInputPermutation], a[convKernelPermutation]
+	input, kernel := a[ops.ConvInputPermutation], a[ops.ConvKernelPermutation]
 	si, sk := types[0].Shape.Strides(), types[1].Shape.Strides()
 	c := &convolution{in: in, types: types, t: t, wide: in.Outs[0].Type.DType.Wide(),
-		groups:   max(a[convFeatureGroups][0], a[convBatchGroups][0]),
+		groups:   max(a[ops.ConvFeatureGroups][0], a[ops.ConvBatchGroups][0]),
 		filterAt: sk[kernel[0]], tapAt: sk[kernel[1]]}
-	c.batch = types[0].Shape[input[0]] / a[convBatchGroups][0]
+	c.batch = types[0].Shape[input[0]] / a[ops.ConvBatchGroups][0]
 	c.filters = types[1].Shape[kernel[0]] / c.groups
 	c.channels = types[1].Shape[kernel[1]]
 	out, so := in.Outs[0].Type.Shape, in.Outs[0].Type.Shape.Strides()
-	for _, ax := range a[convOutputPermutation] {
+	for _, ax := range a[ops.ConvOutputPermutation] {
 		c.resultAt = append(c.resultAt, so[ax])
 	}
 	for i, ax := range input[2:] {
-		x := convAxis{out: out[a[convOutputPermutation][i+2]], taps: types[1].Shape[kernel[i+2]],
-			stride: a[convStrides][i], step: a[convKernelDilation][i],
-			low: a[convPadding][2*i], gap: a[convInputDilation][i],
+		x := convAxis{out: out[a[ops.ConvOutputPermutation][i+2]], taps: types[1].Shape[kernel[i+2]],
+			stride: a[ops.ConvStrides][i], step: a[ops.ConvKernelDilation][i],
+			low: a[ops.ConvPadding][2*i], gap: a[ops.ConvInputDilation][i],
 			tapAt: sk[kernel[i+2]]}
 		x.reach = (types[0].Shape[ax]-1)*x.gap + 1
 		c.axes = append(c.axes, x)
@@ -109,7 +96,7 @@ func newConvolution(in *ops.Instr, types []ops.Type, t *Target) *convolution {
 // walk sets the strides of the input, {batch, channels, space...}.
 func (c *convolution) walk(at []int) {
 	c.batchAt, c.channelAt, c.groupAt = at[0], at[1], c.channels*at[1]
-	if c.in.Attrs[convBatchGroups][0] > 1 {
+	if c.in.Attrs[ops.ConvBatchGroups][0] > 1 {
 		c.groupAt = c.batch * at[0]
 	}
 	for i := range c.axes {
@@ -194,7 +181,7 @@ func (c *convolution) channelsLast() bool { return c.resultAt[1] == 1 && c.filte
 
 // kernelMatrix is the filters as a matrix of rows of depth elements.
 func (c *convolution) kernelMatrix(d *dot) (Ref, gemm.Strides, error) {
-	perm := c.in.Attrs[convKernelPermutation]
+	perm := c.in.Attrs[ops.ConvKernelPermutation]
 	m, err := d.operand(c.in, c.types, 1, axes{shape: c.types[1].Shape, outer: perm[:1], contract: perm[1:], left: true})
 	return m.ref, gemm.Strides{Row: m.free, Col: m.contract, Batch: c.filters * m.free}, err
 }
@@ -206,7 +193,7 @@ func (c *convolution) pointProduct() (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	perm := c.in.Attrs[convInputPermutation]
+	perm := c.in.Attrs[ops.ConvInputPermutation]
 	m, err := d.operand(c.in, c.types, 0, axes{shape: c.types[0].Shape,
 		batch: perm[:1], outer: perm[2:], contract: perm[1:2]})
 	if err != nil {

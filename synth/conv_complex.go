@@ -45,20 +45,20 @@ func blockOf(s ops.Shape, perm []int, axis, groups int) block {
 func lowerComplexConv(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	wide, a := in.Outs[0].Type.DType.Wide(), in.Attrs
 	c := &complexConv{&dot{plan: &Plan{Alias: -1}, t: t, wide: wide}, types}
-	groups := max(a[convFeatureGroups][0], a[convBatchGroups][0])
-	image, err := c.image(blockOf(types[0].Shape, a[convInputPermutation], 1, a[convFeatureGroups][0]))
+	groups := max(a[ops.ConvFeatureGroups][0], a[ops.ConvBatchGroups][0])
+	image, err := c.image(blockOf(types[0].Shape, a[ops.ConvInputPermutation], 1, a[ops.ConvFeatureGroups][0]))
 	if err != nil {
 		return nil, err
 	}
-	filters, err := c.filters(blockOf(types[1].Shape, a[convKernelPermutation], 0, groups))
+	filters, err := c.filters(blockOf(types[1].Shape, a[ops.ConvKernelPermutation], 0, groups))
 	if err != nil {
 		return nil, err
 	}
-	result := blockOf(in.Outs[0].Type.Shape, a[convOutputPermutation], 1, groups)
+	result := blockOf(in.Outs[0].Type.Shape, a[ops.ConvOutputPermutation], 1, groups)
 	sums := c.real(slices.Insert(slices.Clone(result.dims), 2, 2))
 	plain := *in
 	plain.Attrs = slices.Clone(a)
-	for _, p := range []int{convInputPermutation, convKernelPermutation, convOutputPermutation} {
+	for _, p := range []int{ops.ConvInputPermutation, ops.ConvKernelPermutation, ops.ConvOutputPermutation} {
 		plain.Attrs[p] = ops.AllAxes(len(a[p]))
 	}
 	plain.Outs = []ops.Result{{Type: ops.Type{DType: wide.Real(), Shape: joined(sums.dims, 1, 4)}}}

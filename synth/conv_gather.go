@@ -78,7 +78,7 @@ func (c *convolution) gatherProduct() (*Plan, error) {
 // neighbours in memory where they are channels: the kernels look at places side
 // by side.
 func (c *convolution) spread(d *dot) (Ref, error) {
-	input, from, perm := Ref{Operand, 0}, c.types[0], c.in.Attrs[convInputPermutation]
+	input, from, perm := Ref{Operand, 0}, c.types[0], c.in.Attrs[ops.ConvInputPermutation]
 	if from.DType != c.wide {
 		to := d.temp(from.Size() * c.wide.Size())
 		if err := d.convert(from, c.wide, input, nil, to); err != nil {
@@ -119,7 +119,7 @@ func (c *convolution) arrange(d *dot, sums Ref, order []int) error {
 	}
 	plain := append([]int{c.batch, c.groups * c.filters}, places[1:]...)
 	from, back := make(ops.Shape, len(plain)), make([]int, len(plain))
-	for i, ax := range c.in.Attrs[convOutputPermutation] {
+	for i, ax := range c.in.Attrs[ops.ConvOutputPermutation] {
 		k := i
 		if i < ofSpace {
 			k = slices.Index(order, i)
