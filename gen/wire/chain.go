@@ -26,16 +26,9 @@ type Chain struct {
 
 // decodeChain reads {chain, Options}.
 func decodeChain(t etf.Term) (*Chain, error) {
-	m, ok := t.(etf.Map)
-	if !ok {
-		return nil, bad("{chain, Options} takes a map")
-	}
 	c := &Chain{N: 1, Width: 8, Correct: true, Step: math.NaN()}
-	for _, p := range m {
-		name, _ := p.Key.(etf.Atom)
-		if err := c.set(string(name), p.Value); err != nil {
-			return nil, fmt.Errorf("option %v: %w", p.Key, err)
-		}
+	if err := eachOption("chain", t, c.set); err != nil {
+		return nil, err
 	}
 	return c, c.complete()
 }
@@ -64,9 +57,7 @@ func (c *Chain) set(name string, v etf.Term) (err error) {
 		c.Step, err = float(v)
 	case "type":
 		var d ops.DType
-		if d, err = dtypeOf(v); err == nil && d != ops.F64 && d != ops.F32 {
-			err = bad("is f64 or f32")
-		}
+		d, err = realType(v)
 		c.Width = d.Size()
 	case "batch":
 		err = flag(&c.Batch)

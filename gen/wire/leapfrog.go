@@ -26,16 +26,9 @@ type Leapfrog struct {
 
 // decodeLeapfrog reads {leapfrog, Options}.
 func decodeLeapfrog(t etf.Term) (*Leapfrog, error) {
-	m, ok := t.(etf.Map)
-	if !ok {
-		return nil, bad("{leapfrog, Options} takes a map")
-	}
 	l := &Leapfrog{Type: ops.F64, N: 1, Step: math.NaN()}
-	for _, p := range m {
-		name, _ := p.Key.(etf.Atom)
-		if err := l.set(string(name), p.Value); err != nil {
-			return nil, fmt.Errorf("option %v: %w", p.Key, err)
-		}
+	if err := eachOption("leapfrog", t, l.set); err != nil {
+		return nil, err
 	}
 	return l, l.complete()
 }
@@ -48,9 +41,7 @@ func (l *Leapfrog) set(name string, v etf.Term) (err error) {
 		l.Data, _, err = operands(v, ops.Program)
 		adopt(l.Data)
 	case "type":
-		if l.Type, err = dtypeOf(v); err == nil && l.Type != ops.F64 && l.Type != ops.F32 {
-			err = bad("is f64 or f32")
-		}
+		l.Type, err = realType(v)
 	case "dim":
 		l.Dim, err = between(v, 1, MaxDim)
 	case "n":

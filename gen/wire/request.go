@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 
@@ -117,6 +118,30 @@ func decodeDownload(tuple etf.Tuple) (r Request, err error) {
 	}
 	r.Offset, r.Count = off, n
 	return r, nil
+}
+
+// eachOption hands the options of a request that has a map of them on to set.
+func eachOption(request string, t etf.Term, set func(name string, v etf.Term) error) error {
+	m, ok := t.(etf.Map)
+	if !ok {
+		return bad("{" + request + ", Options} takes a map")
+	}
+	for _, p := range m {
+		name, _ := p.Key.(etf.Atom)
+		if err := set(string(name), p.Value); err != nil {
+			return fmt.Errorf("option %v: %w", p.Key, err)
+		}
+	}
+	return nil
+}
+
+// realType reads the type in which a density computes.
+func realType(v etf.Term) (ops.DType, error) {
+	d, err := dtypeOf(v)
+	if err == nil && d != ops.F64 && d != ops.F32 {
+		err = bad("is f64 or f32")
+	}
+	return d, err
 }
 
 func decodeOptions(t etf.Term) (o Options, err error) {

@@ -33,16 +33,9 @@ type Sample struct {
 
 // decodeSample reads {sample, Options}.
 func decodeSample(t etf.Term) (*Sample, error) {
-	m, ok := t.(etf.Map)
-	if !ok {
-		return nil, bad("{sample, Options} takes a map")
-	}
 	s := &Sample{Type: ops.F64, Chains: 1, Chunk: 100, Options: nuts.Options{Warmup: 1000, Draws: 1000}}
-	for _, p := range m {
-		name, _ := p.Key.(etf.Atom)
-		if err := s.set(string(name), p.Value); err != nil {
-			return nil, fmt.Errorf("option %v: %w", p.Key, err)
-		}
+	if err := eachOption("sample", t, s.set); err != nil {
+		return nil, err
 	}
 	switch {
 	case s.Program == "":
@@ -64,9 +57,7 @@ func (s *Sample) set(name string, v etf.Term) (err error) {
 		s.Data, _, err = operands(v, ops.Program)
 		adopt(s.Data)
 	case "type":
-		if s.Type, err = dtypeOf(v); err == nil && s.Type != ops.F64 && s.Type != ops.F32 {
-			err = bad("is f64 or f32")
-		}
+		s.Type, err = realType(v)
 	case "dim":
 		s.Dim, err = between(v, 1, MaxDim)
 	case "chains":
