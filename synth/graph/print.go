@@ -106,8 +106,14 @@ func (p *printer) uses(list []ops.Operand) {
 	}
 }
 
+// literal prints a type and its elements; of a literal that stands for a value
+// of every run, and has none itself, a question mark.
 func (p *printer) literal(l *ops.Literal) {
 	p.b.WriteString(typeText(l.Type) + "(")
+	if l.Data == nil {
+		p.b.WriteString("?)")
+		return
+	}
 	d := l.Type.DType.Real()
 	for i, n := 0, l.Type.Bytes(); i < n; i += d.Size() {
 		if i > 0 {

@@ -106,6 +106,15 @@ func TestRegions(t *testing.T) {
 	}
 }
 
+// A literal without elements prints all the same.
+func TestOpenLiteral(t *testing.T) {
+	in := ops.Instr{Op: ops.Exp, Outs: []ops.Result{{ID: 1, Type: ops.Type{DType: ops.F32}}},
+		Ins: []ops.Operand{{Lit: &ops.Literal{Type: ops.Type{DType: ops.F32}}}}}
+	if got := Line(&in); got != "%1:f32 = exp f32(?)" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       `"" where "("`,
