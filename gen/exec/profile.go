@@ -103,6 +103,9 @@ func (p *profiler) measure(i int) bool {
 			return false
 		}
 	}
+	if _, err := e.submit(); err != nil { // the clock is written at the end of a batch
+		return false
+	}
 	back, err := e.stream.Download(clock, 0, clock.Len())
 	if err != nil {
 		return false

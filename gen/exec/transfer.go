@@ -123,7 +123,8 @@ func (e *Executor) fetch(m *store.Storage, off, n int, poll bool, done func(data
 		return
 	}
 	e.Counters.Downloaded += uint64(n)
-	if poll && (n <= large || e.dev.Done(ticket)) && e.soon(ticket) {
+	// With lanes throttled, noting the end here could serve one that is being served.
+	if poll && len(e.throttled) == 0 && (n <= large || e.dev.Done(ticket)) && e.soon(ticket) {
 		done(rb.Bytes(), rb.Release, nil)
 		if sent {
 			e.completed()
