@@ -37,7 +37,7 @@ var functions = []measured{
 		func(x float64) scaled { s, c := ddTrig(x); return scaled{s.div(c), 0} }},
 	{"sinh(x)", sampler{low: -5, high: 5, near: []float64{0, 1, -1, 89.4, 710.4}}, 2, math.Sinh, sinhOracle},
 	{"cosh(x)", sampler{low: -5, high: 5, near: []float64{0, 1, -1, 89.4, 710.4}}, 2, math.Cosh, coshOracle},
-	{"tanh(x)", sampler{low: -10, high: 10, near: []float64{0, 0.6, -0.6, 1}}, 2, math.Tanh, exactly(ddTanh)},
+	{"tanh(x)", sampler{low: -10, high: 10, near: []float64{0, 0.17, -0.35, 0.52, -0.6, 1, 9.01, 10}}, 2, math.Tanh, exactly(ddTanh)},
 	{"asin(x)", sampler{low: -1, high: 1, near: []float64{0, 0.5, -0.5, 1, -1}}, 2, math.Asin, exactly(ddAsin)},
 	{"acos(x)", sampler{low: -1, high: 1, near: []float64{0, 0.5, -0.5, 1, -1}}, 2, math.Acos, exactly(ddAcos)},
 	{"atan(x)", sampler{low: -3, high: 3, near: []float64{0, 1, -1}}, 2, math.Atan,
