@@ -192,7 +192,9 @@ func (x *updateTile) store(sums []kernel.Value) {
 	if x.subtract {
 		for u, v := range values {
 			r, c, inside := place(u)
-			values[u] = x.Sub(x.Load(3, x.Select(inside, x.c.at(r, c), x.c.off), 1)[0], v)
+			values[u] = x.If(inside, func() []kernel.Value {
+				return []kernel.Value{x.Sub(x.Load(3, x.c.at(r, c), 1)[0], v)}
+			}, func() []kernel.Value { return []kernel.Value{v} })[0]
 		}
 	}
 	for u, v := range values {

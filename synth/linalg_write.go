@@ -93,7 +93,12 @@ func (e *emitter) spread(n int, load func(u kernel.Value) kernel.Value, store fu
 			us, vs = append(us, u), append(vs, load(u))
 		}
 		for i, u := range us {
-			store(u, vs[i])
+			at := first + i*e.local
+			if at+e.local <= n {
+				store(u, vs[i])
+				continue
+			}
+			e.then(e.below(e.Add(e.invocation(), e.int(at)), e.int(n)), func() { store(u, vs[i]) })
 		}
 	}
 }
@@ -124,9 +129,9 @@ func (g grid) load(i, k kernel.Value) kernel.Value { return g.e.Load(g.buf, g.at
 
 func (g grid) store(i, k, x kernel.Value) { g.e.Store(g.buf, g.at(i, k), x) }
 
-// loadOr is element (i, k) where a condition holds, else another value. It reads
-// what is at (0, 0) then, rather than branch.
+// loadOr is element (i, k) where a condition holds, else another value. What is
+// not there is not read: another workgroup may be writing beside it.
 func (g grid) loadOr(c, i, k, other kernel.Value) kernel.Value {
-	at := g.e.Select(c, g.at(i, k), g.off)
-	return g.e.Select(c, g.e.Load(g.buf, at, 1)[0], other)
+	return g.e.If(c, func() []kernel.Value { return []kernel.Value{g.load(i, k)} },
+		func() []kernel.Value { return []kernel.Value{other} })[0]
 }
