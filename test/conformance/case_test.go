@@ -64,6 +64,15 @@ func (n *tally) report(t *testing.T) {
 	}
 }
 
+// allOnDevice is report where the device has to have computed every case.
+func (n *tally) allOnDevice(t *testing.T) {
+	t.Helper()
+	n.report(t)
+	if n.device != n.cases {
+		t.Errorf("%d cases ran on the host", n.cases-n.device)
+	}
+}
+
 // near computes a case on the device and on the host and compares. Any NaN is
 // as good as another.
 func (n *tally) near(t *testing.T, d, host *drive.Driver, c *instr, tol tolerance) {

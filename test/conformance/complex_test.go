@@ -77,9 +77,7 @@ func complexError(op ops.Op, d ops.DType) float64 {
 // Operations on complex numbers, with every code that the table has, on tensors
 // of one shape and on ones that are stretched.
 func TestComplex(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for op := range ops.Count {
 			f := op.Info()
@@ -139,9 +137,7 @@ func (n *tally) complex(t *testing.T, d, host *drive.Driver, c *instr) {
 
 // Between complex and real types, and of both in one operation.
 func TestComplexConvert(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for _, from := range ops.DTypes() {
 			for _, to := range ops.DTypes() {
@@ -179,9 +175,7 @@ func (n *tally) complexSame(t *testing.T, d, host *drive.Driver, c *instr, tol t
 
 // Convolutions of every form, of whole numbers.
 func TestComplexConv(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for i := range convolutions {
 			for _, types := range [][3]ops.DType{{ops.C64, ops.C64, ops.C64}, {ops.C64, ops.F32, ops.C64}, {ops.C128, ops.C128, ops.C128}} {
@@ -206,9 +200,7 @@ func TestComplexConv(t *testing.T) {
 
 // Movement, indexing and reductions of whole numbers, which nothing rounds.
 func TestComplexExact(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for _, dt := range complexTypes {
 			typ := func(dims ...int) ops.Type { return ops.Type{DType: dt, Shape: dims} }
@@ -238,18 +230,13 @@ func TestComplexExact(t *testing.T) {
 				}
 			}
 		}
-		n.report(t)
-		if n.device != n.cases {
-			t.Errorf("%d cases ran on the host", n.cases-n.device)
-		}
+		n.allOnDevice(t)
 	})
 }
 
 // Slices written over and added to tensors, some of them twice.
 func TestComplexIndexed(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for _, dt := range complexTypes {
 			for _, op := range []ops.Op{ops.IndexedAdd, ops.IndexedPut} {
@@ -261,18 +248,13 @@ func TestComplexIndexed(t *testing.T) {
 				n.complexSame(t, d, host, &c, tolerance{})
 			}
 		}
-		n.report(t)
-		if n.device != n.cases {
-			t.Errorf("%d cases ran on the host", n.cases-n.device)
-		}
+		n.allOnDevice(t)
 	})
 }
 
 // Contractions of whole numbers, of every form.
 func TestComplexDot(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for i := range dots {
 			for _, types := range [][3]ops.DType{{ops.C64, ops.C64, ops.C64}, {ops.C128, ops.C128, ops.C128},

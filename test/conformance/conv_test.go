@@ -93,9 +93,7 @@ var filterings = [][3]ops.DType{
 
 // Convolutions whose sums no order rounds.
 func TestConv(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for i := range convolutions {
 			for _, types := range filterings {
@@ -114,18 +112,13 @@ func TestConv(t *testing.T) {
 				}
 			}
 		}
-		n.report(t)
-		if n.device != n.cases {
-			t.Errorf("%d cases ran on the host", n.cases-n.device)
-		}
+		n.allOnDevice(t)
 	})
 }
 
 // Convolutions with options drawn at random.
 func TestConvOptions(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		count := 40
 		switch {
@@ -178,9 +171,7 @@ func (s sampler) convolution() convolution {
 
 // Convolutions of real numbers stay within the bound that holds for any order.
 func TestConvError(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for i := range convolutions {
 			c := convolutions[i].instr(t, filterings[0])

@@ -47,9 +47,7 @@ var products = [][3]ops.DType{
 
 // Contractions whose sums no order rounds.
 func TestDot(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for i := range dots {
 			for _, types := range products {
@@ -95,9 +93,7 @@ func (s sampler) factors(typ ops.Type) []byte {
 
 // Products of real numbers stay within the bound that holds for any order.
 func TestDotError(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for i := range dots {
 			for _, dt := range []ops.DType{ops.F32, ops.F64, ops.F16} {

@@ -39,9 +39,7 @@ var indexTypes = []ops.DType{ops.S32, ops.S64, ops.U8, ops.U16, ops.U64, ops.S8}
 
 // Elements are chosen with all their bits.
 func TestLookup(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for i, form := range lookups {
 			for _, dt := range ops.DTypes() {
@@ -68,9 +66,7 @@ func TestLookup(t *testing.T) {
 // An index out of bounds is the error that the host gives, also where the
 // indices are computed on the device.
 func TestIndexOutOfBounds(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		tensor := ops.Type{DType: ops.F32, Shape: ops.Shape{4, 5}}
 		idx := ops.Type{DType: ops.S32, Shape: ops.Shape{3, 1}}
 		for _, high := range []float64{4, -1} {
@@ -129,9 +125,7 @@ func TestIndexedUpdates(t *testing.T) {
 	for _, dt := range ops.DTypes() {
 		all = append(all, [3]ops.DType{dt, dt, dt})
 	}
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for _, op := range []ops.Op{ops.IndexedPut, ops.IndexedAdd} {
 			for i, form := range updates {
@@ -156,9 +150,7 @@ func TestIndexedUpdates(t *testing.T) {
 
 // Starts that the device has computed place a slice without being read back.
 func TestStartsOnDevice(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		typ := ops.Type{DType: ops.F32, Shape: ops.Shape{9, 31}}
 		part := ops.Type{DType: ops.F32, Shape: ops.Shape{4, 5}}
 		s := newSampler(9)

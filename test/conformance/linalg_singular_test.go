@@ -51,12 +51,10 @@ func sameError(t *testing.T, d, host *drive.Driver, op ops.Op, out ops.Type, att
 
 // onGPU runs a test with the kernels of GPUs and the host beside them.
 func onGPU(t *testing.T, test func(t *testing.T, d, host *drive.Driver)) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		if !gpu && target.CPU {
 			t.Skip("factors are the host's where the device is a processor")
 		}
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
 		test(t, d, host)
 	})
 }

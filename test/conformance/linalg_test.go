@@ -146,8 +146,8 @@ var squareSizes = []ops.Shape{{1, 1}, {5, 2, 2}, {3, 3}, {2, 2, 31, 31}, {32, 32
 
 // onSquares runs a test on matrices of all sizes, in every type that a device
 // computes.
-func onSquares(t *testing.T, test func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type)) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+func onSquares(t *testing.T, test func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type)) {
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		if !gpu && target.CPU {
 			t.Skip("factors are the host's where the device is a processor")
 		}
@@ -158,7 +158,7 @@ func onSquares(t *testing.T, test func(n *tally, d *drive.Driver, r *rand.Rand, 
 				if dt == ops.F16 && s[len(s)-1] > 40 {
 					continue
 				}
-				test(&n, d, r, ops.Type{DType: dt, Shape: s})
+				test(&n, d, host, r, ops.Type{DType: dt, Shape: s})
 			}
 		}
 		n.report(t)
@@ -171,7 +171,7 @@ func with(t ops.Type, dims ...int) ops.Type {
 }
 
 func TestCholesky(t *testing.T) {
-	onSquares(t, func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		x := normal(r, of)
 		m := x.matrices()
 		x.v = m.times(m.transposed()).a
@@ -187,7 +187,7 @@ func TestCholesky(t *testing.T) {
 }
 
 func TestTriangularSolve(t *testing.T) {
-	onSquares(t, func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		size := of.Shape[len(of.Shape)-1]
 		a := normal(r, of)
 		for i := range a.v {
@@ -229,7 +229,7 @@ func triangleOf(x batch, lower bool) batch {
 }
 
 func TestLU(t *testing.T) {
-	onSquares(t, func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		x := normal(r, of)
 		size := x.matrices().n
 		f := n.factors(t, d, ops.LU, []ops.Type{of, of, of}, nil, x)
@@ -244,7 +244,7 @@ func TestLU(t *testing.T) {
 }
 
 func TestSolve(t *testing.T) {
-	onSquares(t, func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		a := normal(r, of)
 		size := a.matrices().n
 		for i := range a.v { // no small pivots: the error of x is that of b
@@ -261,7 +261,7 @@ func TestSolve(t *testing.T) {
 
 // A determinant is the host's but for the rounding of each product.
 func TestDeterminant(t *testing.T) {
-	onSquares(t, func(n *tally, d *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		if of.Shape[len(of.Shape)-1] > 100 && of.DType != ops.F64 {
 			return
 		}
@@ -271,8 +271,6 @@ func TestDeterminant(t *testing.T) {
 		}
 		x = x.rounded()
 		got := n.factors(t, d, ops.Determinant, []ops.Type{with(of)}, nil, x)[0]
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
 		want := new(tally).factors(t, host, ops.Determinant, []ops.Type{with(of)}, nil, x)[0]
 		for i, v := range want.v {
 			size := float64(x.matrices().n)
@@ -291,7 +289,7 @@ var oblongs = []ops.Shape{{1, 1}, {1, 5}, {5, 1}, {3, 2, 3}, {2, 3, 2}, {31, 33}
 
 // onShapes runs a test on matrices of all shapes.
 func onShapes(t *testing.T, list []ops.Shape, test func(n *tally, d *drive.Driver, x numbers, mode int)) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		if !gpu && target.CPU {
 			t.Skip("factors are the host's where the device is a processor")
 		}

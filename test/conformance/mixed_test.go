@@ -20,9 +20,7 @@ var mixtures = [][3]ops.DType{
 // Operands of different types meet in the type of computation, as tensors and
 // as scalars that travel in the instruction.
 func TestMixedTypes(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for op := range ops.Count {
 			f := op.Info()

@@ -90,9 +90,7 @@ var movements = []moves{
 
 // Elements are moved with all their bits, NaNs and odd patterns included.
 func TestMovement(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for i, m := range movements {
 			for _, dt := range ops.DTypes() {
@@ -132,9 +130,7 @@ func (m moves) instr(t *testing.T, dt ops.DType, seed uint64) instr {
 
 // Movements whose operands are of other types convert them.
 func TestMovementConverts(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for _, types := range [][3]ops.DType{
 			{ops.S32, ops.F32, ops.F32}, {ops.U8, ops.S16, ops.S16}, {ops.BF16, ops.F32, ops.F32}, {ops.S64, ops.F32, ops.F32},
@@ -160,9 +156,7 @@ func TestMovementConverts(t *testing.T) {
 
 // The same bits under another type of their width.
 func TestBitcast(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		for _, from := range ops.DTypes() {
 			for _, to := range ops.DTypes() {
 				if from.Bits() != to.Bits() || from.Bits() < 8 {
@@ -179,9 +173,7 @@ func TestBitcast(t *testing.T) {
 
 // Tensors that are made of nothing.
 func TestCreate(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for _, dt := range ops.DTypes() {
 			for _, c := range []instr{

@@ -141,9 +141,7 @@ func (m *mutant) try(t *testing.T, d, host *drive.Driver) bool {
 }
 
 func TestMutants(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		seeds, accepted := uint64(400), 0
 		if *full {
 			seeds *= 50
@@ -167,9 +165,7 @@ func TestMutants(t *testing.T) {
 func FuzzMutants(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-			host := drive.NewFor(nil, target, 0)
-			defer host.Close()
+		modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 			newMutant(seed).try(t, d, host)
 		})
 	})

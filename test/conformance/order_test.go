@@ -21,9 +21,7 @@ func lines(n int) (all []instr) {
 // Sorted elements and their indices, in every way to sort: ties, both zeros,
 // infinities and NaNs among them.
 func TestSort(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for _, dt := range ops.DTypes() {
 			if dt.IsComplex() {
@@ -70,9 +68,7 @@ func order(t *testing.T, n *tally, d, host *drive.Driver, dt ops.DType, c instr,
 // The greatest elements of lines of every length and their indices: few of them,
 // and so many that all are put in order.
 func TestTopK(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
 		for _, dt := range []ops.DType{ops.F32, ops.BF16, ops.S64, ops.U8} {
 			if gpu && dt != ops.F32 && dt != ops.S64 {

@@ -62,9 +62,7 @@ func classes(op ops.Op, d ops.DType, gpu bool) [][]ops.Shape {
 }
 
 func TestPointwise(t *testing.T) {
-	modes(t, func(t *testing.T, d *drive.Driver, gpu bool) {
-		host := drive.NewFor(nil, target, 0)
-		defer host.Close()
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		onDevice := 0
 		for op := range ops.Count {
 			if f := op.Info(); f.Kind == ops.Pointwise && f.Code != (ops.Code{}) {

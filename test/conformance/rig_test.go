@@ -55,8 +55,9 @@ func open() {
 	device = d
 }
 
-// modes are the ways in which kernels reach buffers: all that the device has.
-func modes(t *testing.T, test func(t *testing.T, d *drive.Driver, gpu bool)) {
+// modes are the ways in which kernels reach buffers: all that the device has. The
+// test gets the device and, to compare with, the host.
+func modes(t *testing.T, test func(t *testing.T, d, host *drive.Driver, gpu bool)) {
 	t.Helper()
 	if errors.Is(absent, vulkan.ErrNoVulkan) || errors.Is(absent, vulkan.ErrNoDevice) {
 		t.Skipf("no device: %v", absent)
@@ -66,9 +67,10 @@ func modes(t *testing.T, test func(t *testing.T, d *drive.Driver, gpu bool)) {
 	}
 	run := func(name string, tg synth.Target, gpu bool) {
 		t.Run(name, func(t *testing.T) {
-			d := drive.NewFor(device, tg, -1)
+			d, host := drive.NewFor(device, tg, -1), drive.NewFor(nil, target, 0)
 			defer d.Close()
-			test(t, d, gpu)
+			defer host.Close()
+			test(t, d, host, gpu)
 		})
 	}
 	run("native", target, false)
