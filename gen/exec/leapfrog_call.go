@@ -16,7 +16,7 @@ import (
 func (e *Executor) Leapfrog(l *Lane, c *wire.Leapfrog, done func(Rows, error)) {
 	in := &wire.Instr{Name: "leapfrog", Instr: ops.Instr{Op: ops.Run, Ins: c.Data}}
 	e.enqueue(l, request{in: in, task: func(l *Lane) (wait bool) {
-		d, wait, err := e.density(l, in, &wire.Sample{Program: c.Program, Type: c.Type, Dim: c.Dim})
+		d, wait, err := e.density(l, in, &c.Density)
 		if wait {
 			return true
 		}

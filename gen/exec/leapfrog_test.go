@@ -46,7 +46,7 @@ func TestLeapfrogRows(t *testing.T) {
 		l := r.session()
 		r.bell(l, 1, 0, 0)
 		q, p, metric := []float64{1, -0.5, 2, 3}, []float64{0.3, 2, -1, 0}, []float64{1, 0.25, 1, 1}
-		got, err := r.leap(l, &wire.Leapfrog{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2, N: 2, K: 32, Step: 0.1,
+		got, err := r.leap(l, &wire.Leapfrog{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, N: 2, K: 32, Step: 0.1,
 			Q: q, P: p, Metric: metric})
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestSampleOnDevice(t *testing.T) {
 		r.bell(l, 1, 3, -1)
 		run := func(chains int) map[int][]*nuts.Draw {
 			draws, left := make(map[int][]*nuts.Draw), chains
-			s := &wire.Sample{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2, Chains: chains, Chunk: 50,
+			s := &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: chains, Chunk: 50,
 				Options: nuts.Options{Warmup: 100, Draws: 200, Seed: 5}}
 			r.exec.Sample(l, s, func(_ int, err error) {
 				if err != nil {

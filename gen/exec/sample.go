@@ -2,10 +2,8 @@ package exec
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"nxvk/fallback"
@@ -39,7 +37,7 @@ type Chunk struct {
 func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err error), emit func(run int, c Chunk)) {
 	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}
 	e.enqueue(l, request{in: in, task: func(l *Lane) (wait bool) {
-		density, wait, err := e.density(l, in, s)
+		density, wait, err := e.density(l, in, &s.Density)
 		if wait {
 			return true
 		}
@@ -172,7 +170,7 @@ type density struct {
 }
 
 // density finds the program of a request and brings its data to the host.
-func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Sample) (d *density, wait bool, err error) {
+func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Density) (d *density, wait bool, err error) {
 	p, ok := l.home().programs[s.Program]
 	switch {
 	case !ok:
@@ -253,34 +251,14 @@ func (d *density) at(ctx context.Context, s *nuts.State) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	d.store(s.Q)
+	d.params[0].Data = appendFloats(d.params[0].Data[:0], d.typ.DType, s.Q)
 	out, err := d.eval.Eval(d.params)
 	if err != nil {
 		return fmt.Errorf("compute the density: %w", err)
 	}
-	s.LogP = d.load(out[0].Data, 0)
-	for i := range s.Grad {
-		s.Grad[i] = d.load(out[1].Data, i)
-	}
+	s.LogP = floatsOf(out[0].Data, d.typ.DType)[0]
+	copy(s.Grad, floatsOf(out[1].Data, d.typ.DType))
 	return nil
-}
-
-func (d *density) store(q []float64) {
-	b := d.params[0].Data
-	for i, x := range q {
-		if d.typ.DType == ops.F32 {
-			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(float32(x)))
-		} else {
-			binary.LittleEndian.PutUint64(b[8*i:], math.Float64bits(x))
-		}
-	}
-}
-
-func (d *density) load(b []byte, i int) float64 {
-	if d.typ.DType == ops.F32 {
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 }
 
 // Steps takes one leapfrog step: more would be lost where the trajectory turns.

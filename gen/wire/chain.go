@@ -34,14 +34,6 @@ func decodeChain(t etf.Term) (*Chain, error) {
 }
 
 func (c *Chain) set(name string, v etf.Term) (err error) {
-	flag := func(to *bool) error {
-		b, ok := boolean(v)
-		if !ok {
-			return bad("is true or false")
-		}
-		*to = b[0] != 0
-		return nil
-	}
 	switch name {
 	case "shader":
 		c.Shader, err = programKey(v)
@@ -60,9 +52,9 @@ func (c *Chain) set(name string, v etf.Term) (err error) {
 		d, err = realType(v)
 		c.Width = d.Size()
 	case "batch":
-		err = flag(&c.Batch)
+		err = flag(v, &c.Batch)
 	case "correct":
-		err = flag(&c.Correct)
+		err = flag(v, &c.Correct)
 	case "q":
 		c.Q, err = bytesOf(v)
 	case "p":

@@ -16,17 +16,15 @@ const (
 
 // Leapfrog is a request for leapfrog steps of a density that is a program.
 type Leapfrog struct {
-	Program      string
-	Data         []ops.Operand
-	Type         ops.DType
-	Dim, N, K    int
+	Density
+	N, K         int // instances and steps
 	Step         float64
 	Q, P, Metric []float64 // of each instance
 }
 
 // decodeLeapfrog reads {leapfrog, Options}.
 func decodeLeapfrog(t etf.Term) (*Leapfrog, error) {
-	l := &Leapfrog{Type: ops.F64, N: 1, Step: math.NaN()}
+	l := &Leapfrog{Density: Density{Type: ops.F64}, N: 1, Step: math.NaN()}
 	if err := eachOption("leapfrog", t, l.set); err != nil {
 		return nil, err
 	}
@@ -34,16 +32,10 @@ func decodeLeapfrog(t etf.Term) (*Leapfrog, error) {
 }
 
 func (l *Leapfrog) set(name string, v etf.Term) (err error) {
+	if known, err := l.Density.set(name, v); known {
+		return err
+	}
 	switch name {
-	case "program":
-		l.Program, err = programKey(v)
-	case "data":
-		l.Data, _, err = operands(v, ops.Program)
-		adopt(l.Data)
-	case "type":
-		l.Type, err = realType(v)
-	case "dim":
-		l.Dim, err = between(v, 1, MaxDim)
 	case "n":
 		l.N, err = between(v, 1, MaxChains)
 	case "k":

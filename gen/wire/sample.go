@@ -20,10 +20,7 @@ const (
 
 // Sample is a request to draw from a density.
 type Sample struct {
-	Program string        // the key of the density: position and data to log density and gradient
-	Data    []ops.Operand // what the program takes after the position
-	Type    ops.DType     // of positions: f32 or f64
-	Dim     int           // parameters
+	Density
 	Chains  int
 	Chunk   int  // draws a message
 	Warmup  bool // whether the draws of warm-up are sent too
@@ -33,7 +30,7 @@ type Sample struct {
 
 // decodeSample reads {sample, Options}.
 func decodeSample(t etf.Term) (*Sample, error) {
-	s := &Sample{Type: ops.F64, Chains: 1, Chunk: 100, Options: nuts.Options{Warmup: 1000, Draws: 1000}}
+	s := &Sample{Density: Density{Type: ops.F64}, Chains: 1, Chunk: 100, Options: nuts.Options{Warmup: 1000, Draws: 1000}}
 	if err := eachOption("sample", t, s.set); err != nil {
 		return nil, err
 	}
@@ -49,17 +46,11 @@ func decodeSample(t etf.Term) (*Sample, error) {
 }
 
 func (s *Sample) set(name string, v etf.Term) (err error) {
+	if known, err := s.Density.set(name, v); known {
+		return err
+	}
 	o := &s.Options
 	switch name {
-	case "program":
-		s.Program, err = programKey(v)
-	case "data":
-		s.Data, _, err = operands(v, ops.Program)
-		adopt(s.Data)
-	case "type":
-		s.Type, err = realType(v)
-	case "dim":
-		s.Dim, err = between(v, 1, MaxDim)
 	case "chains":
 		s.Chains, err = between(v, 1, MaxChains)
 	case "chunk":
@@ -79,25 +70,27 @@ func (s *Sample) set(name string, v etf.Term) (err error) {
 	case "step":
 		o.Step, err = float(v)
 	case "adapt":
-		b, ok := boolean(v)
-		if !ok {
-			return bad("is true or false")
-		}
-		o.Fixed = b[0] == 0
+		err = flag(v, &o.Fixed)
+		o.Fixed = !o.Fixed
 	case "metric":
 		o.Metric, err = doubles(v)
 	case "init":
 		s.Init, err = doubles(v)
 	case "warmup_draws":
-		b, ok := boolean(v)
-		if !ok {
-			return bad("is true or false")
-		}
-		s.Warmup = b[0] != 0
+		err = flag(v, &s.Warmup)
 	default:
 		err = bad("is none of sample; see gen/README.md")
 	}
 	return err
+}
+
+func flag(t etf.Term, to *bool) error {
+	b, ok := boolean(t)
+	if !ok {
+		return bad("is true or false")
+	}
+	*to = b[0] != 0
+	return nil
 }
 
 func between(t etf.Term, low, high int) (int, error) {

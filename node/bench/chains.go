@@ -51,7 +51,7 @@ func mixture() *ops.Region {
 // leapfrogs is a round of a call for steps of so many chains, with its results.
 func leapfrogs(chains int) row {
 	p := mixture()
-	request := &wire.Leapfrog{Program: "mixture", Type: ops.F64, Dim: parameters, N: chains, K: chainSteps, Step: 0.01}
+	request := &wire.Leapfrog{Density: wire.Density{Program: "mixture", Type: ops.F64, Dim: parameters}, N: chains, K: chainSteps, Step: 0.01}
 	for i := range chains * parameters {
 		request.Q = append(request.Q, math.Sin(float64(i)))
 		request.P = append(request.P, math.Cos(float64(i)))
