@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,11 +34,17 @@ type Connection struct {
 	signals signals
 	relay   relay
 
-	once  sync.Once
-	cause error         // why it was closed
-	gone  chan struct{} // closed when Ergo has forgotten it
-	gate  sync.Once     // closes gone
+	why    sync.Once // sets cause
+	cause  error     // why it was closed
+	once   sync.Once // closes the socket
+	served atomic.Bool
+	gone   chan struct{} // closed when Ergo has forgotten it
+	gate   sync.Once     // closes gone
 }
+
+// lingerTime is for how long a connection that we end goes on writing what was
+// sent before, and waits for the peer to have seen it.
+const lingerTime = 2 * time.Second
 
 func newConnection(n *Node, core gen.Core, peer identity, sock net.Conn) *Connection {
 	c := &Connection{
@@ -71,7 +78,10 @@ func (c *Connection) serve() error {
 	defer c.node.counters.Connections.Add(-1)
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := c.writer.run(); err != nil && !errors.Is(err, ErrClosed) {
+		switch err := c.writer.run(); {
+		case err == nil:
+			c.closeWrite()
+		case !errors.Is(err, ErrClosed):
 			c.close(fmt.Errorf("write: %w", err))
 		}
 		c.writer.drain()
@@ -104,6 +114,7 @@ func (c *Connection) serve() error {
 	close(stop)
 	running.Wait()
 	c.signals.down(c)
+	c.served.Store(true)
 	return c.cause
 }
 
@@ -136,20 +147,42 @@ func (c *Connection) keepAlive(stop chan struct{}) {
 
 // close ends the connection; the reader and the writer notice.
 func (c *Connection) close(cause error) {
+	c.because(cause)
 	c.once.Do(func() {
-		c.cause = cause
 		c.writer.close()
 		c.sock.Close()
 	})
 }
 
-// Terminate ends the connection. Ergo also calls it when it has forgotten a
-// connection that ended by itself.
-func (c *Connection) Terminate(reason error) {
-	if reason == nil {
-		reason = ErrClosed
+// finish ends the connection once what was sent has gone out: the writer says
+// so to the peer when that is done, and the reader sees the peer's end of the
+// connection. To close the socket before might take back what is on its way.
+func (c *Connection) finish(cause error) {
+	c.because(cause)
+	c.sock.SetDeadline(time.Now().Add(lingerTime))
+	c.writer.finish()
+}
+
+func (c *Connection) because(cause error) {
+	c.why.Do(func() { c.cause = cause })
+}
+
+// closeWrite tells the peer that nothing more comes.
+func (c *Connection) closeWrite() {
+	half, ok := c.sock.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		c.close(ErrClosed)
 	}
-	c.close(reason)
+}
+
+// Terminate ends the connection. Ergo calls it when the node stops, and when
+// it has forgotten a connection that is no longer served.
+func (c *Connection) Terminate(reason error) {
+	if reason == gen.TerminateReasonNormal && !c.served.Load() {
+		c.finish(reason)
+		return
+	}
+	c.close(cmp.Or(reason, ErrClosed))
 	c.gate.Do(func() {
 		c.node.forget(c)
 		close(c.gone)

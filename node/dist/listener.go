@@ -140,5 +140,5 @@ func (n *Node) awaitGone(c *Connection) bool {
 func (c *Connection) closed() bool {
 	c.writer.mu.Lock()
 	defer c.writer.mu.Unlock()
-	return c.writer.closed
+	return c.writer.closed || c.writer.ending
 }

@@ -247,7 +247,8 @@ func (n *Node) connection(name gen.Atom) *Connection {
 }
 
 // Close stops accepting, leaves the cluster and stops the Ergo node, whose
-// processes are asked to end first.
+// processes are asked to end first. What they have sent goes out, for as long
+// as peers take to read it but no longer than a moment.
 func (n *Node) Close() {
 	n.cancel()
 	if n.listener != nil {
@@ -255,6 +256,22 @@ func (n *Node) Close() {
 	}
 	n.Node.Stop()
 	n.running.Wait()
+	for _, c := range n.connections() {
+		<-c.gone
+	}
+}
+
+// connections are those that are not forgotten yet.
+func (n *Node) connections() []*Connection {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []*Connection
+	for _, p := range n.peers {
+		if p.connection != nil {
+			all = append(all, p.connection)
+		}
+	}
+	return all
 }
 
 func (n *Node) warn(format string, args ...any) {

@@ -47,6 +47,7 @@ type writer struct {
 	mu       sync.Mutex
 	wake     *sync.Cond
 	closed   bool
+	ending   bool // nothing more is taken; run ends when all is written
 	batch    batch
 	spare    batch           // the other of two buffers
 	line     []*long         // long messages and what must stay behind them
@@ -116,7 +117,7 @@ func (w *writer) enter(from gen.PID, e *etf.Encoder, bounded bool) (done []func(
 // admit says whether a message of n bytes may wait here.
 func (w *writer) admit(n int, bounded bool) error {
 	switch {
-	case w.closed:
+	case w.closed || w.ending:
 		return ErrClosed
 	case bounded && w.queued > 0 && w.queued+n > w.maxQueue:
 		return ErrBusy
@@ -168,27 +169,34 @@ func (w *writer) enlist(from gen.PID, e *etf.Encoder, isLong bool) {
 func (w *writer) tick() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.closed && len(w.batch.buf) == 0 && len(w.line) == 0 {
+	if !w.closed && !w.ending && len(w.batch.buf) == 0 && len(w.line) == 0 {
 		w.batch.buf = append(w.batch.buf, 0, 0, 0, 0)
 		w.queued += 4
 		w.wake.Signal()
 	}
 }
 
-// run writes until the connection breaks or is closed.
+// run writes until the connection breaks or is closed. It returns nil when it
+// was asked to finish and has written everything.
 func (w *writer) run() error {
 	var out net.Buffers
 	var done []func()
 	for {
 		w.mu.Lock()
-		for !w.closed && len(w.batch.buf) == 0 && len(w.line) == 0 {
+		nothing := len(w.batch.buf) == 0 && len(w.line) == 0
+		for nothing && !w.closed && !w.ending {
 			w.idle = true
 			w.wake.Wait()
+			nothing = len(w.batch.buf) == 0 && len(w.line) == 0
 		}
 		w.idle = false
-		if w.closed {
+		switch {
+		case w.closed:
 			w.mu.Unlock()
 			return ErrClosed
+		case nothing:
+			w.mu.Unlock()
+			return nil
 		}
 		short := w.batch
 		w.batch, w.spare = w.spare, batch{}
@@ -270,6 +278,14 @@ func (w *writer) wrote(short batch, m *long, finished bool, n int) {
 	if len(w.line) == 0 {
 		w.queued = len(w.batch.buf)
 	}
+}
+
+// finish takes no more messages and ends run when those that wait are written.
+func (w *writer) finish() {
+	w.mu.Lock()
+	w.ending = true
+	w.mu.Unlock()
+	w.wake.Signal()
 }
 
 // close ends run and releases the batch that waits. Releases are the senders'
