@@ -28,9 +28,7 @@ type adoption struct {
 
 // adopt gives the socket of a finished handshake to Ergo, which serves it.
 func (n *Node) adopt(id identity, sock net.Conn) (*Connection, error) {
-	if tcp, ok := sock.(*net.TCPConn); ok {
-		tcp.SetNoDelay(true)
-	}
+	tune(sock)
 	var err error
 	for range 20 {
 		a := &adoption{peer: id, sock: sock}
