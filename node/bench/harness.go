@@ -152,8 +152,11 @@ func chain(n int, t ops.Type) func(*harness) error {
 }
 
 func addAndRead(t ops.Type) func(*harness) error {
+	var x ops.Operand
 	return func(h *harness) error {
-		x := h.input(t, 0)
+		if x.ID == 0 {
+			x = h.input(t, 0)
+		}
 		id := h.Do(ops.Add, t, nil, x, x)
 		_, err := h.Read(id)
 		h.Free(id)
