@@ -38,7 +38,7 @@ type Config struct {
 	HostLimit    int           // see exec.Config
 	No           string        // rules of fusion that are switched off, separated by commas; "all" runs programs one instruction at a time
 	AllowShaders bool          // clients may bring SPIR-V of their own
-	CacheDir     string        // of pipelines; empty is the user's, - is none
+	CacheDir     string        // of pipelines and kernels; empty is the user's, - is none
 	Validation   bool          // load the Vulkan validation layer
 	Metrics      string        // address of the metrics server; empty is none
 	Log          zerolog.Logger
@@ -78,7 +78,7 @@ func (c *Config) cookie() (string, error) {
 	return cookie, nil
 }
 
-// cacheDir is where compiled pipelines are kept, empty for nowhere.
+// cacheDir is where compiled pipelines and kernels are kept, empty for nowhere.
 func (c *Config) cacheDir() string {
 	switch c.CacheDir {
 	case "-":

@@ -81,6 +81,7 @@ func start(cfg *Config, cookie string, devices []*vulkan.Device) (*dist.Node, er
 // serve starts the servers and says that the node is ready.
 func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device) error {
 	var names []gen.Atom
+	kept := cfg.kept()
 	for i, d := range devices {
 		name := gen.Atom(fmt.Sprintf("nxvk_%d", i))
 		log := cfg.Log.With().Str("device", string(name)).Logger()
@@ -88,6 +89,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrNoDevice, err)
 		}
+		target.Archive = kept
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Target: target, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
 			OneByOne: cfg.oneByOne(), Shaders: cfg.AllowShaders,

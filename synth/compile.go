@@ -55,6 +55,9 @@ func (t *Target) compiled(p *program, fixed bool) (*Kernel, error) {
 	if k, ok := kernels.get(key); ok {
 		return k, nil
 	}
+	if k := t.archived(key); k != nil {
+		return kernels.put(key, k), nil
+	}
 	ir, err := t.build(p, fixed)
 	if err != nil {
 		return nil, err
@@ -64,6 +67,7 @@ func (t *Target) compiled(p *program, fixed bool) (*Kernel, error) {
 	dump(name, ir, code)
 	k := &Kernel{Name: name, Code: code, Buffers: len(p.bufs), Addresses: t.Addresses,
 		PushBytes: t.pushBytes(p, fixed), Local: ir.Local, Lanes: int(ir.Lanes), IR: ir}
+	t.keep(key, k)
 	return kernels.put(key, k), nil
 }
 

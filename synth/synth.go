@@ -39,7 +39,8 @@ type Target struct {
 	MaxGroups      [3]uint32 // 0 stands for 65,535
 	MaxBinding     int64     // bytes that a binding may cover; 0 is any
 
-	Off Rules // what Units must not do
+	Off     Rules   // what Units must not do
+	Archive Archive // of kernels; nil keeps none
 }
 
 // Kernel is compiled code. Kernels with one Name are the same code.
@@ -52,7 +53,7 @@ type Kernel struct {
 	Spec      []uint32 // specialisation constants of hand-written code
 	Local     [3]uint32
 	Lanes     int            // of a subgroup, where the code counts on it
-	IR        *kernel.Kernel // what it was made of; nil for hand-written code
+	IR        *kernel.Kernel // what it was made of; nil for hand-written and archived code
 }
 
 // RefKind says where a buffer of a step comes from.

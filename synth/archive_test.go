@@ -1,0 +1,104 @@
+package synth
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+
+	"nxvk/ops"
+)
+
+// drawer is an archive in memory that counts.
+type drawer struct {
+	mu         sync.Mutex
+	byKey      map[string][]byte
+	gets, puts int
+	found      int
+}
+
+func (d *drawer) Get(key string) []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gets++
+	if d.byKey[key] != nil {
+		d.found++
+	}
+	return d.byKey[key]
+}
+
+func (d *drawer) Put(key string, data []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.puts++
+	d.byKey[key] = data
+}
+
+// forget begins another life of the process.
+func forget() {
+	kernels.mu.Lock()
+	defer kernels.mu.Unlock()
+	kernels.byKey, kernels.order = map[string]*Kernel{}, nil
+}
+
+// A second life compiles nothing, and has the plans of the first.
+func TestArchive(t *testing.T) {
+	forTargets(t, func(t *testing.T, target *Target) {
+		kept := &drawer{byKey: map[string][]byte{}}
+		with := *target
+		with.Archive = kept
+		var first []string
+		for life := range 2 {
+			forget()
+			kept.gets, kept.puts, kept.found = 0, 0, 0
+			var plans []string
+			for _, name := range []string{"adam", "mlp", "softmax"} {
+				g := patterns(t)[name]
+				for _, u := range Units(&g.Graph, &with) {
+					p, err := LowerUnit(&u, func(id ops.ID) ops.Type { return g.types[id] }, &with)
+					if err != nil {
+						t.Fatal(err)
+					}
+					plans = append(plans, describePlan(p))
+				}
+			}
+			if life == 0 {
+				first = plans
+				if kept.puts == 0 {
+					t.Error("nothing is kept")
+				}
+				continue
+			}
+			if kept.puts != 0 || kept.found != kept.gets || kept.gets == 0 {
+				t.Errorf("the second life: %d of %d kernels found, %d compiled", kept.found, kept.gets, kept.puts)
+			}
+			if !reflect.DeepEqual(plans, first) {
+				t.Errorf("other plans:\n%v\nand\n%v", first, plans)
+			}
+		}
+	})
+	forget() // the kernels of others have IR
+}
+
+// describePlan is everything of a plan, but for what its kernels were made of.
+func describePlan(p *Plan) string {
+	text := fmt.Sprint(p.Temps, p.Alias, p.Status)
+	for _, s := range p.Steps {
+		k := *s.Kernel
+		k.IR = nil
+		text += fmt.Sprint(k, s.Args, s.Push, s.Lits, s.Grid, s.Bytes, s.Flops)
+	}
+	return text
+}
+
+// What cannot be a kernel is compiled anew.
+func TestArchiveMalformed(t *testing.T) {
+	for n := range 4 * archiveHead {
+		if k := decodeKernel(make([]byte, n)); k != nil {
+			t.Errorf("%d bytes are a kernel", n)
+		}
+	}
+	if decodeKernel(make([]byte, 4*archiveHead+6)) != nil {
+		t.Error("half a word is taken")
+	}
+}
