@@ -62,6 +62,9 @@ func (k *kernels) openCache() error {
 func (d *Device) SaveCache() error {
 	d.kernels.mu.Lock()
 	defer d.kernels.mu.Unlock()
+	if d.kernels.all == nil {
+		return nil // Close has done it
+	}
 	return d.kernels.saveCache()
 }
 

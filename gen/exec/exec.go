@@ -70,6 +70,8 @@ type Executor struct {
 	cost     float64       // seconds of device time since the last submission
 	enough   int           // how often a program has to be seen to be compiled
 	building int           // plans and pipelines that are being made
+	tiers    []*tier       // those whose units or kernels are being made
+	saving   bool          // pipelines will be saved
 	calls    uint64        // callbacks so far: their references
 	last     vulkan.Ticket // the latest submission
 	inFlight int           // submissions that have not completed

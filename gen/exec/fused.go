@@ -22,8 +22,17 @@ import (
 // tier is a program with the units of one set of literal parameters: kernels
 // take those as push constants.
 type tier struct {
-	seen int    // how often it has been asked for, until it is compiled
+	seen int    // how often it has been asked for
 	body *block // nil until the units are known
+
+	// See known.go.
+	asked   bool     // its units have been asked for
+	mark    string   // its name in the archive
+	known   bool     // an earlier life has compiled it
+	failed  bool     // it cannot be cut
+	forming bool     // its units or their kernels are being made
+	units   []*fused // once they are known
+	waiting []*Lane
 }
 
 // A program is compiled when it has been seen so often. The driver of a processor
@@ -37,10 +46,10 @@ const (
 // builders bounds how many units are planned at once.
 var builders = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-// bodyOf returns the block with which a run begins.
-func (e *Executor) bodyOf(p *program, lits []*ops.Literal) *block {
+// tierOf returns the tier of a run, nil where there are none.
+func (e *Executor) tierOf(p *program, lits []*ops.Literal) *tier {
 	if e.dev == nil || e.cfg.OneByOne {
-		return p.body
+		return nil
 	}
 	key := make([]byte, len(p.body.params))
 	for i, param := range p.body.params {
@@ -53,22 +62,21 @@ func (e *Executor) bodyOf(p *program, lits []*ops.Literal) *block {
 		if p.tiers == nil {
 			p.tiers = make(map[string]*tier)
 		}
-		t = &tier{}
+		t = e.newTier(p, key)
 		p.tiers[string(key)] = t
 	}
-	if t.seen++; t.seen == e.enough {
+	if t.seen++; !t.asked && (t.known || t.seen >= e.enough) {
+		t.asked = true
 		e.fuse(p, t, key)
 	}
-	if t.body == nil {
-		return p.body
-	}
-	return t.body
+	return t
 }
 
 // fuse cuts a program into units, apart from the goroutine of the Executor.
 func (e *Executor) fuse(p *program, t *tier, literal []byte) {
 	target, eval := e.target, e.evaluator()
 	e.building++
+	e.form(t)
 	go func() {
 		c := cutter{target: &target, eval: eval, holes: make(map[*ops.Literal]ops.ID), stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}
 		for i, param := range p.body.params {
@@ -81,12 +89,14 @@ func (e *Executor) fuse(p *program, t *tier, literal []byte) {
 			e.building--
 			if err != nil {
 				e.cfg.Log.Error().Err(err).Msg("cut a program into units; it runs one instruction at a time")
-				return
+				t.failed = true
+			} else {
+				t.body, t.units = body, c.fused
+				for _, u := range c.fused {
+					u.plan = e.unitPlan(u)
+				}
 			}
-			t.body = body
-			for _, u := range c.fused {
-				u.plan = e.unitPlan(u)
-			}
+			e.formed()
 		})
 	}()
 }
@@ -349,6 +359,7 @@ func (e *Executor) unitPlan(f *fused) *planned {
 		<-builders
 		e.cfg.Post(func() {
 			e.building--
+			defer e.formed()
 			if err != nil {
 				p.err = err
 				e.cfg.Log.Debug().Err(err).Int("instructions", len(unit.Body)).Msg("unit without a kernel")

@@ -19,6 +19,7 @@ type run struct {
 	slots []store.Value
 	lits  []*ops.Literal // by slot: scalars that never became memory
 	stack []frame
+	tier  *tier // whose units it may begin with; nil once it has begun
 	err   error // ended from outside; the results carry it
 	taken int   // steps since the last turn of others
 
@@ -78,6 +79,9 @@ func (e *Executor) runProgram(l *Lane, in *wire.Instr) (wait bool) {
 		l.run = r
 	}
 	r := l.run
+	if e.awaitsTier(l, r) {
+		return true
+	}
 	for r.err == nil && len(r.stack) > 0 {
 		if e.advanceRun(l, r) {
 			return true
@@ -115,7 +119,7 @@ func (e *Executor) start(l *Lane, in *wire.Instr) (*run, []ops.Type, error) {
 		}
 		r.lits[param.ID] = detached(w.in.Ins[i].Lit)
 	}
-	r.stack = []frame{{block: e.bodyOf(p, r.lits)}}
+	r.tier, r.stack = e.tierOf(p, r.lits), []frame{{block: p.body}}
 	return r, w.types, nil
 }
 

@@ -1,0 +1,144 @@
+package exec
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A program that an earlier life of the node has compiled begins with its units:
+// their kernels are in the archive, and what the driver made of them in its
+// cache, so that waiting for them takes less time than compiling kernels for the
+// single instructions would. What is archived of a program is only that it has
+// been compiled; cutting it into units takes little time and gives the same ones.
+
+// newTier returns the tier of a program for the literals that key marks.
+func (e *Executor) newTier(p *program, key []byte) *tier {
+	if e.target.Archive == nil {
+		return &tier{}
+	}
+	target := e.target
+	target.Archive = nil
+	t := &tier{mark: fmt.Sprintf("program %+v %x ", target, key) + string(p.body.structure(nil))}
+	t.known = e.target.Archive.Get(t.mark) != nil
+	return t
+}
+
+// structure appends what a block looks like, but for the values of literals. Two
+// programs that it takes for one are each compiled when first seen, no more.
+func (b *block) structure(key []byte) []byte {
+	key = binary.AppendUvarint(key, uint64(len(b.steps)))
+	for _, p := range b.params {
+		key = appendType(key, p.Type)
+	}
+	for i := range b.steps {
+		in := &b.steps[i].in
+		key = binary.AppendUvarint(key, uint64(in.Op))
+		for _, o := range in.Ins {
+			key = binary.AppendUvarint(key, uint64(o.ID))
+		}
+		for _, o := range in.Outs {
+			key = appendType(key, o.Type)
+		}
+		key = appendAttrs(key, in.Attrs)
+		for _, r := range b.steps[i].regions {
+			key = r.structure(key)
+		}
+	}
+	return key
+}
+
+// form notes that the units of a tier are being made.
+func (e *Executor) form(t *tier) {
+	t.forming = true
+	e.tiers = append(e.tiers, t)
+}
+
+// formed looks which tiers have all that they will have: runs that wait for them
+// go on, and the archive is told.
+func (e *Executor) formed() {
+	var done []*tier
+	e.tiers = slices.DeleteFunc(e.tiers, func(t *tier) bool {
+		if e.makes(t) {
+			return false
+		}
+		done = append(done, t)
+		return true
+	})
+	for _, t := range done {
+		t.forming = false
+		if a := e.target.Archive; a != nil && !t.known {
+			a.Put(t.mark, []byte{1})
+		}
+		waiting := t.waiting
+		t.waiting, t.units = nil, nil
+		for _, l := range waiting {
+			e.resume(l)
+		}
+	}
+	if len(done) > 0 {
+		e.savePipelines()
+	}
+}
+
+// makes reports whether anything of a tier is still being made.
+func (e *Executor) makes(t *tier) bool {
+	if t.body == nil && !t.failed {
+		return true
+	}
+	for _, f := range t.units {
+		if f.plan.err == errBeingMade {
+			return true
+		}
+		for _, c := range f.plan.pipes {
+			if !c.done {
+				c.then = append(c.then, e.formed)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// awaitsTier reports whether a run has to wait before it begins. One that an
+// earlier life has compiled waits for its units; others begin with what there is.
+func (e *Executor) awaitsTier(l *Lane, r *run) bool {
+	t := r.tier
+	if t == nil {
+		return false
+	}
+	if t.known && t.forming && r.err == nil && e.lost == nil {
+		if !slices.Contains(t.waiting, l) {
+			t.waiting = append(t.waiting, l)
+		}
+		return true
+	}
+	r.tier = nil
+	if t.body != nil {
+		r.stack[0].block = t.body
+	}
+	return false
+}
+
+// saveDelay is how long after a program has been compiled the driver's cache is
+// saved: programs come in company.
+const saveDelay = 2 * time.Second
+
+// savePipelines has the driver's cache saved, so that it is there for the next
+// life however this one ends.
+func (e *Executor) savePipelines() {
+	if e.saving {
+		return
+	}
+	e.saving = true
+	time.AfterFunc(saveDelay, func() {
+		err := e.dev.SaveCache()
+		e.cfg.Post(func() {
+			e.saving = false
+			if err != nil {
+				e.cfg.Log.Warn().Err(err).Msg("pipelines are not kept")
+			}
+		})
+	})
+}

@@ -1,0 +1,141 @@
+package exec
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"nxvk/ops"
+)
+
+// drawer is an archive in memory.
+type drawer struct {
+	mu    sync.Mutex
+	byKey map[string][]byte
+}
+
+func (d *drawer) Get(key string) []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.byKey[key]
+}
+
+func (d *drawer) Put(key string, data []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.byKey[key] = data
+}
+
+func (d *drawer) keys() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(maps.Keys(d.byKey))
+}
+
+// another begins another life of the Executor, with the archive of the first.
+func (r *rig) another(kept *drawer) {
+	target := r.exec.target
+	target.Archive = kept
+	r.settle(10 * time.Millisecond)
+	enough := r.exec.enough
+	cfg := r.exec.cfg
+	cfg.Target = target
+	r.exec = New(cfg)
+	r.exec.target, r.exec.enough = target, enough
+}
+
+// A program that an earlier life has compiled runs in units at once, and no
+// kernel but theirs is compiled. The bits are the same.
+func TestKnownTier(t *testing.T) {
+	rigs(t, func(r *rig) {
+		if r.dev == nil {
+			return // the host compiles nothing
+		}
+		kept := &drawer{byKey: map[string][]byte{}}
+		m := f32(6, 200)
+		x := make([]float32, m.Size())
+		for i := range x {
+			x[i] = float32(math.Cos(float64(i))) * 4
+		}
+		var first []float32
+		var dispatches []uint64
+		var kernels []int
+		for life := range 3 {
+			r.another(kept)
+			l := r.session()
+			r.define(l, "softmax", softmax(6, 200))
+			r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
+			runs := []int{3, 1, 1}[life]
+			for i := range runs {
+				before := r.exec.Counters.Dispatches
+				id := ops.ID(10 + 2*i)
+				r.run(l, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
+				got, err := r.read(l, id, 0, math.MaxInt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first == nil {
+					first = got
+				}
+				if !slices.Equal(got, first) {
+					t.Fatalf("life %d, run %d: other bits", life, i)
+				}
+				r.built()
+				if i == runs-1 {
+					dispatches = append(dispatches, r.exec.Counters.Dispatches-before)
+				}
+			}
+			kernels = append(kernels, len(r.exec.kernels))
+		}
+		if dispatches[1] != dispatches[0] || dispatches[2] != dispatches[0] {
+			t.Errorf("dispatches of the last run of each life: %v", dispatches)
+		}
+		if kernels[1] >= kernels[0] || kernels[2] != kernels[1] {
+			t.Errorf("kernels of each life: %v", kernels)
+		}
+		if n := len(kept.keys()); n == 0 {
+			t.Error("nothing is kept")
+		}
+	})
+}
+
+// A run that waits for its tier ends with its session, and others go on.
+func TestKnownTierEnds(t *testing.T) {
+	rigs(t, func(r *rig) {
+		if r.dev == nil {
+			return // the host compiles nothing
+		}
+		kept := &drawer{byKey: map[string][]byte{}}
+		m := f32(3, 40)
+		begin := func(l *Lane) {
+			r.define(l, "softmax", softmax(3, 40))
+			r.do(l, ops.Iota, 1, m, [][]int{{-1}})
+			r.run(l, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
+		}
+		r.another(kept)
+		l := r.session()
+		for range r.exec.enough {
+			begin(l)
+			r.built()
+		}
+		want, err := r.read(l, 10, 0, math.MaxInt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.another(kept)
+		a, b := r.session(), r.session()
+		begin(a)
+		begin(b)
+		if !a.parked || !b.parked {
+			t.Fatal("the first runs do not wait for their tier")
+		}
+		r.exec.End(a.Session)
+		got, err := r.read(b, 10, 0, math.MaxInt)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+	})
+}
