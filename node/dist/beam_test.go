@@ -200,11 +200,10 @@ func (b *beam) signal(s syscall.Signal) {
 // await polls until a condition holds.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 1000 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if ok() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("timeout: %s", what)
 }

@@ -139,7 +139,7 @@ func TestSilentPeer(t *testing.T) {
 			b.signal(syscall.SIGSTOP)
 			since := time.Now()
 			await(t, "the silent peer is given up", func() bool { return c.node.Counters().Silent.Load() == 1 })
-			if took := time.Since(since); took < time.Second || took > 4*time.Second {
+			if took := time.Since(since); took < time.Second || took > 10*time.Second {
 				t.Errorf("gave up after %v", took)
 			}
 			b.signal(syscall.SIGCONT)
@@ -157,7 +157,7 @@ func TestKilledPeer(t *testing.T) {
 		b.kill()
 		since := time.Now()
 		await(t, "the connection is gone", func() bool { return c.node.Counters().Connections.Load() == 0 })
-		if took := time.Since(since); took > time.Second {
+		if took := time.Since(since); took > 5*time.Second {
 			t.Errorf("noticed after %v", took)
 		}
 		c.start(`io:format("~p~n",[gen_server:call({echo,N},{echo,1})])`).expect("1")
@@ -209,7 +209,7 @@ func TestBadPackets(t *testing.T) {
 	for _, p := range bad {
 		s := dialRaw(t, c, "bad@127.0.0.1")
 		s.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...))
-		s.SetReadDeadline(time.Now().Add(5 * time.Second))
+		s.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := s.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
 			t.Errorf("% x: the connection stays (%v)", p, err)
 		}
@@ -256,7 +256,7 @@ func TestBrokenHandshakes(t *testing.T) {
 		}
 		s.Write(p)
 		s.(*net.TCPConn).CloseWrite()
-		s.SetReadDeadline(time.Now().Add(5 * time.Second))
+		s.SetReadDeadline(time.Now().Add(time.Minute))
 		for err == nil {
 			_, err = s.Read(make([]byte, 100))
 		}
@@ -349,7 +349,8 @@ func TestNothingIsKept(t *testing.T) {
 			c := newCluster(t, root, Options{Allocator: blocks})
 			b := c.start(`B = binary:copy(<<1>>,500000), P = gen_server:call({echo,N},{pid,x}),
 				[B = gen_server:call({echo,N},{echo,B}) || _ <- lists:seq(1,50)],
-				[{nobody,N} ! B || _ <- lists:seq(1,50)], {echo,N} ! stop, timer:sleep(100),
+				[{nobody,N} ! B || _ <- lists:seq(1,50)],
+				M = monitor(process,P), {echo,N} ! stop, receive {'DOWN',M,_,_,_} -> ok end,
 				[P ! B || _ <- lists:seq(1,50)], io:format("~p~n",[net_adm:ping(N)])`)
 			b.expect("pong")
 			await(t, "all blocks are freed", func() bool { return blocks.live.Load() == 0 })

@@ -8,7 +8,7 @@ import (
 func TestMonitored(t *testing.T) {
 	withBEAMs(t, func(t *testing.T, c *cluster) {
 		b := c.start(`
-			Down = fun(R) -> receive {'DOWN',R,process,W,Why} -> {W,Why} after 5000 -> timeout end end,
+			Down = fun(R) -> receive {'DOWN',R,process,W,Why} -> {W,Why} after 300000 -> timeout end end,
 			io:format("~p~n",[element(2,Down(monitor(process,{nobody,N})))]),
 			P = gen_server:call({echo,N},{pid,x}),
 			R0 = monitor(process,P), demonitor(R0),
@@ -32,12 +32,11 @@ func TestMonitors(t *testing.T) {
 			Try = fun(How, Reason) ->
 				P = spawn(fun() -> receive R -> exit(R) end end),
 				ok = Call({How,P}), P ! Reason,
-				receive {down,P,W} -> W after 5000 -> timeout end end,
+				receive {down,P,W} -> W after 300000 -> timeout end end,
 			io:format("~p~n",[[Try(H,R) || H <- [monitor,ergo_monitor], R <- [normal,{a,1},shutdown]]]),
-			Gone = spawn(fun() -> ok end), timer:sleep(10),
-			ok = Call({monitor,Gone}), receive {down,Gone,W1} -> io:format("~p~n",[W1]) end,
-			Gone2 = spawn(fun() -> ok end), timer:sleep(10),
-			ok = Call({ergo_monitor,Gone2}), receive {down,Gone2,W2} -> io:format("~p~n",[W2]) end,
+			Dead = fun() -> {P,M} = spawn_monitor(fun() -> ok end), receive {'DOWN',M,_,_,_} -> P end end,
+			Gone = Dead(), ok = Call({monitor,Gone}), receive {down,Gone,W1} -> io:format("~p~n",[W1]) end,
+			Gone2 = Dead(), ok = Call({ergo_monitor,Gone2}), receive {down,Gone2,W2} -> io:format("~p~n",[W2]) end,
 			P3 = spawn(fun() -> receive stop -> ok end end),
 			ok = Call({monitor,P3}), ok = Call({demonitor,P3}), P3 ! stop,
 			receive X -> io:format("~p~n",[X]) after 200 -> io:format("none~n") end`)
@@ -72,12 +71,12 @@ func TestLinks(t *testing.T) {
 			process_flag(trap_exit,true),
 			Call = fun(R) -> gen_server:call({echo,N},R) end,
 			E = Call({pid,x}), Call({boss,x}),
-			Exit = fun(P) -> receive {exit,P,W} -> W after 3000 -> timeout end end,
-			%% A process of ours links to the server and ends.
-			A = spawn(fun() -> link(E), receive R -> exit(R) end end), timer:sleep(20), A ! {bad,1},
+			Exit = fun(P) -> receive {exit,P,W} -> W after 30000 -> timeout end end,
+			%% A process of ours links to the server, which knows before it has answered, and ends.
+			A = spawn(fun() -> link(E), E = Call({pid,x}), exit({bad,1}) end),
 			io:format("~p~n",[Exit(A)]),
 			%% One unlinks before it ends.
-			B = spawn(fun() -> link(E), unlink(E), receive R -> exit(R) end end), timer:sleep(20), B ! oops,
+			spawn(fun() -> link(E), unlink(E), E = Call({pid,x}), exit(oops) end),
 			receive X -> io:format("~p~n",[X]) after 200 -> io:format("none~n") end,
 			%% The server links to a process of ours.
 			C = spawn(fun() -> receive R -> exit(R) end end), ok = Call({link,C}), C ! why,
@@ -85,7 +84,7 @@ func TestLinks(t *testing.T) {
 			D = spawn(fun() -> receive R -> exit(R) end end), ok = Call({link,D}), ok = Call({unlink,D}), D ! why,
 			receive Y -> io:format("~p~n",[Y]) after 200 -> io:format("none~n") end,
 			%% exit/2 in both directions.
-			exit(E, {told,you}), io:format("~p~n",[receive {exit,P,W} -> {P =:= self(),W} after 3000 -> timeout end]),
+			exit(E, {told,you}), io:format("~p~n",[receive {exit,P,W} -> {P =:= self(),W} after 30000 -> timeout end]),
 			F = spawn(fun() -> timer:sleep(60000) end), M = monitor(process,F), ok = Call({exit,F}),
 			receive {'DOWN',M,_,_,W3} -> io:format("~p~n",[W3]) end,
 			%% The server ends while we are linked.
