@@ -181,6 +181,8 @@ func init() {
 		ops.WindowProduct:    lowerWindow,
 		ops.WindowMax:        lowerWindow,
 		ops.WindowMin:        lowerWindow,
+		ops.ReduceFun:        lowerReduceFun,
+		ops.WindowReduce:     lowerWindowFun,
 		ops.WindowScatterMax: lowerWindowScatter,
 		ops.WindowScatterMin: lowerWindowScatter,
 	}

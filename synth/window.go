@@ -27,6 +27,8 @@ type windowJob struct {
 	index    scalar.Type
 	initial  *source // where the extreme is wanted, not the fold: what padding counts as
 	as       ops.DType
+	fun      *foldFun // where windows are folded by a function
+	starts   []source // its initial value: once, or as an accumulator and as an element
 }
 
 // windowDim is one dimension of a windowJob.
@@ -121,6 +123,12 @@ func (j *windowJob) program(t *Target, first, end, each int) *program {
 	if j.initial != nil {
 		fmt.Fprintf(&b, " initial %v literal=%v", j.as, j.initial.kind == fromLiteral)
 		p.add(j.initial)
+	}
+	if j.fun != nil {
+		b.WriteString(j.describeFun())
+		for i := range j.starts {
+			p.add(&j.starts[i])
+		}
 	}
 	for _, w := range j.dims {
 		p.nums = append(p.nums, w.out, w.stride)

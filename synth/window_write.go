@@ -26,9 +26,9 @@ type windowNums struct {
 }
 
 func (j *windowJob) write(e *emitter) error {
-	w := &windowWriter{emitter: e, job: j}
-	if j.initial == nil {
-		info, err := folds[j.op].Info(), error(nil)
+	w, err := &windowWriter{emitter: e, job: j}, error(nil)
+	if j.initial == nil && j.fun == nil {
+		info := folds[j.op].Info()
 		if w.operator, err = e.t.expression(info.Code, j.elem, 2, 0); err != nil {
 			return err
 		}
@@ -55,12 +55,16 @@ func (j *windowJob) write(e *emitter) error {
 			w.Store(0, u, w.along(0, at, inside, w.none(), w.extreme)[1])
 			return nil
 		}
+		if j.fun != nil {
+			err = w.folded(u, at, inside)
+			return nil
+		}
 		w.padding = e.completed(e.InlineAll(w.identity, nil), j.elem)
 		acc := w.along(0, at, inside, w.padding, w.fold)
 		e.put(0, u, e.encoded(j.elem, acc)...)
 		return nil
 	}, nil)
-	return nil
+	return err
 }
 
 // place finds where the window begins along each dimension that has one, and

@@ -257,12 +257,14 @@ func TestFallback(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l := r.session()
 		s := f32()
-		minus := &ops.Region{Params: []ops.Result{res(1, s), res(2, s)}, Values: uses(3),
-			Body: []ops.Instr{op(ops.Subtract, res(3, s), ref(2), ref(1))}}
+		minus := &ops.Region{Body: []ops.Instr{op(ops.Subtract, res(3, s), ref(2), ref(1))}, Values: uses(3)}
+		fun := &ops.Region{Params: []ops.Result{res(1, s), res(2, s)}, Values: uses(4),
+			Body: []ops.Instr{{Op: ops.Branch, Ins: uses(1), Outs: []ops.Result{res(4, s)}, Attrs: [][]int{nil, nil},
+				Regions: []*ops.Region{minus, {Values: uses(2)}}}}}
 		r.tensor(l, 1, 3, 4)
 		r.do(l, ops.Negate, 2, f32(2), nil, ref(1))
 		r.exec.Stream(l, []wire.Instr{{Name: "reduce", Instr: ops.Instr{Op: ops.ReduceFun, Ins: append(uses(2), scalar(10)),
-			Outs: []ops.Result{res(3, s)}, Attrs: [][]int{{0}, {0}, nil}, Regions: []*ops.Region{minus}}}})
+			Outs: []ops.Result{res(3, s)}, Attrs: [][]int{{0}, {0}, nil}, Regions: []*ops.Region{fun}}}})
 		r.do(l, ops.Negate, 4, s, nil, ref(3))
 		r.want(l, 4, -17)
 		if r.dev != nil && r.exec.Counters.Fallbacks == 0 {

@@ -52,7 +52,7 @@ func (e *Executor) plan(w *work) (*planned, error) {
 }
 
 // planKey is the structure of an instruction: operation, attributes, types,
-// and which operands are literals.
+// functions, and which operands are literals.
 func planKey(key []byte, w *work) []byte {
 	key = binary.AppendUvarint(key, uint64(w.in.Op))
 	for i, t := range w.types {
@@ -65,7 +65,11 @@ func planKey(key []byte, w *work) []byte {
 	for _, r := range w.in.Outs {
 		key = appendType(key, r.Type)
 	}
-	return appendAttrs(key, w.in.Attrs)
+	key = appendAttrs(key, w.in.Attrs)
+	for _, r := range w.in.Regions {
+		key = append(key, regionKey(r)...)
+	}
+	return key
 }
 
 func appendAttrs(key []byte, attrs [][]int) []byte {
