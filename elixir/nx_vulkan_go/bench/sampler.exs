@@ -1,5 +1,6 @@
 # Draws of two models, and what they are worth: time, and effective draws of the
-# worst parameter a second. One chain, 1,000 draws after 1,000 of warm-up.
+# worst parameter a second. One chain, 1,000 draws after 1,000 of warm-up. And how
+# long 32 leapfrog steps take from here, all their rows read: the median of 200 calls.
 #
 #     mix run bench/sampler.exs [chains]
 
@@ -72,6 +73,19 @@ models = [
 for {name, density, template, data} <- models do
   {micros, session} =
     :timer.tc(fn -> Sampler.session(Sampler.compile(density, template, data)) end)
+
+  dim = [template] |> Nx.Defn.Composite.flatten_list() |> Enum.map(&Nx.size/1) |> Enum.sum()
+  q = Nx.broadcast(Nx.tensor(0.1, type: :f64, backend: Nx.BinaryBackend), {dim})
+
+  steps = fn ->
+    {:ok, rows} = Sampler.leapfrog(session, q, q, 0.01, 32)
+    Enum.each([rows.q, rows.p, rows.grad, rows.log_density], &Nx.to_binary/1)
+  end
+
+  for _ <- 1..100, do: steps.()
+  Process.sleep(500)
+  calls = for _ <- 1..200, do: elem(:timer.tc(steps), 0)
+  IO.puts("#{name}: 32 leapfrog steps in #{Enum.at(Enum.sort(calls), 100)} us")
 
   Sampler.nuts(session, chains: 1, warmup: 20, draws: 5)
   {time, result} = :timer.tc(fn -> Sampler.nuts(session, chains: chains, seed: 1) end)
