@@ -14,25 +14,28 @@ func (w *leapfrogWriter) element(o ops.Operand, idx []kernel.Value) kernel.Value
 	if o.Lit != nil {
 		return w.literal(o.Lit, idx)
 	}
-	t := w.job.types[o.ID]
-	if at, kept := w.job.at[o.ID]; kept {
+	key := w.key(o.ID, idx)
+	x, ok := w.memo[key]
+	if !ok {
+		x = w.computed(o.ID, idx)
+		w.memo[key] = x
+	}
+	return x
+}
+
+// computed is an element of a value that has not been wanted yet.
+func (w *leapfrogWriter) computed(id ops.ID, idx []kernel.Value) kernel.Value {
+	t := w.job.types[id]
+	if at, kept := w.job.at[id]; kept {
 		return w.LoadShared(w.mem, w.Add(w.int(at), w.flat(idx, t.Shape)))
 	}
-	if o.ID == w.job.Region.Params[0].ID {
+	if id == w.job.Region.Params[0].ID {
 		return w.LoadShared(w.mem, w.place(leapQ, w.flat(idx, t.Shape)))
 	}
-	key := w.key(o.ID, idx)
-	if x, ok := w.memo[key]; ok {
-		return x
+	if buf, ok := w.job.data[id]; ok {
+		return w.decode(t.DType, w.fetch(buf, w.flat(idx, t.Shape), 1)[0])
 	}
-	var x kernel.Value
-	if buf, ok := w.job.data[o.ID]; ok {
-		x = w.decode(t.DType, w.fetch(buf, w.flat(idx, t.Shape), 1)[0])
-	} else {
-		x = w.made(w.job.maker[o.ID], idx)
-	}
-	w.memo[key] = x
-	return x
+	return w.made(w.job.maker[id], idx)
 }
 
 // literal is an element of a literal.
@@ -66,6 +69,9 @@ func (w *leapfrogWriter) made(in *ops.Instr, idx []kernel.Value) kernel.Value {
 	}
 	if in.Op.Info().Kind == ops.Pointwise {
 		return w.pointwise(in, idx)
+	}
+	if takesMany(in) {
+		return w.inline(in, idx)
 	}
 	if view, ok := leapfrogViews[in.Op]; ok {
 		return view(w, in, idx)

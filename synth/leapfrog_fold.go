@@ -8,17 +8,18 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// folded is a fold: what elements it takes for an output, and how they join.
+// folded is a fold: over what it goes for an output, what elements it takes, and
+// how they join.
 type folded struct {
-	n        int // elements
+	over     ops.Shape
 	start    kernel.Value
-	element  func(out []kernel.Value, i kernel.Value) kernel.Value
+	element  func(out, inner []kernel.Value) kernel.Value
 	operator func(x, y kernel.Value) kernel.Value
 }
 
 // fold computes what folds elements of its operands: an output an invocation
-// where there are many outputs or few elements, else an output after the other,
-// each by all invocations, which join as a tree.
+// where there are many outputs, else an output after the other, each by all
+// invocations, which join as a tree.
 func (w *leapfrogWriter) fold(in *ops.Instr) {
 	f, ok := w.foldOf(in)
 	if !ok {
@@ -26,7 +27,7 @@ func (w *leapfrogWriter) fold(in *ops.Instr) {
 	}
 	out := in.Outs[0]
 	at, shape := w.int(w.job.at[out.ID]), out.Type.Shape
-	if n := shape.Size(); w.local == 1 || n >= w.local/2 || f.n <= 16 {
+	if n := shape.Size(); w.local == 1 || n >= w.local/2 {
 		w.each(n, func(i kernel.Value) {
 			idx := w.coordinates(i, shape)
 			w.StoreShared(w.mem, w.Add(at, i), w.strided(f, idx, w.int(0), w.int(1)))
@@ -48,10 +49,30 @@ func (w *leapfrogWriter) fold(in *ops.Instr) {
 
 // strided folds the elements first, first+step, … of an output.
 func (w *leapfrogWriter) strided(f folded, out []kernel.Value, first, step kernel.Value) kernel.Value {
-	return w.Loop(first, w.int(f.n), step, []kernel.Value{f.start}, func(i kernel.Value, acc []kernel.Value) []kernel.Value {
-		w.memo = map[string]kernel.Value{}
-		return []kernel.Value{f.operator(acc[0], f.element(out, i))}
+	return w.Loop(first, w.int(f.over.Size()), step, []kernel.Value{f.start}, func(i kernel.Value, acc []kernel.Value) (next []kernel.Value) {
+		w.apart(func() { next = append(next, f.operator(acc[0], f.element(out, w.coordinates(i, f.over)))) })
+		return next
 	})[0]
+}
+
+// unrolled is how many elements a fold takes that has no loop.
+const unrolled = 8
+
+// inline folds the few elements of an output where it is wanted.
+func (w *leapfrogWriter) inline(in *ops.Instr, out []kernel.Value) kernel.Value {
+	f, ok := w.foldOf(in)
+	if !ok {
+		return w.Float(wide(w.job.num), 0)
+	}
+	n := f.over.Size()
+	if n > unrolled {
+		return w.strided(f, out, w.int(0), w.int(1))
+	}
+	x := f.start
+	for i := range n {
+		x = f.operator(x, f.element(out, w.fixed(i, f.over)))
+	}
+	return x
 }
 
 func (w *leapfrogWriter) foldOf(in *ops.Instr) (folded, bool) {
@@ -80,14 +101,9 @@ func (w *leapfrogWriter) reduceOf(in *ops.Instr) (f folded, ok bool) {
 		return f, false
 	}
 	f.operator = func(x, y kernel.Value) kernel.Value { return w.Inline(operator, []kernel.Value{x, y}) }
-	var reduced ops.Shape
-	for _, a := range slices.Sorted(slices.Values(in.Attrs[0])) {
-		reduced = append(reduced, t.Shape[a])
-	}
-	f.n = reduced.Size()
+	f.over = w.job.foldShape(in)
 	keep := in.Attrs[1][0] != 0
-	f.element = func(out []kernel.Value, i kernel.Value) kernel.Value {
-		inner := w.coordinates(i, reduced)
+	f.element = func(out, inner []kernel.Value) kernel.Value {
 		idx := make([]kernel.Value, len(t.Shape))
 		for a := range idx {
 			if slices.Contains(in.Attrs[0], a) {
@@ -113,14 +129,9 @@ func (w *leapfrogWriter) sums() folded {
 func (w *leapfrogWriter) dotOf(in *ops.Instr) folded {
 	f := w.sums()
 	l, r := w.job.typeOf(in.Ins[0]), w.job.typeOf(in.Ins[1])
-	var contracted ops.Shape
-	for _, a := range in.Attrs[0] {
-		contracted = append(contracted, l.Shape[a])
-	}
-	f.n = contracted.Size()
+	f.over = w.job.foldShape(in)
 	d := in.Outs[0].Type.DType
-	f.element = func(out []kernel.Value, i kernel.Value) kernel.Value {
-		inner := w.coordinates(i, contracted)
+	f.element = func(out, inner []kernel.Value) kernel.Value {
 		batch, rest := out[:len(in.Attrs[1])], out[len(in.Attrs[1]):]
 		side := func(t ops.Type, axes, batches []int) []kernel.Value {
 			idx := make([]kernel.Value, len(t.Shape))
@@ -152,9 +163,10 @@ func (w *leapfrogWriter) addedOf(in *ops.Instr) (f folded, ok bool) {
 	}
 	f = w.sums()
 	places := index.Shape[:len(index.Shape)-1]
-	f.n = places.Size() + 1
+	f.over = w.job.foldShape(in)
 	d := in.Outs[0].Type.DType
-	f.element = func(out []kernel.Value, i kernel.Value) kernel.Value {
+	f.element = func(out, inner []kernel.Value) kernel.Value {
+		i := inner[0]
 		first := w.same(i, w.int(0))
 		at := w.Select(first, w.int(0), w.Sub(i, w.int(1)))
 		idx := w.coordinates(at, places)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"nxvk/ops"
@@ -116,6 +117,57 @@ func groups(t *testing.T) model {
 	}}
 }
 
+// mixture is three normal densities of 70 observations, by their means and the
+// logarithms of their deviations: each observation takes part in every number of
+// the gradient.
+func mixture(t *testing.T) model {
+	const n, k = 70, 3
+	obs := make([]float64, n)
+	for i := range obs {
+		obs[i] = 3 * math.Sin(float64(i*i))
+	}
+	g := newSketch(t)
+	q, xs := g.param(ops.F64, 2*k), g.param(ops.F64, n, 1)
+	mu := g.do(ops.Slice, ops.F64, q, ops.Shape{k}, attrs{{0}, {k}, {1}})
+	logs := g.do(ops.Slice, ops.F64, q, ops.Shape{k}, attrs{{k}, {k}, {1}})
+	scale := g.do(ops.Exp, ops.F64, g.do(ops.Negate, ops.F64, logs))
+	z := g.do(ops.Multiply, ops.F64, g.do(ops.Subtract, ops.F64, xs, mu), scale)
+	square := g.do(ops.Multiply, ops.F64, z, z)
+	each := g.do(ops.Subtract, ops.F64, g.do(ops.Multiply, ops.F64, square, g.num(ops.F64, -0.5)), logs)
+	most := g.do(ops.ReduceMax, ops.F64, each, attrs{{1}, {1}})
+	e := g.do(ops.Exp, ops.F64, g.do(ops.Subtract, ops.F64, each, most))
+	total := g.do(ops.Sum, ops.F64, e, attrs{{1}, {1}})
+	lse := g.do(ops.Add, ops.F64, g.do(ops.Log, ops.F64, total), most)
+	logp := g.do(ops.Sum, ops.F64, lse, attrs{{0, 1}, {0}})
+	r := g.do(ops.Divide, ops.F64, e, total)
+	column := func(x ops.Operand) ops.Operand { return g.do(ops.Sum, ops.F64, x, attrs{{0}, {0}}) }
+	dmu := column(g.do(ops.Multiply, ops.F64, r, g.do(ops.Multiply, ops.F64, z, scale)))
+	dlogs := column(g.do(ops.Multiply, ops.F64, r, g.do(ops.Subtract, ops.F64, square, g.num(ops.F64, 1))))
+	grad := g.do(ops.Concatenate, ops.F64, dmu, dlogs, attrs{{0}})
+	return model{"mixture", 2 * k, g.density("mixture", logp, grad), [][]float64{obs}, func(q []float64) (lp float64, out []float64) {
+		out = make([]float64, 2*k)
+		for _, x := range obs {
+			var z, e [k]float64
+			most, total := math.Inf(-1), 0.0
+			for j := range k {
+				z[j] = (x - q[j]) * math.Exp(-q[k+j])
+				e[j] = -0.5*z[j]*z[j] - q[k+j]
+				most = max(most, e[j])
+			}
+			for j := range k {
+				e[j] = math.Exp(e[j] - most)
+				total += e[j]
+			}
+			lp += math.Log(total) + most
+			for j := range k {
+				out[j] += e[j] / total * z[j] * math.Exp(-q[k+j])
+				out[k+j] += e[j] / total * (z[j]*z[j] - 1)
+			}
+		}
+		return lp, out
+	}}
+}
+
 // walk takes the steps of an instance in Go.
 func (m *model) walk(q, p, metric []float64, eps float64, k int) (qs, ps, grads, lps []float64) {
 	q, p = slices.Clone(q), slices.Clone(p)
@@ -138,8 +190,8 @@ func (m *model) walk(q, p, metric []float64, eps float64, k int) (qs, ps, grads,
 // TestLeapfrog: the rows of a kernel, instance by instance, against Go.
 func TestLeapfrog(t *testing.T) {
 	forTargets(t, func(t *testing.T, target *Target) {
-		for _, m := range []model{regression(t), groups(t)} {
-			const instances, rows = 3, 5
+		for _, m := range []model{regression(t), groups(t), mixture(t)} {
+			const instances = 3
 			steps := []int64{5, 2, 4}
 			random := rand.New(rand.NewPCG(3, 4))
 			vector := func() tensor {
@@ -167,30 +219,68 @@ func TestLeapfrog(t *testing.T) {
 				}
 				operands = append(operands, x.bytes())
 			}
-			plan, err := LowerLeapfrog(m.density, instances, rows, target)
-			if err != nil {
-				t.Fatal(err)
+			walk := func(i int) (qs, ps, grads, lps []float64) {
+				at := func(x tensor) []float64 { return x.f[i*m.dim : (i+1)*m.dim] }
+				return m.walk(at(q), at(p), at(metric), eps.f[i], int(steps[i]))
 			}
-			vectors := ops.Type{DType: ops.F64, Shape: ops.Shape{instances, rows, m.dim}}
-			outs := runPlan(t, plan, []ops.Result{{Type: vectors}, {Type: vectors}, {Type: vectors},
-				{Type: ops.Type{DType: ops.F64, Shape: ops.Shape{instances, rows}}}}, operands, nil)
-			for i := range instances {
-				lo := i * m.dim
-				at := func(x tensor) []float64 { return x.f[lo : lo+m.dim] }
-				qs, ps, grads, lps := m.walk(at(q), at(p), at(metric), eps.f[i], int(steps[i]))
-				for k, want := range [][]float64{qs, ps, grads, lps} {
-					width := m.dim
-					if k == 3 {
-						width = 1
-					}
-					for n, v := range want {
-						got := getFloat(outs[k], ops.F64, i*rows*width+n)
-						if math.Abs(got-v) > 1e-13*math.Max(1, math.Abs(v)) {
-							t.Fatalf("%s: instance %d, result %d, number %d is %v, want %v", m.name, i, k, n, got, v)
-						}
-					}
+			checkLeapfrog(t, target, m, operands, false, walk)
+			for i := range operands[2] { // gradients that nobody looks at
+				operands[2][i] = 0xff
+			}
+			checkLeapfrog(t, target, m, operands, true, walk)
+		}
+	})
+}
+
+// checkLeapfrog compares the rows of three instances with those of walk.
+func checkLeapfrog(t *testing.T, target *Target, m model, operands [][]byte, fresh bool, walk func(i int) (qs, ps, grads, lps []float64)) {
+	t.Helper()
+	const instances, rows = 3, 5
+	plan, err := LowerLeapfrog(m.density, Leapfrog{instances, rows, fresh}, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vectors := ops.Result{Type: ops.Type{DType: ops.F64, Shape: ops.Shape{instances, rows, m.dim}}}
+	scalars := ops.Result{Type: ops.Type{DType: ops.F64, Shape: ops.Shape{instances, rows}}}
+	outs := runPlan(t, plan, []ops.Result{vectors, vectors, vectors, scalars}, operands, nil)
+	for i := range instances {
+		qs, ps, grads, lps := walk(i)
+		for k, want := range [][]float64{qs, ps, grads, lps} {
+			width := m.dim
+			if k == 3 {
+				width = 1
+			}
+			for n, v := range want {
+				got := getFloat(outs[k], ops.F64, i*rows*width+n)
+				if !(math.Abs(got-v) <= 1e-13*math.Max(1, math.Abs(v))) {
+					t.Fatalf("%s: instance %d, result %d, number %d is %v, want %v", m.name, i, k, n, got, v)
 				}
 			}
 		}
-	})
+	}
+}
+
+// TestLeapfrogStages: what belongs to one observation is computed in one sweep,
+// and does not lie in memory.
+func TestLeapfrogStages(t *testing.T) {
+	m := mixture(t)
+	plan, err := LowerLeapfrog(m.density, Leapfrog{Instances: 1, Rows: 1}, gpu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	barriers := strings.Count(plan.Steps[0].Kernel.IR.String(), "barrier")
+	j := &leapfrogJob{Density: m.density, num: ops.F64, dim: m.dim, maker: map[ops.ID]*ops.Instr{},
+		types: map[ops.ID]ops.Type{}, data: map[ops.ID]int{}, at: map[ops.ID]int{}}
+	if err := j.survey(); err != nil {
+		t.Fatal(err)
+	}
+	if len(j.stages) != 2 || len(j.stages[0].alone) != 1 || len(j.stages[1].sweeps) != 1 || j.stages[1].sweeps[0].outs != 7 {
+		t.Errorf("stages %+v; want one for the scales and one of a sweep of 7 sums", j.stages)
+	}
+	if want := 4*m.dim + 3 + 7; j.size != want {
+		t.Errorf("%d numbers of shared memory, want %d: state, scales, sums", j.size, want)
+	}
+	if barriers > 7 {
+		t.Errorf("%d barriers a step, want 7 at most", barriers)
+	}
 }

@@ -92,9 +92,17 @@ func (s *shader) load(data []byte) (err error) {
 	return nil
 }
 
-// Rows is what a chain gives: for each instance and step, in this order.
+// Rows is what a chain gives: for each instance and step, in this order. The bytes
+// are valid until Release, which may be called from any goroutine.
 type Rows struct {
 	Q, P, Grad, LogP []byte
+	Release          func() // may be nil
+}
+
+func (r *Rows) release() {
+	if r.Release != nil {
+		r.Release()
+	}
 }
 
 // Chain takes the steps of a request, after everything that the session asked
@@ -135,8 +143,10 @@ func (e *Executor) corrected(s *shader, c *wire.Chain, done func(Rows, error)) {
 	e.steps(s, &more, func(r Rows, err error) {
 		if err == nil {
 			row := c.D * c.Width
+			late := r
 			r = Rows{Q: trim(r.Q, c.N, c.K, row, 0), P: trim(r.P, c.N, c.K, row, 0),
 				Grad: trim(r.Grad, c.N, c.K, row, 0), LogP: trim(r.LogP, c.N, c.K, c.Width, 1)}
+			late.release()
 		}
 		done(r, err)
 	})
@@ -223,7 +233,9 @@ func (e *Executor) probeLag(s *shader, c *wire.Chain, done func(error)) {
 					s.lag = lagOne
 					e.cfg.Log.Warn().Str("shader", s.name).Msg("the shader's log density lags by one step; it is corrected")
 				}
+				b.release()
 			}
+			a.release()
 			done(err)
 		})
 	})
@@ -281,7 +293,8 @@ func chainPush(c *wire.Chain) []byte {
 	return b
 }
 
-// rows reads the buffers of a chain back.
+// rows reads the buffers of a chain back. What the device wrote is lent, not copied:
+// of many chains it is megabytes.
 func (e *Executor) rows(args []vulkan.Arg, sizes []int, done func(Rows, error)) {
 	var backs []*vulkan.Readback
 	release := func() {
@@ -305,13 +318,12 @@ func (e *Executor) rows(args []vulkan.Arg, sizes []int, done func(Rows, error)) 
 		return
 	}
 	finish := func(err error) {
-		defer release()
 		if err != nil {
+			release()
 			done(Rows{}, e.deviceError(err))
 			return
 		}
-		copied := func(i int) []byte { return append([]byte(nil), backs[i].Bytes()...) }
-		done(Rows{copied(0), copied(1), copied(2), copied(3)}, nil)
+		done(Rows{backs[0].Bytes(), backs[1].Bytes(), backs[2].Bytes(), backs[3].Bytes(), release}, nil)
 	}
 	e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { finish(err) }) })
 }

@@ -21,9 +21,6 @@ import (
 // in vain.
 const leapfrogRows = 256
 
-// leapfrogGrad is the operand of the gradients in a kernel of leapfrog steps.
-const leapfrogGrad = 2
-
 // gatherTime is how long chains that wait for steps wait for others to come
 // along.
 const gatherTime = 200 * time.Microsecond
@@ -49,7 +46,7 @@ func (d *density) device(e *Executor) error {
 		}
 		p.density = synth.NewDensity(p.region, data, regionKey(p.region))
 	}
-	_, err := synth.LowerLeapfrog(p.density, 1, 1, &e.target)
+	_, err := synth.LowerLeapfrog(p.density, synth.Leapfrog{Instances: 1, Rows: 1}, &e.target)
 	return err
 }
 
@@ -195,35 +192,44 @@ func (l *leaper) leapAll() {
 // leapfrog takes steps of instances of a density, with one dispatch, and gives
 // the states after each.
 func (e *Executor) leapfrog(d *density, data []*store.Storage, list []instance, done func([][]nuts.State, error)) {
-	rows := 0
+	e.leapfrogRows(d, data, list, false, func(r Rows, rows int, err error) {
+		if err != nil {
+			done(nil, err)
+			return
+		}
+		states := statesOf(r, list, rows, d.typ.DType)
+		r.release()
+		done(states, nil)
+	})
+}
+
+// leapfrogRows takes steps of instances with one dispatch, from positions whose
+// gradients are not known where fresh says so. An instance has the given number
+// of rows.
+func (e *Executor) leapfrogRows(d *density, data []*store.Storage, list []instance, fresh bool, done func(r Rows, rows int, err error)) {
+	steps := synth.Leapfrog{Instances: len(list), Fresh: fresh}
 	for _, i := range list {
-		rows = max(rows, i.steps)
+		steps.Rows = max(steps.Rows, i.steps)
 	}
-	e.withKernel(d, len(list), rows, func(plan *planned, err error) {
+	e.withKernel(d, steps, func(plan *planned, err error) {
 		var outs []vulkan.Arg
 		var sizes []int
 		if err == nil {
-			outs, sizes, err = e.dispatchLeapfrog(plan, data, inputsOf(d, list), nil, len(list)*rows, d.typ)
+			outs, sizes, err = e.dispatchLeapfrog(plan, data, inputsOf(d, list), steps.Instances*steps.Rows, d.typ)
 		}
 		if err != nil {
-			done(nil, e.deviceError(err))
+			done(Rows{}, 0, e.deviceError(err))
 			return
 		}
-		e.rows(outs, sizes, func(r Rows, err error) {
-			if err != nil {
-				done(nil, err)
-				return
-			}
-			done(statesOf(r, list, rows, d.typ.DType), nil)
-		})
+		e.rows(outs, sizes, func(r Rows, err error) { done(r, steps.Rows, err) })
 		freeAll(outs)
 	})
 }
 
 // withKernel gives the plan of a dispatch, now or when its kernel is compiled.
 // Plans of a density share the kernel.
-func (e *Executor) withKernel(d *density, n, rows int, done func(*planned, error)) {
-	plan, err := synth.LowerLeapfrog(d.program.density, n, rows, &e.target)
+func (e *Executor) withKernel(d *density, steps synth.Leapfrog, done func(*planned, error)) {
+	plan, err := synth.LowerLeapfrog(d.program.density, steps, &e.target)
 	if err != nil {
 		done(nil, err)
 		return
@@ -246,6 +252,9 @@ func (e *Executor) withKernel(d *density, n, rows int, done func(*planned, error
 // inputsOf are the operands of a dispatch, but for the data.
 func inputsOf(d *density, list []instance) [][]byte {
 	inputs := make([][]byte, 6)
+	for k := range inputs {
+		inputs[k] = make([]byte, 0, len(list)*d.typ.Bytes())
+	}
 	for _, i := range list {
 		for k, xs := range [][]float64{i.q, i.p, i.grad, i.metric, {i.eps}} {
 			inputs[k] = appendFloats(inputs[k], d.typ.DType, xs)
@@ -262,25 +271,18 @@ func freeAll(args []vulkan.Arg) {
 }
 
 // dispatchLeapfrog records a dispatch of so many rows in all and gives the
-// buffers of its results. grad, where it is not nil, is the buffer of the
-// gradients.
-func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, inputs [][]byte, grad *vulkan.Buffer, rows int, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
+// buffers of its results.
+func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, inputs [][]byte, rows int, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
 	var ins []*vulkan.Buffer
 	defer func() {
 		for _, b := range ins {
-			if b != grad {
-				b.Free()
-			}
+			b.Free()
 		}
 		if err != nil {
 			freeAll(outs)
 		}
 	}()
-	for i, x := range inputs {
-		if i == leapfrogGrad && grad != nil {
-			ins = append(ins, grad)
-			continue
-		}
+	for _, x := range inputs {
 		b, err := e.uploaded(x)
 		if err != nil {
 			return nil, nil, err

@@ -8,7 +8,6 @@ import (
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
-	"nxvk/vulkan"
 )
 
 // Leapfrog takes the steps of a request with the kernel of a program, after
@@ -30,8 +29,8 @@ func (e *Executor) Leapfrog(l *Lane, c *wire.Leapfrog, done func(Rows, error)) {
 	}})
 }
 
-// takeSteps begins at the gradient of the positions, which the kernel gives when
-// it takes a step of no size.
+// takeSteps takes the steps of a request. The kernel finds the gradients where
+// it begins.
 func (e *Executor) takeSteps(d *density, c *wire.Leapfrog, done func(Rows, error)) error {
 	if err := d.device(e); errors.Is(err, synth.ErrUnsupported) {
 		return e.stepsOnHost(d, c, done)
@@ -40,35 +39,14 @@ func (e *Executor) takeSteps(d *density, c *wire.Leapfrog, done func(Rows, error
 	}
 	leaper := e.newLeaper(d, 1)
 	list := make([]instance, c.N)
-	zero := make([]float64, c.Dim)
+	unknown := make([]float64, c.Dim)
 	for i := range list {
 		of := func(v []float64) []float64 { return v[i*c.Dim : (i+1)*c.Dim] }
-		list[i] = instance{q: of(c.Q), p: zero, grad: zero, metric: of(c.Metric), steps: 1}
+		list[i] = instance{q: of(c.Q), p: of(c.P), grad: unknown, metric: of(c.Metric), eps: c.Step, steps: c.K}
 	}
-	e.withKernel(d, c.N, 1, func(first *planned, err error) {
-		defer leaper.ended()
-		var start, outs []vulkan.Arg
-		var sizes []int
-		if err == nil {
-			start, _, err = e.dispatchLeapfrog(first, leaper.data, inputsOf(d, list), nil, c.N, d.typ)
-		}
-		if err == nil {
-			for i := range list {
-				list[i].p, list[i].eps, list[i].steps = c.P[i*c.Dim:(i+1)*c.Dim], c.Step, c.K
-			}
-			var all *planned
-			e.withKernel(d, c.N, c.K, func(p *planned, e error) { all, err = p, e }) // it is compiled by now
-			if err == nil {
-				outs, sizes, err = e.dispatchLeapfrog(all, leaper.data, inputsOf(d, list), start[leapfrogGrad].Buffer, c.N*c.K, d.typ)
-			}
-		}
-		freeAll(start)
-		if err != nil {
-			done(Rows{}, e.deviceError(err))
-			return
-		}
-		e.rows(outs, sizes, done)
-		freeAll(outs)
+	e.leapfrogRows(d, leaper.data, list, true, func(r Rows, _ int, err error) {
+		leaper.ended()
+		done(r, err)
 	})
 	return nil
 }

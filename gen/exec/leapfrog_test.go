@@ -35,7 +35,7 @@ func (r *rig) bell(l *Lane, id ops.ID, x ...float64) {
 func (r *rig) leap(l *Lane, c *wire.Leapfrog) (rows Rows, err error) {
 	r.Helper()
 	done := false
-	r.exec.Leapfrog(l, c, func(got Rows, e error) { rows, err, done = got, e, true })
+	r.exec.Leapfrog(l, c, func(got Rows, e error) { rows, err, done = got.kept(), e, true })
 	r.until(func() bool { return done })
 	return rows, err
 }
@@ -53,7 +53,7 @@ func TestLeapfrogRows(t *testing.T) {
 		}
 		for i := range 2 {
 			want := normalSteps(q[2*i:2*i+2], p[2*i:2*i+2], metric[2*i:2*i+2], 0.1, 32)
-			part := Rows{got.Q[512*i : 512*i+512], got.P[512*i : 512*i+512], got.Grad[512*i : 512*i+512], got.LogP[256*i : 256*i+256]}
+			part := Rows{Q: got.Q[512*i : 512*i+512], P: got.P[512*i : 512*i+512], Grad: got.Grad[512*i : 512*i+512], LogP: got.LogP[256*i : 256*i+256]}
 			for k, pair := range [][2][]byte{{part.Q, want.Q}, {part.P, want.P}, {part.Grad, want.Grad}, {part.LogP, want.LogP}} {
 				a, b := floatsOf(pair[0], ops.F64), floatsOf(pair[1], ops.F64)
 				for n := range b {

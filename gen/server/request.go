@@ -124,13 +124,6 @@ func (d *Device) reply(c dist.Call, result etf.Term) (sent bool) {
 	return err == nil
 }
 
-// rows answers with what leapfrog steps gave.
-func (d *Device) rows(c dist.Call) func(exec.Rows, error) {
-	return func(r exec.Rows, err error) {
-		d.replyResult(c, func() etf.Term { return etf.Tuple{r.Q, r.P, r.Grad, r.LogP} }, err)
-	}
-}
-
 func (d *Device) replyOK(c dist.Call, err error) {
 	if err != nil {
 		d.reply(c, wire.Failure(err))

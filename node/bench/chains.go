@@ -61,7 +61,10 @@ func leapfrogs(chains int) row {
 		run: func(h *harness) error {
 			h.Define("mixture", p)
 			request.Data = []ops.Operand{h.input(ops.Type{DType: ops.F64, Shape: ops.Shape{observations, 1}}, 0)}
-			_, err := h.Leapfrog(request)
+			rows, err := h.Leapfrog(request)
+			if err == nil && rows.Release != nil {
+				rows.Release()
+			}
 			return err
 		}}
 }

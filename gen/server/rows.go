@@ -1,0 +1,54 @@
+package server
+
+import (
+	"bytes"
+	"sync/atomic"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/exec"
+	"nxvk/gen/wire"
+	"nxvk/node/dist"
+)
+
+// rows answers with what leapfrog steps gave, from where it lies.
+func (d *Device) rows(c dist.Call) func(exec.Rows, error) {
+	return func(r exec.Rows, err error) {
+		if err != nil {
+			d.reply(c, wire.Failure(err))
+			return
+		}
+		parts := [][]byte{r.Q, r.P, r.Grad, r.LogP}
+		if r.Release == nil {
+			r.Release = func() {}
+		}
+		if len(r.Q) <= inline {
+			copied := make(etf.Tuple, len(parts))
+			for i, p := range parts {
+				copied[i] = bytes.Clone(p)
+			}
+			r.Release()
+			d.reply(c, wire.Success(copied))
+			return
+		}
+		d.replyParts(c, parts, r.Release)
+	}
+}
+
+// replyParts sends binaries that are released together.
+func (d *Device) replyParts(c dist.Call, parts [][]byte, release func()) {
+	var left atomic.Int32
+	left.Store(int32(len(parts)))
+	out := make(etf.Tuple, len(parts))
+	for i, p := range parts {
+		out[i] = etf.NewOutside(p, func() {
+			if left.Add(-1) == 0 {
+				release()
+			}
+		})
+	}
+	if !d.reply(c, wire.Success(out)) {
+		for _, p := range out {
+			p.(etf.Outside).Release()
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package synth
+
+import (
+	"slices"
+
+	"nxvk/synth/kernel"
+)
+
+// sweepParts is how many partial results of each element the scratch holds: the
+// second half of the invocations hands its own to the first.
+func sweepParts(local int) int {
+	if local > 32 {
+		return local / 2
+	}
+	return local
+}
+
+// sweep computes folds over one axis: an invocation takes every so manieth index
+// of it for all of them, and what they have joins in an order that follows from
+// shapes alone.
+func (w *leapfrogWriter) sweep(s *sweep) {
+	folds := make([]folded, len(s.folds))
+	var starts []kernel.Value
+	var places []int
+	for i, in := range s.folds {
+		var ok bool
+		if folds[i], ok = w.foldOf(in); !ok {
+			return
+		}
+		for k := range in.Outs[0].Type.Size() {
+			starts, places = append(starts, folds[i].start), append(places, w.job.at[in.Outs[0].ID]+k)
+		}
+	}
+	parts := w.Loop(w.me, w.int(s.n), w.int(w.local), starts, func(i kernel.Value, acc []kernel.Value) (next []kernel.Value) {
+		w.apart(func() {
+			for k, in := range s.folds {
+				for out := range in.Outs[0].Type.Size() {
+					idx := w.fixed(out, in.Outs[0].Type.Shape)
+					next = append(next, w.swept(folds[k], idx, s.n, i, acc[len(next)]))
+				}
+			}
+		})
+		return next
+	})
+	w.join(folds[0].operator, parts, places)
+}
+
+// swept folds what lies at one index of the axis of a sweep.
+func (w *leapfrogWriter) swept(f folded, out []kernel.Value, n int, i, acc kernel.Value) kernel.Value {
+	axis := slices.Index(f.over, n)
+	rest := slices.Clone(f.over)
+	rest[axis] = 1
+	for k := range rest.Size() {
+		inner := w.fixed(k, rest)
+		inner[axis] = i
+		acc = f.operator(acc, f.element(out, inner))
+	}
+	return acc
+}
+
+// join joins the partial results of all invocations, and puts each sum in its
+// place: halves first, then up to eight invocations an element, then one.
+func (w *leapfrogWriter) join(operator func(x, y kernel.Value) kernel.Value, parts []kernel.Value, places []int) {
+	if w.local == 1 {
+		for k, x := range parts {
+			w.StoreShared(w.mem, w.int(places[k]), x)
+		}
+		return
+	}
+	n := sweepParts(w.local)
+	at := func(k int, i kernel.Value) kernel.Value { return w.Add(w.int(k*n), i) }
+	if n < w.local {
+		w.then(w.not(w.below(w.me, w.int(n))), func() {
+			for k, x := range parts {
+				w.StoreShared(w.scratch, at(k, w.Sub(w.me, w.int(n))), x)
+			}
+		})
+		w.Barrier()
+		w.then(w.below(w.me, w.int(n)), func() {
+			for k, x := range parts {
+				w.StoreShared(w.scratch, at(k, w.me), operator(x, w.LoadShared(w.scratch, at(k, w.me))))
+			}
+		})
+	} else {
+		for k, x := range parts {
+			w.StoreShared(w.scratch, at(k, w.me), x)
+		}
+	}
+	w.Barrier()
+	several := 8
+	for several > 1 && several*len(parts) > w.local {
+		several /= 2
+	}
+	if several > 1 {
+		w.each(several*len(parts), func(i kernel.Value) {
+			k, lane := w.divide(i, w.int(several))
+			at := w.Add(w.Mul(k, w.int(n)), lane)
+			w.StoreShared(w.scratch, at, w.treeOf(operator, at, several, n/several))
+		})
+		w.Barrier()
+	}
+	left := n
+	if several > 1 {
+		left = several
+	}
+	w.each(len(parts), func(k kernel.Value) {
+		place := w.int(places[len(places)-1])
+		for i := len(places) - 2; i >= 0; i-- {
+			place = w.Select(w.same(k, w.int(i)), w.int(places[i]), place)
+		}
+		w.StoreShared(w.mem, place, w.treeOf(operator, w.Mul(k, w.int(n)), 1, left))
+	})
+}
+
+// treeOf is a tree over n numbers of the scratch.
+func (w *leapfrogWriter) treeOf(operator func(x, y kernel.Value) kernel.Value, at kernel.Value, stride, n int) kernel.Value {
+	xs := make([]kernel.Value, n)
+	for i := range xs {
+		xs[i] = w.LoadShared(w.scratch, w.Add(at, w.int(i*stride)))
+	}
+	for n > 1 {
+		half := (n + 1) / 2
+		for i := range n - half {
+			xs[i] = operator(xs[i], xs[i+half])
+		}
+		n = half
+	}
+	return xs[0]
+}

@@ -1,0 +1,202 @@
+package synth
+
+import (
+	"fmt"
+	"maps"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+)
+
+// The places of the state in shared memory, in units of dim.
+const (
+	leapQ = iota
+	leapP
+	leapGrad
+	leapMetric
+)
+
+// leapfrogWriter writes the kernel of a leapfrogJob.
+type leapfrogWriter struct {
+	*emitter
+	job      *leapfrogJob
+	mem      int // shared memory
+	scratch  int
+	me       kernel.Value
+	instance kernel.Value
+	rows     kernel.Value
+	fresh    kernel.Value            // 1 where the first step is of no size, for the gradient
+	memo     map[string]kernel.Value // elements that are computed
+	err      error
+}
+
+func (j *leapfrogJob) write(e *emitter) error {
+	t := wide(j.num)
+	w := &leapfrogWriter{emitter: e, job: j, mem: e.Shared(t, j.size), rows: e.num(), fresh: e.num(),
+		me: e.invocation(), instance: e.group(), memo: map[string]kernel.Value{}}
+	if n := j.scratch(); n > 0 {
+		w.scratch = e.Shared(t, n)
+	}
+	w.run()
+	return w.err
+}
+
+// apart runs body, within a block of its own: what it computes is not there
+// after it.
+func (w *leapfrogWriter) apart(body func()) {
+	outer := w.memo
+	w.memo = maps.Clone(outer)
+	body()
+	w.memo = outer
+}
+
+// each runs body for every i below n, dealt out to the invocations.
+func (w *leapfrogWriter) each(n int, body func(i kernel.Value)) {
+	w.repeat(w.me, w.int(n), w.int(w.local), func(i kernel.Value) { w.apart(func() { body(i) }) })
+}
+
+// only runs body where a condition holds.
+func (w *leapfrogWriter) only(c kernel.Value, body func()) {
+	w.then(c, func() { w.apart(body) })
+}
+
+func (w *leapfrogWriter) place(part int, i kernel.Value) kernel.Value {
+	return w.Add(w.int(part*w.job.dim), i)
+}
+
+// run is the whole kernel.
+func (w *leapfrogWriter) run() {
+	d, t := w.job.dim, wide(w.job.num)
+	base := w.Mul(w.instance, w.int(d))
+	w.each(d, func(i kernel.Value) {
+		for part := leapQ; part <= leapMetric; part++ {
+			w.StoreShared(w.mem, w.place(part, i), w.Load(part, w.Add(base, i), 1)[0])
+		}
+	})
+	eps := w.Load(4, w.instance, 1)[0]
+	half := w.Mul(eps, w.Float(t, 0.5))
+	steps := w.Add(w.Load(5, w.instance, 1)[0], w.fresh)
+	w.repeat(w.int(0), steps, w.int(1), func(k kernel.Value) {
+		moves := w.not(w.below(k, w.fresh))
+		w.only(moves, func() { w.move(eps, half) })
+		w.barrier()
+		for i := range w.job.stages {
+			w.stage(&w.job.stages[i])
+		}
+		w.row(k, moves, half)
+		w.barrier()
+	})
+}
+
+// move begins a step: the first half of the momentum, and the position.
+func (w *leapfrogWriter) move(eps, half kernel.Value) {
+	w.each(w.job.dim, func(i kernel.Value) {
+		grad := w.LoadShared(w.mem, w.place(leapGrad, i))
+		p := w.Add(w.LoadShared(w.mem, w.place(leapP, i)), w.Mul(half, grad))
+		q := w.LoadShared(w.mem, w.place(leapQ, i))
+		move := w.Mul(w.Mul(eps, w.LoadShared(w.mem, w.place(leapMetric, i))), p)
+		w.StoreShared(w.mem, w.place(leapP, i), p)
+		w.StoreShared(w.mem, w.place(leapQ, i), w.Add(q, move))
+	})
+}
+
+// row ends a step: the second half of the momentum, and what is told.
+func (w *leapfrogWriter) row(k, moves, half kernel.Value) {
+	j := w.job
+	first := len(w.bufs) - 4
+	row := w.Add(w.Mul(w.instance, w.rows), w.Sub(k, w.fresh))
+	w.each(j.dim, func(i kernel.Value) {
+		grad := w.element(j.Region.Values[1], []kernel.Value{i})
+		w.StoreShared(w.mem, w.place(leapGrad, i), grad)
+		w.only(moves, func() {
+			p := w.Add(w.LoadShared(w.mem, w.place(leapP, i)), w.Mul(half, grad))
+			w.StoreShared(w.mem, w.place(leapP, i), p)
+			at := w.Add(w.Mul(row, w.int(j.dim)), i)
+			w.Store(first, at, w.LoadShared(w.mem, w.place(leapQ, i)))
+			w.Store(first+1, at, p)
+			w.Store(first+2, at, grad)
+		})
+	})
+	w.only(w.both(moves, w.same(w.me, w.int(0))), func() {
+		w.Store(first+3, row, w.element(j.Region.Values[0], nil))
+	})
+}
+
+func (w *leapfrogWriter) barrier() {
+	if w.local > 1 {
+		w.Barrier()
+	}
+}
+
+// stage computes values into shared memory.
+func (w *leapfrogWriter) stage(s *leapfrogStage) {
+	for _, in := range s.alone {
+		if w.job.long(in) {
+			w.fold(in)
+		} else {
+			w.keep(in)
+		}
+	}
+	for i, f := range s.sweeps {
+		if i > 0 {
+			w.barrier() // the scratch is free again
+		}
+		w.sweep(f)
+	}
+	w.barrier()
+}
+
+// keep computes the elements of a value into shared memory.
+func (w *leapfrogWriter) keep(in *ops.Instr) {
+	out := in.Outs[0]
+	w.each(out.Type.Size(), func(i kernel.Value) {
+		x := w.made(in, w.coordinates(i, out.Type.Shape))
+		w.StoreShared(w.mem, w.Add(w.int(w.job.at[out.ID]), i), x)
+	})
+}
+
+// coordinates splits a flat index.
+func (w *leapfrogWriter) coordinates(i kernel.Value, s ops.Shape) []kernel.Value {
+	idx := make([]kernel.Value, len(s))
+	for d := len(s) - 1; d >= 0; d-- {
+		switch {
+		case s[d] == 1:
+			idx[d] = w.int(0)
+		case product(s[:d]) == 1:
+			idx[d], i = i, w.int(0)
+		default:
+			i, idx[d] = w.divide(i, w.int(s[d]))
+		}
+	}
+	return idx
+}
+
+// fixed are the coordinates of a flat index that is a number.
+func (w *leapfrogWriter) fixed(i int, s ops.Shape) []kernel.Value {
+	idx := make([]kernel.Value, len(s))
+	for d := len(s) - 1; d >= 0; d-- {
+		idx[d], i = w.int(i%s[d]), i/s[d]
+	}
+	return idx
+}
+
+// flat joins coordinates.
+func (w *leapfrogWriter) flat(idx []kernel.Value, s ops.Shape) kernel.Value {
+	at := w.int(0)
+	for d, stride := range s.Strides() {
+		if s[d] > 1 {
+			at = w.Add(at, w.Mul(idx[d], w.int(stride)))
+		}
+	}
+	return at
+}
+
+// fail notes the first error.
+func (w *leapfrogWriter) fail(err error) kernel.Value {
+	if w.err == nil {
+		w.err = err
+	}
+	return w.Float(wide(w.job.num), 0)
+}
+
+func (w *leapfrogWriter) key(id ops.ID, idx []kernel.Value) string { return fmt.Sprint(id, idx) }
