@@ -56,7 +56,7 @@ defmodule NxVulkanGo.ClusterTest do
     await(fn -> length(NxVulkanGo.sessions()) == before end)
   end
 
-  defp await(fun, tries \\ 200) do
+  defp await(fun, tries \\ 1500) do
     cond do
       fun.() -> :ok
       tries == 0 -> flunk("it did not come about")

@@ -17,7 +17,7 @@ defmodule NxVulkanGo.NodeTest do
   end
 
   # Waits for a condition that something else brings about.
-  defp eventually(fun, tries \\ 500) do
+  defp eventually(fun, tries \\ 3000) do
     cond do
       result = fun.() -> result
       tries == 0 -> flunk("it did not come about")

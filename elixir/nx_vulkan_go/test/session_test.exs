@@ -20,7 +20,7 @@ defmodule NxVulkanGo.SessionTest do
   end
 
   # Frees follow an exit; this waits for them, and fails if they do not come.
-  defp await_buffers(options, count, tries \\ 100) do
+  defp await_buffers(options, count, tries \\ 3000) do
     case buffers(options) do
       ^count -> :ok
       other when tries == 0 -> flunk("#{other} buffers are left, expected #{count}")
