@@ -53,11 +53,7 @@ func (c *Config) rules() (synth.Rules, error) {
 	if c.oneByOne() {
 		return 0, nil
 	}
-	off, err := synth.ParseRules(c.No)
-	if err != nil {
-		return 0, fmt.Errorf("option --no: %w", err)
-	}
-	return off, nil
+	return synth.ParseRules(c.No)
 }
 
 // gpus leaves out software devices where there is hardware.

@@ -33,6 +33,9 @@ func Run(ctx context.Context, cfg Config) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	if err := cfg.check(); err != nil {
+		return err
+	}
 	cookie, err := cfg.cookie()
 	if err != nil {
 		return err
@@ -41,7 +44,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	defer closeDevices(devices)
+	defer closeDevices(&cfg, devices)
 	n, err := start(&cfg, cookie, devices)
 	if err != nil {
 		return err
@@ -185,10 +188,13 @@ func stop(n *dist.Node, cfg *Config) {
 	}
 }
 
-func closeDevices(devices []*vulkan.Device) {
+func closeDevices(cfg *Config, devices []*vulkan.Device) {
 	for _, d := range devices {
-		if d != nil {
-			d.Close()
+		if d == nil {
+			continue
+		}
+		if err := d.Close(); err != nil {
+			cfg.Log.Warn().Err(err).Str("device", deviceName(d)).Msg("close")
 		}
 	}
 }

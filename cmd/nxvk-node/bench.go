@@ -22,5 +22,5 @@ func bench(ctx context.Context, args []string) error {
 	case "ops":
 		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only})
 	}
-	return fmt.Errorf("%w: nxvk-node bench [FLAGS] wire|ops", errUsage)
+	return fmt.Errorf("%w: bench measures wire or ops: nxvk-node bench [FLAGS] wire|ops", errUsage)
 }

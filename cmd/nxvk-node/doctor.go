@@ -51,7 +51,7 @@ func doctor(ctx context.Context, args []string) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d things to fix", bad)
+		return fmt.Errorf("lines above that begin with FIX: %d", bad)
 	}
 	return nil
 }

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 )
 
 var (
-	errUsage = errors.New("usage")
+	errUsage = errors.New("bad command line")
 	errHelp  = errors.New("help was asked for")
 )
 
@@ -28,11 +29,15 @@ func parse(f *flag.FlagSet, args []string) error {
 	if fromEnv != nil {
 		return fromEnv
 	}
+	f.SetOutput(io.Discard)
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
+		fmt.Printf("flags of %s:\n", f.Name())
+		f.SetOutput(os.Stdout)
+		f.PrintDefaults()
 		return errHelp
 	case err != nil:
-		return fmt.Errorf("%w: %v", errUsage, err)
+		return fmt.Errorf("%w: %v; %s --help lists the flags", errUsage, err, f.Name())
 	}
 	return nil
 }

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"nxvk/node"
@@ -16,7 +18,7 @@ import (
 // Exit codes.
 const (
 	exitFailure  = 1 // something went wrong while running
-	exitUsage    = 2 // the command line cannot be read
+	exitUsage    = 2 // the command line cannot be read or asks for what cannot be
 	exitNoDevice = 3 // no device matches the selection
 	exitNetwork  = 4 // the address, the name or epmd cannot be had
 )
@@ -44,7 +46,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(os.Args) < 2 {
-		usage()
+		usage(os.Stderr)
 		os.Exit(exitUsage)
 	}
 	for _, c := range commands {
@@ -52,31 +54,32 @@ func main() {
 			os.Exit(status(c.run(ctx, os.Args[2:])))
 		}
 	}
-	usage()
-	if os.Args[1] != "help" && os.Args[1] != "-h" && os.Args[1] != "--help" {
-		os.Exit(exitUsage)
+	if slices.Contains([]string{"help", "-h", "-help", "--help"}, os.Args[1]) {
+		usage(os.Stdout)
+		return
 	}
+	fmt.Fprintf(os.Stderr, "nxvk-node: no command %q\n", os.Args[1])
+	usage(os.Stderr)
+	os.Exit(exitUsage)
 }
 
-func usage() {
-	fmt.Fprintln(os.Stderr, "usage: nxvk-node COMMAND [FLAGS]")
+func usage(w io.Writer) {
+	fmt.Fprintln(w, "usage: nxvk-node COMMAND [FLAGS]")
 	for _, c := range commands {
-		fmt.Fprintf(os.Stderr, "  %-9s %s\n", c.name, c.doc)
+		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.doc)
 	}
-	fmt.Fprintln(os.Stderr, "COMMAND --help lists the flags; each can be given as NXVK_FLAG in the environment.")
+	fmt.Fprintln(w, "COMMAND --help lists the flags; each can be given as NXVK_FLAG in the environment.")
 }
 
 // status prints an error and gives the exit code for it.
 func status(err error) int {
-	switch {
-	case err == nil, errors.Is(err, errHelp):
+	if err == nil || errors.Is(err, errHelp) {
 		return 0
-	case errors.Is(err, errUsage):
-		fmt.Fprintln(os.Stderr, "nxvk-node:", err)
-		return exitUsage
 	}
 	fmt.Fprintln(os.Stderr, "nxvk-node:", err)
 	switch {
+	case errors.Is(err, errUsage), errors.Is(err, node.ErrConfig):
+		return exitUsage
 	case errors.Is(err, node.ErrNoDevice):
 		return exitNoDevice
 	case errors.Is(err, node.ErrNetwork):

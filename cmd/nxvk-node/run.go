@@ -64,8 +64,8 @@ func run(ctx context.Context, args []string) error {
 // error.
 func logger(level string) (zerolog.Logger, error) {
 	l, err := zerolog.ParseLevel(level)
-	if err != nil {
-		return zerolog.Logger{}, fmt.Errorf("%w: --log-level %q: %v", errUsage, level, err)
+	if err != nil || level == "" {
+		return zerolog.Logger{}, fmt.Errorf("%w: --log-level %q is not trace, debug, info, warn, error or disabled", errUsage, level)
 	}
 	var out io.Writer = os.Stderr
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
