@@ -83,7 +83,7 @@ func (s *scope) instr(in *ops.Instr) error {
 		return s.while(in, args)
 	case ops.Branch:
 		which := 1
-		if nonzero(args[0]) {
+		if Nonzero(args[0]) {
 			which = 0
 		}
 		values, err := s.eval(in.Regions[which], nil)
@@ -123,7 +123,7 @@ func (s *scope) while(in *ops.Instr, state []Value) error {
 		if err != nil {
 			return err
 		}
-		if !nonzero(yes[0]) {
+		if !Nonzero(yes[0]) {
 			s.give(in, state)
 			return nil
 		}
@@ -148,13 +148,20 @@ func (s *scope) give(in *ops.Instr, values []Value) {
 	}
 }
 
-// nonzero reports whether a scalar is anything but zero.
-func nonzero(v Value) bool {
-	b := make([]byte, 1)
-	zero := Value{Type: v.Type, Data: make([]byte, len(v.Data))}
-	in := ops.Instr{Op: ops.NotEqual, Outs: []ops.Result{{Type: ops.Type{DType: ops.U8}}}}
-	if err := Run(&in, []Value{v, zero}, []Value{{Type: ops.Type{DType: ops.U8}, Data: b}}); err != nil {
-		panic(fmt.Sprintf("BUG: compare a scalar with zero: %v", err))
+// Nonzero reports whether a scalar, a predicate of a branch or a loop, is
+// anything but zero; negative zero is zero, NaN is not.
+func Nonzero(v Value) bool {
+	d, part := v.Type.DType, len(v.Data)
+	if d.IsComplex() {
+		part /= 2
 	}
-	return b[0] != 0
+	for i, b := range v.Data {
+		if !d.IsInteger() && i%part == part-1 {
+			b &= 0x7f
+		}
+		if b != 0 {
+			return true
+		}
+	}
+	return false
 }

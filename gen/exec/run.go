@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 
+	"nxvk/fallback"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -348,7 +349,7 @@ func (e *Executor) truth(l *Lane, r *run, o ops.Operand) (yes, wait bool, err er
 		lit = r.lits[o.ID]
 	}
 	if lit != nil {
-		return nonzero(lit.Type.DType, lit.Data), false, nil
+		return fallback.Nonzero(fallback.Value{Type: lit.Type, Data: lit.Data}), false, nil
 	}
 	v := r.slots[o.ID]
 	switch {
@@ -361,22 +362,5 @@ func (e *Executor) truth(l *Lane, r *run, o ops.Operand) (yes, wait bool, err er
 		wait, err = e.readBack(l, v.Mem, v.Type)
 		return false, wait, err
 	}
-	return nonzero(v.Type.DType, v.Mem.Host[:v.Type.Bytes()]), false, nil
-}
-
-// nonzero reports whether a scalar is not zero; negative zero is zero.
-func nonzero(d ops.DType, data []byte) bool {
-	part := len(data)
-	if d.IsComplex() {
-		part /= 2
-	}
-	for i, b := range data {
-		if !d.IsInteger() && i%part == part-1 {
-			b &= 0x7f
-		}
-		if b != 0 {
-			return true
-		}
-	}
-	return false
+	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), false, nil
 }
