@@ -38,7 +38,9 @@ why_not_nx() {
 	mix local.hex --force --if-missing >/dev/null 2>&1 || { echo "Mix has no Hex and cannot fetch it"; return; }
 	[ -z "${NX_PATH:-}" ] || return 0
 	erl -noshell -eval 'case gen_tcp:connect("repo.hex.pm", 443, [], 5000) of {ok, _} -> halt(0); _ -> halt(1) end.' ||
-		echo "Hex cannot be reached and NX_PATH is not set"
+		{ echo "Hex cannot be reached and NX_PATH is not set"; return; }
+	# A package that Nx needs is built by rebar3.
+	mix local.rebar --force --if-missing >/dev/null 2>&1 || echo "Mix has no rebar3 and cannot fetch it"
 }
 
 reason=$(why_not_nx)

@@ -17,6 +17,8 @@ fi
 skip() { echo "::skip $suite: $*"; exit 0; }
 recent() { "$@" elixir -e 'System.halt(if Version.match?(System.version(), ">= 1.17.0"), do: 0, else: 1)' >/dev/null 2>&1; }
 has_hex() { "$@" mix local.hex --force --if-missing >/dev/null 2>&1; }
+# has_rebar: what builds a package that Nx needs, where Hex is to give that.
+has_rebar() { [ -n "${NX_PATH:-}" ] || "$@" mix local.rebar --force --if-missing >/dev/null 2>&1; }
 
 # outcome COMMAND...: the suite's own words where it fails, its last ones where
 # it passes.
@@ -61,7 +63,7 @@ export MIX_ENV=test LANG=C.UTF-8 ERL_EPMD_ADDRESS=127.0.0.1
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 if [ -n "$here" ]; then
-	has_hex || skip "Mix has no Hex and cannot fetch it"
+	has_hex && has_rebar || skip "Mix lacks Hex or rebar3 and cannot fetch them"
 	export NXVK_NODE="$PWD/bin/nxvk-node"
 	inside=$PWD
 	$run env
@@ -86,5 +88,5 @@ if [ -n "${NX_PATH:-}" ]; then
 	done
 	set -- "$@" NX_PATH="$inside/nx/$(basename "$NX_PATH")"
 fi
-has_hex "$@" || skip "Mix has no Hex and cannot fetch it"
+has_hex "$@" && has_rebar "$@" || skip "Mix lacks Hex or rebar3 and cannot fetch them"
 $run "$@"

@@ -8,6 +8,9 @@
 # nothing where everything is there.
 set -eu
 
+# Some of what is looked for lies where only administrators look.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
 what=${1:-run}
 missing= # packages to install, Debian's names
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -52,8 +55,9 @@ as_root() {
 # go_usable: at least the release from which the Go tool fetches the one that
 # go.mod names.
 go_usable() { have go && [ "$(go env GOVERSION 2>/dev/null | sed 's/^go1\.\([0-9]*\).*/\1/')" -ge 21 ]; }
-# packaged_go: the minor version of the Go that apt would install, or nothing.
-packaged_go() { apt-cache policy golang-go | sed -n 's/.*Candidate: [0-9]*:*1\.\([0-9]*\).*/\1/p'; }
+# packaged PACKAGE: the minor version, behind "1.", that apt would install, or
+# nothing.
+packaged() { apt-cache policy "$1" | sed -n 's/.*Candidate: [0-9]*:*1\.\([0-9]*\).*/\1/p'; }
 # release: the system and the name of its release.
 release() { sed -n 's/^ID=//p; s/^VERSION_CODENAME=/-/p' /etc/os-release | sort -r | tr -d '\n'; }
 
@@ -63,10 +67,19 @@ update() {
 	updated=yes
 }
 
+# want_elixir adds Elixir where the system has one that is recent enough for Nx.
+# Without, the demo and the tests do what can be done in Erlang.
+want_elixir() {
+	[ -z "$missing" ] || update
+	if [ "$(packaged elixir)" -ge 17 ] 2>/dev/null; then
+		missing="$missing elixir erlang-dev ca-certificates"
+	fi
+}
+
 # need_go adds the packages of Go, on Debian 12 those of its backports.
 need_go() {
 	update
-	if [ "$(packaged_go)" -ge 21 ] 2>/dev/null; then
+	if [ "$(packaged golang-go)" -ge 21 ] 2>/dev/null; then
 		missing="$missing golang-go ca-certificates"
 	elif [ "$(release)" = debian-bookworm ]; then
 		backports=bookworm-backports
@@ -93,6 +106,7 @@ if ! have apt-get; then
 	exit 1
 fi
 go_usable || need_go
+have elixir || want_elixir
 [ -n "$missing" ] || exit 0
 echo "setup: installing$missing"
 update
