@@ -11,6 +11,7 @@ type group struct {
 	n           int          // elements of a value of the unit; 0 where it is no kernel of one space
 	fold        *reduceShape // how its reductions see them; nil where there are none
 	kept        int          // elements that reductions leave
+	folds       int          // reductions
 	reads       map[int]bool
 	open        []int // items whose values are read outside
 	lits        int
@@ -73,7 +74,7 @@ func (f *fuser) start(i int) {
 	g := &group{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), reads: map[int]bool{},
 		open: []int{i}, cost: n.pull.cost}
 	if n.role == roleFold {
-		g.kept, g.n = g.n, f.typeOf(n.in.Ins[0]).Size()
+		g.kept, g.n, g.folds = g.n, f.typeOf(n.in.Ins[0]).Size(), 1
 		lie := reduceShapeOf(f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0])
 		g.fold = &lie
 	}
@@ -105,7 +106,7 @@ func (f *fuser) merge(a, b *group) {
 	a.items = append(a.items, b.items...)
 	slices.Sort(a.items)
 	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
-	a.n, a.cost, a.lits = max(a.n, b.n), a.cost+b.cost, a.lits+b.lits
+	a.n, a.cost, a.lits, a.folds = max(a.n, b.n), a.cost+b.cost, a.lits+b.lits, a.folds+b.folds
 	for _, i := range b.items {
 		f.nodes[i].group = a
 	}

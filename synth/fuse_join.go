@@ -43,7 +43,7 @@ func (f *fuser) inRows(a, b *group) bool {
 		lie = b.fold
 	}
 	held, ok := f.t.rows(lie)
-	if !ok || !f.t.allows(RuleRows) || max(held, 1)*lanes*(a.cost+b.cost) > maxRowCost {
+	if !ok || !f.t.allows(RuleRows) || f.t.rowCost(lie, held, a.folds+b.folds, a.cost+b.cost) > maxRowCost {
 		return false
 	}
 	return f.alongRows(a, b, lie) && f.alongRows(b, a, lie)
@@ -65,9 +65,24 @@ func (f *fuser) alongRows(a, b *group, lie *reduceShape) bool {
 	return true
 }
 
-// maxRowCost bounds the operations that are written for what an invocation keeps
-// of a row.
-const maxRowCost = 1 << 15
+// rowCost is how many operations are written, for the drivers to compile, where
+// rows with so many reductions take cost for an element. An invocation that keeps
+// its part of a row has it at once; one that keeps nothing goes through it, in all
+// its parts, for each reduction and again in the end.
+func (t *Target) rowCost(lie *reduceShape, held, folds, cost int) int {
+	if held > 0 {
+		return held * lanes * cost
+	}
+	return (folds + 1) * t.schedule(lie).parts * lanes * cost * againCost
+}
+
+// maxRowCost bounds what rowCost gives, in which an operation that is written
+// again counts as several: it is processors that keep nothing, and their drivers
+// take longest.
+const (
+	maxRowCost = 1 << 15
+	againCost  = 4
+)
 
 // equal reports whether two reductions fold tensors that lie alike.
 func (r *reduceShape) equal(o *reduceShape) bool {
