@@ -20,7 +20,7 @@ name=nxvk_demo_$$@127.0.0.1
 bin/nxvk-node run --name "$name" --cookie-file "$dir/cookie" >"$dir/ready" 2>"$dir/log" &
 node=$!
 tries=0
-until grep -q '^nxvk ready' "$dir/ready"; do
+until grep -qs '^nxvk ready' "$dir/ready"; do
 	tries=$((tries + 1))
 	if [ "$tries" -gt 300 ] || ! kill -0 "$node" 2>/dev/null; then
 		cat "$dir/log" >&2
