@@ -67,18 +67,23 @@ func (e *Executor) formed() {
 		return true
 	})
 	for _, t := range done {
-		t.forming = false
-		if a := e.target.Archive; a != nil && !t.known {
+		t.forming, t.units = false, nil
+		if a := e.target.Archive; a != nil {
 			a.Put(t.mark, []byte{1})
 		}
-		waiting := t.waiting
-		t.waiting, t.units = nil, nil
-		for _, l := range waiting {
-			e.resume(l)
-		}
+		e.admit(t)
 	}
 	if len(done) > 0 {
 		e.savePipelines()
+	}
+}
+
+// admit has the runs that wait for a tier begin.
+func (e *Executor) admit(t *tier) {
+	waiting := t.waiting
+	t.waiting = nil
+	for _, l := range waiting {
+		e.resume(l)
 	}
 }
 
@@ -101,6 +106,10 @@ func (e *Executor) makes(t *tier) bool {
 	return false
 }
 
+// tierPatience is how long runs wait for a tier at most: a driver may have lost
+// what it had kept.
+const tierPatience = 250 * time.Millisecond
+
 // awaitsTier reports whether a run has to wait before it begins. One that an
 // earlier life has compiled waits for its units; others begin with what there is.
 func (e *Executor) awaitsTier(l *Lane, r *run) bool {
@@ -109,6 +118,14 @@ func (e *Executor) awaitsTier(l *Lane, r *run) bool {
 		return false
 	}
 	if t.known && t.forming && r.err == nil && e.lost == nil {
+		if t.waiting == nil {
+			time.AfterFunc(tierPatience, func() {
+				e.cfg.Post(func() {
+					t.known = false
+					e.admit(t)
+				})
+			})
+		}
 		if !slices.Contains(t.waiting, l) {
 			t.waiting = append(t.waiting, l)
 		}
