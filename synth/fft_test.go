@@ -91,7 +91,7 @@ func checkFFT(t *testing.T, target *Target, op ops.Op, from, to ops.DType, s ops
 		t.Fatalf("%v of %v to %d: %v", op, src, length, err)
 	}
 	data := signal(src, uint64(length))
-	got := complexes(out, executeAll(t, p, []int{out.Bytes()}, [][]byte{data})[0])
+	got := complexes(out, execute(t, p, []int{out.Bytes()}, [][]byte{data}, nil)[0])
 	inverse := op == ops.IFFT || op == ops.IRFFT
 	want := transformRef(complexes(src, data), s, axis, length, keep, inverse, op == ops.IRFFT)
 	closeTo(t, describe(op, src, out), got, want, to, !to.IsComplex())
@@ -151,7 +151,7 @@ func TestFFT2(t *testing.T) {
 				t.Fatal(err)
 			}
 			data := signal(src, 5)
-			got := complexes(out, executeAll(t, p, []int{out.Bytes()}, [][]byte{data})[0])
+			got := complexes(out, execute(t, p, []int{out.Bytes()}, [][]byte{data}, nil)[0])
 			half := transformRef(complexes(src, data), src.Shape, 2, 10, 10, op == ops.IFFT2, false)
 			want := transformRef(half, ops.Shape{2, 6, 10}, 1, 8, 8, op == ops.IFFT2, false)
 			closeTo(t, describe(op, src), got, want, ops.C64, false)
@@ -168,7 +168,7 @@ func TestFFTFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := tensor{typ: src, f: []float64{1, 0, 0, 1}}
-	got := complexes(in.Outs[0].Type, executeAll(t, p, []int{32}, [][]byte{x.bytes()})[0])
+	got := complexes(in.Outs[0].Type, execute(t, p, []int{32}, [][]byte{x.bytes()}, nil)[0])
 	for i, want := range []complex128{2, 0, 0, 0} {
 		if got[i] != want {
 			t.Errorf("element %d: got %v, want %v", i, got[i], want)

@@ -240,9 +240,8 @@ func checkLeapfrog(t *testing.T, target *Target, m model, operands [][]byte, fre
 	if err != nil {
 		t.Fatal(err)
 	}
-	vectors := ops.Result{Type: ops.Type{DType: ops.F64, Shape: ops.Shape{instances, rows, m.dim}}}
-	scalars := ops.Result{Type: ops.Type{DType: ops.F64, Shape: ops.Shape{instances, rows}}}
-	outs := runPlan(t, plan, []ops.Result{vectors, vectors, vectors, scalars}, operands, nil)
+	vectors, scalars := 8*instances*rows*m.dim, 8*instances*rows
+	outs := execute(t, plan, []int{vectors, vectors, vectors, scalars}, operands, nil)
 	for i := range instances {
 		qs, ps, grads, lps := walk(i)
 		for k, want := range [][]float64{qs, ps, grads, lps} {

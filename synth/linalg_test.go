@@ -125,7 +125,7 @@ func factor(t *testing.T, target *Target, op ops.Op, outs []ops.Type, attrs [][]
 		sizes = append(sizes, o.Bytes())
 	}
 	var results []tensor
-	for i, b := range executeAll(t, p, sizes, data) {
+	for i, b := range execute(t, p, sizes, data, nil) {
 		results = append(results, fromBytes(outs[i], b))
 	}
 	return results
@@ -218,7 +218,7 @@ var small = func() *Target {
 
 // eachSquare calls f for types, batches and sizes of square matrices, on devices
 // of both sizes.
-func eachSquare(t *testing.T, f func(target *Target, x tensor, n int)) {
+func eachSquare(t *testing.T, f func(t *testing.T, target *Target, x tensor, n int)) {
 	for name, target := range map[string]*Target{"gpu": gpu, "small": small} {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range []ops.DType{ops.F32, ops.F64} {
@@ -226,7 +226,7 @@ func eachSquare(t *testing.T, f func(target *Target, x tensor, n int)) {
 					if d == ops.F64 && s[len(s)-1] > 80 {
 						continue
 					}
-					f(target, gauss(ops.Type{DType: d, Shape: s}, uint64(i)), s[len(s)-1])
+					f(t, target, gauss(ops.Type{DType: d, Shape: s}, uint64(i)), s[len(s)-1])
 				}
 			}
 		})
@@ -234,7 +234,7 @@ func eachSquare(t *testing.T, f func(target *Target, x tensor, n int)) {
 }
 
 func TestLU(t *testing.T) {
-	eachSquare(t, func(target *Target, x tensor, n int) {
+	eachSquare(t, func(t *testing.T, target *Target, x tensor, n int) {
 		f := factor(t, target, ops.LU, []ops.Type{x.typ, x.typ, x.typ}, nil, x)
 		for k := range x.matrices(n, n) {
 			p, l, u := f[0].matrix(k, n, n), f[1].matrix(k, n, n), f[2].matrix(k, n, n)
@@ -250,7 +250,7 @@ func TestLU(t *testing.T) {
 }
 
 func TestSolve(t *testing.T) {
-	eachSquare(t, func(target *Target, x tensor, n int) {
+	eachSquare(t, func(t *testing.T, target *Target, x tensor, n int) {
 		sides := 1 + n%5
 		b := gauss(ops.Type{DType: x.typ.DType, Shape: append(x.typ.Shape[:len(x.typ.Shape)-1:len(x.typ.Shape)-1], sides)}, 3)
 		y := factor(t, target, ops.Solve, []ops.Type{b.typ}, nil, x, b)[0]

@@ -77,7 +77,7 @@ func TestWideIndices(t *testing.T) {
 		t.Fatal(err)
 	}
 	y := random(row, 2)
-	got := fromBytes(x.typ, execute(t, plan, x.typ.Bytes(), [][]byte{x.bytes(), y.bytes()}, nil))
+	got := fromBytes(x.typ, execute(t, plan, []int{x.typ.Bytes()}, [][]byte{x.bytes(), y.bytes()}, nil)[0])
 	want := tensor{typ: x.typ}
 	for i, v := range x.f {
 		want.f = append(want.f, v-y.f[i%40])

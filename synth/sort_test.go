@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"nxvk/ops"
-	"nxvk/synth/kernel"
-	"nxvk/synth/spirv/spirvtest"
 )
 
 // unsorted is a tensor with ties, and with what has no ordinary order.
@@ -160,7 +158,7 @@ func TestTopK(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			results := executeAll(t, p, []int{out.Bytes(), indexed.Bytes()}, [][]byte{x.bytes()})
+			results := execute(t, p, []int{out.Bytes(), indexed.Bytes()}, [][]byte{x.bytes()}, nil)
 			values, indices := tensor{typ: out}, tensor{typ: indexed}
 			for r := range 3 {
 				line := ops.AllAxes(n)
@@ -175,29 +173,4 @@ func TestTopK(t *testing.T) {
 			same(t, "indices", fromBytes(indexed, results[1]), indices)
 		}
 	})
-}
-
-// executeAll runs the steps of a plan with several results.
-func executeAll(t *testing.T, p *Plan, sizes []int, operands [][]byte) [][]byte {
-	t.Helper()
-	memory := map[RefKind][][]byte{Operand: operands}
-	for _, n := range sizes {
-		memory[Result] = append(memory[Result], make([]byte, n))
-	}
-	for _, n := range p.Temps {
-		memory[Temp] = append(memory[Temp], make([]byte, n))
-	}
-	for _, s := range p.Steps {
-		spirvtest.Validate(t, s.Kernel.Code)
-		var bufs [][]byte
-		for _, a := range s.Args {
-			bufs = append(bufs, memory[a.Ref.Kind][a.Ref.Index])
-		}
-		push := s.Push
-		if s.Kernel.Addresses {
-			push = push[8*len(bufs):]
-		}
-		kernel.Run(s.Kernel.IR, bufs, push, s.Grid)
-	}
-	return memory[Result]
 }

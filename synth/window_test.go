@@ -117,7 +117,7 @@ func TestWindowsInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := in.Outs[0].Type
-	same(t, "window_sum", fromBytes(out, execute(t, p, out.Bytes(), [][]byte{x.bytes()}, nil)), windowRef(in, x))
+	same(t, "window_sum", fromBytes(out, execute(t, p, []int{out.Bytes()}, [][]byte{x.bytes()}, nil)[0]), windowRef(in, x))
 }
 
 func TestScans(t *testing.T) {
