@@ -40,9 +40,26 @@ func examples(page string) []example {
 	return all
 }
 
-// TestReadme runs the examples of gen/README.md as they stand.
+// TestReadme runs the examples of the pages as they stand.
 func TestReadme(t *testing.T) {
-	page, err := os.ReadFile("../../gen/README.md")
+	for path, count := range map[string]int{"../../README.md": 3, "../../gen/README.md": 17} {
+		inputs := inputsOf(t, path, count)
+		for _, d := range devices(t) {
+			t.Run(strings.TrimPrefix(path, "../../")+"/"+d.name, func(t *testing.T) {
+				n := &node{t: t, name: "nxvk@127.0.0.1", args: d.args}
+				n.start()
+				t.Cleanup(n.kill)
+				startBEAM(t).want("ok", "{nxvk_driver,shell,[[%s]]}", inputs)
+			})
+		}
+	}
+}
+
+// inputsOf gives the examples of a page, of which there are so many, as the
+// terms that the driver takes.
+func inputsOf(t *testing.T, path string, count int) string {
+	t.Helper()
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,15 +69,8 @@ func TestReadme(t *testing.T) {
 			inputs = append(inputs, "{"+strconv.Quote(e.input)+","+strconv.Quote(e.printed)+"}")
 		}
 	}
-	if len(inputs) < 8 {
-		t.Fatalf("only %d examples in the page", len(inputs))
+	if len(inputs) != count {
+		t.Fatalf("%s: %d examples, want %d", path, len(inputs), count)
 	}
-	for _, d := range devices(t) {
-		t.Run(d.name, func(t *testing.T) {
-			n := &node{t: t, name: "nxvk@127.0.0.1", args: d.args}
-			n.start()
-			t.Cleanup(n.kill)
-			startBEAM(t).want("ok", "{nxvk_driver,shell,[[%s]]}", strings.Join(inputs, ","))
-		})
-	}
+	return strings.Join(inputs, ",")
 }
