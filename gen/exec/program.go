@@ -6,6 +6,7 @@ import (
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/graph"
 )
 
 // maxPrograms bounds the programs that a session may define.
@@ -55,10 +56,10 @@ func (e *Executor) define(l *Lane, in *wire.Instr) {
 			"a session defines at most %d programs; end it and begin another", maxPrograms)}}
 		return
 	}
-	l.programs[in.Key] = newProgram(in.Program, in.Broken)
+	l.programs[in.Key] = newProgram(in.Program, in.Broken, e.evaluator())
 }
 
-func newProgram(r *ops.Region, broken error) *program {
+func newProgram(r *ops.Region, broken error, eval graph.Eval) *program {
 	if broken != nil {
 		return &program{err: broken}
 	}
@@ -66,6 +67,7 @@ func newProgram(r *ops.Region, broken error) *program {
 	if err != nil {
 		return &program{err: &wire.Fault{Kind: wire.BadArgument, Err: err}}
 	}
+	r = graph.Unroll(r, eval)
 	b := builder{slots: make(map[ops.ID]ops.ID)}
 	body := b.block(r, false)
 	return &program{body: body, slots: len(b.slots), open: b.open, calls: b.calls, values: types, region: r}

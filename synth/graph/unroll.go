@@ -1,0 +1,216 @@
+package graph
+
+import (
+	"maps"
+	"slices"
+
+	"nxvk/ops"
+)
+
+// A loop is written out where its predicate is known before every round, as that
+// of a counter is, and its body only computes and moves elements: then the rounds
+// are one kernel. Others gain nothing by it.
+const (
+	maxTrips    = 64
+	maxUnrolled = 512 // instructions that loops become
+)
+
+// Unroll returns a region without the loops that can be written out. Its values
+// are the same, bit for bit: eval computes what makes the predicates known, as
+// whoever runs the region would. The region that is given stays as it is.
+func Unroll(r *ops.Region, eval Eval) *ops.Region {
+	if eval == nil || !slices.ContainsFunc(r.Body, hasLoop) {
+		return r
+	}
+	u := &unroller{eval: eval, is: make(map[ops.ID]ops.Operand)}
+	u.last = lastID(r)
+	return u.region(r)
+}
+
+// hasLoop reports whether there is a loop in an instruction.
+func hasLoop(in ops.Instr) bool {
+	return in.Op == ops.While || slices.ContainsFunc(in.Regions, func(r *ops.Region) bool {
+		return slices.ContainsFunc(r.Body, hasLoop)
+	})
+}
+
+// lastID is the highest id in a region.
+func lastID(r *ops.Region) ops.ID {
+	last := ops.ID(0)
+	see := func(list []ops.Result) {
+		for _, o := range list {
+			last = max(last, o.ID)
+		}
+	}
+	see(r.Params)
+	for i := range r.Body {
+		see(r.Body[i].Outs)
+		for _, inner := range r.Body[i].Regions {
+			last = max(last, lastID(inner))
+		}
+	}
+	return last
+}
+
+// unroller writes loops out.
+type unroller struct {
+	eval Eval
+	last ops.ID                 // that has been given
+	is   map[ops.ID]ops.Operand // what values of loops that are gone are
+	made int                    // instructions that loops became
+}
+
+// region copies a region without its loops.
+func (u *unroller) region(r *ops.Region) *ops.Region {
+	out := &ops.Region{Params: r.Params}
+	for i := range r.Body {
+		in := r.Body[i]
+		in.Ins = u.operands(in.Ins)
+		if in.Op == ops.While {
+			made, is := u.made, maps.Clone(u.is)
+			if body, state, ok := u.loop(nil, &in); ok {
+				out.Body = append(out.Body, body...)
+				u.name(in.Outs, state)
+				continue
+			}
+			u.made, u.is = made, is
+		}
+		in.Regions = slices.Clone(in.Regions)
+		for k, inner := range in.Regions {
+			in.Regions[k] = u.region(inner)
+		}
+		out.Body = append(out.Body, in)
+	}
+	out.Values = u.operands(r.Values)
+	return out
+}
+
+// operands puts what is known in the place of values that are gone.
+func (u *unroller) operands(list []ops.Operand) []ops.Operand {
+	list = slices.Clone(list)
+	for i, o := range list {
+		if is, ok := u.is[o.ID]; ok && o.Lit == nil {
+			list[i] = is
+		}
+	}
+	return list
+}
+
+func (u *unroller) name(list []ops.Result, is []ops.Operand) {
+	for i, r := range list {
+		u.is[r.ID] = is[i]
+	}
+}
+
+// loop appends the rounds of a loop to a body, and gives the state after the last.
+func (u *unroller) loop(body []ops.Instr, in *ops.Instr) (out []ops.Instr, state []ops.Operand, ok bool) {
+	cond, round := in.Regions[0], in.Regions[1]
+	state = in.Ins
+	for range maxTrips + 1 {
+		_, on, ok := u.inline(nil, cond, state)
+		if !ok || on[0].Lit == nil {
+			return nil, nil, false
+		}
+		more, ok := integer(on[0].Lit)
+		if !ok {
+			return nil, nil, false
+		}
+		if more == 0 {
+			return body, state, true
+		}
+		if body, state, ok = u.inline(body, round, state); !ok {
+			return nil, nil, false
+		}
+	}
+	return nil, nil, false
+}
+
+// inline appends the instructions of a region that it is known to be applied to,
+// under new names, and gives the region's values.
+func (u *unroller) inline(body []ops.Instr, r *ops.Region, args []ops.Operand) (out []ops.Instr, values []ops.Operand, ok bool) {
+	u.name(r.Params, args)
+	for i := range r.Body {
+		in := r.Body[i]
+		in.Ins = u.operands(in.Ins)
+		if in.Op == ops.While {
+			var state []ops.Operand
+			if body, state, ok = u.loop(body, &in); !ok {
+				return nil, nil, false
+			}
+			u.name(in.Outs, state)
+			continue
+		}
+		if lit := u.known(&in); lit != nil {
+			u.is[in.Outs[0].ID] = ops.Operand{Lit: lit}
+			continue
+		}
+		if u.made++; u.made > maxUnrolled || !elementwise(&in) {
+			return nil, nil, false
+		}
+		in.Outs = slices.Clone(in.Outs)
+		for k := range in.Outs {
+			u.last++
+			u.is[in.Outs[k].ID] = ops.Operand{ID: u.last}
+			in.Outs[k].ID = u.last
+		}
+		body = append(body, in)
+	}
+	return body, u.operands(r.Values), true
+}
+
+// elementwise reports whether an instruction computes or moves elements, one by
+// one.
+func elementwise(in *ops.Instr) bool {
+	switch in.Op.Info().Kind {
+	case ops.Create, ops.Pointwise, ops.Movement:
+		return len(in.Regions) == 0
+	}
+	return false
+}
+
+// known is the result of an instruction on literals, nil where it is not known: a
+// scalar that is computed, or an element of a tensor.
+func (u *unroller) known(in *ops.Instr) *ops.Literal {
+	for _, o := range in.Ins {
+		if o.Lit == nil || o.Lit.Hold != nil || len(o.Lit.Data) == 0 {
+			return nil
+		}
+	}
+	if len(in.Ins) == 0 || len(in.Outs) != 1 || in.Outs[0].Type.Size() != 1 {
+		return nil
+	}
+	to, data := in.Outs[0].Type, in.Ins[0].Lit.Data
+	switch {
+	case in.Op == ops.Squeeze || in.Op == ops.Reshape:
+		return &ops.Literal{Type: to, Data: data}
+	case in.Op == ops.Slice:
+		at, ok := firstOf(in)
+		if size := to.DType.Size(); ok {
+			return &ops.Literal{Type: to, Data: data[at*size : (at+1)*size]}
+		}
+	case in.Op.Info().Kind == ops.Pointwise && len(to.Shape) == 0 && !to.DType.IsComplex():
+		if data, err := u.eval(in); err == nil { // it fails when it runs, too, and says so
+			return &ops.Literal{Type: to, Data: data}
+		}
+	}
+	return nil
+}
+
+// firstOf is where the first element of a slice of a literal is.
+func firstOf(in *ops.Instr) (at int, ok bool) {
+	starts, s := in.Attrs[0], in.Ins[0].Lit.Type.Shape
+	if len(in.Ins) > 1 {
+		starts = make([]int, len(in.Ins)-1)
+		for i, o := range in.Ins[1:] {
+			n, ok := integer(o.Lit)
+			if !ok || len(o.Lit.Type.Shape) > 0 {
+				return 0, false
+			}
+			starts[i] = int(n)
+		}
+	}
+	for i, n := range clamped(starts, s, in.Attrs[1]) {
+		at += n * s.Strides()[i]
+	}
+	return at, true
+}
