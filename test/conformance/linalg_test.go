@@ -146,7 +146,7 @@ var squareSizes = []ops.Shape{{1, 1}, {5, 2, 2}, {3, 3}, {2, 2, 31, 31}, {32, 32
 
 // onSquares runs a test on matrices of all sizes, in every type that a device
 // computes.
-func onSquares(t *testing.T, test func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type)) {
+func onSquares(t *testing.T, test func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type)) {
 	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		if !gpu && target.CPU {
 			t.Skip("factors are the host's where the device is a processor")
@@ -158,7 +158,7 @@ func onSquares(t *testing.T, test func(n *tally, d, host *drive.Driver, r *rand.
 				if dt == ops.F16 && s[len(s)-1] > 40 {
 					continue
 				}
-				test(&n, d, host, r, ops.Type{DType: dt, Shape: s})
+				test(t, &n, d, host, r, ops.Type{DType: dt, Shape: s})
 			}
 		}
 		n.report(t)
@@ -171,7 +171,7 @@ func with(t ops.Type, dims ...int) ops.Type {
 }
 
 func TestCholesky(t *testing.T) {
-	onSquares(t, func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		x := normal(r, of)
 		m := x.matrices()
 		x.v = m.times(m.transposed()).a
@@ -187,7 +187,7 @@ func TestCholesky(t *testing.T) {
 }
 
 func TestTriangularSolve(t *testing.T) {
-	onSquares(t, func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		size := of.Shape[len(of.Shape)-1]
 		a := normal(r, of)
 		for i := range a.v {
@@ -229,7 +229,7 @@ func triangleOf(x batch, lower bool) batch {
 }
 
 func TestLU(t *testing.T) {
-	onSquares(t, func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		x := normal(r, of)
 		size := x.matrices().n
 		f := n.factors(t, d, ops.LU, []ops.Type{of, of, of}, nil, x)
@@ -244,7 +244,7 @@ func TestLU(t *testing.T) {
 }
 
 func TestSolve(t *testing.T) {
-	onSquares(t, func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		a := normal(r, of)
 		size := a.matrices().n
 		for i := range a.v { // no small pivots: the error of x is that of b
@@ -261,7 +261,7 @@ func TestSolve(t *testing.T) {
 
 // A determinant is the host's but for the rounding of each product.
 func TestDeterminant(t *testing.T) {
-	onSquares(t, func(n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		if of.Shape[len(of.Shape)-1] > 100 && of.DType != ops.F64 {
 			return
 		}
@@ -288,7 +288,7 @@ func TestDeterminant(t *testing.T) {
 var oblongs = []ops.Shape{{1, 1}, {1, 5}, {5, 1}, {3, 2, 3}, {2, 3, 2}, {31, 33}, {33, 31}, {64, 64}, {100, 40}, {257, 20}, {20, 257}, {70, 100}, {1500, 40}}
 
 // onShapes runs a test on matrices of all shapes.
-func onShapes(t *testing.T, list []ops.Shape, test func(n *tally, d *drive.Driver, x numbers, mode int)) {
+func onShapes(t *testing.T, list []ops.Shape, test func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int)) {
 	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		if !gpu && target.CPU {
 			t.Skip("factors are the host's where the device is a processor")
@@ -298,7 +298,7 @@ func onShapes(t *testing.T, list []ops.Shape, test func(n *tally, d *drive.Drive
 		for i, s := range list {
 			for mode := range 2 {
 				dt := []ops.DType{ops.F32, ops.F64}[(i+mode)%2]
-				test(&n, d, normal(r, ops.Type{DType: dt, Shape: s}), mode)
+				test(t, &n, d, normal(r, ops.Type{DType: dt, Shape: s}), mode)
 			}
 		}
 		n.report(t)
@@ -306,7 +306,7 @@ func onShapes(t *testing.T, list []ops.Shape, test func(n *tally, d *drive.Drive
 }
 
 func TestQR(t *testing.T) {
-	onShapes(t, append(oblongs, ops.Shape{257, 257}), func(n *tally, d *drive.Driver, x numbers, mode int) {
+	onShapes(t, append(oblongs, ops.Shape{257, 257}), func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int) {
 		a := x.matrices()
 		k := []int{min(a.m, a.n), a.m}[mode]
 		f := n.factors(t, d, ops.QR, []ops.Type{with(x.Type, a.m, k), with(x.Type, k, a.n)}, [][]int{{mode}}, x)
@@ -322,7 +322,7 @@ func TestQR(t *testing.T) {
 }
 
 func TestSVD(t *testing.T) {
-	onShapes(t, oblongs, func(n *tally, d *drive.Driver, x numbers, full int) {
+	onShapes(t, oblongs, func(t *testing.T, n *tally, d *drive.Driver, x numbers, full int) {
 		a := x.matrices()
 		k := min(a.m, a.n)
 		cols, rows := k, k
@@ -342,7 +342,7 @@ func TestEigh(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 31, 32, 33, 64, 100} {
 		squares = append(squares, ops.Shape{1 + n%2, n, n})
 	}
-	onShapes(t, squares, func(n *tally, d *drive.Driver, x numbers, _ int) {
+	onShapes(t, squares, func(t *testing.T, n *tally, d *drive.Driver, x numbers, _ int) {
 		a := x.matrices()
 		at := a.transposed()
 		for i := range x.v {
