@@ -22,18 +22,92 @@ func argReduce(in *ops.Instr, args, outs []Value) error {
 	return nil
 }
 
-// better reports whether x replaces the best element so far, for argmax and
-// argmin that keep the first or the last of equal ones.
-func better[C realClass](op ops.Op, last bool) func(x, best C) bool {
+// extreme is the best element of a line so far, and where it is.
+type extreme[C realClass] struct {
+	x  C
+	at int
+}
+
+// better is the search for a better element among xs, of which the first is
+// number at of its line: for argmax and argmin that keep the first or the last
+// of equal ones.
+func better[C realClass](op ops.Op, last bool) func(best extreme[C], xs []C, at int) extreme[C] {
 	switch {
 	case op == ops.ArgMax && last:
-		return func(x, best C) bool { return x >= best || x != x }
+		return func(best extreme[C], xs []C, at int) extreme[C] {
+			for i, x := range xs {
+				if x >= best.x || x != x {
+					best = extreme[C]{x, at + i}
+				}
+			}
+			return best
+		}
 	case op == ops.ArgMax:
-		return func(x, best C) bool { return x > best || x != x }
+		return func(best extreme[C], xs []C, at int) extreme[C] {
+			for i, x := range xs {
+				if x > best.x || x != x {
+					best = extreme[C]{x, at + i}
+				}
+			}
+			return best
+		}
 	case last:
-		return func(x, best C) bool { return x <= best || x != x }
+		return func(best extreme[C], xs []C, at int) extreme[C] {
+			for i, x := range xs {
+				if x <= best.x || x != x {
+					best = extreme[C]{x, at + i}
+				}
+			}
+			return best
+		}
 	}
-	return func(x, best C) bool { return x < best || x != x }
+	return func(best extreme[C], xs []C, at int) extreme[C] {
+		for i, x := range xs {
+			if x < best.x || x != x {
+				best = extreme[C]{x, at + i}
+			}
+		}
+		return best
+	}
+}
+
+// search looks for the extremes of lines.
+type search[C realClass] struct {
+	src  []byte
+	load loader[C]
+	take func(best extreme[C], xs []C, at int) extreme[C]
+	step int // between the elements of a line
+}
+
+// part finds the extreme of elements lo to hi of the line that begins at base.
+func (s *search[C]) part(buf []C, base, lo, hi int) extreme[C] {
+	var best extreme[C]
+	for at := lo; at < hi; at += chunk {
+		xs := buf[:min(chunk, hi-at)]
+		s.load(xs, s.src, base+at*s.step, s.step)
+		if at == lo {
+			best = extreme[C]{xs[0], lo}
+		}
+		best = s.take(best, xs, at)
+	}
+	return best
+}
+
+// line finds the extreme of the only line, in parts.
+func (s *search[C]) line(n int) int {
+	parts := make([]extreme[C], (n+block-1)/block)
+	parallel(len(parts), block, func(lo, hi int) {
+		w := scratches.Get().(*scratch)
+		for i := lo; i < hi; i++ {
+			parts[i] = s.part(bufs[C](w)[0], 0, i*block, min((i+1)*block, n))
+		}
+		scratches.Put(w)
+	})
+	best := parts[0]
+	for _, p := range parts[1:] {
+		best = s.take(best, []C{p.x}, p.at)
+	}
+	return best.at
 }
 
 func searchIn[C realClass](in *ops.Instr, args, outs []Value) {
@@ -43,30 +117,23 @@ func searchIn[C realClass](in *ops.Instr, args, outs []Value) {
 	}
 	var kept, reduced plan
 	splitAxes(&kept, &reduced, shape, axes)
-	n, count := kept.n, reduced.n
-	load, store := loadAs[C](args[0].Type.DType), storeInt[outs[0].Type.DType]
-	take := better[C](in.Op, in.Attrs[2][0] != 0)
-	step := reduced.steps[0][0] // one axis, or all: one run either way
-	parallel(n, count, func(lo, hi int) {
-		s := scratches.Get().(*scratch)
-		b := bufs[C](s)[0]
+	store := storeInt[outs[0].Type.DType]
+	s := &search[C]{src: args[0].Data, load: loadAs[C](args[0].Type.DType), take: better[C](in.Op, in.Attrs[2][0] != 0),
+		step: reduced.steps[0][0]} // one axis, or all: one run either way
+	if kept.n == 1 {
+		store(outs[0].Data, 0, []int64{int64(s.line(reduced.n))})
+		return
+	}
+	parallel(kept.n, reduced.n, func(lo, hi int) {
+		w := scratches.Get().(*scratch)
+		found := make([]int64, 1)
 		var c cursor
 		c.seek(&kept, lo)
 		for i := lo; i < hi; i++ {
-			found := []int64{0}
-			var best C
-			for at := 0; at < count; at += chunk {
-				xs := b[:min(chunk, count-at)]
-				load(xs, args[0].Data, c.at[0]+at*step, step)
-				for j, x := range xs {
-					if at+j == 0 || take(x, best) {
-						best, found[0] = x, int64(at+j)
-					}
-				}
-			}
+			found[0] = int64(s.part(bufs[C](w)[0], c.at[0], 0, reduced.n).at)
 			store(outs[0].Data, i, found)
 			c.advance(1)
 		}
-		scratches.Put(s)
+		scratches.Put(w)
 	})
 }

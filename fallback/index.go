@@ -3,6 +3,7 @@ package fallback
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"nxvk/ops"
 )
@@ -35,16 +36,33 @@ func checkIndex(idx int64, axis int, shape ops.Shape) error {
 func offsets(v Value, axes []int, shape ops.Shape) ([]int, error) {
 	idx, strides := indices(v), shape.Strides()
 	at := make([]int, len(idx)/len(axes))
-	for i := range at {
-		for k, a := range axes {
-			x := idx[i*len(axes)+k]
-			if err := checkIndex(x, a, shape); err != nil {
-				return nil, err
+	var wrong atomic.Bool
+	parallel(len(at), len(axes), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			for k, a := range axes {
+				x := idx[i*len(axes)+k]
+				if uint64(x) >= uint64(shape[a]) {
+					wrong.Store(true)
+					return
+				}
+				at[i] += int(x) * strides[a]
 			}
-			at[i] += int(x) * strides[a]
 		}
+	})
+	if wrong.Load() {
+		return nil, firstWrong(idx, axes, shape)
 	}
 	return at, nil
+}
+
+// firstWrong is the error of the first index that is out of bounds.
+func firstWrong(idx []int64, axes []int, shape ops.Shape) error {
+	for i, x := range idx {
+		if err := checkIndex(x, axes[i%len(axes)], shape); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sliced is how a tensor falls into slices: what lies along the dimensions that
@@ -91,6 +109,10 @@ func gather(in *ops.Instr, args, outs []Value) error {
 		return err
 	}
 	s := slicedBy(args[0].Type.Shape, axes)
+	if s.size == 1 {
+		pickEach(outs[0].Data, args[0].Data, args[0].Type.DType.Size(), at)
+		return nil
+	}
 	parallel(len(at), s.size, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			s.move(&outs[0], &args[0], i*s.size, at[i], false)
@@ -111,10 +133,21 @@ func take(in *ops.Instr, args, outs []Value) error {
 	inner := shape.Strides()[axis] * size
 	outer := inner * shape[axis]
 	dst, src := outs[0].Data, args[0].Data
+	if inner == size && len(at) > 1 {
+		for row := 0; len(dst) > 0; row++ {
+			pickEach(dst[:len(at)*size], src[row*outer:(row+1)*outer], size, at)
+			dst = dst[len(at)*size:]
+		}
+		return nil
+	}
 	parallel(len(dst)/inner, inner, func(lo, hi int) {
+		base, j := lo/len(at)*outer, lo%len(at)
 		for i := lo; i < hi; i++ {
-			from := i/len(at)*outer + at[i%len(at)]*size
+			from := base + at[j]*size
 			copy(dst[i*inner:(i+1)*inner], src[from:from+inner])
+			if j++; j == len(at) {
+				base, j = base+outer, 0
+			}
 		}
 	})
 	return nil
@@ -222,11 +255,5 @@ func CheckIndices(in *ops.Instr, shape ops.Shape, idx Value) error {
 		copy(data, idx.Data)
 		idx.Data = data
 	}
-	axes := in.Attrs[0]
-	for i, x := range indices(idx) {
-		if err := checkIndex(x, axes[i%len(axes)], shape); err != nil {
-			return err
-		}
-	}
-	return nil
+	return firstWrong(indices(idx), in.Attrs[0], shape)
 }

@@ -1,9 +1,7 @@
 package fallback
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"nxvk/ops"
 )
@@ -65,43 +63,18 @@ func eachLine(shape ops.Shape, axis int, f func(l line)) {
 	})
 }
 
-// compareNaN orders -inf first and NaN last.
-func compareNaN[C realClass](x, y C) int {
-	switch {
-	case x != x || y != y:
-		return cmp.Compare(truth[int64](x != x), truth[int64](y != y))
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
-}
-
-// direction is the comparison of a sort.
-func direction[C realClass](descending bool) func(x, y C) int {
-	if descending {
-		return func(x, y C) int { return compareNaN(y, x) }
-	}
-	return compareNaN[C]
-}
-
-// sorted returns the indices that order the elements of a line.
-func sorted[C realClass](xs []C, compare func(x, y C) int) []int {
-	order := ops.AllAxes(len(xs))
-	slices.SortStableFunc(order, func(i, j int) int { return compare(xs[i], xs[j]) })
-	return order
-}
-
 func sortIn[C realClass](in *ops.Instr, args, outs []Value) {
-	compare := direction[C](in.Attrs[1][0] != 0)
 	load, d := loadAs[C](args[0].Type.DType), args[0].Type.DType
 	store := storeAs[C](d)
 	eachLine(args[0].Type.Shape, in.Attrs[0][0], func(l line) {
-		xs := make([]C, l.n)
+		xs, order := make([]C, l.n), make([]C, l.n)
 		load(xs, args[0].Data, l.at, l.step)
-		slices.SortStableFunc(xs, compare)
-		scatterLine(store, outs[0].Data, l, xs)
+		ranks(xs, in.Attrs[1][0] != 0, func(items []ranked) {
+			for i, x := range items {
+				order[i] = xs[x.at]
+			}
+		})
+		scatterLine(store, outs[0].Data, l, order)
 	})
 }
 
@@ -117,14 +90,15 @@ func scatterLine[C class](store storer[C], dst []byte, l line, xs []C) {
 }
 
 func argsortIn[C realClass](in *ops.Instr, args, outs []Value) {
-	compare := direction[C](in.Attrs[1][0] != 0)
 	load, store := loadAs[C](args[0].Type.DType), storeInt[outs[0].Type.DType]
 	eachLine(args[0].Type.Shape, in.Attrs[0][0], func(l line) {
 		xs, order := make([]C, l.n), make([]int64, l.n)
 		load(xs, args[0].Data, l.at, l.step)
-		for i, o := range sorted(xs, compare) {
-			order[i] = int64(o)
-		}
+		ranks(xs, in.Attrs[1][0] != 0, func(items []ranked) {
+			for i, x := range items {
+				order[i] = int64(x.at)
+			}
+		})
 		scatterLine(store, outs[0].Data, l, order)
 	})
 }
@@ -136,9 +110,11 @@ func topKIn[C realClass](in *ops.Instr, args, outs []Value) {
 	eachLine(shape, len(shape)-1, func(l line) {
 		xs, top, order := make([]C, l.n), make([]C, k), make([]int64, k)
 		load(xs, args[0].Data, l.at, 1)
-		for i, o := range sorted(xs, direction[C](true))[:k] {
-			top[i], order[i] = xs[o], int64(o)
-		}
+		ranks(xs, true, func(items []ranked) {
+			for i, x := range items[:k] {
+				top[i], order[i] = xs[x.at], int64(x.at)
+			}
+		})
 		store(outs[0].Data, l.at/l.n*k, top)
 		storeIndex(outs[1].Data, l.at/l.n*k, order)
 	})

@@ -23,7 +23,7 @@ type scalars[C class] [ops.Count]scalar[C]
 // operands in chunks into the class of computation, applies the operation's
 // function, and stores.
 func pointwise(in *ops.Instr, args, outs []Value) error {
-	if fast(in, args, &outs[0]) {
+	if fast(in, args, &outs[0]) || fastOne(in, args, &outs[0]) {
 		return nil
 	}
 	switch classOf(in, args) {

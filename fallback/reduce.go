@@ -228,12 +228,28 @@ func sumLanes[C class](acc C, xs []C) C {
 	return acc + ((a + b) + (c + d))
 }
 
+// verdicts is the reducer of a logical operator: decided gives the result, whatever
+// else there is.
+func verdicts[C class](identity, decided C, op func(acc, x C) C) reducer[C] {
+	r := folds(identity, op)
+	r.fold = func(acc C, xs []C) C {
+		for _, x := range xs {
+			if (x != 0) == (decided != 0) {
+				return decided
+			}
+		}
+		return acc
+	}
+	r.long = r.fold
+	return r
+}
+
 // arithmetic are the reductions that all classes have.
 func arithmetic[C class](t *reducers[C]) {
 	t[ops.Sum] = sums[C]()
 	t[ops.Product] = folds(1, mul[C])
-	t[ops.All] = folds(1, logicalAnd[C])
-	t[ops.Any] = folds(0, logicalOr[C])
+	t[ops.All] = verdicts[C](1, 0, logicalAnd)
+	t[ops.Any] = verdicts[C](0, 1, logicalOr)
 }
 
 // extremes adds the reductions that need an order.

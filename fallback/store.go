@@ -44,6 +44,8 @@ func storeSaturated[T stored](lo, hi T) storer[float64] {
 		d := view[T](dst)[at : at+len(src)]
 		for i, x := range src {
 			switch {
+			case x > -(1<<63) && x < 1<<63:
+				d[i] = T(int64(x))
 			case math.IsInf(x, 1):
 				d[i] = hi
 			case math.IsInf(x, -1):

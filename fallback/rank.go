@@ -1,0 +1,109 @@
+package fallback
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+)
+
+// ranked is an element to be sorted: a number that orders as it does, and its
+// place in the line.
+type ranked struct {
+	key uint64
+	at  int
+}
+
+// ranking sorts lines. Its memory is pooled: there is one for each goroutine
+// that sorts.
+type ranking struct{ items, spare []ranked }
+
+var rankings = sync.Pool{New: func() any { return new(ranking) }}
+
+// ranks calls f with the elements of a line in order: -Inf first and NaN last, or
+// the other way round. Equal elements, which all NaNs are, and the two zeros, stay
+// in theirs.
+func ranks[C realClass](xs []C, descending bool, f func(items []ranked)) {
+	r := rankings.Get().(*ranking)
+	defer rankings.Put(r)
+	r.items, r.spare = slices.Grow(r.items[:0], len(xs))[:len(xs)], slices.Grow(r.spare[:0], len(xs))[:len(xs)]
+	setKeys(r.items, xs)
+	if descending {
+		for i := range r.items {
+			r.items[i].key = ^r.items[i].key
+		}
+	}
+	r.sort()
+	f(r.items)
+}
+
+// setKeys gives elements their keys and places.
+func setKeys[C realClass](items []ranked, xs []C) {
+	switch xs := any(xs).(type) {
+	case []float64:
+		for i, x := range xs {
+			items[i] = ranked{floatKey(x), i}
+		}
+	case []int64:
+		for i, x := range xs {
+			items[i] = ranked{uint64(x) ^ 1<<63, i}
+		}
+	case []uint64:
+		for i, x := range xs {
+			items[i] = ranked{x, i}
+		}
+	}
+}
+
+// floatKey orders as floats do.
+func floatKey(x float64) uint64 {
+	b := math.Float64bits(x)
+	switch {
+	case x == 0:
+		return 1 << 63
+	case x != x:
+		return math.MaxUint64
+	case b>>63 != 0:
+		return ^b
+	}
+	return b | 1<<63
+}
+
+// fewRanked is how many elements are not worth the counts of a digit.
+const fewRanked = 96
+
+// sort orders the items, least significant byte first; bytes that all keys share
+// are passed over, so that narrow types take few passes.
+func (r *ranking) sort() {
+	if len(r.items) < fewRanked {
+		slices.SortStableFunc(r.items, func(a, b ranked) int { return cmp.Compare(a.key, b.key) })
+		return
+	}
+	differ := uint64(0)
+	for _, x := range r.items {
+		differ |= x.key ^ r.items[0].key
+	}
+	for shift := 0; shift < 64; shift += 8 {
+		if differ>>shift&0xFF != 0 {
+			r.pass(shift)
+		}
+	}
+}
+
+// pass orders the items by a byte of their keys.
+func (r *ranking) pass(shift int) {
+	var next [256]int
+	for i := range r.items {
+		next[r.items[i].key>>shift&0xFF]++
+	}
+	sum := 0
+	for b, n := range next {
+		next[b], sum = sum, sum+n
+	}
+	for _, x := range r.items {
+		b := x.key >> shift & 0xFF
+		r.spare[next[b]] = x
+		next[b]++
+	}
+	r.items, r.spare = r.spare, r.items
+}
