@@ -144,7 +144,7 @@ func gauss(r *rand.Rand, t ops.Type) Value {
 	return v
 }
 
-// stored is a mats batch as a value.
+// valueOf is a batch of matrices as a value.
 func valueOf(d ops.DType, batch []int, x mats) Value {
 	v := newValue(typ(d, append(append([]int{}, batch...), x.m, x.n)...))
 	storeCplx[d](v.Data, 0, x.a)
