@@ -74,7 +74,7 @@ defmodule NxVulkanGo.MixProject do
       extras: ["README.md", "guides/introduction.livemd", "CHANGELOG.md"],
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
       groups_for_modules: [
-        Compiling: [NxVulkanGo.Compiler],
+        Compiling: [NxVulkanGo.Compiler, NxVulkanGo.Explanation],
         Running: [NxVulkanGo.Launcher],
         Internals: [NxVulkanGo.Ops, NxVulkanGo.Session]
       ]

@@ -36,15 +36,20 @@ defmodule NxVulkanGo do
   def __to_backend__(options), do: {NxVulkanGo.Backend, Keyword.take(options, [:server, :device])}
 
   @doc """
-  The program that a function becomes for arguments like these, as text: its
-  instructions with their types, and the regions of loops and branches. Nothing is
-  run, and no server is asked.
+  What becomes of a function for arguments like these: its program, with the regions
+  of loops and branches, and how the device carries that out once it has been seen
+  before, part by part: kernels, bytes moved, and time. The function is not run.
 
       IO.puts(NxVulkanGo.explain(&MyModule.step/2, [params, batch]))
 
-  Takes the options of `Nx.Defn.jit/2`; of these, `:hooks` counts.
+  The result prints as text, shows itself in IEx and is a table in Livebook; see
+  `NxVulkanGo.Explanation`. Times are estimates. With `profile: true` the device
+  carries out each part on zeros, and its clock says how long that took.
+
+  Takes the options of `Nx.Defn.jit/2`; of these, `:server`, `:device` and `:hooks`
+  count.
   """
-  @spec explain(fun, [term], keyword) :: String.t()
+  @spec explain(fun, [term], keyword) :: NxVulkanGo.Explanation.t()
   def explain(fun, args, options \\ []), do: Compiler.explain(fun, args, options)
 
   @doc """

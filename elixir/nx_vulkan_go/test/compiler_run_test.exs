@@ -277,7 +277,7 @@ defmodule NxVulkanGo.CompilerRunTest do
                catch_error(Nx.Defn.jit(future).(Nx.iota({3})))
 
       assert_received %{function: ^future, reason: "from_the_future: " <> _}
-      assert NxVulkanGo.explain(future, [1]) =~ "run by Nx.Defn.Evaluator: from_the_future"
+      assert "#{NxVulkanGo.explain(future, [1])}" =~ "run by Nx.Defn.Evaluator: from_the_future"
 
       Application.put_env(:nx_vulkan_go, :fallback, :raise)
       on_exit(fn -> Application.delete_env(:nx_vulkan_go, :fallback) end)

@@ -4,7 +4,7 @@ defmodule NxVulkanGo.CompilerTest do
   use ExUnit.Case, async: true
 
   import Nx.Defn
-  alias NxVulkanGo.Compiler.Program
+  alias NxVulkanGo.Compiler.{Program, Text}
   alias NxVulkanGo.Interpreter
 
   setup do
@@ -297,9 +297,9 @@ defmodule NxVulkanGo.CompilerTest do
     end
   end
 
-  describe "explain" do
+  describe "the text of a program" do
     test "shows instructions with types, regions and counts" do
-      text = NxVulkanGo.explain(&three_ways/2, [2.0, 0.5])
+      text = Text.program(program(&three_ways/2, [2.0, 0.5]))
       assert text =~ "10 instructions, 2 arguments"
       assert text =~ "%1: f32 = argument 0"
       assert text =~ ~r/%\d+: f32 = branch\(%\d+\)\n  then\(\)\n/

@@ -41,8 +41,8 @@ defmodule NxVulkanGo.Compiler do
   """
 
   alias Nx.Defn.{Composite, Evaluator}
-  alias NxVulkanGo.Compiler.{Cache, Program, Run, Text}
-  alias NxVulkanGo.{Fallback, Telemetry}
+  alias NxVulkanGo.Compiler.{Cache, Program, Run}
+  alias NxVulkanGo.{Explanation, Fallback, Session, Sessions, Telemetry}
 
   @run_options [:server, :device, :hooks, :callback_timeout]
 
@@ -84,8 +84,19 @@ defmodule NxVulkanGo.Compiler do
 
   @doc false
   def explain(fun, args, options) do
-    fun |> Nx.Defn.debug_expr_apply(args) |> build(names(options), []) |> Text.program()
+    program = fun |> Nx.Defn.debug_expr_apply(args) |> build(names(options), [])
+    %Explanation{program: program, parts: parts(program, options)}
   end
+
+  defp parts(%Program{key: key} = program, options) do
+    session = Sessions.fetch!(options)
+    # The session sends the program where the server does not have it.
+    Session.run(session, %{key: key, code: program.code, loops: false}, [], [])
+    request = if options[:profile], do: {:explain, key, :profile}, else: {:explain, key}
+    for part <- Session.call!(session, request), do: Map.put_new(part, :measured, nil)
+  end
+
+  defp parts({:unsupported, _reason}, _options), do: []
 
   # Hooks that someone asked for.
   defp names(options),

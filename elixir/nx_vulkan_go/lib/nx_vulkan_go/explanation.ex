@@ -1,0 +1,154 @@
+defmodule NxVulkanGo.Explanation do
+  @moduledoc """
+  What became of a function, as `NxVulkanGo.explain/3` tells it: the program and,
+  part by part, how a device carries it out. It prints as text, shows itself so in
+  IEx, and is a table in Livebook.
+  """
+
+  alias NxVulkanGo.Compiler.Text
+
+  @enforce_keys [:program, :parts]
+  defstruct @enforce_keys
+
+  @typedoc """
+  A part of a program: an instruction, or several that have become one unit.
+  `measured` is nil where nothing was measured. Times are in seconds.
+  """
+  @type part :: %{
+          block: String.t(),
+          place: :device | :host | :view | :upload | :control,
+          instructions: [String.t()],
+          kernels: [
+            %{name: String.t(), grid: term, bytes: integer, flops: integer, seconds: float}
+          ],
+          bytes: integer,
+          flops: integer,
+          seconds: float,
+          measured: float | nil
+        }
+
+  @type t :: %__MODULE__{
+          # the reason where the function cannot be compiled
+          program: NxVulkanGo.Compiler.Program.t() | {:unsupported, String.t()},
+          parts: [part]
+        }
+
+  @doc "A map for each part, in the order in which they run, for tables."
+  @spec rows(t) :: [map]
+  def rows(%__MODULE__{parts: parts}) do
+    for {part, i} <- Enum.with_index(parts, 1) do
+      %{
+        part: i,
+        block: part.block,
+        place: part.place,
+        operations: operations(part),
+        kernels: length(part.kernels),
+        bytes: part.bytes,
+        flops: part.flops,
+        estimated_us: microseconds(part.seconds),
+        measured_us: microseconds(part.measured)
+      }
+    end
+  end
+
+  @doc "The whole as text: the instructions of the program, then a table of its parts."
+  @spec text(t) :: String.t()
+  def text(%__MODULE__{program: program} = explanation),
+    do: Text.program(program) <> table(explanation)
+
+  defp table(%{parts: []}), do: ""
+
+  defp table(%{parts: parts} = explanation) do
+    measured = Enum.any?(parts, & &1.measured)
+
+    head =
+      ["part", "place", "kernels", "bytes", "estimated"] ++
+        if(measured, do: ["measured"], else: [])
+
+    rows = Enum.map(rows(explanation), &cells(&1, measured)) ++ [total(parts, measured)]
+    widths = for column <- Enum.zip([head | rows]), do: widest(Tuple.to_list(column))
+    what = Enum.map(rows(explanation), &what/1) ++ [""]
+
+    lines =
+      for {row, what} <- Enum.zip([head | rows], ["operations" | what]) do
+        padded = Enum.zip_with(row, widths, &String.pad_leading/2)
+        String.trim_trailing(Enum.join(padded ++ [what], "  ")) <> "\n"
+      end
+
+    Enum.join(["\n" | lines])
+  end
+
+  defp cells(row, measured) do
+    [
+      "#{row.part}",
+      "#{row.place}",
+      "#{row.kernels}",
+      bytes(row.bytes),
+      time(row.estimated_us)
+    ] ++ if(measured, do: [time(row.measured_us)], else: [])
+  end
+
+  defp total(parts, measured) do
+    sum = fn key -> parts |> Enum.map(&(Map.get(&1, key) || 0)) |> Enum.sum() end
+    kernels = parts |> Enum.map(&length(&1.kernels)) |> Enum.sum()
+    times = [:seconds | if(measured, do: [:measured], else: [])]
+
+    ["all", "", "#{kernels}", bytes(sum.(:bytes))] ++
+      for(t <- times, do: time(microseconds(sum.(t))))
+  end
+
+  defp widest(cells), do: cells |> Enum.map(&String.length/1) |> Enum.max()
+
+  # What is in a loop or a branch says of which.
+  defp what(%{block: ""} = row), do: row.operations
+  defp what(row), do: "#{row.block}: #{row.operations}"
+
+  # Operations in order; those that follow each other once, with their number.
+  defp operations(%{instructions: lines}) do
+    lines
+    |> Enum.map(&operation/1)
+    |> Enum.chunk_by(& &1)
+    |> Enum.map_join(", ", fn
+      [op] -> op
+      [op | _] = ops -> "#{length(ops)} #{op}"
+    end)
+  end
+
+  # A line is RESULTS = OPERATION OPERANDS, or has no results.
+  defp operation(line) do
+    line |> String.split(" = ", parts: 2) |> List.last() |> String.split(" ", parts: 2) |> hd()
+  end
+
+  defp microseconds(nil), do: nil
+  defp microseconds(seconds), do: Float.round(seconds * 1.0e6, 2)
+
+  defp time(nil), do: "-"
+  defp time(us) when us >= 1000, do: "#{Float.round(us / 1000, 2)} ms"
+  defp time(us), do: "#{us} us"
+
+  @units ["B", "kB", "MB", "GB", "TB"]
+  defp bytes(n), do: bytes(n, @units)
+  defp bytes(n, [_, next | units]) when n >= 1000, do: bytes(n / 1000, [next | units])
+  defp bytes(n, [unit | _]) when is_integer(n), do: "#{n} #{unit}"
+  defp bytes(n, [unit | _]), do: "#{Float.round(n, 1)} #{unit}"
+
+  defimpl String.Chars do
+    defdelegate to_string(explanation), to: NxVulkanGo.Explanation, as: :text
+  end
+
+  defimpl Inspect do
+    def inspect(explanation, _opts),
+      do: "#NxVulkanGo.Explanation<\n" <> NxVulkanGo.Explanation.text(explanation) <> ">"
+  end
+end
+
+if Code.ensure_loaded?(Kino.Render) do
+  defimpl Kino.Render, for: NxVulkanGo.Explanation do
+    def to_livebook(explanation) do
+      explanation
+      |> NxVulkanGo.Explanation.rows()
+      |> Kino.DataTable.new(name: "Parts of the program")
+      |> Kino.Render.to_livebook()
+    end
+  end
+end
