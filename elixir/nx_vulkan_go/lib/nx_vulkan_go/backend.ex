@@ -348,28 +348,23 @@ defmodule NxVulkanGo.Backend do
 
   # A function that can be traced is computed by the node; `host` takes another.
   defp fold(op, %T{type: type} = out, tensor, initial, opts, fun, host) do
-    with nil <- Ops.missing(op),
-         {:ok, region} <- Function.region(fun, type) do
-      tensors = [Nx.as_type(tensor, type), Nx.as_type(initial, type)]
-      lookup = &if(&1 == :function, do: region, else: opts[&1])
-      attrs = Attributes.encode_all(Ops.get(op).attrs, tensor, lookup)
-      Eager.run(op, out, tensors, attrs)
-    else
-      {:error, reason} -> Fallback.run(op, type, [tensor, initial, fun], [], host, reason)
-      reason -> Fallback.run(op, type, [tensor, initial, fun], [], host, reason)
+    case Function.region(fun, type) do
+      {:ok, region} ->
+        tensors = [Nx.as_type(tensor, type), Nx.as_type(initial, type)]
+        lookup = &if(&1 == :function, do: region, else: opts[&1])
+        attrs = Attributes.encode_all(Ops.get(op).attrs, tensor, lookup)
+        Eager.run(op, out, tensors, attrs)
+
+      {:error, reason} ->
+        Fallback.run(op, type, [tensor, initial, fun], host, reason)
     end
   end
 
   @impl true
   def block(%module{} = struct, out, args, fun) do
-    op = block_op(module)
-
-    cond do
-      op == nil -> apply(fun, [struct | args])
-      Ops.missing(op) == nil -> native_block(op, struct, out, args)
-      Ops.get(op).kind == :composite -> apply(fun, [struct | args])
-      true -> host_block(op, struct, out, args, fun)
-    end
+    if op = block_op(module),
+      do: native_block(op, struct, out, args),
+      else: apply(fun, [struct | args])
   end
 
   defp native_block(op, struct, out, args) do
@@ -384,11 +379,6 @@ defmodule NxVulkanGo.Backend do
       %{^name => value} -> value
       _ -> Map.get(struct, :"#{name}?")
     end
-  end
-
-  defp host_block(op, struct, out, args, fun) do
-    type = if is_tuple(out), do: elem(out, 0).type, else: out.type
-    Fallback.run(op, type, args, [], fn args -> apply(fun, [struct | args]) end)
   end
 
   @doc false
@@ -447,38 +437,30 @@ defmodule NxVulkanGo.Backend do
     tensors = for {:tensor, _} = name <- names, do: variable.(name)
     options = if :backend_options in names, do: variable.(:backend_options), else: []
 
+    # An attribute is the argument of its name, or else the option.
+    attrs =
+      for {attr, _, _} = schema <- row.attrs do
+        value =
+          if attr in names,
+            do: variable.(attr),
+            else: quote(do: Keyword.get(unquote(variable.(:opts)), unquote(attr)))
+
+        schema = Macro.escape(schema)
+
+        quote(
+          do: Attributes.encode(unquote(schema), unquote(value), unquote(hd(tensors ++ [nil])))
+        )
+      end
+
+    check =
+      if name in Refusals.ops(),
+        do: quote(do: Refusals.check!(unquote(name), unquote(tensors)))
+
     @impl true
-    if row.missing do
-      def unquote(name)(out, unquote_splicing(args)) do
-        Fallback.run(unquote(name), out.type, unquote(args), unquote(options), fn args ->
-          apply(Nx.BinaryBackend, unquote(name), [out | args])
-        end)
-      end
-    else
-      # An attribute is the argument of its name, or else the option.
-      attrs =
-        for {attr, _, _} = schema <- row.attrs do
-          value =
-            if attr in names,
-              do: variable.(attr),
-              else: quote(do: Keyword.get(unquote(variable.(:opts)), unquote(attr)))
-
-          schema = Macro.escape(schema)
-
-          quote(
-            do: Attributes.encode(unquote(schema), unquote(value), unquote(hd(tensors ++ [nil])))
-          )
-        end
-
-      check =
-        if name in Refusals.ops(),
-          do: quote(do: Refusals.check!(unquote(name), unquote(tensors)))
-
-      def unquote(name)(out, unquote_splicing(args)) do
-        _ = unquote(args)
-        unquote(check)
-        Eager.run(unquote(name), out, unquote(tensors), unquote(attrs), unquote(options))
-      end
+    def unquote(name)(out, unquote_splicing(args)) do
+      _ = unquote(args)
+      unquote(check)
+      Eager.run(unquote(name), out, unquote(tensors), unquote(attrs), unquote(options))
     end
   end
 end

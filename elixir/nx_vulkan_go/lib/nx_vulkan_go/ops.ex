@@ -4,8 +4,8 @@ defmodule NxVulkanGo.Ops do
 
   It is read from `priv/ops.eterm` when this module is compiled; that file is
   generated from the Go package `ops`, so there is one table in the repository
-  and no second list of names. A row says how many operands an operation takes,
-  which attributes in which order, and whether the node computes it.
+  and no second list of names. A row says how many operands an operation takes and
+  which attributes in which order.
   """
 
   @table Application.app_dir(:nx_vulkan_go, "priv/ops.eterm")
@@ -26,17 +26,7 @@ defmodule NxVulkanGo.Ops do
 
   rows =
     for {:op, name, fields} <- terms, into: %{} do
-      missing = fields[:missing]
-
-      {name,
-       %{
-         kind: fields[:kind],
-         arity: fields[:arity],
-         attrs: fields[:attrs],
-         results: fields[:results],
-         missing: if(missing in [false, "", nil], do: nil, else: missing),
-         doc: fields[:doc]
-       }}
+      {name, fields |> Map.new() |> Map.take([:kind, :arity, :attrs, :results, :doc])}
     end
 
   @type row :: %{
@@ -44,7 +34,6 @@ defmodule NxVulkanGo.Ops do
           arity: integer,
           attrs: [{atom, atom, [atom]}],
           results: non_neg_integer,
-          missing: nil | String.t(),
           doc: String.t()
         }
 
@@ -61,14 +50,4 @@ defmodule NxVulkanGo.Ops do
   @doc "The row of an operation, or `nil`."
   @spec get(atom) :: row | nil
   def get(name), do: Map.get(@rows, name)
-
-  @doc "Why the node does not compute an operation, or `nil` where it does."
-  @spec missing(atom) :: String.t() | nil
-  def missing(name)
-
-  for {name, %{missing: reason}} <- rows do
-    def missing(unquote(name)), do: unquote(reason)
-  end
-
-  def missing(_), do: "the table has no such operation"
 end

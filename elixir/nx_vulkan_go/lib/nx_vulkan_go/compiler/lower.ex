@@ -188,7 +188,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   end
 
   defp supported!(op) do
-    if reason = Ops.missing(op), do: throw({:unsupported, "#{op}: #{reason}"})
+    Ops.get(op) || throw({:unsupported, "#{op}: the table has no such operation"})
   end
 
   # Puts an instruction where the node belongs.

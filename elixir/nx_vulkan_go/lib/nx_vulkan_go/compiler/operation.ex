@@ -8,7 +8,7 @@ defmodule NxVulkanGo.Compiler.Operation do
 
   alias Nx.Defn.{Expr, Tree}
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.{Backend, Ops}
+  alias NxVulkanGo.Backend
 
   # Callbacks that make a tensor of nothing take the options of the backend last.
   @creation [:constant, :eye, :iota]
@@ -32,10 +32,6 @@ defmodule NxVulkanGo.Compiler.Operation do
   @doc "The instruction of a block, or `:default` where the node does not know it."
   @spec block(struct, T.t() | tuple, [term]) :: instruction | :default
   def block(%module{} = struct, out, args) do
-    op = Backend.block_op(module)
-
-    if op && Ops.missing(op) == nil,
-      do: Backend.block(struct, out, args, nil),
-      else: :default
+    if Backend.block_op(module), do: Backend.block(struct, out, args, nil), else: :default
   end
 end
