@@ -2,6 +2,8 @@ package synth
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +30,9 @@ const (
 var ruleNames = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
 	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead}
+
+// RuleNames lists the names that ParseRules knows.
+func RuleNames() []string { return slices.Sorted(maps.Keys(ruleNames)) }
 
 // ParseRules reads a list of names, separated by commas.
 func ParseRules(list string) (Rules, error) {

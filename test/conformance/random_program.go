@@ -1,0 +1,246 @@
+package conformance
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+
+	"nxvk/ops"
+)
+
+// programmer makes random programs: operations on elements, views, reductions,
+// products, branches and loops. All numbers are small integers, also where their
+// type is a float one, so that every order of adding them gives the same bits.
+type programmer struct {
+	r     *rand.Rand
+	next  ops.ID
+	types map[ops.ID]ops.Type
+	dtype ops.DType
+	body  []ops.Instr // of the region under way
+	pool  []ops.ID    // values that may be used there
+}
+
+// most is how far from zero a number of a program is at most.
+const most = 50
+
+// randomProgram makes a program of two parameters and about n instructions.
+func randomProgram(seed uint64, n int) *ops.Region {
+	r := rand.New(rand.NewPCG(seed, 5))
+	p := &programmer{r: r, types: map[ops.ID]ops.Type{},
+		dtype: []ops.DType{ops.F32, ops.S32, ops.S64, ops.S8, ops.F64}[r.IntN(5)]}
+	region := &ops.Region{}
+	shape := ops.Shape{2 + r.IntN(4), 3 + r.IntN(6)}
+	for range 2 {
+		id := p.id(ops.Type{DType: p.dtype, Shape: shape})
+		region.Params = append(region.Params, ops.Result{ID: id, Type: p.types[id]})
+		p.pool = append(p.pool, id)
+	}
+	for len(p.body) < n {
+		p.step(2)
+	}
+	region.Body = p.body
+	last := p.pool[len(p.pool)-1]
+	region.Values = []ops.Operand{{ID: last}}
+	for range 2 {
+		if id := p.pick(); id != last && len(region.Values) < 3 && id != region.Values[len(region.Values)-1].ID {
+			region.Values = append(region.Values, ops.Operand{ID: id})
+		}
+	}
+	return region
+}
+
+func (p *programmer) id(t ops.Type) ops.ID {
+	p.next++
+	p.types[p.next] = t
+	return p.next
+}
+
+// pick prefers late values.
+func (p *programmer) pick() ops.ID {
+	n := len(p.pool)
+	return p.pool[max(p.r.IntN(n), p.r.IntN(n))]
+}
+
+func (p *programmer) num(x int) ops.Operand {
+	t := ops.Type{DType: p.dtype}
+	return ops.Operand{Lit: &ops.Literal{Type: t, Data: encode([]float64{float64(x)}, t)}}
+}
+
+// do adds an instruction whose value others may use.
+func (p *programmer) do(op ops.Op, t ops.Type, attrs [][]int, ins ...ops.Operand) ops.Operand {
+	id := p.id(t)
+	p.body = append(p.body, ops.Instr{Op: op, Outs: []ops.Result{{ID: id, Type: t}}, Ins: ins, Attrs: attrs})
+	return ops.Operand{ID: id}
+}
+
+// small keeps a value within bounds, and makes negative zeros positive ones.
+func (p *programmer) small(x ops.Operand) ops.Operand {
+	t := p.types[x.ID]
+	x = p.do(ops.Add, t, nil, x, p.num(0))
+	return p.do(ops.Min, t, nil, p.do(ops.Max, t, nil, x, p.num(-most)), p.num(most))
+}
+
+// step adds some instructions, with branches and loops at most so deep.
+func (p *programmer) step(deep int) {
+	x := p.pick()
+	t := p.types[x]
+	kinds := 8
+	if deep > 0 {
+		kinds = 10
+	}
+	var out ops.Operand
+	switch k := p.r.IntN(kinds); {
+	case k < 3:
+		out = p.elements(x, t)
+	case k < 5:
+		out = p.view(x, t)
+	case k < 7:
+		out = p.fold(x, t)
+	case k == 7:
+		out = p.product(x, t)
+	case k == 8:
+		out = p.branch(x, t, deep-1)
+	default:
+		out = p.loop(x, t, deep-1)
+	}
+	p.pool = append(p.pool, out.ID)
+}
+
+func (p *programmer) elements(x ops.ID, t ops.Type) ops.Operand {
+	a, b := ops.Operand{ID: x}, p.num(p.r.IntN(5)-2)
+	for range 4 { // something that it can be combined with
+		y := p.pick()
+		if s, err := ops.Broadcast(t.Shape, p.types[y].Shape); err == nil && p.r.IntN(4) > 0 {
+			b, t.Shape = ops.Operand{ID: y}, s
+			break
+		}
+	}
+	switch p.r.IntN(6) {
+	case 0:
+		return p.small(p.do(ops.Add, t, nil, a, b))
+	case 1:
+		return p.small(p.do(ops.Subtract, t, nil, b, a))
+	case 2:
+		if p.dtype == ops.S8 { // 50 times 50 does not fit
+			narrow := p.types[x]
+			a = p.do(ops.Max, narrow, nil, p.do(ops.Min, narrow, nil, a, p.num(2)), p.num(-2))
+		}
+		return p.small(p.do(ops.Multiply, t, nil, a, b))
+	case 3:
+		return p.do(ops.Abs, t, nil, p.do(ops.Max, t, nil, a, b))
+	}
+	u8 := ops.Type{DType: ops.U8, Shape: t.Shape}
+	return p.do(ops.Select, t, nil, p.do(ops.Less, u8, nil, a, b), a, b)
+}
+
+func (p *programmer) view(x ops.ID, t ops.Type) ops.Operand {
+	a, s := ops.Operand{ID: x}, t.Shape
+	switch p.r.IntN(4) {
+	case 0:
+		perm := p.r.Perm(len(s))
+		shape := ops.Shape{}
+		for _, i := range perm {
+			shape = append(shape, s[i])
+		}
+		return p.do(ops.Transpose, ops.Type{DType: t.DType, Shape: shape}, [][]int{perm}, a)
+	case 1:
+		return p.do(ops.Reverse, t, [][]int{p.r.Perm(len(s))[:p.r.IntN(len(s)+1)]}, a)
+	case 2:
+		at, length, step := make([]int, len(s)), make([]int, len(s)), make([]int, len(s))
+		for i, n := range s {
+			length[i], step[i] = 1+p.r.IntN(n), 1
+			at[i] = p.r.IntN(n - length[i] + 1)
+		}
+		return p.do(ops.Slice, ops.Type{DType: t.DType, Shape: ops.Shape(length)}, [][]int{at, length, step}, a)
+	}
+	return p.do(ops.Reshape, ops.Type{DType: t.DType, Shape: ops.Shape{t.Size()}}, nil, a)
+}
+
+func (p *programmer) fold(x ops.ID, t ops.Type) ops.Operand {
+	if len(t.Shape) == 0 {
+		return p.elements(x, t)
+	}
+	axis := p.r.IntN(len(t.Shape))
+	kept := append(ops.Shape{}, t.Shape...)
+	kept[axis] = 1
+	op := []ops.Op{ops.Sum, ops.ReduceMax, ops.ReduceMin}[p.r.IntN(3)]
+	return p.small(p.do(op, ops.Type{DType: t.DType, Shape: kept}, [][]int{{axis}, {1}}, ops.Operand{ID: x}))
+}
+
+// product multiplies a matrix by its transpose.
+func (p *programmer) product(x ops.ID, t ops.Type) ops.Operand {
+	if len(t.Shape) != 2 || t.Shape[0] > 12 {
+		return p.elements(x, t)
+	}
+	out := ops.Type{DType: t.DType, Shape: ops.Shape{t.Shape[0], t.Shape[0]}}
+	a := ops.Operand{ID: x}
+	return p.small(p.do(ops.Dot, out, [][]int{{1}, {}, {1}, {}}, a, a))
+}
+
+// region makes a region of some instructions that gives what x becomes.
+func (p *programmer) region(x ops.ID, deep int) (body []ops.Instr, value ops.Operand) {
+	outer, pool := p.body, p.pool
+	p.body, p.pool = nil, append([]ops.ID(nil), pool...)
+	p.pool = append(p.pool, x)
+	for range 1 + p.r.IntN(3) {
+		p.step(deep)
+	}
+	t := p.types[x]
+	value = p.do(ops.Add, t, nil, ops.Operand{ID: x}, p.num(1))
+	if y := p.pool[len(p.pool)-1]; p.types[y].Equal(t) {
+		value = p.do(ops.Subtract, t, nil, value, ops.Operand{ID: y})
+	}
+	value = p.small(value)
+	body, p.body, p.pool = p.body, outer, pool
+	return body, value
+}
+
+// branch goes one way or the other by the sum of x.
+func (p *programmer) branch(x ops.ID, t ops.Type, deep int) ops.Operand {
+	axes := make([]int, len(t.Shape))
+	for i := range axes {
+		axes[i] = i
+	}
+	sum := p.do(ops.ReduceMax, ops.Type{DType: t.DType}, [][]int{axes, {0}}, ops.Operand{ID: x})
+	yes := p.do(ops.Greater, ops.Type{DType: ops.U8}, nil, sum, p.num(p.r.IntN(9)-4))
+	var regions []*ops.Region
+	for range 2 {
+		body, value := p.region(x, deep)
+		regions = append(regions, &ops.Region{Body: body, Values: []ops.Operand{value}})
+	}
+	out := p.do(ops.Branch, t, [][]int{nil, nil}, yes)
+	p.body[len(p.body)-1].Regions = regions
+	return out
+}
+
+// loop goes three times over x.
+func (p *programmer) loop(x ops.ID, t ops.Type, deep int) ops.Operand {
+	count := ops.Type{DType: ops.S32}
+	number := func(n uint32) ops.Operand {
+		return ops.Operand{Lit: &ops.Literal{Type: count, Data: binary.LittleEndian.AppendUint32(nil, n)}}
+	}
+	state := func() []ops.Result { return []ops.Result{{ID: p.id(t), Type: t}, {ID: p.id(count), Type: count}} }
+	add := func(op ops.Op, out ops.Type, a, b ops.Operand) ops.Instr {
+		return ops.Instr{Op: op, Outs: []ops.Result{{ID: p.id(out), Type: out}}, Ins: []ops.Operand{a, b}}
+	}
+	c := state()
+	less := add(ops.Less, ops.Type{DType: ops.U8}, ops.Operand{ID: c[1].ID}, number(3))
+	cond := &ops.Region{Params: c, Body: []ops.Instr{less}, Values: []ops.Operand{{ID: less.Outs[0].ID}}}
+	s := state()
+	body, value := p.region(s[0].ID, deep)
+	plus := add(ops.Add, count, ops.Operand{ID: s[1].ID}, number(1))
+	round := &ops.Region{Params: s, Body: append(body, plus), Values: []ops.Operand{value, {ID: plus.Outs[0].ID}}}
+	outs := state()
+	p.body = append(p.body, ops.Instr{Op: ops.While, Outs: outs, Ins: []ops.Operand{{ID: x}, number(0)},
+		Attrs: [][]int{nil, nil}, Regions: []*ops.Region{cond, round}})
+	return ops.Operand{ID: outs[0].ID}
+}
+
+// whole draws small integers.
+func whole(r *rand.Rand, t ops.Type) []byte {
+	v := make([]float64, t.Size())
+	for i := range v {
+		v[i] = math.Floor(r.Float64()*(2*most+1)) - most
+	}
+	return encode(v, t)
+}
