@@ -54,8 +54,9 @@ defmodule NxVulkanGo.Sampler do
   Takes `k` leapfrog steps of the size `eps` (backward where it is negative).
 
   `q` and `p` are vectors of all parameters, or containers like the template. The answer
-  is `{:ok, %{q: _, p: _, grad: _, log_density: _}}`, a row for each step: tensors of the
-  device of the shapes `{k, d}` and `{k}`; or `{:error, reason}`.
+  is `{:ok, %{q: _, p: _, grad: _, log_density: _}}`, a row for each step: tensors of
+  `Nx.BinaryBackend` of the shapes `{k, d}` and `{k}`; or `{:error, reason}`. One kernel takes
+  all steps, 4096 at most.
   """
   @spec leapfrog(Session.t(), term, term, float, pos_integer) :: {:ok, map} | {:error, String.t()}
   def leapfrog(%Session{} = session, q, p, eps, k), do: Leapfrog.run(session, q, p, eps, k)
