@@ -29,10 +29,10 @@ func wireMetrics(c *dist.Counters) server.Metrics {
 	}
 }
 
-// serveMetrics answers GET /metrics until ctx ends. collect gives the numbers
-// of the devices, extra those of the network.
-func serveMetrics(ctx context.Context, addr string, collect func() (server.Metrics, error)) error {
-	l, err := net.Listen("tcp", addr)
+// serveMetrics answers GET /metrics with what collect gives, until ctx ends. A
+// server that ends before is logged; the node goes on.
+func serveMetrics(ctx context.Context, cfg *Config, collect func() (server.Metrics, error)) error {
+	l, err := net.Listen("tcp", cfg.Metrics)
 	if err != nil {
 		return fmt.Errorf("%w: metrics: %v", ErrNetwork, err)
 	}
@@ -53,7 +53,7 @@ func serveMetrics(ctx context.Context, addr string, collect func() (server.Metri
 	}()
 	go func() {
 		if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			panic("BUG: metrics server: " + err.Error())
+			cfg.Log.Error().Err(err).Msg("metrics are served no more")
 		}
 	}()
 	return nil

@@ -110,7 +110,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		return fmt.Errorf("start %s: %w", server.ManagerName, err)
 	}
 	if cfg.Metrics != "" {
-		if err := serveMetrics(ctx, cfg.Metrics, func() (server.Metrics, error) { return collect(n, manager) }); err != nil {
+		if err := serveMetrics(ctx, cfg, func() (server.Metrics, error) { return collect(n, manager) }); err != nil {
 			return err
 		}
 	}
