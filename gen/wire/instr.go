@@ -76,7 +76,7 @@ func decodeInstr(t etf.Term, in *Instr, depth int) {
 		return
 	}
 	if in.Op, ok = ops.Lookup(in.Name); !ok {
-		in.Err = &Fault{UnknownOp, fmt.Errorf("operation %q is not in the table of this node", in.Name)}
+		in.Err = &Fault{UnknownOp, fmt.Errorf("operation %q is not in the table of this node; ops/README.md lists them", in.Name)}
 		return
 	}
 	if in.Ins, in.Shared, in.Err = operands(tuple[2], in.Op); in.Err != nil {
