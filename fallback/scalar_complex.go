@@ -12,16 +12,14 @@ import (
 var complexScalars = func() (t scalars[complex128]) {
 	common(&t)
 	for op, f := range map[ops.Op]func(complex128) complex128{
-		ops.Exp: cmplx.Exp, ops.Log: cmplx.Log, ops.Sqrt: csqrt,
-		ops.Expm1:   func(z complex128) complex128 { return cmplx.Exp(z) - 1 },
-		ops.Log1p:   func(z complex128) complex128 { return cmplx.Log(z + 1) },
+		ops.Exp: cmplx.Exp, ops.Log: clog, ops.Sqrt: csqrt,
+		ops.Expm1:   cexpm1,
+		ops.Log1p:   clog1p,
 		ops.Sigmoid: func(z complex128) complex128 { return 1 / (1 + cmplx.Exp(-z)) },
 		ops.Cos:     cmplx.Cos, ops.Sin: cmplx.Sin, ops.Tan: cmplx.Tan,
 		ops.Cosh: cmplx.Cosh, ops.Sinh: cmplx.Sinh, ops.Tanh: cmplx.Tanh,
 		ops.Acos: cacos, ops.Asin: casin, ops.Atan: catan,
-		ops.Acosh:      func(z complex128) complex128 { return cmplx.Log(z + csqrt(z*z-1)) },
-		ops.Asinh:      func(z complex128) complex128 { return cmplx.Log(z + csqrt(z*z+1)) },
-		ops.Atanh:      func(z complex128) complex128 { return 0.5 * cmplx.Log((1+z)/(1-z)) },
+		ops.Acosh: cacosh, ops.Asinh: casinh, ops.Atanh: catanh,
 		ops.Rsqrt:      func(z complex128) complex128 { return 1 / csqrt(z) },
 		ops.Cbrt:       ccbrt,
 		ops.Erf:        onReal(math.Erf),
@@ -53,17 +51,6 @@ func csqrt(z complex128) complex128 {
 	}
 	return cmplx.Sqrt(z)
 }
-
-// cacos is NaN where a part is not finite, as in Nx.
-func cacos(z complex128) complex128 {
-	if cmplx.IsInf(z) {
-		return cmplx.NaN()
-	}
-	return -1i * cmplx.Log(z+csqrt(z*z-1))
-}
-
-func casin(z complex128) complex128 { return -1i * cmplx.Log(1i*z+csqrt(1-z*z)) }
-func catan(z complex128) complex128 { return 0.5i * (cmplx.Log(1-1i*z) - cmplx.Log(1+1i*z)) }
 
 // catan2 is NaN for numbers that are not real.
 func catan2(x, y complex128) complex128 {
