@@ -86,25 +86,23 @@ func (j *linalg) bound(to, a strided, n int) {
 func (j *linalg) diagonalise(a, bound strided, n int) (vectors, values strided) {
 	f := j.jacobi(n)
 	size := f.padded
-	x, y := j.fresh(size, size), j.fresh(size, size)
-	j.zeros(x, size, size)
-	j.symmetric(x, a, n)
-	j.bound(bound, x, size)
-	v := f.twice(size)
+	x, v := f.twice(size), f.twice(size)
+	j.zeros(x[0], size, size)
+	j.symmetric(x[0], a, n)
+	j.bound(bound, x[0], size)
 	j.unit(v[0], size, size)
 	last := 0
 	for sweep := range mostSweeps {
 		for round := range f.rounds() {
-			f.turn(pivots{s: x, sums: 1, sPair: pairSide * (size + 1), sweeps: 1, bound: &bound}, sweep, round)
-			f.apply(x, y, size, pairSide*size, sweep)
-			f.apply(y.transposed(), x.transposed(), size, pairSide, sweep)
-			f.apply(v[last], v[1-last], size, pairSide*size, sweep)
+			f.turn(pivots{s: x[last], sums: 1, sPair: pairSide * (size + 1), sweeps: 1, bound: &bound}, sweep, round)
+			f.congruence(x, v, last, sweep)
 			last = 1 - last
 		}
 		f.judge(sweep + 1)
 	}
-	vectors, values = j.fresh(size, size), x
+	vectors, values = j.fresh(size, size), j.fresh(size, size)
 	f.settle(vectors, v, size)
+	f.settle(values, x, size)
 	values.row, values.col = size+1, 0
 	return vectors, values
 }

@@ -47,9 +47,16 @@ func (x *updateTile) pair(batch, active kernel.Value) (matrix, work kernel.Value
 	return matrix, x.both(active, x.not(x.same(word, x.int(0))))
 }
 
-// seat is the row, from the first of its pair, to which a row moves.
-func (x *updateTile) seat(r kernel.Value) kernel.Value {
-	half, side := x.int(x.pairs.side/2), x.int(x.pairs.side)
+// seats are those of the rows of a pair in the next round.
+type seats struct {
+	*emitter
+	table, players kernel.Value
+	side           int
+}
+
+// of is the row, from the first of its pair, to which row r moves.
+func (x seats) of(r kernel.Value) kernel.Value {
+	half, side := x.int(x.side/2), x.int(x.side)
 	one := x.int(1)
 	bottom := x.Compare(scalar.Le, half, r)
 	first, last := x.same(x.table, x.int(0)), x.same(x.Add(x.table, one), x.players)

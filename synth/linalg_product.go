@@ -15,7 +15,6 @@ type blockProduct struct {
 	m, n, k  int
 	subtract bool // from what is there
 	from     *Ref // or from what is at the same places of another buffer
-	lower    bool // tiles above the diagonal of C are left as they are
 
 	// k in that many shares, the results of each in a matrix of its own, step
 	// elements apart: some C have too few tiles for the device.
@@ -71,8 +70,8 @@ func (j *linalg) multiply(u blockProduct) {
 			p.bufs = append(p.bufs, *u.pairs.active)
 		}
 	}
-	p.key = fmt.Sprintf("update %v per=%d rows=%v,%v subtract=%v lower=%v shared=%v pairs=%v",
-		w.t, w.per, u.a.along(), u.b.along(), u.subtract, u.lower, u.shares > 1, u.pairs.describe())
+	p.key = fmt.Sprintf("update %v per=%d rows=%v,%v subtract=%v shared=%v pairs=%v",
+		w.t, w.per, u.a.along(), u.b.along(), u.subtract, u.shares > 1, u.pairs.describe())
 	j.run(p)
 }
 
@@ -121,32 +120,31 @@ func (w *updateWriter) write(e *emitter) error {
 	i, j := e.divide(tile, cols)
 	x.top, x.left = e.Mul(i, e.int(side)), e.Mul(j, e.int(side))
 	x.row, x.column = e.divide(e.invocation(), e.int(updateSide))
-	if w.lower {
-		active = e.both(active, e.Compare(scalar.Le, j, i))
-	}
 	e.when(active, func() { x.store(x.sums(first, end)) })
 	return nil
 }
 
-// sums adds up the products of the elements of an invocation.
+// sums adds up the products of the elements of an invocation. A slice of the
+// operands is fetched while the one before is used.
 func (x *updateTile) sums(first, end kernel.Value) []kernel.Value {
-	zeros := make([]kernel.Value, x.per*x.per)
-	for i := range zeros {
-		zeros[i] = x.number(0)
+	init := x.fetch(first, end)
+	fetched := len(init)
+	for range x.per * x.per {
+		init = append(init, x.number(0))
 	}
-	return x.Loop(first, end, x.int(updateDeep), zeros, func(k kernel.Value, sums []kernel.Value) []kernel.Value {
-		x.fill(x.as, x.a, x.top, x.m, k, end, x.blockProduct.a.along())
-		x.fill(x.bs, grid{x.emitter, x.b.buf, x.b.off, x.b.col, x.b.row, x.b.batch}, x.left, x.n, k, end, !x.blockProduct.b.along())
+	return x.Loop(first, end, x.int(updateDeep), init, func(k kernel.Value, v []kernel.Value) []kernel.Value {
+		x.put(v[:fetched])
 		x.Barrier()
+		next := x.fetch(x.Add(k, x.int(updateDeep)), end)
 		// Two at a time and not all: fetching a long kernel takes longer than a
 		// small product.
 		line := x.per*updateSide + 1
-		sums = x.Loop(x.int(0), x.int(updateDeep*line), x.int(2*line), sums, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
+		sums := x.Loop(x.int(0), x.int(updateDeep*line), x.int(2*line), v[fetched:], func(at kernel.Value, sums []kernel.Value) []kernel.Value {
 			return x.outer(x.Add(at, x.int(line)), x.outer(at, sums))
 		})
 		x.Barrier()
-		return sums
-	})
+		return append(next, sums...)
+	})[fetched:]
 }
 
 // outer adds the products of what lies from a place on in both shared arrays.
@@ -163,45 +161,71 @@ func (x *updateTile) outer(at kernel.Value, sums []kernel.Value) []kernel.Value 
 	return next
 }
 
-// fill copies a slice of an operand, whose first index runs along the tile, into
-// shared memory, zeros beyond its end. Neighbouring invocations read neighbours:
-// along k where deep, else along the tile.
-func (x *updateTile) fill(array int, g grid, first, limit, k, end kernel.Value, deep bool) {
+// slices gives the places of a slice that the invocation fetches: the operand,
+// whose first index runs along the tile, and where in shared memory. Neighbouring
+// invocations read neighbours: along k where deep, else along the tile.
+func (x *updateTile) slices(f func(g grid, i, limit, d kernel.Value, array int, at kernel.Value)) {
 	side := x.per * updateSide
-	for r := range updateDeep * side / updateLocal {
-		u := x.Add(x.invocation(), x.int(r*updateLocal))
-		d, i := x.divide(u, x.int(side))
-		if deep {
-			i, d = x.divide(u, x.int(updateDeep))
+	one := func(array int, g grid, first, limit kernel.Value, deep bool) {
+		for r := range updateDeep * side / updateLocal {
+			u := x.Add(x.invocation(), x.int(r*updateLocal))
+			d, i := x.divide(u, x.int(side))
+			if deep {
+				i, d = x.divide(u, x.int(updateDeep))
+			}
+			f(g, x.Add(first, i), limit, d, array, x.Add(x.Mul(d, x.int(side+1)), i))
 		}
-		at, kk := x.Add(first, i), x.Add(k, d)
-		v := g.loadOr(x.both(x.below(at, limit), x.below(kk, end)), at, kk, x.number(0))
-		x.StoreShared(array, x.Add(x.Mul(d, x.int(side+1)), i), v)
 	}
+	b := x.b
+	b.row, b.col = x.b.col, x.b.row
+	one(x.as, x.a, x.top, x.m, x.blockProduct.a.along())
+	one(x.bs, b, x.left, x.n, !x.blockProduct.b.along())
+}
+
+// fetch reads a slice, zeros beyond the end of k. What would be beyond the tile is
+// the last there is, so that nothing branches and loads do not wait for each other.
+func (x *updateTile) fetch(k, end kernel.Value) (vs []kernel.Value) {
+	one := x.int(1)
+	x.slices(func(g grid, i, limit, d kernel.Value, _ int, _ kernel.Value) {
+		kk := x.Add(k, d)
+		v := g.load(x.least(i, x.Sub(limit, one)), x.least(kk, x.Sub(end, one)))
+		vs = append(vs, x.Select(x.below(kk, end), v, x.number(0)))
+	})
+	return vs
+}
+
+// put writes a slice to shared memory.
+func (x *updateTile) put(vs []kernel.Value) {
+	x.slices(func(_ grid, _, _, _ kernel.Value, array int, at kernel.Value) {
+		x.StoreShared(array, at, vs[0])
+		vs = vs[1:]
+	})
 }
 
 // store writes the elements of an invocation. What they are subtracted from is
-// read before anything is written, so that reads do not wait for each other.
+// read before anything of the tile is written, so that reads do not wait for each
+// other, and those beyond the tile may be of what is in it.
 func (x *updateTile) store(sums []kernel.Value) {
-	place := func(u int) (r, c, inside kernel.Value) {
+	place := func(u int) (r, c kernel.Value) {
 		r = x.Add(x.top, x.Add(x.row, x.int(u/x.per*updateSide)))
 		c = x.Add(x.left, x.Add(x.column, x.int(u%x.per*updateSide)))
-		return r, c, x.both(x.below(r, x.m), x.below(c, x.n))
+		return r, c
 	}
 	values := append([]kernel.Value(nil), sums...)
 	if x.subtract {
+		one := x.int(1)
 		for u, v := range values {
-			r, c, inside := place(u)
-			values[u] = x.If(inside, func() []kernel.Value {
-				return []kernel.Value{x.Sub(x.Load(3, x.c.at(r, c), 1)[0], v)}
-			}, func() []kernel.Value { return []kernel.Value{v} })[0]
+			r, c := place(u)
+			at := x.c.at(x.least(r, x.Sub(x.m, one)), x.least(c, x.Sub(x.n, one)))
+			values[u] = x.Sub(x.Load(3, at, 1)[0], v)
 		}
+		x.Barrier()
 	}
 	for u, v := range values {
-		r, c, inside := place(u)
-		x.then(inside, func() {
+		r, c := place(u)
+		x.then(x.both(x.below(r, x.m), x.below(c, x.n)), func() {
 			if x.pairs != nil && x.pairs.side > 0 {
-				r = x.seat(r)
+				r = seats{x.emitter, x.table, x.players, x.pairs.side}.of(r)
 			}
 			x.c.store(r, c, v)
 		})

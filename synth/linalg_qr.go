@@ -17,6 +17,9 @@ type reflections struct {
 	panels  []int // first columns, and the end
 	sums    strided
 	turned  strided
+
+	joined bool              // T of all columns is one matrix
+	blocks []reflectionBlock // in place of panels, of large matrices
 }
 
 // qrPanel is the widest panel of m rows.
@@ -45,6 +48,9 @@ func qrShares(m int) int { return max(1, min(32, m/64)) }
 // reflect appends the reflectors of a, which becomes r.
 func (j *linalg) reflect(a strided, m, n int) *reflections {
 	k := min(m, n)
+	if k >= blockedSide && a.off == 0 && a.row == n && a.col == 1 {
+		return j.reflectBlocks(a, m, n)
+	}
 	most := j.qrPanel(1).wide // of any panel
 	f := &reflections{linalg: j, a: a, v: j.fresh(m, k), t: j.fresh(k, most), m: m, n: n}
 	widest := max(m, n)
@@ -67,12 +73,20 @@ func (j *linalg) reflect(a strided, m, n int) *reflections {
 func (f *reflections) block(lo, hi int) {
 	for at := lo; at < hi; {
 		end := min(at+f.qrPanel(f.m-at).wide, hi)
-		t := f.t.from(at, at-lo)
+		t := f.corner(at, at, lo)
 		f.factor(at, end, t)
 		f.apply(at, end, t.transposed(), f.a.from(at, end), hi-end)
 		f.join(lo, at, end)
 		at = end
 	}
+}
+
+// corner is T from a row and a column on, in the T of the columns from lo on.
+func (f *reflections) corner(row, column, lo int) strided {
+	if f.joined {
+		lo = 0
+	}
+	return f.t.from(row, column-lo)
 }
 
 // join appends what T of columns lo to end has in its corner, where those of
@@ -86,13 +100,17 @@ func (f *reflections) join(lo, at, end int) {
 	sums.row, turned.row = wide, wide
 	f.multiply(blockProduct{a: f.v.from(at, lo).transposed(), b: f.v.from(at, at), c: sums,
 		m: before, n: wide, k: f.m - at, shares: shares, step: before * wide})
-	f.turn(f.t.from(lo, 0), sums, turned, before, wide, shares)
-	f.multiply(blockProduct{a: turned, b: f.t.from(at, before), c: f.t.from(lo, before),
+	f.turn(f.corner(lo, lo, lo), sums, turned, before, wide, shares)
+	f.multiply(blockProduct{a: turned, b: f.corner(at, at, lo), c: f.corner(lo, at, lo),
 		m: before, n: wide, k: wide, subtract: true})
 }
 
 // form appends the first k columns of q, the product of the reflectors.
 func (f *reflections) form(q strided, k int) {
+	if f.blocks != nil {
+		f.formBlocks(q, k)
+		return
+	}
 	f.unit(q, f.m, k)
 	for p := len(f.panels) - 2; p >= 0; p-- {
 		lo, hi := f.panels[p], f.panels[p+1]

@@ -1,0 +1,107 @@
+package synth
+
+import (
+	"nxvk/synth/gemm"
+	"nxvk/synth/kernel"
+)
+
+// blockedSide is from which smaller side on matrices are reflected a block of two
+// panels at a time. The products of blocks are those of package gemm, which are
+// fast and write whole matrices: what is left of the matrix is a new one after
+// every block.
+const blockedSide = 2048
+
+// reflectionBlock is I - V T V^T, of the rows from lo on. V has wide columns.
+type reflectionBlock struct {
+	lo, wide int
+	v, t     strided
+}
+
+// reflectBlocks appends the reflectors of a, which becomes r.
+func (j *linalg) reflectBlocks(a strided, m, n int) *reflections {
+	k := min(m, n)
+	f := &reflections{linalg: j, a: a, m: m, n: n}
+	wide := 2 * j.qrPanel(1).wide
+	left := [2]strided{j.fresh(m, n), j.fresh(m, n)}
+	product := j.fresh(m, n)
+	f.sums, f.turned = j.fresh(wide, n), j.fresh(wide, n)
+	now := a
+	for lo := 0; lo < k; lo += wide {
+		rows, cols := m-lo, n-lo
+		b := f.blockAt(now, lo, rows, min(wide, k-lo))
+		p := j.dense(product.ref, rows, cols)
+		f.applied(b, b.t.transposed(), now, p, cols)
+		f.keep(b, now, p, cols)
+		f.blocks = append(f.blocks, b)
+		next := j.dense(left[len(f.blocks)%2].ref, rows-b.wide, cols-b.wide)
+		j.each(elementwise{"minus", next, []strided{now.from(b.wide, b.wide), p.from(b.wide, b.wide)}, rows - b.wide, cols - b.wide, minus})
+		now = next
+	}
+	j.zeros(a.from(k, 0), m-k, n)
+	return f
+}
+
+// blockAt factors the first columns of what is left from row lo on.
+func (f *reflections) blockAt(a strided, lo, rows, wide int) reflectionBlock {
+	most := f.qrPanel(1).wide
+	g := &reflections{linalg: f.linalg, a: a, v: f.fresh(rows, wide), t: f.fresh(wide, wide), m: rows, n: wide, joined: true}
+	g.sums, g.turned = f.fresh(qrShares(rows)*most, wide), f.fresh(most, wide)
+	f.zeros(g.v, rows, wide)
+	f.zeros(g.t, wide, wide)
+	for at := 0; at < wide; {
+		end := min(at+most, wide)
+		g.block(at, end)
+		g.apply(at, end, g.corner(at, at, 0).transposed(), a.from(at, end), wide-end)
+		g.join(0, at, end)
+		at = end
+	}
+	return reflectionBlock{lo, wide, g.v, g.t}
+}
+
+// applied appends V T (V^T C), for all columns of what is left.
+func (f *reflections) applied(b reflectionBlock, t, c, to strided, cols int) {
+	rows := f.m - b.lo
+	inner, turned := f.dense(f.sums.ref, b.wide, cols), f.dense(f.turned.ref, b.wide, cols)
+	f.dotted(b.v.transposed(), c, inner, b.wide, cols, rows)
+	f.dotted(t, inner, turned, b.wide, cols, b.wide)
+	f.dotted(b.v, turned, to, rows, cols, b.wide)
+}
+
+// dotted appends the product of matrices that begin where their buffers do.
+func (f *reflections) dotted(a, b, c strided, m, n, k int) {
+	of := func(s strided) gemm.Strides { return gemm.Strides{Row: s.row, Col: s.col, Batch: s.batch} }
+	f.try(f.product(gemm.Problem{Type: f.wide, M: m, N: n, K: k, Batch: f.count, A: of(a), B: of(b)}, a.ref, b.ref, c.ref))
+}
+
+// keep appends rows of r, of which a block has the first columns.
+func (f *reflections) keep(b reflectionBlock, now, product strided, cols int) {
+	r := f.a.from(b.lo, b.lo)
+	f.zeros(f.a.from(b.lo, 0), b.wide, b.lo)
+	f.copy(r, now, b.wide, b.wide)
+	f.each(elementwise{"minus", r.from(0, b.wide), []strided{now.from(0, b.wide), product.from(0, b.wide)}, b.wide, cols - b.wide, minus})
+}
+
+// formBlocks appends the first k columns of q. Those of the reflectors of a block
+// and all after it are those of the blocks after it, bordered by the identity,
+// and reflected.
+func (f *reflections) formBlocks(q strided, k int) {
+	bordered, product := f.fresh(f.m, k), f.fresh(f.m, k)
+	f.unit(q, f.m, k)
+	last := strided{}
+	for i := len(f.blocks) - 1; i >= 0; i-- {
+		b := f.blocks[i]
+		rows, cols := f.m-b.lo, k-b.lo
+		e, p := f.dense(bordered.ref, rows, cols), f.dense(product.ref, rows, cols)
+		f.unit(e, rows, cols)
+		if i < len(f.blocks)-1 {
+			f.copy(e.from(b.wide, b.wide), last, rows-b.wide, cols-b.wide)
+		}
+		f.applied(b, b.t, e, p, cols)
+		last = q.from(b.lo, b.lo)
+		f.each(elementwise{"minus", last, []strided{e, p}, rows, cols, minus})
+	}
+}
+
+func minus(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+	return x.Sub(from[0], from[1])
+}
