@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"math"
 
 	"nxvk/gen/wire"
+	"nxvk/ops"
 	"nxvk/synth/spirv"
 	"nxvk/vulkan"
 )
@@ -35,6 +35,8 @@ type shader struct {
 	about *spirv.Interface
 	pipe  *compiled
 	lag   lag
+
+	queues map[chainKind]*chainQueue
 }
 
 // lag says whether a shader tells the log density of the position before the
@@ -142,10 +144,10 @@ func (e *Executor) corrected(s *shader, c *wire.Chain, done func(Rows, error)) {
 	more.K++
 	e.steps(s, &more, func(r Rows, err error) {
 		if err == nil {
-			row := c.D * c.Width
+			row := c.D * c.Type.Size()
 			late := r
 			r = Rows{Q: trim(r.Q, c.N, c.K, row, 0), P: trim(r.P, c.N, c.K, row, 0),
-				Grad: trim(r.Grad, c.N, c.K, row, 0), LogP: trim(r.LogP, c.N, c.K, c.Width, 1)}
+				Grad: trim(r.Grad, c.N, c.K, row, 0), LogP: trim(r.LogP, c.N, c.K, c.Type.Size(), 1)}
 			late.release()
 		}
 		done(r, err)
@@ -199,14 +201,14 @@ func checkChain(c *wire.Chain, about *spirv.Interface) error {
 		return fmt.Errorf("%d steps of %d instances; a call has at most %d rows", c.K, c.N, maxChainSteps)
 	case c.N > 1 && !about.ByGroup:
 		return fmt.Errorf("%d instances; the shader does not look at the number of its workgroup and knows but one", c.N)
-	case (c.Width == 8) != about.Doubles:
-		return fmt.Errorf("the request is in f%d, the shader is not", 8*c.Width)
+	case (c.Type == ops.F64) != about.Doubles:
+		return fmt.Errorf("the request is in %v, the shader is not", c.Type)
 	}
 	return nil
 }
 
 // pushSize is the size of the block K, n_obs, d, instances, step.
-func pushSize(c *wire.Chain) int { return 16 + c.Width }
+func pushSize(c *wire.Chain) int { return 16 + c.Type.Size() }
 
 // probeLag finds out about the log density of a shader once: from one position
 // it takes a step of size 0 and one of another size. Where both tell the same
@@ -214,11 +216,12 @@ func pushSize(c *wire.Chain) int { return 16 + c.Width }
 func (e *Executor) probeLag(s *shader, c *wire.Chain, done func(error)) {
 	still := *c
 	still.N, still.K, still.Step = 1, 1, 0
-	still.Q, still.Extras = c.Q[:c.D*c.Width], c.Extras[:(c.NObs+c.D)*c.Width]
-	still.P = make([]byte, c.D*c.Width)
-	for i := range c.D { // a momentum that is not zero
-		putFloat(still.P[i*c.Width:], c.Width, 1+float64(i)/8)
+	still.Q, still.Extras = c.Q[:c.D*c.Type.Size()], c.Extras[:(c.NObs+c.D)*c.Type.Size()]
+	momentum := make([]float64, c.D)
+	for i := range momentum {
+		momentum[i] = 1 + float64(i)/8 // not zero
 	}
+	still.P = appendFloats(nil, c.Type, momentum)
 	moved := still
 	moved.Step = 0x1p-6
 	e.steps(s, &still, func(a Rows, err error) {
@@ -241,9 +244,9 @@ func (e *Executor) probeLag(s *shader, c *wire.Chain, done func(error)) {
 	})
 }
 
-// steps dispatches a chain and gives its rows.
-func (e *Executor) steps(s *shader, c *wire.Chain, done func(Rows, error)) {
-	row := c.N * c.K * c.Width
+// dispatchSteps dispatches a chain and gives its rows.
+func (e *Executor) dispatchSteps(s *shader, c *wire.Chain, done func(Rows, error)) {
+	row := c.N * c.K * c.Type.Size()
 	sizes := [7]int{len(c.Q), len(c.P), len(c.Extras), row * c.D, row * c.D, row * c.D, row}
 	inputs := [3][]byte{c.Q, c.P, c.Extras}
 	args := make([]vulkan.Arg, 0, len(sizes))
@@ -281,7 +284,7 @@ func (e *Executor) steps(s *shader, c *wire.Chain, done func(Rows, error)) {
 
 // chainPush is the block of numbers that a shader takes.
 func chainPush(c *wire.Chain) []byte {
-	b := make([]byte, pushSize(c))
+	b := make([]byte, 16, pushSize(c))
 	instances := c.N
 	if c.N == 1 && !c.Batch {
 		instances = 0 // padding where there is but one
@@ -289,8 +292,7 @@ func chainPush(c *wire.Chain) []byte {
 	for i, n := range []int{c.K, c.NObs, c.D, instances} {
 		binary.LittleEndian.PutUint32(b[4*i:], uint32(n))
 	}
-	putFloat(b[16:], c.Width, c.Step)
-	return b
+	return appendFloats(b, c.Type, []float64{c.Step})
 }
 
 // rows reads the buffers of a chain back. What the device wrote is lent, not copied:
@@ -326,12 +328,4 @@ func (e *Executor) rows(args []vulkan.Arg, sizes []int, done func(Rows, error)) 
 		done(Rows{backs[0].Bytes(), backs[1].Bytes(), backs[2].Bytes(), backs[3].Bytes(), release}, nil)
 	}
 	e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { finish(err) }) })
-}
-
-func putFloat(b []byte, width int, x float64) {
-	if width == 4 {
-		binary.LittleEndian.PutUint32(b, math.Float32bits(float32(x)))
-		return
-	}
-	binary.LittleEndian.PutUint64(b, math.Float64bits(x))
 }

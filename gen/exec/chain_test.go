@@ -98,7 +98,7 @@ func TestShaderSteps(t *testing.T) {
 	r.shader(l, "late", compile(t, "-DNUM=double", "-DLAG", "-DONE"))
 	q, p, metric := []float64{1, -0.5}, []float64{0.3, 2}, []float64{1, 0.25}
 	request := func(key string, k int) *wire.Chain {
-		return &wire.Chain{Shader: key, N: 1, K: k, D: 2, Step: 0.1, Width: 8, Correct: true,
+		return &wire.Chain{Shader: key, N: 1, K: k, D: 2, Step: 0.1, Type: ops.F64, Correct: true,
 			Q: f64s(q...), P: f64s(p...), Extras: f64s(metric...)}
 	}
 	want := normalSteps(q, p, metric, 0.1, 32)
@@ -138,7 +138,7 @@ func TestShaderSteps(t *testing.T) {
 func TestShaderSingle(t *testing.T) {
 	r, l := shaderRig(t)
 	r.shader(l, "f32", compile(t, "-DNUM=float"))
-	got, err := r.chain(l, &wire.Chain{Shader: "f32", N: 1, K: 2, D: 1, Step: 0.5, Width: 4, Correct: true,
+	got, err := r.chain(l, &wire.Chain{Shader: "f32", N: 1, K: 2, D: 1, Step: 0.5, Type: ops.F32, Correct: true,
 		Q: floats(1), P: floats(0), Extras: floats(1)})
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestShaderFaults(t *testing.T) {
 	r, l := shaderRig(t)
 	good := compile(t, "-DNUM=double", "-DONE")
 	request := func(key string) *wire.Chain {
-		return &wire.Chain{Shader: key, N: 1, K: 1, D: 1, Step: 0.1, Width: 8, Q: f64s(1), P: f64s(1), Extras: f64s(1)}
+		return &wire.Chain{Shader: key, N: 1, K: 1, D: 1, Step: 0.1, Type: ops.F64, Q: f64s(1), P: f64s(1), Extras: f64s(1)}
 	}
 	spoil := func(f func(b []byte) []byte) []byte { return f(slices.Clone(good)) }
 	for _, c := range []struct {
@@ -183,7 +183,7 @@ func TestShaderFaults(t *testing.T) {
 		t.Errorf("two instances: %v", err)
 	}
 	narrow := request("good")
-	narrow.Width = 4
+	narrow.Type = ops.F32
 	if _, err := r.chain(l, narrow); err == nil || !strings.Contains(err.Error(), "the request is in f32") {
 		t.Errorf("f32: %v", err)
 	}

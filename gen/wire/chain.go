@@ -17,16 +17,16 @@ type Chain struct {
 	D       int    // parameters
 	NObs    int    // numbers of data
 	Step    float64
-	Width   int  // bytes of a number: 4 or 8
-	Batch   bool // the shader is told the number of instances, also where it is 1
-	Correct bool // log densities that lag are put right
+	Type    ops.DType // of all numbers: f32 or f64
+	Batch   bool      // the shader is told the number of instances, also where it is 1
+	Correct bool      // log densities that lag are put right
 	Q, P    []byte
 	Extras  []byte // data, then the diagonal of the inverse mass matrix
 }
 
 // decodeChain reads {chain, Options}.
 func decodeChain(t etf.Term) (*Chain, error) {
-	c := &Chain{N: 1, Width: 8, Correct: true, Step: math.NaN()}
+	c := &Chain{N: 1, Type: ops.F64, Correct: true, Step: math.NaN()}
 	if err := eachOption("chain", t, c.set); err != nil {
 		return nil, err
 	}
@@ -48,9 +48,7 @@ func (c *Chain) set(name string, v etf.Term) (err error) {
 	case "eps":
 		c.Step, err = float(v)
 	case "type":
-		var d ops.DType
-		d, err = realType(v)
-		c.Width = d.Size()
+		c.Type, err = realType(v)
 	case "batch":
 		err = flag(v, &c.Batch)
 	case "correct":
@@ -80,12 +78,12 @@ func (c *Chain) complete() error {
 		data []byte
 		want int
 	}{{"q", c.Q, c.D}, {"p", c.P, c.D}, {"extras", c.Extras, c.NObs + c.D}} {
-		if want := c.N * x.want * c.Width; len(x.data) != want {
+		if want := c.N * x.want * c.Type.Size(); len(x.data) != want {
 			return &Fault{BadArgument, fmt.Errorf("%s has %d bytes, must have %d", x.name, len(x.data), want)}
 		}
 	}
 	for _, x := range [][]byte{c.Q, c.P, c.Extras} {
-		if !finite(x, c.Width) {
+		if !finite(x, c.Type.Size()) {
 			return &Fault{BadArgument, fmt.Errorf("q, p and extras must be finite numbers")}
 		}
 	}
