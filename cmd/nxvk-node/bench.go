@@ -16,6 +16,9 @@ func bench(ctx context.Context, args []string) error {
 	if err := parse(f, args); err != nil {
 		return err
 	}
+	if f.NArg() > 1 {
+		return fmt.Errorf("%w: unexpected %q; flags come before wire or ops", errUsage, f.Arg(1))
+	}
 	switch f.Arg(0) {
 	case "wire":
 		return benchmark.Wire(ctx)
