@@ -53,12 +53,15 @@ func (f *fuser) depsOf(tr *trace) []dep {
 			continue
 		}
 		d := dep{node: s.buffer.ref.Index}
+		if sameView(tr.dims, s.view, tr.full) {
+			d.relation = along
+			ds = append(ds, d)
+			continue
+		}
 		full, v := tr.full, s.view
 		dims := collapse(tr.dims, []*view{&full, &v})
 		r := len(dims) - 1
 		switch {
-		case sameView(tr.dims, s.view, tr.full):
-			d.relation = along
 		case v.offset != 0 || full.strides[r] != 1 || v.strides[r] != 0:
 		case r == 0, r == 1 && v.strides[0] == 1 && full.strides[0] == dims[1]:
 			d.relation, d.spread = spread, dims[r]
@@ -171,29 +174,24 @@ func (f *fuser) open(a, b *group) []int {
 // reachesOut reports whether the value of an item is read outside of the groups.
 func (f *fuser) reachesOut(i int, in ...*group) bool {
 	n := &f.nodes[i]
-	return n.memory || slices.ContainsFunc(f.readers(i), func(u int) bool {
-		return !slices.Contains(in, f.nodes[u].group)
-	})
+	return n.memory || f.anyReader(i, func(u int) bool { return !slices.Contains(in, f.nodes[u].group) })
 }
 
-// readers are the nodes that want the value of node i, by way of views and of
-// what is pulled. Those that have not been visited are readers themselves.
-func (f *fuser) readers(i int) []int {
-	var out []int
+// anyReader reports whether some node is so that wants the value of node i, by way
+// of views and of what is pulled. Nodes that have not been visited are readers
+// themselves.
+func (f *fuser) anyReader(i int, so func(int) bool) bool {
 	for _, u := range f.nodes[i].users {
 		n := &f.nodes[u]
-		switch {
-		case !n.live:
-		case f.through(n):
-			out = append(out, f.readers(u)...)
-			if n.group != nil {
-				out = append(out, u)
-			}
-		default:
-			out = append(out, u)
+		if !n.live {
+			continue
+		}
+		through := f.through(n)
+		if through && f.anyReader(u, so) || (!through || n.group != nil) && so(u) {
+			return true
 		}
 	}
-	return out
+	return false
 }
 
 // between reports whether some third group runs after a and before b, because it

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"nxvk/ops"
 )
@@ -207,7 +208,8 @@ func (tr *trace) lit(l *ops.Literal, as ops.DType) int {
 // shape of the result.
 func (tr *trace) apply(in *ops.Instr, v view) (expr, error) {
 	out := in.Outs[0].Type
-	x := expr{kind: exprApply, in: in, typ: out.DType}
+	n := len(in.Ins)
+	x := expr{kind: exprApply, in: in, typ: out.DType, types: make([]ops.Type, 0, n), args: make([]int, 0, n)}
 	for _, o := range in.Ins {
 		if o.Lit != nil {
 			x.types = append(x.types, o.Lit.Type)
@@ -220,7 +222,10 @@ func (tr *trace) apply(in *ops.Instr, v view) (expr, error) {
 			x.args = append(x.args, tr.lit(o.Lit, literalType(in, x.types, i)))
 			continue
 		}
-		inner, err := through(tr.dims, v, out.Shape, stretched(x.types[i].Shape, out.Shape))
+		inner, err := v, error(nil)
+		if !slices.Equal(x.types[i].Shape, out.Shape) {
+			inner, err = through(tr.dims, v, out.Shape, stretched(x.types[i].Shape, out.Shape))
+		}
 		if err != nil {
 			return expr{}, at(in.Outs[0].ID, err)
 		}

@@ -31,8 +31,17 @@ func stretched(s, space ops.Shape) view {
 // collapse joins neighbouring dimensions that all views walk as one, and drops
 // those of size 1. At least one dimension is left. The views are changed.
 func collapse(dims []int, views []*view) []int {
-	var out []int
+	room := make([]int, (1+len(views))*(len(dims)+1))
+	take := func() []int {
+		l := room[: 0 : len(dims)+1]
+		room = room[len(dims)+1:]
+		return l
+	}
+	out := take()
 	strides := make([][]int, len(views))
+	for k := range strides {
+		strides[k] = take()
+	}
 	for i, d := range dims {
 		if d == 1 {
 			continue
@@ -55,9 +64,9 @@ func collapse(dims []int, views []*view) []int {
 		}
 	}
 	if len(out) == 0 {
-		out = []int{1}
+		out = append(out, 1)
 		for k := range views {
-			strides[k] = []int{0}
+			strides[k] = append(strides[k], 0)
 		}
 	}
 	for k, v := range views {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"nxvk/synth/scalar"
 )
@@ -12,14 +13,21 @@ import (
 // applied to the same values is not applied again.
 type Builder struct {
 	k      *Kernel
-	cur    *Block
 	consts map[constKey]Value
-	heads  map[int]Value     // builtins
-	done   map[primKey]Value // what has been applied in the open blocks
-	undo   []primKey         // its keys, in order
-	bits   map[Value]uint64  // of constants
-	free   []Value           // room for lists of operands and results
+	heads  map[int]Value    // builtins
+	bits   map[Value]uint64 // of constants
+	free   []Value          // room for lists of operands and results
+	*scratch
 }
+
+// scratch is what a Builder needs while it builds, kept for the next one.
+type scratch struct {
+	open []Inst            // of the open blocks, outer ones first
+	done map[primKey]Value // what has been applied in them
+	undo []primKey         // its keys, in order
+}
+
+var scratches = sync.Pool{New: func() any { return &scratch{done: map[primKey]Value{}} }}
 
 // primKey is a primitive operation on values; -1 stands for no value.
 type primKey struct {
@@ -35,14 +43,33 @@ type constKey struct {
 
 // NewBuilder starts a kernel whose workgroups have the given size.
 func NewBuilder(name string, local [3]uint32) *Builder {
-	b := &Builder{k: &Kernel{Name: name, Local: local},
-		consts: map[constKey]Value{}, heads: map[int]Value{}, done: map[primKey]Value{}, bits: map[Value]uint64{}}
-	b.cur = &b.k.Body
-	return b
+	return &Builder{k: &Kernel{Name: name, Local: local}, scratch: scratches.Get().(*scratch),
+		consts: map[constKey]Value{}, heads: map[int]Value{}, bits: map[Value]uint64{}}
 }
 
-// Kernel returns the finished kernel.
-func (b *Builder) Kernel() *Kernel { return b.k }
+// Kernel returns the kernel, which is finished: nothing can be added to it.
+func (b *Builder) Kernel() *Kernel {
+	if b.scratch == nil {
+		return b.k
+	}
+	b.k.Body.Insts = b.closed(0)
+	clear(b.done)
+	b.undo = b.undo[:0]
+	scratches.Put(b.scratch)
+	b.scratch = nil
+	return b.k
+}
+
+// closed takes the instructions of the innermost open block, which began at from.
+func (b *Builder) closed(from int) []Inst {
+	if len(b.open) == from {
+		return nil
+	}
+	insts := slices.Clone(b.open[from:])
+	clear(b.open[from:])
+	b.open = b.open[:from]
+	return insts
+}
 
 // Type returns the type of a value.
 func (b *Builder) Type(v Value) scalar.Type { return b.k.Types[v] }
@@ -63,7 +90,7 @@ func (b *Builder) emit(in Inst, types ...scalar.Type) []Value {
 	for _, t := range types {
 		in.Res = append(in.Res, b.value(t))
 	}
-	b.cur.Insts = append(b.cur.Insts, in)
+	b.open = append(b.open, in)
 	return slices.Clone(in.Res)
 }
 
@@ -148,7 +175,7 @@ func (b *Builder) Prim(op scalar.Op, t scalar.Type, args ...Value) Value {
 		return v
 	}
 	v := b.value(t)
-	b.cur.Insts = append(b.cur.Insts, Inst{Op: Prim, Prim: op, Args: b.list(args...), Res: b.list(v)})
+	b.open = append(b.open, Inst{Op: Prim, Prim: op, Args: b.list(args...), Res: b.list(v)})
 	b.done[key] = v
 	b.undo = append(b.undo, key)
 	return v
@@ -231,10 +258,9 @@ func (b *Builder) fill(blk *Block, body func() []Value) {
 	if body == nil {
 		return
 	}
-	outer, known := b.cur, len(b.undo)
-	b.cur = blk
+	from, known := len(b.open), len(b.undo)
 	blk.Yield = body()
-	b.cur = outer
+	blk.Insts = b.closed(from)
 	for _, key := range b.undo[known:] {
 		delete(b.done, key)
 	}

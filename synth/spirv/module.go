@@ -21,8 +21,9 @@ type module struct {
 	iface   []uint32 // variables that the entry point lists
 	ids     []uint32 // id of each value
 	cache   map[key]uint32
-	entry   uint32 // the function
-	label   uint32 // the block that is being written
+	scalars [scalar.F64 + 1]uint32 // the types of values
+	entry   uint32                 // the function
+	label   uint32                 // the block that is being written
 	push    pushBlock
 	buffers []view // by buffer
 	shared  []uint32
@@ -32,8 +33,9 @@ type module struct {
 type key struct{ op, a, b, c uint32 }
 
 func newModule(k *kernel.Kernel, o Options) *module {
-	m := &module{k: k, o: o, cache: map[key]uint32{}, ids: make([]uint32, len(k.Types)),
-		code: make([]uint32, 0, 4096)}
+	n := len(k.Types)
+	m := &module{k: k, o: o, cache: map[key]uint32{}, ids: make([]uint32, n),
+		code: make([]uint32, 0, 6*n+1024), decor: make([]uint32, 0, 3*n+256)}
 	m.cap(capShader)
 	m.glsl = m.id()
 	return m
@@ -99,6 +101,13 @@ func (m *module) narrow(c uint32) {
 // typ returns the type of scalar values. All integers are unsigned words: what
 // is signed is the operation.
 func (m *module) typ(t scalar.Type) uint32 {
+	if m.scalars[t] == 0 {
+		m.scalars[t] = m.declared(t)
+	}
+	return m.scalars[t]
+}
+
+func (m *module) declared(t scalar.Type) uint32 {
 	switch t {
 	case scalar.Bool:
 		return m.unique(opTypeBool, key{})

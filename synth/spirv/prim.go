@@ -29,7 +29,7 @@ func columnOf(t scalar.Type) column {
 
 // direct are the primitive operations that are one instruction: float, signed,
 // unsigned, bool. 0 is none.
-var direct = map[scalar.Op][4]uint32{
+var direct = [...][4]uint32{
 	scalar.Add:      {opFAdd, opIAdd, opIAdd, 0},
 	scalar.Sub:      {opFSub, opISub, opISub, 0},
 	scalar.Mul:      {opFMul, opIMul, opIMul, 0},
@@ -53,8 +53,8 @@ var direct = map[scalar.Op][4]uint32{
 	scalar.BitCount: {0, opBitCount, opBitCount, 0},
 }
 
-// extended are the primitive operations that GLSL.std.450 has.
-var extended = map[scalar.Op]uint32{
+// extended are the primitive operations that GLSL.std.450 has. 0 is none.
+var extended = [...]uint32{
 	scalar.Fma: glslFma, scalar.Sqrt: glslSqrt, scalar.Floor: glslFloor, scalar.Ceil: glslCeil,
 	scalar.Trunc: glslTrunc, scalar.RoundEven: glslRoundEven, scalar.FindMSB: glslFindUMsb,
 }
@@ -72,24 +72,24 @@ func (m *module) prim(in *kernel.Inst) uint32 {
 		from = to // the count is always unsigned
 	}
 	typ := m.typ(to)
-	if op, ok := extended[in.Prim]; ok {
-		return m.exact(to, m.emit(opExtInst, typ, append([]uint32{m.glsl, op}, a...)...))
+	if p := int(in.Prim); p < len(extended) && extended[p] != 0 {
+		return m.exact(to, m.emit(opExtInst, typ, append([]uint32{m.glsl, extended[p]}, a...)...))
 	}
-	if ops, ok := direct[in.Prim]; ok {
-		op := ops[columnOf(from)]
-		if op == 0 && in.Prim == scalar.Rem {
-			return m.remainder(typ, a[0], a[1])
-		}
-		if op == 0 {
-			panic("BUG: primitive operation on a type that has none")
-		}
-		id := m.emit(op, typ, a...)
-		if in.Prim == scalar.Select {
-			return id
-		}
-		return m.exact(to, id)
+	if p := int(in.Prim); p >= len(direct) || direct[p] == [4]uint32{} {
+		return m.reshape(in, from, to, a)
 	}
-	return m.reshape(in, from, to, a)
+	op := direct[in.Prim][columnOf(from)]
+	if op == 0 && in.Prim == scalar.Rem {
+		return m.remainder(typ, a[0], a[1])
+	}
+	if op == 0 {
+		panic("BUG: primitive operation on a type that has none")
+	}
+	id := m.emit(op, typ, a...)
+	if in.Prim == scalar.Select {
+		return id
+	}
+	return m.exact(to, id)
 }
 
 // remainder writes the signed remainder out of the quotient: Vulkan leaves

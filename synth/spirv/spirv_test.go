@@ -128,7 +128,8 @@ func BenchmarkCompile50(b *testing.B) {
 		}
 	}
 	kb.Store(buf, id, vs...)
+	k := kb.Kernel()
 	for b.Loop() {
-		Compile(kb.Kernel(), Options{Addresses: true})
+		Compile(k, Options{Addresses: true})
 	}
 }
