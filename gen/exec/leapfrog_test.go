@@ -80,7 +80,7 @@ func TestSampleOnDevice(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-			}, func(_ int, c Chunk) {
+			}, func(_ int, c Chunk) bool {
 				if c.Draws == nil {
 					left--
 					if c.Err != nil {
@@ -88,6 +88,7 @@ func TestSampleOnDevice(t *testing.T) {
 					}
 				}
 				draws[c.Chain] = append(draws[c.Chain], c.Draws...)
+				return true
 			})
 			r.until(func() bool { return left == 0 })
 			return draws

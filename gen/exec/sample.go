@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"nxvk/fallback"
 	"nxvk/gen/nuts"
@@ -17,7 +18,8 @@ import (
 // Sampler is a run of chains under way.
 type Sampler struct {
 	Number int
-	cancel context.CancelFunc
+	stop   context.CancelFunc // chains end, and tell so
+	cancel context.CancelFunc // nobody is told any more
 }
 
 // Chunk is draws of one chain, in order, or the end of the chain.
@@ -32,9 +34,11 @@ type Chunk struct {
 
 // Sample begins chains, after everything that the session asked for before.
 // started tells the number of the run, or why there is none. Each chain is a
-// goroutine of its own; emit runs on the goroutine of the Executor, and a chain
-// goes on when its chunk has been emitted. The run ends with the session.
-func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err error), emit func(run int, c Chunk)) {
+// goroutine of its own; emit runs on the goroutine of the Executor. It reports
+// false where whoever reads is too slow to take more, and is asked again: a chain
+// goes on when its chunk has been taken, so a run holds no more than a chunk of
+// each chain. The run ends with the session.
+func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err error), emit func(run int, c Chunk) bool) {
 	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}
 	e.enqueue(l, request{in: in, task: func(l *Lane) (wait bool) {
 		density, wait, err := e.density(l, in, &s.Density)
@@ -51,7 +55,7 @@ func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err err
 }
 
 // begin starts the chains.
-func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, error), emit func(int, Chunk)) {
+func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, error), emit func(int, Chunk) bool) {
 	chains := make([]*nuts.Chain, s.Chains)
 	var leaper *leaper
 	integrator := func() nuts.Integrator { return d.copy() }
@@ -73,10 +77,11 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 			return
 		}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	session, cancel := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(session)
 	home := l.home()
 	home.samplers++
-	run := &Sampler{Number: home.samplers, cancel: cancel}
+	run := &Sampler{Number: home.samplers, stop: stop, cancel: cancel}
 	if home.sampling == nil {
 		home.sampling = make(map[int]*Sampler)
 	}
@@ -85,11 +90,11 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 	left := len(chains)
 	for _, c := range chains {
 		go func() {
-			err := e.chain(ctx, c, s, func(k Chunk) { emit(run.Number, k) })
+			err := e.chain(ctx, c, s, func(k Chunk) bool { return emit(run.Number, k) })
+			_ = e.deliver(session, func() bool { // also where the run was stopped
+				return emit(run.Number, Chunk{Chain: c.Number, Step: c.Step(), Metric: c.Metric(), Err: err})
+			})
 			e.cfg.Post(func() {
-				if home.sampling[run.Number] != nil { // else the session is gone
-					emit(run.Number, Chunk{Chain: c.Number, Step: c.Step(), Metric: c.Metric(), Err: err})
-				}
 				if leaper != nil {
 					leaper.ended()
 				}
@@ -102,8 +107,32 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 	}
 }
 
+// slowReader is how long a chain waits before it offers its chunk again.
+const slowReader = 20 * time.Millisecond
+
+// deliver offers something on the goroutine of the Executor until it is taken.
+func (e *Executor) deliver(ctx context.Context, take func() bool) error {
+	for {
+		taken := make(chan bool, 1)
+		e.cfg.Post(func() { taken <- ctx.Err() != nil || take() })
+		select {
+		case ok := <-taken:
+			if ok {
+				return ctx.Err()
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		select {
+		case <-time.After(slowReader):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // chain runs a chain and gathers its draws in chunks.
-func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, emit func(Chunk)) (err error) {
+func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, emit func(Chunk) bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
@@ -114,20 +143,9 @@ func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, emi
 		if len(chunk.Draws) == 0 {
 			return nil
 		}
-		sent := make(chan struct{})
 		k := chunk
-		e.cfg.Post(func() {
-			if ctx.Err() == nil {
-				emit(k)
-			}
-			close(sent)
-		})
 		chunk.Draws = nil
-		select {
-		case <-sent:
-		case <-ctx.Done():
-		}
-		return ctx.Err()
+		return e.deliver(ctx, func() bool { return emit(k) })
 	}
 	err = c.Run(ctx, func(warmup bool, d *nuts.Draw) error {
 		if warmup && !s.Warmup {
@@ -156,7 +174,7 @@ func (e *Executor) Stop(l *Lane, run int) bool {
 	if s == nil {
 		return false
 	}
-	s.cancel()
+	s.stop()
 	return true
 }
 

@@ -177,10 +177,12 @@ func (d *Device) orphan(pid gen.PID, err error) {
 }
 
 // tell sends a term to a process; that it is gone is no matter here.
-func (d *Device) tell(pid gen.PID, term etf.Term) {
-	if err := d.Send(pid, dist.Message{Term: term}); err != nil {
+func (d *Device) tell(pid gen.PID, term etf.Term) error {
+	err := d.Send(pid, dist.Message{Term: term})
+	if err != nil {
 		d.cfg.Log.Debug().Err(err).Stringer("to", pid).Msg("send")
 	}
+	return err
 }
 
 // recoverDevice opens a lost device again. What was under way has been

@@ -16,11 +16,12 @@ import (
 	"nxvk/node/dist"
 )
 
-// sample begins a run of chains. Draws go to the process that asked.
+// sample begins a run of chains. Draws go to the process that asked, as fast as
+// its connection takes them.
 func (d *Device) sample(c dist.Call, lane *exec.Lane, pid gen.PID, s *wire.Sample) {
 	d.exec.Sample(lane, s, func(run int, err error) {
 		d.replyResult(c, func() etf.Term { return int64(run) }, err)
-	}, func(run int, k exec.Chunk) { d.tell(pid, d.chunk(run, k)) })
+	}, func(run int, k exec.Chunk) bool { return !errors.Is(d.tell(pid, d.chunk(run, k)), dist.ErrBusy) })
 }
 
 // stopSample ends a run of chains, each of which tells so.

@@ -1,0 +1,98 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"nxvk/gen/nuts"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// slow is a reader of a run: it takes so many chunks, then none until it is told.
+type slow struct {
+	room   int
+	offers int // of chunks that were not taken
+	draws  []*nuts.Draw
+	ended  bool
+	err    error
+}
+
+func (s *slow) take(_ int, c Chunk) bool {
+	if s.room == 0 {
+		s.offers++
+		return false
+	}
+	s.room--
+	s.draws = append(s.draws, c.Draws...)
+	if c.Draws == nil {
+		s.ended, s.err = true, c.Err
+	}
+	return true
+}
+
+// sample starts a chain of two normal numbers, and gives its run.
+func (r *rig) sample(l *Lane, seed uint64, draws int, to *slow) (run int) {
+	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10,
+		Options: nuts.Options{Warmup: 20, Draws: draws, Seed: seed}}, func(n int, err error) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		run = n
+	}, to.take)
+	return run
+}
+
+// TestSlowReader: a chain whose reader takes no more does not run on, loses
+// nothing, and ends when it is stopped or its session is gone.
+func TestSlowReader(t *testing.T) {
+	r := newRig(t, nil)
+	l := r.session()
+	r.bell(l, 1, 3, -1)
+
+	fast := &slow{room: 1 << 20}
+	r.sample(l, 5, 100, fast)
+	r.until(func() bool { return fast.ended })
+
+	reader := &slow{room: 3}
+	r.sample(l, 5, 100, reader)
+	r.until(func() bool { return reader.offers >= 5 })
+	if n := len(reader.draws); n != 30 {
+		t.Errorf("%d draws were taken, want 30", n)
+	}
+	reader.room = 1 << 20
+	r.until(func() bool { return reader.ended })
+	if len(reader.draws) != len(fast.draws) {
+		t.Fatalf("%d draws, want %d", len(reader.draws), len(fast.draws))
+	}
+	for i, d := range reader.draws {
+		if d.Q[0] != fast.draws[i].Q[0] || d.Q[1] != fast.draws[i].Q[1] {
+			t.Fatalf("draw %d is not that of a fast reader", i)
+		}
+	}
+
+	stopped := &slow{room: 2}
+	run := r.sample(l, 5, 1<<30, stopped)
+	r.until(func() bool { return stopped.offers >= 2 })
+	if !r.exec.Stop(l, run) {
+		t.Fatal("there is no run")
+	}
+	stopped.room = 1
+	r.until(func() bool { return stopped.ended })
+	if !errors.Is(stopped.err, context.Canceled) || len(stopped.draws) != 20 {
+		t.Errorf("got %v after %d draws, want the end after 20", stopped.err, len(stopped.draws))
+	}
+
+	gone := &slow{room: 2}
+	r.sample(l, 5, 1<<30, gone)
+	r.until(func() bool { return gone.offers >= 2 })
+	r.exec.End(l.Session)
+	offers, over := gone.offers, false
+	time.AfterFunc(5*slowReader, func() { r.posted <- func() { over = true } })
+	r.until(func() bool { return over })
+	if gone.offers > offers || gone.ended {
+		t.Errorf("a session that is gone was offered %d chunks more", gone.offers-offers)
+	}
+}
