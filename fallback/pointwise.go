@@ -30,6 +30,9 @@ func pointwise(in *ops.Instr, args, outs []Value) error {
 	case ops.Float:
 		return elements(in, &floatScalars, args, &outs[0])
 	case ops.Signed:
+		if f, differs := mixed(in, args); differs {
+			return elementsBy(in, &f, args, &outs[0])
+		}
 		return elements(in, &intScalars, args, &outs[0])
 	case ops.Unsigned:
 		return elements(in, &uintScalars, args, &outs[0])
@@ -69,7 +72,12 @@ type job[C class] struct {
 
 // elements computes an instruction in the class of a table.
 func elements[C class](in *ops.Instr, table *scalars[C], args []Value, out *Value) error {
-	j := job[C]{fn: &table[in.Op], arity: len(args), store: storeAs[C](out.Type.DType), dst: out.Data}
+	return elementsBy(in, &table[in.Op], args, out)
+}
+
+// elementsBy computes an instruction by the function of an element.
+func elementsBy[C class](in *ops.Instr, fn *scalar[C], args []Value, out *Value) error {
+	j := job[C]{fn: fn, arity: len(args), store: storeAs[C](out.Type.DType), dst: out.Data}
 	if !j.fn.exists() {
 		return fmt.Errorf("%v of %v: %w", in.Op, args[0].Type.DType, noClass[C]())
 	}

@@ -67,7 +67,7 @@ func (f *foldFun) admits(in *ops.Instr, t *Target) error {
 		return unsupported("a function with results of %v", in.Outs[0].Type)
 	}
 	types := f.typesOf(in)
-	if c := t.computeType(in, types); info.Code.For(c.Class()) == "" {
+	if c := t.computeType(in, types); codeOf(in, types).For(c.Class()) == "" {
 		return unsupported("%v has no code for %v", in.Op, c)
 	}
 	for _, typ := range append(types, in.Outs[0].Type) {
@@ -123,7 +123,7 @@ func (e *emitter) applied(in *ops.Instr, types []ops.Type, args [][]kernel.Value
 		return e.recast(args[0], types[0].DType, out), nil
 	}
 	truths, c := truthsOf(info), e.t.computeType(in, types)
-	f, err := e.t.expression(info.Code, c, len(types), truths)
+	f, err := e.t.expression(codeOf(in, types), c, len(types), truths)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (f *fuser) roleOf(in *ops.Instr) role {
 	case info.Kind == ops.Movement:
 		return f.looking(in)
 	case info.Kind == ops.Pointwise:
-		if in.Op == ops.AsType || info.Code.For(f.t.computeType(in, f.typesOf(in)).Class()) != "" {
+		if in.Op == ops.AsType || codeOf(in, f.typesOf(in)).For(f.t.computeType(in, f.typesOf(in)).Class()) != "" {
 			return rolePoint
 		}
 	case info.Kind == ops.Reduce && in.Ins[0].Lit == nil:

@@ -108,7 +108,7 @@ func (tr *trace) applied(e *emitter, ps []*point, x *expr) ([]kernel.Value, erro
 	}
 	info, c := x.in.Op.Info(), e.t.computeType(x.in, x.types)
 	truths := truthsOf(info)
-	f, err := e.t.expression(info.Code, c, len(x.args), truths)
+	f, err := e.t.expression(codeOf(x.in, x.types), c, len(x.args), truths)
 	if err != nil {
 		return nil, err
 	}

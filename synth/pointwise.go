@@ -93,7 +93,8 @@ func lowerPointwise(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	ds := dtypes(in, types)
 	info, out := in.Op.Info(), in.Outs[0].Type
 	truths, c := truthsOf(info), t.computeType(in, types)
-	if info.Code.For(c.Class()) == "" {
+	code := codeOf(in, types)
+	if code.For(c.Class()) == "" {
 		return nil, unsupported("no code for %v", c)
 	}
 	j := &mapJob{key: fmt.Sprintf("%v in %v of %v", in.Op, c, ds), dims: out.Shape,
@@ -107,7 +108,7 @@ func lowerPointwise(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 		}
 	}
 	j.groups = func(e *emitter, points [][]kernel.Value) ([][]kernel.Value, error) {
-		f, err := t.expression(info.Code, c, len(types), truths)
+		f, err := t.expression(code, c, len(types), truths)
 		if err != nil {
 			return nil, err
 		}

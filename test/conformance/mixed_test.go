@@ -115,3 +115,31 @@ func withLiteral(d *drive.Driver, c *instr, i int) ([]byte, error) {
 	defer d.Free(id, out)
 	return d.Read(out)
 }
+
+// Where u64 meets signed integers, numbers of 2^63 and more stay larger than all of
+// those, on the device and on the host.
+func TestMixedSigns(t *testing.T) {
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+		var n tally
+		for op := range ops.Count {
+			if f := op.Info(); f.Kind != ops.Pointwise || f.Arity != 2 || f.Code.Sint == "" || f.Result == ops.FloatType {
+				continue
+			}
+			for _, in := range [][2]ops.DType{{ops.U64, ops.S64}, {ops.S64, ops.U64}, {ops.S16, ops.U64}} {
+				c := instr{op: op, types: []ops.Type{{DType: in[0], Shape: ops.Shape{31, 1}}, {DType: in[1], Shape: ops.Shape{29}}}}
+				out := ops.S64
+				if op.Info().Result == ops.BoolType {
+					out = ops.U8
+				}
+				c.infer(t, out)
+				if !rarely(4, &c) {
+					continue
+				}
+				s := newSampler(seed(op, in[0], 3))
+				c.data = [][]byte{s.bits(c.types[0]), s.bits(c.types[1])}
+				n.same(t, d, host, &c)
+			}
+		}
+		n.report(t)
+	})
+}
