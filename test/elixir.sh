@@ -6,6 +6,8 @@
 #   test/elixir.sh ROOT:ROOT          the suite of our own package
 #   test/elixir.sh ROOT:ROOT others   those of Nx and of what is built on it
 #
+#   TEST_FULL the tests of our own package that take minutes run too: calibration
+#             of the sampler by simulation, memory under many operations
 #   NX_PATH   a checkout of Nx, with complex and telemetry beside it; without it
 #             Hex is asked. The suites of others need it; axon, polaris, scholar
 #             and nimble_options beside it have theirs run too
@@ -34,7 +36,7 @@ outcome() {
 
 # own PREFIX...: our package's suite, with the command that runs Elixir.
 own() {
-	outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null && mix test"
+	outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null && mix test ${TEST_FULL:+--include soak}"
 }
 
 # others PREFIX...: every file of every suite that is there; test/suites says of
