@@ -43,18 +43,32 @@ defmodule NxVulkanGo.Eager do
 
   defp results(op, outs, operands, attrs, session, context) when is_tuple(outs) do
     outs = Tuple.to_list(outs)
-    {values, datas} = outs |> Enum.map(&value(&1, session)) |> Enum.unzip()
+    {values, datas} = values(outs, session)
     send_all(session, {op, values, operands, attrs}, context)
     Enum.zip_with(outs, datas, &%{&1 | data: &2}) |> List.to_tuple()
   end
 
   @doc "A new value of a session: the result of an instruction, and the data of its tensor."
-  def value(%T{type: type, shape: shape}, session) do
-    bytes = Tuple.product(shape) * Data.bytes(type)
-    {id, token, keeper} = Session.new_value(session, bytes)
-    data = %B{session: session, id: id, token: token, keeper: keeper, type: type, shape: shape}
-    {{id, Data.atom(type), shape}, data}
+  def value(%T{} = out, session) do
+    {id, _, _} = value = Session.new_value(session, bytes(out))
+    {result(out, id), handle(out, session, value)}
   end
+
+  @doc "The results of an instruction, and the data of their tensors."
+  def values([], _session), do: {[], []}
+
+  def values(outs, session) do
+    new = Session.new_values(session, for(out <- outs, do: bytes(out)))
+    results = Enum.zip_with(outs, new, fn out, {id, _, _} -> result(out, id) end)
+    {results, Enum.zip_with(outs, new, &handle(&1, session, &2))}
+  end
+
+  defp bytes(%T{type: type, shape: shape}), do: Tuple.product(shape) * Data.bytes(type)
+
+  defp result(%T{type: type, shape: shape}, id), do: {id, Data.atom(type), shape}
+
+  defp handle(%T{type: type, shape: shape}, session, {id, token, keeper}),
+    do: %B{session: session, id: id, token: token, keeper: keeper, type: type, shape: shape}
 
   defp send_all(session, instruction, {[], [], []}), do: Session.instruct(session, instruction)
 

@@ -75,6 +75,19 @@ defmodule NxVulkanGo.Session do
     Tracker.hold(session, id, bytes)
   end
 
+  @doc "The same for the values of one instruction, by the bytes of each."
+  @spec new_values(t, [non_neg_integer]) :: [{pos_integer, binary, pid}]
+  def new_values(session, [bytes]), do: [new_value(session, bytes)]
+
+  def new_values(%__MODULE__{counters: counters} = session, list) do
+    count = length(list)
+    last = :atomics.add_get(counters, @last_id, count)
+    ahead(session, last, :atomics.get(counters, @done_id))
+    live = :atomics.add_get(counters, @live_bytes, :lists.sum(list))
+    if live > :atomics.get(counters, @check_at), do: make_room(session)
+    Tracker.hold_all(session, last - count + 1, list)
+  end
+
   @doc "An id for a value that an instruction frees soon after it has made it."
   @spec new_id(t) :: pos_integer
   def new_id(%__MODULE__{counters: counters}), do: :atomics.add_get(counters, @last_id, 1)

@@ -68,7 +68,7 @@ defmodule NxVulkanGo.Compiler.Run do
   defp start(program, session, tensors, options) do
     operands = tensors ++ Captured.fetch(session, program.captured)
     {ids, context} = Eager.operands(operands, session)
-    {values, datas} = results(program.results, session)
+    {values, datas} = Eager.values(program.results, session)
 
     send_run = fn callbacks ->
       instruction = {:run, values, ids, [program.key, callbacks]}
@@ -84,9 +84,6 @@ defmodule NxVulkanGo.Compiler.Run do
     Session.touch(operands)
     datas
   end
-
-  defp results(templates, session),
-    do: templates |> Enum.map(&Eager.value(&1, session)) |> Enum.unzip()
 
   defp run_id([{id, _, _} | _]), do: id
   defp run_id([]), do: 0

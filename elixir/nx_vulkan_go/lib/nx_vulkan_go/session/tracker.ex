@@ -34,12 +34,34 @@ defmodule NxVulkanGo.Session.Tracker do
 
   @doc "Gives the value `id`, of so many bytes, a token that a tracker watches."
   def hold(session, id, bytes) do
-    trackers = trackers(session)
-    {pid, slot} = slot(session, trackers, id)
-    token = :binary.copy(binary_part(@longest, 0, @first_size + slot))
+    {pid, slot} = slot(session, trackers(session), id)
+    token = token(slot)
     send(pid, {:hold, slot, id, token, bytes})
     {id, token, pid}
   end
+
+  @doc "The same for values of the ids from `first` on, by the bytes of each."
+  def hold_all(session, first, list) do
+    {held, _next} =
+      Enum.map_reduce(list, first, fn bytes, id ->
+        {pid, slot} = slot(session, trackers(session), id)
+        {{pid, {slot, id, token(slot), bytes}}, id + 1}
+      end)
+
+    tell(held)
+    for {pid, {_slot, id, token, _bytes}} <- held, do: {id, token, pid}
+  end
+
+  # A message to each tracker: mostly to one.
+  defp tell([]), do: :ok
+
+  defp tell([{pid, _} | _] = held) do
+    {mine, others} = Enum.split_with(held, &(elem(&1, 0) == pid))
+    send(pid, {:hold_all, for({_, value} <- mine, do: value)})
+    tell(others)
+  end
+
+  defp token(slot), do: :binary.copy(binary_part(@longest, 0, @first_size + slot))
 
   @doc "Frees a value now; its token may still be around."
   def release(pid, id, token) do
@@ -185,11 +207,14 @@ defmodule NxVulkanGo.Session.Tracker do
   defp loop(state) do
     receive do
       {:hold, slot, id, token, bytes} ->
-        state = %{state | held: Map.put(state.held, slot, {id, token, bytes})}
+        held = Map.put(state.held, slot, {id, token, bytes})
+        arrived(%{state | held: held, arrived: state.arrived + 1})
 
-        if state.arrived >= @sweep_every,
-          do: loop(%{swept(state, :routine) | arrived: 0}),
-          else: loop(%{state | arrived: state.arrived + 1})
+      {:hold_all, values} ->
+        new =
+          for {slot, id, token, bytes} <- values, into: state.held, do: {slot, {id, token, bytes}}
+
+        arrived(%{state | held: new, arrived: state.arrived + length(values)})
 
       {:release, from, ref, slot, id} ->
         loop(release(state, from, ref, slot, id))
@@ -200,6 +225,11 @@ defmodule NxVulkanGo.Session.Tracker do
         loop(state)
     end
   end
+
+  defp arrived(%{arrived: n} = state) when n > @sweep_every,
+    do: loop(%{swept(state, :routine) | arrived: 0})
+
+  defp arrived(state), do: loop(state)
 
   # The slot stays taken as long as somebody holds the token.
   defp release(state, from, ref, slot, id) do
