@@ -3,6 +3,7 @@ package scalar
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -141,6 +142,15 @@ var devices = []device{
 	{"flush, loose division, no NaN", Env{}, Model{Flush: true, LooseDiv: true, DropNaN: true}},
 }
 
+// onDevices are those that a function is measured on. One that keeps subnormals and
+// divides loosely has code of its own for tanh alone.
+func onDevices(name string) []device {
+	if name != "tanh(x)" {
+		return devices
+	}
+	return append(slices.Clip(devices), device{"loose division", Env{Subnormals: true}, Model{LooseDiv: true}})
+}
+
 const samples = 1 << 16
 
 func compile(t *testing.T, expression string, typ Type, env Env) *Func {
@@ -163,7 +173,7 @@ func TestAccuracy32(t *testing.T) {
 				xs[i] = float64(float32(x))
 				want[i] = m.f32(xs[i])
 			}
-			for _, dev := range devices {
+			for _, dev := range onDevices(m.name) {
 				f := compile(t, m.name, F32, dev.env)
 				worst, at := 0.0, 0.0
 				for i, x := range xs {
