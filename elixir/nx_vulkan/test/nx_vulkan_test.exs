@@ -32,6 +32,13 @@ defmodule Nx.VulkanTest do
     end
   end
 
+  test "the device has its older names too" do
+    assert Nx.Vulkan.Native.device_name() == Nx.Vulkan.device_name()
+    assert Nx.Vulkan.Native.has_f64() == Nx.Vulkan.has_f64?()
+    bad = Nx.Vulkan.Native.leapfrog_chain_synth(<<>>, <<>>, <<>>, <<>>, 1, "nowhere.spv")
+    assert bad == {:error, :bad_input}
+  end
+
   test "functions are compiled" do
     fun = Nx.Vulkan.jit(fn x -> Nx.sum(Nx.exp(x)) end)
 
