@@ -89,6 +89,22 @@ defmodule Nx.Vulkan.ChainTest do
            ) == {:ok, {q <> q2, p <> p2, grad <> grad2, logp <> logp2}}
   end
 
+  test "many callers at once get what they would get alone", context do
+    path = context.compile.("good", ["-DNUM=double"])
+    {:ok, _} = call(path, 1)
+
+    1..100
+    |> Task.async_stream(
+      fn i -> {i, for(k <- [8, 3, 8], do: call(path, k, 0.1, [i / 8, 1.0 - i], [0.3, i / 4]))} end,
+      max_concurrency: 50,
+      timeout: 60_000
+    )
+    |> Enum.each(fn {:ok, {i, rows}} ->
+      want = for k <- [8, 3, 8], do: {:ok, steps([i / 8, 1.0 - i], [0.3, i / 4], 0.1, k)}
+      assert rows == want
+    end)
+  end
+
   test "data come before the metric, and f32 has a push block of its own", context do
     path = context.compile.("good", ["-DNUM=double"])
 
