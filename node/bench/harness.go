@@ -163,3 +163,18 @@ func addAndRead(t ops.Type) func(*harness) error {
 		return err
 	}
 }
+
+// freshMatmul is a round of a matrix product whose operands are sent and whose
+// result is read.
+func freshMatmul(n int) row {
+	t := f32(n, n)
+	data := make([]byte, t.Bytes())
+	run := func(h *harness) error {
+		a, b := h.Upload(t, data), h.Upload(t, data)
+		id := h.Do(ops.Dot, t, [][]int{{1}, {}, {0}, {}}, ops.Operand{ID: a}, ops.Operand{ID: b})
+		_, err := h.Read(id)
+		h.Free(a, b, id)
+		return err
+	}
+	return row{fmt.Sprintf("dot f32 %d×%d, uploads and read included", n, n), run, 20, 0, 2 * float64(n) * float64(n) * float64(n)}
+}

@@ -142,6 +142,7 @@ func rows(n int, cpu bool) []row {
 	for _, m := range sizes {
 		list = append(list, matmul(ops.F32, m))
 	}
+	list = append(list, freshMatmul(256))
 	for _, m := range sizes {
 		if m >= 1024 && m <= 4096 {
 			list = append(list, matmul(ops.F64, m))
