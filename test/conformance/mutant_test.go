@@ -25,12 +25,16 @@ type mutant struct {
 	types []ops.Type
 }
 
-func newMutant(seed uint64) *mutant {
+func newMutant(seed uint64) *mutant { return drawMutant(seed, false) }
+
+// drawMutant draws among all operations, or among those that a driver can be
+// given with one result and without functions.
+func drawMutant(seed uint64, all bool) *mutant {
 	m := &mutant{Rand: rand.New(rand.NewPCG(seed, 77))}
 	for {
 		op, d := ops.Op(m.IntN(int(ops.Count))), ops.DTypes()[m.IntN(len(ops.DTypes()))]
 		in, types, ok := ops.Example(op, d)
-		if !ok || len(in.Outs) != 1 || len(in.Regions) > 0 || op == ops.Constant {
+		if !ok || op == ops.Constant || !all && (len(in.Outs) != 1 || len(in.Regions) > 0) {
 			continue
 		}
 		m.in, m.types = in, types
