@@ -196,7 +196,7 @@ func (d *dot) steps(plan *gemm.Plan, err error, a, b, c Ref) error {
 		}
 		d.plan.Steps = append(d.plan.Steps, Step{
 			Kernel: k,
-			Args:   []Arg{{ref(s.In[0]), Read}, {ref(s.In[1]), Read}, {ref(s.Out), Write}},
+			Args:   []Arg{{Ref: ref(s.In[0]), Access: Read}, {Ref: ref(s.In[1]), Access: Read}, {Ref: ref(s.Out), Access: Write}},
 			Push:   append(make([]byte, k.PushBytes-len(s.Push)), s.Push...),
 			Grid:   s.Grid,
 			Bytes:  s.Bytes,

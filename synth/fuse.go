@@ -52,7 +52,7 @@ func Units(g *Graph, t *Target) []Unit {
 		f.visit(i)
 	}
 	f.siblings()
-	return f.units()
+	return f.concatenated(f.units())
 }
 
 // survey finds out what every instruction is and who wants it.

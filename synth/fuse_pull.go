@@ -70,7 +70,7 @@ func (f *fuser) pullable(n *node) bool {
 		return false
 	}
 	if n.in.Outs[0].Type.Size() == 1 {
-		return n.pull.cost <= cheapScalar && n.pull.tensor == 0
+		return n.pull.cost <= cheapScalar
 	}
 	return n.pull.cost <= cheapElement && n.pull.tensor <= 1
 }

@@ -190,7 +190,7 @@ func (t *Target) step(p *program) (Step, error) {
 		return Step{}, err
 	}
 	for _, b := range p.bufs {
-		s.Args = append(s.Args, Arg{b.ref, b.access})
+		s.Args = append(s.Args, Arg{Ref: b.ref, Access: b.access})
 	}
 	at := t.base(p)
 	if !fixed {

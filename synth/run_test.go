@@ -72,7 +72,7 @@ func execute(t testing.TB, p *Plan, sizes []int, operands [][]byte, lits []tenso
 		}
 		var bufs [][]byte
 		for _, a := range s.Args {
-			bufs = append(bufs, memory[a.Ref.Kind][a.Ref.Index])
+			bufs = append(bufs, memory[a.Ref.Kind][a.Ref.Index][a.Offset:])
 		}
 		push := slices.Clone(s.Push)
 		for _, l := range s.Lits {

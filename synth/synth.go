@@ -86,6 +86,8 @@ const (
 type Arg struct {
 	Ref    Ref
 	Access Access
+	Offset int // of a part of a result
+	Bytes  int // of the part; 0 stands for the whole
 }
 
 // Lit is a literal operand that is a push constant: its value, converted to As,

@@ -27,7 +27,10 @@ type Unit struct {
 // error wraps ErrUnsupported where the device cannot carry it out.
 func LowerUnit(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
 	lower := lowerSingle
-	if len(u.Body) > 1 {
+	switch {
+	case u.joinsParts():
+		lower = lowerConcatenated
+	case len(u.Body) > 1:
 		lower = lowerFused
 	}
 	p, err := lower(u, types, t)

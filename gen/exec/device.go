@@ -110,7 +110,7 @@ func (e *Executor) record(w *work, p *planned, i int, outs, temps []*store.Stora
 	args := e.args[:0]
 	for _, a := range step.Args {
 		m := resolve(a.Ref, w.args, outs, temps)
-		args = append(args, vulkan.Arg{Buffer: m.Dev, Access: vulkan.Access(a.Access)})
+		args = append(args, vulkan.Arg{Buffer: m.Dev, Offset: a.Offset, Size: a.Bytes, Access: vulkan.Access(a.Access)})
 	}
 	e.args = args
 	if len(step.Lits) > 0 {

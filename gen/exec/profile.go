@@ -157,7 +157,7 @@ func (e *Executor) timed(p *planned, refs [3][]*vulkan.Buffer, clock vulkan.Arg)
 		s := &p.Steps[i]
 		var args []vulkan.Arg
 		for _, a := range s.Args {
-			args = append(args, vulkan.Arg{Buffer: refs[a.Ref.Kind][a.Ref.Index], Access: vulkan.Access(a.Access)})
+			args = append(args, vulkan.Arg{Buffer: refs[a.Ref.Kind][a.Ref.Index], Offset: a.Offset, Size: a.Bytes, Access: vulkan.Access(a.Access)})
 		}
 		if err := e.stream.Dispatch(p.pipes[i].pipe, args, pushOf(s), s.Grid[0], s.Grid[1], s.Grid[2]); err != nil {
 			return err

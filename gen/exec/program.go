@@ -67,7 +67,7 @@ func newProgram(r *ops.Region, broken error, eval graph.Eval) *program {
 	if err != nil {
 		return &program{err: &wire.Fault{Kind: wire.BadArgument, Err: err}}
 	}
-	r = graph.Unroll(r, eval)
+	r = graph.Sink(graph.Unroll(r, eval))
 	b := builder{slots: make(map[ops.ID]ops.ID)}
 	body := b.block(r, false)
 	return &program{body: body, slots: len(b.slots), open: b.open, calls: b.calls, values: types, region: r}

@@ -1,0 +1,144 @@
+package synth
+
+import (
+	"slices"
+
+	"nxvk/ops"
+)
+
+// A concatenation whose operands one kernel makes, and that alone reads them,
+// takes no kernel: its memory is that of the operands, one behind the other.
+
+// partAlign is what the offset of a part must be a multiple of, in bytes: devices
+// that bind buffers ask for as much at most.
+const partAlign = 256
+
+// concatenated makes such concatenations part of the units of their operands.
+func (f *fuser) concatenated(units []Unit) []Unit {
+	makes, reads := make(map[ops.ID]int), make(map[ops.ID]int) // the unit, and how many units
+	for i := range units {
+		for _, o := range units[i].Outs {
+			makes[o.ID] = i
+		}
+		for _, id := range units[i].Ins {
+			reads[id]++
+		}
+	}
+	return slices.DeleteFunc(units, func(u Unit) bool {
+		cat := &u.Body[0]
+		if len(u.Body) != 1 || !f.adjoins(cat) || slices.ContainsFunc(cat.Ins, func(o ops.Operand) bool { return reads[o.ID] != 1 }) {
+			return false
+		}
+		i, ok := makes[cat.Ins[0].ID]
+		if !ok || !units[i].makesAll(cat.Ins) {
+			return false
+		}
+		units[i].concatenate(cat)
+		return true
+	})
+}
+
+// adjoins reports whether an instruction is a concatenation whose operands may lie
+// in its memory from the beginning.
+func (f *fuser) adjoins(in *ops.Instr) bool {
+	if in.Op != ops.Concatenate || !f.t.computes(in.Outs[0].Type.DType) || !f.t.allows(RuleViews) {
+		return false
+	}
+	if ops.Shape(in.Outs[0].Type.Shape[:in.Attrs[0][0]]).Size() != 1 {
+		return false
+	}
+	seen := map[ops.ID]bool{}
+	for i, o := range in.Ins {
+		j, ok := f.maker(o)
+		if !ok || seen[o.ID] || f.nodes[j].kept {
+			return false
+		}
+		t := f.typeOf(o)
+		if i < len(in.Ins)-1 && t.Bytes()%partAlign != 0 || t.DType != in.Outs[0].Type.DType {
+			return false
+		}
+		seen[o.ID] = true
+	}
+	return true
+}
+
+// makesAll reports whether the operands are results of a unit that is one kernel
+// without reductions.
+func (u *Unit) makesAll(list []ops.Operand) bool {
+	if len(u.Body) < 2 || u.foldOf() != nil {
+		return false
+	}
+	return !slices.ContainsFunc(list, func(o ops.Operand) bool {
+		return !slices.ContainsFunc(u.Outs, func(r ops.Result) bool { return r.ID == o.ID })
+	})
+}
+
+// concatenate puts a concatenation behind what makes its operands.
+func (u *Unit) concatenate(in *ops.Instr) {
+	u.Body = append(u.Body, *in)
+	u.Outs = slices.DeleteFunc(u.Outs, func(r ops.Result) bool {
+		return slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return o.ID == r.ID })
+	})
+	u.Outs = append(u.Outs, in.Outs...)
+}
+
+// apart is the unit without its concatenations, and where in the results of the
+// unit its results lie.
+func (u *Unit) apart() (inner *Unit, places []Arg) {
+	inner = &Unit{Body: u.Body, Ins: u.Ins, Lits: u.Lits}
+	types := make(map[ops.ID]ops.Type)
+	cats := make(map[ops.ID]*ops.Instr)
+	for i := range u.Body {
+		in := &u.Body[i]
+		for _, o := range in.Outs {
+			types[o.ID] = o.Type
+		}
+		if in.Op == ops.Concatenate {
+			cats[in.Outs[0].ID] = in
+			inner.Body = slices.DeleteFunc(slices.Clone(inner.Body), func(x ops.Instr) bool { return x.Outs[0].ID == in.Outs[0].ID })
+		}
+	}
+	for i, o := range u.Outs {
+		cat := cats[o.ID]
+		if cat == nil {
+			inner.Outs = append(inner.Outs, o)
+			places = append(places, Arg{Ref: Ref{Result, i}})
+			continue
+		}
+		at := 0
+		for _, p := range cat.Ins {
+			t := types[p.ID]
+			inner.Outs = append(inner.Outs, ops.Result{ID: p.ID, Type: t})
+			places = append(places, Arg{Ref: Ref{Result, i}, Offset: at, Bytes: t.Bytes()})
+			at += t.Bytes()
+		}
+	}
+	return inner, places
+}
+
+// lowerConcatenated plans a unit that ends in concatenations.
+func lowerConcatenated(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
+	inner, places := u.apart()
+	p, err := lowerFused(inner, types, t)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		s.Args = slices.Clone(s.Args)
+		for k, a := range s.Args {
+			if a.Ref.Kind == Result {
+				to := places[a.Ref.Index]
+				to.Access = a.Access
+				s.Args[k] = to
+			}
+		}
+	}
+	return p, nil
+}
+
+// joinsParts reports whether a unit ends in a concatenation of what it makes.
+func (u *Unit) joinsParts() bool {
+	last := &u.Body[len(u.Body)-1]
+	return len(u.Body) > 1 && last.Op == ops.Concatenate
+}
