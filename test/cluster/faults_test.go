@@ -198,7 +198,7 @@ func TestTwoClients(t *testing.T) {
 		var both sync.WaitGroup
 		for _, client := range []*beam{a, b} {
 			both.Go(func() {
-				count, err := client.ask(time.Minute, "{nxvk_load,work,[%s,1500]}", n.device())
+				count, err := client.ask(patience, "{nxvk_load,work,[%s,1500]}", n.device())
 				if err != nil {
 					t.Error(err)
 				}
@@ -252,7 +252,7 @@ func TestWrongCookie(t *testing.T) {
 	if got := stranger.call("{nxvk_client,connect,[%s]}", n.atom()); got == "ok" {
 		t.Fatal("a BEAM with another cookie could connect")
 	}
-	_, _, err := n.log.wait(0, func(s string) bool { return strings.Contains(s, "cookie") }, 5*time.Second)
+	_, _, err := n.log.wait(0, func(s string) bool { return strings.Contains(s, "cookie") }, patience)
 	if err != nil {
 		t.Errorf("the refusal is not logged: %v\n%s", err, n.log.text())
 	}

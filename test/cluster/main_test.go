@@ -80,7 +80,7 @@ func startEpmd() (stop func(), err error) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(patience); ; {
 		c, err := net.Dial("tcp", "127.0.0.1:"+epmdPort)
 		if err == nil {
 			c.Close()

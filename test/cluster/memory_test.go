@@ -3,7 +3,6 @@ package cluster
 import (
 	"strconv"
 	"testing"
-	"time"
 )
 
 const mib = 1 << 20
@@ -61,7 +60,7 @@ func TestLargeBinary(t *testing.T) {
 	n := startNode(t, "--device", "host")
 	b := startBEAM(t)
 	b.connect(n)
-	answer, err := b.ask(3*time.Minute, "{nxvk_load,echo,[%s,%d]}", n.atom(), 1<<30)
+	answer, err := b.ask(patience, "{nxvk_load,echo,[%s,%d]}", n.atom(), 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@
 %%     {ok, [11.0, 12.0, 13.0]} = nxvk_client:values(D, Y, f32).
 -module(nxvk_client).
 
--export([connect/1, device/2, info/1, sessions/1, metrics/1, echo/2]).
+-export([connect/1, device/2, call/2, info/1, sessions/1, metrics/1, echo/2]).
 -export([open/2, close/1, sync/1, memory/1, describe/2]).
 -export([stream/2, tensor/4, op/5, scalar/2, free/2, import/5, id/1]).
 -export([download/2, download/4, values/3]).
@@ -30,6 +30,9 @@ connect(Node) ->
 %% device is the address of the server of a node's device.
 device(Node, Index) -> {list_to_atom("nxvk_" ++ integer_to_list(Index)), Node}.
 
+%% call asks a server and waits for the answer.
+call(Server, Request) -> gen_server:call(Server, Request, ?TIMEOUT).
+
 info(Node) -> call({nxvk, Node}, info).
 sessions(Node) -> call({nxvk, Node}, sessions).
 metrics(Node) -> call({nxvk, Node}, metrics).
@@ -42,8 +45,6 @@ close(Device) -> call(Device, close).
 sync(Device) -> call(Device, sync).
 memory(Device) -> call(Device, memory).
 describe(Device, Id) -> call(Device, {describe, Id}).
-
-call(Server, Request) -> gen_server:call(Server, Request, ?TIMEOUT).
 
 %% Instructions. None of these waits: an error stays with the result and comes
 %% with whatever reads it.

@@ -24,12 +24,12 @@ busy(What, {Name, Node} = D) ->
     Pid = spawn(fun() ->
         case What of
             loop ->
-                Id = nxvk_suite:begin_loop(D),
+                Id = nxvk_programs:begin_loop(D),
                 Self ! busy,
                 tell(catch gen_server:call(D, {download, Id}, infinity));
             chains ->
                 Ref = monitor(process, D),
-                nxvk_suite:begin_chains(D),
+                nxvk_sampling:begin_chains(D),
                 Self ! busy,
                 tell(drawn(Name, Ref))
         end
@@ -171,7 +171,7 @@ arm(D) ->
     Self = self(),
     Pid = spawn(fun() ->
         Ref = monitor(process, D),
-        {ok, _} = gen_server:call(D, memory),
+        {ok, _} = ?X:memory(D),
         Self ! armed,
         receive {'DOWN', Ref, _, _, Reason} -> receive {ask, From} -> From ! {fired, Reason} end end
     end),
@@ -190,9 +190,10 @@ total(Node, Select) ->
     {ok, All} = ?X:sessions(Node),
     lists:sum([B || #{buffers := B} = S <- All, Select(S)]).
 
-%% gone waits until no session of a node's processes is left.
+%% gone waits until no session is left of those that a function selects, or of
+%% a node's processes.
 gone(Node, Client) when is_atom(Client) -> gone(Node, fun(#{pid := P}) -> node(P) =:= Client end);
-gone(Node, Select) -> gone(Node, Select, 500).
+gone(Node, Select) -> gone(Node, Select, 2000).
 
 gone(Node, _, 0) -> exit({still_there, ?X:sessions(Node)});
 gone(Node, Select, Tries) ->
@@ -203,18 +204,18 @@ gone(Node, Select, Tries) ->
     end.
 
 incarnation(D) ->
-    {ok, #{incarnation := I}} = gen_server:call(D, info),
+    {ok, #{incarnation := I}} = ?X:call(D, info),
     I.
 
 %% at asks under an incarnation and gives the kind of the error, or ok.
 at(D, Incarnation, Request) ->
-    case gen_server:call(D, {at, Incarnation, Request}) of
+    case ?X:call(D, {at, Incarnation, Request}) of
         {error, {Kind, _, _, _}} -> Kind;
         _ -> ok
     end.
 
 %% reconnect tries until the node answers.
-reconnect(Node) -> reconnect(Node, 200).
+reconnect(Node) -> reconnect(Node, 1000).
 
 reconnect(Node, 0) -> {error, {cannot_connect, Node}};
 reconnect(Node, Tries) ->
@@ -278,6 +279,6 @@ spawn_returns(Node) ->
     receive
         {spawn_reply, Id, ok, _} -> true;
         {spawn_reply, Id, error, _} -> false
-    after 5000 ->
+    after 30000 ->
         exit(no_answer)
     end.

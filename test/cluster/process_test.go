@@ -116,7 +116,7 @@ func startNode(t *testing.T, args ...string) *node {
 func (n *node) start() {
 	n.t.Helper()
 	n.spawn(epmdPort)
-	line, _, err := n.out.wait(0, ready.MatchString, 30*time.Second)
+	line, _, err := n.out.wait(0, ready.MatchString, patience)
 	if err != nil {
 		n.t.Fatalf("the node does not become ready: %v\n%s", err, n.log.text())
 	}

@@ -22,7 +22,7 @@ func TestTerminate(t *testing.T) {
 	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if code := n.exitCode(10 * time.Second); code != 0 {
+	if code := n.exitCode(patience); code != 0 {
 		t.Errorf("exit code %d, want 0\n%s", code, n.log.text())
 	}
 	if reason := b.call("{nxvk_load,fired,[]}"); reason != "noconnection" && reason != "shutdown" && reason != "normal" {
@@ -34,7 +34,7 @@ func TestTerminate(t *testing.T) {
 func TestExitOnEOF(t *testing.T) {
 	n := startNode(t, "--device", "host", "--exit-on-eof")
 	n.stdin.Close()
-	if code := n.exitCode(10 * time.Second); code != 0 {
+	if code := n.exitCode(patience); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
 }
@@ -142,7 +142,7 @@ func TestOwnPortMapper(t *testing.T) {
 	n := &node{t: t, name: uniqueName("nxvk"), args: []string{"--device", "host"}}
 	n.spawn(port)
 	t.Cleanup(n.kill)
-	if _, _, err := n.out.wait(0, ready.MatchString, 10*time.Second); err != nil {
+	if _, _, err := n.out.wait(0, ready.MatchString, patience); err != nil {
 		t.Fatalf("%v\n%s", err, n.log.text())
 	}
 	t.Setenv("ERL_EPMD_PORT", port)
@@ -164,7 +164,7 @@ func TestConnect(t *testing.T) {
 
 	lost := &node{t: t, name: uniqueName("nxvk"), args: []string{"--device", "host", "--connect", uniqueName("nobody")}}
 	lost.spawn(epmdPort)
-	if code := lost.exitCode(10 * time.Second); code != 4 {
+	if code := lost.exitCode(patience); code != 4 {
 		t.Errorf("connecting to nobody: exit code %d, want 4\n%s", code, lost.log.text())
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -60,7 +59,7 @@ func suite(t *testing.T, b *beam, n *node, module string) {
 	t.Helper()
 	for _, name := range atoms(b.call("{%s,names,[]}", module)) {
 		t.Run(module+"/"+name, func(t *testing.T) {
-			if _, err := b.ask(time.Minute, "{%s,run,[%s,%s]}", module, name, n.device()); err != nil {
+			if _, err := b.ask(patience, "{%s,run,[%s,%s]}", module, name, n.device()); err != nil {
 				t.Error(err)
 			}
 		})
