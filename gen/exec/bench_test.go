@@ -37,7 +37,7 @@ func BenchmarkRecord(b *testing.B) {
 	for b.Loop() {
 		add(id+1, ref(id), ref(1))
 		if id > 1 {
-			l.Session.Delete(id)
+			e.Stream(l, []wire.Instr{{Name: "free", Instr: ops.Instr{Op: ops.Free, Attrs: [][]int{{int(id)}}}}})
 		}
 		id++
 		for len(posted) > 0 {

@@ -9,8 +9,8 @@
 // completions from elsewhere come back to it through Post. Where a comment
 // says "the goroutine of the Executor", it means in such a turn.
 //
-// Start reading at Executor.instr, then place.go for where work runs, and
-// program.go and fused.go for programs.
+// Start reading at Executor.instr, then place.go for where work runs, lazy.go for
+// what is pending first, and program.go and fused.go for programs.
 package exec
 
 import (
@@ -58,9 +58,14 @@ type Executor struct {
 	imports   []*Lane // lanes that wait for another session
 	memory    []*Lane // lanes that wait for memory
 	throttled []*Lane // lanes that wait for the device to catch up
+	gathering []*Lane // lanes with a segment
 	plans     map[string]*planned
 	kernels   map[string]*compiled
+	forms     map[string]form
+	lastForm  uint32
+	segments  structures
 	key       []byte           // scratch of planKey
+	look      work             // scratch of consider
 	push      []byte           // scratch of record
 	args      []vulkan.Arg     // scratch of record
 	outs      []*store.Storage // scratch of deviceResults
@@ -101,6 +106,7 @@ func New(cfg Config) *Executor {
 		lanes:   make(map[*store.Session]*Lane),
 		plans:   make(map[string]*planned),
 		kernels: make(map[string]*compiled),
+		forms:   make(map[string]form),
 		limit:   cfg.HostLimit,
 	}
 	if e.dev != nil {
@@ -190,7 +196,7 @@ func (e *Executor) compute(l *Lane, in *wire.Instr) (wait bool) {
 		return false
 	}
 	defer w.drop()
-	if err := in.Check(w.types); err != nil {
+	if err := w.in.Check(w.types); err != nil {
 		e.poison(l, in, w.types, &wire.Fault{Kind: wire.BadArgument, Err: err})
 		return false
 	}

@@ -218,6 +218,12 @@ func (l *Lane) end() {
 		l.run.drop()
 		l.run = nil
 	}
+	for _, s := range []*segment{l.segment, l.running} {
+		if s != nil {
+			s.drop()
+		}
+	}
+	l.segment, l.running = nil, nil
 	for _, s := range l.sampling {
 		s.cancel()
 	}

@@ -108,6 +108,7 @@ type fused struct {
 	types map[ops.ID]ops.Type
 	body  []wire.Instr // the instructions, one by one
 	inner []ops.ID     // slots that they make and nobody else needs
+	ends  [][]ops.ID   // for each instruction, those that end with it
 	plan  *planned
 }
 
@@ -407,39 +408,73 @@ func (e *Executor) Enough() int { return e.enough }
 func (e *Executor) Building() int { return e.building }
 
 // unit carries out a step of several instructions: by its plan, or one by one
-// where the plan is not there or where there is so little to do that the host
+// where the plan is not there, or where there is so little to do that the host
 // does it.
 func (e *Executor) unit(l *Lane, r *run, s *step) (wait bool) {
 	f := s.fused
 	w, err := e.gather(l, &s.in)
 	defer w.drop()
 	if err == nil && f.plan != nil && f.plan.made() && e.lost == nil && !e.small(w) {
-		return e.byPlan(l, w, s)
+		if wait, done := e.byPlan(l, w, s); wait || done {
+			return wait
+		}
+	}
+	if f.ends == nil {
+		f.ends = f.endings()
 	}
 	for i := range f.body {
 		if e.instr(l, &f.body[i]) {
 			return true
 		}
-	}
-	for _, id := range f.inner {
-		r.clear(id)
+		for _, id := range f.ends[i] {
+			r.clear(id)
+		}
 	}
 	return false
 }
 
-// byPlan carries out a unit by its plan.
-func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait bool) {
+// endings lists, for each instruction, the inner slots that none after it needs.
+func (f *fused) endings() [][]ops.ID {
+	inner := make(map[ops.ID]bool, len(f.inner))
+	for _, id := range f.inner {
+		inner[id] = true
+	}
+	ends := make([][]ops.ID, len(f.body))
+	end := func(i int, id ops.ID) {
+		if inner[id] {
+			delete(inner, id)
+			ends[i] = append(ends[i], id)
+		}
+	}
+	for i := len(f.body) - 1; i >= 0; i-- {
+		for _, o := range f.body[i].Ins {
+			end(i, o.ID)
+		}
+		for _, o := range f.body[i].Outs {
+			end(i, o.ID)
+		}
+	}
+	return ends
+}
+
+// byPlan carries out a unit by its plan. It is not done where there is too little
+// memory for all results at once: one by one, some of them may have it.
+func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait, done bool) {
 	if l.failed != nil {
 		e.poison(l, &s.in, w.types, l.failed)
-		return false
+		return false, true
 	}
 	w.settleLiterals()
 	wait, err := e.device(l, w, s.fused.plan)
-	if !wait {
-		e.Counters.Instructions += uint64(len(s.fused.body))
-		if err != nil {
-			e.poison(l, &s.in, w.types, err)
-		}
+	if wait {
+		return true, false
 	}
-	return wait
+	if kind := wire.KindOf(err); err != nil && (kind == wire.OutOfMemory || kind == wire.Limit) {
+		return false, false
+	}
+	e.Counters.Instructions += uint64(len(s.fused.body))
+	if err != nil {
+		e.poison(l, &s.in, w.types, err)
+	}
+	return false, true
 }

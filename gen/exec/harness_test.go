@@ -78,6 +78,7 @@ func newRig(t *testing.T, d *vulkan.Device) *rig {
 		for s := range r.exec.lanes {
 			r.exec.End(s)
 		}
+		r.built() // a device is not closed while its driver compiles
 		r.settle(20 * time.Millisecond)
 	})
 	return r

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"time"
 
 	"nxvk/gen/store"
@@ -19,8 +20,15 @@ type Lane struct {
 	since   time.Time // when the import at the front began to wait
 	swept   bool      // memory has been asked for once for the task at the front
 	trimmed bool      // and the caches have been dropped
+	pressed bool      // and what is pending in other lanes has been carried out
 	failed  error     // why the operand that was waited for did not come
 	verdict *verdict  // on what the task at the front has had computed
+
+	segment *segment // what is pending; see lazy.go
+	running *segment // what was, until it has been carried out
+	rhythm  rhythm   // where segments end
+	length  int      // of the segment when the clock looked last
+	quiet   int      // how often it has not grown since
 
 	programs map[string]*program // by key
 	run      *run                // the program under way, whose slots stand for the session's values
@@ -46,8 +54,9 @@ type task func(l *Lane) (wait bool)
 // of an instruction, or the value that is read.
 type request struct {
 	task
-	in   *wire.Instr // nil where it is a read or asks about the session
-	read ops.ID      // 0 where no value is read
+	in    *wire.Instr // nil where it is a read or asks about the session
+	eager bool        // in is of the stream
+	read  ops.ID      // 0 where no value is read
 
 	// Of a request that left the order of its session.
 	held  map[ops.ID]store.Value // what it needs and was there
@@ -69,6 +78,7 @@ func (e *Executor) End(s *store.Session) {
 	if l, ok := e.lanes[s]; ok {
 		l.end()
 		delete(e.lanes, s)
+		e.gathering = slices.DeleteFunc(e.gathering, func(g *Lane) bool { return g == l })
 	}
 	s.End()
 	e.retryMemory()
@@ -84,6 +94,14 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 			continue
 		}
 		if len(l.queue) == 0 && !l.parked {
+			switch e.turnOfInstr(l, in) {
+			case later:
+				continue
+			case after:
+				l.queue = append(l.queue, e.instruct(in))
+				e.advance(l)
+				continue
+			}
 			if e.detour(l, e.instruct(in)) || !e.instr(l, in) {
 				continue
 			}
@@ -99,7 +117,7 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 
 // instruct is the request to carry out an instruction.
 func (e *Executor) instruct(in *wire.Instr) request {
-	return request{task: func(l *Lane) bool { return e.instr(l, in) }, in: in}
+	return request{task: func(l *Lane) bool { return e.instr(l, in) }, in: in, eager: true}
 }
 
 // freeEarly lets go of values while the lane waits for memory, out of turn:
@@ -119,6 +137,7 @@ func (l *Lane) freeEarly(ids []int) {
 	for _, id := range ids {
 		if !needed[ops.ID(id)] {
 			l.Session.Delete(ops.ID(id))
+			l.forget(ops.ID(id))
 		}
 	}
 }
@@ -139,12 +158,20 @@ func (e *Executor) advance(l *Lane) {
 			l.parked, l.awaits = true, true
 			return
 		}
+		switch e.turnOf(l, &r) {
+		case later:
+			l.queue = l.queue[1:]
+			continue
+		case after:
+			l.queue = slices.Insert(l.queue, 0, e.cut(l))
+			continue
+		}
 		if !e.detour(l, r) && r.task(l) {
 			l.parked = true
 			return
 		}
-		l.swept, l.trimmed, l.failed, l.since = false, false, nil, time.Time{}
-		l.dropVerdict()
+		l.fresh()
+		l.since = time.Time{}
 		if len(l.queue) > 0 { // the task may have ended the session
 			l.queue = l.queue[1:]
 		}
@@ -155,6 +182,12 @@ func (e *Executor) advance(l *Lane) {
 	if len(l.queue) == 0 {
 		l.queue = nil
 	}
+}
+
+// fresh forgets what a lane has done about the task at its front.
+func (l *Lane) fresh() {
+	l.swept, l.trimmed, l.pressed, l.failed = false, false, false, nil
+	l.dropVerdict()
 }
 
 // resume serves a lane that has waited.

@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"nxvk/fallback"
@@ -28,14 +29,14 @@ func (e *Executor) reserve(l *Lane, n int64) (wait bool, err error) {
 		n, l.Session.Bytes(), l.Session.Limit)}
 }
 
-// alloc takes device memory. When there is none it first has sessions swept,
-// then drops caches, and only then fails.
+// alloc takes device memory. When there is none it first has what is pending
+// elsewhere carried out and sessions swept, then drops caches, and only then fails.
 func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait bool, err error) {
 	b, err = e.stream.Alloc(n)
 	if err == nil || !errors.Is(err, vulkan.ErrOutOfMemory) {
 		return b, false, e.deviceError(err)
 	}
-	if e.sweep(l) {
+	if e.press(l) || e.sweep(l) {
 		return nil, true, nil
 	}
 	if !l.trimmed {
@@ -62,6 +63,24 @@ func (e *Executor) sweep(l *Lane) bool {
 	}
 	e.memory = append(e.memory, l)
 	time.AfterFunc(SweepTime, func() { e.cfg.Post(e.retryMemory) })
+	return true
+}
+
+// press has what is pending in other lanes carried out, once for each task of a
+// lane: it holds values that have been freed. It reports whether there is any.
+func (e *Executor) press(l *Lane) bool {
+	others := len(e.gathering) > 0 // l is not among them: it carries something out
+	if l.pressed || !others {
+		return false
+	}
+	l.pressed = true
+	e.memory = append(e.memory, l)
+	e.cfg.Post(func() {
+		for _, g := range slices.Clone(e.gathering) {
+			e.compel(g)
+		}
+		e.retryMemory()
+	})
 	return true
 }
 

@@ -56,25 +56,27 @@ func (e *Executor) place(l *Lane, w *work) (wait bool, err error) {
 
 // alias returns the memory of the operand where the result is the same bytes.
 func (w *work) alias() *store.Storage {
-	if len(w.args) != 1 || w.args[0] == nil {
+	if len(w.args) != 1 || w.args[0] == nil || !w.sameBytes() {
 		return nil
+	}
+	return w.args[0]
+}
+
+// sameBytes reports whether the result of an operation on one operand is its bytes.
+func (w *work) sameBytes() bool {
+	if len(w.types) != 1 {
+		return false
 	}
 	same := w.in.Outs[0].Type.DType == w.types[0].DType
 	switch w.in.Op {
-	case ops.Reshape, ops.Squeeze:
-		return w.args[0]
-	case ops.Bitcast:
-		return w.args[0]
+	case ops.Reshape, ops.Squeeze, ops.Bitcast:
+		return true
 	case ops.AsType:
-		if same {
-			return w.args[0]
-		}
+		return same
 	case ops.BroadcastTo, ops.Transpose:
-		if same && w.in.Outs[0].Type.Shape.Equal(w.types[0].Shape) && increasing(w.in.Attrs[0]) {
-			return w.args[0]
-		}
+		return same && w.in.Outs[0].Type.Shape.Equal(w.types[0].Shape) && increasing(w.in.Attrs[0])
 	}
-	return nil
+	return false
 }
 
 func increasing(axes []int) bool {

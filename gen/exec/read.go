@@ -127,8 +127,12 @@ func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait bool) {
 		return false
 	}
 	id := in.Shared.ID
+	theirs := e.lanes[from]
+	if theirs.segment.makes(id) {
+		e.compel(theirs)
+	}
 	v, ok := from.Get(id)
-	if !ok && (id > from.Last || e.lanes[from].makers[id] != nil) && e.waitImport(l) {
+	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.segment.makes(id) || theirs.running.makes(id)) && e.waitImport(l) {
 		return true
 	}
 	out := in.Outs[0]

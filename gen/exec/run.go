@@ -213,8 +213,7 @@ func (e *Executor) advanceRun(l *Lane, r *run) (wait bool) {
 			return true
 		}
 	}
-	l.failed, l.swept, l.trimmed = nil, false, false
-	l.dropVerdict()
+	l.fresh()
 	f.pc++
 	r.passed(s)
 	return false

@@ -107,6 +107,9 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 	}
 }
 
+// chunkBytes bounds the positions of a chunk, whatever its draws.
+const chunkBytes = 4 << 20
+
 // slowReader is how long a chain waits before it offers its chunk again.
 const slowReader = 20 * time.Millisecond
 
@@ -138,6 +141,7 @@ func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, emi
 			err = fmt.Errorf("%v", r)
 		}
 	}()
+	most := min(s.Chunk, max(1, chunkBytes/(8*s.Dim)))
 	chunk := Chunk{Chain: c.Number}
 	send := func() error {
 		if len(chunk.Draws) == 0 {
@@ -157,7 +161,7 @@ func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, emi
 			}
 			chunk.Warmup = warmup
 		}
-		if chunk.Draws = append(chunk.Draws, d); len(chunk.Draws) < s.Chunk {
+		if chunk.Draws = append(chunk.Draws, d); len(chunk.Draws) < most {
 			return ctx.Err()
 		}
 		return send()

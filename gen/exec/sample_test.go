@@ -96,3 +96,26 @@ func TestSlowReader(t *testing.T) {
 		t.Errorf("a session that is gone was offered %d chunks more", gone.offers-offers)
 	}
 }
+
+// TestWideChunks: draws of many parameters go in chunks of bounded size.
+func TestWideChunks(t *testing.T) {
+	r := newRig(t, nil)
+	l := r.session()
+	const dim = chunkBytes / 8 / 3
+	r.bell(l, 1, make([]float64, dim)...)
+	longest, ended := 0, false
+	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: dim}, Chains: 1, Chunk: 1 << 20,
+		Options: nuts.Options{Draws: 7, Step: 0.1, MaxDepth: 1, Fixed: true}}, func(_ int, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}, func(_ int, c Chunk) bool {
+		longest = max(longest, len(c.Draws))
+		ended = c.Draws == nil
+		return true
+	})
+	r.until(func() bool { return ended })
+	if longest != 3 {
+		t.Errorf("the longest chunk has %d draws, want 3", longest)
+	}
+}

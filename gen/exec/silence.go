@@ -1,11 +1,20 @@
 package exec
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// awaitSilence sees to it that what has gathered is submitted although nobody
-// reads: when the stream has been silent, or by then where the device is idle.
+// patience is for how many times Silence a stream that repeats itself, or whose
+// device has enough to do, may be silent: to cut it in the middle costs more than
+// to wait.
+const patience = 8
+
+// awaitSilence sees to it that what is pending is carried out, and what has
+// gathered is submitted, although nobody reads: when the stream has been silent,
+// or by then where the device is idle.
 func (e *Executor) awaitSilence() {
-	if e.recorded == 0 || e.timer {
+	if e.timer || e.recorded == 0 && len(e.gathering) == 0 {
 		return
 	}
 	e.timer = true
@@ -13,6 +22,7 @@ func (e *Executor) awaitSilence() {
 	time.AfterFunc(Silence, func() {
 		e.cfg.Post(func() {
 			e.timer = false
+			e.silent()
 			silent := e.Counters.Dispatches == seen
 			if e.inFlight == 0 || silent && e.inFlight < deep { // else a completion does it
 				e.Flush()
@@ -20,4 +30,18 @@ func (e *Executor) awaitSilence() {
 			e.awaitSilence()
 		})
 	})
+}
+
+// silent has what is pending in lanes that have been silent carried out.
+func (e *Executor) silent() {
+	for _, l := range slices.Clone(e.gathering) {
+		if n := len(l.segment.steps); n != l.length {
+			l.length, l.quiet = n, 0
+			continue
+		}
+		l.quiet++
+		if l.quiet >= patience || e.inFlight == 0 && !l.rhythm.looping() {
+			e.compel(l)
+		}
+	}
 }

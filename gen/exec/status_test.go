@@ -75,6 +75,7 @@ func TestStatusParks(t *testing.T) {
 		}
 		r.tensor(other, 1, 3)
 		r.do(other, ops.Negate, 2, f32(1), nil, ref(1))
+		r.exec.compel(other)
 		if _, err := other.value(2); err != nil {
 			r.Errorf("another lane did not go on: %v", err)
 		}

@@ -57,9 +57,11 @@ func NewFor(d *vulkan.Device, target synth.Target, hostLimit int) *Driver {
 	return dr
 }
 
-// Close ends the session. The device stays open.
+// Close ends the session, when nothing is being made any more: drivers do not like
+// a process that exits meanwhile. The device stays open.
 func (d *Driver) Close() {
 	d.Sync()
+	d.Built()
 	d.Exec.End(d.lane.Session)
 	d.drain()
 }

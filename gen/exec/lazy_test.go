@@ -1,0 +1,428 @@
+package exec
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// lazily runs a test where instructions are pending.
+func lazily(t *testing.T, test func(r *rig)) {
+	rigs(t, func(r *rig) {
+		if r.dev == nil {
+			r.Skip("the host computes at once")
+		}
+		test(r)
+	})
+}
+
+// point is an operation on elements whose results all have one type.
+func (r *rig) point(l *Lane, op ops.Op, id ops.ID, t ops.Type, ins ...ops.Operand) {
+	r.do(l, op, id, t, nil, ins...)
+}
+
+// What is freed before it is read is not computed, and what only that needs is
+// not, either.
+func TestLazyDropsWhatIsFreed(t *testing.T) {
+	lazily(t, func(r *rig) {
+		l, v := r.session(), f32(1000)
+		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+		r.want1(l, 1, 3, 3)
+		dispatches, bytes := r.exec.Counters.Dispatches, l.Session.Bytes()
+		r.point(l, ops.Add, 2, v, ref(1), ref(1))
+		r.point(l, ops.Exp, 3, v, ref(2))
+		r.point(l, ops.Multiply, 4, v, ref(1), ref(1))
+		r.free(l, 3)
+		r.free(l, 2)
+		if n := l.Session.Bytes(); n != bytes {
+			r.Errorf("the session is charged %d bytes for what is pending", n-bytes)
+		}
+		r.want1(l, 4, 3, 9)
+		if n := r.exec.Counters.Dispatches - dispatches; n != 1 {
+			r.Errorf("%d dispatches, want that of the product alone", n)
+		}
+		if n := l.Session.Bytes() - bytes; n != 4000 {
+			r.Errorf("the results take %d bytes, want 4000", n)
+		}
+		r.wantKind(l, 2, wire.UnknownID)
+		r.point(l, ops.Negate, 5, v, ref(4))
+		r.free(l, 5)
+		r.free(l, 4)
+		r.free(l, 1)
+		r.settle(20 * time.Millisecond)
+		if n := l.Session.Bytes(); n != 0 {
+			r.Errorf("%d bytes are held at the end", n)
+		}
+		if n := r.exec.Counters.Dispatches - dispatches; n != 1 {
+			r.Errorf("%d dispatches, though all else was freed", n-1)
+		}
+	})
+}
+
+// want1 checks one element of a value.
+func (r *rig) want1(l *Lane, id ops.ID, at int, want float32) {
+	r.Helper()
+	got, err := r.read(l, id, at, 1)
+	if err != nil || got[0] != want {
+		r.Fatalf("element %d of value %d: got %v, %v, want %v", at, id, got, err, want)
+	}
+}
+
+// A structure that is seen again runs in fewer dispatches and gives the same bits,
+// though numbers differ and other values are named.
+func TestLazyFuses(t *testing.T) {
+	lazily(t, func(r *rig) {
+		l, m, k := r.session(), f32(30, 70), f32(30, 1)
+		x := make([]float32, 30*70)
+		for i := range x {
+			x[i] = float32(math.Sin(float64(i))) * 4
+		}
+		r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
+		softmax := func(id ops.ID, scale float32, keep bool) (out []float32, dispatches uint64) {
+			before := r.exec.Counters.Dispatches
+			r.do(l, ops.ReduceMax, id, k, [][]int{{1}, {1}}, ref(1))
+			r.point(l, ops.Subtract, id+1, m, ref(1), ref(id))
+			r.point(l, ops.Exp, id+2, m, ref(id+1))
+			r.do(l, ops.Sum, id+3, k, [][]int{{1}, {1}}, ref(id+2))
+			r.point(l, ops.Divide, id+4, m, ref(id+2), ref(id+3))
+			r.point(l, ops.Multiply, id+5, m, ref(id+4), scalar(scale))
+			for i := range ops.ID(5) {
+				if !keep || i != 2 {
+					r.free(l, id+i)
+				}
+			}
+			out, err := r.read(l, id+5, 0, len(x))
+			if err != nil {
+				r.Fatal(err)
+			}
+			dispatches = r.exec.Counters.Dispatches - before
+			if keep {
+				exps, err := r.read(l, id+2, 0, len(x))
+				if err != nil || len(exps) != len(x) || slices.Contains(exps, 0) {
+					r.Fatalf("the exponentials are %v, %v", exps, err)
+				}
+				r.free(l, id+2)
+			}
+			r.free(l, id+5)
+			return out, dispatches
+		}
+		first, plain := softmax(10, 2, false)
+		var last uint64
+		for i := range 6 {
+			var again []float32
+			again, last = softmax(ops.ID(20+10*i), 2, false)
+			if !slices.Equal(first, again) {
+				t.Fatalf("round %d differs from the first", i)
+			}
+			r.built()
+		}
+		if last >= plain {
+			t.Errorf("%d dispatches when seen again, %d the first time", last, plain)
+		}
+		doubled, n := softmax(100, 4, false)
+		for i := range doubled {
+			if doubled[i] != 2*first[i] {
+				t.Fatalf("with another number element %d is %v, want %v", i, doubled[i], 2*first[i])
+			}
+		}
+		if n != last {
+			t.Errorf("with another number it takes %d dispatches, want %d", n, last)
+		}
+		for i := range 4 {
+			if again, _ := softmax(ops.ID(200+10*i), 2, true); !slices.Equal(first, again) {
+				t.Fatalf("with another value named, round %d differs", i)
+			}
+			r.built()
+		}
+	})
+}
+
+// What is refused is refused in its place, and what does not depend on it is not
+// hurt.
+func TestLazyErrors(t *testing.T) {
+	lazily(t, func(r *rig) {
+		l, v := r.session(), f32(100)
+		for round := range ops.ID(4) {
+			id := 1 + 100*round
+			r.do(l, ops.Iota, id, v, [][]int{{-1}})
+			r.point(l, ops.Add, id+1, v, ref(id), scalar(1))
+			r.point(l, ops.Add, id+2, f32(99), ref(id+1), ref(id))            // the shape is wrong
+			r.point(l, ops.Exp, id+3, v, ref(id+2))                           // has its error
+			r.point(l, ops.Add, id+4, v, ref(id+1), ref(9999))                // no such value
+			r.do(l, ops.Dot, id+5, f32(), [][]int{{7}}, ref(id+1), ref(id+1)) // attributes are missing
+			r.point(l, ops.Multiply, id+6, v, ref(id+1), scalar(2))
+			r.want1(l, id+6, 4, 10)
+			first := r.wantKind(l, id+2, wire.BadArgument)
+			if again := r.wantKind(l, id+3, wire.BadArgument); again != first {
+				r.Errorf("the dependent value has %v, want %v", again, first)
+			}
+			r.wantKind(l, id+4, wire.UnknownID)
+			r.wantKind(l, id+5, wire.BadArgument)
+			r.built()
+		}
+	})
+}
+
+// An id that a client uses again stands for the new value from then on.
+func TestLazyIdsAgain(t *testing.T) {
+	lazily(t, func(r *rig) {
+		l, v := r.session(), f32(50)
+		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+		r.point(l, ops.Add, 2, v, ref(1), scalar(1))
+		r.point(l, ops.Add, 2, v, ref(2), scalar(10))
+		r.point(l, ops.Add, 3, v, ref(2), ref(1))
+		r.tensor(l, 1, make([]float32, 50)...)
+		r.point(l, ops.Add, 4, v, ref(2), ref(1))
+		r.want1(l, 3, 5, 21)
+		r.want1(l, 4, 5, 16)
+		r.point(l, ops.Add, 2, v, ref(2), ref(2))
+		r.point(l, ops.Negate, 5, v, ref(2))
+		r.free(l, 2)
+		r.want1(l, 5, 5, -32)
+	})
+}
+
+// Memory that a session frees in the stream is there for what comes after it, and
+// what has none is told so, in the place where it is.
+func TestLazyLimit(t *testing.T) {
+	lazily(t, func(r *rig) {
+		l, v := r.session(), f32(1000)
+		l.Session.Limit = 10000
+		for round := range ops.ID(4) {
+			id := 1 + 100*round
+			r.do(l, ops.Iota, id, v, [][]int{{-1}})
+			for i := range ops.ID(20) {
+				r.point(l, ops.Add, id+1+i, v, ref(id+i), scalar(1))
+				r.free(l, id+i)
+			}
+			r.want1(l, id+20, 1, 21)
+			r.point(l, ops.Negate, id+21, v, ref(id+20))
+			r.point(l, ops.Exp, id+22, v, ref(id+20))
+			r.point(l, ops.Abs, id+23, v, ref(id+21))
+			r.wantKind(l, id+22, wire.Limit)
+			r.wantKind(l, id+23, wire.Limit)
+			r.want1(l, id+21, 1, -21)
+			for i := range ops.ID(24) {
+				r.free(l, id+i)
+			}
+			r.built()
+			r.settle(10 * time.Millisecond)
+			if n := l.Session.Bytes(); n != 0 {
+				r.Fatalf("%d bytes are held after round %d", n, round)
+			}
+		}
+	})
+}
+
+// When the device has no memory left in the middle of a segment, those results
+// carry the error that have none, also when all are one kernel's.
+func TestLazyOutOfMemory(t *testing.T) {
+	r := newRig(t, device(t, vulkan.Options{MemoryLimit: 32 << 20, BlockSize: 4 << 20}))
+	l, big := r.session(), f32(2<<20)
+	for round := range ops.ID(4) {
+		id := 1 + 100*round
+		r.do(l, ops.Iota, id, big, [][]int{{-1}})
+		for i, op := range []ops.Op{ops.Negate, ops.Exp, ops.Abs, ops.Sqrt} {
+			r.point(l, op, id+1+ops.ID(i), big, ref(id))
+		}
+		r.point(l, ops.Add, id+5, big, ref(id+4), ref(id))
+		r.wantKind(l, id+5, wire.OutOfMemory)
+		r.wantKind(l, id+4, wire.OutOfMemory)
+		r.want1(l, id+1, 3, -3)
+		r.want1(l, id+3, 3, 3)
+		for i := range ops.ID(6) {
+			r.free(l, id+i)
+		}
+		r.settle(10 * time.Millisecond)
+		r.built()
+	}
+	if used := r.dev.Stats().InUse; used != 0 {
+		t.Errorf("%d bytes are in use though everything is freed", used)
+	}
+}
+
+// Another session that wants a pending value gets it; that the first one ends in
+// the middle leaves nothing.
+func TestLazyLanes(t *testing.T) {
+	lazily(t, func(r *rig) {
+		a, b, v := r.session(), r.session(), f32(200)
+		r.do(a, ops.Iota, 1, v, [][]int{{-1}})
+		r.point(a, ops.Add, 2, v, ref(1), scalar(1))
+		in := wire.Instr{Name: "import", Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{{ID: 7, Type: v}}}}
+		in.Shared = &wire.Shared{ID: 2, Key: a.Session.Key,
+			Owner: etf.Pid{Node: "test@host", ID: uint32(a.Session.Owner.ID), Creation: 7}}
+		r.exec.Stream(b, []wire.Instr{in})
+		r.point(b, ops.Multiply, 8, v, ref(7), ref(7))
+		r.want1(b, 8, 3, 16)
+		r.point(a, ops.Negate, 3, v, ref(2))
+		r.point(b, ops.Negate, 9, v, ref(8))
+		r.exec.End(a.Session)
+		r.want1(b, 9, 3, -16)
+		r.point(b, ops.Negate, 10, v, ref(9))
+		r.exec.End(b.Session)
+		r.settle(20 * time.Millisecond)
+		if used := r.dev.Stats().InUse; used != 0 {
+			r.Errorf("%d bytes are in use after both sessions ended", used)
+		}
+		if n := len(r.exec.gathering); n != 0 {
+			r.Errorf("%d lanes are gathering after their sessions ended", n)
+		}
+	})
+}
+
+// What nobody reads is carried out all the same when the stream falls silent.
+func TestLazySilence(t *testing.T) {
+	lazily(t, func(r *rig) {
+		l, v := r.session(), f32(100)
+		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+		r.point(l, ops.Add, 2, v, ref(1), scalar(1))
+		if r.exec.Counters.Dispatches != 0 {
+			r.Fatal("nothing was pending")
+		}
+		r.until(func() bool {
+			_, there := l.Session.Get(2)
+			return there && r.exec.Counters.Submits > 0 && r.exec.recorded == 0
+		})
+	})
+}
+
+// A loop without reads is cut into segments of one structure, though the stream
+// falls silent now and then; so it comes to run as units.
+func TestLazyLoop(t *testing.T) {
+	body := []ops.Op{ops.Cos, ops.Abs, ops.Sqrt, ops.Negate, ops.Exp, ops.Sqrt, ops.Negate, ops.Abs, ops.Exp, ops.Negate, ops.Abs}
+	loop := func(r *rig, pauses bool) (out []float32, dispatches uint64) {
+		l, v := r.session(), f32(600)
+		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+		w := ops.ID(1)
+		rounds := func(n int) {
+			for i := range n {
+				for k, op := range body {
+					r.point(l, op, w+1, v, ref(w))
+					r.free(l, w)
+					if w++; pauses && k == i%len(body) && i%13 == 7 {
+						r.settle(3 * time.Millisecond)
+					}
+				}
+			}
+		}
+		rounds(200)
+		r.until(func() bool { return len(l.queue) == 0 })
+		r.built()
+		before := r.exec.Counters.Dispatches
+		rounds(100)
+		out, err := r.read(l, w, 0, 600)
+		if err != nil {
+			r.Fatal(err)
+		}
+		return out, r.exec.Counters.Dispatches - before
+	}
+	lazily(t, func(r *rig) {
+		plain := newRig(r.T, r.dev)
+		plain.exec.target = r.exec.target
+		plain.exec.cfg.OneByOne = true
+		want, all := loop(plain, false)
+		for _, pauses := range []bool{false, true} {
+			got, n := loop(r, pauses)
+			if !slices.Equal(got, want) {
+				r.Errorf("with pauses %v: got %v ..., want %v ...", pauses, got[:3], want[:3])
+			}
+			if n > all/4 {
+				r.Errorf("with pauses %v: %d dispatches in 100 rounds, one by one it is %d", pauses, n, all)
+			}
+		}
+	})
+}
+
+// Streams of many kinds of instructions give the same bits and errors as one
+// instruction after the other, when seen first and when seen again.
+func TestLazySame(t *testing.T) {
+	lazily(t, func(r *rig) {
+		plain := newRig(r.T, r.dev)
+		plain.exec.target = r.exec.target
+		plain.exec.cfg.OneByOne = true
+		for seed := range uint64(12) {
+			a, b := r.session(), plain.session()
+			for range 3 {
+				sameStream(r, plain, a, b, seed)
+				r.built()
+			}
+			r.exec.End(a.Session)
+			plain.exec.End(b.Session)
+		}
+	})
+}
+
+// sameStream sends one random stream to both, and compares what they say.
+func sameStream(r, plain *rig, a, b *Lane, seed uint64) {
+	r.Helper()
+	rng := rand.New(rand.NewPCG(seed, 5))
+	m, col, row := f32(24, 40), f32(24, 1), f32(40)
+	do := func(op ops.Op, id ops.ID, t ops.Type, attrs [][]int, ins ...ops.Operand) {
+		r.do(a, op, id, t, attrs, slices.Clone(ins)...)
+		plain.do(b, op, id, t, attrs, slices.Clone(ins)...)
+	}
+	do(ops.Iota, 1, m, [][]int{{-1}})
+	do(ops.Multiply, 2, m, nil, ref(1), scalar(0.01))
+	do(ops.Iota, 3, row, [][]int{{-1}})
+	live := []ops.ID{1, 2}
+	pick := func() ops.Operand { return ref(live[rng.IntN(len(live))]) }
+	check := func(id ops.ID) {
+		got, err := r.read(a, id, 0, math.MaxInt)
+		want, wrong := plain.read(b, id, 0, math.MaxInt)
+		if (err == nil) != (wrong == nil) || err != nil && err.Error() != wrong.Error() {
+			r.Fatalf("stream %d, value %d: error %v, one by one it is %v", seed, id, err, wrong)
+		}
+		if !slices.Equal(floats(got...), floats(want...)) {
+			r.Fatalf("stream %d, value %d differs from one by one", seed, id)
+		}
+	}
+	for id := ops.ID(10); id < 90; id += 3 {
+		switch rng.IntN(10) {
+		case 0, 1:
+			do(ops.Add, id, m, nil, pick(), pick())
+		case 2:
+			do([]ops.Op{ops.Sin, ops.Tanh, ops.Negate, ops.Abs}[rng.IntN(4)], id, m, nil, pick())
+		case 3:
+			do(ops.Multiply, id, m, nil, pick(), scalar(float32(rng.IntN(3))))
+		case 4:
+			do(ops.Sum, id+1, col, [][]int{{1}, {1}}, pick())
+			do(ops.Subtract, id, m, nil, pick(), ref(id+1))
+		case 5:
+			do(ops.Reshape, id+1, f32(40, 24), nil, pick())
+			do(ops.Transpose, id, m, [][]int{{1, 0}}, ref(id+1))
+		case 6:
+			do(ops.Slice, id+1, f32(1, 40), [][]int{{rng.IntN(24), 0}, {1, 40}, {1, 1}}, pick())
+			do(ops.Max, id, m, nil, pick(), ref(id+1))
+		case 7:
+			do(ops.Add, id, m, nil, pick(), ref(3))
+		case 8:
+			do(ops.Add, id, f32(24, 39), nil, pick(), pick())
+		case 9:
+			do(ops.Dot, id+1, f32(24, 24), [][]int{{1}, {}, {1}, {}}, pick(), pick())
+			do(ops.Dot, id, m, [][]int{{1}, {}, {0}, {}}, ref(id+1), pick())
+		}
+		live = append(live, id)
+		if i := rng.IntN(len(live)); len(live) > 6 {
+			do(ops.Free, 0, ops.Type{}, [][]int{{int(live[i])}})
+			live = slices.Delete(live, i, i+1)
+		}
+		if rng.IntN(12) == 0 {
+			check(live[len(live)-1])
+		}
+	}
+	for id := ops.ID(1); id < 90; id++ {
+		check(id)
+	}
+	var all []int
+	for id := range 90 {
+		all = append(all, id)
+	}
+	do(ops.Free, 0, ops.Type{}, [][]int{all})
+}

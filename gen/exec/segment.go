@@ -1,0 +1,225 @@
+package exec
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// segment is the part of a session's stream that is pending: straight code, in
+// the making, whose ids are slots. What it takes from outside, and what it makes,
+// have slots in the order in which they appear, so that two segments of the same
+// structure have the same ones.
+type segment struct {
+	steps []step
+	slots []slot           // from 1 on
+	named map[ops.ID]int32 // the slots of ids that the session may still name
+	lits  []int32          // the slots of literals
+	key   []byte           // the structure
+	bytes int64            // what values take that have not been freed
+	held  int64            // what values take that the session has freed, but the segment needs
+	total int64            // what all values take that it makes
+
+	ins  []ops.Operand // room for those of steps
+	outs []ops.Result  // the same
+	ends []ops.ID      // the same
+}
+
+// slot is a value of a segment: one that it makes, or one from outside, which is
+// memory or a scalar literal.
+type slot struct {
+	typ ops.Type
+	id  ops.ID // of a value that is made and not freed; 0 of others
+	mem *store.Storage
+	lit *ops.Literal
+}
+
+// pending reports whether the segment makes the value.
+func (s *slot) pending() bool { return s.mem == nil && s.lit == nil }
+
+// most is how many bytes of values that the session has freed a segment holds.
+const most = 64 << 20
+
+func newSegment() *segment {
+	return &segment{slots: make([]slot, 1, 16), named: make(map[ops.ID]int32)}
+}
+
+// full reports whether the segment has to run before it grows.
+func (s *segment) full() bool { return s.held > most }
+
+// lookup finds the slot of an id, 0 where it has none.
+func (s *segment) lookup(id ops.ID) int32 {
+	if s == nil {
+		return 0
+	}
+	return s.named[id]
+}
+
+// makes reports whether an id is that of a value which the segment makes.
+func (s *segment) makes(id ops.ID) bool {
+	k := s.lookup(id)
+	return k != 0 && s.slots[k].pending()
+}
+
+// add appends an instruction whose operands are at hand or pending. The segment
+// takes holds of its own.
+func (s *segment) add(form uint32, name string, w *work) {
+	s.key = binary.AppendUvarint(s.key, uint64(form))
+	st := step{in: wire.Instr{Name: name, Instr: ops.Instr{Op: w.in.Op, Attrs: w.in.Attrs}}}
+	from := len(s.ins)
+	for i, o := range w.in.Ins {
+		if w.in.Op == ops.Constant {
+			// What is made of a constant depends on its value.
+			s.key = append(s.key, o.Lit.Data...)
+			s.ins = append(s.ins, ops.Operand{Lit: detached(o.Lit)})
+			continue
+		}
+		k := s.operand(o, w.args[i], w.types[i])
+		s.key = binary.AppendUvarint(s.key, uint64(k))
+		s.ins = append(s.ins, ops.Operand{ID: ops.ID(k)})
+	}
+	st.in.Ins = s.ins[from:len(s.ins):len(s.ins)]
+	from = len(s.outs)
+	for _, r := range w.in.Outs {
+		k := s.slot(slot{typ: r.Type, id: r.ID})
+		s.named[r.ID] = k
+		s.bytes += int64(r.Type.Bytes())
+		s.total += int64(r.Type.Bytes())
+		s.outs = append(s.outs, ops.Result{ID: ops.ID(k), Type: r.Type})
+	}
+	st.in.Outs = s.outs[from:len(s.outs):len(s.outs)]
+	s.steps = append(s.steps, st)
+}
+
+func (s *segment) slot(v slot) int32 {
+	s.slots = append(s.slots, v)
+	return int32(len(s.slots) - 1)
+}
+
+// operand is the slot of an operand: of a literal, of a value that the segment
+// knows, or of memory that it does not know yet.
+func (s *segment) operand(o ops.Operand, m *store.Storage, t ops.Type) int32 {
+	if o.Lit != nil {
+		return s.literal(o.Lit)
+	}
+	if k := s.named[o.ID]; k != 0 && o.ID != 0 {
+		return k
+	}
+	m.Retain()
+	k := s.slot(slot{typ: t, mem: m})
+	if o.ID != 0 {
+		s.named[o.ID] = k
+	}
+	return k
+}
+
+// literal is the slot of a scalar. Scalars that are the same have one, so that a
+// kernel has fewer parameters.
+func (s *segment) literal(lit *ops.Literal) int32 {
+	for _, k := range s.lits {
+		if have := s.slots[k].lit; have.Type.DType == lit.Type.DType && bytes.Equal(have.Data, lit.Data) {
+			return k
+		}
+	}
+	k := s.slot(slot{typ: lit.Type, lit: detached(lit)})
+	if len(s.lits) < manyLiterals {
+		s.lits = append(s.lits, k)
+	}
+	return k
+}
+
+// manyLiterals bounds the literals that others are compared with.
+const manyLiterals = 32
+
+// free notes that the session does not name a value any more. It reports whether
+// the value is the segment's alone, so that there is nothing else to free.
+func (s *segment) free(id ops.ID) bool {
+	k := s.named[id]
+	if k == 0 {
+		return false
+	}
+	delete(s.named, id)
+	v := &s.slots[k]
+	if v.pending() {
+		s.bytes -= int64(v.typ.Bytes())
+		v.id = 0
+		return true
+	}
+	s.held += int64(v.typ.Bytes())
+	return false
+}
+
+// live tells, a byte for each slot, which values the session can still name.
+func (s *segment) live() []byte {
+	mask := make([]byte, len(s.slots))
+	for k := range s.slots {
+		if s.slots[k].id != 0 {
+			mask[k] = 1
+		}
+	}
+	return mask
+}
+
+// block is the steps that the values of a mask need, with what ends at each.
+func (s *segment) block(live []byte) *block {
+	needed := bytes.Clone(live)
+	n := len(s.steps)
+	for i := len(s.steps) - 1; i >= 0; i-- {
+		st := &s.steps[i]
+		if !anyOf(needed, st.in.Outs) {
+			continue
+		}
+		from := len(s.ends)
+		for _, o := range st.in.Outs {
+			s.end(needed, o.ID)
+		}
+		for _, o := range st.in.Ins {
+			s.end(needed, o.ID)
+		}
+		st.last = s.ends[from:len(s.ends):len(s.ends)]
+		if n--; n != i {
+			s.steps[n] = *st
+		}
+	}
+	b := &block{steps: s.steps[n:]}
+	for k := 1; k < len(s.slots); k++ {
+		v := &s.slots[k]
+		if !v.pending() && needed[k] != 0 {
+			b.params = append(b.params, ops.Result{ID: ops.ID(k), Type: v.typ})
+		}
+		if live[k] != 0 {
+			b.values = append(b.values, ops.Operand{ID: ops.ID(k)})
+		}
+	}
+	return b
+}
+
+func anyOf(needed []byte, outs []ops.Result) bool {
+	for _, o := range outs {
+		if needed[o.ID] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// end notes that nothing after this step needs a slot, unless something does.
+func (s *segment) end(needed []byte, id ops.ID) {
+	if needed[id] == 0 {
+		needed[id] = 1
+		s.ends = append(s.ends, id)
+	}
+}
+
+// drop lets go of what the segment holds.
+func (s *segment) drop() {
+	for k := range s.slots {
+		if m := s.slots[k].mem; m != nil {
+			m.Drop()
+			s.slots[k].mem = nil
+		}
+	}
+}
