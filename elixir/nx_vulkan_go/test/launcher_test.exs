@@ -6,9 +6,11 @@ defmodule NxVulkanGo.LauncherTest do
   setup do
     path = System.get_env("PATH")
     node = System.get_env("NXVK_NODE")
+    toolchain = System.get_env("GOTOOLCHAIN")
 
     on_exit(fn ->
       System.put_env("PATH", path)
+      if toolchain, do: System.put_env("GOTOOLCHAIN", toolchain)
       if node, do: System.put_env("NXVK_NODE", node)
       Application.delete_env(:nx_vulkan_go, :binary)
     end)
@@ -43,12 +45,13 @@ defmodule NxVulkanGo.LauncherTest do
     target = Application.app_dir(:nx_vulkan_go, "priv/bin/nxvk-node")
     kept = if File.exists?(target), do: File.read!(target)
     go = Path.join(dir, "go")
-    File.write!(go, "#!/bin/sh\necho built by \"$1 $2 $4\" > \"$3\"\n")
+    File.write!(go, "#!/bin/sh\necho built by \"$1 $2 $4\" with \"$GOTOOLCHAIN\" > \"$3\"\n")
     File.chmod!(go, 0o755)
     System.delete_env("NXVK_NODE")
+    System.delete_env("GOTOOLCHAIN")
     System.put_env("PATH", dir)
     assert Binary.find!() == target
-    assert File.read!(target) == "built by build -o ./cmd/nxvk-node\n"
+    assert File.read!(target) == "built by build -o ./cmd/nxvk-node with auto\n"
     if kept, do: File.write!(target, kept), else: File.rm!(target)
   end
 

@@ -37,6 +37,11 @@ defmodule NxVulkanGo.NodeTest do
     assert Enum.any?(NxVulkanGo.sessions(), &(&1.label =~ "#{node()}"))
   end
 
+  test "a device that is not there is named, and where to look" do
+    error = assert_raise NxVulkanGo.Error, fn -> NxVulkanGo.memory(device: 99) end
+    assert Exception.message(error) =~ ~r/no nxvk_99 on .*NxVulkanGo.devices/
+  end
+
   test "a tensor of a task lives, one in ETS lives, a dropped one goes" do
     table = :ets.new(:tensors, [:public])
 

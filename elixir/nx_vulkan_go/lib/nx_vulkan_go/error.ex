@@ -6,7 +6,7 @@ defmodule NxVulkanGo.Error do
 
     * `:kind` - one of `:bad_request`, `:unknown_op`, `:bad_argument`, `:unknown_id`, `:stale`,
       `:not_shared`, `:unsupported`, `:out_of_memory`, `:limit`, `:device_lost`, `:server_down`,
-      `:cancelled`, `:callback_timeout`, `:internal`
+      `:unknown_program`, `:cancelled`, `:callback`, `:callback_timeout`, `:internal`
     * `:op` - the operation that failed, or `nil`
     * `:operands` - the types of its operands, as text
     * `:reason` - what the server said
@@ -29,7 +29,8 @@ defmodule NxVulkanGo.Error do
     stale:
       "the tensor belonged to an earlier run of the server and its data is gone; make it again",
     out_of_memory: "drop tensors, call Nx.backend_deallocate/1, or look at NxVulkanGo.memory/1",
-    limit: "the limit of this session is reached; drop tensors or raise the limit",
+    limit:
+      "drop tensors, or raise it: config :nx_vulkan_go, limit: BYTES, or --session-limit of the node",
     device_lost: "the driver gave up the device; it is opened again for what comes next",
     server_down: "tensors on it are lost; the next operation connects again",
     not_shared: "the tensor belongs to another session that does not share it"

@@ -12,7 +12,7 @@ defmodule NxVulkanGo.Launcher.Binary do
 
         * put nxvk-node in the PATH
         * config :nx_vulkan_go, binary: "/path/to/nxvk-node", or set NXVK_NODE
-        * install Go 1.26 or later and use this package from a checkout of its repository
+        * install Go 1.21 or later, which fetches the release it needs, and use this package from a checkout of its repository
         * config :nx_vulkan_go, server: :"nxvk@host" for a server on another machine
       """
   end
@@ -48,8 +48,12 @@ defmodule NxVulkanGo.Launcher.Binary do
     target = packaged()
     File.mkdir_p!(Path.dirname(target))
 
+    # Some systems keep go from fetching the release that go.mod asks for.
+    toolchain = System.get_env("GOTOOLCHAIN") || "auto"
+
     case System.cmd(go, ["build", "-o", target, "./cmd/#{@name}"],
            cd: root,
+           env: [{"GOTOOLCHAIN", toolchain}],
            stderr_to_stdout: true
          ) do
       {_, 0} -> target

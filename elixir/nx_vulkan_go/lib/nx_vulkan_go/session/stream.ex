@@ -126,6 +126,13 @@ defmodule NxVulkanGo.Session.Stream do
     end
   end
 
+  defp unreachable({name, node}, :noproc) do
+    Error.new(
+      :server_down,
+      "there is no #{name} on #{node}: NxVulkanGo.devices/1 lists its devices; or it is about to be opened again"
+    )
+  end
+
   defp unreachable({name, node}, reason) do
     Error.new(:server_down, "cannot open #{name} of #{node}: #{inspect(reason)}")
   end
