@@ -1,7 +1,11 @@
 package synth
 
 import (
+	"maps"
 	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
 )
 
 // group is a unit in the making.
@@ -14,9 +18,39 @@ type group struct {
 	folds       int          // reductions
 	reads       map[int]bool
 	open        []int // items whose values are read outside
-	lits        int
+	lits        map[litKey]bool
 	cost        int
 	stamp       int
+}
+
+// litKey is a literal of a kernel, which takes it once.
+type litKey struct {
+	as    ops.DType
+	typ   ops.DType
+	value string
+	hole  *ops.Literal // where the value is not known
+}
+
+// literals are those of an instruction and of what it looks through; nil where
+// there are none.
+func (f *fuser) literals(i int) (known map[litKey]bool) {
+	for _, j := range f.nodes[i].body {
+		in := f.nodes[j].in
+		for k, o := range in.Ins {
+			if o.Lit == nil {
+				continue
+			}
+			key := litKey{as: literalType(in, f.typesOf(in), k), typ: o.Lit.Type.DType, value: string(o.Lit.Data)}
+			if len(o.Lit.Data) == 0 {
+				key.hole = o.Lit
+			}
+			if known == nil {
+				known = map[litKey]bool{}
+			}
+			known[key] = true
+		}
+	}
+	return known
 }
 
 // relation is how the elements of a value lie to those of the space that looks
@@ -84,11 +118,7 @@ func (f *fuser) start(i int) {
 	for _, r := range n.pull.reads {
 		g.reads[r] = true
 	}
-	for _, o := range n.in.Ins {
-		if o.Lit != nil {
-			g.lits++
-		}
-	}
+	g.lits = f.literals(i)
 	n.group = g
 }
 
@@ -109,7 +139,12 @@ func (f *fuser) merge(a, b *group) {
 	a.items = append(a.items, b.items...)
 	slices.Sort(a.items)
 	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
-	a.n, a.cost, a.lits, a.folds = max(a.n, b.n), a.cost+b.cost, a.lits+b.lits, a.folds+b.folds
+	a.n, a.cost, a.folds = max(a.n, b.n), a.cost+b.cost, a.folds+b.folds
+	if a.lits == nil {
+		a.lits = b.lits
+	} else {
+		maps.Copy(a.lits, b.lits)
+	}
 	for _, i := range b.items {
 		f.nodes[i].group = a
 	}
@@ -143,19 +178,33 @@ func (f *fuser) fits(a, b *group) bool {
 			buffers++
 		}
 	}
-	push := wideLiteral * (a.lits + b.lits)
+	push := pushBytes(a.lits, b.lits)
 	if f.t.Addresses {
 		push += 8 * buffers
 	}
 	return buffers <= maxBuffers && push <= f.t.maxPush()
 }
 
-// maxBuffers is how many buffers a kernel may have where they are bound, and
-// wideLiteral the most bytes of a literal.
-const (
-	maxBuffers  = 32
-	wideLiteral = 8
-)
+// maxBuffers is how many buffers a kernel may have where they are bound.
+const maxBuffers = 32
+
+// pushBytes is what literals take among the push constants at most.
+func pushBytes(a, b map[litKey]bool) int {
+	count, widest := 0, 0
+	add := func(k litKey) {
+		count += partsOf(k.as)
+		widest = max(widest, kernel.TypeSize(wide(k.as))) // to which others may be padded
+	}
+	for k := range a {
+		add(k)
+	}
+	for k := range b {
+		if !a[k] {
+			add(k)
+		}
+	}
+	return count * widest
+}
 
 // open lists the items of two groups whose values are read outside of them. What
 // is read inside alone stays so.

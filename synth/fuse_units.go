@@ -8,7 +8,8 @@ import (
 	"nxvk/ops"
 )
 
-// siblings joins units that read the same value and do not depend on each other.
+// siblings joins units that read the same value and do not depend on each other,
+// and small ones that only have the same size.
 func (f *fuser) siblings() {
 	byRead := map[int][]*group{}
 	var order []int
@@ -33,6 +34,7 @@ func (f *fuser) siblings() {
 			}
 		}
 	}
+	f.beside()
 }
 
 // maxSiblings is how many units back one looks for others that read the same.
