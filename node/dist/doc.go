@@ -17,11 +17,17 @@
 //	                                           └─ ticker: keeps alive, detects death
 //
 // The reader never waits for an actor, and where it handles a message itself
-// (Node.Direct), another goroutine reads on if that takes long: mailboxes are unbounded, so what a peer
-// can make this node hold is bounded by the allocator of large binaries and by
-// Options.MaxTerm for each message, not by flow control. Senders never wait for
-// the writer: messages that actors originate are refused with ErrBusy once
-// Options.MaxQueue bytes wait, replies are always taken.
+// (Node.Direct), another goroutine reads on if that takes long. Mailboxes are
+// unbounded, so what a peer can make this node hold is bounded by the allocator
+// of large binaries and by Options.MaxTerm for each message, not by flow
+// control. Senders never wait for the writer: messages that actors originate are
+// refused with ErrBusy once Options.MaxQueue bytes wait, replies are always
+// taken. Nor do they wait for a connection: a send to a node that is not
+// connected is an error.
+//
+// A connection that this node ends, because it stops or was told to disconnect,
+// writes what waits and then says that nothing more comes. It is closed when the
+// peer has closed its side, or after two seconds.
 //
 // # What actors see
 //
