@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"nxvk/fallback"
@@ -89,22 +90,34 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 	started(run.Number, nil)
 	left := len(chains)
 	for _, c := range chains {
+		end := sync.OnceFunc(func() {
+			if leaper != nil {
+				leaper.ended()
+			}
+			if left--; left == 0 {
+				cancel()
+				delete(home.sampling, run.Number)
+			}
+		})
 		go func() {
 			err := e.chain(ctx, c, s, func(k Chunk) bool { return emit(run.Number, k) })
-			_ = e.deliver(session, func() bool { // also where the run was stopped
-				return emit(run.Number, Chunk{Chain: c.Number, Step: c.Step(), Metric: c.Metric(), Err: err})
-			})
-			e.cfg.Post(func() {
-				if leaper != nil {
-					leaper.ended()
-				}
-				if left--; left == 0 {
-					cancel()
-					delete(home.sampling, run.Number)
-				}
-			})
+			last := Chunk{Chain: c.Number, Step: c.Step(), Metric: c.Metric(), Err: err}
+			e.conclude(session, func() bool { return emit(run.Number, last) }, end)
 		}()
 	}
+}
+
+// conclude offers the last chunk of a chain, also where the run was stopped, and
+// ends the chain with it: who has read the last of a run finds no run any more.
+func (e *Executor) conclude(session context.Context, emit func() bool, end func()) {
+	_ = e.deliver(session, func() bool {
+		taken := emit()
+		if taken {
+			end()
+		}
+		return taken
+	})
+	e.cfg.Post(end) // where nobody is told any more
 }
 
 // chunkBytes bounds the positions of a chunk, whatever its draws.
