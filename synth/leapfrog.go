@@ -3,6 +3,7 @@ package synth
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"sync"
 
 	"nxvk/ops"
 	"nxvk/synth/scalar"
@@ -14,12 +15,16 @@ type Density struct {
 	Region *ops.Region
 	Data   []ops.Type
 	name   string
+
+	once sync.Once
+	job  *leapfrogJob // for any target
+	err  error
 }
 
 // NewDensity names a density by its contents, text.
 func NewDensity(r *ops.Region, data []ops.Type, text []byte) *Density {
 	sum := sha256.Sum256(text)
-	return &Density{r, data, hex.EncodeToString(sum[:16])}
+	return &Density{Region: r, Data: data, name: hex.EncodeToString(sum[:16])}
 }
 
 // Leapfrog says which steps of a density a dispatch takes.
@@ -50,6 +55,7 @@ type leapfrogJob struct {
 	stages []leapfrogStage
 	at     map[ops.ID]int // where a value lies that is kept
 	size   int            // numbers of shared memory
+	flops  int            // of a step, about
 }
 
 // maxLeapfrogLocal bounds a workgroup.
@@ -58,17 +64,25 @@ const maxLeapfrogLocal = 256
 // LowerLeapfrog plans steps of instances of a density. The error wraps
 // ErrUnsupported where a kernel cannot compute the density.
 func LowerLeapfrog(d *Density, steps Leapfrog, t *Target) (*Plan, error) {
-	j := &leapfrogJob{Density: d, num: d.Region.Params[0].Type.DType, dim: d.Region.Params[0].Type.Size(),
-		maker: map[ops.ID]*ops.Instr{}, types: map[ops.ID]ops.Type{}, data: map[ops.ID]int{}, at: map[ops.ID]int{}}
-	if err := j.survey(); err != nil {
-		return nil, err
+	d.once.Do(d.survey)
+	if d.err != nil {
+		return nil, d.err
 	}
+	j := *d.job
 	j.local = j.workgroup(t)
 	shared := (j.size + j.scratch()) * j.num.Size()
 	if t.SharedMemory > 0 && shared > t.SharedMemory {
 		return nil, unsupported("%d bytes of shared memory, the device has %d", shared, t.SharedMemory)
 	}
 	return t.plan(nil, j.program(steps))
+}
+
+// survey decides once what a kernel of the density computes when.
+func (d *Density) survey() {
+	q := d.Region.Params[0].Type
+	d.job = &leapfrogJob{Density: d, num: q.DType, dim: q.Size(),
+		maker: map[ops.ID]*ops.Instr{}, types: map[ops.ID]ops.Type{}, data: map[ops.ID]int{}, at: map[ops.ID]int{}}
+	d.err = d.job.survey()
 }
 
 // workgroup is a power of two that suits the largest of what is computed. Where

@@ -84,6 +84,7 @@ func (j *leapfrogJob) survey() error {
 		more = s.keepMore()
 	}
 	s.lay()
+	j.flops = j.work()
 	return nil
 }
 

@@ -268,11 +268,7 @@ func TestLeapfrogStages(t *testing.T) {
 		t.Fatal(err)
 	}
 	barriers := strings.Count(plan.Steps[0].Kernel.IR.String(), "barrier")
-	j := &leapfrogJob{Density: m.density, num: ops.F64, dim: m.dim, maker: map[ops.ID]*ops.Instr{},
-		types: map[ops.ID]ops.Type{}, data: map[ops.ID]int{}, at: map[ops.ID]int{}}
-	if err := j.survey(); err != nil {
-		t.Fatal(err)
-	}
+	j := m.density.job
 	if len(j.stages) != 2 || len(j.stages[0].alone) != 1 || len(j.stages[1].sweeps) != 1 || j.stages[1].sweeps[0].outs != 7 {
 		t.Errorf("stages %+v; want one for the scales and one of a sweep of 7 sums", j.stages)
 	}

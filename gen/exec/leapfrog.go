@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"nxvk/gen/nuts"
@@ -337,11 +338,14 @@ func (e *Executor) uploaded(x []byte) (*vulkan.Buffer, error) {
 }
 
 func appendFloats(b []byte, t ops.DType, xs []float64) []byte {
-	for _, x := range xs {
+	at, size := len(b), t.Size()
+	b = slices.Grow(b, size*len(xs))[:at+size*len(xs)]
+	to := b[at:]
+	for i, x := range xs {
 		if t == ops.F32 {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
+			binary.LittleEndian.PutUint32(to[4*i:], math.Float32bits(float32(x)))
 		} else {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+			binary.LittleEndian.PutUint64(to[8*i:], math.Float64bits(x))
 		}
 	}
 	return b
