@@ -10,5 +10,5 @@
 //
 // The package refuses to know devices, kernels and where values live; what an
 // instruction computes it asks a function for. Start reading at Print, then at
-// Simplify.
+// Simplify; Unroll and Sink change whole programs.
 package graph
