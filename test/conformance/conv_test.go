@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -190,31 +189,8 @@ func TestConvError(t *testing.T) {
 	})
 }
 
-// convolved compares two results by the sums of the absolute products, which
-// are the convolution of the absolute operands.
+// convolved compares two results of a convolution.
 func convolved(host *drive.Driver, c *instr, got, want []byte) error {
-	size := *c
-	size.out.DType = ops.F64
-	size.types, size.data = nil, nil
-	for i, typ := range c.types {
-		v := decode(c.data[i], typ)
-		for j := range v {
-			v[j] = math.Abs(v[j])
-		}
-		typ.DType = ops.F64
-		size.types, size.data = append(size.types, typ), append(size.data, encode(v, typ))
-	}
-	raw, err := size.run(host)
-	if err != nil {
-		return err
-	}
 	terms := c.types[1].Shape.Size()
-	unit := math.Exp2(float64(-digits[c.out.DType])) * float64(terms+2)
-	g, w, bound := decode(got, c.out), decode(want, c.out), decode(raw, size.out)
-	for i := range g {
-		if math.Abs(g[i]-w[i]) > unit*bound[i] {
-			return fmt.Errorf("element %d is %v, want %v within %v", i, g[i], w[i], unit*bound[i])
-		}
-	}
-	return nil
+	return withinProducts(host, c, got, want, math.Exp2(float64(-digits[c.out.DType]))*float64(terms+2))
 }

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -119,10 +120,24 @@ func TestDotError(t *testing.T) {
 	})
 }
 
-// contracted compares two results of a contraction by the sum of the absolute
-// products, which is the contraction of the absolute operands.
+// contracted compares two results of a contraction. Each side sums in the wide
+// type, with an error of its unit a term, and then rounds to its own.
 func contracted(t *testing.T, host *drive.Driver, c *instr, got, want []byte) {
 	t.Helper()
+	terms := 1
+	for _, a := range c.attrs[0] {
+		terms *= c.types[0].Shape[a]
+	}
+	unit := math.Exp2(float64(-digits[c.out.DType.Wide()]))*float64(terms+1) + math.Exp2(float64(-digits[c.out.DType]))
+	if err := withinProducts(host, c, got, want, 2*unit); err != nil {
+		t.Errorf("%v: %v", c, err)
+	}
+}
+
+// withinProducts compares two results of sums of products. They may differ by so
+// many units of the sum of the absolute products, which is what the operation
+// makes of the absolute operands.
+func withinProducts(host *drive.Driver, c *instr, got, want []byte, unit float64) error {
 	size := *c
 	size.out.DType = ops.F64
 	size.types, size.data = nil, nil
@@ -136,20 +151,13 @@ func contracted(t *testing.T, host *drive.Driver, c *instr, got, want []byte) {
 	}
 	raw, err := size.run(host)
 	if err != nil {
-		t.Fatalf("%v: %v", &size, err)
+		return fmt.Errorf("the absolute operands: %w", err)
 	}
-	terms := 1
-	for _, a := range c.attrs[0] {
-		terms *= c.types[0].Shape[a]
-	}
-	// Each side sums in the wide type, with an error of its unit a term, and
-	// then rounds to its own.
-	unit := math.Exp2(float64(-digits[c.out.DType.Wide()]))*float64(terms+1) + math.Exp2(float64(-digits[c.out.DType]))
 	g, w, bound := decode(got, c.out), decode(want, c.out), decode(raw, size.out)
 	for i := range g {
-		if math.Abs(g[i]-w[i]) > 2*unit*bound[i] {
-			t.Errorf("%v: element %d is %v, want %v within %v", c, i, g[i], w[i], 2*unit*bound[i])
-			return
+		if math.Abs(g[i]-w[i]) > unit*bound[i] {
+			return fmt.Errorf("element %d is %v, want %v within %v", i, g[i], w[i], unit*bound[i])
 		}
 	}
+	return nil
 }
