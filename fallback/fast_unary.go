@@ -19,9 +19,9 @@ var fastUnary = [ops.Count]unaryLoops{
 	ops.Negate:  {negLoop[float32], negLoop[float64], negLoop[int32], negLoop[int64]},
 	ops.Abs:     {absFloatLoop[float32], absFloatLoop[float64], absIntLoop[int32], absIntLoop[int64]},
 	ops.Sqrt:    {f32: sqrtLoop[float32], f64: sqrtLoop[float64]},
-	ops.Exp:     {f32: expLoop[float32], f64: expLoop[float64]},
-	ops.Tanh:    {f32: tanhLoop},
-	ops.Sigmoid: {f32: sigmoidLoop},
+	ops.Exp:     {f32: inDouble(expEach), f64: expLoop},
+	ops.Tanh:    {f32: inDouble(tanhEach)},
+	ops.Sigmoid: {f32: inDouble(sigmoidEach)},
 }
 
 // fastOne computes an instruction of one operand by a typed loop and reports
@@ -85,36 +85,55 @@ func sqrtLoop[T float32 | float64](dst, x []T) {
 	}
 }
 
-// expLoop is exp; the call is left out where math.Exp does not need help.
-func expLoop[T float32 | float64](dst, x []T) {
-	x = x[:len(dst)]
-	for i := range dst {
-		y := float64(x[i])
-		if y > edge {
-			dst[i] = T(exp(y))
-		} else {
-			dst[i] = quiet(T(math.Exp(y)))
+// inDouble computes elements of float32 in float64. Conversions have loops of their
+// own: amid arithmetic each would wait for the element before it, whose register it
+// writes half of.
+func inDouble(f func(x []float64)) func(dst, x []float32) {
+	return func(dst, x []float32) {
+		s := scratches.Get().(*scratch)
+		defer scratches.Put(s)
+		for len(dst) > 0 {
+			n := min(len(dst), chunk)
+			wide := bufs[float64](s)[0][:n]
+			for i, v := range x[:n] {
+				wide[i] = float64(v)
+			}
+			f(wide)
+			for i, v := range wide {
+				dst[i] = quiet(float32(v))
+			}
+			dst, x = dst[n:], x[n:]
 		}
 	}
 }
 
-// tanhLoop computes in float64 by one exponential, which leaves more digits than
-// float32 has except near 0, where two terms of the series are enough.
-func tanhLoop(dst, x []float32) {
+func expLoop(dst, x []float64) {
 	x = x[:len(dst)]
 	for i := range dst {
-		y := float64(x[i])
-		if math.Abs(y) < 0x1p-10 {
-			dst[i] = float32(y * (1 - y*y/3))
+		dst[i] = quiet(exp(x[i]))
+	}
+}
+
+func expEach(x []float64) {
+	for i, v := range x {
+		x[i] = exp(v)
+	}
+}
+
+// tanhEach takes one exponential, which leaves more digits than float32 has except
+// near 0, where two terms of the series are enough.
+func tanhEach(x []float64) {
+	for i, v := range x {
+		if math.Abs(v) < 0x1p-10 {
+			x[i] = v * (1 - v*v/3)
 		} else {
-			dst[i] = quiet(float32(1 - 2/(math.Exp(2*y)+1)))
+			x[i] = 1 - 2/(math.Exp(2*v)+1)
 		}
 	}
 }
 
-func sigmoidLoop(dst, x []float32) {
-	x = x[:len(dst)]
-	for i := range dst {
-		dst[i] = quiet(float32(sigmoid(float64(x[i]))))
+func sigmoidEach(x []float64) {
+	for i, v := range x {
+		x[i] = sigmoid(v)
 	}
 }
