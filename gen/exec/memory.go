@@ -139,7 +139,7 @@ func (e *Executor) hostResults(l *Lane, w *work) (mems []*store.Storage, wait bo
 		data, release, err := hostMemory(r.Type.Bytes())
 		if err != nil {
 			dropAll(mems)
-			return nil, false, &wire.Fault{Kind: wire.OutOfMemory, Err: err}
+			return nil, false, &wire.Fault{Kind: wire.OutOfMemory, Err: fmt.Errorf("%w; %s", err, e.holders())}
 		}
 		m := &store.Storage{Host: data, Release: release}
 		m.Retain()
