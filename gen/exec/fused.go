@@ -68,6 +68,8 @@ func (e *Executor) tierOf(p *program, lits []*ops.Literal) *tier {
 	if t.seen++; !t.asked && (t.known || t.seen >= e.enough) {
 		t.asked = true
 		e.fuse(p, t, key)
+	} else if t.seen == 1 {
+		e.askAhead(p.body, lits)
 	}
 	return t
 }

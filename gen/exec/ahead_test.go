@@ -1,0 +1,39 @@
+package exec
+
+import (
+	"math"
+	"testing"
+
+	"nxvk/ops"
+)
+
+// The kernels of a program that nobody has seen are compiled side by side, and
+// they are those that its run needs.
+func TestAskAhead(t *testing.T) {
+	rigs(t, func(r *rig) {
+		if r.dev == nil {
+			return // the host compiles nothing
+		}
+		l, m, s := r.session(), f32(6, 300), f32()
+		r.define(l, "all", &ops.Region{Params: []ops.Result{res(1, m), res(2, s)}, Values: uses(7), Body: []ops.Instr{
+			op(ops.Tanh, res(3, m), ref(1)),
+			op(ops.Multiply, res(4, m), ref(3), ref(2)),
+			op(ops.Exp, res(5, m), ref(4)),
+			op(ops.Subtract, res(6, m), ref(5), scalar(2)),
+			op(ops.Max, res(7, m), ref(6), ref(1)),
+		}})
+		r.do(l, ops.Iota, 1, m, [][]int{{-1}})
+		r.built()
+		known := len(r.exec.kernels)
+		r.run(l, "all", []ops.Result{res(10, m)}, ref(1), scalar(0.5))
+		if n := len(r.exec.kernels) - known; n != 5 {
+			t.Errorf("%d kernels are being made when the run begins, want 5", n)
+		}
+		if _, err := r.read(l, 10, 0, math.MaxInt); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(r.exec.kernels) - known; n != 5 {
+			t.Errorf("%d kernels in the end, want 5", n)
+		}
+	})
+}
