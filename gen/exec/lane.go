@@ -27,6 +27,8 @@ type Lane struct {
 	segment *segment // what is pending; see lazy.go
 	running *segment // what was, until it has been carried out
 	rhythm  rhythm   // where segments end
+	spare   *segment // one that has been carried out; its room
+	usual   int      // the length of the latest one
 	length  int      // of the segment when the clock looked last
 	quiet   int      // how often it has not grown since
 

@@ -261,7 +261,9 @@ func indicesKnown(w *work) bool {
 // defers takes an instruction into the segment of a lane.
 func (e *Executor) defers(l *Lane, in *wire.Instr, f form, w *work) {
 	if l.segment == nil {
-		l.segment = newSegment()
+		if l.segment, l.spare = l.spare, nil; l.segment == nil {
+			l.segment = newSegment(l.usual)
+		}
 		e.gathering = append(e.gathering, l)
 	}
 	l.segment.add(f.id, in.Name, w)
@@ -276,7 +278,7 @@ func (e *Executor) defers(l *Lane, in *wire.Instr, f form, w *work) {
 // cut ends the segment of a lane and is the request to run it.
 func (e *Executor) cut(l *Lane) request {
 	s := l.segment
-	l.segment, l.running = nil, s
+	l.segment, l.running, l.usual = nil, s, len(s.steps)
 	e.gathering = slices.DeleteFunc(e.gathering, func(g *Lane) bool { return g == l })
 	return request{task: func(l *Lane) bool { return e.runSegment(l, s) }}
 }

@@ -26,6 +26,12 @@ type segment struct {
 	ins  []ops.Operand // room for those of steps
 	outs []ops.Result  // the same
 	ends []ops.ID      // the same
+
+	mask   []byte // room for that of live
+	needed []byte // room for block
+	body   block  // what block gives
+	run    run    // of the segment
+	kept   bool   // others have the body
 }
 
 // slot is a value of a segment: one that it makes, or one from outside, which is
@@ -43,8 +49,27 @@ func (s *slot) pending() bool { return s.mem == nil && s.lit == nil }
 // most is how many bytes of values that the session has freed a segment holds.
 const most = 64 << 20
 
-func newSegment() *segment {
-	return &segment{slots: make([]slot, 1, 16), named: make(map[ops.ID]int32)}
+// newSegment returns an empty segment with room for so many instructions.
+func newSegment(n int) *segment {
+	return &segment{
+		steps: make([]step, 0, n), slots: make([]slot, 1, 2*n+2), named: make(map[ops.ID]int32, n), key: make([]byte, 0, 4*n),
+		ins: make([]ops.Operand, 0, 2*n), outs: make([]ops.Result, 0, n), ends: make([]ops.ID, 0, 2*n),
+	}
+}
+
+// empty makes a segment that has been carried out a new one, which saves its room.
+func (s *segment) empty() {
+	clear(s.steps)
+	clear(s.slots)
+	clear(s.named)
+	clear(s.ins)
+	clear(s.body.params)
+	*s = segment{
+		steps: s.steps[:0], slots: s.slots[:1], named: s.named, lits: s.lits[:0], key: s.key[:0],
+		ins: s.ins[:0], outs: s.outs[:0], ends: s.ends[:0], mask: s.mask, needed: s.needed,
+		body: block{params: s.body.params[:0], values: s.body.values[:0]},
+		run:  run{slots: s.run.slots, lits: s.run.lits, stack: s.run.stack[:0]},
+	}
 }
 
 // full reports whether the segment has to run before it grows.
@@ -154,18 +179,19 @@ func (s *segment) free(id ops.ID) bool {
 
 // live tells, a byte for each slot, which values the session can still name.
 func (s *segment) live() []byte {
-	mask := make([]byte, len(s.slots))
+	s.mask = append(s.mask[:0], make([]byte, len(s.slots))...)
 	for k := range s.slots {
 		if s.slots[k].id != 0 {
-			mask[k] = 1
+			s.mask[k] = 1
 		}
 	}
-	return mask
+	return s.mask
 }
 
 // block is the steps that the values of a mask need, with what ends at each.
 func (s *segment) block(live []byte) *block {
-	needed := bytes.Clone(live)
+	s.needed = append(s.needed[:0], live...)
+	needed := s.needed
 	n := len(s.steps)
 	for i := len(s.steps) - 1; i >= 0; i-- {
 		st := &s.steps[i]
@@ -184,7 +210,8 @@ func (s *segment) block(live []byte) *block {
 			s.steps[n] = *st
 		}
 	}
-	b := &block{steps: s.steps[n:]}
+	b := &s.body
+	b.steps = s.steps[n:]
 	for k := 1; k < len(s.slots); k++ {
 		v := &s.slots[k]
 		if !v.pending() && needed[k] != 0 {

@@ -126,13 +126,20 @@ func (e *Executor) runSegment(l *Lane, s *segment) (wait bool) {
 		}
 	}
 	r.drop()
+	if !s.kept {
+		s.empty()
+		l.spare = s
+	}
 	return false
 }
 
 // bind begins the run of a segment with what that takes from outside.
 func (e *Executor) bind(l *Lane, s *segment) *run {
 	b := e.segmentBody(l, s, s.live())
-	r := &run{slots: make([]store.Value, len(s.slots)), lits: make([]*ops.Literal, len(s.slots)), stack: []frame{{block: b}}}
+	r := &s.run
+	r.slots = append(r.slots[:0], make([]store.Value, len(s.slots))...)
+	r.lits = append(r.lits[:0], make([]*ops.Literal, len(s.slots))...)
+	r.stack = append(r.stack, frame{block: b})
 	for _, p := range b.params {
 		v := &s.slots[p.ID]
 		if r.lits[p.ID] = v.lit; v.mem != nil {
@@ -181,6 +188,7 @@ func (e *Executor) sighted(v *variant, s *segment, b *block) {
 			literal[i] = 1
 		}
 	}
+	s.kept = true
 	p := &program{body: b, slots: len(s.slots)}
 	v.tier = e.newTier(p, literal)
 	v.tier.asked = true
