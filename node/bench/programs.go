@@ -21,6 +21,8 @@ func programs(n int) []row {
 		{name: "program: softmax of rows", run: running(softmax(square), square), rounds: rounds, bytes: 2 * s4},
 		{name: "program: layer norm of rows", run: running(layerNorm(square), square), rounds: rounds, bytes: 2 * s4},
 		{name: "program: log-softmax of rows", run: running(logSoftmax(square), square), rounds: rounds, bytes: 2 * s4},
+		{name: "program: uniform numbers of a key", run: running(uniform(max(1, n/4)), ops.Type{DType: ops.U32, Shape: ops.Shape{2}}),
+			rounds: rounds, bytes: n4 / 2},
 		step,
 		leapfrogs(1), leapfrogs(1024),
 	}
