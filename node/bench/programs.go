@@ -16,6 +16,7 @@ func programs(n int) []row {
 	n4, s4 := 4*float64(n), 4*float64(side*side)
 	square := f32(side, side)
 	step := row{name: "program: SGD step of an MLP 784-128-10, batch 128", rounds: 200, run: training(128, 784, 128, 10)}
+	eager := row{name: "one by one: SGD step of an MLP 784-128-10, batch 128", rounds: 200, run: eagerTraining(128, 784, 128, 10)}
 	return []row{
 		{name: "program: sum(tanh(2x+1)·exp(-x²))", run: running(tanhExp(n), f32(n)), rounds: rounds, bytes: n4},
 		{name: "program: softmax of rows", run: running(softmax(square), square), rounds: rounds, bytes: 2 * s4},
@@ -23,7 +24,7 @@ func programs(n int) []row {
 		{name: "program: log-softmax of rows", run: running(logSoftmax(square), square), rounds: rounds, bytes: 2 * s4},
 		{name: "program: uniform numbers of a key", run: running(uniform(max(1, n/4)), ops.Type{DType: ops.U32, Shape: ops.Shape{2}}),
 			rounds: rounds, bytes: n4 / 2},
-		step,
+		step, eager,
 		leapfrogs(1), leapfrogs(1024),
 	}
 }
@@ -112,6 +113,7 @@ func training(batch, in, hidden, classes int) func(*harness) error {
 		panic("BUG: " + err.Error())
 	}
 	var weights []ops.ID
+	rounds := 0
 	return func(h *harness) error {
 		x, y := h.input(f32(batch, in), 0), h.input(f32(batch, classes), 1)
 		if weights == nil {
@@ -127,6 +129,70 @@ func training(batch, in, hidden, classes int) func(*harness) error {
 		next := h.Run("descent", outs, operands...)
 		h.Free(weights...)
 		weights = next
+		if rounds++; rounds%checked == 1 {
+			return h.Err(weights[0])
+		}
 		return nil
 	}
+}
+
+// eagerTraining is training by instructions that come one after the other, as a
+// client without a compiler sends them.
+func eagerTraining(batch, in, hidden, classes int) func(*harness) error {
+	p := descent(batch, in, hidden, classes)
+	ends := endsOf(p)
+	var weights []ops.ID
+	rounds := 0
+	return func(h *harness) error {
+		if weights == nil {
+			for _, t := range p.Params[2:] {
+				weights = append(weights, h.Do(ops.Constant, t.Type, nil, newGraph(ops.F32).number(0.01)))
+			}
+		}
+		ids := map[ops.ID]ops.ID{p.Params[0].ID: h.input(p.Params[0].Type, 0).ID, p.Params[1].ID: h.input(p.Params[1].Type, 1).ID}
+		for i, id := range weights {
+			ids[p.Params[2+i].ID] = id
+		}
+		for i, x := range p.Body {
+			ins := make([]ops.Operand, len(x.Ins))
+			for k, o := range x.Ins {
+				ins[k] = ops.Operand{ID: ids[o.ID], Lit: o.Lit}
+			}
+			ids[x.Outs[0].ID] = h.Do(x.Op, x.Outs[0].Type, x.Attrs, ins...)
+			for _, id := range ends[i] {
+				h.Free(ids[id])
+			}
+		}
+		weights = weights[:0]
+		for _, o := range p.Values {
+			weights = append(weights, ids[o.ID])
+		}
+		if rounds++; rounds%checked == 1 {
+			return h.Err(weights[0])
+		}
+		return nil
+	}
+}
+
+// checked is every how many rounds a result that the next round needs is looked
+// at: to look means to wait.
+const checked = 200
+
+// endsOf lists, for each instruction, the values that nobody needs after it. The
+// first two parameters stay.
+func endsOf(p *ops.Region) [][]ops.ID {
+	ends := make([][]ops.ID, len(p.Body))
+	needed := map[ops.ID]bool{p.Params[0].ID: true, p.Params[1].ID: true}
+	for _, o := range p.Values {
+		needed[o.ID] = true
+	}
+	for i := len(p.Body) - 1; i >= 0; i-- {
+		for _, o := range p.Body[i].Ins {
+			if o.Lit == nil && !needed[o.ID] {
+				needed[o.ID] = true
+				ends[i] = append(ends[i], o.ID)
+			}
+		}
+	}
+	return ends
 }
