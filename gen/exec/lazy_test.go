@@ -210,10 +210,7 @@ func TestLazyLimit(t *testing.T) {
 				r.free(l, id+i)
 			}
 			r.built()
-			r.settle(10 * time.Millisecond)
-			if n := l.Session.Bytes(); n != 0 {
-				r.Fatalf("%d bytes are held after round %d", n, round)
-			}
+			r.until(func() bool { return l.Session.Bytes() == 0 })
 		}
 	})
 }
@@ -237,9 +234,10 @@ func TestLazyOutOfMemory(t *testing.T) {
 		for i := range ops.ID(6) {
 			r.free(l, id+i)
 		}
-		r.settle(10 * time.Millisecond)
 		r.built()
+		r.until(func() bool { return l.Session.Bytes() == 0 })
 	}
+	r.settle(50 * time.Millisecond)
 	if used := r.dev.Stats().InUse; used != 0 {
 		t.Errorf("%d bytes are in use though everything is freed", used)
 	}
