@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"encoding/binary"
 	"maps"
 	"slices"
 
@@ -147,6 +148,7 @@ func (u *unroller) inline(body []ops.Instr, r *ops.Region, args []ops.Operand) (
 		if u.made++; u.made > maxUnrolled || !elementwise(&in) {
 			return nil, nil, false
 		}
+		asProduct(&in)
 		in.Outs = slices.Clone(in.Outs)
 		for k := range in.Outs {
 			u.last++
@@ -156,6 +158,19 @@ func (u *unroller) inline(body []ops.Instr, r *ops.Region, args []ops.Operand) (
 		body = append(body, in)
 	}
 	return body, u.operands(r.Values), true
+}
+
+// asProduct makes a shift to the left by a known number a product. A kernel tests the
+// number of a shift for every element, and numbers of its own are of no concern to it.
+func asProduct(in *ops.Instr) {
+	d := in.Outs[0].Type.DType
+	if in.Op != ops.LeftShift || d != ops.U32 || in.Ins[0].Lit != nil || in.Ins[1].Lit == nil {
+		return
+	}
+	if n, ok := integer(in.Ins[1].Lit); ok && n >= 0 && n < 32 {
+		lit := &ops.Literal{Type: ops.Type{DType: d}, Data: binary.LittleEndian.AppendUint32(nil, 1<<n)}
+		become(in, ops.Multiply, []ops.Operand{in.Ins[0], {Lit: lit}})
+	}
 }
 
 // elementwise reports whether an instruction computes or moves elements, one by
