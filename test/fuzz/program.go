@@ -16,8 +16,9 @@ import (
 // programs makes instructions as terms. Most are nearly right, so that they
 // come far before something is wrong with them.
 type programs struct {
-	r    *rand.Rand
-	last int64 // the latest id
+	r      *rand.Rand
+	last   int64    // the latest id
+	latest etf.Term // the type of the latest result
 }
 
 // message is a stream of instructions.
@@ -30,12 +31,18 @@ func (p *programs) message() etf.Term {
 }
 
 func (p *programs) instruction() etf.Term {
+	if p.r.IntN(4) == 0 {
+		if e, ok := p.example(); ok {
+			return e
+		}
+	}
 	op := ops.Op(p.r.IntN(int(ops.Count)))
 	if p.r.IntN(3) == 0 {
 		op = ops.Tensor
 	}
 	info := op.Info()
 	t := p.typ()
+	p.latest = t[0]
 	results := etf.List{}
 	for range max(info.Results, p.r.IntN(2)) {
 		p.last++
@@ -81,13 +88,18 @@ func (p *programs) operand(op ops.Op, t etf.Tuple) etf.Term {
 	if op == ops.Constant || p.r.IntN(3) == 0 && op != ops.Tensor {
 		t = etf.Tuple{t[0], etf.Tuple{}}
 	}
+	return p.literal(t)
+}
+
+// literal has random bytes, zeros as often as not.
+func (p *programs) literal(t etf.Tuple) etf.Term {
 	n := 1
 	for _, d := range t[1].(etf.Tuple) {
 		n = min(n*int(min(d.(int64), 1<<12)), 1<<12)
 	}
 	d, _ := ops.ParseDType(string(t[0].(etf.Atom)))
 	data := make([]byte, n*d.Size())
-	for i := range data {
+	for i := range data[:len(data)*p.r.IntN(2)] {
 		data[i] = byte(p.r.Uint32() >> p.r.IntN(8))
 	}
 	return etf.Tuple{t[0], t[1], data}
@@ -113,8 +125,33 @@ func (p *programs) attr(a *ops.Attr) etf.Term {
 		return etf.Atom(a.Names[p.r.IntN(len(a.Names))])
 	case ops.Real64:
 		return p.r.NormFloat64()
+	case ops.Block:
+		return p.function()
 	}
 	return etf.Atom("f32")
+}
+
+// function is a region of an element and an accumulator, scalars of the type of the
+// latest result: one or two operations, some of which do not fit.
+func (p *programs) function() etf.Term {
+	t := func() etf.Term {
+		if p.r.IntN(20) == 0 {
+			return p.typ()[0]
+		}
+		return p.latest
+	}
+	scalar := func(id int64) etf.Term { return etf.Tuple{id, t(), etf.Tuple{}} }
+	body, last := etf.List{}, int64(2)
+	for range 1 + p.r.IntN(2) {
+		op := []ops.Op{ops.Add, ops.Subtract, ops.Max, ops.Multiply, ops.Negate, ops.Select}[p.r.IntN(6)]
+		operands := etf.List{}
+		for range op.Info().Arity {
+			operands = append(operands, 1+p.r.Int64N(last))
+		}
+		last++
+		body = append(body, etf.Tuple{etf.Atom(op.String()), etf.List{scalar(last)}, operands, etf.List{}})
+	}
+	return etf.Tuple{etf.List{scalar(1), scalar(2)}, body, etf.List{last}}
 }
 
 // number is small, but for one in many.
