@@ -11,9 +11,10 @@ func (x *choleskyTile) factor(a []kernel.Value, own kernel.Value) {
 		rounds := max(1, left/2)
 		end := x.Add(done, x.int(rounds))
 		a = x.Loop(done, end, x.int(1), a, func(round kernel.Value, a []kernel.Value) []kernel.Value {
-			for q := range choleskyAcross {
-				a = x.pivot(a, left, round, q, own)
-			}
+			a = x.Loop(x.int(0), x.int(choleskyAcross), x.int(1), a, func(q kernel.Value, a []kernel.Value) []kernel.Value {
+				return x.pivot(a, left, round, q)
+			})
+			x.publish(round, own)
 			return x.rotate(a, left)
 		})
 		a = x.drop(a, left, left-rounds)
@@ -38,53 +39,60 @@ func (x *choleskyTile) drop(a []kernel.Value, left, keep int) (next []kernel.Val
 	return next
 }
 
+// shared is where the columns of a round are in shared memory, before they are
+// divided. Two rounds take turns, so that one barrier a column suffices.
+func (x *choleskyTile) shared(round, q kernel.Value) kernel.Value {
+	return x.Mul(x.Add(x.Mul(x.And(round, 1), x.int(choleskyAcross)), q), x.int(2*x.wide))
+}
+
 // pivot finds the column of the panel that is the first of invocations q, and
 // takes it off the columns that are left, where those before it are of no use any
 // more. Under a negative pivot there is NaN; under one that is 0, zeros stay, as
 // on the host.
-func (x *choleskyTile) pivot(a []kernel.Value, left int, round kernel.Value, q int, own kernel.Value) []kernel.Value {
-	// Two columns take turns, so that one barrier suffices.
-	buffer := q % 2 * 4 * x.wide
-	x.then(x.same(x.column, x.int(q)), func() {
+func (x *choleskyTile) pivot(a []kernel.Value, left int, round, q kernel.Value) []kernel.Value {
+	from := x.shared(round, q)
+	x.then(x.same(x.column, q), func() {
 		for r := range choleskyPer {
-			x.StoreShared(x.as, x.Add(x.int(buffer+r*x.down()), x.row), a[r*left])
+			x.StoreShared(x.as, x.Add(from, x.Add(x.row, x.int(r*x.down()))), a[r*left])
 		}
 	})
 	x.Barrier()
-	first := x.Mul(round, x.int(choleskyAcross))
-	d := x.LoadShared(x.as, x.Add(first, x.int(buffer+q)))
+	first := x.Add(from, x.Mul(round, x.int(choleskyAcross)))
+	d := x.LoadShared(x.as, x.Add(first, q))
+	none, inverse := x.zero(d), x.inverseRoot(d)
+	finite := x.Select(none, x.number(1), inverse)
 	cols := make([]kernel.Value, left)
 	for k := range cols {
-		cols[k] = x.LoadShared(x.as, x.Add(x.Add(first, x.column), x.int(buffer+k*choleskyAcross)))
-	}
-	root := x.sqrt(d)
-	inverse := x.over(x.number(1), root)
-	none := x.zero(root)
-	finite := x.Select(none, x.number(1), inverse)
-	for k := range cols {
-		cols[k] = x.Mul(cols[k], finite)
+		v := x.LoadShared(x.as, x.Add(first, x.Add(x.column, x.int(k*choleskyAcross))))
+		cols[k] = x.Mul(v, finite)
 	}
 	rows := make([]kernel.Value, choleskyPer)
 	for r := range rows {
-		v := x.LoadShared(x.as, x.Add(x.int(buffer+r*x.down()), x.row))
-		rows[r] = x.Select(x.both(none, x.zero(v)), v, x.Mul(v, inverse))
+		v := x.LoadShared(x.as, x.Add(from, x.Add(x.row, x.int(r*x.down()))))
+		rows[r] = x.divided(v, none, inverse)
 	}
-	x.publish(rows, x.Add(first, x.int(q)), q, root, own)
 	return x.outer(rows, cols, a)
 }
 
-// publish writes a column of the panel to l, from the invocations that have it.
-func (x *choleskyTile) publish(rows []kernel.Value, c kernel.Value, q int, root, own kernel.Value) {
-	col := x.Add(x.top, c)
-	square := x.same(own, x.top)
-	x.then(x.both(x.same(x.column, x.int(q)), x.below(col, x.n)), func() {
-		half := choleskyPer / 2
-		for r := range half {
-			row := x.place(half + r)
-			at := x.Sub(row, own)
-			v := x.Select(x.below(at, c), x.number(0), x.Select(x.same(at, c), root, rows[r]))
-			v = x.Select(square, v, rows[half+r])
-			x.then(x.below(row, x.n), func() { x.l.store(row, col, v) })
-		}
-	})
+// divided is an element of l, where none says that the pivot is 0.
+func (x *choleskyTile) divided(v, none, inverse kernel.Value) kernel.Value {
+	return x.Select(x.both(none, x.zero(v)), v, x.Mul(v, inverse))
+}
+
+// publish writes the columns of a round to l, neighbours by neighbours.
+func (x *choleskyTile) publish(round, own kernel.Value) {
+	from := x.shared(round, x.column)
+	c := x.Add(x.Mul(round, x.int(choleskyAcross)), x.column)
+	d := x.LoadShared(x.as, x.Add(from, c))
+	none, inverse, root := x.zero(d), x.inverseRoot(d), x.sqrt(d)
+	square, col := x.same(own, x.top), x.Add(x.top, c)
+	half := choleskyPer / 2
+	for r := range half {
+		at := x.Add(x.row, x.int(r*x.down()))
+		row := x.place(half + r)
+		v := x.divided(x.LoadShared(x.as, x.Add(from, x.Add(at, x.int(x.wide)))), none, inverse)
+		on := x.Select(x.below(at, c), x.number(0), x.Select(x.same(at, c), root, v))
+		v = x.Select(square, on, v)
+		x.then(x.both(x.below(row, x.n), x.below(col, x.n)), func() { x.l.store(row, col, v) })
+	}
 }

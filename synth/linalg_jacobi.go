@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
 )
 
 // jacobi makes rows of matrices orthogonal, or symmetric matrices diagonal, by
@@ -46,6 +47,7 @@ func (f *jacobi) flags(access Access) *buffer {
 func (f *jacobi) turn(v pivots, sweep, round int) {
 	rotated := words(f.rotated, f.count*f.rounds()*f.pairs, Write)
 	v.w, v.n, v.pairs = f.w, pairSide, f.pairs
+	v.cross = round > 0
 	v.w.batch = pairSide * pairSide
 	v.active, v.sweep, v.rotated, v.round, v.rounds = f.flags(Read), sweep, &rotated, round, f.rounds()
 	f.rotate(v)
@@ -63,25 +65,33 @@ func (f *jacobi) apply(from, to strided, cols, pair, sweep int) {
 // judge appends the verdict on a sweep: the next one works on a matrix where the
 // last one found something to rotate. The first works on all.
 func (f *jacobi) judge(sweep int) {
-	p := &program{local: updateLocal, groups: (f.count + updateLocal - 1) / updateLocal,
+	p := &program{local: updateLocal, groups: f.count,
 		bufs: []buffer{*f.flags(Read | Write), words(f.rotated, f.count*f.rounds()*f.pairs, Read)}}
 	p.nums = []int{f.count, f.rounds() * f.pairs, sweep * f.count}
 	p.key = fmt.Sprintf("judge first=%v", sweep == 0)
 	p.body = func(e *emitter) error {
 		count, all, next := e.num(), e.num(), e.num()
-		m := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
-		e.then(e.below(m, count), func() {
+		matrix := e.group()
+		found := e.Shared(scalar.U32, 1)
+		lead := e.same(e.invocation(), e.int(0))
+		e.when(e.below(matrix, count), func() {
 			on := e.int(1)
 			if sweep > 0 {
-				was := e.Load(0, e.Add(e.Sub(next, count), m), 1)[0]
-				first := e.Mul(m, all)
-				any := e.Loop(first, e.Select(e.same(was, e.int(0)), first, e.Add(first, all)), e.int(1), []kernel.Value{e.int(0)},
+				e.then(lead, func() { e.StoreShared(found, e.int(0), e.int(0)) })
+				e.Barrier()
+				was := e.Load(0, e.Add(e.Sub(next, count), matrix), 1)[0]
+				// Words of a sweep that was left out are not those of this matrix.
+				end := e.Select(e.same(was, e.int(0)), e.int(0), all)
+				first := e.Mul(matrix, all)
+				any := e.Loop(e.invocation(), end, e.int(e.local), []kernel.Value{e.int(0)},
 					func(i kernel.Value, c []kernel.Value) []kernel.Value {
-						return []kernel.Value{e.Or(c[0], e.Load(1, i, 1)[0])}
+						return []kernel.Value{e.Or(c[0], e.Load(1, e.Add(first, i), 1)[0])}
 					})[0]
-				on = e.Select(e.same(any, e.int(0)), any, e.int(1))
+				e.then(e.not(e.same(any, e.int(0))), func() { e.AddShared(found, e.int(0), e.int(1)) })
+				e.Barrier()
+				on = e.least(e.LoadShared(found, e.int(0)), e.int(1))
 			}
-			e.Store(0, e.Add(next, m), on)
+			e.then(lead, func() { e.Store(0, e.Add(next, matrix), on) })
 		})
 		return nil
 	}

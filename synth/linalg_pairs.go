@@ -82,6 +82,7 @@ type pivots struct {
 	sweeps int
 	bound  *strided // what counts as nothing, by matrix; else relative to the diagonal
 	values *strided // where the diagonal goes
+	cross  bool     // rows of one half meet those of the other alone
 
 	active  *buffer // as in a pairing
 	sweep   int
@@ -104,7 +105,11 @@ func (j *linalg) rotate(v pivots) {
 	p := &program{local: uint32(w.local), groups: j.count * v.pairs, body: w.write,
 		flops: int64(j.count*v.pairs) * int64(12*side*side*side),
 		bufs:  []buffer{j.buffer(v.s, Read), j.buffer(v.w, Write)}}
-	p.nums = append([]int{j.count, v.pairs, v.n, v.sums, v.step, v.sPair, v.sweeps}, places(v.s, v.w)...)
+	rounds, cross := side-1, 0
+	if v.cross {
+		rounds, cross = side/2, 1
+	}
+	p.nums = append([]int{j.count, v.pairs, v.n, v.sums, v.step, v.sPair, v.sweeps, rounds, cross}, places(v.s, v.w)...)
 	for _, more := range []*strided{v.bound, v.values} {
 		if more != nil {
 			access := Read

@@ -1,8 +1,6 @@
 package synth
 
 import (
-	"fmt"
-
 	"nxvk/ops"
 	"nxvk/synth/kernel"
 )
@@ -12,7 +10,7 @@ import (
 // I - V T V^T, where V is unit lower trapezoidal (Schreiber and Van Loan, 1989).
 type reflections struct {
 	*linalg
-	a, v, t strided // what is left of a; reflectors; T beneath T
+	a, v, t strided // what is left of a; reflectors, by column; T beneath T
 	m, n    int
 	panels  []int // first columns, and the end
 	sums    strided
@@ -45,20 +43,33 @@ func (j *linalg) qrPanel(m int) panel {
 // qrShares is among how many workgroups the rows of V^T C are shared out.
 func qrShares(m int) int { return max(1, min(32, m/64)) }
 
-// reflect appends the reflectors of a, which becomes r.
+// mirrorLeast is the most rows of matrices, often many of them, whose panels have
+// a row for each invocation.
+const mirrorLeast = 64
+
+// width is how many columns a panel of m rows has.
+func (f *reflections) width(m int) int {
+	if w, ok := f.mirror(m, f.n); ok && f.m > mirrorLeast {
+		return w.wide()
+	}
+	return f.qrPanel(m).wide
+}
+
+// reflect appends the reflectors of a, which becomes r, but for what is under its
+// diagonal.
 func (j *linalg) reflect(a strided, m, n int) *reflections {
 	k := min(m, n)
 	if k >= blockedSide && a.off == 0 && a.row == n && a.col == 1 {
 		return j.reflectBlocks(a, m, n)
 	}
 	most := j.qrPanel(1).wide // of any panel
-	f := &reflections{linalg: j, a: a, v: j.fresh(m, k), t: j.fresh(k, most), m: m, n: n}
+	f := &reflections{linalg: j, a: a, v: j.fresh(k, m).transposed(), t: j.fresh(k, most), m: m, n: n}
 	widest := max(m, n)
 	f.sums, f.turned = j.fresh(qrShares(m)*most, widest), j.fresh(most, widest)
-	j.zeros(f.v, m, k)
+	j.zeros(f.v.transposed(), k, m)
 	j.zeros(f.t, k, most)
 	for lo := 0; lo < k; {
-		hi := min(lo+max(most, j.qrPanel(m-lo).wide), k)
+		hi := min(lo+most, k)
 		f.block(lo, hi)
 		f.apply(lo, hi, f.t.from(lo, 0).transposed(), a.from(lo, hi), n-hi)
 		f.panels = append(f.panels, lo)
@@ -72,7 +83,7 @@ func (j *linalg) reflect(a strided, m, n int) *reflections {
 // their reflectors are applied to what is left of the block, and joined.
 func (f *reflections) block(lo, hi int) {
 	for at := lo; at < hi; {
-		end := min(at+f.qrPanel(f.m-at).wide, hi)
+		end := min(at+f.width(f.m-at), hi)
 		t := f.corner(at, at, lo)
 		f.factor(at, end, t)
 		f.apply(at, end, t.transposed(), f.a.from(at, end), hi-end)
@@ -132,57 +143,6 @@ func (f *reflections) apply(lo, hi int, t, c strided, cols int) {
 	f.multiply(blockProduct{a: v, b: turned, c: c, m: m, n: cols, k: wide, subtract: true})
 }
 
-// turn appends the product of T and the sum of all shares of V^T C. An invocation
-// has a column.
-func (f *reflections) turn(t, sums, to strided, wide, cols, shares int) {
-	width := panelWidth(wide, 32)
-	groups := (cols + updateLocal - 1) / updateLocal
-	p := &program{local: updateLocal, groups: f.count * groups, flops: int64(f.count * wide * wide * cols),
-		bufs: []buffer{f.buffer(t, Read), f.buffer(sums, Read), f.buffer(to, Write)}}
-	p.nums = append([]int{f.count, groups, wide, cols, shares}, places(t, sums, to)...)
-	p.key = fmt.Sprintf("turn %v wide=%d", f.typ, width)
-	typ := f.typ
-	p.body = func(e *emitter) error { return writeTurn(reals{e, typ}, width) }
-	f.run(p)
-}
-
-func writeTurn(x reals, width int) error {
-	count, groups, wide, cols, shares := x.num(), x.num(), x.num(), x.num(), x.num()
-	t, from, to := x.grid(0), x.grid(1), x.grid(2)
-	matrix, part := x.divide(x.group(), groups)
-	t, from, to = t.of(matrix), from.of(matrix), to.of(matrix)
-	shared := x.Shared(x.t, width*width)
-	x.when(x.below(matrix, count), func() {
-		x.spread(width*width, func(u kernel.Value) kernel.Value {
-			i, k := x.divide(u, x.int(width))
-			return t.loadOr(x.both(x.below(i, wide), x.below(k, wide)), i, k, x.number(0))
-		}, func(u, v kernel.Value) { x.StoreShared(shared, u, v) })
-		x.Barrier()
-		col := x.Add(x.Mul(part, x.int(x.local)), x.invocation())
-		x.then(x.below(col, cols), func() {
-			init := make([]kernel.Value, width)
-			for k := range init {
-				init[k] = x.number(0)
-			}
-			w := x.Loop(x.int(0), shares, x.int(1), init, func(s kernel.Value, c []kernel.Value) []kernel.Value {
-				next := make([]kernel.Value, width)
-				for k := range next {
-					next[k] = x.Add(c[k], from.loadOr(x.below(x.int(k), wide), x.Add(x.Mul(s, wide), x.int(k)), col, x.number(0)))
-				}
-				return next
-			})
-			for i := range width {
-				sum := x.number(0)
-				for k := range width {
-					sum = x.fma(x.LoadShared(shared, x.int(i*width+k)), w[k], sum)
-				}
-				x.then(x.below(x.int(i), wide), func() { to.store(x.int(i), col, sum) })
-			}
-		})
-	})
-	return nil
-}
-
 // qr plans the factors with a diagonal of r that is not negative.
 func (j *linalg) qr() {
 	s := j.types[0].Shape
@@ -198,5 +158,9 @@ func (j *linalg) qr() {
 	f.form(q, k)
 	j.each(elementwise{"plain", j.result(0, m, k), []strided{q}, m, k,
 		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value { return x.Add(from[0], x.number(0)) }})
-	j.times(j.result(1, k, n), a, back, k, n)
+	back.row, back.col = 0, 0
+	j.each(elementwise{"upper times", j.result(1, k, n), []strided{a, back}, k, n,
+		func(x reals, i, k kernel.Value, from []kernel.Value) kernel.Value {
+			return x.Select(x.below(k, i), x.number(0), x.Add(x.Mul(from[0], from[1]), x.number(0)))
+		}})
 }

@@ -17,7 +17,7 @@ type reflectionBlock struct {
 	v, t     strided
 }
 
-// reflectBlocks appends the reflectors of a, which becomes r.
+// reflectBlocks is reflect for large matrices.
 func (j *linalg) reflectBlocks(a strided, m, n int) *reflections {
 	k := min(m, n)
 	f := &reflections{linalg: j, a: a, m: m, n: n}
@@ -37,16 +37,15 @@ func (j *linalg) reflectBlocks(a strided, m, n int) *reflections {
 		j.each(elementwise{"minus", next, []strided{now.from(b.wide, b.wide), p.from(b.wide, b.wide)}, rows - b.wide, cols - b.wide, minus})
 		now = next
 	}
-	j.zeros(a.from(k, 0), m-k, n)
 	return f
 }
 
 // blockAt factors the first columns of what is left from row lo on.
 func (f *reflections) blockAt(a strided, lo, rows, wide int) reflectionBlock {
 	most := f.qrPanel(1).wide
-	g := &reflections{linalg: f.linalg, a: a, v: f.fresh(rows, wide), t: f.fresh(wide, wide), m: rows, n: wide, joined: true}
+	g := &reflections{linalg: f.linalg, a: a, v: f.fresh(wide, rows).transposed(), t: f.fresh(wide, wide), m: rows, n: wide, joined: true}
 	g.sums, g.turned = f.fresh(qrShares(rows)*most, wide), f.fresh(most, wide)
-	f.zeros(g.v, rows, wide)
+	f.zeros(g.v.transposed(), wide, rows)
 	f.zeros(g.t, wide, wide)
 	for at := 0; at < wide; {
 		end := min(at+most, wide)
@@ -76,29 +75,23 @@ func (f *reflections) dotted(a, b, c strided, m, n, k int) {
 // keep appends rows of r, of which a block has the first columns.
 func (f *reflections) keep(b reflectionBlock, now, product strided, cols int) {
 	r := f.a.from(b.lo, b.lo)
-	f.zeros(f.a.from(b.lo, 0), b.wide, b.lo)
 	f.copy(r, now, b.wide, b.wide)
 	f.each(elementwise{"minus", r.from(0, b.wide), []strided{now.from(0, b.wide), product.from(0, b.wide)}, b.wide, cols - b.wide, minus})
 }
 
-// formBlocks appends the first k columns of q. Those of the reflectors of a block
-// and all after it are those of the blocks after it, bordered by the identity,
-// and reflected.
+// formBlocks appends the first k columns of q: the identity, reflected from the
+// last block on, each time with the rows and columns before it left out.
 func (f *reflections) formBlocks(q strided, k int) {
-	bordered, product := f.fresh(f.m, k), f.fresh(f.m, k)
+	from, product := f.fresh(f.m, k), f.fresh(f.m, k)
 	f.unit(q, f.m, k)
-	last := strided{}
 	for i := len(f.blocks) - 1; i >= 0; i-- {
 		b := f.blocks[i]
 		rows, cols := f.m-b.lo, k-b.lo
-		e, p := f.dense(bordered.ref, rows, cols), f.dense(product.ref, rows, cols)
-		f.unit(e, rows, cols)
-		if i < len(f.blocks)-1 {
-			f.copy(e.from(b.wide, b.wide), last, rows-b.wide, cols-b.wide)
-		}
+		e, p := f.dense(from.ref, rows, cols), f.dense(product.ref, rows, cols)
+		part := q.from(b.lo, b.lo)
+		f.copy(e, part, rows, cols)
 		f.applied(b, b.t, e, p, cols)
-		last = q.from(b.lo, b.lo)
-		f.each(elementwise{"minus", last, []strided{e, p}, rows, cols, minus})
+		f.each(elementwise{"minus", part, []strided{e, p}, rows, cols, minus})
 	}
 }
 

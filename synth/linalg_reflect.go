@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"nxvk/synth/kernel"
-	"nxvk/synth/scalar"
 )
 
 // slots is how many partial sums of a column there are after the first addition.
@@ -12,6 +11,10 @@ const slots = 8
 
 // factor appends the reflectors of columns lo to hi, and their T.
 func (f *reflections) factor(lo, hi int, t strided) {
+	if w, ok := f.mirror(f.m-lo, hi-lo); ok && f.m > mirrorLeast {
+		f.mirrored(w, lo, hi, t)
+		return
+	}
 	w := &reflectWriter{f.qrPanel(f.m - lo)}
 	w.wide = panelWidth(hi-lo, w.wide)
 	p := &program{local: uint32(w.local), groups: f.count, body: w.write,
@@ -75,17 +78,9 @@ func (p *reflectPanel) store(r int, a, v grid, cols kernel.Value) {
 func (p *reflectPanel) step(c kernel.Value, _ []kernel.Value) []kernel.Value {
 	p.publish(p.top, c)
 	sums, top := p.products(c)
-	x, beneath := top[0], sums[0]
-	size := p.sqrt(p.fma(x, x, beneath))
-	// Without cancellation: x - size, of which the second is a quotient.
-	negative := p.Compare(scalar.Le, x, p.number(0))
-	first := p.Select(negative, p.Sub(x, size), p.over(p.neg(beneath), p.Add(x, size)))
-	eps := p.eps()
-	nothing := p.Compare(scalar.Le, beneath, p.Mul(p.number(16*eps*eps), p.Mul(size, size)))
+	h := p.householder(top[0], sums[0])
+	size, tau, inverse, nothing := h.size, h.tau, h.inverse, h.nothing
 	zero := p.number(0)
-	inverse := p.over(p.number(1), first)
-	ratio := p.Mul(p.Mul(beneath, inverse), inverse)
-	tau := p.Select(nothing, zero, p.over(p.number(2), p.Add(p.number(1), ratio)))
 	inner := make([]kernel.Value, p.wide) // of the reflector and each column
 	for k := range inner {
 		inner[k] = p.Select(nothing, zero, p.fma(sums[k], inverse, top[k]))

@@ -24,11 +24,15 @@ type rotation struct {
 	sin, tan int // of a pair: the sine, and the tangent of half the angle
 	turned   int // whether a pair was rotated in this sweep
 	bound    kernel.Value
+	rounds   kernel.Value // of a sweep
+	cross    kernel.Value // whether halves meet
 }
 
 func (w *rotateWriter) write(e *emitter) error {
 	x := &rotation{reals: reals{e, w.t}, rotateWriter: w}
 	count, pairs, n, sums, step, sPair, sweeps := e.num(), e.num(), e.num(), e.num(), e.num(), e.num(), e.num()
+	x.rounds = e.num()
+	x.cross = e.not(e.same(e.num(), e.int(0)))
 	s, to := e.grid(0), e.grid(1)
 	next := 2
 	part := func(on bool) (buf int, off, batch kernel.Value) {
@@ -116,7 +120,7 @@ func (x *rotation) sweepAll(sweeps kernel.Value) kernel.Value {
 		more := x.not(x.same(c[0], zero))
 		x.then(x.below(x.invocation(), half), func() { x.StoreShared(x.turned, x.invocation(), zero) })
 		x.Barrier()
-		x.repeat(zero, x.Select(more, x.int(x.side-1), zero), one, x.round)
+		x.repeat(zero, x.Select(more, x.rounds, zero), one, x.round)
 		any := x.Loop(zero, half, one, []kernel.Value{zero}, func(p kernel.Value, c []kernel.Value) []kernel.Value {
 			return []kernel.Value{x.Add(c[0], x.LoadShared(x.turned, p))}
 		})[0]
@@ -125,7 +129,8 @@ func (x *rotation) sweepAll(sweeps kernel.Value) kernel.Value {
 	})[1]
 }
 
-// meet are the rows of pair p in a round: one stays, the others go around.
+// meet are the rows of pair p in a round: one stays, the others go around; or
+// those of one half do.
 func (x *rotation) meet(p, round kernel.Value) (i, k kernel.Value) {
 	all := x.int(x.side - 1)
 	wrap := func(v kernel.Value) kernel.Value {
@@ -134,6 +139,9 @@ func (x *rotation) meet(p, round kernel.Value) (i, k kernel.Value) {
 	first := x.same(p, x.int(0))
 	i = wrap(x.Add(round, p))
 	k = x.Select(first, all, wrap(x.Add(x.Sub(all, p), round)))
+	half := x.side / 2
+	beyond := x.Add(x.int(half), x.And(x.Add(p, round), uint64(half-1)))
+	i, k = x.Select(x.cross, p, i), x.Select(x.cross, beyond, k)
 	return i, k
 }
 

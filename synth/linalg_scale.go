@@ -13,17 +13,30 @@ import (
 // become NaN.
 func (j *linalg) scaled(to, from strided, m, n int) (back strided) {
 	factor := j.fresh(1, 2)
-	w := &scaleWriter{t: j.typ, local: 256}
-	for w.local < m*n && 2*w.local <= min(1024, j.t.MaxInvocations) {
-		w.local *= 2
+	if groups := min(256, m*n/(16<<10)); groups > 1 {
+		tops := j.fresh(1, groups)
+		j.largest(from, tops, m, n, groups, false)
+		j.largest(tops, factor, 1, groups, 1, true)
+	} else {
+		j.largest(from, factor, m, n, 1, true)
 	}
-	p := &program{local: uint32(w.local), groups: j.count, body: w.write, flops: int64(j.count * m * n),
-		bufs: []buffer{j.buffer(from, Read), j.buffer(factor, Write)}}
-	p.nums = append([]int{j.count, m * n, n}, places(from, factor)...)
-	p.key = fmt.Sprintf("scale %v local=%d", w.t, w.local)
-	j.run(p)
 	j.times(to, from, factor, m, n)
 	return factor.from(0, 1)
+}
+
+// largest appends the largest magnitudes of parts of matrices, a workgroup each,
+// or at last what the scale makes of them.
+func (j *linalg) largest(from, to strided, m, n, groups int, last bool) {
+	w := &scaleWriter{t: j.typ, local: 256, last: last}
+	for groups == 1 && w.local < m*n && 2*w.local <= min(1024, j.t.MaxInvocations) {
+		w.local *= 2
+	}
+	w.local = min(w.local, j.t.MaxInvocations)
+	p := &program{local: uint32(w.local), groups: j.count * groups, body: w.write, flops: int64(j.count * m * n),
+		bufs: []buffer{j.buffer(from, Read), j.buffer(to, Write)}}
+	p.nums = append([]int{j.count, groups, m * n, n}, places(from, to)...)
+	p.key = fmt.Sprintf("scale %v local=%d last=%v", w.t, w.local, last)
+	j.run(p)
 }
 
 // times appends a copy of m by n matrices times a number each.
@@ -39,21 +52,24 @@ func (j *linalg) times(to, from, factor strided, m, n int) {
 type scaleWriter struct {
 	t     scalar.Type
 	local int
+	last  bool // whether the power is to be written, or the largest magnitude
 }
 
 func (w *scaleWriter) write(e *emitter) error {
 	x := reals{e, w.t}
-	count, size, n := e.num(), e.num(), e.num()
+	count, groups, size, n := e.num(), e.num(), e.num(), e.num()
 	from, to := e.grid(0), e.grid(1)
 	tops := e.Shared(w.t, w.local)
-	matrix := e.group()
+	matrix, part := e.divide(e.group(), groups)
 	e.when(e.below(matrix, count), func() {
 		from, to := from.of(matrix), to.of(matrix)
 		larger := func(top, v kernel.Value) kernel.Value {
 			keep := x.both(x.not(x.Compare(scalar.Ne, v, v)), x.not(x.Compare(scalar.Lt, top, v)))
 			return x.Select(keep, top, v) // NaN stays, once there
 		}
-		top := e.Loop(e.invocation(), size, e.int(4*w.local), []kernel.Value{x.number(0)},
+		slice := e.int(4 * w.local)
+		first := e.Add(e.Mul(part, slice), e.invocation())
+		top := e.Loop(first, size, e.Mul(groups, slice), []kernel.Value{x.number(0)},
 			func(u kernel.Value, c []kernel.Value) []kernel.Value {
 				top := c[0]
 				for k := range 4 {
@@ -69,6 +85,10 @@ func (w *scaleWriter) write(e *emitter) error {
 		})
 		e.then(e.same(e.invocation(), e.int(0)), func() {
 			top := e.LoadShared(tops, e.int(0))
+			if !w.last {
+				to.store(e.int(0), part, top)
+				return
+			}
 			down, back := w.powers(x, top)
 			to.store(e.int(0), e.int(0), down)
 			to.store(e.int(0), e.int(1), back)
