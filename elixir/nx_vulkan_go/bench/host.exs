@@ -1,0 +1,196 @@
+# Operations on the host path of a server without a device, and on Nx.BinaryBackend:
+#
+#     mix run bench/host.exs [part of a name]
+#
+# Large arrays have 10^6 elements, other sizes are in the names. Each time is the
+# best of several calls with a read of one element behind each, so that both have
+# finished; what is read is compared. What Nx.BinaryBackend does by copying binaries, as
+# concatenate and take of whole rows, is a copy of memory on both sides.
+
+defmodule Host do
+  @n 1_000_000
+
+  def cases do
+    pointwise() ++ folds() ++ movement() ++ indexing() ++ products() ++ transforms()
+  end
+
+  defp pointwise do
+    for type <- [:f32, :f64, :s32, :s64],
+        {name, f} <- [add: &Nx.add/2, multiply: &Nx.multiply/2] do
+      {"#{name} #{type}", [vector(type), vector(type)], f}
+    end ++
+      [
+        {"add f32 to its rows", [matrix(:f32), row(:f32)], &Nx.add/2},
+        {"add f32 and s32", [vector(:f32), vector(:s32)], &Nx.add/2},
+        {"add bf16", [vector(:bf16), vector(:bf16)], &Nx.add/2},
+        {"exp f32", [vector(:f32)], &Nx.exp/1},
+        {"exp f64", [vector(:f64)], &Nx.exp/1},
+        {"tanh f32", [vector(:f32)], &Nx.tanh/1},
+        {"sqrt f32", [positive()], &Nx.sqrt/1},
+        {"negate f32", [vector(:f32)], &Nx.negate/1},
+        {"abs s64", [vector(:s64)], &Nx.abs/1},
+        {"less f32", [vector(:f32), vector(:f32)], &Nx.less/2},
+        {"logical_and u8", [vector(:u8), vector(:u8)], &Nx.logical_and/2},
+        {"pow f32", [positive(), vector(:f32)], &Nx.pow/2},
+        {"quotient s64", [vector(:s64), Nx.tensor(7)], &Nx.quotient/2},
+        {"as_type f32 to s64", [vector(:f32)], &Nx.as_type(&1, :s64)},
+        {"as_type s32 to f32", [vector(:s32)], &Nx.as_type(&1, :f32)},
+        {"select f32", [vector(:u8), vector(:f32), vector(:f32)], &Nx.select/3},
+        {"clip f32", [vector(:f32)], &Nx.clip(&1, 0, 1)},
+        {"multiply c64", [vector(:c64), vector(:c64)], &Nx.multiply/2}
+      ]
+  end
+
+  defp folds do
+    for type <- [:f32, :f64, :s32, :s64],
+        {name, axes} <- [all: nil, "axis 0": [0], "axis 1": [1]] do
+      {"sum #{type} #{name}", [matrix(type)], &Nx.sum(&1, axes: axes)}
+    end ++
+      [
+        {"reduce_max f32 all", [matrix(:f32)], &Nx.reduce_max/1},
+        {"reduce_max f32 axis 0", [matrix(:f32)], &Nx.reduce_max(&1, axes: [0])},
+        {"product f32 axis 1", [matrix(:f32)], &Nx.product(&1, axes: [1])},
+        {"all u8", [vector(:u8)], &Nx.all/1},
+        {"mean f32 axis 1", [matrix(:f32)], &Nx.mean(&1, axes: [1])},
+        {"argmax f32 all", [vector(:f32)], &Nx.argmax/1},
+        {"argmax f32 axis 0", [matrix(:f32)], &Nx.argmax(&1, axis: 0)},
+        {"argmax f32 axis 1", [matrix(:f32)], &Nx.argmax(&1, axis: 1)},
+        {"cumulative_sum f32", [vector(:f32)], &Nx.cumulative_sum/1},
+        {"cumulative_sum s64 axis 0", [matrix(:s64)], &Nx.cumulative_sum(&1, axis: 0)},
+        {"cumulative_max f32", [matrix(:f32)], &Nx.cumulative_max(&1, axis: 1)},
+        {"window_sum f32 3x3", [matrix(:f32)], &Nx.window_sum(&1, {3, 3})},
+        {"window_max f32 2x2/2", [matrix(:f32)], &Nx.window_max(&1, {2, 2}, strides: [2, 2])},
+        {"reduce f32 axis 1", [matrix(:f32)], fn x -> Nx.reduce(x, 0, [axes: [1]], &Nx.add/2) end}
+      ]
+  end
+
+  defp movement do
+    [
+      {"transpose f32", [matrix(:f32)], &Nx.transpose/1},
+      {"transpose f64", [matrix(:f64)], &Nx.transpose/1},
+      {"transpose f32 100x100x100", [cube(:f32)], &Nx.transpose(&1, axes: [1, 2, 0])},
+      {"reverse f32", [matrix(:f32)], &Nx.reverse/1},
+      {"pad f32", [matrix(:f32)], &Nx.pad(&1, 0.0, [{1, 1, 0}, {2, 2, 0}])},
+      {"slice f32", [matrix(:f32)], &Nx.slice(&1, [10, 10], [900, 900])},
+      {"concatenate f32 axis 1", [matrix(:f32), matrix(:f32)],
+       &Nx.concatenate([&1, &2], axis: 1)},
+      {"broadcast f32", [row(:f32)], &Nx.broadcast(&1, {1000, 1000})},
+      {"iota s64", [], fn -> Nx.iota({1000, 1000}, axis: 1) end}
+    ]
+  end
+
+  defp indexing do
+    [
+      {"sort f32", [vector(:f32)], &Nx.sort/1},
+      {"sort s64", [vector(:s64)], &Nx.sort/1},
+      {"sort f32 axis 0", [matrix(:f32)], &Nx.sort(&1, axis: 0)},
+      {"argsort f32", [vector(:f32)], &Nx.argsort/1},
+      {"take f32", [matrix(:f32), indices()], &Nx.take/2},
+      {"take f32 single", [vector(:f32), places()], &Nx.take/2},
+      {"gather f32", [matrix(:f32), pairs()], &Nx.gather/2},
+      {"take_along_axis f32", [matrix(:f32), Nx.reshape(indices(), {1000, 1})],
+       fn x, i -> Nx.take_along_axis(x, Nx.broadcast(i, {1000, 1000}), axis: 1) end},
+      {"indexed_add f32", [matrix(:f32), pairs(), vector(:f32)], &Nx.indexed_add/3}
+    ]
+  end
+
+  defp products do
+    square = fn type -> data(type, {256, 256}) end
+
+    for type <- [:f32, :f64, :s32, :s64, :bf16, :c64] do
+      {"dot #{type} 256x256", [square.(type), square.(type)], &Nx.dot/2}
+    end ++
+      [
+        {"dot f32 matrix and vector", [matrix(:f32), row(:f32)], &Nx.dot/2},
+        {"conv f32 1x4x64x64 8x4x3x3", [data(:f32, {1, 4, 64, 64}), data(:f32, {8, 4, 3, 3})],
+         &Nx.conv(&1, &2, padding: :same)}
+      ]
+  end
+
+  defp transforms do
+    square = data(:f64, {64, 64})
+    definite = Nx.add(Nx.dot(square, Nx.transpose(square)), Nx.multiply(Nx.eye(64), 64))
+
+    [
+      {"fft c64 64x256", [data(:c64, {64, 256})], &Nx.fft/1},
+      {"fft c64 2048", [data(:c64, {2048})], &Nx.fft/1},
+      {"cholesky f64 64x64", [definite], &Nx.LinAlg.cholesky/1},
+      {"solve f64 64x64", [definite, square], &Nx.LinAlg.solve/2},
+      {"qr f64 64x64", [square], fn x -> elem(Nx.LinAlg.qr(x), 1) end},
+      {"eigh f64 16x16", [Nx.slice(definite, [0, 0], [16, 16])],
+       fn x -> elem(Nx.LinAlg.eigh(x), 0) end}
+    ]
+  end
+
+  defp vector(type), do: data(type, {@n})
+  defp matrix(type), do: data(type, {1000, 1000})
+  defp cube(type), do: data(type, {100, 100, 100})
+  defp row(type), do: data(type, {1000})
+  defp positive, do: Nx.add(Nx.abs(vector(:f32)), 0.5)
+  defp indices, do: rem_iota(1000)
+  defp places, do: Nx.remainder(Nx.multiply(Nx.iota({@n}), 2003), @n)
+  defp rem_iota(n), do: Nx.remainder(Nx.multiply(Nx.iota({n}), 7), n)
+
+  defp pairs do
+    p = places()
+    Nx.stack([Nx.quotient(p, 1000), Nx.remainder(p, 1000)], axis: 1)
+  end
+
+  # Numbers without an order, of both signs where the type has them.
+  defp data(type, shape) do
+    n = Tuple.product(shape)
+    k = Nx.remainder(Nx.multiply(Nx.iota({n}), 2003), 1999)
+
+    case type do
+      :u8 ->
+        Nx.remainder(k, 3)
+
+      _ ->
+        if integer?(type), do: Nx.subtract(k, 1000), else: Nx.divide(Nx.subtract(k, 1000), 1000)
+    end
+    |> Nx.as_type(type)
+    |> Nx.reshape(shape)
+  end
+
+  defp integer?(type), do: type in [:s32, :s64]
+
+  # One call is enough of what takes seconds.
+  def best(args, f, times) do
+    {time, read} = :timer.tc(fn -> f |> apply(args) |> one() end)
+
+    if times > 1 and time < 2_000_000 do
+      {next, read} = best(args, f, times - 1)
+      {min(time, next), read}
+    else
+      {time, read}
+    end
+  end
+
+  # The last element.
+  defp one(t) do
+    flat = Nx.flatten(t)
+    flat |> Nx.slice([Nx.size(flat) - 1], [1]) |> Nx.to_flat_list() |> hd()
+  end
+
+  def close?(x, y) when is_number(x) and is_number(y), do: abs(x - y) <= 1.0e-3 * max(1, abs(x))
+  def close?(x, y) when is_atom(x) or is_atom(y), do: x == y
+  def close?(x, y), do: close?(x.re, y.re) and close?(x.im, y.im)
+end
+
+Application.put_env(:nx_vulkan_go, :node_args, ["--device", "host"])
+only = List.first(System.argv()) || ""
+IO.puts("operation\thost ms\tbinary ms\tratio")
+
+Nx.default_backend(Nx.BinaryBackend)
+
+for {name, args, f} <- Host.cases(), String.contains?(name, only) do
+  {binary, want} = Host.best(args, f, 2)
+  Nx.default_backend(NxVulkanGo.Backend)
+  sent = Enum.map(args, &Nx.backend_transfer(&1, NxVulkanGo.Backend))
+  {host, got} = Host.best(sent, f, 7)
+  Nx.default_backend(Nx.BinaryBackend)
+  ms = &:erlang.float_to_binary(&1 / 1000, decimals: 2)
+  ratio = :erlang.float_to_binary(binary / host, decimals: 1)
+  mark = if Host.close?(want, got), do: "", else: "\t#{inspect(got)}, not #{inspect(want)}"
+  IO.puts(Enum.join([name, ms.(host), ms.(binary), ratio], "\t") <> mark)
+end
