@@ -95,7 +95,9 @@ defmodule Nx.Vulkan.ChainTest do
 
     1..100
     |> Task.async_stream(
-      fn i -> {i, for(k <- [8, 3, 8], do: call(path, k, 0.1, [i / 8, 1.0 - i], [0.3, i / 4]))} end,
+      fn i ->
+        {i, for(k <- [8, 3, 8], do: call(path, k, 0.1, [i / 8, 1.0 - i], [0.3, i / 4]))}
+      end,
       max_concurrency: 50,
       timeout: 60_000
     )
