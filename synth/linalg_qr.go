@@ -59,7 +59,7 @@ func (f *reflections) width(m int) int {
 // diagonal.
 func (j *linalg) reflect(a strided, m, n int) *reflections {
 	k := min(m, n)
-	if k >= blockedSide && a.off == 0 && a.row == n && a.col == 1 {
+	if k >= j.narrow(blockedSide) && a.off == 0 && a.row == n && a.col == 1 {
 		return j.reflectBlocks(a, m, n)
 	}
 	most := j.qrPanel(1).wide // of any panel
@@ -161,6 +161,6 @@ func (j *linalg) qr() {
 	back.row, back.col = 0, 0
 	j.each(elementwise{"upper times", j.result(1, k, n), []strided{a, back}, k, n,
 		func(x reals, i, k kernel.Value, from []kernel.Value) kernel.Value {
-			return x.Select(x.below(k, i), x.number(0), x.Add(x.Mul(from[0], from[1]), x.number(0)))
+			return x.Add(x.Mul(upper(x, i, k, from), from[1]), x.number(0)) // no negative zero
 		}})
 }

@@ -5,7 +5,7 @@ import (
 	"nxvk/synth/kernel"
 )
 
-// blockedSide is from which smaller side on matrices are reflected a block of two
+// blockedSide is from which smaller side on, on large devices, matrices are reflected a block of two
 // panels at a time. The products of blocks are those of package gemm, which are
 // fast and write whole matrices: what is left of the matrix is a new one after
 // every block.
