@@ -24,7 +24,7 @@ func (j *linalg) reflectBlocks(a strided, m, n int) *reflections {
 	wide := 2 * j.qrPanel(1).wide
 	left := [2]strided{j.fresh(m, n), j.fresh(m, n)}
 	product := j.fresh(m, n)
-	f.sums, f.turned = j.fresh(wide, n), j.fresh(wide, n)
+	f.sums, f.turned = j.fresh(wide, max(m, n)), j.fresh(wide, max(m, n))
 	now := a
 	for lo := 0; lo < k; lo += wide {
 		rows, cols := m-lo, n-lo

@@ -306,7 +306,7 @@ func onShapes(t *testing.T, list []ops.Shape, test func(t *testing.T, n *tally, 
 }
 
 func TestQR(t *testing.T) {
-	onShapes(t, append(oblongs, ops.Shape{257, 257}), func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int) {
+	onShapes(t, append(oblongs, ops.Shape{257, 257}, ops.Shape{520, 512}), func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int) {
 		a := x.matrices()
 		k := []int{min(a.m, a.n), a.m}[mode]
 		f := n.factors(t, d, ops.QR, []ops.Type{with(x.Type, a.m, k), with(x.Type, k, a.n)}, [][]int{{mode}}, x)
