@@ -144,9 +144,9 @@ func (d *Device) gone() error {
 
 // Close waits for the work submitted, saves the pipeline cache and gives
 // everything back, except that the bytes of open readbacks and of buffers from
-// AllocHost stay valid until they are released and freed. Nothing else of the
-// device may be in use by another goroutine; later calls return [ErrClosed].
-// Close is idempotent.
+// AllocHost stay valid until they are released and freed. It waits for kernels
+// that other goroutines are compiling; nothing else of the device may be in use
+// by them, and later calls return [ErrClosed]. Close is idempotent.
 func (d *Device) Close() error {
 	if d.closed.Swap(true) {
 		return nil

@@ -44,10 +44,12 @@ type Pipeline struct {
 // kernels makes pipelines. What they share, layouts and the cache, is made
 // once.
 type kernels struct {
-	d     *Device
-	cache vk.PipelineCache
+	d      *Device
+	cache  vk.PipelineCache
+	making sync.WaitGroup // pipelines that are being compiled
 
 	mu     sync.Mutex
+	closed bool
 	shapes map[shapeKey]shape
 	all    map[*Pipeline]struct{}
 }
@@ -67,7 +69,13 @@ func (k *kernels) init(d *Device) error {
 	return k.openCache()
 }
 
+// close waits for what is being compiled: a driver does not survive the loss of
+// its device in the middle.
 func (k *kernels) close() error {
+	k.mu.Lock()
+	k.closed = true
+	k.mu.Unlock()
+	k.making.Wait()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for p := range k.all {
@@ -82,6 +90,17 @@ func (k *kernels) close() error {
 	return err
 }
 
+// begin reports whether a kernel may be compiled. Who may says when it is done.
+func (k *kernels) begin() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return false
+	}
+	k.making.Add(1)
+	return true
+}
+
 // Pipeline compiles a kernel, whose entry point is main. It takes milliseconds
 // to seconds, holds no lock, and may be called from many goroutines at once.
 func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, error) {
@@ -91,6 +110,10 @@ func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, erro
 	if err := d.gone(); err != nil {
 		return nil, err
 	}
+	if !d.kernels.begin() {
+		return nil, ErrClosed
+	}
+	defer d.kernels.making.Done()
 	s, err := d.kernels.shape(&l)
 	if err != nil {
 		return nil, fmt.Errorf("compile %s: %w", name, err)
