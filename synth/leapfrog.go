@@ -3,9 +3,11 @@ package synth
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"sync"
 
 	"nxvk/ops"
+	"nxvk/synth/graph"
 	"nxvk/synth/scalar"
 )
 
@@ -16,9 +18,10 @@ type Density struct {
 	Data   []ops.Type
 	name   string
 
-	once sync.Once
-	job  *leapfrogJob // for any target
-	err  error
+	once     sync.Once
+	straight *ops.Region  // that a kernel computes
+	job      *leapfrogJob // for any target
+	err      error
 }
 
 // NewDensity names a density by its contents, text.
@@ -77,9 +80,14 @@ func LowerLeapfrog(d *Density, steps Leapfrog, t *Target) (*Plan, error) {
 	return t.plan(nil, j.program(steps))
 }
 
-// survey decides once what a kernel of the density computes when.
+// survey decides once what a kernel of the density computes when. Passes come
+// first: what a compiler makes of a density has starts in operands, and more.
 func (d *Density) survey() {
-	q := d.Region.Params[0].Type
+	d.straight = d.Region
+	if !slices.ContainsFunc(d.Region.Body, func(in ops.Instr) bool { return len(in.Regions) > 0 }) {
+		d.straight = graph.Simplify(d.Region, graph.Options{})
+	}
+	q := d.straight.Params[0].Type
 	d.job = &leapfrogJob{Density: d, num: q.DType, dim: q.Size(),
 		maker: map[ops.ID]*ops.Instr{}, types: map[ops.ID]ops.Type{}, data: map[ops.ID]int{}, at: map[ops.ID]int{}}
 	d.err = d.job.survey()

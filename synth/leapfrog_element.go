@@ -29,7 +29,7 @@ func (w *leapfrogWriter) computed(id ops.ID, idx []kernel.Value) kernel.Value {
 	if at, kept := w.job.at[id]; kept {
 		return w.LoadShared(w.mem, w.Add(w.int(at), w.flat(idx, t.Shape)))
 	}
-	if id == w.job.Region.Params[0].ID {
+	if id == w.job.straight.Params[0].ID {
 		return w.LoadShared(w.mem, w.place(leapQ, w.flat(idx, t.Shape)))
 	}
 	if buf, ok := w.job.data[id]; ok {

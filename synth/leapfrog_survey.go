@@ -56,7 +56,7 @@ type survey struct {
 
 // survey finds out what is computed when.
 func (j *leapfrogJob) survey() error {
-	r := j.Region
+	r := j.straight
 	for i, p := range r.Params {
 		j.types[p.ID] = p.Type
 		if i > 0 {
@@ -90,8 +90,8 @@ func (j *leapfrogJob) survey() error {
 
 // wanted finds the instructions whose results somebody wants.
 func (s *survey) wanted() {
-	for i := range slices.Backward(s.Region.Body) {
-		in := &s.Region.Body[i]
+	for i := range slices.Backward(s.straight.Body) {
+		in := &s.straight.Body[i]
 		if id := in.Outs[0].ID; len(s.users[id]) == 0 && !s.given(id) {
 			continue
 		}
@@ -291,7 +291,7 @@ func (j *leapfrogJob) foldSize(in *ops.Instr) int {
 
 // given reports whether the density gives a value.
 func (j *leapfrogJob) given(id ops.ID) bool {
-	for _, o := range j.Region.Values {
+	for _, o := range j.straight.Values {
 		if o.Lit == nil && o.ID == id {
 			return true
 		}

@@ -96,7 +96,7 @@ func groups(t *testing.T) model {
 	toTheta := g.do(ops.Subtract, ops.F64, g.do(ops.IndexedAdd, ops.F64, zeros, column, residual, attrs{{0}}), off)
 	toMu := g.do(ops.Subtract, ops.F64, g.do(ops.Sum, ops.F64, off, attrs{{0}, {1}}), mu)
 	padded := g.do(ops.Pad, ops.F64, toTheta, g.num(ops.F64, 0), attrs{{1, 0, 0}})
-	first := g.do(ops.PutSlice, ops.F64, padded, toMu, attrs{{0}})
+	first := g.do(ops.PutSlice, ops.F64, padded, toMu, g.num(ops.S32, 0), attrs{{}}) // as gradients have it
 	grad := g.do(ops.Reverse, ops.F64, g.do(ops.Reverse, ops.F64, first, attrs{{0}}), attrs{{0}})
 	return model{"groups", 1 + k, g.density("groups", logp, grad), [][]float64{index, obs}, func(q []float64) (lp float64, out []float64) {
 		out = make([]float64, 1+k)

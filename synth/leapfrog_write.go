@@ -106,7 +106,7 @@ func (w *leapfrogWriter) row(k, moves, half kernel.Value) {
 	first := len(w.bufs) - 4
 	row := w.Add(w.Mul(w.instance, w.rows), w.Sub(k, w.fresh))
 	w.each(j.dim, func(i kernel.Value) {
-		grad := w.element(j.Region.Values[1], []kernel.Value{i})
+		grad := w.element(j.straight.Values[1], []kernel.Value{i})
 		w.StoreShared(w.mem, w.place(leapGrad, i), grad)
 		w.only(moves, func() {
 			p := w.Add(w.LoadShared(w.mem, w.place(leapP, i)), w.Mul(half, grad))
@@ -118,7 +118,7 @@ func (w *leapfrogWriter) row(k, moves, half kernel.Value) {
 		})
 	})
 	w.only(w.both(moves, w.same(w.me, w.int(0))), func() {
-		w.Store(first+3, row, w.element(j.Region.Values[0], nil))
+		w.Store(first+3, row, w.element(j.straight.Values[0], nil))
 	})
 }
 
