@@ -13,8 +13,9 @@ package exec
 // What is cut elsewhere, because the stream fell silent, changes nothing here: the
 // segment that follows ends where it would have ended.
 type rhythm struct {
-	past *past // nil before the first instruction
-	n    int   // instructions so far
+	past  *past // nil before the first instruction
+	n     int   // instructions so far
+	begin int   // those before it began anew
 
 	since  int    // instructions since the last cut
 	round  int    // instructions since the loop was cut last
@@ -44,10 +45,7 @@ const (
 
 // reset begins anew.
 func (r *rhythm) reset() {
-	if r.n > 0 {
-		r.past.seen = [farthest]int{}
-		*r = rhythm{past: r.past}
-	}
+	*r = rhythm{past: r.past, n: r.n, begin: r.n}
 }
 
 // cuts reports whether a segment ends before an instruction of this form.
@@ -73,7 +71,7 @@ func (r *rhythm) step(form uint32) {
 		r.run++
 	} else {
 		r.lag, r.run, r.period = 0, 0, 0
-		if at := *seen - 1; at >= 0 && r.n-at <= farthest/2 && r.at(at) == form {
+		if at := *seen - 1; at >= r.begin && r.n-at <= farthest/2 && r.at(at) == form {
 			r.lag, r.run = r.n-at, 1
 		}
 	}
@@ -89,7 +87,7 @@ func (r *rhythm) step(form uint32) {
 
 // at is the form of an instruction that is not farther back than can be seen.
 func (r *rhythm) at(i int) uint32 {
-	if i < 0 {
+	if i < r.begin {
 		return 0
 	}
 	return r.past.forms[i%farthest]
