@@ -79,6 +79,7 @@ func patterns(t *testing.T) map[string]*sketch {
 func TestPatterns(t *testing.T) {
 	for name, g := range patterns(t) {
 		t.Run(name, func(t *testing.T) {
+			g.t = t
 			got := g.String() + show(g.check(gpu, 9))
 			path := filepath.Join("testdata", "units_"+name+".txt")
 			if *update {
