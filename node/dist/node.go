@@ -254,6 +254,13 @@ func (n *Node) Close() {
 	if n.listener != nil {
 		n.listener.Close()
 	}
+	// Ergo forgets who watched us from a peer that is gone. What ends before it
+	// has would look for the peer in what Stop takes away.
+	for _, c := range n.connections() {
+		if c.served.Load() {
+			<-c.gone
+		}
+	}
 	n.Node.Stop()
 	n.running.Wait()
 	for _, c := range n.connections() {
