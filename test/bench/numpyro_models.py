@@ -1,6 +1,6 @@
 """Draws of the models of bench/sampler.exs by NumPyro, with the same data.
 
-    python3 test/bench/numpyro_models.py cpu|gpu [chains]
+    python3 test/bench/numpyro_models.py cpu|cuda [chains]
 
 One line a model: time of 1,000 draws after 1,000 of warm-up without compilation,
 effective draws of the worst parameter, and those a second. Needs numpyro.
