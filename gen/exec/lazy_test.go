@@ -328,7 +328,9 @@ func TestLazyLoop(t *testing.T) {
 			if !slices.Equal(got, want) {
 				r.Errorf("with pauses %v: got %v ..., want %v ...", pauses, got[:3], want[:3])
 			}
-			if n > all/4 {
+			// It is about a tenth. A busy machine makes pauses of its own.
+			r.Logf("with pauses %v: %d dispatches, one by one %d", pauses, n, all)
+			if n > all/2 {
 				r.Errorf("with pauses %v: %d dispatches in 100 rounds, one by one it is %d", pauses, n, all)
 			}
 		}
