@@ -190,17 +190,26 @@ defmodule NxVulkanGo.CompilerRunTest do
 
   describe "compiling" do
     test "callers of the same function at the same time compile it once", %{place: place} do
-      {counter, fun} = traced(fn a, b -> Process.sleep(50) && Nx.add(a, b) end)
+      test = self()
 
-      results =
-        1..20
-        |> Task.async_stream(
-          &Nx.to_number(Nx.Defn.jit_apply(fun, [&1, 1], [compiler: NxVulkanGo] ++ place)),
-          max_concurrency: 20
-        )
-        |> Enum.map(&elem(&1, 1))
+      {counter, fun} =
+        traced(fn a, b ->
+          send(test, {:compiling, self()})
+          receive do: (:go -> Nx.add(a, b))
+        end)
 
-      assert results == Enum.to_list(2..21)
+      callers =
+        for i <- 1..20 do
+          Task.async(fn ->
+            send(test, :calling)
+            Nx.to_number(Nx.Defn.jit_apply(fun, [i, 1], [compiler: NxVulkanGo] ++ place))
+          end)
+        end
+
+      for _ <- callers, do: assert_receive(:calling)
+      assert_receive {:compiling, first}
+      send(first, :go)
+      assert Task.await_many(callers, 30_000) == Enum.to_list(2..21)
       assert :counters.get(counter, 1) == 1
     end
 
