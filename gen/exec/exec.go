@@ -10,7 +10,7 @@
 // says "the goroutine of the Executor", it means in such a turn.
 //
 // Start reading at Executor.instr, then place.go for where work runs, lazy.go for
-// what is pending first, and program.go and fused.go for programs.
+// what is pending first, and program.go and tier.go for programs.
 package exec
 
 import (

@@ -9,7 +9,7 @@ import (
 )
 
 // A segment runs like a program without a name: its instructions one by one when
-// its structure is new, and units of them once it has been seen (fused.go). What
+// its structure is new, and units of them once it has been seen (tier.go). What
 // is compiled depends on which values are still named when it runs: the others are
 // never stored.
 
