@@ -23,6 +23,68 @@ type mapWriter struct {
 	full   kernel.Value   // flat: whether all points of the group exist
 }
 
+// values gives, for the points of a step, the stored form of every output, both
+// parts of complex ones.
+func (j *mapJob) values(e *emitter, xs [][]kernel.Value) ([][]kernel.Value, error) {
+	if j.groups != nil {
+		return j.groups(e, xs)
+	}
+	out := make([][]kernel.Value, len(xs))
+	for i := range xs {
+		var err error
+		if j.bodies != nil {
+			out[i], err = j.bodies(e, xs[i])
+		} else {
+			out[i] = make([]kernel.Value, 1)
+			out[i][0], err = j.body(e, xs[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// write is the body of the kernel.
+func (j *mapJob) write(e *emitter) error {
+	w := &mapWriter{emitter: e, job: j, units: e.num(), inner: e.num()}
+	for range len(j.dims) - 2 {
+		w.dims = append(w.dims, e.num())
+	}
+	for i := range j.ins {
+		s := &j.ins[i]
+		w.places = append(w.places, place{})
+		if s.kind != fromLiteral {
+			w.places[i] = j.place(e, &s.view, s.shifts, s.kind == fromIndex)
+		}
+	}
+	w.out = j.place(e, &j.out, j.outShifts, false)
+	w.lits = make([][]kernel.Value, len(j.ins))
+	for i := range j.ins {
+		if j.ins[i].kind == fromLiteral {
+			w.lits[i] = e.lit(j.ins[i].parts())
+		}
+	}
+	_, steps := e.t.mapShape(j.group)
+	first := e.Add(e.Mul(e.group(), e.int(e.local*steps)), e.invocation())
+	var err error
+	unit := func(u kernel.Value) {
+		e.If(e.Compare(scalar.Lt, u, w.units), func() []kernel.Value {
+			err = w.unit(u)
+			return nil
+		}, nil)
+	}
+	if steps == 1 {
+		unit(first)
+		return err
+	}
+	e.Loop(e.int(0), e.int(steps), e.int(1), nil, func(i kernel.Value, _ []kernel.Value) []kernel.Value {
+		unit(e.Add(first, e.Mul(i, e.int(e.local))))
+		return nil
+	})
+	return err
+}
+
 // unit computes the group of points u.
 func (w *mapWriter) unit(u kernel.Value) error {
 	w.decode(u)

@@ -1,0 +1,47 @@
+package synth
+
+// source is one input of a mapJob: a buffer, a literal, or the number that its
+// view gives for each point.
+type source struct {
+	view
+	kind   sourceKind
+	buffer buffer
+	lit    literal
+	shifts []shift
+}
+
+// shift moves a view by an index that another source has: stride elements for
+// each one of it. The index is brought into [0, limit] first, so that no value of
+// it leaves the buffer.
+type shift struct {
+	from          int // the source, which comes earlier
+	limit, stride int
+}
+
+type sourceKind uint8
+
+const (
+	fromBuffer sourceKind = iota
+	fromLiteral
+	fromIndex // the index itself, of the index type of the program
+)
+
+// parts is how many values the source gives for a point.
+func (s *source) parts() int {
+	switch s.kind {
+	case fromBuffer:
+		return s.buffer.parts()
+	case fromLiteral:
+		return partsOf(s.lit.as)
+	}
+	return 1
+}
+
+// farthest is how far shifts move a view at most.
+func farthest(shifts []shift) int {
+	n := 0
+	for _, h := range shifts {
+		n += h.limit * h.stride
+	}
+	return n
+}
