@@ -56,7 +56,7 @@ func arcRoots(x, v float64) (below, above complex128) {
 	return cmplx.Sqrt(complex(1-x, -v)), cmplx.Sqrt(complex(1+x, v))
 }
 
-// casin is -i log(iz + sqrt(1 - z²)).
+// casin is -i log(iz + sqrt(1 - z²)). Of infinities it is the limit, as in C99, annex G.
 func casin(z complex128) complex128 {
 	x := real(z)
 	side := 1.0
@@ -65,15 +65,22 @@ func casin(z complex128) complex128 {
 	}
 	below, above := arcRoots(x, upper(imag(z), side))
 	a, b, c, d := real(below), imag(below), real(above), imag(above)
-	return complex(math.Atan2(x, a*c-b*d), math.Asinh(a*d-b*c))
+	width := a*c - b*d
+	if math.IsInf(x, 0) {
+		width = math.Abs(imag(z))
+	}
+	return complex(math.Atan2(x, width), math.Asinh(a*d-b*c))
 }
 
-// arcCosine is -i log(z + sqrt(z² - 1)), which is the negative of the principal
-// value in the second and the fourth quadrant.
-func arcCosine(z complex128) complex128 {
+// cacos is -i log(z + sqrt(z² - 1)), which is the negative of the principal value in
+// the second and the fourth quadrant.
+func cacos(z complex128) complex128 {
 	x, y := real(z), imag(z)
 	below, above := arcRoots(x, upper(y, x))
 	p := 2 * math.Atan2(real(below), real(above))
+	if cmplx.IsInf(z) {
+		p = math.Atan2(math.Abs(y), x)
+	}
 	q := math.Asinh(real(above)*imag(below) - imag(above)*real(below))
 	if x < 0 && y > 0 || x > 0 && y < 0 {
 		return complex(-p, -q)
@@ -81,17 +88,9 @@ func arcCosine(z complex128) complex128 {
 	return complex(p, q)
 }
 
-// cacos is NaN where a part is not finite, as in Nx.
-func cacos(z complex128) complex128 {
-	if cmplx.IsInf(z) {
-		return cmplx.NaN()
-	}
-	return arcCosine(z)
-}
-
 // cacosh is log(z + sqrt(z² - 1)).
 func cacosh(z complex128) complex128 {
-	w := arcCosine(z)
+	w := cacos(z)
 	return complex(-imag(w), real(w))
 }
 

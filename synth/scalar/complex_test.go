@@ -190,3 +190,39 @@ func TestComplexRange(t *testing.T) {
 		}
 	}
 }
+
+// Infinities have the limits that C99 (annex G) lists, in the branch of the formulas.
+func TestComplexInfinities(t *testing.T) {
+	inf, pi := math.Inf(1), math.Pi
+	for _, c := range []struct {
+		name    string
+		z, want complex128
+	}{
+		{"casin", complex(inf, 3), complex(pi/2, inf)},
+		{"casin", complex(-inf, -3), complex(-pi/2, -inf)},
+		{"casin", complex(3, inf), complex(0, inf)},
+		{"casin", complex(inf, inf), complex(pi/4, inf)},
+		{"cacos", complex(inf, 3), complex(0, -inf)},
+		{"cacos", complex(-inf, -3), complex(pi, inf)},
+		{"cacos", complex(3, inf), complex(pi/2, -inf)},
+		{"cacos", complex(inf, inf), complex(pi/4, -inf)},
+		{"catan", complex(inf, 3), complex(pi/2, 0)},
+		{"casinh", complex(inf, 3), complex(inf, 0)},
+		{"casinh", complex(3, inf), complex(inf, pi/2)},
+		{"cacosh", complex(inf, 3), complex(inf, 0)},
+		{"cacosh", complex(3, inf), complex(inf, pi/2)},
+		{"catanh", complex(inf, 3), complex(0, pi/2)},
+	} {
+		for typ, digits := range map[Type]int{F32: 24, F64: 53} {
+			got := compiledComplex(t, c.name+"(x, xi)", typ, 1)(c.z)
+			if !limit(real(got), real(c.want), digits) || !limit(imag(got), imag(c.want), digits) {
+				t.Errorf("%s(%v) of %v is %v, want %v", c.name, c.z, typ, got, c.want)
+			}
+		}
+	}
+}
+
+// limit says whether a part is what it should be, to so many digits.
+func limit(got, want float64, digits int) bool {
+	return got == want || math.Abs(got-want) <= 2*math.Abs(want)*math.Exp2(-float64(digits))
+}
