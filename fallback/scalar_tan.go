@@ -1,0 +1,45 @@
+package fallback
+
+import "math"
+
+// The complex functions with poles. Formulas that add exponentials cancel there;
+// these do not, so each part is within a few units in the last place of the
+// result's magnitude.
+
+// tanhOne is where tanh is 1 but for less than a unit in the last place.
+const tanhOne = 22
+
+// ctanh is Kahan's (Branch Cuts for Complex Elementary Functions, 1987), of
+// tan(y) and sinh(x). Far from the imaginary axis it is 1 or -1, but for
+// 4 sin(y) cos(y) exp(-2|x|).
+func ctanh(z complex128) complex128 {
+	x, y := real(z), imag(z)
+	t := tan(y)
+	b := 1 + t*t
+	if math.Abs(x) > tanhOne {
+		e := math.Exp(-math.Abs(x))
+		return complex(math.Copysign(1, x), 4*t/b*e*e)
+	}
+	s := math.Sinh(x)
+	d := 1 + b*s*s
+	return complex(b*math.Sqrt(1+s*s)*s/d, t/d)
+}
+
+// ctan is -i tanh(iz).
+func ctan(z complex128) complex128 {
+	w := ctanh(complex(-imag(z), real(z)))
+	return complex(imag(w), -real(w))
+}
+
+// csigmoid is 1 / (1 + exp(-z)), on the left exp(z) / (1 + exp(z)). With
+// e = exp(-|x|) the real part of the denominator is (1 - e) + e (1 + cos(y)).
+func csigmoid(z complex128) complex128 {
+	x, y := real(z), imag(z)
+	e := math.Exp(-math.Abs(x))
+	c, s := cos(y/2), e*sin(y)
+	d := 2*e*c*c - math.Expm1(-math.Abs(x))
+	if x < 0 {
+		return complex(e*cos(y), s) / complex(d, s)
+	}
+	return 1 / complex(d, -s)
+}
