@@ -13,16 +13,22 @@ import (
 // have no pivot in a row.
 func withZero(r *rand.Rand, of ops.Type, zeros map[int]int) numbers {
 	x := normal(r, of)
-	n := of.Shape[len(of.Shape)-1]
-	for i := range x.v {
+	n, block := of.Shape[len(of.Shape)-1], x.block()
+	for i := range of.Size() {
 		if i/n%n == i%n {
-			x.v[i] = 2 + math.Abs(x.v[i])
+			x.v[block*i] = 2 + math.Abs(x.v[block*i])
 		}
 	}
 	for matrix, row := range zeros {
-		x.v[(matrix*n+row)*n+row] = 0
+		x.clear((matrix*n+row)*n + row)
 	}
 	return x.rounded()
+}
+
+// clear makes number i zero.
+func (x numbers) clear(i int) {
+	n := x.block()
+	clear(x.v[i*n : (i+1)*n])
 }
 
 // sameError computes an instruction of one result on the device and on the host,
@@ -32,7 +38,7 @@ func sameError(t *testing.T, d, host *drive.Driver, op ops.Op, out ops.Type, att
 	var types []ops.Type
 	var data [][]byte
 	for _, x := range ins {
-		types, data = append(types, x.Type), append(data, encode(x.v, x.Type))
+		types, data = append(types, x.Type), append(data, x.bytes())
 	}
 	before := d.Exec.Counters.Fallbacks
 	_, err := once(d, op, out, attrs, types, data)
@@ -75,9 +81,12 @@ func TestTriangularSingular(t *testing.T) {
 			{ops.Type{DType: ops.F32, Shape: ops.Shape{100, 100}}, map[int]int{0: 99}},
 			{ops.Type{DType: ops.F32, Shape: ops.Shape{700, 3, 3}}, map[int]int{650: 1, 699: 0}},
 			{ops.Type{DType: ops.F32, Shape: ops.Shape{700, 3, 3}}, nil},
+			{ops.Type{DType: ops.C64, Shape: ops.Shape{2, 5, 5}}, map[int]int{1: 2}},
+			{ops.Type{DType: ops.C128, Shape: ops.Shape{40, 40}}, map[int]int{0: 39}},
+			{ops.Type{DType: ops.C64, Shape: ops.Shape{3, 3}}, nil},
 		} {
 			a := withZero(r, c.of, c.zeros)
-			for form := range 8 {
+			for form := range 12 {
 				n := c.of.Shape[len(c.of.Shape)-1]
 				b := normal(r, with(c.of, n, n))
 				failed := sameError(t, d, host, ops.TriangularSolve, b.Type, [][]int{{form & 1}, {form >> 1 & 1}, {form >> 2}}, a, b)
@@ -97,15 +106,16 @@ func TestSolveSingular(t *testing.T) {
 		for _, of := range []ops.Type{
 			{DType: ops.F32, Shape: ops.Shape{1, 1}}, {DType: ops.F16, Shape: ops.Shape{2, 3, 3}},
 			{DType: ops.F64, Shape: ops.Shape{40, 40}}, {DType: ops.F32, Shape: ops.Shape{500, 5, 5}}, {DType: ops.F32, Shape: ops.Shape{90, 90}},
+			{DType: ops.C64, Shape: ops.Shape{2, 4, 4}}, {DType: ops.C128, Shape: ops.Shape{33, 33}},
 		} {
 			size := of.Shape[len(of.Shape)-1]
 			b := normal(r, with(of, size, 2))
 			for _, zero := range []int{-1, 0, size / 2, size - 1} {
 				a := withZero(r, of, nil)
-				last := len(a.v)/(size*size) - 1
+				last := of.Size()/(size*size) - 1
 				for i := range size {
 					if zero >= 0 { // a column of zeros in the last matrix
-						a.v[(last*size+i)*size+zero] = 0
+						a.clear((last*size+i)*size + zero)
 					}
 				}
 				if failed := sameError(t, d, host, ops.Solve, b.Type, nil, a, b); failed != (zero >= 0) {
@@ -139,7 +149,27 @@ func TestSingularFactors(t *testing.T) {
 			sameNumbers(t, d, host, ops.Determinant, []ops.Type{with(y.Type)}, y)
 			sameNumbers(t, d, host, ops.Determinant, []ops.Type{with(x.Type)}, x)
 		}
+		// The root of a negative pivot is imaginary where there are such numbers.
+		for _, dt := range complexTypes {
+			x := numbers{ops.Type{DType: dt, Shape: ops.Shape{2, 3, 3}}, onAxis(4, 0, 0, 2, -3, 0, 2, 5, 9, 4, 0, 0, 2, 1, 0, 2, 1, 2)}
+			x.v[6], x.v[7] = 0, 2
+			y := numbers{ops.Type{DType: dt, Shape: ops.Shape{4, 4}}, onAxis(rank2...)}
+			y.v[18], y.v[19] = y.v[19], y.v[18]
+			sameNumbers(t, d, host, ops.Cholesky, []ops.Type{x.Type}, x)
+			sameNumbers(t, d, host, ops.LU, []ops.Type{y.Type, y.Type, y.Type}, y)
+			sameNumbers(t, d, host, ops.Determinant, []ops.Type{with(y.Type)}, y)
+			sameNumbers(t, d, host, ops.Determinant, []ops.Type{with(x.Type)}, x)
+		}
 	})
+}
+
+// onAxis are complex numbers that are real.
+func onAxis(v ...float64) []float64 {
+	parts := make([]float64, 2*len(v))
+	for i, x := range v {
+		parts[2*i] = x
+	}
+	return parts
 }
 
 // NaN is no zero. Where it is on the diagonal it is a pivot, and the solution is
@@ -156,6 +186,11 @@ func TestSolveNaN(t *testing.T) {
 				b := numbers{ops.Type{DType: dt, Shape: ops.Shape{3}}, []float64{1, 2, 3}}
 				sameError(t, d, host, ops.Solve, b.Type, nil, x, b)
 			}
+			for _, dt := range complexTypes {
+				x := numbers{ops.Type{DType: dt, Shape: ops.Shape{3, 3}}, onAxis(v...)}
+				b := numbers{ops.Type{DType: dt, Shape: ops.Shape{3}}, onAxis(1, 2, 3)}
+				sameError(t, d, host, ops.Solve, b.Type, nil, x, b)
+			}
 		}
 	})
 }
@@ -165,12 +200,12 @@ func TestSolveNaN(t *testing.T) {
 func sameNumbers(t *testing.T, d, host *drive.Driver, op ops.Op, outs []ops.Type, x numbers) {
 	t.Helper()
 	results := func(d *drive.Driver) (lists [][]float64) {
-		for i, id := range d.DoAll(op, outs, nil, ops.Operand{ID: d.Upload(x.Type, encode(x.v, x.Type))}) {
+		for i, id := range d.DoAll(op, outs, nil, ops.Operand{ID: d.Upload(x.Type, x.bytes())}) {
 			data, err := d.Read(id)
 			if err != nil {
 				t.Fatalf("%v of %v: %v", op, x.Type, err)
 			}
-			lists = append(lists, decode(data, outs[i]))
+			lists = append(lists, decode(data, flatten(outs[i])))
 		}
 		return lists
 	}

@@ -3,68 +3,14 @@ package conformance
 import (
 	"bytes"
 	"math"
+	"math/cmplx"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"nxvk/gen/exec/drive"
 	"nxvk/ops"
 )
-
-// batch is a batch of matrices of m by n, in float64 whatever they are stored in.
-type batch struct {
-	m, n int
-	a    []float64
-}
-
-func (x batch) count() int             { return len(x.a) / (x.m * x.n) }
-func (x batch) at(b, i, k int) float64 { return x.a[(b*x.m+i)*x.n+k] }
-
-// times multiplies matrix by matrix.
-func (x batch) times(y batch) batch {
-	z := batch{x.m, y.n, make([]float64, x.count()*x.m*y.n)}
-	for b := range x.count() {
-		for i := range x.m {
-			row := z.a[(b*x.m+i)*y.n:][:y.n]
-			for k := range x.n {
-				v := x.at(b, i, k)
-				for c, w := range y.a[(b*y.m+k)*y.n:][:y.n] {
-					row[c] += v * w
-				}
-			}
-		}
-	}
-	return z
-}
-
-func (x batch) transposed() batch {
-	z := batch{x.n, x.m, make([]float64, len(x.a))}
-	for b := range x.count() {
-		for i := range x.m {
-			for k := range x.n {
-				z.a[(b*x.n+k)*x.m+i] = x.at(b, i, k)
-			}
-		}
-	}
-	return z
-}
-
-// diagonal makes m by n matrices of rows of k numbers.
-func diagonal(v []float64, k, m, n int) batch {
-	z := batch{m, n, make([]float64, len(v)/k*m*n)}
-	for i, x := range v {
-		z.a[(i/k*m+i%k)*n+i%k] = x
-	}
-	return z
-}
-
-// ones is a batch of identities.
-func ones(n, count int) batch {
-	v := make([]float64, n*count)
-	for i := range v {
-		v[i] = 1
-	}
-	return diagonal(v, n, n, n)
-}
 
 // factors computes an instruction of several results on the device, twice, and
 // returns the first.
@@ -76,7 +22,7 @@ func (n *tally) factors(t *testing.T, d *drive.Driver, op ops.Op, outs []ops.Typ
 		var operands []ops.Operand
 		var ids []ops.ID
 		for _, x := range ins {
-			id := d.Upload(x.Type, encode(x.v, x.Type))
+			id := d.Upload(x.Type, x.bytes())
 			ids, operands = append(ids, id), append(operands, ops.Operand{ID: id})
 		}
 		results := d.DoAll(op, outs, attrs, operands...)
@@ -86,8 +32,8 @@ func (n *tally) factors(t *testing.T, d *drive.Driver, op ops.Op, outs []ops.Typ
 				t.Fatalf("%v %v of %v: %v", op, attrs, ins[0].Type, err)
 			}
 			if again == 0 {
-				xs = append(xs, numbers{outs[i], decode(data, outs[i])})
-			} else if !bytes.Equal(data, encode(xs[i].v, outs[i])) {
+				xs = append(xs, numbersOf(data, outs[i]))
+			} else if !bytes.Equal(data, xs[i].bytes()) {
 				t.Errorf("%v %v of %v: the second run differs from the first", op, attrs, ins[0].Type)
 			}
 		}
@@ -99,34 +45,22 @@ func (n *tally) factors(t *testing.T, d *drive.Driver, op ops.Op, outs []ops.Typ
 	return xs
 }
 
-// numbers is a tensor.
-type numbers struct {
-	ops.Type
-	v []float64
-}
-
-// matrices reads the last two dimensions as those of matrices.
-func (x numbers) matrices() batch {
-	s := x.Shape
-	return batch{s[len(s)-2], s[len(s)-1], x.v}
-}
-
 // normal draws normal numbers of a type.
 func normal(r *rand.Rand, t ops.Type) numbers {
-	x := numbers{t, make([]float64, t.Size())}
+	x := numbers{t, make([]float64, flatten(t).Size())}
 	for i := range x.v {
 		x.v[i] = r.NormFloat64()
 	}
 	return x.rounded()
 }
 
-// rounded has the numbers that the type can hold.
-func (x numbers) rounded() numbers { return numbers{x.Type, decode(encode(x.v, x.Type), x.Type)} }
+// unit is the distance from 1 to the next number of a type.
+func unit(d ops.DType) float64 { return math.Exp2(float64(1 - digits[d.Real()])) }
 
 // residual fails where |x - y| exceeds 30 n epsilon |scale| for a matrix.
 func residual(t *testing.T, what string, d ops.DType, x, y, scale batch) {
 	t.Helper()
-	eps := math.Exp2(float64(1 - digits[d]))
+	eps := unit(d)
 	for b := range x.count() {
 		off, size := 0.0, 0.0
 		for i := b * x.m * x.n; i < (b+1)*x.m*x.n; i++ {
@@ -153,7 +87,7 @@ func onSquares(t *testing.T, test func(t *testing.T, n *tally, d, host *drive.Dr
 		}
 		var n tally
 		r := rand.New(rand.NewPCG(3, 5))
-		for _, dt := range []ops.DType{ops.F32, ops.F64, ops.F16} {
+		for _, dt := range []ops.DType{ops.F32, ops.F64, ops.F16, ops.C64, ops.C128} {
 			for _, s := range squareSizes {
 				if dt == ops.F16 && s[len(s)-1] > 40 {
 					continue
@@ -161,7 +95,7 @@ func onSquares(t *testing.T, test func(t *testing.T, n *tally, d, host *drive.Dr
 				test(t, &n, d, host, r, ops.Type{DType: dt, Shape: s})
 			}
 		}
-		n.report(t)
+		n.allOnDevice(t)
 	})
 }
 
@@ -174,39 +108,35 @@ func TestCholesky(t *testing.T) {
 	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		x := normal(r, of)
 		m := x.matrices()
-		x.v = m.times(m.transposed()).a
-		for i := range x.v {
-			if i/m.n%m.n == i%m.n {
-				x.v[i]++
-			}
+		x = x.with(m.times(m.transposed())).scaledDiagonal(1, 1)
+		f := n.factors(t, d, ops.Cholesky, []ops.Type{of}, nil, x)[0]
+		l := f.matrices()
+		residual(t, "l l^H", of.DType, l.times(l.transposed()), x.matrices(), x.matrices())
+		if above := triangleOf(l, f.block(), true); !slices.Equal(above.a, l.a) {
+			t.Fatalf("%v: l has elements above the diagonal", of)
 		}
-		x = x.rounded()
-		l := n.factors(t, d, ops.Cholesky, []ops.Type{of}, nil, x)[0].matrices()
-		residual(t, "l l^T", of.DType, l.times(l.transposed()), x.matrices(), x.matrices())
 	})
 }
 
 func TestTriangularSolve(t *testing.T) {
 	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		size := of.Shape[len(of.Shape)-1]
-		a := normal(r, of)
-		for i := range a.v {
-			a.v[i] /= float64(size)
-			if i/size%size == i%size {
-				a.v[i] += 2
-			}
-		}
-		a = a.rounded()
-		for form := range 8 {
+		a := normal(r, of).scaledDiagonal(1/float64(size), 2)
+		for form := range 12 {
 			lower, left, transform := form&1, form>>1&1, form>>2
 			b := normal(r, with(of, size, 3))
 			if left == 0 {
 				b.Shape = with(of, 3, size).Shape
 			}
 			x := n.factors(t, d, ops.TriangularSolve, []ops.Type{b.Type}, [][]int{{lower}, {left}, {transform}}, a, b)[0].matrices()
-			f := triangleOf(a.matrices(), lower == 1)
-			if transform == 1 {
-				f = f.transposed()
+			var f batch
+			switch transform {
+			case 0:
+				f = triangleOf(a.matrices(), a.block(), lower == 1)
+			case 1: // the transpose is the adjoint of conjugates
+				f = triangleOf(a.conjugate().matrices(), a.block(), lower == 1).transposed()
+			case 2:
+				f = triangleOf(a.conjugate().matrices(), a.block(), lower == 1)
 			}
 			if left == 1 {
 				residual(t, "f(a) x", of.DType, f.times(x), b.matrices(), b.matrices())
@@ -217,27 +147,18 @@ func TestTriangularSolve(t *testing.T) {
 	})
 }
 
-// triangleOf has the elements of a triangle and zeros elsewhere.
-func triangleOf(x batch, lower bool) batch {
-	z := batch{x.m, x.n, make([]float64, len(x.a))}
-	for i, v := range x.a {
-		if row, col := i/x.n%x.m, i%x.n; row == col || row > col == lower {
-			z.a[i] = v
-		}
-	}
-	return z
-}
-
 func TestLU(t *testing.T) {
 	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
 		x := normal(r, of)
-		size := x.matrices().n
 		f := n.factors(t, d, ops.LU, []ops.Type{of, of, of}, nil, x)
 		p, l, u := f[0].matrices(), f[1].matrices(), f[2].matrices()
 		residual(t, "p l u", of.DType, p.times(l).times(u), x.matrices(), x.matrices())
-		for i, v := range l.a {
-			if row, col := i/size%size, i%size; row < col && v != 0 || row == col && v != 1 || math.Abs(v) > 1 || row > col && u.a[i] != 0 {
-				t.Fatalf("%v: l has %v and u %v in row %d and column %d", of, v, u.a[i], row, col)
+		size, block := of.Shape[len(of.Shape)-1], x.block()
+		for i := range of.Size() {
+			v, w := cmplx.Abs(f[1].number(i)), cmplx.Abs(f[2].number(i))
+			most := 1 + float64(block-1)*4*unit(of.DType) // a complex quotient rounds several times
+			if row, col := i/size%size, i%size; row < col && v != 0 || row == col && f[1].v[block*i] != 1 || v > most || row > col && w != 0 {
+				t.Fatalf("%v: l has %v and u %v in row %d and column %d", of, v, w, row, col)
 			}
 		}
 	})
@@ -245,14 +166,8 @@ func TestLU(t *testing.T) {
 
 func TestSolve(t *testing.T) {
 	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
-		a := normal(r, of)
-		size := a.matrices().n
-		for i := range a.v { // no small pivots: the error of x is that of b
-			if i/size%size == i%size {
-				a.v[i] += 2 * float64(size)
-			}
-		}
-		a = a.rounded()
+		size := of.Shape[len(of.Shape)-1]
+		a := normal(r, of).scaledDiagonal(1, 2*float64(size)) // no small pivots: the error of x is that of b
 		b := normal(r, with(of, size, 3))
 		x := n.factors(t, d, ops.Solve, []ops.Type{b.Type}, nil, a, b)[0]
 		residual(t, "a x", of.DType, a.matrices().times(x.matrices()), b.matrices(), b.matrices())
@@ -262,23 +177,20 @@ func TestSolve(t *testing.T) {
 // A determinant is the host's but for the rounding of each product.
 func TestDeterminant(t *testing.T) {
 	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
-		if of.Shape[len(of.Shape)-1] > 100 && of.DType != ops.F64 {
+		size := float64(of.Shape[len(of.Shape)-1])
+		if size > 100 && of.DType.Real() != ops.F64 {
 			return
 		}
-		x := normal(r, of)
-		for i := range x.v {
-			x.v[i] /= math.Sqrt(float64(x.matrices().n))
-		}
-		x = x.rounded()
+		x := normal(r, of).scaledDiagonal(1/math.Sqrt(size), 0)
 		got := n.factors(t, d, ops.Determinant, []ops.Type{with(of)}, nil, x)[0]
 		want := new(tally).factors(t, host, ops.Determinant, []ops.Type{with(of)}, nil, x)[0]
-		for i, v := range want.v {
-			size := float64(x.matrices().n)
-			if got.v[i] == v {
+		for i := range want.Size() {
+			v, w := got.number(i), want.number(i)
+			if v == w {
 				continue // both may be out of range
 			}
-			if limit := 100 * math.Exp2(float64(1-digits[of.DType])) * size * size * math.Abs(v); !(math.Abs(got.v[i]-v) <= limit) {
-				t.Errorf("%v: got %v, want %v", of, got.v[i], v)
+			if limit := 100 * unit(of.DType) * size * size * cmplx.Abs(w); !(cmplx.Abs(v-w) <= limit) {
+				t.Errorf("%v: got %v, want %v", of, v, w)
 			}
 		}
 	})
