@@ -1,9 +1,11 @@
 package dist
 
 import (
+	"container/list"
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"time"
 
 	"ergo.services/ergo/gen"
@@ -18,12 +20,10 @@ const (
 )
 
 // accept takes connections until the listener is closed. Each handshake has
-// its own goroutine, so a peer that stalls holds up nobody; while too many
-// stall, new ones wait in the kernel's queue.
+// its own goroutine, so a peer that stalls holds up nobody.
 func (n *Node) accept() {
-	slots := make(chan struct{}, maxHandshakes)
+	var l lobby
 	for {
-		slots <- struct{}{}
 		c, err := n.listener.Accept()
 		if err != nil {
 			if n.stopped.Err() != nil || errors.Is(err, net.ErrClosed) {
@@ -32,14 +32,37 @@ func (n *Node) accept() {
 			// Out of descriptors, most likely. Others may be given back.
 			n.warn("accept a peer: %v", err)
 			time.Sleep(100 * time.Millisecond)
-			<-slots
 			continue
 		}
 		n.counters.Accepted.Add(1)
+		leave := l.enter(c)
 		go func() {
-			defer func() { <-slots }()
+			defer leave()
 			n.welcome(c)
 		}()
+	}
+}
+
+// lobby is the sockets that have not introduced themselves. There are never more
+// than maxHandshakes: a new one takes the place of the oldest, which is the least
+// likely to be a node, for those introduce themselves within milliseconds.
+type lobby struct {
+	mu      sync.Mutex
+	waiting list.List // of net.Conn, the oldest first
+}
+
+// enter adds a socket. leave takes it out again.
+func (l *lobby) enter(c net.Conn) (leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waiting.Len() == maxHandshakes {
+		l.waiting.Remove(l.waiting.Front()).(net.Conn).Close()
+	}
+	e := l.waiting.PushBack(c)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.waiting.Remove(e)
 	}
 }
 
@@ -63,7 +86,8 @@ func (n *Node) welcome(raw net.Conn) {
 }
 
 // failed closes a socket whose handshake did not succeed and says so, except
-// of those that never said a word: port scanners and health checks.
+// of those that never said a word, port scanners and health checks, and of those
+// that had to give way to others.
 func (n *Node) failed(c net.Conn, name string, err error) {
 	c.Close()
 	switch {
@@ -75,7 +99,8 @@ func (n *Node) failed(c net.Conn, name string, err error) {
 		return
 	}
 	n.counters.Failed.Add(1)
-	if name == "" && errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	silent := name == "" && errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
+	if silent || errors.Is(err, net.ErrClosed) {
 		return
 	}
 	n.warn("handshake with %s at %s: %v", name, c.RemoteAddr(), err)
