@@ -12,11 +12,13 @@ import (
 // callbacks of If and Loop fill theirs. A primitive operation that has been
 // applied to the same values is not applied again.
 type Builder struct {
-	k      *Kernel
-	consts map[constKey]Value
-	heads  map[int]Value    // builtins
-	bits   map[Value]uint64 // of constants
-	free   []Value          // room for lists of operands and results
+	k       *Kernel
+	consts  map[constKey]Value
+	heads   map[int]Value    // builtins
+	bits    map[Value]uint64 // of constants
+	pairs   [][2]Value       // complex numbers
+	twofold map[int]bool     // shared arrays of them
+	free    []Value          // room for lists of operands and results
 	*scratch
 }
 
@@ -44,7 +46,7 @@ type constKey struct {
 // NewBuilder starts a kernel whose workgroups have the given size.
 func NewBuilder(name string, local [3]uint32) *Builder {
 	return &Builder{k: &Kernel{Name: name, Local: local}, scratch: scratches.Get().(*scratch),
-		consts: map[constKey]Value{}, heads: map[int]Value{}, bits: map[Value]uint64{}}
+		consts: map[constKey]Value{}, heads: map[int]Value{}, bits: map[Value]uint64{}, twofold: map[int]bool{}}
 }
 
 // Kernel returns the kernel, which is finished: nothing can be added to it.
@@ -72,7 +74,13 @@ func (b *Builder) closed(from int) []Inst {
 }
 
 // Type returns the type of a value.
-func (b *Builder) Type(v Value) scalar.Type { return b.k.Types[v] }
+func (b *Builder) Type(v Value) scalar.Type {
+	if IsPair(v) {
+		re, _ := b.Parts(v)
+		return pairType(b.Type(re))
+	}
+	return b.k.Types[v]
+}
 
 func (b *Builder) value(t scalar.Type) Value {
 	b.k.Types = append(b.k.Types, t)
@@ -113,6 +121,12 @@ func (b *Builder) Offset(i int) int { return b.k.Params[i].Offset }
 
 // Shared declares an array of the workgroup.
 func (b *Builder) Shared(t scalar.Type, n int) int {
+	if part := t.Part(); part != t {
+		first := b.Shared(part, n)
+		b.Shared(part, n)
+		b.twofold[first] = true
+		return first
+	}
 	b.k.Shared = append(b.k.Shared, Shared{t, n})
 	return len(b.k.Shared) - 1
 }
@@ -144,6 +158,9 @@ func (b *Builder) Int(t scalar.Type, n int) Value { return b.Const(t, uint64(n))
 
 // Float returns a floating-point constant, rounded to the type.
 func (b *Builder) Float(t scalar.Type, x float64) Value {
+	if part := t.Part(); part != t {
+		return b.Pair(b.Float(part, x), b.Float(part, 0))
+	}
 	if t == scalar.F32 {
 		return b.Const(t, uint64(math.Float32bits(float32(x))))
 	}
@@ -169,6 +186,9 @@ func (b *Builder) list(vs ...Value) []Value {
 
 // Prim applies a primitive operation that gives a value of type t.
 func (b *Builder) Prim(op scalar.Op, t scalar.Type, args ...Value) Value {
+	if t.Part() != t || slices.ContainsFunc(args, IsPair) {
+		return b.complex(op, t, args)
+	}
 	key := primKey{op, t, [3]Value{-1, -1, -1}}
 	copy(key.args[:], args)
 	if v, ok := b.done[key]; ok {
@@ -197,11 +217,23 @@ func (b *Builder) Store(buf int, index Value, vs ...Value) {
 
 // LoadShared reads an element of a shared array.
 func (b *Builder) LoadShared(array int, index Value) Value {
+	if b.twofold[array] {
+		return b.Pair(b.sharedPart(array, index), b.sharedPart(array+1, index))
+	}
+	return b.sharedPart(array, index)
+}
+
+func (b *Builder) sharedPart(array int, index Value) Value {
 	return b.emit(Inst{Op: LoadShared, Index: array, Args: []Value{index}}, b.k.Shared[array].Type)[0]
 }
 
 // StoreShared writes an element of a shared array.
 func (b *Builder) StoreShared(array int, index, v Value) {
+	if b.twofold[array] {
+		re, im := b.Parts(v)
+		b.emit(Inst{Op: StoreShared, Index: array + 1, Args: []Value{index, im}})
+		v = re
+	}
 	b.emit(Inst{Op: StoreShared, Index: array, Args: []Value{index, v}})
 }
 
@@ -237,34 +269,38 @@ func (b *Builder) Barrier() { b.emit(Inst{Op: Barrier}) }
 // A nil branch is empty.
 func (b *Builder) If(cond Value, then, els func() []Value) []Value {
 	in := Inst{Op: If, Args: []Value{cond}, Blocks: make([]Block, 2)}
-	b.fill(&in.Blocks[0], then)
+	like := b.fill(&in.Blocks[0], then)
 	b.fill(&in.Blocks[1], els)
-	return b.emit(in, b.typesOf(in.Blocks[0].Yield)...)
+	return b.together(like, b.emit(in, b.typesOf(in.Blocks[0].Yield)...))
 }
 
 // Loop runs body for index = first, first+step, … below limit, carrying values.
 func (b *Builder) Loop(first, limit, step Value, init []Value, body func(i Value, carried []Value) []Value) []Value {
-	in := Inst{Op: Loop, Args: append([]Value{first, limit, step}, init...), Blocks: make([]Block, 1)}
+	parts := b.apart(init)
+	in := Inst{Op: Loop, Args: append([]Value{first, limit, step}, parts...), Blocks: make([]Block, 1)}
 	blk := &in.Blocks[0]
 	blk.Params = []Value{b.value(b.Type(first))}
-	for _, v := range init {
+	for _, v := range parts {
 		blk.Params = append(blk.Params, b.value(b.Type(v)))
 	}
-	b.fill(blk, func() []Value { return body(blk.Params[0], blk.Params[1:]) })
-	return b.emit(in, b.typesOf(init)...)
+	b.fill(blk, func() []Value { return body(blk.Params[0], b.together(init, blk.Params[1:])) })
+	return b.together(init, b.emit(in, b.typesOf(parts)...))
 }
 
-func (b *Builder) fill(blk *Block, body func() []Value) {
+// fill writes a block and gives what it yields, of which the block has the parts.
+func (b *Builder) fill(blk *Block, body func() []Value) (yield []Value) {
 	if body == nil {
-		return
+		return nil
 	}
 	from, known := len(b.open), len(b.undo)
-	blk.Yield = body()
+	yield = body()
+	blk.Yield = b.apart(yield)
 	blk.Insts = b.closed(from)
 	for _, key := range b.undo[known:] {
 		delete(b.done, key)
 	}
 	b.undo = b.undo[:known]
+	return yield
 }
 
 func (b *Builder) typesOf(vs []Value) []scalar.Type {

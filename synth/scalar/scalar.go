@@ -30,6 +30,8 @@ const (
 	U64
 	F32
 	F64
+	C64  // of complex numbers, which a Builder of kernels takes apart: functions
+	C128 // and kernels have none
 )
 
 // Op is a primitive operation. Every one maps to one SPIR-V instruction, or

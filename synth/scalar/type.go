@@ -8,10 +8,29 @@ const noType Type = 0xff
 
 // String returns the name that the language gives the type.
 func (t Type) String() string {
-	if int(t) < len(typeNames) {
+	switch {
+	case int(t) < len(typeNames):
 		return typeNames[t]
+	case t == C64:
+		return "c64"
+	case t == C128:
+		return "c128"
 	}
 	return "untyped"
+}
+
+// Complex says whether the type is a complex one.
+func (t Type) Complex() bool { return t == C64 || t == C128 }
+
+// Part returns the type of the parts of a complex type, and of a real one itself.
+func (t Type) Part() Type {
+	switch t {
+	case C64:
+		return F32
+	case C128:
+		return F64
+	}
+	return t
 }
 
 // Float says whether the type is a floating-point one.
