@@ -1,13 +1,15 @@
 package synth
 
 import (
+	"slices"
+
 	"nxvk/ops"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
 
-// linalg gathers the steps of one factorisation of a batch of real matrices, in
-// f32 or f64. A matrix is worked on in place, a block of columns at a time:
+// linalg gathers the steps of one factorisation of a batch of matrices, in f32,
+// f64, c64 or c128. A matrix is worked on in place, a block of columns at a time:
 //
 //	panel    one workgroup factors a few columns, in registers
 //	update   what lies to the right loses their product, tile by tile
@@ -16,15 +18,14 @@ import (
 // can tell (pivots, whether rotations go on) stays in memory of the device and
 // later steps look there. That a system has no solution is the status of its plan.
 //
-// Complex matrices are the host's, and so is everything where the device is a
-// processor: its LAPACK needs no plan.
+// Where the device is a processor everything is the host's: its LAPACK needs no
+// plan.
 type linalg struct {
 	*dot
 	in    *ops.Instr
 	types []ops.Type
-	elem  kernel.Elem
-	typ   scalar.Type
-	count int // of matrices
+	typ   scalar.Type // in kernels
+	count int         // of matrices
 	err   error
 	late  []func() // conversions of results
 }
@@ -51,17 +52,9 @@ func lowerLinAlg(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	case t.CPU:
 		return nil, unsupported("factors are computed on the host where the device is a processor")
 	}
-	j := &linalg{dot: &dot{plan: &Plan{Alias: -1}, t: t, wide: ops.F32}, in: in, types: types,
-		elem: kernel.F32, typ: scalar.F32}
-	for _, typ := range append(outTypes(in), types...) {
-		switch {
-		case typ.DType.IsComplex():
-			return nil, unsupported("factors of complex matrices are computed on the host")
-		case typ.Shape.Size() >= 1<<29:
-			return nil, unsupported("matrices of 2^29 elements")
-		case typ.DType == ops.F64:
-			j.wide, j.elem, j.typ = ops.F64, kernel.F64, scalar.F64
-		}
+	j := &linalg{dot: &dot{plan: &Plan{Alias: -1}, t: t}, in: in, types: types}
+	if err := j.choose(append(outTypes(in), types...)); err != nil {
+		return nil, err
 	}
 	s := types[0].Shape
 	j.count = s.Size() / (s[len(s)-1] * s[len(s)-2])
@@ -70,6 +63,35 @@ func lowerLinAlg(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 		convert()
 	}
 	return j.plan, j.err
+}
+
+// onComplex are the operations whose kernels compute complex numbers as well.
+var onComplex = []ops.Op{ops.TriangularSolve, ops.Cholesky, ops.LU, ops.Solve, ops.Determinant}
+
+// choose finds the type of computation, which has room for those of operands and
+// results.
+func (j *linalg) choose(types []ops.Type) error {
+	complex, double := false, false
+	for _, typ := range types {
+		if typ.Shape.Size() >= 1<<29 {
+			return unsupported("matrices of 2^29 elements")
+		}
+		complex = complex || typ.DType.IsComplex()
+		double = double || typ.DType.Real() == ops.F64
+	}
+	if complex && !slices.Contains(onComplex, j.in.Op) {
+		return unsupported("factors of complex matrices are computed on the host")
+	}
+	j.wide, j.typ = ops.F32, scalar.F32
+	switch {
+	case complex && double:
+		j.wide, j.typ = ops.C128, scalar.C128
+	case complex:
+		j.wide, j.typ = ops.C64, scalar.C64
+	case double:
+		j.wide, j.typ = ops.F64, scalar.F64
+	}
+	return nil
 }
 
 func outTypes(in *ops.Instr) []ops.Type {
@@ -95,7 +117,7 @@ func (j *linalg) dense(ref Ref, m, n int) strided {
 
 // fresh is a batch of m by n matrices in a temporary.
 func (j *linalg) fresh(m, n int) strided {
-	return j.dense(j.temp(j.count*m*n*j.elem.Size()), m, n)
+	return j.dense(j.temp(j.count*m*n*j.wide.Size()), m, n)
 }
 
 // from is the matrix that begins at element (i, k).
@@ -156,6 +178,9 @@ func (j *linalg) narrow(n int) int {
 	return n
 }
 
+// words is how many registers of 32 bits an element takes.
+func (j *linalg) words() int { return j.wide.Size() / 4 }
+
 // try keeps the first error.
 func (j *linalg) try(err error) {
 	if j.err == nil {
@@ -176,7 +201,9 @@ func (j *linalg) run(p *program) {
 
 // buffer is how a step reaches matrices.
 func (j *linalg) buffer(s strided, access Access) buffer {
-	return buffer{ref: s.ref, elem: j.elem, access: access, bytes: int64(s.elems * j.elem.Size())}
+	b := bufferOf(s.ref, j.wide)
+	b.access, b.bytes = access, int64(s.elems*j.wide.Size())
+	return b
 }
 
 // words is how a step reaches a temporary of whole numbers.

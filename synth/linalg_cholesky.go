@@ -3,7 +3,6 @@ package synth
 import (
 	"fmt"
 
-	"nxvk/ops"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -11,7 +10,7 @@ import (
 // choleskyWide is the most columns of a panel.
 const choleskyWide = 64
 
-// cholesky plans the lower l with l l^T = a. Large matrices take a step a panel:
+// cholesky plans the lower l with l l^H = a. Large matrices take a step a panel:
 // some workgroups take the panel before off this one and factor it, the others
 // take it off what lies to the right, in a temporary. So the columns of a panel,
 // which come one after the other, and the product, which has the operations, share
@@ -19,14 +18,11 @@ const choleskyWide = 64
 func (j *linalg) cholesky() {
 	n := j.types[0].Shape[len(j.types[0].Shape)-1]
 	from, l := j.operand(0, n, n), j.result(0, n, n)
-	if n <= j.narrow(choleskyWide) {
+	if n <= min(j.narrow(choleskyWide), 2*choleskyWide/j.words()) {
 		j.choleskyAlone(from, l, n)
 		return
 	}
-	wide := j.narrow(choleskyWide)
-	if j.wide == ops.F64 {
-		wide = min(wide, choleskyWide/2) // the same registers
-	}
+	wide := min(j.narrow(choleskyWide), choleskyWide/j.words()) // as many registers
 	work := from
 	for top := 0; top < n; top += wide {
 		if top == 2*wide {
@@ -103,12 +99,12 @@ func (w *choleskyWriter) column(x reals, c kernel.Value, a []kernel.Value, share
 	x.StoreShared(shared, x.Add(first, me), a[0])
 	x.Barrier()
 	first = x.Add(first, c)
-	root := x.sqrt(x.LoadShared(shared, first))
+	root := x.pivotRoot(x.LoadShared(shared, first))
 	none := x.both(x.zero(root), x.zero(a[0]))
 	l = x.Select(none, a[0], x.over(a[0], root))
-	f := x.Select(none, a[0], x.over(l, root))
+	f := x.Select(none, a[0], x.over(l, x.conj(root)))
 	for k := 1; k < len(a); k++ {
-		rest = append(rest, x.less(f, x.LoadShared(shared, x.Add(first, x.int(k))), a[k]))
+		rest = append(rest, x.less(f, x.conj(x.LoadShared(shared, x.Add(first, x.int(k)))), a[k]))
 	}
 	return x.Select(x.same(me, c), root, l), append(rest, x.number(0))
 }

@@ -59,12 +59,12 @@ func (x *choleskyTile) pivot(a []kernel.Value, left int, round, q kernel.Value) 
 	x.Barrier()
 	first := x.Add(from, x.Mul(round, x.int(choleskyAcross)))
 	d := x.LoadShared(x.as, x.Add(first, q))
-	none, inverse := x.zero(d), x.inverseRoot(d)
+	none, inverse := x.zero(d), x.inversePivotRoot(d)
 	finite := x.Select(none, x.number(1), inverse)
 	cols := make([]kernel.Value, left)
 	for k := range cols {
 		v := x.LoadShared(x.as, x.Add(first, x.Add(x.column, x.int(k*choleskyAcross))))
-		cols[k] = x.Mul(v, finite)
+		cols[k] = x.conj(x.Mul(v, finite))
 	}
 	rows := make([]kernel.Value, choleskyPer)
 	for r := range rows {
@@ -84,7 +84,7 @@ func (x *choleskyTile) publish(round, own kernel.Value) {
 	from := x.shared(round, x.column)
 	c := x.Add(x.Mul(round, x.int(choleskyAcross)), x.column)
 	d := x.LoadShared(x.as, x.Add(from, c))
-	none, inverse, root := x.zero(d), x.inverseRoot(d), x.sqrt(d)
+	none, inverse, root := x.zero(d), x.inversePivotRoot(d), x.pivotRoot(d)
 	square, col := x.same(own, x.top), x.Add(x.top, c)
 	half := choleskyPer / 2
 	for r := range half {

@@ -155,7 +155,8 @@ func (x *choleskyTile) less(a []kernel.Value, deep kernel.Value) []kernel.Value 
 				rows[r] = x.LoadShared(x.as, x.Add(x.Mul(d, x.int(2*x.wide+1)), x.Add(x.row, x.int(r*x.down()))))
 			}
 			for c := range cols {
-				cols[c] = x.LoadShared(x.bs, x.Add(x.Mul(d, x.int(x.wide+1)), x.Add(x.column, x.int(c*choleskyAcross))))
+				v := x.LoadShared(x.bs, x.Add(x.Mul(d, x.int(x.wide+1)), x.Add(x.column, x.int(c*choleskyAcross))))
+				cols[c] = x.conj(v)
 			}
 			return x.outer(rows, cols, a)
 		})

@@ -47,7 +47,7 @@ func (j *linalg) units(lengths, back strided, n int) strided {
 
 // aloneSide is how large a matrix one workgroup rotates by itself.
 func (j *linalg) aloneSide() int {
-	if 2*64*65*j.elem.Size() <= j.t.SharedMemory*7/8 {
+	if 2*64*65*j.wide.Size() <= j.t.SharedMemory*7/8 {
 		return 64
 	}
 	return pairSide

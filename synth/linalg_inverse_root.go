@@ -12,19 +12,44 @@ import (
 // or waits, as quotients and roots of devices do, and every column of a panel waits
 // for one.
 func (x reals) inverseRoot(v kernel.Value) kernel.Value {
-	if x.t != scalar.F32 {
-		return x.over(x.number(1), x.sqrt(v))
+	if x.t.Part() != scalar.F32 {
+		return x.over(x.real(1), x.sqrt(v))
 	}
 	// Subnormals are guessed badly.
-	small := x.Compare(scalar.Lt, v, x.number(0x1p-60))
-	u := x.Select(small, x.Mul(v, x.number(0x1p80)), v)
+	small := x.Compare(scalar.Lt, v, x.real(0x1p-60))
+	u := x.Select(small, x.Mul(v, x.real(0x1p80)), v)
 	y := x.Bitcast(x.Sub(x.Int(scalar.U32, 0x5f375a86), x.Shr(x.Bitcast(u, scalar.U32), 1)), scalar.F32)
-	half := x.Mul(u, x.number(0.5))
+	half := x.Mul(u, x.real(0.5))
 	for range 3 {
-		y = x.Mul(y, x.less(x.Mul(half, y), y, x.number(1.5)))
+		y = x.Mul(y, x.less(x.Mul(half, y), y, x.real(1.5)))
 	}
-	y = x.Select(small, x.Mul(y, x.number(0x1p40)), y)
-	y = x.Select(x.zero(v), x.number(math.Inf(1)), y)
-	y = x.Select(x.Compare(scalar.Lt, x.number(math.MaxFloat32), v), x.number(0), y)
-	return x.Select(x.Compare(scalar.Le, x.number(0), v), y, x.number(math.NaN()))
+	y = x.Select(small, x.Mul(y, x.real(0x1p40)), y)
+	y = x.Select(x.zero(v), x.real(math.Inf(1)), y)
+	y = x.Select(x.Compare(scalar.Lt, x.real(math.MaxFloat32), v), x.real(0), y)
+	return x.Select(x.Compare(scalar.Le, x.real(0), v), y, x.real(math.NaN()))
+}
+
+// pivotRoot is the root of a pivot of Cholesky's factorisation. Where that is
+// negative the root is NaN, or imaginary among complex numbers, as Nx has it. The
+// pivots of Hermitian matrices are real: what rounding leaves beside is dropped.
+func (x reals) pivotRoot(d kernel.Value) kernel.Value {
+	if !kernel.IsPair(d) {
+		return x.sqrt(d)
+	}
+	zero := x.real(0)
+	re, _ := x.Parts(d)
+	negative, size := x.Compare(scalar.Lt, re, zero), x.abs(re)
+	root := x.sqrt(size)
+	return x.Select(negative, x.Pair(zero, root), x.Pair(root, zero))
+}
+
+// inversePivotRoot is its inverse.
+func (x reals) inversePivotRoot(d kernel.Value) kernel.Value {
+	if !kernel.IsPair(d) {
+		return x.inverseRoot(d)
+	}
+	zero := x.real(0)
+	re, _ := x.Parts(d)
+	negative, inverse := x.Compare(scalar.Lt, re, zero), x.inverseRoot(x.abs(re))
+	return x.Select(negative, x.Pair(zero, x.neg(inverse)), x.Pair(inverse, zero))
 }

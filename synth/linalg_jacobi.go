@@ -101,7 +101,7 @@ func (f *jacobi) judge(sweep int) {
 // twice is a pair of temporaries of as many rows, which rounds write in turn.
 func (f *jacobi) twice(cols int) [2]strided {
 	half := f.count * f.padded * cols
-	a := f.dense(f.temp(2*half*f.elem.Size()), f.padded, cols)
+	a := f.dense(f.temp(2*half*f.wide.Size()), f.padded, cols)
 	a.elems *= 2
 	b := a
 	b.off += half

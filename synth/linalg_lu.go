@@ -119,7 +119,7 @@ type luPanel struct {
 func (w *luWriter) write(e *emitter) error {
 	count, m, cols, n, lo := e.num(), e.num(), e.num(), e.num(), e.num()
 	g := e.grid(0)
-	l := &luPanel{sizes: e.Shared(w.t, w.local), at: e.Shared(scalar.U32, w.local),
+	l := &luPanel{sizes: e.Shared(w.t.Part(), w.local), at: e.Shared(scalar.U32, w.local),
 		pivot: e.Shared(w.t, w.wide), top: e.Shared(w.t, w.wide), moved: e.Shared(scalar.U32, 2)}
 	matrix := e.group()
 	e.when(e.below(matrix, count), func() {
@@ -134,7 +134,7 @@ func (w *luWriter) write(e *emitter) error {
 		sign, was := more[0], more[1:]
 		first := e.Mul(matrix, n)
 		for r := range w.rows {
-			e.then(l.real[r], func() {
+			e.then(l.inside[r], func() {
 				for k, v := range l.a[r] {
 					col := l.column(cols, k)
 					e.then(e.below(col, cols), func() { g.store(l.row(r), col, v) })
@@ -145,7 +145,7 @@ func (w *luWriter) write(e *emitter) error {
 		}
 		e.then(e.below(l.me, cols), func() {
 			sign := e.Select(e.same(l.me, e.int(0)), sign, l.number(1))
-			e.Store(3, e.Add(first, e.Add(lo, l.me)), sign)
+			e.storeElement(3, e.Add(first, e.Add(lo, l.me)), sign)
 		})
 	})
 	return nil
@@ -190,12 +190,12 @@ func (l *luPanel) step(c kernel.Value, more []kernel.Value) []kernel.Value {
 // largest magnitude. As on the host, NaN is a pivot where it is on the diagonal,
 // and none elsewhere.
 func (l *luPanel) findPivot(c kernel.Value) kernel.Value {
-	best, at := l.number(-1), c
+	best, at := l.real(-1), c
 	for r, a := range l.a {
 		size := l.abs(a[0])
 		first := l.both(l.same(l.row(r), c), l.Compare(scalar.Ne, size, size))
-		size = l.Select(first, l.number(math.Inf(1)), size)
-		better := l.both(l.both(l.real[r], l.Compare(scalar.Le, c, l.row(r))), l.Compare(scalar.Lt, best, size))
+		size = l.Select(first, l.real(math.Inf(1)), size)
+		better := l.both(l.both(l.inside[r], l.Compare(scalar.Le, c, l.row(r))), l.Compare(scalar.Lt, best, size))
 		best, at = l.Select(better, size, best), l.Select(better, l.row(r), at)
 	}
 	l.StoreShared(l.sizes, l.me, best)

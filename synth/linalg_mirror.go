@@ -40,7 +40,7 @@ func (j *linalg) mirror(m, n int) (mirror, bool) {
 			w.rows *= 2
 		}
 		w.height = w.rows * w.down()
-		bytes := (w.height + w.down()*w.line() + mirrorSlots*wide + 4*wide + wide*wide) * j.elem.Size()
+		bytes := (w.height + w.down()*w.line() + mirrorSlots*wide + 4*wide + wide*wide) * j.wide.Size()
 		if w.local <= most && w.rows*w.cols <= each && bytes <= j.t.SharedMemory {
 			return w, true
 		}

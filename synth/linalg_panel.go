@@ -3,7 +3,6 @@ package synth
 import (
 	"slices"
 
-	"nxvk/ops"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -27,10 +26,7 @@ func (j *linalg) panel(m int) panel {
 	for p.local*p.rows < m {
 		p.rows *= 2
 	}
-	registers := 32
-	if j.wide == ops.F64 {
-		registers = 16
-	}
+	registers := 32 / j.words()
 	if p.rows > 32 {
 		j.try(unsupported("matrices of %d rows", m))
 	}
@@ -42,9 +38,9 @@ func (j *linalg) panel(m int) panel {
 type panelRows struct {
 	reals
 	panel
-	me   kernel.Value
-	a    [][]kernel.Value // by row and column
-	real []kernel.Value   // whether a row is one of the matrix
+	me     kernel.Value
+	a      [][]kernel.Value // by row and column
+	inside []kernel.Value   // whether a row is one of the matrix
 }
 
 // row is the number of the r-th row, from the top of the panel.
@@ -54,10 +50,10 @@ func (p *panelRows) row(r int) kernel.Value { return p.Add(p.me, p.int(r*p.local
 func (w panel) load(x reals, g grid, m, cols kernel.Value) *panelRows {
 	p := &panelRows{reals: x, panel: w, me: x.invocation()}
 	for r := range w.rows {
-		p.real = append(p.real, x.below(p.row(r), m))
+		p.inside = append(p.inside, x.below(p.row(r), m))
 		row := make([]kernel.Value, w.wide)
 		for c := range row {
-			row[c] = g.loadOr(x.both(p.real[r], x.below(x.int(c), cols)), p.row(r), x.int(c), x.number(0))
+			row[c] = g.loadOr(x.both(p.inside[r], x.below(x.int(c), cols)), p.row(r), x.int(c), x.number(0))
 		}
 		p.a = append(p.a, row)
 	}

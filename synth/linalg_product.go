@@ -41,8 +41,9 @@ func (j *linalg) multiply(u blockProduct) {
 		batches *= u.pairs.pairs
 	}
 	w := &updateWriter{blockProduct: u, t: j.typ, per: 8}
-	// Small tiles where large ones would be half empty, or too few for a device.
-	if min(u.m, u.n) <= 4*updateSide || batches*u.shares*((u.m+63)/64)*((u.n+63)/64) < 200 {
+	// Small tiles where large ones would be half empty, too few for a device, or of
+	// more registers than there are.
+	if j.words() > 2 || min(u.m, u.n) <= 4*updateSide || batches*u.shares*((u.m+63)/64)*((u.n+63)/64) < 200 {
 		w.per = 4
 	}
 	side := w.per * updateSide
@@ -217,7 +218,7 @@ func (x *updateTile) store(sums []kernel.Value) {
 		for u, v := range values {
 			r, c := place(u)
 			at := x.c.at(x.least(r, x.Sub(x.m, one)), x.least(c, x.Sub(x.n, one)))
-			values[u] = x.Sub(x.Load(3, at, 1)[0], v)
+			values[u] = x.Sub(x.loadElement(3, at), v)
 		}
 		x.Barrier()
 	}

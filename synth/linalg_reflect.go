@@ -48,7 +48,7 @@ func (w *reflectWriter) write(e *emitter) error {
 			func(u, zero kernel.Value) { e.StoreShared(p.t, u, zero) })
 		p.columns(cols, nil, p.step)
 		for r := range w.rows {
-			e.then(p.real[r], func() { p.store(r, a, v, cols) })
+			e.then(p.inside[r], func() { p.store(r, a, v, cols) })
 		}
 		e.then(e.below(p.me, cols), func() {
 			for k := range w.wide {

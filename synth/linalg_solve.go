@@ -89,14 +89,14 @@ func (w *determinantWriter) write(e *emitter) error {
 	e.then(e.below(b, count), func() {
 		a, signs := a.of(b), signs.of(b)
 		if w.n == 0 {
-			e.Store(2, b, w.pivots(x, a, signs, n))
+			e.storeElement(2, b, w.pivots(x, a, signs, n))
 			return
 		}
 		var m []kernel.Value
 		for i := range w.n * w.n {
 			m = append(m, a.load(e.int(i/w.n), e.int(i%w.n)))
 		}
-		e.Store(2, b, expansion(x, m, w.n))
+		e.storeElement(2, b, expansion(x, m, w.n))
 	})
 	return nil
 }
@@ -123,10 +123,10 @@ func expansion(x reals, m []kernel.Value, n int) kernel.Value {
 // some of the pivots may be out of range where that of all is not.
 func (w *determinantWriter) pivots(x reals, a, signs grid, n kernel.Value) kernel.Value {
 	step := 0x1p48
-	if w.t == scalar.F64 {
+	if w.t.Part() == scalar.F64 {
 		step = 0x1p400
 	}
-	up, down, one := x.number(step), x.number(1/step), x.int(1)
+	up, down, one := x.real(step), x.real(1/step), x.int(1)
 	c := x.Loop(x.int(0), n, one, []kernel.Value{x.number(1), x.int(0), x.int(0)},
 		func(i kernel.Value, c []kernel.Value) []kernel.Value {
 			ups, downs := c[1], c[2]
@@ -135,7 +135,7 @@ func (w *determinantWriter) pivots(x reals, a, signs grid, n kernel.Value) kerne
 					size := x.abs(v)
 					over := x.Compare(scalar.Lt, up, size)
 					under := x.both(x.Compare(scalar.Lt, size, down), x.not(x.zero(v)))
-					v = x.Mul(v, x.Select(over, down, x.Select(under, up, x.number(1))))
+					v = x.Mul(v, x.Select(over, down, x.Select(under, up, x.real(1))))
 					ups, downs = x.Select(over, x.Add(ups, one), ups), x.Select(under, x.Add(downs, one), downs)
 				}
 				return v

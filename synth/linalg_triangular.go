@@ -25,6 +25,9 @@ func (j *linalg) triangularSolve() {
 	n := a[len(a)-1]
 	sides := b.Size() / (j.count * n)
 	t := triangle{t: j.operand(0, n, n), n: n}
+	if conjugate := j.in.Attrs[2][0] == 2; conjugate && j.typ.Complex() {
+		t.t = j.conjugated(t.t, n, n)
+	}
 	from, x := j.operand(1, n, sides), j.result(0, n, sides)
 	if len(b) == len(a) && !left {
 		from, x = j.dense(from.ref, sides, n).transposed(), j.dense(x.ref, sides, n).transposed()
@@ -42,6 +45,14 @@ func (j *linalg) triangularSolve() {
 	j.substitute(t, from, x, sides)
 }
 
+// conjugated appends a copy of m by n matrices of complex conjugates.
+func (j *linalg) conjugated(from strided, m, n int) strided {
+	to := j.fresh(m, n)
+	j.each(elementwise{"conjugate", to, []strided{from}, m, n,
+		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value { return x.conj(from[0]) }})
+	return to
+}
+
 // upsideDown is a matrix of m rows with those in reverse.
 func (s strided) upsideDown(m int) strided {
 	s = s.from(m-1, 0)
@@ -49,10 +60,20 @@ func (s strided) upsideDown(m int) strided {
 	return s
 }
 
+// substituteWide is the most unknowns of a step whose triangle fits into shared
+// memory and whose right-hand sides fit into registers.
+func (j *linalg) substituteWide() int {
+	wide := j.narrow(triangularWide)
+	if j.words() > 2 {
+		wide = min(wide, triangularWide/2)
+	}
+	return wide
+}
+
 // substitute appends the solution x of a system with right-hand sides in the
 // columns of b, which lies as x does, and may be x.
 func (j *linalg) substitute(t triangle, b, x strided, sides int) {
-	wide := j.narrow(triangularWide)
+	wide := j.substituteWide()
 	for top := 0; top < t.n; top += wide {
 		next := min(top+wide, t.n)
 		block := triangle{t.t.from(top, top), next - top, t.unit}

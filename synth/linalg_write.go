@@ -5,25 +5,28 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// reals writes arithmetic of one floating-point type.
+// reals writes arithmetic of one floating-point type, which may be complex.
 type reals struct {
 	*emitter
 	t scalar.Type
 }
 
+// number is a constant of the type, real one of its parts.
 func (w reals) number(x float64) kernel.Value { return w.Float(w.t, x) }
+func (w reals) real(x float64) kernel.Value   { return w.Float(w.t.Part(), x) }
+
 func (w reals) neg(x kernel.Value) kernel.Value {
-	return w.Prim(scalar.Neg, w.t, x)
+	return w.Prim(scalar.Neg, w.Type(x), x)
 }
-func (w reals) over(x, y kernel.Value) kernel.Value { return w.Prim(scalar.Div, w.t, x, y) }
-func (w reals) sqrt(x kernel.Value) kernel.Value    { return w.Prim(scalar.Sqrt, w.t, x) }
+func (w reals) over(x, y kernel.Value) kernel.Value { return w.Prim(scalar.Div, w.Type(x), x, y) }
+func (w reals) sqrt(x kernel.Value) kernel.Value    { return w.Prim(scalar.Sqrt, w.Type(x), x) }
 
 // fma is x y + z.
-func (w reals) fma(x, y, z kernel.Value) kernel.Value { return w.Prim(scalar.Fma, w.t, x, y, z) }
+func (w reals) fma(x, y, z kernel.Value) kernel.Value { return w.Prim(scalar.Fma, w.Type(z), x, y, z) }
 
 // eps is the distance from 1 to the next number.
 func (w reals) eps() float64 {
-	if w.t == scalar.F64 {
+	if w.t.Part() == scalar.F64 {
 		return 0x1p-52
 	}
 	return 0x1p-23
@@ -32,9 +35,28 @@ func (w reals) eps() float64 {
 // less is z - x y.
 func (w reals) less(x, y, z kernel.Value) kernel.Value { return w.fma(w.neg(x), y, z) }
 
-// abs is the magnitude.
+// conj is the complex conjugate.
+func (w reals) conj(x kernel.Value) kernel.Value {
+	if !kernel.IsPair(x) {
+		return x
+	}
+	re, im := w.Parts(x)
+	return w.Pair(re, w.neg(im))
+}
+
+// abs is the magnitude, a real number. That of a complex one is no further out of
+// range than its parts.
 func (w reals) abs(x kernel.Value) kernel.Value {
-	return w.Select(w.Compare(scalar.Lt, x, w.number(0)), w.neg(x), x)
+	if !kernel.IsPair(x) {
+		return w.Select(w.Compare(scalar.Lt, x, w.real(0)), w.neg(x), x)
+	}
+	re, im := w.Parts(x)
+	re, im = w.abs(re), w.abs(im)
+	lower := w.Compare(scalar.Lt, re, im)
+	long, short := w.Select(lower, im, re), w.Select(lower, re, im)
+	one := w.real(1)
+	ratio := w.Select(w.Compare(scalar.Eq, long, short), one, w.over(short, long)) // of zeros too
+	return w.Mul(long, w.sqrt(w.fma(ratio, ratio, one)))
 }
 
 // zero reports whether x is 0.
@@ -125,9 +147,28 @@ func (g grid) at(i, k kernel.Value) kernel.Value {
 	return g.e.Add(g.off, g.e.Add(g.e.Mul(i, g.row), g.e.Mul(k, g.col)))
 }
 
-func (g grid) load(i, k kernel.Value) kernel.Value { return g.e.Load(g.buf, g.at(i, k), 1)[0] }
+func (g grid) load(i, k kernel.Value) kernel.Value { return g.e.loadElement(g.buf, g.at(i, k)) }
 
-func (g grid) store(i, k, x kernel.Value) { g.e.Store(g.buf, g.at(i, k), x) }
+func (g grid) store(i, k, x kernel.Value) { g.e.storeElement(g.buf, g.at(i, k), x) }
+
+// loadElement reads an element of a buffer, a complex one where it has pairs.
+func (e *emitter) loadElement(buf int, at kernel.Value) kernel.Value {
+	if !e.bufs[buf].pair {
+		return e.Load(buf, at, 1)[0]
+	}
+	parts := e.Load(buf, at, 2)
+	return e.Pair(parts[0], parts[1])
+}
+
+// storeElement writes an element of a buffer.
+func (e *emitter) storeElement(buf int, at, x kernel.Value) {
+	if !e.bufs[buf].pair {
+		e.Store(buf, at, x)
+		return
+	}
+	re, im := e.Parts(x)
+	e.Store(buf, at, re, im)
+}
 
 // loadOr is element (i, k) where a condition holds, else another value. What is
 // not there is not read: another workgroup may be writing beside it.

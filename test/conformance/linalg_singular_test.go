@@ -151,7 +151,7 @@ func TestSingularFactors(t *testing.T) {
 		}
 		// The root of a negative pivot is imaginary where there are such numbers.
 		for _, dt := range complexTypes {
-			x := numbers{ops.Type{DType: dt, Shape: ops.Shape{2, 3, 3}}, onAxis(4, 0, 0, 2, -3, 0, 2, 5, 9, 4, 0, 0, 2, 1, 0, 2, 1, 2)}
+			x := numbers{ops.Type{DType: dt, Shape: ops.Shape{2, 3, 3}}, onAxis(4, 0, 0, 2, -3, 0, 2, 5, 11.5, 4, 0, 0, 2, 1, 0, 2, 1, 2)}
 			x.v[6], x.v[7] = 0, 2
 			y := numbers{ops.Type{DType: dt, Shape: ops.Shape{4, 4}}, onAxis(rank2...)}
 			y.v[18], y.v[19] = y.v[19], y.v[18]

@@ -1,0 +1,160 @@
+package conformance
+
+import (
+	"slices"
+
+	"nxvk/ops"
+)
+
+// batch is a batch of matrices of m by n, in float64 whatever they are stored in.
+type batch struct {
+	m, n int
+	a    []float64
+}
+
+func (x batch) count() int             { return len(x.a) / (x.m * x.n) }
+func (x batch) at(b, i, k int) float64 { return x.a[(b*x.m+i)*x.n+k] }
+
+// times multiplies matrix by matrix.
+func (x batch) times(y batch) batch {
+	z := batch{x.m, y.n, make([]float64, x.count()*x.m*y.n)}
+	for b := range x.count() {
+		for i := range x.m {
+			row := z.a[(b*x.m+i)*y.n:][:y.n]
+			for k := range x.n {
+				v := x.at(b, i, k)
+				for c, w := range y.a[(b*y.m+k)*y.n:][:y.n] {
+					row[c] += v * w
+				}
+			}
+		}
+	}
+	return z
+}
+
+func (x batch) transposed() batch {
+	z := batch{x.n, x.m, make([]float64, len(x.a))}
+	for b := range x.count() {
+		for i := range x.m {
+			for k := range x.n {
+				z.a[(b*x.n+k)*x.m+i] = x.at(b, i, k)
+			}
+		}
+	}
+	return z
+}
+
+// diagonal makes m by n matrices of rows of k numbers.
+func diagonal(v []float64, k, m, n int) batch {
+	z := batch{m, n, make([]float64, len(v)/k*m*n)}
+	for i, x := range v {
+		z.a[(i/k*m+i%k)*n+i%k] = x
+	}
+	return z
+}
+
+// ones is a batch of identities.
+func ones(n, count int) batch {
+	v := make([]float64, n*count)
+	for i := range v {
+		v[i] = 1
+	}
+	return diagonal(v, n, n, n)
+}
+
+// triangleOf has the blocks of a triangle and zeros elsewhere.
+func triangleOf(x batch, block int, lower bool) batch {
+	z := batch{x.m, x.n, make([]float64, len(x.a))}
+	for i, v := range x.a {
+		if row, col := i/x.n%x.m/block, i%x.n/block; row == col || row > col == lower {
+			z.a[i] = v
+		}
+	}
+	return z
+}
+
+// numbers is a tensor. A complex number is two of v.
+type numbers struct {
+	ops.Type
+	v []float64
+}
+
+// numbersOf reads a tensor.
+func numbersOf(data []byte, t ops.Type) numbers { return numbers{t, decode(data, flatten(t))} }
+
+// bytes is the tensor as a device has it.
+func (x numbers) bytes() []byte { return encode(x.v, flatten(x.Type)) }
+
+// block is how many rows and columns of matrices a number is.
+func (x numbers) block() int {
+	if x.DType.IsComplex() {
+		return 2
+	}
+	return 1
+}
+
+// matrices reads the last two dimensions as those of matrices. Complex ones become
+// real ones of twice the size, a number a block [re -im; im re]: their products are
+// those of the complex ones, and their transposes the adjoints.
+func (x numbers) matrices() batch {
+	s := x.Shape
+	m, n := s[len(s)-2], s[len(s)-1]
+	if x.block() == 1 {
+		return batch{m, n, x.v}
+	}
+	z := batch{2 * m, 2 * n, make([]float64, 2*len(x.v))}
+	for i := range x.Size() {
+		at := i/n*4*n + i%n*2
+		z.a[at], z.a[at+1] = x.v[2*i], -x.v[2*i+1]
+		z.a[at+2*n], z.a[at+2*n+1] = x.v[2*i+1], x.v[2*i]
+	}
+	return z
+}
+
+// with has the numbers of matrices.
+func (x numbers) with(z batch) numbers {
+	if x.block() == 1 {
+		x.v = z.a
+		return x.rounded()
+	}
+	x.v = make([]float64, len(z.a)/2)
+	for i := range x.Size() {
+		at := i/(z.n/2)*2*z.n + i%(z.n/2)*2
+		x.v[2*i], x.v[2*i+1] = z.a[at], z.a[at+z.n]
+	}
+	return x.rounded()
+}
+
+// scaledDiagonal has the numbers of square matrices times a factor, and more on the
+// diagonal.
+func (x numbers) scaledDiagonal(by, more float64) numbers {
+	n, block := x.Shape[len(x.Shape)-1], x.block()
+	for i := range x.v {
+		if x.v[i] *= by; i%block == 0 && i/block/n%n == i/block%n {
+			x.v[i] += more
+		}
+	}
+	return x.rounded()
+}
+
+// conjugate has the complex conjugates.
+func (x numbers) conjugate() numbers {
+	x.v = slices.Clone(x.v)
+	for i := range x.v {
+		if x.block() == 2 && i%2 == 1 {
+			x.v[i] = -x.v[i]
+		}
+	}
+	return x
+}
+
+// number is number i.
+func (x numbers) number(i int) complex128 {
+	if x.block() == 1 {
+		return complex(x.v[i], 0)
+	}
+	return complex(x.v[2*i], x.v[2*i+1])
+}
+
+// rounded has the numbers that the type can hold.
+func (x numbers) rounded() numbers { return numbersOf(x.bytes(), x.Type) }
