@@ -85,7 +85,8 @@ defmodule NxVulkanGo.Session do
     ahead(session, last, :atomics.get(counters, @done_id))
     live = :atomics.add_get(counters, @live_bytes, :lists.sum(list))
     if live > :atomics.get(counters, @check_at), do: make_room(session)
-    Tracker.hold_all(session, last - count + 1, list)
+    first = last - count + 1
+    for {bytes, i} <- Enum.with_index(list), do: Tracker.hold(session, first + i, bytes)
   end
 
   @doc "An id for a value that an instruction frees soon after it has made it."

@@ -277,6 +277,7 @@ defmodule NxVulkanGo.Session.Stream do
 
     if state.active or rem(ticks, @idle_sweeps_skipped) == 0 do
       :erlang.garbage_collect()
+      Tracker.trim(Tracker.all(state.session))
       handle(%{state | active: false, ticks: ticks}, :sweep)
     else
       %{state | ticks: ticks}

@@ -5,68 +5,45 @@ defmodule NxVulkanGo.Session.Tracker do
   # The BEAM has no finalizers, but it counts the references to binaries of more
   # than 64 bytes, and `Process.info(pid, :binary)` shows for each that a process
   # holds {address, size, references}. Every tensor carries such a binary of its
-  # own, its token, and a tracker holds the same one: a token with one reference
-  # is one that only the tracker still holds. Which tensor it belongs to, its size
-  # says: 65 plus a slot that no other living token of this tracker has.
+  # own, its token. The tracker holds it too, and so does the table that callers have
+  # it from (`NxVulkanGo.Session.Slots`): a token with two references is one that no
+  # tensor has any more. Which tensor it belonged to, its size says.
   #
-  # Slots are taken by the callers, without a message, in an array of atomics
-  # (0 is free), and given back by the tracker when the token has left its heap.
-  # The token goes to the tracker before the instruction that makes the value goes
-  # to the session, and a caller has sent every use of a value before it drops
-  # the token: so the free that follows from a sweep comes after all of them.
+  # A value is known here before the instruction that makes it goes to the session,
+  # and a caller has sent every use of a value before it drops the token: so the
+  # free that follows from a sweep comes after all of them.
   #
   # A session has one tracker at first and twice as many whenever they fill up.
 
   alias NxVulkanGo.{Session, Telemetry}
+  alias NxVulkanGo.Session.Slots
 
-  @slots 1024
-  @first_size 65
-  # A part of it is copied: that is quicker than repeating a byte.
-  @longest :binary.copy(<<0>>, @first_size + @slots)
+  # The references of a token that no tensor has.
+  @ours 2
   @run 64
-  @stride 67
-  @probes 16
   @searches 8
-  # Tokens that arrive between two sweeps of a tracker's own accord.
+  # Slots that are taken between two sweeps of a tracker's own accord.
   @sweep_every 256
 
   ## Of callers
 
   @doc "Gives the value `id`, of so many bytes, a token that a tracker watches."
+  @spec hold(Session.t(), pos_integer, non_neg_integer) :: {pos_integer, binary, pid}
   def hold(session, id, bytes) do
-    {pid, slot} = slot(session, trackers(session), id)
-    token = token(slot)
-    send(pid, {:hold, slot, id, token, bytes})
+    {pid, slots, slot} = slot(session, trackers(session), id)
+    {token, given} = Slots.give(slots, slot, id, bytes)
+    if rem(given, @sweep_every) == @sweep_every - 1, do: send(pid, :arrived)
     {id, token, pid}
+  rescue
+    # The table has gone with the session.
+    ArgumentError -> Session.over!(session)
   end
-
-  @doc "The same for values of the ids from `first` on, by the bytes of each."
-  def hold_all(session, first, list) do
-    {held, _next} =
-      Enum.map_reduce(list, first, fn bytes, id ->
-        {pid, slot} = slot(session, trackers(session), id)
-        {{pid, {slot, id, token(slot), bytes}}, id + 1}
-      end)
-
-    tell(held)
-    for {pid, {_slot, id, token, _bytes}} <- held, do: {id, token, pid}
-  end
-
-  # A message to each tracker: mostly to one.
-  defp tell([]), do: :ok
-
-  defp tell([{pid, _} | _] = held) do
-    {mine, others} = Enum.split_with(held, &(elem(&1, 0) == pid))
-    send(pid, {:hold_all, for({_, value} <- mine, do: value)})
-    tell(others)
-  end
-
-  defp token(slot), do: :binary.copy(binary_part(@longest, 0, @first_size + slot))
 
   @doc "Frees a value now; its token may still be around."
+  @spec release(pid, pos_integer, binary) :: :ok | :already_deallocated
   def release(pid, id, token) do
     ref = Process.monitor(pid)
-    send(pid, {:release, self(), ref, byte_size(token) - @first_size, id})
+    send(pid, {:release, self(), ref, Slots.slot(token), id})
 
     receive do
       {^ref, answer} ->
@@ -79,9 +56,9 @@ defmodule NxVulkanGo.Session.Tracker do
   end
 
   # Ids go to the trackers in runs of 64; the runs of one tracker fill its slots
-  # in turn. Where a slot is taken, a stride beyond a run finds another, here or
-  # in trackers far from this one: the younger ones, in the upper half, are empty
-  # when the older ones are full.
+  # in turn. Where a slot is taken, others near it are tried, here or in trackers
+  # far from this one: the younger ones, in the upper half, are empty when the
+  # older ones are full.
   defp slot(session, trackers, id) do
     count = tuple_size(trackers)
     run = div(id, @run)
@@ -93,7 +70,7 @@ defmodule NxVulkanGo.Session.Tracker do
         # Mostly the caller has only outrun the sweeps.
         :erlang.garbage_collect(self(), type: :minor)
         live = sweep_and_wait(session, :routine)
-        if live * 2 > count * @slots, do: grow(session, count)
+        if live * 2 > count * Slots.count(), do: grow(session, count)
         slot_anywhere(session, trackers(session), at)
 
       found ->
@@ -113,26 +90,16 @@ defmodule NxVulkanGo.Session.Tracker do
   defp search(_trackers, _index, _step, _at, 0), do: nil
 
   defp search(trackers, index, step, at, tries) do
-    {pid, taken} = elem(trackers, rem(index, tuple_size(trackers)))
+    {pid, slots} = elem(trackers, rem(index, tuple_size(trackers)))
 
-    case probe(taken, at, @probes) do
+    case Slots.claim(slots, at) do
       nil -> search(trackers, index + step, step, at, tries - 1)
-      slot -> {pid, slot}
-    end
-  end
-
-  defp probe(_taken, _at, 0), do: nil
-
-  defp probe(taken, at, tries) do
-    slot = rem(at, @slots)
-
-    case :atomics.compare_exchange(taken, slot + 1, 0, 1) do
-      :ok -> slot
-      _ -> probe(taken, at + @stride, tries - 1)
+      slot -> {pid, slots, slot}
     end
   end
 
   @doc "Has all trackers sweep, waits for them, and returns how many tokens live."
+  @spec sweep_and_wait(Session.t(), atom) :: non_neg_integer
   def sweep_and_wait(session, reason) do
     ref = make_ref()
     trackers = all(session)
@@ -171,14 +138,15 @@ defmodule NxVulkanGo.Session.Tracker do
   ## Of the session
 
   @doc "Starts as many trackers as there are, or the first; called by the session."
+  @spec grow(Session.t()) :: tuple
   def grow(%Session{pid: pid} = session) when pid == self() do
     key = {__MODULE__, pid}
     old = :persistent_term.get(key, {})
 
     new =
       for _ <- 1..max(tuple_size(old), 1) do
-        taken = :atomics.new(@slots, signed: false)
-        {spawn_link(fn -> init(session, taken) end), taken}
+        slots = Slots.new()
+        {spawn_link(fn -> init(session, slots) end), slots}
       end
 
     trackers = List.to_tuple(Tuple.to_list(old) ++ new)
@@ -186,7 +154,8 @@ defmodule NxVulkanGo.Session.Tracker do
     trackers
   end
 
-  @doc "The trackers of a session."
+  @doc "The trackers of a session, `{pid, slots}` each."
+  @spec all(Session.t()) :: tuple
   def all(%Session{pid: pid}), do: :persistent_term.get({__MODULE__, pid}, {})
 
   @doc "Forgets the trackers of a session that is over."
@@ -198,102 +167,131 @@ defmodule NxVulkanGo.Session.Tracker do
     :ok
   end
 
+  @doc "Has trackers that nobody needs let go of the tokens of their free slots."
+  def trim(trackers) do
+    for {pid, _} <- Tuple.to_list(trackers), do: send(pid, :trim)
+    :ok
+  end
+
   ## The process
 
-  defp init(session, taken) do
-    loop(%{session: session, taken: taken, held: %{}, arrived: 0})
+  # The tokens by slot; how many slots have been given back; and how many had been
+  # given when this tracker was last told to trim.
+  defp init(session, slots) do
+    loop(%{session: session, slots: slots, tokens: %{}, freed: 0, arrived: 0})
   end
 
   defp loop(state) do
     receive do
-      {:hold, slot, id, token, bytes} ->
-        held = Map.put(state.held, slot, {id, token, bytes})
-        arrived(%{state | held: held, arrived: state.arrived + 1})
-
-      {:hold_all, values} ->
-        new =
-          for {slot, id, token, bytes} <- values, into: state.held, do: {slot, {id, token, bytes}}
-
-        arrived(%{state | held: new, arrived: state.arrived + length(values)})
+      :arrived ->
+        skip_arrived()
+        loop(swept(state, :routine))
 
       {:release, from, ref, slot, id} ->
-        loop(release(state, from, ref, slot, id))
+        send(from, {ref, released(state, slot, id)})
+        loop(state)
 
       {:sweep, reply_to, ref, reason} ->
         state = swept(state, reason)
-        if reply_to, do: send(reply_to, {ref, :swept, map_size(state.held)})
+        if reply_to, do: send(reply_to, {ref, :swept, live(state)})
         loop(state)
+
+      :trim ->
+        loop(trimmed(state, Slots.arrived(state.slots)))
     end
   end
 
-  defp arrived(%{arrived: n} = state) when n > @sweep_every,
-    do: loop(%{swept(state, :routine) | arrived: 0})
-
-  defp arrived(state), do: loop(state)
+  # One sweep is enough for all that have come.
+  defp skip_arrived do
+    receive do
+      :arrived -> skip_arrived()
+    after
+      0 -> :ok
+    end
+  end
 
   # The slot stays taken as long as somebody holds the token.
-  defp release(state, from, ref, slot, id) do
-    case state.held do
-      %{^slot => {^id, token, bytes}} ->
-        send(state.session.pid, {:free, [id]})
-        Session.freed(state.session, bytes)
-        send(from, {ref, :ok})
-        %{state | held: Map.put(state.held, slot, {nil, token, 0})}
-
-      _ ->
-        send(from, {ref, :already_deallocated})
-        state
+  defp released(%{slots: slots} = state, slot, id) do
+    if Slots.release(slots, slot, id) do
+      send(state.session.pid, {:free, [id]})
+      Session.freed(state.session, Slots.bytes(slots, slot))
+      :ok
+    else
+      :already_deallocated
     end
   end
 
-  defp swept(%{held: held} = state, _reason) when held == %{}, do: state
-
-  defp swept(state, reason) do
-    slots = garbage(state.held)
-    if slots == [], do: state, else: drop(state, slots, reason)
+  # Slots first, references after: a slot that is taken in between may have a token
+  # that nobody holds yet.
+  defp swept(%{slots: slots} = state, reason) do
+    states = Slots.states(slots)
+    state = %{state | tokens: Slots.collect(slots, state.tokens)}
+    dead = garbage(state.tokens, states)
+    if dead == [], do: state, else: drop(state, dead, reason)
   end
 
-  # The slots whose token nobody else holds. A token that has been dropped may
-  # still lie in this heap when its size has been given to another: a size that
-  # is there twice says nothing.
-  defp garbage(held) do
+  # The slots whose token no tensor has, with what they stand for. Where this heap
+  # has other binaries too, a handler's of telemetry or tokens that it let go of, a
+  # size that is there twice says nothing.
+  defp garbage(tokens, states) do
     {:binary, binaries} = Process.info(self(), :binary)
+    doubtful = if length(binaries) == map_size(tokens), do: [], else: twice(binaries)
 
-    slots =
-      for {_address, size, 1} <- binaries,
-          slot = size - @first_size,
-          is_map_key(held, slot),
-          do: slot
-
-    if slots == [] or length(binaries) == map_size(held),
-      do: slots,
-      else: slots -- twice(binaries)
+    for {_address, size, @ours} <- binaries,
+        slot = Slots.slot_of_size(size),
+        value = Slots.value(states, slot),
+        is_map_key(tokens, slot) and size not in doubtful,
+        do: {slot, value}
   end
 
   defp twice(binaries) do
-    sizes = for {_address, size, _} <- binaries, do: size - @first_size
+    sizes = for {_address, size, _} <- binaries, do: size
     sizes -- Enum.uniq(sizes)
   end
 
-  defp drop(state, slots, reason) do
-    {dead, held} = Map.split(state.held, slots)
-    ids = for {_, {id, _, _}} <- dead, id != nil, do: id
-    if ids != [], do: send(state.session.pid, {:free, ids})
-    Session.freed(state.session, Enum.sum(for {_, {_, _, bytes}} <- dead, do: bytes))
-    state = collect(%{state | held: held})
-    for slot <- slots, do: :atomics.put(state.taken, slot + 1, 0)
+  defp drop(%{session: session, slots: slots} = state, dead, reason) do
+    {ids, bytes} = values(dead, slots, [], 0)
+    if ids != [], do: send(session.pid, {:free, ids})
+    Session.freed(session, bytes)
+    for {slot, _value} <- dead, do: Slots.free(slots, slot)
+    state = %{state | freed: state.freed + length(dead)}
 
     Telemetry.execute(
       [:memory, :sweep],
-      %{freed: length(ids), live: map_size(state.held)},
-      %{server: state.session.server, device: state.session.device, reason: reason}
+      %{freed: length(ids), live: live(state)},
+      %{server: session.server, device: session.device, reason: reason}
     )
 
     state
   end
 
+  defp values([], _slots, ids, bytes), do: {ids, bytes}
+
+  defp values([{_slot, :released} | dead], slots, ids, bytes),
+    do: values(dead, slots, ids, bytes)
+
+  defp values([{slot, id} | dead], slots, ids, bytes),
+    do: values(dead, slots, [id | ids], bytes + Slots.bytes(slots, slot))
+
+  defp live(state), do: Slots.arrived(state.slots) - state.freed
+
   # The tokens must have left this heap before others may have their sizes.
-  defp collect(state) do
+  defp trimmed(%{slots: slots, arrived: now} = state, now) do
+    case for({slot, _} <- state.tokens, Slots.forget_token(slots, slot), do: slot) do
+      [] ->
+        state
+
+      forgotten ->
+        state = without(state, forgotten)
+        for slot <- forgotten, do: Slots.free(slots, slot)
+        state
+    end
+  end
+
+  defp trimmed(state, now), do: %{state | arrived: now}
+
+  defp without(state, slots) do
+    state = %{state | tokens: Map.drop(state.tokens, slots)}
     :erlang.garbage_collect()
     state
   end

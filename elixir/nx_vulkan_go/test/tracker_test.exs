@@ -1,0 +1,185 @@
+defmodule NxVulkanGo.TrackerTest do
+  # Who has a slot, and what becomes of its token. The server is a fake.
+  use ExUnit.Case, async: false
+
+  alias NxVulkanGo.{Distribution, Error, FakeServer, Session, Sessions}
+  alias NxVulkanGo.Session.{Slots, Tracker}
+
+  setup do
+    Distribution.ensure_started!()
+    device = System.unique_integer([:positive])
+    server = FakeServer.start(device)
+    on_exit(fn -> Process.exit(server, :kill) end)
+    options = [server: node(), device: device]
+    Nx.default_backend({NxVulkanGo.Backend, options})
+    {:ok, options: options, session: Sessions.fetch!(options), server: server}
+  end
+
+  defp buffers(options) do
+    NxVulkanGo.sweep(options)
+    NxVulkanGo.memory(options).session.buffers
+  end
+
+  # The tokens that the table of a tracker has.
+  defp tokens(session) do
+    for {_pid, slots} <- Tuple.to_list(Tracker.all(session)),
+        {_slot, token} <- :ets.tab2list(slots.tokens),
+        do: token
+  end
+
+  test "a slot is one value's until it is given back" do
+    slots = Slots.new()
+    taken = for _ <- 1..16, do: Slots.claim(slots, 5)
+    assert hd(taken) == 5
+    assert Enum.uniq(taken) == taken
+    assert Slots.claim(slots, 5) == nil
+
+    assert Slots.value(Slots.states(slots), 5) == nil
+    {token, 0} = Slots.give(slots, 5, 77, 12)
+    assert Slots.slot(token) == 5
+    assert Slots.value(Slots.states(slots), 5) == 77
+    assert Slots.bytes(slots, 5) == 12
+
+    refute Slots.release(slots, 5, 78)
+    assert Slots.release(slots, 5, 77)
+    refute Slots.release(slots, 5, 77)
+    assert Slots.value(Slots.states(slots), 5) == :released
+    assert Slots.claim(slots, 5) == nil
+
+    Slots.free(slots, 5)
+    assert Slots.claim(slots, 5) == 5
+    assert {^token, 1} = Slots.give(slots, 5, 79, 1)
+  end
+
+  test "sizes tell the slots of tokens apart" do
+    slots = Slots.new()
+    all = for slot <- 0..(Slots.count() - 1), do: Slots.claim(slots, slot)
+    assert all == Enum.to_list(0..(Slots.count() - 1))
+    tokens = for slot <- all, do: elem(Slots.give(slots, slot, slot + 1, 0), 0)
+    assert Enum.map(tokens, &Slots.slot/1) == all
+    assert tokens |> Enum.map(&byte_size/1) |> Enum.min() > 64
+    for size <- [64, 65 + Slots.count()], do: assert(Slots.slot_of_size(size) == nil)
+  end
+
+  test "a tensor outlives a token that was its slot's before", %{options: options} do
+    for _ <- 1..20 do
+      gone = for i <- 1..100, do: Nx.tensor([i])
+      assert gone |> List.last() |> Nx.to_flat_list() == [100]
+      kept = Nx.tensor([1, 2])
+      assert buffers(options) >= 1
+      assert Nx.to_flat_list(kept) == [1, 2]
+    end
+
+    :erlang.garbage_collect()
+    assert buffers(options) == 0
+  end
+
+  test "a deallocated tensor keeps its slot from others", %{options: options, session: session} do
+    t = Nx.tensor([1, 2])
+    Nx.backend_deallocate(t)
+    for _ <- 1..5_000, do: Nx.tensor([3])
+    size = byte_size(t.data.token)
+    keeper = t.data.keeper
+
+    others = for i <- 1..2_000, do: Nx.tensor([i])
+    same = for o <- others, o.data.keeper == keeper, byte_size(o.data.token) == size, do: o
+    assert same == []
+    assert buffers(options) == 2_000
+    assert Nx.to_flat_list(List.last(others)) == [2_000]
+    assert tuple_size(Tracker.all(session)) >= 2
+    assert Nx.backend_deallocate(t) == :already_deallocated
+  end
+
+  test "tokens are let go of when nobody has wanted any for a while", %{session: session} do
+    kept = Nx.tensor([7])
+    for i <- 1..500, do: Nx.tensor([i])
+    :erlang.garbage_collect()
+    Session.sweep(session)
+    made = length(tokens(session))
+    assert made > 100
+
+    # The first word finds that slots have been taken, the second one that none was.
+    for _ <- 1..2 do
+      Tracker.trim(Tracker.all(session))
+      Session.sweep(session)
+    end
+
+    assert [token] = tokens(session)
+    assert token == kept.data.token
+    assert Nx.to_flat_list(Nx.add(kept, Nx.tensor([1]))) == [8]
+  end
+
+  test "many processes at once lose nothing and leave nothing", context do
+    %{options: options, session: session} = context
+    trimmer = spawn_link(fn -> trim_again_and_again(session) end)
+
+    results =
+      1..16
+      |> Task.async_stream(
+        fn seed ->
+          Nx.default_backend({NxVulkanGo.Backend, options})
+          one = Nx.tensor([1])
+          all = for i <- 1..200, do: {i + 1, Nx.add(one, i)}
+          Enum.take_every(all, seed)
+        end,
+        max_concurrency: 8
+      )
+      |> Enum.flat_map(fn {:ok, kept} -> kept end)
+
+    assert buffers(options) >= length(results)
+    for {expected, t} <- results, do: assert(Nx.to_flat_list(t) == [expected])
+    Process.unlink(trimmer)
+    Process.exit(trimmer, :kill)
+  end
+
+  defp trim_again_and_again(session) do
+    Tracker.trim(Tracker.all(session))
+    Tracker.sweep(Tracker.all(session), nil, nil, :routine)
+
+    receive do
+    after
+      1 -> trim_again_and_again(session)
+    end
+  end
+
+  test "processes that are killed in the middle leave nothing", %{options: options} do
+    for _ <- 1..200 do
+      pid =
+        spawn(fn ->
+          Nx.default_backend({NxVulkanGo.Backend, options})
+          t = Nx.tensor([1])
+          Enum.reduce(1..1_000_000, t, fn _, t -> Nx.add(t, 1) end)
+        end)
+
+      receive do
+      after
+        :rand.uniform(3) -> Process.exit(pid, :kill)
+      end
+    end
+
+    await_none(options, 500)
+  end
+
+  defp await_none(options, tries) do
+    left = buffers(options)
+    if tries == 0, do: flunk("#{left} buffers are left")
+
+    if left > 0 do
+      receive do
+      after
+        10 -> await_none(options, tries - 1)
+      end
+    end
+  end
+
+  test "a value of a session that has just died is an error", %{session: session} do
+    ref = Process.monitor(session.pid)
+    # Nobody is told before this test has tried.
+    :sys.suspend(Sessions)
+    Process.exit(session.pid, :kill)
+    assert_receive {:DOWN, ^ref, _, _, _}
+    assert_raise Error, ~r/stale/, fn -> Session.new_value(session, 4) end
+  after
+    :sys.resume(Sessions)
+  end
+end
