@@ -12,6 +12,7 @@ import (
 
 	"ergo.services/ergo/gen"
 
+	"nxvk/gen/etf"
 	"nxvk/gen/exec"
 	"nxvk/gen/server"
 	"nxvk/node/dist"
@@ -45,12 +46,13 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer closeDevices(&cfg, devices)
-	n, err := start(&cfg, cookie, devices)
+	host := cfg.hostMemory(devices)
+	n, err := start(&cfg, cookie, exec.NewAllocator(devices[0], host))
 	if err != nil {
 		return err
 	}
 	defer stop(n, &cfg)
-	if err := serve(ctx, &cfg, n, devices); err != nil {
+	if err := serve(ctx, &cfg, n, devices, host); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -59,14 +61,14 @@ func Run(ctx context.Context, cfg Config) error {
 }
 
 // start joins the network.
-func start(cfg *Config, cookie string, devices []*vulkan.Device) (*dist.Node, error) {
+func start(cfg *Config, cookie string, large etf.Allocator) (*dist.Node, error) {
 	options := dist.Options{
 		Name:        gen.Atom(cfg.Name),
 		Cookie:      cookie,
 		Listen:      net.JoinHostPort(cfg.Listen, fmt.Sprint(cfg.Port)),
 		ServeEpmd:   true,
 		NetTickTime: cfg.NetTicktime,
-		Allocator:   exec.NewAllocator(devices[0]),
+		Allocator:   large,
 		Ergo:        gen.NodeOptions{Log: ergoLog(cfg.Log)},
 	}
 	if cfg.TLS.Cert != "" {
@@ -82,7 +84,7 @@ func start(cfg *Config, cookie string, devices []*vulkan.Device) (*dist.Node, er
 }
 
 // serve starts the servers and says that the node is ready.
-func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device) error {
+func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device, host *exec.HostMemory) error {
 	var names []gen.Atom
 	kept := cfg.kept()
 	for i, d := range devices {
@@ -94,7 +96,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		}
 		target.Archive = kept
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
-			Name: name, Index: i, Vulkan: d, Target: target, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
+			Name: name, Index: i, Vulkan: d, Host: host, Target: target, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
 			OneByOne: cfg.oneByOne(), Shaders: cfg.AllowShaders,
 			Watcher: watcher{n}, Direct: n.Direct, Log: log,
 		}), gen.ProcessOptions{})

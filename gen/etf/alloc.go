@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"math"
 	"math/bits"
 	"sync"
 )
@@ -42,9 +43,9 @@ type mapped struct {
 	mem  []byte
 }
 
-// Alloc returns a block of n bytes rounded up to a size class.
+// Alloc returns a block of BlockSize(n) bytes.
 func (p *Pool) Alloc(n int) (Block, error) {
-	size := classSize(n)
+	size := BlockSize(n)
 	p.mu.Lock()
 	if list := p.free[size]; len(list) > 0 {
 		m := list[len(list)-1]
@@ -84,11 +85,15 @@ func (m *mapped) Free() {
 	m.mem = nil
 }
 
-// classSize rounds n up to one of four steps in each doubling, whole pages:
-// at most a fifth of a block is unused.
-func classSize(n int) int {
+// BlockSize rounds n up to one of four steps in each doubling, whole pages:
+// at most a fifth of a block is unused. A size that cannot be rounded up stays
+// as it is: there is no memory for it.
+func BlockSize(n int) int {
 	const page = 4096
 	n = max(n, 4*page)
 	step := 1 << max(bits.Len(uint(n-1))-3, 12)
+	if n > math.MaxInt-step {
+		return n
+	}
 	return (n + step - 1) &^ (step - 1)
 }

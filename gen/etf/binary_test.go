@@ -32,7 +32,7 @@ func TestPoolReuses(t *testing.T) {
 
 func TestClassSize(t *testing.T) {
 	for n := 1; n < 1<<32; n += n/7 + 1 {
-		size := classSize(n)
+		size := BlockSize(n)
 		if size < n || n > 1<<16 && size > n+n/4 || size%4096 != 0 {
 			t.Errorf("class of %d bytes is %d", n, size)
 		}

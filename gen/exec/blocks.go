@@ -12,22 +12,22 @@ import (
 // socket. What the device has no room for lies on the host.
 type Allocator struct {
 	dev  *vulkan.Device
-	pool *etf.Pool
+	host *HostMemory
 }
 
 // NewAllocator returns an allocator for a device, or for the host alone.
-func NewAllocator(dev *vulkan.Device) *Allocator {
-	return &Allocator{dev: dev, pool: etf.NewPool(256 << 20)}
+func NewAllocator(dev *vulkan.Device, host *HostMemory) *Allocator {
+	return &Allocator{dev: dev, host: host}
 }
 
 // Alloc returns a block of at least n bytes.
 func (a *Allocator) Alloc(n int) (etf.Block, error) {
 	if a.dev == nil {
-		return a.pool.Alloc(n)
+		return a.host.Alloc(n)
 	}
 	buf, err := a.dev.AllocHost(n)
 	if err != nil {
-		return a.pool.Alloc(n)
+		return a.host.Alloc(n)
 	}
 	return &deviceBlock{dev: a.dev, buf: buf}, nil
 }

@@ -104,6 +104,10 @@ func (e *Executor) answered(r *run, s *step) (wait, sent bool) {
 	}
 	for i, o := range s.in.Outs {
 		m := &store.Storage{Host: c.data[i]}
+		if err := m.Take(e.cfg.Host.Budget, int64(len(c.data[i]))); err != nil {
+			r.err = e.outOfHost(err)
+			return false, false
+		}
 		m.Retain()
 		r.set(o.ID, store.Value{Type: o.Type, Mem: m})
 	}

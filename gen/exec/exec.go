@@ -36,6 +36,7 @@ const Silence = 50 * time.Microsecond
 // Config is what an Executor works with.
 type Config struct {
 	Device    *vulkan.Device // nil computes everything on the host
+	Host      *HostMemory    // of values on the host; nil is memory without a limit
 	Target    synth.Target   // what Probe says of the device
 	Post      func(func())   // runs a function in a turn of its own
 	Call      func(Call)     // sends a hook or a callback
@@ -100,6 +101,9 @@ type Counters struct {
 
 // New returns an Executor for a device, or for the host alone.
 func New(cfg Config) *Executor {
+	if cfg.Host == nil {
+		cfg.Host = NewHostMemory(0)
+	}
 	e := &Executor{
 		cfg:     cfg,
 		dev:     cfg.Device,

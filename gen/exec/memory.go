@@ -136,13 +136,11 @@ func (e *Executor) hostResults(l *Lane, w *work) (mems []*store.Storage, wait bo
 		return nil, wait, err
 	}
 	for _, r := range w.in.Outs {
-		data, release, err := hostMemory(r.Type.Bytes())
-		if err != nil {
+		m, wait, err := e.hostStorage(l, r.Type.Bytes())
+		if wait || err != nil {
 			dropAll(mems)
-			return nil, false, &wire.Fault{Kind: wire.OutOfMemory, Err: fmt.Errorf("%w; %s", err, e.holders())}
+			return nil, wait, err
 		}
-		m := &store.Storage{Host: data, Release: release}
-		m.Retain()
 		mems = append(mems, m)
 	}
 	return mems, false, nil

@@ -24,24 +24,47 @@ func (e *Executor) upload(l *Lane, w *work) (wait bool, err error) {
 	if wait, err := e.reserve(l, int64(len(lit.Data))); wait || err != nil {
 		return wait, err
 	}
-	m := &store.Storage{Host: lit.Data}
+	m := &store.Storage{}
 	m.Retain()
 	defer m.Drop()
-	if b, ok := lit.Hold.(*etf.Binary); ok {
-		e.adopt(m, b)
+	if wait, err := e.receive(l, m, lit); wait || err != nil {
+		return wait, err
 	}
 	e.Counters.Uploaded += uint64(out.Type.Bytes())
 	e.keep(l, out, m)
 	return false, nil
 }
 
+// receive makes the data of a literal the memory of a value. On a device, large data that went to the host
+// moves on; where the host is the device it has to fit its limit.
+func (e *Executor) receive(l *Lane, m *store.Storage, lit *ops.Literal) (wait bool, err error) {
+	b, ok := lit.Hold.(*etf.Binary)
+	if !ok {
+		if err := m.Take(e.cfg.Host.Budget, int64(len(lit.Data))); err != nil {
+			return e.hostExhausted(l, err)
+		}
+		m.Host = lit.Data
+		return false, nil
+	}
+	if e.dev == nil && e.cfg.Host.Over() {
+		return e.hostExhausted(l, e.cfg.Host.Exhausted(int64(b.Len())))
+	}
+	if err := e.adopt(m, b); err != nil {
+		return e.hostExhausted(l, err)
+	}
+	return false, nil
+}
+
 // adopt makes a received binary the memory of a value. One that others still
 // hold is copied.
-func (e *Executor) adopt(m *store.Storage, b *etf.Binary) {
+func (e *Executor) adopt(m *store.Storage, b *etf.Binary) error {
 	block, n := b.Take()
 	if block == nil {
-		m.Host = append([]byte(nil), b.Bytes()...)
-		return
+		if err := e.cfg.Host.fill(m, b.Len()); err != nil {
+			return err
+		}
+		copy(m.Host, b.Bytes())
+		return nil
 	}
 	if db, ok := block.(DeviceBlock); ok {
 		if buf, ok := db.Buffer(e.dev); ok {
@@ -49,10 +72,11 @@ func (e *Executor) adopt(m *store.Storage, b *etf.Binary) {
 			if buf.Readable() {
 				m.Host = buf.Bytes()[:n]
 			}
-			return
+			return nil
 		}
 	}
 	m.Host, m.Release = block.Bytes()[:n], block.Free
+	return nil
 }
 
 // onDevice sees to it that memory is on the device.
@@ -71,12 +95,7 @@ func (e *Executor) onDevice(l *Lane, m *store.Storage) (wait bool, err error) {
 	m.Dev = buf
 	e.recorded++
 	if len(m.Host) > large {
-		// One copy of a large value is enough.
-		m.Host = nil
-		if m.Release != nil {
-			m.Release()
-			m.Release = nil
-		}
+		m.FreeHost() // one copy of a large value is enough
 	}
 	return false, nil
 }
@@ -89,17 +108,27 @@ func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait bool, e
 	n := t.Bytes()
 	m.Retain()
 	e.fetch(m, 0, n, false, func(data []byte, release func(), err error) {
-		l.failed = err
 		if err == nil {
-			if m.Host == nil {
-				m.Host = append([]byte(nil), data...)
-			}
+			err = e.copyBack(m, data)
 			release()
 		}
+		l.failed = err
 		m.Drop()
 		e.resume(l)
 	})
 	return true, nil
+}
+
+// copyBack gives a value its copy on the host, unless it has one.
+func (e *Executor) copyBack(m *store.Storage, data []byte) error {
+	if m.Host != nil {
+		return nil
+	}
+	if err := e.cfg.Host.fill(m, len(data)); err != nil {
+		return e.outOfHost(err)
+	}
+	copy(m.Host, data)
+	return nil
 }
 
 // PollTime bounds how long a read of little data looks for its completion

@@ -18,14 +18,15 @@ import (
 
 // DeviceConfig is what a device server is started with.
 type DeviceConfig struct {
-	Name      gen.Atom       // registered name: nxvk_0
-	Index     int            // among the devices of the node
-	Vulkan    *vulkan.Device // nil is the host
-	Target    synth.Target   // what exec.Probe says of it
-	Limit     int64          // bytes a session may hold unless it says otherwise
-	HostLimit int            // see exec.Config
-	OneByOne  bool           // see exec.Config
-	Shaders   bool           // see exec.Config
+	Name      gen.Atom         // registered name: nxvk_0
+	Index     int              // among the devices of the node
+	Vulkan    *vulkan.Device   // nil is the host
+	Host      *exec.HostMemory // see exec.Config
+	Target    synth.Target     // what exec.Probe says of it
+	Limit     int64            // bytes a session may hold unless it says otherwise
+	HostLimit int              // see exec.Config
+	OneByOne  bool             // see exec.Config
+	Shaders   bool             // see exec.Config
 	Watcher   Watcher
 	// Direct has the messages of other nodes put into an inbox instead of the
 	// actor's mailbox, until stop is called: see dist.Node.
@@ -65,6 +66,9 @@ func NewDevice(cfg DeviceConfig) gen.ProcessFactory {
 
 // Init starts the executor and opens the mailbox.
 func (d *Device) Init(...any) error {
+	if d.cfg.Host == nil {
+		d.cfg.Host = exec.NewHostMemory(0)
+	}
 	// A client that is linked to the server and dies does not end it.
 	d.SetTrapExit(true)
 	d.sessions = make(map[gen.PID]*store.Session)
@@ -79,6 +83,7 @@ func (d *Device) open(dev *vulkan.Device) {
 	d.incarnation = newIncarnation()
 	d.exec = exec.New(exec.Config{
 		Device:    dev,
+		Host:      d.cfg.Host,
 		Target:    d.cfg.Target,
 		Post:      func(f func()) { d.mailbox.post(f) },
 		Sweep:     d.askSweep,

@@ -35,9 +35,10 @@ func (d *Device) info() etf.Term {
 		pair("incarnation", d.incarnation),
 	}
 	if d.cfg.Vulkan == nil {
+		total, _ := hostMemory(d.cfg.Host)
 		return append(m,
 			pair("name", "host"), pair("kind", etf.Atom("host")), pair("uuid", ""),
-			pair("driver", "Go"), pair("memory", int64(0)), pair("types", typeNames(func(ops.DType) bool { return false })),
+			pair("driver", "Go"), pair("memory", total), pair("types", typeNames(func(ops.DType) bool { return false })),
 			pair("features", etf.List(nil)))
 	}
 	i := d.cfg.Vulkan.Info()

@@ -65,8 +65,32 @@ func TestMemory(t *testing.T) {
 	for _, key := range []atom{"used", "reserved", "peak", "total"} {
 		get(t, m, "device", key)
 	}
+	if got := get(t, m, "device", "used"); got != int64(12) {
+		t.Errorf("the host holds %v bytes, want 12", got)
+	}
 	if got := get(t, m, "device", "sessions"); got != int64(1) {
 		t.Errorf("%v sessions", got)
+	}
+}
+
+// Where the host is the device, its limit is the device's memory.
+func TestHostLimit(t *testing.T) {
+	r := newRig(t, func(cfg *DeviceConfig) { cfg.Host = exec.NewHostMemory(20) })
+	c, other := r.client(), r.client()
+	other.tensor(1, 7, 8)
+	c.stream(tensor(1, 1, 2), add(2, 2, 1, 1))
+	text := c.wantError(c.ask(c.server, tuple{atom("download"), int64(2)}), "out_of_memory")
+	for _, part := range []string{"allocate 8 bytes", "16 of the limit of 20 bytes are in use", "holds 8 bytes"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q does not say %q", text, part)
+		}
+	}
+	other.wantFloats(1, 7, 8)
+	if got := get(t, c.ok(atom("memory")), "device", "total"); got != int64(20) {
+		t.Errorf("total is %v, want 20", got)
+	}
+	if got := get(t, c.ok(atom("info")), "memory"); got != int64(20) {
+		t.Errorf("info gives %v, want 20", got)
 	}
 }
 

@@ -27,7 +27,10 @@ type Storage struct {
 	Release func()         // gives Host back where it is not Go memory
 	Size    int64          // bytes charged to Owner
 	Owner   *Session       // who pays, until its session ends
-	refs    int
+
+	refs   int
+	budget *Budget // what taken bytes for Host are of, or nil
+	taken  int64
 }
 
 // Value is what an id stands for: a type and its memory, or the error of the
@@ -52,13 +55,31 @@ func (m *Storage) Drop() {
 	if m.Owner != nil && !m.Owner.Ended {
 		m.Owner.bytes -= m.Size
 	}
-	if m.Release != nil {
-		m.Release()
-	}
+	m.FreeHost()
 	if m.Dev != nil {
 		m.Dev.Free()
 	}
-	m.Host, m.Dev, m.Release = nil, nil, nil
+	m.Dev = nil
+}
+
+// Take has a budget pay n bytes for Host until FreeHost or the last Drop.
+func (m *Storage) Take(b *Budget, n int64) error {
+	if err := b.Take(n); err != nil {
+		return err
+	}
+	m.budget, m.taken = b, n
+	return nil
+}
+
+// FreeHost lets go of the memory on the host.
+func (m *Storage) FreeHost() {
+	if m.Release != nil {
+		m.Release()
+	}
+	if m.budget != nil {
+		m.budget.Give(m.taken)
+	}
+	m.Host, m.Release, m.budget, m.taken = nil, nil, nil, 0
 }
 
 // Session is what one process has made.

@@ -209,40 +209,34 @@ func TestTwoClients(t *testing.T) {
 	})
 }
 
+// smallMemory has a node take little memory from its device.
+var smallMemory = []string{"--memory-limit", fmt.Sprint(256 << 20)}
+
 // TestOutOfMemory exhausts what the node may take from a device.
 func TestOutOfMemory(t *testing.T) {
-	all := devices(t)
-	if len(all) == 1 {
-		t.Skip("no Vulkan device")
-	}
-	n := startNode(t, append(all[1].args, "--memory-limit", fmt.Sprint(256<<20))...)
-	b, other := startBEAM(t), startBEAM(t)
-	b.connect(n)
-	other.connect(n)
-	other.want("ok", "{nxvk_load,hold,[%s,1,1000]}", n.device())
-	got := b.call("{nxvk_load,starve,[%s,%d]}", n.device(), 8<<20)
-	if !strings.HasPrefix(got, "{out_of_memory,") || !strings.HasSuffix(got, ",true}") {
-		t.Errorf("starving: got %s, want {out_of_memory, _, true}", got)
-	}
-	other.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
-	other.want("1", "{nxvk_load,buffers,[%s]}", n.atom())
+	eachDevice(t, func(t *testing.T, n *node, b *beam) {
+		other := startBEAM(t)
+		other.connect(n)
+		other.want("ok", "{nxvk_load,hold,[%s,1,1000]}", n.device())
+		got := b.call("{nxvk_load,starve,[%s,%d]}", n.device(), 8<<20)
+		if !strings.HasPrefix(got, "{out_of_memory,") || !strings.HasSuffix(got, ",true}") {
+			t.Errorf("starving: got %s, want {out_of_memory, _, true}", got)
+		}
+		other.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
+		other.want("1", "{nxvk_load,buffers,[%s]}", n.atom())
+	}, smallMemory...)
 }
 
 // TestPressure asks who holds memory to free what it can spare before anybody
 // is refused.
 func TestPressure(t *testing.T) {
-	all := devices(t)
-	if len(all) == 1 {
-		t.Skip("no Vulkan device")
-	}
-	n := startNode(t, append(all[1].args, "--memory-limit", fmt.Sprint(256<<20))...)
-	hoards, needs := startBEAM(t), startBEAM(t)
-	hoards.connect(n)
-	needs.connect(n)
-	hoards.want("ok", "{nxvk_load,hoard,[%s,20]}", n.device())
-	needs.want("20", "{nxvk_load,fill,[%s,20]}", n.device())
-	hoards.want("0", "{nxvk_load,buffers_of,[%s,'%s']}", n.atom(), hoards.name)
-	silent(t, n)
+	eachDevice(t, func(t *testing.T, n *node, needs *beam) {
+		hoards := startBEAM(t)
+		hoards.connect(n)
+		hoards.want("ok", "{nxvk_load,hoard,[%s,20]}", n.device())
+		needs.want("20", "{nxvk_load,fill,[%s,20]}", n.device())
+		hoards.want("0", "{nxvk_load,buffers_of,[%s,'%s']}", n.atom(), hoards.name)
+	}, smallMemory...)
 }
 
 // TestWrongCookie is refused, and the refusal is logged.

@@ -1,0 +1,164 @@
+package exec
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// hostRig is a rig of the host alone with a limit of its memory.
+func hostRig(t *testing.T, limit int64) (*rig, *HostMemory) {
+	t.Helper()
+	r, h := newRig(t, nil), NewHostMemory(limit)
+	r.exec.cfg.Host = h
+	return r, h
+}
+
+// arrive uploads n numbers as a large binary that came from the network, or
+// returns that there was no memory for it.
+func (r *rig) arrive(l *Lane, id ops.ID, n int) error {
+	r.Helper()
+	b, err := NewAllocator(nil, r.exec.cfg.Host).Alloc(4 * n)
+	if err != nil {
+		return err
+	}
+	clear(b.Bytes())
+	bin := etf.NewBinary(b, 4*n)
+	r.do(l, ops.Tensor, id, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: bin.Bytes(), Hold: bin}})
+	return nil
+}
+
+func (r *rig) wantUsed(h *HostMemory, want int64) {
+	r.Helper()
+	r.settle(time.Millisecond) // reads give back what they held
+	if got := h.Used(); got != want {
+		r.Errorf("%d bytes of the host are in use, want %d", got, want)
+	}
+}
+
+// The limit holds over all sessions, for small values and for large ones; who
+// goes beyond it is told, and nobody else.
+func TestHostOutOfMemory(t *testing.T) {
+	for name, n := range map[string]int{"small": 1000, "large": 1 << 16} {
+		t.Run(name, func(t *testing.T) {
+			bytes := int64(4 * n)
+			r, h := hostRig(t, 3*bytes+bytes/2)
+			modest, greedy := r.session(), r.session()
+			r.do(modest, ops.Iota, 1, f32(n), [][]int{{-1}})
+			r.do(greedy, ops.Iota, 1, f32(n), [][]int{{-1}})
+			r.do(greedy, ops.Negate, 2, f32(n), nil, ref(1))
+			r.do(greedy, ops.Exp, 3, f32(n), nil, ref(1))
+			err := r.wantKind(greedy, 3, wire.OutOfMemory)
+			for _, part := range []string{"exp", "allocate", "out of host memory", "in use", "limit", "--memory-limit", "holds"} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %q does not say %q", err, part)
+				}
+			}
+			r.wantUsed(h, 3*bytes)
+			if got, err := r.read(modest, 1, n-1, 1); err != nil || got[0] != float32(n-1) {
+				t.Errorf("another session reads %v, %v", got, err)
+			}
+			r.free(greedy, 2)
+			r.do(greedy, ops.Exp, 4, f32(n), nil, ref(1))
+			if got, err := r.read(greedy, 4, 0, 1); err != nil || got[0] != 1 {
+				t.Errorf("after a free: %v, %v", got, err)
+			}
+			r.exec.End(greedy.Session)
+			r.exec.End(modest.Session)
+			r.wantUsed(h, 0)
+		})
+	}
+}
+
+// Results of several tensors are taken whole or not at all.
+func TestHostOutOfMemoryPartly(t *testing.T) {
+	r, h := hostRig(t, 1000)
+	l := r.session()
+	r.do(l, ops.Iota, 1, f32(100), [][]int{{-1}})
+	in := wire.Instr{Name: "top_k", Instr: ops.Instr{Op: ops.TopK, Attrs: [][]int{{100}}, Ins: []ops.Operand{ref(1)},
+		Outs: []ops.Result{{ID: 2, Type: f32(100)}, {ID: 3, Type: ops.Type{DType: ops.S32, Shape: ops.Shape{100}}}}}}
+	r.exec.Stream(l, []wire.Instr{in})
+	r.wantKind(l, 2, wire.OutOfMemory)
+	r.wantKind(l, 3, wire.OutOfMemory)
+	r.wantUsed(h, 400)
+}
+
+// Before anybody is refused, sessions are asked to free what they can.
+func TestHostSweep(t *testing.T) {
+	r, h := hostRig(t, 1000)
+	l, other := r.session(), r.session()
+	r.tensor(other, 1, make([]float32, 200)...)
+	asked := 0
+	r.exec.cfg.Sweep = func() int { asked++; return 1 }
+	r.tensor(l, 1, make([]float32, 100)...)
+	if asked != 1 || !l.parked {
+		t.Fatalf("sessions were asked %d times to sweep, want once", asked)
+	}
+	r.free(other, 1)
+	r.exec.Swept()
+	r.want(l, 1, make([]float32, 100)...)
+	r.wantUsed(h, 400)
+}
+
+// Data that arrives may exceed the limit by a quarter until its turn: then it
+// fits, or is refused and gone.
+func TestHostArrivals(t *testing.T) {
+	const n = 1 << 14
+	r, h := hostRig(t, 4*4*n)
+	l := r.session()
+	for id := range ops.ID(5) {
+		if err := r.arrive(l, id+1, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := r.read(l, 4, 0, 1); err != nil || got[0] != 0 {
+		t.Errorf("within the limit: %v, %v", got, err)
+	}
+	r.wantKind(l, 5, wire.OutOfMemory)
+	r.wantUsed(h, 4*4*n)
+	if err := r.arrive(l, 6, 2*n); !strings.Contains(err.Error(), store.ErrOutOfMemory.Error()) {
+		t.Errorf("beyond the limit and a quarter: %v", err)
+	}
+	r.exec.End(l.Session)
+	r.wantUsed(h, 0)
+}
+
+// A size that no machine has is refused like any other.
+func TestHostAbsurdSize(t *testing.T) {
+	h := NewHostMemory(0)
+	for _, n := range []int{1 << 50, 1 << 62, math.MaxInt} {
+		if _, err := h.Alloc(n); err == nil || !strings.Contains(err.Error(), store.ErrOutOfMemory.Error()) {
+			t.Errorf("%d bytes: %v, want %v", n, err, store.ErrOutOfMemory)
+		}
+	}
+	if h.Used() != 0 {
+		t.Errorf("%d bytes are in use", h.Used())
+	}
+}
+
+// What a device reads back for work on the host is of the host's memory.
+func TestHostReadBack(t *testing.T) {
+	const n = 1 << 10
+	f64 := ops.Type{DType: ops.F64, Shape: ops.Shape{n}}
+	r := newRig(t, device(t, vulkan.Options{}))
+	r.exec.target.Float64 = false
+	l := r.session()
+	r.do(l, ops.Iota, 1, f32(n), [][]int{{-1}})
+	r.exec.cfg.Host = NewHostMemory(4*n - 1)
+	r.do(l, ops.AsType, 2, f64, nil, ref(1))
+	r.wantKind(l, 2, wire.OutOfMemory)
+	r.wantUsed(r.exec.cfg.Host, 0)
+	r.exec.cfg.Host = NewHostMemory(12 * n)
+	r.do(l, ops.AsType, 3, f64, nil, ref(1))
+	if _, err := r.read(l, 3, 0, 1); err != nil {
+		t.Error(err)
+	}
+	r.wantUsed(r.exec.cfg.Host, 12*n)
+}
