@@ -44,7 +44,7 @@ own() {
 others() {
 	"$@" sh -c "cd $inside/test/suites && mix suite" >"$list" 2>&1 ||
 		{ cat "$list" && echo "::fail build $suite" && return; }
-	grep -E '^[a-z]+ [a-z_/]+$' "$list" | while read -r name file; do
+	grep -E '^[a-z_]+ [a-z_/]+$' "$list" | while read -r name file; do
 		output=$("$@" sh -c "cd $inside/test/suites && mix suite $name $file" 2>&1 </dev/null)
 		printf '%s\n' "$output" | grep -q '^::' || output="$output
 ::fail $name $file: no outcome"

@@ -17,6 +17,12 @@
   "nx/non_finite_test" => %{
     "infinities have a limit where Nx divides them, or asks libc and raises" => [
       "binary operations remainder",
+      "unary operations acos",
+      "unary operations acosh",
+      "unary operations asin",
+      "unary operations asinh",
+      "unary operations atan",
+      "unary operations atanh",
       "unary operations tanh"
     ]
   },
@@ -49,11 +55,11 @@
         "eigh computes eigenvalues and eigenvectors for a Hermitian matrix case"
       ],
     "the error depends on values and is raised where the result is read" => [
-      "doctest Nx.LinAlg.triangular_solve/3 (40)",
-      "svd finds the singular values of tall matrices"
+      "doctest Nx.LinAlg.triangular_solve/3 (40)"
     ],
     "factors are not unique: the expectation is one of several that are right" => [
-      "doctest Nx.LinAlg.eigh/2 (70)"
+      "doctest Nx.LinAlg.eigh/2 (70)",
+      "svd finds the singular values of tall matrices"
     ]
   },
   "nx/random_test" => %{

@@ -1,77 +1,127 @@
 defmodule Suites do
   @moduledoc """
-  The test suites of Nx, Axon, Polaris and Scholar on `NxVulkanGo.Backend`.
+  The test suites of Nx, EXLA, Axon, Polaris and Scholar on `NxVulkanGo`.
 
-  The files are those of a checkout, unmodified. They are compiled with three
-  substitutions, all about what a tensor is and none about what it holds: see
-  `Suites.Source`. A fallback to `Nx.BinaryBackend` fails its test.
+  The files are those of a checkout, unmodified. They are compiled with a few
+  substitutions, all about what a tensor is and where it is computed, none about what
+  it holds: see `Suites.Source`. A fallback to `Nx.BinaryBackend`, or of the compiler to
+  `Nx.Defn.Evaluator`, fails its test.
+
+  A suite runs on `NxVulkanGo.Backend`, its numerical definitions by `Nx.Defn.Evaluator`;
+  those whose name ends in `_compiled`, and that of EXLA, by `compiler: NxVulkanGo`.
 
   What is known to fail is written in `known/`, by file and test, with its cause.
   A run passes when exactly those fail: a test of the list that passes is as
   wrong as one that fails without being there.
   """
 
+  alias Nx.Defn.Evaluator
+
+  @axon ~w(axon/layers_test axon/compiler_test axon/loop_test axon/integration_test)
+  @polaris ~w(polaris/updates_test polaris/optimizers_test)
+  @scholar ~w(scholar/linear/linear_regression_test scholar/cluster/k_means_test
+              scholar/decomposition/pca_test)
+  @nx ~w(nx/vectorize_test nx/lin_alg_test nx/random_test nx/defn/grad_test nx/defn/evaluator_test)
+
   @suites %{
     "nx" => %{
       app: :nx,
-      files: ~w(nx_test nx/non_finite_test nx/vectorize_test nx/lin_alg_test nx/serving_test
-                nx/random_test nx/complex_test nx/defn/grad_test nx/defn/evaluator_test)
+      files: @nx ++ ~w(nx_test nx/non_finite_test nx/serving_test nx/complex_test)
+    },
+    "nx_compiled" => %{
+      app: :nx,
+      compiler: NxVulkanGo,
+      default_backend: Nx.BinaryBackend,
+      files: @nx
+    },
+    "exla" => %{
+      app: :exla,
+      compiler: NxVulkanGo,
+      # As there: arguments are tensors of it, and it computes what tests expect.
+      default_backend: Nx.BinaryBackend,
+      # These start clients of XLA.
+      without: ~w(test/test_helper.exs test/support/exla_helpers.ex
+                  test/support/exla_test_qr_alias_block.ex),
+      files: ~w(exla/defn/expr_test exla/defn/vectorize_test exla/defn/runtime_call_test
+                exla/defn/api_test exla/nx_linalg_doctest_test exla/random_test)
     },
     "axon" => %{
       app: :axon,
-      files: ~w(axon/layers_test axon/compiler_test axon/loop_test axon/integration_test
-                axon/activations_test axon/losses_test axon/metrics_test)
+      files: @axon ++ ~w(axon/activations_test axon/losses_test axon/metrics_test)
     },
-    "polaris" => %{app: :polaris, files: ~w(polaris/updates_test polaris/optimizers_test)},
-    "scholar" => %{
-      app: :scholar,
-      files: ~w(scholar/linear/linear_regression_test scholar/cluster/k_means_test
-                scholar/decomposition/pca_test)
-    }
+    "axon_compiled" => %{app: :axon, compiler: NxVulkanGo, files: @axon},
+    "polaris" => %{app: :polaris, files: @polaris},
+    "polaris_compiled" => %{app: :polaris, compiler: NxVulkanGo, files: @polaris},
+    "scholar" => %{app: :scholar, files: @scholar},
+    "scholar_compiled" => %{app: :scholar, compiler: NxVulkanGo, files: @scholar}
   }
 
   @doc "The names of the suites whose packages are here."
-  def names do
-    for {name, %{app: app}} <- Enum.sort(@suites),
-        Map.has_key?(Mix.Project.deps_paths(), app),
-        do: name
-  end
+  def names,
+    do: for({name, _} <- Enum.sort(@suites), path = root(name), File.dir?(path), do: name)
 
   @doc "The files of a suite, relative to its test folder and without extension."
   def files(name), do: Map.fetch!(@suites, name).files
 
-  @doc "The folder of a suite's package."
-  def root(name), do: Map.fetch!(Mix.Project.deps_paths(), Map.fetch!(@suites, name).app)
+  @doc "The folder of a suite's package, nil where it is not here."
+  def root(name), do: folder(Map.fetch!(@suites, name).app)
+
+  # EXLA is in the checkout of Nx and is not compiled.
+  defp folder(:exla), do: Path.join(Path.dirname(folder(:nx)), "exla")
+  defp folder(app), do: Map.get(Mix.Project.deps_paths(), app)
+
+  @doc "The compiler of a suite."
+  def compiler(name), do: Map.get(Map.fetch!(@suites, name), :compiler, Evaluator)
 
   @doc "The backend on which tests run."
   def backend, do: Application.fetch_env!(:suites, :backend)
 
+  @doc "The compiler by which numerical definitions run."
+  def compiler, do: Application.fetch_env!(:suites, :compiler)
+
   @doc """
-  Runs one file of a suite on a backend and returns its outcomes,
-  `{module, test, outcome}` with `:passed`, `:skipped` or `{:failed, text}`.
+  Runs one file of a suite on a backend, by a compiler, and returns its outcomes,
+  `{module, test, outcome}` with `:passed`, `:skipped` or `{:failed, text}`. Where the
+  compiler is `NxVulkanGo` and it has compiled nothing, that is one that failed.
 
   ExUnit runs once in a VM, and so does this.
   """
-  def run(name, file, backend, options) do
-    root = root(name)
-    Application.put_env(:suites, :backend, backend)
+  def run(name, file, {backend, compiler}, options) do
+    suite = Map.fetch!(@suites, name)
+    without = Map.get(suite, :without, [])
+    Application.put_all_env(suites: [backend: backend, compiler: compiler])
     Code.put_compiler_option(:ignore_module_conflict, true)
     Application.put_env(:ex_unit, :autorun, false)
     options = [formatters: [Suites.Outcomes], seed: 0] ++ options
 
-    File.cd!(root, fn ->
+    File.cd!(root(name), fn ->
       # It names nodes, and tests that other backends pass.
-      Code.eval_file("test/test_helper.exs")
+      Enum.each(["test/test_helper.exs"] -- without, &Code.eval_file/1)
       ExUnit.start(options)
-      sources = Path.wildcard("test/support/**/*.ex") ++ ["test/#{file}.exs"]
+      sources = (Path.wildcard("test/support/**/*.ex") -- without) ++ ["test/#{file}.exs"]
       modules = Enum.flat_map(sources, &Suites.Source.load/1)
       prepare(Node.list(:connected), modules)
-      Nx.global_default_backend(backend)
+      Nx.global_default_backend(Map.get(suite, :default_backend, backend))
+      # That of the default is not set: a serving is told what is.
+      unless compiler == Evaluator, do: Nx.Defn.global_default_options(compiler: compiler)
+      programs = count([:nx_vulkan_go, :compile, :stop])
       ExUnit.run()
+      Suites.Outcomes.all() ++ idle(compiler, :counters.get(programs, 1))
     end)
-
-    Suites.Outcomes.all()
   end
+
+  # How often an event has happened since.
+  defp count(event) do
+    counter = :counters.new(1, [])
+    happened = fn _, _, _, _ -> :counters.add(counter, 1, 1) end
+    :ok = :telemetry.attach(__MODULE__, event, happened, nil)
+    counter
+  end
+
+  defp idle(NxVulkanGo, 0),
+    do: [{inspect(__MODULE__), "compiles", {:failed, "NxVulkanGo has compiled nothing"}}]
+
+  defp idle(_compiler, _programs), do: []
 
   # The nodes that a helper started get what they would find on disk, and may use the
   # server of this one.

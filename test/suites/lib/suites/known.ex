@@ -1,7 +1,8 @@
 defmodule Suites.Known do
   @moduledoc """
   The tests that are known to fail, and why: `known/NAME.exs` is a map of files to
-  maps of causes to tests. A cause that is `{:maybe, text}` depends on the device or on
+  maps of causes to tests. A suite that is compiled and has none of its own has that of
+  the one that is not. A cause that is `{:maybe, text}` depends on the device or on
   time: its tests may pass.
   """
 
@@ -9,14 +10,18 @@ defmodule Suites.Known do
 
   @doc "The known failures of a file: causes by test."
   def read(name, file) do
-    path = Path.join(@folder, name <> ".exs")
-
     causes =
-      if File.exists?(path),
-        do: path |> Code.eval_file() |> elem(0) |> Map.get(file, %{}),
-        else: %{}
+      case Enum.find(paths(name), &File.exists?/1) do
+        nil -> %{}
+        path -> path |> Code.eval_file() |> elem(0) |> Map.get(file, %{})
+      end
 
     for {cause, tests} <- causes, test <- tests, into: %{}, do: {test, cause}
+  end
+
+  defp paths(name) do
+    for name <- [name, String.replace_suffix(name, "_compiled", "")],
+        do: Path.join(@folder, name <> ".exs")
   end
 
   @doc """

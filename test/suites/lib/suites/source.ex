@@ -1,6 +1,6 @@
 defmodule Suites.Source do
   @moduledoc """
-  Compiles a file of tests that were written for `Nx.BinaryBackend`.
+  Compiles a file of tests that were written for `Nx.BinaryBackend` or for EXLA.
 
     * `==`, `!=`, `===` and `!==` compare tensors by what they hold: operands go through
       `Suites.Value.plain/1`. On `Nx.BinaryBackend` the elements are in the struct
@@ -8,8 +8,10 @@ defmodule Suites.Source do
     * A module attribute that is read in a function goes through
       `Suites.Value.here/1`. Attributes are evaluated while compiling, when no backend
       of devices may be the default.
-    * `test_backend/0`, by which Axon and Polaris ask where to run, is
-      `Suites.backend/0`.
+    * `test_backend/0` and `test_compiler/0`, by which Axon and Polaris ask where to run,
+      are `Suites.backend/0` and `Suites.compiler/0`.
+    * So are `EXLA.Backend`, with or without options, and `EXLA`. `EXLA.jit` and
+      `EXLA.jit_apply` are those of `Suites.EXLA`.
   """
 
   alias Suites.Value
@@ -32,6 +34,18 @@ defmodule Suites.Source do
 
   defp rewrite({:def, meta, [{:test_backend, _, _} = head | _]}, _),
     do: {:def, meta, [head, [do: quote(do: Suites.backend())]]}
+
+  defp rewrite({:def, meta, [{:test_compiler, _, _} = head | _]}, _),
+    do: {:def, meta, [head, [do: quote(do: Suites.compiler())]]}
+
+  defp rewrite({:., meta, [{:__aliases__, _, [:EXLA]}, name]}, _) when name in [:jit, :jit_apply],
+    do: {:., meta, [Suites.EXLA, name]}
+
+  defp rewrite({:__aliases__, _, [:EXLA]}, _), do: quote(do: Suites.compiler())
+  defp rewrite({:__aliases__, _, [:EXLA, :Backend]}, _), do: quote(do: Suites.backend())
+
+  defp rewrite({{:__aliases__, _, [:EXLA, :Backend]}, _options}, _),
+    do: quote(do: Suites.backend())
 
   defp rewrite({kind, meta, [head | body]}, _)
        when kind in [:def, :defp, :test, :setup, :setup_all],

@@ -1,11 +1,12 @@
 defmodule Mix.Tasks.Suite do
-  @shortdoc "Runs a file of another package's tests on NxVulkanGo.Backend"
+  @shortdoc "Runs a file of another package's tests on NxVulkanGo"
 
   @moduledoc """
       mix suite                       the files there are
       mix suite nx nx/lin_alg_test    one of them
       mix suite nx nx_test --verbose  with the text of the known failures
-      mix suite nx nx_test --control  on Nx.BinaryBackend, where nothing is known to fail
+      mix suite nx nx_test --control  on Nx.BinaryBackend by Nx.Defn.Evaluator, where nothing
+                                      is known to fail
       mix suite nx nx_test --test "random_uniform/1 generates with shape"   one test of it
 
   The outcome is printed in the form that `test/count` reads.
@@ -26,16 +27,16 @@ defmodule Mix.Tasks.Suite do
   end
 
   defp run(name, file, options) do
-    {backend, known} =
+    {place, known} =
       if options[:control],
-        do: {Nx.BinaryBackend, %{}},
-        else: {NxVulkanGo.Backend, Suites.Known.read(name, file)}
+        do: {{Nx.BinaryBackend, Nx.Defn.Evaluator}, %{}},
+        else: {{NxVulkanGo.Backend, Suites.compiler(name)}, Suites.Known.read(name, file)}
 
     tests = for {:test, test} <- options, do: test
     known = if tests == [], do: known, else: Map.take(known, tests)
 
     name
-    |> Suites.run(file, backend, [timeout: 600_000] ++ only(tests))
+    |> Suites.run(file, place, [timeout: 600_000] ++ only(tests))
     |> report(known, name, file, options)
   end
 
