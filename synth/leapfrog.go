@@ -3,6 +3,7 @@ package synth
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -51,7 +52,8 @@ type leapfrogJob struct {
 	*Density
 	num    ops.DType
 	dim    int
-	local  int
+	width  int // parts into which a long fold falls
+	local  int // invocations of a workgroup
 	maker  map[ops.ID]*ops.Instr
 	types  map[ops.ID]ops.Type
 	data   map[ops.ID]int // buffers
@@ -61,8 +63,13 @@ type leapfrogJob struct {
 	flops  int            // of a step, about
 }
 
-// maxLeapfrogLocal bounds a workgroup.
-const maxLeapfrogLocal = 256
+// The bounds of a workgroup, and its size where there are many.
+const (
+	leastLeapfrogLocal = 32
+	maxLeapfrogLocal   = 256
+	manyInstances      = 512
+	manyLeapfrogLocal  = 64
+)
 
 // LowerLeapfrog plans steps of instances of a density. The error wraps
 // ErrUnsupported where a kernel cannot compute the density.
@@ -72,7 +79,8 @@ func LowerLeapfrog(d *Density, steps Leapfrog, t *Target) (*Plan, error) {
 		return nil, d.err
 	}
 	j := *d.job
-	j.local = j.workgroup(t)
+	j.width = j.parts(t)
+	j.local = j.workgroup(steps.Instances)
 	shared := (j.size + j.scratch()) * j.num.Size()
 	if t.SharedMemory > 0 && shared > t.SharedMemory {
 		return nil, unsupported("%d bytes of shared memory, the device has %d", shared, t.SharedMemory)
@@ -93,10 +101,11 @@ func (d *Density) survey() {
 	d.err = d.job.survey()
 }
 
-// workgroup is a power of two that suits the largest of what is computed. Where
-// elements are folded an invocation takes two of them, so that more workgroups
-// run at once.
-func (j *leapfrogJob) workgroup(t *Target) int {
+// parts is a power of two that suits the largest of what is computed. Where
+// elements are folded a part has two of them, so that more workgroups run at once.
+// The order of a fold follows from it, and so it does not depend on how many
+// instances there are.
+func (j *leapfrogJob) parts(t *Target) int {
 	if t.CPU {
 		return 1
 	}
@@ -112,26 +121,37 @@ func (j *leapfrogJob) workgroup(t *Target) int {
 			most = max(most, (w.n+1)/2)
 		}
 	}
-	n := 32
+	n := leastLeapfrogLocal
 	for n < most && n < maxLeapfrogLocal {
 		n *= 2
 	}
 	return n
 }
 
+// workgroup is how many invocations an instance has: one a part where instances
+// are few, fewer where they are many. A device has registers for so many
+// invocations at a time, and instances that wait for others cost more than parts
+// that wait for each other.
+func (j *leapfrogJob) workgroup(instances int) int {
+	if instances < manyInstances {
+		return j.width
+	}
+	return min(j.width, manyLeapfrogLocal)
+}
+
 // scratch is the shared memory in which invocations join what they folded.
 func (j *leapfrogJob) scratch() int {
-	if j.local == 1 {
+	if j.width == 1 {
 		return 0
 	}
 	most := 0
 	for _, s := range j.stages {
 		for _, w := range s.sweeps {
-			most = max(most, w.outs*sweepParts(j.local))
+			most = max(most, w.outs*sweepParts(j.width))
 		}
 		for _, in := range s.alone {
 			if j.long(in) {
-				most = max(most, j.local)
+				most = max(most, j.width)
 			}
 		}
 	}
@@ -153,7 +173,7 @@ func (j *leapfrogJob) program(s Leapfrog) *program {
 	if s.Fresh {
 		fresh = 1
 	}
-	p := &program{key: "leapfrog " + j.name, local: uint32(j.local), index: scalar.U32,
+	p := &program{key: fmt.Sprint("leapfrog ", j.name, " ", j.local), local: uint32(j.local), index: scalar.U32,
 		nums: []int{s.Rows, fresh}, groups: s.Instances, body: j.write,
 		flops: int64(s.Instances) * int64(s.Rows+fresh) * int64(j.work())}
 	add := func(ref Ref, d ops.DType, access Access, bytes int64) {

@@ -23,6 +23,64 @@ func (w *leapfrogWriter) element(o ops.Operand, idx []kernel.Value) kernel.Value
 	return x
 }
 
+func (w *leapfrogWriter) elementAt(x elementAt) kernel.Value { return w.element(x.operand, x.idx) }
+
+// elements computes elements that will be wanted, side by side: a device does not
+// wait for the end of one function to begin the next, and has one branch for what
+// is rare in them.
+func (w *leapfrogWriter) elements(all []elementAt) {
+	groups := map[*ops.Instr][]elementAt{}
+	var order []*ops.Instr
+	seen := map[string]bool{}
+	for _, x := range all {
+		in, ok := w.pointwiseMaker(x.operand)
+		if !ok {
+			continue
+		}
+		key := w.key(x.operand.ID, x.idx)
+		if _, have := w.memo[key]; have || seen[key] {
+			continue
+		}
+		seen[key] = true
+		if groups[in] == nil {
+			order = append(order, in)
+		}
+		groups[in] = append(groups[in], x)
+	}
+	for _, in := range order {
+		w.alike(in, groups[in])
+	}
+}
+
+// pointwiseMaker is the operation that computes an operand where it is wanted, if
+// it is one that has an element for an element.
+func (w *leapfrogWriter) pointwiseMaker(o ops.Operand) (*ops.Instr, bool) {
+	in := w.job.maker[o.ID]
+	if _, kept := w.job.at[o.ID]; o.Lit != nil || kept || in == nil {
+		return nil, false
+	}
+	return in, in.Op.Info().Kind == ops.Pointwise
+}
+
+// alike computes several elements of a result side by side.
+func (w *leapfrogWriter) alike(in *ops.Instr, list []elementAt) {
+	var operands []elementAt
+	for _, o := range in.Ins {
+		s := w.job.typeOf(o).Shape
+		for _, x := range list {
+			operands = append(operands, elementAt{o, w.stretched(x.idx, s)})
+		}
+	}
+	w.elements(operands)
+	idxs := make([][]kernel.Value, len(list))
+	for i, x := range list {
+		idxs[i] = x.idx
+	}
+	for i, v := range w.pointwise(in, idxs) {
+		w.memo[w.key(list[i].operand.ID, list[i].idx)] = v
+	}
+}
+
 // computed is an element of a value that has not been wanted yet.
 func (w *leapfrogWriter) computed(id ops.ID, idx []kernel.Value) kernel.Value {
 	t := w.job.types[id]
@@ -68,7 +126,7 @@ func (w *leapfrogWriter) made(in *ops.Instr, idx []kernel.Value) kernel.Value {
 		return w.stored(to, w.convert(w.element(in.Ins[0], idx), from, to))
 	}
 	if in.Op.Info().Kind == ops.Pointwise {
-		return w.pointwise(in, idx)
+		return w.pointwise(in, [][]kernel.Value{idx})[0]
 	}
 	if takesMany(in) {
 		return w.inline(in, idx)
@@ -98,8 +156,9 @@ func (w *leapfrogWriter) stretched(idx []kernel.Value, s ops.Shape) []kernel.Val
 	return own
 }
 
-// pointwise applies an operation of the table to elements.
-func (w *leapfrogWriter) pointwise(in *ops.Instr, idx []kernel.Value) kernel.Value {
+// pointwise applies an operation of the table to elements, given by their
+// coordinates.
+func (w *leapfrogWriter) pointwise(in *ops.Instr, idxs [][]kernel.Value) []kernel.Value {
 	types := make([]ops.Type, len(in.Ins))
 	for i, o := range in.Ins {
 		types[i] = w.job.typeOf(o)
@@ -108,22 +167,29 @@ func (w *leapfrogWriter) pointwise(in *ops.Instr, idx []kernel.Value) kernel.Val
 	truths := truthsOf(info)
 	f, err := w.t.expression(info.Code, c, len(types), truths)
 	if err != nil {
-		return w.fail(err)
+		return slices.Repeat([]kernel.Value{w.fail(err)}, len(idxs))
 	}
-	args := make([]kernel.Value, len(types))
-	for i, o := range in.Ins {
-		x := w.element(o, w.stretched(idx, types[i].Shape))
-		if i < truths {
-			args[i] = w.truth(x)
-		} else {
-			args[i] = w.convert(x, types[i].DType, c)
+	args := make([][]kernel.Value, len(idxs))
+	for p, idx := range idxs {
+		for i, o := range in.Ins {
+			x := w.element(o, w.stretched(idx, types[i].Shape))
+			if i < truths {
+				x = w.truth(x)
+			} else {
+				x = w.convert(x, types[i].DType, c)
+			}
+			args[p] = append(args[p], x)
 		}
 	}
-	x := w.Inline(f, args)
-	if w.Type(x) == scalar.Bool {
-		x = w.Convert(x, wide(out))
-	} else {
-		x = w.convert(x, c, out)
+	xs := make([]kernel.Value, len(idxs))
+	for p, of := range w.InlineEach(f, args) {
+		x := of[0]
+		if w.Type(x) == scalar.Bool {
+			x = w.Convert(x, wide(out))
+		} else {
+			x = w.convert(x, c, out)
+		}
+		xs[p] = w.stored(out, x)
 	}
-	return w.stored(out, x)
+	return xs
 }

@@ -8,13 +8,20 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// folded is a fold: over what it goes for an output, what elements it takes, and
-// how they join.
+// folded is a fold: over what it goes for an output, where the elements lie that
+// it takes, what it makes of them, and how that joins.
 type folded struct {
 	over     ops.Shape
 	start    kernel.Value
+	places   func(out, inner []kernel.Value) []elementAt
 	element  func(out, inner []kernel.Value) kernel.Value
 	operator func(x, y kernel.Value) kernel.Value
+}
+
+// elementAt names an element of an operand.
+type elementAt struct {
+	operand ops.Operand
+	idx     []kernel.Value
 }
 
 // fold computes what folds elements of its operands: an output an invocation
@@ -27,7 +34,7 @@ func (w *leapfrogWriter) fold(in *ops.Instr) {
 	}
 	out := in.Outs[0]
 	at, shape := w.int(w.job.at[out.ID]), out.Type.Shape
-	if n := shape.Size(); w.local == 1 || n >= w.local/2 {
+	if n := shape.Size(); w.local == 1 || n >= w.job.width/2 {
 		w.each(n, func(i kernel.Value) {
 			idx := w.coordinates(i, shape)
 			w.StoreShared(w.mem, w.Add(at, i), w.strided(f, idx, w.int(0), w.int(1)))
@@ -35,9 +42,10 @@ func (w *leapfrogWriter) fold(in *ops.Instr) {
 		return
 	}
 	w.repeat(w.int(0), w.int(shape.Size()), w.int(1), func(i kernel.Value) {
-		part := w.strided(f, w.coordinates(i, shape), w.me, w.int(w.local))
-		w.StoreShared(w.scratch, w.me, part)
-		w.tree(w.local, func(into, from kernel.Value) {
+		w.each(w.job.width, func(part kernel.Value) {
+			w.StoreShared(w.scratch, part, w.strided(f, w.coordinates(i, shape), part, w.int(w.job.width)))
+		})
+		w.tree(w.job.width, func(into, from kernel.Value) {
 			w.StoreShared(w.scratch, into, f.operator(w.LoadShared(w.scratch, into), w.LoadShared(w.scratch, from)))
 		})
 		w.then(w.same(w.me, w.int(0)), func() {
@@ -69,6 +77,13 @@ func (w *leapfrogWriter) inline(in *ops.Instr, out []kernel.Value) kernel.Value 
 		return w.strided(f, out, w.int(0), w.int(1))
 	}
 	x := f.start
+	if f.places != nil {
+		var all []elementAt
+		for i := range n {
+			all = append(all, f.places(out, w.fixed(i, f.over))...)
+		}
+		w.elements(all)
+	}
 	for i := range n {
 		x = f.operator(x, f.element(out, w.fixed(i, f.over)))
 	}
@@ -103,7 +118,7 @@ func (w *leapfrogWriter) reduceOf(in *ops.Instr) (f folded, ok bool) {
 	f.operator = func(x, y kernel.Value) kernel.Value { return w.Inline(operator, []kernel.Value{x, y}) }
 	f.over = w.job.foldShape(in)
 	keep := in.Attrs[1][0] != 0
-	f.element = func(out, inner []kernel.Value) kernel.Value {
+	f.places = func(out, inner []kernel.Value) []elementAt {
 		idx := make([]kernel.Value, len(t.Shape))
 		for a := range idx {
 			if slices.Contains(in.Attrs[0], a) {
@@ -115,7 +130,10 @@ func (w *leapfrogWriter) reduceOf(in *ops.Instr) (f folded, ok bool) {
 				idx[a], out = out[0], out[1:]
 			}
 		}
-		return w.convert(w.element(in.Ins[0], idx), t.DType, d)
+		return []elementAt{{in.Ins[0], idx}}
+	}
+	f.element = func(out, inner []kernel.Value) kernel.Value {
+		return w.convert(w.elementAt(f.places(out, inner)[0]), t.DType, d)
 	}
 	return f, true
 }
@@ -131,7 +149,7 @@ func (w *leapfrogWriter) dotOf(in *ops.Instr) folded {
 	l, r := w.job.typeOf(in.Ins[0]), w.job.typeOf(in.Ins[1])
 	f.over = w.job.foldShape(in)
 	d := in.Outs[0].Type.DType
-	f.element = func(out, inner []kernel.Value) kernel.Value {
+	f.places = func(out, inner []kernel.Value) []elementAt {
 		batch, rest := out[:len(in.Attrs[1])], out[len(in.Attrs[1]):]
 		side := func(t ops.Type, axes, batches []int) []kernel.Value {
 			idx := make([]kernel.Value, len(t.Shape))
@@ -146,8 +164,11 @@ func (w *leapfrogWriter) dotOf(in *ops.Instr) folded {
 			}
 			return idx
 		}
-		x := w.element(in.Ins[0], side(l, in.Attrs[0], in.Attrs[1]))
-		y := w.element(in.Ins[1], side(r, in.Attrs[2], in.Attrs[3]))
+		return []elementAt{{in.Ins[0], side(l, in.Attrs[0], in.Attrs[1])}, {in.Ins[1], side(r, in.Attrs[2], in.Attrs[3])}}
+	}
+	f.element = func(out, inner []kernel.Value) kernel.Value {
+		at := f.places(out, inner)
+		x, y := w.elementAt(at[0]), w.elementAt(at[1])
 		return w.Mul(w.convert(x, l.DType, d), w.convert(y, r.DType, d))
 	}
 	return f

@@ -38,6 +38,8 @@ type sweepKey struct {
 
 const (
 	dearAgain = 6  // from which cost on a value is kept for those who want it again
+	dearEarly = 20 // from which cost on a value is kept where others are computed meanwhile
+	band      = 32 // invocations that are in step, about
 	longFold  = 17 // from how many elements on a fold is not repeated by whoever wants it
 	sweepFrom = 32 // the shortest axis of a sweep
 	sweepMost = 24 // elements that an invocation folds at once
@@ -50,6 +52,7 @@ type survey struct {
 	users map[ops.ID][]*ops.Instr
 	keep  map[ops.ID]bool
 	level map[ops.ID]int // the stage from which on a value is there; of a kept one, that which computes it
+	due   map[ops.ID]int // the stage in which a value that is not kept is wanted first
 	cost  map[ops.ID]int
 	sinks map[ops.ID]map[sweepKey]bool // the sweeps that want a value that is not kept
 }
@@ -128,17 +131,28 @@ func (s *survey) order() {
 // elsewhere stands for what wants a value and is no sweep.
 var elsewhere = sweepKey{level: -1}
 
-// drain finds the sweeps that want each value that is not kept.
+// drain finds the sweeps that want each value that is not kept, and when it is
+// due.
 func (s *survey) drain() {
-	s.sinks = map[ops.ID]map[sweepKey]bool{}
+	s.sinks, s.due = map[ops.ID]map[sweepKey]bool{}, map[ops.ID]int{}
+	last := 0
+	for _, level := range s.level {
+		last = max(last, level)
+	}
 	for _, in := range slices.Backward(s.body) {
 		id := in.Outs[0].ID
 		to := map[sweepKey]bool{}
+		due := last + 1
 		if s.given(id) {
 			to[elsewhere] = true
 		}
 		for _, u := range s.users[id] {
 			out := u.Outs[0].ID
+			if s.keep[out] {
+				due = min(due, s.level[out])
+			} else {
+				due = min(due, s.due[out])
+			}
 			switch key, swept := s.sweptBy(u); {
 			case swept:
 				to[key] = true
@@ -150,23 +164,30 @@ func (s *survey) drain() {
 				}
 			}
 		}
-		s.sinks[id] = to
+		s.sinks[id], s.due[id] = to, due
 	}
 }
 
-// keepMore keeps values that would be computed again, and reports whether there
-// are any.
-func (s *survey) keepMore() (more bool) {
+// keepMore keeps a value that would be computed again, or can be computed beside
+// others, and reports whether there is one. What others cost is different then.
+func (s *survey) keepMore() bool {
 	for _, in := range s.body {
 		out := in.Outs[0]
 		if s.keep[out.ID] || out.Type.DType != s.num || s.cost[out.ID] < dearAgain {
 			continue
 		}
-		if s.times(out) > 1 && !s.private(out) {
-			s.keep[out.ID], more = true, true
+		if s.times(out) > 1 && !s.private(out) || s.early(out) {
+			s.keep[out.ID] = true
+			return true
 		}
 	}
-	return more
+	return false
+}
+
+// early reports whether a few elements can be computed while others are, before
+// they are due.
+func (s *survey) early(out ops.Result) bool {
+	return s.cost[out.ID] >= dearEarly && s.due[out.ID] > s.level[out.ID]+1 && out.Type.Size() <= band
 }
 
 // times is how often an element of a value is wanted, about.

@@ -7,17 +7,17 @@ import (
 )
 
 // sweepParts is how many partial results of each element the scratch holds: the
-// second half of the invocations hands its own to the first.
-func sweepParts(local int) int {
-	if local > 32 {
-		return local / 2
+// second half of the parts is added to the first.
+func sweepParts(width int) int {
+	if width > 32 {
+		return width / 2
 	}
-	return local
+	return width
 }
 
-// sweep computes folds over one axis: an invocation takes every so manieth index
-// of it for all of them, and what they have joins in an order that follows from
-// shapes alone.
+// sweep computes folds over one axis. Of every part an invocation takes the
+// indices in turn, for all the folds; what the parts have joins in an order that
+// follows from shapes alone.
 func (w *leapfrogWriter) sweep(s *sweep) {
 	folds := make([]folded, len(s.folds))
 	var starts []kernel.Value
@@ -31,18 +31,20 @@ func (w *leapfrogWriter) sweep(s *sweep) {
 			starts, places = append(starts, folds[i].start), append(places, w.job.at[in.Outs[0].ID]+k)
 		}
 	}
-	parts := w.Loop(w.me, w.int(s.n), w.int(w.local), starts, func(i kernel.Value, acc []kernel.Value) (next []kernel.Value) {
-		w.apart(func() {
-			for k, in := range s.folds {
-				for out := range in.Outs[0].Type.Size() {
-					idx := w.fixed(out, in.Outs[0].Type.Shape)
-					next = append(next, w.swept(folds[k], idx, s.n, i, acc[len(next)]))
+	part := func(first kernel.Value) []kernel.Value {
+		return w.Loop(first, w.int(s.n), w.int(w.job.width), starts, func(i kernel.Value, acc []kernel.Value) (next []kernel.Value) {
+			w.apart(func() {
+				for k, in := range s.folds {
+					for out := range in.Outs[0].Type.Size() {
+						idx := w.fixed(out, in.Outs[0].Type.Shape)
+						next = append(next, w.swept(folds[k], idx, s.n, i, acc[len(next)]))
+					}
 				}
-			}
+			})
+			return next
 		})
-		return next
-	})
-	w.join(folds[0].operator, parts, places)
+	}
+	w.join(folds[0].operator, part, places)
 }
 
 // swept folds what lies at one index of the axis of a sweep.
@@ -58,41 +60,24 @@ func (w *leapfrogWriter) swept(f folded, out []kernel.Value, n int, i, acc kerne
 	return acc
 }
 
-// join joins the partial results of all invocations, and puts each sum in its
-// place: halves first, then up to eight invocations an element, then one.
-func (w *leapfrogWriter) join(operator func(x, y kernel.Value) kernel.Value, parts []kernel.Value, places []int) {
+// join joins the parts, and puts each sum in its place: halves first, then up to
+// eight invocations an element, then one.
+func (w *leapfrogWriter) join(operator func(x, y kernel.Value) kernel.Value, part func(first kernel.Value) []kernel.Value, places []int) {
 	if w.local == 1 {
-		for k, x := range parts {
+		for k, x := range part(w.me) {
 			w.StoreShared(w.mem, w.int(places[k]), x)
 		}
 		return
 	}
-	n := sweepParts(w.local)
-	at := func(k int, i kernel.Value) kernel.Value { return w.Add(w.int(k*n), i) }
-	if n < w.local {
-		w.then(w.not(w.below(w.me, w.int(n))), func() {
-			for k, x := range parts {
-				w.StoreShared(w.scratch, at(k, w.Sub(w.me, w.int(n))), x)
-			}
-		})
-		w.Barrier()
-		w.then(w.below(w.me, w.int(n)), func() {
-			for k, x := range parts {
-				w.StoreShared(w.scratch, at(k, w.me), operator(x, w.LoadShared(w.scratch, at(k, w.me))))
-			}
-		})
-	} else {
-		for k, x := range parts {
-			w.StoreShared(w.scratch, at(k, w.me), x)
-		}
-	}
+	n := sweepParts(w.job.width)
+	w.halves(operator, part, n)
 	w.Barrier()
 	several := 8
-	for several > 1 && several*len(parts) > w.local {
+	for several > 1 && several*len(places) > w.job.width {
 		several /= 2
 	}
 	if several > 1 {
-		w.each(several*len(parts), func(i kernel.Value) {
+		w.each(several*len(places), func(i kernel.Value) {
 			k, lane := w.divide(i, w.int(several))
 			at := w.Add(w.Mul(k, w.int(n)), lane)
 			w.StoreShared(w.scratch, at, w.treeOf(operator, at, several, n/several))
@@ -103,13 +88,50 @@ func (w *leapfrogWriter) join(operator func(x, y kernel.Value) kernel.Value, par
 	if several > 1 {
 		left = several
 	}
-	w.each(len(parts), func(k kernel.Value) {
+	w.each(len(places), func(k kernel.Value) {
 		place := w.int(places[len(places)-1])
 		for i := len(places) - 2; i >= 0; i-- {
 			place = w.Select(w.same(k, w.int(i)), w.int(places[i]), place)
 		}
 		w.StoreShared(w.mem, place, w.treeOf(operator, w.Mul(k, w.int(n)), 1, left))
 	})
+}
+
+// halves puts n partial results of each element into the scratch. The second half
+// of the parts, if there is one, comes after the first.
+func (w *leapfrogWriter) halves(operator func(x, y kernel.Value) kernel.Value, part func(first kernel.Value) []kernel.Value, n int) {
+	at := func(k int, i kernel.Value) kernel.Value { return w.Add(w.int(k*n), i) }
+	put := func(parts []kernel.Value, i kernel.Value) {
+		for k, x := range parts {
+			w.StoreShared(w.scratch, at(k, i), x)
+		}
+	}
+	add := func(parts []kernel.Value, i kernel.Value) {
+		for k, x := range parts {
+			w.StoreShared(w.scratch, at(k, i), operator(w.LoadShared(w.scratch, at(k, i)), x))
+		}
+	}
+	switch width := w.job.width; {
+	case n == width:
+		put(part(w.me), w.me)
+	case w.local == width:
+		parts := part(w.me)
+		upper := w.not(w.below(w.me, w.int(n)))
+		w.then(upper, func() { put(parts, w.Sub(w.me, w.int(n))) })
+		w.Barrier()
+		w.then(w.not(upper), func() {
+			for k, x := range parts {
+				w.StoreShared(w.scratch, at(k, w.me), operator(x, w.LoadShared(w.scratch, at(k, w.me))))
+			}
+		})
+	default:
+		w.repeat(w.me, w.int(width), w.int(w.local), func(i kernel.Value) {
+			parts := part(i)
+			lower := w.below(i, w.int(n))
+			w.then(lower, func() { put(parts, i) })
+			w.then(w.not(lower), func() { add(parts, w.Sub(i, w.int(n))) })
+		})
+	}
 }
 
 // treeOf is a tree over n numbers of the scratch.

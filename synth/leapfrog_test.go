@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -75,7 +76,7 @@ func regression(t *testing.T) model {
 // groups is a hierarchy: q[0] is the mean of the means of three groups, which
 // data choose by an index.
 func groups(t *testing.T) model {
-	const n, k = 30, 3
+	const n, k = 90, 3
 	obs, index := make([]float64, n), make([]float64, n)
 	for i := range obs {
 		obs[i], index[i] = math.Sin(float64(i)), float64(i*i%k)
@@ -117,11 +118,11 @@ func groups(t *testing.T) model {
 	}}
 }
 
-// mixture is three normal densities of 70 observations, by their means and the
+// mixture is three normal densities of 150 observations, by their means and the
 // logarithms of their deviations: each observation takes part in every number of
 // the gradient.
 func mixture(t *testing.T) model {
-	const n, k = 70, 3
+	const n, k = 150, 3
 	obs := make([]float64, n)
 	for i := range obs {
 		obs[i] = 3 * math.Sin(float64(i*i))
@@ -256,6 +257,76 @@ func checkLeapfrog(t *testing.T, target *Target, m model, operands [][]byte, fre
 				}
 			}
 		}
+	}
+}
+
+// TestLeapfrogMany: an instance has the same bits where there are so many that
+// workgroups are smaller.
+func TestLeapfrogMany(t *testing.T) {
+	for _, m := range []model{groups(t), mixture(t)} {
+		const instances, rows = 2, 2
+		operands := make([][]byte, leapfrogOperands)
+		for i := range 5 {
+			x := tensor{typ: ops.Type{DType: ops.F64, Shape: ops.Shape{instances, m.dim}}}
+			for k := range instances * m.dim {
+				x.f = append(x.f, 0.1+math.Abs(math.Sin(float64(i+3*k))))
+			}
+			operands[i] = x.bytes()
+		}
+		operands[5] = []byte{rows, 0, 0, 0, rows, 0, 0, 0}
+		for i, data := range m.data {
+			x := tensor{typ: m.density.Data[i], f: data}
+			for _, v := range data {
+				x.n = append(x.n, int64(v))
+			}
+			operands = append(operands, x.bytes())
+		}
+		var outs [2][][]byte
+		for i, n := range []int{instances, manyInstances} {
+			plan, err := LowerLeapfrog(m.density, Leapfrog{n, rows, true}, gpu)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if local := plan.Steps[0].Kernel.Local[0]; (local == manyLeapfrogLocal) != (n == manyInstances) {
+				t.Errorf("%s: %d invocations for %d instances", m.name, local, n)
+			}
+			plan.Steps[0].Grid = [3]uint32{instances, 1, 1}
+			vectors, scalars := 8*instances*rows*m.dim, 8*instances*rows
+			outs[i] = execute(t, plan, []int{vectors, vectors, vectors, scalars}, operands, nil)
+		}
+		for k := range outs[0] {
+			if !bytes.Equal(outs[0][k], outs[1][k]) {
+				t.Errorf("%s: result %d depends on the number of instances", m.name, k)
+			}
+		}
+	}
+}
+
+// TestLeapfrogSideBySide: exponentials that a sum takes have one branch for what
+// is rare in them.
+func TestLeapfrogSideBySide(t *testing.T) {
+	plan, err := LowerLeapfrog(mixture(t).density, Leapfrog{Instances: 1, Rows: 1}, gpu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(plan.Steps[0].Kernel.IR.String(), "= if "); got != 3 {
+		t.Errorf("%d branches that give values, want those of the scales, of three exponentials, and of a logarithm", got)
+	}
+}
+
+// TestLeapfrogEarly: what is due after a sweep is computed beside it.
+func TestLeapfrogEarly(t *testing.T) {
+	g := newSketch(t)
+	q, xs := g.param(ops.F64, 1), g.param(ops.F64, 50)
+	rate := g.do(ops.Exp, ops.F64, q)
+	all := g.do(ops.Sum, ops.F64, g.do(ops.Multiply, ops.F64, xs, q), attrs{{0}, {1}})
+	grad := g.do(ops.Subtract, ops.F64, all, rate)
+	d := g.density("early", g.do(ops.Squeeze, ops.F64, grad, attrs{{0}}), grad)
+	if _, err := LowerLeapfrog(d, Leapfrog{Instances: 1, Rows: 1}, gpu); err != nil {
+		t.Fatal(err)
+	}
+	if s := d.job.stages; len(s) != 1 || len(s[0].alone) != 1 || s[0].alone[0].Op != ops.Exp || len(s[0].sweeps) != 1 {
+		t.Errorf("stages %+v; want one, of the exponential and the sum", s)
 	}
 }
 

@@ -130,11 +130,11 @@ func (w *leapfrogWriter) barrier() {
 
 // stage computes values into shared memory.
 func (w *leapfrogWriter) stage(s *leapfrogStage) {
-	for _, in := range s.alone {
+	for i, in := range s.alone {
 		if w.job.long(in) {
 			w.fold(in)
 		} else {
-			w.keep(in)
+			w.keep(in, w.from(i, in.Outs[0].Type.Size()))
 		}
 	}
 	for i, f := range s.sweeps {
@@ -146,12 +146,30 @@ func (w *leapfrogWriter) stage(s *leapfrogStage) {
 	w.barrier()
 }
 
-// keep computes the elements of a value into shared memory.
-func (w *leapfrogWriter) keep(in *ops.Instr) {
+// from is the invocation that begins with value i of a stage: of small ones
+// each has other invocations, which do not wait for each other. The last ones are
+// first, as a sweep leaves them the least.
+func (w *leapfrogWriter) from(i, n int) int {
+	bands := w.local / band
+	if n > band || bands < 2 {
+		return 0
+	}
+	return band * (bands - 1 - i%bands)
+}
+
+// keep computes the elements of a value into shared memory, from the invocation
+// on that is told.
+func (w *leapfrogWriter) keep(in *ops.Instr, from int) {
 	out := in.Outs[0]
-	w.each(out.Type.Size(), func(i kernel.Value) {
-		x := w.made(in, w.coordinates(i, out.Type.Shape))
-		w.StoreShared(w.mem, w.Add(w.int(w.job.at[out.ID]), i), x)
+	first := w.me
+	if from > 0 {
+		first = w.Sub(w.me, w.int(from))
+	}
+	w.repeat(first, w.int(out.Type.Size()), w.int(w.local), func(i kernel.Value) {
+		w.apart(func() {
+			x := w.made(in, w.coordinates(i, out.Type.Shape))
+			w.StoreShared(w.mem, w.Add(w.int(w.job.at[out.ID]), i), x)
+		})
 	})
 }
 

@@ -34,6 +34,11 @@ func (d *Device) AllocHost(n int) (*Buffer, error) {
 	return b, nil
 }
 
+// AllocReader returns n bytes that kernels write and the host reads at full
+// speed, with undefined content: a download of them copies nothing. Writes pass
+// the bus of the device one by one, while kernels run.
+func (d *Device) AllocReader(n int) (*Buffer, error) { return d.alloc(d.mem.reader, n, false) }
+
 func (d *Device) alloc(p *pool, n int, idle bool) (*Buffer, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("allocate %d bytes: %w", n, ErrInvalid)

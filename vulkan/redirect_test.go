@@ -106,3 +106,27 @@ func TestNotRedirected(t *testing.T) {
 		b.Free()
 	}
 }
+
+// TestAllocReader: what the host can read is not copied.
+func TestAllocReader(t *testing.T) {
+	modes(t, func(t *testing.T, addresses bool) {
+		const n = 1 << 16 // more than is redirected
+		d, s, p, zeros := redirecting(t, addresses, n)
+		a := must(d.AllocReader(4 * n))(t)
+		if err := s.Dispatch(p, []Arg{WriteOnly(a), ReadOnly(zeros)}, affinePush(n, 1, 7), n/64, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		r := must(s.Download(a, 0, 4*n))(t)
+		if s.copies != 0 || s.dispatches != 1 {
+			t.Errorf("%d copies, %d dispatches", s.copies, s.dispatches)
+		}
+		wait(t, d, must(s.Submit())(t))
+		if !bytes.Equal(r.Bytes(), numbers(n, 7)) {
+			t.Error("what was read is wrong")
+		}
+		r.Release()
+		for _, b := range []*Buffer{a, zeros} {
+			b.Free()
+		}
+	})
+}

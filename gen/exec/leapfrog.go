@@ -193,36 +193,31 @@ func (l *leaper) leapAll() {
 // leapfrog takes steps of instances of a density, with one dispatch, and gives
 // the states after each.
 func (e *Executor) leapfrog(d *density, data []*store.Storage, list []instance, done func([][]nuts.State, error)) {
-	e.leapfrogRows(d, data, list, false, func(r Rows, rows int, err error) {
+	in := inputsOf(d.typ.DType, list)
+	e.leapfrogRows(d, data, in, func(r Rows, err error) {
 		if err != nil {
 			done(nil, err)
 			return
 		}
-		states := statesOf(r, list, rows, d.typ.DType)
+		states := statesOf(r, list, in.steps.Rows, d.typ.DType)
 		r.release()
 		done(states, nil)
 	})
 }
 
-// leapfrogRows takes steps of instances with one dispatch, from positions whose
-// gradients are not known where fresh says so. An instance has the given number
-// of rows.
-func (e *Executor) leapfrogRows(d *density, data []*store.Storage, list []instance, fresh bool, done func(r Rows, rows int, err error)) {
-	steps := synth.Leapfrog{Instances: len(list), Fresh: fresh}
-	for _, i := range list {
-		steps.Rows = max(steps.Rows, i.steps)
-	}
-	e.withKernel(d, steps, func(plan *planned, err error) {
+// leapfrogRows takes steps of instances with one dispatch.
+func (e *Executor) leapfrogRows(d *density, data []*store.Storage, in leapInputs, done func(Rows, error)) {
+	e.withKernel(d, in.steps, func(plan *planned, err error) {
 		var outs []vulkan.Arg
 		var sizes []int
 		if err == nil {
-			outs, sizes, err = e.dispatchLeapfrog(plan, data, inputsOf(d, list), steps.Instances*steps.Rows, d.typ)
+			outs, sizes, err = e.dispatchLeapfrog(plan, data, in, d.typ)
 		}
 		if err != nil {
-			done(Rows{}, 0, e.deviceError(err))
+			done(Rows{}, e.deviceError(err))
 			return
 		}
-		e.rows(outs, sizes, func(r Rows, err error) { done(r, steps.Rows, err) })
+		e.rows(outs, sizes, done)
 		freeAll(outs)
 	})
 }
@@ -250,19 +245,23 @@ func (e *Executor) withKernel(d *density, steps synth.Leapfrog, done func(*plann
 	then()
 }
 
-// inputsOf are the operands of a dispatch, but for the data.
-func inputsOf(d *density, list []instance) [][]byte {
-	inputs := make([][]byte, 6)
-	for k := range inputs {
-		inputs[k] = make([]byte, 0, len(list)*d.typ.Bytes())
-	}
+// leapInputs is what a dispatch is given, but for the data.
+type leapInputs struct {
+	steps    synth.Leapfrog
+	operands [6][]byte // of all instances; no gradients where the kernel finds them
+}
+
+// inputsOf are instances as a kernel takes them.
+func inputsOf(t ops.DType, list []instance) leapInputs {
+	in := leapInputs{steps: synth.Leapfrog{Instances: len(list)}}
 	for _, i := range list {
+		in.steps.Rows = max(in.steps.Rows, i.steps)
 		for k, xs := range [][]float64{i.q, i.p, i.grad, i.metric, {i.eps}} {
-			inputs[k] = appendFloats(inputs[k], d.typ.DType, xs)
+			in.operands[k] = appendFloats(in.operands[k], t, xs)
 		}
-		inputs[5] = binary.LittleEndian.AppendUint32(inputs[5], uint32(i.steps))
+		in.operands[5] = binary.LittleEndian.AppendUint32(in.operands[5], uint32(i.steps))
 	}
-	return inputs
+	return in
 }
 
 func freeAll(args []vulkan.Arg) {
@@ -271,10 +270,12 @@ func freeAll(args []vulkan.Arg) {
 	}
 }
 
-// dispatchLeapfrog records a dispatch of so many rows in all and gives the
-// buffers of its results.
-func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, inputs [][]byte, rows int, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
+// dispatchLeapfrog records a dispatch and gives the buffers of its results. The
+// kernel writes a row as soon as the step is taken, and they are all read, so it
+// writes where the host reads: nothing is left to copy when the last step is.
+func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, in leapInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
 	var ins []*vulkan.Buffer
+	var args []vulkan.Arg
 	defer func() {
 		for _, b := range ins {
 			b.Free()
@@ -283,12 +284,16 @@ func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, inputs []
 			freeAll(outs)
 		}
 	}()
-	for _, x := range inputs {
+	for _, x := range in.operands {
+		if x == nil {
+			args = append(args, args[0]) // numbers that are not looked at
+			continue
+		}
 		b, err := e.uploaded(x)
 		if err != nil {
 			return nil, nil, err
 		}
-		ins = append(ins, b)
+		ins, args = append(ins, b), append(args, vulkan.ReadOnly(b))
 	}
 	for _, m := range data {
 		if m.Dev == nil {
@@ -297,27 +302,21 @@ func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, inputs []
 			}
 		}
 	}
+	rows := in.steps.Instances * in.steps.Rows
 	vectors, width := rows*t.Bytes(), t.DType.Size()
 	sizes = []int{vectors, vectors, vectors, rows * width}
 	for _, n := range sizes {
-		b, err := e.stream.Alloc(n)
+		b, err := e.dev.AllocReader(n)
 		if err != nil {
 			return outs, nil, err
 		}
 		outs = append(outs, vulkan.Arg{Buffer: b, Access: vulkan.Write})
 	}
-	step := &p.Steps[0]
-	var args []vulkan.Arg
-	for _, a := range step.Args {
-		switch i := a.Ref.Index; {
-		case a.Ref.Kind == synth.Result:
-			args = append(args, outs[i])
-		case i < len(ins):
-			args = append(args, vulkan.ReadOnly(ins[i]))
-		default:
-			args = append(args, vulkan.ReadOnly(data[i-len(ins)].Dev))
-		}
+	for _, m := range data {
+		args = append(args, vulkan.ReadOnly(m.Dev))
 	}
+	args = append(args, outs...)
+	step := &p.Steps[0]
 	e.recorded++
 	e.Counters.Dispatches++
 	err = e.stream.Dispatch(p.pipes[0].pipe, args, pushOf(step), step.Grid[0], step.Grid[1], step.Grid[2])

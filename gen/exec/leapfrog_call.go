@@ -2,7 +2,9 @@ package exec
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"slices"
 
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -38,17 +40,26 @@ func (e *Executor) takeSteps(d *density, c *wire.Leapfrog, done func(Rows, error
 		return err
 	}
 	leaper := e.newLeaper(d, 1)
-	list := make([]instance, c.N)
-	unknown := make([]float64, c.Dim)
-	for i := range list {
-		of := func(v []float64) []float64 { return v[i*c.Dim : (i+1)*c.Dim] }
-		list[i] = instance{q: of(c.Q), p: of(c.P), grad: unknown, metric: of(c.Metric), eps: c.Step, steps: c.K}
-	}
-	e.leapfrogRows(d, leaper.data, list, true, func(r Rows, _ int, err error) {
+	e.leapfrogRows(d, leaper.data, requested(c), func(r Rows, err error) {
 		leaper.ended()
 		done(r, err)
 	})
 	return nil
+}
+
+// requested are the instances of a request as a kernel takes them. Their
+// gradients are not known.
+func requested(c *wire.Leapfrog) leapInputs {
+	var many []byte
+	for range c.N {
+		many = binary.LittleEndian.AppendUint32(many, uint32(c.K))
+	}
+	numbers := func(xs []float64) []byte { return appendFloats(nil, c.Type, xs) }
+	return leapInputs{
+		steps: synth.Leapfrog{Instances: c.N, Rows: c.K, Fresh: true},
+		operands: [6][]byte{numbers(c.Q), numbers(c.P), nil, numbers(c.Metric),
+			numbers(slices.Repeat([]float64{c.Step}, c.N)), many},
+	}
 }
 
 // rowsOf joins the states of instances.
