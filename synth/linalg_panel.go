@@ -17,23 +17,6 @@ type panel struct {
 	wide  int // columns, of which a panel may have fewer
 }
 
-// panel is the widest panel that can have m rows.
-func (j *linalg) panel(m int) panel {
-	p := panel{t: j.typ, local: 64, rows: 1}
-	for p.local < m && 2*p.local <= min(1024, j.t.MaxInvocations) {
-		p.local *= 2
-	}
-	for p.local*p.rows < m {
-		p.rows *= 2
-	}
-	registers := 32 / j.words()
-	if p.rows > 32 {
-		j.try(unsupported("matrices of %d rows", m))
-	}
-	p.wide = panelWidth(m, max(1, j.narrow(registers)/p.rows))
-	return p
-}
-
 // panelRows are the rows of an invocation in a kernel.
 type panelRows struct {
 	reals

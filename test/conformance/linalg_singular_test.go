@@ -148,6 +148,9 @@ func TestSingularFactors(t *testing.T) {
 			sameNumbers(t, d, host, ops.LU, []ops.Type{x.Type, x.Type, x.Type}, x)
 			sameNumbers(t, d, host, ops.Determinant, []ops.Type{with(y.Type)}, y)
 			sameNumbers(t, d, host, ops.Determinant, []ops.Type{with(x.Type)}, x)
+			// What a pivot's row takes off the rows beneath it leaves those above alone.
+			z := numbers{ops.Type{DType: dt, Shape: ops.Shape{3, 3}}, []float64{4, 1, 2, 2, 3, math.Inf(1), 1, 1.5, 3}}
+			sameNumbers(t, d, host, ops.LU, []ops.Type{z.Type, z.Type, z.Type}, z)
 		}
 		// The root of a negative pivot is imaginary where there are such numbers.
 		for _, dt := range complexTypes {
