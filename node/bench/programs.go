@@ -25,7 +25,7 @@ func programs(n int) []row {
 		{name: "program: uniform numbers of a key", run: running(uniform(max(1, n/4)), ops.Type{DType: ops.U32, Shape: ops.Shape{2}}),
 			rounds: rounds, bytes: n4 / 2},
 		step, eager,
-		leapfrogs(1), leapfrogs(1024),
+		leapfrogs(1), leapfrogs(132), leapfrogs(264), leapfrogs(528), leapfrogs(1024),
 	}
 }
 
