@@ -78,7 +78,7 @@ func BenchmarkReplay(b *testing.B) {
 	rec, _ := vk.CreateRecorder(d.dev)
 	defer vk.DestroyRecorder(d.dev, rec)
 	for b.Loop() {
-		if r := vk.Replay(d.dev, rec, s.cmds, s.push, s.binds, 0); r != vk.Success {
+		if r := vk.Replay(d.dev, rec, s.cmds, s.push, s.binds, 0, true); r != vk.Success {
 			b.Fatal(r)
 		}
 	}

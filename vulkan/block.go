@@ -73,9 +73,10 @@ func (p *pool) refuse(size uint64, err error) error {
 }
 
 func (b *block) destroy() {
-	dev := b.pool.mem.d.dev
-	vk.DestroyBuffer(dev, b.buffer)
-	vk.FreeMemory(dev, b.memory)
+	d := b.pool.mem.d
+	d.queue.forget()
+	vk.DestroyBuffer(d.dev, b.buffer)
+	vk.FreeMemory(d.dev, b.memory)
 }
 
 // empty reports whether nothing of the block is in use.

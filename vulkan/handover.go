@@ -112,7 +112,7 @@ func (q *queue) handAll() {
 	q.moved.Broadcast()
 }
 
-// handOne makes a command buffer of a batch and submits it. mu is held before
+// handOne finds or makes a command buffer of a batch and submits it. mu is held before
 // and after, and not meanwhile.
 func (q *queue) handOne(b *batch) error {
 	q.mu.Unlock()
@@ -128,21 +128,36 @@ func (q *queue) handOne(b *batch) error {
 	return err
 }
 
-func (q *queue) carry(b *batch) (vk.Recorder, error) {
-	rec, err := q.recorder()
+func (q *queue) carry(b *batch) (*recorder, error) {
+	rec, said, err := q.recorder(b)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	l := b.lists
-	if r := vk.Replay(q.d.dev, rec, b.cmds, l.push, l.binds, b.queries); r != vk.Success {
-		q.giveBack(rec)
-		return 0, q.d.fail("record commands", r)
+	if !said {
+		err = q.record(rec, b)
 	}
-	if r := vk.QueueSubmit(q.d.dev, rec, q.timeline, uint64(b.ticket)); r != vk.Success {
+	if err == nil {
+		if r := vk.QueueSubmit(q.d.dev, rec.vk, q.timeline, uint64(b.ticket)); r != vk.Success {
+			err = q.d.fail("submit", r)
+		}
+	}
+	if err != nil {
 		q.giveBack(rec)
-		return 0, q.d.fail("submit", r)
+		return nil, err
 	}
 	return rec, nil
+}
+
+// record makes a command buffer say what a batch says.
+func (q *queue) record(rec *recorder, b *batch) error {
+	epoch := q.epoch.Load()
+	rec.cmds = rec.cmds[:0]
+	if r := vk.Replay(q.d.dev, rec.vk, b.cmds, b.lists.push, b.lists.binds, b.queries, !b.repeatable()); r != vk.Success {
+		return q.d.fail("record commands", r)
+	}
+	rec.note(b, epoch)
+	q.d.counts.recordings.Add(1)
+	return nil
 }
 
 // drop takes lists back after their last batch.

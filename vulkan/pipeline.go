@@ -147,6 +147,7 @@ func (p *Pipeline) Free() {
 	defer k.mu.Unlock()
 	if _, ok := k.all[p]; ok {
 		delete(k.all, p)
+		p.d.queue.forget()
 		vk.DestroyPipeline(p.d.dev, p.handle)
 	}
 }

@@ -34,17 +34,18 @@ type queue struct {
 	done     atomic.Uint64 // highest value seen on the timeline
 	doneAt   atomic.Int64  // when it was first seen, in Unix nanoseconds
 	watchdog time.Duration
+	epoch    atomic.Uint64 // rises when what command buffers refer to is destroyed
 
 	mu        sync.Mutex
 	submitted Ticket         // the latest given out
 	busy      []busyRecorder // in order of tickets
-	spare     []vk.Recorder
+	spare     []*recorder    // the one whose use is longest ago first
 	handover
 }
 
 type busyRecorder struct {
 	ticket Ticket
-	r      vk.Recorder
+	r      *recorder
 	at     time.Time
 }
 
@@ -69,58 +70,14 @@ func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, b := range q.busy {
-		vk.DestroyRecorder(q.d.dev, b.r)
+		vk.DestroyRecorder(q.d.dev, b.r.vk)
 	}
 	for _, r := range q.spare {
-		vk.DestroyRecorder(q.d.dev, r)
+		vk.DestroyRecorder(q.d.dev, r.vk)
 	}
 	q.busy, q.spare = nil, nil
 	q.done.Store(uint64(q.submitted))
 	vk.DestroySemaphore(q.d.dev, q.timeline)
-}
-
-// recorder returns one that the device does not use.
-func (q *queue) recorder() (vk.Recorder, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.recycle()
-	for len(q.busy) >= maxInFlight {
-		oldest := q.busy[0].ticket
-		q.mu.Unlock()
-		err := q.wait(oldest)
-		q.mu.Lock()
-		if err != nil {
-			return 0, err
-		}
-		q.recycle()
-	}
-	if n := len(q.spare); n > 0 {
-		r := q.spare[n-1]
-		q.spare = q.spare[:n-1]
-		return r, nil
-	}
-	rec, r := vk.CreateRecorder(q.d.dev)
-	if r != vk.Success {
-		return 0, q.d.fail("create a command buffer", r)
-	}
-	return rec, nil
-}
-
-// recycle moves the recorders that are done to the spare ones.
-func (q *queue) recycle() {
-	n := 0
-	for n < len(q.busy) && q.d.Done(q.busy[n].ticket) {
-		q.spare = append(q.spare, q.busy[n].r)
-		n++
-	}
-	q.busy = append(q.busy[:0], q.busy[n:]...)
-}
-
-// giveBack returns a recorder that was not submitted.
-func (q *queue) giveBack(r vk.Recorder) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.spare = append(q.spare, r)
 }
 
 func (q *queue) inFlight() int {

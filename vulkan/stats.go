@@ -21,6 +21,7 @@ type Stats struct {
 	Barriers    uint64
 	Copies      uint64
 	Submits     uint64
+	Recordings  uint64 // command buffers recorded; the other submissions repeat one
 	Pipelines   uint64
 	InFlight    int // submissions not completed
 	// SubmitTime is the time spent in recording and submitting.
@@ -32,7 +33,7 @@ type Stats struct {
 // counters are the parts of Stats that many goroutines add to.
 type counters struct {
 	allocations, blocks, dispatches, barriers atomic.Uint64
-	copies, submits, pipelines                atomic.Uint64
+	copies, submits, recordings, pipelines    atomic.Uint64
 	submitNanos, latencyNanos                 atomic.Int64
 }
 
@@ -51,7 +52,8 @@ func (d *Device) Stats() Stats {
 	c := &d.counts
 	s := Stats{
 		Allocations: c.allocations.Load(), Blocks: c.blocks.Load(), Dispatches: c.dispatches.Load(),
-		Barriers: c.barriers.Load(), Copies: c.copies.Load(), Submits: c.submits.Load(), Pipelines: c.pipelines.Load(),
+		Barriers: c.barriers.Load(), Copies: c.copies.Load(), Submits: c.submits.Load(),
+		Recordings: c.recordings.Load(), Pipelines: c.pipelines.Load(),
 		SubmitTime: time.Duration(c.submitNanos.Load()), Latency: time.Duration(c.latencyNanos.Load()),
 	}
 	d.mem.stats(&s)

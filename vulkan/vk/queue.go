@@ -27,10 +27,10 @@ func DestroyRecorder(d Device, r Recorder) { C.nxvk_destroy_recorder(d.c(), r.c(
 
 // Replay resets the recorder and records the commands. Their PushAt and BindAt
 // count from the start of push and binds; queries is how many timestamps they
-// take, numbered from 0.
-func Replay(d Device, r Recorder, cmds []Cmd, push []byte, binds []Bind, queries int) Result {
+// take, numbered from 0. once says that it is submitted no more than once.
+func Replay(d Device, r Recorder, cmds []Cmd, push []byte, binds []Bind, queries int, once bool) Result {
 	return Result(C.nxvk_replay(d.c(), r.c(), (*C.nxvk_cmd)(unsafe.Pointer(unsafe.SliceData(cmds))), C.uint32_t(len(cmds)),
-		(*C.uint8_t)(unsafe.SliceData(push)), (*C.nxvk_bind)(unsafe.Pointer(unsafe.SliceData(binds))), C.uint32_t(queries)))
+		(*C.uint8_t)(unsafe.SliceData(push)), (*C.nxvk_bind)(unsafe.Pointer(unsafe.SliceData(binds))), C.uint32_t(queries), C._Bool(once)))
 }
 
 // CreateTimeline creates a timeline semaphore at 0.

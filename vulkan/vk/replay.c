@@ -172,11 +172,11 @@ static int32_t reset(nxvk_device *d, nxvk_recorder *r, uint32_t queries) {
 }
 
 int32_t nxvk_replay(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *cmds, uint32_t n,
-	const uint8_t *push, const nxvk_bind *binds, uint32_t queries) {
+	const uint8_t *push, const nxvk_bind *binds, uint32_t queries, bool once) {
 	int32_t res = reset(d, r, queries);
 	if (res != VK_SUCCESS) return res;
 	VkCommandBufferBeginInfo bi = {
-		.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
+		.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = once ? VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT : 0,
 	};
 	res = d->BeginCommandBuffer(r->buffer, &bi);
 	if (res == VK_SUCCESS && queries) d->CmdResetQueryPool(r->buffer, r->queries, 0, queries);

@@ -3,6 +3,7 @@
 #ifndef NXVK_VK_H
 #define NXVK_VK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #define VK_NO_PROTOTYPES
 #define VK_ENABLE_BETA_EXTENSIONS
@@ -140,7 +141,7 @@ void nxvk_destroy_pipeline(nxvk_device *d, uint64_t pipeline);
 int32_t nxvk_create_recorder(nxvk_device *d, nxvk_recorder **out);
 void nxvk_destroy_recorder(nxvk_device *d, nxvk_recorder *r);
 int32_t nxvk_replay(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *cmds, uint32_t n,
-	const uint8_t *push, const nxvk_bind *binds, uint32_t queries);
+	const uint8_t *push, const nxvk_bind *binds, uint32_t queries, bool once);
 
 int32_t nxvk_create_timeline(nxvk_device *d, uint64_t *out);
 void nxvk_destroy_semaphore(nxvk_device *d, uint64_t sem);
