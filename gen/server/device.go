@@ -167,6 +167,11 @@ func (d *Device) stream(sender gen.PID, term etf.Term) {
 		d.orphan(sender, &wire.Fault{Kind: wire.BadRequest, Err: errNotStream})
 		return
 	}
+	d.instruct(sender, s)
+}
+
+// instruct carries out instructions of a process.
+func (d *Device) instruct(sender gen.PID, s wire.Stream) {
 	lane := d.lane(sender)
 	if s.Incarnation != 0 && s.Incarnation != d.incarnation {
 		for i := range s.Instrs {

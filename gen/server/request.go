@@ -27,6 +27,9 @@ func (d *Device) call(c dist.Call) {
 		session = c.From
 	}
 	r, err := wire.DecodeRequest(c.Request)
+	if r.First != nil {
+		d.instruct(session, *r.First)
+	}
 	if err == nil && r.Incarnation != 0 && r.Incarnation != d.incarnation {
 		err = d.stale(r.Incarnation)
 	}

@@ -111,6 +111,23 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// A call may bring the instructions along that it waits for.
+func TestThen(t *testing.T) {
+	c := newRig(t, nil).client()
+	run := get(t, c.ok(atom("info")), "incarnation").(int64)
+	c.stream(tensor(1, 1, 2))
+	then := func(instrs list, request etf.Term) etf.Term { return tuple{atom("then"), instrs, request} }
+	got := c.ok(tuple{atom("at"), run, then(list{add(2, 2, 1, 1)}, tuple{atom("download"), int64(2)})})
+	if string(got.([]byte)) != string(floats(2, 4)) {
+		t.Errorf("twice 1 2 is %v", got)
+	}
+	// Instructions are carried out whatever becomes of the request.
+	c.wantError(c.ask(c.server, then(list{add(3, 2, 2, 2)}, atom("sink"))), "bad_request")
+	c.wantFloats(3, 4, 8)
+	c.wantError(c.ask(c.server, tuple{atom("at"), run - 2, then(list{tensor(4, 5)}, atom("sync"))}), "stale")
+	c.wantError(c.ask(c.server, tuple{atom("download"), int64(4)}), "stale")
+}
+
 // Over its limit a session is asked to free what it does not need; the
 // instruction goes on when it has.
 func TestSweep(t *testing.T) {

@@ -51,11 +51,16 @@ func DecodeStream(t etf.Term) (Stream, bool) {
 	if !ok {
 		return s, false
 	}
-	s.Instrs = make([]Instr, len(list))
-	for i, term := range list {
-		decodeInstr(term, &s.Instrs[i], 0)
-	}
+	s.Instrs = decodeInstrs(list)
 	return s, true
+}
+
+func decodeInstrs(list etf.List) []Instr {
+	instrs := make([]Instr, len(list))
+	for i, term := range list {
+		decodeInstr(term, &instrs[i], 0)
+	}
+	return instrs
 }
 
 // decodeInstr reads an instruction that lies depth regions deep.

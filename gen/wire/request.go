@@ -33,7 +33,8 @@ const (
 // Request is a decoded call.
 type Request struct {
 	Verb        Verb
-	Incarnation uint64 // 0 where the client does not say
+	Incarnation uint64  // 0 where the client does not say
+	First       *Stream // instructions that come before the request, or nil
 	ID          ops.ID
 	Offset      int // elements
 	Count       int // elements
@@ -55,7 +56,8 @@ type Options struct {
 	Sweep    bool   // the client answers requests to sweep
 }
 
-// DecodeRequest reads a call to a device server.
+// DecodeRequest reads a call to a device server. Where there is an error, First
+// is still what could be read.
 func DecodeRequest(t etf.Term) (Request, error) {
 	switch t {
 	case etf.Atom(Sync), etf.Atom(Turn), etf.Atom(Close), etf.Atom(Memory), etf.Atom(Info):
@@ -69,6 +71,8 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	switch {
 	case name == "at" && len(tuple) == 3:
 		return decodeAt(tuple)
+	case name == "then" && len(tuple) == 3:
+		return decodeThen(tuple)
 	case name == etf.Atom(Open) && len(tuple) == 2:
 		o, err := decodeOptions(tuple[1])
 		return Request{Verb: Open, Options: o}, err
@@ -98,12 +102,31 @@ func DecodeRequest(t etf.Term) (Request, error) {
 
 func decodeAt(tuple etf.Tuple) (Request, error) {
 	n, err := integer(tuple[1])
-	if inner, ok := tuple[2].(etf.Tuple); err != nil || (ok && len(inner) > 0 && inner[0] == etf.Atom("at")) {
+	if err != nil || isRequest(tuple[2], "at") {
 		return Request{}, bad("{at, Incarnation, Request} takes an integer and another request")
 	}
 	r, err := DecodeRequest(tuple[2])
 	r.Incarnation = uint64(n)
+	if r.First != nil {
+		r.First.Incarnation = uint64(n)
+	}
 	return r, err
+}
+
+func decodeThen(tuple etf.Tuple) (Request, error) {
+	list, ok := tuple[1].(etf.List)
+	if !ok || isRequest(tuple[2], "at") || isRequest(tuple[2], "then") {
+		return Request{}, bad("{then, Instructions, Request} takes a list and a request without at or then")
+	}
+	r, err := DecodeRequest(tuple[2])
+	r.First = &Stream{Instrs: decodeInstrs(list)}
+	return r, err
+}
+
+// isRequest reports whether t is a tuple that begins with that name.
+func isRequest(t etf.Term, name etf.Atom) bool {
+	tuple, ok := t.(etf.Tuple)
+	return ok && len(tuple) > 0 && tuple[0] == name
 }
 
 func decodeDownload(tuple etf.Tuple) (r Request, err error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -50,6 +51,36 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// A request may bring instructions along, which are read as those of a stream are.
+func TestRequestAfterInstructions(t *testing.T) {
+	instrs := list{tuple{atom("negate"), f32out, list{int64(9)}, list(nil)}, atom("x")}
+	for _, x := range []struct {
+		term        etf.Term
+		want        Request
+		incarnation uint64
+	}{
+		{tuple{atom("then"), instrs, atom("sync")}, Request{Verb: Sync}, 0},
+		{tuple{atom("at"), int64(77), tuple{atom("then"), instrs, tuple{atom("describe"), int64(4)}}},
+			Request{Verb: Describe, ID: 4, Incarnation: 77}, 77},
+	} {
+		got, err := DecodeRequest(x.term)
+		if err != nil || got.First == nil {
+			t.Fatalf("%v: %+v, %v", x.term, got, err)
+		}
+		want, _ := DecodeStream(tuple{atom("nxvk"), int64(x.incarnation), instrs})
+		if !reflect.DeepEqual(*got.First, want) || want.Instrs[0].Err != nil || want.Instrs[1].Err == nil {
+			t.Errorf("%v: instructions %+v, want %+v", x.term, *got.First, want)
+		}
+		if got.First = nil; got != x.want {
+			t.Errorf("%v: %+v, want %+v", x.term, got, x.want)
+		}
+	}
+	got, err := DecodeRequest(tuple{atom("then"), instrs, atom("sink")})
+	if err == nil || got.First == nil || len(got.First.Instrs) != 2 {
+		t.Errorf("with a request that cannot be read: %+v, %v", got, err)
+	}
+}
+
 func TestMalformedRequest(t *testing.T) {
 	const list, two, opts = "gen/README.md lists them", "two integers that are not negative", "limit, label, digest and sweep"
 	for _, x := range []struct {
@@ -77,6 +108,10 @@ func TestMalformedRequest(t *testing.T) {
 		{tuple{atom("at"), atom("x"), atom("sync")}, "an integer and another request"},
 		{tuple{atom("at"), int64(1), tuple{atom("at"), int64(1), atom("sync")}}, "an integer and another request"},
 		{tuple{atom("at"), int64(1), atom("sink")}, list},
+		{tuple{atom("then"), atom("x"), atom("sync")}, "a list and a request"},
+		{tuple{atom("then"), etf.List{}, atom("sink")}, list},
+		{tuple{atom("then"), etf.List{}, tuple{atom("at"), int64(1), atom("sync")}}, "a list and a request"},
+		{tuple{atom("then"), etf.List{}, tuple{atom("then"), etf.List{}, atom("sync")}}, "a list and a request"},
 		{tuple{atom("open"), etf.List(nil)}, "options are a map"},
 		{tuple{atom("open"), options(atom("colour"), int64(1))}, opts},
 		{tuple{atom("open"), options([]byte("limit"), int64(1))}, opts},

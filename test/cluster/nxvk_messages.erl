@@ -10,7 +10,7 @@ names() ->
      literal_tensors, inherited_error, independent_goes_on, overwritten_error, unknown_op, program_only,
      wrong_arity, wrong_attribute_count, wrong_attribute_type, wrong_result_type, shape_mismatch, short_data,
      unknown_id, freed_id, foreign_id, bad_ids, huge_shape, bad_shapes, not_an_instruction, not_a_stream,
-     improper_list, bad_requests, poisoned_download, stale_stream, stale_call, incarnation_accepted].
+     improper_list, bad_requests, then, poisoned_download, stale_stream, stale_call, incarnation_accepted].
 
 %% The manager.
 
@@ -41,6 +41,11 @@ promise(describe, D, _) ->
     ?match({ok, {u8, {2, 2}}}, ?X:describe(D, X)),
     S = ?X:op(D, sum, {u8, {}}, [X], [[0, 1], false]),
     ?match({ok, {u8, {}}}, ?X:describe(D, S));
+promise(then, D, _) ->
+    X = ?X:tensor(D, u8, {2}, [1, 2]),
+    Id = ?X:id(D),
+    Twice = {add, [{Id, u8, {2}}], [X, X], []},
+    ?match({ok, <<2, 4>>}, ?X:call(D, {then, [Twice], {download, Id}}));
 promise(partial_download, D, _) ->
     X = ?X:tensor(D, s16, {5}, [1, 2, 3, 4, 5]),
     ?match({ok, <<2:16/little, 3:16/little>>}, ?X:download(D, X, 1, 2)),
@@ -164,7 +169,8 @@ promise(improper_list, {Name, _} = D, _) ->
 promise(bad_requests, D, N) ->
     [?match({error, {bad_request, _, _, _}}, ?X:call(D, R))
      || R <- [x, {}, {download}, {download, 1, 2}, {download, 1, -1, 1}, {open, x}, {open, #{what => 1}},
-              {open, #{limit => 0}}, {open, #{label => 5}}, {open, #{sweep => yes}}, [], {at, x, sync}, {at, 1, {at, 1, sync}}]],
+              {open, #{limit => 0}}, {open, #{label => 5}}, {open, #{sweep => yes}}, [], {at, x, sync}, {at, 1, {at, 1, sync}},
+              {then, x, sync}, {then, [], {then, [], sync}}]],
     [?match({error, {bad_request, _, _, _}}, ?X:call({nxvk, N}, R)) || R <- [x, {echo}, 1, #{}]];
 promise(poisoned_download, D, _) ->
     Bad = ?X:op(D, reshape, {f32, {5}}, [?C:vector(D, [1.0, 2.0, 3.0])], []),

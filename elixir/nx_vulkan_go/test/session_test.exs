@@ -135,6 +135,24 @@ defmodule NxVulkanGo.SessionTest do
     assert inspect(t) =~ "<deallocated>"
   end
 
+  test "what waits goes along with a call", %{options: options, server: server} do
+    session = Sessions.fetch!(options)
+    t = Nx.tensor([1, 2])
+    assert Nx.to_flat_list(t) == [1, 2]
+    before = FakeServer.along(server)
+
+    :erlang.suspend_process(session.pid)
+    ref = make_ref()
+    late = Enum.reduce(1..3, t, fn _, t -> Nx.multiply(t, 2) end)
+    send(session.pid, {:call, {self(), ref}, {:download, late.data.id}})
+    later = Nx.add(late, t)
+    :erlang.resume_process(session.pid)
+
+    assert_receive {^ref, {:ok, <<8::32-little, 16::32-little>>}}
+    assert FakeServer.along(server) == before + 3
+    assert Nx.to_flat_list(later) == [9, 18]
+  end
+
   test "an error stays with the result", %{options: options} do
     session = Sessions.fetch!(options)
     t = Nx.tensor([1])

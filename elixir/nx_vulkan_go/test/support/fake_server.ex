@@ -19,6 +19,7 @@ defmodule NxVulkanGo.FakeServer do
           log: [],
           incarnation: System.unique_integer([:positive]),
           messages: 0,
+          along: 0,
           deaf: options[:deaf] || false
         })
       end)
@@ -34,6 +35,12 @@ defmodule NxVulkanGo.FakeServer do
     log
   end
 
+  @doc "How many instructions have come along with calls."
+  def along(pid) do
+    {:ok, count} = GenServer.call(pid, :along)
+    count
+  end
+
   def stop(pid) do
     ref = Process.monitor(pid)
     Process.exit(pid, :kill)
@@ -45,16 +52,24 @@ defmodule NxVulkanGo.FakeServer do
 
   defp loop(state) do
     receive do
+      {:"$gen_call", from, {:at, incarnation, {:then, list, request}}} ->
+        state = stream(%{state | along: state.along + length(list)}, list)
+        loop(call(state, from, {:at, incarnation, request}))
+
       {:"$gen_call", from, request} ->
         loop(call(state, from, request))
 
       {:nxvk, _incarnation, list} ->
-        state = %{state | messages: state.messages + 1, log: logged(list, state.log)}
-        loop(Enum.reduce(list, state, &one/2))
+        state |> stream(list) |> loop()
 
       {:nxvk_swept, _ref} = swept ->
         loop(Map.put(state, :swept, swept))
     end
+  end
+
+  defp stream(state, list) do
+    state = %{state | messages: state.messages + 1, log: logged(list, state.log)}
+    Enum.reduce(list, state, &one/2)
   end
 
   # The last ones: some tests send very many.
@@ -76,6 +91,7 @@ defmodule NxVulkanGo.FakeServer do
 
   defp answer(_state, request) when request in [:sync, :turn], do: :ok
   defp answer(state, :log), do: {:ok, Enum.reverse(state.log)}
+  defp answer(state, :along), do: {:ok, state.along}
 
   defp answer(state, :memory) do
     {:ok,

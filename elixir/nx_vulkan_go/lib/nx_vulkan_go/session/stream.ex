@@ -196,6 +196,13 @@ defmodule NxVulkanGo.Session.Stream do
     gather(%{state | callers: callers}, acc, n, bytes)
   end
 
+  # What waits goes along with a call: whoever asks waits for one message, not two.
+  defp message({:call, from, request}, %{session: session} = state, [_ | _] = acc, n, _bytes) do
+    request = {:at, session.incarnation, {:then, :lists.reverse(acc), request}}
+    send(state.destination, {:"$gen_call", from, request})
+    state |> sent(n) |> loop()
+  end
+
   defp message(other, state, acc, n, _bytes) do
     state |> flush(acc, n) |> handle(other) |> loop()
   end
@@ -221,8 +228,10 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp flush(%{session: session} = state, acc, n) do
     send(state.destination, {:nxvk, session.incarnation, :lists.reverse(acc)})
-    report(%{state | active: true, unreported: state.unreported + n})
+    sent(state, n)
   end
+
+  defp sent(state, n), do: report(%{state | active: true, unreported: state.unreported + n})
 
   # Every so often the server says how far it is, so that callers know when to
   # wait for it.
