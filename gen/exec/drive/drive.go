@@ -187,6 +187,11 @@ func (d *Driver) drain() {
 func (d *Driver) wait(ask func(done func(error))) error {
 	result := make(chan error, 1)
 	ask(func(err error) { result <- err })
+	select {
+	case err := <-result:
+		return err
+	default:
+	}
 	late := time.NewTimer(Patience)
 	defer late.Stop()
 	for {
