@@ -1,7 +1,6 @@
 package synth
 
 import (
-	"errors"
 	"math/big"
 	"testing"
 
@@ -54,16 +53,92 @@ func TestMixedSigns(t *testing.T) {
 	})
 }
 
-// What would take division or shifts is the host's.
-func TestMixedOfTheHost(t *testing.T) {
-	for _, op := range []ops.Op{ops.Quotient, ops.Remainder, ops.Pow, ops.RightShift} {
-		in := instr(op, typ(ops.S64, 3))
-		in.Ins = []ops.Operand{{ID: 1}, {ID: 2}}
-		if _, err := Lower(in, []ops.Type{typ(ops.U64, 3), typ(ops.S64, 3)}, gpu); !errors.Is(err, ErrUnsupported) {
-			t.Errorf("%v: got %v", op, err)
+// wrapped is an integer modulo 2^64.
+func wrapped(x *big.Int) int64 {
+	return int64(new(big.Int).And(x, new(big.Int).SetUint64(1<<64-1)).Uint64())
+}
+
+// mixedArithmetic has the operations whose bits depend on which operand is a u64, on
+// integers without end.
+var mixedArithmetic = map[ops.Op]func(x, y *big.Int) *big.Int{
+	ops.Quotient: func(x, y *big.Int) *big.Int {
+		if y.Sign() == 0 {
+			return big.NewInt(-1)
 		}
-		if _, err := Lower(in, []ops.Type{typ(ops.S64, 3), typ(ops.S64, 3)}, gpu); err != nil {
-			t.Errorf("%v of one type: got %v", op, err)
+		return new(big.Int).Quo(x, y)
+	},
+	ops.Remainder: func(x, y *big.Int) *big.Int {
+		if y.Sign() == 0 {
+			return x
 		}
-	}
+		return new(big.Int).Rem(x, y)
+	},
+	ops.RightShift: func(x, y *big.Int) *big.Int {
+		if y.Sign() < 0 || y.BitLen() > 16 {
+			y = big.NewInt(64)
+		}
+		return new(big.Int).Rsh(x, uint(y.Uint64()))
+	},
+	ops.Pow: func(x, y *big.Int) *big.Int {
+		if y.Sign() >= 0 {
+			return new(big.Int).Exp(x, y, new(big.Int).Lsh(big.NewInt(1), 64))
+		}
+		if x.CmpAbs(big.NewInt(1)) != 0 {
+			return new(big.Int)
+		}
+		return new(big.Int).Exp(x, big.NewInt(2+int64(y.Bit(0))), nil) // 1 or -1
+	},
+}
+
+// What divides, shifts or raises to a power takes operands for the numbers that
+// they are, and wraps once.
+func TestMixedArithmetic(t *testing.T) {
+	words := []int64{0, 1, 2, 3, 5, 63, 64, 300, 1<<62 + 3, 1<<63 - 1, -1 << 63, -1<<63 + 1, -300, -64, -3, -2, -1}
+	n := len(words)
+	forTargets(t, func(t *testing.T, target *Target) {
+		for op, f := range mixedArithmetic {
+			for _, ds := range [][2]ops.DType{{ops.U64, ops.S64}, {ops.S64, ops.U64}, {ops.S64, ops.S64}} {
+				x, y := tensor{typ: typ(ds[0], n, 1), n: words}, tensor{typ: typ(ds[1], n), n: words}
+				want := tensor{typ: typ(ops.S64, n, n)}
+				each(want.typ.Shape, func(_ int, c []int) {
+					want.n = append(want.n, wrapped(f(number(ds[0], words[c[0]]), number(ds[1], words[c[1]]))))
+				})
+				same(t, describe(op, x.typ, y.typ), run(t, target, instr(op, want.typ), x, y), want)
+			}
+		}
+	})
+}
+
+// The u64 may be any of the three, and the bounds in the wrong order.
+func TestMixedClip(t *testing.T) {
+	words := []int64{0, 1, 1<<63 - 1, -1 << 63, -2, -1}
+	kinds := []ops.DType{ops.U64, ops.S64}
+	forTargets(t, func(t *testing.T, target *Target) {
+		for mask := range 8 {
+			var d [3]ops.DType
+			for i := range d {
+				d[i] = kinds[mask>>i&1]
+			}
+			merged := ops.Merge(ops.Merge(d[0], d[1]), d[2])
+			for _, lo := range words {
+				for _, hi := range words {
+					x := tensor{typ: typ(d[0], len(words)), n: words}
+					want := tensor{typ: typ(merged, len(words))}
+					for _, w := range words {
+						a := number(d[0], w)
+						if l := number(d[1], lo); a.Cmp(l) < 0 {
+							a = l
+						}
+						if h := number(d[2], hi); a.Cmp(h) > 0 {
+							a = h
+						}
+						want.n = append(want.n, wrapped(a))
+					}
+					got := run(t, target, instr(ops.Clip, want.typ), x,
+						tensor{typ: typ(d[1]), n: []int64{lo}}, tensor{typ: typ(d[2]), n: []int64{hi}})
+					same(t, describe(ops.Clip, x.typ, typ(d[1]), typ(d[2])), got, want)
+				}
+			}
+		}
+	})
 }

@@ -143,3 +143,20 @@ func TestMixedSigns(t *testing.T) {
 		n.report(t)
 	})
 }
+
+// The bounds of clip may be u64 where what they hold is signed, and the other way round.
+func TestMixedClip(t *testing.T) {
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+		var n tally
+		for _, in := range [][3]ops.DType{
+			{ops.U64, ops.S64, ops.S64}, {ops.S64, ops.U64, ops.S32}, {ops.S16, ops.S8, ops.U64}, {ops.U64, ops.S16, ops.U64},
+		} {
+			c := instr{op: ops.Clip, types: []ops.Type{{DType: in[0], Shape: ops.Shape{257}}, {DType: in[1]}, {DType: in[2]}}}
+			c.infer(t, ops.S64)
+			s := newSampler(seed(c.op, in[0], int(in[1])))
+			c.data = [][]byte{s.bits(c.types[0]), s.bits(c.types[1]), s.bits(c.types[2])}
+			n.same(t, d, host, &c)
+		}
+		n.report(t)
+	})
+}
