@@ -1,1 +1,1 @@
-[inputs: ["{mix,.formatter}.exs", "{config,lib,known}/**/*.{ex,exs}"]]
+[inputs: ["{mix,.formatter}.exs", "{config,lib,known,test}/**/*.{ex,exs}"]]

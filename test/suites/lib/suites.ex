@@ -7,6 +7,9 @@ defmodule Suites do
   it holds: see `Suites.Source`. A fallback to `Nx.BinaryBackend`, or of the compiler to
   `Nx.Defn.Evaluator`, fails its test.
 
+  Suites whose name ends in `_numbers` are our own, in `test/`: networks and estimators
+  of these packages beside `Nx.BinaryBackend`.
+
   A suite runs on `NxVulkanGo.Backend`, its numerical definitions by `Nx.Defn.Evaluator`;
   those whose name ends in `_compiled`, and that of EXLA, by `compiler: NxVulkanGo`.
 
@@ -16,6 +19,8 @@ defmodule Suites do
   """
 
   alias Nx.Defn.Evaluator
+
+  @here Path.expand("..", __DIR__)
 
   @axon ~w(axon/layers_test axon/compiler_test axon/loop_test axon/integration_test)
   @polaris ~w(polaris/updates_test polaris/optimizers_test)
@@ -53,19 +58,20 @@ defmodule Suites do
     "polaris" => %{app: :polaris, files: @polaris},
     "polaris_compiled" => %{app: :polaris, compiler: NxVulkanGo, files: @polaris},
     "scholar" => %{app: :scholar, files: @scholar},
-    "scholar_compiled" => %{app: :scholar, compiler: NxVulkanGo, files: @scholar}
+    "scholar_compiled" => %{app: :scholar, compiler: NxVulkanGo, files: @scholar},
+    "axon_numbers" => %{app: :axon, root: @here, files: ~w(numbers/axon_test)},
+    "scholar_numbers" => %{app: :scholar, root: @here, files: ~w(numbers/scholar_test)}
   }
 
   @doc "The names of the suites whose packages are here."
-  def names,
-    do: for({name, _} <- Enum.sort(@suites), path = root(name), File.dir?(path), do: name)
+  def names do
+    for {name, %{app: app}} <- Enum.sort(@suites), path = folder(app), File.dir?(path), do: name
+  end
 
   @doc "The files of a suite, relative to its test folder and without extension."
   def files(name), do: Map.fetch!(@suites, name).files
 
-  @doc "The folder of a suite's package, nil where it is not here."
-  def root(name), do: folder(Map.fetch!(@suites, name).app)
-
+  # The folder of a package, nil where it is not here.
   # EXLA is in the checkout of Nx and is not compiled.
   defp folder(:exla), do: Path.join(Path.dirname(folder(:nx)), "exla")
   defp folder(app), do: Map.get(Mix.Project.deps_paths(), app)
@@ -89,14 +95,15 @@ defmodule Suites do
   def run(name, file, {backend, compiler}, options) do
     suite = Map.fetch!(@suites, name)
     without = Map.get(suite, :without, [])
+    root = Map.get_lazy(suite, :root, fn -> folder(suite.app) end)
     Application.put_all_env(suites: [backend: backend, compiler: compiler])
     Code.put_compiler_option(:ignore_module_conflict, true)
     Application.put_env(:ex_unit, :autorun, false)
     options = [formatters: [Suites.Outcomes], seed: 0] ++ options
 
-    File.cd!(root(name), fn ->
+    File.cd!(root, fn ->
       # It names nodes, and tests that other backends pass.
-      Enum.each(["test/test_helper.exs"] -- without, &Code.eval_file/1)
+      Enum.each(Path.wildcard("test/test_helper.exs") -- without, &Code.eval_file/1)
       ExUnit.start(options)
       sources = (Path.wildcard("test/support/**/*.ex") -- without) ++ ["test/#{file}.exs"]
       modules = Enum.flat_map(sources, &Suites.Source.load/1)
