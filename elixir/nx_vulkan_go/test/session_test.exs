@@ -1,108 +1,77 @@
 defmodule NxVulkanGo.SessionTest do
   # What the client does on its own: order, batches, liveness. The server is a fake.
-  use ExUnit.Case, async: false
+  use NxVulkanGo.FakeCase, async: false
 
-  alias NxVulkanGo.{Distribution, Error, FakeServer, Session, Sessions}
-
-  setup do
-    Distribution.ensure_started!()
-    device = System.unique_integer([:positive])
-    server = FakeServer.start(device)
-    on_exit(fn -> Process.exit(server, :kill) end)
-    options = [server: node(), device: device]
-    Nx.default_backend({NxVulkanGo.Backend, options})
-    {:ok, options: options, server: server}
-  end
-
-  defp buffers(options) do
-    NxVulkanGo.sweep(options)
-    NxVulkanGo.memory(options).session.buffers
-  end
-
-  # Frees follow an exit; this waits for them, and fails if they do not come.
-  defp await_buffers(options, count, tries \\ 3000) do
-    case buffers(options) do
-      ^count -> :ok
-      other when tries == 0 -> flunk("#{other} buffers are left, expected #{count}")
-      _ -> await_buffers_later(options, count, tries)
-    end
-  end
-
-  defp await_buffers_later(options, count, tries) do
-    receive do
-    after
-      10 -> await_buffers(options, count, tries - 1)
-    end
-  end
+  alias NxVulkanGo.{Error, Session, Sessions}
 
   test "an operation and a read" do
     t = Nx.tensor([1.0, 2.0, 3.0])
     assert Nx.to_flat_list(Nx.add(t, 10)) == [11.0, 12.0, 13.0]
   end
 
-  test "scalars need no message", %{options: options} do
+  test "scalars need no message", %{place: place} do
     assert Nx.to_number(Nx.tensor(5)) == 5
-    assert buffers(options) == 0
+    assert buffers(place) == 0
   end
 
-  test "operands of another backend", %{options: options} do
+  test "operands of another backend", %{place: place} do
     small = Nx.tensor([1, 2], backend: Nx.BinaryBackend)
     large = Nx.iota({100}, backend: Nx.BinaryBackend)
     assert Nx.to_flat_list(Nx.add(small, Nx.tensor([1, 1]))) == [2, 3]
     assert Nx.to_flat_list(Nx.add(large, Nx.tensor([1]))) == Enum.to_list(1..100)
-    assert buffers(options) == 0
+    assert buffers(place) == 0
   end
 
-  test "a dropped tensor is gone after a sweep", %{options: options} do
+  test "a dropped tensor is gone after a sweep", %{place: place} do
     t = Nx.tensor([1, 2, 3])
     for _ <- 1..100, do: Nx.add(t, 1)
-    assert buffers(options) == 1
+    assert buffers(place) == 1
     assert Nx.to_flat_list(t) == [1, 2, 3]
   end
 
-  test "a tensor outlives the process that made it", %{options: options} do
+  test "a tensor outlives the process that made it", %{place: place} do
     t = Nx.tensor([1, 2, 3])
     sum = Task.await(Task.async(fn -> Nx.add(t, t) end))
-    assert buffers(options) == 2
+    assert buffers(place) == 2
     assert Nx.to_flat_list(Nx.subtract(sum, t)) == [1, 2, 3]
   end
 
-  test "a tensor in ETS lives", %{options: options} do
+  test "a tensor in ETS lives", %{place: place} do
     table = :ets.new(:tensors, [:public])
-    backend = {NxVulkanGo.Backend, options}
+    backend = {NxVulkanGo.Backend, place}
 
     Task.await(
       Task.async(fn -> :ets.insert(table, {:t, Nx.tensor([7, 8], backend: backend)}) end)
     )
 
-    assert buffers(options) == 1
+    assert buffers(place) == 1
     assert [{:t, t}] = :ets.lookup(table, :t)
     assert Nx.to_flat_list(t) == [7, 8]
     :ets.delete(table, :t)
     Process.put(:t, t)
-    assert buffers(options) == 1
+    assert buffers(place) == 1
     Process.delete(:t)
   end
 
-  test "10,000 processes that make three tensors each leave nothing", %{options: options} do
+  test "10,000 processes that make three tensors each leave nothing", %{place: place} do
     1..10_000
     |> Task.async_stream(fn i ->
-      Nx.default_backend({NxVulkanGo.Backend, options})
+      Nx.default_backend({NxVulkanGo.Backend, place})
       t = Nx.tensor([i, i])
       Nx.multiply(Nx.add(t, t), 2)
       :ok
     end)
     |> Stream.run()
 
-    await_buffers(options, 0)
+    await_buffers(place, 0)
   end
 
-  test "100,000 operations in a row keep memory flat and lose nothing", %{options: options} do
+  test "100,000 operations in a row keep memory flat and lose nothing", %{place: place} do
     one = Nx.tensor([1])
     last = Enum.reduce(1..100_000, one, fn _, t -> Nx.add(t, one) end)
     assert Nx.to_flat_list(last) == [100_001]
-    assert buffers(options) == 2
-    assert NxVulkanGo.memory(options).session.messages < 100_000
+    assert buffers(place) == 2
+    assert NxVulkanGo.memory(place).session.messages < 100_000
     assert Nx.to_flat_list(last) == [100_001]
     assert Nx.to_flat_list(one) == [1]
   end
@@ -119,24 +88,24 @@ defmodule NxVulkanGo.SessionTest do
     for {expected, t} <- kept, do: assert(Nx.to_flat_list(t) == [expected])
   end
 
-  test "as many living tensors as one likes", %{options: options} do
+  test "as many living tensors as one likes", %{place: place} do
     tensors = for i <- 1..20_000, do: Nx.tensor([i])
-    assert buffers(options) == 20_000
+    assert buffers(place) == 20_000
     assert tensors |> List.last() |> Nx.to_flat_list() == [20_000]
     assert tensors |> hd() |> Nx.to_flat_list() == [1]
   end
 
-  test "deallocation frees at once, and once", %{options: options} do
+  test "deallocation frees at once, and once", %{place: place} do
     t = Nx.tensor([1, 2])
     assert Nx.backend_deallocate(t) == :ok
-    assert NxVulkanGo.memory(options).session.buffers == 0
+    assert NxVulkanGo.memory(place).session.buffers == 0
     assert Nx.backend_deallocate(t) == :already_deallocated
     assert_raise Error, ~r/deallocated/, fn -> Nx.to_binary(t) end
     assert inspect(t) =~ "<deallocated>"
   end
 
-  test "what waits goes along with a call", %{options: options, server: server} do
-    session = Sessions.fetch!(options)
+  test "what waits goes along with a call", %{place: place, server: server} do
+    session = Sessions.fetch!(place)
     t = Nx.tensor([1, 2])
     assert Nx.to_flat_list(t) == [1, 2]
     before = FakeServer.along(server)
@@ -153,8 +122,8 @@ defmodule NxVulkanGo.SessionTest do
     assert Nx.to_flat_list(later) == [9, 18]
   end
 
-  test "an error stays with the result", %{options: options} do
-    session = Sessions.fetch!(options)
+  test "an error stays with the result", %{place: place} do
+    session = Sessions.fetch!(place)
     t = Nx.tensor([1])
     Session.instruct(session, {:fail, [{1_000_000, :s32, {1}}], [], []})
     failed = put_in(t.data.id, 1_000_000)
@@ -163,13 +132,13 @@ defmodule NxVulkanGo.SessionTest do
     assert Nx.to_flat_list(Nx.add(t, t)) == [2]
   end
 
-  test "pressure makes callers collect", %{options: options, server: server} do
-    session = Sessions.fetch!(options)
+  test "pressure makes callers collect", %{place: place, server: server} do
+    session = Sessions.fetch!(place)
     test = self()
 
     holder =
       spawn_link(fn ->
-        Nx.default_backend({NxVulkanGo.Backend, options})
+        Nx.default_backend({NxVulkanGo.Backend, place})
         for i <- 1..50, do: Nx.tensor([i])
         send(test, :made)
         Process.sleep(:infinity)
@@ -177,14 +146,14 @@ defmodule NxVulkanGo.SessionTest do
 
     assert_receive :made
     send(session.pid, {:nxvk_sweep, server, make_ref()})
-    await_buffers(options, 0)
+    await_buffers(place, 0)
     Process.unlink(holder)
     Process.exit(holder, :kill)
   end
 
-  test "a session that is killed is opened again", %{options: options} do
+  test "a session that is killed is opened again", %{place: place} do
     t = Nx.tensor([1, 2])
-    session = Sessions.fetch!(options)
+    session = Sessions.fetch!(place)
     ref = Process.monitor(session.pid)
     Process.exit(session.pid, :kill)
     assert_receive {:DOWN, ^ref, _, _, _}
@@ -202,7 +171,7 @@ defmodule NxVulkanGo.SessionTest do
     assert micros < 1_000_000
     assert inspect(t) =~ ~r/<(lost|unreachable)/
 
-    FakeServer.start(context.options[:device])
+    FakeServer.start(context.place[:device])
     assert Nx.to_flat_list(Nx.add(Nx.tensor([1, 2]), 1)) == [2, 3]
     assert_raise Error, ~r/stale/, fn -> Nx.add(t, 1) end
   end

@@ -1,24 +1,11 @@
 defmodule NxVulkanGo.TrackerTest do
   # Who has a slot, and what becomes of its token. The server is a fake.
-  use ExUnit.Case, async: false
+  use NxVulkanGo.FakeCase, async: false
 
-  alias NxVulkanGo.{Distribution, Error, FakeServer, Session, Sessions}
+  alias NxVulkanGo.{Error, Session, Sessions}
   alias NxVulkanGo.Session.{Slots, Tracker}
 
-  setup do
-    Distribution.ensure_started!()
-    device = System.unique_integer([:positive])
-    server = FakeServer.start(device)
-    on_exit(fn -> Process.exit(server, :kill) end)
-    options = [server: node(), device: device]
-    Nx.default_backend({NxVulkanGo.Backend, options})
-    {:ok, options: options, session: Sessions.fetch!(options), server: server}
-  end
-
-  defp buffers(options) do
-    NxVulkanGo.sweep(options)
-    NxVulkanGo.memory(options).session.buffers
-  end
+  setup %{place: place}, do: {:ok, session: Sessions.fetch!(place)}
 
   # The tokens that the table of a tracker has.
   defp tokens(session) do
@@ -61,20 +48,20 @@ defmodule NxVulkanGo.TrackerTest do
     for size <- [64, 65 + Slots.count()], do: assert(Slots.slot_of_size(size) == nil)
   end
 
-  test "a tensor outlives a token that was its slot's before", %{options: options} do
+  test "a tensor outlives a token that was its slot's before", %{place: place} do
     for _ <- 1..20 do
       gone = for i <- 1..100, do: Nx.tensor([i])
       assert gone |> List.last() |> Nx.to_flat_list() == [100]
       kept = Nx.tensor([1, 2])
-      assert buffers(options) >= 1
+      assert buffers(place) >= 1
       assert Nx.to_flat_list(kept) == [1, 2]
     end
 
     :erlang.garbage_collect()
-    assert buffers(options) == 0
+    assert buffers(place) == 0
   end
 
-  test "a deallocated tensor keeps its slot from others", %{options: options, session: session} do
+  test "a deallocated tensor keeps its slot from others", %{place: place, session: session} do
     t = Nx.tensor([1, 2])
     Nx.backend_deallocate(t)
     for _ <- 1..5_000, do: Nx.tensor([3])
@@ -84,7 +71,7 @@ defmodule NxVulkanGo.TrackerTest do
     others = for i <- 1..2_000, do: Nx.tensor([i])
     same = for o <- others, o.data.keeper == keeper, byte_size(o.data.token) == size, do: o
     assert same == []
-    assert buffers(options) == 2_000
+    assert buffers(place) == 2_000
     assert Nx.to_flat_list(List.last(others)) == [2_000]
     assert tuple_size(Tracker.all(session)) >= 2
     assert Nx.backend_deallocate(t) == :already_deallocated
@@ -110,14 +97,14 @@ defmodule NxVulkanGo.TrackerTest do
   end
 
   test "many processes at once lose nothing and leave nothing", context do
-    %{options: options, session: session} = context
+    %{place: place, session: session} = context
     trimmer = spawn_link(fn -> trim_again_and_again(session) end)
 
     results =
       1..16
       |> Task.async_stream(
         fn seed ->
-          Nx.default_backend({NxVulkanGo.Backend, options})
+          Nx.default_backend({NxVulkanGo.Backend, place})
           one = Nx.tensor([1])
           all = for i <- 1..200, do: {i + 1, Nx.add(one, i)}
           Enum.take_every(all, seed)
@@ -126,7 +113,7 @@ defmodule NxVulkanGo.TrackerTest do
       )
       |> Enum.flat_map(fn {:ok, kept} -> kept end)
 
-    assert buffers(options) >= length(results)
+    assert buffers(place) >= length(results)
     for {expected, t} <- results, do: assert(Nx.to_flat_list(t) == [expected])
     Process.unlink(trimmer)
     Process.exit(trimmer, :kill)
@@ -142,11 +129,11 @@ defmodule NxVulkanGo.TrackerTest do
     end
   end
 
-  test "processes that are killed in the middle leave nothing", %{options: options} do
+  test "processes that are killed in the middle leave nothing", %{place: place} do
     for _ <- 1..200 do
       pid =
         spawn(fn ->
-          Nx.default_backend({NxVulkanGo.Backend, options})
+          Nx.default_backend({NxVulkanGo.Backend, place})
           t = Nx.tensor([1])
           Enum.reduce(1..1_000_000, t, fn _, t -> Nx.add(t, 1) end)
         end)
@@ -157,19 +144,7 @@ defmodule NxVulkanGo.TrackerTest do
       end
     end
 
-    await_none(options, 500)
-  end
-
-  defp await_none(options, tries) do
-    left = buffers(options)
-    if tries == 0, do: flunk("#{left} buffers are left")
-
-    if left > 0 do
-      receive do
-      after
-        10 -> await_none(options, tries - 1)
-      end
-    end
+    await_buffers(place, 0)
   end
 
   test "a value of a session that has just died is an error", %{session: session} do

@@ -62,9 +62,9 @@ defmodule NxVulkanGo.Backend do
   ## Configuration
 
     * `:add_backend_on_inspect` - whether inspecting shows a line with the place of
-      the tensor (default `true`; read when this module is compiled)
+      the tensor (default `true`; read when this package is compiled)
     * `:check_shape_and_type` - whether reading asks the server for type and shape
-      first and compares (default `false`; read when this module is compiled)
+      first and compares (default `false`; read when this package is compiled)
     * `:fallback` - see `NxVulkanGo.Fallback`
     * `:limit` - how many bytes this VM may have on a device (default `:infinity`)
     * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`
@@ -73,7 +73,7 @@ defmodule NxVulkanGo.Backend do
   @behaviour Nx.Backend
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.{Attributes, Data, Eager, Error, Fallback, Ops, Refusals, Session, Sessions}
+  alias NxVulkanGo.{Attributes, Data, Eager, Fallback, Ops, Reading, Refusals, Sessions}
   alias NxVulkanGo.Compiler.Function
   alias NxVulkanGo.Session.Tracker
 
@@ -167,52 +167,9 @@ defmodule NxVulkanGo.Backend do
   defp same_place?(a, b), do: a.server == b.server and a.device == b.device
 
   @impl true
-  def to_binary(%T{data: %{type: type}} = tensor, limit),
-    do: tensor |> read(limit) |> Data.from_wire(type)
-
-  # The first elements, as bytes of the wire.
-  defp read(_tensor, 0), do: <<>>
-  defp read(%T{data: %{id: nil, literal: literal}}, _limit), do: literal
-
-  defp read(%T{data: %{type: type, shape: shape}} = tensor, limit) do
-    size = Tuple.product(shape)
-    count = if limit >= size, do: :all, else: limit
-    session = Eager.session([tensor], [])
-    here = here(session, tensor)
-    check(session, here)
-    data = Session.download(session, here.data.id, count)
-    Session.touch(here)
-    expected = min(limit, size) * Data.bytes(type)
-
-    if byte_size(data) != expected do
-      raise Error.new(:internal, "#{expected} bytes were asked for, #{byte_size(data)} came")
-    end
-
-    data
-  end
+  defdelegate to_binary(tensor, limit), to: Reading
 
   defp whole(%T{data: %{shape: shape}} = tensor), do: to_binary(tensor, Tuple.product(shape))
-
-  # A tensor of another node is read by way of a value of this node's session.
-  defp here(%Session{} = session, %T{data: %{session: session}} = tensor), do: tensor
-
-  defp here(_session, %T{data: %{type: type, shape: shape}} = tensor) do
-    tensor = %{tensor | type: type, shape: shape}
-    Eager.run(:reshape, tensor, [tensor], [])
-  end
-
-  if Application.compile_env(:nx_vulkan_go, :check_shape_and_type, false) do
-    defp check(session, %T{data: data}) do
-      expected = {Data.atom(data.type), data.shape}
-
-      case Session.call!(session, {:describe, data.id}) do
-        ^expected -> :ok
-        other -> raise Error.new(:internal, "expected #{inspect(expected)}, is #{inspect(other)}")
-      end
-    end
-  else
-    defp check(_session, _tensor), do: :ok
-  end
 
   @impl true
   def to_batched(out, %T{shape: shape} = tensor, opts) do
@@ -257,40 +214,8 @@ defmodule NxVulkanGo.Backend do
     """
   end
 
-  ## Inspect
-
   @impl true
-  def inspect(%T{} = tensor, inspect_opts) do
-    limit = if inspect_opts.limit == :infinity, do: :infinity, else: inspect_opts.limit + 1
-    {kind, bits} = tensor.data.type
-
-    # Nx prints elements of whole bytes.
-    %{tensor | type: {kind, max(bits, 8)}}
-    |> Nx.Backend.inspect(read(tensor, limit), inspect_opts)
-    |> signed(tensor)
-  rescue
-    error in [Error, ArgumentError] -> signed(absent(error), tensor)
-  catch
-    :exit, reason -> signed("<unreachable: #{Kernel.inspect(reason)}>", tensor)
-  end
-
-  defp absent(%Error{kind: :unknown_id}), do: "<deallocated>"
-  defp absent(%Error{kind: :stale}), do: "<lost: the server was restarted>"
-  defp absent(%Error{kind: :server_down}), do: "<unreachable>"
-  defp absent(error), do: "<" <> Exception.message(error) <> ">"
-
-  if Application.compile_env(:nx_vulkan_go, :add_backend_on_inspect, true) do
-    defp signed(doc, %T{data: %{id: nil}}), do: signed_line(doc, "scalar")
-
-    defp signed(doc, %T{data: %{session: session, id: id}}),
-      do: signed_line(doc, "#{session.server}:#{session.device}, #{id}")
-
-    defp signed_line(doc, place) do
-      Inspect.Algebra.concat(["NxVulkanGo.Backend<#{place}>", Inspect.Algebra.line(), doc])
-    end
-  else
-    defp signed(doc, _tensor), do: doc
-  end
+  defdelegate inspect(tensor, inspect_opts), to: Reading
 
   ## Operations that do not fit the list below
 
