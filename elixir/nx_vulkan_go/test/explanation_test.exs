@@ -95,4 +95,44 @@ defmodule NxVulkanGo.ExplanationTest do
     assert explanation.parts == []
     assert "#{explanation}" =~ "run by Nx.Defn.Evaluator: from_the_future"
   end
+
+  # What Livebook has of Kino, as far as an explanation needs it.
+  @kino """
+  defprotocol Kino.Render do
+    def to_livebook(term)
+  end
+
+  defmodule Kino.DataTable do
+    defstruct [:rows, :options]
+    def new(rows, options), do: %__MODULE__{rows: rows, options: options}
+  end
+
+  defimpl Kino.Render, for: Kino.DataTable do
+    def to_livebook(table), do: {:table, table.rows, table.options}
+  end
+  """
+
+  test "in Livebook it is a table of the parts" do
+    refute Code.ensure_loaded?(Kino.Render)
+    kino = Code.compile_string(@kino)
+    ours = Code.compile_file("lib/nx_vulkan_go/livebook.ex")
+    on_exit(fn -> for {module, _} <- kino ++ ours, do: unload(module) end)
+
+    assert [{Kino.Render.NxVulkanGo.Explanation, _}] = ours
+    explanation = explain(&softmax/1)
+    assert {:table, rows, options} = apply(Kino.Render, :to_livebook, [explanation])
+    assert rows == Explanation.rows(explanation)
+    assert is_binary(options[:name])
+
+    for row <- rows, do: assert(Enum.sort(Map.keys(row)) == Enum.sort(options[:keys]))
+  end
+
+  test "without Livebook it needs no Kino" do
+    assert Code.compile_file("lib/nx_vulkan_go/livebook.ex") == []
+  end
+
+  defp unload(module) do
+    :code.delete(module)
+    :code.purge(module)
+  end
 end

@@ -141,14 +141,3 @@ defmodule NxVulkanGo.Explanation do
       do: "#NxVulkanGo.Explanation<\n" <> NxVulkanGo.Explanation.text(explanation) <> ">"
   end
 end
-
-if Code.ensure_loaded?(Kino.Render) do
-  defimpl Kino.Render, for: NxVulkanGo.Explanation do
-    def to_livebook(explanation) do
-      explanation
-      |> NxVulkanGo.Explanation.rows()
-      |> Kino.DataTable.new(name: "Parts of the program")
-      |> Kino.Render.to_livebook()
-    end
-  end
-end
