@@ -1,14 +1,20 @@
-# What a training loop costs from the VM: a step of gradient descent on a perceptron
+# What a program costs from a BEAM: a step of gradient descent on a perceptron
 # 784-128-10 with cross-entropy, batches of 128, compiled and op by op; and a tiny
 # program with a read of its result, beside Nx.BinaryBackend.
 #
 #     mix run bench/mlp.exs [steps]
 #
-# A step's weights go into the next one, and nothing is read before the last. Times
-# are medians of rounds.
+# A step's weights go into the next one, and nothing is read before the last. Op by
+# op it runs in Nx.Defn.Evaluator, which Nx.Defn.jit has trace the function and its
+# gradient at every call, and Nx.Defn.compile once. How much of that is the work of Nx
+# itself, a backend says that computes nothing. Times are medians of rounds that
+# take turns.
+
+Code.require_file("support/nothing.exs", __DIR__)
 
 defmodule Perceptron do
   import Nx.Defn
+  alias NxVulkanGo.Bench.Nothing
 
   defn loss({w1, b1, w2, b2}, x, y) do
     hidden = Nx.max(Nx.dot(x, w1) + b1, 0)
@@ -31,7 +37,12 @@ defmodule Perceptron do
     |> Nx.sum()
   end
 
-  def inputs do
+  def inputs({Nothing, _}) do
+    t = &Nothing.tensor(&1, :f32)
+    {{t.({784, 128}), t.({128}), t.({128, 10}), t.({10})}, t.({128, 784}), t.({128, 10})}
+  end
+
+  def inputs(_backend) do
     key = Nx.Random.key(1)
     {w1, key} = Nx.Random.normal(key, 0, 0.05, shape: {784, 128}, type: :f32)
     {w2, key} = Nx.Random.normal(key, 0, 0.05, shape: {128, 10}, type: :f32)
@@ -41,40 +52,33 @@ defmodule Perceptron do
     {{w1, Nx.broadcast(0.0, {128}), w2, Nx.broadcast(0.0, {10})}, x, y}
   end
 
-  # The median time of a step in rounds of so many, in microseconds.
-  def time(compiler, steps, rounds) do
-    {params, x, y} = inputs()
-    step = Nx.Defn.jit(&Perceptron.step/3, compiler: compiler)
+  # A function of a number of steps that does so many, from where it was.
+  def training(backend, function) do
+    Nx.default_backend(backend)
+    {params, x, y} = inputs(backend)
+    step = function.(&Perceptron.step/3, [params, x, y])
+    here = make_ref()
+    Process.put(here, params)
 
-    round = fn params ->
-      params = Enum.reduce(1..steps, params, fn _, params -> step.(params, x, y) end)
+    fn steps ->
+      Nx.default_backend(backend)
+      params = Enum.reduce(1..steps, Process.get(here), fn _, params -> step.(params, x, y) end)
       Nx.to_binary(elem(params, 3))
-      params
+      Process.put(here, params)
     end
-
-    params = round.(round.(params))
-    Process.sleep(1000)
-    params = round.(params)
-    median(fn -> round.(params) end, rounds) / steps
   end
 
-  def tiny_time(compiler, calls) do
+  # The same for calls of the tiny program, each with a read.
+  def calling(backend, function) do
+    Nx.default_backend(backend)
     x = Nx.divide(Nx.iota({64}, type: :f32), 64)
-    tiny = Nx.Defn.jit(&Perceptron.tiny/1, compiler: compiler)
-    round = fn -> for _ <- 1..calls, do: Nx.to_number(tiny.(x)) end
-    for _ <- 1..3, do: round.()
-    Process.sleep(1000)
-    median(round, 5) / calls
-  end
+    tiny = function.(&Perceptron.tiny/1, [x])
 
-  defp median(round, rounds) do
-    times = for _ <- 1..rounds, do: elem(:timer.tc(round), 0)
-    Enum.at(Enum.sort(times), div(rounds, 2))
+    fn calls ->
+      Nx.default_backend(backend)
+      for _ <- 1..calls, do: Nx.to_number(tiny.(x))
+    end
   end
-end
-
-report = fn what, micros ->
-  IO.puts("#{String.pad_trailing(what, 44)} #{Float.round(micros, 1)} us")
 end
 
 steps =
@@ -83,9 +87,38 @@ steps =
     [] -> 2000
   end
 
-Nx.default_backend(NxVulkanGo.Backend)
-report.("50 operations on 64 elements, and a read", Perceptron.tiny_time(NxVulkanGo, 100))
-report.("a step, compiled", Perceptron.time(NxVulkanGo, steps, 3))
-report.("a step, op by op", Perceptron.time(Nx.Defn.Evaluator, max(1, div(steps, 10)), 3))
-Nx.default_backend(Nx.BinaryBackend)
-report.("50 operations on Nx.BinaryBackend", Perceptron.tiny_time(Nx.Defn.Evaluator, 20))
+ours = {NxVulkanGo.Backend, []}
+nothing = {NxVulkanGo.Bench.Nothing, []}
+jit = fn compiler -> fn fun, _args -> Nx.Defn.jit(fun, compiler: compiler) end end
+compile = fn compiler -> &Nx.Defn.compile(&1, &2, compiler: compiler) end
+few = max(1, div(steps, 10))
+
+cases = [
+  {"a step, compiled", steps, Perceptron.training(ours, jit.(NxVulkanGo))},
+  {"a step, op by op, traced at each call", few,
+   Perceptron.training(ours, jit.(Nx.Defn.Evaluator))},
+  {"  of that, by Nx", few, Perceptron.training(nothing, jit.(Nx.Defn.Evaluator))},
+  {"a step, op by op, traced once", few, Perceptron.training(ours, compile.(Nx.Defn.Evaluator))},
+  {"  of that, by Nx", few, Perceptron.training(nothing, compile.(Nx.Defn.Evaluator))},
+  {"50 operations on 64 elements, and a read", 100, Perceptron.calling(ours, jit.(NxVulkanGo))},
+  {"the same on Nx.BinaryBackend", 20,
+   Perceptron.calling({Nx.BinaryBackend, []}, jit.(Nx.Defn.Evaluator))}
+]
+
+# The node compiles what it has seen some times.
+for _ <- 1..2, {_, count, round} <- cases, do: round.(count)
+Process.sleep(1000)
+for {_, count, round} <- cases, do: round.(count)
+
+rounds =
+  for _ <- 1..5 do
+    for {_, count, round} <- cases do
+      {micros, _} = :timer.tc(fn -> round.(count) end)
+      micros / count
+    end
+  end
+
+for {{what, _, _}, times} <- Enum.zip(cases, Enum.zip_with(rounds, & &1)) do
+  median = times |> Enum.sort() |> Enum.at(2) |> Float.round(1)
+  IO.puts("#{String.pad_trailing(what, 44)} #{median} us")
+end
