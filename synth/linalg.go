@@ -66,7 +66,7 @@ func lowerLinAlg(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 }
 
 // onComplex are the operations whose kernels compute complex numbers as well.
-var onComplex = []ops.Op{ops.TriangularSolve, ops.Cholesky, ops.LU, ops.Solve, ops.Determinant}
+var onComplex = []ops.Op{ops.TriangularSolve, ops.Cholesky, ops.LU, ops.Solve, ops.Determinant, ops.QR}
 
 // choose finds the type of computation, which has room for those of operands and
 // results.
@@ -108,6 +108,7 @@ type strided struct {
 	ref                  Ref
 	elems                int // of the buffer
 	off, row, col, batch int
+	conj                 bool // stands for the conjugates: for products alone
 }
 
 // dense is a batch of m by n matrices, row by row, that fill a buffer.
@@ -132,6 +133,13 @@ func (s strided) along() bool { return s.col == 1 || s.col == -1 }
 // transposed is the matrix with rows and columns exchanged.
 func (s strided) transposed() strided {
 	s.row, s.col = s.col, s.row
+	return s
+}
+
+// adjoint is the transposed matrix of complex conjugates.
+func (j *linalg) adjoint(s strided) strided {
+	s = s.transposed()
+	s.conj = j.typ.Complex() && !s.conj
 	return s
 }
 

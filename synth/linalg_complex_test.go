@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"nxvk/ops"
@@ -175,6 +176,70 @@ func TestComplexDeterminant(t *testing.T) {
 		got := factor(t, gpu, ops.Determinant, []ops.Type{typ(ops.C64)}, nil, x)[0]
 		if got.number(0) != c.want {
 			t.Errorf("determinant of %v: got %v, want %v", c.a, got.number(0), c.want)
+		}
+	}
+}
+
+// Factors of tall and wide matrices, in panels of both kinds; the diagonal of r has
+// the opposite phase of what was there, but in the last row.
+func TestComplexQR(t *testing.T) {
+	for name, target := range map[string]*Target{"gpu": gpu, "small": small} {
+		for i, s := range []ops.Shape{{1, 1}, {1, 3}, {3, 1}, {2, 5, 3}, {2, 3, 5}, {33, 20}, {20, 33}, {2, 80, 36}, {200, 10}} {
+			for mode := range 2 {
+				d := []ops.DType{ops.C64, ops.C128}[(i+mode)%2]
+				if mode == 1 && s.Size() > 1000 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s %v%v mode %d", name, d, s, mode), func(t *testing.T) {
+					checkComplexQR(t, target, gaussComplex(ops.Type{DType: d, Shape: s}, uint64(i)), mode)
+				})
+			}
+		}
+	}
+}
+
+func checkComplexQR(t *testing.T, target *Target, x tensor, mode int) {
+	t.Helper()
+	s := x.typ.Shape
+	lead, m, n := s[:len(s)-2:len(s)-2], s[len(s)-2], s[len(s)-1]
+	k := []int{min(m, n), m}[mode]
+	outs := []ops.Type{{DType: x.typ.DType, Shape: append(lead, m, k)}, {DType: x.typ.DType, Shape: append(lead, k, n)}}
+	f, d := factor(t, target, ops.QR, outs, [][]int{{mode}}, x), x.typ.DType.Real()
+	for b := range x.typ.Size() / (m * n) {
+		q, r, a := f[0].blocks(b, m, k), f[1].blocks(b, k, n), x.blocks(b, m, n)
+		near(t, "q r", d, q.times(r), a, a.norm())
+		near(t, "q^H q", d, q.transposed().times(q), identity(2*k), 1)
+		for i := range k * n {
+			if v := f[1].number(b*k*n + i); i/n > i%n && v != 0 {
+				t.Fatalf("r has %v in row %d and column %d", v, i/n, i%n)
+			}
+		}
+		was, got := x.number(b*m*n), f[1].number(b*k*n)
+		if turned := re(was)*re(got) + imag(was)*imag(got); m > 1 && turned > 0 || m == 1 && turned < 0 {
+			t.Fatalf("%v became %v", was, got)
+		}
+	}
+}
+
+// Columns of zeros, and elements of extreme size.
+func TestComplexQRExtremes(t *testing.T) {
+	checkComplexQR(t, gpu, tensor{typ: typ(ops.C64, 3, 3), f: make([]float64, 18)}, 1)
+	for _, by := range []float64{0x1p120, 0x1p-120} {
+		x := gaussComplex(typ(ops.C64, 6, 4), 1)
+		for i := range x.f {
+			if x.f[i] *= by; i/2%4 == 1 {
+				x.f[i] = 0
+			}
+		}
+		checkComplexQR(t, gpu, x, 0)
+	}
+	x := numbers(typ(ops.C64, 2, 2), 1, 2i, 3, 4)
+	x.f[7] = math.Inf(1)
+	for _, f := range factor(t, gpu, ops.QR, []ops.Type{x.typ, x.typ}, [][]int{{0}}, x) {
+		for i, v := range f.f {
+			if !math.IsNaN(v) {
+				t.Errorf("part %d is %v where the matrix has an infinity", i, v)
+			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package synth
 import (
 	"fmt"
 
-	"nxvk/ops"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -23,9 +22,9 @@ const mirrorCols = 4 // columns of an invocation
 // registers and the shared memory of a workgroup; there is none for matrices that
 // are very tall.
 func (j *linalg) mirror(m, n int) (mirror, bool) {
-	each, most, wide := 64, 512, 32
-	if j.wide == ops.F64 {
-		each, most, wide = 32, 256, 16
+	each, most, wide := 64/j.words(), 512, 32/j.words()
+	if j.words() > 1 {
+		most = 256
 	}
 	wide = panelWidth(n, j.narrow(wide))
 	most = min(most, j.t.MaxInvocations)
@@ -150,14 +149,14 @@ func (x *mirrorPanel) reflect(els []kernel.Value, round, q, c kernel.Value) []ke
 	vs[0] = x.Select(under, vs[0], zero) // the other rows are under the diagonal
 	x.sum(els, vs, round)
 	head, beneath := x.LoadShared(x.top, x.tops(c, c)), x.LoadShared(x.sums, c)
-	h := x.householder(head, beneath)
+	h := x.householder(head, beneath, x.same(c, x.Sub(x.m, x.int(1))))
 	for r := range vs {
 		vs[r] = x.Select(h.nothing, zero, x.Mul(vs[r], h.inverse))
 	}
 	inner := make([]kernel.Value, x.cols)
 	for k := range inner {
 		at := x.home(round, k)
-		inner[k] = x.Select(h.nothing, zero, x.fma(x.LoadShared(x.sums, at), h.inverse, x.LoadShared(x.top, x.tops(c, at))))
+		inner[k] = x.Select(h.nothing, zero, x.fma(x.LoadShared(x.sums, at), x.conj(h.inverse), x.LoadShared(x.top, x.tops(c, at))))
 		// Columns that are done stay.
 		ahead := x.below(x.Add(round, x.int(k)), x.int(x.cols))
 		if k == 0 {
@@ -215,7 +214,7 @@ func (x *mirrorPanel) sum(els, vs []kernel.Value, round kernel.Value) {
 	for k := range x.cols {
 		sum := x.number(0)
 		for r, v := range vs {
-			sum = x.fma(v, els[r*x.cols+k], sum)
+			sum = x.fma(x.conj(v), els[r*x.cols+k], sum)
 		}
 		x.StoreShared(x.partial, x.Add(x.Mul(x.row, x.int(line)), x.home(round, k)), sum)
 	}
@@ -266,9 +265,9 @@ func (x *mirrorPanel) store(els []kernel.Value, a, v grid) {
 func (x *mirrorPanel) note(c kernel.Value, h householder) {
 	wide := x.int(x.wide())
 	x.then(x.below(x.me, wide), func() {
-		inner := x.fma(x.LoadShared(x.sums, x.me), h.inverse, x.LoadShared(x.top, x.tops(c, x.me)))
+		inner := x.fma(x.LoadShared(x.sums, x.me), x.conj(h.inverse), x.LoadShared(x.top, x.tops(c, x.me)))
 		keep := x.both(x.below(x.me, c), x.not(h.nothing))
-		x.StoreShared(x.products, x.Add(x.Mul(c, wide), x.me), x.Select(keep, inner, x.number(0)))
+		x.StoreShared(x.products, x.Add(x.Mul(c, wide), x.me), x.Select(keep, x.conj(inner), x.number(0)))
 	})
 	x.then(x.same(x.me, c), func() { x.StoreShared(x.tau, c, h.tau) })
 }
@@ -295,26 +294,4 @@ func (x *mirrorPanel) join(t grid) {
 		x.then(x.below(x.me, x.limit), func() { t.store(x.me, c, v) })
 		return append(row[1:wide:wide], v)
 	})
-}
-
-// householder is I - tau v v^T with a 1 in front of v, which takes a column to
-// size in front and zeros beneath.
-type householder struct {
-	size, tau, inverse kernel.Value // inverse is that of what v is divided by
-	nothing            kernel.Value // whether there is nothing beneath
-}
-
-// householder finds the reflector of a column from its first element and the sum
-// of the squares beneath. The diagonal of r is not negative.
-func (x reals) householder(head, beneath kernel.Value) (h householder) {
-	h.size = x.sqrt(x.fma(head, head, beneath))
-	// Without cancellation: head - size, of which the second is a quotient.
-	negative := x.Compare(scalar.Le, head, x.number(0))
-	first := x.Select(negative, x.Sub(head, h.size), x.over(x.neg(beneath), x.Add(head, h.size)))
-	eps := x.eps()
-	h.nothing = x.Compare(scalar.Le, beneath, x.Mul(x.number(16*eps*eps), x.Mul(h.size, h.size)))
-	h.inverse = x.over(x.number(1), first)
-	ratio := x.Mul(x.Mul(beneath, h.inverse), h.inverse)
-	h.tau = x.Select(h.nothing, x.number(0), x.over(x.number(2), x.Add(x.number(1), ratio)))
-	return h
 }

@@ -71,8 +71,8 @@ func (j *linalg) multiply(u blockProduct) {
 			p.bufs = append(p.bufs, *u.pairs.active)
 		}
 	}
-	p.key = fmt.Sprintf("update %v per=%d rows=%v,%v subtract=%v shared=%v pairs=%v",
-		w.t, w.per, u.a.along(), u.b.along(), u.subtract, u.shares > 1, u.pairs.describe())
+	p.key = fmt.Sprintf("update %v per=%d rows=%v,%v subtract=%v shared=%v pairs=%v conj=%v,%v",
+		w.t, w.per, u.a.along(), u.b.along(), u.subtract, u.shares > 1, u.pairs.describe(), u.a.conj, u.b.conj)
 	j.run(p)
 }
 
@@ -103,6 +103,7 @@ func (w *updateWriter) write(e *emitter) error {
 	side := w.per * updateSide
 	x.as, x.bs = e.Shared(w.t, updateDeep*(side+1)), e.Shared(w.t, updateDeep*(side+1))
 	x.a, x.b, x.c = e.grid(0), e.grid(1), e.grid(2)
+	x.a.conj, x.b.conj = w.blockProduct.a.conj, w.blockProduct.b.conj
 	matrix, tile := e.divide(e.group(), tiles)
 	first, end := e.int(0), k
 	if w.shares > 1 {

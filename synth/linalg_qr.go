@@ -1,13 +1,12 @@
 package synth
 
 import (
-	"nxvk/ops"
 	"nxvk/synth/kernel"
 )
 
 // reflections are m by n matrices made upper triangular by Householder's
 // reflectors, a panel of columns at a time. The reflectors of a panel are
-// I - V T V^T, where V is unit lower trapezoidal (Schreiber and Van Loan, 1989).
+// I - V T V^H, where V is unit lower trapezoidal (Schreiber and Van Loan, 1989).
 type reflections struct {
 	*linalg
 	a, v, t strided // what is left of a; reflectors, by column; T beneath T
@@ -29,10 +28,7 @@ func (j *linalg) qrPanel(m int) panel {
 	for p.local*p.rows < m {
 		p.rows *= 2
 	}
-	most, registers := 32, 128
-	if j.wide == ops.F64 {
-		most, registers = 16, 64
-	}
+	most, registers := 32/j.words(), 128/j.words()
 	if p.rows > 128 {
 		j.try(unsupported("matrices of %d rows", m))
 	}
@@ -40,7 +36,7 @@ func (j *linalg) qrPanel(m int) panel {
 	return p
 }
 
-// qrShares is among how many workgroups the rows of V^T C are shared out.
+// qrShares is among how many workgroups the rows of V^H C are shared out.
 func qrShares(m int) int { return max(1, min(32, m/64)) }
 
 // mirrorLeast is the most rows of matrices, often many of them, whose panels have
@@ -59,7 +55,7 @@ func (f *reflections) width(m int) int {
 // diagonal.
 func (j *linalg) reflect(a strided, m, n int) *reflections {
 	k := min(m, n)
-	if k >= j.narrow(blockedSide) && a.off == 0 && a.row == n && a.col == 1 {
+	if k >= j.narrow(blockedSide) && !j.typ.Complex() && a.off == 0 && a.row == n && a.col == 1 {
 		return j.reflectBlocks(a, m, n)
 	}
 	most := j.qrPanel(1).wide // of any panel
@@ -71,7 +67,7 @@ func (j *linalg) reflect(a strided, m, n int) *reflections {
 	for lo := 0; lo < k; {
 		hi := min(lo+most, k)
 		f.block(lo, hi)
-		f.apply(lo, hi, f.t.from(lo, 0).transposed(), a.from(lo, hi), n-hi)
+		f.apply(lo, hi, f.adjoint(f.t.from(lo, 0)), a.from(lo, hi), n-hi)
 		f.panels = append(f.panels, lo)
 		lo = hi
 	}
@@ -86,7 +82,7 @@ func (f *reflections) block(lo, hi int) {
 		end := min(at+f.width(f.m-at), hi)
 		t := f.corner(at, at, lo)
 		f.factor(at, end, t)
-		f.apply(at, end, t.transposed(), f.a.from(at, end), hi-end)
+		f.apply(at, end, f.adjoint(t), f.a.from(at, end), hi-end)
 		f.join(lo, at, end)
 		at = end
 	}
@@ -101,7 +97,7 @@ func (f *reflections) corner(row, column, lo int) strided {
 }
 
 // join appends what T of columns lo to end has in its corner, where those of
-// columns before at and from at on stand on its diagonal: - T V^T V' T'.
+// columns before at and from at on stand on its diagonal: - T V^H V' T'.
 func (f *reflections) join(lo, at, end int) {
 	if at == lo {
 		return
@@ -109,7 +105,7 @@ func (f *reflections) join(lo, at, end int) {
 	before, wide, shares := at-lo, end-at, qrShares(f.m-at)
 	sums, turned := f.sums, f.turned
 	sums.row, turned.row = wide, wide
-	f.multiply(blockProduct{a: f.v.from(at, lo).transposed(), b: f.v.from(at, at), c: sums,
+	f.multiply(blockProduct{a: f.adjoint(f.v.from(at, lo)), b: f.v.from(at, at), c: sums,
 		m: before, n: wide, k: f.m - at, shares: shares, step: before * wide})
 	f.turn(f.corner(lo, lo, lo), sums, turned, before, wide, shares)
 	f.multiply(blockProduct{a: turned, b: f.corner(at, at, lo), c: f.corner(lo, at, lo),
@@ -129,7 +125,7 @@ func (f *reflections) form(q strided, k int) {
 	}
 }
 
-// apply appends C - V T (V^T C) for the columns of C, rows from lo on.
+// apply appends C - V T (V^H C) for the columns of C, rows from lo on.
 func (f *reflections) apply(lo, hi int, t, c strided, cols int) {
 	if cols == 0 {
 		return
@@ -138,12 +134,13 @@ func (f *reflections) apply(lo, hi int, t, c strided, cols int) {
 	shares := qrShares(m)
 	sums, turned := f.sums, f.turned
 	sums.row, turned.row = cols, cols
-	f.multiply(blockProduct{a: v.transposed(), b: c, c: sums, m: wide, n: cols, k: m, shares: shares, step: wide * cols})
+	f.multiply(blockProduct{a: f.adjoint(v), b: c, c: sums, m: wide, n: cols, k: m, shares: shares, step: wide * cols})
 	f.turn(t, sums, turned, wide, cols, shares)
 	f.multiply(blockProduct{a: v, b: turned, c: c, m: m, n: cols, k: wide, subtract: true})
 }
 
-// qr plans the factors with a diagonal of r that is not negative.
+// qr plans the factors with a diagonal of r that is not negative, or of the phases
+// that its reflectors give a complex one.
 func (j *linalg) qr() {
 	s := j.types[0].Shape
 	m, n := s[len(s)-2], s[len(s)-1]

@@ -32,7 +32,8 @@ type reflectWriter struct{ panel }
 // reflectors, without the 1 in front. A row of T has as many zeros before it.
 type reflectPanel struct {
 	*panelRows
-	sums, top, t int // shared: sums over rows by column, the present row, T
+	last         kernel.Value // row of the matrix
+	sums, top, t int          // shared: sums over rows by column, the present row, T
 }
 
 func (w *reflectWriter) write(e *emitter) error {
@@ -40,6 +41,7 @@ func (w *reflectWriter) write(e *emitter) error {
 	count, m, cols := e.num(), e.num(), e.num()
 	a, v, t := e.grid(0), e.grid(1), e.grid(2)
 	p := &reflectPanel{sums: e.Shared(w.t, w.wide*(w.local+slots)), top: e.Shared(w.t, w.wide), t: e.Shared(w.t, 2*w.wide*w.wide)}
+	p.last = e.Sub(m, e.int(1))
 	matrix := e.group()
 	e.when(e.below(matrix, count), func() {
 		a, v, t := a.of(matrix), v.of(matrix), t.of(matrix)
@@ -78,12 +80,12 @@ func (p *reflectPanel) store(r int, a, v grid, cols kernel.Value) {
 func (p *reflectPanel) step(c kernel.Value, _ []kernel.Value) []kernel.Value {
 	p.publish(p.top, c)
 	sums, top := p.products(c)
-	h := p.householder(top[0], sums[0])
+	h := p.householder(top[0], sums[0], p.same(c, p.last))
 	size, tau, inverse, nothing := h.size, h.tau, h.inverse, h.nothing
 	zero := p.number(0)
 	inner := make([]kernel.Value, p.wide) // of the reflector and each column
 	for k := range inner {
-		inner[k] = p.Select(nothing, zero, p.fma(sums[k], inverse, top[k]))
+		inner[k] = p.Select(nothing, zero, p.fma(sums[k], p.conj(inverse), top[k]))
 	}
 	p.extend(c, tau, inner)
 	for r, a := range p.a {
@@ -106,7 +108,7 @@ func (p *reflectPanel) products(c kernel.Value) (sums, top []kernel.Value) {
 		sum := p.number(0)
 		for r, a := range p.a {
 			under := p.below(c, p.row(r))
-			sum = p.fma(p.Select(under, a[0], p.number(0)), a[k], sum)
+			sum = p.fma(p.conj(p.Select(under, a[0], p.number(0))), a[k], sum)
 		}
 		p.StoreShared(p.sums, p.Add(p.me, p.int(k*line)), sum)
 	}
@@ -147,7 +149,7 @@ func (p *reflectPanel) extend(c, tau kernel.Value, inner []kernel.Value) {
 	p.then(p.below(p.me, c), func() {
 		sum := p.number(0)
 		for k := 1; k < p.wide; k++ {
-			sum = p.fma(p.LoadShared(p.t, p.Add(p.Add(row, c), p.int(k))), inner[k], sum)
+			sum = p.fma(p.LoadShared(p.t, p.Add(p.Add(row, c), p.int(k))), p.conj(inner[k]), sum)
 		}
 		p.StoreShared(p.t, at, p.neg(p.Mul(tau, sum)))
 	})

@@ -24,7 +24,7 @@ func (j *linalg) scaled(to, from strided, m, n int) (back strided) {
 	return factor.from(0, 1)
 }
 
-// largest appends the largest magnitudes of parts of matrices, a workgroup each,
+// largest appends the largest magnitudes of elements, or of their parts, in parts of matrices, a workgroup each,
 // or at last what the scale makes of them.
 func (j *linalg) largest(from, to strided, m, n, groups int, last bool) {
 	w := &scaleWriter{t: j.typ, local: 256, last: last}
@@ -59,7 +59,7 @@ func (w *scaleWriter) write(e *emitter) error {
 	x := reals{e, w.t}
 	count, groups, size, n := e.num(), e.num(), e.num(), e.num()
 	from, to := e.grid(0), e.grid(1)
-	tops := e.Shared(w.t, w.local)
+	tops := e.Shared(w.t.Part(), w.local)
 	matrix, part := e.divide(e.group(), groups)
 	e.when(e.below(matrix, count), func() {
 		from, to := from.of(matrix), to.of(matrix)
@@ -69,13 +69,15 @@ func (w *scaleWriter) write(e *emitter) error {
 		}
 		slice := e.int(4 * w.local)
 		first := e.Add(e.Mul(part, slice), e.invocation())
-		top := e.Loop(first, size, e.Mul(groups, slice), []kernel.Value{x.number(0)},
+		top := e.Loop(first, size, e.Mul(groups, slice), []kernel.Value{x.real(0)},
 			func(u kernel.Value, c []kernel.Value) []kernel.Value {
 				top := c[0]
 				for k := range 4 {
 					at := e.Add(u, e.int(k*w.local))
 					i, col := e.divide(at, n)
-					top = larger(top, x.abs(from.loadOr(e.below(at, size), i, col, x.number(0))))
+					for _, part := range x.parts(from.loadOr(e.below(at, size), i, col, x.number(0))) {
+						top = larger(top, x.abs(part))
+					}
 				}
 				return []kernel.Value{top}
 			})[0]
@@ -101,7 +103,7 @@ func (w *scaleWriter) write(e *emitter) error {
 // as the exponents reach, and its inverse; NaN for what is not finite, 1 for 0.
 func (w *scaleWriter) powers(x reals, top kernel.Value) (down, back kernel.Value) {
 	word, shift, most := top, 23, 254
-	if w.t == scalar.F64 {
+	if w.t.Part() == scalar.F64 {
 		word, shift, most = x.Prim(scalar.Hi, scalar.U32, top), 20, 2046
 	}
 	exp := x.And(x.Shr(x.Bitcast(word, scalar.U32), shift), uint64(most+1))
@@ -109,15 +111,15 @@ func (w *scaleWriter) powers(x reals, top kernel.Value) (down, back kernel.Value
 	to := x.Sub(x.Int(scalar.U32, most), x.least(exp, limit))
 	to = x.least(to, limit)
 	power := func(exp kernel.Value) kernel.Value {
-		if w.t == scalar.F64 {
-			return x.Prim(scalar.Pack, w.t, x.Int(scalar.U32, 0), x.Shl(exp, shift))
+		if w.t.Part() == scalar.F64 {
+			return x.Prim(scalar.Pack, scalar.F64, x.Int(scalar.U32, 0), x.Shl(exp, shift))
 		}
-		return x.Bitcast(x.Shl(exp, shift), w.t)
+		return x.Bitcast(x.Shl(exp, shift), scalar.F32)
 	}
 	none := x.zero(top)
 	finite := x.zero(x.Sub(top, top))
 	pick := func(v kernel.Value) kernel.Value {
-		return x.Select(none, x.number(1), x.Select(finite, v, x.Sub(top, top)))
+		return x.Select(none, x.real(1), x.Select(finite, v, x.Sub(top, top)))
 	}
 	return pick(power(to)), pick(power(x.Sub(x.Int(scalar.U32, most), to)))
 }

@@ -8,13 +8,13 @@ import (
 
 // turn appends the product of T and the sum of all shares of V^T C.
 func (f *reflections) turn(t, sums, to strided, wide, cols, shares int) {
-	w := &turnWriter{width: panelWidth(wide, 32)}
+	w := &turnWriter{width: panelWidth(wide, 32), conj: t.conj}
 	w.down = min(8, w.width, f.linalg.t.MaxInvocations/turnAcross)
 	groups := (cols + turnAcross - 1) / turnAcross
 	p := &program{local: uint32(turnAcross * w.down), groups: f.count * groups, flops: int64(f.count * wide * wide * cols),
 		bufs: []buffer{f.buffer(t, Read), f.buffer(sums, Read), f.buffer(to, Write)}}
 	p.nums = append([]int{f.count, groups, wide, cols, shares}, places(t, sums, to)...)
-	p.key = fmt.Sprintf("turn %v wide=%d down=%d", f.typ, w.width, w.down)
+	p.key = fmt.Sprintf("turn %v wide=%d down=%d conj=%v", f.typ, w.width, w.down, w.conj)
 	typ := f.typ
 	p.body = func(e *emitter) error { return w.write(reals{e, typ}) }
 	f.run(p)
@@ -22,7 +22,10 @@ func (f *reflections) turn(t, sums, to strided, wide, cols, shares int) {
 
 // turnWriter writes the kernel: a workgroup has some columns, an invocation some
 // rows of one, which it sums for all of them to multiply.
-type turnWriter struct{ width, down int }
+type turnWriter struct {
+	width, down int
+	conj        bool // T is that of the adjoint
+}
 
 const (
 	turnAcross = 32 // columns of a workgroup
@@ -32,6 +35,7 @@ const (
 func (w *turnWriter) write(x reals) error {
 	count, groups, wide, cols, shares := x.num(), x.num(), x.num(), x.num(), x.num()
 	t, from, to := x.grid(0), x.grid(1), x.grid(2)
+	t.conj = w.conj
 	matrix, part := x.divide(x.group(), groups)
 	t, from, to = t.of(matrix), from.of(matrix), to.of(matrix)
 	factor, summed := x.Shared(x.t, w.width*w.width), x.Shared(x.t, w.width*turnAcross)

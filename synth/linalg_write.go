@@ -36,12 +36,21 @@ func (w reals) eps() float64 {
 func (w reals) less(x, y, z kernel.Value) kernel.Value { return w.fma(w.neg(x), y, z) }
 
 // conj is the complex conjugate.
-func (w reals) conj(x kernel.Value) kernel.Value {
+func (e *emitter) conj(x kernel.Value) kernel.Value {
 	if !kernel.IsPair(x) {
 		return x
 	}
+	re, im := e.Parts(x)
+	return e.Pair(re, e.Prim(scalar.Neg, e.Type(im), im))
+}
+
+// parts are those of a complex number, or a real one.
+func (w reals) parts(x kernel.Value) []kernel.Value {
+	if !kernel.IsPair(x) {
+		return []kernel.Value{x}
+	}
 	re, im := w.Parts(x)
-	return w.Pair(re, w.neg(im))
+	return []kernel.Value{re, im}
 }
 
 // abs is the magnitude, a real number. That of a complex one is no further out of
@@ -60,7 +69,9 @@ func (w reals) abs(x kernel.Value) kernel.Value {
 }
 
 // zero reports whether x is 0.
-func (w reals) zero(x kernel.Value) kernel.Value { return w.Compare(scalar.Eq, x, w.number(0)) }
+func (w reals) zero(x kernel.Value) kernel.Value {
+	return w.Compare(scalar.Eq, x, w.Float(w.Type(x), 0))
+}
 
 // below is x < y for whole numbers; same is x = y.
 func (e *emitter) below(x, y kernel.Value) kernel.Value { return e.Compare(scalar.Lt, x, y) }
@@ -130,11 +141,12 @@ type grid struct {
 	e                    *emitter
 	buf                  int
 	off, row, col, batch kernel.Value
+	conj                 bool // elements are read as their conjugates
 }
 
 // grid takes the next numbers for the matrices of a buffer.
 func (e *emitter) grid(buf int) grid {
-	return grid{e, buf, e.num(), e.num(), e.num(), e.num()}
+	return grid{e: e, buf: buf, off: e.num(), row: e.num(), col: e.num(), batch: e.num()}
 }
 
 // of is matrix b of the batch alone.
@@ -147,7 +159,13 @@ func (g grid) at(i, k kernel.Value) kernel.Value {
 	return g.e.Add(g.off, g.e.Add(g.e.Mul(i, g.row), g.e.Mul(k, g.col)))
 }
 
-func (g grid) load(i, k kernel.Value) kernel.Value { return g.e.loadElement(g.buf, g.at(i, k)) }
+func (g grid) load(i, k kernel.Value) kernel.Value {
+	v := g.e.loadElement(g.buf, g.at(i, k))
+	if g.conj {
+		return g.e.conj(v)
+	}
+	return v
+}
 
 func (g grid) store(i, k, x kernel.Value) { g.e.storeElement(g.buf, g.at(i, k), x) }
 

@@ -44,22 +44,21 @@ func (x batch) transposed() batch {
 	return z
 }
 
-// diagonal makes m by n matrices of rows of k numbers.
-func diagonal(v []float64, k, m, n int) batch {
-	z := batch{m, n, make([]float64, len(v)/k*m*n)}
-	for i, x := range v {
-		z.a[(i/k*m+i%k)*n+i%k] = x
+func (x batch) plus(y batch) batch {
+	z := batch{x.m, x.n, slices.Clone(x.a)}
+	for i, v := range y.a {
+		z.a[i] += v
 	}
 	return z
 }
 
 // ones is a batch of identities.
 func ones(n, count int) batch {
-	v := make([]float64, n*count)
-	for i := range v {
-		v[i] = 1
+	z := batch{n, n, make([]float64, n*n*count)}
+	for i := range n * count {
+		z.a[i*n+i%n] = 1
 	}
-	return diagonal(v, n, n, n)
+	return z
 }
 
 // triangleOf has the blocks of a triangle and zeros elsewhere.
@@ -91,6 +90,21 @@ func (x numbers) block() int {
 		return 2
 	}
 	return 1
+}
+
+// dims are rows and columns of matrices.
+func (x numbers) dims() (m, n int) { return x.Shape[len(x.Shape)-2], x.Shape[len(x.Shape)-1] }
+
+// diagonal makes m by n matrices of vectors.
+func (x numbers) diagonal(m, n int) numbers {
+	k, lead := x.Shape[len(x.Shape)-1], x.Shape[:len(x.Shape)-1]
+	z := numbers{Type: ops.Type{DType: x.DType, Shape: append(slices.Clone(lead), m, n)}}
+	z.v = make([]float64, flatten(z.Type).Size())
+	for i := range x.Size() {
+		at := (i/k*m+i%k)*n + i%k
+		copy(z.v[at*x.block():], x.v[i*x.block():(i+1)*x.block()])
+	}
+	return z
 }
 
 // matrices reads the last two dimensions as those of matrices. Complex ones become

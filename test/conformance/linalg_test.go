@@ -199,8 +199,9 @@ func TestDeterminant(t *testing.T) {
 // oblongs are the shapes of matrices that need not be square.
 var oblongs = []ops.Shape{{1, 1}, {1, 5}, {5, 1}, {3, 2, 3}, {2, 3, 2}, {31, 33}, {33, 31}, {64, 64}, {100, 40}, {257, 20}, {20, 257}, {70, 100}, {1500, 40}}
 
-// onShapes runs a test on matrices of all shapes.
-func onShapes(t *testing.T, list []ops.Shape, test func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int)) {
+// onShapes runs a test on matrices of all shapes, in each of the types that a
+// device computes for some of them.
+func onShapes(t *testing.T, list []ops.Shape, types []ops.DType, test func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int)) {
 	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		if !gpu && target.CPU {
 			t.Skip("factors are the host's where the device is a processor")
@@ -208,44 +209,74 @@ func onShapes(t *testing.T, list []ops.Shape, test func(t *testing.T, n *tally, 
 		var n tally
 		r := rand.New(rand.NewPCG(8, 9))
 		for i, s := range list {
-			for mode := range 2 {
-				dt := []ops.DType{ops.F32, ops.F64}[(i+mode)%2]
-				test(t, &n, d, normal(r, ops.Type{DType: dt, Shape: s}), mode)
+			for at := range types {
+				dt := types[(i+at)%len(types)]
+				if dt.IsComplex() && max(s[len(s)-1], s[len(s)-2]) > 150 {
+					continue // the test's own products take long
+				}
+				test(t, &n, d, normal(r, ops.Type{DType: dt, Shape: s}), at%2)
 			}
 		}
-		n.report(t)
+		n.allOnDevice(t)
 	})
 }
 
+var (
+	realFields = []ops.DType{ops.F32, ops.F64}
+	allFields  = []ops.DType{ops.F32, ops.F64, ops.C64, ops.C128}
+)
+
 func TestQR(t *testing.T) {
-	onShapes(t, append(oblongs, ops.Shape{257, 257}, ops.Shape{520, 512}), func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int) {
-		a := x.matrices()
-		k := []int{min(a.m, a.n), a.m}[mode]
-		f := n.factors(t, d, ops.QR, []ops.Type{with(x.Type, a.m, k), with(x.Type, k, a.n)}, [][]int{{mode}}, x)
-		q, r := f[0].matrices(), f[1].matrices()
+	onShapes(t, append(oblongs, ops.Shape{257, 257}, ops.Shape{520, 512}, ops.Shape{150, 20}), allFields, func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int) {
+		m, cols := x.dims()
+		k := []int{min(m, cols), m}[mode]
+		f := n.factors(t, d, ops.QR, []ops.Type{with(x.Type, m, k), with(x.Type, k, cols)}, [][]int{{mode}}, x)
+		a, q, r := x.matrices(), f[0].matrices(), f[1].matrices()
 		residual(t, "q r", x.DType, q.times(r), a, a)
-		residual(t, "q^T q", x.DType, q.transposed().times(q), ones(k, a.count()), ones(1, a.count()))
-		for i, v := range r.a {
-			if row, col := i/r.n%k, i%r.n; row > col && v != 0 || row == col && row < a.m-1 && v < 0 {
+		residual(t, "q^H q", x.DType, q.transposed().times(q), ones(q.n, a.count()), ones(1, a.count()))
+		for i := range f[1].Size() {
+			v := f[1].number(i)
+			if row, col := i/cols%k, i%cols; row > col && v != 0 || row == col && x.block() == 1 && row < m-1 && real(v) < 0 {
 				t.Fatalf("%v: r has %v in row %d and column %d", x.Type, v, row, col)
 			}
 		}
 	})
 }
 
-func TestSVD(t *testing.T) {
-	onShapes(t, oblongs, func(t *testing.T, n *tally, d *drive.Driver, x numbers, full int) {
-		a := x.matrices()
-		k := min(a.m, a.n)
-		cols, rows := k, k
-		if full != 0 {
-			cols, rows = a.m, a.n
+// The first element of a complex r has the phase that the host gives it.
+func TestComplexPhase(t *testing.T) {
+	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+		r := rand.New(rand.NewPCG(4, 1))
+		for _, of := range []ops.Type{{DType: ops.C64, Shape: ops.Shape{1, 1}}, {DType: ops.C64, Shape: ops.Shape{4, 3}},
+			{DType: ops.C128, Shape: ops.Shape{3, 5}}, {DType: ops.C64, Shape: ops.Shape{90, 40}}} {
+			x := normal(r, of)
+			m, n := x.dims()
+			k := min(m, n)
+			outs := []ops.Type{with(of, m, k), with(of, k, n)}
+			got := new(tally).factors(t, d, ops.QR, outs, [][]int{{0}}, x)[1]
+			want := new(tally).factors(t, host, ops.QR, outs, [][]int{{0}}, x)[1]
+			for i := range k {
+				if v, w := got.number(i*n+i), want.number(i*n+i); cmplx.Abs(v-w) > 1e-3*cmplx.Abs(w) {
+					t.Errorf("%v: r has %v in row %d, the host has %v", of, v, i, w)
+				}
+			}
 		}
-		f := n.factors(t, d, ops.SVD, []ops.Type{with(x.Type, a.m, cols), with(x.Type, k), with(x.Type, rows, a.n)}, [][]int{{full}}, x)
-		u, s, v := f[0].matrices(), diagonal(f[1].v, k, cols, rows), f[2].matrices()
+	})
+}
+
+func TestSVD(t *testing.T) {
+	onShapes(t, oblongs, realFields, func(t *testing.T, n *tally, d *drive.Driver, x numbers, full int) {
+		m, cols := x.dims()
+		k := min(m, cols)
+		left, right := k, k
+		if full != 0 {
+			left, right = m, cols
+		}
+		f := n.factors(t, d, ops.SVD, []ops.Type{with(x.Type, m, left), with(x.Type, k), with(x.Type, right, cols)}, [][]int{{full}}, x)
+		a, u, s, v := x.matrices(), f[0].matrices(), f[1].diagonal(left, right).matrices(), f[2].matrices()
 		residual(t, "u s v", x.DType, u.times(s).times(v), a, a)
-		residual(t, "u^T u", x.DType, u.transposed().times(u), ones(cols, a.count()), ones(1, a.count()))
-		residual(t, "v v^T", x.DType, v.times(v.transposed()), ones(rows, a.count()), ones(1, a.count()))
+		residual(t, "u^H u", x.DType, u.transposed().times(u), ones(u.n, a.count()), ones(1, a.count()))
+		residual(t, "v v^H", x.DType, v.times(v.transposed()), ones(v.m, a.count()), ones(1, a.count()))
 	})
 }
 
@@ -254,17 +285,14 @@ func TestEigh(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 31, 32, 33, 64, 100} {
 		squares = append(squares, ops.Shape{1 + n%2, n, n})
 	}
-	onShapes(t, squares, func(t *testing.T, n *tally, d *drive.Driver, x numbers, _ int) {
+	onShapes(t, squares, realFields, func(t *testing.T, n *tally, d *drive.Driver, x numbers, _ int) {
 		a := x.matrices()
-		at := a.transposed()
-		for i := range x.v {
-			x.v[i] += at.a[i]
-		}
-		x = x.rounded()
-		a = x.matrices()
-		f := n.factors(t, d, ops.Eigh, []ops.Type{with(x.Type, a.n), x.Type}, nil, x)
+		x = x.with(a.plus(a.transposed()))
+		size, _ := x.dims()
+		f := n.factors(t, d, ops.Eigh, []ops.Type{with(x.Type, size), x.Type}, nil, x)
 		v := f[1].matrices()
-		residual(t, "v l v^T", x.DType, v.times(diagonal(f[0].v, a.n, a.n, a.n)).times(v.transposed()), a, a)
-		residual(t, "v^T v", x.DType, v.transposed().times(v), ones(a.n, a.count()), ones(1, a.count()))
+		a = x.matrices()
+		residual(t, "v l v^H", x.DType, v.times(f[0].diagonal(size, size).matrices()).times(v.transposed()), a, a)
+		residual(t, "v^H v", x.DType, v.transposed().times(v), ones(a.n, a.count()), ones(1, a.count()))
 	})
 }
