@@ -108,15 +108,11 @@ func inDouble(f func(x []float64)) func(dst, x []float32) {
 }
 
 func expLoop(dst, x []float64) {
-	x = x[:len(dst)]
-	for i := range dst {
-		dst[i] = quiet(exp(x[i]))
-	}
-}
-
-func expEach(x []float64) {
-	for i, v := range x {
-		x[i] = exp(v)
+	for len(dst) > 0 {
+		n := min(len(dst), chunk)
+		copy(dst[:n], x)
+		expEach(dst[:n])
+		dst, x = dst[n:], x[n:]
 	}
 }
 
@@ -124,10 +120,15 @@ func expEach(x []float64) {
 // near 0, where two terms of the series are enough.
 func tanhEach(x []float64) {
 	for i, v := range x {
-		if math.Abs(v) < 0x1p-10 {
+		switch a := math.Abs(v); {
+		case a < 0x1p-10:
 			x[i] = v * (1 - v*v/3)
-		} else {
-			x[i] = 1 - 2/(math.Exp(2*v)+1)
+		case a < tanhOne:
+			scale, t := expReduced(2 * v)
+			s := math.Float64frombits(scale)
+			x[i] = 1 - 2/(s+s*t+1)
+		case v == v:
+			x[i] = math.Copysign(1, v)
 		}
 	}
 }

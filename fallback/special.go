@@ -10,21 +10,13 @@ func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1
 // asin does the same near -1 and 1.
 func asin(x float64) float64 { return math.Atan2(x, math.Sqrt((1-x)*(1+x))) }
 
-// edge is where math.Exp on amd64 begins to overflow, too early; beyond it the
-// square of a half does not.
+// edge is where math.Cosh and math.Sinh begin to overflow, too early; beyond it the
+// square of the exponential of a half does not.
 const edge = 709
-
-func exp(x float64) float64 {
-	if x > edge {
-		h := math.Exp(x / 2)
-		return h * h
-	}
-	return math.Exp(x)
-}
 
 func cosh(x float64) float64 {
 	if x = math.Abs(x); x > edge {
-		h := math.Exp(x / 2)
+		h := exp(x / 2)
 		return 0.5 * h * h
 	}
 	return math.Cosh(x)
@@ -42,10 +34,10 @@ func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 // sigmoid keeps its digits where it is close to 0.
 func sigmoid(x float64) float64 {
 	if x < 0 {
-		e := math.Exp(x)
+		e := exp(x)
 		return e / (1 + e)
 	}
-	return 1 / (1 + math.Exp(-x))
+	return 1 / (1 + exp(-x))
 }
 
 // sign keeps NaN and the sign of zero.
