@@ -96,6 +96,29 @@ defmodule NxVulkanGo.TrackerTest do
     assert Nx.to_flat_list(Nx.add(kept, Nx.tensor([1]))) == [8]
   end
 
+  test "binaries of a handler of telemetry are not taken for tokens", %{session: session} do
+    table = :ets.new(:copies, [:public])
+
+    # One of every size, with as many references as a token that no tensor has.
+    leave = fn _event, _measurements, _metadata, _config ->
+      unless Process.get(:left) do
+        left = for size <- 65..(64 + Slots.count()), do: :binary.copy(<<1>>, size)
+        for b <- left, do: :ets.insert(table, {byte_size(b), b})
+        Process.put(:left, left)
+      end
+    end
+
+    :telemetry.attach(__MODULE__, [:nx_vulkan_go, :memory, :sweep], leave, nil)
+    on_exit(fn -> :telemetry.detach(__MODULE__) end)
+
+    kept = for i <- 1..200, do: Nx.tensor([i])
+    for i <- 1..200, do: Nx.tensor([i])
+    :erlang.garbage_collect()
+    for _ <- 1..3, do: Session.sweep(session)
+    assert :ets.info(table, :size) == Slots.count()
+    assert Enum.map(kept, &Nx.to_flat_list/1) == for(i <- 1..200, do: [i])
+  end
+
   test "many processes at once lose nothing and leave nothing", context do
     %{place: place, session: session} = context
     trimmer = spawn_link(fn -> trim_again_and_again(session) end)
