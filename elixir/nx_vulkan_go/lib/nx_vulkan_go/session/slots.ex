@@ -90,9 +90,11 @@ defmodule NxVulkanGo.Session.Slots do
   @spec give(t, slot, pos_integer, non_neg_integer) :: {binary, non_neg_integer}
   def give(%__MODULE__{states: states} = slots, slot, id, bytes) do
     token = token(slots.tokens, slot)
+    # Callers may be killed anywhere: no value is without having been counted.
+    before = :atomics.add_get(slots.arrived, 1, 1) - 1
     :atomics.put(slots.bytes, slot + 1, bytes)
     :atomics.put(states, slot + 1, id)
-    {token, :atomics.add_get(slots.arrived, 1, 1) - 1}
+    {token, before}
   end
 
   defp token(tokens, slot) do
@@ -120,7 +122,7 @@ defmodule NxVulkanGo.Session.Slots do
   defp states(_states, 0, acc), do: acc
   defp states(states, i, acc), do: states(states, i - 1, [:atomics.get(states, i) | acc])
 
-  @doc "What a slot stands for: an id, :released, or nil where its caller has no token yet."
+  @doc "What a slot stands for: an id, :released, or nil where no caller has had its token."
   @spec value(tuple, slot) :: pos_integer | :released | nil
   def value(states, slot) do
     case elem(states, slot) do

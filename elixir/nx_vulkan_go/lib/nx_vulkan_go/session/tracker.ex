@@ -221,27 +221,47 @@ defmodule NxVulkanGo.Session.Tracker do
     end
   end
 
-  # Slots first, references after: a slot that is taken in between may have a token
-  # that nobody holds yet.
   defp swept(%{slots: slots} = state, reason) do
-    states = Slots.states(slots)
-    state = %{state | tokens: Slots.collect(slots, state.tokens)}
-    dead = garbage(state.tokens, states)
-    if dead == [], do: state, else: drop(state, dead, reason)
+    if live(state) == 0 do
+      state
+    else
+      state = %{state | tokens: Slots.collect(slots, state.tokens)}
+      dead = garbage(slots, state.tokens)
+      if dead == [], do: state, else: drop(state, dead, reason)
+    end
   end
 
-  # The slots whose token no tensor has, with what they stand for. Where this heap
-  # has other binaries too, a handler's of telemetry or tokens that it let go of, a
-  # size that is there twice says nothing.
-  defp garbage(tokens, states) do
+  # The taken slots whose token no tensor has, with what they stand for. States first,
+  # references after: a slot that is taken in between may have a token that its caller
+  # does not hold yet.
+  defp garbage(slots, tokens) do
+    if unreferenced(tokens) == [] do
+      []
+    else
+      states = Slots.states(slots)
+
+      for slot <- unreferenced(tokens), value = Slots.value(states, slot), do: {slot, value}
+    end
+  end
+
+  # The slots whose token only the table and this process have.
+  defp unreferenced(tokens) do
     {:binary, binaries} = Process.info(self(), :binary)
-    doubtful = if length(binaries) == map_size(tokens), do: [], else: twice(binaries)
+
+    if length(binaries) == map_size(tokens),
+      do: for({_address, size, @ours} <- binaries, do: Slots.slot_of_size(size)),
+      else: unreferenced(tokens, binaries)
+  end
+
+  # This heap has other binaries too, a handler's of telemetry or tokens that it let go
+  # of: a size that is there twice says nothing.
+  defp unreferenced(tokens, binaries) do
+    doubtful = twice(binaries)
 
     for {_address, size, @ours} <- binaries,
         slot = Slots.slot_of_size(size),
-        value = Slots.value(states, slot),
         is_map_key(tokens, slot) and size not in doubtful,
-        do: {slot, value}
+        do: slot
   end
 
   defp twice(binaries) do
