@@ -9,6 +9,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/kernel"
+	"nxvk/synth/simt"
 	"nxvk/synth/spirv/spirvtest"
 )
 
@@ -59,7 +60,7 @@ func execute(t testing.TB, p *Plan, sizes []int, operands [][]byte, lits []tenso
 	if p.Alias >= 0 {
 		return [][]byte{operands[p.Alias]}
 	}
-	memory := map[RefKind][][]byte{Operand: operands}
+	memory := memories{Operand: operands}
 	for _, n := range sizes {
 		memory[Result] = append(memory[Result], padded4(bytes.Repeat([]byte{0xa5}, n)))
 	}
@@ -70,20 +71,50 @@ func execute(t testing.TB, p *Plan, sizes []int, operands [][]byte, lits []tenso
 		if _, done := validated.LoadOrStore(s.Kernel.Name, true); !done {
 			spirvtest.Validate(t, s.Kernel.Code)
 		}
-		var bufs [][]byte
-		for _, a := range s.Args {
-			bufs = append(bufs, memory[a.Ref.Kind][a.Ref.Index][a.Offset:])
-		}
 		push := slices.Clone(s.Push)
 		for _, l := range s.Lits {
 			putLit(push[l.Offset:], l.As, lits[l.Operand])
 		}
 		if s.Kernel.Addresses {
-			push = push[8*len(bufs):]
+			push = push[8*len(s.Args):]
 		}
-		kernel.Run(s.Kernel.IR, bufs, push, s.Grid)
+		carryOut(t, &s, memory, push)
 	}
 	return memory[Result]
+}
+
+// memories are the buffers of a plan, by where they come from.
+type memories map[RefKind][][]byte
+
+func (m memories) of(s *Step) (bufs [][]byte) {
+	for _, a := range s.Args {
+		bufs = append(bufs, m[a.Ref.Kind][a.Ref.Index][a.Offset:])
+	}
+	return bufs
+}
+
+// carryOut carries out a step in both ways of the host, which give the same bits.
+func carryOut(t testing.TB, s *Step, memory memories, push []byte) {
+	t.Helper()
+	other := memories{}
+	for kind, bufs := range memory {
+		for _, b := range bufs {
+			other[kind] = append(other[kind], bytes.Clone(b))
+		}
+	}
+	kernel.Run(s.Kernel.IR, memory.of(s), push, s.Grid)
+	code := simt.Compile(s.Kernel.IR, true)
+	if code == nil {
+		return // its invocations talk to each other
+	}
+	code.Run(other.of(s), push, s.Grid)
+	for kind, bufs := range memory {
+		for i := range bufs {
+			if !bytes.Equal(bufs[i], other[kind][i]) {
+				t.Errorf("buffer %d of kind %d differs when invocations run side by side:\n%s", i, kind, s.Kernel.IR)
+			}
+		}
+	}
 }
 
 // padded4 ends memory at a whole word, as kernels may assume.

@@ -233,3 +233,8 @@ func divide(op scalar.Op, t scalar.Type, x, y uint64) uint64 {
 	}
 	return uint64(signed(t, x) % signed(t, y))
 }
+
+// MulAdd32 is x*y + z, rounded once.
+func MulAdd32(x, y, z float32) float32 {
+	return math.Float32frombits(uint32(fma(scalar.F32, float64(x), float64(y), float64(z))))
+}

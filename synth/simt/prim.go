@@ -1,0 +1,175 @@
+package simt
+
+import (
+	"math"
+
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// prim readies a primitive operation.
+func (c *Code) prim(in *kernel.Inst) op {
+	d, t := in.Res[0], c.k.Types[in.Res[0]]
+	from := c.k.Types[in.Args[0]]
+	switch in.Prim {
+	case scalar.Convert:
+		return conversions[from](t, d, in.Args[0])
+	case scalar.Eq, scalar.Ne, scalar.Lt, scalar.Le:
+		return comparisons[from][in.Prim](d, in.Args)
+	case scalar.Fma:
+		return c.mulAdd(in, t)
+	case scalar.Select, scalar.Bitcast:
+		if is32(t) {
+			return moves[uint32](in)
+		}
+		return moves[uint64](in)
+	case scalar.FindMSB, scalar.BitCount, scalar.Lo, scalar.Hi, scalar.Pack, scalar.AndB, scalar.OrB, scalar.NotB:
+		return special[in.Prim](d, in.Args)
+	}
+	return arithmetic[t][in.Prim](d, in.Args)
+}
+
+// maker readies an operation with a result and operands.
+type maker func(d kernel.Value, args []kernel.Value) op
+
+// one, two and shift are makers of loops over columns.
+func one[T, F any](loop func(d []T, x []F)) maker {
+	return func(d kernel.Value, args []kernel.Value) op {
+		x := args[0]
+		return func(m *machine) { loop(column[T](m, d), column[F](m, x)) }
+	}
+}
+
+func two[T, F any](loop func(d []T, x, y []F)) maker {
+	return func(d kernel.Value, args []kernel.Value) op {
+		x, y := args[0], args[1]
+		return func(m *machine) { loop(column[T](m, d), column[F](m, x), column[F](m, y)) }
+	}
+}
+
+func shift[T any](loop func(d, x []T, y []uint32)) maker {
+	return func(d kernel.Value, args []kernel.Value) op {
+		x, y := args[0], args[1]
+		return func(m *machine) { loop(column[T](m, d), column[T](m, x), column[uint32](m, y)) }
+	}
+}
+
+// moves readies what moves bits of a width.
+func moves[T word](in *kernel.Inst) op {
+	if in.Prim == scalar.Bitcast {
+		return one(same[T])(in.Res[0], in.Args)
+	}
+	d, where, x, y := in.Res[0], in.Args[0], in.Args[1], in.Args[2]
+	return func(m *machine) { choose(column[T](m, d), column[uint32](m, where), column[T](m, x), column[T](m, y)) }
+}
+
+// mulAdd readies a multiply-add, which rounds as the device's does.
+func (c *Code) mulAdd(in *kernel.Inst, t scalar.Type) op {
+	if t == scalar.F32 {
+		if c.fused {
+			return three(in, fused32)
+		}
+		return three(in, mulAdd[float32])
+	}
+	if c.fused {
+		return three(in, fused64)
+	}
+	return three(in, mulAdd[float64])
+}
+
+func three[T any](in *kernel.Inst, loop func(d, x, y, z []T)) op {
+	d, x, y, z := in.Res[0], in.Args[0], in.Args[1], in.Args[2]
+	return func(m *machine) { loop(column[T](m, d), column[T](m, x), column[T](m, y), column[T](m, z)) }
+}
+
+func fused32(d, x, y, z []float32) {
+	for i := range d {
+		d[i] = kernel.MulAdd32(x[i], y[i], z[i])
+	}
+}
+
+func fused64(d, x, y, z []float64) {
+	for i := range d {
+		d[i] = math.FMA(x[i], y[i], z[i])
+	}
+}
+
+var special = map[scalar.Op]maker{
+	scalar.FindMSB:  one(highest),
+	scalar.BitCount: one(ones),
+	scalar.Lo:       one(low),
+	scalar.Hi:       one(high),
+	scalar.Pack:     two(pack),
+	scalar.AndB:     two(and[uint32]),
+	scalar.OrB:      two(or[uint32]),
+	scalar.NotB:     one(notBool),
+}
+
+// arithmetic is by the type of operands and result.
+var arithmetic = map[scalar.Type]map[scalar.Op]maker{
+	scalar.F32: floats[float32](),
+	scalar.F64: floats[float64](),
+	scalar.I32: wholes[int32](),
+	scalar.U32: wholes[uint32](),
+	scalar.I64: wholes[int64](),
+	scalar.U64: wholes[uint64](),
+}
+
+func floats[T float]() map[scalar.Op]maker {
+	return map[scalar.Op]maker{
+		scalar.Add: two(add[T]), scalar.Sub: two(sub[T]), scalar.Mul: two(mul[T]), scalar.Div: two(div[T]),
+		scalar.Neg: one(neg[T]), scalar.Sqrt: one(sqrt[T]),
+		scalar.Floor: one(each[T](math.Floor)), scalar.Ceil: one(each[T](math.Ceil)),
+		scalar.Trunc: one(each[T](math.Trunc)), scalar.RoundEven: one(each[T](math.RoundToEven)),
+	}
+}
+
+func wholes[T whole]() map[scalar.Op]maker {
+	return map[scalar.Op]maker{
+		scalar.Add: two(add[T]), scalar.Sub: two(sub[T]), scalar.Mul: two(mul[T]), scalar.Neg: one(neg[T]),
+		scalar.Div: two(quotient[T]), scalar.Rem: two(remainder[T]),
+		scalar.And: two(and[T]), scalar.Or: two(or[T]), scalar.Xor: two(xor[T]), scalar.Not: one(not[T]),
+		scalar.Shl: shift(shl[T]), scalar.Shr: shift(shr[T]), scalar.MulHi: two(mulHigh),
+	}
+}
+
+// comparisons are by the type of the operands.
+var comparisons = map[scalar.Type]map[scalar.Op]maker{
+	scalar.Bool: compares[uint32](),
+	scalar.F32:  compares[float32](),
+	scalar.F64:  compares[float64](),
+	scalar.I32:  compares[int32](),
+	scalar.U32:  compares[uint32](),
+	scalar.I64:  compares[int64](),
+	scalar.U64:  compares[uint64](),
+}
+
+func compares[T number]() map[scalar.Op]maker {
+	return map[scalar.Op]maker{
+		scalar.Eq: two(equal[T]), scalar.Ne: two(unequal[T]), scalar.Lt: two(less[T]), scalar.Le: two(atMost[T]),
+	}
+}
+
+// conversions are by the type of the operand.
+var conversions = map[scalar.Type]func(to scalar.Type, d, x kernel.Value) op{
+	scalar.Bool: converting[uint32],
+	scalar.F32:  converting[float32],
+	scalar.F64:  converting[float64],
+	scalar.I32:  converting[int32],
+	scalar.U32:  converting[uint32],
+	scalar.I64:  converting[int64],
+	scalar.U64:  converting[uint64],
+}
+
+func converting[F number](to scalar.Type, d, x kernel.Value) op {
+	makers := map[scalar.Type]maker{
+		scalar.Bool: one(nonzero[F]),
+		scalar.F32:  one(cast[float32, F]),
+		scalar.F64:  one(cast[float64, F]),
+		scalar.I32:  one(cast[int32, F]),
+		scalar.U32:  one(cast[uint32, F]),
+		scalar.I64:  one(cast[int64, F]),
+		scalar.U64:  one(cast[uint64, F]),
+	}
+	return makers[to](d, []kernel.Value{x})
+}
