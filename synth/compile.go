@@ -66,7 +66,7 @@ func (t *Target) compiled(p *program, fixed bool) (*Kernel, error) {
 	name := contentName(code)
 	dump(name, ir, code)
 	k := &Kernel{Name: name, Code: code, Buffers: len(p.bufs), Addresses: t.Addresses,
-		PushBytes: t.pushBytes(p, fixed), Local: ir.Local, Lanes: int(ir.Lanes), IR: ir}
+		PushBytes: t.pushBytes(p, fixed), Local: ir.Local, Lanes: int(ir.Lanes), IR: ir, host: new(hosted)}
 	t.keep(key, k)
 	return kernels.put(key, k), nil
 }

@@ -236,6 +236,6 @@ func (t *Target) shader(g *gemm.Kernel, push int) (*Kernel, error) {
 		push += 3 * 8
 	}
 	k, _ := handWritten.LoadOrStore(name, &Kernel{Name: name, Code: code, Buffers: 3, PushBytes: push,
-		Addresses: t.Addresses, Spec: g.Spec, Local: g.Local})
+		Addresses: t.Addresses, Spec: g.Spec, Local: g.Local, host: &hosted{product: g.OnHost()}})
 	return k.(*Kernel), nil
 }

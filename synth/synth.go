@@ -30,6 +30,7 @@ type Target struct {
 	RoundEven32, RoundEven64 bool
 	Denorm32, Denorm64       bool
 	PreciseDiv, Subnormals   bool // see scalar.Env
+	Rounds                   Rounding
 
 	SharedMemory   int // bytes of a workgroup
 	MaxInvocations int // of a workgroup
@@ -54,6 +55,8 @@ type Kernel struct {
 	Local     [3]uint32
 	Lanes     int            // of a subgroup, where the code counts on it
 	IR        *kernel.Kernel // what it was made of; nil for hand-written and archived code
+
+	host *hosted // see OnHost; nil for archived code
 }
 
 // RefKind says where a buffer of a step comes from.
