@@ -91,9 +91,29 @@ func (s *Stream) Dispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) 
 	if err := s.checkDispatch(p, args, push, x, y, z); err != nil {
 		return fmt.Errorf("dispatch %s: %w", p.name, err)
 	}
-	if x == 0 || y == 0 || z == 0 {
-		return nil
+	if x != 0 && y != 0 && z != 0 {
+		s.dispatch(p, args, push, x, y, z)
 	}
+	return nil
+}
+
+// Warm records a dispatch of no workgroups: a driver that makes machine code of a kernel
+// when that first runs does so then, and who runs it later need not wait. All buffers
+// are b, of which nothing is read or written.
+func (s *Stream) Warm(p *Pipeline, b *Buffer) error {
+	args := make([]Arg, p.layout.Buffers)
+	for i := range args {
+		args[i] = Arg{Buffer: b, Access: Read}
+	}
+	push := make([]byte, p.layout.PushBytes)
+	if err := s.checkDispatch(p, args, push, 0, 0, 0); err != nil {
+		return fmt.Errorf("warm %s: %w", p.name, err)
+	}
+	s.dispatch(p, args, push, 0, 0, 0)
+	return nil
+}
+
+func (s *Stream) dispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) {
 	for i := range args {
 		if args[i].Buffer.away {
 			s.comeBack(args[i].Buffer)
@@ -113,7 +133,6 @@ func (s *Stream) Dispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) 
 	s.push = append(s.push, push...)
 	s.made(args)
 	s.dispatches++
-	return nil
 }
 
 func (s *Stream) bind(c *vk.Cmd, args []Arg, p *Pipeline) {

@@ -282,3 +282,24 @@ func TestTimestamps(t *testing.T) {
 		}
 	}
 }
+
+// TestWarm: a kernel that is warmed does nothing to the buffer it is given.
+func TestWarm(t *testing.T) {
+	modes(t, func(t *testing.T, addresses bool) {
+		d := openTest(t, Options{})
+		p, s, b := affine(t, d, addresses), d.Stream(), must(d.Alloc(16))(t)
+		if err := s.Upload(b, 0, word(41)); err != nil {
+			t.Fatal(err)
+		}
+		before := s.Pending()
+		if err := s.Warm(p, b); err != nil {
+			t.Fatal(err)
+		}
+		if s.Pending() == before {
+			t.Error("nothing was recorded")
+		}
+		if got := binary.LittleEndian.Uint32(read(t, d, s, b)); got != 41 {
+			t.Errorf("the buffer has %d, want 41", got)
+		}
+	})
+}
