@@ -76,7 +76,7 @@ func (e *Executor) hostData(l *Lane, r *run, o ops.Operand) (t ops.Type, data []
 	case l.failed != nil:
 		err, l.failed = l.failed, nil
 		return v.Type, nil, false, err
-	case v.Mem.Host == nil:
+	case !v.Mem.Bring():
 		wait, err = e.readBack(l, v.Mem, v.Type)
 		return v.Type, nil, wait, err
 	}

@@ -113,21 +113,30 @@ func (e *Executor) record(w *work, p *planned, i int, outs, temps []*store.Stora
 		args = append(args, vulkan.Arg{Buffer: m.Dev, Offset: a.Offset, Size: a.Bytes, Access: vulkan.Access(a.Access)})
 	}
 	e.args = args
-	if len(step.Lits) > 0 {
-		e.push = append(e.push[:0], step.Push...)
-		patched := *step
-		patched.Push = e.push
-		for _, lit := range step.Lits {
-			if err := patch(e.push, lit, w.in.Ins[lit.Operand].Lit); err != nil {
-				return err
-			}
-		}
-		step = &patched
+	push, err := e.pushed(w, step)
+	if err != nil {
+		return err
 	}
+	p.pipes[i].warm = true
 	e.recorded++
 	e.Counters.Dispatches++
 	e.cost += e.seconds(step)
-	return e.stream.Dispatch(p.pipes[i].pipe, args, pushOf(step), step.Grid[0], step.Grid[1], step.Grid[2])
+	return e.stream.Dispatch(p.pipes[i].pipe, args, push, step.Grid[0], step.Grid[1], step.Grid[2])
+}
+
+// pushed is what a step pushes, with the values of literals. It is valid until the next
+// call.
+func (e *Executor) pushed(w *work, s *synth.Step) ([]byte, error) {
+	if len(s.Lits) == 0 {
+		return pushOf(s), nil
+	}
+	e.push = append(e.push[:0], s.Push...)
+	for _, lit := range s.Lits {
+		if err := patch(e.push, lit, w.in.Ins[lit.Operand].Lit); err != nil {
+			return nil, err
+		}
+	}
+	return e.push[len(s.Push)-len(pushOf(s)):], nil
 }
 
 func resolve(r synth.Ref, args, outs, temps []*store.Storage) *store.Storage {

@@ -44,6 +44,7 @@ type Config struct {
 	Log       zerolog.Logger
 	Shaders   bool // clients may bring shaders of their own
 	OneByOne  bool // programs are never fused
+	Prompt    bool // the host carries out kernels of a processor until compiling them pays
 	HostLimit int  // elements up to which work on host operands stays there; 0 is the default of the device
 }
 
@@ -78,6 +79,7 @@ type Executor struct {
 	building int           // plans and pipelines that are being made
 	tiers    []*tier       // those whose units or kernels are being made
 	saving   bool          // pipelines will be saved
+	warming  []*compiled   // kernels of which the device is to make machine code
 	calls    uint64        // callbacks so far: their references
 	last     vulkan.Ticket // the latest submission
 	inFlight int           // submissions that have not completed
@@ -94,6 +96,7 @@ type Counters struct {
 	Fallbacks    uint64 // computed on the host because the device cannot
 	Failed       uint64 // results that carry a new error
 	Dispatches   uint64 // recorded
+	Prompt       uint64 // dispatches that the host carried out in the device's stead
 	Submits      uint64 // batches given to the device
 	Uploaded     uint64 // bytes
 	Downloaded   uint64 // bytes

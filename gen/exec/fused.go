@@ -97,7 +97,7 @@ func (e *Executor) unitPlan(f *fused) *planned {
 			p.Plan, p.err = plan, nil
 			p.pipes = make([]*compiled, len(plan.Steps))
 			for i := range plan.Steps {
-				p.pipes[i] = e.kernel(plan.Steps[i].Kernel)
+				p.pipes[i] = e.wanted(plan.Steps[i].Kernel)
 			}
 		})
 	}()
@@ -115,13 +115,13 @@ func lowerUnit(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *sy
 	return synth.LowerUnit(u, func(id ops.ID) ops.Type { return types[id] }, t)
 }
 
-// made reports whether all pipelines of a plan are there.
+// made reports whether all pipelines of a plan are there, or the host does without.
 func (p *planned) made() bool {
 	if p.err != nil {
 		return false
 	}
 	for _, c := range p.pipes {
-		if !c.done || c.err != nil {
+		if c.err != nil || !c.done && c.host == nil {
 			return false
 		}
 	}
@@ -186,7 +186,7 @@ func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait, done bool) {
 		return false, true
 	}
 	w.settleLiterals()
-	wait, err := e.device(l, w, s.fused.plan)
+	wait, err := e.carryOut(l, w, s.fused.plan)
 	if wait {
 		return true, false
 	}

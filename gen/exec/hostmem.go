@@ -62,17 +62,18 @@ func (b *hostBlock) Free() {
 	b.of.Give(b.size)
 }
 
-// fill gives a value n bytes of memory on the host with any contents. Large
-// pieces lie outside the Go heap.
+// fill gives a value n bytes of memory on the host with any contents, which begin and
+// end at multiples of 8. Large pieces lie outside the Go heap.
 func (h *HostMemory) fill(m *store.Storage, n int) error {
+	whole := (n + 7) / 8 * 8
 	if n < large {
 		if err := m.Take(h.Budget, int64(n)); err != nil {
 			return err
 		}
-		m.Host = make([]byte, n)
+		m.Host = make([]byte, whole)[:n]
 		return nil
 	}
-	b, err := h.block(n, h.Take)
+	b, err := h.block(whole, h.Take)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func (e *Executor) checkIndices(l *Lane, w *work) (wait bool, err error) {
 	switch m := w.args[1]; {
 	case m == nil:
 		idx.Data = w.in.Ins[1].Lit.Data
-	case m.Host == nil:
+	case !m.Bring():
 		return e.readBack(l, m, w.types[1])
 	default:
 		idx.Data = m.Host

@@ -97,7 +97,7 @@ func (e *Executor) makes(t *tier) bool {
 			return true
 		}
 		for _, c := range f.plan.pipes {
-			if !c.done {
+			if c.asked && !c.done {
 				c.then = append(c.then, e.formed)
 				return true
 			}

@@ -250,7 +250,7 @@ func indicesKnown(w *work) bool {
 	switch m := w.args[1]; {
 	case w.in.Ins[1].Lit != nil:
 		idx.Data = w.in.Ins[1].Lit.Data
-	case m == nil || m.Host == nil:
+	case m == nil || !m.OnHost():
 		return false
 	default:
 		idx.Data = m.Host

@@ -51,7 +51,7 @@ func (e *Executor) place(l *Lane, w *work) (wait bool, err error) {
 		e.keep(l, w.in.Outs[0], w.args[p.Alias])
 		return false, nil
 	}
-	return e.device(l, w, p)
+	return e.carryOut(l, w, p)
 }
 
 // alias returns the memory of the operand where the result is the same bytes.
@@ -99,7 +99,7 @@ func (e *Executor) small(w *work) bool {
 		if m == nil {
 			continue
 		}
-		if m.Host == nil {
+		if !m.OnHost() {
 			return false
 		}
 		touched = max(touched, w.types[i].Size())
@@ -126,7 +126,7 @@ func contracted(w *work) int {
 // device are read back first.
 func (e *Executor) host(l *Lane, w *work) (wait bool, err error) {
 	for i, m := range w.args {
-		if m != nil && m.Host == nil {
+		if m != nil && !m.Bring() {
 			return e.readBack(l, m, w.types[i])
 		}
 	}

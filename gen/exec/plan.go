@@ -21,13 +21,20 @@ type planned struct {
 	pipes []*compiled
 }
 
-// compiled is the pipeline of a kernel, being made or made.
+// compiled is the pipeline of a kernel, which is asked for, being made or made.
 type compiled struct {
+	kernel  *synth.Kernel // nil for code that clients brought
+	asked   bool
 	pipe    *vulkan.Pipeline
 	err     error
 	done    bool
 	waiting []*Lane
 	then    []func()
+
+	// See prompt.go.
+	host  synth.Host // carries the kernel out meanwhile; nil where nothing does
+	spent int        // what that has cost, in elementary operations
+	warm  bool       // the device has run it
 }
 
 // plan returns how the device carries out work. Plans depend on the structure
@@ -44,7 +51,7 @@ func (e *Executor) plan(w *work) (*planned, error) {
 	if p.Plan, p.err = synth.Lower(w.in, w.types, &e.target); p.err == nil {
 		p.pipes = make([]*compiled, len(p.Steps))
 		for i := range p.Steps {
-			p.pipes[i] = e.kernel(p.Steps[i].Kernel)
+			p.pipes[i] = e.wanted(p.Steps[i].Kernel)
 		}
 	}
 	e.plans[string(e.key)] = p
@@ -90,21 +97,48 @@ func appendType(key []byte, t ops.Type) []byte {
 	return key
 }
 
+// wanted is kernel for one that is not needed yet: where the host can carry it out
+// meanwhile, nobody asks for its pipeline.
+func (e *Executor) wanted(k *synth.Kernel) *compiled {
+	c, ok := e.kernels[k.Name]
+	if !ok {
+		c = &compiled{kernel: k, host: e.hostOf(k)}
+		e.kernels[k.Name] = c
+	}
+	if c.host == nil {
+		e.compile(c)
+	}
+	return c
+}
+
 // kernel returns the pipeline of a kernel. It is compiled apart from the
 // goroutine of the Executor; lanes that need it wait for it.
 func (e *Executor) kernel(k *synth.Kernel) *compiled {
-	if c, ok := e.kernels[k.Name]; ok {
-		return c
-	}
-	return e.pipeline(k.Name, k.Code, layoutOf(k, e.dev.Info()))
+	c := e.wanted(k)
+	e.compile(c)
+	return c
 }
 
+// compile has the pipeline of a kernel made, once.
+func (e *Executor) compile(c *compiled) {
+	if !c.asked {
+		e.compileAs(c, c.kernel.Name, c.kernel.Code, layoutOf(c.kernel, e.dev.Info()))
+	}
+}
+
+// pipeline returns the pipeline of code that a client brought.
 func (e *Executor) pipeline(name string, code []uint32, layout vulkan.Layout) *compiled {
 	if c, ok := e.kernels[name]; ok {
 		return c
 	}
 	c := &compiled{}
 	e.kernels[name] = c
+	e.compileAs(c, name, code, layout)
+	return c
+}
+
+func (e *Executor) compileAs(c *compiled, name string, code []uint32, layout vulkan.Layout) {
+	c.asked = true
 	e.building++
 	go func() {
 		pipe, err := e.dev.Pipeline(name, code, layout)
@@ -123,12 +157,14 @@ func (e *Executor) pipeline(name string, code []uint32, layout vulkan.Layout) *c
 			}
 		})
 	}()
-	return c
 }
 
 // ready reports whether all pipelines of a plan are made; the lane waits for
 // the first that is not.
 func (e *Executor) ready(l *Lane, p *planned) (wait bool, err error) {
+	for _, c := range p.pipes {
+		e.compile(c)
+	}
 	for i, c := range p.pipes {
 		if !c.done {
 			c.waiting = append(c.waiting, l)

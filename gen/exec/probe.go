@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -34,8 +35,42 @@ func Probe(d *vulkan.Device) (synth.Target, error) {
 		return t, err
 	}
 	t.Subnormals, err = agrees(d, &raw, ops.Add, tiny, func(x, y float32) float32 { return x + y })
-	t.PreciseDiv = div && sqrt
+	if err != nil {
+		return t, err
+	}
+	if t.PreciseDiv = div && sqrt; t.CPU && t.PreciseDiv && t.Subnormals {
+		t.Rounds, err = rounding(d, t)
+	}
 	return t, err
+}
+
+// rounding says how a processor rounds multiply-adds: as the host does once or twice, by
+// the bits of a function that is made of them.
+func rounding(d *vulkan.Device, t synth.Target) (synth.Rounding, error) {
+	v := samples(0x1p-10, 0x1p4)
+	got, err := try(d, &t, ops.Tanh, v)
+	if err != nil {
+		return synth.Unlike, fmt.Errorf("probe multiply-adds on %s: %w", d.Info().Name, err)
+	}
+	plan, err := probePlan(ops.Tanh, &t)
+	if err != nil {
+		return synth.Unlike, err
+	}
+	x, y := whole(encode(v[:probed])), make([]byte, 4*probed)
+	for _, t.Rounds = range []synth.Rounding{synth.Twice, synth.Once} {
+		for i := range plan.Steps {
+			s := &plan.Steps[i]
+			host := t.OnHost(s.Kernel)
+			if host == nil {
+				return synth.Unlike, nil
+			}
+			host([][]byte{x, y}, pushOf(s), s.Grid)
+		}
+		if bytes.Equal(y, encode(got)) {
+			return t.Rounds, nil
+		}
+	}
+	return synth.Unlike, nil
 }
 
 // samples are positive numbers of all magnitudes between two, always the same.
@@ -64,21 +99,14 @@ func agrees(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32, want func
 
 // try computes an operation of the two halves of v on a device.
 func try(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32) ([]float32, error) {
-	typ := ops.Type{DType: ops.F32, Shape: ops.Shape{probed}}
-	arity := op.Info().Arity
-	in := &ops.Instr{Op: op, Outs: []ops.Result{{ID: 1, Type: typ}}, Ins: make([]ops.Operand, arity)}
-	types := make([]ops.Type, arity)
-	for i := range types {
-		types[i] = typ
-	}
-	plan, err := synth.Lower(in, types, t)
+	plan, err := probePlan(op, t)
 	if err != nil {
 		return nil, err
 	}
-	s := d.Stream()
+	s, arity := d.Stream(), op.Info().Arity
 	bufs := make([]*vulkan.Buffer, arity+1)
 	for i := range bufs {
-		if bufs[i], err = d.Alloc(typ.Bytes()); err != nil {
+		if bufs[i], err = d.Alloc(4 * probed); err != nil {
 			return nil, err
 		}
 		defer bufs[i].Free()
@@ -92,6 +120,17 @@ func try(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32) ([]float32, 
 		return nil, err
 	}
 	return readFloats(d, s, bufs[arity])
+}
+
+// probePlan plans an operation of probed elements of f32.
+func probePlan(op ops.Op, t *synth.Target) (*synth.Plan, error) {
+	typ := ops.Type{DType: ops.F32, Shape: ops.Shape{probed}}
+	in := &ops.Instr{Op: op, Outs: []ops.Result{{ID: 1, Type: typ}}, Ins: make([]ops.Operand, op.Info().Arity)}
+	types := make([]ops.Type, len(in.Ins))
+	for i := range types {
+		types[i] = typ
+	}
+	return synth.Lower(in, types, t)
 }
 
 // dispatch records the steps of a plan whose buffers are the operands and then

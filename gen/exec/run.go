@@ -357,7 +357,7 @@ func (e *Executor) truth(l *Lane, r *run, o ops.Operand) (yes, wait bool, err er
 	case l.failed != nil:
 		err, l.failed = l.failed, nil
 		return false, false, err
-	case v.Mem.Host == nil:
+	case !v.Mem.Bring():
 		wait, err = e.readBack(l, v.Mem, v.Type)
 		return false, wait, err
 	}

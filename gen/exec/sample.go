@@ -225,7 +225,7 @@ func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Density) (d *density
 		return nil, false, &wire.Fault{Kind: wire.BadArgument, Err: err}
 	}
 	for i, m := range w.args {
-		if m != nil && m.Host == nil {
+		if m != nil && !m.Bring() {
 			wait, err := e.readBack(l, m, w.types[i])
 			return nil, wait, err
 		}

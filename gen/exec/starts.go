@@ -23,7 +23,7 @@ func (w *work) settleStarts() error {
 		return nil
 	}
 	for i := first; i < len(w.types); i++ {
-		if m := w.args[i]; m == nil && w.in.Ins[i].Lit == nil || m != nil && m.Host == nil {
+		if m := w.args[i]; m == nil && w.in.Ins[i].Lit == nil || m != nil && !m.OnHost() {
 			continue // pending, or on the device
 		}
 		lit, err := w.start(i, w.types[0].Shape[i-first])

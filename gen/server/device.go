@@ -26,6 +26,7 @@ type DeviceConfig struct {
 	Limit     int64            // bytes a session may hold unless it says otherwise
 	HostLimit int              // see exec.Config
 	OneByOne  bool             // see exec.Config
+	Prompt    bool             // see exec.Config
 	Shaders   bool             // see exec.Config
 	Watcher   Watcher
 	// Direct has the messages of other nodes put into an inbox instead of the
@@ -91,6 +92,7 @@ func (d *Device) open(dev *vulkan.Device) {
 		Log:       d.cfg.Log,
 		HostLimit: d.cfg.HostLimit,
 		OneByOne:  d.cfg.OneByOne,
+		Prompt:    d.cfg.Prompt,
 		Shaders:   d.cfg.Shaders,
 	})
 }

@@ -23,6 +23,7 @@ import (
 // the same contents. Values that are views of each other share one.
 type Storage struct {
 	Host    []byte         // dense elements, or nil
+	Shadow  bool           // Host is for kernels alone, see OnHost
 	Dev     *vulkan.Buffer // the same on the device, or nil
 	Release func()         // gives Host back where it is not Go memory
 	Size    int64          // bytes charged to Owner
@@ -43,6 +44,18 @@ type Value struct {
 
 // Retain adds a holder of the memory.
 func (m *Storage) Retain() { m.refs++ }
+
+// OnHost reports whether the value is on the host, as far as the choice of a place for
+// work is concerned. What the host has made in the device's stead, or has read to do
+// that, counts as the device's, so that the choice is that of a device which did it.
+func (m *Storage) OnHost() bool { return m.Host != nil && !m.Shadow }
+
+// Bring reports whether the value is on the host, where it counts as being from now on.
+// Where it is not, the caller reads it back.
+func (m *Storage) Bring() bool {
+	m.Shadow = false
+	return m.Host != nil
+}
 
 // Drop gives up one hold; the last one frees the memory.
 func (m *Storage) Drop() {

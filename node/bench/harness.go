@@ -1,11 +1,14 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
+	"nxvk/gen/exec"
 	"nxvk/gen/exec/drive"
 	"nxvk/ops"
+	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
@@ -15,17 +18,22 @@ type harness struct {
 	inputs map[string]ops.ID
 }
 
-func newHarness(device string) (*harness, error) {
-	var dev *vulkan.Device
-	if device != "host" {
-		d, err := vulkan.Open(device, vulkan.Options{})
-		if err != nil {
-			return nil, err
-		}
-		dev = d
+func newHarness(device string) (*harness, error) { return harnessOf(device, drive.NewFor) }
+
+// harnessOf is newHarness with another driver.
+func harnessOf(device string, driver func(*vulkan.Device, synth.Target, int) *drive.Driver) (*harness, error) {
+	if device == "host" {
+		return &harness{driver(nil, synth.Target{}, 0), make(map[string]ops.ID)}, nil
 	}
-	d, err := drive.New(dev, 0)
-	return &harness{d, make(map[string]ops.ID)}, err
+	dev, err := vulkan.Open(device, vulkan.Options{})
+	if err != nil {
+		return nil, err
+	}
+	target, err := exec.Probe(dev)
+	if err != nil {
+		return nil, errors.Join(err, dev.Close())
+	}
+	return &harness{driver(dev, target, 0), make(map[string]ops.ID)}, nil
 }
 
 func (h *harness) close() {

@@ -121,6 +121,7 @@ func (n *tally) both(t *testing.T, d, host *drive.Driver, c *instr) (got, want [
 	if err != nil || !bytes.Equal(got, again) {
 		t.Errorf("%v: the second run differs from the first (%v)", c, err)
 	}
+	sameEarly(t, c, got)
 	return got, want, true
 }
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -70,6 +71,10 @@ func modes(t *testing.T, test func(t *testing.T, d, host *drive.Driver, gpu bool
 			d, host := drive.NewFor(device, tg, -1), drive.NewFor(nil, target, 0)
 			defer d.Close()
 			defer host.Close()
+			if tg.Rounds != synth.Unlike && !gpu {
+				early = drive.NewPrompt(device, tg, -1)
+				defer func() { early.Close(); early = nil }()
+			}
 			test(t, d, host, gpu)
 		})
 	}
@@ -79,6 +84,22 @@ func modes(t *testing.T, test func(t *testing.T, d, host *drive.Driver, gpu bool
 		other := target
 		other.Addresses, other.CPU = true, false
 		run("gpu profile", other, true)
+	}
+}
+
+// early is the device under test where the host carries out new kernels in its stead;
+// nil where there is nothing of the kind.
+var early *drive.Driver
+
+// sameEarly compares what the device gave with what the host gives in its stead, which
+// is the same bits.
+func sameEarly(t *testing.T, c *instr, got []byte) {
+	t.Helper()
+	if early == nil {
+		return
+	}
+	if b, err := c.run(early); err != nil || !bytes.Equal(b, got) {
+		t.Errorf("%v: the host in the device's stead gives other bits (%v)", c, err)
 	}
 }
 
@@ -98,6 +119,7 @@ func check(t *testing.T, d, host *drive.Driver, op ops.Op, out ops.Type, attrs [
 	if err := compare(got, want, out, tol); err != nil {
 		t.Errorf("%v %v%v: %v", op, attrs, types, err)
 	}
+	sameEarly(t, &instr{op: op, attrs: attrs, types: types, out: out, data: data}, got)
 	return d.Exec.Counters.Fallbacks == before
 }
 

@@ -47,9 +47,19 @@ func New(d *vulkan.Device, hostLimit int) (*Driver, error) {
 
 // NewFor is New for a device of which the target is known.
 func NewFor(d *vulkan.Device, target synth.Target, hostLimit int) *Driver {
+	return newFor(d, target, hostLimit, false)
+}
+
+// NewPrompt is NewFor for a device in whose stead the host carries out what new kernels
+// do at first (see exec.Config.Prompt).
+func NewPrompt(d *vulkan.Device, target synth.Target, hostLimit int) *Driver {
+	return newFor(d, target, hostLimit, true)
+}
+
+func newFor(d *vulkan.Device, target synth.Target, hostLimit int, prompt bool) *Driver {
 	dr := &Driver{Device: d, posted: make(chan func(), 1<<16)}
 	dr.Exec = exec.New(exec.Config{
-		Device: d, Target: target, HostLimit: hostLimit,
+		Device: d, Target: target, HostLimit: hostLimit, Prompt: prompt,
 		Post: func(f func()) { dr.posted <- f },
 		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
 	})

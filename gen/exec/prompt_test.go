@@ -1,0 +1,115 @@
+package exec
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"nxvk/ops"
+)
+
+// promptly runs a test on a device in whose stead the host carries out new kernels, with
+// one beside it where it does not.
+func promptly(t *testing.T, limit int, test func(r, plain *rig)) {
+	lazily(t, func(r *rig) {
+		if r.exec.target.Rounds == 0 || !r.exec.target.CPU {
+			r.Skip("the host computes otherwise than the device")
+		}
+		plain := newRig(r.T, r.dev)
+		plain.exec.target, plain.exec.limit, r.exec.limit = r.exec.target, limit, limit
+		r.exec.cfg.Prompt = true
+		test(r, plain)
+	})
+}
+
+// What is new gives the bits of the device, and nothing is compiled for it.
+func TestPromptSame(t *testing.T) {
+	promptly(t, -1, func(r, plain *rig) {
+		plain.exec.cfg.OneByOne = true
+		for seed := range uint64(6) {
+			a, b := r.session(), plain.session()
+			sameStream(r, plain, a, b, seed)
+			r.exec.End(a.Session)
+			plain.exec.End(b.Session)
+		}
+		if c := r.exec.Counters; c.Prompt == 0 || c.Dispatches != 0 {
+			r.Errorf("the host carried out %d dispatches, the device %d", c.Prompt, c.Dispatches)
+		}
+	})
+}
+
+// What the host makes in the device's stead does not stay there for that: the same
+// instructions are the host's own as when the device makes it.
+func TestPromptPlaces(t *testing.T) {
+	promptly(t, 64, func(r, plain *rig) {
+		for _, x := range []*rig{r, plain} {
+			l, v, s := x.session(), f32(100), f32(10)
+			x.do(l, ops.Iota, 1, v, [][]int{{-1}})
+			x.point(l, ops.Sin, 2, v, ref(1))
+			x.do(l, ops.Slice, 3, s, [][]int{{5}, {10}, {1}}, ref(2))
+			x.point(l, ops.Exp, 4, s, ref(3))
+			x.do(l, ops.Iota, 5, s, [][]int{{-1}})
+			x.point(l, ops.Tanh, 6, s, ref(5))
+			if _, err := x.read(l, 4, 0, 10); err != nil {
+				x.Fatal(err)
+			}
+			if _, err := x.read(l, 6, 0, 10); err != nil {
+				x.Fatal(err)
+			}
+		}
+		if got, want := r.exec.Counters.Host, plain.exec.Counters.Host; got != want || want == 0 {
+			r.Errorf("the host computes %d instructions, with the device %d", got, want)
+		}
+		if r.exec.Counters.Prompt == 0 {
+			r.Error("the host did nothing in the device's stead")
+		}
+	})
+}
+
+// A kernel that has cost the host as much as compiling it does goes to the device, and
+// gives the same bits there. Results that the host made are at hand there.
+func TestPromptEnds(t *testing.T) {
+	promptly(t, -1, func(r, _ *rig) {
+		r.exec.cfg.OneByOne = true
+		l, v := r.session(), f32(1<<14)
+		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+		var first []float32
+		begun := time.Now()
+		for round := 0; r.exec.Counters.Dispatches == 0; round++ {
+			r.point(l, ops.Sin, 2, v, ref(1))
+			got, err := r.read(l, 2, 0, 1<<14)
+			if err != nil {
+				r.Fatal(err)
+			}
+			if round == 0 {
+				first = got
+			}
+			if !slices.Equal(got, first) {
+				r.Fatalf("round %d differs from the first", round)
+			}
+			if time.Since(begun) > time.Minute {
+				r.Fatal("the host carries it out for ever")
+			}
+			r.free(l, 2)
+			r.settle(100 * time.Microsecond) // the device server does other things, too
+		}
+		if r.exec.Counters.Prompt < 10 {
+			r.Errorf("the device was asked after %d dispatches", r.exec.Counters.Prompt)
+		}
+	})
+}
+
+// A loop decides on values that the host has made.
+func TestPromptLoop(t *testing.T) {
+	promptly(t, -1, func(r, _ *rig) {
+		l := r.session()
+		r.define(l, "double", doubling(3))
+		r.tensor(l, 1, 1, 2, 3)
+		r.run(l, "double", []ops.Result{res(2, f32(3)), res(3, f32())}, ref(1), scalar(100), scalar(0))
+		r.want(l, 2, 32, 64, 96)
+		r.want(l, 3, 5)
+		if c := r.exec.Counters; c.Downloaded != 0 || c.Prompt == 0 {
+			r.Errorf("%d bytes were read back, the host carried out %d dispatches", c.Downloaded, c.Prompt)
+		}
+	})
+}
