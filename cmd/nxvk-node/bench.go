@@ -17,13 +17,17 @@ func bench(ctx context.Context, args []string) error {
 		return err
 	}
 	if f.NArg() > 1 {
-		return fmt.Errorf("%w: unexpected %q; flags come before wire or ops", errUsage, f.Arg(1))
+		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops or cold", errUsage, f.Arg(1))
 	}
 	switch f.Arg(0) {
 	case "wire":
 		return benchmark.Wire(ctx)
+	case "cold":
+		return benchmark.Cold(ctx, []string{"bench", "--device", *device, "cold-round"})
+	case "cold-round":
+		return benchmark.ColdRound(*device)
 	case "ops":
 		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only})
 	}
-	return fmt.Errorf("%w: bench measures wire or ops: nxvk-node bench [FLAGS] wire|ops", errUsage)
+	return fmt.Errorf("%w: bench measures wire, ops or cold: nxvk-node bench [FLAGS] wire|ops|cold", errUsage)
 }
