@@ -62,11 +62,16 @@ func join(s []string) string {
 	return out
 }
 
-// Wrap returns err as the failure of in on operands of the given types.
+// Wrap returns err as the failure of in on operands of the given types. An
+// operand without a type, which nobody holds, is named by its id.
 func (in *Instr) Wrap(types []Type, err error) *Error {
 	e := &Error{Op: in.Op.String(), Err: err}
-	for _, t := range types {
-		e.Shapes = append(e.Shapes, t.String())
+	for i, t := range types {
+		text := t.String()
+		if t.DType == Invalid && i < len(in.Ins) && in.Ins[i].Lit == nil {
+			text = fmt.Sprintf("unknown value %d", in.Ins[i].ID)
+		}
+		e.Shapes = append(e.Shapes, text)
 	}
 	return e
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -140,7 +141,9 @@ func TestImport(t *testing.T) {
 		r.exec.End(a.Session)
 		r.want(b, 1, 1, 2)
 		imported(3, 1, 12345)
-		r.wantKind(b, 3, wire.NotShared)
+		if err := r.wantKind(b, 3, wire.NotShared); !strings.Contains(err.Error(), "value 1 of process") {
+			r.Errorf("error %q does not name the value", err)
+		}
 	})
 }
 
@@ -170,6 +173,25 @@ func TestLimit(t *testing.T) {
 		l.Session.Limit = 200 // as if values had been freed
 		r.exec.Swept()
 		r.want(l, 3, make([]float32, 20)...)
+	})
+}
+
+// An operand that is not held is named by its place and its id, with what to do;
+// the others by their types.
+func TestUnknownOperand(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		r.tensor(l, 1, 1, 2)
+		r.tensor(l, 2, 1, 2)
+		r.free(l, 2)
+		for id, remedy := range map[ops.ID]string{77: "have one name it as its result first", 2: "free a value after what needs it"} {
+			r.do(l, ops.Select, 3, f32(2), nil, ref(1), ref(id), ref(1))
+			err := r.wantKind(l, 3, wire.UnknownID)
+			want := fmt.Sprintf("select(f32{2}, unknown value %d, f32{2}): operand 1: value %d is not held: ", id, id)
+			if !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), remedy) {
+				r.Errorf("got  %s\nwant %s… %s", err, want, remedy)
+			}
+		}
 	})
 }
 

@@ -123,7 +123,8 @@ func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait bool) {
 	from := e.sharing(in.Shared)
 	if from == nil {
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
-			"process %v has no session here whose key this is: it has ended, or the value was not shared", in.Shared.Owner)})
+			"value %d of process %v: no session here has this process and key; it has ended, or the value was not shared; have its owner share it while its session lasts",
+			in.Shared.ID, in.Shared.Owner)})
 		return false
 	}
 	id := in.Shared.ID

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"fmt"
+
 	"nxvk/gen/etf"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -30,10 +32,10 @@ func (w *work) drop() {
 
 // gather finds the operands of an instruction. A literal tensor becomes memory
 // on the host; a literal scalar stays in the instruction. An operand that
-// carries an error is that error.
-func (e *Executor) gather(l *Lane, in *wire.Instr) (*work, error) {
+// carries an error is that error, and one that is not held says which it is.
+func (e *Executor) gather(l *Lane, in *wire.Instr) (w *work, first error) {
 	n := len(in.Ins)
-	w := &work{in: &in.Instr}
+	w = &work{in: &in.Instr}
 	if n <= len(w.argRoom) {
 		w.types, w.args = w.typeRoom[:n], w.argRoom[:n]
 	} else {
@@ -51,15 +53,16 @@ func (e *Executor) gather(l *Lane, in *wire.Instr) (*work, error) {
 		}
 		v, err := l.value(o.ID)
 		if err != nil {
-			return w, err
+			err = &wire.Fault{Kind: wire.KindOf(err), Err: fmt.Errorf("operand %d: %w", i, err)}
+		} else {
+			err = v.Err
 		}
-		w.types[i] = v.Type
-		if v.Err != nil {
-			return w, v.Err
+		if err != nil && first == nil {
+			first = err
 		}
-		w.args[i] = v.Mem
+		w.types[i], w.args[i] = v.Type, v.Mem
 	}
-	return w, nil
+	return w, first
 }
 
 // replace makes an operand a literal, or with nil one that is memory. The instruction is copied where it

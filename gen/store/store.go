@@ -174,7 +174,7 @@ func (s *Session) End() {
 // Missing is the fault of an id that the session does not hold.
 func (s *Session) Missing(id ops.ID) error {
 	if id > s.Last {
-		return &wire.Fault{Kind: wire.UnknownID, Err: unknownID{id, "no instruction of this session has made it, in this run of the server"}}
+		return &wire.Fault{Kind: wire.UnknownID, Err: unknownID{id, "no instruction of this session has made it, in this run of the server; have one name it as its result first, or import it from the session that has it"}}
 	}
-	return &wire.Fault{Kind: wire.UnknownID, Err: unknownID{id, "it has been freed"}}
+	return &wire.Fault{Kind: wire.UnknownID, Err: unknownID{id, "it has been freed; free a value after what needs it, or compute it again"}}
 }

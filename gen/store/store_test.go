@@ -175,7 +175,7 @@ func TestMissing(t *testing.T) {
 	s := session(1)
 	s.Put(5, Value{})
 	s.Delete(5)
-	for id, text := range map[ops.ID]string{5: "has been freed", 4: "has been freed", 6: "no instruction of this session"} {
+	for id, text := range map[ops.ID]string{5: "has been freed; free a value after", 4: "has been freed", 6: "no instruction of this session has made it, in this run of the server; have one"} {
 		err := s.Missing(id)
 		if wire.KindOf(err) != wire.UnknownID || !strings.Contains(err.Error(), text) {
 			t.Errorf("id %d: %v, want …%s…", id, err, text)
