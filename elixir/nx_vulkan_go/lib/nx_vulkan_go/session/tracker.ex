@@ -235,13 +235,8 @@ defmodule NxVulkanGo.Session.Tracker do
   # references after: a slot that is taken in between may have a token that its caller
   # does not hold yet.
   defp garbage(slots, tokens) do
-    if unreferenced(tokens) == [] do
-      []
-    else
-      states = Slots.states(slots)
-
-      for slot <- unreferenced(tokens), value = Slots.value(states, slot), do: {slot, value}
-    end
+    states = Slots.states(slots)
+    for slot <- unreferenced(tokens), value = Slots.value(states, slot), do: {slot, value}
   end
 
   # The slots whose token only the table and this process have.
