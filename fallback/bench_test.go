@@ -88,3 +88,9 @@ func BenchmarkStructured(b *testing.B) {
 	up := random(r, typ(ops.F32, 4096, 64))
 	b.Run("indexed_add", func(b *testing.B) { bench(b, ops.IndexedAdd, [][]int{{0}}, table.Type, table, idx, up) })
 }
+
+// A transform of one line, which one goroutine computes.
+func BenchmarkFFT(b *testing.B) {
+	x := random(rand.New(rand.NewPCG(3, 3)), typ(ops.C64, 2048))
+	bench(b, ops.FFT, [][]int{{2048}, {0}, {0}}, x.Type, x)
+}

@@ -68,16 +68,18 @@ func transformAlong(s spectrum, src, dst Value, prepare func(xs []complex128)) {
 	load, store := loadCplx[src.Type.DType], storeCplx[dst.Type.DType]
 	in := src.Type.Shape
 	step, n := in.Strides()[s.axis], in[s.axis]
+	plans := fourierPlans.of(s.length)
 	parallel(in.Size()/n, s.length*16, func(lo, hi int) {
-		plan := fourier.NewCmplxFFT(s.length)
-		xs, ys := make([]complex128, max(s.length, 1)), make([]complex128, s.length)
+		t := plans.Get().(*transform)
+		defer plans.Put(t)
+		xs, ys := t.xs, t.ys
 		for i := lo; i < hi; i++ {
 			clear(xs)
 			load(xs[:min(n, s.length)], src.Data, i/step*step*n+i%step, step)
 			if prepare != nil {
 				prepare(xs)
 			}
-			s.line(plan, ys, xs)
+			s.line(t.plan, ys, xs)
 			scatterLine(store, dst.Data, line{i/step*step*s.keep + i%step, step, s.keep}, ys[:s.keep])
 		}
 	})
