@@ -11,7 +11,7 @@ defmodule NxVulkanGo.Session.Slots do
   #     @released   of a value that was freed while somebody may hold the token
   #
   # Only callers leave 0 and only the tracker goes back there. A second array says how
-  # many bytes the value has.
+  # many bytes the value has, and a counter how many values there have been.
   #
   # The token of a slot is a binary whose size no other slot has. It is made when the
   # slot is taken for the first time, and lies in a table for those who take it later.
