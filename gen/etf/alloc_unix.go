@@ -12,6 +12,7 @@ func mapMemory(n int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map %d bytes: %w", n, err)
 	}
+	adviseHuge(mem)
 	return mem, nil
 }
 

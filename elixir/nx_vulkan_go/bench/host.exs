@@ -4,8 +4,10 @@
 #
 # Large arrays have 10^6 elements, other sizes are in the names. Each time is the
 # best of several calls with a read of one element behind each, so that both have
-# finished; what is read is compared. What Nx.BinaryBackend does by copying binaries, as
-# concatenate and take of whole rows, is a copy of memory on both sides.
+# finished; what is read is compared. What Nx.BinaryBackend does by copying binaries,
+# concatenate and take of whole rows, is a copy of memory on both sides: there the time
+# is that of the memory, of the first touch of the result's pages, and of the messages,
+# and no factor is to be had.
 
 defmodule Host do
   @n 1_000_000
