@@ -76,6 +76,8 @@ func (a *asker) step(in *ops.Instr) {
 		touched = max(touched, o.Type.Size())
 	}
 	if touched > a.e.limit {
-		a.e.plan(w) // an error is met again when its turn comes
+		if p, err := a.e.plan(w); err == nil { // an error is met again when its turn comes
+			a.e.ahead(p)
+		}
 	}
 }

@@ -23,6 +23,9 @@ func TestAskAhead(t *testing.T) {
 			op(ops.Max, res(7, m), ref(6), ref(1)),
 		}})
 		r.do(l, ops.Iota, 1, m, [][]int{{-1}})
+		if _, err := r.read(l, 1, 0, 1); err != nil {
+			t.Fatal(err)
+		}
 		r.built()
 		known := len(r.exec.kernels)
 		r.run(l, "all", []ops.Result{res(10, m)}, ref(1), scalar(0.5))

@@ -99,6 +99,7 @@ func (e *Executor) unitPlan(f *fused) *planned {
 			for i := range plan.Steps {
 				p.pipes[i] = e.wanted(plan.Steps[i].Kernel)
 			}
+			e.ahead(p)
 		})
 	}()
 	return p

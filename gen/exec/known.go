@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// A program that an earlier life of the node has compiled begins with its units:
-// their kernels are in the archive, and what the driver made of them in its
-// cache, so that waiting for them takes less time than compiling kernels for the
-// single instructions would. What is archived of a program is only that it has
-// been compiled; cutting it into units takes little time and gives the same ones.
+// A program, or a segment of a stream, that an earlier life of the node has compiled
+// begins with its units: their kernels are in the archive, and what the driver made of
+// them in its cache, so that waiting for them takes less time than compiling kernels for
+// the single instructions would. What is archived of a program is only that it has been
+// compiled; cutting it into units takes little time and gives the same ones.
 
 // newTier returns the tier of a program for the literals that key marks.
 func (e *Executor) newTier(p *program, key []byte) *tier {

@@ -102,6 +102,60 @@ func TestKnownTier(t *testing.T) {
 	})
 }
 
+// A segment of a stream that an earlier life has compiled runs in units when it is first
+// seen, and no kernel but theirs is compiled. The bits are the same.
+func TestKnownSegment(t *testing.T) {
+	lazily(t, func(r *rig) {
+		kept := &drawer{byKey: map[string][]byte{}}
+		v := f32(300)
+		stream := func(l *Lane) []float32 {
+			r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+			w := ops.ID(1)
+			for _, op := range []ops.Op{ops.Cos, ops.Abs, ops.Sqrt, ops.Negate, ops.Exp} {
+				r.point(l, op, w+1, v, ref(w))
+				r.free(l, w)
+				w++
+			}
+			got, err := r.read(l, w, 0, 300)
+			if err != nil {
+				r.Fatal(err)
+			}
+			r.free(l, w)
+			r.built()
+			return got
+		}
+		var first []float32
+		var compiled []int
+		for life, runs := range []int{4, 1} {
+			r.another(kept)
+			l := r.session()
+			for i := range runs {
+				before := r.exec.Counters.Dispatches
+				got := stream(l)
+				if first == nil {
+					first = got
+				}
+				if !slices.Equal(got, first) {
+					r.Fatalf("life %d, run %d: other bits", life, i)
+				}
+				if n := r.exec.Counters.Dispatches - before; i == runs-1 && n != 1 {
+					r.Errorf("life %d: %d dispatches at last, want 1", life, n)
+				}
+			}
+			n := 0
+			for _, c := range r.exec.kernels {
+				if c.asked {
+					n++
+				}
+			}
+			compiled = append(compiled, n)
+		}
+		if compiled[0] < 6 || compiled[1] != 1 {
+			r.Errorf("kernels compiled in each life: %v", compiled)
+		}
+	})
+}
+
 // A run that waits for its tier ends with its session, and others go on.
 func TestKnownTierEnds(t *testing.T) {
 	rigs(t, func(r *rig) {

@@ -40,6 +40,7 @@ type form struct {
 	starts bool   // operands that are on the host become literals first
 	index  bool   // operands are indices, which have to be on the host
 	alias  bool   // the result is an operand's memory
+	plan   *planned
 }
 
 // turnOf decides when the request at the front of a lane has its turn.
@@ -238,6 +239,7 @@ func (e *Executor) formOf(w *work) form {
 		p, err := e.plan(w)
 		f.lazy = f.alias || err == nil && p.Status == nil
 		f.alias = f.alias || err == nil && p.Alias >= 0
+		f.plan = p
 	}
 	e.forms[key] = f
 	return f
@@ -267,6 +269,7 @@ func (e *Executor) defers(l *Lane, in *wire.Instr, f form, w *work) {
 		e.gathering = append(e.gathering, l)
 	}
 	l.segment.add(f.id, in.Name, w)
+	l.segment.plans = append(l.segment.plans, f.plan)
 	l.rhythm.step(f.id)
 	for _, o := range in.Outs {
 		l.Session.Delete(o.ID)

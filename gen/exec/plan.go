@@ -97,18 +97,24 @@ func appendType(key []byte, t ops.Type) []byte {
 	return key
 }
 
-// wanted is kernel for one that is not needed yet: where the host can carry it out
-// meanwhile, nobody asks for its pipeline.
+// wanted is kernel for one that is not needed yet: nobody asks for its pipeline.
 func (e *Executor) wanted(k *synth.Kernel) *compiled {
 	c, ok := e.kernels[k.Name]
 	if !ok {
 		c = &compiled{kernel: k, host: e.hostOf(k)}
 		e.kernels[k.Name] = c
 	}
-	if c.host == nil {
-		e.compile(c)
-	}
 	return c
+}
+
+// ahead asks for the pipelines of a plan that will be needed soon, but for those that
+// the host does without.
+func (e *Executor) ahead(p *planned) {
+	for _, c := range p.pipes {
+		if c.host == nil {
+			e.compile(c)
+		}
+	}
 }
 
 // kernel returns the pipeline of a kernel. It is compiled apart from the

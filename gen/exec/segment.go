@@ -19,6 +19,7 @@ type segment struct {
 	named map[ops.ID]int32 // the slots of ids that the session may still name
 	lits  []int32          // the slots of literals
 	key   []byte           // the structure
+	plans []*planned       // of the single instructions
 	bytes int64            // what values take that have not been freed
 	held  int64            // what values take that the session has freed, but the segment needs
 	total int64            // what all values take that it makes
@@ -64,8 +65,9 @@ func (s *segment) empty() {
 	clear(s.named)
 	clear(s.ins)
 	clear(s.body.params)
+	clear(s.plans)
 	*s = segment{
-		steps: s.steps[:0], slots: s.slots[:1], named: s.named, lits: s.lits[:0], key: s.key[:0],
+		steps: s.steps[:0], slots: s.slots[:1], named: s.named, lits: s.lits[:0], key: s.key[:0], plans: s.plans[:0],
 		ins: s.ins[:0], outs: s.outs[:0], ends: s.ends[:0], mask: s.mask, needed: s.needed,
 		body: block{params: s.body.params[:0], values: s.body.values[:0]},
 		run:  run{slots: s.run.slots, lits: s.run.lits, stack: s.run.stack[:0]},

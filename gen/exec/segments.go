@@ -9,9 +9,9 @@ import (
 )
 
 // A segment runs like a program without a name: its instructions one by one when
-// its structure is new, and units of them once it has been seen (tier.go). What
-// is compiled depends on which values are still named when it runs: the others are
-// never stored.
+// its structure is new, and units of them once it has been seen, in this life of the
+// node or an earlier one (tier.go, known.go). What is compiled depends on which values
+// are still named when it runs: the others are never stored.
 
 // structure is what segments with the same instructions have in common.
 type structure struct {
@@ -113,6 +113,9 @@ func (e *Executor) runSegment(l *Lane, s *segment) (wait bool) {
 		l.run = e.bind(l, s)
 	}
 	r := l.run
+	if e.awaitsTier(l, r) {
+		return true
+	}
 	for len(r.stack) > 0 {
 		if e.advanceRun(l, r) {
 			return true
@@ -135,8 +138,9 @@ func (e *Executor) runSegment(l *Lane, s *segment) (wait bool) {
 
 // bind begins the run of a segment with what that takes from outside.
 func (e *Executor) bind(l *Lane, s *segment) *run {
-	b := e.segmentBody(l, s, s.live())
+	b, t := e.segmentBody(l, s, s.live())
 	r := &s.run
+	r.tier = t
 	r.slots = append(r.slots[:0], make([]store.Value, len(s.slots))...)
 	r.lits = append(r.lits[:0], make([]*ops.Literal, len(s.slots))...)
 	r.stack = append(r.stack, frame{block: b})
@@ -153,33 +157,48 @@ func (e *Executor) bind(l *Lane, s *segment) *run {
 
 // segmentBody is what a segment does to give the values of a mask. Units are in an
 // order of their own, and have other values at a time; where the session might lack
-// the memory, instructions keep the order in which they came.
-func (e *Executor) segmentBody(l *Lane, s *segment, live []byte) *block {
+// the memory, instructions keep the order in which they came. It gives the tier as well
+// where the run may have to wait for that.
+func (e *Executor) segmentBody(l *Lane, s *segment, live []byte) (*block, *tier) {
 	var v *variant
 	if len(s.steps) >= fewest && l.Session.Fits(s.total) {
 		st := e.segments.find(s)
 		v = st.variant(live)
 		if v.tier.body != nil {
-			return v.tier.body
+			return v.tier.body, nil
 		}
 		if c := st.compiled(live); c != nil && v.tier.seen < e.enough*oftenEnough {
 			v.tier.seen++
-			return c.tier.body
+			return c.tier.body, nil
 		}
 	}
 	n := len(s.steps)
 	b := s.block(live)
 	e.Counters.Instructions += uint64(n - len(b.steps))
-	if v != nil {
-		e.sighted(v, s, b)
+	if v == nil || len(b.steps) < fewest {
+		e.aheadOf(s)
+		return b, nil
 	}
-	return b
+	if e.sighted(v, s, b); v.tier.known {
+		return b, v.tier
+	}
+	return b, nil
 }
 
-// sighted has a variant compiled when it has been seen often enough. b is its
-// instructions.
+// aheadOf asks for the kernels of single instructions, which are compiled side by side.
+func (e *Executor) aheadOf(s *segment) {
+	for _, p := range s.plans {
+		if p != nil && p.err == nil {
+			e.ahead(p)
+		}
+	}
+}
+
+// sighted has a variant compiled when it has been seen often enough, or at once where an
+// earlier life of the node has compiled it. b is its instructions.
 func (e *Executor) sighted(v *variant, s *segment, b *block) {
-	if v.tier.seen++; v.tier.seen < e.enough || v.tier.asked || len(b.steps) < fewest {
+	t := v.tier
+	if t.seen++; t.asked || t.seen > 1 && t.seen < e.enough {
 		return
 	}
 	literal := make([]byte, len(b.params))
@@ -188,9 +207,14 @@ func (e *Executor) sighted(v *variant, s *segment, b *block) {
 			literal[i] = 1
 		}
 	}
-	s.kept = true
 	p := &program{body: b, slots: len(s.slots)}
 	v.tier = e.newTier(p, literal)
+	v.tier.seen = t.seen
+	if t.seen < e.enough && !v.tier.known {
+		e.aheadOf(s)
+		return
+	}
+	s.kept = true
 	v.tier.asked = true
 	e.fuse(p, v.tier, literal)
 }
