@@ -13,7 +13,7 @@ defmodule NxVulkanGo.Session.Tracker do
   # and a caller has sent every use of a value before it drops the token: so the
   # free that follows from a sweep comes after all of them.
   #
-  # A session has one tracker at first and twice as many whenever they fill up.
+  # A session has some trackers at first and twice as many whenever they fill up.
 
   alias NxVulkanGo.{Session, Telemetry}
   alias NxVulkanGo.Session.Slots
@@ -22,6 +22,10 @@ defmodule NxVulkanGo.Session.Tracker do
   @ours 2
   @run 64
   @searches 8
+  # How many trackers there are at first. A process that makes tensors and drops them
+  # collects its garbage every 640 tokens or so, because of their size, and a sweep comes
+  # some time after that: with fewer slots it would wait for sweeps again and again.
+  @first 2
   # Slots that are taken between two sweeps of a tracker's own accord.
   @sweep_every 256
 
@@ -144,7 +148,7 @@ defmodule NxVulkanGo.Session.Tracker do
     old = :persistent_term.get(key, {})
 
     new =
-      for _ <- 1..max(tuple_size(old), 1) do
+      for _ <- 1..max(tuple_size(old), @first) do
         slots = Slots.new()
         {spawn_link(fn -> init(session, slots) end), slots}
       end
