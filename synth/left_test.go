@@ -26,7 +26,6 @@ var onHost = map[string]string{
 
 func TestLeftToHost(t *testing.T) {
 	gpus, processors := maps.Clone(onHost), maps.Clone(onHost)
-	gpus["complex: factors of complex matrices are computed on the host"] = "eigh svd"
 	processors["all: factors are computed on the host where the device is a processor"] = factored
 	for name, want := range map[string]map[string]string{"gpu": gpus, "cpu": processors} {
 		t.Run(name, func(t *testing.T) {

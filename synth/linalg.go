@@ -1,8 +1,6 @@
 package synth
 
 import (
-	"slices"
-
 	"nxvk/ops"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
@@ -65,9 +63,6 @@ func lowerLinAlg(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	return j.plan, j.err
 }
 
-// onComplex are the operations whose kernels compute complex numbers as well.
-var onComplex = []ops.Op{ops.TriangularSolve, ops.Cholesky, ops.LU, ops.Solve, ops.Determinant, ops.QR}
-
 // choose finds the type of computation, which has room for those of operands and
 // results.
 func (j *linalg) choose(types []ops.Type) error {
@@ -78,9 +73,6 @@ func (j *linalg) choose(types []ops.Type) error {
 		}
 		complex = complex || typ.DType.IsComplex()
 		double = double || typ.DType.Real() == ops.F64
-	}
-	if complex && !slices.Contains(onComplex, j.in.Op) {
-		return unsupported("factors of complex matrices are computed on the host")
 	}
 	j.wide, j.typ = ops.F32, scalar.F32
 	switch {
@@ -108,7 +100,7 @@ type strided struct {
 	ref                  Ref
 	elems                int // of the buffer
 	off, row, col, batch int
-	conj                 bool // stands for the conjugates: for products alone
+	conj                 bool // stands for the conjugates, which products, turns and orderings read
 }
 
 // dense is a batch of m by n matrices, row by row, that fill a buffer.
@@ -136,12 +128,14 @@ func (s strided) transposed() strided {
 	return s
 }
 
-// adjoint is the transposed matrix of complex conjugates.
-func (j *linalg) adjoint(s strided) strided {
-	s = s.transposed()
+// conjugate is the matrix of complex conjugates.
+func (j *linalg) conjugate(s strided) strided {
 	s.conj = j.typ.Complex() && !s.conj
 	return s
 }
+
+// adjoint is that of the transposed matrix.
+func (j *linalg) adjoint(s strided) strided { return j.conjugate(s.transposed()) }
 
 // backward is a matrix of m by n with its rows and columns in reverse.
 func (s strided) backward(m, n int) strided {

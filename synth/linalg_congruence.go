@@ -7,7 +7,7 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// congruence appends W X W^T and W V for the rotations W of a round, block by
+// congruence appends W X W^H and W V for the rotations W of a round, block by
 // block: a workgroup has a square of a pair of blocks of rows and one of columns.
 // Rows, and the columns of X, take the seats of the next round. X and V are square
 // and alternate between the halves of their buffers.
@@ -57,7 +57,7 @@ func (c *congruenceWriter) write(e *emitter) error {
 		element := func(buf int) func() []kernel.Value {
 			return func() []kernel.Value {
 				return s.each(func(i, k kernel.Value) kernel.Value {
-					return e.Load(buf, e.Add(at, e.Add(e.Mul(i, size), k)), 1)[0]
+					return e.loadElement(buf, e.Add(at, e.Add(e.Mul(i, size), k)))
 				})
 			}
 		}
@@ -74,7 +74,7 @@ func (c *congruenceWriter) write(e *emitter) error {
 			s.put(s.rotations, next)
 			e.Barrier()
 			sums := s.product(func(d, i kernel.Value) kernel.Value { return s.at(s.square, i, d) },
-				func(d, k kernel.Value) kernel.Value { return s.at(s.rotations, k, d) })
+				func(d, k kernel.Value) kernel.Value { return s.conj(s.at(s.rotations, k, d)) })
 			s.store(2, e.Add(to, base), size, p, q, sums, true)
 		})
 	})
@@ -93,7 +93,7 @@ func (s *congruenceSquare) each(f func(i, k kernel.Value) kernel.Value) (vs []ke
 func (s *congruenceSquare) load(before kernel.Value) []kernel.Value {
 	first := s.Mul(before, s.int(pairSide*pairSide))
 	return s.each(func(i, k kernel.Value) kernel.Value {
-		return s.Load(0, s.Add(first, s.Add(s.Mul(i, s.int(pairSide)), k)), 1)[0]
+		return s.loadElement(0, s.Add(first, s.Add(s.Mul(i, s.int(pairSide)), k)))
 	})
 }
 
@@ -140,7 +140,7 @@ func (s *congruenceSquare) store(buf int, first, size, p, q kernel.Value, vs []k
 		if both {
 			k = columns.of(k)
 		}
-		s.Store(buf, s.Add(first, s.Add(s.Mul(i, size), s.Add(left, k))), vs[0])
+		s.storeElement(buf, s.Add(first, s.Add(s.Mul(i, size), s.Add(left, k))), vs[0])
 		vs = vs[1:]
 		return 0
 	})

@@ -8,7 +8,7 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// eigh plans the eigenvalues and eigenvectors of symmetric matrices by Jacobi's
+// eigh plans the eigenvalues and eigenvectors of Hermitian matrices by Jacobi's
 // rotations. Matrices of one pair of blocks are diagonal after a single step.
 func (j *linalg) eigh() {
 	n := j.side()
@@ -18,7 +18,7 @@ func (j *linalg) eigh() {
 	var vectors, values strided
 	if n <= j.aloneSide() {
 		x := j.fresh(n, n)
-		j.symmetric(x, a, n)
+		j.hermitian(x, a, n)
 		j.bound(bound, x, n)
 		vectors, values = j.fresh(n, n), j.fresh(n, 1)
 		j.rotate(pivots{s: x, w: vectors, sums: 1, n: n, pairs: 1, sweeps: mostSweeps, bound: &bound, values: &values})
@@ -30,7 +30,7 @@ func (j *linalg) eigh() {
 	sorted, one := j.fresh(n, 1), j.ones()
 	j.ordered(sorted, values, one, order, n, 1)
 	j.values(j.result(0, n, 1), sorted, back, n, j.noise(0, n))
-	j.ordered(j.result(1, n, n).transposed(), vectors, units, order, n, n)
+	j.ordered(j.result(1, n, n).transposed(), j.conjugate(vectors), j.conjugate(units), order, n, n)
 }
 
 // units appends what makes vectors upright and of length 1; NaN where the matrix
@@ -61,11 +61,12 @@ func (j *linalg) ones() strided {
 	return one
 }
 
-// symmetric appends the symmetric matrix that has the lower triangle of a.
-func (j *linalg) symmetric(to, a strided, n int) {
-	j.each(elementwise{"symmetric", to, []strided{a, a.transposed()}, n, n,
+// hermitian appends the Hermitian matrix that has the lower triangle of a.
+func (j *linalg) hermitian(to, a strided, n int) {
+	j.each(elementwise{"hermitian", to, []strided{a, a.transposed()}, n, n,
 		func(x reals, i, k kernel.Value, from []kernel.Value) kernel.Value {
-			return x.Select(x.Compare(scalar.Le, k, i), from[0], from[1])
+			v := x.Select(x.Compare(scalar.Le, k, i), from[0], x.conj(from[1]))
+			return x.Select(x.same(i, k), x.re(v), v)
 		}})
 }
 
@@ -82,13 +83,13 @@ func (j *linalg) bound(to, a strided, n int) {
 }
 
 // diagonalise appends the rotations of large matrices, two-sided, and gives the
-// eigenvectors as rows and the eigenvalues.
+// adjoints of eigenvectors and the eigenvalues.
 func (j *linalg) diagonalise(a, bound strided, n int) (vectors, values strided) {
 	f := j.jacobi(n)
 	size := f.padded
 	x, v := f.twice(size), f.twice(size)
 	j.zeros(x[0], size, size)
-	j.symmetric(x[0], a, n)
+	j.hermitian(x[0], a, n)
 	j.bound(bound, x[0], size)
 	j.unit(v[0], size, size)
 	last := 0

@@ -8,9 +8,9 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// lengths appends the length of each of m rows of n elements, and the sign of the
-// first element of the largest magnitude: a matrix of two columns. A workgroup
-// has a row.
+// lengths appends the length of each of m rows of n elements, and what turns the
+// first element of the largest magnitude to a positive number: a matrix of two
+// columns. A workgroup has a row.
 func (j *linalg) lengths(of strided, m, n int) strided {
 	to := j.fresh(m, 2)
 	p := &program{local: updateLocal, groups: j.count * m, flops: int64(j.count * m * n),
@@ -26,16 +26,20 @@ func (j *linalg) lengths(of strided, m, n int) strided {
 func writeLengths(x reals) error {
 	count, m, n := x.num(), x.num(), x.num()
 	of, to := x.grid(0), x.grid(1)
-	sums, tops, at := x.Shared(x.t, x.local), x.Shared(x.t, x.local), x.Shared(scalar.U32, x.local)
+	sums, tops, at := x.Shared(x.t.Part(), x.local), x.Shared(x.t.Part(), x.local), x.Shared(scalar.U32, x.local)
 	matrix, row := x.divide(x.group(), m)
 	x.when(x.below(matrix, count), func() {
 		of, to := of.of(matrix), to.of(matrix)
 		me := x.invocation()
-		c := x.Loop(me, n, x.int(x.local), []kernel.Value{x.number(0), x.number(-1), me},
+		c := x.Loop(me, n, x.int(x.local), []kernel.Value{x.real(0), x.real(-1), me},
 			func(k kernel.Value, c []kernel.Value) []kernel.Value {
 				v := of.load(row, k)
-				more := x.Compare(scalar.Lt, c[1], x.abs(v))
-				return []kernel.Value{x.fma(v, v, c[0]), x.Select(more, x.abs(v), c[1]), x.Select(more, k, c[2])}
+				sum, size := c[0], x.abs(v)
+				for _, part := range x.parts(v) {
+					sum = x.fma(part, part, sum)
+				}
+				more := x.Compare(scalar.Lt, c[1], size)
+				return []kernel.Value{sum, x.Select(more, size, c[1]), x.Select(more, k, c[2])}
 			})
 		x.StoreShared(sums, me, c[0])
 		x.StoreShared(tops, me, c[1])
@@ -48,18 +52,35 @@ func writeLengths(x reals) error {
 			x.StoreShared(tops, into, x.Select(better, b, a))
 			x.StoreShared(at, into, x.Select(better, k, i))
 		})
+		if x.t.Complex() {
+			x.firstOf(of, row, n, x.LoadShared(tops, x.int(0)), at)
+		}
 		x.then(x.same(me, x.int(0)), func() {
 			to.store(row, x.int(0), x.sqrt(x.LoadShared(sums, x.int(0))))
 			first := x.LoadShared(at, x.int(0))
 			top := of.load(row, x.least(first, x.Sub(n, x.int(1))))
-			negative := x.Compare(scalar.Lt, top, x.number(0))
-			to.store(row, x.int(1), x.Select(negative, x.number(-1), x.number(1)))
+			to.store(row, x.int(1), x.conj(x.phase(top)))
 		})
 	})
 	return nil
 }
 
-// order appends the order of n numbers by magnitude, the largest first: words
+// firstOf finds the first element of a row whose magnitude is the largest but for
+// rounding, which elements of different phases have their share of.
+func (x reals) firstOf(of grid, row, n, top kernel.Value, at int) {
+	me, least := x.invocation(), x.Mul(top, x.real(1-16*x.eps()))
+	first := x.Loop(me, n, x.int(x.local), []kernel.Value{n}, func(k kernel.Value, c []kernel.Value) []kernel.Value {
+		found := x.Compare(scalar.Le, least, x.abs(of.load(row, k)))
+		return []kernel.Value{x.Select(found, x.least(k, c[0]), c[0])}
+	})[0]
+	x.Barrier()
+	x.StoreShared(at, me, first)
+	x.tree(x.local, func(into, from kernel.Value) {
+		x.StoreShared(at, into, x.least(x.LoadShared(at, into), x.LoadShared(at, from)))
+	})
+}
+
+// order appends the order of n real numbers by magnitude, the largest first: words
 // that say where each comes from. Equal ones, and NaN, keep theirs.
 func (j *linalg) order(of strided, n int) Ref {
 	to := j.temp(4 * j.count * n)
@@ -77,8 +98,8 @@ func (j *linalg) order(of strided, n int) Ref {
 			matrix, i := e.divide(u, n)
 			of := of.of(matrix)
 			size := func(i kernel.Value) kernel.Value {
-				v := x.abs(of.load(i, e.int(0)))
-				return x.Select(x.Compare(scalar.Ne, v, v), x.number(0), v)
+				v := x.abs(x.re(of.load(i, e.int(0))))
+				return x.Select(x.Compare(scalar.Ne, v, v), x.real(0), v)
 			}
 			mine := size(i)
 			rank := e.Loop(e.int(0), n, e.int(1), []kernel.Value{e.int(0)}, func(k kernel.Value, c []kernel.Value) []kernel.Value {
@@ -100,18 +121,19 @@ func (j *linalg) ordered(to, from, factor strided, order Ref, m, n int) {
 	p := &program{local: gpuLocal, groups: (j.count*m*n + gpuLocal - 1) / gpuLocal, flops: int64(j.count * m * n),
 		bufs: []buffer{j.buffer(to, Write), j.buffer(from, Read), j.buffer(factor, Read), words(order, j.count*m, Read)}}
 	p.nums = append([]int{j.count * m * n, m, n}, places(to, from, factor)...)
-	p.key = fmt.Sprintf("ordered %v", j.typ)
+	p.key = fmt.Sprintf("ordered %v conj=%v,%v", j.typ, from.conj, factor.conj)
 	typ := j.typ
 	p.body = func(e *emitter) error {
 		x := reals{e, typ}
 		all, m, n := e.num(), e.num(), e.num()
-		to, from, factor := e.grid(0), e.grid(1), e.grid(2)
+		to, was, times := e.grid(0), e.grid(1), e.grid(2)
+		was.conj, times.conj = from.conj, factor.conj
 		u := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
 		e.then(e.below(u, all), func() {
 			row, k := e.divide(u, n)
 			matrix, i := e.divide(row, m)
-			was := e.Load(3, row, 1)[0]
-			v := x.Mul(from.of(matrix).load(was, k), factor.of(matrix).load(was, e.int(0)))
+			place := e.Load(3, row, 1)[0]
+			v := x.Mul(was.of(matrix).load(place, k), times.of(matrix).load(place, e.int(0)))
 			to.of(matrix).store(i, k, v)
 		})
 		return nil
@@ -123,19 +145,21 @@ func (j *linalg) ordered(to, from, factor strided, order Ref, m, n int) {
 // have made. It is given as 0: see the host's.
 func (j *linalg) noise(result, n int) float64 {
 	eps := 0x1p-23
-	if j.in.Outs[result].Type.DType == ops.F64 {
+	if j.in.Outs[result].Type.DType.Real() == ops.F64 {
 		eps = 0x1p-52
 	}
 	return 8 * eps * float64(max(1, n/32))
 }
 
-// values appends n values in order, without those that are noise, times a number.
+// values appends n values, which are real, in order, without those that are noise,
+// times a number.
 func (j *linalg) values(to, sorted, back strided, n int, noise float64) {
 	top := sorted
 	top.row, top.col, back.row, back.col = 0, 0, 0, 0
 	j.each(elementwise{fmt.Sprintf("values noise=%g", noise), to, []strided{sorted, top, back}, n, 1,
 		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
-			small := x.Compare(scalar.Le, x.abs(from[0]), x.Mul(x.number(noise), x.abs(from[1])))
-			return x.Select(small, x.number(0), x.Mul(from[0], from[2]))
+			v, top, back := x.re(from[0]), x.re(from[1]), x.re(from[2])
+			small := x.Compare(scalar.Le, x.abs(v), x.Mul(x.real(noise), x.abs(top)))
+			return x.Select(small, x.real(0), x.Mul(v, back))
 		}})
 }

@@ -69,11 +69,11 @@ func (x seats) of(r kernel.Value) kernel.Value {
 	return x.Add(r, x.Select(alone, x.int(0), move))
 }
 
-// pivots rotates every pair of rows of small symmetric matrices, of which there
+// pivots rotates every pair of rows of small Hermitian matrices, of which there
 // is one for each pair of blocks, until what is off the diagonal is nothing, or
 // for some sweeps.
 type pivots struct {
-	s, w   strided // the matrices, and the rotations: w s w^T is diagonal
+	s, w   strided // the matrices, and the rotations: w s w^H is diagonal
 	sums   int     // matrices whose sum s is
 	step   int     // elements from one of those to the next
 	n      int     // of a matrix; the kernel has as many or more
@@ -98,6 +98,9 @@ func (j *linalg) rotate(v pivots) {
 		side *= 2
 	}
 	w := &rotateWriter{pivots: v, t: j.typ, side: side, local: max(4, min(256, side*side/4, j.t.MaxInvocations))}
+	if bytes := (2*side*(side+1) + 2*side) * j.wide.Size(); bytes > j.t.SharedMemory {
+		j.try(unsupported("rotations of %v in %d bytes of shared memory", j.wide, j.t.SharedMemory))
+	}
 	w.tol = j.eps()
 	if v.bound == nil {
 		w.tol *= 8

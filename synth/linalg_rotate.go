@@ -21,7 +21,7 @@ type rotation struct {
 	reals
 	*rotateWriter
 	s, w     int // shared matrices
-	sin, tan int // of a pair: the sine, and the tangent of half the angle
+	sin, tan int // of a pair: the sine, and the tangent of half the angle, times a phase
 	turned   int // whether a pair was rotated in this sweep
 	bound    kernel.Value
 	rounds   kernel.Value // of a sweep
@@ -60,7 +60,7 @@ func (w *rotateWriter) write(e *emitter) error {
 	x.tan, x.sin, x.turned = e.Shared(w.t, half), e.Shared(w.t, half), e.Shared(scalar.U32, half)
 	e.when(active, func() {
 		if w.pivots.bound != nil {
-			x.bound = e.Load(boundBuf, e.Add(boundOff, e.Mul(matrix, boundBatch)), 1)[0]
+			x.bound = x.re(e.loadElement(boundBuf, e.Add(boundOff, e.Mul(matrix, boundBatch))))
 		}
 		from := s.of(matrix)
 		from.off = e.Add(from.off, e.Mul(pair, sPair))
@@ -73,7 +73,7 @@ func (w *rotateWriter) write(e *emitter) error {
 			if w.values != nil {
 				e.then(e.both(e.same(i, k), e.below(i, n)), func() {
 					at := e.Add(valueOff, e.Add(e.Mul(matrix, valueBatch), i))
-					e.Store(valueBuf, at, e.LoadShared(x.s, x.at(i, i)))
+					e.storeElement(valueBuf, at, x.re(e.LoadShared(x.s, x.at(i, i))))
 				})
 			}
 		})
@@ -89,7 +89,7 @@ func (x *rotation) at(i, k kernel.Value) kernel.Value {
 	return x.Add(x.Mul(i, x.int(x.side+1)), k)
 }
 
-// load reads the symmetric matrix and starts with no rotation.
+// load reads the Hermitian matrix and starts with no rotation.
 func (x *rotation) load(from grid, n, sums, step kernel.Value) {
 	var is, ks, zeros []kernel.Value
 	for at := 0; at < x.side*x.side; at += x.local {
@@ -163,8 +163,8 @@ func (x *rotation) round(round kernel.Value) {
 		}
 		v[0], v[2] = x.turn(tp, sp, v[0], v[2])
 		v[1], v[3] = x.turn(tp, sp, v[1], v[3])
-		v[0], v[1] = x.turn(tq, sq, v[0], v[1])
-		v[2], v[3] = x.turn(tq, sq, v[2], v[3])
+		v[0], v[1] = x.turn(x.conj(tq), x.conj(sq), v[0], v[1])
+		v[2], v[3] = x.turn(x.conj(tq), x.conj(sq), v[2], v[3])
 		cleared := x.both(x.same(p, q), x.not(x.zero(sp)))
 		v[1], v[2] = x.Select(cleared, x.number(0), v[1]), x.Select(cleared, x.number(0), v[2])
 		for e := range v {
@@ -183,26 +183,37 @@ func (x *rotation) round(round kernel.Value) {
 // turn rotates a pair of numbers, by what is added to each (Rutishauser, 1966): a
 // cosine that is rounded would stretch them a little every time.
 func (x *rotation) turn(t, s, a, b kernel.Value) (kernel.Value, kernel.Value) {
-	return x.less(s, x.fma(t, a, b), a), x.fma(s, x.less(t, b, a), b)
+	return x.less(s, x.fma(x.conj(t), a, b), a), x.fma(x.conj(s), x.less(t, b, a), b)
 }
 
 // angle finds the rotation that makes the element of a pair 0, by the smaller of
-// the two angles; none where it is nothing already.
+// the two angles; none where it is nothing already. That of a complex element is a
+// rotation of one row and of the other times the phase of the element.
 func (x *rotation) angle(p, round kernel.Value) {
 	i, k := x.meet(p, round)
 	a, b, g := x.LoadShared(x.s, x.at(i, i)), x.LoadShared(x.s, x.at(k, k)), x.LoadShared(x.s, x.at(i, k))
+	a, b = x.re(a), x.re(b)
+	size := g
+	if kernel.IsPair(g) {
+		size = x.abs(g)
+	}
 	bound := x.bound
 	if x.pivots.bound == nil {
-		bound = x.Mul(x.number(x.tol), x.Mul(x.sqrt(x.abs(a)), x.sqrt(x.abs(b))))
+		bound = x.Mul(x.real(x.tol), x.Mul(x.sqrt(x.abs(a)), x.sqrt(x.abs(b))))
 	}
-	turn := x.Compare(scalar.Lt, bound, x.abs(g))
-	one := x.number(1)
-	tau := x.over(x.Sub(b, a), x.Add(g, g))
+	turn := x.Compare(scalar.Lt, bound, x.abs(size))
+	one, zero := x.real(1), x.real(0)
+	tau := x.over(x.Sub(b, a), x.Add(size, size))
 	t := x.over(one, x.Add(x.abs(tau), x.sqrt(x.fma(tau, tau, one))))
-	t = x.Select(x.Compare(scalar.Lt, tau, x.number(0)), x.neg(t), t)
+	t = x.Select(x.Compare(scalar.Lt, tau, zero), x.neg(t), t)
 	c := x.over(one, x.sqrt(x.fma(t, t, one)))
-	s := x.Select(turn, x.Mul(c, t), x.number(0))
+	s := x.Select(turn, x.Mul(c, t), zero)
+	half := x.Select(turn, x.over(s, x.Add(one, c)), zero)
+	if kernel.IsPair(g) {
+		phase := x.phase(g)
+		s, half = x.Mul(s, phase), x.Mul(half, phase)
+	}
 	x.StoreShared(x.sin, p, s)
-	x.StoreShared(x.tan, p, x.Select(turn, x.over(s, x.Add(one, c)), x.number(0)))
+	x.StoreShared(x.tan, p, half)
 	x.then(turn, func() { x.StoreShared(x.turned, p, x.int(1)) })
 }

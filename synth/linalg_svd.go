@@ -7,9 +7,9 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// svd plans the decomposition u s v^T. A matrix that is not wide is reflected to
+// svd plans the decomposition u s v^H. A matrix that is not wide is reflected to
 // r, whose rows are rotated until they are orthogonal (Hestenes, 1958): they are
-// then s v^T, and the rotations are the left vectors of r. A wide one is the
+// then s v^H, and the rotations are the left vectors of r. A wide one is the
 // transpose of such a matrix.
 func (j *linalg) svd() {
 	s := j.types[0].Shape
@@ -38,7 +38,7 @@ func (j *linalg) svd() {
 	inverse, turned := j.inverse(lengths, sorted, n, max(m, n)), j.fresh(n, n)
 	j.ordered(right.transposed(), x, inverse, order, n, n)
 	j.complete(right, n)
-	j.ordered(turned.transposed(), x.from(0, x.row/2), one, order, n, n)
+	j.ordered(turned.transposed(), j.conjugate(x.from(0, x.row/2)), one, order, n, n)
 	q := j.fresh(m, cols)
 	f.form(q, cols)
 	j.multiply(blockProduct{a: q, b: turned, c: left, m: m, n: n, k: n})
@@ -53,14 +53,14 @@ func (j *linalg) inverse(lengths, sorted strided, n, side int) strided {
 	top.row = 0
 	j.each(elementwise{fmt.Sprintf("inverse eps=%g", eps), to, []strided{lengths, top}, n, 1,
 		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
-			small := x.Compare(scalar.Le, from[0], x.Mul(x.number(eps), from[1]))
+			small := x.Compare(scalar.Le, x.re(from[0]), x.Mul(x.real(eps), x.re(from[1])))
 			return x.Select(small, x.number(0), x.over(x.number(1), from[0]))
 		}})
 	return to
 }
 
 // complete appends orthonormal columns in the place of those that are 0: those of
-// the q of all, which the others are, but for signs.
+// the q of all, which the others are, but for phases.
 func (j *linalg) complete(v strided, n int) {
 	work, q := j.fresh(n, n), j.fresh(n, n)
 	j.copy(work, v, n, n)
@@ -70,7 +70,7 @@ func (j *linalg) complete(v strided, n int) {
 	diagonal.row, diagonal.col = 0, n+1
 	j.each(elementwise{"oriented", v, []strided{q, diagonal}, n, n,
 		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
-			return x.Select(x.Compare(scalar.Lt, from[1], x.number(0)), x.neg(from[0]), from[0])
+			return x.Mul(from[0], x.phase(from[1]))
 		}})
 }
 
@@ -94,7 +94,7 @@ func (j *linalg) orthogonal(r strided, n int) (x, lengths strided) {
 	for sweep := range mostSweeps {
 		for round := range f.rounds() {
 			pair := pairSide * 2 * size
-			f.multiply(blockProduct{a: xs[last], b: xs[last].transposed(), c: product, m: pairSide, n: pairSide, k: size,
+			f.multiply(blockProduct{a: xs[last], b: f.adjoint(xs[last]), c: product, m: pairSide, n: pairSide, k: size,
 				shares: shares, step: square, pairs: &pairing{pairs: f.pairs, a: pair, b: pair, c: shares * square}})
 			f.turn(pivots{s: sums, sums: shares, step: square, sPair: shares * square, sweeps: sweeps}, sweep, round)
 			f.apply(xs[last], xs[1-last], 2*size, pair, sweep)
@@ -108,7 +108,8 @@ func (j *linalg) orthogonal(r strided, n int) (x, lengths strided) {
 }
 
 // upright appends the results: of each right vector, the first element of the
-// largest magnitude is positive, and the left one turns with it.
+// largest magnitude is positive, and the left one turns with it. Of the right ones
+// the adjoints are given.
 func (j *linalg) upright(u, vh strided, m, n, k int, full bool) {
 	cols, rows := k, k
 	if full {
@@ -116,14 +117,18 @@ func (j *linalg) upright(u, vh strided, m, n, k int, full bool) {
 	}
 	signs := j.lengths(vh, rows, n).from(0, 1)
 	signs.col = 0
-	j.each(elementwise{"upright rows", j.result(2, rows, n), []strided{vh, signs}, rows, n, signed})
+	j.each(elementwise{"upright rows", j.result(2, rows, n), []strided{vh, signs}, rows, n, turned})
 	across := signs
 	across.row, across.col = 0, signs.row
 	to := j.result(0, m, cols)
-	j.each(elementwise{"upright columns", to, []strided{u, across}, m, k, signed})
+	j.each(elementwise{"upright columns", to, []strided{u, across}, m, k, turnedBack})
 	j.copy(to.from(0, k), u.from(0, k), m, cols-k)
 }
 
-func signed(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
-	return x.Select(x.Compare(scalar.Lt, from[1], x.number(0)), x.neg(from[0]), from[0])
+func turned(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+	return x.Mul(from[0], from[1])
+}
+
+func turnedBack(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+	return x.Mul(from[0], x.conj(from[1]))
 }

@@ -53,6 +53,19 @@ func (w reals) parts(x kernel.Value) []kernel.Value {
 	return []kernel.Value{re, im}
 }
 
+// re is the real part.
+func (w reals) re(x kernel.Value) kernel.Value { return w.parts(x)[0] }
+
+// phase is that of a number, 1 of 0: among real numbers its sign.
+func (w reals) phase(x kernel.Value) kernel.Value {
+	one := w.number(1)
+	if !kernel.IsPair(x) {
+		return w.Select(w.Compare(scalar.Lt, x, w.number(0)), w.neg(one), one)
+	}
+	size := w.abs(x)
+	return w.Select(w.zero(size), one, w.over(x, size))
+}
+
 // abs is the magnitude, a real number. That of a complex one is no further out of
 // range than its parts.
 func (w reals) abs(x kernel.Value) kernel.Value {

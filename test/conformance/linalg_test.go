@@ -199,9 +199,9 @@ func TestDeterminant(t *testing.T) {
 // oblongs are the shapes of matrices that need not be square.
 var oblongs = []ops.Shape{{1, 1}, {1, 5}, {5, 1}, {3, 2, 3}, {2, 3, 2}, {31, 33}, {33, 31}, {64, 64}, {100, 40}, {257, 20}, {20, 257}, {70, 100}, {1500, 40}}
 
-// onShapes runs a test on matrices of all shapes, in each of the types that a
-// device computes for some of them.
-func onShapes(t *testing.T, list []ops.Shape, types []ops.DType, test func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int)) {
+// onShapes runs a test on matrices of all shapes, in every type that a
+// device computes.
+func onShapes(t *testing.T, list []ops.Shape, test func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int)) {
 	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		if !gpu && target.CPU {
 			t.Skip("factors are the host's where the device is a processor")
@@ -209,9 +209,9 @@ func onShapes(t *testing.T, list []ops.Shape, types []ops.DType, test func(t *te
 		var n tally
 		r := rand.New(rand.NewPCG(8, 9))
 		for i, s := range list {
-			for at := range types {
-				dt := types[(i+at)%len(types)]
-				if dt.IsComplex() && max(s[len(s)-1], s[len(s)-2]) > 150 {
+			for at := range 4 {
+				dt := []ops.DType{ops.F32, ops.F64, ops.C64, ops.C128}[(i+at)%4]
+				if dt.IsComplex() && max(s[len(s)-1], s[len(s)-2]) > 120 {
 					continue // the test's own products take long
 				}
 				test(t, &n, d, normal(r, ops.Type{DType: dt, Shape: s}), at%2)
@@ -221,13 +221,8 @@ func onShapes(t *testing.T, list []ops.Shape, types []ops.DType, test func(t *te
 	})
 }
 
-var (
-	realFields = []ops.DType{ops.F32, ops.F64}
-	allFields  = []ops.DType{ops.F32, ops.F64, ops.C64, ops.C128}
-)
-
 func TestQR(t *testing.T) {
-	onShapes(t, append(oblongs, ops.Shape{257, 257}, ops.Shape{520, 512}, ops.Shape{150, 20}), allFields, func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int) {
+	onShapes(t, append(oblongs, ops.Shape{257, 257}, ops.Shape{520, 512}, ops.Shape{120, 20}), func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int) {
 		m, cols := x.dims()
 		k := []int{min(m, cols), m}[mode]
 		f := n.factors(t, d, ops.QR, []ops.Type{with(x.Type, m, k), with(x.Type, k, cols)}, [][]int{{mode}}, x)
@@ -243,7 +238,7 @@ func TestQR(t *testing.T) {
 	})
 }
 
-// The first element of a complex r has the phase that the host gives it.
+// The diagonal of a complex r has the phases that the host gives it.
 func TestComplexPhase(t *testing.T) {
 	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
 		r := rand.New(rand.NewPCG(4, 1))
@@ -264,8 +259,14 @@ func TestComplexPhase(t *testing.T) {
 	})
 }
 
+// rotates reports whether the device has the shared memory for rotations of a type.
+func rotates(d ops.DType) bool { return d != ops.C128 || target.SharedMemory >= 36<<10 }
+
 func TestSVD(t *testing.T) {
-	onShapes(t, oblongs, realFields, func(t *testing.T, n *tally, d *drive.Driver, x numbers, full int) {
+	onShapes(t, oblongs, func(t *testing.T, n *tally, d *drive.Driver, x numbers, full int) {
+		if !rotates(x.DType) {
+			return
+		}
 		m, cols := x.dims()
 		k := min(m, cols)
 		left, right := k, k
@@ -285,7 +286,10 @@ func TestEigh(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 31, 32, 33, 64, 100} {
 		squares = append(squares, ops.Shape{1 + n%2, n, n})
 	}
-	onShapes(t, squares, realFields, func(t *testing.T, n *tally, d *drive.Driver, x numbers, _ int) {
+	onShapes(t, squares, func(t *testing.T, n *tally, d *drive.Driver, x numbers, _ int) {
+		if !rotates(x.DType) {
+			return
+		}
 		a := x.matrices()
 		x = x.with(a.plus(a.transposed()))
 		size, _ := x.dims()
@@ -294,5 +298,29 @@ func TestEigh(t *testing.T) {
 		a = x.matrices()
 		residual(t, "v l v^H", x.DType, v.times(f[0].diagonal(size, size).matrices()).times(v.transposed()), a, a)
 		residual(t, "v^H v", x.DType, v.transposed().times(v), ones(a.n, a.count()), ones(1, a.count()))
+	})
+}
+
+// Vectors of complex matrices have the phases that the host gives them.
+func TestComplexVectors(t *testing.T) {
+	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+		r := rand.New(rand.NewPCG(4, 2))
+		for _, of := range []ops.Type{{DType: ops.C64, Shape: ops.Shape{2, 2}}, {DType: ops.C128, Shape: ops.Shape{2, 5, 5}}, {DType: ops.C64, Shape: ops.Shape{40, 40}}} {
+			x := normal(r, of)
+			n, _ := x.dims()
+			h := x.with(x.matrices().plus(x.matrices().transposed()))
+			near := func(op ops.Op, outs []ops.Type, attrs [][]int, x numbers) {
+				got, want := new(tally).factors(t, d, op, outs, attrs, x), new(tally).factors(t, host, op, outs, attrs, x)
+				for k := range want {
+					for i := range want[k].Size() {
+						if v, w := got[k].number(i), want[k].number(i); cmplx.Abs(v-w) > 1e-2 {
+							t.Fatalf("%v of %v: element %d of result %d is %v, the host has %v", op, of, i, k, v, w)
+						}
+					}
+				}
+			}
+			near(ops.Eigh, []ops.Type{with(of, n), of}, nil, h)
+			near(ops.SVD, []ops.Type{of, with(of, n), of}, [][]int{{0}}, x)
+		}
 	})
 }
