@@ -3,7 +3,6 @@ package synth
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -52,8 +51,7 @@ type leapfrogJob struct {
 	*Density
 	num    ops.DType
 	dim    int
-	width  int // parts into which a long fold falls
-	local  int // invocations of a workgroup
+	width  int // invocations of a workgroup, and parts into which a long fold falls
 	maker  map[ops.ID]*ops.Instr
 	types  map[ops.ID]ops.Type
 	data   map[ops.ID]int // buffers
@@ -63,12 +61,11 @@ type leapfrogJob struct {
 	flops  int            // of a step, about
 }
 
-// The bounds of a workgroup, and its size where there are many.
+// The bounds of a workgroup. One of fewer invocations an instance, where there are
+// more instances than a device runs at once, is no faster.
 const (
 	leastLeapfrogLocal = 32
 	maxLeapfrogLocal   = 256
-	manyInstances      = 512
-	manyLeapfrogLocal  = 64
 )
 
 // LowerLeapfrog plans steps of instances of a density. The error wraps
@@ -80,12 +77,18 @@ func LowerLeapfrog(d *Density, steps Leapfrog, t *Target) (*Plan, error) {
 	}
 	j := *d.job
 	j.width = j.parts(t)
-	j.local = j.workgroup(steps.Instances)
 	shared := (j.size + j.scratch()) * j.num.Size()
 	if t.SharedMemory > 0 && shared > t.SharedMemory {
 		return nil, unsupported("%d bytes of shared memory, the device has %d", shared, t.SharedMemory)
 	}
 	return t.plan(nil, j.program(steps))
+}
+
+// Work estimates the operations of a step that a kernel takes. The error wraps
+// ErrUnsupported where none can.
+func (d *Density) Work() (int, error) {
+	d.once.Do(d.survey)
+	return d.job.flops, d.err
 }
 
 // survey decides once what a kernel of the density computes when. Passes come
@@ -101,10 +104,9 @@ func (d *Density) survey() {
 	d.err = d.job.survey()
 }
 
-// parts is a power of two that suits the largest of what is computed. Where
-// elements are folded a part has two of them, so that more workgroups run at once.
-// The order of a fold follows from it, and so it does not depend on how many
-// instances there are.
+// parts is a power of two that suits the largest of what is computed. The order of
+// a fold follows from it, and so it does not depend on how many instances there
+// are.
 func (j *leapfrogJob) parts(t *Target) int {
 	if t.CPU {
 		return 1
@@ -118,7 +120,7 @@ func (j *leapfrogJob) parts(t *Target) int {
 			}
 		}
 		for _, w := range s.sweeps {
-			most = max(most, (w.n+1)/2)
+			most = max(most, w.n)
 		}
 	}
 	n := leastLeapfrogLocal
@@ -126,17 +128,6 @@ func (j *leapfrogJob) parts(t *Target) int {
 		n *= 2
 	}
 	return n
-}
-
-// workgroup is how many invocations an instance has: one a part where instances
-// are few, fewer where they are many. A device has registers for so many
-// invocations at a time, and instances that wait for others cost more than parts
-// that wait for each other.
-func (j *leapfrogJob) workgroup(instances int) int {
-	if instances < manyInstances {
-		return j.width
-	}
-	return min(j.width, manyLeapfrogLocal)
 }
 
 // scratch is the shared memory in which invocations join what they folded.
@@ -173,9 +164,9 @@ func (j *leapfrogJob) program(s Leapfrog) *program {
 	if s.Fresh {
 		fresh = 1
 	}
-	p := &program{key: fmt.Sprint("leapfrog ", j.name, " ", j.local), local: uint32(j.local), index: scalar.U32,
+	p := &program{key: "leapfrog " + j.name, local: uint32(j.width), index: scalar.U32,
 		nums: []int{s.Rows, fresh}, groups: s.Instances, body: j.write,
-		flops: int64(s.Instances) * int64(s.Rows+fresh) * int64(j.work())}
+		flops: int64(s.Instances) * int64(s.Rows+fresh) * int64(j.flops)}
 	add := func(ref Ref, d ops.DType, access Access, bytes int64) {
 		b := bufferOf(ref, d)
 		b.access, b.bytes = access, bytes

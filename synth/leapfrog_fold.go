@@ -42,9 +42,7 @@ func (w *leapfrogWriter) fold(in *ops.Instr) {
 		return
 	}
 	w.repeat(w.int(0), w.int(shape.Size()), w.int(1), func(i kernel.Value) {
-		w.each(w.job.width, func(part kernel.Value) {
-			w.StoreShared(w.scratch, part, w.strided(f, w.coordinates(i, shape), part, w.int(w.job.width)))
-		})
+		w.StoreShared(w.scratch, w.me, w.strided(f, w.coordinates(i, shape), w.me, w.int(w.job.width)))
 		w.tree(w.job.width, func(into, from kernel.Value) {
 			w.StoreShared(w.scratch, into, f.operator(w.LoadShared(w.scratch, into), w.LoadShared(w.scratch, from)))
 		})

@@ -106,32 +106,19 @@ func (w *leapfrogWriter) halves(operator func(x, y kernel.Value) kernel.Value, p
 			w.StoreShared(w.scratch, at(k, i), x)
 		}
 	}
-	add := func(parts []kernel.Value, i kernel.Value) {
+	parts := part(w.me)
+	if n == w.job.width {
+		put(parts, w.me)
+		return
+	}
+	upper := w.not(w.below(w.me, w.int(n)))
+	w.then(upper, func() { put(parts, w.Sub(w.me, w.int(n))) })
+	w.Barrier()
+	w.then(w.not(upper), func() {
 		for k, x := range parts {
-			w.StoreShared(w.scratch, at(k, i), operator(w.LoadShared(w.scratch, at(k, i)), x))
+			w.StoreShared(w.scratch, at(k, w.me), operator(x, w.LoadShared(w.scratch, at(k, w.me))))
 		}
-	}
-	switch width := w.job.width; {
-	case n == width:
-		put(part(w.me), w.me)
-	case w.local == width:
-		parts := part(w.me)
-		upper := w.not(w.below(w.me, w.int(n)))
-		w.then(upper, func() { put(parts, w.Sub(w.me, w.int(n))) })
-		w.Barrier()
-		w.then(w.not(upper), func() {
-			for k, x := range parts {
-				w.StoreShared(w.scratch, at(k, w.me), operator(x, w.LoadShared(w.scratch, at(k, w.me))))
-			}
-		})
-	default:
-		w.repeat(w.me, w.int(width), w.int(w.local), func(i kernel.Value) {
-			parts := part(i)
-			lower := w.below(i, w.int(n))
-			w.then(lower, func() { put(parts, i) })
-			w.then(w.not(lower), func() { add(parts, w.Sub(i, w.int(n))) })
-		})
-	}
+	})
 }
 
 // treeOf is a tree over n numbers of the scratch.
