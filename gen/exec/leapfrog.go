@@ -51,6 +51,20 @@ func (d *density) device(e *Executor) error {
 	return err
 }
 
+// operationsAnElement is how many operations of a density the host carries out in
+// the time of an element of an instruction, about.
+const operationsAnElement = 4
+
+// sampled reports whether chains of a density that has a kernel take their steps
+// with it. A device that is a processor computes no faster than the host, and a
+// dispatch for a few steps takes longer than a small density: such chains stay on
+// the host, by the limit that instructions have. The two may round differently, so
+// the choice looks at the density and the device alone.
+func (d *density) sampled(e *Executor) bool {
+	work, err := d.program.density.Work()
+	return err == nil && (!e.target.CPU || work > operationsAnElement*e.limit)
+}
+
 // regionKey is the structure of a region, with its literals.
 func regionKey(r *ops.Region) []byte {
 	var key []byte

@@ -8,6 +8,7 @@ import (
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/vulkan"
 )
 
 // bell is the density of a normal number for each datum, around it: -(q - x)²/2.
@@ -118,6 +119,39 @@ func TestSampleOnDevice(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSmallDensity: on a device that is a processor, chains of a small density
+// stay on the host, and those of a large one do not; on others neither does.
+func TestSmallDensity(t *testing.T) {
+	const small, large = 2, 400
+	for _, c := range []struct {
+		name       string
+		cpu        bool
+		dim        int
+		dispatches bool
+	}{{"processor, small", true, small, false}, {"processor, large", true, large, true}, {"GPU, small", false, small, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, device(t, vulkan.Options{}))
+			r.exec.target.CPU, r.exec.limit = c.cpu, 100
+			l := r.session()
+			r.bell(l, 1, make([]float64, c.dim)...)
+			before, ended := r.exec.Counters.Dispatches, false
+			r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: c.dim}, Chains: 1, Chunk: 5,
+				Options: nuts.Options{Draws: 5, Step: 0.1, MaxDepth: 2, Fixed: true}}, func(_ int, err error) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}, func(_ int, k Chunk) bool {
+				ended = k.Draws == nil
+				return true
+			})
+			r.until(func() bool { return ended })
+			if n := r.exec.Counters.Dispatches - before; (n > 0) != c.dispatches {
+				t.Errorf("%d dispatches", n)
+			}
+		})
+	}
 }
 
 // TestDensityWithoutKernel: what no kernel computes runs on the host.

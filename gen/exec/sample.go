@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"nxvk/fallback"
 	"nxvk/gen/nuts"
@@ -19,6 +18,7 @@ import (
 // Sampler is a run of chains under way.
 type Sampler struct {
 	Number int
+	reader *reader
 	stop   context.CancelFunc // chains end, and tell so
 	cancel context.CancelFunc // nobody is told any more
 }
@@ -36,9 +36,10 @@ type Chunk struct {
 // Sample begins chains, after everything that the session asked for before.
 // started tells the number of the run, or why there is none. Each chain is a
 // goroutine of its own; emit runs on the goroutine of the Executor. It reports
-// false where whoever reads is too slow to take more, and is asked again: a chain
-// goes on when its chunk has been taken, so a run holds no more than a chunk of
-// each chain. The run ends with the session.
+// false where the connection takes no more, and is asked again; where the request
+// gives credit, chunks also wait for that. A chain goes on when its chunk has been
+// taken, so a run holds no more than a chunk of each chain. The run ends with the
+// session.
 func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err error), emit func(run int, c Chunk) bool) {
 	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}
 	e.enqueue(l, request{in: in, task: func(l *Lane) (wait bool) {
@@ -60,10 +61,11 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 	chains := make([]*nuts.Chain, s.Chains)
 	var leaper *leaper
 	integrator := func() nuts.Integrator { return d.copy() }
-	if err := d.device(e); err == nil {
+	switch err := d.device(e); {
+	case err == nil && d.sampled(e):
 		leaper = e.newLeaper(d, s.Chains)
 		integrator = func() nuts.Integrator { return leaper }
-	} else if !errors.Is(err, synth.ErrUnsupported) {
+	case err != nil && !errors.Is(err, synth.ErrUnsupported):
 		started(0, err)
 		return
 	}
@@ -83,6 +85,7 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 	home := l.home()
 	home.samplers++
 	run := &Sampler{Number: home.samplers, stop: stop, cancel: cancel}
+	run.reader = &reader{limited: s.Credit > 0, credit: s.Credit, emit: func(k Chunk) bool { return emit(run.Number, k) }}
 	if home.sampling == nil {
 		home.sampling = make(map[int]*Sampler)
 	}
@@ -100,55 +103,18 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 			}
 		})
 		go func() {
-			err := e.chain(ctx, c, s, func(k Chunk) bool { return emit(run.Number, k) })
+			err := e.chain(ctx, c, s, run.reader)
 			last := Chunk{Chain: c.Number, Step: c.Step(), Metric: c.Metric(), Err: err}
-			e.conclude(session, func() bool { return emit(run.Number, last) }, end)
+			e.conclude(session, func() bool { return run.reader.emit(last) }, end)
 		}()
 	}
-}
-
-// conclude offers the last chunk of a chain, also where the run was stopped, and
-// ends the chain with it: who has read the last of a run finds no run any more.
-func (e *Executor) conclude(session context.Context, emit func() bool, end func()) {
-	_ = e.deliver(session, func() bool {
-		taken := emit()
-		if taken {
-			end()
-		}
-		return taken
-	})
-	e.cfg.Post(end) // where nobody is told any more
 }
 
 // chunkBytes bounds the positions of a chunk, whatever its draws.
 const chunkBytes = 4 << 20
 
-// slowReader is how long a chain waits before it offers its chunk again.
-const slowReader = 20 * time.Millisecond
-
-// deliver offers something on the goroutine of the Executor until it is taken.
-func (e *Executor) deliver(ctx context.Context, take func() bool) error {
-	for {
-		taken := make(chan bool, 1)
-		e.cfg.Post(func() { taken <- ctx.Err() != nil || take() })
-		select {
-		case ok := <-taken:
-			if ok {
-				return ctx.Err()
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		select {
-		case <-time.After(slowReader):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 // chain runs a chain and gathers its draws in chunks.
-func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, emit func(Chunk) bool) (err error) {
+func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, to *reader) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
@@ -162,7 +128,7 @@ func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, emi
 		}
 		k := chunk
 		chunk.Draws = nil
-		return e.deliver(ctx, func() bool { return emit(k) })
+		return e.deliver(ctx, func(taken chan<- bool) { to.offer(offer{ctx, k, taken}) })
 	}
 	err = c.Run(ctx, func(warmup bool, d *nuts.Draw) error {
 		if warmup && !s.Warmup {

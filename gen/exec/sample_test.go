@@ -97,6 +97,71 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// TestCredit: chunks that nobody has asked for wait, those of all chains in turn.
+func TestCredit(t *testing.T) {
+	r := newRig(t, nil)
+	l := r.session()
+	r.bell(l, 1, 3, -1)
+	var taken []Chunk
+	run, ends := 0, 0
+	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 10, Credit: 3,
+		Options: nuts.Options{Warmup: 20, Draws: 50}}, func(n int, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		run = n
+	}, func(_ int, c Chunk) bool {
+		if c.Draws == nil {
+			ends++
+		} else {
+			taken = append(taken, c)
+		}
+		return true
+	})
+	waiting := func(n int) func() bool {
+		return func() bool { return len(l.sampling[run].reader.waiting) == n }
+	}
+	r.until(waiting(2))
+	if len(taken) != 3 {
+		t.Fatalf("%d chunks were sent for a credit of 3", len(taken))
+	}
+	last := l.sampling[run].reader.waiting[0].chunk.Chain
+	r.exec.More(l, run, 1)
+	if len(taken) != 4 || taken[3].Chain != last {
+		t.Errorf("%d chunks; want one more, of the chain that has waited longest", len(taken))
+	}
+	r.until(waiting(2))
+	r.exec.More(l, run, mostCredit)
+	r.until(func() bool { return ends == 2 })
+	if len(taken) != 10 {
+		t.Errorf("%d chunks, want 10", len(taken))
+	}
+	if r.exec.More(l, run, 1) {
+		t.Error("a run that is over takes credit")
+	}
+}
+
+// TestCreditStopped: a run that waits for credit ends when it is stopped.
+func TestCreditStopped(t *testing.T) {
+	r := newRig(t, nil)
+	l := r.session()
+	r.bell(l, 1, 3, -1)
+	var end error
+	draws, run := 0, 0
+	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10, Credit: 2,
+		Options: nuts.Options{Draws: 1 << 30}}, func(n int, _ error) { run = n }, func(_ int, c Chunk) bool {
+		draws += len(c.Draws)
+		end = c.Err
+		return true
+	})
+	r.until(func() bool { return run > 0 && len(l.sampling[run].reader.waiting) == 1 })
+	r.exec.Stop(l, run)
+	r.until(func() bool { return end != nil })
+	if !errors.Is(end, context.Canceled) || draws != 20 {
+		t.Errorf("got %v after %d draws, want the end after 20", end, draws)
+	}
+}
+
 // TestWideChunks: draws of many parameters go in chunks of bounded size.
 func TestWideChunks(t *testing.T) {
 	r := newRig(t, nil)

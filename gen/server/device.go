@@ -160,7 +160,7 @@ func (d *Device) stream(sender gen.PID, term etf.Term) {
 			d.swept(sender, t[1])
 			return
 		}
-		if d.answer(sender, t) {
+		if d.answer(sender, t) || d.more(sender, t) {
 			return
 		}
 	}

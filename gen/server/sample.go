@@ -17,7 +17,7 @@ import (
 )
 
 // sample begins a run of chains. Draws go to the process that asked, as fast as
-// its connection takes them.
+// its connection and its credit take them.
 func (d *Device) sample(c dist.Call, lane *exec.Lane, pid gen.PID, s *wire.Sample) {
 	d.exec.Sample(lane, s, func(run int, err error) {
 		d.replyResult(c, func() etf.Term { return int64(run) }, err)
@@ -31,6 +31,23 @@ func (d *Device) stopSample(c dist.Call, lane *exec.Lane, run int) {
 		err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the session has no run %d of chains", run)}
 	}
 	d.replyOK(c, err)
+}
+
+// more takes {nxvk_more, Run, Count}. It reports false where the message is
+// something else. A run that is over needs no more.
+func (d *Device) more(sender gen.PID, t etf.Tuple) bool {
+	if len(t) == 0 || t[0] != etf.Atom("nxvk_more") {
+		return false
+	}
+	run, count, err := wire.DecodeMore(t)
+	if err != nil {
+		d.orphan(sender, err)
+		return true
+	}
+	if s, ok := d.sessions[sender]; ok {
+		d.exec.More(d.exec.Lane(s), run, count)
+	}
+	return true
 }
 
 // chunk is {nxvk_draws, Server, Run, Chain, Phase, Count, Positions, Statistics},

@@ -23,6 +23,7 @@ type Sample struct {
 	Density
 	Chains  int
 	Chunk   int  // draws a message
+	Credit  int  // messages of draws that may come before the reader asks for more; 0 is as many as there are
 	Warmup  bool // whether the draws of warm-up are sent too
 	Init    []float64
 	Options nuts.Options
@@ -55,6 +56,8 @@ func (s *Sample) set(name string, v etf.Term) (err error) {
 		s.Chains, err = between(v, 1, MaxChains)
 	case "chunk":
 		s.Chunk, err = between(v, 1, MaxDraws)
+	case "credit":
+		s.Credit, err = between(v, 1, MaxDraws)
 	case "warmup":
 		o.Warmup, err = between(v, 0, MaxDraws)
 	case "draws":
@@ -82,6 +85,19 @@ func (s *Sample) set(name string, v etf.Term) (err error) {
 		err = bad("is none of sample; see gen/README.md")
 	}
 	return err
+}
+
+// DecodeMore reads {nxvk_more, Run, Count}: the reader of a run takes so many
+// messages of draws more.
+func DecodeMore(t etf.Tuple) (run, count int, err error) {
+	if len(t) == 3 {
+		if run, err = integer(t[1]); err == nil {
+			if count, err = between(t[2], 1, MaxDraws); err == nil {
+				return run, count, nil
+			}
+		}
+	}
+	return 0, 0, bad("more draws are asked for by {nxvk_more, Run, Count}")
 }
 
 func flag(t etf.Term, to *bool) error {

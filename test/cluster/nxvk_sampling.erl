@@ -7,7 +7,7 @@
 -include("nxvk_case.hrl").
 
 names() ->
-    [sample, sample_same, sample_data, sample_faults, sample_stops, sample_ends_with_owner].
+    [sample, sample_same, sample_data, sample_faults, sample_stops, sample_credit, sample_ends_with_owner].
 
 promise(sample, {Name, _} = D, _) ->
     ?C:define(D, <<"normal">>, normal()),
@@ -54,7 +54,7 @@ promise(sample_faults, {Name, _} = D, _) ->
      || {Kind, Options} <- [{bad_request, nothing}, {bad_request, #{}}, {bad_request, (options())#{dim => 0}},
                             {bad_request, (options())#{chains => 0}}, {bad_request, (options())#{fly => 1}},
                             {bad_request, (options())#{init => <<1>>}}, {bad_request, (options())#{init => <<0:64>>}},
-                            {bad_request, (options())#{type => s32}}, {bad_request, (options())#{seed => x}},
+                            {bad_request, (options())#{credit => 0}}, {bad_request, (options())#{type => s32}}, {bad_request, (options())#{seed => x}},
                             {bad_argument, (options())#{dim => 3}}, {bad_argument, (options())#{data => [?C:ten()]}},
                             {bad_argument, (options())#{target => 2.0}}, {bad_argument, (options())#{step => -1.0}},
                             {bad_argument, (options())#{metric => <<0:128>>}}, {bad_argument, (options())#{type => f32}},
@@ -70,6 +70,20 @@ promise(sample_stops, {Name, _} = D, _) ->
     ok = ?X:call(D, {stop, Run}),
     ?match({_, {error, {cancelled, _, _, _}}}, gather(Name, Run, 0)),
     ?match({error, {bad_argument, _, _, _}}, ?X:call(D, {stop, Run}));
+promise(sample_credit, {Name, _} = D, _) ->
+    ?C:define(D, <<"normal">>, normal()),
+    {ok, Run} = ?X:call(D, {sample, (options())#{chunk => 50, credit => 2}}),
+    More = fun() -> receive {nxvk_draws, Name, Run, 0, draws, 50, _, _} -> more after 200 -> none end end,
+    [First | Rest] = [receive {nxvk_draws, Name, Run, 0, draws, 50, _, _} -> more end, More(), More()],
+    ?match({more, [more, none]}, {First, Rest}),
+    D ! {nxvk_more, Run, 3},
+    ?match([more, more, more, none], [More(), More(), More(), More()]),
+    D ! {nxvk_more, Run, 0},
+    receive {nxvk_error, Name, {bad_request, _, _, _}} -> ok end,
+    D ! {nxvk_more, Run + 1, 1},
+    D ! {nxvk_more, Run, 100},
+    {Chunks, {ok, _}} = gather(Name, Run, 0),
+    ?match(5, length(Chunks));
 promise(sample_ends_with_owner, D, N) ->
     Self = self(),
     Pid = spawn(fun() -> begin_chains(D), Self ! begun, receive never -> ok end end),

@@ -95,6 +95,9 @@ defmodule NxVulkanGo.Sampler do
     * `:step_size` - `{chains}`, and `:metric`, like the template with an axis of chains before:
       what warm-up has found
 
+  Where the device is a processor, a density of few operations a step is computed by the
+  node on the host, and else by a kernel; model and device alone decide.
+
   The run ends with the calling process. Raises `ArgumentError` for bad options, and
   `NxVulkanGo.Error` where a chain fails, as one that finds no point of finite density.
   """
@@ -120,7 +123,8 @@ defmodule NxVulkanGo.Sampler do
   @doc """
   The same chains as a stream of what the node sends, for runs that are too long to keep:
   `%{chain: _, phase: :warmup | :draws, draws: _, stats: _}`, with an axis of draws before
-  those of the template. Chains run at the same time, and their chunks come as they are made.
+  those of the template. Chains run at the same time, and their chunks come as they are made;
+  they wait where the consumer is slow, which has two chunks of each chain in its mailbox at most.
 
   The run begins when the stream is consumed, and ends when that does. Options are those of
   `nuts/2`, but for `:progress`.

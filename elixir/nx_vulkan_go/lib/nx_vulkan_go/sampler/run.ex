@@ -4,6 +4,9 @@ defmodule NxVulkanGo.Sampler.Run do
   # server, so that everything of the run is freed and ended with that process: when
   # the run is over, is stopped, or whoever started it is gone. The data are imported
   # from the session of this VM and not sent again.
+  #
+  # The node sends so many messages of draws unasked, and one more for each that the
+  # caller takes: who is slow has no more of them in its mailbox, and chains wait.
 
   alias NxVulkanGo.{Backend, Data, Error, Sessions}
   alias NxVulkanGo.Sampler.{Options, Session}
@@ -21,6 +24,9 @@ defmodule NxVulkanGo.Sampler.Run do
   # The first message may find a driver that compiles.
   @timeout 60_000
 
+  # Messages of draws under way for each chain: one that is used, and one that comes.
+  @ahead 2
+
   @doc "Starts chains of a session; options are those of `Options.validate!/1`."
   @spec start(Session.t(), map) :: t
   def start(%Session{} = session, options) do
@@ -37,6 +43,10 @@ defmodule NxVulkanGo.Sampler.Run do
     receive do
       {^pid, {:chain, _chain, {:error, error}}} ->
         raise Error.from_wire(error)
+
+      {^pid, {:draws, _, _, _, _, _} = event} ->
+        send(pid, :more)
+        event
 
       {^pid, event} ->
         event
@@ -79,8 +89,9 @@ defmodule NxVulkanGo.Sampler.Run do
     program = {:program, [], [], [session.model.key, :erlang.binary_to_term(session.model.code)]}
     call!(vm, server, {:open, %{label: "chains of #{node()} #{inspect(caller)}"}})
     send(server, {:nxvk, vm.incarnation, [program | imports]})
-    run = call!(vm, server, {:sample, Map.put(request, :data, operands)})
-    forward(caller, monitor, run, request.chains)
+    request = Map.merge(request, %{data: operands, credit: @ahead * request.chains})
+    run = call!(vm, server, {:sample, request})
+    forward(%{caller: caller, server: server, monitor: monitor, run: run}, request.chains)
     # The data of the run belong to this VM's session: they stay as long.
     NxVulkanGo.Session.touch(session)
   end
@@ -110,17 +121,21 @@ defmodule NxVulkanGo.Sampler.Run do
 
   defp down(reason), do: Error.new(:server_down, "the server of the chains went away: #{reason}")
 
-  defp forward(_caller, _monitor, _run, 0), do: :ok
+  defp forward(_state, 0), do: :ok
 
-  defp forward(caller, monitor, run, chains) do
+  defp forward(%{run: run, monitor: monitor} = state, chains) do
     receive do
       {:nxvk_draws, _server, ^run, chain, phase, count, positions, statistics} ->
-        send(caller, {self(), {:draws, chain, phase, count, positions, statistics}})
-        forward(caller, monitor, run, chains)
+        send(state.caller, {self(), {:draws, chain, phase, count, positions, statistics}})
+        forward(state, chains)
+
+      :more ->
+        send(state.server, {:nxvk_more, run, 1})
+        forward(state, chains)
 
       {:nxvk_chain, _server, ^run, chain, result} ->
-        send(caller, {self(), {:chain, chain, result}})
-        forward(caller, monitor, run, chains - 1)
+        send(state.caller, {self(), {:chain, chain, result}})
+        forward(state, chains - 1)
 
       {:nxvk_error, _server, error} ->
         exit({:shutdown, Error.from_wire(error)})
