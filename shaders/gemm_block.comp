@@ -78,13 +78,13 @@ void four_rows_b(uint at, out T4 v[8]) {
 // write stores the results of one row.
 void write(uint at, T4 low, T4 high) {
     if ((ALIGNED & 4) != 0) {
-        C_FOUR(at / 4) = low;
-        C_FOUR(at / 4 + 1) = high;
+        put_four(at / 4, low);
+        put_four(at / 4 + 1, high);
         return;
     }
     [[unroll]] for (uint j = 0; j < 4; j++) {
-        C_ONE(at + j * p.col_c) = low[j];
-        C_ONE(at + (j + 4) * p.col_c) = high[j];
+        put_one(at + j * p.col_c, low[j]);
+        put_one(at + (j + 4) * p.col_c, high[j]);
     }
 }
 

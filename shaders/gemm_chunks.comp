@@ -21,5 +21,5 @@ void main() {
     if (i >= p.count) return;
     precise T sum = A_ONE(i);
     for (uint s = 1; s < p.chunks; s++) sum += A_ONE(i + s * p.count);
-    C_ONE(i) = sum;
+    put_one(i, sum);
 }

@@ -80,6 +80,6 @@ void main() {
     }
     if (t < ROWS * COLS) {
         const uint i = t / COLS, c = t % COLS;
-        if (m0 + i < p.m) C_ONE(z * p.m * p.n + (m0 + i) * p.row_c + c * p.col_c) = share[t * THREADS];
+        if (m0 + i < p.m) put_one(z * p.m * p.n + (m0 + i) * p.row_c + c * p.col_c, share[t * THREADS]);
     }
 }

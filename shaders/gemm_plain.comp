@@ -38,5 +38,5 @@ void main() {
         a += p.col_a;
         b += p.row_b;
     }
-    C_ONE(at) = sum;
+    put_one(at, sum);
 }

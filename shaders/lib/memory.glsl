@@ -3,7 +3,9 @@
 //
 //   A_ONE(i) A_VEC(i) A_FOUR(i)   element i, or vector i of V or of 4 elements
 //   B_ONE(i) B_VEC(i) B_FOUR(i)   the same of b
-//   C_ONE(i) C_VEC(i) C_FOUR(i)   places of c
+//
+// and writes results by put_one(i, x), put_vec(i, v) and put_four(i, v), of which
+// i counts as above.
 //
 // ADDRESSES: the push constants begin with the 64-bit addresses of a, b and c.
 // BINDINGS: a, b and c are storage buffers 0, 1 and 2 of set 0, each seen
@@ -65,5 +67,12 @@ layout(set = 0, binding = 2, std430) writeonly buffer CFour { T4 v[]; } c_four;
 #else
 #error "ADDRESSES or BINDINGS must be defined"
 #endif
+
+// Results leave through these functions alone. synth/spirv.Splice has others in
+// their place where something is done to results before they are stored: it knows
+// them by what they take and give: an index and one or more elements, and nothing.
+void put_one(const uint i, const T x) { C_ONE(i) = x; }
+void put_vec(const uint i, const TV x) { C_VEC(i) = x; }
+void put_four(const uint i, const T4 x) { C_FOUR(i) = x; }
 
 #endif

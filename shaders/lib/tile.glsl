@@ -259,10 +259,10 @@ uint last_start(uint size, bool aligned, bool along) {
             if (ALIGNED_C) {                                                     \
                 TV v;                                                            \
                 [[unroll]] for (uint j = 0; j < V; j++) v[j] = sum[i * COLS + q * V + j]; \
-                if (CLAMP == 0 || n < p.n) C_VEC(at / V) = v;                    \
+                if (CLAMP == 0 || n < p.n) put_vec(at / V, v);                   \
             } else {                                                             \
                 [[unroll]] for (uint j = 0; j < V; j++)                          \
-                    if (CLAMP == 0 || n + j < p.n) C_ONE(at + j) = sum[i * COLS + q * V + j]; \
+                    if (CLAMP == 0 || n + j < p.n) put_one(at + j, sum[i * COLS + q * V + j]); \
             }                                                                    \
         }                                                                        \
     }

@@ -47,12 +47,18 @@ func (m *module) extensions() []string {
 	return e
 }
 
-// executionModes states the workgroup size, and for each width of float that
-// the kernel computes with how it rounds and what it keeps.
+// executionModes states the workgroup size and the float controls.
 func (m *module) executionModes(main uint32) []uint32 {
 	var out []uint32
 	l := m.k.Local
 	put(&out, opExecutionMode, main, modeLocalSize, l[0], l[1], l[2])
+	return append(out, m.floatControls(main)...)
+}
+
+// floatControls states for each width of float that the kernel computes with how
+// it rounds and what it keeps.
+func (m *module) floatControls(main uint32) []uint32 {
+	var out []uint32
 	type control struct {
 		on        bool
 		cap, mode uint32

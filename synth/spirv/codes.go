@@ -25,6 +25,7 @@ const (
 	opConstant             = 43
 	opConstantComposite    = 44
 	opFunction             = 54
+	opFunctionParameter    = 55
 	opFunctionEnd          = 56
 	opVariable             = 59
 	opLoad                 = 61

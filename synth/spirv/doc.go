@@ -4,7 +4,8 @@
 // bindings.
 //
 // The package refuses to know tensors, operations and Vulkan handles. It does
-// not optimise: what it is given is what it writes. Start reading at Compile.
+// not optimise: what it is given is what it writes. Start reading at Compile, and for kernels that are
+// written by hand at Splice.
 package spirv
 
 import (

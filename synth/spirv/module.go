@@ -19,6 +19,7 @@ type module struct {
 	last    uint32   // the highest id
 	glsl    uint32   // the import of GLSL.std.450
 	iface   []uint32 // variables that the entry point lists
+	listed  bool     // it lists all of them, as it must since version 1.4
 	ids     []uint32 // id of each value
 	cache   map[key]uint32
 	scalars [scalar.F64 + 1]uint32 // the types of values
@@ -34,7 +35,7 @@ type key struct{ op, a, b, c uint32 }
 
 func newModule(k *kernel.Kernel, o Options) *module {
 	n := len(k.Types)
-	m := &module{k: k, o: o, cache: map[key]uint32{}, ids: make([]uint32, n),
+	m := &module{k: k, o: o, listed: o.Addresses, cache: map[key]uint32{}, ids: make([]uint32, n),
 		code: make([]uint32, 0, 6*n+1024), decor: make([]uint32, 0, 3*n+256)}
 	m.cap(capShader)
 	m.glsl = m.id()
@@ -177,8 +178,8 @@ func (m *module) decorate(id, decoration uint32, words ...uint32) {
 func (m *module) variable(class, to uint32, initial ...uint32) uint32 {
 	id, ptr := m.id(), m.pointer(class, to)
 	put(&m.types, opVariable, append([]uint32{ptr, id, class}, initial...)...)
-	if m.o.Addresses || class == classInput {
-		m.iface = append(m.iface, id) // since version 1.4 the entry point lists all of them
+	if m.listed || class == classInput {
+		m.iface = append(m.iface, id)
 	}
 	return id
 }

@@ -1,0 +1,164 @@
+package spirv
+
+import (
+	"slices"
+
+	"nxvk/synth/kernel"
+)
+
+// Store is what a module does with n results at once instead of storing them, as
+// a kernel. The last parameters of the kernel are arguments: the index of the
+// results, in groups of n, and the results. Its buffers and its other parameters
+// are the same for every n.
+type Store func(n int) *kernel.Kernel
+
+// handBuffers is how many buffers a kernel of package shaders has. The last is
+// that of the results.
+const handBuffers = 3
+
+// Splice writes a kernel of package shaders again, with other code in place of
+// the functions that store results (see shaders/lib/memory.glsl). Of the buffers
+// of that code the first takes the place of the results, the others follow. Where
+// buffers are reached by address, the parameters of the kernel move up, to after all
+// addresses; those of the code begin at byte at of the push constants.
+func Splice(code []uint32, store Store, at int, o Options) []uint32 {
+	s := &splicer{base: readBase(code), module: newModule(store(1), o)}
+	s.last, s.glsl, s.entry, s.listed = s.base.bound-1, s.base.glsl, s.base.entry, true
+	s.caps, s.cache = slices.Clone(s.base.caps), s.base.unique
+	s.declareBuffers(store)
+	s.declarePush(at)
+	for _, f := range s.base.functions {
+		if n := s.base.stores[f[functionType]]; n > 0 {
+			s.replace(f, store(n), n)
+			continue
+		}
+		s.keep(f)
+	}
+	return s.assemble()
+}
+
+// Stores lists how many results the functions of a kernel of package shaders store
+// at once.
+func Stores(code []uint32) []int { return slices.Compact(readBase(code).sizes) }
+
+// splicer writes the module that Splice gives.
+type splicer struct {
+	*module
+	base *base
+}
+
+// declareBuffers declares a variable for each number of elements that is loaded or
+// stored at once, where buffers are bound.
+func (s *splicer) declareBuffers(store Store) {
+	for i, b := range s.k.Buffers {
+		v := view{blocks: map[uint32]uint32{}}
+		for _, n := range s.base.sizes {
+			for _, w := range widths(store(n), i) {
+				if !s.o.Addresses && v.blocks[w] == 0 {
+					v.blocks[w] = s.binding(handBuffers-1+i, b, w)
+				}
+			}
+		}
+		s.buffers = append(s.buffers, v)
+	}
+}
+
+// declarePush declares a block of push constants with the members of the kernel,
+// then the addresses and the parameters of the code.
+func (s *splicer) declarePush(at int) {
+	types, offsets := slices.Clone(s.base.members), slices.Clone(s.base.offsets)
+	if s.o.Addresses {
+		more := len(s.k.Buffers) - 1
+		for i := range offsets[handBuffers:] {
+			offsets[handBuffers+i] += uint32(8 * more)
+		}
+		for i := range more {
+			types, offsets = append(types, s.addressType()), append(offsets, uint32(8*(handBuffers+i)))
+		}
+	}
+	for _, q := range s.k.Params[:len(s.k.Params)-2] {
+		types, offsets = append(types, s.typ(q.Type)), append(offsets, uint32(at+q.Offset))
+	}
+	block := s.id()
+	put(&s.types, opTypeStruct, append([]uint32{block}, types...)...)
+	s.decorate(block, decorBlock)
+	for i, off := range offsets {
+		put(&s.decor, opMemberDecorate, block, uint32(i), decorOffset, off)
+	}
+	s.push = pushBlock{variable: s.variable(classPushConstant, block), types: types}
+}
+
+// keep copies a function. It finds its push constants in the new block, where
+// they have the same numbers.
+func (s *splicer) keep(f []uint32) {
+	for op, words := range instructions(f) {
+		if op == opAccessChain && words[3] == s.base.push {
+			words = slices.Clone(words)
+			words[3] = s.push.variable
+		}
+		s.code = append(s.code, words...)
+	}
+}
+
+// replace writes k in place of a function that stores n results.
+func (s *splicer) replace(f []uint32, k *kernel.Kernel, n int) {
+	s.k, s.ids = k, make([]uint32, len(k.Types))
+	s.code = append(s.code, f[:f[0]>>16]...)
+	index := s.emit(opFunctionParameter, s.typ(kernel.U32.Type()))
+	element := s.typ(k.Params[len(k.Params)-1].Type)
+	given := s.emit(opFunctionParameter, s.vector(element, uint32(n)))
+	s.begin(s.id())
+	arguments := []uint32{index, given}
+	if n > 1 {
+		arguments = arguments[:1]
+		for i := range n {
+			arguments = append(arguments, s.emit(opCompositeExtract, element, given, uint32(i)))
+		}
+	}
+	s.loadHead(arguments)
+	s.blockInsts(&k.Body)
+	s.do(opReturn)
+	s.do(opFunctionEnd)
+}
+
+// loadHead gives every constant, argument and parameter its id.
+func (s *splicer) loadHead(arguments []uint32) {
+	params := len(s.k.Params) - len(arguments)
+	own := len(s.push.types) - params // the member that is parameter 0
+	if s.o.Addresses {
+		for i := range s.buffers {
+			member := handBuffers - 1
+			if i > 0 {
+				member = own - len(s.buffers) + i
+			}
+			s.buffers[i].address = s.emit(opBitcast, s.addressType(), s.pushed(member))
+		}
+	}
+	for i := range s.k.Head {
+		in := &s.k.Head[i]
+		r := in.Res[0]
+		switch {
+		case in.Op == kernel.Const:
+			s.ids[r] = s.constant(s.k.Types[r], in.Bits)
+		case in.Op == kernel.ParamOf && in.Index < params:
+			s.ids[r] = s.pushed(own + in.Index)
+		case in.Op == kernel.ParamOf:
+			s.ids[r] = arguments[in.Index-params]
+		default:
+			panic("BUG: what takes the place of a function asks for its invocation")
+		}
+	}
+}
+
+// assemble joins the sections of the kernel with those of the code.
+func (s *splicer) assemble() []uint32 {
+	b := s.base
+	controls := s.floatControls(s.entry) // adds capabilities
+	out := []uint32{magic, b.version, 0, s.last + 1, 0}
+	for _, c := range s.caps {
+		put(&out, opCapability, c)
+	}
+	out = append(out, b.imports...)
+	put(&out, opEntryPoint, slices.Concat([]uint32{modelGLCompute, s.entry}, text("main"), b.iface, s.iface)...)
+	return slices.Concat(out, b.modes, controls, b.decor, s.decor, b.types, s.types, s.code)
+}
