@@ -16,6 +16,7 @@ type convolution struct {
 	types []ops.Type
 	t     *Target
 	wide  ops.DType
+	after *epilogue // what is done to the results; nil where there is nothing
 
 	groups, batch     int
 	filters, channels int // of a group
@@ -41,6 +42,11 @@ type convAxis struct {
 // already; where a group has few filters, as in depthwise convolutions, there is
 // no matrix to speak of and each result is summed by itself.
 func lowerConv(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	return lowerConvThen(in, types, t, nil)
+}
+
+// lowerConvThen is lowerConv with an epilogue, which may be nil.
+func lowerConvThen(in *ops.Instr, types []ops.Type, t *Target, after *epilogue) (*Plan, error) {
 	wide := in.Outs[0].Type.DType.Wide()
 	if err := dotSupported(wide, types, t); err != nil {
 		return nil, err
@@ -52,6 +58,7 @@ func lowerConv(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 		return lowerComplexConv(in, types, t)
 	}
 	c := newConvolution(in, types, t)
+	c.after = after
 	switch {
 	case c.thin():
 		return t.plan(nil, c.sums())
@@ -150,8 +157,7 @@ const (
 	ofSpace
 )
 
-// dense reports whether the result lies in memory as a matrix of the wide type
-// whose dimensions follow each other so: filters before batches before space,
+// dense reports whether the result lies in memory as a matrix whose dimensions follow each other so: filters before batches before space,
 // say. Space stands for all of its axes.
 func (c *convolution) dense(order ...int) bool {
 	var dims, at []int
@@ -172,7 +178,7 @@ func (c *convolution) dense(order ...int) bool {
 		}
 		n *= d
 	}
-	return c.wide == c.in.Outs[0].Type.DType
+	return true
 }
 
 // channelsLast reports whether neighbours of the result are filters of a place,
@@ -186,9 +192,22 @@ func (c *convolution) kernelMatrix(d *dot) (Ref, gemm.Strides, error) {
 	return m.ref, gemm.Strides{Row: m.free, Col: m.contract, Batch: c.filters * m.free}, err
 }
 
+// product begins a plan.
+func (c *convolution) product() *dot {
+	return &dot{plan: &Plan{Alias: -1}, t: c.t, wide: c.wide, in: c.in, after: c.after}
+}
+
+// pointOrder is the order of the dimensions of what pointProduct computes.
+func (c *convolution) pointOrder() []int {
+	if c.channelsLast() {
+		return []int{ofBatch, ofSpace, ofFilters}
+	}
+	return []int{ofBatch, ofFilters, ofSpace}
+}
+
 // pointProduct multiplies the filters with the input as it lies.
 func (c *convolution) pointProduct() (*Plan, error) {
-	d := &dot{plan: &Plan{Alias: -1}, t: c.t, wide: c.wide}
+	d := c.product()
 	kernel, strides, err := c.kernelMatrix(d)
 	if err != nil {
 		return nil, err
@@ -205,12 +224,8 @@ func (c *convolution) pointProduct() (*Plan, error) {
 		M: c.filters, N: b.size() / c.batch, K: c.channels, Batch: c.batch, A: strides,
 		B: gemm.Strides{Row: m.contract, Col: m.free, Batch: m.batch}}}
 	p.last = c.channelsLast()
-	order := []int{ofBatch, ofFilters, ofSpace}
-	if p.last {
-		order = []int{ofBatch, ofSpace, ofFilters}
-	}
-	if c.dense(order...) {
-		return d.plan, p.to(d, Ref{Result, 0})
+	if c.dense(c.pointOrder()...) {
+		return d.plan, p.result(d)
 	}
 	sums := d.temp(p.Batch * p.M * p.N * c.wide.Size())
 	if err := p.to(d, sums); err != nil {

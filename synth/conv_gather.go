@@ -46,7 +46,7 @@ func (c *convolution) gather() *gemm.Gather {
 // sums come as the result lies where they can: a matrix for each batch, or for
 // all of them.
 func (c *convolution) gatherProduct() (*Plan, error) {
-	d := &dot{plan: &Plan{Alias: -1}, t: c.t, wide: c.wide}
+	d := c.product()
 	filters, strides, err := c.kernelMatrix(d)
 	if err != nil {
 		return nil, err
@@ -57,21 +57,32 @@ func (c *convolution) gatherProduct() (*Plan, error) {
 	}
 	p, g := c.gathered(), c.gather()
 	p.A = strides
-	order := []int{ofFilters, ofBatch, ofSpace}
-	inPlace := c.dense(order...)
-	if !inPlace && c.fills() && c.dense(ofBatch, ofFilters, ofSpace) {
-		order, inPlace = []int{ofBatch, ofFilters, ofSpace}, true
+	order, inPlace := c.gatherOrder()
+	if order[0] == ofBatch {
 		p.N, p.Batch, g.Batch = p.N/c.batch, c.batch*c.groups, c.batchAt
 	}
-	sums := Ref{Result, 0}
-	if !inPlace {
-		sums = d.temp(p.Batch * p.M * p.N * c.wide.Size())
-	}
 	plan, err := gemm.NewGather(p, g, c.t.gemm())
-	if err := d.steps(plan, err, filters, input, sums); err != nil || inPlace {
-		return d.plan, err
+	if inPlace {
+		return d.plan, d.result(plan, err, filters, input)
+	}
+	sums := d.temp(p.Batch * p.M * p.N * c.wide.Size())
+	if err := d.steps(plan, err, filters, input, sums); err != nil {
+		return nil, err
 	}
 	return d.plan, c.arrange(d, sums, order)
+}
+
+// gatherOrder is the order of the dimensions of what gatherProduct computes, and
+// whether the result lies so.
+func (c *convolution) gatherOrder() (order []int, inPlace bool) {
+	order = []int{ofFilters, ofBatch, ofSpace}
+	if c.dense(order...) {
+		return order, true
+	}
+	if apart := []int{ofBatch, ofFilters, ofSpace}; c.fills() && c.dense(apart...) {
+		return apart, true
+	}
+	return order, false
 }
 
 // spread gives the input in the wide type, and with neighbours in space as

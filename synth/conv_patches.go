@@ -20,16 +20,12 @@ const (
 // for each place, and multiplies the filters with it: in parts, so that the
 // memory for it is bounded.
 func (c *convolution) patchProduct() (*Plan, error) {
-	d := &dot{plan: &Plan{Alias: -1}, t: c.t, wide: c.wide}
+	d := c.product()
 	filters, strides, err := c.kernelMatrix(d)
 	if err != nil {
 		return nil, err
 	}
-	rows, limit := c.groups*c.depth(), gpuPatchBytes
-	if c.t.CPU {
-		limit = cpuPatchBytes
-	}
-	parts := cut(c.places(), max(leastPlaces, limit/(rows*c.wide.Size())))
+	rows, parts := c.groups*c.depth(), c.parts()
 	most := 0
 	for _, b := range parts {
 		most = max(most, b.pitch())
@@ -60,6 +56,15 @@ func (c *convolution) patchProduct() (*Plan, error) {
 	return d.plan, nil
 }
 
+// parts are the places whose patches are laid out at a time.
+func (c *convolution) parts() []box {
+	limit := gpuPatchBytes
+	if c.t.CPU {
+		limit = cpuPatchBytes
+	}
+	return cut(c.places(), max(leastPlaces, limit/(c.groups*c.depth()*c.wide.Size())))
+}
+
 // problem is the product of each group for the places of a box, counted with
 // those that fill up the last four.
 func (c *convolution) problem(b box, filters, patches Ref, strides gemm.Strides) filtering {
@@ -72,21 +77,32 @@ func (c *convolution) problem(b box, filters, patches Ref, strides gemm.Strides)
 // inPlace computes all places at once, where the product lies as the result
 // does. It reports false where it does not.
 func (c *convolution) inPlace(d *dot, b box, filters, patches Ref, strides gemm.Strides) (bool, error) {
+	order := c.patchOrder()
+	if order == nil {
+		return false, nil
+	}
 	p := c.problem(b, filters, patches, strides)
 	p.N = b.size()
-	switch {
-	case p.last && c.groups == 1 && c.dense(ofBatch, ofSpace, ofFilters):
-	case !p.last && c.dense(ofFilters, ofBatch, ofSpace):
-	case !p.last && c.groups == 1 && c.dense(ofBatch, ofFilters, ofSpace):
+	if order[0] == ofBatch && !p.last {
 		p.N, p.Batch = b.size()/c.batch, c.batch
 		p.A.Batch, p.B.Batch = 0, p.N
-	default:
-		return false, nil
 	}
 	if err := d.run(c.patches(b, patches)); err != nil {
 		return true, err
 	}
-	return true, p.to(d, Ref{Result, 0})
+	return true, p.result(d)
+}
+
+// patchOrder is the order of the dimensions in which patches of all places give the
+// result as it lies; nil where they give it in none.
+func (c *convolution) patchOrder() []int {
+	last := c.channelsLast()
+	for _, order := range [][]int{{ofBatch, ofSpace, ofFilters}, {ofFilters, ofBatch, ofSpace}, {ofBatch, ofFilters, ofSpace}} {
+		if last == (order[2] == ofFilters) && (c.groups == 1 || order[0] == ofFilters) && c.dense(order...) {
+			return order
+		}
+	}
+	return nil
 }
 
 // filtering is the product of filters and patches, in either order.
@@ -102,6 +118,16 @@ func (p *filtering) to(d *dot, c Ref) error {
 		return d.product(p.Transposed(), p.patches, p.kernel, c)
 	}
 	return d.product(p.Problem, p.kernel, p.patches, c)
+}
+
+// result is to where the product is the result.
+func (p *filtering) result(d *dot) error {
+	q, a, b := p.Problem, p.kernel, p.patches
+	if p.last {
+		q, a, b = p.Transposed(), b, a
+	}
+	plan, err := gemm.New(q, d.t.gemm())
+	return d.result(plan, err, a, b)
 }
 
 // run appends programs.

@@ -16,6 +16,11 @@ import (
 // types are converted first, operands whose axes do not collapse to m and k
 // are transposed first; a narrow result is summed in its wide type.
 func lowerDot(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	return lowerDotThen(in, types, t, nil)
+}
+
+// lowerDotThen is lowerDot with an epilogue, which may be nil.
+func lowerDotThen(in *ops.Instr, types []ops.Type, t *Target, after *epilogue) (*Plan, error) {
 	out := in.Outs[0].Type
 	wide := out.DType.Wide()
 	if err := dotSupported(wide, types, t); err != nil {
@@ -24,7 +29,7 @@ func lowerDot(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	if wide.IsComplex() {
 		return lowerComplexDot(in, types, t)
 	}
-	d := &dot{plan: &Plan{Alias: -1}, t: t, wide: wide}
+	d := &dot{plan: &Plan{Alias: -1}, t: t, wide: wide, in: in, after: after}
 	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
 	a, err := d.operand(in, types, 0, left)
 	if err != nil {
@@ -37,17 +42,8 @@ func lowerDot(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	p := gemm.Problem{Type: wide, M: left.free(), N: right.free(), K: k, Batch: left.batches()}
 	p.A = gemm.Strides{Row: a.free, Col: a.contract, Batch: a.batch}
 	p.B = gemm.Strides{Row: b.contract, Col: b.free, Batch: b.batch}
-	c := Ref{Result, 0}
-	if wide != out.DType {
-		c = d.temp(out.Shape.Size() * wide.Size())
-	}
-	if err := d.product(p, a.ref, b.ref, c); err != nil {
-		return nil, err
-	}
-	if wide != out.DType {
-		err = d.convert(ops.Type{DType: wide, Shape: out.Shape}, out.DType, c, nil, Ref{Result, 0})
-	}
-	return d.plan, err
+	plan, err := gemm.New(p, t.gemm())
+	return d.plan, d.result(plan, err, a.ref, b.ref)
 }
 
 func dotSupported(wide ops.DType, types []ops.Type, t *Target) error {
@@ -64,9 +60,11 @@ func dotSupported(wide ops.DType, types []ops.Type, t *Target) error {
 
 // dot gathers the steps of one plan.
 type dot struct {
-	plan *Plan
-	t    *Target
-	wide ops.DType
+	plan  *Plan
+	t     *Target
+	wide  ops.DType
+	in    *ops.Instr // what the plan carries out
+	after *epilogue  // what is done to its results; nil where there is nothing
 }
 
 func (d *dot) temp(bytes int) Ref {
@@ -169,6 +167,50 @@ func (d *dot) product(p gemm.Problem, a, b, c Ref) error {
 	return d.steps(plan, err, a, b, c)
 }
 
+// result appends the steps of a planned product whose results are those of the
+// instruction, or what is made of these at once.
+func (d *dot) result(plan *gemm.Plan, err error, a, b Ref) error {
+	out, after := d.in.Outs[0].Type, d.after
+	if err != nil {
+		return d.steps(nil, err, a, b, Ref{})
+	}
+	if after == nil && d.wide != out.DType && !d.t.CPU {
+		after = rounding(d.in)
+	}
+	if after != nil {
+		if after.taken, err = d.stepsThen(plan, a, b, after); after.taken || err != nil {
+			return err
+		}
+	}
+	if d.wide == out.DType {
+		return d.steps(plan, nil, a, b, Ref{Result, 0})
+	}
+	sums := d.temp(out.Size() * d.wide.Size())
+	if err := d.steps(plan, nil, a, b, sums); err != nil {
+		return err
+	}
+	return d.convert(ops.Type{DType: d.wide, Shape: out.Shape}, out.DType, sums, nil, Ref{Result, 0})
+}
+
+// stepsThen appends the steps of a planned product with an epilogue. Where the
+// kernels have no room for that it reports false and appends nothing.
+func (d *dot) stepsThen(plan *gemm.Plan, a, b Ref, after *epilogue) (bool, error) {
+	steps, temps := len(d.plan.Steps), len(d.plan.Temps)
+	if err := d.steps(plan, nil, a, b, Ref{Result, 0}); err != nil {
+		return false, err
+	}
+	for i := range plan.Steps {
+		if plan.Steps[i].Out != gemm.C {
+			continue
+		}
+		if ok, err := after.carry(plan, i, &d.plan.Steps[steps+i], d); !ok || err != nil {
+			d.plan.Steps, d.plan.Temps = d.plan.Steps[:steps], d.plan.Temps[:temps]
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // steps appends the steps of a planned product.
 func (d *dot) steps(plan *gemm.Plan, err error, a, b, c Ref) error {
 	if errors.Is(err, gemm.ErrTooLarge) {
@@ -222,9 +264,14 @@ func (t *Target) gemm() *gemm.Target {
 // as there are variants and specialisations that gemm chooses from.
 var handWritten sync.Map
 
+// handName names a hand-written kernel with its specialisation.
+func handName(g *gemm.Kernel) string {
+	return fmt.Sprint(g.Shader, " ", shaders.Hash(g.Shader), " ", g.Spec)
+}
+
 // shader returns a hand-written kernel of three buffers.
 func (t *Target) shader(g *gemm.Kernel, push int) (*Kernel, error) {
-	name := fmt.Sprint(g.Shader, " ", shaders.Hash(g.Shader), " ", g.Spec)
+	name := handName(g)
 	if k, ok := handWritten.Load(name); ok {
 		return k.(*Kernel), nil
 	}

@@ -90,7 +90,7 @@ func (f *fuser) want(n *node) {
 		v := &f.nodes[u]
 		n.live = n.live || v.live
 		switch v.role {
-		case roleAlone:
+		case roleAlone, roleProduct:
 			n.memory = n.memory || v.live
 		case roleView:
 			n.memory = n.memory || v.memory
@@ -135,6 +135,8 @@ func (f *fuser) visit(i int) {
 	switch n.role {
 	case roleAlone:
 		f.alone(i)
+	case roleProduct:
+		f.product(i)
 	case roleView, roleCreate:
 		n.pull = f.pulls(n)
 		if n.memory {

@@ -47,7 +47,7 @@ func (f *fuser) shapeOf(g *group) ops.Shape { return f.nodes[g.items[0]].in.Outs
 // plain reports whether a unit is small and all that it looks at has one shape, or
 // one element: then any other of the shape comes into its space.
 func (f *fuser) plain(g *group) bool {
-	if g.n == 0 || g.n > maxBeside || g.fold != nil {
+	if g.n == 0 || g.n > maxBeside || g.fold != nil || g.product {
 		return false
 	}
 	shape := f.shapeOf(g)

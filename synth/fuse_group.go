@@ -14,6 +14,7 @@ type group struct {
 	first, last int          // nodes
 	n           int          // elements of a value of the unit; 0 where it is no kernel of one space
 	fold        *reduceShape // how its reductions see them; nil where there are none
+	product     bool         // it begins with a product of matrices, or a convolution
 	kept        int          // elements that reductions leave
 	folds       int          // reductions
 	reads       map[int]bool
@@ -139,6 +140,7 @@ func (f *fuser) merge(a, b *group) {
 	a.items = append(a.items, b.items...)
 	slices.Sort(a.items)
 	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
+	a.product = a.product || b.product
 	a.n, a.cost, a.folds = max(a.n, b.n), a.cost+b.cost, a.folds+b.folds
 	if a.lits == nil {
 		a.lits = b.lits

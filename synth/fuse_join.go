@@ -6,6 +6,8 @@ import "slices"
 // those of one kernel.
 func (f *fuser) joins(a, b *group) bool {
 	switch {
+	case a.product || b.product:
+		return f.joinsProduct(a, b)
 	case a.fold == nil && b.fold == nil:
 		return a.n == b.n && f.t.allows(RulePointwise) && f.only(a, b, along) && f.only(b, a, along)
 	case a.fold != nil && b.fold != nil:

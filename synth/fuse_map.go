@@ -10,6 +10,11 @@ import (
 // lowerMap plans a unit whose results all have an element for each point of one
 // space, and no reductions: one kernel.
 func lowerMap(u *Unit, tr *trace, t *Target) (*Plan, error) {
+	return t.plan(nil, tr.mapJob(u, t).programs(t)...)
+}
+
+// mapJob is the map of such a unit.
+func (tr *trace) mapJob(u *Unit, t *Target) *mapJob {
 	j := &mapJob{key: "unit " + tr.describe(), dims: tr.dims, ins: tr.sources, out: tr.full, flops: tr.flops()}
 	j.long = tr.cost(t) > longBody
 	for i, o := range u.Outs {
@@ -42,7 +47,7 @@ func lowerMap(u *Unit, tr *trace, t *Target) (*Plan, error) {
 		}
 		return vs, nil
 	}
-	return t.plan(nil, j.programs(t)...)
+	return j
 }
 
 // longBody is how many primitive operations make a body long. Memory is not what
@@ -77,11 +82,15 @@ func lowerFused(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) 
 	if err != nil {
 		panic(fmt.Sprintf("BUG: a unit without a space: %v", err))
 	}
-	lower := lowerMap
-	if u.foldOf() != nil {
-		lower = lowerFolded
+	var p *Plan
+	switch {
+	case u.contraction() != nil:
+		p, err = lowerContraction(u, tr, types, t)
+	case u.foldOf() != nil:
+		p, err = lowerFolded(u, tr, t)
+	default:
+		p, err = lowerMap(u, tr, t)
 	}
-	p, err := lower(u, tr, t)
 	if err != nil {
 		return nil, fmt.Errorf("lower a unit of %d instructions: %w", len(u.Body), err)
 	}
@@ -127,6 +136,9 @@ func (tr *trace) of(u *Unit, types func(ops.ID) ops.Type) {
 	}
 	for i, l := range u.Lits {
 		lits[l] = len(u.Ins) + i
+	}
+	if in := u.contraction(); in != nil {
+		tr.product, body[in.Outs[0].ID] = &in.Outs[0].ID, nil
 	}
 	tr.graph = func(id ops.ID) *ops.Instr { return body[id] }
 	tr.number = func(id ops.ID) int { return ins[id] }

@@ -9,11 +9,12 @@ import (
 type role uint8
 
 const (
-	roleAlone  role = iota // a unit of its own
-	roleView               // a view: part of whatever looks through it
-	roleCreate             // a value that takes no memory: part of whatever wants it
-	rolePoint              // an operation on elements
-	roleFold               // a reduction
+	roleAlone   role = iota // a unit of its own
+	roleView                // a view: part of whatever looks through it
+	roleCreate              // a value that takes no memory: part of whatever wants it
+	rolePoint               // an operation on elements
+	roleProduct             // a product of matrices, or a convolution
+	roleFold                // a reduction
 )
 
 // roleOf says what an instruction can be, by itself.
@@ -28,6 +29,8 @@ func (f *fuser) roleOf(in *ops.Instr) role {
 	}
 	info := in.Op.Info()
 	switch {
+	case in.Op == ops.Dot || in.Op == ops.Conv:
+		return roleProduct
 	case in.Op == ops.Constant || in.Op == ops.Iota || in.Op == ops.Eye:
 		return roleCreate
 	case in.Op == ops.Bitcast:

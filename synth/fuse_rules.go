@@ -19,6 +19,7 @@ const (
 	RuleReduceOut                   // reductions into operations on their results
 	RuleMulti                       // reductions of the same elements with one another
 	RuleRows                        // reductions of rows with operations on the same rows
+	RuleProducts                    // operations on elements into the product, or the convolution, whose results they take
 	RuleBeside                      // operations on elements with others that have nothing to do with them
 
 	// The passes of Simplify, by their names in package graph.
@@ -29,7 +30,7 @@ const (
 )
 
 var ruleNames = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
-	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "beside": RuleBeside,
+	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "beside": RuleBeside,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead}
 
 // RuleNames lists the names that ParseRules knows.

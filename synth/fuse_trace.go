@@ -24,6 +24,7 @@ type trace struct {
 	literal func(*ops.Literal) int // its number among the operands
 	number  func(ops.ID) int       // likewise of a value
 	blocks  func(*ops.Instr) bool  // whether a view must not be looked through; may be nil
+	product *ops.ID                // the value that the kernel has at each point; nil where there is none
 
 	sources []source
 	exprs   []expr
@@ -175,6 +176,12 @@ func (tr *trace) look(in *ops.Instr) (w view, from ops.ID, ok bool) {
 func (tr *trace) load(id ops.ID, v view) (int, error) {
 	return tr.once(key('l', uint64(id), v), func() (expr, error) {
 		d := tr.types(id).DType
+		if tr.product != nil && id == *tr.product {
+			if !sameView(tr.dims, v, tr.full) {
+				return expr{}, &viewError{id}
+			}
+			return tr.from(source{view: v, kind: fromProduct}, d), nil
+		}
 		return tr.from(source{view: v, buffer: buffer{ref: Ref{Operand, tr.number(id)}, elem: storage[d]}}, d), nil
 	})
 }

@@ -55,7 +55,7 @@ func (tr *trace) compute(e *emitter, ps []*point, i int, loaded []kernel.Value) 
 	case x.kind == exprSource:
 		for k, p := range ps {
 			p.values[i] = loaded[k] // a literal, which has been converted, or an index
-			if tr.sources[x.source].kind == fromBuffer {
+			if kind := tr.sources[x.source].kind; kind == fromBuffer || kind == fromProduct {
 				p.stored[i], p.values[i] = loaded[k], e.decode(x.typ, loaded[k])
 			}
 		}

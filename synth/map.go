@@ -65,7 +65,7 @@ func (t *Target) mapShape(group int) (local, steps int) {
 func (j *mapJob) programs(t *Target) []*program {
 	views := []*view{&j.out}
 	for i := range j.ins {
-		if j.ins[i].kind != fromLiteral {
+		if j.ins[i].walks() {
 			views = append(views, &j.ins[i].view)
 		}
 	}
@@ -90,7 +90,7 @@ func (j *mapJob) cut(first, n int) *mapJob {
 	c.dims, c.ins = []int{n}, slices.Clone(j.ins)
 	c.out.offset += first * c.out.strides[0]
 	for i := range c.ins {
-		if c.ins[i].kind != fromLiteral {
+		if c.ins[i].walks() {
 			c.ins[i].offset += first * c.ins[i].strides[0]
 		}
 	}

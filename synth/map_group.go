@@ -32,7 +32,7 @@ func (j *mapJob) choose(t *Target) int {
 	}
 	for i := range j.ins {
 		s := &j.ins[i]
-		if s.kind == fromLiteral {
+		if !s.walks() {
 			continue
 		}
 		if s.kind == fromBuffer && s.strides[r] != 0 && !vectored(&s.view, r, g) || !j.together(&s.view, s.shifts, g) {
@@ -47,7 +47,7 @@ func (j *mapJob) together(v *view, shifts []shift, g int) bool {
 	r := len(j.dims) - 1
 	for _, h := range shifts {
 		index := &j.ins[h.from]
-		if index.kind != fromLiteral && index.strides[r] != 0 || v.strides[r] != 0 && h.stride%g != 0 {
+		if index.walks() && index.strides[r] != 0 || v.strides[r] != 0 && h.stride%g != 0 {
 			return false
 		}
 	}

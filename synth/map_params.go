@@ -20,6 +20,8 @@ func (j *mapJob) describe(steps int) string {
 			b.WriteString(" literal")
 		case fromIndex:
 			b.WriteString(" index")
+		case fromProduct:
+			b.WriteString(" product")
 		}
 		describeShifts(&b, s.shifts)
 	}
@@ -76,7 +78,7 @@ func (j *mapJob) numbers(units int) []int {
 		}
 	}
 	for i := range j.ins {
-		if j.ins[i].kind != fromLiteral {
+		if j.ins[i].walks() {
 			view(&j.ins[i].view, j.ins[i].shifts, j.ins[i].kind == fromIndex)
 		}
 	}

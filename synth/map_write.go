@@ -45,8 +45,8 @@ func (j *mapJob) values(e *emitter, xs [][]kernel.Value) ([][]kernel.Value, erro
 	return out, nil
 }
 
-// write is the body of the kernel.
-func (j *mapJob) write(e *emitter) error {
+// writer takes the parameters of the kernel.
+func (j *mapJob) writer(e *emitter) *mapWriter {
 	w := &mapWriter{emitter: e, job: j, units: e.num(), inner: e.num()}
 	for range len(j.dims) - 2 {
 		w.dims = append(w.dims, e.num())
@@ -54,7 +54,7 @@ func (j *mapJob) write(e *emitter) error {
 	for i := range j.ins {
 		s := &j.ins[i]
 		w.places = append(w.places, place{})
-		if s.kind != fromLiteral {
+		if s.walks() {
 			w.places[i] = j.place(e, &s.view, s.shifts, s.kind == fromIndex)
 		}
 	}
@@ -65,6 +65,12 @@ func (j *mapJob) write(e *emitter) error {
 			w.lits[i] = e.lit(j.ins[i].parts())
 		}
 	}
+	return w
+}
+
+// write is the body of the kernel.
+func (j *mapJob) write(e *emitter) error {
+	w := j.writer(e)
 	_, steps := e.t.mapShape(j.group)
 	first := e.Add(e.Mul(e.group(), e.int(e.local*steps)), e.invocation())
 	var err error

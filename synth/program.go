@@ -192,17 +192,23 @@ func (t *Target) step(p *program) (Step, error) {
 	for _, b := range p.bufs {
 		s.Args = append(s.Args, Arg{Ref: b.ref, Access: b.access})
 	}
-	at := t.base(p)
+	s.Lits = p.fill(s.Push, t.base(p), fixed)
+	return s, nil
+}
+
+// fill writes the numbers to push constants, from at on, and says where the
+// literals go.
+func (p *program) fill(push []byte, at int, fixed bool) (lits []Lit) {
 	if !fixed {
-		at = putNums(s.Push, at, p)
+		at = putNums(push, at, p)
 	}
 	for _, l := range p.lits {
 		size := l.size()
 		at = (at + size - 1) / size * size
-		s.Lits = append(s.Lits, Lit{l.operand, at, l.as})
+		lits = append(lits, Lit{l.operand, at, l.as})
 		at += size * partsOf(l.as)
 	}
-	return s, nil
+	return lits
 }
 
 func putNums(push []byte, at int, p *program) int {

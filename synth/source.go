@@ -23,8 +23,12 @@ type sourceKind uint8
 const (
 	fromBuffer sourceKind = iota
 	fromLiteral
-	fromIndex // the index itself, of the index type of the program
+	fromIndex   // the index itself, of the index type of the program
+	fromProduct // the result of a product, which the kernel has just computed
 )
+
+// walks reports whether the source has a place for each point.
+func (s *source) walks() bool { return s.kind == fromBuffer || s.kind == fromIndex }
 
 // parts is how many values the source gives for a point.
 func (s *source) parts() int {

@@ -43,7 +43,18 @@ func LowerUnit(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
 // lowerSingle plans a unit of one instruction.
 func lowerSingle(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
 	in := &u.Body[0]
-	ts, places := make([]ops.Type, len(in.Ins)), make([]int, len(in.Ins))
+	ts, places := u.operands(in, types)
+	p, err := Lower(in, ts, t)
+	if err != nil {
+		return nil, err
+	}
+	return p.renumbered(places), nil
+}
+
+// operands are the types of those of an instruction that reads what the unit
+// does, and their numbers.
+func (u *Unit) operands(in *ops.Instr, types func(ops.ID) ops.Type) (ts []ops.Type, places []int) {
+	ts, places = make([]ops.Type, len(in.Ins)), make([]int, len(in.Ins))
 	for i, o := range in.Ins {
 		if o.Lit != nil {
 			ts[i], places[i] = o.Lit.Type, len(u.Ins)+slices.Index(u.Lits, o.Lit)
@@ -51,11 +62,7 @@ func lowerSingle(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error)
 		}
 		ts[i], places[i] = types(o.ID), slices.Index(u.Ins, o.ID)
 	}
-	p, err := Lower(in, ts, t)
-	if err != nil {
-		return nil, err
-	}
-	return p.renumbered(places), nil
+	return ts, places
 }
 
 // renumbered is the plan with operand i at places[i].

@@ -39,6 +39,12 @@ func TestPrograms(t *testing.T) {
 			t.Error("no program took fewer dispatches in units than one instruction at a time")
 		}
 	})
+	if other := target; target.CPU && device.Info().Features.BufferDeviceAddress {
+		other.Addresses, other.CPU = true, false
+		t.Run("gpu profile", func(t *testing.T) { runPrograms(t, other, fewer) })
+		other.Off = synth.RuleProducts
+		t.Run("gpu profile without products", func(t *testing.T) { runPrograms(t, other, fewer) })
+	}
 	all := synth.Rules(0)
 	for _, name := range synth.RuleNames() {
 		rule, err := synth.ParseRules(name)

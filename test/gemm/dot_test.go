@@ -18,7 +18,7 @@ type dotCase struct {
 	out            ops.DType
 	cl, bl, cr, br []int
 	leftLit        bool // the left operand is a literal
-	steps          int  // 0: not checked
+	steps          int  // on a processor; 0: not checked
 }
 
 func typ(d ops.DType, shape ...int) ops.Type { return ops.Type{DType: d, Shape: shape} }
@@ -108,10 +108,13 @@ func (c *dotCase) check(t *testing.T, r *Runner, target *synth.Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.steps != 0 && len(plan.Steps) != c.steps {
-		t.Errorf("got %d steps, want %d", len(plan.Steps), c.steps)
+	out, steps := in.Outs[0].Type, c.steps
+	if !target.CPU && out.DType != out.DType.Wide() {
+		steps-- // the product rounds its results itself
 	}
-	out := in.Outs[0].Type
+	if c.steps != 0 && len(plan.Steps) != steps {
+		t.Errorf("got %d steps, want %d", len(plan.Steps), steps)
+	}
 	got := fallback.Value{Type: out, Data: execute(t, r, plan, out.Bytes(), left, right)}
 	want := fallback.Value{Type: out, Data: make([]byte, out.Bytes())}
 	if err := fallback.Run(in, []fallback.Value{left, right}, []fallback.Value{want}); err != nil {

@@ -1,0 +1,126 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"nxvk/gen/exec/drive"
+	"nxvk/ops"
+)
+
+// What is done to the results of a product comes into its kernels, and gives the
+// bits that it gives by itself: a bias, an activation, a residual, and values that
+// are kept besides.
+func TestEpilogues(t *testing.T) {
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+		if target.CPU && !gpu {
+			t.Skip("the products of a processor take nothing in")
+		}
+		fused := 0
+		try := func(seed int, c instr, of int) {
+			if rarely(of, &c) {
+				fused += inEpilogue(t, d, uint64(seed), &c)
+			}
+		}
+		for i := range dots {
+			for _, types := range products {
+				of := 48
+				if types == products[0] {
+					of = 3
+				}
+				try(i, contraction(t, i, types), of)
+			}
+		}
+		for i := range convolutions {
+			for _, types := range filterings {
+				of := 36
+				if types == filterings[0] {
+					of = 6
+				}
+				try(i, convolutions[i].instr(t, types), of)
+			}
+		}
+		if fused == 0 {
+			t.Error("nothing came into a product")
+		}
+	})
+}
+
+// inEpilogue runs a program of a product and what becomes of its results, first one
+// instruction at a time and then in units. It tells by how many dispatches these are
+// fewer.
+func inEpilogue(t *testing.T, d *drive.Driver, seed uint64, c *instr) int {
+	t.Helper()
+	p := afterwards(c, seed%2 == 0)
+	types, err := p.CheckProgram()
+	if err != nil {
+		t.Fatalf("%v: %v", c, err)
+	}
+	s := newSampler(seed)
+	var data [][]byte
+	for _, param := range p.Params {
+		data = append(data, s.draw(param.Type, ops.Real, false))
+	}
+	var first [][]byte
+	var alone, last uint64
+	for i := range d.Exec.Enough() + 1 {
+		got, dispatches, err := results(d, p, types, data)
+		if err != nil {
+			t.Fatalf("%v: %v", c, err)
+		}
+		if i == 0 {
+			first, alone = got, dispatches
+		}
+		for k := range got {
+			if err := sameBits(got[k], first[k], types[k]); err != nil {
+				t.Errorf("%v: result %d of run %d: %v", c, k, i, err)
+				return 0
+			}
+		}
+		last = dispatches
+		if err := d.Built(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return int(alone - last)
+}
+
+// sameBits reports an element that has other bits than the one wanted. A NaN that a
+// product makes may be any.
+func sameBits(got, want []byte, t ops.Type) error {
+	size := t.DType.Size()
+	g, w := decode(got, t), decode(want, t)
+	for i := range g {
+		a, b := got[i*size:(i+1)*size], want[i*size:(i+1)*size]
+		if !bytes.Equal(a, b) && !(math.IsNaN(g[i]) && math.IsNaN(w[i])) {
+			return fmt.Errorf("element %d is %v (%x), want %v (%x)", i, g[i], a, w[i], b)
+		}
+	}
+	return nil
+}
+
+// afterwards is a program of an instruction and operations on its result, which is
+// kept too or not.
+func afterwards(c *instr, kept bool) *ops.Region {
+	p := &programmer{types: map[ops.ID]ops.Type{}, dtype: ops.F32}
+	region := &ops.Region{}
+	param := func(t ops.Type) ops.Operand {
+		id := p.id(t)
+		region.Params = append(region.Params, ops.Result{ID: id, Type: t})
+		return ops.Operand{ID: id}
+	}
+	last := c.out.Shape[max(0, len(c.out.Shape)-1):]
+	bias, residual := param(ops.Type{DType: ops.F32, Shape: last}), param(ops.Type{DType: ops.BF16, Shape: c.out.Shape})
+	z := p.do(c.op, c.out, c.attrs, param(c.types[0]), param(c.types[1]))
+	wide := ops.Type{DType: ops.Merge(c.out.DType, ops.F32), Shape: c.out.Shape}
+	sum := p.do(ops.Add, wide, nil, z, bias)
+	y := p.do(ops.Subtract, wide, nil, residual, p.do(ops.Tanh, wide, nil, sum))
+	more := p.do(ops.Greater, ops.Type{DType: ops.U8, Shape: c.out.Shape}, nil, sum, p.num(1))
+	region.Body, region.Values = p.body, []ops.Operand{y, more}
+	if kept {
+		region.Values = append(region.Values, z, sum)
+	}
+	return region
+}
