@@ -24,6 +24,7 @@ func programs(n int) []row {
 		{name: "program: log-softmax of rows", run: running(logSoftmax(square), square), rounds: rounds, bytes: 2 * s4},
 		{name: "program: uniform numbers of a key", run: running(uniform(max(1, n/4)), ops.Type{DType: ops.U32, Shape: ops.Shape{2}}),
 			rounds: rounds, bytes: n4 / 2},
+		layer(512), layer(1024),
 		step, eager,
 		leapfrogs(1), leapfrogs(132), leapfrogs(264), leapfrogs(528), leapfrogs(1024),
 	}
@@ -82,6 +83,16 @@ func layerNorm(t ops.Type) *ops.Region {
 	d := g.point(ops.Subtract, x, mean)
 	v := g.point(ops.Multiply, g.fold(ops.Sum, g.point(ops.Multiply, d, d), 1, true), g.number(scale))
 	return g.gives(g.point(ops.Multiply, d, g.point(ops.Rsqrt, g.point(ops.Add, v, g.number(1e-5)))))
+}
+
+// layer is a row of a layer of a network on n inputs of n features, to be seen beside
+// the product alone.
+func layer(n int) row {
+	g := newGraph(ops.F32)
+	sum := g.point(ops.Add, g.dot(g.param(f32(n, n)), 1, g.param(f32(n, n)), 0), g.param(f32(n)))
+	p := g.gives(g.point(ops.Max, sum, g.number(0)))
+	return row{name: fmt.Sprintf("program: max(a·b + c, 0) of %d×%d", n, n), run: running(p, f32(n, n), f32(n, n), f32(n)),
+		rounds: 20, flops: 2 * float64(n) * float64(n) * float64(n)}
 }
 
 // descent is a step of gradient descent on the cross-entropy of a perceptron
