@@ -9,8 +9,9 @@ defmodule Nx.Vulkan.Chain do
 
   # Parameters at most: one an invocation.
   @widest 256
-  # Bytes of a push block at most. What follows the header, priors that shaders
-  # have as constants, is read by none.
+  # Bytes of a push block at most. What follows the header is read by no shader:
+  # eXMC's have their priors as constants. Where the extras lack the data that the
+  # header counts, it is these.
   @longest_push 128
 
   @type result ::
@@ -31,6 +32,7 @@ defmodule Nx.Vulkan.Chain do
   def run(type, mode, {q, p, extras}, push, k, path) do
     with {:ok, header} <- header(type, mode, push),
          :ok <- check(header, k),
+         extras = with_data(extras, header, mode, type, push),
          :ok <- sizes(header, width(type), q, p, extras) do
       options = %{
         type: type,
@@ -81,6 +83,18 @@ defmodule Nx.Vulkan.Chain do
        do: :ok
 
   defp check(_header, _k), do: {:error, :bad_input}
+
+  defp with_data(extras, %{n_obs: count, d: d}, :single, type, push) do
+    width = width(type)
+    header = 16 + width
+    bytes = count * width
+
+    if byte_size(extras) == d * width and byte_size(push) >= header + bytes,
+      do: binary_part(push, header, bytes) <> extras,
+      else: extras
+  end
+
+  defp with_data(extras, _header, :batch, _type, _push), do: extras
 
   defp sizes(%{d: d, n: n, n_obs: n_obs}, width, q, p, extras) do
     if d > 0 and byte_size(q) == n * d * width and byte_size(p) == n * d * width and

@@ -1,10 +1,6 @@
 defmodule Nx.Vulkan.Native do
   @moduledoc """
   The older name of `Nx.Vulkan.NativeV`, as far as eXMC's notebooks use it.
-
-  Shaders that `nx_vulkan` writes itself, by `Nx.Vulkan.Synthesis` from
-  `Nx.Vulkan.ChainShaderSpecs`, have no names here: `NxVulkanGo.Sampler` samples the
-  densities of `NxVulkanGo.Sampler.Families` without one.
   """
 
   alias Nx.Vulkan.NativeV

@@ -12,6 +12,9 @@ defmodule Nx.Vulkan.NativeV do
 
       k, n_obs, d: u32; n instances, or 0: u32; step size: f64, or f32
 
+  The extras are `n_obs` numbers of data and the diagonal of the inverse mass matrix. Of one
+  instance they may be that diagonal alone where the data follow the step size in `push`.
+
   ## Buffers
 
   A buffer is a reference that belongs to the process that made it. The operations take
