@@ -20,7 +20,13 @@
       ],
     "the vector of a singular value of zero is what Nx's own algorithm leaves of rounding" => [
       "svd finds the singular values of tall matrices"
-    ]
+    ],
+    {:maybe,
+     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
+      [
+        "doctest Nx.LinAlg.cholesky/1 (5)",
+        "doctest Nx.LinAlg.lu/1 (79)"
+      ]
   },
   "nx/random_test" => %{
     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation" =>
@@ -31,12 +37,27 @@
         "doctest Nx.Random.normal/4 (18)",
         "types multivariate_normal",
         "types normal"
+      ],
+    {:maybe,
+     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
+      [
+        "doctest Nx.Random.gumbel/2 (31)"
       ]
   },
   "nx/defn/grad_test" => %{
     "the structs of tensors are compared, not what they hold" => [
       "metadata computes custom grad"
-    ]
+    ],
+    {:maybe,
+     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
+      [
+        "concatenate computes grad for powers of a {2, 2}-tensor",
+        "gather computes gradient",
+        "pad computes with pad value from tensor",
+        "reverse computes gradient",
+        "take computes gradient",
+        "window_scatter_min/max grad_composed_window_scatter_min"
+      ]
   },
   "nx/defn/evaluator_test" => %{
     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation" =>

@@ -26,12 +26,16 @@ defmodule Suites do
   @polaris ~w(polaris/updates_test polaris/optimizers_test)
   @scholar ~w(scholar/linear/linear_regression_test scholar/cluster/k_means_test
               scholar/decomposition/pca_test)
-  @nx ~w(nx/vectorize_test nx/lin_alg_test nx/random_test nx/defn/grad_test nx/defn/evaluator_test)
+  @nx ~w(nx/vectorize_test nx/lin_alg_test nx/random_test nx/defn/grad_test nx/defn/evaluator_test
+         nx/defn/kernel_test)
 
   @suites %{
     "nx" => %{
       app: :nx,
-      files: @nx ++ ~w(nx_test nx/non_finite_test nx/serving_test nx/complex_test)
+      files:
+        @nx ++
+          ~w(nx_test nx/non_finite_test nx/serving_test nx/complex_test nx/constants_test
+             nx/batch_test nx/floating_test nx/defn_test nx/defn/runtime_call_evaluator_test)
     },
     "nx_compiled" => %{
       app: :nx,
