@@ -169,7 +169,7 @@ func (j *linalg) result(i, m, n int) strided {
 }
 
 // eps is the distance from 1 to the next number.
-func (j *linalg) eps() float64 { return reals{t: j.typ}.eps() }
+func (j *linalg) eps() float64 { return arith{t: j.typ}.eps() }
 
 // narrow is n, or a part of it on devices with little shared memory, whose
 // compilers take long over wide panels as well.

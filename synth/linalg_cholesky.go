@@ -64,7 +64,7 @@ type choleskyWriter struct {
 }
 
 func (w *choleskyWriter) write(e *emitter) error {
-	x := reals{e, w.t}
+	x := arith{e, w.t}
 	count, n := e.num(), e.num()
 	from, to := e.grid(0), e.grid(1)
 	matrix := e.group()
@@ -93,7 +93,7 @@ func (w *choleskyWriter) write(e *emitter) error {
 // right, which move up by one; the last is then of no use. A column of zeros under
 // a zero stays one, as on the host. The shared columns take turns, so that one
 // barrier a column suffices.
-func (w *choleskyWriter) column(x reals, c kernel.Value, a []kernel.Value, shared int) (l kernel.Value, rest []kernel.Value) {
+func (w *choleskyWriter) column(x arith, c kernel.Value, a []kernel.Value, shared int) (l kernel.Value, rest []kernel.Value) {
 	me := x.invocation()
 	first := x.Mul(x.And(c, 1), x.int(2*w.wide))
 	x.StoreShared(shared, x.Add(first, me), a[0])

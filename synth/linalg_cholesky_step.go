@@ -53,7 +53,7 @@ func (w *choleskyStepWriter) cols() int  { return w.wide / choleskyAcross } // o
 
 // choleskyTile is what is known of the work of a workgroup.
 type choleskyTile struct {
-	reals
+	arith
 	*choleskyStepWriter
 	n, top      kernel.Value
 	l           grid
@@ -64,7 +64,7 @@ type choleskyTile struct {
 }
 
 func (w *choleskyStepWriter) write(e *emitter) error {
-	x := &choleskyTile{reals: reals{e, w.t}, choleskyStepWriter: w}
+	x := &choleskyTile{arith: arith{e, w.t}, choleskyStepWriter: w}
 	count, groups, parts, blocks := e.num(), e.num(), e.num(), e.num()
 	x.n, x.top = e.num(), e.num()
 	deep := e.num()
@@ -170,7 +170,7 @@ func (x *choleskyTile) less(a []kernel.Value, deep kernel.Value) []kernel.Value 
 func (x *choleskyTile) outer(rows, cols, a []kernel.Value) []kernel.Value {
 	next := make([]kernel.Value, len(a))
 	for u, v := range a {
-		next[u] = x.reals.less(rows[u/len(cols)], cols[u%len(cols)], v)
+		next[u] = x.arith.less(rows[u/len(cols)], cols[u%len(cols)], v)
 	}
 	return next
 }

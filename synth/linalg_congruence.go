@@ -32,14 +32,14 @@ const congruencePer = pairSide / updateSide
 
 // congruenceSquare is what is known of the square of a workgroup.
 type congruenceSquare struct {
-	reals
+	arith
 	rotations, square int // shared, with rows of one more
 	row, column       kernel.Value
 	pairs             kernel.Value
 }
 
 func (c *congruenceWriter) write(e *emitter) error {
-	s := &congruenceSquare{reals: reals{e, c.t}}
+	s := &congruenceSquare{arith: arith{e, c.t}}
 	count, pairs, first, from, to := e.num(), e.num(), e.num(), e.num(), e.num()
 	s.pairs = pairs
 	s.rotations, s.square = e.Shared(c.t, pairSide*(pairSide+1)), e.Shared(c.t, pairSide*(pairSide+1))

@@ -14,7 +14,7 @@ type elementwise struct {
 	to   strided
 	from []strided
 	m, n int
-	f    func(x reals, i, k kernel.Value, from []kernel.Value) kernel.Value
+	f    func(x arith, i, k kernel.Value, from []kernel.Value) kernel.Value
 }
 
 // each appends an elementwise step.
@@ -32,7 +32,7 @@ func (j *linalg) each(s elementwise) {
 	p.key = fmt.Sprintf("matrices %s %v of %d", s.name, j.typ, len(s.from))
 	t := j.typ
 	p.body = func(e *emitter) error {
-		x := reals{e, t}
+		x := arith{e, t}
 		all, size, n := e.num(), e.num(), e.num()
 		to := e.grid(0)
 		var from []grid
@@ -57,22 +57,22 @@ func (j *linalg) each(s elementwise) {
 // copy appends a copy of m by n matrices.
 func (j *linalg) copy(to, from strided, m, n int) {
 	j.each(elementwise{"copy", to, []strided{from}, m, n,
-		func(_ reals, _, _ kernel.Value, from []kernel.Value) kernel.Value { return from[0] }})
+		func(_ arith, _, _ kernel.Value, from []kernel.Value) kernel.Value { return from[0] }})
 }
 
 // lowerUnit and upper are the triangles of factors that share a matrix.
-func lowerUnit(x reals, i, k kernel.Value, from []kernel.Value) kernel.Value {
+func lowerUnit(x arith, i, k kernel.Value, from []kernel.Value) kernel.Value {
 	return x.Select(x.same(i, k), x.number(1), x.Select(x.below(k, i), from[0], x.number(0)))
 }
 
-func upper(x reals, i, k kernel.Value, from []kernel.Value) kernel.Value {
+func upper(x arith, i, k kernel.Value, from []kernel.Value) kernel.Value {
 	return x.Select(x.below(k, i), x.number(0), from[0])
 }
 
 // rowNumber is the number of the row.
-func rowNumber(x reals, i, _ kernel.Value, _ []kernel.Value) kernel.Value { return x.Convert(i, x.t) }
+func rowNumber(x arith, i, _ kernel.Value, _ []kernel.Value) kernel.Value { return x.Convert(i, x.t) }
 
 // unitAt has 1 where the row is that of a number, and 0 elsewhere.
-func unitAt(x reals, i, _ kernel.Value, from []kernel.Value) kernel.Value {
+func unitAt(x arith, i, _ kernel.Value, from []kernel.Value) kernel.Value {
 	return x.Select(x.Compare(scalar.Eq, x.Convert(i, x.t), from[0]), x.number(1), x.number(0))
 }

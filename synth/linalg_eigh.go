@@ -39,7 +39,7 @@ func (j *linalg) units(lengths, back strided, n int) strided {
 	to := j.fresh(n, 1)
 	back.row, back.col = 0, 0
 	j.each(elementwise{"units", to, []strided{lengths, lengths.from(0, 1), back}, n, 1,
-		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+		func(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 			return x.fma(from[2], x.number(0), x.over(from[1], from[0]))
 		}})
 	return to
@@ -56,7 +56,7 @@ func (j *linalg) aloneSide() int {
 // ones is a 1 for every matrix, at any place.
 func (j *linalg) ones() strided {
 	one := j.fresh(1, 1)
-	j.each(elementwise{"one", one, nil, 1, 1, func(x reals, _, _ kernel.Value, _ []kernel.Value) kernel.Value { return x.number(1) }})
+	j.each(elementwise{"one", one, nil, 1, 1, func(x arith, _, _ kernel.Value, _ []kernel.Value) kernel.Value { return x.number(1) }})
 	one.row, one.col = 0, 0
 	return one
 }
@@ -64,7 +64,7 @@ func (j *linalg) ones() strided {
 // hermitian appends the Hermitian matrix that has the lower triangle of a.
 func (j *linalg) hermitian(to, a strided, n int) {
 	j.each(elementwise{"hermitian", to, []strided{a, a.transposed()}, n, n,
-		func(x reals, i, k kernel.Value, from []kernel.Value) kernel.Value {
+		func(x arith, i, k kernel.Value, from []kernel.Value) kernel.Value {
 			v := x.Select(x.Compare(scalar.Le, k, i), from[0], x.conj(from[1]))
 			return x.Select(x.same(i, k), x.re(v), v)
 		}})
@@ -77,7 +77,7 @@ func (j *linalg) bound(to, a strided, n int) {
 	norm := j.lengths(rows.transposed(), 1, n)
 	eps := j.eps() / math.Sqrt(float64(n))
 	j.each(elementwise{fmt.Sprintf("bound %g", eps), to, []strided{norm}, 1, 1,
-		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+		func(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 			return x.Mul(x.number(eps), from[0])
 		}})
 }
@@ -110,11 +110,11 @@ func (j *linalg) diagonalise(a, bound strided, n int) (vectors, values strided) 
 
 // zeros appends a matrix of zeros, unit one with a diagonal of ones.
 func (j *linalg) zeros(to strided, m, n int) {
-	j.each(elementwise{"zeros", to, nil, m, n, func(x reals, _, _ kernel.Value, _ []kernel.Value) kernel.Value { return x.number(0) }})
+	j.each(elementwise{"zeros", to, nil, m, n, func(x arith, _, _ kernel.Value, _ []kernel.Value) kernel.Value { return x.number(0) }})
 }
 
 func (j *linalg) unit(to strided, m, n int) {
-	j.each(elementwise{"identity", to, nil, m, n, func(x reals, i, k kernel.Value, _ []kernel.Value) kernel.Value {
+	j.each(elementwise{"identity", to, nil, m, n, func(x arith, i, k kernel.Value, _ []kernel.Value) kernel.Value {
 		return x.Select(x.same(i, k), x.number(1), x.number(0))
 	}})
 }

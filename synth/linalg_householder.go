@@ -15,7 +15,7 @@ type householder struct {
 // householder finds the reflector of a column from its first element and the sum
 // of the squared magnitudes beneath; last says that there are no rows beneath. The
 // diagonal of a real r is not negative.
-func (x reals) householder(head, beneath, last kernel.Value) (h householder) {
+func (x arith) householder(head, beneath, last kernel.Value) (h householder) {
 	if x.t.Complex() {
 		return x.householderComplex(head, beneath, last)
 	}
@@ -33,7 +33,7 @@ func (x reals) householder(head, beneath, last kernel.Value) (h householder) {
 
 // householderComplex turns a column against its own phase, as the host does, and
 // as nothing cancels.
-func (x reals) householderComplex(head, beneath, last kernel.Value) (h householder) {
+func (x arith) householderComplex(head, beneath, last kernel.Value) (h householder) {
 	beneath, _ = x.Parts(beneath)
 	re, im := x.Parts(head)
 	length := x.sqrt(x.fma(re, re, x.fma(im, im, beneath)))

@@ -11,7 +11,7 @@ import (
 // (2003) with Newton's steps, right but for some last bits: nothing in it branches
 // or waits, as quotients and roots of devices do, and every column of a panel waits
 // for one.
-func (x reals) inverseRoot(v kernel.Value) kernel.Value {
+func (x arith) inverseRoot(v kernel.Value) kernel.Value {
 	if x.t.Part() != scalar.F32 {
 		return x.over(x.real(1), x.sqrt(v))
 	}
@@ -32,7 +32,7 @@ func (x reals) inverseRoot(v kernel.Value) kernel.Value {
 // pivotRoot is the root of a pivot of Cholesky's factorisation. Where that is
 // negative the root is NaN, or imaginary among complex numbers, as Nx has it. The
 // pivots of Hermitian matrices are real: what rounding leaves beside is dropped.
-func (x reals) pivotRoot(d kernel.Value) kernel.Value {
+func (x arith) pivotRoot(d kernel.Value) kernel.Value {
 	if !kernel.IsPair(d) {
 		return x.sqrt(d)
 	}
@@ -44,7 +44,7 @@ func (x reals) pivotRoot(d kernel.Value) kernel.Value {
 }
 
 // inversePivotRoot is its inverse.
-func (x reals) inversePivotRoot(d kernel.Value) kernel.Value {
+func (x arith) inversePivotRoot(d kernel.Value) kernel.Value {
 	if !kernel.IsPair(d) {
 		return x.inverseRoot(d)
 	}

@@ -76,11 +76,11 @@ func (f *elimination) exchange(lo, hi int) {
 	p.nums = append([]int{f.count, groups, rest, f.n, lo, hi - lo}, places(f.a.from(lo, 0))...)
 	p.key = fmt.Sprintf("exchange rows %v wide=%d", f.typ, wide)
 	t := f.typ
-	p.body = func(e *emitter) error { return writeExchange(reals{e, t}, wide) }
+	p.body = func(e *emitter) error { return writeExchange(arith{e, t}, wide) }
 	f.run(p)
 }
 
-func writeExchange(x reals, wide int) error {
+func writeExchange(x arith, wide int) error {
 	count, groups, rest, n, lo, cols := x.num(), x.num(), x.num(), x.num(), x.num(), x.num()
 	g := x.grid(0)
 	matrix, part := x.divide(x.group(), groups)

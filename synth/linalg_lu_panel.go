@@ -38,7 +38,7 @@ type luWriter struct{ panel }
 // luPanel is what the kernel works on. Rows stay in the registers where they are:
 // the exchanges change their places alone, at which they are written in the end.
 type luPanel struct {
-	reals
+	arith
 	panel
 	me            kernel.Value
 	inside        []kernel.Value // whether a row is one of the matrix
@@ -57,7 +57,7 @@ type luState struct {
 func (w *luWriter) write(e *emitter) error {
 	count, m, cols, n, lo := e.num(), e.num(), e.num(), e.num(), e.num()
 	g := e.grid(0)
-	l := &luPanel{reals: reals{e, w.t}, panel: w.panel, me: e.invocation(), pivot: e.Shared(w.t, w.wide),
+	l := &luPanel{arith: arith{e, w.t}, panel: w.panel, me: e.invocation(), pivot: e.Shared(w.t, w.wide),
 		sizes: e.Shared(w.t.Part(), 2*w.local), places: e.Shared(scalar.U32, 2*w.local)}
 	matrix := e.group()
 	e.when(e.below(matrix, count), func() {

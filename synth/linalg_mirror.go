@@ -75,7 +75,7 @@ func (f *reflections) mirrored(w mirror, lo, hi int, t strided) {
 // mirrorPanel is what the kernel works on. Columns before the present one are
 // reflectors, without the 1 in front.
 type mirrorPanel struct {
-	reals
+	arith
 	mirror
 	m, limit         kernel.Value // rows and columns of the matrix
 	me, row, column  kernel.Value // of the invocation
@@ -85,7 +85,7 @@ type mirrorPanel struct {
 }
 
 func (w mirror) write(e *emitter) error {
-	x := &mirrorPanel{reals: reals{e, w.t}, mirror: w, me: e.invocation()}
+	x := &mirrorPanel{arith: arith{e, w.t}, mirror: w, me: e.invocation()}
 	wide := w.wide()
 	count := e.num()
 	x.m, x.limit = e.num(), e.num()

@@ -18,12 +18,12 @@ func (j *linalg) lengths(of strided, m, n int) strided {
 	p.nums = append([]int{j.count, m, n}, places(of, to)...)
 	p.key = fmt.Sprintf("lengths %v", j.typ)
 	typ := j.typ
-	p.body = func(e *emitter) error { return writeLengths(reals{e, typ}) }
+	p.body = func(e *emitter) error { return writeLengths(arith{e, typ}) }
 	j.run(p)
 	return to
 }
 
-func writeLengths(x reals) error {
+func writeLengths(x arith) error {
 	count, m, n := x.num(), x.num(), x.num()
 	of, to := x.grid(0), x.grid(1)
 	sums, tops, at := x.Shared(x.t.Part(), x.local), x.Shared(x.t.Part(), x.local), x.Shared(scalar.U32, x.local)
@@ -67,7 +67,7 @@ func writeLengths(x reals) error {
 
 // firstOf finds the first element of a row whose magnitude is the largest but for
 // rounding, which elements of different phases have their share of.
-func (x reals) firstOf(of grid, row, n, top kernel.Value, at int) {
+func (x arith) firstOf(of grid, row, n, top kernel.Value, at int) {
 	me, least := x.invocation(), x.Mul(top, x.real(1-16*x.eps()))
 	first := x.Loop(me, n, x.int(x.local), []kernel.Value{n}, func(k kernel.Value, c []kernel.Value) []kernel.Value {
 		found := x.Compare(scalar.Le, least, x.abs(of.load(row, k)))
@@ -90,7 +90,7 @@ func (j *linalg) order(of strided, n int) Ref {
 	p.key = fmt.Sprintf("order %v", j.typ)
 	typ := j.typ
 	p.body = func(e *emitter) error {
-		x := reals{e, typ}
+		x := arith{e, typ}
 		all, n := e.num(), e.num()
 		of := e.grid(0)
 		u := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
@@ -124,7 +124,7 @@ func (j *linalg) ordered(to, from, factor strided, order Ref, m, n int) {
 	p.key = fmt.Sprintf("ordered %v conj=%v,%v", j.typ, from.conj, factor.conj)
 	typ := j.typ
 	p.body = func(e *emitter) error {
-		x := reals{e, typ}
+		x := arith{e, typ}
 		all, m, n := e.num(), e.num(), e.num()
 		to, was, times := e.grid(0), e.grid(1), e.grid(2)
 		was.conj, times.conj = from.conj, factor.conj
@@ -157,7 +157,7 @@ func (j *linalg) values(to, sorted, back strided, n int, noise float64) {
 	top := sorted
 	top.row, top.col, back.row, back.col = 0, 0, 0, 0
 	j.each(elementwise{fmt.Sprintf("values noise=%g", noise), to, []strided{sorted, top, back}, n, 1,
-		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+		func(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 			v, top, back := x.re(from[0]), x.re(from[1]), x.re(from[2])
 			small := x.Compare(scalar.Le, x.abs(v), x.Mul(x.real(noise), x.abs(top)))
 			return x.Select(small, x.real(0), x.Mul(v, back))

@@ -19,7 +19,7 @@ type panel struct {
 
 // panelRows are the rows of an invocation in a kernel.
 type panelRows struct {
-	reals
+	arith
 	panel
 	me     kernel.Value
 	a      [][]kernel.Value // by row and column
@@ -30,8 +30,8 @@ type panelRows struct {
 func (p *panelRows) row(r int) kernel.Value { return p.Add(p.me, p.int(r*p.local)) }
 
 // load reads the rows, zeros beyond the matrix.
-func (w panel) load(x reals, g grid, m, cols kernel.Value) *panelRows {
-	p := &panelRows{reals: x, panel: w, me: x.invocation()}
+func (w panel) load(x arith, g grid, m, cols kernel.Value) *panelRows {
+	p := &panelRows{arith: x, panel: w, me: x.invocation()}
 	for r := range w.rows {
 		p.inside = append(p.inside, x.below(p.row(r), m))
 		row := make([]kernel.Value, w.wide)

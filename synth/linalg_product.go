@@ -85,7 +85,7 @@ type updateWriter struct {
 
 // updateTile is what is known of the tile of a workgroup.
 type updateTile struct {
-	reals
+	arith
 	*updateWriter
 	m, n        kernel.Value
 	a, b, c     grid
@@ -97,7 +97,7 @@ type updateTile struct {
 }
 
 func (w *updateWriter) write(e *emitter) error {
-	x := &updateTile{reals: reals{e, w.t}, updateWriter: w}
+	x := &updateTile{arith: arith{e, w.t}, updateWriter: w}
 	count, m, n, k, tiles, cols := e.num(), e.num(), e.num(), e.num(), e.num(), e.num()
 	x.m, x.n = m, n
 	side := w.per * updateSide

@@ -154,10 +154,10 @@ func (j *linalg) qr() {
 	q := j.fresh(m, k)
 	f.form(q, k)
 	j.each(elementwise{"plain", j.result(0, m, k), []strided{q}, m, k,
-		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value { return x.Add(from[0], x.number(0)) }})
+		func(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value { return x.Add(from[0], x.number(0)) }})
 	back.row, back.col = 0, 0
 	j.each(elementwise{"upper times", j.result(1, k, n), []strided{a, back}, k, n,
-		func(x reals, i, k kernel.Value, from []kernel.Value) kernel.Value {
+		func(x arith, i, k kernel.Value, from []kernel.Value) kernel.Value {
 			return x.Add(x.Mul(upper(x, i, k, from), from[1]), x.number(0)) // no negative zero
 		}})
 }

@@ -95,6 +95,6 @@ func (f *reflections) formBlocks(q strided, k int) {
 	}
 }
 
-func minus(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+func minus(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 	return x.Sub(from[0], from[1])
 }

@@ -37,7 +37,7 @@ type reflectPanel struct {
 }
 
 func (w *reflectWriter) write(e *emitter) error {
-	x := reals{e, w.t}
+	x := arith{e, w.t}
 	count, m, cols := e.num(), e.num(), e.num()
 	a, v, t := e.grid(0), e.grid(1), e.grid(2)
 	p := &reflectPanel{sums: e.Shared(w.t, w.wide*(w.local+slots)), top: e.Shared(w.t, w.wide), t: e.Shared(w.t, 2*w.wide*w.wide)}

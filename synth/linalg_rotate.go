@@ -18,7 +18,7 @@ type rotateWriter struct {
 
 // rotation is what the kernel works on.
 type rotation struct {
-	reals
+	arith
 	*rotateWriter
 	s, w     int // shared matrices
 	sin, tan int // of a pair: the sine, and the tangent of half the angle, times a phase
@@ -29,7 +29,7 @@ type rotation struct {
 }
 
 func (w *rotateWriter) write(e *emitter) error {
-	x := &rotation{reals: reals{e, w.t}, rotateWriter: w}
+	x := &rotation{arith: arith{e, w.t}, rotateWriter: w}
 	count, pairs, n, sums, step, sPair, sweeps := e.num(), e.num(), e.num(), e.num(), e.num(), e.num(), e.num()
 	x.rounds = e.num()
 	x.cross = e.not(e.same(e.num(), e.int(0)))

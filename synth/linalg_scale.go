@@ -43,7 +43,7 @@ func (j *linalg) largest(from, to strided, m, n, groups int, last bool) {
 func (j *linalg) times(to, from, factor strided, m, n int) {
 	factor.row, factor.col = 0, 0
 	j.each(elementwise{"times", to, []strided{from, factor}, m, n,
-		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+		func(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 			return x.Add(x.Mul(from[0], from[1]), x.number(0)) // no negative zero
 		}})
 }
@@ -56,7 +56,7 @@ type scaleWriter struct {
 }
 
 func (w *scaleWriter) write(e *emitter) error {
-	x := reals{e, w.t}
+	x := arith{e, w.t}
 	count, groups, size, n := e.num(), e.num(), e.num(), e.num()
 	from, to := e.grid(0), e.grid(1)
 	tops := e.Shared(w.t.Part(), w.local)
@@ -101,7 +101,7 @@ func (w *scaleWriter) write(e *emitter) error {
 
 // powers are the power of two that takes a number to between 1 and 2, or as near
 // as the exponents reach, and its inverse; NaN for what is not finite, 1 for 0.
-func (w *scaleWriter) powers(x reals, top kernel.Value) (down, back kernel.Value) {
+func (w *scaleWriter) powers(x arith, top kernel.Value) (down, back kernel.Value) {
 	word, shift, most := top, 23, 254
 	if w.t.Part() == scalar.F64 {
 		word, shift, most = x.Prim(scalar.Hi, scalar.U32, top), 20, 2046

@@ -82,7 +82,7 @@ type determinantWriter struct {
 }
 
 func (w *determinantWriter) write(e *emitter) error {
-	x := reals{e, w.t}
+	x := arith{e, w.t}
 	count, n := e.num(), e.num()
 	a, signs := e.grid(0), e.grid(1)
 	b := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
@@ -102,7 +102,7 @@ func (w *determinantWriter) write(e *emitter) error {
 }
 
 // expansion is the determinant of a small matrix by its permutations.
-func expansion(x reals, m []kernel.Value, n int) kernel.Value {
+func expansion(x arith, m []kernel.Value, n int) kernel.Value {
 	mul := func(i, k int) kernel.Value { return x.Mul(m[i], m[k]) }
 	switch n {
 	case 1:
@@ -121,7 +121,7 @@ func expansion(x reals, m []kernel.Value, n int) kernel.Value {
 // pivots is the product of the pivots and of the signs of the exchanges. Factors
 // and product are kept near 1 by powers of a large number, since the product of
 // some of the pivots may be out of range where that of all is not.
-func (w *determinantWriter) pivots(x reals, a, signs grid, n kernel.Value) kernel.Value {
+func (w *determinantWriter) pivots(x arith, a, signs grid, n kernel.Value) kernel.Value {
 	step := 0x1p48
 	if w.t.Part() == scalar.F64 {
 		step = 0x1p400

@@ -102,7 +102,7 @@ func (w statusWriter) pivots(e *emitter) func(u kernel.Value) kernel.Value {
 	if w.words {
 		return func(u kernel.Value) kernel.Value { return e.Load(0, u, 1)[0] }
 	}
-	x, n := reals{e, w.t}, e.num()
+	x, n := arith{e, w.t}, e.num()
 	t := e.grid(0)
 	return func(u kernel.Value) kernel.Value {
 		b, i := e.divide(u, n)

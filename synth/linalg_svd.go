@@ -52,7 +52,7 @@ func (j *linalg) inverse(lengths, sorted strided, n, side int) strided {
 	to, top, eps := j.fresh(n, 1), sorted, j.eps()*float64(side)
 	top.row = 0
 	j.each(elementwise{fmt.Sprintf("inverse eps=%g", eps), to, []strided{lengths, top}, n, 1,
-		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+		func(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 			small := x.Compare(scalar.Le, x.re(from[0]), x.Mul(x.real(eps), x.re(from[1])))
 			return x.Select(small, x.number(0), x.over(x.number(1), from[0]))
 		}})
@@ -69,7 +69,7 @@ func (j *linalg) complete(v strided, n int) {
 	diagonal := work
 	diagonal.row, diagonal.col = 0, n+1
 	j.each(elementwise{"oriented", v, []strided{q, diagonal}, n, n,
-		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+		func(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 			return x.Mul(from[0], x.phase(from[1]))
 		}})
 }
@@ -125,10 +125,10 @@ func (j *linalg) upright(u, vh strided, m, n, k int, full bool) {
 	j.copy(to.from(0, k), u.from(0, k), m, cols-k)
 }
 
-func turned(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+func turned(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 	return x.Mul(from[0], from[1])
 }
 
-func turnedBack(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+func turnedBack(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 	return x.Mul(from[0], x.conj(from[1]))
 }

@@ -49,7 +49,7 @@ func (j *linalg) triangularSolve() {
 func (j *linalg) conjugated(from strided, m, n int) strided {
 	to := j.fresh(m, n)
 	j.each(elementwise{"conjugate", to, []strided{from}, m, n,
-		func(x reals, _, _ kernel.Value, from []kernel.Value) kernel.Value { return x.conj(from[0]) }})
+		func(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value { return x.conj(from[0]) }})
 	return to
 }
 
@@ -105,7 +105,7 @@ type triangularWriter struct {
 }
 
 func (w *triangularWriter) write(e *emitter) error {
-	x := reals{e, w.t}
+	x := arith{e, w.t}
 	count, groups, n, sides := e.num(), e.num(), e.num(), e.num()
 	t, from, to := e.grid(0), e.grid(1), e.grid(2)
 	matrix, part := e.divide(e.group(), groups)
@@ -140,7 +140,7 @@ func (w *triangularWriter) write(e *emitter) error {
 }
 
 // fill copies the triangle to shared memory, column by column.
-func (w *triangularWriter) fill(x reals, t grid, shared int, n kernel.Value) {
+func (w *triangularWriter) fill(x arith, t grid, shared int, n kernel.Value) {
 	x.spread(w.wide*w.wide, func(u kernel.Value) kernel.Value {
 		i, k := x.divide(u, x.int(w.wide))
 		return t.loadOr(x.both(x.below(i, n), x.Compare(scalar.Le, k, i)), i, k, x.number(0))

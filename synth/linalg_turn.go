@@ -16,7 +16,7 @@ func (f *reflections) turn(t, sums, to strided, wide, cols, shares int) {
 	p.nums = append([]int{f.count, groups, wide, cols, shares}, places(t, sums, to)...)
 	p.key = fmt.Sprintf("turn %v wide=%d down=%d conj=%v", f.typ, w.width, w.down, w.conj)
 	typ := f.typ
-	p.body = func(e *emitter) error { return w.write(reals{e, typ}) }
+	p.body = func(e *emitter) error { return w.write(arith{e, typ}) }
 	f.run(p)
 }
 
@@ -32,7 +32,7 @@ const (
 	turnAhead  = 4  // shares that are fetched together
 )
 
-func (w *turnWriter) write(x reals) error {
+func (w *turnWriter) write(x arith) error {
 	count, groups, wide, cols, shares := x.num(), x.num(), x.num(), x.num(), x.num()
 	t, from, to := x.grid(0), x.grid(1), x.grid(2)
 	t.conj = w.conj
@@ -64,7 +64,7 @@ func (w *turnWriter) write(x reals) error {
 }
 
 // sum adds up the shares of the rows of an invocation, zeros beyond the last row.
-func (w *turnWriter) sum(x reals, from grid, row, col, wide, shares kernel.Value) []kernel.Value {
+func (w *turnWriter) sum(x arith, from grid, row, col, wide, shares kernel.Value) []kernel.Value {
 	init := make([]kernel.Value, w.width/w.down)
 	for i := range init {
 		init[i] = x.number(0)

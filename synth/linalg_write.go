@@ -5,27 +5,27 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// reals writes arithmetic of one floating-point type, which may be complex.
-type reals struct {
+// arith writes arithmetic of one type of numbers, real or complex.
+type arith struct {
 	*emitter
 	t scalar.Type
 }
 
 // number is a constant of the type, real one of its parts.
-func (w reals) number(x float64) kernel.Value { return w.Float(w.t, x) }
-func (w reals) real(x float64) kernel.Value   { return w.Float(w.t.Part(), x) }
+func (w arith) number(x float64) kernel.Value { return w.Float(w.t, x) }
+func (w arith) real(x float64) kernel.Value   { return w.Float(w.t.Part(), x) }
 
-func (w reals) neg(x kernel.Value) kernel.Value {
+func (w arith) neg(x kernel.Value) kernel.Value {
 	return w.Prim(scalar.Neg, w.Type(x), x)
 }
-func (w reals) over(x, y kernel.Value) kernel.Value { return w.Prim(scalar.Div, w.Type(x), x, y) }
-func (w reals) sqrt(x kernel.Value) kernel.Value    { return w.Prim(scalar.Sqrt, w.Type(x), x) }
+func (w arith) over(x, y kernel.Value) kernel.Value { return w.Prim(scalar.Div, w.Type(x), x, y) }
+func (w arith) sqrt(x kernel.Value) kernel.Value    { return w.Prim(scalar.Sqrt, w.Type(x), x) }
 
 // fma is x y + z.
-func (w reals) fma(x, y, z kernel.Value) kernel.Value { return w.Prim(scalar.Fma, w.Type(z), x, y, z) }
+func (w arith) fma(x, y, z kernel.Value) kernel.Value { return w.Prim(scalar.Fma, w.Type(z), x, y, z) }
 
 // eps is the distance from 1 to the next number.
-func (w reals) eps() float64 {
+func (w arith) eps() float64 {
 	if w.t.Part() == scalar.F64 {
 		return 0x1p-52
 	}
@@ -33,7 +33,7 @@ func (w reals) eps() float64 {
 }
 
 // less is z - x y.
-func (w reals) less(x, y, z kernel.Value) kernel.Value { return w.fma(w.neg(x), y, z) }
+func (w arith) less(x, y, z kernel.Value) kernel.Value { return w.fma(w.neg(x), y, z) }
 
 // conj is the complex conjugate.
 func (e *emitter) conj(x kernel.Value) kernel.Value {
@@ -45,7 +45,7 @@ func (e *emitter) conj(x kernel.Value) kernel.Value {
 }
 
 // parts are those of a complex number, or a real one.
-func (w reals) parts(x kernel.Value) []kernel.Value {
+func (w arith) parts(x kernel.Value) []kernel.Value {
 	if !kernel.IsPair(x) {
 		return []kernel.Value{x}
 	}
@@ -54,10 +54,10 @@ func (w reals) parts(x kernel.Value) []kernel.Value {
 }
 
 // re is the real part.
-func (w reals) re(x kernel.Value) kernel.Value { return w.parts(x)[0] }
+func (w arith) re(x kernel.Value) kernel.Value { return w.parts(x)[0] }
 
 // phase is that of a number, 1 of 0: among real numbers its sign.
-func (w reals) phase(x kernel.Value) kernel.Value {
+func (w arith) phase(x kernel.Value) kernel.Value {
 	one := w.number(1)
 	if !kernel.IsPair(x) {
 		return w.Select(w.Compare(scalar.Lt, x, w.number(0)), w.neg(one), one)
@@ -68,7 +68,7 @@ func (w reals) phase(x kernel.Value) kernel.Value {
 
 // abs is the magnitude, a real number. That of a complex one is no further out of
 // range than its parts.
-func (w reals) abs(x kernel.Value) kernel.Value {
+func (w arith) abs(x kernel.Value) kernel.Value {
 	if !kernel.IsPair(x) {
 		return w.Select(w.Compare(scalar.Lt, x, w.real(0)), w.neg(x), x)
 	}
@@ -82,7 +82,7 @@ func (w reals) abs(x kernel.Value) kernel.Value {
 }
 
 // zero reports whether x is 0.
-func (w reals) zero(x kernel.Value) kernel.Value {
+func (w arith) zero(x kernel.Value) kernel.Value {
 	return w.Compare(scalar.Eq, x, w.Float(w.Type(x), 0))
 }
 
