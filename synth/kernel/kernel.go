@@ -10,7 +10,8 @@ package kernel
 
 import "nxvk/synth/scalar"
 
-// Value is a scalar value of a kernel, an index of Kernel.Types.
+// Value is a scalar value of a kernel, an index of Kernel.Types. Those below zero
+// are complex numbers, which a Builder knows and a kernel does not have.
 type Value int32
 
 // Elem is the type of the elements of a buffer in memory. Narrow elements are
