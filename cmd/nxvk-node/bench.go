@@ -13,6 +13,7 @@ func bench(ctx context.Context, args []string) error {
 	device := f.String("device", "", "device by index, name or UUID; the best one where empty")
 	elements := f.Int("elements", 1<<24, "elements of the arrays of bench ops")
 	only := f.String("only", "", "measure the rows of bench ops whose names have this in them")
+	no := f.String("no", "", "rules of fusion to switch off in bench ops, as in run")
 	if err := parse(f, args); err != nil {
 		return err
 	}
@@ -27,7 +28,7 @@ func bench(ctx context.Context, args []string) error {
 	case "cold-round":
 		return benchmark.ColdRound(*device)
 	case "ops":
-		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only})
+		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only, No: *no})
 	}
 	return fmt.Errorf("%w: bench measures wire, ops or cold: nxvk-node bench [FLAGS] wire|ops|cold", errUsage)
 }

@@ -18,7 +18,13 @@ type harness struct {
 	inputs map[string]ops.ID
 }
 
-func newHarness(device string) (*harness, error) { return harnessOf(device, drive.NewFor) }
+// newHarness drives a device by its target without some rules.
+func newHarness(device string, off synth.Rules) (*harness, error) {
+	return harnessOf(device, func(d *vulkan.Device, t synth.Target, limit int) *drive.Driver {
+		t.Off = off
+		return drive.NewFor(d, t, limit)
+	})
+}
 
 // harnessOf is newHarness with another driver.
 func harnessOf(device string, driver func(*vulkan.Device, synth.Target, int) *drive.Driver) (*harness, error) {

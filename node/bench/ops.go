@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nxvk/ops"
+	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
@@ -18,6 +19,7 @@ type OpsConfig struct {
 	Device   string // by index, name or UUID; the best one where empty, host for the host
 	Elements int    // elements of the large arrays
 	Only     string // in the names of the rows that are measured
+	No       string // rules of fusion that are switched off, as synth.ParseRules reads them
 }
 
 // row is one line of the table.
@@ -31,7 +33,11 @@ type row struct {
 
 // Ops measures operations on a device and prints a table.
 func Ops(ctx context.Context, cfg OpsConfig) error {
-	h, err := newHarness(cfg.Device)
+	off, err := synth.ParseRules(cfg.No)
+	if err != nil {
+		return err
+	}
+	h, err := newHarness(cfg.Device, off)
 	if err != nil {
 		return err
 	}
