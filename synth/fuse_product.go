@@ -47,9 +47,8 @@ func (f *fuser) joinsProduct(a, b *group) bool {
 }
 
 // ends reports whether the kernels of a product have its results as these lie in
-// memory, and whether there is something to gain. On a processor there is not: a
-// dispatch costs little there, its caches have the results, and lanes that have
-// neighbouring rows load what else is read one by one.
+// memory, and whether there is something to gain. A processor's take nothing in: a
+// dispatch costs it little, and its caches have the results.
 func (t *Target) ends(in *ops.Instr, types []ops.Type) bool {
 	out := in.Outs[0].Type
 	if t.CPU || out.DType.IsComplex() || !t.computes(out.DType) || dotSupported(out.DType.Wide(), types, t) != nil {
