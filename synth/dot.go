@@ -213,22 +213,25 @@ func (d *dot) stepsThen(plan *gemm.Plan, a, b Ref, after *epilogue) (bool, error
 
 // steps appends the steps of a planned product.
 func (d *dot) steps(plan *gemm.Plan, err error, a, b, c Ref) error {
+	return d.stepsOf(plan, err, Arg{Ref: a}, Arg{Ref: b}, c)
+}
+
+// stepsOf appends those of operands that may begin within buffers.
+func (d *dot) stepsOf(plan *gemm.Plan, err error, a, b Arg, c Ref) error {
 	if errors.Is(err, gemm.ErrTooLarge) {
 		return unsupported("%v", err)
 	}
 	if err != nil {
 		return err
 	}
-	refs := [...]Ref{gemm.A: a, gemm.B: b, gemm.C: c}
-	partial := Ref{}
+	args := [...]Arg{gemm.A: a, gemm.B: b, gemm.C: {Ref: c}, gemm.Partial: {}}
 	if plan.Partial > 0 {
-		partial = d.temp(int(plan.Partial))
+		args[gemm.Partial].Ref = d.temp(int(plan.Partial))
 	}
-	ref := func(b gemm.Buffer) Ref {
-		if b == gemm.Partial {
-			return partial
-		}
-		return refs[b]
+	arg := func(b gemm.Buffer, access Access) Arg {
+		a := args[b]
+		a.Access = access
+		return a
 	}
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
@@ -238,7 +241,7 @@ func (d *dot) steps(plan *gemm.Plan, err error, a, b, c Ref) error {
 		}
 		d.plan.Steps = append(d.plan.Steps, Step{
 			Kernel: k,
-			Args:   []Arg{{Ref: ref(s.In[0]), Access: Read}, {Ref: ref(s.In[1]), Access: Read}, {Ref: ref(s.Out), Access: Write}},
+			Args:   []Arg{arg(s.In[0], Read), arg(s.In[1], Read), arg(s.Out, Write)},
 			Push:   append(make([]byte, k.PushBytes-len(s.Push)), s.Push...),
 			Grid:   s.Grid,
 			Bytes:  s.Bytes,

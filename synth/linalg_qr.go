@@ -15,7 +15,6 @@ type reflections struct {
 	sums    strided
 	turned  strided
 
-	joined bool              // T of all columns is one matrix
 	blocks []reflectionBlock // in place of panels, of large matrices
 }
 
@@ -80,20 +79,12 @@ func (j *linalg) reflect(a strided, m, n int) *reflections {
 func (f *reflections) block(lo, hi int) {
 	for at := lo; at < hi; {
 		end := min(at+f.width(f.m-at), hi)
-		t := f.corner(at, at, lo)
+		t := f.t.from(at, at-lo)
 		f.factor(at, end, t)
 		f.apply(at, end, f.adjoint(t), f.a.from(at, end), hi-end)
 		f.join(lo, at, end)
 		at = end
 	}
-}
-
-// corner is T from a row and a column on, in the T of the columns from lo on.
-func (f *reflections) corner(row, column, lo int) strided {
-	if f.joined {
-		lo = 0
-	}
-	return f.t.from(row, column-lo)
 }
 
 // join appends what T of columns lo to end has in its corner, where those of
@@ -107,8 +98,8 @@ func (f *reflections) join(lo, at, end int) {
 	sums.row, turned.row = wide, wide
 	f.multiply(blockProduct{a: f.adjoint(f.v.from(at, lo)), b: f.v.from(at, at), c: sums,
 		m: before, n: wide, k: f.m - at, shares: shares, step: before * wide})
-	f.turn(f.corner(lo, lo, lo), sums, turned, before, wide, shares)
-	f.multiply(blockProduct{a: turned, b: f.corner(at, at, lo), c: f.corner(lo, at, lo),
+	f.turn(f.t.from(lo, 0), sums, turned, before, wide, shares)
+	f.multiply(blockProduct{a: turned, b: f.t.from(at, before), c: f.t.from(lo, before),
 		m: before, n: wide, k: wide, subtract: true})
 }
 

@@ -5,11 +5,18 @@ import (
 	"nxvk/synth/kernel"
 )
 
-// blockedSide is from which smaller side on, on large devices, matrices are reflected a block of two
-// panels at a time. The products of blocks are those of package gemm, which are
-// fast and write whole matrices: what is left of the matrix is a new one after
-// every block.
+// blockedSide is from which smaller side on, on large devices, matrices are
+// reflected a block of panels at a time. The products of blocks are those of package
+// gemm, which are fast and write whole matrices: what is left of the matrix is a
+// new one after every block.
 const blockedSide = 2048
+
+// blockWide is how many columns a block has: four panels, and so many that memory
+// can be bound where one begins.
+func (j *linalg) blockWide() int {
+	const bound = 256 // bytes, of which the offset of a binding is a multiple
+	return max(4*j.qrPanel(1).wide, bound/j.wide.Size())
+}
 
 // reflectionBlock is I - V T V^T, of the rows from lo on. V has wide columns.
 type reflectionBlock struct {
@@ -19,9 +26,8 @@ type reflectionBlock struct {
 
 // reflectBlocks is reflect for large matrices.
 func (j *linalg) reflectBlocks(a strided, m, n int) *reflections {
-	k := min(m, n)
+	k, wide := min(m, n), j.blockWide()
 	f := &reflections{linalg: j, a: a, m: m, n: n}
-	wide := 2 * j.qrPanel(1).wide
 	left := [2]strided{j.fresh(m, n), j.fresh(m, n)}
 	product := j.fresh(m, n)
 	f.sums, f.turned = j.fresh(wide, max(m, n)), j.fresh(wide, max(m, n))
@@ -40,21 +46,22 @@ func (j *linalg) reflectBlocks(a strided, m, n int) *reflections {
 	return f
 }
 
-// blockAt factors the first columns of what is left from row lo on.
+// blockAt factors the first columns of what is left from row lo on, a panel at a
+// time, whose reflectors are applied to the rest of the block.
 func (f *reflections) blockAt(a strided, lo, rows, wide int) reflectionBlock {
 	most := f.qrPanel(1).wide
-	g := &reflections{linalg: f.linalg, a: a, v: f.fresh(wide, rows).transposed(), t: f.fresh(wide, wide), m: rows, n: wide, joined: true}
+	g := &reflections{linalg: f.linalg, a: a, v: f.fresh(wide, rows).transposed(), t: f.fresh(wide, wide), m: rows, n: wide}
 	g.sums, g.turned = f.fresh(qrShares(rows)*most, wide), f.fresh(most, wide)
 	f.zeros(g.v.transposed(), wide, rows)
 	f.zeros(g.t, wide, wide)
 	for at := 0; at < wide; {
-		end := min(at+most, wide)
-		g.block(at, end)
-		g.apply(at, end, g.corner(at, at, 0).transposed(), a.from(at, end), wide-end)
-		g.join(0, at, end)
+		end := min(at+g.width(rows-at), wide)
+		t := g.t.from(at, at)
+		g.factor(at, end, t)
+		g.apply(at, end, t.transposed(), a.from(at, end), wide-end)
 		at = end
 	}
-	return reflectionBlock{lo, wide, g.v, g.t}
+	return reflectionBlock{lo, wide, g.v, f.joined(g.v, g.t, rows, wide)}
 }
 
 // applied appends V T (V^T C), for all columns of what is left.
@@ -66,10 +73,12 @@ func (f *reflections) applied(b reflectionBlock, t, c, to strided, cols int) {
 	f.dotted(b.v, turned, to, rows, cols, b.wide)
 }
 
-// dotted appends the product of matrices that begin where their buffers do.
+// dotted appends the product of matrices, of which c begins where its buffer does.
 func (f *reflections) dotted(a, b, c strided, m, n, k int) {
 	of := func(s strided) gemm.Strides { return gemm.Strides{Row: s.row, Col: s.col, Batch: s.batch} }
-	f.try(f.product(gemm.Problem{Type: f.wide, M: m, N: n, K: k, Batch: f.count, A: of(a), B: of(b)}, a.ref, b.ref, c.ref))
+	arg := func(s strided) Arg { return Arg{Ref: s.ref, Offset: s.off * f.wide.Size()} }
+	plan, err := gemm.New(gemm.Problem{Type: f.wide, M: m, N: n, K: k, Batch: f.count, A: of(a), B: of(b)}, f.linalg.t.gemm())
+	f.try(f.stepsOf(plan, err, arg(a), arg(b), c.ref))
 }
 
 // keep appends rows of r, of which a block has the first columns.
@@ -82,16 +91,14 @@ func (f *reflections) keep(b reflectionBlock, now, product strided, cols int) {
 // formBlocks appends the first k columns of q: the identity, reflected from the
 // last block on, each time with the rows and columns before it left out.
 func (f *reflections) formBlocks(q strided, k int) {
-	from, product := f.fresh(f.m, k), f.fresh(f.m, k)
+	product := f.fresh(f.m, k)
 	f.unit(q, f.m, k)
 	for i := len(f.blocks) - 1; i >= 0; i-- {
 		b := f.blocks[i]
 		rows, cols := f.m-b.lo, k-b.lo
-		e, p := f.dense(from.ref, rows, cols), f.dense(product.ref, rows, cols)
-		part := q.from(b.lo, b.lo)
-		f.copy(e, part, rows, cols)
-		f.applied(b, b.t, e, p, cols)
-		f.each(elementwise{"minus", part, []strided{e, p}, rows, cols, minus})
+		p, part := f.dense(product.ref, rows, cols), q.from(b.lo, b.lo)
+		f.applied(b, b.t, part, p, cols)
+		f.each(elementwise{"minus", part, []strided{part, p}, rows, cols, minus})
 	}
 }
 
