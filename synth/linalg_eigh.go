@@ -82,32 +82,6 @@ func (j *linalg) bound(to, a strided, n int) {
 		}})
 }
 
-// diagonalise appends the rotations of large matrices, two-sided, and gives the
-// adjoints of eigenvectors and the eigenvalues.
-func (j *linalg) diagonalise(a, bound strided, n int) (vectors, values strided) {
-	f := j.jacobi(n)
-	size := f.padded
-	x, v := f.twice(size), f.twice(size)
-	j.zeros(x[0], size, size)
-	j.hermitian(x[0], a, n)
-	j.bound(bound, x[0], size)
-	j.unit(v[0], size, size)
-	last := 0
-	for sweep := range mostSweeps {
-		for round := range f.rounds() {
-			f.turn(pivots{s: x[last], sums: 1, sPair: pairSide * (size + 1), sweeps: 1, bound: &bound}, sweep, round)
-			f.congruence(x, v, last, sweep)
-			last = 1 - last
-		}
-		f.judge(sweep + 1)
-	}
-	vectors, values = j.fresh(size, size), j.fresh(size, size)
-	f.settle(vectors, v, size)
-	f.settle(values, x, size)
-	values.row, values.col = size+1, 0
-	return vectors, values
-}
-
 // zeros appends a matrix of zeros, unit one with a diagonal of ones.
 func (j *linalg) zeros(to strided, m, n int) {
 	j.each(elementwise{"zeros", to, nil, m, n, func(x arith, _, _ kernel.Value, _ []kernel.Value) kernel.Value { return x.number(0) }})

@@ -17,16 +17,21 @@ func (x arith) inverseRoot(v kernel.Value) kernel.Value {
 	}
 	// Subnormals are guessed badly.
 	small := x.Compare(scalar.Lt, v, x.real(0x1p-60))
-	u := x.Select(small, x.Mul(v, x.real(0x1p80)), v)
-	y := x.Bitcast(x.Sub(x.Int(scalar.U32, 0x5f375a86), x.Shr(x.Bitcast(u, scalar.U32), 1)), scalar.F32)
-	half := x.Mul(u, x.real(0.5))
-	for range 3 {
-		y = x.Mul(y, x.less(x.Mul(half, y), y, x.real(1.5)))
-	}
+	y := x.guessedRoot(x.Select(small, x.Mul(v, x.real(0x1p80)), v))
 	y = x.Select(small, x.Mul(y, x.real(0x1p40)), y)
 	y = x.Select(x.zero(v), x.real(math.Inf(1)), y)
 	y = x.Select(x.Compare(scalar.Lt, x.real(math.MaxFloat32), v), x.real(0), y)
 	return x.Select(x.Compare(scalar.Le, x.real(0), v), y, x.real(math.NaN()))
+}
+
+// guessedRoot is inverseRoot of a normal number of f32 that is above zero.
+func (x arith) guessedRoot(v kernel.Value) kernel.Value {
+	y := x.Bitcast(x.Sub(x.Int(scalar.U32, 0x5f375a86), x.Shr(x.Bitcast(v, scalar.U32), 1)), scalar.F32)
+	half := x.Mul(v, x.real(0.5))
+	for range 3 {
+		y = x.Mul(y, x.less(x.Mul(half, y), y, x.real(1.5)))
+	}
+	return y
 }
 
 // pivotRoot is the root of a pivot of Cholesky's factorisation. Where that is

@@ -7,17 +7,17 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// jacobi makes rows of matrices orthogonal, or symmetric matrices diagonal, by
-// rotations of pairs of blocks of rows. There are as many steps as the slowest
-// matrix may need; those of a matrix in which a whole sweep found nothing to
-// rotate do nothing.
+// jacobi is what both kinds of rotations share, of rows of matrices until they are
+// orthogonal and of symmetric matrices until they are diagonal, by pairs of blocks
+// of rows. There are as many steps as the slowest matrix may need; those of a
+// matrix in which a sweep has left nothing to rotate do nothing.
 type jacobi struct {
 	*linalg
-	n, padded int // rows, and those of whole pairs
-	pairs     int
-	w         strided
-	active    Ref // words by sweep and matrix
-	rotated   Ref // words by matrix, round and pair
+	padded int // rows of whole pairs
+	pairs  int
+	active Ref // words by sweep and matrix: verdicts
+	found  Ref // words by matrix: what parts of it had left to rotate
+	words  int // of a matrix
 }
 
 const (
@@ -25,49 +25,33 @@ const (
 	mostSweeps = 16 // convergence is quadratic and takes about eight
 )
 
-func (j *linalg) jacobi(n int) *jacobi {
-	f := &jacobi{linalg: j, n: n, pairs: (n + pairSide - 1) / pairSide}
-	f.padded = f.pairs * pairSide
-	f.w = j.fresh(f.padded, pairSide)
+// jacobi is that of n rows, with so many words for each pair of a matrix that
+// verdicts go by. The first verdict is that all have something to rotate.
+func (j *linalg) jacobi(n int, words func(pairs int) int) *jacobi {
+	f := &jacobi{linalg: j, pairs: (n + pairSide - 1) / pairSide}
+	f.padded, f.words = f.pairs*pairSide, words(f.pairs)
 	f.active = j.temp(4 * j.count * (mostSweeps + 1))
-	f.rotated = j.temp(4 * j.count * f.rounds() * f.pairs)
+	f.found = j.temp(4 * j.count * f.words)
 	f.judge(0)
 	return f
 }
 
 // rounds is how many a sweep has. It is odd.
-func (f *jacobi) rounds() int { return 2*f.pairs - 1 }
+func (f *jacobi) rounds() int { return roundsOf(f.pairs) }
+
+func roundsOf(pairs int) int { return 2*pairs - 1 }
 
 func (f *jacobi) flags(access Access) *buffer {
 	b := words(f.active, f.count*(mostSweeps+1), access)
 	return &b
 }
 
-// turn appends the rotations of a round.
-func (f *jacobi) turn(v pivots, sweep, round int) {
-	rotated := words(f.rotated, f.count*f.rounds()*f.pairs, Write)
-	v.w, v.n, v.pairs = f.w, pairSide, f.pairs
-	v.cross = round > 0
-	v.w.batch = pairSide * pairSide
-	v.active, v.sweep, v.rotated, v.round, v.rounds = f.flags(Read), sweep, &rotated, round, f.rounds()
-	f.rotate(v)
-}
-
-// apply appends the product of the rotations and rows, which take the seats of
-// the next round: cols elements each, pair elements from pair to pair.
-func (f *jacobi) apply(from, to strided, cols, pair, sweep int) {
-	w := f.w
-	w.batch = f.pairs * pairSide * pairSide
-	f.multiply(blockProduct{a: w, b: from, c: to, m: pairSide, n: cols, k: pairSide,
-		pairs: &pairing{pairs: f.pairs, a: pairSide * pairSide, b: pair, c: pair, side: pairSide, active: f.flags(Read), sweep: sweep}})
-}
-
 // judge appends the verdict on a sweep: the next one works on a matrix where the
 // last one found something to rotate. The first works on all.
 func (f *jacobi) judge(sweep int) {
 	p := &program{local: updateLocal, groups: f.count,
-		bufs: []buffer{*f.flags(Read | Write), words(f.rotated, f.count*f.rounds()*f.pairs, Read)}}
-	p.nums = []int{f.count, f.rounds() * f.pairs, sweep * f.count}
+		bufs: []buffer{*f.flags(Read | Write), words(f.found, f.count*f.words, Read)}}
+	p.nums = []int{f.count, f.words, sweep * f.count}
 	p.key = fmt.Sprintf("judge first=%v", sweep == 0)
 	p.body = func(e *emitter) error {
 		count, all, next := e.num(), e.num(), e.num()

@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"encoding/binary"
 	"math"
 	"testing"
 
@@ -30,23 +31,106 @@ func eachJacobi(t *testing.T, f func(target *Target, of ops.Type)) {
 	}
 }
 
+// checkEigh decomposes symmetric matrices and checks the factors and their order.
+func checkEigh(t *testing.T, target *Target, x tensor) (values []float64) {
+	t.Helper()
+	of := x.typ
+	n := of.Shape[len(of.Shape)-1]
+	f := factor(t, target, ops.Eigh, []ops.Type{{DType: of.DType, Shape: of.Shape[:len(of.Shape)-1]}, of}, nil, x)
+	for b := range x.matrices(n, n) {
+		a, v, l := x.matrix(b, n, n), f[1].matrix(b, n, n), newMat(n, n)
+		for i := range n {
+			if l.set(i, i, f[0].f[b*n+i]); i > 0 && math.Abs(l.at(i, i)) > math.Abs(l.at(i-1, i-1)) {
+				t.Errorf("%v comes after %v", l.at(i, i), l.at(i-1, i-1))
+			}
+		}
+		near(t, "v l v^T", of.DType, v.times(l).times(v.transposed()), a, a.norm())
+		near(t, "v^T v", of.DType, v.transposed().times(v), identity(n), 1)
+	}
+	return f[0].f
+}
+
 func TestEigh(t *testing.T) {
 	eachJacobi(t, func(target *Target, of ops.Type) {
-		n := of.Shape[len(of.Shape)-1]
-		x := symmetric(gauss(of, 5), n)
-		values := ops.Type{DType: of.DType, Shape: of.Shape[:len(of.Shape)-1]}
-		f := factor(t, target, ops.Eigh, []ops.Type{values, of}, nil, x)
-		for b := range x.matrices(n, n) {
-			a, v, l := x.matrix(b, n, n), f[1].matrix(b, n, n), newMat(n, n)
-			for i := range n {
-				if l.set(i, i, f[0].f[b*n+i]); i > 0 && math.Abs(l.at(i, i)) > math.Abs(l.at(i-1, i-1)) {
-					t.Errorf("%v comes after %v", l.at(i, i), l.at(i-1, i-1))
-				}
-			}
-			near(t, "v l v^T", of.DType, v.times(l).times(v.transposed()), a, a.norm())
-			near(t, "v^T v", of.DType, v.transposed().times(v), identity(n), 1)
-		}
+		checkEigh(t, target, symmetric(gauss(of, 5), of.Shape[len(of.Shape)-1]))
 	})
+}
+
+// Matrices of two and of four pairs of blocks; TestEigh has one of three.
+func TestEighOfPairs(t *testing.T) {
+	for _, c := range []struct {
+		target *Target
+		of     ops.Type
+	}{{small, typ(ops.F32, 2, 40, 40)}, {gpu, typ(ops.F64, 33, 33)}, {small, typ(ops.F32, 97, 97)}} {
+		checkEigh(t, c.target, symmetric(gauss(c.of, 7), c.of.Shape[len(c.of.Shape)-1]))
+	}
+}
+
+// Eigenvalues over many magnitudes, and the same one many times.
+func TestEighOfClusters(t *testing.T) {
+	const n = 36
+	graded, same := symmetric(gauss(typ(ops.F32, n, n), 9), n), tensor{typ: typ(ops.F32, n, n)}
+	for i := range n * n {
+		graded.f[i] = float64(float32(graded.f[i] * math.Exp2(-float64(i/n+i%n)/2)))
+		same.f = append(same.f, 1) // rank 1
+	}
+	checkEigh(t, small, graded)
+	for i, v := range checkEigh(t, small, same) {
+		if want := []float64{n, 0}[min(i, 1)]; math.Abs(v-want) > 1e-4 {
+			t.Errorf("eigenvalue %d is %v, want %v", i, v, want)
+		}
+	}
+}
+
+// Matrices of a batch converge by themselves: one that is diagonal after the first
+// sweep, and one that is not finite, whose results alone are NaN.
+func TestEighEnds(t *testing.T) {
+	const n = 40
+	x := tensor{typ: typ(ops.F32, 3, n, n), f: make([]float64, 3*n*n)}
+	copy(x.f[2*n*n:], symmetric(gauss(typ(ops.F32, n, n), 3), n).f)
+	for i := range n {
+		x.f[i*n+i], x.f[n*n+i*n+i] = float64(n-i), math.Inf(1)
+	}
+	values := typ(ops.F32, 3, n)
+	in := instr(ops.Eigh, values)
+	in.Outs = append(in.Outs, ops.Result{ID: 100, Type: x.typ})
+	p, err := lower(t, small, in, x.typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := map[RefKind][][]byte{Operand: {x.bytes()}, Result: {make([]byte, values.Bytes()), make([]byte, x.typ.Bytes())}}
+	interpret(t, p, memory, nil)
+	got, vectors := fromBytes(values, memory[Result][0]), fromBytes(x.typ, memory[Result][1])
+	for i := range n {
+		if got.f[i] != float64(n-i) || vectors.f[i*n+i] != 1 || !math.IsNaN(got.f[n+i]) || math.IsNaN(got.f[2*n+i]) {
+			t.Errorf("eigenvalue %d is %v, %v, %v", i, got.f[i], got.f[n+i], got.f[2*n+i])
+		}
+	}
+	sweeps := sweepsOf(t, p, memory, 3)
+	if sweeps[0] != 1 || sweeps[1] != 1 || sweeps[2] < 4 || sweeps[2] > 8 {
+		t.Errorf("matrices took %v sweeps", sweeps)
+	}
+}
+
+// sweepsOf is how many sweeps the matrices of a plan took.
+func sweepsOf(t *testing.T, p *Plan, memory map[RefKind][][]byte, count int) []uint32 {
+	t.Helper()
+	steps := map[string][]Step{}
+	for _, s := range p.Steps {
+		steps[s.Kernel.Name] = append(steps[s.Kernel.Name], s)
+	}
+	for _, s := range steps {
+		if len(s) == mostSweeps {
+			sums := make([]uint32, count)
+			words := memory[Temp][s[0].Args[0].Ref.Index]
+			for i := range count * mostSweeps {
+				sums[i%count] += binary.LittleEndian.Uint32(words[4*i:])
+			}
+			return sums
+		}
+	}
+	t.Fatal("no kernel follows every sweep")
+	return nil
 }
 
 // checkSVD decomposes and checks the factors and their order.

@@ -97,13 +97,12 @@ func (j *linalg) rotate(v pivots) {
 	for side < v.n {
 		side *= 2
 	}
-	w := &rotateWriter{pivots: v, t: j.typ, side: side, local: max(4, min(256, side*side/4, j.t.MaxInvocations))}
+	w := &rotateWriter{pivots: v, t: j.typ, side: side, local: 4} // a power of two, as side is
+	for 2*w.local <= min(256, side*side/4, j.t.MaxInvocations) {
+		w.local *= 2
+	}
 	if bytes := (2*side*(side+1) + 2*side) * j.wide.Size(); bytes > j.t.SharedMemory {
 		j.try(unsupported("rotations of %v in %d bytes of shared memory", j.wide, j.t.SharedMemory))
-	}
-	w.tol = j.eps()
-	if v.bound == nil {
-		w.tol *= 8
 	}
 	p := &program{local: uint32(w.local), groups: j.count * v.pairs, body: w.write,
 		flops: int64(j.count*v.pairs) * int64(12*side*side*side),

@@ -74,39 +74,6 @@ func (j *linalg) complete(v strided, n int) {
 		}})
 }
 
-// orthogonal appends the rotations of the rows of r, n by n. The result has the
-// rotated rows and, in a second half, the rotations.
-func (j *linalg) orthogonal(r strided, n int) (x, lengths strided) {
-	f := j.jacobi(n)
-	size := f.padded
-	xs := f.twice(2 * size)
-	j.zeros(xs[0], size, size)
-	j.each(elementwise{"upper", xs[0], []strided{r}, n, n, upper})
-	j.unit(xs[0].from(0, size), size, size)
-	shares := max(1, min(8, size/128))
-	sums := j.fresh(shares*size, pairSide)
-	product := sums
-	square := pairSide * pairSide
-	last, sweeps := 0, 1
-	if f.pairs == 1 {
-		sweeps = 4
-	}
-	for sweep := range mostSweeps {
-		for round := range f.rounds() {
-			pair := pairSide * 2 * size
-			f.multiply(blockProduct{a: xs[last], b: f.adjoint(xs[last]), c: product, m: pairSide, n: pairSide, k: size,
-				shares: shares, step: square, pairs: &pairing{pairs: f.pairs, a: pair, b: pair, c: shares * square}})
-			f.turn(pivots{s: sums, sums: shares, step: square, sPair: shares * square, sweeps: sweeps}, sweep, round)
-			f.apply(xs[last], xs[1-last], 2*size, pair, sweep)
-			last = 1 - last
-		}
-		f.judge(sweep + 1)
-	}
-	x = j.fresh(size, 2*size)
-	f.settle(x, xs, 2*size)
-	return x, j.lengths(x, size, size)
-}
-
 // upright appends the results: of each right vector, the first element of the
 // largest magnitude is positive, and the left one turns with it. Of the right ones
 // the adjoints are given.

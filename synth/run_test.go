@@ -64,6 +64,14 @@ func execute(t testing.TB, p *Plan, sizes []int, operands [][]byte, lits []tenso
 	for _, n := range sizes {
 		memory[Result] = append(memory[Result], padded4(bytes.Repeat([]byte{0xa5}, n)))
 	}
+	interpret(t, p, memory, lits)
+	return memory[Result]
+}
+
+// interpret runs the steps of a plan on operands and results, and leaves the
+// temporaries in memory.
+func interpret(t testing.TB, p *Plan, memory map[RefKind][][]byte, lits []tensor) {
+	t.Helper()
 	for _, n := range p.Temps {
 		memory[Temp] = append(memory[Temp], padded4(bytes.Repeat([]byte{0xa5}, int(n))))
 	}
@@ -80,7 +88,6 @@ func execute(t testing.TB, p *Plan, sizes []int, operands [][]byte, lits []tenso
 		}
 		carryOut(t, &s, memory, push)
 	}
-	return memory[Result]
 }
 
 // memories are the buffers of a plan, by where they come from.

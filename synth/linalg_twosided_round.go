@@ -1,0 +1,282 @@
+package synth
+
+import (
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// twoSidedWriter writes the kernels of twoSided: a workgroup has a square of a pair
+// of blocks of rows and one of columns, an invocation tilePer by tilePer elements.
+type twoSidedWriter struct{ t scalar.Type }
+
+const tilePer = pairSide / updateSide
+
+// twoSidedStep is what a kernel works on. Shared squares are by the index that is
+// summed over and then along the tile.
+type twoSidedStep struct {
+	arith
+	dense        bool // an invocation has neighbours, and moves four at a time
+	a, b         int  // shared squares
+	row, column  kernel.Value
+	count, pairs kernel.Value
+	size         kernel.Value // of a matrix
+	from, to     kernel.Value // parities
+	ends         kernel.Value // whether a sweep does
+	r            *rotation
+}
+
+// step takes the first numbers. In f64 neighbours of an invocation would meet
+// those of others in a bank.
+func (w *twoSidedWriter) step(e *emitter) *twoSidedStep {
+	x := &twoSidedStep{arith: arith{e, w.t}, dense: w.t == scalar.F32, count: e.num(), pairs: e.num()}
+	x.a, x.b = e.Shared(w.t, pairSide*x.line()), e.Shared(w.t, pairSide*x.line())
+	x.row, x.column = e.divide(e.invocation(), e.int(updateSide))
+	x.size = e.Mul(x.pairs, e.int(pairSide))
+	x.r = &rotation{arith: x.arith, side: pairSide, s: x.b, w: x.a}
+	x.r.share()
+	return x
+}
+
+// line is how far rows of a shared square lie apart.
+func (x *twoSidedStep) line() int {
+	if x.dense {
+		return pairSide + 4
+	}
+	return pairSide + 1
+}
+
+// round writes the kernel of a round. Workgroups that find rotations, which take
+// longest, come first; then those of X and those of V.
+func (w *twoSidedWriter) round(e *emitter) error {
+	x := w.step(e)
+	first := e.num()
+	x.from = e.num()
+	x.to = e.Sub(e.int(1), x.from)
+	x.ends = e.same(e.num(), e.int(1))
+	goes := e.num()
+	one, pairs := e.int(1), x.pairs
+	above := e.Shr(e.Mul(pairs, e.Sub(pairs, one)), 1)
+	words := e.Add(pairs, above)
+	matrix, at := e.divide(e.group(), e.Add(words, e.Mul(pairs, pairs)))
+	there := e.below(matrix, x.count)
+	verdict := e.Load(verdicts, e.Select(there, e.Add(first, matrix), first), 1)[0]
+	active := e.both(there, e.not(e.same(verdict, e.int(0))))
+	turning, ofX := e.below(at, pairs), e.below(at, words)
+	word := e.Add(e.Mul(matrix, words), at)
+	e.when(e.both(active, turning), func() { x.turn(matrix, at, goes, word) })
+	e.when(e.both(active, e.both(ofX, e.not(turning))), func() {
+		p, q := x.square(e.Sub(at, pairs))
+		x.both(matrix, p, q, word)
+	})
+	e.when(e.both(active, e.not(ofX)), func() {
+		p, q := e.divide(e.Sub(at, words), pairs)
+		x.left(matrix, p, q)
+	})
+	return nil
+}
+
+// square numbers the squares above the diagonal. A row from above and one from
+// below have together as many as the first.
+func (x *twoSidedStep) square(at kernel.Value) (p, q kernel.Value) {
+	one := x.int(1)
+	line := x.Sub(x.pairs, one)
+	i, k := x.divide(at, line)
+	short := x.Sub(line, i)
+	upper := x.below(k, short)
+	return x.Select(upper, i, short), x.Add(x.Select(upper, x.Add(i, k), k), one)
+}
+
+// turnsAt is where the rotations of a pair are; a square further is what the pair
+// has become.
+func (x *twoSidedStep) turnsAt(parity, matrix, pair kernel.Value) kernel.Value {
+	before := x.Add(x.Mul(x.Add(x.Mul(parity, x.count), matrix), x.pairs), pair)
+	return x.Mul(before, x.int(2*pairSide*pairSide))
+}
+
+// start is where a matrix X or V begins.
+func (x *twoSidedStep) start(parity, matrix kernel.Value) kernel.Value {
+	return x.Mul(x.Add(x.Mul(parity, x.count), matrix), x.Mul(x.size, x.size))
+}
+
+// along is the r-th of so many elements of an invocation in a direction.
+func (x *twoSidedStep) along(me kernel.Value, r, of int) kernel.Value {
+	if x.dense {
+		return x.Add(x.Mul(me, x.int(of)), x.int(r))
+	}
+	return x.Add(me, x.int(r*updateSide))
+}
+
+// each calls f for the elements of the invocation in rows by columns of a square.
+func (x *twoSidedStep) each(rows, columns int, f func(i, k kernel.Value)) {
+	rows, columns = rows/updateSide, columns/updateSide
+	for r := range rows {
+		for c := range columns {
+			f(x.along(x.row, r, rows), x.along(x.column, c, columns))
+		}
+	}
+}
+
+// load reads the elements of a square; at is where element (i, k) is.
+func (x *twoSidedStep) load(buf int, at func(i, k kernel.Value) kernel.Value) (vs []kernel.Value) {
+	if !x.dense {
+		x.each(pairSide, pairSide, func(i, k kernel.Value) { vs = append(vs, x.loadElement(buf, at(i, k))) })
+		return vs
+	}
+	for r := range tilePer {
+		first := at(x.along(x.row, r, tilePer), x.along(x.column, 0, tilePer))
+		vs = append(vs, x.Load(buf, x.Shr(first, 2), tilePer)...)
+	}
+	return vs
+}
+
+// store writes them.
+func (x *twoSidedStep) store(buf int, vs []kernel.Value, at func(i, k kernel.Value) kernel.Value) {
+	if !x.dense {
+		x.each(pairSide, pairSide, func(i, k kernel.Value) {
+			x.storeElement(buf, at(i, k), vs[0])
+			vs = vs[1:]
+		})
+		return
+	}
+	for r := range tilePer {
+		first := at(x.along(x.row, r, tilePer), x.along(x.column, 0, tilePer))
+		x.Store(buf, x.Shr(first, 2), vs[r*tilePer:(r+1)*tilePer]...)
+	}
+}
+
+// part reads square (p, q) of the matrix that begins at start, rotations those of a pair.
+func (x *twoSidedStep) part(buf int, start, p, q kernel.Value) []kernel.Value {
+	first := x.Add(start, x.Mul(x.Add(x.Mul(p, x.size), q), x.int(pairSide)))
+	return x.load(buf, func(i, k kernel.Value) kernel.Value { return x.Add(first, x.Add(x.Mul(i, x.size), k)) })
+}
+
+func (x *twoSidedStep) rotations(matrix, p kernel.Value) []kernel.Value {
+	first := x.turnsAt(x.from, matrix, p)
+	return x.load(oldTurns, func(i, k kernel.Value) kernel.Value { return x.Add(first, x.Add(x.Mul(i, x.int(pairSide)), k)) })
+}
+
+// put writes so many rows of a square to a shared one, flip transposed.
+func (x *twoSidedStep) put(array, rows int, vs []kernel.Value) {
+	x.each(rows, pairSide, func(i, k kernel.Value) {
+		x.StoreShared(array, x.Add(x.Mul(i, x.int(x.line())), k), vs[0])
+		vs = vs[1:]
+	})
+}
+
+func (x *twoSidedStep) flip(array, rows int, vs []kernel.Value) {
+	x.each(rows, pairSide, func(i, k kernel.Value) {
+		x.StoreShared(array, x.Add(x.Mul(k, x.int(x.line())), i), vs[0])
+		vs = vs[1:]
+	})
+}
+
+// multiplier is a shared square of a product: columns of it from one on, or of its
+// conjugates.
+type multiplier struct {
+	array, columns, from int
+	conj                 bool
+}
+
+// product sums, in order, products of rows of a transposed square and of columns.
+func (x *twoSidedStep) product(left, rows int, right multiplier) []kernel.Value {
+	rows, columns := rows/updateSide, right.columns/updateSide
+	zeros := make([]kernel.Value, rows*columns)
+	for u := range zeros {
+		zeros[u] = x.number(0)
+	}
+	return x.Loop(x.int(0), x.int(pairSide*x.line()), x.int(x.line()), zeros, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
+		var as, bs, next []kernel.Value
+		for r := range rows {
+			as = append(as, x.LoadShared(left, x.Add(at, x.along(x.row, r, rows))))
+		}
+		for c := range columns {
+			b := x.LoadShared(right.array, x.Add(at, x.Add(x.int(right.from), x.along(x.column, c, columns))))
+			if right.conj {
+				b = x.conj(b)
+			}
+			bs = append(bs, b)
+		}
+		for u, sum := range sums {
+			next = append(next, x.fma(as[u/columns], bs[u%columns], sum))
+		}
+		return next
+	})
+}
+
+// both computes square (p, q) of X: W X W^H.
+func (x *twoSidedStep) both(matrix, p, q, word kernel.Value) {
+	square := x.part(oldX, x.start(x.from, matrix), p, q)
+	w, next := x.rotations(matrix, p), x.rotations(matrix, q)
+	x.put(x.b, pairSide, square)
+	x.flip(x.a, pairSide, w)
+	x.Barrier()
+	sums := x.product(x.a, pairSide, multiplier{array: x.b, columns: pairSide})
+	x.Barrier()
+	x.flip(x.a, pairSide, sums)
+	x.flip(x.b, pairSide, next)
+	x.Barrier()
+	sums = x.product(x.a, pairSide, multiplier{array: x.b, columns: pairSide, conj: true})
+	rows, columns := x.seats(p), x.seats(q)
+	x.storeAbove(x.start(x.to, matrix), sums, rows, columns)
+	x.when(x.ends, func() { x.report(matrix, word, sums) })
+}
+
+// seats gives the row in the next round of row r of a pair.
+func (x *twoSidedStep) seats(p kernel.Value) func(r kernel.Value) kernel.Value {
+	s, first := seats{x.emitter, p, x.pairs, pairSide}, x.Mul(p, x.int(pairSide))
+	return func(r kernel.Value) kernel.Value { return x.Add(first, s.of(r)) }
+}
+
+// storeAbove writes a square of Hermitian X to its seats above the diagonal.
+func (x *twoSidedStep) storeAbove(start kernel.Value, vs []kernel.Value, rows, columns func(r kernel.Value) kernel.Value) {
+	if !x.dense {
+		x.each(pairSide, pairSide, func(i, k kernel.Value) {
+			x.storeElementAbove(start, rows(i), columns(k), vs[0])
+			vs = vs[1:]
+		})
+		return
+	}
+	i, k := rows(x.along(x.row, 0, tilePer)), columns(x.along(x.column, 0, tilePer))
+	upper := x.below(i, k) // all of it: neighbours stay neighbours
+	low := x.least(i, k)
+	high := x.Sub(x.Add(i, k), low)
+	for r := range tilePer {
+		var line []kernel.Value
+		for c := range tilePer {
+			line = append(line, x.Select(upper, vs[r*tilePer+c], vs[c*tilePer+r]))
+		}
+		at := x.Add(start, x.Add(x.Mul(x.Add(low, x.int(r)), x.size), high))
+		x.Store(newX, x.Shr(at, 2), line...)
+	}
+}
+
+func (x *twoSidedStep) storeElementAbove(start, i, k, v kernel.Value) {
+	low := x.least(i, k)
+	high := x.Sub(x.Add(i, k), low)
+	x.storeElement(newX, x.Add(start, x.Add(x.Mul(low, x.size), high)), x.Select(x.below(i, k), v, x.conj(v)))
+}
+
+// left computes square (p, q) of V: W V.
+func (x *twoSidedStep) left(matrix, p, q kernel.Value) {
+	square := x.part(oldV, x.start(x.from, matrix), p, q)
+	w := x.rotations(matrix, p)
+	x.put(x.b, pairSide, square)
+	x.flip(x.a, pairSide, w)
+	x.Barrier()
+	sums := x.product(x.a, pairSide, multiplier{array: x.b, columns: pairSide})
+	to, rows := x.Add(x.start(x.to, matrix), x.Mul(q, x.int(pairSide))), x.seats(p)
+	x.store(newV, sums, func(i, k kernel.Value) kernel.Value { return x.Add(to, x.Add(x.Mul(rows(i), x.size), k)) })
+}
+
+// report writes whether a workgroup found something to rotate, or has elements off
+// the diagonal that are more than nothing.
+func (x *twoSidedStep) report(matrix, word kernel.Value, vs []kernel.Value) {
+	zero, bound := x.int(0), x.re(x.loadElement(nothing, matrix))
+	more := x.same(zero, x.int(1))
+	for _, v := range vs {
+		more = x.either(more, x.Compare(scalar.Lt, bound, x.abs(v)))
+	}
+	x.then(more, func() { x.AddShared(x.r.turned, zero, x.int(1)) })
+	x.Barrier()
+	x.then(x.same(x.invocation(), zero), func() { x.Store(remains, word, x.LoadShared(x.r.turned, zero)) })
+}
