@@ -31,7 +31,8 @@ var (
 // codeOf is the code of a pointwise instruction on operands of the given types.
 func codeOf(in *ops.Instr, types []ops.Type) ops.Code {
 	code := in.Op.Info().Code
-	if computes(in, types[truthsOf(in.Op.Info()):]).Class() != ops.Signed {
+	c := computes(in, types[truthsOf(in.Op.Info()):])
+	if c.Class() != ops.Signed {
 		return code
 	}
 	expr := ""
@@ -44,7 +45,11 @@ func codeOf(in *ops.Instr, types []ops.Type) ops.Code {
 	default:
 		expr = mixedSecond[in.Op]
 	}
-	if expr != "" {
+	switch {
+	case expr == "":
+	case c.Bits() < 64: // a result that is stated narrower than Nx has it is the host's
+		code.Sint = ""
+	default:
 		code.Sint = expr
 	}
 	return code
