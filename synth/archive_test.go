@@ -73,7 +73,7 @@ func TestArchive(t *testing.T) {
 				t.Errorf("the second life: %d of %d kernels found, %d compiled", kept.found, kept.gets, kept.puts)
 			}
 			if !reflect.DeepEqual(plans, first) {
-				t.Errorf("other plans:\n%v\nand\n%v", first, plans)
+				t.Errorf("other plans: %s", differing(first, plans))
 			}
 		}
 	})
@@ -85,10 +85,26 @@ func describePlan(p *Plan) string {
 	text := fmt.Sprint(p.Temps, p.Alias, p.Status)
 	for _, s := range p.Steps {
 		k := *s.Kernel
-		k.IR = nil
+		k.IR, k.host = nil, nil
 		text += fmt.Sprint(k, s.Args, s.Push, s.Lits, s.Grid, s.Bytes, s.Flops)
 	}
 	return text
+}
+
+// differing shows where the first of two plans that are not the same begin to differ.
+func differing(a, b []string) string {
+	if len(a) != len(b) {
+		return fmt.Sprintf("%d and %d", len(a), len(b))
+	}
+	for i := range a {
+		for k := range min(len(a[i]), len(b[i])) {
+			if a[i][k] != b[i][k] {
+				from := max(0, k-40)
+				return fmt.Sprintf("plan %d: %.80q and %.80q", i, a[i][from:], b[i][from:])
+			}
+		}
+	}
+	return "one ends before the other"
 }
 
 // What cannot be a kernel is compiled anew.
