@@ -122,7 +122,7 @@ func TestConvOptions(t *testing.T) {
 		count := 40
 		switch {
 		case *full:
-			count = 250 // each compiles kernels of its own
+			count = 100 // each compiles kernels of its own
 		case gpu:
 			count = 10
 		}

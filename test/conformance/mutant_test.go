@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"nxvk/gen/exec/drive"
@@ -130,6 +131,9 @@ func (m *mutant) try(t *testing.T, d, host *drive.Driver) bool {
 	}
 	got, err := c.run(d)
 	want, hostErr := c.run(host)
+	if singular(&c, err) || singular(&c, hostErr) {
+		return true
+	}
 	if (err == nil) != (hostErr == nil) {
 		t.Errorf("%v: the device says %v, the host says %v", &c, err, hostErr)
 	}
@@ -143,6 +147,12 @@ func (m *mutant) try(t *testing.T, d, host *drive.Driver) bool {
 		t.Errorf("%v: %v", &c, err)
 	}
 	return true
+}
+
+// singular reports whether the error says that a system of complex numbers has no
+// solution: those are not exact on the way, so the two sides need not agree.
+func singular(c *instr, err error) bool {
+	return c.out.DType.IsComplex() && err != nil && strings.Contains(err.Error(), "singular")
 }
 
 func TestMutants(t *testing.T) {
@@ -170,6 +180,7 @@ func TestMutants(t *testing.T) {
 func FuzzMutants(f *testing.F) {
 	f.Add(uint64(1))
 	f.Add(uint64(13611)) // a transform to integers
+	f.Add(uint64(8062))  // a singular system of complex numbers
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 			newMutant(seed).try(t, d, host)
