@@ -14,10 +14,11 @@ import (
 const hostShare = 0.6
 
 // hostMemory returns the memory of values on the host. Its limit is the
-// configured one where the host is the device, else a share of the machine's.
+// configured one where the device is the host, or a processor in whose stead the host
+// carries out what is new; else it is a share of the machine's.
 func (c *Config) hostMemory(devices []*vulkan.Device) *exec.HostMemory {
 	limit := int64(hostShare * float64(physicalMemory()))
-	if devices[0] == nil && c.MemoryLimit > 0 {
+	if processor(devices[0]) && c.MemoryLimit > 0 {
 		limit = int64(min(c.MemoryLimit, math.MaxInt64))
 	}
 	if limit == 0 {
@@ -29,6 +30,9 @@ func (c *Config) hostMemory(devices []*vulkan.Device) *exec.HostMemory {
 	}
 	return exec.NewHostMemory(limit)
 }
+
+// processor reports whether a device is the host's processor, with a driver or without.
+func processor(d *vulkan.Device) bool { return d == nil || d.Info().Kind == vulkan.CPU }
 
 // leastHeap is how much the Go heap may hold, garbage included, before it is
 // collected more often than gcPercent says. Small values lie there.

@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&cfg.TLS.Key, "tls-key", "", "PEM key of the certificate")
 	f.StringVar(&cfg.TLS.CA, "tls-ca", "", "PEM certificates that peers' must be signed by")
 	f.Int64Var(&cfg.SessionLimit, "session-limit", 0, "bytes a session may hold on a device; 0 is no limit")
-	f.Uint64Var(&cfg.MemoryLimit, "memory-limit", 0, "bytes taken from each device at most, also where that is the host; 0 is all that a device has, and 60 % of the host's memory")
+	f.Uint64Var(&cfg.MemoryLimit, "memory-limit", 0, "bytes taken from each device at most, also where that is the host, and as many by what the host makes in a processor's stead; 0 is all that a device has, and 60 % of the host's memory")
 	f.IntVar(&cfg.HostLimit, "host-limit", 0, "elements up to which work stays on the host; 0 is the device's default")
 	f.StringVar(&cfg.No, "no", "", "rules of fusion and passes to switch off, separated by commas: pointwise, views, reduce_in, reduce_out, multi, rows, products, beside, simplify, constants, common, dead, or all")
 	f.BoolVar(&cfg.AllowShaders, "allow-shaders", false, "let clients bring SPIR-V of their own; a driver may not survive it")

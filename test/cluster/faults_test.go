@@ -233,8 +233,8 @@ func TestPressure(t *testing.T) {
 	eachDevice(t, func(t *testing.T, n *node, needs *beam) {
 		hoards := startBEAM(t)
 		hoards.connect(n)
-		hoards.want("ok", "{nxvk_load,hoard,[%s,20]}", n.device())
-		needs.want("20", "{nxvk_load,fill,[%s,20]}", n.device())
+		hoards.want("ok", "{nxvk_load,hoard,[%s,2]}", n.device())
+		needs.want("3", "{nxvk_load,fill,[%s,3]}", n.device())
 		hoards.want("0", "{nxvk_load,buffers_of,[%s,'%s']}", n.atom(), hoards.name)
 	}, smallMemory...)
 }

@@ -242,7 +242,7 @@ starve(D, Bytes, Tries) ->
         {error, {Kind, _, _, Text}} -> {Kind, Text}
     end.
 
-%% hoard leaves a process behind that has Count tensors of 8 MiB on the device
+%% hoard leaves a process behind that has Count tensors of 64 MiB on the device
 %% and frees them when it is asked to sweep.
 hoard({Name, _} = D, Count) ->
     Self = self(),
@@ -255,13 +255,14 @@ hoard({Name, _} = D, Count) ->
     end),
     receive hoarded -> ok end.
 
-%% fill makes Count tensors of 8 MiB on the device and gives up when one cannot
+%% fill makes Count tensors of 64 MiB on the device and gives up when one cannot
 %% be had.
 fill(D, Count) ->
     length(large(D, Count)).
 
+%% They are so large that the host makes none in the stead of a processor.
 large(D, Count) ->
-    Ids = [?X:op(D, constant, {f32, {2 bsl 20}}, [?X:scalar(f32, 1.5)], []) || _ <- lists:seq(1, Count)],
+    Ids = [?X:op(D, constant, {f32, {16 bsl 20}}, [?X:scalar(f32, 1.5)], []) || _ <- lists:seq(1, Count)],
     [{ok, _} = ?X:describe(D, Id) || Id <- Ids],
     Ids.
 
