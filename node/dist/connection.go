@@ -26,6 +26,7 @@ type Connection struct {
 	peer identity
 	name gen.Atom // of the peer
 	sock net.Conn
+	from io.Reader // the socket, see lookout
 	up   time.Time
 
 	writer *writer
@@ -53,6 +54,7 @@ func newConnection(n *Node, core gen.Core, peer identity, sock net.Conn) *Connec
 		peer: peer,
 		name: gen.Atom(peer.name),
 		sock: sock,
+		from: lookout(sock),
 		up:   time.Now(),
 		gone: make(chan struct{}),
 	}
@@ -65,7 +67,7 @@ func newConnection(n *Node, core gen.Core, peer identity, sock net.Conn) *Connec
 
 // Read counts what comes from the socket, for the ticker and the metrics.
 func (c *Connection) Read(p []byte) (int, error) {
-	n, err := c.sock.Read(p)
+	n, err := c.from.Read(p)
 	c.bytes.Add(uint64(n))
 	c.node.counters.BytesIn.Add(uint64(n))
 	return n, err
