@@ -13,7 +13,7 @@ func bench(ctx context.Context, args []string) error {
 	device := f.String("device", "", "device by index, name or UUID; the best one where empty")
 	elements := f.Int("elements", 1<<24, "elements of the arrays of bench ops")
 	only := f.String("only", "", "measure the rows of bench ops whose names have this in them")
-	no := f.String("no", "", "rules of fusion to switch off in bench ops, as in run")
+	no := f.String("no", "", "rules of fusion and passes to switch off in bench ops: those of run, but for all")
 	if err := parse(f, args); err != nil {
 		return err
 	}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/rs/zerolog"
 
 	"nxvk/gen/server"
 	"nxvk/node"
+	"nxvk/synth"
 )
 
 // run serves until it is told to stop.
@@ -30,7 +32,7 @@ func run(ctx context.Context, args []string) error {
 	f.Int64Var(&cfg.SessionLimit, "session-limit", 0, "bytes a session may hold on a device; 0 is no limit")
 	f.Uint64Var(&cfg.MemoryLimit, "memory-limit", 0, "bytes taken from each device at most, also where that is the host, and as many by what the host makes in a processor's stead; 0 is all that a device has, and 60 % of the host's memory")
 	f.IntVar(&cfg.HostLimit, "host-limit", 0, "elements up to which work stays on the host; 0 is the device's default")
-	f.StringVar(&cfg.No, "no", "", "rules of fusion and passes to switch off, separated by commas: pointwise, views, reduce_in, reduce_out, multi, rows, products, beside, simplify, constants, common, dead, or all")
+	f.StringVar(&cfg.No, "no", "", "rules of fusion and passes to switch off, separated by commas: "+strings.Join(synth.RuleNames(), ", ")+", or all")
 	f.BoolVar(&cfg.AllowShaders, "allow-shaders", false, "let clients bring SPIR-V of their own; a driver may not survive it")
 	f.StringVar(&cfg.CacheDir, "cache-dir", "", "folder of compiled pipelines, kernels and which programs were compiled (default in the user's cache folder; - keeps none)")
 	f.BoolVar(&cfg.Validation, "validation", false, "load the Vulkan validation layer")
