@@ -96,15 +96,9 @@ func TestComplexSVD(t *testing.T) {
 
 func checkComplexSVD(t *testing.T, target *Target, x tensor, full int) tensor {
 	t.Helper()
-	shape, d := x.typ.Shape, x.typ.DType.Real()
-	lead, m, n := shape[:len(shape)-2:len(shape)-2], shape[len(shape)-2], shape[len(shape)-1]
+	f, m, n, cols, rows := factorSVD(t, target, x, full)
 	k := min(m, n)
-	cols, rows := k, k
-	if full != 0 {
-		cols, rows = m, n
-	}
-	dims := func(d ...int) ops.Type { return ops.Type{DType: x.typ.DType, Shape: append(lead, d...)} }
-	f := factor(t, target, ops.SVD, []ops.Type{dims(m, cols), dims(k), dims(rows, n)}, [][]int{{full}}, x)
+	d := x.typ.DType.Real()
 	for b := range x.typ.Size() / (m * n) {
 		u, s, v, a := f[0].blocks(b, m, cols), newMat(2*cols, 2*rows), f[2].blocks(b, rows, n), x.blocks(b, m, n)
 		for i := range k {

@@ -200,11 +200,8 @@ func TestComplexQR(t *testing.T) {
 
 func checkComplexQR(t *testing.T, target *Target, x tensor, mode int) {
 	t.Helper()
-	s := x.typ.Shape
-	lead, m, n := s[:len(s)-2:len(s)-2], s[len(s)-2], s[len(s)-1]
-	k := []int{min(m, n), m}[mode]
-	outs := []ops.Type{{DType: x.typ.DType, Shape: append(lead, m, k)}, {DType: x.typ.DType, Shape: append(lead, k, n)}}
-	f, d := factor(t, target, ops.QR, outs, [][]int{{mode}}, x), x.typ.DType.Real()
+	f, m, n, k := factorQR(t, target, x, mode)
+	d := x.typ.DType.Real()
 	for b := range x.typ.Size() / (m * n) {
 		q, r, a := f[0].blocks(b, m, k), f[1].blocks(b, k, n), x.blocks(b, m, n)
 		near(t, "q r", d, q.times(r), a, a.norm())

@@ -133,18 +133,27 @@ func sweepsOf(t *testing.T, p *Plan, memory map[RefKind][][]byte, count int) []u
 	return nil
 }
 
-// checkSVD decomposes and checks the factors and their order.
-func checkSVD(t *testing.T, target *Target, x tensor, full int) (s []float64) {
+// factorSVD gives u, s and v of matrices of m × n, u with cols columns and v with rows
+// rows.
+func factorSVD(t *testing.T, target *Target, x tensor, full int) (f []tensor, m, n, cols, rows int) {
 	t.Helper()
 	shape := x.typ.Shape
 	lead, m, n := shape[:len(shape)-2:len(shape)-2], shape[len(shape)-2], shape[len(shape)-1]
 	k := min(m, n)
-	cols, rows := k, k
+	cols, rows = k, k
 	if full != 0 {
 		cols, rows = m, n
 	}
 	dims := func(d ...int) ops.Type { return ops.Type{DType: x.typ.DType, Shape: append(lead, d...)} }
-	f := factor(t, target, ops.SVD, []ops.Type{dims(m, cols), dims(k), dims(rows, n)}, [][]int{{full}}, x)
+	f = factor(t, target, ops.SVD, []ops.Type{dims(m, cols), dims(k), dims(rows, n)}, [][]int{{full}}, x)
+	return f, m, n, cols, rows
+}
+
+// checkSVD decomposes and checks the factors and their order.
+func checkSVD(t *testing.T, target *Target, x tensor, full int) (s []float64) {
+	t.Helper()
+	f, m, n, cols, rows := factorSVD(t, target, x, full)
+	k := min(m, n)
 	for b := range x.matrices(m, n) {
 		u, d, v := f[0].matrix(b, m, cols), newMat(cols, rows), f[2].matrix(b, rows, n)
 		for i := range k {

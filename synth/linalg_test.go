@@ -299,13 +299,19 @@ func TestQR(t *testing.T) {
 	}
 }
 
-func checkQR(t *testing.T, target *Target, x tensor, mode int) {
+// factorQR gives q and r of matrices of m × n, q with k columns.
+func factorQR(t *testing.T, target *Target, x tensor, mode int) (f []tensor, m, n, k int) {
 	t.Helper()
 	s := x.typ.Shape
 	lead, m, n := s[:len(s)-2:len(s)-2], s[len(s)-2], s[len(s)-1]
-	k := []int{min(m, n), m}[mode]
+	k = []int{min(m, n), m}[mode]
 	outs := []ops.Type{{DType: x.typ.DType, Shape: append(lead, m, k)}, {DType: x.typ.DType, Shape: append(lead, k, n)}}
-	f := factor(t, target, ops.QR, outs, [][]int{{mode}}, x)
+	return factor(t, target, ops.QR, outs, [][]int{{mode}}, x), m, n, k
+}
+
+func checkQR(t *testing.T, target *Target, x tensor, mode int) {
+	t.Helper()
+	f, m, n, k := factorQR(t, target, x, mode)
 	for b := range x.matrices(m, n) {
 		q, r := f[0].matrix(b, m, k), f[1].matrix(b, k, n)
 		near(t, "q r", x.typ.DType, q.times(r), x.matrix(b, m, n), x.matrix(b, m, n).norm())
