@@ -122,7 +122,7 @@ func resident(t *testing.T) int {
 // process, of what is reserved, and of Vulkan objects.
 func TestFlatMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIP -short")
+		t.Skip("SKIP 220,000 rounds take long where -short asks for little")
 	}
 	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{BlockSize: 8 << 20})
 	if errors.Is(err, ErrNoVulkan) || errors.Is(err, ErrNoDevice) {
