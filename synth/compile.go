@@ -63,10 +63,9 @@ func (t *Target) compiled(p *program, fixed bool) (*Kernel, error) {
 		return nil, err
 	}
 	code := spirv.Compile(ir, t.options())
-	name := contentName(code)
-	dump(name, ir, code)
-	k := &Kernel{Name: name, Code: code, Buffers: len(p.bufs), Addresses: t.Addresses,
+	k := &Kernel{Name: contentName(code), Code: code, Buffers: len(p.bufs), Addresses: t.Addresses,
 		PushBytes: t.pushBytes(p, fixed), Local: ir.Local, Lanes: int(ir.Lanes), IR: ir, host: new(hosted)}
+	dump(k, ir)
 	t.keep(key, k)
 	return kernels.put(key, k), nil
 }

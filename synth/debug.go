@@ -15,8 +15,8 @@ import (
 // NXVK_DUMP is a comma-separated list of what to show on the standard error:
 // "graph" the straight code of programs before and after its passes, "plan" the
 // units of programs with their steps, "kernels" the text of every kernel that is
-// compiled. "spirv" writes its code to NAME.spv in the folder NXVK_DUMP_DIR, or
-// that for temporary files.
+// compiled, which then are all, whatever the archive has. "spirv" writes their code to
+// HASH.spv in the folder NXVK_DUMP_DIR, or that for temporary files.
 var dumps = strings.Split(os.Getenv("NXVK_DUMP"), ",")
 
 var (
@@ -38,9 +38,14 @@ func dumpPlan(u *Unit, p *Plan) {
 	}
 }
 
-func dump(name string, ir *kernel.Kernel, code []uint32) {
+// dump shows a kernel that has been compiled, of irs: of one, or of those that have
+// taken the place of functions of a kernel of package shaders.
+func dump(k *Kernel, irs ...*kernel.Kernel) {
 	if dumpKernels {
-		fmt.Fprintf(os.Stderr, "# %s\n%s", name, ir)
+		fmt.Fprintf(os.Stderr, "# %s\n", k.Name)
+		for _, ir := range irs {
+			fmt.Fprint(os.Stderr, ir)
+		}
 	}
 	if !dumpSPIRV {
 		return
@@ -49,8 +54,8 @@ func dump(name string, ir *kernel.Kernel, code []uint32) {
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	path := filepath.Join(dir, name+".spv")
-	if err := os.WriteFile(path, codeBytes(code), 0o644); err != nil {
+	path := filepath.Join(dir, contentName(k.Code)+".spv")
+	if err := os.WriteFile(path, codeBytes(k.Code), 0o644); err != nil {
 		fmt.Fprintf(os.Stderr, "dump %s: %v\n", path, err)
 	}
 }

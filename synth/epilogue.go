@@ -153,26 +153,41 @@ func (e *epilogue) carry(plan *gemm.Plan, i int, s *Step, d *dot) (bool, error) 
 // writes the code for n results, in place of what stores them.
 func (t *Target) spliced(g *gemm.Step, p *program, body func(n int) func(*emitter) error, at, push int, fixed bool) (*Kernel, error) {
 	name := handName(&g.Kernel)
-	code, err := shaders.Code(g.Kernel.Shader)
-	if err != nil {
-		return nil, err
-	}
 	key := name + " " + t.fullKey(p, fixed)
 	if k, ok := kernels.get(key); ok {
 		return k, nil
+	}
+	if k := t.archived(key); k != nil {
+		k.Name += " " + name
+		return kernels.put(key, k), nil
+	}
+	code, irs, err := t.splice(g.Kernel.Shader, p, body, at, fixed)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kernel{Name: contentName(code) + " " + name, Code: code, Buffers: contracted + len(p.bufs), PushBytes: push,
+		Addresses: t.Addresses, Spec: g.Kernel.Spec, Local: g.Kernel.Local}
+	dump(k, irs...)
+	t.keep(key, k)
+	return kernels.put(key, k), nil
+}
+
+// splice writes the code of spliced, and gives what it puts in the place of functions.
+func (t *Target) splice(shader string, p *program, body func(n int) func(*emitter) error, at int, fixed bool) (
+	code []uint32, irs []*kernel.Kernel, err error) {
+	if code, err = shaders.Code(shader); err != nil {
+		return nil, nil, err
 	}
 	byCount := map[int]*kernel.Kernel{}
 	for _, n := range spirv.Stores(code) {
 		q := *p
 		q.body = body(n)
 		if byCount[n], err = t.build(&q, fixed); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		irs = append(irs, byCount[n])
 	}
-	code = spirv.Splice(code, func(n int) *kernel.Kernel { return byCount[n] }, at, t.options())
-	k := &Kernel{Name: contentName(code) + " " + name, Code: code, Buffers: contracted + len(p.bufs), PushBytes: push,
-		Addresses: t.Addresses, Spec: g.Kernel.Spec, Local: g.Kernel.Local}
-	return kernels.put(key, k), nil
+	return spirv.Splice(code, func(n int) *kernel.Kernel { return byCount[n] }, at, t.options()), irs, nil
 }
 
 // flopsOf counts what the steps that store results compute.
