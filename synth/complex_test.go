@@ -18,10 +18,14 @@ func (x tensor) number(i int) complex128 {
 	return complex(x.at(i), 0)
 }
 
-// numbers makes a tensor of a type of complex numbers.
+// numbers makes a tensor of a type of complex numbers, or of their real parts.
 func numbers(t ops.Type, zs ...complex128) tensor {
 	x := tensor{typ: t}
 	for _, z := range zs {
+		if t.DType.IsInteger() {
+			x.n = append(x.n, int64(re(z)))
+			continue
+		}
 		x.f = append(x.f, re(z))
 		if t.DType.IsComplex() {
 			x.f = append(x.f, imag(z))

@@ -8,7 +8,7 @@ import (
 
 // partwise lowers an operation that does the same to both parts of a complex
 // element as that on real tensors, whose last axis is the parts. Its attributes may
-// name axes from the front only.
+// name axes from the front only. Operands of other types are converted before.
 func partwise(lower lowering) lowering {
 	return func(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 		out := in.Outs[0].Type
@@ -17,19 +17,31 @@ func partwise(lower lowering) lowering {
 		}
 		flat := *in
 		flat.Outs = []ops.Result{{ID: in.Outs[0].ID, Type: realType(out)}}
-		reals := slices.Clone(types)
+		steps := dot{plan: &Plan{Alias: -1}, t: t}
+		reals, from := slices.Clone(types), make([]Ref, len(types))
 		for i, typ := range types {
-			switch {
-			case in.Ins[i].Lit != nil:
+			from[i] = Ref{Operand, i}
+			if in.Ins[i].Lit != nil {
 				return nil, unsupported("a literal operand")
-			case i == indicesAt:
-			case typ.DType != out.DType:
-				return nil, unsupported("%v among %v", typ.DType, out.DType)
-			default:
-				reals[i] = realType(typ)
 			}
+			if i == indicesAt {
+				continue
+			}
+			if typ.DType != out.DType {
+				from[i] = steps.temp(typ.Size() * out.DType.Size())
+				if err := steps.convert(typ, out.DType, Ref{Operand, i}, nil, from[i]); err != nil {
+					return nil, err
+				}
+				typ.DType = out.DType
+			}
+			reals[i] = realType(typ)
 		}
-		return lower(&flat, reals, t)
+		p, err := lower(&flat, reals, t)
+		if err != nil || len(steps.plan.Steps) == 0 {
+			return p, err
+		}
+		steps.include(p, from, Ref{Result, 0})
+		return steps.plan, nil
 	}
 }
 

@@ -33,6 +33,50 @@ func TestIndexed(t *testing.T) {
 	})
 }
 
+// Whatever type the updates have, the tensor and they meet on the device in the type
+// that Nx merges theirs to.
+func TestIndexedTypes(t *testing.T) {
+	forTargets(t, func(t *testing.T, target *Target) {
+		for _, op := range []ops.Op{ops.IndexedAdd, ops.IndexedPut} {
+			for _, a := range ops.DTypes() {
+				for _, b := range ops.DTypes() {
+					out := typ(ops.Merge(a, b), 6, 2)
+					if _, err := lower(t, target, instr(op, out, []int{0}), typ(a, 6, 2), typ(ops.S32, 3, 1), typ(b, 3, 2)); err != nil {
+						t.Errorf("%v of %v into %v: %v", op, b, a, err)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Where an operand is complex, real ones are numbers without an imaginary part.
+func TestIndexedComplexAndReal(t *testing.T) {
+	x := []complex128{1 + 2i, 3 - 1i, 0, -4i, 5, 2 + 2i}
+	up := []complex128{10, -20 + 1i, 30}
+	idx := tensor{typ: typ(ops.S32, 3, 1), n: []int64{4, 1, 4}}
+	forTargets(t, func(t *testing.T, target *Target) {
+		for _, d := range [][3]ops.DType{{ops.C64, ops.F32, ops.C64}, {ops.C128, ops.S16, ops.C128}, {ops.C64, ops.F64, ops.C128},
+			{ops.BF16, ops.C64, ops.C64}, {ops.U64, ops.C128, ops.C128}, {ops.C64, ops.C128, ops.C128}} {
+			a, b := numbers(typ(d[0], 6), x...), numbers(typ(d[1], 3), up...)
+			for _, op := range []ops.Op{ops.IndexedAdd, ops.IndexedPut} {
+				var want []complex128
+				for i := range x {
+					want = append(want, a.number(i))
+				}
+				for i, at := range idx.n {
+					if op == ops.IndexedPut {
+						want[at] = 0
+					}
+					want[at] += b.number(i)
+				}
+				out := typ(d[2], 6)
+				same(t, describe(op, a.typ, idx.typ, b.typ), run(t, target, instr(op, out, []int{0}), a, idx, b), numbers(out, want...))
+			}
+		}
+	})
+}
+
 // indexedRef takes the updates one by one.
 func indexedRef(inst *ops.Instr, x, idx, y tensor) tensor {
 	s, axes, out := x.typ.Shape, inst.Attrs[0], inst.Outs[0].Type

@@ -230,15 +230,16 @@ func TestComplexExact(t *testing.T) {
 	})
 }
 
-// Slices written over and added to tensors, some of them twice.
+// Slices written over and added to tensors, some of them twice, where the updates or
+// the tensor may be real.
 func TestComplexIndexed(t *testing.T) {
 	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
-		for _, dt := range complexTypes {
+		for _, types := range [][3]ops.DType{{ops.C64, ops.C64, ops.C64}, {ops.C128, ops.C128, ops.C128},
+			{ops.C64, ops.F32, ops.C64}, {ops.S32, ops.C64, ops.C64}, {ops.C64, ops.F64, ops.C128}, {ops.C128, ops.BF16, ops.C128}} {
 			for _, op := range []ops.Op{ops.IndexedAdd, ops.IndexedPut} {
-				c := instr{op: op, attrs: [][]int{{0}}, types: []ops.Type{{DType: dt, Shape: shape(90, 17)},
-					{DType: ops.S32, Shape: shape(40, 1)}, {DType: dt, Shape: shape(40, 17)}}}
-				c.infer(t, dt)
+				c := update{shape(90, 17), []int{0}, 40}.instr(op, types, ops.S32)
+				c.infer(t, types[2])
 				s := newSampler(uint64(op))
 				c.data = [][]byte{s.natural(flatten(c.types[0]), -9, 9), s.natural(c.types[1], 0, 89), s.natural(flatten(c.types[2]), -9, 9)}
 				n.complexSame(t, d, host, &c, tolerance{})
