@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"strings"
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
@@ -66,7 +67,22 @@ func ErrorTerm(err error) etf.Term {
 			shapes = append(shapes, s)
 		}
 	}
-	return etf.Tuple{etf.Atom(KindOf(err)), op, shapes, msg}
+	return etf.Tuple{etf.Atom(KindOf(err)), op, shapes, abridged(msg)}
+}
+
+// MaxMessage bounds the sentence of an error, in bytes.
+const MaxMessage = 2000
+
+// abridged leaves out the middle of a long sentence: it begins with where the
+// error lies, step by step through the regions of a program, and ends with what
+// it is.
+func abridged(msg string) string {
+	const gap = " … "
+	const half = (MaxMessage - len(gap)) / 2
+	if len(msg) <= MaxMessage {
+		return msg
+	}
+	return strings.ToValidUTF8(msg[:half], "") + gap + strings.ToValidUTF8(msg[len(msg)-half:], "")
 }
 
 // Failure is {error, Error}; Success is {ok, Reply}.

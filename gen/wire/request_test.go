@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
@@ -171,6 +172,20 @@ func TestErrorTerm(t *testing.T) {
 	}
 	if got, want := encoded(t, Success(int64(1))), encoded(t, tuple{OK, int64(1)}); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A sentence keeps its ends where it is too long, and stays UTF-8.
+func TestLongMessage(t *testing.T) {
+	for _, step := range []string{"instruction 1 (branch): region 1: ", "é"} {
+		err := fmt.Errorf("here: %sis what it is", strings.Repeat(step, 1000))
+		msg := ErrorTerm(err).(etf.Tuple)[3].(string)
+		if len(msg) > MaxMessage || !utf8.ValidString(msg) {
+			t.Errorf("%d bytes: %q", len(msg), msg)
+		}
+		if !strings.HasPrefix(msg, "here: "+step) || !strings.HasSuffix(msg, step+"is what it is") {
+			t.Errorf("%q", msg)
+		}
 	}
 }
 
