@@ -115,8 +115,12 @@ defmodule NxVulkanGo.CompilerCacheTest do
     assert_received %{function: ^future, reason: "from_the_future: " <> _}
     assert "#{NxVulkanGo.explain(future, [1])}" =~ "run by Nx.Defn.Evaluator: from_the_future"
 
-    Application.put_env(:nx_vulkan_go, :fallback, :raise)
     on_exit(fn -> Application.delete_env(:nx_vulkan_go, :fallback) end)
+    Application.put_env(:nx_vulkan_go, :fallback, :warn)
+    log = ExUnit.CaptureLog.capture_log(fn -> catch_error(Nx.Defn.jit(future).(Nx.iota({3}))) end)
+    assert log =~ "is run by Nx.Defn.Evaluator: from_the_future"
+
+    Application.put_env(:nx_vulkan_go, :fallback, :raise)
     error = catch_error(Nx.Defn.compile(future, [Nx.template({3}, :f32)]))
     assert %Error{kind: :unsupported} = error
     assert Exception.message(error) =~ "from_the_future"

@@ -154,6 +154,20 @@ defmodule NxVulkanGo.CompilerNodeTest do
     assert :ok = Task.await(Task.async(fn -> NxVulkanGo.sync() end), 30_000)
   end
 
+  test "each device is a partition of a serving" do
+    devices = NxVulkanGo.devices()
+    partitions = NxVulkanGo.__partitions_options__(max_concurrency: 1)
+    assert partitions == for(%{index: i} <- devices, do: [device: i, max_concurrency: 1])
+
+    double = Nx.Serving.jit(&Nx.multiply(&1, 2), compiler: NxVulkanGo)
+    name = __MODULE__.Serving
+    start_supervised!({Nx.Serving, serving: double, name: name, batch_size: 2, partitions: true})
+    batch = Nx.Batch.stack([Nx.tensor([1, 2]), Nx.tensor([3, 4])])
+    result = Nx.Serving.batched_run(name, batch)
+    assert %NxVulkanGo.Backend{} = result.data
+    assert Nx.to_flat_list(result) == [2, 4, 6, 8]
+  end
+
   test "an error of the device is raised where a result is read" do
     singular = Nx.tensor([[1.0, 2.0], [2.0, 4.0]])
     result = Nx.Defn.jit(&Nx.LinAlg.solve/2).(singular, Nx.tensor([1.0, 2.0]))

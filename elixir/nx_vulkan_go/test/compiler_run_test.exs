@@ -88,6 +88,8 @@ defmodule NxVulkanGo.CompilerRunTest do
       table = Nx.iota({100}, backend: Nx.BinaryBackend)
       for i <- 1..3, do: assert(Nx.to_number(Nx.Defn.jit(&Nx.add(&1, table)).(i)[99]) == 99 + i)
       assert Nx.to_number(Nx.Defn.jit(&Nx.sum(Nx.add(&1, table))).(0)) == 4950
+      same = Nx.iota({100}, backend: Nx.BinaryBackend)
+      assert Nx.to_number(Nx.Defn.jit(&Nx.sum(Nx.subtract(same, &1))).(1)) == 4850
       sync(place)
       assert [_] = received(server, :tensor)
     end
@@ -169,6 +171,15 @@ defmodule NxVulkanGo.CompilerRunTest do
         fun.(Nx.Defn.jit_apply(&halves/1, [10.0], compiler: NxVulkanGo))
       end)
       |> Task.await()
+    end
+
+    test "are one run, however many rounds, and the server has nobody to ask", %{
+      server: server,
+      place: place
+    } do
+      assert Nx.to_number(Nx.Defn.jit(&halves/1).(2.0 ** 100)) == 1.0
+      sync(place)
+      assert [{:run, [_], [_], [_key, nil]}] = received(server, :run)
     end
 
     test "are cancelled when nobody has their results", %{server: server, place: place} do

@@ -132,7 +132,8 @@ defmodule NxVulkanGo.NodeTest do
 
     test "a killed server is an exception within a second, and the next one works" do
       t = Nx.iota({10})
-      assert Nx.to_number(t[3]) == 3
+      compiled = Nx.Defn.jit(&Nx.add(Nx.multiply(&1, 2), 1), compiler: NxVulkanGo)
+      assert {Nx.to_number(t[3]), Nx.to_number(compiled.(1))} == {3, 3}
       pid = Launcher.os_pid()
       System.cmd("kill", ["-9", "#{pid}"])
       {micros, error} = :timer.tc(fn -> assert_raise(Error, fn -> read_until_down(t) end) end)
@@ -142,6 +143,8 @@ defmodule NxVulkanGo.NodeTest do
 
       assert Nx.to_flat_list(Nx.add(Nx.iota({3}), 1)) == [1, 2, 3]
       assert Launcher.os_pid() != pid
+      # The program is sent again.
+      assert Nx.to_number(compiled.(2)) == 5
       assert_raise Error, ~r/stale/, fn -> Nx.add(t, 1) end
     end
 

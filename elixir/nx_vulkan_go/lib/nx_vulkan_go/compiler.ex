@@ -9,7 +9,9 @@ defmodule NxVulkanGo.Compiler do
   which the node gets once. A call is then one message, with the arguments that
   are not on the device yet; loops and branches run on the node and ask nobody.
   As with `NxVulkanGo.Backend`, a call does not wait for its results: an error of
-  the device is raised where one of them is read.
+  the device is raised where one of them is read. A loop that has not ended is
+  cancelled when nobody refers to its results any more, or all have been given to
+  `Nx.backend_deallocate/1`.
 
   ## Options
 
