@@ -24,6 +24,10 @@ type fuser struct {
 	made  map[ops.ID]int // the node that makes a value
 	types map[ops.ID]ops.Type
 	stamp int // of the latest search
+
+	// Why an instruction has not joined one that it reads, by their nodes; nil where
+	// nobody wants to know.
+	refused map[[2]int]reason
 }
 
 // node is what is known of an instruction.
@@ -39,14 +43,20 @@ type node struct {
 	body    []int // what it looks through, where it is not alone
 	pull    pull
 	deps    []dep
+	apart   reason // why others do not join it; empty where they may
 	group   *group // nil where it has no unit of its own
 }
 
 // Units cuts a graph into units, in an order that respects what depends on what.
 // The same graph gives the same units.
-func Units(g *Graph, t *Target) []Unit {
-	f := &fuser{t: t, g: g, nodes: make([]node, len(g.Body)), made: make(map[ops.ID]int, len(g.Body)),
-		types: make(map[ops.ID]ops.Type, len(g.Body)+len(g.Params))}
+func Units(g *Graph, t *Target) []Unit { return newFuser(g, t, nil).cut() }
+
+func newFuser(g *Graph, t *Target, refused map[[2]int]reason) *fuser {
+	return &fuser{t: t, g: g, nodes: make([]node, len(g.Body)), made: make(map[ops.ID]int, len(g.Body)),
+		types: make(map[ops.ID]ops.Type, len(g.Body)+len(g.Params)), refused: refused}
+}
+
+func (f *fuser) cut() []Unit {
 	f.survey()
 	for i := range f.nodes {
 		f.visit(i)
@@ -66,7 +76,7 @@ func (f *fuser) survey() {
 		for _, o := range in.Outs {
 			f.made[o.ID], f.types[o.ID] = i, o.Type
 		}
-		f.nodes[i].role = f.roleOf(in)
+		f.nodes[i].role, f.nodes[i].apart = f.roleOf(in)
 		for _, o := range in.Ins {
 			if j, ok := f.maker(o); ok {
 				f.nodes[j].users = append(f.nodes[j].users, i)
@@ -134,13 +144,13 @@ func (f *fuser) visit(i int) {
 	}
 	switch n.role {
 	case roleAlone:
-		f.alone(i)
+		f.alone(i, n.apart)
 	case roleProduct:
 		f.product(i)
 	case roleView, roleCreate:
 		n.pull = f.pulls(n)
 		if n.memory {
-			f.alone(i)
+			f.alone(i, inMemory)
 		}
 	default:
 		n.pull = f.pulls(n)
@@ -150,10 +160,11 @@ func (f *fuser) visit(i int) {
 	}
 }
 
-// alone gives an instruction a unit of its own, which reads its operands.
-func (f *fuser) alone(i int) {
+// alone gives an instruction a unit of its own, which reads its operands. why is that
+// others do not join it.
+func (f *fuser) alone(i int, why reason) {
 	n := &f.nodes[i]
-	n.group, n.body = &group{items: []int{i}, first: i, last: i}, nil
+	n.group, n.body, n.apart = &group{items: []int{i}, first: i, last: i}, nil, why
 	for _, o := range n.in.Ins {
 		if j, ok := f.maker(o); ok {
 			n.deps = append(n.deps, dep{node: j})
@@ -165,13 +176,17 @@ func (f *fuser) alone(i int) {
 func (f *fuser) place(i int) {
 	n := &f.nodes[i]
 	if err := f.look(i); err != nil {
-		f.alone(i)
+		f.alone(i, noStrides)
 		return
 	}
 	f.start(i)
 	for _, d := range slices.Backward(n.deps) {
-		if other := f.nodes[d.node].group; other != n.group {
-			f.join(other, n.group)
+		other := f.nodes[d.node].group
+		if other == n.group {
+			continue
+		}
+		if why := f.join(other, n.group); why != "" && f.refused != nil {
+			f.refused[[2]int{d.node, i}] = why
 		}
 	}
 }
@@ -216,7 +231,7 @@ func (f *fuser) settle(i int) {
 			f.settle(j)
 		}
 	}
-	f.alone(i)
+	f.alone(i, noStrides)
 }
 
 // tracer traces node i in the space of its own.

@@ -32,7 +32,9 @@ func (f *fuser) beside() {
 		known := bySize[b.n]
 		for _, a := range known[max(0, len(known)-besideBack):] {
 			if len(b.items) > 0 && slices.Equal(f.shapeOf(a), f.shapeOf(b)) {
-				f.join(a, b)
+				if f.join(a, b) == "" {
+					a.by |= RuleBeside
+				}
 			}
 		}
 		if len(b.items) > 0 {

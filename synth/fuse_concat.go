@@ -34,6 +34,9 @@ func (f *fuser) concatenated(units []Unit) []Unit {
 			return false
 		}
 		units[i].concatenate(cat)
+		if u.Why != nil {
+			units[i].Why.passOn(u.Why, cat)
+		}
 		return true
 	})
 }
@@ -80,6 +83,14 @@ func (u *Unit) concatenate(in *ops.Instr) {
 		return slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return o.ID == r.ID })
 	})
 	u.Outs = append(u.Outs, in.Outs...)
+}
+
+// passOn makes what the unit of a concatenation tells part of what that of its operands
+// does.
+func (w *Why) passOn(cat *Why, in *ops.Instr) {
+	w.Rules |= RuleViews
+	w.Ends = slices.DeleteFunc(w.Ends, func(e End) bool { return e.Reader.Outs[0].ID == in.Outs[0].ID })
+	w.Ends = append(w.Ends, cat.Ends...)
 }
 
 // apart is the unit without its concatenations, and where in the results of the

@@ -21,6 +21,7 @@ type group struct {
 	open        []int // items whose values are read outside
 	lits        map[litKey]bool
 	cost        int
+	by          Rules // that brought its items together
 	stamp       int
 }
 
@@ -123,13 +124,25 @@ func (f *fuser) start(i int) {
 	n.group = g
 }
 
-// join makes the groups a and b one where one kernel can carry out both. b has
-// something that reads a.
-func (f *fuser) join(a, b *group) {
-	if a.n == 0 || b.n == 0 || !f.joins(a, b) || !f.fits(a, b) || f.between(a, b) || f.between(b, a) {
-		return
+// join makes the groups a and b one where one kernel can carry out both, or says why
+// not. b has something that reads a.
+func (f *fuser) join(a, b *group) reason {
+	if a.n == 0 || b.n == 0 {
+		return f.apartness(a, b)
 	}
+	by, why := f.joins(a, b)
+	if why == "" {
+		why = f.fits(a, b)
+	}
+	switch {
+	case why != "":
+		return why
+	case f.between(a, b) || f.between(b, a):
+		return inBetween
+	}
+	a.by |= b.by | by
 	f.merge(a, b)
+	return ""
 }
 
 func (f *fuser) merge(a, b *group) {
@@ -161,15 +174,14 @@ func (f *fuser) merge(a, b *group) {
 	}
 }
 
-// fits reports whether a kernel of both groups has room for its buffers and its
-// code.
-func (f *fuser) fits(a, b *group) bool {
+// fits says why a kernel of both groups has no room for its buffers or its code.
+func (f *fuser) fits(a, b *group) reason {
 	most := maxCost
 	if a.fold != nil || b.fold != nil {
 		most = maxFoldCost
 	}
 	if len(a.items)+len(b.items) > maxItems || a.cost+b.cost > most {
-		return false
+		return tooLong
 	}
 	buffers := len(f.open(a, b))
 	for _, g := range []*group{a, b} {
@@ -184,7 +196,13 @@ func (f *fuser) fits(a, b *group) bool {
 	if f.t.Addresses {
 		push += 8 * buffers
 	}
-	return buffers <= maxBuffers && push <= f.t.maxPush()
+	switch {
+	case buffers > maxBuffers:
+		return manyBuffers
+	case push > f.t.maxPush():
+		return manyParameters
+	}
+	return ""
 }
 
 // maxBuffers is how many buffers a kernel may have where they are bound.

@@ -2,53 +2,116 @@ package synth
 
 import "slices"
 
-// joins reports whether the points of two groups, of which b reads a, can be
-// those of one kernel.
-func (f *fuser) joins(a, b *group) bool {
+// joins says by which rule the points of two groups, of which b reads a, can be those
+// of one kernel, or why they cannot.
+func (f *fuser) joins(a, b *group) (by Rules, why reason) {
 	switch {
 	case a.product || b.product:
-		return f.joinsProduct(a, b)
+		return RuleProducts, f.joinsProduct(a, b)
 	case a.fold == nil && b.fold == nil:
-		return a.n == b.n && f.t.allows(RulePointwise) && f.only(a, b, along) && f.only(b, a, along)
+		return RulePointwise, f.joinsPoints(a, b)
 	case a.fold != nil && b.fold != nil:
-		return a.fold.equal(b.fold) && (f.t.allows(RuleMulti) && f.only(a, b, along) && f.only(b, a, along) || f.inRows(a, b))
+		return f.joinsFolds(a, b)
 	case a.fold == nil:
 		return f.joinsFold(a, b)
 	}
 	return f.joinsFold(b, a)
 }
 
+// joinsPoints is joins for operations on elements.
+func (f *fuser) joinsPoints(a, b *group) reason {
+	if a.n != b.n {
+		return otherSize
+	}
+	return f.aligned(a, b, RulePointwise)
+}
+
+// joinsFolds is joins for reductions.
+func (f *fuser) joinsFolds(a, b *group) (by Rules, why reason) {
+	if !a.fold.equal(b.fold) {
+		return 0, otherFold
+	}
+	if why = f.aligned(a, b, RuleMulti); why == "" {
+		return RuleMulti, ""
+	}
+	return f.orInRows(a, b, why)
+}
+
 // joinsFold is joins for operations on elements and reductions. Of the former,
 // those that have an element for each that is folded must be wanted by the
 // reductions alone, unless whole rows come into one kernel; the others are computed
 // where the totals are.
-func (f *fuser) joinsFold(points, folds *group) bool {
+func (f *fuser) joinsFold(points, folds *group) (by Rules, why reason) {
 	switch points.n {
 	case folds.n:
-		if f.t.allows(RuleReduceIn) && f.only(points, folds, along) && !f.reads(points, folds) &&
-			!slices.ContainsFunc(points.open, func(i int) bool { return f.reachesOut(i, points, folds) }) {
-			return true
-		}
-		return f.inRows(points, folds)
+		by, why = RuleReduceIn, f.foldsIn(points, folds)
 	case folds.kept:
-		return f.t.allows(RuleReduceOut) && f.only(points, folds, along) && f.only(folds, points, along) ||
-			f.inRows(points, folds)
+		by, why = RuleReduceOut, f.aligned(points, folds, RuleReduceOut)
+	default:
+		return 0, otherSize
 	}
-	return false
+	if why == "" {
+		return by, ""
+	}
+	return f.orInRows(points, folds, why)
 }
 
-// inRows reports whether whole rows of both groups come into one kernel: each
+// foldsIn says why operations on elements are not done while these are folded.
+func (f *fuser) foldsIn(points, folds *group) reason {
+	switch {
+	case !f.t.allows(RuleReduceIn):
+		return off(RuleReduceIn)
+	case f.reads(points, folds):
+		return needsTotal
+	case !f.only(points, folds, along):
+		return otherOrder
+	case slices.ContainsFunc(points.open, func(i int) bool { return f.reachesOut(i, points, folds) }):
+		return wantedToo
+	}
+	return ""
+}
+
+// aligned says why two groups that have as many points are not one by a rule: it is
+// off, or one of them looks at the other otherwise than one for one.
+func (f *fuser) aligned(a, b *group, by Rules) reason {
+	switch {
+	case !f.t.allows(by):
+		return off(by)
+	case !f.only(a, b, along) || !f.only(b, a, along):
+		return otherOrder
+	}
+	return ""
+}
+
+// orInRows is what joins says of two groups that are one only where whole rows of both
+// come into one kernel, which keeps them apart as well where why does.
+func (f *fuser) orInRows(a, b *group, why reason) (Rules, reason) {
+	rows := f.inRows(a, b)
+	if rows == "" {
+		return RuleRows, ""
+	}
+	return 0, why.and(rows)
+}
+
+// inRows says why whole rows of both groups do not come into one kernel, in which each
 // looks at the elements of the other one for one, or at one for the row.
-func (f *fuser) inRows(a, b *group) bool {
+func (f *fuser) inRows(a, b *group) reason {
 	lie := a.fold
 	if lie == nil {
 		lie = b.fold
 	}
 	held, ok := f.t.rows(lie)
-	if !ok || !f.t.allows(RuleRows) || f.t.rowCost(lie, held, a.folds+b.folds, a.cost+b.cost) > maxRowCost {
-		return false
+	switch {
+	case !f.t.allows(RuleRows):
+		return off(RuleRows)
+	case !ok:
+		return noRows
+	case f.t.rowCost(lie, held, a.folds+b.folds, a.cost+b.cost) > maxRowCost:
+		return tooLong
+	case !f.alongRows(a, b, lie) || !f.alongRows(b, a, lie):
+		return otherRows
 	}
-	return f.alongRows(a, b, lie) && f.alongRows(b, a, lie)
+	return ""
 }
 
 // alongRows reports whether whatever b reads of a is the element at its place, or

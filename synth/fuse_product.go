@@ -21,9 +21,8 @@ const (
 
 // product makes an instruction that is a product a unit that others may join.
 func (f *fuser) product(i int) {
-	f.alone(i)
 	n := &f.nodes[i]
-	if !f.t.allows(RuleProducts) || !f.t.ends(n.in, f.typesOf(n.in)) {
+	if f.alone(i, f.t.keepsOut(n.in, f.typesOf(n.in))); n.apart != "" {
 		return
 	}
 	n.group.product, n.group.n, n.group.open = true, n.in.Outs[0].Type.Size(), []int{i}
@@ -41,38 +40,67 @@ func (f *fuser) product(i int) {
 }
 
 // joinsProduct is joins where one of the groups has a product.
-func (f *fuser) joinsProduct(a, b *group) bool {
-	return a.product != b.product && a.fold == nil && b.fold == nil && a.n == b.n && a.cost+b.cost <= maxProductCost &&
-		(f.reads(a, b) || f.reads(b, a)) && f.only(a, b, along) && f.only(b, a, along)
+func (f *fuser) joinsProduct(a, b *group) reason {
+	switch {
+	case a.product && b.product:
+		return twoProducts
+	case a.fold != nil || b.fold != nil:
+		return foldsProduct
+	case a.n != b.n:
+		return otherSize
+	case !f.reads(a, b) && !f.reads(b, a):
+		return unrelated
+	case a.cost+b.cost > maxProductCost:
+		return tooLong
+	}
+	return f.aligned(a, b, RuleProducts)
 }
 
-// ends reports whether the kernels of a product have its results as these lie in
-// memory, and whether there is something to gain. A processor's take nothing in: a
-// dispatch costs it little, and its caches have the results.
-func (t *Target) ends(in *ops.Instr, types []ops.Type) bool {
+// keepsOut says why nothing comes into the kernels of a product: they do not have its
+// results as these lie in memory, or there is little to gain. A processor's take
+// nothing in: a dispatch costs it little, and its caches have the results.
+func (t *Target) keepsOut(in *ops.Instr, types []ops.Type) reason {
 	out := in.Outs[0].Type
-	if t.CPU || out.DType.IsComplex() || !t.computes(out.DType) || dotSupported(out.DType.Wide(), types, t) != nil {
-		return false
-	}
-	if in.Op == ops.Conv {
-		return in.Ins[0].Lit == nil && in.Ins[1].Lit == nil && newConvolution(in, types, t).ends()
+	switch {
+	case !t.allows(RuleProducts):
+		return off(RuleProducts)
+	case t.CPU:
+		return productOfCPU
+	case out.DType.IsComplex() || !t.computes(out.DType) || dotSupported(out.DType.Wide(), types, t) != nil:
+		return otherType
+	case in.Op == ops.Conv && (in.Ins[0].Lit != nil || in.Ins[1].Lit != nil):
+		return readsTensor
+	case in.Op == ops.Conv:
+		return newConvolution(in, types, t).keepsOut()
 	}
 	k := 1
 	for _, ax := range in.Attrs[0] {
 		k *= types[0].Shape[ax]
 	}
-	return pays(out.Size(), k)
+	if !pays(out.Size(), k) {
+		return longProduct
+	}
+	return ""
 }
 
 // pays reports whether a pass over the results of a product counts beside sums of
 // k terms.
 func pays(results, k int) bool { return results <= manyProducts || k < longSum }
 
-// ends is that of a convolution.
-func (c *convolution) ends() bool {
-	if !pays(c.in.Outs[0].Type.Size(), c.depth()) {
-		return false
+// keepsOut is that of a convolution.
+func (c *convolution) keepsOut() reason {
+	switch {
+	case !pays(c.in.Outs[0].Type.Size(), c.depth()):
+		return longProduct
+	case !c.inOrder():
+		return otherProduct
 	}
+	return ""
+}
+
+// inOrder reports whether the kernels of a convolution have its results as these lie in
+// memory.
+func (c *convolution) inOrder() bool {
 	switch {
 	case c.thin():
 		return false

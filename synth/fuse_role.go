@@ -17,64 +17,75 @@ const (
 	roleFold                // a reduction
 )
 
-// roleOf says what an instruction can be, by itself.
-func (f *fuser) roleOf(in *ops.Instr) role {
-	if len(in.Outs) != 1 || !f.t.computes(in.Outs[0].Type.DType) {
-		return roleAlone
+// roleOf says what an instruction can be, by itself, and why that is no part of others
+// where it is alone.
+func (f *fuser) roleOf(in *ops.Instr) (role, reason) {
+	switch {
+	case len(in.Outs) != 1:
+		return roleAlone, manyResults
+	case !f.t.computes(in.Outs[0].Type.DType):
+		return roleAlone, otherType
 	}
 	for _, o := range in.Ins {
-		if !f.takes(o) {
-			return roleAlone
+		if why := f.takes(o); why != "" {
+			return roleAlone, why
 		}
 	}
 	info := in.Op.Info()
 	switch {
 	case in.Op == ops.Dot || in.Op == ops.Conv:
-		return roleProduct
+		return roleProduct, ""
 	case in.Op == ops.Constant || in.Op == ops.Iota || in.Op == ops.Eye:
-		return roleCreate
+		return roleCreate, ""
 	case in.Op == ops.Bitcast:
 		return f.bitcast(in)
 	case info.Kind == ops.Movement:
 		return f.looking(in)
 	case info.Kind == ops.Pointwise:
 		if in.Op == ops.AsType || codeOf(in, f.typesOf(in)).For(f.t.computeType(in, f.typesOf(in)).Class()) != "" {
-			return rolePoint
+			return rolePoint, ""
 		}
 	case info.Kind == ops.Reduce && in.Ins[0].Lit == nil:
 		if f.typeOf(in.Ins[0]).Size() > in.Outs[0].Type.Size() {
-			return roleFold
+			return roleFold, ""
 		}
+		return roleAlone, notFolding
 	}
-	return roleAlone
+	return roleAlone, ownKernels
 }
 
-// takes reports whether a kernel may have an operand: a value of a type that the
-// device has, or a number.
-func (f *fuser) takes(o ops.Operand) bool {
-	if o.Lit != nil {
-		return len(o.Lit.Type.Shape) == 0 && !o.Lit.Type.DType.IsComplex()
+// takes says why a kernel may not have an operand, which must be a value of a type that
+// the device has, or a number.
+func (f *fuser) takes(o ops.Operand) reason {
+	switch {
+	case o.Lit != nil && len(o.Lit.Type.Shape) > 0:
+		return readsTensor
+	case o.Lit != nil && o.Lit.Type.DType.IsComplex(), o.Lit == nil && !f.t.computes(f.typeOf(o).DType):
+		return otherType
 	}
-	return f.t.computes(f.typeOf(o).DType)
+	return ""
 }
 
 // looking is the role of a movement of elements.
-func (f *fuser) looking(in *ops.Instr) role {
-	if in.Ins[0].Lit != nil || !f.t.allows(RuleViews) {
-		return roleAlone
+func (f *fuser) looking(in *ops.Instr) (role, reason) {
+	switch {
+	case !f.t.allows(RuleViews):
+		return roleAlone, off(RuleViews)
+	case in.Ins[0].Lit != nil:
+		return roleAlone, ownKernels
 	}
 	if _, ok := viewOf(in, f.typeOf(in.Ins[0]).Shape); !ok {
-		return roleAlone
+		return roleAlone, ownKernels
 	}
-	return roleView
+	return roleView, ""
 }
 
 // bitcast is an operation on elements where they have whole bytes.
-func (f *fuser) bitcast(in *ops.Instr) role {
+func (f *fuser) bitcast(in *ops.Instr) (role, reason) {
 	if in.Ins[0].Lit != nil || f.typeOf(in.Ins[0]).DType.Bits() < 8 {
-		return roleAlone
+		return roleAlone, otherType
 	}
-	return rolePoint
+	return rolePoint, ""
 }
 
 // computes reports whether a device loads, computes and stores a type.

@@ -33,6 +33,19 @@ var ruleNames = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews,
 	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "beside": RuleBeside,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead}
 
+// String lists the names of the rules, in their order, separated by commas.
+func (r Rules) String() string {
+	var names []string
+	for one := Rules(1); one != 0; one <<= 1 {
+		for name, rule := range ruleNames {
+			if r&one != 0 && rule == one {
+				names = append(names, name)
+			}
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // RuleNames lists the names that ParseRules knows.
 func RuleNames() []string { return slices.Sorted(maps.Keys(ruleNames)) }
 

@@ -115,7 +115,7 @@ func (f *fuser) unitsOf(g *group) []Unit {
 	}
 	var units []Unit
 	for _, i := range g.items {
-		f.nodes[i].group = &group{items: []int{i}, first: i, last: i}
+		f.nodes[i].group, f.nodes[i].apart = &group{items: []int{i}, first: i, last: i}, otherSpace
 	}
 	for _, i := range g.items {
 		units = append(units, f.unit([]int{i}))
@@ -153,6 +153,9 @@ func (f *fuser) unit(items []int) Unit {
 		if len(f.nodes[i].in.Outs) > 1 || f.reachesOut(i, f.nodes[i].group) {
 			u.Outs = append(u.Outs, f.nodes[i].in.Outs...)
 		}
+	}
+	if f.refused != nil {
+		u.Why = f.why(items)
 	}
 	return u
 }

@@ -21,6 +21,7 @@ type Unit struct {
 	Ins  []ops.ID       // the values it reads: Ref{Operand, i} of the plan
 	Lits []*ops.Literal // the literals it reads: operand len(Ins)+i of the plan
 	Outs []ops.Result   // the values it makes: Ref{Result, i} of the plan
+	Why  *Why           // nil but for those that Explain gives
 }
 
 // LowerUnit plans a unit. types gives the types of the values that it reads. The
