@@ -18,7 +18,7 @@ func bench(ctx context.Context, args []string) error {
 		return err
 	}
 	if f.NArg() > 1 {
-		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops or cold", errUsage, f.Arg(1))
+		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold or sampler", errUsage, f.Arg(1))
 	}
 	switch f.Arg(0) {
 	case "wire":
@@ -29,6 +29,8 @@ func bench(ctx context.Context, args []string) error {
 		return benchmark.ColdRound(*device)
 	case "ops":
 		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only, No: *no})
+	case "sampler":
+		return benchmark.Sampler(ctx, *device)
 	}
-	return fmt.Errorf("%w: bench measures wire, ops or cold: nxvk-node bench [FLAGS] wire|ops|cold", errUsage)
+	return fmt.Errorf("%w: bench measures wire, ops, cold or sampler: nxvk-node bench [FLAGS] wire|ops|cold|sampler", errUsage)
 }

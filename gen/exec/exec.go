@@ -97,6 +97,7 @@ type Counters struct {
 	Failed       uint64 // results that carry a new error
 	Dispatches   uint64 // recorded
 	Prompt       uint64 // dispatches that the host carried out in the device's stead
+	Leaps        uint64 // leapfrog steps that chains of the sampler have had the device take
 	Submits      uint64 // batches given to the device
 	Uploaded     uint64 // bytes
 	Downloaded   uint64 // bytes

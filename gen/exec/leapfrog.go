@@ -192,6 +192,7 @@ func (l *leaper) leapAll() {
 	instances := make([]instance, len(batch))
 	for i, w := range batch {
 		instances[i] = w.instance
+		l.e.Counters.Leaps += uint64(w.steps)
 	}
 	l.e.leapfrog(l.d, l.data, instances, func(states [][]nuts.State, err error) {
 		for i, w := range batch {

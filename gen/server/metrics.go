@@ -67,6 +67,7 @@ var metricRows = []struct {
 	{"failed_total", "Instructions that failed.", true, func(s *status) float64 { return float64(s.Counters.Failed) }},
 	{"dispatches_total", "Kernels recorded for the device.", true, func(s *status) float64 { return float64(s.Counters.Dispatches) }},
 	{"prompt_dispatches_total", "Kernels that the host carried out in the stead of a processor.", true, func(s *status) float64 { return float64(s.Counters.Prompt) }},
+	{"leapfrog_steps_total", "Leapfrog steps that chains of the sampler have had the device take.", true, func(s *status) float64 { return float64(s.Counters.Leaps) }},
 	{"submits_total", "Batches submitted to the device.", true, func(s *status) float64 { return float64(s.Counters.Submits) }},
 	{"submit_latency_seconds", "Mean time from submission to completion.", false, func(s *status) float64 { return s.Memory.Latency.Seconds() }},
 	{"uploaded_bytes_total", "Bytes of uploaded tensors.", true, func(s *status) float64 { return float64(s.Counters.Uploaded) }},

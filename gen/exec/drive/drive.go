@@ -18,7 +18,7 @@ import (
 	"nxvk/vulkan"
 )
 
-// Patience is how long a Driver waits for an answer.
+// Patience is how long a Driver waits for an answer while nothing comes.
 const Patience = 2 * time.Minute
 
 var errPatience = errors.New("no answer from the executor")
@@ -128,6 +128,29 @@ func (d *Driver) Leapfrog(r *wire.Leapfrog) (rows exec.Rows, err error) {
 	return rows, err
 }
 
+// Sample waits for chains. Their draws go to emit, chunk by chunk; a chain that
+// fails is the error.
+func (d *Driver) Sample(s *wire.Sample, emit func(exec.Chunk)) error {
+	left := s.Chains
+	var failed error
+	return d.wait(func(done func(error)) {
+		d.Exec.Sample(d.lane, s, func(_ int, err error) {
+			if err != nil {
+				done(err)
+			}
+		}, func(_ int, c exec.Chunk) bool {
+			emit(c)
+			if c.Draws == nil {
+				failed = errors.Join(failed, c.Err)
+				if left--; left == 0 {
+					done(failed)
+				}
+			}
+			return true
+		})
+	})
+}
+
 // Built waits until no plan or pipeline is being made.
 func (d *Driver) Built() error {
 	for d.Exec.Building() > 0 {
@@ -210,6 +233,7 @@ func (d *Driver) wait(ask func(done func(error))) error {
 			return err
 		case f := <-d.posted:
 			f()
+			late.Reset(Patience)
 		case <-late.C:
 			return errPatience
 		}
