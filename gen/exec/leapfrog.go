@@ -1,12 +1,10 @@
 package exec
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"nxvk/gen/nuts"
 	"nxvk/gen/store"
@@ -16,17 +14,9 @@ import (
 )
 
 // A density that a kernel can compute takes its leapfrog steps on the device:
-// one dispatch takes those of many chains, each a workgroup.
+// one dispatch takes those of many chains, each leg a workgroup.
 
-// leapfrogRows bounds the steps ahead of which a chain is: those after a turn are
-// in vain.
-const leapfrogRows = 256
-
-// gatherTime is how long chains that wait for steps wait for others to come
-// along.
-const gatherTime = 200 * time.Microsecond
-
-// instance is one chain in a dispatch.
+// instance is one leg of a chain in a dispatch.
 type instance struct {
 	q, p, grad, metric []float64
 	eps                float64
@@ -65,6 +55,23 @@ func (d *density) sampled(e *Executor) bool {
 	return err == nil && (!e.target.CPU || work > operationsAnElement*e.limit)
 }
 
+// What steps cost in operations, about: a step of no density, for its barriers, and a
+// dispatch. The latter is some 60 µs on a GPU, where a workgroup does 10 operations a
+// nanosecond, and 100 µs on a processor.
+const (
+	gpuStep, gpuDispatch = 10_000, 600_000
+	cpuStep, cpuDispatch = 500, 100_000
+)
+
+// callCost is what a dispatch costs, in steps of a density that has a kernel.
+func (e *Executor) callCost(d *density) float64 {
+	work, _ := d.program.density.Work()
+	if e.target.CPU {
+		return cpuDispatch / float64(cpuStep+work)
+	}
+	return gpuDispatch / float64(gpuStep+work)
+}
+
 // regionKey is the structure of a region, with its literals.
 func regionKey(r *ops.Region) []byte {
 	var key []byte
@@ -97,119 +104,11 @@ func regionKey(r *ops.Region) []byte {
 	return key
 }
 
-// leaper takes the steps of the chains of a run on the device. All but Start and
-// Steps is for the goroutine of the Executor.
-type leaper struct {
-	e       *Executor
-	d       *density
-	data    []*store.Storage
-	chains  int // that have not ended
-	waiting []*leap
-	timer   bool
-}
-
-// leap is what a chain waits for.
-type leap struct {
-	instance
-	reply chan leaps
-}
-
-type leaps struct {
-	states []nuts.State
-	err    error
-}
-
-// newLeaper brings the data of a density to the device.
-func (e *Executor) newLeaper(d *density, chains int) *leaper {
-	l := &leaper{e: e, d: d, chains: chains}
-	for _, x := range d.params[1:] {
-		m := &store.Storage{Host: x.Data}
-		m.Retain()
-		l.data = append(l.data, m)
-	}
-	return l
-}
-
-// ended notes the end of a chain; the last one frees the data.
-func (l *leaper) ended() {
-	if l.chains--; l.chains == 0 {
-		dropAll(l.data)
-		return
-	}
-	l.full()
-}
-
-// Start computes density and gradient on the host: the device is asked for steps
-// alone.
-func (l *leaper) Start(ctx context.Context, q []float64) (*nuts.State, error) {
-	return l.d.copy().Start(ctx, q)
-}
-
-// Steps waits for steps of a chain.
-func (l *leaper) Steps(ctx context.Context, from *nuts.State, eps float64, metric []float64, k int) ([]nuts.State, error) {
-	w := &leap{reply: make(chan leaps, 1), instance: instance{q: from.Q, p: from.P, grad: from.Grad,
-		metric: metric, eps: eps, steps: min(k, leapfrogRows)}}
-	l.e.cfg.Post(func() { l.add(w) })
-	select {
-	case r := <-w.reply:
-		return r.states, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// add gathers what chains wait for.
-func (l *leaper) add(w *leap) {
-	l.waiting = append(l.waiting, w)
-	if l.full() || l.timer {
-		return
-	}
-	l.timer = true
-	time.AfterFunc(gatherTime, func() {
-		l.e.cfg.Post(func() {
-			l.timer = false
-			l.leapAll()
-		})
-	})
-}
-
-// full dispatches when all chains wait.
-func (l *leaper) full() bool {
-	if len(l.waiting) == 0 || len(l.waiting) < l.chains {
-		return false
-	}
-	l.leapAll()
-	return true
-}
-
-// leapAll takes the steps that chains wait for.
-func (l *leaper) leapAll() {
-	batch := l.waiting
-	l.waiting = nil
-	if len(batch) == 0 {
-		return
-	}
-	instances := make([]instance, len(batch))
-	for i, w := range batch {
-		instances[i] = w.instance
-		l.e.Counters.Leaps += uint64(w.steps)
-	}
-	l.e.leapfrog(l.d, l.data, instances, func(states [][]nuts.State, err error) {
-		for i, w := range batch {
-			r := leaps{err: err}
-			if err == nil {
-				r.states = states[i]
-			}
-			w.reply <- r
-		}
-	})
-}
-
 // leapfrog takes steps of instances of a density, with one dispatch, and gives
 // the states after each.
 func (e *Executor) leapfrog(d *density, data []*store.Storage, list []instance, done func([][]nuts.State, error)) {
 	in := inputsOf(d.typ.DType, list)
-	e.leapfrogRows(d, data, in, func(r Rows, err error) {
+	e.leapRows(d, data, in, func(r Rows, err error) {
 		if err != nil {
 			done(nil, err)
 			return
@@ -220,8 +119,8 @@ func (e *Executor) leapfrog(d *density, data []*store.Storage, list []instance, 
 	})
 }
 
-// leapfrogRows takes steps of instances with one dispatch.
-func (e *Executor) leapfrogRows(d *density, data []*store.Storage, in leapInputs, done func(Rows, error)) {
+// leapRows takes steps of instances with one dispatch.
+func (e *Executor) leapRows(d *density, data []*store.Storage, in leapInputs, done func(Rows, error)) {
 	e.withKernel(d, in.steps, func(plan *planned, err error) {
 		var outs []vulkan.Arg
 		var sizes []int

@@ -40,7 +40,7 @@ func (e *Executor) takeSteps(d *density, c *wire.Leapfrog, done func(Rows, error
 		return err
 	}
 	leaper := e.newLeaper(d, 1)
-	e.leapfrogRows(d, leaper.data, requested(c), func(r Rows, err error) {
+	e.leapRows(d, leaper.data, requested(c), func(r Rows, err error) {
 		leaper.ended()
 		done(r, err)
 	})
@@ -85,10 +85,11 @@ func (e *Executor) stepsOnHost(d *density, c *wire.Leapfrog, done func(Rows, err
 			if err == nil {
 				s.P = c.P[i*c.Dim : (i+1)*c.Dim]
 				for len(all[i]) < c.K && err == nil {
-					var next []nuts.State
-					if next, err = h.Steps(context.Background(), s, c.Step, c.Metric[i*c.Dim:(i+1)*c.Dim], 1); err == nil {
-						all[i] = append(all[i], next[0])
-						s = &next[0]
+					var next [][]nuts.State
+					leg := nuts.Leg{From: s, Eps: c.Step, Steps: 1}
+					if next, err = h.Steps(context.Background(), c.Metric[i*c.Dim:(i+1)*c.Dim], []nuts.Leg{leg}); err == nil {
+						s = &next[0][0]
+						all[i] = append(all[i], *s)
 					}
 				}
 			}

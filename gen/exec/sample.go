@@ -262,8 +262,12 @@ func (d *density) at(ctx context.Context, s *nuts.State) error {
 	return nil
 }
 
-// Steps takes one leapfrog step: more would be lost where the trajectory turns.
-func (d *density) Steps(ctx context.Context, from *nuts.State, eps float64, metric []float64, _ int) ([]nuts.State, error) {
+// CallCost is nothing: a step that may be in vain is never worth it.
+func (d *density) CallCost() float64 { return 0 }
+
+// Steps takes one leapfrog step, of the first leg.
+func (d *density) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
+	from, eps := legs[0].From, legs[0].Eps
 	n := len(from.Q)
 	s := nuts.State{Q: make([]float64, n), P: make([]float64, n), Grad: make([]float64, n)}
 	for i := range n {
@@ -274,5 +278,5 @@ func (d *density) Steps(ctx context.Context, from *nuts.State, eps float64, metr
 	for i := range n {
 		s.P[i] += eps / 2 * s.Grad[i]
 	}
-	return []nuts.State{s}, err
+	return [][]nuts.State{{s}}, err
 }

@@ -106,11 +106,11 @@ func (c *Chain) findStep(ctx context.Context) error {
 		for i := range s.P {
 			s.P[i] = c.random.normal() / math.Sqrt(c.metric[i])
 		}
-		next, err := c.in.Steps(ctx, &s, c.step, c.metric, 1)
+		next, err := c.in.Steps(ctx, c.metric, []Leg{{From: &s, Eps: c.step, Steps: 1}})
 		if err != nil {
 			return err
 		}
-		gain := c.energy(&s) - c.energy(&next[0])
+		gain := c.energy(&s) - c.energy(&next[0][0])
 		good := gain > math.Log(0.8) // false where it is not a number
 		if first {
 			up, first = good, false

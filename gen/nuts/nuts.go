@@ -24,14 +24,24 @@ type State struct {
 	LogP       float64
 }
 
+// Leg is a way along which leapfrog steps are wanted.
+type Leg struct {
+	From  *State
+	Eps   float64 // the size of a step, negative to go backward
+	Steps int
+}
+
 // Integrator computes the density and moves along trajectories.
 type Integrator interface {
 	// Start returns the state at a position, without a momentum.
 	Start(ctx context.Context, q []float64) (*State, error)
-	// Steps takes leapfrog steps of size eps, which is negative to go backward:
-	// at least one, and no more than k. metric is the diagonal of the inverse
-	// mass matrix.
-	Steps(ctx context.Context, from *State, eps float64, metric []float64, k int) ([]State, error)
+	// Steps takes leapfrog steps along legs, and returns the states after each: at least
+	// one of the first leg, of others perhaps none, of all no more than they ask for.
+	// metric is the diagonal of the inverse mass matrix.
+	Steps(ctx context.Context, metric []float64, legs []Leg) ([][]State, error)
+	// CallCost is what a call of Steps costs apart from its steps, in steps. The more it
+	// is, the more steps are asked for of which nobody knows whether they are needed.
+	CallCost() float64
 }
 
 // Options are those of a chain. The zero value of a field stands for its
@@ -70,8 +80,8 @@ func (o *Options) defaults(dim int) error {
 		return fmt.Errorf("%w: the density has no parameters", ErrOptions)
 	case o.Warmup < 0 || o.Draws < 0 || o.Thin < 1:
 		return fmt.Errorf("%w: warm-up %d, draws %d and thinning %d must not be negative", ErrOptions, o.Warmup, o.Draws, o.Thin)
-	case o.MaxDepth < 1 || o.MaxDepth > 20:
-		return fmt.Errorf("%w: the depth of trajectories is from 1 to 20, got %d", ErrOptions, o.MaxDepth)
+	case o.MaxDepth < 1 || o.MaxDepth > mostDepth:
+		return fmt.Errorf("%w: the depth of trajectories is from 1 to %d, got %d", ErrOptions, mostDepth, o.MaxDepth)
 	case !(o.Target > 0 && o.Target < 1):
 		return fmt.Errorf("%w: the target acceptance lies between 0 and 1, got %v", ErrOptions, o.Target)
 	case !(o.Step >= 0) || math.IsInf(o.Step, 0):
@@ -113,6 +123,7 @@ type Chain struct {
 	state  *State
 	step   float64
 	metric []float64
+	reach  reach
 }
 
 // New returns a chain. number tells the chains of a run apart.
@@ -120,7 +131,7 @@ func New(in Integrator, dim, number int, o Options) (*Chain, error) {
 	if err := o.defaults(dim); err != nil {
 		return nil, err
 	}
-	c := &Chain{Number: number, Dim: dim, opts: o, in: in, step: o.Step, random: newRandom(o.Seed, uint64(number))}
+	c := &Chain{Number: number, Dim: dim, opts: o, in: in, step: o.Step, random: newRandom(o.Seed, uint64(number)), reach: newReach()}
 	c.metric = append(c.metric, o.Metric...)
 	for len(c.metric) < dim {
 		c.metric = append(c.metric, 1)

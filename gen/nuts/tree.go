@@ -3,21 +3,31 @@ package nuts
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // divergence is how much energy a trajectory may gain before it counts as one
 // that has left the level set.
 const divergence = 1000
 
+// Directions.
+const (
+	backward = iota
+	forward
+)
+
 // tree grows a trajectory in both directions.
 type tree struct {
 	*Chain
-	h0     float64 // energy at the start
-	steps  int
-	accept float64 // sum of acceptance probabilities
-	diverg bool
-	ahead  [2][]State // states that have been computed and not used, by direction
-	end    [2]*State  // where the trajectory ends, by direction
+	h0        float64 // energy at the start
+	steps     int
+	accept    float64 // sum of acceptance probabilities
+	diverg    bool
+	ways      uint64     // bit i is the direction of doubling i, which is of 2^i steps
+	doublings int        // that are complete
+	ahead     [2][]State // states that have been computed and not used, by direction
+	taken     [2]int     // steps, by direction
+	end       [2]*State  // where the trajectory ends, by direction
 }
 
 // span is what is known of a part of a trajectory, in the direction in which it
@@ -37,36 +47,32 @@ func (c *Chain) transition(ctx context.Context) (*Draw, error) {
 	for i := range start.P {
 		start.P[i] = c.random.normal() / math.Sqrt(c.metric[i])
 	}
-	t := &tree{Chain: c, h0: c.energy(&start)}
-	t.end = [2]*State{&start, &start}
-	sample, depth := &start, 0
-	all := c.leaf(&start, 0)
-	for depth < c.opts.MaxDepth {
-		way := 0 // backward
-		if c.random.uniform() > 0.5 {
-			way = 1
-		}
-		part, ok, err := t.grow(ctx, way, depth, 1<<depth)
+	t := &tree{Chain: c, h0: c.energy(&start), ways: c.random.next(), end: [2]*State{&start, &start}}
+	sample, all := &start, c.leaf(&start, 0)
+	began := 0
+	for on := true; on && began < c.opts.MaxDepth; {
+		way := int(t.ways >> began & 1)
+		began++
+		part, ok, err := t.grow(ctx, way, t.doublings)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			break
 		}
-		depth++
+		t.doublings++
 		if part.weight > all.weight || c.random.uniform() < math.Exp(part.weight-all.weight) {
 			sample = part.proposal
 		}
-		var on bool
-		if all, on = joined(all, part, way); !on {
-			break
-		}
+		all, on = joined(all, part, way)
 	}
-	d := &Draw{Q: sample.Q, LogP: sample.LogP, Step: c.step, Energy: c.energy(sample), Depth: depth, Steps: t.steps, Divergent: t.diverg}
+	c.reach.learn(began)
+	// A state may lie among many others, which end here.
+	c.state = &State{Q: slices.Clone(sample.Q), Grad: slices.Clone(sample.Grad), LogP: sample.LogP}
+	d := &Draw{Q: c.state.Q, LogP: sample.LogP, Step: c.step, Energy: c.energy(sample), Depth: t.doublings, Steps: t.steps, Divergent: t.diverg}
 	if t.steps > 0 {
 		d.Accept = t.accept / float64(t.steps)
 	}
-	c.state = &State{Q: sample.Q, Grad: sample.Grad, LogP: sample.LogP}
 	return d, nil
 }
 
@@ -89,18 +95,16 @@ func (c *Chain) leaf(s *State, weight float64) *span {
 }
 
 // grow adds 2^depth states to an end of the trajectory. ok is false where they
-// turn back among themselves or diverge. want is how many steps the whole
-// doubling still needs.
-func (t *tree) grow(ctx context.Context, way, depth, want int) (part *span, ok bool, err error) {
+// turn back among themselves or diverge.
+func (t *tree) grow(ctx context.Context, way, depth int) (part *span, ok bool, err error) {
 	if depth == 0 {
-		return t.one(ctx, way, want)
+		return t.one(ctx, way)
 	}
-	half := 1 << (depth - 1)
-	a, ok, err := t.grow(ctx, way, depth-1, want)
+	a, ok, err := t.grow(ctx, way, depth-1)
 	if !ok || err != nil {
 		return nil, false, err
 	}
-	b, ok, err := t.grow(ctx, way, depth-1, want-half)
+	b, ok, err := t.grow(ctx, way, depth-1)
 	if !ok || err != nil {
 		return nil, false, err
 	}
@@ -115,8 +119,8 @@ func (t *tree) grow(ctx context.Context, way, depth, want int) (part *span, ok b
 }
 
 // one takes a step.
-func (t *tree) one(ctx context.Context, way, want int) (*span, bool, error) {
-	s, err := t.step1(ctx, way, want)
+func (t *tree) one(ctx context.Context, way int) (*span, bool, error) {
+	s, err := t.next(ctx, way)
 	if err != nil {
 		return nil, false, err
 	}
@@ -133,23 +137,50 @@ func (t *tree) one(ctx context.Context, way, want int) (*span, bool, error) {
 	return t.leaf(s, t.h0-h), true, nil
 }
 
-// step1 is the next state in a direction.
-func (t *tree) step1(ctx context.Context, way, want int) (*State, error) {
+// next is the next state in a direction.
+func (t *tree) next(ctx context.Context, way int) (*State, error) {
 	if len(t.ahead[way]) == 0 {
-		eps := t.step
-		if way == 0 {
-			eps = -eps
-		}
-		next, err := t.in.Steps(ctx, t.end[way], eps, t.metric, want)
-		if err != nil {
+		if err := t.integrate(ctx, way); err != nil {
 			return nil, err
 		}
-		t.ahead[way] = next
 	}
 	s := &t.ahead[way][0]
 	t.ahead[way] = t.ahead[way][1:]
 	t.end[way] = s
+	t.taken[way]++
 	return s, nil
+}
+
+// integrate has steps taken that are needed in a direction and, in both, those of the
+// doublings that are likely to come.
+func (t *tree) integrate(ctx context.Context, way int) error {
+	depth := t.reach.depth(t.doublings, t.opts.MaxDepth, t.in.CallCost())
+	legs := []Leg{t.leg(way, depth)}
+	if other := t.leg(1-way, depth); other.Steps > 0 {
+		legs = append(legs, other)
+	}
+	states, err := t.in.Steps(ctx, t.metric, legs)
+	if err != nil {
+		return err
+	}
+	for i, way := range []int{way, 1 - way}[:len(states)] {
+		t.ahead[way] = append(t.ahead[way], states[i]...)
+	}
+	return nil
+}
+
+// leg is what a trajectory of a depth still needs in a direction: of all its steps in
+// that direction, whose number has the bits of ways, those that have not been taken.
+func (t *tree) leg(way, depth int) Leg {
+	ways, eps := t.ways, t.step
+	if way == backward {
+		ways, eps = ^ways, -eps
+	}
+	l := Leg{From: t.end[way], Eps: eps, Steps: int(ways&(1<<depth-1)) - t.taken[way] - len(t.ahead[way])}
+	if n := len(t.ahead[way]); n > 0 {
+		l.From = &t.ahead[way][n-1]
+	}
+	return l
 }
 
 // joined joins two neighbouring spans; b follows a in direction 1 and precedes

@@ -1,0 +1,139 @@
+package exec
+
+import (
+	"context"
+	"time"
+
+	"nxvk/gen/nuts"
+	"nxvk/gen/store"
+)
+
+// leapRows bounds the steps of a leg in a dispatch: where a trajectory turns, the rest of
+// the doubling is in vain.
+const leapRows = 256
+
+// leapBytes bounds the positions that a dispatch writes, and its momenta and gradients.
+const leapBytes = 64 << 20
+
+// gatherTime is how long chains that wait for steps wait for others to come
+// along.
+const gatherTime = 200 * time.Microsecond
+
+// leaper takes the steps of the chains of a run on the device. All but Start and
+// Steps is for the goroutine of the Executor.
+type leaper struct {
+	e       *Executor
+	d       *density
+	data    []*store.Storage
+	rows    int // bounds the steps of a leg
+	cost    float64
+	chains  int // that have not ended
+	waiting []*leap
+	timer   bool
+}
+
+// leap is what a chain waits for.
+type leap struct {
+	legs  []instance
+	reply chan leaps
+}
+
+type leaps struct {
+	states [][]nuts.State // of each leg
+	err    error
+}
+
+// newLeaper brings the data of a density to the device.
+func (e *Executor) newLeaper(d *density, chains int) *leaper {
+	most := leapBytes / (2 * chains * d.typ.Bytes()) // of two legs a chain
+	l := &leaper{e: e, d: d, chains: chains, rows: max(1, min(leapRows, most)), cost: e.callCost(d)}
+	for _, x := range d.params[1:] {
+		m := &store.Storage{Host: x.Data}
+		m.Retain()
+		l.data = append(l.data, m)
+	}
+	return l
+}
+
+// ended notes the end of a chain; the last one frees the data.
+func (l *leaper) ended() {
+	if l.chains--; l.chains == 0 {
+		dropAll(l.data)
+		return
+	}
+	l.full()
+}
+
+// Start computes density and gradient on the host: the device is asked for steps
+// alone.
+func (l *leaper) Start(ctx context.Context, q []float64) (*nuts.State, error) {
+	return l.d.copy().Start(ctx, q)
+}
+
+// CallCost is what dispatching costs, in steps.
+func (l *leaper) CallCost() float64 { return l.cost }
+
+// Steps waits for steps of a chain. The legs are workgroups that run side by side.
+func (l *leaper) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
+	w := &leap{reply: make(chan leaps, 1)}
+	for _, g := range legs {
+		w.legs = append(w.legs, instance{q: g.From.Q, p: g.From.P, grad: g.From.Grad,
+			metric: metric, eps: g.Eps, steps: min(g.Steps, l.rows)})
+	}
+	l.e.cfg.Post(func() { l.add(w) })
+	select {
+	case r := <-w.reply:
+		return r.states, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// add gathers what chains wait for.
+func (l *leaper) add(w *leap) {
+	l.waiting = append(l.waiting, w)
+	if l.full() || l.timer {
+		return
+	}
+	l.timer = true
+	time.AfterFunc(gatherTime, func() {
+		l.e.cfg.Post(func() {
+			l.timer = false
+			l.leapAll()
+		})
+	})
+}
+
+// full dispatches when all chains wait.
+func (l *leaper) full() bool {
+	if len(l.waiting) == 0 || len(l.waiting) < l.chains {
+		return false
+	}
+	l.leapAll()
+	return true
+}
+
+// leapAll takes the steps that chains wait for.
+func (l *leaper) leapAll() {
+	batch := l.waiting
+	l.waiting = nil
+	if len(batch) == 0 {
+		return
+	}
+	var legs []instance
+	for _, w := range batch {
+		legs = append(legs, w.legs...)
+	}
+	for _, g := range legs {
+		l.e.Counters.Leaps += uint64(g.steps)
+	}
+	l.e.leapfrog(l.d, l.data, legs, func(states [][]nuts.State, err error) {
+		for _, w := range batch {
+			r := leaps{err: err}
+			if n := len(w.legs); err == nil {
+				r.states, states = states[:n], states[n:]
+			}
+			w.reply <- r
+		}
+	})
+}

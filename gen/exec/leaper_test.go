@@ -1,0 +1,78 @@
+package exec
+
+import (
+	"slices"
+	"testing"
+
+	"nxvk/gen/nuts"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// TestLegs: a chain draws the same, bit for bit, however many steps it is given at once
+// and has taken ahead; the more, the fewer dispatches.
+func TestLegs(t *testing.T) {
+	const dim, draws = 50, 100
+	r := newRig(t, device(t, vulkan.Options{}))
+	l := r.session()
+	r.bell(l, 1, make([]float64, dim)...)
+	d := r.prepared(l, &wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: dim})
+	// run gives positions and the dispatches of each draw.
+	run := func(rows int, cost float64) (qs []float64, dispatches float64) {
+		leaper := r.exec.newLeaper(d, 1)
+		leaper.rows, leaper.cost = rows, cost
+		c, err := nuts.New(leaper, dim, 0, nuts.Options{Draws: draws, Seed: 7, Step: 0.2, Fixed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, ended := r.exec.Counters.Dispatches, false
+		go func() {
+			err := c.Run(t.Context(), func(_ bool, d *nuts.Draw) error {
+				qs = append(qs, d.Q...)
+				return nil
+			})
+			r.posted <- func() { ended = true }
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+		r.until(func() bool { return ended })
+		leaper.ended()
+		return qs, float64(r.exec.Counters.Dispatches-before) / draws
+	}
+	want, most := run(1, 0)
+	for _, c := range []struct {
+		rows int
+		cost float64
+		most float64 // dispatches a draw
+	}{{3, 0, most / 2}, {leapRows, 0, 6}, {leapRows, 30, 1.5}, {leapRows, 1e6, 1.5}} {
+		got, dispatches := run(c.rows, c.cost)
+		t.Logf("%d rows, a dispatch costs %v steps: %.2f dispatches a draw", c.rows, c.cost, dispatches)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d rows, a dispatch costs %v steps: other draws", c.rows, c.cost)
+		}
+		if dispatches > c.most {
+			t.Errorf("%d rows, a dispatch costs %v steps: %v dispatches a draw, want at most %v", c.rows, c.cost, dispatches, c.most)
+		}
+	}
+}
+
+// prepared is a density with its kernel.
+func (r *rig) prepared(l *Lane, s *wire.Density) (d *density) {
+	r.Helper()
+	r.exec.Do(l, func(l *Lane) bool {
+		var wait bool
+		var err error
+		in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}
+		if d, wait, err = r.exec.density(l, in, s); err == nil && !wait {
+			err = d.device(r.exec)
+		}
+		if err != nil {
+			r.Fatal(err)
+		}
+		return wait
+	})
+	r.until(func() bool { return d != nil })
+	return d
+}
