@@ -8,7 +8,8 @@
 # op it runs in Nx.Defn.Evaluator, which Nx.Defn.jit has trace the function and its
 # gradient at every call, and Nx.Defn.compile once. How much of that is the work of Nx
 # itself, a backend says that computes nothing. Times are medians of rounds that
-# take turns.
+# take turns; beside them is how long the calls took, and the rest is the wait for what
+# they have asked for.
 
 Code.require_file("support/nothing.exs", __DIR__)
 
@@ -52,7 +53,8 @@ defmodule Perceptron do
     {{w1, Nx.broadcast(0.0, {128}), w2, Nx.broadcast(0.0, {10})}, x, y}
   end
 
-  # A function of a number of steps that does so many, from where it was.
+  # A function of a number of steps that does so many, from where it was, and gives the
+  # microseconds until all were sent.
   def training(backend, function) do
     Nx.default_backend(backend)
     {params, x, y} = inputs(backend)
@@ -62,13 +64,19 @@ defmodule Perceptron do
 
     fn steps ->
       Nx.default_backend(backend)
-      params = Enum.reduce(1..steps, Process.get(here), fn _, params -> step.(params, x, y) end)
+
+      {sent, params} =
+        :timer.tc(fn ->
+          Enum.reduce(1..steps, Process.get(here), fn _, params -> step.(params, x, y) end)
+        end)
+
       Nx.to_binary(elem(params, 3))
       Process.put(here, params)
+      sent
     end
   end
 
-  # The same for calls of the tiny program, each with a read.
+  # The same for calls of the tiny program, each with a read, which gives nothing.
   def calling(backend, function) do
     Nx.default_backend(backend)
     x = Nx.divide(Nx.iota({64}, type: :f32), 64)
@@ -77,6 +85,7 @@ defmodule Perceptron do
     fn calls ->
       Nx.default_backend(backend)
       for _ <- 1..calls, do: Nx.to_number(tiny.(x))
+      nil
     end
   end
 end
@@ -113,12 +122,15 @@ for {_, count, round} <- cases, do: round.(count)
 rounds =
   for _ <- 1..5 do
     for {_, count, round} <- cases do
-      {micros, _} = :timer.tc(fn -> round.(count) end)
-      micros / count
+      {micros, sent} = :timer.tc(fn -> round.(count) end)
+      {micros / count, sent && sent / count}
     end
   end
 
+median = &(&1 |> Enum.sort() |> Enum.at(2) |> Float.round(1))
+
 for {{what, _, _}, times} <- Enum.zip(cases, Enum.zip_with(rounds, & &1)) do
-  median = times |> Enum.sort() |> Enum.at(2) |> Float.round(1)
-  IO.puts("#{String.pad_trailing(what, 44)} #{median} us")
+  {whole, sent} = Enum.unzip(times)
+  calls = if hd(sent), do: ", #{median.(sent)} us to call", else: ""
+  IO.puts("#{String.pad_trailing(what, 44)} #{median.(whole)} us#{calls}")
 end

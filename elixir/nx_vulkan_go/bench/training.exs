@@ -1,10 +1,10 @@
 # A step of gradient descent on Dense(4 -> 32, tanh) -> Dense(1), compiled, op by
 # op on the device, and on Nx.BinaryBackend, by batch size:
 #
-#     mix run bench/training.exs
+#     mix run bench/training.exs [batch size ...]
 #
-# Each time is the median of rounds of steps, the weights of each step going into the
-# next, with one read at the end of a round.
+# Each time is the median of rounds of steps that take turns, the weights of each step
+# going into the next, with one read at the end of a round.
 
 defmodule Training do
   import Nx.Defn
@@ -37,42 +37,58 @@ defmodule Training do
     {x, Nx.sum(x, axes: [1], keep_axes: true)}
   end
 
-  def time(backend, compiler, batch, steps) do
+  @doc "A function of a number of steps that does so many, from where it was, and its time for one."
+  def rounds(backend, compiler, batch) do
     Nx.default_backend(backend)
     {x, y} = data(batch, backend)
     step = Nx.Defn.jit(&Training.step/3, compiler: compiler)
+    here = make_ref()
+    Process.put(here, params(backend))
 
-    round = fn params, steps ->
-      params = Enum.reduce(1..steps, params, fn _, params -> step.(params, x, y) end)
-      Nx.to_binary(elem(params, 3))
-      params
+    fn steps ->
+      Nx.default_backend(backend)
+
+      {micros, params} =
+        :timer.tc(fn ->
+          params = Enum.reduce(1..steps, Process.get(here), fn _, p -> step.(p, x, y) end)
+          Nx.to_binary(elem(params, 3))
+          params
+        end)
+
+      Process.put(here, params)
+      micros / steps
     end
+  end
 
-    params = round.(round.(round.(params(backend), 3), 3), 3)
+  @doc "The median time of a step of each."
+  def times(cases) do
+    # The node compiles what it has seen some times.
+    for {round, _steps} <- cases, _ <- 1..3, do: round.(3)
     Process.sleep(1000)
-    params = round.(params, steps)
+    for {round, steps} <- cases, do: round.(steps)
 
-    {times, _} =
-      Enum.map_reduce(1..5, params, fn _, params ->
-        :timer.tc(fn -> round.(params, steps) end)
-      end)
-
-    Enum.at(Enum.sort(times), 2) / steps
+    for(_ <- 1..5, do: for({round, steps} <- cases, do: round.(steps)))
+    |> Enum.zip_with(fn times -> Enum.at(Enum.sort(times), 2) end)
   end
 end
 
-binary = Nx.BinaryBackend
-ours = NxVulkanGo.Backend
-IO.puts("batch   compiled   eager   BinaryBackend   (microseconds a step)   ratio")
+batches =
+  case System.argv() do
+    [] -> for i <- 0..10, do: 2 ** i
+    sizes -> Enum.map(sizes, &String.to_integer/1)
+  end
 
-for batch <- [1, 16, 128, 1024] do
-  compiled = Training.time(ours, NxVulkanGo, batch, 50)
-  eager = Training.time(ours, Nx.Defn.Evaluator, batch, 20)
-  host = Training.time(binary, Nx.Defn.Evaluator, batch, 2)
-  row = [batch | Enum.map([compiled, eager, host], &round/1)]
+IO.puts("batch\tcompiled\teager\tBinaryBackend (us a step)\tratio\teager's")
 
-  IO.puts(
-    Enum.map_join(row, "\t", &to_string/1) <>
-      "\t" <> Float.to_string(Float.round(host / compiled, 1))
-  )
+for batch <- batches do
+  [compiled, eager, host] =
+    Training.times([
+      {Training.rounds(NxVulkanGo.Backend, NxVulkanGo, batch), 50},
+      {Training.rounds(NxVulkanGo.Backend, Nx.Defn.Evaluator, batch), 20},
+      {Training.rounds(Nx.BinaryBackend, Nx.Defn.Evaluator, batch), 2}
+    ])
+
+  times = Enum.map([batch, compiled, eager, host], &round/1)
+  ratios = Enum.map([host / compiled, host / eager], &Float.round(&1, 1))
+  IO.puts(Enum.join(times ++ ratios, "\t"))
 end
