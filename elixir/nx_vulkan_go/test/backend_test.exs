@@ -140,19 +140,21 @@ defmodule NxVulkanGo.BackendTest do
     test = self()
     ref = make_ref()
 
-    events =
-      for name <- [[:upload], [:download, :start], [:download, :stop], [:memory, :sweep]],
-          do: [:nx_vulkan_go | name]
-
+    steps = [:start, :stop, :exception]
+    transfers = for name <- [:upload, :download], step <- steps, do: [name, step]
+    events = for name <- [[:memory, :sweep] | transfers], do: [:nx_vulkan_go | name]
     handler = fn event, measurements, _, _ -> send(test, {ref, tl(event), measurements}) end
     :telemetry.attach_many(ref, events, handler, nil)
     t = Nx.from_binary(<<0::size(8192)>>, :u8)
     assert byte_size(Nx.to_binary(t)) == 1024
+    assert %Error{} = catch_error(Nx.to_binary(put_in(t.data.id, 2 ** 40)))
     NxVulkanGo.sweep()
     :telemetry.detach(ref)
-    assert_received {^ref, [:upload], %{bytes: 1024}}
+    assert_received {^ref, [:upload, :start], _}
+    assert_received {^ref, [:upload, :stop], %{bytes: 1024, duration: _}}
     assert_received {^ref, [:download, :start], _}
     assert_received {^ref, [:download, :stop], %{bytes: 1024, duration: _}}
+    assert_received {^ref, [:download, :exception], %{duration: _}}
     assert_received {^ref, [:memory, :sweep], %{freed: freed}} when freed >= 1
   end
 

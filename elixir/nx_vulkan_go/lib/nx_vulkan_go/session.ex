@@ -156,19 +156,21 @@ defmodule NxVulkanGo.Session do
 
   @doc "Uploads bytes of the wire as the value `id`."
   @spec upload(t, pos_integer, Nx.Type.t(), tuple, binary) :: :ok
+  def upload(session, id, type, shape, data) when byte_size(data) < 1024,
+    do: send_data(session, id, type, shape, data)
+
   def upload(session, id, type, shape, data) do
+    Telemetry.transfer(:upload, place(session), fn ->
+      {send_data(session, id, type, shape, data), byte_size(data)}
+    end)
+  end
+
+  defp send_data(session, id, type, shape, data) do
     size = byte_size(data)
     sent = :atomics.add_get(session.counters, @bytes, size)
 
     if sent - :atomics.get(session.counters, @done_bytes) > @ahead_bytes + size,
       do: sync(session)
-
-    if size >= 1024 do
-      Telemetry.execute([:upload], %{bytes: size}, %{
-        server: session.server,
-        device: session.device
-      })
-    end
 
     type = Data.atom(type)
     instruction = {:tensor, [{id, type, shape}], [{type, shape, data}], []}
@@ -182,9 +184,14 @@ defmodule NxVulkanGo.Session do
   @spec download(t, pos_integer, :all | non_neg_integer) :: binary
   def download(session, id, count) do
     request = if count == :all, do: {:download, id}, else: {:download, id, 0, count}
-    metadata = %{server: session.server, device: session.device}
-    Telemetry.download(metadata, fn -> call!(session, request) end)
+
+    Telemetry.transfer(:download, place(session), fn ->
+      data = call!(session, request)
+      {data, byte_size(data)}
+    end)
   end
+
+  defp place(session), do: Map.take(session, [:server, :device])
 
   @doc "Waits until the device has computed everything that was sent before."
   @spec sync(t) :: :ok

@@ -4,7 +4,9 @@ defmodule NxVulkanGo.Telemetry do
 
   | event | measurements | metadata |
   |---|---|---|
-  | `[:nx_vulkan_go, :upload]` | `bytes` | `server`, `device` |
+  | `[:nx_vulkan_go, :upload, :start]` | `system_time`, `monotonic_time` | `server`, `device` |
+  | `[:nx_vulkan_go, :upload, :stop]` | `duration`, `monotonic_time`, `bytes` | `server`, `device` |
+  | `[:nx_vulkan_go, :upload, :exception]` | `duration`, `monotonic_time` | and `kind`, `reason`, `stacktrace` |
   | `[:nx_vulkan_go, :download, :start]` | `system_time`, `monotonic_time` | `server`, `device` |
   | `[:nx_vulkan_go, :download, :stop]` | `duration`, `monotonic_time`, `bytes` | `server`, `device` |
   | `[:nx_vulkan_go, :download, :exception]` | `duration`, `monotonic_time` | and `kind`, `reason`, `stacktrace` |
@@ -21,7 +23,8 @@ defmodule NxVulkanGo.Telemetry do
   | `[:nx_vulkan_go, :memory, :sweep]` | `freed`, `live` | `server`, `device`, `reason` |
   | `[:nx_vulkan_go, :error]` | `count` | `server`, `device`, `error` |
 
-  Uploads of less than a kilobyte and constants are not counted. `freed` and
+  Uploads of less than a kilobyte and constants are not counted. An upload is over when
+  it has been sent; it waits where the device is far behind. `freed` and
   `live` count tensors of one tracker; `reason` of a sweep is `:routine` or
   `:pressure`. A run is over for the BEAM when it has been sent, and the functions
   that it calls have returned; the device may take longer.
@@ -38,11 +41,12 @@ defmodule NxVulkanGo.Telemetry do
   end
 
   @doc false
-  # Like :telemetry.span/3, with the bytes of the result as a measurement.
-  def download(metadata, fun) do
-    :telemetry.span([:nx_vulkan_go, :download], metadata, fn ->
-      data = fun.()
-      {data, %{bytes: byte_size(data)}, metadata}
+  # Like :telemetry.span/3; the function gives its result and how many bytes moved, which
+  # are a measurement.
+  def transfer(event, metadata, fun) do
+    :telemetry.span([:nx_vulkan_go, event], metadata, fn ->
+      {result, bytes} = fun.()
+      {result, %{bytes: bytes}, metadata}
     end)
   end
 end
