@@ -1,7 +1,7 @@
 defmodule NxVulkanGo.BackendTest do
   use ExUnit.Case, async: false
 
-  alias NxVulkanGo.{Backend, Error}
+  alias NxVulkanGo.{Backend, Error, Session}
 
   setup do
     Nx.default_backend(Backend)
@@ -147,7 +147,7 @@ defmodule NxVulkanGo.BackendTest do
     :telemetry.attach_many(ref, events, handler, nil)
     t = Nx.from_binary(<<0::size(8192)>>, :u8)
     assert byte_size(Nx.to_binary(t)) == 1024
-    assert %Error{} = catch_error(Nx.to_binary(put_in(t.data.id, 2 ** 40)))
+    assert %Error{} = catch_error(Session.download(t.data.session, 2 ** 40, :all))
     NxVulkanGo.sweep()
     :telemetry.detach(ref)
     assert_received {^ref, [:upload, :start], _}
