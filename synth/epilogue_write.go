@@ -85,25 +85,20 @@ func (w *mapWriter) several(first, at kernel.Value, xs []kernel.Value) error {
 	w.decode(first)
 	points := make([][]kernel.Value, n)
 	for i := range w.job.ins {
-		vs := w.neighbours(i, n)
+		of := w.job.ins[i].split(w.neighbours(i, n))
 		if w.job.ins[i].kind == fromProduct {
-			vs = xs
+			of = w.job.ins[i].split(xs)
 		}
 		for k := range points {
-			points[k] = append(points[k], vs[min(k, len(vs)-1)])
+			points[k] = append(points[k], of[min(k, len(of)-1)]...)
 		}
 	}
 	values, err := w.job.values(w.emitter, points)
 	if err != nil {
 		return err
 	}
-	outs := 1 + len(w.job.also)
-	for i := range outs {
-		var vs []kernel.Value
-		for k := range values {
-			vs = append(vs, values[k][i])
-		}
-		w.put(len(w.bufs)-outs+i, at, vs...)
+	for i, vs := range w.byOutput(values) {
+		w.put(len(w.bufs)-1-len(w.job.also)+i, at, vs...)
 	}
 	return nil
 }

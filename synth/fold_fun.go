@@ -135,11 +135,7 @@ func (e *emitter) applied(in *ops.Instr, types []ops.Type, args [][]kernel.Value
 			xs = append(xs, e.recast(x, types[i].DType, c)...)
 		}
 	}
-	got := e.InlineAll(f, xs)
-	if e.Type(got[0]) == scalar.Bool {
-		return e.completed([]kernel.Value{e.Convert(got[0], wide(out))}, out), nil
-	}
-	return e.recast(got, c, out), nil
+	return e.outcome(e.InlineAll(f, xs), c, out), nil
 }
 
 // settled is what storing the parts of an element and loading them again gives.
@@ -147,7 +143,7 @@ func (e *emitter) settled(d ops.DType, xs []kernel.Value) []kernel.Value {
 	if storage[d].Size() >= 4 {
 		return xs
 	}
-	return []kernel.Value{e.restored(d, e.encode(d, xs[0]))}
+	return e.restored(d, e.encoded(d, xs))
 }
 
 // constant gives the parts of a literal scalar, in the type that computes its own.

@@ -18,7 +18,7 @@ func (tr *trace) mapJob(u *Unit, t *Target) *mapJob {
 	j := &mapJob{key: "unit " + tr.describe(), dims: tr.dims, ins: tr.sources, out: tr.full, flops: tr.flops()}
 	j.long = tr.cost(t) > longBody
 	for i, o := range u.Outs {
-		b := buffer{ref: Ref{Result, i}, elem: storage[o.Type.DType]}
+		b := bufferOf(Ref{Result, i}, o.Type.DType)
 		if i == 0 {
 			j.to = b
 		} else {
@@ -26,13 +26,14 @@ func (tr *trace) mapJob(u *Unit, t *Target) *mapJob {
 		}
 		j.key += fmt.Sprintf(" %d", tr.outs[i])
 	}
+	at := tr.places()
 	j.groups = func(e *emitter, xs [][]kernel.Value) ([][]kernel.Value, error) {
 		ps := tr.newPoints(len(xs))
 		for i := range tr.exprs {
-			loaded := make([]kernel.Value, len(xs))
-			if tr.exprs[i].kind == exprSource {
+			loaded := make([][]kernel.Value, len(xs))
+			if x := &tr.exprs[i]; x.kind == exprSource {
 				for k := range xs {
-					loaded[k] = xs[k][tr.exprs[i].source]
+					loaded[k] = xs[k][at[x.source]:at[x.source+1]]
 				}
 			}
 			if err := tr.compute(e, ps, i, loaded); err != nil {
@@ -42,12 +43,22 @@ func (tr *trace) mapJob(u *Unit, t *Target) *mapJob {
 		vs := make([][]kernel.Value, len(xs))
 		for k, p := range ps {
 			for _, i := range tr.outs {
-				vs[k] = append(vs[k], p.store(e, i, tr.exprs[i].typ))
+				vs[k] = append(vs[k], p.store(e, i, tr.exprs[i].typ)...)
 			}
 		}
 		return vs, nil
 	}
 	return j
+}
+
+// places says where, among what all sources give for a point, each begins, and
+// where the last ends.
+func (tr *trace) places() []int {
+	at := make([]int, 1, len(tr.sources)+1)
+	for i := range tr.sources {
+		at = append(at, at[i]+tr.sources[i].parts())
+	}
+	return at
 }
 
 // longBody is how many primitive operations make a body long. Memory is not what

@@ -71,6 +71,10 @@ func patterns(t *testing.T) map[string]*sketch {
 		g.keep(g.adam(g.param(ops.F32, 6, 7), g.param(ops.F32, 6, 7), g.param(ops.F32, 6, 7), g.param(ops.F32, 6, 7), step)...)
 	})
 	add("mlp", func(g *sketch) { g.keep(g.mlp(8, 12, 16, 10)...) })
+	add("complex", func(g *sketch) {
+		w, abs := g.polynomial(g.param(ops.C64, 3, 8), g.param(ops.F32, 8))
+		g.keep(w, g.do(ops.Sum, ops.F32, abs, attrs{{1}, {0}}))
+	})
 	return ps
 }
 

@@ -21,7 +21,7 @@ var growDims = []int{1, 2, 3, 4, 4, 6, 8, 12}
 // grow makes a graph of n instructions.
 func grow(t *testing.T, seed uint64, n int, folds bool) *sketch {
 	g := &grower{sketch: newSketch(t), r: rand.New(rand.NewPCG(seed, 7)),
-		all: []ops.DType{ops.F32, ops.F32, ops.F32, ops.S32, ops.U8, ops.BF16, ops.F64, ops.S8}}
+		all: []ops.DType{ops.F32, ops.F32, ops.F32, ops.S32, ops.U8, ops.BF16, ops.F64, ops.S8, ops.C64, ops.C64, ops.C128}}
 	shape := g.shape(1 + g.r.IntN(3))
 	for range 2 + g.r.IntN(3) {
 		s := shape[g.r.IntN(len(shape)):]
@@ -72,20 +72,45 @@ func (g *grower) step(folds bool) (ops.Operand, bool) {
 }
 
 func (g *grower) unary(x ops.Operand, typ ops.Type) ops.Operand {
-	switch g.r.IntN(5) {
+	d := typ.DType
+	switch g.r.IntN(6) {
 	case 0:
 		return g.do(ops.AsType, g.all[g.r.IntN(len(g.all))], x)
 	case 1:
-		return g.do(ops.Negate, typ.DType, x)
+		return g.do(ops.Negate, d, x)
 	case 2:
-		return g.do(ops.Abs, typ.DType, x)
+		return g.do(ops.Abs, d.Real(), x)
 	case 3:
-		if typ.DType.IsInteger() {
-			return g.do(ops.BitwiseNot, typ.DType, x)
+		return g.parts(x, d)
+	case 4:
+		if d.IsInteger() {
+			return g.do(ops.BitwiseNot, d, x)
 		}
-		return g.do(ops.Exp, typ.DType, g.do(ops.Min, typ.DType, x, g.num(ops.F32, 2)))
+		if d.IsComplex() {
+			return g.do(ops.Exp, d, g.do(ops.Divide, d, x, g.complex(3, 1)))
+		}
+		return g.do(ops.Exp, d, g.do(ops.Min, d, x, g.num(ops.F32, 2)))
 	}
 	return g.do(ops.LogicalNot, ops.U8, x)
+}
+
+// parts takes a complex number apart, or makes one.
+func (g *grower) parts(x ops.Operand, d ops.DType) ops.Operand {
+	c := ops.C64
+	if d.Real() == ops.F64 {
+		c = ops.C128
+	}
+	switch g.r.IntN(4) {
+	case 0:
+		return g.do(ops.Conjugate, c, x)
+	case 1:
+		return g.do(ops.RealPart, d.Real(), x)
+	case 2:
+		if !d.IsInteger() {
+			return g.do(ops.Imag, d.Real(), x)
+		}
+	}
+	return g.do(ops.Add, c, x, g.do(ops.Multiply, c, g.complex(0, 1), x))
 }
 
 func (g *grower) binary(x ops.Operand, typ ops.Type) (ops.Operand, bool) {
@@ -98,6 +123,9 @@ func (g *grower) binary(x ops.Operand, typ ops.Type) (ops.Operand, bool) {
 		return y, false
 	}
 	d := ops.Merge(typ.DType, g.typeOf(y).DType)
+	if d.IsComplex() {
+		return g.binaryComplex(d, x, y), true
+	}
 	switch g.r.IntN(6) {
 	case 0:
 		return g.do(ops.Add, d, x, y), true
@@ -112,6 +140,21 @@ func (g *grower) binary(x ops.Operand, typ ops.Type) (ops.Operand, bool) {
 		return g.do(ops.Max, ops.Merge(typ.DType, ops.S32), x, i), true
 	}
 	return g.do(ops.Subtract, d, y, x), true
+}
+
+// binaryComplex is one of the operations that complex numbers have.
+func (g *grower) binaryComplex(d ops.DType, x, y ops.Operand) ops.Operand {
+	switch g.r.IntN(5) {
+	case 0:
+		return g.do(ops.Multiply, d, x, y)
+	case 1:
+		return g.do(ops.Subtract, d, y, x)
+	case 2:
+		return g.do(ops.Divide, d, x, g.do(ops.Add, d, y, g.complex(8, 1)))
+	case 3:
+		return g.do(ops.Select, d, g.do(ops.NotEqual, ops.U8, x, y), x, y)
+	}
+	return g.do(ops.Add, d, x, y)
 }
 
 // look is a view of x.
@@ -153,8 +196,12 @@ func (g *grower) fold(x ops.Operand, typ ops.Type) (ops.Operand, bool) {
 	if g.r.IntN(2) == 0 {
 		axes = []int{len(typ.Shape) - 1}
 	}
-	op := []ops.Op{ops.Sum, ops.ReduceMax, ops.ReduceMin, ops.Any, ops.Product}[g.r.IntN(5)]
 	d := typ.DType
+	folds := []ops.Op{ops.Sum, ops.Any, ops.Product, ops.ReduceMax, ops.ReduceMin}
+	if d.IsComplex() {
+		folds = folds[:3]
+	}
+	op := folds[g.r.IntN(len(folds))]
 	if op == ops.Any {
 		d = ops.U8
 	}

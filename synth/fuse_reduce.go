@@ -2,7 +2,6 @@ package synth
 
 import (
 	"fmt"
-	"slices"
 
 	"nxvk/ops"
 	"nxvk/synth/kernel"
@@ -88,7 +87,7 @@ func (f *foldedUnit) reduce(t *Target) *reduceJob {
 			out := make([][]kernel.Value, len(ps))
 			for n, p := range ps {
 				for k, a := range args {
-					out[n] = append(out[n], j.folds[k].element(e, []kernel.Value{p.values[a]}, f.exprs[a].typ)...)
+					out[n] = append(out[n], j.folds[k].element(e, p.values[a], f.exprs[a].typ)...)
 				}
 			}
 			return out, nil
@@ -126,24 +125,32 @@ func (f *foldedUnit) finish(j *reduceJob) {
 	}
 	j.finish.make = func(e *emitter, totals, xs []kernel.Value) ([]kernel.Value, error) {
 		p := f.newPoint()
-		for k, i := range f.folds {
-			f.total(e, p, i, totals[k])
+		for _, i := range f.folds {
+			n := f.partsOf(i)
+			f.total(e, p, i, totals[:n])
+			totals = totals[n:]
 		}
 		if err := f.each(e, []*point{p}, after, loaded, [][]kernel.Value{xs}, false); err != nil {
 			return nil, err
 		}
 		var vs []kernel.Value
 		for _, i := range f.outs {
-			vs = append(vs, p.store(e, i, f.exprs[i].typ))
+			vs = append(vs, p.store(e, i, f.exprs[i].typ)...)
 		}
 		return vs, nil
 	}
 }
 
+// partsOf is how many values the total of expression i, a reduction, is.
+func (f *foldedUnit) partsOf(i int) int {
+	o := f.operator(i)
+	return o.parts()
+}
+
 // total gives expression i, a reduction, its value.
-func (f *foldedUnit) total(e *emitter, p *point, i int, total kernel.Value) {
+func (f *foldedUnit) total(e *emitter, p *point, i int, total []kernel.Value) {
 	d := f.exprs[i].typ
-	p.stored[i] = e.finished([]kernel.Value{total}, f.operator(i).compute, d)[0]
+	p.stored[i] = e.finished(total, f.operator(i).compute, d)
 	p.values[i] = e.restored(d, p.stored[i])
 }
 
@@ -155,11 +162,10 @@ func (f *foldedUnit) each(e *emitter, ps []*point, n *needs, sources []int, load
 		if !n.exprs[i] || x.full != full || x.kind == exprFold {
 			continue
 		}
-		var vs []kernel.Value
+		var vs [][]kernel.Value
 		if x.kind == exprSource {
-			k := slices.Index(sources, x.source)
 			for p := range ps {
-				vs = append(vs, loaded[p][k])
+				vs = append(vs, f.among(sources, x.source, loaded[p]))
 			}
 		}
 		if err := f.compute(e, ps, i, vs); err != nil {
@@ -167,6 +173,18 @@ func (f *foldedUnit) each(e *emitter, ps []*point, n *needs, sources []int, load
 		}
 	}
 	return nil
+}
+
+// among is what source s gives, one of some whose values are loaded.
+func (tr *trace) among(sources []int, s int, loaded []kernel.Value) []kernel.Value {
+	for _, other := range sources {
+		n := tr.sources[other].parts()
+		if other == s {
+			return loaded[:n:n]
+		}
+		loaded = loaded[n:]
+	}
+	panic("BUG: a source that is not loaded")
 }
 
 // reduceSource is source s as a reduction sees it.

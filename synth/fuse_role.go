@@ -46,6 +46,9 @@ func (f *fuser) roleOf(in *ops.Instr) (role, reason) {
 			return rolePoint, ""
 		}
 	case info.Kind == ops.Reduce && in.Ins[0].Lit == nil:
+		if c := computes(in, f.typesOf(in)); info.Code.For(c.Class()) == "" {
+			return roleAlone, ownKernels
+		}
 		if f.typeOf(in.Ins[0]).Size() > in.Outs[0].Type.Size() {
 			return roleFold, ""
 		}
@@ -60,7 +63,7 @@ func (f *fuser) takes(o ops.Operand) reason {
 	switch {
 	case o.Lit != nil && len(o.Lit.Type.Shape) > 0:
 		return readsTensor
-	case o.Lit != nil && o.Lit.Type.DType.IsComplex(), o.Lit == nil && !f.t.computes(f.typeOf(o).DType):
+	case o.Lit == nil && !f.t.computes(f.typeOf(o).DType):
 		return otherType
 	}
 	return ""
@@ -80,9 +83,11 @@ func (f *fuser) looking(in *ops.Instr) (role, reason) {
 	return roleView, ""
 }
 
-// bitcast is an operation on elements where they have whole bytes.
+// bitcast is an operation on elements where they have whole bytes and are one word:
+// the parts of a complex number are two.
 func (f *fuser) bitcast(in *ops.Instr) (role, reason) {
-	if in.Ins[0].Lit != nil || f.typeOf(in.Ins[0]).DType.Bits() < 8 {
+	from, to := f.typeOf(in.Ins[0]).DType, in.Outs[0].Type.DType
+	if in.Ins[0].Lit != nil || from.Bits() < 8 || from.IsComplex() || to.IsComplex() {
 		return roleAlone, otherType
 	}
 	return rolePoint, ""
@@ -90,9 +95,6 @@ func (f *fuser) bitcast(in *ops.Instr) (role, reason) {
 
 // computes reports whether a device loads, computes and stores a type.
 func (t *Target) computes(d ops.DType) bool {
-	if d.IsComplex() {
-		return false
-	}
 	switch elem := storage[d]; elem {
 	case kernel.U64, kernel.I64:
 		return t.Int64

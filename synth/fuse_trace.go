@@ -182,7 +182,7 @@ func (tr *trace) load(id ops.ID, v view) (int, error) {
 			}
 			return tr.from(source{view: v, kind: fromProduct}, d), nil
 		}
-		return tr.from(source{view: v, buffer: buffer{ref: Ref{Operand, tr.number(id)}, elem: storage[d]}}, d), nil
+		return tr.from(source{view: v, buffer: bufferOf(Ref{Operand, tr.number(id)}, d)}, d), nil
 	})
 }
 
@@ -253,7 +253,7 @@ func literalType(in *ops.Instr, types []ops.Type, i int) ops.DType {
 		if in.Op.Info().Flags&ops.Predicate != 0 && i == 0 {
 			return types[i].DType.Wide()
 		}
-		return in.ComputeType(types).Wide()
+		return computes(in, types[truthsOf(in.Op.Info()):]).Wide()
 	}
 	return in.Outs[0].Type.DType.Wide()
 }

@@ -10,20 +10,15 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// point has the values of the expressions of a trace at one point: as the type
-// that computes them has them, and as memory would, where that has been asked.
+// point has the values of the expressions of a trace at one point, part by part: as
+// the type that computes them has them, and as memory would, where that has been
+// asked. What has not been computed is nil.
 type point struct {
-	values, stored []kernel.Value
+	values, stored [][]kernel.Value
 }
 
-const unset kernel.Value = -1
-
 func (tr *trace) newPoint() *point {
-	p := &point{make([]kernel.Value, len(tr.exprs)), make([]kernel.Value, len(tr.exprs))}
-	for i := range p.stored {
-		p.values[i], p.stored[i] = unset, unset
-	}
-	return p
+	return &point{make([][]kernel.Value, len(tr.exprs)), make([][]kernel.Value, len(tr.exprs))}
 }
 
 // newPoints are n points.
@@ -40,30 +35,31 @@ func (p *point) clone() *point {
 }
 
 // store gives the stored form of expression i, of type d.
-func (p *point) store(e *emitter, i int, d ops.DType) kernel.Value {
-	if p.stored[i] == unset {
-		p.stored[i] = e.encode(d, p.values[i])
+func (p *point) store(e *emitter, i int, d ops.DType) []kernel.Value {
+	if p.stored[i] == nil {
+		p.stored[i] = e.encoded(d, p.values[i])
 	}
 	return p.stored[i]
 }
 
 // compute gives expression i its value at some points, where its operands have
 // theirs. loaded is what its source gave, if it has one.
-func (tr *trace) compute(e *emitter, ps []*point, i int, loaded []kernel.Value) error {
+func (tr *trace) compute(e *emitter, ps []*point, i int, loaded [][]kernel.Value) error {
 	x := &tr.exprs[i]
 	switch {
 	case x.kind == exprSource:
 		for k, p := range ps {
 			p.values[i] = loaded[k] // a literal, which has been converted, or an index
 			if kind := tr.sources[x.source].kind; kind == fromBuffer || kind == fromProduct {
-				p.stored[i], p.values[i] = loaded[k], e.decode(x.typ, loaded[k])
+				p.stored[i], p.values[i] = loaded[k], e.decoded(x.typ, loaded[k])
 			}
 		}
 		return nil
 	case x.in.Op == ops.Bitcast:
 		for _, p := range ps {
 			a := x.args[0]
-			p.stored[i] = e.Bitcast(p.store(e, a, tr.exprs[a].typ), storage[x.typ].Type())
+			bits := p.store(e, a, tr.exprs[a].typ)[0]
+			p.stored[i] = []kernel.Value{e.Bitcast(bits, storage[x.typ].Type())}
 			p.values[i] = e.restored(x.typ, p.stored[i])
 		}
 		return nil
@@ -75,7 +71,7 @@ func (tr *trace) compute(e *emitter, ps []*point, i int, loaded []kernel.Value) 
 	for k, p := range ps {
 		p.values[i] = raw[k]
 		if d := x.typ; storage[d].Size() < 4 { // else storing it changes nothing that arithmetic sees
-			p.stored[i] = e.encode(d, raw[k])
+			p.stored[i] = e.encoded(d, raw[k])
 			p.values[i] = e.restored(d, p.stored[i])
 		}
 	}
@@ -83,26 +79,20 @@ func (tr *trace) compute(e *emitter, ps []*point, i int, loaded []kernel.Value) 
 }
 
 // restored gives what storing an element and loading it again gives.
-func (e *emitter) restored(d ops.DType, stored kernel.Value) kernel.Value {
+func (e *emitter) restored(d ops.DType, stored []kernel.Value) []kernel.Value {
 	if elem := storage[d]; d.IsInteger() && d.Bits() >= 8 && elem.Size() < 4 {
-		return e.widen(elem, stored)
+		return []kernel.Value{e.widen(elem, stored[0])}
 	}
-	return e.decode(d, stored)
+	return e.decoded(d, stored)
 }
 
 // applied gives the value of an instruction on elements at some points, before
 // it is rounded.
-func (tr *trace) applied(e *emitter, ps []*point, x *expr) ([]kernel.Value, error) {
-	args := make([][]kernel.Value, len(ps))
-	for n, p := range ps {
-		for _, a := range x.args {
-			args[n] = append(args[n], p.values[a])
-		}
-	}
-	out := make([]kernel.Value, len(ps))
+func (tr *trace) applied(e *emitter, ps []*point, x *expr) ([][]kernel.Value, error) {
+	out := make([][]kernel.Value, len(ps))
 	if x.in.Op.Info().Kind != ops.Pointwise || x.in.Op == ops.AsType {
-		for n := range ps {
-			out[n] = e.made(x, args[n])
+		for n, p := range ps {
+			out[n] = e.made(x, p)
 		}
 		return out, nil
 	}
@@ -112,39 +102,39 @@ func (tr *trace) applied(e *emitter, ps []*point, x *expr) ([]kernel.Value, erro
 	if err != nil {
 		return nil, err
 	}
-	for _, xs := range args {
+	args := make([][]kernel.Value, len(ps))
+	for n, p := range ps {
 		for k, o := range x.in.Ins {
-			switch {
-			case k < truths:
-				xs[k] = e.truth(xs[k])
-			case o.Lit == nil:
-				xs[k] = e.convert(xs[k], x.types[k].DType, c)
-			default:
-				xs[k] = e.convert(xs[k], literalType(x.in, x.types, k), c)
+			xs, d := p.values[x.args[k]], x.types[k].DType
+			if o.Lit != nil {
+				d = literalType(x.in, x.types, k)
+			}
+			if k < truths {
+				args[n] = append(args[n], e.nonzero(xs))
+			} else {
+				args[n] = append(args[n], e.recast(xs, d, c)...)
 			}
 		}
 	}
 	for n, vs := range e.InlineEach(f, args) {
-		if out[n] = vs[0]; e.Type(vs[0]) == scalar.Bool {
-			out[n] = e.Convert(vs[0], wide(x.typ))
-		} else {
-			out[n] = e.convert(vs[0], c, x.typ)
-		}
+		out[n] = e.outcome(vs, c, x.typ)
 	}
 	return out, nil
 }
 
 // made is an element of a tensor that is made out of nothing, or a conversion.
-func (e *emitter) made(x *expr, args []kernel.Value) kernel.Value {
+func (e *emitter) made(x *expr, p *point) []kernel.Value {
+	a := p.values[x.args[0]]
 	switch {
 	case x.in.Op == ops.Iota:
-		return e.Convert(args[0], wide(x.typ))
+		return e.completed([]kernel.Value{e.Convert(a[0], wide(x.typ))}, x.typ)
 	case x.in.Op == ops.Eye:
-		return e.Convert(e.Compare(scalar.Eq, args[0], args[1]), wide(x.typ))
+		on := e.Compare(scalar.Eq, a[0], p.values[x.args[1]][0])
+		return e.completed([]kernel.Value{e.Convert(on, wide(x.typ))}, x.typ)
 	case x.in.Op == ops.Constant, x.in.Ins[0].Lit != nil:
-		return args[0]
+		return a
 	}
-	return e.convert(args[0], x.types[0].DType, x.typ)
+	return e.recast(a, x.types[0].DType, x.typ)
 }
 
 // truthsOf is how many operands of an operation are truth values.

@@ -142,7 +142,7 @@ func (w *leapfrogWriter) stored(d ops.DType, x kernel.Value) kernel.Value {
 	if storage[d].Size() >= 4 {
 		return x
 	}
-	return w.restored(d, w.encode(d, x))
+	return w.restored(d, []kernel.Value{w.encode(d, x)})[0]
 }
 
 // stretched are the coordinates of an operand that is broadcast.

@@ -115,7 +115,16 @@ func (w *mapWriter) unit(u kernel.Value) error {
 	if err != nil {
 		return err
 	}
-	results := make([][]kernel.Value, 1+len(w.job.also)) // by output, then by point and part
+	for i, vs := range w.byOutput(values) {
+		w.store(len(w.bufs)-1-len(w.job.also)+i, vs)
+	}
+	return nil
+}
+
+// byOutput sorts what has been computed for some points by output, then by point
+// and part.
+func (w *mapWriter) byOutput(values [][]kernel.Value) [][]kernel.Value {
+	results := make([][]kernel.Value, 1+len(w.job.also))
 	first := len(w.bufs) - len(results)
 	for _, vs := range values {
 		for i := range results {
@@ -124,10 +133,7 @@ func (w *mapWriter) unit(u kernel.Value) error {
 			vs = vs[n:]
 		}
 	}
-	for i, vs := range results {
-		w.store(first+i, vs)
-	}
-	return nil
+	return results
 }
 
 // flat says that the length need not be a multiple of the group.

@@ -173,15 +173,18 @@ func (t *Target) computeType(in *ops.Instr, types []ops.Type) ops.DType {
 	return c
 }
 
-// finished gives the stored form, in type out, of what an expression gave that
-// was computed in c: a truth value, an element of c, or the real part of one.
-func (e *emitter) finished(xs []kernel.Value, c, out ops.DType) []kernel.Value {
+// outcome gives, in the type that computes out, what an expression gave that was
+// computed in c: a truth value, an element of c, or the real part of one.
+func (e *emitter) outcome(xs []kernel.Value, c, out ops.DType) []kernel.Value {
 	if e.Type(xs[0]) == scalar.Bool {
-		xs = []kernel.Value{e.Convert(xs[0], wide(out))}
-	} else {
-		xs = e.recast(xs, c, out)
+		return e.completed([]kernel.Value{e.Convert(xs[0], wide(out))}, out)
 	}
-	return e.encoded(out, e.completed(xs, out))
+	return e.recast(xs, c, out)
+}
+
+// finished is the stored form of an outcome.
+func (e *emitter) finished(xs []kernel.Value, c, out ops.DType) []kernel.Value {
+	return e.encoded(out, e.outcome(xs, c, out))
 }
 
 // lowerAsType plans a conversion.

@@ -92,11 +92,11 @@ func (w *rowsWriter) foldFour(r *reduceWriter, ks []int, h heldFour, acc []kerne
 	for _, p := range h.points {
 		xs = append(xs, w.operands(ks, p)...)
 	}
-	folded := r.applyAll(acc, xs)
+	folded, each := r.applyAll(acc, xs), r.width()
 	for lane := 0; h.ragged && lane < w.width; lane++ {
 		at := w.element(h.number, lane)
-		mine := folded[lane*len(ks) : (lane+1)*len(ks)]
-		copy(mine, w.selectAll(w.exists(at), mine, acc[lane*len(ks):]))
+		mine := folded[lane*each : (lane+1)*each]
+		copy(mine, w.selectAll(w.exists(at), mine, acc[lane*each:]))
 	}
 	return folded
 }

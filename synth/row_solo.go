@@ -48,14 +48,15 @@ func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 		args = append(args, w.job.unit.exprs[w.job.unit.folds[k]].args[0])
 	}
 	r, n := w.only(ks), w.job.unit.needed(args)
-	parts, cells := w.job.order.parts, lanes*len(ks)
+	parts, each := w.job.order.parts, r.width()
+	cells := lanes * each
 	acc := slices.Repeat(r.zero(), lanes*parts)
 	acc = w.Loop(w.int(0), w.ceil(), w.int(parts), acc, func(first kernel.Value, acc []kernel.Value) []kernel.Value {
 		acc = slices.Clone(acc)
 		for part := range parts {
 			four := w.Add(first, w.int(part))
 			for lane, p := range w.points(n, four, !w.job.exact) {
-				old := acc[part*cells+lane*len(ks):][:len(ks)]
+				old := acc[part*cells+lane*each:][:each]
 				folded := r.applyAll(old, w.operands(ks, p))
 				if !w.job.exact {
 					at := w.Add(w.Mul(four, w.int(lanes)), w.int(lane))

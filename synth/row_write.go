@@ -1,8 +1,6 @@
 package synth
 
 import (
-	"slices"
-
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -41,7 +39,7 @@ func (w *rowsWriter) begin(u kernel.Value) {
 	w.job.point = func(_ *emitter, still []kernel.Value) elementFunc {
 		for i := range w.job.unit.exprs {
 			if x := &w.job.unit.exprs[i]; x.kind == exprSource && !x.full {
-				w.compute([]*point{w.row}, i, still[slices.Index(w.job.still, x.source):][:1])
+				w.compute([]*point{w.row}, i, [][]kernel.Value{w.job.unit.among(w.job.still, x.source, still)})
 			}
 		}
 		return nil
@@ -51,7 +49,7 @@ func (w *rowsWriter) begin(u kernel.Value) {
 
 // compute gives expression i its value at some points. What does not differ along
 // the row is taken from the row.
-func (w *rowsWriter) compute(ps []*point, i int, loaded []kernel.Value) {
+func (w *rowsWriter) compute(ps []*point, i int, loaded [][]kernel.Value) {
 	for _, a := range w.job.unit.exprs[i].args {
 		for _, p := range ps {
 			if !w.job.unit.exprs[a].full {
@@ -108,15 +106,17 @@ func (w *rowsWriter) operands(ks []int, p *point) []kernel.Value {
 		if !w.job.unit.exprs[a].full {
 			from = w.row
 		}
-		xs = append(xs, w.job.folds[k].element(w.emitter, []kernel.Value{from.values[a]}, w.job.unit.exprs[a].typ)...)
+		xs = append(xs, w.job.folds[k].element(w.emitter, from.values[a], w.job.unit.exprs[a].typ)...)
 	}
 	return xs
 }
 
 // totals takes the totals of reductions.
 func (w *rowsWriter) totals(ks []int, xs []kernel.Value) {
-	for n, k := range ks {
-		w.job.unit.total(w.emitter, w.row, w.job.unit.folds[k], xs[n])
+	for _, k := range ks {
+		n := w.job.folds[k].parts()
+		w.job.unit.total(w.emitter, w.row, w.job.unit.folds[k], xs[:n])
+		xs = xs[n:]
 	}
 }
 
@@ -134,9 +134,9 @@ func (w *rowsWriter) exists(r kernel.Value) kernel.Value {
 	return w.Compare(scalar.Lt, r, w.count)
 }
 
-// load gives what source s has for the elements of a four of the row. With clamp
+// load gives what source s has for each element of a four of the row. With clamp
 // the last element stands for those beyond it.
-func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) []kernel.Value {
+func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value {
 	src, p := &w.job.ins[s], &w.ins[s]
 	if clamp {
 		four = w.least(four, w.Sub(w.ceil(), w.int(1)))
@@ -144,18 +144,18 @@ func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) []kernel.Value {
 	at := w.spot.at[s][0]
 	if src.way == fours {
 		if len(w.reduced) == 1 {
-			return w.fetch(p.buf, w.ours(w.Add(at, four)), w.width)
+			return src.split(w.fetch(p.buf, w.ours(w.Add(at, four)), w.width))
 		}
 		at = w.Add(w.Shl(at, lanesLog), w.walk(w.Mul(four, w.int(lanes)), w.reduced, p.reduced))
-		return w.fetch(p.buf, w.ours(w.Shr(at, lanesLog)), w.width)
+		return src.split(w.fetch(p.buf, w.ours(w.Shr(at, lanesLog)), w.width))
 	}
-	var vs []kernel.Value
+	var vs [][]kernel.Value
 	for lane := range w.width {
 		i := w.element(four, lane)
 		if clamp && product(w.job.reduced)%lanes != 0 {
 			i = w.least(i, w.Sub(w.count, w.int(1)))
 		}
-		vs = append(vs, w.one(s, w.Add(at, w.walk(i, w.reduced, p.reduced)))...)
+		vs = append(vs, w.one(s, w.Add(at, w.walk(i, w.reduced, p.reduced))))
 	}
 	return vs
 }
@@ -197,7 +197,7 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 			if !w.job.unit.exprs[i].full {
 				p = w.row.clone()
 			}
-			vs = append(vs, p.store(w.emitter, i, w.job.unit.exprs[i].typ))
+			vs = append(vs, p.store(w.emitter, i, w.job.unit.exprs[i].typ)...)
 		}
 		if whole {
 			store := func() []kernel.Value {
@@ -211,10 +211,11 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 			}
 			continue
 		}
-		for lane, v := range vs {
+		n := w.job.finish.outs[k].parts()
+		for lane := range ps {
 			r := w.element(four, lane)
 			w.If(w.exists(r), func() []kernel.Value {
-				w.put(w.outs+k, w.Add(w.Mul(w.u, w.count), r), v)
+				w.put(w.outs+k, w.Add(w.Mul(w.u, w.count), r), vs[lane*n:(lane+1)*n]...)
 				return nil
 			}, nil)
 		}
@@ -225,7 +226,7 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 func (w *rowsWriter) storeRow() {
 	for k, i := range w.job.unit.outs {
 		if !w.job.unit.wide(k) {
-			w.put(w.outs+k, w.u, w.row.clone().store(w.emitter, i, w.job.unit.exprs[i].typ))
+			w.put(w.outs+k, w.u, w.row.clone().store(w.emitter, i, w.job.unit.exprs[i].typ)...)
 		}
 	}
 }

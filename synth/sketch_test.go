@@ -39,6 +39,12 @@ func (g *sketch) num(d ops.DType, x float64) ops.Operand {
 	return ops.Operand{Lit: &ops.Literal{Type: v.typ, Data: v.bytes()}}
 }
 
+// complex is a scalar literal.
+func (g *sketch) complex(re, im float64) ops.Operand {
+	v := tensor{typ: typ(ops.C64), f: []float64{re, im}}
+	return ops.Operand{Lit: &ops.Literal{Type: v.typ, Data: v.bytes()}}
+}
+
 // attrs are the attributes of an instruction that a sketch does.
 type attrs [][]int
 
@@ -197,6 +203,10 @@ func line(in *ops.Instr) string {
 	for _, o := range in.Ins {
 		if o.Lit != nil {
 			x := fromBytes(o.Lit.Type, o.Lit.Data)
+			if o.Lit.Type.DType.IsComplex() {
+				fmt.Fprintf(&b, " %v:%v", x.number(0), o.Lit.Type.DType)
+				continue
+			}
 			fmt.Fprintf(&b, " %v:%v", x.at(0), o.Lit.Type.DType)
 			continue
 		}

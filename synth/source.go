@@ -1,5 +1,7 @@
 package synth
 
+import "nxvk/synth/kernel"
+
 // source is one input of a mapJob: a buffer, a literal, or the number that its
 // view gives for each point.
 type source struct {
@@ -39,6 +41,15 @@ func (s *source) parts() int {
 		return partsOf(s.lit.as)
 	}
 	return 1
+}
+
+// split divides what the source gives for some points, one behind the other.
+func (s *source) split(vs []kernel.Value) [][]kernel.Value {
+	var points [][]kernel.Value
+	for n := s.parts(); len(vs) > 0; vs = vs[n:] {
+		points = append(points, vs[:n:n])
+	}
+	return points
 }
 
 // farthest is how far shifts move a view at most.
