@@ -84,9 +84,9 @@ func (p *programmer) small(x ops.Operand) ops.Operand {
 func (p *programmer) step(deep int) {
 	x := p.pick()
 	t := p.types[x]
-	kinds := 8
+	kinds := 9
 	if deep > 0 {
-		kinds = 10
+		kinds = 11
 	}
 	var out ops.Operand
 	switch k := p.r.IntN(kinds); {
@@ -99,6 +99,8 @@ func (p *programmer) step(deep int) {
 	case k == 7:
 		out = p.product(x, t)
 	case k == 8:
+		out = p.complex(x, t)
+	case k == 9:
 		out = p.branch(x, t, deep-1)
 	default:
 		out = p.loop(x, t, deep-1)
@@ -131,6 +133,34 @@ func (p *programmer) elements(x ops.ID, t ops.Type) ops.Operand {
 	}
 	u8 := ops.Type{DType: ops.U8, Shape: t.Shape}
 	return p.do(ops.Select, t, nil, p.do(ops.Less, u8, nil, a, b), a, b)
+}
+
+// complex makes a complex number of x, multiplies and looks at it in other ways, and
+// takes it apart.
+func (p *programmer) complex(x ops.ID, t ops.Type) ops.Operand {
+	c := ops.Type{DType: ops.C64, Shape: t.Shape}
+	if t.DType.Bits() == 64 {
+		c.DType = ops.C128
+	}
+	number := func(re, im float64) ops.Operand {
+		parts := ops.Type{DType: c.DType.Real(), Shape: ops.Shape{2}}
+		return ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: c.DType}, Data: encode([]float64{re, im}, parts)}}
+	}
+	a := ops.Operand{ID: x}
+	z := p.do(ops.Add, c, nil, a, p.do(ops.Multiply, c, nil, number(0, 1), a))
+	if y := p.view(z.ID, c); p.types[y.ID].Equal(c) {
+		z = p.do(ops.Subtract, c, nil, z, y)
+	}
+	w := p.do(ops.Multiply, c, nil, z, number(float64(p.r.IntN(5)-2), 1))
+	re, truth := ops.Type{DType: c.DType.Real(), Shape: t.Shape}, ops.Type{DType: ops.U8, Shape: t.Shape}
+	switch p.r.IntN(3) {
+	case 0:
+		w = p.do(ops.Conjugate, c, nil, w)
+	case 1:
+		w = p.do(ops.Select, c, nil, p.do(ops.Equal, truth, nil, w, z), w, z)
+	}
+	part := p.do([]ops.Op{ops.RealPart, ops.Imag}[p.r.IntN(2)], re, nil, w)
+	return p.small(p.do(ops.AsType, t, nil, part))
 }
 
 func (p *programmer) view(x ops.ID, t ops.Type) ops.Operand {
