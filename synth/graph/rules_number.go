@@ -52,7 +52,7 @@ func constantOperand(w *work, in *ops.Instr) bool {
 	}
 	for i, o := range in.Ins {
 		lit := w.constantOf(o)
-		if o.Lit != nil || lit == nil || lit.Type.DType.IsComplex() {
+		if o.Lit != nil || lit == nil {
 			continue
 		}
 		in.Ins[i] = ops.Operand{Lit: lit}
