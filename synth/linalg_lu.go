@@ -10,21 +10,41 @@ import (
 // elimination factors square matrices with partial pivoting, in place: the unit
 // lower triangle and the upper one share a matrix. The pivot is the first element
 // of the largest magnitude. More columns may stand to the right; their rows are
-// exchanged as well.
+// exchanged as well. Neighbours in memory are those of a column.
+//
+// Within a block of columns rows stay where they are: each has a place, which an
+// exchange changes, and a pivot's row is known by its number. They move at the end
+// of the block, in all columns at once.
 type elimination struct {
 	*linalg
 	a       strided
 	n, cols int
-	src     Ref     // rows that come to the top of a panel
-	dst     Ref     // rows to which those of the top go
+	places  [2]Ref  // of the rows from the top of a block on; panels take turns
+	pivots  Ref     // rows of the pivots of a block
 	signs   strided // whose product is that of the exchanges
+	product strided // room for that of blocks, a quarter of the matrix at most
 }
+
+// The columns of a block, and how many to the right of its panel every step takes
+// the panel off. Columns further right lose products of blocks.
+const (
+	luBlock = 512
+	luReach = 1024
+)
+
+// luLine is what the elements of a column are a multiple of in memory, so that
+// neighbouring rows share a line of a cache.
+const luLine = 32
 
 // eliminate appends the factorisation of the first n columns of a.
 func (j *linalg) eliminate(a strided, n, cols int) *elimination {
 	f := &elimination{linalg: j, a: a, n: n, cols: cols}
-	f.src, f.dst = j.temp(j.count*n*4), j.temp(j.count*n*4)
+	f.places = [2]Ref{j.temp(j.count * n * 4), j.temp(j.count * n * 4)}
+	f.pivots = j.temp(j.count * n * 4)
 	f.signs = j.fresh(1, n)
+	if n > j.narrow(luReach) && !j.typ.Complex() {
+		f.product = j.fresh((n+1)/2, (n+1)/2)
+	}
 	f.columns(0, n)
 	return f
 }
@@ -32,11 +52,14 @@ func (j *linalg) eliminate(a strided, n, cols int) *elimination {
 // columns factors columns lo to hi, which those before have been taken off: the
 // left half, then the right one without what the left one has of it.
 func (f *elimination) columns(lo, hi int) {
-	if f.luShape(f.n-lo).wide >= hi-lo {
-		f.pivoted(lo, hi)
+	reach, wide := f.narrow(luReach), f.narrow(luBlock)
+	if hi-lo <= reach {
+		for at := lo; at < hi; at += wide {
+			f.block(at, min(at+wide, hi), hi)
+		}
 		return
 	}
-	half := f.luShape(f.n - lo).wide
+	half := reach
 	for 2*half < hi-lo {
 		half *= 2
 	}
@@ -44,62 +67,85 @@ func (f *elimination) columns(lo, hi int) {
 	f.columns(lo, mid)
 	right := f.a.from(lo, mid)
 	f.substitute(triangle{f.a.from(lo, lo), half, true}, right, right, hi-mid)
-	f.multiply(blockProduct{a: f.a.from(mid, lo), b: right, c: f.a.from(mid, mid),
-		m: f.n - mid, n: hi - mid, k: half, subtract: true})
+	f.less(f.a.from(mid, lo), right, f.a.from(mid, mid), f.n-mid, hi-mid, half)
 	f.columns(mid, hi)
 }
 
-// pivoted factors a panel and exchanges the rows of what stands beside it.
-func (f *elimination) pivoted(lo, hi int) {
-	w := &luWriter{panel: f.luShape(f.n - lo)}
-	p := &program{local: uint32(w.local), groups: f.count, body: w.write,
-		flops: int64(f.count) * int64((f.n-lo)*(hi-lo)*(hi-lo)),
-		bufs: []buffer{f.buffer(f.a, Read|Write), words(f.src, f.count*f.n, Write), words(f.dst, f.count*f.n, Write),
-			f.buffer(f.signs, Write)}}
-	p.nums = append([]int{f.count, f.n - lo, hi - lo, f.n, lo}, places(f.a.from(lo, lo))...)
-	p.key = fmt.Sprintf("lu panel %v local=%d rows=%d wide=%d", w.t, w.local, w.rows, w.wide)
-	f.run(p)
-	f.exchange(lo, hi)
-}
-
-// exchange moves rows of the columns before lo and from hi on as the panel has.
-// An invocation has a column.
-func (f *elimination) exchange(lo, hi int) {
-	rest := f.cols - (hi - lo)
-	if rest == 0 {
+// less takes the product of m by k and k by n matrices off c. That of package gemm
+// is faster, but has a place of its own.
+func (f *elimination) less(a, b, c strided, m, n, k int) {
+	if f.typ.Complex() {
+		f.multiply(blockProduct{a: a, b: b, c: c, m: m, n: n, k: k, subtract: true})
 		return
 	}
-	wide := f.luShape(f.n - lo).wide
-	groups := (rest + updateLocal - 1) / updateLocal
-	p := &program{local: updateLocal, groups: f.count * groups,
-		bufs: []buffer{f.buffer(f.a, Read|Write), words(f.src, f.count*f.n, Read), words(f.dst, f.count*f.n, Read)}}
-	p.nums = append([]int{f.count, groups, rest, f.n, lo, hi - lo}, places(f.a.from(lo, 0))...)
-	p.key = fmt.Sprintf("exchange rows %v wide=%d", f.typ, wide)
-	t := f.typ
-	p.body = func(e *emitter) error { return writeExchange(arith{e, t}, wide) }
+	c = c.transposed()
+	product := f.dense(f.product.ref, n, m)
+	f.dotted(b.transposed(), a.transposed(), product, n, m, k)
+	f.each(elementwise{"minus", c, []strided{c, product}, n, m, minus})
+}
+
+// block factors columns lo to hi, a panel at a time, takes them off those up to
+// end, and exchanges the rows of all.
+func (f *elimination) block(lo, hi, end int) {
+	p := f.luPanel(f.n - lo)
+	turn := 0
+	for at := lo; at < hi; at += p.wide {
+		f.step(p, luStep{lo, at, min(at+p.wide, hi), end, turn})
+		turn ^= 1
+	}
+	if hi < end {
+		f.step(p, luStep{lo, hi, hi, end, turn})
+	}
+	f.exchange(lo, hi, f.places[turn])
+}
+
+// exchange moves rows to the places that those of a block have got, in all
+// columns. A workgroup has some columns, and an invocation some rows of one.
+func (f *elimination) exchange(lo, hi int, at Ref) {
+	w := &exchangeWriter{t: f.typ, wide: panelWidth(hi-lo, luBlock)}
+	w.height = min(w.wide, exchangeLocal)
+	groups := (f.cols*w.height + exchangeLocal - 1) / exchangeLocal
+	p := &program{local: exchangeLocal, groups: f.count * groups, body: w.write,
+		bufs: []buffer{f.buffer(f.a, Read|Write), words(f.pivots, f.count*f.n, Read), words(at, f.count*f.n, Read)}}
+	p.nums = append([]int{f.count, groups, f.cols, f.n, hi - lo}, places(f.a.from(lo, 0))...)
+	p.key = fmt.Sprintf("exchange rows %v wide=%d", w.t, w.wide)
 	f.run(p)
 }
 
-func writeExchange(x arith, wide int) error {
-	count, groups, rest, n, lo, cols := x.num(), x.num(), x.num(), x.num(), x.num(), x.num()
-	g := x.grid(0)
-	matrix, part := x.divide(x.group(), groups)
-	col := x.Add(x.Mul(part, x.int(x.local)), x.invocation())
-	x.then(x.both(x.below(matrix, count), x.below(col, rest)), func() {
-		col := x.Select(x.below(col, lo), col, x.Add(col, cols))
-		g := g.of(matrix)
-		first := x.Mul(matrix, n)
-		var come, went, to []kernel.Value
-		for c := range wide {
-			inside := x.below(x.int(c), cols)
-			at := x.Select(inside, x.Add(first, x.int(c)), first)
-			come = append(come, g.load(x.Load(1, at, 1)[0], col))
-			to = append(to, x.Select(inside, x.Load(2, at, 1)[0], x.int(0)))
-			went = append(went, g.load(x.Select(inside, x.int(c), x.int(0)), col))
+// exchangeLocal is the size of a workgroup that exchanges rows.
+const exchangeLocal = 128
+
+// exchangeWriter writes the kernel of an exchange.
+type exchangeWriter struct {
+	t            scalar.Type
+	wide, height int // rows at the top, a power of two; invocations of a column
+}
+
+func (w *exchangeWriter) write(e *emitter) error {
+	x := arith{e, w.t}
+	count, groups, all, n, cols := e.num(), e.num(), e.num(), e.num(), e.num()
+	g := e.grid(0)
+	matrix, part := e.divide(e.group(), groups)
+	line, me := e.divide(e.invocation(), e.int(w.height))
+	col := e.Add(e.Mul(part, e.int(exchangeLocal/w.height)), line)
+	inside := e.below(col, all)
+	col = e.least(col, e.Sub(all, e.int(1)))
+	e.when(e.below(matrix, count), func() {
+		g, first := g.of(matrix), e.Mul(matrix, n)
+		var rows, to, come, went []kernel.Value
+		for k := 0; k < w.wide; k += w.height {
+			row := e.Add(me, e.int(k))
+			at := e.Add(first, e.least(row, e.Sub(cols, e.int(1))))
+			rows = append(rows, row)
+			come = append(come, g.load(e.Load(1, at, 1)[0], col))
+			to = append(to, e.Load(2, at, 1)[0])
+			went = append(went, g.load(e.Sub(at, first), col))
 		}
-		for c := range wide {
-			x.then(x.below(x.int(c), cols), func() { g.store(x.int(c), col, come[c]) })
-			x.then(x.Compare(scalar.Le, cols, to[c]), func() { g.store(to[c], col, went[c]) })
+		e.Barrier()
+		for i, row := range rows {
+			mine := x.both(inside, e.below(row, cols))
+			e.then(mine, func() { g.store(row, col, come[i]) })
+			e.then(x.both(mine, e.Compare(scalar.Le, cols, to[i])), func() { g.store(to[i], col, went[i]) })
 		}
 	})
 	return nil

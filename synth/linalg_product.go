@@ -3,6 +3,7 @@ package synth
 import (
 	"fmt"
 
+	"nxvk/synth/gemm"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -34,6 +35,10 @@ const (
 func (j *linalg) multiply(u blockProduct) {
 	if u.m < 1 || u.n < 1 || u.k < 1 {
 		return
+	}
+	if !u.c.along() && u.pairs == nil {
+		// Neighbouring invocations write neighbours.
+		u.a, u.b, u.c, u.m, u.n = u.b.transposed(), u.a.transposed(), u.c.transposed(), u.n, u.m
 	}
 	u.shares = max(u.shares, 1)
 	batches := j.count
@@ -232,4 +237,12 @@ func (x *updateTile) store(sums []kernel.Value) {
 			x.c.store(r, c, v)
 		})
 	}
+}
+
+// dotted appends the product of matrices, of which c begins where its buffer does.
+func (j *linalg) dotted(a, b, c strided, m, n, k int) {
+	of := func(s strided) gemm.Strides { return gemm.Strides{Row: s.row, Col: s.col, Batch: s.batch} }
+	arg := func(s strided) Arg { return Arg{Ref: s.ref, Offset: s.off * j.wide.Size()} }
+	plan, err := gemm.New(gemm.Problem{Type: j.wide, M: m, N: n, K: k, Batch: j.count, A: of(a), B: of(b)}, j.t.gemm())
+	j.try(j.stepsOf(plan, err, arg(a), arg(b), c.ref))
 }

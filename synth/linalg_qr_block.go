@@ -1,9 +1,6 @@
 package synth
 
-import (
-	"nxvk/synth/gemm"
-	"nxvk/synth/kernel"
-)
+import "nxvk/synth/kernel"
 
 // blockedSide is from which smaller side on, on large devices, matrices are
 // reflected a block of panels at a time. The products of blocks are those of package
@@ -71,14 +68,6 @@ func (f *reflections) applied(b reflectionBlock, t, c, to strided, cols int) {
 	f.dotted(b.v.transposed(), c, inner, b.wide, cols, rows)
 	f.dotted(t, inner, turned, b.wide, cols, b.wide)
 	f.dotted(b.v, turned, to, rows, cols, b.wide)
-}
-
-// dotted appends the product of matrices, of which c begins where its buffer does.
-func (f *reflections) dotted(a, b, c strided, m, n, k int) {
-	of := func(s strided) gemm.Strides { return gemm.Strides{Row: s.row, Col: s.col, Batch: s.batch} }
-	arg := func(s strided) Arg { return Arg{Ref: s.ref, Offset: s.off * f.wide.Size()} }
-	plan, err := gemm.New(gemm.Problem{Type: f.wide, M: m, N: n, K: k, Batch: f.count, A: of(a), B: of(b)}, f.linalg.t.gemm())
-	f.try(f.stepsOf(plan, err, arg(a), arg(b), c.ref))
 }
 
 // keep appends rows of r, of which a block has the first columns.

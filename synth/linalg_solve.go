@@ -17,7 +17,8 @@ func (j *linalg) side() int {
 // which fill puts there.
 func (j *linalg) eliminated(more int, fill func(beside strided)) *elimination {
 	n := j.side()
-	a := j.fresh(n, n+more)
+	lines := (n + luLine - 1) / luLine * luLine
+	a := j.fresh(n+more, lines).transposed()
 	j.copy(a, j.operand(0, n, n), n, n)
 	if more > 0 {
 		fill(a.from(0, n))
