@@ -8,11 +8,13 @@ import (
 	"nxvk/ops"
 )
 
+// Of c128 a pair of blocks has half the rows where shared memory is little.
 func TestComplexEigh(t *testing.T) {
 	for i, c := range []struct {
 		target *Target
 		of     ops.Type
-	}{{gpu, typ(ops.C64, 1, 1)}, {gpu, typ(ops.C128, 2, 3, 3)}, {small, typ(ops.C64, 7, 7)}, {small, typ(ops.C64, 36, 36)}} {
+	}{{gpu, typ(ops.C64, 1, 1)}, {gpu, typ(ops.C128, 2, 3, 3)}, {small, typ(ops.C64, 7, 7)}, {small, typ(ops.C64, 36, 36)},
+		{small, typ(ops.C128, 36, 36)}} {
 		x, n := gaussComplex(c.of, uint64(i)), c.of.Shape[len(c.of.Shape)-1]
 		count := c.of.Size() / (n * n)
 		for k := range count {
@@ -77,7 +79,8 @@ func TestComplexSVD(t *testing.T) {
 	for i, c := range []struct {
 		target *Target
 		of     ops.Type
-	}{{gpu, typ(ops.C64, 1, 1)}, {small, typ(ops.C64, 2, 3, 5)}, {small, typ(ops.C64, 6, 4)}, {gpu, typ(ops.C128, 5, 5)}, {small, typ(ops.C64, 36, 34)}} {
+	}{{gpu, typ(ops.C64, 1, 1)}, {small, typ(ops.C64, 2, 3, 5)}, {small, typ(ops.C64, 6, 4)}, {gpu, typ(ops.C128, 5, 5)}, {small, typ(ops.C64, 36, 34)},
+		{small, typ(ops.C128, 20, 18)}} {
 		checkComplexSVD(t, c.target, gaussComplex(c.of, uint64(i)), i%2)
 	}
 	// One singular value, and a whole basis.

@@ -50,7 +50,7 @@ func (j *linalg) aloneSide() int {
 	if 2*64*65*j.wide.Size() <= j.t.SharedMemory*7/8 {
 		return 64
 	}
-	return pairSide
+	return j.pairSide()
 }
 
 // ones is a 1 for every matrix, at any place.

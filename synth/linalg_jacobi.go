@@ -13,6 +13,7 @@ import (
 // matrix in which a sweep has left nothing to rotate do nothing.
 type jacobi struct {
 	*linalg
+	rows   int // of a pair of blocks
 	padded int // rows of whole pairs
 	pairs  int
 	active Ref // words by sweep and matrix: verdicts
@@ -21,15 +22,29 @@ type jacobi struct {
 }
 
 const (
-	pairSide   = 32 // rows of a pair of blocks
+	pairSide   = 32 // rows of a pair of blocks, where there is room for them
 	mostSweeps = 16 // convergence is quadratic and takes about eight
 )
+
+// pairSide is how many rows a pair of blocks has: as many as a workgroup has shared
+// memory to rotate. Of c128 that is more than some devices have for 32.
+func (j *linalg) pairSide() int {
+	if rotationRoom(pairSide)*j.wide.Size() > j.t.SharedMemory {
+		return pairSide / 2
+	}
+	return pairSide
+}
+
+// rotationRoom is for how many elements rotations of so many rows need shared
+// memory, with what else their kernels keep there.
+func rotationRoom(side int) int { return 2*side*(side+1) + 2*side }
 
 // jacobi is that of n rows, with so many words for each pair of a matrix that
 // verdicts go by. The first verdict is that all have something to rotate.
 func (j *linalg) jacobi(n int, words func(pairs int) int) *jacobi {
-	f := &jacobi{linalg: j, pairs: (n + pairSide - 1) / pairSide}
-	f.padded, f.words = f.pairs*pairSide, words(f.pairs)
+	f := &jacobi{linalg: j, rows: j.pairSide()}
+	f.pairs = (n + f.rows - 1) / f.rows
+	f.padded, f.words = f.pairs*f.rows, words(f.pairs)
 	f.active = j.temp(4 * j.count * (mostSweeps + 1))
 	f.found = j.temp(4 * j.count * f.words)
 	f.judge(0)

@@ -13,23 +13,23 @@ type oneSided struct {
 func (j *linalg) orthogonal(r strided, n int) (x, lengths strided) {
 	f := &oneSided{jacobi: j.jacobi(n, func(pairs int) int { return roundsOf(pairs) * pairs })}
 	size := f.padded
-	f.w = j.fresh(size, pairSide)
+	f.w = j.fresh(size, f.rows)
 	xs := f.twice(2 * size)
 	j.zeros(xs[0], size, size)
 	j.each(elementwise{"upper", xs[0], []strided{r}, n, n, upper})
 	j.unit(xs[0].from(0, size), size, size)
 	shares := max(1, min(8, size/128))
-	sums := j.fresh(shares*size, pairSide)
+	sums := j.fresh(shares*size, f.rows)
 	product := sums
-	square := pairSide * pairSide
+	square := f.rows * f.rows
 	last, sweeps := 0, 1
 	if f.pairs == 1 {
 		sweeps = 4
 	}
 	for sweep := range mostSweeps {
 		for round := range f.rounds() {
-			pair := pairSide * 2 * size
-			f.multiply(blockProduct{a: xs[last], b: f.adjoint(xs[last]), c: product, m: pairSide, n: pairSide, k: size,
+			pair := f.rows * 2 * size
+			f.multiply(blockProduct{a: xs[last], b: f.adjoint(xs[last]), c: product, m: f.rows, n: f.rows, k: size,
 				shares: shares, step: square, pairs: &pairing{pairs: f.pairs, a: pair, b: pair, c: shares * square}})
 			f.turn(pivots{s: sums, sums: shares, step: square, sPair: shares * square, sweeps: sweeps}, sweep, round)
 			f.apply(xs[last], xs[1-last], 2*size, pair, sweep)
@@ -45,9 +45,9 @@ func (j *linalg) orthogonal(r strided, n int) (x, lengths strided) {
 // turn appends the rotations of a round.
 func (f *oneSided) turn(v pivots, sweep, round int) {
 	rotated := words(f.found, f.count*f.words, Write)
-	v.w, v.n, v.pairs = f.w, pairSide, f.pairs
+	v.w, v.n, v.pairs = f.w, f.rows, f.pairs
 	v.cross = round > 0
-	v.w.batch = pairSide * pairSide
+	v.w.batch = f.rows * f.rows
 	v.active, v.sweep, v.rotated, v.round, v.rounds = f.flags(Read), sweep, &rotated, round, f.rounds()
 	f.rotate(v)
 }
@@ -56,7 +56,7 @@ func (f *oneSided) turn(v pivots, sweep, round int) {
 // the next round: cols elements each, pair elements from pair to pair.
 func (f *oneSided) apply(from, to strided, cols, pair, sweep int) {
 	w := f.w
-	w.batch = f.pairs * pairSide * pairSide
-	f.multiply(blockProduct{a: w, b: from, c: to, m: pairSide, n: cols, k: pairSide,
-		pairs: &pairing{pairs: f.pairs, a: pairSide * pairSide, b: pair, c: pair, side: pairSide, active: f.flags(Read), sweep: sweep}})
+	w.batch = f.pairs * f.rows * f.rows
+	f.multiply(blockProduct{a: w, b: from, c: to, m: f.rows, n: cols, k: f.rows,
+		pairs: &pairing{pairs: f.pairs, a: f.rows * f.rows, b: pair, c: pair, side: f.rows, active: f.flags(Read), sweep: sweep}})
 }

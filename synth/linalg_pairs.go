@@ -101,9 +101,6 @@ func (j *linalg) rotate(v pivots) {
 	for 2*w.local <= min(256, side*side/4, j.t.MaxInvocations) {
 		w.local *= 2
 	}
-	if bytes := (2*side*(side+1) + 2*side) * j.wide.Size(); bytes > j.t.SharedMemory {
-		j.try(unsupported("rotations of %v in %d bytes of shared memory", j.wide, j.t.SharedMemory))
-	}
 	p := &program{local: uint32(w.local), groups: j.count * v.pairs, body: w.write,
 		flops: int64(j.count*v.pairs) * int64(12*side*side*side),
 		bufs:  []buffer{j.buffer(v.s, Read), j.buffer(v.w, Write)}}

@@ -24,7 +24,7 @@ type twoSided struct {
 func (j *linalg) diagonalise(a, bound strided, n int) (vectors, values strided) {
 	// A word for each pair and each square above the diagonal.
 	f := &twoSided{jacobi: j.jacobi(n, func(pairs int) int { return pairs + squaresAbove(pairs) }), bound: bound}
-	size, square := f.padded, pairSide*pairSide
+	size, square := f.padded, f.rows*f.rows
 	x, v := f.twice(size), f.twice(size)
 	f.x, f.v, f.values = x[0], v[0], j.fresh(size, 1)
 	f.turns = strided{ref: j.temp(4 * j.count * f.pairs * square * j.wide.Size()), elems: 4 * j.count * f.pairs * square}
@@ -72,10 +72,10 @@ func (f *twoSided) program(groups int, write func(e *emitter) error) *program {
 
 // begin appends the rotations of the first round.
 func (f *twoSided) begin() {
-	w := &twoSidedWriter{t: f.typ}
+	w := &twoSidedWriter{f.typ, f.rows}
 	p := f.program(f.pairs, w.begin)
 	p.nums = []int{f.count, f.pairs}
-	p.key = fmt.Sprintf("two-sided begin %v", f.typ)
+	p.key = fmt.Sprintf("two-sided begin %v side=%d", f.typ, f.rows)
 	f.run(p)
 }
 
@@ -83,9 +83,9 @@ func (f *twoSided) begin() {
 // last round of a sweep words tell whether anything is left to rotate; after the
 // last of all nothing is rotated.
 func (f *twoSided) round(sweep, round int) {
-	w := &twoSidedWriter{t: f.typ}
+	w := &twoSidedWriter{f.typ, f.rows}
 	p := f.program(f.words+f.pairs*f.pairs, w.round)
-	p.flops = 4 * int64(f.count) * int64(f.padded*f.padded*pairSide)
+	p.flops = 4 * int64(f.count) * int64(f.padded*f.padded*f.rows)
 	at, ends, goes := sweep*f.rounds()+round, 0, 1
 	if round+1 == f.rounds() {
 		ends = 1
@@ -94,6 +94,6 @@ func (f *twoSided) round(sweep, round int) {
 		goes = 0
 	}
 	p.nums = []int{f.count, f.pairs, sweep * f.count, at % 2, ends, goes}
-	p.key = fmt.Sprintf("two-sided round %v", f.typ)
+	p.key = fmt.Sprintf("two-sided round %v side=%d", f.typ, f.rows)
 	f.run(p)
 }

@@ -6,15 +6,17 @@ import (
 )
 
 // twoSidedWriter writes the kernels of twoSided: a workgroup has a square of a pair
-// of blocks of rows and one of columns, an invocation tilePer by tilePer elements.
-type twoSidedWriter struct{ t scalar.Type }
-
-const tilePer = pairSide / updateSide
+// of blocks of rows and one of columns, an invocation a square of its elements.
+type twoSidedWriter struct {
+	t    scalar.Type
+	side int // rows of a pair of blocks
+}
 
 // twoSidedStep is what a kernel works on. Shared squares are by the index that is
 // summed over and then along the tile.
 type twoSidedStep struct {
 	arith
+	side         int  // rows of a pair of blocks
 	dense        bool // an invocation has neighbours, and moves four at a time
 	a, b         int  // shared squares
 	row, column  kernel.Value
@@ -28,21 +30,24 @@ type twoSidedStep struct {
 // step takes the first numbers. In f64 neighbours of an invocation would meet
 // those of others in a bank.
 func (w *twoSidedWriter) step(e *emitter) *twoSidedStep {
-	x := &twoSidedStep{arith: arith{e, w.t}, dense: w.t == scalar.F32, count: e.num(), pairs: e.num()}
-	x.a, x.b = e.Shared(w.t, pairSide*x.line()), e.Shared(w.t, pairSide*x.line())
+	x := &twoSidedStep{arith: arith{e, w.t}, side: w.side, dense: w.t == scalar.F32, count: e.num(), pairs: e.num()}
+	x.a, x.b = e.Shared(w.t, x.side*x.line()), e.Shared(w.t, x.side*x.line())
 	x.row, x.column = e.divide(e.invocation(), e.int(updateSide))
-	x.size = e.Mul(x.pairs, e.int(pairSide))
-	x.r = &rotation{arith: x.arith, side: pairSide, s: x.b, w: x.a}
+	x.size = e.Mul(x.pairs, e.int(x.side))
+	x.r = &rotation{arith: x.arith, side: x.side, s: x.b, w: x.a}
 	x.r.share()
 	return x
 }
 
+// per is how many elements an invocation has in a row and in a column of a square.
+func (x *twoSidedStep) per() int { return x.side / updateSide }
+
 // line is how far rows of a shared square lie apart.
 func (x *twoSidedStep) line() int {
 	if x.dense {
-		return pairSide + 4
+		return x.side + 4
 	}
-	return pairSide + 1
+	return x.side + 1
 }
 
 // round writes the kernel of a round. Workgroups that find rotations, which take
@@ -90,7 +95,7 @@ func (x *twoSidedStep) square(at kernel.Value) (p, q kernel.Value) {
 // has become.
 func (x *twoSidedStep) turnsAt(parity, matrix, pair kernel.Value) kernel.Value {
 	before := x.Add(x.Mul(x.Add(x.Mul(parity, x.count), matrix), x.pairs), pair)
-	return x.Mul(before, x.int(2*pairSide*pairSide))
+	return x.Mul(before, x.int(2*x.side*x.side))
 }
 
 // start is where a matrix X or V begins.
@@ -119,12 +124,12 @@ func (x *twoSidedStep) each(rows, columns int, f func(i, k kernel.Value)) {
 // load reads the elements of a square; at is where element (i, k) is.
 func (x *twoSidedStep) load(buf int, at func(i, k kernel.Value) kernel.Value) (vs []kernel.Value) {
 	if !x.dense {
-		x.each(pairSide, pairSide, func(i, k kernel.Value) { vs = append(vs, x.loadElement(buf, at(i, k))) })
+		x.each(x.side, x.side, func(i, k kernel.Value) { vs = append(vs, x.loadElement(buf, at(i, k))) })
 		return vs
 	}
-	for r := range tilePer {
-		first := at(x.along(x.row, r, tilePer), x.along(x.column, 0, tilePer))
-		vs = append(vs, x.Load(buf, x.Shr(first, 2), tilePer)...)
+	for r := range x.per() {
+		first := at(x.along(x.row, r, x.per()), x.along(x.column, 0, x.per()))
+		vs = append(vs, x.Load(buf, x.Shr(first, 2), x.per())...)
 	}
 	return vs
 }
@@ -132,39 +137,39 @@ func (x *twoSidedStep) load(buf int, at func(i, k kernel.Value) kernel.Value) (v
 // store writes them.
 func (x *twoSidedStep) store(buf int, vs []kernel.Value, at func(i, k kernel.Value) kernel.Value) {
 	if !x.dense {
-		x.each(pairSide, pairSide, func(i, k kernel.Value) {
+		x.each(x.side, x.side, func(i, k kernel.Value) {
 			x.storeElement(buf, at(i, k), vs[0])
 			vs = vs[1:]
 		})
 		return
 	}
-	for r := range tilePer {
-		first := at(x.along(x.row, r, tilePer), x.along(x.column, 0, tilePer))
-		x.Store(buf, x.Shr(first, 2), vs[r*tilePer:(r+1)*tilePer]...)
+	for r := range x.per() {
+		first := at(x.along(x.row, r, x.per()), x.along(x.column, 0, x.per()))
+		x.Store(buf, x.Shr(first, 2), vs[r*x.per():(r+1)*x.per()]...)
 	}
 }
 
 // part reads square (p, q) of the matrix that begins at start, rotations those of a pair.
 func (x *twoSidedStep) part(buf int, start, p, q kernel.Value) []kernel.Value {
-	first := x.Add(start, x.Mul(x.Add(x.Mul(p, x.size), q), x.int(pairSide)))
+	first := x.Add(start, x.Mul(x.Add(x.Mul(p, x.size), q), x.int(x.side)))
 	return x.load(buf, func(i, k kernel.Value) kernel.Value { return x.Add(first, x.Add(x.Mul(i, x.size), k)) })
 }
 
 func (x *twoSidedStep) rotations(matrix, p kernel.Value) []kernel.Value {
 	first := x.turnsAt(x.from, matrix, p)
-	return x.load(oldTurns, func(i, k kernel.Value) kernel.Value { return x.Add(first, x.Add(x.Mul(i, x.int(pairSide)), k)) })
+	return x.load(oldTurns, func(i, k kernel.Value) kernel.Value { return x.Add(first, x.Add(x.Mul(i, x.int(x.side)), k)) })
 }
 
 // put writes so many rows of a square to a shared one, flip transposed.
 func (x *twoSidedStep) put(array, rows int, vs []kernel.Value) {
-	x.each(rows, pairSide, func(i, k kernel.Value) {
+	x.each(rows, x.side, func(i, k kernel.Value) {
 		x.StoreShared(array, x.Add(x.Mul(i, x.int(x.line())), k), vs[0])
 		vs = vs[1:]
 	})
 }
 
 func (x *twoSidedStep) flip(array, rows int, vs []kernel.Value) {
-	x.each(rows, pairSide, func(i, k kernel.Value) {
+	x.each(rows, x.side, func(i, k kernel.Value) {
 		x.StoreShared(array, x.Add(x.Mul(k, x.int(x.line())), i), vs[0])
 		vs = vs[1:]
 	})
@@ -184,7 +189,7 @@ func (x *twoSidedStep) product(left, rows int, right multiplier) []kernel.Value 
 	for u := range zeros {
 		zeros[u] = x.number(0)
 	}
-	return x.Loop(x.int(0), x.int(pairSide*x.line()), x.int(x.line()), zeros, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
+	return x.Loop(x.int(0), x.int(x.side*x.line()), x.int(x.line()), zeros, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
 		var as, bs, next []kernel.Value
 		for r := range rows {
 			as = append(as, x.LoadShared(left, x.Add(at, x.along(x.row, r, rows))))
@@ -207,15 +212,15 @@ func (x *twoSidedStep) product(left, rows int, right multiplier) []kernel.Value 
 func (x *twoSidedStep) both(matrix, p, q, word kernel.Value) {
 	square := x.part(oldX, x.start(x.from, matrix), p, q)
 	w, next := x.rotations(matrix, p), x.rotations(matrix, q)
-	x.put(x.b, pairSide, square)
-	x.flip(x.a, pairSide, w)
+	x.put(x.b, x.side, square)
+	x.flip(x.a, x.side, w)
 	x.Barrier()
-	sums := x.product(x.a, pairSide, multiplier{array: x.b, columns: pairSide})
+	sums := x.product(x.a, x.side, multiplier{array: x.b, columns: x.side})
 	x.Barrier()
-	x.flip(x.a, pairSide, sums)
-	x.flip(x.b, pairSide, next)
+	x.flip(x.a, x.side, sums)
+	x.flip(x.b, x.side, next)
 	x.Barrier()
-	sums = x.product(x.a, pairSide, multiplier{array: x.b, columns: pairSide, conj: true})
+	sums = x.product(x.a, x.side, multiplier{array: x.b, columns: x.side, conj: true})
 	rows, columns := x.seats(p), x.seats(q)
 	x.storeAbove(x.start(x.to, matrix), sums, rows, columns)
 	x.when(x.ends, func() { x.report(matrix, word, sums) })
@@ -223,27 +228,27 @@ func (x *twoSidedStep) both(matrix, p, q, word kernel.Value) {
 
 // seats gives the row in the next round of row r of a pair.
 func (x *twoSidedStep) seats(p kernel.Value) func(r kernel.Value) kernel.Value {
-	s, first := seats{x.emitter, p, x.pairs, pairSide}, x.Mul(p, x.int(pairSide))
+	s, first := seats{x.emitter, p, x.pairs, x.side}, x.Mul(p, x.int(x.side))
 	return func(r kernel.Value) kernel.Value { return x.Add(first, s.of(r)) }
 }
 
 // storeAbove writes a square of Hermitian X to its seats above the diagonal.
 func (x *twoSidedStep) storeAbove(start kernel.Value, vs []kernel.Value, rows, columns func(r kernel.Value) kernel.Value) {
 	if !x.dense {
-		x.each(pairSide, pairSide, func(i, k kernel.Value) {
+		x.each(x.side, x.side, func(i, k kernel.Value) {
 			x.storeElementAbove(start, rows(i), columns(k), vs[0])
 			vs = vs[1:]
 		})
 		return
 	}
-	i, k := rows(x.along(x.row, 0, tilePer)), columns(x.along(x.column, 0, tilePer))
+	i, k := rows(x.along(x.row, 0, x.per())), columns(x.along(x.column, 0, x.per()))
 	upper := x.below(i, k) // all of it: neighbours stay neighbours
 	low := x.least(i, k)
 	high := x.Sub(x.Add(i, k), low)
-	for r := range tilePer {
+	for r := range x.per() {
 		var line []kernel.Value
-		for c := range tilePer {
-			line = append(line, x.Select(upper, vs[r*tilePer+c], vs[c*tilePer+r]))
+		for c := range x.per() {
+			line = append(line, x.Select(upper, vs[r*x.per()+c], vs[c*x.per()+r]))
 		}
 		at := x.Add(start, x.Add(x.Mul(x.Add(low, x.int(r)), x.size), high))
 		x.Store(newX, x.Shr(at, 2), line...)
@@ -260,11 +265,11 @@ func (x *twoSidedStep) storeElementAbove(start, i, k, v kernel.Value) {
 func (x *twoSidedStep) left(matrix, p, q kernel.Value) {
 	square := x.part(oldV, x.start(x.from, matrix), p, q)
 	w := x.rotations(matrix, p)
-	x.put(x.b, pairSide, square)
-	x.flip(x.a, pairSide, w)
+	x.put(x.b, x.side, square)
+	x.flip(x.a, x.side, w)
 	x.Barrier()
-	sums := x.product(x.a, pairSide, multiplier{array: x.b, columns: pairSide})
-	to, rows := x.Add(x.start(x.to, matrix), x.Mul(q, x.int(pairSide))), x.seats(p)
+	sums := x.product(x.a, x.side, multiplier{array: x.b, columns: x.side})
+	to, rows := x.Add(x.start(x.to, matrix), x.Mul(q, x.int(x.side))), x.seats(p)
 	x.store(newV, sums, func(i, k kernel.Value) kernel.Value { return x.Add(to, x.Add(x.Mul(rows(i), x.size), k)) })
 }
 

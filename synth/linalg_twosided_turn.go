@@ -16,7 +16,7 @@ func (w *twoSidedWriter) begin(e *emitter) error {
 
 // startRotation puts a square where it is rotated, and the identity beside it.
 func (x *twoSidedStep) startRotation(square []kernel.Value) {
-	x.each(pairSide, pairSide, func(i, k kernel.Value) {
+	x.each(x.side, x.side, func(i, k kernel.Value) {
 		x.StoreShared(x.r.s, x.r.at(i, k), square[0])
 		x.StoreShared(x.r.w, x.r.at(i, k), x.Select(x.same(i, k), x.number(1), x.number(0)))
 		square = square[1:]
@@ -28,19 +28,19 @@ func (x *twoSidedStep) startRotation(square []kernel.Value) {
 // those of one block with those of the other.
 func (x *twoSidedStep) rotate(matrix, p, sweeps, first kernel.Value) {
 	r := x.r
-	r.cross, r.rounds = x.not(first), x.Select(first, x.int(pairSide-1), x.int(pairSide/2))
+	r.cross, r.rounds = x.not(first), x.Select(first, x.int(x.side-1), x.int(x.side/2))
 	r.bound = x.re(x.loadElement(nothing, matrix))
 	r.sweepAll(sweeps)
 	to := x.turnsAt(x.to, matrix, p)
 	for e, array := range []int{r.w, r.s} {
 		var vs []kernel.Value
-		x.each(pairSide, pairSide, func(i, k kernel.Value) { vs = append(vs, x.LoadShared(array, r.at(i, k))) })
+		x.each(x.side, x.side, func(i, k kernel.Value) { vs = append(vs, x.LoadShared(array, r.at(i, k))) })
 		x.store(newTurns, vs, func(i, k kernel.Value) kernel.Value {
-			return x.Add(to, x.Add(x.int(e*pairSide*pairSide), x.Add(x.Mul(i, x.int(pairSide)), k)))
+			return x.Add(to, x.Add(x.int(e*x.side*x.side), x.Add(x.Mul(i, x.int(x.side)), k)))
 		})
 	}
-	x.then(x.below(x.invocation(), x.int(pairSide)), func() {
-		at := x.Add(x.Mul(matrix, x.size), x.Add(x.Mul(p, x.int(pairSide)), x.invocation()))
+	x.then(x.below(x.invocation(), x.int(x.side)), func() {
+		at := x.Add(x.Mul(matrix, x.size), x.Add(x.Mul(p, x.int(x.side)), x.invocation()))
 		x.storeElement(diagonal, at, x.re(x.LoadShared(r.s, r.at(x.invocation(), x.invocation()))))
 	})
 }
@@ -51,7 +51,7 @@ type half struct{ table, row kernel.Value }
 
 // halves are those that pair p meets, after which blocks have taken their seats.
 func (x *twoSidedStep) halves(p kernel.Value) (top, bottom half) {
-	zero, one, middle := x.int(0), x.int(1), x.int(pairSide/2)
+	zero, one, middle := x.int(0), x.int(1), x.int(x.side/2)
 	start, last := x.below(p, x.int(2)), x.same(x.Add(p, one), x.pairs)
 	// The upper block of the second table was below in the first.
 	top = half{x.Select(start, zero, x.Sub(p, one)), x.Select(x.same(p, one), middle, zero)}
@@ -64,7 +64,7 @@ func (x *twoSidedStep) halves(p kernel.Value) (top, bottom half) {
 //	[ A   C ]   A, B of what two pairs have become
 //	[ C^H B ]   C = W_a X_ab W_b^H of the rows that meet
 func (x *twoSidedStep) turn(matrix, p, goes, word kernel.Value) {
-	const middle = pairSide / 2
+	middle := x.side / 2
 	top, bottom := x.halves(p)
 	a, b := x.turnsAt(x.from, matrix, top.table), x.turnsAt(x.from, matrix, bottom.table)
 	home := func(i kernel.Value) (at, row kernel.Value) { // where row i comes from
@@ -74,19 +74,19 @@ func (x *twoSidedStep) turn(matrix, p, goes, word kernel.Value) {
 	square := x.part(oldX, x.start(x.from, matrix), top.table, bottom.table)
 	w := x.load(oldTurns, func(i, k kernel.Value) kernel.Value {
 		at, row := home(i)
-		return x.Add(at, x.Add(x.Mul(row, x.int(pairSide)), k))
+		return x.Add(at, x.Add(x.Mul(row, x.int(x.side)), k))
 	})
 	// Of A and B; what lies beside them is not used.
 	stays := x.load(oldTurns, func(i, k kernel.Value) kernel.Value {
 		at, row := home(i)
 		_, column := home(k)
-		return x.Add(x.Add(at, x.int(pairSide*pairSide)), x.Add(x.Mul(row, x.int(pairSide)), column))
+		return x.Add(x.Add(at, x.int(x.side*x.side)), x.Add(x.Mul(row, x.int(x.side)), column))
 	})
 	parted := x.parted(matrix, p)
-	x.put(x.b, pairSide, square)
-	x.flip(x.a, pairSide, w)
+	x.put(x.b, x.side, square)
+	x.flip(x.a, x.side, w)
 	x.Barrier()
-	sums := x.product(x.a, middle, multiplier{array: x.b, columns: pairSide})
+	sums := x.product(x.a, middle, multiplier{array: x.b, columns: x.side})
 	x.Barrier()
 	x.flip(x.b, middle, sums)
 	x.Barrier()
@@ -107,11 +107,11 @@ func (x *twoSidedStep) turn(matrix, p, goes, word kernel.Value) {
 // parted writes, and gives, what of the square that pair p has become is not on
 // the diagonal in the next round: the products of its blocks, which part.
 func (x *twoSidedStep) parted(matrix, p kernel.Value) (vs []kernel.Value) {
-	const middle = pairSide / 2
-	at := x.Add(x.turnsAt(x.from, matrix, p), x.int(pairSide*pairSide+middle))
+	middle := x.side / 2
+	at := x.Add(x.turnsAt(x.from, matrix, p), x.int(x.side*x.side+middle))
 	start, seat := x.start(x.to, matrix), x.seats(p)
 	x.each(middle, middle, func(i, k kernel.Value) {
-		vs = append(vs, x.loadElement(oldTurns, x.Add(at, x.Add(x.Mul(i, x.int(pairSide)), k))))
+		vs = append(vs, x.loadElement(oldTurns, x.Add(at, x.Add(x.Mul(i, x.int(x.side)), k))))
 	})
 	rest := vs
 	x.each(middle, middle, func(i, k kernel.Value) {

@@ -259,14 +259,8 @@ func TestComplexPhase(t *testing.T) {
 	})
 }
 
-// rotates reports whether the device has the shared memory for rotations of a type.
-func rotates(d ops.DType) bool { return d != ops.C128 || target.SharedMemory >= 36<<10 }
-
 func TestSVD(t *testing.T) {
 	onShapes(t, oblongs, func(t *testing.T, n *tally, d *drive.Driver, x numbers, full int) {
-		if !rotates(x.DType) {
-			return
-		}
 		m, cols := x.dims()
 		k := min(m, cols)
 		left, right := k, k
@@ -287,9 +281,6 @@ func TestEigh(t *testing.T) {
 		squares = append(squares, ops.Shape{1 + n%2, n, n})
 	}
 	onShapes(t, squares, func(t *testing.T, n *tally, d *drive.Driver, x numbers, _ int) {
-		if !rotates(x.DType) {
-			return
-		}
 		a := x.matrices()
 		x = x.with(a.plus(a.transposed()))
 		size, _ := x.dims()
