@@ -94,7 +94,7 @@ var floatScalars = func() (t scalars[float64]) {
 		ops.Acos: acos, ops.Asin: asin, ops.Atan: math.Atan,
 		ops.Acosh: math.Acosh, ops.Asinh: math.Asinh, ops.Atanh: math.Atanh,
 		ops.Sqrt: math.Sqrt, ops.Rsqrt: rsqrt,
-		ops.Cbrt: math.Cbrt, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.ErfInv: math.Erfinv,
+		ops.Cbrt: math.Cbrt, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.ErfInv: erfInv,
 		ops.Abs: math.Abs, ops.Ceil: math.Ceil, ops.Floor: math.Floor, ops.Round: math.Round,
 		ops.Sign:       sign,
 		ops.Phase:      func(x float64) float64 { return math.Atan2(0, x) },

@@ -40,7 +40,7 @@ var unaryRows = map[Op]Info{
 	Cbrt:    analytic("cbrt", "cbrt(x)", "Cube root."),
 	Erf:     float("erf", "erf(x)", "Error function.").complex("erf(x)"),
 	Erfc:    float("erfc", "erfc(x)", "1 - erf(x), without cancellation.").complex("erfc(x)"),
-	ErfInv:  float("erf_inv", "erf_inv(x)", "Inverse error function.").domain(OpenUnit).ulp(4).complex("erf_inv(x)"),
+	ErfInv:  float("erf_inv", "erf_inv(x)", "Inverse error function.").domain(OpenUnit).ulp(2).complex("erf_inv(x)"),
 
 	Abs: unary("abs", reals("abs(x)", "x < 0 ? -x : x", "x"),
 		"Absolute value; of a complex number its modulus.").result(RealType).complex("hypot(x, xi)"),
