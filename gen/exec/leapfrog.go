@@ -108,7 +108,7 @@ func regionKey(r *ops.Region) []byte {
 // the states after each.
 func (e *Executor) leapfrog(d *density, data []*store.Storage, list []instance, done func([][]nuts.State, error)) {
 	in := inputsOf(d.typ.DType, list)
-	e.leapRows(d, data, in, func(r Rows, err error) {
+	e.leapfrogRows(d, data, in, func(r Rows, err error) {
 		if err != nil {
 			done(nil, err)
 			return
@@ -119,8 +119,8 @@ func (e *Executor) leapfrog(d *density, data []*store.Storage, list []instance, 
 	})
 }
 
-// leapRows takes steps of instances with one dispatch.
-func (e *Executor) leapRows(d *density, data []*store.Storage, in leapInputs, done func(Rows, error)) {
+// leapfrogRows takes steps of instances with one dispatch.
+func (e *Executor) leapfrogRows(d *density, data []*store.Storage, in leapInputs, done func(Rows, error)) {
 	e.withKernel(d, in.steps, func(plan *planned, err error) {
 		var outs []vulkan.Arg
 		var sizes []int
@@ -131,15 +131,23 @@ func (e *Executor) leapRows(d *density, data []*store.Storage, in leapInputs, do
 			done(Rows{}, e.deviceError(err))
 			return
 		}
-		e.rows(outs, sizes, done)
+		e.rows(outs, sizes, true, done)
 		freeAll(outs)
 	})
 }
 
+// mostLeaps bounds the plans of a density that are kept.
+const mostLeaps = 512
+
 // withKernel gives the plan of a dispatch, now or when its kernel is compiled.
 // Plans of a density share the kernel.
 func (e *Executor) withKernel(d *density, steps synth.Leapfrog, done func(*planned, error)) {
-	plan, err := synth.LowerLeapfrog(d.program.density, steps, &e.target)
+	p := d.program
+	if plan := p.leaps[steps]; plan != nil {
+		done(plan, nil)
+		return
+	}
+	plan, err := synth.LowerLeapfrog(p.density, steps, &e.target)
 	if err != nil {
 		done(nil, err)
 		return
@@ -150,7 +158,11 @@ func (e *Executor) withKernel(d *density, steps synth.Leapfrog, done func(*plann
 			done(nil, fmt.Errorf("make the kernel of the density: %w", c.err))
 			return
 		}
-		done(&planned{Plan: plan, pipes: []*compiled{c}}, nil)
+		if p.leaps == nil || len(p.leaps) == mostLeaps {
+			p.leaps = make(map[synth.Leapfrog]*planned)
+		}
+		p.leaps[steps] = &planned{Plan: plan, pipes: []*compiled{c}}
+		done(p.leaps[steps], nil)
 	}
 	if !c.done {
 		c.then = append(c.then, then)

@@ -40,7 +40,7 @@ func (e *Executor) takeSteps(d *density, c *wire.Leapfrog, done func(Rows, error
 		return err
 	}
 	leaper := e.newLeaper(d, 1)
-	e.leapRows(d, leaper.data, requested(c), func(r Rows, err error) {
+	e.leapfrogRows(d, leaper.data, requested(c), func(r Rows, err error) {
 		leaper.ended()
 		done(r, err)
 	})
