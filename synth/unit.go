@@ -24,6 +24,11 @@ type Unit struct {
 	Why  *Why           // nil but for those that Explain gives
 }
 
+// Gives reports whether a value is one of those that the unit makes.
+func (u *Unit) Gives(id ops.ID) bool {
+	return slices.ContainsFunc(u.Outs, func(o ops.Result) bool { return o.ID == id })
+}
+
 // LowerUnit plans a unit. types gives the types of the values that it reads. The
 // error wraps ErrUnsupported where the device cannot carry it out.
 func LowerUnit(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {

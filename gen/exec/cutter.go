@@ -18,6 +18,10 @@ type cutter struct {
 	stand  map[ops.ID]*ops.Literal // and the other way round
 	types  map[ops.ID]ops.Type     // of all slots so far
 	fused  []*fused
+
+	// Why parts end where they do, by the first result of each; nil where nobody wants
+	// to know.
+	why map[ops.ID][]string
 }
 
 // hole makes a literal that stands for a parameter whose value is one at run
@@ -77,8 +81,15 @@ func (c *cutter) straight(b *block, lo, hi int) []step {
 	g := synth.Simplify(c.graph(b, lo, hi), c.target, c.eval)
 	c.open(g)
 	var steps []step
-	for _, u := range synth.Units(g, c.target) {
+	cut := synth.Units
+	if c.why != nil {
+		cut = synth.Explain
+	}
+	for _, u := range cut(g, c.target) {
 		steps = append(steps, c.step(u))
+		if u.Why != nil {
+			c.tell(&u, b, hi)
+		}
 	}
 	keepShared(steps, g.Keep)
 	return steps

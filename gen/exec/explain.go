@@ -18,6 +18,7 @@ type Explained struct {
 	Block        string   // the regions around it, as "%7 body"; empty for the program itself
 	Place        Place    // who carries it out
 	Instructions []string // as text, with ids of the node's own
+	Why          []string // it ends where it does, and by what it was joined
 	Kernels      []ExplainedKernel
 	Measured     float64 // seconds; 0 where it was not measured
 }
@@ -91,7 +92,7 @@ func (e *Executor) explainer(p *program) *explainer {
 	target := e.target
 	x := &explainer{device: e.dev != nil, units: e.dev != nil && !e.cfg.OneByOne, cost: e.seconds,
 		cutter: cutter{target: &target, eval: e.evaluator(), holes: make(map[*ops.Literal]ops.ID),
-			stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}}
+			stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type), why: make(map[ops.ID][]string)}}
 	for i, literal := range []byte(p.usual()) {
 		if literal != 0 {
 			x.hole(p.body.params[i])
@@ -174,7 +175,7 @@ func (x *explainer) regions(s *step, around string) error {
 }
 
 func (x *explainer) step(s *step) (Explained, error) {
-	part := Explained{Place: x.place(s)}
+	part := Explained{Place: x.place(s), Why: x.reasons(s)}
 	x.plans = append(x.plans, measurable{})
 	if s.fused == nil {
 		part.Instructions = []string{graph.Line(&s.in.Instr)}
@@ -189,7 +190,7 @@ func (x *explainer) step(s *step) (Explained, error) {
 	plan, err := x.plan(s)
 	switch {
 	case errors.Is(err, synth.ErrUnsupported):
-		part.Place = PlaceHost
+		part.Place, part.Why = PlaceHost, append(slices.Clone(part.Why), fmt.Sprintf("the device cannot: %v", err))
 	case err != nil:
 		return part, fmt.Errorf("plan %s: %w", strings.Join(part.Instructions, "; "), err)
 	case plan.Alias >= 0:
@@ -213,6 +214,21 @@ func (x *explainer) place(s *step) Place {
 		return PlaceUpload
 	}
 	return PlaceDevice
+}
+
+// reasons say why a step is a part.
+func (x *explainer) reasons(s *step) []string {
+	switch {
+	case programOnly(s.in.Op):
+		return nil
+	case !x.device:
+		return []string{whyHost}
+	case !x.units:
+		return []string{whyAlone}
+	case len(s.in.Outs) == 0:
+		return nil
+	}
+	return x.why[s.in.Outs[0].ID]
 }
 
 // plan is how the device carries out a step.

@@ -11,10 +11,6 @@ func explainedTerm(parts []exec.Explained, measured bool) etf.Term {
 	list := make(etf.List, len(parts))
 	for i := range parts {
 		p := &parts[i]
-		lines := make(etf.List, len(p.Instructions))
-		for k, text := range p.Instructions {
-			lines[k] = text
-		}
 		var sum exec.ExplainedKernel
 		kernels := make(etf.List, len(p.Kernels))
 		for k := range p.Kernels {
@@ -23,12 +19,21 @@ func explainedTerm(parts []exec.Explained, measured bool) etf.Term {
 			sum.Bytes, sum.Flops, sum.Seconds = sum.Bytes+one.Bytes, sum.Flops+one.Flops, sum.Seconds+one.Seconds
 		}
 		m := append(etf.Map{
-			pair("block", p.Block), pair("place", etf.Atom(string(p.Place))), pair("instructions", lines), pair("kernels", kernels),
+			pair("block", p.Block), pair("place", etf.Atom(string(p.Place))), pair("instructions", textsTerm(p.Instructions)), pair("why", textsTerm(p.Why)),
+			pair("kernels", kernels),
 		}, costPairs(&sum)...)
 		if measured {
 			m = append(m, pair("measured", measuredTerm(p.Measured)))
 		}
 		list[i] = m
+	}
+	return list
+}
+
+func textsTerm(texts []string) etf.List {
+	list := make(etf.List, len(texts))
+	for i, text := range texts {
+		list[i] = text
 	}
 	return list
 }

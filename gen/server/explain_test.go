@@ -25,6 +25,10 @@ func TestExplain(t *testing.T) {
 	if len(lines) != 2 || string(lines[1].([]byte)) != "%3:f32[3] = exp %2" {
 		t.Errorf("the instructions are %q", lines)
 	}
+	why := get(t, parts[0], "why").(list)
+	if len(why) != 2 || string(why[0].([]byte)) != "joined by pointwise" || string(why[1].([]byte)) != "%3 is a result" {
+		t.Errorf("the reasons are %q", why)
+	}
 	kernels := get(t, parts[0], "kernels").(list)
 	if len(kernels) != 1 || len(get(t, kernels[0], "grid").(tuple)) != 3 || len(get(t, kernels[0], "name").([]byte)) == 0 {
 		t.Fatalf("the kernels are %v", kernels)
