@@ -38,7 +38,8 @@ defmodule NxVulkanGo do
   @doc """
   What becomes of a function for arguments like these: its program, with the regions
   of loops and branches, and how the device carries that out once it has been seen
-  before, part by part: kernels, bytes moved, and time. The function is not run.
+  before, part by part: kernels, bytes moved, and time, by which rules its operations
+  were joined, and why the part ends where it does. The function is not run.
 
       IO.puts(NxVulkanGo.explain(&MyModule.step/2, [params, batch]))
 

@@ -136,28 +136,6 @@ defmodule NxVulkanGo.BackendTest do
     assert_raise Error, ~r/nxvk_77/, fn -> Nx.iota({3}, backend: {Backend, device: 77}) end
   end
 
-  test "uploads, downloads and sweeps are events" do
-    test = self()
-    ref = make_ref()
-
-    steps = [:start, :stop, :exception]
-    transfers = for name <- [:upload, :download], step <- steps, do: [name, step]
-    events = for name <- [[:memory, :sweep] | transfers], do: [:nx_vulkan_go | name]
-    handler = fn event, measurements, _, _ -> send(test, {ref, tl(event), measurements}) end
-    :telemetry.attach_many(ref, events, handler, nil)
-    t = Nx.from_binary(<<0::size(8192)>>, :u8)
-    assert byte_size(Nx.to_binary(t)) == 1024
-    assert %Error{} = catch_error(Session.download(t.data.session, 2 ** 40, :all))
-    NxVulkanGo.sweep()
-    :telemetry.detach(ref)
-    assert_received {^ref, [:upload, :start], _}
-    assert_received {^ref, [:upload, :stop], %{bytes: 1024, duration: _}}
-    assert_received {^ref, [:download, :start], _}
-    assert_received {^ref, [:download, :stop], %{bytes: 1024, duration: _}}
-    assert_received {^ref, [:download, :exception], %{duration: _}}
-    assert_received {^ref, [:memory, :sweep], %{freed: freed}} when freed >= 1
-  end
-
   describe "what the node does not compute" do
     setup do
       on_exit(fn -> Application.delete_env(:nx_vulkan_go, :fallback) end)

@@ -68,28 +68,6 @@ defmodule NxVulkanGo.CompilerCacheTest do
     assert Task.await(waiting) == 2
   end
 
-  test "telemetry" do
-    test = self()
-
-    events =
-      for name <- [:compile, :run],
-          step <- [:start, :stop, :exception],
-          do: [:nx_vulkan_go, name, step]
-
-    :telemetry.attach_many(__MODULE__, events, fn e, m, d, _ -> send(test, {e, m, d}) end, nil)
-    on_exit(fn -> :telemetry.detach(__MODULE__) end)
-    fun = fn x -> Nx.add(x, 1) end
-    Nx.Defn.jit(fun).(1)
-    assert_received {[_, :compile, :start], %{system_time: _}, %{function: ^fun}}
-    assert_received {[_, :compile, :stop], %{duration: _}, %{function: ^fun}}
-    assert_received {[_, :run, :start], _, %{key: key}}
-    assert_received {[_, :run, :stop], %{duration: _}, %{key: ^key}}
-    Nx.Defn.jit(fun).(1)
-    refute_received {[_, :compile, _], _, _}
-    catch_error(Nx.Defn.jit(fn _ -> raise "oops" end).(1))
-    assert_received {[_, :compile, :exception], _, %{kind: :error, reason: %RuntimeError{}}}
-  end
-
   test "the oldest go when there are many" do
     limit = Cache.limit(2)
     on_exit(fn -> Cache.limit(limit) end)

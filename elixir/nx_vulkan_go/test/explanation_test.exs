@@ -29,9 +29,30 @@ defmodule NxVulkanGo.ExplanationTest do
       assert part.bytes == part.kernels |> Enum.map(& &1.bytes) |> Enum.sum()
       assert part.place in [:device, :host, :view]
       assert part.place != :device or (part.bytes > 0 and part.seconds > 0)
+      assert part.why != [] and Enum.all?(part.why, &is_binary/1)
     end
 
     assert length(Explanation.rows(explanation)) == length(parts)
+  end
+
+  defn ranked(x), do: Nx.exp(Nx.sort(Nx.tanh(x + 1), axis: 1))
+
+  test "a part says what it ends before" do
+    explanation = explain(&ranked/1)
+    why = Enum.flat_map(explanation.parts, & &1.why)
+    part = Enum.find(explanation.parts, &Enum.any?(&1.instructions, fn i -> i =~ " = tanh " end))
+
+    if part.place == :device do
+      assert "joined by pointwise" in part.why
+
+      assert Enum.any?(
+               part.why,
+               &(&1 =~ ~r/^ends before %\d+ sort: sort has kernels of its own$/)
+             )
+    end
+
+    for reason <- why, do: assert(Explanation.text(explanation) =~ "  #{reason}\n")
+    assert Enum.any?(Explanation.rows(explanation), &(&1.why =~ Enum.join(part.why, "; ")))
   end
 
   test "what is in a loop says so" do
@@ -52,11 +73,12 @@ defmodule NxVulkanGo.ExplanationTest do
   end
 
   test "the text has the program, a line for each part, and the sums" do
-    part = fn place, instructions, kernels, measured ->
+    part = fn place, instructions, why, kernels, measured ->
       %{
         block: "",
         place: place,
         instructions: instructions,
+        why: why,
         kernels: kernels,
         bytes: kernels |> Enum.map(& &1.bytes) |> Enum.sum(),
         flops: 7,
@@ -68,9 +90,11 @@ defmodule NxVulkanGo.ExplanationTest do
     kernel = %{name: "k", grid: {1, 1, 1}, bytes: 1_500_000, flops: 7, seconds: 2.5e-6}
     same = List.duplicate("%3:f32 = add %1, %2", 3)
 
+    why = ["joined by reduce_in", "ends before %5 reshape: reshape must lie in memory"]
+
     parts = [
-      part.(:device, same ++ ["%4:f32 = sum %3 axes=[0]"], [kernel, kernel], 1.5e-3),
-      part.(:view, ["%5:f32 = reshape %4"], [], nil)
+      part.(:device, same ++ ["%4:f32 = sum %3 axes=[0]"], why, [kernel, kernel], 1.5e-3),
+      part.(:view, ["%5:f32 = reshape %4"], ["%5 is a result"], [], nil)
     ]
 
     program = explain(&softmax/1).program
@@ -81,7 +105,10 @@ defmodule NxVulkanGo.ExplanationTest do
 
            part   place  kernels   bytes  estimated  measured  operations
               1  device        2  3.0 MB     5.0 us    1.5 ms  3 add, sum
+                                                                 joined by reduce_in
+                                                                 ends before %5 reshape: reshape must lie in memory
               2    view        0     0 B     0.0 us         -  reshape
+                                                                 %5 is a result
             all                2  3.0 MB     5.0 us    1.5 ms
            """
 

@@ -12,12 +12,15 @@ defmodule NxVulkanGo.Explanation do
 
   @typedoc """
   A part of a program: an instruction, or several that have become one unit.
-  `measured` is nil where nothing was measured. Times are in seconds.
+  `why` has a line for the rules by which the instructions were joined, and one for
+  each reason why what reads the results is another part. `measured` is nil where
+  nothing was measured. Times are in seconds.
   """
   @type part :: %{
           block: String.t(),
           place: :device | :host | :view | :upload | :control,
           instructions: [String.t()],
+          why: [String.t()],
           kernels: [
             %{name: String.t(), grid: term, bytes: integer, flops: integer, seconds: float}
           ],
@@ -46,12 +49,16 @@ defmodule NxVulkanGo.Explanation do
         bytes: part.bytes,
         flops: part.flops,
         estimated_us: microseconds(part.seconds),
-        measured_us: microseconds(part.measured)
+        measured_us: microseconds(part.measured),
+        why: Enum.join(part.why, "; ")
       }
     end
   end
 
-  @doc "The whole as text: the instructions of the program, then a table of its parts."
+  @doc """
+  The whole as text: the instructions of the program, then a table of its parts, each
+  with what it was joined by and why it ends where it does.
+  """
   @spec text(t) :: String.t()
   def text(%__MODULE__{program: program} = explanation),
     do: Text.program(program) <> table(explanation)
@@ -68,15 +75,19 @@ defmodule NxVulkanGo.Explanation do
     rows = Enum.map(rows(explanation), &cells(&1, measured)) ++ [total(parts, measured)]
     widths = for column <- Enum.zip([head | rows]), do: widest(Tuple.to_list(column))
     what = Enum.map(rows(explanation), &what/1) ++ [""]
+    why = [[] | Enum.map(parts, & &1.why)] ++ [[]]
+    below = String.duplicate(" ", Enum.sum(widths) + 2 * length(widths) + 2)
 
     lines =
-      for {row, what} <- Enum.zip([head | rows], ["operations" | what]) do
+      for {row, what, why} <- Enum.zip([[head | rows], ["operations" | what], why]) do
         padded = Enum.zip_with(row, widths, &String.pad_leading/2)
-        String.trim_trailing(Enum.join(padded ++ [what], "  ")) <> "\n"
+        [line(Enum.join(padded ++ [what], "  ")) | for(reason <- why, do: line(below <> reason))]
       end
 
-    Enum.join(["\n" | lines])
+    IO.iodata_to_binary(["\n" | lines])
   end
+
+  defp line(text), do: [String.trim_trailing(text), "\n"]
 
   defp cells(row, measured) do
     [

@@ -2,7 +2,7 @@
 if Code.ensure_loaded?(Kino.Render) do
   defimpl Kino.Render, for: NxVulkanGo.Explanation do
     @columns [:part, :block, :place, :operations, :kernels, :bytes, :flops] ++
-               [:estimated_us, :measured_us]
+               [:estimated_us, :measured_us, :why]
 
     def to_livebook(explanation) do
       explanation
