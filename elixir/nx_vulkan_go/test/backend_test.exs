@@ -125,8 +125,8 @@ defmodule NxVulkanGo.BackendTest do
 
   test "a handle of an earlier run is stale" do
     t = Nx.tensor([1])
-    old = %{t.data.session | counters: NxVulkanGo.Session.new_counters()}
-    NxVulkanGo.Session.close(old)
+    old = %{t.data.session | counters: Session.new_counters()}
+    Session.close(old)
     stale = put_in(t.data.session, old)
     assert_raise Error, ~r/stale/, fn -> Nx.add(stale, t) end
     assert inspect(stale) =~ "<lost"
