@@ -4,6 +4,7 @@ defmodule NxVulkanGo.CompilerRunTest do
 
   import Nx.Defn
   import Nx.Testing
+  alias NxVulkanGo.Compiler.{Program, Run}
   alias NxVulkanGo.Error
 
   setup :compiling
@@ -143,17 +144,51 @@ defmodule NxVulkanGo.CompilerRunTest do
     end
   end
 
-  # Nx can mark arguments as given away since 0.14.
-  if Code.ensure_loaded?(Nx) and function_exported?(Nx, :donatable, 1) do
-    test "an argument that is given away is freed, its result is not" do
+  describe "arguments that are given away" do
+    defp given_away(fun, args) do
+      vars = Enum.map(args, &Nx.to_template/1)
+      program = fun |> Nx.Defn.debug_expr_apply(vars) |> Program.new([], [0, 1])
+      Run.run(program, for(t <- args, do: fn -> t end), [])
+    end
+
+    test "are freed by the message that has used them, and results that are the same live",
+         %{server: server, place: place} do
       t = Nx.iota({100})
-      {same, sum} = Nx.Defn.jit(fn t -> {t, Nx.add(t, 1)} end).(Nx.donatable(t))
+      {same, sum} = given_away(fn t -> {t, Nx.add(t, 1)} end, [t])
       assert {Nx.to_number(same[9]), Nx.to_number(sum[9])} == {9, 10}
-      refute Nx.donatable?(same)
       assert %Error{kind: :unknown_id} = catch_error(Nx.to_binary(t))
-      kept = Nx.iota({100})
-      Nx.Defn.jit(&Nx.negate/1).(kept)
-      assert Nx.to_number(kept[9]) == 9
+      assert Nx.backend_deallocate(t) == :already_deallocated
+      sync(place)
+      log = FakeServer.log(server)
+      run = Enum.find_index(log, &match?({:run, _, _, _}, &1))
+      assert {:free, [], [], [[t.data.id]]} == Enum.at(log, run + 1)
+    end
+
+    test "twice, or from elsewhere, or when they are gone, are no more than that",
+         %{server: server, place: place} do
+      t = Nx.iota({100})
+      assert Nx.to_number(given_away(&Nx.add/2, [t, t])[9]) == 18
+      assert Nx.to_number(given_away(&Nx.add/2, [Nx.tensor(2), Nx.tensor(3)])) == 5
+      host = Nx.iota({100}, backend: Nx.BinaryBackend)
+      assert Nx.to_number(given_away(&Nx.sum/1, [host])) == 4950
+      assert %Error{kind: :unknown_id} = catch_error(Nx.to_binary(given_away(&Nx.exp/1, [t])))
+      sync(place)
+      id = t.data.id
+      assert [_] = for({_, _, _, [ids]} <- received(server, :free), id in ids, do: ids)
+    end
+
+    # Nx can mark them since 0.14.
+    if Code.ensure_loaded?(Nx) and function_exported?(Nx, :donatable, 1) do
+      test "are those that Nx calls donatable" do
+        t = Nx.iota({100})
+        {same, sum} = Nx.Defn.jit(fn t -> {t, Nx.add(t, 1)} end).(Nx.donatable(t))
+        assert {Nx.to_number(same[9]), Nx.to_number(sum[9])} == {9, 10}
+        refute Nx.donatable?(same)
+        assert %Error{kind: :unknown_id} = catch_error(Nx.to_binary(t))
+        kept = Nx.iota({100})
+        Nx.Defn.jit(&Nx.negate/1).(kept)
+        assert Nx.to_number(kept[9]) == 9
+      end
     end
   end
 

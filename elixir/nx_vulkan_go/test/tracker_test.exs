@@ -142,6 +142,31 @@ defmodule NxVulkanGo.TrackerTest do
     Process.exit(trimmer, :kill)
   end
 
+  # Bytes of the values that live, as the session counts them.
+  defp live_bytes(session), do: :atomics.get(session.counters, 6)
+
+  test "what is deallocated while trackers look for garbage is freed once", context do
+    %{place: place, session: session} = context
+    before = live_bytes(session)
+    trimmer = spawn_link(fn -> trim_again_and_again(session) end)
+
+    1..8
+    |> Task.async_stream(fn _ ->
+      Nx.default_backend({NxVulkanGo.Backend, place})
+
+      for _ <- 1..2_000 do
+        assert :ok = Nx.backend_deallocate(Nx.tensor([1, 2, 3, 4]))
+        :erlang.garbage_collect()
+      end
+    end)
+    |> Stream.run()
+
+    await_buffers(place, 0)
+    assert live_bytes(session) == before
+    Process.unlink(trimmer)
+    Process.exit(trimmer, :kill)
+  end
+
   defp trim_again_and_again(session) do
     Tracker.trim(Tracker.all(session))
     Tracker.sweep(Tracker.all(session), nil, nil, :routine)

@@ -125,9 +125,7 @@ defmodule NxVulkanGo.Backend do
   def backend_deallocate(%T{data: %{id: nil}}), do: :ok
 
   def backend_deallocate(%T{data: %{session: session} = data}) do
-    if node(session.pid) == node(),
-      do: Tracker.release(data.keeper, data.id, data.token),
-      else: :ok
+    if node(session.pid) == node(), do: Tracker.release(data), else: :ok
   end
 
   @impl true

@@ -9,6 +9,7 @@ defmodule NxVulkanGo.Compiler.Run do
   alias NxVulkanGo.Backend, as: B
   alias NxVulkanGo.{Eager, Session, Sessions, Telemetry}
   alias NxVulkanGo.Compiler.{Callbacks, Captured, Program}
+  alias NxVulkanGo.Session.Tracker
 
   @doc """
   Runs a program on a list of functions that give the arguments; those that it
@@ -27,7 +28,6 @@ defmodule NxVulkanGo.Compiler.Run do
         start(program, session, tensors, options)
       end)
 
-    donate(program.donated, tensors)
     output(program, datas, options)
   end
 
@@ -67,13 +67,16 @@ defmodule NxVulkanGo.Compiler.Run do
   # The data of the results.
   defp start(program, session, tensors, options) do
     operands = tensors ++ Captured.fetch(session, program.captured)
-    {ids, context} = Eager.operands(operands, session)
+    {ids, {uploads, temporary, foreign}} = Eager.operands(operands, session)
     {values, datas} = Eager.values(program.results, session)
+    donated = donated(program.donated, tensors)
+    context = {uploads, for(handle <- donated, do: handle.id) ++ temporary, foreign}
 
     send_run = fn callbacks ->
       instruction = {:run, values, ids, [program.key, callbacks]}
       {instructions, foreign} = Eager.with_context(session, instruction, context)
       Session.run(session, Map.take(program, [:key, :code, :loops]), instructions, foreign)
+      Enum.each(donated, &Tracker.freed/1)
     end
 
     if program.callbacks == {},
@@ -85,16 +88,21 @@ defmodule NxVulkanGo.Compiler.Run do
     datas
   end
 
+  # The data of the arguments that the run frees: those of this VM, each once.
+  defp donated([], _tensors), do: []
+
+  defp donated(positions, tensors) do
+    tensors = List.to_tuple(tensors)
+
+    for i <- positions,
+        %T{data: %B{session: %Session{pid: pid}} = handle} <- [elem(tensors, i)],
+        node(pid) == node() and Tracker.held?(handle),
+        uniq: true,
+        do: handle
+  end
+
   defp run_id([{id, _, _} | _]), do: id
   defp run_id([]), do: 0
-
-  defp donate([], _tensors), do: :ok
-
-  defp donate(positions, tensors) do
-    tensors = List.to_tuple(tensors)
-    for i <- positions, do: Nx.backend_deallocate(elem(tensors, i))
-    :ok
-  end
 
   defp output(%{outs: [0], template: %T{} = template}, [data], _options),
     do: %{template | data: data}

@@ -10,8 +10,8 @@ defmodule NxVulkanGo.Session.Slots do
   #     id          of that value: its caller holds the token, or has let go of it
   #     @released   of a value that was freed while somebody may hold the token
   #
-  # Only callers leave 0 and only the tracker goes back there. A second array says how
-  # many bytes the value has, and a counter how many values there have been.
+  # Only callers leave 0 and only the tracker goes back there; both free values. A second
+  # array says how many bytes the value has, and a counter how many values there have been.
   #
   # The token of a slot is a binary whose size no other slot has. It is made when the
   # slot is taken for the first time, and lies in a table for those who take it later.
@@ -109,6 +109,15 @@ defmodule NxVulkanGo.Session.Slots do
     end
   end
 
+  @doc "Whether a slot has the value `id`, and nobody has taken it away."
+  @spec holds?(t, slot, pos_integer) :: boolean
+  def holds?(%__MODULE__{states: states}, slot, id), do: :atomics.get(states, slot + 1) == id
+
+  @doc "Takes the value of a slot away, if it is that one; the slot stays taken."
+  @spec release(t, slot, pos_integer) :: boolean
+  def release(%__MODULE__{states: states}, slot, id),
+    do: :atomics.compare_exchange(states, slot + 1, id, @released) == :ok
+
   ## Of the tracker
 
   @doc "How many slots have been given so far."
@@ -151,11 +160,6 @@ defmodule NxVulkanGo.Session.Slots do
   @doc "The bytes of the value of a slot."
   @spec bytes(t, slot) :: non_neg_integer
   def bytes(%__MODULE__{bytes: bytes}, slot), do: :atomics.get(bytes, slot + 1)
-
-  @doc "Takes the value of a slot away, if it is that one; the slot stays taken."
-  @spec release(t, slot, pos_integer) :: boolean
-  def release(%__MODULE__{states: states}, slot, id),
-    do: :atomics.compare_exchange(states, slot + 1, id, @released) == :ok
 
   @doc "Gives a slot back."
   @spec free(t, slot) :: :ok

@@ -43,20 +43,41 @@ defmodule NxVulkanGo.Session.Tracker do
     ArgumentError -> Session.over!(session)
   end
 
-  @doc "Frees a value now; its token may still be around."
-  @spec release(pid, pos_integer, binary) :: :ok | :already_deallocated
-  def release(pid, id, token) do
-    ref = Process.monitor(pid)
-    send(pid, {:release, self(), ref, Slots.slot(token), id})
-
-    receive do
-      {^ref, answer} ->
-        Process.demonitor(ref, [:flush])
-        answer
-
-      {:DOWN, ^ref, _, _, _} ->
-        :already_deallocated
+  @doc "Frees the value of a tensor's data now; its token may still be around."
+  @spec release(struct) :: :ok | :already_deallocated
+  def release(%{session: session, id: id} = handle) do
+    if held?(handle) do
+      # First the free: callers may be killed anywhere, and one that comes twice is nothing.
+      send(session.pid, {:free, [id]})
+      freed(handle)
+    else
+      :already_deallocated
     end
+  end
+
+  @doc "Whether the value of a tensor's data has not been freed."
+  @spec held?(struct) :: boolean
+  def held?(%{id: id, token: token} = handle) do
+    slots = slots(handle)
+    slots != nil and Slots.holds?(slots, Slots.slot(token), id)
+  end
+
+  @doc "The value of a tensor's data has been freed. Its slot stays taken until nobody has the token."
+  @spec freed(struct) :: :ok
+  def freed(%{session: session, id: id, token: token} = handle) do
+    slots = slots(handle)
+    slot = Slots.slot(token)
+
+    if slots && Slots.release(slots, slot, id),
+      do: Session.freed(session, Slots.bytes(slots, slot))
+
+    # Until here the slot is this value's.
+    Session.touch(handle)
+  end
+
+  # Those of the tracker that has the value, nil when its session is over.
+  defp slots(%{session: session, keeper: keeper}) do
+    with {_, slots} <- session |> all() |> Tuple.to_list() |> List.keyfind(keeper, 0), do: slots
   end
 
   # Ids go to the trackers in runs of 64; the runs of one tracker fill its slots
@@ -191,10 +212,6 @@ defmodule NxVulkanGo.Session.Tracker do
         skip_arrived()
         loop(swept(state, :routine))
 
-      {:release, from, ref, slot, id} ->
-        send(from, {ref, released(state, slot, id)})
-        loop(state)
-
       {:sweep, reply_to, ref, reason} ->
         state = swept(state, reason)
         if reply_to, do: send(reply_to, {ref, :swept, live(state)})
@@ -211,17 +228,6 @@ defmodule NxVulkanGo.Session.Tracker do
       :arrived -> skip_arrived()
     after
       0 -> :ok
-    end
-  end
-
-  # The slot stays taken as long as somebody holds the token.
-  defp released(%{slots: slots} = state, slot, id) do
-    if Slots.release(slots, slot, id) do
-      send(state.session.pid, {:free, [id]})
-      Session.freed(state.session, Slots.bytes(slots, slot))
-      :ok
-    else
-      :already_deallocated
     end
   end
 
@@ -289,8 +295,12 @@ defmodule NxVulkanGo.Session.Tracker do
   defp values([{_slot, :released} | dead], slots, ids, bytes),
     do: values(dead, slots, ids, bytes)
 
-  defp values([{slot, id} | dead], slots, ids, bytes),
-    do: values(dead, slots, [id | ids], bytes + Slots.bytes(slots, slot))
+  # The last to have the tensor may have freed it after the states were read.
+  defp values([{slot, id} | dead], slots, ids, bytes) do
+    if Slots.release(slots, slot, id),
+      do: values(dead, slots, [id | ids], bytes + Slots.bytes(slots, slot)),
+      else: values(dead, slots, ids, bytes)
+  end
 
   defp live(state), do: Slots.arrived(state.slots) - state.freed
 
