@@ -92,6 +92,7 @@ func (c *Config) vulkan() vulkan.Options {
 		Validation:  c.Validation,
 		OnMessage:   func(severity, text string) { log.Warn().Str("severity", severity).Msg(text) },
 		CacheDir:    c.cacheDir(),
+		OnCache:     func(err error) { log.Warn().Err(err).Msg("pipelines are compiled anew") },
 		MemoryLimit: c.MemoryLimit,
 	}
 }

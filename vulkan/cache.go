@@ -3,7 +3,9 @@ package vulkan
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"unsafe"
@@ -20,10 +22,27 @@ import (
 //
 // The key names the device and its driver in full, because drivers exist whose
 // pipelineCacheUUID is the same for every build. A file that differs in
-// anything is as good as none.
+// anything is as good as none, but for Options.OnCache, which is told, and the next
+// one takes its place: the name has no version of the driver.
 const cacheMagic = "nxvkpc\x00\x01"
 
 const cacheHeader = len(cacheMagic) + 2*sha256.Size
+
+// A cache starts over when it has more bytes than maxCache: it keeps pipelines of
+// programs that nobody runs any more. One life of the process keeps so many that it
+// grows to mostCache at most.
+const (
+	maxCache  = 128 << 20
+	mostCache = 256 << 20
+)
+
+// Why a file is not used.
+var (
+	errCacheFormat = errors.New("it is no cache of pipelines")
+	errCacheDriver = errors.New("it is of another driver")
+	errCacheData   = errors.New("it is damaged")
+	errCacheSize   = errors.New("it has become too large")
+)
 
 // cacheKey hashes all that makes cached pipelines useless when it changes.
 func cacheKey(v *vk.Info) [sha256.Size]byte {
@@ -33,28 +52,46 @@ func cacheKey(v *vk.Info) [sha256.Size]byte {
 	return sha256.Sum256([]byte(text))
 }
 
+// cacheFile names the file of a device and a kind of driver.
 func (k *kernels) cacheFile() string {
-	key := cacheKey(&k.d.raw)
-	return filepath.Join(k.d.opts.CacheDir, fmt.Sprintf("pipelines-%x.bin", key[:8]))
+	v := &k.d.raw
+	name := sha256.Sum256(fmt.Appendf(nil, "%x\x00%x\x00%x\x00%s", v.Vendor, v.Device, v.DriverID, v.Name))
+	return filepath.Join(k.d.opts.CacheDir, fmt.Sprintf("pipelines-%x.bin", name[:8]))
 }
 
 // openCache makes the cache, from the file where that is valid.
 func (k *kernels) openCache() error {
-	var data []byte
-	if k.d.opts.CacheDir != "" {
-		if file, err := os.ReadFile(k.cacheFile()); err == nil {
-			data = decodeCache(file, cacheKey(&k.d.raw))
-		}
-	}
+	data, err := k.readCache()
 	c, r := vk.CreatePipelineCache(k.d.dev, data)
 	if r != vk.Success && len(data) > 0 {
+		err = r
 		c, r = vk.CreatePipelineCache(k.d.dev, nil)
+	}
+	if err != nil && k.d.opts.OnCache != nil {
+		k.d.opts.OnCache(fmt.Errorf("the cache of pipelines %s is not used: %w", k.cacheFile(), err))
 	}
 	if r != vk.Success {
 		return fmt.Errorf("create a pipeline cache: %w", r)
 	}
 	k.cache = c
 	return nil
+}
+
+// readCache reads the data of the file, none where there is no file.
+func (k *kernels) readCache() ([]byte, error) {
+	if k.d.opts.CacheDir == "" {
+		return nil, nil
+	}
+	file, err := os.ReadFile(k.cacheFile())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(file) > maxCache:
+		return nil, errCacheSize
+	}
+	return decodeCache(file, cacheKey(&k.d.raw))
 }
 
 // SaveCache writes the pipeline cache to Options.CacheDir, as Close does. A
@@ -76,6 +113,9 @@ func (k *kernels) saveCache() error {
 	if r != vk.Success {
 		return fmt.Errorf("read the pipeline cache: %w", r)
 	}
+	if len(data) > mostCache {
+		return fmt.Errorf("save the pipeline cache: it has %d bytes, the most are %d", len(data), mostCache)
+	}
 	if err := writeFile(k.cacheFile(), encodeCache(data, cacheKey(&k.d.raw))); err != nil {
 		return fmt.Errorf("save the pipeline cache: %w", err)
 	}
@@ -91,18 +131,21 @@ func encodeCache(data []byte, key [sha256.Size]byte) []byte {
 	return append(out, data...)
 }
 
-// decodeCache returns the data of a file made for key, or nil.
-func decodeCache(file []byte, key [sha256.Size]byte) []byte {
+// decodeCache returns the data of a file made for key, or why it is none.
+func decodeCache(file []byte, key [sha256.Size]byte) ([]byte, error) {
 	if len(file) < cacheHeader || string(file[:len(cacheMagic)]) != cacheMagic {
-		return nil
+		return nil, errCacheFormat
 	}
 	have, sum := file[len(cacheMagic):][:sha256.Size], file[len(cacheMagic)+sha256.Size:][:sha256.Size]
 	data := file[cacheHeader:]
 	want := sha256.Sum256(data)
-	if string(have) != string(key[:]) || string(sum) != string(want[:]) {
-		return nil
+	switch {
+	case string(have) != string(key[:]):
+		return nil, errCacheDriver
+	case string(sum) != string(want[:]):
+		return nil, errCacheData
 	}
-	return data
+	return data, nil
 }
 
 // writeFile replaces a file as a whole.

@@ -3,16 +3,18 @@ package vulkan
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 )
 
-// TestCacheFile corrupts the file in every way: it must be as if absent.
+// TestCacheFile corrupts the file in every way: it must be as if absent, but for a word
+// about it.
 func TestCacheFile(t *testing.T) {
 	dir := t.TempDir()
-	d := openTest(t, Options{CacheDir: dir})
+	d := openTest(t, Options{CacheDir: dir, OnCache: func(err error) { t.Error(err) }})
 	affine(t, d, true)
 	if err := d.SaveCache(); err != nil {
 		t.Fatal(err)
@@ -20,33 +22,41 @@ func TestCacheFile(t *testing.T) {
 	name := d.kernels.cacheFile()
 	good := must(os.ReadFile(name))(t)
 	key := cacheKey(&d.raw)
-	if decodeCache(good, key) == nil {
-		t.Fatal("the file just written is rejected")
+	if _, err := decodeCache(good, key); err != nil {
+		t.Fatalf("the file just written: %v", err)
 	}
+	openTest(t, Options{CacheDir: dir, OnCache: func(err error) { t.Error(err) }})
 	flip := func(at int) []byte {
 		f := bytes.Clone(good)
 		f[at] ^= 1
 		return f
 	}
 	foreign := sha256.Sum256([]byte("another driver"))
-	for what, f := range map[string][]byte{
-		"empty": {}, "short": good[:20], "truncated": good[:len(good)-1], "longer": append(bytes.Clone(good), 0),
-		"magic": flip(0), "key": flip(10), "sum": flip(45), "data": flip(cacheHeader),
-		"foreign": encodeCache(good[cacheHeader:], foreign),
+	for _, c := range []struct {
+		what string
+		file []byte
+		want error
+	}{
+		{"empty", nil, errCacheFormat}, {"short", good[:20], errCacheFormat}, {"magic", flip(0), errCacheFormat},
+		{"key", flip(10), errCacheDriver}, {"foreign", encodeCache(good[cacheHeader:], foreign), errCacheDriver},
+		{"truncated", good[:len(good)-1], errCacheData}, {"longer", append(bytes.Clone(good), 0), errCacheData},
+		{"sum", flip(45), errCacheData}, {"data", flip(cacheHeader), errCacheData},
+		{"large", encodeCache(make([]byte, maxCache), key), errCacheSize},
 	} {
-		if decodeCache(f, key) != nil {
-			t.Errorf("%s: accepted", what)
-		}
-		if err := os.WriteFile(name, f, 0o644); err != nil {
+		if err := os.WriteFile(name, c.file, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		e := openTest(t, Options{CacheDir: dir})
+		var said error
+		e := openTest(t, Options{CacheDir: dir, OnCache: func(err error) { said = err }})
+		if !errors.Is(said, c.want) {
+			t.Errorf("%s: got %v, want %v", c.what, said, c.want)
+		}
 		affine(t, e, true)
 		if err := e.Close(); err != nil {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", c.what, err)
 		}
-		if data := must(os.ReadFile(name))(t); decodeCache(data, key) == nil {
-			t.Errorf("%s: not replaced by a good file", what)
+		if _, err := decodeCache(must(os.ReadFile(name))(t), key); err != nil {
+			t.Errorf("%s: not replaced by a good file: %v", c.what, err)
 		}
 	}
 	if left := must(filepath.Glob(filepath.Join(dir, "*")))(t); len(left) != 1 {
@@ -95,5 +105,21 @@ func TestPipelinesInParallel(t *testing.T) {
 	wg.Wait()
 	if n := d.Stats().Pipelines; n != 160 {
 		t.Errorf("%d pipelines, want 160", n)
+	}
+}
+
+// A driver of another version takes the place of the one before, in one file.
+func TestCacheFileOfDriver(t *testing.T) {
+	d := openTest(t, Options{CacheDir: t.TempDir()})
+	whole := d.raw
+	defer func() { d.raw = whole }()
+	name := d.kernels.cacheFile()
+	d.raw.DriverVersion++
+	if d.kernels.cacheFile() != name {
+		t.Error("another version has a file of its own")
+	}
+	d.raw.Device++
+	if d.kernels.cacheFile() == name {
+		t.Error("another device has the same file")
 	}
 }

@@ -11,6 +11,8 @@ type Options struct {
 	OnMessage func(severity, text string)
 	// CacheDir is the folder of the pipeline cache; "" keeps none on disk.
 	CacheDir string
+	// OnCache is told why the pipeline cache on disk is not used.
+	OnCache func(err error)
 	// MemoryLimit bounds the bytes taken from the device; 0 means no bound
 	// but the device's own.
 	MemoryLimit uint64
