@@ -33,14 +33,15 @@ func (j *linalg) eigh() {
 	j.ordered(j.result(1, n, n).transposed(), j.conjugate(vectors), j.conjugate(units), order, n, n)
 }
 
-// units appends what makes vectors upright and of length 1; NaN where the matrix
-// has something that is not finite, since nothing is rotated then.
+// units appends what makes vectors upright and of length 1; NaN, as back is, where the
+// matrix has something that is not finite, since nothing is rotated then.
 func (j *linalg) units(lengths, back strided, n int) strided {
 	to := j.fresh(n, 1)
 	back.row, back.col = 0, 0
 	j.each(elementwise{"units", to, []strided{lengths, lengths.from(0, 1), back}, n, 1,
 		func(x arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
-			return x.fma(from[2], x.number(0), x.over(from[1], from[0]))
+			undefined := x.Compare(scalar.Ne, x.re(from[2]), x.re(from[2]))
+			return x.Select(undefined, from[2], x.over(from[1], from[0]))
 		}})
 	return to
 }

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"math"
+	"math/cmplx"
 	"math/rand/v2"
 	"testing"
 
@@ -202,8 +203,22 @@ func TestSolveNaN(t *testing.T) {
 // and NaN have no sign here.
 func sameNumbers(t *testing.T, d, host *drive.Driver, op ops.Op, outs []ops.Type, x numbers) {
 	t.Helper()
+	got, want := bothResults(t, d, host, op, outs, nil, x)
+	for k := range got {
+		for i, v := range want[k] {
+			if w := got[k][i]; w != v && !(math.IsNaN(w) && math.IsNaN(v)) {
+				t.Errorf("%v of %v, result %d: got %v, want %v", op, x.Type, k, got[k], want[k])
+				break
+			}
+		}
+	}
+}
+
+// bothResults are all results of the device, which must compute them, and of the host.
+func bothResults(t *testing.T, d, host *drive.Driver, op ops.Op, outs []ops.Type, attrs [][]int, x numbers) (got, want [][]float64) {
+	t.Helper()
 	results := func(d *drive.Driver) (lists [][]float64) {
-		for i, id := range d.DoAll(op, outs, nil, ops.Operand{ID: d.Upload(x.Type, x.bytes())}) {
+		for i, id := range d.DoAll(op, outs, attrs, ops.Operand{ID: d.Upload(x.Type, x.bytes())}) {
 			data, err := d.Read(id)
 			if err != nil {
 				t.Fatalf("%v of %v: %v", op, x.Type, err)
@@ -213,16 +228,41 @@ func sameNumbers(t *testing.T, d, host *drive.Driver, op ops.Op, outs []ops.Type
 		return lists
 	}
 	before := d.Exec.Counters.Fallbacks
-	got, want := results(d), results(host)
+	got, want = results(d), results(host)
 	if d.Exec.Counters.Fallbacks != before {
 		t.Errorf("%v of %v: the device did not compute it", op, x.Type)
 	}
-	for k := range got {
-		for i, v := range want[k] {
-			if w := got[k][i]; w != v && !(math.IsNaN(w) && math.IsNaN(v)) {
-				t.Errorf("%v of %v, result %d: got %v, want %v", op, x.Type, k, got[k], want[k])
-				break
+	return got, want
+}
+
+// A matrix of a batch that is not finite has NaN for factors, wherever the element is
+// that is not, and the others have theirs.
+func TestFactorsOfNaN(t *testing.T) {
+	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+		r := rand.New(rand.NewPCG(4, 3))
+		for i, of := range []ops.Type{{DType: ops.F32, Shape: ops.Shape{4, 3, 3}}, {DType: ops.F64, Shape: ops.Shape{4, 40, 40}},
+			{DType: ops.C64, Shape: ops.Shape{4, 5, 5}}, {DType: ops.F16, Shape: ops.Shape{4, 2, 2}}} {
+			x := normal(r, of)
+			n, _ := x.dims()
+			each := len(x.v) / 4
+			x.v[each+each-1], x.v[2*each+x.block()*n], x.v[3*each] = math.NaN(), math.Inf(1), math.Inf(-1)
+			values := with(of, n)
+			for op, form := range map[ops.Op]struct {
+				outs  []ops.Type
+				attrs [][]int
+			}{ops.Eigh: {[]ops.Type{values, of}, nil}, ops.SVD: {[]ops.Type{of, values, of}, [][]int{{i % 2}}}, ops.QR: {[]ops.Type{of, of}, [][]int{{0}}}} {
+				got, want := bothResults(t, d, host, op, form.outs, form.attrs, x)
+				for k, typ := range form.outs {
+					g, w := numbers{typ, got[k]}, numbers{typ, want[k]}
+					for u := range typ.Size() {
+						finite := u*4/typ.Size() == 0
+						if cmplx.IsNaN(g.number(u)) == finite || cmplx.IsNaN(w.number(u)) == finite {
+							t.Errorf("%v of %v: element %d of result %d is %v, the host has %v", op, of, u, k, g.number(u), w.number(u))
+							break
+						}
+					}
+				}
 			}
 		}
-	}
+	})
 }
