@@ -134,6 +134,33 @@ func (e *Executor) Chain(l *Lane, c *wire.Chain, done func(Rows, error)) {
 	})
 }
 
+// ShaderInfo is what calls have told of a shader.
+type ShaderInfo struct {
+	Tried bool // two steps have told whether it lags; a call with Correct has them taken
+	Lags  bool // its log density is that of the position before the step
+}
+
+// Shader tells what is known of a shader of the session, after everything that
+// the session asked for before.
+func (e *Executor) Shader(l *Lane, key string, done func(ShaderInfo, error)) {
+	e.Do(l, func(l *Lane) bool {
+		s := l.home().shaders[key]
+		switch {
+		case s == nil:
+			done(ShaderInfo{}, unknownShader(key))
+		case s.err != nil:
+			done(ShaderInfo{}, s.err)
+		default:
+			done(ShaderInfo{Tried: s.lag != lagUnknown, Lags: s.lag == lagOne}, nil)
+		}
+		return false
+	})
+}
+
+func unknownShader(key string) error {
+	return &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no shader under the key %x", key)}
+}
+
 // corrected takes the steps, and one more where the densities lag.
 func (e *Executor) corrected(s *shader, c *wire.Chain, done func(Rows, error)) {
 	if s.lag != lagOne || !c.Correct {
@@ -169,7 +196,7 @@ func (e *Executor) readyShader(l *Lane, c *wire.Chain) (s *shader, wait bool, er
 	s = l.home().shaders[c.Shader]
 	switch {
 	case s == nil:
-		return nil, false, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no shader under the key %x", c.Shader)}
+		return nil, false, unknownShader(c.Shader)
 	case s.err != nil:
 		return nil, false, s.err
 	case e.lost != nil:

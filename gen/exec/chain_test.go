@@ -118,6 +118,13 @@ func TestShaderSteps(t *testing.T) {
 			t.Errorf("%s: five steps are not the first five of 32", key)
 		}
 	}
+	for key, want := range map[string]ShaderInfo{"good": {Tried: true}, "late": {Tried: true, Lags: true}} {
+		r.exec.Shader(l, key, func(got ShaderInfo, err error) {
+			if err != nil || got != want {
+				t.Errorf("%s: %+v, %v; want %+v", key, got, err, want)
+			}
+		})
+	}
 	raw := request("late", 3)
 	raw.Correct = false
 	if got, err := r.chain(l, raw); err != nil || bytes.Equal(got.LogP, want.LogP[:24]) {
@@ -167,6 +174,7 @@ func TestShaderFaults(t *testing.T) {
 		{"version", spoil(func(b []byte) []byte { b[6] = 9; return b }), "is not from 1.0 to 1.6"},
 		{"bound", spoil(func(b []byte) []byte { b[15] = 0x7f; return b }), "ids"},
 		{"no entry", good[:20], "no entry point"},
+		{"bindings", compile(t, "-DNUM=double", "-DONE", "-DLAST=7"), "it has binding 7"},
 	} {
 		r.shader(l, c.name, c.code)
 		if _, err := r.chain(l, request(c.name)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -176,6 +184,11 @@ func TestShaderFaults(t *testing.T) {
 	if _, err := r.chain(l, request("never")); wire.KindOf(err) != wire.UnknownProgram {
 		t.Errorf("a key without a shader: %v", err)
 	}
+	r.exec.Shader(l, "never", func(_ ShaderInfo, err error) {
+		if wire.KindOf(err) != wire.UnknownProgram {
+			t.Errorf("what is known of no shader: %v", err)
+		}
+	})
 	r.shader(l, "good", good)
 	two := request("good")
 	two.N, two.Q, two.P, two.Extras = 2, f64s(1, 2), f64s(1, 2), f64s(1, 2)

@@ -70,6 +70,10 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		d.sample(c, lane, pid, r.Sample)
 	case wire.Steps:
 		d.exec.Chain(lane, r.Chain, d.rows(c))
+	case wire.Shader:
+		d.exec.Shader(lane, r.Key, func(s exec.ShaderInfo, err error) {
+			d.replyResult(c, func() etf.Term { return shaderTerm(s) }, err)
+		})
 	case wire.Leaps:
 		d.exec.Leapfrog(lane, r.Leapfrog, d.rows(c))
 	case wire.Explain:

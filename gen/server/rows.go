@@ -52,3 +52,13 @@ func (d *Device) replyParts(c dist.Call, parts [][]byte, release func()) {
 		}
 	}
 }
+
+// shaderTerm is what is known of a shader: lags => true, false, or unknown before two
+// trial steps have told.
+func shaderTerm(s exec.ShaderInfo) etf.Term {
+	lags := etf.Term(etf.Atom("unknown"))
+	if s.Tried {
+		lags = s.Lags
+	}
+	return etf.Map{{Key: etf.Atom("lags"), Value: lags}}
+}

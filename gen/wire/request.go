@@ -24,6 +24,7 @@ const (
 	Sampling Verb = "sample"
 	Stop     Verb = "stop"
 	Steps    Verb = "chain"
+	Shader   Verb = "shader"
 	Leaps    Verb = "leapfrog"
 	Explain  Verb = "explain"
 	Memory   Verb = "memory"
@@ -43,7 +44,7 @@ type Request struct {
 	Run         int // that Stop ends
 	Chain       *Chain
 	Leapfrog    *Leapfrog
-	Key         string // of the program to Explain
+	Key         string // of the program to Explain, or of the Shader
 	Measure     bool   // and its parts are to be measured
 }
 
@@ -82,6 +83,9 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Steps) && len(tuple) == 2:
 		c, err := decodeChain(tuple[1])
 		return Request{Verb: Steps, Chain: c}, err
+	case name == etf.Atom(Shader) && len(tuple) == 2:
+		key, err := programKey(tuple[1])
+		return Request{Verb: Shader, Key: key}, err
 	case name == etf.Atom(Leaps) && len(tuple) == 2:
 		l, err := decodeLeapfrog(tuple[1])
 		return Request{Verb: Leaps, Leapfrog: l}, err

@@ -32,6 +32,7 @@ func TestRequest(t *testing.T) {
 		{atom("memory"), Request{Verb: Memory}},
 		{atom("info"), Request{Verb: Info}},
 		{tuple{atom("describe"), int64(4)}, Request{Verb: Describe, ID: 4}},
+		{tuple{atom("shader"), []byte("key")}, Request{Verb: Shader, Key: "key"}},
 		{tuple{atom("explain"), []byte("key")}, Request{Verb: Explain, Key: "key"}},
 		{tuple{atom("explain"), []byte("key"), atom("profile")}, Request{Verb: Explain, Key: "key", Measure: true}},
 		{tuple{atom("download"), int64(4)}, Request{Verb: Download, ID: 4, Count: math.MaxInt}},

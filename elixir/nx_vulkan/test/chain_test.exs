@@ -1,6 +1,6 @@
 defmodule Nx.Vulkan.ChainTest do
   # Shaders of the repository's own tests, compiled as eXMC compiles its own.
-  use ExUnit.Case, async: true
+  use ExUnit.Case
   alias Nx.Vulkan.NativeV, as: V
 
   @source Path.expand("../../../gen/exec/testdata/chain.comp", __DIR__)
@@ -144,6 +144,31 @@ defmodule Nx.Vulkan.ChainTest do
     assert {:error, :dispatch_failed, _} = call(path, 1)
   end
 
+  test "a density that lags is told of once, and put right unless that is off", context do
+    me = self()
+    id = "lag of #{inspect(me)}"
+    tell = fn _, %{count: 1}, %{path: path}, _ -> send(me, {:lags, path}) end
+    :telemetry.attach(id, [:nx_vulkan_go, :shader, :lag], tell, nil)
+    on_exit(fn -> :telemetry.detach(id) end)
+
+    [good, late] =
+      for {name, lag} <- [{"good", []}, {"late", ["-DLAG"]}],
+          do: context.compile.(name, ["-DNUM=double" | lag])
+
+    {:ok, rows} = call(good, 3)
+    assert call(late, 3) == {:ok, rows}
+    assert call(late, 3) == {:ok, rows}
+    assert_received {:lags, ^late}
+    refute_received {:lags, ^late}
+    refute_received {:lags, ^good}
+
+    Application.put_env(:nx_vulkan, :correct_lag, false)
+    on_exit(fn -> Application.delete_env(:nx_vulkan, :correct_lag) end)
+    {:ok, {q, p, grad, logp}} = call(late, 3)
+    assert {q, p, grad} == Tuple.delete_at(rows, 3)
+    refute logp == elem(rows, 3)
+  end
+
   test "bad input is an error, and the next call works", context do
     path = context.compile.("good", ["-DNUM=double"])
     one = doubles([1.0])
@@ -174,6 +199,8 @@ defmodule Nx.Vulkan.ChainTest do
           truncated: binary_part(good, 0, 400),
           version: magic <> <<0, 9, 9, 0>> <> rest,
           random: :rand.bytes(1000),
+          headless: binary_part(good, 0, 20),
+          bindings: File.read!(context.compile.("bindings", ["-DNUM=double", "-DLAST=7"])),
           empty: ""
         ] do
       path = Path.join(context.dir, "#{name}.spv")

@@ -1,7 +1,11 @@
 // Leapfrog steps of independent normal densities, by the contract of foreign
 // shaders. NUM is the type of numbers; with LAG the log density is that of the
-// position before the step; with ONE the shader knows one instance.
+// position before the step; with ONE the shader knows one instance; LAST is the
+// binding of the log densities, which a chain has at 6.
 #version 450
+#ifndef LAST
+#define LAST 6
+#endif
 layout(local_size_x = 256) in;
 layout(push_constant) uniform Push { uint K, n_obs, d, instances; NUM eps; } pc;
 layout(std430, set = 0, binding = 0) readonly buffer Q { NUM q_init[]; };
@@ -10,7 +14,7 @@ layout(std430, set = 0, binding = 2) readonly buffer E { NUM extras[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer OQ { NUM q_chain[]; };
 layout(std430, set = 0, binding = 4) writeonly buffer OP { NUM p_chain[]; };
 layout(std430, set = 0, binding = 5) writeonly buffer OG { NUM grad_chain[]; };
-layout(std430, set = 0, binding = 6) writeonly buffer OL { NUM logp_chain[]; };
+layout(std430, set = 0, binding = LAST) writeonly buffer OL { NUM logp_chain[]; };
 shared NUM partial[256];
 
 void main() {

@@ -21,13 +21,15 @@ defmodule NxVulkanGo.Telemetry do
   | `[:nx_vulkan_go, :connection, :up]` | `count` | `server`, `device`, `incarnation` |
   | `[:nx_vulkan_go, :connection, :down]` | `count` | `server`, `device`, `incarnation`, `reason` |
   | `[:nx_vulkan_go, :memory, :sweep]` | `freed`, `live` | `server`, `device`, `reason` |
+  | `[:nx_vulkan_go, :shader, :lag]` | `count` | `path`, `key` |
   | `[:nx_vulkan_go, :error]` | `count` | `server`, `device`, `error` |
 
   Uploads of less than a kilobyte and constants are not counted. An upload is over when
   it has been sent; it waits where the device is far behind. `freed` and
   `live` count tensors of one tracker; `reason` of a sweep is `:routine` or
   `:pressure`. A run is over for the BEAM when it has been sent, and the functions
-  that it calls have returned; the device may take longer.
+  that it calls have returned; the device may take longer. A shader lags, which is told once,
+  where its log density is that of the position before the step (`Nx.Vulkan.NativeV`).
   """
 
   @doc false

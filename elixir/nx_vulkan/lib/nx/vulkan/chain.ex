@@ -42,6 +42,7 @@ defmodule Nx.Vulkan.Chain do
         n_obs: header.n_obs,
         eps: header.eps,
         batch: mode == :batch,
+        correct: Application.get_env(:nx_vulkan, :correct_lag, true),
         q: q,
         p: p,
         extras: extras
@@ -109,6 +110,7 @@ defmodule Nx.Vulkan.Chain do
 
     with {:ok, key} <- Shaders.key(session, path),
          {:ok, rows} <- Session.call(session, {:chain, Map.put(options, :shader, key)}) do
+      if options.correct, do: Shaders.tell_lag(session, key, path)
       {:ok, rows}
     else
       {:error, %Error{kind: kind}} when kind in [:stale, :server_down] and retries > 0 ->

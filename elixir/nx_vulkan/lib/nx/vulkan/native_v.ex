@@ -6,7 +6,9 @@ defmodule Nx.Vulkan.NativeV do
 
   `leapfrog_chain_synth_f64/6` and its kin take `k` leapfrog steps by the shader of a
   SPIR-V file. The file is read where this VM runs and goes to the node once. Shaders
-  whose log density lags one step behind the position are put right by the node. The
+  whose log density lags one step behind the position are put right by the node, and told
+  of by the event `[:nx_vulkan_go, :shader, :lag]` of `:telemetry`, with `path` and `key`, once
+  for each; `config :nx_vulkan, correct_lag: false` leaves them as they are. The
   shader gets storage buffers at bindings 0 to 6 (q, p, extras; then q, p, gradients and
   log densities of each step), and the first bytes of `push`:
 

@@ -22,6 +22,23 @@ defmodule Nx.Vulkan.Shaders do
     end
   end
 
+  @doc """
+  Makes an event of it, once for a shader and a session, where the log density of a shader
+  has been found to lag.
+  """
+  @spec tell_lag(Session.t(), binary, Path.t()) :: :ok
+  def tell_lag(session, key, path) do
+    told = {:told, session.pid, key}
+
+    with false <- :ets.member(__MODULE__, told),
+         true <- GenServer.call(__MODULE__, {:first, told}),
+         {:ok, %{lags: true}} <- Session.call(session, {:shader, key}) do
+      NxVulkanGo.Telemetry.execute([:shader, :lag], %{count: 1}, %{path: path, key: key})
+    end
+
+    :ok
+  end
+
   # The table holds no contents: a shader is sent once.
   defp known(path) do
     case File.stat(path, time: :posix) do
@@ -77,9 +94,13 @@ defmodule Nx.Vulkan.Shaders do
     {:reply, :ok, paths}
   end
 
+  def handle_call({:first, mark}, _from, paths),
+    do: {:reply, :ets.insert_new(__MODULE__, {mark}), paths}
+
   @impl true
   def handle_info({:DOWN, _, :process, pid, _}, paths) do
     :ets.match_delete(__MODULE__, {{pid, :_}})
+    :ets.match_delete(__MODULE__, {{:told, pid, :_}})
     {:noreply, paths}
   end
 
