@@ -41,7 +41,7 @@ func dtypes(in *ops.Instr, types []ops.Type) []ops.DType {
 
 // env is what the scalar language must know of a device and a type.
 func (t *Target) env(d ops.DType) scalar.Env {
-	return scalar.Env{Bits: d.Real().Bits(), PreciseDiv: t.PreciseDiv, Subnormals: t.Subnormals}
+	return scalar.Env{Bits: d.Real().Bits(), PreciseDiv: t.PreciseDiv, Subnormals: t.Subnormals, Exp2: t.Exp2}
 }
 
 var operandNames = [...]string{"x", "y", "z"}

@@ -262,7 +262,7 @@ func (t *Target) fullKey(p *program, fixed bool) string {
 	if fixed {
 		fmt.Fprintf(&b, " nums=%v", p.nums)
 	}
-	for _, f := range []bool{t.CPU, t.Addresses, t.PreciseDiv, t.Subnormals, t.Preserve32, t.Preserve64,
+	for _, f := range []bool{t.CPU, t.Addresses, t.PreciseDiv, t.Subnormals, t.Exp2, t.Preserve32, t.Preserve64,
 		t.RoundEven32, t.RoundEven64, t.Denorm32, t.Denorm64, t.Int64, t.Float64,
 		t.narrow(kernel.U8), t.narrow(kernel.U16)} {
 		if f {

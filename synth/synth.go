@@ -30,6 +30,7 @@ type Target struct {
 	RoundEven32, RoundEven64 bool
 	Denorm32, Denorm64       bool
 	PreciseDiv, Subnormals   bool // see scalar.Env
+	Exp2                     bool // likewise
 	Rounds                   Rounding
 
 	SharedMemory   int // bytes of a workgroup

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"nxvk/ops"
@@ -19,7 +20,7 @@ const probed = 1 << 14
 
 // Probe says what a device can do for the kernel compiler. What the driver
 // does not tell is tried: whether f32 division and square root are rounded
-// correctly, and whether subnormals survive. It waits for the device, and so is
+// correctly, whether subnormals survive, and how good the exponential of a GPU is. It waits for the device, and so is
 // not for the goroutine of an Executor.
 func Probe(d *vulkan.Device) (synth.Target, error) {
 	t := targetOf(d.Info())
@@ -38,10 +39,46 @@ func Probe(d *vulkan.Device) (synth.Target, error) {
 	if err != nil {
 		return t, err
 	}
-	if t.PreciseDiv = div && sqrt; t.CPU && t.PreciseDiv && t.Subnormals {
+	switch t.PreciseDiv = div && sqrt; {
+	case t.CPU && t.PreciseDiv && t.Subnormals:
 		t.Rounds, err = rounding(d, t)
+	case !t.CPU:
+		t.Exp2, err = exponential(d, t)
 	}
 	return t, err
+}
+
+// exponential reports whether the device's own exponential and inverse root give a tanh
+// within two units in the last place, which takes a third of the instructions fewer.
+func exponential(d *vulkan.Device, t synth.Target) (bool, error) {
+	t.Exp2 = true
+	v := append(samples(0x1p-24, 0x1p6), samples(0.5, 1.5)...)
+	for i := range v {
+		v[i] = float32(math.Copysign(float64(v[i]), float64(i%2)-0.5))
+	}
+	copy(v, []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())})
+	for half := range slices.Chunk(v, probed) {
+		got, err := try(d, &t, ops.Tanh, half)
+		if err != nil {
+			return false, fmt.Errorf("probe the exponential of %s: %w", d.Info().Name, err)
+		}
+		for i, y := range got {
+			if !near(y, math.Tanh(float64(half[i]))) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// near reports whether y is within two units in the last place of a number below 1,
+// or has its sign where that is zero, or is NaN like it.
+func near(y float32, want float64) bool {
+	if want == 0 || want != want {
+		return y == 0 && math.Signbit(float64(y)) == math.Signbit(want) || y != y && want != want
+	}
+	_, e := math.Frexp(want)
+	return math.Abs(float64(y)-want) <= math.Ldexp(2, max(e, -125)-24)
 }
 
 // rounding says how a processor rounds multiply-adds: as the host does once or twice, by

@@ -151,6 +151,10 @@ func evalFloat(op scalar.Op, t scalar.Type, a [3]uint64) uint64 {
 		r = math.Trunc(x)
 	case scalar.RoundEven:
 		r = math.RoundToEven(x)
+	case scalar.Exp2:
+		r = math.Exp2(x)
+	case scalar.InverseSqrt:
+		r = 1 / math.Sqrt(x)
 	default:
 		panic("BUG: not an operation of floats")
 	}

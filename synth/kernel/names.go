@@ -15,7 +15,7 @@ var primInfo = map[scalar.Op]struct {
 	scalar.Add: {"add", 2}, scalar.Sub: {"sub", 2}, scalar.Mul: {"mul", 2}, scalar.Div: {"div", 2},
 	scalar.Rem: {"rem", 2}, scalar.Neg: {"neg", 1}, scalar.Fma: {"fma", 3}, scalar.Sqrt: {"sqrt", 1},
 	scalar.Floor: {"floor", 1}, scalar.Ceil: {"ceil", 1}, scalar.Trunc: {"trunc", 1},
-	scalar.RoundEven: {"roundeven", 1}, scalar.And: {"and", 2}, scalar.Or: {"or", 2},
+	scalar.RoundEven: {"roundeven", 1}, scalar.Exp2: {"exp2", 1}, scalar.InverseSqrt: {"inversesqrt", 1}, scalar.And: {"and", 2}, scalar.Or: {"or", 2},
 	scalar.Xor: {"xor", 2}, scalar.Not: {"not", 1}, scalar.Shl: {"shl", 2}, scalar.Shr: {"shr", 2},
 	scalar.MulHi: {"mulhi", 2}, scalar.FindMSB: {"findmsb", 1}, scalar.BitCount: {"bitcount", 1},
 	scalar.Eq: {"eq", 2}, scalar.Ne: {"ne", 2}, scalar.Lt: {"lt", 2}, scalar.Le: {"le", 2},

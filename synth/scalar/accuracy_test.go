@@ -143,12 +143,13 @@ var devices = []device{
 }
 
 // onDevices are those that a function is measured on. One that keeps subnormals and
-// divides loosely has code of its own for tanh alone.
+// divides loosely, and one with an exponential, have code of their own for tanh alone.
 func onDevices(name string) []device {
 	if name != "tanh(x)" {
 		return devices
 	}
-	return append(slices.Clip(devices), device{"loose division", Env{Subnormals: true}, Model{LooseDiv: true}})
+	return append(slices.Clip(devices), device{"loose division", Env{Subnormals: true}, Model{LooseDiv: true}},
+		device{"loose exponential", Env{Exp2: true}, Model{Flush: true, LooseExp2: true}})
 }
 
 const samples = 1 << 16

@@ -19,6 +19,8 @@ func init() {
 		"sqrt":     {1, lowerSqrt},
 		"rawsqrt":  {1, float1(Sqrt)},
 		"rawdiv":   {2, lowerRawDiv},
+		"rawexp2":  {1, raw(Exp2)},
+		"rawrsqrt": {1, raw(InverseSqrt)},
 		"bitcast":  {2, lowerBitcast},
 		"pack":     {3, lowerPack},
 		"lo":       {1, half(Lo)},
@@ -62,6 +64,11 @@ func lowerRawDiv(l *lowering, e *expr, want Type) int32 {
 		l.fail(e, "%s where a float is expected", t)
 	}
 	return l.b.op(Div, l.b.typ(x), x, y)
+}
+
+// raw is a function of the device that is as good as the device makes it.
+func raw(op Op) func(*lowering, *expr, Type) int32 {
+	return func(l *lowering, e *expr, _ Type) int32 { return l.b.op(op, F32, l.typed(e.args[0], F32)) }
 }
 
 // lowerFma takes the type of its first typed argument.

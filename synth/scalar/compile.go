@@ -21,6 +21,9 @@ type Env struct {
 	PreciseDiv bool
 	// Subnormals says that the device keeps F32 subnormals in arithmetic.
 	Subnormals bool
+	// Exp2 says that Exp2 and InverseSqrt are good enough for what the library makes of
+	// them to be as good as the rest.
+	Exp2 bool
 }
 
 // Compile compiles an expression of the op table for the type of computation

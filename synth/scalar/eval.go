@@ -5,10 +5,11 @@ import "math/bits"
 // Model says how the arithmetic of a device departs from IEEE 754. The zero
 // Model is exact.
 type Model struct {
-	SplitFma bool // Fma rounds the product before it adds
-	Flush    bool // F32 arithmetic and comparison take subnormals for zeros and give zeros for them
-	LooseDiv bool // F32 Div and Sqrt are off by up to 2 units in the last place; with Flush, Div multiplies by a reciprocal
-	DropNaN  bool // a float chosen by comparing it with the other is the minimum or maximum, which prefers a number to NaN
+	SplitFma  bool // Fma rounds the product before it adds
+	Flush     bool // F32 arithmetic and comparison take subnormals for zeros and give zeros for them
+	LooseDiv  bool // F32 Div and Sqrt are off by up to 2 units in the last place; with Flush, Div multiplies by a reciprocal
+	LooseExp2 bool // F32 Exp2 and InverseSqrt are off by up to 1 unit
+	DropNaN   bool // a float chosen by comparing it with the other is the minimum or maximum, which prefers a number to NaN
 }
 
 // maxOperands bounds the operands of a node: those of Rare, which are two more

@@ -16,11 +16,11 @@ func (m Model) flush(b uint32) uint32 {
 	return b
 }
 
-// loose moves a finite result of a device with inexact division by up to two
-// units, in a way that depends on its bits alone.
-func (m Model) loose(b uint32) uint32 {
-	if a := b &^ sign32; m.LooseDiv && a > normal32+2 && a < inf32-2 {
-		return b + b*2654435761>>16%5 - 2
+// loose moves a finite result of a device with inexact division, or exponential, by up
+// to so many units, in a way that depends on its bits alone.
+func loose(b, units uint32) uint32 {
+	if a := b &^ sign32; a > normal32+units && a < inf32-units {
+		return b + b*2654435761>>16%(2*units+1) - units
 	}
 	return b
 }
@@ -51,8 +51,11 @@ func (m Model) apply32(op Op, a []uint64) uint64 {
 		return boolBits(x <= y)
 	}
 	r := math.Float32bits(m.arith32(op, x, y, v[2]))
-	if op == Div || op == Sqrt {
-		r = m.loose(r)
+	switch {
+	case m.LooseDiv && (op == Div || op == Sqrt):
+		r = loose(r, 2)
+	case m.LooseExp2 && (op == Exp2 || op == InverseSqrt):
+		r = loose(r, 1)
 	}
 	return uint64(m.flush(r))
 }
@@ -158,6 +161,10 @@ func round64(op Op, x float64) float64 {
 		return math.Trunc(x)
 	case RoundEven:
 		return math.RoundToEven(x)
+	case Exp2:
+		return math.Exp2(x)
+	case InverseSqrt:
+		return 1 / math.Sqrt(x)
 	}
 	panic("BUG: operation without float form")
 }

@@ -18,9 +18,9 @@ type library struct {
 
 // instance is a function compiled by itself for one type and device.
 type instance struct {
-	f                   *function
-	t                   Type
-	precise, subnormals bool
+	f                         *function
+	t                         Type
+	precise, subnormals, exp2 bool
 }
 
 // loadLibrary parses the embedded texts, once.

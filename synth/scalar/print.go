@@ -9,7 +9,7 @@ import (
 // opNames are the names of operations in the text form.
 var opNames = [opEnd]string{
 	Const: "const", Param: "param", Add: "add", Sub: "sub", Mul: "mul", Div: "div", Rem: "rem", Neg: "neg",
-	Fma: "fma", Sqrt: "sqrt", Floor: "floor", Ceil: "ceil", Trunc: "trunc", RoundEven: "rint",
+	Fma: "fma", Sqrt: "sqrt", Floor: "floor", Ceil: "ceil", Trunc: "trunc", RoundEven: "rint", Exp2: "exp2", InverseSqrt: "rsqrt",
 	And: "and", Or: "or", Xor: "xor", Not: "not", Shl: "shl", Shr: "shr", MulHi: "mulhi", FindMSB: "msb", BitCount: "bitcount",
 	Eq: "eq", Ne: "ne", Lt: "lt", Le: "le", AndB: "andb", OrB: "orb", NotB: "notb",
 	Select: "select", Convert: "convert", Bitcast: "bitcast", Pack: "pack", Lo: "lo", Hi: "hi", Lookup: "lookup", Rare: "rare",

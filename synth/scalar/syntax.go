@@ -20,10 +20,10 @@ package scalar
 // 1.5, 0x1.8p-3.
 //
 // Builtins: fma sqrt floor ceil trunc rint; lo hi pack(type, low, high); mulhi
-// msb bitcount of u32; poly(x, table), lowest coefficient first; rawdiv and
-// rawsqrt, the device's own; rare(c, slow(x), fast), which computes slow(x) only
+// msb bitcount of u32; poly(x, table), lowest coefficient first; rawdiv,
+// rawsqrt, rawrsqrt and rawexp2, the device's own; rare(c, slow(x), fast), which computes slow(x) only
 // where c holds. Constants: true false inf nan lowest highest bits wide mask, and
-// precise and subnormals, which tell what the device can.
+// precise, subnormals and exp2, which tell what the device can.
 
 type exprKind uint8
 

@@ -120,7 +120,8 @@ func floats[T float]() map[scalar.Op]maker {
 		scalar.Add: two(add[T]), scalar.Sub: two(sub[T]), scalar.Mul: two(mul[T]), scalar.Div: two(div[T]),
 		scalar.Neg: one(neg[T]), scalar.Sqrt: one(sqrt[T]),
 		scalar.Floor: one(each[T](math.Floor)), scalar.Ceil: one(each[T](math.Ceil)),
-		scalar.Trunc: one(each[T](math.Trunc)), scalar.RoundEven: one(each[T](math.RoundToEven)),
+		scalar.Trunc: one(each[T](math.Trunc)), scalar.RoundEven: one(each[T](math.RoundToEven)), scalar.Exp2: one(each[T](math.Exp2)),
+		scalar.InverseSqrt: one(each[T](func(x float64) float64 { return 1 / math.Sqrt(x) })),
 	}
 }
 

@@ -152,7 +152,9 @@ const (
 	glslTrunc       = 3
 	glslFloor       = 8
 	glslCeil        = 9
+	glslExp2        = 29
 	glslSqrt        = 31
+	glslInverseSqrt = 32
 	glslFma         = 50
 	glslFindUMsb    = 75
 	version13       = 0x00010300

@@ -56,7 +56,7 @@ var direct = [...][4]uint32{
 // extended are the primitive operations that GLSL.std.450 has. 0 is none.
 var extended = [...]uint32{
 	scalar.Fma: glslFma, scalar.Sqrt: glslSqrt, scalar.Floor: glslFloor, scalar.Ceil: glslCeil,
-	scalar.Trunc: glslTrunc, scalar.RoundEven: glslRoundEven, scalar.FindMSB: glslFindUMsb,
+	scalar.Trunc: glslTrunc, scalar.RoundEven: glslRoundEven, scalar.Exp2: glslExp2, scalar.InverseSqrt: glslInverseSqrt, scalar.FindMSB: glslFindUMsb,
 }
 
 // prim writes a primitive operation and returns the id of its value.

@@ -63,6 +63,9 @@ func TestPrims(t *testing.T) {
 				x = b.Prim(op, typ, x)
 			}
 			x = b.Prim(scalar.Fma, typ, x, x, x)
+			if typ == scalar.F32 {
+				x = b.Prim(scalar.InverseSqrt, typ, b.Prim(scalar.Exp2, typ, x))
+			}
 		} else {
 			ops = append(slices.Clone(binary), scalar.Rem, scalar.And, scalar.Or, scalar.Xor)
 			x = b.Prim(scalar.Not, typ, b.Prim(scalar.Neg, typ, x))
