@@ -76,3 +76,37 @@ func (r *rig) prepared(l *Lane, s *wire.Density) (d *density) {
 	r.until(func() bool { return d != nil })
 	return d
 }
+
+// TestSamplerGone: when the session of a long run ends, so do its chains, and all
+// memory is back.
+func TestSamplerGone(t *testing.T) {
+	const (
+		dim, chains = 300, 3
+		kept        = 16 << 20 // what a stream keeps for uploads is a multiple of this
+	)
+	r := newRig(t, device(t, vulkan.Options{}))
+	l := r.session()
+	r.bell(l, 1, make([]float64, dim)...)
+	chunks, ended := 0, 0
+	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: dim}, Chains: chains, Chunk: 2,
+		Options: nuts.Options{Draws: 1_000_000, Step: 0.1, Fixed: true}}, func(_ int, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}, func(_ int, c Chunk) bool {
+		if chunks++; c.Draws == nil {
+			ended++
+		}
+		return true
+	})
+	r.until(func() bool { return chunks >= 5*chains })
+	if ended != 0 || r.dev.Stats().InUse%kept == 0 {
+		t.Fatalf("%d chains have ended, %d bytes are in use", ended, r.dev.Stats().InUse)
+	}
+	r.exec.End(l.Session)
+	seen := chunks
+	r.until(func() bool { return len(l.sampling) == 0 && r.dev.Stats().InUse%kept == 0 })
+	if chunks != seen {
+		t.Errorf("%d chunks came after the end of the session", chunks-seen)
+	}
+}

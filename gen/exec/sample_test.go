@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,5 +183,55 @@ func TestWideChunks(t *testing.T) {
 	r.until(func() bool { return ended })
 	if longest != 3 {
 		t.Errorf("the longest chunk has %d draws, want 3", longest)
+	}
+}
+
+// TestNoDensity: programs that are no density of what a request says are refused in
+// words, to be drawn from and to take steps of.
+func TestNoDensity(t *testing.T) {
+	r := newRig(t, nil)
+	l := r.session()
+	r.bell(l, 1, 3, -1)
+	shape := func(dims ...int) ops.Type { return ops.Type{DType: ops.F64, Shape: dims} }
+	wrong := bell(2)
+	wrong.Body = append(wrong.Body, op(ops.Reshape, res(8, shape(1, 2)), ref(7)))
+	wrong.Values = uses(6, 8)
+	r.define(l, "gradient", wrong)
+	vector := bell(2)
+	vector.Values = uses(4, 7)
+	r.define(l, "vector", vector)
+	alone := bell(2)
+	alone.Values = uses(6)
+	r.define(l, "alone", alone)
+	for _, c := range []struct {
+		name string
+		d    wire.Density
+		want string
+	}{
+		{"a gradient of another shape", wire.Density{Program: "gradient", Data: uses(1), Type: ops.F64, Dim: 2}, "gives [f64 f64{1, 2}]"},
+		{"a density that is no scalar", wire.Density{Program: "vector", Data: uses(1), Type: ops.F64, Dim: 2}, "gives [f64{2} f64{2}]"},
+		{"no gradient", wire.Density{Program: "alone", Data: uses(1), Type: ops.F64, Dim: 2}, "gives [f64]"},
+		{"another dimension", wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 3}, "operand 0 of the program is f64{2}, must be f64{3}"},
+		{"another type", wire.Density{Program: "bell", Data: uses(1), Type: ops.F32, Dim: 2}, "must be f32{2}"},
+		{"no data", wire.Density{Program: "bell", Type: ops.F64, Dim: 2}, "takes 2 operands"},
+		{"no program", wire.Density{Program: "never", Type: ops.F64, Dim: 2}, "no program"},
+	} {
+		check := func(err error) {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+			}
+		}
+		answered := false
+		r.exec.Sample(l, &wire.Sample{Density: c.d, Chains: 1, Chunk: 1}, func(_ int, err error) {
+			check(err)
+			answered = true
+		}, func(int, Chunk) bool {
+			t.Errorf("%s: it is drawn from", c.name)
+			return true
+		})
+		r.until(func() bool { return answered })
+		zeros := make([]float64, c.d.Dim)
+		_, err := r.leap(l, &wire.Leapfrog{Density: c.d, N: 1, K: 1, Step: 0.1, Q: zeros, P: zeros, Metric: zeros})
+		check(err)
 	}
 }
