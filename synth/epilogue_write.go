@@ -64,14 +64,15 @@ func (e *emitter) stored(d, from ops.DType, x kernel.Value) kernel.Value {
 }
 
 // fits reports whether n neighbours are loaded and stored at once wherever they
-// are not one element.
+// are not one element. Those that are shifted are not.
 func (j *mapJob) fits(n int) bool {
 	r := len(j.dims) - 1
 	if n > 1 && r > 0 && j.dims[r]%n != 0 {
 		return false
 	}
 	for i := range j.ins {
-		if s := &j.ins[i]; s.kind == fromBuffer && n > 1 && s.strides[r] != 0 && !vectored(&s.view, r, n) {
+		s := &j.ins[i]
+		if n > 1 && (len(s.shifts) > 0 || s.kind == fromBuffer && s.strides[r] != 0 && !vectored(&s.view, r, n)) {
 			return false
 		}
 	}
@@ -84,8 +85,10 @@ func (w *mapWriter) several(first, at kernel.Value, xs []kernel.Value) error {
 	n := len(xs)
 	w.decode(first)
 	points := make([][]kernel.Value, n)
+	w.loaded = make([][]kernel.Value, len(w.job.ins))
 	for i := range w.job.ins {
-		of := w.job.ins[i].split(w.neighbours(i, n))
+		w.loaded[i] = w.neighbours(i, n)
+		of := w.job.ins[i].split(w.loaded[i])
 		if w.job.ins[i].kind == fromProduct {
 			of = w.job.ins[i].split(xs)
 		}
@@ -109,6 +112,8 @@ func (w *mapWriter) neighbours(i, n int) []kernel.Value {
 	switch {
 	case s.kind == fromLiteral:
 		return w.lits[i]
+	case s.kind == fromInside:
+		return w.inside(p, n)
 	case s.kind == fromIndex:
 		vs := []kernel.Value{w.start(p)}
 		for len(vs) < n {

@@ -40,6 +40,7 @@ type node struct {
 	memory  bool  // somebody reads it from memory
 	pulled  bool  // computed again wherever it is wanted
 	settled bool  // though it could be part of others, they read it from memory
+	shifted bool  // it looks at padding, or where operands say
 	body    []int // what it looks through, where it is not alone
 	pull    pull
 	deps    []dep
@@ -107,9 +108,15 @@ func (f *fuser) want(n *node) {
 		case rolePoint:
 			n.memory = n.memory || v.live && n.role == rolePoint && !f.t.allows(RulePointwise)
 		case roleFold:
-			n.memory = n.memory || v.live && n.role == rolePoint && !f.t.allows(RuleReduceIn)
+			n.memory = n.memory || v.live && (n.role == rolePoint && !f.t.allows(RuleReduceIn) || n.moves())
 		}
 	}
+}
+
+// moves reports whether a node has its elements where no strides lead, which
+// reductions read from memory.
+func (n *node) moves() bool {
+	return n.role == rolePoint && n.in.Op == ops.Pad || n.role == roleView && n.in.Op == ops.Slice && len(n.in.Ins) > 1
 }
 
 // maker is the node that makes an operand.
@@ -208,7 +215,7 @@ func (f *fuser) look(i int) error {
 		})
 		var at *viewError
 		if !errors.As(err, &at) {
-			n.deps = f.depsOf(tr)
+			n.deps, n.shifted = f.depsOf(tr), len(tr.reaches) > 0
 			return err
 		}
 		f.settle(f.made[at.id])

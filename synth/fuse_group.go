@@ -15,6 +15,7 @@ type group struct {
 	n           int          // elements of a value of the unit; 0 where it is no kernel of one space
 	fold        *reduceShape // how its reductions see them; nil where there are none
 	product     bool         // it begins with a product of matrices, or a convolution
+	shifted     bool         // it looks at padding, or where operands say
 	kept        int          // elements that reductions leave
 	folds       int          // reductions
 	reads       map[int]bool
@@ -84,11 +85,16 @@ const (
 // depsOf lists what a traced instruction reads from memory.
 func (f *fuser) depsOf(tr *trace) []dep {
 	var ds []dep
-	for _, s := range tr.sources {
+	movers := tr.movers()
+	for k, s := range tr.sources {
 		if s.kind != fromBuffer || s.buffer.ref.Index < 0 {
 			continue
 		}
 		d := dep{node: s.buffer.ref.Index}
+		if len(s.shifts) > 0 || movers[k] {
+			ds = append(ds, d)
+			continue
+		}
 		if sameView(tr.dims, s.view, tr.full) {
 			d.relation = along
 			ds = append(ds, d)
@@ -111,7 +117,7 @@ func (f *fuser) depsOf(tr *trace) []dep {
 func (f *fuser) start(i int) {
 	n := &f.nodes[i]
 	g := &group{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), reads: map[int]bool{},
-		open: []int{i}, cost: n.pull.cost}
+		open: []int{i}, cost: n.pull.cost, shifted: n.shifted}
 	if n.role == roleFold {
 		g.kept, g.n, g.folds = g.n, f.typeOf(n.in.Ins[0]).Size(), 1
 		lie := reduceShapeOf(f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0])
@@ -153,7 +159,7 @@ func (f *fuser) merge(a, b *group) {
 	a.items = append(a.items, b.items...)
 	slices.Sort(a.items)
 	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
-	a.product = a.product || b.product
+	a.product, a.shifted = a.product || b.product, a.shifted || b.shifted
 	a.n, a.cost, a.folds = max(a.n, b.n), a.cost+b.cost, a.folds+b.folds
 	if a.lits == nil {
 		a.lits = b.lits

@@ -10,6 +10,8 @@ func (f *fuser) joins(a, b *group) (by Rules, why reason) {
 		return RuleProducts, f.joinsProduct(a, b)
 	case a.fold == nil && b.fold == nil:
 		return RulePointwise, f.joinsPoints(a, b)
+	case a.shifted || b.shifted:
+		return 0, foldsShifted
 	case a.fold != nil && b.fold != nil:
 		return f.joinsFolds(a, b)
 	case a.fold == nil:

@@ -71,6 +71,25 @@ func patterns(t *testing.T) map[string]*sketch {
 		g.keep(g.adam(g.param(ops.F32, 6, 7), g.param(ops.F32, 6, 7), g.param(ops.F32, 6, 7), g.param(ops.F32, 6, 7), step)...)
 	})
 	add("mlp", func(g *sketch) { g.keep(g.mlp(8, 12, 16, 10)...) })
+	add("stencil", func(g *sketch) {
+		x := g.param(ops.F32, 6, 8)
+		p := g.do(ops.Pad, ops.F32, g.do(ops.Abs, ops.F32, x), g.num(ops.F32, 0), attrs{{1, 1, 0, 1, 1, 0}})
+		sum := g.do(ops.Multiply, ops.F32, x, g.num(ops.F32, -4))
+		for _, at := range [][]int{{0, 1}, {1, 0}, {1, 2}, {2, 1}} {
+			sum = g.do(ops.Add, ops.F32, sum, g.do(ops.Slice, ops.F32, p, attrs{at, {6, 8}, {1, 1}}))
+		}
+		g.keep(sum)
+	})
+	add("padding_apart", func(g *sketch) { // from a reduction, and from what takes many operations
+		x, v := g.param(ops.F32, 6, 8), g.param(ops.F32)
+		p := g.do(ops.Pad, ops.F32, g.do(ops.Tanh, ops.F32, x), v, attrs{{2, 0, 0, -1, 0, 1}})
+		g.keep(g.do(ops.Exp, ops.F32, p), g.do(ops.Sum, ops.F32, p, attrs{{1}, {0}}))
+	})
+	add("slide", func(g *sketch) {
+		x, at := g.param(ops.F32, 10, 8), g.param(ops.S32)
+		w := g.do(ops.Slice, ops.F32, x, at, g.num(ops.S32, 0), attrs{{}, {3, 8}, {1, 1}})
+		g.keep(g.do(ops.Multiply, ops.F32, w, g.param(ops.F32, 3, 8)))
+	})
 	add("complex", func(g *sketch) {
 		w, abs := g.polynomial(g.param(ops.C64, 3, 8), g.param(ops.F32, 8))
 		g.keep(w, g.do(ops.Sum, ops.F32, abs, attrs{{1}, {0}}))

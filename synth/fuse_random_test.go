@@ -14,6 +14,7 @@ type grower struct {
 	r    *rand.Rand
 	pool []ops.Operand
 	all  []ops.DType
+	from ops.Operand // where slices begin
 }
 
 var growDims = []int{1, 2, 3, 4, 4, 6, 8, 12}
@@ -27,6 +28,7 @@ func grow(t *testing.T, seed uint64, n int, folds bool) *sketch {
 		s := shape[g.r.IntN(len(shape)):]
 		g.pool = append(g.pool, g.param(g.all[g.r.IntN(len(g.all))], s...))
 	}
+	g.from = g.param(ops.S32)
 	for range n {
 		if v, ok := g.step(folds); ok && g.types[v.ID].Size() < 4000 {
 			g.pool = append(g.pool, v)
@@ -160,7 +162,7 @@ func (g *grower) binaryComplex(d ops.DType, x, y ops.Operand) ops.Operand {
 // look is a view of x.
 func (g *grower) look(x ops.Operand, typ ops.Type) ops.Operand {
 	s, d := typ.Shape, typ.DType
-	switch g.r.IntN(6) {
+	switch g.r.IntN(9) {
 	case 0:
 		return g.do(ops.Transpose, d, x, attrs{g.r.Perm(len(s))})
 	case 1:
@@ -184,8 +186,47 @@ func (g *grower) look(x ops.Operand, typ ops.Type) ops.Operand {
 		if n := typ.Size(); n%2 == 0 {
 			return g.do(ops.Reshape, d, x, ops.Shape{2, n / 2})
 		}
+	case 5, 6:
+		return g.padded(x, typ)
+	case 7:
+		return g.slide(x, typ)
 	}
 	return g.do(ops.Reshape, d, x, ops.Shape(append([]int{1}, s...)))
+}
+
+// padded is x with padding, and without some of its elements.
+func (g *grower) padded(x ops.Operand, typ ops.Type) ops.Operand {
+	var cfg []int
+	for _, n := range typ.Shape {
+		low, high, between := g.r.IntN(5)-2, g.r.IntN(5)-2, max(0, g.r.IntN(5)-2)
+		if n+low+high+(n-1)*between < 1 {
+			low, high = 0, 1
+		}
+		cfg = append(cfg, low, high, between)
+	}
+	if g.r.IntN(2) == 0 {
+		return g.do(ops.Pad, typ.DType, x, g.num(ops.S32, float64(g.r.IntN(5))), attrs{cfg})
+	}
+	value := g.do(ops.AsType, typ.DType, g.from)
+	return g.do(ops.Pad, typ.DType, x, value, attrs{cfg})
+}
+
+// slide is a part of x that begins where operands say.
+func (g *grower) slide(x ops.Operand, typ ops.Type) ops.Operand {
+	args := []any{x}
+	var lengths, steps []int
+	for _, n := range typ.Shape {
+		lengths, steps = append(lengths, 1+g.r.IntN(n)), append(steps, 1+g.r.IntN(2))
+		switch g.r.IntN(3) {
+		case 0:
+			args = append(args, g.num(ops.U8, float64(g.r.IntN(9))))
+		case 1:
+			args = append(args, g.from)
+		default:
+			args = append(args, g.do(ops.Add, ops.S32, g.from, g.num(ops.S32, 2)))
+		}
+	}
+	return g.do(ops.Slice, typ.DType, append(args, attrs{{}, lengths, steps})...)
 }
 
 func (g *grower) fold(x ops.Operand, typ ops.Type) (ops.Operand, bool) {

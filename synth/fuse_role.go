@@ -77,10 +77,17 @@ func (f *fuser) looking(in *ops.Instr) (role, reason) {
 	case in.Ins[0].Lit != nil:
 		return roleAlone, ownKernels
 	}
-	if _, ok := viewOf(in, f.typeOf(in.Ins[0]).Shape); !ok {
+	x := f.typeOf(in.Ins[0])
+	_, ok := viewOf(in, x.Shape)
+	switch {
+	case in.Op == ops.Pad && !ok:
+		return rolePoint, ""
+	case in.Op == ops.Pad && in.Ins[1].Lit == nil: // nobody looks at the padding
 		return roleAlone, ownKernels
+	case x.DType == in.Outs[0].Type.DType && (ok || in.Op == ops.Slice):
+		return roleView, ""
 	}
-	return roleView, ""
+	return roleAlone, ownKernels
 }
 
 // bitcast is an operation on elements where they have whole bytes and are one word:
@@ -110,6 +117,9 @@ func (t *Target) computes(d ops.DType) bool {
 func (t *Target) cost(in *ops.Instr, types []ops.Type) int {
 	switch in.Op.Info().Kind {
 	case ops.Create, ops.Movement:
+		if in.Op == ops.Pad {
+			return paddingCost
+		}
 		return 1
 	case ops.Pointwise:
 		if in.Op == ops.AsType {
@@ -131,8 +141,10 @@ func (t *Target) cost(in *ops.Instr, types []ops.Type) int {
 	return len(fn.Nodes)
 }
 
-// The cost of a conversion, between any types, and that of what cannot be told.
+// The cost of a conversion, between any types, of an element or padding, and that of
+// what cannot be told.
 const (
 	conversionCost = 4
+	paddingCost    = 6
 	expensive      = 1 << 20
 )

@@ -27,6 +27,7 @@ type trace struct {
 	product *ops.ID                // the value that the kernel has at each point; nil where there is none
 
 	sources []source
+	reaches []reach // dimensions that views may have beyond those of the space
 	exprs   []expr
 	outs    []int // expressions of the results of a unit
 	known   map[string]int
@@ -76,7 +77,7 @@ func (tr *trace) space(s ops.Shape, axes []int) {
 // run traces with f, again whenever a dimension must be cut.
 func (tr *trace) run(f func() error) error {
 	for {
-		tr.sources, tr.exprs, tr.known = nil, nil, map[string]int{}
+		tr.sources, tr.reaches, tr.exprs, tr.known = nil, nil, nil, map[string]int{}
 		err := f()
 		var s *splitError
 		if !errors.As(err, &s) {
@@ -131,14 +132,19 @@ func (tr *trace) value(id ops.ID, v view) (int, error) {
 		if tr.blocks != nil && tr.blocks(in) {
 			return 0, &viewError{id}
 		}
-		inner, err := through(tr.dims, v, in.Outs[0].Type.Shape, w)
+		inner, err := tr.through(id, v, in.Outs[0].Type.Shape, w)
 		if err != nil {
-			return 0, at(id, err)
+			return 0, err
 		}
 		return tr.value(from, inner)
 	}
+	if in.Op == ops.Slice {
+		return tr.slide(in, v)
+	}
 	return tr.once(key('v', uint64(id), v), func() (expr, error) {
 		switch {
+		case in.Op == ops.Pad:
+			return tr.pad(in, v)
 		case in.Op.Info().Kind == ops.Reduce:
 			return tr.fold(in, v)
 		case in.Op == ops.Iota || in.Op == ops.Eye:
@@ -153,14 +159,6 @@ type viewError struct{ id ops.ID }
 
 // Error names the value.
 func (e *viewError) Error() string { return fmt.Sprintf("%v of value %d", errView, e.id) }
-
-// at says that err was met at a value, if it is errView.
-func at(id ops.ID, err error) error {
-	if err == errView {
-		return &viewError{id}
-	}
-	return err
-}
 
 // look gives the view of an instruction that only looks at its operand.
 func (tr *trace) look(in *ops.Instr) (w view, from ops.ID, ok bool) {
@@ -182,19 +180,18 @@ func (tr *trace) load(id ops.ID, v view) (int, error) {
 			}
 			return tr.from(source{view: v, kind: fromProduct}, d), nil
 		}
-		return tr.from(source{view: v, buffer: bufferOf(Ref{Operand, tr.number(id)}, d)}, d), nil
+		return tr.from(tr.placed(source{buffer: bufferOf(Ref{Operand, tr.number(id)}, d)}, v), d), nil
 	})
 }
 
 // from is what a new source gives.
 func (tr *trace) from(s source, d ops.DType) expr {
-	tr.sources = append(tr.sources, s)
-	return expr{kind: exprSource, source: len(tr.sources) - 1, typ: d, full: tr.isFull(s)}
+	return expr{kind: exprSource, source: tr.add(s), typ: d, full: tr.isFull(s)}
 }
 
 // isFull reports whether what a source gives differs along reduced dimensions.
 func (tr *trace) isFull(s source) bool {
-	for i := tr.kept; s.kind != fromLiteral && i < len(tr.dims); i++ {
+	for i := tr.kept; s.walks() && i < len(tr.dims); i++ {
 		if s.strides[i] != 0 && tr.dims[i] > 1 {
 			return true
 		}
@@ -218,11 +215,7 @@ func (tr *trace) apply(in *ops.Instr, v view) (expr, error) {
 	n := len(in.Ins)
 	x := expr{kind: exprApply, in: in, typ: out.DType, types: make([]ops.Type, 0, n), args: make([]int, 0, n)}
 	for _, o := range in.Ins {
-		if o.Lit != nil {
-			x.types = append(x.types, o.Lit.Type)
-			continue
-		}
-		x.types = append(x.types, tr.types(o.ID))
+		x.types = append(x.types, tr.typeOf(o))
 	}
 	for i, o := range in.Ins {
 		if o.Lit != nil {
@@ -231,10 +224,10 @@ func (tr *trace) apply(in *ops.Instr, v view) (expr, error) {
 		}
 		inner, err := v, error(nil)
 		if !slices.Equal(x.types[i].Shape, out.Shape) {
-			inner, err = through(tr.dims, v, out.Shape, stretched(x.types[i].Shape, out.Shape))
+			inner, err = tr.through(in.Outs[0].ID, v, out.Shape, stretched(x.types[i].Shape, out.Shape))
 		}
 		if err != nil {
-			return expr{}, at(in.Outs[0].ID, err)
+			return expr{}, err
 		}
 		a, err := tr.value(o.ID, inner)
 		if err != nil {
@@ -274,6 +267,9 @@ func (tr *trace) fold(in *ops.Instr, v view) (expr, error) {
 
 // sameView reports whether two views lead from every point to the same element.
 func sameView(dims []int, v, w view) bool {
+	if len(v.strides) != len(w.strides) {
+		return false
+	}
 	for i, d := range dims {
 		if d > 1 && v.strides[i] != w.strides[i] {
 			return false
@@ -287,11 +283,11 @@ func (tr *trace) index(in *ops.Instr, v view) (expr, error) {
 	out := in.Outs[0].Type
 	x := expr{kind: exprApply, in: in, typ: out.DType}
 	for _, strides := range coordinates(in) {
-		inner, err := through(tr.dims, v, out.Shape, view{strides: strides})
+		inner, err := tr.through(in.Outs[0].ID, v, out.Shape, view{strides: strides})
 		if err != nil {
-			return expr{}, at(in.Outs[0].ID, err)
+			return expr{}, err
 		}
-		s := source{kind: fromIndex, view: inner}
+		s := tr.placed(source{kind: fromIndex}, inner)
 		tr.exprs = append(tr.exprs, tr.from(s, ops.Invalid))
 		x.args = append(x.args, len(tr.exprs)-1)
 		x.full = x.full || tr.isFull(s)

@@ -24,6 +24,7 @@ const (
 	inBetween      reason = "something else has to run between the two"
 	twoProducts    reason = "a kernel has one product at most"
 	foldsProduct   reason = "a product takes no reduction in"
+	foldsShifted   reason = "a reduction takes nothing in that looks at padding, or where operands say"
 	unrelated      reason = "neither reads the other"
 )
 
@@ -78,7 +79,8 @@ func (f *fuser) why(items []int) *Why {
 	for _, i := range items {
 		w.Rules |= f.looked(i)
 		f.anyReader(i, func(u int) bool {
-			if f.nodes[u].group != f.nodes[i].group && !slices.Contains(readers, u) {
+			computes := slices.Contains(f.nodes[u].body, i) // it by itself
+			if f.nodes[u].group != f.nodes[i].group && !computes && !slices.Contains(readers, u) {
 				readers = append(readers, u)
 				w.Ends = append(w.Ends, End{f.nodes[u].in, string(f.apart(i, u))})
 			}
@@ -93,7 +95,7 @@ func (f *fuser) looked(i int) (by Rules) {
 	for _, j := range f.nodes[i].body {
 		switch {
 		case j == i:
-		case f.nodes[j].role == roleView:
+		case f.nodes[j].role == roleView || f.nodes[j].in.Op == ops.Pad:
 			by |= RuleViews
 		case f.nodes[j].role == rolePoint && f.nodes[i].role == roleFold:
 			by |= RuleReduceIn

@@ -64,6 +64,12 @@ func (tr *trace) compute(e *emitter, ps []*point, i int, loaded [][]kernel.Value
 		}
 		return nil
 	}
+	if x.in.Op == ops.Pad {
+		for _, p := range ps {
+			tr.padded(e, p, i)
+		}
+		return nil
+	}
 	raw, err := tr.applied(e, ps, x)
 	if err != nil {
 		return err
@@ -76,6 +82,22 @@ func (tr *trace) compute(e *emitter, ps []*point, i int, loaded [][]kernel.Value
 		}
 	}
 	return nil
+}
+
+// padded gives expression i, an element or the padding, its value: as a copy has it,
+// which changes no bit.
+func (tr *trace) padded(e *emitter, p *point, i int) {
+	x := &tr.exprs[i]
+	either := make([][]kernel.Value, 2)
+	for k, a := range x.args[:2] {
+		if d := tr.exprs[a].typ; d == x.typ {
+			either[k] = p.store(e, a, d)
+		} else {
+			either[k] = e.encoded(x.typ, e.recast(p.values[a], d, x.typ))
+		}
+	}
+	p.stored[i] = e.selectAll(p.values[x.args[2]][0], either[0], either[1])
+	p.values[i] = e.restored(x.typ, p.stored[i])
 }
 
 // restored gives what storing an element and loading it again gives.

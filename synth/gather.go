@@ -28,7 +28,7 @@ func lowerTake(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	return moving(in, types, t, move{dims: out, operand: 0, out: dense(out),
 		in:      view{strides: slices.Concat(own[:axis], between, own[axis+1:])},
 		indices: []source{indexOperand(in, types, 1, view{strides: at})},
-		shifts:  []shift{{0, s[axis] - 1, own[axis]}}})
+		shifts:  []shift{{limit: s[axis] - 1, stride: own[axis]}}})
 }
 
 // lowerTakeAlong plans an element along an axis for each index.
@@ -39,7 +39,7 @@ func lowerTakeAlong(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	v.strides[axis] = 0
 	return moving(in, types, t, move{dims: out, operand: 0, in: v, out: dense(out),
 		indices: []source{indexOperand(in, types, 1, dense(out))},
-		shifts:  []shift{{0, s[axis] - 1, step}}})
+		shifts:  []shift{{limit: s[axis] - 1, stride: step}}})
 }
 
 // lowerGather plans slices at positions along several axes.
@@ -54,7 +54,7 @@ func lowerGather(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	for k, a := range axes {
 		at := view{offset: k, strides: slices.Concat(outer, make([]int, len(slice)))}
 		m.indices = append(m.indices, indexOperand(in, types, 1, at))
-		m.shifts = append(m.shifts, shift{k, s[a] - 1, own[a]})
+		m.shifts = append(m.shifts, shift{from: k, limit: s[a] - 1, stride: own[a]})
 	}
 	return moving(in, types, t, m)
 }

@@ -22,6 +22,8 @@ func (j *mapJob) describe(steps int) string {
 			b.WriteString(" index")
 		case fromProduct:
 			b.WriteString(" product")
+		case fromInside:
+			b.WriteString(" inside")
 		}
 		describeShifts(&b, s.shifts)
 	}
@@ -33,6 +35,9 @@ func (j *mapJob) describe(steps int) string {
 func describeShifts(b *strings.Builder, shifts []shift) {
 	for _, h := range shifts {
 		fmt.Fprintf(b, " by%d", h.from)
+		if h.per > 1 {
+			fmt.Fprintf(b, "/%d", h.per)
+		}
 	}
 }
 
@@ -80,6 +85,10 @@ func (j *mapJob) numbers(units int) []int {
 	for i := range j.ins {
 		if j.ins[i].walks() {
 			view(&j.ins[i].view, j.ins[i].shifts, j.ins[i].kind == fromIndex)
+		} else {
+			for _, h := range j.ins[i].shifts { // of a source that says whether they stay inside
+				nums = append(nums, h.limit*max(h.per, 1))
+			}
 		}
 	}
 	view(&j.out, j.outShifts, false)
@@ -98,7 +107,7 @@ type place struct {
 
 // shiftBy is a shift in a kernel.
 type shiftBy struct {
-	from          int
+	from, per     int
 	limit, stride kernel.Value
 }
 
@@ -112,7 +121,15 @@ func (j *mapJob) place(e *emitter, v *view, shifts []shift, isIndex bool) place 
 		p.inner, p.stride = -1, e.num()
 	}
 	for _, h := range shifts {
-		p.shifts = append(p.shifts, shiftBy{h.from, e.num(), e.num()})
+		p.shifts = append(p.shifts, shiftBy{h.from, h.per, e.num(), e.num()})
+	}
+	return p
+}
+
+// bounds are the shifts of a source that says whether they stay inside.
+func (s *source) bounds(e *emitter) (p place) {
+	for _, h := range s.shifts {
+		p.shifts = append(p.shifts, shiftBy{from: h.from, per: h.per, limit: e.num()})
 	}
 	return p
 }

@@ -54,8 +54,11 @@ func (j *mapJob) writer(e *emitter) *mapWriter {
 	for i := range j.ins {
 		s := &j.ins[i]
 		w.places = append(w.places, place{})
-		if s.walks() {
+		switch {
+		case s.walks():
 			w.places[i] = j.place(e, &s.view, s.shifts, s.kind == fromIndex)
+		case s.kind == fromInside:
+			w.places[i] = s.bounds(e)
 		}
 	}
 	w.out = j.place(e, &j.out, j.outShifts, false)
@@ -163,7 +166,11 @@ func (e *emitter) divide(x, by kernel.Value) (quotient, rest kernel.Value) {
 func (w *mapWriter) shifted(p *place) kernel.Value {
 	at := p.offset
 	for _, h := range p.shifts {
-		i := w.within(w.loaded[h.from][0], h.limit)
+		i := w.loaded[h.from][0]
+		if h.per > 1 {
+			i = w.Div(i, w.int(h.per))
+		}
+		i = w.within(i, h.limit)
 		at = w.Add(at, w.Mul(i, h.stride))
 	}
 	return at
@@ -215,6 +222,8 @@ func (w *mapWriter) source(i int) []kernel.Value {
 		return w.lits[i]
 	case fromIndex:
 		return w.indices(p)
+	case fromInside:
+		return w.inside(p, w.job.group)
 	}
 	at := w.start(p)
 	buf := w.buffer(i)
@@ -244,6 +253,27 @@ func (w *mapWriter) indices(p *place) []kernel.Value {
 	for len(vs) < w.job.group {
 		at = w.Add(at, p.stride)
 		vs = append(vs, at)
+	}
+	return vs
+}
+
+// inside gives, for each of n points, whether the indices of all shifts are within
+// bounds, and multiples of what they are divided by.
+func (w *mapWriter) inside(p *place, n int) []kernel.Value {
+	vs := make([]kernel.Value, n)
+	for k := range vs {
+		for i, h := range p.shifts {
+			before, xs := vs[k], w.loaded[h.from]
+			x := xs[min(k, len(xs)-1)]
+			in := w.Compare(scalar.Le, x, h.limit)
+			if h.per > 1 {
+				_, rest := w.divide(x, w.int(h.per))
+				in = w.both(in, w.Compare(scalar.Eq, rest, w.int(0)))
+			}
+			if vs[k] = in; i > 0 {
+				vs[k] = w.both(before, in)
+			}
+		}
 	}
 	return vs
 }

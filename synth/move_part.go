@@ -22,7 +22,7 @@ func starts(in *ops.Instr, types []ops.Type, first int, lengths []int) (at []int
 		if s[i] == lengths[i] {
 			continue // begins at 0
 		}
-		shifts = append(shifts, shift{len(indices), s[i] - lengths[i], stride})
+		shifts = append(shifts, shift{from: len(indices), limit: s[i] - lengths[i], stride: stride})
 		indices = append(indices, indexOperand(in, types, first+i, view{strides: make([]int, len(s))}))
 	}
 	return at, indices, shifts

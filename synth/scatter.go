@@ -148,7 +148,7 @@ func (j *scatterJob) positions(in *ops.Instr, types []ops.Type, axes []int) *map
 	for k, stride := range ops.Shape(sizes).Strides() {
 		at := view{offset: k, strides: []int{len(axes)}}
 		m.ins = append(m.ins, indexOperand(in, types, 1, at))
-		number.shifts = append(number.shifts, shift{k, sizes[k] - 1, stride})
+		number.shifts = append(number.shifts, shift{from: k, limit: sizes[k] - 1, stride: stride})
 	}
 	m.ins = append(m.ins, number)
 	return m

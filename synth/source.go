@@ -18,6 +18,7 @@ type source struct {
 type shift struct {
 	from          int // the source, which comes earlier
 	limit, stride int
+	per           int // what the index is divided by, if it is above 1
 }
 
 type sourceKind uint8
@@ -27,6 +28,7 @@ const (
 	fromLiteral
 	fromIndex   // the index itself, of the index type of the program
 	fromProduct // the result of a product, which the kernel has just computed
+	fromInside  // whether none of the shifts brings an index into bounds, or divides with a rest
 )
 
 // walks reports whether the source has a place for each point.
@@ -56,7 +58,7 @@ func (s *source) split(vs []kernel.Value) [][]kernel.Value {
 func farthest(shifts []shift) int {
 	n := 0
 	for _, h := range shifts {
-		n += h.limit * h.stride
+		n += h.limit * max(h.stride, 0)
 	}
 	return n
 }

@@ -20,6 +20,8 @@ func viewOf(in *ops.Instr, s ops.Shape) (v view, ok bool) {
 		}
 		at, _, _ := starts(in, []ops.Type{{Shape: s}}, 1, in.Attrs[1])
 		return part(s, at, in.Attrs[2]), true
+	case ops.Pad:
+		return croppedView(in, s)
 	}
 	return view{}, false
 }
@@ -54,4 +56,16 @@ func reverseView(in *ops.Instr, s ops.Shape) view {
 		v.strides[a] = -v.strides[a]
 	}
 	return v
+}
+
+// croppedView is the view of a tensor that pad only crops.
+func croppedView(in *ops.Instr, s ops.Shape) (v view, ok bool) {
+	v = dense(s)
+	for i, stride := range v.strides {
+		if pads(in, i) {
+			return view{}, false
+		}
+		v.offset -= in.Attrs[0][3*i] * stride
+	}
+	return v, true
 }

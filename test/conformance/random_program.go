@@ -165,7 +165,7 @@ func (p *programmer) complex(x ops.ID, t ops.Type) ops.Operand {
 
 func (p *programmer) view(x ops.ID, t ops.Type) ops.Operand {
 	a, s := ops.Operand{ID: x}, t.Shape
-	switch p.r.IntN(4) {
+	switch p.r.IntN(6) {
 	case 0:
 		perm := p.r.Perm(len(s))
 		shape := ops.Shape{}
@@ -182,8 +182,48 @@ func (p *programmer) view(x ops.ID, t ops.Type) ops.Operand {
 			at[i] = p.r.IntN(n - length[i] + 1)
 		}
 		return p.do(ops.Slice, ops.Type{DType: t.DType, Shape: ops.Shape(length)}, [][]int{at, length, step}, a)
+	case 3:
+		return p.padded(a, t)
+	case 4:
+		return p.slide(a, t)
 	}
 	return p.do(ops.Reshape, ops.Type{DType: t.DType, Shape: ops.Shape{t.Size()}}, nil, a)
+}
+
+// padded pads by little or crops.
+func (p *programmer) padded(a ops.Operand, t ops.Type) ops.Operand {
+	out := ops.Type{DType: t.DType}
+	var cfg []int
+	for _, n := range t.Shape {
+		low, high, between := p.r.IntN(4)-1, p.r.IntN(4)-1, p.r.IntN(2)
+		if m := n + low + high + (n-1)*between; m < 1 || m > 3*most {
+			low, high, between = 0, 0, 0
+		}
+		cfg = append(cfg, low, high, between)
+		out.Shape = append(out.Shape, n+low+high+(n-1)*between)
+	}
+	value := ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: t.DType}, Data: make([]byte, t.DType.Size())}}
+	return p.do(ops.Pad, out, [][]int{cfg}, a, value)
+}
+
+// slide takes a part that begins where the elements say, if they are real.
+func (p *programmer) slide(a ops.Operand, t ops.Type) ops.Operand {
+	if t.DType.IsComplex() || len(t.Shape) == 0 {
+		return a
+	}
+	axes, lengths, steps := make([]int, len(t.Shape)), make([]int, len(t.Shape)), make([]int, len(t.Shape))
+	out := ops.Type{DType: t.DType, Shape: make(ops.Shape, len(t.Shape))}
+	for i, n := range t.Shape {
+		axes[i], lengths[i], steps[i] = i, 1+p.r.IntN(n), 1
+		out.Shape[i] = lengths[i]
+	}
+	top := p.do(ops.ReduceMax, ops.Type{DType: t.DType}, [][]int{axes, {0}}, a)
+	at := p.do(ops.AsType, ops.Type{DType: ops.S32}, nil, top)
+	ins := []ops.Operand{a}
+	for range t.Shape {
+		ins = append(ins, at)
+	}
+	return p.do(ops.Slice, out, [][]int{{}, lengths, steps}, ins...)
 }
 
 func (p *programmer) fold(x ops.ID, t ops.Type) ops.Operand {
