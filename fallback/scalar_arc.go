@@ -29,14 +29,14 @@ func logAbs(x, y float64) float64 {
 	if a > 0.5 && a < 2 && b < 2 {
 		return 0.5 * math.Log1p((a-1)*(a+1)+b*b)
 	}
-	return math.Log(math.Hypot(a, b))
+	return log(math.Hypot(a, b))
 }
 
-func clog(z complex128) complex128 { return complex(logAbs(real(z), imag(z)), cmplx.Phase(z)) }
+func clog(z complex128) complex128 { return complex(logAbs(real(z), imag(z)), atan2(imag(z), real(z))) }
 
 func clog1p(z complex128) complex128 {
 	x, y := real(z), imag(z)
-	angle := math.Atan2(upper(y, 1), 1+x)
+	angle := atan2(upper(y, 1), 1+x)
 	if math.Abs(x) < 0.5 && math.Abs(y) < 0.5 {
 		return complex(0.5*math.Log1p(x*(2+x)+y*y), angle)
 	}
@@ -69,7 +69,7 @@ func casin(z complex128) complex128 {
 	if math.IsInf(x, 0) {
 		width = math.Abs(imag(z))
 	}
-	return complex(math.Atan2(x, width), math.Asinh(a*d-b*c))
+	return complex(atan2(x, width), math.Asinh(a*d-b*c))
 }
 
 // cacos is -i log(z + sqrt(z² - 1)), which is the negative of the principal value in
@@ -77,9 +77,9 @@ func casin(z complex128) complex128 {
 func cacos(z complex128) complex128 {
 	x, y := real(z), imag(z)
 	below, above := arcRoots(x, upper(y, x))
-	p := 2 * math.Atan2(real(below), real(above))
+	p := 2 * atan2(real(below), real(above))
 	if cmplx.IsInf(z) {
-		p = math.Atan2(math.Abs(y), x)
+		p = atan2(math.Abs(y), x)
 	}
 	q := math.Asinh(real(above)*imag(below) - imag(above)*real(below))
 	if x < 0 && y > 0 || x > 0 && y < 0 {
@@ -111,7 +111,7 @@ func catanh(z complex128) complex128 {
 	}
 	u := math.Abs(x)
 	near := 0.25 * math.Log1p(4*u/((1-u)*(1-u)+v*v))
-	return complex(math.Copysign(near, x), 0.5*math.Atan2(2*v, (1-u)*(1+u)-v*v))
+	return complex(math.Copysign(near, x), 0.5*atan2(2*v, (1-u)*(1+u)-v*v))
 }
 
 // catan is i (log(1 - iz) - log(1 + iz)) / 2, by way of atanh, whose part has the

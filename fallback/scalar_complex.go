@@ -28,7 +28,7 @@ var complexScalars = func() (t scalars[complex128]) {
 		ops.Abs:        func(z complex128) complex128 { return complex(cmplx.Abs(z), 0) },
 		ops.RealPart:   func(z complex128) complex128 { return complex(real(z), 0) },
 		ops.Imag:       func(z complex128) complex128 { return complex(imag(z), 0) },
-		ops.Phase:      func(z complex128) complex128 { return complex(cmplx.Phase(z), 0) },
+		ops.Phase:      func(z complex128) complex128 { return complex(atan2(imag(z), real(z)), 0) },
 		ops.Conjugate:  cmplx.Conj,
 		ops.Sign:       csign,
 		ops.IsNaN:      func(z complex128) complex128 { return truth[complex128](real(z) != real(z) || imag(z) != imag(z)) },
@@ -57,12 +57,12 @@ func catan2(x, y complex128) complex128 {
 	if imag(x) != 0 || imag(y) != 0 {
 		return cmplx.NaN()
 	}
-	return complex(math.Atan2(real(x), real(y)), 0)
+	return complex(atan2(real(x), real(y)), 0)
 }
 
 // ccbrt is the principal cube root.
 func ccbrt(z complex128) complex128 {
-	r, t := math.Cbrt(cmplx.Abs(z)), cmplx.Phase(z)/3
+	r, t := math.Cbrt(cmplx.Abs(z)), atan2(imag(z), real(z))/3
 	if t == 0 { // r may be infinite
 		return complex(r, t)
 	}

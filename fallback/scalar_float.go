@@ -87,7 +87,7 @@ func ordered[C realClass](t *scalars[C]) {
 var floatScalars = func() (t scalars[float64]) {
 	ordered(&t)
 	for op, f := range map[ops.Op]func(float64) float64{
-		ops.Exp: exp, ops.Expm1: math.Expm1, ops.Log: math.Log, ops.Log1p: math.Log1p,
+		ops.Exp: exp, ops.Expm1: math.Expm1, ops.Log: log, ops.Log1p: math.Log1p,
 		ops.Sigmoid: sigmoid,
 		ops.Cos:     cos, ops.Sin: sin, ops.Tan: tan,
 		ops.Cosh: cosh, ops.Sinh: sinh, ops.Tanh: math.Tanh,
@@ -97,13 +97,13 @@ var floatScalars = func() (t scalars[float64]) {
 		ops.Cbrt: math.Cbrt, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.ErfInv: erfInv,
 		ops.Abs: math.Abs, ops.Ceil: math.Ceil, ops.Floor: math.Floor, ops.Round: math.Round,
 		ops.Sign:       sign,
-		ops.Phase:      func(x float64) float64 { return math.Atan2(0, x) },
+		ops.Phase:      func(x float64) float64 { return atan2(0, x) },
 		ops.IsNaN:      func(x float64) float64 { return truth[float64](x != x) },
 		ops.IsInfinity: func(x float64) float64 { return truth[float64](math.IsInf(x, 0)) },
 	} {
 		t[op] = one(f)
 	}
 	t[ops.Divide] = two(func(x, y float64) float64 { return x / y })
-	t[ops.Pow], t[ops.Remainder], t[ops.Atan2] = two(pow), two(math.Mod), two(math.Atan2)
+	t[ops.Pow], t[ops.Remainder], t[ops.Atan2] = two(pow), two(math.Mod), two(atan2)
 	return t
 }()

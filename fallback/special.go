@@ -4,6 +4,17 @@ import "math"
 
 // Functions of package math that lose digits of float64 somewhere.
 
+// log knows the exponents of subnormal numbers, which math.Log of amd64 does not.
+func log(x float64) float64 {
+	if 0 < x && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
+}
+
+// atan2 keeps the side of y where y / x vanishes, which math.Atan2 forgets.
+func atan2(y, x float64) float64 { return math.Copysign(math.Atan2(y, x), y) }
+
 // acos keeps its digits near 1, where math.Acos takes a difference.
 func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
 
