@@ -109,7 +109,7 @@ func operands(f *ops.Info, d ops.DType, row []ops.Shape, seed uint64) (types []o
 	for i := range f.Arity {
 		typ := ops.Type{DType: d, Shape: row[i]}
 		types = append(types, typ)
-		data = append(data, s.draw(typ, f.Domain, i == f.Arity-1))
+		data = append(data, s.operand(typ, f.Domain, i, i == f.Arity-1))
 	}
 	return types, data
 }
