@@ -38,8 +38,7 @@ defmodule NxVulkanGo.CompilerBoundsTest do
       await_all()
     end
 
-    # The last digits of what is computed do not depend on how long it is: 1 is added and
-    # taken away again.
+    # Adds 1 and takes it away again, in so many instructions.
     defp long(n) do
       fn x ->
         Enum.reduce(1..n, x, fn i, x ->

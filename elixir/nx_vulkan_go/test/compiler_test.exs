@@ -291,7 +291,7 @@ defmodule NxVulkanGo.CompilerTest do
           else: Nx.Defn.Expr.cond([{Nx.greater(x, n), Nx.negate(x)}], nest.(nest, x, n - 1))
       end
 
-      program = program(fn x -> nest.(nest, x, 900) end, [0.0])
+      program = program(fn x -> nest.(nest, x, 1_000) end, [0.0])
       assert [result] = Interpreter.run(Program.region(program), [Nx.tensor(0.0)])
       assert Nx.to_number(result) == 1.0
     end
