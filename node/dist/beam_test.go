@@ -2,6 +2,7 @@ package dist
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -21,7 +22,12 @@ import (
 	"nxvk/gen/etf"
 )
 
-const testCookie = "a cookie for tests"
+const (
+	testCookie = "a cookie for tests"
+	// waitTime is how long tests wait for what has to come, which takes much
+	// longer on a busy machine than on others.
+	waitTime = 5 * time.Minute
+)
 
 // roots are the installations of Erlang to test against: this machine's and
 // those below the directories that NXVK_ERL_ROOTS lists.
@@ -59,6 +65,7 @@ func withBEAMs(t *testing.T, test func(t *testing.T, c *cluster)) {
 type cluster struct {
 	t    *testing.T
 	node *Node
+	echo gen.PID
 	root string
 	epmd string
 	args []string // for the BEAMs
@@ -74,7 +81,7 @@ func newCluster(t *testing.T, root string, options Options) *cluster {
 	options.Name = gen.Atom(fmt.Sprintf("nx%d@127.0.0.1", serial.Add(1)))
 	options.Cookie = testCookie
 	options.Epmd, options.ServeEpmd = c.epmd, true
-	options.Ergo.Log.Level = gen.LogLevelError
+	options.Ergo.Log.Level = cmp.Or(options.Ergo.Log.Level, gen.LogLevelError)
 	options.Ergo.Log.DefaultLogger.Disable = os.Getenv("NXVK_TEST_LOG") == ""
 	if os.Getenv("NXVK_TEST_LOG") != "" {
 		options.Ergo.Log.Level = gen.LogLevelInfo
@@ -85,7 +92,7 @@ func newCluster(t *testing.T, root string, options Options) *cluster {
 	}
 	c.node = n
 	t.Cleanup(n.Close)
-	_, err = n.SpawnRegister("echo", func() gen.ProcessBehavior { return &echo{node: n} }, gen.ProcessOptions{})
+	c.echo, err = n.SpawnRegister("echo", func() gen.ProcessBehavior { return &echo{node: n} }, gen.ProcessOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +169,7 @@ func (b *beam) line() string {
 			return "(end)"
 		}
 		return got
-	case <-time.After(60 * time.Second):
+	case <-time.After(waitTime):
 		b.t.Fatal("the BEAM says nothing")
 	}
 	return ""
@@ -200,7 +207,7 @@ func (b *beam) signal(s syscall.Signal) {
 // await polls until a condition holds.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(waitTime); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if ok() {
 			return
 		}

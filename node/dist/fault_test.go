@@ -209,7 +209,7 @@ func TestBadPackets(t *testing.T) {
 	for _, p := range bad {
 		s := dialRaw(t, c, "bad@127.0.0.1")
 		s.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(p))), p...))
-		s.SetReadDeadline(time.Now().Add(time.Minute))
+		s.SetReadDeadline(time.Now().Add(waitTime))
 		if _, err := s.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
 			t.Errorf("% x: the connection stays (%v)", p, err)
 		}
@@ -256,7 +256,7 @@ func TestBrokenHandshakes(t *testing.T) {
 		}
 		s.Write(p)
 		s.(*net.TCPConn).CloseWrite()
-		s.SetReadDeadline(time.Now().Add(time.Minute))
+		s.SetReadDeadline(time.Now().Add(waitTime))
 		for err == nil {
 			_, err = s.Read(make([]byte, 100))
 		}

@@ -177,7 +177,7 @@ func TestLongMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(waitTime):
 		t.Fatal("the reader waits")
 	}
 	<-b.at

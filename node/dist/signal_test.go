@@ -71,7 +71,7 @@ func TestLinks(t *testing.T) {
 			process_flag(trap_exit,true),
 			Call = fun(R) -> gen_server:call({echo,N},R) end,
 			E = Call({pid,x}), Call({boss,x}),
-			Exit = fun(P) -> receive {exit,P,W} -> W after 30000 -> timeout end end,
+			Exit = fun(P) -> receive {exit,P,W} -> W after 300000 -> timeout end end,
 			%% A process of ours links to the server, which knows before it has answered, and ends.
 			A = spawn(fun() -> link(E), E = Call({pid,x}), exit({bad,1}) end),
 			io:format("~p~n",[Exit(A)]),
@@ -84,7 +84,7 @@ func TestLinks(t *testing.T) {
 			D = spawn(fun() -> receive R -> exit(R) end end), ok = Call({link,D}), ok = Call({unlink,D}), D ! why,
 			receive Y -> io:format("~p~n",[Y]) after 200 -> io:format("none~n") end,
 			%% exit/2 in both directions.
-			exit(E, {told,you}), io:format("~p~n",[receive {exit,P,W} -> {P =:= self(),W} after 30000 -> timeout end]),
+			exit(E, {told,you}), io:format("~p~n",[receive {exit,P,W} -> {P =:= self(),W} after 300000 -> timeout end]),
 			F = spawn(fun() -> timer:sleep(60000) end), M = monitor(process,F), ok = Call({exit,F}),
 			receive {'DOWN',M,_,_,W3} -> io:format("~p~n",[W3]) end,
 			%% The server ends while we are linked.
