@@ -27,21 +27,21 @@ type adoption struct {
 }
 
 // adopt gives the socket of a finished handshake to Ergo, which serves it.
-func (n *Node) adopt(id identity, sock net.Conn) (*Connection, error) {
+func (n *Node) adopt(id identity, sock net.Conn) error {
 	tune(sock)
 	var err error
 	for range 20 {
-		a := &adoption{peer: id, sock: sock}
-		if err = n.offer(a); err == nil {
-			return a.made, nil
-		}
-		if n.stopped.Err() != nil {
-			return nil, ErrClosed
+		if err = n.offer(&adoption{peer: id, sock: sock}); err == nil {
+			return nil
 		}
 		// An earlier connection with the peer is still being forgotten.
-		time.Sleep(50 * time.Millisecond)
+		select {
+		case <-n.stopped.Done():
+			return ErrClosed
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	return nil, err
+	return err
 }
 
 func (n *Node) offer(a *adoption) error {
@@ -60,7 +60,7 @@ func (n *Node) offer(a *adoption) error {
 		n.mu.Unlock()
 	}()
 	address := bell.Addr().(*net.TCPAddr)
-	remote, err := n.Node.Network().GetNodeWithRoute(gen.Atom(a.peer.name), gen.NetworkRoute{
+	remote, err := n.network.GetNodeWithRoute(gen.Atom(a.peer.name), gen.NetworkRoute{
 		Route: gen.Route{
 			Host:             address.IP.String(),
 			Port:             uint16(address.Port),

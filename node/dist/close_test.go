@@ -35,6 +35,7 @@ func slowPeer(t *testing.T, count int, release func()) (*cluster, *Connection, n
 func TestCloseSends(t *testing.T) {
 	const count = 50
 	c, connection, s := slowPeer(t, count, nil)
+	c.node.linger = waitTime // the peer may be slow to read all that
 	var done atomic.Bool
 	go func() { c.node.Close(); done.Store(true) }()
 	await(t, "the connection is about to end", connection.closed)

@@ -34,6 +34,10 @@ func (n *Node) Connect(name gen.Atom) error {
 
 // ConnectTo is Connect for a node whose address is known.
 func (n *Node) ConnectTo(name gen.Atom, address string) error {
+	if !n.door.enter() {
+		return ErrClosed
+	}
+	defer n.door.leave()
 	done, err := n.attempt(name)
 	if done || err != nil {
 		return err
@@ -47,7 +51,14 @@ func (n *Node) ConnectTo(name gen.Atom, address string) error {
 	n.mu.Lock()
 	n.peers[name].dialling = raw
 	n.mu.Unlock()
-	err = n.introduce(name, raw)
+	_, err = n.introduce(raw, func() (net.Conn, identity, error) {
+		c, err := n.options.TLS.client(raw, name.Host())
+		if err != nil {
+			return nil, identity{}, err
+		}
+		id, err := n.handshake.start(c, string(name))
+		return c, id, err
+	})
 	if err != nil {
 		raw.Close()
 		if n.arrives(name, err) {
@@ -56,22 +67,6 @@ func (n *Node) ConnectTo(name gen.Atom, address string) error {
 		return fmt.Errorf("connect to %s: %w", name, err)
 	}
 	return nil
-}
-
-// introduce does the handshake with a peer that we dialled.
-func (n *Node) introduce(name gen.Atom, raw net.Conn) error {
-	raw.SetDeadline(time.Now().Add(handshakeTime))
-	c, err := n.options.TLS.client(raw, name.Host())
-	if err != nil {
-		return err
-	}
-	id, err := n.handshake.start(c, string(name))
-	if err != nil {
-		return err
-	}
-	c.SetDeadline(time.Time{})
-	_, err = n.adopt(id, c)
-	return err
 }
 
 // attempt marks that we dial a peer. done says that there is no need.
@@ -115,7 +110,11 @@ func (n *Node) arrives(name gen.Atom, err error) bool {
 		if n.connection(name) != nil {
 			return true
 		}
-		time.Sleep(handshakeTime / 70)
+		select {
+		case <-n.stopped.Done():
+			return false
+		case <-time.After(handshakeTime / 70):
+		}
 	}
 	return false
 }

@@ -35,16 +35,16 @@ type Connection struct {
 	signals signals
 	relay   relay
 
-	why    sync.Once // sets cause
-	cause  error     // why it was closed
-	once   sync.Once // closes the socket
-	served atomic.Bool
-	gone   chan struct{} // closed when Ergo has forgotten it
-	gate   sync.Once     // closes gone
+	why   sync.Once     // sets cause
+	cause error         // why it was closed
+	once  sync.Once     // closes the socket
+	gone  chan struct{} // closed when Ergo has forgotten it
+	gate  sync.Once     // closes gone
 }
 
 // lingerTime is for how long a connection that we end goes on writing what was
-// sent before, and waits for the peer to have seen it.
+// sent before, and waits for the peer to have seen it. It is Node.linger, which
+// tests change.
 const lingerTime = 2 * time.Second
 
 func newConnection(n *Node, core gen.Core, peer identity, sock net.Conn) *Connection {
@@ -75,7 +75,6 @@ func (c *Connection) Read(p []byte) (int, error) {
 
 // serve runs the connection until it ends and says why.
 func (c *Connection) serve() error {
-	c.node.enter(c)
 	c.node.counters.Connections.Add(1)
 	defer c.node.counters.Connections.Add(-1)
 	var running sync.WaitGroup
@@ -116,7 +115,6 @@ func (c *Connection) serve() error {
 	close(stop)
 	running.Wait()
 	c.signals.down(c)
-	c.served.Store(true)
 	return c.cause
 }
 
@@ -161,7 +159,7 @@ func (c *Connection) close(cause error) {
 // connection. To close the socket before might take back what is on its way.
 func (c *Connection) finish(cause error) {
 	c.because(cause)
-	c.sock.SetDeadline(time.Now().Add(lingerTime))
+	c.sock.SetDeadline(time.Now().Add(c.node.linger))
 	c.writer.finish()
 }
 
@@ -177,13 +175,9 @@ func (c *Connection) closeWrite() {
 	}
 }
 
-// Terminate ends the connection. Ergo calls it when the node stops, and when
-// it has forgotten a connection that is no longer served.
+// Terminate ends the connection. Ergo calls it when it has forgotten a
+// connection that is no longer served, and when the node stops by force.
 func (c *Connection) Terminate(reason error) {
-	if reason == gen.TerminateReasonNormal && !c.served.Load() {
-		c.finish(reason)
-		return
-	}
 	c.close(cmp.Or(reason, ErrClosed))
 	c.gate.Do(func() {
 		c.node.forget(c)
@@ -191,9 +185,10 @@ func (c *Connection) Terminate(reason error) {
 	})
 }
 
-// Join is called once when Ergo has the connection in its table. conn is only
-// what Ergo dialled to get there.
-func (c *Connection) Join(conn net.Conn, _ string, _ gen.NetworkDial, _ []byte) error {
+// Join is called once when Ergo has the connection in its table, before it is
+// served. The socket is only what Ergo dialled to get there.
+func (c *Connection) Join(net.Conn, string, gen.NetworkDial, []byte) error {
+	c.node.enter(c)
 	return nil
 }
 

@@ -25,6 +25,8 @@
 // taken. Nor do they wait for a connection: a send to a node that is not
 // connected is an error.
 //
+// A node that stops lets nobody in any more (door.go) and has its processes end.
+// When peers have been told of all those ends, the connections go too (closer.go).
 // A connection that this node ends, because it stops or was told to disconnect,
 // writes what waits and then says that nothing more comes. It is closed when the
 // peer has closed its side, or after two seconds.

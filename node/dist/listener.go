@@ -2,6 +2,7 @@ package dist
 
 import (
 	"container/list"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -34,9 +35,14 @@ func (n *Node) accept() {
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
+		if !n.door.enter() {
+			c.Close()
+			return
+		}
 		n.counters.Accepted.Add(1)
 		leave := l.enter(c)
 		go func() {
+			defer n.door.leave()
 			defer leave()
 			n.welcome(c)
 		}()
@@ -68,21 +74,35 @@ func (l *lobby) enter(c net.Conn) (leave func()) {
 
 // welcome does the handshake with a peer that dialled us.
 func (n *Node) welcome(raw net.Conn) {
-	raw.SetDeadline(time.Now().Add(handshakeTime))
-	c, err := n.options.TLS.server(raw)
+	id, err := n.introduce(raw, func() (net.Conn, identity, error) {
+		c, err := n.options.TLS.server(raw)
+		if err != nil {
+			return nil, identity{}, err
+		}
+		id, err := n.handshake.accept(c, n.decide, n.replace)
+		return c, id, err
+	})
 	if err != nil {
-		n.failed(raw, "", err)
-		return
+		n.failed(raw, id.name, err)
 	}
-	id, err := n.handshake.accept(c, n.decide, n.replace)
+}
+
+// introduce has a socket's handshake done, within handshakeTime and until the node
+// is shut, and adopts the connection that comes of it. meet is the handshake; it
+// returns what the connection goes over, which is the socket or TLS on it, and who
+// the peer says it is, also beside an error. Whoever calls closes the socket then.
+func (n *Node) introduce(raw net.Conn, meet func() (net.Conn, identity, error)) (identity, error) {
+	raw.SetDeadline(time.Now().Add(handshakeTime))
+	lift := context.AfterFunc(n.stopped, func() { raw.Close() })
+	c, id, err := meet()
+	if !lift() {
+		return id, ErrClosed
+	}
 	if err != nil {
-		n.failed(c, id.name, err)
-		return
+		return id, err
 	}
 	c.SetDeadline(time.Time{})
-	if _, err := n.adopt(id, c); err != nil {
-		n.failed(c, id.name, err)
-	}
+	return id, n.adopt(id, c)
 }
 
 // failed closes a socket whose handshake did not succeed and says so, except
@@ -157,6 +177,8 @@ func (n *Node) awaitGone(c *Connection) bool {
 	case <-c.gone:
 		return true
 	case <-time.After(handshakeTime / 2):
+		return false
+	case <-n.stopped.Done():
 		return false
 	}
 }

@@ -22,18 +22,11 @@ func (c *Connection) watchedBy(by etf.Pid, on etf.Term, ref etf.Ref) {
 		s.refs[target] = make(map[etf.Ref]bool)
 	}
 	s.refs[target][ref] = true
-	armed := s.armed[target]
-	s.armed[target] = true
+	// The net kernel is the node, which does not end before the connection.
+	first := on != etf.Term(etf.Atom(netKernel)) && s.claim(target)
 	s.mu.Unlock()
 
-	if armed || on == etf.Term(etf.Atom(netKernel)) {
-		return
-	}
-	var err error = gen.ErrProcessUnknown
-	if pid, isPid := target.(gen.PID); target != nil && (!isPid || pid.Node == c.core.Name()) {
-		err = c.arm(target)
-	}
-	if err == nil {
+	if !first || c.arm(target) == nil {
 		return
 	}
 	if _, waiting := s.unwatched(ref); waiting {
@@ -101,11 +94,10 @@ func (c *Connection) watch(w watch) error {
 		s.owned[w.owner] = make(map[etf.Ref]bool)
 	}
 	s.owned[w.owner][ref] = true
-	armed := s.armed[w.owner]
-	s.armed[w.owner] = true
+	first := s.claim(w.owner)
 	s.mu.Unlock()
 
-	if !armed {
+	if first {
 		// So that the peer's monitor goes when the owner does. The node's own
 		// pid, which is no process, cannot end before the connection.
 		c.arm(w.owner)
@@ -135,17 +127,9 @@ func (c *Connection) linked(from, to etf.Pid) {
 	if _, exists := s.links[l]; !exists {
 		s.links[l] = false
 	}
-	armed := s.armed[l.local]
-	s.armed[l.local] = true
+	first := s.claim(l.local)
 	s.mu.Unlock()
-	if armed {
-		return
-	}
-	var err error = gen.ErrProcessUnknown
-	if l.local.Node == c.core.Name() {
-		err = c.arm(l.local)
-	}
-	if err == nil {
+	if !first || c.arm(l.local) == nil {
 		return
 	}
 	if _, waiting := s.unlink(l); waiting {
@@ -170,10 +154,9 @@ func (c *Connection) LinkPID(pid, target gen.PID) error {
 	s := &c.signals
 	s.mu.Lock()
 	s.links[link{local: pid, remote: target}] = true
-	armed := s.armed[pid]
-	s.armed[pid] = true
+	first := s.claim(pid)
 	s.mu.Unlock()
-	if !armed {
+	if first {
 		if err := c.arm(pid); err != nil {
 			return err
 		}

@@ -61,7 +61,10 @@ type Node struct {
 	options   Options
 	counters  Counters
 	handshake handshake
+	network   gen.Network   // Ergo's
+	linger    time.Duration // lingerTime
 	listener  net.Listener
+	door      door
 	cancel    context.CancelFunc
 	stopped   context.Context
 	running   sync.WaitGroup
@@ -96,6 +99,7 @@ func Start(options Options) (*Node, error) {
 	}
 	n := &Node{
 		options:    options,
+		linger:     lingerTime,
 		registered: make(chan error, 1),
 		peers:      make(map[gen.Atom]*peer),
 		adopting:   make(map[string]*adoption),
@@ -123,21 +127,36 @@ func Start(options Options) (*Node, error) {
 		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
 	}
 	n.Node = started
-	if err := settle(started); err != nil {
+	if err := n.open(); err != nil {
 		n.Close()
 		return nil, err
 	}
-	id := identity{name: string(options.Name), flags: flagsOffered, creation: uint32(started.Creation())}
-	n.handshake = handshake{self: id, cookie: options.Cookie}
-	started.Network().RegisterHandshake(adopter{n})
-	started.Network().RegisterProto(proto{n})
+	return n, nil
+}
+
+// open has peers connect to the node that has started.
+func (n *Node) open() error {
+	if err := settle(n.Node); err != nil {
+		return err
+	}
+	_, err := n.Spawn(func() gen.ProcessBehavior { return &closer{node: n} }, gen.ProcessOptions{})
+	if err != nil {
+		return fmt.Errorf("start node %s: %w", n.options.Name, err)
+	}
+	id := identity{name: string(n.options.Name), flags: flagsOffered, creation: uint32(n.Creation())}
+	n.handshake = handshake{self: id, cookie: n.options.Cookie}
+	if n.network = n.Network(); n.network == nil { // stopped by a signal
+		return ErrClosed
+	}
+	n.network.RegisterHandshake(adopter{n})
+	n.network.RegisterProto(proto{n})
 	if n.listener != nil {
 		n.running.Go(n.accept)
-		if !options.NoEpmd {
+		if !n.options.NoEpmd {
 			n.running.Go(n.register)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 func (o *Options) setDefaults() {
@@ -246,26 +265,23 @@ func (n *Node) connection(name gen.Atom) *Connection {
 	return nil
 }
 
-// Close stops accepting, leaves the cluster and stops the Ergo node, whose
-// processes are asked to end first. What they have sent goes out, for as long
-// as peers take to read it but no longer than a moment.
+// Close takes no more connections, has all processes end and peers told of it,
+// and leaves the cluster. What the processes have sent goes out, for as long as
+// peers take to read it but no longer than a moment. To stop Ergo's node is the
+// same (closer).
 func (n *Node) Close() {
+	n.shut()
+	n.Node.Stop()
+	n.running.Wait()
+}
+
+// shut ends all ways to a new connection. Handshakes under way are broken off.
+func (n *Node) shut() {
 	n.cancel()
 	if n.listener != nil {
 		n.listener.Close()
 	}
-	// Ergo forgets who watched us from a peer that is gone. What ends before it
-	// has would look for the peer in what Stop takes away.
-	for _, c := range n.connections() {
-		if c.served.Load() {
-			<-c.gone
-		}
-	}
-	n.Node.Stop()
-	n.running.Wait()
-	for _, c := range n.connections() {
-		<-c.gone
-	}
+	n.door.shut()
 }
 
 // connections are those that are not forgotten yet.

@@ -8,8 +8,10 @@ import "ergo.services/ergo/gen"
 // seconds. Peers come by themselves or by Node.Connect.
 type registrar struct{}
 
-func (registrar) Register(gen.NodeRegistrar, gen.RegisterRoutes) (gen.StaticRoutes, error) {
-	return gen.StaticRoutes{}, nil
+// Register routes all names here. Ergo looks at routes before it asks its
+// registrar, of which it has none any more when its network has stopped.
+func (r registrar) Register(gen.NodeRegistrar, gen.RegisterRoutes) (gen.StaticRoutes, error) {
+	return gen.StaticRoutes{Routes: map[string]gen.NetworkRoute{".": {Resolver: r}}}, nil
 }
 
 func (r registrar) Resolver() gen.Resolver { return r }

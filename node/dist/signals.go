@@ -14,11 +14,14 @@ import (
 //
 // Ergo tells a connection when a local process ends if something of that peer
 // watches it; one stand-in for each process is registered for that ("armed"),
-// and who really watches is kept here.
+// and who really watches is kept here. An armed target is one whose end the peer
+// has yet to be told.
 type signals struct {
 	mu      sync.Mutex
 	serial  uint64
 	armed   map[any]bool
+	telling int                      // ends that are being told
+	told    chan struct{}            // closed when nothing is left to tell; nil while nobody waits
 	watched map[etf.Ref]watched      // monitors of the peer on us
 	refs    map[any]map[etf.Ref]bool // the same by target
 	watches map[etf.Ref]watch        // monitors of ours on the peer
@@ -53,6 +56,68 @@ func (s *signals) init() {
 	s.made = make(map[watch]etf.Ref)
 	s.links = make(map[link]bool)
 	s.owned = make(map[any]map[etf.Ref]bool)
+}
+
+// claim says whether the caller is to arm a target because nobody has. The
+// caller holds mu.
+func (s *signals) claim(target any) bool {
+	if s.armed[target] {
+		return false
+	}
+	s.armed[target] = true
+	return true
+}
+
+// disarm takes back a claim to a target whose end Ergo will not report.
+func (s *signals) disarm(target any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.armed, target)
+	s.settle()
+}
+
+// fire takes a target that has ended off what is armed, and returns who watched
+// it. Once these have been told, settled is to be called.
+func (s *signals) fire(target any) map[etf.Ref]watched {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.armed, target)
+	s.telling++
+	fired := make(map[etf.Ref]watched)
+	for ref := range s.refs[target] {
+		fired[ref] = s.watched[ref]
+		delete(s.watched, ref)
+	}
+	delete(s.refs, target)
+	return fired
+}
+
+func (s *signals) settled() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.telling--
+	s.settle()
+}
+
+// settle tells those who wait that nothing is left to tell. The caller holds mu.
+func (s *signals) settle() {
+	if s.told != nil && len(s.armed) == 0 && s.telling == 0 {
+		close(s.told)
+		s.told = nil
+	}
+}
+
+// quiet returns a channel that is closed once the ends of all targets that the
+// peer watches are in the writer's queue.
+func (s *signals) quiet() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told == nil {
+		s.told = make(chan struct{})
+	}
+	told := s.told
+	s.settle()
+	return told
 }
 
 // unlink forgets a link and says whether there was one, and whether Ergo knows
@@ -113,28 +178,34 @@ func dropRef(index map[any]map[etf.Ref]bool, key any, ref etf.Ref) {
 // process that ended between Ergo's look for it and its entry in Ergo's table
 // would never be reported, and the second look finds that out.
 func (c *Connection) arm(target any) error {
-	standIn := gen.PID{Node: c.name, ID: 1<<64 - 1, Creation: int64(c.peer.creation)}
 	for range 2 {
-		var err error
-		switch t := target.(type) {
-		case gen.PID:
-			err = c.core.RouteMonitorPID(standIn, t)
-		case gen.ProcessID:
-			err = c.core.RouteMonitorProcessID(standIn, t)
-		}
-		if err != nil {
-			c.signals.mu.Lock()
-			delete(c.signals.armed, target)
-			c.signals.mu.Unlock()
+		if err := c.standIn(target); err != nil {
+			c.signals.disarm(target)
 			return err
 		}
 	}
 	return nil
 }
 
+// standIn registers the stand-in of the peer with Ergo as a watcher of a local
+// target.
+func (c *Connection) standIn(target any) error {
+	by := gen.PID{Node: c.name, ID: 1<<64 - 1, Creation: int64(c.peer.creation)}
+	switch t := target.(type) {
+	case gen.PID:
+		if t.Node == c.core.Name() {
+			return c.core.RouteMonitorPID(by, t)
+		}
+	case gen.ProcessID:
+		return c.core.RouteMonitorProcessID(by, t)
+	}
+	return gen.ErrProcessUnknown
+}
+
 // SendTerminatePID tells the peer that a process ended, in all the ways in
 // which it asked, and lets go of what the process itself had asked there.
 func (c *Connection) SendTerminatePID(target gen.PID, reason error) error {
+	defer c.signals.settled()
 	c.terminated(target, Pid(target), reason)
 
 	s := &c.signals
@@ -166,22 +237,14 @@ func (c *Connection) SendTerminatePID(target gen.PID, reason error) error {
 
 // SendTerminateProcessID tells the peer that the process of a name ended.
 func (c *Connection) SendTerminateProcessID(target gen.ProcessID, reason error) error {
+	defer c.signals.settled()
 	c.terminated(target, etf.Atom(target.Name), reason)
 	return nil
 }
 
+// terminated tells those of the peer who monitor a target, which has name there.
 func (c *Connection) terminated(target any, name etf.Term, reason error) {
-	s := &c.signals
-	s.mu.Lock()
-	delete(s.armed, target)
-	fired := make(map[etf.Ref]watched)
-	for ref := range s.refs[target] {
-		fired[ref] = s.watched[ref]
-		delete(s.watched, ref)
-	}
-	delete(s.refs, target)
-	s.mu.Unlock()
-	for ref, w := range fired {
+	for ref, w := range c.signals.fire(target) {
 		c.sendReason(gen.PID{}, opMonitorExit, opPayloadMonitorExit, name, w.by, ref, reason)
 	}
 }
@@ -217,6 +280,7 @@ func (s *signals) down(c *Connection) {
 	s.mu.Lock()
 	watches, links := s.watches, s.links
 	s.init()
+	s.settle()
 	s.mu.Unlock()
 	for _, w := range watches {
 		if !w.ergo {
