@@ -2,6 +2,4 @@
 
 package dist
 
-import "ergo.services/ergo/gen"
-
-func settle(gen.Node) error { return nil }
+func settle(*Node) error { return nil }

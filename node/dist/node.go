@@ -136,7 +136,7 @@ func Start(options Options) (*Node, error) {
 
 // open has peers connect to the node that has started.
 func (n *Node) open() error {
-	if err := settle(n.Node); err != nil {
+	if err := settle(n); err != nil {
 		return err
 	}
 	_, err := n.Spawn(func() gen.ProcessBehavior { return &closer{node: n} }, gen.ProcessOptions{})
