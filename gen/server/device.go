@@ -132,8 +132,21 @@ func (d *Device) HandleCall(_ gen.PID, _ gen.Ref, request any) (any, error) {
 	return s, nil
 }
 
-// Terminate frees what clients hold.
-func (d *Device) Terminate(error) {
+// ProcessRun is that of the actor. Before it ends it frees what clients hold: once
+// Ergo counts it as ended, whoever stops the node may close the device.
+func (d *Device) ProcessRun() error {
+	err := d.Actor.ProcessRun()
+	if err != nil {
+		d.release()
+	}
+	return err
+}
+
+// Terminate is where an actor gets that is killed while it has nothing to do.
+func (d *Device) Terminate(error) { d.release() }
+
+// release ends all sessions, once, and takes no more messages.
+func (d *Device) release() {
 	d.indirect()
 	d.mailbox.close(func() {
 		for pid := range d.sessions {

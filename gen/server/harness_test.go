@@ -92,6 +92,7 @@ type watch struct {
 	mu    sync.Mutex
 	on    map[gen.PID]bool
 	fault func() // called by Watch
+	end   func() // called by Unwatch
 }
 
 func (w *watch) Watch(_, target gen.PID) error {
@@ -105,6 +106,9 @@ func (w *watch) Watch(_, target gen.PID) error {
 }
 
 func (w *watch) Unwatch(_, target gen.PID) {
+	if w.end != nil {
+		w.end()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.on, target)

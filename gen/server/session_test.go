@@ -175,3 +175,24 @@ func TestSweepUnanswered(t *testing.T) {
 	r.post(r.server, gen.MessageDownPID{PID: dying.pid, Reason: gen.ErrNoConnection})
 	c.wantError(c.ask(c.server, tuple{atom("download"), int64(3)}), "limit")
 }
+
+// A node is not stopped before its servers have freed what clients hold: the
+// device is closed then.
+func TestStopFreesFirst(t *testing.T) {
+	r := newRig(t, nil)
+	stopped := make(chan struct{})
+	r.watch.end = func() {
+		select {
+		case <-stopped:
+		case <-time.After(200 * time.Millisecond): // long enough to stop the node
+		}
+	}
+	a := r.client()
+	a.tensor(1, 5)
+	a.wantFloats(1, 5)
+	r.node.Close()
+	close(stopped)
+	if r.watch.watches(a.pid) {
+		t.Error("the node is stopped while a session is there")
+	}
+}
