@@ -89,6 +89,15 @@ func BenchmarkStructured(b *testing.B) {
 	b.Run("indexed_add", func(b *testing.B) { bench(b, ops.IndexedAdd, [][]int{{0}}, table.Type, table, idx, up) })
 }
 
+// What only copies: the sizes are those of elixir/nx_vulkan_go/bench/host.exs, whose
+// times are to be seen beside these.
+func BenchmarkCopies(b *testing.B) {
+	r := rand.New(rand.NewPCG(4, 4))
+	m, rows := random(r, typ(ops.F32, 1000, 1000)), run(b, ops.Iota, [][]int{{-1}}, typ(ops.S32, 1000))
+	b.Run("concatenate", func(b *testing.B) { bench(b, ops.Concatenate, [][]int{{1}}, typ(ops.F32, 1000, 2000), m, m) })
+	b.Run("take", func(b *testing.B) { bench(b, ops.Take, [][]int{{0}}, m.Type, m, rows) })
+}
+
 // A transform of one line, which one goroutine computes.
 func BenchmarkFFT(b *testing.B) {
 	x := random(rand.New(rand.NewPCG(3, 3)), typ(ops.C64, 2048))

@@ -27,7 +27,9 @@ import (
 // Eigenvalues and singular values of the size of rounding errors are 0. A
 // matrix that holds NaN or an infinity has NaN for factors in qr, eigh and svd;
 // cholesky, lu and determinant carry it through. Nx's own loops have thresholds
-// and limits, the options eps and max_iter; these have none to set.
+// and limits, the options eps and max_iter; these have none to set. Rotations that
+// have not converged after sweepsMax sweeps, of which it takes about ten, end there
+// without an error, as Nx's do at max_iter.
 var linalgKernels = map[ops.Op]kernel{
 	ops.TriangularSolve: triangularSolve,
 	ops.Cholesky:        linalg(choleskyIn[float64], choleskyIn[complex128]),
