@@ -90,11 +90,10 @@ func (f *fuser) looking(in *ops.Instr) (role, reason) {
 	return roleAlone, ownKernels
 }
 
-// bitcast is an operation on elements where they have whole bytes and are one word:
-// the parts of a complex number are two.
+// bitcast is an operation on elements where these are one word: the parts of a complex
+// number are two.
 func (f *fuser) bitcast(in *ops.Instr) (role, reason) {
-	from, to := f.typeOf(in.Ins[0]).DType, in.Outs[0].Type.DType
-	if in.Ins[0].Lit != nil || from.Bits() < 8 || from.IsComplex() || to.IsComplex() {
+	if in.Ins[0].Lit != nil || f.typeOf(in.Ins[0]).DType.IsComplex() || in.Outs[0].Type.DType.IsComplex() {
 		return roleAlone, otherType
 	}
 	return rolePoint, ""

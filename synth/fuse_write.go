@@ -55,7 +55,7 @@ func (tr *trace) compute(e *emitter, ps []*point, i int, loaded [][]kernel.Value
 			}
 		}
 		return nil
-	case x.in.Op == ops.Bitcast:
+	case x.in.Op == ops.Bitcast && x.typ.Bits() >= 8: // else it is a conversion, see lowerBitcast
 		for _, p := range ps {
 			a := x.args[0]
 			bits := p.store(e, a, tr.exprs[a].typ)[0]
