@@ -118,9 +118,26 @@ func afterwards(c *instr, kept bool) *ops.Region {
 	sum := p.do(ops.Add, wide, nil, z, bias)
 	y := p.do(ops.Subtract, wide, nil, residual, p.do(ops.Tanh, wide, nil, sum))
 	more := p.do(ops.Greater, ops.Type{DType: ops.U8, Shape: c.out.Shape}, nil, sum, p.num(1))
-	region.Body, region.Values = p.body, []ops.Operand{y, more}
+	turned := p.turned(sum, residual)
+	region.Body, region.Values = p.body, []ops.Operand{y, more, turned}
 	if kept {
 		region.Values = append(region.Values, z, sum)
 	}
 	return region
+}
+
+// turned takes x and y for the parts of a complex number, turns that, and adds to its
+// real part the neighbour in y, or padding.
+func (p *programmer) turned(x, y ops.Operand) ops.Operand {
+	wide, near := p.types[x.ID], p.types[y.ID]
+	c := ops.Type{DType: ops.Merge(wide.DType, ops.C64), Shape: wide.Shape}
+	i := ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: ops.C64},
+		Data: encode([]float64{0, 1}, ops.Type{DType: ops.F32, Shape: ops.Shape{2}})}}
+	z := p.do(ops.Add, c, nil, x, p.do(ops.Multiply, c, nil, i, y))
+	re := p.do(ops.RealPart, wide, nil, p.do(ops.Multiply, c, nil, z, z))
+	cfg := make([]int, 3*len(near.Shape))
+	if n := len(cfg); n > 0 {
+		cfg[n-3], cfg[n-2] = 1, -1
+	}
+	return p.do(ops.Add, wide, nil, re, p.do(ops.Pad, near, [][]int{cfg}, y, p.num(3)))
 }
