@@ -18,7 +18,7 @@ func bench(ctx context.Context, args []string) error {
 		return err
 	}
 	if f.NArg() > 1 {
-		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold or sampler", errUsage, f.Arg(1))
+		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, beside or sampler", errUsage, f.Arg(1))
 	}
 	switch f.Arg(0) {
 	case "wire":
@@ -27,10 +27,14 @@ func bench(ctx context.Context, args []string) error {
 		return benchmark.Cold(ctx, []string{"bench", "--device", *device, "cold-round"})
 	case "cold-round":
 		return benchmark.ColdRound(*device)
+	case "beside":
+		return benchmark.Beside(ctx, []string{"bench", "--device", *device, "beside-round"})
+	case "beside-round":
+		return benchmark.BesideRound(*device)
 	case "ops":
 		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only, No: *no})
 	case "sampler":
 		return benchmark.Sampler(ctx, *device)
 	}
-	return fmt.Errorf("%w: bench measures wire, ops, cold or sampler: nxvk-node bench [FLAGS] wire|ops|cold|sampler", errUsage)
+	return fmt.Errorf("%w: bench measures wire, ops, cold, beside or sampler: nxvk-node bench [FLAGS] wire|ops|cold|beside|sampler", errUsage)
 }

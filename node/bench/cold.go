@@ -24,7 +24,10 @@ var noCaches = []string{"MESA_SHADER_CACHE_DISABLE=true", "MESA_GLSL_CACHE_DISAB
 // Cold measures how long a program that nobody has seen takes to give its first result,
 // and its later ones, in processes that have compiled nothing, with drivers that have
 // kept nothing. args are those that have this program call ColdRound.
-func Cold(ctx context.Context, args []string) error {
+func Cold(ctx context.Context, args []string) error { return afresh(ctx, args) }
+
+// afresh runs this program with args in some processes, one after the other.
+func afresh(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -67,6 +67,12 @@ func newFor(d *vulkan.Device, target synth.Target, hostLimit int, prompt bool) *
 	return dr
 }
 
+// Beside is a Driver with another session of the Executor, which ends with the device.
+func (d *Driver) Beside() *Driver {
+	return &Driver{Device: d.Device, Exec: d.Exec, posted: d.posted,
+		lane: d.Exec.Lane(store.NewSession(gen.PID{Node: "drive", ID: 1}))}
+}
+
 // Close ends the session, when nothing is being made any more: drivers do not like
 // a process that exits meanwhile. The device stays open.
 func (d *Driver) Close() {
@@ -162,6 +168,21 @@ func (d *Driver) Built() error {
 		}
 	}
 	return nil
+}
+
+// Until runs completions as they arrive until that time, or for as long as the one
+// under way then takes.
+func (d *Driver) Until(t time.Time) {
+	late := time.NewTimer(time.Until(t))
+	defer late.Stop()
+	for {
+		select {
+		case <-late.C:
+			return
+		case f := <-d.posted:
+			f()
+		}
+	}
 }
 
 // Upload makes a tensor of bytes.

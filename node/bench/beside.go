@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"nxvk/gen/exec/drive"
+	"nxvk/ops"
+)
+
+const (
+	besideRuns  = 40                    // of the program whose kernels are compiled
+	besideReads = 5                     // of the other session, for each of them
+	besidePause = 10 * time.Millisecond // before each of them
+)
+
+// Beside measures how long a session waits for what it reads while the kernels of a
+// program of another session are compiled, in processes that have compiled nothing, with
+// drivers that have kept nothing. args are those that have this program call BesideRound.
+func Beside(ctx context.Context, args []string) error { return afresh(ctx, args) }
+
+// besideRow is a vector that one session adds to itself and reads.
+type besideRow struct {
+	name         string
+	size         int
+	alone, while []time.Duration
+}
+
+// BesideRound is one process of Beside.
+func BesideRound(device string) error {
+	h, err := harnessOf(device, drive.NewPrompt)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	rows := []besideRow{{name: "16 elements", size: 16}, {name: "10000 elements", size: 10000}, {name: "1000000 elements", size: 1000000}}
+	for i := range rows {
+		if err := h.alone(&rows[i]); err != nil {
+			return err
+		}
+	}
+	if err := h.beside(rows); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		slices.Sort(r.while)
+		n := len(r.while)
+		fmt.Printf("%s, a sum of %s and its read: median %v alone; while others compile median %v, 95 of 100 within %v, the slowest %v\n",
+			kindOf(h.Device), r.name, round(median(r.alone)), round(r.while[n/2]), round(r.while[n*95/100]), round(r.while[n-1]))
+	}
+	return nil
+}
+
+// alone measures a row with nothing else to do, and has its kernel compiled.
+func (h *harness) alone(r *besideRow) error {
+	for range 20 * besideReads {
+		d, err := h.readSum(r.size, time.Now())
+		if err != nil {
+			return err
+		}
+		r.alone = append(r.alone, d)
+	}
+	return h.Built()
+}
+
+// beside measures rows while another session runs a program that is new.
+func (h *harness) beside(rows []besideRow) error {
+	other := &harness{h.Beside(), make(map[string]ops.ID)}
+	p := stack(coldSize)
+	outs, err := p.CheckProgram()
+	if err != nil {
+		return err
+	}
+	operands := make([]ops.Operand, len(p.Params))
+	for i, r := range p.Params {
+		operands[i] = ops.Operand{ID: other.Upload(r.Type, small(r.Type.Size()))}
+	}
+	other.Define("stack", p)
+	for range besideRuns {
+		ids := other.Run("stack", outs, operands...)
+		for k := range besideReads * len(rows) {
+			r := &rows[k%len(rows)]
+			due := time.Now().Add(besidePause)
+			h.Until(due)
+			d, err := h.readSum(r.size, due)
+			if err != nil {
+				return err
+			}
+			r.while = append(r.while, d)
+		}
+		if _, err := other.Read(ids[0]); err != nil {
+			return err
+		}
+		other.Free(ids...)
+	}
+	return nil
+}
+
+// readSum adds a vector to itself, reads the result, and tells how long after due that
+// is there.
+func (h *harness) readSum(n int, due time.Time) (time.Duration, error) {
+	x := h.input(f32(n), 0)
+	id := h.Do(ops.Add, f32(n), nil, x, x)
+	_, err := h.Read(id)
+	d := time.Since(due)
+	h.Free(id)
+	return d, err
+}
