@@ -104,30 +104,44 @@ func (b *Builder) InlineAll(f *scalar.Func, args []Value) []Value {
 // arguments, step by step for all of them. What is rarely needed has one branch
 // for all, so that a device need not do one after the other.
 func (b *Builder) InlineEach(f *scalar.Func, args [][]Value) [][]Value {
-	vals := make([][]Value, len(args))
-	for p := range vals {
-		vals[p] = make([]Value, len(f.Nodes))
-	}
+	vals := lists(len(args), len(f.Nodes))
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		if n.Op == scalar.Rare {
+		switch n.Op {
+		case scalar.Rare:
 			b.rare(n, i, vals)
+			continue
+		case scalar.Const:
+			v := b.Const(n.Type, n.Bits)
+			for p := range vals {
+				vals[p][i] = v
+			}
 			continue
 		}
 		for p := range vals {
 			vals[p][i] = b.node(n, vals[p], args[p])
 		}
 	}
-	outs := make([][]Value, len(args))
+	outs := lists(len(args), len(f.Outs()))
 	for p := range outs {
-		for _, n := range f.Outs() {
-			outs[p] = append(outs[p], vals[p][n])
+		for k, n := range f.Outs() {
+			outs[p][k] = vals[p][n]
 		}
 	}
 	return outs
 }
 
-// node is the value of a node, whose operands are in vals.
+// lists are some lists of n values each.
+func lists(count, n int) [][]Value {
+	vs, room := make([][]Value, count), make([]Value, count*n)
+	for i := range vs {
+		vs[i] = room[i*n : (i+1)*n : (i+1)*n]
+	}
+	return vs
+}
+
+// node is the value of a node that is neither a constant nor rare, whose operands
+// are in vals.
 func (b *Builder) node(n *scalar.Node, vals, args []Value) Value {
 	var room [4]Value
 	in := room[:0]
@@ -135,8 +149,6 @@ func (b *Builder) node(n *scalar.Node, vals, args []Value) Value {
 		in = append(in, vals[a])
 	}
 	switch n.Op {
-	case scalar.Const:
-		return b.Const(n.Type, n.Bits)
 	case scalar.Param:
 		return args[n.Index]
 	case scalar.Lookup:
@@ -148,12 +160,12 @@ func (b *Builder) node(n *scalar.Node, vals, args []Value) Value {
 // rare gives node i of every list of values the result of the slow function
 // where its condition holds.
 func (b *Builder) rare(n *scalar.Node, i int, vals [][]Value) {
-	slow := make([][]Value, len(vals))
+	slow := lists(len(vals), len(n.Args)-2)
 	conds, fast := make([]Value, len(vals)), make([]Value, len(vals))
 	for p, v := range vals {
 		conds[p], fast[p] = v[n.Args[0]], v[n.Args[1]]
-		for _, a := range n.Args[2:] {
-			slow[p] = append(slow[p], v[a])
+		for k, a := range n.Args[2:] {
+			slow[p][k] = v[a]
 		}
 	}
 	some := conds[0]

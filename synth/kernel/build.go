@@ -24,19 +24,11 @@ type Builder struct {
 
 // scratch is what a Builder needs while it builds, kept for the next one.
 type scratch struct {
-	open []Inst            // of the open blocks, outer ones first
-	done map[primKey]Value // what has been applied in them
-	undo []primKey         // its keys, in order
+	open []Inst  // of the open blocks, outer ones first
+	done applied // in them
 }
 
-var scratches = sync.Pool{New: func() any { return &scratch{done: map[primKey]Value{}} }}
-
-// primKey is a primitive operation on values; -1 stands for no value.
-type primKey struct {
-	op   scalar.Op
-	t    scalar.Type
-	args [3]Value
-}
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
 
 type constKey struct {
 	t    scalar.Type
@@ -55,8 +47,7 @@ func (b *Builder) Kernel() *Kernel {
 		return b.k
 	}
 	b.k.Body.Insts = b.closed(0)
-	clear(b.done)
-	b.undo = b.undo[:0]
+	b.done.cut(0)
 	scratches.Put(b.scratch)
 	b.scratch = nil
 	return b.k
@@ -191,13 +182,12 @@ func (b *Builder) Prim(op scalar.Op, t scalar.Type, args ...Value) Value {
 	}
 	key := primKey{op, t, [3]Value{-1, -1, -1}}
 	copy(key.args[:], args)
-	if v, ok := b.done[key]; ok {
+	if v, ok := b.done.get(&key); ok {
 		return v
 	}
 	v := b.value(t)
 	b.open = append(b.open, Inst{Op: Prim, Prim: op, Args: b.list(args...), Res: b.list(v)})
-	b.done[key] = v
-	b.undo = append(b.undo, key)
+	b.done.add(&key, v)
 	return v
 }
 
@@ -297,14 +287,11 @@ func (b *Builder) fill(blk *Block, body func() []Value) (yield []Value) {
 	if body == nil {
 		return nil
 	}
-	from, known := len(b.open), len(b.undo)
+	from, known := len(b.open), len(b.done.entries)
 	yield = body()
 	blk.Yield = b.apart(yield)
 	blk.Insts = b.closed(from)
-	for _, key := range b.undo[known:] {
-		delete(b.done, key)
-	}
-	b.undo = b.undo[:known]
+	b.done.cut(known)
 	return yield
 }
 

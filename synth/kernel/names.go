@@ -8,7 +8,7 @@ var typeNames = [...]string{scalar.Bool: "bool", scalar.I32: "i32", scalar.U32: 
 // primInfo is the name and the number of operands of a primitive operation. The
 // operations of the scalar language that are not here have instructions of
 // their own.
-var primInfo = map[scalar.Op]struct {
+var primInfo = [...]struct {
 	name  string
 	arity int
 }{
@@ -27,7 +27,9 @@ var primInfo = map[scalar.Op]struct {
 var primByName = func() map[string]scalar.Op {
 	m := make(map[string]scalar.Op, len(primInfo))
 	for op, p := range primInfo {
-		m[p.name] = op
+		if p.name != "" {
+			m[p.name] = scalar.Op(op)
+		}
 	}
 	return m
 }()

@@ -76,8 +76,13 @@ func (v *verifier) memory(in *Inst) error {
 	if len(in.Args) == 0 || !isIndex(v.k.Types[in.Args[0]]) {
 		return fmt.Errorf("memory is indexed by an unsigned integer")
 	}
-	limit := map[Op]int{Lookup: len(v.k.Tables), Load: len(v.k.Buffers), Store: len(v.k.Buffers),
-		LoadShared: len(v.k.Shared), StoreShared: len(v.k.Shared), AddShared: len(v.k.Shared)}[in.Op]
+	limit := len(v.k.Shared)
+	switch in.Op {
+	case Lookup:
+		limit = len(v.k.Tables)
+	case Load, Store:
+		limit = len(v.k.Buffers)
+	}
 	if in.Index >= limit {
 		return fmt.Errorf("index %d of %d declared", in.Index, limit)
 	}
@@ -166,12 +171,19 @@ func (v *verifier) loop(in *Inst, uniform bool) error {
 
 // prim checks the types of a primitive operation.
 func (v *verifier) prim(in *Inst) error {
-	info, ok := primInfo[in.Prim]
-	if !ok || len(in.Args) != info.arity || len(in.Res) != 1 {
+	if int(in.Prim) >= len(primInfo) || primInfo[in.Prim].name == "" {
+		return fmt.Errorf("operation %d is not primitive", in.Prim)
+	}
+	info := &primInfo[in.Prim]
+	if len(in.Args) != info.arity || len(in.Res) != 1 {
 		return fmt.Errorf("malformed primitive operation %q", info.name)
 	}
-	a, r := v.of(in.Args), v.k.Types[in.Res[0]]
-	ok = true
+	var room [3]scalar.Type
+	a, r := room[:len(in.Args)], v.k.Types[in.Res[0]]
+	for i, x := range in.Args {
+		a[i] = v.k.Types[x]
+	}
+	ok := true
 	switch in.Prim {
 	case scalar.Convert:
 	case scalar.Bitcast:
