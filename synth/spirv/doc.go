@@ -35,6 +35,7 @@ func (o Options) ParamOffset(n int) int {
 // Compile writes a verified kernel as a module whose entry point is "main".
 func Compile(k *kernel.Kernel, o Options) []uint32 {
 	m := newModule(k, o)
+	defer scratches.Put(m.scratch)
 	m.declareMemory()
 	m.function()
 	return m.assemble()

@@ -2,6 +2,7 @@ package spirv
 
 import (
 	"slices"
+	"sync"
 
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
@@ -11,16 +12,14 @@ import (
 type module struct {
 	k *kernel.Kernel
 	o Options
+	*scratch
 
 	caps    []uint32
-	decor   []uint32 // annotations
 	types   []uint32 // types, constants and global variables
-	code    []uint32 // the function
 	last    uint32   // the highest id
 	glsl    uint32   // the import of GLSL.std.450
 	iface   []uint32 // variables that the entry point lists
 	listed  bool     // it lists all of them, as it must since version 1.4
-	ids     []uint32 // id of each value
 	cache   map[key]uint32
 	scalars [scalar.F64 + 1]uint32 // the types of values
 	entry   uint32                 // the function
@@ -33,10 +32,21 @@ type module struct {
 // key is a type, a constant or another declaration that must be unique.
 type key struct{ op, a, b, c uint32 }
 
+// scratch is what grows with the kernel and is not part of the result, kept for the
+// next one.
+type scratch struct {
+	decor []uint32 // annotations
+	code  []uint32 // the function
+	ids   []uint32 // id of each value
+}
+
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
 func newModule(k *kernel.Kernel, o Options) *module {
 	n := len(k.Types)
-	m := &module{k: k, o: o, listed: o.Addresses, cache: map[key]uint32{}, ids: make([]uint32, n),
-		code: make([]uint32, 0, 6*n+1024), decor: make([]uint32, 0, 3*n+256)}
+	m := &module{k: k, o: o, listed: o.Addresses, cache: map[key]uint32{}, scratch: scratches.Get().(*scratch)}
+	m.code, m.decor = slices.Grow(m.code[:0], 6*n+1024), slices.Grow(m.decor[:0], 3*n+256)
+	m.ids = slices.Grow(m.ids[:0], n)[:n] // each is set before it is read
 	m.cap(capShader)
 	m.glsl = m.id()
 	return m
@@ -171,7 +181,8 @@ func (m *module) uniqueConst(op uint32, k key, typ uint32, words ...uint32) uint
 func (m *module) word(n int) uint32 { return m.constant(scalar.U32, uint64(n)) }
 
 func (m *module) decorate(id, decoration uint32, words ...uint32) {
-	put(&m.decor, opDecorate, append([]uint32{id, decoration}, words...)...)
+	m.decor = append(m.decor, uint32(len(words)+3)<<16|opDecorate, id, decoration)
+	m.decor = append(m.decor, words...)
 }
 
 // variable declares a global variable.

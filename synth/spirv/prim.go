@@ -73,7 +73,8 @@ func (m *module) prim(in *kernel.Inst) uint32 {
 	}
 	typ := m.typ(to)
 	if p := int(in.Prim); p < len(extended) && extended[p] != 0 {
-		return m.exact(to, m.emit(opExtInst, typ, append([]uint32{m.glsl, extended[p]}, a...)...))
+		words := [5]uint32{m.glsl, extended[p], args[0], args[1], args[2]}
+		return m.exact(to, m.emit(opExtInst, typ, words[:2+len(a)]...))
 	}
 	if p := int(in.Prim); p >= len(direct) || direct[p] == [4]uint32{} {
 		return m.reshape(in, from, to, a)
