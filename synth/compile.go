@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
+	"slices"
 	"sync"
 
 	"nxvk/synth/kernel"
@@ -104,9 +104,7 @@ func (t *Target) build(p *program, fixed bool) (*kernel.Kernel, error) {
 		return nil, err
 	}
 	k := e.Kernel()
-	if err := kernel.Verify(k); err != nil {
-		panic(fmt.Sprintf("BUG: %v\n%s", err, k))
-	}
+	verify(k)
 	return k, t.checkTypes(k)
 }
 
@@ -123,10 +121,18 @@ func (t *Target) checkTypes(k *kernel.Kernel) error {
 	return nil
 }
 
-// contentName is the hash of code.
+// contentName is the hash of code, as codeBytes has it.
 func contentName(code []uint32) string {
-	sum := sha256.Sum256(codeBytes(code))
-	return hex.EncodeToString(sum[:16])
+	h := sha256.New()
+	var room [4096]byte
+	for part := range slices.Chunk(code, len(room)/4) {
+		b := room[:0]
+		for _, w := range part {
+			b = binary.LittleEndian.AppendUint32(b, w)
+		}
+		h.Write(b)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // codeBytes is code as a file has it.

@@ -26,6 +26,19 @@ var (
 	dumpSPIRV   = slices.Contains(dumps, "spirv")
 )
 
+// Verify has every kernel verified before it becomes code. Tests set it.
+var Verify bool
+
+// verify panics where it is to verify and a kernel is not valid.
+func verify(k *kernel.Kernel) {
+	if !Verify {
+		return
+	}
+	if err := kernel.Verify(k); err != nil {
+		panic(fmt.Sprintf("BUG: %v\n%s", err, k))
+	}
+}
+
 func dumpGraph(what string, r *ops.Region) {
 	if dumpGraphs {
 		fmt.Fprintf(os.Stderr, "# %s\n%s", what, graph.Print(r))

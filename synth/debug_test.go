@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,11 +9,22 @@ import (
 	"strings"
 	"testing"
 
+	"nxvk/synth/kernel"
 	"nxvk/synth/spirv"
 )
 
 // dumping is set in the process that TestDump starts.
 const dumping = "NXVK_TEST_DUMPING"
+
+// A kernel that is not valid does not become code where it is looked at before.
+func TestVerify(t *testing.T) {
+	defer func() {
+		if said := fmt.Sprint(recover()); !strings.Contains(said, "empty workgroup") {
+			t.Errorf("a kernel of no invocations: %s", said)
+		}
+	}()
+	verify(&kernel.Kernel{Name: "none"})
+}
 
 // NXVK_DUMP shows the code before and after the passes, the units with their steps,
 // and every kernel that is compiled, also where the archive has it and where it is put

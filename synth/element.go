@@ -7,7 +7,7 @@ import (
 )
 
 // storage is how elements of each type lie in memory.
-var storage = map[ops.DType]kernel.Elem{
+var storage = [...]kernel.Elem{
 	ops.U2: kernel.U8, ops.U4: kernel.U8, ops.U8: kernel.U8, ops.U16: kernel.U16,
 	ops.U32: kernel.U32, ops.U64: kernel.U64,
 	ops.S2: kernel.I8, ops.S4: kernel.I8, ops.S8: kernel.I8, ops.S16: kernel.I16,

@@ -23,6 +23,8 @@ var (
 	targets = map[string]*Target{"gpu": gpu, "cpu": cpu}
 )
 
+func init() { Verify = true }
+
 var validated sync.Map
 
 // run carries out an instruction on the interpreter.

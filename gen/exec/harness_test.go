@@ -18,6 +18,8 @@ import (
 	"nxvk/vulkan"
 )
 
+func init() { synth.Verify = true }
+
 // rig drives an executor on the goroutine of the test, as its server would.
 type rig struct {
 	*testing.T

@@ -25,6 +25,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	synth.Verify = true
 	open()
 	code := m.Run()
 	if device != nil {
