@@ -18,12 +18,16 @@ import (
 // the units of its operands where one kernel can carry out both (see joins), as
 // long as no third unit would have to run between the two (see between).
 type fuser struct {
-	t     *Target
-	g     *Graph
-	nodes []node
-	made  map[ops.ID]int // the node that makes a value
-	types map[ops.ID]ops.Type
-	stamp int // of the latest search
+	t      *Target
+	g      *Graph
+	nodes  []node
+	made   map[ops.ID]int // the node that makes a value
+	types  map[ops.ID]ops.Type
+	stamp  int      // of the latest search
+	stack  []*group // of the latest search
+	tr     trace    // of the latest look
+	from   int      // the node that it began at
+	passed []int    // what it has led through
 
 	// Why an instruction has not joined one that it reads, by their nodes; nil where
 	// nobody wants to know.
@@ -58,6 +62,7 @@ func newFuser(g *Graph, t *Target, refused map[[2]int]reason) *fuser {
 }
 
 func (f *fuser) cut() []Unit {
+	f.newTrace()
 	f.survey()
 	for i := range f.nodes {
 		f.visit(i)
@@ -203,7 +208,6 @@ func (f *fuser) place(i int) {
 func (f *fuser) look(i int) error {
 	n := &f.nodes[i]
 	for {
-		n.body = nil
 		tr := f.tracer(i)
 		err := tr.run(func() error {
 			if n.role == roleFold {
@@ -214,8 +218,8 @@ func (f *fuser) look(i int) error {
 			return err
 		})
 		var at *viewError
-		if !errors.As(err, &at) {
-			n.deps, n.shifted = f.depsOf(tr), len(tr.reaches) > 0
+		if err == nil || !errors.As(err, &at) {
+			n.body, n.deps, n.shifted = slices.Clone(f.passed), f.depsOf(tr), len(tr.reaches) > 0
 			return err
 		}
 		f.settle(f.made[at.id])
@@ -241,33 +245,37 @@ func (f *fuser) settle(i int) {
 	f.alone(i, noStrides)
 }
 
-// tracer traces node i in the space of its own.
+// newTrace makes the trace that looks through the graph.
+func (f *fuser) newTrace() {
+	f.tr.types = func(id ops.ID) ops.Type { return f.types[id] }
+	f.tr.number = func(id ops.ID) int {
+		if j, ok := f.made[id]; ok {
+			return j
+		}
+		return -1
+	}
+	f.tr.literal = func(*ops.Literal) int { return 0 }
+	f.tr.blocks = f.tiles
+	f.tr.graph = func(id ops.ID) *ops.Instr {
+		j, ok := f.made[id]
+		if !ok || j != f.from && !f.through(&f.nodes[j]) {
+			return nil
+		}
+		f.passed = append(f.passed, j)
+		return f.nodes[j].in
+	}
+}
+
+// tracer traces node i in the space of its own. There is one trace at a time.
 func (f *fuser) tracer(i int) *trace {
 	n := &f.nodes[i]
 	shape, axes := n.in.Outs[0].Type.Shape, []int(nil)
 	if n.role == roleFold {
 		shape, axes = f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0]
 	}
-	tr := &trace{}
-	tr.space(shape, axes)
-	tr.types = func(id ops.ID) ops.Type { return f.types[id] }
-	tr.number = func(id ops.ID) int {
-		if j, ok := f.made[id]; ok {
-			return j
-		}
-		return -1
-	}
-	tr.literal = func(*ops.Literal) int { return 0 }
-	tr.blocks = f.tiles
-	tr.graph = func(id ops.ID) *ops.Instr {
-		j, ok := f.made[id]
-		if !ok || j != i && !f.through(&f.nodes[j]) {
-			return nil
-		}
-		n.body = append(n.body, j)
-		return f.nodes[j].in
-	}
-	return tr
+	f.from, f.passed = i, f.passed[:0]
+	f.tr.space(shape, axes)
+	return &f.tr
 }
 
 // through reports whether an instruction is part of whatever wants its value.

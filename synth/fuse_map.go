@@ -135,13 +135,18 @@ func fusedTrace(u *Unit, types func(ops.ID) ops.Type) (*trace, error) {
 
 // of makes a trace one of the instructions of a unit.
 func (tr *trace) of(u *Unit, types func(ops.ID) ops.Type) {
-	body, made := map[ops.ID]*ops.Instr{}, map[ops.ID]ops.Type{}
+	type made struct {
+		in  *ops.Instr
+		typ *ops.Type
+	}
+	body := make(map[ops.ID]made, len(u.Body))
 	for i := range u.Body {
-		for _, o := range u.Body[i].Outs {
-			body[o.ID], made[o.ID] = &u.Body[i], o.Type
+		in := &u.Body[i]
+		for k, o := range in.Outs {
+			body[o.ID] = made{in, &in.Outs[k].Type}
 		}
 	}
-	ins, lits := map[ops.ID]int{}, map[*ops.Literal]int{}
+	ins, lits := make(map[ops.ID]int, len(u.Ins)), make(map[*ops.Literal]int, len(u.Lits))
 	for i, id := range u.Ins {
 		ins[id] = i
 	}
@@ -149,14 +154,14 @@ func (tr *trace) of(u *Unit, types func(ops.ID) ops.Type) {
 		lits[l] = len(u.Ins) + i
 	}
 	if in := u.contraction(); in != nil {
-		tr.product, body[in.Outs[0].ID] = &in.Outs[0].ID, nil
+		tr.product, body[in.Outs[0].ID] = &in.Outs[0].ID, made{typ: &in.Outs[0].Type}
 	}
-	tr.graph = func(id ops.ID) *ops.Instr { return body[id] }
+	tr.graph = func(id ops.ID) *ops.Instr { return body[id].in }
 	tr.number = func(id ops.ID) int { return ins[id] }
 	tr.literal = func(l *ops.Literal) int { return lits[l] }
 	tr.types = func(id ops.ID) ops.Type {
-		if m, ok := made[id]; ok {
-			return m
+		if m, ok := body[id]; ok {
+			return *m.typ
 		}
 		return types(id)
 	}

@@ -1,7 +1,6 @@
 package synth
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,8 +29,32 @@ type trace struct {
 	reaches []reach // dimensions that views may have beyond those of the space
 	exprs   []expr
 	outs    []int // expressions of the results of a unit
-	known   map[string]int
+	known   sites
+	room    room
 }
+
+// room is where expressions have their operands.
+type room struct {
+	types []ops.Type
+	args  []int
+}
+
+// reset takes back all room that was given.
+func (r *room) reset() { r.types, r.args = r.types[:0], r.args[:0] }
+
+// operands is room for n operands.
+func (r *room) operands(n int) (types []ops.Type, args []int) {
+	i := len(r.args)
+	if i+n > cap(r.args) || i+n > cap(r.types) {
+		i = 0
+		r.types, r.args = make([]ops.Type, 0, max(n, 2*cap(r.types), leastRoom)), make([]int, 0, max(n, 2*cap(r.args), leastRoom))
+	}
+	r.types, r.args = r.types[:i+n], r.args[:i+n]
+	return r.types[i : i : i+n], r.args[i : i : i+n]
+}
+
+// leastRoom is for how many operands there is room at first.
+const leastRoom = 8
 
 // exprKind says how an expression gets its value.
 type exprKind uint8
@@ -55,6 +78,12 @@ type expr struct {
 
 // space makes the points of a shape those of a trace. Reductions fold along axes.
 func (tr *trace) space(s ops.Shape, axes []int) {
+	if len(axes) == 0 {
+		tr.dims, tr.kept, tr.full = append(tr.dims[:0], s...), len(s), dense(s)
+		tr.rows = tr.full
+		return
+	}
+	tr.dims, tr.full = tr.dims[:0], view{}
 	strides := s.Strides()
 	reduced := make([]bool, len(s))
 	for _, a := range axes {
@@ -77,7 +106,9 @@ func (tr *trace) space(s ops.Shape, axes []int) {
 // run traces with f, again whenever a dimension must be cut.
 func (tr *trace) run(f func() error) error {
 	for {
-		tr.sources, tr.reaches, tr.exprs, tr.known = nil, nil, nil, map[string]int{}
+		tr.sources, tr.reaches, tr.exprs = tr.sources[:0], nil, tr.exprs[:0]
+		tr.known.reset()
+		tr.room.reset()
 		err := f()
 		var s *splitError
 		if !errors.As(err, &s) {
@@ -98,28 +129,11 @@ func (tr *trace) cut(s *splitError) {
 	}
 }
 
-// key names a value at a place.
-func key(kind byte, id uint64, v view) string {
-	b := binary.AppendUvarint([]byte{kind}, id)
-	b = binary.AppendVarint(b, int64(v.offset))
-	for _, s := range v.strides {
-		b = binary.AppendVarint(b, int64(s))
-	}
-	return string(b)
-}
-
-// once gives the expression of a key, which make adds where there is none.
-func (tr *trace) once(key string, make func() (expr, error)) (int, error) {
-	if i, ok := tr.known[key]; ok {
-		return i, nil
-	}
-	x, err := make()
-	if err != nil {
-		return 0, err
-	}
+// meet gives the number of a new expression, which is that of a site from now on.
+func (tr *trace) meet(at *site, x expr) int {
 	tr.exprs = append(tr.exprs, x)
-	tr.known[key] = len(tr.exprs) - 1
-	return len(tr.exprs) - 1, nil
+	tr.known.add(at, len(tr.exprs)-1)
+	return len(tr.exprs) - 1
 }
 
 // value gives the expression of the element of a value that v leads to.
@@ -141,17 +155,28 @@ func (tr *trace) value(id ops.ID, v view) (int, error) {
 	if in.Op == ops.Slice {
 		return tr.slide(in, v)
 	}
-	return tr.once(key('v', uint64(id), v), func() (expr, error) {
-		switch {
-		case in.Op == ops.Pad:
-			return tr.pad(in, v)
-		case in.Op.Info().Kind == ops.Reduce:
-			return tr.fold(in, v)
-		case in.Op == ops.Iota || in.Op == ops.Eye:
-			return tr.index(in, v)
-		}
-		return tr.apply(in, v)
-	})
+	at := siteOf(siteValue, uint64(id), v)
+	if i, ok := tr.known.find(&at); ok {
+		return i, nil
+	}
+	x, err := tr.computed(in, v)
+	if err != nil {
+		return 0, err
+	}
+	return tr.meet(&at, x), nil
+}
+
+// computed is an element of the result of an instruction that is no view.
+func (tr *trace) computed(in *ops.Instr, v view) (expr, error) {
+	switch {
+	case in.Op == ops.Pad:
+		return tr.pad(in, v)
+	case in.Op.Info().Kind == ops.Reduce:
+		return tr.fold(in, v)
+	case in.Op == ops.Iota || in.Op == ops.Eye:
+		return tr.index(in, v)
+	}
+	return tr.apply(in, v)
 }
 
 // viewError says at which value no strides lead on.
@@ -172,16 +197,19 @@ func (tr *trace) look(in *ops.Instr) (w view, from ops.ID, ok bool) {
 
 // load is the element of a value that lies in memory.
 func (tr *trace) load(id ops.ID, v view) (int, error) {
-	return tr.once(key('l', uint64(id), v), func() (expr, error) {
-		d := tr.types(id).DType
-		if tr.product != nil && id == *tr.product {
-			if !sameView(tr.dims, v, tr.full) {
-				return expr{}, &viewError{id}
-			}
-			return tr.from(source{view: v, kind: fromProduct}, d), nil
-		}
-		return tr.from(tr.placed(source{buffer: bufferOf(Ref{Operand, tr.number(id)}, d)}, v), d), nil
-	})
+	at := siteOf(siteLoad, uint64(id), v)
+	if i, ok := tr.known.find(&at); ok {
+		return i, nil
+	}
+	d := tr.types(id).DType
+	s := source{view: v, kind: fromProduct}
+	switch {
+	case tr.product == nil || id != *tr.product:
+		s = tr.placed(source{buffer: bufferOf(Ref{Operand, tr.number(id)}, d)}, v)
+	case !sameView(tr.dims, v, tr.full):
+		return 0, &viewError{id}
+	}
+	return tr.meet(&at, tr.from(s, d)), nil
 }
 
 // from is what a new source gives.
@@ -202,18 +230,19 @@ func (tr *trace) isFull(s source) bool {
 // lit gives the source of a scalar literal in a type, as args has it.
 func (tr *trace) lit(l *ops.Literal, as ops.DType) int {
 	n := tr.literal(l)
-	i, _ := tr.once(key('c', uint64(n)<<8|uint64(as), view{}), func() (expr, error) {
-		return tr.from(source{kind: fromLiteral, lit: literal{n, as}}, as), nil
-	})
-	return i
+	at := siteOf(siteLiteral, uint64(n)<<8|uint64(as), view{})
+	if i, ok := tr.known.find(&at); ok {
+		return i
+	}
+	return tr.meet(&at, tr.from(source{kind: fromLiteral, lit: literal{n, as}}, as))
 }
 
 // apply is an operation on elements: each operand is looked at through the
 // shape of the result.
 func (tr *trace) apply(in *ops.Instr, v view) (expr, error) {
 	out := in.Outs[0].Type
-	n := len(in.Ins)
-	x := expr{kind: exprApply, in: in, typ: out.DType, types: make([]ops.Type, 0, n), args: make([]int, 0, n)}
+	x := expr{kind: exprApply, in: in, typ: out.DType}
+	x.types, x.args = tr.room.operands(len(in.Ins))
 	for _, o := range in.Ins {
 		x.types = append(x.types, tr.typeOf(o))
 	}

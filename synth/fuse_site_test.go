@@ -1,0 +1,41 @@
+package synth
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// Sites are told apart by everything that they have, also where hashes collide.
+func TestSites(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, collide := range []bool{false, true} {
+		var s sites
+		for range 2 {
+			s.reset()
+			want := map[string]int{}
+			for i := range 2000 {
+				v := view{offset: r.IntN(3)}
+				for range r.IntN(3) {
+					v.strides = append(v.strides, r.IntN(3))
+				}
+				at := siteOf(siteKind(r.IntN(3)), uint64(r.IntN(20)), v)
+				if collide {
+					at.hash %= 5
+				}
+				name := fmt.Sprint(at.kind, at.id, at.view)
+				expr, ok := s.find(&at)
+				if w, known := want[name]; ok != known || expr != w {
+					t.Fatalf("site %s is %d, %v; want %d, %v", name, expr, ok, w, known)
+				}
+				if !ok {
+					s.add(&at, i)
+					want[name] = i
+				}
+			}
+			if len(want) < 20*fewSites {
+				t.Errorf("only %d sites", len(want))
+			}
+		}
+	}
+}
