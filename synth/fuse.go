@@ -18,16 +18,18 @@ import (
 // the units of its operands where one kernel can carry out both (see joins), as
 // long as no third unit would have to run between the two (see between).
 type fuser struct {
-	t      *Target
-	g      *Graph
-	nodes  []node
-	made   map[ops.ID]int // the node that makes a value
-	types  map[ops.ID]ops.Type
-	stamp  int      // of the latest search
-	stack  []*group // of the latest search
-	tr     trace    // of the latest look
-	from   int      // the node that it began at
-	passed []int    // what it has led through
+	t        *Target
+	g        *Graph
+	nodes    []node
+	made     map[ops.ID]int // the node that makes a value
+	types    map[ops.ID]ops.Type
+	stamp    int        // of the latest search
+	stack    []*group   // room for a search
+	room     []int      // for what is open
+	operands []ops.Type // room for those of typesOf
+	tr       trace      // of the latest look
+	from     int        // the node that it began at
+	passed   []int      // what it has led through
 
 	// Why an instruction has not joined one that it reads, by their nodes; nil where
 	// nobody wants to know.
@@ -47,7 +49,6 @@ type node struct {
 	shifted bool  // it looks at padding, or where operands say
 	body    []int // what it looks through, where it is not alone
 	pull    pull
-	deps    []dep
 	apart   reason // why others do not join it; empty where they may
 	group   *group // nil where it has no unit of its own
 }
@@ -140,12 +141,14 @@ func (f *fuser) typeOf(o ops.Operand) ops.Type {
 	return f.types[o.ID]
 }
 
+// typesOf are the types of the operands of an instruction, until it is asked for
+// those of the next.
 func (f *fuser) typesOf(in *ops.Instr) []ops.Type {
-	ts := make([]ops.Type, len(in.Ins))
-	for i, o := range in.Ins {
-		ts[i] = f.typeOf(o)
+	f.operands = f.operands[:0]
+	for _, o := range in.Ins {
+		f.operands = append(f.operands, f.typeOf(o))
 	}
-	return ts
+	return f.operands
 }
 
 // visit decides where an instruction is carried out, after all before it.
@@ -179,7 +182,7 @@ func (f *fuser) alone(i int, why reason) {
 	n.group, n.body, n.apart = &group{items: []int{i}, first: i, last: i}, nil, why
 	for _, o := range n.in.Ins {
 		if j, ok := f.maker(o); ok {
-			n.deps = append(n.deps, dep{node: j})
+			n.group.deps = append(n.group.deps, dep{node: j})
 		}
 	}
 }
@@ -187,12 +190,13 @@ func (f *fuser) alone(i int, why reason) {
 // place gives an instruction a unit, and joins that with those of its operands.
 func (f *fuser) place(i int) {
 	n := &f.nodes[i]
-	if err := f.look(i); err != nil {
+	deps, err := f.look(i)
+	if err != nil {
 		f.alone(i, noStrides)
 		return
 	}
-	f.start(i)
-	for _, d := range slices.Backward(n.deps) {
+	f.start(i, deps)
+	for _, d := range slices.Backward(deps) {
 		other := f.nodes[d.node].group
 		if other == n.group {
 			continue
@@ -203,9 +207,10 @@ func (f *fuser) place(i int) {
 	}
 }
 
-// look traces an instruction back to what it reads from memory. A view that no
-// strides lead through is read from memory too.
-func (f *fuser) look(i int) error {
+// look traces an instruction back to what it reads from memory, and gives what
+// other instructions make of that. A view that no strides lead through is read from
+// memory too.
+func (f *fuser) look(i int) ([]dep, error) {
 	n := &f.nodes[i]
 	for {
 		tr := f.tracer(i)
@@ -219,8 +224,8 @@ func (f *fuser) look(i int) error {
 		})
 		var at *viewError
 		if err == nil || !errors.As(err, &at) {
-			n.body, n.deps, n.shifted = slices.Clone(f.passed), f.depsOf(tr), len(tr.reaches) > 0
-			return err
+			n.body, n.shifted = slices.Clone(f.passed), len(tr.reaches) > 0
+			return f.depsOf(tr), err
 		}
 		f.settle(f.made[at.id])
 	}

@@ -1,7 +1,7 @@
 package synth
 
 import (
-	"maps"
+	"bytes"
 	"slices"
 
 	"nxvk/ops"
@@ -18,42 +18,47 @@ type group struct {
 	shifted     bool         // it looks at padding, or where operands say
 	kept        int          // elements that reductions leave
 	folds       int          // reductions
-	reads       map[int]bool
-	open        []int // items whose values are read outside
-	lits        map[litKey]bool
+	reads       []int        // nodes and, below zero, parameters in memory, once each
+	deps        []dep        // what the items read that other groups make
+	open        []int        // items whose values are read outside
+	lits        []litKey
 	cost        int
 	by          Rules // that brought its items together
 	stamp       int
 }
 
-// litKey is a literal of a kernel, which takes it once.
+// litKey is a literal of a kernel, in the type in which it takes it.
 type litKey struct {
-	as    ops.DType
-	typ   ops.DType
-	value string
-	hole  *ops.Literal // where the value is not known
+	as  ops.DType
+	lit *ops.Literal
 }
 
-// literals are those of an instruction and of what it looks through; nil where
-// there are none.
-func (f *fuser) literals(i int) (known map[litKey]bool) {
+// same reports whether one literal will do for both. One whose value is not known
+// is like no other.
+func (k litKey) same(o litKey) bool {
+	return k.as == o.as && (k.lit == o.lit ||
+		k.lit.Type.DType == o.lit.Type.DType && len(k.lit.Data) > 0 && bytes.Equal(k.lit.Data, o.lit.Data))
+}
+
+// literals are those of an instruction and of what it looks through.
+func (f *fuser) literals(i int) (known []litKey) {
 	for _, j := range f.nodes[i].body {
 		in := f.nodes[j].in
 		for k, o := range in.Ins {
-			if o.Lit == nil {
-				continue
+			if o.Lit != nil {
+				known = addLiteral(known, litKey{literalType(in, f.typesOf(in), k), o.Lit})
 			}
-			key := litKey{as: literalType(in, f.typesOf(in), k), typ: o.Lit.Type.DType, value: string(o.Lit.Data)}
-			if len(o.Lit.Data) == 0 {
-				key.hole = o.Lit
-			}
-			if known == nil {
-				known = map[litKey]bool{}
-			}
-			known[key] = true
 		}
 	}
 	return known
+}
+
+// addLiteral adds a literal that is not known.
+func addLiteral(known []litKey, k litKey) []litKey {
+	if slices.ContainsFunc(known, k.same) {
+		return known
+	}
+	return append(known, k)
 }
 
 // relation is how the elements of a value lie to those of the space that looks
@@ -113,18 +118,15 @@ func (f *fuser) depsOf(tr *trace) []dep {
 	return ds
 }
 
-// start gives a node a group of its own.
-func (f *fuser) start(i int) {
+// start gives a node a group of its own, which reads deps.
+func (f *fuser) start(i int, deps []dep) {
 	n := &f.nodes[i]
-	g := &group{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), reads: map[int]bool{},
+	g := &group{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), reads: slices.Clone(n.pull.reads), deps: deps,
 		open: []int{i}, cost: n.pull.cost, shifted: n.shifted}
 	if n.role == roleFold {
 		g.kept, g.n, g.folds = g.n, f.typeOf(n.in.Ins[0]).Size(), 1
 		lie := reduceShapeOf(f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0])
 		g.fold = &lie
-	}
-	for _, r := range n.pull.reads {
-		g.reads[r] = true
 	}
 	g.lits = f.literals(i)
 	n.group = g
@@ -152,32 +154,42 @@ func (f *fuser) join(a, b *group) reason {
 }
 
 func (f *fuser) merge(a, b *group) {
-	a.open = f.open(a, b)
+	f.room = f.open(f.room[:0], a, b)
+	a.open = append(a.open[:0], f.room...)
 	if a.fold == nil {
 		a.fold, a.kept = b.fold, b.kept
 	}
 	a.items = append(a.items, b.items...)
-	slices.Sort(a.items)
+	if b.first < a.last {
+		slices.Sort(a.items)
+	}
 	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
 	a.product, a.shifted = a.product || b.product, a.shifted || b.shifted
 	a.n, a.cost, a.folds = max(a.n, b.n), a.cost+b.cost, a.folds+b.folds
-	if a.lits == nil {
-		a.lits = b.lits
-	} else {
-		maps.Copy(a.lits, b.lits)
+	for _, k := range b.lits {
+		a.lits = addLiteral(a.lits, k)
 	}
 	for _, i := range b.items {
 		f.nodes[i].group = a
 	}
 	b.items = nil
-	for r := range b.reads {
-		a.reads[r] = true
-	}
-	for r := range a.reads {
-		if r >= 0 && f.nodes[r].group == a {
-			delete(a.reads, r)
+	f.mergeReads(a, b)
+}
+
+// mergeReads has a read what b does, but for what either makes.
+func (f *fuser) mergeReads(a, b *group) {
+	for _, r := range b.reads {
+		if !slices.Contains(a.reads, r) {
+			a.reads = append(a.reads, r)
 		}
 	}
+	a.reads = slices.DeleteFunc(a.reads, func(r int) bool { return r >= 0 && f.nodes[r].group == a })
+	for _, d := range b.deps {
+		if !slices.Contains(a.deps, d) {
+			a.deps = append(a.deps, d)
+		}
+	}
+	a.deps = slices.DeleteFunc(a.deps, func(d dep) bool { return f.nodes[d.node].group == a })
 }
 
 // fits says why a kernel of both groups has no room for its buffers or its code.
@@ -189,10 +201,11 @@ func (f *fuser) fits(a, b *group) reason {
 	if len(a.items)+len(b.items) > maxItems || a.cost+b.cost > most {
 		return tooLong
 	}
-	buffers := len(f.open(a, b))
+	f.room = f.open(f.room[:0], a, b)
+	buffers := len(f.room)
 	for _, g := range []*group{a, b} {
-		for r := range g.reads {
-			if g == b && a.reads[r] || r >= 0 && (f.nodes[r].group == a || f.nodes[r].group == b) {
+		for _, r := range g.reads {
+			if g == b && slices.Contains(a.reads, r) || r >= 0 && (f.nodes[r].group == a || f.nodes[r].group == b) {
 				continue
 			}
 			buffers++
@@ -215,27 +228,26 @@ func (f *fuser) fits(a, b *group) reason {
 const maxBuffers = 32
 
 // pushBytes is what literals take among the push constants at most.
-func pushBytes(a, b map[litKey]bool) int {
+func pushBytes(a, b []litKey) int {
 	count, widest := 0, 0
 	add := func(k litKey) {
 		count += partsOf(k.as)
 		widest = max(widest, kernel.TypeSize(wide(k.as))) // to which others may be padded
 	}
-	for k := range a {
+	for _, k := range a {
 		add(k)
 	}
-	for k := range b {
-		if !a[k] {
+	for _, k := range b {
+		if !slices.ContainsFunc(a, k.same) {
 			add(k)
 		}
 	}
 	return count * widest
 }
 
-// open lists the items of two groups whose values are read outside of them. What
-// is read inside alone stays so.
-func (f *fuser) open(a, b *group) []int {
-	var is []int
+// open adds the items of two groups whose values are read outside of them to a
+// list. What is read inside alone stays so.
+func (f *fuser) open(is []int, a, b *group) []int {
 	for _, g := range []*group{a, b} {
 		for _, i := range g.open {
 			if f.reachesOut(i, a, b) {
@@ -274,19 +286,18 @@ func (f *fuser) anyReader(i int, so func(int) bool) bool {
 func (f *fuser) between(a, b *group) bool {
 	f.stamp++
 	a.stamp, b.stamp = f.stamp, f.stamp
-	stack := []*group{}
+	stack := f.stack[:0]
 	visited := 0
 	push := func(g *group) {
-		for _, i := range g.items {
-			for _, d := range f.nodes[i].deps {
-				h := f.nodes[d.node].group
-				if h.stamp != f.stamp && h.last > a.first {
-					h.stamp = f.stamp
-					stack = append(stack, h)
-				}
+		for _, d := range g.deps {
+			h := f.nodes[d.node].group
+			if h.stamp != f.stamp && h.last > a.first {
+				h.stamp = f.stamp
+				stack = append(stack, h)
 			}
 		}
 	}
+	defer func() { f.stack = stack }()
 	push(b)
 	for len(stack) > 0 {
 		h := stack[len(stack)-1]
@@ -304,12 +315,5 @@ const maxVisits = 4096
 
 // reads reports whether h reads what a makes.
 func (f *fuser) reads(h, a *group) bool {
-	for _, i := range h.items {
-		for _, d := range f.nodes[i].deps {
-			if f.nodes[d.node].group == a {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.deps, func(d dep) bool { return f.nodes[d.node].group == a })
 }

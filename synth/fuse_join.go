@@ -119,14 +119,12 @@ func (f *fuser) inRows(a, b *group) reason {
 // alongRows reports whether whatever b reads of a is the element at its place, or
 // that of its row.
 func (f *fuser) alongRows(a, b *group, lie *reduceShape) bool {
-	for _, i := range b.items {
-		for _, d := range f.nodes[i].deps {
-			if f.nodes[d.node].group != a || d.relation == along {
-				continue
-			}
-			if d.relation != spread || d.spread != product(lie.reduced) || f.sizeOf(d.node) != product(lie.kept) {
-				return false
-			}
+	for _, d := range b.deps {
+		if f.nodes[d.node].group != a || d.relation == along {
+			continue
+		}
+		if d.relation != spread || d.spread != product(lie.reduced) || f.sizeOf(d.node) != product(lie.kept) {
+			return false
 		}
 	}
 	return true
@@ -159,12 +157,5 @@ func (r *reduceShape) equal(o *reduceShape) bool {
 
 // only reports whether whatever b reads of a is in the given relation.
 func (f *fuser) only(a, b *group, want relation) bool {
-	for _, i := range b.items {
-		for _, d := range f.nodes[i].deps {
-			if f.nodes[d.node].group == a && d.relation != want {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b.deps, func(d dep) bool { return f.nodes[d.node].group == a && d.relation != want })
 }

@@ -1,6 +1,10 @@
 package synth
 
-import "nxvk/ops"
+import (
+	"slices"
+
+	"nxvk/ops"
+)
 
 // Operations on elements come into the kernel of a product of matrices, or of a
 // convolution, whose results they take: as many as are few operations an element,
@@ -26,7 +30,6 @@ func (f *fuser) product(i int) {
 		return
 	}
 	n.group.product, n.group.n, n.group.open = true, n.in.Outs[0].Type.Size(), []int{i}
-	n.group.reads = map[int]bool{}
 	for _, o := range n.in.Ins {
 		if o.Lit != nil {
 			continue
@@ -35,7 +38,9 @@ func (f *fuser) product(i int) {
 		if !ok {
 			j = -1 - int(o.ID)
 		}
-		n.group.reads[j] = true
+		if !slices.Contains(n.group.reads, j) {
+			n.group.reads = append(n.group.reads, j)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ const maxSiblings = 8
 // nodesRead lists what a group reads that has as many elements as it has points.
 func (f *fuser) nodesRead(g *group) []int {
 	var rs []int
-	for r := range g.reads {
+	for _, r := range g.reads {
 		if f.sizeOf(r) == g.n {
 			rs = append(rs, r)
 		}
@@ -95,12 +95,12 @@ const maxWave = 8
 
 // before lists the groups that g reads.
 func (f *fuser) before(g *group) []*group {
+	f.stamp++
 	var hs []*group
-	for _, i := range g.items {
-		for _, d := range f.nodes[i].deps {
-			if h := f.nodes[d.node].group; h != g && !slices.Contains(hs, h) {
-				hs = append(hs, h)
-			}
+	for _, d := range g.deps {
+		if h := f.nodes[d.node].group; h != g && h.stamp != f.stamp {
+			h.stamp = f.stamp
+			hs = append(hs, h)
 		}
 	}
 	return hs
@@ -133,20 +133,21 @@ func (f *fuser) traces(u *Unit) bool {
 // unit makes a unit of items, with what they pull.
 func (f *fuser) unit(items []int) Unit {
 	body := f.body(items)
-	u := Unit{}
-	inside := map[ops.ID]bool{}
+	u := Unit{Body: make([]ops.Instr, 0, len(body))}
+	inside := func(o ops.Operand) bool {
+		j, made := f.maker(o)
+		_, found := slices.BinarySearch(body, j)
+		return made && found
+	}
 	lits := map[string]*ops.Literal{}
 	for _, i := range body {
 		in := *f.nodes[i].in
 		for _, o := range in.Ins {
-			if o.Lit == nil && !inside[o.ID] && !slices.Contains(u.Ins, o.ID) {
+			if o.Lit == nil && !inside(o) && !slices.Contains(u.Ins, o.ID) {
 				u.Ins = append(u.Ins, o.ID)
 			}
 		}
 		u.addLiterals(&in, lits)
-		for _, o := range in.Outs {
-			inside[o.ID] = true
-		}
 		u.Body = append(u.Body, in)
 	}
 	for _, i := range items {
