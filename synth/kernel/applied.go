@@ -47,26 +47,23 @@ func (a *applied) find(key *primKey) uint32 {
 	}
 }
 
-// get returns the value of a key that is there.
-func (a *applied) get(key *primKey) (Value, bool) {
-	if len(a.entries) == 0 {
-		return 0, false
-	}
-	i := a.slots[a.find(key)]
-	if i == 0 {
-		return 0, false
-	}
-	return a.entries[i-1].value, true
-}
-
-// add adds a key that is not there. At most half of the slots are taken.
-func (a *applied) add(key *primKey, v Value) {
+// get returns the value of a key, or the slot where it is to be added next.
+func (a *applied) get(key *primKey) (v Value, slot uint32, ok bool) {
 	if 2*len(a.entries) >= len(a.slots) {
 		a.grow()
 	}
-	s := a.find(key)
-	a.entries = append(a.entries, appliedEntry{*key, v, s})
-	a.slots[s] = int32(len(a.entries))
+	slot = a.find(key)
+	if i := a.slots[slot]; i > 0 {
+		return a.entries[i-1].value, slot, true
+	}
+	return 0, slot, false
+}
+
+// add adds a key in the slot that get has just given. At most half of the slots are
+// taken.
+func (a *applied) add(key *primKey, slot uint32, v Value) {
+	a.entries = append(a.entries, appliedEntry{*key, v, slot})
+	a.slots[slot] = int32(len(a.entries))
 }
 
 // grow doubles the slots.

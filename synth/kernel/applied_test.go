@@ -17,12 +17,12 @@ func TestApplied(t *testing.T) {
 	want, order := map[primKey]Value{}, []primKey{}
 	for i := range 20000 {
 		k := key()
-		v, ok := a.get(&k)
+		v, slot, ok := a.get(&k)
 		if w, known := want[k]; ok != known || v != w {
 			t.Fatalf("step %d: %v is %d, %v; want %d, %v", i, k, v, ok, w, known)
 		}
 		if !ok {
-			a.add(&k, Value(i))
+			a.add(&k, slot, Value(i))
 			want[k], order = Value(i), append(order, k)
 		}
 		if r.IntN(500) > 0 {

@@ -80,7 +80,7 @@ func (b *Builder) value(t scalar.Type) Value {
 
 func (b *Builder) head(in Inst, t scalar.Type) Value {
 	v := b.value(t)
-	in.Res = []Value{v}
+	in.Res = b.list(v)
 	b.k.Head = append(b.k.Head, in)
 	return v
 }
@@ -182,12 +182,13 @@ func (b *Builder) Prim(op scalar.Op, t scalar.Type, args ...Value) Value {
 	}
 	key := primKey{op, t, [3]Value{-1, -1, -1}}
 	copy(key.args[:], args)
-	if v, ok := b.done.get(&key); ok {
-		return v
+	known, slot, ok := b.done.get(&key)
+	if ok {
+		return known
 	}
 	v := b.value(t)
 	b.open = append(b.open, Inst{Op: Prim, Prim: op, Args: b.list(args...), Res: b.list(v)})
-	b.done.add(&key, v)
+	b.done.add(&key, slot, v)
 	return v
 }
 
