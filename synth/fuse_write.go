@@ -1,9 +1,8 @@
 package synth
 
 import (
-	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 
 	"nxvk/ops"
 	"nxvk/synth/kernel"
@@ -170,22 +169,33 @@ func truthsOf(info *ops.Info) int {
 // describe is the text of the expressions: all that their code depends on, but
 // for the sources.
 func (tr *trace) describe() string {
-	var b strings.Builder
+	var b []byte
 	for i := range tr.exprs {
-		x := &tr.exprs[i]
-		switch {
-		case x.kind == exprSource:
-			fmt.Fprintf(&b, "$%d:%v", x.source, x.typ)
-		default:
-			fmt.Fprintf(&b, "%v:%v%v%v", x.in.Op, x.typ, x.args, x.full)
-			for k, o := range x.in.Ins {
-				fmt.Fprintf(&b, "%v", x.types[k].DType)
-				if o.Lit != nil {
-					b.WriteByte('=')
-				}
-			}
-		}
-		b.WriteByte(';')
+		b = append(tr.exprs[i].describe(b), ';')
 	}
-	return b.String()
+	return string(b)
+}
+
+// describe appends the text of an expression.
+func (x *expr) describe(b []byte) []byte {
+	if x.kind == exprSource {
+		b = strconv.AppendInt(append(b, '$'), int64(x.source), 10)
+		return append(append(b, ':'), x.typ.String()...)
+	}
+	b = append(append(b, x.in.Op.String()...), ':')
+	b = append(append(b, x.typ.String()...), '[')
+	for i, a := range x.args {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, int64(a), 10)
+	}
+	b = strconv.AppendBool(append(b, ']'), x.full)
+	for k, o := range x.in.Ins {
+		b = append(b, x.types[k].DType.String()...)
+		if o.Lit != nil {
+			b = append(b, '=')
+		}
+	}
+	return b
 }
