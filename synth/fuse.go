@@ -23,13 +23,14 @@ type fuser struct {
 	nodes    []node
 	made     map[ops.ID]int // the node that makes a value
 	types    map[ops.ID]ops.Type
-	stamp    int        // of the latest search
-	stack    []*group   // room for a search
-	room     []int      // for what is open
-	operands []ops.Type // room for those of typesOf
-	tr       trace      // of the latest look
-	from     int        // the node that it began at
-	passed   []int      // what it has led through
+	stamp    int            // of the latest search
+	listed   map[ops.ID]int // the search that has met a value
+	stack    []*group       // room for a search
+	room     []int          // for what is open
+	operands []ops.Type     // room for those of typesOf
+	tr       trace          // of the latest look
+	from     int            // the node that it began at
+	passed   []int          // what it has led through
 
 	// Why an instruction has not joined one that it reads, by their nodes; nil where
 	// nobody wants to know.
@@ -59,7 +60,7 @@ func Units(g *Graph, t *Target) []Unit { return newFuser(g, t, nil).cut() }
 
 func newFuser(g *Graph, t *Target, refused map[[2]int]reason) *fuser {
 	return &fuser{t: t, g: g, nodes: make([]node, len(g.Body)), made: make(map[ops.ID]int, len(g.Body)),
-		types: make(map[ops.ID]ops.Type, len(g.Body)+len(g.Params)), refused: refused}
+		types: make(map[ops.ID]ops.Type, len(g.Body)+len(g.Params)), listed: make(map[ops.ID]int), refused: refused}
 }
 
 func (f *fuser) cut() []Unit {

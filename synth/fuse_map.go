@@ -146,13 +146,7 @@ func (tr *trace) of(u *Unit, types func(ops.ID) ops.Type) {
 			body[o.ID] = made{in, &in.Outs[k].Type}
 		}
 	}
-	ins, lits := make(map[ops.ID]int, len(u.Ins)), make(map[*ops.Literal]int, len(u.Lits))
-	for i, id := range u.Ins {
-		ins[id] = i
-	}
-	for i, l := range u.Lits {
-		lits[l] = len(u.Ins) + i
-	}
+	ins, lits := u.numbers()
 	if in := u.contraction(); in != nil {
 		tr.product, body[in.Outs[0].ID] = &in.Outs[0].ID, made{typ: &in.Outs[0].Type}
 	}

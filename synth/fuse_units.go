@@ -134,6 +134,7 @@ func (f *fuser) traces(u *Unit) bool {
 func (f *fuser) unit(items []int) Unit {
 	body := f.body(items)
 	u := Unit{Body: make([]ops.Instr, 0, len(body))}
+	f.stamp++
 	inside := func(o ops.Operand) bool {
 		j, made := f.maker(o)
 		_, found := slices.BinarySearch(body, j)
@@ -143,7 +144,8 @@ func (f *fuser) unit(items []int) Unit {
 	for _, i := range body {
 		in := *f.nodes[i].in
 		for _, o := range in.Ins {
-			if o.Lit == nil && !inside(o) && !slices.Contains(u.Ins, o.ID) {
+			if o.Lit == nil && !inside(o) && f.listed[o.ID] != f.stamp {
+				f.listed[o.ID] = f.stamp
 				u.Ins = append(u.Ins, o.ID)
 			}
 		}

@@ -60,15 +60,29 @@ func lowerSingle(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error)
 // operands are the types of those of an instruction that reads what the unit
 // does, and their numbers.
 func (u *Unit) operands(in *ops.Instr, types func(ops.ID) ops.Type) (ts []ops.Type, places []int) {
+	ins, lits := u.numbers()
 	ts, places = make([]ops.Type, len(in.Ins)), make([]int, len(in.Ins))
 	for i, o := range in.Ins {
 		if o.Lit != nil {
-			ts[i], places[i] = o.Lit.Type, len(u.Ins)+slices.Index(u.Lits, o.Lit)
+			ts[i], places[i] = o.Lit.Type, lits[o.Lit]
 			continue
 		}
-		ts[i], places[i] = types(o.ID), slices.Index(u.Ins, o.ID)
+		ts[i], places[i] = types(o.ID), ins[o.ID]
 	}
 	return ts, places
+}
+
+// numbers are those of the operands of a unit: of a literal that it lists twice, the
+// first.
+func (u *Unit) numbers() (ins map[ops.ID]int, lits map[*ops.Literal]int) {
+	ins, lits = make(map[ops.ID]int, len(u.Ins)), make(map[*ops.Literal]int, len(u.Lits))
+	for i, id := range u.Ins {
+		ins[id] = i
+	}
+	for i, l := range slices.Backward(u.Lits) {
+		lits[l] = len(u.Ins) + i
+	}
+	return ins, lits
 }
 
 // renumbered is the plan with operand i at places[i].
