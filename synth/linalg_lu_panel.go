@@ -52,104 +52,23 @@ func (l *luPart) eliminated(s luState, k int, c kernel.Value) luState {
 
 // share declares the shared arrays of the search.
 func (l *luPart) share() {
-	if l.lanes > 0 {
-		l.Lanes(l.lanes)
-		l.candidates = l.Shared(scalar.U32, 3*l.local/l.lanes)
-		return
-	}
 	l.sizes, l.places = l.Shared(l.panel.t.Part(), 2*l.local), l.Shared(scalar.U32, 2*l.local)
 }
 
 // findPivot is the place of the element of the k-th column, from the diagonal, c,
 // on, of the largest magnitude, the first of equals; c where the column is beyond
 // the matrix. As on the host, NaN is a pivot where it is on the diagonal, and none
-// elsewhere.
+// elsewhere. Candidates are compared in shared memory, some at a time: NVIDIA's driver
+// made wrong code of a search by maxima of subgroups in large workgroups.
 func (l *luPart) findPivot(s luState, k int, c kernel.Value) kernel.Value {
-	sizes, eligible := make([]kernel.Value, l.rows), make([]kernel.Value, l.rows)
+	best := luBest{l.real(-1), c}
 	for r, row := range s.a {
-		size, at := l.size(row[k]), s.at[r]
+		size, at := l.abs(row[k]), s.at[r]
 		isNaN := l.Compare(scalar.Ne, size, size)
 		first := l.same(at, c)
-		sizes[r] = l.Select(isNaN, l.real(math.Inf(1)), size)
-		eligible[r] = l.both(l.both(l.inside[r], l.Compare(scalar.Le, c, at)), l.either(first, l.not(isNaN)))
-	}
-	if l.lanes > 0 {
-		return l.findByLanes(sizes, eligible, s.at, c)
-	}
-	return l.findByTree(sizes, eligible, s.at, c)
-}
-
-// size is a number that is as large as the magnitude, but for the sign.
-func (l *luPart) size(x kernel.Value) kernel.Value {
-	if kernel.IsPair(x) {
-		return l.abs(x)
-	}
-	return x
-}
-
-// findByLanes compares the bits of magnitudes, then those of places, which the
-// first of equals has least: by subgroup, and then what the subgroups have found.
-func (l *luPart) findByLanes(sizes, eligible, at []kernel.Value, c kernel.Value) kernel.Value {
-	keys := make([][]kernel.Value, len(sizes))
-	for r, size := range sizes {
-		keys[r] = append(l.bits(size), l.complement(at[r]))
-	}
-	best := l.greatest(keys, eligible)
-	words, groups := len(best), l.local/l.lanes
-	l.then(l.same(l.Builtin(kernel.Lane), l.int(0)), func() {
-		for i, v := range best {
-			l.StoreShared(l.candidates, l.Add(l.Builtin(kernel.Subgroup), l.int(i*groups)), v)
-		}
-	})
-	l.Barrier()
-	keys, eligible = nil, nil
-	for g := 0; g < groups; g += l.lanes {
-		key := make([]kernel.Value, words)
-		group := l.least(l.Add(l.Builtin(kernel.Lane), l.int(g)), l.int(groups-1))
-		for i := range key {
-			key[i] = l.LoadShared(l.candidates, l.Add(group, l.int(i*groups)))
-		}
-		keys, eligible = append(keys, key), append(eligible, l.same(l.int(0), l.int(0)))
-	}
-	place := l.greatest(keys, eligible)[words-1]
-	return l.Select(l.same(place, l.int(0)), c, l.complement(place))
-}
-
-// greatest is the greatest of the keys of all lanes, word by word, the first the
-// most significant; zeros where none is eligible.
-func (l *luPart) greatest(keys [][]kernel.Value, eligible []kernel.Value) (best []kernel.Value) {
-	eligible = append([]kernel.Value(nil), eligible...)
-	for i := range keys[0] {
-		most := l.int(0)
-		for r, key := range keys {
-			word := l.Select(eligible[r], key[i], l.int(0))
-			most = l.Select(l.below(most, word), word, most)
-		}
-		most = l.LaneMax(most)
-		for r, key := range keys {
-			eligible[r] = l.both(eligible[r], l.same(key[i], most))
-		}
-		best = append(best, most)
-	}
-	return best
-}
-
-// bits are the words of the magnitude of a real number, which order numbers.
-func (l *luPart) bits(x kernel.Value) []kernel.Value {
-	const sign = 1 << 31
-	if l.panel.t.Part() == scalar.F64 {
-		return []kernel.Value{l.And(l.Prim(scalar.Hi, scalar.U32, x), sign-1), l.Prim(scalar.Lo, scalar.U32, x)}
-	}
-	return []kernel.Value{l.And(l.Bitcast(x, scalar.U32), sign-1)}
-}
-
-func (l *luPart) complement(x kernel.Value) kernel.Value { return l.Prim(scalar.Not, l.Type(x), x) }
-
-// findByTree compares candidates in shared memory, some at a time.
-func (l *luPart) findByTree(sizes, eligible, at []kernel.Value, c kernel.Value) kernel.Value {
-	best := luBest{l.real(-1), c}
-	for r, size := range sizes {
-		best = l.better(best, luBest{l.Select(eligible[r], l.abs(size), l.real(-1)), l.Select(eligible[r], at[r], c)})
+		eligible := l.both(l.both(l.inside[r], l.Compare(scalar.Le, c, at)), l.either(first, l.not(isNaN)))
+		size = l.Select(isNaN, l.real(math.Inf(1)), size)
+		best = l.better(best, luBest{l.Select(eligible, size, l.real(-1)), l.Select(eligible, at, c)})
 	}
 	l.keep(l.me, best)
 	n, from := l.local, 0

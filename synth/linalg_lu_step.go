@@ -12,8 +12,8 @@ import (
 // its elements of 32 bits in the registers of an invocation.
 const (
 	luLocal     = 512
-	luRows      = 4
-	luWide      = 16
+	luRows      = 2
+	luWide      = 8
 	luRegisters = 64
 )
 
@@ -32,7 +32,7 @@ func (j *linalg) luPanel(m int) panel {
 	}
 	most := luWide
 	if m <= p.local {
-		most *= 2 // small matrices are one panel
+		most *= 4 // small matrices are one panel
 	}
 	most = min(most/j.words(), luRegisters/(j.words()*p.rows))
 	p.wide = panelWidth(m, max(1, j.narrow(most)))
@@ -47,7 +47,7 @@ type luStep struct{ lo, at, hi, end, turn int }
 // step appends a step. The first workgroup of a matrix has the panel, the others
 // as many columns to the right of it, which do not wait for it.
 func (f *elimination) step(p panel, s luStep) {
-	w := &luWriter{panel: p, lanes: f.linalg.t.subgroup()}
+	w := &luWriter{p}
 	parts := 1
 	if s.at > s.lo {
 		parts = (s.end - s.at + p.wide - 1) / p.wide
@@ -58,29 +58,25 @@ func (f *elimination) step(p panel, s luStep) {
 		bufs: []buffer{f.buffer(f.a, Read|Write), words(f.places[s.turn], all, Read), words(f.places[s.turn^1], all, Write),
 			words(f.pivots, all, Read|Write), f.buffer(f.signs, Write)}}
 	q.nums = append([]int{f.count, parts, m, s.at - s.lo, s.hi - s.at, s.end - s.lo, f.n, s.lo}, places(f.a.from(s.lo, s.lo))...)
-	q.key = fmt.Sprintf("lu step %v rows=%d wide=%d lanes=%d", w.t, w.rows, w.wide, w.lanes)
+	q.key = fmt.Sprintf("lu step %v rows=%d wide=%d", w.t, w.rows, w.wide)
 	f.run(q)
 }
 
 // luWriter writes the kernel of a step.
-type luWriter struct {
-	panel
-	lanes int // of a subgroup; 0 where there are none
-}
+type luWriter struct{ panel }
 
 // luPart is the columns that a workgroup works on, from left on.
 type luPart struct {
 	arith
 	panel
-	lanes                     int
-	g                         grid
-	m, first, cols, limit     kernel.Value // rows of the block; columns: of the panel, and the end of all
-	left, base                kernel.Value // base of the matrix in lists of rows
-	me                        kernel.Value
-	inside, active            []kernel.Value // whether a row is one of the matrix, and not of a pivot before the panel
-	triangle, top             int            // shared: of the panel before; rows of its pivots, as they become
-	pivot                     int            // shared: the row of the pivot
-	sizes, places, candidates int            // shared: what has been found of the pivot
+	g                     grid
+	m, first, cols, limit kernel.Value // rows of the block; columns: of the panel, and the end of all
+	left, base            kernel.Value // base of the matrix in lists of rows
+	me                    kernel.Value
+	inside, active        []kernel.Value // whether a row is one of the matrix, and not of a pivot before the panel
+	triangle, top         int            // shared: of the panel before; rows of its pivots, as they become
+	pivot                 int            // shared: the row of the pivot
+	sizes, places         int            // shared: what has been found of the pivot
 }
 
 // luState is what changes from column to column: elements by row and column, the
@@ -92,7 +88,7 @@ type luState struct {
 }
 
 func (w *luWriter) write(e *emitter) error {
-	l := &luPart{arith: arith{e, w.t}, panel: w.panel, lanes: w.lanes, me: e.invocation()}
+	l := &luPart{arith: arith{e, w.t}, panel: w.panel, me: e.invocation()}
 	count, parts := e.num(), e.num()
 	l.m, l.first, l.cols, l.limit = e.num(), e.num(), e.num(), e.num()
 	n, lo := e.num(), e.num()
@@ -176,7 +172,7 @@ func (l *luPart) load() luState {
 
 // luAhead is how many columns of the panel before are read while those before them
 // are used.
-const luAhead = 2
+const luAhead = 1
 
 // update takes the panel before off the part. Rows of pivots are left alone: those
 // of that panel are solved for first.

@@ -253,11 +253,6 @@ func (b *Builder) LaneSum(x Value) Value {
 	return b.emit(Inst{Op: LaneSum, Args: []Value{x}}, scalar.U32)[0]
 }
 
-// LaneMax returns the largest of what the lanes of the subgroup have.
-func (b *Builder) LaneMax(x Value) Value {
-	return b.emit(Inst{Op: LaneMax, Args: []Value{x}}, scalar.U32)[0]
-}
-
 // Barrier waits for the workgroup and makes its shared writes visible.
 func (b *Builder) Barrier() { b.emit(Inst{Op: Barrier}) }
 

@@ -141,7 +141,6 @@ const (
 	LaneBarrier           // of the subgroup, likewise
 	Ballot                // Args[0] of every lane of the subgroup, a bit each, lowest lane first, 32 a word
 	LaneSum               // sum of Args[0] over the lanes before this one
-	LaneMax               // largest Args[0] of all lanes
 	If                    // Args[0] is the condition; Blocks are both branches
 	Loop                  // Args are first, limit, step, initial carried values; Blocks[0] has parameters index and carried
 )

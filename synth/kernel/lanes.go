@@ -1,7 +1,5 @@
 package kernel
 
-import "slices"
-
 // subgroup is where the lanes of a subgroup meet while a kernel runs on the host.
 // The values of an instruction are not written over by the next one, which a lane
 // may reach while others still read, but by the one after that, which it cannot.
@@ -45,8 +43,6 @@ func (v *invocation) together(in *Inst) {
 			sum += x
 		}
 		v.vals[in.Res[0]] = clip(v.k.Types[in.Res[0]], sum)
-	case LaneMax:
-		v.vals[in.Res[0]] = slices.Max(values)
 	}
 }
 

@@ -94,8 +94,8 @@ func (p *parser) structural(in Inst, name string) (Inst, error) {
 	case "lanebarrier":
 		in.Op = LaneBarrier
 		return in, nil
-	case "ballot", "lanesum", "lanemax":
-		in.Op = map[string]Op{"ballot": Ballot, "lanesum": LaneSum, "lanemax": LaneMax}[name]
+	case "ballot", "lanesum":
+		in.Op = map[string]Op{"ballot": Ballot, "lanesum": LaneSum}[name]
 		in.Args, err = values(p.toks)
 		return in, err
 	case "if":

@@ -139,8 +139,6 @@ func (p *printer) text(in *Inst) string {
 		return "ballot" + uses(in.Args)
 	case LaneSum:
 		return "lanesum" + uses(in.Args)
-	case LaneMax:
-		return "lanemax" + uses(in.Args)
 	case If:
 		return fmt.Sprintf("if%s {", uses(in.Args))
 	case Loop:

@@ -169,7 +169,7 @@ func (v *invocation) inst(in *Inst) {
 		atomic.AddUint64(&v.shared[in.Index][v.vals[in.Args[0]]], v.vals[in.Args[1]])
 	case Barrier:
 		v.bar.wait()
-	case LaneBarrier, Ballot, LaneSum, LaneMax:
+	case LaneBarrier, Ballot, LaneSum:
 		v.together(in)
 	case If:
 		b := &in.Blocks[1-v.vals[in.Args[0]]]

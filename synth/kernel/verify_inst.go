@@ -24,7 +24,7 @@ func (v *verifier) inst(in *Inst, uniform bool) error {
 		return v.branch(in)
 	case Loop:
 		return v.loop(in, uniform)
-	case Barrier, LaneBarrier, Ballot, LaneSum, LaneMax:
+	case Barrier, LaneBarrier, Ballot, LaneSum:
 		if !uniform {
 			return fmt.Errorf("barrier in control flow that may diverge")
 		}
@@ -42,7 +42,7 @@ func (v *verifier) lanes(in *Inst) error {
 	switch in.Op {
 	case Ballot:
 		args, res = []scalar.Type{scalar.Bool}, []scalar.Type{scalar.U32, scalar.U32}[:(v.k.Lanes+31)/32]
-	case LaneSum, LaneMax:
+	case LaneSum:
 		args, res = []scalar.Type{scalar.U32}, []scalar.Type{scalar.U32}
 	}
 	if err := v.types(in.Args, args); err != nil {

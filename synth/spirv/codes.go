@@ -91,7 +91,6 @@ const (
 	opReturn               = 253
 	opBallot               = 339
 	opGroupIAdd            = 349
-	opGroupUMax            = 357
 )
 
 const (
@@ -140,7 +139,6 @@ const (
 
 	scopeWorkgroup  = 2
 	scopeSubgroup   = 3
-	reduceAll       = 0
 	exclusiveScan   = 2
 	semanticsShared = 0x108 // AcquireRelease | WorkgroupMemory
 	accessAligned   = 2

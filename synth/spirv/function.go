@@ -85,7 +85,7 @@ func (m *module) inst(in *kernel.Inst) {
 	case kernel.Barrier:
 		w := m.word(scopeWorkgroup)
 		m.do(opControlBarrier, w, w, m.word(semanticsShared))
-	case kernel.AddShared, kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum, kernel.LaneMax:
+	case kernel.AddShared, kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum:
 		m.together(in)
 	case kernel.If:
 		m.branch(in)

@@ -39,9 +39,5 @@ func (m *module) together(in *kernel.Inst) {
 		m.cap(capGroup)
 		m.cap(capGroupArithmetic)
 		m.ids[in.Res[0]] = m.emit(opGroupIAdd, word, subgroup, exclusiveScan, m.ids[in.Args[0]])
-	case kernel.LaneMax:
-		m.cap(capGroup)
-		m.cap(capGroupArithmetic)
-		m.ids[in.Res[0]] = m.emit(opGroupUMax, word, subgroup, reduceAll, m.ids[in.Args[0]])
 	}
 }
