@@ -50,6 +50,8 @@ defmodule NxVulkanGo.Backend do
       beyond the largest number of f8, is NaN or infinite
     * `Nx.atan2/2` of complex numbers that are not real is NaN, but for such scalars
     * subnormal numbers of f8 are read as they are written
+    * GPUs may take subnormal numbers of f32 for zero in comparisons, `Nx.min/2`, `Nx.max/2`,
+      roots, angles and hyperbolic functions, be they kept by sums and products
     * float functions are exact within 2 units in the last place, and so may differ
       in the last digit printed
     * sums and products of floats are added in another order
