@@ -69,13 +69,9 @@ func (h *harness) alone(r *besideRow) error {
 func (h *harness) beside(rows []besideRow) error {
 	other := &harness{h.Beside(), make(map[string]ops.ID)}
 	p := stack(coldSize)
-	outs, err := p.CheckProgram()
+	outs, operands, err := other.smallOperands(p)
 	if err != nil {
 		return err
-	}
-	operands := make([]ops.Operand, len(p.Params))
-	for i, r := range p.Params {
-		operands[i] = ops.Operand{ID: other.Upload(r.Type, small(r.Type.Size()))}
 	}
 	other.Define("stack", p)
 	for range besideRuns {

@@ -43,6 +43,18 @@ func afresh(ctx context.Context, args []string) error {
 	return nil
 }
 
+// smallOperands uploads small numbers for the parameters of a program, whose types of
+// results it checks.
+func (h *harness) smallOperands(p *ops.Region) (outs []ops.Type, operands []ops.Operand, err error) {
+	if outs, err = p.CheckProgram(); err != nil {
+		return nil, nil, err
+	}
+	for _, r := range p.Params {
+		operands = append(operands, ops.Operand{ID: h.Upload(r.Type, small(r.Type.Size()))})
+	}
+	return outs, operands, nil
+}
+
 // ColdRound is one process of Cold.
 func ColdRound(device string) error {
 	h, err := harnessOf(device, drive.NewPrompt)
@@ -51,13 +63,9 @@ func ColdRound(device string) error {
 	}
 	defer h.close()
 	p := stack(coldSize)
-	outs, err := p.CheckProgram()
+	outs, operands, err := h.smallOperands(p)
 	if err != nil {
 		return err
-	}
-	operands := make([]ops.Operand, len(p.Params))
-	for i, r := range p.Params {
-		operands[i] = ops.Operand{ID: h.Upload(r.Type, small(r.Type.Size()))}
 	}
 	var times []time.Duration
 	for range coldRuns {

@@ -5,9 +5,9 @@
 // and that Eval can run on the host bit for bit as an IEEE device would.
 //
 // The functions of floats are within 2 units in the last place over their whole
-// range, on devices whose fma rounds once or
-// twice. Those of f32 use no f64. Operations that move or compare bits (abs, negate,
-// sign, fmin, fmax, isnan, isinf) are exact on devices that flush subnormals or ignore NaN;
+// range, on devices whose fma rounds once or twice. Those of f32 use no f64. Operations
+// that move or compare bits (abs, negate, sign, fmin, fmax, isnan, isinf) are exact on
+// devices that flush subnormals or ignore NaN;
 // arithmetic and comparisons treat subnormals as the device does. Where it keeps them but
 // compares them as zeros, fmin and fmax do so too: telling them apart takes softmax of rows a
 // quarter longer.
