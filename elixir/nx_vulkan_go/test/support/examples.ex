@@ -10,14 +10,15 @@ defmodule NxVulkanGo.Examples do
 
   @doc """
   Evaluates the examples of a function. Numbers may differ by `tolerance` times
-  the largest of the tensor; examples that contain `except` are left out.
+  the largest of the tensor; examples that contain `except` are left out. Returns how
+  many print other digits than the documentation.
   """
   def check!(module, {name, arity}, tolerance, except \\ nil) do
     groups =
       for group <- groups(module, name, arity), except == nil or not (group =~ except), do: group
 
     assert groups != [], "#{name}/#{arity} has no examples"
-    for group <- groups, do: check_group!(group, tolerance)
+    Enum.count(groups, &(check_group!(&1, tolerance) == :digits))
   end
 
   # Lines that a doctest runs together: without an empty one between them.
@@ -37,15 +38,23 @@ defmodule NxVulkanGo.Examples do
   defp check_group!(group, tolerance) do
     steps = String.split(group, ~r/^iex>/m, trim: true)
 
-    Enum.reduce(steps, [], fn step, binding ->
-      {code, expected} =
-        step |> String.split("\n", trim: true) |> Enum.split_while(&(not expected?(&1, step)))
+    {_, result} =
+      Enum.reduce(steps, {[], :exact}, fn step, {binding, result} ->
+        {code, expected} =
+          step |> String.split("\n", trim: true) |> Enum.split_while(&(not expected?(&1, step)))
 
-      source = Enum.map_join(code, "\n", &String.replace_prefix(&1, "...>", ""))
-      {value, binding} = Code.eval_string(source, binding, __ENV__)
-      if expected != [], do: compare!(source, value, Enum.join(expected, "\n"), tolerance)
-      binding
-    end)
+        source = Enum.map_join(code, "\n", &String.replace_prefix(&1, "...>", ""))
+        {value, binding} = Code.eval_string(source, binding, __ENV__)
+
+        one =
+          if expected == [],
+            do: :exact,
+            else: compare!(source, value, Enum.join(expected, "\n"), tolerance)
+
+        {binding, if(one == :exact, do: result, else: one)}
+      end)
+
+    result
   end
 
   # The first line is code, and so are those that continue it.
@@ -61,11 +70,14 @@ defmodule NxVulkanGo.Examples do
     for {a, e} <- pairs, abs(a - e) > tolerance * scale do
       flunk("#{source}\n#{a} is not #{e}:\n#{actual}")
     end
+
+    if actual == expected, do: :exact, else: :digits
   end
 
   defp compare!(source, value, expected, _tolerance) do
     {expected, _} = Code.eval_string(expected, [], __ENV__)
     assert value == expected, source
+    :exact
   end
 
   defp skeleton(text), do: Regex.replace(@number, text, "_")
