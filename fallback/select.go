@@ -4,9 +4,8 @@ import "nxvk/ops"
 
 // elementKernels are the pointwise operations that compute in no class.
 var elementKernels = map[ops.Op]kernel{
-	ops.Select:   selectOp,
-	ops.AsType:   asType,
-	ops.AllClose: allClose,
+	ops.Select: selectOp,
+	ops.AsType: asType,
 }
 
 // selectOp chooses whole elements, so it computes in no class: the branches

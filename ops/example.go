@@ -57,7 +57,6 @@ var examples = map[Op]example{
 	FFT2:    {ins: []Shape{square}, attrs: [][]int{{8, 8}, {0, 1}, eps}},
 	IFFT2:   {ins: []Shape{square}, attrs: [][]int{{8, 8}, {0, 1}, eps}},
 
-	AllClose:        {ins: []Shape{row, row}, attrs: [][]int{{0}, eps, eps}},
 	TriangularSolve: {ins: []Shape{square, square}, attrs: [][]int{{1}, {1}, {0}}},
 	QR:              {ins: []Shape{square}, attrs: [][]int{{0}}},
 	SVD:             {ins: []Shape{square}, attrs: [][]int{{1}}},

@@ -5,7 +5,7 @@ package ops
 var kindNames = [...]string{
 	Control: "control", Create: "create", Pointwise: "pointwise", Reduce: "reduce", ArgReduce: "arg_reduce",
 	Movement: "movement", Contract: "contract", Window: "window", Index: "index", Order: "order",
-	Scan: "scan", Transform: "transform", LinAlg: "linalg", Fold: "fold", Composite: "composite",
+	Scan: "scan", Transform: "transform", LinAlg: "linalg", Fold: "fold",
 }
 
 // String returns the name of the kind.

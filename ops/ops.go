@@ -30,7 +30,6 @@ const (
 	Transform             // Fourier transforms
 	LinAlg                // factorisations and solvers
 	Fold                  // a reduction by a function that comes with the instruction
-	Composite             // made of the others
 )
 
 // Rule says which type the result may have. The client states the type of

@@ -144,7 +144,6 @@ const (
 	RFFT
 	IRFFT
 	Phase
-	AllClose
 
 	// table_linalg.go
 	TriangularSolve

@@ -18,9 +18,6 @@ var transformRows = map[Op]Info{
 	IRFFT: transform("irfft", "The real signal of a length whose first coefficients are given.", fftShape),
 
 	Phase: unary("phase", Code{Float: "atan2(0, x)", Complex: "atan2(xi, x)"}, "Angle of a number in the complex plane.").result(RealType),
-	AllClose: {Name: "all_close", Kind: Composite, Arity: 2, Result: BoolType, Infer: allCloseShape,
-		Attrs: []Attr{{Name: "equal_nan", Kind: Bool}, {Name: "rtol", Kind: Real64}, {Name: "atol", Kind: Real64}},
-		Doc:   "1 where all elements are close: |x - y| <= atol + rtol |y|, and infinities equal."},
 }
 
 func transform(name, doc string, infer InferShape) Info {
@@ -67,11 +64,4 @@ func fft2Shape(in *Instr, t []Type) ([]Shape, error) {
 		return nil, fmt.Errorf("axes %v must be two", in.Attrs[1])
 	}
 	return resized(t[0].Shape, in.Attrs[1], in.Attrs[0])
-}
-
-func allCloseShape(in *Instr, t []Type) ([]Shape, error) {
-	if _, err := broadcastAll(in, t); err != nil {
-		return nil, err
-	}
-	return one(Shape{})
 }

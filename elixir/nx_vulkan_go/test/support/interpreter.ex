@@ -123,7 +123,7 @@ defmodule NxVulkanGo.Interpreter do
   ## Operations that are functions of Nx, with their attributes as options
 
   @functions [:take, :take_along_axis, :cumulative_sum, :cumulative_product, :cumulative_min] ++
-               [:cumulative_max, :fft2, :ifft2, :rfft, :irfft, :all_close, :top_k] ++
+               [:cumulative_max, :fft2, :ifft2, :rfft, :irfft, :top_k] ++
                [:logical_not, :phase]
   @factors [:cholesky, :solve, :qr, :eigh, :svd, :lu, :determinant]
 
