@@ -21,6 +21,7 @@ var shapes = [][]ops.Shape{
 	{{3, 1, 5}, {4, 1}, {}},
 	{{2, 3, 4, 5}, {3, 1, 5}, {1}},
 	{{2, 1, 3, 1, 2, 3}, {2, 1, 2, 2, 1}, {3}},
+	{{256}, {256}, {256}},
 }
 
 // resultType is the type of an operation's result for operands of a type; ok
