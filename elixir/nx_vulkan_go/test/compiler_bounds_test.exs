@@ -3,19 +3,13 @@ defmodule NxVulkanGo.CompilerBoundsTest do
   # that call functions of this VM which do not answer as they should.
   use ExUnit.Case, async: false
 
-  import Nx.Defn
-  alias NxVulkanGo.Error
+  import NxVulkanGo.Endless, only: [await_all: 0]
+  alias NxVulkanGo.{Endless, Error}
 
   setup do
     Nx.default_backend(NxVulkanGo.Backend)
     Nx.Defn.default_options(compiler: NxVulkanGo)
     :ok
-  end
-
-  # This waits for all that runs, so for ever where a run does not end.
-  defp await_all do
-    assert :ok = Task.await(Task.async(fn -> NxVulkanGo.sync() end), 30_000)
-    assert Nx.to_flat_list(Nx.add(Nx.iota({3}), 1)) == [1, 2, 3]
   end
 
   describe "size" do
@@ -63,23 +57,8 @@ defmodule NxVulkanGo.CompilerBoundsTest do
   end
 
   describe "a loop without end" do
-    defn forever(x) do
-      {x, _} =
-        while {x, i = 0}, i < 1 do
-          {Nx.sin(x), i * 1}
-        end
-
-      x
-    end
-
-    defn telling(x) do
-      while x, x > 0 do
-        hook(x + 1 - 1, :turn)
-      end
-    end
-
     test "ends when its result is deallocated, and others go on meanwhile" do
-      result = Nx.Defn.jit(&forever/1).(1.0)
+      result = Nx.Defn.jit(&Endless.sine/1).(1.0)
       assert Nx.to_flat_list(Nx.Defn.jit(&Nx.multiply(&1, 2)).(Nx.iota({3}))) == [0, 2, 4]
       assert :ok = Nx.backend_deallocate(result)
       await_all()
@@ -87,7 +66,7 @@ defmodule NxVulkanGo.CompilerBoundsTest do
 
     test "ends by what a hook in it raises" do
       assert_raise RuntimeError, "enough", fn ->
-        Nx.Defn.jit_apply(&telling/1, [1], hooks: %{turn: fn _ -> raise "enough" end})
+        Nx.Defn.jit_apply(&Endless.turning/1, [1], hooks: %{turn: fn _ -> raise "enough" end})
       end
 
       await_all()

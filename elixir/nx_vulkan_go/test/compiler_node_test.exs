@@ -4,7 +4,8 @@ defmodule NxVulkanGo.CompilerNodeTest do
   use ExUnit.Case, async: false
 
   import Nx.Defn
-  alias NxVulkanGo.{Error, Graphs, Interpreter}
+  import NxVulkanGo.Endless, only: [await_all: 0]
+  alias NxVulkanGo.{Endless, Error, Graphs, Interpreter}
   alias NxVulkanGo.Compiler.Program
 
   setup do
@@ -101,19 +102,13 @@ defmodule NxVulkanGo.CompilerNodeTest do
     assert Nx.to_flat_list(Nx.add(double, 1)) == [0.0, -2.0]
   end
 
-  defn forever(x) do
-    while x, x > 0 do
-      hook(x + 1 - 1, :turn)
-    end
-  end
-
   test "a loop without end ends with its caller, and holds up nobody" do
     test = self()
     hook = fn _ -> send(test, :turned) end
 
     {caller, ref} =
       spawn_monitor(fn ->
-        Nx.Defn.jit_apply(&forever/1, [1], compiler: NxVulkanGo, hooks: %{turn: hook})
+        Nx.Defn.jit_apply(&Endless.turning/1, [1], compiler: NxVulkanGo, hooks: %{turn: hook})
       end)
 
     assert_receive :turned
@@ -121,15 +116,6 @@ defmodule NxVulkanGo.CompilerNodeTest do
     Process.exit(caller, :kill)
     assert_receive {:DOWN, ^ref, _, _, :killed}
     await_all()
-  end
-
-  defn never(x) do
-    {x, _} =
-      while {x, i = 0}, i < 1 do
-        {Nx.sin(x), i * 1}
-      end
-
-    x
   end
 
   test "a loop without end and hooks ends when nobody has its result" do
@@ -140,18 +126,13 @@ defmodule NxVulkanGo.CompilerNodeTest do
 
     {caller, ref} =
       spawn_monitor(fn ->
-        Nx.to_number(Nx.Defn.jit_apply(&never/1, [1.0], compiler: NxVulkanGo))
+        Nx.to_number(Nx.Defn.jit_apply(&Endless.sine/1, [1.0], compiler: NxVulkanGo))
       end)
 
     assert_receive {:sent, ^caller}
     Process.exit(caller, :kill)
     assert_receive {:DOWN, ^ref, _, _, :killed}
     await_all()
-  end
-
-  # This waits for all that runs, so for ever where a loop does.
-  defp await_all do
-    assert :ok = Task.await(Task.async(fn -> NxVulkanGo.sync() end), 30_000)
   end
 
   test "each device is a partition of a serving" do
