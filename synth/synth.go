@@ -31,7 +31,6 @@ type Target struct {
 	Denorm32, Denorm64       bool
 	PreciseDiv, Subnormals   bool // see scalar.Env
 	Exp2                     bool // likewise
-	SeesSubnormals           bool // comparisons of F32 do not take subnormals for zeros; nothing is compiled by it
 	Rounds                   Rounding
 
 	SharedMemory   int // bytes of a workgroup

@@ -20,9 +20,8 @@ const probed = 1 << 14
 
 // Probe says what a device can do for the kernel compiler. What the driver
 // does not tell is tried: whether f32 division and square root are rounded
-// correctly, whether subnormals survive and comparisons see them, and how good the exponential of a
-// GPU is. It waits for the device, and so is
-// not for the goroutine of an Executor.
+// correctly, whether subnormals survive, and how good the exponential of a GPU is. It
+// waits for the device, and so is not for the goroutine of an Executor.
 func Probe(d *vulkan.Device) (synth.Target, error) {
 	t := targetOf(d.Info())
 	raw := t
@@ -37,10 +36,6 @@ func Probe(d *vulkan.Device) (synth.Target, error) {
 		return t, err
 	}
 	t.Subnormals, err = agrees(d, &raw, ops.Add, tiny, func(x, y float32) float32 { return x + y })
-	if err != nil {
-		return t, err
-	}
-	t.SeesSubnormals, err = agrees(d, &raw, ops.Max, tiny, func(x, y float32) float32 { return max(x, y) })
 	if err != nil {
 		return t, err
 	}

@@ -55,6 +55,21 @@ func open() {
 		return
 	}
 	device = d
+	seesSubnormals, absent = comparesSubnormals()
+}
+
+// seesSubnormals is whether arithmetic of the device keeps subnormals of f32 and its
+// comparisons tell them from zeros.
+var seesSubnormals bool
+
+func comparesSubnormals() (bool, error) {
+	d := drive.NewFor(device, target, -1)
+	defer d.Close()
+	one := ops.Type{DType: ops.F32, Shape: ops.Shape{1}}
+	tiny := encode([]float64{0x1p-149}, one)
+	c := instr{op: ops.Max, types: []ops.Type{one, one}, data: [][]byte{make([]byte, 4), tiny}, out: one}
+	got, err := c.run(d)
+	return target.Subnormals && bytes.Equal(got, tiny), err
 }
 
 // modes are the ways in which kernels reach buffers: all that the device has. The

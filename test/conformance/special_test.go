@@ -55,7 +55,7 @@ func specialsOf(t ops.DType, d ops.Domain, last bool) []float64 {
 	low, unit := math.Exp2(float64(smallest[t])), math.Exp2(float64(1-digits[t]))
 	list := slices.Clone(specials)
 	for _, x := range []float64{low, low * unit, low * (1 - unit), largestOf(t)} {
-		if x >= 0x1p-126 || t.Wide() != ops.F32 || target.Subnormals && target.SeesSubnormals {
+		if x >= 0x1p-126 || t.Wide() != ops.F32 || seesSubnormals {
 			list = append(list, x, -x)
 		}
 	}
