@@ -19,80 +19,82 @@ defmodule Host do
   defp pointwise do
     for type <- [:f32, :f64, :s32, :s64],
         {name, f} <- [add: &Nx.add/2, multiply: &Nx.multiply/2] do
-      {"#{name} #{type}", [vector(type), vector(type)], f}
+      {"#{name} #{type}", fn -> [vector(type), vector(type)] end, f}
     end ++
       [
-        {"add f32 to its rows", [matrix(:f32), row(:f32)], &Nx.add/2},
-        {"add f32 and s32", [vector(:f32), vector(:s32)], &Nx.add/2},
-        {"add bf16", [vector(:bf16), vector(:bf16)], &Nx.add/2},
-        {"exp f32", [vector(:f32)], &Nx.exp/1},
-        {"exp f64", [vector(:f64)], &Nx.exp/1},
-        {"tanh f32", [vector(:f32)], &Nx.tanh/1},
-        {"sqrt f32", [positive()], &Nx.sqrt/1},
-        {"negate f32", [vector(:f32)], &Nx.negate/1},
-        {"abs s64", [vector(:s64)], &Nx.abs/1},
-        {"less f32", [vector(:f32), vector(:f32)], &Nx.less/2},
-        {"logical_and u8", [vector(:u8), vector(:u8)], &Nx.logical_and/2},
-        {"pow f32", [positive(), vector(:f32)], &Nx.pow/2},
-        {"quotient s64", [vector(:s64), Nx.tensor(7)], &Nx.quotient/2},
-        {"as_type f32 to s64", [vector(:f32)], &Nx.as_type(&1, :s64)},
-        {"as_type s32 to f32", [vector(:s32)], &Nx.as_type(&1, :f32)},
-        {"select f32", [vector(:u8), vector(:f32), vector(:f32)], &Nx.select/3},
-        {"clip f32", [vector(:f32)], &Nx.clip(&1, 0, 1)},
-        {"multiply c64", [vector(:c64), vector(:c64)], &Nx.multiply/2}
+        {"add f32 to its rows", fn -> [matrix(:f32), row(:f32)] end, &Nx.add/2},
+        {"add f32 and s32", fn -> [vector(:f32), vector(:s32)] end, &Nx.add/2},
+        {"add bf16", fn -> [vector(:bf16), vector(:bf16)] end, &Nx.add/2},
+        {"exp f32", fn -> [vector(:f32)] end, &Nx.exp/1},
+        {"exp f64", fn -> [vector(:f64)] end, &Nx.exp/1},
+        {"tanh f32", fn -> [vector(:f32)] end, &Nx.tanh/1},
+        {"sqrt f32", fn -> [positive()] end, &Nx.sqrt/1},
+        {"negate f32", fn -> [vector(:f32)] end, &Nx.negate/1},
+        {"abs s64", fn -> [vector(:s64)] end, &Nx.abs/1},
+        {"less f32", fn -> [vector(:f32), vector(:f32)] end, &Nx.less/2},
+        {"logical_and u8", fn -> [vector(:u8), vector(:u8)] end, &Nx.logical_and/2},
+        {"pow f32", fn -> [positive(), vector(:f32)] end, &Nx.pow/2},
+        {"quotient s64", fn -> [vector(:s64), Nx.tensor(7)] end, &Nx.quotient/2},
+        {"as_type f32 to s64", fn -> [vector(:f32)] end, &Nx.as_type(&1, :s64)},
+        {"as_type s32 to f32", fn -> [vector(:s32)] end, &Nx.as_type(&1, :f32)},
+        {"select f32", fn -> [vector(:u8), vector(:f32), vector(:f32)] end, &Nx.select/3},
+        {"clip f32", fn -> [vector(:f32)] end, &Nx.clip(&1, 0, 1)},
+        {"multiply c64", fn -> [vector(:c64), vector(:c64)] end, &Nx.multiply/2}
       ]
   end
 
   defp folds do
     for type <- [:f32, :f64, :s32, :s64],
         {name, axes} <- [all: nil, "axis 0": [0], "axis 1": [1]] do
-      {"sum #{type} #{name}", [matrix(type)], &Nx.sum(&1, axes: axes)}
+      {"sum #{type} #{name}", fn -> [matrix(type)] end, &Nx.sum(&1, axes: axes)}
     end ++
       [
-        {"reduce_max f32 all", [matrix(:f32)], &Nx.reduce_max/1},
-        {"reduce_max f32 axis 0", [matrix(:f32)], &Nx.reduce_max(&1, axes: [0])},
-        {"product f32 axis 1", [matrix(:f32)], &Nx.product(&1, axes: [1])},
-        {"all u8", [vector(:u8)], &Nx.all/1},
-        {"mean f32 axis 1", [matrix(:f32)], &Nx.mean(&1, axes: [1])},
-        {"argmax f32 all", [vector(:f32)], &Nx.argmax/1},
-        {"argmax f32 axis 0", [matrix(:f32)], &Nx.argmax(&1, axis: 0)},
-        {"argmax f32 axis 1", [matrix(:f32)], &Nx.argmax(&1, axis: 1)},
-        {"cumulative_sum f32", [vector(:f32)], &Nx.cumulative_sum/1},
-        {"cumulative_sum s64 axis 0", [matrix(:s64)], &Nx.cumulative_sum(&1, axis: 0)},
-        {"cumulative_max f32", [matrix(:f32)], &Nx.cumulative_max(&1, axis: 1)},
-        {"window_sum f32 3x3", [matrix(:f32)], &Nx.window_sum(&1, {3, 3})},
-        {"window_max f32 2x2/2", [matrix(:f32)], &Nx.window_max(&1, {2, 2}, strides: [2, 2])},
-        {"reduce f32 axis 1", [matrix(:f32)], fn x -> Nx.reduce(x, 0, [axes: [1]], &Nx.add/2) end}
+        {"reduce_max f32 all", fn -> [matrix(:f32)] end, &Nx.reduce_max/1},
+        {"reduce_max f32 axis 0", fn -> [matrix(:f32)] end, &Nx.reduce_max(&1, axes: [0])},
+        {"product f32 axis 1", fn -> [matrix(:f32)] end, &Nx.product(&1, axes: [1])},
+        {"all u8", fn -> [vector(:u8)] end, &Nx.all/1},
+        {"mean f32 axis 1", fn -> [matrix(:f32)] end, &Nx.mean(&1, axes: [1])},
+        {"argmax f32 all", fn -> [vector(:f32)] end, &Nx.argmax/1},
+        {"argmax f32 axis 0", fn -> [matrix(:f32)] end, &Nx.argmax(&1, axis: 0)},
+        {"argmax f32 axis 1", fn -> [matrix(:f32)] end, &Nx.argmax(&1, axis: 1)},
+        {"cumulative_sum f32", fn -> [vector(:f32)] end, &Nx.cumulative_sum/1},
+        {"cumulative_sum s64 axis 0", fn -> [matrix(:s64)] end, &Nx.cumulative_sum(&1, axis: 0)},
+        {"cumulative_max f32", fn -> [matrix(:f32)] end, &Nx.cumulative_max(&1, axis: 1)},
+        {"window_sum f32 3x3", fn -> [matrix(:f32)] end, &Nx.window_sum(&1, {3, 3})},
+        {"window_max f32 2x2/2", fn -> [matrix(:f32)] end,
+         &Nx.window_max(&1, {2, 2}, strides: [2, 2])},
+        {"reduce f32 axis 1", fn -> [matrix(:f32)] end,
+         fn x -> Nx.reduce(x, 0, [axes: [1]], &Nx.add/2) end}
       ]
   end
 
   defp movement do
     [
-      {"transpose f32", [matrix(:f32)], &Nx.transpose/1},
-      {"transpose f64", [matrix(:f64)], &Nx.transpose/1},
-      {"transpose f32 100x100x100", [cube(:f32)], &Nx.transpose(&1, axes: [1, 2, 0])},
-      {"reverse f32", [matrix(:f32)], &Nx.reverse/1},
-      {"pad f32", [matrix(:f32)], &Nx.pad(&1, 0.0, [{1, 1, 0}, {2, 2, 0}])},
-      {"slice f32", [matrix(:f32)], &Nx.slice(&1, [10, 10], [900, 900])},
-      {"concatenate f32 axis 1", [matrix(:f32), matrix(:f32)],
+      {"transpose f32", fn -> [matrix(:f32)] end, &Nx.transpose/1},
+      {"transpose f64", fn -> [matrix(:f64)] end, &Nx.transpose/1},
+      {"transpose f32 100x100x100", fn -> [cube(:f32)] end, &Nx.transpose(&1, axes: [1, 2, 0])},
+      {"reverse f32", fn -> [matrix(:f32)] end, &Nx.reverse/1},
+      {"pad f32", fn -> [matrix(:f32)] end, &Nx.pad(&1, 0.0, [{1, 1, 0}, {2, 2, 0}])},
+      {"slice f32", fn -> [matrix(:f32)] end, &Nx.slice(&1, [10, 10], [900, 900])},
+      {"concatenate f32 axis 1", fn -> [matrix(:f32), matrix(:f32)] end,
        &Nx.concatenate([&1, &2], axis: 1)},
-      {"broadcast f32", [row(:f32)], &Nx.broadcast(&1, {1000, 1000})},
-      {"iota s64", [], fn -> Nx.iota({1000, 1000}, axis: 1) end}
+      {"broadcast f32", fn -> [row(:f32)] end, &Nx.broadcast(&1, {1000, 1000})},
+      {"iota s64", fn -> [] end, fn -> Nx.iota({1000, 1000}, axis: 1) end}
     ]
   end
 
   defp indexing do
     [
-      {"sort f32", [vector(:f32)], &Nx.sort/1},
-      {"sort s64", [vector(:s64)], &Nx.sort/1},
-      {"sort f32 axis 0", [matrix(:f32)], &Nx.sort(&1, axis: 0)},
-      {"argsort f32", [vector(:f32)], &Nx.argsort/1},
-      {"take f32", [matrix(:f32), indices()], &Nx.take/2},
-      {"take f32 single", [vector(:f32), places()], &Nx.take/2},
-      {"gather f32", [matrix(:f32), pairs()], &Nx.gather/2},
-      {"take_along_axis f32", [matrix(:f32), Nx.reshape(indices(), {1000, 1})],
+      {"sort f32", fn -> [vector(:f32)] end, &Nx.sort/1},
+      {"sort s64", fn -> [vector(:s64)] end, &Nx.sort/1},
+      {"sort f32 axis 0", fn -> [matrix(:f32)] end, &Nx.sort(&1, axis: 0)},
+      {"argsort f32", fn -> [vector(:f32)] end, &Nx.argsort/1},
+      {"take f32", fn -> [matrix(:f32), indices()] end, &Nx.take/2},
+      {"take f32 single", fn -> [vector(:f32), places()] end, &Nx.take/2},
+      {"gather f32", fn -> [matrix(:f32), pairs()] end, &Nx.gather/2},
+      {"take_along_axis f32", fn -> [matrix(:f32), Nx.reshape(indices(), {1000, 1})] end,
        fn x, i -> Nx.take_along_axis(x, Nx.broadcast(i, {1000, 1000}), axis: 1) end},
-      {"indexed_add f32", [matrix(:f32), pairs(), vector(:f32)], &Nx.indexed_add/3}
+      {"indexed_add f32", fn -> [matrix(:f32), pairs(), vector(:f32)] end, &Nx.indexed_add/3}
     ]
   end
 
@@ -100,11 +102,12 @@ defmodule Host do
     square = fn type -> data(type, {256, 256}) end
 
     for type <- [:f32, :f64, :s32, :s64, :bf16, :c64] do
-      {"dot #{type} 256x256", [square.(type), square.(type)], &Nx.dot/2}
+      {"dot #{type} 256x256", fn -> [square.(type), square.(type)] end, &Nx.dot/2}
     end ++
       [
-        {"dot f32 matrix and vector", [matrix(:f32), row(:f32)], &Nx.dot/2},
-        {"conv f32 1x4x64x64 8x4x3x3", [data(:f32, {1, 4, 64, 64}), data(:f32, {8, 4, 3, 3})],
+        {"dot f32 matrix and vector", fn -> [matrix(:f32), row(:f32)] end, &Nx.dot/2},
+        {"conv f32 1x4x64x64 8x4x3x3",
+         fn -> [data(:f32, {1, 4, 64, 64}), data(:f32, {8, 4, 3, 3})] end,
          &Nx.conv(&1, &2, padding: :same)}
       ]
   end
@@ -114,12 +117,12 @@ defmodule Host do
     definite = Nx.add(Nx.dot(square, Nx.transpose(square)), Nx.multiply(Nx.eye(64), 64))
 
     [
-      {"fft c64 64x256", [data(:c64, {64, 256})], &Nx.fft/1},
-      {"fft c64 2048", [data(:c64, {2048})], &Nx.fft/1},
-      {"cholesky f64 64x64", [definite], &Nx.LinAlg.cholesky/1},
-      {"solve f64 64x64", [definite, square], &Nx.LinAlg.solve/2},
-      {"qr f64 64x64", [square], fn x -> elem(Nx.LinAlg.qr(x), 1) end},
-      {"eigh f64 16x16", [Nx.slice(definite, [0, 0], [16, 16])],
+      {"fft c64 64x256", fn -> [data(:c64, {64, 256})] end, &Nx.fft/1},
+      {"fft c64 2048", fn -> [data(:c64, {2048})] end, &Nx.fft/1},
+      {"cholesky f64 64x64", fn -> [definite] end, &Nx.LinAlg.cholesky/1},
+      {"solve f64 64x64", fn -> [definite, square] end, &Nx.LinAlg.solve/2},
+      {"qr f64 64x64", fn -> [square] end, fn x -> elem(Nx.LinAlg.qr(x), 1) end},
+      {"eigh f64 16x16", fn -> [Nx.slice(definite, [0, 0], [16, 16])] end,
        fn x -> elem(Nx.LinAlg.eigh(x), 0) end}
     ]
   end
@@ -186,6 +189,7 @@ IO.puts("operation\thost ms\tbinary ms\tratio")
 Nx.default_backend(Nx.BinaryBackend)
 
 for {name, args, f} <- Host.cases(), String.contains?(name, only) do
+  args = args.()
   {binary, want} = Host.best(args, f, 2)
   Nx.default_backend(NxVulkanGo.Backend)
   sent = Enum.map(args, &Nx.backend_transfer(&1, NxVulkanGo.Backend))
