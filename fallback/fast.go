@@ -26,13 +26,14 @@ type tests struct {
 }
 
 var fastLoops = [ops.Count]loops{
-	ops.Add:      {addLoop[float32], addLoop[float64], addLoop[int32], addLoop[int64], addLoop[uint8]},
-	ops.Subtract: {subLoop[float32], subLoop[float64], subLoop[int32], subLoop[int64], subLoop[uint8]},
-	ops.Multiply: {mulLoop[float32], mulLoop[float64], mulLoop[int32], mulLoop[int64], mulLoop[uint8]},
-	ops.Divide:   {f32: divLoop[float32], f64: divLoop[float64]},
-	ops.Quotient: {s32: quotLoop[int32], s64: quotLoop[int64], u8: quotLoop[uint8]},
-	ops.Min:      {minLoop[float32], minLoop[float64], minLoop[int32], minLoop[int64], minLoop[uint8]},
-	ops.Max:      {maxLoop[float32], maxLoop[float64], maxLoop[int32], maxLoop[int64], maxLoop[uint8]},
+	ops.Add:       {addLoop[float32], addLoop[float64], addLoop[int32], addLoop[int64], addLoop[uint8]},
+	ops.Subtract:  {subLoop[float32], subLoop[float64], subLoop[int32], subLoop[int64], subLoop[uint8]},
+	ops.Multiply:  {mulLoop[float32], mulLoop[float64], mulLoop[int32], mulLoop[int64], mulLoop[uint8]},
+	ops.Divide:    {f32: divLoop[float32], f64: divLoop[float64]},
+	ops.Quotient:  {s32: quotLoop[int32], s64: quotLoop[int64], u8: quotLoop[uint8]},
+	ops.Remainder: {s32: remLoop[int32], s64: remLoop[int64], u8: remLoop[uint8]},
+	ops.Min:       {minLoop[float32], minLoop[float64], minLoop[int32], minLoop[int64], minLoop[uint8]},
+	ops.Max:       {maxLoop[float32], maxLoop[float64], maxLoop[int32], maxLoop[int64], maxLoop[uint8]},
 }
 
 var fastTests = [ops.Count]tests{

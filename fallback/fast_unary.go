@@ -16,12 +16,9 @@ type unaryLoops struct {
 }
 
 var fastUnary = [ops.Count]unaryLoops{
-	ops.Negate:  {negLoop[float32], negLoop[float64], negLoop[int32], negLoop[int64]},
-	ops.Abs:     {absFloatLoop[float32], absFloatLoop[float64], absIntLoop[int32], absIntLoop[int64]},
-	ops.Sqrt:    {f32: sqrtLoop[float32], f64: sqrtLoop[float64]},
-	ops.Exp:     {f32: inDouble(expEach), f64: expLoop},
-	ops.Tanh:    {f32: inDouble(tanhEach)},
-	ops.Sigmoid: {f32: inDouble(sigmoidEach)},
+	ops.Negate: {negLoop[float32], negLoop[float64], negLoop[int32], negLoop[int64]},
+	ops.Abs:    {absFloatLoop[float32], absFloatLoop[float64], absIntLoop[int32], absIntLoop[int64]},
+	ops.Sqrt:   {f32: sqrtLoop[float32], f64: sqrtLoop[float64]},
 }
 
 // fastOne computes an instruction of one operand by a typed loop and reports
@@ -82,59 +79,5 @@ func sqrtLoop[T float32 | float64](dst, x []T) {
 	x = x[:len(dst)]
 	for i := range dst {
 		dst[i] = quiet(T(math.Sqrt(float64(x[i]))))
-	}
-}
-
-// inDouble computes elements of float32 in float64. Conversions have loops of their
-// own: amid arithmetic each would wait for the element before it, whose register it
-// writes half of.
-func inDouble(f func(x []float64)) func(dst, x []float32) {
-	return func(dst, x []float32) {
-		s := scratches.Get().(*scratch)
-		defer scratches.Put(s)
-		for len(dst) > 0 {
-			n := min(len(dst), chunk)
-			wide := bufs[float64](s)[0][:n]
-			for i, v := range x[:n] {
-				wide[i] = float64(v)
-			}
-			f(wide)
-			for i, v := range wide {
-				dst[i] = quiet(float32(v))
-			}
-			dst, x = dst[n:], x[n:]
-		}
-	}
-}
-
-func expLoop(dst, x []float64) {
-	for len(dst) > 0 {
-		n := min(len(dst), chunk)
-		copy(dst[:n], x)
-		expEach(dst[:n])
-		dst, x = dst[n:], x[n:]
-	}
-}
-
-// tanhEach takes one exponential, which leaves more digits than float32 has except
-// near 0, where two terms of the series are enough.
-func tanhEach(x []float64) {
-	for i, v := range x {
-		switch a := math.Abs(v); {
-		case a < 0x1p-10:
-			x[i] = v * (1 - v*v/3)
-		case a < tanhOne:
-			scale, t := expReduced(2 * v)
-			s := math.Float64frombits(scale)
-			x[i] = 1 - 2/(s+s*t+1)
-		case v == v:
-			x[i] = math.Copysign(1, v)
-		}
-	}
-}
-
-func sigmoidEach(x []float64) {
-	for i, v := range x {
-		x[i] = sigmoid(v)
 	}
 }

@@ -36,13 +36,32 @@ func quotLoop[T int32 | int64 | uint8](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
 		a, b := int64(x[i]), int64(y[i])
-		if b > 0 && uint64(a|b)>>32 == 0 {
-			dst[i] = T(uint32(a) / uint32(b))
+		if p, q := absolute(a), absolute(b); q != 0 && (p|q)>>32 == 0 {
+			dst[i] = T(withSign(int64(uint32(p)/uint32(q)), a^b))
 		} else {
 			dst[i] = T(quotient(a, b))
 		}
 	}
 }
+
+// remLoop does the same for what a division leaves, which has the dividend's sign.
+func remLoop[T int32 | int64 | uint8](dst, x, y []T) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	for i := range dst {
+		a, b := int64(x[i]), int64(y[i])
+		if p, q := absolute(a), absolute(b); q != 0 && (p|q)>>32 == 0 {
+			dst[i] = T(withSign(int64(uint32(p)%uint32(q)), a))
+		} else {
+			dst[i] = T(remainder(a, b))
+		}
+	}
+}
+
+// absolute is |x|, also of the smallest number.
+func absolute(x int64) uint64 { return uint64(withSign(x, x)) }
+
+// withSign is x, negated where sign is negative.
+func withSign(x, sign int64) int64 { return (x ^ sign>>63) - sign>>63 }
 
 func minLoop[T stored](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]

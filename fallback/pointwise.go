@@ -7,14 +7,18 @@ import (
 )
 
 // scalar is how one element of a pointwise operation computes in a class: the
-// function of its arity is set. A comparison gives 0 or 1.
+// function of its arity is set. A comparison gives 0 or 1. each has a loop of its own
+// and does what one does, where that is there too, to every element.
 type scalar[C class] struct {
 	one   func(x C) C
+	each  func(x []C)
 	two   func(x, y C) C
 	three func(x, y, z C) C
 }
 
-func (s *scalar[C]) exists() bool { return s.one != nil || s.two != nil || s.three != nil }
+func (s *scalar[C]) exists() bool {
+	return s.one != nil || s.each != nil || s.two != nil || s.three != nil
+}
 
 // scalars has the functions of a class, by operation.
 type scalars[C class] [ops.Count]scalar[C]
@@ -130,6 +134,10 @@ func (j *job[C]) run(s *scratch, lo, hi int) {
 func (j *job[C]) apply(x, y, z []C) {
 	switch j.arity {
 	case 1:
+		if j.fn.each != nil {
+			j.fn.each(x)
+			return
+		}
 		f := j.fn.one
 		for i, v := range x {
 			x[i] = f(v)

@@ -134,6 +134,42 @@ func TestUnaryLoops(t *testing.T) {
 	}
 }
 
+// A loop over many elements does to each what the function of one does.
+func TestEach(t *testing.T) {
+	values := append(lines(400, 9), 88.8, -104, 709.5, 0.3, 0x1p-11, -0x1p-9, 20, -20, 0x1p52+1, 0x1p51+0.5, -0x1.fffffffffffffp-2,
+		0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 0x1p-1074, -math.MaxFloat64, 1e5, 1e9, 1e300)
+	for op, f := range floatScalars {
+		if f.one == nil || f.each == nil {
+			continue
+		}
+		got := slices.Clone(values)
+		f.each(got)
+		for i, x := range values {
+			if want := f.one(x); math.Float64bits(got[i]) != math.Float64bits(want) && (got[i] == got[i] || want == want) {
+				t.Errorf("%v of %v is %v in a loop, %v alone", ops.Op(op), x, got[i], want)
+			}
+		}
+	}
+}
+
+// Small divisions, which go another way, and all others are those of Go.
+func TestIntegerDivision(t *testing.T) {
+	numbers := []int64{0, 1, 2, 3, 7, 1000, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<62 + 1, math.MaxInt64, math.MinInt64}
+	for _, x := range numbers {
+		numbers = append(numbers, -x)
+	}
+	for _, x := range numbers {
+		for _, y := range numbers {
+			var q, r [1]int64
+			quotLoop(q[:], []int64{x}, []int64{y})
+			remLoop(r[:], []int64{x}, []int64{y})
+			if q[0] != quotient(x, y) || r[0] != remainder(x, y) {
+				t.Errorf("%d / %d is %d, %d left", x, y, q[0], r[0])
+			}
+		}
+	}
+}
+
 // One element a place, in every width and with rows around it.
 func TestTakeSingle(t *testing.T) {
 	for _, d := range ops.DTypes() {

@@ -103,6 +103,13 @@ var floatScalars = func() (t scalars[float64]) {
 	} {
 		t[op] = one(f)
 	}
+	for op, f := range map[ops.Op]func([]float64){
+		ops.Exp: expEach, ops.Sigmoid: sigmoidEach, ops.Rsqrt: rsqrtEach,
+		ops.Ceil: ceilEach, ops.Floor: floorEach, ops.Round: roundEach,
+		ops.Sign: signEach, ops.IsNaN: isNaNEach, ops.IsInfinity: isInfinityEach,
+	} {
+		t[op].each = f
+	}
 	t[ops.Divide] = two(func(x, y float64) float64 { return x / y })
 	t[ops.Pow], t[ops.Remainder], t[ops.Atan2] = two(pow), two(math.Mod), two(atan2)
 	return t

@@ -52,7 +52,7 @@ func integers[C integerClass](t *scalars[C]) {
 	t[ops.BitwiseAnd] = two(func(x, y C) C { return x & y })
 	t[ops.BitwiseOr] = two(func(x, y C) C { return x | y })
 	t[ops.BitwiseXor] = two(func(x, y C) C { return x ^ y })
-	t[ops.BitwiseNot] = one(func(x C) C { return ^x })
+	t[ops.BitwiseNot] = scalar[C]{each: notEach[C]}
 	t[ops.LeftShift] = two(func(x, y C) C { return x << uint64(y) })
 	t[ops.RightShift] = two(func(x, y C) C { return x >> uint64(y) })
 	for _, op := range []ops.Op{ops.Ceil, ops.Floor, ops.Round} {
@@ -66,7 +66,7 @@ func integers[C integerClass](t *scalars[C]) {
 var intScalars = func() (t scalars[int64]) {
 	integers(&t)
 	t[ops.Abs] = one(func(x int64) int64 { return max(x, -x) })
-	t[ops.Sign] = one(func(x int64) int64 { return truth[int64](x > 0) - truth[int64](x < 0) })
+	t[ops.Sign] = scalar[int64]{each: signIntEach}
 	return t
 }()
 

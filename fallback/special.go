@@ -68,11 +68,8 @@ func sigmoid(x float64) float64 {
 
 // sign keeps NaN and the sign of zero.
 func sign(x float64) float64 {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
+	if x == 0 || x != x {
+		return x
 	}
-	return x
+	return math.Copysign(1, x)
 }

@@ -1,6 +1,6 @@
 # Operations on the host path of a server without a device, and on Nx.BinaryBackend:
 #
-#     mix run bench/host.exs [part of a name]
+#     mix run bench/host.exs [pattern of names]
 #
 # Large arrays have 10^6 elements, other sizes are in the names. Each time is the
 # best of several calls with a read of one element behind each, so that both have
@@ -13,7 +13,8 @@ defmodule Host do
   @n 1_000_000
 
   def cases do
-    pointwise() ++ folds() ++ movement() ++ indexing() ++ products() ++ transforms()
+    pointwise() ++
+      functions() ++ folds() ++ movement() ++ indexing() ++ products() ++ transforms()
   end
 
   defp pointwise do
@@ -40,6 +41,37 @@ defmodule Host do
         {"select f32", fn -> [vector(:u8), vector(:f32), vector(:f32)] end, &Nx.select/3},
         {"clip f32", fn -> [vector(:f32)] end, &Nx.clip(&1, 0, 1)},
         {"multiply c64", fn -> [vector(:c64), vector(:c64)] end, &Nx.multiply/2}
+      ]
+  end
+
+  # The functions of one number, within their domains, and of two.
+  defp functions do
+    for(
+      name <- ~w(expm1 log log1p sigmoid sin cos tan sinh cosh asin acos atan asinh acosh atanh
+                 rsqrt cbrt erf erfc erf_inv floor round ceil sign is_nan)a,
+      type <- [:f32, :f64],
+      do: {"#{name} #{type}", fn -> [within(name, type)] end, &apply(Nx, name, [&1])}
+    ) ++
+      for(
+        name <- ~w(subtract divide pow atan2 remainder min max equal)a,
+        do:
+          {"#{name} f64", fn -> [positive(:f64), positive(:f64)] end, &apply(Nx, name, [&1, &2])}
+      ) ++
+      for(
+        name <- ~w(remainder quotient bitwise_and bitwise_xor left_shift right_shift logical_or
+                   greater_equal)a,
+        type <- [:s32, :s64],
+        do:
+          {"#{name} #{type}", fn -> [vector(type), exponents(type)] end,
+           &apply(Nx, name, [&1, &2])}
+      ) ++
+      [
+        {"pow s64", fn -> [vector(:s64), exponents(:s64)] end, &Nx.pow/2},
+        {"exp c64", fn -> [vector(:c64)] end, &Nx.exp/1},
+        {"exp bf16", fn -> [vector(:bf16)] end, &Nx.exp/1},
+        {"bitwise_not s32", fn -> [vector(:s32)] end, &Nx.bitwise_not/1},
+        {"population_count s32", fn -> [vector(:s32)] end, &Nx.population_count/1},
+        {"count_leading_zeros s64", fn -> [vector(:s64)] end, &Nx.count_leading_zeros/1}
       ]
   end
 
@@ -131,7 +163,16 @@ defmodule Host do
   defp matrix(type), do: data(type, {1000, 1000})
   defp cube(type), do: data(type, {100, 100, 100})
   defp row(type), do: data(type, {1000})
-  defp positive, do: Nx.add(Nx.abs(vector(:f32)), 0.5)
+  defp positive(type \\ :f32), do: Nx.add(Nx.abs(vector(type)), 0.5)
+  defp exponents(type), do: Nx.add(Nx.remainder(Nx.abs(vector(type)), 7), 1)
+
+  defp within(name, type) when name in [:log, :rsqrt], do: positive(type)
+  defp within(:acosh, type), do: Nx.add(positive(type), 1)
+
+  defp within(name, type) when name in [:log1p, :atanh, :erf_inv],
+    do: Nx.multiply(vector(type), 0.99)
+
+  defp within(_, type), do: vector(type)
   defp indices, do: rem_iota(1000)
   defp places, do: Nx.remainder(Nx.multiply(Nx.iota({@n}), 2003), @n)
   defp rem_iota(n), do: Nx.remainder(Nx.multiply(Nx.iota({n}), 7), n)
@@ -183,12 +224,12 @@ defmodule Host do
 end
 
 Application.put_env(:nx_vulkan_go, :node_args, ["--device", "host"])
-only = List.first(System.argv()) || ""
+only = Regex.compile!(List.first(System.argv()) || "")
 IO.puts("operation\thost ms\tbinary ms\tratio")
 
 Nx.default_backend(Nx.BinaryBackend)
 
-for {name, args, f} <- Host.cases(), String.contains?(name, only) do
+for {name, args, f} <- Host.cases(), name =~ only do
   args = args.()
   {binary, want} = Host.best(args, f, 2)
   Nx.default_backend(NxVulkanGo.Backend)
