@@ -24,6 +24,25 @@ step() {
 }
 
 packages() { $GO list ./... | grep -E "$1"; }
+
+# at_once: as many processes as there are processors, and memory for: a driver keeps
+# some gigabytes of what it has compiled.
+at_once() {
+	awk -v cores="$(nproc)" '/^MemAvailable/ { n = int($2 / 4e6); print (n < 1 ? 1 : n > cores ? cores : n) }' /proc/meminfo
+}
+
+# conformance FLAG...: each test in a process of its own, several at once.
+conformance() {
+	bin=$(mktemp -d)
+	trap 'rm -rf "$bin"' EXIT
+	$GO test -c -o "$bin/conformance" ./test/conformance || { echo "::fail build the conformance tests" && return; }
+	(cd test/conformance && "$bin/conformance" -test.list '^Test') | grep '^Test' |
+		GO="$GO" xargs -P "$(at_once)" -I NAME sh -c 'cd test/conformance && bin=$1 && shift &&
+			"$GO" tool test2json -p nxvk/test/conformance "$bin/conformance" -test.v=test2json -test.run "^NAME\$" "$@" >"$bin/NAME"' \
+			sh "$bin" "$@"
+	cat "$bin"/Test*
+}
+
 formatted() { unformatted=$(git ls-files '*.go' | xargs gofmt -l) && test -z "$unformatted" || { echo "$unformatted" && false; }; }
 
 echo "== vet and format"
@@ -72,7 +91,7 @@ test/elixir.sh "$roots"
 
 if [ -n "${TEST_FULL:-}" ]; then
 	echo "== every type and shape"
-	$GO test -json -timeout 4h ./test/conformance -full
+	conformance -test.timeout 2h -full
 	echo "== suites of others"
 	test/elixir.sh "$roots" others
 fi
