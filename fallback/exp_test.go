@@ -29,8 +29,9 @@ func bigExp(x float64) *big.Float {
 func unitsOff(x float64, exact *big.Float) float64 {
 	near, _ := exact.Float64()
 	unit := math.Nextafter(near, math.Inf(1)) - near
-	off, _ := new(big.Float).Sub(exact, new(big.Float).SetFloat64(x)).Float64()
-	return math.Abs(off) / unit
+	off := new(big.Float).Sub(exact, new(big.Float).SetFloat64(x))
+	units, _ := off.Quo(off, new(big.Float).SetFloat64(unit)).Float64()
+	return math.Abs(units)
 }
 
 // The exponential is within 0.52 units in the last place over its whole range,

@@ -94,7 +94,7 @@ var floatScalars = func() (t scalars[float64]) {
 		ops.Acos: acos, ops.Asin: asin, ops.Atan: math.Atan,
 		ops.Acosh: math.Acosh, ops.Asinh: math.Asinh, ops.Atanh: math.Atanh,
 		ops.Sqrt: math.Sqrt, ops.Rsqrt: rsqrt,
-		ops.Cbrt: math.Cbrt, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.ErfInv: erfInv,
+		ops.Cbrt: math.Cbrt, ops.Erf: erf, ops.Erfc: erfc, ops.ErfInv: erfInv,
 		ops.Abs: math.Abs, ops.Ceil: math.Ceil, ops.Floor: math.Floor, ops.Round: math.Round,
 		ops.Sign:       sign,
 		ops.Phase:      func(x float64) float64 { return atan2(0, x) },
@@ -106,6 +106,7 @@ var floatScalars = func() (t scalars[float64]) {
 	for op, f := range map[ops.Op]func([]float64){
 		ops.Exp: expEach, ops.Sigmoid: sigmoidEach, ops.Rsqrt: rsqrtEach,
 		ops.Ceil: ceilEach, ops.Floor: floorEach, ops.Round: roundEach,
+		ops.Erf: erfEach, ops.Erfc: erfcEach, ops.ErfInv: erfInvEach,
 		ops.Sign: signEach, ops.IsNaN: isNaNEach, ops.IsInfinity: isInfinityEach,
 	} {
 		t[op].each = f

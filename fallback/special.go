@@ -40,21 +40,6 @@ func sinh(x float64) float64 {
 	return math.Sinh(x)
 }
 
-// erfInv is a step of Newton's from math.Erfinv, which is off by some units. The
-// difference is taken where it is smaller, of erf or of erfc.
-func erfInv(x float64) float64 {
-	size := math.Abs(x)
-	y := math.Erfinv(size)
-	if y == 0 || !(size < 1) {
-		return math.Erfinv(x)
-	}
-	off := math.Erf(y) - size
-	if size > 0.5 {
-		off = 1 - size - math.Erfc(y)
-	}
-	return math.Copysign(y-off*math.Sqrt(math.Pi)/2*exp(y*y), x)
-}
-
 func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 
 // sigmoid keeps its digits where it is close to 0.
