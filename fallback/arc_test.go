@@ -79,31 +79,3 @@ func TestComplexBranches(t *testing.T) {
 		}
 	}
 }
-
-// Infinities have the limits that C99 (annex G) lists, in the branch of the formulas.
-func TestComplexInfinities(t *testing.T) {
-	inf, pi := math.Inf(1), math.Pi
-	for _, c := range []struct {
-		op      ops.Op
-		z, want complex128
-	}{
-		{ops.Asin, complex(inf, 3), complex(pi/2, inf)},
-		{ops.Asin, complex(-inf, -3), complex(-pi/2, -inf)},
-		{ops.Asin, complex(3, inf), complex(0, inf)},
-		{ops.Asin, complex(inf, inf), complex(pi/4, inf)},
-		{ops.Acos, complex(inf, 3), complex(0, -inf)},
-		{ops.Acos, complex(-inf, -3), complex(pi, inf)},
-		{ops.Acos, complex(3, inf), complex(pi/2, -inf)},
-		{ops.Acos, complex(inf, inf), complex(pi/4, -inf)},
-		{ops.Atan, complex(inf, 3), complex(pi/2, 0)},
-		{ops.Asinh, complex(inf, 3), complex(inf, 0)},
-		{ops.Asinh, complex(3, inf), complex(inf, pi/2)},
-		{ops.Acosh, complex(inf, 3), complex(inf, 0)},
-		{ops.Acosh, complex(3, inf), complex(inf, pi/2)},
-		{ops.Atanh, complex(inf, 3), complex(0, pi/2)},
-	} {
-		if got := complexScalars[c.op].one(c.z); got != c.want {
-			t.Errorf("%v of %v is %v, want %v", c.op, c.z, got, c.want)
-		}
-	}
-}

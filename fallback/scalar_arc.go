@@ -56,8 +56,11 @@ func arcRoots(x, v float64) (below, above complex128) {
 	return cmplx.Sqrt(complex(1-x, -v)), cmplx.Sqrt(complex(1+x, v))
 }
 
-// casin is -i log(iz + sqrt(1 - z²)). Of infinities it is the limit, as in C99, annex G.
+// casin is -i log(iz + sqrt(1 - z²)).
 func casin(z complex128) complex128 {
+	if !isFinite(z) {
+		return cmplx.NaN()
+	}
 	x := real(z)
 	side := 1.0
 	if x > 1 {
@@ -65,22 +68,18 @@ func casin(z complex128) complex128 {
 	}
 	below, above := arcRoots(x, upper(imag(z), side))
 	a, b, c, d := real(below), imag(below), real(above), imag(above)
-	width := a*c - b*d
-	if math.IsInf(x, 0) {
-		width = math.Abs(imag(z))
-	}
-	return complex(atan2(x, width), math.Asinh(a*d-b*c))
+	return complex(atan2(x, a*c-b*d), math.Asinh(a*d-b*c))
 }
 
 // cacos is -i log(z + sqrt(z² - 1)), which is the negative of the principal value in
 // the second and the fourth quadrant.
 func cacos(z complex128) complex128 {
+	if !isFinite(z) {
+		return cmplx.NaN()
+	}
 	x, y := real(z), imag(z)
 	below, above := arcRoots(x, upper(y, x))
 	p := 2 * atan2(real(below), real(above))
-	if cmplx.IsInf(z) {
-		p = atan2(math.Abs(y), x)
-	}
 	q := math.Asinh(real(above)*imag(below) - imag(above)*real(below))
 	if x < 0 && y > 0 || x > 0 && y < 0 {
 		return complex(-p, -q)
@@ -90,14 +89,35 @@ func cacos(z complex128) complex128 {
 
 // cacosh is log(z + sqrt(z² - 1)).
 func cacosh(z complex128) complex128 {
+	if !isFinite(z) {
+		return rootLogFar(z)
+	}
 	w := cacos(z)
 	return complex(-imag(w), real(w))
 }
 
 // casinh is log(z + sqrt(z² + 1)).
 func casinh(z complex128) complex128 {
+	if !isFinite(z) {
+		return rootLogFar(z)
+	}
 	w := casin(complex(imag(z), -real(z)))
 	return complex(-imag(w), real(w))
+}
+
+// rootLogFar is log(z + sqrt(z² ± 1)) where a part is infinite or NaN, in the arithmetic
+// of Elixir's Complex. Where one is infinite and the other is finite and not 0, the parts
+// of z² are infinite and its root is inf + copysign(inf, xy) i; if x is negative a part of
+// the sum is inf - inf. Elsewhere a part of z² is NaN.
+func rootLogFar(z complex128) complex128 {
+	x, y := real(z), imag(z)
+	switch {
+	case math.IsInf(x, 0) == math.IsInf(y, 0) || math.IsNaN(x*y):
+		return cmplx.NaN()
+	case x < 0:
+		return complex(math.Inf(1), math.NaN())
+	}
+	return complex(math.Inf(1), math.Copysign(math.Pi/4, y))
 }
 
 // atanhFar is where atanh(z) is 1/z but for a quarter turn.
@@ -105,6 +125,9 @@ const atanhFar = 0x1p60
 
 // catanh is log((1 + z) / (1 - z)) / 2.
 func catanh(z complex128) complex128 {
+	if !isFinite(z) {
+		return cmplx.NaN()
+	}
 	x, v := real(z), upper(imag(z), -real(z))
 	if math.Abs(x) > atanhFar || math.Abs(v) > atanhFar {
 		return complex(math.Copysign(real(1/complex(math.Abs(x), v)), x), math.Copysign(math.Pi/2, v))

@@ -9,6 +9,8 @@ import (
 
 // Complex functions follow the formulas of Elixir's Complex, which fix the
 // branch of every inverse; what the table says is real is in the real part.
+// Where a part is infinite or NaN, tangents and inverse functions are what the
+// arithmetic there makes of them, NaN for the most part, and not their limits.
 var complexScalars = func() (t scalars[complex128]) {
 	common(&t)
 	for op, f := range map[ops.Op]func(complex128) complex128{
@@ -20,7 +22,7 @@ var complexScalars = func() (t scalars[complex128]) {
 		ops.Cosh: cmplx.Cosh, ops.Sinh: cmplx.Sinh, ops.Tanh: ctanh,
 		ops.Acos: cacos, ops.Asin: casin, ops.Atan: catan,
 		ops.Acosh: cacosh, ops.Asinh: casinh, ops.Atanh: catanh,
-		ops.Rsqrt:      func(z complex128) complex128 { return 1 / csqrt(z) },
+		ops.Rsqrt:      crsqrt,
 		ops.Cbrt:       ccbrt,
 		ops.Erf:        onReal(erf),
 		ops.Erfc:       onReal(erfc),
@@ -50,6 +52,16 @@ func csqrt(z complex128) complex128 {
 		z = complex(real(z), 0)
 	}
 	return cmplx.Sqrt(z)
+}
+
+// crsqrt is the inverse of the principal root. It is NaN where the root is 0 or NaN or
+// its imaginary part is infinite, as 1/w is in the arithmetic of Elixir's Complex.
+func crsqrt(z complex128) complex128 {
+	w := csqrt(z)
+	if w == 0 || !isFinite(imag(w)) {
+		return cmplx.NaN()
+	}
+	return 1 / w
 }
 
 // catan2 is NaN for numbers that are not real.

@@ -1,6 +1,9 @@
 package fallback
 
-import "math"
+import (
+	"math"
+	"math/cmplx"
+)
 
 // The complex functions with poles. Formulas that add exponentials cancel there;
 // these do not, so each part is within a few units in the last place of the
@@ -13,6 +16,9 @@ const tanhOne = 22
 // tan(y) and sinh(x). Far from the imaginary axis it is 1 or -1, but for
 // 4 sin(y) cos(y) exp(-2|x|).
 func ctanh(z complex128) complex128 {
+	if !isFinite(z) {
+		return cmplx.NaN()
+	}
 	x, y := real(z), imag(z)
 	t := tan(y)
 	b := 1 + t*t

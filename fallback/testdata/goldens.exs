@@ -34,6 +34,9 @@ defmodule Goldens do
   def floats(list, type), do: Nx.tensor(list, type: type)
   def ints(list, type), do: Nx.tensor(list, type: type)
 
+  # All complex numbers with parts of these.
+  def parts(list, type), do: Nx.tensor(for(re <- list, im <- list, do: Complex.new(re, im)), type: type)
+
   def tensor(shape, type, seed \\ 1) do
     n = Tuple.product(shape)
     xs = for i <- 1..n, do: rem(i * 7919 + seed * 104_729, 23) - if(match?({:u, _}, type), do: 0, else: 11)
@@ -70,6 +73,10 @@ defmodule Goldens.Cases do
                 [:log, :log1p, :sqrt, :rsqrt, :cbrt, :abs, :conjugate, :negate, :real, :imag, :is_nan, :is_infinity],
         type <- [{:c, 64}, {:c, 128}] do
       emit(op, [], [tensor({12}, type)], &apply(Nx, op, [&1]))
+    end
+
+    for op <- [:tan, :tanh, :acos, :asin, :atan, :acosh, :asinh, :atanh, :rsqrt], type <- [{:c, 64}, {:c, 128}] do
+      emit(op, [], [parts(@non_finite, type)], &apply(Nx, op, [&1]))
     end
 
     for op <- [:abs, :ceil, :floor, :negate, :round, :sign],

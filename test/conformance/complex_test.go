@@ -102,6 +102,31 @@ func TestComplex(t *testing.T) {
 	})
 }
 
+// Tangents, inverse functions and the inverse root of 0 and of numbers with a part that
+// is infinite or NaN have the parts that they have on the host.
+func TestComplexBeyond(t *testing.T) {
+	inf := math.Inf(1)
+	parts := []float64{-inf, -3, math.Copysign(0, -1), 0, 0x1p-140, 0.5, inf, math.NaN()}
+	var v []float64
+	for i := range len(parts) * len(parts) {
+		if z := complex(parts[i/len(parts)], parts[i%len(parts)]); !finite(z) || z == 0 {
+			v = append(v, real(z), imag(z))
+		}
+	}
+	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+		var n tally
+		for _, op := range []ops.Op{ops.Tan, ops.Tanh, ops.Asin, ops.Acos, ops.Atan, ops.Asinh, ops.Acosh, ops.Atanh, ops.Rsqrt} {
+			for _, dt := range complexTypes {
+				c := instr{op: op, types: []ops.Type{{DType: dt, Shape: ops.Shape{len(v) / 2}}}}
+				c.data = [][]byte{encode(v, flatten(c.types[0]))}
+				c.infer(t, dt)
+				n.complexSame(t, d, host, &c, tolerance{ulp: 2})
+			}
+		}
+		n.allOnDevice(t)
+	})
+}
+
 // complexResult is the type of an operation's result for complex operands.
 func complexResult(f *ops.Info, d ops.DType) ops.DType {
 	switch f.Result {

@@ -49,6 +49,10 @@ defmodule NxVulkanGo.Backend do
     * what `Nx.BinaryBackend` cannot compute, as the remainder of infinities or a product
       beyond the largest number of f8, is NaN or infinite
     * `Nx.atan2/2` of complex numbers that are not real is NaN, but for such scalars
+    * where a part of a complex operand is infinite or NaN, or a complex divisor is 0, other
+      parts of the result may be infinite or NaN, and signs may differ; sums, products,
+      tangents, their inverses, those of sines and cosines (hyperbolic ones too) and
+      `Nx.rsqrt/1` are as there
     * subnormal numbers of f8 are read as they are written
     * GPUs may take subnormal numbers of f32 for zero in comparisons, `Nx.min/2`, `Nx.max/2`,
       roots, angles and hyperbolic functions, be they kept by sums and products
