@@ -78,6 +78,31 @@ func loadNarrow[T narrow](dst []float64, src []byte, at, step int) {
 	gatherInto(dst, view[T](src), at, step, decoder[T]())
 }
 
+// loadBF16 and loadF16 read dense elements without a call for each.
+func loadBF16(dst []float64, src []byte, at, step int) {
+	if step != 1 {
+		loadNarrow[bf16](dst, src, at, step)
+		return
+	}
+	for i, p := range view[uint16](src)[at : at+len(dst)] {
+		dst[i] = decodeBF16(p)
+	}
+}
+
+func loadF16(dst []float64, src []byte, at, step int) {
+	if step != 1 {
+		loadNarrow[f16](dst, src, at, step)
+		return
+	}
+	for i, p := range view[uint16](src)[at : at+len(dst)] {
+		if p&f16Exponent != f16Exponent {
+			dst[i] = decodeFiniteF16(p)
+		} else {
+			dst[i] = formatF16.decode(p)
+		}
+	}
+}
+
 func loadNarrowTrunc[C int64 | uint64, T narrow](dst []C, src []byte, at, step int) {
 	get := decoder[T]()
 	gatherInto(dst, view[T](src), at, step, func(x T) C { return C(truncate(get(x))) })
@@ -169,7 +194,7 @@ func truncLoaders[C int64 | uint64]() loaders[C] {
 func floatLoaders() loaders[float64] {
 	t := integerLoaders[float64]()
 	t[ops.F8], t[ops.F8E4M3] = loadNarrow[e5m2], loadNarrow[e4m3]
-	t[ops.BF16], t[ops.F16] = loadNarrow[bf16], loadNarrow[f16]
+	t[ops.BF16], t[ops.F16] = loadBF16, loadF16
 	t[ops.F32], t[ops.F64] = load[float64, float32], load[float64, float64]
 	return t
 }

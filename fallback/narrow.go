@@ -122,18 +122,41 @@ func decodeBF16(p uint16) float64 {
 	return float64(math.Float32frombits(uint32(p) << 16))
 }
 
-// decodeF16 moves the exponent in one multiplication, which also makes
-// subnormals right.
+// Of f16: the bits of the exponent, the smallest normal number, and the first number
+// that rounds to infinity.
+const (
+	f16Exponent = 0x7C00
+	f16Normal   = 0x1p-14
+	f16Beyond   = 65520
+)
+
+// encodeNormalF16 is the encode of formatF16 for a number whose size is from f16Normal
+// to f16Beyond: the carry of rounding moves into the exponent.
+func encodeNormalF16(x float64) uint16 {
+	const drop = 52 - 10
+	b := math.Float64bits(x)
+	v := b&^(1<<63) - (1023-15)<<52
+	return uint16(b>>63<<15 | (v+1<<(drop-1)-1+v>>drop&1)>>drop)
+}
+
+// encodeSmallF16 is it for smaller numbers: where the last bit of a sum is that of the
+// smallest f16, the addition rounds to it.
+func encodeSmallF16(x float64) uint16 {
+	return uint16(math.Float64bits(x)>>63<<15 | math.Float64bits(math.Abs(x)+0x1p28)&0xFFFF)
+}
+
 func decodeF16(p uint16) float64 {
-	if p&0x7C00 == 0x7C00 {
+	if p&f16Exponent == f16Exponent {
 		return formatF16.decode(p)
 	}
+	return decodeFiniteF16(p)
+}
+
+// decodeFiniteF16 moves the exponent in one multiplication, which also makes
+// subnormals right.
+func decodeFiniteF16(p uint16) float64 {
 	const scale = 1 << 112 // 2^(127-15)
-	x := math.Float32frombits(uint32(p&0x7FFF)<<13) * scale
-	if p&0x8000 != 0 {
-		x = -x
-	}
-	return float64(x)
+	return float64(math.Float32frombits(uint32(p&0x7FFF)<<13|uint32(p&0x8000)<<16) * scale)
 }
 
 // The stored forms of narrow floats.
@@ -162,16 +185,11 @@ func decoder[T narrow]() func(T) float64 {
 	return func(p T) float64 { return decodeF16(uint16(p)) }
 }
 
-// encoder returns the function that encodes a stored type.
-func encoder[T narrow]() func(float64) T {
+// encoder returns the function that encodes a stored type of 8 bits.
+func encoder[T e5m2 | e4m3]() func(float64) T {
 	var t T
-	switch any(t).(type) {
-	case e5m2:
+	if _, is := any(t).(e5m2); is {
 		return func(x float64) T { return T(encodeF8(x)) }
-	case e4m3:
-		return func(x float64) T { return T(encodeE4M3(x)) }
-	case bf16:
-		return func(x float64) T { return T(encodeBF16(x)) }
 	}
-	return func(x float64) T { return T(formatF16.encode(x)) }
+	return func(x float64) T { return T(encodeE4M3(x)) }
 }

@@ -57,10 +57,47 @@ func storeSaturated[T stored](lo, hi T) storer[float64] {
 	}
 }
 
-func storeNarrow[C realClass, T narrow](dst []byte, at int, src []C) {
+func storeNarrow[C realClass, T e5m2 | e4m3](dst []byte, at int, src []C) {
 	d, encode := view[T](dst)[at:at+len(src)], encoder[T]()
 	for i, x := range src {
 		d[i] = encode(float64(x))
+	}
+}
+
+// storeBF16 and storeF16 write floats without a call for each.
+func storeBF16(dst []byte, at int, src []float64) {
+	d := view[uint16](dst)[at : at+len(src)]
+	for i, x := range src {
+		d[i] = encodeBF16(x)
+	}
+}
+
+func storeF16(dst []byte, at int, src []float64) {
+	d := view[uint16](dst)[at : at+len(src)]
+	for i, x := range src {
+		switch size := math.Abs(x); {
+		case size < f16Normal:
+			d[i] = encodeSmallF16(x)
+		case size < f16Beyond:
+			d[i] = encodeNormalF16(x)
+		default:
+			d[i] = formatF16.encode(x)
+		}
+	}
+}
+
+// asFloat writes integers through a storer of floats.
+func asFloat[C int64 | uint64](store storer[float64]) storer[C] {
+	return func(dst []byte, at int, src []C) {
+		var buf [64]float64
+		for len(src) > 0 {
+			n := min(len(src), len(buf))
+			for i, x := range src[:n] {
+				buf[i] = float64(x)
+			}
+			store(dst, at, buf[:n])
+			src, at = src[n:], at+n
+		}
 	}
 }
 
@@ -137,7 +174,7 @@ func integerStorers[C int64 | uint64]() storers[C] {
 		ops.S2: cut(store[C, int8], 2, true), ops.S4: cut(store[C, int8], 4, true),
 		ops.S8: store[C, int8], ops.S16: store[C, int16], ops.S32: store[C, int32], ops.S64: store[C, int64],
 		ops.F8: storeNarrow[C, e5m2], ops.F8E4M3: storeNarrow[C, e4m3],
-		ops.BF16: storeNarrow[C, bf16], ops.F16: storeNarrow[C, f16],
+		ops.BF16: asFloat[C](storeBF16), ops.F16: asFloat[C](storeF16),
 		ops.F32: storeVia32[C], ops.F64: store[C, float64],
 		ops.C64: storePair[C, complex64], ops.C128: storePair[C, complex128],
 	}
@@ -152,7 +189,7 @@ func floatStorers() storers[float64] {
 		ops.S8: storeSaturated[int8](math.MinInt8, math.MaxInt8), ops.S16: storeSaturated[int16](math.MinInt16, math.MaxInt16),
 		ops.S32: storeSaturated[int32](math.MinInt32, math.MaxInt32), ops.S64: storeSaturated[int64](math.MinInt64, math.MaxInt64),
 		ops.F8: storeNarrow[float64, e5m2], ops.F8E4M3: storeNarrow[float64, e4m3],
-		ops.BF16: storeNarrow[float64, bf16], ops.F16: storeNarrow[float64, f16],
+		ops.BF16: storeBF16, ops.F16: storeF16,
 		ops.F32: storeQuiet[float32], ops.F64: storeQuiet[float64],
 		ops.C64: storePair[float64, complex64], ops.C128: storePair[float64, complex128],
 	}
