@@ -32,8 +32,14 @@ var fastLoops = [ops.Count]loops{
 	ops.Divide:    {f32: divLoop[float32], f64: divLoop[float64]},
 	ops.Quotient:  {s32: quotLoop[int32], s64: quotLoop[int64], u8: quotLoop[uint8]},
 	ops.Remainder: {s32: remLoop[int32], s64: remLoop[int64], u8: remLoop[uint8]},
-	ops.Min:       {minLoop[float32], minLoop[float64], minLoop[int32], minLoop[int64], minLoop[uint8]},
-	ops.Max:       {maxLoop[float32], maxLoop[float64], maxLoop[int32], maxLoop[int64], maxLoop[uint8]},
+	ops.Min:       {minFloatLoop[float32], minFloatLoop[float64], minLoop[int32], minLoop[int64], minLoop[uint8]},
+	ops.Max:       {maxFloatLoop[float32], maxFloatLoop[float64], maxLoop[int32], maxLoop[int64], maxLoop[uint8]},
+
+	ops.BitwiseAnd: {s32: andLoop[int32], s64: andLoop[int64], u8: andLoop[uint8]},
+	ops.BitwiseOr:  {s32: orLoop[int32], s64: orLoop[int64], u8: orLoop[uint8]},
+	ops.BitwiseXor: {s32: xorLoop[int32], s64: xorLoop[int64], u8: xorLoop[uint8]},
+	ops.LeftShift:  {s32: leftLoop[int32], s64: leftLoop[int64], u8: leftLoop[uint8]},
+	ops.RightShift: {s32: rightLoop[int32], s64: rightLoop[int64], u8: rightLoop[uint8]},
 }
 
 var fastTests = [ops.Count]tests{
@@ -43,6 +49,10 @@ var fastTests = [ops.Count]tests{
 	ops.Less:         {ltLoop[float32], ltLoop[float64], ltLoop[int32], ltLoop[int64], ltLoop[uint8]},
 	ops.GreaterEqual: {geLoop[float32], geLoop[float64], geLoop[int32], geLoop[int64], geLoop[uint8]},
 	ops.LessEqual:    {leLoop[float32], leLoop[float64], leLoop[int32], leLoop[int64], leLoop[uint8]},
+
+	ops.LogicalAnd: {bothLoop[float32], bothLoop[float64], bothLoop[int32], bothLoop[int64], bothLoop[uint8]},
+	ops.LogicalOr:  {eitherLoop[float32], eitherLoop[float64], eitherLoop[int32], eitherLoop[int64], eitherLoop[uint8]},
+	ops.LogicalXor: {oneLoop[float32], oneLoop[float64], oneLoop[int32], oneLoop[int64], oneLoop[uint8]},
 }
 
 // fast computes an instruction by a typed loop and reports whether it has one.

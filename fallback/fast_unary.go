@@ -15,37 +15,53 @@ type unaryLoops struct {
 	s64 func(dst, x []int64)
 }
 
+// unaryTests are one predicate over the same types.
+type unaryTests struct {
+	f32 func(dst []uint8, x []float32)
+	f64 func(dst []uint8, x []float64)
+	s32 func(dst []uint8, x []int32)
+	s64 func(dst []uint8, x []int64)
+}
+
 var fastUnary = [ops.Count]unaryLoops{
 	ops.Negate: {negLoop[float32], negLoop[float64], negLoop[int32], negLoop[int64]},
 	ops.Abs:    {absFloatLoop[float32], absFloatLoop[float64], absIntLoop[int32], absIntLoop[int64]},
 	ops.Sqrt:   {f32: sqrtLoop[float32], f64: sqrtLoop[float64]},
 }
 
+var fastUnaryTests = [ops.Count]unaryTests{
+	ops.LogicalNot: {zeroLoop[float32], zeroLoop[float64], zeroLoop[int32], zeroLoop[int64]},
+	ops.IsNaN:      {f32: nanLoop[float32], f64: nanLoop[float64]},
+	ops.IsInfinity: {f32: infinityLoop[float32], f64: infinityLoop[float64]},
+}
+
 // fastOne computes an instruction of one operand by a typed loop and reports
 // whether it has one.
 func fastOne(in *ops.Instr, args []Value, out *Value) bool {
-	if len(args) != 1 || args[0].Type.DType != out.Type.DType {
+	if len(args) != 1 {
 		return false
 	}
-	l := &fastUnary[in.Op]
+	l, t := &fastUnary[in.Op], &fastUnaryTests[in.Op]
+	same, test := out.Type.DType == args[0].Type.DType, out.Type.DType == ops.U8
 	switch args[0].Type.DType {
 	case ops.F32:
-		return along(l.f32, args, out)
+		return along(same, l.f32, args, out) || along(test, t.f32, args, out)
 	case ops.F64:
-		return along(l.f64, args, out)
+		return along(same, l.f64, args, out) || along(test, t.f64, args, out)
 	case ops.S32:
-		return along(l.s32, args, out)
+		return along(same, l.s32, args, out) || along(test, t.s32, args, out)
 	case ops.S64:
-		return along(l.s64, args, out)
+		return along(same, l.s64, args, out) || along(test, t.s64, args, out)
 	}
 	return false
 }
 
-func along[T any](loop func(dst, x []T), args []Value, out *Value) bool {
-	if loop == nil {
+// along runs a loop where there is one and it applies.
+func along[T, R any](applies bool, loop func(dst []R, x []T), args []Value, out *Value) bool {
+	if !applies || loop == nil {
 		return false
 	}
-	dst, x := view[T](out.Data), view[T](args[0].Data)
+	dst, x := view[R](out.Data), view[T](args[0].Data)
 	if len(dst) < parallelMin {
 		loop(dst, x)
 		return true

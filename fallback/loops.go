@@ -1,5 +1,7 @@
 package fallback
 
+import "math"
+
 // The typed loops. x and y are as long as dst.
 
 func addLoop[T stored](dst, x, y []T) {
@@ -63,18 +65,42 @@ func absolute(x int64) uint64 { return uint64(withSign(x, x)) }
 // withSign is x, negated where sign is negative.
 func withSign(x, sign int64) int64 { return (x ^ sign>>63) - sign>>63 }
 
-func minLoop[T stored](dst, x, y []T) {
+func minLoop[T int32 | int64 | uint8](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
-		dst[i] = quiet(smaller(x[i], y[i]))
+		dst[i] = smaller(x[i], y[i])
 	}
 }
 
-func maxLoop[T stored](dst, x, y []T) {
+func maxLoop[T int32 | int64 | uint8](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
-		dst[i] = quiet(larger(x[i], y[i]))
+		dst[i] = larger(x[i], y[i])
 	}
+}
+
+// minFloatLoop and maxFloatLoop are smaller and larger without branches, which no
+// processor foresees.
+func minFloatLoop[T float32 | float64](dst, x, y []T) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	for i, a := range x {
+		b := y[i]
+		dst[i] = quiet(T(oneOf(float64(a), float64(b), truth[uint8](b < a)|truth[uint8](b != b))))
+	}
+}
+
+func maxFloatLoop[T float32 | float64](dst, x, y []T) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	for i, a := range x {
+		b := y[i]
+		dst[i] = quiet(T(oneOf(float64(a), float64(b), truth[uint8](a < b)|truth[uint8](b != b))))
+	}
+}
+
+// oneOf gives x where second is 0, and y where it is 1.
+func oneOf(x, y float64, second uint8) float64 {
+	a, b := math.Float64bits(x), math.Float64bits(y)
+	return math.Float64frombits(a ^ (a^b)&-uint64(second))
 }
 
 func eqLoop[T stored](dst []uint8, x, y []T) {

@@ -110,21 +110,21 @@ func TestLongArgReduce(t *testing.T) {
 
 // The typed loops give what the functions of the class give and storing rounds.
 func TestUnaryLoops(t *testing.T) {
-	values := append(lines(400, 9), 88.8, -104, 709.5, 0.3, 0x1p-11, -0x1p-9, 20, -20)
+	values := append(lines(400, 9), 88.8, -104, 709.5, 0.3, 0x1p-11, -0x1p-9, 20, -20, 0, math.Copysign(0, -1), inf, -inf)
 	for op := ops.Op(0); op < ops.Count; op++ {
 		for _, d := range []ops.DType{ops.F32, ops.F64, ops.S32, ops.S64} {
 			x := vec(d, values...)
-			out := newValue(x.Type)
-			in := &ops.Instr{Op: op, Outs: []ops.Result{{Type: x.Type}}}
+			result := x.Type
+			if op.Info().Result == ops.BoolType {
+				result.DType = ops.U8
+			}
+			out := newValue(result)
+			in := &ops.Instr{Op: op, Outs: []ops.Result{{Type: result}}}
 			if op.Info().Arity != 1 || !fastOne(in, []Value{x}, &out) {
 				continue
 			}
-			slow := newValue(x.Type)
-			if d.IsFloat() {
-				elements(in, &floatScalars, []Value{x}, &slow)
-			} else {
-				elements(in, &intScalars, []Value{x}, &slow)
-			}
+			slow := newValue(result)
+			byElement(t, in, []Value{x}, &slow)
 			for i, want := range numbers(slow) {
 				if got := numbers(out)[i]; math.Float64bits(got) != math.Float64bits(want) {
 					t.Errorf("%v of %v %v: got %v, want %v", op, d, numbers(x)[i], got, want)
