@@ -87,14 +87,14 @@ func ordered[C realClass](t *scalars[C]) {
 var floatScalars = func() (t scalars[float64]) {
 	ordered(&t)
 	for op, f := range map[ops.Op]func(float64) float64{
-		ops.Exp: exp, ops.Expm1: math.Expm1, ops.Log: log, ops.Log1p: math.Log1p,
+		ops.Exp: exp, ops.Expm1: expm1, ops.Log: log, ops.Log1p: log1p,
 		ops.Sigmoid: sigmoid,
 		ops.Cos:     cos, ops.Sin: sin, ops.Tan: tan,
-		ops.Cosh: cosh, ops.Sinh: sinh, ops.Tanh: math.Tanh,
+		ops.Cosh: cosh, ops.Sinh: sinh, ops.Tanh: tanh,
 		ops.Acos: acos, ops.Asin: asin, ops.Atan: math.Atan,
-		ops.Acosh: math.Acosh, ops.Asinh: math.Asinh, ops.Atanh: math.Atanh,
+		ops.Acosh: acosh, ops.Asinh: asinh, ops.Atanh: atanh,
 		ops.Sqrt: math.Sqrt, ops.Rsqrt: rsqrt,
-		ops.Cbrt: math.Cbrt, ops.Erf: erf, ops.Erfc: erfc, ops.ErfInv: erfInv,
+		ops.Cbrt: cbrt, ops.Erf: erf, ops.Erfc: erfc, ops.ErfInv: erfInv,
 		ops.Abs: math.Abs, ops.Ceil: math.Ceil, ops.Floor: math.Floor, ops.Round: math.Round,
 		ops.Sign:       sign,
 		ops.Phase:      func(x float64) float64 { return atan2(0, x) },
@@ -104,7 +104,7 @@ var floatScalars = func() (t scalars[float64]) {
 		t[op] = one(f)
 	}
 	for op, f := range map[ops.Op]func([]float64){
-		ops.Exp: expEach, ops.Sigmoid: sigmoidEach, ops.Rsqrt: rsqrtEach,
+		ops.Exp: expEach, ops.Log: logEach, ops.Log1p: log1pEach, ops.Sigmoid: sigmoidEach, ops.Rsqrt: rsqrtEach,
 		ops.Ceil: ceilEach, ops.Floor: floorEach, ops.Round: roundEach,
 		ops.Erf: erfEach, ops.Erfc: erfcEach, ops.ErfInv: erfInvEach,
 		ops.Sign: signEach, ops.IsNaN: isNaNEach, ops.IsInfinity: isInfinityEach,
