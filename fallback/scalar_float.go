@@ -91,13 +91,13 @@ var floatScalars = func() (t scalars[float64]) {
 		ops.Sigmoid: sigmoid,
 		ops.Cos:     cos, ops.Sin: sin, ops.Tan: tan,
 		ops.Cosh: cosh, ops.Sinh: sinh, ops.Tanh: tanh,
-		ops.Acos: acos, ops.Asin: asin, ops.Atan: math.Atan,
+		ops.Acos: acos, ops.Asin: asin, ops.Atan: atan,
 		ops.Acosh: acosh, ops.Asinh: asinh, ops.Atanh: atanh,
 		ops.Sqrt: math.Sqrt, ops.Rsqrt: rsqrt,
 		ops.Cbrt: cbrt, ops.Erf: erf, ops.Erfc: erfc, ops.ErfInv: erfInv,
 		ops.Abs: math.Abs, ops.Ceil: math.Ceil, ops.Floor: math.Floor, ops.Round: math.Round,
 		ops.Sign:       sign,
-		ops.Phase:      func(x float64) float64 { return atan2(0, x) },
+		ops.Phase:      phase,
 		ops.IsNaN:      func(x float64) float64 { return truth[float64](x != x) },
 		ops.IsInfinity: func(x float64) float64 { return truth[float64](math.IsInf(x, 0)) },
 	} {
@@ -105,6 +105,8 @@ var floatScalars = func() (t scalars[float64]) {
 	}
 	for op, f := range map[ops.Op]func([]float64){
 		ops.Exp: expEach, ops.Log: logEach, ops.Log1p: log1pEach, ops.Sigmoid: sigmoidEach, ops.Rsqrt: rsqrtEach,
+		ops.Cos: cosEach, ops.Sin: sinEach, ops.Tan: tanEach,
+		ops.Acos: acosEach, ops.Asin: asinEach, ops.Atan: atanEach, ops.Phase: phaseEach,
 		ops.Ceil: ceilEach, ops.Floor: floorEach, ops.Round: roundEach,
 		ops.Erf: erfEach, ops.Erfc: erfcEach, ops.ErfInv: erfInvEach,
 		ops.Sign: signEach, ops.IsNaN: isNaNEach, ops.IsInfinity: isInfinityEach,

@@ -3,109 +3,213 @@ package fallback
 import (
 	"math"
 	"math/big"
-	"sync"
 )
 
-// Package math reduces angles with too few digits of π: near its multiples the
-// sine and the cosine lose theirs. Angles are reduced here, below bigAngle in
-// two numbers of float64, beyond exactly, which nobody needs to be fast.
-const bigAngle = 1 << 29
-
-// π/2 in three parts of 53 bits.
+// Sine, cosine and tangent of float64 by a table of the sine and a short series, after
+// Tang (Table-Lookup Algorithms for Elementary Functions and Their Error Analysis,
+// 1991). With S and C the sine and the cosine of the nearest multiple of π/256, and r
+// what is left of the angle,
+//
+//	sin(x) = (S + r) + (C-1) r + C (sin(r) - r) + S (cos(r) - 1),  |r| <= π/512
+//
+// where S + r is summed exactly: what is added to it is small, also where S is. The
+// cosine is the sine a quarter turn on. No branch depends on the angle, but for rare
+// ones, and results are within 0.54 units in the last place.
 const (
-	halfPi  = 0x1.921fb54442d18p+0
-	halfPi2 = 0x1.1a62633145c07p-54
-	halfPi3 = -0x1.f1976b7ed8fbcp-110
+	waveSteps = 256 // of half a turn
+	perStep   = 0x1.45f306dc9c883p+6
+	waveStep  = 0x1.921fb544p-7 // π/256 in 31 bits: up to 2^22 times it is exact
+	waveStep2 = 0x1.0b4611a626331p-41
+
+	wholeShift = 0x1.8p52 // x + wholeShift has the integer nearest to x in its low bits
+
+	// farAngle is how small the square of what is left may be, over that of the angle:
+	// below it waveStep2 has too few digits, and beyond 2^15 nothing is above it.
+	farAngle = 0x1p-45
+
+	// The least relative error of sin(r), cos(r) and tan(r) of these forms for
+	// |r| <= π/512: 2^-61, 2^-58 and 2^-70.
+	sin3, sin5       = -0x1.5555555554447p-3, 0x1.1110faba9d5e7p-7
+	cos2, cos4       = -0x1.fffffffffc44fp-2, 0x1.55552e3e0b4e4p-5
+	tan3, tan5, tan7 = 0x1.5555555555559p-2, 0x1.1111110fe160dp-3, 0x1.ba1ef2f1b74d4p-5
 )
 
-func sin(x float64) float64 { return turn(reduceAngle(x)) }
+// Steps from the start of the table to the angles 0 and π/2.
+const (
+	sinStart = waveSteps / 2
+	cosStart = waveSteps
+)
+
+// wavePoint is a step: its sine in two parts, and its cosine, which is not negative,
+// less 1.
+type wavePoint struct{ sin, sinLow, cosLess1 float64 }
+
+// wave has the steps from -π/2 to π/2, without the last.
+var wave = makeWave()
+
+// makeWave halves a right angle down to a step, and turns by steps.
+func makeWave() (table [waveSteps]wavePoint) {
+	number := func() *big.Float { return new(big.Float).SetPrec(200) }
+	one, stepCos := number().SetInt64(1), number()
+	for n := 2; n < waveSteps; n *= 2 {
+		stepCos.Add(stepCos, one)
+		stepCos.Sqrt(stepCos.Quo(stepCos, number().SetInt64(2)))
+	}
+	stepSin := number().Mul(stepCos, stepCos)
+	stepSin.Sqrt(stepSin.Sub(one, stepSin))
+	s, c := number(), number().SetInt64(1)
+	for i := range sinStart {
+		high, low := twoParts(s)
+		cosLess1, _ := number().Sub(c, one).Float64()
+		table[sinStart+i] = wavePoint{high, low, cosLess1}
+		table[sinStart-i] = wavePoint{-high, -low, cosLess1}
+		next := number().Add(number().Mul(s, stepCos), number().Mul(c, stepSin))
+		c.Sub(number().Mul(c, stepCos), number().Mul(s, stepSin))
+		s = next
+	}
+	table[0] = wavePoint{-1, 0, -1}
+	return table
+}
+
+// twoParts is the float next to x and the one next to the rest.
+func twoParts(x *big.Float) (high, low float64) {
+	high, _ = x.Float64()
+	low, _ = new(big.Float).Sub(x, new(big.Float).SetFloat64(high)).Float64()
+	return high, low
+}
+
+// toStep gives the step next to x, of which the last bits count, and what is left in
+// two parts, where isFar does not hold.
+func toStep(x float64) (k uint64, r, low float64) {
+	z := x*perStep + wholeShift
+	k = math.Float64bits(z)
+	z -= wholeShift
+	a := x - z*waveStep // exact
+	b := z * waveStep2
+	r = a - b
+	return k, r, (a - r) - b
+}
+
+// isFar says whether toStep was not enough for x, as for 0, NaN and what is large.
+func isFar(x, r float64) bool { return !(r*r > x*x*farAngle) }
+
+// toStepFar is toStep for all angles.
+func toStepFar(x float64) (k uint64, r, low float64) {
+	quadrant, y, yLow := reduceAngle(x)
+	k, r, low = toStep(y)
+	left := quickSum(r, low+yLow)
+	return uint64(quadrant)*(waveSteps/2) + k, left.hi, left.lo
+}
+
+// at is the sine of the angle r + low after the step.
+func (p *wavePoint) at(r, low float64) float64 {
+	r2 := r * r
+	s := r2 * r * (sin3 + r2*sin5)
+	sum := p.sin + r
+	return sum + (p.sin - sum + r + (p.sinLow + low) + (s + p.cosLess1*(r+s) + p.sin*(r2*(cos2+r2*cos4))))
+}
+
+// flip changes the sign of x where a is odd.
+func flip(x float64, a uint64) float64 { return math.Float64frombits(math.Float64bits(x) ^ a<<63) }
+
+func sin(x float64) float64 {
+	k, r, low := toStep(x)
+	if isFar(x, r) {
+		return sinFar(x)
+	}
+	k += sinStart
+	return flip(wave[k%waveSteps].at(r, low), k/waveSteps)
+}
+
+func sinEach(x []float64) {
+	for i, v := range x {
+		k, r, low := toStep(v)
+		if isFar(v, r) {
+			x[i] = sinFar(v)
+			continue
+		}
+		k += sinStart
+		x[i] = flip(wave[k%waveSteps].at(r, low), k/waveSteps)
+	}
+}
+
+func sinFar(x float64) float64 {
+	if x == 0 {
+		return x
+	}
+	k, r, low := toStepFar(x)
+	k += sinStart
+	return flip(wave[k%waveSteps].at(r, low), k/waveSteps)
+}
 
 func cos(x float64) float64 {
-	quadrant, r, low := reduceAngle(x)
-	return turn(quadrant+1, r, low)
+	k, r, low := toStep(x)
+	if isFar(x, r) {
+		return cosFar(x)
+	}
+	k += cosStart
+	return flip(wave[k%waveSteps].at(r, low), k/waveSteps)
 }
 
-// tan adds the terms that math.Tan leaves out near 0. Away from the multiples
-// of π/2 math.Tan is the more exact one.
-func tan(x float64) float64 {
-	if z := x * x; z < 1e-6 {
-		return x + x*z*(1.0/3+z*(2.0/15+z*(17.0/315)))
-	}
-	quadrant, r, low := reduceAngle(x)
-	if math.Abs(r) > 0x1p-7 && math.Abs(x) < 1<<20 {
-		return math.Tan(x)
-	}
-	return turn(quadrant, r, low) / turn(quadrant+1, r, low)
-}
-
-// turn is the sine of the angle r + low after a number of quarter turns.
-func turn(quadrant int, r, low float64) float64 {
-	s, c := math.Sincos(r)
-	switch quadrant & 3 {
-	case 0:
-		return s + c*low
-	case 1:
-		return c - s*low
-	case 2:
-		return -s - c*low
-	}
-	return s*low - c
-}
-
-// reduceAngle splits an angle into quarter turns, of which the last two bits
-// count, and an angle of at most π/4 in two parts.
-func reduceAngle(x float64) (quadrant int, r, low float64) {
-	switch abs := math.Abs(x); {
-	case abs <= math.Pi/4 || math.IsNaN(x) || math.IsInf(x, 0):
-		return 0, x, 0
-	case abs >= bigAngle:
-		return reduceLarge(x)
-	}
-	n := math.RoundToEven(x * (2 / math.Pi))
-	y := math.FMA(-n, halfPi, x) // exact: a multiple of 2^-52 below 1
-	t := n * halfPi2
-	r = y - t
-	low = (y - r) - t - math.FMA(n, halfPi2, -t) - n*halfPi3
-	return int(n), r, low
-}
-
-// angleBits is enough for the largest number, and for what is left of one that
-// is very close to a multiple of π/2.
-const angleBits = 1024 + 192
-
-// quarter is π/2 in units of 2^-angleBits, by Machin's formula.
-var quarter = sync.OnceValue(func() *big.Int {
-	const guard = 32
-	unit := new(big.Int).Lsh(big.NewInt(1), angleBits+guard)
-	pi := new(big.Int).Sub(arctan(unit, 5, 16), arctan(unit, 239, 4))
-	return pi.Rsh(pi, guard+1)
-})
-
-// arctan is scale · arctan(1/n) in the given units.
-func arctan(unit *big.Int, n, scale int64) *big.Int {
-	term := new(big.Int).Mul(unit, big.NewInt(scale))
-	term.Quo(term, big.NewInt(n))
-	sum, part := new(big.Int).Set(term), new(big.Int)
-	for k := int64(1); term.Sign() != 0; k++ {
-		term.Quo(term, big.NewInt(n*n))
-		part.Quo(term, big.NewInt(2*k+1))
-		if k%2 == 0 {
-			sum.Add(sum, part)
-		} else {
-			sum.Sub(sum, part)
+func cosEach(x []float64) {
+	for i, v := range x {
+		k, r, low := toStep(v)
+		if isFar(v, r) {
+			x[i] = cosFar(v)
+			continue
 		}
+		k += cosStart
+		x[i] = flip(wave[k%waveSteps].at(r, low), k/waveSteps)
 	}
-	return sum
 }
 
-// reduceLarge is reduceAngle in whole numbers.
-func reduceLarge(x float64) (quadrant int, r, low float64) {
-	m, e := math.Frexp(x)
-	fixed := big.NewInt(int64(math.Ldexp(m, 53)))
-	fixed.Lsh(fixed, uint(e-53+angleBits))
-	half := new(big.Int).Rsh(quarter(), 1)
-	turns, rest := new(big.Int).DivMod(fixed.Add(fixed, half), quarter(), new(big.Int))
-	f := new(big.Float).SetInt(rest.Sub(rest, half))
-	r, _ = f.SetMantExp(f, -angleBits).Float64()
-	return int(rest.And(turns, big.NewInt(3)).Int64()), r, 0
+func cosFar(x float64) float64 {
+	k, r, low := toStepFar(x)
+	k += cosStart
+	return flip(wave[k%waveSteps].at(r, low), k/waveSteps)
+}
+
+// leg is S + C tan(r + low), the sine over cos(r + low), with t = tan(r) - r. Its
+// second part may be as large as r.
+func (p *wavePoint) leg(r, low, t float64) double {
+	sum := p.sin + r
+	return double{sum, p.sin - sum + r + (p.sinLow + low) + (t + p.cosLess1*(r+t))}
+}
+
+// over is the quotient of two legs. Its first part has so few digits that products
+// with it are exact.
+func (a double) over(b double) float64 {
+	inverse, high := 1/(b.hi+b.lo), float64(float32(b.hi))
+	q := float64(float32((a.hi + a.lo) * inverse))
+	return q + (a.hi-q*high-q*(b.hi-high)+(a.lo-q*b.lo))*inverse
+}
+
+// tanAt is the tangent of the angle r + low after step k.
+func tanAt(k uint64, r, low float64) float64 {
+	r2 := r * r
+	t := r2 * r * (tan3 + r2*(tan5+r2*tan7))
+	s, c := k+sinStart, k+cosStart
+	y := wave[s%waveSteps].leg(r, low, t).over(wave[c%waveSteps].leg(r, low, t))
+	return flip(y, s/waveSteps+c/waveSteps)
+}
+
+func tan(x float64) float64 {
+	k, r, low := toStep(x)
+	if isFar(x, r) {
+		return tanFar(x)
+	}
+	return tanAt(k, r, low)
+}
+
+func tanEach(x []float64) {
+	for i, v := range x {
+		x[i] = tan(v)
+	}
+}
+
+func tanFar(x float64) float64 {
+	if x == 0 {
+		return x
+	}
+	return tanAt(toStepFar(x))
 }
