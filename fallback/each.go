@@ -36,12 +36,6 @@ func signEach(x []float64) {
 	}
 }
 
-func sigmoidEach(x []float64) {
-	for i, v := range x {
-		x[i] = sigmoid(v)
-	}
-}
-
 func isNaNEach(x []float64) {
 	for i, v := range x {
 		x[i] = truth[float64](v != v)

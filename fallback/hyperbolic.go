@@ -2,11 +2,11 @@ package fallback
 
 import "math"
 
-// Functions of the exponential, within 1 unit in the last place: of its parts 2^(k/128)
-// and exp(r) the result is put together, the larger terms last. Where that cancels,
-// near 0, they are their series.
+// Functions of the exponential, within 1 unit in the last place: by the tables of
+// hyperbolic_table.go, far from 0 by the parts of exp(x) = s (1 + t), of which the
+// larger ones are added last.
 
-// expm1 is (s - 1) + s t with exp(x) = s (1 + t).
+// expm1 is (s - 1) + s t, near 0 the series.
 func expm1(x float64) float64 {
 	if math.Abs(x) < 0x1p-5 {
 		const c2, c3, c4, c5, c6, c7, c8, c9 = 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880
@@ -24,112 +24,110 @@ func expm1(x float64) float64 {
 	return y + (s - (y - v) - (1 + v) + s*t)
 }
 
-// inverseSum is 1/(x + low) of a positive number, in two parts, of which the first is
-// near to it by half its bits.
-func inverseSum(x, low float64) (near, rest float64) {
-	q := 1 / (x + low)
-	near = halfPart(q)
-	upper := halfPart(x)
-	return near, (1 - near*upper - near*(x-upper+low)) * q
-}
-
-// sigmoid is 1/(1 + exp(-x)).
-func sigmoid(x float64) float64 {
-	if !(math.Abs(x) < expNear) {
-		return sigmoidFar(x)
+// sigmoidEach takes 1/(1 + exp(-x)) of each element.
+func sigmoidEach(x []float64) {
+	table := sigmoidTable()
+	for i, v := range x {
+		if !(math.Abs(v) < sigmoidMost) {
+			x[i] = sigmoidFar(v)
+			continue
+		}
+		c := &table[int((v+sigmoidCurved)*sigmoidCells)]
+		x[i] = c.value + c.rest(v-c.at)
 	}
-	scale, t := expReduced(-x)
-	s := math.Float64frombits(scale)
-	d := 1 + s
-	v := d - 1
-	near, rest := inverseSum(d, 1-(d-v)+(s-v)+s*t)
-	return near + rest
 }
 
+// sigmoidFar is sigmoid where e = exp(-|x|) is small: e - e²/(1 + e) on the left,
+// 1 - e/(1 + e) on the right.
 func sigmoidFar(x float64) float64 {
-	if x > 0 {
-		return 1
+	size := math.Abs(x)
+	if !(size < expNear) {
+		if x > 0 {
+			return 1
+		}
+		return expFar(x)
 	}
-	return expFar(x)
-}
-
-// tanh of |x| is 1 - 2/(1 + exp(2x)).
-func tanh(x float64) float64 {
-	a := math.Abs(x)
-	if a < 0x1p-4 {
-		const c3, c5, c7, c9, c11, c13 = -1.0 / 3, 2.0 / 15, -17.0 / 315, 62.0 / 2835, -1382.0 / 155925, 21844.0 / 6081075
-		z := x * x
-		z2 := z * z
-		return math.Copysign(x+x*z*(c3+z*c5+z2*(c7+z*c9+z2*(c11+z*c13))), x)
-	}
-	if !(a < tanhOne) {
-		return tanhFar(x)
-	}
-	scale, t := expReduced(2 * a)
+	scale, t := expReduced(-size)
 	s := math.Float64frombits(scale)
-	d := s + 1
-	near, rest := inverseSum(d, s-d+1+s*t)
-	y := 1 - 2*near
-	return math.Copysign(y+(1-y-2*near-2*rest), x)
+	e := s + s*t
+	if x > 0 {
+		return 1 - e/(1+e)
+	}
+	return s + (s*t - e*e/(1+e))
 }
 
+// tanhEach takes the hyperbolic tangent of each element.
+func tanhEach(x []float64) {
+	table := tanhTable()
+	for i, v := range x {
+		size := math.Abs(v)
+		if !(size < tanhCurved) {
+			x[i] = tanhFar(v)
+			continue
+		}
+		c := &table[int(size*tanhCells)]
+		d := size - c.at
+		x[i] = math.Copysign(c.value+(d+c.rest(d)), v)
+	}
+}
+
+// tanhFar is tanh where it is close to -1 or 1.
 func tanhFar(x float64) float64 {
-	if x != x {
-		return x
+	size := math.Abs(x)
+	if !(size < tanhOne) {
+		return sign(x)
 	}
-	return math.Copysign(1, x)
+	return math.Copysign(1-2/(1+exp(2*size)), x)
 }
 
-// cosh is exp(x)/2 + exp(-x)/2, which rise and fall are next to.
-func cosh(x float64) float64 {
-	a := math.Abs(x)
-	if !(a < expNear) {
-		return halfExpFar(a)
+// sinhEach takes the hyperbolic sine of each element.
+func sinhEach(x []float64) {
+	table, _ := sinhTables()
+	for i, v := range x {
+		size := math.Abs(v)
+		if !(size < sinhCurved) {
+			x[i] = math.Copysign(sinhFar(size), v)
+			continue
+		}
+		c := &table[int(size*sinhCells)]
+		d := size - c.at
+		x[i] = math.Copysign(c.value+(d+c.rest(d)), v)
 	}
-	k, r := expPlace(a)
-	p, q := &powers[k%expParts], &powers[-k%expParts]
-	const half = 1 << 52
-	rise := math.Float64frombits(p.bits + k<<(52-7) - half)
-	fall := math.Float64frombits(q.bits + -k<<(52-7) - half)
-	odd, even := expOddEven(r)
-	sum := rise + fall
-	return sum + (rise - sum + fall + rise*p.tail + fall*q.tail + sum*even + (rise-fall)*odd)
 }
 
-// sinh is their difference.
-func sinh(x float64) float64 {
-	a := math.Abs(x)
-	if a < 0x1p-4 {
-		const c3, c5, c7, c9 = 1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880
-		z := x * x
-		return x + x*z*(c3+z*c5+z*z*(c7+z*c9))
+// sinhFar is sinh(x) = exp(x)/2 - exp(-x)/2 far above 0, where the smaller one needs no
+// parts.
+func sinhFar(x float64) float64 {
+	if !(x < expNear) {
+		return halfExpFar(x)
 	}
-	if !(a < expNear) {
-		return math.Copysign(halfExpFar(a), x)
-	}
-	k, r := expPlace(a)
-	p, q := &powers[k%expParts], &powers[-k%expParts]
-	const half = 1 << 52
-	rise := math.Float64frombits(p.bits + k<<(52-7) - half)
-	fall := math.Float64frombits(q.bits + -k<<(52-7) - half)
-	odd, even := expOddEven(r)
-	difference := rise - fall
-	return math.Copysign(difference+(rise-difference-fall+rise*p.tail-fall*q.tail+difference*even+(rise+fall)*odd), x)
+	scale, t := expReduced(x)
+	s := 0.5 * math.Float64frombits(scale)
+	return s + (s*t - 0.25/(s+s*t))
 }
 
-// expPlace splits x >= 0 into k ln 2/128 and r.
-func expPlace(x float64) (k uint64, r float64) {
-	z := x*expInvLn2 + expShift
-	k = math.Float64bits(z)
-	z -= expShift
-	return k, x - z*expLn2High - z*expLn2Low
+// coshEach takes the hyperbolic cosine of each element.
+func coshEach(x []float64) {
+	_, table := sinhTables()
+	for i, v := range x {
+		size := math.Abs(v)
+		if !(size < sinhCurved) {
+			x[i] = coshFar(size)
+			continue
+		}
+		c := &table[int(size*sinhCells)]
+		x[i] = c.value + c.rest(size-c.at)
+	}
 }
 
-// expOddEven are sinh(r) and cosh(r) - 1.
-func expOddEven(r float64) (odd, even float64) {
-	const c2, c3, c4, c5 = 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120
-	z := r * r
-	return r + r*z*(c3+z*c5), z * (c2 + z*c4)
+// coshFar is cosh(x) = exp(x)/2 + exp(-x)/2 far above 0.
+func coshFar(x float64) float64 {
+	if !(x < expNear) {
+		return halfExpFar(x)
+	}
+	scale, t := expReduced(x)
+	s := 0.5 * math.Float64frombits(scale)
+	return s + (s*t + 0.25/(s+s*t))
 }
 
 // halfExpFar is exp(x)/2 of NaN and of x above expNear.
@@ -140,4 +138,30 @@ func halfExpFar(x float64) float64 {
 	scale, t := expReduced(x)
 	s := math.Float64frombits(scale - 1009<<52)
 	return 0x1p1008 * (s + s*t)
+}
+
+// sigmoid, sinh, cosh and tanh do the same to one number.
+
+func sigmoid(x float64) float64 {
+	one := [1]float64{x}
+	sigmoidEach(one[:])
+	return one[0]
+}
+
+func tanh(x float64) float64 {
+	one := [1]float64{x}
+	tanhEach(one[:])
+	return one[0]
+}
+
+func sinh(x float64) float64 {
+	one := [1]float64{x}
+	sinhEach(one[:])
+	return one[0]
+}
+
+func cosh(x float64) float64 {
+	one := [1]float64{x}
+	coshEach(one[:])
+	return one[0]
 }

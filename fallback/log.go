@@ -108,12 +108,12 @@ func logFar(x float64) float64 {
 	return logFinish(base, low, (z-p.c)*p.inverse)
 }
 
-// onePlus places u = 1 + x + low, x > -1: what u lacks is added to r. Of large x, of
-// which it matters not, that is not exact.
-func onePlus(x, low float64) (k uint64, p *logPart, r float64) {
+// onePlus places u = 1 + x, x > -1: what u lacks is added to r. Of large x, of which it
+// matters not, that is not exact.
+func onePlus(x float64) (k uint64, p *logPart, r float64) {
 	u := 1 + x
 	z, k, p := logPlace(math.Float64bits(u))
-	return k, p, (z - p.c + (x-(u-1)+low)*math.Float64frombits(oneBits-k)) * p.inverse
+	return k, p, (z - p.c + (x-(u-1))*math.Float64frombits(oneBits-k)) * p.inverse
 }
 
 // log1pMost is a number up to which 1/2^k is normal.
@@ -125,7 +125,7 @@ func log1pEach(x []float64) {
 			x[i] = log1pFar(v)
 			continue
 		}
-		k, p, r := onePlus(v, 0)
+		k, p, r := onePlus(v)
 		base, low := logBase(k, p)
 		x[i] = logFinish(base, low, r)
 	}
@@ -135,7 +135,7 @@ func log1p(x float64) float64 {
 	if !(x > -1 && x < log1pMost) || x == 0 {
 		return log1pFar(x)
 	}
-	k, p, r := onePlus(x, 0)
+	k, p, r := onePlus(x)
 	base, low := logBase(k, p)
 	return logFinish(base, low, r)
 }

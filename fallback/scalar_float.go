@@ -104,7 +104,9 @@ var floatScalars = func() (t scalars[float64]) {
 		t[op] = one(f)
 	}
 	for op, f := range map[ops.Op]func([]float64){
-		ops.Exp: expEach, ops.Log: logEach, ops.Log1p: log1pEach, ops.Sigmoid: sigmoidEach, ops.Rsqrt: rsqrtEach,
+		ops.Exp: expEach, ops.Log: logEach, ops.Log1p: log1pEach, ops.Rsqrt: rsqrtEach,
+		ops.Sigmoid: sigmoidEach, ops.Tanh: tanhEach, ops.Sinh: sinhEach, ops.Cosh: coshEach,
+		ops.Acosh: acoshEach, ops.Asinh: asinhEach, ops.Atanh: atanhEach,
 		ops.Cos: cosEach, ops.Sin: sinEach, ops.Tan: tanEach,
 		ops.Acos: acosEach, ops.Asin: asinEach, ops.Atan: atanEach, ops.Phase: phaseEach,
 		ops.Ceil: ceilEach, ops.Floor: floorEach, ops.Round: roundEach,
