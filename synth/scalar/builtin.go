@@ -14,8 +14,7 @@ func init() {
 		"fma":      {3, lowerFma},
 		"floor":    {1, float1(Floor)},
 		"ceil":     {1, float1(Ceil)},
-		"trunc":    {1, float1(Trunc)},
-		"rint":     {1, float1(RoundEven)},
+		"trunc":    {1, lowerTrunc},
 		"sqrt":     {1, lowerSqrt},
 		"rawsqrt":  {1, float1(Sqrt)},
 		"rawdiv":   {2, lowerRawDiv},
@@ -46,6 +45,15 @@ func float1(op Op) func(*lowering, *expr, Type) int32 {
 		x := l.float(e.args[0], want)
 		return l.b.op(op, l.b.typ(x), x)
 	}
+}
+
+// lowerTrunc takes f64 from the library: Mesa 22 leaves one of 2^24 and more as it is.
+func lowerTrunc(l *lowering, e *expr, want Type) int32 {
+	x := l.float(e.args[0], want)
+	if l.b.typ(x) == F64 {
+		return l.invoke(e, "trunc64", x)
+	}
+	return l.b.op(Trunc, F32, x)
 }
 
 // lowerSqrt gives the square root rounded correctly, by the library where the

@@ -19,7 +19,7 @@ package scalar
 // Literals take their type from the other operand or from the place: 1, 0x1f,
 // 1.5, 0x1.8p-3.
 //
-// Builtins: fma sqrt floor ceil trunc rint; lo hi pack(type, low, high); mulhi
+// Builtins: fma sqrt floor ceil trunc; lo hi pack(type, low, high); mulhi
 // msb bitcount of u32; poly(x, table), lowest coefficient first; rawdiv,
 // rawsqrt, rawrsqrt and rawexp2, the device's own; rare(c, slow(x), fast), which computes slow(x) only
 // where c holds. Constants: true false inf nan lowest highest bits wide mask, and
