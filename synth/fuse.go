@@ -49,6 +49,7 @@ type node struct {
 	settled bool  // though it could be part of others, they read it from memory
 	shifted bool  // it looks at padding, or where operands say
 	body    []int // what it looks through, where it is not alone
+	sights  []sight
 	pull    pull
 	apart   reason // why others do not join it; empty where they may
 	group   *group // nil where it has no unit of its own
@@ -192,6 +193,9 @@ func (f *fuser) alone(i int, why reason) {
 func (f *fuser) place(i int) {
 	n := &f.nodes[i]
 	deps, err := f.look(i)
+	for err == nil && f.relieve(i) {
+		deps, err = f.look(i)
+	}
 	if err != nil {
 		f.alone(i, noStrides)
 		return
@@ -225,7 +229,7 @@ func (f *fuser) look(i int) ([]dep, error) {
 		})
 		var at *viewError
 		if err == nil || !errors.As(err, &at) {
-			n.body, n.shifted = slices.Clone(f.passed), len(tr.reaches) > 0
+			n.body, n.sights, n.shifted = slices.Clone(f.passed), sightsOf(tr), len(tr.reaches) > 0
 			return f.depsOf(tr), err
 		}
 		f.settle(f.made[at.id])
@@ -254,12 +258,7 @@ func (f *fuser) settle(i int) {
 // newTrace makes the trace that looks through the graph.
 func (f *fuser) newTrace() {
 	f.tr.types = func(id ops.ID) ops.Type { return f.types[id] }
-	f.tr.number = func(id ops.ID) int {
-		if j, ok := f.made[id]; ok {
-			return j
-		}
-		return -1
-	}
+	f.tr.number = f.number
 	f.tr.literal = func(*ops.Literal) int { return 0 }
 	f.tr.blocks = f.tiles
 	f.tr.graph = func(id ops.ID) *ops.Instr {

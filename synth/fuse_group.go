@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"nxvk/ops"
-	"nxvk/synth/kernel"
 )
 
 // group is a unit in the making.
@@ -18,7 +17,7 @@ type group struct {
 	shifted     bool         // it looks at padding, or where operands say
 	kept        int          // elements that reductions leave
 	folds       int          // reductions
-	reads       []int        // nodes and, below zero, parameters in memory, once each
+	sights      []sight      // what it reads from memory
 	deps        []dep        // what the items read that other groups make
 	open        []int        // items whose values are read outside
 	lits        []litKey
@@ -121,7 +120,7 @@ func (f *fuser) depsOf(tr *trace) []dep {
 // start gives a node a group of its own, which reads deps.
 func (f *fuser) start(i int, deps []dep) {
 	n := &f.nodes[i]
-	g := &group{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), reads: slices.Clone(n.pull.reads), deps: deps,
+	g := &group{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), sights: n.sights, deps: deps,
 		open: []int{i}, cost: n.pull.cost, shifted: n.shifted}
 	if n.role == roleFold {
 		g.kept, g.n, g.folds = g.n, f.typeOf(n.in.Ins[0]).Size(), 1
@@ -178,71 +177,16 @@ func (f *fuser) merge(a, b *group) {
 
 // mergeReads has a read what b does, but for what either makes.
 func (f *fuser) mergeReads(a, b *group) {
-	for _, r := range b.reads {
-		if !slices.Contains(a.reads, r) {
-			a.reads = append(a.reads, r)
-		}
+	for _, s := range b.sights {
+		a.see(s)
 	}
-	a.reads = slices.DeleteFunc(a.reads, func(r int) bool { return r >= 0 && f.nodes[r].group == a })
+	a.sights = slices.DeleteFunc(a.sights, func(s sight) bool { return s.of >= 0 && f.nodes[s.of].group == a })
 	for _, d := range b.deps {
 		if !slices.Contains(a.deps, d) {
 			a.deps = append(a.deps, d)
 		}
 	}
 	a.deps = slices.DeleteFunc(a.deps, func(d dep) bool { return f.nodes[d.node].group == a })
-}
-
-// fits says why a kernel of both groups has no room for its buffers or its code.
-func (f *fuser) fits(a, b *group) reason {
-	most := maxCost
-	if a.fold != nil || b.fold != nil {
-		most = maxFoldCost
-	}
-	if len(a.items)+len(b.items) > maxItems || a.cost+b.cost > most {
-		return tooLong
-	}
-	f.room = f.open(f.room[:0], a, b)
-	buffers := len(f.room)
-	for _, g := range []*group{a, b} {
-		for _, r := range g.reads {
-			if g == b && slices.Contains(a.reads, r) || r >= 0 && (f.nodes[r].group == a || f.nodes[r].group == b) {
-				continue
-			}
-			buffers++
-		}
-	}
-	push := pushBytes(a.lits, b.lits)
-	if f.t.Addresses {
-		push += 8 * buffers
-	}
-	switch {
-	case buffers > maxBuffers:
-		return manyBuffers
-	case push > f.t.maxPush():
-		return manyParameters
-	}
-	return ""
-}
-
-// maxBuffers is how many buffers a kernel may have where they are bound.
-const maxBuffers = 32
-
-// pushBytes is what literals take among the push constants at most.
-func pushBytes(a, b []litKey) int {
-	count, widest := 0, 0
-	add := func(k litKey) {
-		count += partsOf(k.as)
-		widest = max(widest, kernel.TypeSize(wide(k.as))) // to which others may be padded
-	}
-	for _, k := range a {
-		add(k)
-	}
-	for _, k := range b {
-		if !slices.ContainsFunc(a, k.same) {
-			add(k)
-		}
-	}
-	return count * widest
 }
 
 // open adds the items of two groups whose values are read outside of them to a

@@ -1,10 +1,6 @@
 package synth
 
-import (
-	"slices"
-
-	"nxvk/ops"
-)
+import "nxvk/ops"
 
 // Operations on elements come into the kernel of a product of matrices, or of a
 // convolution, whose results they take: as many as are few operations an element,
@@ -34,13 +30,7 @@ func (f *fuser) product(i int) {
 		if o.Lit != nil {
 			continue
 		}
-		j, ok := f.made[o.ID]
-		if !ok {
-			j = -1 - int(o.ID)
-		}
-		if !slices.Contains(n.group.reads, j) {
-			n.group.reads = append(n.group.reads, j)
-		}
+		n.group.see(sight{of: f.number(o.ID)})
 	}
 }
 

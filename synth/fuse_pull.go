@@ -28,16 +28,13 @@ func (f *fuser) pulls(n *node) pull {
 		if o.Lit != nil {
 			continue
 		}
-		j, ok := f.made[o.ID]
-		if ok && f.through(&f.nodes[j]) {
+		j := f.number(o.ID)
+		if j >= 0 && f.through(&f.nodes[j]) {
 			p.cost += f.nodes[j].pull.cost
 			for _, r := range f.nodes[j].pull.reads {
 				p.read(f, r)
 			}
 			continue
-		}
-		if !ok {
-			j = -1 - int(o.ID)
 		}
 		p.read(f, j)
 	}
@@ -52,6 +49,14 @@ func (p *pull) read(f *fuser, j int) {
 	if f.sizeOf(j) > 1 {
 		p.tensor++
 	}
+}
+
+// number is the node that makes a value or, below zero, the parameter that it is.
+func (f *fuser) number(id ops.ID) int {
+	if j, ok := f.made[id]; ok {
+		return j
+	}
+	return -1 - int(id)
 }
 
 // sizeOf is the number of elements of what a node makes or, below zero, of a

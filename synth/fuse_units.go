@@ -43,13 +43,13 @@ const maxSiblings = 8
 // nodesRead lists what a group reads that has as many elements as it has points.
 func (f *fuser) nodesRead(g *group) []int {
 	var rs []int
-	for _, r := range g.reads {
-		if f.sizeOf(r) == g.n {
-			rs = append(rs, r)
+	for _, s := range g.sights {
+		if f.sizeOf(s.of) == g.n {
+			rs = append(rs, s.of)
 		}
 	}
 	slices.Sort(rs)
-	return rs
+	return slices.Compact(rs)
 }
 
 // units makes the units, each after those that it depends on, in waves of some
