@@ -4,6 +4,8 @@ import "math"
 
 // Loops over elements for functions that take no longer than the call would.
 
+func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
+
 func rsqrtEach(x []float64) {
 	for i, v := range x {
 		x[i] = 1 / math.Sqrt(v)
@@ -28,6 +30,14 @@ func roundEach(x []float64) {
 	for i, v := range x {
 		x[i] = math.Trunc(v + math.Copysign(0x1.fffffffffffffp-2, v))
 	}
+}
+
+// sign keeps NaN and the sign of zero.
+func sign(x float64) float64 {
+	if x == 0 || x != x {
+		return x
+	}
+	return math.Copysign(1, x)
 }
 
 func signEach(x []float64) {
