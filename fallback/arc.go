@@ -172,5 +172,6 @@ func phaseEach(x []float64) {
 	}
 }
 
-// high is x without the lower half of its digits.
+// high is x without the lower half of its digits: two such numbers have a product without
+// rounding.
 func high(x float64) float64 { return math.Float64frombits(math.Float64bits(x) &^ (1<<27 - 1)) }

@@ -82,9 +82,6 @@ func logOf(x float64) double {
 	return ln2.times(float64(e)).plus(double{2 * log.hi, 2 * log.lo})
 }
 
-// leading are the upper digits of x: two such numbers have a product without rounding.
-func leading(x float64) float64 { return math.Float64frombits(math.Float64bits(x) &^ (1<<27 - 1)) }
-
 // logNormal is the logarithm of a positive normal number but for 2^-64 of it, by the
 // table of log: r = (z - c)/c is taken in two parts, as c has few digits, and r^2 too.
 func logNormal(x float64) double {
@@ -94,7 +91,7 @@ func logNormal(x float64) double {
 	q := d * p.inverse
 	r := math.Float64frombits(math.Float64bits(q) &^ (1<<12 - 1))
 	rest := (d - r*p.c) * p.inverse
-	top := leading(r)
+	top := high(r)
 	first := quickSum(base, r)
 	sum := quickSum(first.hi, -0.5*top*top)
 	const c3, c4, c5, c6, c7, c8, c9 = 1.0 / 3, -1.0 / 4, 1.0 / 5, -1.0 / 6, 1.0 / 7, -1.0 / 8, 1.0 / 9
@@ -105,8 +102,8 @@ func logNormal(x float64) double {
 
 // scaled is times without math.FMA, which not every processor has.
 func (a double) scaled(y float64) double {
-	top := leading(a.hi)
-	most := leading(y)
+	top := high(a.hi)
+	most := high(y)
 	return quickSum(most*top, (y-most)*top+y*(a.hi-top+a.lo))
 }
 
