@@ -38,7 +38,7 @@ conformance() {
 	$GO test -c -o "$bin/conformance" ./test/conformance || { echo "::fail build the conformance tests" && return; }
 	(cd test/conformance && "$bin/conformance" -test.list '^Test') | grep '^Test' |
 		GO="$GO" xargs -P "$(at_once)" -I NAME sh -c 'cd test/conformance && bin=$1 && shift &&
-			"$GO" tool test2json -p nxvk/test/conformance "$bin/conformance" -test.v=test2json -test.run "^NAME\$" "$@" >"$bin/NAME"' \
+			"$GO" tool test2json -t -p nxvk/test/conformance "$bin/conformance" -test.v=test2json -test.run "^NAME\$" "$@" >"$bin/NAME"' \
 			sh "$bin" "$@"
 	cat "$bin"/Test*
 }
