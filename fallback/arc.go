@@ -67,15 +67,7 @@ const (
 	infBits = 0x7ff << 52
 )
 
-func atan(x float64) float64 {
-	sign := math.Float64bits(x) & signBit
-	a := math.Float64bits(x) ^ sign
-	if a >= infBits {
-		return atanEnd(x)
-	}
-	y := arcOf(a).to(math.Float64frombits(a))
-	return math.Float64frombits(math.Float64bits(y.hi+y.lo) | sign)
-}
+func atan(x float64) float64 { return alone(atanEach, x) }
 
 func atanEach(x []float64) {
 	for i, v := range x {

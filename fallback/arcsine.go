@@ -41,17 +41,8 @@ var (
 	}
 )
 
-func asin(x float64) float64 {
-	one := [1]float64{x}
-	asinCases.each(one[:])
-	return one[0]
-}
-
-func acos(x float64) float64 {
-	one := [1]float64{x}
-	acosCases.each(one[:])
-	return one[0]
-}
+func asin(x float64) float64 { return alone(asinEach, x) }
+func acos(x float64) float64 { return alone(acosEach, x) }
 
 func asinEach(x []float64) { asinCases.each(x) }
 func acosEach(x []float64) { acosCases.each(x) }

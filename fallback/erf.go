@@ -155,22 +155,6 @@ func erfInvFar(x float64) float64 {
 	return math.Copysign(y+(r+r*r*y), x)
 }
 
-// erf, erfc and erfInv do the same to one number.
-
-func erf(x float64) float64 {
-	one := [1]float64{x}
-	erfEach(one[:])
-	return one[0]
-}
-
-func erfc(x float64) float64 {
-	one := [1]float64{x}
-	erfcEach(one[:])
-	return one[0]
-}
-
-func erfInv(x float64) float64 {
-	one := [1]float64{x}
-	erfInvEach(one[:])
-	return one[0]
-}
+func erf(x float64) float64    { return alone(erfEach, x) }
+func erfc(x float64) float64   { return alone(erfcEach, x) }
+func erfInv(x float64) float64 { return alone(erfInvEach, x) }

@@ -140,28 +140,7 @@ func halfExpFar(x float64) float64 {
 	return 0x1p1008 * (s + s*t)
 }
 
-// sigmoid, sinh, cosh and tanh do the same to one number.
-
-func sigmoid(x float64) float64 {
-	one := [1]float64{x}
-	sigmoidEach(one[:])
-	return one[0]
-}
-
-func tanh(x float64) float64 {
-	one := [1]float64{x}
-	tanhEach(one[:])
-	return one[0]
-}
-
-func sinh(x float64) float64 {
-	one := [1]float64{x}
-	sinhEach(one[:])
-	return one[0]
-}
-
-func cosh(x float64) float64 {
-	one := [1]float64{x}
-	coshEach(one[:])
-	return one[0]
-}
+func sigmoid(x float64) float64 { return alone(sigmoidEach, x) }
+func tanh(x float64) float64    { return alone(tanhEach, x) }
+func sinh(x float64) float64    { return alone(sinhEach, x) }
+func cosh(x float64) float64    { return alone(coshEach, x) }

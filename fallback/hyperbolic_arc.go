@@ -104,22 +104,6 @@ func atanhNearOne(x float64) float64 {
 	return y + (base - y + rest + low + 0.5*(logSeries(r)-logSeries(s)))
 }
 
-// asinh, acosh and atanh do the same to one number.
-
-func asinh(x float64) float64 {
-	one := [1]float64{x}
-	asinhEach(one[:])
-	return one[0]
-}
-
-func acosh(x float64) float64 {
-	one := [1]float64{x}
-	acoshEach(one[:])
-	return one[0]
-}
-
-func atanh(x float64) float64 {
-	one := [1]float64{x}
-	atanhEach(one[:])
-	return one[0]
-}
+func asinh(x float64) float64 { return alone(asinhEach, x) }
+func acosh(x float64) float64 { return alone(acoshEach, x) }
+func atanh(x float64) float64 { return alone(atanhEach, x) }

@@ -84,15 +84,7 @@ func logEach(x []float64) {
 	}
 }
 
-func log(x float64) float64 {
-	bits := math.Float64bits(x)
-	if bits-leastBits >= beyondBits-leastBits {
-		return logFar(x)
-	}
-	z, k, p := logPlace(bits)
-	base, low := logBase(k, p)
-	return logFinish(base, low, (z-p.c)*p.inverse)
-}
+func log(x float64) float64 { return alone(logEach, x) }
 
 // logFar is the logarithm of what is no positive normal number.
 func logFar(x float64) float64 {
@@ -131,14 +123,7 @@ func log1pEach(x []float64) {
 	}
 }
 
-func log1p(x float64) float64 {
-	if !(x > -1 && x < log1pMost) || x == 0 {
-		return log1pFar(x)
-	}
-	k, p, r := onePlus(x)
-	base, low := logBase(k, p)
-	return logFinish(base, low, r)
-}
+func log1p(x float64) float64 { return alone(log1pEach, x) }
 
 func log1pFar(x float64) float64 {
 	if x > 1 {

@@ -86,34 +86,24 @@ func ordered[C realClass](t *scalars[C]) {
 
 var floatScalars = func() (t scalars[float64]) {
 	ordered(&t)
-	for op, f := range map[ops.Op]func(float64) float64{
-		ops.Exp: exp, ops.Expm1: expm1, ops.Log: log, ops.Log1p: log1p,
-		ops.Sigmoid: sigmoid,
-		ops.Cos:     cos, ops.Sin: sin, ops.Tan: tan,
-		ops.Cosh: cosh, ops.Sinh: sinh, ops.Tanh: tanh,
-		ops.Acos: acos, ops.Asin: asin, ops.Atan: atan,
-		ops.Acosh: acosh, ops.Asinh: asinh, ops.Atanh: atanh,
-		ops.Sqrt: math.Sqrt, ops.Rsqrt: rsqrt,
-		ops.Cbrt: cbrt, ops.Erf: erf, ops.Erfc: erfc, ops.ErfInv: erfInv,
-		ops.Abs: math.Abs, ops.Ceil: math.Ceil, ops.Floor: math.Floor, ops.Round: math.Round,
-		ops.Sign:       sign,
-		ops.Phase:      phase,
-		ops.IsNaN:      func(x float64) float64 { return truth[float64](x != x) },
-		ops.IsInfinity: func(x float64) float64 { return truth[float64](math.IsInf(x, 0)) },
+	for op, f := range map[ops.Op]struct {
+		one  func(float64) float64
+		each func([]float64)
+	}{
+		ops.Exp: {exp, expEach}, ops.Expm1: {expm1, nil}, ops.Log: {log, logEach}, ops.Log1p: {log1p, log1pEach},
+		ops.Sigmoid: {sigmoid, sigmoidEach},
+		ops.Cos:     {cos, cosEach}, ops.Sin: {sin, sinEach}, ops.Tan: {tan, tanEach},
+		ops.Cosh: {cosh, coshEach}, ops.Sinh: {sinh, sinhEach}, ops.Tanh: {tanh, tanhEach},
+		ops.Acos: {acos, acosEach}, ops.Asin: {asin, asinEach}, ops.Atan: {atan, atanEach},
+		ops.Acosh: {acosh, acoshEach}, ops.Asinh: {asinh, asinhEach}, ops.Atanh: {atanh, atanhEach},
+		ops.Sqrt: {math.Sqrt, nil}, ops.Rsqrt: {rsqrt, rsqrtEach}, ops.Cbrt: {cbrt, nil},
+		ops.Erf: {erf, erfEach}, ops.Erfc: {erfc, erfcEach}, ops.ErfInv: {erfInv, erfInvEach},
+		ops.Abs: {math.Abs, nil}, ops.Ceil: {math.Ceil, ceilEach}, ops.Floor: {math.Floor, floorEach},
+		ops.Round: {math.Round, roundEach}, ops.Sign: {sign, signEach}, ops.Phase: {phase, phaseEach},
+		ops.IsNaN:      {func(x float64) float64 { return truth[float64](x != x) }, isNaNEach},
+		ops.IsInfinity: {func(x float64) float64 { return truth[float64](math.IsInf(x, 0)) }, isInfinityEach},
 	} {
-		t[op] = one(f)
-	}
-	for op, f := range map[ops.Op]func([]float64){
-		ops.Exp: expEach, ops.Log: logEach, ops.Log1p: log1pEach, ops.Rsqrt: rsqrtEach,
-		ops.Sigmoid: sigmoidEach, ops.Tanh: tanhEach, ops.Sinh: sinhEach, ops.Cosh: coshEach,
-		ops.Acosh: acoshEach, ops.Asinh: asinhEach, ops.Atanh: atanhEach,
-		ops.Cos: cosEach, ops.Sin: sinEach, ops.Tan: tanEach,
-		ops.Acos: acosEach, ops.Asin: asinEach, ops.Atan: atanEach, ops.Phase: phaseEach,
-		ops.Ceil: ceilEach, ops.Floor: floorEach, ops.Round: roundEach,
-		ops.Erf: erfEach, ops.Erfc: erfcEach, ops.ErfInv: erfInvEach,
-		ops.Sign: signEach, ops.IsNaN: isNaNEach, ops.IsInfinity: isInfinityEach,
-	} {
-		t[op].each = f
+		t[op] = scalar[float64]{one: f.one, each: f.each}
 	}
 	t[ops.Divide] = two(func(x, y float64) float64 { return x / y })
 	t[ops.Pow], t[ops.Remainder], t[ops.Atan2] = two(pow), two(math.Mod), two(atan2)

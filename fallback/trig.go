@@ -112,62 +112,33 @@ func (p *wavePoint) at(r, low float64) float64 {
 // flip changes the sign of x where a is odd.
 func flip(x float64, a uint64) float64 { return math.Float64frombits(math.Float64bits(x) ^ a<<63) }
 
-func sin(x float64) float64 {
-	k, r, low := toStep(x)
-	if isFar(x, r) {
-		return sinFar(x)
-	}
-	k += sinStart
-	return flip(wave[k%waveSteps].at(r, low), k/waveSteps)
-}
-
-func sinEach(x []float64) {
+// waveEach takes the sine of each element, counted from start.
+func waveEach(x []float64, start uint64) {
 	for i, v := range x {
 		k, r, low := toStep(v)
 		if isFar(v, r) {
-			x[i] = sinFar(v)
+			x[i] = waveFar(v, start)
 			continue
 		}
-		k += sinStart
+		k += start
 		x[i] = flip(wave[k%waveSteps].at(r, low), k/waveSteps)
 	}
 }
 
-func sinFar(x float64) float64 {
-	if x == 0 {
+func waveFar(x float64, start uint64) float64 {
+	if x == 0 && start == sinStart {
 		return x
 	}
 	k, r, low := toStepFar(x)
-	k += sinStart
+	k += start
 	return flip(wave[k%waveSteps].at(r, low), k/waveSteps)
 }
 
-func cos(x float64) float64 {
-	k, r, low := toStep(x)
-	if isFar(x, r) {
-		return cosFar(x)
-	}
-	k += cosStart
-	return flip(wave[k%waveSteps].at(r, low), k/waveSteps)
-}
+func sinEach(x []float64) { waveEach(x, sinStart) }
+func cosEach(x []float64) { waveEach(x, cosStart) }
 
-func cosEach(x []float64) {
-	for i, v := range x {
-		k, r, low := toStep(v)
-		if isFar(v, r) {
-			x[i] = cosFar(v)
-			continue
-		}
-		k += cosStart
-		x[i] = flip(wave[k%waveSteps].at(r, low), k/waveSteps)
-	}
-}
-
-func cosFar(x float64) float64 {
-	k, r, low := toStepFar(x)
-	k += cosStart
-	return flip(wave[k%waveSteps].at(r, low), k/waveSteps)
-}
+func sin(x float64) float64 { return alone(sinEach, x) }
+func cos(x float64) float64 { return alone(cosEach, x) }
 
 // leg is S + C tan(r + low), the sine over cos(r + low), with t = tan(r) - r. Its
 // second part may be as large as r.
