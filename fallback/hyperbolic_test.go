@@ -32,16 +32,7 @@ func bigLog(x *big.Float, near float64) *big.Float {
 // place.
 func within(t *testing.T, op ops.Op, most float64, exact func(x float64) *big.Float, args []float64) {
 	t.Helper()
-	f := floatScalars[op].one
-	worst, at := 0.0, 0.0
-	for _, x := range args {
-		if u := unitsOff(f(x), exact(x)); !(u <= worst) {
-			worst, at = u, x
-		}
-	}
-	if t.Logf("%v is %.3f units off at %v", op, worst, at); !(worst <= most) {
-		t.Errorf("%v(%v) = %v is %.3f units off", op, at, f(at), worst)
-	}
+	withinUnits(t, op, args, most, func(x, _ float64) *big.Float { return exact(x) })
 }
 
 // scattered are numbers of either sign, of exponents between two.

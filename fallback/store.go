@@ -86,19 +86,26 @@ func storeF16(dst []byte, at int, src []float64) {
 	}
 }
 
-// asFloat writes integers through a storer of floats.
-func asFloat[C int64 | uint64](store storer[float64]) storer[C] {
+// through writes numbers by a storer of floats, as floats makes them.
+func through[C class](store storer[float64], floats func(dst []float64, src []C)) storer[C] {
 	return func(dst []byte, at int, src []C) {
 		var buf [64]float64
 		for len(src) > 0 {
 			n := min(len(src), len(buf))
-			for i, x := range src[:n] {
-				buf[i] = float64(x)
-			}
+			floats(buf[:n], src)
 			store(dst, at, buf[:n])
 			src, at = src[n:], at+n
 		}
 	}
+}
+
+// asFloat writes integers through a storer of floats.
+func asFloat[C int64 | uint64](store storer[float64]) storer[C] {
+	return through(store, func(dst []float64, src []C) {
+		for i := range dst {
+			dst[i] = float64(src[i])
+		}
+	})
 }
 
 // cut wraps bytes of a type of less than a byte: the sign is extended.
@@ -133,17 +140,11 @@ func storeComplex[T complex64 | complex128](dst []byte, at int, src []complex128
 
 // realPart writes the real parts of complex numbers through a storer of floats.
 func realPart(store storer[float64]) storer[complex128] {
-	return func(dst []byte, at int, src []complex128) {
-		var buf [64]float64
-		for len(src) > 0 {
-			n := min(len(src), len(buf))
-			for i, x := range src[:n] {
-				buf[i] = real(x)
-			}
-			store(dst, at, buf[:n])
-			src, at = src[n:], at+n
+	return through(store, func(dst []float64, src []complex128) {
+		for i := range dst {
+			dst[i] = real(src[i])
 		}
-	}
+	})
 }
 
 // nan32 and nan64 are the NaN that Nx writes. Arithmetic gives others: an x86
