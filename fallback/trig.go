@@ -150,9 +150,9 @@ func (p *wavePoint) leg(r, low, t float64) double {
 // over is the quotient of two legs. Its first part has so few digits that products
 // with it are exact.
 func (a double) over(b double) float64 {
-	inverse, high := 1/(b.hi+b.lo), float64(float32(b.hi))
+	inverse, top := 1/(b.hi+b.lo), float64(float32(b.hi))
 	q := float64(float32((a.hi + a.lo) * inverse))
-	return q + (a.hi-q*high-q*(b.hi-high)+(a.lo-q*b.lo))*inverse
+	return q + (a.hi-q*top-q*(b.hi-top)+(a.lo-q*b.lo))*inverse
 }
 
 // tanAt is the tangent of the angle r + low after step k.
