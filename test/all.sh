@@ -36,11 +36,13 @@ conformance() {
 	bin=$(mktemp -d)
 	trap 'rm -rf "$bin"' EXIT
 	$GO test -c -o "$bin/conformance" ./test/conformance || { echo "::fail build the conformance tests" && return; }
-	(cd test/conformance && "$bin/conformance" -test.list '^Test') | grep '^Test' |
-		GO="$GO" xargs -P "$(at_once)" -I NAME sh -c 'cd test/conformance && bin=$1 && shift &&
-			"$GO" tool test2json -t -p nxvk/test/conformance "$bin/conformance" -test.v=test2json -test.run "^NAME\$" "$@" >"$bin/NAME"' \
-			sh "$bin" "$@"
-	cat "$bin"/Test*
+	tests=$(cd test/conformance && "$bin/conformance" -test.list '^Test' | grep '^Test') || echo "::fail list the conformance tests"
+	printf '%s\n' $tests | GO="$GO" xargs -P "$(at_once)" -I NAME sh -c 'cd test/conformance && bin=$1 && shift &&
+		"$GO" tool test2json -t -p nxvk/test/conformance "$bin/conformance" -test.v=test2json -test.run "^NAME\$" "$@" >"$bin/NAME"' \
+		sh "$bin" "$@"
+	for name in $tests; do
+		test -s "$bin/$name" && cat "$bin/$name" || echo "::fail conformance $name: no outcome"
+	done
 }
 
 formatted() { unformatted=$(git ls-files '*.go' | xargs gofmt -l) && test -z "$unformatted" || { echo "$unformatted" && false; }; }

@@ -7,10 +7,9 @@
 // The functions of floats are within 2 units in the last place over their whole
 // range, on devices whose fma rounds once or twice. Those of f32 use no f64. Operations
 // that move or compare bits (abs, negate, sign, fmin, fmax, isnan, isinf) are exact on
-// devices that flush subnormals or ignore NaN;
-// arithmetic and comparisons treat subnormals as the device does. Where it keeps them but
-// compares them as zeros, fmin and fmax do so too: telling them apart takes softmax of rows a
-// quarter longer.
+// devices that flush subnormals or ignore NaN; arithmetic and comparisons treat
+// subnormals as the device does. Where it keeps them but compares them as zeros, fmin
+// and fmax do so too: telling them apart takes softmax of rows a quarter longer.
 //
 // A complex number is two values, its parts, and its functions have two results.
 // They are within 5 units in the last place of its magnitude; those of cpow
