@@ -1,0 +1,145 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// ErrCancelled is what Yield returns once a computation is to stop.
+var ErrCancelled = errors.New("the computation was cancelled")
+
+// Account is for whom computations are done: a session. Its computations together
+// have one share of the processors.
+type Account struct {
+	pool *Pool
+
+	// Guarded by pool.mu.
+	used     time.Duration // processor time, on the clock of the pool
+	requests []*request    // for slots
+	at       int           // in the queue, where there are any
+	asked    uint64        // when it joined the queue
+	holding  int           // slots
+	tasks    map[*Task]bool
+	ended    bool
+}
+
+// Account returns a new account.
+func (p *Pool) Account() *Account {
+	a := &Account{pool: p, tasks: make(map[*Task]bool)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.accounts[a] = true
+	return a
+}
+
+// End cancels all computations of the account, and those that are still to come.
+func (a *Account) End() {
+	a.pool.mu.Lock()
+	a.ended = true
+	delete(a.pool.accounts, a)
+	var cancels []context.CancelFunc
+	for t := range a.tasks {
+		cancels = append(cancels, t.cancel)
+	}
+	a.pool.mu.Unlock()
+	for _, cancel := range cancels {
+		cancel()
+	}
+}
+
+// Used returns the processor time that the account has used, and at least as much as
+// others had when it began.
+func (a *Account) Used() time.Duration {
+	a.pool.mu.Lock()
+	defer a.pool.mu.Unlock()
+	return a.used
+}
+
+// Task is a computation under way.
+type Task struct {
+	account *Account
+	what    string // the kind, for metrics
+	ctx     context.Context
+	cancel  context.CancelFunc
+}
+
+// PanicError is the error of a computation that panicked.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprint(e.Value) }
+
+// Start begins a computation of a kind. It runs on a thread for computations once the
+// account has a slot. done is called on that thread when f has returned, with its error
+// or a *PanicError, and is not called twice; it must not block. Where the account has
+// ended f does not run, and done gets ErrCancelled from another goroutine.
+func (a *Account) Start(what string, f func(w *Worker) error, done func(error)) *Task {
+	t := &Task{account: a, what: what}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	p := a.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a.ended {
+		t.cancel()
+		go done(ErrCancelled)
+		return t
+	}
+	a.tasks[t] = true
+	p.started[what]++
+	w := &Worker{task: t, turn: make(chan struct{}, 1)}
+	p.ask(a, func() {
+		p.take(w)
+		p.thread(func() { w.run(f, done) })
+	})
+	return t
+}
+
+// Cancel has the computation stop at its next call of Yield.
+func (t *Task) Cancel() { t.cancel() }
+
+// run is a computation from its first slot to its end.
+func (w *Worker) run(f func(w *Worker) error, done func(error)) {
+	t, p := w.task, w.task.account.pool
+	var err error
+	defer func() {
+		p.mu.Lock()
+		p.put(w)
+		delete(t.account.tasks, t)
+		p.mu.Unlock()
+		t.cancel()
+		done(err)
+	}()
+	if t.ctx.Err() != nil {
+		err = ErrCancelled
+		return
+	}
+	err = p.recovered(func() error { return f(w) })
+}
+
+// recovered calls f and makes an error of a panic.
+func (p *Pool) recovered(f func() error) (err error) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		if _, ok := r.(stop); ok {
+			err = ErrCancelled
+			return
+		}
+		broken, ok := r.(*PanicError) // of a goroutine that helped
+		if !ok {
+			broken = &PanicError{Value: r, Stack: debug.Stack()}
+		}
+		p.mu.Lock()
+		p.panics++
+		p.mu.Unlock()
+		err = broken
+	}()
+	return f()
+}

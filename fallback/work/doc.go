@@ -1,0 +1,16 @@
+// Package work shares the processors of the machine among computations that
+// clients have asked for. A Pool has as many slots as there are processors, and
+// whoever computes holds one. Slots go to the account that has used least
+// processor time: start-time fair queueing (Goyal, Vin and Cheng, 1996), with the
+// session as the flow and a slice of about a millisecond as the packet. So an
+// account that asks for little is served at once, and those that compute without
+// pause have equal shares.
+//
+// A computation that is started here is recovered from a panic, counted while it
+// runs, and cancelled with its account. It gives up its slot between slices, in
+// Worker.Yield, where it also learns that it was cancelled. One that computes for
+// long without a call of Yield does not keep others waiting: after a while another
+// slot stands in for the one that it holds, and the system shares the processors.
+//
+// The package knows nothing of what is computed. Start reading at Account.Start.
+package work

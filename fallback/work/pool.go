@@ -1,0 +1,262 @@
+package work
+
+import (
+	"container/heap"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// slice is how long a computation keeps its slot while others wait.
+	slice = time.Millisecond
+	// patience is how long a computation may hold a slot without a call of Yield
+	// before others get one more.
+	patience = 10 * time.Millisecond
+)
+
+// Pool is the processors of a machine. Its methods may be called from any
+// goroutine.
+type Pool struct {
+	slots int
+	now   func() time.Time
+
+	mu       sync.Mutex
+	running  int                      // slots in use, without those that are overdue
+	holders  map[*Worker]bool         // who computes
+	waiting  queue                    // accounts that wait for slots
+	waits    int                      // their requests
+	clock    time.Duration            // the used time of the account that was served last
+	serial   uint64                   // orders those that have used as much
+	accounts map[*Account]bool        // that have not ended
+	watching bool                     // watch runs
+	started  map[string]uint64        // computations so far, by kind
+	spent    map[string]time.Duration // processor time so far, by kind
+	panics   uint64
+	spare    []chan func() // threads without work
+}
+
+// NewPool returns a pool of so many processors; 0 stands for all of the machine.
+func NewPool(processors int) *Pool {
+	if processors <= 0 {
+		processors = Processors()
+	}
+	return &Pool{slots: processors, now: time.Now, holders: make(map[*Worker]bool), accounts: make(map[*Account]bool),
+		started: make(map[string]uint64), spent: make(map[string]time.Duration)}
+}
+
+var processors = runtime.GOMAXPROCS(0)
+
+// Processors returns how many processors computations may use at once. It is what
+// runtime.GOMAXPROCS gave when the process began.
+func Processors() int { return processors }
+
+// Reserve lets goroutines that do not compute run beside a full pool: it raises
+// runtime.GOMAXPROCS by the slots of the pool. A message is then handled as soon as
+// the system gives its thread a processor, and not once a computation is preempted,
+// which takes Go 10 ms. Where the system has priorities of threads, those that compute
+// yield to others.
+func (p *Pool) Reserve() { runtime.GOMAXPROCS(processors + p.slots) }
+
+// request asks for a slot. grant is called with the pool locked.
+type request struct {
+	of      *Account
+	grant   func()
+	granted bool
+}
+
+// queue is a heap of the accounts that ask for slots: the one that has used least
+// first, and of those that have used as much the one that asked first.
+type queue []*Account
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	if q[i].used != q[j].used {
+		return q[i].used < q[j].used
+	}
+	return q[i].asked < q[j].asked
+}
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].at, q[j].at = i, j
+}
+func (q *queue) Push(x any) {
+	a := x.(*Account)
+	a.at = len(*q)
+	*q = append(*q, a)
+}
+func (q *queue) Pop() any {
+	old := *q
+	a := old[len(old)-1]
+	old[len(old)-1] = nil
+	*q = old[:len(old)-1]
+	return a
+}
+
+// ask requests a slot, which is granted at once where one is free. The pool is locked.
+func (p *Pool) ask(a *Account, grant func()) *request {
+	if len(a.requests) == 0 && a.holding == 0 {
+		a.used = max(a.used, p.clock) // time in which it asked for nothing is no credit
+	}
+	r := &request{of: a, grant: grant}
+	a.requests = append(a.requests, r)
+	p.waits++
+	if len(a.requests) == 1 {
+		p.serial++
+		a.asked = p.serial
+		heap.Push(&p.waiting, a)
+	}
+	p.serve()
+	return r
+}
+
+// withdraw takes a request back, unless it has been granted. The pool is locked.
+func (p *Pool) withdraw(r *request) {
+	if r.granted {
+		return
+	}
+	a := r.of
+	a.requests = slices.DeleteFunc(a.requests, func(x *request) bool { return x == r })
+	p.waits--
+	if len(a.requests) == 0 {
+		heap.Remove(&p.waiting, a.at)
+	}
+}
+
+// first takes the request that is due out of the queue. The pool is locked.
+func (p *Pool) first() *request {
+	a := p.waiting[0]
+	r := a.requests[0]
+	a.requests = a.requests[1:]
+	p.waits--
+	if len(a.requests) == 0 {
+		heap.Pop(&p.waiting)
+	} else {
+		p.serial++
+		a.asked = p.serial // the others have their turn first
+		heap.Fix(&p.waiting, 0)
+	}
+	return r
+}
+
+// serve grants free slots.
+func (p *Pool) serve() {
+	for p.running < p.slots && len(p.waiting) > 0 {
+		r := p.first()
+		r.granted = true
+		r.of.holding++
+		p.running++
+		p.clock = max(p.clock, r.of.used)
+		r.grant()
+	}
+	if len(p.waiting) > 0 && !p.watching {
+		p.watching = true
+		time.AfterFunc(patience, p.watch)
+	}
+}
+
+// watch lends others a slot for each that has been held too long.
+func (p *Pool) watch() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watching = false
+	now := p.now()
+	for w := range p.holders {
+		if !w.overdue && now.Sub(w.since) >= patience {
+			w.overdue = true
+			p.running--
+		}
+	}
+	p.serve()
+}
+
+// take notes that a worker holds a slot. The pool is locked.
+func (p *Pool) take(w *Worker) {
+	w.since, w.overdue = p.now(), false
+	p.holders[w] = true
+}
+
+// put gives the slot of a worker back and charges its account. The pool is locked.
+func (p *Pool) put(w *Worker) {
+	p.charge(w)
+	delete(p.holders, w)
+	w.task.account.holding--
+	if !w.overdue {
+		p.running--
+	}
+	p.serve()
+}
+
+// charge adds the time since the last charge to what the account has used.
+func (p *Pool) charge(w *Worker) {
+	now := p.now()
+	spent := now.Sub(w.since)
+	w.since = now
+	a := w.task.account
+	a.used += spent
+	if len(a.requests) > 0 {
+		heap.Fix(&p.waiting, a.at)
+	}
+	p.spent[w.task.what] += spent
+}
+
+// thread runs f on a thread for computations. The pool is locked.
+func (p *Pool) thread(f func()) {
+	if n := len(p.spare); n > 0 {
+		c := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		c <- f
+		return
+	}
+	c := make(chan func(), 1)
+	c <- f
+	go p.compute(c)
+}
+
+// compute is the life of a thread. As many are kept as there are slots.
+func (p *Pool) compute(c chan func()) {
+	runtime.LockOSThread() // ends with the goroutine, and takes its priority along
+	yieldToOthers()
+	for f := range c {
+		f()
+		p.mu.Lock()
+		keep := len(p.spare) < p.slots
+		if keep {
+			p.spare = append(p.spare, c)
+		}
+		p.mu.Unlock()
+		if !keep {
+			return
+		}
+	}
+}
+
+// Stats is what a pool does and has done.
+type Stats struct {
+	Slots   int
+	Running int                      // computations that hold a slot
+	Waiting int                      // requests for a slot
+	Tasks   int                      // computations under way
+	Started map[string]uint64        // computations so far, by kind
+	Spent   map[string]time.Duration // processor time so far, by kind
+	Panics  uint64                   // computations that ended so
+}
+
+// Stats returns the numbers of the pool.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := Stats{Slots: p.slots, Running: len(p.holders), Waiting: p.waits, Panics: p.panics,
+		Started: make(map[string]uint64, len(p.started)), Spent: make(map[string]time.Duration, len(p.spent))}
+	for a := range p.accounts {
+		s.Tasks += len(a.tasks)
+	}
+	for what, n := range p.started {
+		s.Started[what] = n
+	}
+	for what, d := range p.spent {
+		s.Spent[what] = d
+	}
+	return s
+}

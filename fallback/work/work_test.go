@@ -1,0 +1,220 @@
+package work
+
+import (
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// spin computes for about d, yielding as it goes, and adds what it has done to n.
+func spin(w *Worker, n *atomic.Int64) error {
+	for {
+		if err := w.Yield(); err != nil {
+			return err
+		}
+		for range 1000 {
+			n.Add(1)
+		}
+	}
+}
+
+// Accounts that compute without pause have equal shares, also where some of them have
+// many computations.
+func TestShares(t *testing.T) {
+	p := NewPool(2)
+	const accounts = 6
+	var done [accounts]atomic.Int64
+	var all [accounts]*Account
+	var ended sync.WaitGroup
+	for i := range all {
+		all[i] = p.Account()
+		for range i%3 + 1 {
+			ended.Add(1)
+			all[i].Start("spin", func(w *Worker) error { return spin(w, &done[i]) }, func(error) { ended.Done() })
+		}
+	}
+	total := func() (n int64) {
+		for i := range done {
+			n += done[i].Load()
+		}
+		return n
+	}
+	for total() < 1<<24 {
+		runtime.Gosched()
+	}
+	least, most := all[0].Used(), all[0].Used()
+	for _, a := range all {
+		least, most = min(least, a.Used()), max(most, a.Used())
+	}
+	if apart := most - least; apart > 20*patience {
+		t.Errorf("accounts have used %v to %v", least, most)
+	}
+	for _, a := range all {
+		a.End()
+	}
+	ended.Wait()
+	if s := p.Stats(); s.Running != 0 || s.Waiting != 0 || s.Tasks != 0 {
+		t.Errorf("%+v is left", s)
+	}
+}
+
+// One that has used little is served before those that wait longer.
+func TestLittleFirst(t *testing.T) {
+	p := NewPool(1)
+	p.now = func() time.Time { return time.Unix(0, clock.Add(int64(time.Millisecond))) }
+	var order []string
+	hog, small := p.Account(), p.Account()
+	gate, done := make(chan struct{}), make(chan string, 8)
+	begin := func(a *Account, name string, f func()) {
+		a.Start(name, func(*Worker) error { f(); return nil }, func(error) { done <- name })
+	}
+	begin(hog, "hog", func() { <-gate })
+	for range 3 {
+		begin(hog, "hog", func() {})
+	}
+	begin(small, "small", func() {})
+	close(gate)
+	for range 5 {
+		order = append(order, <-done)
+	}
+	if order[0] != "hog" || order[1] != "small" {
+		t.Errorf("the order is %v", order)
+	}
+}
+
+var clock atomic.Int64
+
+// Work that never yields does not keep others from the processors.
+func TestOverdue(t *testing.T) {
+	p := NewPool(1)
+	gate, done := make(chan struct{}), make(chan error, 2)
+	p.Account().Start("stubborn", func(*Worker) error { <-gate; return nil }, func(err error) { done <- err })
+	p.Account().Start("other", func(*Worker) error { close(gate); return nil }, func(err error) { done <- err })
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if s := p.Stats(); s.Running != 0 || p.running != 0 {
+		t.Errorf("%+v, %d slots in use", s, p.running)
+	}
+}
+
+// A computation of an account that ends, or that is cancelled, stops, helpers and all.
+func TestEnd(t *testing.T) {
+	p := NewPool(2)
+	for _, stopIt := range []func(*Account, *Task){
+		func(a *Account, _ *Task) { a.End() },
+		func(_ *Account, task *Task) { task.Cancel() },
+	} {
+		a := p.Account()
+		began, done := make(chan struct{}), make(chan error)
+		var once sync.Once
+		task := a.Start("loop", func(w *Worker) error {
+			w.For(1<<40, 1, func(*Worker, int, int) { once.Do(func() { close(began) }) })
+			return nil
+		}, func(err error) { done <- err })
+		<-began
+		stopIt(a, task)
+		if err := <-done; !errors.Is(err, ErrCancelled) {
+			t.Errorf("got %v", err)
+		}
+		a.End()
+		a.Start("late", func(*Worker) error { t.Error("ran"); return nil }, func(err error) { done <- err })
+		if err := <-done; !errors.Is(err, ErrCancelled) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if s := p.Stats(); s.Running != 0 || s.Waiting != 0 {
+		t.Errorf("%+v is left", s)
+	}
+}
+
+// A panic ends its computation alone, wherever in it that happens.
+func TestPanic(t *testing.T) {
+	p := NewPool(2)
+	done := make(chan error)
+	for _, f := range []func(w *Worker){
+		func(*Worker) { panic("here") },
+		func(w *Worker) {
+			w.For(1000, 1, func(_ *Worker, lo, _ int) {
+				if lo == 500 {
+					panic("here")
+				}
+			})
+		},
+	} {
+		p.Account().Start("broken", func(w *Worker) error { f(w); return nil }, func(err error) { done <- err })
+		var broken *PanicError
+		if err := <-done; !errors.As(err, &broken) || broken.Value != "here" || len(broken.Stack) == 0 {
+			t.Errorf("got %v", err)
+		}
+	}
+	if s := p.Stats(); s.Panics != 2 || s.Running != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// For covers every index once, for any size, grain, and number of processors.
+func TestFor(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		n, grain := r.IntN(500), r.IntN(60)
+		count := make([]atomic.Int32, n)
+		each := func(_ *Worker, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				count[i].Add(1)
+			}
+		}
+		want := int32(1)
+		var none *Worker
+		none.For(n, grain, each)
+		if slots := r.IntN(4); slots > 0 {
+			want++
+			done := make(chan error)
+			NewPool(slots).Account().Start("for", func(w *Worker) error { w.For(n, grain, each); return nil }, func(err error) { done <- err })
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range count {
+			if got := count[i].Load(); got != want {
+				t.Fatalf("n %d, grain %d: index %d %d times, want %d", n, grain, i, got, want)
+			}
+		}
+	}
+}
+
+// Many accounts begin, compute, and end at once.
+func TestConcurrent(t *testing.T) {
+	p := NewPool(2)
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(i), 9))
+			a := p.Account()
+			var ended sync.WaitGroup
+			for range 5 {
+				ended.Add(1)
+				n := r.IntN(2000)
+				a.Start("mixed", func(w *Worker) error {
+					w.For(n, 7, func(w *Worker, lo, hi int) { w.For(hi-lo, 1, func(*Worker, int, int) {}) })
+					return nil
+				}, func(error) { ended.Done() })
+			}
+			if i%2 == 0 {
+				a.End()
+			}
+			ended.Wait()
+			a.End()
+		})
+	}
+	all.Wait()
+	if s := p.Stats(); s.Running != 0 || s.Waiting != 0 || s.Tasks != 0 || p.running != 0 {
+		t.Errorf("%+v is left", s)
+	}
+}
