@@ -3,12 +3,13 @@ package fallback
 import (
 	"fmt"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
 // argReduce finds the index of an extreme. A NaN is taken whatever came
 // before, as in Nx, so the last one wins.
-func argReduce(in *ops.Instr, args, outs []Value) error {
+func argReduce(in *call, args, outs []Value) error {
 	switch args[0].Type.DType.Class() {
 	case ops.Float:
 		searchIn[float64](in, args, outs)
@@ -73,6 +74,7 @@ func better[C realClass](op ops.Op, last bool) func(best extreme[C], xs []C, at 
 
 // search looks for the extremes of lines.
 type search[C realClass] struct {
+	w    *work.Worker
 	src  []byte
 	load loader[C]
 	take func(best extreme[C], xs []C, at int) extreme[C]
@@ -96,7 +98,7 @@ func (s *search[C]) part(buf []C, base, lo, hi int) extreme[C] {
 // line finds the extreme of the only line, in parts.
 func (s *search[C]) line(n int) int {
 	parts := make([]extreme[C], (n+block-1)/block)
-	parallel(len(parts), block, func(lo, hi int) {
+	parallel(s.w, len(parts), block, func(lo, hi int) {
 		w := scratches.Get().(*scratch)
 		for i := lo; i < hi; i++ {
 			parts[i] = s.part(bufs[C](w)[0], 0, i*block, min((i+1)*block, n))
@@ -110,7 +112,7 @@ func (s *search[C]) line(n int) int {
 	return best.at
 }
 
-func searchIn[C realClass](in *ops.Instr, args, outs []Value) {
+func searchIn[C realClass](in *call, args, outs []Value) {
 	shape, axes := args[0].Type.Shape, in.Attrs[0]
 	if axes[0] < 0 {
 		axes = ops.AllAxes(len(shape))
@@ -118,13 +120,13 @@ func searchIn[C realClass](in *ops.Instr, args, outs []Value) {
 	var kept, reduced plan
 	splitAxes(&kept, &reduced, shape, axes)
 	store := storeInt[outs[0].Type.DType]
-	s := &search[C]{src: args[0].Data, load: loadAs[C](args[0].Type.DType), take: better[C](in.Op, in.Attrs[2][0] != 0),
+	s := &search[C]{w: in.w, src: args[0].Data, load: loadAs[C](args[0].Type.DType), take: better[C](in.Op, in.Attrs[2][0] != 0),
 		step: reduced.steps[0][0]} // one axis, or all: one run either way
 	if kept.n == 1 {
 		store(outs[0].Data, 0, []int64{int64(s.line(reduced.n))})
 		return
 	}
-	parallel(kept.n, reduced.n, func(lo, hi int) {
+	parallel(in.w, kept.n, reduced.n, func(lo, hi int) {
 		w := scratches.Get().(*scratch)
 		found := make([]int64, 1)
 		var c cursor

@@ -16,7 +16,7 @@ var bitKernels = map[ops.Op]kernel{
 // countBits makes a kernel that looks at the bits of integers as stored: they
 // are read without sign, and the width of the type is known.
 func countBits(count func(x uint64, width int) uint64) kernel {
-	return func(_ *ops.Instr, args, outs []Value) error {
+	return func(_ *call, args, outs []Value) error {
 		d := args[0].Type.DType
 		width := d.Bits()
 		if d.Class() == ops.Signed {

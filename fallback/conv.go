@@ -4,6 +4,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -12,6 +13,7 @@ import (
 // space...}. Each group of each batch is a matrix product of the group's
 // filters with the patches that they see.
 type convolution struct {
+	w                     *work.Worker
 	attrs                 [][]int
 	input, kernel, out    ops.Shape
 	featureGroups, groups int   // groups of features or of batches, whichever there are
@@ -28,10 +30,10 @@ type tap struct {
 // patchElements bounds the patches that are laid out at a time.
 const patchElements = 1 << 17
 
-func conv(in *ops.Instr, args, outs []Value) error {
-	c := convolution{attrs: in.Attrs, featureGroups: in.Attrs[ops.ConvFeatureGroups][0]}
+func conv(in *call, args, outs []Value) error {
+	c := convolution{w: in.w, attrs: in.Attrs, featureGroups: in.Attrs[ops.ConvFeatureGroups][0]}
 	c.groups = max(c.featureGroups, in.Attrs[ops.ConvBatchGroups][0])
-	input, kernel := permuted(args[0], in.Attrs[ops.ConvInputPermutation]), permuted(args[1], in.Attrs[ops.ConvKernelPermutation])
+	input, kernel := permuted(in.w, args[0], in.Attrs[ops.ConvInputPermutation]), permuted(in.w, args[1], in.Attrs[ops.ConvKernelPermutation])
 	plain := make(ops.Shape, len(outs[0].Type.Shape))
 	for i, a := range in.Attrs[ops.ConvOutputPermutation] {
 		plain[i] = outs[0].Type.Shape[a]
@@ -40,15 +42,15 @@ func conv(in *ops.Instr, args, outs []Value) error {
 	c.findTaps()
 	result := newValue(ops.Type{DType: outs[0].Type.DType, Shape: plain})
 	if result.Type.DType.IsComplex() {
-		convolve(&c, loadAll[complex128](input), loadAll[complex128](kernel), result, multiplyPatches[complex128])
+		convolve(&c, loadAll[complex128](in.w, input), loadAll[complex128](in.w, kernel), result, multiplyPatches[complex128])
 	} else {
-		convolve(&c, loadAll[float64](input), loadAll[float64](kernel), result, multiplyReal)
+		convolve(&c, loadAll[float64](in.w, input), loadAll[float64](in.w, kernel), result, multiplyReal)
 	}
 	back := make([]int, len(plain))
 	for i, a := range in.Attrs[ops.ConvOutputPermutation] {
 		back[a] = i
 	}
-	permute(&outs[0], &result, back)
+	permute(in.w, &outs[0], &result, back)
 	return nil
 }
 
@@ -106,7 +108,7 @@ func convolve[C class](c *convolution, input, kernel []C, out Value, multiply fu
 	size := min(space, max(1, patchElements/depth)) // places at a time
 	tiles := (space + size - 1) / size
 	store := storeAs[C](out.Type.DType)
-	parallel(batches*c.groups*tiles, filters*size*depth, func(lo, hi int) {
+	parallel(c.w, batches*c.groups*tiles, filters*size*depth, func(lo, hi int) {
 		patches, dst := make([]C, size*depth), make([]C, filters*size)
 		for i := lo; i < hi; i++ {
 			batch, group, first := i/tiles/c.groups, i/tiles%c.groups, i%tiles*size

@@ -3,6 +3,7 @@ package fallback
 import (
 	"fmt"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -16,45 +17,45 @@ func Convert(dst, src Value) error {
 	}
 	one, other := [1]Value{dst}, [1]Value{src}
 	if aligned(one[:]) && aligned(other[:]) {
-		convert(dst, src)
+		convert(nil, dst, src)
 		return nil
 	}
-	return runMoved(func(_ *ops.Instr, args, outs []Value) error {
-		convert(outs[0], args[0])
+	return runMoved(func(in *call, args, outs []Value) error {
+		convert(in.w, outs[0], args[0])
 		return nil
-	}, nil, other[:], one[:])
+	}, &call{}, other[:], one[:])
 }
 
-func asType(_ *ops.Instr, args, outs []Value) error {
-	convert(outs[0], args[0])
+func asType(in *call, args, outs []Value) error {
+	convert(in.w, outs[0], args[0])
 	return nil
 }
 
-func convert(dst, src Value) {
+func convert(w *work.Worker, dst, src Value) {
 	from, to := src.Type.DType, dst.Type.DType
 	if from == to && from.Bits() >= 8 {
-		copy(dst.Data, src.Data)
+		parallel(w, len(src.Data), 1, func(lo, hi int) { copy(dst.Data[lo:hi], src.Data[lo:hi]) })
 		return
 	}
 	switch from.Class() {
 	case ops.Float:
-		convertVia(dst, src, loadFloat[from], storeFloat[to])
+		convertVia(w, dst, src, loadFloat[from], storeFloat[to])
 	case ops.Signed:
-		convertVia(dst, src, loadInt[from], storeInt[to])
+		convertVia(w, dst, src, loadInt[from], storeInt[to])
 	case ops.Unsigned:
-		convertVia(dst, src, loadUint[from], storeUint[to])
+		convertVia(w, dst, src, loadUint[from], storeUint[to])
 	default:
-		convertVia(dst, src, loadCplx[from], storeCplx[to])
+		convertVia(w, dst, src, loadCplx[from], storeCplx[to])
 	}
 }
 
-func convertVia[C class](dst, src Value, load loader[C], store storer[C]) {
+func convertVia[C class](w *work.Worker, dst, src Value, load loader[C], store storer[C]) {
 	n := src.Type.Size()
 	if n < parallelMin {
 		convertRange(dst.Data, src.Data, 0, n, load, store)
 		return
 	}
-	parallel(n, 1, func(lo, hi int) { convertRange(dst.Data, src.Data, lo, hi, load, store) })
+	parallel(w, n, 1, func(lo, hi int) { convertRange(dst.Data, src.Data, lo, hi, load, store) })
 }
 
 func convertRange[C class](dst, src []byte, lo, hi int, load loader[C], store storer[C]) {
@@ -69,11 +70,11 @@ func convertRange[C class](dst, src []byte, lo, hi int, load loader[C], store st
 }
 
 // asDType returns v in another type: itself where the type is the same.
-func asDType(v Value, d ops.DType) Value {
+func asDType(w *work.Worker, v Value, d ops.DType) Value {
 	if v.Type.DType == d {
 		return v
 	}
 	out := newValue(ops.Type{DType: d, Shape: v.Type.Shape})
-	convert(out, v)
+	convert(w, out, v)
 	return out
 }

@@ -9,14 +9,14 @@ var createKernels = map[ops.Op]kernel{
 	ops.Eye:      eye,
 }
 
-func constant(_ *ops.Instr, args, outs []Value) error {
-	x := asDType(args[0], outs[0].Type.DType)
-	fill(&outs[0], &x, make([]int, len(outs[0].Type.Shape)), 0)
+func constant(in *call, args, outs []Value) error {
+	x := asDType(in.w, args[0], outs[0].Type.DType)
+	fill(in.w, &outs[0], &x, make([]int, len(outs[0].Type.Shape)), 0)
 	return nil
 }
 
 // ramp writes the index along the axis, or the flat index.
-func ramp(in *ops.Instr, _, outs []Value) error {
+func ramp(in *call, _, outs []Value) error {
 	t := outs[0].Type
 	period, each := t.Size(), 1 // every each elements the index steps, and starts again after period
 	if axis := in.Attrs[0][0]; axis >= 0 {
@@ -24,7 +24,7 @@ func ramp(in *ops.Instr, _, outs []Value) error {
 		period = each * t.Shape[axis]
 	}
 	store := storeInt[t.DType]
-	parallel(t.Size(), 1, func(lo, hi int) {
+	parallel(in.w, t.Size(), 1, func(lo, hi int) {
 		s := scratches.Get().(*scratch)
 		b := bufs[int64](s)[0]
 		for ; lo < hi; lo += chunk {
@@ -39,7 +39,7 @@ func ramp(in *ops.Instr, _, outs []Value) error {
 	return nil
 }
 
-func eye(_ *ops.Instr, _, outs []Value) error {
+func eye(_ *call, _, outs []Value) error {
 	t, r := outs[0].Type, len(outs[0].Type.Shape)
 	rows, cols := t.Shape[r-2], t.Shape[r-1]
 	clear(outs[0].Data)

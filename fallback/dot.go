@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -22,6 +23,7 @@ const (
 
 // product is a batch of matrix products: rows × depth times depth × cols.
 type product struct {
+	w                          *work.Worker
 	batches, rows, cols, depth int
 	left, right                matrix
 	out                        *Value
@@ -34,10 +36,10 @@ type matrix struct {
 	contractedFirst bool
 }
 
-func dot(in *ops.Instr, args, outs []Value) error {
-	p := product{out: &outs[0], batches: 1, depth: 1,
-		left:  asMatrix(args[0], in.Attrs[1], in.Attrs[0]),
-		right: asMatrix(args[1], in.Attrs[3], in.Attrs[2])}
+func dot(in *call, args, outs []Value) error {
+	p := product{w: in.w, out: &outs[0], batches: 1, depth: 1,
+		left:  asMatrix(in.w, args[0], in.Attrs[1], in.Attrs[0]),
+		right: asMatrix(in.w, args[1], in.Attrs[3], in.Attrs[2])}
 	for _, a := range in.Attrs[1] {
 		p.batches *= args[0].Type.Shape[a]
 	}
@@ -72,7 +74,7 @@ func (p *product) blas(d ops.DType) bool {
 
 // asMatrix orders the axes of an operand as batches, then free and contracted
 // ones in either order; it moves elements only where it has to.
-func asMatrix(v Value, batch, contract []int) matrix {
+func asMatrix(w *work.Worker, v Value, batch, contract []int) matrix {
 	var room [24]int // for most ranks; more are allocated
 	order := append(room[:0], batch...)
 	for i := range v.Type.Shape {
@@ -89,11 +91,11 @@ func asMatrix(v Value, batch, contract []int) matrix {
 	if slices.IsSorted(swapped) {
 		return matrix{v, true}
 	}
-	return matrix{Value: permuted(v, slices.Clone(order))}
+	return matrix{Value: permuted(w, v, slices.Clone(order))}
 }
 
 // permuted returns v with dimension i of the result being axes[i].
-func permuted(v Value, axes []int) Value {
+func permuted(w *work.Worker, v Value, axes []int) Value {
 	if slices.IsSorted(axes) {
 		return v
 	}
@@ -102,16 +104,16 @@ func permuted(v Value, axes []int) Value {
 		shape[i] = v.Type.Shape[a]
 	}
 	out := newValue(ops.Type{DType: v.Type.DType, Shape: shape})
-	permute(&out, &v, axes)
+	permute(w, &out, &v, axes)
 	return out
 }
 
 // dense reads an operand as batches × free × depth.
-func dense[C class](m matrix, batches, free, depth int) []C {
+func dense[C class](w *work.Worker, m matrix, batches, free, depth int) []C {
 	v := m.Value
 	if m.contractedFirst {
 		v.Type.Shape = ops.Shape{batches, depth, free}
-		v = permuted(v, []int{0, 2, 1})
+		v = permuted(w, v, []int{0, 2, 1})
 	}
 	out := make([]C, batches*free*depth)
 	loadAs[C](v.Type.DType)(out, v.Data, 0, 1)
@@ -124,9 +126,9 @@ func multiply[C class](p *product) {
 		multiplySmall[C](p)
 		return
 	}
-	x, y := dense[C](p.left, p.batches, p.rows, p.depth), dense[C](p.right, p.batches, p.cols, p.depth)
+	x, y := dense[C](p.w, p.left, p.batches, p.rows, p.depth), dense[C](p.w, p.right, p.batches, p.cols, p.depth)
 	store, out, rows, cols, depth := storeAs[C](p.out.Type.DType), p.out.Data, p.rows, p.cols, p.depth
-	parallel(p.batches*rows, cols*depth, func(lo, hi int) {
+	parallel(p.w, p.batches*rows, cols*depth, func(lo, hi int) {
 		line := make([]C, cols)
 		for r := lo; r < hi; r++ {
 			at := r / rows * cols * depth
@@ -191,7 +193,7 @@ type routine[T float32 | float64] func(ta, tb blas.Transpose, m, n, k int, alpha
 // BLAS leaves out the terms of zeros of the left operand, so a right operand
 // with infinities or NaN is not for it.
 func gemm[T float32 | float64](p *product, d ops.DType, multiply routine[T]) bool {
-	x, y, out := asDType(p.left.Value, d), asDType(p.right.Value, d), *p.out
+	x, y, out := asDType(p.w, p.left.Value, d), asDType(p.w, p.right.Value, d), *p.out
 	a, b := view[T](x.Data), view[T](y.Data)
 	if !finite(b) {
 		return false
@@ -203,14 +205,15 @@ func gemm[T float32 | float64](p *product, d ops.DType, multiply routine[T]) boo
 	lda, ta := side(p.depth, p.rows, p.left.contractedFirst)
 	ldb, tb := side(p.cols, p.depth, !p.right.contractedFirst)
 	na, nb, nc := p.rows*p.depth, p.depth*p.cols, p.rows*p.cols
-	parallel(p.batches, nc*p.depth, func(lo, hi int) {
+	parallelOn(p.w, p.batches, nc*p.depth, func(w *work.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			multiply(ta, tb, p.rows, p.cols, p.depth, 1, a[i*na:(i+1)*na], lda,
-				b[i*nb:(i+1)*nb], ldb, 0, c[i*nc:(i+1)*nc], p.cols)
+			t := tiled[T]{multiply: multiply, ta: ta, tb: tb, m: p.rows, n: p.cols, k: p.depth, a: a[i*na : (i+1)*na], lda: lda,
+				b: b[i*nb : (i+1)*nb], ldb: ldb, c: c[i*nc : (i+1)*nc], ldc: p.cols, alpha: 1}
+			t.run(w)
 		}
 	})
 	if out.Type.DType != p.out.Type.DType {
-		convert(*p.out, out)
+		convert(p.w, *p.out, out)
 	}
 	return true
 }

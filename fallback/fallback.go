@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -37,9 +38,18 @@ type Value struct {
 	Data []byte
 }
 
+// call is an instruction that is carried out, and the worker that does it.
+type call struct {
+	*ops.Instr
+	w *work.Worker
+}
+
+// on is the call as another worker carries it out.
+func (c *call) on(w *work.Worker) *call { return &call{c.Instr, w} }
+
 // kernel carries out the instructions of one operation. The instruction has
 // been checked against the types of args and outs.
-type kernel func(in *ops.Instr, args, outs []Value) error
+type kernel func(in *call, args, outs []Value) error
 
 // kernels has an entry for each operation that the host computes. Functions of
 // reductions run instructions, which looks kernels up: so init fills it.
@@ -66,16 +76,26 @@ func Supports(op ops.Op) bool { return op < ops.Count && kernels[op] != nil }
 
 // Run computes an instruction that ops.Instr.Check has accepted. args are its
 // operands, literals included; outs are its results, allocated by the caller
-// with the types that the instruction states.
-func Run(in *ops.Instr, args, outs []Value) error {
+// with the types that the instruction states. It may use all processors.
+func Run(in *ops.Instr, args, outs []Value) error { return carryOut(nil, in, args, outs) }
+
+// RunOn is Run by a worker, which shares the processors with others. Where the
+// computation is cancelled the error is work.ErrCancelled, and the results hold
+// anything.
+func RunOn(w *work.Worker, in *ops.Instr, args, outs []Value) error {
+	return work.Caught(func() error { return carryOut(w, in, args, outs) })
+}
+
+func carryOut(w *work.Worker, in *ops.Instr, args, outs []Value) error {
 	k := kernels[in.Op]
 	if k == nil {
 		return fmt.Errorf("%v: %w", in.Op, ErrUnsupported)
 	}
+	c := &call{in, w}
 	if aligned(args) && aligned(outs) {
-		return k(in, args, outs)
+		return k(c, args, outs)
 	}
-	return runMoved(k, in, args, outs)
+	return runMoved(k, c, args, outs)
 }
 
 // aligned reports whether elements can be read in place. It also holds the
@@ -99,7 +119,7 @@ func aligned(values []Value) bool {
 func alignment(d ops.DType) uintptr { return uintptr(d.Real().Size()) }
 
 // runMoved runs a kernel on copies: literals lie in a message at any address.
-func runMoved(k kernel, in *ops.Instr, args, outs []Value) error {
+func runMoved(k kernel, in *call, args, outs []Value) error {
 	margs, mouts := make([]Value, len(args)), make([]Value, len(outs))
 	for i, v := range args {
 		margs[i] = Value{v.Type, fresh(len(v.Data))}

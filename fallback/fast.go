@@ -1,6 +1,9 @@
 package fallback
 
-import "nxvk/ops"
+import (
+	"nxvk/fallback/work"
+	"nxvk/ops"
+)
 
 // Binary operations whose operands have one type that is also the result's, or
 // that compare, skip conversion: each has a loop over stored elements. Rounding
@@ -56,7 +59,7 @@ var fastTests = [ops.Count]tests{
 }
 
 // fast computes an instruction by a typed loop and reports whether it has one.
-func fast(in *ops.Instr, args []Value, out *Value) bool {
+func fast(in *call, args []Value, out *Value) bool {
 	if len(args) != 2 || args[0].Type.DType != args[1].Type.DType {
 		return false
 	}
@@ -64,15 +67,15 @@ func fast(in *ops.Instr, args []Value, out *Value) bool {
 	same := out.Type.DType == args[0].Type.DType
 	switch args[0].Type.DType {
 	case ops.F32:
-		return typed(same, l.f32, args, out) || typed(true, t.f32, args, out)
+		return typed(in.w, same, l.f32, args, out) || typed(in.w, true, t.f32, args, out)
 	case ops.F64:
-		return typed(same, l.f64, args, out) || typed(true, t.f64, args, out)
+		return typed(in.w, same, l.f64, args, out) || typed(in.w, true, t.f64, args, out)
 	case ops.S32:
-		return typed(same, l.s32, args, out) || typed(true, t.s32, args, out)
+		return typed(in.w, same, l.s32, args, out) || typed(in.w, true, t.s32, args, out)
 	case ops.S64:
-		return typed(same, l.s64, args, out) || typed(true, t.s64, args, out)
+		return typed(in.w, same, l.s64, args, out) || typed(in.w, true, t.s64, args, out)
 	case ops.U8:
-		return typed(same, l.u8, args, out) || typed(true, t.u8, args, out)
+		return typed(in.w, same, l.u8, args, out) || typed(in.w, true, t.u8, args, out)
 	}
 	return false
 }
@@ -86,7 +89,7 @@ type fastJob[T, R any] struct {
 }
 
 // typed runs a loop where there is one and it applies.
-func typed[T, R any](applies bool, loop func(dst []R, x, y []T), args []Value, out *Value) bool {
+func typed[T, R any](w *work.Worker, applies bool, loop func(dst []R, x, y []T), args []Value, out *Value) bool {
 	if !applies || loop == nil {
 		return false
 	}
@@ -105,7 +108,7 @@ func typed[T, R any](applies bool, loop func(dst []R, x, y []T), args []Value, o
 		return true
 	}
 	shared := j
-	parallel(len(dst), 1, func(lo, hi int) {
+	parallel(w, len(dst), 1, func(lo, hi int) {
 		own := scratches.Get().(*scratch)
 		shared.run(own, lo, hi)
 		scratches.Put(own)

@@ -3,6 +3,7 @@ package fallback
 import (
 	"math"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -37,7 +38,7 @@ var fastUnaryTests = [ops.Count]unaryTests{
 
 // fastOne computes an instruction of one operand by a typed loop and reports
 // whether it has one.
-func fastOne(in *ops.Instr, args []Value, out *Value) bool {
+func fastOne(in *call, args []Value, out *Value) bool {
 	if len(args) != 1 {
 		return false
 	}
@@ -45,19 +46,19 @@ func fastOne(in *ops.Instr, args []Value, out *Value) bool {
 	same, test := out.Type.DType == args[0].Type.DType, out.Type.DType == ops.U8
 	switch args[0].Type.DType {
 	case ops.F32:
-		return along(same, l.f32, args, out) || along(test, t.f32, args, out)
+		return along(in.w, same, l.f32, args, out) || along(in.w, test, t.f32, args, out)
 	case ops.F64:
-		return along(same, l.f64, args, out) || along(test, t.f64, args, out)
+		return along(in.w, same, l.f64, args, out) || along(in.w, test, t.f64, args, out)
 	case ops.S32:
-		return along(same, l.s32, args, out) || along(test, t.s32, args, out)
+		return along(in.w, same, l.s32, args, out) || along(in.w, test, t.s32, args, out)
 	case ops.S64:
-		return along(same, l.s64, args, out) || along(test, t.s64, args, out)
+		return along(in.w, same, l.s64, args, out) || along(in.w, test, t.s64, args, out)
 	}
 	return false
 }
 
 // along runs a loop where there is one and it applies.
-func along[T, R any](applies bool, loop func(dst []R, x []T), args []Value, out *Value) bool {
+func along[T, R any](w *work.Worker, applies bool, loop func(dst []R, x []T), args []Value, out *Value) bool {
 	if !applies || loop == nil {
 		return false
 	}
@@ -66,7 +67,7 @@ func along[T, R any](applies bool, loop func(dst []R, x []T), args []Value, out 
 		loop(dst, x)
 		return true
 	}
-	parallel(len(dst), 1, func(lo, hi int) { loop(dst[lo:hi], x[lo:hi]) })
+	parallel(w, len(dst), 1, func(lo, hi int) { loop(dst[lo:hi], x[lo:hi]) })
 	return true
 }
 

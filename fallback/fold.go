@@ -3,6 +3,7 @@ package fallback
 import (
 	"slices"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -15,6 +16,7 @@ const foldRoom = 1 << 20
 // Nx.BinaryBackend does, from the initial value on and in order. Outputs are
 // taken many at a time, so that the function works on vectors.
 type folder struct {
+	w      *work.Worker
 	fun    *ops.Region
 	elems  Value // in the type of the function's first parameter
 	start  Value // the initial value, in that of its second
@@ -24,7 +26,7 @@ type folder struct {
 }
 
 // reduceFun folds a function over axes.
-func reduceFun(in *ops.Instr, args, outs []Value) error {
+func reduceFun(in *call, args, outs []Value) error {
 	s := args[0].Type.Shape
 	axes, strides := in.Attrs[0], s.Strides()
 	var kept, folded []int
@@ -59,7 +61,7 @@ func offsetsOf(s ops.Shape, strides, axes []int) []int {
 }
 
 // windowFun folds a function over windows; padding counts as the initial value.
-func windowFun(in *ops.Instr, args, outs []Value) error {
+func windowFun(in *call, args, outs []Value) error {
 	w := windows{shape: args[0].Type.Shape, strides: args[0].Type.Shape.Strides(), out: outs[0].Type.Shape,
 		window: in.Attrs[0], padding: in.Attrs[1], every: in.Attrs[2], dilations: in.Attrs[3]}
 	return newFolder(in, args, ops.Shape(w.window).Size(), func(out int, to []int) {
@@ -71,11 +73,11 @@ func windowFun(in *ops.Instr, args, outs []Value) error {
 	}).into(outs[0])
 }
 
-func newFolder(in *ops.Instr, args []Value, length int, places func(int, []int)) *folder {
+func newFolder(in *call, args []Value, length int, places func(int, []int)) *folder {
 	fun := in.Regions[0]
 	elem, acc := fun.Params[0].Type.DType, fun.Params[1].Type.DType
-	return &folder{fun: fun, elems: asDType(args[0], elem), start: asDType(args[1], acc),
-		pad: asDType(args[1], elem).Data, length: length, places: places}
+	return &folder{w: in.w, fun: fun, elems: asDType(in.w, args[0], elem), start: asDType(in.w, args[1], acc),
+		pad: asDType(in.w, args[1], elem).Data, length: length, places: places}
 }
 
 // into computes all outputs.
@@ -100,10 +102,12 @@ func (f *folder) into(out Value) error {
 func (f *folder) some(lo, hi int) ([]byte, error) {
 	n := hi - lo
 	lists := make([]int, n*f.length)
+	p := pace{w: f.w}
 	for i := range n {
+		p.step(4 * f.length)
 		f.places(lo+i, lists[i*f.length:(i+1)*f.length])
 	}
-	s := newScope(0)
+	s := newScope(f.w, 0)
 	if vectors(f.fun) {
 		s.lanes = n
 	}

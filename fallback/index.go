@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -33,11 +34,11 @@ func checkIndex(idx int64, axis int, shape ops.Shape) error {
 
 // offsets reads positions along axes, one a row of indices, as distances in
 // elements from the start of a tensor.
-func offsets(v Value, axes []int, shape ops.Shape) ([]int, error) {
+func offsets(w *work.Worker, v Value, axes []int, shape ops.Shape) ([]int, error) {
 	idx, strides := indices(v), shape.Strides()
 	at := make([]int, len(idx)/len(axes))
 	var wrong atomic.Bool
-	parallel(len(at), len(axes), func(lo, hi int) {
+	parallel(w, len(at), len(axes), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			for k, a := range axes {
 				x := idx[i*len(axes)+k]
@@ -86,8 +87,8 @@ func slicedBy(shape ops.Shape, axes []int) sliced {
 
 // move copies one slice out of a tensor to a dense place, or back where it
 // scatters.
-func (s *sliced) move(dst, src *Value, dstAt, srcAt int, scatter bool) {
-	m := newMoves()
+func (s *sliced) move(w *work.Worker, dst, src *Value, dstAt, srcAt int, scatter bool) {
+	m := newMoves(w)
 	defer m.release()
 	m.dstAt, m.srcAt = dstAt, srcAt
 	n := s.size
@@ -102,20 +103,20 @@ func (s *sliced) move(dst, src *Value, dstAt, srcAt int, scatter bool) {
 	m.copy(dst, src)
 }
 
-func gather(in *ops.Instr, args, outs []Value) error {
+func gather(in *call, args, outs []Value) error {
 	axes := in.Attrs[0]
-	at, err := offsets(args[1], axes, args[0].Type.Shape)
+	at, err := offsets(in.w, args[1], axes, args[0].Type.Shape)
 	if err != nil {
 		return err
 	}
 	s := slicedBy(args[0].Type.Shape, axes)
 	if s.size == 1 {
-		pickEach(outs[0].Data, args[0].Data, args[0].Type.DType.Size(), at)
+		pickEach(in.w, outs[0].Data, args[0].Data, args[0].Type.DType.Size(), at)
 		return nil
 	}
-	parallel(len(at), s.size, func(lo, hi int) {
+	parallelOn(in.w, len(at), s.size, func(w *work.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			s.move(&outs[0], &args[0], i*s.size, at[i], false)
+			s.move(w, &outs[0], &args[0], i*s.size, at[i], false)
 		}
 	})
 	return nil
@@ -123,9 +124,9 @@ func gather(in *ops.Instr, args, outs []Value) error {
 
 // take copies, for each position before the axis and each index, what lies
 // behind the axis.
-func take(in *ops.Instr, args, outs []Value) error {
+func take(in *call, args, outs []Value) error {
 	shape, axis := args[0].Type.Shape, in.Attrs[0][0]
-	at, err := offsets(args[1], in.Attrs[0], shape)
+	at, err := offsets(in.w, args[1], in.Attrs[0], shape)
 	if err != nil {
 		return err
 	}
@@ -135,12 +136,12 @@ func take(in *ops.Instr, args, outs []Value) error {
 	dst, src := outs[0].Data, args[0].Data
 	if inner == size && len(at) > 1 {
 		for row := 0; len(dst) > 0; row++ {
-			pickEach(dst[:len(at)*size], src[row*outer:(row+1)*outer], size, at)
+			pickEach(in.w, dst[:len(at)*size], src[row*outer:(row+1)*outer], size, at)
 			dst = dst[len(at)*size:]
 		}
 		return nil
 	}
-	parallel(len(dst)/inner, inner, func(lo, hi int) {
+	parallel(in.w, len(dst)/inner, inner, func(lo, hi int) {
 		base, j := lo/len(at)*outer, lo%len(at)
 		for i := lo; i < hi; i++ {
 			from := base + at[j]*size
@@ -153,7 +154,7 @@ func take(in *ops.Instr, args, outs []Value) error {
 	return nil
 }
 
-func takeAlongAxis(in *ops.Instr, args, outs []Value) error {
+func takeAlongAxis(in *call, args, outs []Value) error {
 	shape, axis := args[0].Type.Shape, in.Attrs[0][0]
 	idx, strides := indices(args[1]), shape.Strides()
 	var p plan
@@ -169,10 +170,12 @@ func takeAlongAxis(in *ops.Instr, args, outs []Value) error {
 	var c cursor
 	c.seek(&p, 0)
 	size := args[0].Type.DType.Size()
+	pace := pace{w: in.w}
 	for i, x := range idx {
 		if err := checkIndex(x, axis, shape); err != nil {
 			return err
 		}
+		pace.step(4)
 		from := (c.at[0] + int(x)*strides[axis]) * size
 		copy(outs[0].Data[i*size:(i+1)*size], args[0].Data[from:from+size])
 		c.advance(1)
@@ -180,21 +183,23 @@ func takeAlongAxis(in *ops.Instr, args, outs []Value) error {
 	return nil
 }
 
-func indexedPut(in *ops.Instr, args, outs []Value) error {
-	at, err := offsets(args[1], in.Attrs[0], args[0].Type.Shape)
+func indexedPut(in *call, args, outs []Value) error {
+	at, err := offsets(in.w, args[1], in.Attrs[0], args[0].Type.Shape)
 	if err != nil {
 		return err
 	}
-	convert(outs[0], args[0])
-	updates := asDType(args[2], outs[0].Type.DType)
+	convert(in.w, outs[0], args[0])
+	updates := asDType(in.w, args[2], outs[0].Type.DType)
 	s := slicedBy(args[0].Type.Shape, in.Attrs[0])
+	p := pace{w: in.w}
 	for i, to := range at { // in order: the last one stays
-		s.move(&outs[0], &updates, to, i*s.size, true)
+		p.step(8)
+		s.move(in.w, &outs[0], &updates, to, i*s.size, true)
 	}
 	return nil
 }
 
-func indexedAdd(in *ops.Instr, args, outs []Value) error {
+func indexedAdd(in *call, args, outs []Value) error {
 	switch outs[0].Type.DType.Class() {
 	case ops.Float:
 		return addAt[float64](in, args, outs)
@@ -207,15 +212,17 @@ func indexedAdd(in *ops.Instr, args, outs []Value) error {
 }
 
 // addAt adds in the class, so that a sum of many updates is rounded once.
-func addAt[C class](in *ops.Instr, args, outs []Value) error {
-	at, err := offsets(args[1], in.Attrs[0], args[0].Type.Shape)
+func addAt[C class](in *call, args, outs []Value) error {
+	at, err := offsets(in.w, args[1], in.Attrs[0], args[0].Type.Shape)
 	if err != nil {
 		return err
 	}
-	target, updates := loadAll[C](args[0]), loadAll[C](args[2])
+	target, updates := loadAll[C](in.w, args[0]), loadAll[C](in.w, args[2])
 	s := slicedBy(args[0].Type.Shape, in.Attrs[0])
 	inner := s.distances()
+	p := pace{w: in.w}
 	for i, to := range at {
+		p.step(s.size)
 		for j, x := range updates[i*s.size : (i+1)*s.size] {
 			target[to+inner[j]] += x
 		}
@@ -225,9 +232,10 @@ func addAt[C class](in *ops.Instr, args, outs []Value) error {
 }
 
 // loadAll reads a whole value.
-func loadAll[C class](v Value) []C {
+func loadAll[C class](w *work.Worker, v Value) []C {
 	xs := make([]C, v.Type.Size())
-	loadAs[C](v.Type.DType)(xs, v.Data, 0, 1)
+	load := loadAs[C](v.Type.DType)
+	parallel(w, len(xs), 1, func(lo, hi int) { load(xs[lo:hi], v.Data, lo, 1) })
 	return xs
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/cmplx"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -50,15 +51,15 @@ const epsilon = 0x1p-52
 // problem is one factorisation of a batch: operands and results of matrix k,
 // dense and row-major.
 type problem[C field] struct {
-	in   *ops.Instr
-	m, n int // of the first operand
+	in   *call // by the worker of the problem
+	m, n int   // of the first operand
 	args [][]C
 	outs [][]C
 }
 
 // linalg makes a kernel of a factorisation in both fields.
 func linalg(re func(*problem[float64]) error, cplx func(*problem[complex128]) error) kernel {
-	return func(in *ops.Instr, args, outs []Value) error {
+	return func(in *call, args, outs []Value) error {
 		for _, v := range args {
 			if v.Type.DType.IsComplex() {
 				return eachMatrix(in, args, outs, cplx)
@@ -70,19 +71,20 @@ func linalg(re func(*problem[float64]) error, cplx func(*problem[complex128]) er
 
 // eachMatrix solves the problems of a batch, many at a time. The error is that
 // of the first matrix that has one.
-func eachMatrix[C field](in *ops.Instr, args, outs []Value, f func(*problem[C]) error) error {
+func eachMatrix[C field](in *call, args, outs []Value, f func(*problem[C]) error) error {
 	s := args[0].Type.Shape
 	m, n := s[len(s)-2], s[len(s)-1]
 	count := s.Size() / (m * n)
 	srcs, dsts := make([][]C, len(args)), make([][]C, len(outs))
 	for i, v := range args {
-		srcs[i] = loadAll[C](v)
+		srcs[i] = loadAll[C](in.w, v)
 	}
 	for i, v := range outs {
 		dsts[i] = make([]C, v.Type.Size())
 	}
 	errs := make([]error, count)
-	parallel(count, m*n*min(m, n)*4, func(lo, hi int) {
+	parallelOn(in.w, count, m*n*min(m, n)*4, func(w *work.Worker, lo, hi int) {
+		in := in.on(w)
 		for k := lo; k < hi; k++ {
 			errs[k] = f(&problem[C]{in, m, n, parts(srcs, k, count), parts(dsts, k, count)})
 		}

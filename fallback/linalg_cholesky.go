@@ -3,13 +3,10 @@ package fallback
 import (
 	"math"
 	"math/cmplx"
-
-	"gonum.org/v1/gonum/blas"
-	lapack "gonum.org/v1/gonum/lapack/gonum"
 )
 
-// blocked is the size from which LAPACK's blocked Cholesky factorisation is
-// worth the copy that a failure of it needs.
+// blocked is the size from which the blocked factorisation is worth the copy that a
+// failure of it needs.
 const blocked = 32
 
 // choleskyIn computes l with l l^H = a row by row, from the lower triangle.
@@ -21,12 +18,17 @@ func choleskyIn[C field](p *problem[C]) error {
 	n, l := p.n, p.outs[0]
 	copyLower(l, p.args[0], n)
 	if x, ok := any(l).([]float64); ok && n >= blocked {
-		if (lapack.Implementation{}).Dpotrf(blas.Lower, n, x, n) {
+		if factorCholesky(p.in.w, n, x) {
+			for i := range n {
+				clear(x[i*n+i+1 : (i+1)*n])
+			}
 			return nil
 		}
 		copyLower(l, p.args[0], n)
 	}
+	pace := pace{w: p.in.w}
 	for i := range n {
+		pace.step(i * i)
 		row := l[i*n : i*n+i+1]
 		for j := range i {
 			over := l[j*n : j*n+j+1]

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/lapack"
 	lapackgo "gonum.org/v1/gonum/lapack/gonum"
+
+	"nxvk/fallback/work"
 )
 
 const (
@@ -23,6 +25,7 @@ const (
 // eigen is a Hermitian matrix on its way to a diagonal one. Row i of v is the
 // i-th eigenvector.
 type eigen[C field] struct {
+	w      *work.Worker
 	n      int
 	a, v   []C
 	values []float64
@@ -34,7 +37,7 @@ func eighIn[C field](p *problem[C]) error {
 		p.undefined()
 		return nil
 	}
-	e := &eigen[C]{n: p.n, a: a, values: make([]float64, p.n)}
+	e := &eigen[C]{w: p.in.w, n: p.n, a: a, values: make([]float64, p.n)}
 	e.reflected()
 	if p.n <= jacobiMax || !e.tridiagonal() {
 		e.jacobi()
@@ -83,7 +86,9 @@ func (e *eigen[C]) tridiagonal() bool {
 	// Beneath its first row the matrix has column k from the diagonal on to
 	// clear, which is what reflect does.
 	lower := a[n:]
+	p := pace{w: e.w}
 	for k := range n - 1 {
+		p.step((n - k) * (n - k) * 4)
 		h, next := reflect(lower, n, k)
 		h.apply(lower, n, k+1, work)
 		h.applyRight(lower, n, k)
@@ -91,7 +96,7 @@ func (e *eigen[C]) tridiagonal() bool {
 		hs = append(hs, h)
 	}
 	q := make([]C, (n-1)*(n-1))
-	orthonormal(q, n-1, hs)
+	orthonormal(e.w, q, n-1, hs)
 	phases := make([]C, n)
 	phases[0] = 1
 	for k := range n {
@@ -117,7 +122,7 @@ func (e *eigen[C]) tridiagonal() bool {
 func (e *eigen[C]) combine(q, phases []C, z []float64) {
 	n := e.n
 	e.v = make([]C, n*n)
-	parallel(n, n*n, func(lo, hi int) {
+	parallel(e.w, n, n*n, func(lo, hi int) {
 		w := make([]C, n)
 		for i := lo; i < hi; i++ {
 			for k, phase := range phases {
@@ -145,13 +150,14 @@ func (e *eigen[C]) jacobi() {
 	for _, x := range e.a {
 		norm += square(x)
 	}
-	pairs := newTournament(n)
+	pairs, p := newTournament(n), pace{w: e.w}
 	for range sweepsMax {
 		if e.offDiagonal() <= epsilon*epsilon/16*norm {
 			break
 		}
 		for range pairs.rounds() {
 			for i, j := range pairs.meet {
+				p.step(8 * n)
 				e.rotate(i, j, norm)
 			}
 			pairs.next()

@@ -3,7 +3,8 @@ package fallback
 import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	lapack "gonum.org/v1/gonum/lapack/gonum"
+
+	"nxvk/fallback/work"
 )
 
 // lu is a with its rows permuted, eliminated in place: unit lower triangle and
@@ -17,21 +18,23 @@ type lu[C field] struct {
 
 // eliminate factors a square matrix with partial pivoting. A column without a
 // pivot is left as it is.
-func eliminate[C field](a []C, n int) *lu[C] {
+func eliminate[C field](w *work.Worker, a []C, n int) *lu[C] {
 	f := &lu[C]{a: append([]C(nil), a...), n: n, rows: make([]int, n)}
 	for i := range f.rows {
 		f.rows[i] = i
 	}
 	if x, ok := any(f.a).([]float64); ok {
 		pivots := make([]int, n)
-		lapack.Implementation{}.Dgetrf(n, n, x, n, pivots)
+		factorLU(w, n, x, pivots)
 		for i, j := range pivots {
 			f.exchange(i, j)
 		}
 		return f
 	}
+	p := pace{w: w}
 	for i := range n {
 		f.step(i)
+		p.step((n - i) * (n - i))
 	}
 	return f
 }
@@ -74,7 +77,7 @@ func (f *lu[C]) step(i int) {
 }
 
 func luIn[C field](p *problem[C]) error {
-	f, n := eliminate(p.args[0], p.n), p.n
+	f, n := eliminate(p.in.w, p.args[0], p.n), p.n
 	perm, l, u := p.outs[0], p.outs[1], p.outs[2]
 	for i, from := range f.rows {
 		perm[from*n+i] = 1
@@ -87,7 +90,7 @@ func luIn[C field](p *problem[C]) error {
 
 // solveBatch solves a x = b for the right-hand sides in the columns of b.
 func solveBatch[C field](p *problem[C]) error {
-	f, n, b, x := eliminate(p.args[0], p.n), p.n, p.args[1], p.outs[0]
+	f, n, b, x := eliminate(p.in.w, p.args[0], p.n), p.n, p.args[1], p.outs[0]
 	for i := range n {
 		if f.a[i*n+i] == 0 {
 			return ErrSingular
@@ -98,7 +101,7 @@ func solveBatch[C field](p *problem[C]) error {
 		copy(x[i*m:i*m+m], b[from*m:])
 	}
 	if a, ok := any(f.a).([]float64); ok {
-		solveReal(a, any(x).([]float64), n, m)
+		solveReal(p.in.w, a, any(x).([]float64), n, m)
 		return nil
 	}
 	for i := range n {
@@ -124,12 +127,14 @@ func (f *lu[C]) clearRow(x []C, m, i, lo, hi int) {
 	}
 }
 
-func solveReal(a, x []float64, n, m int) {
-	t := blas64.Triangular{Uplo: blas.Lower, Diag: blas.Unit, N: n, Data: a, Stride: n}
-	b := blas64.General{Rows: n, Cols: m, Data: x, Stride: m}
-	blas64.Trsm(blas.Left, blas.NoTrans, 1, t, b)
-	t.Uplo, t.Diag = blas.Upper, blas.NonUnit
-	blas64.Trsm(blas.Left, blas.NoTrans, 1, t, b)
+func solveReal(w *work.Worker, a, x []float64, n, m int) {
+	lower := blas64.Triangular{Uplo: blas.Lower, Diag: blas.Unit, N: n, Data: a, Stride: n}
+	upper := blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: n, Data: a, Stride: n}
+	parallel(w, m, n*n, func(lo, hi int) {
+		b := blas64.General{Rows: n, Cols: hi - lo, Data: x[lo:], Stride: m}
+		blas64.Trsm(blas.Left, blas.NoTrans, 1, lower, b)
+		blas64.Trsm(blas.Left, blas.NoTrans, 1, upper, b)
+	})
 }
 
 // determinantIn expands small matrices, which is exact for small integers, and
@@ -148,7 +153,7 @@ func determinantIn[C field](p *problem[C]) error {
 			a[2]*a[4]*a[6] - a[1]*a[3]*a[8] - a[0]*a[5]*a[7]
 		return nil
 	}
-	f, det := eliminate(a, p.n), C(1)
+	f, det := eliminate(p.in.w, a, p.n), C(1)
 	if f.odd {
 		det = -1
 	}

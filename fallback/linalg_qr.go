@@ -1,6 +1,10 @@
 package fallback
 
-import "math"
+import (
+	"math"
+
+	"nxvk/fallback/work"
+)
 
 // reflector is I - tau v v^H on rows from at on; the first component of v is 1.
 // A tau of 0 is the identity.
@@ -91,10 +95,12 @@ func (h *reflector[C]) applyRight(a []C, n, lo int) {
 
 // triangulate turns a matrix into its r and returns the reflectors, first to
 // last, whose product is q.
-func triangulate[C field](a []C, m, n int) []reflector[C] {
+func triangulate[C field](w *work.Worker, a []C, m, n int) []reflector[C] {
 	var hs []reflector[C]
+	p := pace{w: w}
 	work := make([]C, n)
 	for i := range min(m-1, n) {
+		p.step((m - i) * (n - i) * 2)
 		h, diagonal := reflect(a, n, i)
 		h.apply(a, n, i+1, work)
 		a[i*n+i] = diagonal
@@ -107,13 +113,14 @@ func triangulate[C field](a []C, m, n int) []reflector[C] {
 }
 
 // orthonormal writes the first k columns of the product of reflectors.
-func orthonormal[C field](q []C, k int, hs []reflector[C]) {
+func orthonormal[C field](w *work.Worker, q []C, k int, hs []reflector[C]) {
 	clear(q)
 	for i := range min(k, len(q)/k) {
 		q[i*k+i] = 1
 	}
-	work := make([]C, k)
+	work, p := make([]C, k), pace{w: w}
 	for i := len(hs) - 1; i >= 0; i-- {
+		p.step(len(hs[i].v) * k * 2)
 		hs[i].apply(q, k, min(hs[i].at, k), work)
 	}
 }
@@ -125,8 +132,8 @@ func qrIn[C field](p *problem[C]) error {
 		return nil
 	}
 	q, r := p.outs[0], p.outs[1]
-	hs := triangulate(a, p.m, p.n)
-	orthonormal(q, len(q)/p.m, hs)
+	hs := triangulate(p.in.w, a, p.m, p.n)
+	orthonormal(p.in.w, q, len(q)/p.m, hs)
 	for i := range r {
 		r[i] = a[i]*number[C](back) + 0 // no negative zero
 	}

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/lapack"
 	lapackgo "gonum.org/v1/gonum/lapack/gonum"
+
+	"nxvk/fallback/work"
 )
 
 // singular is a decomposition of an m by n matrix. Rows of u are the left
@@ -32,10 +34,10 @@ func svdIn[C field](p *problem[C]) error {
 	switch {
 	case s != nil:
 	case m < n:
-		t := svdJacobi(adjoint(a, m, n), n, m, full)
+		t := svdJacobi(p.in.w, adjoint(a, m, n), n, m, full)
 		s = &singular[C]{m, n, t.v, t.u, t.values}
 	default:
-		s = svdJacobi(a, m, n, full)
+		s = svdJacobi(p.in.w, a, m, n, full)
 	}
 	s.orient()
 	u, values, vh := p.outs[0], p.outs[1], p.outs[2]
@@ -105,16 +107,17 @@ func svdReal[C field](a []float64, m, n int, full bool) *singular[C] {
 
 // svdJacobi makes the columns of a matrix that is not wide orthogonal by
 // rotations from the right (Hestenes, 1958): their lengths are the values.
-func svdJacobi[C field](a []C, m, n int, full bool) *singular[C] {
+func svdJacobi[C field](w *work.Worker, a []C, m, n int, full bool) *singular[C] {
 	g, v := transposed(a, m, n), make([]C, n*n)
 	for i := range n {
 		v[i*n+i] = 1
 	}
-	pairs := newTournament(n)
+	pairs, p := newTournament(n), pace{w: w}
 	for turned, sweep := true, 0; turned && sweep < sweepsMax; sweep++ {
 		turned = false
 		for range pairs.rounds() {
 			for i, j := range pairs.meet {
+				p.step(8 * m)
 				turned = orthogonalise(g[i*m:i*m+m], g[j*m:j*m+m], v[i*n:i*n+n], v[j*n:j*n+n]) || turned
 			}
 			pairs.next()
@@ -131,7 +134,7 @@ func svdJacobi[C field](a []C, m, n int, full bool) *singular[C] {
 		copy(s.v[to*n:], v[from*n:from*n+n])
 		s.u = append(s.u, g[from*m:from*m+m]...)
 	}
-	s.complete(full)
+	s.complete(w, full)
 	return s
 }
 
@@ -155,7 +158,7 @@ func orthogonalise[C field](p, q, vp, vq []C) bool {
 
 // complete gives the left vectors length 1 and, in the place of those whose
 // value is 0 but for rounding, and behind them, vectors orthogonal to all.
-func (s *singular[C]) complete(full bool) {
+func (s *singular[C]) complete(w *work.Worker, full bool) {
 	m, rank, want := s.m, 0, s.n
 	if full {
 		want = m
@@ -171,7 +174,7 @@ func (s *singular[C]) complete(full bool) {
 		return
 	}
 	basis, q := transposed(s.u[:rank*m], rank, m), make([]C, m*m)
-	orthonormal(q, m, triangulate(basis, m, rank))
+	orthonormal(w, q, m, triangulate(w, basis, m, rank))
 	rest := transposed(q, m, m)
 	s.u = append(s.u[:rank*m:rank*m], rest[rank*m:want*m]...)
 }

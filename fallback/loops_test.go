@@ -13,13 +13,13 @@ import (
 func byElement(t *testing.T, in *ops.Instr, args []Value, out *Value) {
 	t.Helper()
 	var err error
-	switch classOf(in, args) {
+	switch classOf(&call{Instr: in}, args) {
 	case ops.Float:
-		err = elements(in, &floatScalars, args, out)
+		err = elements(&call{Instr: in}, &floatScalars, args, out)
 	case ops.Signed:
-		err = elements(in, &intScalars, args, out)
+		err = elements(&call{Instr: in}, &intScalars, args, out)
 	default:
-		err = elements(in, &uintScalars, args, out)
+		err = elements(&call{Instr: in}, &uintScalars, args, out)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestBinaryLoops(t *testing.T) {
 			x, in := vec(d, values...), &ops.Instr{Op: op, Outs: []ops.Result{{Type: result}}}
 			for _, y := range []Value{vec(d, others...), tensor(d, nil, 3), tensor(d, nil, -1)} {
 				got, slow, args := newValue(result), newValue(result), []Value{x, y}
-				if !fast(in, args, &got) {
+				if !fast(&call{Instr: in}, args, &got) {
 					continue
 				}
 				byElement(t, in, args, &slow)

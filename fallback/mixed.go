@@ -61,7 +61,7 @@ var mixedOps = [ops.Count]func(large [maxOperands]bool) scalar[int64]{
 
 // mixed returns how an element computes where u64 meets signed integers, and
 // whether it does and that matters.
-func mixed(in *ops.Instr, args []Value) (scalar[int64], bool) {
+func mixed(in *call, args []Value) (scalar[int64], bool) {
 	var large [maxOperands]bool
 	any, all := false, true
 	for i := range args {

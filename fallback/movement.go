@@ -3,6 +3,7 @@ package fallback
 import (
 	"slices"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -21,22 +22,23 @@ var movementKernels = map[ops.Op]kernel{
 }
 
 // sameBytes is an operation that changes the shape alone.
-func sameBytes(_ *ops.Instr, args, outs []Value) error {
-	copy(outs[0].Data, args[0].Data)
+func sameBytes(in *call, args, outs []Value) error {
+	dst, src := outs[0].Data, args[0].Data
+	parallel(in.w, len(src), 1, func(lo, hi int) { copy(dst[lo:hi], src[lo:hi]) })
 	return nil
 }
 
 // bitcast copies bytes. Types of less than a byte differ in how the byte is
 // filled up, which conversion knows.
-func bitcast(in *ops.Instr, args, outs []Value) error {
+func bitcast(in *call, args, outs []Value) error {
 	if args[0].Type.DType.Bits() < 8 {
-		convert(outs[0], args[0])
+		convert(in.w, outs[0], args[0])
 		return nil
 	}
 	return sameBytes(in, args, outs)
 }
 
-func broadcastTo(in *ops.Instr, args, outs []Value) error {
+func broadcastTo(in *call, args, outs []Value) error {
 	out, src := &outs[0], &args[0]
 	steps := make([]int, len(out.Type.Shape))
 	strides := src.Type.Shape.Strides()
@@ -45,13 +47,13 @@ func broadcastTo(in *ops.Instr, args, outs []Value) error {
 			steps[axis] = strides[i]
 		}
 	}
-	fill(out, src, steps, 0)
+	fill(in.w, out, src, steps, 0)
 	return nil
 }
 
 // fill writes all of out, in order, from src read by steps.
-func fill(out, src *Value, steps []int, at int) {
-	m := newMoves()
+func fill(w *work.Worker, out, src *Value, steps []int, at int) {
+	m := newMoves(w)
 	defer m.release()
 	m.srcAt = at
 	n := out.Type.Size()
@@ -62,38 +64,38 @@ func fill(out, src *Value, steps []int, at int) {
 	m.copy(out, src)
 }
 
-func transpose(in *ops.Instr, args, outs []Value) error {
-	permute(&outs[0], &args[0], in.Attrs[0])
+func transpose(in *call, args, outs []Value) error {
+	permute(in.w, &outs[0], &args[0], in.Attrs[0])
 	return nil
 }
 
 // permute makes dimension i of out dimension axes[i] of src.
-func permute(out, src *Value, axes []int) {
+func permute(w *work.Worker, out, src *Value, axes []int) {
 	strides := src.Type.Shape.Strides()
 	steps := make([]int, len(axes))
 	for i, a := range axes {
 		steps[i] = strides[a]
 	}
-	fill(out, src, steps, 0)
+	fill(w, out, src, steps, 0)
 }
 
-func reverse(in *ops.Instr, args, outs []Value) error {
+func reverse(in *call, args, outs []Value) error {
 	steps, at := args[0].Type.Shape.Strides(), 0
 	for _, a := range in.Attrs[0] {
 		at += (args[0].Type.Shape[a] - 1) * steps[a]
 		steps[a] = -steps[a]
 	}
-	fill(&outs[0], &args[0], steps, at)
+	fill(in.w, &outs[0], &args[0], steps, at)
 	return nil
 }
 
 // pad writes the padding everywhere and then the operand over it: element i of
 // a dimension lands at low + i * (1 + interior), or is cropped.
-func pad(in *ops.Instr, args, outs []Value) error {
+func pad(in *call, args, outs []Value) error {
 	out := &outs[0]
-	src, value := asDType(args[0], out.Type.DType), asDType(args[1], out.Type.DType)
-	fill(out, &value, make([]int, len(out.Type.Shape)), 0)
-	m := newMoves()
+	src, value := asDType(in.w, args[0], out.Type.DType), asDType(in.w, args[1], out.Type.DType)
+	fill(in.w, out, &value, make([]int, len(out.Type.Shape)), 0)
+	m := newMoves(in.w)
 	defer m.release()
 	from, to := src.Type.Shape.Strides(), out.Type.Shape.Strides()
 	for i, n := range src.Type.Shape {
@@ -139,29 +141,29 @@ func starts(static []int, dynamic []Value, shape ops.Shape, lengths []int) []int
 	return at
 }
 
-func slice(in *ops.Instr, args, outs []Value) error {
+func slice(in *call, args, outs []Value) error {
 	at := starts(in.Attrs[0], args[1:], args[0].Type.Shape, in.Attrs[1])
 	steps, offset := args[0].Type.Shape.Strides(), 0
 	for i, stride := range in.Attrs[2] {
 		offset += at[i] * steps[i]
 		steps[i] *= stride
 	}
-	fill(&outs[0], &args[0], steps, offset)
+	fill(in.w, &outs[0], &args[0], steps, offset)
 	return nil
 }
 
-func putSlice(in *ops.Instr, args, outs []Value) error {
+func putSlice(in *call, args, outs []Value) error {
 	out := &outs[0]
-	convert(*out, args[0])
-	part := asDType(args[1], out.Type.DType)
+	convert(in.w, *out, args[0])
+	part := asDType(in.w, args[1], out.Type.DType)
 	at := starts(in.Attrs[0], args[2:], out.Type.Shape, part.Type.Shape)
-	put(out, &part, at)
+	put(in.w, out, &part, at)
 	return nil
 }
 
 // put writes part over out from a position on.
-func put(out, part *Value, at []int) {
-	m := newMoves()
+func put(w *work.Worker, out, part *Value, at []int) {
+	m := newMoves(w)
 	defer m.release()
 	to, from := out.Type.Shape.Strides(), part.Type.Shape.Strides()
 	for i, n := range part.Type.Shape {
@@ -171,22 +173,22 @@ func put(out, part *Value, at []int) {
 	m.copy(out, part)
 }
 
-func concatenate(in *ops.Instr, args, outs []Value) error {
+func concatenate(in *call, args, outs []Value) error {
 	axis, at := in.Attrs[0][0], make([]int, len(outs[0].Type.Shape))
 	for _, v := range args {
-		part := asDType(v, outs[0].Type.DType)
-		put(&outs[0], &part, at)
+		part := asDType(in.w, v, outs[0].Type.DType)
+		put(in.w, &outs[0], &part, at)
 		at[axis] += v.Type.Shape[axis]
 	}
 	return nil
 }
 
-func stack(in *ops.Instr, args, outs []Value) error {
+func stack(in *call, args, outs []Value) error {
 	axis, at := in.Attrs[0][0], make([]int, len(outs[0].Type.Shape))
 	for _, v := range args {
-		part := asDType(v, outs[0].Type.DType)
+		part := asDType(in.w, v, outs[0].Type.DType)
 		part.Type.Shape = slices.Insert(slices.Clone(part.Type.Shape), axis, 1)
-		put(&outs[0], &part, at)
+		put(in.w, &outs[0], &part, at)
 		at[axis]++
 	}
 	return nil

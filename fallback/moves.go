@@ -3,6 +3,7 @@ package fallback
 import (
 	"sync"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -11,6 +12,7 @@ import (
 // target is element srcAt + index·src of the source. Every operation of shape
 // is one or more of them.
 type moves struct {
+	w             *work.Worker // who carries them out
 	rank          int
 	shape         [ops.MaxRank]int
 	dst, src      [ops.MaxRank]int // steps, in elements; those of src may be 0 or negative
@@ -22,13 +24,16 @@ type moves struct {
 var movesPool = sync.Pool{New: func() any { return new(moves) }}
 
 // newMoves returns an empty set; release it.
-func newMoves() *moves {
+func newMoves(w *work.Worker) *moves {
 	m := movesPool.Get().(*moves)
-	m.rank, m.dstAt, m.srcAt, m.tiled = 0, 0, 0, 0
+	m.w, m.rank, m.dstAt, m.srcAt, m.tiled = w, 0, 0, 0, 0
 	return m
 }
 
-func (m *moves) release() { movesPool.Put(m) }
+func (m *moves) release() {
+	m.w = nil
+	movesPool.Put(m)
+}
 
 // push adds an inner dimension, merged with the one outside of it where the
 // elements follow each other.
@@ -102,14 +107,14 @@ func move[T any](m *moves, dst, src []T) {
 	}
 	if last == 0 && m.tiled == 0 && m.dst[0] == 1 && m.src[0] == 1 && cost >= parallelMin {
 		to, from := dst[m.dstAt:], src[m.srcAt:]
-		parallel(cost, 1, func(lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
+		parallel(m.w, cost, 1, func(lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
 		return
 	}
 	if n*cost < parallelMin {
 		moveRange(m, dst, src, 0, n)
 		return
 	}
-	parallel(n, cost, func(lo, hi int) { moveRange(m, dst, src, lo, hi) })
+	parallel(m.w, n, cost, func(lo, hi int) { moveRange(m, dst, src, lo, hi) })
 }
 
 // moveRange copies the innermost runs, or squares, lo to hi.

@@ -3,13 +3,14 @@ package fallback
 import (
 	"fmt"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
 var orderKernels = map[ops.Op]kernel{
-	ops.Sort:    func(in *ops.Instr, args, outs []Value) error { return byClass(in, args, outs, sortOf) },
-	ops.Argsort: func(in *ops.Instr, args, outs []Value) error { return byClass(in, args, outs, argsortOf) },
-	ops.TopK:    func(in *ops.Instr, args, outs []Value) error { return byClass(in, args, outs, topKOf) },
+	ops.Sort:    func(in *call, args, outs []Value) error { return byClass(in, args, outs, sortOf) },
+	ops.Argsort: func(in *call, args, outs []Value) error { return byClass(in, args, outs, argsortOf) },
+	ops.TopK:    func(in *call, args, outs []Value) error { return byClass(in, args, outs, topKOf) },
 
 	ops.CumulativeSum:     accumulate,
 	ops.CumulativeProduct: accumulate,
@@ -19,9 +20,9 @@ var orderKernels = map[ops.Op]kernel{
 
 // ordering is an operation in the classes that have an order.
 type ordering struct {
-	float    func(in *ops.Instr, args, outs []Value)
-	signed   func(in *ops.Instr, args, outs []Value)
-	unsigned func(in *ops.Instr, args, outs []Value)
+	float    func(in *call, args, outs []Value)
+	signed   func(in *call, args, outs []Value)
+	unsigned func(in *call, args, outs []Value)
 }
 
 var (
@@ -31,7 +32,7 @@ var (
 )
 
 // byClass computes in the class of the operand.
-func byClass(in *ops.Instr, args, outs []Value, o ordering) error {
+func byClass(in *call, args, outs []Value, o ordering) error {
 	switch args[0].Type.DType.Class() {
 	case ops.Float:
 		o.float(in, args, outs)
@@ -49,27 +50,27 @@ func byClass(in *ops.Instr, args, outs []Value, o ordering) error {
 type line struct{ at, step, n int }
 
 // eachLine calls f for all runs along an axis, on all cores.
-func eachLine(shape ops.Shape, axis int, f func(l line)) {
+func eachLine(w *work.Worker, shape ops.Shape, axis int, f func(w *work.Worker, l line)) {
 	if len(shape) == 0 {
-		f(line{at: 0, step: 1, n: 1})
+		f(w, line{at: 0, step: 1, n: 1})
 		return
 	}
 	step := shape.Strides()[axis]
 	n := shape[axis]
-	parallel(shape.Size()/n, n, func(lo, hi int) {
+	parallelOn(w, shape.Size()/n, n, func(w *work.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			f(line{at: i/step*step*n + i%step, step: step, n: n})
+			f(w, line{at: i/step*step*n + i%step, step: step, n: n})
 		}
 	})
 }
 
-func sortIn[C realClass](in *ops.Instr, args, outs []Value) {
+func sortIn[C realClass](in *call, args, outs []Value) {
 	load, d := loadAs[C](args[0].Type.DType), args[0].Type.DType
 	store := storeAs[C](d)
-	eachLine(args[0].Type.Shape, in.Attrs[0][0], func(l line) {
+	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *work.Worker, l line) {
 		xs, order := make([]C, l.n), make([]C, l.n)
 		load(xs, args[0].Data, l.at, l.step)
-		ranks(xs, in.Attrs[1][0] != 0, func(items []ranked) {
+		ranks(w, xs, in.Attrs[1][0] != 0, func(items []ranked) {
 			for i, x := range items {
 				order[i] = xs[x.at]
 			}
@@ -89,12 +90,12 @@ func scatterLine[C class](store storer[C], dst []byte, l line, xs []C) {
 	}
 }
 
-func argsortIn[C realClass](in *ops.Instr, args, outs []Value) {
+func argsortIn[C realClass](in *call, args, outs []Value) {
 	load, store := loadAs[C](args[0].Type.DType), storeInt[outs[0].Type.DType]
-	eachLine(args[0].Type.Shape, in.Attrs[0][0], func(l line) {
+	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *work.Worker, l line) {
 		xs, order := make([]C, l.n), make([]int64, l.n)
 		load(xs, args[0].Data, l.at, l.step)
-		ranks(xs, in.Attrs[1][0] != 0, func(items []ranked) {
+		ranks(w, xs, in.Attrs[1][0] != 0, func(items []ranked) {
 			for i, x := range items {
 				order[i] = int64(x.at)
 			}
@@ -103,14 +104,14 @@ func argsortIn[C realClass](in *ops.Instr, args, outs []Value) {
 	})
 }
 
-func topKIn[C realClass](in *ops.Instr, args, outs []Value) {
+func topKIn[C realClass](in *call, args, outs []Value) {
 	k, shape := in.Attrs[0][0], args[0].Type.Shape
 	load, store := loadAs[C](args[0].Type.DType), storeAs[C](outs[0].Type.DType)
 	storeIndex := storeInt[outs[1].Type.DType]
-	eachLine(shape, len(shape)-1, func(l line) {
+	eachLine(in.w, shape, len(shape)-1, func(w *work.Worker, l line) {
 		xs, top, order := make([]C, l.n), make([]C, k), make([]int64, k)
 		load(xs, args[0].Data, l.at, 1)
-		ranks(xs, true, func(items []ranked) {
+		ranks(w, xs, true, func(items []ranked) {
 			for i, x := range items[:k] {
 				top[i], order[i] = xs[x.at], int64(x.at)
 			}
@@ -120,7 +121,7 @@ func topKIn[C realClass](in *ops.Instr, args, outs []Value) {
 	})
 }
 
-func accumulate(in *ops.Instr, args, outs []Value) error {
+func accumulate(in *call, args, outs []Value) error {
 	switch args[0].Type.DType.Class() {
 	case ops.Float:
 		return accumulateIn(in, &floatScalars, args, outs)
@@ -138,22 +139,25 @@ var running = [ops.Count]ops.Op{
 	ops.CumulativeMin: ops.Min, ops.CumulativeMax: ops.Max,
 }
 
-func accumulateIn[C class](in *ops.Instr, table *scalars[C], args, outs []Value) error {
+func accumulateIn[C class](in *call, table *scalars[C], args, outs []Value) error {
 	join := table[running[in.Op]].two
 	if join == nil {
 		return fmt.Errorf("%v of %v: %w", in.Op, args[0].Type.DType, noClass[C]())
 	}
 	d := args[0].Type.DType
 	load, store := loadAs[C](d), storeAs[C](d)
-	eachLine(args[0].Type.Shape, in.Attrs[0][0], func(l line) {
+	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *work.Worker, l line) {
 		xs := make([]C, l.n)
 		load(xs, args[0].Data, l.at, l.step)
+		p := pace{w: w}
 		if in.Attrs[1][0] != 0 {
 			for i := l.n - 2; i >= 0; i-- {
+				p.step(2)
 				xs[i] = join(xs[i+1], xs[i])
 			}
 		} else {
 			for i := 1; i < l.n; i++ {
+				p.step(2)
 				xs[i] = join(xs[i-1], xs[i])
 			}
 		}

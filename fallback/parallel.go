@@ -1,25 +1,45 @@
 package fallback
 
-import (
-	"runtime"
-	"sync"
+import "nxvk/fallback/work"
+
+const (
+	// parallelMin is how much work, in elements, is worth another goroutine.
+	parallelMin = 32 << 10
+	// turn is how much work is done between two looks at whether others wait, or
+	// the computation is to stop: well under a millisecond of most work.
+	turn = 128 << 10
 )
 
-// parallelMin is how much work, in elements, is worth another goroutine.
-const parallelMin = 32 << 10
+// parallel calls f for ranges that cover [0, n), on all cores that w has. cost is the
+// work of one index. Ranges are independent: where they end never shows in a result.
+func parallel(w *work.Worker, n, cost int, f func(lo, hi int)) {
+	parallelOn(w, n, cost, func(_ *work.Worker, lo, hi int) { f(lo, hi) })
+}
 
-// parallel calls f for ranges that cover [0, n), on all cores. cost is the
-// work of one index. Ranges are independent: where they end never shows in a
-// result.
-func parallel(n, cost int, f func(lo, hi int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if cost = max(cost, 1); n < (parallelMin+cost-1)/cost || workers < 2 {
-		f(0, n)
+// parallelOn is parallel for ranges that are themselves sliced: f gets the worker that
+// runs it.
+func parallelOn(w *work.Worker, n, cost int, f func(w *work.Worker, lo, hi int)) {
+	cost = max(cost, 1)
+	least, most := (parallelMin+cost-1)/cost, max(turn/cost, 1)
+	if n < least {
+		f(w, 0, n)
 		return
 	}
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() { f(n*w/workers, n*(w+1)/workers) })
+	each := (n + work.Processors() - 1) / work.Processors()
+	w.For(n, min(max(each, least), most), f)
+}
+
+// pace counts the work of a loop that is not sliced by parallel, and lets others have
+// their turn now and then.
+type pace struct {
+	w    *work.Worker
+	done int
+}
+
+// step notes work of a cost.
+func (p *pace) step(cost int) {
+	if p.done += cost; p.done >= turn {
+		p.done = 0
+		p.w.Check()
 	}
-	wg.Wait()
 }

@@ -1,28 +1,31 @@
 package fallback
 
-import "nxvk/ops"
+import (
+	"nxvk/fallback/work"
+	"nxvk/ops"
+)
 
 // pickEach copies single elements of a size: element at[i] of src to place i of
 // dst.
-func pickEach(dst, src []byte, size int, at []int) {
+func pickEach(w *work.Worker, dst, src []byte, size int, at []int) {
 	switch size {
 	case 1:
-		pick(dst, src, at)
+		pick(w, dst, src, at)
 	case 2:
-		pick(view[uint16](dst), view[uint16](src), at)
+		pick(w, view[uint16](dst), view[uint16](src), at)
 	case 4:
-		pick(view[uint32](dst), view[uint32](src), at)
+		pick(w, view[uint32](dst), view[uint32](src), at)
 	case 8:
-		pick(view[uint64](dst), view[uint64](src), at)
+		pick(w, view[uint64](dst), view[uint64](src), at)
 	case ops.C128.Size():
-		pick(view[complex128](dst), view[complex128](src), at)
+		pick(w, view[complex128](dst), view[complex128](src), at)
 	default:
 		panic("BUG: elements of an unknown size")
 	}
 }
 
-func pick[T any](dst, src []T, at []int) {
-	parallel(len(at), 1, func(lo, hi int) {
+func pick[T any](w *work.Worker, dst, src []T, at []int) {
+	parallel(w, len(at), 1, func(lo, hi int) {
 		to := dst[lo:hi]
 		for i, from := range at[lo:hi] {
 			to[i] = src[from]

@@ -26,7 +26,7 @@ type scalars[C class] [ops.Count]scalar[C]
 // pointwise carries out an operation whose elements are independent. It reads
 // operands in chunks into the class of computation, applies the operation's
 // function, and stores.
-func pointwise(in *ops.Instr, args, outs []Value) error {
+func pointwise(in *call, args, outs []Value) error {
 	if fast(in, args, &outs[0]) || fastOne(in, args, &outs[0]) {
 		return nil
 	}
@@ -47,7 +47,7 @@ func pointwise(in *ops.Instr, args, outs []Value) error {
 // classOf returns the class that an instruction computes in: that of its
 // result, of the merged operands where it compares, and complex where an
 // operand is.
-func classOf(in *ops.Instr, args []Value) ops.Class {
+func classOf(in *call, args []Value) ops.Class {
 	d := in.Outs[0].Type.DType
 	if in.Op.Info().Compare {
 		d = args[0].Type.DType
@@ -75,12 +75,12 @@ type job[C class] struct {
 }
 
 // elements computes an instruction in the class of a table.
-func elements[C class](in *ops.Instr, table *scalars[C], args []Value, out *Value) error {
+func elements[C class](in *call, table *scalars[C], args []Value, out *Value) error {
 	return elementsBy(in, &table[in.Op], args, out)
 }
 
 // elementsBy computes an instruction by the function of an element.
-func elementsBy[C class](in *ops.Instr, fn *scalar[C], args []Value, out *Value) error {
+func elementsBy[C class](in *call, fn *scalar[C], args []Value, out *Value) error {
 	j := job[C]{fn: fn, arity: len(args), store: storeAs[C](out.Type.DType), dst: out.Data}
 	if !j.fn.exists() {
 		return fmt.Errorf("%v of %v: %w", in.Op, args[0].Type.DType, noClass[C]())
@@ -97,7 +97,7 @@ func elementsBy[C class](in *ops.Instr, fn *scalar[C], args []Value, out *Value)
 		return nil
 	}
 	shared := j // the goroutines' copy; small calls keep theirs on the stack
-	parallel(s.plan.n, 1, func(lo, hi int) {
+	parallel(in.w, s.plan.n, 1, func(lo, hi int) {
 		own := scratches.Get().(*scratch)
 		shared.run(own, lo, hi)
 		scratches.Put(own)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"nxvk/fallback/work"
 )
 
 // ranked is an element to be sorted: a number that orders as it does, and its
@@ -23,34 +25,37 @@ var rankings = sync.Pool{New: func() any { return new(ranking) }}
 // ranks calls f with the elements of a line in order: -Inf first and NaN last, or
 // the other way round. Equal elements, which all NaNs are, and the two zeros, stay
 // in theirs.
-func ranks[C realClass](xs []C, descending bool, f func(items []ranked)) {
+func ranks[C realClass](w *work.Worker, xs []C, descending bool, f func(items []ranked)) {
 	r := rankings.Get().(*ranking)
 	defer rankings.Put(r)
 	r.items, r.spare = slices.Grow(r.items[:0], len(xs))[:len(xs)], slices.Grow(r.spare[:0], len(xs))[:len(xs)]
-	setKeys(r.items, xs)
-	if descending {
-		for i := range r.items {
-			r.items[i].key = ^r.items[i].key
+	parallel(w, len(xs), 4, func(lo, hi int) {
+		items := r.items[lo:hi]
+		setKeys(items, xs[lo:hi], lo)
+		if descending {
+			for i := range items {
+				items[i].key = ^items[i].key
+			}
 		}
-	}
-	r.sort()
+	})
+	r.sort(&pace{w: w})
 	f(r.items)
 }
 
-// setKeys gives elements their keys and places.
-func setKeys[C realClass](items []ranked, xs []C) {
+// setKeys gives elements their keys and places, the first of which is at.
+func setKeys[C realClass](items []ranked, xs []C, at int) {
 	switch xs := any(xs).(type) {
 	case []float64:
 		for i, x := range xs {
-			items[i] = ranked{floatKey(x), i}
+			items[i] = ranked{floatKey(x), at + i}
 		}
 	case []int64:
 		for i, x := range xs {
-			items[i] = ranked{uint64(x) ^ 1<<63, i}
+			items[i] = ranked{uint64(x) ^ 1<<63, at + i}
 		}
 	case []uint64:
 		for i, x := range xs {
-			items[i] = ranked{x, i}
+			items[i] = ranked{x, at + i}
 		}
 	}
 }
@@ -74,7 +79,7 @@ const fewRanked = 96
 
 // sort orders the items, least significant byte first; bytes that all keys share
 // are passed over, so that narrow types take few passes.
-func (r *ranking) sort() {
+func (r *ranking) sort(p *pace) {
 	if len(r.items) < fewRanked {
 		slices.SortStableFunc(r.items, func(a, b ranked) int { return cmp.Compare(a.key, b.key) })
 		return
@@ -85,25 +90,31 @@ func (r *ranking) sort() {
 	}
 	for shift := 0; shift < 64; shift += 8 {
 		if differ>>shift&0xFF != 0 {
-			r.pass(shift)
+			r.pass(shift, p)
 		}
 	}
 }
 
 // pass orders the items by a byte of their keys.
-func (r *ranking) pass(shift int) {
+func (r *ranking) pass(shift int, p *pace) {
 	var next [256]int
-	for i := range r.items {
-		next[r.items[i].key>>shift&0xFF]++
+	for part := range slices.Chunk(r.items, turn/8) {
+		for i := range part {
+			next[part[i].key>>shift&0xFF]++
+		}
+		p.step(len(part))
 	}
 	sum := 0
 	for b, n := range next {
 		next[b], sum = sum, sum+n
 	}
-	for _, x := range r.items {
-		b := x.key >> shift & 0xFF
-		r.spare[next[b]] = x
-		next[b]++
+	for part := range slices.Chunk(r.items, turn/8) {
+		for _, x := range part {
+			b := x.key >> shift & 0xFF
+			r.spare[next[b]] = x
+			next[b]++
+		}
+		p.step(4 * len(part))
 	}
 	r.items, r.spare = r.spare, r.items
 }

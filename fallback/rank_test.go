@@ -49,7 +49,7 @@ func TestRanks(t *testing.T) {
 				}
 				return before(xs[i], xs[j])
 			})
-			ranks(xs, descending, func(items []ranked) {
+			ranks(nil, xs, descending, func(items []ranked) {
 				for i, x := range items {
 					if x.at != want[i] {
 						t.Fatalf("%d elements, descending %v: place %d has %v, want %v", n, descending, i, xs[x.at], xs[want[i]])
@@ -62,7 +62,7 @@ func TestRanks(t *testing.T) {
 
 func TestRanksIntegers(t *testing.T) {
 	signed := []int64{3, math.MinInt64, -1, math.MaxInt64, 0, 3, -1 << 40}
-	ranks(signed, false, func(items []ranked) {
+	ranks(nil, signed, false, func(items []ranked) {
 		got := []int{}
 		for _, x := range items {
 			got = append(got, x.at)
@@ -72,7 +72,7 @@ func TestRanksIntegers(t *testing.T) {
 		}
 	})
 	unsigned := []uint64{1 << 63, 0, math.MaxUint64, 7}
-	ranks(unsigned, true, func(items []ranked) {
+	ranks(nil, unsigned, true, func(items []ranked) {
 		if items[0].at != 2 || items[1].at != 0 || items[2].at != 3 || items[3].at != 1 {
 			t.Errorf("got %v", items)
 		}
@@ -120,7 +120,7 @@ func TestUnaryLoops(t *testing.T) {
 			}
 			out := newValue(result)
 			in := &ops.Instr{Op: op, Outs: []ops.Result{{Type: result}}}
-			if op.Info().Arity != 1 || !fastOne(in, []Value{x}, &out) {
+			if op.Info().Arity != 1 || !fastOne(&call{Instr: in}, []Value{x}, &out) {
 				continue
 			}
 			slow := newValue(result)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -33,7 +34,7 @@ const longReduction = 4096
 // others. It is a constant, so that the order does not depend on the machine.
 const block = 32 << 10
 
-func reduce(in *ops.Instr, args, outs []Value) error {
+func reduce(in *call, args, outs []Value) error {
 	class := outs[0].Type.DType.Class()
 	if in.Op.Info().Compare || args[0].Type.DType.IsComplex() {
 		class = args[0].Type.DType.Class()
@@ -52,6 +53,7 @@ func reduce(in *ops.Instr, args, outs []Value) error {
 // folding is a reduction of one operand: for each element of the kept
 // dimensions, the elements of the reduced ones.
 type folding[C class] struct {
+	w *work.Worker
 	*reducer[C]
 	load          loader[C]
 	store         storer[C]
@@ -59,8 +61,8 @@ type folding[C class] struct {
 	kept, reduced *plan
 }
 
-func reduceIn[C class](in *ops.Instr, table *reducers[C], args, outs []Value) error {
-	f := folding[C]{reducer: &table[in.Op], src: args[0].Data, dst: outs[0].Data,
+func reduceIn[C class](in *call, table *reducers[C], args, outs []Value) error {
+	f := folding[C]{w: in.w, reducer: &table[in.Op], src: args[0].Data, dst: outs[0].Data,
 		load: loadAs[C](args[0].Type.DType), store: storeAs[C](outs[0].Type.DType)}
 	if f.fold == nil {
 		return fmt.Errorf("%v of %v: %w", in.Op, args[0].Type.DType, noClass[C]())
@@ -77,7 +79,7 @@ func reduceIn[C class](in *ops.Instr, table *reducers[C], args, outs []Value) er
 	if big.kept.n == 1 && big.reduced.n > block {
 		big.blocks()
 	} else {
-		parallel(big.kept.n, big.reduced.n, big.some)
+		parallel(in.w, big.kept.n, big.reduced.n, big.some)
 	}
 	return nil
 }
@@ -148,7 +150,7 @@ func (f *folding[C]) part(s *scratch, buf []C, base, lo, hi int) C {
 // blocks folds everything into one result, block by block.
 func (f *folding[C]) blocks() {
 	parts := make([]C, (f.reduced.n+block-1)/block)
-	parallel(len(parts), block, func(lo, hi int) {
+	parallel(f.w, len(parts), block, func(lo, hi int) {
 		s := scratches.Get().(*scratch)
 		for i := lo; i < hi; i++ {
 			parts[i] = f.part(s, bufs[C](s)[0], 0, i*block, min((i+1)*block, f.reduced.n))

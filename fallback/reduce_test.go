@@ -216,7 +216,7 @@ func TestLargeDot(t *testing.T) {
 			y := random(r, ops.Type{DType: ops.F32, Shape: shape(attrs[2][0], 90)})
 			got := numbers(run(t, ops.Dot, attrs, typ(ops.F32, 70, 90), x, y))
 			p := product{out: &Value{typ(ops.F64, 70, 90), fresh(70 * 90 * 8)}, batches: 1, rows: 70, cols: 90, depth: depth,
-				left: asMatrix(x, nil, attrs[0]), right: asMatrix(y, nil, attrs[2])}
+				left: asMatrix(nil, x, nil, attrs[0]), right: asMatrix(nil, y, nil, attrs[2])}
 			multiply[float64](&p)
 			for i, w := range numbers(*p.out) {
 				if math.Abs(got[i]-w) > 1e-4 {

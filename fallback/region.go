@@ -3,6 +3,7 @@ package fallback
 import (
 	"fmt"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -14,10 +15,23 @@ type Evaluator struct {
 
 // NewEvaluator returns an evaluator of a region that ops.Region.CheckProgram has
 // accepted.
-func NewEvaluator(r *ops.Region) *Evaluator { return &Evaluator{r, newScope(0)} }
+func NewEvaluator(r *ops.Region) *Evaluator { return &Evaluator{r, newScope(nil, 0)} }
 
 // Eval gives the values of the region, which are good until the next call.
-func (e *Evaluator) Eval(params []Value) ([]Value, error) { return e.scope.eval(e.region, params) }
+func (e *Evaluator) Eval(params []Value) ([]Value, error) { return e.EvalOn(nil, params) }
+
+// EvalOn is Eval by a worker, as RunOn is Run.
+func (e *Evaluator) EvalOn(w *work.Worker, params []Value) (values []Value, err error) {
+	e.scope.pace.w = w
+	err = work.Caught(func() error {
+		values, err = e.scope.eval(e.region, params)
+		return err
+	})
+	return values, err
+}
+
+// regionCost is what an instruction of a region counts for, beside its elements.
+const regionCost = 256
 
 // scope holds the values of a region and of those around it. Results keep their
 // memory from one evaluation to the next.
@@ -25,10 +39,11 @@ type scope struct {
 	values map[ops.ID]Value
 	memory map[ops.ID][]byte
 	lanes  int // see vectors; 0 where shapes are as stated
+	pace   pace
 }
 
-func newScope(lanes int) *scope {
-	return &scope{values: make(map[ops.ID]Value), memory: make(map[ops.ID][]byte), lanes: lanes}
+func newScope(w *work.Worker, lanes int) *scope {
+	return &scope{pace: pace{w: w}, values: make(map[ops.ID]Value), memory: make(map[ops.ID][]byte), lanes: lanes}
 }
 
 // vectors reports whether a region of scalars can be evaluated for many elements
@@ -111,13 +126,15 @@ func (s *scope) run(in *ops.Instr, args []Value) error {
 		outs[i] = Value{Type: o.Type, Data: data}
 		s.values[o.ID] = outs[i]
 	}
-	return Run(&copied, args, outs)
+	s.pace.step(regionCost)
+	return carryOut(s.pace.w, &copied, args, outs)
 }
 
 // while evaluates a loop. What a round computes must outlast the memory of the
 // next one, so the state is copied.
 func (s *scope) while(in *ops.Instr, state []Value) error {
 	for {
+		s.pace.step(regionCost)
 		state = cloned(state)
 		yes, err := s.eval(in.Regions[0], state)
 		if err != nil {

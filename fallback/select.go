@@ -1,6 +1,9 @@
 package fallback
 
-import "nxvk/ops"
+import (
+	"nxvk/fallback/work"
+	"nxvk/ops"
+)
 
 // elementKernels are the pointwise operations that compute in no class.
 var elementKernels = map[ops.Op]kernel{
@@ -10,39 +13,39 @@ var elementKernels = map[ops.Op]kernel{
 
 // selectOp chooses whole elements, so it computes in no class: the branches
 // are brought to the type of the result first.
-func selectOp(in *ops.Instr, args, outs []Value) error {
-	on, off, out := asDType(args[1], outs[0].Type.DType), asDType(args[2], outs[0].Type.DType), &outs[0]
-	pred := truths(args[0])
+func selectOp(in *call, args, outs []Value) error {
+	on, off, out := asDType(in.w, args[1], outs[0].Type.DType), asDType(in.w, args[2], outs[0].Type.DType), &outs[0]
+	pred := truths(in.w, args[0])
 	switch out.Type.DType.Size() {
 	case 1:
-		choose[uint8](out, pred, on, off)
+		choose[uint8](in.w, out, pred, on, off)
 	case 2:
-		choose[uint16](out, pred, on, off)
+		choose[uint16](in.w, out, pred, on, off)
 	case 4:
-		choose[uint32](out, pred, on, off)
+		choose[uint32](in.w, out, pred, on, off)
 	case 8:
-		choose[uint64](out, pred, on, off)
+		choose[uint64](in.w, out, pred, on, off)
 	default:
-		choose[complex128](out, pred, on, off)
+		choose[complex128](in.w, out, pred, on, off)
 	}
 	return nil
 }
 
 // truths is a value as bytes that are 0 where an element is.
-func truths(v Value) Value {
+func truths(w *work.Worker, v Value) Value {
 	if d := v.Type.DType; d == ops.U8 {
 		return v
 	}
 	out := newValue(ops.Type{DType: ops.U8, Shape: v.Type.Shape})
 	not := ops.Instr{Op: ops.NotEqual, Outs: []ops.Result{{Type: out.Type}}}
 	zero := newValue(ops.Type{DType: v.Type.DType})
-	if err := pointwise(&not, []Value{v, zero}, []Value{out}); err != nil {
+	if err := pointwise(&call{&not, w}, []Value{v, zero}, []Value{out}); err != nil {
 		panic("BUG: " + err.Error())
 	}
 	return out
 }
 
-func choose[T any](out *Value, pred, on, off Value) {
+func choose[T any](w *work.Worker, out *Value, pred, on, off Value) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	args := [maxOperands]Value{pred, on, off}
@@ -53,7 +56,7 @@ func choose[T any](out *Value, pred, on, off Value) {
 		return
 	}
 	plan := &s.plan
-	parallel(plan.n, 1, func(lo, hi int) {
+	parallel(w, plan.n, 1, func(lo, hi int) {
 		chooseRange(plan, new(cursor), dst, p, x, y, lo, hi)
 	})
 }

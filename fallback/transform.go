@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -25,34 +26,34 @@ type spectrum struct {
 
 func real64(attr []int) float64 { return math.Float64frombits(uint64(attr[0])) }
 
-func fft(in *ops.Instr, args, outs []Value) error {
+func fft(in *call, args, outs []Value) error {
 	n := in.Attrs[0][0]
-	transformAlong(spectrum{in.Attrs[1][0], n, n, in.Op == ops.IFFT, real64(in.Attrs[2])}, args[0], outs[0], nil)
+	transformAlong(in.w, spectrum{in.Attrs[1][0], n, n, in.Op == ops.IFFT, real64(in.Attrs[2])}, args[0], outs[0], nil)
 	return nil
 }
 
 // fft2 transforms the second axis and then the first.
-func fft2(in *ops.Instr, args, outs []Value) error {
+func fft2(in *call, args, outs []Value) error {
 	lengths, axes, eps, inverse := in.Attrs[0], in.Attrs[1], real64(in.Attrs[2]), in.Op == ops.IFFT2
 	shape := slices.Clone(args[0].Type.Shape)
 	shape[axes[1]] = lengths[1]
 	half := newValue(ops.Type{DType: outs[0].Type.DType, Shape: shape})
-	transformAlong(spectrum{axes[1], lengths[1], lengths[1], inverse, eps}, args[0], half, nil)
-	transformAlong(spectrum{axes[0], lengths[0], lengths[0], inverse, eps}, half, outs[0], nil)
+	transformAlong(in.w, spectrum{axes[1], lengths[1], lengths[1], inverse, eps}, args[0], half, nil)
+	transformAlong(in.w, spectrum{axes[0], lengths[0], lengths[0], inverse, eps}, half, outs[0], nil)
 	return nil
 }
 
-func rfft(in *ops.Instr, args, outs []Value) error {
+func rfft(in *call, args, outs []Value) error {
 	n := in.Attrs[0][0]
-	transformAlong(spectrum{in.Attrs[1][0], n, n/2 + 1, false, real64(in.Attrs[2])}, args[0], outs[0], nil)
+	transformAlong(in.w, spectrum{in.Attrs[1][0], n, n/2 + 1, false, real64(in.Attrs[2])}, args[0], outs[0], nil)
 	return nil
 }
 
 // irfft completes each line with the conjugates of its coefficients, which is
 // what the transform of a real signal has.
-func irfft(in *ops.Instr, args, outs []Value) error {
+func irfft(in *call, args, outs []Value) error {
 	n := in.Attrs[0][0]
-	transformAlong(spectrum{in.Attrs[1][0], n, n, true, real64(in.Attrs[2])}, args[0], outs[0], func(xs []complex128) {
+	transformAlong(in.w, spectrum{in.Attrs[1][0], n, n, true, real64(in.Attrs[2])}, args[0], outs[0], func(xs []complex128) {
 		half := n/2 + 1
 		for i := half; i < n; i++ {
 			x := xs[n-i]
@@ -64,12 +65,12 @@ func irfft(in *ops.Instr, args, outs []Value) error {
 
 // transformAlong transforms each line along an axis; prepare, where it is not
 // nil, changes a line of the transform's length first.
-func transformAlong(s spectrum, src, dst Value, prepare func(xs []complex128)) {
+func transformAlong(w *work.Worker, s spectrum, src, dst Value, prepare func(xs []complex128)) {
 	load, store := loadCplx[src.Type.DType], storeCplx[dst.Type.DType]
 	in := src.Type.Shape
 	step, n := in.Strides()[s.axis], in[s.axis]
 	plans := fourierPlans.of(s.length)
-	parallel(in.Size()/n, s.length*16, func(lo, hi int) {
+	parallel(w, in.Size()/n, s.length*16, func(lo, hi int) {
 		t := plans.Get().(*transform)
 		defer plans.Put(t)
 		xs, ys := t.xs, t.ys

@@ -13,7 +13,7 @@ const (
 	transformConjugate
 )
 
-func triangularSolve(in *ops.Instr, args, outs []Value) error {
+func triangularSolve(in *call, args, outs []Value) error {
 	if args[0].Type.DType.IsComplex() || args[1].Type.DType.IsComplex() {
 		return solveIn[complex128](in, args, outs)
 	}
@@ -29,9 +29,9 @@ type triangle[C class] struct {
 	forward  bool
 }
 
-func solveIn[C class](in *ops.Instr, args, outs []Value) error {
+func solveIn[C class](in *call, args, outs []Value) error {
 	lower, left, transform := in.Attrs[0][0] != 0, in.Attrs[1][0] != 0, in.Attrs[2][0]
-	a, b := loadAll[C](args[0]), loadAll[C](args[1])
+	a, b := loadAll[C](in.w, args[0]), loadAll[C](in.w, args[1])
 	if transform == transformConjugate {
 		conjugate(a)
 	}
@@ -43,9 +43,11 @@ func solveIn[C class](in *ops.Instr, args, outs []Value) error {
 		t.row, t.col, t.forward = 1, n, !lower
 	}
 	size, count, step, next := unknowns(args[1].Type.Shape, len(shape), n, left)
+	p := pace{w: in.w}
 	for k := range len(a) / (n * n) {
 		t.a = a[k*n*n : (k+1)*n*n]
 		for j := range count {
+			p.step(n * n)
 			if err := t.solve(b[k*size+j*next:], step); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"nxvk/fallback/work"
 	"nxvk/ops"
 )
 
@@ -46,7 +47,7 @@ func (w *windows) along(k, at int, inside bool, first []int, f func(at int)) {
 	}
 }
 
-func windowReduce(in *ops.Instr, args, outs []Value) error {
+func windowReduce(in *call, args, outs []Value) error {
 	d := args[0].Type.DType
 	switch d.Class() {
 	case ops.Float:
@@ -68,7 +69,7 @@ var windowOps = [ops.Count]ops.Op{
 
 // windowIn reduces windows in a class. lowest and highest are the extremes of
 // the element type, which padding counts as.
-func windowIn[C class](in *ops.Instr, table *scalars[C], lowest, highest C, args, outs []Value) error {
+func windowIn[C class](in *call, table *scalars[C], lowest, highest C, args, outs []Value) error {
 	op := windowOps[in.Op]
 	join := table[op].two
 	if join == nil {
@@ -77,8 +78,8 @@ func windowIn[C class](in *ops.Instr, table *scalars[C], lowest, highest C, args
 	identity := map[ops.Op]C{ops.Add: 0, ops.Multiply: 1, ops.Max: lowest, ops.Min: highest}[op]
 	w := windows{shape: args[0].Type.Shape, strides: args[0].Type.Shape.Strides(), out: outs[0].Type.Shape,
 		window: in.Attrs[0], padding: in.Attrs[1], every: in.Attrs[2], dilations: in.Attrs[3]}
-	xs, store := loadAll[C](args[0]), storeAs[C](outs[0].Type.DType)
-	parallel(outs[0].Type.Size(), ops.Shape(w.window).Size(), func(lo, hi int) {
+	xs, store := loadAll[C](in.w, args[0]), storeAs[C](outs[0].Type.DType)
+	parallel(in.w, outs[0].Type.Size(), ops.Shape(w.window).Size(), func(lo, hi int) {
 		acc := make([]C, 1)
 		for i := lo; i < hi; i++ {
 			acc[0] = identity
@@ -96,7 +97,7 @@ func windowIn[C class](in *ops.Instr, table *scalars[C], lowest, highest C, args
 }
 
 // windowScatter finds the place of each window's extreme and adds there.
-func windowScatter(in *ops.Instr, args, outs []Value) error {
+func windowScatter(in *call, args, outs []Value) error {
 	ones := make([]int, len(args[0].Type.Shape))
 	for i := range ones {
 		ones[i] = 1
@@ -106,33 +107,33 @@ func windowScatter(in *ops.Instr, args, outs []Value) error {
 	var places []int
 	switch args[0].Type.DType.Class() {
 	case ops.Float:
-		places = extremePlaces[float64](in.Op, w, args)
+		places = extremePlaces[float64](in.w, in.Op, w, args)
 	case ops.Signed:
-		places = extremePlaces[int64](in.Op, w, args)
+		places = extremePlaces[int64](in.w, in.Op, w, args)
 	case ops.Unsigned:
-		places = extremePlaces[uint64](in.Op, w, args)
+		places = extremePlaces[uint64](in.w, in.Op, w, args)
 	default:
 		return fmt.Errorf("%v of %v: %w", in.Op, args[0].Type.DType, ErrComplex)
 	}
 	switch outs[0].Type.DType.Class() {
 	case ops.Float:
-		addPlaces[float64](places, args, outs)
+		addPlaces[float64](in.w, places, args, outs)
 	case ops.Signed:
-		addPlaces[int64](places, args, outs)
+		addPlaces[int64](in.w, places, args, outs)
 	case ops.Unsigned:
-		addPlaces[uint64](places, args, outs)
+		addPlaces[uint64](in.w, places, args, outs)
 	default:
-		addPlaces[complex128](places, args, outs)
+		addPlaces[complex128](in.w, places, args, outs)
 	}
 	return nil
 }
 
 // extremePlaces returns the flat index of each window's extreme, the last of
 // equal ones; -1 where that is in the padding, which holds the initial value.
-func extremePlaces[C realClass](op ops.Op, w *windows, args []Value) []int {
-	xs, initial := loadAll[C](args[0]), loadAll[C](args[2])[0]
+func extremePlaces[C realClass](by *work.Worker, op ops.Op, w *windows, args []Value) []int {
+	xs, initial := loadAll[C](by, args[0]), loadAll[C](by, args[2])[0]
 	places := make([]int, w.out.Size())
-	parallel(len(places), ops.Shape(w.window).Size(), func(lo, hi int) {
+	parallel(by, len(places), ops.Shape(w.window).Size(), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			var best C
 			first := true
@@ -152,13 +153,15 @@ func extremePlaces[C realClass](op ops.Op, w *windows, args []Value) []int {
 
 // addPlaces adds each source element to its place of a tensor that holds the
 // initial value.
-func addPlaces[C class](places []int, args, outs []Value) {
-	source, initial := loadAll[C](args[1]), loadAll[C](args[2])[0]
+func addPlaces[C class](w *work.Worker, places []int, args, outs []Value) {
+	source, initial := loadAll[C](w, args[1]), loadAll[C](w, args[2])[0]
 	out := make([]C, outs[0].Type.Size())
 	for i := range out {
 		out[i] = initial
 	}
+	p := pace{w: w}
 	for i, at := range places {
+		p.step(2)
 		if at >= 0 {
 			out[at] += source[i]
 		}
