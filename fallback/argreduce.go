@@ -3,7 +3,7 @@ package fallback
 import (
 	"fmt"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -74,7 +74,7 @@ func better[C realClass](op ops.Op, last bool) func(best extreme[C], xs []C, at 
 
 // search looks for the extremes of lines.
 type search[C realClass] struct {
-	w    *work.Worker
+	w    *sched.Worker
 	src  []byte
 	load loader[C]
 	take func(best extreme[C], xs []C, at int) extreme[C]

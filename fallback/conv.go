@@ -4,7 +4,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -13,7 +13,7 @@ import (
 // space...}. Each group of each batch is a matrix product of the group's
 // filters with the patches that they see.
 type convolution struct {
-	w                     *work.Worker
+	w                     *sched.Worker
 	attrs                 [][]int
 	input, kernel, out    ops.Shape
 	featureGroups, groups int   // groups of features or of batches, whichever there are

@@ -3,7 +3,7 @@ package fallback
 import (
 	"fmt"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -31,7 +31,7 @@ func asType(in *call, args, outs []Value) error {
 	return nil
 }
 
-func convert(w *work.Worker, dst, src Value) {
+func convert(w *sched.Worker, dst, src Value) {
 	from, to := src.Type.DType, dst.Type.DType
 	if from == to && from.Bits() >= 8 {
 		parallel(w, len(src.Data), 1, func(lo, hi int) { copy(dst.Data[lo:hi], src.Data[lo:hi]) })
@@ -49,7 +49,7 @@ func convert(w *work.Worker, dst, src Value) {
 	}
 }
 
-func convertVia[C class](w *work.Worker, dst, src Value, load loader[C], store storer[C]) {
+func convertVia[C class](w *sched.Worker, dst, src Value, load loader[C], store storer[C]) {
 	n := src.Type.Size()
 	if n < parallelMin {
 		convertRange(dst.Data, src.Data, 0, n, load, store)
@@ -70,7 +70,7 @@ func convertRange[C class](dst, src []byte, lo, hi int, load loader[C], store st
 }
 
 // asDType returns v in another type: itself where the type is the same.
-func asDType(w *work.Worker, v Value, d ops.DType) Value {
+func asDType(w *sched.Worker, v Value, d ops.DType) Value {
 	if v.Type.DType == d {
 		return v
 	}

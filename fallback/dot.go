@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // product is a batch of matrix products: rows × depth times depth × cols.
 type product struct {
-	w                          *work.Worker
+	w                          *sched.Worker
 	batches, rows, cols, depth int
 	left, right                matrix
 	out                        *Value
@@ -74,7 +74,7 @@ func (p *product) blas(d ops.DType) bool {
 
 // asMatrix orders the axes of an operand as batches, then free and contracted
 // ones in either order; it moves elements only where it has to.
-func asMatrix(w *work.Worker, v Value, batch, contract []int) matrix {
+func asMatrix(w *sched.Worker, v Value, batch, contract []int) matrix {
 	var room [24]int // for most ranks; more are allocated
 	order := append(room[:0], batch...)
 	for i := range v.Type.Shape {
@@ -95,7 +95,7 @@ func asMatrix(w *work.Worker, v Value, batch, contract []int) matrix {
 }
 
 // permuted returns v with dimension i of the result being axes[i].
-func permuted(w *work.Worker, v Value, axes []int) Value {
+func permuted(w *sched.Worker, v Value, axes []int) Value {
 	if slices.IsSorted(axes) {
 		return v
 	}
@@ -109,7 +109,7 @@ func permuted(w *work.Worker, v Value, axes []int) Value {
 }
 
 // dense reads an operand as batches × free × depth.
-func dense[C class](w *work.Worker, m matrix, batches, free, depth int) []C {
+func dense[C class](w *sched.Worker, m matrix, batches, free, depth int) []C {
 	v := m.Value
 	if m.contractedFirst {
 		v.Type.Shape = ops.Shape{batches, depth, free}
@@ -205,7 +205,7 @@ func gemm[T float32 | float64](p *product, d ops.DType, multiply routine[T]) boo
 	lda, ta := side(p.depth, p.rows, p.left.contractedFirst)
 	ldb, tb := side(p.cols, p.depth, !p.right.contractedFirst)
 	na, nb, nc := p.rows*p.depth, p.depth*p.cols, p.rows*p.cols
-	parallelOn(p.w, p.batches, nc*p.depth, func(w *work.Worker, lo, hi int) {
+	parallelOn(p.w, p.batches, nc*p.depth, func(w *sched.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			t := tiled[T]{multiply: multiply, ta: ta, tb: tb, m: p.rows, n: p.cols, k: p.depth, a: a[i*na : (i+1)*na], lda: lda,
 				b: b[i*nb : (i+1)*nb], ldb: ldb, c: c[i*nc : (i+1)*nc], ldc: p.cols, alpha: 1}

@@ -3,7 +3,7 @@ package fallback
 import (
 	"gonum.org/v1/gonum/blas"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 )
 
 const (
@@ -28,7 +28,7 @@ type tiled[T float32 | float64] struct {
 	lda, ldb, ldc int
 }
 
-func (t *tiled[T]) run(w *work.Worker) {
+func (t *tiled[T]) run(w *sched.Worker) {
 	rows, cols := (t.m+tileSide-1)/tileSide, (t.n+tileSide-1)/tileSide
 	if rows*cols < fewTiles {
 		for k := 0; k < t.k; k += longDepth {
@@ -37,7 +37,7 @@ func (t *tiled[T]) run(w *work.Worker) {
 		}
 		return
 	}
-	parallelOn(w, rows*cols, tileSide*tileSide*t.k/4, func(w *work.Worker, lo, hi int) {
+	parallelOn(w, rows*cols, tileSide*tileSide*t.k/4, func(w *sched.Worker, lo, hi int) {
 		p := pace{w: w}
 		for i := lo; i < hi; i++ {
 			row, col := i/cols*tileSide, i%cols*tileSide

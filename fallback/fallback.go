@@ -27,7 +27,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -41,11 +41,11 @@ type Value struct {
 // call is an instruction that is carried out, and the worker that does it.
 type call struct {
 	*ops.Instr
-	w *work.Worker
+	w *sched.Worker
 }
 
 // on is the call as another worker carries it out.
-func (c *call) on(w *work.Worker) *call { return &call{c.Instr, w} }
+func (c *call) on(w *sched.Worker) *call { return &call{c.Instr, w} }
 
 // kernel carries out the instructions of one operation. The instruction has
 // been checked against the types of args and outs.
@@ -80,13 +80,13 @@ func Supports(op ops.Op) bool { return op < ops.Count && kernels[op] != nil }
 func Run(in *ops.Instr, args, outs []Value) error { return carryOut(nil, in, args, outs) }
 
 // RunOn is Run by a worker, which shares the processors with others. Where the
-// computation is cancelled the error is work.ErrCancelled, and the results hold
+// computation is cancelled the error is sched.ErrCancelled, and the results hold
 // anything.
-func RunOn(w *work.Worker, in *ops.Instr, args, outs []Value) error {
-	return work.Caught(func() error { return carryOut(w, in, args, outs) })
+func RunOn(w *sched.Worker, in *ops.Instr, args, outs []Value) error {
+	return sched.Caught(func() error { return carryOut(w, in, args, outs) })
 }
 
-func carryOut(w *work.Worker, in *ops.Instr, args, outs []Value) error {
+func carryOut(w *sched.Worker, in *ops.Instr, args, outs []Value) error {
 	k := kernels[in.Op]
 	if k == nil {
 		return fmt.Errorf("%v: %w", in.Op, ErrUnsupported)

@@ -1,7 +1,7 @@
 package fallback
 
 import (
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -89,7 +89,7 @@ type fastJob[T, R any] struct {
 }
 
 // typed runs a loop where there is one and it applies.
-func typed[T, R any](w *work.Worker, applies bool, loop func(dst []R, x, y []T), args []Value, out *Value) bool {
+func typed[T, R any](w *sched.Worker, applies bool, loop func(dst []R, x, y []T), args []Value, out *Value) bool {
 	if !applies || loop == nil {
 		return false
 	}

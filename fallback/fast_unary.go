@@ -3,7 +3,7 @@ package fallback
 import (
 	"math"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -58,7 +58,7 @@ func fastOne(in *call, args []Value, out *Value) bool {
 }
 
 // along runs a loop where there is one and it applies.
-func along[T, R any](w *work.Worker, applies bool, loop func(dst []R, x []T), args []Value, out *Value) bool {
+func along[T, R any](w *sched.Worker, applies bool, loop func(dst []R, x []T), args []Value, out *Value) bool {
 	if !applies || loop == nil {
 		return false
 	}

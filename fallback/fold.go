@@ -3,7 +3,7 @@ package fallback
 import (
 	"slices"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -16,7 +16,7 @@ const foldRoom = 1 << 20
 // Nx.BinaryBackend does, from the initial value on and in order. Outputs are
 // taken many at a time, so that the function works on vectors.
 type folder struct {
-	w      *work.Worker
+	w      *sched.Worker
 	fun    *ops.Region
 	elems  Value // in the type of the function's first parameter
 	start  Value // the initial value, in that of its second

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -34,7 +34,7 @@ func checkIndex(idx int64, axis int, shape ops.Shape) error {
 
 // offsets reads positions along axes, one a row of indices, as distances in
 // elements from the start of a tensor.
-func offsets(w *work.Worker, v Value, axes []int, shape ops.Shape) ([]int, error) {
+func offsets(w *sched.Worker, v Value, axes []int, shape ops.Shape) ([]int, error) {
 	idx, strides := indices(v), shape.Strides()
 	at := make([]int, len(idx)/len(axes))
 	var wrong atomic.Bool
@@ -87,7 +87,7 @@ func slicedBy(shape ops.Shape, axes []int) sliced {
 
 // move copies one slice out of a tensor to a dense place, or back where it
 // scatters.
-func (s *sliced) move(w *work.Worker, dst, src *Value, dstAt, srcAt int, scatter bool) {
+func (s *sliced) move(w *sched.Worker, dst, src *Value, dstAt, srcAt int, scatter bool) {
 	m := newMoves(w)
 	defer m.release()
 	m.dstAt, m.srcAt = dstAt, srcAt
@@ -114,7 +114,7 @@ func gather(in *call, args, outs []Value) error {
 		pickEach(in.w, outs[0].Data, args[0].Data, args[0].Type.DType.Size(), at)
 		return nil
 	}
-	parallelOn(in.w, len(at), s.size, func(w *work.Worker, lo, hi int) {
+	parallelOn(in.w, len(at), s.size, func(w *sched.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			s.move(w, &outs[0], &args[0], i*s.size, at[i], false)
 		}
@@ -232,7 +232,7 @@ func addAt[C class](in *call, args, outs []Value) error {
 }
 
 // loadAll reads a whole value.
-func loadAll[C class](w *work.Worker, v Value) []C {
+func loadAll[C class](w *sched.Worker, v Value) []C {
 	xs := make([]C, v.Type.Size())
 	load := loadAs[C](v.Type.DType)
 	parallel(w, len(xs), 1, func(lo, hi int) { load(xs[lo:hi], v.Data, lo, 1) })

@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/cmplx"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -83,7 +83,7 @@ func eachMatrix[C field](in *call, args, outs []Value, f func(*problem[C]) error
 		dsts[i] = make([]C, v.Type.Size())
 	}
 	errs := make([]error, count)
-	parallelOn(in.w, count, m*n*min(m, n)*4, func(w *work.Worker, lo, hi int) {
+	parallelOn(in.w, count, m*n*min(m, n)*4, func(w *sched.Worker, lo, hi int) {
 		in := in.on(w)
 		for k := lo; k < hi; k++ {
 			errs[k] = f(&problem[C]{in, m, n, parts(srcs, k, count), parts(dsts, k, count)})

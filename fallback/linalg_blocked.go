@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 )
 
 // Blocked factorisations of real matrices (Golub and Van Loan, Matrix Computations,
@@ -16,7 +16,7 @@ import (
 // factorLU replaces a square matrix by its unit lower and its upper triangle, with
 // partial pivoting: row i was exchanged with row pivots[i]. A column without a pivot is
 // left as it is.
-func factorLU(w *work.Worker, n int, a []float64, pivots []int) {
+func factorLU(w *sched.Worker, n int, a []float64, pivots []int) {
 	for k := 0; k < n; k += tileSide {
 		end := min(k+tileSide, n)
 		panelLU(w, n, a, k, end, pivots)
@@ -36,7 +36,7 @@ func factorLU(w *work.Worker, n int, a []float64, pivots []int) {
 }
 
 // panelLU factors columns k to end beneath row k.
-func panelLU(w *work.Worker, n int, a []float64, k, end int, pivots []int) {
+func panelLU(w *sched.Worker, n int, a []float64, k, end int, pivots []int) {
 	p := pace{w: w}
 	for j := k; j < end; j++ {
 		best := j
@@ -82,7 +82,7 @@ func exchangeRows(n int, a []float64, pivots []int, first, lo, hi int) {
 // factorCholesky replaces the lower triangle of a positive definite matrix by its
 // factor; the rest is not used. It reports false where the matrix is not positive
 // definite, with the matrix spoilt.
-func factorCholesky(w *work.Worker, n int, a []float64) bool {
+func factorCholesky(w *sched.Worker, n int, a []float64) bool {
 	p := pace{w: w}
 	for k := 0; k < n; k += tileSide {
 		end := min(k+tileSide, n)

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/lapack"
 	lapackgo "gonum.org/v1/gonum/lapack/gonum"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // eigen is a Hermitian matrix on its way to a diagonal one. Row i of v is the
 // i-th eigenvector.
 type eigen[C field] struct {
-	w      *work.Worker
+	w      *sched.Worker
 	n      int
 	a, v   []C
 	values []float64

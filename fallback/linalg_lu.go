@@ -4,7 +4,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 )
 
 // lu is a with its rows permuted, eliminated in place: unit lower triangle and
@@ -18,7 +18,7 @@ type lu[C field] struct {
 
 // eliminate factors a square matrix with partial pivoting. A column without a
 // pivot is left as it is.
-func eliminate[C field](w *work.Worker, a []C, n int) *lu[C] {
+func eliminate[C field](w *sched.Worker, a []C, n int) *lu[C] {
 	f := &lu[C]{a: append([]C(nil), a...), n: n, rows: make([]int, n)}
 	for i := range f.rows {
 		f.rows[i] = i
@@ -127,7 +127,7 @@ func (f *lu[C]) clearRow(x []C, m, i, lo, hi int) {
 	}
 }
 
-func solveReal(w *work.Worker, a, x []float64, n, m int) {
+func solveReal(w *sched.Worker, a, x []float64, n, m int) {
 	lower := blas64.Triangular{Uplo: blas.Lower, Diag: blas.Unit, N: n, Data: a, Stride: n}
 	upper := blas64.Triangular{Uplo: blas.Upper, Diag: blas.NonUnit, N: n, Data: a, Stride: n}
 	parallel(w, m, n*n, func(lo, hi int) {

@@ -3,7 +3,7 @@ package fallback
 import (
 	"math"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 )
 
 // reflector is I - tau v v^H on rows from at on; the first component of v is 1.
@@ -95,7 +95,7 @@ func (h *reflector[C]) applyRight(a []C, n, lo int) {
 
 // triangulate turns a matrix into its r and returns the reflectors, first to
 // last, whose product is q.
-func triangulate[C field](w *work.Worker, a []C, m, n int) []reflector[C] {
+func triangulate[C field](w *sched.Worker, a []C, m, n int) []reflector[C] {
 	var hs []reflector[C]
 	p := pace{w: w}
 	work := make([]C, n)
@@ -113,7 +113,7 @@ func triangulate[C field](w *work.Worker, a []C, m, n int) []reflector[C] {
 }
 
 // orthonormal writes the first k columns of the product of reflectors.
-func orthonormal[C field](w *work.Worker, q []C, k int, hs []reflector[C]) {
+func orthonormal[C field](w *sched.Worker, q []C, k int, hs []reflector[C]) {
 	clear(q)
 	for i := range min(k, len(q)/k) {
 		q[i*k+i] = 1

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/lapack"
 	lapackgo "gonum.org/v1/gonum/lapack/gonum"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 )
 
 // singular is a decomposition of an m by n matrix. Rows of u are the left
@@ -107,7 +107,7 @@ func svdReal[C field](a []float64, m, n int, full bool) *singular[C] {
 
 // svdJacobi makes the columns of a matrix that is not wide orthogonal by
 // rotations from the right (Hestenes, 1958): their lengths are the values.
-func svdJacobi[C field](w *work.Worker, a []C, m, n int, full bool) *singular[C] {
+func svdJacobi[C field](w *sched.Worker, a []C, m, n int, full bool) *singular[C] {
 	g, v := transposed(a, m, n), make([]C, n*n)
 	for i := range n {
 		v[i*n+i] = 1
@@ -158,7 +158,7 @@ func orthogonalise[C field](p, q, vp, vq []C) bool {
 
 // complete gives the left vectors length 1 and, in the place of those whose
 // value is 0 but for rounding, and behind them, vectors orthogonal to all.
-func (s *singular[C]) complete(w *work.Worker, full bool) {
+func (s *singular[C]) complete(w *sched.Worker, full bool) {
 	m, rank, want := s.m, 0, s.n
 	if full {
 		want = m

@@ -3,7 +3,7 @@ package fallback
 import (
 	"slices"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -52,7 +52,7 @@ func broadcastTo(in *call, args, outs []Value) error {
 }
 
 // fill writes all of out, in order, from src read by steps.
-func fill(w *work.Worker, out, src *Value, steps []int, at int) {
+func fill(w *sched.Worker, out, src *Value, steps []int, at int) {
 	m := newMoves(w)
 	defer m.release()
 	m.srcAt = at
@@ -70,7 +70,7 @@ func transpose(in *call, args, outs []Value) error {
 }
 
 // permute makes dimension i of out dimension axes[i] of src.
-func permute(w *work.Worker, out, src *Value, axes []int) {
+func permute(w *sched.Worker, out, src *Value, axes []int) {
 	strides := src.Type.Shape.Strides()
 	steps := make([]int, len(axes))
 	for i, a := range axes {
@@ -162,7 +162,7 @@ func putSlice(in *call, args, outs []Value) error {
 }
 
 // put writes part over out from a position on.
-func put(w *work.Worker, out, part *Value, at []int) {
+func put(w *sched.Worker, out, part *Value, at []int) {
 	m := newMoves(w)
 	defer m.release()
 	to, from := out.Type.Shape.Strides(), part.Type.Shape.Strides()

@@ -3,7 +3,7 @@ package fallback
 import (
 	"sync"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -12,7 +12,7 @@ import (
 // target is element srcAt + index·src of the source. Every operation of shape
 // is one or more of them.
 type moves struct {
-	w             *work.Worker // who carries them out
+	w             *sched.Worker // who carries them out
 	rank          int
 	shape         [ops.MaxRank]int
 	dst, src      [ops.MaxRank]int // steps, in elements; those of src may be 0 or negative
@@ -24,7 +24,7 @@ type moves struct {
 var movesPool = sync.Pool{New: func() any { return new(moves) }}
 
 // newMoves returns an empty set; release it.
-func newMoves(w *work.Worker) *moves {
+func newMoves(w *sched.Worker) *moves {
 	m := movesPool.Get().(*moves)
 	m.w, m.rank, m.dstAt, m.srcAt, m.tiled = w, 0, 0, 0, 0
 	return m

@@ -3,7 +3,7 @@ package fallback
 import (
 	"fmt"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -50,14 +50,14 @@ func byClass(in *call, args, outs []Value, o ordering) error {
 type line struct{ at, step, n int }
 
 // eachLine calls f for all runs along an axis, on all cores.
-func eachLine(w *work.Worker, shape ops.Shape, axis int, f func(w *work.Worker, l line)) {
+func eachLine(w *sched.Worker, shape ops.Shape, axis int, f func(w *sched.Worker, l line)) {
 	if len(shape) == 0 {
 		f(w, line{at: 0, step: 1, n: 1})
 		return
 	}
 	step := shape.Strides()[axis]
 	n := shape[axis]
-	parallelOn(w, shape.Size()/n, n, func(w *work.Worker, lo, hi int) {
+	parallelOn(w, shape.Size()/n, n, func(w *sched.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			f(w, line{at: i/step*step*n + i%step, step: step, n: n})
 		}
@@ -67,7 +67,7 @@ func eachLine(w *work.Worker, shape ops.Shape, axis int, f func(w *work.Worker, 
 func sortIn[C realClass](in *call, args, outs []Value) {
 	load, d := loadAs[C](args[0].Type.DType), args[0].Type.DType
 	store := storeAs[C](d)
-	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *work.Worker, l line) {
+	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker, l line) {
 		xs, order := make([]C, l.n), make([]C, l.n)
 		load(xs, args[0].Data, l.at, l.step)
 		ranks(w, xs, in.Attrs[1][0] != 0, func(items []ranked) {
@@ -92,7 +92,7 @@ func scatterLine[C class](store storer[C], dst []byte, l line, xs []C) {
 
 func argsortIn[C realClass](in *call, args, outs []Value) {
 	load, store := loadAs[C](args[0].Type.DType), storeInt[outs[0].Type.DType]
-	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *work.Worker, l line) {
+	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker, l line) {
 		xs, order := make([]C, l.n), make([]int64, l.n)
 		load(xs, args[0].Data, l.at, l.step)
 		ranks(w, xs, in.Attrs[1][0] != 0, func(items []ranked) {
@@ -108,7 +108,7 @@ func topKIn[C realClass](in *call, args, outs []Value) {
 	k, shape := in.Attrs[0][0], args[0].Type.Shape
 	load, store := loadAs[C](args[0].Type.DType), storeAs[C](outs[0].Type.DType)
 	storeIndex := storeInt[outs[1].Type.DType]
-	eachLine(in.w, shape, len(shape)-1, func(w *work.Worker, l line) {
+	eachLine(in.w, shape, len(shape)-1, func(w *sched.Worker, l line) {
 		xs, top, order := make([]C, l.n), make([]C, k), make([]int64, k)
 		load(xs, args[0].Data, l.at, 1)
 		ranks(w, xs, true, func(items []ranked) {
@@ -146,7 +146,7 @@ func accumulateIn[C class](in *call, table *scalars[C], args, outs []Value) erro
 	}
 	d := args[0].Type.DType
 	load, store := loadAs[C](d), storeAs[C](d)
-	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *work.Worker, l line) {
+	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker, l line) {
 		xs := make([]C, l.n)
 		load(xs, args[0].Data, l.at, l.step)
 		p := pace{w: w}

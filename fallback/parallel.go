@@ -1,6 +1,6 @@
 package fallback
 
-import "nxvk/fallback/work"
+import "nxvk/fallback/sched"
 
 const (
 	// parallelMin is how much work, in elements, is worth another goroutine.
@@ -12,27 +12,27 @@ const (
 
 // parallel calls f for ranges that cover [0, n), on all cores that w has. cost is the
 // work of one index. Ranges are independent: where they end never shows in a result.
-func parallel(w *work.Worker, n, cost int, f func(lo, hi int)) {
-	parallelOn(w, n, cost, func(_ *work.Worker, lo, hi int) { f(lo, hi) })
+func parallel(w *sched.Worker, n, cost int, f func(lo, hi int)) {
+	parallelOn(w, n, cost, func(_ *sched.Worker, lo, hi int) { f(lo, hi) })
 }
 
 // parallelOn is parallel for ranges that are themselves sliced: f gets the worker that
 // runs it.
-func parallelOn(w *work.Worker, n, cost int, f func(w *work.Worker, lo, hi int)) {
+func parallelOn(w *sched.Worker, n, cost int, f func(w *sched.Worker, lo, hi int)) {
 	cost = max(cost, 1)
 	least, most := (parallelMin+cost-1)/cost, max(turn/cost, 1)
 	if n < least {
 		f(w, 0, n)
 		return
 	}
-	each := (n + work.Processors() - 1) / work.Processors()
+	each := (n + sched.Processors() - 1) / sched.Processors()
 	w.For(n, min(max(each, least), most), f)
 }
 
 // pace counts the work of a loop that is not sliced by parallel, and lets others have
 // their turn now and then.
 type pace struct {
-	w    *work.Worker
+	w    *sched.Worker
 	done int
 }
 

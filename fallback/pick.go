@@ -1,13 +1,13 @@
 package fallback
 
 import (
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
 // pickEach copies single elements of a size: element at[i] of src to place i of
 // dst.
-func pickEach(w *work.Worker, dst, src []byte, size int, at []int) {
+func pickEach(w *sched.Worker, dst, src []byte, size int, at []int) {
 	switch size {
 	case 1:
 		pick(w, dst, src, at)
@@ -24,7 +24,7 @@ func pickEach(w *work.Worker, dst, src []byte, size int, at []int) {
 	}
 }
 
-func pick[T any](w *work.Worker, dst, src []T, at []int) {
+func pick[T any](w *sched.Worker, dst, src []T, at []int) {
 	parallel(w, len(at), 1, func(lo, hi int) {
 		to := dst[lo:hi]
 		for i, from := range at[lo:hi] {

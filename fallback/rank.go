@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 )
 
 // ranked is an element to be sorted: a number that orders as it does, and its
@@ -25,7 +25,7 @@ var rankings = sync.Pool{New: func() any { return new(ranking) }}
 // ranks calls f with the elements of a line in order: -Inf first and NaN last, or
 // the other way round. Equal elements, which all NaNs are, and the two zeros, stay
 // in theirs.
-func ranks[C realClass](w *work.Worker, xs []C, descending bool, f func(items []ranked)) {
+func ranks[C realClass](w *sched.Worker, xs []C, descending bool, f func(items []ranked)) {
 	r := rankings.Get().(*ranking)
 	defer rankings.Put(r)
 	r.items, r.spare = slices.Grow(r.items[:0], len(xs))[:len(xs)], slices.Grow(r.spare[:0], len(xs))[:len(xs)]

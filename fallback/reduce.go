@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -53,7 +53,7 @@ func reduce(in *call, args, outs []Value) error {
 // folding is a reduction of one operand: for each element of the kept
 // dimensions, the elements of the reduced ones.
 type folding[C class] struct {
-	w *work.Worker
+	w *sched.Worker
 	*reducer[C]
 	load          loader[C]
 	store         storer[C]

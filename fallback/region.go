@@ -3,7 +3,7 @@ package fallback
 import (
 	"fmt"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -21,9 +21,9 @@ func NewEvaluator(r *ops.Region) *Evaluator { return &Evaluator{r, newScope(nil,
 func (e *Evaluator) Eval(params []Value) ([]Value, error) { return e.EvalOn(nil, params) }
 
 // EvalOn is Eval by a worker, as RunOn is Run.
-func (e *Evaluator) EvalOn(w *work.Worker, params []Value) (values []Value, err error) {
+func (e *Evaluator) EvalOn(w *sched.Worker, params []Value) (values []Value, err error) {
 	e.scope.pace.w = w
-	err = work.Caught(func() error {
+	err = sched.Caught(func() error {
 		values, err = e.scope.eval(e.region, params)
 		return err
 	})
@@ -42,7 +42,7 @@ type scope struct {
 	pace   pace
 }
 
-func newScope(w *work.Worker, lanes int) *scope {
+func newScope(w *sched.Worker, lanes int) *scope {
 	return &scope{pace: pace{w: w}, values: make(map[ops.ID]Value), memory: make(map[ops.ID][]byte), lanes: lanes}
 }
 

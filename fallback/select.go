@@ -1,7 +1,7 @@
 package fallback
 
 import (
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -32,7 +32,7 @@ func selectOp(in *call, args, outs []Value) error {
 }
 
 // truths is a value as bytes that are 0 where an element is.
-func truths(w *work.Worker, v Value) Value {
+func truths(w *sched.Worker, v Value) Value {
 	if d := v.Type.DType; d == ops.U8 {
 		return v
 	}
@@ -45,7 +45,7 @@ func truths(w *work.Worker, v Value) Value {
 	return out
 }
 
-func choose[T any](w *work.Worker, out *Value, pred, on, off Value) {
+func choose[T any](w *sched.Worker, out *Value, pred, on, off Value) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	args := [maxOperands]Value{pred, on, off}

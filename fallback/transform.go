@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -65,7 +65,7 @@ func irfft(in *call, args, outs []Value) error {
 
 // transformAlong transforms each line along an axis; prepare, where it is not
 // nil, changes a line of the transform's length first.
-func transformAlong(w *work.Worker, s spectrum, src, dst Value, prepare func(xs []complex128)) {
+func transformAlong(w *sched.Worker, s spectrum, src, dst Value, prepare func(xs []complex128)) {
 	load, store := loadCplx[src.Type.DType], storeCplx[dst.Type.DType]
 	in := src.Type.Shape
 	step, n := in.Strides()[s.axis], in[s.axis]

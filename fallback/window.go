@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -130,7 +130,7 @@ func windowScatter(in *call, args, outs []Value) error {
 
 // extremePlaces returns the flat index of each window's extreme, the last of
 // equal ones; -1 where that is in the padding, which holds the initial value.
-func extremePlaces[C realClass](by *work.Worker, op ops.Op, w *windows, args []Value) []int {
+func extremePlaces[C realClass](by *sched.Worker, op ops.Op, w *windows, args []Value) []int {
 	xs, initial := loadAll[C](by, args[0]), loadAll[C](by, args[2])[0]
 	places := make([]int, w.out.Size())
 	parallel(by, len(places), ops.Shape(w.window).Size(), func(lo, hi int) {
@@ -153,7 +153,7 @@ func extremePlaces[C realClass](by *work.Worker, op ops.Op, w *windows, args []V
 
 // addPlaces adds each source element to its place of a tensor that holds the
 // initial value.
-func addPlaces[C class](w *work.Worker, places []int, args, outs []Value) {
+func addPlaces[C class](w *sched.Worker, places []int, args, outs []Value) {
 	source, initial := loadAll[C](w, args[1]), loadAll[C](w, args[2])[0]
 	out := make([]C, outs[0].Type.Size())
 	for i := range out {

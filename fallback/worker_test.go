@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"nxvk/fallback/work"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -55,7 +55,7 @@ func heavyOnes(r *rand.Rand) []heavy {
 // What a worker computes, in slices and with helpers, has the bits of what is computed at
 // once; and a computation that is cancelled says so.
 func TestWorker(t *testing.T) {
-	p := work.NewPool(3)
+	p := sched.NewPool(3)
 	for _, h := range heavyOnes(rand.New(rand.NewPCG(5, 6))) {
 		outs := func() (list []Value) {
 			for _, o := range h.in.Outs {
@@ -68,7 +68,7 @@ func TestWorker(t *testing.T) {
 			t.Fatalf("%v of %v: %v", h.in.Op, h.args[0].Type, err)
 		}
 		a, done := p.Account(), make(chan error)
-		a.Start("test", func(w *work.Worker) error { return RunOn(w, &h.in, h.args, got) }, func(err error) { done <- err })
+		a.Start("test", func(w *sched.Worker) error { return RunOn(w, &h.in, h.args, got) }, func(err error) { done <- err })
 		if err := <-done; err != nil {
 			t.Fatalf("%v of %v: %v", h.in.Op, h.args[0].Type, err)
 		}
@@ -77,14 +77,14 @@ func TestWorker(t *testing.T) {
 				t.Errorf("%v of %v: result %d differs", h.in.Op, h.args[0].Type, i)
 			}
 		}
-		a.Start("test", func(w *work.Worker) error {
+		a.Start("test", func(w *sched.Worker) error {
 			a.End()
-			if err := RunOn(w, &h.in, h.args, got); err != nil && !errors.Is(err, work.ErrCancelled) {
+			if err := RunOn(w, &h.in, h.args, got); err != nil && !errors.Is(err, sched.ErrCancelled) {
 				t.Errorf("%v of %v: %v", h.in.Op, h.args[0].Type, err)
 			}
 			return w.Yield()
 		}, func(err error) { done <- err })
-		if err := <-done; !errors.Is(err, work.ErrCancelled) {
+		if err := <-done; !errors.Is(err, sched.ErrCancelled) {
 			t.Errorf("%v of %v goes on: %v", h.in.Op, h.args[0].Type, err)
 		}
 	}
@@ -101,14 +101,14 @@ func TestEndless(t *testing.T) {
 	fun := &ops.Region{Params: []ops.Result{{ID: 1, Type: scalar}, {ID: 2, Type: scalar}}, Body: []ops.Instr{loop}, Values: []ops.Operand{{ID: 3}}}
 	x, start := vec(ops.F32, 1, 2, 3), tensor(ops.F32, nil, 0)
 	in := ops.Instr{Op: ops.ReduceFun, Attrs: [][]int{{0}}, Regions: []*ops.Region{fun}, Outs: []ops.Result{{Type: scalar}}}
-	a, began, done := work.NewPool(1).Account(), make(chan struct{}), make(chan error)
-	a.Start("test", func(w *work.Worker) error {
+	a, began, done := sched.NewPool(1).Account(), make(chan struct{}), make(chan error)
+	a.Start("test", func(w *sched.Worker) error {
 		close(began)
 		return RunOn(w, &in, []Value{x, start}, []Value{newValue(scalar)})
 	}, func(err error) { done <- err })
 	<-began
 	a.End()
-	if err := <-done; !errors.Is(err, work.ErrCancelled) {
+	if err := <-done; !errors.Is(err, sched.ErrCancelled) {
 		t.Errorf("got %v", err)
 	}
 }

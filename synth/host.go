@@ -3,6 +3,7 @@ package synth
 import (
 	"sync"
 
+	"nxvk/fallback/sched"
 	"nxvk/synth/gemm"
 	"nxvk/synth/simt"
 )
@@ -25,7 +26,8 @@ const (
 // Host carries out dispatches of a kernel on the host: buffers as the steps of a plan
 // name them, each of which begins at a multiple of 8 bytes and ends at a whole word, and
 // push constants without addresses. It tells what that cost, in elementary operations.
-type Host func(buffers [][]byte, push []byte, grid [3]uint32) int
+// w is who does it, and shares the processors with others.
+type Host func(w *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int
 
 // hosted is what OnHost has made of a kernel.
 type hosted struct {
@@ -46,7 +48,10 @@ func (t *Target) OnHost(k *Kernel) Host {
 	way.once.Do(func() {
 		switch {
 		case k.host.product != nil && t.Rounds == Twice:
-			way.run = Host(k.host.product)
+			product := k.host.product
+			way.run = func(_ *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int {
+				return product(buffers, push, grid)
+			}
 		case k.IR != nil:
 			if code := simt.Compile(k.IR, t.Rounds == Once); code != nil {
 				way.run = code.Run

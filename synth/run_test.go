@@ -116,7 +116,7 @@ func carryOut(t testing.TB, s *Step, memory memories, push []byte) {
 	if code == nil {
 		return // its invocations talk to each other
 	}
-	code.Run(other.of(s), push, s.Grid)
+	code.Run(nil, other.of(s), push, s.Grid)
 	for kind, bufs := range memory {
 		for i := range bufs {
 			if !bytes.Equal(bufs[i], other[kind][i]) {

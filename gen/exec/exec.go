@@ -21,6 +21,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -37,6 +38,7 @@ const Silence = 50 * time.Microsecond
 type Config struct {
 	Device    *vulkan.Device // nil computes everything on the host
 	Host      *HostMemory    // of values on the host; nil is memory without a limit
+	Work      *sched.Pool    // the processors that sessions share; nil is a pool of its own
 	Target    synth.Target   // what Probe says of the device
 	Post      func(func())   // runs a function in a turn of its own
 	Call      func(Call)     // sends a hook or a callback
@@ -55,6 +57,9 @@ type Executor struct {
 	stream *vulkan.Stream
 	target synth.Target
 	limit  int // elements up to which work stays on the host
+
+	common *sched.Account // of computations for all sessions
+	turns  turns
 
 	lanes     map[*store.Session]*Lane
 	imports   []*Lane // lanes that wait for another session
@@ -108,8 +113,12 @@ func New(cfg Config) *Executor {
 	if cfg.Host == nil {
 		cfg.Host = NewHostMemory(0)
 	}
+	if cfg.Work == nil {
+		cfg.Work = sched.NewPool(0)
+	}
 	e := &Executor{
 		cfg:     cfg,
+		common:  cfg.Work.Account(),
 		dev:     cfg.Device,
 		lanes:   make(map[*store.Session]*Lane),
 		plans:   make(map[string]*planned),
@@ -179,7 +188,7 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
 		return e.importValue(l, in)
-	case e.lost != nil:
+	case e.lost != nil && l.job == nil:
 		e.poison(l, in, nil, e.lost)
 	case l.failed != nil:
 		e.poison(l, in, nil, l.failed)
@@ -198,6 +207,11 @@ func programOnly(op ops.Op) bool {
 
 // compute carries out an instruction that makes values.
 func (e *Executor) compute(l *Lane, in *wire.Instr) (wait bool) {
+	if l.job != nil {
+		if wait, again := e.collect(l, in); !again {
+			return wait
+		}
+	}
 	w, err := e.gather(l, in)
 	if err != nil {
 		e.poison(l, in, w.types, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -60,18 +61,17 @@ func (e *Executor) Explain(l *Lane, key string, measure bool, done func([]Explai
 			return false
 		}
 		x := e.explainer(p)
-		e.building++
-		go func() {
-			parts, err := x.program(p)
-			e.cfg.Post(func() {
-				e.building--
-				if err != nil || !measure || e.dev == nil {
-					done(parts, err)
-					return
-				}
-				e.profile(parts, x.plans, done)
-			})
-		}()
+		var parts []Explained
+		e.aside(l, workExplain, func(*sched.Worker) (err error) {
+			parts, err = x.program(p)
+			return err
+		}, func(err error) {
+			if err != nil || !measure || e.dev == nil {
+				done(parts, err)
+				return
+			}
+			e.profile(parts, x.plans, done)
+		})
 		return false
 	})
 }

@@ -224,6 +224,7 @@ func (l *Lane) end() {
 		}
 	}
 	l.segment, l.running = nil, nil
+	l.dropJob()
 	for _, s := range l.sampling {
 		s.cancel()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -81,27 +82,24 @@ func (e *Executor) unitPlan(f *fused) *planned {
 	p := &planned{err: errBeingMade}
 	e.plans[f.key] = p
 	target, unit, types := e.target, f.unit, f.types
-	e.building++
-	go func() {
-		builders <- struct{}{}
-		plan, err := lowerUnit(&unit, types, &target)
-		<-builders
-		e.cfg.Post(func() {
-			e.building--
-			defer e.formed()
-			if err != nil {
-				p.err = err
-				e.cfg.Log.Debug().Err(err).Int("instructions", len(unit.Body)).Msg("unit without a kernel")
-				return
-			}
-			p.Plan, p.err = plan, nil
-			p.pipes = make([]*compiled, len(plan.Steps))
-			for i := range plan.Steps {
-				p.pipes[i] = e.wanted(plan.Steps[i].Kernel)
-			}
-			e.ahead(p)
-		})
-	}()
+	var plan *synth.Plan
+	e.aside(nil, workPlan, func(*sched.Worker) (err error) {
+		plan, err = lowerUnit(&unit, types, &target)
+		return err
+	}, func(err error) {
+		defer e.formed()
+		if err != nil {
+			p.err = err
+			e.cfg.Log.Debug().Err(err).Int("instructions", len(unit.Body)).Msg("unit without a kernel")
+			return
+		}
+		p.Plan, p.err = plan, nil
+		p.pipes = make([]*compiled, len(plan.Steps))
+		for i := range plan.Steps {
+			p.pipes[i] = e.wanted(plan.Steps[i].Kernel)
+		}
+		e.ahead(p)
+	})
 	return p
 }
 
@@ -133,7 +131,18 @@ func (p *planned) made() bool {
 // where the plan is not there, or where there is so little to do that the host
 // does it.
 func (e *Executor) unit(l *Lane, r *run, s *step) (wait bool) {
-	f := s.fused
+	f, at := s.fused, r.top()
+	if l.job != nil && l.job.of == &s.in {
+		if wait, again := e.collect(l, &s.in); !again {
+			if !wait {
+				e.Counters.Instructions += uint64(len(f.body))
+			}
+			return wait
+		}
+	}
+	if at.part > 0 || l.job != nil {
+		return e.oneByOne(l, r, f, at)
+	}
 	w, err := e.gather(l, &s.in)
 	defer w.drop()
 	if err == nil && f.plan != nil && f.plan.made() && e.lost == nil && !e.small(w) {
@@ -141,14 +150,19 @@ func (e *Executor) unit(l *Lane, r *run, s *step) (wait bool) {
 			return wait
 		}
 	}
+	return e.oneByOne(l, r, f, at)
+}
+
+// oneByOne carries out the instructions of a unit, from where the frame stands.
+func (e *Executor) oneByOne(l *Lane, r *run, f *fused, at *frame) (wait bool) {
 	if f.ends == nil {
 		f.ends = f.endings()
 	}
-	for i := range f.body {
-		if e.instr(l, &f.body[i]) {
+	for ; at.part < len(f.body); at.part++ {
+		if e.instr(l, &f.body[at.part]) {
 			return true
 		}
-		for _, id := range f.ends[i] {
+		for _, id := range f.ends[at.part] {
 			r.clear(id)
 		}
 	}

@@ -2,8 +2,12 @@ package exec
 
 import (
 	"nxvk/fallback"
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
+
+// manyIndices is how many elements of inlineCost it takes to look at an index.
+const manyIndices = 16
 
 // checkIndices looks at the operand of indices before a device uses it: one that
 // is out of bounds is an error, and a kernel has no way to say so. Indices that
@@ -20,6 +24,14 @@ func (e *Executor) checkIndices(l *Lane, w *work) (wait bool, err error) {
 		return e.readBack(l, m, w.types[1])
 	default:
 		idx.Data = m.Host
+	}
+	switch shape := w.types[0].Shape; {
+	case l.settled == w.of:
+		return false, nil
+	case idx.Type.Size() > inlineCost/manyIndices:
+		in := w.in
+		e.apart(l, w, workIndices, nil, func(*sched.Worker) error { return fallback.CheckIndices(in, shape, idx) }, nil)
+		return true, nil
 	}
 	if err := fallback.CheckIndices(w.in, w.types[0].Shape, idx); err != nil {
 		return false, hostError(err)

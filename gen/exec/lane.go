@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -17,12 +18,17 @@ type Lane struct {
 
 	queue   []request
 	parked  bool
-	since   time.Time // when the import at the front began to wait
-	swept   bool      // memory has been asked for once for the task at the front
-	trimmed bool      // and the caches have been dropped
-	pressed bool      // and what is pending in other lanes has been carried out
-	failed  error     // why the operand that was waited for did not come
-	verdict *verdict  // on what the task at the front has had computed
+	since   time.Time   // when the import at the front began to wait
+	swept   bool        // memory has been asked for once for the task at the front
+	trimmed bool        // and the caches have been dropped
+	pressed bool        // and what is pending in other lanes has been carried out
+	failed  error       // why the operand that was waited for did not come
+	verdict *verdict    // on what the task at the front has had computed
+	job     *job        // what the host computes of it, see job.go
+	settled *wire.Instr // an instruction whose indices have been looked at
+
+	worker *sched.Account // whose processor time it takes; nil before it takes any
+	served time.Duration  // how long, on the clock of turns
 
 	segment *segment // what is pending; see lazy.go
 	running *segment // what was, until it has been carried out
@@ -79,6 +85,9 @@ func (e *Executor) Lane(s *store.Session) *Lane {
 func (e *Executor) End(s *store.Session) {
 	if l, ok := e.lanes[s]; ok {
 		l.end()
+		if l.worker != nil {
+			l.worker.End()
+		}
 		delete(e.lanes, s)
 		e.gathering = slices.DeleteFunc(e.gathering, func(g *Lane) bool { return g == l })
 	}
@@ -89,6 +98,7 @@ func (e *Executor) End(s *store.Session) {
 // Stream carries out instructions after everything that the session asked for
 // before.
 func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
+	defer e.turns.begin()()
 	for i := range instrs {
 		in := &instrs[i]
 		if in.Op == ops.Cancel && in.Err == nil {
@@ -105,6 +115,9 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 				continue
 			}
 			if e.detour(l, e.instruct(in)) || !e.instr(l, in) {
+				if e.turns.over(0) {
+					e.rest(l)
+				}
 				continue
 			}
 			l.parked = true
@@ -154,7 +167,12 @@ func (e *Executor) enqueue(l *Lane, r request) {
 
 // advance serves a lane until it is empty or has to wait.
 func (e *Executor) advance(l *Lane) {
+	defer e.turns.begin()()
 	for !l.parked && len(l.queue) > 0 {
+		if e.turns.over(0) {
+			e.rest(l)
+			return
+		}
 		r := l.queue[0]
 		if l.from != nil && r.in != nil && l.elsewhere(r.in) {
 			l.parked, l.awaits = true, true
@@ -188,7 +206,7 @@ func (e *Executor) advance(l *Lane) {
 
 // fresh forgets what a lane has done about the task at its front.
 func (l *Lane) fresh() {
-	l.swept, l.trimmed, l.pressed, l.failed = false, false, false, nil
+	l.swept, l.trimmed, l.pressed, l.failed, l.settled = false, false, false, nil, nil
 	l.dropVerdict()
 }
 

@@ -249,6 +249,9 @@ func (e *Executor) formOf(w *work) form {
 // within bounds.
 func indicesKnown(w *work) bool {
 	idx := fallback.Value{Type: w.types[1]}
+	if idx.Type.Size() > inlineCost/manyIndices {
+		return false // a job, see checkIndices
+	}
 	switch m := w.args[1]; {
 	case w.in.Ins[1].Lit != nil:
 		idx.Data = w.in.Ins[1].Lit.Data

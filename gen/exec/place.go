@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"nxvk/fallback"
+	"nxvk/fallback/sched"
 	"nxvk/gen/store"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -148,14 +149,23 @@ func (e *Executor) host(l *Lane, w *work) (wait bool, err error) {
 	for i, m := range mems {
 		outs[i] = fallback.Value{Type: w.in.Outs[i].Type, Data: m.Host}
 	}
+	defer dropAll(mems)
+	give := func() error {
+		e.Counters.Host++
+		for i, m := range mems {
+			e.keep(l, w.in.Outs[i], m)
+		}
+		return nil
+	}
+	if cost := hostCost(w.in, w.types); cost > inlineCost {
+		in := w.in
+		e.apart(l, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		return true, nil
+	} else {
+		e.turns.steps += cost >> 12
+	}
 	if err := fallback.Run(w.in, args, outs); err != nil {
-		dropAll(mems)
 		return false, hostError(err)
 	}
-	e.Counters.Host++
-	for i, m := range mems {
-		e.keep(l, w.in.Outs[i], m)
-		m.Drop()
-	}
-	return false, nil
+	return false, give()
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -145,24 +146,23 @@ func (e *Executor) pipeline(name string, code []uint32, layout vulkan.Layout) *c
 
 func (e *Executor) compileAs(c *compiled, name string, code []uint32, layout vulkan.Layout) {
 	c.asked = true
-	e.building++
-	go func() {
-		pipe, err := e.dev.Pipeline(name, code, layout)
-		e.cfg.Post(func() {
-			e.building--
-			c.pipe, c.err, c.done = pipe, err, true
-			waiting := c.waiting
-			c.waiting = nil
-			for _, l := range waiting {
-				e.resume(l)
-			}
-			then := c.then
-			c.then = nil
-			for _, f := range then {
-				f()
-			}
-		})
-	}()
+	var pipe *vulkan.Pipeline
+	e.aside(nil, workPipeline, func(*sched.Worker) (err error) {
+		pipe, err = e.dev.Pipeline(name, code, layout)
+		return err
+	}, func(err error) {
+		c.pipe, c.err, c.done = pipe, err, true
+		waiting := c.waiting
+		c.waiting = nil
+		for _, l := range waiting {
+			e.resume(l)
+		}
+		then := c.then
+		c.then = nil
+		for _, f := range then {
+			f()
+		}
+	})
 }
 
 // ready reports whether all pipelines of a plan are made; the lane waits for

@@ -101,7 +101,7 @@ func rounding(d *vulkan.Device, t synth.Target) (synth.Rounding, error) {
 			if host == nil {
 				return synth.Unlike, nil
 			}
-			host([][]byte{x, y}, pushOf(s), s.Grid)
+			host(nil, [][]byte{x, y}, pushOf(s), s.Grid)
 		}
 		if bytes.Equal(y, encode(got)) {
 			return t.Rounds, nil

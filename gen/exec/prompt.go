@@ -1,8 +1,10 @@
 package exec
 
 import (
+	"slices"
 	"unsafe"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/synth"
@@ -27,7 +29,8 @@ const (
 	readCost     = 5e5 // of reading something back
 )
 
-// longestPrompt bounds what a dispatch may cost on the host: other lanes wait meanwhile.
+// longestPrompt bounds what a dispatch may cost on the host: machine code pays from there
+// on.
 const longestPrompt = 2e7
 
 // hostOf returns what carries a kernel out on the host, nil where the device does from
@@ -96,25 +99,58 @@ func (e *Executor) prompt(l *Lane, w *work, p *planned) (wait bool, err error) {
 	for i, n := range p.Temps {
 		temps[i] = &store.Storage{Host: make([]byte, (n+7)/8*8)}
 	}
+	steps, cost := make([]hostStep, len(p.Steps)), 0.0
 	for i := range p.Steps {
-		s, c := &p.Steps[i], p.pipes[i]
+		s := &p.Steps[i]
 		push, err := e.pushed(w, s)
 		if err != nil {
 			return false, err
 		}
-		buffers := make([][]byte, len(s.Args))
+		steps[i] = hostStep{c: p.pipes[i], push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
 		for k, a := range s.Args {
-			buffers[k] = whole(resolve(a.Ref, w.args, outs, temps).Host)[a.Offset:]
+			steps[i].buffers[k] = whole(resolve(a.Ref, w.args, outs, temps).Host)[a.Offset:]
 		}
-		e.Counters.Prompt++
-		c.spent += max(0, c.host(buffers, push, s.Grid)-dispatchCost)
-		e.earned(c)
+		cost += promptCost(s)
 	}
-	for i, m := range outs {
-		m.Shadow = true
-		e.keep(l, w.in.Outs[i], m)
+	give := func() error {
+		for i := range steps {
+			e.Counters.Prompt++
+			steps[i].c.spent += max(0, steps[i].ran-dispatchCost)
+			e.earned(steps[i].c)
+		}
+		for i, m := range outs {
+			m.Shadow = true
+			e.keep(l, w.in.Outs[i], m)
+		}
+		return nil
 	}
-	return false, nil
+	if cost > inlineCost {
+		e.apart(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
+		return true, nil
+	}
+	e.turns.steps += int(cost) >> 12
+	runSteps(nil, steps)
+	return false, give()
+}
+
+// hostStep is a step that the host carries out.
+type hostStep struct {
+	c       *compiled
+	buffers [][]byte
+	push    []byte
+	grid    [3]uint32
+	ran     int // what it cost, in elementary operations
+}
+
+func runSteps(by *sched.Worker, steps []hostStep) error {
+	for i := range steps {
+		s := &steps[i]
+		s.ran = s.c.host(by, s.buffers, s.push, s.grid)
+		if err := by.Yield(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // earned has a kernel compiled, and its machine code made, once the host has spent

@@ -9,9 +9,6 @@ import (
 	"nxvk/ops"
 )
 
-// burst is how many steps a run takes before other lanes have their turn.
-const burst = 1 << 10
-
 // run is a program under way. It keeps its place, so that a lane that had to
 // wait goes on from there.
 type run struct {
@@ -22,7 +19,6 @@ type run struct {
 	stack []frame
 	tier  *tier // whose units it may begin with; nil once it has begun
 	err   error // ended from outside; the results carry it
-	taken int   // steps since the last turn of others
 
 	call *pending // a callback that has not been answered
 }
@@ -32,6 +28,7 @@ type frame struct {
 	*block
 	pc    int
 	of    *step // whose region it is; nil is the program itself
+	part  int   // of a fused step that is carried out one by one: its instructions so far
 	which int   // the number of the region
 }
 
@@ -191,9 +188,8 @@ func (e *Executor) advanceRun(l *Lane, r *run) (wait bool) {
 	if f.pc == len(f.steps) {
 		return e.leave(l, r, f)
 	}
-	if r.taken++; r.taken >= burst {
-		r.taken = 0
-		e.cfg.Post(func() { e.resume(l) })
+	if e.turns.over(0) {
+		e.rest(l)
 		return true
 	}
 	s := &f.steps[f.pc]
@@ -215,6 +211,7 @@ func (e *Executor) advanceRun(l *Lane, r *run) (wait bool) {
 	}
 	l.fresh()
 	f.pc++
+	f.part = 0
 	r.passed(s)
 	return false
 }

@@ -36,6 +36,9 @@ func (e *Executor) stop(l *Lane, r *run, err error) {
 	if r.err == nil {
 		r.err = err
 	}
+	if l.job != nil {
+		l.job.task.Cancel()
+	}
 	if r.call != nil {
 		r.call = nil
 		e.resume(l)

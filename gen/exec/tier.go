@@ -1,8 +1,7 @@
 package exec
 
 import (
-	"runtime"
-
+	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
@@ -36,9 +35,6 @@ const (
 	cpuSeen = 12
 )
 
-// builders bounds how many units are planned at once.
-var builders = make(chan struct{}, runtime.GOMAXPROCS(0))
-
 // tierOf returns the tier of a run, nil where there are none.
 func (e *Executor) tierOf(p *program, lits []*ops.Literal) *tier {
 	if e.dev == nil || e.cfg.OneByOne {
@@ -70,30 +66,30 @@ func (e *Executor) tierOf(p *program, lits []*ops.Literal) *tier {
 // fuse cuts a program into units, apart from the goroutine of the Executor.
 func (e *Executor) fuse(p *program, t *tier, literal []byte) {
 	target, eval := e.target, e.evaluator()
-	e.building++
 	e.form(t)
-	go func() {
-		c := cutter{target: &target, eval: eval, holes: make(map[*ops.Literal]ops.ID), stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}
+	var c cutter
+	var body *block
+	e.aside(nil, workPlan, func(*sched.Worker) (err error) {
+		c = cutter{target: &target, eval: eval, holes: make(map[*ops.Literal]ops.ID), stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}
 		for i, param := range p.body.params {
 			if literal[i] != 0 {
 				c.hole(param)
 			}
 		}
-		body, err := c.program(p.body)
-		e.cfg.Post(func() {
-			e.building--
-			if err != nil {
-				e.cfg.Log.Error().Err(err).Msg("cut a program into units; it runs one instruction at a time")
-				t.failed = true
-			} else {
-				t.body, t.units = body, c.fused
-				for _, u := range c.fused {
-					u.plan = e.unitPlan(u)
-				}
+		body, err = c.program(p.body)
+		return err
+	}, func(err error) {
+		if err != nil {
+			e.cfg.Log.Error().Err(err).Msg("cut a program into units; it runs one instruction at a time")
+			t.failed = true
+		} else {
+			t.body, t.units = body, c.fused
+			for _, u := range c.fused {
+				u.plan = e.unitPlan(u)
 			}
-			e.formed()
-		})
-	}()
+		}
+		e.formed()
+	})
 }
 
 // Enough is how often a program has to be seen to be compiled.

@@ -3,6 +3,7 @@ package exec
 import (
 	"time"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/store"
 	"nxvk/ops"
@@ -94,7 +95,7 @@ func (e *Executor) onDevice(l *Lane, m *store.Storage) (wait bool, err error) {
 	}
 	m.Dev = buf
 	e.recorded++
-	if len(m.Host) > large {
+	if len(m.Host) > large && m.Pins == 0 {
 		m.FreeHost() // one copy of a large value is enough
 	}
 	return false, nil
@@ -108,27 +109,49 @@ func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait bool, e
 	n := t.Bytes()
 	m.Retain()
 	e.fetch(m, 0, n, false, func(data []byte, release func(), err error) {
-		if err == nil {
-			err = e.copyBack(m, data)
-			release()
+		done := func(err error) {
+			if data != nil {
+				release()
+			}
+			l.failed = err
+			m.Drop()
+			e.resume(l)
 		}
-		l.failed = err
-		m.Drop()
-		e.resume(l)
+		if err != nil || m.Host != nil {
+			done(err)
+			return
+		}
+		e.copyBack(m, data, done)
 	})
 	return true, nil
 }
 
-// copyBack gives a value its copy on the host, unless it has one.
-func (e *Executor) copyBack(m *store.Storage, data []byte) error {
-	if m.Host != nil {
-		return nil
+// copyBack gives a value its copy on the host and then calls done, at once where the data
+// are little.
+func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
+	to := &store.Storage{}
+	if err := e.cfg.Host.fill(to, len(data)); err != nil {
+		done(e.outOfHost(err))
+		return
 	}
-	if err := e.cfg.Host.fill(m, len(data)); err != nil {
-		return e.outOfHost(err)
+	if len(data) <= 4*inlineCost {
+		copy(to.Host, data)
+		m.HostOf(to)
+		done(nil)
+		return
 	}
-	copy(m.Host, data)
-	return nil
+	e.aside(nil, workCopy, func(by *sched.Worker) error {
+		return sched.Caught(func() error {
+			by.For(len(data), 4*inlineCost, func(_ *sched.Worker, lo, hi int) { copy(to.Host[lo:hi], data[lo:hi]) })
+			return nil
+		})
+	}, func(err error) {
+		if err == nil && m.Host == nil {
+			m.HostOf(to)
+		}
+		to.FreeHost()
+		done(err)
+	})
 }
 
 // PollTime bounds how long a read of little data looks for its completion

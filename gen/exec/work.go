@@ -12,6 +12,7 @@ import (
 // work is an instruction with its operands at hand.
 type work struct {
 	in    *ops.Instr
+	of    *wire.Instr // which it carries out
 	types []ops.Type
 	args  []*store.Storage // nil for a scalar literal
 	own   []*store.Storage // held until the work is done
@@ -35,7 +36,7 @@ func (w *work) drop() {
 // carries an error is that error, and one that is not held says which it is.
 func (e *Executor) gather(l *Lane, in *wire.Instr) (w *work, first error) {
 	n := len(in.Ins)
-	w = &work{in: &in.Instr}
+	w = &work{in: &in.Instr, of: in}
 	if n <= len(w.argRoom) {
 		w.types, w.args = w.typeRoom[:n], w.argRoom[:n]
 	} else {

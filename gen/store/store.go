@@ -29,6 +29,8 @@ type Storage struct {
 	Size    int64          // bytes charged to Owner
 	Owner   *Session       // who pays, until its session ends
 
+	Pins int // computations under way that read or write Host
+
 	refs   int
 	budget *Budget // what taken bytes for Host are of, or nil
 	taken  int64
@@ -82,6 +84,12 @@ func (m *Storage) Take(b *Budget, n int64) error {
 	}
 	m.budget, m.taken = b, n
 	return nil
+}
+
+// HostOf takes the memory on the host over from another storage, which is left without.
+func (m *Storage) HostOf(from *Storage) {
+	m.Host, m.Release, m.budget, m.taken = from.Host, from.Release, from.budget, from.taken
+	from.Host, from.Release, from.budget, from.taken = nil, nil, nil, 0
 }
 
 // FreeHost lets go of the memory on the host.

@@ -14,9 +14,10 @@ package simt
 import (
 	"encoding/binary"
 	"fmt"
-	"runtime"
 	"sync"
+	"sync/atomic"
 
+	"nxvk/fallback/sched"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -67,73 +68,50 @@ type machine struct {
 	mask    []uint32 // 0 for those that are left out; nil where none are
 	active  int      // those that are not
 	ran     int      // elements of columns computed so far
+	looked  int      // and when others had their turn last
+
+	w *sched.Worker
 
 	buffers [][]byte
 	params  []byte
 	grid    [3]uint32
 }
 
-// Run carries out a dispatch on buffers and the parameter block, on all processors
-// where that pays. It tells how many elements of columns it has computed. An access
-// outside of a buffer panics. Buffers begin at a multiple of 8 bytes.
-func (c *Code) Run(buffers [][]byte, params []byte, grid [3]uint32) (ran int) {
+// Run carries out a dispatch on buffers and the parameter block, on all processors that
+// w has, which may be nil. It tells how many elements of columns it has computed. An access
+// outside of a buffer panics. Buffers begin at a multiple of 8 bytes. Where the computation
+// is to stop Run unwinds as sched.Worker.Check does.
+func (c *Code) Run(w *sched.Worker, buffers [][]byte, params []byte, grid [3]uint32) (ran int) {
 	if len(buffers) != len(c.k.Buffers) || len(params) < c.k.ParamBytes() {
 		panic(fmt.Sprintf("BUG: kernel %q run with %d buffers and %d bytes", c.k.Name, len(buffers), len(params)))
 	}
 	local := int(c.k.Local[0] * c.k.Local[1] * c.k.Local[2])
 	all := int(grid[0]) * int(grid[1]) * int(grid[2]) * local
 	first := min(all, Width)
-	ran = c.stretch(buffers, params, grid, 0, first)
-	parts := min(runtime.GOMAXPROCS(0), (all-first)/Width, ran/apart)
-	if parts < 2 {
-		return ran + c.stretch(buffers, params, grid, first, all)
+	ran = c.stretch(w, buffers, params, grid, 0, first)
+	rest := (all - first + Width - 1) / Width
+	each := max(1, apart/max(1, ran)) // stretches that are worth another processor
+	if rest <= each {
+		return ran + c.stretch(w, buffers, params, grid, first, all)
 	}
-	return ran + c.parallel(parts, func(part int) int {
-		at := func(part int) int { return first + (all-first)/Width*part/parts*Width }
-		end := all
-		if part+1 < parts {
-			end = at(part + 1)
-		}
-		return c.stretch(buffers, params, grid, at(part), end)
+	var sum atomic.Int64
+	w.For(rest, min(max(each, (rest+sched.Processors()-1)/sched.Processors()), max(1, turn/max(1, ran))), func(w *sched.Worker, lo, hi int) {
+		sum.Add(int64(c.stretch(w, buffers, params, grid, first+lo*Width, min(first+hi*Width, all))))
 	})
+	return ran + int(sum.Load())
 }
 
-// apart is how many elements of columns a stretch computes where others should be
-// computed by another processor meanwhile.
-const apart = 4096
-
-// parallel carries out parts of the work at once. A panic of one is the caller's.
-func (c *Code) parallel(parts int, do func(part int) int) (ran int) {
-	var (
-		wg     sync.WaitGroup
-		mu     sync.Mutex
-		failed any
-	)
-	for part := range parts {
-		wg.Go(func() {
-			defer func() {
-				if r := recover(); r != nil {
-					mu.Lock()
-					failed = r
-					mu.Unlock()
-				}
-			}()
-			n := do(part)
-			mu.Lock()
-			ran += n
-			mu.Unlock()
-		})
-	}
-	wg.Wait()
-	if failed != nil {
-		panic(failed)
-	}
-	return ran
-}
+const (
+	// apart is how many elements of columns are worth another processor.
+	apart = 4096
+	// turn is how many elements of columns are computed between two looks at whether
+	// others wait, or the computation is to stop.
+	turn = 256 << 10
+)
 
 // stretch carries out the invocations from first to end, which are numbered through
 // all workgroups.
-func (c *Code) stretch(buffers [][]byte, params []byte, grid [3]uint32, first, end int) int {
+func (c *Code) stretch(w *sched.Worker, buffers [][]byte, params []byte, grid [3]uint32, first, end int) int {
 	if first >= end {
 		return 0
 	}
@@ -141,7 +119,7 @@ func (c *Code) stretch(buffers [][]byte, params []byte, grid [3]uint32, first, e
 	if m == nil {
 		m = &machine{Code: c, columns: make([]uint64, c.words)}
 	}
-	m.buffers, m.params, m.grid, m.ran = buffers, params, grid, 0
+	m.w, m.buffers, m.params, m.grid, m.ran, m.looked = w, buffers, params, grid, 0, 0
 	m.n = Width
 	for i := range c.k.Head {
 		m.constant(&c.k.Head[i])
@@ -156,16 +134,20 @@ func (c *Code) stretch(buffers [][]byte, params []byte, grid [3]uint32, first, e
 		}
 		m.run(c.body)
 	}
-	m.buffers, m.params = nil, nil
+	ran := m.ran
+	m.w, m.buffers, m.params = nil, nil, nil
 	c.spare.Put(m)
-	return m.ran
+	return ran
 }
 
 func (m *machine) run(ops []op) {
 	for _, o := range ops {
 		o(m)
 	}
-	m.ran += len(ops) * m.n
+	if m.ran += len(ops) * m.n; m.ran-m.looked >= turn { // kernels may loop for long
+		m.looked = m.ran
+		m.w.Check()
+	}
 }
 
 // constant fills the column of a constant or a parameter.

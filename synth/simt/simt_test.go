@@ -48,7 +48,7 @@ func TestApart(t *testing.T) {
 		got, want := make([]byte, 4*n), make([]byte, 4*n)
 		grid := [3]uint32{uint32(n+7) / 8, 1, 1}
 		kernel.Run(k, [][]byte{in, want}, params, grid)
-		if ran := code.Run([][]byte{in, got}, params, grid); ran == 0 {
+		if ran := code.Run(nil, [][]byte{in, got}, params, grid); ran == 0 {
 			t.Errorf("%d: nothing ran", n)
 		}
 		if !bytes.Equal(got, want) {

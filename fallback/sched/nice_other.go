@@ -1,6 +1,6 @@
 //go:build !linux
 
-package work
+package sched
 
 // yieldToOthers does nothing where threads of a process have one priority.
 func yieldToOthers() {}

@@ -1,4 +1,4 @@
-// Package work shares the processors of the machine among computations that
+// Package sched shares the processors of the machine among computations that
 // clients have asked for. A Pool has as many slots as there are processors, and
 // whoever computes holds one. Slots go to the account that has used least
 // processor time: start-time fair queueing (Goyal, Vin and Cheng, 1996), with the
@@ -13,4 +13,4 @@
 // slot stands in for the one that it holds, and the system shares the processors.
 //
 // The package knows nothing of what is computed. Start reading at Account.Start.
-package work
+package sched

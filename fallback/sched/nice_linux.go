@@ -1,4 +1,4 @@
-package work
+package sched
 
 import "golang.org/x/sys/unix"
 

@@ -1,0 +1,70 @@
+package exec
+
+import (
+	"math/bits"
+
+	"nxvk/ops"
+)
+
+// inlineCost is how much work the host does in a turn of the Executor, in elements of
+// about a nanosecond: more is a job. Handing a job over and taking it back costs about as
+// much.
+const inlineCost = 64 << 10
+
+// hostCost estimates what an instruction costs on the host, in elements of about a
+// nanosecond. It is as good as it has to be to tell little work from much.
+func hostCost(in *ops.Instr, types []ops.Type) int {
+	in0 := 1
+	total := 0
+	for i, t := range types {
+		if i == 0 {
+			in0 = t.Size()
+		}
+		total += t.Size()
+	}
+	out := 0
+	for _, r := range in.Outs {
+		out += r.Type.Size()
+	}
+	total += out
+	switch in.Op.Info().Kind {
+	case ops.Pointwise:
+		return 4 * total
+	case ops.Contract:
+		return total + saturated(out, contractedBy(in, types))
+	case ops.Window:
+		return total + saturated(4*max(out, types[len(types)-1].Size()), ops.Shape(in.Attrs[0]).Size())
+	case ops.Order, ops.Transform:
+		return saturated(total, 8+bits.Len(uint(total)))
+	case ops.LinAlg:
+		side := 1
+		if s := types[0].Shape; len(s) > 0 {
+			side = s[len(s)-1]
+		}
+		return saturated(4*max(in0, out), side)
+	case ops.Fold:
+		return inlineCost + 1 // a function may take any time
+	}
+	return 2 * total
+}
+
+// contractedBy is how many products each element of a contraction sums.
+func contractedBy(in *ops.Instr, types []ops.Type) int {
+	if in.Op == ops.Conv {
+		kernel := types[1]
+		return kernel.Size() / max(1, kernel.Shape[in.Attrs[ops.ConvKernelPermutation][0]])
+	}
+	n := 1
+	for _, a := range in.Attrs[0] {
+		n *= types[0].Shape[a]
+	}
+	return n
+}
+
+// saturated is a product that does not overflow.
+func saturated(a, b int) int {
+	if hi, lo := bits.Mul64(uint64(a), uint64(b)); hi == 0 && lo < 1<<62 {
+		return int(lo)
+	}
+	return 1 << 62
+}

@@ -1,0 +1,158 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+
+	"nxvk/fallback/sched"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// Work of the host that may take more than some hundred microseconds is a job: it runs
+// apart from the goroutine of the Executor, on processors that all sessions share
+// (package sched), and its lane waits. A job ends within about a millisecond of the end
+// of its session.
+
+// job is what the request at the front of a lane waits for.
+type job struct {
+	of     *wire.Instr // the instruction whose work it is
+	task   *sched.Task
+	done   bool
+	err    error
+	finish func() error // gives the results, or nil where the instruction is tried again
+	hold   []*store.Storage
+	types  []ops.Type
+	gone   bool // the lane has ended
+}
+
+// Kinds of computations, as metrics show them.
+const (
+	workInstruction = "instruction" // an operation that the host computes
+	workKernel      = "kernel"      // a kernel in the stead of a processor
+	workCopy        = "copy"        // of much memory
+	workIndices     = "indices"     // looked at before a device uses them
+	workPlan        = "plan"        // instructions into kernels, programs into units
+	workPipeline    = "pipeline"    // kernels into machine code
+	workExplain     = "explain"
+	workLeapfrog    = "leapfrog" // steps that a client asks for
+)
+
+// account is whose processor time the work of a lane counts as.
+func (l *Lane) account(e *Executor) *sched.Account {
+	home := l.home()
+	if home.worker == nil {
+		home.worker = e.cfg.Work.Account()
+	}
+	return home.worker
+}
+
+// apart has f run on the processors that sessions share, for the instruction at the front
+// of a lane. The lane waits, and meets the outcome in collect when it goes on. What the
+// work reads and writes is held until it has ended. finish runs where f gives no error, on
+// the goroutine of the Executor; it is nil where the instruction is to be tried again.
+func (e *Executor) apart(l *Lane, w *work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
+	j := &job{of: w.of, finish: finish, types: w.types}
+	for _, list := range [][]*store.Storage{w.args, results} {
+		for _, m := range list {
+			if m != nil {
+				m.Retain()
+				m.Pins++
+				j.hold = append(j.hold, m)
+			}
+		}
+	}
+	l.job = j
+	j.task = l.account(e).Start(what, f, func(err error) {
+		e.cfg.Post(func() { e.ended(l, j, err) })
+	})
+}
+
+// ended notes the end of a job.
+func (e *Executor) ended(l *Lane, j *job, err error) {
+	j.done, j.err = true, err
+	for _, m := range j.hold {
+		m.Pins--
+	}
+	if j.gone {
+		dropAll(j.hold)
+		return
+	}
+	e.resume(l)
+}
+
+// collect gives the results of a job their ids. again says that there was none for the
+// instruction, or that it goes on from here.
+func (e *Executor) collect(l *Lane, in *wire.Instr) (wait, again bool) {
+	j := l.job
+	if j == nil || j.of != in {
+		return false, true
+	}
+	if !j.done {
+		return true, false
+	}
+	l.job = nil
+	defer dropAll(j.hold)
+	err := j.err
+	switch {
+	case err != nil:
+		err = e.jobError(in, err)
+	case j.finish == nil:
+		l.settled = in
+		return false, true
+	default:
+		err = j.finish()
+	}
+	if err != nil {
+		e.poison(l, in, j.types, err)
+	}
+	return false, false
+}
+
+// jobError gives an error of a job its kind.
+func (e *Executor) jobError(in *wire.Instr, err error) error {
+	var broken *sched.PanicError
+	switch {
+	case errors.Is(err, sched.ErrCancelled):
+		return &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
+	case errors.As(err, &broken):
+		e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("instruction failed: %v", broken.Value)
+		return &wire.Fault{Kind: wire.Internal, Err: broken}
+	}
+	return hostError(err)
+}
+
+// dropJob has the job of a lane that ends stop, and what it holds be let go then.
+func (l *Lane) dropJob() {
+	j := l.job
+	if j == nil {
+		return
+	}
+	l.job = nil
+	j.gone = true
+	j.task.Cancel()
+	if j.done {
+		dropAll(j.hold)
+	}
+}
+
+// aside runs f for a lane, or for all sessions where l is nil, apart from the goroutine of
+// the Executor, and then calls then there. A panic is an error.
+func (e *Executor) aside(l *Lane, what string, f func(*sched.Worker) error, then func(error)) {
+	account := e.common
+	if l != nil {
+		account = l.account(e)
+	}
+	e.building++
+	account.Start(what, f, func(err error) {
+		e.cfg.Post(func() {
+			e.building--
+			var broken *sched.PanicError
+			if errors.As(err, &broken) {
+				e.cfg.Log.Error().Bytes("stack", broken.Stack).Msgf("%s failed: %v", what, broken.Value)
+			}
+			then(err)
+		})
+	})
+}
