@@ -12,6 +12,7 @@ import (
 
 	"ergo.services/ergo/gen"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
 	"nxvk/gen/server"
@@ -86,7 +87,8 @@ func start(cfg *Config, cookie string, large etf.Allocator) (*dist.Node, error) 
 // serve starts the servers and says that the node is ready.
 func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device, host *exec.HostMemory) error {
 	var names []gen.Atom
-	kept := cfg.kept()
+	kept, shared := cfg.kept(), sched.NewPool(0)
+	shared.Reserve()
 	for i, d := range devices {
 		name := gen.Atom(fmt.Sprintf("nxvk_%d", i))
 		log := cfg.Log.With().Str("device", string(name)).Logger()
@@ -96,7 +98,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		}
 		target.Archive = kept
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
-			Name: name, Index: i, Vulkan: d, Host: host, Target: target, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
+			Name: name, Index: i, Vulkan: d, Host: host, Work: shared, Target: target, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
 			OneByOne: cfg.oneByOne(), Prompt: true, Shaders: cfg.AllowShaders,
 			Watcher: watcher{n}, Direct: n.Direct, Log: log,
 		}), gen.ProcessOptions{})
@@ -107,7 +109,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		log.Info().Str("name", deviceName(d)).Msg("serving")
 	}
 	manager, err := n.SpawnRegister(server.ManagerName,
-		server.NewManager(server.ManagerConfig{Devices: names, Log: cfg.Log}), gen.ProcessOptions{})
+		server.NewManager(server.ManagerConfig{Work: shared, Devices: names, Log: cfg.Log}), gen.ProcessOptions{})
 	if err != nil {
 		return fmt.Errorf("start %s: %w", server.ManagerName, err)
 	}

@@ -14,11 +14,13 @@ func bench(ctx context.Context, args []string) error {
 	elements := f.Int("elements", 1<<24, "elements of the arrays of bench ops")
 	only := f.String("only", "", "measure the rows of bench ops whose names have this in them")
 	no := f.String("no", "", "rules of fusion and passes to switch off in bench ops: those of run, but for all")
+	sessions := f.Int("sessions", 10, "sessions that compute beside the one that bench share measures")
+	seconds := f.Int("seconds", 10, "how long each row of bench share is measured")
 	if err := parse(f, args); err != nil {
 		return err
 	}
 	if f.NArg() > 1 {
-		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, beside or sampler", errUsage, f.Arg(1))
+		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, beside, share or sampler", errUsage, f.Arg(1))
 	}
 	switch f.Arg(0) {
 	case "wire":
@@ -33,8 +35,10 @@ func bench(ctx context.Context, args []string) error {
 		return benchmark.BesideRound(*device)
 	case "ops":
 		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only, No: *no})
+	case "share":
+		return benchmark.Share(ctx, *device, *sessions, *seconds)
 	case "sampler":
 		return benchmark.Sampler(ctx, *device)
 	}
-	return fmt.Errorf("%w: bench measures wire, ops, cold, beside or sampler: nxvk-node bench [FLAGS] wire|ops|cold|beside|sampler", errUsage)
+	return fmt.Errorf("%w: bench measures wire, ops, cold, beside, share or sampler: nxvk-node bench [FLAGS] wire|ops|cold|beside|share|sampler", errUsage)
 }

@@ -23,6 +23,7 @@ type Pool struct {
 	now   func() time.Time
 
 	mu       sync.Mutex
+	overdue  int                      // slots in use that others have another one for, see watch
 	running  int                      // slots in use, without those that are overdue
 	holders  map[*Worker]bool         // who computes
 	waiting  queue                    // accounts that wait for slots
@@ -53,11 +54,11 @@ var processors = runtime.GOMAXPROCS(0)
 func Processors() int { return processors }
 
 // Reserve lets goroutines that do not compute run beside a full pool: it raises
-// runtime.GOMAXPROCS by the slots of the pool. A message is then handled as soon as
+// runtime.GOMAXPROCS by twice the slots of the pool, as many as may be in use. A message is then handled as soon as
 // the system gives its thread a processor, and not once a computation is preempted,
 // which takes Go 10 ms. Where the system has priorities of threads, those that compute
 // yield to others.
-func (p *Pool) Reserve() { runtime.GOMAXPROCS(processors + p.slots) }
+func (p *Pool) Reserve() { runtime.GOMAXPROCS(processors + 2*p.slots) }
 
 // request asks for a slot. grant is called with the pool locked.
 type request struct {
@@ -163,8 +164,9 @@ func (p *Pool) watch() {
 	p.watching = false
 	now := p.now()
 	for w := range p.holders {
-		if !w.overdue && now.Sub(w.since) >= patience {
+		if !w.overdue && p.overdue < p.slots && now.Sub(w.since) >= patience {
 			w.overdue = true
+			p.overdue++
 			p.running--
 		}
 	}
@@ -182,7 +184,9 @@ func (p *Pool) put(w *Worker) {
 	p.charge(w)
 	delete(p.holders, w)
 	w.task.account.holding--
-	if !w.overdue {
+	if w.overdue {
+		p.overdue--
+	} else {
 		p.running--
 	}
 	p.serve()

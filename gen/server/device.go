@@ -7,6 +7,7 @@ import (
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
 	"nxvk/gen/store"
@@ -22,6 +23,7 @@ type DeviceConfig struct {
 	Index     int              // among the devices of the node
 	Vulkan    *vulkan.Device   // nil is the host
 	Host      *exec.HostMemory // see exec.Config
+	Work      *sched.Pool      // the processors that sessions of all devices share
 	Target    synth.Target     // what exec.Probe says of it
 	Limit     int64            // bytes a session may hold unless it says otherwise
 	HostLimit int              // see exec.Config
@@ -85,6 +87,7 @@ func (d *Device) open(dev *vulkan.Device) {
 	d.exec = exec.New(exec.Config{
 		Device:    dev,
 		Host:      d.cfg.Host,
+		Work:      d.cfg.Work,
 		Target:    d.cfg.Target,
 		Post:      func(f func()) { d.mailbox.post(f) },
 		Sweep:     d.askSweep,

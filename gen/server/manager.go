@@ -7,6 +7,7 @@ import (
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
@@ -18,7 +19,8 @@ const ManagerName = gen.Atom("nxvk")
 
 // ManagerConfig is what the manager is started with.
 type ManagerConfig struct {
-	Devices []gen.Atom // registered names of the device servers, in order
+	Work    *sched.Pool // see DeviceConfig; nil is a pool of its own
+	Devices []gen.Atom  // registered names of the device servers, in order
 	Log     zerolog.Logger
 }
 
@@ -38,6 +40,9 @@ func NewManager(cfg ManagerConfig) gen.ProcessFactory {
 // Init begins a run of the node.
 func (m *Manager) Init(...any) error {
 	m.SetTrapExit(true)
+	if m.cfg.Work == nil {
+		m.cfg.Work = sched.NewPool(0)
+	}
 	m.incarnation = newIncarnation()
 	return nil
 }

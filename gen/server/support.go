@@ -1,6 +1,7 @@
 package server
 
 import (
+	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
 	"nxvk/gen/wire"
@@ -23,15 +24,26 @@ func (m *Manager) support(c dist.Call) {
 		infos = append(infos, s.Device)
 	}
 	node, log := m.Node(), m.cfg.Log
-	go func() {
-		list := etf.List{}
+	list := etf.List{}
+	account := m.cfg.Work.Account()
+	account.Start("support", func(w *sched.Worker) error {
 		for _, i := range infos {
 			list = append(list, exceptionTerms(exec.Exceptions(i)))
+			if err := w.Yield(); err != nil {
+				return err
+			}
 		}
-		if err := node.Send(c.From, dist.NewReply(c, wire.Success(list))); err != nil {
+		return nil
+	}, func(err error) {
+		answer := wire.Success(list)
+		if err != nil {
+			answer = broken(log, err)
+		}
+		if err := node.Send(c.From, dist.NewReply(c, answer)); err != nil {
 			log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
 		}
-	}()
+		account.End()
+	})
 }
 
 // exceptionTerms has for each operation tuples of a place, the types and why.

@@ -23,15 +23,23 @@ var wireSource []byte
 // cluster is the processes of a measurement of the wire: this program as a
 // node, a BEAM to compare it with, and a BEAM that talks to both.
 type cluster struct {
-	ctx  context.Context
-	dir  string // of the compiled module and the cookie
-	port string // of the port mapper, which the node serves
-	pid  int    // makes names distinct
+	ctx    context.Context
+	module string // of the BEAMs
+	source []byte // its text
+	device string // of the node; empty is the best one
+	dir    string // of the compiled module and the cookie
+	port   string // of the port mapper, which the node serves
+	pid    int    // makes names distinct
 }
 
 // Wire measures messages between BEAMs and between a BEAM and this node on its
 // best device, in one run on this machine, and prints a table. It needs Erlang.
 func Wire(ctx context.Context) error {
+	return inCluster(ctx, &cluster{module: "wire", source: wireSource}, (*cluster).wire)
+}
+
+// inCluster measures in a cluster, with its files in a folder of their own.
+func inCluster(ctx context.Context, c *cluster, measure func(*cluster) error) error {
 	dir, err := os.MkdirTemp("", "nxvk-bench-")
 	if err != nil {
 		return err
@@ -39,10 +47,14 @@ func Wire(ctx context.Context) error {
 	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &cluster{ctx: ctx, dir: dir, pid: os.Getpid()}
+	c.ctx, c.dir, c.pid = ctx, dir, os.Getpid()
 	if err := c.prepare(); err != nil {
 		return err
 	}
+	return measure(c)
+}
+
+func (c *cluster) wire() error {
 	node, err := c.node()
 	if err != nil {
 		return err
@@ -71,8 +83,8 @@ func (c *cluster) name(role string) string {
 // prepare compiles the Erlang module and makes a cookie, where only this user
 // reads it.
 func (c *cluster) prepare() error {
-	source := filepath.Join(c.dir, "wire.erl")
-	if err := os.WriteFile(source, wireSource, 0o600); err != nil {
+	source := filepath.Join(c.dir, c.module+".erl")
+	if err := os.WriteFile(source, c.source, 0o600); err != nil {
 		return err
 	}
 	if out, err := exec.CommandContext(c.ctx, "erlc", "-o", c.dir, source).CombinedOutput(); err != nil {
@@ -96,8 +108,12 @@ func (c *cluster) node() (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.start(self, "run", "--name", c.name("node"), "--cookie-file", filepath.Join(c.dir, ".erlang.cookie"),
-		"--log-level", "error", "--exit-on-eof")
+	argv := []string{"run", "--name", c.name("node"), "--cookie-file", filepath.Join(c.dir, ".erlang.cookie"),
+		"--log-level", "error", "--exit-on-eof"}
+	if c.device != "" {
+		argv = append(argv, "--device", c.device)
+	}
+	p, err := c.start(self, argv...)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +125,7 @@ func (c *cluster) node() (*process, error) {
 }
 
 func (c *cluster) beam(role string, args ...string) (*process, error) {
-	argv := []string{"-noshell", "-start_epmd", "false", "-name", c.name(role), "-pa", c.dir, "-s", "wire", role}
+	argv := []string{"-noshell", "-start_epmd", "false", "-name", c.name(role), "-pa", c.dir, "-s", c.module, role}
 	return c.start("erl", append(argv, args...)...)
 }
 
