@@ -24,6 +24,7 @@ func (c *Config) check() error {
 		{nodeName(c.Name), fmt.Sprintf("--name %q: a node is called NAME@HOST, as nxvk@127.0.0.1", c.Name)},
 		{c.Port >= 0 && c.Port < 1<<16, fmt.Sprintf("--port %d: ports are 0 to 65535; 0 picks one", c.Port)},
 		{c.NetTicktime >= shortestTicktime, fmt.Sprintf("--net-ticktime %v: at least %v", c.NetTicktime, shortestTicktime)},
+		{c.Deadline >= 0, fmt.Sprintf("--deadline %v: a length of time; 0 is no limit", c.Deadline)},
 		{c.SessionLimit >= 0, fmt.Sprintf("--session-limit %d: a number of bytes; 0 is no limit", c.SessionLimit)},
 		{c.HostLimit >= 0, fmt.Sprintf("--host-limit %d: a number of elements; 0 is the device's default", c.HostLimit)},
 		{(c.TLS.Cert == "") == (c.TLS.Key == ""), "--tls-cert and --tls-key go together"},

@@ -17,6 +17,7 @@ func TestCheck(t *testing.T) {
 		"two hosts":       func(c *Config) { c.Name = "nxvk@a@b" },
 		"port":            func(c *Config) { c.Port = 1 << 16 },
 		"ticktime":        func(c *Config) { c.NetTicktime = time.Millisecond },
+		"deadline":        func(c *Config) { c.Deadline = -1 },
 		"session limit":   func(c *Config) { c.SessionLimit = -1 },
 		"host limit":      func(c *Config) { c.HostLimit = -1 },
 		"cert alone":      func(c *Config) { c.TLS.Cert = "cert.pem" },

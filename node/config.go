@@ -33,6 +33,7 @@ type Config struct {
 	Connect      string        // nodes to connect to, separated by commas
 	NetTicktime  time.Duration // a peer is down after so long without a byte
 	TLS          TLS           // with a certificate the node speaks inet_tls
+	Deadline     time.Duration // of an instruction or a run; 0 is none
 	SessionLimit int64         // bytes a session may hold on a device; 0 is no limit
 	MemoryLimit  uint64        // bytes taken from each device at most; 0 is all it has, and of the host's memory a share
 	HostLimit    int           // see exec.Config

@@ -98,7 +98,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		}
 		target.Archive = kept
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
-			Name: name, Index: i, Vulkan: d, Host: host, Work: shared, Target: target, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
+			Name: name, Index: i, Vulkan: d, Host: host, Work: shared, Target: target, Limit: cfg.SessionLimit, Deadline: cfg.Deadline, HostLimit: cfg.HostLimit,
 			OneByOne: cfg.oneByOne(), Prompt: true, Shaders: cfg.AllowShaders,
 			Watcher: watcher{n}, Direct: n.Direct, Log: log,
 		}), gen.ProcessOptions{})

@@ -29,6 +29,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&cfg.TLS.Cert, "tls-cert", "", "PEM certificate; with it the node speaks inet_tls")
 	f.StringVar(&cfg.TLS.Key, "tls-key", "", "PEM key of the certificate")
 	f.StringVar(&cfg.TLS.CA, "tls-ca", "", "PEM certificates that peers' must be signed by")
+	f.DurationVar(&cfg.Deadline, "deadline", 0, "how long an instruction or a run may take before its results carry an error, as 30s; 0 is no limit")
 	f.Int64Var(&cfg.SessionLimit, "session-limit", 0, "bytes a session may hold on a device; 0 is no limit")
 	f.Uint64Var(&cfg.MemoryLimit, "memory-limit", 0, "bytes taken from each device at most, also where that is the host, and as many by what the host makes in a processor's stead; 0 is all that a device has, and 60 % of the host's memory")
 	f.IntVar(&cfg.HostLimit, "host-limit", 0, "elements up to which work stays on the host; 0 is the device's default")

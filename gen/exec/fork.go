@@ -202,6 +202,7 @@ func (e *Executor) runApart(l *Lane, in *wire.Instr) bool {
 	}
 	f := l.fork()
 	f.run = r
+	e.bounds(f, r)
 	f.expect(in.Outs)
 	f.queue = []request{{task: func(f *Lane) bool { return e.runProgram(f, in) }, in: in}}
 	e.advance(f)

@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/store"
@@ -24,7 +25,8 @@ type job struct {
 	finish func() error // gives the results, or nil where the instruction is tried again
 	hold   []*store.Storage
 	types  []ops.Type
-	gone   bool // the lane has ended
+	gone   bool        // the lane has ended
+	late   *time.Timer // ends it at the deadline of its session
 }
 
 // Kinds of computations, as metrics show them.
@@ -64,6 +66,9 @@ func (e *Executor) apart(l *Lane, w *work, what string, results []*store.Storage
 		}
 	}
 	l.job = j
+	if d := l.Session.Deadline; d > 0 && l.run == nil { // that of a run is its own, see runProgram
+		j.late = time.AfterFunc(d, func() { e.cfg.Post(func() { e.expire(l, j) }) })
+	}
 	j.task = l.account(e).Start(what, f, func(err error) {
 		e.cfg.Post(func() { e.ended(l, j, err) })
 	})
@@ -71,7 +76,13 @@ func (e *Executor) apart(l *Lane, w *work, what string, results []*store.Storage
 
 // ended notes the end of a job.
 func (e *Executor) ended(l *Lane, j *job, err error) {
-	j.done, j.err = true, err
+	if j.late != nil {
+		j.late.Stop()
+	}
+	j.done = true
+	if j.err == nil {
+		j.err = err
+	}
 	for _, m := range j.hold {
 		m.Pins--
 	}
@@ -80,6 +91,18 @@ func (e *Executor) ended(l *Lane, j *job, err error) {
 		return
 	}
 	e.resume(l)
+}
+
+// expire ends a job that takes longer than its session allows.
+func (e *Executor) expire(l *Lane, j *job) {
+	if !j.done && !j.gone {
+		j.err = late(l.Session.Deadline)
+		j.task.Cancel()
+	}
+}
+
+func late(d time.Duration) error {
+	return &wire.Fault{Kind: wire.Deadline, Err: fmt.Errorf("it has taken longer than the deadline of the session, %v; raise that, or ask for less at a time", d)}
 }
 
 // collect gives the results of a job their ids. again says that there was none for the
@@ -114,6 +137,8 @@ func (e *Executor) collect(l *Lane, in *wire.Instr) (wait, again bool) {
 func (e *Executor) jobError(in *wire.Instr, err error) error {
 	var broken *sched.PanicError
 	switch {
+	case wire.KindOf(err) == wire.Deadline:
+		return err
 	case errors.Is(err, sched.ErrCancelled):
 		return &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	case errors.As(err, &broken):

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"time"
 
 	"nxvk/fallback"
 	"nxvk/gen/store"
@@ -17,8 +18,9 @@ type run struct {
 	slots []store.Value
 	lits  []*ops.Literal // by slot: scalars that never became memory
 	stack []frame
-	tier  *tier // whose units it may begin with; nil once it has begun
-	err   error // ended from outside; the results carry it
+	tier  *tier       // whose units it may begin with; nil once it has begun
+	err   error       // ended from outside; the results carry it
+	late  *time.Timer // ends it at the deadline of its session
 
 	call *pending // a callback that has not been answered
 }
@@ -75,6 +77,7 @@ func (e *Executor) runProgram(l *Lane, in *wire.Instr) (wait bool) {
 			return false
 		}
 		l.run = r
+		e.bounds(l, r)
 	}
 	r := l.run
 	if e.awaitsTier(l, r) {
@@ -88,6 +91,19 @@ func (e *Executor) runProgram(l *Lane, in *wire.Instr) (wait bool) {
 	l.run = nil
 	e.finish(l, r)
 	return false
+}
+
+// bounds has a run end at the deadline of its session.
+func (e *Executor) bounds(l *Lane, r *run) {
+	if d := l.Session.Deadline; d > 0 {
+		r.late = time.AfterFunc(d, func() {
+			e.cfg.Post(func() {
+				if l.run == r {
+					e.stop(l, r, late(d))
+				}
+			})
+		})
+	}
 }
 
 // start binds the operands of a run to the parameters of its program.
@@ -153,6 +169,9 @@ func (p *program) accepts(types []ops.Type, outs []ops.Result) error {
 // finish gives the values of a program to the session.
 func (e *Executor) finish(l *Lane, r *run) {
 	defer r.drop()
+	if r.late != nil {
+		r.late.Stop()
+	}
 	if r.err != nil {
 		e.poison(l, r.in, nil, r.err)
 		return

@@ -2,6 +2,7 @@ package server
 
 import (
 	"runtime/debug"
+	"time"
 
 	"ergo.services/ergo/act"
 	"ergo.services/ergo/gen"
@@ -26,6 +27,7 @@ type DeviceConfig struct {
 	Work      *sched.Pool      // the processors that sessions of all devices share
 	Target    synth.Target     // what exec.Probe says of it
 	Limit     int64            // bytes a session may hold unless it says otherwise
+	Deadline  time.Duration    // of an instruction or a run unless a session says a shorter one; 0 is none
 	HostLimit int              // see exec.Config
 	OneByOne  bool             // see exec.Config
 	Prompt    bool             // see exec.Config

@@ -114,6 +114,12 @@ func (d *Device) openSession(l *exec.Lane, o wire.Options) etf.Term {
 		s.Label = o.Label
 	}
 	s.Sweep = o.Sweep
+	if o.DeadlineSet {
+		s.Deadline = o.Deadline
+		if most := d.cfg.Deadline; most > 0 && (s.Deadline == 0 || s.Deadline > most) {
+			s.Deadline = most
+		}
+	}
 	return wire.Success(etf.Map{
 		{Key: etf.Atom("key"), Value: s.Key},
 		{Key: etf.Atom("incarnation"), Value: d.incarnation},

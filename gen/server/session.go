@@ -33,6 +33,7 @@ func (d *Device) lane(pid gen.PID) *exec.Lane {
 		if d.cfg.Limit > 0 {
 			s.Limit = d.cfg.Limit
 		}
+		s.Deadline = d.cfg.Deadline
 		d.sessions[pid] = s
 		d.exec.Lane(s).Orphan = func(err error) { d.orphan(pid, err) }
 		if err := d.cfg.Watcher.Watch(d.PID(), pid); err != nil {

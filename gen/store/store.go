@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"math"
+	"time"
 
 	"ergo.services/ergo/gen"
 
@@ -105,13 +106,14 @@ func (m *Storage) FreeHost() {
 
 // Session is what one process has made.
 type Session struct {
-	Owner gen.PID
-	Key   uint64 // who knows it may import
-	Label string
-	Limit int64 // bytes
-	Sweep bool  // the process answers requests to sweep
-	Last  ops.ID
-	Ended bool
+	Owner    gen.PID
+	Key      uint64 // who knows it may import
+	Label    string
+	Limit    int64         // bytes
+	Sweep    bool          // the process answers requests to sweep
+	Deadline time.Duration // of an instruction or a run; 0 is none
+	Last     ops.ID
+	Ended    bool
 
 	values map[ops.ID]Value
 	bytes  int64

@@ -27,6 +27,7 @@ const (
 
 	UnknownProgram Kind = "unknown_program"
 	Cancelled      Kind = "cancelled"
+	Deadline       Kind = "deadline" // an instruction or a run took longer than its session allows
 	CallbackFailed Kind = "callback"
 )
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"time"
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
@@ -50,11 +51,13 @@ type Request struct {
 
 // Options are those of a session.
 type Options struct {
-	Limit    int64  // bytes; math.MaxInt64 is no limit
-	LimitSet bool   // whether the client says
-	Label    string // for reports
-	Digest   string // of the client's op table; empty where it does not say
-	Sweep    bool   // the client answers requests to sweep
+	Limit       int64         // bytes; math.MaxInt64 is no limit
+	LimitSet    bool          // whether the client says
+	Label       string        // for reports
+	Digest      string        // of the client's op table; empty where it does not say
+	Sweep       bool          // the client answers requests to sweep
+	Deadline    time.Duration // of an instruction or a run; 0 is none
+	DeadlineSet bool          // whether the client says
 }
 
 // DecodeRequest reads a call to a device server. Where there is an error, First
@@ -179,7 +182,7 @@ func decodeOptions(t etf.Term) (o Options, err error) {
 	o.Limit = math.MaxInt64
 	for _, p := range m {
 		if !o.set(p.Key, p.Value) {
-			return o, bad("options are limit, label, digest and sweep; see gen/README.md")
+			return o, bad("options are limit, label, digest, deadline and sweep; see gen/README.md")
 		}
 	}
 	return o, nil
@@ -194,6 +197,15 @@ func (o *Options) set(key, value etf.Term) (ok bool) {
 		}
 		o.Limit, ok = value.(int64)
 		return ok && o.Limit > 0
+	case etf.Atom("deadline"):
+		o.DeadlineSet = true
+		if value == etf.Atom("infinity") {
+			return true
+		}
+		var ms int64
+		ms, ok = value.(int64)
+		o.Deadline = time.Duration(ms) * time.Millisecond
+		return ok && ms > 0 && ms <= math.MaxInt32
 	case etf.Atom("label"):
 		var b []byte
 		b, ok = value.([]byte)

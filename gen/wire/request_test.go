@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"nxvk/gen/etf"
@@ -43,6 +44,8 @@ func TestRequest(t *testing.T) {
 		{tuple{atom("open"), etf.Map(nil)}, Request{Verb: Open, Options: none}},
 		{tuple{atom("open"), options(atom("limit"), atom("infinity"))},
 			Request{Verb: Open, Options: Options{Limit: math.MaxInt64, LimitSet: true}}},
+		{etf.Tuple{etf.Atom("open"), etf.Map{{Key: etf.Atom("deadline"), Value: int64(1500)}}},
+			Request{Verb: Open, Options: Options{Limit: math.MaxInt64, Deadline: 1500 * time.Millisecond, DeadlineSet: true}}},
 		{tuple{atom("open"), options(atom("limit"), int64(9), atom("label"), []byte("job"), atom("digest"), []byte("ab"), atom("sweep"), atom("true"))},
 			Request{Verb: Open, Options: Options{Limit: 9, LimitSet: true, Label: "job", Digest: "ab", Sweep: true}}},
 		{tuple{atom("open"), options(atom("sweep"), atom("false"))}, Request{Verb: Open, Options: none}},
@@ -84,7 +87,7 @@ func TestRequestAfterInstructions(t *testing.T) {
 }
 
 func TestMalformedRequest(t *testing.T) {
-	const list, two, opts = "gen/README.md lists them", "two integers that are not negative", "limit, label, digest and sweep"
+	const list, two, opts = "gen/README.md lists them", "two integers that are not negative", "limit, label, digest, deadline and sweep"
 	for _, x := range []struct {
 		term etf.Term
 		text string

@@ -115,5 +115,12 @@ func optionsTerm(o Options) etf.Term {
 		}
 		m = append(m, etf.Pair{Key: etf.Atom("limit"), Value: limit})
 	}
+	if o.DeadlineSet {
+		deadline := etf.Term(etf.Atom("infinity"))
+		if o.Deadline != 0 {
+			deadline = o.Deadline.Milliseconds()
+		}
+		m = append(m, etf.Pair{Key: etf.Atom("deadline"), Value: deadline})
+	}
 	return m
 }

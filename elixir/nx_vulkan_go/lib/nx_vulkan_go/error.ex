@@ -6,7 +6,7 @@ defmodule NxVulkanGo.Error do
 
     * `:kind` - one of `:bad_request`, `:unknown_op`, `:bad_argument`, `:unknown_id`, `:stale`,
       `:not_shared`, `:unsupported`, `:out_of_memory`, `:limit`, `:device_lost`, `:server_down`,
-      `:unknown_program`, `:cancelled`, `:callback`, `:callback_timeout`, `:internal`
+      `:unknown_program`, `:cancelled`, `:deadline`, `:callback`, `:callback_timeout`, `:internal`
     * `:op` - the operation that failed, or `nil`
     * `:operands` - the types of its operands, as text
     * `:reason` - what the server said

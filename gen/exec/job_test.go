@@ -1,0 +1,109 @@
+package exec
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// endless is a reduction whose function never ends.
+func endless(id ops.ID) wire.Instr {
+	loop := ops.Instr{Op: ops.While, Attrs: [][]int{{}, {}}, Ins: []ops.Operand{{ID: 1}}, Outs: []ops.Result{{ID: 3, Type: f32()}}, Regions: []*ops.Region{
+		{Params: []ops.Result{{ID: 4, Type: f32()}}, Values: []ops.Operand{{Lit: &ops.Literal{Type: ops.Type{DType: ops.U8}, Data: []byte{1}}}}},
+		{Params: []ops.Result{{ID: 5, Type: f32()}}, Values: []ops.Operand{{ID: 5}}},
+	}}
+	return wire.Instr{Name: "reduce", Instr: ops.Instr{Op: ops.ReduceFun, Attrs: [][]int{{0}, {0}, {}}, Ins: []ops.Operand{ref(1), scalar(0)},
+		Outs: []ops.Result{{ID: id, Type: f32()}}, Regions: []*ops.Region{{
+			Params: []ops.Result{{ID: 1, Type: f32()}, {ID: 2, Type: f32()}}, Body: []ops.Instr{loop}, Values: []ops.Operand{{ID: 3}}}}}}
+}
+
+// A function that never ends keeps nobody waiting but its own session, and stops with it.
+func TestEndlessFunction(t *testing.T) {
+	rigs(t, func(r *rig) {
+		culprit, other := r.session(), r.session()
+		r.tensor(culprit, 1, 1, 2, 3)
+		r.exec.Stream(culprit, []wire.Instr{endless(2)})
+		r.tensor(other, 1, 5, 6)
+		r.do(other, ops.Add, 2, f32(2), nil, ref(1), ref(1))
+		r.want(other, 2, 10, 12)
+		r.until(func() bool { return r.exec.cfg.Work.Stats().Started[workInstruction] > 0 })
+		r.exec.End(culprit.Session)
+		r.until(func() bool { return r.exec.cfg.Work.Stats().Tasks == 0 })
+		r.do(other, ops.Add, 3, f32(2), nil, ref(1), ref(1))
+		r.want(other, 3, 10, 12)
+	})
+}
+
+// An instruction, or a run, that takes longer than the deadline of its session carries an
+// error, and what comes after it goes on.
+func TestDeadline(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		l.Session.Deadline = 10 * time.Millisecond
+		r.tensor(l, 1, 1, 2, 3)
+		r.exec.Stream(l, []wire.Instr{endless(2)})
+		r.do(l, ops.Add, 3, f32(3), nil, ref(1), ref(1))
+		r.wantKind(l, 2, wire.Deadline)
+		r.want(l, 3, 2, 4, 6)
+		body := endless(2).Instr
+		r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: "slow",
+			Program: &ops.Region{Params: []ops.Result{{ID: 1, Type: f32(3)}}, Body: []ops.Instr{body}, Values: []ops.Operand{{ID: 2}}}}},
+			{Name: "run", Instr: ops.Instr{Op: ops.Run, Ins: []ops.Operand{ref(1)}, Outs: []ops.Result{{ID: 9, Type: f32()}}}, Defines: wire.Defines{Key: "slow"}}})
+		r.wantKind(l, 9, wire.Deadline)
+		r.want(l, 3, 2, 4, 6)
+	})
+}
+
+// Much work on the host is a job, with the results that it has at once; what it works on
+// may be freed meanwhile.
+func TestJobs(t *testing.T) {
+	r := newRig(t, nil)
+	l := r.session()
+	const n = 1 << 18
+	r.do(l, ops.Iota, 1, f32(n), [][]int{{-1}})
+	r.do(l, ops.Add, 2, f32(n), nil, ref(1), ref(1))
+	r.do(l, ops.Sort, 3, f32(n), [][]int{{0}, {1}, {0}}, ref(2))
+	r.free(l, 1)
+	r.free(l, 2)
+	got, err := r.read(l, 3, 0, math.MaxInt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range got {
+		if want := float32(2 * (n - 1 - i)); x != want {
+			t.Fatalf("element %d is %v, want %v", i, x, want)
+		}
+	}
+	if s := r.exec.cfg.Work.Stats(); s.Started[workInstruction] < 3 {
+		t.Errorf("%+v", s)
+	}
+	if l.Session.Buffers() != 1 {
+		t.Errorf("%d values are left", l.Session.Buffers())
+	}
+}
+
+// A lane with much in hand does not keep another one from its turn.
+func TestTurns(t *testing.T) {
+	r := newRig(t, nil)
+	busy, other := r.session(), r.session()
+	r.tensor(busy, 1, 1, 2, 3)
+	var many []wire.Instr
+	for i := range 200_000 {
+		many = append(many, wire.Instr{Name: "add", Instr: ops.Instr{Op: ops.Add, Ins: []ops.Operand{ref(1), ref(1)},
+			Outs: []ops.Result{{ID: ops.ID(2 + i%5), Type: f32(3)}}}})
+	}
+	r.exec.Stream(busy, many)
+	if len(busy.queue) == 0 {
+		t.Fatal("all was done in one turn")
+	}
+	r.tensor(other, 1, 5, 6)
+	r.do(other, ops.Add, 2, f32(2), nil, ref(1), ref(1))
+	r.want(other, 2, 10, 12)
+	if len(busy.queue) == 0 {
+		t.Error("the other one waited for all of it")
+	}
+	r.want(busy, 2, 2, 4, 6)
+}
