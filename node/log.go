@@ -39,3 +39,9 @@ func (b bridge) Log(m gen.MessageLog) {
 
 // Terminate has nothing to close.
 func (bridge) Terminate() {}
+
+// errorLog has what goes wrong in collecting metrics logged.
+type errorLog struct{ log zerolog.Logger }
+
+// Println logs one message.
+func (l errorLog) Println(v ...any) { l.log.Warn().Msg("metrics: " + fmt.Sprint(v...)) }
