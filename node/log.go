@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
@@ -45,3 +46,9 @@ type errorLog struct{ log zerolog.Logger }
 
 // Println logs one message.
 func (l errorLog) Println(v ...any) { l.log.Warn().Msg("metrics: " + fmt.Sprint(v...)) }
+
+// Write logs what the web server says.
+func (l errorLog) Write(p []byte) (int, error) {
+	l.Println(strings.TrimSpace(string(p)))
+	return len(p), nil
+}

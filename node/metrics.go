@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"runtime"
@@ -71,7 +72,8 @@ func serveMetrics(ctx context.Context, cfg *Config, devices server.Reporters, wi
 	if err != nil {
 		return fmt.Errorf("%w: metrics: %v", ErrNetwork, err)
 	}
-	s := &http.Server{Handler: reports(cfg, devices, wire), ReadHeaderTimeout: 5 * time.Second}
+	s := &http.Server{Handler: reports(cfg, devices, wire), ReadHeaderTimeout: 5 * time.Second,
+		ErrorLog: log.New(errorLog{cfg.Log}, "", 0)}
 	go func() {
 		<-ctx.Done()
 		s.Close()
