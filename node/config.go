@@ -2,10 +2,8 @@ package node
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -26,7 +24,7 @@ var (
 type Config struct {
 	Name         string        // NAME@HOST
 	Cookie       string        // of the cluster; CookieFile where empty
-	CookieFile   string        // ~/.erlang.cookie where empty
+	CookieFile   string        // ~/.erlang.cookie where empty, which is made where there is none
 	Listen       string        // address
 	Port         int           // 0 picks one
 	Device       string        // all, host, or one by index, name or UUID
@@ -53,30 +51,6 @@ type TLS struct {
 	Cert string // PEM certificate
 	Key  string // PEM key
 	CA   string // PEM certificates that peers' must be signed by; empty trusts every one
-}
-
-// cookie finds the cookie of the cluster, as Erlang does.
-func (c *Config) cookie() (string, error) {
-	if c.Cookie != "" {
-		return c.Cookie, nil
-	}
-	file := c.CookieFile
-	if file == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("%w: %v; give one with --cookie-file", ErrCookie, err)
-		}
-		file = filepath.Join(home, ".erlang.cookie")
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("%w: %v; start a named Erlang node once, which makes the file, or give one with --cookie-file", ErrCookie, err)
-	}
-	cookie := strings.TrimSpace(string(b))
-	if cookie == "" {
-		return "", fmt.Errorf("%w: %s is empty", ErrCookie, file)
-	}
-	return cookie, nil
 }
 
 // cacheDir is where compiled pipelines and kernels are kept, empty for nowhere.

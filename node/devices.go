@@ -25,13 +25,27 @@ func openDevices(cfg *Config) ([]*vulkan.Device, error) {
 	}
 	infos, err := vulkan.Devices()
 	if errors.Is(err, vulkan.ErrNoVulkan) || (err == nil && len(infos) == 0) {
-		cfg.Log.Warn().AnErr("vulkan", err).Msg("no Vulkan device; computing on the host (nxvk-node doctor says what to install)")
+		cfg.Log.Warn().Msg(noDevice(err))
 		return []*vulkan.Device{nil}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	return openAll(cfg, gpus(infos))
+}
+
+// noDevice is what to tell the user of a node that computes on the host, and what
+// to do about it.
+func noDevice(err error) string {
+	const ending = "; until then everything is computed on the host's processor (--device host is silent about it)"
+	switch {
+	case errors.Is(err, vulkan.ErrNoCgo):
+		return "this nxvk-node was built without Vulkan (CGO_ENABLED=0, or without a C compiler), so it uses no GPU: install one " +
+			"(Debian and Ubuntu: apt-get install gcc libc6-dev libvulkan-dev) and build again" + ending
+	case err != nil:
+		return err.Error() + ending
+	}
+	return "Vulkan is installed, but no driver for a device of this machine: nxvk-node doctor says what to install" + ending
 }
 
 // probe says what the kernel compiler may use; nothing on the host.

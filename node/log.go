@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
@@ -39,3 +40,15 @@ func (b bridge) Log(m gen.MessageLog) {
 
 // Terminate has nothing to close.
 func (bridge) Terminate() {}
+
+// errorLog has what goes wrong in collecting metrics logged.
+type errorLog struct{ log zerolog.Logger }
+
+// Println logs one message.
+func (l errorLog) Println(v ...any) { l.log.Warn().Msg("metrics: " + fmt.Sprint(v...)) }
+
+// Write logs what the web server says.
+func (l errorLog) Write(p []byte) (int, error) {
+	l.Println(strings.TrimSpace(string(p)))
+	return len(p), nil
+}

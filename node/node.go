@@ -86,7 +86,7 @@ func start(cfg *Config, cookie string, large etf.Allocator) (*dist.Node, error) 
 
 // serve starts the servers and says that the node is ready.
 func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device, host *exec.HostMemory) error {
-	var names []gen.Atom
+	var all server.Reporters
 	kept, shared := cfg.kept(), sched.NewPool(0)
 	shared.Reserve()
 	for i, d := range devices {
@@ -97,24 +97,25 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 			return fmt.Errorf("%w: %w", ErrNoDevice, err)
 		}
 		target.Archive = kept
+		reporter := server.NewReporter(name)
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Host: host, Work: shared, Target: target, Limit: cfg.SessionLimit, Deadline: cfg.Deadline, HostLimit: cfg.HostLimit,
-			OneByOne: cfg.oneByOne(), Prompt: true, Shaders: cfg.AllowShaders,
+			OneByOne: cfg.oneByOne(), Prompt: true, Shaders: cfg.AllowShaders, Reporter: reporter,
 			Watcher: watcher{n}, Direct: n.Direct, Log: log,
 		}), gen.ProcessOptions{})
 		if err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
 		}
-		names = append(names, name)
+		all = append(all, reporter)
 		log.Info().Str("name", deviceName(d)).Msg("serving")
 	}
-	manager, err := n.SpawnRegister(server.ManagerName,
-		server.NewManager(server.ManagerConfig{Work: shared, Devices: names, Log: cfg.Log}), gen.ProcessOptions{})
+	_, err := n.SpawnRegister(server.ManagerName,
+		server.NewManager(server.ManagerConfig{Work: shared, Devices: all, Log: cfg.Log}), gen.ProcessOptions{})
 	if err != nil {
 		return fmt.Errorf("start %s: %w", server.ManagerName, err)
 	}
 	if cfg.Metrics != "" {
-		if err := serveMetrics(ctx, cfg, func() (server.Metrics, error) { return collect(n, manager) }); err != nil {
+		if err := serveMetrics(ctx, cfg, all, n.Counters()); err != nil {
 			return err
 		}
 	}
@@ -160,21 +161,6 @@ func registered(cfg *Config, n *dist.Node) error {
 		cfg.Log.Warn().Err(err).Msg("not registered yet; going on trying")
 	}
 	return nil
-}
-
-// collect asks the manager for the numbers of the devices and adds those of
-// the network.
-func collect(n *dist.Node, manager gen.PID) (server.Metrics, error) {
-	answer := make(chan server.Metrics, 1)
-	if err := n.Send(manager, server.AskMetrics{Answer: answer}); err != nil {
-		return nil, err
-	}
-	select {
-	case m := <-answer:
-		return append(m, wireMetrics(n.Counters())...), nil
-	case <-time.After(drainTime):
-		return nil, errors.New("the manager does not answer")
-	}
 }
 
 // stop ends the actors and leaves the network. One that does not end in time

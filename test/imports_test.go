@@ -129,8 +129,13 @@ func permitted(allowed []string, dep string) bool {
 			return true
 		}
 	}
-	// What Ergo, zerolog and the like stand on themselves.
-	return strings.HasPrefix(dep, "golang.org/x/") && permittedModule(allowed)
+	// What Ergo, zerolog, Prometheus and the like stand on themselves.
+	for _, prefix := range []string{"golang.org/x/", "google.golang.org/protobuf/", "go.yaml.in/"} {
+		if strings.HasPrefix(dep, prefix) {
+			return permittedModule(allowed)
+		}
+	}
+	return false
 }
 
 // permittedModule reports whether a rule lets any module in.

@@ -37,6 +37,7 @@ if [ "$what" = test ]; then
 	need vulkan-validationlayers validation
 	need spirv-tools have spirv-val
 	need glslang-tools have glslangValidator
+	need bmake have bmake
 	[ "$(id -u)" != 0 ] || need debootstrap have debootstrap
 fi
 

@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -70,10 +71,14 @@ func destroyInstance(in vk.Instance) {
 }
 
 func createInstance(message vk.Message) (vk.Instance, error) {
-	if err := vk.Load(); err != nil {
+	switch err := vk.Load(); {
+	case errors.Is(err, ErrNoCgo):
+		return 0, fmt.Errorf("%w: %w; install a C compiler (Debian and Ubuntu: apt-get install gcc libc6-dev libvulkan-dev) "+
+			"and build again with CGO_ENABLED=1", ErrNoVulkan, err)
+	case err != nil:
 		return 0, fmt.Errorf("%w: %w; install the Vulkan loader and a driver "+
-			"(Debian and Ubuntu: libvulkan1 and mesa-vulkan-drivers; FreeBSD: vulkan-loader and mesa-dri), "+
-			"and build with CGO_ENABLED=1", ErrNoVulkan, err)
+			"(Debian and Ubuntu: apt-get install libvulkan1 mesa-vulkan-drivers; FreeBSD: pkg install vulkan-loader mesa-dri)",
+			ErrNoVulkan, err)
 	}
 	in, r := vk.CreateInstance(message)
 	switch {
@@ -120,8 +125,9 @@ func candidates(in vk.Instance) ([]candidate, error) {
 	return list, nil
 }
 
-// choose finds the device that sel names: the best for "", else by index, by
-// UUID, or by a part of its name in any case.
+// choose finds the device that sel names: the best for "", else by UUID, by index,
+// or by a part of its name in any case. Digits are an index and nothing else: names
+// of drivers are full of them.
 func choose(list []candidate, sel string) (*candidate, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%w: no device with Vulkan 1.2 and a compute queue", ErrNoDevice)
@@ -129,16 +135,17 @@ func choose(list []candidate, sel string) (*candidate, error) {
 	if sel == "" {
 		return &list[0], nil
 	}
-	if i, err := strconv.Atoi(sel); err == nil && i >= 0 && i < len(list) {
-		return &list[i], nil
-	}
 	for i := range list {
 		if strings.EqualFold(list[i].info.UUID, sel) {
 			return &list[i], nil
 		}
 	}
+	digits := strings.Trim(sel, "0123456789") == ""
+	if i, err := strconv.Atoi(sel); digits && err == nil && i < len(list) {
+		return &list[i], nil
+	}
 	for i := range list {
-		if strings.Contains(strings.ToLower(list[i].info.Name), strings.ToLower(sel)) {
+		if !digits && strings.Contains(strings.ToLower(list[i].info.Name), strings.ToLower(sel)) {
 			return &list[i], nil
 		}
 	}

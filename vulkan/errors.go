@@ -1,11 +1,17 @@
 package vulkan
 
-import "errors"
+import (
+	"errors"
+
+	"nxvk/vulkan/vk"
+)
 
 // When opening.
 var (
 	// ErrNoVulkan means that there is no Vulkan loader to ask.
 	ErrNoVulkan = errors.New("no Vulkan on this machine")
+	// ErrNoCgo comes with ErrNoVulkan where the program was built without it.
+	ErrNoCgo = vk.ErrNoCgo
 	// ErrNoDevice means that no device matches the selection.
 	ErrNoDevice = errors.New("no such Vulkan device")
 )

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"text/tabwriter"
 
@@ -13,6 +15,7 @@ import (
 // devices lists what this machine has.
 func devices(_ context.Context, args []string) error {
 	f := flags("devices")
+	asJSON := f.Bool("json", false, "print a list of objects, for programs")
 	if err := parse(f, args); err != nil {
 		return err
 	}
@@ -22,6 +25,9 @@ func devices(_ context.Context, args []string) error {
 	infos, err := vulkan.Devices()
 	if err != nil && !errors.Is(err, vulkan.ErrNoVulkan) {
 		return err
+	}
+	if *asJSON {
+		return printDevices(os.Stdout, infos)
 	}
 	if len(infos) == 0 {
 		fmt.Println("no Vulkan device; the node computes on the host (nxvk-node doctor says what to install)")
@@ -34,4 +40,27 @@ func devices(_ context.Context, args []string) error {
 			i.Index, i.Name, i.Kind, float64(i.Memory)/(1<<30), i.APIVersion, i.Driver, i.UUID)
 	}
 	return w.Flush()
+}
+
+// listedDevice is a device as programs read it.
+type listedDevice struct {
+	Index      int    `json:"index"`
+	Name       string `json:"name"`
+	Kind       string `json:"kind"`
+	Memory     uint64 `json:"memory"` // bytes
+	Vulkan     string `json:"vulkan"`
+	Driver     string `json:"driver"`
+	DriverInfo string `json:"driver_info"`
+	UUID       string `json:"uuid"`
+}
+
+// printDevices writes a list of objects, which is empty where there are no devices.
+func printDevices(out io.Writer, infos []vulkan.Info) error {
+	list := make([]listedDevice, len(infos))
+	for i, x := range infos {
+		list[i] = listedDevice{x.Index, x.Name, x.Kind.String(), x.Memory, x.APIVersion.String(), x.Driver, x.DriverInfo, x.UUID}
+	}
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(list)
 }

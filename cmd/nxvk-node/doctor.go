@@ -72,6 +72,9 @@ func install(debian, freebsd, brew string) string {
 func examineVulkan(context.Context) []finding {
 	infos, err := vulkan.Devices()
 	switch {
+	case errors.Is(err, vulkan.ErrNoCgo):
+		return []finding{{false, "Vulkan: this nxvk-node was built without it (CGO_ENABLED=0, or without a C compiler)",
+			install("gcc libc6-dev libvulkan-dev", "vulkan-headers", "vulkan-headers") + " and build again with CGO_ENABLED=1; until then the node computes on the host"}}
 	case errors.Is(err, vulkan.ErrNoVulkan):
 		return []finding{{false, "Vulkan: " + err.Error(),
 			install("libvulkan1 mesa-vulkan-drivers", "vulkan-loader mesa-dri", "vulkan-loader molten-vk") + "; until then the node computes on the host"}}
@@ -155,8 +158,7 @@ func examineNetwork(ctx context.Context) []finding {
 	home, _ := os.UserHomeDir()
 	file := filepath.Join(home, ".erlang.cookie")
 	if _, err := os.Stat(file); err != nil {
-		out = append(out, finding{false, "no cookie in " + file,
-			"start `erl -sname x` once, which makes one, or run the node with --cookie-file; the Elixir package needs none"})
+		out = append(out, finding{ok: true, what: "no cookie in " + file + "; nxvk-node run makes one there"})
 	} else {
 		out = append(out, finding{ok: true, what: "cookie in " + file})
 	}

@@ -54,6 +54,9 @@ func main() {
 			os.Exit(status(c.run(ctx, os.Args[2:])))
 		}
 	}
+	if slices.Contains([]string{"-version", "--version"}, os.Args[1]) {
+		os.Exit(status(printVersion(ctx, os.Args[2:])))
+	}
 	if slices.Contains([]string{"help", "-h", "-help", "--help"}, os.Args[1]) {
 		usage(os.Stdout)
 		return

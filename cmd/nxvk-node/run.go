@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -20,7 +21,7 @@ func run(ctx context.Context, args []string) error {
 	cfg := node.Config{}
 	f.StringVar(&cfg.Name, "name", "nxvk@127.0.0.1", "name of this node, NAME@HOST")
 	f.StringVar(&cfg.Cookie, "cookie", "", "cookie of the cluster; better in a file, since other users see command lines")
-	f.StringVar(&cfg.CookieFile, "cookie-file", "", "file with the cookie (default ~/.erlang.cookie)")
+	f.StringVar(&cfg.CookieFile, "cookie-file", "", "file with the cookie (default ~/.erlang.cookie, which is made where there is none)")
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1", "address to listen on; 0.0.0.0 is every one")
 	f.IntVar(&cfg.Port, "port", 0, "port to listen on; 0 picks one")
 	f.StringVar(&cfg.Device, "device", "all", "all, host, or one device by index, name or UUID")
@@ -72,9 +73,14 @@ func logger(level string) (zerolog.Logger, error) {
 	}
 	var out io.Writer = os.Stderr
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
-		out = zerolog.ConsoleWriter{Out: os.Stderr}
+		out = console(os.Stderr)
 	}
 	return zerolog.New(out).Level(l).With().Timestamp().Logger(), nil
+}
+
+// console writes for people.
+func console(out io.Writer) io.Writer {
+	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.DateTime}
 }
 
 func printVersion(_ context.Context, args []string) error {

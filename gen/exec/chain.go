@@ -358,7 +358,7 @@ func (e *Executor) rows(args []vulkan.Arg, sizes []int, poll bool, done func(Row
 	if poll && len(e.throttled) == 0 && e.soon(ticket) {
 		finish(nil)
 		if sent {
-			e.completed()
+			e.completed(ticket)
 		}
 		return
 	}

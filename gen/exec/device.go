@@ -219,6 +219,7 @@ func (e *Executor) send() (ticket vulkan.Ticket, sent bool, err error) {
 	e.last = ticket
 	e.Counters.Submits++
 	e.inFlight++
+	e.depart(ticket)
 	return ticket, true, nil
 }
 
@@ -227,7 +228,7 @@ func (e *Executor) watch(ticket vulkan.Ticket) {
 	started := time.Now()
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {
-			e.completed()
+			e.completed(ticket)
 			if err != nil {
 				e.cfg.Log.Error().Err(e.deviceError(err)).Dur("after", time.Since(started)).Msg("device")
 			}
@@ -237,8 +238,9 @@ func (e *Executor) watch(ticket vulkan.Ticket) {
 
 // completed notes the end of a submission: what has gathered goes to a device
 // that would be idle, and lanes that waited for it go on.
-func (e *Executor) completed() {
+func (e *Executor) completed(ticket vulkan.Ticket) {
 	e.inFlight--
+	e.arrive(ticket)
 	if e.inFlight == 0 {
 		e.Flush()
 	}

@@ -48,6 +48,9 @@ type Config struct {
 	OneByOne  bool // programs are never fused
 	Prompt    bool // the host carries out kernels of a processor until compiling them pays
 	HostLimit int  // elements up to which work on host operands stays there; 0 is the default of the device
+
+	// Completed is told how long each submission took; nil where nobody asks.
+	Completed func(time.Duration)
 }
 
 // Executor carries out the instructions of one device.
@@ -91,6 +94,8 @@ type Executor struct {
 	timer    bool          // a flush is due
 	lost     error         // the device is gone
 	Counters Counters
+
+	departed map[vulkan.Ticket]time.Time // submissions that have not completed; see flight.go
 }
 
 // Counters counts what an Executor has done.

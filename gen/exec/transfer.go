@@ -179,7 +179,7 @@ func (e *Executor) fetch(m *store.Storage, off, n int, poll bool, done func(data
 	if poll && len(e.throttled) == 0 && (n <= large || e.dev.Done(ticket)) && e.soon(ticket) {
 		done(rb.Bytes(), rb.Release, nil)
 		if sent {
-			e.completed()
+			e.completed(ticket)
 		}
 		return
 	}

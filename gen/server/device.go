@@ -35,8 +35,9 @@ type DeviceConfig struct {
 	Watcher   Watcher
 	// Direct has the messages of other nodes put into an inbox instead of the
 	// actor's mailbox, until stop is called: see dist.Node.
-	Direct func(pid gen.PID, name gen.Atom, in dist.Inbox) (stop func())
-	Log    zerolog.Logger
+	Direct   func(pid gen.PID, name gen.Atom, in dist.Inbox) (stop func())
+	Reporter *Reporter // what others learn of the server from; nil where nobody asks
+	Log      zerolog.Logger
 }
 
 // Watcher monitors processes of other nodes for an actor, which gets a
@@ -62,6 +63,7 @@ type Device struct {
 	sweeping    map[gen.PID]bool // sessions that have yet to answer a sweep
 	sweep       int64            // number of the latest sweep
 	reopening   bool
+	lost        string // why the device does not serve; empty where it does
 }
 
 // NewDevice returns a factory of the actor for Ergo.
@@ -74,12 +76,16 @@ func (d *Device) Init(...any) error {
 	if d.cfg.Host == nil {
 		d.cfg.Host = exec.NewHostMemory(0)
 	}
+	if d.cfg.Reporter == nil {
+		d.cfg.Reporter = NewReporter(d.cfg.Name)
+	}
 	// A client that is linked to the server and dies does not end it.
 	d.SetTrapExit(true)
 	d.sessions = make(map[gen.PID]*store.Session)
 	d.mailbox.handle = d.handle
 	d.open(d.cfg.Vulkan)
-	d.indirect = d.cfg.Direct(d.PID(), d.cfg.Name, &d.mailbox)
+	d.reports()
+	d.indirect = d.cfg.Direct(d.PID(), d.cfg.Name, front{d})
 	return nil
 }
 
@@ -99,12 +105,15 @@ func (d *Device) open(dev *vulkan.Device) {
 		OneByOne:  d.cfg.OneByOne,
 		Prompt:    d.cfg.Prompt,
 		Shaders:   d.cfg.Shaders,
+		Completed: d.completed,
 	})
 }
 
 // HandleMessage hands on what Ergo delivers.
 func (d *Device) HandleMessage(_ gen.PID, message any) error {
-	d.mailbox.deliver(message)
+	if !d.inform(message) {
+		d.mailbox.deliver(message)
+	}
 	return nil
 }
 
@@ -120,21 +129,12 @@ func (d *Device) handle(message any) {
 	case dist.Cast:
 		d.stream(m.Sender, m.Request)
 	case dist.Call:
+		m.Came = d.mailbox.came
 		d.call(m)
 	case gen.MessageDownPID:
 		d.end(m.PID)
 	}
 	d.recoverDevice()
-}
-
-// HandleCall answers the manager.
-func (d *Device) HandleCall(_ gen.PID, _ gen.Ref, request any) (any, error) {
-	var s status
-	switch request.(type) {
-	case askStatus:
-		d.mailbox.do(func() { s = d.status() })
-	}
-	return s, nil
 }
 
 // ProcessRun is that of the actor. Before it ends it frees what clients hold: once
@@ -157,6 +157,7 @@ func (d *Device) release() {
 		for pid := range d.sessions {
 			d.end(pid)
 		}
+		d.cfg.Reporter.close()
 	})
 }
 
@@ -223,6 +224,7 @@ func (d *Device) recoverDevice() {
 	}
 	d.reopening = true
 	d.cfg.Log.Error().Err(d.exec.Lost()).Msg("device lost; opening it again")
+	d.fail("the device is lost and is being opened again: %v", d.exec.Lost())
 	d.exec.Abandon()
 	dev := d.cfg.Vulkan
 	go func() {
@@ -234,6 +236,7 @@ func (d *Device) recoverDevice() {
 func (d *Device) reopened(dev *vulkan.Device, err error) {
 	if err != nil {
 		d.cfg.Log.Error().Err(err).Msg("open the device again; restart nxvk-node")
+		d.fail("the device is lost and cannot be opened again: %v; restart nxvk-node", err)
 		return
 	}
 	for pid := range d.sessions {
@@ -242,4 +245,6 @@ func (d *Device) reopened(dev *vulkan.Device, err error) {
 	d.reopening = false
 	d.cfg.Vulkan = dev
 	d.open(dev)
+	d.lost = ""
+	d.cfg.Reporter.publish()
 }

@@ -42,6 +42,7 @@ type rig struct {
 	server  gen.PID
 	manager gen.PID
 	watch   *watch
+	reports Reporters
 }
 
 // newRig starts the servers; change may alter how.
@@ -56,14 +57,15 @@ func newRig(t *testing.T, change func(*DeviceConfig)) *rig {
 	}
 	t.Cleanup(n.Close)
 	r := &rig{T: t, node: n, watch: &watch{on: make(map[gen.PID]bool)}}
-	cfg := DeviceConfig{Name: "nxvk_0", Watcher: r.watch, Direct: n.Direct, Log: zerolog.Nop()}
+	r.reports = Reporters{NewReporter("nxvk_0")}
+	cfg := DeviceConfig{Name: "nxvk_0", Watcher: r.watch, Direct: n.Direct, Reporter: r.reports[0], Log: zerolog.Nop()}
 	if change != nil {
 		change(&cfg)
 	}
 	if r.server, err = n.SpawnRegister("nxvk_0", NewDevice(cfg), gen.ProcessOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	manager := ManagerConfig{Devices: []gen.Atom{"nxvk_0"}, Log: zerolog.Nop()}
+	manager := ManagerConfig{Devices: r.reports, Patience: patience, Log: zerolog.Nop()}
 	if r.manager, err = n.SpawnRegister(ManagerName, NewManager(manager), gen.ProcessOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"runtime/debug"
 
 	"nxvk/gen/etf"
-	"nxvk/gen/exec"
 	"nxvk/gen/store"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -28,7 +27,7 @@ func Version() string {
 func pair(key string, value etf.Term) etf.Pair { return etf.Pair{Key: etf.Atom(key), Value: value} }
 
 // info describes the device.
-func (d *Device) info() etf.Term {
+func (d *Device) info() etf.Map {
 	m := etf.Map{
 		pair("index", d.cfg.Index),
 		pair("server", etf.Atom(d.cfg.Name)),
@@ -89,27 +88,4 @@ func (d *Device) memory(s *store.Session) etf.Term {
 			pair("total", st.Total), pair("sessions", len(st.Sessions)),
 		}),
 	}
-}
-
-// askStatus asks a device server for its status.
-type askStatus struct{}
-
-// status is what a device server reports to the manager.
-type status struct {
-	Info     etf.Term
-	Device   *vulkan.Info // nil for the host
-	Name     string
-	Kind     string
-	Total    uint64 // bytes of device memory
-	Memory   vulkan.Stats
-	Counters exec.Counters
-	Sessions []sessionStatus
-}
-
-type sessionStatus struct {
-	Owner   etf.Pid
-	Label   string
-	Buffers int
-	Bytes   int64
-	Limit   int64
 }

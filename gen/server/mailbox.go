@@ -1,6 +1,10 @@
 package server
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
 // mailbox is what a device server has yet to handle: one message at a time, in
 // the order in which they came. Whoever puts a message into an idle mailbox
@@ -9,12 +13,32 @@ import "sync"
 type mailbox struct {
 	handle func(message any) // calls what is a func(); does not panic
 	ended  bool              // the last message is handled
+	came   time.Duration     // when the message that is being handled was put here
+
+	// waited is told how long each message was in the queue, and turned when it has been
+	// handled; nil where nobody asks.
+	waited func(time.Duration)
+	turned func()
+	began  atomic.Int64 // when the message that is being handled began to be, 0 between two
+	queued atomic.Int64 // messages that nobody has begun to handle
 
 	mu      sync.Mutex
-	queue   []any
-	spare   []any // the array of the messages being handled, for the queue after next
+	queue   []letter
+	spare   []letter // the array of the messages being handled, for the queue after next
 	running bool
 }
+
+// letter is a message and when it came.
+type letter struct {
+	message any
+	came    time.Duration
+}
+
+// started is when clock began.
+var started = time.Now()
+
+// clock is a time that never goes back and is never 0.
+func clock() time.Duration { return time.Since(started) + 1 }
 
 // turn is a function that somebody waits for.
 type turn struct {
@@ -28,9 +52,11 @@ const keepQueue = 1024
 
 // Put is that of dist.Inbox.
 func (b *mailbox) Put(message any) (run bool) {
+	l := letter{message, clock()}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.queue = append(b.queue, message)
+	b.queue = append(b.queue, l)
+	b.queued.Add(1)
 	run = !b.running
 	b.running = true
 	return run
@@ -39,15 +65,40 @@ func (b *mailbox) Put(message any) (run bool) {
 // Run handles messages until there are none. It is for whom Put told to.
 func (b *mailbox) Run() {
 	for {
-		messages := b.take()
-		if len(messages) == 0 {
+		letters := b.take()
+		if len(letters) == 0 {
 			return
 		}
-		for i, m := range messages {
-			messages[i] = nil
-			b.one(m)
+		for i, l := range letters {
+			letters[i] = letter{}
+			b.begin(l)
+			b.one(l.message)
+			if b.turned != nil && !b.ended {
+				b.turned()
+			}
+			b.began.Store(0)
 		}
 	}
+}
+
+// begin notes that a message is about to be handled.
+func (b *mailbox) begin(l letter) {
+	now := clock()
+	b.came = l.came
+	b.queued.Add(-1)
+	b.began.Store(int64(now))
+	if b.waited != nil {
+		b.waited(now - l.came)
+	}
+}
+
+// busy returns for how long the message that is being handled has been, 0 where
+// none is.
+func (b *mailbox) busy() time.Duration {
+	if began := b.began.Load(); began != 0 {
+		return clock() - time.Duration(began)
+	}
+	return 0
 }
 
 func (b *mailbox) one(message any) {
@@ -65,7 +116,7 @@ func (b *mailbox) one(message any) {
 }
 
 // take empties the queue, or ends Run where it is empty.
-func (b *mailbox) take() []any {
+func (b *mailbox) take() []letter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.queue) == 0 {
@@ -75,9 +126,9 @@ func (b *mailbox) take() []any {
 		}
 		return nil
 	}
-	messages := b.queue
-	b.queue, b.spare = b.spare[:0], messages
-	return messages
+	letters := b.queue
+	b.queue, b.spare = b.spare[:0], letters
+	return letters
 }
 
 // deliver handles a message here, unless somebody is handling others.

@@ -129,9 +129,9 @@ func TestMailboxForgets(t *testing.T) {
 		t.Errorf("room for %d messages is kept, want %d at most", n, keepQueue)
 	}
 	b.deliver(1)
-	for _, m := range b.spare[:cap(b.spare)] {
-		if m != nil {
-			t.Errorf("%v is kept", m)
+	for _, l := range b.spare[:cap(b.spare)] {
+		if l.message != nil {
+			t.Errorf("%v is kept", l.message)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"runtime"
+	"time"
 
 	"ergo.services/ergo/act"
 	"ergo.services/ergo/gen"
@@ -19,9 +20,10 @@ const ManagerName = gen.Atom("nxvk")
 
 // ManagerConfig is what the manager is started with.
 type ManagerConfig struct {
-	Work    *sched.Pool // see DeviceConfig; nil is a pool of its own
-	Devices []gen.Atom  // registered names of the device servers, in order
-	Log     zerolog.Logger
+	Work     *sched.Pool   // see DeviceConfig; nil is a pool of its own
+	Devices  Reporters     // of the device servers, in order
+	Patience time.Duration // see Patience, which it is where zero
+	Log      zerolog.Logger
 }
 
 // Manager is the gen_server of the node: what there is, and a bird's view of
@@ -44,22 +46,24 @@ func (m *Manager) Init(...any) error {
 		m.cfg.Work = sched.NewPool(0)
 	}
 	m.incarnation = newIncarnation()
+	if m.cfg.Patience == 0 {
+		m.cfg.Patience = Patience
+	}
 	return nil
 }
 
 // HandleMessage answers calls and ignores everything else.
 func (m *Manager) HandleMessage(_ gen.PID, message any) error {
-	switch c := message.(type) {
-	case dist.Call:
-		if c.Request == etf.Atom("support") {
-			m.support(c)
-			return nil
-		}
-		if err := m.Send(c.From, dist.NewReply(c, m.answer(c.Request))); err != nil {
-			m.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
-		}
-	case AskMetrics:
-		c.Answer <- m.metrics()
+	c, ok := message.(dist.Call)
+	if !ok {
+		return nil
+	}
+	if c.Request == etf.Atom("support") {
+		m.support(c)
+		return nil
+	}
+	if err := m.Send(c.From, dist.NewReply(c, m.answer(c.Request))); err != nil {
+		m.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
 	}
 	return nil
 }
@@ -76,7 +80,7 @@ func (m *Manager) answer(request etf.Term) (reply etf.Term) {
 	case etf.Atom("sessions"):
 		return wire.Success(m.sessions())
 	case etf.Atom("metrics"):
-		return wire.Success(m.metrics().term())
+		return wire.Success(m.cfg.Devices.term(m.cfg.Patience))
 	}
 	if t, ok := request.(etf.Tuple); ok && len(t) == 2 && t[0] == etf.Atom("echo") {
 		return wire.Success(echo(t[1]))
@@ -95,7 +99,7 @@ func echo(t etf.Term) etf.Term {
 func (m *Manager) info() etf.Term {
 	var devices etf.List
 	for _, s := range m.statuses() {
-		devices = append(devices, s.Info)
+		devices = append(devices, s.report())
 	}
 	return etf.Map{
 		pair("version", Version()), pair("incarnation", m.incarnation), pair("digest", ops.Digest()),
@@ -116,18 +120,5 @@ func (m *Manager) sessions() etf.Term {
 	return l
 }
 
-// statuses asks every device server.
-func (m *Manager) statuses() []status {
-	var all []status
-	for _, name := range m.cfg.Devices {
-		r, err := m.Call(name, askStatus{})
-		if err != nil {
-			m.cfg.Log.Error().Err(err).Str("device", string(name)).Msg("status")
-			continue
-		}
-		if s, ok := r.(status); ok {
-			all = append(all, s)
-		}
-	}
-	return all
-}
+// statuses are those of the devices.
+func (m *Manager) statuses() []status { return m.cfg.Devices.statuses(m.cfg.Patience) }

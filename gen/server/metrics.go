@@ -2,42 +2,25 @@ package server
 
 import (
 	"errors"
-	"fmt"
-	"io"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"nxvk/gen/etf"
 )
 
 var errNotManager = errors.New("requests are info, support, sessions, metrics and {echo, Term}; see gen/README.md")
 
-// AskMetrics asks the manager for Metrics, from outside of actors. The channel
-// has room for the answer.
-type AskMetrics struct{ Answer chan<- Metrics }
+// prefix of the names of metrics, and the names of those that are histograms.
+const (
+	prefix        = "nxvk_"
+	callSeconds   = "call_seconds"
+	waitSeconds   = "queue_wait_seconds"
+	submitSeconds = "submit_latency_seconds"
+)
 
-// Metric is one number of one device.
-type Metric struct {
-	Name    string // in the manner of Prometheus, without the prefix
-	Help    string
-	Counter bool // it only grows
-	Device  string
-	Value   float64
-}
-
-// Metrics are all numbers of a node, those of one name together.
-type Metrics []Metric
-
-// metrics collects the numbers of all devices.
-func (m *Manager) metrics() Metrics {
-	var out Metrics
-	all := m.statuses()
-	for _, row := range metricRows {
-		for _, s := range all {
-			out = append(out, Metric{row.name, row.help, row.counter, s.Name, row.value(&s)})
-		}
-	}
-	return out
-}
-
+// metricRows are the numbers that a snapshot gives, one a device.
 var metricRows = []struct {
 	name    string
 	help    string
@@ -69,41 +52,61 @@ var metricRows = []struct {
 	{"prompt_dispatches_total", "Kernels that the host carried out in the stead of a processor.", true, func(s *status) float64 { return float64(s.Counters.Prompt) }},
 	{"leapfrog_steps_total", "Leapfrog steps that chains of the sampler have had the device take.", true, func(s *status) float64 { return float64(s.Counters.Leaps) }},
 	{"submits_total", "Batches submitted to the device.", true, func(s *status) float64 { return float64(s.Counters.Submits) }},
-	{"submit_latency_seconds", "Mean time from submission to completion.", false, func(s *status) float64 { return s.Memory.Latency.Seconds() }},
 	{"uploaded_bytes_total", "Bytes of uploaded tensors.", true, func(s *status) float64 { return float64(s.Counters.Uploaded) }},
 	{"downloaded_bytes_total", "Bytes read back from the device.", true, func(s *status) float64 { return float64(s.Counters.Downloaded) }},
+	{"device_busy_seconds", "Time that the device server has been handling the same message; 0 where it is handling none.", false, func(s *status) float64 { return s.Busy.Seconds() }},
+	{"device_submission_seconds", "Age of the oldest submission that has not completed; 0 where there is none.", false, func(s *status) float64 { return since(s.Oldest).Seconds() }},
+	{"device_queued_messages", "Messages that wait for the device server.", false, func(s *status) float64 { return float64(s.Queued) }},
+	{"device_up", "1 where the device serves, 0 where it is lost.", false, func(s *status) float64 {
+		if s.Lost != "" {
+			return 0
+		}
+		return 1
+	}},
 }
 
-// term is the map of the metrics request: name to device to number.
-func (m Metrics) term() etf.Term {
+// since is the time that has passed, 0 where at is the zero time.
+func since(at time.Time) time.Duration {
+	if at.IsZero() {
+		return 0
+	}
+	return time.Since(at)
+}
+
+// term is the map of the metrics request: name to device to number. Of histograms
+// it has how many there were and their sum.
+func (all Reporters) term(patience time.Duration) etf.Term {
+	list := all.statuses(patience)
 	var out etf.Map
-	for i := 0; i < len(m); {
+	for _, row := range metricRows {
 		var devices etf.Map
-		name := m[i].Name
-		for ; i < len(m) && m[i].Name == name; i++ {
-			devices = append(devices, etf.Pair{Key: etf.Atom(m[i].Device), Value: m[i].Value})
+		for i := range list {
+			devices = append(devices, etf.Pair{Key: etf.Atom(list[i].Name), Value: row.value(&list[i])})
 		}
-		out = append(out, pair(name, devices))
+		out = append(out, pair(row.name, devices))
+	}
+	for _, h := range histograms {
+		var counts, sums etf.Map
+		for _, r := range all {
+			var m dto.Metric
+			if err := h.of(r).Write(&m); err != nil {
+				continue
+			}
+			key := etf.Atom(r.name)
+			counts = append(counts, etf.Pair{Key: key, Value: float64(m.Histogram.GetSampleCount())})
+			sums = append(sums, etf.Pair{Key: key, Value: m.Histogram.GetSampleSum()})
+		}
+		out = append(out, pair(h.name+"_count", counts), pair(h.name+"_sum", sums))
 	}
 	return out
 }
 
-// Write prints the metrics in the text format of Prometheus.
-func (m Metrics) Write(w io.Writer) {
-	last := ""
-	for _, x := range m {
-		if x.Name != last {
-			kind := "gauge"
-			if x.Counter {
-				kind = "counter"
-			}
-			fmt.Fprintf(w, "# HELP nxvk_%s %s\n# TYPE nxvk_%s %s\n", x.Name, x.Help, x.Name, kind)
-			last = x.Name
-		}
-		label := ""
-		if x.Device != "" {
-			label = fmt.Sprintf("{device=%q}", x.Device)
-		}
-		fmt.Fprintf(w, "nxvk_%s%s %g\n", x.Name, label, x.Value)
-	}
+// histograms are those of each device.
+var histograms = []struct {
+	name string
+	of   func(*Reporter) prometheus.Histogram
+}{
+	{callSeconds, func(r *Reporter) prometheus.Histogram { return r.calls }},
+	{waitSeconds, func(r *Reporter) prometheus.Histogram { return r.waits }},
+	{submitSeconds, func(r *Reporter) prometheus.Histogram { return r.submits }},
 }

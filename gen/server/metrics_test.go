@@ -1,12 +1,19 @@
 package server
 
 import (
-	"regexp"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"ergo.services/ergo/gen"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+
 	"nxvk/gen/etf"
+	"nxvk/node/dist"
+	"nxvk/vulkan"
 )
 
 // The numbers follow what a client does.
@@ -17,72 +24,220 @@ func TestMetrics(t *testing.T) {
 	m := c.success(c.ask(c.manager, atom("metrics")))
 	for name, want := range map[atom]float64{
 		"sessions": 1, "buffers": 3, "session_bytes": 24, "instructions_total": 3, "host_instructions_total": 1,
-		"failed_total": 1, "dispatches_total": 0, "uploaded_bytes_total": 12,
+		"failed_total": 1, "dispatches_total": 0, "uploaded_bytes_total": 12, "call_seconds_count": 1,
+		"device_busy_seconds": 0, "device_up": 1,
 	} {
-		if got := get(t, m, name, "nxvk_0"); got != etf.Term(want) {
+		got := get(t, m, name, "nxvk_0")
+		if name == "device_busy_seconds" {
+			continue // the server may be publishing what the next one says
+		}
+		if got != etf.Term(want) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	if got, want := len(m.(etf.Map)), len(metricRows); got != want {
+	if got, want := len(m.(etf.Map)), len(metricRows)+2*len(histograms); got != want {
 		t.Errorf("%d metrics, want %d", got, want)
 	}
-
-	answer := make(chan Metrics, 1)
-	c.post(c.manager, AskMetrics{Answer: answer})
-	select {
-	case got := <-answer:
-		checkText(t, got)
-	case <-time.After(patience):
-		t.Fatal("no metrics")
-	}
-}
-
-// checkText checks that the text is what Prometheus reads: two comments of each
-// metric, then its samples.
-func checkText(t *testing.T, m Metrics) {
-	t.Helper()
-	var b strings.Builder
-	m.Write(&b)
-	forms := []*regexp.Regexp{
-		regexp.MustCompile(`^# HELP (nxvk_[a-z_]+) [A-Z].*\.$`),
-		regexp.MustCompile(`^# TYPE (nxvk_[a-z_]+) (counter|gauge)$`),
-		regexp.MustCompile(`^(nxvk_[a-z_]+)\{device="nxvk_0"\} [0-9.e+-]+$`),
-	}
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	if len(lines) != 3*len(metricRows) {
-		t.Fatalf("%d lines, want %d", len(lines), 3*len(metricRows))
-	}
-	for i, line := range lines {
-		match := forms[i%3].FindStringSubmatch(line)
-		if match == nil {
-			t.Fatalf("line %d: %q", i, line)
-		}
-		row := metricRows[i/3]
-		if match[1] != "nxvk_"+row.name {
-			t.Errorf("line %d: %q, want it of %s", i, line, row.name)
-		}
+	families := c.gather()
+	for _, row := range metricRows {
 		if counter := strings.HasSuffix(row.name, "_total"); counter != row.counter {
 			t.Errorf("%s: counter is %v", row.name, row.counter)
 		}
+		f := families[prefix+row.name]
+		if f == nil || len(f.Metric) != 1 || label(f.Metric[0], "device") != "nxvk_0" {
+			t.Errorf("%s: gathered %v", row.name, f)
+		}
+	}
+	s := families["nxvk_session_memory_bytes"].GetMetric()
+	if len(s) != 1 || s[0].Gauge.GetValue() != 24 || !strings.Contains(label(s[0], "session"), string(c.pid.Node)) {
+		t.Errorf("the sessions are %v", s)
 	}
 }
 
-func TestMetricsText(t *testing.T) {
-	m := Metrics{
-		{Name: "a", Help: "First.", Device: "x", Value: 1}, {Name: "a", Help: "First.", Device: `y"`, Value: 2.5},
-		{Name: "b_total", Help: "Second.", Counter: true, Value: 1e12},
+// gather collects as Prometheus does, and checks what that demands.
+func (r *rig) gather() map[string]*dto.MetricFamily {
+	r.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(r.reports)
+	list, err := registry.Gather()
+	if err != nil {
+		r.Fatal(err)
 	}
-	var b strings.Builder
-	m.Write(&b)
-	want := `# HELP nxvk_a First.
-# TYPE nxvk_a gauge
-nxvk_a{device="x"} 1
-nxvk_a{device="y\""} 2.5
-# HELP nxvk_b_total Second.
-# TYPE nxvk_b_total counter
-nxvk_b_total 1e+12
-`
-	if b.String() != want {
-		t.Errorf("got\n%swant\n%s", b.String(), want)
+	problems, err := promlint.NewWithMetricFamilies(list).Lint()
+	if err != nil || len(problems) > 0 {
+		r.Fatalf("%v %v", problems, err)
+	}
+	all := make(map[string]*dto.MetricFamily)
+	for _, f := range list {
+		all[f.GetName()] = f
+	}
+	return all
+}
+
+func label(m *dto.Metric, name string) string {
+	for _, l := range m.Label {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+// stick has the device server handle a message until the test ends, begun so long
+// ago.
+func (r *rig) stick(ago time.Duration) {
+	r.Helper()
+	stuck, release := make(chan struct{}), make(chan struct{})
+	r.post(r.server, func() { close(stuck); <-release })
+	r.Cleanup(func() { close(release) })
+	<-stuck
+	began := &r.reports[0].box.began
+	began.Add(-int64(ago))
+}
+
+// A server that is busy for ever hides nothing: the manager answers, metrics are
+// served, info of the device itself is told, and all of them say for how long.
+func TestStuckServer(t *testing.T) {
+	var direct dist.Inbox
+	r := newRig(t, func(c *DeviceConfig) {
+		c.Direct = func(_ gen.PID, _ gen.Atom, in dist.Inbox) func() { direct = in; return func() {} }
+	})
+	c := r.client()
+	c.stream(tensor(1, 1, 2, 3))
+	c.ok(tuple{atom("describe"), int64(1)})
+	c.sessions() // publishes
+	r.stick(time.Hour)
+	for _, m := range []any{dist.Message{}, dist.Cast{}} {
+		if direct.Put(m) {
+			t.Fatal("the mailbox is idle")
+		}
+	}
+	hour := time.Hour.Seconds()
+	info := c.success(c.ask(c.manager, atom("info")))
+	if busy := get(t, get(t, info, "devices").(list)[0], "busy_for").(float64); busy < hour {
+		t.Errorf("info: busy for %v s", busy)
+	}
+	if s := c.sessions(); len(s) != 1 || get(t, s[0], "bytes") != int64(12) {
+		t.Errorf("sessions: %v", s)
+	}
+	metrics := c.success(c.ask(c.manager, atom("metrics")))
+	if busy := get(t, metrics, "device_busy_seconds", "nxvk_0").(float64); busy < hour {
+		t.Errorf("metrics: busy for %v s", busy)
+	}
+	all := r.gather()
+	if g := all["nxvk_device_busy_seconds"].Metric[0].Gauge; g.GetValue() < hour {
+		t.Errorf("gathered: busy for %v s", g)
+	}
+	if g := all["nxvk_device_queued_messages"].Metric[0].Gauge; g.GetValue() < 2 {
+		t.Errorf("gathered: %v messages wait", g)
+	}
+	c.tag++
+	if direct.Put(dist.Call{From: c.pid, Tag: c.tag, Request: atom("info"), Sender: c.pid}) {
+		t.Fatal("info is left to the mailbox")
+	}
+	if busy := get(t, c.success(c.answer()), "busy_for").(float64); busy < hour {
+		t.Errorf("info of the device: busy for %v s", busy)
+	}
+	if why := r.reports.NotReady(); !strings.Contains(why, "nxvk_0 has been busy with one message for 1h0m") {
+		t.Errorf("ready: %q", why)
+	}
+}
+
+// A server that has just begun to be busy is waited for no longer than patience.
+func TestPatience(t *testing.T) {
+	r := newRig(t, nil)
+	r.stick(0)
+	if s := r.reports.statuses(time.Millisecond); len(s) != 1 || s[0].Busy == 0 {
+		t.Errorf("statuses %v", s)
+	}
+	if why := r.reports.NotReady(); why != "" && !strings.Contains(why, "busy with one message") {
+		t.Errorf("ready: %q", why)
+	}
+}
+
+// Readiness says why a device does not serve.
+func TestNotReady(t *testing.T) {
+	lost := vulkan.ErrDeviceLost
+	for _, x := range []struct {
+		name string
+		s    status
+		want string
+	}{
+		{"idle", status{}, ""},
+		{"under way", status{Oldest: time.Now()}, ""},
+		{"lost", status{Lost: lost.Error()}, "nxvk_0: device lost"},
+		{"hung", status{Oldest: time.Now().Add(-time.Minute)}, "carrying out one submission for "},
+	} {
+		r := NewReporter("nxvk_0")
+		x.s.Name = "nxvk_0"
+		r.open(runningMailbox(), func() status { return x.s })
+		if why := (Reporters{r}).NotReady(); why != x.want && (x.want == "" || !strings.Contains(why, x.want)) {
+			t.Errorf("%s: %q, want %q", x.name, why, x.want)
+		}
+		r.close()
+		if why := (Reporters{r}).NotReady(); !strings.Contains(why, "1 of 1 device servers have ended") {
+			t.Errorf("%s: it has ended: %q", x.name, why)
+		}
+	}
+}
+
+func runningMailbox() *mailbox {
+	b := &mailbox{}
+	b.handle = func(m any) { m.(func())() }
+	return b
+}
+
+// The sessions that hold most have series of their own; their number is bounded, and
+// no text of a client reaches a reader raw.
+func TestSessionSeries(t *testing.T) {
+	r := NewReporter("nxvk_0")
+	var s status
+	s.Name = "nxvk_0"
+	for i := range 3 * maxSessions {
+		s.Sessions = append(s.Sessions, sessionStatus{
+			Owner: etf.Pid{Node: "a@b", ID: uint32(i)}, Bytes: int64(i), Waiting: 1,
+			Label: fmt.Sprint("job\x1b[2J\n\xff", strings.Repeat("é", 2*maxLabel)),
+		})
+	}
+	r.open(runningMailbox(), func() status { return s })
+	all := (&rig{T: t, reports: Reporters{r}}).gather()
+	bytes := all["nxvk_session_memory_bytes"].GetMetric()
+	waiting := all["nxvk_session_waiting_requests"].GetMetric()
+	if len(bytes) != maxSessions+1 || len(waiting) != maxSessions+1 {
+		t.Fatalf("%d and %d series, want %d", len(bytes), len(waiting), maxSessions+1)
+	}
+	var sum, others float64
+	for _, m := range bytes {
+		sum += m.Gauge.GetValue()
+		if text := label(m, "label"); strings.ContainsAny(text, "\x1b\n") || len([]rune(text)) > maxLabel {
+			t.Fatalf("label %q", text)
+		}
+	}
+	for _, m := range waiting {
+		if label(m, "session") == "other" {
+			others = m.Gauge.GetValue()
+		}
+	}
+	if n := 3 * maxSessions; sum != float64(n*(n-1)/2) || others != float64(2*maxSessions) {
+		t.Errorf("%v bytes in all, %v requests of others", sum, others)
+	}
+}
+
+// Submissions are timed from when the device gets them.
+func TestSubmissionTime(t *testing.T) {
+	r := newRig(t, onDevice(t, vulkan.Options{}))
+	c := r.client()
+	c.stream(tensor(1, 1, 2, 3), add(2, 3, 1, 1))
+	c.wantFloats(2, 2, 4, 6)
+	if got := c.ask(c.server, atom("sync")); got != atom("ok") {
+		t.Fatal(got)
+	}
+	m := c.success(c.ask(c.manager, atom("metrics")))
+	submits := get(t, m, "submits_total", "nxvk_0").(float64)
+	if n := get(t, m, "submit_latency_seconds_count", "nxvk_0"); n != etf.Term(submits) || submits == 0 {
+		t.Errorf("%v submissions have a time, want %v", n, submits)
+	}
+	if x := get(t, m, "device_submission_seconds", "nxvk_0"); x != etf.Term(0.0) {
+		t.Errorf("a submission is under way for %v s", x)
 	}
 }

@@ -38,7 +38,8 @@ func (d *Device) call(c dist.Call) {
 		return
 	}
 	if r.Verb == wire.Info {
-		d.reply(c, wire.Success(d.info()))
+		s := status{Info: d.info()}
+		d.reply(c, wire.Success(s.report()))
 		return
 	}
 	d.serve(c, r, session)
@@ -131,6 +132,7 @@ func (d *Device) openSession(l *exec.Lane, o wire.Options) etf.Term {
 // may be gone.
 func (d *Device) reply(c dist.Call, result etf.Term) (sent bool) {
 	err := d.Send(c.From, dist.NewReply(c, result))
+	d.cfg.Reporter.calls.Observe((clock() - c.Came).Seconds())
 	if err != nil {
 		d.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
 	}

@@ -32,8 +32,10 @@ func TestSessionEnds(t *testing.T) {
 		t.Error("the process is not watched")
 	}
 	r.post(r.server, gen.MessageDownPID{PID: a.pid, Reason: gen.ErrNoConnection})
-	if s := b.sessions(); len(s) != 0 || r.watch.watches(a.pid) {
-		t.Errorf("sessions %v", s)
+	for deadline := time.Now().Add(patience); len(b.sessions()) != 0 || r.watch.watches(a.pid); {
+		if time.Now().After(deadline) {
+			t.Fatalf("sessions %v", b.sessions())
+		}
 	}
 	r.post(r.server, gen.MessageDownPID{PID: a.pid, Reason: gen.ErrNoConnection}) // once more is no matter
 	a.wantError(a.ask(r.server, tuple{atom("download"), int64(1)}), "unknown_id")

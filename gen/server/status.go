@@ -2,11 +2,40 @@ package server
 
 import (
 	"math"
+	"time"
 
+	"nxvk/gen/etf"
 	"nxvk/gen/exec"
 	"nxvk/node/dist"
 	"nxvk/vulkan"
 )
+
+// status is what a device server says of itself to reports and metrics.
+type status struct {
+	Info     etf.Map
+	Device   *vulkan.Info // nil for the host
+	Name     string
+	Kind     string
+	Total    uint64 // bytes of device memory
+	Memory   vulkan.Stats
+	Counters exec.Counters
+	Sessions []sessionStatus
+	Lost     string    // why the device does not serve; empty where it does
+	Oldest   time.Time // when the oldest submission under way began; zero where none is
+
+	// Of the moment in which somebody asks.
+	Busy   time.Duration // how long the message that is being handled has been
+	Queued int64         // messages that nobody has begun to handle
+}
+
+type sessionStatus struct {
+	Owner   etf.Pid
+	Label   string
+	Buffers int
+	Bytes   int64
+	Limit   int64
+	Waiting int // requests that have not been carried out
+}
 
 // hostMemory is what values on the host take, in the terms of a device; total is
 // the limit, 0 where there is none.
@@ -18,9 +47,12 @@ func hostMemory(h *exec.HostMemory) (total uint64, s vulkan.Stats) {
 	return total, vulkan.Stats{InUse: used, Reserved: used + uint64(h.Kept()), Pooled: uint64(h.Kept()), Peak: uint64(h.Peak())}
 }
 
-// status is a snapshot for reports and metrics.
+// status is a snapshot. The server takes it in a turn of its own.
 func (d *Device) status() status {
-	s := status{Info: d.info(), Name: string(d.cfg.Name), Kind: "host", Counters: d.exec.Counters}
+	s := status{
+		Info: d.info(), Name: string(d.cfg.Name), Kind: "host", Counters: d.exec.Counters,
+		Lost: d.lost, Oldest: d.exec.Oldest(),
+	}
 	if d.cfg.Vulkan == nil {
 		s.Total, s.Memory = hostMemory(d.cfg.Host)
 	}
@@ -32,8 +64,13 @@ func (d *Device) status() status {
 	for pid, session := range d.sessions {
 		s.Sessions = append(s.Sessions, sessionStatus{
 			Owner: dist.Pid(pid), Label: session.Label, Limit: session.Limit,
-			Buffers: session.Buffers(), Bytes: session.Bytes(),
+			Buffers: session.Buffers(), Bytes: session.Bytes(), Waiting: d.exec.Lane(session).Waiting(),
 		})
 	}
 	return s
+}
+
+// report is the info of a device with what is true in this moment.
+func (s *status) report() etf.Term {
+	return append(s.Info[:len(s.Info):len(s.Info)], pair("busy_for", s.Busy.Seconds()))
 }

@@ -1,6 +1,8 @@
 package dist
 
 import (
+	"time"
+
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
@@ -16,6 +18,9 @@ type Call struct {
 	// It is zero where the peer did not say, as for sends to a name by an
 	// emulator without that capability.
 	Sender gen.PID
+	// Came is when the call arrived, by the clock of whoever takes it, for what
+	// that tells of the time that it took.
+	Came time.Duration
 }
 
 // Cast is a request in the manner of gen_server:cast/2.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -109,22 +110,41 @@ func TestMetrics(t *testing.T) {
 	b := startBEAM(t)
 	b.connect(n)
 	b.want("ok", "{nxvk_load,hold,[%s,3,1000]}", n.device())
-	answer, err := http.Get("http://127.0.0.1:" + port + "/metrics")
-	if err != nil {
-		t.Fatal(err)
+	get := func(path string) (int, string) {
+		answer, err := http.Get("http://127.0.0.1:" + port + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(body)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if code, body := get(path); code != http.StatusOK {
+			t.Errorf("%s gives %d %s", path, code, body)
+		}
 	}
+	_, body := get("/metrics")
 	for _, want := range []string{
 		"# TYPE nxvk_buffers gauge", `nxvk_buffers{device="nxvk_0"} 3`, `nxvk_session_bytes{device="nxvk_0"} 3000`,
-		"# TYPE nxvk_instructions_total counter", "nxvk_sessions", "nxvk_dispatches_total", "nxvk_submit_latency_seconds",
-		"nxvk_fallbacks_total", "nxvk_wire_received_bytes_total", "nxvk_connections 1",
+		"# TYPE nxvk_instructions_total counter", "nxvk_sessions", "nxvk_dispatches_total", "nxvk_fallbacks_total",
+		"# TYPE nxvk_submit_latency_seconds histogram", "# TYPE nxvk_call_seconds histogram", "# TYPE nxvk_queue_wait_seconds histogram",
+		`nxvk_session_memory_bytes{device="nxvk_0",label="",session="<`, `nxvk_device_busy_seconds{device="nxvk_0"}`,
+		`nxvk_device_up{device="nxvk_0"} 1`, "nxvk_build_info{", "go_goroutines",
+		"nxvk_wire_received_bytes_total", "nxvk_connections 1", "nxvk_handshakes_failed_total",
 	} {
-		if !strings.Contains(string(body), want) {
+		if !strings.Contains(body, want) {
 			t.Errorf("the metrics lack %q", want)
+		}
+	}
+	if runtime.GOOS == "linux" {
+		for _, want := range []string{"process_open_fds", "process_resident_memory_bytes"} {
+			if !strings.Contains(body, want) {
+				t.Errorf("the metrics lack %q", want)
+			}
 		}
 	}
 	if t.Failed() {

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// maxSessions bounds the sessions of a device that have series of their own: those
+// that hold most. The others are one series together.
+const maxSessions = 100
+
+// maxLabel bounds what is told of a label that a client has chosen, in characters.
+const maxLabel = 64
+
+var (
+	rowDescs     = describe()
+	sessionLabel = []string{"device", "session", "label"}
+	sessionBytes = prometheus.NewDesc(prefix+"session_memory_bytes",
+		"Bytes charged to a session; those that hold least are the session other.", sessionLabel, nil)
+	sessionWaiting = prometheus.NewDesc(prefix+"session_waiting_requests",
+		"Instructions and reads of a session that have not been carried out.", sessionLabel, nil)
+)
+
+func describe() []*prometheus.Desc {
+	var all []*prometheus.Desc
+	for _, row := range metricRows {
+		all = append(all, prometheus.NewDesc(prefix+row.name, row.help, []string{"device"}, nil))
+	}
+	return all
+}
+
+// Describe is that of prometheus.Collector.
+func (all Reporters) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range append(slices.Clone(rowDescs), sessionBytes, sessionWaiting) {
+		out <- d
+	}
+	for _, r := range all {
+		for _, h := range histograms {
+			h.of(r).Describe(out)
+		}
+	}
+}
+
+// Collect is that of prometheus.Collector. It waits no longer than Patience.
+func (all Reporters) Collect(out chan<- prometheus.Metric) {
+	list := all.statuses(Patience)
+	for i := range list {
+		s := &list[i]
+		for k, row := range metricRows {
+			kind := prometheus.GaugeValue
+			if row.counter {
+				kind = prometheus.CounterValue
+			}
+			out <- prometheus.MustNewConstMetric(rowDescs[k], kind, row.value(s), s.Name)
+		}
+		s.collectSessions(out)
+	}
+	for _, r := range all {
+		for _, h := range histograms {
+			h.of(r).Collect(out)
+		}
+	}
+}
+
+// collectSessions gives the numbers of the sessions that hold most, and those of all
+// others together.
+func (s *status) collectSessions(out chan<- prometheus.Metric) {
+	tell := func(bytes int64, waiting int, session, label string) {
+		out <- prometheus.MustNewConstMetric(sessionBytes, prometheus.GaugeValue, float64(bytes), s.Name, session, label)
+		out <- prometheus.MustNewConstMetric(sessionWaiting, prometheus.GaugeValue, float64(waiting), s.Name, session, label)
+	}
+	all := slices.Clone(s.Sessions) // the snapshot is shared
+	slices.SortFunc(all, func(a, b sessionStatus) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Owner.ID, b.Owner.ID))
+	})
+	own := all[:min(len(all), maxSessions)]
+	for _, x := range own {
+		tell(x.Bytes, x.Waiting, fmt.Sprintf("<%s.%d.%d>", x.Owner.Node, x.Owner.ID, x.Owner.Serial), printable(x.Label))
+	}
+	if len(all) == len(own) {
+		return
+	}
+	var bytes int64
+	waiting := 0
+	for _, x := range all[len(own):] {
+		bytes, waiting = bytes+x.Bytes, waiting+x.Waiting
+	}
+	tell(bytes, waiting, "other", "")
+}
+
+// printable is the beginning of a text of a client, without what a terminal or
+// Prometheus would not take.
+func printable(text string) string {
+	runes := []rune(strings.ToValidUTF8(text, "?"))
+	for i, r := range runes {
+		if !unicode.IsPrint(r) {
+			runes[i] = '?'
+		}
+	}
+	return string(runes[:min(len(runes), maxLabel)])
+}
