@@ -9,6 +9,7 @@ const (
 	Run
 	Cancel
 	Shader
+	Forget
 	While
 	Branch
 	Hook

@@ -63,7 +63,10 @@ type Executor struct {
 	gathering []*Lane // lanes with a segment
 	plans     map[string]*planned
 	kernels   map[string]*compiled
-	forms     map[string]form
+	forms     map[string]*form
+	room      room               // what of these is kept
+	clock     uint64             // of their uses
+	retired   []*vulkan.Pipeline // that nobody will use again
 	lastForm  uint32
 	segments  structures
 	key       []byte           // scratch of planKey
@@ -76,7 +79,7 @@ type Executor struct {
 	recorded int           // dispatches since the last submission
 	cost     float64       // seconds of device time since the last submission
 	enough   int           // how often a program has to be seen to be compiled
-	building int           // plans and pipelines that are being made
+	building int           // plans and pipelines that are being made, or destroyed
 	tiers    []*tier       // those whose units or kernels are being made
 	saving   bool          // pipelines will be saved
 	warming  []*compiled   // kernels of which the device is to make machine code
@@ -114,7 +117,8 @@ func New(cfg Config) *Executor {
 		lanes:   make(map[*store.Session]*Lane),
 		plans:   make(map[string]*planned),
 		kernels: make(map[string]*compiled),
-		forms:   make(map[string]form),
+		forms:   make(map[string]*form),
+		room:    room{plans: maxPlans, forms: maxForms, kernels: maxKernels, programs: maxPrograms, steps: maxProgramSteps},
 		limit:   cfg.HostLimit,
 	}
 	if e.dev != nil {
@@ -175,6 +179,8 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 		e.define(l, in)
 	case in.Op == ops.Shader:
 		e.defineShader(l, in)
+	case in.Op == ops.Forget:
+		l.forgetCode(in.Keys)
 	case programOnly(in.Op):
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:

@@ -76,10 +76,11 @@ func unitKey(u *synth.Unit, types map[ops.ID]ops.Type) string {
 // the Executor where nobody has asked for it before.
 func (e *Executor) unitPlan(f *fused) *planned {
 	if p, ok := e.plans[f.key]; ok {
+		p.at = e.clock
 		return p
 	}
 	p := &planned{err: errBeingMade}
-	e.plans[f.key] = p
+	e.keepPlan(f.key, p)
 	target, unit, types := e.target, f.unit, f.types
 	e.building++
 	go func() {
@@ -95,6 +96,7 @@ func (e *Executor) unitPlan(f *fused) *planned {
 				return
 			}
 			p.Plan, p.err = plan, nil
+			e.tick()
 			p.pipes = make([]*compiled, len(plan.Steps))
 			for i := range plan.Steps {
 				p.pipes[i] = e.wanted(plan.Steps[i].Kernel)
@@ -117,9 +119,13 @@ func lowerUnit(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *sy
 }
 
 // made reports whether all pipelines of a plan are there, or the host does without.
-func (p *planned) made() bool {
+// Those that have gone since are asked for again.
+func (e *Executor) made(p *planned) bool {
 	if p.err != nil {
 		return false
+	}
+	if e.refresh(p) {
+		e.ahead(p)
 	}
 	for _, c := range p.pipes {
 		if c.err != nil || !c.done && c.host == nil {
@@ -136,7 +142,7 @@ func (e *Executor) unit(l *Lane, r *run, s *step) (wait bool) {
 	f := s.fused
 	w, err := e.gather(l, &s.in)
 	defer w.drop()
-	if err == nil && f.plan != nil && f.plan.made() && e.lost == nil && !e.small(w) {
+	if err == nil && f.plan != nil && e.made(f.plan) && e.lost == nil && !e.small(w) {
 		if wait, done := e.byPlan(l, w, s); wait || done {
 			return wait
 		}

@@ -87,7 +87,8 @@ func decodeInstr(t etf.Term, in *Instr, depth int) {
 	if in.Ins, in.Shared, in.Err = operands(tuple[2], in.Op); in.Err != nil {
 		return
 	}
-	if in.Op == ops.Program || in.Op == ops.Run || in.Op == ops.Shader {
+	switch in.Op {
+	case ops.Program, ops.Run, ops.Shader, ops.Forget:
 		in.Defines, in.Err = definition(in.Op, tuple[3])
 		return
 	}

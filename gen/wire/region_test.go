@@ -41,6 +41,23 @@ func TestRun(t *testing.T) {
 	}
 }
 
+func TestForget(t *testing.T) {
+	forget := func(keys etf.Term) *Instr {
+		return stream(t, tuple{atom("forget"), list(nil), list(nil), list{keys}})
+	}
+	if in := forget(list{[]byte("a"), []byte("b")}); in.Err != nil || in.Op != ops.Forget || len(in.Keys) != 2 || in.Keys[1] != "b" {
+		t.Errorf("%+v", in)
+	}
+	if in := forget(list(nil)); in.Err != nil || len(in.Keys) != 0 {
+		t.Errorf("%+v", in)
+	}
+	for _, keys := range []etf.Term{[]byte("a"), list{int64(1)}, list{[]byte{}}, list{make([]byte, MaxKey+1)}} {
+		if in := forget(keys); in.Err == nil {
+			t.Errorf("keys %v are taken", keys)
+		}
+	}
+}
+
 // TestRegions: an attribute that is a region, which has one of its own.
 func TestRegions(t *testing.T) {
 	scalar := tuple{int64(4), atom("f32"), tuple{}}
