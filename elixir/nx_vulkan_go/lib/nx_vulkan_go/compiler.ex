@@ -93,10 +93,8 @@ defmodule NxVulkanGo.Compiler do
 
   defp parts(%Program{key: key} = program, options) do
     session = Sessions.fetch!(options)
-    # The session sends the program where the server does not have it.
-    Session.run(session, %{key: key, code: program.code, loops: false}, [], [])
     request = if options[:profile], do: {:explain, key, :profile}, else: {:explain, key}
-    for part <- Session.call!(session, request), do: Map.put_new(part, :measured, nil)
+    for part <- Session.call!(session, request, program), do: Map.put_new(part, :measured, nil)
   end
 
   defp parts({:unsupported, _reason}, _options), do: []

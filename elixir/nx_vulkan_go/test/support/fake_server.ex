@@ -90,6 +90,7 @@ defmodule NxVulkanGo.FakeServer do
     do: {:ok, %{key: "key", incarnation: state.incarnation, session: 1}}
 
   defp answer(_state, request) when request in [:sync, :turn], do: :ok
+  defp answer(state, :programs), do: {:ok, map_size(state.programs)}
   defp answer(state, :log), do: {:ok, Enum.reverse(state.log)}
   defp answer(state, :along), do: {:ok, state.along}
 
@@ -131,6 +132,9 @@ defmodule NxVulkanGo.FakeServer do
 
   defp one({:program, [], [], [key, region]}, state),
     do: %{state | programs: Map.put_new(state.programs, key, region)}
+
+  defp one({:forget, [], [], [keys]}, state),
+    do: %{state | programs: Map.drop(state.programs, keys)}
 
   defp one({:cancel, [], [], [_runs]}, state), do: state
 
