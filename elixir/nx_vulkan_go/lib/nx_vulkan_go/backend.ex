@@ -280,7 +280,8 @@ defmodule NxVulkanGo.Backend do
     case Function.region(fun, type) do
       {:ok, region} ->
         tensors = [Nx.as_type(tensor, type), Nx.as_type(initial, type)]
-        lookup = &if(&1 == :function, do: region, else: opts[&1])
+        option = &Attributes.option(&1, opts, out, tensor)
+        lookup = &if(&1 == :function, do: region, else: option.(&1))
         attrs = Attributes.encode_all(Ops.get(op).attrs, tensor, lookup)
         Eager.run(op, out, tensors, attrs)
 
@@ -372,7 +373,16 @@ defmodule NxVulkanGo.Backend do
         value =
           if attr in names,
             do: variable.(attr),
-            else: quote(do: Keyword.get(unquote(variable.(:opts)), unquote(attr)))
+            else:
+              quote(
+                do:
+                  Attributes.option(
+                    unquote(attr),
+                    unquote(variable.(:opts)),
+                    unquote(Macro.var(:out, nil)),
+                    unquote(hd(tensors))
+                  )
+              )
 
         schema = Macro.escape(schema)
 
