@@ -10,6 +10,7 @@ const (
 	Cancel
 	Shader
 	Forget
+	Note
 	While
 	Branch
 	Hook

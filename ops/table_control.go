@@ -16,6 +16,8 @@ var controlRows = map[Op]Info{
 		Doc: "Defines a shader of the session under a key."},
 	Forget: {Name: "forget", Kind: Control, Stream: true,
 		Doc: "Lets go of the programs and shaders of keys; keys that are not defined are ignored."},
+	Note: {Name: "note", Kind: Control, Stream: true,
+		Doc: "Says where the next instruction was sent; if that fails, its error says so."},
 	While: {Name: "while", Kind: Control, Arity: Variadic, Results: Variadic,
 		Attrs: []Attr{{Name: "condition", Kind: Block}, {Name: "body", Kind: Block}}, Infer: whileShape,
 		Doc: "The operands, replaced by what the body makes of them while the condition gives anything but zero."},

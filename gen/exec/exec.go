@@ -224,12 +224,24 @@ func (e *Executor) compute(l *Lane, in *wire.Instr) (wait bool) {
 	return false
 }
 
+// note is what the client has said of where an instruction was sent, or the run that
+// it is a part of.
+func (l *Lane) note(in *wire.Instr) string {
+	if in.Note == "" && l.run != nil && l.run.in != nil {
+		return l.run.in.Note
+	}
+	return in.Note
+}
+
 // poison makes the results of an instruction carry an error. An error that
 // came with an operand stays what it was.
 func (e *Executor) poison(l *Lane, in *wire.Instr, types []ops.Type, err error) {
 	if _, inherited := err.(*ops.Error); !inherited {
 		wrapped := in.Wrap(types, err)
 		wrapped.Op = in.Name
+		if note := l.note(in); note != "" {
+			wrapped.Err = fmt.Errorf("%w; sent by %s", wrapped.Err, note)
+		}
 		err = wrapped
 		e.Counters.Failed++
 	}

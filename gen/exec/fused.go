@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -19,6 +20,23 @@ type fused struct {
 	inner []ops.ID     // slots that they make and nobody else needs
 	ends  [][]ops.ID   // for each instruction, those that end with it
 	plan  *planned
+}
+
+// mostNames bounds the operations by which a unit is called.
+const mostNames = 6
+
+// nameOf is what errors call a unit: its operations in order, as add+multiply+sum.
+func nameOf(body []wire.Instr) string {
+	var names []string
+	for i := range body {
+		if n := len(names); n == 0 || names[n-1] != body[i].Name {
+			names = append(names, body[i].Name)
+		}
+	}
+	if len(names) > mostNames {
+		names = append(names[:mostNames], "…")
+	}
+	return strings.Join(names, "+")
 }
 
 // innerOf lists the values of a unit that end with it.

@@ -90,7 +90,7 @@ func (e *Executor) postpone(l *Lane, in *wire.Instr) turn {
 	case in.Op == ops.Run:
 		l.rhythm.reset()
 		return l.unless(true)
-	case in.Op == ops.Import || e.lost != nil || l.segment != nil && l.segment.full():
+	case in.Op == ops.Import || in.Note != "" || e.lost != nil || l.segment != nil && l.segment.full():
 		return l.unless(true)
 	}
 	if l.renames(in) {

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
@@ -60,6 +61,22 @@ func definition(op ops.Op, t etf.Term) (d Defines, err error) {
 		return d, bad("callbacks are a pid or nil")
 	}
 	return d, nil
+}
+
+// MaxNote bounds a note, in bytes; what is beyond is left out.
+const MaxNote = 256
+
+// noteText reads [Text] of note.
+func noteText(t etf.Term) (string, error) {
+	list, ok := t.(etf.List)
+	if !ok || len(list) != 1 {
+		return "", bad("attributes of note are [Text]")
+	}
+	b, ok := list[0].([]byte)
+	if !ok {
+		return "", bad("a note is a binary")
+	}
+	return strings.ToValidUTF8(string(b[:min(len(b), MaxNote)]), ""), nil
 }
 
 func programKeys(t etf.Term) ([]string, error) {
