@@ -17,7 +17,8 @@ defmodule NxVulkanGo.Backend do
   An operation is a message: it returns at once, and the device computes while
   the caller goes on. Only reading waits (`Nx.to_binary/2`, `Nx.to_number/1`,
   inspecting). So an error of an operation is raised, as `NxVulkanGo.Error`, where
-  its result is read.
+  its result is read. `config :nx_vulkan_go, check: :each` has it raised at its own
+  line, and `check: :debug` has it name that line; see `NxVulkanGo.Check`.
 
   Scalars stay in the tensor's struct and travel inside the instructions that use
   them, and so do small tensors of `Nx.BinaryBackend`. Operands of any backend are
@@ -71,6 +72,7 @@ defmodule NxVulkanGo.Backend do
       the tensor (default `true`; read when this package is compiled)
     * `:check_shape_and_type` - whether reading asks the server for type and shape
       first and compares (default `false`; read when this package is compiled)
+    * `:check` - see `NxVulkanGo.Check`
     * `:fallback` - see `NxVulkanGo.Fallback`
     * `:limit` - how many bytes this VM may have on a device (default `:infinity`)
     * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`

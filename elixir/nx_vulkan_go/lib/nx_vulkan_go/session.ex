@@ -17,7 +17,7 @@ defmodule NxVulkanGo.Session do
   `NxVulkanGo.Backend`.
   """
 
-  alias NxVulkanGo.{Data, Error, Telemetry}
+  alias NxVulkanGo.{Check, Data, Error, Telemetry}
   alias NxVulkanGo.Session.{Pressure, Tracker}
 
   @enforce_keys [:pid, :server, :device, :incarnation, :key, :counters]
@@ -175,7 +175,7 @@ defmodule NxVulkanGo.Session do
 
     type = Data.atom(type)
     instruction = {:tensor, [{id, type, shape}], [{type, shape, data}], []}
-    send(session.pid, {:upload, instruction, size})
+    send(session.pid, {:upload, Check.noted(instruction), size})
     :ok
   end
 

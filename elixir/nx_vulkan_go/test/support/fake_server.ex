@@ -137,6 +137,7 @@ defmodule NxVulkanGo.FakeServer do
     do: %{state | programs: Map.drop(state.programs, keys)}
 
   defp one({:cancel, [], [], [_runs]}, state), do: state
+  defp one({:note, [], [], [_text]}, state), do: state
 
   defp one({:run, results, operands, [key, callbacks]}, state) do
     compute(state, results, operands, fn args ->

@@ -10,8 +10,8 @@ defmodule NxVulkanGo.Session.Stream do
   #     {:instructions, [i]}       several that belong together
   #     {:instructions, [i], fs}   the same, on tensors of other BEAM nodes too
   #     {:run, program, [i], fs}   the same, after the program unless the server has it;
-  #                                the first is the run
-  #     {:upload, i, bytes}        one with data
+  #                                one of them is the run
+  #     {:upload, [i], bytes}      one with data, and a note before it
   #     {:call, from, request}     a call, answered by the server to `from` itself
   #     {:call, from, request, p}  the same, after the program that it names
   #     {:free, ids}               values that nobody refers to any more
@@ -184,8 +184,8 @@ defmodule NxVulkanGo.Session.Stream do
     gather(state, :lists.reverse(list, acc), n + length(list), bytes)
   end
 
-  defp message({:upload, i, size}, state, acc, n, bytes),
-    do: gather(state, [i | acc], n + 1, bytes + size)
+  defp message({:upload, list, size}, state, acc, n, bytes),
+    do: gather(state, :lists.reverse(list, acc), n + length(list), bytes + size)
 
   defp message({:free, ids}, state, acc, n, bytes) do
     {loops, cancels} = Loops.freed(state.loops, ids)
@@ -218,8 +218,11 @@ defmodule NxVulkanGo.Session.Stream do
   defp used(%{loops: loops} = state, _list) when loops == %{}, do: state
   defp used(state, list), do: %{state | loops: Loops.used(state.loops, list)}
 
-  defp loop_sent(state, %{loops: true}, [{:run, results, _, _} | _]),
-    do: %{state | loops: Loops.sent(state.loops, for({id, _, _} <- results, do: id))}
+  defp loop_sent(state, %{loops: true}, list) do
+    for {:run, results, _, _} <- list, reduce: state do
+      state -> %{state | loops: Loops.sent(state.loops, for({id, _, _} <- results, do: id))}
+    end
+  end
 
   defp loop_sent(state, _program, _list), do: state
 
