@@ -1,86 +1,104 @@
 defmodule NxVulkanGo.OptionsTest do
-  # Functions of Nx with any combination of their options against Nx.BinaryBackend,
-  # an operation at a time and compiled.
-  use ExUnit.Case, async: false
+  # What is misspelt is refused, wherever options are taken; what Nx, EXLA and Axon know is not.
+  use NxVulkanGo.FakeCase, async: false
 
-  alias Nx.Defn.Composite
-  alias NxVulkanGo.Options
+  alias NxVulkanGo.{Backend, Options}
 
-  @calls 40
+  defp refused(text, fun) do
+    error = assert_raise ArgumentError, fun
+    assert error.message =~ text
+  end
 
-  for name <- Options.functions() do
-    test "#{name} with any options" do
-      seed = ExUnit.configuration()[:seed]
-      :rand.seed(:exsss, {seed, 7, :erlang.phash2(unquote(name))})
-      for _ <- 1..@calls, do: unquote(name) |> Options.call() |> same!()
+  test "options of the backend", %{place: place} do
+    host = Nx.tensor([1, 2], backend: Nx.BinaryBackend)
+    there = Nx.backend_copy(host, {Backend, place})
+    bad = {Backend, [devce: 0] ++ place}
+
+    for fun <- [
+          fn -> Nx.default_backend(bad) end,
+          fn -> Nx.with_default_backend(bad, fn -> :ok end) end,
+          fn -> Nx.tensor(1, backend: bad) end,
+          fn -> Nx.tensor([1, 2, 3], backend: bad) end,
+          fn -> Nx.iota({3}, backend: bad) end,
+          fn -> Nx.eye(3, backend: bad) end,
+          fn -> Nx.from_binary(<<1, 2>>, :u8, backend: bad) end,
+          fn -> Nx.backend_copy(host, bad) end,
+          fn -> Nx.backend_copy(there, bad) end,
+          fn -> Nx.backend_transfer(host, bad) end,
+          fn -> Nx.backend_transfer(there, bad) end,
+          fn -> Nx.backend_transfer(Nx.tensor(1, backend: {Backend, place}), bad) end
+        ] do
+      refused("has no option :devce; did you mean :device?", fun)
     end
-  end
 
-  test "argmax and argmin of all elements of vectorized tensors keep the axes" do
-    t = Nx.tensor([[[1, 5, 2], [7, 0, 3]], [[4, 4, 9], [8, 9, -1]]], backend: NxVulkanGo.Backend)
-    vectors = Nx.vectorize(t, :v)
+    # A transfer that is refused leaves the tensor.
+    assert Nx.to_flat_list(there) == [1, 2]
+    refused(":device must be the index", fn -> Nx.tensor([1], backend: {Backend, device: -1}) end)
 
-    for {name, flat} <- [argmax: [3, 2], argmin: [4, 5]],
-        compiler <- [Nx.Defn.Evaluator, NxVulkanGo] do
-      fun = fn t -> apply(Nx, name, [t, [keep_axis: true]]) end
-      result = Nx.Defn.jit_apply(fun, [vectors], compiler: compiler)
-      assert {result.vectorized_axes, result.shape} == {[v: 2], {1, 1}}
-      assert Nx.to_flat_list(result) == flat
-    end
-  end
-
-  # Where Nx.BinaryBackend refuses, or gives fewer elements than there are (of a window
-  # that does not fit), nothing is compared.
-  defp same!({text, tensors, fun}) do
-    with {:ok, expected} <- try_on(Nx.BinaryBackend, tensors, &fun.(&1)),
-         true <- Enum.all?(expected, &whole?/1) do
-      compare!(text, expected, try_on(NxVulkanGo.Backend, tensors, &fun.(&1)))
-      listed = fn t -> fun.(Tuple.to_list(t)) end
-      compiled = &Nx.Defn.jit_apply(listed, [List.to_tuple(&1)], compiler: NxVulkanGo)
-      compare!("compiled #{text}", expected, try_on(NxVulkanGo.Backend, tensors, compiled))
-    end
-  end
-
-  defp whole?(t) do
-    bit_size(Nx.to_binary(t)) == Nx.bit_size(t)
-  rescue
-    MatchError -> false
-  end
-
-  defp try_on(backend, tensors, fun) do
-    Nx.with_default_backend(backend, fn ->
-      tensors = Enum.map(tensors, &Nx.backend_copy(&1, backend))
-
-      {:ok,
-       [fun.(tensors)]
-       |> Composite.flatten_list()
-       |> Enum.map(&Nx.backend_copy(&1, Nx.BinaryBackend))}
+    refused(":server must be the name", fn ->
+      Nx.tensor([1], backend: {Backend, server: "a@b"})
     end)
-  rescue
-    error -> {:error, Exception.message(error)}
   end
 
-  defp compare!(text, expected, {:error, message}),
-    do: flunk("#{text} raises: #{message}; expected #{inspect(expected)}")
-
-  defp compare!(text, expected, {:ok, actual}) do
-    for {e, a} <- Enum.zip(expected, actual) do
-      assert {a.type, a.shape, a.names, a.vectorized_axes} ==
-               {e.type, e.shape, e.names, e.vectorized_axes},
-             text
-
-      numbers = Enum.zip(Nx.to_flat_list(e), Nx.to_flat_list(a))
-
-      for {x, y} <- numbers,
-          do: assert(near?(x, y), "#{text}: #{inspect(a)}, expected #{inspect(e)}")
+  test "options of the functions that look at servers" do
+    for fun <- [:devices, :info, :sessions, :memory, :sync, :sweep, :connect] do
+      refused("has no option :sever; did you mean :server?", fn ->
+        apply(NxVulkanGo, fun, [[sever: node()]])
+      end)
     end
   end
 
-  defp near?(x, x), do: true
-  defp near?(x, y) when is_number(x) and is_number(y), do: abs(x - y) <= 1.0e-5 * max(1, abs(x))
+  test "options of the compiler", %{place: place} do
+    for {misspelt, meant} <- [devise: :device, hoks: :hooks, callback_timout: :callback_timeout] do
+      options = [{misspelt, 0}, {:compiler, NxVulkanGo}] ++ place
+      text = "has no option #{inspect(misspelt)}; did you mean #{inspect(meant)}?"
+      refused(text, fn -> Nx.Defn.jit(&Nx.add(&1, 1), options).(1) end)
+      refused(text, fn -> Nx.Defn.compile(&Nx.add(&1, 1), [Nx.template({}, :s32)], options) end)
+      refused(text, fn -> NxVulkanGo.explain(&Nx.add(&1, 1), [1], options) end)
+      refused(text, fn -> NxVulkanGo.__to_backend__(options) end)
+      refused(text, fn -> NxVulkanGo.__partitions_options__(options) end)
+    end
 
-  defp near?(%Complex{} = x, %Complex{} = y),
-    do: Complex.abs(Complex.subtract(x, y)) <= 1.0e-5 * max(1, Complex.abs(x))
+    refused("did you mean :profile?", fn ->
+      NxVulkanGo.explain(&Nx.add(&1, 1), [1], [profle: true] ++ place)
+    end)
 
-  defp near?(_, _), do: false
+    refused("has no option :profile;", fn ->
+      Nx.Defn.jit_apply(&Nx.add(&1, 1), [1], [compiler: NxVulkanGo, profile: true] ++ place)
+    end)
+  end
+
+  test "options of others are ignored, as the documents list them", %{place: place} do
+    {:docs_v1, _, _, _, %{"en" => text}, _, _} = Code.fetch_docs(Options)
+    [_, text] = String.split(text, "known and ignored")
+    [text, _] = String.split(text, "All others raise")
+
+    listed =
+      for [_, name] <- Regex.scan(~r/`:([a-z_]+)`/, text), do: String.to_existing_atom(name)
+
+    assert length(listed) > 20
+
+    for name <- [EXLA | listed], name not in [:on_conflict, :compiler] do
+      options = [{:compiler, NxVulkanGo}, {name, nil}] ++ place
+      assert Nx.to_number(Nx.Defn.jit_apply(&Nx.add(&1, 1), [1], options)) == 2
+    end
+  end
+
+  test "keys of the configuration" do
+    assert capture(fn -> Options.check_configuration() end) == ""
+    Application.put_env(:nx_vulkan_go, :falback, :warn)
+    on_exit(fn -> Application.delete_env(:nx_vulkan_go, :falback) end)
+
+    assert capture(fn -> Options.check_configuration() end) =~
+             "config :nx_vulkan_go has no key :falback; did you mean :fallback?"
+  end
+
+  defp capture(fun), do: ExUnit.CaptureLog.capture_log(fun)
+
+  test "the package reads no key of the configuration that is not known" do
+    for path <- Path.wildcard("lib/**/*.ex"),
+        [_, key] <-
+          Regex.scan(~r/_env!?\(\s*:nx_vulkan_go,\s*:([a-z_]+)/, File.read!(path)),
+        do: assert(String.to_atom(key) in Options.configuration(), "#{path}: #{key}")
+  end
 end

@@ -81,7 +81,7 @@ defmodule NxVulkanGo.Backend do
   @behaviour Nx.Backend
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.{Attributes, Data, Eager, Fallback, Ops, Reading, Refusals, Sessions}
+  alias NxVulkanGo.{Attributes, Data, Eager, Fallback, Ops, Options, Reading, Refusals, Sessions}
   alias NxVulkanGo.Compiler.Function
   alias NxVulkanGo.Session.Tracker
 
@@ -92,29 +92,14 @@ defmodule NxVulkanGo.Backend do
   @type t :: %__MODULE__{}
 
   @impl true
-  def init(options) do
-    options = Keyword.validate!(options, [:device, :server])
-    device = Keyword.get(options, :device, 0)
-    server = Keyword.get(options, :server)
-
-    unless is_integer(device) and device >= 0 do
-      raise ArgumentError,
-            ":device must be the index of a device, see NxVulkanGo.devices/1, got: #{Kernel.inspect(device)}"
-    end
-
-    unless is_atom(server) do
-      raise ArgumentError,
-            ":server must be the name of a node, an atom, got: #{Kernel.inspect(server)}"
-    end
-
-    options
-  end
+  def init(options), do: Options.backend!(options)
 
   ## Creation
 
   @impl true
   def constant(%T{type: type, shape: {}} = out, number, options) do
     literal = Data.scalar(type, number)
+    options = Options.backend!(options)
     %{out | data: %__MODULE__{literal: literal, type: type, shape: {}, options: options}}
   end
 
@@ -138,9 +123,11 @@ defmodule NxVulkanGo.Backend do
 
   @impl true
   def backend_copy(%T{data: %{id: nil} = data} = tensor, __MODULE__, options),
-    do: %{tensor | data: %{data | options: options}}
+    do: %{tensor | data: %{data | options: Options.backend!(options)}}
 
   def backend_copy(tensor, __MODULE__, options) do
+    options = Options.backend!(options)
+
     if there?(tensor, options),
       do: Eager.run(:reshape, tensor, [tensor], []),
       else: from_binary(tensor, whole(tensor), options)
@@ -154,7 +141,8 @@ defmodule NxVulkanGo.Backend do
     do: backend_copy(tensor, backend, options)
 
   def backend_transfer(%T{data: %{session: session}} = tensor, backend, options) do
-    if backend == __MODULE__ and node(session.pid) == node() and there?(tensor, options) do
+    if backend == __MODULE__ and node(session.pid) == node() and
+         there?(tensor, Options.backend!(options)) do
       tensor
     else
       try do

@@ -8,7 +8,7 @@ defmodule NxVulkanGo.Eager do
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.{Check, Data, Session, Sessions}
+  alias NxVulkanGo.{Check, Data, Options, Session, Sessions}
 
   # Host tensors of at most so many bytes travel inside the instruction.
   @literal_bytes 64
@@ -94,7 +94,7 @@ defmodule NxVulkanGo.Eager do
 
   @doc "Uploads bytes of the wire as a tensor like `out`."
   def upload(%T{type: type, shape: shape} = out, data, options) when is_list(options),
-    do: upload(out, data, type, shape, Sessions.fetch!(options))
+    do: upload(out, data, type, shape, options |> Options.backend!() |> Sessions.fetch!())
 
   def upload(%T{type: type, shape: shape} = out, data, %Session{} = session),
     do: upload(out, data, type, shape, session)
@@ -137,7 +137,7 @@ defmodule NxVulkanGo.Eager do
     end
   end
 
-  defp default_options(options), do: options
+  defp default_options(options), do: Options.backend!(options)
 
   ## Operands
 

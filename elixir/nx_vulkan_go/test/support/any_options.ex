@@ -1,4 +1,4 @@
-defmodule NxVulkanGo.Options do
+defmodule NxVulkanGo.AnyOptions do
   @moduledoc false
   # Random calls of the functions of Nx that take options: tensors of any rank, names
   # and vectorized axes, and any combination of the options that there are. A call is
@@ -117,7 +117,7 @@ defmodule NxVulkanGo.Options do
            t = shape() |> tensor(@real) |> vectorized()
 
            axis = maybe([nil, axis(t)])
-           # Nx.BinaryBackend takes the wrong axis then; options_test.exs has a test.
+           # Nx.BinaryBackend takes the wrong axis then; any_options_test.exs has a test.
            wrong = t.vectorized_axes != [] and axis in [nil, :absent]
 
            options = [
