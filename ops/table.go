@@ -9,6 +9,8 @@ const (
 	Run
 	Cancel
 	Shader
+	Forget
+	Note
 	While
 	Branch
 	Hook

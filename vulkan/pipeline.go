@@ -152,6 +152,13 @@ func (p *Pipeline) Free() {
 	}
 }
 
+// count is how many pipelines there are.
+func (k *kernels) count() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.all)
+}
+
 func (d *Device) checkLayout(code []uint32, l *Layout) error {
 	const magic = 0x07230203
 	switch {

@@ -22,8 +22,9 @@ type Stats struct {
 	Copies      uint64
 	Submits     uint64
 	Recordings  uint64 // command buffers recorded; the other submissions repeat one
-	Pipelines   uint64
-	InFlight    int // submissions not completed
+	Pipelines   uint64 // ever compiled
+	Kernels     int    // pipelines that exist
+	InFlight    int    // submissions not completed
 	// SubmitTime is the time spent in recording and submitting.
 	SubmitTime time.Duration
 	// Latency is a moving average from submission to the notice of completion.
@@ -61,6 +62,7 @@ func (d *Device) Stats() Stats {
 		return s
 	}
 	s.InFlight = d.queue.inFlight()
+	s.Kernels = d.kernels.count()
 	if d.info.Features.MemoryBudget {
 		budget, _ := vk.GetMemoryBudget(d.in, d.gpu)
 		s.Budget = budget[d.raw.Types[d.mem.device.kind].Heap]

@@ -75,7 +75,7 @@ defmodule NxVulkanGo.MixProject do
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
       groups_for_modules: [
         Compiling: [NxVulkanGo.Compiler, NxVulkanGo.Explanation],
-        Running: [NxVulkanGo.Launcher],
+        Running: [NxVulkanGo.Launcher, NxVulkanGo.Check, NxVulkanGo.Options],
         Internals: [NxVulkanGo.Ops, NxVulkanGo.Session]
       ]
     ]

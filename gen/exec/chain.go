@@ -24,11 +24,12 @@ const MaxChainDim = 256
 // maxChainSteps bounds the rows of one call, and so how long it takes.
 const maxChainSteps = 1 << 20
 
-// maxShaders bounds the shaders of a session.
+// maxShaders bounds the shaders of a session: above it, those used least recently go.
 const maxShaders = 1 << 10
 
 // shader is foreign code of a session.
 type shader struct {
+	used
 	err   error
 	name  string
 	code  []uint32
@@ -59,7 +60,9 @@ func (e *Executor) defineShader(l *Lane, in *wire.Instr) {
 	if home.shaders == nil {
 		home.shaders = make(map[string]*shader)
 	}
-	s := &shader{}
+	e.tick()
+	evict(home.shaders, maxShaders, e.clock, nil, (*shader).end)
+	s := &shader{used: used{e.clock}}
 	home.shaders[in.Key] = s
 	switch {
 	case !e.cfg.Shaders:
@@ -67,10 +70,15 @@ func (e *Executor) defineShader(l *Lane, in *wire.Instr) {
 			"this node takes no shaders from clients; its owner can start it with --allow-shaders")}
 	case e.dev == nil:
 		s.err = &wire.Fault{Kind: wire.Unsupported, Err: fmt.Errorf("the host device runs no shaders")}
-	case len(home.shaders) > maxShaders:
-		s.err = &wire.Fault{Kind: wire.Limit, Err: fmt.Errorf("a session has at most %d shaders", maxShaders)}
 	default:
 		s.err = s.load(in.Shader)
+	}
+}
+
+// end lets go of the pipeline: the session has no use for the shader.
+func (s *shader) end() {
+	if s.pipe != nil {
+		s.pipe.holders--
 	}
 }
 
@@ -158,7 +166,7 @@ func (e *Executor) Shader(l *Lane, key string, done func(ShaderInfo, error)) {
 }
 
 func unknownShader(key string) error {
-	return &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no shader under the key %x", key)}
+	return &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has no shader under the key %x; define it again", key)}
 }
 
 // corrected takes the steps, and one more where the densities lag.
@@ -207,7 +215,9 @@ func (e *Executor) readyShader(l *Lane, c *wire.Chain) (s *shader, wait bool, er
 	}
 	if s.pipe == nil {
 		s.pipe = e.pipeline(s.name, s.code, vulkan.Layout{Buffers: 7, PushBytes: pushSize(c)})
+		s.pipe.holders++
 	}
+	s.at = e.clock
 	if !s.pipe.done {
 		s.pipe.waiting = append(s.pipe.waiting, l)
 		return nil, true, nil
@@ -273,6 +283,10 @@ func (e *Executor) probeLag(s *shader, c *wire.Chain, done func(error)) {
 
 // dispatchSteps dispatches a chain and gives its rows.
 func (e *Executor) dispatchSteps(s *shader, c *wire.Chain, done func(Rows, error)) {
+	if s.pipe.gone { // the shader has gone before its turn
+		done(Rows{}, unknownShader(s.name))
+		return
+	}
 	row := c.N * c.K * c.Type.Size()
 	sizes := [7]int{len(c.Q), len(c.P), len(c.Extras), row * c.D, row * c.D, row * c.D, row}
 	inputs := [3][]byte{c.Q, c.P, c.Extras}

@@ -188,7 +188,7 @@ func (c *cutter) step(u synth.Unit) step {
 	f.inner = innerOf(&u)
 	f.key = unitKey(&u, f.types)
 	c.fused = append(c.fused, f)
-	return step{fused: f, in: wire.Instr{Name: "program", Instr: ops.Instr{Op: ops.Program, Ins: c.filled(operands), Outs: u.Outs}}}
+	return step{fused: f, in: wire.Instr{Name: nameOf(f.body), Instr: ops.Instr{Op: ops.Program, Ins: c.filled(operands), Outs: u.Outs}}}
 }
 
 // filled puts parameters in the place of the literals that stand for them.

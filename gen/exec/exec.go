@@ -71,7 +71,10 @@ type Executor struct {
 	gathering []*Lane // lanes with a segment
 	plans     map[string]*planned
 	kernels   map[string]*compiled
-	forms     map[string]form
+	forms     map[string]*form
+	room      room               // what of these is kept
+	clock     uint64             // of their uses
+	retired   []*vulkan.Pipeline // that nobody will use again
 	lastForm  uint32
 	segments  structures
 	key       []byte           // scratch of planKey
@@ -84,7 +87,7 @@ type Executor struct {
 	recorded int           // dispatches since the last submission
 	cost     float64       // seconds of device time since the last submission
 	enough   int           // how often a program has to be seen to be compiled
-	building int           // plans and pipelines that are being made
+	building int           // plans and pipelines that are being made, or destroyed
 	tiers    []*tier       // those whose units or kernels are being made
 	saving   bool          // pipelines will be saved
 	warming  []*compiled   // kernels of which the device is to make machine code
@@ -128,7 +131,8 @@ func New(cfg Config) *Executor {
 		lanes:   make(map[*store.Session]*Lane),
 		plans:   make(map[string]*planned),
 		kernels: make(map[string]*compiled),
-		forms:   make(map[string]form),
+		forms:   make(map[string]*form),
+		room:    room{plans: maxPlans, forms: maxForms, kernels: maxKernels, programs: maxPrograms, steps: maxProgramSteps},
 		limit:   cfg.HostLimit,
 	}
 	if e.dev != nil {
@@ -189,6 +193,8 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 		e.define(l, in)
 	case in.Op == ops.Shader:
 		e.defineShader(l, in)
+	case in.Op == ops.Forget:
+		l.forgetCode(in.Keys)
 	case programOnly(in.Op):
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
@@ -237,12 +243,24 @@ func (e *Executor) compute(l *Lane, in *wire.Instr) (wait bool) {
 	return false
 }
 
+// note is what the client has said of where an instruction was sent, or the run that
+// it is a part of.
+func (l *Lane) note(in *wire.Instr) string {
+	if in.Note == "" && l.run != nil && l.run.in != nil {
+		return l.run.in.Note
+	}
+	return in.Note
+}
+
 // poison makes the results of an instruction carry an error. An error that
 // came with an operand stays what it was.
 func (e *Executor) poison(l *Lane, in *wire.Instr, types []ops.Type, err error) {
 	if _, inherited := err.(*ops.Error); !inherited {
 		wrapped := in.Wrap(types, err)
 		wrapped.Op = in.Name
+		if note := l.note(in); note != "" {
+			wrapped.Err = fmt.Errorf("%w; sent by %s", wrapped.Err, note)
+		}
 		err = wrapped
 		e.Counters.Failed++
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"nxvk/fallback/sched"
-	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/graph"
@@ -51,13 +50,9 @@ type ExplainedKernel struct {
 // parts that the device carries out are measured.
 func (e *Executor) Explain(l *Lane, key string, measure bool, done func([]Explained, error)) {
 	e.Do(l, func(l *Lane) bool {
-		p, ok := l.home().programs[key]
-		switch {
-		case !ok:
-			done(nil, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no program under the key %x", key)})
-			return false
-		case p.err != nil:
-			done(nil, p.err)
+		p, err := e.program(l, key)
+		if err != nil {
+			done(nil, err)
 			return false
 		}
 		x := e.explainer(p)

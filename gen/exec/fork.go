@@ -56,6 +56,7 @@ func (e *Executor) detour(l *Lane, r request) bool {
 		return false
 	}
 	if r.in != nil {
+		r.prog = l.programs.byKey[r.in.Key]
 		r.held = l.hold(r.in)
 		r.wants = l.want(r.in)
 		f.expect(r.in.Outs)
@@ -191,8 +192,8 @@ func (e *Executor) runApart(l *Lane, in *wire.Instr) bool {
 	if l.from != nil || l.run != nil {
 		return false
 	}
-	p := l.programs[in.Key]
-	if p == nil || p.err != nil || !p.open {
+	p, err := e.program(l, in.Key)
+	if err != nil || !p.open {
 		return false
 	}
 	r, types, err := e.start(l, in)

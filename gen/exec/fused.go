@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/wire"
@@ -20,6 +21,23 @@ type fused struct {
 	inner []ops.ID     // slots that they make and nobody else needs
 	ends  [][]ops.ID   // for each instruction, those that end with it
 	plan  *planned
+}
+
+// mostNames bounds the operations by which a unit is called.
+const mostNames = 6
+
+// nameOf is what errors call a unit: its operations in order, as add+multiply+sum.
+func nameOf(body []wire.Instr) string {
+	var names []string
+	for i := range body {
+		if n := len(names); n == 0 || names[n-1] != body[i].Name {
+			names = append(names, body[i].Name)
+		}
+	}
+	if len(names) > mostNames {
+		names = append(names[:mostNames], "…")
+	}
+	return strings.Join(names, "+")
 }
 
 // innerOf lists the values of a unit that end with it.
@@ -77,10 +95,11 @@ func unitKey(u *synth.Unit, types map[ops.ID]ops.Type) string {
 // the Executor where nobody has asked for it before.
 func (e *Executor) unitPlan(f *fused) *planned {
 	if p, ok := e.plans[f.key]; ok {
+		p.at = e.clock
 		return p
 	}
 	p := &planned{err: errBeingMade}
-	e.plans[f.key] = p
+	e.keepPlan(f.key, p)
 	target, unit, types := e.target, f.unit, f.types
 	var plan *synth.Plan
 	e.aside(nil, workPlan, func(*sched.Worker) (err error) {
@@ -94,6 +113,7 @@ func (e *Executor) unitPlan(f *fused) *planned {
 			return
 		}
 		p.Plan, p.err = plan, nil
+		e.tick()
 		p.pipes = make([]*compiled, len(plan.Steps))
 		for i := range plan.Steps {
 			p.pipes[i] = e.wanted(plan.Steps[i].Kernel)
@@ -115,9 +135,13 @@ func lowerUnit(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *sy
 }
 
 // made reports whether all pipelines of a plan are there, or the host does without.
-func (p *planned) made() bool {
+// Those that have gone since are asked for again.
+func (e *Executor) made(p *planned) bool {
 	if p.err != nil {
 		return false
+	}
+	if e.refresh(p) {
+		e.ahead(p)
 	}
 	for _, c := range p.pipes {
 		if c.err != nil || !c.done && c.host == nil {
@@ -145,7 +169,7 @@ func (e *Executor) unit(l *Lane, r *run, s *step) (wait bool) {
 	}
 	w, err := e.gather(l, &s.in)
 	defer w.drop()
-	if err == nil && f.plan != nil && f.plan.made() && e.lost == nil && !e.small(w) {
+	if err == nil && f.plan != nil && e.made(f.plan) && e.lost == nil && !e.small(w) {
 		if wait, done := e.byPlan(l, w, s); wait || done {
 			return wait
 		}

@@ -38,8 +38,8 @@ type Lane struct {
 	length  int      // of the segment when the clock looked last
 	quiet   int      // how often it has not grown since
 
-	programs map[string]*program // by key
-	run      *run                // the program under way, whose slots stand for the session's values
+	programs programs
+	run      *run // the program under way, whose slots stand for the session's values
 
 	shaders  map[string]*shader // by key
 	samplers int                // runs of chains so far
@@ -67,6 +67,7 @@ type request struct {
 	read  ops.ID      // 0 where no value is read
 
 	// Of a request that left the order of its session.
+	prog  *program               // what it runs
 	held  map[ops.ID]store.Value // what it needs and was there
 	wants []ops.ID               // what it needs and was pending
 }
@@ -87,6 +88,9 @@ func (e *Executor) End(s *store.Session) {
 		l.end()
 		if l.worker != nil {
 			l.worker.End()
+		}
+		for _, s := range l.shaders {
+			s.end()
 		}
 		delete(e.lanes, s)
 		e.gathering = slices.DeleteFunc(e.gathering, func(g *Lane) bool { return g == l })

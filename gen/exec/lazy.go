@@ -35,6 +35,7 @@ const (
 // form is a structure of instructions: all that the choice of a turn depends on,
 // but for where the operands are.
 type form struct {
+	used
 	id     uint32 // above 0
 	lazy   bool   // instructions may be pending
 	starts bool   // operands that are on the host become literals first
@@ -89,13 +90,13 @@ func (e *Executor) postpone(l *Lane, in *wire.Instr) turn {
 	case in.Op == ops.Run:
 		l.rhythm.reset()
 		return l.unless(true)
-	case in.Op == ops.Import || e.lost != nil || l.segment != nil && l.segment.full():
+	case in.Op == ops.Import || in.Note != "" || e.lost != nil || l.segment != nil && l.segment.full():
 		return l.unless(true)
 	}
 	if l.renames(in) {
 		return l.unless(true)
 	}
-	if in.Err != nil || len(in.Outs) == 0 || programOnly(in.Op) || in.Op == ops.Shader || in.Op == ops.Program {
+	if in.Err != nil || len(in.Outs) == 0 || programOnly(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
 		return now
 	}
 	if !l.fits(in) {
@@ -221,17 +222,17 @@ func (e *Executor) glance(l *Lane, in *wire.Instr, w *work) (pending, ok bool) {
 }
 
 // formOf returns the form of an instruction, which is found out once.
-func (e *Executor) formOf(w *work) form {
+func (e *Executor) formOf(w *work) *form {
 	e.key = planKey(e.key[:0], w)
 	if f, ok := e.forms[string(e.key)]; ok {
+		f.at = e.clock
 		return f
 	}
-	if len(e.forms) >= maxPlans {
-		clear(e.forms)
-	}
+	e.tick()
+	evict(e.forms, e.room.forms, e.clock, nil, nil)
 	key := string(e.key)
 	e.lastForm++
-	f := form{id: e.lastForm}
+	f := &form{id: e.lastForm, used: used{e.clock}}
 	if w.in.Check(w.types) == nil {
 		f.starts = w.in.Op == ops.Slice || w.in.Op == ops.PutSlice
 		f.index = w.in.Op.Info().Kind == ops.Index
@@ -264,7 +265,7 @@ func indicesKnown(w *work) bool {
 }
 
 // defers takes an instruction into the segment of a lane.
-func (e *Executor) defers(l *Lane, in *wire.Instr, f form, w *work) {
+func (e *Executor) defers(l *Lane, in *wire.Instr, f *form, w *work) {
 	if l.segment == nil {
 		if l.segment, l.spare = l.spare, nil; l.segment == nil {
 			l.segment = newSegment(l.usual)

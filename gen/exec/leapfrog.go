@@ -143,26 +143,31 @@ const mostLeaps = 512
 // Plans of a density share the kernel.
 func (e *Executor) withKernel(d *density, steps synth.Leapfrog, done func(*planned, error)) {
 	p := d.program
-	if plan := p.leaps[steps]; plan != nil {
-		done(plan, nil)
-		return
-	}
-	plan, err := synth.LowerLeapfrog(p.density, steps, &e.target)
-	if err != nil {
-		done(nil, err)
-		return
-	}
-	c := e.kernel(plan.Steps[0].Kernel)
-	then := func() {
-		if c.err != nil {
-			done(nil, fmt.Errorf("make the kernel of the density: %w", c.err))
+	plan := p.leaps[steps]
+	if plan == nil {
+		lowered, err := synth.LowerLeapfrog(p.density, steps, &e.target)
+		if err != nil {
+			done(nil, err)
 			return
 		}
 		if p.leaps == nil || len(p.leaps) == mostLeaps {
 			p.leaps = make(map[synth.Leapfrog]*planned)
 		}
-		p.leaps[steps] = &planned{Plan: plan, pipes: []*compiled{c}}
-		done(p.leaps[steps], nil)
+		plan = &planned{Plan: lowered, pipes: []*compiled{e.wanted(lowered.Steps[0].Kernel)}}
+		p.leaps[steps] = plan
+	}
+	e.refresh(plan)
+	c := plan.pipes[0]
+	e.compile(c)
+	then := func() {
+		switch {
+		case c.gone: // while others were told
+			e.withKernel(d, steps, done)
+		case c.err != nil:
+			done(nil, fmt.Errorf("make the kernel of the density: %w", c.err))
+		default:
+			done(plan, nil)
+		}
 	}
 	if !c.done {
 		c.then = append(c.then, then)

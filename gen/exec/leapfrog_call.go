@@ -15,7 +15,7 @@ import (
 // Leapfrog takes the steps of a request with the kernel of a program, after
 // everything that the session asked for before.
 func (e *Executor) Leapfrog(l *Lane, c *wire.Leapfrog, done func(Rows, error)) {
-	in := &wire.Instr{Name: "leapfrog", Instr: ops.Instr{Op: ops.Run, Ins: c.Data}}
+	in := &wire.Instr{Name: "leapfrog", Instr: ops.Instr{Op: ops.Run, Ins: c.Data}, Defines: wire.Defines{Key: c.Program}}
 	e.enqueue(l, request{in: in, task: func(l *Lane) (wait bool) {
 		d, wait, err := e.density(l, in, &c.Density)
 		if wait {

@@ -11,20 +11,20 @@ import (
 	"nxvk/vulkan"
 )
 
-// maxPlans bounds the plans that are remembered. A program that sees more
-// structures than that starts over; kernels are kept.
-const maxPlans = 1 << 14
-
 // planned is a plan and the pipelines of its steps.
 type planned struct {
 	*synth.Plan
+	used
 	err   error
 	pipes []*compiled
 }
 
 // compiled is the pipeline of a kernel, which is asked for, being made or made.
 type compiled struct {
+	used
 	kernel  *synth.Kernel // nil for code that clients brought
+	gone    bool          // it has made room for others; see forget.go
+	holders int           // shaders of sessions that are it
 	asked   bool
 	pipe    *vulkan.Pipeline
 	err     error
@@ -43,10 +43,8 @@ type compiled struct {
 func (e *Executor) plan(w *work) (*planned, error) {
 	e.key = planKey(e.key[:0], w)
 	if p, ok := e.plans[string(e.key)]; ok {
+		p.at = e.clock
 		return p, p.err
-	}
-	if len(e.plans) >= maxPlans {
-		clear(e.plans)
 	}
 	p := &planned{}
 	if p.Plan, p.err = synth.Lower(w.in, w.types, &e.target); p.err == nil {
@@ -55,8 +53,16 @@ func (e *Executor) plan(w *work) (*planned, error) {
 			p.pipes[i] = e.wanted(p.Steps[i].Kernel)
 		}
 	}
-	e.plans[string(e.key)] = p
+	e.keepPlan(string(e.key), p)
 	return p, p.err
+}
+
+// keepPlan remembers a plan.
+func (e *Executor) keepPlan(key string, p *planned) {
+	e.tick()
+	evict(e.plans, e.room.plans, e.clock, nil, nil)
+	p.at = e.clock
+	e.plans[key] = p
 }
 
 // planKey is the structure of an instruction: operation, attributes, types,
@@ -102,9 +108,11 @@ func appendType(key []byte, t ops.Type) []byte {
 func (e *Executor) wanted(k *synth.Kernel) *compiled {
 	c, ok := e.kernels[k.Name]
 	if !ok {
+		e.roomForKernel()
 		c = &compiled{kernel: k, host: e.hostOf(k)}
 		e.kernels[k.Name] = c
 	}
+	c.at = e.clock
 	return c
 }
 
@@ -138,7 +146,9 @@ func (e *Executor) pipeline(name string, code []uint32, layout vulkan.Layout) *c
 	if c, ok := e.kernels[name]; ok {
 		return c
 	}
+	e.roomForKernel()
 	c := &compiled{}
+	c.at = e.clock
 	e.kernels[name] = c
 	e.compileAs(c, name, code, layout)
 	return c
@@ -168,6 +178,7 @@ func (e *Executor) compileAs(c *compiled, name string, code []uint32, layout vul
 // ready reports whether all pipelines of a plan are made; the lane waits for
 // the first that is not.
 func (e *Executor) ready(l *Lane, p *planned) (wait bool, err error) {
+	e.refresh(p)
 	for _, c := range p.pipes {
 		e.compile(c)
 	}

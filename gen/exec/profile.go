@@ -60,6 +60,7 @@ func (p *profiler) from(i int) {
 // made, the profiler goes on when it is.
 func (p *profiler) compiled(i int) bool {
 	plan := p.plans[i].planned
+	p.e.tick()
 	for k := range plan.Steps {
 		c := p.e.kernel(plan.Steps[k].Kernel)
 		if !c.done {

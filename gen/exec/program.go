@@ -9,12 +9,19 @@ import (
 	"nxvk/synth/graph"
 )
 
-// maxPrograms bounds the programs that a session may define.
-const maxPrograms = 1 << 14
+// A session keeps so many programs, and so many instructions of all of them; above
+// that, those that have run least recently go. A client that forgets what it does
+// not need (instruction forget) before either bound is reached never meets it.
+const (
+	maxPrograms     = 1 << 14
+	maxProgramSteps = 1 << 20
+)
 
 // program is a region that a session runs by its key. Its ids are slots, dense
 // from 1.
 type program struct {
+	used
+	weight  int   // instructions, as it came
 	err     error // it is malformed; every run says so
 	body    *block
 	slots   int
@@ -43,21 +50,86 @@ type step struct {
 	last    []ops.ID // slots that nothing needs after it
 }
 
+// programs are those that a session has defined.
+type programs struct {
+	byKey  map[string]*program
+	weight int // instructions of all
+}
+
 // define keeps the definition of a program. A key that is defined stays as it
 // is.
 func (e *Executor) define(l *Lane, in *wire.Instr) {
-	if _, have := l.programs[in.Key]; have {
+	e.tick()
+	m := &l.programs
+	if p := m.byKey[in.Key]; p != nil {
+		p.at = e.clock
 		return
 	}
-	if l.programs == nil {
-		l.programs = make(map[string]*program)
+	if m.byKey == nil {
+		m.byKey = make(map[string]*program)
 	}
-	if len(l.programs) >= maxPrograms {
-		l.programs[in.Key] = &program{err: &wire.Fault{Kind: wire.Limit, Err: fmt.Errorf(
-			"a session defines at most %d programs; end it and begin another", maxPrograms)}}
-		return
+	p := newProgram(in.Program, in.Broken, e.evaluator())
+	p.at, p.weight = e.clock, weigh(in.Program)
+	e.roomForProgram(m, p.weight)
+	m.byKey[in.Key] = p
+	m.weight += p.weight
+}
+
+// roomForProgram makes room for one more program of so many instructions.
+func (e *Executor) roomForProgram(m *programs, weight int) {
+	gone := func(p *program) { m.weight -= p.weight }
+	evict(m.byKey, e.room.programs, e.clock, nil, gone)
+	for m.weight+weight > e.room.steps && len(m.byKey) > 0 {
+		evict(m.byKey, 0, e.clock, nil, gone)
 	}
-	l.programs[in.Key] = newProgram(in.Program, in.Broken, e.evaluator())
+}
+
+// weigh counts the instructions of a region, and of those inside.
+func weigh(r *ops.Region) (n int) {
+	if r == nil {
+		return 0
+	}
+	n = len(r.Body)
+	for i := range r.Body {
+		for _, inner := range r.Body[i].Regions {
+			n += weigh(inner)
+		}
+	}
+	return n
+}
+
+// forgetCode lets go of programs and shaders that the session has no use for. Runs that
+// came before have what they need.
+func (l *Lane) forgetCode(keys []string) {
+	home := l.home()
+	for _, key := range keys {
+		if p := home.programs.byKey[key]; p != nil {
+			home.programs.weight -= p.weight
+			delete(home.programs.byKey, key)
+		}
+		if s := home.shaders[key]; s != nil {
+			s.end()
+			delete(home.shaders, key)
+		}
+	}
+}
+
+// program finds the program that an instruction or a request names. One that left
+// the order of its session took it along.
+func (e *Executor) program(l *Lane, key string) (*program, error) {
+	p := l.programs.byKey[key]
+	if l.from != nil && len(l.queue) > 0 {
+		p = l.queue[0].prog
+	}
+	switch {
+	case p == nil:
+		return nil, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf(
+			"the session has no program under the key %x: it was never defined, or has been forgotten; define it again", key)}
+	case p.err != nil:
+		return nil, p.err
+	}
+	p.at = e.clock
+	return p, nil
 }
 
 func newProgram(r *ops.Region, broken error, eval graph.Eval) *program {

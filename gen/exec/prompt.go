@@ -44,6 +44,7 @@ func (e *Executor) hostOf(k *synth.Kernel) synth.Host {
 
 // carryOut carries out work by a plan, on the device or in its stead.
 func (e *Executor) carryOut(l *Lane, w *work, p *planned) (wait bool, err error) {
+	e.refresh(p)
 	if e.prompts(p) {
 		return e.prompt(l, w, p)
 	}

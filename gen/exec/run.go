@@ -108,12 +108,9 @@ func (e *Executor) bounds(l *Lane, r *run) {
 
 // start binds the operands of a run to the parameters of its program.
 func (e *Executor) start(l *Lane, in *wire.Instr) (*run, []ops.Type, error) {
-	p, ok := l.home().programs[in.Key]
-	switch {
-	case !ok:
-		return nil, nil, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no program under the key %x", in.Key)}
-	case p.err != nil:
-		return nil, nil, p.err
+	p, err := e.program(l, in.Key)
+	if err != nil {
+		return nil, nil, err
 	}
 	w, err := e.gather(l, in)
 	if err != nil {

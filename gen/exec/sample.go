@@ -41,7 +41,7 @@ type Chunk struct {
 // taken, so a run holds no more than a chunk of each chain. The run ends with the
 // session.
 func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err error), emit func(run int, c Chunk) bool) {
-	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}
+	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}, Defines: wire.Defines{Key: s.Program}}
 	e.enqueue(l, request{in: in, task: func(l *Lane) (wait bool) {
 		density, wait, err := e.density(l, in, &s.Density)
 		if wait {
@@ -172,14 +172,12 @@ type density struct {
 
 // density finds the program of a request and brings its data to the host.
 func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Density) (d *density, wait bool, err error) {
-	p, ok := l.home().programs[s.Program]
-	switch {
-	case !ok:
-		return nil, false, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has defined no program under the key %x", s.Program)}
-	case p.err != nil:
-		return nil, false, p.err
-	case l.failed != nil:
-		return nil, false, l.failed
+	p, err := e.program(l, s.Program)
+	if err == nil {
+		err = l.failed
+	}
+	if err != nil {
+		return nil, false, err
 	}
 	w, err := e.gather(l, in)
 	if err != nil {

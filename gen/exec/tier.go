@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"math"
+
 	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
@@ -51,6 +53,9 @@ func (e *Executor) tierOf(p *program, lits []*ops.Literal) *tier {
 		if p.tiers == nil {
 			p.tiers = make(map[string]*tier)
 		}
+		if len(p.tiers) >= maxTiers {
+			delete(p.tiers, p.rarest())
+		}
 		t = e.newTier(p, key)
 		p.tiers[string(key)] = t
 	}
@@ -61,6 +66,17 @@ func (e *Executor) tierOf(p *program, lits []*ops.Literal) *tier {
 		e.askAhead(p.body, lits)
 	}
 	return t
+}
+
+// rarest is the key of the tier that has been asked for least.
+func (p *program) rarest() (key string) {
+	least := math.MaxInt
+	for k, t := range p.tiers {
+		if t.seen < least || t.seen == least && k < key {
+			key, least = k, t.seen
+		}
+	}
+	return key
 }
 
 // fuse cuts a program into units, apart from the goroutine of the Executor.

@@ -24,6 +24,7 @@ type Instr struct {
 	Defines         // of a program, its definition; of a run, its key
 	Err     error   // why it cannot be carried out; Op may be unknown then
 	Name    string  // the name of the operation, known or not
+	Note    string  // where the client has sent it, by its own words
 }
 
 // Stream is a message of instructions.
@@ -55,12 +56,21 @@ func DecodeStream(t etf.Term) (Stream, bool) {
 	return s, true
 }
 
+// decodeInstrs reads instructions. A note becomes a part of the one that follows.
 func decodeInstrs(list etf.List) []Instr {
 	instrs := make([]Instr, len(list))
-	for i, term := range list {
-		decodeInstr(term, &instrs[i], 0)
+	n, note := 0, ""
+	for _, term := range list {
+		in := &instrs[n]
+		decodeInstr(term, in, 0)
+		if in.Op == ops.Note && in.Err == nil {
+			note, *in = in.Note, Instr{}
+			continue
+		}
+		in.Note, note = note, ""
+		n++
 	}
-	return instrs
+	return instrs[:n]
 }
 
 // decodeInstr reads an instruction that lies depth regions deep.
@@ -87,7 +97,11 @@ func decodeInstr(t etf.Term, in *Instr, depth int) {
 	if in.Ins, in.Shared, in.Err = operands(tuple[2], in.Op); in.Err != nil {
 		return
 	}
-	if in.Op == ops.Program || in.Op == ops.Run || in.Op == ops.Shader {
+	switch in.Op {
+	case ops.Note:
+		in.Note, in.Err = noteText(tuple[3])
+		return
+	case ops.Program, ops.Run, ops.Shader, ops.Forget:
 		in.Defines, in.Err = definition(in.Op, tuple[3])
 		return
 	}

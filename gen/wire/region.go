@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
@@ -11,21 +12,29 @@ import (
 // MaxKey bounds the keys of programs, in bytes.
 const MaxKey = 64
 
-// Defines is what the instructions program and run say besides operands and
-// results.
+// Defines is what the instructions program, run, shader and forget say besides
+// operands and results.
 type Defines struct {
 	Key       string      // of the program
+	Keys      []string    // of those to forget
 	Program   *ops.Region // its definition
 	Broken    error       // or why there is none
 	Shader    []byte      // foreign code
 	Callbacks *etf.Pid    // who answers hook and callback in a run; nil is nobody
 }
 
-// definition reads [Key, Region] of program, [Key, Binary] of shader, and
-// [Key, Callbacks] of run. A
-// region that is malformed is kept as such, for the runs of the key to tell.
+// definition reads [Key, Region] of program, [Key, Binary] of shader,
+// [Key, Callbacks] of run, and [Keys] of forget. A region that is malformed is kept
+// as such, for the runs of the key to tell.
 func definition(op ops.Op, t etf.Term) (d Defines, err error) {
 	list, ok := t.(etf.List)
+	if op == ops.Forget {
+		if !ok || len(list) != 1 {
+			return d, bad("attributes of forget are [Keys]")
+		}
+		d.Keys, err = programKeys(list[0])
+		return d, err
+	}
 	if !ok || len(list) != 2 {
 		return d, bad("attributes are [Key, Region] of a program, [Key, Callbacks] of a run")
 	}
@@ -52,6 +61,37 @@ func definition(op ops.Op, t etf.Term) (d Defines, err error) {
 		return d, bad("callbacks are a pid or nil")
 	}
 	return d, nil
+}
+
+// MaxNote bounds a note, in bytes; what is beyond is left out.
+const MaxNote = 256
+
+// noteText reads [Text] of note.
+func noteText(t etf.Term) (string, error) {
+	list, ok := t.(etf.List)
+	if !ok || len(list) != 1 {
+		return "", bad("attributes of note are [Text]")
+	}
+	b, ok := list[0].([]byte)
+	if !ok {
+		return "", bad("a note is a binary")
+	}
+	return strings.ToValidUTF8(string(b[:min(len(b), MaxNote)]), ""), nil
+}
+
+func programKeys(t etf.Term) ([]string, error) {
+	list, ok := t.(etf.List)
+	if !ok {
+		return nil, bad("keys are a list")
+	}
+	keys := make([]string, len(list))
+	for i, e := range list {
+		var err error
+		if keys[i], err = programKey(e); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
 }
 
 func programKey(t etf.Term) (string, error) {

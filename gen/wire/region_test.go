@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
@@ -38,6 +40,23 @@ func TestRun(t *testing.T) {
 	in = stream(t, tuple{atom("run"), f32out, list(nil), list{[]byte("k"), atom("nil")}})
 	if in.Err != nil || in.Callbacks != nil {
 		t.Errorf("%+v", in)
+	}
+}
+
+func TestForget(t *testing.T) {
+	forget := func(keys etf.Term) *Instr {
+		return stream(t, tuple{atom("forget"), list(nil), list(nil), list{keys}})
+	}
+	if in := forget(list{[]byte("a"), []byte("b")}); in.Err != nil || in.Op != ops.Forget || len(in.Keys) != 2 || in.Keys[1] != "b" {
+		t.Errorf("%+v", in)
+	}
+	if in := forget(list(nil)); in.Err != nil || len(in.Keys) != 0 {
+		t.Errorf("%+v", in)
+	}
+	for _, keys := range []etf.Term{[]byte("a"), list{int64(1)}, list{[]byte{}}, list{make([]byte, MaxKey+1)}} {
+		if in := forget(keys); in.Err == nil {
+			t.Errorf("keys %v are taken", keys)
+		}
 	}
 }
 
@@ -102,5 +121,29 @@ func TestAnswer(t *testing.T) {
 	}
 	if _, err := DecodeAnswer(tuple{atom("nxvk_answer"), atom("x"), int64(1), atom("x")}); err == nil {
 		t.Error("an answer without a run is accepted")
+	}
+}
+
+// TestNote: a note is a part of the instruction that follows, and of no other.
+func TestNote(t *testing.T) {
+	note := func(text etf.Term) tuple { return tuple{atom("note"), list(nil), list(nil), list{text}} }
+	run := tuple{atom("run"), f32out, list{int64(1)}, list{[]byte("k"), atom("nil")}}
+	s, ok := DecodeStream(tuple{atom("nxvk"), list{run, note([]byte("a.ex:1")), run, run, note(int64(1)), run, note([]byte("last"))}})
+	if !ok {
+		t.Fatal("no stream")
+	}
+	var notes []string
+	for _, in := range s.Instrs {
+		notes = append(notes, in.Name+" "+in.Note)
+	}
+	if want := []string{"run ", "run a.ex:1", "run ", "note ", "run "}; !slices.Equal(notes, want) {
+		t.Errorf("%q, want %q", notes, want)
+	}
+	if s.Instrs[3].Err == nil {
+		t.Error("a note that is a number is taken")
+	}
+	long, _ := DecodeStream(tuple{atom("nxvk"), list{note([]byte(strings.Repeat("ä", MaxNote))), run}})
+	if text := long.Instrs[0].Note; len(text) > MaxNote || !utf8.ValidString(text) {
+		t.Errorf("a note of %d bytes: %q", len(text), text)
 	}
 }

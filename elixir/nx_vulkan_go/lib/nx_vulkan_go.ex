@@ -12,7 +12,7 @@ defmodule NxVulkanGo do
 
   @behaviour Nx.Defn.Compiler
 
-  alias NxVulkanGo.{Compiler, Error, Session, Sessions}
+  alias NxVulkanGo.{Compiler, Error, Options, Session, Sessions}
 
   @impl true
   defdelegate __jit__(key, vars, fun, args_list, options), to: Compiler, as: :jit
@@ -29,11 +29,14 @@ defmodule NxVulkanGo do
 
   @impl true
   def __partitions_options__(options) do
-    for %{index: index} <- devices(options), do: Keyword.put(options, :device, index)
+    place = options |> Options.compiler!() |> Keyword.take([:server, :device])
+    for %{index: index} <- devices(place), do: Keyword.put(options, :device, index)
   end
 
   @impl true
-  def __to_backend__(options), do: {NxVulkanGo.Backend, Keyword.take(options, [:server, :device])}
+  def __to_backend__(options) do
+    {NxVulkanGo.Backend, options |> Options.compiler!() |> Keyword.take([:server, :device])}
+  end
 
   @doc """
   What becomes of a function for arguments like these: its program, with the regions
@@ -48,7 +51,7 @@ defmodule NxVulkanGo do
   carries out each part on zeros, and its clock says how long that took.
 
   Takes the options of `Nx.Defn.jit/2`; of these, `:server`, `:device` and `:hooks`
-  count.
+  count. `NxVulkanGo.Options` says which there are; others raise `ArgumentError`.
   """
   @spec explain(fun, [term], keyword) :: NxVulkanGo.Explanation.t()
   def explain(fun, args, options \\ []), do: Compiler.explain(fun, args, options)
@@ -77,11 +80,11 @@ defmodule NxVulkanGo do
   all of this VM on the device.
   """
   @spec memory(keyword) :: map
-  def memory(options \\ []), do: options |> Sessions.fetch!() |> Session.call!(:memory)
+  def memory(options \\ []), do: options |> session!() |> Session.call!(:memory)
 
   @doc "Waits until a device has computed everything that this VM sent to it."
   @spec sync(keyword) :: :ok
-  def sync(options \\ []), do: options |> Sessions.fetch!() |> Session.sync()
+  def sync(options \\ []), do: options |> session!() |> Session.sync()
 
   @doc """
   Frees what is garbage, now: the calling process collects its own, then the
@@ -89,14 +92,16 @@ defmodule NxVulkanGo do
   """
   @spec sweep(keyword) :: :ok
   def sweep(options \\ []) do
-    session = Sessions.fetch!(options)
+    session = session!(options)
     :erlang.garbage_collect()
     Session.sweep(session)
   end
 
   @doc "Connects to the server, starting it where it is this VM's own; returns its name."
   @spec connect(keyword) :: node
-  def connect(options \\ []), do: Sessions.server!(options[:server])
+  def connect(options \\ []), do: Sessions.server!(Options.backend!(options)[:server])
+
+  defp session!(options), do: options |> Options.backend!() |> Sessions.fetch!()
 
   defp call(options, request) do
     server = connect(options)

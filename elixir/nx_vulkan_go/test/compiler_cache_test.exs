@@ -109,6 +109,6 @@ defmodule NxVulkanGo.CompilerCacheTest do
       NxVulkanGo.__shard_jit__(nil, nil, [], nil, [], [])
     end
 
-    assert NxVulkanGo.__to_backend__(device: 2, other: 1) == {NxVulkanGo.Backend, [device: 2]}
+    assert NxVulkanGo.__to_backend__(device: 2, cache: false) == {NxVulkanGo.Backend, [device: 2]}
   end
 end

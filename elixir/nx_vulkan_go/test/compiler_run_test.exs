@@ -95,11 +95,6 @@ defmodule NxVulkanGo.CompilerRunTest do
       assert [_] = received(server, :tensor)
     end
 
-    test "options that nobody knows are ignored" do
-      options = [max_concurrency: 3, garbage_collect: true, debug: false, whatever: self()]
-      assert_equal(Nx.Defn.jit(&Nx.add(&1, 1), options).(1), Nx.tensor(2))
-    end
-
     test "a program runs on the device of its options", %{place: place} do
       other = System.unique_integer([:positive])
       there = FakeServer.start(other)

@@ -4,6 +4,8 @@ defmodule NxVulkanGo.Application do
 
   @impl true
   def start(_type, _args) do
+    NxVulkanGo.Options.check_configuration()
+
     children = [
       NxVulkanGo.Launcher,
       {DynamicSupervisor, name: NxVulkanGo.SessionSupervisor, strategy: :one_for_one},

@@ -27,6 +27,35 @@ defmodule NxVulkanGo.Attributes do
   def encode({_, :type, _}, type, _), do: NxVulkanGo.Data.atom(type)
   def encode({_, :float, _}, value, _) when is_number(value), do: value * 1.0
 
+  # The options that say whether an axis over which is reduced is kept, as one of size 1.
+  @keeps [:keep_axis, :keep_axes]
+
+  @doc """
+  The value of an option that is an attribute. Nx has made a template of the result
+  by then, which tells what counts: of all elements at once, `argmax` keeps no axis,
+  whatever its options say.
+  """
+  def option(name, _opts, %Nx.Tensor{shape: out}, %Nx.Tensor{shape: shape}) when name in @keeps,
+    do: tuple_size(out) == tuple_size(shape)
+
+  # Of all elements of each tensor that is vectorized, with keep_axis, Nx names an axis of
+  # size 1 beside the one that it has put the elements on.
+  def option(:axis, opts, out, tensor) do
+    case {opts[:axis], changed(out.shape, tensor.shape)} do
+      {axis, [other]} when is_integer(axis) and axis != other -> other
+      {axis, _} -> axis
+    end
+  end
+
+  def option(name, opts, _out, _tensor), do: opts[name]
+
+  # The axes whose sizes differ, of shapes of one rank.
+  defp changed(out, shape) when tuple_size(out) == tuple_size(shape) do
+    for i <- 0..(tuple_size(shape) - 1)//1, elem(out, i) != elem(shape, i), do: i
+  end
+
+  defp changed(_out, _shape), do: []
+
   @doc "All attributes of an operation, each looked up by its name."
   def encode_all(schema, tensor, lookup) do
     for {name, _, _} = attr <- schema, do: encode(attr, lookup.(name), tensor)

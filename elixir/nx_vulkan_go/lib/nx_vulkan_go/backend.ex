@@ -17,7 +17,8 @@ defmodule NxVulkanGo.Backend do
   An operation is a message: it returns at once, and the device computes while
   the caller goes on. Only reading waits (`Nx.to_binary/2`, `Nx.to_number/1`,
   inspecting). So an error of an operation is raised, as `NxVulkanGo.Error`, where
-  its result is read.
+  its result is read. `config :nx_vulkan_go, check: :each` has it raised at its own
+  line, and `check: :debug` has it name that line; see `NxVulkanGo.Check`.
 
   Scalars stay in the tensor's struct and travel inside the instructions that use
   them, and so do small tensors of `Nx.BinaryBackend`. Operands of any backend are
@@ -71,6 +72,7 @@ defmodule NxVulkanGo.Backend do
       the tensor (default `true`; read when this package is compiled)
     * `:check_shape_and_type` - whether reading asks the server for type and shape
       first and compares (default `false`; read when this package is compiled)
+    * `:check` - see `NxVulkanGo.Check`
     * `:fallback` - see `NxVulkanGo.Fallback`
     * `:limit` - how many bytes this VM may have on a device (default `:infinity`)
     * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`
@@ -79,7 +81,7 @@ defmodule NxVulkanGo.Backend do
   @behaviour Nx.Backend
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.{Attributes, Data, Eager, Fallback, Ops, Reading, Refusals, Sessions}
+  alias NxVulkanGo.{Attributes, Data, Eager, Fallback, Ops, Options, Reading, Refusals, Sessions}
   alias NxVulkanGo.Compiler.Function
   alias NxVulkanGo.Session.Tracker
 
@@ -90,29 +92,14 @@ defmodule NxVulkanGo.Backend do
   @type t :: %__MODULE__{}
 
   @impl true
-  def init(options) do
-    options = Keyword.validate!(options, [:device, :server])
-    device = Keyword.get(options, :device, 0)
-    server = Keyword.get(options, :server)
-
-    unless is_integer(device) and device >= 0 do
-      raise ArgumentError,
-            ":device must be the index of a device, see NxVulkanGo.devices/1, got: #{Kernel.inspect(device)}"
-    end
-
-    unless is_atom(server) do
-      raise ArgumentError,
-            ":server must be the name of a node, an atom, got: #{Kernel.inspect(server)}"
-    end
-
-    options
-  end
+  def init(options), do: Options.backend!(options)
 
   ## Creation
 
   @impl true
   def constant(%T{type: type, shape: {}} = out, number, options) do
     literal = Data.scalar(type, number)
+    options = Options.backend!(options)
     %{out | data: %__MODULE__{literal: literal, type: type, shape: {}, options: options}}
   end
 
@@ -136,9 +123,11 @@ defmodule NxVulkanGo.Backend do
 
   @impl true
   def backend_copy(%T{data: %{id: nil} = data} = tensor, __MODULE__, options),
-    do: %{tensor | data: %{data | options: options}}
+    do: %{tensor | data: %{data | options: Options.backend!(options)}}
 
   def backend_copy(tensor, __MODULE__, options) do
+    options = Options.backend!(options)
+
     if there?(tensor, options),
       do: Eager.run(:reshape, tensor, [tensor], []),
       else: from_binary(tensor, whole(tensor), options)
@@ -152,7 +141,8 @@ defmodule NxVulkanGo.Backend do
     do: backend_copy(tensor, backend, options)
 
   def backend_transfer(%T{data: %{session: session}} = tensor, backend, options) do
-    if backend == __MODULE__ and node(session.pid) == node() and there?(tensor, options) do
+    if backend == __MODULE__ and node(session.pid) == node() and
+         there?(tensor, Options.backend!(options)) do
       tensor
     else
       try do
@@ -280,7 +270,8 @@ defmodule NxVulkanGo.Backend do
     case Function.region(fun, type) do
       {:ok, region} ->
         tensors = [Nx.as_type(tensor, type), Nx.as_type(initial, type)]
-        lookup = &if(&1 == :function, do: region, else: opts[&1])
+        option = &Attributes.option(&1, opts, out, tensor)
+        lookup = &if(&1 == :function, do: region, else: option.(&1))
         attrs = Attributes.encode_all(Ops.get(op).attrs, tensor, lookup)
         Eager.run(op, out, tensors, attrs)
 
@@ -372,7 +363,16 @@ defmodule NxVulkanGo.Backend do
         value =
           if attr in names,
             do: variable.(attr),
-            else: quote(do: Keyword.get(unquote(variable.(:opts)), unquote(attr)))
+            else:
+              quote(
+                do:
+                  Attributes.option(
+                    unquote(attr),
+                    unquote(variable.(:opts)),
+                    unquote(Macro.var(:out, nil)),
+                    unquote(hd(tensors))
+                  )
+              )
 
         schema = Macro.escape(schema)
 

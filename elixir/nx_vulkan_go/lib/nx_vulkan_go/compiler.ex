@@ -22,7 +22,8 @@ defmodule NxVulkanGo.Compiler do
     * `:callback_timeout` - how long a function of `Nx.runtime_call/4` may take, in milliseconds
       (default 300,000)
 
-  Other options are ignored.
+  Options of Nx, EXLA and Axon that mean nothing here are ignored, by the list of
+  `NxVulkanGo.Options`; others raise `ArgumentError`.
 
   ## Hooks and runtime calls
 
@@ -45,16 +46,15 @@ defmodule NxVulkanGo.Compiler do
 
   alias Nx.Defn.{Composite, Evaluator}
   alias NxVulkanGo.Compiler.{Cache, Program, Run}
-  alias NxVulkanGo.{Explanation, Fallback, Session, Sessions, Telemetry}
-
-  @run_options [:server, :device, :hooks, :callback_timeout]
+  alias NxVulkanGo.{Explanation, Fallback, Options, Session, Sessions, Telemetry}
 
   @doc false
   def jit(key, vars, fun, args_list, options) do
-    case compiled(key, vars, fun, options) do
+    own = Options.compiler!(options)
+
+    case compiled(key, vars, fun, own) do
       %Program{} = program ->
-        options = Keyword.take(options, @run_options)
-        for args <- args_list, do: Run.run(program, args, options)
+        for args <- args_list, do: Run.run(program, args, own)
 
       {:unsupported, reason} ->
         fallback(key, reason)
@@ -64,10 +64,11 @@ defmodule NxVulkanGo.Compiler do
 
   @doc false
   def compile(key, vars, fun, options) do
-    case compiled(key, vars, fun, options) do
+    own = Options.compiler!(options)
+
+    case compiled(key, vars, fun, own) do
       %Program{} = program ->
-        options = Keyword.take(options, @run_options)
-        fn args_list -> for args <- args_list, do: Run.run(program, args, options) end
+        fn args_list -> for args <- args_list, do: Run.run(program, args, own) end
 
       {:unsupported, reason} ->
         fallback(key, reason)
@@ -87,16 +88,15 @@ defmodule NxVulkanGo.Compiler do
 
   @doc false
   def explain(fun, args, options) do
+    options = Options.explain!(options)
     program = fun |> Nx.Defn.debug_expr_apply(args) |> build(names(options), [])
     %Explanation{program: program, parts: parts(program, options)}
   end
 
   defp parts(%Program{key: key} = program, options) do
     session = Sessions.fetch!(options)
-    # The session sends the program where the server does not have it.
-    Session.run(session, %{key: key, code: program.code, loops: false}, [], [])
     request = if options[:profile], do: {:explain, key, :profile}, else: {:explain, key}
-    for part <- Session.call!(session, request), do: Map.put_new(part, :measured, nil)
+    for part <- Session.call!(session, request, program), do: Map.put_new(part, :measured, nil)
   end
 
   defp parts({:unsupported, _reason}, _options), do: []

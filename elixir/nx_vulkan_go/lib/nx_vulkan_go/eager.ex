@@ -8,7 +8,7 @@ defmodule NxVulkanGo.Eager do
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.{Data, Session, Sessions}
+  alias NxVulkanGo.{Check, Data, Options, Session, Sessions}
 
   # Host tensors of at most so many bytes travel inside the instruction.
   @literal_bytes 64
@@ -70,33 +70,39 @@ defmodule NxVulkanGo.Eager do
   defp handle(%T{type: type, shape: shape}, session, {id, token, keeper}),
     do: %B{session: session, id: id, token: token, keeper: keeper, type: type, shape: shape}
 
-  defp send_all(session, instruction, {[], [], []}), do: Session.instruct(session, instruction)
+  defp send_all(session, {_, results, _, _} = instruction, context) do
+    case {with_context(session, instruction, context), Check.mode()} do
+      {{[one], []}, :none} ->
+        Session.instruct(session, one)
 
-  defp send_all(session, instruction, context) do
-    {instructions, foreign} = with_context(session, instruction, context)
-    Session.instruct(session, instructions, foreign)
+      {{instructions, foreign}, _mode} ->
+        Session.instruct(session, instructions, foreign)
+        Check.passed!(session, results)
+    end
   end
 
-  @doc "Sends the uploads of an instruction, and adds what follows it."
-  def with_context(_session, instruction, {[], [], foreign}), do: {[instruction], foreign}
+  @doc "Sends the uploads of an instruction, and adds what precedes and follows it."
+  def with_context(_session, instruction, {[], [], foreign}),
+    do: {Check.noted(instruction), foreign}
 
   def with_context(session, instruction, {uploads, temporary, foreign}) do
     for {id, tensor, data} <- Enum.reverse(uploads),
         do: Session.upload(session, id, tensor.type, tensor.shape, data)
 
-    {[instruction, {:free, [], [], [temporary]}], foreign}
+    {Check.noted(instruction) ++ [{:free, [], [], [temporary]}], foreign}
   end
 
   @doc "Uploads bytes of the wire as a tensor like `out`."
   def upload(%T{type: type, shape: shape} = out, data, options) when is_list(options),
-    do: upload(out, data, type, shape, Sessions.fetch!(options))
+    do: upload(out, data, type, shape, options |> Options.backend!() |> Sessions.fetch!())
 
   def upload(%T{type: type, shape: shape} = out, data, %Session{} = session),
     do: upload(out, data, type, shape, session)
 
   defp upload(out, data, type, shape, session) do
-    {_, handle} = value(out, session)
+    {result, handle} = value(out, session)
     Session.upload(session, handle.id, type, shape, data)
+    Check.passed!(session, [result])
     %{out | data: handle}
   end
 
@@ -131,7 +137,7 @@ defmodule NxVulkanGo.Eager do
     end
   end
 
-  defp default_options(options), do: options
+  defp default_options(options), do: Options.backend!(options)
 
   ## Operands
 

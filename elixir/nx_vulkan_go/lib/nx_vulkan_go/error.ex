@@ -12,7 +12,8 @@ defmodule NxVulkanGo.Error do
     * `:reason` - what the server said
 
   Operations are sent and not waited for, so the error of one is raised where
-  its result, or anything made from it, is read.
+  its result, or anything made from it, is read. `NxVulkanGo.Check` says how to find
+  the line that asked for it.
   """
 
   defexception [:kind, :op, :operands, :reason]

@@ -17,7 +17,7 @@ defmodule NxVulkanGo.Session do
   `NxVulkanGo.Backend`.
   """
 
-  alias NxVulkanGo.{Data, Error, Telemetry}
+  alias NxVulkanGo.{Check, Data, Error, Telemetry}
   alias NxVulkanGo.Session.{Pressure, Tracker}
 
   @enforce_keys [:pid, :server, :device, :incarnation, :key, :counters]
@@ -141,8 +141,9 @@ defmodule NxVulkanGo.Session do
 
   @doc """
   Sends instructions of which the first runs a program. That is its `key`, its
-  `code`, a region in external term format, which the node gets once, and whether
-  it `loops`: then it is cancelled when nobody refers to its results any more.
+  `code`, a region in external term format, which the node gets where it does not
+  have it, and whether it `loops`: then it is cancelled when nobody refers to its
+  results any more.
   """
   @spec run(t, %{key: binary, code: binary, loops: boolean}, [tuple], [struct]) :: :ok
   def run(session, program, instructions, foreign) do
@@ -174,7 +175,7 @@ defmodule NxVulkanGo.Session do
 
     type = Data.atom(type)
     instruction = {:tensor, [{id, type, shape}], [{type, shape, data}], []}
-    send(session.pid, {:upload, instruction, size})
+    send(session.pid, {:upload, Check.noted(instruction), size})
     :ok
   end
 
@@ -199,19 +200,25 @@ defmodule NxVulkanGo.Session do
 
   @doc "A call to the device server, in the order of the stream; raises `NxVulkanGo.Error`."
   @spec call!(t, term) :: term
-  def call!(session, request) do
-    case call(session, request) do
-      {:ok, reply} -> reply
-      :ok -> :ok
-      {:error, error} -> raise error
-    end
-  end
+  def call!(session, request), do: reply!(call(session, request))
 
-  @doc "The same, with the error as a value."
-  @spec call(t, term) :: :ok | {:ok, term} | {:error, Error.t()}
-  def call(%__MODULE__{pid: pid} = session, request) do
+  defp reply!({:ok, reply}), do: reply
+  defp reply!(:ok), do: :ok
+  defp reply!({:error, error}), do: raise(error)
+
+  @doc "The same for a request that names a program, which the node gets where it does not have it."
+  @spec call!(t, term, %{key: binary, code: binary}) :: term
+  def call!(session, request, program), do: reply!(call(session, request, program))
+
+  @doc "A call, with the error as a value."
+  @spec call(t, term, nil | %{key: binary, code: binary}) ::
+          :ok | {:ok, term} | {:error, Error.t()}
+  def call(%__MODULE__{pid: pid} = session, request, program \\ nil) do
     ref = Process.monitor(pid)
-    send(pid, {:call, {self(), ref}, request})
+
+    if program,
+      do: send(pid, {:call, {self(), ref}, request, Map.take(program, [:key, :code])}),
+      else: send(pid, {:call, {self(), ref}, request})
 
     receive do
       {^ref, reply} ->

@@ -90,6 +90,7 @@ defmodule NxVulkanGo.FakeServer do
     do: {:ok, %{key: "key", incarnation: state.incarnation, session: 1}}
 
   defp answer(_state, request) when request in [:sync, :turn], do: :ok
+  defp answer(state, :programs), do: {:ok, map_size(state.programs)}
   defp answer(state, :log), do: {:ok, Enum.reverse(state.log)}
   defp answer(state, :along), do: {:ok, state.along}
 
@@ -132,7 +133,11 @@ defmodule NxVulkanGo.FakeServer do
   defp one({:program, [], [], [key, region]}, state),
     do: %{state | programs: Map.put_new(state.programs, key, region)}
 
+  defp one({:forget, [], [], [keys]}, state),
+    do: %{state | programs: Map.drop(state.programs, keys)}
+
   defp one({:cancel, [], [], [_runs]}, state), do: state
+  defp one({:note, [], [], [_text]}, state), do: state
 
   defp one({:run, results, operands, [key, callbacks]}, state) do
     compute(state, results, operands, fn args ->

@@ -7,7 +7,7 @@ defmodule NxVulkanGo.Compiler.Run do
   alias Nx.Defn.{Composite, Expr}
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.{Eager, Session, Sessions, Telemetry}
+  alias NxVulkanGo.{Check, Eager, Session, Sessions, Telemetry}
   alias NxVulkanGo.Compiler.{Callbacks, Captured, Program}
   alias NxVulkanGo.Session.Tracker
 
@@ -85,6 +85,7 @@ defmodule NxVulkanGo.Compiler.Run do
 
     # A free must not overtake the run.
     Session.touch(operands)
+    Check.passed!(session, values)
     datas
   end
 

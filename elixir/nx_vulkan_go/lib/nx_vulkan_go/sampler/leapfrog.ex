@@ -21,8 +21,6 @@ defmodule NxVulkanGo.Sampler.Leapfrog do
     vm = Sessions.fetch!(session.place)
     # The data are on this device, or scalars that travel along.
     {operands, {[], [], []}} = Eager.operands(session.inputs, vm)
-    program = %{key: model.key, code: model.code, loops: false}
-    :ok = NxVulkanGo.Session.run(vm, program, [], [])
 
     request =
       Map.merge(steps, %{
@@ -33,7 +31,7 @@ defmodule NxVulkanGo.Sampler.Leapfrog do
         metric: metric
       })
 
-    answer = NxVulkanGo.Session.call(vm, {:leapfrog, request})
+    answer = NxVulkanGo.Session.call(vm, {:leapfrog, request}, model)
     NxVulkanGo.Session.touch(session)
 
     case answer do

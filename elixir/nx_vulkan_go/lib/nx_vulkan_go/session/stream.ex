@@ -10,9 +10,10 @@ defmodule NxVulkanGo.Session.Stream do
   #     {:instructions, [i]}       several that belong together
   #     {:instructions, [i], fs}   the same, on tensors of other BEAM nodes too
   #     {:run, program, [i], fs}   the same, after the program unless the server has it;
-  #                                the first is the run
-  #     {:upload, i, bytes}        one with data
+  #                                one of them is the run
+  #     {:upload, [i], bytes}      one with data, and a note before it
   #     {:call, from, request}     a call, answered by the server to `from` itself
+  #     {:call, from, request, p}  the same, after the program that it names
   #     {:free, ids}               values that nobody refers to any more
   #     {:caller, pid}             a process that makes values
   #     {:grow, from, count}       more trackers than `count` are wanted
@@ -21,7 +22,7 @@ defmodule NxVulkanGo.Session.Stream do
   # signals of different senders, and a free would overtake the last use.
 
   alias NxVulkanGo.{Error, Ops, Session, Telemetry}
-  alias NxVulkanGo.Session.{Foreign, Lease, Loops, Pressure, Tracker}
+  alias NxVulkanGo.Session.{Foreign, Lease, Loops, Pressure, Programs, Tracker}
   require Logger
 
   # Instructions and bytes of a message, and instructions between two reports.
@@ -46,7 +47,7 @@ defmodule NxVulkanGo.Session.Stream do
     callers: %{},
     foreign: %{},
     leases: %{},
-    programs: %{},
+    programs: %Programs{},
     loops: %{},
     unreported: 0,
     reports: %{},
@@ -178,12 +179,13 @@ defmodule NxVulkanGo.Session.Stream do
   defp message({:run, program, list, foreign}, state, acc, n, bytes) do
     {state, list} = Foreign.resolve(state, list, foreign)
     state = state |> used(list) |> loop_sent(program, list)
-    {state, list} = define(state, program, list)
+    {state, before} = define(state, program)
+    list = before ++ list
     gather(state, :lists.reverse(list, acc), n + length(list), bytes)
   end
 
-  defp message({:upload, i, size}, state, acc, n, bytes),
-    do: gather(state, [i | acc], n + 1, bytes + size)
+  defp message({:upload, list, size}, state, acc, n, bytes),
+    do: gather(state, :lists.reverse(list, acc), n + length(list), bytes + size)
 
   defp message({:free, ids}, state, acc, n, bytes) do
     {loops, cancels} = Loops.freed(state.loops, ids)
@@ -194,6 +196,12 @@ defmodule NxVulkanGo.Session.Stream do
   defp message({:caller, pid}, state, acc, n, bytes) do
     callers = Map.put_new_lazy(state.callers, pid, fn -> Process.monitor(pid) end)
     gather(%{state | callers: callers}, acc, n, bytes)
+  end
+
+  defp message({:call, from, request, program}, state, acc, n, bytes) do
+    {state, before} = define(state, program)
+    acc = :lists.reverse(before, acc)
+    message({:call, from, request}, state, acc, n + length(before), bytes)
   end
 
   # What waits goes along with a call: whoever asks waits for one message, not two.
@@ -210,18 +218,17 @@ defmodule NxVulkanGo.Session.Stream do
   defp used(%{loops: loops} = state, _list) when loops == %{}, do: state
   defp used(state, list), do: %{state | loops: Loops.used(state.loops, list)}
 
-  defp loop_sent(state, %{loops: true}, [{:run, results, _, _} | _]),
-    do: %{state | loops: Loops.sent(state.loops, for({id, _, _} <- results, do: id))}
+  defp loop_sent(state, %{loops: true}, list) do
+    for {:run, results, _, _} <- list, reduce: state do
+      state -> %{state | loops: Loops.sent(state.loops, for({id, _, _} <- results, do: id))}
+    end
+  end
 
   defp loop_sent(state, _program, _list), do: state
 
-  # The server keeps programs as long as the session.
-  defp define(%{programs: programs} = state, %{key: key}, list) when is_map_key(programs, key),
-    do: {state, list}
-
-  defp define(%{programs: programs} = state, %{key: key, code: code}, list) do
-    program = {:program, [], [], [key, :erlang.binary_to_term(code)]}
-    {%{state | programs: Map.put(programs, key, true)}, [program | list]}
+  defp define(state, program) do
+    {programs, instructions} = Programs.use(state.programs, program)
+    {%{state | programs: programs}, instructions}
   end
 
   defp flush(state, [], 0), do: state

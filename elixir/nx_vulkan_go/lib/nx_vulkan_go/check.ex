@@ -1,0 +1,107 @@
+defmodule NxVulkanGo.Check do
+  @moduledoc """
+  Where errors of operations are raised, and what they say.
+
+  An operation is sent and not waited for, so its error is raised where its result,
+  or anything made from it, is read. It names the operation that failed and its
+  operands. To find the line that asked for it:
+
+      config :nx_vulkan_go, check: :each   # or :debug, or :none, the default
+
+  or, without touching the configuration, `NXVK_CHECK=each` in the environment.
+
+    * `:each` - every operation, and every call of a compiled function, is waited for, and
+      raises at its own line
+    * `:debug` - nothing is waited for; the error ends with the line that sent what failed,
+      as `sent by lib/my_app/model.ex:12: MyApp.Model.step/2`. That is the first frame of the
+      stack outside of Nx, of this package and of Elixir. Of a compiled function it is the
+      call
+
+  What they cost, for the addition of two vectors of 1,000 elements that are on the
+  device (two processors, lavapipe): 3 µs an operation with `:none`, 13 µs with
+  `:debug`, 54 µs with `:each`. With `:debug` and `:each` operations are also carried
+  out one by one, and not several by one kernel. `:debug` raises the system flag
+  `:backtrace_depth` to 64.
+
+  The option may be changed while the VM runs, by `Application.put_env/3`.
+  """
+
+  alias NxVulkanGo.Session
+
+  @modes [:none, :debug, :each]
+  @depth 64
+
+  @type mode :: :none | :debug | :each
+
+  @doc "What is configured."
+  @spec mode() :: mode
+  def mode do
+    case Application.get_env(:nx_vulkan_go, :check) do
+      mode when mode in [:none, :debug, :each] -> mode
+      nil -> from_environment()
+      other -> invalid!("config :nx_vulkan_go, check: #{inspect(other)}")
+    end
+  end
+
+  # Looked up once: afterwards it is configured.
+  defp from_environment do
+    text = System.get_env("NXVK_CHECK", "none")
+    mode = Enum.find(@modes, &(Atom.to_string(&1) == text)) || invalid!("NXVK_CHECK=#{text}")
+    Application.put_env(:nx_vulkan_go, :check, mode)
+    mode
+  end
+
+  defp invalid!(what),
+    do: raise(ArgumentError, "#{what}: must be one of #{Enum.map_join(@modes, ", ", &inspect/1)}")
+
+  @doc false
+  # An instruction with a note of where the caller asked for it, where that is wanted.
+  def noted(instruction) do
+    with :debug <- mode(), text when text != nil <- location() do
+      [{:note, [], [], [text]}, instruction]
+    else
+      _ -> [instruction]
+    end
+  end
+
+  @doc false
+  # Waits for the first result of an instruction, where each is waited for; raises its error.
+  def passed!(session, [{id, _type, _shape} | _]) do
+    if mode() == :each, do: Session.call!(session, {:download, id, 0, 1})
+    :ok
+  end
+
+  def passed!(_session, []), do: :ok
+
+  @doc false
+  # The line of the caller, or nil where all of the stack is Nx and the like.
+  def location do
+    others = libraries()
+    {:current_stacktrace, [_ | frames]} = Process.info(self(), :current_stacktrace)
+
+    with {module, function, arity, location} <-
+           Enum.find(frames, fn {module, _, _, _} -> not is_map_key(others, module) end) do
+      line = Exception.format_file_line(location[:file], location[:line])
+      String.trim("#{line} #{Exception.format_mfa(module, function, arity)}")
+    end
+  end
+
+  # The modules that are nobody's own code. The first time stacks are made to have more
+  # than 8 frames: Nx alone may have as many.
+  defp libraries do
+    with nil <- :persistent_term.get(__MODULE__, nil) do
+      depth = :erlang.system_flag(:backtrace_depth, @depth)
+      if depth > @depth, do: :erlang.system_flag(:backtrace_depth, depth)
+
+      modules =
+        for app <- [:nx, :nx_vulkan_go, :complex, :telemetry, :elixir, :iex, :stdlib, :kernel],
+            {:ok, modules} <- [:application.get_key(app, :modules)],
+            module <- modules,
+            into: %{},
+            do: {module, true}
+
+      :persistent_term.put(__MODULE__, modules)
+      modules
+    end
+  end
+end
