@@ -37,6 +37,11 @@ type Fault struct {
 	// NoPushDescriptors uses descriptor sets as if the device had no push
 	// descriptors.
 	NoPushDescriptors bool
+	// StorageRange is the bytes that a binding holds at most, where that is less
+	// than what the device says; nil changes nothing.
+	StorageRange func() uint64
+	// NoAddresses treats the device as one without buffer device addresses.
+	NoAddresses bool
 	// Unmapped treats memory that is both device-local and host-visible as
 	// if it could not be mapped, so that transfers are staged.
 	Unmapped bool
