@@ -166,6 +166,7 @@ func (d *Device) Close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
+	d.mem.idle.end()
 	d.waiter.close()
 	if d.stalled.Load() {
 		// Destroying anything would wait for work that may never end. The

@@ -19,6 +19,11 @@ type Options struct {
 	// BlockSize is the size of the blocks that buffers are cut from; 0 picks
 	// one after the size of the heap.
 	BlockSize uint64
+	// KeepMemory keeps blocks that nothing uses for the next buffers, for good. Else
+	// they go back to the driver after a while, see IdleTime.
+	KeepMemory bool
+	// After runs a function after a time, for IdleTime; nil is time.AfterFunc.
+	After func(time.Duration, func())
 	// Watchdog is how long a submission may run before the device counts as
 	// lost; 0 means 30 seconds, or 5 minutes on a software device, and a
 	// negative time forever. A driver need not notice a kernel that hangs:
