@@ -39,6 +39,9 @@ type Fault struct {
 	Alloc func(bytes uint64) bool
 	// Lost is asked before each submission; true loses the device.
 	Lost func() bool
+	// Record is asked before each command buffer is made; true fails it for want of
+	// memory of the host.
+	Record func() bool
 	// NoPushDescriptors uses descriptor sets as if the device had no push
 	// descriptors.
 	NoPushDescriptors bool

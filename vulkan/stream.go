@@ -233,7 +233,7 @@ func (s *Stream) use(r *region) {
 
 // Submit hands what is recorded to the device and begins anew. It does not
 // wait for the work. With nothing recorded it returns the ticket of the latest
-// submission. After an error the recorded work is gone.
+// submission. After an error the recorded work is gone, and the device is lost.
 func (s *Stream) Submit() (Ticket, error) {
 	if len(s.cmds) == 0 {
 		return s.d.queue.last(), s.d.gone()
@@ -295,6 +295,10 @@ func (s *Stream) submit() (Ticket, error) {
 		}
 		b := batch{cmds: rest[:n], lists: l, last: n == len(rest), queries: len(s.stamps)}
 		next, err := d.queue.hand(b)
+		if err != nil && d.gone() == nil {
+			// Others count on what was recorded: they would find what memory held before.
+			err = d.lose("submit", err)
+		}
 		if err != nil {
 			return t, err
 		}
