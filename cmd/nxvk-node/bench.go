@@ -18,7 +18,7 @@ func bench(ctx context.Context, args []string) error {
 		return err
 	}
 	if f.NArg() > 1 {
-		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, beside or sampler", errUsage, f.Arg(1))
+		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, starts, beside or sampler", errUsage, f.Arg(1))
 	}
 	switch f.Arg(0) {
 	case "wire":
@@ -27,6 +27,10 @@ func bench(ctx context.Context, args []string) error {
 		return benchmark.Cold(ctx, []string{"bench", "--device", *device, "cold-round"})
 	case "cold-round":
 		return benchmark.ColdRound(*device)
+	case "starts":
+		return benchmark.Starts(ctx, []string{"bench", "--device", *device, "starts-round"})
+	case "starts-round":
+		return benchmark.StartsRound(*device)
 	case "beside":
 		return benchmark.Beside(ctx, []string{"bench", "--device", *device, "beside-round"})
 	case "beside-round":
@@ -36,5 +40,5 @@ func bench(ctx context.Context, args []string) error {
 	case "sampler":
 		return benchmark.Sampler(ctx, *device)
 	}
-	return fmt.Errorf("%w: bench measures wire, ops, cold, beside or sampler: nxvk-node bench [FLAGS] wire|ops|cold|beside|sampler", errUsage)
+	return fmt.Errorf("%w: bench measures wire, ops, cold, starts, beside or sampler: nxvk-node bench [FLAGS] wire|ops|cold|starts|beside|sampler", errUsage)
 }

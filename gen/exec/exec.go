@@ -54,7 +54,8 @@ type Executor struct {
 	dev    *vulkan.Device
 	stream *vulkan.Stream
 	target synth.Target
-	limit  int // elements up to which work stays on the host
+	kept   synth.Archive // of which programs have been compiled; nil keeps none
+	limit  int           // elements up to which work stays on the host
 
 	lanes     map[*store.Session]*Lane
 	imports   []*Lane // lanes that wait for another session
@@ -120,7 +121,10 @@ func New(cfg Config) *Executor {
 	if e.dev != nil {
 		info := e.dev.Info()
 		e.stream = e.dev.Stream()
-		e.target = cfg.Target
+		e.target, e.kept = cfg.Target, cfg.Target.Archive
+		if e.standsIn() {
+			e.target.Archive = nil // see known.go
+		}
 		if e.enough = gpuSeen; info.Kind == vulkan.CPU {
 			e.enough = cpuSeen
 		}

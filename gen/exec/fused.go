@@ -80,11 +80,18 @@ func (e *Executor) unitPlan(f *fused) *planned {
 	}
 	p := &planned{err: errBeingMade}
 	e.plans[f.key] = p
-	target, unit, types := e.target, f.unit, f.types
+	target, unit, types, stands := e.target, f.unit, f.types, e.standsIn()
 	e.building++
 	go func() {
 		builders <- struct{}{}
 		plan, err := lowerUnit(&unit, types, &target)
+		var readied map[string]bool
+		if err == nil && stands {
+			for i := range plan.Steps {
+				target.OnHost(plan.Steps[i].Kernel) // here it holds nobody up
+			}
+			readied = e.readied(plan)
+		}
 		<-builders
 		e.cfg.Post(func() {
 			e.building--
@@ -100,6 +107,11 @@ func (e *Executor) unitPlan(f *fused) *planned {
 				p.pipes[i] = e.wanted(plan.Steps[i].Kernel)
 			}
 			e.ahead(p)
+			for _, c := range p.pipes {
+				if c.host != nil && !c.asked && readied[c.kernel.Name] {
+					e.makeReady(c)
+				}
+			}
 		})
 	}()
 	return p
