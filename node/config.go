@@ -34,6 +34,7 @@ type Config struct {
 	Deadline     time.Duration // of an instruction or a run; 0 is none
 	SessionLimit int64         // bytes a session may hold on a device; 0 is no limit
 	MemoryLimit  uint64        // bytes taken from each device at most; 0 is all it has, and of the host's memory a share
+	KeepMemory   bool          // memory that nothing uses is kept for reuse; else it goes back after some seconds
 	HostLimit    int           // see exec.Config
 	No           string        // rules of fusion that are switched off, separated by commas; "all" runs programs one instruction at a time
 	AllowShaders bool          // clients may bring SPIR-V of their own

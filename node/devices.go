@@ -108,5 +108,6 @@ func (c *Config) vulkan() vulkan.Options {
 		CacheDir:    c.cacheDir(),
 		OnCache:     func(err error) { log.Warn().Err(err).Msg("pipelines are compiled anew") },
 		MemoryLimit: c.MemoryLimit,
+		KeepMemory:  c.KeepMemory,
 	}
 }

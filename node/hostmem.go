@@ -21,14 +21,17 @@ func (c *Config) hostMemory(devices []*vulkan.Device) *exec.HostMemory {
 	if processor(devices[0]) && c.MemoryLimit > 0 {
 		limit = int64(min(c.MemoryLimit, math.MaxInt64))
 	}
-	if limit == 0 {
+	switch {
+	case limit == 0:
 		c.Log.Warn().Msg("the memory of this machine is unknown, so values on the host may take any; --device host with --memory-limit bounds them")
-		return exec.NewHostMemory(0)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
+	case os.Getenv("GOMEMLIMIT") == "":
 		debug.SetMemoryLimit(max(limit, leastHeap))
 	}
-	return exec.NewHostMemory(limit)
+	h := exec.NewHostMemory(limit)
+	if !c.KeepMemory {
+		h.ReturnIdle(nil)
+	}
+	return h
 }
 
 // processor reports whether a device is the host's processor, with a driver or without.

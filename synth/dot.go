@@ -218,6 +218,9 @@ func (d *dot) steps(plan *gemm.Plan, err error, a, b, c Ref) error {
 
 // stepsOf appends those of operands that may begin within buffers.
 func (d *dot) stepsOf(plan *gemm.Plan, err error, a, b Arg, c Ref) error {
+	if errors.Is(err, gemm.ErrUnbound) {
+		return fmt.Errorf("%w: %w", errReach, err)
+	}
 	if errors.Is(err, gemm.ErrTooLarge) {
 		return unsupported("%v", err)
 	}

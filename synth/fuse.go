@@ -60,6 +60,9 @@ type node struct {
 func Units(g *Graph, t *Target) []Unit { return newFuser(g, t, nil).cut() }
 
 func newFuser(g *Graph, t *Target, refused map[[2]int]reason) *fuser {
+	if !t.reaches(g) && t.Addressable {
+		t = t.addressing() // which take room
+	}
 	return &fuser{t: t, g: g, nodes: make([]node, len(g.Body)), made: make(map[ops.ID]int, len(g.Body)),
 		types: make(map[ops.ID]ops.Type, len(g.Body)+len(g.Params)), listed: make(map[ops.ID]int), refused: refused}
 }

@@ -81,7 +81,8 @@ func LowerLeapfrog(d *Density, steps Leapfrog, t *Target) (*Plan, error) {
 	if t.SharedMemory > 0 && shared > t.SharedMemory {
 		return nil, unsupported("%d bytes of shared memory, the device has %d", shared, t.SharedMemory)
 	}
-	return t.plan(nil, j.program(steps))
+	p := j.program(steps)
+	return t.reach(func(t *Target) (*Plan, error) { return t.plan(nil, p) })
 }
 
 // Work estimates the operations of a step that a kernel takes. The error wraps

@@ -106,7 +106,8 @@ func (w *leapfrogWriter) padded(in *ops.Instr, idx []kernel.Value) kernel.Value 
 		own[d] = w.Select(here, place, w.int(0))
 		inside = w.both(inside, here)
 	}
-	return w.Select(inside, w.element(in.Ins[0], own), w.element(in.Ins[1], nil))
+	return w.Select(inside, w.converted(in, in.Ins[0], w.element(in.Ins[0], own)),
+		w.converted(in, in.Ins[1], w.element(in.Ins[1], nil)))
 }
 
 func (w *leapfrogWriter) joined(in *ops.Instr, idx []kernel.Value) kernel.Value {

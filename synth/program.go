@@ -154,7 +154,7 @@ func (t *Target) check(p *program) error {
 			return unsupported("no %v in buffers", b.elem)
 		}
 		if !t.Addresses && t.MaxBinding > 0 && b.bytes > t.MaxBinding {
-			return unsupported("a buffer of %d bytes, bindings end at %d", b.bytes, t.MaxBinding)
+			return fmt.Errorf("%w %d bytes, they end at %d", errReach, b.bytes, t.MaxBinding)
 		}
 	}
 	return nil

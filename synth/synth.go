@@ -12,6 +12,7 @@ package synth
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/ops"
 	"nxvk/synth/kernel"
@@ -22,6 +23,9 @@ import (
 type Target struct {
 	CPU       bool // a processor: no shared memory, many outputs an invocation
 	Addresses bool // buffers by address; else by binding
+	// Addressable: kernels can take addresses although others take bindings. Plans do
+	// where a buffer is longer than MaxBinding.
+	Addressable bool
 
 	Float64, Int64, Int16, Int8, Float16 bool
 	Storage16, Storage8                  bool // narrow elements in buffers
@@ -197,6 +201,15 @@ func init() {
 // Lower plans an instruction that has passed Check, on operands of the given
 // types. The error wraps ErrUnsupported where the device cannot carry it out.
 func Lower(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	buffers := slices.Clone(types)
+	for _, o := range in.Outs {
+		buffers = append(buffers, o.Type)
+	}
+	return t.reach(func(t *Target) (*Plan, error) { return lowerWithin(in, types, t) }, buffers...)
+}
+
+// lowerWithin is Lower for buffers that the target's kernels reach.
+func lowerWithin(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
 	lower, ok := byOp[in.Op]
 	if !ok {
 		lower, ok = byKind[in.Op.Info().Kind]

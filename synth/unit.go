@@ -39,11 +39,25 @@ func LowerUnit(u *Unit, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
 	case len(u.Body) > 1:
 		lower = lowerFused
 	}
-	p, err := lower(u, types, t)
+	p, err := t.reach(func(t *Target) (*Plan, error) { return lower(u, types, t) }, u.buffers(types)...)
 	if err == nil {
 		dumpPlan(u, p)
 	}
 	return p, err
+}
+
+// buffers are the types of what a unit reads and makes.
+func (u *Unit) buffers(types func(ops.ID) ops.Type) (list []ops.Type) {
+	for _, id := range u.Ins {
+		list = append(list, types(id))
+	}
+	for _, l := range u.Lits {
+		list = append(list, l.Type)
+	}
+	for _, o := range u.Outs {
+		list = append(list, o.Type)
+	}
+	return list
 }
 
 // lowerSingle plans a unit of one instruction.

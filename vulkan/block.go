@@ -16,6 +16,8 @@ type block struct {
 	size   uint64
 	mapped []byte // nil when the host cannot see it
 	free   []span // ascending, never adjacent
+	live   int    // regions in use
+	old    bool   // none was when it was last looked at, nor has been since
 }
 
 // span is a free piece of a block. last is the latest ticket of a submission

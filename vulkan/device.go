@@ -70,6 +70,12 @@ func open(in vk.Instance, sel string, o Options) (*Device, error) {
 		d.raw.Features &^= vk.PushDescriptor
 		d.info.Features.PushDescriptor = false
 	}
+	if o.Fault.NoAddresses {
+		d.info.Features.BufferDeviceAddress, d.info.Bindings = false, true
+	}
+	if o.Fault.StorageRange != nil {
+		d.info.Limits.MaxStorageRange = d.storageRange()
+	}
 	var r vk.Result
 	if d.dev, r = vk.CreateDevice(in, c.gpu, &c.raw); r != vk.Success {
 		return nil, fmt.Errorf("open %s: %w", c.info.Name, r)
@@ -95,6 +101,15 @@ func (d *Device) init() error {
 		return err
 	}
 	return nil
+}
+
+// storageRange is the bytes that a binding holds at most.
+func (d *Device) storageRange() uint64 {
+	most := d.raw.MaxRange
+	if f := d.opts.Fault.StorageRange; f != nil {
+		most = min(most, f())
+	}
+	return most
 }
 
 // Info describes the device.
@@ -151,6 +166,7 @@ func (d *Device) Close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
+	d.mem.idle.end()
 	d.waiter.close()
 	if d.stalled.Load() {
 		// Destroying anything would wait for work that may never end. The

@@ -65,6 +65,25 @@ func TestDeviceLost(t *testing.T) {
 	}
 }
 
+// TestRecordFault has no memory for a command buffer. What was recorded is lost, and
+// whoever counts on it must not go on with what its memory held before.
+func TestRecordFault(t *testing.T) {
+	fail := false
+	d := openTest(t, Options{Fault: Fault{Record: func() bool { return fail }}})
+	b := must(d.Alloc(4))(t)
+	s := d.Stream()
+	fail = true
+	if err := s.Fill(WriteOnly(b), 7, 4); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Submit(); !errors.Is(err, ErrDeviceLost) || !errors.Is(err, ErrOutOfMemory) {
+		t.Errorf("submit: got %v, want ErrDeviceLost for want of memory", err)
+	}
+	if _, err := d.Alloc(4); !errors.Is(err, ErrDeviceLost) {
+		t.Errorf("alloc: got %v, want ErrDeviceLost", err)
+	}
+}
+
 func TestNotifyInOrder(t *testing.T) {
 	d := openTest(t, Options{})
 	b := must(d.Alloc(4))(t)

@@ -152,6 +152,9 @@ func (q *queue) carry(b *batch) (*recorder, error) {
 func (q *queue) record(rec *recorder, b *batch) error {
 	epoch := q.epoch.Load()
 	rec.cmds = rec.cmds[:0]
+	if f := q.d.opts.Fault.Record; f != nil && f() {
+		return q.d.fail("record commands", vk.ErrorOutOfHostMemory)
+	}
 	if r := vk.Replay(q.d.dev, rec.vk, b.cmds, b.lists.push, b.lists.binds, b.queries, !b.repeatable()); r != vk.Success {
 		return q.d.fail("record commands", r)
 	}

@@ -9,6 +9,7 @@ import (
 // init picks the memory types of the three pools.
 func (m *memory) init(d *Device) error {
 	m.d = d
+	m.idle.init(&d.opts)
 	b, need, r := vk.CreateBuffer(d.dev, alignment, d.info.Features.BufferDeviceAddress)
 	if r != vk.Success {
 		return fmt.Errorf("probe memory: %w", r)

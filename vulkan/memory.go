@@ -18,6 +18,7 @@ type memory struct {
 	d                    *Device
 	device, host, reader *pool
 	overflow             *pool
+	idle                 idle
 
 	mu       sync.Mutex
 	pools    []*pool
@@ -111,6 +112,8 @@ func (m *memory) alloc(p *pool, n uint64, idle bool) (*region, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.blk.live++
+	r.blk.old = false
 	m.taken(r)
 	return r, nil
 }
@@ -244,6 +247,9 @@ func (m *memory) unref(r *region) {
 
 func (m *memory) reclaim(r *region) {
 	r.state = pooled
+	if r.blk.live--; r.blk.live == 0 {
+		m.d.watchIdle()
+	}
 	if r.class < 0 {
 		r.blk.give(span{r.off, r.size, Ticket(r.last.Load())})
 		return

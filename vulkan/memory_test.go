@@ -124,7 +124,7 @@ func TestFlatMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIP 220,000 rounds take long where -short asks for little")
 	}
-	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{BlockSize: 8 << 20})
+	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{BlockSize: 8 << 20, KeepMemory: true})
 	if errors.Is(err, ErrNoVulkan) || errors.Is(err, ErrNoDevice) {
 		t.Skipf("SKIP no device: %v", err)
 	}

@@ -19,6 +19,11 @@ type Options struct {
 	// BlockSize is the size of the blocks that buffers are cut from; 0 picks
 	// one after the size of the heap.
 	BlockSize uint64
+	// KeepMemory keeps blocks that nothing uses for the next buffers, for good. Else
+	// they go back to the driver after a while, see IdleTime.
+	KeepMemory bool
+	// After runs a function after a time, for IdleTime; nil is time.AfterFunc.
+	After func(time.Duration, func())
 	// Watchdog is how long a submission may run before the device counts as
 	// lost; 0 means 30 seconds, or 5 minutes on a software device, and a
 	// negative time forever. A driver need not notice a kernel that hangs:
@@ -34,9 +39,17 @@ type Fault struct {
 	Alloc func(bytes uint64) bool
 	// Lost is asked before each submission; true loses the device.
 	Lost func() bool
+	// Record is asked before each command buffer is made; true fails it for want of
+	// memory of the host.
+	Record func() bool
 	// NoPushDescriptors uses descriptor sets as if the device had no push
 	// descriptors.
 	NoPushDescriptors bool
+	// StorageRange is the bytes that a binding holds at most, where that is less
+	// than what the device says; nil changes nothing.
+	StorageRange func() uint64
+	// NoAddresses treats the device as one without buffer device addresses.
+	NoAddresses bool
 	// Unmapped treats memory that is both device-local and host-visible as
 	// if it could not be mapped, so that transfers are staged.
 	Unmapped bool

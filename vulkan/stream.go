@@ -22,8 +22,9 @@ type Arg struct {
 	// Offset is where it starts: any with addresses, a multiple of
 	// Limits.OffsetAlignment with bindings, of 4 for a fill.
 	Offset int
-	// Size is the bytes the command may touch; 0 means all that follow. It
-	// only serves to tell overlapping accesses from others.
+	// Size is the bytes the command may touch; 0 means all that follow. By it
+	// overlapping accesses are told from others, and a binding reaches as far,
+	// which is at most Limits.MaxStorageRange.
 	Size   int
 	Access Access
 }
@@ -147,9 +148,15 @@ func (s *Stream) bind(c *vk.Cmd, args []Arg, p *Pipeline) {
 	}
 }
 
-// bindRange returns the bytes to bind: the rest of the buffer, up to a whole
-// word, which its region always has.
-func bindRange(a *Arg) uint64 { return max(roundUp(uint64(a.Buffer.n-a.Offset), 4), 4) }
+// bindRange returns the bytes to bind: those that the command may touch, up to a
+// whole word, which the region always has.
+func bindRange(a *Arg) uint64 {
+	n := a.Buffer.n - a.Offset
+	if a.Size > 0 {
+		n = a.Size
+	}
+	return max(roundUp(uint64(n), 4), 4)
+}
 
 func (s *Stream) checkDispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) error {
 	l := &p.layout
@@ -173,8 +180,8 @@ func (s *Stream) checkDispatch(p *Pipeline, args []Arg, push []byte, x, y, z uin
 			return fmt.Errorf("buffer %d: %w: offset %d, bindings need a multiple of %d inside the buffer",
 				i, ErrInvalid, a.Offset, lim.OffsetAlignment)
 		}
-		if n := bindRange(a); n > lim.MaxStorageRange {
-			return fmt.Errorf("buffer %d: %w: %d bytes, a binding holds %d; use addresses", i, ErrTooLarge, n, lim.MaxStorageRange)
+		if n, most := bindRange(a), s.d.storageRange(); n > most {
+			return fmt.Errorf("buffer %d: %w: %d bytes, a binding holds %d; use addresses, or say which bytes", i, ErrTooLarge, n, most)
 		}
 	}
 	return nil
@@ -226,7 +233,7 @@ func (s *Stream) use(r *region) {
 
 // Submit hands what is recorded to the device and begins anew. It does not
 // wait for the work. With nothing recorded it returns the ticket of the latest
-// submission. After an error the recorded work is gone.
+// submission. After an error the recorded work is gone, and the device is lost.
 func (s *Stream) Submit() (Ticket, error) {
 	if len(s.cmds) == 0 {
 		return s.d.queue.last(), s.d.gone()
@@ -288,6 +295,10 @@ func (s *Stream) submit() (Ticket, error) {
 		}
 		b := batch{cmds: rest[:n], lists: l, last: n == len(rest), queries: len(s.stamps)}
 		next, err := d.queue.hand(b)
+		if err != nil && d.gone() == nil {
+			// Others count on what was recorded: they would find what memory held before.
+			err = d.lose("submit", err)
+		}
 		if err != nil {
 			return t, err
 		}

@@ -76,7 +76,6 @@ func (s *Stream) Upload(dst *Buffer, off int, data []byte) error {
 		if err := s.Copy(Arg{Buffer: dst, Offset: off}, Arg{Buffer: src, Offset: at}, n); err != nil {
 			return err
 		}
-		s.staging.recorded()
 		data, off = data[n:], off+n
 	}
 	return nil

@@ -15,12 +15,14 @@ func (m *memory) trim() uint64 {
 	before := m.reserved
 	for _, p := range m.pools {
 		for c := range p.free {
-			p.dissolve(c)
+			p.dissolve(c, anyBlock)
 		}
-		p.dropEmpty()
+		p.dropEmpty(anyBlock)
 	}
 	return before - m.reserved
 }
+
+func anyBlock(*block) bool { return true }
 
 // held reports whether submitted work keeps a block that is otherwise free.
 func (m *memory) held() bool {
@@ -41,13 +43,13 @@ func (m *memory) account(p *pool, bytes int64) {
 }
 
 // dissolve returns the slabs of a class that have no region in use to their
-// blocks.
-func (p *pool) dissolve(class int) {
+// blocks, of those that are meant.
+func (p *pool) dissolve(class int, meant func(*block) bool) {
 	var empty []*slab
 	kept := p.free[class][:0]
 	for _, r := range p.free[class] {
 		sl := r.slab
-		if sl.used > 0 {
+		if sl.used > 0 || !meant(sl.blk) {
 			kept = append(kept, r)
 			continue
 		}
@@ -63,11 +65,12 @@ func (p *pool) dissolve(class int) {
 	}
 }
 
-// dropEmpty destroys the blocks that nothing uses, on the device either.
-func (p *pool) dropEmpty() {
+// dropEmpty destroys the blocks that nothing uses, on the device either, of those
+// that are meant.
+func (p *pool) dropEmpty(meant func(*block) bool) {
 	kept := p.blocks[:0]
 	for _, b := range p.blocks {
-		if !b.empty() || !p.mem.d.Done(b.free[0].last) {
+		if !meant(b) || !b.empty() || !p.mem.d.Done(b.free[0].last) {
 			kept = append(kept, b)
 			continue
 		}

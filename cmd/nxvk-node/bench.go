@@ -20,7 +20,7 @@ func bench(ctx context.Context, args []string) error {
 		return err
 	}
 	if f.NArg() > 1 {
-		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, beside, share or sampler", errUsage, f.Arg(1))
+		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, starts, beside, share or sampler", errUsage, f.Arg(1))
 	}
 	switch f.Arg(0) {
 	case "wire":
@@ -29,6 +29,10 @@ func bench(ctx context.Context, args []string) error {
 		return benchmark.Cold(ctx, []string{"bench", "--device", *device, "cold-round"})
 	case "cold-round":
 		return benchmark.ColdRound(*device)
+	case "starts":
+		return benchmark.Starts(ctx, []string{"bench", "--device", *device, "starts-round"})
+	case "starts-round":
+		return benchmark.StartsRound(*device)
 	case "beside":
 		return benchmark.Beside(ctx, []string{"bench", "--device", *device, "beside-round"})
 	case "beside-round":
@@ -40,5 +44,5 @@ func bench(ctx context.Context, args []string) error {
 	case "sampler":
 		return benchmark.Sampler(ctx, *device)
 	}
-	return fmt.Errorf("%w: bench measures wire, ops, cold, beside, share or sampler: nxvk-node bench [FLAGS] wire|ops|cold|beside|share|sampler", errUsage)
+	return fmt.Errorf("%w: bench measures wire, ops, cold, starts, beside, share or sampler: nxvk-node bench [FLAGS] wire|ops|cold|starts|beside|share|sampler", errUsage)
 }

@@ -33,6 +33,7 @@ func run(ctx context.Context, args []string) error {
 	f.DurationVar(&cfg.Deadline, "deadline", 0, "how long an instruction or a run may take before its results carry an error, as 30s; 0 is no limit")
 	f.Int64Var(&cfg.SessionLimit, "session-limit", 0, "bytes a session may hold on a device; 0 is no limit")
 	f.Uint64Var(&cfg.MemoryLimit, "memory-limit", 0, "bytes taken from each device at most, also where that is the host, and as many by what the host makes in a processor's stead; 0 is all that a device has, and 60 % of the host's memory")
+	f.BoolVar(&cfg.KeepMemory, "keep-memory", false, "keep memory that nothing uses for reuse; else it goes back to the driver and the system after some seconds")
 	f.IntVar(&cfg.HostLimit, "host-limit", 0, "elements up to which work stays on the host; 0 is the device's default")
 	f.StringVar(&cfg.No, "no", "", "rules of fusion and passes to switch off, separated by commas: "+strings.Join(synth.RuleNames(), ", ")+", or all")
 	f.BoolVar(&cfg.AllowShaders, "allow-shaders", false, "let clients bring SPIR-V of their own; a driver may not survive it")

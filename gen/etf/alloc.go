@@ -3,7 +3,9 @@ package etf
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"sync"
+	"time"
 )
 
 // Block is a piece of memory outside the Go heap.
@@ -23,13 +25,16 @@ type Allocator interface {
 
 // Pool is an Allocator of anonymous mappings. Freed blocks are kept by size
 // class, because the kernel's zeroing of fresh pages costs more than the copy
-// from the socket; at most Keep bytes are kept.
+// from the socket; at most Keep bytes are kept, for good unless Age says otherwise.
 type Pool struct {
 	keep int
 
-	mu   sync.Mutex
-	kept int               // bytes in free
-	free map[int][]*mapped // by class size, last freed last
+	mu    sync.Mutex
+	kept  int               // bytes in free
+	free  map[int][]*mapped // by class size, last freed last
+	age   time.Duration     // 0 keeps what is freed
+	after func(time.Duration, func())
+	due   bool // a look at what is kept
 }
 
 // NewPool returns a Pool that keeps at most keep bytes of freed blocks.
@@ -41,6 +46,54 @@ func NewPool(keep int) *Pool {
 type mapped struct {
 	pool *Pool
 	mem  []byte
+	old  bool // it was kept when the pool last looked
+}
+
+// Age has the pool give blocks back to the system that nobody has taken for d: it looks
+// once in d, so it may keep them for twice as long. after runs a function later; nil is
+// time.AfterFunc. Age comes before the first Alloc.
+func (p *Pool) Age(d time.Duration, after func(time.Duration, func())) {
+	if after == nil {
+		after = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+	}
+	p.age, p.after = d, after
+}
+
+// watch sees to it that the pool looks at what is kept. mu is held.
+func (p *Pool) watch() {
+	if p.age > 0 && p.kept > 0 && !p.due {
+		p.due = true
+		p.after(p.age, p.look)
+	}
+}
+
+// look gives back what has been kept since the last look.
+func (p *Pool) look() {
+	p.mu.Lock()
+	p.due = false
+	var gone []*mapped
+	for size, list := range p.free {
+		n := 0
+		for n < len(list) && list[n].old { // the last freed is the first taken
+			n++
+		}
+		gone = append(gone, list[:n]...)
+		p.kept -= n * size
+		if list = slices.Delete(list, 0, n); len(list) == 0 {
+			delete(p.free, size)
+			continue
+		}
+		for _, m := range list {
+			m.old = true
+		}
+		p.free[size] = list
+	}
+	p.watch()
+	p.mu.Unlock()
+	for _, m := range gone {
+		unmapMemory(m.mem)
+		m.mem = nil
+	}
 }
 
 // Alloc returns a block of BlockSize(n) bytes.
@@ -77,6 +130,8 @@ func (m *mapped) Free() {
 	if p.kept+size <= p.keep {
 		p.free[size] = append(p.free[size], m)
 		p.kept += size
+		m.old = false
+		p.watch()
 		p.mu.Unlock()
 		return
 	}

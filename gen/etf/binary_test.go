@@ -30,6 +30,50 @@ func TestPoolReuses(t *testing.T) {
 	}
 }
 
+// TestPoolAges gives back what nobody has taken since the last look, and no more.
+func TestPoolAges(t *testing.T) {
+	p := NewPool(64 << 20)
+	var due []func()
+	p.Age(time.Second, func(_ time.Duration, f func()) { due = append(due, f) })
+	look := func() (n int) {
+		if len(due) != 1 {
+			t.Fatalf("%d looks are due, want 1", len(due))
+		}
+		f := due[0]
+		due = nil
+		f()
+		return p.Kept()
+	}
+	var blocks []Block
+	for range 4 {
+		b, err := p.Alloc(1 << 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, b)
+	}
+	if len(due) != 0 {
+		t.Error("the pool looks although it keeps nothing")
+	}
+	for _, b := range blocks {
+		b.Free()
+	}
+	if got := look(); got != 4<<20 {
+		t.Errorf("at the first look %d bytes are kept, want all", got)
+	}
+	b, _ := p.Alloc(1 << 20)
+	b.Free() // this one has been used since
+	if got := look(); got != 1<<20 {
+		t.Errorf("%d bytes are kept, want the block that was used since", got)
+	}
+	if got := look(); got != 0 || len(due) != 0 {
+		t.Errorf("%d bytes are kept, %d looks are due", got, len(due))
+	}
+	b, _ = p.Alloc(1 << 20)
+	copy(b.Bytes(), "a new block")
+	b.Free()
+}
+
 func TestClassSize(t *testing.T) {
 	for n := 1; n < 1<<32; n += n/7 + 1 {
 		size := BlockSize(n)

@@ -210,7 +210,7 @@ func (e *Executor) readyShader(l *Lane, c *wire.Chain) (s *shader, wait bool, er
 	case e.lost != nil:
 		return nil, false, e.lost
 	}
-	if err := checkChain(c, s.about); err != nil {
+	if err := checkChain(c, s.about, e.mostBound()); err != nil {
 		return nil, false, &wire.Fault{Kind: wire.BadArgument, Err: err}
 	}
 	if s.pipe == nil {
@@ -229,8 +229,8 @@ func (e *Executor) readyShader(l *Lane, c *wire.Chain) (s *shader, wait bool, er
 }
 
 // checkChain compares a request with the shader: a buffer that is too short is
-// read beyond its end.
-func checkChain(c *wire.Chain, about *spirv.Interface) error {
+// read beyond its end. One that is longer than most bytes cannot be bound.
+func checkChain(c *wire.Chain, about *spirv.Interface, most uint64) error {
 	switch {
 	case c.D > MaxChainDim || uint32(c.D) > about.Local[0]:
 		return fmt.Errorf("%d parameters; a shader of workgroups of %d has at most %d", c.D, about.Local[0], min(MaxChainDim, about.Local[0]))
@@ -240,8 +240,20 @@ func checkChain(c *wire.Chain, about *spirv.Interface) error {
 		return fmt.Errorf("%d instances; the shader does not look at the number of its workgroup and knows but one", c.N)
 	case (c.Type == ops.F64) != about.Doubles:
 		return fmt.Errorf("the request is in %v, the shader is not", c.Type)
+	case boundBytes(c, c.N) > most:
+		return fmt.Errorf("%d instances of %d steps and %d numbers of data need %d bytes in one buffer, the device binds at most %d; take fewer steps or instances a call",
+			c.N, c.K, c.NObs, boundBytes(c, c.N), most)
 	}
 	return nil
+}
+
+// mostBound is how many bytes of a buffer a shader can have.
+func (e *Executor) mostBound() uint64 { return e.dev.Info().Limits.MaxStorageRange }
+
+// boundBytes are those of the longest buffer of n instances like those of a call, with
+// a step more: see corrected.
+func boundBytes(c *wire.Chain, n int) uint64 {
+	return uint64(n)*uint64(c.D)*uint64(c.Type.Size())*uint64(c.K+1) + uint64(n)*uint64(c.NObs)*uint64(c.Type.Size())
 }
 
 // pushSize is the size of the block K, n_obs, d, instances, step.
@@ -297,14 +309,17 @@ func (e *Executor) dispatchSteps(s *shader, c *wire.Chain, done func(Rows, error
 		}
 	}()
 	for i, n := range sizes {
-		b, err := e.stream.Alloc(n)
+		// What a shader finds in its results, where it writes none, is what others left.
+		access, alloc := vulkan.Write, e.stream.Zeroed
+		if i < len(inputs) {
+			if access = vulkan.Read; n > 0 {
+				alloc = e.stream.Alloc
+			}
+		}
+		b, err := alloc(n)
 		if err != nil {
 			done(Rows{}, e.deviceError(err))
 			return
-		}
-		access := vulkan.Write
-		if i < len(inputs) {
-			access = vulkan.Read
 		}
 		args = append(args, vulkan.Arg{Buffer: b, Access: access})
 		if i < len(inputs) {

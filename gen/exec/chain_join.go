@@ -63,7 +63,7 @@ func (e *Executor) steps(s *shader, c *wire.Chain, done func(Rows, error)) {
 // startChains dispatches what waits, as far as there is room on the device.
 func (e *Executor) startChains(s *shader, kind chainKind, q *chainQueue) {
 	for q.running < chainsAhead && len(q.waiting) > 0 {
-		calls := q.next()
+		calls := q.next(e.mostBound())
 		q.running++
 		e.dispatchSteps(s, joinChains(calls), func(r Rows, err error) {
 			q.running--
@@ -76,11 +76,11 @@ func (e *Executor) startChains(s *shader, kind chainKind, q *chainQueue) {
 	}
 }
 
-// next takes calls for one dispatch.
-func (q *chainQueue) next() []chainCall {
+// next takes calls for one dispatch, whose buffers take at most so many bytes.
+func (q *chainQueue) next(most uint64) []chainCall {
 	n, instances := 0, 0
 	for _, c := range q.waiting {
-		if all := instances + c.N; n > 0 && (all*c.K > maxChainSteps || all > maxInstances) {
+		if all := instances + c.N; n > 0 && (all*c.K > maxChainSteps || all > maxInstances || boundBytes(c.Chain, all) > most) {
 			break
 		}
 		n, instances = n+1, instances+c.N

@@ -206,3 +206,64 @@ func TestShaderFaults(t *testing.T) {
 		t.Errorf("a node that takes none: %v", err)
 	}
 }
+
+// TestShaderSilent: a shader that writes nothing gives zeros, and nothing that another
+// session has had on the device, however much it is.
+func TestShaderSilent(t *testing.T) {
+	r, l := shaderRig(t)
+	r.shader(l, "silent", compile(t, "-DNUM=float", "-DSILENT"))
+	for _, k := range []int{1, 3, 100, 20_000} {
+		other := r.session()
+		secret := make([]float32, 2*k)
+		for i := range secret {
+			secret[i] = 7
+		}
+		for id := range ops.ID(40) { // as much as the rows, and their size
+			r.do(other, ops.Tensor, id+1, f32(len(secret)), nil, ops.Operand{Lit: &ops.Literal{Type: f32(len(secret)), Data: floats(secret...)}})
+			r.do(other, ops.Add, id+101, f32(len(secret)), nil, ref(id+1), scalar(0))
+			if x, err := r.read(other, id+101, 0, 1); err != nil || x[0] != 7 {
+				t.Fatalf("got %v, %v", x, err)
+			}
+		}
+		r.exec.End(other.Session)
+		r.until(func() bool { return len(r.posted) == 0 })
+		got, err := r.chain(l, &wire.Chain{Shader: "silent", N: 1, K: k, D: 2, Step: 1, Type: ops.F32, Q: floats(1, 1), P: floats(1, 1), Extras: floats(1, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, b := range map[string][]byte{"q": got.Q, "p": got.P, "grad": got.Grad, "logp": got.LogP} {
+			if len(b) == 0 || bytes.Count(b, []byte{0}) != len(b) {
+				t.Errorf("%d steps: %s of %d bytes is not all zero: %x …", k, name, len(b), b[:4])
+			}
+		}
+	}
+}
+
+// TestShaderBound: rows that cannot be bound are refused, and calls are not joined to
+// such.
+func TestShaderBound(t *testing.T) {
+	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{StorageRange: func() uint64 { return 8 << 10 }}}))
+	r.exec.cfg.Shaders = true
+	l := r.session()
+	r.shader(l, "good", compile(t, "-DNUM=double"))
+	request := func(k int) *wire.Chain {
+		return &wire.Chain{Shader: "good", N: 1, K: k, D: 2, Step: 0.1, Type: ops.F64, Batch: true, Q: f64s(1, 2), P: f64s(1, 2), Extras: f64s(1, 1)}
+	}
+	if _, err := r.chain(l, request(512)); wire.KindOf(err) != wire.BadArgument || !strings.Contains(err.Error(), "fewer steps") {
+		t.Errorf("got %v, want a bad argument", err)
+	}
+	want, err := r.chain(l, request(300))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := 12
+	for range left {
+		r.exec.Chain(l, request(300), func(rows Rows, err error) {
+			if got := rows.kept(); err != nil || !same(got, want) {
+				t.Errorf("together: other rows (%v)", err)
+			}
+			left--
+		})
+	}
+	r.until(func() bool { return left == 0 })
+}

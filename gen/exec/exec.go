@@ -59,7 +59,8 @@ type Executor struct {
 	dev    *vulkan.Device
 	stream *vulkan.Stream
 	target synth.Target
-	limit  int // elements up to which work stays on the host
+	kept   synth.Archive // of which programs have been compiled; nil keeps none
+	limit  int           // elements up to which work stays on the host
 
 	common *sched.Account // of computations for all sessions
 	turns  turns
@@ -138,7 +139,10 @@ func New(cfg Config) *Executor {
 	if e.dev != nil {
 		info := e.dev.Info()
 		e.stream = e.dev.Stream()
-		e.target = cfg.Target
+		e.target, e.kept = cfg.Target, cfg.Target.Archive
+		if e.standsIn() {
+			e.target.Archive = nil // see known.go
+		}
 		if e.enough = gpuSeen; info.Kind == vulkan.CPU {
 			e.enough = cpuSeen
 		}

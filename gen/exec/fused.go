@@ -100,10 +100,16 @@ func (e *Executor) unitPlan(f *fused) *planned {
 	}
 	p := &planned{err: errBeingMade}
 	e.keepPlan(f.key, p)
-	target, unit, types := e.target, f.unit, f.types
+	target, unit, types, stands := e.target, f.unit, f.types, e.standsIn()
 	var plan *synth.Plan
+	var readied map[string]bool
 	e.aside(nil, workPlan, func(*sched.Worker) (err error) {
-		plan, err = lowerUnit(&unit, types, &target)
+		if plan, err = lowerUnit(&unit, types, &target); err == nil && stands {
+			for i := range plan.Steps {
+				target.OnHost(plan.Steps[i].Kernel) // here it holds nobody up
+			}
+			readied = e.readied(plan)
+		}
 		return err
 	}, func(err error) {
 		defer e.formed()
@@ -119,6 +125,11 @@ func (e *Executor) unitPlan(f *fused) *planned {
 			p.pipes[i] = e.wanted(plan.Steps[i].Kernel)
 		}
 		e.ahead(p)
+		for _, c := range p.pipes {
+			if c.host != nil && !c.asked && readied[c.kernel.Name] {
+				e.makeReady(c)
+			}
+		}
 	})
 	return p
 }

@@ -3,10 +3,12 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"nxvk/gen/etf"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
+	"nxvk/vulkan"
 )
 
 // large is from which size memory on the host is taken outside the Go heap.
@@ -27,6 +29,13 @@ type HostMemory struct {
 func NewHostMemory(limit int64) *HostMemory {
 	b := store.NewBudget(limit)
 	return &HostMemory{Budget: b, pool: etf.NewPool(int(min(256<<20, b.Limit()/8)))}
+}
+
+// ReturnIdle has freed memory go back to the system when it has not been reused for
+// vulkan.IdleTime, or twice that at most. after runs a function later; nil is
+// time.AfterFunc. It comes before the first use.
+func (h *HostMemory) ReturnIdle(after func(time.Duration, func())) {
+	h.pool.Age(vulkan.IdleTime, after)
 }
 
 // Kept returns the bytes that wait for reuse.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"nxvk/synth"
 )
 
 // A program, or a segment of a stream, that an earlier life of the node has compiled
@@ -12,17 +14,61 @@ import (
 // them in its cache, so that waiting for them takes less time than compiling kernels for
 // the single instructions would. What is archived of a program is only that it has been
 // compiled; cutting it into units takes little time and gives the same ones.
+//
+// Where the host stands in for a processor (prompt.go), it has the first result sooner
+// than units could be made, whatever is archived: such a program begins as one that
+// nobody knows, so that no start is slower than the first, and gets its units when it is
+// seen again. Those of their kernels of which the driver has made machine code in an
+// earlier life, and so has it on disk, are made ready at once instead of being earned.
+// Kernels themselves are not archived there: the host carries out what they are made of,
+// which takes as long to make as their code.
 
 // newTier returns the tier of a program for the literals that key marks.
 func (e *Executor) newTier(p *program, key []byte) *tier {
-	if e.target.Archive == nil {
+	if e.kept == nil {
 		return &tier{}
 	}
 	target := e.target
 	target.Archive = nil
 	t := &tier{mark: fmt.Sprintf("program %+v %x ", target, key) + string(p.body.structure(nil))}
-	t.known = e.target.Archive.Get(t.mark) != nil
+	if e.kept.Get(t.mark) != nil {
+		t.known, t.early = !e.standsIn(), e.standsIn()
+	}
 	return t
+}
+
+// due reports whether a tier that has been seen so often gets its units.
+func (e *Executor) due(t *tier) bool {
+	return t.known || t.seen >= e.enough || t.early && t.seen >= earlySeen
+}
+
+// readyMark is the name in the archive of that the driver has made machine code of a
+// kernel.
+func (e *Executor) readyMark(k *synth.Kernel) string {
+	i := e.dev.Info()
+	return fmt.Sprintf("ready %s %s %s %s", i.UUID, i.Driver, i.DriverInfo, k.Name)
+}
+
+// noteReady archives that the driver has made machine code of a kernel.
+func (e *Executor) noteReady(c *compiled) {
+	if e.kept != nil && c.kernel != nil && c.err == nil {
+		e.kept.Put(e.readyMark(c.kernel), []byte{1})
+	}
+}
+
+// readied lists the kernels of a plan of which the driver has made machine code in an
+// earlier life. It may be called from any goroutine.
+func (e *Executor) readied(p *synth.Plan) (names map[string]bool) {
+	if e.kept == nil {
+		return nil
+	}
+	names = make(map[string]bool)
+	for i := range p.Steps {
+		if k := p.Steps[i].Kernel; e.kept.Get(e.readyMark(k)) != nil {
+			names[k.Name] = true
+		}
+	}
+	return names
 }
 
 // structure appends what a block looks like, but for the values of literals. Two
@@ -68,8 +114,8 @@ func (e *Executor) formed() {
 	})
 	for _, t := range done {
 		t.forming, t.units = false, nil
-		if a := e.target.Archive; a != nil {
-			a.Put(t.mark, []byte{1})
+		if e.kept != nil {
+			e.kept.Put(t.mark, []byte{1})
 		}
 		e.admit(t)
 	}

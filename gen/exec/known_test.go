@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func (r *rig) another(kept *drawer) {
 	cfg := r.exec.cfg
 	cfg.Target = target
 	r.exec = New(cfg)
+	target.Archive = r.exec.target.Archive
 	r.exec.target, r.exec.enough = target, enough
 }
 
@@ -190,6 +192,89 @@ func TestKnownTierEnds(t *testing.T) {
 		got, err := r.read(b, 10, 0, math.MaxInt)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+	})
+}
+
+// askedKernels counts the kernels that the driver has been given.
+func (r *rig) askedKernels() (n int) {
+	for _, c := range r.exec.kernels {
+		if c.asked {
+			n++
+		}
+	}
+	return n
+}
+
+// Where the host stands in for the device, the first run of each life is that of the
+// first life: it waits for no unit and for no driver, whatever is archived. What earlier
+// lives have compiled is made ready when the program is seen again, and the device takes
+// over without its having been earned.
+func TestKnownStart(t *testing.T) {
+	promptly(t, -1, func(r, _ *rig) {
+		kept := &drawer{byKey: map[string][]byte{}}
+		m := f32(6, 200)
+		x := make([]float32, m.Size())
+		for i := range x {
+			x[i] = float32(math.Cos(float64(i))) * 4
+		}
+		var want []float32
+		var firstRun Counters
+		for life := range 4 {
+			r.another(kept)
+			l := r.session()
+			r.define(l, "softmax", softmax(6, 200))
+			r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
+			run := func() {
+				r.run(l, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
+				r.until(func() bool { return l.job == nil && !slices.Contains(r.exec.turns.line, l) }) // the host is at work
+				if l.parked {
+					r.Fatalf("life %d: a run waits", life)
+				}
+				got, err := r.read(l, 10, 0, math.MaxInt)
+				if err != nil {
+					r.Fatal(err)
+				}
+				if want == nil {
+					want = got
+				}
+				if !slices.Equal(got, want) {
+					r.Fatalf("life %d: other bits", life)
+				}
+				r.free(l, 10)
+				r.free(l, 11)
+			}
+			run()
+			if life == 0 {
+				firstRun = r.exec.Counters
+			}
+			if c := r.exec.Counters; c != firstRun || c.Prompt == 0 || r.askedKernels() != 0 {
+				r.Errorf("life %d: the first run is %+v with %d kernels compiled, in the first life it is %+v",
+					life, c, r.askedKernels(), firstRun)
+			}
+			r.built()
+			for range r.exec.enough {
+				run()
+				r.built()
+			}
+			ready := r.askedKernels()
+			switch {
+			case life < 2 && ready != 0:
+				r.Errorf("life %d: %d kernels are compiled, none has been earned", life, ready)
+			case life == 1: // the units are earned, for the lives to come
+				for _, c := range r.exec.kernels {
+					c.spent = math.MaxInt32
+				}
+				run()
+				r.built()
+			case life > 1 && (ready == 0 || r.exec.Counters.Dispatches == 0):
+				r.Errorf("life %d: %d kernels are made ready, the device carried out %d", life, ready, r.exec.Counters.Dispatches)
+			}
+		}
+		for _, key := range kept.keys() {
+			if strings.HasPrefix(key, "kernel ") {
+				r.Fatal("a kernel is archived, of which the host has no use")
+			}
 		}
 	})
 }

@@ -33,10 +33,16 @@ const (
 // on.
 const longestPrompt = 2e7
 
+// standsIn reports whether the host carries out new kernels in the device's stead.
+func (e *Executor) standsIn() bool {
+	t := &e.target
+	return e.cfg.Prompt && t.CPU && t.PreciseDiv && t.Subnormals && t.Rounds != synth.Unlike
+}
+
 // hostOf returns what carries a kernel out on the host, nil where the device does from
 // the first time on.
 func (e *Executor) hostOf(k *synth.Kernel) synth.Host {
-	if !e.cfg.Prompt || !e.target.PreciseDiv || !e.target.Subnormals {
+	if !e.standsIn() {
 		return nil
 	}
 	return e.target.OnHost(k)
@@ -157,9 +163,13 @@ func runSteps(by *sched.Worker, steps []hostStep) error {
 // earned has a kernel compiled, and its machine code made, once the host has spent
 // enough on it.
 func (e *Executor) earned(c *compiled) {
-	if c.asked || float64(c.spent) < worth(c.kernel) {
-		return
+	if !c.asked && float64(c.spent) >= worth(c.kernel) {
+		e.makeReady(c)
 	}
+}
+
+// makeReady has a kernel compiled and its machine code made, while the host goes on.
+func (e *Executor) makeReady(c *compiled) {
 	e.compile(c)
 	c.then = append(c.then, func() {
 		if e.warming = append(e.warming, c); len(e.warming) == 1 {
@@ -176,6 +186,7 @@ func (e *Executor) warmFirst() {
 	done := func() {
 		e.building--
 		c.warm = true
+		e.noteReady(c)
 		if e.warming = e.warming[1:]; len(e.warming) > 0 {
 			e.warmFirst()
 		}

@@ -198,7 +198,7 @@ func (e *Executor) aheadOf(s *segment) {
 // earlier life of the node has compiled it. b is its instructions.
 func (e *Executor) sighted(v *variant, s *segment, b *block) {
 	t := v.tier
-	if t.seen++; t.asked || t.seen > 1 && t.seen < e.enough {
+	if t.seen++; t.asked || t.seen > 1 && !e.due(t) {
 		return
 	}
 	literal := make([]byte, len(b.params))
@@ -208,9 +208,11 @@ func (e *Executor) sighted(v *variant, s *segment, b *block) {
 		}
 	}
 	p := &program{body: b, slots: len(s.slots)}
-	v.tier = e.newTier(p, literal)
-	v.tier.seen = t.seen
-	if t.seen < e.enough && !v.tier.known {
+	if t.seen == 1 || t.mark == "" {
+		v.tier = e.newTier(p, literal)
+		v.tier.seen = t.seen
+	}
+	if !e.due(v.tier) {
 		e.aheadOf(s)
 		return
 	}

@@ -12,15 +12,16 @@ import (
 func targetOf(info vulkan.Info) synth.Target {
 	f, l := info.Features, info.Limits
 	return synth.Target{
-		CPU:       info.Kind == vulkan.CPU,
-		Float64:   f.Float64,
-		Int64:     f.Int64,
-		Int16:     f.Int16,
-		Int8:      f.Int8,
-		Float16:   f.Float16,
-		Storage16: f.Storage16,
-		Storage8:  f.Storage8,
-		Addresses: !info.Bindings,
+		CPU:         info.Kind == vulkan.CPU,
+		Float64:     f.Float64,
+		Int64:       f.Int64,
+		Int16:       f.Int16,
+		Int8:        f.Int8,
+		Float16:     f.Float16,
+		Storage16:   f.Storage16,
+		Storage8:    f.Storage8,
+		Addresses:   !info.Bindings,
+		Addressable: f.BufferDeviceAddress,
 
 		Preserve32:  f.Preserve32,
 		Preserve64:  f.Preserve64,

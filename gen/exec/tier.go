@@ -22,7 +22,8 @@ type tier struct {
 	// See known.go.
 	asked   bool     // its units have been asked for
 	mark    string   // its name in the archive
-	known   bool     // an earlier life has compiled it
+	known   bool     // an earlier life has compiled it, and the first run waits for its units
+	early   bool     // an earlier life has compiled it, and the first run does not wait
 	failed  bool     // it cannot be cut
 	forming bool     // its units or their kernels are being made
 	units   []*fused // once they are known
@@ -35,6 +36,9 @@ type tier struct {
 const (
 	gpuSeen = 2
 	cpuSeen = 12
+	// earlySeen is how often where an earlier life has compiled it and the host stands in
+	// for the first runs.
+	earlySeen = 2
 )
 
 // tierOf returns the tier of a run, nil where there are none.
@@ -59,7 +63,7 @@ func (e *Executor) tierOf(p *program, lits []*ops.Literal) *tier {
 		t = e.newTier(p, key)
 		p.tiers[string(key)] = t
 	}
-	if t.seen++; !t.asked && (t.known || t.seen >= e.enough) {
+	if t.seen++; !t.asked && e.due(t) {
 		t.asked = true
 		e.fuse(p, t, key)
 	} else if t.seen == 1 {

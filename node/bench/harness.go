@@ -28,10 +28,15 @@ func newHarness(device string, off synth.Rules) (*harness, error) {
 
 // harnessOf is newHarness with another driver.
 func harnessOf(device string, driver func(*vulkan.Device, synth.Target, int) *drive.Driver) (*harness, error) {
+	return openHarness(device, vulkan.Options{}, driver)
+}
+
+// openHarness is harnessOf for a device that is opened so.
+func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, synth.Target, int) *drive.Driver) (*harness, error) {
 	if device == "host" {
 		return &harness{driver(nil, synth.Target{}, 0), make(map[string]ops.ID)}, nil
 	}
-	dev, err := vulkan.Open(device, vulkan.Options{})
+	dev, err := vulkan.Open(device, o)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ import (
 // ErrTooLarge says that a product exceeds what kernels can index or bind.
 var ErrTooLarge = errors.New("product is too large for one kernel")
 
+// ErrUnbound is the ErrTooLarge of an operand that kernels reach by address alone.
+var ErrUnbound = fmt.Errorf("%w with bindings", ErrTooLarge)
+
 // Strides are the elements between neighbours along each dimension of an
 // operand. Those of a dimension of size 1 do not matter.
 type Strides struct {
@@ -128,7 +131,7 @@ func (p *Problem) check(t *Target) error {
 			return fmt.Errorf("%w: an operand spans %d elements", ErrTooLarge, n)
 		}
 		if bytes := int64(n) * int64(p.Type.Size()); t.MaxBinding > 0 && !t.Addresses && bytes > t.MaxBinding {
-			return fmt.Errorf("%w: an operand takes %d bytes, the device binds at most %d", ErrTooLarge, bytes, t.MaxBinding)
+			return fmt.Errorf("%w: an operand takes %d bytes, the device binds at most %d", ErrUnbound, bytes, t.MaxBinding)
 		}
 	}
 	return nil

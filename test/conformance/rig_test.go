@@ -5,7 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
+	"sync/atomic"
 	"testing"
 
 	"nxvk/gen/exec"
@@ -17,10 +19,11 @@ import (
 
 // The device under test and what it can do; nil where there is none.
 var (
-	device *vulkan.Device
-	target synth.Target
-	absent error
-	said   []string // by the validation layer
+	binding atomic.Uint64 // bytes that a binding of the device holds, where that is not 0
+	device  *vulkan.Device
+	target  synth.Target
+	absent  error
+	said    []string // by the validation layer
 )
 
 func TestMain(m *testing.M) {
@@ -44,6 +47,12 @@ func open() {
 	o := vulkan.Options{
 		Validation: os.Getenv("NXVK_VALIDATION") != "0",
 		OnMessage:  func(severity, text string) { said = append(said, severity+": "+text) },
+		Fault: vulkan.Fault{StorageRange: func() uint64 {
+			if n := binding.Load(); n > 0 {
+				return n
+			}
+			return math.MaxUint64
+		}},
 	}
 	d, err := vulkan.Open(os.Getenv("NXVK_DEVICE"), o)
 	if err != nil {
@@ -95,6 +104,9 @@ func modes(t *testing.T, test func(t *testing.T, d, host *drive.Driver, gpu bool
 		})
 	}
 	run("native", target, false)
+	if *full && !target.Addresses && target.Addressable {
+		bound(t, lowBinding, func(tg synth.Target) { run("long buffers", tg, false) })
+	}
 	if !target.Addresses && device.Info().Features.BufferDeviceAddress {
 		// The GPU's profile, on whatever device this is.
 		other := target

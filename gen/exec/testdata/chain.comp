@@ -1,7 +1,8 @@
 // Leapfrog steps of independent normal densities, by the contract of foreign
 // shaders. NUM is the type of numbers; with LAG the log density is that of the
 // position before the step; with ONE the shader knows one instance; LAST is the
-// binding of the log densities, which a chain has at 6.
+// binding of the log densities, which a chain has at 6; with SILENT it writes
+// nothing.
 #version 450
 #ifndef LAST
 #define LAST 6
@@ -18,6 +19,10 @@ layout(std430, set = 0, binding = LAST) writeonly buffer OL { NUM logp_chain[]; 
 shared NUM partial[256];
 
 void main() {
+#ifdef SILENT
+    if (gl_WorkGroupID.x == 0xffffffffu) logp_chain[0] = NUM(1);
+    return;
+#endif
 #ifdef ONE
     uint inst = 0;
 #else

@@ -1,0 +1,90 @@
+package exec
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// aging gathers what is to run after a while.
+type aging struct {
+	mu  sync.Mutex
+	due []func()
+}
+
+func (c *aging) after(_ time.Duration, f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.due = append(c.due, f)
+}
+
+// pass lets the time pass until nothing is due.
+func (c *aging) pass() {
+	for {
+		c.mu.Lock()
+		due := c.due
+		c.due = nil
+		c.mu.Unlock()
+		if len(due) == 0 {
+			return
+		}
+		for _, f := range due {
+			f()
+		}
+	}
+}
+
+// end ends a session and lets the time pass when nothing is under way any more.
+func (r *rig) end(l *Lane, clock *aging) {
+	r.Helper()
+	r.exec.Flush()
+	r.until(func() bool { return r.exec.inFlight == 0 && len(r.exec.gathering) == 0 })
+	r.exec.End(l.Session)
+	r.until(func() bool { return len(r.posted) == 0 }) // reads let go of what they held
+	clock.pass()
+}
+
+// What a session has used is the driver's and the system's again when it ends, also
+// while another one goes on.
+func TestMemoryReturns(t *testing.T) {
+	var clock aging
+	r := newRig(t, device(t, vulkan.Options{BlockSize: 8 << 20, After: clock.after}))
+	r.exec.cfg.Host = NewHostMemory(0)
+	r.exec.cfg.Host.ReturnIdle(clock.after)
+	stays := r.session()
+	r.tensor(stays, 1, 1, 2, 3)
+	r.do(stays, ops.Add, 2, f32(3), nil, ref(1), ref(1))
+	r.want(stays, 2, 2, 4, 6)
+	clock.pass()
+	little := r.dev.Stats().Reserved
+	for range 2 {
+		l := r.session()
+		const n = 2 << 20
+		for i := range ops.ID(6) {
+			if err := r.arrive(l, 2*i+1, n); err != nil {
+				t.Fatal(err)
+			}
+			r.do(l, ops.Exp, 2*i+2, f32(n), nil, ref(2*i+1))
+			if x, err := r.read(l, 2*i+2, 0, 4); err != nil || x[0] != 1 {
+				t.Fatalf("got %v, %v", x, err)
+			}
+		}
+		if got := r.dev.Stats(); got.Reserved < 48<<20 {
+			t.Fatalf("%d bytes are reserved, want much", got.Reserved)
+		}
+		r.end(l, &clock)
+		if got := r.dev.Stats(); got.Reserved > little {
+			t.Errorf("%d bytes are reserved beside the other session, which has %d: %+v", got.Reserved, little, got)
+		}
+		if got := r.exec.cfg.Host.Kept(); got != 0 {
+			t.Errorf("%d bytes of the host are kept", got)
+		}
+	}
+	r.end(stays, &clock)
+	if got := r.dev.Stats(); got.Reserved != 0 {
+		t.Errorf("without sessions: %+v", got)
+	}
+}

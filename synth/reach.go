@@ -1,0 +1,82 @@
+package synth
+
+import (
+	"errors"
+	"fmt"
+
+	"nxvk/ops"
+)
+
+// errReach is wrapped by the errors of kernels whose buffers are longer than what
+// bindings reach.
+var errReach = fmt.Errorf("%w: bindings do not reach", ErrUnsupported)
+
+// reach lowers what has the given operands and results. A binding reaches no further
+// than MaxBinding, wherever in the buffer a kernel looks, so a plan that has a longer
+// buffer takes addresses where the device has them. Both give the same bits. Without
+// addresses the error wraps ErrUnsupported.
+func (t *Target) reach(lower func(t *Target) (*Plan, error), buffers ...ops.Type) (*Plan, error) {
+	if t.Addresses || t.MaxBinding == 0 {
+		return lower(t)
+	}
+	if longest := longestOf(buffers); longest > t.MaxBinding {
+		if !t.Addressable {
+			return nil, fmt.Errorf("%w %d bytes, they end at %d", errReach, longest, t.MaxBinding)
+		}
+		return lower(t.addressing())
+	}
+	p, err := lower(t)
+	if err == nil {
+		err = t.reachesTemps(p)
+	}
+	if !errors.Is(err, errReach) {
+		return p, err
+	}
+	if !t.Addressable {
+		return nil, err
+	}
+	return lower(t.addressing())
+}
+
+// addressing is the target with addresses in place of bindings.
+func (t *Target) addressing() *Target {
+	a := *t
+	a.Addresses = true
+	return &a
+}
+
+// reachesTemps is an error where bindings do not reach all temporaries of a plan.
+func (t *Target) reachesTemps(p *Plan) error {
+	for _, n := range p.Temps {
+		if n > t.MaxBinding {
+			return fmt.Errorf("%w %d bytes, they end at %d", errReach, n, t.MaxBinding)
+		}
+	}
+	return nil
+}
+
+// longestOf is the bytes of the longest tensor.
+func longestOf(types []ops.Type) (most int64) {
+	for _, t := range types {
+		most = max(most, int64(t.Bytes()))
+	}
+	return most
+}
+
+// reaches reports whether bindings reach every value of a graph.
+func (t *Target) reaches(g *Graph) bool {
+	if t.Addresses || t.MaxBinding == 0 {
+		return true
+	}
+	longest := int64(0)
+	see := func(list []ops.Result) {
+		for _, r := range list {
+			longest = max(longest, int64(r.Type.Bytes()))
+		}
+	}
+	see(g.Params)
+	for i := range g.Body {
+		see(g.Body[i].Outs)
+	}
+	return longest <= t.MaxBinding
+}
