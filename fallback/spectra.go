@@ -33,12 +33,7 @@ func (p *planPool) of(length int) *sync.Pool {
 	return pool
 }
 
-// transform is a plan with the line that it reads and the one that it writes.
-type transform struct {
-	plan   *fourier.CmplxFFT
-	xs, ys []complex128
-}
+// transform is a plan.
+type transform struct{ plan *fourier.CmplxFFT }
 
-func newTransform(length int) *transform {
-	return &transform{fourier.NewCmplxFFT(length), make([]complex128, max(length, 1)), make([]complex128, length)}
-}
+func newTransform(length int) *transform { return &transform{fourier.NewCmplxFFT(length)} }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/dsp/fourier"
-
 	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
@@ -69,31 +67,34 @@ func transformAlong(w *sched.Worker, s spectrum, src, dst Value, prepare func(xs
 	load, store := loadCplx[src.Type.DType], storeCplx[dst.Type.DType]
 	in := src.Type.Shape
 	step, n := in.Strides()[s.axis], in[s.axis]
-	plans := fourierPlans.of(s.length)
-	parallel(w, in.Size()/n, s.length*16, func(lo, hi int) {
-		t := plans.Get().(*transform)
-		defer plans.Put(t)
-		xs, ys := t.xs, t.ys
+	parallelOn(w, in.Size()/n, s.length*16, func(w *sched.Worker, lo, hi int) {
+		xs, ys := make([]complex128, max(s.length, 1)), make([]complex128, s.length)
 		for i := lo; i < hi; i++ {
 			clear(xs)
 			load(xs[:min(n, s.length)], src.Data, i/step*step*n+i%step, step)
 			if prepare != nil {
 				prepare(xs)
 			}
-			s.line(t.plan, ys, xs)
+			s.line(w, ys, xs)
 			scatterLine(store, dst.Data, line{i/step*step*s.keep + i%step, step, s.keep}, ys[:s.keep])
 		}
 	})
 }
 
-func (s *spectrum) line(plan *fourier.CmplxFFT, dst, xs []complex128) {
+// line transforms a line, which is spoilt. The inverse is the conjugate of the transform of
+// conjugates.
+func (s *spectrum) line(w *sched.Worker, dst, xs []complex128) {
 	if s.inverse {
-		plan.Sequence(dst, xs)
-		for i, x := range dst {
-			dst[i] = x / complex(float64(s.length), 0)
+		for i, x := range xs {
+			xs[i] = complex(real(x), -imag(x))
 		}
-	} else {
-		plan.Coefficients(dst, xs)
+	}
+	forward(w, dst, xs)
+	if s.inverse {
+		n := float64(s.length)
+		for i, x := range dst {
+			dst[i] = complex(real(x)/n, -imag(x)/n)
+		}
 	}
 	for i, x := range dst {
 		dst[i] = complex(s.flush(real(x)), s.flush(imag(x)))
