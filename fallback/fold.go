@@ -103,13 +103,13 @@ func (f *folder) some(lo, hi int) ([]byte, error) {
 	for i := range n {
 		f.places(lo+i, lists[i*f.length:(i+1)*f.length])
 	}
-	s := newScope(0)
+	lanes := 0
 	if vectors(f.fun) {
-		s.lanes = n
+		lanes = n
 	}
+	e := newEvaluator(f.fun, lanes, nil)
 	width := f.elems.Type.DType.Size()
-	elem := Value{Type: s.typed(f.fun.Params[0].Type), Data: make([]byte, n*width)}
-	acc := Value{Type: s.typed(f.fun.Params[1].Type), Data: slices.Repeat(f.start.Data, n)}
+	elem, acc := Value{Data: make([]byte, n*width)}, Value{Data: slices.Repeat(f.start.Data, n)}
 	for r := range f.length {
 		for i := range n {
 			src := f.pad
@@ -118,7 +118,7 @@ func (f *folder) some(lo, hi int) ([]byte, error) {
 			}
 			copy(elem.Data[i*width:], src)
 		}
-		values, err := s.eval(f.fun, []Value{elem, acc})
+		values, err := e.Eval(elem, acc)
 		if err != nil {
 			return nil, err
 		}

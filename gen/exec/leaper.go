@@ -47,7 +47,7 @@ type leaps struct {
 func (e *Executor) newLeaper(d *density, chains int) *leaper {
 	most := leapBytes / (2 * chains * d.typ.Bytes()) // of two legs a chain
 	l := &leaper{e: e, d: d, chains: chains, rows: max(1, min(leapRows, most)), cost: e.callCost(d)}
-	for _, x := range d.params[1:] {
+	for _, x := range d.data {
 		m := &store.Storage{Host: x.Data}
 		m.Retain()
 		l.data = append(l.data, m)
@@ -67,7 +67,7 @@ func (l *leaper) ended() {
 // Start computes density and gradient on the host: the device is asked for steps
 // alone.
 func (l *leaper) Start(ctx context.Context, q []float64) (*nuts.State, error) {
-	return l.d.copy().Start(ctx, q)
+	return l.d.hosted().Start(ctx, q)
 }
 
 // CallCost is what dispatching costs, in steps.

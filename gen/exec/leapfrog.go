@@ -32,7 +32,7 @@ func (d *density) device(e *Executor) error {
 	p := d.program
 	if p.density == nil {
 		var data []ops.Type
-		for _, x := range d.params[1:] {
+		for _, x := range d.data {
 			data = append(data, x.Type)
 		}
 		p.density = synth.NewDensity(p.region, data, regionKey(p.region))
@@ -265,7 +265,11 @@ func (e *Executor) uploaded(x []byte) (*vulkan.Buffer, error) {
 func appendFloats(b []byte, t ops.DType, xs []float64) []byte {
 	at, size := len(b), t.Size()
 	b = slices.Grow(b, size*len(xs))[:at+size*len(xs)]
-	to := b[at:]
+	putFloats(b[at:], t, xs)
+	return b
+}
+
+func putFloats(to []byte, t ops.DType, xs []float64) {
 	for i, x := range xs {
 		if t == ops.F32 {
 			binary.LittleEndian.PutUint32(to[4*i:], math.Float32bits(float32(x)))
@@ -273,19 +277,21 @@ func appendFloats(b []byte, t ops.DType, xs []float64) []byte {
 			binary.LittleEndian.PutUint64(to[8*i:], math.Float64bits(x))
 		}
 	}
-	return b
 }
 
 func floatsOf(b []byte, t ops.DType) []float64 {
 	out := make([]float64, len(b)/t.Size())
 	for i := range out {
-		if t == ops.F32 {
-			out[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-		} else {
-			out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-		}
+		out[i] = floatAt(b, t, i)
 	}
 	return out
+}
+
+func floatAt(b []byte, t ops.DType, i int) float64 {
+	if t == ops.F32 {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 }
 
 // statesOf are the rows of each instance.

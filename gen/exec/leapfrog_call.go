@@ -80,7 +80,7 @@ func (e *Executor) stepsOnHost(d *density, c *wire.Leapfrog, done func(Rows, err
 		all := make([][]nuts.State, c.N)
 		var failed error
 		for i := range all {
-			h := d.copy()
+			h := d.hosted()
 			s, err := h.Start(context.Background(), c.Q[i*c.Dim:(i+1)*c.Dim])
 			if err == nil {
 				s.P = c.P[i*c.Dim : (i+1)*c.Dim]

@@ -85,12 +85,20 @@ func chainEnd(k exec.Chunk) etf.Term {
 		return wire.Failure(err)
 	}
 	var metric []byte
-	for _, m := range k.Metric {
+	for _, m := range k.End.Metric() {
 		metric = appendFloat(metric, m)
 	}
+	failures, why := k.End.Failures()
+	failure := etf.Term(etf.Atom("nil"))
+	if why != nil {
+		failure = []byte(why.Error())
+	}
 	return wire.Success(etf.Map{
-		{Key: etf.Atom("step"), Value: k.Step},
+		{Key: etf.Atom("step"), Value: k.End.Step()},
 		{Key: etf.Atom("metric"), Value: metric},
+		{Key: etf.Atom("starts"), Value: int64(k.End.Starts())},
+		{Key: etf.Atom("failures"), Value: int64(failures)},
+		{Key: etf.Atom("failure"), Value: failure},
 	})
 }
 
