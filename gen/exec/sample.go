@@ -14,19 +14,21 @@ import (
 
 // Sampler is a run of chains under way.
 type Sampler struct {
-	Number int
-	reader *reader
-	stop   context.CancelFunc // chains end, and tell so
-	cancel context.CancelFunc // nobody is told any more
+	Number   int
+	reader   *reader
+	progress *gauge
+	stop     context.CancelFunc // chains end, and tell so
+	cancel   context.CancelFunc // nobody is told any more
 }
 
-// Chunk is draws of one chain, in order, or the end of the chain.
+// Chunk is draws of one chain, in order, or the end of the chain, or a report.
 type Chunk struct {
 	Chain  int
 	Warmup bool
 	Draws  []*nuts.Draw // nil where the chain has ended
 	End    *nuts.Chain  // that has ended
 	Err    error        // why it ended, where that was too early
+	Report []Progress   // of all chains, and nothing else
 }
 
 // Sample begins chains, after everything that the session asked for before.
@@ -66,12 +68,8 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 		return
 	}
 	for i := range chains {
-		o := s.Options
-		if s.Init != nil {
-			o.Init = s.Init[i*s.Dim : (i+1)*s.Dim]
-		}
 		var err error
-		if chains[i], err = nuts.New(integrator(), s.Dim, i, o); err != nil {
+		if chains[i], err = nuts.New(integrator(), s.Dim, i, s.Chain(i)); err != nil {
 			started(0, &wire.Fault{Kind: wire.BadArgument, Err: err})
 			return
 		}
@@ -87,6 +85,10 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 	}
 	home.sampling[run.Number] = run
 	started(run.Number, nil)
+	run.progress = newGauge(s.Chains)
+	if s.Report > 0 {
+		go e.report(session, run, s.Report)
+	}
 	left := len(chains)
 	for _, c := range chains {
 		end := sync.OnceFunc(func() {
@@ -99,7 +101,7 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 			}
 		})
 		go func() {
-			err := e.chain(ctx, c, s, run.reader)
+			err := e.chain(ctx, c, s, run)
 			last := Chunk{Chain: c.Number, End: c, Err: err}
 			e.conclude(session, func() bool { return run.reader.emit(last) }, end)
 		}()
@@ -110,7 +112,7 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 const chunkBytes = 4 << 20
 
 // chain runs a chain and gathers its draws in chunks.
-func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, to *reader) (err error) {
+func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, run *Sampler) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
@@ -124,9 +126,10 @@ func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, to 
 		}
 		k := chunk
 		chunk.Draws = nil
-		return e.deliver(ctx, func(taken chan<- bool) { to.offer(offer{ctx, k, taken}) })
+		return e.deliver(ctx, func(taken chan<- bool) { run.reader.offer(offer{ctx, k, taken}) })
 	}
 	err = c.Run(ctx, func(warmup bool, d *nuts.Draw) error {
+		run.progress.note(c.Number, warmup, d)
 		if warmup && !s.Warmup {
 			return ctx.Err()
 		}

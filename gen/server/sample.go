@@ -51,9 +51,13 @@ func (d *Device) more(sender gen.PID, t etf.Tuple) bool {
 }
 
 // chunk is {nxvk_draws, Server, Run, Chain, Phase, Count, Positions, Statistics},
-// or {nxvk_chain, Server, Run, Chain, Result} at the end of a chain.
+// or {nxvk_chain, Server, Run, Chain, Result} at the end of a chain, or
+// {nxvk_progress, Server, Run, Chains} in between.
 func (d *Device) chunk(run int, k exec.Chunk) etf.Term {
 	server := etf.Atom(d.cfg.Name)
+	if k.Report != nil {
+		return etf.Tuple{etf.Atom("nxvk_progress"), server, int64(run), progress(k.Report)}
+	}
 	if k.Draws == nil {
 		return etf.Tuple{etf.Atom("nxvk_chain"), server, int64(run), int64(k.Chain), chainEnd(k)}
 	}
@@ -100,6 +104,17 @@ func chainEnd(k exec.Chunk) etf.Term {
 		{Key: etf.Atom("failures"), Value: int64(failures)},
 		{Key: etf.Atom("failure"), Value: failure},
 	})
+}
+
+// progress is six numbers a chain, in the order of gen/README.md.
+func progress(chains []exec.Progress) (b []byte) {
+	for _, p := range chains {
+		for _, n := range [5]int{p.Warmup.Done, p.Draws.Done, p.Warmup.Divergent, p.Draws.Divergent, p.Steps} {
+			b = appendFloat(b, float64(n))
+		}
+		b = appendFloat(b, p.Step)
+	}
+	return b
 }
 
 // statistics are the numbers that come with each draw, in the order of
