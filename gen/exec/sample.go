@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"nxvk/gen/nuts"
@@ -12,7 +11,8 @@ import (
 	"nxvk/synth"
 )
 
-// Sampler is a run of chains under way.
+// Sampler is a run of chains under way, or of another computation that ends with its
+// session; that has no reader.
 type Sampler struct {
 	Number   int
 	reader   *reader
@@ -74,16 +74,12 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 			return
 		}
 	}
-	session, cancel := context.WithCancel(context.Background())
-	ctx, stop := context.WithCancel(session)
 	home := l.home()
-	home.samplers++
-	run := &Sampler{Number: home.samplers, stop: stop, cancel: cancel}
-	run.reader = &reader{limited: s.Credit > 0, credit: s.Credit, emit: func(k Chunk) bool { return emit(run.Number, k) }}
-	if home.sampling == nil {
-		home.sampling = make(map[int]*Sampler)
-	}
-	home.sampling[run.Number] = run
+	reader := &reader{limited: s.Credit > 0, credit: s.Credit}
+	session, run := e.beginRun(home, reader)
+	reader.emit = func(k Chunk) bool { return emit(run.Number, k) }
+	ctx, stop := context.WithCancel(session)
+	run.stop = stop
 	started(run.Number, nil)
 	run.progress = newGauge(s.Chains)
 	if s.Report > 0 {
@@ -96,28 +92,39 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 				leaper.ended()
 			}
 			if left--; left == 0 {
-				cancel()
-				delete(home.sampling, run.Number)
+				e.endRun(home, run)
 			}
 		})
 		go func() {
-			err := e.chain(ctx, c, s, run)
+			err := guarded(func() error { return e.chain(ctx, c, s, run) })
 			last := Chunk{Chain: c.Number, End: c, Err: err}
 			e.conclude(session, func() bool { return run.reader.emit(last) }, end)
 		}()
 	}
 }
 
+// beginRun gives a run of a session its number, and the context that ends with the session.
+func (e *Executor) beginRun(home *Lane, r *reader) (context.Context, *Sampler) {
+	session, cancel := context.WithCancel(context.Background())
+	home.samplers++
+	run := &Sampler{Number: home.samplers, reader: r, stop: cancel, cancel: cancel}
+	if home.sampling == nil {
+		home.sampling = make(map[int]*Sampler)
+	}
+	home.sampling[run.Number] = run
+	return session, run
+}
+
+func (e *Executor) endRun(home *Lane, run *Sampler) {
+	run.cancel()
+	delete(home.sampling, run.Number)
+}
+
 // chunkBytes bounds the positions of a chunk, whatever its draws.
 const chunkBytes = 4 << 20
 
 // chain runs a chain and gathers its draws in chunks.
-func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, run *Sampler) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%v", r)
-		}
-	}()
+func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, run *Sampler) error {
 	most := min(s.Chunk, max(1, chunkBytes/(8*s.Dim)))
 	chunk := Chunk{Chain: c.Number}
 	send := func() error {
@@ -128,7 +135,7 @@ func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, run
 		chunk.Draws = nil
 		return e.deliver(ctx, func(taken chan<- bool) { run.reader.offer(offer{ctx, k, taken}) })
 	}
-	err = c.Run(ctx, func(warmup bool, d *nuts.Draw) error {
+	err := c.Run(ctx, func(warmup bool, d *nuts.Draw) error {
 		run.progress.note(c.Number, warmup, d)
 		if warmup && !s.Warmup {
 			return ctx.Err()

@@ -106,6 +106,17 @@ func chainEnd(k exec.Chunk) etf.Term {
 	})
 }
 
+// summariesTerm is ten numbers a parameter, in the order of gen/README.md.
+func summariesTerm(list []nuts.Summary) etf.Term {
+	var b []byte
+	for _, s := range list {
+		for _, x := range [10]float64{s.Mean, s.SD, s.Error, s.Q05, s.Median, s.Q95, s.Bulk, s.Tail, s.Centre, s.Rhat} {
+			b = appendFloat(b, x)
+		}
+	}
+	return b
+}
+
 // progress is six numbers a chain, in the order of gen/README.md.
 func progress(chains []exec.Progress) (b []byte) {
 	for _, p := range chains {
