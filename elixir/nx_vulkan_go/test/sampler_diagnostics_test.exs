@@ -162,7 +162,9 @@ defmodule NxVulkanGo.SamplerDiagnosticsTest do
     assert Map.delete(hd(rows), :name) == Diagnostics.summary(result.draws.mu)
     text = inspect(summary)
     assert text == to_string(summary)
-    assert [header, _, _, _, constant, "2 chains of 100 draws, 3 divergent"] = String.split(text, "\n")
+
+    assert [header, _, _, _, constant, "2 chains of 100 draws, 3 divergent"] =
+             String.split(text, "\n")
 
     assert String.split(header) ==
              ~w(parameter mean sd mcse 5% median 95% bulk tail rhat)

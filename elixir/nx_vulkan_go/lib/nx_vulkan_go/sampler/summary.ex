@@ -32,7 +32,7 @@ defmodule NxVulkanGo.Sampler.Summary do
     Enum.flat_map(paths(draws), fn {path, %Nx.Tensor{shape: shape}} ->
       [_chains, _draws | inner] = Tuple.to_list(shape)
       name = Enum.join(path, ".")
-      Enum.map(indices(inner), &name <> &1)
+      Enum.map(indices(inner), &(name <> &1))
     end)
   end
 
@@ -76,7 +76,11 @@ defmodule NxVulkanGo.Sampler.Summary do
     rows = if limit == :infinity, do: summary.rows, else: Enum.take(summary.rows, limit)
     header = ["parameter" | Enum.map(@columns, &elem(&1, 0))]
     cells = for row <- rows, do: [name(row) | Enum.map(@columns, &cell(row, elem(&1, 1)))]
-    widths = Enum.zip_with([header | cells], fn column -> column |> Enum.map(&String.length/1) |> Enum.max() end)
+
+    widths =
+      Enum.zip_with([header | cells], fn column ->
+        column |> Enum.map(&String.length/1) |> Enum.max()
+      end)
 
     lines = Enum.map([header | cells], &line(&1, widths))
     more = length(summary.rows) - length(rows)
