@@ -18,9 +18,18 @@ import (
 
 // instance is one leg of a chain in a dispatch.
 type instance struct {
-	q, p, grad, metric []float64
-	eps                float64
-	steps              int
+	dim, steps int
+	operands   [5][]byte // position, momentum, gradient, metric and step size, as a kernel takes them
+}
+
+// newInstance is a leg of a density of numbers of a type. The goroutine of a chain makes it:
+// thousands of them would keep that of the Executor busy.
+func newInstance(t ops.DType, g nuts.Leg, metric []float64, steps int) instance {
+	i := instance{dim: len(g.From.Q), steps: steps}
+	for k, xs := range [...][]float64{g.From.Q, g.From.P, g.From.Grad, metric, {g.Eps}} {
+		i.operands[k] = appendFloats(nil, t, xs)
+	}
+	return i
 }
 
 // device returns the kernel of a density, or why there is none. It looks at the
@@ -105,17 +114,23 @@ func regionKey(r *ops.Region) []byte {
 }
 
 // leapfrog takes steps of instances of a density, with one dispatch, and gives
-// the states after each.
+// the states after each, on any goroutine.
 func (e *Executor) leapfrog(d *density, data []*store.Storage, list []instance, done func([][]nuts.State, error)) {
-	in := inputsOf(d.typ.DType, list)
+	in := inputsOf(list)
 	e.leapfrogRows(d, data, in, func(r Rows, err error) {
 		if err != nil {
 			done(nil, err)
 			return
 		}
-		states := statesOf(r, list, in.steps.Rows, d.typ.DType)
-		r.release()
-		done(states, nil)
+		go func() { // there may be many of them
+			var states [][]nuts.State
+			err := guarded(func() error {
+				states = statesOf(r, list, in.steps.Rows, d.typ.DType)
+				return nil
+			})
+			r.release()
+			done(states, err)
+		}()
 	})
 }
 
@@ -178,12 +193,12 @@ type leapInputs struct {
 }
 
 // inputsOf are instances as a kernel takes them.
-func inputsOf(t ops.DType, list []instance) leapInputs {
+func inputsOf(list []instance) leapInputs {
 	in := leapInputs{steps: synth.Leapfrog{Instances: len(list)}}
 	for _, i := range list {
 		in.steps.Rows = max(in.steps.Rows, i.steps)
-		for k, xs := range [][]float64{i.q, i.p, i.grad, i.metric, {i.eps}} {
-			in.operands[k] = appendFloats(in.operands[k], t, xs)
+		for k, b := range i.operands {
+			in.operands[k] = append(in.operands[k], b...)
 		}
 		in.operands[5] = binary.LittleEndian.AppendUint32(in.operands[5], uint32(i.steps))
 	}
@@ -299,7 +314,7 @@ func statesOf(r Rows, list []instance, rows int, t ops.DType) [][]nuts.State {
 	q, p, grad, logp := floatsOf(r.Q, t), floatsOf(r.P, t), floatsOf(r.Grad, t), floatsOf(r.LogP, t)
 	out := make([][]nuts.State, len(list))
 	for i, x := range list {
-		d := len(x.q)
+		d := x.dim
 		for k := range x.steps {
 			row := i*rows + k
 			of := func(v []float64) []float64 { return v[row*d : (row+1)*d : (row+1)*d] }
