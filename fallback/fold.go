@@ -107,14 +107,16 @@ func (f *folder) some(lo, hi int) ([]byte, error) {
 		p.step(4 * f.length)
 		f.places(lo+i, lists[i*f.length:(i+1)*f.length])
 	}
-	s := newScope(f.w, 0)
+	lanes := 0
 	if vectors(f.fun) {
-		s.lanes = n
+		lanes = n
 	}
+	e := newEvaluator(f.fun, lanes, nil)
+	e.pace.w = f.w
 	width := f.elems.Type.DType.Size()
-	elem := Value{Type: s.typed(f.fun.Params[0].Type), Data: make([]byte, n*width)}
-	acc := Value{Type: s.typed(f.fun.Params[1].Type), Data: slices.Repeat(f.start.Data, n)}
+	elem, acc := Value{Data: make([]byte, n*width)}, Value{Data: slices.Repeat(f.start.Data, n)}
 	for r := range f.length {
+		p.step(4 * n)
 		for i := range n {
 			src := f.pad
 			if at := lists[i*f.length+r]; at >= 0 {
@@ -122,7 +124,7 @@ func (f *folder) some(lo, hi int) ([]byte, error) {
 			}
 			copy(elem.Data[i*width:], src)
 		}
-		values, err := s.eval(f.fun, []Value{elem, acc})
+		values, err := e.Eval(elem, acc)
 		if err != nil {
 			return nil, err
 		}

@@ -2,29 +2,84 @@ package fallback
 
 import (
 	"fmt"
+	"unsafe"
 
 	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
-// Evaluator evaluates a program again and again. It is for one goroutine.
+// Evaluator evaluates a region again and again. Where each value lies and which loop
+// computes it is settled when the Evaluator is made: an evaluation looks up nothing and
+// allocates nothing. It is for one goroutine.
 type Evaluator struct {
-	region *ops.Region
-	scope  *scope
+	// Check is called before each round of a loop, and before instructions that are not
+	// small, where it is set. Its error ends the evaluation.
+	Check func() error
+
+	pace   pace    // of an evaluation, see EvalOn
+	inputs []Value // parameters that each evaluation gives
+	once   code    // what depends on no input
+	ready  bool    // it has been computed
+	body   code
+	values []Value
+}
+
+// code is steps, each of which computes from fixed memory into fixed memory.
+type code []func() error
+
+func (c code) run() error {
+	for _, f := range c {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // NewEvaluator returns an evaluator of a region that ops.Region.CheckProgram has
-// accepted.
-func NewEvaluator(r *ops.Region) *Evaluator { return &Evaluator{r, newScope(nil, 0)} }
+// accepted. data are its last parameters, which stay as they are: what depends on them
+// alone is computed once.
+func NewEvaluator(r *ops.Region, data ...Value) *Evaluator { return newEvaluator(r, 0, data) }
+
+// newEvaluator also evaluates a region of scalars for many elements at once, with
+// vectors of so many lanes in the place of scalars; see vectors. It is 0 where shapes
+// are as stated.
+func newEvaluator(r *ops.Region, lanes int, data []Value) *Evaluator {
+	e := new(Evaluator)
+	p := preparer{e: e, lanes: lanes, values: make(map[ops.ID]Value), fixed: make(map[ops.ID]bool), scratch: new(scratch)}
+	given := len(r.Params) - len(data)
+	for _, x := range r.Params[:given] {
+		v := newValue(p.typed(x.Type))
+		e.inputs, p.values[x.ID] = append(e.inputs, v), v
+	}
+	for i, v := range data {
+		id := r.Params[given+i].ID
+		p.values[id], p.fixed[id] = inPlace(v), true
+	}
+	e.body = p.region(r)
+	e.values = p.operands(r.Values)
+	return e
+}
 
 // Eval gives the values of the region, which are good until the next call.
-func (e *Evaluator) Eval(params []Value) ([]Value, error) { return e.EvalOn(nil, params) }
+func (e *Evaluator) Eval(params ...Value) ([]Value, error) {
+	for i := range e.inputs {
+		copy(e.inputs[i].Data, params[i].Data)
+	}
+	if !e.ready {
+		if err := e.once.run(); err != nil {
+			return nil, err
+		}
+		e.ready = true
+	}
+	return e.values, e.body.run()
+}
 
 // EvalOn is Eval by a worker, as RunOn is Run.
-func (e *Evaluator) EvalOn(w *sched.Worker, params []Value) (values []Value, err error) {
-	e.scope.pace.w = w
+func (e *Evaluator) EvalOn(w *sched.Worker, params ...Value) (values []Value, err error) {
+	e.pace.w = w
 	err = sched.Caught(func() error {
-		values, err = e.scope.eval(e.region, params)
+		values, err = e.Eval(params...)
 		return err
 	})
 	return values, err
@@ -33,17 +88,13 @@ func (e *Evaluator) EvalOn(w *sched.Worker, params []Value) (values []Value, err
 // regionCost is what an instruction of a region counts for, beside its elements.
 const regionCost = 256
 
-// scope holds the values of a region and of those around it. Results keep their
-// memory from one evaluation to the next.
-type scope struct {
-	values map[ops.ID]Value
-	memory map[ops.ID][]byte
-	lanes  int // see vectors; 0 where shapes are as stated
-	pace   pace
-}
-
-func newScope(w *sched.Worker, lanes int) *scope {
-	return &scope{pace: pace{w: w}, values: make(map[ops.ID]Value), memory: make(map[ops.ID][]byte), lanes: lanes}
+// check lets others have their turn, and reports whether the evaluation is to end.
+func (e *Evaluator) check() error {
+	e.pace.step(regionCost)
+	if e.Check == nil {
+		return nil
+	}
+	return e.Check()
 }
 
 // vectors reports whether a region of scalars can be evaluated for many elements
@@ -58,111 +109,193 @@ func vectors(r *ops.Region) bool {
 	return true
 }
 
-// typed is the type of a result, a vector where the scope has lanes.
-func (s *scope) typed(t ops.Type) ops.Type {
-	if s.lanes > 0 {
-		t.Shape = ops.Shape{s.lanes}
+// preparer makes an Evaluator: it gives each value its memory and each instruction
+// its loop.
+type preparer struct {
+	e       *Evaluator
+	lanes   int
+	values  map[ops.ID]Value // ids of all regions differ
+	fixed   map[ops.ID]bool  // values that depend on no input
+	depth   int              // of the region, 0 for the outermost
+	scratch *scratch         // of all steps: one computes at a time
+}
+
+// typed is the type of a value, a vector where there are lanes.
+func (p *preparer) typed(t ops.Type) ops.Type {
+	if p.lanes > 0 {
+		t.Shape = ops.Shape{p.lanes}
 	}
 	return t
 }
 
-// eval evaluates a region that ops.Region.CheckProgram has accepted.
-func (s *scope) eval(r *ops.Region, params []Value) ([]Value, error) {
-	for i, p := range r.Params {
-		s.values[p.ID] = params[i]
-	}
+// region gives the steps of a region whose parameters have their memory.
+func (p *preparer) region(r *ops.Region) (c code) {
 	for i := range r.Body {
-		if err := s.instr(&r.Body[i]); err != nil {
-			return nil, err
+		in := &r.Body[i]
+		step := p.instr(in)
+		switch {
+		case step == nil:
+		case p.fixed[firstOf(in)]:
+			p.e.once = append(p.e.once, step)
+		default:
+			c = append(c, step)
 		}
 	}
-	return s.operands(r.Values), nil
+	return c
 }
 
-func (s *scope) operands(list []ops.Operand) []Value {
+// firstOf is the first result of an instruction, or 0, which no value is.
+func firstOf(in *ops.Instr) ops.ID {
+	if len(in.Outs) == 0 {
+		return 0
+	}
+	return in.Outs[0].ID
+}
+
+func (p *preparer) operands(list []ops.Operand) []Value {
 	out := make([]Value, len(list))
 	for i, o := range list {
 		if o.Lit != nil {
-			out[i] = Value{Type: o.Lit.Type, Data: o.Lit.Data}
+			out[i] = inPlace(Value{Type: o.Lit.Type, Data: o.Lit.Data})
 		} else {
-			out[i] = s.values[o.ID]
+			out[i] = p.values[o.ID]
 		}
 	}
 	return out
 }
 
-func (s *scope) instr(in *ops.Instr) error {
-	args := s.operands(in.Ins)
+// inPlace is a value that can be read in place: literals lie in a message at any address.
+func inPlace(v Value) Value {
+	if one := []Value{v}; aligned(one) {
+		return v
+	}
+	own := newValue(v.Type)
+	copy(own.Data, v.Data)
+	return own
+}
+
+// instr gives an instruction's results their memory, and returns the step that computes
+// them; nil where nothing is to be done.
+func (p *preparer) instr(in *ops.Instr) func() error {
+	args := p.operands(in.Ins)
 	switch in.Op {
 	case ops.While:
-		return s.while(in, args)
+		return p.while(in, args)
 	case ops.Branch:
-		which := 1
-		if Nonzero(args[0]) {
-			which = 0
-		}
-		values, err := s.eval(in.Regions[which], nil)
-		s.give(in, values)
-		return err
+		return p.branch(in, args[0])
 	case ops.Hook, ops.Callback:
-		return fmt.Errorf("%v: %w", in.Op, ErrUnsupported)
+		return func() error { return fmt.Errorf("%v: %w", in.Op, ErrUnsupported) }
 	}
-	return s.run(in, args)
-}
-
-// run computes an instruction into the memory of its results.
-func (s *scope) run(in *ops.Instr, args []Value) error {
-	copied := *in
-	copied.Outs = make([]ops.Result, len(in.Outs))
+	fixed := p.depth == 0
+	for _, o := range in.Ins {
+		fixed = fixed && (o.Lit != nil || p.fixed[o.ID])
+	}
+	if v, ok := viewed(in, args); ok {
+		p.values[in.Outs[0].ID], p.fixed[in.Outs[0].ID] = v, fixed
+		return nil
+	}
+	own := *in
+	own.Outs = make([]ops.Result, len(in.Outs))
 	outs := make([]Value, len(in.Outs))
 	for i, o := range in.Outs {
-		o.Type = s.typed(o.Type)
-		copied.Outs[i] = o
-		data, have := s.memory[o.ID]
-		if !have {
-			data = make([]byte, o.Type.Bytes())
-			s.memory[o.ID] = data
-		}
-		outs[i] = Value{Type: o.Type, Data: data}
-		s.values[o.ID] = outs[i]
+		o.Type = p.typed(o.Type)
+		own.Outs[i], outs[i] = o, newValue(o.Type)
+		p.values[o.ID], p.fixed[o.ID] = outs[i], fixed
 	}
-	s.pace.step(regionCost)
-	return carryOut(s.pace.w, &copied, args, outs)
+	return p.bind(&own, args, outs)
 }
 
-// while evaluates a loop. What a round computes must outlast the memory of the
-// next one, so the state is copied.
-func (s *scope) while(in *ops.Instr, state []Value) error {
-	for {
-		s.pace.step(regionCost)
-		state = cloned(state)
-		yes, err := s.eval(in.Regions[0], state)
-		if err != nil {
+// inner gives the steps and the values of a region within another.
+func (p *preparer) inner(r *ops.Region) (code, []Value) {
+	p.depth++
+	defer func() { p.depth-- }()
+	c := p.region(r)
+	return c, p.operands(r.Values)
+}
+
+// results gives the results of an instruction memory of their own.
+func (p *preparer) results(in *ops.Instr) []Value {
+	outs := make([]Value, len(in.Outs))
+	for i, o := range in.Outs {
+		outs[i] = newValue(o.Type)
+		p.values[o.ID] = outs[i]
+	}
+	return outs
+}
+
+func (p *preparer) branch(in *ops.Instr, predicate Value) func() error {
+	yes, first := p.inner(in.Regions[0])
+	no, second := p.inner(in.Regions[1])
+	outs := p.results(in)
+	return func() error {
+		c, values := no, second
+		if Nonzero(predicate) {
+			c, values = yes, first
+		}
+		if err := c.run(); err != nil {
 			return err
 		}
-		if !Nonzero(yes[0]) {
-			s.give(in, state)
-			return nil
+		copyAll(outs, values)
+		return nil
+	}
+}
+
+func (p *preparer) while(in *ops.Instr, initial []Value) func() error {
+	state := p.results(in)
+	for _, r := range in.Regions {
+		for i, x := range r.Params {
+			p.values[x.ID] = state[i]
 		}
-		if state, err = s.eval(in.Regions[1], state); err != nil {
-			return err
+	}
+	condition, yes := p.inner(in.Regions[0])
+	body, next := p.inner(in.Regions[1])
+	var staged []Value // where a part of the state becomes another one
+	if overlap(next, state) {
+		for _, v := range next {
+			staged = append(staged, newValue(v.Type))
+		}
+	}
+	e := p.e
+	return func() error {
+		copyAll(state, initial)
+		for {
+			if err := e.check(); err != nil {
+				return err
+			}
+			if err := condition.run(); err != nil || !Nonzero(yes[0]) {
+				return err
+			}
+			if err := body.run(); err != nil {
+				return err
+			}
+			from := next
+			if staged != nil {
+				copyAll(staged, next)
+				from = staged
+			}
+			copyAll(state, from)
 		}
 	}
 }
 
-func cloned(list []Value) []Value {
-	out := make([]Value, len(list))
-	for i, v := range list {
-		out[i] = Value{Type: v.Type, Data: append([]byte(nil), v.Data...)}
+func copyAll(to, from []Value) {
+	for i := range to {
+		copy(to[i].Data, from[i].Data)
 	}
-	return out
 }
 
-// give names the values of a region by the results of its instruction.
-func (s *scope) give(in *ops.Instr, values []Value) {
-	for i := range values {
-		s.values[in.Outs[i].ID] = values[i]
+// overlap reports whether values lie in the memory of others.
+func overlap(values, others []Value) bool {
+	for _, v := range values {
+		at := uintptr(unsafe.Pointer(unsafe.SliceData(v.Data)))
+		for _, o := range others {
+			begin := uintptr(unsafe.Pointer(unsafe.SliceData(o.Data)))
+			if at < begin+uintptr(len(o.Data)) && begin < at+uintptr(len(v.Data)) {
+				return true
+			}
+		}
 	}
+	return false
 }
 
 // Nonzero reports whether a scalar, a predicate of a branch or a loop, is

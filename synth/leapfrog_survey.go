@@ -75,10 +75,15 @@ func (j *leapfrogJob) survey() error {
 	}
 	s := &survey{leapfrogJob: j, users: map[ops.ID][]*ops.Instr{}, keep: map[ops.ID]bool{}}
 	s.wanted()
+	moves := map[ops.ID]bool{r.Params[0].ID: true} // what depends on the position
 	for _, in := range s.body {
 		if err := j.supported(in); err != nil {
 			return err
 		}
+		if in.Op.Info().Kind == ops.Index && in.Ins[1].Lit == nil && moves[in.Ins[1].ID] {
+			return unsupported("indices that depend on the position in a leapfrog kernel, which cannot say that one is out of bounds")
+		}
+		moves[in.Outs[0].ID] = slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return o.Lit == nil && moves[o.ID] })
 		s.keep[in.Outs[0].ID] = j.long(in)
 	}
 	for more := true; more; {

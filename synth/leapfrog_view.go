@@ -183,8 +183,8 @@ func (w *leapfrogWriter) eye(in *ops.Instr, idx []kernel.Value) kernel.Value {
 	return w.Convert(w.Convert(w.same(idx[n-2], idx[n-1]), scalar.U32), wide(in.Outs[0].Type.DType))
 }
 
-// taken is an element that an index chooses; one that is out of bounds has been
-// refused before.
+// taken is an element that an index chooses. Indices are data: the host has refused
+// those that are out of bounds where the chain began.
 func (w *leapfrogWriter) taken(in *ops.Instr, idx []kernel.Value) kernel.Value {
 	axis, n := in.Attrs[0][0], len(w.job.typeOf(in.Ins[1]).Shape)
 	at := w.element(in.Ins[1], idx[axis:axis+n])

@@ -39,7 +39,7 @@ func (w *Worker) Yield() error {
 	if w.task.ctx.Err() != nil {
 		return ErrCancelled
 	}
-	if now := time.Now(); now.Sub(w.looked) >= slice {
+	if now := w.task.account.pool.now(); now.Sub(w.looked) >= slice {
 		w.looked = now
 		w.share()
 	}

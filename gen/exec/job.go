@@ -39,6 +39,7 @@ const (
 	workPipeline    = "pipeline"    // kernels into machine code
 	workExplain     = "explain"
 	workLeapfrog    = "leapfrog" // steps that a client asks for
+	workChain       = "chain"    // of the sampler, where the host evaluates the density
 )
 
 // account is whose processor time the work of a lane counts as.

@@ -19,8 +19,8 @@ const leapBytes = 64 << 20
 // along.
 const gatherTime = 200 * time.Microsecond
 
-// leaper takes the steps of the chains of a run on the device. All but Start and
-// Steps is for the goroutine of the Executor.
+// leaper takes the steps of the chains of a run on the device. All but Start, Steps and
+// CallCost is for the goroutine of the Executor.
 type leaper struct {
 	e       *Executor
 	d       *density
@@ -47,7 +47,7 @@ type leaps struct {
 func (e *Executor) newLeaper(d *density, chains int) *leaper {
 	most := leapBytes / (2 * chains * d.typ.Bytes()) // of two legs a chain
 	l := &leaper{e: e, d: d, chains: chains, rows: max(1, min(leapRows, most)), cost: e.callCost(d)}
-	for _, x := range d.params[1:] {
+	for _, x := range d.data {
 		m := &store.Storage{Host: x.Data}
 		m.Retain()
 		l.data = append(l.data, m)
@@ -67,7 +67,7 @@ func (l *leaper) ended() {
 // Start computes density and gradient on the host: the device is asked for steps
 // alone.
 func (l *leaper) Start(ctx context.Context, q []float64) (*nuts.State, error) {
-	return l.d.copy().Start(ctx, q)
+	return l.d.hosted().Start(ctx, q)
 }
 
 // CallCost is what dispatching costs, in steps.
@@ -77,8 +77,7 @@ func (l *leaper) CallCost() float64 { return l.cost }
 func (l *leaper) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
 	w := &leap{reply: make(chan leaps, 1)}
 	for _, g := range legs {
-		w.legs = append(w.legs, instance{q: g.From.Q, p: g.From.P, grad: g.From.Grad,
-			metric: metric, eps: g.Eps, steps: min(g.Steps, l.rows)})
+		w.legs = append(w.legs, newInstance(l.d.typ.DType, g, metric, min(g.Steps, l.rows)))
 	}
 	l.e.cfg.Post(func() { l.add(w) })
 	select {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/nuts"
 	"nxvk/gen/store"
 	"nxvk/ops"
@@ -18,9 +19,18 @@ import (
 
 // instance is one leg of a chain in a dispatch.
 type instance struct {
-	q, p, grad, metric []float64
-	eps                float64
-	steps              int
+	dim, steps int
+	operands   [5][]byte // position, momentum, gradient, metric and step size, as a kernel takes them
+}
+
+// newInstance is a leg of a density of numbers of a type. The goroutine of a chain makes it:
+// thousands of them would keep that of the Executor busy.
+func newInstance(t ops.DType, g nuts.Leg, metric []float64, steps int) instance {
+	i := instance{dim: len(g.From.Q), steps: steps}
+	for k, xs := range [...][]float64{g.From.Q, g.From.P, g.From.Grad, metric, {g.Eps}} {
+		i.operands[k] = appendFloats(nil, t, xs)
+	}
+	return i
 }
 
 // device returns the kernel of a density, or why there is none. It looks at the
@@ -32,7 +42,7 @@ func (d *density) device(e *Executor) error {
 	p := d.program
 	if p.density == nil {
 		var data []ops.Type
-		for _, x := range d.params[1:] {
+		for _, x := range d.data {
 			data = append(data, x.Type)
 		}
 		p.density = synth.NewDensity(p.region, data, regionKey(p.region))
@@ -105,17 +115,22 @@ func regionKey(r *ops.Region) []byte {
 }
 
 // leapfrog takes steps of instances of a density, with one dispatch, and gives
-// the states after each.
+// the states after each, on any goroutine.
 func (e *Executor) leapfrog(d *density, data []*store.Storage, list []instance, done func([][]nuts.State, error)) {
-	in := inputsOf(d.typ.DType, list)
+	in := inputsOf(list)
 	e.leapfrogRows(d, data, in, func(r Rows, err error) {
 		if err != nil {
 			done(nil, err)
 			return
 		}
-		states := statesOf(r, list, in.steps.Rows, d.typ.DType)
-		r.release()
-		done(states, nil)
+		var states [][]nuts.State
+		e.common.Start(workLeapfrog, func(*sched.Worker) error { // there may be many of them
+			states = statesOf(r, list, in.steps.Rows, d.typ.DType)
+			return nil
+		}, func(err error) {
+			r.release()
+			done(states, err)
+		})
 	})
 }
 
@@ -183,12 +198,12 @@ type leapInputs struct {
 }
 
 // inputsOf are instances as a kernel takes them.
-func inputsOf(t ops.DType, list []instance) leapInputs {
+func inputsOf(list []instance) leapInputs {
 	in := leapInputs{steps: synth.Leapfrog{Instances: len(list)}}
 	for _, i := range list {
 		in.steps.Rows = max(in.steps.Rows, i.steps)
-		for k, xs := range [][]float64{i.q, i.p, i.grad, i.metric, {i.eps}} {
-			in.operands[k] = appendFloats(in.operands[k], t, xs)
+		for k, b := range i.operands {
+			in.operands[k] = append(in.operands[k], b...)
 		}
 		in.operands[5] = binary.LittleEndian.AppendUint32(in.operands[5], uint32(i.steps))
 	}
@@ -270,7 +285,11 @@ func (e *Executor) uploaded(x []byte) (*vulkan.Buffer, error) {
 func appendFloats(b []byte, t ops.DType, xs []float64) []byte {
 	at, size := len(b), t.Size()
 	b = slices.Grow(b, size*len(xs))[:at+size*len(xs)]
-	to := b[at:]
+	putFloats(b[at:], t, xs)
+	return b
+}
+
+func putFloats(to []byte, t ops.DType, xs []float64) {
 	for i, x := range xs {
 		if t == ops.F32 {
 			binary.LittleEndian.PutUint32(to[4*i:], math.Float32bits(float32(x)))
@@ -278,19 +297,21 @@ func appendFloats(b []byte, t ops.DType, xs []float64) []byte {
 			binary.LittleEndian.PutUint64(to[8*i:], math.Float64bits(x))
 		}
 	}
-	return b
 }
 
 func floatsOf(b []byte, t ops.DType) []float64 {
 	out := make([]float64, len(b)/t.Size())
 	for i := range out {
-		if t == ops.F32 {
-			out[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-		} else {
-			out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-		}
+		out[i] = floatAt(b, t, i)
 	}
 	return out
+}
+
+func floatAt(b []byte, t ops.DType, i int) float64 {
+	if t == ops.F32 {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 }
 
 // statesOf are the rows of each instance.
@@ -298,7 +319,7 @@ func statesOf(r Rows, list []instance, rows int, t ops.DType) [][]nuts.State {
 	q, p, grad, logp := floatsOf(r.Q, t), floatsOf(r.P, t), floatsOf(r.Grad, t), floatsOf(r.LogP, t)
 	out := make([][]nuts.State, len(list))
 	for i, x := range list {
-		d := len(x.q)
+		d := x.dim
 		for k := range x.steps {
 			row := i*rows + k
 			of := func(v []float64) []float64 { return v[row*d : (row+1)*d : (row+1)*d] }

@@ -1,11 +1,11 @@
 package exec
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"slices"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -22,7 +22,7 @@ func (e *Executor) Leapfrog(l *Lane, c *wire.Leapfrog, done func(Rows, error)) {
 			return true
 		}
 		if err == nil {
-			err = e.takeSteps(d, c, done)
+			err = e.takeSteps(l, d, c, done)
 		}
 		if err != nil {
 			done(Rows{}, err)
@@ -33,9 +33,9 @@ func (e *Executor) Leapfrog(l *Lane, c *wire.Leapfrog, done func(Rows, error)) {
 
 // takeSteps takes the steps of a request. The kernel finds the gradients where
 // it begins.
-func (e *Executor) takeSteps(d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+func (e *Executor) takeSteps(l *Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
 	if err := d.device(e); errors.Is(err, synth.ErrUnsupported) {
-		return e.stepsOnHost(d, c, done)
+		return e.stepsOnHost(l, d, c, done)
 	} else if err != nil {
 		return err
 	}
@@ -75,19 +75,19 @@ func rowsOf(all [][]nuts.State, t ops.DType) (r Rows) {
 
 // stepsOnHost takes the steps of a request on the host, apart from the goroutine
 // of the Executor.
-func (e *Executor) stepsOnHost(d *density, c *wire.Leapfrog, done func(Rows, error)) error {
-	go func() {
-		all := make([][]nuts.State, c.N)
-		var failed error
+func (e *Executor) stepsOnHost(l *Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+	all := make([][]nuts.State, c.N)
+	e.aside(l, workLeapfrog, func(w *sched.Worker) (failed error) {
 		for i := range all {
-			h := d.copy()
-			s, err := h.Start(context.Background(), c.Q[i*c.Dim:(i+1)*c.Dim])
+			h := d.hosted()
+			h.worker = w
+			s, err := h.Start(w.Context(), c.Q[i*c.Dim:(i+1)*c.Dim])
 			if err == nil {
 				s.P = c.P[i*c.Dim : (i+1)*c.Dim]
 				for len(all[i]) < c.K && err == nil {
 					var next [][]nuts.State
 					leg := nuts.Leg{From: s, Eps: c.Step, Steps: 1}
-					if next, err = h.Steps(context.Background(), c.Metric[i*c.Dim:(i+1)*c.Dim], []nuts.Leg{leg}); err == nil {
+					if next, err = h.Steps(w.Context(), c.Metric[i*c.Dim:(i+1)*c.Dim], []nuts.Leg{leg}); err == nil {
 						s = &next[0][0]
 						all[i] = append(all[i], *s)
 					}
@@ -95,7 +95,7 @@ func (e *Executor) stepsOnHost(d *density, c *wire.Leapfrog, done func(Rows, err
 			}
 			failed = errors.Join(failed, err)
 		}
-		e.cfg.Post(func() { done(rowsOf(all, c.Type), failed) })
-	}()
+		return failed
+	}, func(err error) { done(rowsOf(all, c.Type), err) })
 	return nil
 }

@@ -56,7 +56,7 @@ func (r *reader) more(n int) {
 // when the run began. It reports false where there is no such run.
 func (e *Executor) More(l *Lane, run, n int) bool {
 	s := l.sampling[run]
-	if s == nil {
+	if s == nil || s.reader == nil {
 		return false
 	}
 	s.reader.more(n)

@@ -163,6 +163,39 @@ func TestCreditStopped(t *testing.T) {
 	}
 }
 
+// TestReport: reports of how far chains are come while they run, and none after it.
+func TestReport(t *testing.T) {
+	r := newRig(t, nil)
+	l := r.session()
+	r.bell(l, 1, 3, -1)
+	var last []Progress
+	reports, run, ends, late := 0, 0, 0, false
+	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 1 << 20, Credit: 1,
+		Report: time.Millisecond, Steps: []float64{0.5, 0.25}, Options: nuts.Options{Warmup: 50, Draws: 1 << 30, Fixed: true}},
+		func(n int, _ error) { run = n }, func(_ int, c Chunk) bool {
+			switch {
+			case c.Report != nil:
+				reports++
+				last, late = c.Report, ends == 2
+			case c.Draws == nil:
+				ends++
+			}
+			return true
+		})
+	r.until(func() bool { return reports > 2 && last[0].Draws.Done > 0 && last[1].Draws.Done > 0 })
+	for i, p := range last {
+		if p.Warmup.Done != 50 || p.Steps < 50+p.Draws.Done || p.Step != []float64{0.5, 0.25}[i] {
+			t.Errorf("chain %d: %+v", i, p)
+		}
+	}
+	r.exec.Stop(l, run)
+	r.until(func() bool { return ends == 2 && len(l.sampling) == 0 })
+	r.settle(20 * time.Millisecond)
+	if late {
+		t.Error("a report came after the end")
+	}
+}
+
 // TestWideChunks: draws of many parameters go in chunks of bounded size.
 func TestWideChunks(t *testing.T) {
 	r := newRig(t, nil)

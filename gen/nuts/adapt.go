@@ -39,9 +39,6 @@ func (c *Chain) warm(ctx context.Context, emit func(bool, *Draw) error) error {
 	if c.opts.Fixed {
 		return c.still(ctx, emit)
 	}
-	if err := c.findStep(ctx); err != nil {
-		return err
-	}
 	begin, ends := windows(c.opts.Warmup)
 	average, spread := newAverage(c.step, c.opts.Target), newWelford(c.Dim)
 	for i := range c.opts.Warmup {
@@ -56,7 +53,7 @@ func (c *Chain) warm(ctx context.Context, emit func(bool, *Draw) error) error {
 		if ends[i] {
 			c.metric = spread.metric()
 			spread = newWelford(c.Dim)
-			if err := c.findStep(ctx); err != nil {
+			if err := c.newStep(ctx); err != nil {
 				return err
 			}
 			average = newAverage(c.step, c.opts.Target)
@@ -91,42 +88,6 @@ func (c *Chain) still(ctx context.Context, emit func(bool, *Draw) error) error {
 		}
 	}
 	return nil
-}
-
-// findStep doubles or halves the step size until one step is accepted about as
-// often as the target says (Hoffman and Gelman, 2014, algorithm 4).
-func (c *Chain) findStep(ctx context.Context) error {
-	if c.step == 0 {
-		c.step = 1
-	}
-	up, first := false, true
-	for range 100 {
-		s := *c.state
-		s.P = make([]float64, c.Dim)
-		for i := range s.P {
-			s.P[i] = c.random.normal() / math.Sqrt(c.metric[i])
-		}
-		next, err := c.in.Steps(ctx, c.metric, []Leg{{From: &s, Eps: c.step, Steps: 1}})
-		if err != nil {
-			return err
-		}
-		gain := c.energy(&s) - c.energy(&next[0][0])
-		good := gain > math.Log(0.8) // false where it is not a number
-		if first {
-			up, first = good, false
-		} else if good != up {
-			return nil
-		}
-		if up {
-			c.step *= 2
-		} else {
-			c.step /= 2
-		}
-		if c.step > 1e7 || c.step < 1e-12 {
-			return errStep(c.step)
-		}
-	}
-	return errStep(c.step)
 }
 
 // average is dual averaging of the logarithm of the step size (Nesterov, 2009,
@@ -181,7 +142,7 @@ func (w *welford) metric() []float64 {
 	out := make([]float64, len(w.m2))
 	for i, m := range w.m2 {
 		v := 1.0
-		if w.n > 1 {
+		if w.n > 1 && finite(m) { // squares of large numbers overflow
 			v = m / (w.n - 1)
 		}
 		out[i] = w.n/(w.n+5)*v + 1e-3*5/(w.n+5)

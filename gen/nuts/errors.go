@@ -1,10 +1,16 @@
 package nuts
 
-import "fmt"
+import "errors"
 
-func errStep(step float64) error {
-	if step > 1 {
-		return fmt.Errorf("%w: no step is too large for it (%g is accepted); is it improper?", ErrDensity, step)
-	}
-	return fmt.Errorf("%w: no step is small enough (%g is rejected); is it finite around the first position, and its gradient right?", ErrDensity, step)
-}
+var (
+	// ErrOptions is wrapped where an option is out of its range.
+	ErrOptions = errors.New("bad option of the sampler")
+
+	// ErrDensity is wrapped where a density cannot be sampled.
+	ErrDensity = errors.New("the density cannot be sampled")
+)
+
+// noStart is why no trajectory can set out from a position, where one can from others.
+type noStart struct{ error }
+
+func (e noStart) Unwrap() error { return e.error }

@@ -13,7 +13,6 @@ package nuts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 )
@@ -22,6 +21,15 @@ import (
 type State struct {
 	Q, P, Grad []float64 // position, momentum, gradient of the log density at the position
 	LogP       float64
+	Err        error // why the density has no value there; then LogP and Grad are no numbers
+}
+
+// Fail says that the density has no value at the position.
+func (s *State) Fail(err error) {
+	s.Err, s.LogP = err, math.NaN()
+	for i := range s.Grad {
+		s.Grad[i] = math.NaN()
+	}
 }
 
 // Leg is a way along which leapfrog steps are wanted.
@@ -53,16 +61,10 @@ type Options struct {
 	MaxDepth      int       // of a trajectory, which has at most 2^depth steps; 10
 	Step          float64   // the first step size; found by trial where it is 0
 	Metric        []float64 // the first diagonal of the inverse mass matrix; ones where it is nil
-	Init          []float64 // where the chain begins; drawn from [-2, 2] where it is nil
+	Init          []float64 // where the chain begins; drawn where it is nil, see Chain.begin
 	Thin          int       // every so many draws are kept; 1
 	Fixed         bool      // step size and metric stay as they are given
 }
-
-// Errors of options and densities.
-var (
-	ErrOptions = errors.New("bad option of the sampler")
-	ErrDensity = errors.New("the density cannot be sampled")
-)
 
 func (o *Options) defaults(dim int) error {
 	set := func(n *int, v int) {
@@ -124,6 +126,9 @@ type Chain struct {
 	step   float64
 	metric []float64
 	reach  reach
+
+	starts, failures int
+	failure          error
 }
 
 // New returns a chain. number tells the chains of a run apart.
@@ -145,8 +150,26 @@ func (c *Chain) Metric() []float64 { return c.metric }
 // Step returns the step size as it is now.
 func (c *Chain) Step() float64 { return c.step }
 
+// Starts returns at how many positions the chain has tried to begin; it began at the
+// last of them.
+func (c *Chain) Starts() int { return c.starts }
+
+// Failures returns at how many positions the density had no value, and why at the
+// first of them. A trajectory ends before such a position as before one that diverges.
+func (c *Chain) Failures() (count int, first error) { return c.failures, c.failure }
+
+// note counts a state where the density has no value.
+func (c *Chain) note(s *State) {
+	if s.Err == nil {
+		return
+	}
+	if c.failures++; c.failure == nil {
+		c.failure = s.Err
+	}
+}
+
 // Run runs the chain: warm-up, then draws, each of which goes to emit. It ends
-// with the first error of the density, of emit, or of the context.
+// with the first error of the Integrator, of emit, or of the context.
 func (c *Chain) Run(ctx context.Context, emit func(warmup bool, d *Draw) error) error {
 	if err := c.begin(ctx); err != nil {
 		return err
@@ -166,37 +189,6 @@ func (c *Chain) Run(ctx context.Context, emit func(warmup bool, d *Draw) error) 
 		}
 	}
 	return nil
-}
-
-// tries is how often a chain looks for a place to begin.
-const tries = 100
-
-// begin finds a position where density and gradient are finite.
-func (c *Chain) begin(ctx context.Context) error {
-	for range tries {
-		q := c.opts.Init
-		if q == nil {
-			q = make([]float64, c.Dim)
-			for i := range q {
-				q[i] = 4*c.random.uniform() - 2
-			}
-		}
-		s, err := c.in.Start(ctx, q)
-		if err != nil {
-			return err
-		}
-		if len(s.Grad) != c.Dim {
-			return fmt.Errorf("%w: its gradient has %d numbers, there are %d parameters", ErrDensity, len(s.Grad), c.Dim)
-		}
-		if finite(s.LogP) && allFinite(s.Grad) {
-			c.state = s
-			return nil
-		}
-		if c.opts.Init != nil {
-			return fmt.Errorf("%w: at the first position it is %v, its gradient %v; begin elsewhere", ErrDensity, s.LogP, s.Grad)
-		}
-	}
-	return fmt.Errorf("%w: it is finite at none of %d positions in [-2, 2]; give a first position", ErrDensity, tries)
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -131,64 +131,17 @@ func TestTargets(t *testing.T) {
 					for i, d := range draws {
 						xs[i] = e.of(d.Q)
 					}
-					mean, variance := spread(xs)
-					mcse := math.Sqrt(variance / effective(xs))
+					mean := mean(xs)
+					mcse := math.Sqrt(variance(xs) / effective([][]float64{xs}))
 					if off := math.Abs(mean - e.want); !(off <= 4*mcse+e.slop) {
 						t.Errorf("seed %d: %s is %.4f, want %.4f, %.1f standard errors away", seed, e.name, mean, e.want, off/mcse)
 					}
 					all = append(all, xs[:len(xs)/2], xs[len(xs)/2:])
 				}
-				if r := shrink(all); !(r < 1.01) {
+				if r := rhat(all); !(r < 1.01) {
 					t.Errorf("%s: R-hat is %.4f, want less than 1.01", e.name, r)
 				}
 			}
 		})
 	}
-}
-
-// spread is mean and variance.
-func spread(xs []float64) (mean, variance float64) {
-	w := newWelford(1)
-	for _, x := range xs {
-		w.add([]float64{x})
-	}
-	return w.mean[0], w.m2[0] / (w.n - 1)
-}
-
-// effective is the effective number of draws, by Geyer's initial monotone
-// sequence.
-func effective(xs []float64) float64 {
-	mean, variance := spread(xs)
-	n := len(xs)
-	at := func(lag int) float64 {
-		sum := 0.0
-		for i := range n - lag {
-			sum += (xs[i] - mean) * (xs[i+lag] - mean)
-		}
-		return sum / float64(n) / variance
-	}
-	tau, last := -1.0, math.Inf(1)
-	for lag := 0; lag+1 < n; lag += 2 {
-		pair := at(lag) + at(lag+1)
-		if pair < 0 {
-			break
-		}
-		last = min(last, pair)
-		tau += 2 * last
-	}
-	return float64(n) / tau
-}
-
-// shrink is the potential scale reduction of chains of one length.
-func shrink(chains [][]float64) float64 {
-	var means []float64
-	within := 0.0
-	for _, xs := range chains {
-		mean, variance := spread(xs)
-		means = append(means, mean)
-		within += variance / float64(len(chains))
-	}
-	_, between := spread(means)
-	n := float64(len(chains[0]))
-	return math.Sqrt(((n-1)/n*within + between) / within)
 }

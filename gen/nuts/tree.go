@@ -124,8 +124,9 @@ func (t *tree) one(ctx context.Context, way int) (*span, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
+	t.note(s)
 	h := t.energy(s)
-	if math.IsNaN(h) {
+	if !finite(h) { // an infinite density is no better than one that has no value
 		h = math.Inf(1)
 	}
 	t.steps++

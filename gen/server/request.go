@@ -10,6 +10,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 	"nxvk/ops"
@@ -77,6 +78,10 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		})
 	case wire.Leaps:
 		d.exec.Leapfrog(lane, r.Leapfrog, d.rows(c))
+	case wire.Sums:
+		d.exec.Summarize(lane, r.Summary, func(list []nuts.Summary, err error) {
+			d.replyResult(c, func() etf.Term { return summariesTerm(list) }, err)
+		})
 	case wire.Explain:
 		d.exec.Explain(lane, r.Key, r.Measure, func(parts []exec.Explained, err error) {
 			d.replyResult(c, func() etf.Term { return explainedTerm(parts, r.Measure) }, err)

@@ -51,9 +51,13 @@ func (d *Device) more(sender gen.PID, t etf.Tuple) bool {
 }
 
 // chunk is {nxvk_draws, Server, Run, Chain, Phase, Count, Positions, Statistics},
-// or {nxvk_chain, Server, Run, Chain, Result} at the end of a chain.
+// or {nxvk_chain, Server, Run, Chain, Result} at the end of a chain, or
+// {nxvk_progress, Server, Run, Chains} in between.
 func (d *Device) chunk(run int, k exec.Chunk) etf.Term {
 	server := etf.Atom(d.cfg.Name)
+	if k.Report != nil {
+		return etf.Tuple{etf.Atom("nxvk_progress"), server, int64(run), progress(k.Report)}
+	}
 	if k.Draws == nil {
 		return etf.Tuple{etf.Atom("nxvk_chain"), server, int64(run), int64(k.Chain), chainEnd(k)}
 	}
@@ -85,13 +89,43 @@ func chainEnd(k exec.Chunk) etf.Term {
 		return wire.Failure(err)
 	}
 	var metric []byte
-	for _, m := range k.Metric {
+	for _, m := range k.End.Metric() {
 		metric = appendFloat(metric, m)
 	}
+	failures, why := k.End.Failures()
+	failure := etf.Term(etf.Atom("nil"))
+	if why != nil {
+		failure = []byte(why.Error())
+	}
 	return wire.Success(etf.Map{
-		{Key: etf.Atom("step"), Value: k.Step},
+		{Key: etf.Atom("step"), Value: k.End.Step()},
 		{Key: etf.Atom("metric"), Value: metric},
+		{Key: etf.Atom("starts"), Value: int64(k.End.Starts())},
+		{Key: etf.Atom("failures"), Value: int64(failures)},
+		{Key: etf.Atom("failure"), Value: failure},
 	})
+}
+
+// summariesTerm is ten numbers a parameter, in the order of gen/README.md.
+func summariesTerm(list []nuts.Summary) etf.Term {
+	var b []byte
+	for _, s := range list {
+		for _, x := range [10]float64{s.Mean, s.SD, s.Error, s.Q05, s.Median, s.Q95, s.Bulk, s.Tail, s.Centre, s.Rhat} {
+			b = appendFloat(b, x)
+		}
+	}
+	return b
+}
+
+// progress is six numbers a chain, in the order of gen/README.md.
+func progress(chains []exec.Progress) (b []byte) {
+	for _, p := range chains {
+		for _, n := range [5]int{p.Warmup.Done, p.Draws.Done, p.Warmup.Divergent, p.Draws.Divergent, p.Steps} {
+			b = appendFloat(b, float64(n))
+		}
+		b = appendFloat(b, p.Step)
+	}
+	return b
 }
 
 // statistics are the numbers that come with each draw, in the order of

@@ -27,6 +27,7 @@ const (
 	Steps    Verb = "chain"
 	Shader   Verb = "shader"
 	Leaps    Verb = "leapfrog"
+	Sums     Verb = "summary"
 	Explain  Verb = "explain"
 	Memory   Verb = "memory"
 	Info     Verb = "info"
@@ -45,6 +46,7 @@ type Request struct {
 	Run         int // that Stop ends
 	Chain       *Chain
 	Leapfrog    *Leapfrog
+	Summary     *Summary
 	Key         string // of the program to Explain, or of the Shader
 	Measure     bool   // and its parts are to be measured
 }
@@ -92,6 +94,9 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Leaps) && len(tuple) == 2:
 		l, err := decodeLeapfrog(tuple[1])
 		return Request{Verb: Leaps, Leapfrog: l}, err
+	case name == etf.Atom(Sums) && len(tuple) == 2:
+		s, err := decodeSummary(tuple[1])
+		return Request{Verb: Sums, Summary: s}, err
 	case name == etf.Atom(Stop) && len(tuple) == 2:
 		n, err := integer(tuple[1])
 		return Request{Verb: Stop, Run: n}, err

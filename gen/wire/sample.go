@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"time"
 
 	"nxvk/gen/etf"
 	"nxvk/gen/nuts"
@@ -22,11 +23,32 @@ const (
 type Sample struct {
 	Density
 	Chains  int
-	Chunk   int  // draws a message
-	Credit  int  // messages of draws that may come before the reader asks for more; 0 is as many as there are
-	Warmup  bool // whether the draws of warm-up are sent too
-	Init    []float64
-	Options nuts.Options
+	Chunk   int           // draws a message
+	Credit  int           // messages of draws that may come before the reader asks for more; 0 is as many as there are
+	Report  time.Duration // between reports of how far chains are; 0 is none
+	Warmup  bool          // whether the draws of warm-up are sent too
+	Options nuts.Options  // of all chains
+
+	// Of each chain, or nil: the first positions, first step sizes and first metrics.
+	Init, Steps, Metrics []float64
+}
+
+// MaxReport bounds the time between reports.
+const MaxReport = time.Hour
+
+// Chain returns the options of a chain.
+func (s *Sample) Chain(i int) nuts.Options {
+	o := s.Options
+	if s.Init != nil {
+		o.Init = s.Init[i*s.Dim : (i+1)*s.Dim]
+	}
+	if s.Steps != nil {
+		o.Step = s.Steps[i]
+	}
+	if s.Metrics != nil {
+		o.Metric = s.Metrics[i*s.Dim : (i+1)*s.Dim]
+	}
+	return o
 }
 
 // decodeSample reads {sample, Options}.
@@ -42,6 +64,12 @@ func decodeSample(t etf.Term) (*Sample, error) {
 		return nil, bad("sample needs the option dim")
 	case s.Init != nil && len(s.Init) != s.Chains*s.Dim:
 		return nil, bad(fmt.Sprintf("init has %d numbers, %d chains of %d parameters need %d", len(s.Init), s.Chains, s.Dim, s.Chains*s.Dim))
+	case s.Steps != nil && len(s.Steps) != s.Chains:
+		return nil, bad(fmt.Sprintf("step has %d numbers, there are %d chains", len(s.Steps), s.Chains))
+	case len(s.Metrics) == s.Dim:
+		s.Options.Metric, s.Metrics = s.Metrics, nil
+	case s.Metrics != nil && len(s.Metrics) != s.Chains*s.Dim:
+		return nil, bad(fmt.Sprintf("metric has %d numbers, must have %d or, of each of %d chains, %d", len(s.Metrics), s.Dim, s.Chains, s.Chains*s.Dim))
 	}
 	return s, nil
 }
@@ -70,13 +98,21 @@ func (s *Sample) set(name string, v etf.Term) (err error) {
 		o.Seed, err = seed(v)
 	case "target":
 		o.Target, err = float(v)
+	case "report":
+		var ms int
+		ms, err = between(v, 0, int(MaxReport/time.Millisecond))
+		s.Report = time.Duration(ms) * time.Millisecond
 	case "step":
-		o.Step, err = float(v)
+		if o.Step, err = float(v); err != nil {
+			if s.Steps, err = doubles(v); err != nil {
+				err = bad("is a number, or a binary of an f64 number for each chain")
+			}
+		}
 	case "adapt":
 		err = flag(v, &o.Fixed)
 		o.Fixed = !o.Fixed
 	case "metric":
-		o.Metric, err = doubles(v)
+		s.Metrics, err = doubles(v)
 	case "init":
 		s.Init, err = doubles(v)
 	case "warmup_draws":

@@ -27,7 +27,7 @@ func TestModels(t *testing.T) {
 				for i, x := range c.data {
 					params = append(params, fallback.Value{Type: c.program.Params[i+1].Type, Data: bytesOf(x)})
 				}
-				out, err := eval.Eval(params)
+				out, err := eval.Eval(params...)
 				if err != nil {
 					t.Fatal(err)
 				}

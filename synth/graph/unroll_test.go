@@ -128,11 +128,11 @@ func same(t *testing.T, a, b *ops.Region) {
 			}
 			args = append(args, v)
 		}
-		want, err := fallback.NewEvaluator(a).Eval(args)
+		want, err := fallback.NewEvaluator(a).Eval(args...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := fallback.NewEvaluator(b).Eval(args)
+		got, err := fallback.NewEvaluator(b).Eval(args...)
 		if err != nil {
 			t.Fatal(err)
 		}

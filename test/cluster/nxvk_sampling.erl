@@ -7,7 +7,8 @@
 -include("nxvk_case.hrl").
 
 names() ->
-    [sample, sample_same, sample_data, sample_faults, sample_stops, sample_credit, sample_ends_with_owner].
+    [sample, sample_same, sample_data, sample_faults, sample_stops, sample_credit, sample_ends_with_owner,
+     sample_reports, sample_goes_on, sample_gaps, summary].
 
 promise(sample, {Name, _} = D, _) ->
     ?C:define(D, <<"normal">>, normal()),
@@ -89,7 +90,56 @@ promise(sample_ends_with_owner, D, N) ->
     Pid = spawn(fun() -> begin_chains(D), Self ! begun, receive never -> ok end end),
     receive begun -> ok end,
     exit(Pid, kill),
-    ?C:gone(N, Pid).
+    ?C:gone(N, Pid);
+
+promise(sample_reports, {Name, _} = D, _) ->
+    ?C:define(D, <<"normal">>, normal()),
+    {ok, Run} = ?X:call(D, {sample, (options())#{chains => 2, draws => 1000000000, report => 10}}),
+    Reports = fun Again(Last) ->
+        receive
+            {nxvk_progress, Name, Run, Chains} ->
+                [_, Done | _] = Numbers = ?X:decode(f64, Chains),
+                12 = length(Numbers),
+                true = Done >= Last,
+                if Done > 1000.0 -> Numbers; true -> Again(Done) end
+        end
+    end,
+    ?match([500.0, _, _, _, Steps, Size | _] when Steps > 1500 andalso Size > 0.1, Reports(0.0)),
+    ok = ?X:call(D, {stop, Run}),
+    ?match({_, {error, {cancelled, _, _, _}}}, gather(Name, Run, 0));
+promise(sample_goes_on, {Name, _} = D, _) ->
+    ?C:define(D, <<"normal">>, normal()),
+    {ok, First} = ?X:call(D, {sample, (options())#{draws => 10}}),
+    {_, {ok, #{step := Step, metric := Metric, starts := 1, failures := 0, failure := nil}}} = gather(Name, First, 0),
+    {ok, Run} = ?X:call(D, {sample, (options())#{chains => 2, draws => 10, adapt => false,
+                                                 step => <<Step:64/float-little, 0.125:64/float-little>>, metric => <<Metric/binary, Metric/binary>>}}),
+    ?match({[_], {ok, #{step := Step, metric := Metric}}}, gather(Name, Run, 0)),
+    ?match({[_], {ok, #{step := 0.125}}}, gather(Name, Run, 1)),
+    ?match({error, {bad_request, _, _, _}}, ?X:call(D, {sample, (options())#{step => <<Step:64/float-little, 0.125:64/float-little>>}}));
+promise(sample_gaps, {Name, _} = D, _) ->
+    %% The matrix is singular where the position is not below 1.
+    Gap = {[{1, f64, {1}}],
+           [{max, [{2, f64, {1}}], [1, ?X:scalar(f64, 1.0)], []}, {subtract, [{3, f64, {1}}], [2, 1], []},
+            {reshape, [{4, f64, {1, 1}}], [3], []},
+            {triangular_solve, [{5, f64, {1}}], [4, {f64, {1}, <<0:64>>}], [true, true, none]},
+            {multiply, [{6, f64, {1}}], [1, 1], []}, {add, [{7, f64, {1}}], [6, 5], []},
+            {sum, [{8, f64, {}}], [7], [[0], false]}, {multiply, [{9, f64, {}}], [8, ?X:scalar(f64, -0.5)], []},
+            {negate, [{10, f64, {1}}], [1], []}], [9, 10]},
+    ?C:define(D, <<"gap">>, Gap),
+    {ok, Run} = ?X:call(D, {sample, (options())#{program => <<"gap">>, dim => 1}}),
+    {Chunks, End} = gather(Name, Run, 0),
+    ?match({ok, #{failures := N, failure := <<_, _/binary>>}} when N > 0, End),
+    ?match(Q when Q < 1, lists:max(?X:decode(f64, iolist_to_binary([Q || {draws, _, Q, _} <- Chunks]))));
+promise(summary, D, _) ->
+    Data = << <<(float(X)):64/float-little>> || X <- [1, 2, 3, 4, 5, 6, 7, 8, 8, 7, 6, 5, 4, 3, 2, 1] >>,
+    {ok, Numbers} = ?X:call(D, {summary, #{chains => 1, draws => 8, data => Data}}),
+    ?match([4.5, _, _, Low, 4.5, High, _, _, _, Rhat] when abs(Low - 1.35) < 1.0e-9 andalso abs(High - 7.65) < 1.0e-9 andalso Rhat > 1.5,
+           ?X:decode(f64, binary:part(Numbers, 0, 80))),
+    ?match(160, byte_size(Numbers)),
+    {ok, <<_:16/binary, None:8/binary, _/binary>>} = ?X:call(D, {summary, #{draws => 2, data => binary:part(Data, 0, 16)}}),
+    ?match([nan], ?X:decode(f64, None)),
+    [?match({error, {bad_request, _, _, _}}, ?X:call(D, {summary, Options}))
+     || Options <- [#{}, #{draws => 5, data => Data}, #{draws => 8}, #{draws => 8, data => Data, fly => 1}]].
 
 %% begin_chains begins chains that draw without an end, and gives their number
 %% once draws come.

@@ -1,7 +1,7 @@
 defmodule NxVulkanGo.SamplerDiagnosticsTest do
   use ExUnit.Case, async: true
 
-  alias NxVulkanGo.Sampler.{Diagnostics, Normal}
+  alias NxVulkanGo.Sampler.{Diagnostics, Summary}
 
   # Autoregressions of pseudo-random numbers that any language computes alike: the
   # numbers below are those of the functions of the R package posterior, written out
@@ -142,15 +142,43 @@ defmodule NxVulkanGo.SamplerDiagnosticsTest do
     assert two.rhat == one.rhat
   end
 
-  test "quantiles of the normal distribution" do
-    for {p, x} <- [
-          {0.5, 0.0},
-          {0.975, 1.959963984540054},
-          {0.001, -3.090232306167814},
-          {1.0e-10, -6.361340902404056},
-          {1.0e-20, -9.262340089798408}
-        ] do
-      assert_in_delta Normal.quantile(p), x, 1.0e-13 * (1 + abs(x))
+  test "a result prints as a table" do
+    :rand.seed(:exsss, {1, 2, 3})
+
+    draws = fn shape ->
+      size = Tuple.product(shape)
+      Nx.reshape(Nx.tensor(for(_ <- 1..size, do: :rand.normal()), type: :f64), shape)
     end
+
+    result = %{
+      draws: %{mu: draws.({2, 100}), tau: {draws.({2, 100, 2, 1}), Nx.broadcast(1.0e9, {2, 100})}},
+      stats: %{divergent: Nx.tensor([[0, 1, 1], [0, 0, 1]])}
+    }
+
+    assert %Summary{chains: 2, draws: 100, divergent: 3, rows: rows} =
+             summary = Diagnostics.summary(result)
+
+    assert Enum.map(rows, & &1.name) == ["mu", "tau.0[0, 0]", "tau.0[1, 0]", "tau.1"]
+    assert Map.delete(hd(rows), :name) == Diagnostics.summary(result.draws.mu)
+    text = inspect(summary)
+    assert text == to_string(summary)
+
+    assert [header, _, _, _, constant, "2 chains of 100 draws, 3 divergent"] =
+             String.split(text, "\n")
+
+    assert String.split(header) ==
+             ~w(parameter mean sd mcse 5% median 95% bulk tail rhat)
+
+    assert ["tau.1", "1.00e+09", "0", "-", _, _, _, "-", "-", "-"] = String.split(constant)
+    assert inspect(summary, limit: 1) =~ "and 3 parameters more"
+    assert_raise ArgumentError, fn -> Diagnostics.summary(%{draws: nil, stats: nil}) end
+  end
+
+  test "more draws than a request takes" do
+    draws = Nx.iota({2, 1_000, 1_100}, type: :f64, axis: 1)
+    all = Diagnostics.summary(draws)
+    assert length(all) == 1_100
+    assert Enum.all?(all, &(&1 == hd(all)))
+    assert_in_delta hd(all).mean, 499.5, 1.0e-9
   end
 end

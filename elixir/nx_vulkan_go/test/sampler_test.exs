@@ -223,6 +223,34 @@ defmodule NxVulkanGo.SamplerTest do
       assert Nx.to_flat_list(metric) == [2.0, 2.0, 2.0]
     end
 
+    test "a run goes on by what another has found" do
+      model = normal(Nx.template({3}, :f64))
+      found = Sampler.nuts(model, chains: 3, warmup: 200, draws: 20, seed: 1)
+      assert Nx.to_flat_list(found.starts) == [1, 1, 1]
+      assert Nx.to_flat_list(found.failures) == [0, 0, 0]
+      keep = [adapt: false, warmup: 0, step: found.step_size, metric: found.metric]
+      last = found.draws[[.., -1]]
+      more = Sampler.nuts(model, [chains: 3, draws: 20, init: last] ++ keep)
+      assert more.step_size == found.step_size
+      assert more.metric == found.metric
+      assert more.stats.step_size == Nx.broadcast(Nx.reshape(found.step_size, {3, 1}), {3, 20})
+      # A number and a metric of all are as before.
+      assert %{draws: _} =
+               Sampler.nuts(
+                 model,
+                 [chains: 2, draws: 5] ++
+                   [adapt: false, step: found.step_size[0], metric: found.metric[0]]
+               )
+
+      assert_raise ArgumentError, ~r/:step must be .* 2 chains/, fn ->
+        Sampler.nuts(model, [chains: 2] ++ keep)
+      end
+
+      assert_raise ArgumentError, ~r/:metric/, fn ->
+        Sampler.nuts(model, chains: 2, metric: found.metric)
+      end
+    end
+
     test "a session keeps the data for many runs" do
       y = Nx.iota({1000}, type: :f64)
       model = Sampler.compile(fn mu, y -> Nx.sum(half_square(Nx.subtract(y, mu))) end, 0, y)
@@ -256,6 +284,8 @@ defmodule NxVulkanGo.SamplerTest do
             [seed: 2 ** 64],
             [step: -1.0],
             [progress: :yes],
+            [step: Nx.tensor([0.1, -0.1, 0.1, 0.1])],
+            [step: Nx.tensor(:nan)],
             [adapt: false],
             [metric: Nx.tensor([1.0, -1.0])],
             [metric: Nx.tensor([1.0])],

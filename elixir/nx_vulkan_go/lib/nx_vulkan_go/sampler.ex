@@ -11,8 +11,9 @@ defmodule NxVulkanGo.Sampler do
 
       template = %{mu: Nx.template({}, :f64), log_sigma: Nx.template({}, :f64)}
       model = Sampler.compile(log_density, template, y)
-      %{draws: %{mu: mu}, stats: stats} = Sampler.nuts(model, chains: 4, seed: 1)
-      Sampler.Diagnostics.summary(mu)
+      result = Sampler.nuts(model, chains: 4, seed: 1)
+      Sampler.Diagnostics.summary(result)
+      result.draws.mu
 
   The density is a function of unconstrained parameters and of data; it is traced
   once, with its gradient, and becomes a program of the node. What it is up to a
@@ -20,10 +21,16 @@ defmodule NxVulkanGo.Sampler do
   build it of, `NxVulkanGo.Sampler.Diagnostics` says whether the draws are good.
 
   Numbers in the function keep the precision of the model where they are operands of
-  its parameters; `Nx.tensor(0.1)` is an f32 as everywhere in Nx.
+  its parameters. `Nx.log(2)` is an f32 as everywhere in Nx: `compile/4` warns of it, and
+  `Nx.log(Nx.tensor(2, type: :f64))` is what is meant.
+
+  A density may loop and branch. The node computes one that does on its host, as it does
+  where an operation has no kernel of leapfrog steps. Gradients of loops are Nx's: it
+  differentiates a loop by its body, round by round in the order in which they are carried
+  out, which is right where the rounds commute, as those that add to a sum.
   """
 
-  alias NxVulkanGo.Sampler.{Draws, Leapfrog, Model, Options, Run, Session}
+  alias NxVulkanGo.Sampler.{Draws, Leapfrog, Model, Options, Progress, Run, Session}
 
   @doc """
   The model of a log density.
@@ -34,7 +41,8 @@ defmodule NxVulkanGo.Sampler do
   `:f32`.
 
   Raises `ArgumentError` where the density is no scalar, does not depend on the parameters,
-  or cannot be computed by the node.
+  has hooks or runtime calls, or cannot be computed by the node. Warns where a part of it has
+  fewer digits than the type of the computation.
   """
   @spec compile((term, term -> Nx.Tensor.t()) | (term -> Nx.Tensor.t()), term, term, keyword) ::
           Model.t()
@@ -73,15 +81,21 @@ defmodule NxVulkanGo.Sampler do
     * `:max_depth` - a trajectory has at most 2^depth steps (10)
     * `:thin` - every so many draws are kept (1)
     * `:adapt` - `false` keeps `:step` and `:metric` as they are (`true`)
-    * `:step` - the first step size; 0, the default, has one found
-    * `:metric` - the first diagonal of the inverse mass matrix, as for `session/2`
+    * `:step` - the first step size, or a tensor of one for each chain, as a result has them;
+      0, the default, has one found
+    * `:metric` - the first diagonal of the inverse mass matrix, as for `session/2`, or with an
+      axis of chains before, as a result has it
     * `:init` - where chains begin: a container like the template, also with an axis of chains
-      before; from -2 to 2 otherwise
+      before. Otherwise they are drawn from -2 to 2, again where no trajectory can set out from
+      there: up to 100 times, the last half of them nearer and nearer to 0
     * `:warmup_draws` - whether the draws of warm-up are returned, under `:warmup` (`false`)
     * `:chunk` - draws a message (100)
-    * `:progress` - a function that is called with
-      `%{chain: _, phase: :warmup | :draws, draws: _, divergent: _, step_size: _}` for each
-      message; in warm-up only with `:warmup_draws`
+    * `:progress` - `true`, the default, shows on a terminal, or in a Livebook by `Kino`, how far
+      each chain of a run of more than a second is: phase, iterations, divergences, step size,
+      speed and the time that is left. Where output is neither, and with `false`, nothing is
+      shown. A function is called with
+      `%{chain: _, phase: :warmup | :draws, draws: _, divergent: _, step_size: _, steps: _}` for
+      each message of draws, and four times a second for chains that have gone on
 
   A model may be given with `:server` and `:device` instead of a session.
 
@@ -94,6 +108,16 @@ defmodule NxVulkanGo.Sampler do
       and `:divergent`, each `{chains, draws}`
     * `:step_size` - `{chains}`, and `:metric`, like the template with an axis of chains before:
       what warm-up has found
+    * `:starts` - `{chains}`: at how many positions each chain has tried to begin
+    * `:failures` - `{chains}`: at how many positions the density had no value, as where a matrix
+      is singular. A trajectory ends before such a position, which counts as a divergence; one
+      warning says how often that was, and why
+
+  A run goes on where another ended, without adapting, by what that has found:
+
+      last = Nx.Defn.Composite.traverse(result.draws, & &1[[.., -1]])
+      more = [init: last, step: result.step_size, metric: result.metric, adapt: false]
+      Sampler.nuts(model, [warmup: 0] ++ more)
 
   Where the device is a processor, a density of few operations a step is computed by the
   node on the host, and else by a kernel; model and device alone decide.
@@ -111,10 +135,11 @@ defmodule NxVulkanGo.Sampler do
 
   def nuts(%Session{} = session, options) do
     options = Options.validate!(options)
-    run = Run.start(session, options)
+    sink = Progress.sink(options.progress)
+    run = Run.start(session, options, Progress.every(sink))
 
     try do
-      Draws.gather(run, session.model.layout, options)
+      Draws.gather(run, session.model.layout, options, sink)
     after
       Run.stop(run)
     end

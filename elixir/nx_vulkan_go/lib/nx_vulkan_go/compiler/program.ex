@@ -10,7 +10,7 @@ defmodule NxVulkanGo.Compiler.Program do
   alias Nx.Defn.Composite
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.Compiler.{Lower, Scope}
+  alias NxVulkanGo.Compiler.{Lower, Scope, Widen}
 
   @enforce_keys [:key, :code, :inputs, :captured, :callbacks, :results, :outs, :template]
   defstruct @enforce_keys ++ [loops: false, donated: []]
@@ -42,6 +42,7 @@ defmodule NxVulkanGo.Compiler.Program do
   """
   @spec new(term, [atom], [non_neg_integer]) :: t
   def new(expr, hooks \\ [], donatable \\ []) do
+    expr = Widen.loops(expr)
     outputs = Composite.flatten_list([expr])
     lowered = Lower.program(outputs, hooks)
     {results, values, outs} = split(outputs, lowered.values)

@@ -6,214 +6,130 @@ defmodule NxVulkanGo.Sampler.Diagnostics do
   Gelman, Simpson, Carpenter and Bürkner (2021) define them and the R package `posterior`
   computes them: the autocovariances of Geyer's initial monotone sequence, over the halves
   of all chains. Draws are a tensor `{chains, draws}`, or a list of lists. Values are `nil`
-  where draws are constant, not finite, or fewer than six a chain.
+  where draws are constant, not finite, or fewer than six a chain. The default server
+  computes them on its host.
 
   R-hat should be below 1.01, and both effective sizes above 100 a chain.
+
+  The summary of a result of `NxVulkanGo.Sampler.nuts/2` prints as a table.
   """
 
-  alias NxVulkanGo.Sampler.Normal
+  alias Nx.Defn.Composite
+  alias NxVulkanGo.Sampler.Summary
+  alias NxVulkanGo.{Session, Sessions}
 
   @type draws :: Nx.Tensor.t() | [[number]]
   @type value :: float | nil
 
+  # The numbers of the answer for a parameter, in order.
+  @names [:mean, :sd, :mcse, :q05, :median, :q95, :ess_bulk, :ess_tail, :ess_mean, :rhat]
+  @width length(@names)
+
   @doc """
   All of it: `:mean`, `:sd`, `:mcse` of the mean, `:q05`, `:median`, `:q95`, `:ess_bulk`,
-  `:ess_tail` and `:rhat`.
+  `:ess_tail`, `:ess_mean` and `:rhat`.
 
-  Of a tensor with axes after these two, the list for each element, row by row.
+  Of a tensor with axes after these two, the list for each element, row by row. Of a result
+  of `NxVulkanGo.Sampler.nuts/2`, an `NxVulkanGo.Sampler.Summary` with all parameters, their
+  names, and the divergent trajectories.
   """
-  @spec summary(draws) :: map | [map]
-  def summary(%Nx.Tensor{shape: shape} = draws) when tuple_size(shape) > 2 do
-    [chains, count | _] = Tuple.to_list(shape)
-    table = Nx.reshape(draws, {chains, count, :auto}, names: [nil, nil, nil])
-    for i <- 0..(Nx.axis_size(table, 2) - 1), do: summary(table[[.., .., i]])
+  @spec summary(draws | %{draws: term, stats: map}) :: map | [map] | Summary.t()
+  def summary(%{draws: nil, stats: nil}), do: raise(ArgumentError, "the result has no draws")
+
+  def summary(%{draws: draws, stats: %{} = stats}) do
+    tensors = Composite.flatten_list([draws])
+    {chains, count} = size!(hd(tensors))
+    rows = Enum.zip_with(Summary.names(draws), of(tensors), &Map.put(&2, :name, &1))
+    divergent = stats.divergent |> Nx.sum() |> Nx.to_number()
+    %Summary{rows: rows, chains: chains, draws: count, divergent: divergent}
   end
 
-  def summary(draws) do
-    sorted = draws |> chains() |> sorted()
+  def summary(%Nx.Tensor{shape: shape} = draws) when tuple_size(shape) > 2, do: of([draws])
 
-    %{
-      mean: mean(sorted),
-      sd: sd(sorted),
-      mcse: mcse(draws),
-      q05: quantile(sorted, 0.05),
-      median: quantile(sorted, 0.5),
-      q95: quantile(sorted, 0.95),
-      ess_bulk: ess_bulk(draws),
-      ess_tail: ess_tail(draws),
-      rhat: rhat(draws)
-    }
+  def summary(draws) do
+    [one] = of([tensor!(draws)])
+    one
   end
 
   @doc "Rank-normalised split R-hat: the larger one of the draws and of their distance from the median."
   @spec rhat(draws) :: value
-  def rhat(draws) do
-    with_halves(draws, fn halves, sorted ->
-      median = quantile(sorted, 0.5)
-      folded = map(halves, &abs(&1 - median))
-
-      case {plain_rhat(scores(halves)), plain_rhat(scores(folded))} do
-        {nil, _} -> nil
-        {bulk, nil} -> bulk
-        {bulk, tail} -> max(bulk, tail)
-      end
-    end)
-  end
+  def rhat(draws), do: summary(draws).rhat
 
   @doc "The effective sample size of rank-normalised draws: of estimates of the centre."
   @spec ess_bulk(draws) :: value
-  def ess_bulk(draws), do: with_halves(draws, fn halves, _ -> ess(scores(halves)) end)
+  def ess_bulk(draws), do: summary(draws).ess_bulk
 
   @doc "The effective sample size of estimates of the quantiles of 5 and 95 %, the smaller one."
   @spec ess_tail(draws) :: value
-  def ess_tail(draws) do
-    with_halves(draws, fn halves, sorted ->
-      [0.05, 0.95]
-      |> Enum.map(fn p ->
-        bound = quantile(sorted, p)
-        halves |> map(&if(&1 <= bound, do: 1.0, else: 0.0)) |> ess()
-      end)
-      |> Enum.min(fn a, b -> is_nil(a) or (b != nil and a <= b) end)
-    end)
-  end
+  def ess_tail(draws), do: summary(draws).ess_tail
 
   @doc "The effective sample size of estimates of the mean."
   @spec ess_mean(draws) :: value
-  def ess_mean(draws), do: with_halves(draws, fn halves, _ -> ess(halves) end)
+  def ess_mean(draws), do: summary(draws).ess_mean
 
   @doc "The Monte-Carlo standard error of the mean."
   @spec mcse(draws) :: value
-  def mcse(draws) do
-    with ess when ess != nil <- ess_mean(draws),
-         do: (draws |> chains() |> Enum.concat() |> sd()) / :math.sqrt(ess)
-  end
+  def mcse(draws), do: summary(draws).mcse
 
-  ## Chains
+  ## Draws
 
-  defp chains(%Nx.Tensor{shape: {_, _}} = draws), do: draws |> Nx.to_list() |> map(&number/1)
+  defp tensor!(%Nx.Tensor{shape: {_, _}} = draws), do: draws
 
-  defp chains([[_ | _] = first | rest] = draws) do
+  defp tensor!([[_ | _] = first | rest] = draws) do
     unless Enum.all?(rest, &(length(&1) == length(first))) do
       raise ArgumentError, "all chains must have as many draws"
     end
 
-    map(draws, &number/1)
+    Nx.tensor(draws, type: :f64, backend: Nx.BinaryBackend)
   end
 
-  defp chains(other) do
+  defp tensor!(other) do
     raise ArgumentError, "draws are a tensor {chains, draws} or lists, got: #{inspect(other)}"
   end
 
-  defp number(x) when is_number(x), do: x * 1.0
-  defp number(other), do: other
+  defp size!(%Nx.Tensor{shape: shape}) when tuple_size(shape) >= 2,
+    do: {elem(shape, 0), elem(shape, 1)}
 
-  defp sorted(chains), do: chains |> Enum.concat() |> Enum.sort()
+  defp size!(other), do: tensor!(other)
 
-  defp map(chains, fun), do: Enum.map(chains, &Enum.map(&1, fun))
-
-  # The halves of all chains, of an odd number of draws without the middle one, and all
-  # draws in order.
-  defp with_halves(draws, fun) do
-    chains = chains(draws)
-    half = div(length(hd(chains)), 2)
-
-    if half >= 3 and Enum.all?(chains, fn chain -> Enum.all?(chain, &is_float/1) end),
-      do:
-        chains
-        |> Enum.flat_map(&[Enum.take(&1, half), Enum.take(&1, -half)])
-        |> fun.(sorted(chains))
+  # The chains of each element, one element after the other.
+  defp bytes(draws, {chains, count}) do
+    draws
+    |> Nx.backend_copy(Nx.BinaryBackend)
+    |> Nx.as_type(:f64)
+    |> Nx.reshape({chains, count, :auto}, names: [nil, nil, nil])
+    |> Nx.transpose(axes: [2, 0, 1])
+    |> Nx.to_binary()
   end
 
-  # The normal scores of ranks; equal draws have the mean of theirs.
-  defp scores(chains) do
-    all = Enum.concat(chains)
-    count = length(all)
+  ## The server
 
-    score =
-      all
-      |> Enum.sort()
-      |> Enum.with_index(1)
-      |> Enum.group_by(&elem(&1, 0), &elem(&1, 1))
-      |> Map.new(fn {x, ranks} ->
-        rank = Enum.sum(ranks) / length(ranks)
-        {x, Normal.quantile((rank - 0.375) / (count + 0.25))}
-      end)
+  # Of bytes in a request, about.
+  @most 16 * 1024 * 1024
 
-    map(chains, &Map.fetch!(score, &1))
-  end
+  # The summaries of all elements of tensors, which have the same chains.
+  defp of([first | _] = tensors) do
+    {chains, count} = size = size!(first)
+    all = tensors |> Enum.map(&bytes(&1, size)) |> IO.iodata_to_binary()
+    vm = Sessions.fetch!([])
+    one = chains * count * 8
 
-  ## Estimates
-
-  defp plain_rhat(chains) do
-    n = length(hd(chains))
-    within = chains |> Enum.map(&variance/1) |> mean()
-    between = chains |> Enum.map(&mean/1) |> variance()
-    if within > 0, do: :math.sqrt(((n - 1) / n * within + between) / within)
-  end
-
-  defp ess(chains) do
-    n = length(hd(chains))
-    means = Enum.map(chains, &mean/1)
-    centred = Enum.zip_with(chains, means, fn chain, mean -> Enum.map(chain, &(&1 - mean)) end)
-    within = autocovariance(centred, 0, n) * n / (n - 1)
-    total = within * (n - 1) / n + if(length(chains) > 1, do: variance(means), else: 0.0)
-
-    if total > 0 do
-      rho = fn t -> 1 - (within - autocovariance(centred, t, n)) / total end
-      size = length(chains) * n
-      size / max(autocorrelation_time(rho, n), 1 / :math.log10(size))
+    for part <- parts(all, one * max(1, div(@most, one))),
+        numbers = Session.call!(vm, {:summary, %{chains: chains, draws: count, data: part}}),
+        <<row::binary-size(@width * 8) <- numbers>> do
+      @names |> Enum.zip(values(row)) |> Map.new()
     end
   end
 
-  # The mean over chains, of which the mean has been taken away.
-  defp autocovariance(centred, lag, n) do
-    centred |> Enum.map(&(products(&1, Enum.drop(&1, lag), 0.0) / n)) |> mean()
+  defp parts(bytes, size) when byte_size(bytes) <= size, do: [bytes]
+
+  defp parts(bytes, size) do
+    <<part::binary-size(size), rest::binary>> = bytes
+    [part | parts(rest, size)]
   end
 
-  defp products([x | xs], [y | ys], sum), do: products(xs, ys, sum + x * y)
-  defp products(_xs, [], sum), do: sum
-
-  # Pairs of autocorrelations as long as their sums are positive, none larger than the
-  # one before; what follows the last adds half as much.
-  defp autocorrelation_time(rho, n) do
-    {pairs, last} = pairs(rho, 0, {1.0, rho.(1)}, n, [])
-    {_, sum} = Enum.reduce(pairs, {nil, 0.0}, &monotone/2)
-    -1 + 2 * sum + max(last, 0.0)
-  end
-
-  # The first pair counts whatever it is.
-  defp pairs(rho, t, {even, odd}, n, pairs) do
-    if t < n - 5 and even + odd > 0,
-      do: pairs(rho, t + 2, {rho.(t + 2), rho.(t + 3)}, n, [{even, odd} | pairs]),
-      else: {Enum.reverse(pairs), even}
-  end
-
-  defp monotone({even, odd}, {before, sum}) do
-    pair = if before, do: min(even + odd, before), else: even + odd
-    {pair, sum + pair}
-  end
-
-  ## Moments
-
-  defp mean(xs), do: Enum.sum(xs) / length(xs)
-
-  defp variance([_]), do: 0.0
-
-  defp variance(xs) do
-    mean = mean(xs)
-    Enum.reduce(xs, 0.0, fn x, sum -> sum + (x - mean) * (x - mean) end) / (length(xs) - 1)
-  end
-
-  defp sd(xs), do: :math.sqrt(variance(xs))
-
-  # Between the two nearest draws, linearly.
-  defp quantile(sorted, p) do
-    at = p * (length(sorted) - 1)
-    below = floor(at)
-
-    case Enum.drop(sorted, below) do
-      [low, high | _] -> low + (at - below) * (high - low)
-      [last] -> last
-    end
-  end
+  # NaN and infinities are no floats.
+  defp values(<<x::float-64-little, rest::binary>>), do: [x | values(rest)]
+  defp values(<<_::64, rest::binary>>), do: [nil | values(rest)]
+  defp values(<<>>), do: []
 end

@@ -4,7 +4,9 @@ defmodule NxVulkanGo.Sampler.Draws do
 
   import Nx.Defn.Composite, only: [traverse: 2]
 
-  alias NxVulkanGo.Sampler.{Layout, Run}
+  require Logger
+
+  alias NxVulkanGo.Sampler.{Layout, Progress, Run}
 
   # Statistics of a draw on the wire, in order, and the types that they get.
   @statistics [
@@ -21,15 +23,20 @@ defmodule NxVulkanGo.Sampler.Draws do
   @divergent Enum.find_index(@statistics, &match?({:divergent, _}, &1))
 
   @doc "All draws of a run, when it is over."
-  @spec gather(Run.t(), Layout.t(), map) :: map
-  def gather(run, layout, options) do
-    state = %{parts: %{}, ends: %{}, counts: %{}, divergent: %{}}
+  @spec gather(Run.t(), Layout.t(), map, Progress.sink()) :: map
+  def gather(run, layout, options, sink) do
+    progress = Progress.new(sink, options)
+    state = %{parts: %{}, ends: %{}, counts: %{}, divergent: %{}, progress: progress}
     state = loop(run, options, state)
+    Progress.finish(state.progress)
     ends = for chain <- 0..(options.chains - 1), do: Map.fetch!(state.ends, chain)
+    warn_of_failures(ends)
 
     adapted = %{
-      step_size: Nx.tensor(Enum.map(ends, & &1.step), type: :f64, backend: Nx.BinaryBackend),
-      metric: one_row(layout, Enum.map(ends, & &1.metric))
+      step_size: column_of(ends, :step, :f64),
+      metric: one_row(layout, Enum.map(ends, & &1.metric)),
+      starts: column_of(ends, :starts, :s64),
+      failures: column_of(ends, :failures, :s64)
     }
 
     result = Map.merge(adapted, phase(state, layout, options.chains, :draws))
@@ -60,6 +67,23 @@ defmodule NxVulkanGo.Sampler.Draws do
     {[%{chain: chain, phase: phase, draws: draws, stats: stats}], state}
   end
 
+  defp column_of(ends, key, type),
+    do: Nx.tensor(Enum.map(ends, &Map.fetch!(&1, key)), type: type, backend: Nx.BinaryBackend)
+
+  defp warn_of_failures(ends) do
+    case for(%{failures: n} = chain when n > 0 <- ends, do: chain) do
+      [] ->
+        :ok
+
+      [%{failure: why} | _] = failed ->
+        Logger.warning(
+          "the log density had no value at #{failed |> Enum.map(& &1.failures) |> Enum.sum()} positions " <>
+            "in #{length(failed)} of #{length(ends)} chains, the first because: #{why}; " <>
+            "trajectories ended before them, as at a divergence"
+        )
+    end
+  end
+
   defp loop(_run, %{chains: chains}, %{ends: ends} = state) when map_size(ends) == chains,
     do: state
 
@@ -70,8 +94,10 @@ defmodule NxVulkanGo.Sampler.Draws do
 
       {:draws, chain, phase, count, positions, statistics} ->
         state = add(state, {chain, phase}, count, positions, statistics)
-        progress(options.progress, state, chain, phase, statistics)
-        loop(run, options, state)
+        loop(run, options, %{state | progress: progress(state, chain, phase, statistics)})
+
+      {:report, chains} ->
+        loop(run, options, %{state | progress: Progress.report(state.progress, chains)})
     end
   end
 
@@ -87,13 +113,10 @@ defmodule NxVulkanGo.Sampler.Draws do
     }
   end
 
-  defp progress(nil, _state, _chain, _phase, _statistics), do: :ok
-
-  defp progress(fun, state, chain, phase, statistics) do
-    fun.(%{
-      chain: chain,
+  defp progress(state, chain, phase, statistics) do
+    Progress.draws(state.progress, chain, %{
       phase: phase,
-      draws: state.counts[{chain, phase}],
+      done: state.counts[{chain, phase}],
       divergent: state.divergent[{chain, phase}],
       step_size: statistics |> column(@steps) |> List.last()
     })

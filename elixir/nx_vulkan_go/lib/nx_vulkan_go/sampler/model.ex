@@ -7,7 +7,7 @@ defmodule NxVulkanGo.Sampler.Model do
   alias Nx.Defn.Composite
   alias NxVulkanGo.Compiler
   alias NxVulkanGo.Compiler.Program
-  alias NxVulkanGo.Sampler.Layout
+  alias NxVulkanGo.Sampler.{Layout, Precision}
 
   @enforce_keys [:fun, :layout, :type, :data, :key, :code, :inputs]
   defstruct @enforce_keys
@@ -69,6 +69,8 @@ defmodule NxVulkanGo.Sampler.Model do
     args = [position, Composite.traverse(data, &Nx.to_template/1)]
 
     value_and_gradient = fn q, data -> value_and_gradient(fun, layout, q, data) end
+    value = fn q, data -> layout |> Layout.unflatten(q) |> fun.(data) |> Nx.to_tensor() end
+    value |> Nx.Defn.debug_expr_apply(args) |> Precision.warn(type)
 
     case Compiler.build(Nx.Defn.debug_expr_apply(value_and_gradient, args), [], []) do
       %Program{callbacks: {}, outs: [0, 1], inputs: [0 | _]} = program ->
@@ -91,6 +93,7 @@ defmodule NxVulkanGo.Sampler.Model do
     Nx.Defn.value_and_grad(q, fn q ->
       layout |> Layout.unflatten(q) |> fun.(data) |> scalar!(q.type)
     end)
+    |> then(fn {value, gradient} -> {value, Nx.as_type(gradient, q.type)} end)
   end
 
   defp scalar!(value, type) do

@@ -19,7 +19,7 @@ defmodule NxVulkanGo.Sampler.Options do
     step: {0.0, :step},
     metric: {nil, :any},
     init: {nil, :any},
-    progress: {nil, :progress}
+    progress: {true, :progress}
   ]
 
   @doc "Checks options, and adds defaults."
@@ -28,7 +28,7 @@ defmodule NxVulkanGo.Sampler.Options do
     options = Keyword.validate!(options, for({name, {default, _}} <- @rows, do: {name, default}))
     for {name, {_, rule}} <- @rows, do: check!(rule, name, options[name])
 
-    if not options[:adapt] and options[:step] == 0 do
+    if not options[:adapt] and options[:step] in [0, 0.0] do
       raise ArgumentError, "without adapt: true, :step must say the step size"
     end
 
@@ -40,11 +40,12 @@ defmodule NxVulkanGo.Sampler.Options do
   defp check!(:part, _name, x) when is_number(x) and x > 0 and x < 1, do: :ok
   defp check!(:part, name, x), do: bad!(name, "a number between 0 and 1", x)
   defp check!(:step, _name, x) when is_number(x) and x >= 0, do: :ok
+  defp check!(:step, _name, %Nx.Tensor{}), do: :ok
   defp check!(:step, name, x), do: bad!(name, "a positive number, or 0 to have one found", x)
   defp check!(:flag, _name, flag) when is_boolean(flag), do: :ok
   defp check!(:flag, name, other), do: bad!(name, "true or false", other)
-  defp check!(:progress, _name, fun) when is_nil(fun) or is_function(fun, 1), do: :ok
-  defp check!(:progress, name, other), do: bad!(name, "a function of a map", other)
+  defp check!(:progress, _name, how) when is_boolean(how) or is_function(how, 1), do: :ok
+  defp check!(:progress, name, other), do: bad!(name, "true, false or a function of a map", other)
   defp check!(:any, _name, _value), do: :ok
 
   defp bad!(name, what, got),
@@ -61,14 +62,34 @@ defmodule NxVulkanGo.Sampler.Options do
       warmup_draws: options.warmup_draws,
       adapt: options.adapt,
       target: options.target * 1.0,
-      step: options.step * 1.0,
-      metric: Session.metric!(layout, options.metric) || metric,
+      step: step!(options.step, options.chains),
+      metric: Session.metric!(layout, options.metric, options.chains) || metric,
       init: init!(layout, options.init, options.chains),
       program: model.key,
       dim: layout.dim,
       type: NxVulkanGo.Data.atom(model.type)
     })
   end
+
+  # A number for all chains, or one for each, as a result has them.
+  defp step!(step, _chains) when is_number(step), do: step * 1.0
+
+  defp step!(%Nx.Tensor{shape: {}} = step, chains),
+    do: step |> Nx.broadcast({chains}) |> step!(chains)
+
+  defp step!(%Nx.Tensor{shape: {chains}} = steps, chains) do
+    bytes = steps |> Nx.backend_copy(Nx.BinaryBackend) |> Nx.as_type(:f64) |> Nx.to_binary()
+
+    with {:ok, bytes} <- Layout.finite(bytes),
+         true <- Enum.all?(for <<x::float-64-little <- bytes>>, do: x > 0) do
+      bytes
+    else
+      _ -> bad!(:step, "positive numbers", steps)
+    end
+  end
+
+  defp step!(%Nx.Tensor{} = steps, chains),
+    do: bad!(:step, "a number, or a tensor with one for each of #{chains} chains", steps)
 
   defp init!(_layout, nil, _chains), do: nil
 

@@ -19,7 +19,16 @@ defmodule NxVulkanGo.Sampler.Run do
   @type event ::
           {:draws, chain :: non_neg_integer, :warmup | :draws, count :: pos_integer,
            positions :: binary, statistics :: binary}
-          | {:chain, chain :: non_neg_integer, {:ok, %{step: float, metric: binary}}}
+          | {:chain, chain :: non_neg_integer, {:ok, ending}}
+          | {:report, chains :: binary}
+
+  @type ending :: %{
+          step: float,
+          metric: binary,
+          starts: pos_integer,
+          failures: non_neg_integer,
+          failure: binary | nil
+        }
 
   # The first message may find a driver that compiles.
   @timeout 60_000
@@ -27,11 +36,14 @@ defmodule NxVulkanGo.Sampler.Run do
   # Messages of draws under way for each chain: one that is used, and one that comes.
   @ahead 2
 
-  @doc "Starts chains of a session; options are those of `Options.validate!/1`."
-  @spec start(Session.t(), map) :: t
-  def start(%Session{} = session, options) do
+  @doc """
+  Starts chains of a session; options are those of `Options.validate!/1`. Reports of how far
+  they are come every so many milliseconds, with 0 none.
+  """
+  @spec start(Session.t(), map, non_neg_integer) :: t
+  def start(%Session{} = session, options, report \\ 0) do
     vm = Sessions.fetch!(session.place)
-    request = Options.wire(options, session)
+    request = options |> Options.wire(session) |> Map.put(:report, report)
     caller = self()
     {pid, ref} = spawn_monitor(fn -> work(caller, vm, session, request) end)
     %__MODULE__{pid: pid, ref: ref}
@@ -46,6 +58,10 @@ defmodule NxVulkanGo.Sampler.Run do
 
       {^pid, {:draws, _, _, _, _, _} = event} ->
         send(pid, :more)
+        event
+
+      {^pid, {:report, _} = event} ->
+        send(pid, :reported)
         event
 
       {^pid, event} ->
@@ -91,7 +107,8 @@ defmodule NxVulkanGo.Sampler.Run do
     send(server, {:nxvk, vm.incarnation, [program | imports]})
     request = Map.merge(request, %{data: operands, credit: @ahead * request.chains})
     run = call!(vm, server, {:sample, request})
-    forward(%{caller: caller, server: server, monitor: monitor, run: run}, request.chains)
+    state = %{caller: caller, server: server, monitor: monitor, run: run, reported: true}
+    forward(state, request.chains)
     # The data of the run belong to this VM's session: they stay as long.
     NxVulkanGo.Session.touch(session)
   end
@@ -123,19 +140,30 @@ defmodule NxVulkanGo.Sampler.Run do
 
   defp forward(_state, 0), do: :ok
 
-  defp forward(%{run: run, monitor: monitor} = state, chains) do
+  defp forward(%{run: run, monitor: monitor} = state, left) do
     receive do
       {:nxvk_draws, _server, ^run, chain, phase, count, positions, statistics} ->
         send(state.caller, {self(), {:draws, chain, phase, count, positions, statistics}})
-        forward(state, chains)
+        forward(state, left)
 
       :more ->
         send(state.server, {:nxvk_more, run, 1})
-        forward(state, chains)
+        forward(state, left)
+
+      # A caller that has not looked at the last one gets no other.
+      {:nxvk_progress, _server, ^run, chains} when state.reported ->
+        send(state.caller, {self(), {:report, chains}})
+        forward(%{state | reported: false}, left)
+
+      {:nxvk_progress, _server, ^run, _chains} ->
+        forward(state, left)
+
+      :reported ->
+        forward(%{state | reported: true}, left)
 
       {:nxvk_chain, _server, ^run, chain, result} ->
         send(state.caller, {self(), {:chain, chain, result}})
-        forward(state, chains - 1)
+        forward(state, left - 1)
 
       {:nxvk_error, _server, error} ->
         exit({:shutdown, Error.from_wire(error)})

@@ -33,17 +33,18 @@ defmodule NxVulkanGo.Sampler.Session do
       place: place,
       data: Composite.traverse(model.data, &there(&1, place)),
       inputs: Enum.map(model.inputs, &there(&1, place)),
-      metric: metric!(model.layout, options[:metric])
+      metric: metric!(model.layout, options[:metric], 1)
     }
   end
 
   defp there(tensor, place), do: Nx.backend_copy(tensor, {Backend, place})
 
   @doc false
-  def metric!(_layout, nil), do: nil
+  # Of all chains, or of each where it has an axis of them.
+  def metric!(_layout, nil, _chains), do: nil
 
-  def metric!(layout, metric) do
-    with {:ok, bytes} <- Layout.vectors(layout, metric, 1),
+  def metric!(layout, metric, chains) do
+    with {:ok, bytes} <- Layout.vectors(layout, metric, chains),
          true <- positive?(bytes) || {:error, "must have positive numbers"} do
       bytes
     else

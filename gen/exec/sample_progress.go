@@ -1,0 +1,76 @@
+package exec
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"nxvk/gen/nuts"
+)
+
+// Progress is how far a chain is.
+type Progress struct {
+	Warmup, Draws Count
+	Steps         int // leapfrog steps of trajectories
+	Step          float64
+}
+
+// Count is of iterations.
+type Count struct {
+	Done, Divergent int
+}
+
+// gauge is how far the chains of a run are. Chains write it, and reports read it.
+type gauge struct {
+	mu     sync.Mutex
+	chains []Progress // guarded by mu
+}
+
+func newGauge(chains int) *gauge { return &gauge{chains: make([]Progress, chains)} }
+
+// note counts an iteration of a chain.
+func (g *gauge) note(chain int, warmup bool, d *nuts.Draw) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := &g.chains[chain]
+	p.Step, p.Steps = d.Step, p.Steps+d.Steps
+	n := &p.Draws
+	if warmup {
+		n = &p.Warmup
+	}
+	if n.Done++; d.Divergent {
+		n.Divergent++
+	}
+}
+
+func (g *gauge) read() []Progress {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]Progress(nil), g.chains...)
+}
+
+// report tells how far chains are, every so often until the run is over. A report that
+// the connection does not take is dropped: the next one says more.
+func (e *Executor) report(ctx context.Context, run *Sampler, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		told := make(chan struct{})
+		select {
+		case <-ticker.C:
+			e.cfg.Post(func() {
+				if ctx.Err() == nil {
+					run.reader.emit(Chunk{Report: run.progress.read()})
+				}
+				close(told)
+			})
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-told: // no more than one waits, however long that takes
+		case <-ctx.Done():
+			return
+		}
+	}
+}

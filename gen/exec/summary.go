@@ -1,0 +1,52 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+
+	"nxvk/gen/nuts"
+	"nxvk/gen/wire"
+)
+
+// Summarize gives the summaries of parameters, in order. It computes apart from the
+// goroutine of the Executor, and ends with the session.
+func (e *Executor) Summarize(l *Lane, s *wire.Summary, done func([]nuts.Summary, error)) {
+	ctx, run := e.beginRun(l.home(), nil)
+	go func() {
+		var list []nuts.Summary
+		err := guarded(func() (err error) {
+			list, err = summarize(ctx, s)
+			return err
+		})
+		e.cfg.Post(func() {
+			if ctx.Err() == nil {
+				done(list, err)
+			}
+			e.endRun(l.home(), run)
+		})
+	}()
+}
+
+func summarize(ctx context.Context, s *wire.Summary) (list []nuts.Summary, err error) {
+	for at := 0; at < len(s.Data); {
+		chains := make([][]float64, s.Chains)
+		for i := range chains {
+			chains[i], at = s.Data[at:at+s.Draws], at+s.Draws
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		list = append(list, nuts.Summarize(chains))
+	}
+	return list, nil
+}
+
+// guarded calls f and makes an error of a panic.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return f()
+}
