@@ -89,6 +89,9 @@ func (a *Account) Start(what string, f func(w *Worker) error, done func(error)) 
 		go done(ErrCancelled)
 		return t
 	}
+	if len(a.tasks) == 0 {
+		a.used = max(a.used, p.clock) // time in which it asked for nothing is no credit
+	}
 	a.tasks[t] = true
 	p.started[what]++
 	w := &Worker{task: t, turn: make(chan struct{}, 1)}

@@ -19,8 +19,9 @@ const (
 // Pool is the processors of a machine. Its methods may be called from any
 // goroutine.
 type Pool struct {
-	slots int
-	now   func() time.Time
+	slots    int
+	now      func() time.Time
+	patience time.Duration // see the constant
 
 	mu       sync.Mutex
 	overdue  int                      // slots in use that others have another one for, see watch
@@ -43,7 +44,7 @@ func NewPool(processors int) *Pool {
 	if processors <= 0 {
 		processors = Processors()
 	}
-	return &Pool{slots: processors, now: time.Now, holders: make(map[*Worker]bool), accounts: make(map[*Account]bool),
+	return &Pool{slots: processors, now: time.Now, patience: patience, holders: make(map[*Worker]bool), accounts: make(map[*Account]bool),
 		started: make(map[string]uint64), spent: make(map[string]time.Duration)}
 }
 
@@ -97,9 +98,6 @@ func (q *queue) Pop() any {
 
 // ask requests a slot, which is granted at once where one is free. The pool is locked.
 func (p *Pool) ask(a *Account, grant func()) *request {
-	if len(a.requests) == 0 && a.holding == 0 {
-		a.used = max(a.used, p.clock) // time in which it asked for nothing is no credit
-	}
 	r := &request{of: a, grant: grant}
 	a.requests = append(a.requests, r)
 	p.waits++
@@ -153,7 +151,7 @@ func (p *Pool) serve() {
 	}
 	if len(p.waiting) > 0 && !p.watching {
 		p.watching = true
-		time.AfterFunc(patience, p.watch)
+		time.AfterFunc(p.patience, p.watch)
 	}
 }
 
@@ -164,7 +162,7 @@ func (p *Pool) watch() {
 	p.watching = false
 	now := p.now()
 	for w := range p.holders {
-		if !w.overdue && p.overdue < p.slots && now.Sub(w.since) >= patience {
+		if !w.overdue && p.overdue < p.slots && now.Sub(w.since) >= p.patience {
 			w.overdue = true
 			p.overdue++
 			p.running--
