@@ -3,6 +3,7 @@ package vulkan
 import (
 	_ "embed"
 	"encoding/binary"
+	"errors"
 	"sync"
 )
 
@@ -38,6 +39,9 @@ func (s *Stream) copyByKernel(dst, src Arg, n int) (int, error) {
 		return 0, nil
 	}
 	p, err := d.copier.pipeline(d)
+	if errors.Is(err, ErrRefused) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -23,6 +23,9 @@ var (
 	ErrOutOfMemory = errors.New("out of device memory")
 	// ErrTooLarge means a size that this device never has room for.
 	ErrTooLarge = errors.New("larger than the device allows")
+	// ErrRefused means that the driver does not compile a kernel, for whatever
+	// reason. The device goes on.
+	ErrRefused = errors.New("the driver does not compile the kernel")
 	// ErrDeviceLost means that the driver gave the device up. Everything on
 	// it is gone; see [Device.Reopen].
 	ErrDeviceLost = errors.New("device lost")

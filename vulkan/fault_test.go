@@ -84,6 +84,24 @@ func TestRecordFault(t *testing.T) {
 	}
 }
 
+// TestRefuse has the driver refuse kernels. The device goes on, and copies without
+// one of its own.
+func TestRefuse(t *testing.T) {
+	d := openTest(t, Options{Fault: Fault{Unmapped: true, Uncached: true, Refuse: func(string) bool { return true }}})
+	_, err := d.Pipeline("x", readWords(t, "affine_bind.spv"), Layout{Buffers: 2, PushBytes: 12})
+	if !errors.Is(err, ErrRefused) || d.Lost() != nil {
+		t.Errorf("got %v and a device that is %v, want ErrRefused", err, d.Lost())
+	}
+	b, want := must(d.Alloc(1<<16))(t), randomBytes(1<<16)
+	s := d.Stream()
+	if err := s.Upload(b, 0, want); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, d, s, b); !bytes.Equal(got, want) {
+		t.Error("data differ")
+	}
+}
+
 func TestNotifyInOrder(t *testing.T) {
 	d := openTest(t, Options{})
 	b := must(d.Alloc(4))(t)

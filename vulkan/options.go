@@ -42,6 +42,9 @@ type Fault struct {
 	// Record is asked before each command buffer is made; true fails it for want of
 	// memory of the host.
 	Record func() bool
+	// Refuse is asked before each kernel is compiled, perhaps by many goroutines at
+	// once; true has the driver refuse it.
+	Refuse func(name string) bool
 	// NoPushDescriptors uses descriptor sets as if the device had no push
 	// descriptors.
 	NoPushDescriptors bool

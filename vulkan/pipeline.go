@@ -102,7 +102,8 @@ func (k *kernels) begin() bool {
 }
 
 // Pipeline compiles a kernel, whose entry point is main. It takes milliseconds
-// to seconds, holds no lock, and may be called from many goroutines at once.
+// to seconds, holds no lock, and may be called from many goroutines at once. Where
+// the driver does not compile it the error wraps [ErrRefused].
 func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, error) {
 	if err := d.checkLayout(code, &l); err != nil {
 		return nil, fmt.Errorf("compile %s: %w", name, err)
@@ -122,8 +123,15 @@ func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, erro
 	h, r := vk.CreateComputePipeline(d.dev, &vk.PipelineInfo{
 		Code: code, Layout: s.layout, Cache: d.kernels.cache, Spec: l.Spec, Subgroup: uint32(l.SubgroupSize),
 	})
+	if f := d.opts.Fault.Refuse; f != nil && r == vk.Success && f(name) {
+		vk.DestroyPipeline(d.dev, h)
+		r = vk.ErrorUnknown
+	}
 	if r != vk.Success {
-		return nil, d.fail("compile "+name, r)
+		if err = d.fail("compile "+name, r); d.gone() == nil {
+			err = fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		return nil, err
 	}
 	p := &Pipeline{d: d, name: name, layout: l, handle: h, shape: s}
 	d.kernels.mu.Lock()

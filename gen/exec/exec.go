@@ -108,6 +108,7 @@ type Counters struct {
 	Host         uint64 // computed on the host
 	Device       uint64 // recorded for the device
 	Fallbacks    uint64 // computed on the host because the device cannot
+	Refused      uint64 // kernels that the driver does not compile
 	Failed       uint64 // results that carry a new error
 	Dispatches   uint64 // recorded
 	Prompt       uint64 // dispatches that the host carried out in the device's stead

@@ -240,6 +240,9 @@ func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait, done bool) {
 	if wait {
 		return true, false
 	}
+	if refused(err) {
+		return false, false
+	}
 	if kind := wire.KindOf(err); err != nil && (kind == wire.OutOfMemory || kind == wire.Limit) {
 		return false, false
 	}

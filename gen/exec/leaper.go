@@ -2,6 +2,8 @@ package exec
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"nxvk/gen/nuts"
@@ -30,6 +32,9 @@ type leaper struct {
 	chains  int // that have not ended
 	waiting []*leap
 	timer   bool
+
+	refused atomic.Bool // the driver does not compile the kernel: chains compute themselves
+	hosts   sync.Pool   // of densities, for these
 }
 
 // leap is what a chain waits for.
@@ -75,6 +80,9 @@ func (l *leaper) CallCost() float64 { return l.cost }
 
 // Steps waits for steps of a chain. The legs are workgroups that run side by side.
 func (l *leaper) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
+	if l.refused.Load() {
+		return l.onHost(ctx, metric, legs)
+	}
 	w := &leap{reply: make(chan leaps, 1)}
 	for _, g := range legs {
 		w.legs = append(w.legs, newInstance(l.d.typ.DType, g, metric, min(g.Steps, l.rows)))
@@ -82,10 +90,24 @@ func (l *leaper) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) (
 	l.e.cfg.Post(func() { l.add(w) })
 	select {
 	case r := <-w.reply:
+		if refused(r.err) {
+			l.refused.Store(true)
+			return l.onHost(ctx, metric, legs)
+		}
 		return r.states, r.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// onHost takes a step on the goroutine of the chain.
+func (l *leaper) onHost(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
+	d, ok := l.hosts.Get().(*density)
+	if !ok {
+		d = l.d.copy()
+	}
+	defer l.hosts.Put(d)
+	return d.Steps(ctx, metric, legs)
 }
 
 // add gathers what chains wait for.

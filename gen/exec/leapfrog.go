@@ -40,6 +40,9 @@ func (d *density) device(e *Executor) error {
 		return synth.ErrUnsupported
 	}
 	p := d.program
+	if p.refused {
+		return fmt.Errorf("%w: the driver does not compile the kernel", synth.ErrUnsupported)
+	}
 	if p.density == nil {
 		var data []ops.Type
 		for _, x := range d.data {
@@ -175,6 +178,7 @@ func (e *Executor) withKernel(d *density, steps synth.Leapfrog, done func(*plann
 	c := plan.pipes[0]
 	e.compile(c)
 	then := func() {
+		p.refused = p.refused || refused(c.err)
 		switch {
 		case c.gone: // while others were told
 			e.withKernel(d, steps, done)

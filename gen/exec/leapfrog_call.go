@@ -42,6 +42,12 @@ func (e *Executor) takeSteps(l *Lane, d *density, c *wire.Leapfrog, done func(Ro
 	leaper := e.newLeaper(d, 1)
 	e.leapfrogRows(d, leaper.data, requested(c), func(r Rows, err error) {
 		leaper.ended()
+		if refused(err) {
+			err = e.stepsOnHost(d, c, done)
+			if err == nil {
+				return
+			}
+		}
 		done(r, err)
 	})
 	return nil

@@ -52,7 +52,11 @@ func (e *Executor) place(l *Lane, w *work) (wait bool, err error) {
 		e.keep(l, w.in.Outs[0], w.args[p.Alias])
 		return false, nil
 	}
-	return e.carryOut(l, w, p)
+	if wait, err = e.carryOut(l, w, p); refused(err) {
+		e.Counters.Fallbacks++
+		return e.host(l, w)
+	}
+	return wait, err
 }
 
 // alias returns the memory of the operand where the result is the same bytes.

@@ -162,6 +162,7 @@ func (e *Executor) compileAs(c *compiled, name string, code []uint32, layout vul
 		return err
 	}, func(err error) {
 		c.pipe, c.err, c.done = pipe, err, true
+		e.noteRefused(c)
 		waiting := c.waiting
 		c.waiting = nil
 		for _, l := range waiting {
@@ -186,6 +187,9 @@ func (e *Executor) ready(l *Lane, p *planned) (wait bool, err error) {
 		if !c.done {
 			c.waiting = append(c.waiting, l)
 			return true, nil
+		}
+		if refused(c.err) {
+			return false, c.err
 		}
 		if c.err != nil {
 			return false, &wire.Fault{Kind: wire.Internal,

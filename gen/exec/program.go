@@ -29,6 +29,7 @@ type program struct {
 	region  *ops.Region    // as it came
 	density *synth.Density // what a kernel of leapfrog steps is made of; nil until it is asked for
 	leaps   map[synth.Leapfrog]*planned
+	refused bool // the driver does not compile that kernel
 	open    bool // it loops or calls back: nobody knows how long it takes
 	values  []ops.Type
 	tiers   map[string]*tier // by which parameters are literals

@@ -68,7 +68,7 @@ func (e *Executor) prompts(p *planned) bool {
 		if c.host == nil || promptCost(&p.Steps[i]) > longestPrompt {
 			return false
 		}
-		warm = warm && c.warm
+		warm = warm && c.warm && !refused(c.err)
 	}
 	return !warm
 }

@@ -47,6 +47,7 @@ var metricRows = []struct {
 	{"instructions_total", "Instructions carried out.", true, func(s *status) float64 { return float64(s.Counters.Instructions) }},
 	{"host_instructions_total", "Instructions computed on the host.", true, func(s *status) float64 { return float64(s.Counters.Host) }},
 	{"fallbacks_total", "Instructions computed on the host because the device cannot.", true, func(s *status) float64 { return float64(s.Counters.Fallbacks) }},
+	{"refused_kernels_total", "Kernels that the driver does not compile.", true, func(s *status) float64 { return float64(s.Counters.Refused) }},
 	{"failed_total", "Instructions that failed.", true, func(s *status) float64 { return float64(s.Counters.Failed) }},
 	{"dispatches_total", "Kernels recorded for the device.", true, func(s *status) float64 { return float64(s.Counters.Dispatches) }},
 	{"prompt_dispatches_total", "Kernels that the host carried out in the stead of a processor.", true, func(s *status) float64 { return float64(s.Counters.Prompt) }},

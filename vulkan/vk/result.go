@@ -19,6 +19,7 @@ const (
 	ErrorLayerNotPresent    Result = -6
 	ErrorIncompatibleDriver Result = -9
 	ErrorTooManyObjects     Result = -10
+	ErrorUnknown            Result = -13
 )
 
 var resultNames = map[Result]string{
@@ -40,7 +41,7 @@ var resultNames = map[Result]string{
 	ErrorTooManyObjects:     "VK_ERROR_TOO_MANY_OBJECTS",
 	-11:                     "VK_ERROR_FORMAT_NOT_SUPPORTED",
 	-12:                     "VK_ERROR_FRAGMENTED_POOL",
-	-13:                     "VK_ERROR_UNKNOWN",
+	ErrorUnknown:            "VK_ERROR_UNKNOWN",
 	-1000012000:             "VK_ERROR_INVALID_SHADER_NV",
 	-1000069000:             "VK_ERROR_OUT_OF_POOL_MEMORY",
 	-1000161000:             "VK_ERROR_FRAGMENTATION",

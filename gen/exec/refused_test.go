@@ -1,0 +1,210 @@
+package exec
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"nxvk/gen/nuts"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// refusals is a driver that refuses kernels, from when it is told to.
+type refusals struct {
+	all     atomic.Bool
+	refused atomic.Int64
+}
+
+func (f *refusals) fault() vulkan.Fault {
+	return vulkan.Fault{Refuse: func(string) bool {
+		if f.all.Load() {
+			f.refused.Add(1)
+			return true
+		}
+		return false
+	}}
+}
+
+// refusing is a rig whose driver refuses kernels from now on, and what is logged.
+func refusing(t *testing.T) (*rig, *refusals, *bytes.Buffer) {
+	f := &refusals{}
+	r := newRig(t, device(t, vulkan.Options{Fault: f.fault()}))
+	log := &bytes.Buffer{}
+	r.exec.cfg.Log = zerolog.New(log)
+	f.all.Store(true)
+	return r, f, log
+}
+
+// checkRefusals: each refused kernel is counted and told once.
+func (r *rig) checkRefusals(f *refusals, log *bytes.Buffer) {
+	r.Helper()
+	r.built()
+	n := f.refused.Load()
+	if got := r.exec.Counters.Refused; n == 0 || got != uint64(n) || strings.Count(log.String(), "VK_ERROR_UNKNOWN") != int(n) {
+		r.Errorf("%d kernels are refused, %d counted; told is %s", n, got, log)
+	}
+	if c := r.exec.Counters; c.Failed != 0 || c.Dispatches != 0 {
+		r.Errorf("%+v", c)
+	}
+}
+
+// An instruction whose kernel the driver refuses is the host's, and counted as such; so
+// are those of a system of equations.
+func TestRefusedInstruction(t *testing.T) {
+	r, f, log := refusing(t)
+	l := r.session()
+	r.tensor(l, 1, 1, 2, 3)
+	r.do(l, ops.Add, 2, f32(3), nil, ref(1), ref(1))
+	r.want(l, 2, 2, 4, 6)
+	r.do(l, ops.Multiply, 3, f32(3), nil, ref(2), ref(2))
+	r.want(l, 3, 4, 16, 36)
+	r.do(l, ops.Iota, 4, f32(2, 2), [][]int{{-1}})
+	r.want(l, 4, 0, 1, 2, 3)
+	r.exec.target.CPU = false // factorisations of a GPU have kernels
+	r.do(l, ops.Add, 5, f32(2, 2), nil, ref(4), scalar(1))
+	r.do(l, ops.TriangularSolve, 7, f32(2, 2), [][]int{{1}, {1}, {0}}, ref(5), ref(5))
+	r.want(l, 7, 1, 2, 0, -0.5)
+	if n := r.exec.Counters.Fallbacks; n < 5 {
+		r.Errorf("%d instructions are counted as the host's, want 5 at least", n)
+	}
+	r.built()
+	if f.refused.Load() == 0 || !strings.Contains(log.String(), "VK_ERROR_UNKNOWN") {
+		r.Errorf("nothing is told: %s", log)
+	}
+}
+
+// A program goes on without its units, whose kernels are refused when it has been seen
+// often, and then without any kernel.
+func TestRefusedUnit(t *testing.T) {
+	const rows, cols = 5, 60
+	f := &refusals{}
+	r := newRig(t, device(t, vulkan.Options{Fault: f.fault()}))
+	l, m := r.session(), f32(rows, cols)
+	x := make([]float32, rows*cols)
+	for i := range x {
+		x[i] = float32(math.Sin(float64(i)))
+	}
+	r.define(l, "softmax", softmax(rows, cols))
+	r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
+	var first []float32
+	for i := range 5 {
+		id := ops.ID(10 + 2*i)
+		r.run(l, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
+		got, err := r.read(l, id, 0, math.MaxInt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = got
+			f.all.Store(true) // the units are to come
+		}
+		if !slices.Equal(got, first) {
+			t.Fatalf("run %d: other bits", i)
+		}
+		r.built()
+	}
+	if n := f.refused.Load(); n == 0 || r.exec.Counters.Refused != uint64(n) || r.exec.Counters.Fallbacks != 0 {
+		t.Errorf("%d kernels are refused, the counts are %+v", n, r.exec.Counters)
+	}
+	other := r.session()
+	r.define(other, "wider", softmax(rows, cols+1))
+	r.do(other, ops.Iota, 1, f32(rows, cols+1), [][]int{{-1}})
+	for i := range 4 {
+		id := ops.ID(10 + 2*i)
+		r.run(other, "wider", []ops.Result{res(id, f32(rows, cols+1)), res(id+1, f32(rows, cols+1))}, ref(1), scalar(1))
+		got, err := r.read(other, id, 0, cols+1)
+		sum := float32(0)
+		for _, v := range got {
+			sum += v
+		}
+		if err != nil || math.Abs(float64(sum-1)) > 1e-5 {
+			t.Fatalf("got %v, %v", got, err)
+		}
+		r.built()
+	}
+}
+
+// The steps of a density whose kernel is refused are the host's, those of {leapfrog, …}
+// and those of chains.
+func TestRefusedDensity(t *testing.T) {
+	r, f, log := refusing(t)
+	r.exec.target.CPU, r.exec.limit = true, -1 // chains of a small density, too
+	l := r.session()
+	r.bell(l, 1, 0, 0)
+	q, p, metric := []float64{1, -0.5}, []float64{0.3, 2}, []float64{1, 0.25}
+	want := normalSteps(q, p, metric, 0.1, 8)
+	for range 2 {
+		got, err := r.leap(l, &wire.Leapfrog{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, N: 1, K: 8, Step: 0.1,
+			Q: q, P: p, Metric: metric})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range floatsOf(got.Q, ops.F64) {
+			if y := floatsOf(want.Q, ops.F64)[i]; math.Abs(x-y) > 1e-14 {
+				t.Fatalf("position %d is %v, want %v", i, x, y)
+			}
+		}
+	}
+	l.programs.byKey["bell"].refused = false // chains meet it themselves
+	left, draws := 2, 0
+	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 50,
+		Options: nuts.Options{Warmup: 100, Draws: 100, Seed: 5}}, func(_ int, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}, func(_ int, c Chunk) bool {
+		if draws += len(c.Draws); c.Draws == nil {
+			left--
+			if c.Err != nil {
+				t.Error(c.Err)
+			}
+		}
+		return true
+	})
+	r.until(func() bool { return left == 0 })
+	if draws != 200 {
+		t.Errorf("%d draws, want 200", draws)
+	}
+	r.checkRefusals(f, log)
+}
+
+// Where the host stands in for the device it goes on with the kernel that is refused.
+func TestRefusedPrompt(t *testing.T) {
+	promptly(t, -1, func(p, _ *rig) {
+		f := &refusals{}
+		r := newRig(p.T, device(p.T, vulkan.Options{Fault: f.fault()}))
+		r.exec.target, r.exec.limit, r.exec.cfg.Prompt, r.exec.cfg.OneByOne = p.exec.target, -1, true, true
+		f.all.Store(true)
+		l, v := r.session(), f32(100)
+		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+		var first []float32
+		for round := range 6 {
+			r.point(l, ops.Sin, 2, v, ref(1))
+			got, err := r.read(l, 2, 0, 100)
+			if err != nil {
+				r.Fatal(err)
+			}
+			if round == 0 {
+				first = got
+			}
+			if !slices.Equal(got, first) {
+				r.Fatalf("round %d: other bits", round)
+			}
+			for _, c := range r.exec.kernels {
+				c.spent = math.MaxInt32 // it is earned
+			}
+			r.free(l, 2)
+			r.built()
+		}
+		if c := r.exec.Counters; c.Refused == 0 || c.Fallbacks != 0 || c.Dispatches != 0 || c.Prompt < 6 {
+			r.Errorf("%+v", c)
+		}
+	})
+}
