@@ -97,7 +97,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		target.Archive = kept
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Host: host, Target: target, Limit: cfg.SessionLimit, HostLimit: cfg.HostLimit,
-			OneByOne: cfg.oneByOne(), Prompt: true, Shaders: cfg.AllowShaders,
+			OneByOne: cfg.oneByOne(), Prompt: !cfg.NoWarmUp, Shaders: cfg.AllowShaders,
 			Watcher: watcher{n}, Direct: n.Direct, Log: log,
 		}), gen.ProcessOptions{})
 		if err != nil {
