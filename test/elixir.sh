@@ -92,6 +92,7 @@ export MIX_ENV=test LANG=C.UTF-8 ERL_EPMD_ADDRESS=127.0.0.1
 
 list=$(mktemp)
 trap clean EXIT
+trap 'exit 1' INT TERM
 [ -z "$where" ] || device_node
 if [ -n "$here" ]; then
 	has_hex && has_rebar || skip "Mix lacks Hex or rebar3 and cannot fetch them"
