@@ -36,6 +36,7 @@ type Config struct {
 	MemoryLimit  uint64        // bytes taken from each device at most; 0 is all it has, and of the host's memory a share
 	KeepMemory   bool          // memory that nothing uses is kept for reuse; else it goes back after some seconds
 	HostLimit    int           // see exec.Config
+	NoWarmUp     bool          // the host carries out no kernels in the stead of a processor
 	No           string        // rules of fusion that are switched off, separated by commas; "all" runs programs one instruction at a time
 	AllowShaders bool          // clients may bring SPIR-V of their own
 	CacheDir     string        // of pipelines and kernels; empty is the user's, - is none

@@ -5,7 +5,7 @@
 #   OTP_ROOTS   Debian releases whose Erlang is tried besides the host's
 #   NX_PATH     a checkout of Nx, for the Elixir suite
 #   TEST_FULL   every type and every class of shapes on devices, and the suites
-#               of Nx and of what is built on it
+#               of Nx and of what is built on it, on the host and on a device
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
 # A package's tests may take long on a busy machine; one that hangs still ends.
@@ -96,4 +96,7 @@ if [ -n "${TEST_FULL:-}" ]; then
 	conformance -test.timeout 2h -full
 	echo "== suites of others"
 	test/elixir.sh "$roots" others
+	echo "== Elixir and the suites of others on a device, whatever the size"
+	test/elixir.sh "$roots" own device
+	test/elixir.sh "$roots" others device
 fi

@@ -5,6 +5,12 @@
 #
 #   test/elixir.sh ROOT:ROOT          the suite of our own package
 #   test/elixir.sh ROOT:ROOT others   those of Nx and of what is built on it
+#   test/elixir.sh ROOT:ROOT own device      either, with a node on this machine that
+#   test/elixir.sh ROOT:ROOT others device   computes whatever its first device can, however
+#                                            small, and interprets no kernel on the host
+#
+# Otherwise the suite starts a node of its own, which in a root finds no device, and
+# computes small work on the host anywhere.
 #
 #   TEST_FULL the tests of our own package that take minutes run too: calibration
 #             of the sampler by simulation, memory under many operations
@@ -12,10 +18,11 @@
 #             Hex is asked. The suites of others need it; axon, polaris, scholar
 #             and nimble_options beside it have theirs run too
 cd "$(dirname "$0")/.."
-suite="the Nx suite" run=own beside="complex telemetry"
+suite="the Nx suite" run=own beside="complex telemetry" where=
 if [ "${2:-}" = others ]; then
 	suite="the suites of others" run=others beside="complex telemetry nimble_options polaris axon scholar"
 fi
+[ "${3:-}" != device ] || { suite="$suite on a device" where="on a device: "; }
 skip() { echo "::skip $suite: $*"; exit 0; }
 recent() { "$@" elixir -e 'System.halt(if Version.match?(System.version(), ">= 1.17.0"), do: 0, else: 1)' >/dev/null 2>&1; }
 has_hex() { "$@" mix local.hex --force --if-missing >/dev/null 2>&1; }
@@ -27,10 +34,10 @@ has_rebar() { [ -n "${NX_PATH:-}" ] || "$@" mix local.rebar --force --if-missing
 outcome() {
 	if output=$("$@" 2>&1); then
 		printf '%s\n' "$output" | tail -n 2
-		echo "::pass the Nx suite"
+		echo "::pass $suite"
 	else
 		printf '%s\n' "$output" | tail -n 400
-		echo "::fail the Nx suite"
+		echo "::fail $suite"
 	fi
 }
 
@@ -48,8 +55,29 @@ others() {
 		output=$("$@" sh -c "cd $inside/test/suites && mix suite $name $file" 2>&1 </dev/null)
 		printf '%s\n' "$output" | grep -q '^::' || output="$output
 ::fail $name $file: no outcome"
-		printf '%s\n' "$output" | tail -n 400
+		printf '%s\n' "$output" | tail -n 400 | sed "s/^::pass /&$where/; s/^::fail /&$where/"
 	done
+}
+
+# device_node: a node for the suite on the first device, until this script ends. It says
+# that it is ready, or ends.
+device_node() {
+	dir=$(mktemp -d)
+	NXVK_TEST_SERVER=nxvk-suite-$$@127.0.0.1
+	NXVK_TEST_COOKIE=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+	export NXVK_TEST_SERVER NXVK_TEST_COOKIE NXVK_TEST_DEVICE=1
+	(umask 077 && printf %s "$NXVK_TEST_COOKIE" >"$dir/cookie")
+	mkfifo "$dir/ready"
+	bin/nxvk-node run --name "$NXVK_TEST_SERVER" --cookie-file "$dir/cookie" --device 0 \
+		--host-limit 1 --no-warm-up --log-level error >"$dir/ready" 2>"$dir/said" &
+	node=$!
+	exec 3<"$dir/ready"
+	read -r ready <&3 || skip "no node on a device: $(tail -n 1 "$dir/said")"
+}
+# clean: what this script has made and started.
+clean() {
+	[ -z "${node:-}" ] || kill "$node" 2>/dev/null || :
+	rm -rf "${dir:-}" "${work:-}" "${list:-}"
 }
 
 [ "$run" = own ] || [ -n "${NX_PATH:-}" ] || skip "NX_PATH names no checkout of Nx"
@@ -63,7 +91,9 @@ make -s build >&2 || { echo "::fail build the node for the Nx suite"; exit 0; }
 export MIX_ENV=test LANG=C.UTF-8 ERL_EPMD_ADDRESS=127.0.0.1
 
 list=$(mktemp)
-trap 'rm -f "$list"' EXIT
+trap clean EXIT
+trap 'exit 1' INT TERM
+[ -z "$where" ] || device_node
 if [ -n "$here" ]; then
 	has_hex && has_rebar || skip "Mix lacks Hex or rebar3 and cannot fetch them"
 	export NXVK_NODE="$PWD/bin/nxvk-node"
@@ -73,7 +103,6 @@ if [ -n "$here" ]; then
 fi
 
 work=$(mktemp -d "$root/tmp/nxvk-suite-XXXXXX")
-trap 'rm -rf "$work" "$list"' EXIT
 inside=/tmp/${work##*/}
 mkdir "$work/elixir" "$work/test" "$work/nx"
 cp -r elixir/nx_vulkan_go "$work/elixir/"

@@ -29,12 +29,20 @@ const cacheMagic = "nxvkpc\x00\x01"
 const cacheHeader = len(cacheMagic) + 2*sha256.Size
 
 // A cache starts over when it has more bytes than maxCache: it keeps pipelines of
-// programs that nobody runs any more. One life of the process keeps so many that it
-// grows to mostCache at most.
+// programs that nobody runs any more. That is looked at when it is saved, and whenever
+// so many pipelines more have been compiled.
 const (
-	maxCache  = 128 << 20
-	mostCache = 256 << 20
+	maxCache   = 128 << 20
+	checkEvery = 512
 )
+
+// driverCache is the cache of the driver. It is destroyed when another one has taken
+// its place and nobody compiles with it.
+type driverCache struct {
+	handle vk.PipelineCache
+	users  int
+	over   bool
+}
 
 // Why a file is not used.
 var (
@@ -73,8 +81,44 @@ func (k *kernels) openCache() error {
 	if r != vk.Success {
 		return fmt.Errorf("create a pipeline cache: %w", r)
 	}
-	k.cache = c
+	k.cache, k.most = &driverCache{handle: c}, maxCache
 	return nil
+}
+
+// takeCache is the cache to compile with, until giveCache.
+func (k *kernels) takeCache() *driverCache {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.cache.users++
+	return k.cache
+}
+
+// giveCache ends a use of a cache; mu is held.
+func (k *kernels) giveCache(c *driverCache) {
+	if c.users--; c.over && c.users == 0 {
+		vk.DestroyPipelineCache(k.d.dev, c.handle)
+	}
+}
+
+// boundCache has the cache start over where that has become too large; mu is held. It
+// gives the data of the cache, nil where it has started over.
+func (k *kernels) boundCache() ([]byte, error) {
+	data, r := vk.GetPipelineCacheData(k.d.dev, k.cache.handle)
+	if r != vk.Success {
+		return nil, fmt.Errorf("read the pipeline cache: %w", r)
+	}
+	if len(data) <= k.most {
+		return data, nil
+	}
+	c, r := vk.CreatePipelineCache(k.d.dev, nil)
+	if r != vk.Success {
+		return nil, fmt.Errorf("create a pipeline cache: %w", r)
+	}
+	old := k.cache
+	k.cache, old.over = &driverCache{handle: c}, true
+	old.users++
+	k.giveCache(old)
+	return nil, nil
 }
 
 // readCache reads the data of the file, none where there is no file.
@@ -109,12 +153,9 @@ func (k *kernels) saveCache() error {
 	if k.d.opts.CacheDir == "" || k.d.Lost() != nil {
 		return nil
 	}
-	data, r := vk.GetPipelineCacheData(k.d.dev, k.cache)
-	if r != vk.Success {
-		return fmt.Errorf("read the pipeline cache: %w", r)
-	}
-	if len(data) > mostCache {
-		return fmt.Errorf("save the pipeline cache: it has %d bytes, the most are %d", len(data), mostCache)
+	data, err := k.boundCache()
+	if err != nil || data == nil {
+		return err // what was saved before is there
 	}
 	if err := writeFile(k.cacheFile(), encodeCache(data, cacheKey(&k.d.raw))); err != nil {
 		return fmt.Errorf("save the pipeline cache: %w", err)

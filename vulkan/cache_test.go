@@ -108,6 +108,43 @@ func TestPipelinesInParallel(t *testing.T) {
 	}
 }
 
+// A cache that has become too large starts over while others compile with it, and
+// what was saved before stays.
+func TestCacheStartsOver(t *testing.T) {
+	d := openTest(t, Options{CacheDir: t.TempDir()})
+	code := readWords(t, "affine_bind.spv")
+	if err := d.SaveCache(); err != nil {
+		t.Fatal(err)
+	}
+	saved := must(os.ReadFile(d.kernels.cacheFile()))(t)
+	first := d.kernels.cache
+	d.kernels.most = 0
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 10 {
+				if _, err := d.Pipeline("p", code, Layout{Buffers: 2, PushBytes: 12, Spec: []uint32{uint32(g*100 + i)}}); err != nil {
+					t.Error(err)
+				}
+				if err := d.SaveCache(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if now := must(os.ReadFile(d.kernels.cacheFile()))(t); !bytes.Equal(now, saved) {
+		t.Errorf("%d bytes are saved, they were %d", len(now), len(saved))
+	}
+	if c := d.kernels.cache; c == first || !first.over || first.users != 0 || c.users != 0 {
+		t.Errorf("the first cache: %+v, the last one: %+v", first, c)
+	}
+	d.kernels.most = maxCache
+	if err := d.SaveCache(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A driver of another version takes the place of the one before, in one file.
 func TestCacheFileOfDriver(t *testing.T) {
 	d := openTest(t, Options{CacheDir: t.TempDir()})

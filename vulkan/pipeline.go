@@ -45,11 +45,13 @@ type Pipeline struct {
 // once.
 type kernels struct {
 	d      *Device
-	cache  vk.PipelineCache
 	making sync.WaitGroup // pipelines that are being compiled
 
 	mu     sync.Mutex
 	closed bool
+	cache  *driverCache
+	most   int // bytes of a cache
+	made   int // pipelines since the size of the cache was looked at
 	shapes map[shapeKey]shape
 	all    map[*Pipeline]struct{}
 }
@@ -86,7 +88,7 @@ func (k *kernels) close() error {
 	}
 	k.all, k.shapes = nil, nil
 	err := k.saveCache()
-	vk.DestroyPipelineCache(k.d.dev, k.cache)
+	vk.DestroyPipelineCache(k.d.dev, k.cache.handle)
 	return err
 }
 
@@ -120,13 +122,17 @@ func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, erro
 		return nil, fmt.Errorf("compile %s: %w", name, err)
 	}
 	l.Spec = append([]uint32(nil), l.Spec...)
+	cache := d.kernels.takeCache()
 	h, r := vk.CreateComputePipeline(d.dev, &vk.PipelineInfo{
-		Code: code, Layout: s.layout, Cache: d.kernels.cache, Spec: l.Spec, Subgroup: uint32(l.SubgroupSize),
+		Code: code, Layout: s.layout, Cache: cache.handle, Spec: l.Spec, Subgroup: uint32(l.SubgroupSize),
 	})
 	if f := d.opts.Fault.Refuse; f != nil && r == vk.Success && f(name) {
 		vk.DestroyPipeline(d.dev, h)
 		r = vk.ErrorUnknown
 	}
+	d.kernels.mu.Lock()
+	defer d.kernels.mu.Unlock()
+	d.kernels.giveCache(cache)
 	if r != vk.Success {
 		if err = d.fail("compile "+name, r); d.gone() == nil {
 			err = fmt.Errorf("%w: %w", ErrRefused, err)
@@ -134,11 +140,18 @@ func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, erro
 		return nil, err
 	}
 	p := &Pipeline{d: d, name: name, layout: l, handle: h, shape: s}
-	d.kernels.mu.Lock()
-	defer d.kernels.mu.Unlock()
-	d.kernels.all[p] = struct{}{}
+	d.kernels.add(p)
 	d.counts.pipelines.Add(1)
 	return p, nil
+}
+
+// add notes a pipeline; mu is held. That the cache could not be looked at harms nobody.
+func (k *kernels) add(p *Pipeline) {
+	k.all[p] = struct{}{}
+	if k.made++; k.made >= checkEvery {
+		k.made = 0
+		_, _ = k.boundCache()
+	}
 }
 
 // Name returns the name given to it.

@@ -35,6 +35,7 @@ func run(ctx context.Context, args []string) error {
 	f.Uint64Var(&cfg.MemoryLimit, "memory-limit", 0, "bytes taken from each device at most, also where that is the host, and as many by what the host makes in a processor's stead; 0 is all that a device has, and 60 % of the host's memory")
 	f.BoolVar(&cfg.KeepMemory, "keep-memory", false, "keep memory that nothing uses for reuse; else it goes back to the driver and the system after some seconds")
 	f.IntVar(&cfg.HostLimit, "host-limit", 0, "elements up to which work stays on the host; 0 is the device's default")
+	f.BoolVar(&cfg.NoWarmUp, "no-warm-up", false, "have the driver compile every kernel at once, also where the device is a processor; else the host carries a kernel out until compiling it pays")
 	f.StringVar(&cfg.No, "no", "", "rules of fusion and passes to switch off, separated by commas: "+strings.Join(synth.RuleNames(), ", ")+", or all")
 	f.BoolVar(&cfg.AllowShaders, "allow-shaders", false, "let clients bring SPIR-V of their own; a driver may not survive it")
 	f.StringVar(&cfg.CacheDir, "cache-dir", "", "folder of compiled pipelines, kernels and which programs were compiled (default in the user's cache folder; - keeps none)")

@@ -102,12 +102,12 @@ func (l *leaper) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) (
 
 // onHost takes a step on the goroutine of the chain.
 func (l *leaper) onHost(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
-	d, ok := l.hosts.Get().(*density)
+	h, ok := l.hosts.Get().(*hosted)
 	if !ok {
-		d = l.d.copy()
+		h = l.d.hosted()
 	}
-	defer l.hosts.Put(d)
-	return d.Steps(ctx, metric, legs)
+	defer l.hosts.Put(h)
+	return h.Steps(ctx, metric, legs)
 }
 
 // add gathers what chains wait for.

@@ -43,7 +43,7 @@ func (e *Executor) takeSteps(l *Lane, d *density, c *wire.Leapfrog, done func(Ro
 	e.leapfrogRows(d, leaper.data, requested(c), func(r Rows, err error) {
 		leaper.ended()
 		if refused(err) {
-			err = e.stepsOnHost(d, c, done)
+			err = e.stepsOnHost(l, d, c, done)
 			if err == nil {
 				return
 			}

@@ -73,6 +73,19 @@ defmodule Nx.Vulkan.ChainTest do
     assert call(path, 20) == call(path, 20)
   end
 
+  test "a shader that the node has let go of is sent again", context do
+    path = context.compile.("good", ["-DNUM=double"])
+    want = call(path, 5)
+    key = :crypto.hash(:sha256, File.read!(path))
+
+    []
+    |> NxVulkanGo.Sessions.fetch!()
+    |> NxVulkanGo.Session.instruct({:forget, [], [], [[key]]})
+
+    assert {:ok, _} = want
+    assert call(path, 5) == want
+  end
+
   test "instances of a batch are what they are alone", context do
     path = context.compile.("good", ["-DNUM=double"])
     {:ok, {q, p, grad, logp}} = call(path, 4, 0.2, [0.5, 1.0], [1.0, 1.0])

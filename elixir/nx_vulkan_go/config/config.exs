@@ -7,7 +7,11 @@ if config_env() == :test do
 
   config :logger, level: :warning
 
-  # Tests start a node of their own unless these name one.
+  # Tests start a node of their own, with these arguments, unless these name one.
+  if args = System.get_env("NXVK_NODE_ARGS") do
+    config :nx_vulkan_go, node_args: String.split(args)
+  end
+
   if server = System.get_env("NXVK_TEST_SERVER") do
     config :nx_vulkan_go,
       server: String.to_atom(server),

@@ -75,6 +75,14 @@ defmodule NxVulkanGo do
   def sessions(options \\ []), do: call(options, :sessions)
 
   @doc """
+  Counters of a server, for all clients: a map of names, such as
+  `:host_instructions_total`, to a map of the names of device servers, such as `:nxvk_0`,
+  to numbers. `NxVulkanGo.Backend` says which of them tell where numbers were computed.
+  """
+  @spec metrics(keyword) :: %{atom => %{atom => number}}
+  def metrics(options \\ []), do: call(options, :metrics)
+
+  @doc """
   Memory in bytes and counts: `%{session: %{buffers: _, bytes: _, limit: _},
   device: %{used: _, reserved: _, peak: _, total: _, sessions: _}}`. The session is
   all of this VM on the device.

@@ -26,6 +26,24 @@ defmodule NxVulkanGo.BackendTest do
     end
   end
 
+  # This is what a run on a device proves; without it the host may have computed all.
+  @tag :device
+  test "the device computes what is small, and nobody does in its stead" do
+    count = fn name -> Enum.sum(Map.values(Map.fetch!(NxVulkanGo.metrics(), name))) end
+    before = count.(:dispatches_total)
+    t = Nx.tensor([1.0, 2.0, 3.0])
+    assert Nx.to_flat_list(Nx.add(t, t)) == [2.0, 4.0, 6.0]
+    assert count.(:dispatches_total) > before
+    assert count.(:prompt_dispatches_total) == 0
+  end
+
+  test "the counters say that something was computed" do
+    count = fn -> NxVulkanGo.metrics().instructions_total |> Map.values() |> Enum.sum() end
+    before = count.()
+    assert Nx.to_flat_list(Nx.add(Nx.tensor([1, 2]), 1)) == [2, 3]
+    assert count.() > before
+  end
+
   describe "copies and transfers" do
     test "to the host and back" do
       t = Nx.tensor([1, 2, 3])

@@ -47,6 +47,33 @@ defmodule NxVulkanGo.CompilerNodeTest do
     end
   end
 
+  @tag :soak
+  @tag timeout: 1_200_000
+  test "100,000 functions leave no more behind than the first 20,000" do
+    compile = fn numbers ->
+      for n <- numbers do
+        steps = Integer.digits(n + 4, 4)
+        apply_step = fn d, x -> elem({x + n, x - n, max(x, n), min(x, n)}, d) end
+
+        fun = fn x ->
+          Enum.reduce(steps, x, fn d, x ->
+            elem({Nx.add(x, n), Nx.subtract(x, n), Nx.max(x, n), Nx.min(x, n)}, d)
+          end)
+        end
+
+        assert Nx.to_number(Nx.Defn.jit(fun).(3)) == Enum.reduce(steps, 3, apply_step)
+      end
+
+      :erlang.garbage_collect()
+      {:erlang.memory(:total), :erlang.system_info(:atom_count)}
+    end
+
+    {bytes, atoms} = compile.(1..20_000)
+    {last_bytes, last_atoms} = compile.(20_001..100_000)
+    assert last_bytes < bytes + 64 * 1024 * 1024
+    assert last_atoms < atoms + 100
+  end
+
   test "scalars as arguments are told apart however often a function runs" do
     jitted = Nx.Defn.jit(fn a, b, c -> Nx.subtract(Nx.multiply(a, b), c) end)
     for i <- 1..8, do: assert(Nx.to_number(jitted.(i, 100, 3)) == i * 100 - 3)

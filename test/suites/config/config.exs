@@ -8,7 +8,11 @@ config :nx_vulkan_go,
 # Some tests read what is logged; nobody else does.
 config :logger, :default_handler, false
 
-# The suites start a node of their own unless these name one.
+# The suites start a node of their own, with these arguments, unless these name one.
+if args = System.get_env("NXVK_NODE_ARGS") do
+  config :nx_vulkan_go, node_args: String.split(args)
+end
+
 if server = System.get_env("NXVK_TEST_SERVER") do
   config :nx_vulkan_go,
     server: String.to_atom(server),

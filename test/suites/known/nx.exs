@@ -100,7 +100,8 @@
         "gather computes gradient",
         "pad computes with pad value from tensor",
         "reverse computes gradient",
-        "take computes gradient"
+        "take computes gradient",
+        "window_scatter_min/max grad_composed_window_scatter_min"
       ]
   },
   "nx/defn/evaluator_test" => %{

@@ -24,6 +24,28 @@ defmodule NxVulkanGo.Backend do
   them, and so do small tensors of `Nx.BinaryBackend`. Operands of any backend are
   accepted; what is not on the device is uploaded.
 
+  ## Where numbers are computed
+
+  Not everything reaches the device, though its results are the device's:
+
+    * scalars that were never read or combined, as `Nx.tensor(2)`, are in this VM
+    * where all operands are on the host of the node and no tensor has more than 4,096
+      elements (512 beside a GPU), a routine of the node computes on the host: that is
+      sooner done. It may differ from the device in the last digit
+    * where the device is a processor, as lavapipe, the node interprets a kernel itself until
+      compiling it pays; that gives the same bits as the kernel
+    * what a device cannot compute is computed on the host, as all is where there is no device
+    * everything else is computed by kernels on the device
+
+  `NxVulkanGo.explain/3` says of each part of a function which of these it is (`place`), and
+  `NxVulkanGo.metrics/1` counts: `:host_instructions_total` are computed on the host, of
+  these `:fallbacks_total` because the device cannot; `:dispatches_total` are kernels of the device,
+  and `:prompt_dispatches_total` those that the node interprets.
+
+  To have the device compute whatever it can, however small, as for a test of the device:
+
+      config :nx_vulkan_go, node_args: ["--host-limit", "1", "--no-warm-up"]
+
   ## Memory
 
   The memory of a tensor is free when no process of the VM refers to the tensor

@@ -17,9 +17,9 @@ defmodule NxVulkanGo.Check do
       stack outside of Nx, of this package and of Elixir. Of a compiled function it is the
       call
 
-  What they cost, for the addition of two vectors of 1,000 elements that are on the
-  device (two processors, lavapipe): 3 µs an operation with `:none`, 13 µs with
-  `:debug`, 54 µs with `:each`. With `:debug` and `:each` operations are also carried
+  What they cost, for the addition of two vectors of 1,000 elements that the node has
+  (two processors, no GPU): 3 µs an operation with `:none`, 13 µs with `:debug`, 54 µs
+  with `:each`. With `:debug` and `:each` operations are also carried
   out one by one, and not several by one kernel. `:debug` raises the system flag
   `:backtrace_depth` to 64.
 

@@ -38,20 +38,24 @@ defmodule NxVulkanGo.Examples do
   defp check_group!(group, tolerance) do
     steps = String.split(group, ~r/^iex>/m, trim: true)
 
-    {_, result} =
-      Enum.reduce(steps, {[], :exact}, fn step, {binding, result} ->
+    # What a line imports is there for those after it.
+    start = {[], Code.env_for_eval(__ENV__), :exact}
+
+    {_, _, result} =
+      Enum.reduce(steps, start, fn step, {binding, env, result} ->
         {code, expected} =
           step |> String.split("\n", trim: true) |> Enum.split_while(&(not expected?(&1, step)))
 
         source = Enum.map_join(code, "\n", &String.replace_prefix(&1, "...>", ""))
-        {value, binding} = Code.eval_string(source, binding, __ENV__)
+        quoted = Code.string_to_quoted!(source)
+        {value, binding, env} = Code.eval_quoted_with_env(quoted, binding, env)
 
         one =
           if expected == [],
             do: :exact,
             else: compare!(source, value, Enum.join(expected, "\n"), tolerance)
 
-        {binding, if(one == :exact, do: result, else: one)}
+        {binding, env, if(one == :exact, do: result, else: one)}
       end)
 
     result

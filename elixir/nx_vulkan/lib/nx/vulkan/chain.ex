@@ -104,15 +104,23 @@ defmodule Nx.Vulkan.Chain do
        else: {:error, :size_mismatch}
   end
 
-  # A server that was started again knows no shader: once more, with a new session.
+  # A server that was started again knows no shader: once more, with a new session. One
+  # that has let go of a shader is sent it again.
   defp call(options, path, retries) do
     session = Sessions.fetch!([])
 
     with {:ok, key} <- Shaders.key(session, path),
-         {:ok, rows} <- Session.call(session, {:chain, Map.put(options, :shader, key)}) do
+         {:ok, rows} <- chain(session, key, options) do
       if options.correct, do: Shaders.tell_lag(session, key, path)
       {:ok, rows}
     else
+      {:forgotten, key} when retries > 0 ->
+        Shaders.forgotten(session, key)
+        call(options, path, retries - 1)
+
+      {:forgotten, _key} ->
+        {:error, :dispatch_failed, "the server forgets the shader as soon as it is defined"}
+
       {:error, %Error{kind: kind}} when kind in [:stale, :server_down] and retries > 0 ->
         call(options, path, retries - 1)
 
@@ -124,5 +132,12 @@ defmodule Nx.Vulkan.Chain do
     end
   rescue
     error in Error -> {:error, :dispatch_failed, Exception.message(error)}
+  end
+
+  defp chain(session, key, options) do
+    case Session.call(session, {:chain, Map.put(options, :shader, key)}) do
+      {:error, %Error{kind: :unknown_program}} -> {:forgotten, key}
+      answer -> answer
+    end
   end
 end

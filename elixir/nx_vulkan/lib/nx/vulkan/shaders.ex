@@ -39,6 +39,10 @@ defmodule Nx.Vulkan.Shaders do
     :ok
   end
 
+  @doc "The server has let go of a shader for others; it is sent again when it is next named."
+  @spec forgotten(Session.t(), binary) :: :ok
+  def forgotten(session, key), do: GenServer.call(__MODULE__, {:forgotten, session.pid, key})
+
   # The table holds no contents: a shader is sent once.
   defp known(path) do
     case File.stat(path, time: :posix) do
@@ -91,6 +95,11 @@ defmodule Nx.Vulkan.Shaders do
 
   def handle_call({:sent, pid, key}, _from, paths) do
     if :ets.insert_new(__MODULE__, {{pid, key}}), do: Process.monitor(pid)
+    {:reply, :ok, paths}
+  end
+
+  def handle_call({:forgotten, pid, key}, _from, paths) do
+    :ets.delete(__MODULE__, {pid, key})
     {:reply, :ok, paths}
   end
 
