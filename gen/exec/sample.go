@@ -17,7 +17,7 @@ import (
 type Sampler struct {
 	Number   int
 	reader   *reader
-	progress *gauge
+	progress []gauge            // of each chain
 	stop     context.CancelFunc // chains end, and tell so
 	cancel   context.CancelFunc // nobody is told any more
 }
@@ -85,7 +85,7 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 	ctx, stop := context.WithCancel(session)
 	run.stop = stop
 	started(run.Number, nil)
-	run.progress = newGauge(s.Chains)
+	run.progress = make([]gauge, s.Chains)
 	if s.Report > 0 {
 		go e.report(session, run, s.Report)
 	}
@@ -159,7 +159,7 @@ func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, run
 		return err
 	}
 	err := c.Run(ctx, func(warmup bool, d *nuts.Draw) error {
-		run.progress.note(c.Number, warmup, d)
+		run.progress[c.Number].note(warmup, d)
 		if warmup && !s.Warmup {
 			return ctx.Err()
 		}

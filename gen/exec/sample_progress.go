@@ -20,19 +20,17 @@ type Count struct {
 	Done, Divergent int
 }
 
-// gauge is how far the chains of a run are. Chains write it, and reports read it.
+// gauge is how far a chain is. The chain writes it, and reports read it.
 type gauge struct {
-	mu     sync.Mutex
-	chains []Progress // guarded by mu
+	mu sync.Mutex
+	p  Progress // guarded by mu
 }
 
-func newGauge(chains int) *gauge { return &gauge{chains: make([]Progress, chains)} }
-
-// note counts an iteration of a chain.
-func (g *gauge) note(chain int, warmup bool, d *nuts.Draw) {
+// note counts an iteration.
+func (g *gauge) note(warmup bool, d *nuts.Draw) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	p := &g.chains[chain]
+	p := &g.p
 	p.Step, p.Steps = d.Step, p.Steps+d.Steps
 	n := &p.Draws
 	if warmup {
@@ -43,10 +41,16 @@ func (g *gauge) note(chain int, warmup bool, d *nuts.Draw) {
 	}
 }
 
-func (g *gauge) read() []Progress {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return append([]Progress(nil), g.chains...)
+// read is how far chains are.
+func read(gauges []gauge) []Progress {
+	all := make([]Progress, len(gauges))
+	for i := range gauges {
+		g := &gauges[i]
+		g.mu.Lock()
+		all[i] = g.p
+		g.mu.Unlock()
+	}
+	return all
 }
 
 // report tells how far chains are, every so often until the run is over. A report that
@@ -60,7 +64,7 @@ func (e *Executor) report(ctx context.Context, run *Sampler, every time.Duration
 		case <-ticker.C:
 			e.cfg.Post(func() {
 				if ctx.Err() == nil {
-					run.reader.emit(Chunk{Report: run.progress.read()})
+					run.reader.emit(Chunk{Report: read(run.progress)})
 				}
 				close(told)
 			})

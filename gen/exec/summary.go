@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"nxvk/gen/nuts"
@@ -11,7 +12,9 @@ import (
 // Summarize gives the summaries of parameters, in order. It computes apart from the
 // goroutine of the Executor, and ends with the session.
 func (e *Executor) Summarize(l *Lane, s *wire.Summary, done func([]nuts.Summary, error)) {
-	ctx, run := e.beginRun(l.home(), nil)
+	session, run := e.beginRun(l.home(), nil)
+	ctx, stop := context.WithCancel(session)
+	run.stop = stop
 	go func() {
 		var list []nuts.Summary
 		err := guarded(func() (err error) {
@@ -19,7 +22,10 @@ func (e *Executor) Summarize(l *Lane, s *wire.Summary, done func([]nuts.Summary,
 			return err
 		})
 		e.cfg.Post(func() {
-			if ctx.Err() == nil {
+			if errors.Is(err, context.Canceled) {
+				err = &wire.Fault{Kind: wire.Cancelled, Err: errors.New("the run was stopped")}
+			}
+			if session.Err() == nil {
 				done(list, err)
 			}
 			e.endRun(l.home(), run)
