@@ -20,7 +20,7 @@ import (
 // pattern ending in /... matches a folder.
 var rules = map[string][]string{
 	"nxvk/ops/...":        {"nxvk/ops/..."},
-	"nxvk/ops/opgen":      {"nxvk/ops/...", "nxvk/synth/...", "nxvk/fallback", "nxvk/shaders", "gonum.org/..."},
+	"nxvk/ops/opgen":      {"nxvk/ops/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "gonum.org/..."},
 	"nxvk/shaders/...":    {"nxvk/shaders/..."},
 	"nxvk/synth/...":      {"nxvk/synth/...", "nxvk/ops", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."},
 	"nxvk/fallback/...":   {"nxvk/fallback/...", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},

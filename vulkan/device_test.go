@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // openTest opens the best device with validation, any message of which fails
@@ -17,6 +17,7 @@ import (
 func openTest(t testing.TB, o Options) *Device {
 	t.Helper()
 	o.Validation = true
+	o.Watchdog = cmp.Or(o.Watchdog, -1) // a busy machine is no lost device
 	o.OnMessage = func(severity, text string) { t.Errorf("%s: %s", severity, text) }
 	d, err := Open(os.Getenv("NXVK_DEVICE"), o)
 	if errors.Is(err, ErrNoVulkan) || errors.Is(err, ErrNoDevice) {
@@ -74,9 +75,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 
 func wait(t testing.TB, d *Device, ticket Ticket) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := d.Wait(ctx, ticket); err != nil {
+	if err := d.Wait(context.Background(), ticket); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -124,6 +124,8 @@ func (d *Device) handle(message any) {
 	switch m := message.(type) {
 	case func():
 		m()
+	case aside:
+		m()
 	case dist.Message:
 		d.stream(m.Sender, m.Term)
 	case dist.Cast:

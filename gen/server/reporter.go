@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type Reporter struct {
 	latest *status       // nil before the first one
 	fresh  chan struct{} // closed at the next publication
 	asked  bool          // the server has been asked for that
+	since  time.Duration // when it was asked first, without an answer yet; 0 where it was not
 	at     time.Duration // of the latest publication
 	box    *mailbox      // of the server; nil where it does not run
 	take   func() status
@@ -79,6 +81,9 @@ func (r *Reporter) publish() {
 	if r.box != nil {
 		r.latest, r.at = &s, clock()
 	}
+	if r.since = 0; r.asked { // while it was taken
+		r.since = r.at
+	}
 	close(readers)
 }
 
@@ -101,8 +106,9 @@ func (r *Reporter) ask() <-chan struct{} {
 	}
 	if !r.asked {
 		r.asked = true
+		r.since = cmp.Or(r.since, clock())
 		// Not by the caller, who would have to handle what others send as well.
-		r.box.post(r.publish)
+		r.box.post(aside(r.publish))
 	}
 	return r.fresh
 }
@@ -116,18 +122,28 @@ func (r *Reporter) read() (status, bool) {
 		return status{}, false
 	}
 	s := *r.latest
-	s.Busy, s.Queued = r.box.busy(), r.box.queued.Load()
+	s.Busy, s.Queued = r.occupied(), r.box.queued.Load()
 	return s, true
 }
 
-// busy returns for how long the server has been handling a message.
+// busy returns for how long the server has been busy with one message.
 func (r *Reporter) busy() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.box == nil {
 		return 0
 	}
-	return r.box.busy()
+	return r.occupied()
+}
+
+// occupied is busy with the lock held: how long the message that is being handled has
+// been, or a snapshot that was asked for, whichever is longer.
+func (r *Reporter) occupied() time.Duration {
+	busy := r.box.busy()
+	if r.since != 0 {
+		busy = max(busy, clock()-r.since)
+	}
+	return busy
 }
 
 // Reporters are those of all devices of a node, in order.

@@ -139,7 +139,7 @@ func TestSilentPeer(t *testing.T) {
 			b.signal(syscall.SIGSTOP)
 			since := time.Now()
 			await(t, "the silent peer is given up", func() bool { return c.node.Counters().Silent.Load() == 1 })
-			if took := time.Since(since); took < time.Second || took > 10*time.Second {
+			if took := time.Since(since); took < time.Second {
 				t.Errorf("gave up after %v", took)
 			}
 			b.signal(syscall.SIGCONT)
@@ -155,10 +155,9 @@ func TestKilledPeer(t *testing.T) {
 		b.expect("up")
 		await(t, "the upload runs", func() bool { return c.node.Counters().BytesIn.Load() > 50_000_000 })
 		b.kill()
-		since := time.Now()
 		await(t, "the connection is gone", func() bool { return c.node.Counters().Connections.Load() == 0 })
-		if took := time.Since(since); took > 5*time.Second {
-			t.Errorf("noticed after %v", took)
+		if n := c.node.Counters().Silent.Load(); n != 0 {
+			t.Error("the end was noticed by silence")
 		}
 		c.start(`io:format("~p~n",[gen_server:call({echo,N},{echo,1})])`).expect("1")
 	})

@@ -40,6 +40,11 @@ func TestManyProcesses(t *testing.T) {
 	})
 }
 
+// silence is how long a peer must have said nothing before it is given up, at the
+// earliest: three quarters of net_ticktime. What takes less was noticed otherwise,
+// which is at once, however busy the machine is.
+const silence = 45 * time.Second
+
 // TestBEAMKilled kills a BEAM; its sessions end at once, others' stay.
 func TestBEAMKilled(t *testing.T) {
 	n := startNode(t, "--device", "host")
@@ -52,13 +57,13 @@ func TestBEAMKilled(t *testing.T) {
 	dies.kill()
 	began := time.Now()
 	stays.want("ok", "{nxvk_load,gone,[%s,'%s']}", n.atom(), dies.name)
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took >= silence {
 		t.Errorf("the sessions of a dead BEAM lived on for %v", took)
 	}
 	stays.want("5", "{nxvk_load,buffers,[%s]}", n.atom())
 }
 
-// TestNodeKilled kills the node: monitors fire within a second, and the next
+// TestNodeKilled kills the node: monitors fire at once, and the next
 // run is known to be another one.
 func TestNodeKilled(t *testing.T) {
 	n := startNode(t, "--device", "host")
@@ -70,7 +75,7 @@ func TestNodeKilled(t *testing.T) {
 	n.kill()
 	began := time.Now()
 	b.want("noconnection", "{nxvk_load,fired,[]}")
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took >= silence {
 		t.Errorf("the monitor fired after %v", took)
 	}
 	n.start()
@@ -112,7 +117,7 @@ func TestNodeKilledAtWork(t *testing.T) {
 				n.kill()
 				began := time.Now()
 				b.want("noconnection", "{nxvk_load,told,[]}")
-				if took := time.Since(began); took > time.Second {
+				if took := time.Since(began); took >= silence {
 					t.Errorf("the client knew after %v", took)
 				}
 				n.start()

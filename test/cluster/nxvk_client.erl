@@ -16,7 +16,7 @@
 -export([download/2, download/4, values/3]).
 -export([encode/2, decode/2]).
 
--define(TIMEOUT, 120000).
+-define(TIMEOUT, 600000).
 
 %% The node.
 

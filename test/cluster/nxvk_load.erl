@@ -110,7 +110,7 @@ stream(D, Batches, Size) ->
     Micros.
 
 batches(_, _, 0, _, Pending) ->
-    [{reply, ok} = gen_server:receive_response(R, 60000) || R <- Pending],
+    [{reply, ok} = gen_server:receive_response(R, 600000) || R <- Pending],
     ok;
 batches(D, X, Left, Size, Pending) ->
     Ids = [?X:id(D) || _ <- lists:seq(1, Size - 1)],
@@ -118,7 +118,7 @@ batches(D, X, Left, Size, Pending) ->
     ?X:stream(D, [{add, [{Id, f32, {4}}], [X, Ten], []} || Id <- Ids] ++ [{free, [], [], [Ids]}]),
     case [gen_server:send_request(D, sync) | Pending] of
         [A, B, Oldest] ->
-            {reply, ok} = gen_server:receive_response(Oldest, 60000),
+            {reply, ok} = gen_server:receive_response(Oldest, 600000),
             batches(D, X, Left - 1, Size, [A, B]);
         Few ->
             batches(D, X, Left - 1, Size, Few)
@@ -193,7 +193,7 @@ total(Node, Select) ->
 %% gone waits until no session is left of those that a function selects, or of
 %% a node's processes.
 gone(Node, Client) when is_atom(Client) -> gone(Node, fun(#{pid := P}) -> node(P) =:= Client end);
-gone(Node, Select) -> gone(Node, Select, 2000).
+gone(Node, Select) -> gone(Node, Select, 15000).
 
 gone(Node, _, 0) -> exit({still_there, ?X:sessions(Node)});
 gone(Node, Select, Tries) ->
@@ -215,7 +215,7 @@ at(D, Incarnation, Request) ->
     end.
 
 %% reconnect tries until the node answers.
-reconnect(Node) -> reconnect(Node, 1000).
+reconnect(Node) -> reconnect(Node, 6000).
 
 reconnect(Node, 0) -> {error, {cannot_connect, Node}};
 reconnect(Node, Tries) ->
@@ -280,6 +280,6 @@ spawn_returns(Node) ->
     receive
         {spawn_reply, Id, ok, _} -> true;
         {spawn_reply, Id, error, _} -> false
-    after 30000 ->
+    after 300000 ->
         exit(no_answer)
     end.

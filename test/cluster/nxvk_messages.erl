@@ -154,17 +154,17 @@ promise(bad_shapes, D, _) ->
 promise(not_an_instruction, {Name, _} = D, _) ->
     [begin
          ?X:stream(D, [I]),
-         receive {nxvk_error, Name, {bad_request, _, _, _}} -> ok after 30000 -> exit({no_error_for, I}) end
+         receive {nxvk_error, Name, {bad_request, _, _, _}} -> ok after 300000 -> exit({no_error_for, I}) end
      end || I <- [x, {}, {add}, {add, [], []}, 7, <<"add">>, {add, x, [], []}, {add, [{0, f32, {}}], [], []}]];
 promise(not_a_stream, {Name, _} = D, _) ->
     [begin
          D ! M,
-         receive {nxvk_error, Name, {bad_request, _, _, _}} -> ok after 30000 -> exit({no_error_for, M}) end
+         receive {nxvk_error, Name, {bad_request, _, _, _}} -> ok after 300000 -> exit({no_error_for, M}) end
      end || M <- [x, {nxvk}, {nxvk, x}, {nxvk, x, []}, {other, []}, [], <<1>>, #{}, {nxvk, [], [], []}]];
 promise(improper_list, {Name, _} = D, _) ->
     X = ?C:vector(D, [1.0, 2.0, 3.0]),
     D ! {nxvk, [{free, [], [], [[]]} | x]},
-    receive {nxvk_error, Name, {bad_request, _, _, _}} -> ok after 30000 -> exit(no_error) end,
+    receive {nxvk_error, Name, {bad_request, _, _, _}} -> ok after 300000 -> exit(no_error) end,
     ?match({ok, _}, ?X:download(D, X));
 promise(bad_requests, D, N) ->
     [?match({error, {bad_request, _, _, _}}, ?X:call(D, R))

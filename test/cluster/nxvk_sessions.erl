@@ -102,7 +102,7 @@ promise(sweep, {Name, _} = D, _) ->
     Y = ?X:tensor(D, u8, {800}, <<1:6400>>),
     receive
         {nxvk_sweep, Name, Ref} -> ?X:free(D, [X]), D ! {nxvk_swept, Ref}
-    after 30000 -> exit(no_sweep)
+    after 300000 -> exit(no_sweep)
     end,
     ?match({ok, <<1:6400>>}, ?X:download(D, Y));
 
@@ -118,7 +118,7 @@ promise(forwarded_call, D, _) ->
     end),
     Tag = make_ref(),
     Session ! {Self, Tag},
-    receive {Tag, Reply} -> ?match({ok, <<1.0:32/float-little, _/binary>>}, Reply) after 30000 -> exit(no_reply) end,
+    receive {Tag, Reply} -> ?match({ok, <<1.0:32/float-little, _/binary>>}, Reply) after 300000 -> exit(no_reply) end,
     Session ! stop,
     receive {'DOWN', Monitor, _, _, normal} -> ok end;
 promise(metrics_counted, D, N) ->

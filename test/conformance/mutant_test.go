@@ -157,8 +157,20 @@ func singular(c *instr, err error) bool {
 	return complexes && err != nil && strings.Contains(err.Error(), "singular")
 }
 
+// found are seeds whose mutants were computed wrongly once.
+var found = []uint64{
+	8062,  // a singular system of complex numbers
+	13611, // a transform to integers
+	13869, // one whose result is stated real
+}
+
 func TestMutants(t *testing.T) {
 	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+		for _, seed := range found {
+			if !newMutant(seed).try(t, d, host) {
+				t.Errorf("seed %d is refused", seed)
+			}
+		}
 		seeds, accepted := uint64(400), 0
 		if *full {
 			seeds *= 50
@@ -178,13 +190,16 @@ func TestMutants(t *testing.T) {
 	})
 }
 
-// FuzzMutants looks for a seed whose mutant is computed wrongly.
+// FuzzMutants looks for a seed whose mutant is computed wrongly. It leaves out the
+// operations of many large kernels, which TestMutants has: a driver compiles those for
+// seconds, and a fuzzer wants many inputs a second.
 func FuzzMutants(f *testing.F) {
-	f.Add(uint64(1))
-	f.Add(uint64(13611)) // a transform to integers
-	f.Add(uint64(8062))  // a singular system of complex numbers
-	f.Add(uint64(13869)) // one whose result is stated real
+	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, seed uint64) {
+		m := newMutant(seed)
+		if kind := m.in.Op.Info().Kind; kind == ops.LinAlg || kind == ops.Transform {
+			return
+		}
 		modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 			newMutant(seed).try(t, d, host)
 		})

@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 // validation where the layer is installed.
 func open() {
 	o := vulkan.Options{
+		Watchdog:   -1, // a busy machine is no lost device
 		Validation: os.Getenv("NXVK_VALIDATION") != "0",
 		OnMessage:  func(severity, text string) { said = append(said, severity+": "+text) },
 		Fault: vulkan.Fault{StorageRange: func() uint64 {

@@ -21,6 +21,8 @@ defmodule NxVulkanGo.Launcher do
     * `:server` - the name of a node that runs elsewhere; then nothing is started
     * `:cookie` - its cookie, where it differs from the VM's
     * `:binary` - above
+    * `:allow_shaders` - whether the server takes SPIR-V of its clients, which a driver may
+      not survive (default `false`; the application `:nx_vulkan` sets it)
     * `:node_args` - further arguments for `nxvk-node run`, a list of strings
     * `:start_timeout` - milliseconds until the server must be ready (default 60,000)
   """
@@ -141,9 +143,9 @@ defmodule NxVulkanGo.Launcher do
         "127.0.0.1",
         "--port",
         "0",
-        "--exit-on-eof",
-        "--allow-shaders"
+        "--exit-on-eof"
       ] ++
+        if(Application.get_env(:nx_vulkan_go, :allow_shaders), do: ["--allow-shaders"], else: []) ++
         Application.get_env(:nx_vulkan_go, :node_args, [])
 
     Port.open({:spawn_executable, binary}, [

@@ -4,6 +4,10 @@ defmodule Nx.Vulkan.Application do
 
   @impl true
   def start(_type, _args) do
+    # Densities are shaders here. The server starts with the first operation, after this.
+    if Application.get_env(:nx_vulkan_go, :allow_shaders) == nil,
+      do: Application.put_env(:nx_vulkan_go, :allow_shaders, true)
+
     Supervisor.start_link([Nx.Vulkan.Shaders, Nx.Vulkan.Buffers],
       strategy: :one_for_one,
       name: Nx.Vulkan.Supervisor
