@@ -20,7 +20,7 @@ defmodule NxVulkanGo.MixProject do
   end
 
   def application do
-    [extra_applications: [:logger, :crypto], mod: {NxVulkanGo.Application, []}]
+    [extra_applications: [:logger, :crypto, ssl: :optional], mod: {NxVulkanGo.Application, []}]
   end
 
   def cli do
