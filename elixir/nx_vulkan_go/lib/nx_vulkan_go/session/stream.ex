@@ -22,7 +22,7 @@ defmodule NxVulkanGo.Session.Stream do
   # signals of different senders, and a free would overtake the last use.
 
   alias NxVulkanGo.{Distribution, Error, Ops, Session, Telemetry}
-  alias NxVulkanGo.Session.{Foreign, Lease, Loops, Pressure, Programs, Tracker}
+  alias NxVulkanGo.Session.{Foreign, Label, Lease, Loops, Pressure, Programs, Tracker}
   require Logger
 
   # Instructions and bytes of a message, and instructions between two reports.
@@ -102,8 +102,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp options do
     limit = Application.get_env(:nx_vulkan_go, :limit, :infinity)
-    label = "#{node()} (#{:os.getpid()})"
-    %{sweep: true, digest: Ops.digest(), label: label, limit: limit}
+    %{sweep: true, digest: Ops.digest(), label: Label.text(), limit: limit}
   end
 
   # What the values of this session may take: its limit, or the device's memory;
