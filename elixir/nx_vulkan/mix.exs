@@ -40,7 +40,7 @@ defmodule Nx.Vulkan.MixProject do
     [
       licenses: ["Apache-2.0"],
       links: %{"GitHub" => @source_url},
-      files: ~w(lib mix.exs README.md .formatter.exs)
+      files: ~w(lib mix.exs README.md LICENSE .formatter.exs)
     ]
   end
 end

@@ -62,7 +62,7 @@ defmodule NxVulkanGo.MixProject do
     [
       licenses: ["Apache-2.0"],
       links: %{"GitHub" => @source_url},
-      files: ~w(lib guides priv/ops.eterm mix.exs README.md CHANGELOG.md .formatter.exs)
+      files: ~w(lib guides priv/ops.eterm mix.exs README.md CHANGELOG.md LICENSE .formatter.exs)
     ]
   end
 

@@ -43,7 +43,7 @@ defmodule NxVulkanGo.ScriptsTest do
   end
 
   test "elixir, with a short name and with a long one", %{path: path} do
-    quiet = ["--erl", "-dist_listen false"]
+    quiet = ["--erl", "-dist_listen false -start_epmd false"]
     name = "program_#{NxVulkanGo.Distribution.random(4)}"
     assert computed(elixir(quiet ++ ["--sname", name, path])) =~ "on :#{name}@"
     assert computed(elixir(quiet ++ ["--name", "#{name}@127.0.0.1", path])) =~ ~s(on :"#{name}@)

@@ -105,7 +105,8 @@ defmodule NxVulkanGo.Compiler do
   defp names(options),
     do: for({name, hook} <- Keyword.get(options, :hooks, %{}), hook != nil, do: name)
 
-  @doc "The program of an expression, or why there is none."
+  @doc false
+  # The program of an expression, or why there is none.
   @spec build(term, [atom], [term]) :: Program.t() | {:unsupported, String.t()}
   def build(expr, hooks, vars) do
     Program.new(expr, hooks, donatable(vars))
