@@ -40,7 +40,7 @@ defmodule NxVulkanGo.ConnectionFailureTest do
     server = Launcher.ensure!()
     %{place: {_, port}, cookie: cookie} = Launcher.access(server)
     [name, _] = String.split("#{server}", "@")
-    {server, FakeEpmd.start(%{name => port}), cookie}
+    {server, FakeEpmd.start(%{name => port}), cookie.()}
   end
 
   test "the host has no address" do
@@ -102,6 +102,70 @@ defmodule NxVulkanGo.ConnectionFailureTest do
     spawn_link(fn -> accept_tls(listener) end)
     message = refusal(:"nxvk@127.0.0.1", FakeEpmd.start(%{"nxvk" => port}))
     assert message =~ "nxvk@127.0.0.1 speaks TLS; set config :nx_vulkan_go, tls: ["
+  end
+
+  @tag :tmp_dir
+  test "TLS, with certificates that suit each other and with others", %{tmp_dir: dir} do
+    {server, epmd} = serve_tls(dir)
+    tls = pem(dir, "client", for(kind <- ~w(cacertfile certfile keyfile)a, do: kind))
+    suits = [cookie: "cookie", tls: [server_name_indication: :disable] ++ tls]
+    assert connect(server, epmd, suits) == :ok
+    stranger = pem(dir, "stranger", ~w(certfile keyfile)a)
+    message = refusal(server, epmd, cookie: "cookie", tls: [verify: :verify_none] ++ stranger)
+    assert message =~ ~r/the TLS handshake with #{server} failed: .*Unknown CA/is
+    distrusted = [cacertfile: Path.join(dir, "stranger_cacertfile.pem")]
+    message = refusal(server, epmd, cookie: "cookie", tls: distrusted)
+    assert message =~ ~r/the TLS handshake with #{server} failed: .*Unknown CA/is
+    message = refusal(server, epmd, cookie: "cookie")
+    assert message =~ "#{server} speaks TLS; set config :nx_vulkan_go, tls: ["
+  end
+
+  # A server with a certificate, that wants one of its clients.
+  defp serve_tls(dir) do
+    curve = [key: {:namedCurve, :secp256r1}, digest: :sha256]
+    chain = %{root: curve, intermediates: [], peer: curve}
+    ours = :public_key.pkix_test_data(%{server_chain: chain, client_chain: chain})
+    strange = :public_key.pkix_test_data(%{server_chain: chain, client_chain: chain})
+    write(dir, "server", ours.server_config)
+    write(dir, "client", ours.client_config)
+    write(dir, "stranger", strange.client_config)
+    name = "tls_#{Distribution.random(4)}"
+
+    [tls_cert, tls_key, tls_ca] =
+      for kind <- ~w(certfile keyfile cacertfile), do: path(dir, "server", kind)
+
+    args =
+      ~w(run --device host --exit-on-eof --cache-dir - --name #{name}@127.0.0.1) ++
+        ["--tls-cert", tls_cert, "--tls-key", tls_key, "--tls-ca", tls_ca]
+
+    port =
+      Port.open({:spawn_executable, Launcher.Binary.find!()}, [
+        :binary,
+        :exit_status,
+        :stderr_to_stdout,
+        line: 16_384,
+        args: args,
+        env: [{~c"NXVK_COOKIE", ~c"cookie"}]
+      ])
+
+    assert_receive {^port, {:data, {:eol, "nxvk ready " <> rest}}}
+    [server, number] = String.split(rest)
+    {:"#{server}", FakeEpmd.start(%{name => String.to_integer(number)})}
+  end
+
+  defp path(dir, who, kind), do: Path.join(dir, "#{who}_#{kind}.pem")
+  defp pem(dir, who, kinds), do: for(kind <- kinds, do: {kind, path(dir, who, kind)})
+
+  defp write(dir, who, config) do
+    {type, key} = config[:key]
+
+    for {kind, entries} <- [
+          cacertfile: for(der <- config[:cacerts], do: {:Certificate, der, :not_encrypted}),
+          certfile: [{:Certificate, config[:cert], :not_encrypted}],
+          keyfile: [{type, key, :not_encrypted}]
+        ] do
+      File.write!(path(dir, who, kind), :public_key.pem_encode(entries))
+    end
   end
 
   test "something else listens there" do

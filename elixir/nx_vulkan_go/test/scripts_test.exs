@@ -66,6 +66,21 @@ defmodule NxVulkanGo.ScriptsTest do
     computed(elixir([path]))
   end
 
+  test "a server that is not connected is down, not an error of the VM", %{path: path} do
+    File.write!(path, """
+    alias NxVulkanGo.Distribution
+    to = {:nxvk, :"nxvk@127.0.0.1"}
+    Distribution.send(to, :hello)
+    ref = Distribution.monitor(to)
+    :noconnection = receive do {:DOWN, ^ref, :process, ^to, reason} -> reason end
+    {:noconnection, _} = catch_exit = try do Distribution.call(to, :info, 5000) catch :exit, e -> e end
+    IO.inspect(catch_exit)
+    """)
+
+    assert {said, 0} = elixir([path])
+    assert said =~ ":noconnection"
+  end
+
   test "iex -S mix", %{path: path} do
     input = String.replace(@program, "defmodule", "\ndefmodule")
     File.write!(path, input)

@@ -48,9 +48,18 @@ defmodule NxVulkanGo.Distribution do
   @spec monitor({atom, node}) :: reference
   def monitor({name, node} = to) do
     case route(node) do
-      nil -> Process.monitor(to)
+      nil -> if reaches?(node), do: Process.monitor(to), else: down(to)
       link -> Connection.monitor(link, name)
     end
+  end
+
+  # A VM without a name cannot even try.
+  defp reaches?(node), do: Node.alive?() or node == node()
+
+  defp down(to) do
+    ref = make_ref()
+    Kernel.send(self(), {:DOWN, ref, :process, to, :noconnection})
+    ref
   end
 
   defp demonitor({_name, node}, ref) do
@@ -62,11 +71,10 @@ defmodule NxVulkanGo.Distribution do
 
   @doc "Calls a registered process of a server; exits as `GenServer.call/3` does."
   @spec call({atom, node}, term, timeout) :: term
-  def call({_name, node} = to, request, timeout) do
-    case route(node) do
-      nil -> GenServer.call(to, request, timeout)
-      _link -> request(to, request, timeout)
-    end
+  def call({_, node} = to, request, timeout) do
+    if route(node) == nil and reaches?(node),
+      do: GenServer.call(to, request, timeout),
+      else: request(to, request, timeout)
   end
 
   defp request({_name, node} = to, request, timeout) do
@@ -105,7 +113,7 @@ defmodule NxVulkanGo.Distribution do
 
   defp connect_new(node) do
     with {:ok, known} <- known(node) do
-      if vm?(node, known) and vm_connect(node, known.cookie),
+      if vm?(node, known) and vm_connect(node, known.cookie.()),
         do: :ok,
         else: GenServer.call(__MODULE__, {:connect, node, known}, @timeout)
     end
@@ -129,7 +137,8 @@ defmodule NxVulkanGo.Distribution do
 
   defp vm_tls?, do: match?({:ok, [[~c"inet_tls"] | _]}, :init.get_argument(:proto_dist))
 
-  # A server of this VM's own is in the clear, and its port is known.
+  # What is known of a server: see `Dial`. The cookie is a function, so that no report of
+  # an error shows it. A server of this VM's own is in the clear, and its port is known.
   defp known(node) do
     case Launcher.access(node) do
       %{} = access -> {:ok, Map.put(access, :tls, nil)}
@@ -139,7 +148,7 @@ defmodule NxVulkanGo.Distribution do
 
   defp elsewhere(node, cookie) do
     tls = if configured?(node), do: Application.get_env(:nx_vulkan_go, :tls)
-    %{cookie: cookie, place: nil, tls: tls}
+    %{cookie: fn -> cookie end, place: nil, tls: tls}
   end
 
   defp configured?(node), do: node == Application.get_env(:nx_vulkan_go, :server)
@@ -189,15 +198,20 @@ defmodule NxVulkanGo.Distribution do
   @impl true
   def handle_call({:connect, node, known}, _from, state) do
     case route(node) do
-      %Link{pid: pid} when is_map_key(state, pid) -> {:reply, :ok, state}
-      _ -> open(node, known, state)
+      %Link{pid: pid} ->
+        if Process.alive?(pid), do: {:reply, :ok, state}, else: open(node, known, state)
+
+      nil ->
+        open(node, known, state)
     end
   end
 
   @impl true
   def handle_info({:DOWN, _, :process, pid, _reason}, state) do
     {node, state} = Map.pop(state, pid)
-    if node, do: :persistent_term.erase({__MODULE__, node})
+
+    # There may be another by now.
+    with %Link{pid: ^pid} <- route(node), do: :persistent_term.erase({__MODULE__, node})
     {:noreply, state}
   end
 

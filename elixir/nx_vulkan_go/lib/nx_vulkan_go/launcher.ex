@@ -101,7 +101,9 @@ defmodule NxVulkanGo.Launcher do
   @impl true
   def init(_) do
     Process.flag(:trap_exit, true)
-    {:ok, %__MODULE__{name: Distribution.random(4), cookie: Distribution.random(24)}}
+    cookie = Distribution.random(24)
+    # No report of an error shows what a function returns.
+    {:ok, %__MODULE__{name: Distribution.random(4), cookie: fn -> cookie end}}
   end
 
   @impl true
@@ -163,7 +165,7 @@ defmodule NxVulkanGo.Launcher do
 
   defp start(state) do
     node = "nxvk_#{state.name}_#{rem(state.starts, @names)}@#{Distribution.loopback()}"
-    port = open(Binary.find!(), node, state.cookie)
+    port = open(Binary.find!(), node, state.cookie.())
     os_pid = with {:os_pid, os_pid} <- Port.info(port, :os_pid), do: os_pid
     timeout = Application.get_env(:nx_vulkan_go, :start_timeout, 60_000)
     timer = :erlang.start_timer(timeout, self(), :ready)

@@ -35,7 +35,7 @@ defmodule NxVulkanGo.Peer do
 
   defp cookie(server) do
     case Launcher.access(server) do
-      %{cookie: cookie} -> String.to_atom(cookie)
+      %{cookie: cookie} -> String.to_atom(cookie.())
       nil -> :erlang.get_cookie(server)
     end
   end

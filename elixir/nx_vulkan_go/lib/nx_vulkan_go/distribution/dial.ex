@@ -17,7 +17,7 @@ defmodule NxVulkanGo.Distribution.Dial do
 
   @typedoc "What is known of a server: its cookie, where it listens if nobody need be asked, TLS."
   @type known :: %{
-          cookie: String.t(),
+          cookie: (-> String.t()),
           place: nil | {:inet.ip_address(), :inet.port_number()},
           tls: nil | keyword
         }
@@ -123,7 +123,7 @@ defmodule NxVulkanGo.Distribution.Dial do
 
   defp secure(node, socket, host, options) do
     :ok = :inet.setopts(socket, packet: 0)
-    defaults = [verify: :verify_peer, server_name_indication: host]
+    defaults = [verify: :verify_peer, server_name_indication: host, log_level: :none]
     options = [packet: 4] ++ Keyword.merge(defaults, options)
 
     with {:ok, _} <- Application.ensure_all_started(:ssl),
@@ -136,19 +136,22 @@ defmodule NxVulkanGo.Distribution.Dial do
 
       {:error, reason} ->
         :gen_tcp.close(socket)
-
-        error("""
-        the TLS handshake with #{node} failed: #{alert(reason)}; see that it runs with --tls-cert, and \
-        that config :nx_vulkan_go, tls: [cacertfile: ..., certfile: ..., keyfile: ...] suits it\
-        """)
+        error(no_tls(node, reason))
     end
+  end
+
+  defp no_tls(node, reason) do
+    """
+    the TLS handshake with #{node} failed: #{alert(reason)}; see that it runs with --tls-cert, and \
+    that config :nx_vulkan_go, tls: [cacertfile: ..., certfile: ..., keyfile: ...] suits it\
+    """
   end
 
   defp alert({:tls_alert, {_, text}}), do: text |> to_string() |> String.trim()
   defp alert(reason), do: inspect(reason)
 
   defp shake(transport, socket, node, identity, known, place) do
-    with :ok <- Handshake.run(transport, socket, node, identity, known.cookie) do
+    with :ok <- Handshake.run(transport, socket, node, identity, known.cookie.()) do
       :ok = setopts(transport, socket, packet: 4)
       {:ok, transport, socket}
     else
@@ -174,6 +177,10 @@ defmodule NxVulkanGo.Distribution.Dial do
 
   defp failed({:refused, status}, node, _known, _place),
     do: "#{node} does not let this VM connect: it answers #{inspect(status)}"
+
+  # A server tells of a certificate that it does not trust when the handshake is over.
+  defp failed({:handshake, _step, {:tls_alert, _} = reason}, node, _known, _place),
+    do: no_tls(node, reason)
 
   defp failed({:handshake, step, reason}, node, known, {address, port}) do
     if known.tls == nil and tls?(address, port) do

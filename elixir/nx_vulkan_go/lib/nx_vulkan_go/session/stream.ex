@@ -129,7 +129,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp unreachable({name, node}, :noproc) do
     Error.new(
-      :server_down,
+      :no_device,
       "there is no #{name} on #{node}: NxVulkanGo.devices/1 lists its devices; or it is about to be opened again"
     )
   end
