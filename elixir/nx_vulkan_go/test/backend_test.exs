@@ -170,10 +170,10 @@ defmodule NxVulkanGo.BackendTest do
       Application.delete_env(:nx_vulkan_go, :fallback)
       log = ExUnit.CaptureLog.capture_log(fn -> fold(Nx.tensor([1, 2, 3])) end)
       assert log =~ "reduce of s32 is computed by Nx.BinaryBackend"
-      assert ExUnit.CaptureLog.capture_log(fn -> fold(Nx.tensor([1, 2])) end) == ""
+      refute ExUnit.CaptureLog.capture_log(fn -> fold(Nx.tensor([1, 2])) end) =~ "reduce"
       NxVulkanGo.Fallback.forget()
       Application.put_env(:nx_vulkan_go, :fallback, :silent)
-      assert ExUnit.CaptureLog.capture_log(fn -> fold(Nx.tensor([1, 2])) end) == ""
+      refute ExUnit.CaptureLog.capture_log(fn -> fold(Nx.tensor([1, 2])) end) =~ "reduce"
     end
   end
 end

@@ -2,7 +2,9 @@ defmodule NxVulkanGo.ConnectionTest do
   # The connection of this package's own, which a VM without a node name has.
   use ExUnit.Case, async: false
 
-  alias NxVulkanGo.Distribution
+  import NxVulkanGo.Eventually
+
+  alias NxVulkanGo.{Distribution, Error, Launcher, Session, Sessions}
   alias NxVulkanGo.Distribution.Link
 
   setup_all do
@@ -11,32 +13,37 @@ defmodule NxVulkanGo.ConnectionTest do
     :ok
   end
 
-  # A run of the server of its own, so that the connection is one of this module's kind.
   @moduletag :launched
   @moduletag :capture_log
 
+  # Another test may have connected by the VM's distribution, or just killed the server.
   setup do
     Nx.default_backend(NxVulkanGo.Backend)
-    server = NxVulkanGo.connect()
+    session = session()
 
-    unless link(server) do
-      System.cmd("kill", ["-9", "#{NxVulkanGo.Launcher.os_pid()}"])
-      assert eventually(fn -> NxVulkanGo.Launcher.ensure!() != server end)
+    unless link(session.server) do
+      System.cmd("kill", ["-9", "#{Launcher.os_pid()}"])
+      assert eventually(fn -> Session.closed?(session) end)
     end
 
-    server = NxVulkanGo.connect()
+    %{server: server} = session()
     {:ok, server: server, link: link(server)}
   end
 
-  defp link(server), do: :persistent_term.get({Distribution, server}, nil)
-
-  defp eventually(fun, tries \\ 3000) do
-    cond do
-      result = fun.() -> result
-      tries == 0 -> flunk("it did not come about")
-      true -> Process.sleep(10) && eventually(fun, tries - 1)
-    end
+  # One whose server answers.
+  defp session do
+    eventually(fn ->
+      try do
+        session = Sessions.fetch!([])
+        Session.sync(session)
+        session
+      rescue
+        Error -> nil
+      end
+    end)
   end
+
+  defp link(server), do: :persistent_term.get({Distribution, server}, nil)
 
   test "pids and references have the name that the server knows, and come back", %{link: link} do
     for term <- [self(), make_ref(), Process.monitor(self()), spawn(fn -> :ok end)] do
@@ -101,16 +108,18 @@ defmodule NxVulkanGo.ConnectionTest do
     t = Nx.iota({10})
     Nx.to_binary(t)
     Process.exit(link.pid, :kill)
-    assert eventually(fn -> NxVulkanGo.Session.closed?(t.data.session) end)
-    assert_raise NxVulkanGo.Error, fn -> Nx.to_binary(t) end
+    assert eventually(fn -> Session.closed?(t.data.session) end)
+    assert_raise Error, fn -> Nx.to_binary(t) end
     assert Nx.to_flat_list(Nx.add(Nx.iota({2}), 1)) == [1, 2]
   end
 
   test "a server that is killed is told by a monitor", %{server: server, link: link} do
+    session = Nx.iota({10}).data.session
     down = Distribution.monitor({:nxvk, server})
-    System.cmd("kill", ["-9", "#{NxVulkanGo.Launcher.os_pid()}"])
+    System.cmd("kill", ["-9", "#{Launcher.os_pid()}"])
     assert_receive {:DOWN, ^down, :process, _, {:shutdown, _}}
     refute Process.alive?(link.pid)
+    assert eventually(fn -> Session.closed?(session) end)
     assert Nx.to_flat_list(Nx.iota({2})) == [0, 1]
   end
 end

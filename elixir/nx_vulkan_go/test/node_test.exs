@@ -2,6 +2,8 @@ defmodule NxVulkanGo.NodeTest do
   # A real server: its life, its death, its memory.
   use ExUnit.Case, async: false
 
+  import NxVulkanGo.Eventually
+
   alias NxVulkanGo.{Error, Launcher}
 
   # What the test before has made goes with its process.
@@ -14,15 +16,6 @@ defmodule NxVulkanGo.NodeTest do
   defp buffers do
     NxVulkanGo.sweep()
     NxVulkanGo.memory().session.buffers
-  end
-
-  # Waits for a condition that something else brings about.
-  defp eventually(fun, tries \\ 3000) do
-    cond do
-      result = fun.() -> result
-      tries == 0 -> flunk("it did not come about")
-      true -> Process.sleep(10) && eventually(fun, tries - 1)
-    end
   end
 
   test "devices, info and memory" do
@@ -166,6 +159,22 @@ defmodule NxVulkanGo.NodeTest do
       System.cmd("kill", ["-9", "#{Launcher.os_pid()}"])
       assert_receive {:DOWN, ^ref, _, _, {%Error{kind: kind}, _}}, 1_000
       assert kind in [:server_down, :stale]
+    end
+
+    test "servers that follow each other take turns with eight names, and have one cookie" do
+      first = Launcher.ensure!()
+      cookie = Launcher.access(first).cookie.()
+      [name, _] = String.split("#{first}", ~r/_\d@/)
+      :sys.replace_state(Launcher, &%{&1 | starts: 7})
+
+      for number <- [7, 0] do
+        before = Launcher.ensure!()
+        System.cmd("kill", ["-9", "#{Launcher.os_pid()}"])
+        assert eventually(fn -> Launcher.ensure!() != before end)
+        assert "#{Launcher.ensure!()}" =~ "#{name}_#{number}@"
+        assert Launcher.access(Launcher.ensure!()).cookie.() == cookie
+        assert Launcher.access(before) == nil
+      end
     end
 
     test "the server ends when this VM's end of its pipe closes" do

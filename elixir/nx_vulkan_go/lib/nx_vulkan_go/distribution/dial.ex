@@ -112,8 +112,8 @@ defmodule NxVulkanGo.Distribution.Dial do
     with {:error, reason} <-
            :gen_tcp.connect(address, port, family ++ [packet: 2] ++ @socket, @timeout) do
       error("""
-      epmd says that #{node} listens on port #{port} of #{:inet.ntoa(address)}, but that port does \
-      not answer (#{reason}); see that nxvk-node listens there (--listen 0.0.0.0) and that the \
+      #{node} is to listen on port #{port} of #{:inet.ntoa(address)}, as epmd says, but that port \
+      does not answer (#{reason}); see that nxvk-node listens there (--listen 0.0.0.0) and that the \
       firewall lets port #{port} through (--port fixes it)\
       """)
     end
@@ -148,6 +148,7 @@ defmodule NxVulkanGo.Distribution.Dial do
   end
 
   defp alert({:tls_alert, {_, text}}), do: text |> to_string() |> String.trim()
+  defp alert(text) when is_binary(text), do: text
   defp alert(reason), do: inspect(reason)
 
   defp shake(transport, socket, node, identity, known, place) do
@@ -181,6 +182,11 @@ defmodule NxVulkanGo.Distribution.Dial do
   # A server tells of a certificate that it does not trust when the handshake is over.
   defp failed({:handshake, _step, {:tls_alert, _} = reason}, node, _known, _place),
     do: no_tls(node, reason)
+
+  defp failed({:handshake, step, :closed}, node, %{tls: [_ | _]}, _place)
+       when step in [:name, :status] do
+    no_tls(node, "it broke off, as a server does that does not trust the certificate")
+  end
 
   defp failed({:handshake, step, reason}, node, known, {address, port}) do
     if known.tls == nil and tls?(address, port) do
