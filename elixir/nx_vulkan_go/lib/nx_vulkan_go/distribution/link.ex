@@ -19,6 +19,9 @@ defmodule NxVulkanGo.Distribution.Link do
           creation: non_neg_integer
         }
 
+  # With atoms in UTF-8, as they are by default since OTP 26.
+  @format [minor_version: 2]
+
   # Tags of the external term format.
   @version 131
   @pid 88
@@ -45,8 +48,8 @@ defmodule NxVulkanGo.Distribution.Link do
   defp put(%{transport: transport, socket: socket}, control, message) do
     transport.send(socket, [
       @pass_through,
-      :erlang.term_to_binary(control),
-      :erlang.term_to_iovec(message)
+      :erlang.term_to_binary(control, @format),
+      :erlang.term_to_iovec(message, @format)
     ])
 
     :ok
@@ -55,7 +58,7 @@ defmodule NxVulkanGo.Distribution.Link do
   @doc "Sends a control message that has no message."
   @spec control(t, tuple) :: :ok
   def control(%{transport: transport, socket: socket}, control) do
-    transport.send(socket, [@pass_through, :erlang.term_to_binary(control)])
+    transport.send(socket, [@pass_through, :erlang.term_to_binary(control, @format)])
     :ok
   end
 
@@ -77,13 +80,15 @@ defmodule NxVulkanGo.Distribution.Link do
   def local(_link, term), do: term
 
   defp split(pid) when is_pid(pid) do
-    <<@version, @pid, rest::binary>> = :erlang.term_to_binary(pid)
+    <<@version, @pid, rest::binary>> = :erlang.term_to_binary(pid, @format)
     {node, <<numbers::binary-8, creation::32>>} = atom(rest)
     {:pid, node, creation, numbers}
   end
 
   defp split(ref) when is_reference(ref) do
-    <<@version, @reference, length::binary-2, rest::binary>> = :erlang.term_to_binary(ref)
+    <<@version, @reference, length::binary-2, rest::binary>> =
+      :erlang.term_to_binary(ref, @format)
+
     {node, <<creation::32, numbers::binary>>} = atom(rest)
     {{:reference, length}, node, creation, numbers}
   end
@@ -95,12 +100,12 @@ defmodule NxVulkanGo.Distribution.Link do
     do: {:erlang.binary_to_existing_atom(name), rest}
 
   defp join(:pid, node, creation, numbers) do
-    <<@version, name::binary>> = :erlang.term_to_binary(node)
+    <<@version, name::binary>> = :erlang.term_to_binary(node, @format)
     :erlang.binary_to_term(<<@version, @pid, name::binary, numbers::binary, creation::32>>)
   end
 
   defp join({:reference, length}, node, creation, numbers) do
-    <<@version, name::binary>> = :erlang.term_to_binary(node)
+    <<@version, name::binary>> = :erlang.term_to_binary(node, @format)
 
     :erlang.binary_to_term(
       <<@version, @reference, length::binary, name::binary, creation::32, numbers::binary>>
