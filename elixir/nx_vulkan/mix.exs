@@ -32,7 +32,9 @@ defmodule Nx.Vulkan.MixProject do
   defp nx_dep(path), do: {:nx, path: Path.join(path, "nx")}
 
   defp beside(app) do
-    path = System.get_env("#{String.upcase("#{app}")}_PATH")
+    nx = System.get_env("NX_PATH")
+    variable = "#{String.upcase("#{app}")}_PATH"
+    path = System.get_env(variable) || (nx && Path.join(Path.dirname(nx), "#{app}"))
     if path && File.dir?(path), do: [{app, path: path, override: true}], else: []
   end
 
@@ -40,7 +42,7 @@ defmodule Nx.Vulkan.MixProject do
     [
       licenses: ["Apache-2.0"],
       links: %{"GitHub" => @source_url},
-      files: ~w(lib mix.exs README.md .formatter.exs)
+      files: ~w(lib mix.exs README.md LICENSE .formatter.exs)
     ]
   end
 end

@@ -20,7 +20,7 @@ defmodule NxVulkanGo.MixProject do
   end
 
   def application do
-    [extra_applications: [:logger, :crypto], mod: {NxVulkanGo.Application, []}]
+    [extra_applications: [:logger, :crypto, ssl: :optional], mod: {NxVulkanGo.Application, []}]
   end
 
   def cli do
@@ -62,7 +62,7 @@ defmodule NxVulkanGo.MixProject do
     [
       licenses: ["Apache-2.0"],
       links: %{"GitHub" => @source_url},
-      files: ~w(lib guides priv/ops.eterm mix.exs README.md CHANGELOG.md .formatter.exs)
+      files: ~w(lib guides priv/ops.eterm mix.exs README.md CHANGELOG.md LICENSE .formatter.exs)
     ]
   end
 

@@ -35,7 +35,7 @@ defmodule NxVulkanGo.Bench.Sink do
   end
 end
 
-NxVulkanGo.Distribution.ensure_started!()
+{:ok, _} = :net_kernel.start(:"bench@127.0.0.1", %{name_domain: :longnames, dist_listen: false})
 NxVulkanGo.Bench.Sink.start(0)
 place = [server: node(), device: 0]
 Nx.default_backend({NxVulkanGo.Backend, place})

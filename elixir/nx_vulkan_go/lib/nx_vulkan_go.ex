@@ -12,7 +12,7 @@ defmodule NxVulkanGo do
 
   @behaviour Nx.Defn.Compiler
 
-  alias NxVulkanGo.{Compiler, Error, Options, Session, Sessions}
+  alias NxVulkanGo.{Compiler, Distribution, Error, Options, Session, Sessions}
 
   @impl true
   defdelegate __jit__(key, vars, fun, args_list, options), to: Compiler, as: :jit
@@ -114,7 +114,7 @@ defmodule NxVulkanGo do
   defp call(options, request) do
     server = connect(options)
 
-    case GenServer.call({:nxvk, server}, request, 30_000) do
+    case Distribution.call({:nxvk, server}, request, 30_000) do
       {:ok, reply} -> reply
       {:error, error} -> raise Error.from_wire(error)
     end

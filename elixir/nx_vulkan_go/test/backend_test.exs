@@ -159,7 +159,8 @@ defmodule NxVulkanGo.BackendTest do
 
   describe "what the node does not compute" do
     setup do
-      on_exit(fn -> Application.delete_env(:nx_vulkan_go, :fallback) end)
+      on_exit(fn -> Application.put_env(:nx_vulkan_go, :fallback, :silent) end)
+      NxVulkanGo.Fallback.forget()
     end
 
     # A function that looks at values is no program.
@@ -183,10 +184,14 @@ defmodule NxVulkanGo.BackendTest do
       assert error.kind == :unsupported
     end
 
-    test "warns where the policy says so" do
-      Application.put_env(:nx_vulkan_go, :fallback, :warn)
+    test "is warned of once an operation, unless the configuration says otherwise" do
+      Application.delete_env(:nx_vulkan_go, :fallback)
       log = ExUnit.CaptureLog.capture_log(fn -> fold(Nx.tensor([1, 2, 3])) end)
       assert log =~ "reduce of s32 is computed by Nx.BinaryBackend"
+      refute ExUnit.CaptureLog.capture_log(fn -> fold(Nx.tensor([1, 2])) end) =~ "reduce"
+      NxVulkanGo.Fallback.forget()
+      Application.put_env(:nx_vulkan_go, :fallback, :silent)
+      refute ExUnit.CaptureLog.capture_log(fn -> fold(Nx.tensor([1, 2])) end) =~ "reduce"
     end
   end
 end

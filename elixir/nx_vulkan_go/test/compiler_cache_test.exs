@@ -93,7 +93,8 @@ defmodule NxVulkanGo.CompilerCacheTest do
     assert_received %{function: ^future, reason: "from_the_future: " <> _}
     assert "#{NxVulkanGo.explain(future, [1])}" =~ "run by Nx.Defn.Evaluator: from_the_future"
 
-    on_exit(fn -> Application.delete_env(:nx_vulkan_go, :fallback) end)
+    on_exit(fn -> Application.put_env(:nx_vulkan_go, :fallback, :silent) end)
+    NxVulkanGo.Fallback.forget()
     Application.put_env(:nx_vulkan_go, :fallback, :warn)
     log = ExUnit.CaptureLog.capture_log(fn -> catch_error(Nx.Defn.jit(future).(Nx.iota({3}))) end)
     assert log =~ "is run by Nx.Defn.Evaluator: from_the_future"

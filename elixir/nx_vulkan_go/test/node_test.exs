@@ -2,6 +2,8 @@ defmodule NxVulkanGo.NodeTest do
   # A real server: its life, its death, its memory.
   use ExUnit.Case, async: false
 
+  import NxVulkanGo.Eventually
+
   alias NxVulkanGo.{Error, Launcher}
 
   # What the test before has made goes with its process.
@@ -16,15 +18,6 @@ defmodule NxVulkanGo.NodeTest do
     NxVulkanGo.memory().session.buffers
   end
 
-  # Waits for a condition that something else brings about.
-  defp eventually(fun, tries \\ 3000) do
-    cond do
-      result = fun.() -> result
-      tries == 0 -> flunk("it did not come about")
-      true -> Process.sleep(10) && eventually(fun, tries - 1)
-    end
-  end
-
   test "devices, info and memory" do
     assert [%{index: 0, name: name} | _] = NxVulkanGo.devices()
     assert is_binary(name)
@@ -34,12 +27,15 @@ defmodule NxVulkanGo.NodeTest do
     assert %{session: %{bytes: bytes}, device: %{}} = NxVulkanGo.memory()
     assert bytes >= 4000
     assert Nx.to_number(t[999]) == 999
-    assert Enum.any?(NxVulkanGo.sessions(), &(&1.label =~ "#{node()}"))
+    labels = for session <- NxVulkanGo.sessions(), do: session.label
+    assert Enum.any?(labels, &(&1 =~ ~r/^nx_vulkan_go of .* \(#{:os.getpid()}\)$/))
   end
 
   test "a device that is not there is named, and where to look" do
     error = assert_raise NxVulkanGo.Error, fn -> NxVulkanGo.memory(device: 99) end
+    assert error.kind == :no_device
     assert Exception.message(error) =~ ~r/no nxvk_99 on .*NxVulkanGo.devices/
+    refute Exception.message(error) =~ "lost"
   end
 
   test "a tensor of a task lives, one in ETS lives, a dropped one goes" do
@@ -163,6 +159,22 @@ defmodule NxVulkanGo.NodeTest do
       System.cmd("kill", ["-9", "#{Launcher.os_pid()}"])
       assert_receive {:DOWN, ^ref, _, _, {%Error{kind: kind}, _}}, 1_000
       assert kind in [:server_down, :stale]
+    end
+
+    test "servers that follow each other take turns with eight names, and have one cookie" do
+      first = Launcher.ensure!()
+      cookie = Launcher.access(first).cookie.()
+      [name, _] = String.split("#{first}", ~r/_\d@/)
+      :sys.replace_state(Launcher, &%{&1 | starts: 7})
+
+      for number <- [7, 0] do
+        before = Launcher.ensure!()
+        System.cmd("kill", ["-9", "#{Launcher.os_pid()}"])
+        assert eventually(fn -> Launcher.ensure!() != before end)
+        assert "#{Launcher.ensure!()}" =~ "#{name}_#{number}@"
+        assert Launcher.access(Launcher.ensure!()).cookie.() == cookie
+        assert Launcher.access(before) == nil
+      end
     end
 
     test "the server ends when this VM's end of its pipe closes" do

@@ -175,4 +175,30 @@ defmodule NxVulkanGo.SessionTest do
     assert Nx.to_flat_list(Nx.add(Nx.tensor([1, 2]), 1)) == [2, 3]
     assert_raise Error, ~r/stale/, fn -> Nx.add(t, 1) end
   end
+
+  test "a process is told of once a session, and remembers one session a device", context do
+    t = Nx.tensor([1, 2])
+    keys = Process.get_keys()
+
+    for _ <- 1..3 do
+      session = Sessions.fetch!(context.place)
+      Nx.add(Nx.tensor([1]), 1)
+      Process.exit(session.pid, :kill)
+      ref = Process.monitor(session.pid)
+      assert_receive {:DOWN, ^ref, _, _, _}
+      :sys.get_state(Sessions)
+    end
+
+    assert Nx.to_flat_list(Nx.tensor([3])) == [3]
+    assert Process.get_keys() -- keys == []
+    assert t.data.session != Sessions.fetch!(context.place)
+  end
+
+  test "a server with another table of operations is told by both versions", context do
+    refusal = {:bad_argument, nil, [], "install the same version of both"}
+    FakeServer.stop(context.server)
+    FakeServer.start(context.place[:device], refuse: refusal)
+    error = assert_raise(Error, fn -> Nx.to_flat_list(Nx.tensor([1])) end)
+    assert Exception.message(error) =~ "install the same version of both"
+  end
 end

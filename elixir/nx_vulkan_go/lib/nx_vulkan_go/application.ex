@@ -7,6 +7,8 @@ defmodule NxVulkanGo.Application do
     NxVulkanGo.Options.check_configuration()
 
     children = [
+      {DynamicSupervisor, name: NxVulkanGo.ConnectionSupervisor, strategy: :one_for_one},
+      NxVulkanGo.Distribution,
       NxVulkanGo.Launcher,
       {DynamicSupervisor, name: NxVulkanGo.SessionSupervisor, strategy: :one_for_one},
       NxVulkanGo.Sessions,
@@ -14,6 +16,7 @@ defmodule NxVulkanGo.Application do
       NxVulkanGo.Compiler.Captured
     ]
 
-    Supervisor.start_link(children, strategy: :one_for_one, name: NxVulkanGo.Supervisor)
+    # Each relies on those before it and knows processes of theirs.
+    Supervisor.start_link(children, strategy: :rest_for_one, name: NxVulkanGo.Supervisor)
   end
 end

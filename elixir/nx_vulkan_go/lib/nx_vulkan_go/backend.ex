@@ -96,6 +96,8 @@ defmodule NxVulkanGo.Backend do
       first and compares (default `false`; read when this package is compiled)
     * `:check` - see `NxVulkanGo.Check`
     * `:fallback` - see `NxVulkanGo.Fallback`
+    * `:label` - what the sessions of this VM are called in reports of the server (default:
+      the name of the release, the project or the script)
     * `:limit` - how many bytes this VM may have on a device (default `:infinity`)
     * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`
   """

@@ -105,7 +105,8 @@ defmodule NxVulkanGo.Compiler do
   defp names(options),
     do: for({name, hook} <- Keyword.get(options, :hooks, %{}), hook != nil, do: name)
 
-  @doc "The program of an expression, or why there is none."
+  @doc false
+  # The program of an expression, or why there is none.
   @spec build(term, [atom], [term]) :: Program.t() | {:unsupported, String.t()}
   def build(expr, hooks, vars) do
     Program.new(expr, hooks, donatable(vars))
@@ -128,8 +129,14 @@ defmodule NxVulkanGo.Compiler do
   # Nx has had this field since 0.14.
   defp donatable?(t), do: Map.get(t, :donatable?, false)
 
+  # The same for all closures of one place, of which there may be any number.
+  defp named(fun) when is_function(fun),
+    do: for(item <- [:module, :name, :arity], do: elem(Function.info(fun, item), 1))
+
+  defp named(key), do: key
+
   defp fallback(key, reason) do
     Telemetry.execute([:compiler, :fallback], %{count: 1}, %{function: key, reason: reason})
-    Fallback.policy!("#{inspect(key)} is run by Nx.Defn.Evaluator: #{reason}")
+    Fallback.policy!(named(key), "#{inspect(key)} is run by Nx.Defn.Evaluator: #{reason}")
   end
 end

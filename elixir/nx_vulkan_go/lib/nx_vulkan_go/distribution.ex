@@ -1,54 +1,251 @@
 defmodule NxVulkanGo.Distribution do
   @moduledoc false
-  # Makes this VM able to connect to a server: a VM that is not distributed
-  # becomes a hidden node that listens on no port and asks no epmd for a name.
+  # How this VM talks to a server: by its own distribution where it has a node name
+  # of the server's kind, and otherwise by a connection that this package makes.
+  # The VM is never given a name: that would strand whatever has written a pid of
+  # nonode@nohost down, such as a script that is being compiled.
+  #
+  # What goes to a server goes through `send/2`, `monitor/1` and `call/3`; a pid or
+  # a reference inside of a message is that of `address/2`.
+  #
+  # The process makes the connections, one a server, and forgets those that end.
 
-  alias NxVulkanGo.Error
+  use GenServer
 
-  @doc "Starts distribution unless it runs."
-  def ensure_started! do
-    unless Node.alive?() do
-      options = %{name_domain: :longnames, dist_listen: false, hidden: true}
+  import Kernel, except: [send: 2]
 
-      case :net_kernel.start(:"nx_#{random(6)}@127.0.0.1", options) do
-        {:ok, _} -> Node.set_cookie(String.to_atom(random(24)))
-        {:error, {:already_started, _}} -> :ok
-        {:error, reason} -> raise Error.new(:server_down, started(reason))
-      end
+  alias NxVulkanGo.{Error, Launcher}
+  alias NxVulkanGo.Distribution.{Connection, Link}
+
+  @supervisor NxVulkanGo.ConnectionSupervisor
+  @timeout 60_000
+
+  def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
+
+  ## Messages
+
+  @doc "Sends a message to a registered process of a server, or to a pid of one."
+  @spec send({atom, node} | pid, term) :: :ok
+  def send({name, node} = to, message) do
+    case route(node) do
+      nil -> Kernel.send(to, message)
+      link -> Link.send(link, name, message)
     end
 
     :ok
   end
 
-  defp started(reason), do: "cannot make this VM distributed: #{inspect(reason)}"
-
-  @doc "A host of this machine that nodes of this VM's kind of names can have."
-  def loopback, do: if(:net_kernel.longnames() == false, do: "localhost", else: "127.0.0.1")
-
-  @doc "Connects to a node."
-  def connect(node) do
-    ensure_started!()
-    set_cookie(node, Application.get_env(:nx_vulkan_go, :cookie))
-
-    if :net_kernel.hidden_connect_node(node) == true do
-      :ok
-    else
-      {:error,
-       Error.new(:server_down, """
-       cannot connect to #{node} from #{node()}; see that nxvk-node runs there, that its epmd \
-       answers, that both have the same cookie (config :nx_vulkan_go, cookie: ...), and that both \
-       have names of the same kind (long ones have a dot in the host)\
-       """)}
+  @doc "A pid or reference of this VM, as a server knows it."
+  @spec address(pid | reference, node) :: pid | reference
+  def address(term, server) do
+    case route(server) do
+      nil -> term
+      link -> Link.address(link, term)
     end
   end
 
-  defp set_cookie(_node, nil), do: :ok
-
-  defp set_cookie(node, cookie) do
-    if node == Application.get_env(:nx_vulkan_go, :server),
-      do: Node.set_cookie(node, :"#{cookie}"),
-      else: :ok
+  @doc "Monitors a registered process of a server; `{:DOWN, ref, _, _, reason}` tells its end."
+  @spec monitor({atom, node}) :: reference
+  def monitor({name, node} = to) do
+    case route(node) do
+      nil -> if reaches?(node), do: Process.monitor(to), else: down(to)
+      link -> Connection.monitor(link, name)
+    end
   end
+
+  # A VM without a name cannot even try.
+  defp reaches?(node), do: Node.alive?() or node == node()
+
+  defp down(to) do
+    ref = make_ref()
+    Kernel.send(self(), {:DOWN, ref, :process, to, :noconnection})
+    ref
+  end
+
+  defp demonitor({_name, node}, ref) do
+    case route(node) do
+      nil -> Process.demonitor(ref, [:flush])
+      link -> Connection.demonitor(link, ref)
+    end
+  end
+
+  @doc "Calls a registered process of a server; exits as `GenServer.call/3` does."
+  @spec call({atom, node}, term, timeout) :: term
+  def call({_, node} = to, request, timeout) do
+    if route(node) == nil and reaches?(node),
+      do: GenServer.call(to, request, timeout),
+      else: request(to, request, timeout)
+  end
+
+  defp request({_name, node} = to, request, timeout) do
+    ref = monitor(to)
+    send(to, {:"$gen_call", {address(self(), node), address(ref, node)}, request})
+
+    receive do
+      {^ref, reply} ->
+        demonitor(to, ref)
+        reply
+
+      {:DOWN, ^ref, _, _, reason} ->
+        exit({reason, {GenServer, :call, [to, request, timeout]}})
+    after
+      timeout ->
+        demonitor(to, ref)
+        exit({:timeout, {GenServer, :call, [to, request, timeout]}})
+    end
+  end
+
+  # The connection of this package's own, where there is one.
+  defp route(node), do: :persistent_term.get({__MODULE__, node}, nil)
+
+  ## Connecting
+
+  @doc "Connects to a server."
+  @spec connect(node) :: :ok | {:error, Error.t()}
+  def connect(node) do
+    case route(node) do
+      %Link{pid: pid} -> if Process.alive?(pid), do: :ok, else: connect_new(node)
+      nil -> connect_new(node)
+    end
+  end
+
+  defp connect_new(node) when node == node(), do: :ok
+
+  defp connect_new(node) do
+    with {:ok, known} <- known(node) do
+      if vm?(node, known) and vm_connect(node, known.cookie.()),
+        do: :ok,
+        else: GenServer.call(__MODULE__, {:connect, node, known}, @timeout)
+    end
+  end
+
+  # Where the VM's own distribution does not get there, ours does, or says why not.
+  defp vm_connect(node, cookie) do
+    if cookie != Atom.to_string(:erlang.get_cookie(node)),
+      do: :erlang.set_cookie(node, String.to_atom(cookie))
+
+    :net_kernel.hidden_connect_node(node) == true
+  end
+
+  defp vm?(node, known) do
+    Node.alive?() and Application.get_env(:nx_vulkan_go, :distribution, :vm) == :vm and
+      long?(node) == :net_kernel.longnames() and
+      (vm_tls?() or known.tls == nil) and not (vm_tls?() and known.place != nil)
+  end
+
+  defp long?(node), do: node |> Atom.to_string() |> String.contains?([".", ":"])
+
+  defp vm_tls?, do: match?({:ok, [[~c"inet_tls"] | _]}, :init.get_argument(:proto_dist))
+
+  # What is known of a server: see `Dial`. The cookie is a function, so that no report of
+  # an error shows it. A server of this VM's own is in the clear, and its port is known.
+  defp known(node) do
+    case Launcher.access(node) do
+      %{} = access -> {:ok, Map.put(access, :tls, nil)}
+      nil -> with {:ok, cookie} <- cookie(node), do: {:ok, elsewhere(node, cookie)}
+    end
+  end
+
+  defp elsewhere(node, cookie) do
+    tls = if configured?(node), do: Application.get_env(:nx_vulkan_go, :tls)
+    %{cookie: fn -> cookie end, place: nil, tls: tls}
+  end
+
+  defp configured?(node), do: node == Application.get_env(:nx_vulkan_go, :server)
+
+  defp cookie(node) do
+    cookie = Application.get_env(:nx_vulkan_go, :cookie)
+    if configured?(node) && cookie, do: {:ok, "#{cookie}"}, else: vm_cookie(node)
+  end
+
+  defp vm_cookie(node) do
+    case :erlang.get_cookie(node) do
+      :nocookie -> given_cookie(node)
+      cookie -> {:ok, Atom.to_string(cookie)}
+    end
+  end
+
+  # What a VM that is not distributed would have for a cookie if it were.
+  defp given_cookie(node) do
+    with {:ok, [[cookie | _] | _]} <- :init.get_argument(:setcookie) do
+      {:ok, List.to_string(cookie)}
+    else
+      _ -> cookie_file(node)
+    end
+  end
+
+  defp cookie_file(node) do
+    path = Path.join(System.user_home() || "", ".erlang.cookie")
+
+    case File.read(path) do
+      {:ok, text} ->
+        {:ok, String.trim(text)}
+
+      {:error, reason} ->
+        {:error,
+         Error.new(:no_connection, """
+         no cookie for #{node} is known (#{path}: #{:file.format_error(reason)}); set that of the \
+         file that nxvk-node names when it starts: config :nx_vulkan_go, cookie: "..."\
+         """)}
+    end
+  end
+
+  ## The process
+
+  @impl true
+  def init(_), do: {:ok, %{}}
+
+  @impl true
+  def handle_call({:connect, node, known}, _from, state) do
+    case route(node) do
+      %Link{pid: pid} ->
+        if Process.alive?(pid), do: {:reply, :ok, state}, else: open(node, known, state)
+
+      nil ->
+        open(node, known, state)
+    end
+  end
+
+  @impl true
+  def handle_info({:DOWN, _, :process, pid, _reason}, state) do
+    {node, state} = Map.pop(state, pid)
+
+    # There may be another by now.
+    with %Link{pid: ^pid} <- route(node), do: :persistent_term.erase({__MODULE__, node})
+    {:noreply, state}
+  end
+
+  def handle_info(_other, state), do: {:noreply, state}
+
+  defp open(node, known, state) do
+    case DynamicSupervisor.start_child(@supervisor, {Connection, {node, identity(), known}}) do
+      {:ok, pid} ->
+        Process.monitor(pid)
+        :persistent_term.put({__MODULE__, node}, Connection.link(pid))
+        {:reply, :ok, Map.put(state, pid, node)}
+
+      {:error, {:shutdown, %Error{} = error}} ->
+        {:reply, {:error, error}, state}
+
+      {:error, reason} ->
+        error = Error.new(:no_connection, "cannot connect to #{node}: #{inspect(reason)}")
+        {:reply, {:error, error}, state}
+    end
+  end
+
+  # The name and creation that servers know this VM by, the same as long as it runs.
+  defp identity do
+    with nil <- :persistent_term.get({__MODULE__, :identity}, nil) do
+      {:ok, host} = :inet.gethostname()
+      <<creation::32>> = :crypto.strong_rand_bytes(4)
+      identity = {:"nx_#{random(6)}@#{host}", max(creation, 4)}
+      :persistent_term.put({__MODULE__, :identity}, identity)
+      identity
+    end
+  end
+
+  @doc "A host of this machine that nodes of this VM's kind of names can have."
+  def loopback, do: if(:net_kernel.longnames() == false, do: "localhost", else: "127.0.0.1")
 
   @doc "Random lower-case text of 2n characters."
   def random(n), do: Base.encode16(:crypto.strong_rand_bytes(n), case: :lower)

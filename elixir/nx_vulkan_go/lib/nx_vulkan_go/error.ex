@@ -6,7 +6,9 @@ defmodule NxVulkanGo.Error do
 
     * `:kind` - one of `:bad_request`, `:unknown_op`, `:bad_argument`, `:unknown_id`, `:stale`,
       `:not_shared`, `:unsupported`, `:out_of_memory`, `:limit`, `:device_lost`, `:server_down`,
-      `:unknown_program`, `:cancelled`, `:deadline`, `:callback`, `:callback_timeout`, `:internal`
+      `:unknown_program`, `:cancelled`, `:deadline`, `:callback`, `:callback_timeout`, `:internal`;
+      on the way to a server `:no_connection` (the reason says which step failed), and to one of
+      this VM's own `:not_installed`, `:cannot_build`, `:no_device` and `:not_started`
     * `:op` - the operation that failed, or `nil`
     * `:operands` - the types of its operands, as text
     * `:reason` - what the server said

@@ -32,7 +32,7 @@ defmodule NxVulkanGo.Explanation do
 
   @type t :: %__MODULE__{
           # the reason where the function cannot be compiled
-          program: NxVulkanGo.Compiler.Program.t() | {:unsupported, String.t()},
+          program: struct | {:unsupported, String.t()},
           parts: [part]
         }
 

@@ -6,10 +6,10 @@ defmodule NxVulkanGo.Fallback do
   That is slow, so each time is an event, `[:nx_vulkan_go, :fallback]` with `op`,
   `type` and `reason`, and the configuration says what else happens:
 
-      config :nx_vulkan_go, fallback: :silent   # or :warn, or :raise
+      config :nx_vulkan_go, fallback: :warn   # or :silent, or :raise
 
-  `:silent` is the default. Functions that the compiler leaves to
-  `Nx.Defn.Evaluator` fall under the same rule.
+  `:warn`, the default, logs a warning the first time that an operation is computed so.
+  Functions that the compiler leaves to `Nx.Defn.Evaluator` fall under the same rule.
   """
 
   alias Nx.Tensor, as: T
@@ -21,7 +21,7 @@ defmodule NxVulkanGo.Fallback do
   # goes back to where the operands were.
   def run(op, type, args, fun, reason) do
     Telemetry.execute([:fallback], %{count: 1}, %{op: op, type: type, reason: reason})
-    policy!("#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}")
+    policy!(op, "#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}")
     session = Eager.session(for(%T{} = t <- args, do: t), [])
     args = Enum.map(args, &host/1)
 
@@ -31,13 +31,30 @@ defmodule NxVulkanGo.Fallback do
   end
 
   @doc false
-  # Does what the configuration says of something that the node does not do.
-  def policy!(text) do
-    case Application.get_env(:nx_vulkan_go, :fallback, :silent) do
+  # Does what the configuration says of something that the node does not do: an
+  # operation, or a function by its module, name and arity.
+  def policy!(what, text) do
+    case Application.get_env(:nx_vulkan_go, :fallback, :warn) do
       :silent -> :ok
-      :warn -> Logger.warning(text)
+      :warn -> warn_once({__MODULE__, what}, text)
       :raise -> raise Error.new(:unsupported, text)
     end
+  end
+
+  defp warn_once(key, text) do
+    unless :persistent_term.get(key, false) do
+      :persistent_term.put(key, true)
+      Logger.warning("nx_vulkan_go: " <> text <> " (told once)")
+    end
+
+    :ok
+  end
+
+  @doc false
+  # What has been warned of will be again.
+  def forget do
+    for {{__MODULE__, _} = key, _} <- :persistent_term.get(), do: :persistent_term.erase(key)
+    :ok
   end
 
   defp host(%T{} = tensor), do: Nx.backend_copy(tensor, Nx.BinaryBackend)

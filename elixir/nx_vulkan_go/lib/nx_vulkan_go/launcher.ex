@@ -16,10 +16,27 @@ defmodule NxVulkanGo.Launcher do
       repository and `go` is installed; it goes to `priv/bin`
     * `priv/bin/nxvk-node` of this package
 
+  Building takes minutes the first time; standard error says how far it is. What the
+  server warns of is logged, and so are its errors. Where no server can be had, the
+  error of the operation is a `NxVulkanGo.Error` of kind `:not_installed`,
+  `:cannot_build`, `:no_device` or `:not_started`.
+
+  ## Distribution
+
+  A VM that has no node name stays without one. This package then connects to the
+  server by itself and speaks the distribution protocol, so scripts, `mix run`, IEx and
+  releases need no preparation. A VM that has a name of the server's kind (`--sname`
+  or `--name`, Livebook) uses its own distribution.
+
   Options in the configuration of `:nx_vulkan_go`:
 
     * `:server` - the name of a node that runs elsewhere; then nothing is started
     * `:cookie` - its cookie, where it differs from the VM's
+    * `:tls` - options of `:ssl.connect/3` for a server with `--tls-cert`:
+      `[cacertfile: "ca.pem", certfile: "client.pem", keyfile: "client.key"]`. A VM that runs
+      with `-proto_dist inet_tls` needs none
+    * `:distribution` - `:own` has this package connect by itself also where the VM
+      has a node name (default `:vm`)
     * `:binary` - above
     * `:allow_shaders` - whether the server takes SPIR-V of its clients, which a driver may
       not survive (default `false`; the application `:nx_vulkan` sets it)
@@ -31,19 +48,27 @@ defmodule NxVulkanGo.Launcher do
   require Logger
 
   alias NxVulkanGo.{Distribution, Error}
-  alias NxVulkanGo.Launcher.Binary
+  alias NxVulkanGo.Launcher.{Binary, Output}
 
   @first_pause 100
   @longest_pause 10_000
   # A server that ran so long has not failed at once.
   @settled 10_000
-  @call_timeout 300_000
+  # Starting a server may include building it.
+  @call_timeout :timer.minutes(30)
+  # Atoms are for ever, so servers that follow each other take turns with names.
+  @names 8
+  # The exit status of a server that has no device as it was asked for.
+  @no_device 3
 
   defstruct [
     :port,
     :os_pid,
     :node,
     :timer,
+    :name,
+    :cookie,
+    starts: 0,
     since: 0,
     pause: 0,
     waiting: [],
@@ -59,8 +84,16 @@ defmodule NxVulkanGo.Launcher do
   def ensure! do
     case GenServer.call(__MODULE__, :ensure, @call_timeout) do
       {:ok, node} -> node
-      {:error, reason} -> raise Error.new(:server_down, reason)
+      {:error, error} -> raise error
     end
+  end
+
+  @doc false
+  # The cookie and the place of the server of this VM's own, nil for other nodes.
+  def access(node) do
+    with %{node: ^node} = access <- :persistent_term.get(__MODULE__, nil),
+         do: Map.take(access, [:cookie, :place]),
+         else: (_ -> nil)
   end
 
   @doc "The operating system's process id of the server, or `nil` where none runs."
@@ -70,7 +103,9 @@ defmodule NxVulkanGo.Launcher do
   @impl true
   def init(_) do
     Process.flag(:trap_exit, true)
-    {:ok, %__MODULE__{}}
+    cookie = Distribution.random(24)
+    # No report of an error shows what a function returns.
+    {:ok, %__MODULE__{name: Distribution.random(4), cookie: fn -> cookie end}}
   end
 
   @impl true
@@ -92,7 +127,7 @@ defmodule NxVulkanGo.Launcher do
     do: {:noreply, %{state | partial: state.partial <> text}}
 
   def handle_info({port, {:exit_status, status}}, %{port: port} = state),
-    do: stopped(state, "status #{status}")
+    do: stopped(state, status)
 
   def handle_info({:EXIT, port, reason}, %{port: port} = state),
     do: stopped(state, "its pipe: #{inspect(reason)}")
@@ -102,35 +137,45 @@ defmodule NxVulkanGo.Launcher do
 
   def handle_info({:timeout, timer, :ready}, %{timer: timer, port: port} = state) do
     if port, do: Port.close(port)
-    {:noreply, fail(%{state | port: nil, timer: nil}, "nxvk-node was not ready in time")}
+
+    {:noreply,
+     fail(%{state | port: nil, timer: nil}, :not_started, "nxvk-node was not ready in time")}
   end
 
   def handle_info(_other, state), do: {:noreply, state}
 
   defp stopped(state, how) do
-    Logger.warning("nx_vulkan_go: the server stopped with #{how}")
     ready? = state.node != nil
     state = %{state | port: nil, os_pid: nil, node: nil}
-
-    if ready?,
-      do: {:noreply, later(state)},
-      else: {:noreply, fail(state, "nxvk-node stopped with #{how}")}
+    if ready?, do: {:noreply, again(state, how)}, else: {:noreply, never(state, how)}
   end
+
+  defp again(state, how) do
+    Logger.warning("nx_vulkan_go: the server stopped with #{how(how)}")
+    later(state)
+  end
+
+  defp never(state, @no_device),
+    do: fail(state, :no_device, "nxvk-node has no device as it was asked for")
+
+  defp never(state, how), do: fail(state, :not_started, "nxvk-node stopped with #{how(how)}")
+
+  defp how(status) when is_integer(status), do: "status #{status}"
+  defp how(text), do: text
 
   ## Starting
 
   defp start(state) do
-    Distribution.ensure_started!()
-    node = :"nxvk_#{Distribution.random(4)}@#{Distribution.loopback()}"
-    cookie = Distribution.random(24)
-    Node.set_cookie(node, String.to_atom(cookie))
-    port = open(Binary.find!(), node, cookie)
+    node = "nxvk_#{state.name}_#{rem(state.starts, @names)}@#{Distribution.loopback()}"
+    port = open(Binary.find!(), node, state.cookie.())
     os_pid = with {:os_pid, os_pid} <- Port.info(port, :os_pid), do: os_pid
     timeout = Application.get_env(:nx_vulkan_go, :start_timeout, 60_000)
     timer = :erlang.start_timer(timeout, self(), :ready)
-    %{state | port: port, os_pid: os_pid, timer: timer, said: [], since: now()}
+    starts = state.starts + 1
+    %{state | port: port, os_pid: os_pid, timer: timer, said: [], since: now(), starts: starts}
   rescue
-    error in [Error, ArgumentError, ErlangError] -> fail(state, Exception.message(error))
+    error in Error -> fail(state, error)
+    error in ErlangError -> fail(state, :not_started, Exception.message(error))
   end
 
   defp open(binary, node, cookie) do
@@ -159,22 +204,30 @@ defmodule NxVulkanGo.Launcher do
   end
 
   defp line(state, "nxvk ready " <> rest) do
-    [name | _] = String.split(rest)
+    [name, port | _] = String.split(rest)
     :erlang.cancel_timer(state.timer)
     node = String.to_atom(name)
+    place = {{127, 0, 0, 1}, String.to_integer(port)}
+    access = %{node: node, place: place, cookie: state.cookie}
+    :persistent_term.put(__MODULE__, access)
     for from <- state.waiting, do: GenServer.reply(from, {:ok, node})
     %{state | node: node, timer: nil, waiting: []}
   end
 
   defp line(state, text) do
-    Logger.debug("nxvk-node: " <> text)
+    {level, text} = Output.parse(text)
+    Logger.log(level, "nxvk-node: " <> text)
     %{state | said: Enum.take([text | state.said], 10)}
   end
 
-  defp fail(state, reason) do
-    if state.timer, do: :erlang.cancel_timer(state.timer)
+  defp fail(state, kind, reason) do
     said = state.said |> Enum.reverse() |> Enum.map_join(&("\n    " <> &1))
-    for from <- state.waiting, do: GenServer.reply(from, {:error, reason <> said})
+    fail(state, Error.new(kind, reason <> said))
+  end
+
+  defp fail(state, error) do
+    if state.timer, do: :erlang.cancel_timer(state.timer)
+    for from <- state.waiting, do: GenServer.reply(from, {:error, error})
     %{state | timer: nil, waiting: [], said: []}
   end
 

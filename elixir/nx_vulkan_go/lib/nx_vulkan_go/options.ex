@@ -27,8 +27,8 @@ defmodule NxVulkanGo.Options do
   ## Of the configuration
 
   Under `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:fallback`, `:check`,
-  `:binary`, `:node_args`, `:start_timeout`, `:add_backend_on_inspect` and
-  `:check_shape_and_type`; `NxVulkanGo.Backend` and `NxVulkanGo.Launcher` say what they mean.
+  `:binary`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`,
+  `:add_backend_on_inspect` and `:check_shape_and_type`; `NxVulkanGo.Backend` and `NxVulkanGo.Launcher` say what they mean.
   Others are warned of when the application starts.
   """
 
@@ -45,7 +45,8 @@ defmodule NxVulkanGo.Options do
              [:global_layer_options]
 
   @configuration [:server, :cookie, :device, :limit, :fallback, :check, :binary, :node_args] ++
-                   [:start_timeout, :add_backend_on_inspect, :check_shape_and_type]
+                   [:start_timeout, :tls, :distribution, :label] ++
+                   [:add_backend_on_inspect, :check_shape_and_type]
 
   @doc "The options of the backend, where they are some."
   @spec backend!(keyword) :: keyword

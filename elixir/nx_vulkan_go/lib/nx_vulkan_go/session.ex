@@ -20,11 +20,13 @@ defmodule NxVulkanGo.Session do
   alias NxVulkanGo.{Check, Data, Error, Telemetry}
   alias NxVulkanGo.Session.{Pressure, Tracker}
 
-  @enforce_keys [:pid, :server, :device, :incarnation, :key, :counters]
+  @enforce_keys [:pid, :address, :server, :device, :incarnation, :key, :counters]
   defstruct @enforce_keys
 
   @type t :: %__MODULE__{
           pid: pid,
+          # the pid as the server knows it
+          address: pid,
           server: node,
           device: non_neg_integer,
           incarnation: integer,

@@ -11,7 +11,7 @@ defmodule NxVulkanGo.Sessions do
 
   @supervisor NxVulkanGo.SessionSupervisor
   # Starting a server may include building it.
-  @timeout 300_000
+  @timeout :timer.minutes(30)
 
   def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
@@ -27,8 +27,10 @@ defmodule NxVulkanGo.Sessions do
   @doc "Tells the session once that the calling process makes values."
   @spec announce(Session.t()) :: Session.t()
   def announce(%Session{pid: pid} = session) do
-    unless Process.get({__MODULE__, pid}) do
-      Process.put({__MODULE__, pid}, true)
+    key = {__MODULE__, session.server, session.device}
+
+    if Process.get(key) != pid do
+      Process.put(key, pid)
       send(pid, {:caller, self()})
     end
 
@@ -47,6 +49,8 @@ defmodule NxVulkanGo.Sessions do
   @doc "The server of the options, the configuration or the launcher, connected."
   @spec server!(nil | node) :: node
   def server!(server) do
+    started!()
+
     case server || Application.get_env(:nx_vulkan_go, :server) do
       nil -> launched!(@patience)
       server -> connected!(server, Distribution.connect(server))
@@ -70,8 +74,13 @@ defmodule NxVulkanGo.Sessions do
   defp connected!(_server, {:error, error}), do: raise(error)
 
   # Mix tasks and code that runs while compiling may come before the application.
-  defp open!(key) do
+  defp started! do
     unless Process.whereis(__MODULE__), do: Application.ensure_all_started(:nx_vulkan_go)
+    :ok
+  end
+
+  defp open!(key) do
+    started!()
 
     case GenServer.call(__MODULE__, {:open, key}, @timeout) do
       {:ok, session} -> session

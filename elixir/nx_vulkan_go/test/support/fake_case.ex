@@ -7,7 +7,7 @@ defmodule NxVulkanGo.FakeCase do
   use ExUnit.CaseTemplate
 
   alias NxVulkanGo.Compiler.Cache
-  alias NxVulkanGo.{Distribution, FakeServer, Session, Sessions}
+  alias NxVulkanGo.{FakeServer, Session, Sessions}
 
   using do
     quote do
@@ -17,7 +17,7 @@ defmodule NxVulkanGo.FakeCase do
   end
 
   setup do
-    Distribution.ensure_started!()
+    NxVulkanGo.Peer.name_vm!()
     device = System.unique_integer([:positive])
     server = FakeServer.start(device)
     on_exit(fn -> Process.exit(server, :kill) end)

@@ -20,7 +20,8 @@ defmodule NxVulkanGo.FakeServer do
           incarnation: System.unique_integer([:positive]),
           messages: 0,
           along: 0,
-          deaf: options[:deaf] || false
+          deaf: options[:deaf] || false,
+          refuse: options[:refuse]
         })
       end)
 
@@ -85,6 +86,8 @@ defmodule NxVulkanGo.FakeServer do
       do: answer(state, request),
       else: {:error, {:stale, nil, [], "restarted"}}
   end
+
+  defp answer(%{refuse: error}, {:open, _options}) when error != nil, do: {:error, error}
 
   defp answer(state, {:open, _options}),
     do: {:ok, %{key: "key", incarnation: state.incarnation, session: 1}}

@@ -2,10 +2,22 @@ defmodule NxVulkanGo.Peer do
   @moduledoc false
   # Another BEAM node that uses the same server, and what it does there.
 
-  alias NxVulkanGo.Distribution
+  alias NxVulkanGo.{Distribution, Launcher}
+
+  @doc "Gives this VM a name, if it has none: it listens on no port and asks no epmd."
+  def name_vm! do
+    options = %{name_domain: :longnames, dist_listen: false, hidden: true}
+
+    case :net_kernel.start(:"nx_#{Distribution.random(6)}@127.0.0.1", options) do
+      {:ok, _} -> Node.set_cookie(:"#{Distribution.random(24)}")
+      {:error, {:already_started, _}} -> :ok
+    end
+  end
 
   @doc "Starts one, connected to this VM."
   def start!(server) do
+    name_vm!()
+
     {:ok, peer, node} =
       :peer.start(%{
         name: :"peer_#{Distribution.random(4)}",
@@ -16,9 +28,16 @@ defmodule NxVulkanGo.Peer do
       })
 
     {:ok, _} = :peer.call(peer, :application, :ensure_all_started, [:nx_vulkan_go], 30_000)
-    true = :peer.call(peer, :erlang, :set_cookie, [server, :erlang.get_cookie(server)])
+    true = :peer.call(peer, :erlang, :set_cookie, [server, cookie(server)])
     true = Node.connect(node)
     peer
+  end
+
+  defp cookie(server) do
+    case Launcher.access(server) do
+      %{cookie: cookie} -> String.to_atom(cookie.())
+      nil -> :erlang.get_cookie(server)
+    end
   end
 
   defp paths, do: Enum.flat_map(:code.get_path(), &[~c"-pa", &1])

@@ -17,7 +17,7 @@ defmodule NxVulkanGo.Compiler.Callbacks do
   # The run ends, too, when the caller does.
 
   alias Nx.Defn.Composite
-  alias NxVulkanGo.{Data, Error, Session}
+  alias NxVulkanGo.{Data, Distribution, Error, Session}
 
   @timeout 300_000
 
@@ -38,7 +38,7 @@ defmodule NxVulkanGo.Compiler.Callbacks do
     }
 
     {helper, monitor} = spawn_monitor(fn -> start(state) end)
-    send_run.(helper)
+    send_run.(Distribution.address(helper, session.server))
     # The answer comes to the helper after all that the run sends to it.
     send(session.pid, {:call, {helper, state.tag}, ended(run)})
     hooks(state, helper, monitor, Keyword.get(options, :hooks, %{}))
@@ -102,7 +102,7 @@ defmodule NxVulkanGo.Compiler.Callbacks do
         loop(state)
 
       {:nxvk_callback, _server, run, ref, index, values} ->
-        reply = &send(state.server, {:nxvk_answer, run, ref, &1})
+        reply = &Distribution.send(state.server, {:nxvk_answer, run, ref, &1})
         reply.({:ok, call(state, elem(state.callbacks, index), values, reply)})
         loop(state)
 

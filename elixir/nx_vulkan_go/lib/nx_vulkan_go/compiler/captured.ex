@@ -32,29 +32,31 @@ defmodule NxVulkanGo.Compiler.Captured do
     end
   end
 
+  # The keys, oldest first, and the monitors of their sessions.
   @impl true
   def init(nil) do
     :ets.new(__MODULE__, [:named_table, :protected, read_concurrency: true])
-    {:ok, :queue.new()}
+    {:ok, {:queue.new(), %{}}}
   end
 
   @impl true
-  def handle_call({:put, {pid, _} = key, tensor}, _from, keys) do
+  def handle_call({:put, {pid, _} = key, tensor}, _from, {keys, monitors}) do
     if :ets.insert_new(__MODULE__, {key, tensor}) do
-      Process.monitor(pid)
-      {:reply, :ok, trim(:queue.in(key, keys))}
+      monitors = Map.put_new_lazy(monitors, pid, fn -> Process.monitor(pid) end)
+      {:reply, :ok, {trim(:queue.in(key, keys)), monitors}}
     else
-      {:reply, :ok, keys}
+      {:reply, :ok, {keys, monitors}}
     end
   end
 
   @impl true
-  def handle_info({:DOWN, _, :process, pid, _}, keys) do
+  def handle_info({:DOWN, _, :process, pid, _}, {keys, monitors}) do
     :ets.match_delete(__MODULE__, {{pid, :_}, :_})
-    {:noreply, :queue.filter(fn {session, _} -> session != pid end, keys)}
+    keys = :queue.filter(fn {session, _} -> session != pid end, keys)
+    {:noreply, {keys, Map.delete(monitors, pid)}}
   end
 
-  def handle_info(_other, keys), do: {:noreply, keys}
+  def handle_info(_other, state), do: {:noreply, state}
 
   defp trim(keys) do
     if :queue.len(keys) > @limit do

@@ -2,19 +2,22 @@ defmodule NxVulkanGo.Launcher.Binary do
   @moduledoc false
   # Where the program is; see NxVulkanGo.Launcher for the order.
 
+  alias NxVulkanGo.Error
+  alias NxVulkanGo.Launcher.Build
+
   @name "nxvk-node"
 
-  @doc "The path of the program, or an `ArgumentError` that says how to get it."
+  @doc "The path of the program, or a `NxVulkanGo.Error` that says how to get it."
   def find! do
     configured() || System.find_executable(@name) || built() || existing(packaged()) ||
-      raise ArgumentError, """
-      nxvk-node, the server that owns the GPU, is not installed. Do one of:
+      raise Error.new(:not_installed, """
+            nxvk-node, the server that owns the GPU, is not installed. Do one of:
 
-        * put nxvk-node in the PATH
-        * config :nx_vulkan_go, binary: "/path/to/nxvk-node", or set NXVK_NODE
-        * install Go 1.21 or later, which fetches the release it needs, and use this package from a checkout of its repository
-        * config :nx_vulkan_go, server: :"nxvk@host" for a server on another machine
-      """
+              * put nxvk-node in the PATH
+              * config :nx_vulkan_go, binary: "/path/to/nxvk-node", or set NXVK_NODE
+              * install Go 1.21 or later, which fetches the release it needs, and use this package from a checkout of its repository
+              * config :nx_vulkan_go, server: :"nxvk@host" for a server on another machine\
+            """)
   end
 
   defp configured do
@@ -28,36 +31,28 @@ defmodule NxVulkanGo.Launcher.Binary do
         path
 
       true ->
-        raise ArgumentError, "there is no nxvk-node at #{path}, where the configuration says"
+        raise Error.new(
+                :not_installed,
+                "there is no nxvk-node at #{path}, where #{where()} says that it is"
+              )
     end
+  end
+
+  defp where do
+    if Application.get_env(:nx_vulkan_go, :binary),
+      do: "config :nx_vulkan_go, binary: ...",
+      else: "NXVK_NODE"
   end
 
   defp packaged, do: Application.app_dir(:nx_vulkan_go, Path.join(["priv", "bin", @name]))
   defp existing(path), do: if(File.exists?(path), do: path)
 
-  # The checkout is two folders above the package. It is built each time: the
-  # sources may have changed, and go knows whether they have.
+  # The checkout is two folders above the package.
   defp built do
     root = Path.expand("../../../../..", __DIR__)
     go = System.find_executable("go")
 
-    if go && File.dir?(Path.join(root, "cmd/#{@name}")), do: build!(go, root)
-  end
-
-  defp build!(go, root) do
-    target = packaged()
-    File.mkdir_p!(Path.dirname(target))
-
-    # Some systems keep go from fetching the release that go.mod asks for.
-    toolchain = System.get_env("GOTOOLCHAIN") || "auto"
-
-    case System.cmd(go, ["build", "-o", target, "./cmd/#{@name}"],
-           cd: root,
-           env: [{"GOTOOLCHAIN", toolchain}],
-           stderr_to_stdout: true
-         ) do
-      {_, 0} -> target
-      {output, _} -> raise ArgumentError, "building nxvk-node failed:\n" <> output
-    end
+    if go && File.dir?(Path.join(root, "cmd/#{@name}")),
+      do: Build.run!(go, root, @name, packaged())
   end
 end

@@ -15,7 +15,7 @@ defmodule NxVulkanGo.Sampler.Model do
   @type t :: %__MODULE__{
           # log density of parameters and data
           fun: (term, term -> Nx.Tensor.t()),
-          layout: Layout.t(),
+          layout: struct,
           # of positions and densities
           type: Nx.Type.t(),
           # container of tensors

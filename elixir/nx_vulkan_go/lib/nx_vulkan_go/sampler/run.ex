@@ -8,7 +8,7 @@ defmodule NxVulkanGo.Sampler.Run do
   # The node sends so many messages of draws unasked, and one more for each that the
   # caller takes: who is slow has no more of them in its mailbox, and chains wait.
 
-  alias NxVulkanGo.{Backend, Data, Error, Sessions}
+  alias NxVulkanGo.{Backend, Data, Distribution, Error, Sessions}
   alias NxVulkanGo.Sampler.{Options, Session}
 
   @enforce_keys [:pid, :ref]
@@ -100,11 +100,11 @@ defmodule NxVulkanGo.Sampler.Run do
   defp work(caller, vm, session, request) do
     server = {:"nxvk_#{vm.device}", vm.server}
     Process.monitor(caller)
-    monitor = Process.monitor(server)
+    monitor = Distribution.monitor(server)
     {operands, imports} = operands(session.inputs)
     program = {:program, [], [], [session.model.key, :erlang.binary_to_term(session.model.code)]}
     call!(vm, server, {:open, %{label: "chains of #{node()} #{inspect(caller)}"}})
-    send(server, {:nxvk, vm.incarnation, [program | imports]})
+    Distribution.send(server, {:nxvk, vm.incarnation, [program | imports]})
     request = Map.merge(request, %{data: operands, credit: @ahead * request.chains})
     run = call!(vm, server, {:sample, request})
     state = %{caller: caller, server: server, monitor: monitor, run: run, reported: true}
@@ -123,12 +123,12 @@ defmodule NxVulkanGo.Sampler.Run do
 
       {%{type: type, shape: shape, data: %Backend{session: vm, id: theirs}}, id}, imports ->
         result = {id, Data.atom(type), shape}
-        {id, [{:import, [result], [{:shared, vm.pid, vm.key, theirs}], []} | imports]}
+        {id, [{:import, [result], [{:shared, vm.address, vm.key, theirs}], []} | imports]}
     end)
   end
 
   defp call!(vm, server, request) do
-    case GenServer.call(server, {:at, vm.incarnation, request}, @timeout) do
+    case Distribution.call(server, {:at, vm.incarnation, request}, @timeout) do
       {:ok, reply} -> reply
       {:error, error} -> exit({:shutdown, Error.from_wire(error)})
     end
@@ -147,7 +147,7 @@ defmodule NxVulkanGo.Sampler.Run do
         forward(state, left)
 
       :more ->
-        send(state.server, {:nxvk_more, run, 1})
+        Distribution.send(state.server, {:nxvk_more, run, 1})
         forward(state, left)
 
       # A caller that has not looked at the last one gets no other.

@@ -49,7 +49,7 @@ defmodule NxVulkanGo.Session.Foreign do
 
   defp import_of(id, %{session: session} = handle) do
     value = {id, Data.atom(handle.type), handle.shape}
-    {:import, [value], [{:shared, session.pid, session.key, handle.id}], []}
+    {:import, [value], [{:shared, session.address, session.key, handle.id}], []}
   end
 
   defp replace({op, results, operands, attrs}, ids) do

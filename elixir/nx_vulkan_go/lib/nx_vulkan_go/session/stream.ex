@@ -21,8 +21,8 @@ defmodule NxVulkanGo.Session.Stream do
   # The message queue must stay on the heap: off it, the BEAM may reorder the
   # signals of different senders, and a free would overtake the last use.
 
-  alias NxVulkanGo.{Error, Ops, Session, Telemetry}
-  alias NxVulkanGo.Session.{Foreign, Lease, Loops, Pressure, Programs, Tracker}
+  alias NxVulkanGo.{Distribution, Error, Ops, Session, Telemetry}
+  alias NxVulkanGo.Session.{Foreign, Label, Lease, Loops, Pressure, Programs, Tracker}
   require Logger
 
   # Instructions and bytes of a message, and instructions between two reports.
@@ -72,7 +72,7 @@ defmodule NxVulkanGo.Session.Stream do
   def init(server, device) do
     Process.flag(:trap_exit, true)
     destination = {:"nxvk_#{device}", server}
-    monitor = Process.monitor(destination)
+    monitor = Distribution.monitor(destination)
 
     with {:ok, opened} <- call(destination, monitor, {:open, options()}),
          {:ok, memory} <- call(destination, monitor, :memory) do
@@ -89,6 +89,7 @@ defmodule NxVulkanGo.Session.Stream do
       device: device,
       incarnation: opened.incarnation,
       key: opened.key,
+      address: Distribution.address(self(), server),
       counters: Session.new_counters(budget(opened.memory))
     }
 
@@ -101,8 +102,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp options do
     limit = Application.get_env(:nx_vulkan_go, :limit, :infinity)
-    label = "#{node()} (#{:os.getpid()})"
-    %{sweep: true, digest: Ops.digest(), label: label, limit: limit}
+    %{sweep: true, digest: Ops.digest(), label: Label.text(), limit: limit}
   end
 
   # What the values of this session may take: its limit, or the device's memory;
@@ -116,7 +116,7 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp call(destination, monitor, request) do
-    send(destination, {:"$gen_call", {self(), monitor}, request})
+    ask(destination, {self(), monitor}, request)
 
     receive do
       {^monitor, {:ok, reply}} -> {:ok, reply}
@@ -129,13 +129,19 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp unreachable({name, node}, :noproc) do
     Error.new(
-      :server_down,
+      :no_device,
       "there is no #{name} on #{node}: NxVulkanGo.devices/1 lists its devices; or it is about to be opened again"
     )
   end
 
   defp unreachable({name, node}, reason) do
     Error.new(:server_down, "cannot open #{name} of #{node}: #{inspect(reason)}")
+  end
+
+  # The answer goes to `from`, whose process and tag are this VM's.
+  defp ask({_, server} = destination, {pid, tag}, request) do
+    from = {Distribution.address(pid, server), Distribution.address(tag, server)}
+    Distribution.send(destination, {:"$gen_call", from, request})
   end
 
   ## The loop
@@ -207,7 +213,7 @@ defmodule NxVulkanGo.Session.Stream do
   # What waits goes along with a call: whoever asks waits for one message, not two.
   defp message({:call, from, request}, %{session: session} = state, [_ | _] = acc, n, _bytes) do
     request = {:at, session.incarnation, {:then, :lists.reverse(acc), request}}
-    send(state.destination, {:"$gen_call", from, request})
+    ask(state.destination, from, request)
     state |> sent(n) |> loop()
   end
 
@@ -234,7 +240,7 @@ defmodule NxVulkanGo.Session.Stream do
   defp flush(state, [], 0), do: state
 
   defp flush(%{session: session} = state, acc, n) do
-    send(state.destination, {:nxvk, session.incarnation, :lists.reverse(acc)})
+    Distribution.send(state.destination, {:nxvk, session.incarnation, :lists.reverse(acc)})
     sent(state, n)
   end
 
@@ -247,7 +253,7 @@ defmodule NxVulkanGo.Session.Stream do
   defp report(%{session: session} = state) do
     ref = make_ref()
     request = {:at, session.incarnation, :turn}
-    send(state.destination, {:"$gen_call", {self(), ref}, request})
+    ask(state.destination, {self(), ref}, request)
     reports = Map.put(state.reports, ref, Session.progress(session))
     %{state | unreported: 0, reports: reports}
   end
@@ -256,7 +262,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp handle(state, {:call, from, request}) do
     request = {:at, state.session.incarnation, request}
-    send(state.destination, {:"$gen_call", from, request})
+    ask(state.destination, from, request)
     %{state | active: true}
   end
 
@@ -277,7 +283,7 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp handle(state, {:swept, ref}) do
-    send(state.destination, {:nxvk_swept, ref})
+    Distribution.send(state.destination, {:nxvk_swept, ref})
     state
   end
 

@@ -1,0 +1,212 @@
+defmodule NxVulkanGo.Distribution.Connection do
+  @moduledoc false
+  # The process of a connection to a server that does not go by way of the VM's own
+  # distribution. It owns the socket, hands on what comes, and keeps the monitors in
+  # both directions; senders write to the socket themselves (`Link`). Nothing that
+  # a server sends runs code here: messages go to pids that it has been told, and to
+  # no names.
+  #
+  # A monitor of a process of the server has the reference of a monitor of this
+  # process, so its end is that of whichever goes first.
+
+  use GenServer, restart: :temporary
+
+  alias NxVulkanGo.Distribution.{Dial, Link}
+
+  # Packets from one word to the socket to the next.
+  @packets 256
+  # As a BEAM does with its default of a minute for a silent peer.
+  @tick 15_000
+  @silent_ticks 4
+  # Packets of this size leave garbage that is worth collecting.
+  @large 256 * 1024
+
+  @send 2
+  @send_sender 22
+  @monitor 19
+  @demonitor 20
+  @monitor_exit 21
+
+  defstruct [:link, heard: true, silent: 0, watching: %{}, watched: %{}]
+
+  def start_link({node, identity, known}),
+    do: GenServer.start_link(__MODULE__, {node, identity, known}, timeout: 60_000)
+
+  @doc "What senders need of a connection."
+  @spec link(pid) :: Link.t()
+  def link(pid), do: GenServer.call(pid, :link)
+
+  @doc "Monitors a registered process of the server for the caller."
+  @spec monitor(Link.t(), atom) :: reference
+  def monitor(%Link{pid: pid}, name) do
+    ref = Process.monitor(pid)
+    send(pid, {:monitor, self(), name, ref})
+    ref
+  end
+
+  @doc "Ends such a monitor; nothing of it comes after."
+  @spec demonitor(Link.t(), reference) :: :ok
+  def demonitor(%Link{pid: pid}, ref) do
+    send(pid, {:demonitor, ref})
+    Process.demonitor(ref, [:flush])
+    :ok
+  end
+
+  @impl true
+  def init({node, {name, creation} = identity, known}) do
+    case Dial.dial(node, identity, known) do
+      {:ok, transport, socket} ->
+        link = %Link{
+          pid: self(),
+          transport: transport,
+          socket: socket,
+          name: name,
+          creation: creation
+        }
+
+        again(link)
+        Process.send_after(self(), :tick, @tick)
+        {:ok, %__MODULE__{link: link}}
+
+      {:error, error} ->
+        {:stop, {:shutdown, error}}
+    end
+  end
+
+  @impl true
+  def handle_call(:link, _from, state), do: {:reply, state.link, state}
+
+  @impl true
+  def handle_info({kind, _socket, packet}, state) when kind in [:tcp, :ssl] do
+    state = received(packet, %{state | heard: true})
+    if byte_size(packet) > @large, do: :erlang.garbage_collect()
+    {:noreply, state}
+  end
+
+  def handle_info({kind, _socket}, state) when kind in [:tcp_passive, :ssl_passive] do
+    again(state.link)
+    {:noreply, state}
+  end
+
+  def handle_info({kind, _socket}, state) when kind in [:tcp_closed, :ssl_closed],
+    do: {:stop, {:shutdown, :noconnection}, state}
+
+  def handle_info({kind, _socket, reason}, state) when kind in [:tcp_error, :ssl_error],
+    do: {:stop, {:shutdown, reason}, state}
+
+  def handle_info({:monitor, pid, name, ref}, %{link: link} = state) do
+    Link.control(link, {@monitor, Link.address(link, pid), name, Link.address(link, ref)})
+    watching = Map.put(state.watching, ref, {pid, name, Process.monitor(pid)})
+    {:noreply, %{state | watching: watching}}
+  end
+
+  def handle_info({:demonitor, ref}, state), do: {:noreply, unwatch(state, ref)}
+
+  def handle_info({:DOWN, ref, :process, pid, reason}, state) do
+    case Map.pop(state.watched, ref) do
+      {nil, _} ->
+        {:noreply, forget(state, pid)}
+
+      {{by, theirs}, watched} ->
+        address = Link.address(state.link, pid)
+        Link.control(state.link, {@monitor_exit, address, by, theirs, reason})
+        {:noreply, %{state | watched: watched}}
+    end
+  end
+
+  def handle_info(:tick, %{heard: heard, silent: silent} = state) do
+    silent = if heard, do: 0, else: silent + 1
+    Process.send_after(self(), :tick, @tick)
+    tick(state.link)
+
+    if silent >= @silent_ticks,
+      do: {:stop, {:shutdown, :net_tick_timeout}, state},
+      else: {:noreply, %{state | heard: false, silent: silent}}
+  end
+
+  def handle_info(_other, state), do: {:noreply, state}
+
+  defp again(%{transport: :gen_tcp, socket: socket}), do: :inet.setopts(socket, active: @packets)
+  defp again(%{transport: :ssl, socket: socket}), do: :ssl.setopts(socket, active: @packets)
+
+  defp tick(%{transport: transport, socket: socket}), do: transport.send(socket, <<>>)
+
+  # A server whose ticks are closer than ours gets one back for each.
+  defp received(<<>>, state) do
+    tick(state.link)
+    state
+  end
+
+  defp received(<<first, terms::binary>>, state) do
+    ^first = Link.pass_through()
+    {control, used} = :erlang.binary_to_term(terms, [:used])
+    control(control, fn -> :erlang.binary_to_term(binary_part_from(terms, used)) end, state)
+  end
+
+  defp binary_part_from(binary, at), do: binary_part(binary, at, byte_size(binary) - at)
+
+  defp control({@send, _, to}, message, state), do: hand_on(to, message.(), state)
+  defp control({@send_sender, _from, to}, message, state), do: hand_on(to, message.(), state)
+
+  defp control({@monitor, by, to, theirs}, _message, state) do
+    case watchable(to, state.link) do
+      nil ->
+        Link.control(state.link, {@monitor_exit, to, by, theirs, :noproc})
+        state
+
+      pid ->
+        %{state | watched: Map.put(state.watched, Process.monitor(pid), {by, theirs})}
+    end
+  end
+
+  defp control({@demonitor, _by, _to, theirs}, _message, state) do
+    {gone, watched} = Map.split_with(state.watched, fn {_, {_, ref}} -> ref == theirs end)
+    for {ref, _} <- gone, do: Process.demonitor(ref, [:flush])
+    %{state | watched: watched}
+  end
+
+  defp control({@monitor_exit, _from, _to, ref, reason}, _message, state) do
+    ref = Link.local(state.link, ref)
+
+    with %{^ref => {pid, name, _}} <- state.watching,
+         do: send(pid, {:DOWN, ref, :process, name, reason})
+
+    drop(state, ref)
+  end
+
+  # Links and exits, which a server makes to nobody here; messages to names.
+  defp control(_control, _message, state), do: state
+
+  defp watchable(pid, link) when is_pid(pid) and node(pid) == link.name, do: Link.local(link, pid)
+  defp watchable(_other, _link), do: nil
+
+  defp hand_on(to, message, %{link: link} = state) do
+    send(Link.local(link, to), answer(message, link))
+    state
+  end
+
+  # The answer of a call names the reference of its request.
+  defp answer({ref, reply}, link) when is_reference(ref), do: {Link.local(link, ref), reply}
+  defp answer(message, _link), do: message
+
+  # A monitor of ours that its owner has ended.
+  defp unwatch(state, ref) do
+    with %{^ref => {pid, name, _}} <- state.watching do
+      link = state.link
+      Link.control(link, {@demonitor, Link.address(link, pid), name, Link.address(link, ref)})
+    end
+
+    drop(state, ref)
+  end
+
+  defp drop(state, ref) do
+    {entry, watching} = Map.pop(state.watching, ref)
+    with {_pid, _name, owner} <- entry, do: Process.demonitor(owner, [:flush])
+    %{state | watching: watching}
+  end
+
+  # The monitors of a process that has ended.
+  defp forget(state, pid) do
+    for({ref, {^pid, _, _}} <- state.watching, do: ref) |> Enum.reduce(state, &unwatch(&2, &1))
+  end
+end
