@@ -48,8 +48,8 @@ func drawDot(t *testing.T, seed uint64, types [3]ops.DType) instr {
 	return c
 }
 
-// drawn is how many seeds a test takes.
-func drawn(few, many int) uint64 {
+// seedCount is how many seeds a test takes.
+func seedCount(few, many int) uint64 {
 	if *full {
 		return uint64(many)
 	}
@@ -60,7 +60,7 @@ func drawn(few, many int) uint64 {
 func TestDrawnDots(t *testing.T) {
 	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
 		var n tally
-		for seed := range drawn(2*len(products), 60*len(products)) {
+		for seed := range seedCount(2*len(products), 60*len(products)) {
 			types := products[seed%uint64(len(products))]
 			c, s := drawDot(t, seed, types), newSampler(seed)
 			c.data = [][]byte{s.factors(c.types[0]), s.factors(c.types[1])}
@@ -78,7 +78,7 @@ func TestDrawnEpilogues(t *testing.T) {
 			t.Skip("the products of a processor take nothing in")
 		}
 		fused := 0
-		for seed := range drawn(20, 600) {
+		for seed := range seedCount(20, 600) {
 			c := drawDot(t, 1000+seed, products[seed/2%6])
 			fused += inEpilogue(t, d, seed, &c)
 		}
