@@ -21,11 +21,12 @@
 // the top of a step the slices loaded during the step before go to the idle
 // buffer and the loads of the step after the next are issued; one barrier a
 // step. The fragments of a step's first k are read before the products of the
-// last k of the step before, which hides the barrier. Unrolled by two, so that
-// every address in shared memory is a constant away from one register; the
-// number of steps is therefore even, the pad before k taking up the slack. The last
-// round loads the last step again and multiplies it no more: code of its own for the
-// end would double what a driver compiles.
+// last k of the step before, which hides the barrier. For elements of 64 bits it is
+// unrolled by two, so that every address in shared memory is a constant away from one
+// register; the number of steps is therefore even, the pad before k taking up the slack.
+// The last round loads the last step again and multiplies it no more. Code of its own for
+// the end would double what a driver compiles, and so would unrolling the wider tiles of
+// 32 bits: more than half a second.
 
 shared TV shared_a[2 * TILE_K * WIDTH_A];
 shared TV shared_b[2 * TILE_K * WIDTH_B];
@@ -51,6 +52,7 @@ void main() {
     TILE_LOAD(1, true)
     barrier();
     TILE_FRAGMENT(fa, fb, 0, 0)
+#if SIZE == 8
     for (uint t = 2; t <= tiles; t += 2) {
         [[unroll]] for (uint h = 0; h < 2; h++) {
             TILE_STORE((1 - h))
@@ -58,5 +60,13 @@ void main() {
             MULTIPLY_SLICE(h)
         }
     }
+#else
+    [[dont_unroll]] for (uint t = 2; t < tiles + 2; t++) {
+        const uint h = t & 1;
+        TILE_STORE((1 - h))
+        TILE_LOAD(min(t, tiles - 1), false)
+        MULTIPLY_SLICE(h)
+    }
+#endif
     TILE_END
 }

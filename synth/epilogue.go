@@ -117,7 +117,7 @@ func (e *epilogue) job(t *Target) *mapJob {
 func (e *epilogue) carry(plan *gemm.Plan, i int, s *Step, d *dot) (bool, error) {
 	g, t := plan.Steps[i], d.t
 	p, j, body := e.program(t, d.wide)
-	if !e.placed(j, g.Kernel.Places(), 16/d.wide.Size(), t) {
+	if !e.placed(j, g.Kernel.Places(), 16/d.wide.Size(), d.wide, t) {
 		g.Kernel = g.Kernel.Staged()
 	}
 	if p.index != scalar.U32 || t.check(p) != nil || contracted+len(p.bufs) > maxBuffers {
@@ -159,9 +159,16 @@ const maxPlaced = 512
 // placed reports whether an epilogue is so short that a kernel may have it for each of
 // some results, which it stores v at a time. Dozens of stores of single elements take a
 // driver minutes.
-func (e *epilogue) placed(j *mapJob, places, v int, t *Target) bool {
-	return places*e.tr.cost(t) <= maxPlaced && j.fits(v)
+func (e *epilogue) placed(j *mapJob, places, v int, wide ops.DType, t *Target) bool {
+	cost := e.tr.cost(t)
+	if wide != e.typ {
+		cost += roundingCost
+	}
+	return places*cost <= maxPlaced && j.fits(v)
 }
+
+// roundingCost is about how many operations it takes to round to a narrow type.
+const roundingCost = 8
 
 // spliced returns the kernel of a step of a product with a program, of which body
 // writes the code for n results, in place of what stores them.

@@ -10,6 +10,7 @@
 
 layout(constant_id = 10) const uint MASKED = 1; // 1: each invocation keeps a mask of the taps that see an element, of at most 32
 layout(constant_id = 11) const uint GAPPED = 0; // 1: the elements of the input lie apart, not the places
+layout(constant_id = 12) const uint SIDE = 0;   // how many taps a filter has along each axis, where that is known
 
 // Batches of the product are groups of a batch of the convolution. Places may
 // run over batches too: ldb is between their inputs then.
@@ -45,6 +46,10 @@ uint mask(int see, uint taps, uint step, uint reach) {
 // divide takes k apart, which is below 2^31: part is the rest of the division by n,
 // of which part_of is (2^32 - 1) / n.
 uint divide(uint k, uint n, uint part_of, out uint part) {
+    if (SIDE != 0) { // divisions by constants are as fast
+        part = k % n;
+        return k / n;
+    }
     uint quotient, low;
     umulExtended(k, part_of, quotient, low);
     part = k - quotient * n;
@@ -67,7 +72,7 @@ bool look(int see, uint reach, uint gap, uint part_of, int at, inout int index) 
 #if PATCHES == 3
 #define LOCALS_Z                                                                 \
     int see_z[V];                                                                \
-    const uint all_z = lower(p.taps_z), part_z = 0xffffffffu / all_z;            \
+    const uint all_z = SIDE != 0 ? SIDE : lower(p.taps_z), part_z = 0xffffffffu / all_z;            \
     const uint gap_z = GAPPED != 0 ? 0xffffffffu / upper(p.walk_z) : 0;          \
     const int pitch_z = int(lower(p.walk_z)) * p.at_z;
 #define BEGIN_Z                                                                  \
@@ -101,7 +106,7 @@ bool look(int see, uint reach, uint gap, uint part_of, int at, inout int index) 
 #define TILE_LOCALS_B                                                            \
     int spot[V], see_x[V], see_y[V];                                             \
     uint sees[V];                                                                \
-    const uint all_x = lower(p.taps_x), all_y = lower(p.taps_y);                 \
+    const uint all_x = SIDE != 0 ? SIDE : lower(p.taps_x), all_y = SIDE != 0 ? SIDE : lower(p.taps_y); \
     const uint part_x = 0xffffffffu / all_x, part_y = 0xffffffffu / all_y;       \
     const uint gap_x = GAPPED != 0 ? 0xffffffffu / upper(p.walk_x) : 0;          \
     const uint gap_y = GAPPED != 0 ? 0xffffffffu / upper(p.walk_y) : 0;          \
@@ -151,7 +156,8 @@ bool look(int see, uint reach, uint gap, uint part_of, int at, inout int index) 
                 seen = seen && along_x && along_y;                               \
                 LOOK_Z                                                           \
             }                                                                    \
-            const T v = T(B_ONE(seen ? index : 0));                              \
-            next_b[i][j] = seen ? v : T(0);                                      \
+            T v = T(0);                                                          \
+            if (seen) v = T(B_ONE(index));                                       \
+            next_b[i][j] = v;                                                    \
         }                                                                        \
     }

@@ -47,7 +47,7 @@ func (g *Gather) Gathers(p *Problem, t *Target) bool {
 	if strided && g.gapped() {
 		return false
 	}
-	_, ok := p.chooseGather(t).(tiled)
+	_, ok := g.choose(p, t).(tiled)
 	return ok
 }
 
@@ -71,7 +71,13 @@ func (g *Gather) gapped() bool {
 }
 
 // sight is what a kernel is made for: see shaders/lib/patches.glsl.
-type sight struct{ masked, gapped bool }
+type sight struct {
+	masked, gapped bool
+	side           int // taps along each axis where kernels know them; 0 where they do not
+}
+
+// knownSide is the side of most filters. Its kernels are a little faster.
+const knownSide = 3
 
 // maxMasked is how many taps a mask has bits for.
 const maxMasked = 32
@@ -81,14 +87,18 @@ func (g *Gather) sight() sight {
 	for _, a := range g.Axes {
 		taps *= a.Taps
 	}
-	gapped := g.gapped()
-	return sight{masked: taps <= maxMasked && !gapped, gapped: gapped}
+	s := sight{gapped: g.gapped()}
+	if s.masked = taps <= maxMasked && !s.gapped; s.masked && len(g.Axes) >= 2 &&
+		!slices.ContainsFunc(g.Axes, func(a Axis) bool { return a.Taps != knownSide }) {
+		s.side = knownSide
+	}
+	return s
 }
 
 // sights are all of them.
-var sights = []sight{{masked: true}, {}, {gapped: true}}
+var sights = []sight{{masked: true}, {masked: true, side: knownSide}, {}, {gapped: true}}
 
-func (s sight) spec() []uint32 { return []uint32{bit(s.masked, 1), bit(s.gapped, 1)} }
+func (s sight) spec() []uint32 { return []uint32{bit(s.masked, 1), bit(s.gapped, 1), uint32(s.side)} }
 
 // gatherRules are the tiles that gather best where there are enough of them,
 // measured as rules were: looking elements up takes registers, so that smaller
@@ -98,16 +108,20 @@ var gatherRules = map[int][]rule{4: {
 	{Tile{false, 4, 8, 1, 4, 16}, 200},
 }}
 
-func (p *Problem) chooseGather(t *Target) method {
+func (g *Gather) choose(p *Problem, t *Target) method {
 	shares := p.shares()
 	for _, r := range gatherRules[p.Type.Size()] {
 		c := r.tile
-		if c.takes(p, t) && p.M >= c.m() && p.N >= c.n() && c.tiles(p)*p.Batch*shares >= r.groups {
+		if c.gathers(g.dimensions()) && c.takes(p, t) && p.M >= c.m() && p.N >= c.n() && c.tiles(p)*p.Batch*shares >= r.groups {
 			return tiled{Tile: c, shares: shares}
 		}
 	}
 	return p.ruled(shares, t)
 }
+
+// gathers reports whether a tile is for so many axes: looking elements up along three
+// is so much code that only small ones are.
+func (c Tile) gathers(axes int) bool { return axes < 3 || c.Rows*c.Cols < 64 }
 
 // NewGather plans a product whose B is gathered. The strides of p.B do not
 // matter.
@@ -119,7 +133,7 @@ func NewGather(p Problem, g *Gather, t *Target) (*Plan, error) {
 	if err := p.check(t); err != nil {
 		return nil, err
 	}
-	m, ok := p.chooseGather(t).(tiled)
+	m, ok := g.choose(&p, t).(tiled)
 	if !ok {
 		panic("BUG: no tile gathers")
 	}

@@ -27,7 +27,9 @@ func Kernels(d ops.DType, t *Target) []Step {
 		}
 		for _, across := range pairs {
 			for _, lies := range lays {
-				list = append(list, p.tiledSteps(tiled{Tile: c}, across, lies, tileParameters, t)...)
+				if c.aligns(d, lies) {
+					list = append(list, p.tiledSteps(tiled{Tile: c}, across, lies, tileParameters, t)...)
+				}
 			}
 		}
 	}
@@ -89,8 +91,9 @@ func GatherKernels(d ops.DType, t *Target) []Step {
 	}
 	var list []Step
 	for _, c := range gatherTiles(d) {
+		ruled := slices.ContainsFunc(rulesOf(d), func(r rule) bool { return r.tile == c })
 		for axes := 2; axes <= maxAxes && c.fits(p, t); axes++ {
-			if 4*gatherParameters(axes) > t.room() {
+			if 4*gatherParameters(axes) > t.room() || !c.gathers(axes) && !ruled {
 				break
 			}
 			for _, s := range sights {
@@ -123,7 +126,7 @@ func gatherTiles(d ops.DType) []Tile {
 func (s sight) example(axes int) *Gather {
 	g := &Gather{Axes: make([]Axis, axes)}
 	for i := range g.Axes {
-		g.Axes[i] = Axis{Taps: 1, Gap: 1}
+		g.Axes[i] = Axis{Taps: max(1, s.side), Gap: 1}
 		if !s.masked && !s.gapped {
 			g.Axes[i].Taps = maxMasked + 1
 		}

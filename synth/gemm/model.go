@@ -48,9 +48,10 @@ func (p *Problem) modelled(shares int, t *Target) (best Tile, ok bool) {
 		return best, false
 	}
 	least := math.Inf(1)
+	lies := p.aligned([2]int{p.across(p.A, p.M, p.K), p.across(p.B, p.K, p.N)}, p.vector())
 	for _, m := range modelsOf(p.Type) {
 		c := m.tile
-		if !c.takes(p, t) || p.M < c.m() || p.N < c.n() {
+		if !c.aligns(p.Type, lies) || !c.takes(p, t) || p.M < c.m() || p.N < c.n() {
 			continue
 		}
 		if s := m.seconds(p, c.tiles(p)*p.Batch*shares, ceil(p.K, shares)); s < least {

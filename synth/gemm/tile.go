@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"nxvk/ops"
 )
 
 // Tile is a configuration of the tiled kernels: see shaders/lib/tile.glsl. A
@@ -49,6 +51,12 @@ func (c Tile) fits(p *Problem, t *Target) bool {
 // does so without looking for the beginning of k, and so has to have one of its own.
 func (c Tile) takes(p *Problem, t *Target) bool {
 	return c.fits(p, t) && (!c.Double || p.K >= 2*c.TileK)
+}
+
+// aligns reports whether the tile is for operands that lie so. The wide ones of f32 have
+// no registers left for loads that are not whole vectors.
+func (c Tile) aligns(d ops.DType, lies uint32) bool {
+	return !c.Double || d != ops.F32 || lies&(alignedA|alignedB) == alignedA|alignedB
 }
 
 // tiled carries a product with a tile, k shared out among shares workgroups.
