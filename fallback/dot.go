@@ -202,6 +202,7 @@ func gemm[T float32 | float64](p *product, d ops.DType, multiply routine[T]) boo
 		out = newValue(ops.Type{DType: d, Shape: out.Type.Shape})
 	}
 	c := view[T](out.Data)
+	clear(c) // squares are added to it
 	lda, ta := side(p.depth, p.rows, p.left.contractedFirst)
 	ldb, tb := side(p.cols, p.depth, !p.right.contractedFirst)
 	na, nb, nc := p.rows*p.depth, p.depth*p.cols, p.rows*p.cols

@@ -4,7 +4,9 @@
 #include "lib/types.glsl"
 
 #define TILE_ADVANCE true
+#define TILE_ON(step, far) (far)
 #define TILE_SWIZZLE false
+#define TILE_HALVES 1
 #define TILE_MULTIPLY(fa, fb)                                                    \
     [[unroll]] for (uint j = 0; j < COLS; j++)                                   \
         [[unroll]] for (uint i = 0; i < ROWS; i++) TILE_PRODUCT(fa, fb, i, j)

@@ -27,6 +27,11 @@ var modes = []struct{ suffix, define string }{
 	{"addresses", "ADDRESSES"}, {"bindings", "BINDINGS"},
 }
 
+// convolutions are the tiles that take patches, and the elements that they have.
+var convolutions = []struct{ tile, suffix, define string }{
+	{"single", "f32", "F32"}, {"single", "f64", "F64"}, {"double", "f64", "F64"},
+}
+
 // Variants lists every binary of the package.
 func Variants() []Variant {
 	var all []Variant
@@ -41,13 +46,13 @@ func Variants() []Variant {
 			}
 		}
 	}
-	for _, s := range []string{"single", "double"} {
-		for _, e := range elements[:2] {
+	for _, c := range convolutions {
+		for _, axes := range []string{"2", "3"} {
 			for _, m := range modes {
 				all = append(all, Variant{
-					Name:    "conv_" + s + "." + e.suffix + "." + m.suffix,
-					Source:  "gemm_" + s + ".comp",
-					Defines: []string{e.define, m.define, "PATCHES"},
+					Name:    "conv" + axes + "_" + c.tile + "." + c.suffix + "." + m.suffix,
+					Source:  "gemm_" + c.tile + ".comp",
+					Defines: []string{c.define, m.define, "PATCHES=" + axes},
 				})
 			}
 		}

@@ -257,7 +257,7 @@ func (d *dot) stepsOf(plan *gemm.Plan, err error, a, b Arg, c Ref) error {
 // gemm describes the device to package gemm.
 func (t *Target) gemm() *gemm.Target {
 	g := &gemm.Target{CPU: t.CPU, Addresses: t.Addresses, SharedMemory: t.SharedMemory,
-		MaxInvocations: t.MaxInvocations, Subgroup: t.SubgroupSize, MaxGroups: t.MaxGroups, MaxBinding: t.MaxBinding}
+		MaxInvocations: t.MaxInvocations, Subgroup: t.SubgroupSize, MaxGroups: t.MaxGroups, MaxBinding: t.MaxBinding, MaxPush: t.MaxPush}
 	for i, n := range g.MaxGroups {
 		if n == 0 {
 			g.MaxGroups[i] = 65535

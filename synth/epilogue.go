@@ -115,8 +115,11 @@ func (e *epilogue) job(t *Target) *mapJob {
 // carry makes s, step i of a planned product, one that has the epilogue. It reports
 // false where the kernel has no room.
 func (e *epilogue) carry(plan *gemm.Plan, i int, s *Step, d *dot) (bool, error) {
-	g, t := &plan.Steps[i], d.t
-	p, body := e.program(t, d.wide)
+	g, t := plan.Steps[i], d.t
+	p, j, body := e.program(t, d.wide)
+	if !e.placed(j, g.Kernel.Places(), 16/d.wide.Size(), d.wide, t) {
+		g.Kernel = g.Kernel.Staged()
+	}
 	if p.index != scalar.U32 || t.check(p) != nil || contracted+len(p.bufs) > maxBuffers {
 		return false, nil
 	}
@@ -130,7 +133,7 @@ func (e *epilogue) carry(plan *gemm.Plan, i int, s *Step, d *dot) (bool, error) 
 	if fixed = size() > t.maxPush(); fixed && size() > t.maxPush() {
 		return false, nil
 	}
-	k, err := t.spliced(g, p, body, head, size(), fixed)
+	k, err := t.spliced(&g, p, body, head, size(), fixed)
 	if err != nil {
 		return false, err
 	}
@@ -148,6 +151,24 @@ func (e *epilogue) carry(plan *gemm.Plan, i int, s *Step, d *dot) (bool, error) 
 	s.Bytes, s.Flops = s.Bytes+int64(of*float64(p.bytes-int64(d.in.Outs[0].Type.Bytes()))), s.Flops+int64(of*float64(p.flops))
 	return true, nil
 }
+
+// maxPlaced is how many operations on elements the code of a kernel has at most where it
+// stores results at many places.
+const maxPlaced = 512
+
+// placed reports whether an epilogue is so short that a kernel may have it for each of
+// some results, which it stores v at a time. Dozens of stores of single elements take a
+// driver minutes.
+func (e *epilogue) placed(j *mapJob, places, v int, wide ops.DType, t *Target) bool {
+	cost := e.tr.cost(t)
+	if wide != e.typ {
+		cost += roundingCost
+	}
+	return places*cost <= maxPlaced && j.fits(v)
+}
+
+// roundingCost is about how many operations it takes to round to a narrow type.
+const roundingCost = 8
 
 // spliced returns the kernel of a step of a product with a program, of which body
 // writes the code for n results, in place of what stores them.

@@ -8,10 +8,10 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// program is the code that stores results by way of the epilogue. Its arguments
-// are values that the body takes after all parameters.
-func (e *epilogue) program(t *Target, wide ops.DType) (p *program, body func(n int) func(*emitter) error) {
-	j := e.job(t)
+// program is the code that stores results by way of the epilogue, and the map that it
+// is of. Its arguments are values that the body takes after all parameters.
+func (e *epilogue) program(t *Target, wide ops.DType) (p *program, j *mapJob, body func(n int) func(*emitter) error) {
+	j = e.job(t)
 	views := []*view{&j.out}
 	for i := range j.ins {
 		if j.ins[i].walks() {
@@ -25,7 +25,7 @@ func (e *epilogue) program(t *Target, wide ops.DType) (p *program, body func(n i
 		key: fmt.Sprintf("after %v pairs=%v fours=%v %s", wide, j.fits(2), j.fits(4), j.describe(1))}
 	j.addBuffers(p, points)
 	p.nums = j.numbers(points)
-	return p, func(n int) func(*emitter) error {
+	return p, j, func(n int) func(*emitter) error {
 		return func(em *emitter) error { return e.write(em, j, wide, n) }
 	}
 }

@@ -30,11 +30,24 @@ type finding struct {
 // would not run as well as it could.
 func doctor(ctx context.Context, args []string) error {
 	f := flags("doctor")
+	c := kernelCheck{give: 20 * time.Second, out: os.Stdout}
+	kernels := f.Bool("kernels", false, "compile every kernel for products and convolutions, and say which take the driver long")
+	f.StringVar(&c.device, "device", "", "with kernels: the device by index, name or UUID; the best one where empty")
+	f.StringVar(&c.family, "family", "", "with kernels: only families whose names have this in them")
+	f.DurationVar(&c.limit, "limit", 500*time.Millisecond, "with kernels: how long one may take")
+	f.StringVar(&c.alone, "alone", "", "with kernels: numbers of kernels in their order, to compile those only and one at a time")
+	f.IntVar(&c.jobs, "jobs", defaultJobs(), "with kernels: how many are compiled at a time")
 	if err := parse(f, args); err != nil {
 		return err
 	}
 	if err := noArgs(f); err != nil {
 		return err
+	}
+	if c.jobs < 1 {
+		return fmt.Errorf("%w: --jobs is %d, but at least one kernel is compiled at a time", errUsage, c.jobs)
+	}
+	if *kernels {
+		return c.run(ctx)
 	}
 	bad := 0
 	for _, examine := range []func(context.Context) []finding{examineVulkan, examineBEAM, examineNetwork} {

@@ -2,7 +2,8 @@
 // parameters. A kernel defines PARAMETERS and then reads
 //
 //   A_ONE(i) A_VEC(i) A_FOUR(i)   element i, or vector i of V or of 4 elements
-//   B_ONE(i) B_VEC(i) B_FOUR(i)   the same of b
+//   A_ANY(i)                      V elements from element i on, wherever that is
+//   B_ONE(i) B_VEC(i) B_FOUR(i) B_ANY(i)   the same of b
 //
 // and writes results by put_one(i, x), put_vec(i, v) and put_four(i, v), of which
 // i counts as above.
@@ -19,6 +20,7 @@
 layout(buffer_reference, std430, buffer_reference_align = SIZE) restrict readonly buffer InOne { T v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly buffer InVec { TV v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly buffer InFour { T4 v[]; };
+layout(buffer_reference, std430, buffer_reference_align = SIZE) restrict readonly buffer InAny { TV v; };
 layout(buffer_reference, std430, buffer_reference_align = SIZE) restrict writeonly buffer OutOne { T v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) restrict writeonly buffer OutVec { TV v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) restrict writeonly buffer OutFour { T4 v[]; };
@@ -33,9 +35,11 @@ layout(push_constant, std430) uniform Push {
 #define A_ONE(i) p.a.v[i]
 #define A_VEC(i) InVec(p.a).v[i]
 #define A_FOUR(i) InFour(p.a).v[i]
+#define A_ANY(i) InAny(uint64_t(p.a) + uint64_t(i) * SIZE).v
 #define B_ONE(i) p.b.v[i]
 #define B_VEC(i) InVec(p.b).v[i]
 #define B_FOUR(i) InFour(p.b).v[i]
+#define B_ANY(i) InAny(uint64_t(p.b) + uint64_t(i) * SIZE).v
 #define C_ONE(i) p.c.v[i]
 #define C_VEC(i) OutVec(p.c).v[i]
 #define C_FOUR(i) OutFour(p.c).v[i]
@@ -57,12 +61,20 @@ layout(set = 0, binding = 2, std430) writeonly buffer CFour { T4 v[]; } c_four;
 #define A_ONE(i) a_one.v[i]
 #define A_VEC(i) a_vec.v[i]
 #define A_FOUR(i) a_four.v[i]
+#define A_ANY(i) ANY(A_ONE, i)
 #define B_ONE(i) b_one.v[i]
 #define B_VEC(i) b_vec.v[i]
 #define B_FOUR(i) b_four.v[i]
+#define B_ANY(i) ANY(B_ONE, i)
 #define C_ONE(i) c_one.v[i]
 #define C_VEC(i) c_vec.v[i]
 #define C_FOUR(i) c_four.v[i]
+
+#if V == 4
+#define ANY(one, i) TV(one(i), one((i) + 1), one((i) + 2), one((i) + 3))
+#else
+#define ANY(one, i) TV(one(i), one((i) + 1))
+#endif
 
 #else
 #error "ADDRESSES or BINDINGS must be defined"

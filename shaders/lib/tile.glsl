@@ -8,7 +8,7 @@
 // shared load cost one pass on NVIDIA.
 //
 // The kernel says how, before it includes this file: TILE_ADVANCE whether the
-// places of loads move on with every step or follow from its number,
+// places of loads move on with every step (TILE_ON: how far) or follow from its number,
 // TILE_SWIZZLE how transposed slices are spread over the banks, TILE_MULTIPLY in
 // which order an invocation adds the products of one k. None changes a result.
 // What a compiler schedules best was found by measuring them all on an H200:
@@ -32,7 +32,7 @@ layout(constant_id = 4) const uint WARPS_N = 4;   // a workgroup
 layout(constant_id = 5) const uint TILE_K = 16;
 layout(constant_id = 6) const uint A_ACROSS = 0;  // 0: A is contiguous in k, 1: in m
 layout(constant_id = 7) const uint B_ACROSS = 0;  // 0: B is contiguous in n, 1: in k
-layout(constant_id = 8) const uint ALIGNED = 7;   // bits: rows of A, B, C begin at 16 bytes
+layout(constant_id = 8) const uint ALIGNED = 7;   // bits: rows of A, B, C begin at 16 bytes; 8: see DIRECT
 layout(constant_id = 9) const uint CLAMP = 0;     // 1: M or N is smaller than the tile
 
 #define PARAMETERS                                                        \
@@ -79,43 +79,34 @@ const uint COUNT_B = TILE_N * TILE_K / V / THREADS;
 const bool ALIGNED_A = (ALIGNED & 1) != 0;
 const bool ALIGNED_B = (ALIGNED & 2) != 0;
 const bool ALIGNED_C = (ALIGNED & 4) != 0;
+const bool DIRECT = (ALIGNED & 12) == 12; // invocations store their own sums
 const int UNIT_A = ALIGNED_A ? V : 1; // elements that one index counts
 const int UNIT_B = ALIGNED_B ? V : 1;
 
-// fetch_a loads V consecutive elements from index i. Elements whose k lies
-// before the beginning are zero where guard says that there may be any; room
-// is how far the row may be followed before its last element repeats.
-TV fetch_a(int i, int k, uint room, bool guard) {
-    if (ALIGNED_A) {
-        if (guard && k < 0) return TV(0);
-        return A_VEC(i);
+// fetch_a and fetch_b load V consecutive elements from index i, which counts
+// vectors where these are aligned. Elements whose k lies before the beginning are
+// zero where guard says that there may be any; room is how far the row may be
+// followed before its last element repeats. No element decides about a branch: a
+// driver makes a block of each, and takes minutes for a kernel of them.
+#define FETCH(name, one, vec, any, aligned, across_k)                            \
+    TV name(int i, int k, uint room, bool guard) {                               \
+        if (aligned) {                                                           \
+            if (guard && k < 0) return TV(0);                                    \
+            return vec(i);                                                       \
+        }                                                                        \
+        if (!guard && (across_k || CLAMP == 0)) return any(uint(i));             \
+        TV v;                                                                    \
+        [[unroll]] for (int j = 0; j < V; j++) {                                 \
+            const bool within = !guard || (across_k ? k + j : k) >= 0;           \
+            const int at = i + (across_k || CLAMP == 0 ? j : int(min(uint(j), room))); \
+            const T x = one(within ? at : 0);                                    \
+            v[j] = within ? x : T(0);                                            \
+        }                                                                        \
+        return v;                                                                \
     }
-    TV v = TV(0);
-    [[unroll]] for (int j = 0; j < V; j++) {
-        if (A_ACROSS == 0) {
-            if (!guard || k + j >= 0) v[j] = A_ONE(i + j);
-        } else if (!guard || k >= 0) {
-            v[j] = A_ONE(i + (CLAMP != 0 ? int(min(uint(j), room)) : j));
-        }
-    }
-    return v;
-}
 
-TV fetch_b(int i, int k, uint room, bool guard) {
-    if (ALIGNED_B) {
-        if (guard && k < 0) return TV(0);
-        return B_VEC(i);
-    }
-    TV v = TV(0);
-    [[unroll]] for (int j = 0; j < V; j++) {
-        if (B_ACROSS == 1) {
-            if (!guard || k + j >= 0) v[j] = B_ONE(i + j);
-        } else if (!guard || k >= 0) {
-            v[j] = B_ONE(i + (CLAMP != 0 ? int(min(uint(j), room)) : j));
-        }
-    }
-    return v;
-}
+FETCH(fetch_a, A_ONE, A_VEC, A_ANY, ALIGNED_A, (A_ACROSS == 0))
+FETCH(fetch_b, B_ONE, B_VEC, B_ANY, ALIGNED_B, (B_ACROSS == 1))
 
 // The place of each invocation, and what it moves. Everything lives in locals
 // of main: arrays at file scope cost moves in every round of the loop.
@@ -189,15 +180,16 @@ uint last_start(uint size, bool aligned, bool along) {
     return size - (aligned && along ? V : 1);
 }
 
-// TILE_LOAD reads the next step of both operands. step counts from the first,
-// and every one is loaded in its turn.
+// TILE_LOAD reads a step of both operands. step counts from the first, and every one is
+// loaded in its turn. Where a kernel loads the last again, its TILE_ON does not move
+// places beyond that.
 #define TILE_LOAD(step, guard)                                                   \
     [[unroll]] for (uint i = 0; i < COUNT_A; i++) {                              \
         const uint major = major_a + i * (THREADS / per_a);                      \
         const int k = int(step * TILE_K + (A_ACROSS == 0 ? minor_a : major)) - pad; \
         next_a[i] = fetch_a(TILE_ADVANCE ? at_a[i] : at_a[i] + int(step) * step_a,   \
                             k, room_a[i], guard);                                \
-        if (TILE_ADVANCE) at_a[i] += step_a;                                     \
+        if (TILE_ADVANCE) at_a[i] += TILE_ON(step, step_a);                      \
     }                                                                            \
     TILE_LOAD_B(step, guard)
 
@@ -207,7 +199,7 @@ uint last_start(uint size, bool aligned, bool along) {
         const int k = int(step * TILE_K + (B_ACROSS == 1 ? minor_b : major)) - pad; \
         next_b[i] = fetch_b(TILE_ADVANCE ? at_b[i] : at_b[i] + int(step) * step_b,   \
                             k, room_b[i], guard);                                \
-        if (TILE_ADVANCE) at_b[i] += step_b;                                     \
+        if (TILE_ADVANCE) at_b[i] += TILE_ON(step, step_b);                      \
     }
 
 // TILE_STORE writes what TILE_LOAD read to the given half of shared memory,
@@ -248,21 +240,56 @@ uint last_start(uint size, bool aligned, bool along) {
     sum[(i) * COLS + (j)] =                                                      \
         MULADD(fa[(i) / V][(i) % V], fb[(j) / V][(j) % V], sum[(i) * COLS + (j)]);
 
+// Sums leave by way of shared memory, which hands them to invocations in the order
+// of the result: each round takes one row of every invocation of STAGED warps. So
+// the code that stores, and whatever has come into its place (see memory.glsl), is
+// there once, where an invocation that stores its own sums has it for each of
+// them, and drivers take as much longer as there is more of it. A direct store
+// of whole vectors is a little faster.
+const uint STAGED = TILE_HALVES * TILE_K / 8 < WARPS_M ? TILE_HALVES * TILE_K / 8 : WARPS_M;
+const uint PART = ALIGNED_C ? V : 1; // elements that are stored at once
+
 // TILE_END writes the sums. Chunks of k follow each other in c.
 #define TILE_END                                                                 \
+    if (DIRECT) {                                                                \
+        TILE_END_DIRECT                                                          \
+        return;                                                                  \
+    }                                                                            \
+    [[dont_unroll]] for (uint turn = 0; turn < ROWS * WARPS_M / STAGED; turn++) {   \
+        const uint mine = turn % ROWS, first = turn / ROWS * STAGED;             \
+        const uint slot = warp % WARPS_M - first;                                \
+        barrier();                                                               \
+        if (slot < STAGED) {                                                     \
+            [[unroll]] for (uint i = 0; i < ROWS; i++) {                         \
+                if (i != mine) continue;                                         \
+                [[unroll]] for (uint q = 0; q < QN; q++) {                       \
+                    TV v;                                                        \
+                    [[unroll]] for (uint j = 0; j < V; j++) v[j] = sum[i * COLS + q * V + j]; \
+                    shared_b[(slot * 8 + ((lane >> 1) & 7)) * (TILE_N / V) + col + q * 4] = v; \
+                }                                                                \
+            }                                                                    \
+        }                                                                        \
+        barrier();                                                               \
+        [[dont_unroll]] for (uint e = tid; e < STAGED * 8 * TILE_N / PART; e += THREADS) { \
+            const uint line = e / (TILE_N / PART), place = e % (TILE_N / PART) * PART; \
+            const uint m = m0 + (((first + line / 8) * QM + mine / V) * 8 + line % 8) * V + mine % V; \
+            const uint n = n0 + place;                                           \
+            if (CLAMP != 0 && (m >= p.m || n >= p.n)) continue;                  \
+            const uint at = (z * p.m + m) * p.n + n;                             \
+            const TV v = shared_b[(line * TILE_N + place) / V];                  \
+            if (ALIGNED_C) put_vec(at / V, v);                                   \
+            else put_one(at, v[place % V]);                                      \
+        }                                                                        \
+    }
+
+#define TILE_END_DIRECT                                                          \
     [[unroll]] for (uint i = 0; i < ROWS; i++) {                                 \
         const uint m = m0 + (row + (i / V) * 8) * V + i % V;                     \
         [[unroll]] for (uint q = 0; q < QN; q++) {                               \
             const uint n = n0 + (col + q * 4) * V;                               \
-            const uint at = (z * p.m + m) * p.n + n;                             \
-            if (CLAMP != 0 && m >= p.m) continue;                                \
-            if (ALIGNED_C) {                                                     \
-                TV v;                                                            \
-                [[unroll]] for (uint j = 0; j < V; j++) v[j] = sum[i * COLS + q * V + j]; \
-                if (CLAMP == 0 || n < p.n) put_vec(at / V, v);                   \
-            } else {                                                             \
-                [[unroll]] for (uint j = 0; j < V; j++)                          \
-                    if (CLAMP == 0 || n + j < p.n) put_one(at + j, sum[i * COLS + q * V + j]); \
-            }                                                                    \
+            if (CLAMP != 0 && (m >= p.m || n >= p.n)) continue;                  \
+            TV v;                                                                \
+            [[unroll]] for (uint j = 0; j < V; j++) v[j] = sum[i * COLS + q * V + j]; \
+            put_vec(((z * p.m + m) * p.n + n) / V, v);                           \
         }                                                                        \
     }

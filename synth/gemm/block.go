@@ -40,16 +40,10 @@ func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 	}
 	aligned := q.aligned(across, 4)
 	if colC != 1 {
-		aligned &^= 4
+		aligned &^= alignedC
 	}
-	lanes := t.Subgroup
-	k := Kernel{
-		Shader: p.shader("gemm_block", t),
-		Spec:   []uint32{uint32(lanes), uint32(rows), uint32(across[0]), uint32(across[1]), aligned},
-		Local:  [3]uint32{uint32(lanes), 1, 1},
-	}
-	groups := ceil(q.M, rows) * ceil(q.N, lanes*blockCols)
-	steps := q.product(k, groups, q.Batch, 1, t,
+	groups := ceil(q.M, rows) * ceil(q.N, t.Subgroup*blockCols)
+	steps := q.product(p.blockKernel(rows, across, aligned, t), groups, q.Batch, 1, t,
 		[]int{q.M, q.N, q.K, lda, ldb, q.A.Batch, q.B.Batch, q.Batch}, []int{rowC, colC})
 	if m.flip {
 		for i := range steps {
@@ -57,4 +51,13 @@ func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 		}
 	}
 	return &Plan{Steps: steps}, nil
+}
+
+func (p *Problem) blockKernel(rows int, across [2]int, aligned uint32, t *Target) Kernel {
+	lanes := uint32(t.Subgroup)
+	return Kernel{
+		Shader: p.shader("gemm_block", t),
+		Spec:   []uint32{lanes, uint32(rows), uint32(across[0]), uint32(across[1]), aligned},
+		Local:  [3]uint32{lanes, 1, 1},
+	}
 }

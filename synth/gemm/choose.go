@@ -3,6 +3,8 @@ package gemm
 import (
 	"fmt"
 	"slices"
+
+	"nxvk/ops"
 )
 
 // rule prefers a tile for products of at least groups workgroups.
@@ -14,39 +16,59 @@ type rule struct {
 // Rules by the size of an element, best first: the larger a tile, the less it
 // reads, and the more of them a device needs to be busy. The last row takes
 // what is left. Measured on an NVIDIA H200, as the models were.
-var rules = map[int][]rule{
-	4: {
+var (
+	rules32 = []rule{
 		{Tile{false, 4, 8, 2, 4, 16}, 100},
 		{Tile{false, 4, 4, 1, 4, 32}, 100},
 		{Tile{false, 4, 4, 1, 2, 16}, 0},
-	},
-	8: {
+	}
+	rules64 = []rule{
 		{Tile{true, 8, 8, 2, 4, 8}, 120},
 		{Tile{false, 8, 8, 2, 4, 8}, 120},
 		{Tile{false, 4, 8, 2, 4, 16}, 100},
 		{Tile{false, 4, 4, 1, 2, 16}, 0},
-	},
+	}
+)
+
+// A product of integers of 64 bits is several instructions, so their tiles sum less
+// at a time: a driver would take a second for the others.
+var rulesLong = []rule{
+	{Tile{false, 4, 8, 2, 4, 8}, 100},
+	{Tile{false, 4, 4, 1, 2, 8}, 0},
 }
 
-// Tiles lists the tiles for elements of a size that New chooses from, or with
+// rulesOf are those of a type.
+func rulesOf(d ops.DType) []rule {
+	switch {
+	case d.Size() == 4:
+		return rules32
+	case d.IsInteger():
+		return rulesLong
+	}
+	return rules64
+}
+
+// Tiles lists the tiles for elements of a type that New chooses from, or with
 // all also those that were measured and not taken.
-func Tiles(size int, all bool) []Tile {
+func Tiles(d ops.DType, all bool) []Tile {
 	more := map[int][]Tile{
 		4: {{true, 8, 8, 1, 4, 8}, {true, 8, 16, 2, 4, 8}, {true, 8, 8, 2, 4, 8}, {false, 8, 16, 2, 2, 16},
 			{false, 4, 8, 1, 4, 16}, {false, 4, 4, 1, 2, 32}},
-		8: {{true, 4, 8, 2, 2, 8}, {true, 4, 8, 2, 4, 8}},
+		8: {{true, 4, 8, 2, 2, 8}, {true, 4, 8, 2, 4, 8}, {false, 8, 8, 2, 4, 8}},
 	}
 	var list []Tile
-	for _, r := range rules[size] {
+	for _, r := range rulesOf(d) {
 		list = append(list, r.tile)
 	}
-	for _, m := range models[size] {
+	for _, m := range modelsOf(d) {
 		if !slices.Contains(list, m.tile) {
 			list = append(list, m.tile)
 		}
 	}
-	if all {
-		list = append(list, more[size]...)
+	for _, c := range more[d.Size()] {
+		if all && !slices.Contains(list, c) {
+			list = append(list, c)
+		}
 	}
 	return list
 }
@@ -57,8 +79,9 @@ func WithTile(p Problem, c Tile, shares int, t *Target) (*Plan, error) {
 	if err := p.check(t); err != nil {
 		return nil, err
 	}
-	if !c.fits(&p, t) {
-		return nil, fmt.Errorf("%w: tile %v takes %d bytes of shared memory", ErrTooLarge, c, c.sharedBytes(p.Type.Size()))
+	if !c.takes(&p, t) {
+		return nil, fmt.Errorf("%w: tile %v takes %d bytes of shared memory and sums of %d terms", ErrTooLarge, c,
+			c.sharedBytes(p.Type.Size()), 2*c.TileK)
 	}
 	return tiled{Tile: c, shares: shares}.plan(&p, t)
 }
@@ -104,13 +127,13 @@ func (p *Problem) chooseTile(t *Target) method {
 
 // ruled chooses by the rules.
 func (p *Problem) ruled(shares int, t *Target) method {
-	for _, r := range rules[p.Type.Size()] {
+	all := rulesOf(p.Type)
+	for _, r := range all {
 		c := r.tile
-		if c.fits(p, t) && p.M >= c.m() && p.N >= c.n() && c.tiles(p)*p.Batch*shares >= r.groups {
+		if c.takes(p, t) && p.M >= c.m() && p.N >= c.n() && c.tiles(p)*p.Batch*shares >= r.groups {
 			return tiled{Tile: c, shares: shares}
 		}
 	}
-	all := rules[p.Type.Size()]
 	last := all[len(all)-1].tile
 	if !last.fits(p, t) {
 		return plain{p.plainShares()}

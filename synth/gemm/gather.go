@@ -1,6 +1,10 @@
 package gemm
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+)
 
 // Gather makes B of the input of a convolution, without laying it out: row k of
 // B is a tap of a channel, taps innermost, column n a place, places outermost
@@ -27,33 +31,97 @@ type Axis struct {
 
 const maxAxes = 3
 
-// Gathers reports whether the device has a kernel for the product.
+// Gathers reports whether the device has a kernel for the product, whose parameters
+// hold what the axes are.
 func (g *Gather) Gathers(p *Problem, t *Target) bool {
-	if t.CPU || !p.Type.IsFloat() || len(g.Axes) > maxAxes {
+	if t.CPU || !p.Type.IsFloat() || len(g.Axes) > maxAxes || 4*gatherParameters(g.dimensions()) > t.room() {
 		return false
 	}
-	_, ok := p.chooseGather(t).(tiled)
+	strided := false
+	for _, a := range g.Axes {
+		if max(a.Taps, a.Step, a.Stride, a.Gap) > math.MaxUint16 || int(int16(a.Low)) != a.Low {
+			return false
+		}
+		strided = strided || a.Stride > 1
+	}
+	if strided && g.gapped() {
+		return false
+	}
+	_, ok := g.choose(p, t).(tiled)
 	return ok
 }
+
+// room is how many bytes of push constants there are beside the addresses.
+func (t *Target) room() int {
+	push := t.MaxPush
+	if push == 0 {
+		push = 128
+	}
+	if t.Addresses {
+		push -= 3 * 8
+	}
+	return push
+}
+
+// dimensions is how many axes the kernel has.
+func (g *Gather) dimensions() int { return max(2, len(g.Axes)) }
+
+func (g *Gather) gapped() bool {
+	return slices.ContainsFunc(g.Axes, func(a Axis) bool { return a.Gap > 1 })
+}
+
+// sight is what a kernel is made for: see shaders/lib/patches.glsl.
+type sight struct {
+	masked, gapped bool
+	side           int // taps along each axis where kernels know them; 0 where they do not
+}
+
+// knownSide is the side of most filters. Its kernels are a little faster.
+const knownSide = 3
+
+// maxMasked is how many taps a mask has bits for.
+const maxMasked = 32
+
+func (g *Gather) sight() sight {
+	taps := 1
+	for _, a := range g.Axes {
+		taps *= a.Taps
+	}
+	s := sight{gapped: g.gapped()}
+	if s.masked = taps <= maxMasked && !s.gapped; s.masked && len(g.Axes) >= 2 &&
+		!slices.ContainsFunc(g.Axes, func(a Axis) bool { return a.Taps != knownSide }) {
+		s.side = knownSide
+	}
+	return s
+}
+
+// sights are all of them.
+var sights = []sight{{masked: true}, {masked: true, side: knownSide}, {}, {gapped: true}}
+
+func (s sight) spec() []uint32 { return []uint32{bit(s.masked, 1), bit(s.gapped, 1), uint32(s.side)} }
 
 // gatherRules are the tiles that gather best where there are enough of them,
 // measured as rules were: looking elements up takes registers, so that smaller
 // tiles than those of matrices win.
-var gatherRules = []rule{
+var gatherRules = map[int][]rule{4: {
 	{Tile{false, 8, 8, 1, 4, 16}, 200},
 	{Tile{false, 4, 8, 1, 4, 16}, 200},
-}
+}}
 
-func (p *Problem) chooseGather(t *Target) method {
+func (g *Gather) choose(p *Problem, t *Target) method {
 	shares := p.shares()
-	for _, r := range gatherRules {
+	for _, r := range gatherRules[p.Type.Size()] {
 		c := r.tile
-		if p.Type.Size() == 4 && c.fits(p, t) && p.M >= c.m() && p.N >= c.n() && c.tiles(p)*p.Batch*shares >= r.groups {
+		if c.gathers(g.dimensions()) && c.takes(p, t) && p.M >= c.m() && p.N >= c.n() && c.tiles(p)*p.Batch*shares >= r.groups {
 			return tiled{Tile: c, shares: shares}
 		}
 	}
 	return p.ruled(shares, t)
 }
+
+// gathers reports whether a tile is for so many axes: looking elements up along three
+// is so much code that only small ones are.
+func (c Tile) gathers(axes int) bool { return axes < 3 || c.Rows*c.Cols < 64 }
 
 // NewGather plans a product whose B is gathered. The strides of p.B do not
 // matter.
@@ -65,7 +133,7 @@ func NewGather(p Problem, g *Gather, t *Target) (*Plan, error) {
 	if err := p.check(t); err != nil {
 		return nil, err
 	}
-	m, ok := p.chooseGather(t).(tiled)
+	m, ok := g.choose(&p, t).(tiled)
 	if !ok {
 		panic("BUG: no tile gathers")
 	}
@@ -90,8 +158,8 @@ func (g *Gather) countBytes(p *Problem, plan *Plan) {
 
 // axes lists the axes from the innermost, those that are missing as one place
 // that sees one element.
-func (g *Gather) axes() [maxAxes]Axis {
-	var out [maxAxes]Axis
+func (g *Gather) axes() []Axis {
+	out := make([]Axis, g.dimensions())
 	for i := range out {
 		out[i] = Axis{Out: 1, Taps: 1, Stride: 1, Step: 1, Gap: 1, Reach: 1}
 		if i < len(g.Axes) {
@@ -101,30 +169,37 @@ func (g *Gather) axes() [maxAxes]Axis {
 	return out
 }
 
-// spec lists the specialisation constants after those of the tile.
-func (g *Gather) spec() []uint32 {
-	spec := []uint32{uint32(len(g.Axes))}
-	axes := g.axes()
-	for _, f := range []func(a Axis) int{
-		func(a Axis) int { return a.Taps }, func(a Axis) int { return a.Stride },
-		func(a Axis) int { return a.Step }, func(a Axis) int { return a.Gap }} {
-		for _, a := range axes {
-			spec = append(spec, uint32(f(a)))
-		}
-	}
-	return spec
-}
-
 // parameters lists the push constants after those of the tile.
 func (g *Gather) parameters() []int {
 	var list []int
 	axes := g.axes()
-	for _, f := range []func(a Axis) int{
-		func(a Axis) int { return a.Out }, func(a Axis) int { return a.Low },
-		func(a Axis) int { return a.Reach }, func(a Axis) int { return a.At }} {
-		for _, a := range axes {
+	gapped := g.gapped()
+	of := []func(a Axis) int{
+		func(a Axis) int { return a.Out }, func(a Axis) int { return a.Reach },
+		func(a Axis) int { return halves(a.Taps, a.Low) },
+		func(a Axis) int {
+			if gapped {
+				return halves(a.Step, a.Gap)
+			}
+			return halves(a.Step, a.Stride)
+		},
+		func(a Axis) int { return a.At },
+	}
+	for _, f := range of {
+		for _, a := range axes[:2] {
 			list = append(list, f(a))
 		}
 	}
-	return append(list, g.Channel, g.Groups, g.Group)
+	list = append(list, g.Channel, g.Groups, g.Group)
+	for _, a := range axes[2:] {
+		for _, f := range of {
+			list = append(list, f(a))
+		}
+	}
+	return list
 }
+
+// gatherParameters is how many parameters kernels of so many axes have.
+func gatherParameters(axes int) int { return tileParameters + 5*axes + 3 }
+
+func halves(lower, upper int) int { return lower&math.MaxUint16 | upper&math.MaxUint16<<16 }

@@ -48,6 +48,7 @@ type Target struct {
 	Subgroup       int // lanes of a subgroup
 	MaxGroups      [3]uint32
 	MaxBinding     int64 // bytes; 0 means any
+	MaxPush        int   // bytes of push constants; 0 means 128
 	MaxFlops       int   // of a dispatch; 0 picks a bound
 }
 

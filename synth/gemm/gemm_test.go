@@ -56,7 +56,7 @@ func TestChoice(t *testing.T) {
 		{gpu, rowMajor(ops.F32, 3, 3, 3, 100000), "plain"},
 		{gpu, rowMajor(ops.F32, 64, 64, 64, 100), "single 32x64x32"},
 		{gpu, rowMajor(ops.F64, 4096, 4096, 4096, 1), "double 128x128x8, double 128x128x8, double 128x128x8"},
-		{gpu, rowMajor(ops.S64, 100, 100, 100, 1), "single 32x32x16"},
+		{gpu, rowMajor(ops.S64, 100, 100, 100, 1), "single 32x32x8"},
 		{small, rowMajor(ops.F32, 4096, 4096, 4096, 1), "double 128x128x8"},
 		{cpu, rowMajor(ops.F32, 1024, 1024, 1024, 1), "block"},
 		{cpu, rowMajor(ops.F32, 5, 3, 9, 1), "plain"},
@@ -74,8 +74,9 @@ func TestChoice(t *testing.T) {
 // TestTilesDivide holds what the tiled kernels assume of a tile: each
 // invocation moves a whole number of vectors, in whole rows or columns.
 func TestTilesDivide(t *testing.T) {
-	for size, v := range map[int]int{4: 4, 8: 2} {
-		for _, c := range Tiles(size, true) {
+	for d, v := range map[ops.DType]int{ops.F32: 4, ops.F64: 2, ops.U32: 4, ops.U64: 2} {
+		size := d.Size()
+		for _, c := range Tiles(d, true) {
 			for _, extent := range []int{c.m(), c.n()} {
 				switch n := c.threads(); {
 				case c.Double && extent/v%8 != 0:

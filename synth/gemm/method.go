@@ -69,14 +69,13 @@ func (p *Problem) shared(steps []Step, shares int, t *Target) (*Plan, error) {
 	g := fold(groups, t)
 	bytes := int64(count) * int64(shares) * int64(p.Type.Size())
 	steps = append(steps, Step{
-		Kernel: Kernel{Shader: p.shader("gemm_chunks", t), Spec: []uint32{plainThreads},
-			Local: [3]uint32{plainThreads, 1, 1}},
-		In:    [2]Buffer{Partial, Partial},
-		Out:   C,
-		Push:  words([]int{count, shares, int(g[0])}),
-		Grid:  g,
-		Bytes: bytes,
-		Flops: int64(count) * int64(shares),
+		Kernel: p.plainKernel("gemm_chunks", t),
+		In:     [2]Buffer{Partial, Partial},
+		Out:    C,
+		Push:   words([]int{count, shares, int(g[0])}),
+		Grid:   g,
+		Bytes:  bytes,
+		Flops:  int64(count) * int64(shares),
 	})
 	return &Plan{Steps: steps, Partial: bytes}, nil
 }

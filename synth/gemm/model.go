@@ -1,6 +1,10 @@
 package gemm
 
-import "math"
+import (
+	"math"
+
+	"nxvk/ops"
+)
 
 // model tells how long products of many workgroups take with a tile. A device
 // runs them in waves; what the last wave takes depends on how many of its
@@ -17,13 +21,19 @@ type model struct {
 }
 
 // Measured on an NVIDIA H200. Other devices have other numbers, but waves too.
-var models = map[int][]model{
-	4: {
-		{Tile{true, 8, 16, 2, 2, 8}, 49.3, 49, []float64{0.98, 1}},
-		{Tile{false, 8, 8, 1, 4, 16}, 49.2, 46.5, []float64{0.44, 0.75, 1}},
-		{Tile{false, 4, 8, 2, 4, 16}, 43.8, 42, []float64{0.34, 0.67, 1}},
-		{Tile{false, 4, 8, 2, 2, 16}, 41.8, 39.5, []float64{0.2, 0.36, 0.52, 0.68, 0.83, 1}},
-	},
+var models = []model{
+	{Tile{true, 8, 16, 2, 2, 8}, 49.3, 49, []float64{0.98, 1}},
+	{Tile{false, 8, 8, 1, 4, 16}, 49.2, 46.5, []float64{0.44, 0.75, 1}},
+	{Tile{false, 4, 8, 2, 4, 16}, 43.8, 42, []float64{0.34, 0.67, 1}},
+	{Tile{false, 4, 8, 2, 2, 16}, 41.8, 39.5, []float64{0.2, 0.36, 0.52, 0.68, 0.83, 1}},
+}
+
+// modelsOf are those of a type: of f32 alone.
+func modelsOf(d ops.DType) []model {
+	if d == ops.F32 {
+		return models
+	}
+	return nil
 }
 
 const (
@@ -38,10 +48,10 @@ func (p *Problem) modelled(shares int, t *Target) (best Tile, ok bool) {
 		return best, false
 	}
 	least := math.Inf(1)
-	for i := range models[p.Type.Size()] {
-		m := &models[p.Type.Size()][i]
+	lies := p.aligned([2]int{p.across(p.A, p.M, p.K), p.across(p.B, p.K, p.N)}, p.vector())
+	for _, m := range modelsOf(p.Type) {
 		c := m.tile
-		if !c.fits(p, t) || p.M < c.m() || p.N < c.n() {
+		if !c.aligns(p.Type, lies) || !c.takes(p, t) || p.M < c.m() || p.N < c.n() {
 			continue
 		}
 		if s := m.seconds(p, c.tiles(p)*p.Batch*shares, ceil(p.K, shares)); s < least {
@@ -66,8 +76,8 @@ func (m *model) seconds(p *Problem, groups, k int) float64 {
 }
 
 // wave is how many workgroups of a tile run at once, as far as it is known.
-func (c Tile) wave(size int) int {
-	for _, m := range models[size] {
+func (c Tile) wave(d ops.DType) int {
+	for _, m := range modelsOf(d) {
 		if m.tile == c {
 			return multiprocessors * len(m.parts)
 		}

@@ -21,13 +21,8 @@ func (m narrow) plan(p *Problem, t *Target) (*Plan, error) {
 	v := q.vector()
 	chunk := roundUp(ceil(q.K, m.shares), v)
 	shares := ceil(q.K, chunk)
-	aligned := q.aligned([2]int{0, 0}, v) & 1
-	k := Kernel{
-		Shader: p.shader("gemm_narrow", t),
-		Spec:   []uint32{narrowThreads, narrowRows, uint32(q.N), aligned, narrowThreads},
-		Local:  [3]uint32{narrowThreads, 1, 1},
-	}
-	steps := q.product(k, ceil(q.M, narrowRows), q.Batch*shares, 1, t,
+	aligned := q.aligned([2]int{0, 0}, v)&alignedA != 0
+	steps := q.product(p.narrowKernel(q.N, aligned, t), ceil(q.M, narrowRows), q.Batch*shares, 1, t,
 		[]int{q.M, q.N, q.K, q.A.Row, q.B.Row, q.B.Col, q.A.Batch, q.B.Batch, q.Batch}, []int{chunk, rowC, colC})
 	if m.flip {
 		for i := range steps {
@@ -35,4 +30,12 @@ func (m narrow) plan(p *Problem, t *Target) (*Plan, error) {
 		}
 	}
 	return p.shared(steps, shares, t)
+}
+
+func (p *Problem) narrowKernel(cols int, aligned bool, t *Target) Kernel {
+	return Kernel{
+		Shader: p.shader("gemm_narrow", t),
+		Spec:   []uint32{narrowThreads, narrowRows, uint32(cols), bit(aligned, 1), narrowThreads},
+		Local:  [3]uint32{narrowThreads, 1, 1},
+	}
 }

@@ -14,10 +14,9 @@ func (m plain) plan(p *Problem, t *Target) (*Plan, error) {
 	count := p.Batch * p.M * p.N * shares
 	g := fold(ceil(count, plainThreads), t)
 	step := Step{
-		Kernel: Kernel{Shader: p.shader("gemm_plain", t), Spec: []uint32{plainThreads},
-			Local: [3]uint32{plainThreads, 1, 1}},
-		In:  [2]Buffer{A, B},
-		Out: C,
+		Kernel: p.plainKernel("gemm_plain", t),
+		In:     [2]Buffer{A, B},
+		Out:    C,
 		Push: words([]int{p.M, p.N, p.K, p.A.Row, p.A.Col, p.B.Row, p.B.Col, p.A.Batch, p.B.Batch,
 			p.Batch, chunk, int(g[0]), count}),
 		Grid:  g,
@@ -25,4 +24,9 @@ func (m plain) plan(p *Problem, t *Target) (*Plan, error) {
 		Flops: p.flops(),
 	}
 	return p.shared([]Step{step}, shares, t)
+}
+
+// plainKernel is one whose invocations make a result each.
+func (p *Problem) plainKernel(name string, t *Target) Kernel {
+	return Kernel{Shader: p.shader(name, t), Spec: []uint32{plainThreads}, Local: [3]uint32{plainThreads, 1, 1}}
 }

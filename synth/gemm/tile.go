@@ -1,6 +1,12 @@
 package gemm
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"nxvk/ops"
+)
 
 // Tile is a configuration of the tiled kernels: see shaders/lib/tile.glsl. A
 // workgroup holds WarpsM × WarpsN warps of 32 invocations, each of which sums
@@ -41,6 +47,18 @@ func (c Tile) fits(p *Problem, t *Target) bool {
 	return c.threads() <= t.MaxInvocations && c.sharedBytes(p.Type.Size()) <= t.SharedMemory
 }
 
+// takes reports whether the tile is for the product. One that loads its last step again
+// does so without looking for the beginning of k, and so has to have one of its own.
+func (c Tile) takes(p *Problem, t *Target) bool {
+	return c.fits(p, t) && (!c.Double || p.K >= 2*c.TileK)
+}
+
+// aligns reports whether the tile is for operands that lie so. The wide ones of f32 have
+// no registers left for loads that are not whole vectors.
+func (c Tile) aligns(d ops.DType, lies uint32) bool {
+	return !c.Double || d != ops.F32 || lies&(alignedA|alignedB) == alignedA|alignedB
+}
+
 // tiled carries a product with a tile, k shared out among shares workgroups.
 type tiled struct {
 	Tile
@@ -57,31 +75,73 @@ func (m tiled) plan(p *Problem, t *Target) (*Plan, error) {
 	if across[1] == 1 {
 		ldb = p.B.Col
 	}
-	name, batchB := m.kernel("gemm"), p.B.Batch
-	aligned := p.aligned(across, p.vector())
-	var spec []uint32
+	batchB, lies := p.B.Batch, p.aligned(across, p.vector())
 	var more []int
 	if g := m.gather; g != nil {
-		name, ldb, batchB = m.kernel("conv"), g.Outer, g.Batch
-		across[1], aligned = 0, aligned&^2
-		spec, more = g.spec(), g.parameters()
+		ldb, batchB = g.Outer, g.Batch
+		across[1], lies = 0, lies|alignedB
+		more = g.parameters()
 	}
 	chunk := roundUp(ceil(p.K, m.shares), max(m.TileK, 16))
 	shares := ceil(p.K, chunk)
-	k := Kernel{
-		Shader: p.shader(name, t),
-		Spec: append([]uint32{uint32(m.threads()), uint32(m.Rows), uint32(m.Cols), uint32(m.WarpsM), uint32(m.WarpsN),
-			uint32(m.TileK), uint32(across[0]), uint32(across[1]), aligned,
-			bit(p.M < m.m() || p.N < m.n(), 1)}, spec...),
-		Local: [3]uint32{uint32(m.threads()), 1, 1},
-	}
-	steps := p.product(k, m.tiles(p), p.Batch*shares, m.wave(p.Type.Size()), t,
+	k := m.kernel(p, across, lies, p.M < m.m() || p.N < m.n(), t)
+	steps := p.product(k, m.tiles(p), p.Batch*shares, m.wave(p.Type), t,
 		[]int{p.M, p.N, p.K, lda, ldb, p.A.Batch, batchB, p.Batch}, append([]int{chunk}, more...))
 	return p.shared(steps, shares, t)
 }
 
-// kernel returns the name of the shader of a family.
-func (c Tile) kernel(family string) string {
+// kernel returns the shader of a tile for operands that lie so: across as those of
+// across, lies as those of aligned. With clamp a matrix may be smaller than the tile.
+func (m tiled) kernel(p *Problem, across [2]int, lies uint32, clamp bool, t *Target) Kernel {
+	if lies&alignedC != 0 && lies&(alignedA|alignedB) == alignedA|alignedB {
+		lies |= direct
+	} else {
+		lies &^= alignedC
+	}
+	name, spec := m.name("gemm"), []uint32(nil)
+	if g := m.gather; g != nil {
+		name, lies, spec = m.name("conv"+strconv.Itoa(g.dimensions())), lies&^alignedB, g.sight().spec()
+	}
+	return Kernel{
+		Shader: p.shader(name, t),
+		Spec: append([]uint32{uint32(m.threads()), uint32(m.Rows), uint32(m.Cols), uint32(m.WarpsM), uint32(m.WarpsN),
+			uint32(m.TileK), uint32(across[0]), uint32(across[1]), lies, bit(clamp, 1)}, spec...),
+		Local: [3]uint32{uint32(m.threads()), 1, 1},
+	}
+}
+
+// specAligned is the number of the specialisation constant that has the bits below.
+const specAligned = 8
+
+// What the tiled kernels are told of A, B and C: see ALIGNED of shaders/lib/tile.glsl.
+const (
+	alignedA = 1 << iota
+	alignedB
+	alignedC
+	direct // invocations store their own sums, in whole vectors
+)
+
+// Staged is the kernel with one place in its code that stores results. What is done to
+// them comes there as often as there are such places, and drivers take as much longer.
+func (k *Kernel) Staged() Kernel {
+	s := *k
+	if k.Places() > 1 {
+		s.Spec = slices.Clone(s.Spec)
+		s.Spec[specAligned] &^= direct
+	}
+	return s
+}
+
+// Places is how many results the code of a kernel stores, each at a place of its own.
+func (k *Kernel) Places() int {
+	if len(k.Spec) > specAligned && k.Spec[specAligned]&direct != 0 {
+		return int(k.Spec[1] * k.Spec[2])
+	}
+	return 1
+}
+
+// name returns the name of the shader of a family.
+func (c Tile) name(family string) string {
 	if c.Double {
 		return family + "_double"
 	}
@@ -98,7 +158,7 @@ func (p *Problem) aligned(across [2]int, v int) uint32 {
 		}
 		return along%v == 0 && (outer == 1 || lead%v == 0) && (p.Batch == 1 || s.Batch%v == 0)
 	}
-	return bit(whole(p.A, p.M, p.K, across[0]), 1) |
-		bit(whole(p.B, p.K, p.N, across[1]), 2) |
-		bit(p.N%v == 0, 4)
+	return bit(whole(p.A, p.M, p.K, across[0]), alignedA) |
+		bit(whole(p.B, p.K, p.N, across[1]), alignedB) |
+		bit(p.N%v == 0, alignedC)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"nxvk/fallback"
@@ -184,10 +185,9 @@ func execute(t *testing.T, r *Runner, plan *synth.Plan, size int, ins ...fallbac
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(b.Free)
 		return b
 	}
-	buffers := map[synth.Ref]*vulkan.Buffer{{Kind: synth.Result}: alloc(size)}
+	buffers := PlanBuffers{{Kind: synth.Result}: alloc(size)}
 	for i, v := range ins {
 		b := alloc(len(v.Data))
 		if err := s.Upload(b, 0, v.Data); err != nil {
@@ -195,8 +195,9 @@ func execute(t *testing.T, r *Runner, plan *synth.Plan, size int, ins ...fallbac
 		}
 		buffers[synth.Ref{Kind: synth.Operand, Index: i}] = b
 	}
-	for i, n := range plan.Temps {
-		buffers[synth.Ref{Kind: synth.Temp, Index: i}] = alloc(int(n))
+	t.Cleanup(buffers.Free)
+	if err := buffers.Reserve(r.Device, plan); err != nil {
+		t.Fatal(err)
 	}
 	for i := range plan.Steps {
 		if err := dispatch(r, s, &plan.Steps[i], buffers, ins); err != nil {
@@ -213,25 +214,14 @@ func execute(t *testing.T, r *Runner, plan *synth.Plan, size int, ins ...fallbac
 	return out
 }
 
-func dispatch(r *Runner, s *vulkan.Stream, st *synth.Step, buffers map[synth.Ref]*vulkan.Buffer, ins []fallback.Value) error {
-	k, push := st.Kernel, append([]byte(nil), st.Push...)
-	var args []vulkan.Arg
-	for _, a := range st.Args {
-		args = append(args, vulkan.Arg{Buffer: buffers[a.Ref], Access: vulkan.Access(a.Access)})
-	}
+// dispatch records a step whose literals are operands.
+func dispatch(r *Runner, s *vulkan.Stream, st *synth.Step, buffers PlanBuffers, ins []fallback.Value) error {
+	push := slices.Clone(st.Push)
 	for _, l := range st.Lits {
 		as := ops.Type{DType: l.As}
 		if err := fallback.Convert(fallback.Value{Type: as, Data: push[l.Offset : l.Offset+as.Bytes()]}, ins[l.Operand]); err != nil {
 			return err
 		}
 	}
-	if k.Addresses {
-		push = push[8*len(args):]
-	}
-	p, err := r.Device.Pipeline(k.Name, k.Code, vulkan.Layout{Buffers: k.Buffers, PushBytes: len(push),
-		Addresses: k.Addresses, Spec: k.Spec})
-	if err != nil {
-		return err
-	}
-	return s.Dispatch(p, args, push, st.Grid[0], st.Grid[1], st.Grid[2])
+	return r.RecordStep(s, st, push, buffers)
 }

@@ -168,7 +168,7 @@ func TestTiles(t *testing.T) {
 		if d.IsInteger() && !*full {
 			continue
 		}
-		for i, c := range gemm.Tiles(d.Size(), *full) {
+		for i, c := range gemm.Tiles(d, *full) {
 			for j, s := range shapes {
 				// a different pair of layouts for each tile and shape
 				l := layouts[(i+j)%len(layouts)]

@@ -6,6 +6,12 @@
 //	gemm -type f32 -sizes 1024,4096,64x4096x4096
 //	gemm -tiles -shares 1,4 -sizes 256,512
 //	gemm -layouts nn,nt,tn,tt -sizes 4096
+//	gemm -drawn 200 -seed 1
+//
+// -drawn draws products as Nx has them: odd, prime, of vocabularies, skinny, batched and
+// transposed, of six types. It compares each with its neighbour of whole tiles, lists
+// those that lose most first, and checks some elements on the host. The drivers' own caches are
+// off, so that the time of a first result has in it what compiling takes.
 package main
 
 import (
@@ -27,6 +33,10 @@ type options struct {
 	tiles, cpu                    bool
 	device, cache                 string
 	budget                        time.Duration
+	drawn                         int
+	seed                          uint64
+	total                         time.Duration
+	flops                         float64
 }
 
 func main() {
@@ -40,6 +50,10 @@ func main() {
 	flag.StringVar(&o.device, "device", "", "index, name or UUID")
 	flag.StringVar(&o.cache, "cache", "", "folder of the pipeline cache")
 	flag.DurationVar(&o.budget, "time", 60*time.Millisecond, "of one measurement; the best of five counts")
+	flag.IntVar(&o.drawn, "drawn", 0, "draw so many products")
+	flag.Uint64Var(&o.seed, "seed", 1, "with -drawn: of the generator")
+	flag.Float64Var(&o.flops, "flops", 0x1p40, "with -drawn: of a product at most")
+	flag.DurationVar(&o.total, "total", 2*time.Minute, "with -drawn: draw no more after that")
 	flag.Parse()
 	if err := run(&o); err != nil {
 		fmt.Fprintln(os.Stderr, "gemm:", err)
@@ -48,6 +62,10 @@ func main() {
 }
 
 func run(o *options) error {
+	if o.drawn > 0 {
+		os.Setenv("__GL_SHADER_DISK_CACHE", "0")
+		os.Setenv("MESA_SHADER_CACHE_DISABLE", "true")
+	}
 	d, err := vulkan.Open(o.device, vulkan.Options{CacheDir: o.cache})
 	if err != nil {
 		return err
@@ -55,6 +73,9 @@ func run(o *options) error {
 	defer d.Close()
 	r := device.New(d)
 	r.Target.CPU = r.Target.CPU || o.cpu
+	if o.drawn > 0 {
+		return runDrawn(r, o)
+	}
 	fmt.Printf("%s, %s\n%-5s %-18s %-3s %-26s %10s %10s %9s  %s\n", d.Info().Name, d.Info().DriverInfo,
 		"type", "shape", "", "kernel", "µs", "GFLOP/s", "ready ms", "check")
 	wrong := 0

@@ -88,7 +88,7 @@ func candidates(r *device.Runner, o *options, p gemm.Problem) ([]candidate, erro
 		return []candidate{{name, plan, len(plan.Steps) == 1 && !strings.Contains(k.Shader, "narrow")}}, nil
 	}
 	var list []candidate
-	for _, c := range gemm.Tiles(p.Type.Size(), true) {
+	for _, c := range gemm.Tiles(p.Type, true) {
 		for _, s := range strings.Split(o.shares, ",") {
 			shares, err := strconv.Atoi(s)
 			if err != nil || shares < 1 {
@@ -220,14 +220,20 @@ func timed(r *device.Runner, o *options, plan *gemm.Plan, bufs *device.Operands)
 		err := r.Finish(s)
 		return time.Since(start).Seconds() / float64(n), err
 	}
+	return bestOf(o.budget.Seconds(), chain)
+}
+
+// bestOf gives the seconds of one of a chain, the best of five chains that take the
+// time of a measurement.
+func bestOf(budget float64, chain func(n int) (float64, error)) (float64, error) {
 	per, n := 0.0, 1
-	for spent := 0.0; spent < 2*o.budget.Seconds() || n < 20 && per*20 < o.budget.Seconds(); {
+	for spent := 0.0; spent < 2*budget || n < 20 && per*20 < budget; {
 		var err error
 		if per, err = chain(n); err != nil {
 			return 0, err
 		}
 		spent += per * float64(n)
-		n = max(1, min(2*n, int(o.budget.Seconds()/per), 2000))
+		n = max(1, min(2*n, int(budget/per), 2000))
 	}
 	best := math.Inf(1)
 	for range 5 {

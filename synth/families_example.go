@@ -1,0 +1,95 @@
+package synth
+
+import (
+	"slices"
+
+	"nxvk/ops"
+)
+
+// afterwards are examples of what is done to the results of a product in its kernel:
+// from the least to as much as comes in, with rows of values, with values of the shape of
+// the result, and a rounding to a narrow type.
+var afterwards = []struct {
+	name  string
+	types []ops.DType // that have it
+	grow  func(x *example, z ops.Operand) ops.Operand
+}{
+	{"bias and maximum", productTypes, func(x *example, z ops.Operand) ops.Operand {
+		return x.apply(ops.Max, x.apply(ops.Add, z, x.row()), x.scalar())
+	}},
+	{"bias and tanh", productTypes[:2], func(x *example, z ops.Operand) ops.Operand {
+		return x.apply(ops.Tanh, x.apply(ops.Add, z, x.row()))
+	}},
+	{"bias and residual", productTypes, func(x *example, z ops.Operand) ops.Operand {
+		return x.apply(ops.Add, x.apply(ops.Add, z, x.row()), x.matrix())
+	}},
+	{"rounding", productTypes[:1], nil},
+}
+
+// example is the graph of a product of square matrices in the making.
+type example struct {
+	Graph
+	typ   ops.DType
+	types map[ops.ID]ops.Type
+}
+
+// exampleSize is how many rows and columns the matrices have. Rows of whole vectors
+// are the longer code.
+const exampleSize = 64
+
+// exampleEpilogue is what an entry of afterwards does to products of a type; nil where
+// there is none, or the device does it in a kernel of its own.
+func exampleEpilogue(d ops.DType, name string, t *Target) (*epilogue, error) {
+	for _, a := range afterwards {
+		if a.name != name || t.CPU || !slices.Contains(a.types, d) {
+			continue
+		}
+		x := &example{typ: d, types: map[ops.ID]ops.Type{}}
+		if a.grow == nil {
+			x.typ = ops.BF16
+			x.product()
+			return rounding(&x.Body[0]), nil
+		}
+		x.Keep = []ops.ID{a.grow(x, x.product()).ID}
+		units := Units(&x.Graph, t)
+		if len(units) > 1 {
+			return nil, nil
+		}
+		tr, err := fusedTrace(&units[0], func(id ops.ID) ops.Type { return x.types[id] })
+		return &epilogue{unit: &units[0], tr: tr, typ: x.typ}, err
+	}
+	return nil, nil
+}
+
+func (x *example) product() ops.Operand {
+	x.Body = append(x.Body, ops.Instr{Op: ops.Dot, Ins: []ops.Operand{x.matrix(), x.matrix()},
+		Attrs: [][]int{{1}, {}, {0}, {}}, Outs: []ops.Result{x.value(exampleSize, exampleSize)}})
+	return ops.Operand{ID: x.Body[0].Outs[0].ID}
+}
+
+// apply applies an operation to each element of a result.
+func (x *example) apply(op ops.Op, ins ...ops.Operand) ops.Operand {
+	out := x.value(exampleSize, exampleSize)
+	x.Body = append(x.Body, ops.Instr{Op: op, Ins: ins, Attrs: [][]int{}, Outs: []ops.Result{out}})
+	return ops.Operand{ID: out.ID}
+}
+
+func (x *example) value(shape ...int) ops.Result {
+	r := ops.Result{ID: ops.ID(len(x.types) + 1), Type: ops.Type{DType: x.typ, Shape: shape}}
+	x.types[r.ID] = r.Type
+	return r
+}
+
+func (x *example) param(shape ...int) ops.Operand {
+	r := x.value(shape...)
+	x.Params = append(x.Params, r)
+	return ops.Operand{ID: r.ID}
+}
+
+func (x *example) matrix() ops.Operand { return x.param(exampleSize, exampleSize) }
+func (x *example) row() ops.Operand    { return x.param(exampleSize) }
+
+// scalar is the literal 0.
+func (x *example) scalar() ops.Operand {
+	return ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: x.typ}, Data: make([]byte, x.typ.Size())}}
+}

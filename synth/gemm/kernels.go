@@ -1,0 +1,138 @@
+package gemm
+
+import (
+	"slices"
+
+	"nxvk/ops"
+)
+
+// Kernels lists every kernel that New can choose for products of a type on a device,
+// as steps whose parameters are zero. There is a fixed number of them, since the
+// sizes of a product are parameters: what a kernel is made for is a tile, how
+// operands lie, and whether their rows begin at whole vectors.
+func Kernels(d ops.DType, t *Target) []Step {
+	p := &Problem{Type: d}
+	list := []Step{empty(p.plainKernel("gemm_plain", t), plainParameters), empty(p.plainKernel("gemm_chunks", t), chunksParameters)}
+	if t.CPU {
+		return append(list, p.blockKernels(t)...)
+	}
+	for cols := 1; cols <= narrowCols; cols++ {
+		for _, aligned := range []bool{true, false} {
+			list = append(list, empty(p.narrowKernel(cols, aligned, t), narrowParameters))
+		}
+	}
+	for _, c := range Tiles(d, false) {
+		if !c.fits(p, t) {
+			continue
+		}
+		for _, across := range pairs {
+			for _, lies := range lays {
+				if c.aligns(d, lies) {
+					list = append(list, p.tiledSteps(tiled{Tile: c}, across, lies, tileParameters, t)...)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// How operands of tiles may lie: which are across, and which are aligned, as far as
+// kernels differ.
+var (
+	pairs = [][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}
+	lays  = []uint32{alignedA | alignedB | alignedC, alignedA | alignedB, alignedA, alignedB, 0}
+)
+
+// How many parameters the kernels have.
+const (
+	plainParameters  = 13
+	chunksParameters = 3
+	narrowParameters = 14
+	blockParameters  = 12
+	tileParameters   = 11
+)
+
+func empty(k Kernel, parameters int) Step { return Step{Kernel: k, Push: make([]byte, 4*parameters)} }
+
+// tiledSteps are the kernels of a tile, which takes matrices smaller than itself
+// where it is the last to choose.
+func (p *Problem) tiledSteps(m tiled, across [2]int, lies uint32, parameters int, t *Target) []Step {
+	list := []Step{empty(m.kernel(p, across, lies, false, t), parameters)}
+	all := rulesOf(p.Type)
+	if m.Tile == all[len(all)-1].tile {
+		list = append(list, empty(m.kernel(p, across, lies, true, t), parameters))
+	}
+	return list
+}
+
+func (p *Problem) blockKernels(t *Target) []Step {
+	var list []Step
+	if !t.blocks() {
+		return nil
+	}
+	for rows := 1; rows <= blockRowsLarge; rows *= 2 {
+		if rows > blockRows && p.Type.Size() != 4 {
+			break
+		}
+		for _, across := range pairs {
+			for lies := range uint32(8) {
+				list = append(list, empty(p.blockKernel(rows, across, lies, t), blockParameters))
+			}
+		}
+	}
+	return list
+}
+
+// GatherKernels lists every kernel that NewGather can choose, as Kernels does.
+func GatherKernels(d ops.DType, t *Target) []Step {
+	p := &Problem{Type: d}
+	if t.CPU || !d.IsFloat() {
+		return nil
+	}
+	var list []Step
+	for _, c := range gatherTiles(d) {
+		ruled := slices.ContainsFunc(rulesOf(d), func(r rule) bool { return r.tile == c })
+		for axes := 2; axes <= maxAxes && c.fits(p, t); axes++ {
+			if 4*gatherParameters(axes) > t.room() || !c.gathers(axes) && !ruled {
+				break
+			}
+			for _, s := range sights {
+				for _, across := range pairs[:3] {
+					for _, lies := range lays {
+						if across[1] == 0 && lies&alignedB != 0 {
+							m := tiled{Tile: c, gather: s.example(axes)}
+							list = append(list, p.tiledSteps(m, across, lies, gatherParameters(axes), t)...)
+						}
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// gatherTiles are those that gather.
+func gatherTiles(d ops.DType) []Tile {
+	var list []Tile
+	for _, r := range slices.Concat(gatherRules[d.Size()], rulesOf(d)) {
+		if !slices.Contains(list, r.tile) {
+			list = append(list, r.tile)
+		}
+	}
+	return list
+}
+
+// example is a gather that looks so along some axes.
+func (s sight) example(axes int) *Gather {
+	g := &Gather{Axes: make([]Axis, axes)}
+	for i := range g.Axes {
+		g.Axes[i] = Axis{Taps: max(1, s.side), Gap: 1}
+		if !s.masked && !s.gapped {
+			g.Axes[i].Taps = maxMasked + 1
+		}
+		if s.gapped {
+			g.Axes[i].Gap = 2
+		}
+	}
+	return g
+}
