@@ -21,6 +21,9 @@ var (
 	// ErrOutOfMemory means that the device, the heap budget or the limit set
 	// at Open has no room. Freeing buffers helps.
 	ErrOutOfMemory = errors.New("out of device memory")
+	// ErrBusy comes with ErrOutOfMemory where the device is about to leave memory that
+	// is free: to try again later helps.
+	ErrBusy = errors.New("the device uses memory that has been freed")
 	// ErrTooLarge means a size that this device never has room for.
 	ErrTooLarge = errors.New("larger than the device allows")
 	// ErrDeviceLost means that the driver gave the device up. Everything on
@@ -28,6 +31,8 @@ var (
 	ErrDeviceLost = errors.New("device lost")
 	// ErrClosed means that the device is closed.
 	ErrClosed = errors.New("device closed")
+	// ErrDiscarded means that the work was taken back before the device had it.
+	ErrDiscarded = errors.New("the work was discarded")
 	// ErrInvalid means an argument the device cannot take: a range outside
 	// a buffer, a grid over the limits, push constants of the wrong size.
 	ErrInvalid = errors.New("invalid argument")

@@ -29,6 +29,14 @@ type Options struct {
 	// negative time forever. A driver need not notice a kernel that hangs:
 	// after a wild write, NVIDIA's reports nothing and waits without end.
 	Watchdog time.Duration
+	// Queues bounds the queues of the device that are used; 0 means all, up to 8.
+	Queues int
+	// Piece is how long a piece of work should run before others have their turn;
+	// 0 picks one after the number of queues.
+	Piece time.Duration
+	// OnEnd is told of each submission that is seen complete, how long it waited for its
+	// turn and how long it then took. It must not block or call the device.
+	OnEnd func(waited, ran time.Duration)
 	// Fault makes failures happen, for tests.
 	Fault Fault
 }
@@ -42,6 +50,8 @@ type Fault struct {
 	// Record is asked before each command buffer is made; true fails it for want of
 	// memory of the host.
 	Record func() bool
+	// Queues treats the device as if it had so many queues, where that is not 0.
+	Queues int
 	// NoPushDescriptors uses descriptor sets as if the device had no push
 	// descriptors.
 	NoPushDescriptors bool

@@ -165,6 +165,7 @@ func (e *Executor) Stop(l *Lane, run int) bool {
 // gradient. Its data are on the host.
 type density struct {
 	program *program
+	feed    *feed    // of the session that asks
 	typ     ops.Type // of a position
 	params  []fallback.Value
 	eval    *fallback.Evaluator
@@ -194,7 +195,7 @@ func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Density) (d *density
 			return nil, wait, err
 		}
 	}
-	d = &density{program: p, typ: position, params: []fallback.Value{{Type: position}}}
+	d = &density{program: p, feed: e.feed(l), typ: position, params: []fallback.Value{{Type: position}}}
 	for i, t := range w.types {
 		d.params = append(d.params, fallback.Value{Type: t, Data: dataOf(w.args[i], w.in.Ins[i], t)})
 	}
