@@ -20,12 +20,11 @@ type block struct {
 	old    bool   // none was when it was last looked at, nor has been since
 }
 
-// span is a free piece of a block. last is the latest ticket of a submission
-// that used any of it: the device itself may reuse it at once, because
-// submissions run in order, but the host may write it only after.
+// span is a free piece of a block, with the submissions that used any of it: the
+// device itself may reuse it behind them, the host when they are complete.
 type span struct {
 	off, size uint64
-	last      Ticket
+	uses      uses
 }
 
 // newBlock allocates from the device.
@@ -59,7 +58,7 @@ func (p *pool) newBlock(size uint64) (*block, error) {
 	if address {
 		b.addr = vk.GetBufferDeviceAddress(d.dev, b.buffer)
 	}
-	b.free = []span{{0, size, 0}}
+	b.free = []span{{off: 0, size: size}}
 	m.account(p, int64(size))
 	d.counts.blocks.Add(1)
 	return b, nil
@@ -84,12 +83,12 @@ func (b *block) destroy() {
 // empty reports whether nothing of the block is in use.
 func (b *block) empty() bool { return len(b.free) == 1 && b.free[0].size == b.size }
 
-// fit returns the smallest free span of at least size bytes that done accepts,
-// or -1.
-func (b *block) fit(size uint64, done func(Ticket) bool) int {
+// fit returns the smallest free span of at least size bytes that fits, or -1.
+func (b *block) fit(size uint64, fit fits) int {
 	best := -1
-	for i, s := range b.free {
-		if s.size >= size && (best < 0 || s.size < b.free[best].size) && (done == nil || done(s.last)) {
+	for i := range b.free {
+		s := &b.free[i]
+		if s.size >= size && (best < 0 || s.size < b.free[best].size) && (fit == nil || fit(&s.uses)) {
 			best = i
 		}
 	}
@@ -99,7 +98,7 @@ func (b *block) fit(size uint64, done func(Ticket) bool) int {
 // take cuts size bytes off free span i.
 func (b *block) take(i int, size uint64) span {
 	s := &b.free[i]
-	out := span{s.off, size, s.last}
+	out := span{s.off, size, s.uses.and(&uses{})}
 	s.off += size
 	s.size -= size
 	if s.size == 0 {
@@ -129,6 +128,6 @@ func (b *block) give(s span) {
 func (b *block) join(i int) {
 	n := b.free[i+1]
 	b.free[i].size += n.size
-	b.free[i].last = max(b.free[i].last, n.last)
+	b.free[i].uses = b.free[i].uses.and(&n.uses)
 	b.free = append(b.free[:i+1], b.free[i+2:]...)
 }

@@ -19,13 +19,13 @@ type Buffer struct {
 // Alloc returns n bytes of device memory with undefined content. The memory
 // may be that of a buffer freed while work on it still runs: the device
 // finishes that first.
-func (d *Device) Alloc(n int) (*Buffer, error) { return d.alloc(d.mem.device, n, false) }
+func (d *Device) Alloc(n int) (*Buffer, error) { return d.alloc(d.mem.device, n, false, nil) }
 
 // AllocHost returns n bytes that the host writes and the device reads, with
 // undefined content: device memory where the host can map all of it, else
 // memory of the host, which kernels reach but slowly.
 func (d *Device) AllocHost(n int) (*Buffer, error) {
-	b, err := d.alloc(d.mem.host, n, true)
+	b, err := d.alloc(d.mem.host, n, true, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -37,16 +37,16 @@ func (d *Device) AllocHost(n int) (*Buffer, error) {
 // AllocReader returns n bytes that kernels write and the host reads at full
 // speed, with undefined content: a download of them copies nothing. Writes pass
 // the bus of the device one by one, while kernels run.
-func (d *Device) AllocReader(n int) (*Buffer, error) { return d.alloc(d.mem.reader, n, false) }
+func (d *Device) AllocReader(n int) (*Buffer, error) { return d.alloc(d.mem.reader, n, false, nil) }
 
-func (d *Device) alloc(p *pool, n int, idle bool) (*Buffer, error) {
+func (d *Device) alloc(p *pool, n int, idle bool, f *flow) (*Buffer, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("allocate %d bytes: %w", n, ErrInvalid)
 	}
 	if err := d.gone(); err != nil {
 		return nil, err
 	}
-	r, err := d.mem.alloc(p, uint64(n), idle)
+	r, err := d.mem.alloc(p, uint64(n), idle, f)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (b *Buffer) used() {
 
 // idle reports whether neither recorded nor running work uses the buffer.
 func (b *Buffer) idle() bool {
-	return b.r.refs.Load() == 0 && b.d.Done(Ticket(b.r.last.Load()))
+	return b.r.refs.Load() == 0 && b.d.mem.unused(b.r)
 }
 
 // check returns an error unless n bytes at off are in the buffer.

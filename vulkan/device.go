@@ -20,7 +20,6 @@ type Device struct {
 
 	mem     memory
 	queue   queue
-	waiter  waiter
 	kernels kernels
 	copier  copier
 	counts  counters
@@ -76,6 +75,10 @@ func open(in vk.Instance, sel string, o Options) (*Device, error) {
 	if o.Fault.StorageRange != nil {
 		d.info.Limits.MaxStorageRange = d.storageRange()
 	}
+	d.raw.Queues = min(max(1, d.raw.Queues), uint32(max(1, o.Queues)), vk.MaxQueues)
+	if d.info.Queues = int(d.raw.Queues); o.Fault.Queues > 0 {
+		d.info.Queues = min(o.Fault.Queues, vk.MaxQueues)
+	}
 	var r vk.Result
 	if d.dev, r = vk.CreateDevice(in, c.gpu, &c.raw); r != vk.Success {
 		return nil, fmt.Errorf("open %s: %w", c.info.Name, r)
@@ -95,7 +98,6 @@ func (d *Device) init() error {
 	if err := d.queue.init(d); err != nil {
 		return err
 	}
-	d.waiter.init(d)
 	if err := d.kernels.init(d); err != nil {
 		d.queue.close()
 		return err
@@ -111,6 +113,10 @@ func (d *Device) storageRange() uint64 {
 	}
 	return most
 }
+
+// slices reports whether long dispatches are cut, so that others have their turn in
+// between: where the device has several queues they have one of those instead.
+func (d *Device) slices() bool { return d.info.Queues == 1 || d.opts.Piece > 0 }
 
 // Info describes the device.
 func (d *Device) Info() Info { return d.info }
@@ -167,13 +173,19 @@ func (d *Device) Close() error {
 		return nil
 	}
 	d.mem.idle.end()
-	d.waiter.close()
+	if d.stalled.Load() {
+		d.queue.abandon()
+	} else {
+		d.queue.drain()
+	}
+	for _, l := range d.queue.lines {
+		l.waiter.close()
+	}
 	if d.stalled.Load() {
 		// Destroying anything would wait for work that may never end. The
 		// system takes it all back when the process is gone.
 		return nil
 	}
-	d.queue.drain()
 	vk.DeviceWaitIdle(d.dev)
 	err := d.kernels.close()
 	d.queue.close()

@@ -4,7 +4,8 @@
 // It is made of five nouns. A [Device] is opened by [Open]; [Devices] lists what
 // there is. A [Buffer] is a piece of memory, cut from large blocks. A [Pipeline]
 // is a compiled kernel. A [Stream] records work in order and submits it; every
-// submission has a [Ticket], and a device completes tickets in order.
+// submission has a [Ticket]. Submissions of a stream complete in order, and streams take
+// turns on the device.
 //
 //	d, err := vulkan.Open("", vulkan.Options{})
 //	b, err := d.Alloc(4096)
@@ -25,5 +26,5 @@
 // package vk, which is also all there is of cgo: a build without cgo has this
 // same package, lists no devices and answers Open with [ErrNoVulkan].
 //
-// Start reading at device.go, then stream.go, then memory.go.
+// Start reading at device.go, then stream.go, memory.go and handover.go.
 package vulkan

@@ -21,6 +21,9 @@ var (
 	// ErrOutOfMemory means that the device, the heap budget or the limit set
 	// at Open has no room. Freeing buffers helps.
 	ErrOutOfMemory = errors.New("out of device memory")
+	// ErrBusy comes with ErrOutOfMemory where the device is about to leave memory that
+	// is free: to try again later helps.
+	ErrBusy = errors.New("the device uses memory that has been freed")
 	// ErrTooLarge means a size that this device never has room for.
 	ErrTooLarge = errors.New("larger than the device allows")
 	// ErrRefused means that the driver does not compile a kernel, for whatever
@@ -31,6 +34,8 @@ var (
 	ErrDeviceLost = errors.New("device lost")
 	// ErrClosed means that the device is closed.
 	ErrClosed = errors.New("device closed")
+	// ErrDiscarded means that the work was taken back before the device had it.
+	ErrDiscarded = errors.New("the work was discarded")
 	// ErrInvalid means an argument the device cannot take: a range outside
 	// a buffer, a grid over the limits, push constants of the wrong size.
 	ErrInvalid = errors.New("invalid argument")

@@ -36,10 +36,10 @@ func TestDeviceLost(t *testing.T) {
 		t.Fatalf("submit: got %v, want ErrDeviceLost", err)
 	}
 	heard := make(chan error, 1)
-	d.Notify(last+1, func(err error) { heard <- err })
+	d.Notify(never(d), func(err error) { heard <- err })
 	for name, err := range map[string]error{
 		"lost":     d.Lost(),
-		"wait":     d.Wait(context.Background(), last+1),
+		"wait":     d.Wait(context.Background(), never(d)),
 		"notify":   <-heard,
 		"alloc":    second(d.Alloc(4)),
 		"pipeline": second(d.Pipeline("x", readWords(t, "affine_addr.spv"), Layout{Buffers: 2, PushBytes: 12, Addresses: true})),
@@ -130,7 +130,7 @@ func TestNotifyInOrder(t *testing.T) {
 func TestNotifyOutOfOrder(t *testing.T) {
 	d := openTest(t, Options{})
 	late := make(chan error, 1)
-	d.Notify(1<<60, func(err error) { late <- err })
+	d.Notify(never(d), func(err error) { late <- err })
 	b := must(d.Alloc(4))(t)
 	s := d.Stream()
 	for range 50 {
@@ -147,15 +147,22 @@ func TestNotifyOutOfOrder(t *testing.T) {
 	}
 }
 
+// never is a submission that the device does not complete.
+func never(d *Device) Ticket {
+	s := &submission{line: d.queue.lines[0]}
+	s.value.Store(1 << 60)
+	return Ticket{s}
+}
+
 func TestWaitEndsWithContext(t *testing.T) {
 	d := openTest(t, Options{})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
-	if err := d.Wait(ctx, 1<<60); !errors.Is(err, context.DeadlineExceeded) {
+	if err := d.Wait(ctx, never(d)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want DeadlineExceeded", err)
 	}
 	heard := make(chan error, 1)
-	d.Notify(1<<60, func(err error) { heard <- err })
+	d.Notify(never(d), func(err error) { heard <- err })
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
@@ -194,7 +201,7 @@ func TestClosedDevice(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrClosed", name, err)
 		}
 	}
-	if !d.Done(ticket) || d.Done(ticket+1) || d.Trim() != 0 || d.Stats().InFlight != 0 {
+	if !d.Done(ticket) || d.Done(never(d)) || d.Trim() != 0 || d.Stats().InFlight != 0 {
 		t.Error("the closed device has work")
 	}
 	b.Free()

@@ -1,38 +1,55 @@
 package vulkan
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"nxvk/vulkan/vk"
 )
 
-const (
-	// promptSize is how many commands the caller of Submit hands over itself:
-	// whoever submits little may be waiting for it. More are handed over by a
-	// goroutine while the caller records on, since it takes as long to make a
-	// command buffer as to record the commands.
-	promptSize = 16
-	// maxWaiting bounds the batches that wait for the goroutine.
-	maxWaiting = 8
-)
+// promptSize is how many commands the caller of Submit hands over itself:
+// whoever submits little may be waiting for it. More are handed over by a
+// goroutine while the caller records on, since it takes as long to make a
+// command buffer as to record the commands.
+const promptSize = 16
 
-// handover is how batches reach the device: one at a time, in order of their
-// tickets. It is guarded by queue.mu.
+// handover is how batches reach the device: one at a time, those of a stream in
+// order, and streams in turns. It is guarded by queue.mu.
 type handover struct {
-	waiting []batch
-	handing bool      // somebody hands batches over
-	moved   sync.Cond // a batch was handed over
-	lists   []*lists  // to spare
+	clock   virtual
+	backlog []*flow     // with batches that wait
+	handing bool        // somebody hands batches over
+	carried *submission // of the batch that is being handed over
+	moved   sync.Cond   // a batch was handed over
+	lists   []*lists    // to spare
+	hazards []*hazards
 }
 
-// batch is recorded commands that have a ticket.
+// flow is a stream, as the device sees it.
+type flow struct {
+	account
+	pending  []batch
+	line     *line       // of the latest batch
+	handed   *submission // the latest on its way
+	last     *submission // the latest of all
+	inFlight int         // on their way, not seen complete
+	seconds  float64     // that these are expected to take
+}
+
+// batch is recorded commands on their way to the device.
 type batch struct {
-	ticket  Ticket
+	sub     *submission
 	cmds    []vk.Cmd // of lists
 	lists   *lists
 	last    bool // no other batch uses lists
 	queries int
+	seconds float64   // that it is expected to take
+	main    *Pipeline // takes nearly all of that, or nil
+	rate    float64   // of main, when that was found out
+	cut     bool      // a part of a dispatch
+	writes  []written
+	at      time.Time
 }
 
 // lists hold recorded commands and what they refer to.
@@ -40,95 +57,285 @@ type lists struct {
 	cmds  []vk.Cmd
 	push  []byte
 	binds []vk.Bind
+	costs []cost
 }
 
-// take returns empty lists.
-func (q *queue) take() *lists {
+// take returns empty lists, and hazards of a batch that has no commands.
+func (q *queue) take() (*lists, *hazards) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	l, h := &lists{}, (*hazards)(nil)
 	if n := len(q.lists); n > 0 {
-		l := q.lists[n-1]
-		q.lists = q.lists[:n-1]
-		return l
+		l, q.lists = q.lists[n-1], q.lists[:n-1]
 	}
-	return &lists{}
+	if n := len(q.hazards); n > 0 {
+		h, q.hazards = q.hazards[n-1], q.hazards[:n-1]
+	} else {
+		h = &hazards{}
+	}
+	h.begin()
+	h.batch++
+	return l, h
 }
 
-// hand gives a batch a ticket and sees to it that the device gets it. A batch
-// that cannot be handed over has no ticket, and an error; where others follow
-// it already, the device is lost.
-func (q *queue) hand(b batch) (Ticket, error) {
+// putBack takes back lists that no batch has, or nil, and hazards.
+func (q *queue) putBack(l *lists, h *hazards) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.waiting) >= maxWaiting && q.d.Lost() == nil {
-		q.moved.Wait()
+	q.hazards = append(q.hazards, h)
+	if l != nil {
+		q.drop(&batch{lists: l, last: true})
 	}
-	if f := q.d.opts.Fault.Lost; f != nil && f() {
-		q.drop(&b)
-		return 0, q.d.lose("submit", errInjected)
+}
+
+// hand sees to it that the device gets a batch when its turn comes. Where that is now,
+// and the batch cannot be handed over, it is gone, and the error says why.
+func (q *queue) hand(b batch) error {
+	f := b.sub.flow
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	err := q.d.gone()
+	if fault := q.d.opts.Fault.Lost; err == nil && fault != nil && fault() {
+		err = q.d.lose("submit", errInjected)
 	}
-	q.submitted++
-	b.ticket = q.submitted
-	if q.handing || len(b.cmds) > promptSize {
-		q.waiting = append(q.waiting, b)
-		if !q.handing {
-			q.handing = true
-			go q.handAll()
+	if err != nil {
+		q.void(&b, err)
+		return err
+	}
+	b.at = time.Now()
+	if len(f.pending) == 0 {
+		q.backlog = append(q.backlog, f)
+		if f.inFlight == 0 {
+			q.clock.arrive(&f.account)
 		}
-		return b.ticket, nil
+	}
+	f.pending = append(f.pending, b)
+	f.last = b.sub
+	if q.handing {
+		return nil
+	}
+	next, l := q.next()
+	switch {
+	case l == nil:
+		q.await()
+		return nil
+	case next != f || len(f.pending) > 1 || len(b.cmds) > promptSize:
+		q.handing = true
+		go q.handAll()
+		return nil
 	}
 	q.handing = true
-	err := q.handOne(&b)
-	if len(q.waiting) > 0 {
-		go q.handAll()
-		if err != nil {
-			err = q.d.lose("submit", err)
-		}
-		return b.ticket, err
-	}
+	err = q.handOne(f, l)
 	q.handing = false
-	if err != nil {
-		q.submitted--
-		return 0, err
-	}
-	return b.ticket, nil
+	q.proceed()
+	return err
 }
 
-// handAll hands over what waits until nothing does.
+// proceed has what waits handed over, as far as the device takes it.
+func (q *queue) proceed() {
+	q.moved.Broadcast()
+	if q.handing || len(q.backlog) == 0 {
+		return
+	}
+	if _, l := q.next(); l == nil && q.d.Lost() == nil {
+		q.await()
+		return
+	}
+	q.handing = true
+	go q.handAll()
+}
+
+// handAll hands over what waits until nothing does, or the device has enough.
 func (q *queue) handAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.waiting) > 0 {
-		b := q.waiting[0]
-		q.waiting = append(q.waiting[:0], q.waiting[1:]...)
-		if q.d.Lost() != nil {
-			q.drop(&b)
-		} else if err := q.handOne(&b); err != nil {
+	for len(q.backlog) > 0 {
+		if err := q.d.Lost(); err != nil {
+			q.fail(err)
+			break
+		}
+		f, l := q.next()
+		if l == nil {
+			break
+		}
+		if err := q.handOne(f, l); err != nil {
 			q.d.lose("submit", err)
 		}
 		q.moved.Broadcast()
 	}
 	q.handing = false
+	if len(q.backlog) > 0 {
+		q.await()
+	}
 	q.moved.Broadcast()
 }
 
-// handOne finds or makes a command buffer of a batch and submits it. mu is held before
-// and after, and not meanwhile.
-func (q *queue) handOne(b *batch) error {
-	q.mu.Unlock()
-	start := time.Now()
-	rec, err := q.carry(b)
-	q.d.counts.submitNanos.Add(int64(time.Since(start)))
-	q.mu.Lock()
-	if err == nil {
-		q.busy = append(q.busy, busyRecorder{b.ticket, rec, time.Now()})
-		q.d.counts.submits.Add(1)
+// await has handAll called when a line has ended a piece.
+func (q *queue) await() {
+	for _, l := range q.lines {
+		if len(l.busy) == 0 || l.kicked {
+			continue
+		}
+		l.kicked = true
+		l.waiter.add(notice{value: l.busy[0].value, at: time.Now(), f: func(error) {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			l.kicked = false
+			q.reap()
+			q.proceed()
+		}})
 	}
-	q.drop(b)
-	return err
 }
 
-func (q *queue) carry(b *batch) (*recorder, error) {
+// next is the stream whose turn it is, and the line that takes its batch; nil where
+// all have enough.
+func (q *queue) next() (*flow, *line) {
+	q.reap()
+	var first *flow
+	var to *line
+	for _, f := range q.backlog {
+		b := &f.pending[0]
+		b.expect()
+		if first != nil && !f.before(&first.account, b.seconds, first.pending[0].seconds) || !b.ready() {
+			continue
+		}
+		if l := q.admit(f, b); l != nil {
+			first, to = f, l
+		}
+	}
+	return first, to
+}
+
+// expect says what the batch is expected to take, after what its kernel has taken since
+// it was submitted.
+func (b *batch) expect() {
+	if b.main != nil {
+		r := b.main.rate()
+		b.seconds, b.rate = b.seconds*r/b.rate, r
+	}
+}
+
+// ready reports whether the device has been given what a batch depends on.
+func (b *batch) ready() bool {
+	return !slices.ContainsFunc(b.sub.deps, func(s *submission) bool { return !s.handed() })
+}
+
+// admit is the line that takes the next batch of a stream, or nil. Streams that have much
+// on its way share the first line, where pieces follow each other: on an H200 a short
+// kernel of another line begins when the long one that runs has no workgroups left to
+// begin, and waits for much longer where several lines have long ones. That line gets
+// little ahead of time; where nobody else has work, and the device has other lines for
+// who comes, one piece more, so that the device does not wait for the next.
+func (q *queue) admit(f *flow, b *batch) *line {
+	small := f.seconds+b.seconds <= little
+	l := f.line
+	switch {
+	case f.inFlight == 0 && small:
+		l = q.choose(l)
+	case f.inFlight == 0:
+		l = q.lines[0]
+	case l.index > 0 && !small:
+		return nil // until what it has there is done
+	}
+	n := len(l.busy)
+	switch {
+	case n >= maxInFlight:
+		return nil
+	case n == 0, small, l.seconds < ahead, len(q.lines) > 1 && len(q.clock.active) == 1 && n < 2:
+		return l
+	}
+	return nil
+}
+
+// choose is the line for a stream that wants little: the one it had, or another that has
+// nothing to do, or the one that has least.
+func (q *queue) choose(last *line) *line {
+	if last != nil && len(last.busy) == 0 {
+		return last
+	}
+	best := q.lines[len(q.lines)-1]
+	for i := len(q.lines) - 2; i >= 0; i-- {
+		l := q.lines[i]
+		if l.seconds < best.seconds || l.seconds == best.seconds && len(l.busy) < len(best.busy) {
+			best = l
+		}
+	}
+	return best
+}
+
+// handOne submits the next batch of a stream to a line. mu is held before and after,
+// and not meanwhile.
+func (q *queue) handOne(f *flow, l *line) error {
+	b := f.pending[0]
+	if f.pending = slices.Delete(f.pending, 0, 1); len(f.pending) == 0 {
+		q.backlog = slices.DeleteFunc(q.backlog, func(g *flow) bool { return g == f })
+	}
+	f.serve(b.seconds)
+	after := l.after(&b)
+	f.line = l
+	value := l.submitted + 1
+	q.carried = b.sub
+	q.mu.Unlock()
+	start := time.Now()
+	rec, err := q.carry(&b, l, value, after)
+	q.d.counts.submitNanos.Add(int64(time.Since(start)))
+	q.mu.Lock()
+	q.carried = nil
+	if err != nil {
+		q.void(&b, err)
+		q.idle(f)
+		return err
+	}
+	l.submitted = value
+	l.seconds += b.seconds
+	f.handed, f.inFlight, f.seconds = b.sub, f.inFlight+1, f.seconds+b.seconds
+	q.inUse++
+	now := time.Now()
+	l.busy = append(l.busy, busyRecorder{sub: b.sub, value: value, r: rec, at: now, waited: now.Sub(b.at), seconds: b.seconds, main: b.main, cut: b.cut})
+	b.sub.deps = nil
+	b.sub.line = l
+	b.sub.value.Store(value)
+	for _, n := range b.sub.notices {
+		n.value = value
+		l.waiter.add(n)
+	}
+	b.sub.notices = nil
+	q.drop(&b)
+	return nil
+}
+
+// idle notes where a stream has no work any more.
+func (q *queue) idle(f *flow) {
+	if f.inFlight == 0 && len(f.pending) == 0 {
+		q.clock.leave(&f.account)
+	}
+}
+
+// after are the points of other lines that a batch has to wait for.
+func (l *line) after(b *batch) []vk.Point {
+	var list []vk.Point
+	var add func([]*submission)
+	add = func(deps []*submission) {
+		for _, s := range deps {
+			switch {
+			case s.complete(false):
+			case s.void.Load():
+				add(s.deps)
+			case s.line != l:
+				i := slices.IndexFunc(list, func(p vk.Point) bool { return p.Semaphore == s.line.timeline })
+				if i < 0 {
+					list = append(list, vk.Point{Semaphore: s.line.timeline, Value: s.value.Load()})
+				} else {
+					list[i].Value = max(list[i].Value, s.value.Load())
+				}
+			}
+		}
+	}
+	add(b.sub.deps)
+	return list
+}
+
+func (q *queue) carry(b *batch, l *line, value uint64, after []vk.Point) (*recorder, error) {
 	rec, said, err := q.recorder(b)
 	if err != nil {
 		return nil, err
@@ -137,7 +344,7 @@ func (q *queue) carry(b *batch) (*recorder, error) {
 		err = q.record(rec, b)
 	}
 	if err == nil {
-		if r := vk.QueueSubmit(q.d.dev, rec.vk, q.timeline, uint64(b.ticket)); r != vk.Success {
+		if r := vk.QueueSubmit(q.d.dev, l.queue, rec.vk, l.timeline, value, after); r != vk.Success {
 			err = q.d.fail("submit", r)
 		}
 	}
@@ -145,6 +352,7 @@ func (q *queue) carry(b *batch) (*recorder, error) {
 		q.giveBack(rec)
 		return nil, err
 	}
+	q.d.counts.submits.Add(1)
 	return rec, nil
 }
 
@@ -168,15 +376,21 @@ func (q *queue) drop(b *batch) {
 	if b.last {
 		l := b.lists
 		l.cmds, l.push, l.binds = l.cmds[:0], l.push[:0], l.binds[:0]
+		clear(l.costs)
+		l.costs = l.costs[:0]
 		q.lists = append(q.lists, l)
 	}
 }
 
-// drain returns when nothing is being handed over.
+// drain returns when nothing waits or is being handed over, or the device is lost.
 func (q *queue) drain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.handing {
+	for q.handing || len(q.backlog) > 0 {
+		if err := q.d.Lost(); err != nil && !q.handing {
+			q.fail(err)
+			return
+		}
 		q.moved.Wait()
 	}
 }

@@ -21,6 +21,7 @@ type hazardSlot struct {
 	region uint64
 	epoch  uint32
 	batch  uint32 // the last one that used the region
+	writes uint32 // the last one that wrote it
 	n      int
 	spans  [hazardSpans]accessSpan
 }
@@ -67,11 +68,15 @@ func (h *hazards) conflicts(region, lo, hi uint64, a Access) bool {
 }
 
 // add notes an access. It reports whether the batch may be using the region
-// for the first time; a false answer is certain.
-func (h *hazards) add(region, lo, hi uint64, a Access) (first bool) {
+// for the first time, and whether it may be the first time that it writes it; a false
+// answer is certain.
+func (h *hazards) add(region, lo, hi uint64, a Access) (first, writes bool) {
 	s := h.slot(region)
 	if first = s.region != region || s.batch != h.batch; first {
-		s.batch = h.batch
+		s.batch, s.writes = h.batch, h.batch-1
+	}
+	if writes = a&Write != 0 && s.writes != h.batch; writes {
+		s.writes = h.batch
 	}
 	if s.epoch != h.epoch {
 		s.region, s.epoch, s.n = region, h.epoch, 0
@@ -80,15 +85,15 @@ func (h *hazards) add(region, lo, hi uint64, a Access) (first bool) {
 	for i := range s.spans[:s.n] {
 		if sp := &s.spans[i]; sp.lo == lo && sp.hi == hi {
 			sp.access |= a
-			return first
+			return first, writes
 		}
 	}
 	if s.n < hazardSpans {
 		s.spans[s.n] = accessSpan{lo, hi, a}
 		s.n++
-		return first
+		return first, writes
 	}
 	sp := &s.spans[s.n-1]
 	sp.lo, sp.hi, sp.access = min(sp.lo, lo), max(sp.hi, hi), sp.access|a
-	return first
+	return first, writes
 }

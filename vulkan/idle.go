@@ -10,8 +10,7 @@ import (
 // buffers; after twice that at most it is the driver's again.
 const IdleTime = 3 * time.Second
 
-// idle gives back what nothing has used for a while. While any block, or staging
-// memory, is unused it looks once an IdleTime: what was unused when it last looked, and
+// idle gives back what nothing has used for a while. While any block is unused it looks once an IdleTime: what was unused when it last looked, and
 // has been since, goes.
 type idle struct {
 	after func(time.Duration, func()) // runs a function later
@@ -19,10 +18,9 @@ type idle struct {
 
 	look sync.Mutex // held by a look
 
-	mu      sync.Mutex
-	armed   bool // a look is due
-	ended   bool
-	staging map[*staging]struct{} // those with memory
+	mu    sync.Mutex
+	armed bool // a look is due
+	ended bool
 }
 
 func (i *idle) init(o *Options) {
@@ -30,7 +28,6 @@ func (i *idle) init(o *Options) {
 	if i.after == nil {
 		i.after = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	}
-	i.staging = make(map[*staging]struct{})
 }
 
 // watchIdle sees to it that the device looks again.
@@ -54,16 +51,12 @@ func (i *idle) end() {
 	defer i.look.Unlock()
 }
 
-// begin returns the rings of staging memory to look at, or false where no look may
-// begin.
-func (i *idle) begin() (rings []*staging, ok bool) {
+// begin reports whether a look may begin.
+func (i *idle) begin() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.armed = false
-	for g := range i.staging {
-		rings = append(rings, g)
-	}
-	return rings, !i.ended
+	return !i.ended
 }
 
 // lookIdle gives back what has been unused since it last looked.
@@ -71,15 +64,10 @@ func (d *Device) lookIdle() {
 	i := &d.mem.idle
 	i.look.Lock()
 	defer i.look.Unlock()
-	rings, ok := i.begin()
-	if !ok || d.gone() != nil {
+	if !i.begin() || d.gone() != nil {
 		return // on a lost device what looks done may still run
 	}
-	left := false
-	for _, g := range rings {
-		left = g.relax() || left
-	}
-	if d.mem.giveBack() || left {
+	if d.mem.giveBack() {
 		d.watchIdle()
 	}
 }
@@ -104,15 +92,4 @@ func (m *memory) giveBack() (left bool) {
 		}
 	}
 	return left
-}
-
-// holding notes that a ring of staging memory has some, or has none any more.
-func (i *idle) holding(g *staging, some bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if some {
-		i.staging[g] = struct{}{}
-	} else {
-		delete(i.staging, g)
-	}
 }

@@ -40,6 +40,7 @@ type Info struct {
 	VendorID   uint32
 	DeviceID   uint32
 	APIVersion Version
+	Queues     int    // that are used side by side
 	Memory     uint64 // bytes of the largest device-local heap
 	Features   Features
 	Limits     Limits
@@ -106,8 +107,8 @@ func newInfo(v *vk.Info) Info {
 	u := v.UUID
 	i := Info{
 		Name: v.Name, Driver: v.Driver, DriverInfo: v.DriverInfo, Kind: kind,
-		UUID:     fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:]),
-		VendorID: v.Vendor, DeviceID: v.Device, APIVersion: Version(v.API),
+		UUID:   fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:]),
+		Queues: int(min(v.Queues, vk.MaxQueues)), VendorID: v.Vendor, DeviceID: v.Device, APIVersion: Version(v.API),
 		Features: newFeatures(v), Limits: newLimits(v), Bindings: kind == CPU,
 	}
 	if !i.Features.BufferDeviceAddress {

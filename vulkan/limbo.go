@@ -16,7 +16,8 @@ const (
 
 // Alloc is [Device.Alloc] for memory that only this stream uses until it next
 // submits. It can return what was freed since the last Submit, so that a long
-// batch needs no more memory than it has values alive at once.
+// batch needs no more memory than it has values alive at once. It does not wait: where
+// that would help, the error is [ErrBusy] as well.
 func (s *Stream) Alloc(n int) (*Buffer, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("allocate %d bytes: %w", n, ErrInvalid)
@@ -27,7 +28,7 @@ func (s *Stream) Alloc(n int) (*Buffer, error) {
 	if r := s.d.mem.revive(s, uint64(n)); r != nil {
 		return &Buffer{d: s.d, r: r, n: n}, nil
 	}
-	return s.d.Alloc(n)
+	return s.d.alloc(s.d.mem.device, n, false, s.flow)
 }
 
 // revive takes a region of the right size out of a stream's limbo, one that
@@ -51,7 +52,7 @@ func (m *memory) revive(s *Stream, n uint64) *region {
 		if r.class != class || r.size != size || r.blk.pool != m.device || !m.inLimbo(r, s) {
 			continue
 		}
-		if !s.hazards.conflicts(r.id, 0, r.size, Write) {
+		if s.hazards != nil && !s.hazards.conflicts(r.id, 0, r.size, Write) {
 			return m.leave(s, i)
 		}
 		spare, total = i, total+size

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -52,7 +53,8 @@ type region struct {
 	off, size uint64
 	class     int // -1: cut from the block and given back to it
 	slab      *slab
-	last      atomic.Uint64          // latest ticket of a submission that used it
+	uses      uses
+	gen       uint64                 // how often it has been handed out, but for what a stream revives
 	refs      atomic.Int32           // uses recorded and not submitted, and open readbacks
 	state     state                  // guarded by memory.mu
 	user      atomic.Pointer[Stream] // whose batch used it last, nil once submitted
@@ -75,47 +77,69 @@ type slab struct {
 	used    int
 }
 
-func (r *region) touch(t Ticket) {
-	for {
-		old := r.last.Load()
-		if old >= uint64(t) || r.last.CompareAndSwap(old, uint64(t)) {
-			return
-		}
-	}
+// unused reports whether the device is done with a region.
+func (m *memory) unused(r *region) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return r.uses.idle()
 }
 
-// alloc returns a region of at least n bytes. With idle, no submitted work
-// uses it any more, so that the host may write it.
-func (m *memory) alloc(p *pool, n uint64, idle bool) (*region, error) {
+// fits says whose memory may be had: of what is free, that which the device is done
+// with, or that which does not make a stream wait for another one.
+type fits func(*uses) bool
+
+// alloc returns a region of at least n bytes, for work of a stream or, where that is nil,
+// of any. With idle, no submitted work uses it any more, so that the host may write it.
+func (m *memory) alloc(p *pool, n uint64, idle bool, f *flow) (*region, error) {
 	if limit := m.d.info.Limits.MaxAllocation; n > limit {
 		return nil, fmt.Errorf("allocate %d bytes: %w, which is %d bytes in one buffer", n, ErrTooLarge, limit)
 	}
-	var done func(Ticket) bool
-	if idle {
-		done = m.d.Done
+	var fit fits
+	switch {
+	case idle:
+		fit = (*uses).idle
+	case f != nil:
+		fit = func(u *uses) bool { return u.free(f, len(m.d.queue.lines)) }
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n = max(n, 1)
-	r, err := m.find(p, n, done)
+	r, err := m.find(p, n, fit)
 	if errors.Is(err, ErrOutOfMemory) && p == m.device && m.overflow != nil {
-		r, err = m.find(m.overflow, n, done)
+		r, err = m.find(m.overflow, n, fit)
+	}
+	if errors.Is(err, ErrOutOfMemory) && !idle {
+		if r, again := m.find(p, n, nil); again == nil {
+			m.given(r)
+			return r, nil
+		}
 	}
 	if errors.Is(err, ErrOutOfMemory) {
-		// What the device is about to leave can be had by waiting.
-		if m.trim(); m.held() {
+		// What the device is about to leave can be had by waiting. Whoever records may
+		// have others to serve, and does not.
+		m.trim()
+		switch held := m.held(); {
+		case held && f != nil && !idle:
+			return nil, fmt.Errorf("%w: %w", ErrBusy, err)
+		case held:
 			m.d.queue.waitAll()
 			m.trim()
 		}
-		r, err = m.find(p, n, done)
+		r, err = m.find(p, n, fit)
 	}
 	if err != nil {
 		return nil, err
 	}
+	m.given(r)
+	return r, nil
+}
+
+// given notes that a region is in use that was free.
+func (m *memory) given(r *region) {
 	r.blk.live++
 	r.blk.old = false
+	r.gen++
 	m.taken(r)
-	return r, nil
 }
 
 // taken counts a region handed out.
@@ -126,53 +150,59 @@ func (m *memory) taken(r *region) {
 	m.d.counts.allocations.Add(1)
 }
 
-func (m *memory) find(p *pool, n uint64, done func(Ticket) bool) (*region, error) {
+func (m *memory) find(p *pool, n uint64, fit fits) (*region, error) {
 	if n > largest {
-		blk, s, err := p.carve(roundUp(n, granule), done)
+		blk, s, err := p.carve(roundUp(n, granule), fit)
 		if err != nil {
 			return nil, err
 		}
 		m.ids++
 		r := &region{id: m.ids, blk: blk, off: s.off, size: s.size, class: -1}
-		r.last.Store(uint64(s.last))
+		r.uses = s.uses
 		return r, nil
 	}
 	c := classOf(n)
-	if r := p.pop(c, done); r != nil {
+	if r := p.pop(c, fit); r != nil {
 		return r, nil
 	}
-	if err := p.addSlab(c, done); err != nil {
+	if err := p.addSlab(c, fit); err != nil {
 		return nil, err
 	}
-	return p.pop(c, done), nil
+	return p.pop(c, fit), nil
 }
 
-// pop takes a free region of a class: the one freed last, whose memory caches
-// still hold, or with done the one freed first, which is idle soonest.
-func (p *pool) pop(class int, done func(Ticket) bool) *region {
+// popScan bounds the search for a free region that fits.
+const popScan = 64
+
+// pop takes a free region of a class that fits: of those freed last, whose memory
+// caches still hold, or of those freed first, which the device is done with soonest.
+func (p *pool) pop(class int, fit fits) *region {
 	list := p.free[class]
 	n := len(list)
-	if n == 0 {
-		return nil
-	}
-	i := n - 1
-	if done != nil && !done(Ticket(list[i].last.Load())) {
-		i = 0
-		if !done(Ticket(list[0].last.Load())) {
-			return nil
+	for k := range min(n, popScan) {
+		i := n - 1 - k
+		if fit == nil || fit(&list[i].uses) {
+			return p.pick(class, i)
+		}
+		if k < n/2 && fit(&list[k].uses) {
+			return p.pick(class, k)
 		}
 	}
-	r := list[i]
-	list[i] = list[n-1]
-	p.free[class] = list[:n-1]
+	return nil
+}
+
+// pick takes a free region out of the list of its class, whose order stays.
+func (p *pool) pick(class, i int) *region {
+	r := p.free[class][i]
+	p.free[class] = slices.Delete(p.free[class], i, i+1)
 	r.state = live
 	r.slab.used++
 	return r
 }
 
 // addSlab cuts a slab into free regions of a class.
-func (p *pool) addSlab(class int, done func(Ticket) bool) error {
-	blk, s, err := p.carve(slabSize(class), done)
+func (p *pool) addSlab(class int, fit fits) error {
+	blk, s, err := p.carve(slabSize(class), fit)
 	if err != nil {
 		return err
 	}
@@ -183,16 +213,16 @@ func (p *pool) addSlab(class int, done func(Ticket) bool) error {
 		p.mem.ids++
 		r.id, r.blk, r.off, r.size = p.mem.ids, blk, s.off+uint64(i)*size, size
 		r.class, r.slab, r.state = class, sl, pooled
-		r.last.Store(uint64(s.last))
+		r.uses = s.uses.and(&uses{})
 		p.free[class] = append(p.free[class], r)
 	}
 	return nil
 }
 
 // carve cuts size bytes out of a block, taking another block when none fits.
-func (p *pool) carve(size uint64, done func(Ticket) bool) (*block, span, error) {
+func (p *pool) carve(size uint64, fit fits) (*block, span, error) {
 	for _, b := range p.blocks {
-		if i := b.fit(size, done); i >= 0 {
+		if i := b.fit(size, fit); i >= 0 {
 			return b, b.take(i, size), nil
 		}
 	}
@@ -251,7 +281,7 @@ func (m *memory) reclaim(r *region) {
 		m.d.watchIdle()
 	}
 	if r.class < 0 {
-		r.blk.give(span{r.off, r.size, Ticket(r.last.Load())})
+		r.blk.give(span{r.off, r.size, r.uses})
 		return
 	}
 	r.slab.used--

@@ -21,6 +21,9 @@ type Layout struct {
 	Spec []uint32
 	// SubgroupSize asks for one, 0 leaves it to the driver.
 	SubgroupSize int
+	// Whole says that workgroups of a dispatch count on there being all of them: it
+	// is never cut in slices.
+	Whole bool
 }
 
 // push returns the bytes of push constants.
@@ -39,6 +42,7 @@ type Pipeline struct {
 	layout Layout
 	handle vk.Pipeline
 	shape  shape
+	learnt rate
 }
 
 // kernels makes pipelines. What they share, layouts and the cache, is made
@@ -125,6 +129,7 @@ func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, erro
 	cache := d.kernels.takeCache()
 	h, r := vk.CreateComputePipeline(d.dev, &vk.PipelineInfo{
 		Code: code, Layout: s.layout, Cache: cache.handle, Spec: l.Spec, Subgroup: uint32(l.SubgroupSize),
+		Base: d.slices() && !l.Whole,
 	})
 	if f := d.opts.Fault.Refuse; f != nil && r == vk.Success && f(name) {
 		vk.DestroyPipeline(d.dev, h)

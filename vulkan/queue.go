@@ -1,8 +1,7 @@
 package vulkan
 
 import (
-	"context"
-	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,13 +9,8 @@ import (
 	"nxvk/vulkan/vk"
 )
 
-// Ticket names a submission. Tickets of a device complete in order, and the
-// zero Ticket is complete.
-type Ticket uint64
-
 const (
-	// maxInFlight bounds the submissions not completed; one more waits for
-	// the oldest.
+	// maxInFlight bounds the submissions on a line that are not complete.
 	maxInFlight = 16
 	// waitSlice bounds one wait inside the driver, so that the loss of the
 	// device is noticed.
@@ -26,27 +20,32 @@ const (
 	watchdogCPU = 5 * time.Minute
 )
 
-// queue is the device's one queue, its timeline, the batches on their way to
-// it, and the recorders in use and to spare.
+const (
+	// pieceCPU and pieceGPU are the seconds that a piece of work should take. The
+	// workgroups of a matrix product take more than a millisecond on a GPU, so that
+	// shorter pieces leave some of it idle at their ends.
+	pieceCPU, pieceGPU = 1.5e-3, 6e-3
+	// ahead is how many seconds of work a line is given before it ends what it has.
+	ahead = 3e-3
+	// little is how many seconds of work a stream may have on its way and count as one
+	// that wants little.
+	little = ahead / 8
+)
+
+// queue gives the device its work: the lines, the streams that have work waiting, and
+// the recorders in use and to spare.
 type queue struct {
 	d        *Device
-	timeline vk.Semaphore
-	done     atomic.Uint64 // highest value seen on the timeline
-	doneAt   atomic.Int64  // when it was first seen, in Unix nanoseconds
+	lines    []*line
 	watchdog time.Duration
 	epoch    atomic.Uint64 // rises when what command buffers refer to is destroyed
+	piece    float64       // seconds
+	closed   atomic.Bool
 
-	mu        sync.Mutex
-	submitted Ticket         // the latest given out
-	busy      []busyRecorder // in order of tickets
-	spare     []*recorder    // the one whose use is longest ago first
+	mu    sync.Mutex
+	inUse int         // recorders on their way
+	spare []*recorder // the one whose use is longest ago first
 	handover
-}
-
-type busyRecorder struct {
-	ticket Ticket
-	r      *recorder
-	at     time.Time
 }
 
 func (q *queue) init(d *Device) error {
@@ -59,9 +58,19 @@ func (q *queue) init(d *Device) error {
 			q.watchdog = watchdogCPU
 		}
 	}
-	var r vk.Result
-	if q.timeline, r = vk.CreateTimeline(d.dev); r != vk.Success {
-		return fmt.Errorf("create a timeline: %w", r)
+	if q.piece = pieceGPU; d.info.Kind == CPU {
+		q.piece = pieceCPU
+	}
+	if p := d.opts.Piece; p > 0 {
+		q.piece = p.Seconds()
+	}
+	for i := range d.info.Queues {
+		l := &line{}
+		if err := l.init(d, i); err != nil {
+			q.close()
+			return err
+		}
+		q.lines = append(q.lines, l)
 	}
 	return nil
 }
@@ -69,117 +78,142 @@ func (q *queue) init(d *Device) error {
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, b := range q.busy {
-		vk.DestroyRecorder(q.d.dev, b.r.vk)
+	q.closed.Store(true)
+	for _, l := range q.lines {
+		for _, b := range l.busy {
+			vk.DestroyRecorder(q.d.dev, b.r.vk)
+		}
+		l.busy = nil
+		l.done.Store(l.submitted)
+		vk.DestroySemaphore(q.d.dev, l.timeline)
 	}
 	for _, r := range q.spare {
 		vk.DestroyRecorder(q.d.dev, r.vk)
 	}
-	q.busy, q.spare = nil, nil
-	q.done.Store(uint64(q.submitted))
-	vk.DestroySemaphore(q.d.dev, q.timeline)
+	q.spare = nil
 }
 
+// inFlight is how many submissions are not complete.
 func (q *queue) inFlight() int {
-	last := q.last()
-	if q.d.Done(last) {
-		return 0
-	}
-	return int(last) - int(q.done.Load())
-}
-
-func (q *queue) last() Ticket {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.submitted
+	q.reap()
+	n := q.inUse
+	for _, f := range q.backlog {
+		n += len(f.pending)
+	}
+	return n
 }
 
-// poll reads the timeline.
-func (q *queue) poll() (Ticket, error) {
-	if err := q.d.gone(); err != nil {
-		return 0, err
-	}
-	v, r := vk.GetSemaphoreCounterValue(q.d.dev, q.timeline)
-	if r != vk.Success {
-		return 0, q.d.fail("read the timeline", r)
-	}
-	for {
-		old := q.done.Load()
-		if old >= v {
-			return Ticket(old), nil
-		}
-		if q.done.CompareAndSwap(old, v) {
-			q.doneAt.Store(time.Now().UnixNano())
-			return Ticket(v), nil
-		}
-	}
-}
-
-// wait blocks in the driver until t is complete.
-func (q *queue) wait(t Ticket) error {
-	for !q.d.Done(t) {
-		if err := q.d.Lost(); err != nil {
-			return err
-		}
-		if err := q.sleep(t); err != nil {
-			return err
-		}
-	}
-	return q.d.Lost()
-}
-
-// sleep blocks in the driver until t is complete or a slice of time is over.
-func (q *queue) sleep(t Ticket) error {
-	r := vk.WaitSemaphores(q.d.dev, q.timeline, uint64(t), uint64(waitSlice))
-	switch {
-	case r == vk.Timeout && !q.d.Done(t) && q.stalled():
-		return q.d.stall()
-	case r != vk.Success && r != vk.Timeout:
-		return q.d.fail("wait for the timeline", r)
-	}
-	return q.d.Lost()
-}
-
-// stalled reports whether the oldest submission has run for longer than the
-// watchdog allows.
-func (q *queue) stalled() bool {
+// Submitted is the ticket of all that has been submitted.
+func (d *Device) Submitted() Ticket {
+	q := &d.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, b := range q.busy {
-		if q.d.Done(b.ticket) {
-			continue
+	t := &submission{}
+	for _, l := range q.lines {
+		for i := range l.busy {
+			t.deps = append(t.deps, l.busy[i].sub)
 		}
-		began := time.Unix(0, max(b.at.UnixNano(), q.doneAt.Load()))
-		return q.watchdog > 0 && time.Since(began) > q.watchdog
 	}
-	return false
+	for _, f := range q.backlog {
+		t.deps = append(t.deps, f.last)
+	}
+	if q.carried != nil {
+		t.deps = append(t.deps, q.carried)
+	}
+	t.void.Store(true)
+	return Ticket{t}
 }
 
 // waitAll waits for all that is submitted.
-func (q *queue) waitAll() { _ = q.wait(q.last()) }
-
-// Done reports whether a submission is complete, which all are on a lost
-// device. It never waits.
-func (d *Device) Done(t Ticket) bool {
-	if uint64(t) <= d.queue.done.Load() {
-		return true
+func (q *queue) waitAll() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.d.gone() == nil {
+		q.reap()
+		i := slices.IndexFunc(q.lines, func(l *line) bool { return len(l.busy) > 0 })
+		switch {
+		case i >= 0:
+			l, value := q.lines[i], q.lines[i].busy[0].value
+			q.mu.Unlock()
+			err := l.sleep(value)
+			q.mu.Lock()
+			if err != nil {
+				return
+			}
+		case !q.handing && len(q.backlog) == 0:
+			return
+		default:
+			q.moved.Wait()
+		}
 	}
-	now, err := d.queue.poll()
-	return err != nil && d.Lost() != nil || err == nil && t <= now
 }
 
-// Wait returns when a submission is complete, with an error when the device is
-// lost or the context ends first.
-func (d *Device) Wait(ctx context.Context, t Ticket) error {
-	if d.spin(t) {
-		return d.Lost()
+// reap takes back what the device is done with.
+func (q *queue) reap() {
+	active := 0
+	for _, l := range q.lines {
+		if len(l.busy) > 0 {
+			active++
+		}
 	}
-	done := make(chan error, 1)
-	d.Notify(t, func(err error) { done <- err })
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the device: %w", ctx.Err())
+	if active == 0 {
+		return
+	}
+	for _, l := range q.lines {
+		n := 0
+		for n < len(l.busy) && l.reached(l.busy[n].value, true) {
+			n++
+		}
+		if n == 0 {
+			continue
+		}
+		now := time.Unix(0, l.doneAt.Load())
+		l.took(now, l.busy[:n], float64(active))
+		for i := range l.busy[:n] {
+			b := &l.busy[i]
+			q.spare = append(q.spare, b.r)
+			l.seconds -= b.seconds
+			f := b.sub.flow
+			if f.inFlight--; f.inFlight == 0 {
+				f.seconds = 0
+			} else {
+				f.seconds -= b.seconds
+			}
+			q.idle(f)
+		}
+		q.inUse -= n
+		q.d.completed(now, l.busy[:n])
+		l.freed = now
+		l.busy = slices.Delete(l.busy, 0, n)
+		if len(l.busy) == 0 {
+			l.seconds = 0
+		}
+	}
+}
+
+// took corrects what streams have had by what pieces took that ended one after the
+// other, the last one at a time, while so many lines were busy; and what is expected of
+// the kernel that a piece was made of.
+func (l *line) took(now time.Time, list []busyRecorder, active float64) {
+	began, expected := list[0].at, 0.0
+	if l.freed.After(began) {
+		began = l.freed
+	}
+	for i := range list {
+		expected += list[i].seconds
+	}
+	all := max(now.Sub(began).Seconds(), 0) / active
+	for i := range list {
+		b := &list[i]
+		seconds := all / float64(len(list))
+		if expected > 0 {
+			seconds = all * b.seconds / expected
+		}
+		b.sub.flow.serve(seconds - b.seconds)
+		if b.main != nil && b.seconds > 0 && len(list) == 1 {
+			b.main.learn(seconds, b.seconds, b.cut)
+		}
 	}
 }

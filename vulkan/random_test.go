@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 )
 
-// model is a stream beside what its buffers must hold.
+// model is streams beside what their buffers must hold.
 type model struct {
 	t     *testing.T
 	d     *Device
-	s     *Stream
+	s     *Stream   // whose turn it is to record
+	all   []*Stream // s among them
 	p     *Pipeline
 	rnd   *rand.Rand
 	bufs  []*Buffer
@@ -21,36 +24,72 @@ type model struct {
 
 // pending is a download and what it must bring.
 type pending struct {
+	s    *Stream
 	r    *Readback
 	want []byte
 }
 
 // TestRandomPrograms compares random streams with a model on the host.
 func TestRandomPrograms(t *testing.T) {
+	unmapped(t, func(t *testing.T, o Options) { randomPrograms(t, o, 1) })
+}
+
+// TestRandomStreams is TestRandomPrograms for several streams that use each other's
+// memory. What they do is said to take long, so that they wait for their turns, and is
+// cut where it can be.
+func TestRandomStreams(t *testing.T) {
 	unmapped(t, func(t *testing.T, o Options) {
-		o.BlockSize = 4 << 20
-		d := openTest(t, o)
-		m := &model{t: t, d: d, s: d.Stream(), p: affine(t, d, true), rnd: rand.New(rand.NewPCG(1, 2))}
-		for range 6 {
-			m.alloc()
-		}
-		steps := []func(){m.upload, m.copy, m.fill, m.dispatch, m.download, m.replace, m.dispatch, m.copy}
-		for range 3000 {
-			steps[m.rnd.IntN(len(steps))]()
-			if m.rnd.IntN(40) == 0 {
-				m.settle()
-			} else if m.rnd.IntN(10) == 0 {
-				must(m.s.Submit())(t)
+		for _, o.Piece = range []time.Duration{0, 100 * time.Microsecond} {
+			for _, o.Fault.Queues = range []int{0, 3} {
+				randomPrograms(t, o, 5)
 			}
 		}
-		m.settle()
-		for _, b := range m.bufs {
-			b.Free()
-		}
-		if st := d.Stats(); st.Buffers > stagingChunks || st.Reserved > 128<<20 {
-			t.Errorf("left over: %+v", st)
-		}
 	})
+}
+
+func randomPrograms(t *testing.T, o Options, streams int) {
+	o.BlockSize = 4 << 20
+	d := openTest(t, o)
+	m := &model{t: t, d: d, p: affine(t, d, true), rnd: rand.New(rand.NewPCG(1, 2))}
+	for range streams {
+		m.all = append(m.all, d.Stream())
+	}
+	m.s = m.all[0]
+	for range 6 {
+		m.alloc()
+	}
+	steps := []func(){m.upload, m.copy, m.fill, m.dispatch, m.download, m.replace, m.dispatch, m.copy}
+	for range 3000 {
+		m.s = m.all[m.rnd.IntN(streams)]
+		steps[m.rnd.IntN(len(steps))]()
+		if m.rnd.IntN(40) == 0 {
+			m.settle()
+		} else if m.rnd.IntN(10) == 0 {
+			must(m.s.Submit())(t)
+		} else if streams > 1 && m.rnd.IntN(50) == 0 {
+			m.retire()
+		}
+	}
+	m.settle()
+	for _, b := range m.bufs {
+		b.Free()
+	}
+	if st := d.Stats(); st.Buffers > 0 || st.Reserved > 128<<20 {
+		t.Errorf("left over: %+v", st)
+	}
+}
+
+// retire closes a stream that has submitted all it recorded, which others go on to use,
+// and begins another.
+func (m *model) retire() {
+	must(m.s.Submit())(m.t)
+	if slices.ContainsFunc(m.reads, func(p pending) bool { return p.s == m.s }) {
+		m.settle()
+	}
+	m.s.Close()
+	i := slices.Index(m.all, m.s)
+	m.all[i] = m.d.Stream()
+	m.s = m.all[i]
 }
 
 func (m *model) check(err error) {
@@ -147,6 +186,7 @@ func (m *model) dispatch() {
 	dst := Arg{Buffer: m.bufs[j], Offset: to, Size: 4 * n, Access: Write}
 	src := Arg{Buffer: m.bufs[i], Offset: off, Size: 4 * n, Access: Read}
 	m.check(m.s.Dispatch(m.p, []Arg{dst, src}, affinePush(uint32(n), mul, add), uint32(n+63)/64, 1, 1))
+	m.s.Expect(m.rnd.ExpFloat64() * 1e-3)
 	out, in := m.own(j)[to:], m.bytes[i][off:]
 	for k := range n {
 		binary.LittleEndian.PutUint32(out[4*k:], binary.LittleEndian.Uint32(in[4*k:])*mul+add)
@@ -156,13 +196,15 @@ func (m *model) dispatch() {
 func (m *model) download() {
 	i, off, n := m.pick()
 	r := must(m.s.Download(m.bufs[i], off, n))(m.t)
-	m.reads = append(m.reads, pending{r, m.bytes[i][off : off+n]})
+	m.reads = append(m.reads, pending{m.s, r, m.bytes[i][off : off+n]})
 }
 
 // settle waits and compares what was downloaded.
 func (m *model) settle() {
 	m.t.Helper()
-	wait(m.t, m.d, must(m.s.Submit())(m.t))
+	for _, s := range m.all {
+		wait(m.t, m.d, must(s.Submit())(m.t))
+	}
 	for k, p := range m.reads {
 		if !bytes.Equal(p.r.Bytes(), p.want) {
 			m.t.Fatalf("download %d of %d bytes differs", k, len(p.want))

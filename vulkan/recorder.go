@@ -56,16 +56,13 @@ func (q *queue) forget() { q.epoch.Add(1) }
 func (q *queue) recorder(b *batch) (r *recorder, said bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if err := q.room(); err != nil {
-		return nil, false, err
-	}
 	at := 0
 	if b.repeatable() {
 		epoch := q.epoch.Load()
 		at = slices.IndexFunc(q.spare, func(r *recorder) bool { return r.says(b, epoch) })
 		said = at >= 0
 	}
-	if at < 0 && len(q.spare)+len(q.busy) < recordersKept || len(q.spare) == 0 {
+	if at < 0 && len(q.spare)+q.inUse < recordersKept || len(q.spare) == 0 {
 		r, err = q.newRecorder()
 		return r, false, err
 	}
@@ -75,39 +72,12 @@ func (q *queue) recorder(b *batch) (r *recorder, said bool, err error) {
 	return r, said, nil
 }
 
-// room waits until fewer submissions are in flight than may be. mu is held before
-// and after.
-func (q *queue) room() error {
-	q.recycle()
-	for len(q.busy) >= maxInFlight {
-		oldest := q.busy[0].ticket
-		q.mu.Unlock()
-		err := q.wait(oldest)
-		q.mu.Lock()
-		if err != nil {
-			return err
-		}
-		q.recycle()
-	}
-	return nil
-}
-
 func (q *queue) newRecorder() (*recorder, error) {
 	handle, r := vk.CreateRecorder(q.d.dev)
 	if r != vk.Success {
 		return nil, q.d.fail("create a command buffer", r)
 	}
 	return &recorder{vk: handle}, nil
-}
-
-// recycle moves the recorders that are done to the spare ones.
-func (q *queue) recycle() {
-	n := 0
-	for n < len(q.busy) && q.d.Done(q.busy[n].ticket) {
-		q.spare = append(q.spare, q.busy[n].r)
-		n++
-	}
-	q.busy = append(q.busy[:0], q.busy[n:]...)
 }
 
 // giveBack returns a recorder that was not submitted.

@@ -81,7 +81,7 @@ func TestDifferentBatches(t *testing.T) {
 	if got := binary.LittleEndian.Uint32(read(t, d, s, a)); got != want {
 		t.Errorf("got %d, want %d", got, want)
 	}
-	if n := len(d.queue.busy) + len(d.queue.spare); n > maxInFlight+1 {
+	if n := d.queue.inUse + len(d.queue.spare); n > maxInFlight+1 {
 		t.Errorf("%d command buffers", n)
 	}
 }

@@ -55,13 +55,14 @@ func (s *Stream) redirect(b *Buffer) bool {
 		if m.buffer != b {
 			continue
 		}
-		r, err := s.d.mem.alloc(s.d.mem.reader, uint64(b.n), false)
+		r, err := s.d.mem.alloc(s.d.mem.reader, uint64(b.n), false, s.flow)
 		if err != nil {
 			return false // there may be memory for the copy still, or its error
 		}
 		s.move(b, r)
 		s.aim(m, b)
 		s.use(r)
+		s.wrote = append(s.wrote, written{r, r.gen})
 		s.hazards.add(r.id, 0, max(uint64(b.n), 1), Write)
 		s.hostReads = true
 		*m = maker{}
@@ -93,10 +94,10 @@ func (s *Stream) move(b *Buffer, r *region) {
 // the work that wrote it is complete. Before, and where there is no memory, the
 // device goes on in the memory of the host.
 func (s *Stream) comeBack(b *Buffer) {
-	if b.r.user.Load() != nil || !s.d.Done(Ticket(b.r.last.Load())) {
+	if b.r.user.Load() != nil || !s.d.mem.unused(b.r) {
 		return
 	}
-	r, err := s.d.mem.alloc(s.d.mem.device, uint64(b.n), true)
+	r, err := s.d.mem.alloc(s.d.mem.device, uint64(b.n), true, s.flow)
 	if err != nil {
 		return
 	}

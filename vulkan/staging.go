@@ -6,135 +6,57 @@ import (
 )
 
 const (
-	stagingChunks = 4
-	stagingSize   = 16 << 20
+	// stagingLeast and stagingSize bound a chunk.
+	stagingLeast = 64 << 10
+	stagingSize  = 16 << 20
 	// parallelCopy is the size from which several goroutines copy: one
 	// moves about 10 GB/s into device memory, four 30.
 	parallelCopy   = 4 << 20
 	copyGoroutines = 4
 )
 
-// staging is a ring of host memory for uploads that cannot be written in place.
-// While the device copies out of one chunk the host fills the next. The stream's
-// goroutine uses it; mu is for the one that gives back what is idle.
+// staging is host memory for uploads that cannot be written in place. A chunk that is
+// full goes back to where it came from when the device has copied out of it, and
+// nobody waits for that.
 type staging struct {
-	s      *Stream
-	mu     sync.Mutex
-	chunks [stagingChunks]chunk
-	now    int // index of the chunk in use
+	s    *Stream
+	buf  *Buffer // being filled, or nil
+	fill int
 }
 
-type chunk struct {
-	buf    *Buffer
-	fill   int
-	open   bool   // the batch being recorded reads it, or is about to
-	old    bool   // it was unused when it was last looked at, and has been since
-	ticket Ticket // of the last submission that reads it
-}
-
-// reserve returns up to n bytes of staging memory. It submits what is recorded
-// when the ring comes round, and waits for the device when it must.
+// reserve returns up to n bytes of staging memory, to be filled by the host and read by
+// commands of the batch being recorded.
 func (g *staging) reserve(n int) (b *Buffer, at, got int, err error) {
-	if g.full() {
+	if g.buf != nil && g.fill == g.buf.Len() {
+		// The device copies out of this one while the host fills the next.
 		if _, err := g.s.Submit(); err != nil {
 			return nil, 0, 0, err
 		}
-		if err := g.next(); err != nil {
+	}
+	if g.buf == nil {
+		size := min(max(n, stagingLeast), g.most())
+		if g.buf, err = g.s.d.alloc(g.s.d.mem.host, size, true, g.s.flow); err != nil {
 			return nil, 0, 0, err
 		}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	c := &g.chunks[g.now]
-	if c.buf == nil {
-		if c.buf, err = g.s.d.alloc(g.s.d.mem.host, g.size(), true); err != nil {
-			return nil, 0, 0, err
-		}
-		c.fill = 0
-		g.s.d.mem.idle.holding(g, true)
-		defer g.s.d.watchIdle()
-	}
-	c.open, c.old = true, false
-	at = c.fill
-	got = min(n, c.buf.Len()-at)
+	at = g.fill
+	got = min(n, g.buf.Len()-at)
 	// Pieces start on a cache line, and on what a copy kernel wants.
-	c.fill = min(int(roundUp(uint64(at+got), alignment)), c.buf.Len())
-	return c.buf, at, got, nil
+	g.fill = min(int(roundUp(uint64(at+got), alignment)), g.buf.Len())
+	return g.buf, at, got, nil
 }
 
-// full reports whether nothing is left of the current chunk.
-func (g *staging) full() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	c := &g.chunks[g.now]
-	return c.buf != nil && c.fill == c.buf.Len()
-}
-
-// next goes to the next chunk, when the device has read it.
-func (g *staging) next() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.now = (g.now + 1) % stagingChunks
-	c := &g.chunks[g.now]
-	if err := g.s.d.queue.wait(c.ticket); err != nil {
-		return err
-	}
-	c.fill = 0
-	return nil
-}
-
-// size keeps the ring small where blocks are.
-func (g *staging) size() int {
+// most keeps chunks small where blocks are.
+func (g *staging) most() int {
 	return min(stagingSize, int(g.s.d.mem.host.blockSize/2))
 }
 
-// submitted notes the ticket of the batch.
-func (g *staging) submitted(t Ticket) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for i := range g.chunks {
-		if c := &g.chunks[i]; c.open {
-			c.open = false
-			c.ticket = max(c.ticket, t)
-		}
+// submitted lets go of the chunk: the device keeps it as long as commands read it.
+func (g *staging) submitted() {
+	if g.buf != nil {
+		g.buf.Free()
 	}
-}
-
-// free gives the ring back; work that reads it keeps it as long as needed.
-func (g *staging) free() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for i := range g.chunks {
-		if b := g.chunks[i].buf; b != nil {
-			b.Free()
-		}
-		g.chunks[i] = chunk{}
-	}
-	g.s.d.mem.idle.holding(g, false)
-}
-
-// relax gives back the chunks that were unused when it was last called and have been
-// since. It reports whether there are others.
-func (g *staging) relax() (left bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for i := range g.chunks {
-		c := &g.chunks[i]
-		switch unused := !c.open && g.s.d.Done(c.ticket); {
-		case c.buf == nil:
-			continue
-		case unused && c.old:
-			c.buf.Free()
-			*c = chunk{}
-			continue
-		default:
-			c.old, left = unused, true
-		}
-	}
-	if !left {
-		g.s.d.mem.idle.holding(g, false)
-	}
-	return left
+	g.buf, g.fill = nil, 0
 }
 
 // copyBytes copies with several goroutines when that is worth it.

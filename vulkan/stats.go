@@ -29,6 +29,10 @@ type Stats struct {
 	SubmitTime time.Duration
 	// Latency is a moving average from submission to the notice of completion.
 	Latency time.Duration
+	// Waited sums what submissions have waited for their turn, and Ran what passed from
+	// then on until they were seen complete, of the Ended ones.
+	Waited, Ran time.Duration
+	Ended       uint64
 }
 
 // counters are the parts of Stats that many goroutines add to.
@@ -36,6 +40,8 @@ type counters struct {
 	allocations, blocks, dispatches, barriers atomic.Uint64
 	copies, submits, recordings, pipelines    atomic.Uint64
 	submitNanos, latencyNanos                 atomic.Int64
+	waitedNanos, ranNanos                     atomic.Int64
+	ended                                     atomic.Uint64
 }
 
 // observe folds a submit-to-notice time into the moving average.
@@ -48,6 +54,19 @@ func (c *counters) observe(d time.Duration) {
 	c.latencyNanos.Store(old + (int64(d)-old)/8)
 }
 
+// completed notes submissions that were seen to end.
+func (d *Device) completed(now time.Time, list []busyRecorder) {
+	for i := range list {
+		waited, ran := list[i].waited, now.Sub(list[i].at)
+		d.counts.waitedNanos.Add(int64(waited))
+		d.counts.ranNanos.Add(int64(ran))
+		if f := d.opts.OnEnd; f != nil {
+			f(waited, ran)
+		}
+	}
+	d.counts.ended.Add(uint64(len(list)))
+}
+
 // Stats returns the counts of now.
 func (d *Device) Stats() Stats {
 	c := &d.counts
@@ -56,6 +75,8 @@ func (d *Device) Stats() Stats {
 		Barriers: c.barriers.Load(), Copies: c.copies.Load(), Submits: c.submits.Load(),
 		Recordings: c.recordings.Load(), Pipelines: c.pipelines.Load(),
 		SubmitTime: time.Duration(c.submitNanos.Load()), Latency: time.Duration(c.latencyNanos.Load()),
+		Waited: time.Duration(c.waitedNanos.Load()), Ran: time.Duration(c.ranNanos.Load()),
+		Ended: c.ended.Load(),
 	}
 	d.mem.stats(&s)
 	if d.closed.Load() {

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"nxvk/vulkan/vk"
 )
@@ -34,25 +35,27 @@ func ReadOnly(b *Buffer) Arg  { return Arg{Buffer: b, Access: Read} }
 func WriteOnly(b *Buffer) Arg { return Arg{Buffer: b, Access: Write} }
 func ReadWrite(b *Buffer) Arg { return Arg{Buffer: b, Access: Read | Write} }
 
-// pieceSize is how many commands of a long batch are submitted together. The
-// device works on a piece while the processor prepares the next; barriers reach
-// over pieces, which are in order on one queue.
-const pieceSize = 256
-
 // Stream records commands, which a device executes as if one after another in
-// the order of recording and, among streams, of Submit. It is for one
-// goroutine.
+// the order of recording. Streams take turns on the device: of two that use the same
+// memory, and one of them writes it, what was recorded first comes first. A Stream is
+// for one goroutine, and so are those that use the same memory.
 type Stream struct {
 	d *Device
 	*lists
-	used    []*region // one ref each
-	limbo   []*region // of used, freed since; guarded by memory.mu
-	hazards hazards
+	flow    *flow
+	used    []*region     // one ref each
+	wrote   []written     // of used, what commands write
+	reads   []*submission // of other streams, of which the host reads what they wrote
+	failed  error         // of a Submit that another stream made
+	limbo   []*region     // of used, freed since; guarded by memory.mu
+	hazards *hazards      // nil before the first command
 	staging staging
 
 	dispatches, barriers, copies int
-	stamps                       []Arg // of the timestamps taken
-	hostReads                    bool  // the host reads what commands wrote
+	stamps                       []Arg     // of the timestamps taken
+	seconds                      float64   // that the commands are expected to take
+	kernel                       *Pipeline // of the command recorded last, if it is a dispatch
+	hostReads                    bool      // the host reads what commands wrote
 
 	makers  [makersKept]maker // a ring
 	makerAt int
@@ -60,7 +63,7 @@ type Stream struct {
 
 // Stream returns an empty stream.
 func (d *Device) Stream() *Stream {
-	s := &Stream{d: d}
+	s := &Stream{d: d, flow: &flow{account: account{weight: 1}}}
 	s.staging.s = s
 	s.begin()
 	return s
@@ -69,21 +72,27 @@ func (d *Device) Stream() *Stream {
 // begin starts a batch. Its first command waits for all that was submitted
 // before, so that hazards are a matter of one batch.
 func (s *Stream) begin() {
-	if s.lists == nil {
-		s.lists = s.d.queue.take()
+	if s.lists != nil || s.hazards != nil {
+		s.d.queue.putBack(s.lists, s.hazards)
+		s.lists, s.hazards = nil, nil
 	}
-	s.cmds, s.push, s.binds = s.cmds[:0], s.push[:0], s.binds[:0]
 	s.dispatches, s.barriers, s.copies = 0, 0, 0
 	clear(s.stamps)
 	s.stamps = s.stamps[:0]
 	s.hostReads = false
-	s.makers, s.makerAt = [makersKept]maker{}, 0
-	s.hazards.begin()
-	s.hazards.batch++
+	s.seconds, s.kernel = 0, nil
+	if s.makerAt > 0 {
+		s.makers, s.makerAt = [makersKept]maker{}, 0
+	}
 }
 
 // Pending returns the number of commands recorded and not submitted.
-func (s *Stream) Pending() int { return len(s.cmds) }
+func (s *Stream) Pending() int {
+	if s.lists == nil {
+		return 0
+	}
+	return len(s.cmds)
+}
 
 // Dispatch records x × y × z workgroups of a kernel. args are its buffers and
 // push its parameters, of the sizes in the pipeline's layout. A grid with a
@@ -133,6 +142,7 @@ func (s *Stream) dispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) 
 	}
 	s.push = append(s.push, push...)
 	s.made(args)
+	s.kernel = p
 	s.dispatches++
 }
 
@@ -189,6 +199,10 @@ func (s *Stream) checkDispatch(p *Pipeline, args []Arg, push []byte, x, y, z uin
 
 // command appends a command, with a barrier where one of its accesses needs it.
 func (s *Stream) command(op uint32, args []Arg) *vk.Cmd {
+	if s.lists == nil {
+		s.lists, s.hazards = s.d.queue.take()
+	}
+	s.kernel = nil
 	barrier := len(s.cmds) == 0 || s.hazards.full()
 	for i := 0; i < len(args) && !barrier; i++ {
 		lo, hi := args[i].extent()
@@ -205,8 +219,12 @@ func (s *Stream) command(op uint32, args []Arg) *vk.Cmd {
 		b := args[i].Buffer
 		b.used()
 		lo, hi := args[i].extent()
-		if s.hazards.add(b.r.id, lo, hi, args[i].Access) {
+		first, writes := s.hazards.add(b.r.id, lo, hi, args[i].Access)
+		if first {
 			s.use(b.r)
+		}
+		if writes {
+			s.wrote = append(s.wrote, written{b.r, b.r.gen})
 		}
 		if args[i].Access&Write != 0 && b.Readable() {
 			s.hostReads = true
@@ -224,62 +242,90 @@ func (a *Arg) extent() (lo, hi uint64) {
 	return lo, max(uint64(a.Buffer.n), lo+1)
 }
 
-// use keeps a region until the batch is submitted.
+// use keeps a region until the batch is submitted. What another stream has recorded
+// of it comes before, and so is submitted first.
 func (s *Stream) use(r *region) {
+	if other := r.user.Load(); other != nil && other != s {
+		if _, err := other.Submit(); err != nil {
+			other.failed = err // which is told when it submits
+		}
+	}
 	r.refs.Add(1)
 	r.user.Store(s)
 	s.used = append(s.used, r)
 }
 
 // Submit hands what is recorded to the device and begins anew. It does not
-// wait for the work. With nothing recorded it returns the ticket of the latest
-// submission. After an error the recorded work is gone, and the device is lost.
+// wait for the work, nor for what others have the device do before. With nothing
+// recorded it returns the ticket of the stream's latest submission. After an error the
+// recorded work is gone, and the device is lost.
 func (s *Stream) Submit() (Ticket, error) {
-	if len(s.cmds) == 0 {
-		return s.d.queue.last(), s.d.gone()
+	if err := s.failed; err != nil {
+		s.failed = nil
+		s.settle()
+		return Ticket{}, err
 	}
-	t, err := s.submit()
+	if s.Pending() == 0 {
+		return s.join(), s.d.gone()
+	}
+	t := &submission{flow: s.flow}
+	err := s.submit(t)
 	c := &s.d.counts
 	if err == nil {
 		c.dispatches.Add(uint64(s.dispatches))
 		c.barriers.Add(uint64(s.barriers))
 		c.copies.Add(uint64(s.copies))
 	}
-	s.settle(t)
+	s.settle()
 	if err != nil {
-		return 0, err
+		return Ticket{}, err
 	}
-	return t, nil
+	return Ticket{t}, nil
+}
+
+// join is the ticket of all that the stream has submitted, and of what others have that
+// it reads.
+func (s *Stream) join() Ticket {
+	q := &s.d.queue
+	q.mu.Lock()
+	last := s.flow.last
+	q.mu.Unlock()
+	if len(s.reads) == 0 {
+		return Ticket{last}
+	}
+	t := &submission{flow: s.flow, deps: s.reads}
+	if last != nil {
+		t.deps = append(t.deps, last)
+	}
+	t.void.Store(true)
+	s.reads = nil
+	return Ticket{t}
 }
 
 // Discard forgets what is recorded and not submitted.
-func (s *Stream) Discard() { s.settle(0) }
+func (s *Stream) Discard() { s.settle() }
 
-// Close forgets what is recorded and gives the stream's staging memory back.
-func (s *Stream) Close() {
-	s.Discard()
-	s.staging.free()
-}
-
-// settle ends a batch: what it used belongs to submission t, if to any.
-func (s *Stream) settle(t Ticket) {
+// settle ends a batch.
+func (s *Stream) settle() {
 	s.d.mem.leaveLimbo(s)
 	for _, r := range s.used {
-		r.touch(t)
 		r.user.CompareAndSwap(s, nil)
 		s.d.mem.unref(r)
 	}
 	clear(s.used)
 	s.used = s.used[:0]
-	s.staging.submitted(t)
+	clear(s.wrote)
+	s.wrote = s.wrote[:0]
+	s.staging.submitted()
+	s.reads = nil
 	s.begin()
 }
 
-// submit returns the ticket of the last piece submitted, with an error also.
-func (s *Stream) submit() (Ticket, error) {
+// submit gives the device a batch, in pieces of which t is the last.
+func (s *Stream) submit(t *submission) error {
 	d := s.d
 	if err := d.gone(); err != nil {
-		return 0, err
+		return err
 	}
 	s.writeTimestamps()
 	if s.hostReads {
@@ -287,22 +333,55 @@ func (s *Stream) submit() (Ticket, error) {
 	}
 	l := s.lists
 	s.lists = nil
-	var t Ticket
-	for rest := l.cmds; len(rest) > 0; {
-		n := len(rest)
-		if n > 2*pieceSize && len(s.stamps) == 0 {
-			n = pieceSize
+	deps := d.mem.follow(s, t)
+	pieces := d.queue.pieces(l, s.seconds, len(s.stamps) > 0)
+	writes := slices.Clone(s.wrote)
+	for i, p := range pieces {
+		b := batch{cmds: l.cmds[p.from:p.to], lists: l, last: i == len(pieces)-1, queries: len(s.stamps),
+			seconds: p.seconds, main: p.main, cut: p.cut, writes: writes}
+		if b.main != nil {
+			b.rate = b.main.rate()
 		}
-		b := batch{cmds: rest[:n], lists: l, last: n == len(rest), queries: len(s.stamps)}
-		next, err := d.queue.hand(b)
+		if b.sub = t; !b.last {
+			b.sub = &submission{flow: s.flow}
+		}
+		b.sub.deps, deps = deps, nil
+		err := d.queue.hand(b)
 		if err != nil && d.gone() == nil {
 			// Others count on what was recorded: they would find what memory held before.
 			err = d.lose("submit", err)
 		}
 		if err != nil {
-			return t, err
+			d.queue.never(t, err)
+			return err
 		}
-		t, rest = next, rest[n:]
 	}
-	return t, nil
+	return nil
+}
+
+// follow makes t the submission that used the memory of a batch last, and returns those
+// of other streams that have to be on their way before it.
+func (m *memory) follow(s *Stream, t *submission) (deps []*submission) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	deps = s.reads
+	need := func(u *submission) bool {
+		if u.flow != s.flow && !u.complete(false) && !slices.Contains(deps, u) {
+			deps = append(deps, u)
+		}
+		return true
+	}
+	for _, w := range s.wrote {
+		w.r.uses.each(need)
+		w.r.uses.write(t)
+	}
+	for _, r := range s.used {
+		if u := r.uses.wrote; u != t {
+			if u != nil {
+				need(u)
+			}
+			r.uses.read(t)
+		}
+	}
+	return deps
 }

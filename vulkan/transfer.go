@@ -99,12 +99,16 @@ func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 	if err := src.check(off, n); err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
+	if err := src.Err(); err != nil {
+		return nil, fmt.Errorf("download: %w", err)
+	}
 	if src.Readable() || s.redirect(src) {
+		s.follows(src.r)
 		src.r.refs.Add(1)
 		s.d.hold()
 		return &Readback{d: s.d, r: src.r, bytes: src.Bytes()[off:][:n:n]}, nil
 	}
-	b, err := s.d.alloc(s.d.mem.reader, n, false)
+	b, err := s.d.alloc(s.d.mem.reader, n, false, s.flow)
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
@@ -115,6 +119,21 @@ func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 	s.hostReads = true
 	s.d.hold()
 	return &Readback{d: s.d, r: b.r, bytes: b.Bytes(), own: b}, nil
+}
+
+// follows sees to it that the stream's next ticket is that of what another one has in
+// hand with a region as well.
+func (s *Stream) follows(r *region) {
+	if other := r.user.Load(); other != nil && other != s {
+		if _, err := other.Submit(); err != nil {
+			other.failed = err
+		}
+	}
+	s.d.mem.mu.Lock()
+	defer s.d.mem.mu.Unlock()
+	if w := r.uses.wrote; w != nil && w.flow != s.flow && !w.complete(true) {
+		s.reads = append(s.reads, w)
+	}
 }
 
 // Bytes returns the data, valid from the completion of the submission until

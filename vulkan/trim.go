@@ -53,7 +53,7 @@ func (p *pool) dissolve(class int, meant func(*block) bool) {
 			kept = append(kept, r)
 			continue
 		}
-		sl.span.last = max(sl.span.last, Ticket(r.last.Load()))
+		sl.span.uses = sl.span.uses.and(&r.uses)
 		if r == &sl.regions[0] {
 			empty = append(empty, sl)
 		}
@@ -70,7 +70,7 @@ func (p *pool) dissolve(class int, meant func(*block) bool) {
 func (p *pool) dropEmpty(meant func(*block) bool) {
 	kept := p.blocks[:0]
 	for _, b := range p.blocks {
-		if !meant(b) || !b.empty() || !p.mem.d.Done(b.free[0].last) {
+		if !meant(b) || !b.empty() || !b.free[0].uses.idle() {
 			kept = append(kept, b)
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,30 +17,30 @@ const spinFor = 200 * time.Microsecond
 // a poll delays who records or submits at the same time.
 const pollPause = time.Microsecond
 
-// waiter tells who asked when submissions are complete. One goroutine serves a
-// device, and runs only while somebody waits.
+// waiter tells who asked when submissions of a line are complete. One goroutine serves
+// a line, and runs only while somebody waits.
 type waiter struct {
-	d *Device
+	l *line
 
 	mu       sync.Mutex
 	pending  notices
-	awaiting Ticket // what the goroutine may be asleep for
+	awaiting uint64 // what the goroutine may be asleep for
 	running  bool
 	extra    int // goroutines that serve one notice
 	closed   bool
 }
 
 type notice struct {
-	t  Ticket
-	f  func(error)
-	at time.Time
+	value uint64 // of the line's timeline
+	f     func(error)
+	at    time.Time
 }
 
-// notices is a heap by ticket.
+// notices is a heap by value.
 type notices []notice
 
 func (n notices) Len() int           { return len(n) }
-func (n notices) Less(i, j int) bool { return n[i].t < n[j].t }
+func (n notices) Less(i, j int) bool { return n[i].value < n[j].value }
 func (n notices) Swap(i, j int)      { n[i], n[j] = n[j], n[i] }
 func (n *notices) Push(x any)        { *n = append(*n, x.(notice)) }
 func (n *notices) Pop() any {
@@ -50,25 +51,74 @@ func (n *notices) Pop() any {
 	return x
 }
 
-func (w *waiter) init(d *Device) { w.d = d }
-
 // Notify calls f once, from another goroutine, when a submission is complete:
-// with nil, or with the loss of the device. f must not block.
+// with nil, with the loss of the device, or why the submission was discarded. f must
+// not block.
 func (d *Device) Notify(t Ticket, f func(error)) {
-	w := &d.waiter
+	q, s := &d.queue, t.s
+	n := notice{f: f, at: time.Now()}
+	q.mu.Lock()
+	switch {
+	case d.closed.Load():
+		go f(ErrClosed)
+	case s != nil && s.void.Load() && s.err == nil:
+		deps := s.deps
+		q.mu.Unlock()
+		d.notifyAll(deps, f)
+		return
+	case s == nil || s.void.Load() || d.Lost() != nil:
+		go f(t.err(d))
+	case s.value.Load() == 0:
+		s.notices = append(s.notices, n)
+	default:
+		n.value = s.value.Load()
+		q.mu.Unlock()
+		s.line.waiter.add(n)
+		return
+	}
+	q.mu.Unlock()
+}
+
+// notifyAll calls f when all submissions are complete, with the first error.
+func (d *Device) notifyAll(list []*submission, f func(error)) {
+	if len(list) == 0 {
+		list = []*submission{nil}
+	}
+	var left atomic.Int32
+	var failed atomic.Pointer[error]
+	left.Store(int32(len(list)))
+	for _, s := range list {
+		d.Notify(Ticket{s}, func(err error) {
+			if err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
+			if left.Add(-1) > 0 {
+				return
+			}
+			if p := failed.Load(); p != nil {
+				f(*p)
+				return
+			}
+			f(nil)
+		})
+	}
+}
+
+// add takes a notice of a submission that is on the line.
+func (w *waiter) add(n notice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		go f(ErrClosed)
+		go n.f(ErrClosed)
 		return
 	}
-	if w.running && t < w.awaiting {
-		// The goroutine may sleep past t. Few ask out of order.
+	if w.running && n.value < w.awaiting {
+		// The goroutine may sleep past it. Few ask out of order.
 		w.extra++
-		go w.serve(notice{t, f, time.Now()})
+		go w.serve(n)
 		return
 	}
-	heap.Push(&w.pending, notice{t, f, time.Now()})
+	heap.Push(&w.pending, n)
 	if !w.running {
 		w.running = true
 		go w.run()
@@ -84,7 +134,7 @@ func (w *waiter) run() {
 			w.mu.Unlock()
 			return
 		}
-		next, closed := w.pending[0].t, w.closed
+		next, closed := w.pending[0].value, w.closed
 		w.awaiting = next
 		w.mu.Unlock()
 		var err error
@@ -100,8 +150,8 @@ func (w *waiter) run() {
 // serve serves one notice.
 func (w *waiter) serve(n notice) {
 	var err error
-	for !w.d.Done(n.t) && err == nil {
-		if err = w.await(n.t); w.isClosed() {
+	for !w.l.reached(n.value, true) && err == nil {
+		if err = w.await(n.value); w.isClosed() {
 			err = ErrClosed
 		}
 	}
@@ -111,19 +161,19 @@ func (w *waiter) serve(n notice) {
 	n.f(err)
 }
 
-// await returns when t is complete, the device is lost, or the waiter closes.
-func (w *waiter) await(t Ticket) error {
-	d := w.d
-	if d.spin(t) {
+// await returns when the line is at a value, the device is lost, or the waiter closes.
+func (w *waiter) await(v uint64) error {
+	d := w.l.d
+	if d.spin(func() bool { return w.l.reached(v, true) || d.Lost() != nil }) {
 		return d.Lost()
 	}
-	return d.queue.sleep(t)
+	return w.l.sleep(v)
 }
 
 // spin polls for a short time, not at all on a software device, and reports
-// whether t is complete.
-func (d *Device) spin(t Ticket) bool {
-	if d.Done(t) {
+// whether it is done.
+func (d *Device) spin(done func() bool) bool {
+	if done() {
 		return true
 	}
 	if d.info.Kind == CPU {
@@ -131,29 +181,29 @@ func (d *Device) spin(t Ticket) bool {
 	}
 	start := time.Now()
 	for at := start; at.Sub(start) < spinFor; {
-		if d.Done(t) {
+		if done() {
 			return true
 		}
 		for polled := at; at.Sub(polled) < pollPause; at = time.Now() {
 			runtime.Gosched()
 		}
 	}
-	return d.Done(t)
+	return done()
 }
 
 // deliver calls those whose submissions are complete; with an error, all.
 func (w *waiter) deliver(err error) {
 	for {
 		w.mu.Lock()
-		if len(w.pending) == 0 || err == nil && !w.d.Done(w.pending[0].t) {
+		if len(w.pending) == 0 || err == nil && !w.l.reached(w.pending[0].value, true) {
 			w.mu.Unlock()
 			return
 		}
 		n := heap.Pop(&w.pending).(notice)
 		w.mu.Unlock()
 		if err == nil {
-			w.d.counts.observe(time.Since(n.at))
-			n.f(w.d.Lost())
+			w.l.d.counts.observe(time.Since(n.at))
+			n.f(w.l.d.Lost())
 			continue
 		}
 		n.f(err)

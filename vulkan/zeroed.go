@@ -6,7 +6,7 @@ package vulkan
 // more are memory of the device.
 func (s *Stream) Zeroed(n int) (*Buffer, error) {
 	if n <= redirectMost {
-		b, err := s.d.alloc(s.d.mem.reader, n, true)
+		b, err := s.d.alloc(s.d.mem.reader, n, true, s.flow)
 		if err != nil {
 			return nil, err
 		}

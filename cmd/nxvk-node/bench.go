@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	benchmark "nxvk/node/bench"
 )
@@ -16,11 +17,17 @@ func bench(ctx context.Context, args []string) error {
 	no := f.String("no", "", "rules of fusion and passes to switch off in bench ops: those of run, but for all")
 	sessions := f.Int("sessions", 10, "sessions that compute beside the one that bench share measures")
 	seconds := f.Int("seconds", 10, "how long each row of bench share is measured")
+	var crowd benchmark.CrowdConfig
+	f.IntVar(&crowd.Hogs, "hogs", 4, "sessions of bench crowd that compute without pause")
+	f.IntVar(&crowd.Size, "size", 8192, "size of the matrices that these multiply")
+	f.IntVar(&crowd.Queues, "queues", 0, "queues of the device that bench crowd uses; 0 for one")
+	f.DurationVar(&crowd.Piece, "piece", 0, "how long a piece of work of bench crowd takes; 0 for what fits the device")
+	f.DurationVar(&crowd.Time, "time", 5*time.Second, "how long each part of bench crowd takes")
 	if err := parse(f, args); err != nil {
 		return err
 	}
 	if f.NArg() > 1 {
-		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, starts, beside, share or sampler", errUsage, f.Arg(1))
+		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, starts, beside, crowd, share or sampler", errUsage, f.Arg(1))
 	}
 	switch f.Arg(0) {
 	case "wire":
@@ -37,6 +44,9 @@ func bench(ctx context.Context, args []string) error {
 		return benchmark.Beside(ctx, []string{"bench", "--device", *device, "beside-round"})
 	case "beside-round":
 		return benchmark.BesideRound(*device)
+	case "crowd":
+		crowd.Device = *device
+		return benchmark.Crowd(ctx, crowd)
 	case "ops":
 		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only, No: *no})
 	case "share":
@@ -44,5 +54,5 @@ func bench(ctx context.Context, args []string) error {
 	case "sampler":
 		return benchmark.Sampler(ctx, *device)
 	}
-	return fmt.Errorf("%w: bench measures wire, ops, cold, starts, beside, share or sampler: nxvk-node bench [FLAGS] wire|ops|cold|starts|beside|share|sampler", errUsage)
+	return fmt.Errorf("%w: bench measures wire, ops, cold, starts, beside, crowd, share or sampler: nxvk-node bench [FLAGS] wire|ops|cold|starts|beside|crowd|share|sampler", errUsage)
 }

@@ -37,7 +37,7 @@ func init() {
 		{"run", "join the cluster and serve the devices", run},
 		{"devices", "list the devices of this machine", devices},
 		{"doctor", "say what is wrong with this machine and what to install", doctor},
-		{"bench", "measure the wire, the operations, a cold start and more: bench wire|ops|cold|starts|beside|share|sampler", bench},
+		{"bench", "measure the wire, the operations, a cold start and more: bench wire|ops|cold|starts|beside|crowd|share|sampler", bench},
 		{"version", "print the version", printVersion},
 	}
 }

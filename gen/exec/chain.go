@@ -37,6 +37,7 @@ type shader struct {
 	pipe  *compiled
 	lag   lag
 
+	feed   *feed // of the session that defined it
 	queues map[chainKind]*chainQueue
 }
 
@@ -62,7 +63,7 @@ func (e *Executor) defineShader(l *Lane, in *wire.Instr) {
 	}
 	e.tick()
 	evict(home.shaders, maxShaders, e.clock, nil, (*shader).end)
-	s := &shader{used: used{e.clock}}
+	s := &shader{used: used{e.clock}, feed: e.feed(l)}
 	home.shaders[in.Key] = s
 	switch {
 	case !e.cfg.Shaders:
@@ -214,7 +215,7 @@ func (e *Executor) readyShader(l *Lane, c *wire.Chain) (s *shader, wait bool, er
 		return nil, false, &wire.Fault{Kind: wire.BadArgument, Err: err}
 	}
 	if s.pipe == nil {
-		s.pipe = e.pipeline(s.name, s.code, vulkan.Layout{Buffers: 7, PushBytes: pushSize(c)})
+		s.pipe = e.pipeline(s.name, s.code, vulkan.Layout{Buffers: 7, PushBytes: pushSize(c), Whole: true})
 		s.pipe.holders++
 	}
 	s.at = e.clock
@@ -310,10 +311,10 @@ func (e *Executor) dispatchSteps(s *shader, c *wire.Chain, done func(Rows, error
 	}()
 	for i, n := range sizes {
 		// What a shader finds in its results, where it writes none, is what others left.
-		access, alloc := vulkan.Write, e.stream.Zeroed
+		access, alloc := vulkan.Write, s.feed.stream.Zeroed
 		if i < len(inputs) {
 			if access = vulkan.Read; n > 0 {
-				alloc = e.stream.Alloc
+				alloc = func(n int) (*vulkan.Buffer, error) { return e.allocNow(s.feed, n) }
 			}
 		}
 		b, err := alloc(n)
@@ -323,19 +324,19 @@ func (e *Executor) dispatchSteps(s *shader, c *wire.Chain, done func(Rows, error
 		}
 		args = append(args, vulkan.Arg{Buffer: b, Access: access})
 		if i < len(inputs) {
-			if err := e.stream.Upload(b, 0, inputs[i]); err != nil {
+			if err := s.feed.stream.Upload(b, 0, inputs[i]); err != nil {
 				done(Rows{}, e.deviceError(err))
 				return
 			}
 		}
 	}
-	e.recorded++
+	e.note(s.feed)
 	e.Counters.Dispatches++
-	if err := e.stream.Dispatch(s.pipe.pipe, args, chainPush(c), uint32(c.N), 1, 1); err != nil {
+	if err := s.feed.stream.Dispatch(s.pipe.pipe, args, chainPush(c), uint32(c.N), 1, 1); err != nil {
 		done(Rows{}, e.deviceError(err))
 		return
 	}
-	e.rows(args[3:], sizes[3:], false, done)
+	e.rows(s.feed, args[3:], sizes[3:], false, done)
 }
 
 // chainPush is the block of numbers that a shader takes.
@@ -353,7 +354,7 @@ func chainPush(c *wire.Chain) []byte {
 
 // rows reads the buffers of a chain back. What the device wrote is lent, not copied:
 // of many chains it is megabytes. With poll done may be called before it returns.
-func (e *Executor) rows(args []vulkan.Arg, sizes []int, poll bool, done func(Rows, error)) {
+func (e *Executor) rows(f *feed, args []vulkan.Arg, sizes []int, poll bool, done func(Rows, error)) {
 	var backs []*vulkan.Readback
 	release := func() {
 		for _, b := range backs {
@@ -361,7 +362,7 @@ func (e *Executor) rows(args []vulkan.Arg, sizes []int, poll bool, done func(Row
 		}
 	}
 	for i, a := range args {
-		b, err := e.stream.Download(a.Buffer, 0, sizes[i])
+		b, err := f.stream.Download(a.Buffer, 0, sizes[i])
 		if err != nil {
 			release()
 			done(Rows{}, e.deviceError(err))
@@ -369,7 +370,7 @@ func (e *Executor) rows(args []vulkan.Arg, sizes []int, poll bool, done func(Row
 		}
 		backs = append(backs, b)
 	}
-	ticket, sent, err := e.send()
+	ticket, sent, err := e.send(f)
 	if err != nil {
 		release()
 		done(Rows{}, e.deviceError(err))
@@ -384,15 +385,15 @@ func (e *Executor) rows(args []vulkan.Arg, sizes []int, poll bool, done func(Row
 		done(Rows{backs[0].Bytes(), backs[1].Bytes(), backs[2].Bytes(), backs[3].Bytes(), release}, nil)
 	}
 	// With lanes throttled, noting the end here could serve one that is being served.
-	if poll && len(e.throttled) == 0 && e.soon(ticket) {
+	if poll && len(f.throttled) == 0 && e.soon(ticket) {
 		finish(nil)
 		if sent {
-			e.completed(ticket)
+			e.completed(f, ticket)
 		}
 		return
 	}
 	if sent {
-		e.watch(ticket)
+		e.watch(f, ticket)
 	}
 	e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { finish(err) }) })
 }

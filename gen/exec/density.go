@@ -20,6 +20,7 @@ import (
 // host.
 type density struct {
 	program *program
+	feed    *feed    // of the session that asks
 	typ     ops.Type // of a position
 	data    []fallback.Value
 
@@ -51,7 +52,7 @@ func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Density) (d *density
 			return nil, wait, err
 		}
 	}
-	d = &density{program: p, typ: position}
+	d = &density{program: p, feed: e.feed(l), typ: position}
 	for i, t := range w.types {
 		d.data = append(d.data, fallback.Value{Type: t, Data: dataOf(w.args[i], w.in.Ins[i], t)})
 	}

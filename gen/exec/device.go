@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"time"
-
 	"nxvk/fallback"
 	"nxvk/gen/store"
 	"nxvk/ops"
@@ -35,8 +33,9 @@ func (e *Executor) device(l *Lane, w *work, p *planned) (wait bool, err error) {
 	if wait, err := e.ready(l, p); wait || err != nil {
 		return wait, err
 	}
-	if e.inFlight >= deep && e.full(batchBusy) {
-		e.throttled = append(e.throttled, l)
+	f := e.feed(l)
+	if f.inFlight >= deep && f.full(batchBusy) {
+		f.throttled = append(f.throttled, l)
 		return true, nil
 	}
 	total := int64(0)
@@ -61,10 +60,10 @@ func (e *Executor) device(l *Lane, w *work, p *planned) (wait bool, err error) {
 		return wait, err
 	}
 	for i := range p.Steps {
-		if err := e.record(w, p, i, outs, temps); err != nil {
+		if err := e.record(f, w, p, i, outs, temps); err != nil {
 			return false, e.deviceError(err)
 		}
-		e.bound() // a plan may have thousands of steps
+		e.bound(f) // a plan may have thousands of steps
 	}
 	if s := p.Status; s != nil {
 		e.ask(l, resolve(*s, w.args, outs, temps), outs)
@@ -104,8 +103,8 @@ func (e *Executor) deviceResults(l *Lane, w *work, p *planned) (outs, temps []*s
 	return outs, temps, false, nil
 }
 
-// record appends one step of a plan to the stream.
-func (e *Executor) record(w *work, p *planned, i int, outs, temps []*store.Storage) error {
+// record appends one step of a plan to a stream.
+func (e *Executor) record(f *feed, w *work, p *planned, i int, outs, temps []*store.Storage) error {
 	step := &p.Steps[i]
 	args := e.args[:0]
 	for _, a := range step.Args {
@@ -118,10 +117,18 @@ func (e *Executor) record(w *work, p *planned, i int, outs, temps []*store.Stora
 		return err
 	}
 	p.pipes[i].warm = true
-	e.recorded++
+	return e.dispatch(f, p.pipes[i], step, args, push)
+}
+
+// dispatch records a step.
+func (e *Executor) dispatch(f *feed, c *compiled, step *synth.Step, args []vulkan.Arg, push []byte) error {
+	e.note(f)
 	e.Counters.Dispatches++
-	e.cost += e.seconds(step)
-	return e.stream.Dispatch(p.pipes[i].pipe, args, push, step.Grid[0], step.Grid[1], step.Grid[2])
+	seconds := e.seconds(step)
+	f.cost += seconds
+	err := f.stream.Dispatch(c.pipe, args, push, step.Grid[0], step.Grid[1], step.Grid[2])
+	f.stream.Expect(seconds)
+	return err
 }
 
 // pushed is what a step pushes, with the values of literals. It is valid until the next
@@ -169,85 +176,4 @@ func (e *Executor) seconds(s *synth.Step) float64 {
 		bytesPerSecond, flopsPerSecond = 5e9, 15e9
 	}
 	return float64(s.Bytes)/bytesPerSecond + float64(s.Flops)/flopsPerSecond
-}
-
-// bound submits when enough has gathered: soon while the device has little to
-// do, since it should find the next batch when it ends one.
-func (e *Executor) bound() {
-	most := batchBusy
-	if e.inFlight < shallow {
-		most = batchIdle
-	}
-	if e.inFlight < deep && e.full(most) {
-		e.Flush()
-	}
-}
-
-// full reports whether what has gathered is worth a submission.
-func (e *Executor) full(most int) bool { return e.recorded >= most || e.cost >= batchTime }
-
-// Flush submits what has gathered.
-func (e *Executor) Flush() {
-	if e.dev == nil || e.recorded == 0 {
-		return
-	}
-	if _, err := e.submit(); err != nil {
-		e.cfg.Log.Error().Err(err).Msg("submit")
-	}
-}
-
-// submit gives the device everything recorded so far, and watches for its end.
-// With nothing recorded the ticket is that of the latest submission.
-func (e *Executor) submit() (vulkan.Ticket, error) {
-	ticket, sent, err := e.send()
-	if sent {
-		e.watch(ticket)
-	}
-	return ticket, err
-}
-
-// send is submit without the watch, which is due where it reports sent.
-func (e *Executor) send() (ticket vulkan.Ticket, sent bool, err error) {
-	if e.stream.Pending() == 0 {
-		return e.last, false, e.deviceError(e.dev.Lost())
-	}
-	ticket, err = e.stream.Submit()
-	e.recorded, e.cost = 0, 0
-	if err != nil {
-		return ticket, false, e.deviceError(err)
-	}
-	e.last = ticket
-	e.Counters.Submits++
-	e.inFlight++
-	e.depart(ticket)
-	return ticket, true, nil
-}
-
-// watch has completed called at the end of a submission.
-func (e *Executor) watch(ticket vulkan.Ticket) {
-	started := time.Now()
-	e.dev.Notify(ticket, func(err error) {
-		e.cfg.Post(func() {
-			e.completed(ticket)
-			if err != nil {
-				e.cfg.Log.Error().Err(e.deviceError(err)).Dur("after", time.Since(started)).Msg("device")
-			}
-		})
-	})
-}
-
-// completed notes the end of a submission: what has gathered goes to a device
-// that would be idle, and lanes that waited for it go on.
-func (e *Executor) completed(ticket vulkan.Ticket) {
-	e.inFlight--
-	e.arrive(ticket)
-	if e.inFlight == 0 {
-		e.Flush()
-	}
-	e.bound()
-	waiting := e.throttled
-	e.throttled = nil
-	for _, l := range waiting {
-		e.resume(l)
-	}
 }

@@ -57,7 +57,7 @@ type Config struct {
 type Executor struct {
 	cfg    Config
 	dev    *vulkan.Device
-	stream *vulkan.Stream
+	own    *feed // for what no session asks for
 	target synth.Target
 	kept   synth.Archive // of which programs have been compiled; nil keeps none
 	limit  int           // elements up to which work stays on the host
@@ -68,7 +68,6 @@ type Executor struct {
 	lanes     map[*store.Session]*Lane
 	imports   []*Lane // lanes that wait for another session
 	memory    []*Lane // lanes that wait for memory
-	throttled []*Lane // lanes that wait for the device to catch up
 	gathering []*Lane // lanes with a segment
 	plans     map[string]*planned
 	kernels   map[string]*compiled
@@ -85,18 +84,16 @@ type Executor struct {
 	outs      []*store.Storage // scratch of deviceResults
 	temps     []*store.Storage // scratch of deviceResults
 
-	recorded int           // dispatches since the last submission
-	cost     float64       // seconds of device time since the last submission
-	enough   int           // how often a program has to be seen to be compiled
-	building int           // plans and pipelines that are being made, or destroyed
-	tiers    []*tier       // those whose units or kernels are being made
-	saving   bool          // pipelines will be saved
-	warming  []*compiled   // kernels of which the device is to make machine code
-	calls    uint64        // callbacks so far: their references
-	last     vulkan.Ticket // the latest submission
-	inFlight int           // submissions that have not completed
-	timer    bool          // a flush is due
-	lost     error         // the device is gone
+	open     []*feed     // with work that is not submitted
+	enough   int         // how often a program has to be seen to be compiled
+	building int         // plans and pipelines that are being made, or destroyed
+	tiers    []*tier     // those whose units or kernels are being made
+	saving   bool        // pipelines will be saved
+	warming  []*compiled // kernels of which the device is to make machine code
+	calls    uint64      // callbacks so far: their references
+	inFlight int         // submissions that have not completed
+	timer    bool        // a flush is due
+	lost     error       // the device is gone
 	Counters Counters
 
 	departed map[vulkan.Ticket]time.Time // submissions that have not completed; see flight.go
@@ -139,7 +136,7 @@ func New(cfg Config) *Executor {
 	}
 	if e.dev != nil {
 		info := e.dev.Info()
-		e.stream = e.dev.Stream()
+		e.own = e.newFeed()
 		e.target, e.kept = cfg.Target, cfg.Target.Archive
 		if e.standsIn() {
 			e.target.Archive = nil // see known.go

@@ -88,11 +88,8 @@ const retireAtOnce = 32
 // freeRetired destroys pipelines that no plan will use again, once the device has
 // done what was recorded with them.
 func (e *Executor) freeRetired() {
-	ticket, err := e.submit()
-	if err != nil && e.lost == nil {
-		e.cfg.Log.Error().Err(err).Msg("submit before pipelines are destroyed") // the next ones try again
-		return
-	}
+	e.Flush() // what fails here has lost the device
+	ticket := e.dev.Submitted()
 	list := e.retired
 	e.retired = nil
 	e.building++

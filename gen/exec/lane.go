@@ -38,6 +38,8 @@ type Lane struct {
 	length  int      // of the segment when the clock looked last
 	quiet   int      // how often it has not grown since
 
+	feed *feed // of the lane of a session: what it has the device do
+
 	programs programs
 	run      *run // the program under way, whose slots stand for the session's values
 
@@ -84,7 +86,8 @@ func (e *Executor) Lane(s *store.Session) *Lane {
 
 // End forgets a session: its queue is dropped and its values are let go.
 func (e *Executor) End(s *store.Session) {
-	if l, ok := e.lanes[s]; ok {
+	l := e.lanes[s]
+	if l != nil {
 		l.end()
 		if l.worker != nil {
 			l.worker.End()
@@ -96,6 +99,10 @@ func (e *Executor) End(s *store.Session) {
 		e.gathering = slices.DeleteFunc(e.gathering, func(g *Lane) bool { return g == l })
 	}
 	s.End()
+	if l != nil && l.feed != nil {
+		e.open = slices.DeleteFunc(e.open, func(f *feed) bool { return f == l.feed })
+		l.feed.end()
+	}
 	e.retryMemory()
 }
 

@@ -143,13 +143,13 @@ func (e *Executor) leapfrogRows(d *density, data []*store.Storage, in leapInputs
 		var outs []vulkan.Arg
 		var sizes []int
 		if err == nil {
-			outs, sizes, err = e.dispatchLeapfrog(plan, data, in, d.typ)
+			outs, sizes, err = e.dispatchLeapfrog(d.feed, plan, data, in, d.typ)
 		}
 		if err != nil {
 			done(Rows{}, e.deviceError(err))
 			return
 		}
-		e.rows(outs, sizes, true, done)
+		e.rows(d.feed, outs, sizes, true, done)
 		freeAll(outs)
 	})
 }
@@ -223,7 +223,7 @@ func freeAll(args []vulkan.Arg) {
 // dispatchLeapfrog records a dispatch and gives the buffers of its results. The
 // kernel writes a row as soon as the step is taken, and they are all read, so it
 // writes where the host reads: nothing is left to copy when the last step is.
-func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, in leapInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
+func (e *Executor) dispatchLeapfrog(f *feed, p *planned, data []*store.Storage, in leapInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
 	var ins []*vulkan.Buffer
 	var args []vulkan.Arg
 	defer func() {
@@ -239,7 +239,7 @@ func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, in leapIn
 			args = append(args, args[0]) // numbers that are not looked at
 			continue
 		}
-		b, err := e.uploaded(x)
+		b, err := e.uploaded(f, x)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -247,7 +247,7 @@ func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, in leapIn
 	}
 	for _, m := range data {
 		if m.Dev == nil {
-			if m.Dev, err = e.uploaded(m.Host); err != nil {
+			if m.Dev, err = e.uploaded(f, m.Host); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -267,19 +267,16 @@ func (e *Executor) dispatchLeapfrog(p *planned, data []*store.Storage, in leapIn
 	}
 	args = append(args, outs...)
 	step := &p.Steps[0]
-	e.recorded++
-	e.Counters.Dispatches++
-	err = e.stream.Dispatch(p.pipes[0].pipe, args, pushOf(step), step.Grid[0], step.Grid[1], step.Grid[2])
-	return outs, sizes, err
+	return outs, sizes, e.dispatch(f, p.pipes[0], step, args, pushOf(step))
 }
 
 // uploaded is a buffer with the bytes.
-func (e *Executor) uploaded(x []byte) (*vulkan.Buffer, error) {
-	b, err := e.stream.Alloc(len(x))
+func (e *Executor) uploaded(f *feed, x []byte) (*vulkan.Buffer, error) {
+	b, err := e.allocNow(f, len(x))
 	if err != nil {
 		return nil, err
 	}
-	if err := e.stream.Upload(b, 0, x); err != nil {
+	if err := f.stream.Upload(b, 0, x); err != nil {
 		b.Free()
 		return nil, err
 	}

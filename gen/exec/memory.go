@@ -15,6 +15,10 @@ import (
 // SweepTime is how long sessions have to free what they do not need.
 const SweepTime = 250 * time.Millisecond
 
+// busyTime is how long a lane waits for memory that the device is about to leave before
+// it looks again.
+const busyTime = 5 * time.Millisecond
+
 // reserve reports whether a session may take n more bytes. Over its limit it
 // is asked once to free what it no longer needs; then it is refused.
 func (e *Executor) reserve(l *Lane, n int64) (wait bool, err error) {
@@ -32,9 +36,16 @@ func (e *Executor) reserve(l *Lane, n int64) (wait bool, err error) {
 // alloc takes device memory. When there is none it first has what is pending
 // elsewhere carried out and sessions swept, then drops caches, and only then fails.
 func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait bool, err error) {
-	b, err = e.stream.Alloc(n)
+	stream := e.feed(l).stream
+	b, err = stream.Alloc(n)
 	if err == nil || !errors.Is(err, vulkan.ErrOutOfMemory) {
 		return b, false, e.deviceError(err)
+	}
+	if errors.Is(err, vulkan.ErrBusy) {
+		e.Flush() // what is recorded keeps memory, too
+		e.memory = append(e.memory, l)
+		time.AfterFunc(busyTime, func() { e.cfg.Post(e.retryMemory) })
+		return nil, true, nil
 	}
 	if e.press(l) || e.sweep(l) {
 		return nil, true, nil
@@ -43,7 +54,7 @@ func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait bool, err error
 		l.trimmed = true
 		e.Flush()
 		e.dev.Trim()
-		if b, again := e.stream.Alloc(n); again == nil {
+		if b, again := stream.Alloc(n); again == nil {
 			return b, false, nil
 		}
 	}

@@ -84,12 +84,12 @@ func (p *profiler) measure(i int) bool {
 	var all []vulkan.Arg
 	defer func() { freeAll(all) }()
 	take := func(n int) (*vulkan.Buffer, error) {
-		b, err := e.stream.Alloc(n)
+		b, err := e.own.stream.Alloc(n)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, vulkan.WriteOnly(b))
-		return b, e.stream.Fill(vulkan.WriteOnly(b), 0, n)
+		return b, e.own.stream.Fill(vulkan.WriteOnly(b), 0, n)
 	}
 	refs, err := plan.memory(take)
 	if err != nil {
@@ -104,14 +104,14 @@ func (p *profiler) measure(i int) bool {
 			return false
 		}
 	}
-	if _, err := e.submit(); err != nil { // the clock is written at the end of a batch
+	if _, err := e.submit(e.own); err != nil { // the clock is written at the end of a batch
 		return false
 	}
-	back, err := e.stream.Download(clock, 0, clock.Len())
+	back, err := e.own.stream.Download(clock, 0, clock.Len())
 	if err != nil {
 		return false
 	}
-	ticket, err := e.submit()
+	ticket, err := e.submit(e.own)
 	if err != nil {
 		back.Release()
 		return false
@@ -151,7 +151,7 @@ func (p *measurable) memory(take func(int) (*vulkan.Buffer, error)) (refs [3][]*
 
 // timed records the steps of a plan between two looks at the clock.
 func (e *Executor) timed(p *planned, refs [3][]*vulkan.Buffer, clock vulkan.Arg) error {
-	if err := e.stream.Timestamp(clock); err != nil {
+	if err := e.own.stream.Timestamp(clock); err != nil {
 		return err
 	}
 	for i := range p.Steps {
@@ -160,12 +160,12 @@ func (e *Executor) timed(p *planned, refs [3][]*vulkan.Buffer, clock vulkan.Arg)
 		for _, a := range s.Args {
 			args = append(args, vulkan.Arg{Buffer: refs[a.Ref.Kind][a.Ref.Index], Offset: a.Offset, Size: a.Bytes, Access: vulkan.Access(a.Access)})
 		}
-		if err := e.stream.Dispatch(p.pipes[i].pipe, args, pushOf(s), s.Grid[0], s.Grid[1], s.Grid[2]); err != nil {
+		if err := e.own.stream.Dispatch(p.pipes[i].pipe, args, pushOf(s), s.Grid[0], s.Grid[1], s.Grid[2]); err != nil {
 			return err
 		}
 	}
 	clock.Offset += 8
-	return e.stream.Timestamp(clock)
+	return e.own.stream.Timestamp(clock)
 }
 
 // fastest is the shortest time between pairs of looks at the clock, in ticks.

@@ -199,20 +199,20 @@ func (e *Executor) warmFirst() {
 	e.dev.Notify(ticket, func(error) { e.cfg.Post(done) })
 }
 
-// warm submits a kernel without work, and what has been recorded.
+// warm submits a kernel without work.
 func (e *Executor) warm(c *compiled) (vulkan.Ticket, error) {
 	if c.err != nil {
-		return 0, c.err
+		return vulkan.Ticket{}, c.err
 	}
-	b, err := e.stream.Alloc(16)
+	b, err := e.own.stream.Alloc(16)
 	if err != nil {
-		return 0, err
+		return vulkan.Ticket{}, err
 	}
 	defer b.Free()
-	if err := e.stream.Warm(c.pipe, b); err != nil {
-		return 0, err
+	if err := e.own.stream.Warm(c.pipe, b); err != nil {
+		return vulkan.Ticket{}, err
 	}
-	return e.submit()
+	return e.submit(e.own)
 }
 
 // whole is memory that begins at a multiple of 8 bytes and ends at a whole word: the

@@ -44,7 +44,7 @@ func (e *Executor) read(l *Lane, id ops.ID, offset, count int, done func(Data, e
 		done(Data{Bytes: m.Host[from : from+n], Release: drop}, nil)
 		return
 	}
-	e.fetch(m, from, n, true, func(data []byte, release func(), err error) {
+	e.fetch(e.feed(l), m, from, n, true, func(data []byte, release func(), err error) {
 		if err != nil {
 			m.Drop()
 			done(Data{}, err)
@@ -81,7 +81,7 @@ func (e *Executor) Describe(l *Lane, id ops.ID, done func(ops.Type, error)) {
 // computed.
 func (e *Executor) Sync(l *Lane, done func(error)) {
 	e.Do(l, func(l *Lane) bool {
-		e.afterForks(l, func() { e.computed(done) })
+		e.afterForks(l, func() { e.computed(l, done) })
 		return false
 	})
 }
@@ -89,19 +89,19 @@ func (e *Executor) Sync(l *Lane, done func(error)) {
 // Turn calls done when everything that the session asked for before has been
 // computed but for runs that may take any time, and what needs their results.
 func (e *Executor) Turn(l *Lane, done func(error)) {
-	e.Do(l, func(*Lane) bool {
-		e.computed(done)
+	e.Do(l, func(l *Lane) bool {
+		e.computed(l, done)
 		return false
 	})
 }
 
-// computed calls done when the device has done what it has been given.
-func (e *Executor) computed(done func(error)) {
+// computed calls done when the device has done what a session has given it.
+func (e *Executor) computed(l *Lane, done func(error)) {
 	if e.dev == nil {
 		done(nil)
 		return
 	}
-	ticket, err := e.submit()
+	ticket, err := e.submit(e.feed(l))
 	if err != nil {
 		done(e.deviceError(err))
 		return

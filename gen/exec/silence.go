@@ -14,18 +14,22 @@ const patience = 8
 // gathered is submitted, although nobody reads: when the stream has been silent,
 // or by then where the device is idle.
 func (e *Executor) awaitSilence() {
-	if e.timer || e.recorded == 0 && len(e.gathering) == 0 {
+	if e.timer || len(e.open) == 0 && len(e.gathering) == 0 {
 		return
 	}
 	e.timer = true
-	seen := e.Counters.Dispatches
+	for _, f := range e.open {
+		f.seen = f.count
+	}
 	time.AfterFunc(Silence, func() {
 		e.cfg.Post(func() {
 			e.timer = false
 			e.silent()
-			silent := e.Counters.Dispatches == seen
-			if e.inFlight == 0 || silent && e.inFlight < deep { // else a completion does it
-				e.Flush()
+			for _, f := range slices.Clone(e.open) {
+				silent := f.count == f.seen
+				if f.inFlight == 0 || silent && f.inFlight < deep { // else a completion does it
+					e.flush(f)
+				}
 			}
 			e.awaitSilence()
 		})
@@ -40,7 +44,7 @@ func (e *Executor) silent() {
 			continue
 		}
 		l.quiet++
-		if l.quiet >= patience || e.inFlight == 0 && !l.rhythm.looping() {
+		if l.quiet >= patience || e.feed(l).inFlight == 0 && !l.rhythm.looping() {
 			e.compel(l)
 		}
 	}

@@ -60,8 +60,11 @@ func layoutOf(k *synth.Kernel, info vulkan.Info) vulkan.Layout {
 func (e *Executor) Abandon() {
 	lanes := e.lanes
 	e.lanes = make(map[*store.Session]*Lane)
-	e.imports, e.memory, e.throttled = nil, nil, nil
+	e.imports, e.memory = nil, nil
 	for _, l := range lanes {
+		if l.feed != nil {
+			l.feed.throttled = nil
+		}
 		for _, f := range append(slices.Clone(l.forks), l) {
 			f.parked = false
 			e.advance(f)

@@ -89,12 +89,13 @@ func (e *Executor) onDevice(l *Lane, m *store.Storage) (wait bool, err error) {
 	if wait || err != nil {
 		return wait, err
 	}
-	if err := e.stream.Upload(buf, 0, m.Host); err != nil {
+	f := e.feed(l)
+	if err := f.stream.Upload(buf, 0, m.Host); err != nil {
 		buf.Free()
 		return false, e.deviceError(err)
 	}
 	m.Dev = buf
-	e.recorded++
+	e.note(f)
 	if len(m.Host) > large && m.Pins == 0 {
 		m.FreeHost() // one copy of a large value is enough
 	}
@@ -108,7 +109,7 @@ func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait bool, e
 	}
 	n := t.Bytes()
 	m.Retain()
-	e.fetch(m, 0, n, false, func(data []byte, release func(), err error) {
+	e.fetch(e.feed(l), m, 0, n, false, func(data []byte, release func(), err error) {
 		done := func(err error) {
 			if data != nil {
 				release()
@@ -159,16 +160,16 @@ func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 const PollTime = 40 * time.Microsecond
 
 // fetch calls done, on the goroutine of the Executor, with bytes of memory
-// that is on the device; with poll perhaps before it returns. The bytes are
+// that is on the device, after all that the session has had the device do; with poll perhaps before it returns. The bytes are
 // valid until release.
-func (e *Executor) fetch(m *store.Storage, off, n int, poll bool, done func(data []byte, release func(), err error)) {
+func (e *Executor) fetch(f *feed, m *store.Storage, off, n int, poll bool, done func(data []byte, release func(), err error)) {
 	fail := func(err error) { e.cfg.Post(func() { done(nil, nil, e.deviceError(err)) }) }
-	rb, err := e.stream.Download(m.Dev, off, n)
+	rb, err := f.stream.Download(m.Dev, off, n)
 	if err != nil {
 		fail(err)
 		return
 	}
-	ticket, sent, err := e.send()
+	ticket, sent, err := e.send(f)
 	if err != nil {
 		rb.Release()
 		fail(err)
@@ -176,15 +177,15 @@ func (e *Executor) fetch(m *store.Storage, off, n int, poll bool, done func(data
 	}
 	e.Counters.Downloaded += uint64(n)
 	// With lanes throttled, noting the end here could serve one that is being served.
-	if poll && len(e.throttled) == 0 && (n <= large || e.dev.Done(ticket)) && e.soon(ticket) {
+	if poll && len(f.throttled) == 0 && (n <= large || e.dev.Done(ticket)) && e.soon(ticket) {
 		done(rb.Bytes(), rb.Release, nil)
 		if sent {
-			e.completed(ticket)
+			e.completed(f, ticket)
 		}
 		return
 	}
 	if sent {
-		e.watch(ticket)
+		e.watch(f, ticket)
 	}
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {

@@ -55,13 +55,15 @@ int32_t nxvk_create_device(nxvk_instance *in, uint64_t handle, const nxvk_info *
 	VkExtensionProperties *list;
 	uint32_t n = nxvk_extensions(in, gpu, &list);
 	const char *names[8];
-	float priority = 1;
+	float priorities[NXVK_MAX_QUEUES];
+	uint32_t queues = info->queues > NXVK_MAX_QUEUES ? NXVK_MAX_QUEUES : info->queues ? info->queues : 1;
+	for (uint32_t i = 0; i < queues; i++) priorities[i] = 1;
 	nxvk_features f;
 	nxvk_chain(&f, info->api, list, n);
 	enable(&f, info->features);
 	VkDeviceQueueCreateInfo q = {
 		.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-		.queueFamilyIndex = info->family, .queueCount = 1, .pQueuePriorities = &priority,
+		.queueFamilyIndex = info->family, .queueCount = queues, .pQueuePriorities = priorities,
 	};
 	VkDeviceCreateInfo ci = {
 		.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &f.core,
@@ -75,7 +77,7 @@ int32_t nxvk_create_device(nxvk_instance *in, uint64_t handle, const nxvk_info *
 	d->family = info->family;
 	d->DestroyDevice = (PFN_vkDestroyDevice)in->GetDeviceProcAddr(d->handle, "vkDestroyDevice");
 	if (!load_device(in, d)) { nxvk_destroy_device(d); return VK_ERROR_INCOMPATIBLE_DRIVER; }
-	d->GetDeviceQueue(d->handle, d->family, 0, &d->queue);
+	for (uint32_t i = 0; i < queues; i++) d->GetDeviceQueue(d->handle, d->family, i, &d->queues[i]);
 	*out = d;
 	return VK_SUCCESS;
 }

@@ -8,7 +8,7 @@
 
 // pick_family prefers a family that computes and does not draw: its queues
 // have lower latency and overlap with one another.
-static uint32_t pick_family(nxvk_instance *in, VkPhysicalDevice gpu, uint32_t *timestamps) {
+static uint32_t pick_family(nxvk_instance *in, VkPhysicalDevice gpu, uint32_t *timestamps, uint32_t *queues) {
 	VkQueueFamilyProperties f[32];
 	uint32_t n = 32, best = UINT32_MAX;
 	in->GetPhysicalDeviceQueueFamilyProperties(gpu, &n, f);
@@ -18,6 +18,7 @@ static uint32_t pick_family(nxvk_instance *in, VkPhysicalDevice gpu, uint32_t *t
 		if (best == UINT32_MAX || (only && (f[best].queueFlags & VK_QUEUE_GRAPHICS_BIT))) best = i;
 	}
 	*timestamps = best != UINT32_MAX && f[best].timestampValidBits == 64;
+	*queues = best != UINT32_MAX ? f[best].queueCount : 0;
 	return best;
 }
 
@@ -129,7 +130,7 @@ void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 	copy_limits(out, &base);
 	if (out->api > in->api) out->api = in->api;
 	uint32_t timestamps;
-	out->family = pick_family(in, gpu, &timestamps);
+	out->family = pick_family(in, gpu, &timestamps, &out->queues);
 	copy_memory(in, gpu, out);
 	if (base.apiVersion < VK_API_VERSION_1_2) return;
 

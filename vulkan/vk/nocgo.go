@@ -34,11 +34,11 @@ func DestroyLayout(Device, SetLayout, PipelineLayout)                         { 
 func CreateComputePipeline(Device, *PipelineInfo) (Pipeline, Result)          { panic(unreachable) }
 func DestroyPipeline(Device, Pipeline)                                        { panic(unreachable) }
 
-func CreateRecorder(Device) (Recorder, Result)                         { panic(unreachable) }
-func DestroyRecorder(Device, Recorder)                                 { panic(unreachable) }
-func Replay(Device, Recorder, []Cmd, []byte, []Bind, int, bool) Result { panic(unreachable) }
-func CreateTimeline(Device) (Semaphore, Result)                        { panic(unreachable) }
-func DestroySemaphore(Device, Semaphore)                               { panic(unreachable) }
-func GetSemaphoreCounterValue(Device, Semaphore) (uint64, Result)      { panic(unreachable) }
-func WaitSemaphores(Device, Semaphore, uint64, uint64) Result          { panic(unreachable) }
-func QueueSubmit(Device, Recorder, Semaphore, uint64) Result           { panic(unreachable) }
+func CreateRecorder(Device) (Recorder, Result)                             { panic(unreachable) }
+func DestroyRecorder(Device, Recorder)                                     { panic(unreachable) }
+func Replay(Device, Recorder, []Cmd, []byte, []Bind, int, bool) Result     { panic(unreachable) }
+func CreateTimeline(Device) (Semaphore, Result)                            { panic(unreachable) }
+func DestroySemaphore(Device, Semaphore)                                   { panic(unreachable) }
+func GetSemaphoreCounterValue(Device, Semaphore) (uint64, Result)          { panic(unreachable) }
+func WaitSemaphores(Device, Semaphore, uint64, uint64) Result              { panic(unreachable) }
+func QueueSubmit(Device, int, Recorder, Semaphore, uint64, []Point) Result { panic(unreachable) }

@@ -67,7 +67,7 @@ void nxvk_destroy_layout(nxvk_device *d, uint64_t set, uint64_t layout) {
 #define MAX_SPECS 64
 
 int32_t nxvk_create_pipeline(nxvk_device *d, const uint32_t *code, size_t words, uint64_t layout, uint64_t cache,
-	const uint32_t *spec, uint32_t specs, uint32_t subgroup, uint64_t *out) {
+	const uint32_t *spec, uint32_t specs, uint32_t subgroup, int base, uint64_t *out) {
 	if (specs > MAX_SPECS) return VK_ERROR_TOO_MANY_OBJECTS;
 	VkShaderModuleCreateInfo mi = {
 		.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = words * 4, .pCode = code,
@@ -83,6 +83,7 @@ int32_t nxvk_create_pipeline(nxvk_device *d, const uint32_t *code, size_t words,
 	};
 	VkComputePipelineCreateInfo ci = {
 		.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+		.flags = base ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0,
 		.stage = {
 			.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, .pNext = subgroup ? &sg : NULL,
 			.stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = module, .pName = "main",

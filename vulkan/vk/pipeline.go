@@ -51,7 +51,7 @@ func CreateComputePipeline(d Device, p *PipelineInfo) (Pipeline, Result) {
 	var out C.uint64_t
 	r := Result(C.nxvk_create_pipeline(d.c(),
 		(*C.uint32_t)(unsafe.SliceData(p.Code)), C.size_t(len(p.Code)), C.uint64_t(p.Layout), C.uint64_t(p.Cache),
-		(*C.uint32_t)(unsafe.SliceData(p.Spec)), C.uint32_t(len(p.Spec)), C.uint32_t(p.Subgroup), &out))
+		(*C.uint32_t)(unsafe.SliceData(p.Spec)), C.uint32_t(len(p.Spec)), C.uint32_t(p.Subgroup), flag(p.Base), &out))
 	return Pipeline(out), r
 }
 

@@ -11,6 +11,8 @@ import "unsafe"
 var (
 	_ [unsafe.Sizeof(Cmd{})]byte  = [C.sizeof_nxvk_cmd]byte{}
 	_ [unsafe.Sizeof(Bind{})]byte = [C.sizeof_nxvk_bind]byte{}
+
+	_ [unsafe.Sizeof(Point{})]byte = [C.sizeof_nxvk_point]byte{}
 )
 
 func (r Recorder) c() *C.nxvk_recorder { return *(**C.nxvk_recorder)(unsafe.Pointer(&r)) }
@@ -55,8 +57,10 @@ func WaitSemaphores(d Device, s Semaphore, value, ns uint64) Result {
 	return Result(C.nxvk_wait(d.c(), C.uint64_t(s), C.uint64_t(value), C.uint64_t(ns)))
 }
 
-// QueueSubmit submits a recorded command buffer that sets the timeline to
-// value when done. The caller serialises submissions.
-func QueueSubmit(d Device, r Recorder, s Semaphore, value uint64) Result {
-	return Result(C.nxvk_submit(d.c(), r.c(), C.uint64_t(s), C.uint64_t(value)))
+// QueueSubmit submits a recorded command buffer to a queue. It begins when other
+// timelines have reached points, at most [MaxQueues], and sets its own to value when
+// done. The caller serialises submissions to a queue.
+func QueueSubmit(d Device, queue int, r Recorder, s Semaphore, value uint64, after []Point) Result {
+	return Result(C.nxvk_submit(d.c(), C.uint32_t(queue), r.c(), C.uint64_t(s), C.uint64_t(value),
+		(*C.nxvk_point)(unsafe.Pointer(unsafe.SliceData(after))), C.uint32_t(len(after))))
 }

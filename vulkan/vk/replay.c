@@ -135,7 +135,10 @@ static int32_t record(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c, uint6
 		if (res != VK_SUCCESS) return res;
 		if (c->push_n)
 			d->CmdPushConstants(cb, NXVK_H(VkPipelineLayout, c->b), VK_SHADER_STAGE_COMPUTE_BIT, 0, c->push_n, push + c->push_at);
-		d->CmdDispatch(cb, c->x, c->y, c->z);
+		if (c->d || c->e)
+			d->CmdDispatchBase(cb, (uint32_t)c->d, (uint32_t)(c->d >> 32), (uint32_t)c->e, c->x, c->y, c->z);
+		else
+			d->CmdDispatch(cb, c->x, c->y, c->z);
 		return VK_SUCCESS;
 	}
 	case NXVK_COPY: {

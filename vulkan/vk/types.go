@@ -98,7 +98,8 @@ type Info struct {
 	Kind, Vendor, Device                   uint32
 	API, DriverVersion, DriverID           uint32
 	Features                               uint32
-	Family                                 uint32 // of the queue; ^0 when none computes
+	Family                                 uint32 // of the queues; ^0 when none computes
+	Queues                                 uint32 // that the family has, or that a device gets
 	MaxPush, MaxBindings                   uint32
 	Shared, MaxInvocations                 uint32
 	MaxSize, MaxCount                      [3]uint32
@@ -123,7 +124,8 @@ const (
 // Cmd is one recorded command; nxvk_cmd in vk.h has the same layout.
 //
 //	dispatch      A pipeline, B layout, C set layout where descriptors cannot be
-//	              pushed, X Y Z workgroups, push and bind ranges
+//	              pushed, X Y Z workgroups from D, D>>32 and E on, push and bind
+//	              ranges
 //	copy          A source, B destination, C and D their offsets, E bytes
 //	fill          B destination, D offset, E bytes, X the word
 //	timestamp     X query
@@ -139,6 +141,15 @@ type Cmd struct {
 	_             uint32
 }
 
+// MaxQueues is how many queues a device has here at most.
+const MaxQueues = 8
+
+// Point is a value of a timeline.
+type Point struct {
+	Semaphore Semaphore
+	Value     uint64
+}
+
 // Bind is one storage buffer binding.
 type Bind struct{ Buffer, Offset, Range uint64 }
 
@@ -149,6 +160,7 @@ type PipelineInfo struct {
 	Cache    PipelineCache
 	Spec     []uint32 // specialisation constants 0, 1, 2 …
 	Subgroup uint32   // required subgroup size, or 0
+	Base     bool     // dispatches may begin at another workgroup than 0
 }
 
 // Message receives what the validation layer says. It may be called from any

@@ -28,7 +28,7 @@
 	F(CreatePipelineCache) F(DestroyPipelineCache) F(GetPipelineCacheData) \
 	F(CreateCommandPool) F(DestroyCommandPool) F(ResetCommandPool) F(AllocateCommandBuffers) \
 	F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline) F(CmdPushConstants) \
-	F(CmdDispatch) F(CmdPipelineBarrier) F(CmdCopyBuffer) F(CmdFillBuffer) \
+	F(CmdDispatch) F(CmdDispatchBase) F(CmdPipelineBarrier) F(CmdCopyBuffer) F(CmdFillBuffer) \
 	F(CreateQueryPool) F(DestroyQueryPool) F(CmdResetQueryPool) F(CmdWriteTimestamp) \
 	F(CmdCopyQueryPoolResults) \
 	F(CreateDescriptorPool) F(DestroyDescriptorPool) F(ResetDescriptorPool) \
@@ -38,6 +38,8 @@
 #define NXVK_OPTIONAL_FUNCS(F) \
 	F(GetBufferDeviceAddress) F(GetSemaphoreCounterValue) F(WaitSemaphores) \
 	F(CmdPushDescriptorSetKHR)
+
+#define NXVK_MAX_QUEUES 8
 
 #define NXVK_FIELD(name) PFN_vk##name name;
 
@@ -51,7 +53,7 @@ typedef struct {
 
 typedef struct {
 	VkDevice handle;
-	VkQueue queue;
+	VkQueue queues[NXVK_MAX_QUEUES];
 	uint32_t family;
 	NXVK_DEVICE_FUNCS(NXVK_FIELD)
 	NXVK_OPTIONAL_FUNCS(NXVK_FIELD)
@@ -74,7 +76,7 @@ typedef struct {
 	char name[256], driver[256], driver_info[256];
 	uint8_t uuid[16], cache_uuid[16];
 	uint32_t kind, vendor, device, api, driver_version, driver_id;
-	uint32_t features, family;
+	uint32_t features, family, queues; // queues that the family has
 	uint32_t max_push, max_bindings, shared, max_invocations, max_size[3], max_count[3];
 	uint32_t subgroup, subgroup_min, subgroup_max, subgroup_ops;
 	uint64_t max_range, max_alloc, offset_align;
@@ -89,7 +91,7 @@ typedef struct {
 typedef struct {
 	uint32_t op, barrier;
 	uint64_t a, b;          // pipeline and layout, or source and destination buffer
-	uint64_t c, d, e;       // source offset, destination offset, bytes
+	uint64_t c, d, e;       // source offset, destination offset, bytes; of a dispatch, its base
 	uint32_t x, y, z;       // workgroups; x is the word of a fill or a query index
 	uint32_t push_at, push_n;
 	uint32_t bind_at, bind_n;
@@ -117,7 +119,7 @@ int32_t nxvk_create_instance(int validation, uintptr_t handle, nxvk_instance **o
 void nxvk_destroy_instance(nxvk_instance *in);
 void nxvk_get_info(nxvk_instance *in, uint64_t gpu, nxvk_info *out);
 void nxvk_get_budget(nxvk_instance *in, uint64_t gpu, uint64_t *budget, uint64_t *usage);
-int32_t nxvk_create_device(nxvk_instance *in, uint64_t gpu, const nxvk_info *info, nxvk_device **out);
+int32_t nxvk_create_device(nxvk_instance *in, uint64_t gpu, const nxvk_info *info, nxvk_device **out); // with info->queues queues
 void nxvk_destroy_device(nxvk_device *d);
 int32_t nxvk_wait_idle(nxvk_device *d);
 
@@ -135,7 +137,7 @@ void nxvk_destroy_cache(nxvk_device *d, uint64_t cache);
 int32_t nxvk_create_layout(nxvk_device *d, uint32_t buffers, int push_sets, uint32_t push, uint64_t *set, uint64_t *layout);
 void nxvk_destroy_layout(nxvk_device *d, uint64_t set, uint64_t layout);
 int32_t nxvk_create_pipeline(nxvk_device *d, const uint32_t *code, size_t words, uint64_t layout, uint64_t cache,
-	const uint32_t *spec, uint32_t specs, uint32_t subgroup, uint64_t *out);
+	const uint32_t *spec, uint32_t specs, uint32_t subgroup, int base, uint64_t *out);
 void nxvk_destroy_pipeline(nxvk_device *d, uint64_t pipeline);
 
 int32_t nxvk_create_recorder(nxvk_device *d, nxvk_recorder **out);
@@ -147,7 +149,12 @@ int32_t nxvk_create_timeline(nxvk_device *d, uint64_t *out);
 void nxvk_destroy_semaphore(nxvk_device *d, uint64_t sem);
 int32_t nxvk_counter(nxvk_device *d, uint64_t sem, uint64_t *value);
 int32_t nxvk_wait(nxvk_device *d, uint64_t sem, uint64_t value, uint64_t timeout_ns);
-int32_t nxvk_submit(nxvk_device *d, nxvk_recorder *r, uint64_t sem, uint64_t value);
+
+// A point of a timeline.
+typedef struct { uint64_t sem, value; } nxvk_point;
+
+int32_t nxvk_submit(nxvk_device *d, uint32_t queue, nxvk_recorder *r, uint64_t sem, uint64_t value,
+	const nxvk_point *after, uint32_t n);
 
 // Vulkan's non-dispatchable handles are pointers on 64-bit machines and
 // integers on 32-bit ones; both fit in 64 bits.

@@ -225,6 +225,25 @@ func (d *Driver) Read(id ops.ID) (data []byte, err error) {
 	return data, err
 }
 
+// ReadSome waits for elements of a value.
+func (d *Driver) ReadSome(id ops.ID, offset, count int) error {
+	return d.wait(func(done func(error)) { d.Later(id, offset, count, done) })
+}
+
+// Later calls done when elements of a value have been read, while others have their
+// turn.
+func (d *Driver) Later(id ops.ID, offset, count int, done func(error)) {
+	d.Exec.Read(d.lane, id, offset, count, func(x exec.Data, err error) {
+		if x.Release != nil {
+			x.Release()
+		}
+		done(err)
+	})
+}
+
+// Post has a function run with the completions.
+func (d *Driver) Post(f func()) { d.posted <- f }
+
 // drain runs completions that have arrived.
 func (d *Driver) drain() {
 	for {

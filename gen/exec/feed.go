@@ -1,0 +1,150 @@
+package exec
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"nxvk/vulkan"
+)
+
+// feed is what a session has the device do: its stream, and how much of it there is. So
+// nobody's work is in front of what another session submits, and the streams take turns
+// on the device.
+type feed struct {
+	stream    *vulkan.Stream
+	recorded  int     // dispatches since the last submission
+	cost      float64 // seconds of device time since the last submission
+	inFlight  int     // submissions that have not completed
+	count     int     // dispatches so far
+	seen      int     // of these when the clock looked last
+	throttled []*Lane // lanes that wait for the device to catch up
+}
+
+// feed is that of the session of a lane.
+func (e *Executor) feed(l *Lane) *feed {
+	h := l.home()
+	if h.feed == nil && e.dev != nil {
+		h.feed = e.newFeed()
+	}
+	return h.feed
+}
+
+func (e *Executor) newFeed() *feed { return &feed{stream: e.dev.Stream()} }
+
+// note counts what is recorded for a submission.
+func (e *Executor) note(f *feed) {
+	if f.recorded == 0 {
+		e.open = append(e.open, f)
+	}
+	f.recorded++
+	f.count++
+}
+
+// end takes back what a session has recorded, and what it has submitted and the device
+// does not have yet, but for what others need of it.
+func (f *feed) end() {
+	f.recorded, f.cost = 0, 0
+	f.stream.Close()
+}
+
+// allocNow takes memory for what cannot be tried again: it waits for what the device is
+// about to leave.
+func (e *Executor) allocNow(f *feed, n int) (*vulkan.Buffer, error) {
+	b, err := f.stream.Alloc(n)
+	if errors.Is(err, vulkan.ErrBusy) {
+		e.Flush()
+		return e.dev.Alloc(n)
+	}
+	return b, err
+}
+
+// bound submits when enough has gathered: soon while the device has little to
+// do, since it should find the next batch when it ends one.
+func (e *Executor) bound(f *feed) {
+	most := batchBusy
+	if f.inFlight < shallow {
+		most = batchIdle
+	}
+	if f.inFlight < deep && f.full(most) {
+		e.flush(f)
+	}
+}
+
+// full reports whether what has gathered is worth a submission.
+func (f *feed) full(most int) bool { return f.recorded >= most || f.cost >= batchTime }
+
+// Flush submits what has gathered.
+func (e *Executor) Flush() {
+	for _, f := range slices.Clone(e.open) {
+		e.flush(f)
+	}
+}
+
+// flush submits what has gathered of a session.
+func (e *Executor) flush(f *feed) {
+	if f.recorded == 0 {
+		return
+	}
+	if _, err := e.submit(f); err != nil {
+		e.cfg.Log.Error().Err(err).Msg("submit")
+	}
+}
+
+// submit gives the device everything a session has recorded so far, and watches for its
+// end. With nothing recorded the ticket is that of its latest submission.
+func (e *Executor) submit(f *feed) (vulkan.Ticket, error) {
+	ticket, sent, err := e.send(f)
+	if sent {
+		e.watch(f, ticket)
+	}
+	return ticket, err
+}
+
+// send is submit without the watch, which is due where it reports sent.
+func (e *Executor) send(f *feed) (ticket vulkan.Ticket, sent bool, err error) {
+	sent = f.stream.Pending() > 0
+	ticket, err = f.stream.Submit()
+	f.recorded, f.cost = 0, 0
+	e.open = slices.DeleteFunc(e.open, func(g *feed) bool { return g.recorded == 0 })
+	if err != nil {
+		return ticket, false, e.deviceError(err)
+	}
+	if sent {
+		e.Counters.Submits++
+		e.inFlight++
+		f.inFlight++
+		e.depart(ticket)
+	}
+	return ticket, sent, nil
+}
+
+// watch has completed called at the end of a submission.
+func (e *Executor) watch(f *feed, ticket vulkan.Ticket) {
+	started := time.Now()
+	e.dev.Notify(ticket, func(err error) {
+		e.cfg.Post(func() {
+			e.completed(f, ticket)
+			if err != nil && !errors.Is(err, vulkan.ErrDiscarded) {
+				e.cfg.Log.Error().Err(e.deviceError(err)).Dur("after", time.Since(started)).Msg("device")
+			}
+		})
+	})
+}
+
+// completed notes the end of a submission: what has gathered goes to a device
+// that would be idle, and lanes that waited for it go on.
+func (e *Executor) completed(f *feed, ticket vulkan.Ticket) {
+	e.inFlight--
+	e.arrive(ticket)
+	f.inFlight--
+	if f.inFlight == 0 {
+		e.flush(f)
+	}
+	e.bound(f)
+	waiting := f.throttled
+	f.throttled = nil
+	for _, l := range waiting {
+		e.resume(l)
+	}
+}
