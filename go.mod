@@ -6,6 +6,7 @@ require (
 	ergo.services/ergo v1.999.310
 	github.com/rs/zerolog v1.33.0
 	github.com/vulkan-go/vulkan v0.0.0-20221209234627-c0a353ae26c8
+	golang.org/x/time v0.9.0
 	gonum.org/v1/gonum v0.16.0
 )
 

@@ -47,7 +47,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer closeDevices(&cfg, devices)
 	host := cfg.hostMemory(devices)
-	n, err := start(&cfg, cookie, exec.NewAllocator(devices[0], host))
+	n, err := start(&cfg, cookie, exec.NewAllocator(devices[0], host), host)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func Run(ctx context.Context, cfg Config) error {
 }
 
 // start joins the network.
-func start(cfg *Config, cookie string, large etf.Allocator) (*dist.Node, error) {
+func start(cfg *Config, cookie string, large etf.Allocator, host *exec.HostMemory) (*dist.Node, error) {
 	options := dist.Options{
 		Name:        gen.Atom(cfg.Name),
 		Cookie:      cookie,
@@ -69,6 +69,10 @@ func start(cfg *Config, cookie string, large etf.Allocator) (*dist.Node, error) 
 		ServeEpmd:   true,
 		NetTickTime: cfg.NetTicktime,
 		Allocator:   large,
+		MaxTerm:     int(min(dist.DefaultMaxTerm, wireShare(host))),
+		MaxQueue:    int(min(dist.DefaultMaxQueue, wireShare(host))),
+		MaxHeld:     min(dist.DefaultMaxHeld, wireShare(host)),
+		Budget:      wireBudget{host},
 		Ergo:        gen.NodeOptions{Log: ergoLog(cfg.Log)},
 	}
 	if cfg.TLS.Cert != "" {

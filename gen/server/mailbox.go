@@ -1,6 +1,10 @@
 package server
 
-import "sync"
+import (
+	"sync"
+
+	"nxvk/node/dist"
+)
 
 // mailbox is what a device server has yet to handle: one message at a time, in
 // the order in which they came. Whoever puts a message into an idle mailbox
@@ -61,6 +65,9 @@ func (b *mailbox) one(message any) {
 		close(t.done)
 	case !b.ended:
 		b.handle(message)
+		dist.Handled(message)
+	default:
+		dist.Handled(message)
 	}
 }
 
