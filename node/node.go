@@ -29,6 +29,9 @@ const drainTime = 5 * time.Second
 // third slower.
 const gcPercent = 400
 
+// managerMailbox is how many requests may wait for the manager; more are dropped.
+const managerMailbox = 4096
+
 // Run serves until ctx ends, then drains and returns.
 func Run(ctx context.Context, cfg Config) error {
 	if os.Getenv("GOGC") == "" {
@@ -75,6 +78,16 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *exec.HostMemor
 		Budget:      wireBudget{host},
 		Ergo:        gen.NodeOptions{Log: ergoLog(cfg.Log)},
 	}
+	if !loopback(cfg.Listen) {
+		_, port, err := net.SplitHostPort(epmd.DefaultAddress())
+		if err != nil {
+			return nil, fmt.Errorf("%w: address of epmd: %w", ErrNetwork, err)
+		}
+		options.EpmdListen = net.JoinHostPort(cfg.Listen, port)
+	}
+	if cfg.trustsAll() {
+		cfg.Log.Warn().Msg("TLS without --tls-ca encrypts, but trusts every certificate: whoever is between two nodes can be either")
+	}
 	if cfg.TLS.Cert != "" {
 		options.TLS = &dist.TLSConfig{
 			CertFile: cfg.TLS.Cert, KeyFile: cfg.TLS.Key, CAFile: cfg.TLS.CA, Verify: cfg.TLS.CA != "",
@@ -111,7 +124,8 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		log.Info().Str("name", deviceName(d)).Msg("serving")
 	}
 	manager, err := n.SpawnRegister(server.ManagerName,
-		server.NewManager(server.ManagerConfig{Devices: names, Log: cfg.Log}), gen.ProcessOptions{})
+		server.NewManager(server.ManagerConfig{Devices: names, Log: cfg.Log}),
+		gen.ProcessOptions{MailboxSize: managerMailbox})
 	if err != nil {
 		return fmt.Errorf("start %s: %w", server.ManagerName, err)
 	}

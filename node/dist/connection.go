@@ -37,6 +37,7 @@ type Connection struct {
 	signals signals
 	relay   relay
 
+	begun chan struct{} // closed when the handshake is over
 	why   sync.Once     // sets cause
 	cause error         // why it was closed
 	slow  sync.Once     // counts that it was cut off
@@ -61,6 +62,7 @@ func newConnection(n *Node, core gen.Core, peer identity, sock net.Conn) *Connec
 		up:   time.Now(),
 		gone: make(chan struct{}),
 
+		begun:   make(chan struct{}),
 		account: newAccount(n.options.Budget, n.options.MaxHeld),
 	}
 	c.writer = newWriter(sock, peer.flags, n.options.MaxQueue, func(bytes int) {
@@ -79,8 +81,10 @@ func (c *Connection) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// serve runs the connection until it ends and says why.
+// serve runs the connection until it ends and says why. Ergo calls it before the peer
+// has the last word of the handshake: a peer is told that it is connected when it is.
 func (c *Connection) serve() error {
+	<-c.begun
 	c.node.counters.Connections.Add(1)
 	defer c.node.counters.Connections.Add(-1)
 	var running sync.WaitGroup

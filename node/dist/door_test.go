@@ -61,7 +61,7 @@ func accepting(t *testing.T) string {
 			if err != nil {
 				return
 			}
-			go stranger.accept(s, func(string) string { return statusOK }, nil)
+			go stranger.accept(s, func(string) string { return statusOK }, func(identity, string) error { return nil })
 		}
 	}()
 	return l.Addr().String()

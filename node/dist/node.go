@@ -40,8 +40,8 @@ type Options struct {
 	Epmd string
 	// NoEpmd leaves the node unregistered. Peers then need to know the port.
 	NoEpmd bool
-	// ServeEpmd serves the port mapper here while nobody else does, at
-	// EpmdListen, which is Epmd where empty. Peers ask the port mapper of the
+	// ServeEpmd serves the port mapper here while nobody else does, at Epmd, and at
+	// EpmdListen unless that is empty. Peers ask the port mapper of the
 	// host in the node's name, so both must be reachable under that.
 	ServeEpmd  bool
 	EpmdListen string
@@ -162,7 +162,7 @@ func (n *Node) open() error {
 		return fmt.Errorf("start node %s: %w", n.options.Name, err)
 	}
 	id := identity{name: string(n.options.Name), flags: flagsOffered, creation: uint32(n.Creation())}
-	n.handshake = handshake{self: id, cookie: n.options.Cookie}
+	n.handshake = handshake{self: id, cookie: n.options.Cookie, ours: &challenges{}}
 	if n.network = n.Network(); n.network == nil { // stopped by a signal
 		return ErrClosed
 	}
