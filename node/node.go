@@ -133,7 +133,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		return fmt.Errorf("start %s: %w", server.ManagerName, err)
 	}
 	if cfg.Metrics != "" {
-		if err := serveMetrics(ctx, cfg, all, n.Counters()); err != nil {
+		if err := serveMetrics(ctx, cfg, all, n); err != nil {
 			return err
 		}
 	}
