@@ -8,6 +8,8 @@ require (
 	github.com/prometheus/client_model v0.6.2
 	github.com/rs/zerolog v1.33.0
 	github.com/vulkan-go/vulkan v0.0.0-20221209234627-c0a353ae26c8
+	golang.org/x/sys v0.35.0
+	golang.org/x/time v0.9.0
 	gonum.org/v1/gonum v0.16.0
 )
 
@@ -23,6 +25,5 @@ require (
 	github.com/prometheus/common v0.66.1 // indirect
 	github.com/prometheus/procfs v0.16.1 // indirect
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
-	golang.org/x/sys v0.35.0 // indirect
 	google.golang.org/protobuf v1.36.8 // indirect
 )

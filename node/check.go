@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 )
@@ -29,6 +30,8 @@ func (c *Config) check() error {
 		{c.HostLimit >= 0, fmt.Sprintf("--host-limit %d: a number of elements; 0 is the device's default", c.HostLimit)},
 		{(c.TLS.Cert == "") == (c.TLS.Key == ""), "--tls-cert and --tls-key go together"},
 		{c.TLS.CA == "" || c.TLS.Cert != "", "--tls-ca needs --tls-cert and --tls-key"},
+		{!c.trustsAll() || c.TLS.Insecure || loopback(c.Listen), fmt.Sprintf(
+			"--tls-cert without --tls-ca trusts every certificate, so whoever is between can read and change what goes over --listen %s: name the authorities with --tls-ca, or say --tls-insecure", c.Listen)},
 	} {
 		if !o.ok {
 			return fmt.Errorf("%w: %s", ErrConfig, o.text)
@@ -50,4 +53,13 @@ func (c *Config) check() error {
 func nodeName(name string) bool {
 	short, host, ok := strings.Cut(name, "@")
 	return ok && short != "" && host != "" && !strings.Contains(host, "@")
+}
+
+// trustsAll reports whether the node speaks TLS with whoever has any certificate.
+func (c *Config) trustsAll() bool { return c.TLS.Cert != "" && c.TLS.CA == "" }
+
+// loopback reports whether an address can be reached from this machine alone.
+func loopback(address string) bool {
+	ip := net.ParseIP(address)
+	return address == "localhost" || ip != nil && ip.IsLoopback()
 }

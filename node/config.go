@@ -53,6 +53,8 @@ type TLS struct {
 	Cert string // PEM certificate
 	Key  string // PEM key
 	CA   string // PEM certificates that peers' must be signed by; empty trusts every one
+	// Insecure allows to listen beyond this machine without a CA.
+	Insecure bool
 }
 
 // cacheDir is where compiled pipelines and kernels are kept, empty for nowhere.

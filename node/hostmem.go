@@ -40,3 +40,24 @@ func processor(d *vulkan.Device) bool { return d == nil || d.Info().Kind == vulk
 // leastHeap is how much the Go heap may hold, garbage included, before it is
 // collected more often than gcPercent says. Small values lie there.
 const leastHeap = 1 << 30
+
+const (
+	// connectionShare is the share of the host's memory that one connection may have
+	// the node hold, large binaries apart.
+	connectionShare = 4
+	// leastConnection is what a connection may take however little there is, for
+	// the programs that clients send.
+	leastConnection = 16 << 20
+)
+
+// wireShare is how much one connection may have the node hold.
+func wireShare(host *exec.HostMemory) int64 {
+	return max(host.Limit()/connectionShare, leastConnection)
+}
+
+// wireBudget has the host's memory pay for what connections hold. As what arrives
+// does, it may take a part that values cannot: who frees them has to be heard.
+type wireBudget struct{ *exec.HostMemory }
+
+// Take is that of dist.Budget.
+func (b wireBudget) Take(n int64) error { return b.TakeEarly(n) }

@@ -15,13 +15,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"nxvk/gen/server"
-	"nxvk/node/dist"
 	"nxvk/ops"
 )
 
 // registry has all metrics of the node: of the devices, the network, the process and
 // Go's runtime.
-func registry(devices server.Reporters, wire *dist.Counters) *prometheus.Registry {
+func registry(devices server.Reporters, n wireNode) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
 		devices,
@@ -34,45 +33,19 @@ func registry(devices server.Reporters, wire *dist.Counters) *prometheus.Registr
 				"os": runtime.GOOS, "arch": runtime.GOARCH, "digest": ops.Digest(),
 			},
 		}, func() float64 { return 1 }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "nxvk_connections", Help: "Connected nodes."},
-			func() float64 { return float64(wire.Connections.Load()) }),
+		wire{n},
 	)
-	for _, row := range wireCounters(wire) {
-		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "nxvk_" + row.name, Help: row.help},
-			func() float64 { return float64(row.count()) }))
-	}
 	return r
-}
-
-// wireCounter is a counter of the distribution.
-type wireCounter struct {
-	name, help string
-	count      func() uint64
-}
-
-func wireCounters(c *dist.Counters) []wireCounter {
-	return []wireCounter{
-		{"wire_received_bytes_total", "Bytes received from nodes.", c.BytesIn.Load},
-		{"wire_sent_bytes_total", "Bytes sent to nodes.", c.BytesOut.Load},
-		{"wire_received_messages_total", "Messages received from nodes.", c.MessagesIn.Load},
-		{"wire_sent_messages_total", "Messages sent to nodes.", c.MessagesOut.Load},
-		{"sockets_accepted_total", "Sockets that were accepted.", c.Accepted.Load},
-		{"handshakes_refused_total", "Handshakes refused because of the cookie.", c.Refused.Load},
-		{"handshakes_failed_total", "Handshakes that failed otherwise.", c.Failed.Load},
-		{"malformed_total", "Connections closed because of what they sent.", c.Malformed.Load},
-		{"silent_total", "Connections closed because they sent nothing.", c.Silent.Load},
-		{"dropped_messages_total", "Messages to processes that do not exist.", c.Dropped.Load},
-	}
 }
 
 // serveMetrics answers GET of /metrics, /healthz and /readyz until ctx ends. A server
 // that ends before is logged; the node goes on.
-func serveMetrics(ctx context.Context, cfg *Config, devices server.Reporters, wire *dist.Counters) error {
+func serveMetrics(ctx context.Context, cfg *Config, devices server.Reporters, n wireNode) error {
 	l, err := net.Listen("tcp", cfg.Metrics)
 	if err != nil {
 		return fmt.Errorf("%w: metrics: %v", ErrNetwork, err)
 	}
-	s := &http.Server{Handler: reports(cfg, devices, wire), ReadHeaderTimeout: 5 * time.Second,
+	s := &http.Server{Handler: reports(cfg, devices, n), ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog: log.New(errorLog{cfg.Log}, "", 0)}
 	go func() {
 		<-ctx.Done()
@@ -87,8 +60,8 @@ func serveMetrics(ctx context.Context, cfg *Config, devices server.Reporters, wi
 }
 
 // reports has the handlers of the metrics server. None waits for a device server.
-func reports(cfg *Config, devices server.Reporters, wire *dist.Counters) http.Handler {
-	r := registry(devices, wire)
+func reports(cfg *Config, devices server.Reporters, n wireNode) http.Handler {
+	r := registry(devices, n)
 	mux := http.NewServeMux()
 	// What can be collected is served also where something else cannot.
 	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{

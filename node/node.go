@@ -30,6 +30,9 @@ const drainTime = 5 * time.Second
 // third slower.
 const gcPercent = 400
 
+// managerMailbox is how many requests may wait for the manager; more are dropped.
+const managerMailbox = 4096
+
 // Run serves until ctx ends, then drains and returns.
 func Run(ctx context.Context, cfg Config) error {
 	if os.Getenv("GOGC") == "" {
@@ -48,7 +51,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer closeDevices(&cfg, devices)
 	host := cfg.hostMemory(devices)
-	n, err := start(&cfg, cookie, exec.NewAllocator(devices[0], host))
+	n, err := start(&cfg, cookie, exec.NewAllocator(devices[0], host), host)
 	if err != nil {
 		return err
 	}
@@ -62,7 +65,7 @@ func Run(ctx context.Context, cfg Config) error {
 }
 
 // start joins the network.
-func start(cfg *Config, cookie string, large etf.Allocator) (*dist.Node, error) {
+func start(cfg *Config, cookie string, large etf.Allocator, host *exec.HostMemory) (*dist.Node, error) {
 	options := dist.Options{
 		Name:        gen.Atom(cfg.Name),
 		Cookie:      cookie,
@@ -70,7 +73,21 @@ func start(cfg *Config, cookie string, large etf.Allocator) (*dist.Node, error) 
 		ServeEpmd:   true,
 		NetTickTime: cfg.NetTicktime,
 		Allocator:   large,
+		MaxTerm:     int(min(dist.DefaultMaxTerm, wireShare(host))),
+		MaxQueue:    int(min(dist.DefaultMaxQueue, wireShare(host))),
+		MaxHeld:     min(dist.DefaultMaxHeld, wireShare(host)),
+		Budget:      wireBudget{host},
 		Ergo:        gen.NodeOptions{Log: ergoLog(cfg.Log)},
+	}
+	if !loopback(cfg.Listen) {
+		_, port, err := net.SplitHostPort(epmd.DefaultAddress())
+		if err != nil {
+			return nil, fmt.Errorf("%w: address of epmd: %w", ErrNetwork, err)
+		}
+		options.EpmdListen = net.JoinHostPort(cfg.Listen, port)
+	}
+	if cfg.trustsAll() {
+		cfg.Log.Warn().Msg("TLS without --tls-ca encrypts, but trusts every certificate: whoever is between two nodes can be either")
 	}
 	if cfg.TLS.Cert != "" {
 		options.TLS = &dist.TLSConfig{
@@ -110,12 +127,13 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		log.Info().Str("name", deviceName(d)).Msg("serving")
 	}
 	_, err := n.SpawnRegister(server.ManagerName,
-		server.NewManager(server.ManagerConfig{Work: shared, Devices: all, Log: cfg.Log}), gen.ProcessOptions{})
+		server.NewManager(server.ManagerConfig{Work: shared, Devices: all, Log: cfg.Log}),
+		gen.ProcessOptions{MailboxSize: managerMailbox})
 	if err != nil {
 		return fmt.Errorf("start %s: %w", server.ManagerName, err)
 	}
 	if cfg.Metrics != "" {
-		if err := serveMetrics(ctx, cfg, all, n.Counters()); err != nil {
+		if err := serveMetrics(ctx, cfg, all, n); err != nil {
 			return err
 		}
 	}

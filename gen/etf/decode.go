@@ -12,6 +12,19 @@ import (
 // maxInterned bounds the atoms a Decoder remembers; peers choose them.
 const maxInterned = 8192
 
+const (
+	// termSize is what a Term takes in a container.
+	termSize = 16
+	// containerSize is what a container takes beside its elements: the slice, its
+	// rounding up, and the frame while it is filled.
+	containerSize = 96
+	// leafSize is what a leaf takes beside its bytes that is no small integer, atom
+	// or empty list.
+	leafSize = 32
+	// leastMore is for how many bytes More is asked at least.
+	leastMore = 64 << 10
+)
+
 // Decoder decodes terms. It keeps its work space and the atoms it has seen
 // between terms, so one Decoder serves one stream. The zero value is ready.
 type Decoder struct {
@@ -22,6 +35,12 @@ type Decoder struct {
 	// bytes by a Scanner; the next ones, *Binary or Lost, are in Large.
 	Streamed bool
 	Large    []Term
+	// More is asked before decoded terms take n bytes more than they may; an error
+	// ends the decoding. They may take any number where it is nil, or before Begin.
+	More func(n int) error
+
+	size, room int // bytes that terms have taken since Begin, and may take
+	bounded    bool
 
 	buf   []byte
 	pids  *[pidCache]knownPid // made when the first pid comes
@@ -37,6 +56,29 @@ type frame struct {
 	items []Term
 	next  int // index into items
 	pairs Map
+}
+
+// Begin counts what terms take from here on. They may take room bytes before More is
+// asked for the rest.
+func (d *Decoder) Begin(room int) { d.size, d.room, d.bounded = 0, room, d.More != nil }
+
+// Size returns how many bytes of memory the terms take that were decoded since Begin,
+// roughly: an empty list takes 16 bytes where it is an element, and one in its
+// encoding. Atoms that the Decoder remembers and large binaries do not count.
+func (d *Decoder) Size() int { return d.size }
+
+// charge counts n bytes that a term is about to take.
+func (d *Decoder) charge(n int) error {
+	d.size += n
+	if !d.bounded || d.size <= d.room {
+		return nil
+	}
+	more := max(d.size-d.room, leastMore)
+	if err := d.More(more); err != nil {
+		return err
+	}
+	d.room += more
+	return nil
 }
 
 // Decode decodes one term from the start of p, without a version byte, and
@@ -169,6 +211,9 @@ func (d *Decoder) open(kind byte, n int) (Term, bool, error) {
 		}
 		return Tuple{}, false, nil
 	}
+	if err := d.charge(containerSize + elements*termSize); err != nil {
+		return nil, false, err
+	}
 	f := frame{kind: kind}
 	if kind == tagMap {
 		f.pairs = make(Map, n)
@@ -210,8 +255,24 @@ func (d *Decoder) token() (t Term, opened bool, err error) {
 	case tagNil:
 		return List(nil), false, nil
 	}
-	t, err = d.leaf(tag)
-	return t, false, err
+	at := d.pos
+	if t, err = d.leaf(tag); err != nil {
+		return nil, false, err
+	}
+	return t, false, d.charge(leafCost(tag, d.pos-at))
+}
+
+// leafCost is what a leaf takes whose encoding has n bytes after the tag. Containers
+// are charged before they are made, leaves after: one is no longer than its encoding,
+// but for a string, of 64 KiB at most.
+func leafCost(tag byte, n int) int {
+	switch tag {
+	case tagSmallInteger, tagAtom, tagAtomUTF8, tagSmallAtom, tagSmallAtomUTF8, tagAtomCacheRef:
+		return 0
+	case tagString:
+		return leafSize + n*termSize
+	}
+	return leafSize + n
 }
 
 // leaf decodes what is not a container.

@@ -80,7 +80,7 @@ func (s *status) collectSessions(out chan<- prometheus.Metric) {
 	})
 	own := all[:min(len(all), maxSessions)]
 	for _, x := range own {
-		tell(x.Bytes, x.Waiting, fmt.Sprintf("<%s.%d.%d>", x.Owner.Node, x.Owner.ID, x.Owner.Serial), printable(x.Label))
+		tell(x.Bytes, x.Waiting, fmt.Sprintf("<%s.%d.%d>", x.Owner.Node, x.Owner.ID, x.Owner.Serial), Printable(x.Label))
 	}
 	if len(all) == len(own) {
 		return
@@ -93,9 +93,9 @@ func (s *status) collectSessions(out chan<- prometheus.Metric) {
 	tell(bytes, waiting, "other", "")
 }
 
-// printable is the beginning of a text of a client, without what a terminal or
+// Printable is the beginning of a text of a client, without what a terminal or
 // Prometheus would not take.
-func printable(text string) string {
+func Printable(text string) string {
 	runes := []rune(strings.ToValidUTF8(text, "?"))
 	for i, r := range runes {
 		if !unicode.IsPrint(r) {

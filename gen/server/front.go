@@ -30,6 +30,7 @@ func (d *Device) inform(message any) bool {
 	if !ok {
 		return false
 	}
+	defer dist.Handled(message)
 	c.Came = clock()
 	d.reply(c, wire.Success(s.report()))
 	return true

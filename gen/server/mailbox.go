@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"nxvk/node/dist"
 )
 
 // mailbox is what a device server has yet to handle: one message at a time, in
@@ -119,6 +121,9 @@ func (b *mailbox) one(message any) {
 		close(t.done)
 	case !b.ended:
 		b.handle(message)
+		dist.Handled(message)
+	default:
+		dist.Handled(message)
 	}
 }
 

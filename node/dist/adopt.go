@@ -2,8 +2,10 @@ package dist
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 
 	"ergo.services/ergo/gen"
@@ -26,22 +28,27 @@ type adoption struct {
 	made *Connection
 }
 
-// adopt gives the socket of a finished handshake to Ergo, which serves it.
-func (n *Node) adopt(id identity, sock net.Conn) error {
+// adopt gives the socket of a peer that has proven itself to Ergo, which has the
+// connection in its table then. It is served once it has begun.
+func (n *Node) adopt(id identity, sock net.Conn) (*Connection, error) {
 	tune(sock)
 	var err error
 	for range 20 {
-		if err = n.offer(&adoption{peer: id, sock: sock}); err == nil {
-			return nil
+		a := &adoption{peer: id, sock: sock}
+		if err = n.offer(a); err == nil {
+			return a.made, nil
+		}
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			err = fmt.Errorf("%w: %w", ErrDescriptors, err)
 		}
 		// An earlier connection with the peer is still being forgotten.
 		select {
 		case <-n.stopped.Done():
-			return ErrClosed
+			return nil, ErrClosed
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	return err
+	return nil, err
 }
 
 func (n *Node) offer(a *adoption) error {

@@ -19,6 +19,8 @@ type assembly struct {
 	scan  etf.Scanner
 	large []etf.Term // *etf.Binary or etf.Lost, in order
 
+	paid int64 // what its account was charged
+
 	dst  []byte // rest of the large binary that is being filled
 	left int    // bytes of it that are still to come, also where it is lost
 }
@@ -36,6 +38,9 @@ func (a *assembly) add(r *reader, p []byte, limit int) error {
 		if len(a.skeleton)+len(p) > r.maxTerm {
 			return fmt.Errorf("%w: more than %d bytes of terms", ErrTooLarge, r.maxTerm)
 		}
+		if err := a.grow(r.account, len(p)); err != nil {
+			return err
+		}
 		before := len(a.skeleton)
 		a.skeleton = append(a.skeleton, p...)
 		cut, err := a.walk(r, limit)
@@ -48,6 +53,23 @@ func (a *assembly) add(r *reader, p []byte, limit int) error {
 		a.skeleton = a.skeleton[:cut]
 		p = p[cut-before:]
 	}
+	return nil
+}
+
+// grow makes room for n more bytes of the skeleton, which are charged before they
+// are taken.
+func (a *assembly) grow(account *account, n int) error {
+	need := len(a.skeleton) + n
+	if need <= cap(a.skeleton) {
+		return nil
+	}
+	size := max(need, 2*cap(a.skeleton))
+	more := int64(size - cap(a.skeleton))
+	if err := account.take(assembling, more); err != nil {
+		return err
+	}
+	a.paid += more
+	a.skeleton = append(make([]byte, 0, size), a.skeleton...)
 	return nil
 }
 

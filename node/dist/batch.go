@@ -12,6 +12,7 @@ type batch struct {
 	buf  []byte
 	at   int // bytes of buf that are written
 	cuts []etf.Cut
+	paid int // what the account was charged for its messages
 }
 
 // frame appends a message as one packet.

@@ -51,13 +51,17 @@ func (n *Node) ConnectTo(name gen.Atom, address string) error {
 	n.mu.Lock()
 	n.peers[name].dialling = raw
 	n.mu.Unlock()
-	_, err = n.introduce(raw, func() (net.Conn, identity, error) {
+	_, err = n.introduce(raw, func() (*Connection, identity, error) {
 		c, err := n.options.TLS.client(raw, name.Host())
 		if err != nil {
 			return nil, identity{}, err
 		}
 		id, err := n.handshake.start(c, string(name))
-		return c, id, err
+		if err != nil {
+			return nil, id, err
+		}
+		made, err := n.adopt(id, c)
+		return made, id, err
 	})
 	if err != nil {
 		raw.Close()

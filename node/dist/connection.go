@@ -29,14 +29,18 @@ type Connection struct {
 	from io.Reader // the socket, see lookout
 	up   time.Time
 
-	writer *writer
-	bytes  atomic.Uint64 // received
+	account *account
+	reader  reader
+	writer  *writer
+	bytes   atomic.Uint64 // received
 
 	signals signals
 	relay   relay
 
+	begun chan struct{} // closed when the handshake is over
 	why   sync.Once     // sets cause
 	cause error         // why it was closed
+	slow  sync.Once     // counts that it was cut off
 	once  sync.Once     // closes the socket
 	gone  chan struct{} // closed when Ergo has forgotten it
 	gate  sync.Once     // closes gone
@@ -57,10 +61,14 @@ func newConnection(n *Node, core gen.Core, peer identity, sock net.Conn) *Connec
 		from: lookout(sock),
 		up:   time.Now(),
 		gone: make(chan struct{}),
+
+		begun:   make(chan struct{}),
+		account: newAccount(n.options.Budget, n.options.MaxHeld),
 	}
 	c.writer = newWriter(sock, peer.flags, n.options.MaxQueue, func(bytes int) {
 		n.counters.BytesOut.Add(uint64(bytes))
 	})
+	c.writer.account = c.account
 	c.signals.init()
 	return c
 }
@@ -73,8 +81,10 @@ func (c *Connection) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// serve runs the connection until it ends and says why.
+// serve runs the connection until it ends and says why. Ergo calls it before the peer
+// has the last word of the handshake: a peer is told that it is connected when it is.
 func (c *Connection) serve() error {
+	<-c.begun
 	c.node.counters.Connections.Add(1)
 	defer c.node.counters.Connections.Add(-1)
 	var running sync.WaitGroup
@@ -90,21 +100,27 @@ func (c *Connection) serve() error {
 	stop := make(chan struct{})
 	running.Go(func() { c.keepAlive(stop) })
 
-	r := reader{
+	c.reader = reader{
 		src:       c,
 		allocator: c.node.options.Allocator,
 		maxTerm:   c.node.options.MaxTerm,
 		lost:      &c.node.counters.Lost,
+		account:   c.account,
+		wanted:    c.wanted,
 		deliver:   c.deliver,
 	}
 	ended := make(chan error, 1)
 	c.relay.start(func() {
-		if err := r.run(); err != errRelieved {
+		if err := c.reader.run(); err != errRelieved {
 			ended <- err
 		}
 	})
 	err := <-ended
-	if errors.Is(err, ErrMalformed) || errors.Is(err, ErrTooLarge) {
+	switch {
+	case errors.Is(err, ErrOverLimit):
+		c.node.counters.Exhausted.Add(1)
+		c.node.warn("close the connection with %s: %v", c.name, err)
+	case errors.Is(err, ErrMalformed), errors.Is(err, ErrTooLarge), errors.Is(err, ErrSender):
 		c.node.counters.Malformed.Add(1)
 		c.node.warn("close the connection with %s: %v", c.name, err)
 	}
@@ -115,6 +131,7 @@ func (c *Connection) serve() error {
 	close(stop)
 	running.Wait()
 	c.signals.down(c)
+	c.account.close()
 	return c.cause
 }
 
@@ -152,6 +169,16 @@ func (c *Connection) close(cause error) {
 		c.writer.close()
 		c.sock.Close()
 	})
+}
+
+// cutOff ends the connection with a peer that does not read. It cannot be told: what
+// it would have to read first is what it does not read.
+func (c *Connection) cutOff(err error) {
+	c.slow.Do(func() {
+		c.node.counters.Slow.Add(1)
+		c.node.warn("close the connection with %s: %v", c.name, err)
+	})
+	c.close(err)
 }
 
 // finish ends the connection once what was sent has gone out: the writer says
@@ -214,6 +241,9 @@ func (c *Connection) send(from gen.PID, control etf.Tuple, payload etf.Term, bou
 	}
 	if err := c.writer.queue(from, e, bounded); err != nil {
 		e.Drop()
+		if errors.Is(err, ErrSlow) {
+			c.cutOff(err)
+		}
 		return err
 	}
 	c.node.counters.MessagesOut.Add(1)

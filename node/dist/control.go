@@ -44,6 +44,72 @@ const (
 // netKernel is the name under which every node answers pings.
 const netKernel = "net_kernel"
 
+// wanted says whether a message's payload is needed, and refuses the message of a
+// sender that is not the peer's. Names that nobody has are what clusters are full of,
+// so those messages vanish without being decoded.
+func (c *Connection) wanted(control etf.Tuple) (bool, error) {
+	f := fields{control: control}
+	op := f.int(0)
+	if err := c.checkSender(op, &f); err != nil {
+		return false, err
+	}
+	known := true
+	switch op {
+	case opSend, opSendTT, opSendSender, opSendSenderTT:
+		if to := f.pid(2); f.ok() {
+			known = c.hasPID(PID(to))
+		}
+	case opRegSend, opRegSendTT:
+		if name := f.atom(3); f.ok() {
+			known = c.hasName(name)
+		}
+	case opAliasSend, opAliasSendTT, opSpawnRequest, opSpawnRequestTT:
+		return false, nil
+	}
+	return known, f.err
+}
+
+// checkSender refuses a control message in the name of a process that is not of the
+// peer's node: a session belongs to who asks for it.
+func (c *Connection) checkSender(op int, f *fields) error {
+	var from etf.Term
+	switch op {
+	case opSendSender, opSendSenderTT, opRegSend, opRegSendTT, opAliasSend, opAliasSendTT, opLink, opUnlink,
+		opMonitor, opDemonitor, opExit, opExitTT, opExit2, opExit2TT,
+		opPayloadExit, opPayloadExitTT, opPayloadExit2, opPayloadExit2TT:
+		from = f.term(1)
+	case opUnlinkID, opSpawnRequest, opSpawnRequestTT:
+		from = f.term(2)
+	}
+	if pid, ok := from.(etf.Pid); ok && gen.Atom(pid.Node) != c.name {
+		return fmt.Errorf("%w: control message %d of %v", ErrSender, op, pid)
+	}
+	return f.err
+}
+
+// hasPID says whether a process of ours exists.
+func (c *Connection) hasPID(to gen.PID) bool {
+	if c.node.inboxOf(to) != nil {
+		return true
+	}
+	if to.Node != c.core.Name() {
+		return false
+	}
+	_, err := c.node.ProcessState(to)
+	return err == nil
+}
+
+// hasName says whether a process of ours has a name. Ergo has no question for that;
+// to unlink what never was linked changes nothing, and finds it out.
+func (c *Connection) hasName(name etf.Atom) bool {
+	if name == netKernel || c.node.inboxNamed(gen.Atom(name)) != nil {
+		return true
+	}
+	nobody := gen.PID{Node: c.name, ID: 1<<64 - 2}
+	to := gen.ProcessID{Name: gen.Atom(name), Node: c.core.Name()}
+	return c.core.RouteUnlinkProcessID(nobody, to) == nil
+}
+
 // deliver acts on a message from the peer. taken says that the payload belongs
 // to an actor from now on. An error ends the reader, errRelieved because there
 // is another, any other one with the connection; a message to nobody is none.
@@ -89,15 +155,15 @@ func (c *Connection) signal(op int, f *fields, payload etf.Term) error {
 	switch op {
 	case opLink:
 		if from, to := f.pid(1), f.pid(2); f.ok() {
-			c.linked(from, to)
+			return c.linked(from, to)
 		}
 	case opUnlink:
 		if from, to := f.pid(1), f.pid(2); f.ok() {
-			c.signals.unlink(link{local: PID(to), remote: PID(from)})
+			c.unlink(link{local: PID(to), remote: PID(from)})
 		}
 	case opUnlinkID:
 		if id, from, to := f.term(1), f.pid(2), f.pid(3); f.ok() {
-			c.signals.unlink(link{local: PID(to), remote: PID(from)})
+			c.unlink(link{local: PID(to), remote: PID(from)})
 			c.send(PID(to), etf.Tuple{opUnlinkIDAck, id, to, from}, nil, false)
 		}
 	case opExit, opExitTT, opPayloadExit, opPayloadExitTT:
@@ -110,11 +176,11 @@ func (c *Connection) signal(op int, f *fields, payload etf.Term) error {
 		}
 	case opMonitor:
 		if from, to, ref := f.pid(1), f.term(2), f.ref(3); f.ok() {
-			c.watchedBy(from, to, ref)
+			return c.watchedBy(from, to, ref)
 		}
 	case opDemonitor:
 		if ref := f.ref(3); f.ok() {
-			c.signals.unwatched(ref)
+			c.unwatched(ref)
 		}
 	case opMonitorExit, opPayloadMonitorExit:
 		if ref, reason := f.ref(3), f.reason(op, payload); f.ok() {
@@ -129,32 +195,64 @@ func (c *Connection) signal(op int, f *fields, payload etf.Term) error {
 // toPID hands a message to a process of ours.
 func (c *Connection) toPID(from gen.PID, to etf.Pid, payload etf.Term, size int) (taken bool, err error) {
 	if in := c.node.inboxOf(PID(to)); in != nil {
-		return true, c.relay.hand(in, received(from, payload), size)
+		return c.toInbox(in, from, payload, size)
 	}
 	if gen.Atom(to.Node) != c.core.Name() {
 		return c.drop(), nil
 	}
-	if err := c.core.RouteSendPID(from, PID(to), gen.MessageOptions{}, received(from, payload)); err != nil {
+	return c.toMailbox(from, payload, func(message any) error {
+		return c.core.RouteSendPID(from, PID(to), gen.MessageOptions{}, message)
+	})
+}
+
+// toName hands a message to a registered process.
+func (c *Connection) toName(from gen.PID, name etf.Atom, payload etf.Term, size int) (taken bool, err error) {
+	if in := c.node.inboxNamed(gen.Atom(name)); in != nil {
+		return c.toInbox(in, from, payload, size)
+	}
+	if name == netKernel {
+		c.answerPing(received(from, payload, charge{}))
+		return false, nil
+	}
+	return c.toMailbox(from, payload, func(message any) error {
+		to := gen.ProcessID{Name: gen.Atom(name), Node: c.core.Name()}
+		return c.core.RouteSendProcessID(from, to, gen.MessageOptions{}, message)
+	})
+}
+
+// toInbox hands a message to an inbox, and what it was charged with it.
+func (c *Connection) toInbox(in Inbox, from gen.PID, payload etf.Term, size int) (taken bool, err error) {
+	message := received(from, payload, c.reader.cost)
+	if c.forged(message) {
+		return false, nil
+	}
+	c.reader.cost = charge{}
+	return true, c.relay.hand(in, message, size)
+}
+
+// toMailbox hands a message to a process that Ergo has a mailbox for. Nobody says when
+// that has handled it, so its charge ends here.
+func (c *Connection) toMailbox(from gen.PID, payload etf.Term, send func(any) error) (taken bool, err error) {
+	message := received(from, payload, charge{})
+	if c.forged(message) {
+		return false, nil
+	}
+	if send(message) != nil {
 		return c.drop(), nil
 	}
 	return true, nil
 }
 
-// toName hands a message to a registered process. Names that nobody has are
-// what clusters are full of, so those messages vanish without a word.
-func (c *Connection) toName(from gen.PID, name etf.Atom, payload etf.Term, size int) (taken bool, err error) {
-	if in := c.node.inboxNamed(gen.Atom(name)); in != nil {
-		return true, c.relay.hand(in, received(from, payload), size)
+// forged counts and says whether a message is a call in the name of a process that is
+// not the peer's. Its answer would go to another node, which asked for none.
+func (c *Connection) forged(message any) bool {
+	call, ok := message.(Call)
+	if !ok || call.From.Node == c.name {
+		return false
 	}
-	if name == netKernel {
-		c.answerPing(received(from, payload))
-		return false, nil
-	}
-	to := gen.ProcessID{Name: gen.Atom(name), Node: c.core.Name()}
-	if err := c.core.RouteSendProcessID(from, to, gen.MessageOptions{}, received(from, payload)); err != nil {
-		return c.drop(), nil
-	}
-	return true, nil
+	c.node.counters.refusals[refusalSender].Add(1)
+	c.node.warnSome("refuse a call from %s in the name of %v", c.name, Pid(call.From))
+	return true
 }
 
 func (c *Connection) drop() bool {

@@ -9,6 +9,7 @@ import (
 // Inbox takes messages from the goroutines that read connections.
 type Inbox interface {
 	// Put takes a message, which has the forms of message.go. It never waits.
+	// Handled is to be called once the message has been handled.
 	// It reports whether the caller has to call Run, because nobody else
 	// handles what is in the inbox.
 	Put(message any) (run bool)

@@ -21,6 +21,7 @@ type identity struct {
 type handshake struct {
 	self   identity
 	cookie string
+	ours   *challenges // of all handshakes under way
 }
 
 // Statuses of the handshake.
@@ -33,9 +34,11 @@ const (
 	statusTrue         = "true"
 )
 
-// accept is the side that was dialled. decide answers with a status for the
-// peer's name; after statusAlive, replace is called when the peer insists.
-func (h handshake) accept(c net.Conn, decide func(peer string) string, replace func(peer string) error) (identity, error) {
+// accept is the side that was dialled. decide answers with a status for the name
+// that the peer gives, and changes nothing: the peer has proven nothing yet. admit is
+// called when it has, before the peer is told that it is connected; status is what it was answered,
+// and statusAlive that it insisted.
+func (h handshake) accept(c net.Conn, decide func(peer string) string, admit func(peer identity, status string) error) (identity, error) {
 	peer, old, err := h.receiveName(c)
 	if err != nil {
 		return peer, err
@@ -54,15 +57,13 @@ func (h handshake) accept(c net.Conn, decide func(peer string) string, replace f
 		if answer != statusTrue {
 			return peer, fmt.Errorf("%w: connected already", ErrRefused)
 		}
-		if err := replace(peer.name); err != nil {
-			return peer, err
-		}
 	case statusNok:
 		return peer, ErrSimultaneous
 	default:
 		return peer, fmt.Errorf("%w: we answer %s", ErrRefused, status)
 	}
-	challenge := newChallenge()
+	challenge, done := h.ours.issue()
+	defer done()
 	if err := writePacket(c, appendChallenge(nil, h.self, challenge)); err != nil {
 		return peer, err
 	}
@@ -82,8 +83,14 @@ func (h handshake) accept(c net.Conn, decide func(peer string) string, replace f
 	if err != nil {
 		return peer, err
 	}
-	if !h.verify(digest, challenge) {
-		return peer, ErrCookie
+	if err := h.check(digest, challenge); err != nil {
+		return peer, err
+	}
+	if h.ours.has(theirs) {
+		return peer, ErrReflection
+	}
+	if err := admit(peer, status); err != nil {
+		return peer, err
 	}
 	ack := h.digest(theirs)
 	return peer, writePacket(c, append([]byte{'a'}, ack[:]...))
@@ -139,7 +146,7 @@ func (h handshake) start(c net.Conn, name string) (identity, error) {
 		return peer, err
 	}
 	if peer.name != name {
-		return peer, fmt.Errorf("%w: %s introduced itself as %s", ErrHandshake, name, peer.name)
+		return peer, fmt.Errorf("%w: %s introduced itself as %.40q", ErrHandshake, name, peer.name)
 	}
 	if err := checkFlags(peer.flags); err != nil {
 		return peer, err
@@ -150,7 +157,11 @@ func (h handshake) start(c net.Conn, name string) (identity, error) {
 // prove answers the peer's challenge and checks its answer to ours. A peer
 // that dislikes our cookie just closes.
 func (h handshake) prove(c net.Conn, theirs uint32) error {
-	challenge := newChallenge()
+	if h.ours.has(theirs) {
+		return ErrReflection
+	}
+	challenge, done := h.ours.issue()
+	defer done()
 	digest := h.digest(theirs)
 	reply := binary.BigEndian.AppendUint32([]byte{'r'}, challenge)
 	if err := writePacket(c, append(reply, digest[:]...)); err != nil {
@@ -163,10 +174,7 @@ func (h handshake) prove(c net.Conn, theirs uint32) error {
 	if len(p) != 17 || p[0] != 'a' {
 		return fmt.Errorf("%w: challenge acknowledgement", ErrHandshake)
 	}
-	if !h.verify([16]byte(p[1:]), challenge) {
-		return ErrCookie
-	}
-	return nil
+	return h.check([16]byte(p[1:]), challenge)
 }
 
 // digest is the answer to a challenge: MD5 of the cookie and the challenge's
@@ -178,6 +186,21 @@ func (h handshake) digest(challenge uint32) [16]byte {
 func (h handshake) verify(digest [16]byte, challenge uint32) bool {
 	want := h.digest(challenge)
 	return subtle.ConstantTimeCompare(digest[:], want[:]) == 1
+}
+
+// check says what is wrong with the answer to a challenge. One that answers another
+// challenge of ours was made by a node that has the cookie, this one perhaps, for
+// somebody else.
+func (h handshake) check(digest [16]byte, challenge uint32) error {
+	if h.verify(digest, challenge) {
+		return nil
+	}
+	for _, other := range h.ours.all() {
+		if h.verify(digest, other) {
+			return ErrReflection
+		}
+	}
+	return ErrCookie
 }
 
 func newChallenge() uint32 {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -138,7 +139,7 @@ func parseNodeName(p []byte) (string, error) {
 func checkNodeName(name string) error {
 	short, host, ok := strings.Cut(name, "@")
 	if !ok || short == "" || host == "" || strings.Contains(host, "@") ||
-		!utf8.ValidString(name) || utf8.RuneCountInString(name) > 255 {
+		!utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || utf8.RuneCountInString(name) > 255 {
 		return fmt.Errorf("%w: node name %.40q", ErrHandshake, name)
 	}
 	return nil

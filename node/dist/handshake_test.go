@@ -19,7 +19,7 @@ func meet(ours, theirs handshake, status string, replaced error) (accepted, star
 	done := make(chan bool)
 	go func() {
 		defer close(done)
-		accepted, errAccept = ours.accept(a, func(string) string { return status }, func(string) error { return replaced })
+		accepted, errAccept = ours.accept(a, func(string) string { return status }, func(identity, string) error { return replaced })
 		a.Close()
 	}()
 	started, errStart = theirs.start(b, "ours@h")
@@ -71,7 +71,7 @@ func TestOldName(t *testing.T) {
 	}
 	done := make(chan result)
 	go func() {
-		id, err := ours.accept(a, func(string) string { return statusOK }, nil)
+		id, err := ours.accept(a, func(string) string { return statusOK }, func(identity, string) error { return nil })
 		done <- result{id, err}
 	}()
 	low := binary.BigEndian.AppendUint32([]byte{'n', 0, 5}, uint32(theirs.self.flags))
@@ -114,9 +114,40 @@ func TestNodeNames(t *testing.T) {
 	for name, good := range map[string]bool{
 		"a@b": true, "nxvk@gpu.example.org": true, "ø@h": true,
 		"": false, "a": false, "@h": false, "a@": false, "a@b@c": false, "a\xff@h": false,
+		"a\x1b[2J@h": false, "a@h\n": false,
 	} {
 		if err := checkNodeName(name); (err == nil) != good {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// TestReflection has a peer that does not know the cookie pose a challenge that it was
+// given on another connection, and then answer with what it learned.
+func TestReflection(t *testing.T) {
+	ours, _ := pair("c")
+	ours.ours = &challenges{}
+	posed, done := ours.ours.issue()
+	defer done()
+	other, done := ours.ours.issue()
+	defer done()
+
+	a, b := net.Pipe()
+	defer b.Close()
+	if err := ours.prove(a, posed); !errors.Is(err, ErrReflection) {
+		t.Errorf("a challenge of ours is answered: %v", err)
+	}
+	if err := ours.check(ours.digest(other), posed); !errors.Is(err, ErrReflection) {
+		t.Errorf("an answer to another challenge: %v", err)
+	}
+	if err := ours.check(ours.digest(posed), posed); err != nil {
+		t.Errorf("the answer: %v", err)
+	}
+	if err := ours.check(ours.digest(posed+1), posed); !errors.Is(err, ErrCookie) {
+		t.Errorf("a wrong answer: %v", err)
+	}
+	done()
+	if ours.ours.has(other) {
+		t.Error("a challenge of a handshake that is over is kept")
 	}
 }

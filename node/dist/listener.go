@@ -1,11 +1,14 @@
 package dist
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -31,7 +34,7 @@ func (n *Node) accept() {
 				return
 			}
 			// Out of descriptors, most likely. Others may be given back.
-			n.warn("accept a peer: %v", err)
+			n.warnSome("accept a peer: %v", err)
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
@@ -74,13 +77,23 @@ func (l *lobby) enter(c net.Conn) (leave func()) {
 
 // welcome does the handshake with a peer that dialled us.
 func (n *Node) welcome(raw net.Conn) {
-	id, err := n.introduce(raw, func() (net.Conn, identity, error) {
+	id, err := n.introduce(raw, func() (made *Connection, id identity, err error) {
 		c, err := n.options.TLS.server(raw)
 		if err != nil {
-			return nil, identity{}, err
+			return nil, id, err
 		}
-		id, err := n.handshake.accept(c, n.decide, n.replace)
-		return c, id, err
+		var lacking error
+		decide := func(peer string) string {
+			if lacking = spareDescriptors(); lacking != nil {
+				return statusNotAllowed
+			}
+			return n.decide(peer)
+		}
+		id, err = n.handshake.accept(c, decide, func(peer identity, status string) (err error) {
+			made, err = n.admit(peer, status, c)
+			return err
+		})
+		return made, id, cmp.Or(lacking, err)
 	})
 	if err != nil {
 		n.failed(raw, id.name, err)
@@ -88,34 +101,87 @@ func (n *Node) welcome(raw net.Conn) {
 }
 
 // introduce has a socket's handshake done, within handshakeTime and until the node
-// is shut, and adopts the connection that comes of it. meet is the handshake; it
-// returns what the connection goes over, which is the socket or TLS on it, and who
-// the peer says it is, also beside an error. Whoever calls closes the socket then.
-func (n *Node) introduce(raw net.Conn, meet func() (net.Conn, identity, error)) (identity, error) {
+// is shut, and begins the connection that comes of it. meet is the handshake; it
+// returns the connection, which Ergo has by then, and who the peer says it is, both
+// also beside an error. Whoever calls closes the socket then.
+func (n *Node) introduce(raw net.Conn, meet func() (*Connection, identity, error)) (identity, error) {
 	raw.SetDeadline(time.Now().Add(handshakeTime))
 	lift := context.AfterFunc(n.stopped, func() { raw.Close() })
 	c, id, err := meet()
 	if !lift() {
-		return id, ErrClosed
+		err = ErrClosed
 	}
-	if err != nil {
+	if c == nil {
 		return id, err
 	}
-	c.SetDeadline(time.Time{})
-	return id, n.adopt(id, c)
+	if err != nil {
+		c.close(err)
+	} else {
+		c.sock.SetDeadline(time.Time{})
+	}
+	close(c.begun)
+	return id, err
 }
 
-// failed closes a socket whose handshake did not succeed and says so, except
+// admit makes a connection of the socket of a peer that has proven itself, in the place
+// of what there is with it: a connection that it has lost, an attempt of ours that it
+// goes before.
+func (n *Node) admit(id identity, status string, c net.Conn) (*Connection, error) {
+	switch status {
+	case statusAlive:
+		if err := n.replace(id.name); err != nil {
+			return nil, err
+		}
+	case statusSimultaneous:
+		n.yield(id.name)
+	}
+	return n.adopt(id, c)
+}
+
+// yield ends our attempt to connect to a peer.
+func (n *Node) yield(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.peers[gen.Atom(name)]; p != nil && p.dialling != nil {
+		p.dialling.Close()
+	}
+}
+
+// leastDescriptors is how many file descriptors have to be left for another peer: a
+// connection needs some for a moment, and the node does for what its peers ask.
+const leastDescriptors = 4
+
+// spareDescriptors says whether this process could open some more files.
+func spareDescriptors() error {
+	var err error
+	var opened []*os.File
+	for len(opened) < leastDescriptors && err == nil {
+		var f *os.File
+		if f, err = os.Open(os.DevNull); err == nil {
+			opened = append(opened, f)
+		}
+	}
+	for _, f := range opened {
+		f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDescriptors, err)
+	}
+	return nil
+}
+
+// failed closes a socket whose handshake did not succeed, counts why and says so, except
 // of those that never said a word, port scanners and health checks, and of those
-// that had to give way to others.
+// that had to give way to others. The name is what the peer claims.
 func (n *Node) failed(c net.Conn, name string, err error) {
 	c.Close()
-	switch {
-	case errors.Is(err, ErrSimultaneous), n.stopped.Err() != nil:
+	if errors.Is(err, ErrSimultaneous) || n.stopped.Err() != nil {
 		return
-	case errors.Is(err, ErrCookie):
+	}
+	n.counters.handshakes[handshakeReason(err)].Add(1)
+	if errors.Is(err, ErrCookie) {
 		n.counters.Refused.Add(1)
-		n.warn("refuse %s at %s: its cookie is not ours", name, c.RemoteAddr())
+		n.warnSome("refuse %.80q at %s: its cookie is not ours", name, c.RemoteAddr())
 		return
 	}
 	n.counters.Failed.Add(1)
@@ -123,10 +189,11 @@ func (n *Node) failed(c net.Conn, name string, err error) {
 	if silent || errors.Is(err, net.ErrClosed) {
 		return
 	}
-	n.warn("handshake with %s at %s: %v", name, c.RemoteAddr(), err)
+	n.warnSome("handshake with %.80q at %s: %v", name, c.RemoteAddr(), err)
 }
 
-// decide answers a peer that introduced itself. Where both sides dial at the
+// decide answers a peer that introduced itself. It changes nothing, since anybody may
+// give any name. Where both sides dial at the
 // same time, the attempt of the node with the greater name counts.
 func (n *Node) decide(name string) string {
 	if name == string(n.options.Name) {
@@ -147,9 +214,6 @@ func (n *Node) decide(name string) string {
 		status = statusNok
 	case p.attempt:
 		status = statusSimultaneous
-		if p.dialling != nil {
-			p.dialling.Close()
-		}
 	}
 	n.mu.Unlock()
 	if closing != nil && n.awaitGone(closing) {

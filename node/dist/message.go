@@ -21,18 +21,24 @@ type Call struct {
 	// Came is when the call arrived, by the clock of whoever takes it, for what
 	// that tells of the time that it took.
 	Came time.Duration
+
+	charge charge
 }
 
 // Cast is a request in the manner of gen_server:cast/2.
 type Cast struct {
 	Request etf.Term
 	Sender  gen.PID
+
+	charge charge
 }
 
 // Message is any other message.
 type Message struct {
 	Term   etf.Term
 	Sender gen.PID
+
+	charge charge
 }
 
 // Reply answers a Call: send it to Call.From with the Call's Tag. It reaches a
@@ -48,11 +54,12 @@ func NewReply(c Call, result etf.Term) Reply {
 	return Reply{Tag: c.Tag, Result: result}
 }
 
-// received gives a term that arrived the form in which actors get it.
-func received(sender gen.PID, t etf.Term) any {
+// received gives a term that arrived the form in which actors get it. The charge is
+// settled by Handled.
+func received(sender gen.PID, t etf.Term, cost charge) any {
 	tuple, ok := t.(etf.Tuple)
 	if !ok || len(tuple) < 2 {
-		return Message{Term: t, Sender: sender}
+		return Message{Term: t, Sender: sender, charge: cost}
 	}
 	switch tuple[0] {
 	case etf.Term(etf.Atom("$gen_call")):
@@ -60,14 +67,14 @@ func received(sender gen.PID, t etf.Term) any {
 			break
 		}
 		if from, tag, ok := callFrom(tuple[1]); ok {
-			return Call{From: from, Tag: tag, Request: tuple[2], Sender: sender}
+			return Call{From: from, Tag: tag, Request: tuple[2], Sender: sender, charge: cost}
 		}
 	case etf.Term(etf.Atom("$gen_cast")):
 		if len(tuple) == 2 {
-			return Cast{Request: tuple[1], Sender: sender}
+			return Cast{Request: tuple[1], Sender: sender, charge: cost}
 		}
 	}
-	return Message{Term: t, Sender: sender}
+	return Message{Term: t, Sender: sender, charge: cost}
 }
 
 func callFrom(t etf.Term) (gen.PID, etf.Term, bool) {

@@ -6,14 +6,22 @@ import (
 	"nxvk/gen/etf"
 )
 
-// watchedBy sets up a monitor of the peer on a pid or a name here.
-func (c *Connection) watchedBy(by etf.Pid, on etf.Term, ref etf.Ref) {
+// signalCost is what a monitor or a link of the peer takes, in the maps that have it.
+const signalCost = 640
+
+// watchedBy sets up a monitor of the peer on a pid or a name here. An error says that
+// there are too many.
+func (c *Connection) watchedBy(by etf.Pid, on etf.Term, ref etf.Ref) error {
 	var target any
 	switch t := on.(type) {
 	case etf.Pid:
 		target = PID(t)
 	case etf.Atom:
 		target = gen.ProcessID{Name: gen.Atom(t), Node: c.core.Name()}
+	}
+	c.unwatched(ref) // a reference names one monitor
+	if err := c.account.take(signalling, signalCost); err != nil {
+		return err
 	}
 	s := &c.signals
 	s.mu.Lock()
@@ -27,11 +35,21 @@ func (c *Connection) watchedBy(by etf.Pid, on etf.Term, ref etf.Ref) {
 	s.mu.Unlock()
 
 	if !first || c.arm(target) == nil {
-		return
+		return nil
 	}
-	if _, waiting := s.unwatched(ref); waiting {
+	if c.unwatched(ref) {
 		c.sendReason(gen.PID{}, opMonitorExit, opPayloadMonitorExit, on, by, ref, gen.ErrProcessUnknown)
 	}
+	return nil
+}
+
+// unwatched forgets a monitor of the peer and says whether there was one.
+func (c *Connection) unwatched(ref etf.Ref) bool {
+	_, found := c.signals.unwatched(ref)
+	if found {
+		c.account.give(signalling, signalCost)
+	}
+	return found
 }
 
 // watchedExit is the end of what a process of ours monitors.
@@ -119,27 +137,44 @@ func (c *Connection) unwatch(w watch) error {
 	return c.send(w.owner, etf.Tuple{opDemonitor, Pid(w.owner), targetTerm(w.target), ref}, nil, false)
 }
 
-// linked sets up a link that a process of the peer asked for.
-func (c *Connection) linked(from, to etf.Pid) {
+// linked sets up a link that a process of the peer asked for. An error says that there
+// are too many.
+func (c *Connection) linked(from, to etf.Pid) error {
 	l := link{local: PID(to), remote: PID(from)}
+	if err := c.account.take(signalling, signalCost); err != nil {
+		return err
+	}
 	s := &c.signals
 	s.mu.Lock()
-	if _, exists := s.links[l]; !exists {
+	_, exists := s.links[l]
+	if !exists {
 		s.links[l] = false
 	}
 	first := s.claim(l.local)
 	s.mu.Unlock()
-	if !first || c.arm(l.local) == nil {
-		return
+	if exists {
+		c.account.give(signalling, signalCost)
 	}
-	if _, waiting := s.unlink(l); waiting {
+	if !first || c.arm(l.local) == nil {
+		return nil
+	}
+	if _, waiting := c.unlink(l); waiting {
 		c.sendReason(l.local, opExit, opPayloadExit, to, from, nil, gen.ErrProcessUnknown)
 	}
+	return nil
+}
+
+// unlink forgets a link and says whether there was one, and whether Ergo knows of it.
+func (c *Connection) unlink(l link) (ergo, found bool) {
+	if ergo, found = c.signals.unlink(l); found {
+		c.account.give(signalling, signalCost)
+	}
+	return ergo, found
 }
 
 // linkExit is the end of a process of the peer that is linked to one of ours.
 func (c *Connection) linkExit(l link, reason error) {
-	ergo, found := c.signals.unlink(l)
+	ergo, found := c.unlink(l)
 	switch {
 	case !found:
 	case ergo:
@@ -152,10 +187,18 @@ func (c *Connection) linkExit(l link, reason error) {
 // LinkPID links a process of ours with one of the peer.
 func (c *Connection) LinkPID(pid, target gen.PID) error {
 	s := &c.signals
+	l := link{local: pid, remote: target}
+	if err := c.account.take(signalling, signalCost); err != nil {
+		return err
+	}
 	s.mu.Lock()
-	s.links[link{local: pid, remote: target}] = true
+	_, exists := s.links[l]
+	s.links[l] = true
 	first := s.claim(pid)
 	s.mu.Unlock()
+	if exists {
+		c.account.give(signalling, signalCost)
+	}
 	if first {
 		if err := c.arm(pid); err != nil {
 			return err
@@ -167,7 +210,7 @@ func (c *Connection) LinkPID(pid, target gen.PID) error {
 // UnlinkPID undoes it. An exit signal that crosses it finds no link any more,
 // so the peer's acknowledgement need not be awaited.
 func (c *Connection) UnlinkPID(pid, target gen.PID) error {
-	if _, found := c.signals.unlink(link{local: pid, remote: target}); !found {
+	if _, found := c.unlink(link{local: pid, remote: target}); !found {
 		return nil
 	}
 	s := &c.signals

@@ -13,9 +13,17 @@ import (
 	"ergo.services/ergo"
 	"ergo.services/ergo/gen"
 	"ergo.services/ergo/node"
+	"golang.org/x/time/rate"
 
 	"nxvk/gen/etf"
 	"nxvk/node/epmd"
+)
+
+// Bounds where Options have none, in bytes.
+const (
+	DefaultMaxTerm  = 512 << 20
+	DefaultMaxQueue = 256 << 20
+	DefaultMaxHeld  = 1 << 30
 )
 
 // Options say how a Node joins a cluster.
@@ -32,8 +40,8 @@ type Options struct {
 	Epmd string
 	// NoEpmd leaves the node unregistered. Peers then need to know the port.
 	NoEpmd bool
-	// ServeEpmd serves the port mapper here while nobody else does, at
-	// EpmdListen, which is Epmd where empty. Peers ask the port mapper of the
+	// ServeEpmd serves the port mapper here while nobody else does, at Epmd, and at
+	// EpmdListen unless that is empty. Peers ask the port mapper of the
 	// host in the node's name, so both must be reachable under that.
 	ServeEpmd  bool
 	EpmdListen string
@@ -45,8 +53,15 @@ type Options struct {
 	// MaxTerm bounds a message without its large binaries; 512 MiB where zero.
 	MaxTerm int
 	// MaxQueue bounds what waits for a peer that does not read; 256 MiB where
-	// zero. Replies are exempt.
+	// zero. Replies may exceed it by their large binaries. A peer for whom more
+	// of their terms wait is cut off.
 	MaxQueue int
+	// MaxHeld bounds what a connection may have this node hold, large binaries
+	// apart: arriving messages, decoded terms until they are handled, replies,
+	// monitors and links; 1 GiB where zero. A peer that goes beyond is cut off.
+	MaxHeld int64
+	// Budget pays for what all connections hold. No bound where nil.
+	Budget Budget
 	// Allocator provides the memory for large binaries. A pool that keeps
 	// 256 MiB where nil.
 	Allocator etf.Allocator
@@ -60,6 +75,8 @@ type Node struct {
 
 	options   Options
 	counters  Counters
+	warnings  *rate.Limiter // of what others can cause
+	unsaid    atomic.Uint64 // warnings that were left out
 	handshake handshake
 	network   gen.Network   // Ergo's
 	linger    time.Duration // lingerTime
@@ -100,6 +117,7 @@ func Start(options Options) (*Node, error) {
 	n := &Node{
 		options:    options,
 		linger:     lingerTime,
+		warnings:   rate.NewLimiter(logRate, logBurst),
 		registered: make(chan error, 1),
 		peers:      make(map[gen.Atom]*peer),
 		adopting:   make(map[string]*adoption),
@@ -144,7 +162,7 @@ func (n *Node) open() error {
 		return fmt.Errorf("start node %s: %w", n.options.Name, err)
 	}
 	id := identity{name: string(n.options.Name), flags: flagsOffered, creation: uint32(n.Creation())}
-	n.handshake = handshake{self: id, cookie: n.options.Cookie}
+	n.handshake = handshake{self: id, cookie: n.options.Cookie, ours: &challenges{}}
 	if n.network = n.Network(); n.network == nil { // stopped by a signal
 		return ErrClosed
 	}
@@ -170,10 +188,13 @@ func (o *Options) setDefaults() {
 		o.NetTickTime = 60 * time.Second
 	}
 	if o.MaxTerm == 0 {
-		o.MaxTerm = 512 << 20
+		o.MaxTerm = DefaultMaxTerm
 	}
 	if o.MaxQueue == 0 {
-		o.MaxQueue = 256 << 20
+		o.MaxQueue = DefaultMaxQueue
+	}
+	if o.MaxHeld == 0 {
+		o.MaxHeld = DefaultMaxHeld
 	}
 	if o.Allocator == nil {
 		o.Allocator = etf.NewPool(256 << 20)
@@ -295,10 +316,4 @@ func (n *Node) connections() []*Connection {
 		}
 	}
 	return all
-}
-
-func (n *Node) warn(format string, args ...any) {
-	if n.Node != nil {
-		n.Node.Log().Warning(format, args...)
-	}
 }

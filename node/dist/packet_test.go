@@ -325,7 +325,7 @@ func BenchmarkCasts(b *testing.B) {
 			deliver: func(control etf.Tuple, payload etf.Term, _ int) (bool, error) {
 				f := fields{control: control}
 				f.int(0)
-				received(PID(f.pid(1)), payload)
+				received(PID(f.pid(1)), payload, charge{})
 				return true, nil
 			}}
 		r.run()

@@ -2,6 +2,7 @@ package dist
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -23,6 +24,11 @@ const (
 	// maxSequences bounds the fragmented messages in flight on a connection.
 	// A BEAM has one for each process that is sending.
 	maxSequences = 1 << 16
+	// sequenceCost is what such a message takes beside its bytes.
+	sequenceCost = 512
+	// decodeRoom is how much of a message is decoded before its account is asked.
+	// Most messages take less, and it is asked once for them.
+	decodeRoom = 64 << 10
 )
 
 // reader cuts the stream from a peer into packets and messages. It runs in one
@@ -34,6 +40,10 @@ type reader struct {
 	allocator etf.Allocator
 	maxTerm   int
 	lost      *atomic.Uint64 // counts what the allocator refused
+	account   *account       // pays for what arrives and what is decoded; nil for none
+	// wanted says whether anybody takes the payload of a message with this control
+	// message. What nobody does is not decoded. All are wanted where nil.
+	wanted func(control etf.Tuple) (bool, error)
 	// deliver gets each message and how many bytes its terms took, large
 	// binaries apart. control is only valid during the call.
 	deliver func(control etf.Tuple, payload etf.Term, size int) (taken bool, err error)
@@ -46,8 +56,9 @@ type reader struct {
 	refs      []etf.Term // work space
 	control   [8]etf.Term
 	sequences map[uint64]*assembly
-	filling   int // messages in flight with a half-filled binary
-	bulk      int // reads for which a large binary may be next
+	cost      charge // of the message that is delivered; deliver may take it over
+	filling   int    // messages in flight with a half-filled binary
+	bulk      int    // reads for which a large binary may be next
 }
 
 // run reads until the stream ends or breaks the protocol. After errRelieved it
@@ -57,13 +68,14 @@ func (r *reader) run() error {
 		r.buf = make([]byte, readBuffer)
 		r.sequences = make(map[uint64]*assembly)
 		r.decoder.Streamed = true
+		r.decoder.More = r.pay
 	}
 	err := r.packets()
 	if err == errRelieved {
 		return err
 	}
 	for _, a := range r.sequences {
-		release(a.large)
+		r.discard(a)
 	}
 	return err
 }
@@ -174,13 +186,18 @@ func (r *reader) plain(n int) error {
 
 // whole reads a message of n bytes that came as one packet.
 func (r *reader) whole(a *assembly, n int) error {
-	err := r.feed(a, n, n)
-	if err == nil {
-		err = r.complete(a)
-	} else {
-		release(a.large)
+	if err := r.feed(a, n, n); err != nil {
+		r.discard(a)
+		return err
 	}
-	return err
+	return r.complete(a)
+}
+
+// discard frees what a message holds that nobody will read.
+func (r *reader) discard(a *assembly) {
+	release(a.large)
+	r.account.give(assembling, a.paid)
+	a.paid = 0
 }
 
 // fragment reads a fragment of n bytes. The first one carries the number of
@@ -203,7 +220,10 @@ func (r *reader) fragment(kind byte, n int) error {
 		if len(r.sequences) >= maxSequences {
 			return fmt.Errorf("%w: %d messages in fragments", ErrTooLarge, len(r.sequences))
 		}
-		a = &assembly{next: number}
+		if err := r.account.take(assembling, sequenceCost); err != nil {
+			return err
+		}
+		a = &assembly{next: number, paid: sequenceCost}
 		r.sequences[sequence] = a
 	}
 	if a.next != number {
@@ -255,47 +275,88 @@ func (r *reader) feed(a *assembly, n, limit int) error {
 	return nil
 }
 
-// complete hands over a message whose last byte is there.
+// complete hands over a message whose last byte is there. Its bytes are held until
+// they are decoded.
 func (r *reader) complete(a *assembly) error {
 	if !a.parsed || a.left > 0 {
-		release(a.large)
+		r.discard(a)
 		return fmt.Errorf("%w: message ends early", ErrMalformed)
 	}
-	return r.message(a.skeleton[a.body:], a.atoms, a.large)
+	// Once the message is handed over, another goroutine may read.
+	account, paid := r.account, a.paid
+	err := r.message(a.skeleton[a.body:], a.atoms, a.large)
+	account.give(assembling, paid)
+	return err
 }
 
 // message decodes the control message and the payload and delivers them. The
 // large binaries of a message that nobody takes are freed.
 func (r *reader) message(p []byte, atoms, large []etf.Term) error {
 	r.decoder.Cache, r.decoder.Large = atoms, large
+	r.decoder.Begin(decodeRoom)
+	r.cost = charge{from: r.account}
 	control, payload, err := r.decode(p)
 	if err == nil {
+		err = r.pay(r.decoder.Size() - int(r.cost.size))
+	}
+	if err == nil {
 		var taken bool
-		if taken, err = r.deliver(control, payload, len(p)); taken {
+		taken, err = r.deliver(control, payload, len(p))
+		if err == errRelieved {
 			return err
 		}
+		if taken {
+			large = nil
+		}
 	}
+	r.cost.settle()
+	r.cost = charge{}
 	release(large)
 	return err
+}
+
+// pay charges what decoding takes: n more bytes, or fewer where n is negative.
+func (r *reader) pay(n int) error {
+	if n < 0 {
+		r.account.give(decoding, int64(-n))
+	} else if err := r.account.take(decoding, int64(n)); err != nil {
+		return err
+	}
+	r.cost.size += int64(n)
+	return nil
 }
 
 func (r *reader) decode(p []byte) (control etf.Tuple, payload etf.Term, err error) {
 	control, p, err = r.decoder.DecodeTuple(skipVersion(p), r.control[:])
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: control message: %w", ErrMalformed, err)
+		return nil, nil, undecodable("control message", err)
 	}
 	if len(control) == 0 {
 		return nil, nil, fmt.Errorf("%w: empty control message", ErrMalformed)
 	}
+	if r.wanted != nil {
+		if wanted, err := r.wanted(control); err != nil || !wanted {
+			return control, nil, err
+		}
+	}
 	if len(p) > 0 {
 		if payload, p, err = r.decoder.Decode(skipVersion(p)); err != nil {
-			return nil, nil, fmt.Errorf("%w: payload: %w", ErrMalformed, err)
+			return nil, nil, undecodable("payload", err)
 		}
 	}
 	if len(p) > 0 || len(r.decoder.Large) > 0 {
 		return nil, nil, fmt.Errorf("%w: %d bytes after the payload", ErrMalformed, len(p))
 	}
 	return control, payload, nil
+}
+
+// undecodable is the error of a part of a message: that of its account, or that it is
+// malformed.
+func undecodable(part string, err error) error {
+	if errors.Is(err, ErrOverLimit) {
+		return fmt.Errorf("%s: %w", part, err)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrMalformed, part, err)
 }
 
 // skipVersion drops the version byte that terms outside a header have.

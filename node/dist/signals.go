@@ -217,6 +217,7 @@ func (c *Connection) SendTerminatePID(target gen.PID, reason error) error {
 			delete(s.links, l)
 		}
 	}
+	c.account.give(signalling, int64(len(linked))*signalCost)
 	dead := make(map[etf.Ref]watch)
 	for ref := range s.owned[target] {
 		dead[ref] = s.watches[ref]
@@ -244,7 +245,9 @@ func (c *Connection) SendTerminateProcessID(target gen.ProcessID, reason error) 
 
 // terminated tells those of the peer who monitor a target, which has name there.
 func (c *Connection) terminated(target any, name etf.Term, reason error) {
-	for ref, w := range c.signals.fire(target) {
+	fired := c.signals.fire(target)
+	c.account.give(signalling, int64(len(fired))*signalCost)
+	for ref, w := range fired {
 		c.sendReason(gen.PID{}, opMonitorExit, opPayloadMonitorExit, name, w.by, ref, reason)
 	}
 }
@@ -279,6 +282,7 @@ func (c *Connection) ended(target any, reason error) {
 func (s *signals) down(c *Connection) {
 	s.mu.Lock()
 	watches, links := s.watches, s.links
+	c.account.give(signalling, int64(len(s.watched)+len(links))*signalCost)
 	s.init()
 	s.settle()
 	s.mu.Unlock()

@@ -55,8 +55,7 @@ func (t *TLSConfig) server(c net.Conn) (net.Conn, error) {
 	if t == nil {
 		return c, nil
 	}
-	s := tls.Server(c, t.serverSide)
-	return s, s.Handshake()
+	return encrypted(tls.Server(c, t.serverSide))
 }
 
 // client wraps a socket that was dialled to host.
@@ -66,6 +65,13 @@ func (t *TLSConfig) client(c net.Conn, host string) (net.Conn, error) {
 	}
 	config := t.clientSide.Clone()
 	config.ServerName = host
-	s := tls.Client(c, config)
-	return s, s.Handshake()
+	return encrypted(tls.Client(c, config))
+}
+
+// encrypted does the handshake of TLS.
+func encrypted(c *tls.Conn) (net.Conn, error) {
+	if err := c.Handshake(); err != nil {
+		return c, fmt.Errorf("%w: %w", ErrTLS, err)
+	}
+	return c, nil
 }

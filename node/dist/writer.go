@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -28,6 +29,8 @@ const (
 	// pokeLimit is how much a sender writes by itself at most: to copy more
 	// takes longer than to wake the writer.
 	pokeLimit = 128 << 10
+	// messageOverhead is what a message that waits takes beside its bytes.
+	messageOverhead = 64
 	// keepBuffer is the largest buffer that is kept for the next batch.
 	keepBuffer = 1 << 20
 )
@@ -42,6 +45,7 @@ type writer struct {
 	fragments bool // and fragments
 	maxQueue  int
 	sent      func(bytes int)
+	account   *account   // pays for own; nil for none
 	raw       *rawSocket // nil where the connection has none
 
 	mu       sync.Mutex
@@ -53,6 +57,7 @@ type writer struct {
 	line     []*long         // long messages and what must stay behind them
 	behind   map[gen.PID]int // senders that have messages in line
 	queued   int             // bytes that wait
+	own      int             // those of them that are no large binaries
 	sequence uint64
 	whole    int         // up to which size messages go out in one piece
 	idle     bool        // run waits for something to do
@@ -90,18 +95,19 @@ func (w *writer) queue(from gen.PID, e *etf.Encoder, bounded bool) error {
 
 // enter is queue under the lock. It returns what is to be released.
 func (w *writer) enter(from gen.PID, e *etf.Encoder, bounded bool) (done []func(), err error) {
-	n := e.Len()
+	n, own := e.Len(), len(e.Buffer())+messageOverhead
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.admit(n, bounded); err != nil {
+	if err := w.admit(n, own, bounded); err != nil {
 		return nil, err
 	}
 	w.queued += n
 	isLong := w.fragments && n > w.whole
 	if isLong || w.behind[from] > 0 {
-		w.enlist(from, e, isLong)
+		w.enlist(from, e, own, isLong)
 	} else {
 		w.batch.frame(w.header, e)
+		w.batch.paid += own
 		written := false
 		if w.idle {
 			done, written = w.poke()
@@ -114,15 +120,29 @@ func (w *writer) enter(from gen.PID, e *etf.Encoder, bounded bool) (done []func(
 	return done, nil
 }
 
-// admit says whether a message of n bytes may wait here.
-func (w *writer) admit(n int, bounded bool) error {
+// admit says whether a message of n bytes may wait here, own of them beside its
+// large binaries, and charges it. Those that are not bounded wait until the peer has
+// to be cut off, which is ErrSlow.
+func (w *writer) admit(n, own int, bounded bool) error {
 	switch {
 	case w.closed || w.ending:
 		return ErrClosed
 	case bounded && w.queued > 0 && w.queued+n > w.maxQueue:
 		return ErrBusy
+	case w.own > 0 && w.own+own > w.maxQueue:
+		return fmt.Errorf("%w: %d bytes wait", ErrSlow, w.queued)
 	}
+	if err := w.account.take(queueing, int64(own)); err != nil {
+		return fmt.Errorf("%w: %d bytes wait: %w", ErrSlow, w.queued, err)
+	}
+	w.own += own
 	return nil
+}
+
+// pay settles what a batch was charged that is written. The caller holds mu.
+func (w *writer) pay(paid int) {
+	w.own -= paid
+	w.account.give(queueing, int64(paid))
 }
 
 // poke has the sender write by itself, as far as that goes without waiting,
@@ -145,14 +165,15 @@ func (w *writer) poke() (done []func(), ok bool) {
 	w.parts, done = w.batch.take(n, w.parts[:0], nil)
 	clear(w.parts)
 	if ok = w.batch.rest() == 0; ok {
+		w.pay(w.batch.paid)
 		w.batch = batch{buf: w.batch.buf[:0]}
 	}
 	return done, ok
 }
 
 // enlist puts a message at the end of the line.
-func (w *writer) enlist(from gen.PID, e *etf.Encoder, isLong bool) {
-	m := &long{from: from, short: !isLong}
+func (w *writer) enlist(from gen.PID, e *etf.Encoder, own int, isLong bool) {
+	m := &long{from: from, short: !isLong, batch: batch{paid: own}}
 	if isLong {
 		w.sequence++
 		m.sequence = w.sequence
@@ -264,12 +285,14 @@ func (w *writer) wrote(short batch, m *long, finished bool, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queued = max(0, w.queued-n)
+	w.pay(short.paid)
 	if cap(short.buf) <= keepBuffer {
 		w.spare = batch{buf: short.buf[:0]}
 	}
 	if !finished || w.closed {
 		return
 	}
+	w.pay(m.paid)
 	w.line[0] = nil
 	w.line = w.line[1:]
 	if w.behind[m.from]--; w.behind[m.from] == 0 {
@@ -305,8 +328,16 @@ func (w *writer) drain() {
 	w.mu.Lock()
 	line := w.line
 	w.line, w.behind = nil, nil
+	w.pay(w.own)
 	w.mu.Unlock()
 	for _, m := range line {
 		m.drop()
 	}
+}
+
+// waiting returns the bytes that wait to be written.
+func (w *writer) waiting() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return int64(w.queued)
 }

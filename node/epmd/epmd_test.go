@@ -134,6 +134,31 @@ func TestDefaultAddress(t *testing.T) {
 	}
 }
 
+// TestListenBeside serves one more address than that of the registrations, and takes none
+// twice.
+func TestListenBeside(t *testing.T) {
+	first, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(first.Addr().String())
+	first.Close()
+	for _, serve := range []string{"0.0.0.0:" + port, "127.0.0.2:" + port} {
+		ctx, cancel := context.WithCancel(t.Context())
+		registered, ended := make(chan uint32, 1), make(chan bool)
+		k := Keeper{Address: "127.0.0.1:" + port, Serve: serve, Node: Node{Name: "n", Port: 7}, Registered: func(c uint32) { registered <- c }}
+		go func() { k.Run(ctx); close(ended) }()
+		<-registered
+		for _, asked := range []string{"127.0.0.1:" + port, "127.0.0.2:" + port} {
+			if n, err := Lookup(t.Context(), asked, "n"); err != nil || n.Port != 7 {
+				t.Errorf("served at %s, asked at %s: %v (%v)", serve, asked, n, err)
+			}
+		}
+		cancel()
+		<-ended
+	}
+}
+
 func FuzzNode(f *testing.F) {
 	f.Add(appendNode(nil, Node{Name: "nxvk", Port: 1, Extra: []byte{1}}))
 	f.Fuzz(func(t *testing.T, p []byte) {

@@ -18,7 +18,7 @@ const (
 // again, and where asked to it serves one itself while nobody else does.
 type Keeper struct {
 	Address string // of the port mapper
-	Serve   string // where to serve it, "" for not at all
+	Serve   string // where to serve it besides, and at Address; "" for not at all
 	Node    Node
 	// Report is told what is wrong, once until that changes. May be nil.
 	Report func(error)
@@ -39,7 +39,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		if k.Serve != "" && server == nil {
 			// Whoever holds the port serves; a loser of that race registers
 			// with the winner. Once served here, it is until the end.
-			server, _ = Listen(k.Serve)
+			server, _ = Listen(k.Serve, k.Address)
 		}
 		c, creation, err := register(ctx, k.Address, k.Node)
 		if err == nil {

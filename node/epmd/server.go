@@ -19,10 +19,12 @@ const (
 
 // Server is a port mapper. It answers everything that epmd does but DUMP, KILL
 // and STOP, which would let anybody on the machine end it.
+//
+// Who asks for a name may be anywhere; a node registers from this machine, as with epmd.
 type Server struct {
-	listener net.Listener
-	port     uint32
-	running  sync.WaitGroup
+	listeners []net.Listener
+	port      uint32
+	running   sync.WaitGroup
 
 	mu     sync.Mutex
 	nodes  map[string]Node
@@ -31,25 +33,47 @@ type Server struct {
 	made   uint32 // last creation
 }
 
-// Listen serves at address until Close.
-func Listen(address string) (*Server, error) {
+// Listen serves at all addresses until Close, or at none where that of the first one
+// fails. One that the first includes, as 0.0.0.0 does 127.0.0.1, is not needed.
+func Listen(address string, others ...string) (*Server, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("serve epmd: %w", err)
 	}
 	s := &Server{
-		listener: l,
-		port:     uint32(l.Addr().(*net.TCPAddr).Port),
-		nodes:    make(map[string]Node),
-		conns:    make(map[net.Conn]bool),
-		made:     rand.Uint32(),
+		listeners: []net.Listener{l},
+		port:      uint32(l.Addr().(*net.TCPAddr).Port),
+		nodes:     make(map[string]Node),
+		conns:     make(map[net.Conn]bool),
+		made:      rand.Uint32(),
 	}
-	s.running.Go(s.accept)
+	for _, other := range others {
+		if includes(address, other) {
+			continue
+		}
+		more, err := net.Listen("tcp", other)
+		if err != nil {
+			s.Close()
+			return nil, fmt.Errorf("serve epmd: %w", err)
+		}
+		s.listeners = append(s.listeners, more)
+	}
+	for _, l := range s.listeners {
+		s.running.Go(func() { s.accept(l) })
+	}
 	return s, nil
 }
 
-// Addr is where the server listens.
-func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+// includes reports whether who listens at an address does so at the other one too.
+func includes(address, other string) bool {
+	host, port, err := net.SplitHostPort(address)
+	_, otherPort, err2 := net.SplitHostPort(other)
+	ip := net.ParseIP(host)
+	return address == other || err == nil && err2 == nil && port == otherPort && (host == "" || ip != nil && ip.IsUnspecified())
+}
+
+// Addr is where the server listens, the first of its addresses.
+func (s *Server) Addr() net.Addr { return s.listeners[0].Addr() }
 
 // Close ends the server and every connection to it.
 func (s *Server) Close() {
@@ -59,13 +83,15 @@ func (s *Server) Close() {
 		c.Close()
 	}
 	s.mu.Unlock()
-	s.listener.Close()
+	for _, l := range s.listeners {
+		l.Close()
+	}
 	s.running.Wait()
 }
 
-func (s *Server) accept() {
+func (s *Server) accept(l net.Listener) {
 	for {
-		c, err := s.listener.Accept()
+		c, err := l.Accept()
 		if err != nil {
 			s.mu.Lock()
 			closed := s.closed
@@ -113,7 +139,9 @@ func (s *Server) serve(c net.Conn) {
 	}
 	switch body := p[1:]; p[0] {
 	case reqAlive:
-		s.alive(c, body)
+		if local(c) {
+			s.alive(c, body)
+		}
 	case reqPort:
 		c.Write(s.lookup(string(body)))
 	case reqNames:
@@ -121,6 +149,13 @@ func (s *Server) serve(c net.Conn) {
 	case reqDump, reqKill, reqStop:
 		// Closing without an answer is how epmd itself refuses.
 	}
+}
+
+// local reports whether who connected is on this machine.
+func local(c net.Conn) bool {
+	here, ok := c.LocalAddr().(*net.TCPAddr)
+	there, ok2 := c.RemoteAddr().(*net.TCPAddr)
+	return ok && ok2 && (there.IP.IsLoopback() || there.IP.Equal(here.IP))
 }
 
 func (s *Server) alive(c net.Conn, body []byte) {

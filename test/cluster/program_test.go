@@ -135,6 +135,8 @@ func TestMetrics(t *testing.T) {
 		`nxvk_session_memory_bytes{device="nxvk_0",label="",session="<`, `nxvk_device_busy_seconds{device="nxvk_0"}`,
 		`nxvk_device_up{device="nxvk_0"} 1`, "nxvk_build_info{", "go_goroutines",
 		"nxvk_wire_received_bytes_total", "nxvk_connections 1", "nxvk_handshakes_failed_total",
+		`nxvk_handshake_failures_total{reason="cookie"} 0`, `nxvk_connections_ended_total{reason="slow"} 0`,
+		`nxvk_connection_queued_bytes{peer="` + b.name + `"}`, `nxvk_connection_assembly_bytes{peer="` + b.name + `"}`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the metrics lack %q", want)
