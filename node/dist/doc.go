@@ -10,7 +10,8 @@
 // A Node owns its listener: each accepted socket gets its own goroutine, a
 // deadline and the handshake of handshake.go. Connect dials and does the other
 // half. What an unproven peer says changes nothing. The connection is adopted into
-// Ergo's table (adopt.go) before the peer is told that it is connected, from where Ergo's processes send to it and monitor through it.
+// Ergo's table (adopt.go) before the peer is told that it is connected, from where
+// Ergo's processes send to it and monitor through it.
 //
 //	socket ── handshake ── adopt ── Connection ┬─ reader: frames → terms → actors
 //	                                           ├─ writer: queue → gathering writes
@@ -27,7 +28,8 @@
 //
 // Senders never wait for the writer: messages that actors originate are
 // refused with ErrBusy once Options.MaxQueue bytes wait; a peer for whom as many
-// bytes of replies wait, large binaries apart, is cut off. Nor do they wait for a connection: a send to a node that is not
+// bytes of replies wait, large binaries apart, is cut off. Nor do they wait for a
+// connection: a send to a node that is not
 // connected is an error.
 //
 // A node that stops lets nobody in any more (door.go) and has its processes end.
