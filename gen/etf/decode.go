@@ -259,7 +259,10 @@ func (d *Decoder) token() (t Term, opened bool, err error) {
 	if t, err = d.leaf(tag); err != nil {
 		return nil, false, err
 	}
-	return t, false, d.charge(leafCost(tag, d.pos-at))
+	if n := leafCost(tag, d.pos-at); n > 0 {
+		err = d.charge(n)
+	}
+	return t, false, err
 }
 
 // leafCost is what a leaf takes whose encoding has n bytes after the tag. Containers

@@ -9,8 +9,9 @@
 //
 // A Node owns its listener: each accepted socket gets its own goroutine, a
 // deadline and the handshake of handshake.go. Connect dials and does the other
-// half. Either way the finished connection is then adopted into Ergo's table
-// (adopt.go), from where Ergo's processes send to it and monitor through it.
+// half. What an unproven peer says changes nothing. The connection is adopted into
+// Ergo's table (adopt.go) before the peer is told that it is connected, from where
+// Ergo's processes send to it and monitor through it.
 //
 //	socket ── handshake ── adopt ── Connection ┬─ reader: frames → terms → actors
 //	                                           ├─ writer: queue → gathering writes
@@ -19,10 +20,16 @@
 // The reader never waits for an actor, and where it handles a message itself
 // (Node.Direct), another goroutine reads on if that takes long. Mailboxes are
 // unbounded, so what a peer can make this node hold is bounded by the allocator
-// of large binaries and by Options.MaxTerm for each message, not by flow
-// control. Senders never wait for the writer: messages that actors originate are
-// refused with ErrBusy once Options.MaxQueue bytes wait, replies are always
-// taken. Nor do they wait for a connection: a send to a node that is not
+// of large binaries and by its connection's account (account.go), not by flow
+// control: messages in assembly, terms until they are Handled, replies, monitors
+// and links are charged to it, and a peer that goes beyond Options.MaxHeld or what
+// Options.Budget has left is cut off. A process with a mailbox of Ergo's does not say
+// when it has handled a message; such a message is charged until it is there.
+//
+// Senders never wait for the writer: messages that actors originate are
+// refused with ErrBusy once Options.MaxQueue bytes wait; a peer for whom as many
+// bytes of replies wait, large binaries apart, is cut off. Nor do they wait for a
+// connection: a send to a node that is not
 // connected is an error.
 //
 // A node that stops lets nobody in any more (door.go) and has its processes end.
