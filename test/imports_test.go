@@ -35,7 +35,7 @@ var rules = map[string][]string{
 	"nxvk/gen/...":        {"nxvk/gen/...", "nxvk/node/dist", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/node/...":       {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/cmd/...":        {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/test/...":       {"nxvk/...", "github.com/...", "gonum.org/..."},
+	"nxvk/test/...":       {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 }
 
 const ergo = "ergo.services/..."

@@ -29,6 +29,7 @@ type handover struct {
 // flow is a stream, as the device sees it.
 type flow struct {
 	account
+	mixed    rate // of pieces that no kernel takes most of
 	pending  []batch
 	line     *line       // of the latest batch
 	handed   *submission // the latest on its way
@@ -107,6 +108,9 @@ func (q *queue) hand(b batch) error {
 		q.backlog = append(q.backlog, f)
 		if f.inFlight == 0 {
 			q.clock.arrive(&f.account)
+		}
+		if len(q.clock.active) > 1 {
+			q.crowded.Store(b.at.UnixNano())
 		}
 	}
 	f.pending = append(f.pending, b)
@@ -209,10 +213,11 @@ func (q *queue) next() (*flow, *line) {
 // expect says what the batch is expected to take, after what its kernel has taken since
 // it was submitted.
 func (b *batch) expect() {
+	r := b.sub.flow.mixed.value()
 	if b.main != nil {
-		r := b.main.rate()
-		b.seconds, b.rate = b.seconds*r/b.rate, r
+		r = b.main.learnt.value()
 	}
+	b.seconds, b.rate = b.seconds*r/b.rate, r
 }
 
 // ready reports whether the device has been given what a batch depends on.
@@ -241,7 +246,13 @@ func (q *queue) admit(f *flow, b *batch) *line {
 	switch {
 	case n >= maxInFlight:
 		return nil
-	case n == 0, small, l.seconds < ahead, len(q.lines) > 1 && len(q.clock.active) == 1 && n < 2:
+	case n == 0, small, l.seconds < ahead:
+		return l
+	case len(q.clock.active) == 1 && q.alone():
+		if n < 2 || l.seconds < aloneAhead {
+			return l
+		}
+	case len(q.lines) > 1 && len(q.clock.active) == 1 && n < 2:
 		return l
 	}
 	return nil

@@ -28,20 +28,30 @@ func (s *Stream) Expect(seconds float64) {
 	if seconds <= 0 || s.lists == nil || len(s.cmds) == 0 || s.kernel == nil {
 		return
 	}
-	seconds *= s.kernel.rate()
+	seconds *= s.kernel.learnt.value()
 	s.costs = append(s.costs, cost{at: len(s.cmds) - 1, p: s.kernel, seconds: seconds})
 	s.seconds += seconds
 }
 
-// rate is the bits of a number, 0 where it has not been learnt.
+// rate is by what an expectation is to be multiplied: the bits of a number, 0 where it has
+// not been learnt.
 type rate struct{ bits atomic.Uint64 }
 
-// rate is by what an expectation of the kernel is to be multiplied.
-func (p *Pipeline) rate() float64 {
-	if b := p.learnt.bits.Load(); b != 0 {
+func (r *rate) value() float64 {
+	if b := r.bits.Load(); b != 0 {
 		return math.Float64frombits(b)
 	}
 	return 1
+}
+
+// learn corrects the rate where something took so many times as long as was expected.
+func (r *rate) learn(times float64) {
+	times = min(max(times, 1./64), 64)
+	next := r.value() * math.Exp(trust*math.Log(times))
+	if r.bits.Load() == 0 {
+		next = times
+	}
+	r.bits.Store(math.Float64bits(min(max(next, 1e-4), 1e4)))
 }
 
 const (
@@ -59,12 +69,7 @@ func (p *Pipeline) learn(took, expected float64, cut bool) {
 	if took < telling || cut && took > expected && p.d.info.Kind != CPU {
 		return
 	}
-	times := min(max(took/expected, 1./64), 64)
-	r := p.rate() * math.Exp(trust*math.Log(times))
-	if p.learnt.bits.Load() == 0 {
-		r = times
-	}
-	p.learnt.bits.Store(math.Float64bits(min(max(r, 1e-4), 1e4)))
+	p.learnt.learn(took / expected)
 }
 
 // piece is a part of a batch.
@@ -135,7 +140,7 @@ func cut(list []cost) bool { return slices.ContainsFunc(list, func(c cost) bool 
 // slice makes several commands of each dispatch that takes longer than a piece should.
 // The first has its barrier; they need none between them.
 func (q *queue) slice(l *lists) {
-	if !q.d.slices() {
+	if !q.d.slices() || q.alone() {
 		return
 	}
 	cuts := 0
@@ -160,6 +165,9 @@ func (q *queue) slice(l *lists) {
 			part := c
 			*extentOf(&part) = count
 			based(&part, &c, first)
+			if n > 1 {
+				part.A = uint64(e.p.based())
+			}
 			if first > 0 {
 				part.Barrier = 0
 			}
@@ -183,7 +191,7 @@ func parts(c *vk.Cmd, e *cost, piece float64) int {
 		}
 		most = uint32(min(uint64(c.X)*uint64(c.Y)*uint64(c.Z)/fullGrid, uint64(most)))
 	}
-	if e.p.layout.Whole || e.seconds <= 1.5*piece {
+	if e.p.layout.Whole || e.seconds <= 1.5*piece || e.p.based() == 0 {
 		return 1
 	}
 	return int(max(1, min(float64(most), math.Ceil(e.seconds/piece))))

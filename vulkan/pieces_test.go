@@ -11,6 +11,7 @@ import (
 // workgroup runs once, knows its place in the whole grid, and comes before what follows.
 func TestSlices(t *testing.T) {
 	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond})
+	d.queue.crowded.Store(time.Now().Add(time.Hour).UnixNano()) // dispatches are cut beside others
 	grid := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
 	whole := must(d.Pipeline("whole", readWords(t, "grid_bind.spv"), Layout{Buffers: 1, Whole: true}))(t)
 	twice := affine(t, d, false)
@@ -38,7 +39,7 @@ func TestSlices(t *testing.T) {
 			if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, g[0], g[1], g[2]); err != nil {
 				t.Fatal(err)
 			}
-			s.Expect((0.5 + 40*rnd.Float64()) * 1e-3 / p.rate())
+			s.Expect((0.5 + 40*rnd.Float64()) * 1e-3 / p.learnt.value())
 			if err := s.Dispatch(twice, []Arg{ReadWrite(b), ReadWrite(b)}, affinePush(uint32(n), 2, 1), uint32(n+63)/64, 1, 1); err != nil {
 				t.Fatal(err)
 			}
@@ -66,6 +67,7 @@ func TestSlices(t *testing.T) {
 // longer than it should be unless it is one command, and slices add up.
 func TestPiecesCoverBatches(t *testing.T) {
 	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond})
+	d.queue.crowded.Store(time.Now().Add(time.Hour).UnixNano()) // dispatches are cut beside others
 	p := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
 	rnd := rand.New(rand.NewPCG(8, 1))
 	b := must(d.Alloc(1 << 20))(t)

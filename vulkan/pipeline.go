@@ -41,6 +41,8 @@ type Pipeline struct {
 	name   string
 	layout Layout
 	handle vk.Pipeline
+	code   []uint32
+	base   base
 	shape  shape
 	learnt rate
 }
@@ -85,7 +87,7 @@ func (k *kernels) close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for p := range k.all {
-		vk.DestroyPipeline(k.d.dev, p.handle)
+		p.destroy()
 	}
 	for _, s := range k.shapes {
 		vk.DestroyLayout(k.d.dev, s.set, s.layout)
@@ -129,7 +131,7 @@ func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, erro
 	cache := d.kernels.takeCache()
 	h, r := vk.CreateComputePipeline(d.dev, &vk.PipelineInfo{
 		Code: code, Layout: s.layout, Cache: cache.handle, Spec: l.Spec, Subgroup: uint32(l.SubgroupSize),
-		Base: d.slices() && !l.Whole,
+		Base: d.info.Kind == CPU && d.slices() && !l.Whole,
 	})
 	if f := d.opts.Fault.Refuse; f != nil && r == vk.Success && f(name) {
 		vk.DestroyPipeline(d.dev, h)
@@ -144,7 +146,10 @@ func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, erro
 		}
 		return nil, err
 	}
-	p := &Pipeline{d: d, name: name, layout: l, handle: h, shape: s}
+	p := &Pipeline{d: d, name: name, layout: l, handle: h, shape: s, code: code}
+	if d.info.Kind == CPU {
+		p.base.handle.Store(uint64(h))
+	}
 	d.kernels.add(p)
 	d.counts.pipelines.Add(1)
 	return p, nil
@@ -174,7 +179,7 @@ func (p *Pipeline) Free() {
 	if _, ok := k.all[p]; ok {
 		delete(k.all, p)
 		p.d.queue.forget()
-		vk.DestroyPipeline(p.d.dev, p.handle)
+		p.destroy()
 	}
 }
 

@@ -30,7 +30,16 @@ const (
 	// little is how many seconds of work a stream may have on its way and count as one
 	// that wants little.
 	little = ahead / 8
+	// aloneAhead is how many seconds of work a line is given where one stream alone has
+	// had work for so long as lonely says: the device then never waits for the next piece.
+	aloneAhead = 4 * pieceGPU
+	lonely     = 2 * time.Second
 )
+
+// alone reports whether one stream alone has had work for some time.
+func (q *queue) alone() bool {
+	return time.Since(time.Unix(0, q.crowded.Load())) > lonely
+}
 
 // queue gives the device its work: the lines, the streams that have work waiting, and
 // the recorders in use and to spare.
@@ -40,6 +49,7 @@ type queue struct {
 	watchdog time.Duration
 	epoch    atomic.Uint64 // rises when what command buffers refer to is destroyed
 	piece    float64       // seconds
+	crowded  atomic.Int64  // when several streams had work last, in Unix nanoseconds
 	closed   atomic.Bool
 
 	mu    sync.Mutex
@@ -212,8 +222,12 @@ func (l *line) took(now time.Time, list []busyRecorder, active float64) {
 			seconds = all * b.seconds / expected
 		}
 		b.sub.flow.serve(seconds - b.seconds)
-		if b.main != nil && b.seconds > 0 && len(list) == 1 {
+		switch {
+		case b.seconds == 0:
+		case b.main != nil && len(list) == 1:
 			b.main.learn(seconds, b.seconds, b.cut)
+		case b.main == nil && all > telling:
+			b.sub.flow.mixed.learn(seconds / b.seconds)
 		}
 	}
 }

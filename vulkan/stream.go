@@ -338,9 +338,9 @@ func (s *Stream) submit(t *submission) error {
 	writes := slices.Clone(s.wrote)
 	for i, p := range pieces {
 		b := batch{cmds: l.cmds[p.from:p.to], lists: l, last: i == len(pieces)-1, queries: len(s.stamps),
-			seconds: p.seconds, main: p.main, cut: p.cut, writes: writes}
+			seconds: p.seconds, rate: 1, main: p.main, cut: p.cut, writes: writes}
 		if b.main != nil {
-			b.rate = b.main.rate()
+			b.rate = b.main.learnt.value()
 		}
 		if b.sub = t; !b.last {
 			b.sub = &submission{flow: s.flow}
