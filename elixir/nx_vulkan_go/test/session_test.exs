@@ -201,4 +201,25 @@ defmodule NxVulkanGo.SessionTest do
     error = assert_raise(Error, fn -> Nx.to_flat_list(Nx.tensor([1])) end)
     assert Exception.message(error) =~ "install the same version of both"
   end
+
+  test "the limit and the deadline of the configuration are the session's", context do
+    Application.put_env(:nx_vulkan_go, :limit, 4096)
+    Application.put_env(:nx_vulkan_go, :deadline, 250)
+
+    on_exit(fn ->
+      for key <- [:limit, :deadline], do: Application.delete_env(:nx_vulkan_go, key)
+    end)
+
+    test = self()
+
+    refuse = fn options ->
+      send(test, {:opened, options})
+      {:bad_argument, nil, [], "seen"}
+    end
+
+    FakeServer.stop(context.server)
+    FakeServer.start(context.place[:device], refuse: refuse)
+    assert_raise(Error, ~r/seen/, fn -> Nx.to_flat_list(Nx.tensor([1])) end)
+    assert_receive {:opened, %{limit: 4096, deadline: 250}}
+  end
 end

@@ -66,10 +66,6 @@ defmodule NxVulkanGo.TwoMachinesTest do
 
   # `nxvk-node run` on the one machine, until it is ready.
   defp serve(context, name) do
-    epmd = Path.wildcard("#{:code.root_dir()}/erts-*/bin/epmd") |> hd()
-    mapper = spawn_in(context.gpubox, epmd, [], [])
-    {:os_pid, pid} = Port.info(mapper, :os_pid)
-    on_exit(fn -> System.cmd("kill", ["#{pid}"]) end)
     args = ~w(run --listen 0.0.0.0 --port 9100 --device host --exit-on-eof --name) ++ [name]
     args = args ++ ["--cookie-file", context.cookie, "--cache-dir", "-"]
     node = spawn_in(context.gpubox, Launcher.Binary.find!(), args, [])

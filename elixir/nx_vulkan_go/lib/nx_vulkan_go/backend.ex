@@ -99,6 +99,8 @@ defmodule NxVulkanGo.Backend do
     * `:label` - what the sessions of this VM are called in reports of the server (default:
       the name of the release, the project or the script)
     * `:limit` - how many bytes this VM may have on a device (default `:infinity`)
+    * `:deadline` - how many milliseconds one operation or one run of a compiled function may take, after which
+      reading its results raises `NxVulkanGo.Error` of kind `:deadline` (default `:infinity`)
     * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`
   """
 

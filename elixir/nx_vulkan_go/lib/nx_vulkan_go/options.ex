@@ -26,8 +26,8 @@ defmodule NxVulkanGo.Options do
 
   ## Of the configuration
 
-  Under `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:fallback`, `:check`,
-  `:binary`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`,
+  Under `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:deadline`, `:fallback`, `:check`,
+  `:binary`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`, `:allow_shaders`,
   `:add_backend_on_inspect` and `:check_shape_and_type`; `NxVulkanGo.Backend` and `NxVulkanGo.Launcher` say what they mean.
   Others are warned of when the application starts.
   """
@@ -44,8 +44,8 @@ defmodule NxVulkanGo.Options do
              [:within_defn_compiler, EXLA, :mode, :raise_on_none, :seed, :print_values] ++
              [:global_layer_options]
 
-  @configuration [:server, :cookie, :device, :limit, :fallback, :check, :binary, :node_args] ++
-                   [:start_timeout, :tls, :distribution, :label] ++
+  @configuration [:server, :cookie, :device, :limit, :deadline, :fallback, :check, :binary, :node_args] ++
+                   [:start_timeout, :tls, :distribution, :label, :allow_shaders] ++
                    [:add_backend_on_inspect, :check_shape_and_type]
 
   @doc "The options of the backend, where they are some."

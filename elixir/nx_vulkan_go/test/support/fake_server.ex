@@ -87,6 +87,9 @@ defmodule NxVulkanGo.FakeServer do
       else: {:error, {:stale, nil, [], "restarted"}}
   end
 
+  defp answer(%{refuse: refuse}, {:open, options}) when is_function(refuse),
+    do: {:error, refuse.(options)}
+
   defp answer(%{refuse: error}, {:open, _options}) when error != nil, do: {:error, error}
 
   defp answer(state, {:open, _options}),

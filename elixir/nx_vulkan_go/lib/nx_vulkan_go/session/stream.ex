@@ -101,8 +101,13 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp options do
-    limit = Application.get_env(:nx_vulkan_go, :limit, :infinity)
-    %{sweep: true, digest: Ops.digest(), label: Label.text(), limit: limit}
+    %{
+      sweep: true,
+      digest: Ops.digest(),
+      label: Label.text(),
+      limit: Application.get_env(:nx_vulkan_go, :limit, :infinity),
+      deadline: Application.get_env(:nx_vulkan_go, :deadline, :infinity)
+    }
   end
 
   # What the values of this session may take: its limit, or the device's memory;
