@@ -2,7 +2,8 @@
 # on to GNU make, with the variables of the command line.
 
 GMAKE   ?= gmake
-TARGETS != sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' GNUmakefile
+# Those of GNUmakefile; test/makefile_test.go compares them.
+TARGETS  = build demo test test-full check bench generate shaders help
 
 $(TARGETS):
 	@command -v $(GMAKE) >/dev/null 2>&1 || { echo "make: this needs GNU make (FreeBSD: pkg install gmake), as gmake or what GMAKE says" >&2; exit 1; }
