@@ -28,18 +28,13 @@ type Account struct {
 
 // Account returns a new account.
 func (p *Pool) Account() *Account {
-	a := &Account{pool: p, tasks: make(map[*Task]bool)}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.accounts[a] = true
-	return a
+	return &Account{pool: p, tasks: make(map[*Task]bool)}
 }
 
 // End cancels all computations of the account, and those that are still to come.
 func (a *Account) End() {
 	a.pool.mu.Lock()
 	a.ended = true
-	delete(a.pool.accounts, a)
 	var cancels []context.CancelFunc
 	for t := range a.tasks {
 		cancels = append(cancels, t.cancel)
@@ -93,6 +88,7 @@ func (a *Account) Start(what string, f func(w *Worker) error, done func(error)) 
 		a.used = max(a.used, p.clock) // time in which it asked for nothing is no credit
 	}
 	a.tasks[t] = true
+	p.tasks++
 	p.started[what]++
 	w := &Worker{task: t, turn: make(chan struct{}, 1)}
 	p.ask(a, func() {
@@ -113,6 +109,7 @@ func (w *Worker) run(f func(w *Worker) error, done func(error)) {
 		p.mu.Lock()
 		p.put(w)
 		delete(t.account.tasks, t)
+		p.tasks--
 		p.mu.Unlock()
 		t.cancel()
 		done(err)

@@ -31,7 +31,7 @@ type Pool struct {
 	waits    int                      // their requests
 	clock    time.Duration            // the used time of the account that was served last
 	serial   uint64                   // orders those that have used as much
-	accounts map[*Account]bool        // that have not ended
+	tasks    int                      // under way, also of accounts that have ended
 	watching bool                     // watch runs
 	started  map[string]uint64        // computations so far, by kind
 	spent    map[string]time.Duration // processor time so far, by kind
@@ -44,7 +44,7 @@ func NewPool(processors int) *Pool {
 	if processors <= 0 {
 		processors = Processors()
 	}
-	return &Pool{slots: processors, now: time.Now, patience: patience, holders: make(map[*Worker]bool), accounts: make(map[*Account]bool),
+	return &Pool{slots: processors, now: time.Now, patience: patience, holders: make(map[*Worker]bool),
 		started: make(map[string]uint64), spent: make(map[string]time.Duration)}
 }
 
@@ -249,11 +249,8 @@ type Stats struct {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := Stats{Slots: p.slots, Running: len(p.holders), Waiting: p.waits, Panics: p.panics,
+	s := Stats{Slots: p.slots, Running: len(p.holders), Waiting: p.waits, Tasks: p.tasks, Panics: p.panics,
 		Started: make(map[string]uint64, len(p.started)), Spent: make(map[string]time.Duration, len(p.spent))}
-	for a := range p.accounts {
-		s.Tasks += len(a.tasks)
-	}
 	for what, n := range p.started {
 		s.Started[what] = n
 	}
