@@ -69,38 +69,49 @@ func sortIn[C realClass](in *call, args, outs []Value) {
 	store := storeAs[C](d)
 	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker, l line) {
 		xs, order := make([]C, l.n), make([]C, l.n)
-		load(xs, args[0].Data, l.at, l.step)
+		loadLine(w, load, xs, args[0].Data, l)
 		ranks(w, xs, in.Attrs[1][0] != 0, func(items []ranked) {
-			for i, x := range items {
-				order[i] = xs[x.at]
-			}
+			parallel(w, len(items), 4, func(lo, hi int) {
+				for i, x := range items[lo:hi] {
+					order[lo+i] = xs[x.at]
+				}
+			})
 		})
-		scatterLine(store, outs[0].Data, l, order)
+		scatterLine(w, store, outs[0].Data, l, order)
 	})
 }
 
+// loadLine loads the elements of a line.
+func loadLine[C class](w *sched.Worker, load loader[C], xs []C, src []byte, l line) {
+	parallel(w, len(xs), 2, func(lo, hi int) { load(xs[lo:hi], src, l.at+lo*l.step, l.step) })
+}
+
 // scatterLine stores the elements of a line.
-func scatterLine[C class](store storer[C], dst []byte, l line, xs []C) {
-	if l.step == 1 {
-		store(dst, l.at, xs)
-		return
-	}
-	for i := range xs {
-		store(dst, l.at+i*l.step, xs[i:i+1])
-	}
+func scatterLine[C class](w *sched.Worker, store storer[C], dst []byte, l line, xs []C) {
+	parallel(w, len(xs), 2, func(lo, hi int) {
+		if l.step == 1 {
+			store(dst, l.at+lo, xs[lo:hi])
+			return
+		}
+		for i := lo; i < hi; i++ {
+			store(dst, l.at+i*l.step, xs[i:i+1])
+		}
+	})
 }
 
 func argsortIn[C realClass](in *call, args, outs []Value) {
 	load, store := loadAs[C](args[0].Type.DType), storeInt[outs[0].Type.DType]
 	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker, l line) {
 		xs, order := make([]C, l.n), make([]int64, l.n)
-		load(xs, args[0].Data, l.at, l.step)
+		loadLine(w, load, xs, args[0].Data, l)
 		ranks(w, xs, in.Attrs[1][0] != 0, func(items []ranked) {
-			for i, x := range items {
-				order[i] = int64(x.at)
-			}
+			parallel(w, len(items), 1, func(lo, hi int) {
+				for i, x := range items[lo:hi] {
+					order[lo+i] = int64(x.at)
+				}
+			})
 		})
-		scatterLine(store, outs[0].Data, l, order)
+		scatterLine(w, store, outs[0].Data, l, order)
 	})
 }
 
@@ -110,7 +121,7 @@ func topKIn[C realClass](in *call, args, outs []Value) {
 	storeIndex := storeInt[outs[1].Type.DType]
 	eachLine(in.w, shape, len(shape)-1, func(w *sched.Worker, l line) {
 		xs, top, order := make([]C, l.n), make([]C, k), make([]int64, k)
-		load(xs, args[0].Data, l.at, 1)
+		loadLine(w, load, xs, args[0].Data, l)
 		ranks(w, xs, true, func(items []ranked) {
 			for i, x := range items[:k] {
 				top[i], order[i] = xs[x.at], int64(x.at)
@@ -148,7 +159,7 @@ func accumulateIn[C class](in *call, table *scalars[C], args, outs []Value) erro
 	load, store := loadAs[C](d), storeAs[C](d)
 	eachLine(in.w, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker, l line) {
 		xs := make([]C, l.n)
-		load(xs, args[0].Data, l.at, l.step)
+		loadLine(w, load, xs, args[0].Data, l)
 		p := pace{w: w}
 		if in.Attrs[1][0] != 0 {
 			for i := l.n - 2; i >= 0; i-- {
@@ -161,7 +172,7 @@ func accumulateIn[C class](in *call, table *scalars[C], args, outs []Value) erro
 				xs[i] = join(xs[i-1], xs[i])
 			}
 		}
-		scatterLine(store, outs[0].Data, l, xs)
+		scatterLine(w, store, outs[0].Data, l, xs)
 	})
 	return nil
 }

@@ -76,7 +76,7 @@ func transformAlong(w *sched.Worker, s spectrum, src, dst Value, prepare func(xs
 				prepare(xs)
 			}
 			s.line(w, ys, xs)
-			scatterLine(store, dst.Data, line{i/step*step*s.keep + i%step, step, s.keep}, ys[:s.keep])
+			scatterLine(w, store, dst.Data, line{i/step*step*s.keep + i%step, step, s.keep}, ys[:s.keep])
 		}
 	})
 }
