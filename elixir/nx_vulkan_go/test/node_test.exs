@@ -4,7 +4,13 @@ defmodule NxVulkanGo.NodeTest do
 
   import NxVulkanGo.Eventually
 
-  alias NxVulkanGo.{Error, Launcher}
+  alias NxVulkanGo.{Error, Launcher, Sessions}
+
+  # What functions of other tests have captured is kept on the device, and goes with its session.
+  setup_all do
+    Process.exit(Sessions.fetch!([]).pid, :kill)
+    :ok
+  end
 
   # What the test before has made goes with its process.
   setup do
