@@ -16,7 +16,7 @@ type convolution struct {
 	types []ops.Type
 	t     *Target
 	wide  ops.DType
-	after *epilogue // what is done to the results; nil where there is nothing
+	after storing // what is done to the results; nil where there is nothing
 
 	groups, batch     int
 	filters, channels int // of a group
@@ -41,12 +41,9 @@ type convAxis struct {
 // patches that they see. Where a patch is one element the input is that matrix
 // already; where a group has few filters, as in depthwise convolutions, there is
 // no matrix to speak of and each result is summed by itself.
-func lowerConv(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
-	return lowerConvThen(in, types, t, nil)
-}
-
-// lowerConvThen is lowerConv with an epilogue, which may be nil.
-func lowerConvThen(in *ops.Instr, types []ops.Type, t *Target, after *epilogue) (*Plan, error) {
+// The kernels that store the results apply after to them, where it is not nil and
+// they have room for it.
+func lowerConv(in *ops.Instr, types []ops.Type, t *Target, after storing) (*Plan, error) {
 	wide := in.Outs[0].Type.DType.Wide()
 	if err := dotSupported(wide, types, t); err != nil {
 		return nil, err
@@ -236,4 +233,19 @@ func (c *convolution) pointProduct() (*Plan, error) {
 		s.filter, s.place = 1, p.M
 	}
 	return d.plan, c.place(d, b, s)
+}
+
+// inOrder reports whether the kernels of a convolution have its results as these lie in
+// memory.
+func (c *convolution) inOrder() bool {
+	switch {
+	case c.thin():
+		return false
+	case c.onePoint():
+		return c.dense(c.pointOrder()...)
+	case c.gathers():
+		_, ok := c.gatherOrder()
+		return ok
+	}
+	return len(c.parts()) == 1 && c.patchOrder() != nil
 }

@@ -63,7 +63,7 @@ func lowerComplexConv(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error)
 	}
 	plain.Outs = []ops.Result{{Type: ops.Type{DType: wide.Real(), Shape: joined(sums.dims, 1, 4)}}}
 	p, err := lowerConv(&plain, []ops.Type{{DType: wide.Real(), Shape: joined(image.dims, 1, 4)},
-		{DType: wide.Real(), Shape: joined(joined(filters.dims, 3, 5), 0, 3)}}, t)
+		{DType: wide.Real(), Shape: joined(joined(filters.dims, 3, 5), 0, 3)}}, t, nil)
 	if err != nil {
 		return nil, err
 	}

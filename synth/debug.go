@@ -45,7 +45,7 @@ func dumpGraph(what string, r *ops.Region) {
 	}
 }
 
-func dumpPlan(u *Unit, p *Plan) {
+func dumpPlan(u fmt.Stringer, p *Plan) {
 	if dumpPlans {
 		fmt.Fprintf(os.Stderr, "%s%s", u, p)
 	}

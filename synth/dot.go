@@ -15,12 +15,9 @@ import (
 // operand, n those of the right one, k the contracted ones. Operands of other
 // types are converted first, operands whose axes do not collapse to m and k
 // are transposed first; a narrow result is summed in its wide type.
-func lowerDot(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
-	return lowerDotThen(in, types, t, nil)
-}
-
-// lowerDotThen is lowerDot with an epilogue, which may be nil.
-func lowerDotThen(in *ops.Instr, types []ops.Type, t *Target, after *epilogue) (*Plan, error) {
+// The kernels that store the results apply after to them, where it is not nil and
+// they have room for it.
+func lowerDot(in *ops.Instr, types []ops.Type, t *Target, after storing) (*Plan, error) {
 	out := in.Outs[0].Type
 	wide := out.DType.Wide()
 	if err := dotSupported(wide, types, t); err != nil {
@@ -64,7 +61,17 @@ type dot struct {
 	t     *Target
 	wide  ops.DType
 	in    *ops.Instr // what the plan carries out
-	after *epilogue  // what is done to its results; nil where there is nothing
+	after storing    // what is done to its results; nil where there is nothing
+}
+
+// storing is what a kernel does to the results of a product instead of storing them
+// as they are.
+type storing interface {
+	// carry makes s, which carries out step i of a product, one that does it. It
+	// reports false where the kernel has no room.
+	carry(product *gemm.Plan, i int, s *Step, d *dot) (bool, error)
+	// carried is told whether all steps that store results do it.
+	carried(all bool)
 }
 
 func (d *dot) temp(bytes int) Ref {
@@ -174,11 +181,9 @@ func (d *dot) result(plan *gemm.Plan, err error, a, b Ref) error {
 	if err != nil {
 		return d.steps(nil, err, a, b, Ref{})
 	}
-	if after == nil && d.wide != out.DType && !d.t.CPU {
-		after = rounding(d.in)
-	}
 	if after != nil {
-		if after.taken, err = d.stepsThen(plan, a, b, after); after.taken || err != nil {
+		taken, err := d.stepsThen(plan, a, b, after)
+		if after.carried(taken); taken || err != nil {
 			return err
 		}
 	}
@@ -194,7 +199,7 @@ func (d *dot) result(plan *gemm.Plan, err error, a, b Ref) error {
 
 // stepsThen appends the steps of a planned product with an epilogue. Where the
 // kernels have no room for that it reports false and appends nothing.
-func (d *dot) stepsThen(plan *gemm.Plan, a, b Ref, after *epilogue) (bool, error) {
+func (d *dot) stepsThen(plan *gemm.Plan, a, b Ref, after storing) (bool, error) {
 	steps, temps := len(d.plan.Steps), len(d.plan.Temps)
 	if err := d.steps(plan, nil, a, b, Ref{Result, 0}); err != nil {
 		return false, err

@@ -46,7 +46,7 @@ func lowerContraction(u *Unit, tr *trace, types func(ops.ID) ops.Type, t *Target
 		places = append(places, i)
 	}
 	e := &epilogue{unit: u, tr: tr, typ: in.Outs[0].Type.DType}
-	p, err := lowerProduct(in, ts, t, e)
+	p, err := lowerProductThen(in, ts, t, e)
 	if err != nil {
 		return nil, err
 	}
@@ -58,14 +58,26 @@ func lowerContraction(u *Unit, tr *trace, types func(ops.ID) ops.Type, t *Target
 	return p.renumbered(places), nil
 }
 
-// lowerProduct plans a product whose results go through an epilogue, if that is not
+// lowerProductThen plans a product whose results go through an epilogue, if that is not
 // nil and the kernels take it.
-func lowerProduct(in *ops.Instr, types []ops.Type, t *Target, after *epilogue) (*Plan, error) {
+func lowerProductThen(in *ops.Instr, types []ops.Type, t *Target, after storing) (*Plan, error) {
 	if in.Op == ops.Conv {
-		return lowerConvThen(in, types, t, after)
+		return lowerConv(in, types, t, after)
 	}
-	return lowerDotThen(in, types, t, after)
+	return lowerDot(in, types, t, after)
 }
+
+// lowerProduct plans a product by itself. Where its sums are of another type than its
+// results, a GPU rounds them in the kernel that has them.
+func lowerProduct(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error) {
+	if d := in.Outs[0].Type.DType; d != d.Wide() && !t.CPU {
+		return lowerProductThen(in, types, t, rounding(in))
+	}
+	return lowerProductThen(in, types, t, nil)
+}
+
+// carried is told whether the kernels of the product have the epilogue.
+func (e *epilogue) carried(all bool) { e.taken = all }
 
 // rounding is the epilogue of a product by itself, whose sums are of another type.
 func rounding(in *ops.Instr) *epilogue {

@@ -19,6 +19,7 @@ import (
 // long as no third unit would have to run between the two (see between).
 type fuser struct {
 	t        *Target
+	caps     Capabilities
 	g        *Graph
 	nodes    []node
 	made     map[ops.ID]int // the node that makes a value
@@ -55,15 +56,27 @@ type node struct {
 	group   *group // nil where it has no unit of its own
 }
 
-// Units cuts a graph into units, in an order that respects what depends on what.
-// The same graph gives the same units.
-func Units(g *Graph, t *Target) []Unit { return newFuser(g, t, nil).cut() }
+// Capabilities is what the partitioner asks of those that lower single operations.
+type Capabilities interface {
+	// KeepsOut says why nothing comes into the kernels of a product, a Dot or a Conv;
+	// empty where operations on its results may.
+	KeepsOut(product *ops.Instr, types []ops.Type, t *Target) reason
+	// Tiles reports whether a transposition of an operand of a type is carried out
+	// better by a kernel of its own than by whatever reads its result.
+	Tiles(transposition *ops.Instr, operand ops.Type, t *Target) bool
+}
 
-func newFuser(g *Graph, t *Target, refused map[[2]int]reason) *fuser {
+// partition cuts a graph into units, in an order that respects what depends on what.
+// The same graph gives the same units.
+func partition(g *Graph, t *Target, caps Capabilities) []Unit {
+	return newFuser(g, t, caps, nil).cut()
+}
+
+func newFuser(g *Graph, t *Target, caps Capabilities, refused map[[2]int]reason) *fuser {
 	if !t.reaches(g) && t.Addressable {
 		t = t.addressing() // which take room
 	}
-	return &fuser{t: t, g: g, nodes: make([]node, len(g.Body)), made: make(map[ops.ID]int, len(g.Body)),
+	return &fuser{t: t, caps: caps, g: g, nodes: make([]node, len(g.Body)), made: make(map[ops.ID]int, len(g.Body)),
 		types: make(map[ops.ID]ops.Type, len(g.Body)+len(g.Params)), listed: make(map[ops.ID]int), refused: refused}
 }
 

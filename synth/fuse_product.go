@@ -12,17 +12,10 @@ import "nxvk/ops"
 // are some dozens, and drivers take long for long kernels.
 const maxProductCost = 160
 
-// Where a sum is long, and there are so many that the device is busy, the product
-// takes so long that a pass over its results is next to nothing.
-const (
-	longSum      = 2048
-	manyProducts = 1 << 18
-)
-
 // product makes an instruction that is a product a unit that others may join.
 func (f *fuser) product(i int) {
 	n := &f.nodes[i]
-	if f.alone(i, f.t.keepsOut(n.in, f.typesOf(n.in))); n.apart != "" {
+	if f.alone(i, f.keepsOut(n.in)); n.apart != "" {
 		return
 	}
 	n.group.product, n.group.n, n.group.open = true, n.in.Outs[0].Type.Size(), []int{i}
@@ -32,6 +25,14 @@ func (f *fuser) product(i int) {
 		}
 		n.group.see(sight{of: f.number(o.ID)})
 	}
+}
+
+// keepsOut says why nothing comes into the kernels of a product; see Capabilities.
+func (f *fuser) keepsOut(in *ops.Instr) reason {
+	if !f.t.allows(RuleProducts) {
+		return off(RuleProducts)
+	}
+	return f.caps.KeepsOut(in, f.typesOf(in), f.t)
 }
 
 // joinsProduct is joins where one of the groups has a product.
@@ -49,61 +50,4 @@ func (f *fuser) joinsProduct(a, b *group) reason {
 		return tooLong
 	}
 	return f.aligned(a, b, RuleProducts)
-}
-
-// keepsOut says why nothing comes into the kernels of a product: they do not have its
-// results as these lie in memory, or there is little to gain. A processor's take
-// nothing in: a dispatch costs it little, and its caches have the results.
-func (t *Target) keepsOut(in *ops.Instr, types []ops.Type) reason {
-	out := in.Outs[0].Type
-	switch {
-	case !t.allows(RuleProducts):
-		return off(RuleProducts)
-	case t.CPU:
-		return productOfCPU
-	case out.DType.IsComplex() || !t.computes(out.DType) || dotSupported(out.DType.Wide(), types, t) != nil:
-		return otherType
-	case in.Op == ops.Conv && (in.Ins[0].Lit != nil || in.Ins[1].Lit != nil):
-		return readsTensor
-	case in.Op == ops.Conv:
-		return newConvolution(in, types, t).keepsOut()
-	}
-	k := 1
-	for _, ax := range in.Attrs[0] {
-		k *= types[0].Shape[ax]
-	}
-	if !pays(out.Size(), k) {
-		return longProduct
-	}
-	return ""
-}
-
-// pays reports whether a pass over the results of a product counts beside sums of
-// k terms.
-func pays(results, k int) bool { return results <= manyProducts || k < longSum }
-
-// keepsOut is that of a convolution.
-func (c *convolution) keepsOut() reason {
-	switch {
-	case !pays(c.in.Outs[0].Type.Size(), c.depth()):
-		return longProduct
-	case !c.inOrder():
-		return otherProduct
-	}
-	return ""
-}
-
-// inOrder reports whether the kernels of a convolution have its results as these lie in
-// memory.
-func (c *convolution) inOrder() bool {
-	switch {
-	case c.thin():
-		return false
-	case c.onePoint():
-		return c.dense(c.pointOrder()...)
-	case c.gathers():
-		_, ok := c.gatherOrder()
-		return ok
-	}
-	return len(c.parts()) == 1 && c.patchOrder() != nil
 }

@@ -90,8 +90,5 @@ func (f *fuser) tiles(in *ops.Instr) bool {
 	if in.Op != ops.Transpose {
 		return false
 	}
-	s := f.typeOf(in.Ins[0])
-	out := in.Outs[0].Type.Shape
-	m := move{dims: out, operand: 0, in: transposeView(in, s.Shape), out: dense(out)}
-	return m.tiled(s.DType.Size(), f.t) != nil
+	return f.caps.Tiles(in, f.typeOf(in.Ins[0]), f.t)
 }

@@ -104,13 +104,6 @@ func (tr *trace) pad(in *ops.Instr, v view) (expr, error) {
 	return tr.orPadding(in, tr.beyond(inner, strides), inside)
 }
 
-// pads reports whether something stands before, after or between the elements along
-// dimension i of the operand of pad, rather than some of them being cropped.
-func pads(in *ops.Instr, i int) bool {
-	cfg := in.Attrs[0][3*i:]
-	return cfg[0] > 0 || cfg[1] > 0 || cfg[2] > 0
-}
-
 // orPadding is the element of the operand of pad at a view where inside holds.
 func (tr *trace) orPadding(in *ops.Instr, v view, inside source) (expr, error) {
 	x := expr{kind: exprApply, in: in, typ: in.Outs[0].Type.DType}

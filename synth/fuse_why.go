@@ -67,9 +67,9 @@ type End struct {
 	Reason string
 }
 
-// Explain is Units, with what Unit.Why tells.
-func Explain(g *Graph, t *Target) []Unit {
-	return newFuser(g, t, map[[2]int]reason{}).cut()
+// explained is partition, with what Unit.Why tells.
+func explained(g *Graph, t *Target, caps Capabilities) []Unit {
+	return newFuser(g, t, caps, map[[2]int]reason{}).cut()
 }
 
 // why tells how the unit of items has become what it is.

@@ -115,19 +115,19 @@ func (j *linalg) order(of strided, n int) Ref {
 	return to
 }
 
-// ordered appends m rows of n elements in an order, each times the factor of the
+// ordered appends m rows of n elements in an order, each times the scale of the
 // row that it was.
-func (j *linalg) ordered(to, from, factor strided, order Ref, m, n int) {
+func (j *linalg) ordered(to, from, scale strided, order Ref, m, n int) {
 	p := &program{local: gpuLocal, groups: (j.count*m*n + gpuLocal - 1) / gpuLocal, flops: int64(j.count * m * n),
-		bufs: []buffer{j.buffer(to, Write), j.buffer(from, Read), j.buffer(factor, Read), words(order, j.count*m, Read)}}
-	p.nums = append([]int{j.count * m * n, m, n}, places(to, from, factor)...)
-	p.key = fmt.Sprintf("ordered %v conj=%v,%v", j.typ, from.conj, factor.conj)
+		bufs: []buffer{j.buffer(to, Write), j.buffer(from, Read), j.buffer(scale, Read), words(order, j.count*m, Read)}}
+	p.nums = append([]int{j.count * m * n, m, n}, places(to, from, scale)...)
+	p.key = fmt.Sprintf("ordered %v conj=%v,%v", j.typ, from.conj, scale.conj)
 	typ := j.typ
 	p.body = func(e *emitter) error {
 		x := arith{e, typ}
 		all, m, n := e.num(), e.num(), e.num()
 		to, was, times := e.grid(0), e.grid(1), e.grid(2)
-		was.conj, times.conj = from.conj, factor.conj
+		was.conj, times.conj = from.conj, scale.conj
 		u := e.Add(e.Mul(e.group(), e.int(e.local)), e.invocation())
 		e.then(e.below(u, all), func() {
 			row, k := e.divide(u, n)

@@ -11,13 +11,10 @@ import (
 // from 0: they are the sources at, and the shifts by them.
 func starts(in *ops.Instr, types []ops.Type, first int, lengths []int) (at []int, indices []source, shifts []shift) {
 	s := types[0].Shape
-	at = make([]int, len(s))
 	if len(in.Attrs[0]) == len(s) {
-		for i, start := range in.Attrs[0] {
-			at[i] = max(0, min(start, s[i]-lengths[i]))
-		}
-		return at, nil, nil
+		return fitted(in.Attrs[0], s, lengths), nil, nil
 	}
+	at = make([]int, len(s))
 	for i, stride := range s.Strides() {
 		if s[i] == lengths[i] {
 			continue // begins at 0
@@ -26,18 +23,6 @@ func starts(in *ops.Instr, types []ops.Type, first int, lengths []int) (at []int
 		indices = append(indices, indexOperand(in, types, first+i, view{strides: make([]int, len(s))}))
 	}
 	return at, indices, shifts
-}
-
-// part is the view of a tensor from a point on, every step-th element.
-func part(s ops.Shape, at, steps []int) view {
-	v := dense(s)
-	for i := range v.strides {
-		v.offset += at[i] * v.strides[i]
-		if steps != nil {
-			v.strides[i] *= steps[i]
-		}
-	}
-	return v
 }
 
 // lowerSlice plans every stride-th element from a start on.

@@ -145,7 +145,7 @@ func init() {
 		ops.Pointwise: lowerPointwise,
 		ops.Reduce:    lowerReduce,
 		ops.ArgReduce: lowerArgReduce,
-		ops.Contract:  lowerDot,
+		ops.Contract:  lowerProduct,
 		ops.Scan:      lowerScan,
 		ops.LinAlg:    lowerLinAlg,
 	}
@@ -165,7 +165,7 @@ func init() {
 		ops.Concatenate: lowerConcatenate,
 		ops.Stack:       lowerStack,
 		ops.PutSlice:    lowerPutSlice,
-		ops.Conv:        lowerConv,
+		ops.Conv:        lowerProduct,
 
 		ops.Sort:    lowerSort,
 		ops.Argsort: lowerSort,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"nxvk/ops"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -55,6 +56,14 @@ func (m move) tiled(size int, t *Target) *program {
 	}
 	j.batch = collapse(j.batch, []*view{&j.in, &j.out})
 	return j.program(m.operand)
+}
+
+// tiles reports whether a transposition of an operand of a type is carried out through
+// shared memory.
+func tiles(in *ops.Instr, operand ops.Type, t *Target) bool {
+	out := in.Outs[0].Type.Shape
+	m := move{dims: out, in: transposeView(in, operand.Shape), out: dense(out)}
+	return m.tiled(operand.DType.Size(), t) != nil
 }
 
 func (j *tileJob) program(operand int) *program {

@@ -18,8 +18,7 @@ func viewOf(in *ops.Instr, s ops.Shape) (v view, ok bool) {
 		if len(in.Attrs[0]) < len(s) {
 			return view{}, false // starts are operands
 		}
-		at, _, _ := starts(in, []ops.Type{{Shape: s}}, 1, in.Attrs[1])
-		return part(s, at, in.Attrs[2]), true
+		return part(s, fitted(in.Attrs[0], s, in.Attrs[1]), in.Attrs[2]), true
 	case ops.Pad:
 		return croppedView(in, s)
 	}
@@ -68,4 +67,32 @@ func croppedView(in *ops.Instr, s ops.Shape) (v view, ok bool) {
 		v.offset -= in.Attrs[0][3*i] * stride
 	}
 	return v, true
+}
+
+// fitted moves the starts of a slice of the given lengths so that it fits a shape.
+func fitted(starts []int, s ops.Shape, lengths []int) []int {
+	at := make([]int, len(s))
+	for i, start := range starts {
+		at[i] = max(0, min(start, s[i]-lengths[i]))
+	}
+	return at
+}
+
+// part is the view of a tensor from a point on, every step-th element.
+func part(s ops.Shape, at, steps []int) view {
+	v := dense(s)
+	for i := range v.strides {
+		v.offset += at[i] * v.strides[i]
+		if steps != nil {
+			v.strides[i] *= steps[i]
+		}
+	}
+	return v
+}
+
+// pads reports whether something stands before, after or between the elements along
+// dimension i of the operand of pad, rather than some of them being cropped.
+func pads(in *ops.Instr, i int) bool {
+	cfg := in.Attrs[0][3*i:]
+	return cfg[0] > 0 || cfg[1] > 0 || cfg[2] > 0
 }
