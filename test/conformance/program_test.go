@@ -10,6 +10,7 @@ import (
 	"nxvk/gen/exec/drive"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/lowering"
 	"nxvk/vulkan"
 )
 
@@ -42,7 +43,7 @@ func TestPrograms(t *testing.T) {
 	if other := target; target.CPU && device.Info().Features.BufferDeviceAddress {
 		other.Addresses, other.CPU = true, false
 		t.Run("gpu profile", func(t *testing.T) { runPrograms(t, other, fewer) })
-		other.Off = synth.RuleProducts
+		other.Off = lowering.RuleProducts
 		t.Run("gpu profile without products", func(t *testing.T) { runPrograms(t, other, fewer) })
 	}
 	all := synth.Rules(0)

@@ -14,6 +14,7 @@ import (
 	"nxvk/gen/exec/drive"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/codegen"
 	"nxvk/vulkan"
 )
 
@@ -28,7 +29,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	synth.Verify = true
+	codegen.Verify = true
 	open()
 	code := m.Run()
 	if device != nil {

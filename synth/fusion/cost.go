@@ -1,0 +1,44 @@
+package fusion
+
+import (
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/lowering"
+)
+
+// Cost is about how many primitive operations an instruction takes for an
+// element.
+func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
+	switch in.Op.Info().Kind {
+	case ops.Create, ops.Movement:
+		if in.Op == ops.Pad {
+			return paddingCost
+		}
+		return 1
+	case ops.Pointwise:
+		if in.Op == ops.AsType {
+			return conversionCost
+		}
+	}
+	info, c := in.Op.Info(), codegen.ComputeType(t, in, types)
+	arity, truths := len(in.Ins), codegen.Conditions(info)
+	if info.Kind == ops.Reduce {
+		arity = 2
+		if info.Compare {
+			truths = 2
+		}
+	}
+	fn, err := codegen.Expression(t, info.Code, c, arity, truths)
+	if err != nil {
+		return expensive
+	}
+	return len(fn.Nodes)
+}
+
+// The cost of a conversion, between any types, of an element or padding, and that of
+// what cannot be told.
+const (
+	conversionCost = 4
+	paddingCost    = 6
+	expensive      = 1 << 20
+)

@@ -1,0 +1,41 @@
+package fusion
+
+import (
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/graph"
+	"nxvk/synth/lowering"
+)
+
+// Simplify is a graph that gives the same values of Keep, bit for bit, with
+// fewer instructions; see package graph. eval computes scalars of literals as
+// whoever runs the graph would; without it none are computed ahead. The graph
+// that is given stays as it is.
+func Simplify(g *Graph, t *lowering.Target, eval graph.Eval) *Graph {
+	r := g.region()
+	codegen.DumpGraph("straight code", r)
+	s := graph.Simplify(r, graph.Options{Eval: eval, Off: func(pass string) bool { return !t.Allows(lowering.RulesByName[pass]) }})
+	codegen.DumpGraph("simplified", s)
+	return &Graph{Params: g.Params, Body: s.Body, Keep: g.Keep}
+}
+
+// region is the graph as a region that gives what is kept, where it has it.
+func (g *Graph) region() *ops.Region {
+	has := make(map[ops.ID]bool, len(g.Params)+len(g.Body))
+	for _, p := range g.Params {
+		has[p.ID] = true
+	}
+	for i := range g.Body {
+		for _, o := range g.Body[i].Outs {
+			has[o.ID] = true
+		}
+	}
+	r := &ops.Region{Params: g.Params, Body: g.Body}
+	for _, id := range g.Keep {
+		if has[id] {
+			r.Values = append(r.Values, ops.Operand{ID: id})
+			delete(has, id)
+		}
+	}
+	return r
+}

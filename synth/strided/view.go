@@ -1,0 +1,93 @@
+package strided
+
+import (
+	"nxvk/ops"
+)
+
+// View says where the element of each point of an iteration space lies in a
+// buffer: offset + the sum of coordinates times strides, in elements. A stride of
+// 0 repeats, a negative one runs backward.
+type View struct {
+	Offset  int
+	Strides []int
+}
+
+// Dense is the view of a whole tensor.
+func Dense(s ops.Shape) View { return View{Strides: s.Strides()} }
+
+// Broadcast is the view of a tensor that is broadcast to a space, aligned at
+// the last dimension.
+func Broadcast(s, space ops.Shape) View {
+	v := View{Strides: make([]int, len(space))}
+	own, shift := s.Strides(), len(space)-len(s)
+	for i, d := range s {
+		if d > 1 {
+			v.Strides[shift+i] = own[i]
+		}
+	}
+	return v
+}
+
+// Collapse joins neighbouring dimensions that all views walk as one, and drops
+// those of size 1. At least one dimension is left. The views are changed.
+func Collapse(dims []int, views []*View) []int {
+	room := make([]int, (1+len(views))*(len(dims)+1))
+	take := func() []int {
+		l := room[: 0 : len(dims)+1]
+		room = room[len(dims)+1:]
+		return l
+	}
+	out := take()
+	strides := make([][]int, len(views))
+	for k := range strides {
+		strides[k] = take()
+	}
+	for i, d := range dims {
+		if d == 1 {
+			continue
+		}
+		n := len(out)
+		joins := n > 0
+		for k, v := range views {
+			joins = joins && strides[k][n-1] == v.Strides[i]*d
+		}
+		if !joins {
+			out = append(out, d)
+			for k, v := range views {
+				strides[k] = append(strides[k], v.Strides[i])
+			}
+			continue
+		}
+		out[n-1] *= d
+		for k, v := range views {
+			strides[k][n-1] = v.Strides[i]
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, 1)
+		for k := range views {
+			strides[k] = append(strides[k], 0)
+		}
+	}
+	for k, v := range views {
+		v.Strides = strides[k]
+	}
+	return out
+}
+
+// Extent is one more than the greatest index that the view reaches.
+func (v *View) Extent(dims []int) int {
+	n := v.Offset + 1
+	for i, s := range v.Strides {
+		n += max(s, 0) * (dims[i] - 1)
+	}
+	return n
+}
+
+func Product(dims []int) int {
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}
