@@ -122,7 +122,7 @@ func checkTypes(t *lowering.Target, k *kernel.Kernel) error {
 	return nil
 }
 
-// HashName is the hash of code, as codeBytes has it.
+// HashName is the hash of code, as CodeBytes has it.
 func HashName(code []uint32) string {
 	h := sha256.New()
 	var room [4096]byte

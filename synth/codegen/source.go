@@ -55,7 +55,7 @@ func ResultBuffer(d ops.DType) Buffer {
 	return BufferOf(lowering.Ref{Kind: lowering.Result, Index: 0}, d)
 }
 
-// Source is one input of a mapJob: a buffer, a literal, or the number that its
+// Source is one input of an elementwise.Job: a buffer, a literal, or the number that its
 // view gives for each point.
 type Source struct {
 	strided.View

@@ -6,7 +6,7 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// Writer writes one step of a mapJob.
+// Writer writes one step of a Job.
 type Writer struct {
 	*codegen.Emitter
 	job    *Job

@@ -15,7 +15,7 @@ import (
 // norm. On a GPU the invocations that join the parts of a row keep what they have
 // loaded and computed of it; see rowsWriter.shared. Where one invocation has all parts of
 // the row it goes through the row again for each reduction that waits for
-// another; see rowsWriter.solo. The order in which a row is folded is that of reduceJob.
+// another; see rowsWriter.solo. The order in which a row is folded is that of reduction.Job.
 type rowsJob struct {
 	*reduction.Job // sources, sizes and order; finish has the buffers of the results alone
 	unit           *foldedFusion

@@ -57,7 +57,7 @@ func compute(tr *fusion.Trace, e *codegen.Emitter, ps []*point, i int, loaded []
 			}
 		}
 		return nil
-	case x.In.Op == ops.Bitcast && x.Type.Bits() >= 8: // else it is a conversion, see lowerBitcast
+	case x.In.Op == ops.Bitcast && x.Type.Bits() >= 8: // else it is a conversion, see movement.LowerBitcast
 		for _, p := range ps {
 			a := x.Args[0]
 			bits := p.store(e, a, tr.Exprs[a].Type)[0]

@@ -68,7 +68,7 @@ type End struct {
 	Reason string
 }
 
-// Explain is partition, with what Unit.Why tells.
+// Explain is partition, with what Fusion.Why tells.
 func Explain(g *Graph, t *lowering.Target, caps Capabilities) []Fusion {
 	return newPartitioner(g, t, caps, map[[2]int]Reason{}).partition()
 }

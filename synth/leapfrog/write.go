@@ -18,7 +18,7 @@ const (
 	leapMetric
 )
 
-// leapfrogWriter writes the kernel of a leapfrogJob.
+// leapfrogWriter writes the kernel of a job.
 type leapfrogWriter struct {
 	*codegen.Emitter
 	job      *job

@@ -66,6 +66,6 @@ type Target struct {
 	MaxGroups      [3]uint32 // 0 stands for 65,535
 	MaxBinding     int64     // bytes that a binding may cover; 0 is any
 
-	Off     Rules   // what Units must not do
+	Off     Rules   // what synth.Fuse must not do
 	Archive Archive // of kernels; nil keeps none
 }

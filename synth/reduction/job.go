@@ -52,7 +52,7 @@ type Job struct {
 // ElementFunc gives the elements that each fold takes of what is loaded for some.
 type ElementFunc func(full [][]kernel.Value) ([][]kernel.Value, error)
 
-// byElement is an elementFunc that makes one after the other.
+// byElement is an ElementFunc that makes one after the other.
 func byElement(f func(full []kernel.Value) []kernel.Value) ElementFunc {
 	return func(full [][]kernel.Value) ([][]kernel.Value, error) {
 		out := make([][]kernel.Value, len(full))

@@ -57,7 +57,7 @@ func TestReductions(t *testing.T) {
 	})
 }
 
-// The order of a sum is what reduceJob documents: the same bits as a plain
+// The order of a sum is what Job documents: the same bits as a plain
 // loop that follows it.
 func TestSumOrder(t *testing.T) {
 	n := 40001

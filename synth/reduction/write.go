@@ -9,7 +9,7 @@ import (
 	"nxvk/synth/strided"
 )
 
-// Writer writes the kernel of a reduceJob.
+// Writer writes the kernel of a Job.
 type Writer struct {
 	*codegen.Emitter
 	Job                   *Job

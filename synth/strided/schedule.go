@@ -11,7 +11,7 @@ const Lanes = 4
 // them.
 const RoundsAhead = 4
 
-// Schedule is how the elements of a reduction are dealt out; see reduceJob.
+// Schedule is how the elements of a reduction are dealt out; see reduction.Job.
 type Schedule struct {
 	Chunks int
 	Length int // elements of a chunk

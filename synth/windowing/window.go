@@ -34,7 +34,7 @@ type Job struct {
 	starts   []codegen.Source // its initial value: once, or as an accumulator and as an element
 }
 
-// windowDim is one dimension of a windowJob.
+// windowDim is one dimension of a Job.
 type windowDim struct {
 	out, in, stride  int // windows, elements, and how far apart the elements are
 	window, dilation int

@@ -8,7 +8,7 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// writer writes the kernel of a windowJob.
+// writer writes the kernel of a Job.
 type writer struct {
 	*codegen.Emitter
 	job      *Job

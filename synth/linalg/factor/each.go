@@ -62,7 +62,7 @@ func (j *Job) Copy(to, from Matrices, m, n int) {
 		func(_ Arith, _, _ kernel.Value, from []kernel.Value) kernel.Value { return from[0] }})
 }
 
-// LowerUnit and upper are the triangles of factors that share a matrix.
+// LowerUnit and Upper are the triangles of factors that share a matrix.
 func LowerUnit(x Arith, i, k kernel.Value, from []kernel.Value) kernel.Value {
 	return x.Select(x.IsEqual(i, k), x.Number(1), x.Select(x.IsLess(k, i), from[0], x.Number(0)))
 }
