@@ -49,6 +49,7 @@ type (
 	Kernel   = lowering.Kernel
 	Ref      = lowering.Ref
 	RefKind  = lowering.RefKind
+	Access   = lowering.Access
 	Arg      = lowering.Arg
 	Lit      = lowering.Lit
 	Archive  = lowering.Archive
@@ -57,12 +58,15 @@ type (
 	Rules    = lowering.Rules
 )
 
-// The places of buffers, and the ways in which a processor rounds; see package
-// lowering.
+// The places of buffers, the accesses, and the ways in which a processor rounds; see
+// package lowering.
 const (
 	Operand = lowering.Operand
 	Result  = lowering.Result
 	Temp    = lowering.Temp
+
+	Read  = lowering.Read
+	Write = lowering.Write
 
 	Unlike = lowering.Unlike
 	Twice  = lowering.Twice

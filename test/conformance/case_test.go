@@ -8,6 +8,7 @@ import (
 
 	"nxvk/gen/exec/drive"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // instr is an instruction under test, on operands that are all uploaded.
@@ -125,6 +126,11 @@ func (n *tally) both(t *testing.T, d, host *drive.Driver, c *instr) (got, want [
 	return got, want, true
 }
 
+// sampler draws the operands of the cases.
+type sampler struct{ draw.Sampler }
+
+func newSampler(seed uint64) sampler { return sampler{draw.New(seed)} }
+
 // bits draws random bytes that are elements of a type: any pattern, NaNs with
 // payloads among them.
 func (s sampler) bits(typ ops.Type) []byte {
@@ -149,5 +155,5 @@ func (s sampler) natural(typ ops.Type, low, high int) []byte {
 	for i := range v {
 		v[i] = float64(low + s.IntN(high-low+1))
 	}
-	return encode(v, typ)
+	return draw.Encode(v, typ)
 }

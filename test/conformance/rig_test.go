@@ -15,6 +15,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/codegen"
+	"nxvk/test/draw"
 	"nxvk/vulkan"
 )
 
@@ -77,7 +78,7 @@ func comparesSubnormals() (bool, error) {
 	d := drive.NewFor(device, target, -1)
 	defer d.Close()
 	one := ops.Type{DType: ops.F32, Shape: ops.Shape{1}}
-	tiny := encode([]float64{0x1p-149}, one)
+	tiny := draw.Encode([]float64{0x1p-149}, one)
 	c := instr{op: ops.Max, types: []ops.Type{one, one}, data: [][]byte{make([]byte, 4), tiny}, out: one}
 	got, err := c.run(d)
 	return target.Subnormals && bytes.Equal(got, tiny), err

@@ -1,4 +1,4 @@
-package conformance
+package draw
 
 import (
 	"encoding/binary"
@@ -9,13 +9,14 @@ import (
 	"nxvk/ops"
 )
 
-// sampler draws operands. The same seed gives the same values.
-type sampler struct{ *rand.Rand }
+// Sampler draws operands. The same seed gives the same values.
+type Sampler struct{ *rand.Rand }
 
-func newSampler(seed uint64) sampler { return sampler{rand.New(rand.NewPCG(seed, 7))} }
+// New returns the sampler of a seed.
+func New(seed uint64) Sampler { return Sampler{rand.New(rand.NewPCG(seed, 7))} }
 
-// number draws one element from a domain.
-func (s sampler) number(t ops.DType, d ops.Domain, last bool) float64 {
+// Number draws one element from a domain.
+func (s Sampler) Number(t ops.DType, d ops.Domain, last bool) float64 {
 	if t.IsInteger() {
 		return s.integer(t, d, last)
 	}
@@ -41,7 +42,7 @@ func (s sampler) number(t ops.DType, d ops.Domain, last bool) float64 {
 	}
 }
 
-func (s sampler) integer(t ops.DType, d ops.Domain, last bool) float64 {
+func (s Sampler) integer(t ops.DType, d ops.Domain, last bool) float64 {
 	bits := t.Bits()
 	span := math.Exp2(float64(min(bits, 52)))
 	v := math.Floor(s.Float64() * span)
@@ -61,8 +62,8 @@ func (s sampler) integer(t ops.DType, d ops.Domain, last bool) float64 {
 	return v
 }
 
-// encode writes numbers as elements of a type; NaN is the one that Nx writes.
-func encode(v []float64, t ops.Type) []byte {
+// Encode writes numbers as elements of a type; NaN is the one that Nx writes.
+func Encode(v []float64, t ops.Type) []byte {
 	raw := make([]byte, 0, 8*len(v))
 	for _, x := range v {
 		bits := math.Float64bits(x)
@@ -79,8 +80,8 @@ func encode(v []float64, t ops.Type) []byte {
 	return out
 }
 
-// decode reads elements of a type as numbers.
-func decode(data []byte, t ops.Type) []float64 {
+// Decode reads elements of a type as numbers.
+func Decode(data []byte, t ops.Type) []float64 {
 	raw := make([]byte, 8*t.Size())
 	dst := fallback.Value{Type: ops.Type{DType: ops.F64, Shape: t.Shape}, Data: raw}
 	if err := fallback.Convert(dst, fallback.Value{Type: t, Data: data}); err != nil {

@@ -1,4 +1,4 @@
-package conformance
+package draw
 
 import (
 	"encoding/binary"
@@ -12,35 +12,29 @@ import (
 // products, branches and loops. All numbers are small integers, also where their
 // type is a float one, so that every order of adding them gives the same bits.
 type programmer struct {
+	*Builder
 	r     *rand.Rand
-	next  ops.ID
-	types map[ops.ID]ops.Type
 	dtype ops.DType
-	body  []ops.Instr // of the region under way
-	pool  []ops.ID    // values that may be used there
+	pool  []ops.ID // values that may be used in the region under way
 }
 
 // most is how far from zero a number of a program is at most.
 const most = 50
 
-// randomProgram makes a program of two parameters and about n instructions.
-func randomProgram(seed uint64, n int) *ops.Region {
+// Program makes a program of two parameters and about n instructions.
+func Program(seed uint64, n int) *ops.Region {
 	r := rand.New(rand.NewPCG(seed, 5))
-	p := &programmer{r: r, types: map[ops.ID]ops.Type{},
+	p := &programmer{Builder: NewBuilder(), r: r,
 		dtype: []ops.DType{ops.F32, ops.S32, ops.S64, ops.S8, ops.F64}[r.IntN(5)]}
-	region := &ops.Region{}
 	shape := ops.Shape{2 + r.IntN(4), 3 + r.IntN(6)}
 	for range 2 {
-		id := p.id(ops.Type{DType: p.dtype, Shape: shape})
-		region.Params = append(region.Params, ops.Result{ID: id, Type: p.types[id]})
-		p.pool = append(p.pool, id)
+		p.pool = append(p.pool, p.Param(ops.Type{DType: p.dtype, Shape: shape}).ID)
 	}
-	for len(p.body) < n {
+	for len(p.Body) < n {
 		p.step(2)
 	}
-	region.Body = p.body
 	last := p.pool[len(p.pool)-1]
-	region.Values = []ops.Operand{{ID: last}}
+	region := p.Region(ops.Operand{ID: last})
 	for range 2 {
 		if id := p.pick(); id != last && len(region.Values) < 3 && id != region.Values[len(region.Values)-1].ID {
 			region.Values = append(region.Values, ops.Operand{ID: id})
@@ -49,35 +43,19 @@ func randomProgram(seed uint64, n int) *ops.Region {
 	return region
 }
 
-func (p *programmer) id(t ops.Type) ops.ID {
-	p.next++
-	p.types[p.next] = t
-	return p.next
-}
-
 // pick prefers late values.
 func (p *programmer) pick() ops.ID {
 	n := len(p.pool)
 	return p.pool[max(p.r.IntN(n), p.r.IntN(n))]
 }
 
-func (p *programmer) num(x int) ops.Operand {
-	t := ops.Type{DType: p.dtype}
-	return ops.Operand{Lit: &ops.Literal{Type: t, Data: encode([]float64{float64(x)}, t)}}
-}
-
-// do adds an instruction whose value others may use.
-func (p *programmer) do(op ops.Op, t ops.Type, attrs [][]int, ins ...ops.Operand) ops.Operand {
-	id := p.id(t)
-	p.body = append(p.body, ops.Instr{Op: op, Outs: []ops.Result{{ID: id, Type: t}}, Ins: ins, Attrs: attrs})
-	return ops.Operand{ID: id}
-}
+func (p *programmer) num(x int) ops.Operand { return Number(p.dtype, float64(x)) }
 
 // small keeps a value within bounds, and makes negative zeros positive ones.
 func (p *programmer) small(x ops.Operand) ops.Operand {
 	t := p.types[x.ID]
-	x = p.do(ops.Add, t, nil, x, p.num(0))
-	return p.do(ops.Min, t, nil, p.do(ops.Max, t, nil, x, p.num(-most)), p.num(most))
+	x = p.Do(ops.Add, t, nil, x, p.num(0))
+	return p.Do(ops.Min, t, nil, p.Do(ops.Max, t, nil, x, p.num(-most)), p.num(most))
 }
 
 // step adds some instructions, with branches and loops at most so deep.
@@ -119,20 +97,20 @@ func (p *programmer) elements(x ops.ID, t ops.Type) ops.Operand {
 	}
 	switch p.r.IntN(6) {
 	case 0:
-		return p.small(p.do(ops.Add, t, nil, a, b))
+		return p.small(p.Do(ops.Add, t, nil, a, b))
 	case 1:
-		return p.small(p.do(ops.Subtract, t, nil, b, a))
+		return p.small(p.Do(ops.Subtract, t, nil, b, a))
 	case 2:
 		if p.dtype == ops.S8 { // 50 times 50 does not fit
 			narrow := p.types[x]
-			a = p.do(ops.Max, narrow, nil, p.do(ops.Min, narrow, nil, a, p.num(2)), p.num(-2))
+			a = p.Do(ops.Max, narrow, nil, p.Do(ops.Min, narrow, nil, a, p.num(2)), p.num(-2))
 		}
-		return p.small(p.do(ops.Multiply, t, nil, a, b))
+		return p.small(p.Do(ops.Multiply, t, nil, a, b))
 	case 3:
-		return p.do(ops.Abs, t, nil, p.do(ops.Max, t, nil, a, b))
+		return p.Do(ops.Abs, t, nil, p.Do(ops.Max, t, nil, a, b))
 	}
 	u8 := ops.Type{DType: ops.U8, Shape: t.Shape}
-	return p.do(ops.Select, t, nil, p.do(ops.Less, u8, nil, a, b), a, b)
+	return p.Do(ops.Select, t, nil, p.Do(ops.Less, u8, nil, a, b), a, b)
 }
 
 // complex makes a complex number of x, multiplies and looks at it in other ways, and
@@ -142,25 +120,22 @@ func (p *programmer) complex(x ops.ID, t ops.Type) ops.Operand {
 	if t.DType.Bits() == 64 {
 		c.DType = ops.C128
 	}
-	number := func(re, im float64) ops.Operand {
-		parts := ops.Type{DType: c.DType.Real(), Shape: ops.Shape{2}}
-		return ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: c.DType}, Data: encode([]float64{re, im}, parts)}}
-	}
+	number := func(re, im float64) ops.Operand { return Complex(c.DType, re, im) }
 	a := ops.Operand{ID: x}
-	z := p.do(ops.Add, c, nil, a, p.do(ops.Multiply, c, nil, number(0, 1), a))
+	z := p.Do(ops.Add, c, nil, a, p.Do(ops.Multiply, c, nil, number(0, 1), a))
 	if y := p.view(z.ID, c); p.types[y.ID].Equal(c) {
-		z = p.do(ops.Subtract, c, nil, z, y)
+		z = p.Do(ops.Subtract, c, nil, z, y)
 	}
-	w := p.do(ops.Multiply, c, nil, z, number(float64(p.r.IntN(5)-2), 1))
+	w := p.Do(ops.Multiply, c, nil, z, number(float64(p.r.IntN(5)-2), 1))
 	re, truth := ops.Type{DType: c.DType.Real(), Shape: t.Shape}, ops.Type{DType: ops.U8, Shape: t.Shape}
 	switch p.r.IntN(3) {
 	case 0:
-		w = p.do(ops.Conjugate, c, nil, w)
+		w = p.Do(ops.Conjugate, c, nil, w)
 	case 1:
-		w = p.do(ops.Select, c, nil, p.do(ops.Equal, truth, nil, w, z), w, z)
+		w = p.Do(ops.Select, c, nil, p.Do(ops.Equal, truth, nil, w, z), w, z)
 	}
-	part := p.do([]ops.Op{ops.RealPart, ops.Imag}[p.r.IntN(2)], re, nil, w)
-	return p.small(p.do(ops.AsType, t, nil, part))
+	part := p.Do([]ops.Op{ops.RealPart, ops.Imag}[p.r.IntN(2)], re, nil, w)
+	return p.small(p.Do(ops.AsType, t, nil, part))
 }
 
 func (p *programmer) view(x ops.ID, t ops.Type) ops.Operand {
@@ -172,22 +147,22 @@ func (p *programmer) view(x ops.ID, t ops.Type) ops.Operand {
 		for _, i := range perm {
 			shape = append(shape, s[i])
 		}
-		return p.do(ops.Transpose, ops.Type{DType: t.DType, Shape: shape}, [][]int{perm}, a)
+		return p.Do(ops.Transpose, ops.Type{DType: t.DType, Shape: shape}, [][]int{perm}, a)
 	case 1:
-		return p.do(ops.Reverse, t, [][]int{p.r.Perm(len(s))[:p.r.IntN(len(s)+1)]}, a)
+		return p.Do(ops.Reverse, t, [][]int{p.r.Perm(len(s))[:p.r.IntN(len(s)+1)]}, a)
 	case 2:
 		at, length, step := make([]int, len(s)), make([]int, len(s)), make([]int, len(s))
 		for i, n := range s {
 			length[i], step[i] = 1+p.r.IntN(n), 1
 			at[i] = p.r.IntN(n - length[i] + 1)
 		}
-		return p.do(ops.Slice, ops.Type{DType: t.DType, Shape: ops.Shape(length)}, [][]int{at, length, step}, a)
+		return p.Do(ops.Slice, ops.Type{DType: t.DType, Shape: ops.Shape(length)}, [][]int{at, length, step}, a)
 	case 3:
 		return p.padded(a, t)
 	case 4:
 		return p.slide(a, t)
 	}
-	return p.do(ops.Reshape, ops.Type{DType: t.DType, Shape: ops.Shape{t.Size()}}, nil, a)
+	return p.Do(ops.Reshape, ops.Type{DType: t.DType, Shape: ops.Shape{t.Size()}}, nil, a)
 }
 
 // padded pads by little or crops.
@@ -203,7 +178,7 @@ func (p *programmer) padded(a ops.Operand, t ops.Type) ops.Operand {
 		out.Shape = append(out.Shape, n+low+high+(n-1)*between)
 	}
 	value := ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: t.DType}, Data: make([]byte, t.DType.Size())}}
-	return p.do(ops.Pad, out, [][]int{cfg}, a, value)
+	return p.Do(ops.Pad, out, [][]int{cfg}, a, value)
 }
 
 // slide takes a part that begins where the elements say, if they are real.
@@ -217,13 +192,13 @@ func (p *programmer) slide(a ops.Operand, t ops.Type) ops.Operand {
 		axes[i], lengths[i], steps[i] = i, 1+p.r.IntN(n), 1
 		out.Shape[i] = lengths[i]
 	}
-	top := p.do(ops.ReduceMax, ops.Type{DType: t.DType}, [][]int{axes, {0}}, a)
-	at := p.do(ops.AsType, ops.Type{DType: ops.S32}, nil, top)
+	top := p.Do(ops.ReduceMax, ops.Type{DType: t.DType}, [][]int{axes, {0}}, a)
+	at := p.Do(ops.AsType, ops.Type{DType: ops.S32}, nil, top)
 	ins := []ops.Operand{a}
 	for range t.Shape {
 		ins = append(ins, at)
 	}
-	return p.do(ops.Slice, out, [][]int{{}, lengths, steps}, ins...)
+	return p.Do(ops.Slice, out, [][]int{{}, lengths, steps}, ins...)
 }
 
 func (p *programmer) fold(x ops.ID, t ops.Type) ops.Operand {
@@ -234,7 +209,7 @@ func (p *programmer) fold(x ops.ID, t ops.Type) ops.Operand {
 	kept := append(ops.Shape{}, t.Shape...)
 	kept[axis] = 1
 	op := []ops.Op{ops.Sum, ops.ReduceMax, ops.ReduceMin}[p.r.IntN(3)]
-	return p.small(p.do(op, ops.Type{DType: t.DType, Shape: kept}, [][]int{{axis}, {1}}, ops.Operand{ID: x}))
+	return p.small(p.Do(op, ops.Type{DType: t.DType, Shape: kept}, [][]int{{axis}, {1}}, ops.Operand{ID: x}))
 }
 
 // product multiplies a matrix by its transpose.
@@ -244,24 +219,24 @@ func (p *programmer) product(x ops.ID, t ops.Type) ops.Operand {
 	}
 	out := ops.Type{DType: t.DType, Shape: ops.Shape{t.Shape[0], t.Shape[0]}}
 	a := ops.Operand{ID: x}
-	return p.small(p.do(ops.Dot, out, [][]int{{1}, {}, {1}, {}}, a, a))
+	return p.small(p.Do(ops.Dot, out, [][]int{{1}, {}, {1}, {}}, a, a))
 }
 
 // region makes a region of some instructions that gives what x becomes.
 func (p *programmer) region(x ops.ID, deep int) (body []ops.Instr, value ops.Operand) {
-	outer, pool := p.body, p.pool
-	p.body, p.pool = nil, append([]ops.ID(nil), pool...)
+	outer, pool := p.Body, p.pool
+	p.Body, p.pool = nil, append([]ops.ID(nil), pool...)
 	p.pool = append(p.pool, x)
 	for range 1 + p.r.IntN(3) {
 		p.step(deep)
 	}
 	t := p.types[x]
-	value = p.do(ops.Add, t, nil, ops.Operand{ID: x}, p.num(1))
+	value = p.Do(ops.Add, t, nil, ops.Operand{ID: x}, p.num(1))
 	if y := p.pool[len(p.pool)-1]; p.types[y].Equal(t) {
-		value = p.do(ops.Subtract, t, nil, value, ops.Operand{ID: y})
+		value = p.Do(ops.Subtract, t, nil, value, ops.Operand{ID: y})
 	}
 	value = p.small(value)
-	body, p.body, p.pool = p.body, outer, pool
+	body, p.Body, p.pool = p.Body, outer, pool
 	return body, value
 }
 
@@ -271,15 +246,15 @@ func (p *programmer) branch(x ops.ID, t ops.Type, deep int) ops.Operand {
 	for i := range axes {
 		axes[i] = i
 	}
-	sum := p.do(ops.ReduceMax, ops.Type{DType: t.DType}, [][]int{axes, {0}}, ops.Operand{ID: x})
-	yes := p.do(ops.Greater, ops.Type{DType: ops.U8}, nil, sum, p.num(p.r.IntN(9)-4))
+	sum := p.Do(ops.ReduceMax, ops.Type{DType: t.DType}, [][]int{axes, {0}}, ops.Operand{ID: x})
+	yes := p.Do(ops.Greater, ops.Type{DType: ops.U8}, nil, sum, p.num(p.r.IntN(9)-4))
 	var regions []*ops.Region
 	for range 2 {
 		body, value := p.region(x, deep)
 		regions = append(regions, &ops.Region{Body: body, Values: []ops.Operand{value}})
 	}
-	out := p.do(ops.Branch, t, [][]int{nil, nil}, yes)
-	p.body[len(p.body)-1].Regions = regions
+	out := p.Do(ops.Branch, t, [][]int{nil, nil}, yes)
+	p.Body[len(p.Body)-1].Regions = regions
 	return out
 }
 
@@ -289,9 +264,9 @@ func (p *programmer) loop(x ops.ID, t ops.Type, deep int) ops.Operand {
 	number := func(n uint32) ops.Operand {
 		return ops.Operand{Lit: &ops.Literal{Type: count, Data: binary.LittleEndian.AppendUint32(nil, n)}}
 	}
-	state := func() []ops.Result { return []ops.Result{{ID: p.id(t), Type: t}, {ID: p.id(count), Type: count}} }
+	state := func() []ops.Result { return []ops.Result{{ID: p.ID(t), Type: t}, {ID: p.ID(count), Type: count}} }
 	add := func(op ops.Op, out ops.Type, a, b ops.Operand) ops.Instr {
-		return ops.Instr{Op: op, Outs: []ops.Result{{ID: p.id(out), Type: out}}, Ins: []ops.Operand{a, b}}
+		return ops.Instr{Op: op, Outs: []ops.Result{{ID: p.ID(out), Type: out}}, Ins: []ops.Operand{a, b}}
 	}
 	c := state()
 	less := add(ops.Less, ops.Type{DType: ops.U8}, ops.Operand{ID: c[1].ID}, number(3))
@@ -301,16 +276,16 @@ func (p *programmer) loop(x ops.ID, t ops.Type, deep int) ops.Operand {
 	plus := add(ops.Add, count, ops.Operand{ID: s[1].ID}, number(1))
 	round := &ops.Region{Params: s, Body: append(body, plus), Values: []ops.Operand{value, {ID: plus.Outs[0].ID}}}
 	outs := state()
-	p.body = append(p.body, ops.Instr{Op: ops.While, Outs: outs, Ins: []ops.Operand{{ID: x}, number(0)},
+	p.Body = append(p.Body, ops.Instr{Op: ops.While, Outs: outs, Ins: []ops.Operand{{ID: x}, number(0)},
 		Attrs: [][]int{nil, nil}, Regions: []*ops.Region{cond, round}})
 	return ops.Operand{ID: outs[0].ID}
 }
 
-// whole draws small integers.
-func whole(r *rand.Rand, t ops.Type) []byte {
+// Whole draws small integers.
+func Whole(r *rand.Rand, t ops.Type) []byte {
 	v := make([]float64, t.Size())
 	for i := range v {
 		v[i] = math.Floor(r.Float64()*(2*most+1)) - most
 	}
-	return encode(v, t)
+	return Encode(v, t)
 }
