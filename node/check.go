@@ -43,7 +43,7 @@ func (c *Config) check() error {
 		}
 	}
 	if _, err := c.rules(); err != nil {
-		return fmt.Errorf("%w: --no: %w; nxvk-node run --help lists them", ErrConfig, err)
+		return fmt.Errorf("%w: --disable-passes: %w; nxvk-node run --help lists them", ErrConfig, err)
 	}
 	return nil
 }

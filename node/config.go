@@ -37,12 +37,14 @@ type Config struct {
 	KeepMemory   bool          // memory that nothing uses is kept for reuse; else it goes back after some seconds
 	HostLimit    int           // see exec.Config
 	NoWarmUp     bool          // the host carries out no kernels in the stead of a processor
-	No           string        // rules of fusion that are switched off, separated by commas; "all" runs programs one instruction at a time
-	AllowShaders bool          // clients may bring SPIR-V of their own
-	CacheDir     string        // of pipelines and kernels; empty is the user's, - is none
-	Validation   bool          // load the Vulkan validation layer
-	Metrics      string        // address of the metrics server; empty is none
-	Log          zerolog.Logger
+	// DisablePasses names compiler passes and fusion rules, separated by commas; "all" runs
+	// programs one instruction at a time.
+	DisablePasses string
+	AllowShaders  bool   // clients may bring SPIR-V of their own
+	CacheDir      string // of pipelines and kernels; empty is the user's, - is none
+	Validation    bool   // load the Vulkan validation layer
+	Metrics       string // address of the metrics server; empty is none
+	Log           zerolog.Logger
 
 	// Ready is called once when the node serves.
 	Ready func(name string, port int)

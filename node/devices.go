@@ -60,14 +60,14 @@ func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
 }
 
 // oneByOne reports whether programs are carried out one instruction at a time.
-func (c *Config) oneByOne() bool { return c.No == "all" }
+func (c *Config) oneByOne() bool { return c.DisablePasses == "all" }
 
-// rules are the rules of fusion that are switched off.
+// rules are the disabled passes and fusion rules.
 func (c *Config) rules() (synth.Rules, error) {
 	if c.oneByOne() {
 		return 0, nil
 	}
-	return synth.ParseRules(c.No)
+	return synth.ParseRules(c.DisablePasses)
 }
 
 // gpus leaves out software devices where there is hardware.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	benchmark "nxvk/node/bench"
@@ -14,7 +15,8 @@ func bench(ctx context.Context, args []string) error {
 	device := f.String("device", "", "device by index, name or UUID; the best one where empty")
 	elements := f.Int("elements", 1<<24, "elements of the arrays of bench ops")
 	only := f.String("only", "", "measure the rows of bench ops whose names have this in them")
-	no := f.String("no", "", "rules of fusion and passes to switch off in bench ops: those of run, but for all")
+	disable := f.String("disable-passes", "", "bench ops: compiler passes and fusion rules to disable, as for run, except all")
+	f.rename("no", "disable-passes")
 	sessions := f.Int("sessions", 10, "sessions that compute beside the one that bench share measures")
 	seconds := f.Int("seconds", 10, "how long each row of bench share is measured")
 	var crowd benchmark.CrowdConfig
@@ -23,8 +25,11 @@ func bench(ctx context.Context, args []string) error {
 	f.IntVar(&crowd.Queues, "queues", 0, "queues of the device that bench crowd uses; 0 for one")
 	f.DurationVar(&crowd.Piece, "piece", 0, "how long a piece of work of bench crowd takes; 0 for what fits the device")
 	f.DurationVar(&crowd.Time, "time", 5*time.Second, "how long each part of bench crowd takes")
-	if err := parse(f, args); err != nil {
+	if err := f.parse(args); err != nil {
 		return err
+	}
+	for _, text := range f.warnings {
+		fmt.Fprintln(os.Stderr, "nxvk-node:", text)
 	}
 	if f.NArg() > 1 {
 		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, starts, beside, crowd, share or sampler", errUsage, f.Arg(1))
@@ -48,7 +53,7 @@ func bench(ctx context.Context, args []string) error {
 		crowd.Device = *device
 		return benchmark.Crowd(ctx, crowd)
 	case "ops":
-		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only, No: *no})
+		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only, DisablePasses: *disable})
 	case "share":
 		return benchmark.Share(ctx, *device, *sessions, *seconds)
 	case "sampler":

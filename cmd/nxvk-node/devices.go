@@ -16,10 +16,10 @@ import (
 func devices(_ context.Context, args []string) error {
 	f := flags("devices")
 	asJSON := f.Bool("json", false, "print a list of objects, for programs")
-	if err := parse(f, args); err != nil {
+	if err := f.parse(args); err != nil {
 		return err
 	}
-	if err := noArgs(f); err != nil {
+	if err := f.noArgs(); err != nil {
 		return err
 	}
 	infos, err := vulkan.Devices()

@@ -37,10 +37,10 @@ func doctor(ctx context.Context, args []string) error {
 	f.DurationVar(&c.limit, "limit", 500*time.Millisecond, "with kernels: how long one may take")
 	f.StringVar(&c.alone, "alone", "", "with kernels: numbers of kernels in their order, to compile those only and one at a time")
 	f.IntVar(&c.jobs, "jobs", defaultJobs(), "with kernels: how many are compiled at a time")
-	if err := parse(f, args); err != nil {
+	if err := f.parse(args); err != nil {
 		return err
 	}
-	if err := noArgs(f); err != nil {
+	if err := f.noArgs(); err != nil {
 		return err
 	}
 	if c.jobs < 1 {

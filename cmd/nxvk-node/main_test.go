@@ -151,6 +151,12 @@ func TestOpenCookie(t *testing.T) {
 	wantWarning(t, serve(t, program(binary, home, runFlags(t, "--device", "host")...)), "others can read the cookie")
 }
 
+// A former name of a flag works and is warned of in the log, whose lines stay objects.
+func TestWarnsOfFormerName(t *testing.T) {
+	c := program(binary, t.TempDir(), runFlags(t, "--device", "host", "--no", "rows")...)
+	wantWarning(t, serve(t, c), "use --disable-passes")
+}
+
 func wantWarning(t *testing.T, log []entry, text string) {
 	t.Helper()
 	for _, e := range log {

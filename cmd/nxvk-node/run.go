@@ -37,17 +37,18 @@ func run(ctx context.Context, args []string) error {
 	f.BoolVar(&cfg.KeepMemory, "keep-memory", false, "keep memory that nothing uses for reuse; else it goes back to the driver and the system after some seconds")
 	f.IntVar(&cfg.HostLimit, "host-limit", 0, "elements up to which work stays on the host; 0 is the device's default")
 	f.BoolVar(&cfg.NoWarmUp, "no-warm-up", false, "have the driver compile every kernel at once, also where the device is a processor; else the host carries a kernel out until compiling it pays")
-	f.StringVar(&cfg.No, "no", "", "rules of fusion and passes to switch off, separated by commas: "+strings.Join(synth.RuleNames(), ", ")+", or all")
+	f.StringVar(&cfg.DisablePasses, "disable-passes", "", "compiler passes and fusion rules to disable, separated by commas: "+strings.Join(synth.RuleNames(), ", ")+"; all runs programs one instruction at a time")
+	f.rename("no", "disable-passes")
 	f.BoolVar(&cfg.AllowShaders, "allow-shaders", false, "let clients bring SPIR-V of their own; a driver may not survive it")
 	f.StringVar(&cfg.CacheDir, "cache-dir", "", "folder of compiled pipelines, kernels and which programs were compiled (default in the user's cache folder; - keeps none)")
 	f.BoolVar(&cfg.Validation, "validation", false, "load the Vulkan validation layer")
 	f.StringVar(&cfg.Metrics, "metrics", "", "serve Prometheus metrics on this address, as 127.0.0.1:9464")
 	level := f.String("log-level", "info", "trace, debug, info, warn, error or disabled")
 	eof := f.Bool("exit-on-eof", false, "stop when standard input ends; a launcher that dies takes the node with it")
-	if err := parse(f, args); err != nil {
+	if err := f.parse(args); err != nil {
 		return err
 	}
-	if err := noArgs(f); err != nil {
+	if err := f.noArgs(); err != nil {
 		return err
 	}
 	log, err := logger(*level)
@@ -55,6 +56,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	cfg.Log = log
+	for _, text := range f.warnings {
+		log.Warn().Msg(text)
+	}
 	if *eof {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -88,9 +92,9 @@ func console(out io.Writer) io.Writer {
 
 func printVersion(_ context.Context, args []string) error {
 	f := flags("version")
-	if err := parse(f, args); err != nil {
+	if err := f.parse(args); err != nil {
 		return err
 	}
 	fmt.Println("nxvk-node", server.Version())
-	return noArgs(f)
+	return f.noArgs()
 }
