@@ -15,7 +15,7 @@ import (
 // devices lists what this machine has.
 func devices(_ context.Context, args []string) error {
 	f := flags("devices")
-	asJSON := f.Bool("json", false, "print a list of objects, for programs")
+	asJSON := f.Bool("json", false, "print a JSON list of objects, for programs")
 	if err := f.parse(args); err != nil {
 		return err
 	}

@@ -31,12 +31,12 @@ type finding struct {
 func doctor(ctx context.Context, args []string) error {
 	f := flags("doctor")
 	c := kernelCheck{give: 20 * time.Second, out: os.Stdout}
-	kernels := f.Bool("kernels", false, "compile every kernel for products and convolutions, and say which take the driver long")
-	f.StringVar(&c.device, "device", "", "with kernels: the device by index, name or UUID; the best one where empty")
-	f.StringVar(&c.family, "family", "", "with kernels: only families whose names have this in them")
-	f.DurationVar(&c.limit, "limit", 500*time.Millisecond, "with kernels: how long one may take")
-	f.StringVar(&c.alone, "alone", "", "with kernels: numbers of kernels in their order, to compile those only and one at a time")
-	f.IntVar(&c.jobs, "jobs", defaultJobs(), "with kernels: how many are compiled at a time")
+	kernels := f.Bool("kernels", false, "compile every kernel for products and convolutions, and list the slowest to compile")
+	f.StringVar(&c.device, "device", "", "with --kernels: `device` by index, name or UUID (default: the best one)")
+	f.StringVar(&c.family, "family", "", "with --kernels: only families whose names contain this `text`")
+	f.DurationVar(&c.limit, "limit", 500*time.Millisecond, "with --kernels: maximum `duration` for one kernel")
+	f.StringVar(&c.alone, "alone", "", "with --kernels: compile only the kernels of these `numbers`, one at a time")
+	f.IntVar(&c.jobs, "jobs", defaultJobs(), "with --kernels: `number` of kernels compiled at a time")
 	if err := f.parse(args); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func doctor(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.jobs < 1 {
-		return fmt.Errorf("%w: --jobs is %d, but at least one kernel is compiled at a time", errUsage, c.jobs)
+		return fmt.Errorf("%w: --jobs is %d: give at least 1", errUsage, c.jobs)
 	}
 	if *kernels {
 		return c.run(ctx)
@@ -64,7 +64,7 @@ func doctor(ctx context.Context, args []string) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("lines above that begin with FIX: %d", bad)
+		return fmt.Errorf("%d problems, above in the lines that begin with FIX; each says what to do", bad)
 	}
 	return nil
 }

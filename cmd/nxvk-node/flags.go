@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,7 @@ type flagSet struct {
 	*flag.FlagSet
 	former   map[string]string // former name of a flag to its name
 	warnings []string          // what the user should change; for the log
+	words    string            // what follows the flags, for the help
 }
 
 // flags returns an empty set for a command.
@@ -54,9 +56,7 @@ func (f *flagSet) parse(args []string) error {
 	f.SetOutput(io.Discard)
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Printf("flags of %s:\n", f.Name())
-		f.SetOutput(os.Stdout)
-		f.PrintDefaults()
+		f.help(os.Stdout)
 		return errHelp
 	case err != nil:
 		return fmt.Errorf("%w: %v; %s --help lists the flags", errUsage, err, f.Name())
@@ -85,6 +85,26 @@ func (f *flagSet) readEnvironment() error {
 		}
 	}
 	return nil
+}
+
+// help lists the flags with their defaults, former names left out.
+func (f *flagSet) help(out io.Writer) {
+	fmt.Fprintf(out, "usage: %s [FLAGS]%s\n", f.Name(), f.words)
+	last := ""
+	f.VisitAll(func(x *flag.Flag) {
+		if f.former[x.Name] != "" {
+			return
+		}
+		last = x.Name
+		value, usage := flag.UnquoteUsage(x)
+		if !slices.Contains([]string{"", "false", "0", "0s"}, x.DefValue) {
+			usage += " (default: " + x.DefValue + ")"
+		}
+		fmt.Fprintf(out, "\n  %s\n      %s\n", strings.TrimSpace("--"+x.Name+" "+value), usage)
+	})
+	if last != "" {
+		fmt.Fprintf(out, "\nEach flag can be set in the environment, too: --%s as %s.\n", last, variable(last))
+	}
 }
 
 // noArgs refuses words after the flags.

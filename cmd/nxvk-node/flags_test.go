@@ -60,3 +60,21 @@ func TestBadVariable(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The help lists each flag as one writes it, with its default, and no former name.
+func TestHelp(t *testing.T) {
+	f, _ := renamed()
+	f.Int("port", 7, "`port` to listen on")
+	f.Bool("json", false, "print JSON")
+	var b strings.Builder
+	f.help(&b)
+	for _, want := range []string{"usage: nxvk-node test [FLAGS]\n", "\n  --disable-passes string\n",
+		"\n  --json\n      print JSON\n", "\n  --port port\n      port to listen on (default: 7)\n", "--port as NXVK_PORT"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the help has no %q:\n%s", want, &b)
+		}
+	}
+	if strings.Contains(b.String(), "--no\n") || strings.Contains(b.String(), "former") {
+		t.Errorf("the help has a former name:\n%s", &b)
+	}
+}

@@ -22,7 +22,7 @@ func main() {
 		fmt.Printf("ok    %s: %s\n", c.name, said)
 	}
 	if bad > 0 {
-		fmt.Fprintf(os.Stderr, "release: lines above that begin with FIX: %d\n", bad)
+		fmt.Fprintf(os.Stderr, "release: %d problems, above in the lines that begin with FIX\n", bad)
 		os.Exit(1)
 	}
 	version, _ := release(".") // the first check has read it
