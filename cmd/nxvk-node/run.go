@@ -15,7 +15,7 @@ import (
 	"nxvk/synth"
 )
 
-// run serves until it is told to stop.
+// run serves the devices until it is told to stop.
 func run(ctx context.Context, args []string) error {
 	f := flags("run")
 	cfg := node.Config{}
@@ -71,12 +71,11 @@ func run(ctx context.Context, args []string) error {
 	return node.Run(ctx, cfg)
 }
 
-// logger writes for people on a terminal, and JSON elsewhere, to standard
-// error.
+// logger writes to standard error: lines for people on a terminal, JSON elsewhere.
 func logger(level string) (zerolog.Logger, error) {
 	l, err := zerolog.ParseLevel(level)
 	if err != nil || level == "" {
-		return zerolog.Logger{}, fmt.Errorf("%w: --log-level %q is not trace, debug, info, warn, error or disabled", errUsage, level)
+		return zerolog.Logger{}, fmt.Errorf("%w: --log-level %q: give trace, debug, info, warn, error or disabled", errUsage, level)
 	}
 	var out io.Writer = os.Stderr
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
@@ -85,7 +84,7 @@ func logger(level string) (zerolog.Logger, error) {
 	return zerolog.New(out).Level(l).With().Timestamp().Logger(), nil
 }
 
-// console writes for people.
+// console writes lines for people, with the date.
 func console(out io.Writer) io.Writer {
 	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.DateTime}
 }
