@@ -2,7 +2,7 @@ defmodule NxVulkanGo.MixProject do
   use Mix.Project
 
   @source_url "https://github.com/nxvk/nxvk"
-  @version "0.1.0"
+  @version "0.2.0"
 
   def project do
     [

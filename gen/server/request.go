@@ -66,7 +66,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		})
 	case wire.Sync:
 		d.exec.Sync(lane, func(err error) { d.replyOK(c, err) })
-	case wire.Turn:
+	case wire.Barrier:
 		d.exec.Turn(lane, func(err error) { d.replyOK(c, err) })
 	case wire.Sampling:
 		d.sample(c, lane, pid, r.Sample)

@@ -20,7 +20,7 @@ const (
 	Download Verb = "download"
 	Describe Verb = "describe"
 	Sync     Verb = "sync"
-	Turn     Verb = "turn"
+	Barrier  Verb = "barrier"
 	Close    Verb = "close"
 	Sampling Verb = "sample"
 	Stop     Verb = "stop"
@@ -66,7 +66,9 @@ type Options struct {
 // is still what could be read.
 func DecodeRequest(t etf.Term) (Request, error) {
 	switch t {
-	case etf.Atom(Sync), etf.Atom(Turn), etf.Atom(Close), etf.Atom(Memory), etf.Atom(Info):
+	case etf.Atom("turn"): // the former name
+		return Request{Verb: Barrier}, nil
+	case etf.Atom(Sync), etf.Atom(Barrier), etf.Atom(Close), etf.Atom(Memory), etf.Atom(Info):
 		return Request{Verb: Verb(t.(etf.Atom))}, nil
 	}
 	tuple, ok := t.(etf.Tuple)

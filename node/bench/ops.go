@@ -19,7 +19,8 @@ type OpsConfig struct {
 	Device   string // by index, name or UUID; the best one where empty, host for the host
 	Elements int    // elements of the large arrays
 	Only     string // in the names of the rows that are measured
-	No       string // rules of fusion that are switched off, as synth.ParseRules reads them
+	// DisablePasses names compiler passes and fusion rules, as synth.ParseRules reads them.
+	DisablePasses string
 }
 
 // row is one line of the table.
@@ -33,7 +34,7 @@ type row struct {
 
 // Ops measures operations on a device and prints a table.
 func Ops(ctx context.Context, cfg OpsConfig) error {
-	off, err := synth.ParseRules(cfg.No)
+	off, err := synth.ParseRules(cfg.DisablePasses)
 	if err != nil {
 		return err
 	}
