@@ -54,18 +54,26 @@ func (m *Manager) Init(...any) error {
 
 // HandleMessage answers calls and ignores everything else.
 func (m *Manager) HandleMessage(_ gen.PID, message any) error {
-	c, ok := message.(dist.Call)
-	if !ok {
-		return nil
-	}
-	if c.Request == etf.Atom("support") {
-		m.support(c)
-		return nil
-	}
-	if err := m.Send(c.From, dist.NewReply(c, m.answer(c.Request))); err != nil {
-		m.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+	switch c := message.(type) {
+	case dist.Refused:
+		if call, ok := c.Call(); ok {
+			m.reply(call, wire.Failure(tooLong(c)))
+		}
+	case dist.Call:
+		if c.Request == etf.Atom("support") {
+			m.support(c)
+			return nil
+		}
+		m.reply(c, m.answer(c.Request))
 	}
 	return nil
+}
+
+// reply answers a call. Who asked may be gone.
+func (m *Manager) reply(c dist.Call, result etf.Term) {
+	if err := m.Send(c.From, dist.NewReply(c, result)); err != nil {
+		m.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+	}
 }
 
 func (m *Manager) answer(request etf.Term) (reply etf.Term) {

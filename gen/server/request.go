@@ -46,6 +46,24 @@ func (d *Device) call(c dist.Call) {
 	d.serve(c, r, session)
 }
 
+// refused tells who sent a message that there was no room for: a caller by the answer,
+// another one as of a stream that cannot be read.
+func (d *Device) refused(m dist.Refused) {
+	err := tooLong(m)
+	if c, ok := m.Call(); ok {
+		c.Came = d.mailbox.came
+		d.reply(c, wire.Failure(err))
+	} else if m.Sender.ID != 0 {
+		d.orphan(m.Sender, err)
+	}
+}
+
+// tooLong is the error of a message that there was no room for.
+func tooLong(m dist.Refused) error {
+	return &wire.Fault{Kind: wire.Limit, Err: fmt.Errorf(
+		"the message is dropped: %w; send fewer terms in a message, numbers as binaries, or raise nxvk-node's --memory-limit", m.Err)}
+}
+
 // broken logs a panic and is the answer to the request that met it.
 func broken(log zerolog.Logger, reason any) etf.Term {
 	log.Error().Bytes("stack", debug.Stack()).Msgf("request failed: %v", reason)

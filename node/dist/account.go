@@ -43,7 +43,7 @@ type account struct {
 	most   int64
 
 	used  atomic.Int64
-	split [uses]atomic.Int64
+	split [uses]atomic.Int64 // of used, but for decoding, which each message changes twice
 
 	held   atomic.Int64 // taken from the budget, and the floor
 	mu     sync.Mutex   // held changes under it
@@ -66,7 +66,7 @@ func (a *account) take(u use, n int64) error {
 	var err error
 	switch {
 	case used > a.most:
-		err = fmt.Errorf("%w: %d bytes more than the %d of which it holds %d", ErrOverLimit, n, a.most, used-n)
+		err = fmt.Errorf("%w: the connection holds %d bytes, may hold %d and needs %d more", ErrOverLimit, used-n, a.most, n)
 	case used > a.held.Load():
 		err = a.grow()
 	}
@@ -74,7 +74,9 @@ func (a *account) take(u use, n int64) error {
 		a.used.Add(-n)
 		return err
 	}
-	a.split[u].Add(n)
+	if u != decoding {
+		a.split[u].Add(n)
+	}
 	return nil
 }
 
@@ -83,14 +85,25 @@ func (a *account) give(u use, n int64) {
 	if a == nil || n == 0 {
 		return
 	}
-	a.split[u].Add(-n)
+	if u != decoding {
+		a.split[u].Add(-n)
+	}
 	if a.held.Load()-a.used.Add(-n) >= 2*accountStep {
 		a.shrink()
 	}
 }
 
 // in returns the bytes that are in use for something.
-func (a *account) in(u use) int64 { return a.split[u].Load() }
+func (a *account) in(u use) int64 {
+	if u != decoding {
+		return a.split[u].Load()
+	}
+	n := a.used.Load()
+	for i := range a.split {
+		n -= a.split[i].Load()
+	}
+	return max(n, 0)
+}
 
 // grow takes from the budget what is in use and not held.
 func (a *account) grow() error {

@@ -2,6 +2,7 @@ package dist
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/gen/etf"
 )
@@ -21,6 +22,8 @@ type assembly struct {
 
 	paid int64 // what its account was charged
 
+	refused bool // the rest of the message is dropped as it comes
+
 	dst  []byte // rest of the large binary that is being filled
 	left int    // bytes of it that are still to come, also where it is lost
 }
@@ -28,18 +31,15 @@ type assembly struct {
 // add takes bytes of the message that are in the read buffer. limit bounds how
 // large a binary may be that starts here.
 func (a *assembly) add(r *reader, p []byte, limit int) error {
-	for len(p) > 0 {
+	for len(p) > 0 && !a.refused {
 		if a.left > 0 {
 			n := min(a.left, len(p))
 			a.fill(p[:n])
 			p = p[n:]
 			continue
 		}
-		if len(a.skeleton)+len(p) > r.maxTerm {
-			return fmt.Errorf("%w: more than %d bytes of terms", ErrTooLarge, r.maxTerm)
-		}
-		if err := a.grow(r.account, len(p)); err != nil {
-			return err
+		if err := a.grow(r, len(p)); err != nil {
+			return a.refuse(r, p, err)
 		}
 		before := len(a.skeleton)
 		a.skeleton = append(a.skeleton, p...)
@@ -58,18 +58,52 @@ func (a *assembly) add(r *reader, p []byte, limit int) error {
 
 // grow makes room for n more bytes of the skeleton, which are charged before they
 // are taken.
-func (a *assembly) grow(account *account, n int) error {
+func (a *assembly) grow(r *reader, n int) error {
 	need := len(a.skeleton) + n
+	if need > r.maxTerm {
+		return fmt.Errorf("%w: more than %d bytes of terms", ErrTooLarge, r.maxTerm)
+	}
 	if need <= cap(a.skeleton) {
 		return nil
 	}
 	size := max(need, 2*cap(a.skeleton))
 	more := int64(size - cap(a.skeleton))
-	if err := account.take(assembling, more); err != nil {
+	if err := r.account.take(assembling, more); err != nil {
 		return err
 	}
 	a.paid += more
 	a.skeleton = append(make([]byte, 0, size), a.skeleton...)
+	return nil
+}
+
+// refuse gives up the message: p, its next bytes, found no room. What it holds goes,
+// but for the place of its sequence, and what comes of it is dropped.
+func (a *assembly) refuse(r *reader, p []byte, cause error) error {
+	front := a.skeleton
+	if len(front) < frontSize {
+		front = slices.Concat(front, p)
+	}
+	if !a.parsed {
+		// The header is read at any rate: later messages refer to its atoms.
+		atoms, size, ok, err := r.cache.parseHeader(&r.decoder, front, nil)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return cause
+		}
+		a.atoms, a.parsed, a.body = atoms, true, size
+	}
+	if err := r.giveUp(front[a.body:], a.atoms, cause); err != nil {
+		return err
+	}
+	release(a.large)
+	keep := int64(0)
+	if a.next > 0 {
+		keep = sequenceCost
+	}
+	r.account.give(assembling, a.paid-keep)
+	*a = assembly{refused: true, next: a.next, paid: keep}
 	return nil
 }
 

@@ -31,6 +31,7 @@ type Connection struct {
 
 	account *account
 	reader  reader
+	to      addressee // of the message that is being read
 	writer  *writer
 	bytes   atomic.Uint64 // received
 
@@ -108,6 +109,7 @@ func (c *Connection) serve() error {
 		account:   c.account,
 		wanted:    c.wanted,
 		deliver:   c.deliver,
+		refuse:    c.refuse,
 	}
 	ended := make(chan error, 1)
 	c.relay.start(func() {

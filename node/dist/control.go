@@ -44,29 +44,76 @@ const (
 // netKernel is the name under which every node answers pings.
 const netKernel = "net_kernel"
 
-// wanted says whether a message's payload is needed, and refuses the message of a
-// sender that is not the peer's. Names that nobody has are what clusters are full of,
-// so those messages vanish without being decoded.
+// addressee is what becomes of a message by its control message.
+type addressee struct {
+	kind   addressKind
+	sender gen.PID
+	inbox  Inbox // of a process that has one
+	pid    gen.PID
+	name   etf.Atom // of a process without an inbox that is addressed by name
+}
+
+type addressKind int
+
+const (
+	toNobody  addressKind = iota // the message vanishes
+	toProcess                    // a process of ours gets it
+	toKernel                     // the net kernel does, which this node has no process for
+	toRefusal                    // it asks for a process
+	toSignals                    // it is a link, a monitor, an exit or what is unknown
+)
+
+// wanted finds out who gets a message and says whether its payload is needed. It
+// refuses the message of a sender that is not the peer's. Names that nobody has are
+// what clusters are full of, so those messages vanish without being decoded.
 func (c *Connection) wanted(control etf.Tuple) (bool, error) {
 	f := fields{control: control}
 	op := f.int(0)
 	if err := c.checkSender(op, &f); err != nil {
 		return false, err
 	}
-	known := true
+	c.to = addressee{sender: gen.PID{Node: c.name}}
 	switch op {
-	case opSend, opSendTT, opSendSender, opSendSenderTT:
-		if to := f.pid(2); f.ok() {
-			known = c.hasPID(PID(to))
-		}
+	case opSend, opSendTT:
+		c.toPID(f.pid(2))
+	case opSendSender, opSendSenderTT:
+		c.to.sender = PID(f.pid(1))
+		c.toPID(f.pid(2))
 	case opRegSend, opRegSendTT:
-		if name := f.atom(3); f.ok() {
-			known = c.hasName(name)
-		}
-	case opAliasSend, opAliasSendTT, opSpawnRequest, opSpawnRequestTT:
-		return false, nil
+		c.to.sender = PID(f.pid(1))
+		c.toName(f.atom(3))
+	case opAliasSend, opAliasSendTT:
+		// No process here has an alias that a peer could know.
+	case opGroupLeader, opSpawnReply, opSpawnReplyTT, opUnlinkIDAck:
+		c.to.kind = toSignals
+		return false, f.err
+	case opSpawnRequest, opSpawnRequestTT:
+		c.to.kind = toRefusal
+	default:
+		c.to.kind = toSignals
 	}
-	return known, f.err
+	return c.to.kind != toNobody && c.to.kind != toRefusal, f.err
+}
+
+// toPID addresses a process of ours.
+func (c *Connection) toPID(to etf.Pid) {
+	c.to.pid = PID(to)
+	if c.to.inbox = c.node.inboxOf(c.to.pid); c.to.inbox != nil || c.hasPID(c.to.pid) {
+		c.to.kind = toProcess
+	}
+}
+
+// toName addresses a registered process.
+func (c *Connection) toName(name etf.Atom) {
+	c.to.name = name
+	switch c.to.inbox = c.node.inboxNamed(gen.Atom(name)); {
+	case c.to.inbox != nil:
+		c.to.kind = toProcess
+	case name == netKernel:
+		c.to.kind = toKernel
+	case c.hasName(name):
+		c.to.kind = toProcess
+	}
 }
 
 // checkSender refuses a control message in the name of a process that is not of the
@@ -89,9 +136,6 @@ func (c *Connection) checkSender(op int, f *fields) error {
 
 // hasPID says whether a process of ours exists.
 func (c *Connection) hasPID(to gen.PID) bool {
-	if c.node.inboxOf(to) != nil {
-		return true
-	}
 	if to.Node != c.core.Name() {
 		return false
 	}
@@ -102,40 +146,30 @@ func (c *Connection) hasPID(to gen.PID) bool {
 // hasName says whether a process of ours has a name. Ergo has no question for that;
 // to unlink what never was linked changes nothing, and finds it out.
 func (c *Connection) hasName(name etf.Atom) bool {
-	if name == netKernel || c.node.inboxNamed(gen.Atom(name)) != nil {
-		return true
-	}
 	nobody := gen.PID{Node: c.name, ID: 1<<64 - 2}
 	to := gen.ProcessID{Name: gen.Atom(name), Node: c.core.Name()}
 	return c.core.RouteUnlinkProcessID(nobody, to) == nil
 }
 
-// deliver acts on a message from the peer. taken says that the payload belongs
-// to an actor from now on. An error ends the reader, errRelieved because there
-// is another, any other one with the connection; a message to nobody is none.
-func (c *Connection) deliver(control etf.Tuple, payload etf.Term, size int) (taken bool, err error) {
+// deliver acts on a message from the peer, which wanted has looked at. taken says that
+// the payload belongs to an actor from now on. An error ends the reader, errRelieved
+// because there is another, any other one with the connection; a message to nobody is
+// none.
+func (c *Connection) deliver(control etf.Tuple, content payload, size int) (taken bool, err error) {
 	c.node.counters.MessagesIn.Add(1)
+	switch to := c.to; to.kind {
+	case toProcess:
+		return c.toActor(to, content, size)
+	case toKernel:
+		if call, ok := received(to.sender, content, charge{}).(Call); ok && !c.forged(call) {
+			c.answerPing(call)
+		}
+		return false, nil
+	case toNobody:
+		return c.drop(), nil
+	}
 	f := fields{control: control}
 	switch op := f.int(0); op {
-	case opSend, opSendTT:
-		if to := f.pid(2); f.ok() {
-			return c.toPID(gen.PID{Node: c.name}, to, payload, size)
-		}
-		return false, f.err
-	case opSendSender, opSendSenderTT:
-		if from, to := f.pid(1), f.pid(2); f.ok() {
-			return c.toPID(PID(from), to, payload, size)
-		}
-		return false, f.err
-	case opRegSend, opRegSendTT:
-		if from, name := f.pid(1), f.atom(3); f.ok() {
-			return c.toName(PID(from), name, payload, size)
-		}
-		return false, f.err
-	case opAliasSend, opAliasSendTT:
-		// No process here has an alias that a peer could know.
-		c.node.counters.Dropped.Add(1)
-		return false, nil
 	case opSpawnRequest, opSpawnRequestTT:
 		id, from := f.term(1), f.pid(2)
 		if f.ok() {
@@ -146,8 +180,32 @@ func (c *Connection) deliver(control etf.Tuple, payload etf.Term, size int) (tak
 	case opGroupLeader, opSpawnReply, opSpawnReplyTT, opUnlinkIDAck:
 		return false, nil
 	default:
-		return false, c.signal(op, &f, payload)
+		return false, c.signal(op, &f, content.keep())
 	}
+}
+
+// refuse acts on a message that there is no room for. The process that it is for gets
+// Refused in its place: it answers a call, in the words of its protocol. Only a message
+// of which nobody can be told, a signal or a call from nobody knows whom, is an error.
+func (c *Connection) refuse(_ etf.Tuple, f front, cause error) error {
+	to := c.to
+	from, tag, readable := f.caller()
+	if !readable || to.kind == toSignals {
+		return cause
+	}
+	c.node.counters.MessagesIn.Add(1)
+	c.node.counters.refusals[refusalLimit].Add(1)
+	c.node.warnSome("refuse a message from %s: %v", c.name, cause)
+	message := Refused{From: from, Tag: tag, Sender: to.sender, Err: cause}
+	if call, ok := message.Call(); to.kind == toKernel || ok && c.forged(call) {
+		return nil
+	}
+	if to.inbox == nil {
+		c.toMailbox(to, message)
+	} else if to.inbox.Put(message) {
+		go to.inbox.Run() // the reader may be in the middle of a packet
+	}
+	return nil
 }
 
 // signal acts on links, monitors and exits.
@@ -192,62 +250,43 @@ func (c *Connection) signal(op int, f *fields, payload etf.Term) error {
 	return f.err
 }
 
-// toPID hands a message to a process of ours.
-func (c *Connection) toPID(from gen.PID, to etf.Pid, payload etf.Term, size int) (taken bool, err error) {
-	if in := c.node.inboxOf(PID(to)); in != nil {
-		return c.toInbox(in, from, payload, size)
+// toActor hands a message to a process of ours, and what it was charged to an inbox.
+// Nobody says when a process with a mailbox of Ergo's has handled a message, so its
+// charge ends here.
+func (c *Connection) toActor(to addressee, content payload, size int) (taken bool, err error) {
+	cost := c.reader.cost
+	if to.inbox == nil {
+		cost = charge{}
 	}
-	if gen.Atom(to.Node) != c.core.Name() {
-		return c.drop(), nil
-	}
-	return c.toMailbox(from, payload, func(message any) error {
-		return c.core.RouteSendPID(from, PID(to), gen.MessageOptions{}, message)
-	})
-}
-
-// toName hands a message to a registered process.
-func (c *Connection) toName(from gen.PID, name etf.Atom, payload etf.Term, size int) (taken bool, err error) {
-	if in := c.node.inboxNamed(gen.Atom(name)); in != nil {
-		return c.toInbox(in, from, payload, size)
-	}
-	if name == netKernel {
-		c.answerPing(received(from, payload, charge{}))
+	message := received(to.sender, content, cost)
+	if call, ok := message.(Call); ok && c.forged(call) {
 		return false, nil
 	}
-	return c.toMailbox(from, payload, func(message any) error {
-		to := gen.ProcessID{Name: gen.Atom(name), Node: c.core.Name()}
-		return c.core.RouteSendProcessID(from, to, gen.MessageOptions{}, message)
-	})
-}
-
-// toInbox hands a message to an inbox, and what it was charged with it.
-func (c *Connection) toInbox(in Inbox, from gen.PID, payload etf.Term, size int) (taken bool, err error) {
-	message := received(from, payload, c.reader.cost)
-	if c.forged(message) {
-		return false, nil
+	if to.inbox == nil {
+		return c.toMailbox(to, message), nil
 	}
 	c.reader.cost = charge{}
-	return true, c.relay.hand(in, message, size)
+	return true, c.relay.hand(to.inbox, message, size)
 }
 
-// toMailbox hands a message to a process that Ergo has a mailbox for. Nobody says when
-// that has handled it, so its charge ends here.
-func (c *Connection) toMailbox(from gen.PID, payload etf.Term, send func(any) error) (taken bool, err error) {
-	message := received(from, payload, charge{})
-	if c.forged(message) {
-		return false, nil
+// toMailbox hands a message to a process that Ergo has a mailbox for.
+func (c *Connection) toMailbox(to addressee, message any) (taken bool) {
+	var err error
+	if to.name != "" {
+		err = c.core.RouteSendProcessID(to.sender, gen.ProcessID{Name: gen.Atom(to.name), Node: c.core.Name()}, gen.MessageOptions{}, message)
+	} else {
+		err = c.core.RouteSendPID(to.sender, to.pid, gen.MessageOptions{}, message)
 	}
-	if send(message) != nil {
-		return c.drop(), nil
+	if err != nil {
+		return c.drop()
 	}
-	return true, nil
+	return true
 }
 
-// forged counts and says whether a message is a call in the name of a process that is
-// not the peer's. Its answer would go to another node, which asked for none.
-func (c *Connection) forged(message any) bool {
-	call, ok := message.(Call)
-	if !ok || call.From.Node == c.name {
+// forged counts and says whether a call is in the name of a process that is not the
+// peer's. Its answer would go to another node, which asked for none.
+func (c *Connection) forged(call Call) bool {
+	if call.From.Node == c.name {
 		return false
 	}
 	c.node.counters.refusals[refusalSender].Add(1)
@@ -261,11 +300,7 @@ func (c *Connection) drop() bool {
 }
 
 // answerPing answers net_adm:ping/1 in place of a net_kernel process.
-func (c *Connection) answerPing(message any) {
-	call, ok := message.(Call)
-	if !ok {
-		return
-	}
+func (c *Connection) answerPing(call Call) {
 	request, ok := call.Request.(etf.Tuple)
 	if ok && len(request) == 2 && request[0] == etf.Term(etf.Atom("is_auth")) {
 		c.SendPID(gen.PID{}, call.From, gen.MessageOptions{}, NewReply(call, etf.Atom("yes")))

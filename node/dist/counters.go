@@ -40,7 +40,8 @@ type Counts struct {
 	// "slow" and "memory".
 	Ended map[string]uint64
 	// Refused counts messages that nobody got: "no_process", "sender" of those in
-	// another node's name, and "allocator" of large binaries without memory.
+	// another node's name, "limit" of those whose terms had no room, and "allocator"
+	// of large binaries without memory.
 	Refused map[string]uint64
 }
 

@@ -22,8 +22,10 @@
 // unbounded, so what a peer can make this node hold is bounded by the allocator
 // of large binaries and by its connection's account (account.go), not by flow
 // control: messages in assembly, terms until they are Handled, replies, monitors
-// and links are charged to it, and a peer that goes beyond Options.MaxHeld or what
-// Options.Budget has left is cut off. A process with a mailbox of Ergo's does not say
+// and links are charged to it. A message that would go beyond Options.MaxHeld, or beyond
+// what Options.Budget has left, is dropped as it comes in; the process that it is for gets
+// Refused, so that it can answer a call. A peer that goes beyond them with monitors, links
+// or messages whose sender cannot be told is cut off. A process with a mailbox of Ergo's does not say
 // when it has handled a message; such a message is charged until it is there.
 //
 // Senders never wait for the writer: messages that actors originate are

@@ -61,8 +61,8 @@ func write(t *testing.T, s net.Conn, control etf.Tuple) {
 func ends(s net.Conn, reason etf.Atom) (map[int64]int, error) {
 	count := make(map[int64]int)
 	r := reader{src: s, allocator: etf.NewPool(1 << 20), maxTerm: 1 << 20, lost: new(atomic.Uint64),
-		deliver: func(control etf.Tuple, payload etf.Term, _ int) (bool, error) {
-			if payload == etf.Term(reason) {
+		deliver: func(control etf.Tuple, content payload, _ int) (bool, error) {
+			if content.keep() == etf.Term(reason) {
 				count[control[0].(int64)]++
 			}
 			return true, nil

@@ -35,9 +35,9 @@ var (
 	// ErrSlow says that the peer reads nothing while replies to it gather, so
 	// that it is cut off.
 	ErrSlow = errors.New("peer does not read what it asked for")
-	// ErrOverLimit says that the peer has this node hold more than
+	// ErrOverLimit says that the peer would have this node hold more than
 	// Options.MaxHeld, or than Options.Budget has left.
-	ErrOverLimit = errors.New("connection takes too much memory")
+	ErrOverLimit = errors.New("too little memory for what the peer sends")
 	// ErrSender says that a peer speaks in the name of another node's process.
 	ErrSender = errors.New("sender is not of the peer's node")
 	// ErrTick says that nothing came from the peer for the net tick time.

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"slices"
 	"time"
 
 	"ergo.services/ergo/gen"
@@ -54,27 +55,80 @@ func NewReply(c Call, result etf.Term) Reply {
 	return Reply{Tag: c.Tag, Result: result}
 }
 
-// received gives a term that arrived the form in which actors get it. The charge is
-// settled by Handled.
-func received(sender gen.PID, t etf.Term, cost charge) any {
-	tuple, ok := t.(etf.Tuple)
-	if !ok || len(tuple) < 2 {
-		return Message{Term: t, Sender: sender, charge: cost}
+// Refused is a message that there was no room for: its terms take more memory than
+// its connection, or all connections, may have. Nothing of it is kept but who sent it.
+// A call waits for a Reply.
+type Refused struct {
+	From   gen.PID  // who calls; zero where the message is no call
+	Tag    etf.Term // what identifies the call to From
+	Sender gen.PID  // as in Call
+	Err    error    // ErrOverLimit or ErrTooLarge
+}
+
+// Call returns the call that was refused, without its request. ok is false where the
+// message is no call.
+func (r Refused) Call() (c Call, ok bool) {
+	return Call{From: r.From, Tag: r.Tag, Sender: r.Sender}, r.From.Node != ""
+}
+
+// payload is what a message has beside its control message: a tuple of few elements,
+// which lie in work space of the reader, or any other term.
+type payload struct {
+	tuple etf.Tuple
+	term  etf.Term
+}
+
+// keep returns the payload as a term that may outlive the reader's work space.
+func (p payload) keep() etf.Term {
+	if p.tuple != nil {
+		return slices.Clone(p.tuple)
 	}
-	switch tuple[0] {
+	return p.term
+}
+
+// front is the front of a payload that is a tagged tuple, see etf.Decoder.
+type front struct {
+	tuple etf.Tuple
+	size  int
+}
+
+// caller returns who calls. readable is false where somebody does, or may, of whom
+// the front does not tell.
+func (f front) caller() (from gen.PID, tag etf.Term, readable bool) {
+	switch {
+	case f.size != 3:
+		return from, nil, true
+	case len(f.tuple) == 0:
+		return from, nil, false
+	case f.tuple[0] != etf.Term(etf.Atom("$gen_call")):
+		return from, nil, true
+	case len(f.tuple) == 1:
+		return from, nil, false
+	}
+	from, tag, _ = callFrom(f.tuple[1])
+	return from, tag, true
+}
+
+// received gives a payload the form in which actors get it. The charge is settled by
+// Handled.
+func received(sender gen.PID, p payload, cost charge) any {
+	if len(p.tuple) < 2 {
+		return Message{Term: p.keep(), Sender: sender, charge: cost}
+	}
+	switch p.tuple[0] {
 	case etf.Term(etf.Atom("$gen_call")):
-		if len(tuple) != 3 {
+		if len(p.tuple) != 3 {
 			break
 		}
-		if from, tag, ok := callFrom(tuple[1]); ok {
-			return Call{From: from, Tag: tag, Request: tuple[2], Sender: sender, charge: cost}
+		if from, tag, ok := callFrom(p.tuple[1]); ok {
+			return Call{From: from, Tag: tag, Request: p.tuple[2], Sender: sender, charge: cost}
 		}
 	case etf.Term(etf.Atom("$gen_cast")):
-		if len(tuple) == 2 {
-			return Cast{Request: tuple[1], Sender: sender, charge: cost}
+		if len(p.tuple) == 2 {
+			return Cast{Request: p.tuple[1], Sender: sender, charge: cost}
 		}
 	}
-	return Message{Term: t, Sender: sender, charge: cost}
+	return Message{Term: p.keep(), Sender: sender, charge: cost}
 }
 
 func callFrom(t etf.Term) (gen.PID, etf.Term, bool) {

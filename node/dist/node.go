@@ -50,7 +50,8 @@ type Options struct {
 	// NetTickTime is after how long a silent peer is given up; 60 s where
 	// zero, as in Erlang, and best the same as the peers'.
 	NetTickTime time.Duration
-	// MaxTerm bounds a message without its large binaries; 512 MiB where zero.
+	// MaxTerm bounds a message without its large binaries; 512 MiB where zero. A
+	// longer one is Refused.
 	MaxTerm int
 	// MaxQueue bounds what waits for a peer that does not read; 256 MiB where
 	// zero. Replies may exceed it by their large binaries. A peer for whom more
@@ -58,7 +59,8 @@ type Options struct {
 	MaxQueue int
 	// MaxHeld bounds what a connection may have this node hold, large binaries
 	// apart: arriving messages, decoded terms until they are handled, replies,
-	// monitors and links; 1 GiB where zero. A peer that goes beyond is cut off.
+	// monitors and links; 1 GiB where zero. A message that goes beyond is Refused,
+	// and a peer that does in another way is cut off.
 	MaxHeld int64
 	// Budget pays for what all connections hold. No bound where nil.
 	Budget Budget

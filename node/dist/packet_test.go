@@ -21,8 +21,8 @@ import (
 func collected(src io.Reader, allocator etf.Allocator) ([]etf.Term, error) {
 	var got []etf.Term
 	r := reader{src: src, allocator: allocator, maxTerm: 1 << 20, lost: new(atomic.Uint64),
-		deliver: func(_ etf.Tuple, payload etf.Term, _ int) (bool, error) {
-			got = append(got, payload)
+		deliver: func(_ etf.Tuple, content payload, _ int) (bool, error) {
+			got = append(got, content.keep())
 			return true, nil
 		}}
 	err := r.run()
@@ -224,8 +224,8 @@ func TestOrder(t *testing.T) {
 	go w.run()
 	var got []etf.Term
 	r := reader{src: theirs, allocator: etf.NewPool(0), maxTerm: 1 << 20, lost: new(atomic.Uint64),
-		deliver: func(_ etf.Tuple, payload etf.Term, _ int) (bool, error) {
-			got = append(got, flat(payload))
+		deliver: func(_ etf.Tuple, content payload, _ int) (bool, error) {
+			got = append(got, flat(content.keep()))
 			if len(got) == 4 {
 				return true, io.EOF
 			}
@@ -291,7 +291,28 @@ func FuzzPacket(f *testing.F) {
 		for _, term := range got {
 			flat(term)
 		}
+		bounded(t, p)
 	})
+}
+
+// bounded reads a stream with little room and wants all of it back in the end.
+func bounded(t *testing.T, p []byte) {
+	pool, account := &counting{}, newAccount(nil, 1000)
+	r := reader{src: bytes.NewReader(p), allocator: pool, maxTerm: 1 << 20, lost: new(atomic.Uint64), account: account,
+		deliver: func(_ etf.Tuple, content payload, _ int) (bool, error) {
+			flat(content.keep())
+			return true, nil
+		},
+		refuse: func(_ etf.Tuple, f front, _ error) error {
+			if _, _, readable := f.caller(); !readable {
+				return ErrOverLimit
+			}
+			return nil
+		}}
+	r.run()
+	if used := account.used.Load(); used != 0 {
+		t.Fatalf("%d bytes are in use after the end", used)
+	}
 }
 
 func FuzzHandshake(f *testing.F) {
@@ -320,12 +341,13 @@ func BenchmarkCasts(b *testing.B) {
 		one = append(one, packet(p)...)
 	}
 	b.ReportAllocs()
+	account := newAccount(nil, DefaultMaxHeld)
 	for i := 0; i < b.N; i += 1000 {
-		r := reader{src: bytes.NewReader(one), maxTerm: 1 << 20,
-			deliver: func(control etf.Tuple, payload etf.Term, _ int) (bool, error) {
+		r := reader{src: bytes.NewReader(one), maxTerm: 1 << 20, account: account,
+			deliver: func(control etf.Tuple, content payload, _ int) (bool, error) {
 				f := fields{control: control}
 				f.int(0)
-				received(PID(f.pid(1)), payload, charge{})
+				Handled(received(PID(f.pid(1)), content, charge{}))
 				return true, nil
 			}}
 		r.run()

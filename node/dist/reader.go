@@ -29,6 +29,9 @@ const (
 	// decodeRoom is how much of a message is decoded before its account is asked.
 	// Most messages take less, and it is asked once for them.
 	decodeRoom = 64 << 10
+	// frontSize is how much of a message is in the buffer before any of it is
+	// charged: enough for the control message and who calls.
+	frontSize = 2 << 10
 )
 
 // reader cuts the stream from a peer into packets and messages. It runs in one
@@ -42,11 +45,15 @@ type reader struct {
 	lost      *atomic.Uint64 // counts what the allocator refused
 	account   *account       // pays for what arrives and what is decoded; nil for none
 	// wanted says whether anybody takes the payload of a message with this control
-	// message. What nobody does is not decoded. All are wanted where nil.
+	// message. What nobody does is not decoded. All are wanted where nil. It comes
+	// right before deliver or refuse.
 	wanted func(control etf.Tuple) (bool, error)
 	// deliver gets each message and how many bytes its terms took, large
-	// binaries apart. control is only valid during the call.
-	deliver func(control etf.Tuple, payload etf.Term, size int) (taken bool, err error)
+	// binaries apart. control and payload are only valid during the call.
+	deliver func(control etf.Tuple, payload payload, size int) (taken bool, err error)
+	// refuse gets the front of each message that there is no room for, and why. Its
+	// error ends the reader, as every such message does where refuse is nil.
+	refuse func(control etf.Tuple, front front, cause error) error
 
 	buf        []byte
 	start, end int // of what is buffered
@@ -55,6 +62,7 @@ type reader struct {
 	cache     atomCache
 	refs      []etf.Term // work space
 	control   [8]etf.Term
+	envelope  [3]etf.Term
 	sequences map[uint64]*assembly
 	cost      charge // of the message that is delivered; deliver may take it over
 	filling   int    // messages in flight with a half-filled binary
@@ -152,8 +160,7 @@ func (r *reader) packet(n int) error {
 	n -= 2
 	switch kind {
 	case kindHeader:
-		a := &assembly{}
-		return r.whole(a, n)
+		return r.whole(&assembly{}, n)
 	case kindFragment, kindFragments:
 		return r.fragment(kind, n)
 	}
@@ -186,6 +193,9 @@ func (r *reader) plain(n int) error {
 
 // whole reads a message of n bytes that came as one packet.
 func (r *reader) whole(a *assembly, n int) error {
+	if err := r.need(min(n, frontSize)); err != nil {
+		return err
+	}
 	if err := r.feed(a, n, n); err != nil {
 		r.discard(a)
 		return err
@@ -217,6 +227,9 @@ func (r *reader) fragment(kind byte, n int) error {
 		return fmt.Errorf("%w: fragment %d of sequence %d", ErrMalformed, number, sequence)
 	}
 	if a == nil {
+		if err := r.need(min(n-16, frontSize)); err != nil {
+			return err
+		}
 		if len(r.sequences) >= maxSequences {
 			return fmt.Errorf("%w: %d messages in fragments", ErrTooLarge, len(r.sequences))
 		}
@@ -278,6 +291,10 @@ func (r *reader) feed(a *assembly, n, limit int) error {
 // complete hands over a message whose last byte is there. Its bytes are held until
 // they are decoded.
 func (r *reader) complete(a *assembly) error {
+	if a.refused {
+		r.discard(a)
+		return nil
+	}
 	if !a.parsed || a.left > 0 {
 		r.discard(a)
 		return fmt.Errorf("%w: message ends early", ErrMalformed)
@@ -299,6 +316,7 @@ func (r *reader) message(p []byte, atoms, large []etf.Term) error {
 	if err == nil {
 		err = r.pay(r.decoder.Size() - int(r.cost.size))
 	}
+	full := lacksRoom(err)
 	if err == nil {
 		var taken bool
 		taken, err = r.deliver(control, payload, len(p))
@@ -312,7 +330,51 @@ func (r *reader) message(p []byte, atoms, large []etf.Term) error {
 	r.cost.settle()
 	r.cost = charge{}
 	release(large)
+	if full {
+		return r.giveUp(p, atoms, err)
+	}
 	return err
+}
+
+// lacksRoom reports whether an error is about the size of a message alone, so that the
+// stream can be read on.
+func lacksRoom(err error) bool {
+	return errors.Is(err, ErrOverLimit) || errors.Is(err, ErrTooLarge)
+}
+
+// giveUp refuses a message whose bytes begin with p. It returns cause where nobody can
+// be told: the control message, or who calls, is not in p, or takes too much itself.
+func (r *reader) giveUp(p []byte, atoms []etf.Term, cause error) error {
+	if r.refuse == nil {
+		return cause
+	}
+	d := &r.decoder
+	pay := d.More
+	defer func() { d.More = pay }()
+	d.More = func(int) error { return cause }
+	d.Cache, d.Large = atoms, nil
+	d.Begin(decodeRoom)
+	control, p, err := d.DecodeTuple(skipVersion(p), r.control[:])
+	if err != nil || len(control) == 0 {
+		return cause
+	}
+	wanted, err := true, error(nil)
+	if r.wanted != nil {
+		wanted, err = r.wanted(control)
+	}
+	if err != nil {
+		return err
+	}
+	if !wanted {
+		_, err = r.deliver(control, payload{}, 0)
+		return err
+	}
+	if len(p) == 0 {
+		return cause
+	}
+	var f front
+	f.tuple, f.size = d.DecodeFront(skipVersion(p), r.envelope[:2])
+	return r.refuse(control, f, cause)
 }
 
 // pay charges what decoding takes: n more bytes, or fewer where n is negative.
@@ -326,28 +388,33 @@ func (r *reader) pay(n int) error {
 	return nil
 }
 
-func (r *reader) decode(p []byte) (control etf.Tuple, payload etf.Term, err error) {
+func (r *reader) decode(p []byte) (control etf.Tuple, content payload, err error) {
 	control, p, err = r.decoder.DecodeTuple(skipVersion(p), r.control[:])
 	if err != nil {
-		return nil, nil, undecodable("control message", err)
+		return nil, content, undecodable("control message", err)
 	}
 	if len(control) == 0 {
-		return nil, nil, fmt.Errorf("%w: empty control message", ErrMalformed)
+		return nil, content, fmt.Errorf("%w: empty control message", ErrMalformed)
 	}
 	if r.wanted != nil {
 		if wanted, err := r.wanted(control); err != nil || !wanted {
-			return control, nil, err
+			return control, content, err
 		}
 	}
 	if len(p) > 0 {
-		if payload, p, err = r.decoder.Decode(skipVersion(p)); err != nil {
-			return nil, nil, undecodable("payload", err)
+		if p = skipVersion(p); etf.IsTuple(p, len(r.envelope)) {
+			content.tuple, p, err = r.decoder.DecodeTuple(p, r.envelope[:])
+		} else {
+			content.term, p, err = r.decoder.Decode(p)
+		}
+		if err != nil {
+			return nil, content, undecodable("payload", err)
 		}
 	}
 	if len(p) > 0 || len(r.decoder.Large) > 0 {
-		return nil, nil, fmt.Errorf("%w: %d bytes after the payload", ErrMalformed, len(p))
+		return nil, content, fmt.Errorf("%w: %d bytes after the payload", ErrMalformed, len(p))
 	}
-	return control, payload, nil
+	return control, content, nil
 }
 
 // undecodable is the error of a part of a message: that of its account, or that it is

@@ -40,7 +40,9 @@ func handshakeReason(err error) int {
 // refusal is why a message that was received properly is not delivered.
 type refusal int
 
-// refusalSender is that of a message in the name of another node's process.
-const refusalSender refusal = 0
+const (
+	refusalSender refusal = iota // it is in the name of another node's process
+	refusalLimit                 // there is no room for it
+)
 
-var refusalReasons = [...]string{refusalSender: "sender"}
+var refusalReasons = [...]string{refusalSender: "sender", refusalLimit: "limit"}

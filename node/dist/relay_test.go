@@ -59,8 +59,8 @@ func relayed(stream io.Reader, inboxOf func(n int64) Inbox) (readers *atomic.Int
 	var l relay
 	readers, end = new(atomic.Int32), make(chan error, 1)
 	r := reader{src: stream, maxTerm: 1 << 20, lost: new(atomic.Uint64),
-		deliver: func(_ etf.Tuple, payload etf.Term, size int) (bool, error) {
-			n := payload.(int64)
+		deliver: func(_ etf.Tuple, content payload, size int) (bool, error) {
+			n := content.term.(int64)
 			return true, l.hand(inboxOf(n), n, size)
 		}}
 	l.start(func() {
@@ -150,8 +150,8 @@ func TestRelayRests(t *testing.T) {
 	b := &box{}
 	var l relay
 	r := reader{src: ours, maxTerm: 1 << 20,
-		deliver: func(_ etf.Tuple, payload etf.Term, size int) (bool, error) {
-			return true, l.hand(b, payload, size)
+		deliver: func(_ etf.Tuple, content payload, size int) (bool, error) {
+			return true, l.hand(b, content.term, size)
 		}}
 	end := make(chan error, 1)
 	l.start(func() { end <- r.run() })

@@ -69,8 +69,8 @@ func TestPokePartly(t *testing.T) {
 	}
 	seen := 0
 	r := reader{src: theirs, allocator: etf.NewPool(1 << 20), maxTerm: 1 << 20, lost: new(atomic.Uint64),
-		deliver: func(_ etf.Tuple, payload etf.Term, _ int) (bool, error) {
-			got := flat(payload).(etf.Tuple)
+		deliver: func(_ etf.Tuple, content payload, _ int) (bool, error) {
+			got := flat(content.keep()).(etf.Tuple)
 			if got[0] != etf.Term(int64(seen)) || string(got[1].([]byte)) != string(big) || got[2] != etf.Term(etf.Atom("end")) {
 				t.Errorf("message %d differs", seen)
 			}
