@@ -26,6 +26,7 @@ func (e *Executor) feed(l *Lane) *feed {
 	h := l.home()
 	if h.feed == nil && e.dev != nil {
 		h.feed = e.newFeed()
+		h.feed.stream.SetWeight(h.Session.Weight)
 	}
 	return h.feed
 }

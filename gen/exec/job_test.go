@@ -107,3 +107,29 @@ func TestTurns(t *testing.T) {
 	}
 	r.want(busy, 2, 2, 4, 6)
 }
+
+// Lanes that always have more have turns by the weights of their sessions.
+func TestTurnWeights(t *testing.T) {
+	r := newRig(t, nil)
+	weights := []float64{0.1, 1, 2.5, 10}
+	lanes, had := make([]*Lane, len(weights)), make([]int, len(weights))
+	for i, w := range weights {
+		lanes[i] = r.session()
+		r.exec.SetWeight(lanes[i], w)
+		r.exec.rest(lanes[i])
+	}
+	for had[0] < 20 {
+		(<-r.posted)()
+		for i, l := range lanes {
+			if !l.parked {
+				had[i]++
+				r.exec.rest(l)
+			}
+		}
+	}
+	for i, w := range weights {
+		if got := float64(had[i]) / float64(had[1]); math.Abs(got/w-1) > 0.1 {
+			t.Errorf("weight %v has %v times the turns of weight 1", w, got)
+		}
+	}
+}
