@@ -377,6 +377,7 @@ func (m *memory) follow(s *Stream, t *submission) (deps []*submission) {
 	deps = s.reads
 	need := func(u *submission) bool {
 		if u.flow != s.flow && !u.complete(false) && !slices.Contains(deps, u) {
+			u.followed.Store(true)
 			deps = append(deps, u)
 		}
 		return true

@@ -173,6 +173,16 @@ func (s *Session) Delete(id ops.ID) {
 	}
 }
 
+// Fail makes the values whose memory is bad carry an error.
+func (s *Session) Fail(bad func(*Storage) bool, err error) {
+	for id, v := range s.values {
+		if v.Mem != nil && bad(v.Mem) {
+			s.values[id] = Value{Type: v.Type, Err: err}
+			v.Mem.Drop()
+		}
+	}
+}
+
 // End lets go of everything. Importers keep what they have; nobody pays for it
 // any more.
 func (s *Session) End() {
