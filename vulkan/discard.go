@@ -93,10 +93,20 @@ func (q *queue) discard(f *flow, err error, behind *submission) {
 }
 
 // Cancel takes back what is recorded, and what has been submitted and not reached the
-// device: it is never computed. err is what their tickets end with, and what Err says
-// of the buffers that they would have written.
+// device: it is never computed, unless another stream has something submitted behind it
+// that uses the same memory. err is what their tickets end with, and what Err says of the
+// buffers that they would have written.
 func (s *Stream) Cancel(err error) {
-	s.d.queue.discard(s.flow, err, nil)
+	q := &s.d.queue
+	q.mu.Lock()
+	var last *submission // that another stream counts on
+	for _, b := range s.flow.pending {
+		if b.sub.followed.Load() {
+			last = b.sub
+		}
+	}
+	q.mu.Unlock()
+	q.discard(s.flow, err, last)
 	if s.Pending() > 0 {
 		t := &submission{flow: s.flow, err: err}
 		t.deps = append(s.d.mem.follow(s, t), s.join().s)
@@ -144,14 +154,28 @@ func (m *memory) wanted(list []written) bool {
 	})
 }
 
+// Computes reports whether the device has yet to complete what this stream has submitted to
+// write the buffer.
+func (s *Stream) Computes(b *Buffer) bool {
+	m := &s.d.mem
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := b.r.uses.wrote
+	return w != nil && w.flow == s.flow && !w.complete(true)
+}
+
 // Err says why the content of the buffer was never computed; nil where it was, or will
 // be. The device may have been lost since.
 func (b *Buffer) Err() error {
 	m := &b.d.mem
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if w := b.r.uses.wrote; w != nil && w.void.Load() {
-		return w.err
+	w := b.r.uses.wrote
+	if w == nil || !w.void.Load() {
+		return nil
 	}
-	return nil
+	if s := b.r.user.Load(); s != nil && slices.Contains(s.wrote, written{b.r, b.r.gen}) {
+		return nil // it will be written: the memory was another buffer's, or is written again
+	}
+	return w.err
 }

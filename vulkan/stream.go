@@ -69,6 +69,16 @@ func (d *Device) Stream() *Stream {
 	return s
 }
 
+// SetWeight sets the share of the device that the stream has beside other streams: one of
+// weight 2 gets twice the time of one of weight 1, which all have at first. The weight is
+// above 0.
+func (s *Stream) SetWeight(weight float64) {
+	q := &s.d.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s.flow.weight = weight
+}
+
 // begin starts a batch. Its first command waits for all that was submitted
 // before, so that hazards are a matter of one batch.
 func (s *Stream) begin() {
@@ -367,6 +377,7 @@ func (m *memory) follow(s *Stream, t *submission) (deps []*submission) {
 	deps = s.reads
 	need := func(u *submission) bool {
 		if u.flow != s.flow && !u.complete(false) && !slices.Contains(deps, u) {
+			u.followed.Store(true)
 			deps = append(deps, u)
 		}
 		return true

@@ -13,12 +13,13 @@ type Ticket struct{ s *submission }
 // submission is a batch from Submit on. It reaches a queue of the device when those
 // have that it depends on.
 type submission struct {
-	flow  *flow
-	line  *line         // where it went; set before value
-	value atomic.Uint64 // of the line's timeline when it is complete; 0 until it is on its way
-	done  atomic.Bool   // seen complete
-	void  atomic.Bool   // it stands for what it would have waited for, since it was discarded
-	err   error         // why; nil where it is several others. Set before void
+	flow     *flow
+	line     *line         // where it went; set before value
+	value    atomic.Uint64 // of the line's timeline when it is complete; 0 until it is on its way
+	done     atomic.Bool   // seen complete
+	followed atomic.Bool   // another stream has submitted, or reads, what comes after it
+	void     atomic.Bool   // it stands for what it would have waited for, since it was discarded
+	err      error         // why; nil where it is several others. Set before void
 
 	// Guarded by queue.mu, and constant once the submission is void.
 	deps    []*submission // of other streams, and for a void one what came before in its own

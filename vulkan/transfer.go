@@ -132,6 +132,7 @@ func (s *Stream) follows(r *region) {
 	s.d.mem.mu.Lock()
 	defer s.d.mem.mu.Unlock()
 	if w := r.uses.wrote; w != nil && w.flow != s.flow && !w.complete(true) {
+		w.followed.Store(true)
 		s.reads = append(s.reads, w)
 	}
 }

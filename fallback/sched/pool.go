@@ -190,13 +190,14 @@ func (p *Pool) put(w *Worker) {
 	p.serve()
 }
 
-// charge adds the time since the last charge to what the account has used.
+// charge adds the time since the last charge, divided by its weight, to what the account
+// has used.
 func (p *Pool) charge(w *Worker) {
 	now := p.now()
 	spent := now.Sub(w.since)
 	w.since = now
 	a := w.task.account
-	a.used += spent
+	a.used += time.Duration(float64(spent) / a.weight)
 	if len(a.requests) > 0 {
 		heap.Fix(&p.waiting, a.at)
 	}

@@ -59,7 +59,9 @@ func (e *Executor) device(l *Lane, w *work, p *planned) (wait bool, err error) {
 	if wait || err != nil {
 		return wait, err
 	}
+	part := l.effort(p)
 	for i := range p.Steps {
+		f.progress.works(part)
 		if err := e.record(f, w, p, i, outs, temps); err != nil {
 			return false, e.deviceError(err)
 		}

@@ -47,6 +47,7 @@ func (l *Lane) account(e *Executor) *sched.Account {
 	home := l.home()
 	if home.worker == nil {
 		home.worker = e.cfg.Work.Account()
+		home.worker.SetWeight(home.Session.Weight)
 	}
 	return home.worker
 }

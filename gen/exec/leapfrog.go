@@ -246,6 +246,9 @@ func (e *Executor) dispatchLeapfrog(f *feed, p *planned, data []*store.Storage, 
 		ins, args = append(ins, b), append(args, vulkan.ReadOnly(b))
 	}
 	for _, m := range data {
+		if err := e.refill(m); err != nil {
+			return nil, nil, err
+		}
 		if m.Dev == nil {
 			if m.Dev, err = e.uploaded(f, m.Host); err != nil {
 				return nil, nil, err

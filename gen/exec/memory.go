@@ -177,6 +177,8 @@ func (e *Executor) deviceError(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case wire.KindOf(err) == wire.Deadline:
+		return err
 	case errors.Is(err, vulkan.ErrDeviceLost):
 		e.lost = &wire.Fault{Kind: wire.DeviceLost, Err: err}
 		return e.lost

@@ -95,7 +95,8 @@ func (e *Executor) Turn(l *Lane, done func(error)) {
 	})
 }
 
-// computed calls done when the device has done what a session has given it.
+// computed calls done when the device has done what a session has given it, or that was
+// taken back: what is wrong with values, they say themselves.
 func (e *Executor) computed(l *Lane, done func(error)) {
 	if e.dev == nil {
 		done(nil)
@@ -110,7 +111,12 @@ func (e *Executor) computed(l *Lane, done func(error)) {
 		done(e.deviceError(e.dev.Lost()))
 		return
 	}
-	e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { done(e.deviceError(err)) }) })
+	e.dev.Notify(ticket, func(err error) {
+		if wire.KindOf(err) == wire.Deadline {
+			err = nil
+		}
+		e.cfg.Post(func() { done(e.deviceError(err)) })
+	})
 }
 
 // importValue gives a value of another session an id of this one. Where the

@@ -13,14 +13,15 @@ import (
 // run is a program under way. It keeps its place, so that a lane that had to
 // wait goes on from there.
 type run struct {
-	prog  *program
-	in    *wire.Instr // whose results the program's values become
-	slots []store.Value
-	lits  []*ops.Literal // by slot: scalars that never became memory
-	stack []frame
-	tier  *tier       // whose units it may begin with; nil once it has begun
-	err   error       // ended from outside; the results carry it
-	late  *time.Timer // ends it at the deadline of its session
+	prog   *program
+	in     *wire.Instr // whose results the program's values become
+	slots  []store.Value
+	lits   []*ops.Literal // by slot: scalars that never became memory
+	stack  []frame
+	tier   *tier       // whose units it may begin with; nil once it has begun
+	err    error       // ended from outside; the results carry it
+	late   *time.Timer // ends it at the deadline of its session
+	effort effort      // as the device sees it
 
 	call *pending // a callback that has not been answered
 }

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"time"
 
 	"nxvk/fallback/sched"
@@ -82,8 +83,8 @@ func (e *Executor) adopt(m *store.Storage, b *etf.Binary) error {
 
 // onDevice sees to it that memory is on the device.
 func (e *Executor) onDevice(l *Lane, m *store.Storage) (wait bool, err error) {
-	if m.Dev != nil {
-		return false, nil
+	if err := e.refill(m); err != nil || m.Dev != nil {
+		return false, err
 	}
 	buf, wait, err := e.alloc(l, len(m.Host))
 	if wait || err != nil {
@@ -187,16 +188,28 @@ func (e *Executor) fetch(f *feed, m *store.Storage, off, n int, poll bool, done 
 	if sent {
 		e.watch(f, ticket)
 	}
+	read := &fetched{done: done}
+	f.fetches = append(f.fetches, read)
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {
-			if err != nil {
+			f.fetches = slices.DeleteFunc(f.fetches, func(r *fetched) bool { return r == read })
+			switch {
+			case read.ended:
+				rb.Release()
+			case err != nil:
 				rb.Release()
 				done(nil, nil, e.deviceError(err))
-				return
+			default:
+				done(rb.Bytes(), rb.Release, nil)
 			}
-			done(rb.Bytes(), rb.Release, nil)
 		})
 	})
+}
+
+// fetched is a read of what the device has yet to compute.
+type fetched struct {
+	done  func(data []byte, release func(), err error)
+	ended bool // done has been told of the deadline
 }
 
 // soon reports whether a submission is complete or, on an otherwise idle GPU,

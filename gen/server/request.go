@@ -144,6 +144,9 @@ func (d *Device) openSession(l *exec.Lane, o wire.Options) etf.Term {
 			s.Deadline = most
 		}
 	}
+	if o.Weight != 0 {
+		d.exec.SetWeight(l, float64(o.Weight)/wire.DefaultWeight)
+	}
 	return wire.Success(etf.Map{
 		{Key: etf.Atom("key"), Value: s.Key},
 		{Key: etf.Atom("incarnation"), Value: d.incarnation},

@@ -60,7 +60,14 @@ type Options struct {
 	Sweep       bool          // the client answers requests to sweep
 	Deadline    time.Duration // of an instruction or a run; 0 is none
 	DeadlineSet bool          // whether the client says
+	Weight      int           // share beside other sessions, 1 to MaxWeight; 0 where the client does not say
 }
+
+// Weights of sessions: the weight of a session that says none, and the largest one.
+const (
+	DefaultWeight = 10
+	MaxWeight     = 100
+)
 
 // DecodeRequest reads a call to a device server. Where there is an error, First
 // is still what could be read.
@@ -189,7 +196,7 @@ func decodeOptions(t etf.Term) (o Options, err error) {
 	o.Limit = math.MaxInt64
 	for _, p := range m {
 		if !o.set(p.Key, p.Value) {
-			return o, bad("options are limit, label, digest, deadline and sweep; see gen/README.md")
+			return o, bad("options are limit, label, digest, deadline, weight and sweep; see gen/README.md")
 		}
 	}
 	return o, nil
@@ -213,6 +220,11 @@ func (o *Options) set(key, value etf.Term) (ok bool) {
 		ms, ok = value.(int64)
 		o.Deadline = time.Duration(ms) * time.Millisecond
 		return ok && ms > 0 && ms <= math.MaxInt32
+	case etf.Atom("weight"):
+		var n int64
+		n, ok = value.(int64)
+		o.Weight = int(n)
+		return ok && n >= 1 && n <= MaxWeight
 	case etf.Atom("label"):
 		var b []byte
 		b, ok = value.([]byte)
