@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,24 +20,40 @@ import (
 // standard library. The longest pattern that matches a package counts; a
 // pattern ending in /... matches a folder.
 var rules = map[string][]string{
-	"nxvk/ops/...":        {"nxvk/ops/..."},
-	"nxvk/ops/opgen":      {"nxvk/ops/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "gonum.org/..."},
-	"nxvk/shaders/...":    {"nxvk/shaders/..."},
-	"nxvk/synth/...":      {"nxvk/synth/...", "nxvk/ops", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."},
-	"nxvk/fallback/...":   {"nxvk/fallback/...", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
-	"nxvk/fallback/sched": {"nxvk/fallback/sched", "golang.org/x/sys/..."},
-	"nxvk/vulkan/...":     {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
-	"nxvk/gen/etf":        {"nxvk/gen/etf"},
-	"nxvk/gen/nuts":       {"nxvk/gen/nuts"},
-	"nxvk/gen/wire":       {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops"},
-	"nxvk/node/archive":   {"nxvk/node/archive"},
-	"nxvk/node/epmd":      {"nxvk/node/epmd"},
-	"nxvk/node/dist":      {"nxvk/node/dist", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
-	"nxvk/gen/...":        {"nxvk/gen/...", "nxvk/node/dist", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/node/...":       {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/cmd/...":        {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/test/...":       {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/ops/...":           {"nxvk/ops/..."},
+	"nxvk/ops/opgen":         {"nxvk/ops/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "gonum.org/..."},
+	"nxvk/shaders/...":       {"nxvk/shaders/..."},
+	"nxvk/synth/...":         {"nxvk/synth/...", "nxvk/ops", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."},
+	"nxvk/synth/lowering":    kernels,
+	"nxvk/synth/strided":     slices.Concat(kernels, []string{"nxvk/synth/lowering", "nxvk/synth/strided"}),
+	"nxvk/synth/codegen":     emitter,
+	"nxvk/synth/fusion":      slices.Concat(emitter, []string{"nxvk/synth/fusion", "nxvk/synth/graph"}),
+	"nxvk/synth/elementwise": slices.Concat(emitter, []string{"nxvk/synth/elementwise"}),
+	"nxvk/synth/reduction":   slices.Concat(emitter, []string{"nxvk/synth/reduction"}),
+	"nxvk/synth/movement":    slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement"}),
+	"nxvk/synth/dot":         slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement", "nxvk/synth/dot"}),
+	"nxvk/fallback/...":      {"nxvk/fallback/...", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
+	"nxvk/fallback/sched":    {"nxvk/fallback/sched", "golang.org/x/sys/..."},
+	"nxvk/vulkan/...":        {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
+	"nxvk/gen/etf":           {"nxvk/gen/etf"},
+	"nxvk/gen/nuts":          {"nxvk/gen/nuts"},
+	"nxvk/gen/wire":          {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops"},
+	"nxvk/node/archive":      {"nxvk/node/archive"},
+	"nxvk/node/epmd":         {"nxvk/node/epmd"},
+	"nxvk/node/dist":         {"nxvk/node/dist", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
+	"nxvk/gen/...":           {"nxvk/gen/...", "nxvk/node/dist", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/node/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/cmd/...":           {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/test/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 }
+
+// kernels are the languages of kernels, which know no tensors; emitter are the packages
+// that every lowering stands on.
+var (
+	kernels = []string{"nxvk/synth/lowering", "nxvk/synth/kernel", "nxvk/synth/scalar/...", "nxvk/synth/spirv", "nxvk/synth/gemm",
+		"nxvk/synth/simt", "nxvk/ops", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/..."}
+	emitter = slices.Concat(kernels, []string{"nxvk/synth/strided", "nxvk/synth/codegen", "nxvk/synth/graph"})
+)
 
 const ergo = "ergo.services/..."
 
@@ -98,7 +115,8 @@ func ruleOf(path string) (allowed []string, found bool) {
 }
 
 // TestImports holds the direction of imports: cmd, node, gen, then vulkan,
-// synth and fallback, then ops.
+// synth and fallback, then ops. Within synth: the entries, fused code, families of
+// operations, the emitter, views, and the contract; fusion knows no family.
 func TestImports(t *testing.T) {
 	packages := list(t)
 	for path, p := range packages {
