@@ -7,16 +7,15 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// A concatenation whose operands one kernel makes, and that alone reads them,
-// takes no kernel: its memory is that of the operands, one behind the other.
+// A concatenation takes no kernel if one kernel makes all its operands and only the
+// concatenation reads them: that kernel writes them into the result, one behind the other.
 
-// partAlign is what the offset of a part must be a multiple of, in bytes: devices
-// that bind buffers ask for as much at most.
+// partAlign is the alignment of a part in bytes: the strictest of devices that bind buffers.
 const partAlign = 256
 
-// concatenated makes such concatenations part of the units of their operands.
+// concatenated adds such concatenations to the fusions of their operands.
 func (f *partitioner) concatenated(units []Fusion) []Fusion {
-	makes, reads := make(map[ops.ID]int), make(map[ops.ID]int) // the unit, and how many units
+	makes, reads := make(map[ops.ID]int), make(map[ops.ID]int) // the fusion that makes a value, and how many read it
 	for i := range units {
 		for _, o := range units[i].Outs {
 			makes[o.ID] = i
@@ -42,8 +41,7 @@ func (f *partitioner) concatenated(units []Fusion) []Fusion {
 	})
 }
 
-// adjoins reports whether an instruction is a concatenation whose operands may lie
-// in its memory from the beginning.
+// adjoins reports whether the operands of an instruction are the parts of a concatenation, in memory order.
 func (f *partitioner) adjoins(in *ops.Instr) bool {
 	if in.Op != ops.Concatenate || !f.t.Computes(in.Outs[0].Type.DType) || !f.t.Allows(lowering.RuleViews) {
 		return false
@@ -66,8 +64,7 @@ func (f *partitioner) adjoins(in *ops.Instr) bool {
 	return true
 }
 
-// makesAll reports whether the operands are results of a unit that is one kernel
-// without reductions.
+// makesAll reports whether a fusion is one kernel without reductions that makes all operands.
 func (u *Fusion) makesAll(list []ops.Operand) bool {
 	if len(u.Body) < 2 || u.FirstReduction() != nil {
 		return false
@@ -77,7 +74,7 @@ func (u *Fusion) makesAll(list []ops.Operand) bool {
 	})
 }
 
-// concatenate puts a concatenation behind what makes its operands.
+// concatenate adds a concatenation to the fusion of its operands.
 func (u *Fusion) concatenate(in *ops.Instr) {
 	u.Body = append(u.Body, *in)
 	u.Outs = slices.DeleteFunc(u.Outs, func(r ops.Result) bool {
@@ -86,15 +83,14 @@ func (u *Fusion) concatenate(in *ops.Instr) {
 	u.Outs = append(u.Outs, in.Outs...)
 }
 
-// passOn makes what the unit of a concatenation tells part of what that of its operands
-// does.
+// passOn adds the explanation of a concatenation to that of the fusion of its operands.
 func (w *Why) passOn(cat *Why, in *ops.Instr) {
 	w.Rules |= lowering.RuleViews
 	w.Ends = slices.DeleteFunc(w.Ends, func(e End) bool { return e.Reader.Outs[0].ID == in.Outs[0].ID })
 	w.Ends = append(w.Ends, cat.Ends...)
 }
 
-// Concatenates reports whether a unit ends in a concatenation of what it makes.
+// Concatenates reports whether a fusion ends in a concatenation of its values.
 func (u *Fusion) Concatenates() bool {
 	last := &u.Body[len(u.Body)-1]
 	return len(u.Body) > 1 && last.Op == ops.Concatenate

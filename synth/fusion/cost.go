@@ -6,8 +6,7 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// Cost is about how many primitive operations an instruction takes for an
-// element.
+// Cost estimates the primitive operations of an instruction for one element.
 func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
 	switch in.Op.Info().Kind {
 	case ops.Create, ops.Movement:
@@ -35,8 +34,7 @@ func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
 	return len(fn.Nodes)
 }
 
-// The cost of a conversion, between any types, of an element or padding, and that of
-// what cannot be told.
+// The cost of a conversion, of an element or padding, and of what cannot be estimated.
 const (
 	conversionCost = 4
 	paddingCost    = 6

@@ -7,8 +7,7 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// Contraction is the product of a unit, which is no operation on elements; nil where
-// there is none.
+// Contraction is the dot or conv of a fusion that has an epilogue; nil if there is none.
 func (u *Fusion) Contraction() *ops.Instr {
 	for i := range u.Body {
 		if op := u.Body[i].Op; op == ops.Dot || op == ops.Conv {
@@ -18,7 +17,7 @@ func (u *Fusion) Contraction() *ops.Instr {
 	return nil
 }
 
-// FirstReduction gives the first reduction of a unit, or nil.
+// FirstReduction is the first reduction of a fusion, or nil.
 func (u *Fusion) FirstReduction() *ops.Instr {
 	for i := range u.Body {
 		if u.Body[i].Op.Info().Kind == ops.Reduce {
@@ -28,7 +27,7 @@ func (u *Fusion) FirstReduction() *ops.Instr {
 	return nil
 }
 
-// bindingsReach reports whether bindings reach every value of a graph.
+// bindingsReach reports whether every value of a graph fits a binding.
 func bindingsReach(t *lowering.Target, g *Graph) bool {
 	if t.Addresses || t.MaxBinding == 0 {
 		return true
@@ -51,7 +50,7 @@ func bindingsReach(t *lowering.Target, g *Graph) bool {
 type Graph struct {
 	Params []ops.Result
 	Body   []ops.Instr
-	Keep   []ops.ID // what must exist afterwards
+	Keep   []ops.ID // the results
 }
 
 // Fusion is a part of a graph that one plan carries out. Its results are those
@@ -64,12 +63,12 @@ type Fusion struct {
 	Why  *Why           // nil but for those that Explain gives
 }
 
-// Gives reports whether a value is one of those that the unit makes.
+// Gives reports whether a value is a result of the fusion.
 func (u *Fusion) Gives(id ops.ID) bool {
 	return slices.ContainsFunc(u.Outs, func(o ops.Result) bool { return o.ID == id })
 }
 
-// Buffers are the types of what a unit reads and makes.
+// Buffers lists the types of what a fusion reads and writes.
 func (u *Fusion) Buffers(types func(ops.ID) ops.Type) (list []ops.Type) {
 	for _, id := range u.Ins {
 		list = append(list, types(id))
@@ -83,8 +82,7 @@ func (u *Fusion) Buffers(types func(ops.ID) ops.Type) (list []ops.Type) {
 	return list
 }
 
-// Operands are the types of those of an instruction that reads what the unit
-// does, and their numbers.
+// Operands lists the types of the operands of one of its instructions, and their numbers.
 func (u *Fusion) Operands(in *ops.Instr, types func(ops.ID) ops.Type) (ts []ops.Type, places []int) {
 	ins, lits := u.numbers()
 	ts, places = make([]ops.Type, len(in.Ins)), make([]int, len(in.Ins))
@@ -98,8 +96,7 @@ func (u *Fusion) Operands(in *ops.Instr, types func(ops.ID) ops.Type) (ts []ops.
 	return ts, places
 }
 
-// numbers are those of the operands of a unit: of a literal that it lists twice, the
-// first.
+// numbers maps operands to their numbers; a literal that is listed twice has the first.
 func (u *Fusion) numbers() (ins map[ops.ID]int, lits map[*ops.Literal]int) {
 	ins, lits = make(map[ops.ID]int, len(u.Ins)), make(map[*ops.Literal]int, len(u.Lits))
 	for i, id := range u.Ins {

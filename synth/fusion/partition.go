@@ -8,74 +8,76 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// partitioner cuts a graph into units.
+// partitioner partitions a graph into fusions.
 //
 // # Rules
 //
-// An instruction that does arithmetic is in one unit, but for cheap ones, which
-// are computed again wherever they are wanted; see pullable. Views, constants and
-// indices take part in every unit that looks at them and have a unit of their own
-// only where somebody needs them in memory. Of the others, an instruction joins
-// the units of its operands where one kernel can carry out both (see joins), as
-// long as no third unit would have to run between the two (see between).
+// Every instruction with arithmetic belongs to exactly one fusion, except cheap ones,
+// which are recomputed in every fusion that reads them (rematerialization; see
+// isCheap). Views, constants and index tensors take part in every fusion that reads
+// through them; they get a fusion of their own only if something reads them from
+// memory. Any other instruction joins the clusters of its operands if one kernel can
+// carry out both (see joins) and no third cluster would have to run in between (see
+// between), as that would be a cycle.
 type partitioner struct {
 	t        *lowering.Target
 	caps     Capabilities
 	g        *Graph
 	nodes    []node
-	made     map[ops.ID]int // the node that makes a value
+	made     map[ops.ID]int // the node that defines a value
 	types    map[ops.ID]ops.Type
-	stamp    int            // of the latest search
-	listed   map[ops.ID]int // the search that has met a value
-	stack    []*cluster     // room for a search
-	room     []int          // for what is open
-	operands []ops.Type     // room for those of typesOf
-	tr       Trace          // of the latest look
-	from     int            // the node that it began at
-	passed   []int          // what it has led through
+	stamp    int            // number of the latest search
+	listed   map[ops.ID]int // the latest search that visited a value
+	stack    []*cluster     // scratch of a search
+	room     []int          // scratch of outputsOf
+	operands []ops.Type     // scratch of typesOf
+	tr       Trace          // the latest trace
+	from     int            // the node at which it began
+	passed   []int          // the nodes that it passed through
 
-	// Why an instruction has not joined one that it reads, by their nodes; nil where
-	// nobody wants to know.
+	// refused has the reasons why an instruction (second) did not join one that it
+	// reads (first), by node; nil unless somebody asked for explanations.
 	refused map[[2]int]Reason
 }
 
-// node is what is known of an instruction.
+// node is an instruction of the graph with its properties.
 type node struct {
-	in      *ops.Instr
-	pattern opPattern
-	users   []int
-	kept    bool  // must exist afterwards
-	live    bool  // somebody wants it
-	memory  bool  // somebody reads it from memory
-	pulled  bool  // computed again wherever it is wanted
-	settled bool  // though it could be part of others, they read it from memory
-	shifted bool  // it looks at padding, or where operands say
-	body    []int // what it looks through, where it is not alone
-	uses    []bufferUse
-	pull    pull
-	apart   Reason   // why others do not join it; empty where they may
-	group   *cluster // nil where it has no unit of its own
+	in             *ops.Instr
+	pattern        opPattern
+	users          []int
+	kept           bool  // a result of the graph
+	live           bool  // a result depends on it
+	inMemory       bool  // an instruction reads it from memory
+	rematerialized bool  // recomputed in every fusion that reads it
+	materialized   bool  // in memory although readers could compute it
+	dataDependent  bool  // reads padding, or at offsets that operands give
+	body           []int // the nodes that it computes as well
+	uses           []bufferUse
+	remat          remat
+	reason         Reason   // why others cannot join it; empty if they can
+	group          *cluster // nil if it is only part of its readers
 }
 
-// Capabilities is what the partitioner asks of those that lower single operations.
+// Capabilities is what the partitioner must know about the kernels of single
+// operations.
 type Capabilities interface {
-	// KeepsOut says why nothing comes into the kernels of a product, a Dot or a Conv;
-	// empty where operations on its results may.
+	// KeepsOut gives the reason why the kernels of a contraction (Dot or Conv) take no
+	// epilogue; empty if they do.
 	KeepsOut(product *ops.Instr, types []ops.Type, t *lowering.Target) Reason
-	// Tiles reports whether a transposition of an operand of a type is carried out
-	// better by a kernel of its own than by whatever reads its result.
+	// Tiles reports whether a transposition is faster in a kernel of its own than as
+	// a strided read in the kernels that use its result.
 	Tiles(transposition *ops.Instr, operand ops.Type, t *lowering.Target) bool
 }
 
-// Partition cuts a graph into units, in an order that respects what depends on what.
-// The same graph gives the same units.
+// Partition partitions a graph into fusions, in an order that respects their
+// dependencies. The same graph gives the same fusions.
 func Partition(g *Graph, t *lowering.Target, caps Capabilities) []Fusion {
 	return newPartitioner(g, t, caps, nil).partition()
 }
 
 func newPartitioner(g *Graph, t *lowering.Target, caps Capabilities, refused map[[2]int]Reason) *partitioner {
 	if !bindingsReach(t, g) && t.Addressable {
-		t = t.WithAddresses() // which take room
+		t = t.WithAddresses() // addresses are push constants
 	}
 	return &partitioner{t: t, caps: caps, g: g, nodes: make([]node, len(g.Body)), made: make(map[ops.ID]int, len(g.Body)),
 		types: make(map[ops.ID]ops.Type, len(g.Body)+len(g.Params)), listed: make(map[ops.ID]int), refused: refused}
@@ -91,7 +93,7 @@ func (f *partitioner) partition() []Fusion {
 	return f.concatenated(f.fusions())
 }
 
-// survey finds out what every instruction is and who wants it.
+// survey classifies every instruction and finds its users.
 func (f *partitioner) survey() {
 	for _, p := range f.g.Params {
 		f.types[p.ID] = p.Type
@@ -102,7 +104,7 @@ func (f *partitioner) survey() {
 		for _, o := range in.Outs {
 			f.made[o.ID], f.types[o.ID] = i, o.Type
 		}
-		f.nodes[i].pattern, f.nodes[i].apart = f.patternOf(in)
+		f.nodes[i].pattern, f.nodes[i].reason = f.patternOf(in)
 		for _, o := range in.Ins {
 			if j, ok := f.maker(o); ok {
 				f.nodes[j].users = append(f.nodes[j].users, i)
@@ -119,27 +121,27 @@ func (f *partitioner) survey() {
 	}
 }
 
-// want decides who needs a value in memory, users first.
+// want decides which values must be in memory, users before what they use.
 func (f *partitioner) want(n *node) {
-	n.live, n.memory = n.kept, n.kept
+	n.live, n.inMemory = n.kept, n.kept
 	for _, u := range n.users {
 		v := &f.nodes[u]
 		n.live = n.live || v.live
 		switch v.pattern {
 		case patternOpaque, patternContraction:
-			n.memory = n.memory || v.live
+			n.inMemory = n.inMemory || v.live
 		case patternView:
-			n.memory = n.memory || v.memory
+			n.inMemory = n.inMemory || v.inMemory
 		case patternElementwise:
-			n.memory = n.memory || v.live && n.pattern == patternElementwise && !f.t.Allows(lowering.RulePointwise)
+			n.inMemory = n.inMemory || v.live && n.pattern == patternElementwise && !f.t.Allows(lowering.RulePointwise)
 		case patternReduction:
-			n.memory = n.memory || v.live && (n.pattern == patternElementwise && !f.t.Allows(lowering.RuleReduceIn) || n.moves())
+			n.inMemory = n.inMemory || v.live && (n.pattern == patternElementwise && !f.t.Allows(lowering.RuleReduceIn) || n.moves())
 		}
 	}
 }
 
-// moves reports whether a node has its elements where no strides lead, which
-// reductions read from memory.
+// moves reports whether strides cannot express where the elements of a node lie.
+// Reductions read such a value from memory.
 func (n *node) moves() bool {
 	return n.pattern == patternElementwise && n.in.Op == ops.Pad || n.pattern == patternView && n.in.Op == ops.Slice && len(n.in.Ins) > 1
 }
@@ -160,8 +162,8 @@ func (f *partitioner) typeOf(o ops.Operand) ops.Type {
 	return f.types[o.ID]
 }
 
-// typesOf are the types of the operands of an instruction, until it is asked for
-// those of the next.
+// typesOf lists the types of an instruction's operands. The result is valid until the
+// next call.
 func (f *partitioner) typesOf(in *ops.Instr) []ops.Type {
 	f.operands = f.operands[:0]
 	for _, o := range in.Ins {
@@ -170,7 +172,7 @@ func (f *partitioner) typesOf(in *ops.Instr) []ops.Type {
 	return f.operands
 }
 
-// visit decides where an instruction is carried out, after all before it.
+// visit assigns an instruction to a cluster; those before it have one.
 func (f *partitioner) visit(i int) {
 	n := &f.nodes[i]
 	if !n.live {
@@ -178,27 +180,26 @@ func (f *partitioner) visit(i int) {
 	}
 	switch n.pattern {
 	case patternOpaque:
-		f.alone(i, n.apart)
+		f.isolate(i, n.reason)
 	case patternContraction:
 		f.startContraction(i)
 	case patternView, patternCreate:
-		n.pull = f.pulls(n)
-		if n.memory {
-			f.alone(i, inMemory)
+		n.remat = f.rematOf(n)
+		if n.inMemory {
+			f.isolate(i, inMemory)
 		}
 	default:
-		n.pull = f.pulls(n)
-		if n.pulled = f.pullable(n); !n.pulled {
+		n.remat = f.rematOf(n)
+		if n.rematerialized = f.isCheap(n); !n.rematerialized {
 			f.place(i)
 		}
 	}
 }
 
-// alone gives an instruction a unit of its own, which reads its operands. why is that
-// others do not join it.
-func (f *partitioner) alone(i int, why Reason) {
+// isolate gives an instruction a fusion of its own. why is the reason.
+func (f *partitioner) isolate(i int, why Reason) {
 	n := &f.nodes[i]
-	n.group, n.body, n.apart = &cluster{items: []int{i}, first: i, last: i}, nil, why
+	n.group, n.body, n.reason = &cluster{items: []int{i}, first: i, last: i}, nil, why
 	for _, o := range n.in.Ins {
 		if j, ok := f.maker(o); ok {
 			n.group.deps = append(n.group.deps, dep{node: j})
@@ -206,15 +207,15 @@ func (f *partitioner) alone(i int, why Reason) {
 	}
 }
 
-// place gives an instruction a unit, and joins that with those of its operands.
+// place gives an instruction a cluster, and merges it with the clusters it reads.
 func (f *partitioner) place(i int) {
 	n := &f.nodes[i]
-	deps, err := f.look(i)
+	deps, err := f.traceBack(i)
 	for err == nil && f.relieve(i) {
-		deps, err = f.look(i)
+		deps, err = f.traceBack(i)
 	}
 	if err != nil {
-		f.alone(i, noStrides)
+		f.isolate(i, noStrides)
 		return
 	}
 	f.start(i, deps)
@@ -229,10 +230,10 @@ func (f *partitioner) place(i int) {
 	}
 }
 
-// look traces an instruction back to what it reads from memory, and gives what
-// other instructions make of that. A view that no strides lead through is read from
-// memory too.
-func (f *partitioner) look(i int) ([]dep, error) {
+// traceBack follows an instruction back to the values that it reads from memory, and
+// returns those that other instructions make. A view that strides cannot express is
+// materialized.
+func (f *partitioner) traceBack(i int) ([]dep, error) {
 	n := &f.nodes[i]
 	for {
 		tr := f.tracer(i)
@@ -246,17 +247,17 @@ func (f *partitioner) look(i int) ([]dep, error) {
 		})
 		var at *viewError
 		if err == nil || !errors.As(err, &at) {
-			n.body, n.uses, n.shifted = slices.Clone(f.passed), usesOf(tr), len(tr.extraDims) > 0
+			n.body, n.uses, n.dataDependent = slices.Clone(f.passed), usesOf(tr), len(tr.extraDims) > 0
 			return f.depsOf(tr), err
 		}
-		f.settle(f.made[at.id])
+		f.materialize(f.made[at.id])
 	}
 }
 
-// settle makes a value that was to be pulled one that lies in memory.
-func (f *partitioner) settle(i int) {
+// materialize stores a value in memory that was to be recomputed.
+func (f *partitioner) materialize(i int) {
 	n := &f.nodes[i]
-	n.pulled, n.settled = false, true
+	n.rematerialized, n.materialized = false, true
 	if n.group != nil {
 		return // others read it from memory already
 	}
@@ -266,13 +267,13 @@ func (f *partitioner) settle(i int) {
 	}
 	for _, o := range n.in.Ins {
 		if j, ok := f.maker(o); ok && f.nodes[j].group == nil {
-			f.settle(j)
+			f.materialize(j)
 		}
 	}
-	f.alone(i, noStrides)
+	f.isolate(i, noStrides)
 }
 
-// newTrace makes the trace that looks through the graph.
+// newTrace makes the trace through the whole graph.
 func (f *partitioner) newTrace() {
 	f.tr.types = func(id ops.ID) ops.Type { return f.types[id] }
 	f.tr.number = f.number
@@ -288,7 +289,7 @@ func (f *partitioner) newTrace() {
 	}
 }
 
-// tracer traces node i in the space of its own. There is one trace at a time.
+// tracer starts a trace of node i in its own iteration space. There is one at a time.
 func (f *partitioner) tracer(i int) *Trace {
 	n := &f.nodes[i]
 	shape, axes := n.in.Outs[0].Type.Shape, []int(nil)
@@ -300,7 +301,7 @@ func (f *partitioner) tracer(i int) *Trace {
 	return &f.tr
 }
 
-// through reports whether an instruction is part of whatever wants its value.
+// through reports whether readers of a node compute it themselves.
 func (f *partitioner) through(n *node) bool {
-	return n.pulled || (n.pattern == patternView || n.pattern == patternCreate) && !n.settled
+	return n.rematerialized || (n.pattern == patternView || n.pattern == patternCreate) && !n.materialized
 }

@@ -7,10 +7,9 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// Simplify is a graph that gives the same values of Keep, bit for bit, with
-// fewer instructions; see package graph. eval computes scalars of literals as
-// whoever runs the graph would; without it none are computed ahead. The graph
-// that is given stays as it is.
+// Simplify returns a graph that computes the same values of Keep, bit for bit, with fewer
+// instructions; see package graph. eval folds constants with the arithmetic of whoever runs
+// the graph; nil folds none. The graph itself is not changed.
 func Simplify(g *Graph, t *lowering.Target, eval graph.Eval) *Graph {
 	r := g.region()
 	codegen.DumpGraph("straight code", r)
@@ -19,7 +18,7 @@ func Simplify(g *Graph, t *lowering.Target, eval graph.Eval) *Graph {
 	return &Graph{Params: g.Params, Body: s.Body, Keep: g.Keep}
 }
 
-// region is the graph as a region that gives what is kept, where it has it.
+// region is the graph as a region that returns the kept values.
 func (g *Graph) region() *ops.Region {
 	has := make(map[ops.ID]bool, len(g.Params)+len(g.Body))
 	for _, p := range g.Params {

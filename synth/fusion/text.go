@@ -7,10 +7,10 @@ import (
 	"nxvk/synth/graph"
 )
 
-// String is the unit as text: what it reads and makes, and its instructions.
+// String is the fusion as text: its operands, results and instructions.
 func (u *Fusion) String() string {
 	var b strings.Builder
-	b.WriteString("unit")
+	b.WriteString("fusion")
 	for _, id := range u.Ins {
 		fmt.Fprintf(&b, " %%%d", id)
 	}

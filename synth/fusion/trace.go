@@ -11,7 +11,7 @@ import (
 	"nxvk/synth/strided"
 )
 
-// NewTrace traces the results of a unit.
+// NewTrace traces the results of a fusion.
 func NewTrace(u *Fusion, types func(ops.ID) ops.Type) (*Trace, error) {
 	shape, axes := u.Outs[0].Type.Shape, []int(nil)
 	tr := &Trace{}
@@ -36,7 +36,7 @@ func NewTrace(u *Fusion, types func(ops.ID) ops.Type) (*Trace, error) {
 	})
 }
 
-// of makes a trace one of the instructions of a unit.
+// of makes the trace one of the instructions of a fusion.
 func (tr *Trace) of(u *Fusion, types func(ops.ID) ops.Type) {
 	type made struct {
 		in   *ops.Instr
@@ -64,41 +64,41 @@ func (tr *Trace) of(u *Fusion, types func(ops.ID) ops.Type) {
 	}
 }
 
-// Trace follows values back from the points of a space to what is loaded there,
-// through operations on elements and views. A value that is wanted at the same
-// place twice is computed once.
+// Trace follows values back from the points of an iteration space to what is loaded there,
+// through elementwise operations and views. An element that is read twice at the same place
+// is computed once (common subexpressions).
 type Trace struct {
-	Dims   []int             // of the space, the kept ones first
-	Kept   int               // dimensions that results of reductions have
-	Full   strided.View      // where a tensor has the point that has an element for each
-	rows   strided.View      // where a tensor has it that has an element for each kept one
-	Layout strided.Reduction // of what reductions fold
+	Dims   []int             // of the iteration space, the kept ones first
+	Kept   int               // number of dimensions that are not reduced
+	Full   strided.View      // the view of a dense tensor with an element for each point
+	rows   strided.View      // the view of a dense tensor with an element for each kept point
+	Layout strided.Reduction // of its reductions
 
-	graph   func(ops.ID) *ops.Instr // what computes a value; nil where it is loaded
+	graph   func(ops.ID) *ops.Instr // the instruction that computes a value; nil if it is loaded
 	types   func(ops.ID) ops.Type
-	literal func(*ops.Literal) int // its number among the operands
-	number  func(ops.ID) int       // likewise of a value
-	blocks  func(*ops.Instr) bool  // whether a view must not be looked through; may be nil
-	product *ops.ID                // the value that the kernel has at each point; nil where there is none
+	literal func(*ops.Literal) int // the number of a literal among the operands
+	number  func(ops.ID) int       // the number of a value among the operands
+	blocks  func(*ops.Instr) bool  // whether a view must be read from memory; may be nil
+	product *ops.ID                // the result of a contraction that the kernel has at each point; or nil
 
 	Sources   []codegen.Source
-	extraDims []extraDim // dimensions that views may have beyond those of the space
+	extraDims []extraDim // see extraDim
 	Exprs     []Expr
-	Outs      []int // expressions of the results of a unit
+	Outs      []int // expressions of the results
 	known     traceKeys
 	arena     arena
 }
 
-// arena is where expressions have their operands.
+// arena is the memory of the operands of expressions.
 type arena struct {
 	types []ops.Type
 	args  []int
 }
 
-// reset takes back all room that was given.
+// reset frees the arena.
 func (r *arena) reset() { r.types, r.args = r.types[:0], r.args[:0] }
 
-// operands is room for n operands.
+// operands returns memory for n operands.
 func (r *arena) operands(n int) (types []ops.Type, args []int) {
 	i := len(r.args)
 	if i+n > cap(r.args) || i+n > cap(r.types) {
@@ -109,7 +109,7 @@ func (r *arena) operands(n int) (types []ops.Type, args []int) {
 	return r.types[i : i : i+n], r.args[i : i : i+n]
 }
 
-// leastRoom is for how many operands there is room at first.
+// leastRoom is the initial size of the arena.
 const leastRoom = 8
 
 // exprKind says how an expression gets its value.
@@ -121,18 +121,18 @@ const (
 	ExprFold                   // is the result of a reduction
 )
 
-// Expr is one value at one place: a node of the graph that a kernel computes.
+// Expr is one element at one place: a node of the graph that a kernel computes.
 type Expr struct {
 	Kind   exprKind
 	In     *ops.Instr
-	Types  []ops.Type // of the operands of in
-	Args   []int      // expressions; of a literal its source, below zero
+	Types  []ops.Type // of the operands of In
+	Args   []int      // expressions; below zero, the source of a literal
 	Source int
 	Type   ops.DType
 	Full   bool // differs along reduced dimensions
 }
 
-// space makes the points of a shape those of a trace. Reductions fold along axes.
+// space sets the iteration space to a shape, whose axes are reduced.
 func (tr *Trace) space(s ops.Shape, axes []int) {
 	if len(axes) == 0 {
 		tr.Dims, tr.Kept, tr.Full = append(tr.Dims[:0], s...), len(s), strided.Dense(s)
@@ -159,7 +159,7 @@ func (tr *Trace) space(s ops.Shape, axes []int) {
 	tr.rows.Strides = append(ops.Shape(tr.Dims[:tr.Kept]).Strides(), make([]int, len(axes))...)
 }
 
-// run traces with f, again whenever a dimension must be cut.
+// run traces with f, and again whenever a dimension must be split.
 func (tr *Trace) run(f func() error) error {
 	for {
 		tr.Sources, tr.extraDims, tr.Exprs = tr.Sources[:0], nil, tr.Exprs[:0]
@@ -174,7 +174,7 @@ func (tr *Trace) run(f func() error) error {
 	}
 }
 
-// cut cuts a dimension of the space in two.
+// cut splits a dimension of the space in two.
 func (tr *Trace) cut(s *strided.SplitError) {
 	dims := append([]int{}, tr.Dims[:s.Dim]...)
 	dims = append(dims, tr.Dims[s.Dim]/s.Inner, s.Inner)
@@ -185,14 +185,14 @@ func (tr *Trace) cut(s *strided.SplitError) {
 	}
 }
 
-// meet gives the number of a new expression, which is that of a site from now on.
+// meet adds an expression under its key.
 func (tr *Trace) meet(at *traceKey, x Expr) int {
 	tr.Exprs = append(tr.Exprs, x)
 	tr.known.add(at, len(tr.Exprs)-1)
 	return len(tr.Exprs) - 1
 }
 
-// value gives the expression of the element of a value that v leads to.
+// value is the expression of the element of a value that view v leads to.
 func (tr *Trace) value(id ops.ID, v strided.View) (int, error) {
 	in := tr.graph(id)
 	if in == nil {
@@ -235,13 +235,13 @@ func (tr *Trace) computed(in *ops.Instr, v strided.View) (Expr, error) {
 	return tr.apply(in, v)
 }
 
-// viewError says at which value no strides lead on.
+// viewError names the value at which strides cannot express the view.
 type viewError struct{ id ops.ID }
 
 // Error names the value.
 func (e *viewError) Error() string { return fmt.Sprintf("%v of value %d", strided.ErrView, e.id) }
 
-// look gives the view of an instruction that only looks at its operand.
+// look returns the view of an instruction that moves no data.
 func (tr *Trace) look(in *ops.Instr) (w strided.View, from ops.ID, ok bool) {
 	if len(in.Ins) == 0 || in.Ins[0].Lit != nil {
 		return strided.View{}, 0, false
@@ -268,12 +268,12 @@ func (tr *Trace) load(id ops.ID, v strided.View) (int, error) {
 	return tr.meet(&at, tr.from(s, d)), nil
 }
 
-// from is what a new source gives.
+// from is the expression of a new source.
 func (tr *Trace) from(s codegen.Source, d ops.DType) Expr {
 	return Expr{Kind: ExprSource, Source: tr.add(s), Type: d, Full: tr.IsFull(s)}
 }
 
-// IsFull reports whether what a source gives differs along reduced dimensions.
+// IsFull reports whether a source differs along reduced dimensions.
 func (tr *Trace) IsFull(s codegen.Source) bool {
 	for i := tr.Kept; s.HasView() && i < len(tr.Dims); i++ {
 		if s.Strides[i] != 0 && tr.Dims[i] > 1 {
@@ -283,7 +283,7 @@ func (tr *Trace) IsFull(s codegen.Source) bool {
 	return false
 }
 
-// lit gives the source of a scalar literal in a type, as args has it.
+// lit is the source of a scalar literal in a type, as Args refers to it.
 func (tr *Trace) lit(l *ops.Literal, as ops.DType) int {
 	n := tr.literal(l)
 	at := keyOf(keyLiteral, uint64(n)<<8|uint64(as), strided.View{})
@@ -293,8 +293,7 @@ func (tr *Trace) lit(l *ops.Literal, as ops.DType) int {
 	return tr.meet(&at, tr.from(codegen.Source{Kind: codegen.FromLiteral, Lit: codegen.Literal{Operand: n, As: as}}, as))
 }
 
-// apply is an operation on elements: each operand is looked at through the
-// shape of the result.
+// apply is an elementwise operation: each operand is read through the shape of the result.
 func (tr *Trace) apply(in *ops.Instr, v strided.View) (Expr, error) {
 	out := in.Outs[0].Type
 	x := Expr{Kind: ExprApply, In: in, Type: out.DType}
@@ -336,8 +335,7 @@ func LiteralType(in *ops.Instr, types []ops.Type, i int) ops.DType {
 	return in.Outs[0].Type.DType.Wide()
 }
 
-// fold is the result of a reduction that the kernel itself carries out. There
-// is one for every kept point.
+// fold is the result of a reduction that the kernel computes, one for every kept point.
 func (tr *Trace) fold(in *ops.Instr, v strided.View) (Expr, error) {
 	if !SameView(tr.Dims, v, tr.rows) {
 		return Expr{}, &viewError{in.Outs[0].ID}
@@ -363,7 +361,7 @@ func SameView(dims []int, v, w strided.View) bool {
 	return v.Offset == w.Offset
 }
 
-// index is an element of a tensor that its coordinates alone determine.
+// index is an element that its coordinates determine, as of iota.
 func (tr *Trace) index(in *ops.Instr, v strided.View) (Expr, error) {
 	out := in.Outs[0].Type
 	x := Expr{Kind: ExprApply, In: in, Type: out.DType}

@@ -7,45 +7,45 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// Reason says why parts of a graph stay apart; empty where they need not.
+// Reason is why two instructions are not in one fusion; empty if they can be.
 type Reason string
 
-// Reasons of two groups. "It" is what comes after.
+// Reasons that concern two clusters. "It" is the later one.
 const (
-	otherSize      Reason = "it has another number of elements"
-	otherOrder     Reason = "it reads the elements in another order"
-	otherFold      Reason = "it reduces other axes, or elements that lie otherwise"
-	otherRows      Reason = "it reads other elements than those of its row"
-	needsTotal     Reason = "it needs the whole reduction first"
-	wantedToo      Reason = "others read the elements that are reduced"
-	noRows         Reason = "one kernel cannot hold such rows"
-	tooLong        Reason = "the kernel would be too long for drivers"
-	manyBuffers    Reason = "the kernel would take more buffers than can be bound"
-	manyParameters Reason = "the kernel would take more parameters than the device has room for"
-	inBetween      Reason = "something else has to run between the two"
-	twoProducts    Reason = "a kernel has one product at most"
-	foldsProduct   Reason = "a product takes no reduction in"
-	foldsShifted   Reason = "a reduction takes nothing in that looks at padding, or where operands say"
-	unrelated      Reason = "neither reads the other"
+	otherSize              Reason = "it has a different number of elements"
+	otherOrder             Reason = "it reads the elements in a different order"
+	otherReduction         Reason = "it reduces other axes, or a tensor of another layout"
+	otherRows              Reason = "it reads elements of other rows"
+	needsTotal             Reason = "it needs the whole reduction first"
+	alsoRead               Reason = "another instruction also reads the elements that are reduced"
+	noRows                 Reason = "a row is too long for the registers of one kernel"
+	tooLong                Reason = "the kernel would take too long to compile"
+	manyBuffers            Reason = "the kernel would need more buffers than can be bound"
+	manyParameters         Reason = "the kernel would need more push constants than the device has"
+	cycle                  Reason = "another fusion has to run between the two"
+	twoProducts            Reason = "a kernel computes at most one contraction"
+	reductionOfProduct     Reason = "a reduction cannot be fused with a contraction"
+	dataDependentReduction Reason = "a reduction cannot read padding, or slices at offsets given by operands"
+	unrelated              Reason = "neither reads the other"
 )
 
-// Reasons of one instruction, which is their subject.
+// Reasons that concern one instruction, the subject of the sentence.
 const (
-	ownKernels   Reason = "has kernels of its own"
-	manyResults  Reason = "has several results"
-	OtherType    Reason = "has a type that these kernels do not compute"
-	ReadsTensor  Reason = "reads a tensor that is part of the program"
-	readsMemory  Reason = "reads its operands from memory"
-	noStrides    Reason = "has its elements where no strides lead"
-	inMemory     Reason = "must lie in memory"
-	notFolding   Reason = "has nothing to reduce"
-	otherSpace   Reason = "looks at the others of its kernel in ways that no one space has"
-	ProductOfCPU Reason = "takes nothing in on a processor"
-	LongProduct  Reason = "takes so long that a pass over its results hardly counts"
-	OtherProduct Reason = "has kernels that make its results in another order than memory has"
+	ownKernels      Reason = "has hand-written kernels of its own"
+	manyResults     Reason = "has several results"
+	OtherType       Reason = "has a type that fused kernels do not support"
+	ReadsTensor     Reason = "reads a constant tensor of the program"
+	readsMemory     Reason = "reads its operands from memory"
+	noStrides       Reason = "reads elements at places that strides cannot express"
+	inMemory        Reason = "must be in memory"
+	nothingToReduce Reason = "has nothing to reduce"
+	manySpaces      Reason = "reads other values at indices that no single iteration space can express"
+	ProductOfCPU    Reason = "has no epilogue on a processor"
+	LongProduct     Reason = "takes so long that an epilogue saves little"
+	OtherProduct    Reason = "has kernels that do not write its result in memory order"
 )
 
-// and is both reasons.
+// and joins two reasons.
 func (r Reason) and(s Reason) Reason {
 	if r == s {
 		return r
@@ -53,37 +53,37 @@ func (r Reason) and(s Reason) Reason {
 	return r + "; " + s
 }
 
-// off is the reason of a rule that is switched off.
-func off(by lowering.Rules) Reason { return Reason("the rule " + by.String() + " is switched off") }
+// off is the reason of a disabled rule.
+func off(by lowering.Rules) Reason { return Reason("the rule " + by.String() + " is disabled") }
 
-// Why tells how a unit has become what it is.
+// Why explains a fusion.
 type Why struct {
-	Rules lowering.Rules // that brought its instructions together
-	Ends  []End          // of others that read its values, each once, in order
+	Rules lowering.Rules // by which its instructions were joined
+	Ends  []End          // its readers in other fusions, each once, in order
 }
 
-// End tells why an instruction that reads a value of a unit is not part of it.
+// End is an instruction that reads a value of a fusion and is not part of it.
 type End struct {
 	Reader *ops.Instr
 	Reason string
 }
 
-// Explain is partition, with what Fusion.Why tells.
+// Explain is Partition, and fills in Fusion.Why.
 func Explain(g *Graph, t *lowering.Target, caps Capabilities) []Fusion {
 	return newPartitioner(g, t, caps, map[[2]int]Reason{}).partition()
 }
 
-// why tells how the unit of items has become what it is.
+// why explains the fusion of some items.
 func (f *partitioner) why(items []int) *Why {
-	w := &Why{Rules: f.nodes[items[0]].group.by}
+	w := &Why{Rules: f.nodes[items[0]].group.rules}
 	var readers []int
 	for _, i := range items {
-		w.Rules |= f.looked(i)
+		w.Rules |= f.rulesOf(i)
 		f.anyReader(i, func(u int) bool {
 			computes := slices.Contains(f.nodes[u].body, i) // it by itself
 			if f.nodes[u].group != f.nodes[i].group && !computes && !slices.Contains(readers, u) {
 				readers = append(readers, u)
-				w.Ends = append(w.Ends, End{f.nodes[u].in, string(f.apart(i, u))})
+				w.Ends = append(w.Ends, End{f.nodes[u].in, string(f.reasonBetween(i, u))})
 			}
 			return false
 		})
@@ -91,8 +91,8 @@ func (f *partitioner) why(items []int) *Why {
 	return w
 }
 
-// looked says by which rules node i has what it looks through.
-func (f *partitioner) looked(i int) (by lowering.Rules) {
+// rulesOf lists the rules by which node i computes other nodes as well.
+func (f *partitioner) rulesOf(i int) (by lowering.Rules) {
 	for _, j := range f.nodes[i].body {
 		switch {
 		case j == i:
@@ -107,16 +107,16 @@ func (f *partitioner) looked(i int) (by lowering.Rules) {
 	return by
 }
 
-// apart says why node u, which reads node i, is not in its unit.
-func (f *partitioner) apart(i, u int) Reason {
+// reasonBetween says why node u, which reads node i, is in another fusion.
+func (f *partitioner) reasonBetween(i, u int) Reason {
 	m, n := &f.nodes[i], &f.nodes[u]
 	switch why := f.refused[[2]int{i, u}]; {
 	case n.pattern == patternContraction:
 		return n.subject(readsMemory)
-	case n.apart != "":
-		return n.subject(n.apart)
-	case m.apart != "":
-		return m.subject(m.apart)
+	case n.reason != "":
+		return n.subject(n.reason)
+	case m.reason != "":
+		return m.subject(m.reason)
 	case why != "":
 		return why
 	}
@@ -124,14 +124,13 @@ func (f *partitioner) apart(i, u int) Reason {
 	return why
 }
 
-// apartness is what join says of groups of which one is an instruction that others do
-// not join.
-func (f *partitioner) apartness(a, b *cluster) Reason {
+// reasonAlone is the reason of an instruction that others cannot join.
+func (f *partitioner) reasonAlone(a, b *cluster) Reason {
 	if b.n == 0 {
 		a = b
 	}
 	n := &f.nodes[a.items[0]]
-	return n.subject(n.apart)
+	return n.subject(n.reason)
 }
 
 func (n *node) subject(why Reason) Reason { return Reason(n.in.Op.String()) + " " + why }

@@ -49,7 +49,7 @@ func TestExplainUnits(t *testing.T) {
 			x := g.Param(ops.F32, 2, 1<<20)
 			s := g.Do(ops.Sum, ops.F32, g.Do(ops.Tanh, ops.F32, x), rows)
 			return g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, g.Param(ops.F32, 2, 1<<20), s))
-		}, "by (reduce_in)\nbefore add: it needs the whole reduction first; one kernel cannot hold such rows\nby (pointwise)\n"},
+		}, "by (reduce_in)\nbefore add: it needs the whole reduction first; a row is too long for the registers of one kernel\nby (pointwise)\n"},
 		{"another shape", synthtest.GPU, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, g.Param(ops.F32, 300), g.Param(ops.F32, 300)))
 			return g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, x, g.Param(ops.F32, 40, 300)))
@@ -77,7 +77,7 @@ func TestExplainUnits(t *testing.T) {
 		{"a product of a processor", synthtest.CPU, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Param(ops.F32, 64, 64)
 			return g.Do(ops.Tanh, ops.F32, g.Do(ops.Dot, ops.F32, x, x, synthtest.Attrs{{1}, {}, {0}, {}}))
-		}, "by ()\nbefore tanh: dot takes nothing in on a processor\nby ()\n"},
+		}, "by ()\nbefore tanh: dot has no epilogue on a processor\nby ()\n"},
 		{"a concatenation", synthtest.GPU, func(g *synthtest.Sketch) ops.Operand {
 			x, y := g.Param(ops.F32, 64), g.Param(ops.F32, 64)
 			s := g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, x, y))

@@ -7,20 +7,19 @@ import (
 	"nxvk/synth/strided"
 )
 
-// opPattern is the part that an instruction can have in a unit.
+// opPattern is how an instruction can take part in a fusion (TVM has similar op patterns).
 type opPattern uint8
 
 const (
-	patternOpaque      opPattern = iota // a unit of its own
-	patternView                         // a view: part of whatever looks through it
-	patternCreate                       // a value that takes no memory: part of whatever wants it
-	patternElementwise                  // an operation on elements
-	patternContraction                  // a product of matrices, or a convolution
-	patternReduction                    // a reduction
+	patternOpaque      opPattern = iota // a fusion of its own
+	patternView                         // a view: part of every fusion that reads through it
+	patternCreate                       // a value without memory: part of every reader
+	patternElementwise                  // elementwise
+	patternContraction                  // dot or conv
+	patternReduction                    // a reduction along axes
 )
 
-// patternOf says what an instruction can be, by itself, and why that is no part of others
-// where it is alone.
+// patternOf classifies an instruction, and gives a reason if it is opaque.
 func (f *partitioner) patternOf(in *ops.Instr) (opPattern, Reason) {
 	switch {
 	case len(in.Outs) != 1:
@@ -29,7 +28,7 @@ func (f *partitioner) patternOf(in *ops.Instr) (opPattern, Reason) {
 		return patternOpaque, OtherType
 	}
 	for _, o := range in.Ins {
-		if why := f.takes(o); why != "" {
+		if why := f.operandReason(o); why != "" {
 			return patternOpaque, why
 		}
 	}
@@ -40,9 +39,9 @@ func (f *partitioner) patternOf(in *ops.Instr) (opPattern, Reason) {
 	case in.Op == ops.Constant || in.Op == ops.Iota || in.Op == ops.Eye:
 		return patternCreate, ""
 	case in.Op == ops.Bitcast:
-		return f.bitcast(in)
+		return f.bitcastPattern(in)
 	case info.Kind == ops.Movement:
-		return f.looking(in)
+		return f.movementPattern(in)
 	case info.Kind == ops.Pointwise:
 		if in.Op == ops.AsType || codegen.CodeFor(in, f.typesOf(in)).For(codegen.ComputeType(f.t, in, f.typesOf(in)).Class()) != "" {
 			return patternElementwise, ""
@@ -54,14 +53,14 @@ func (f *partitioner) patternOf(in *ops.Instr) (opPattern, Reason) {
 		if f.typeOf(in.Ins[0]).Size() > in.Outs[0].Type.Size() {
 			return patternReduction, ""
 		}
-		return patternOpaque, notFolding
+		return patternOpaque, nothingToReduce
 	}
 	return patternOpaque, ownKernels
 }
 
-// takes says why a kernel may not have an operand, which must be a value of a type that
-// the device has, or a number.
-func (f *partitioner) takes(o ops.Operand) Reason {
+// operandReason gives the reason why a kernel cannot read an operand. It can read values of
+// types that the device supports, and scalar literals.
+func (f *partitioner) operandReason(o ops.Operand) Reason {
 	switch {
 	case o.Lit != nil && len(o.Lit.Type.Shape) > 0:
 		return ReadsTensor
@@ -71,8 +70,8 @@ func (f *partitioner) takes(o ops.Operand) Reason {
 	return ""
 }
 
-// looking is the role of a movement of elements.
-func (f *partitioner) looking(in *ops.Instr) (opPattern, Reason) {
+// movementPattern classifies a movement of elements.
+func (f *partitioner) movementPattern(in *ops.Instr) (opPattern, Reason) {
 	switch {
 	case !f.t.Allows(lowering.RuleViews):
 		return patternOpaque, off(lowering.RuleViews)
@@ -84,7 +83,7 @@ func (f *partitioner) looking(in *ops.Instr) (opPattern, Reason) {
 	switch {
 	case in.Op == ops.Pad && !ok:
 		return patternElementwise, ""
-	case in.Op == ops.Pad && in.Ins[1].Lit == nil: // nobody looks at the padding
+	case in.Op == ops.Pad && in.Ins[1].Lit == nil: // the padding value is a tensor that is not read
 		return patternOpaque, ownKernels
 	case x.DType == in.Outs[0].Type.DType && (ok || in.Op == ops.Slice):
 		return patternView, ""
@@ -92,9 +91,8 @@ func (f *partitioner) looking(in *ops.Instr) (opPattern, Reason) {
 	return patternOpaque, ownKernels
 }
 
-// bitcast is an operation on elements where these are one word: the parts of a complex
-// number are two.
-func (f *partitioner) bitcast(in *ops.Instr) (opPattern, Reason) {
+// bitcastPattern is elementwise if an element is one word. Complex numbers are two.
+func (f *partitioner) bitcastPattern(in *ops.Instr) (opPattern, Reason) {
 	if in.Ins[0].Lit != nil || f.typeOf(in.Ins[0]).DType.IsComplex() || in.Outs[0].Type.DType.IsComplex() {
 		return patternOpaque, OtherType
 	}

@@ -6,8 +6,7 @@ import (
 	"nxvk/synth/strided"
 )
 
-// traceKey is where a trace meets a value of a graph: the element that a view leads to,
-// or a literal in a type.
+// traceKey identifies an element of a trace: a value and a view, or a literal and its type.
 type traceKey struct {
 	kind traceKeyKind
 	id   uint64
@@ -23,7 +22,7 @@ const (
 	keyLiteral                     // no view
 )
 
-// keyOf is the site of a value. The strides of the view must stay what they are.
+// keyOf is the key of a value. The strides of the view must not change afterwards.
 func keyOf(kind traceKeyKind, id uint64, v strided.View) traceKey {
 	h := mix(mix(uint64(kind), id), uint64(v.Offset))
 	for _, s := range v.Strides {
@@ -32,7 +31,7 @@ func keyOf(kind traceKeyKind, id uint64, v strided.View) traceKey {
 	return traceKey{kind, id, v, h}
 }
 
-// mix adds x to a hash, as MurmurHash3 (Appleby) ends.
+// mix adds x to a hash, with the finalizer of MurmurHash3 (Appleby).
 func mix(h, x uint64) uint64 {
 	h = (h ^ x) * 0xff51afd7ed558ccd
 	return h ^ h>>33
@@ -43,25 +42,25 @@ func (s *traceKey) equal(o *traceKey) bool {
 		slices.Equal(s.view.Strides, o.view.Strides)
 }
 
-// traceKeys has the expressions of a trace by where their values were met.
+// traceKeys maps keys to expressions.
 type traceKeys struct {
 	list []metKey
-	last map[uint64]int32 // of a hash, the site met last; nil while there are few
+	last map[uint64]int32 // the latest key of a hash; nil while there are few keys
 }
 
 type metKey struct {
 	traceKey
 	expr   int
-	before int32 // the site met before this one with the same hash, or below zero
+	before int32 // the previous key of the same hash, or below zero
 }
 
-// fewSites are looked through faster than found by their hash.
+// fewSites is the number up to which a linear search is faster than the hash.
 const fewSites = 8
 
-// reset forgets all sites.
+// reset removes all keys.
 func (s *traceKeys) reset() { s.list, s.last = s.list[:0], nil }
 
-// find returns the expression of a site.
+// find returns the expression of a key.
 func (s *traceKeys) find(at *traceKey) (expr int, ok bool) {
 	if s.last == nil {
 		for i := range s.list {
@@ -80,7 +79,7 @@ func (s *traceKeys) find(at *traceKey) (expr int, ok bool) {
 	return 0, false
 }
 
-// add adds a site that has not been met.
+// add adds a key that is not there.
 func (s *traceKeys) add(at *traceKey, expr int) {
 	s.list = append(s.list, metKey{*at, expr, -1})
 	switch n := len(s.list); {
@@ -94,7 +93,7 @@ func (s *traceKeys) add(at *traceKey, expr int) {
 	}
 }
 
-// link makes site i the last one of its hash.
+// link adds key i to the chain of its hash.
 func (s *traceKeys) link(i int) {
 	at := &s.list[i]
 	if before, ok := s.last[at.hash]; ok {

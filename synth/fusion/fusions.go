@@ -8,8 +8,8 @@ import (
 	"nxvk/ops"
 )
 
-// fuseSiblings joins units that read the same value and do not depend on each other,
-// and small ones that only have the same size.
+// fuseSiblings merges clusters that read the same value and do not depend on each other
+// (multi-output fusion), and small ones of the same size (horizontal fusion).
 func (f *partitioner) fuseSiblings() {
 	byRead := map[int][]*cluster{}
 	var order []int
@@ -37,10 +37,10 @@ func (f *partitioner) fuseSiblings() {
 	f.fuseHorizontally()
 }
 
-// maxSiblings is how many units back one looks for others that read the same.
+// maxSiblings is how many clusters back to search for others that read the same value.
 const maxSiblings = 8
 
-// nodesRead lists what a group reads that has as many elements as it has points.
+// nodesRead lists the values with as many elements as the cluster that it reads.
 func (f *partitioner) nodesRead(g *cluster) []int {
 	var rs []int
 	for _, s := range g.uses {
@@ -52,8 +52,8 @@ func (f *partitioner) nodesRead(g *cluster) []int {
 	return slices.Compact(rs)
 }
 
-// fusions makes the units, each after those that it depends on, in waves of some
-// that do not depend on each other.
+// fusions makes the fusions, each after those that it depends on, in waves of independent
+// ones.
 func (f *partitioner) fusions() []Fusion {
 	waits, next := map[*cluster]int{}, map[*cluster][]*cluster{}
 	var ready clusterQueue
@@ -89,11 +89,11 @@ func (f *partitioner) fusions() []Fusion {
 	return units
 }
 
-// maxWave is how many units that do not depend on each other stand side by side,
-// where a device may overlap them. More would have more values live at once.
+// maxWave is the most independent fusions side by side, which a device may overlap. More
+// would keep more values alive at once.
 const maxWave = 8
 
-// before lists the groups that g reads.
+// before lists the clusters that g reads.
 func (f *partitioner) before(g *cluster) []*cluster {
 	f.stamp++
 	var hs []*cluster
@@ -106,8 +106,8 @@ func (f *partitioner) before(g *cluster) []*cluster {
 	return hs
 }
 
-// fusionsOf makes a group a unit, or, where its items look at one another in ways
-// that no one space has, each of them.
+// fusionsOf makes a cluster a fusion. If no single iteration space can express how its
+// items read each other, each item becomes one.
 func (f *partitioner) fusionsOf(g *cluster) []Fusion {
 	u := f.newFusion(g.items)
 	if len(g.items) == 1 || f.traces(&u) {
@@ -115,7 +115,7 @@ func (f *partitioner) fusionsOf(g *cluster) []Fusion {
 	}
 	var units []Fusion
 	for _, i := range g.items {
-		f.nodes[i].group, f.nodes[i].apart = &cluster{items: []int{i}, first: i, last: i}, otherSpace
+		f.nodes[i].group, f.nodes[i].reason = &cluster{items: []int{i}, first: i, last: i}, manySpaces
 	}
 	for _, i := range g.items {
 		units = append(units, f.newFusion([]int{i}))
@@ -123,14 +123,14 @@ func (f *partitioner) fusionsOf(g *cluster) []Fusion {
 	return units
 }
 
-// traces reports whether a unit can be carried out in one space.
+// traces reports whether one iteration space expresses a fusion.
 func (f *partitioner) traces(u *Fusion) bool {
 	_, err := NewTrace(u, func(id ops.ID) ops.Type { return f.types[id] })
 	var at *viewError
 	return !errors.As(err, &at)
 }
 
-// newFusion makes a unit of items, with what they pull.
+// newFusion makes a fusion of items and of what they compute as well.
 func (f *partitioner) newFusion(items []int) Fusion {
 	body := f.body(items)
 	u := Fusion{Body: make([]ops.Instr, 0, len(body))}
@@ -163,8 +163,8 @@ func (f *partitioner) newFusion(items []int) Fusion {
 	return u
 }
 
-// addLiterals adds the literals of an instruction. Scalars that are the same are
-// one operand of the unit; those without data stand for any value.
+// addLiterals adds the literals of an instruction. Equal scalars are one operand; those
+// without data stand for any value.
 func (u *Fusion) addLiterals(in *ops.Instr, known map[string]*ops.Literal) {
 	for i, o := range in.Ins {
 		if o.Lit == nil {
@@ -192,7 +192,7 @@ func (u *Fusion) addLiterals(in *ops.Instr, known map[string]*ops.Literal) {
 	}
 }
 
-// body lists the items and what they look through, in order.
+// body lists the items and the nodes that they compute as well, in order.
 func (f *partitioner) body(items []int) []int {
 	all := slices.Clone(items)
 	for _, i := range items {
@@ -202,17 +202,17 @@ func (f *partitioner) body(items []int) []int {
 	return slices.Compact(all)
 }
 
-// clusterQueue orders units that can run by where they began in the graph.
+// clusterQueue orders clusters that are ready by their first instruction.
 type clusterQueue []*cluster
 
 func (q clusterQueue) Len() int           { return len(q) }
 func (q clusterQueue) Less(i, j int) bool { return q[i].first < q[j].first }
 func (q clusterQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
 
-// Push adds a unit.
+// Push adds a cluster.
 func (q *clusterQueue) Push(x any) { *q = append(*q, x.(*cluster)) }
 
-// Pop takes the last unit off.
+// Pop removes the last cluster.
 func (q *clusterQueue) Pop() any {
 	old := *q
 	x := old[len(old)-1]

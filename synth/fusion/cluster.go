@@ -10,23 +10,23 @@ import (
 	"nxvk/synth/strided"
 )
 
-// cluster is a unit in the making.
+// cluster is a fusion that is being built.
 type cluster struct {
-	items       []int              // instructions that are in no other unit, in order
-	first, last int                // nodes
-	n           int                // elements of a value of the unit; 0 where it is no kernel of one space
-	fold        *strided.Reduction // how its reductions see them; nil where there are none
-	product     bool               // it begins with a product of matrices, or a convolution
-	shifted     bool               // it looks at padding, or where operands say
-	kept        int                // elements that reductions leave
-	folds       int                // reductions
-	uses        []bufferUse        // what it reads from memory
-	deps        []dep              // what the items read that other groups make
-	open        []int              // items whose values are read outside
-	lits        []litKey
-	cost        int
-	by          lowering.Rules // that brought its items together
-	stamp       int
+	items         []int              // instructions of no other fusion, in order
+	first, last   int                // nodes
+	n             int                // elements of a value; 0 if it has no common iteration space
+	reduction     *strided.Reduction // of its reductions; nil if it has none
+	product       bool               // it begins with a contraction
+	dataDependent bool               // it reads padding, or at offsets that operands give
+	kept          int                // elements of a result of its reductions
+	reductions    int                // number of reductions
+	uses          []bufferUse        // what it reads from memory
+	deps          []dep              // what the items read of other clusters
+	outputs       []int              // items that are read outside
+	lits          []litKey
+	cost          int
+	rules         lowering.Rules // by which its items were joined
+	stamp         int
 }
 
 // litKey is a literal of a kernel, in the type in which it takes it.
@@ -35,14 +35,13 @@ type litKey struct {
 	lit *ops.Literal
 }
 
-// same reports whether one literal will do for both. One whose value is not known
-// is like no other.
+// same reports whether two literals can share a parameter. A literal without data is equal to none.
 func (k litKey) same(o litKey) bool {
 	return k.as == o.as && (k.lit == o.lit ||
 		k.lit.Type.DType == o.lit.Type.DType && len(k.lit.Data) > 0 && bytes.Equal(k.lit.Data, o.lit.Data))
 }
 
-// literals are those of an instruction and of what it looks through.
+// literals are those of an instruction and of the nodes that it computes as well.
 func (f *partitioner) literals(i int) (known []litKey) {
 	for _, j := range f.nodes[i].body {
 		in := f.nodes[j].in
@@ -63,33 +62,32 @@ func addLiteral(known []litKey, k litKey) []litKey {
 	return append(known, k)
 }
 
-// relation is how the elements of a value lie to those of the space that looks
-// at them.
+// relation is how the elements of a value correspond to the points of the space that reads it.
 type relation uint8
 
 const (
-	askew  relation = iota // anyhow: the value must be in memory
-	along                  // one for one
-	spread                 // the last dimensions see one element
+	unrelatedAccess relation = iota // any other: the value must be in memory
+	oneToOne                        // element i at point i
+	broadcast                       // one element for all points of the last dimensions
 )
 
-// dep is a value that another instruction makes, and how it is looked at.
+// dep is a value that another instruction makes, and its relation to its reader.
 type dep struct {
 	node     int
 	relation relation
-	spread   int // points that see one element
+	repeats  int // points that read one element
 }
 
-// maxItems bounds the instructions of a unit, and maxCost what they take for an
-// element: drivers take long for long kernels. A kernel with a reduction has its
-// code for an element many times.
+// maxItems bounds the instructions of a fusion, and maxCost their operations for an
+// element, because drivers take long to compile long kernels. A kernel with a
+// reduction repeats the code of an element many times.
 const (
 	maxItems    = 512
 	maxCost     = 1 << 13
 	maxFoldCost = 1 << 10
 )
 
-// depsOf lists what a traced instruction reads from memory.
+// depsOf lists the values of other instructions that a traced instruction reads from memory.
 func (f *partitioner) depsOf(tr *Trace) []dep {
 	var ds []dep
 	movers := tr.movers()
@@ -103,7 +101,7 @@ func (f *partitioner) depsOf(tr *Trace) []dep {
 			continue
 		}
 		if SameView(tr.Dims, s.View, tr.Full) {
-			d.relation = along
+			d.relation = oneToOne
 			ds = append(ds, d)
 			continue
 		}
@@ -113,32 +111,32 @@ func (f *partitioner) depsOf(tr *Trace) []dep {
 		switch {
 		case v.Offset != 0 || full.Strides[r] != 1 || v.Strides[r] != 0:
 		case r == 0, r == 1 && v.Strides[0] == 1 && full.Strides[0] == dims[1]:
-			d.relation, d.spread = spread, dims[r]
+			d.relation, d.repeats = broadcast, dims[r]
 		}
 		ds = append(ds, d)
 	}
 	return ds
 }
 
-// start gives a node a group of its own, which reads deps.
+// start gives a node a cluster of its own, which reads deps.
 func (f *partitioner) start(i int, deps []dep) {
 	n := &f.nodes[i]
 	g := &cluster{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), uses: n.uses, deps: deps,
-		open: []int{i}, cost: n.pull.cost, shifted: n.shifted}
+		outputs: []int{i}, cost: n.remat.cost, dataDependent: n.dataDependent}
 	if n.pattern == patternReduction {
-		g.kept, g.n, g.folds = g.n, f.typeOf(n.in.Ins[0]).Size(), 1
+		g.kept, g.n, g.reductions = g.n, f.typeOf(n.in.Ins[0]).Size(), 1
 		lie := strided.NewReduction(f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0])
-		g.fold = &lie
+		g.reduction = &lie
 	}
 	g.lits = f.literals(i)
 	n.group = g
 }
 
-// join makes the groups a and b one where one kernel can carry out both, or says why
-// not. b has something that reads a.
+// join merges clusters a and b if one kernel can carry out both, and else gives the
+// reason. An instruction of b reads one of a.
 func (f *partitioner) join(a, b *cluster) Reason {
 	if a.n == 0 || b.n == 0 {
-		return f.apartness(a, b)
+		return f.reasonAlone(a, b)
 	}
 	by, why := f.joins(a, b)
 	if why == "" {
@@ -148,26 +146,26 @@ func (f *partitioner) join(a, b *cluster) Reason {
 	case why != "":
 		return why
 	case f.between(a, b) || f.between(b, a):
-		return inBetween
+		return cycle
 	}
-	a.by |= b.by | by
+	a.rules |= b.rules | by
 	f.merge(a, b)
 	return ""
 }
 
 func (f *partitioner) merge(a, b *cluster) {
-	f.room = f.open(f.room[:0], a, b)
-	a.open = append(a.open[:0], f.room...)
-	if a.fold == nil {
-		a.fold, a.kept = b.fold, b.kept
+	f.room = f.outputsOf(f.room[:0], a, b)
+	a.outputs = append(a.outputs[:0], f.room...)
+	if a.reduction == nil {
+		a.reduction, a.kept = b.reduction, b.kept
 	}
 	a.items = append(a.items, b.items...)
 	if b.first < a.last {
 		slices.Sort(a.items)
 	}
 	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
-	a.product, a.shifted = a.product || b.product, a.shifted || b.shifted
-	a.n, a.cost, a.folds = max(a.n, b.n), a.cost+b.cost, a.folds+b.folds
+	a.product, a.dataDependent = a.product || b.product, a.dataDependent || b.dataDependent
+	a.n, a.cost, a.reductions = max(a.n, b.n), a.cost+b.cost, a.reductions+b.reductions
 	for _, k := range b.lits {
 		a.lits = addLiteral(a.lits, k)
 	}
@@ -178,10 +176,10 @@ func (f *partitioner) merge(a, b *cluster) {
 	f.mergeReads(a, b)
 }
 
-// mergeReads has a read what b does, but for what either makes.
+// mergeReads gives a the dependencies of b, except those that the two make themselves.
 func (f *partitioner) mergeReads(a, b *cluster) {
 	for _, s := range b.uses {
-		a.see(s)
+		a.addUse(s)
 	}
 	a.uses = slices.DeleteFunc(a.uses, func(s bufferUse) bool { return s.of >= 0 && f.nodes[s.of].group == a })
 	for _, d := range b.deps {
@@ -192,11 +190,10 @@ func (f *partitioner) mergeReads(a, b *cluster) {
 	a.deps = slices.DeleteFunc(a.deps, func(d dep) bool { return f.nodes[d.node].group == a })
 }
 
-// open adds the items of two groups whose values are read outside of them to a
-// list. What is read inside alone stays so.
-func (f *partitioner) open(is []int, a, b *cluster) []int {
+// outputsOf adds the items of two clusters that are read outside of both to a list.
+func (f *partitioner) outputsOf(is []int, a, b *cluster) []int {
 	for _, g := range []*cluster{a, b} {
-		for _, i := range g.open {
+		for _, i := range g.outputs {
 			if f.reachesOut(i, a, b) {
 				is = append(is, i)
 			}
@@ -205,15 +202,15 @@ func (f *partitioner) open(is []int, a, b *cluster) []int {
 	return is
 }
 
-// reachesOut reports whether the value of an item is read outside of the groups.
+// reachesOut reports whether an item is read outside of the clusters.
 func (f *partitioner) reachesOut(i int, in ...*cluster) bool {
 	n := &f.nodes[i]
-	return n.memory || f.anyReader(i, func(u int) bool { return !slices.Contains(in, f.nodes[u].group) })
+	return n.inMemory || f.anyReader(i, func(u int) bool { return !slices.Contains(in, f.nodes[u].group) })
 }
 
-// anyReader reports whether some node is so that wants the value of node i, by way
-// of views and of what is pulled. Nodes that have not been visited are readers
-// themselves.
+// anyReader reports whether a predicate holds for any reader of node i, directly or
+// through views and recomputed values. Nodes that have not been visited count as
+// readers themselves.
 func (f *partitioner) anyReader(i int, so func(int) bool) bool {
 	for _, u := range f.nodes[i].users {
 		n := &f.nodes[u]
@@ -228,8 +225,7 @@ func (f *partitioner) anyReader(i int, so func(int) bool) bool {
 	return false
 }
 
-// between reports whether some third group runs after a and before b, because it
-// reads what a makes and b reads what it makes.
+// between reports whether a third cluster depends on a, and b depends on it (a cycle).
 func (f *partitioner) between(a, b *cluster) bool {
 	f.stamp++
 	a.stamp, b.stamp = f.stamp, f.stamp
@@ -257,10 +253,10 @@ func (f *partitioner) between(a, b *cluster) bool {
 	return false
 }
 
-// maxVisits bounds a search among groups.
+// maxVisits bounds the clusters that a search visits.
 const maxVisits = 4096
 
-// reads reports whether h reads what a makes.
+// reads reports whether cluster h reads a value of cluster a.
 func (f *partitioner) reads(h, a *cluster) bool {
 	return slices.ContainsFunc(h.deps, func(d dep) bool { return f.nodes[d.node].group == a })
 }

@@ -10,26 +10,24 @@ import (
 	"nxvk/synth/strided"
 )
 
-// Where an element of a padded tensor comes from is no sum of coordinates times
-// strides, since there is none for the padding. So a view of a trace may have
-// dimensions beyond those of the space: the coordinate along one of them is what a
-// source gives, brought into bounds. A view of such a view is one in the same way;
-// what is loaded there is loaded by shifts.
+// Strides cannot express where an element of a padded tensor comes from, because padding
+// has no source. So a view of a trace may have extra dimensions beyond the iteration
+// space: the coordinate along one of them is computed by another source and clamped. Views
+// compose through extra dimensions as through others; a load adds them as shifts.
 
-// extraDim is a dimension beyond those of the space.
+// extraDim is a dimension beyond the iteration space.
 type extraDim struct {
 	from, per int // the source of the coordinate, and what that is divided by
 	size      int // coordinates that there are
 }
 
-// moved says by how much the coordinate moves what a source has at so many elements
-// for each.
+// moved is the shift that the coordinate causes, with so many elements for each step.
 func (r extraDim) moved(stride int) codegen.Shift {
 	return codegen.Shift{From: r.from, Per: r.per, Limit: r.size - 1, Stride: stride}
 }
 
-// through composes views as the function of that name does, for the value id. Where
-// dimensions beyond the space would have to be cut no strides lead on.
+// through composes views, as strided.Compose does, for the value id. An extra dimension
+// cannot be split: then strides cannot express the view.
 func (tr *Trace) through(id ops.ID, v strided.View, s ops.Shape, w strided.View) (strided.View, error) {
 	dims := tr.Dims
 	for _, r := range tr.extraDims {
@@ -46,7 +44,7 @@ func (tr *Trace) through(id ops.ID, v strided.View, s ops.Shape, w strided.View)
 	return u, err
 }
 
-// placed is a source at a view.
+// placed is a source read through a view.
 func (tr *Trace) placed(s codegen.Source, v strided.View) codegen.Source {
 	n := len(tr.Dims)
 	s.View = strided.View{Offset: v.Offset, Strides: v.Strides[:n:n]}
@@ -58,8 +56,7 @@ func (tr *Trace) placed(s codegen.Source, v strided.View) codegen.Source {
 	return s
 }
 
-// beyond is a view with dimensions more, the latest of the trace, in which it has
-// these strides.
+// beyond is a view with further, extra dimensions of the given strides.
 func (tr *Trace) beyond(v strided.View, strides []int) strided.View {
 	all := slices.Clone(v.Strides)
 	for len(all) < len(tr.Dims)+len(tr.extraDims)-len(strides) {
@@ -74,9 +71,8 @@ func (tr *Trace) add(s codegen.Source) int {
 	return len(tr.Sources) - 1
 }
 
-// pad is an element of a padded tensor: that of the tensor where there is one, and
-// else the padding. Along a dimension that is padded, the element of the tensor is the
-// nearest there is.
+// pad is an element of a padded tensor: an element of the tensor, or the padding value.
+// Outside of the tensor the nearest element is loaded and not used.
 func (tr *Trace) pad(in *ops.Instr, v strided.View) (Expr, error) {
 	id, out, s := in.Outs[0].ID, in.Outs[0].Type, tr.types(in.Ins[0].ID).Shape
 	if tr.Kept < len(tr.Dims) {
@@ -107,7 +103,7 @@ func (tr *Trace) pad(in *ops.Instr, v strided.View) (Expr, error) {
 	return tr.orPadding(in, tr.beyond(inner, strides), inside)
 }
 
-// orPadding is the element of the operand of pad at a view where inside holds.
+// orPadding selects the element of the operand of pad where inside holds, and the padding value elsewhere.
 func (tr *Trace) orPadding(in *ops.Instr, v strided.View, inside codegen.Source) (Expr, error) {
 	x := Expr{Kind: ExprApply, In: in, Type: in.Outs[0].Type.DType}
 	for _, o := range in.Ins {
@@ -136,7 +132,7 @@ func (tr *Trace) typeOf(o ops.Operand) ops.Type {
 	return tr.types(o.ID)
 }
 
-// movers are the sources that say where others are read.
+// movers are the sources whose values are coordinates of other sources.
 func (tr *Trace) movers() map[int]bool {
 	is := map[int]bool{}
 	for _, r := range tr.extraDims {
@@ -145,7 +141,7 @@ func (tr *Trace) movers() map[int]bool {
 	return is
 }
 
-// slide is the expression of an element of a slice that begins where operands say.
+// slide is an element of a slice whose start is an operand.
 func (tr *Trace) slide(in *ops.Instr, v strided.View) (int, error) {
 	id, from := in.Outs[0].ID, in.Ins[0].ID
 	if tr.Kept < len(tr.Dims) {
@@ -171,8 +167,7 @@ func (tr *Trace) slide(in *ops.Instr, v strided.View) (int, error) {
 	return tr.value(from, tr.beyond(inner, strides))
 }
 
-// start is the source of where a slice begins, which is read from memory even where
-// there is but one place.
+// start is the source of the start of a slice; it is read from memory even if it is one element.
 func (tr *Trace) start(o ops.Operand) (int, error) {
 	if o.Lit != nil {
 		return tr.add(codegen.Source{Kind: codegen.FromLiteral, Lit: codegen.Literal{Operand: tr.literal(o.Lit), As: o.Lit.Type.DType.Wide()}}), nil

@@ -7,19 +7,18 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// Updates of many small tensors, as optimisers have them, and numbers that have
-// nothing to do with one another take a dispatch each, which costs more than the
-// work. Where they have the same shape one kernel does it for all.
+// Horizontal fusion: updates of many small tensors, as in optimizers, and numbers that do
+// not depend on one another would take a dispatch each, which costs more than the work.
+// If they have the same shape, one kernel computes all of them.
 
-// MaxHorizontal is the most elements that a tensor may have for a kernel to do another
-// one's work besides: larger ones keep a device busy.
+// MaxHorizontal is the most elements of a tensor that is fused horizontally: a larger one
+// keeps the device busy by itself.
 const MaxHorizontal = 1 << 15
 
-// besideBack is how many units back one looks for another of the shape.
+// besideBack is how many clusters back to search for another one of the same shape.
 const besideBack = 4
 
-// fuseHorizontally joins small units that do not depend on each other and read nothing in
-// common.
+// fuseHorizontally merges small clusters that do not depend on each other and read nothing in common.
 func (f *partitioner) fuseHorizontally() {
 	if !f.t.Allows(lowering.RuleHorizontal) {
 		return
@@ -34,7 +33,7 @@ func (f *partitioner) fuseHorizontally() {
 		for _, a := range known[max(0, len(known)-besideBack):] {
 			if len(b.items) > 0 && slices.Equal(f.shapeOf(a), f.shapeOf(b)) {
 				if f.join(a, b) == "" {
-					a.by |= lowering.RuleHorizontal
+					a.rules |= lowering.RuleHorizontal
 				}
 			}
 		}
@@ -44,13 +43,13 @@ func (f *partitioner) fuseHorizontally() {
 	}
 }
 
-// shapeOf is that of the results of a plain unit.
+// shapeOf is the shape of the results of a plain cluster.
 func (f *partitioner) shapeOf(g *cluster) ops.Shape { return f.nodes[g.items[0]].in.Outs[0].Type.Shape }
 
-// plain reports whether a unit is small and all that it looks at has one shape, or
-// one element: then any other of the shape comes into its space.
+// plain reports whether a cluster is small and all tensors that it reads have one shape or
+// one element, so that any other cluster of the shape fits its iteration space.
 func (f *partitioner) plain(g *cluster) bool {
-	if g.n == 0 || g.n > MaxHorizontal || g.fold != nil || g.product {
+	if g.n == 0 || g.n > MaxHorizontal || g.reduction != nil || g.product {
 		return false
 	}
 	shape := f.shapeOf(g)

@@ -8,14 +8,14 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// bufferUse is a value in memory as a kernel sees it, through a view. It takes a buffer.
+// bufferUse is a value in memory that a kernel reads through a view. It takes a buffer.
 type bufferUse struct {
 	of int    // a node or, below zero, a parameter
-	by uint64 // a hash of the view; 0 where points have their elements one for one
+	by uint64 // a hash of the view; 0 if it is the identity
 }
 
-// see adds what is not seen yet.
-func (g *cluster) see(s bufferUse) {
+// addUse adds a use that is not known yet.
+func (g *cluster) addUse(s bufferUse) {
 	if !slices.Contains(g.uses, s) {
 		g.uses = append(g.uses, s)
 	}
@@ -39,16 +39,16 @@ func usesOf(tr *Trace) (all []bufferUse) {
 	return all
 }
 
-// fits says why a kernel of both groups has no room for its buffers or its code.
+// fits gives the reason why a kernel of two clusters exceeds a limit; empty if it fits.
 func (f *partitioner) fits(a, b *cluster) Reason {
 	most := maxCost
-	if a.fold != nil || b.fold != nil {
+	if a.reduction != nil || b.reduction != nil {
 		most = maxFoldCost
 	}
 	if len(a.items)+len(b.items) > maxItems || a.cost+b.cost > most {
 		return tooLong
 	}
-	f.room = f.open(f.room[:0], a, b)
+	f.room = f.outputsOf(f.room[:0], a, b)
 	buffers := len(f.room)
 	for _, g := range []*cluster{a, b} {
 		for _, s := range g.uses {
@@ -61,7 +61,7 @@ func (f *partitioner) fits(a, b *cluster) Reason {
 	return budgetFor(f.t, buffers, pushBytes(a.lits, b.lits))
 }
 
-// budgetFor says why a kernel has no room for so many buffers and bytes of literals.
+// budgetFor gives the reason why a kernel cannot have so many buffers and bytes of literals.
 func budgetFor(t *lowering.Target, buffers, push int) Reason {
 	if t.Addresses {
 		push += 8 * buffers
@@ -75,9 +75,8 @@ func budgetFor(t *lowering.Target, buffers, push int) Reason {
 	return ""
 }
 
-// relieve has one of the values that an instruction computes again lie in memory, where
-// its kernel, by itself, has no room for what all of them bring along. It reports
-// whether there was one.
+// relieve materializes one of the values that an instruction recomputes, if its kernel
+// would need too many buffers or push constants. It reports whether there was one.
 func (f *partitioner) relieve(i int) bool {
 	n := &f.nodes[i]
 	if budgetFor(f.t, 1+len(n.uses), pushBytes(f.literals(i), nil)) == "" {
@@ -86,26 +85,26 @@ func (f *partitioner) relieve(i int) bool {
 	longest := -1
 	for _, o := range n.in.Ins {
 		j, ok := f.maker(o)
-		if ok && f.nodes[j].pulled && (longest < 0 || f.nodes[j].pull.cost > f.nodes[longest].pull.cost) {
+		if ok && f.nodes[j].rematerialized && (longest < 0 || f.nodes[j].remat.cost > f.nodes[longest].remat.cost) {
 			longest = j
 		}
 	}
 	if longest < 0 {
 		return false
 	}
-	f.settle(longest)
+	f.materialize(longest)
 	return true
 }
 
-// MaxBuffers is how many buffers a kernel may have where they are bound.
+// MaxBuffers is the most buffers of a kernel where they are bound.
 const MaxBuffers = 32
 
-// pushBytes is what literals take among the push constants at most.
+// pushBytes is an upper bound of the push constants that literals take.
 func pushBytes(a, b []litKey) int {
 	count, widest := 0, 0
 	add := func(k litKey) {
 		count += codegen.PartsOf(k.as)
-		widest = max(widest, kernel.TypeSize(codegen.WideType(k.as))) // to which others may be padded
+		widest = max(widest, kernel.TypeSize(codegen.WideType(k.as))) // alignment may pad others to it
 	}
 	for _, k := range a {
 		add(k)
