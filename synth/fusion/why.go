@@ -31,7 +31,7 @@ const (
 
 // Reasons that concern one instruction, the subject of the sentence.
 const (
-	ownKernels      Reason = "has hand-written kernels of its own"
+	ownKernels      Reason = "has kernels of its own"
 	manyResults     Reason = "has several results"
 	OtherType       Reason = "has a type that fused kernels do not support"
 	ReadsTensor     Reason = "reads a constant tensor of the program"

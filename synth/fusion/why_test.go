@@ -53,27 +53,27 @@ func TestExplainUnits(t *testing.T) {
 		{"another shape", synthtest.GPU, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, g.Param(ops.F32, 300), g.Param(ops.F32, 300)))
 			return g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, x, g.Param(ops.F32, 40, 300)))
-		}, "by (pointwise)\nbefore add: it has another number of elements\nby (pointwise)\n"},
+		}, "by (pointwise)\nbefore add: it has a different number of elements\nby (pointwise)\n"},
 		{"another order", synthtest.GPU, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, g.Param(ops.F32, 30), g.Param(ops.F32, 30)))
 			return g.Do(ops.Add, ops.F32, g.Do(ops.Reverse, ops.F32, x, synthtest.Attrs{{0}}), x)
-		}, "by (pointwise)\nbefore add: it reads the elements in another order\nby (views)\n"},
+		}, "by (pointwise)\nbefore add: it reads the elements in a different order\nby (views)\n"},
 		{"rules off", &less, func(g *synthtest.Sketch) ops.Operand {
 			s := g.Do(ops.Sum, ops.F32, g.Do(ops.Tanh, ops.F32, g.Param(ops.F32, 8, 64)), rows)
 			return g.Do(ops.Tanh, ops.F32, g.Do(ops.Exp, ops.F32, s))
-		}, "by ()\nbefore sum: the rule reduce_in is switched off; the rule rows is switched off\n" +
-			"by ()\nbefore exp: the rule reduce_out is switched off; the rule rows is switched off\n" +
-			"by ()\nbefore tanh: the rule pointwise is switched off\nby ()\n"},
+		}, "by ()\nbefore sum: the rule reduce_in is disabled; the rule rows is disabled\n" +
+			"by ()\nbefore exp: the rule reduce_out is disabled; the rule rows is disabled\n" +
+			"by ()\nbefore tanh: the rule pointwise is disabled\nby ()\n"},
 		{"too many parameters", &tight, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, g.Param(ops.F32, 300), g.Param(ops.F32, 300)))
 			y := g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, g.Param(ops.F32, 300), g.Param(ops.F32, 300)))
 			return g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, x, y))
-		}, "by (pointwise)\nbefore add: the kernel would take more parameters than the device has room for\nby (pointwise)\n"},
+		}, "by (pointwise)\nbefore add: the kernel would need more push constants than the device has\nby (pointwise)\n"},
 		{"products", synthtest.GPU, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, g.Param(ops.F32, 64, 64), g.Param(ops.F32, 64, 64)))
 			z := g.Do(ops.Dot, ops.F32, x, x, synthtest.Attrs{{1}, {}, {0}, {}})
 			return g.Do(ops.Sum, ops.F32, g.Do(ops.Tanh, ops.F32, z), rows)
-		}, "by (pointwise)\nbefore dot: dot reads its operands from memory\nby (products)\nbefore sum: a product takes no reduction in\nby ()\n"},
+		}, "by (pointwise)\nbefore dot: dot reads its operands from memory\nby (products)\nbefore sum: a reduction cannot be fused with a contraction\nby ()\n"},
 		{"a product of a processor", synthtest.CPU, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Param(ops.F32, 64, 64)
 			return g.Do(ops.Tanh, ops.F32, g.Do(ops.Dot, ops.F32, x, x, synthtest.Attrs{{1}, {}, {0}, {}}))

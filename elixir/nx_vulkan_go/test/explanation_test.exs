@@ -90,7 +90,7 @@ defmodule NxVulkanGo.ExplanationTest do
     kernel = %{name: "k", grid: {1, 1, 1}, bytes: 1_500_000, flops: 7, seconds: 2.5e-6}
     same = List.duplicate("%3:f32 = add %1, %2", 3)
 
-    why = ["joined by reduce_in", "ends before %5 reshape: reshape must lie in memory"]
+    why = ["joined by reduce_in", "ends before %5 reshape: reshape must be in memory"]
 
     parts = [
       part.(:device, same ++ ["%4:f32 = sum %3 axes=[0]"], why, [kernel, kernel], 1.5e-3),
@@ -106,7 +106,7 @@ defmodule NxVulkanGo.ExplanationTest do
            part   place  kernels   bytes  estimated  measured  operations
               1  device        2  3.0 MB     5.0 us    1.5 ms  3 add, sum
                                                                  joined by reduce_in
-                                                                 ends before %5 reshape: reshape must lie in memory
+                                                                 ends before %5 reshape: reshape must be in memory
               2    view        0     0 B     0.0 us         -  reshape
                                                                  %5 is a result
             all                2  3.0 MB     5.0 us    1.5 ms
