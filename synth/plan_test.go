@@ -12,6 +12,7 @@ import (
 	"nxvk/synth/codegen"
 	"nxvk/synth/elementwise"
 	"nxvk/synth/kernel"
+	"nxvk/synth/kernel/kerneltest"
 	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
 	"nxvk/synth/spirv"
@@ -192,7 +193,7 @@ func TestDeterministic(t *testing.T) {
 			t.Errorf("name %s, want %s", k.Name, first.Name)
 		}
 	}
-	again, err := kernel.Parse(first.IR.String())
+	again, err := kerneltest.Parse(first.IR.String())
 	if err != nil || codegen.HashName(spirv.Compile(again, codegen.SPIRVOptions(synthtest.CPU))) != first.Name {
 		t.Errorf("the kernel read from its text is another: %v", err)
 	}

@@ -141,6 +141,25 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestOracles keeps what only tests use, packages whose names end in test, out of the
+// node.
+func TestOracles(t *testing.T) {
+	const node = "nxvk/cmd/nxvk-node"
+	packages, oracles := list(t), 0
+	for path, p := range packages {
+		if !strings.HasPrefix(path, "nxvk/") || !strings.HasSuffix(p.Name, "test") {
+			continue
+		}
+		oracles++
+		if slices.Contains(packages[node].Deps, path) {
+			t.Errorf("%s reaches %s, which is for tests", node, path)
+		}
+	}
+	if oracles == 0 {
+		t.Error("there are no packages for tests")
+	}
+}
+
 func permitted(allowed []string, dep string) bool {
 	for _, pattern := range allowed {
 		if matches(pattern, dep) {

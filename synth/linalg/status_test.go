@@ -7,7 +7,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/fusion"
-	"nxvk/synth/kernel"
+	"nxvk/synth/kernel/kerneltest"
 	"nxvk/synth/lowering"
 	"nxvk/synth/spirv/spirvtest"
 	"nxvk/synth/synthtest"
@@ -35,7 +35,7 @@ func statusOf(t *testing.T, p *lowering.Plan, size int, operands ...synthtest.Te
 		if s.Kernel.Addresses {
 			push = push[8*len(bufs):]
 		}
-		kernel.Run(s.Kernel.IR, bufs, push, s.Grid)
+		kerneltest.Run(s.Kernel.IR, bufs, push, s.Grid)
 	}
 	return int(binary.LittleEndian.Uint32(memory[p.Status.Kind][p.Status.Index]))
 }

@@ -10,7 +10,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/codegen"
-	"nxvk/synth/kernel"
+	"nxvk/synth/kernel/kerneltest"
 	"nxvk/synth/lowering"
 	"nxvk/synth/simt"
 	"nxvk/synth/spirv/spirvtest"
@@ -126,7 +126,7 @@ func carryOut(t testing.TB, s *lowering.Step, memory memories, push []byte) {
 			other[kind] = append(other[kind], bytes.Clone(b))
 		}
 	}
-	kernel.Run(s.Kernel.IR, memory.of(s), push, s.Grid)
+	kerneltest.Run(s.Kernel.IR, memory.of(s), push, s.Grid)
 	code := simt.Compile(s.Kernel.IR, true)
 	if code == nil {
 		return // its invocations talk to each other

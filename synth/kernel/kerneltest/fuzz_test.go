@@ -1,4 +1,4 @@
-package kernel
+package kerneltest
 
 import (
 	"os"

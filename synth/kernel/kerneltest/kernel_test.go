@@ -1,4 +1,4 @@
-package kernel
+package kerneltest
 
 import (
 	"encoding/binary"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
 
@@ -35,7 +36,7 @@ func TestTextRoundTrip(t *testing.T) {
 	}
 }
 
-func load(t *testing.T, name string) *Kernel {
+func load(t *testing.T, name string) *kernel.Kernel {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)
 	if err != nil {
@@ -122,11 +123,11 @@ func TestInline(t *testing.T) {
 		{Op: scalar.Add, Type: scalar.U32, Args: []int32{0, 1}},
 		{Op: scalar.Rare, Type: scalar.U32, Args: []int32{2, 3, 0}, Slow: slow},
 	}}
-	b := NewBuilder("inline", [3]uint32{1, 1, 1})
-	buf := b.Buffer(U32, true, true)
-	i := b.Builtin(GroupX)
+	b := kernel.NewBuilder("inline", [3]uint32{1, 1, 1})
+	buf := b.Buffer(kernel.U32, true, true)
+	i := b.Builtin(kernel.GroupX)
 	b.Store(buf, i, b.Inline(f, b.Load(buf, i, 1)))
-	if err := Verify(b.Kernel()); err != nil {
+	if err := kernel.Verify(b.Kernel()); err != nil {
 		t.Fatal(err)
 	}
 	data := words(2, func(i int) uint32 { return uint32(4 + 20*i) })

@@ -1,14 +1,16 @@
-package kernel
+package kerneltest
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"nxvk/synth/kernel"
 )
 
 // Parse reads the text form of a kernel and verifies it.
-func Parse(text string) (*Kernel, error) {
-	p := &parser{k: &Kernel{}, open: []*Block{}}
+func Parse(text string) (*kernel.Kernel, error) {
+	p := &parser{k: &kernel.Kernel{}, open: []*kernel.Block{}}
 	for i, line := range strings.Split(text, "\n") {
 		p.line, p.toks = line, fields(line)
 		if len(p.toks) == 0 {
@@ -21,7 +23,7 @@ func Parse(text string) (*Kernel, error) {
 	if !p.started || len(p.open) != 0 {
 		return nil, fmt.Errorf("the text ends inside of a block")
 	}
-	return p.k, Verify(p.k)
+	return p.k, kernel.Verify(p.k)
 }
 
 // fields splits a line at spaces; what follows # is a comment.
@@ -33,11 +35,11 @@ func fields(line string) []string {
 }
 
 type parser struct {
-	k       *Kernel
+	k       *kernel.Kernel
 	line    string
-	toks    []string // its words
-	open    []*Block // the blocks around the line, innermost last
-	started bool     // the body has begun
+	toks    []string        // its words
+	open    []*kernel.Block // the blocks around the line, innermost last
+	started bool            // the body has begun
 }
 
 // next takes the next word of the line.
@@ -127,7 +129,7 @@ func (p *parser) buffer() error {
 	if !ok {
 		return fmt.Errorf("unknown element type %q", p.toks[2])
 	}
-	b := Buffer{Elem: e}
+	b := kernel.Buffer{Elem: e}
 	for _, t := range p.toks[3:] {
 		b.Read = b.Read || t == "read"
 		b.Write = b.Write || t == "write"
@@ -145,7 +147,7 @@ func (p *parser) param() error {
 	if !ok || err != nil {
 		return fmt.Errorf("parameter %q at %q is malformed", p.toks[2], p.toks[4])
 	}
-	p.k.Params = append(p.k.Params, Param{t, off})
+	p.k.Params = append(p.k.Params, kernel.Param{Type: t, Offset: off})
 	return nil
 }
 
@@ -158,7 +160,7 @@ func (p *parser) shared() error {
 	if !ok || err != nil {
 		return fmt.Errorf("shared array %q of %q is malformed", p.toks[2], p.toks[3])
 	}
-	p.k.Shared = append(p.k.Shared, Shared{t, n})
+	p.k.Shared = append(p.k.Shared, kernel.Shared{Type: t, Len: n})
 	return nil
 }
 
@@ -207,7 +209,7 @@ func (p *parser) otherwise() error {
 	}
 	outer := p.open[len(p.open)-2]
 	in := &outer.Insts[len(outer.Insts)-1]
-	if in.Op != If {
+	if in.Op != kernel.If {
 		return fmt.Errorf("else without if")
 	}
 	p.open[len(p.open)-1] = &in.Blocks[1]

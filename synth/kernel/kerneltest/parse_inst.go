@@ -1,4 +1,4 @@
-package kernel
+package kerneltest
 
 import (
 	"fmt"
@@ -6,25 +6,26 @@ import (
 	"strconv"
 	"strings"
 
+	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
 
 // values reads uses of values.
-func values(toks []string) ([]Value, error) {
-	var vs []Value
+func values(toks []string) ([]kernel.Value, error) {
+	var vs []kernel.Value
 	for _, t := range toks {
 		n, err := number(t, "v")
 		if err != nil {
 			return nil, err
 		}
-		vs = append(vs, Value(n))
+		vs = append(vs, kernel.Value(n))
 	}
 	return vs, nil
 }
 
 // defs reads definitions of values, up to a word that is none.
-func (p *parser) defs() ([]Value, error) {
-	var vs []Value
+func (p *parser) defs() ([]kernel.Value, error) {
+	var vs []kernel.Value
 	for len(p.toks) > 0 && strings.Contains(p.toks[0], ":") {
 		name, typ, _ := strings.Cut(p.next(), ":")
 		n, err := number(name, "v")
@@ -39,22 +40,22 @@ func (p *parser) defs() ([]Value, error) {
 			p.k.Types = append(p.k.Types, scalar.Bool)
 		}
 		p.k.Types[n] = t
-		vs = append(vs, Value(n))
+		vs = append(vs, kernel.Value(n))
 	}
 	return vs, nil
 }
 
 // indexed are the instructions whose first word after the name is an index.
 var indexed = map[string]struct {
-	op     Op
+	op     kernel.Op
 	prefix string
 }{
-	"param": {ParamOf, "p"}, "lookup": {Lookup, "t"}, "load": {Load, "b"}, "store": {Store, "b"},
-	"get": {LoadShared, "s"}, "put": {StoreShared, "s"}, "grow": {AddShared, "s"},
+	"param": {kernel.ParamOf, "p"}, "lookup": {kernel.Lookup, "t"}, "load": {kernel.Load, "b"}, "store": {kernel.Store, "b"},
+	"get": {kernel.LoadShared, "s"}, "put": {kernel.StoreShared, "s"}, "grow": {kernel.AddShared, "s"},
 }
 
 // inst reads one instruction; its blocks are still empty.
-func (p *parser) inst() (in Inst, err error) {
+func (p *parser) inst() (in kernel.Inst, err error) {
 	if in.Res, err = p.defs(); err != nil {
 		return in, err
 	}
@@ -70,40 +71,40 @@ func (p *parser) inst() (in Inst, err error) {
 		in.Args, err = values(p.toks)
 		return in, err
 	}
-	if i := slices.Index(builtinNames[:], name); i >= 0 {
-		in.Op, in.Index = Builtin, i
+	if i := slices.Index(kernel.BuiltinNames[:], name); i >= 0 {
+		in.Op, in.Index = kernel.Builtin, i
 		return in, nil
 	}
 	if prim, ok := primByName[name]; ok {
-		in.Op, in.Prim = Prim, prim
+		in.Op, in.Prim = kernel.Prim, prim
 		in.Args, err = values(p.toks)
 		return in, err
 	}
 	return p.structural(in, name)
 }
 
-func (p *parser) structural(in Inst, name string) (Inst, error) {
+func (p *parser) structural(in kernel.Inst, name string) (kernel.Inst, error) {
 	var err error
 	switch name {
 	case "const":
 		in.Bits, err = strconv.ParseUint(p.next(), 0, 64)
 		return in, err
 	case "barrier":
-		in.Op = Barrier
+		in.Op = kernel.Barrier
 		return in, nil
 	case "lanebarrier":
-		in.Op = LaneBarrier
+		in.Op = kernel.LaneBarrier
 		return in, nil
 	case "ballot", "lanesum":
-		in.Op = map[string]Op{"ballot": Ballot, "lanesum": LaneSum}[name]
+		in.Op = map[string]kernel.Op{"ballot": kernel.Ballot, "lanesum": kernel.LaneSum}[name]
 		in.Args, err = values(p.toks)
 		return in, err
 	case "if":
-		in.Op, in.Blocks = If, make([]Block, 2)
+		in.Op, in.Blocks = kernel.If, make([]kernel.Block, 2)
 		in.Args, err = values(p.toks[:max(len(p.toks)-1, 0)])
 		return in, err
 	case "loop":
-		in.Op, in.Blocks = Loop, make([]Block, 1)
+		in.Op, in.Blocks = kernel.Loop, make([]kernel.Block, 1)
 		i := slices.Index(p.toks, "with")
 		if i < 0 {
 			return in, fmt.Errorf("loop without with")

@@ -1,4 +1,4 @@
-package kernel
+package kerneltest
 
 import (
 	"encoding/binary"
@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
 
@@ -13,7 +14,7 @@ import (
 // the kernel has barriers or lanes, a workgroup's invocations side by side. params is the
 // parameter block. An access outside of a buffer panics: kernels that do this
 // are wrong.
-func Run(k *Kernel, buffers [][]byte, params []byte, grid [3]uint32) {
+func Run(k *kernel.Kernel, buffers [][]byte, params []byte, grid [3]uint32) {
 	if len(buffers) != len(k.Buffers) || len(params) < k.ParamBytes() {
 		panic(fmt.Sprintf("BUG: kernel %q run with %d buffers and %d bytes", k.Name, len(buffers), len(params)))
 	}
@@ -28,16 +29,16 @@ func Run(k *Kernel, buffers [][]byte, params []byte, grid [3]uint32) {
 }
 
 type runner struct {
-	k        *Kernel
+	k        *kernel.Kernel
 	buffers  [][]byte
 	params   []byte
 	grid     [3]uint32
 	barriers bool
 }
 
-func hasBarrier(b *Block) bool {
+func hasBarrier(b *kernel.Block) bool {
 	for i := range b.Insts {
-		if b.Insts[i].Op == Barrier {
+		if b.Insts[i].Op == kernel.Barrier {
 			return true
 		}
 		for j := range b.Insts[i].Blocks {
@@ -62,10 +63,10 @@ func (r *runner) group(id [3]uint32) {
 	for i := range n {
 		inv := &invocation{runner: r, vals: vals, shared: shared, bar: bar}
 		u := uint32(i)
-		inv.builtins = [builtinEnd]uint32{u % l[0], u / l[0] % l[1], u / (l[0] * l[1]),
+		inv.builtins = [len(kernel.BuiltinNames)]uint32{u % l[0], u / l[0] % l[1], u / (l[0] * l[1]),
 			id[0], id[1], id[2], r.grid[0], r.grid[1], r.grid[2]}
 		if s := r.k.Lanes; s > 0 {
-			inv.builtins[Lane], inv.builtins[Subgroup] = u%s, u/s
+			inv.builtins[kernel.Lane], inv.builtins[kernel.Subgroup] = u%s, u/s
 			inv.subgroup = subgroups[u/s]
 		}
 		if !r.barriers {
@@ -113,7 +114,7 @@ type invocation struct {
 	bar      *barrier
 	subgroup *subgroup
 	turn     int // of instructions of the subgroup
-	builtins [builtinEnd]uint32
+	builtins [len(kernel.BuiltinNames)]uint32
 }
 
 func (v *invocation) run() {
@@ -123,16 +124,16 @@ func (v *invocation) run() {
 	v.block(&v.k.Body)
 }
 
-func (v *invocation) head(in *Inst) {
+func (v *invocation) head(in *kernel.Inst) {
 	r := in.Res[0]
 	switch in.Op {
-	case Const:
+	case kernel.Const:
 		v.vals[r] = in.Bits
-	case Builtin:
+	case kernel.Builtin:
 		v.vals[r] = uint64(v.builtins[in.Index])
-	case ParamOf:
+	case kernel.ParamOf:
 		p := v.k.Params[in.Index]
-		if TypeSize(p.Type) == 8 {
+		if kernel.TypeSize(p.Type) == 8 {
 			v.vals[r] = binary.LittleEndian.Uint64(v.params[p.Offset:])
 		} else {
 			v.vals[r] = uint64(binary.LittleEndian.Uint32(v.params[p.Offset:]))
@@ -140,48 +141,48 @@ func (v *invocation) head(in *Inst) {
 	}
 }
 
-func (v *invocation) block(b *Block) {
+func (v *invocation) block(b *kernel.Block) {
 	for i := range b.Insts {
 		v.inst(&b.Insts[i])
 	}
 }
 
-func (v *invocation) inst(in *Inst) {
+func (v *invocation) inst(in *kernel.Inst) {
 	switch in.Op {
-	case Prim:
+	case kernel.Prim:
 		v.vals[in.Res[0]] = v.prim(in)
-	case Lookup:
+	case kernel.Lookup:
 		v.vals[in.Res[0]] = v.k.Tables[in.Index][v.vals[in.Args[0]]]
-	case Load:
+	case kernel.Load:
 		for j, r := range in.Res {
 			v.vals[r] = v.load(in.Index, v.vals[in.Args[0]]*uint64(len(in.Res))+uint64(j))
 		}
-	case Store:
+	case kernel.Store:
 		vs := in.Args[1:]
 		for j, x := range vs {
 			v.store(in.Index, v.vals[in.Args[0]]*uint64(len(vs))+uint64(j), v.vals[x])
 		}
-	case LoadShared:
+	case kernel.LoadShared:
 		v.vals[in.Res[0]] = clip(v.k.Types[in.Res[0]], v.shared[in.Index][v.vals[in.Args[0]]])
-	case StoreShared:
+	case kernel.StoreShared:
 		v.shared[in.Index][v.vals[in.Args[0]]] = v.vals[in.Args[1]]
-	case AddShared:
+	case kernel.AddShared:
 		atomic.AddUint64(&v.shared[in.Index][v.vals[in.Args[0]]], v.vals[in.Args[1]])
-	case Barrier:
+	case kernel.Barrier:
 		v.bar.wait()
-	case LaneBarrier, Ballot, LaneSum:
+	case kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum:
 		v.together(in)
-	case If:
+	case kernel.If:
 		b := &in.Blocks[1-v.vals[in.Args[0]]]
 		v.block(b)
 		v.assign(in.Res, b.Yield)
-	case Loop:
+	case kernel.Loop:
 		v.loop(in)
 	}
 }
 
 // assign copies values all at once.
-func (v *invocation) assign(to, from []Value) {
+func (v *invocation) assign(to, from []kernel.Value) {
 	tmp := make([]uint64, len(from))
 	for i, x := range from {
 		tmp[i] = v.vals[x]
@@ -191,7 +192,7 @@ func (v *invocation) assign(to, from []Value) {
 	}
 }
 
-func (v *invocation) loop(in *Inst) {
+func (v *invocation) loop(in *kernel.Inst) {
 	b := &in.Blocks[0]
 	i, limit, step := v.vals[in.Args[0]], v.vals[in.Args[1]], v.vals[in.Args[2]]
 	v.assign(b.Params[1:], in.Args[3:])
@@ -207,15 +208,15 @@ func (v *invocation) load(buf int, i uint64) uint64 {
 	b, e := v.buffers[buf], v.k.Buffers[buf].Elem
 	at := i * uint64(e.Size())
 	switch e {
-	case U8:
+	case kernel.U8:
 		return uint64(b[at])
-	case I8:
+	case kernel.I8:
 		return clip(scalar.I32, uint64(int8(b[at])))
-	case U16:
+	case kernel.U16:
 		return uint64(binary.LittleEndian.Uint16(b[at:]))
-	case I16:
+	case kernel.I16:
 		return clip(scalar.I32, uint64(int16(binary.LittleEndian.Uint16(b[at:]))))
-	case U32, I32, F32:
+	case kernel.U32, kernel.I32, kernel.F32:
 		return uint64(binary.LittleEndian.Uint32(b[at:]))
 	}
 	return binary.LittleEndian.Uint64(b[at:])

@@ -1,14 +1,15 @@
-package kernel
+package kerneltest
 
 import (
 	"math"
 	"math/bits"
 
+	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
 
 // prim computes a primitive operation on bits as an IEEE device would.
-func (v *invocation) prim(in *Inst) uint64 {
+func (v *invocation) prim(in *kernel.Inst) uint64 {
 	var a [3]uint64
 	for i, x := range in.Args {
 		a[i] = v.vals[x]
@@ -39,10 +40,21 @@ func (v *invocation) prim(in *Inst) uint64 {
 	case scalar.Eq, scalar.Ne, scalar.Lt, scalar.Le:
 		return compare(in.Prim, from, a[0], a[1])
 	}
-	if IsFloat(to) {
+	if kernel.IsFloat(to) {
 		return clip(to, evalFloat(in.Prim, to, a))
 	}
 	return clip(to, evalInt(in.Prim, from, a))
+}
+
+// clip keeps the bits that a value of the type has.
+func clip(t scalar.Type, bits uint64) uint64 {
+	switch {
+	case t == scalar.Bool:
+		return bits & 1
+	case kernel.Is64(t):
+		return bits
+	}
+	return bits & math.MaxUint32
 }
 
 func truth(c bool) uint64 {
@@ -54,7 +66,7 @@ func truth(c bool) uint64 {
 
 // signed extends the sign of an integer of the type.
 func signed(t scalar.Type, x uint64) int64 {
-	if Is64(t) {
+	if kernel.Is64(t) {
 		return int64(x)
 	}
 	return int64(int32(x))
@@ -76,9 +88,9 @@ func fromFloat(t scalar.Type, x float64) uint64 {
 
 func compare(op scalar.Op, t scalar.Type, x, y uint64) uint64 {
 	switch {
-	case IsFloat(t):
+	case kernel.IsFloat(t):
 		return ordered(op, toFloat(t, x), toFloat(t, y))
-	case IsSigned(t):
+	case kernel.IsSigned(t):
 		return ordered(op, signed(t, x), signed(t, y))
 	}
 	return ordered(op, x, y)
@@ -100,23 +112,23 @@ func convert(from, to scalar.Type, x uint64) uint64 {
 	switch {
 	case to == scalar.Bool:
 		return truth(x != 0)
-	case from == scalar.Bool && IsFloat(to):
+	case from == scalar.Bool && kernel.IsFloat(to):
 		return fromFloat(to, float64(x))
-	case IsFloat(from) && IsFloat(to):
+	case kernel.IsFloat(from) && kernel.IsFloat(to):
 		return fromFloat(to, toFloat(from, x))
-	case IsFloat(from) && to == scalar.U64:
+	case kernel.IsFloat(from) && to == scalar.U64:
 		return uint64(toFloat(from, x))
-	case IsFloat(from):
+	case kernel.IsFloat(from):
 		return clip(to, uint64(int64(toFloat(from, x))))
-	case to == scalar.F32 && IsSigned(from):
+	case to == scalar.F32 && kernel.IsSigned(from):
 		return uint64(math.Float32bits(float32(signed(from, x))))
 	case to == scalar.F32:
 		return uint64(math.Float32bits(float32(x)))
-	case to == scalar.F64 && IsSigned(from):
+	case to == scalar.F64 && kernel.IsSigned(from):
 		return math.Float64bits(float64(signed(from, x)))
 	case to == scalar.F64:
 		return math.Float64bits(float64(x))
-	case IsSigned(from):
+	case kernel.IsSigned(from):
 		return clip(to, uint64(signed(from, x)))
 	}
 	return clip(to, x)
@@ -138,7 +150,7 @@ func evalFloat(op scalar.Op, t scalar.Type, a [3]uint64) uint64 {
 	case scalar.Div:
 		r = x / y
 	case scalar.Fma:
-		return fma(t, x, y, toFloat(t, a[2]))
+		return fma(t, a)
 	case scalar.Neg:
 		r = -x
 	case scalar.Sqrt:
@@ -161,27 +173,13 @@ func evalFloat(op scalar.Op, t scalar.Type, a [3]uint64) uint64 {
 	return fromFloat(t, r)
 }
 
-// fma rounds once. For f32 the product is exact in float64; the sum is rounded
-// to odd there, which makes the second rounding harmless.
-func fma(t scalar.Type, x, y, z float64) uint64 {
+// fma rounds once.
+func fma(t scalar.Type, a [3]uint64) uint64 {
+	x, y, z := toFloat(t, a[0]), toFloat(t, a[1]), toFloat(t, a[2])
 	if t == scalar.F64 {
 		return math.Float64bits(math.FMA(x, y, z))
 	}
-	p := x * y
-	s := p + z
-	if bb := s - p; !math.IsInf(s, 0) && s == s {
-		err := (p - (s - bb)) + (z - bb)
-		b := math.Float64bits(s)
-		if err != 0 && b&1 == 0 {
-			if (err > 0) == (s > 0) {
-				b++
-			} else {
-				b--
-			}
-			s = math.Float64frombits(b)
-		}
-	}
-	return fromFloat(t, s)
+	return fromFloat(t, float64(kernel.MulAdd32(float32(x), float32(y), float32(z))))
 }
 
 func evalInt(op scalar.Op, t scalar.Type, a [3]uint64) uint64 {
@@ -208,7 +206,7 @@ func evalInt(op scalar.Op, t scalar.Type, a [3]uint64) uint64 {
 	case scalar.Shl:
 		return x << y
 	case scalar.Shr:
-		if IsSigned(t) {
+		if kernel.IsSigned(t) {
 			return uint64(signed(t, x) >> y)
 		}
 		return x >> y
@@ -228,17 +226,12 @@ func divide(op scalar.Op, t scalar.Type, x, y uint64) uint64 {
 	switch {
 	case y == 0:
 		return 0
-	case !IsSigned(t) && op == scalar.Div:
+	case !kernel.IsSigned(t) && op == scalar.Div:
 		return x / y
-	case !IsSigned(t):
+	case !kernel.IsSigned(t):
 		return x % y
 	case op == scalar.Div:
 		return uint64(signed(t, x) / signed(t, y))
 	}
 	return uint64(signed(t, x) % signed(t, y))
-}
-
-// MulAdd32 is x*y + z, rounded once.
-func MulAdd32(x, y, z float32) float32 {
-	return math.Float32frombits(uint32(fma(scalar.F32, float64(x), float64(y), float64(z))))
 }

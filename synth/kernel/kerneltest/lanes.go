@@ -1,4 +1,6 @@
-package kernel
+package kerneltest
+
+import "nxvk/synth/kernel"
 
 // subgroup is where the lanes of a subgroup meet while a kernel runs on the host.
 // The values of an instruction are not written over by the next one, which a lane
@@ -22,9 +24,9 @@ func newSubgroups(n, lanes int) []*subgroup {
 
 // together carries out an instruction of a subgroup: every lane says what it has,
 // and once all have, each takes what it needs of it.
-func (v *invocation) together(in *Inst) {
-	s, lane := v.subgroup, v.builtins[Lane]
-	if in.Op == LaneBarrier {
+func (v *invocation) together(in *kernel.Inst) {
+	s, lane := v.subgroup, v.builtins[kernel.Lane]
+	if in.Op == kernel.LaneBarrier {
 		s.bar.wait()
 		return
 	}
@@ -33,11 +35,11 @@ func (v *invocation) together(in *Inst) {
 	values[lane] = v.vals[in.Args[0]]
 	s.bar.wait()
 	switch in.Op {
-	case Ballot:
+	case kernel.Ballot:
 		for i, r := range in.Res {
 			v.vals[r] = ballot(values[32*i : min(32*i+32, len(values))])
 		}
-	case LaneSum:
+	case kernel.LaneSum:
 		sum := uint64(0)
 		for _, x := range values[:lane] {
 			sum += x
