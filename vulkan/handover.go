@@ -44,6 +44,7 @@ type batch struct {
 	cmds    []vk.Cmd // of lists
 	lists   *lists
 	last    bool // no other batch uses lists
+	divided bool // it is a piece of what was submitted, or all of it
 	queries int
 	seconds float64   // that it is expected to take
 	main    *Pipeline // takes nearly all of that, or nil
@@ -198,6 +199,7 @@ func (q *queue) next() (*flow, *line) {
 	var first *flow
 	var to *line
 	for _, f := range q.backlog {
+		q.divide(f)
 		b := &f.pending[0]
 		b.expect()
 		if first != nil && !f.before(&first.account, b.seconds, first.pending[0].seconds) || !b.ready() {
