@@ -106,6 +106,9 @@ func (q *queue) hand(b batch) error {
 	}
 	b.at = time.Now()
 	if len(f.pending) == 0 {
+		if q.clock.others(&f.account) {
+			q.reap() // they may have ended
+		}
 		q.backlog = append(q.backlog, f)
 		if f.inFlight == 0 {
 			q.clock.arrive(&f.account)

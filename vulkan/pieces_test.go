@@ -177,3 +177,24 @@ func TestBatchesThatWaitAreCut(t *testing.T) {
 	q.mu.Unlock()
 	wait(t, d, must(s.Submit())(t))
 }
+
+// TestStreamsInTurnAreAlone has streams work one after the other: a stream whose work has
+// ended is no company for the next, even where nobody has looked since.
+func TestStreamsInTurnAreAlone(t *testing.T) {
+	d := openTest(t, Options{})
+	p := affine(t, d, true)
+	b := must(d.Alloc(4096))(t)
+	for range 5 {
+		s := d.Stream()
+		for range 2 * promptSize {
+			if err := s.Dispatch(p, []Arg{ReadWrite(b), ReadWrite(b)}, affinePush(1, 1, 1), 1, 1, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wait(t, d, must(s.Submit())(t))
+		s.Close()
+	}
+	if !d.queue.alone() {
+		t.Error("streams that worked one after the other count as several at once")
+	}
+}
