@@ -3,6 +3,7 @@ package vulkan
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"nxvk/vulkan/vk"
 )
@@ -23,6 +24,7 @@ type Device struct {
 	kernels kernels
 	copier  copier
 	counts  counters
+	onEnd   atomic.Pointer[func(waited, ran time.Duration)] // see OnEnd
 
 	lost    atomic.Pointer[error]
 	stalled atomic.Bool // work on it may never end

@@ -25,6 +25,11 @@ func (c *virtual) arrive(a *account) {
 	c.active = append(c.active, a)
 }
 
+// others reports whether other accounts than this are active.
+func (c *virtual) others(a *account) bool {
+	return len(c.active) > 1 || len(c.active) == 1 && c.active[0] != a
+}
+
 // leave notes that an account has no work any more.
 func (c *virtual) leave(a *account) {
 	c.time()

@@ -44,6 +44,7 @@ type batch struct {
 	cmds    []vk.Cmd // of lists
 	lists   *lists
 	last    bool // no other batch uses lists
+	divided bool // it is a piece of what was submitted, or all of it
 	queries int
 	seconds float64   // that it is expected to take
 	main    *Pipeline // takes nearly all of that, or nil
@@ -105,6 +106,9 @@ func (q *queue) hand(b batch) error {
 	}
 	b.at = time.Now()
 	if len(f.pending) == 0 {
+		if q.clock.others(&f.account) {
+			q.reap() // they may have ended
+		}
 		q.backlog = append(q.backlog, f)
 		if f.inFlight == 0 {
 			q.clock.arrive(&f.account)
@@ -198,6 +202,7 @@ func (q *queue) next() (*flow, *line) {
 	var first *flow
 	var to *line
 	for _, f := range q.backlog {
+		q.divide(f)
 		b := &f.pending[0]
 		b.expect()
 		if first != nil && !f.before(&first.account, b.seconds, first.pending[0].seconds) || !b.ready() {

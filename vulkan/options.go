@@ -37,9 +37,6 @@ type Options struct {
 	// Piece is how long a piece of work should run before others have their turn;
 	// 0 picks one after the number of queues.
 	Piece time.Duration
-	// OnEnd is told of each submission that is seen complete, how long it waited for its
-	// turn and how long it then took. It must not block or call the device.
-	OnEnd func(waited, ran time.Duration)
 	// Fault makes failures happen, for tests.
 	Fault Fault
 }

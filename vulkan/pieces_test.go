@@ -86,7 +86,7 @@ func TestPiecesCoverBatches(t *testing.T) {
 				s.Expect(e)
 			}
 		}
-		list := d.queue.pieces(s.lists, s.seconds, false)
+		list := d.queue.pieces(s.lists, false)
 		at, sum, all := 0, 0.0, uint64(0)
 		for _, x := range list {
 			if x.from != at || x.to <= x.from || x.to-x.from > 2*pieceSize {
@@ -104,5 +104,97 @@ func TestPiecesCoverBatches(t *testing.T) {
 			t.Errorf("pieces end at %d of %d, have %d groups of %d, %v seconds of %v", at, len(s.cmds), all, groups, sum, seconds)
 		}
 		s.Discard()
+	}
+}
+
+// TestAloneIsNotCut submits the same long batches with and without other streams at work:
+// a stream that is alone makes one submission of each, as it would on a device of its own.
+func TestAloneIsNotCut(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		d := openTest(t, Options{Queues: 1, Piece: time.Millisecond})
+		d.queue.crowded.Store(0)
+		if !alone {
+			d.queue.crowded.Store(time.Now().Add(time.Hour).UnixNano())
+		}
+		p := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
+		b := must(d.Alloc(1 << 16))(t)
+		s := d.Stream()
+		rnd := rand.New(rand.NewPCG(2, 12))
+		const rounds = 20
+		for range rounds {
+			for range 8 {
+				if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, 64, 1, 1); err != nil {
+					t.Fatal(err)
+				}
+				s.Expect((1 + 5*rnd.Float64()) * 1e-3 / p.learnt.value())
+			}
+			wait(t, d, must(s.Submit())(t))
+		}
+		if n := d.Stats().Submits; (n == rounds) != alone {
+			t.Errorf("alone %v: %d submissions of %d batches", alone, n, rounds)
+		}
+	}
+}
+
+// TestBatchesThatWaitAreCut has a stream submit batches while it is alone: those that are
+// not next yet are cut when another stream has work.
+func TestBatchesThatWaitAreCut(t *testing.T) {
+	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond})
+	p := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
+	b := must(d.Alloc(1 << 16))(t)
+	s := d.Stream()
+	q := &d.queue
+	q.mu.Lock()
+	q.crowded.Store(0)
+	q.handing = true // nothing is handed over meanwhile
+	q.mu.Unlock()
+	for range 2 {
+		for range 8 {
+			if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, 64, 1, 1); err != nil {
+				t.Fatal(err)
+			}
+			s.Expect(4e-3)
+		}
+		must(s.Submit())(t)
+	}
+	q.mu.Lock()
+	f := s.flow
+	q.divide(f)
+	if n := len(f.pending); n != 2 {
+		t.Errorf("alone, the first batch is %d pieces", n-1)
+	}
+	first := f.pending[0]
+	f.pending = f.pending[1:]
+	q.crowded.Store(time.Now().Add(time.Hour).UnixNano())
+	last := f.pending[0].sub
+	q.divide(f)
+	if n := len(f.pending); n < 8 || f.pending[n-1].sub != last || !f.pending[n-1].last {
+		t.Errorf("beside others, the second batch is %d pieces", n)
+	}
+	f.pending = append([]batch{first}, f.pending...)
+	q.handing = false
+	q.proceed()
+	q.mu.Unlock()
+	wait(t, d, must(s.Submit())(t))
+}
+
+// TestStreamsInTurnAreAlone has streams work one after the other: a stream whose work has
+// ended is no company for the next, even where nobody has looked since.
+func TestStreamsInTurnAreAlone(t *testing.T) {
+	d := openTest(t, Options{})
+	p := affine(t, d, true)
+	b := must(d.Alloc(4096))(t)
+	for range 5 {
+		s := d.Stream()
+		for range 2 * promptSize {
+			if err := s.Dispatch(p, []Arg{ReadWrite(b), ReadWrite(b)}, affinePush(1, 1, 1), 1, 1, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wait(t, d, must(s.Submit())(t))
+		s.Close()
+	}
+	if !d.queue.alone() {
+		t.Error("streams that worked one after the other count as several at once")
 	}
 }

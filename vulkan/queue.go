@@ -34,6 +34,9 @@ const (
 	// had work for so long as lonely says: the device then never waits for the next piece.
 	aloneAhead = 4 * pieceGPU
 	lonely     = 2 * time.Second
+	// pieceAlone is the seconds that a submission of a stream that is alone takes at most,
+	// so that who comes has a bound on the first wait. It is above what callers gather.
+	pieceAlone = 60e-3
 )
 
 // alone reports whether one stream alone has had work for some time.
@@ -226,7 +229,7 @@ func (l *line) took(now time.Time, list []busyRecorder, active float64) {
 		case b.seconds == 0:
 		case b.main != nil && len(list) == 1:
 			b.main.learn(seconds, b.seconds, b.cut)
-		case b.main == nil && all > telling:
+		case b.main == nil && (all > telling || seconds < b.seconds):
 			b.sub.flow.mixed.learn(seconds / b.seconds)
 		}
 	}

@@ -54,14 +54,19 @@ func (c *counters) observe(d time.Duration) {
 	c.latencyNanos.Store(old + (int64(d)-old)/8)
 }
 
+// OnEnd has f called for each submission that ends from now on: with the time it waited
+// for its turn, and the time from then until its end was seen. f must not block or call the
+// device.
+func (d *Device) OnEnd(f func(waited, ran time.Duration)) { d.onEnd.Store(&f) }
+
 // completed notes submissions that were seen to end.
 func (d *Device) completed(now time.Time, list []busyRecorder) {
 	for i := range list {
 		waited, ran := list[i].waited, now.Sub(list[i].at)
 		d.counts.waitedNanos.Add(int64(waited))
 		d.counts.ranNanos.Add(int64(ran))
-		if f := d.opts.OnEnd; f != nil {
-			f(waited, ran)
+		if f := d.onEnd.Load(); f != nil {
+			(*f)(waited, ran)
 		}
 	}
 	d.counts.ended.Add(uint64(len(list)))

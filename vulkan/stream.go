@@ -53,7 +53,6 @@ type Stream struct {
 
 	dispatches, barriers, copies int
 	stamps                       []Arg     // of the timestamps taken
-	seconds                      float64   // that the commands are expected to take
 	kernel                       *Pipeline // of the command recorded last, if it is a dispatch
 	hostReads                    bool      // the host reads what commands wrote
 
@@ -90,7 +89,7 @@ func (s *Stream) begin() {
 	clear(s.stamps)
 	s.stamps = s.stamps[:0]
 	s.hostReads = false
-	s.seconds, s.kernel = 0, nil
+	s.kernel = nil
 	if s.makerAt > 0 {
 		s.makers, s.makerAt = [makersKept]maker{}, 0
 	}
@@ -331,7 +330,7 @@ func (s *Stream) settle() {
 	s.begin()
 }
 
-// submit gives the device a batch, in pieces of which t is the last.
+// submit hands a batch over, as the submission t.
 func (s *Stream) submit(t *submission) error {
 	d := s.d
 	if err := d.gone(); err != nil {
@@ -343,30 +342,16 @@ func (s *Stream) submit(t *submission) error {
 	}
 	l := s.lists
 	s.lists = nil
-	deps := d.mem.follow(s, t)
-	pieces := d.queue.pieces(l, s.seconds, len(s.stamps) > 0)
-	writes := slices.Clone(s.wrote)
-	for i, p := range pieces {
-		b := batch{cmds: l.cmds[p.from:p.to], lists: l, last: i == len(pieces)-1, queries: len(s.stamps),
-			seconds: p.seconds, rate: 1, main: p.main, cut: p.cut, writes: writes}
-		if b.main != nil {
-			b.rate = b.main.learnt.value()
-		}
-		if b.sub = t; !b.last {
-			b.sub = &submission{flow: s.flow}
-		}
-		b.sub.deps, deps = deps, nil
-		err := d.queue.hand(b)
-		if err != nil && d.gone() == nil {
-			// Others count on what was recorded: they would find what memory held before.
-			err = d.lose("submit", err)
-		}
-		if err != nil {
-			d.queue.never(t, err)
-			return err
-		}
+	t.deps = d.mem.follow(s, t)
+	err := d.queue.hand(batch{sub: t, cmds: l.cmds, lists: l, last: true, queries: len(s.stamps), rate: 1, writes: slices.Clone(s.wrote)})
+	if err != nil && d.gone() == nil {
+		// Others count on what was recorded: they would find what memory held before.
+		err = d.lose("submit", err)
 	}
-	return nil
+	if err != nil {
+		d.queue.never(t, err)
+	}
+	return err
 }
 
 // follow makes t the submission that used the memory of a batch last, and returns those

@@ -92,6 +92,9 @@ func (d *Device) Init(...any) error {
 // open begins a run of the device: a fresh executor and a new incarnation.
 func (d *Device) open(dev *vulkan.Device) {
 	d.incarnation = newIncarnation()
+	if dev != nil {
+		dev.OnEnd(d.cfg.Reporter.ran)
+	}
 	d.exec = exec.New(exec.Config{
 		Device:    dev,
 		Host:      d.cfg.Host,

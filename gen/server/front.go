@@ -47,6 +47,12 @@ func (d *Device) reports() {
 	r.open(&d.mailbox, d.status)
 }
 
+// ran notes a submission that has ended on the device.
+func (r *Reporter) ran(waited, ran time.Duration) {
+	r.turns.Observe(waited.Seconds())
+	r.runs.Observe(ran.Seconds())
+}
+
 // completed is told how long a submission took.
 func (d *Device) completed(t time.Duration) { d.cfg.Reporter.submits.Observe(t.Seconds()) }
 

@@ -18,6 +18,8 @@ const (
 	callSeconds   = "call_seconds"
 	waitSeconds   = "queue_wait_seconds"
 	submitSeconds = "submit_latency_seconds"
+	turnSeconds   = "device_wait_seconds"
+	runSeconds    = "device_run_seconds"
 )
 
 // metricRows are the numbers that a snapshot gives, one a device.
@@ -110,4 +112,6 @@ var histograms = []struct {
 	{callSeconds, func(r *Reporter) prometheus.Histogram { return r.calls }},
 	{waitSeconds, func(r *Reporter) prometheus.Histogram { return r.waits }},
 	{submitSeconds, func(r *Reporter) prometheus.Histogram { return r.submits }},
+	{turnSeconds, func(r *Reporter) prometheus.Histogram { return r.turns }},
+	{runSeconds, func(r *Reporter) prometheus.Histogram { return r.runs }},
 }

@@ -233,6 +233,11 @@ func TestSubmissionTime(t *testing.T) {
 	if n := get(t, m, "submit_latency_seconds_count", "nxvk_0"); n != etf.Term(submits) || submits == 0 {
 		t.Errorf("%v submissions have a time, want %v", n, submits)
 	}
+	for _, name := range []atom{"device_wait_seconds_count", "device_run_seconds_count"} {
+		if n := get(t, m, name, "nxvk_0"); n == etf.Term(0.0) {
+			t.Errorf("%s is %v after %v submissions", name, n, submits)
+		}
+	}
 	if x := get(t, m, "device_submission_seconds", "nxvk_0"); x != etf.Term(0.0) {
 		t.Errorf("a submission is under way for %v s", x)
 	}

@@ -16,6 +16,7 @@ import (
 type Reporter struct {
 	name                  gen.Atom
 	calls, waits, submits prometheus.Histogram
+	turns, runs           prometheus.Histogram // of submissions to the device
 
 	mu     sync.Mutex
 	latest *status       // nil before the first one
@@ -49,6 +50,8 @@ func NewReporter(name gen.Atom) *Reporter {
 		calls:   histogram(callSeconds, "Time from the arrival of a call to its answer."),
 		waits:   histogram(waitSeconds, "Time that messages waited for the device server."),
 		submits: histogram(submitSeconds, "Time from submission to completion."),
+		turns:   histogram(turnSeconds, "Time that submissions waited for their turn on the device."),
+		runs:    histogram(runSeconds, "Time from the turn of a submission to its completion on the device."),
 	}
 }
 

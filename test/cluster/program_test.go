@@ -132,6 +132,7 @@ func TestMetrics(t *testing.T) {
 		"# TYPE nxvk_buffers gauge", `nxvk_buffers{device="nxvk_0"} 3`, `nxvk_session_bytes{device="nxvk_0"} 3000`,
 		"# TYPE nxvk_instructions_total counter", "nxvk_sessions", "nxvk_dispatches_total", "nxvk_fallbacks_total",
 		"# TYPE nxvk_submit_latency_seconds histogram", "# TYPE nxvk_call_seconds histogram", "# TYPE nxvk_queue_wait_seconds histogram",
+		"# TYPE nxvk_device_wait_seconds histogram", "# TYPE nxvk_device_run_seconds histogram",
 		`nxvk_session_memory_bytes{device="nxvk_0",label="",session="<`, `nxvk_device_busy_seconds{device="nxvk_0"}`,
 		`nxvk_device_up{device="nxvk_0"} 1`, "nxvk_build_info{", "go_goroutines",
 		"nxvk_wire_received_bytes_total", "nxvk_connections 1", "nxvk_handshakes_failed_total",
