@@ -52,6 +52,9 @@ func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Density) (d *density
 			return nil, wait, err
 		}
 	}
+	if e.trajectory(l, p) {
+		return nil, true, nil
+	}
 	d = &density{program: p, feed: e.feed(l), typ: position}
 	for i, t := range w.types {
 		d.data = append(d.data, fallback.Value{Type: t, Data: dataOf(w.args[i], w.in.Ins[i], t)})

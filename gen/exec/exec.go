@@ -84,18 +84,18 @@ type Executor struct {
 	outs      []*store.Storage // scratch of deviceResults
 	temps     []*store.Storage // scratch of deviceResults
 
-	open      []*feed     // with work that is not submitted
-	enough    int         // how often a program has to be seen to be compiled
-	building  int         // plans and pipelines that are being made, or destroyed
-	tiers     []*tier     // those whose units or kernels are being made
-	saving    bool        // pipelines will be saved
-	warming   []*compiled // kernels of which the device is to make machine code
-	calls     uint64      // callbacks so far: their references
-	inFlight  int         // submissions that have not completed
-	timer     bool        // a flush is due
-	cancelled bool        // a deadline has had work of the device taken back
-	lost      error       // the device is gone
-	Counters  Counters
+	open     []*feed     // with work that is not submitted
+	enough   int         // how often a program has to be seen to be compiled
+	building int         // plans and pipelines that are being made, or destroyed
+	tiers    []*tier     // those whose units or kernels are being made
+	saving   bool        // pipelines will be saved
+	warming  []*compiled // kernels of which the device is to make machine code
+	calls    uint64      // callbacks so far: their references
+	inFlight int         // submissions that have not completed
+	timer    bool        // a flush is due
+	cancels  int         // deadlines that have had work of the device taken back
+	lost     error       // the device is gone
+	Counters Counters
 
 	departed map[vulkan.Ticket]time.Time // submissions that have not completed; see flight.go
 }
@@ -193,7 +193,7 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 			l.Session.Delete(ops.ID(id))
 		}
 	case in.Op == ops.Program:
-		e.define(l, in)
+		return e.define(l, in)
 	case in.Op == ops.Shader:
 		e.defineShader(l, in)
 	case in.Op == ops.Forget:

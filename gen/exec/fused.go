@@ -2,7 +2,6 @@ package exec
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -133,8 +132,6 @@ func (e *Executor) unitPlan(f *fused) *planned {
 	})
 	return p
 }
-
-var errBeingMade = errors.New("the plan is being made")
 
 func lowerUnit(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *synth.Plan, err error) {
 	defer func() {

@@ -41,7 +41,8 @@ type Lane struct {
 	feed *feed // of the lane of a session: what it has the device do
 
 	programs programs
-	run      *run // the program under way, whose slots stand for the session's values
+	defining *program // being made of the definition at the front
+	run      *run     // the program under way, whose slots stand for the session's values
 
 	shaders  map[string]*shader // by key
 	samplers int                // runs of chains so far
@@ -119,6 +120,13 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 		if len(l.queue) == 0 && !l.parked {
 			switch e.turnOfInstr(l, in) {
 			case later:
+				if e.turns.over(0) {
+					e.rest(l)
+				}
+				continue
+			case unknown:
+				l.parked = true
+				l.queue = append(l.queue, e.instruct(in))
 				continue
 			case after:
 				l.queue = append(l.queue, e.instruct(in))
@@ -193,6 +201,9 @@ func (e *Executor) advance(l *Lane) {
 		case later:
 			l.queue = l.queue[1:]
 			continue
+		case unknown:
+			l.parked = true
+			return
 		case after:
 			l.queue = slices.Insert(l.queue, 0, e.cut(l))
 			continue

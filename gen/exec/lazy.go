@@ -27,9 +27,10 @@ import (
 type turn int
 
 const (
-	now   turn = iota // though others are pending
-	after             // after those that are pending
-	later             // it is pending, too; or there is nothing left to do
+	now     turn = iota // though others are pending
+	after               // after those that are pending
+	later               // it is pending, too; or there is nothing left to do
+	unknown             // its plan is being made, which tells
 )
 
 // form is a structure of instructions: all that the choice of a turn depends on,
@@ -40,6 +41,7 @@ type form struct {
 	lazy   bool   // instructions may be pending
 	starts bool   // operands that are on the host become literals first
 	index  bool   // operands are indices, which have to be on the host
+	making bool   // the plan is being made, and the rest not known
 	alias  bool   // the result is an operand's memory
 	plan   *planned
 }
@@ -183,6 +185,9 @@ func (e *Executor) consider(l *Lane, in *wire.Instr) turn {
 		f = e.formOf(w)
 	}
 	switch {
+	case f.making:
+		f.plan.waiting = append(f.plan.waiting, l)
+		return unknown
 	case !f.lazy, f.index && !indicesKnown(w):
 		return l.unless(pending)
 	case !pending && (f.alias || e.small(w)):
@@ -231,17 +236,21 @@ func (e *Executor) formOf(w *work) *form {
 	e.tick()
 	evict(e.forms, e.room.forms, e.clock, nil, nil)
 	key := string(e.key)
-	e.lastForm++
-	f := &form{id: e.lastForm, used: used{e.clock}}
+	f := &form{used: used{e.clock}}
 	if w.in.Check(w.types) == nil {
 		f.starts = w.in.Op == ops.Slice || w.in.Op == ops.PutSlice
 		f.index = w.in.Op.Info().Kind == ops.Index
 		f.alias = w.sameBytes()
 		p, err := e.plan(w)
+		if err == errBeingMade {
+			return &form{making: true, plan: p}
+		}
 		f.lazy = f.alias || err == nil && p.Status == nil
 		f.alias = f.alias || err == nil && p.Alias >= 0
 		f.plan = p
 	}
+	e.lastForm++
+	f.id = e.lastForm
 	e.forms[key] = f
 	return f
 }

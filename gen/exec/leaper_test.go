@@ -66,7 +66,7 @@ func (r *rig) prepared(l *Lane, s *wire.Density) (d *density) {
 		var err error
 		in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}
 		if d, wait, err = r.exec.density(l, in, s); err == nil && !wait {
-			err = d.device(r.exec)
+			err = d.device()
 		}
 		if err != nil {
 			r.Fatal(err)

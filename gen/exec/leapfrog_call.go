@@ -34,7 +34,7 @@ func (e *Executor) Leapfrog(l *Lane, c *wire.Leapfrog, done func(Rows, error)) {
 // takeSteps takes the steps of a request. The kernel finds the gradients where
 // it begins.
 func (e *Executor) takeSteps(l *Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
-	if err := d.device(e); errors.Is(err, synth.ErrUnsupported) {
+	if err := d.device(); errors.Is(err, synth.ErrUnsupported) {
 		return e.stepsOnHost(l, d, c, done)
 	} else if err != nil {
 		return err

@@ -43,6 +43,9 @@ func (e *Executor) place(l *Lane, w *work) (wait bool, err error) {
 	}
 	p, err := e.plan(w)
 	switch {
+	case err == errBeingMade:
+		p.waiting = append(p.waiting, l)
+		return true, nil
 	case errors.Is(err, synth.ErrUnsupported):
 		e.Counters.Fallbacks++
 		return e.host(l, w)

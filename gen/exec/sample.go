@@ -63,7 +63,7 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 		hosts[i] = d.hosted()
 		return hosts[i]
 	}
-	switch err := d.device(e); {
+	switch err := d.device(); {
 	case err == nil && d.sampled(e):
 		leaper = e.newLeaper(d, s.Chains)
 		integrator = func(int) nuts.Integrator { return leaper }

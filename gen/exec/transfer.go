@@ -90,17 +90,26 @@ func (e *Executor) onDevice(l *Lane, m *store.Storage) (wait bool, err error) {
 	if wait || err != nil {
 		return wait, err
 	}
+	if len(m.Host) > uploadNow {
+		e.uploadApart(l, m, buf)
+		return true, nil
+	}
 	f := e.feed(l)
 	if err := f.stream.Upload(buf, 0, m.Host); err != nil {
 		buf.Free()
 		return false, e.deviceError(err)
 	}
+	e.uploaded(f, m, buf)
+	return false, nil
+}
+
+// uploaded gives a value its memory on the device.
+func (e *Executor) uploaded(f *feed, m *store.Storage, buf *vulkan.Buffer) {
 	m.Dev = buf
 	e.note(f)
 	if len(m.Host) > large && m.Pins == 0 {
 		m.FreeHost() // one copy of a large value is enough
 	}
-	return false, nil
 }
 
 // readBack copies a value to the host, parking the lane meanwhile.
