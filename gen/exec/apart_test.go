@@ -19,7 +19,7 @@ import (
 // served checks that another session is served while a lane waits.
 func (r *rig) served(l *Lane) {
 	r.Helper()
-	if !l.parked {
+	if l.waits == 0 {
 		r.Error("the lane does not wait")
 	}
 	other := r.session()
@@ -34,7 +34,7 @@ func (r *rig) served(l *Lane) {
 	if !slices.Equal(got, floats(5, 6)) {
 		r.Errorf("the other session read %v at once", got)
 	}
-	if !l.parked {
+	if l.waits == 0 {
 		r.Error("the lane did not wait")
 	}
 }
@@ -72,7 +72,7 @@ func TestDefineApart(t *testing.T) {
 		for key, region := range map[string]*ops.Region{"long": p, "loop": doubling(2)} {
 			r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: region}}})
 			r.served(l)
-			r.until(func() bool { return !l.parked })
+			r.until(func() bool { return l.waits == 0 })
 		}
 		r.run(l, "long", []ops.Result{res(2, f32(2))}, ref(1))
 		r.want(l, 2, 5, 7)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -296,13 +297,13 @@ func (e *Executor) cut(l *Lane) request {
 	s := l.segment
 	l.segment, l.running, l.usual = nil, s, len(s.steps)
 	e.gathering = slices.DeleteFunc(e.gathering, func(g *Lane) bool { return g == l })
-	return request{task: func(l *Lane) bool { return e.runSegment(l, s) }}
+	return request{task: func(l *Lane) queue.Wait { return e.runSegment(l, s) }}
 }
 
 // compel has what is pending in a lane carried out, unless the lane waits for
 // something.
 func (e *Executor) compel(l *Lane) {
-	if l.segment != nil && !l.parked && len(l.queue) == 0 {
+	if l.segment != nil && l.waits == 0 && len(l.queue) == 0 {
 		e.enqueue(l, e.cut(l))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -54,16 +55,16 @@ func (d *density) device() error {
 }
 
 // trajectory has the kernel of a density made, once. The lane waits for it.
-func (e *Executor) trajectory(l *Lane, p *program) (wait bool) {
+func (e *Executor) trajectory(l *Lane, p *program) (wait queue.Wait) {
 	switch t := p.steps; {
 	case t != nil && t.ready:
-		return false
+		return 0
 	case t != nil:
 		t.waiting = append(t.waiting, l)
-		return true
+		return queue.ForPlan
 	case e.dev == nil:
 		p.steps = &trajectory{err: synth.ErrUnsupported, ready: true}
-		return false
+		return 0
 	}
 	t := &trajectory{waiting: []*Lane{l}}
 	p.steps = t
@@ -87,7 +88,7 @@ func (e *Executor) trajectory(l *Lane, p *program) (wait bool) {
 			e.resume(l)
 		}
 	})
-	return true
+	return queue.ForPlan
 }
 
 // operationsAnElement is how many operations of a density the host carries out in

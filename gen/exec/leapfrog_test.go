@@ -159,7 +159,7 @@ func TestDensityWithoutKernel(t *testing.T) {
 	l := r.session()
 	r.bell(l, 1, 0)
 	p := l.programs.byKey["bell"]
-	if r.exec.trajectory(l, p) {
+	if r.exec.trajectory(l, p) != 0 {
 		t.Fatal("a kernel is being made")
 	}
 	if err := (&density{program: p}).device(); err != synth.ErrUnsupported {

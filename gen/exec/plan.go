@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -267,7 +268,7 @@ func (e *Executor) compileAs(c *compiled, name string, code []uint32, layout vul
 
 // ready reports whether all pipelines of a plan are made; the lane waits for
 // the first that is not.
-func (e *Executor) ready(l *Lane, p *planned) (wait bool, err error) {
+func (e *Executor) ready(l *Lane, p *planned) (wait queue.Wait, err error) {
 	e.refresh(p)
 	for _, c := range p.pipes {
 		e.compile(c)
@@ -275,15 +276,15 @@ func (e *Executor) ready(l *Lane, p *planned) (wait bool, err error) {
 	for i, c := range p.pipes {
 		if !c.done {
 			c.waiting = append(c.waiting, l)
-			return true, nil
+			return queue.ForKernel, nil
 		}
 		if refused(c.err) {
-			return false, c.err
+			return 0, c.err
 		}
 		if c.err != nil {
-			return false, &wire.Fault{Kind: wire.Internal,
+			return 0, &wire.Fault{Kind: wire.Internal,
 				Err: fmt.Errorf("make the pipeline of kernel %s: %w", p.Steps[i].Kernel.Name, c.err)}
 		}
 	}
-	return false, nil
+	return 0, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth/graph"
@@ -33,7 +34,8 @@ type program struct {
 	refused bool        // the driver does not compile their kernel
 	open    bool        // it loops or calls back: nobody knows how long it takes
 	values  []ops.Type
-	tiers   map[string]*tier // by which parameters are literals
+	waits   map[ops.ID]queue.Counts // of runs, by the first result of the instruction
+	tiers   map[string]*tier        // by which parameters are literals
 }
 
 // block is a region, ready to run.
@@ -65,12 +67,12 @@ const longDefinition = 100
 
 // define keeps the definition of a program. A key that is defined stays as it
 // is.
-func (e *Executor) define(l *Lane, in *wire.Instr) (wait bool) {
+func (e *Executor) define(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	e.tick()
 	m := &l.programs
 	if p := m.byKey[in.Key]; p != nil {
 		p.at = e.clock
-		return false
+		return 0
 	}
 	weight := weigh(in.Program)
 	if l.defining == nil {
@@ -90,13 +92,13 @@ func (e *Executor) define(l *Lane, in *wire.Instr) (wait bool) {
 				made.ready = true
 				e.resume(l)
 			})
-			return true
+			return queue.ForPlan
 		}
 		made.ready = true
 	}
 	p := l.defining
 	if !p.ready {
-		return true
+		return queue.ForPlan
 	}
 	l.defining = nil
 	if m.byKey == nil {
@@ -106,7 +108,7 @@ func (e *Executor) define(l *Lane, in *wire.Instr) (wait bool) {
 	e.roomForProgram(m, p.weight)
 	m.byKey[in.Key] = p
 	m.weight += p.weight
-	return false
+	return 0
 }
 
 // loops reports whether a region has loops, or is otherwise longer than it looks.
