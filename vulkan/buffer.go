@@ -67,6 +67,18 @@ func (b *Buffer) Bytes() []byte {
 	return b.r.blk.mapped[b.r.off:][:b.n:b.n]
 }
 
+// Writable returns the memory where the host may write it: no recorded or running work uses
+// the buffer, and the host sees it. Else it returns nil. What the host writes counts as a
+// use of the buffer.
+func (b *Buffer) Writable() []byte {
+	m := b.Bytes()
+	if m == nil || !b.idle() {
+		return nil
+	}
+	b.used()
+	return m
+}
+
 // DeviceLocal reports whether the memory is the device's own.
 func (b *Buffer) DeviceLocal() bool { return b.r.blk.pool.local }
 

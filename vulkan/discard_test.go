@@ -201,6 +201,35 @@ func TestCancelKeepsWhatOthersCountOn(t *testing.T) {
 	}
 }
 
+// TestMemoryAfterCancel takes memory of which the last writer was cancelled for data that
+// the host writes.
+func TestMemoryAfterCancel(t *testing.T) {
+	d := openTest(t, Options{})
+	s := d.Stream()
+	b := must(d.AllocHost(64))(t)
+	release := hold(t, d)
+	filled(t, s, b, 7)
+	s.Cancel(errors.New("the deadline is over"))
+	release()
+	was := b.r
+	b.Free()
+	again := must(d.AllocHost(64))(t)
+	if again.r != was {
+		t.Skip("other memory was taken")
+	}
+	if err := again.Err(); err != nil {
+		t.Errorf("memory of somebody else: %v", err)
+	}
+	to := again.Writable()
+	if to == nil {
+		t.Fatal("the host may not write it")
+	}
+	copy(to, word(5))
+	if got := binary.LittleEndian.Uint32(read(t, d, s, again)); got != 5 {
+		t.Errorf("got %d, want 5", got)
+	}
+}
+
 // TestReadOfAnotherStream reads where the host sees the memory what another stream has
 // recorded, and submitted, and the device does not have yet.
 func TestReadOfAnotherStream(t *testing.T) {

@@ -139,6 +139,7 @@ func (m *memory) given(r *region) {
 	r.blk.live++
 	r.blk.old = false
 	r.gen++
+	r.uses.forget()
 	m.taken(r)
 }
 

@@ -107,6 +107,15 @@ func (u *uses) write(s *submission) {
 	u.reads = u.reads[:0]
 }
 
+// forget notes that nobody wants what memory holds: it is given to somebody else. Whoever
+// uses it still comes after a submission that was cancelled, but that one's error is not of
+// what the memory will hold.
+func (u *uses) forget() {
+	if w := u.wrote; w != nil && w.void.Load() {
+		u.wrote, u.reads = nil, append(u.reads, w)
+	}
+}
+
 // read notes a submission that comes after the one that wrote.
 func (u *uses) read(s *submission) {
 	kept := u.reads[:0]

@@ -62,8 +62,7 @@ func (s *Stream) Upload(dst *Buffer, off int, data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	if m := dst.Bytes(); m != nil && dst.idle() {
-		dst.used()
+	if m := dst.Writable(); m != nil {
 		copyBytes(m[off:], data)
 		return nil
 	}

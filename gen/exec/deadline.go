@@ -132,7 +132,7 @@ func (e *Executor) judgeProgress(f *feed) {
 // cancelFeed takes back what a session has the device do. Its values that are not computed
 // carry the error; so do runs that the device has come to.
 func (e *Executor) cancelFeed(f *feed, err error) {
-	e.cancelled = true
+	e.cancels++
 	f.stream.Cancel(err)
 	f.recorded, f.cost = 0, 0
 	f.progress.drop()
@@ -156,7 +156,7 @@ func (e *Executor) cancelFeed(f *feed, err error) {
 // refill sees to it that memory of the device has the content it should have: what was
 // cancelled never came there. Where the host has the content, the device gets it again.
 func (e *Executor) refill(m *store.Storage) error {
-	if !e.cancelled || m.Dev == nil {
+	if e.cancels == 0 || m.Dev == nil {
 		return nil
 	}
 	err := m.Dev.Err()

@@ -124,7 +124,7 @@ func TestTurnWeights(t *testing.T) {
 	for had[0] < 20 {
 		(<-r.posted)()
 		for i, l := range lanes {
-			if !l.parked {
+			if l.waits == 0 {
 				had[i]++
 				r.exec.rest(l)
 			}

@@ -3,6 +3,8 @@ package exec
 import (
 	"slices"
 	"time"
+
+	"nxvk/gen/exec/queue"
 )
 
 // A lane is served for some time, and then others have their turn, whatever else it has
@@ -50,7 +52,7 @@ func (e *Executor) rest(l *Lane) {
 	t := &e.turns
 	home := l.home()
 	home.served = max(home.served, t.clock) + home.turnCost()
-	l.parked = true
+	e.park(l, queue.ForTurn)
 	t.line = append(t.line, l)
 	if !t.posted {
 		t.posted = true

@@ -10,6 +10,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 	"nxvk/ops"
@@ -122,10 +123,19 @@ func (m *Manager) sessions() etf.Term {
 			l = append(l, etf.Map{
 				pair("device", i), pair("pid", s.Owner), pair("label", s.Label), pair("buffers", s.Buffers),
 				pair("bytes", s.Bytes), pair("limit", limitTerm(s.Limit)),
+				pair("waiting", s.Waiting), pair("waits_for", waitTerm(s.Wait)),
 			})
 		}
 	}
 	return l
+}
+
+// waitTerm is the reason of a wait, as nil where there is none.
+func waitTerm(w queue.Wait) etf.Term {
+	if w == 0 {
+		return etf.Atom("nil")
+	}
+	return etf.Atom(w.String())
 }
 
 // statuses are those of the devices.

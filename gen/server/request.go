@@ -10,6 +10,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
@@ -107,15 +108,15 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	case wire.Stop:
 		d.stopSample(c, lane, r.Run)
 	case wire.Close:
-		d.exec.Do(lane, func(*exec.Lane) bool {
+		d.exec.Do(lane, func(*exec.Lane) queue.Wait {
 			d.end(pid)
 			d.reply(c, wire.OK)
-			return false
+			return 0
 		})
 	case wire.Memory:
-		d.exec.Do(lane, func(l *exec.Lane) bool {
+		d.exec.Do(lane, func(l *exec.Lane) queue.Wait {
 			d.reply(c, wire.Success(d.memory(l.Session)))
-			return false
+			return 0
 		})
 	}
 }
