@@ -15,7 +15,8 @@ var indexRows = map[Op]Info{
 	TakeAlongAxis: indexed("take_along_axis", 2, takeAlongShape, "Elements along an axis at indices, one for each other position.",
 		Attr{Name: "axis", Kind: Int}).result(SameType),
 	IndexedAdd: indexed("indexed_add", 3, indexedShape,
-		"The tensor with each update added to the slice at its index; updates of one slice add up.",
+		"The tensor with each update added to the slice at its index. Updates of one slice add up, in an order that follows from "+
+			"the indices, the number of updates and the device.",
 		Attr{Name: "axes", Kind: Ints}),
 	IndexedPut: indexed("indexed_put", 3, indexedShape,
 		"The tensor with each update written over the slice at its index; of several the last one stays.",

@@ -169,29 +169,7 @@ func (d *Builder) sub(lower lowering.Func, in *ops.Instr, from ops.Type, src, ds
 // AddPlan appends a plan whose operands and result are elsewhere. Literals stay
 // those of the instruction.
 func (d *Builder) AddPlan(p *lowering.Plan, ins []lowering.Ref, out lowering.Ref) {
-	first := len(d.Plan.Temps)
-	d.Plan.Temps = append(d.Plan.Temps, p.Temps...)
-	for _, s := range p.Steps {
-		args := make([]lowering.Arg, len(s.Args))
-		for i, a := range s.Args {
-			switch a.Ref.Kind {
-			case lowering.Operand:
-				a.Ref = ins[a.Ref.Index]
-			case lowering.Result:
-				a.Ref = out
-			case lowering.Temp:
-				a.Ref.Index += first
-			}
-			args[i] = a
-		}
-		lits := make([]lowering.Lit, len(s.Lits))
-		for i, l := range s.Lits {
-			l.Operand = ins[l.Operand].Index
-			lits[i] = l
-		}
-		s.Args, s.Lits = args, lits
-		d.Plan.Steps = append(d.Plan.Steps, s)
-	}
+	d.Plan.Include(p, ins, []lowering.Ref{out})
 }
 
 // AddProduct appends the steps of a product of matrices.

@@ -14,15 +14,14 @@ import (
 	"nxvk/synth/strided"
 )
 
-// scatterJob writes updates over slices of a tensor, or adds them. Updates of one
-// slice are taken in their order: whichever invocation has an element of a slice
-// walks all updates, and heeds those of its slice. The slices are dealt out to as
-// many parts as keep the device busy,
+// scatterJob writes updates over slices of a tensor, or adds them. No atomics are used,
+// so results do not depend on the device's timing. There are two algorithms:
 //
-//	part p has the slices p, p+parts, p+2*parts, …
-//
-// so that the walk is longer only by looking at numbers of slices that are
-// others'. There is no atomic and nothing to sort.
+//	walk      each invocation owns an element of some slices, walks all updates and
+//	          applies those of its slices, in their order. Slices are dealt out to parts:
+//	          part p has the slices p, p+parts, p+2*parts, …
+//	segments  on GPUs, where there are many updates: they are sorted by slice, and each
+//	          slice is one run of the sorted list; see segments
 type scatterJob struct {
 	add      bool
 	elem     ops.DType // the type that adds
@@ -88,6 +87,9 @@ func LowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering
 		return nil, err
 	}
 	programs = append(programs, j.positions(in, types, axes).Programs(t)...)
+	if !t.CPU && j.count > fewUpdates {
+		return j.segmentPlan(t, temps, programs, out)
+	}
 	programs = append(programs, j.walks(t)...)
 	if j.toType != out.DType {
 		programs = append(programs, converted(j.to, j.toType, codegen.ResultBuffer(out.DType), out).Programs(t)...)
@@ -116,7 +118,7 @@ func (j *scatterJob) deal(t *lowering.Target, size int) error {
 	if size >= 1<<31 || j.count >= 1<<31 {
 		return lowering.Unsupported("more than 2^31 elements")
 	}
-	if j.count > scatterWork/(j.parts*j.elements) {
+	if (t.CPU || j.count <= fewUpdates) && j.count > scatterWork/(j.parts*j.elements) {
 		return lowering.Unsupported("%d updates of %d elements", j.count, j.elements)
 	}
 	return nil

@@ -2,6 +2,8 @@ package indexing_test
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"nxvk/ops"
@@ -106,8 +108,8 @@ func indexedRef(inst *ops.Instr, x, idx, y synthtest.Tensor) synthtest.Tensor {
 	return synthtest.Collect(out, v)
 }
 
-// A long list of updates is walked in several dispatches, and one that is too
-// long for a device is left to the host.
+// A processor walks a long list of updates in several dispatches. A list of more elements
+// than a kernel can index is left to the host.
 func TestScatterIsBounded(t *testing.T) {
 	count := indexing.ScatterLength + 5
 	idx := indices(ops.S32, 3, count, 1)
@@ -115,10 +117,70 @@ func TestScatterIsBounded(t *testing.T) {
 	x := synthtest.Random(synthtest.Type(ops.S32, 3), 34)
 	inst := synthtest.Instr(ops.IndexedAdd, x.Typ, []int{0})
 	synthtest.Same(t, "indexed_add", synthtest.Run(t, synthtest.CPU, inst, x, idx, y), indexedRef(inst, x, idx, y))
-	long := synthtest.Type(ops.F32, 1<<24)
-	_, err := synthtest.Lower(t, synthtest.GPU, synthtest.Instr(ops.IndexedAdd, synthtest.Type(ops.F32, 1<<20), []int{0}), synthtest.Type(ops.F32, 1<<20),
-		synthtest.Type(ops.S32, 1<<24, 1), long)
-	if !errors.Is(err, lowering.ErrUnsupported) {
-		t.Errorf("2^24 updates of 2^20 slices: got %v", err)
+	for _, c := range []struct {
+		count, width int
+		fits         bool
+	}{{1 << 24, 1, true}, {1 << 21, 1 << 10, false}} {
+		x := synthtest.Type(ops.F32, 1<<16, c.width)
+		_, err := synthtest.Lower(t, synthtest.GPU, synthtest.Instr(ops.IndexedAdd, x, []int{0}), x,
+			synthtest.Type(ops.S32, c.count, 1), synthtest.Type(ops.F32, c.count, c.width))
+		if c.fits && err != nil || !c.fits && !errors.Is(err, lowering.ErrUnsupported) {
+			t.Errorf("%d updates of %d elements: got %v", c.count, c.width, err)
+		}
 	}
+}
+
+// Many updates are sorted: segments of all lengths, within chunks, on their borders and
+// across many of them, sum to what the updates give one by one.
+func TestSegments(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	small := *synthtest.GPU
+	small.Lanes = false // sorts without subgroups
+	for range 60 {
+		target := synthtest.GPU
+		if r.IntN(4) == 0 {
+			target = &small
+		}
+		types := [][3]ops.DType{{ops.S32, ops.S32, ops.S32}, {ops.F32, ops.F32, ops.F32}, {ops.U8, ops.S8, ops.S16}, {ops.S64, ops.S32, ops.S64}, {ops.F32, ops.BF16, ops.F32}}
+		d := types[r.IntN(len(types))]
+		slices, width, count := 1+r.IntN(400), 1+r.IntN(5), 257+r.IntN(1500)
+		if r.IntN(3) == 0 {
+			slices = 1 + r.IntN(4)
+		}
+		x := whole(r, ops.Type{DType: d[0], Shape: ops.Shape{slices, width}})
+		idx := synthtest.Tensor{Typ: synthtest.Type(ops.S32, count, 1)}
+		at, skew := 0, r.IntN(3)
+		for range count {
+			switch {
+			case skew == 0:
+				at = r.IntN(slices)
+			case skew == 1 && r.IntN(70) == 0: // long runs of one slice
+				at = r.IntN(slices)
+			case skew == 2 && r.IntN(10) == 0: // most to one slice
+				at = r.IntN(slices)
+			case skew == 2:
+				at = slices / 2
+			}
+			idx.N = append(idx.N, int64(at))
+		}
+		y := whole(r, ops.Type{DType: d[1], Shape: ops.Shape{count, width}})
+		for _, op := range []ops.Op{ops.IndexedAdd, ops.IndexedPut} {
+			inst := synthtest.Instr(op, ops.Type{DType: d[2], Shape: x.Typ.Shape}, []int{0})
+			what := fmt.Sprintf("%s, %d slices, skew %d", synthtest.Describe(op, x.Typ, idx.Typ, y.Typ), slices, skew)
+			synthtest.Same(t, what, synthtest.Run(t, target, inst, x, idx, y), indexedRef(inst, x, idx, y))
+		}
+	}
+}
+
+// whole draws small whole numbers, whose sums are exact in any order.
+func whole(r *rand.Rand, typ ops.Type) synthtest.Tensor {
+	x := synthtest.Tensor{Typ: typ}
+	for range typ.Size() {
+		if n := int64(r.IntN(5)); typ.DType.IsInteger() {
+			x.N = append(x.N, n)
+		} else {
+			x.F = append(x.F, float64(n-2))
+		}
+	}
+	return x
 }

@@ -113,3 +113,31 @@ func (p *Plan) Renumber(places []int) *Plan {
 	}
 	return q
 }
+
+// Include appends the steps of another plan, whose operands and results are at ins and
+// outs. Its literals stay those of the instruction.
+func (p *Plan) Include(q *Plan, ins, outs []Ref) {
+	first := len(p.Temps)
+	p.Temps = append(p.Temps, q.Temps...)
+	for _, s := range q.Steps {
+		args := make([]Arg, len(s.Args))
+		for i, a := range s.Args {
+			switch a.Ref.Kind {
+			case Operand:
+				a.Ref = ins[a.Ref.Index]
+			case Result:
+				a.Ref = outs[a.Ref.Index]
+			case Temp:
+				a.Ref.Index += first
+			}
+			args[i] = a
+		}
+		lits := make([]Lit, len(s.Lits))
+		for i, l := range s.Lits {
+			l.Operand = ins[l.Operand].Index
+			lits[i] = l
+		}
+		s.Args, s.Lits = args, lits
+		p.Steps = append(p.Steps, s)
+	}
+}

@@ -64,8 +64,12 @@ func lastNumber(d ops.DType) uint64 {
 
 // describe is what the keys and the results depend on.
 func (j *sortJob) describe() string {
-	return fmt.Sprintf("of %v descending=%v rank=%d values=%v indices=%v as %v",
+	text := fmt.Sprintf("of %v descending=%v rank=%d values=%v indices=%v as %v",
 		j.from, j.descending, len(j.rows), j.values != nil, j.indices != nil, j.index)
+	if j.bits > 0 {
+		text += fmt.Sprintf(" bits=%d", j.bits)
+	}
+	return text
 }
 
 // numbers are the parameters of a sortPlaces.

@@ -51,7 +51,7 @@ func (j *radixJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 	rows := strided.Product(j.rows)
 	counts := j.digits() * j.blocks
 	j.count = j.temp(rows * counts * 4)
-	passes := (j.from.Bits() + j.digit - 1) / j.digit
+	passes := (j.keyBits() + j.digit - 1) / j.digit
 	for i := range min(2, passes-1) {
 		j.pairs[i] = j.temp(j.elements() * kernel.TypeSize(j.keyType()))
 		j.temp(j.elements() * 4)

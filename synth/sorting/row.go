@@ -147,7 +147,7 @@ func (j *rowJob) travels() bool { return j.indices != nil || !j.last }
 
 // sorted puts elements, and positions behind them, in order: digit after digit.
 func (w *rowWriter) sorted(all []kernel.Value) []kernel.Value {
-	bits := (w.job.from.Bits() + tileDigit - 1) / tileDigit * tileDigit
+	bits := (w.job.keyBits() + tileDigit - 1) / tileDigit * tileDigit
 	n := len(w.places)
 	return w.Loop(w.Index(0), w.Index(bits), w.Index(tileDigit), all, func(shift kernel.Value, all []kernel.Value) []kernel.Value {
 		digits := make([]kernel.Value, n)

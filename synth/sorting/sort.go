@@ -1,6 +1,8 @@
 package sorting
 
 import (
+	"math/bits"
+
 	"nxvk/ops"
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
@@ -33,6 +35,8 @@ type sortJob struct {
 	step int          // of a row, in the operand
 	to   strided.View // of rows, in the results
 	next int          // of a row, in the results
+
+	bits int // of a key that differ; 0 stands for all
 
 	values  *codegen.Buffer // results, of which one may be absent
 	indices *codegen.Buffer
@@ -82,6 +86,20 @@ func LowerTopK(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.P
 	return j.plan(in, types, t)
 }
 
+// Order plans the order of n numbers below limit, operand 0, a u32 each: result 0 are
+// the numbers in ascending order and result 1 (u32) where each came from. Equal numbers
+// keep their order.
+func Order(n, limit int, t *lowering.Target) (*lowering.Plan, error) {
+	if n >= 1<<30 {
+		return nil, lowering.Unsupported("order of 2^30 elements")
+	}
+	values, indices := codegen.ResultBuffer(ops.U32), codegen.ResultBuffer(ops.U32)
+	indices.Ref.Index = 1
+	j := &sortJob{from: ops.U32, length: n, keep: n, step: 1, next: 1, bits: max(1, bits.Len(uint(limit-1))),
+		values: &values, indices: &indices, index: ops.U32}
+	return j.choose(t)
+}
+
 func (j *sortJob) plan(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	j.from = types[0].DType
 	if err := codegen.CheckReal(j.from); err != nil {
@@ -93,6 +111,11 @@ func (j *sortJob) plan(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lo
 	if types[0].Shape.Size() >= 1<<30 {
 		return nil, lowering.Unsupported("order of 2^30 elements")
 	}
+	return j.choose(t)
+}
+
+// choose plans the sort by the way that suits its rows.
+func (j *sortJob) choose(t *lowering.Target) (*lowering.Plan, error) {
 	j.rows = strided.Collapse(j.rows, []*strided.View{&j.at, &j.to})
 	shape, tiles := tileShapeOf(t, j.words())
 	switch {
@@ -106,6 +129,14 @@ func (j *sortJob) plan(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lo
 		return newDigitJob(j, shape).plan(t)
 	}
 	return newRadixJob(j, t).plan(t)
+}
+
+// keyBits is how many bits of a key differ.
+func (j *sortJob) keyBits() int {
+	if j.bits > 0 {
+		return j.bits
+	}
+	return j.from.Bits()
 }
 
 func (j *sortJob) elements() int { return strided.Product(j.rows) * j.length }

@@ -85,7 +85,7 @@ func newDigitJob(s *sortJob, shape tileShape) *digitJob {
 }
 
 func (j *digitJob) plan(t *lowering.Target) (*lowering.Plan, error) {
-	passes := (j.from.Bits() + tileDigit - 1) / tileDigit
+	passes := (j.keyBits() + tileDigit - 1) / tileDigit
 	counters := strided.Product(j.rows) << tileDigit
 	j.counted = j.temp(4 * counters * j.tiles)
 	j.totals = j.temp(4 * counters)
