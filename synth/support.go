@@ -62,5 +62,5 @@ func plain(err error, op ops.Op, d ops.DType) string {
 	if reason == d.String() {
 		return "no code for it"
 	}
-	return strings.ReplaceAll(reason, d.String(), "it")
+	return strings.ReplaceAll(strings.TrimSuffix(reason, ", is "+d.String()), d.String(), "it")
 }
