@@ -72,8 +72,12 @@ others() {
 		{ cat "$list" && echo "::fail build $suite" && return; }
 	grep -E '^[a-z_]+ [a-z0-9_/]+$' "$list" | while read -r name file; do
 		output=$("$@" sh -c "cd $inside/test/suites && mix suite $name $file" 2>&1 </dev/null)
-		printf '%s\n' "$output" | grep -q '^::' || output="$output
-::fail $name $file: no outcome"
+		# What compilers say of these packages comes first, each time.
+		case $output in
+		*::pass* | *::fail*) output=$(printf '%s\n' "$output" | sed -n '/^\(known:\|FAILED\|PASSED\|::\)/,$p') ;;
+		*) output="$output
+::fail $name $file: no outcome" ;;
+		esac
 		printf '%s\n' "$output" | tail -n 400 | sed "s/^::pass /&$where/; s/^::fail /&$where/"
 	done
 }

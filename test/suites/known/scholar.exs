@@ -267,5 +267,63 @@ captured = "Nx lifts captured tensors of Nx.BinaryBackend alone into a numerical
     there_too => [
       "doctest Scholar.Neighbors.KDTree.predict/2 (10)"
     ]
+  },
+  "scholar/neighbors/radius_nn_classifier_test" => %{
+    there_too => [
+      "doctest Scholar.Neighbors.RadiusNNClassifier.radius_neighbors/2 (4)"
+    ]
+  },
+  "scholar/neighbors/radius_nn_regressor_test" => %{
+    there_too => [
+      "doctest Scholar.Neighbors.RadiusNNRegressor.radius_neighbors/2 (3)"
+    ]
+  },
+  "scholar/preprocessing/max_abs_scaler_test" => %{
+    there_too => [
+      "doctest Scholar.Preprocessing.MaxAbsScaler.transform/2 (2)"
+    ]
+  },
+  "scholar/preprocessing/min_max_scaler_test" => %{
+    there_too => [
+      "doctest Scholar.Preprocessing.MinMaxScaler.fit_transform/2 (4)",
+      "doctest Scholar.Preprocessing.MinMaxScaler.transform/2 (2)",
+      "doctest Scholar.Preprocessing.MinMaxScaler.transform/2 (3)"
+    ]
+  },
+  "scholar/preprocessing/normalizer_test" => %{
+    there_too => [
+      "doctest Scholar.Preprocessing.Normalizer.fit_transform/2 (1)",
+      "doctest Scholar.Preprocessing.Normalizer.fit_transform/2 (2)"
+    ]
+  },
+  "scholar/preprocessing/robust_scaler_test" => %{
+    there_too => [
+      "doctest Scholar.Preprocessing.RobustScaler.fit_transform/2 (3)",
+      "doctest Scholar.Preprocessing.RobustScaler.transform/2 (2)"
+    ]
+  },
+  "scholar/preprocessing/standard_scaler_test" => %{
+    there_too => [
+      "doctest Scholar.Preprocessing.StandardScaler.fit_transform/2 (3)",
+      "doctest Scholar.Preprocessing.StandardScaler.transform/2 (2)"
+    ]
+  },
+  "scholar/preprocessing_test" => %{
+    there_too => [
+      "doctest Scholar.Preprocessing.max_abs_scale/2 (2)",
+      "doctest Scholar.Preprocessing.max_abs_scale/2 (3)",
+      "doctest Scholar.Preprocessing.normalize/2 (11)",
+      "doctest Scholar.Preprocessing.normalize/2 (12)",
+      "doctest Scholar.Preprocessing.standard_scale/2 (1)"
+    ]
+  },
+  "scholar/stats_test" => %{
+    there_too => [
+      "doctest Scholar.Stats.correlation_matrix/1 (4)",
+      "doctest Scholar.Stats.correlation_matrix/1 (5)",
+      "doctest Scholar.Stats.correlation_matrix/1 (6)",
+      "doctest Scholar.Stats.kurtosis/2 (3)",
+      "doctest Scholar.Stats.skew/2 (2)"
+    ]
   }
 }

@@ -59,6 +59,7 @@ defmodule Suites.BumblebeeGenerationNumbersTest do
     config =
       Bumblebee.configure(Text.GenerationConfig,
         max_new_tokens: 8,
+        no_repeat_ngram_length: 2,
         pad_token_id: 0,
         bos_token_id: 1,
         eos_token_id: 2,
@@ -82,14 +83,14 @@ defmodule Suites.BumblebeeGenerationNumbersTest do
 
     assert expected == actual
     {ids, _lengths} = expected
-    assert ids |> List.flatten() |> Enum.uniq() |> length() > 3
+    assert ids |> List.flatten() |> Enum.uniq() |> length() > 2
   end
 
   defp inputs do
     %{
       "input_ids" => Nx.tensor([[0, 0, 10, 20, 30, 40], [5, 50, 7, 33, 21, 9]]),
       "attention_mask" => Nx.tensor([[0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1]]),
-      "seed" => Nx.tensor([3, 4])
+      "seed" => Nx.tensor([3, 4], type: :s64)
     }
   end
 end
