@@ -15,12 +15,19 @@
 #   TEST_FULL the tests of our own package that take minutes run too: calibration
 #             of the sampler by simulation, memory under many operations
 #   NX_PATH   a checkout of Nx, with complex and telemetry beside it; without it
-#             Hex is asked. The suites of others need it; axon, polaris, scholar
-#             and nimble_options beside it have theirs run too
+#             Hex is asked. The suites of others need it
+#   AXON_PATH, POLARIS_PATH, SCHOLAR_PATH, NX_SIGNAL_PATH, BUMBLEBEE_PATH, and of what
+#   these need: COMPLEX_PATH, TELEMETRY_PATH, NIMBLE_OPTIONS_PATH, NX_IMAGE_PATH,
+#   UNPICKLER_PATH, SAFETENSORS_PATH, JASON_PATH, UNZIP_PATH, PROGRESS_BAR_PATH,
+#   DECIMAL_PATH
+#             checkouts whose suites run too; each is looked for beside that of Nx
+#             where its variable is not set, and one that is nowhere is said
 cd "$(dirname "$0")/.."
 suite="the Nx suite" run=own beside="complex telemetry" where=
 if [ "${2:-}" = others ]; then
-	suite="the suites of others" run=others beside="complex telemetry nimble_options polaris axon scholar"
+	suite="the suites of others" run=others
+	beside="complex telemetry nimble_options polaris axon scholar nx_signal"
+	beside="$beside bumblebee nx_image unpickler safetensors jason unzip progress_bar decimal"
 fi
 [ "${3:-}" != device ] || { suite="$suite on a device" where="on a device: "; }
 skip() { echo "::skip $suite: $*"; exit 0; }
@@ -46,15 +53,31 @@ own() {
 	outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null && mix test ${TEST_FULL:+--include soak}"
 }
 
+# variable NAME: what may say where the checkout of a package is.
+variable() { printf %s_PATH "$1" | tr '[:lower:]' '[:upper:]'; }
+# checkout NAME: its folder, whether it exists or not.
+checkout() { eval "printf %s \"\${$(variable "$1"):-$NX_PATH/../$1}\""; }
+# absent: says which packages are not here, whose suites are therefore not run.
+absent() {
+	for name in $beside; do
+		[ -d "$(checkout "$name")" ] || echo "::skip $suite: no checkout of $name, which $(variable "$name") may name"
+	done
+}
+
 # others PREFIX...: every file of every suite that is there; test/suites says of
 # each whether it is as expected.
 others() {
+	absent
 	"$@" sh -c "cd $inside/test/suites && mix suite" >"$list" 2>&1 ||
 		{ cat "$list" && echo "::fail build $suite" && return; }
-	grep -E '^[a-z_]+ [a-z_/]+$' "$list" | while read -r name file; do
+	grep -E '^[a-z_]+ [a-z0-9_/]+$' "$list" | while read -r name file; do
 		output=$("$@" sh -c "cd $inside/test/suites && mix suite $name $file" 2>&1 </dev/null)
-		printf '%s\n' "$output" | grep -q '^::' || output="$output
-::fail $name $file: no outcome"
+		# What compilers say of these packages comes first, each time.
+		case $output in
+		*::pass* | *::fail*) output=$(printf '%s\n' "$output" | sed -n '/^\(known:\|FAILED\|PASSED\|::\)/,$p') ;;
+		*) output="$output
+::fail $name $file: no outcome" ;;
+		esac
 		printf '%s\n' "$output" | tail -n 400 | sed "s/^::pass /&$where/; s/^::fail /&$where/"
 	done
 }
@@ -114,10 +137,12 @@ for home in "${MIX_HOME:-}" "${HOME:-}/.mix"; do
 done
 set -- chroot "$root" env HOME="$inside" MIX_HOME="$inside/mix" NXVK_NODE="$inside/nxvk-node"
 if [ -n "${NX_PATH:-}" ]; then
-	for package in "$NX_PATH" $(for name in $beside; do echo "$NX_PATH/../$name"; done); do
-		[ ! -d "$package" ] || cp -rL "$package" "$work/nx/$(basename "$package")"
+	cp -rL "$NX_PATH" "$work/nx/nx"
+	set -- "$@" NX_PATH="$inside/nx/nx"
+	for name in $beside; do
+		[ ! -d "$(checkout "$name")" ] || cp -rL "$(checkout "$name")" "$work/nx/$name"
+		set -- "$@" "$(variable "$name")=$inside/nx/$name"
 	done
-	set -- "$@" NX_PATH="$inside/nx/$(basename "$NX_PATH")"
 fi
 has_hex "$@" && has_rebar "$@" || skip "Mix lacks Hex or rebar3 and cannot fetch them"
 $run "$@"
