@@ -20,6 +20,7 @@ import (
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/etf/etftest"
 )
 
 const (
@@ -264,7 +265,7 @@ func (e *echo) call(c Call) error {
 	case "hash":
 		result = digest(request[1])
 	case "make":
-		result = pattern(request[1].(int64))
+		result = etftest.Pattern(int(request[1].(int64)))
 	case "casts":
 		result = e.casts
 	case "monitor":
