@@ -10,12 +10,12 @@ import (
 const (
 	// spinTime is how long a reader tries again before it sleeps.
 	spinTime = 50 * time.Microsecond
-	// spinGap is how soon after the last read a reader has to read again to do so.
+	// spinGap is the time between the last two arrivals up to which it does.
 	spinGap = 100 * time.Microsecond
 )
 
-// SpinReader returns what reads from a socket for one goroutine: it tries again for
-// spinTime before it sleeps. Over TLS, and where
+// SpinReader returns what reads from a socket for one goroutine: while data arrives in
+// quick succession it tries again for spinTime before it sleeps. Over TLS, and where
 // there is one processor or no way to try, that is the socket itself.
 func SpinReader(sock net.Conn) io.Reader {
 	tcp, ok := sock.(*net.TCPConn)

@@ -17,7 +17,8 @@ type spinReader struct {
 	into []byte // what the read under way fills
 	n    int    // what it has read
 	err  error
-	last time.Time // when data last arrived
+	last time.Time     // when data last arrived
+	gap  time.Duration // between the last two arrivals
 }
 
 func newSpinReader(_ net.Conn, raw syscall.RawConn) io.Reader {
@@ -31,7 +32,8 @@ func (r *spinReader) Read(p []byte) (int, error) {
 	r.into, r.n, r.err = p, 0, nil
 	err := r.raw.Read(r.attempt)
 	r.into = nil
-	r.last = time.Now()
+	now := time.Now()
+	r.gap, r.last = now.Sub(r.last), now
 	switch {
 	case err != nil: // closed, or too late
 		return 0, err
@@ -42,6 +44,10 @@ func (r *spinReader) Read(p []byte) (int, error) {
 	}
 	return r.n, nil
 }
+
+// spins reports whether data arrives in such quick succession that the reader spins
+// before it sleeps.
+func (r *spinReader) spins() bool { return r.gap <= spinGap }
 
 // try reads what there is. It returns false where there is nothing and the reader is
 // to sleep.
@@ -57,14 +63,13 @@ func (r *spinReader) try(fd uintptr) bool {
 			r.n, r.err = max(n, 0), err
 			return true
 		}
+		if !r.spins() {
+			return false
+		}
 		now := time.Now()
 		if until.IsZero() {
-			if now.Sub(r.last) > spinGap {
-				return false
-			}
 			until = now.Add(spinTime)
-		}
-		if now.After(until) {
+		} else if now.After(until) {
 			return false
 		}
 	}

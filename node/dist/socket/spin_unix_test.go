@@ -73,3 +73,29 @@ func TestSpinReaderEnds(t *testing.T) {
 		t.Errorf("after it was closed: %v", err)
 	}
 }
+
+// TestSpinReaderRests wants a reader to spin while data arrives in quick succession, and
+// to sleep at once where it comes rarely.
+func TestSpinReaderRests(t *testing.T) {
+	ours, theirs := sockettest.Pair(t)
+	r := SpinReader(ours).(*spinReader)
+	for _, tt := range []struct {
+		last  time.Time // when data arrived before
+		spins bool
+	}{
+		{time.Time{}, false},
+		{time.Now().Add(-time.Hour), false},
+		{time.Now().Add(time.Hour), true}, // sooner than any clock tells
+	} {
+		r.last = tt.last
+		if _, err := theirs.Write([]byte{1}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if r.spins() != tt.spins {
+			t.Errorf("%v after data the reader spins: %v", r.gap, r.spins())
+		}
+	}
+}
