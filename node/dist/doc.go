@@ -43,8 +43,8 @@
 // messages in assembly, for terms until they are Handled, for replies, monitors and
 // links. A message that would go beyond Options.MaxHeld, or beyond what Options.Budget
 // has left, is dropped as it comes in. The process that it is for gets Refused, so that
-// it can answer a call. A peer that goes beyond them with monitors or links, or with a
-// message whose sender cannot be told, is cut off. Nobody says when a process with a
+// it can answer a call. A peer that goes beyond them with monitors or links, with a
+// message whose sender cannot be told, or with many messages that do not end, is cut off. Nobody says when a process with a
 // mailbox of Ergo's has handled a message; such a message is charged until it is there.
 //
 // Senders never wait, neither for the writer nor for a connection. A message that an

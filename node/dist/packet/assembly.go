@@ -18,6 +18,8 @@ type assembly struct {
 	atoms    []etf.Term // what cache references in this message index
 	next     uint64     // number of the fragment that is due
 
+	fragmented bool // it comes in more packets than one
+
 	scan  etf.Scanner
 	large []etf.Term // *etf.Binary or etf.Lost, in order
 
@@ -80,6 +82,9 @@ func (a *assembly) grow(r *Reader, n int) error {
 // refuse gives up the message, because its next bytes, p, found no room. It frees what
 // the message holds, but for the place of its sequence, and has the rest dropped.
 func (a *assembly) refuse(r *Reader, p []byte, cause error) error {
+	if a.fragmented && r.refused == maxRefused {
+		return fmt.Errorf("%w; %d messages without room have not ended", cause, r.refused)
+	}
 	front := a.skeleton
 	if len(front) < frontSize {
 		front = slices.Concat(front, p)
@@ -100,11 +105,12 @@ func (a *assembly) refuse(r *Reader, p []byte, cause error) error {
 	}
 	release(a.large)
 	keep := int64(0)
-	if a.next > 0 {
+	if a.fragmented {
 		keep = sequenceCost
+		r.refused++
 	}
 	r.Account.Give(quota.Assembly, a.charged-keep)
-	*a = assembly{refused: true, next: a.next, charged: keep}
+	*a = assembly{refused: true, next: a.next, fragmented: a.fragmented, charged: keep}
 	return nil
 }
 

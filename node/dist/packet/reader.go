@@ -26,6 +26,9 @@ const (
 	maxSequences = 1 << 16
 	// sequenceCost is what such a message takes beside its bytes.
 	sequenceCost = 512
+	// maxRefused bounds those of them that are refused and go on arriving. A peer
+	// that begins more is taking memory rather than sending messages.
+	maxRefused = 64
 	// decodeRoom is how many bytes the terms of a message may take before its
 	// account is asked. Most take less, and the account is asked once for them.
 	decodeRoom = 64 << 10
@@ -66,6 +69,7 @@ type Reader struct {
 	sequences map[uint64]*assembly
 	cost      quota.Charge // of the message that is being decoded
 	filling   int          // messages in flight with a half-filled binary
+	refused   int          // messages in flight that are refused
 	bulk      int          // reads for which a large binary may be next
 }
 
@@ -236,7 +240,7 @@ func (r *Reader) fragment(kind byte, n int) error {
 		if err := r.Account.Take(quota.Assembly, sequenceCost); err != nil {
 			return err
 		}
-		a = &assembly{next: number, charged: sequenceCost}
+		a = &assembly{next: number, fragmented: true, charged: sequenceCost}
 		r.sequences[sequence] = a
 	}
 	if a.next != number {
@@ -293,6 +297,9 @@ func (r *Reader) feed(a *assembly, n, limit int) error {
 func (r *Reader) complete(a *assembly) error {
 	if a.refused {
 		r.discard(a)
+		if a.fragmented {
+			r.refused--
+		}
 		return nil
 	}
 	if !a.parsed || a.left > 0 {

@@ -3,6 +3,7 @@ package packet
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"reflect"
@@ -214,4 +215,34 @@ func size(p []byte) int {
 		}
 	}
 	return n
+}
+
+// TestUnendedRefusals begins messages that have no room and never ends them. Each is
+// refused, up to the number at which the peer is cut off. Messages that end do not count.
+func TestUnendedRefusals(t *testing.T) {
+	const whole, room = 2 * maxRefused, 60_000
+	strings := make(etf.List, 1000)
+	for i := range strings {
+		strings[i] = bytes.Repeat([]byte{1}, 100)
+	}
+	var stream bytes.Buffer
+	for i := range uint64(whole) {
+		stream.Write(bytes.Join(packets(i, strings, room+10_000), nil))
+	}
+	for i := range uint64(2 * maxRefused) {
+		stream.Write(packets(i, strings, room+10_000)[0])
+	}
+	refused := 0
+	r := Reader{Source: &stream, Account: quota.NewAccount(nil, room), MaxTerm: 1 << 20, Lost: new(atomic.Uint64),
+		Deliver: func(Message) (bool, error) { return false, nil },
+		Refuse: func(etf.Tuple, Front, error) error {
+			refused++
+			return nil
+		}}
+	if err := r.Run(); !errors.Is(err, quota.ErrOverLimit) {
+		t.Errorf("got %v, want %v", err, quota.ErrOverLimit)
+	}
+	if refused != whole+maxRefused {
+		t.Errorf("%d messages are refused, want %d that end and %d that do not", refused, whole, maxRefused)
+	}
 }
