@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"ergo.services/ergo/gen"
 
@@ -29,8 +29,8 @@ func (s *stall) Log(m gen.MessageLog) {
 	if until == nil || !strings.HasPrefix(m.Format, s.at) {
 		return
 	}
-	for end := time.Now().Add(waitTime); !(*until)() && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
+	for !(*until)() {
+		runtime.Gosched()
 	}
 }
 

@@ -55,6 +55,7 @@ type node struct {
 	pid  int
 	mu   sync.Mutex
 	log  strings.Builder
+	more *sync.Cond // than there was in the log
 }
 
 var readyLine = regexp.MustCompile(`^nxvk ready (\S+) (\d+)$`)
@@ -64,6 +65,7 @@ var readyLine = regexp.MustCompile(`^nxvk ready (\S+) (\d+)$`)
 func start(t *testing.T, limit string, args ...string) *node {
 	t.Helper()
 	n := &node{t: t, name: fmt.Sprintf("attack%d_%d@127.0.0.1", os.Getpid(), time.Now().UnixNano())}
+	n.more = sync.NewCond(&n.mu)
 	all := append([]string{"-c", limit + ` exec "$0" "$@"`, nodeBinary, "run", "--name", n.name, "--cookie", cookie,
 		"--device", "host", "--cache-dir", "-", "--memory-limit", strconv.Itoa(memoryLimit)}, args...)
 	cmd := exec.Command("sh", all...)
@@ -80,6 +82,7 @@ func start(t *testing.T, limit string, args ...string) *node {
 			n.mu.Lock()
 			n.log.WriteString(s.Text() + "\n")
 			n.mu.Unlock()
+			n.more.Broadcast()
 		}
 	})
 	t.Cleanup(func() {
@@ -119,10 +122,21 @@ func (n *node) logged() string {
 // await waits until the log has a text.
 func (n *node) await(text string) {
 	n.t.Helper()
-	for end := time.Now().Add(patience); !strings.Contains(n.logged(), text); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			n.t.Fatalf("no %q in the log:\n%s", text, n.logged())
+	late := false
+	timer := time.AfterFunc(patience, func() {
+		n.mu.Lock()
+		late = true
+		n.mu.Unlock()
+		n.more.Broadcast()
+	})
+	defer timer.Stop()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for !strings.Contains(n.log.String(), text) {
+		if late {
+			n.t.Fatalf("no %q in the log:\n%s", text, n.log.String())
 		}
+		n.more.Wait()
 	}
 }
 
