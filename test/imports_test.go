@@ -17,8 +17,8 @@ import (
 )
 
 // rules say what a package may reach, directly or through others, besides the
-// standard library. The longest pattern that matches a package counts; a
-// pattern ending in /... matches a folder.
+// standard library. A package's own path counts, or else the longest pattern that
+// matches it; a pattern ending in /... matches a folder.
 var rules = map[string][]string{
 	"nxvk/ops/...":           {"nxvk/ops/..."},
 	"nxvk/ops/opgen":         {"nxvk/ops/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "gonum.org/..."},
@@ -40,8 +40,13 @@ var rules = map[string][]string{
 	"nxvk/gen/wire":          {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops"},
 	"nxvk/node/archive":      {"nxvk/node/archive"},
 	"nxvk/node/epmd":         {"nxvk/node/epmd"},
-	"nxvk/node/dist":         {"nxvk/node/dist", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
-	"nxvk/gen/...":           {"nxvk/gen/...", "nxvk/node/dist", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/node/dist":         {"nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
+	"nxvk/node/dist/...":     {"nxvk/gen/etf"},
+	"nxvk/node/dist/adapt":   {ergo},
+	"nxvk/node/dist/inbox":   {ergo},
+	"nxvk/node/dist/signals": {"nxvk/gen/etf", ergo},
+	"nxvk/node/dist/packet":  {"nxvk/node/dist/inbox", "nxvk/node/dist/quota", "nxvk/node/dist/socket", "nxvk/gen/etf", ergo},
+	"nxvk/gen/...":           {"nxvk/gen/...", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/node/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/cmd/...":           {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/test/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
@@ -105,6 +110,9 @@ func matches(pattern, path string) bool {
 
 // ruleOf returns the most particular rule for a package.
 func ruleOf(path string) (allowed []string, found bool) {
+	if allowed, found = rules[path]; found {
+		return allowed, true
+	}
 	best := ""
 	for pattern := range rules {
 		if matches(pattern, path) && len(pattern) > len(best) {

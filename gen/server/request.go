@@ -87,17 +87,17 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		d.exec.Sync(lane, func(err error) { d.replyOK(c, err) })
 	case wire.Barrier:
 		d.exec.Turn(lane, func(err error) { d.replyOK(c, err) })
-	case wire.Sampling:
+	case wire.StartSample:
 		d.sample(c, lane, pid, r.Sample)
-	case wire.Steps:
+	case wire.ChainSteps:
 		d.exec.Chain(lane, r.Chain, d.rows(c))
 	case wire.Shader:
 		d.exec.Shader(lane, r.Key, func(s exec.ShaderInfo, err error) {
 			d.replyResult(c, func() etf.Term { return shaderTerm(s) }, err)
 		})
-	case wire.Leaps:
+	case wire.LeapfrogSteps:
 		d.exec.Leapfrog(lane, r.Leapfrog, d.rows(c))
-	case wire.Sums:
+	case wire.Summarize:
 		d.exec.Summarize(lane, r.Summary, func(list []nuts.Summary, err error) {
 			d.replyResult(c, func() etf.Term { return summariesTerm(list) }, err)
 		})

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"ergo.services/ergo/gen"
+
+	"nxvk/node/dist/quota"
 )
 
 // Counters count what happens on a Node's connections.
@@ -83,11 +85,11 @@ func (n *Node) Connections() []ConnectionStats {
 	for _, c := range n.connections() {
 		all = append(all, ConnectionStats{
 			Peer:     c.name,
-			Assembly: c.account.in(assembling),
-			Decoding: c.account.in(decoding),
-			Queued:   c.account.in(queueing),
-			Signals:  c.account.in(signalling),
-			Waiting:  c.writer.waiting(),
+			Assembly: c.account.UsedFor(quota.Assembly),
+			Decoding: c.account.UsedFor(quota.Terms),
+			Queued:   c.account.UsedFor(quota.Queue),
+			Signals:  c.account.UsedFor(quota.Signals),
+			Waiting:  c.writer.Waiting(),
 		})
 	}
 	slices.SortFunc(all, func(a, b ConnectionStats) int { return cmp.Compare(a.Peer, b.Peer) })
