@@ -79,6 +79,37 @@ defmodule NxVulkanGo.CompilerCacheTest do
     assert :counters.get(counter, 1) == 2
   end
 
+  test "a function is compiled again when a module is replaced, not when one is added" do
+    define = fn name, factor ->
+      Code.compile_string("""
+      defmodule #{inspect(name)} do
+        def f(x), do: Nx.multiply(x, #{factor})
+      end
+      """)
+    end
+
+    on_exit(fn -> Code.compiler_options(ignore_module_conflict: false) end)
+    Code.compiler_options(ignore_module_conflict: true)
+    [used, other] = for name <- ~w(Used Other), do: Module.concat(__MODULE__, name)
+    define.(used, 2)
+    {counter, fun} = traced(fn a, _b -> used.f(a) end)
+    compiled = Nx.Defn.jit(fun)
+    assert Nx.to_number(compiled.(5, 0)) == 10
+    define.(other, 1)
+    define.(used, 2)
+    assert Nx.to_number(compiled.(5, 0)) == 10
+    assert :counters.get(counter, 1) == 1
+    define.(used, 3)
+    assert Nx.to_number(compiled.(5, 0)) == 15
+    assert Nx.to_number(compiled.(5, 0)) == 15
+    assert :counters.get(counter, 1) == 2
+    :code.purge(used)
+    :code.delete(used)
+    define.(used, 4)
+    assert Nx.to_number(compiled.(5, 0)) == 20
+    assert Cache.size() == 1
+  end
+
   test "what the node does not know is left to the evaluator, and that is told" do
     test = self()
     event = [:nx_vulkan_go, :compiler, :fallback]

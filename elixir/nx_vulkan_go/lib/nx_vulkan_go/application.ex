@@ -12,6 +12,7 @@ defmodule NxVulkanGo.Application do
       NxVulkanGo.Launcher,
       {DynamicSupervisor, name: NxVulkanGo.SessionSupervisor, strategy: :one_for_one},
       NxVulkanGo.Sessions,
+      NxVulkanGo.Compiler.LoadedCode,
       NxVulkanGo.Compiler.Cache,
       NxVulkanGo.Compiler.Captured
     ]

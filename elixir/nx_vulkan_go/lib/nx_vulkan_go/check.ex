@@ -15,7 +15,7 @@ defmodule NxVulkanGo.Check do
     * `:debug` - nothing is waited for; the error ends with the line that sent what failed,
       as `sent by lib/my_app/model.ex:12: MyApp.Model.step/2`. That is the first frame of the
       stack outside of Nx, of this package and of Elixir. Of a compiled function it is the
-      call
+      call. For code that is evaluated it is the file, such as that of a Livebook cell
 
   What they cost, for the addition of two vectors of 1,000 elements that the node has
   (two processors, no GPU): 3 µs an operation with `:none`, 13 µs with `:debug`, 54 µs
@@ -78,12 +78,22 @@ defmodule NxVulkanGo.Check do
   def location do
     others = libraries()
     {:current_stacktrace, [_ | frames]} = Process.info(self(), :current_stacktrace)
+    caller = Enum.find(frames, &(evaluation?(&1) or not is_map_key(others, elem(&1, 0))))
 
-    with {module, function, arity, location} <-
-           Enum.find(frames, fn {module, _, _, _} -> not is_map_key(others, module) end) do
-      line = Exception.format_file_line(location[:file], location[:line])
-      String.trim("#{line} #{Exception.format_mfa(module, function, arity)}")
+    case caller && evaluation?(caller) && Process.get({:elixir, :eval_env}) do
+      %Macro.Env{file: file} -> file
+      _ -> caller && frame_text(caller)
     end
+  end
+
+  # Code that is evaluated, as that of a Livebook cell or of IEx, calls functions by this
+  # one. Its line is in no frame; the process dictionary has the file.
+  defp evaluation?({:elixir, :eval_external_handler, _arity, _location}), do: true
+  defp evaluation?(_frame), do: false
+
+  defp frame_text({module, function, arity, location}) do
+    line = Exception.format_file_line(location[:file], location[:line])
+    String.trim("#{line} #{Exception.format_mfa(module, function, arity)}")
   end
 
   # The modules that are nobody's own code. The first time stacks are made to have more

@@ -11,7 +11,8 @@ defmodule NxVulkanGo.Compiler do
   As with `NxVulkanGo.Backend`, a call does not wait for its results: an error of
   the device is raised where one of them is read. A loop that has not ended is
   cancelled when nobody refers to its results any more, or all have been given to
-  `Nx.backend_deallocate/1`. Arguments that Nx marks as donatable are freed by the
+  `Nx.backend_deallocate/1`. A function is traced again when its module, or one that it
+  calls, has been replaced, as by a Livebook cell that runs again. Arguments that Nx marks as donatable are freed by the
   message that uses them, so the node may compute in their memory.
 
   ## Options

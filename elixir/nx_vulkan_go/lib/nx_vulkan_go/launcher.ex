@@ -82,9 +82,23 @@ defmodule NxVulkanGo.Launcher do
   @doc "The name of the running server; starts it where it does not run."
   @spec ensure!() :: node
   def ensure! do
-    case GenServer.call(__MODULE__, :ensure, @call_timeout) do
+    case GenServer.call(__MODULE__, {:ensure, Process.group_leader()}, @call_timeout) do
       {:ok, node} -> node
       {:error, error} -> raise error
+    end
+  end
+
+  @doc false
+  # Runs `fun` with another group leader, so that what it prints, such as the progress of a
+  # build, is shown where the output of the caller is shown: in a cell of Livebook, say.
+  def with_output_to(group_leader, fun) do
+    own = Process.group_leader()
+    Process.group_leader(self(), group_leader)
+
+    try do
+      fun.()
+    after
+      Process.group_leader(self(), own)
     end
   end
 
@@ -111,12 +125,15 @@ defmodule NxVulkanGo.Launcher do
   @impl true
   def handle_call(:os_pid, _from, state), do: {:reply, state.os_pid, state}
 
-  def handle_call(:ensure, _from, %{node: node} = state) when node != nil,
+  def handle_call({:ensure, _group_leader}, _from, %{node: node} = state) when node != nil,
     do: {:reply, {:ok, node}, state}
 
-  def handle_call(:ensure, from, state) do
+  def handle_call({:ensure, group_leader}, from, state) do
     state = %{state | waiting: [from | state.waiting]}
-    if state.port || state.timer, do: {:noreply, state}, else: {:noreply, start(state)}
+
+    if state.port || state.timer,
+      do: {:noreply, state},
+      else: {:noreply, with_output_to(group_leader, fn -> start(state) end)}
   end
 
   @impl true

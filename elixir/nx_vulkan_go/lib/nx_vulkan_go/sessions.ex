@@ -28,9 +28,11 @@ defmodule NxVulkanGo.Sessions do
   @spec announce(Session.t()) :: Session.t()
   def announce(%Session{pid: pid} = session) do
     key = {__MODULE__, session.server, session.device}
+    announced = {self(), pid}
 
-    if Process.get(key) != pid do
-      Process.put(key, pid)
+    # Others may start with a copy of this dictionary, as evaluators of Livebook do.
+    if Process.get(key) != announced do
+      Process.put(key, announced)
       send(pid, {:caller, self()})
     end
 
@@ -82,7 +84,7 @@ defmodule NxVulkanGo.Sessions do
   defp open!(key) do
     started!()
 
-    case GenServer.call(__MODULE__, {:open, key}, @timeout) do
+    case GenServer.call(__MODULE__, {:open, key, Process.group_leader()}, @timeout) do
       {:ok, session} -> session
       {:error, error} -> raise error
     end
@@ -92,14 +94,14 @@ defmodule NxVulkanGo.Sessions do
   def init(_), do: {:ok, %{}}
 
   @impl true
-  def handle_call({:open, {server, device} = key}, _from, state) do
+  def handle_call({:open, {server, device} = key, group_leader}, _from, state) do
     session = :persistent_term.get({__MODULE__, key}, nil)
 
     if session && not Session.closed?(session) do
       {:reply, {:ok, session}, state}
     else
       device = device || Application.get_env(:nx_vulkan_go, :device, 0)
-      answer = open(key, server, device)
+      answer = Launcher.with_output_to(group_leader, fn -> open(key, server, device) end)
       {:reply, answer, watch(state, answer)}
     end
   end

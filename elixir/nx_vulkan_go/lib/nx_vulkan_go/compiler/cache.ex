@@ -1,11 +1,18 @@
 defmodule NxVulkanGo.Compiler.Cache do
   @moduledoc false
-  # What functions have been compiled to. Callers find it in a table; who finds
-  # nothing compiles, in its own process, while others that want the same wait.
-  # The oldest entries go when there are many: functions made anew for each call
-  # would fill the memory.
+  # The programs of compiled functions, by function and types of the arguments.
+  # Callers look a program up in a table. Where there is none, the first caller
+  # compiles in its own process, and others that want the same program wait for it.
+  # The oldest entries are dropped when there are many: functions that are made anew
+  # for each call would fill the memory.
+  #
+  # A key such as `&Model.step/2` stays the same when the module `Model`, or one that it
+  # calls, is compiled again. So an entry has the version of the loaded code that it was
+  # compiled from, and is compiled again when another version is loaded.
 
   use GenServer
+
+  alias NxVulkanGo.Compiler.LoadedCode
 
   @programs __MODULE__
   @limit 4096
@@ -18,32 +25,33 @@ defmodule NxVulkanGo.Compiler.Cache do
   """
   @spec fetch(term, (-> value)) :: value when value: term
   def fetch(key, compute) do
-    case lookup(key) do
-      [{_, value}] -> value
-      [] -> claim(key, compute)
-    end
-  end
-
-  # Code that runs while compiling may come before the application.
-  defp lookup(key) do
+    # Code that runs while compiling may come before the application.
     if :ets.whereis(@programs) == :undefined,
       do: {:ok, _} = Application.ensure_all_started(:nx_vulkan_go)
 
-    :ets.lookup(@programs, key)
+    version = LoadedCode.version()
+
+    case :ets.lookup(@programs, key) do
+      [{_, ^version, value}] -> value
+      _missing_or_obsolete -> claim(key, version, compute)
+    end
   end
 
-  defp claim(key, compute) do
-    case GenServer.call(__MODULE__, {:claim, key}, :infinity) do
+  defp claim(key, version, compute) do
+    case GenServer.call(__MODULE__, {:claim, key, version}, :infinity) do
       {:ok, value} -> value
-      :compute -> compute(key, compute)
+      :compute -> compute(key, version, compute)
       # The function compiles itself while it is compiled.
       :reentered -> compute.()
     end
   end
 
-  defp compute(key, compute) do
+  # Modules that the function has loaded are known to `LoadedCode` before they can be
+  # replaced.
+  defp compute(key, version, compute) do
     value = compute.()
-    GenServer.call(__MODULE__, {:done, key, value})
+    LoadedCode.version()
+    GenServer.call(__MODULE__, {:done, key, version, value})
     value
   catch
     kind, reason ->
@@ -72,28 +80,29 @@ defmodule NxVulkanGo.Compiler.Cache do
   end
 
   @impl true
-  def handle_call({:claim, key}, {pid, _} = from, state) do
+  def handle_call({:claim, key, version}, {pid, _} = from, state) do
     case {:ets.lookup(@programs, key), state.claims} do
-      {[{_, value}], _} ->
+      {[{_, ^version, value}], _} ->
         {:reply, {:ok, value}, state}
 
-      {[], %{^key => {^pid, _monitor, _waiting}}} ->
+      {_, %{^key => {^pid, _monitor, _waiting}}} ->
         {:reply, :reentered, state}
 
-      {[], %{^key => {owner, monitor, waiting}}} ->
+      {_, %{^key => {owner, monitor, waiting}}} ->
         {:noreply, put_in(state.claims[key], {owner, monitor, [from | waiting]})}
 
-      {[], _} ->
+      _ ->
         {:reply, :compute, give(state, key, pid, [])}
     end
   end
 
-  def handle_call({:done, key, value}, _from, state) do
+  def handle_call({:done, key, version, value}, _from, state) do
     {{_owner, monitor, waiting}, claims} = Map.pop!(state.claims, key)
     Process.demonitor(monitor, [:flush])
-    :ets.insert(@programs, {key, value})
+    keys = if :ets.member(@programs, key), do: state.keys, else: :queue.in(key, state.keys)
+    :ets.insert(@programs, {key, version, value})
     for from <- waiting, do: GenServer.reply(from, {:ok, value})
-    {:reply, :ok, trim(%{state | claims: claims, keys: :queue.in(key, state.keys)})}
+    {:reply, :ok, trim(%{state | claims: claims, keys: keys})}
   end
 
   def handle_call({:limit, count}, _from, state),
