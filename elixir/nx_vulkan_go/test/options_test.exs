@@ -93,6 +93,30 @@ defmodule NxVulkanGo.OptionsTest do
              "config :nx_vulkan_go has no key :falback; did you mean :fallback?"
   end
 
+  test "values of the configuration that a session cannot have" do
+    for {key, bad, good} <- [
+          {:weight, [0, 101, 1.5, :infinity, nil], [1, 10, 100]},
+          {:limit, [0, -1, "1 GB", nil], [1, :infinity]},
+          {:deadline, [0, 0.5, nil], [250, :infinity]}
+        ] do
+      on_exit(fn -> Application.delete_env(:nx_vulkan_go, key) end)
+
+      for value <- good do
+        Application.put_env(:nx_vulkan_go, key, value)
+        assert Options.session!() == %{key => value}
+      end
+
+      for value <- bad do
+        Application.put_env(:nx_vulkan_go, key, value)
+        refused("config :nx_vulkan_go, #{key}: must be ", fn -> Options.session!() end)
+        # It is raised to whoever opens a session, and the next one is opened.
+        refused(inspect(value), fn -> Nx.tensor([1], backend: {Backend, device: 77}) end)
+      end
+
+      Application.delete_env(:nx_vulkan_go, key)
+    end
+  end
+
   defp capture(fun), do: ExUnit.CaptureLog.capture_log(fun)
 
   test "the package reads no key of the configuration that is not known" do

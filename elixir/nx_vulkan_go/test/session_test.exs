@@ -205,12 +205,13 @@ defmodule NxVulkanGo.SessionTest do
     assert Exception.message(error) =~ "install the same version of both"
   end
 
-  test "the limit and the deadline of the configuration are the session's", context do
+  test "limit, deadline and weight of the configuration are the session's", context do
     Application.put_env(:nx_vulkan_go, :limit, 4096)
     Application.put_env(:nx_vulkan_go, :deadline, 250)
+    Application.put_env(:nx_vulkan_go, :weight, 20)
 
     on_exit(fn ->
-      for key <- [:limit, :deadline], do: Application.delete_env(:nx_vulkan_go, key)
+      for key <- [:limit, :deadline, :weight], do: Application.delete_env(:nx_vulkan_go, key)
     end)
 
     test = self()
@@ -223,6 +224,6 @@ defmodule NxVulkanGo.SessionTest do
     FakeServer.stop(context.server)
     FakeServer.start(context.place[:device], refuse: refuse)
     assert_raise(Error, ~r/seen/, fn -> Nx.to_flat_list(Nx.tensor([1])) end)
-    assert_receive {:opened, %{limit: 4096, deadline: 250}}
+    assert_receive {:opened, %{limit: 4096, deadline: 250, weight: 20}}
   end
 end

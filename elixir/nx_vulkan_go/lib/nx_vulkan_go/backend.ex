@@ -101,6 +101,8 @@ defmodule NxVulkanGo.Backend do
     * `:limit` - how many bytes this VM may have on a device (default `:infinity`)
     * `:deadline` - how many milliseconds one operation or one run of a compiled function may take, after which
       reading its results raises `NxVulkanGo.Error` of kind `:deadline` (default `:infinity`)
+    * `:weight` - the share of this VM in a device and in the processors of the node while others
+      want them too, 1 to 100: 20 gets twice as much as 10 (default: the node's, 10)
     * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`
   """
 

@@ -7,7 +7,7 @@ defmodule NxVulkanGo.Sessions do
 
   use GenServer
 
-  alias NxVulkanGo.{Distribution, Launcher, Session}
+  alias NxVulkanGo.{Distribution, Launcher, Options, Session}
 
   @supervisor NxVulkanGo.SessionSupervisor
   # Starting a server may include building it.
@@ -152,6 +152,6 @@ defmodule NxVulkanGo.Sessions do
   end
 
   defp start(server, device) do
-    DynamicSupervisor.start_child(@supervisor, {Session.Stream, {server, device}})
+    DynamicSupervisor.start_child(@supervisor, {Session.Stream, {server, device, Options.session!()}})
   end
 end

@@ -103,7 +103,9 @@ defmodule NxVulkanGo.Sampler.Run do
     monitor = Distribution.monitor(server)
     {operands, imports} = operands(session.inputs)
     program = {:program, [], [], [session.model.key, :erlang.binary_to_term(session.model.code)]}
-    call!(vm, server, {:open, %{label: "chains of #{node()} #{inspect(caller)}"}})
+    open = Map.take(NxVulkanGo.Options.session!(), [:weight])
+    open = Map.put(open, :label, "chains of #{node()} #{inspect(caller)}")
+    call!(vm, server, {:open, open})
     Distribution.send(server, {:nxvk, vm.incarnation, [program | imports]})
     request = Map.merge(request, %{data: operands, credit: @ahead * request.chains})
     run = call!(vm, server, {:sample, request})

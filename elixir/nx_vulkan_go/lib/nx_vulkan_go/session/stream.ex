@@ -56,25 +56,26 @@ defmodule NxVulkanGo.Session.Stream do
     ticks: 0
   ]
 
-  def child_spec({server, device}) do
+  # `limits` are those of `Options.session!/0`.
+  def child_spec({server, device, limits}) do
     %{
       id: {__MODULE__, server, device},
-      start: {__MODULE__, :start_link, [server, device]},
+      start: {__MODULE__, :start_link, [server, device, limits]},
       restart: :temporary
     }
   end
 
-  def start_link(server, device) do
-    :proc_lib.start_link(__MODULE__, :init, [server, device], @open_timeout + 5_000)
+  def start_link(server, device, limits) do
+    :proc_lib.start_link(__MODULE__, :init, [server, device, limits], @open_timeout + 5_000)
   end
 
   @doc false
-  def init(server, device) do
+  def init(server, device, limits) do
     Process.flag(:trap_exit, true)
     destination = {:"nxvk_#{device}", server}
     monitor = Distribution.monitor(destination)
 
-    with {:ok, opened} <- call(destination, monitor, {:open, options()}),
+    with {:ok, opened} <- call(destination, monitor, {:open, options(limits)}),
          {:ok, memory} <- call(destination, monitor, :memory) do
       ready(server, device, destination, monitor, Map.put(opened, :memory, memory))
     else
@@ -100,14 +101,11 @@ defmodule NxVulkanGo.Session.Stream do
     loop(%__MODULE__{session: session, destination: destination, monitor: monitor})
   end
 
-  defp options do
-    %{
-      sweep: true,
-      digest: Ops.digest(),
-      label: Label.text(),
-      limit: Application.get_env(:nx_vulkan_go, :limit, :infinity),
-      deadline: Application.get_env(:nx_vulkan_go, :deadline, :infinity)
-    }
+  defp options(limits) do
+    Map.merge(
+      %{sweep: true, digest: Ops.digest(), label: Label.text(), limit: :infinity, deadline: :infinity},
+      limits
+    )
   end
 
   # What the values of this session may take: its limit, or the device's memory;
