@@ -56,8 +56,8 @@ defmodule NxVulkanGo.Check do
 
   @doc false
   # An instruction with a note of where the caller asked for it, where that is wanted.
-  def noted(instruction) do
-    with :debug <- mode(), text when text != nil <- location() do
+  def annotate(instruction) do
+    with :debug <- mode(), :ok <- deepen_stacks(), text when text != nil <- location() do
       [{:note, [], [], [text]}, instruction]
     else
       _ -> [instruction]
@@ -66,12 +66,12 @@ defmodule NxVulkanGo.Check do
 
   @doc false
   # Waits for the first result of an instruction, where each is waited for; raises its error.
-  def passed!(session, [{id, _type, _shape} | _]) do
+  def await!(session, [{id, _type, _shape} | _]) do
     if mode() == :each, do: Session.call!(session, {:download, id, 0, 1})
     :ok
   end
 
-  def passed!(_session, []), do: :ok
+  def await!(_session, []), do: :ok
 
   @doc false
   # The line of the caller, or nil where all of the stack is Nx and the like.
@@ -96,13 +96,9 @@ defmodule NxVulkanGo.Check do
     String.trim("#{line} #{Exception.format_mfa(module, function, arity)}")
   end
 
-  # The modules that are nobody's own code. The first time stacks are made to have more
-  # than 8 frames: Nx alone may have as many.
+  # The modules that are nobody's own code.
   defp libraries do
     with nil <- :persistent_term.get(__MODULE__, nil) do
-      depth = :erlang.system_flag(:backtrace_depth, @depth)
-      if depth > @depth, do: :erlang.system_flag(:backtrace_depth, depth)
-
       modules =
         for app <- [:nx, :nx_vulkan_go, :complex, :telemetry, :elixir, :iex, :stdlib, :kernel],
             {:ok, modules} <- [:application.get_key(app, :modules)],
@@ -113,5 +109,16 @@ defmodule NxVulkanGo.Check do
       :persistent_term.put(__MODULE__, modules)
       modules
     end
+  end
+
+  # A stack has eight frames by default, and Nx alone may have as many.
+  defp deepen_stacks do
+    if not :persistent_term.get({__MODULE__, :deep}, false) do
+      depth = :erlang.system_flag(:backtrace_depth, @depth)
+      if depth > @depth, do: :erlang.system_flag(:backtrace_depth, depth)
+      :persistent_term.put({__MODULE__, :deep}, true)
+    end
+
+    :ok
   end
 end

@@ -47,7 +47,8 @@ defmodule NxVulkanGo.Compiler do
 
   alias Nx.Defn.{Composite, Evaluator}
   alias NxVulkanGo.Compiler.{Cache, Program, Run}
-  alias NxVulkanGo.{Explanation, Fallback, Options, Session, Sessions, Telemetry}
+  alias NxVulkanGo.{Explanation, Fallback, Options, Session, Telemetry}
+  alias NxVulkanGo.Session.Registry
 
   @doc false
   def jit(key, vars, fun, args_list, options) do
@@ -95,7 +96,7 @@ defmodule NxVulkanGo.Compiler do
   end
 
   defp parts(%Program{key: key} = program, options) do
-    session = Sessions.fetch!(options)
+    session = Registry.fetch!(options)
     request = if options[:profile], do: {:explain, key, :profile}, else: {:explain, key}
     for part <- Session.call!(session, request, program), do: Map.put_new(part, :measured, nil)
   end
@@ -138,6 +139,6 @@ defmodule NxVulkanGo.Compiler do
 
   defp fallback(key, reason) do
     Telemetry.execute([:compiler, :fallback], %{count: 1}, %{function: key, reason: reason})
-    Fallback.policy!(named(key), "#{inspect(key)} is run by Nx.Defn.Evaluator: #{reason}")
+    Fallback.apply_policy!(named(key), "#{inspect(key)} is run by Nx.Defn.Evaluator: #{reason}")
   end
 end

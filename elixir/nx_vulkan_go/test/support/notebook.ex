@@ -44,7 +44,7 @@ defmodule NxVulkanGo.Notebook do
   end
 
   defp program(input, output) do
-    node = :"livebook_#{NxVulkanGo.Distribution.random(4)}--runtime@127.0.0.1"
+    node = :"livebook_#{NxVulkanGo.Distribution.random_hex(4)}--runtime@127.0.0.1"
 
     quote do
       {:ok, _} = :net_kernel.start(unquote(node), %{name_domain: :longnames})

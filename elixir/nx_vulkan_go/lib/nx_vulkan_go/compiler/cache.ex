@@ -92,7 +92,7 @@ defmodule NxVulkanGo.Compiler.Cache do
         {:noreply, put_in(state.claims[key], {owner, monitor, [from | waiting]})}
 
       _ ->
-        {:reply, :compute, give(state, key, pid, [])}
+        {:reply, :compute, assign_claim(state, key, pid, [])}
     end
   end
 
@@ -114,36 +114,36 @@ defmodule NxVulkanGo.Compiler.Cache do
   end
 
   @impl true
-  def handle_cast({:failed, key, pid}, state), do: {:noreply, failed(state, key, pid)}
+  def handle_cast({:failed, key, pid}, state), do: {:noreply, release_claim(state, key, pid)}
 
   @impl true
   def handle_info({:DOWN, monitor, :process, pid, _}, state) do
     keys = for {key, {^pid, ^monitor, _}} <- state.claims, do: key
-    {:noreply, Enum.reduce(keys, state, &failed(&2, &1, pid))}
+    {:noreply, Enum.reduce(keys, state, &release_claim(&2, &1, pid))}
   end
 
   def handle_info(_other, state), do: {:noreply, state}
 
-  defp give(state, key, pid, waiting),
+  defp assign_claim(state, key, pid, waiting),
     do: put_in(state.claims[key], {pid, Process.monitor(pid), waiting})
 
   # The one who waits longest tries next.
-  defp failed(state, key, pid) do
+  defp release_claim(state, key, pid) do
     case state.claims do
       %{^key => {^pid, monitor, waiting}} ->
         Process.demonitor(monitor, [:flush])
-        next(%{state | claims: Map.delete(state.claims, key)}, key, Enum.reverse(waiting))
+        pass_claim(%{state | claims: Map.delete(state.claims, key)}, key, Enum.reverse(waiting))
 
       _ ->
         state
     end
   end
 
-  defp next(state, _key, []), do: state
+  defp pass_claim(state, _key, []), do: state
 
-  defp next(state, key, [{pid, _} = from | waiting]) do
+  defp pass_claim(state, key, [{pid, _} = from | waiting]) do
     GenServer.reply(from, :compute)
-    give(state, key, pid, Enum.reverse(waiting))
+    assign_claim(state, key, pid, Enum.reverse(waiting))
   end
 
   defp trim(state) do
