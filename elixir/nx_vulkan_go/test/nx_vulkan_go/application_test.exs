@@ -27,6 +27,21 @@ defmodule NxVulkanGo.ApplicationTest do
     assert Nx.to_flat_list(Nx.add(Nx.tensor([1, 2]), 1)) == [2, 3]
   end
 
+  test "a session that ends after the registry has been restarted is opened again", context do
+    session = Registry.fetch!(context.place)
+    ref = Process.monitor(children()[Constants])
+    Process.exit(children()[Registry], :kill)
+    assert_receive {:DOWN, ^ref, _, _, _}
+    # The supervisor answers when it has started them again.
+    children()
+    assert Registry.fetch!(context.place).pid == session.pid
+    ref = Process.monitor(session.pid)
+    Process.exit(session.pid, :kill)
+    assert_receive {:DOWN, ^ref, _, _, _}
+    :sys.get_state(Registry)
+    assert Nx.to_flat_list(Nx.tensor([1, 2])) == [1, 2]
+  end
+
   test "a session is monitored once, however many tensors a function has captured", context do
     compiled = &Nx.Defn.jit(&1, compiler: NxVulkanGo)
 

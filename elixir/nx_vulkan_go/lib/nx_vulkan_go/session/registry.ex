@@ -90,8 +90,12 @@ defmodule NxVulkanGo.Session.Registry do
     end
   end
 
+  # Sessions that a registry before this one has opened go on.
   @impl true
-  def init(_), do: {:ok, %{}}
+  def init(_) do
+    sessions = for {{__MODULE__, _key}, session} <- :persistent_term.get(), do: session
+    {:ok, Enum.reduce(sessions, %{}, &watch(&2, {:ok, &1}))}
+  end
 
   @impl true
   def handle_call({:open, {server, device} = key, group_leader}, _from, state) do
