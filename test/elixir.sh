@@ -14,10 +14,11 @@
 #
 #   TEST_FULL the tests of our own package that take minutes run too: calibration
 #             of the sampler by simulation, memory under many operations
+#   JUNIT_FILE  where a report of the suite of our own package goes, in JUnit's XML
 #   NX_PATH   a checkout of Nx, with complex and telemetry beside it; without it
 #             Hex is asked. The suites of others need it; axon, polaris, scholar
 #             and nimble_options beside it have theirs run too
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 suite="the Nx suite" run=own beside="complex telemetry" where=
 if [ "${2:-}" = others ]; then
 	suite="the suites of others" run=others beside="complex telemetry nimble_options polaris axon scholar"
@@ -43,7 +44,8 @@ outcome() {
 
 # own PREFIX...: our package's suite, with the command that runs Elixir.
 own() {
-	outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null && mix test ${TEST_FULL:+--include soak}"
+	outcome "$@" JUNIT_FILE="$junit" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null &&
+		elixir -r $inside/test/exunit_junit.exs -S mix test --formatter ExUnitJUnit --formatter ExUnit.CLIFormatter ${TEST_FULL:+--include soak}"
 }
 
 # others PREFIX...: every file of every suite that is there; test/suites says of
@@ -72,7 +74,7 @@ device_node() {
 		--host-limit 1 --no-warm-up --log-level error >"$dir/ready" 2>"$dir/said" &
 	node=$!
 	exec 3<"$dir/ready"
-	read -r ready <&3 || skip "no node on a device: $(tail -n 1 "$dir/said")"
+	read -r _ <&3 || skip "no node on a device: $(tail -n 1 "$dir/said")"
 }
 # clean: what this script has made and started.
 clean() {
@@ -80,6 +82,7 @@ clean() {
 	rm -rf "${dir:-}" "${work:-}" "${list:-}"
 }
 
+junit=${JUNIT_FILE:-/dev/null}
 [ "$run" = own ] || [ -n "${NX_PATH:-}" ] || skip "NX_PATH names no checkout of Nx"
 here=
 recent && here=yes
@@ -95,7 +98,7 @@ trap clean EXIT
 trap 'exit 1' INT TERM
 [ -z "$where" ] || device_node
 if [ -n "$here" ]; then
-	has_hex && has_rebar || skip "Mix lacks Hex or rebar3 and cannot fetch them"
+	{ has_hex && has_rebar; } || skip "Mix lacks Hex or rebar3 and cannot fetch them"
 	export NXVK_NODE="$PWD/bin/nxvk-node"
 	inside=$PWD
 	$run env
@@ -106,7 +109,7 @@ work=$(mktemp -d "$root/tmp/nxvk-suite-XXXXXX")
 inside=/tmp/${work##*/}
 mkdir "$work/elixir" "$work/test" "$work/nx"
 cp -r elixir/nx_vulkan_go "$work/elixir/"
-cp -r test/suites "$work/test/"
+cp -r test/suites test/exunit_junit.exs "$work/test/"
 rm -rf "$work"/elixir/nx_vulkan_go/_build "$work"/elixir/nx_vulkan_go/deps "$work"/test/suites/_build
 cp -r bin/nxvk-node cmd "$work/"
 for home in "${MIX_HOME:-}" "${HOME:-}/.mix"; do
@@ -119,5 +122,7 @@ if [ -n "${NX_PATH:-}" ]; then
 	done
 	set -- "$@" NX_PATH="$inside/nx/$(basename "$NX_PATH")"
 fi
-has_hex "$@" && has_rebar "$@" || skip "Mix lacks Hex or rebar3 and cannot fetch them"
+{ has_hex "$@" && has_rebar "$@"; } || skip "Mix lacks Hex or rebar3 and cannot fetch them"
+[ -z "${JUNIT_FILE:-}" ] || junit=$inside/exunit.xml
 $run "$@"
+[ "$run" = others ] || [ ! -e "$work/exunit.xml" ] || cp "$work/exunit.xml" "$JUNIT_FILE"
