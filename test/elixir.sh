@@ -5,6 +5,7 @@
 #
 #   test/elixir.sh ROOT:ROOT          the suite of our own package
 #   test/elixir.sh ROOT:ROOT others   those of Nx and of what is built on it
+#   test/elixir.sh ROOT:ROOT lint     format, warnings of the compiler and Credo, no suite
 #   test/elixir.sh ROOT:ROOT own device      either, with a node on this machine that
 #   test/elixir.sh ROOT:ROOT others device   computes whatever its first device can, however
 #                                            small, and interprets no kernel on the host
@@ -20,7 +21,9 @@
 #             and nimble_options beside it have theirs run too
 cd "$(dirname "$0")/.." || exit 1
 suite="the Nx suite" run=own beside="complex telemetry" where=
-if [ "${2:-}" = others ]; then
+if [ "${2:-}" = lint ]; then
+	suite="Elixir's checks" run=lint
+elif [ "${2:-}" = others ]; then
 	suite="the suites of others" run=others beside="complex telemetry nimble_options polaris axon scholar"
 fi
 [ "${3:-}" != device ] || { suite="$suite on a device" where="on a device: "; }
@@ -46,6 +49,22 @@ outcome() {
 own() {
 	outcome "$@" JUNIT_FILE="$junit" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null &&
 		elixir -r $inside/test/exunit_junit.exs -S mix test --formatter ExUnitJUnit --formatter ExUnit.CLIFormatter ${TEST_FULL:+--include soak}"
+}
+
+# lint PREFIX...: what needs no node, of both packages.
+lint() {
+	for package in nx_vulkan_go nx_vulkan; do
+		suite="format and warnings of $package"
+		outcome "$@" sh -c "cd $inside/elixir/$package && mix deps.get --only test >/dev/null &&
+			mix format --check-formatted && mix compile --force --warnings-as-errors"
+		suite="Credo on $package"
+		output=$("$@" elixir "$inside/test/credo.exs" "$inside/elixir/$package" 2>&1)
+		case $? in
+		0) echo "::pass $suite" ;;
+		75) echo "::skip $suite: Credo cannot be fetched from Hex" ;;
+		*) printf '%s\n::fail %s\n' "$output" "$suite" ;;
+		esac
+	done
 }
 
 # others PREFIX...: every file of every suite that is there; test/suites says of
@@ -83,13 +102,13 @@ clean() {
 }
 
 junit=${JUNIT_FILE:-/dev/null}
-[ "$run" = own ] || [ -n "${NX_PATH:-}" ] || skip "NX_PATH names no checkout of Nx"
+[ "$run" != others ] || [ -n "${NX_PATH:-}" ] || skip "NX_PATH names no checkout of Nx"
 here=
 recent && here=yes
 root=${1%%:*}
 [ -n "$here" ] || { [ -n "$root" ] && recent chroot "$root"; } ||
 	skip "no Elixir of 1.17 or later here or in a root of a later Debian"
-make -s build >&2 || { echo "::fail build the node for the Nx suite"; exit 0; }
+[ "$run" = lint ] || make -s build >&2 || { echo "::fail build the node for the Nx suite"; exit 0; }
 [ -z "${NX_PATH:-}" ] || export HEX_OFFLINE=1
 export MIX_ENV=test LANG=C.UTF-8 ERL_EPMD_ADDRESS=127.0.0.1
 
@@ -108,10 +127,12 @@ fi
 work=$(mktemp -d "$root/tmp/nxvk-suite-XXXXXX")
 inside=/tmp/${work##*/}
 mkdir "$work/elixir" "$work/test" "$work/nx"
-cp -r elixir/nx_vulkan_go "$work/elixir/"
-cp -r test/suites test/exunit_junit.exs "$work/test/"
-rm -rf "$work"/elixir/nx_vulkan_go/_build "$work"/elixir/nx_vulkan_go/deps "$work"/test/suites/_build
-cp -r bin/nxvk-node cmd "$work/"
+cp -r elixir/nx_vulkan_go elixir/nx_vulkan "$work/elixir/"
+cp -r test/suites test/*.exs "$work/test/"
+cp .credo.exs "$work/"
+rm -rf "$work"/elixir/*/_build "$work"/elixir/*/deps "$work"/test/suites/_build
+cp -r cmd "$work/"
+[ "$run" = lint ] || cp bin/nxvk-node "$work/"
 for home in "${MIX_HOME:-}" "${HOME:-}/.mix"; do
 	[ ! -d "$home/archives" ] || [ -d "$work/mix" ] || cp -r "$home" "$work/mix"
 done
