@@ -22,7 +22,10 @@ step() {
 	shift
 	output=$("$@" 2>&1)
 	case $? in
-	0) echo "ok   $name" ;;
+	0)
+		echo "ok   $name"
+		printf '%s\n' "$output" | sed -n 's/^::skip /skip /p'
+		;;
 	75) echo "skip $name: $(printf '%s\n' "$output" | tail -n 1)" ;;
 	*)
 		printf 'FAIL %s\n%s\n' "$name" "$output"
