@@ -5,6 +5,7 @@
 #
 #   test/elixir.sh ROOT:ROOT          the suite of our own package
 #   test/elixir.sh ROOT:ROOT others   those of Nx and of what is built on it
+#   test/elixir.sh ROOT:ROOT lint     format, warnings of the compiler and Credo, no suite
 #   test/elixir.sh ROOT:ROOT own device      either, with a node on this machine that
 #   test/elixir.sh ROOT:ROOT others device   computes whatever its first device can, however
 #                                            small, and interprets no kernel on the host
@@ -14,6 +15,7 @@
 #
 #   TEST_FULL the tests of our own package that take minutes run too: calibration
 #             of the sampler by simulation, memory under many operations
+#   JUNIT_FILE  where a report of the suite of our own package goes, in JUnit's XML
 #   NX_PATH   a checkout of Nx, with complex and telemetry beside it; without it
 #             Hex is asked. The suites of others need it
 #   AXON_PATH, POLARIS_PATH, SCHOLAR_PATH, NX_SIGNAL_PATH, BUMBLEBEE_PATH, and of what
@@ -22,9 +24,11 @@
 #   DECIMAL_PATH
 #             checkouts whose suites run too; each is looked for beside that of Nx
 #             where its variable is not set, and one that is nowhere is said
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 suite="the Nx suite" run=own beside="complex telemetry" where=
-if [ "${2:-}" = others ]; then
+if [ "${2:-}" = lint ]; then
+	suite="Elixir's checks" run=lint
+elif [ "${2:-}" = others ]; then
 	suite="the suites of others" run=others
 	beside="complex telemetry nimble_options polaris axon scholar nx_signal"
 	beside="$beside bumblebee nx_image unpickler safetensors jason unzip progress_bar decimal"
@@ -50,7 +54,24 @@ outcome() {
 
 # own PREFIX...: our package's suite, with the command that runs Elixir.
 own() {
-	outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null && mix test ${TEST_FULL:+--include soak}"
+	outcome "$@" JUNIT_FILE="$junit" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null &&
+		elixir -r $inside/test/exunit_junit.exs -S mix test --formatter ExUnitJUnit --formatter ExUnit.CLIFormatter ${TEST_FULL:+--include soak}"
+}
+
+# lint PREFIX...: what needs no node, of both packages.
+lint() {
+	for package in nx_vulkan_go nx_vulkan; do
+		suite="format and warnings of $package"
+		outcome "$@" sh -c "cd $inside/elixir/$package && mix deps.get --only test >/dev/null &&
+			mix format --check-formatted && mix compile --force --warnings-as-errors"
+		suite="Credo on $package"
+		output=$("$@" elixir "$inside/test/credo.exs" "$inside/elixir/$package" 2>&1)
+		case $? in
+		0) echo "::pass $suite" ;;
+		75) echo "::skip $suite: Credo cannot be fetched from Hex" ;;
+		*) printf '%s\n::fail %s\n' "$output" "$suite" ;;
+		esac
+	done
 }
 
 # variable NAME: what may say where the checkout of a package is.
@@ -95,7 +116,7 @@ device_node() {
 		--host-limit 1 --no-warm-up --log-level error >"$dir/ready" 2>"$dir/said" &
 	node=$!
 	exec 3<"$dir/ready"
-	read -r ready <&3 || skip "no node on a device: $(tail -n 1 "$dir/said")"
+	read -r _ <&3 || skip "no node on a device: $(tail -n 1 "$dir/said")"
 }
 # clean: what this script has made and started.
 clean() {
@@ -103,13 +124,14 @@ clean() {
 	rm -rf "${dir:-}" "${work:-}" "${list:-}"
 }
 
-[ "$run" = own ] || [ -n "${NX_PATH:-}" ] || skip "NX_PATH names no checkout of Nx"
+junit=${JUNIT_FILE:-/dev/null}
+[ "$run" != others ] || [ -n "${NX_PATH:-}" ] || skip "NX_PATH names no checkout of Nx"
 here=
 recent && here=yes
 root=${1%%:*}
 [ -n "$here" ] || { [ -n "$root" ] && recent chroot "$root"; } ||
 	skip "no Elixir of 1.17 or later here or in a root of a later Debian"
-make -s build >&2 || { echo "::fail build the node for the Nx suite"; exit 0; }
+[ "$run" = lint ] || make -s build >&2 || { echo "::fail build the node for the Nx suite"; exit 0; }
 [ -z "${NX_PATH:-}" ] || export HEX_OFFLINE=1
 export MIX_ENV=test LANG=C.UTF-8 ERL_EPMD_ADDRESS=127.0.0.1
 
@@ -118,7 +140,7 @@ trap clean EXIT
 trap 'exit 1' INT TERM
 [ -z "$where" ] || device_node
 if [ -n "$here" ]; then
-	has_hex && has_rebar || skip "Mix lacks Hex or rebar3 and cannot fetch them"
+	{ has_hex && has_rebar; } || skip "Mix lacks Hex or rebar3 and cannot fetch them"
 	export NXVK_NODE="$PWD/bin/nxvk-node"
 	inside=$PWD
 	$run env
@@ -128,10 +150,12 @@ fi
 work=$(mktemp -d "$root/tmp/nxvk-suite-XXXXXX")
 inside=/tmp/${work##*/}
 mkdir "$work/elixir" "$work/test" "$work/nx"
-cp -r elixir/nx_vulkan_go "$work/elixir/"
-cp -r test/suites "$work/test/"
-rm -rf "$work"/elixir/nx_vulkan_go/_build "$work"/elixir/nx_vulkan_go/deps "$work"/test/suites/_build
-cp -r bin/nxvk-node cmd "$work/"
+cp -r elixir/nx_vulkan_go elixir/nx_vulkan "$work/elixir/"
+cp -r test/suites test/*.exs "$work/test/"
+cp .credo.exs "$work/"
+rm -rf "$work"/elixir/*/_build "$work"/elixir/*/deps "$work"/test/suites/_build
+cp -r cmd "$work/"
+[ "$run" = lint ] || cp bin/nxvk-node "$work/"
 for home in "${MIX_HOME:-}" "${HOME:-}/.mix"; do
 	[ ! -d "$home/archives" ] || [ -d "$work/mix" ] || cp -r "$home" "$work/mix"
 done
@@ -144,5 +168,7 @@ if [ -n "${NX_PATH:-}" ]; then
 		set -- "$@" "$(variable "$name")=$inside/nx/$name"
 	done
 fi
-has_hex "$@" && has_rebar "$@" || skip "Mix lacks Hex or rebar3 and cannot fetch them"
+{ has_hex "$@" && has_rebar "$@"; } || skip "Mix lacks Hex or rebar3 and cannot fetch them"
+[ -z "${JUNIT_FILE:-}" ] || junit=$inside/exunit.xml
 $run "$@"
+[ "$run" = others ] || [ ! -e "$work/exunit.xml" ] || cp "$work/exunit.xml" "$JUNIT_FILE"

@@ -138,6 +138,9 @@ func sameEarly(t *testing.T, c *instr, got []byte) {
 // It reports whether the device computed it itself.
 func check(t *testing.T, d, host *drive.Driver, op ops.Op, out ops.Type, attrs [][]int, types []ops.Type, data [][]byte, tol tolerance) bool {
 	t.Helper()
+	if !chosen(&instr{op: op, attrs: attrs, types: types, out: out}) {
+		return false
+	}
 	before := d.Exec.Counters.Fallbacks
 	got, err := once(d, op, out, attrs, types, data)
 	want, hostErr := once(host, op, out, attrs, types, data)
