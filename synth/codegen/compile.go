@@ -26,6 +26,7 @@ type Cache struct {
 
 var CompiledKernels = Cache{ByKey: map[string]*lowering.Kernel{}}
 
+// Get returns the kernel of a key.
 func (c *Cache) Get(key string) (*lowering.Kernel, bool) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
@@ -71,6 +72,7 @@ func compile(t *lowering.Target, p *Program, fixed bool) (*lowering.Kernel, erro
 	return CompiledKernels.Put(key, k), nil
 }
 
+// SPIRVOptions are the options of package spirv for a target.
 func SPIRVOptions(t *lowering.Target) spirv.Options {
 	return spirv.Options{Addresses: t.Addresses,
 		Preserve32: t.Preserve32, Preserve64: t.Preserve64,

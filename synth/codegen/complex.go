@@ -6,18 +6,18 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// A complex element is two values in a kernel, its parts, the real one first. What
-// moves, converts or computes elements of any type takes and gives lists of parts.
+// A complex element is two values of a kernel, its real and its imaginary part. Functions for
+// elements of any type take and return lists of parts.
 
-// ReadParts gives what a source loaded as the parts of an element of type as.
+// ReadParts converts what a source loaded to the parts of an element of type as.
 func (e *Emitter) ReadParts(s *Source, from, as ops.DType, xs []kernel.Value) []kernel.Value {
 	if s.Kind == FromLiteral {
-		return xs // converted before it came
+		return xs // already converted
 	}
 	return e.ConvertParts(e.DecodeParts(from, xs), from, as)
 }
 
-// DecodeParts gives the parts of a loaded element in the type that computes it.
+// DecodeParts converts a stored element to the type that computes it.
 func (e *Emitter) DecodeParts(d ops.DType, xs []kernel.Value) []kernel.Value {
 	if d.IsComplex() {
 		return xs
@@ -25,8 +25,7 @@ func (e *Emitter) DecodeParts(d ops.DType, xs []kernel.Value) []kernel.Value {
 	return []kernel.Value{e.Decode(d, xs[0])}
 }
 
-// ConvertParts converts an element. A real number becomes the real part of a complex one,
-// and the other way round.
+// ConvertParts converts an element. A real number is the real part of a complex one, and vice versa.
 func (e *Emitter) ConvertParts(xs []kernel.Value, from, to ops.DType) []kernel.Value {
 	out := make([]kernel.Value, 0, 2)
 	for _, x := range xs[:min(len(xs), PartsOf(to))] {
@@ -35,7 +34,7 @@ func (e *Emitter) ConvertParts(xs []kernel.Value, from, to ops.DType) []kernel.V
 	return e.Complete(out, to)
 }
 
-// Complete adds the imaginary part 0 where an element has none and needs one.
+// Complete adds an imaginary part of 0 if the type is complex and the element has none.
 func (e *Emitter) Complete(xs []kernel.Value, d ops.DType) []kernel.Value {
 	if len(xs) < PartsOf(d) {
 		return append(xs, e.Float(WideType(d), 0))
@@ -43,8 +42,7 @@ func (e *Emitter) Complete(xs []kernel.Value, d ops.DType) []kernel.Value {
 	return xs
 }
 
-// EncodeParts gives the stored form of the parts of an element of the type that
-// computes d.
+// EncodeParts converts the parts of an element to their stored form.
 func (e *Emitter) EncodeParts(d ops.DType, xs []kernel.Value) []kernel.Value {
 	out := make([]kernel.Value, len(xs))
 	for i, x := range xs {
@@ -53,7 +51,7 @@ func (e *Emitter) EncodeParts(d ops.DType, xs []kernel.Value) []kernel.Value {
 	return out
 }
 
-// IsNonzero gives whether an element is not zero.
+// IsNonzero reports whether an element is not zero.
 func (e *Emitter) IsNonzero(xs []kernel.Value) kernel.Value {
 	truth := e.IsTrue(xs[0])
 	if len(xs) > 1 {

@@ -40,12 +40,14 @@ func VerifyKernel(k *kernel.Kernel) {
 	}
 }
 
+// DumpGraph prints a region if NXVK_DUMP asks for graphs.
 func DumpGraph(what string, r *ops.Region) {
 	if dumpGraphs {
 		fmt.Fprintf(os.Stderr, "# %s\n%s", what, graph.Print(r))
 	}
 }
 
+// DumpPlan prints a fusion and its plan if NXVK_DUMP asks for plans.
 func DumpPlan(u fmt.Stringer, p *lowering.Plan) {
 	if dumpPlans {
 		fmt.Fprintf(os.Stderr, "%s%s", u, p)

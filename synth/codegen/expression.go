@@ -10,7 +10,7 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// Conditions is how many operands of an operation are truth values.
+// Conditions is how many of the first operands of an operation are truth values.
 func Conditions(info *ops.Info) int {
 	if info.Flags&ops.Predicate != 0 {
 		return 1
@@ -18,7 +18,7 @@ func Conditions(info *ops.Info) int {
 	return 0
 }
 
-// DTypes lists the element types of an instruction.
+// DTypes lists the element types of the operands and the result of an instruction.
 func DTypes(in *ops.Instr, types []ops.Type) []ops.DType {
 	var ds []ops.DType
 	for _, t := range types {
@@ -27,15 +27,15 @@ func DTypes(in *ops.Instr, types []ops.Type) []ops.DType {
 	return append(ds, in.Outs[0].Type.DType)
 }
 
-// env is what the scalar language must know of a device and a type.
+// env describes a device and a type to the scalar compiler.
 func env(t *lowering.Target, d ops.DType) scalar.Env {
 	return scalar.Env{Bits: d.Real().Bits(), PreciseDiv: t.PreciseDiv, Subnormals: t.Subnormals, Exp2: t.Exp2}
 }
 
 var operandNames = [...]string{"x", "y", "z"}
 
-// Expression compiles the code of an operation in type c, whose operands are
-// two arguments each where it is complex. The first truths operands are Bool.
+// Expression compiles the code of an operation in type c. A complex operand is two arguments;
+// the first truths operands are Bool.
 func Expression(t *lowering.Target, code ops.Code, c ops.DType, arity, truths int) (*scalar.Func, error) {
 	expr := code.For(c.Class())
 	if expr == "" {
@@ -64,8 +64,7 @@ func Expression(t *lowering.Target, code ops.Code, c ops.DType, arity, truths in
 	return f, nil
 }
 
-// expressions keeps what has been compiled, by exprKey. There are as many as the
-// table has codes, times the types.
+// expressions caches compiled code by exprKey. It is bounded by the codes of the table times the types.
 var expressions sync.Map
 
 type exprKey struct {
@@ -75,8 +74,7 @@ type exprKey struct {
 	env           scalar.Env
 }
 
-// ComputeClass is the type in which an instruction on operands of the given types
-// computes; it is complex where one of them is.
+// ComputeClass is the type in which an instruction computes; it is complex if an operand is.
 func ComputeClass(in *ops.Instr, types []ops.Type) ops.DType {
 	c := in.ComputeType(types)
 	for _, t := range types {
@@ -87,11 +85,10 @@ func ComputeClass(in *ops.Instr, types []ops.Type) ops.DType {
 	return c
 }
 
-// ComputeType is the type in which a pointwise instruction computes on a
-// device. It is that of computes, but where integers of more bits than an f32 has
-// digits meet floats, f64: an integer is not rounded before it is computed with, as the
-// host does not. Literals are, so that x + 1 is no matter of f64, and so are all
-// integers on a device that has none.
+// ComputeType is the type in which a pointwise instruction computes on a device. It is
+// ComputeClass, except that integers of more than 24 bits and floats compute in f64, as on the
+// host, which does not round integers first. Literals are rounded first, so that x + 1 does not
+// need f64, and so are all integers on a device without f64.
 func ComputeType(t *lowering.Target, in *ops.Instr, types []ops.Type) ops.DType {
 	info := in.Op.Info()
 	c := ComputeClass(in, types[Conditions(info):])
@@ -112,8 +109,8 @@ func ComputeType(t *lowering.Target, in *ops.Instr, types []ops.Type) ops.DType 
 	return c
 }
 
-// ConvertResult gives, in the type that computes out, what an expression gave that was
-// computed in c: a truth value, an element of c, or the real part of one.
+// ConvertResult converts the result of an expression that was computed in type c to the type that
+// computes out: a truth value, an element, or the real part of one.
 func (e *Emitter) ConvertResult(xs []kernel.Value, c, out ops.DType) []kernel.Value {
 	if e.Type(xs[0]) == scalar.Bool {
 		return e.Complete([]kernel.Value{e.Convert(xs[0], WideType(out))}, out)
@@ -121,7 +118,7 @@ func (e *Emitter) ConvertResult(xs []kernel.Value, c, out ops.DType) []kernel.Va
 	return e.ConvertParts(xs, c, out)
 }
 
-// EncodeResult is the stored form of an outcome.
+// EncodeResult is the stored form of ConvertResult.
 func (e *Emitter) EncodeResult(xs []kernel.Value, c, out ops.DType) []kernel.Value {
 	return e.EncodeParts(out, e.ConvertResult(xs, c, out))
 }

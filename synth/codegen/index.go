@@ -7,7 +7,7 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// ForUnits runs f for the units of this invocation: as many as steps.
+// ForUnits runs f for the units of this invocation, at most steps.
 func (e *Emitter) ForUnits(units kernel.Value, steps int, f func(u kernel.Value)) {
 	first := e.Add(e.Mul(e.Group(), e.Index(e.Local*steps)), e.Invocation())
 	e.Loop(e.Index(0), e.Index(steps), e.Index(1), nil, func(i kernel.Value, _ []kernel.Value) []kernel.Value {
@@ -20,8 +20,7 @@ func (e *Emitter) ForUnits(units kernel.Value, steps int, f func(u kernel.Value)
 	})
 }
 
-// Coordinates splits an index; the sizes are those of all dimensions but the
-// first.
+// Coordinates splits an index into coordinates; sizes are those of all dimensions except the first.
 func (e *Emitter) Coordinates(i kernel.Value, sizes []kernel.Value) []kernel.Value {
 	at := make([]kernel.Value, len(sizes)+1)
 	for d := len(sizes); d > 0; d-- {
@@ -31,12 +30,13 @@ func (e *Emitter) Coordinates(i kernel.Value, sizes []kernel.Value) []kernel.Val
 	return at
 }
 
+// DivMod is the quotient and the remainder of two unsigned integers.
 func (e *Emitter) DivMod(x, by kernel.Value) (quotient, rest kernel.Value) {
 	q := e.Div(x, by)
 	return q, e.Sub(x, e.Mul(q, by))
 }
 
-// Clamp gives an integer of any type, brought into [0, limit], as an index.
+// Clamp is an integer of any type, clamped to [0, limit], as an index.
 func (e *Emitter) Clamp(x, limit kernel.Value) kernel.Value {
 	t := e.Type(x)
 	if kernel.IsSigned(t) {
@@ -54,7 +54,7 @@ func (e *Emitter) Clamp(x, limit kernel.Value) kernel.Value {
 	return e.Convert(e.Select(e.Compare(scalar.Lt, x, limit), x, limit), e.IndexType)
 }
 
-// Offsets sums coordinates times strides.
+// Offsets splits an index into coordinates and sums them times strides.
 func (e *Emitter) Offsets(i kernel.Value, dims, strides []kernel.Value) kernel.Value {
 	at := e.Index(0)
 	for d := len(dims) - 1; d > 0; d-- {
@@ -65,5 +65,5 @@ func (e *Emitter) Offsets(i kernel.Value, dims, strides []kernel.Value) kernel.V
 	return e.Add(at, e.Mul(i, strides[0]))
 }
 
-// Log2 is the exponent of the least power of two that is not less than n.
+// Log2 is the exponent of the smallest power of two that is at least n.
 func Log2(n int) int { return bits.Len(uint(n - 1)) }

@@ -11,12 +11,11 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// Program is a kernel that is not written yet, with what one dispatch of it
-// needs. Numbers (sizes, strides, offsets) are parameters of the kernel, so that
-// one kernel serves all shapes; where they do not fit the push constants they
-// become constants of it.
+// Program is a kernel that is not compiled yet, together with its dispatch. Numbers (sizes,
+// strides, offsets) are parameters of the kernel, so that one kernel serves all shapes. If they
+// do not fit the push constants they become constants of the kernel.
 type Program struct {
-	Key      string // everything that body depends on, but for the target and nums
+	Key      string // all that Body depends on, except the target and Numbers
 	Local    uint32 // invocations of a workgroup
 	Index    scalar.Type
 	Buffers  []Buffer
@@ -28,10 +27,11 @@ type Program struct {
 	Flops    int64
 }
 
+// Buffer is a buffer of a program.
 type Buffer struct {
 	Ref    lowering.Ref
 	Elem   kernel.Elem
-	Pair   bool // an element is two of elem: the parts of a complex number
+	Pair   bool // an element is two of Elem: the parts of a complex number
 	Access lowering.Access
 	Bytes  int64
 }
@@ -41,7 +41,7 @@ func BufferOf(r lowering.Ref, d ops.DType) Buffer {
 	return Buffer{Ref: r, Elem: lowering.ElemOf[d], Pair: d.IsComplex()}
 }
 
-// Parts is how many values an element is.
+// Parts is the number of values of an element: 2 if it is complex.
 func (b *Buffer) Parts() int {
 	if b.Pair {
 		return 2
@@ -49,20 +49,19 @@ func (b *Buffer) Parts() int {
 	return 1
 }
 
-// Size is the bytes of an element.
+// Size is the number of bytes of an element.
 func (b *Buffer) Size() int { return b.Parts() * b.Elem.Size() }
 
+// Literal is a literal operand that is a parameter, converted to type As.
 type Literal struct {
 	Operand int
 	As      ops.DType
 }
 
-// size is the bytes of a parameter that holds the literal, or of each of the two
-// that hold a complex one.
+// size is the number of bytes of the parameter of a literal, or of each part of a complex one.
 func (l Literal) size() int { return kernel.TypeSize(WideType(l.As)) }
 
-// Emitter writes the body of a program. The numbers and literals of the program
-// are values in it.
+// Emitter emits the body of a program. The numbers and literals of the program are its parameters.
 type Emitter struct {
 	*kernel.Builder
 	Target    *lowering.Target
@@ -73,36 +72,36 @@ type Emitter struct {
 	Buffers   []Buffer
 }
 
-// NextNumber takes the next number.
+// NextNumber returns the next number, in the order of Program.Numbers.
 func (e *Emitter) NextNumber() kernel.Value {
 	v := e.nums[0]
 	e.nums = e.nums[1:]
 	return v
 }
 
-// NextLiteral takes the next literal, which has n parts.
+// NextLiteral returns the n parts of the next literal.
 func (e *Emitter) NextLiteral(n int) []kernel.Value {
 	vs := e.Lits[:n:n]
 	e.Lits = e.Lits[n:]
 	return vs
 }
 
-// Index is a constant index.
+// Index is a constant of the type of indices.
 func (e *Emitter) Index(n int) kernel.Value { return e.Int(e.IndexType, n) }
 
-// Group returns the number of the workgroup. The grid is folded into three
-// dimensions where one is too small for it.
+// Group is the number of the workgroup. The grid has three dimensions, because one may be too
+// small.
 func (e *Emitter) Group() kernel.Value {
 	yz := e.Add(e.Builtin(kernel.GroupY), e.Mul(e.Builtin(kernel.GroupsY), e.Builtin(kernel.GroupZ)))
 	return e.Convert(e.Add(e.Builtin(kernel.GroupX), e.Mul(e.Builtin(kernel.GroupsX), yz)), e.IndexType)
 }
 
-// Invocation returns the number of the invocation within its workgroup.
+// Invocation is the number of the invocation within its workgroup.
 func (e *Emitter) Invocation() kernel.Value {
 	return e.Convert(e.Builtin(kernel.LocalX), e.IndexType)
 }
 
-// IndexType is the type of indices below n.
+// IndexType is the type of indices below n: u32 or u64.
 func IndexType(n int) scalar.Type {
 	if n >= 1<<31 {
 		return scalar.U64
@@ -110,7 +109,7 @@ func IndexType(n int) scalar.Type {
 	return scalar.U32
 }
 
-// Check reports whether the device has what the buffers need.
+// Check reports whether the device supports the buffers of a program.
 func Check(t *lowering.Target, p *Program) error {
 	if p.Index == scalar.U64 && !t.Int64 {
 		return lowering.Unsupported("more than 2^31 elements")
@@ -135,7 +134,7 @@ func Check(t *lowering.Target, p *Program) error {
 	return nil
 }
 
-// NewStep compiles a program, or finds it compiled, and fills in one dispatch.
+// NewStep compiles a program, unless it is in the cache or the archive, and fills in its dispatch.
 func NewStep(t *lowering.Target, p *Program) (lowering.Step, error) {
 	if err := Check(t, p); err != nil {
 		return lowering.Step{}, err
@@ -159,8 +158,8 @@ func NewStep(t *lowering.Target, p *Program) (lowering.Step, error) {
 	return s, nil
 }
 
-// Fill writes the numbers to push constants, from at on, and says where the
-// literals go.
+// Fill writes the numbers into the push constants from offset at, unless they are constants of
+// the kernel (fixed), and returns where the literals go.
 func (p *Program) Fill(push []byte, at int, fixed bool) (lits []lowering.Lit) {
 	if !fixed {
 		at = putNums(push, at, p)
@@ -187,7 +186,7 @@ func putNums(push []byte, at int, p *Program) int {
 	return at
 }
 
-// ParamsAt is where the parameters begin.
+// ParamsAt is the offset of the parameters in the push constants.
 func ParamsAt(t *lowering.Target, p *Program) int {
 	if t.Addresses {
 		return 8 * len(p.Buffers)
@@ -195,7 +194,7 @@ func ParamsAt(t *lowering.Target, p *Program) int {
 	return 0
 }
 
-// PushSize is the size of the push constants, with or without the numbers.
+// PushSize is the size of the push constants, without the numbers if they are fixed.
 func PushSize(t *lowering.Target, p *Program, fixed bool) int {
 	at := ParamsAt(t, p)
 	if !fixed {
@@ -208,7 +207,7 @@ func PushSize(t *lowering.Target, p *Program, fixed bool) int {
 	return (at + 3) / 4 * 4
 }
 
-// FullKey names the kernel among all kernels of all targets.
+// FullKey identifies the kernel of a program among the kernels of all targets.
 func FullKey(t *lowering.Target, p *Program, fixed bool) string {
 	var b strings.Builder
 	b.WriteString(p.Key)
@@ -237,14 +236,14 @@ func FullKey(t *lowering.Target, p *Program, fixed bool) string {
 	return b.String()
 }
 
-// AddBuffer adds a buffer that is read as far as extent, at so many points.
+// AddBuffer adds a buffer that is accessed below extent, at so many points.
 func (p *Program) AddBuffer(b Buffer, extent, points int) {
 	b.Access, b.Bytes = lowering.Read, int64(extent*b.Size())
 	p.Buffers = append(p.Buffers, b)
 	p.Bytes += min(b.Bytes, int64(points*b.Size()))
 }
 
-// NewPlan is the plan of programs that run one after the other.
+// NewPlan is the plan of programs that run one after the other, with temporaries of the given bytes.
 func NewPlan(t *lowering.Target, temps []int64, programs ...*Program) (*lowering.Plan, error) {
 	p := &lowering.Plan{Alias: -1, Temps: temps}
 	for _, g := range programs {
@@ -257,7 +256,7 @@ func NewPlan(t *lowering.Target, temps []int64, programs ...*Program) (*lowering
 	return p, nil
 }
 
-// Add lists a scalar source of a program.
+// Add adds a scalar source to a program.
 func (p *Program) Add(s *Source) {
 	if s.Kind == FromLiteral {
 		p.Literals = append(p.Literals, s.Lit)

@@ -5,17 +5,16 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// The sizes of workgroups and the steps of an invocation, by profile. A GPU is
-// fastest with one step of four elements an invocation; a processor with many.
+// Workgroup sizes and steps of an invocation, by profile. A GPU is fastest with one step of four
+// elements, a processor with many.
 const (
 	GPULocal = 256
 	CPULocal = 16
 	CPUSteps = 8
-	CPUFlat  = 256 // points below which a flat job is not worth fours
+	CPUFlat  = 256 // points below which vectors do not pay
 )
 
-// WordsOf is how a device moves elements of a size: as words, several an element
-// where it has none that large.
+// WordsOf is the word that moves elements of a size, and how many words an element is.
 func WordsOf(t *lowering.Target, size int) (word kernel.Elem, n int) {
 	switch {
 	case size == 1:

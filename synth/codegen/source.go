@@ -7,14 +7,14 @@ import (
 	"nxvk/synth/strided"
 )
 
-// IndexSource is a source that gives a number for each point.
+// IndexSource is a source that gives an index for each point: the sum of coordinates times strides.
 func IndexSource(strides []int) Source {
 	return Source{Kind: FromIndex, View: strided.View{Strides: strides}}
 }
 
-// Coordinates gives the indices that an element of iota or eye is made of, as
-// strides over its shape: the one along an axis or the flat one, or the row and
-// the column.
+// Coordinates returns the indices that determine an element of iota or eye, as strides over
+// its shape: for iota the coordinate along an axis or the flat index, for eye the row and the
+// column.
 func Coordinates(in *ops.Instr) [][]int {
 	s := in.Outs[0].Type.Shape
 	along := func(axis int) []int {
@@ -31,7 +31,7 @@ func Coordinates(in *ops.Instr) [][]int {
 	return [][]int{s.Strides()}
 }
 
-// IndexOperand is the source of an operand of indices, seen through v.
+// IndexOperand is the source of an operand of indices, read through view v.
 func IndexOperand(in *ops.Instr, types []ops.Type, i int, v strided.View) Source {
 	d := types[i].DType
 	if in.Ins[i].Lit != nil && len(types[i].Shape) == 0 {
@@ -40,8 +40,8 @@ func IndexOperand(in *ops.Instr, types []ops.Type, i int, v strided.View) Source
 	return Source{View: v, Buffer: Buffer{Ref: lowering.Ref{Kind: lowering.Operand, Index: i}, Elem: lowering.ElemOf[d]}}
 }
 
-// OperandSource is the source of operand i in an iteration space. A scalar literal is
-// a parameter, converted to the type as.
+// OperandSource is the source of operand i, broadcast to an iteration space. A scalar literal
+// is a parameter, converted to type as.
 func OperandSource(in *ops.Instr, types []ops.Type, i int, space ops.Shape, as ops.DType) Source {
 	if in.Ins[i].Lit != nil && len(types[i].Shape) == 0 {
 		return Source{Kind: FromLiteral, Lit: Literal{i, as}}
@@ -50,13 +50,12 @@ func OperandSource(in *ops.Instr, types []ops.Type, i int, space ops.Shape, as o
 		Buffer: BufferOf(lowering.Ref{Kind: lowering.Operand, Index: i}, types[i].DType)}
 }
 
-// ResultBuffer is the buffer of the result.
+// ResultBuffer is the buffer of the first result.
 func ResultBuffer(d ops.DType) Buffer {
 	return BufferOf(lowering.Ref{Kind: lowering.Result, Index: 0}, d)
 }
 
-// Source is one input of an elementwise.Job: a buffer, a literal, or the number that its
-// view gives for each point.
+// Source is one input of an elementwise.Job: a buffer, a literal, or an index that a view gives for each point.
 type Source struct {
 	strided.View
 	Kind   sourceKind
@@ -65,13 +64,12 @@ type Source struct {
 	Shifts []Shift
 }
 
-// Shift moves a view by an index that another source has: stride elements for
-// each one of it. The index is brought into [0, limit] first, so that no value of
-// it leaves the buffer.
+// Shift displaces a view by an index that another source has: Stride elements for each unit of
+// the index. The index is clamped to [0, Limit], so that no value of it leaves the buffer.
 type Shift struct {
-	From          int // the source, which comes earlier
+	From          int // the number of an earlier source
 	Limit, Stride int
-	Per           int // what the index is divided by, if it is above 1
+	Per           int // the divisor of the index, if above 1
 }
 
 type sourceKind uint8
@@ -80,14 +78,14 @@ const (
 	FromBuffer sourceKind = iota
 	FromLiteral
 	FromIndex       // the index itself, of the index type of the program
-	FromContraction // the result of a product, which the kernel has just computed
-	FromInside      // whether none of the shifts brings an index into bounds, or divides with a rest
+	FromContraction // the result of a contraction that the kernel has just computed
+	FromInside      // whether no shift clamps its index or divides with a remainder
 )
 
-// HasView reports whether the source has a place for each point.
+// HasView reports whether the source reads through a view.
 func (s *Source) HasView() bool { return s.Kind == FromBuffer || s.Kind == FromIndex }
 
-// Parts is how many values the source gives for a point.
+// Parts is the number of values that the source has for a point.
 func (s *Source) Parts() int {
 	switch s.Kind {
 	case FromBuffer:
@@ -98,7 +96,7 @@ func (s *Source) Parts() int {
 	return 1
 }
 
-// Split divides what the source gives for some points, one behind the other.
+// Split divides the values that the source has for several points by point.
 func (s *Source) Split(vs []kernel.Value) [][]kernel.Value {
 	var points [][]kernel.Value
 	for n := s.Parts(); len(vs) > 0; vs = vs[n:] {
@@ -107,7 +105,7 @@ func (s *Source) Split(vs []kernel.Value) [][]kernel.Value {
 	return points
 }
 
-// Farthest is how far shifts move a view at most.
+// Farthest is the largest displacement by shifts.
 func Farthest(shifts []Shift) int {
 	n := 0
 	for _, h := range shifts {

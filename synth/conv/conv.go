@@ -70,6 +70,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after dot.Epilog
 	return c.patchProduct()
 }
 
+// New describes a convolution of the operation table.
 func New(in *ops.Instr, types []ops.Type, t *lowering.Target) *Convolution {
 	a := in.Attrs
 	input, kernel := a[ops.ConvInputPermutation], a[ops.ConvKernelPermutation]
@@ -120,6 +121,7 @@ func (c *Convolution) taps() int {
 	return n
 }
 
+// Depth is the number of terms of each sum.
 func (c *Convolution) Depth() int { return c.channels * c.taps() }
 
 // places is the shape {batch, space...} of where filters are put.

@@ -69,6 +69,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	return d.Plan, d.AddResult(plan, err, a.Ref, b.Ref)
 }
 
+// Supported returns an error if the device cannot sum products in a type.
 func Supported(wide ops.DType, types []ops.Type, t *lowering.Target) error {
 	switch {
 	case !wide.IsComplex() && (types[0].DType.IsComplex() || types[1].DType.IsComplex()):
@@ -100,6 +101,7 @@ type Epilogue interface {
 	Applied(all bool)
 }
 
+// NewTemp adds a temporary of so many bytes.
 func (d *Builder) NewTemp(bytes int) lowering.Ref {
 	d.Plan.Temps = append(d.Plan.Temps, int64(bytes))
 	return lowering.Ref{Kind: lowering.Temp, Index: len(d.Plan.Temps) - 1}
@@ -142,6 +144,7 @@ func (d *Builder) AddConversion(from ops.Type, to ops.DType, src lowering.Ref, l
 	}, from, src, dst)
 }
 
+// AddTranspose appends a transposition.
 func (d *Builder) AddTranspose(from ops.Type, order []int, src, dst lowering.Ref) error {
 	shape := make(ops.Shape, len(order))
 	for i, ax := range order {

@@ -44,6 +44,7 @@ type Job struct {
 	Exact bool // the points are a multiple of the group
 }
 
+// Workgroup is the size of a workgroup and the steps of an invocation, by profile and vector.
 func Workgroup(t *lowering.Target, group int) (local, steps int) {
 	switch {
 	case t.CPU:

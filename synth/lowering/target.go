@@ -5,7 +5,7 @@ import (
 	"nxvk/synth/kernel"
 )
 
-// Computes reports whether a device loads, computes and stores a type.
+// Computes reports whether a device can load, compute with and store a type.
 func (t *Target) Computes(d ops.DType) bool {
 	switch elem := ElemOf[d]; elem {
 	case kernel.U64, kernel.I64:
@@ -17,9 +17,10 @@ func (t *Target) Computes(d ops.DType) bool {
 	}
 }
 
-// Allows reports whether a rule is not switched off.
+// Allows reports whether a rule is not disabled.
 func (t *Target) Allows(r Rules) bool { return t.Off&r == 0 }
 
+// PushBytes is the maximum size of the push constants.
 func (t *Target) PushBytes() int {
 	if t.MaxPush == 0 {
 		return 128
@@ -27,8 +28,8 @@ func (t *Target) PushBytes() int {
 	return t.MaxPush
 }
 
-// Narrow reports whether buffers may have elements of a narrow type. Where they
-// may not, elements are cut out of words, which serves reading alone.
+// Narrow reports whether buffers can have elements of 8 or 16 bits. If not, kernels extract
+// such elements from 32-bit words, which is possible for reading only.
 func (t *Target) Narrow(e kernel.Elem) bool {
 	switch e.Size() {
 	case 1:
@@ -39,33 +40,33 @@ func (t *Target) Narrow(e kernel.Elem) bool {
 	return true
 }
 
-// Target is what a device can do, and which of the two profiles of kernels it
-// runs well.
+// Target says what a device can do, and which of the two profiles of kernels suits it: that of
+// GPUs, or that of processors.
 type Target struct {
-	CPU       bool // a processor: no shared memory, many outputs an invocation
-	Addresses bool // buffers by address; else by binding
-	// Addressable: kernels can take addresses although others take bindings. Plans do
-	// where a buffer is longer than MaxBinding.
+	CPU       bool // a processor: no shared memory, many results for each invocation
+	Addresses bool // buffers are reached by address, else by binding
+	// Addressable: kernels can use addresses although the others use bindings. A plan with a
+	// buffer longer than MaxBinding does.
 	Addressable bool
 
 	Float64, Int64, Int16, Int8, Float16 bool
-	Storage16, Storage8                  bool // narrow elements in buffers
+	Storage16, Storage8                  bool // elements of 16 and 8 bits in buffers
 
 	Preserve32, Preserve64   bool // float controls, see spirv.Options
 	RoundEven32, RoundEven64 bool
 	Denorm32, Denorm64       bool
 	PreciseDiv, Subnormals   bool // see scalar.Env
-	Exp2                     bool // likewise
+	Exp2                     bool // see scalar.Env
 	Rounds                   Rounding
 
-	SharedMemory   int // bytes of a workgroup
+	SharedMemory   int // bytes for a workgroup
 	MaxInvocations int // of a workgroup
 	SubgroupSize   int
 	Lanes          bool      // subgroups have ballots and sums
-	MaxPush        int       // bytes of push constants; 0 stands for 128
-	MaxGroups      [3]uint32 // 0 stands for 65,535
-	MaxBinding     int64     // bytes that a binding may cover; 0 is any
+	MaxPush        int       // bytes of push constants; 0 means 128
+	MaxGroups      [3]uint32 // 0 means 65,535
+	MaxBinding     int64     // maximum bytes of a binding; 0 means no limit
 
-	Off     Rules   // what synth.Fuse must not do
-	Archive Archive // of kernels; nil keeps none
+	Off     Rules   // disabled rules and passes
+	Archive Archive // keeps kernels across restarts; may be nil
 }

@@ -39,6 +39,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, moves ...Move) (
 	return codegen.NewPlan(t, nil, programs...)
 }
 
+// Programs are the dispatches of the copy.
 func (m Move) Programs(in *ops.Instr, types []ops.Type, t *lowering.Target) ([]*codegen.Program, error) {
 	from, to := types[m.Operand].DType, in.Outs[0].Type.DType
 	lit := in.Ins[m.Operand].Lit != nil && len(types[m.Operand].Shape) == 0

@@ -209,6 +209,7 @@ func (j *Job) takePartials(e *codegen.Emitter, _ []kernel.Value) ElementFunc {
 	})
 }
 
+// Program is one pass of the reduction.
 func (j *Job) Program(t *lowering.Target) *codegen.Program {
 	o, k := &j.Order, strided.Product(j.Kept)
 	units := k / j.Group * o.Partials()

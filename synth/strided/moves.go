@@ -4,8 +4,8 @@ import (
 	"nxvk/ops"
 )
 
-// ViewOf gives, for an operation that only looks at its first operand in another
-// way, the view of the operand over the shape of the result.
+// ViewOf returns the view of the first operand over the shape of the result, for an operation
+// that only rearranges it. s is the shape of the operand. ok is false for other operations.
 func ViewOf(in *ops.Instr, s ops.Shape) (v View, ok bool) {
 	switch in.Op {
 	case ops.Reshape, ops.Squeeze:
@@ -27,7 +27,7 @@ func ViewOf(in *ops.Instr, s ops.Shape) (v View, ok bool) {
 	return View{}, false
 }
 
-// BroadcastTo: dimension i of the operand is dimension axes[i] of the result.
+// BroadcastTo is the view of broadcast_to: dimension i of the operand is dimension axes[i] of the result.
 func BroadcastTo(in *ops.Instr, s ops.Shape) View {
 	v := View{Strides: make([]int, len(in.Outs[0].Type.Shape))}
 	own := s.Strides()
@@ -39,7 +39,7 @@ func BroadcastTo(in *ops.Instr, s ops.Shape) View {
 	return v
 }
 
-// TransposeView: dimension i of the result is dimension axes[i] of the operand.
+// TransposeView is the view of transpose: dimension i of the result is dimension axes[i] of the operand.
 func TransposeView(in *ops.Instr, s ops.Shape) View {
 	var v View
 	own := s.Strides()
@@ -49,7 +49,7 @@ func TransposeView(in *ops.Instr, s ops.Shape) View {
 	return v
 }
 
-// ReverseView walks axes backward.
+// ReverseView is the view of reverse: some axes run backward.
 func ReverseView(in *ops.Instr, s ops.Shape) View {
 	v := Dense(s)
 	for _, a := range in.Attrs[0] {
@@ -59,7 +59,7 @@ func ReverseView(in *ops.Instr, s ops.Shape) View {
 	return v
 }
 
-// croppedView is the view of a tensor that pad only crops.
+// croppedView is the view of a pad with negative padding only.
 func croppedView(in *ops.Instr, s ops.Shape) (v View, ok bool) {
 	v = Dense(s)
 	for i, stride := range v.Strides {
@@ -71,7 +71,7 @@ func croppedView(in *ops.Instr, s ops.Shape) (v View, ok bool) {
 	return v, true
 }
 
-// ClampStarts moves the starts of a slice of the given lengths so that it fits a shape.
+// ClampStarts moves the starts of a slice of the given lengths so that the slice fits a shape.
 func ClampStarts(starts []int, s ops.Shape, lengths []int) []int {
 	at := make([]int, len(s))
 	for i, start := range starts {
@@ -80,7 +80,7 @@ func ClampStarts(starts []int, s ops.Shape, lengths []int) []int {
 	return at
 }
 
-// SliceView is the view of a tensor from a point on, every step-th element.
+// SliceView is the view of every step-th element from a start.
 func SliceView(s ops.Shape, at, steps []int) View {
 	v := Dense(s)
 	for i := range v.Strides {
@@ -92,8 +92,8 @@ func SliceView(s ops.Shape, at, steps []int) View {
 	return v
 }
 
-// PadsAround reports whether something stands before, after or between the elements along
-// dimension i of the operand of pad, rather than some of them being cropped.
+// PadsAround reports whether pad adds elements before, after or between those along
+// dimension i, and does not only crop them.
 func PadsAround(in *ops.Instr, i int) bool {
 	cfg := in.Attrs[0][3*i:]
 	return cfg[0] > 0 || cfg[1] > 0 || cfg[2] > 0

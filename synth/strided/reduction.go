@@ -6,14 +6,14 @@ import (
 	"nxvk/ops"
 )
 
-// Equal reports whether two reductions fold tensors that lie alike.
+// Equal reports whether two reductions have the same dimensions and layout.
 func (r *Reduction) Equal(o *Reduction) bool {
 	return slices.Equal(r.Kept, o.Kept) && slices.Equal(r.Reduced, o.Reduced) &&
 		slices.Equal(r.KeptAt.Strides, o.KeptAt.Strides) && slices.Equal(r.ReducedAt.Strides, o.ReducedAt.Strides)
 }
 
-// Vectorized reports whether the rows of a view are dense and begin at multiples
-// of a group.
+// Vectorized reports whether a view is contiguous along dimension r and its rows begin at
+// multiples of group elements.
 func Vectorized(v *View, r, group int) bool {
 	if v.Strides[r] != 1 || v.Offset%group != 0 {
 		return false
@@ -26,10 +26,10 @@ func Vectorized(v *View, r, group int) bool {
 	return true
 }
 
-// Reduction is how the elements of a reduction lie in memory, or would if they
-// did: all that the order depends on.
+// Reduction is the iteration space of a reduction and the layout of its operand, or of a
+// dense tensor in its place. The order of summation depends on nothing else.
 type Reduction struct {
-	Kept, Reduced     []int // dimensions of the result, and the others
+	Kept, Reduced     []int // dimensions of the result, and the reduced ones
 	KeptAt, ReducedAt View
 }
 
@@ -48,9 +48,11 @@ func NewReduction(s ops.Shape, axes []int) Reduction {
 	return r
 }
 
+// Elements is the number of elements of the operand.
 func (r *Reduction) Elements() int { return Product(r.Kept) * Product(r.Reduced) }
 
-// Columns returns 4 where four neighbouring outputs fold neighbouring elements.
+// Columns is Lanes if neighbouring results reduce neighbouring elements, so that an
+// invocation can load those of several results at once; else it is 1.
 func (r *Reduction) Columns() int {
 	last := len(r.Kept) - 1
 	if r.Kept[last]%Lanes != 0 || !Vectorized(&r.KeptAt, last, Lanes) {
@@ -64,7 +66,7 @@ func (r *Reduction) Columns() int {
 	return Lanes
 }
 
-// rows reports whether the elements of an output are neighbours.
+// rows reports whether the elements of a result are contiguous.
 func (r *Reduction) rows() bool {
 	return len(r.Reduced) == 1 && r.ReducedAt.Strides[0] == 1
 }

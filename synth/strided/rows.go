@@ -4,11 +4,10 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// The longest rows are kept by this many fours a part; two invocations share those
-// of long ones, or there are too few at a time for a GPU to have others while one
-// waits. Where there are few rows, only short ones leave a GPU as busy as kernels
-// that look at elements would. An invocation that has a row to itself has at most so
-// many parts of it.
+// Limits of rows in registers. An invocation keeps at most maxHeld vectors of four elements;
+// longHeld and more are shared by two invocations, so that a GPU has enough of them in flight.
+// If there are fewer than fewRows rows, only rows of up to fewHeld vectors keep a GPU as busy as
+// elementwise kernels would. maxSolo bounds the parts of a row that one invocation reduces alone.
 const (
 	maxHeld  = 16
 	LongHeld = 8
@@ -17,8 +16,8 @@ const (
 	maxSolo  = 8
 )
 
-// RowsHeld says how rows can be carried out in one kernel: in how many fours an
-// invocation keeps, or 0 where it keeps none.
+// RowsHeld reports whether one kernel can carry out whole rows. held is how many vectors of
+// four elements an invocation keeps in registers; 0 if it keeps none and reads the row again.
 func RowsHeld(t *lowering.Target, lie *Reduction) (held int, ok bool) {
 	if !lie.rows() {
 		return 0, false

@@ -4,23 +4,22 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// Lanes is how many elements of an output are folded side by side.
+// Lanes is how many elements of a result an invocation reduces side by side.
 const Lanes = 4
 
-// RoundsAhead is how many fours an invocation of a tree loads before it folds
-// them.
+// RoundsAhead is how many vectors an invocation loads before it uses the first.
 const RoundsAhead = 4
 
-// Schedule is how the elements of a reduction are dealt out; see reduction.Job.
+// Schedule deals the elements of a reduction out to invocations; see reduction.Job.
 type Schedule struct {
 	Chunks int
 	Length int // elements of a chunk
 	Parts  int
-	Tree   bool // the parts of a chunk are a workgroup, or a fraction of one, and join in it
+	Tree   bool // the parts of a chunk are (a fraction of) a workgroup and join by halves
 	Local  int
 }
 
-// Partials is how many results an output has after the pass.
+// Partials is how many partial results a result has after the pass.
 func (s *Schedule) Partials() int {
 	if s.Tree {
 		return s.Chunks
@@ -28,8 +27,8 @@ func (s *Schedule) Partials() int {
 	return s.Parts
 }
 
-// Work is split until a GPU has enough of it: this many workgroups for rows,
-// this many invocations for columns, and this much for each to do.
+// Work is split until a GPU has enough: so many workgroups for rows, so many invocations for
+// columns, and so many elements for each.
 const (
 	gpuRowGroups  = 4224
 	gpuRowChunk   = 16384
@@ -42,13 +41,13 @@ const (
 	reduceThreads = 256
 )
 
-// ScheduleOf chooses how to reduce, from the shape alone.
+// ScheduleOf chooses the schedule from the shape and the profile of the device alone.
 func ScheduleOf(t *lowering.Target, r *Reduction) Schedule {
 	k, n := Product(r.Kept), Product(r.Reduced)
 	switch {
 	case t.CPU && r.rows():
-		// Eight neighbouring invocations run as one vector, so eight parts
-		// read side by side.
+		// Eight neighbouring invocations run as one vector, so eight parts are read side by
+		// side.
 		return parted(n, 8, min(max(8, CPUParts/k), n/CPUPart))
 	case t.CPU:
 		return parted(n, 8, min(CPUParts*4/k, n/CPUPart))
@@ -58,13 +57,13 @@ func ScheduleOf(t *lowering.Target, r *Reduction) Schedule {
 	return parted(n, GPUPart, min(gpuColumns/k, n/GPUPart))
 }
 
-// parted deals the whole out to parts, each an invocation.
+// parted deals all elements out to parts, an invocation each.
 func parted(n, local, parts int) Schedule {
 	return Schedule{Chunks: 1, Length: (n + 3) / 4 * 4, Parts: max(parts, 1), Local: local}
 }
 
-// rowwise gives each row, or each chunk of a long one, a workgroup, and eight
-// short ones a workgroup together.
+// rowwise gives each row, or each chunk of a long row, a workgroup. Eight short rows share
+// one.
 func rowwise(k, n int) Schedule {
 	s := Schedule{Parts: 32, Tree: true, Local: reduceThreads, Chunks: 1}
 	if n >= longRow {

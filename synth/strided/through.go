@@ -7,12 +7,11 @@ import (
 	"nxvk/ops"
 )
 
-// ErrView says that a view of a view is no view: its elements do not lie at
-// offset + coordinates times strides.
+// ErrView says that strides cannot express the composition of two views.
 var ErrView = errors.New("no strides lead there")
 
-// SplitError says that a view of a view is one if a dimension of the space is cut
-// in two, of which the inner has so many points.
+// SplitError says that strides can express a composition if dimension Dim of the iteration
+// space is split in two, the inner one of Inner points.
 type SplitError struct{ Dim, Inner int }
 
 // Error names the dimension.
@@ -20,8 +19,9 @@ func (s *SplitError) Error() string {
 	return fmt.Sprintf("dimension %d must be cut into parts of %d", s.Dim, s.Inner)
 }
 
-// Compose composes views: v leads from a space to the elements of a tensor of
-// shape s, and w from the coordinates of that tensor to other elements.
+// Compose composes two views: v leads from an iteration space of dims to the elements of a
+// tensor of shape s, and w from the coordinates of that tensor to other elements. The error is
+// ErrView or a SplitError.
 func Compose(dims []int, v View, s ops.Shape, w View) (View, error) {
 	own := Dense(s)
 	shape := Collapse(s, []*View{&own, &w})
@@ -31,7 +31,7 @@ func Compose(dims []int, v View, s ops.Shape, w View) (View, error) {
 	digits, out := v.Offset, View{Offset: w.Offset, Strides: make([]int, len(dims))}
 	start, low, high := make([]int, len(shape)), make([]int, len(shape)), make([]int, len(shape))
 	for j, t := range own.Strides {
-		if t > 0 { // 0 where there is but one element
+		if t > 0 { // 0 if there is only one element
 			start[j] = digits / t
 			digits %= t
 		}
@@ -56,7 +56,7 @@ func Compose(dims []int, v View, s ops.Shape, w View) (View, error) {
 	return out, nil
 }
 
-// dimensionOf finds the dimension along which a stride walks, and how far.
+// dimensionOf finds the dimension along which a stride advances, and by how many elements.
 func dimensionOf(stride int, own []int) (j, steps int) {
 	for j, t := range own {
 		if t > 0 && t <= max(stride, -stride) {
@@ -69,8 +69,8 @@ func dimensionOf(stride int, own []int) (j, steps int) {
 	return -1, 0
 }
 
-// overflow says how dimension i of a space, which walks over the end of a
-// dimension of so many elements, may be cut at that end.
+// overflow is the error of dimension i of a space that advances beyond the end of a dimension:
+// a SplitError if it can be split at that end.
 func overflow(i, points, steps, start, size int) error {
 	edge := 0
 	if steps < 0 {
@@ -85,7 +85,7 @@ func overflow(i, points, steps, start, size int) error {
 	return ErrView
 }
 
-// Cut is the view when dimension i of its space is cut in two.
+// Cut is the view after dimension i of its space was split in two.
 func (v View) Cut(i, inner int) View {
 	c := View{Offset: v.Offset}
 	for k, s := range v.Strides {

@@ -4,19 +4,19 @@ import (
 	"nxvk/ops"
 )
 
-// View says where the element of each point of an iteration space lies in a
-// buffer: offset + the sum of coordinates times strides, in elements. A stride of
-// 0 repeats, a negative one runs backward.
+// View is where the element of each point of an iteration space is in a buffer: Offset plus
+// the sum of coordinates times Strides, in elements. A stride of 0 repeats an element, a
+// negative one runs backward.
 type View struct {
 	Offset  int
 	Strides []int
 }
 
-// Dense is the view of a whole tensor.
+// Dense is the view of a whole tensor, in row-major order.
 func Dense(s ops.Shape) View { return View{Strides: s.Strides()} }
 
-// Broadcast is the view of a tensor that is broadcast to a space, aligned at
-// the last dimension.
+// Broadcast is the view of a tensor that is broadcast to an iteration space, aligned at the
+// last dimension.
 func Broadcast(s, space ops.Shape) View {
 	v := View{Strides: make([]int, len(space))}
 	own, shift := s.Strides(), len(space)-len(s)
@@ -28,8 +28,8 @@ func Broadcast(s, space ops.Shape) View {
 	return v
 }
 
-// Collapse joins neighbouring dimensions that all views walk as one, and drops
-// those of size 1. At least one dimension is left. The views are changed.
+// Collapse merges neighbouring dimensions that every view passes through as one, and drops
+// dimensions of size 1. At least one dimension remains. The views are changed.
 func Collapse(dims []int, views []*View) []int {
 	room := make([]int, (1+len(views))*(len(dims)+1))
 	take := func() []int {
@@ -75,7 +75,7 @@ func Collapse(dims []int, views []*View) []int {
 	return out
 }
 
-// Extent is one more than the greatest index that the view reaches.
+// Extent is the greatest index that the view reaches, plus one.
 func (v *View) Extent(dims []int) int {
 	n := v.Offset + 1
 	for i, s := range v.Strides {
@@ -84,6 +84,7 @@ func (v *View) Extent(dims []int) int {
 	return n
 }
 
+// Product is the product of dimensions: the number of points.
 func Product(dims []int) int {
 	n := 1
 	for _, d := range dims {

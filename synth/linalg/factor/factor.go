@@ -54,6 +54,7 @@ func (j *Job) Choose(types []ops.Type) error {
 	return nil
 }
 
+// OutTypes lists the types of the results of an instruction.
 func OutTypes(in *ops.Instr) []ops.Type {
 	var types []ops.Type
 	for _, o := range in.Outs {
