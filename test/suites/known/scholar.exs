@@ -111,6 +111,21 @@ captured = "Nx lifts captured tensors of Nx.BinaryBackend alone into a numerical
       "doctest Scholar.Manifold.MDS.fit/3 (3)"
     ]
   },
+  "scholar/manifold/tsne_test" => %{
+    there_too => [
+      "all default params",
+      "doctest Scholar.Manifold.TSNE.fit/2 (1)",
+      "non-default exaggeration",
+      "non-default learning_rate",
+      "non-default max_iter",
+      "non-default metric",
+      "non-default num_components",
+      "non-default perplexity"
+    ],
+    {:maybe, "what starts at 1.0e-4, and is squared and added to 1, grows out of rounding"} => [
+      "non-default init"
+    ]
+  },
   "scholar/metrics/classification_test" => %{
     there_too => [
       "doctest Scholar.Metrics.Classification.accuracy/3 (1)",
