@@ -1,15 +1,14 @@
 defmodule NxVulkanGo.Compiler.Scope do
   @moduledoc false
-  # The nodes of one scope of an expression, in an order to carry them out, and
-  # the region that each belongs to. A scope is what shares parameters: a
-  # program, the condition or the body of a loop, the function of a reduction.
-  # This module knows how nodes refer to each other, and nothing of instructions.
+  # Orders the nodes of one scope of an expression, and finds the region of each. A scope is
+  # an expression with parameters of its own: a program, the condition or the body of a loop,
+  # the function of a reduction. This module knows how nodes refer to each other, and nothing
+  # of instructions.
   #
-  # A scope has a region of its own, 0, and two more for each clause of a cond:
-  # what is done where the clause holds, and what is done otherwise, which has
-  # the clauses that follow. A node belongs to the innermost region that
-  # contains everything that uses it. So what only one branch needs is computed
-  # where that branch is taken, and nothing is computed twice.
+  # A scope has the region 0, and two more regions for each clause of a cond: one for the
+  # body of the clause, and one for the clauses that follow. A node belongs to the innermost
+  # region that contains all its users. So a value that only one branch needs is computed in
+  # that branch, and no value is computed twice.
 
   alias Nx.Defn.{Composite, Expr, Tree}
   alias Nx.Tensor, as: T

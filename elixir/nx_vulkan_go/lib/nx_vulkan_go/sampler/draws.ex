@@ -1,6 +1,6 @@
 defmodule NxVulkanGo.Sampler.Draws do
   @moduledoc false
-  # Gathers the messages of a run into tensors, and tells how far it is.
+  # Gathers the messages of a run into tensors, and reports its progress.
 
   import Nx.Defn.Composite, only: [traverse: 2]
 
@@ -78,8 +78,8 @@ defmodule NxVulkanGo.Sampler.Draws do
       [%{failure: why} | _] = failed ->
         Logger.warning(
           "the log density had no value at #{failed |> Enum.map(& &1.failures) |> Enum.sum()} positions " <>
-            "in #{length(failed)} of #{length(ends)} chains, the first because: #{why}; " <>
-            "trajectories ended before them, as at a divergence"
+            "in #{length(failed)} of #{length(ends)} chains; the reason at the first one: #{why}. " <>
+            "Trajectories ended before these positions, as at a divergence"
         )
     end
   end

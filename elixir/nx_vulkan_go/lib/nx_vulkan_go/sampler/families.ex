@@ -1,14 +1,14 @@
 defmodule NxVulkanGo.Sampler.Families do
   @moduledoc """
-  Log densities of distributions, to build models of.
+  Log densities of common distributions, to build models.
 
-  They are functions of an unconstrained `q`, element by element: where the variable is
-  positive `q` is its logarithm, where it lies between 0 and 1 its logit, and the density
-  has the factor that this brings. Parameters are numbers, tensors or expressions; numbers
-  have the precision of `q`.
+  They are functions of an unconstrained `q`, element by element. `q` is the logarithm of a
+  positive variable, and the logit of one between 0 and 1; the density includes the Jacobian
+  of that transformation. Parameters are numbers, tensors or expressions. Numbers have the
+  precision of `q`.
 
       Families.log_density(:gamma, q, [2.0, rate])
-      Families.value(:gamma, q)                     # what q stands for
+      Families.value(:gamma, q)                     # the variable, exp(q)
 
   | family | parameters | q is |
   |---|---|---|

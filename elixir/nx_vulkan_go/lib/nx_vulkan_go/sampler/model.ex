@@ -1,7 +1,7 @@
 defmodule NxVulkanGo.Sampler.Model do
   @moduledoc """
-  A log density that can be sampled: the program that computes it and its gradient,
-  the layout of its parameters, and its data. `NxVulkanGo.Sampler.compile/4` makes one.
+  A log density that can be sampled: the program of the density and its gradient, the layout
+  of the parameters, and the data. `NxVulkanGo.Sampler.compile/4` makes it.
   """
 
   alias Nx.Defn.Composite

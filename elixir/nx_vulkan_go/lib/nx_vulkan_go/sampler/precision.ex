@@ -1,8 +1,8 @@
 defmodule NxVulkanGo.Sampler.Precision do
   @moduledoc false
-  # Tells of parts of a density that are computed less precisely than the density is to be.
-  # Nx gives a number a type of its own where no tensor is beside it: Nx.log(2) is an f32,
-  # and what it is added to is an f64 with eight good digits.
+  # Finds parts of a density with fewer digits than its type. Nx gives a number a type of
+  # its own where no tensor is beside it: Nx.log(2) is an f32, and its sum with an f64 is an
+  # f64 with eight good digits.
 
   alias Nx.Defn.{Expr, Tree}
   alias Nx.Tensor, as: T
@@ -55,15 +55,15 @@ defmodule NxVulkanGo.Sampler.Precision do
 
       [first | rest] ->
         Logger.warning(
-          "the log density is to be f#{bits}, but #{describe(first)}#{others(length(rest))}; " <>
-            "give tensors of numbers that type, as by Nx.log(Nx.tensor(2, type: :f#{bits}))#{place()}"
+          "the log density has the type f#{bits}, but #{describe(first)}#{others(length(rest))}; " <>
+            "write numbers as tensors of that type: Nx.log(Nx.tensor(2, type: :f#{bits}))#{place()}"
         )
     end
   end
 
   defp others(0), do: ""
-  defp others(1), do: ", and so is one part more"
-  defp others(n), do: ", and so are #{n} parts more"
+  defp others(1), do: ", and so is another part"
+  defp others(n), do: ", and so are #{n} other parts"
 
   # All nodes, what is computed first before the others.
   defp nodes(density) do
@@ -146,7 +146,7 @@ defmodule NxVulkanGo.Sampler.Precision do
     "#{op}#{List.first(of)} is computed as #{kind}#{bits}"
   end
 
-  defp number(x), do: "the number #{x} has been rounded before"
+  defp number(x), do: "the number #{x} has been rounded to fewer digits"
 
   defp children(t), do: t |> Tree.apply_args(:scope, [], &{&1, [&1 | &2]}) |> elem(1)
 

@@ -1,12 +1,12 @@
 defmodule NxVulkanGo.Sampler.Run do
   @moduledoc false
-  # A run of chains under way. Its process has a session of its own on the device
-  # server, so that everything of the run is freed and ended with that process: when
-  # the run is over, is stopped, or whoever started it is gone. The data are imported
-  # from the session of this VM and not sent again.
+  # A run of chains. Its process has a session of its own on the device server, so
+  # that the server frees everything of the run when that process ends: because the run is
+  # over, was stopped, or its caller has ended. The data are imported from the session of
+  # this VM and not sent again.
   #
-  # The node sends so many messages of draws unasked, and one more for each that the
-  # caller takes: who is slow has no more of them in its mailbox, and chains wait.
+  # The node sends a fixed number of messages of draws, and one more for each that the
+  # caller takes. So a slow caller makes chains wait.
 
   alias NxVulkanGo.{Backend, Distribution, Encoding, Error}
   alias NxVulkanGo.Sampler.{Options, Session}

@@ -1,20 +1,20 @@
 defmodule NxVulkanGo.Session.Slots do
   @moduledoc false
-  # The slots of one tracker. Callers take them and the tracker gives them back, and
-  # neither sends the other a message for it.
+  # The slots of one tracker, shared by callers, who take them, and the tracker, which gives
+  # them back. Neither sends the other a message for that.
   #
   # The state of a slot, in an array of atomics, is
   #
   #     0           free
-  #     @claimed    of a caller that does not have the token yet
-  #     id          of that value: its caller holds the token, or has let go of it
-  #     @released   of a value that was freed while somebody may hold the token
+  #     @claimed    claimed by a caller that does not have the token yet
+  #     id          the value; its caller holds the token or has dropped it
+  #     @released   a value that was freed while somebody may hold the token
   #
-  # Only callers leave 0 and only the tracker goes back there; both free values. A second
-  # array says how many bytes the value has, and a counter how many values there have been.
+  # Only callers change a slot from 0, and only the tracker changes it back to 0; both free
+  # values. A second array has the bytes of the values, and a counter counts all values.
   #
-  # The token of a slot is a binary whose size no other slot has. It is made when the
-  # slot is taken for the first time, and lies in a table for those who take it later.
+  # The token of a slot is a binary with a size that no other slot has. It is made when the
+  # slot is taken for the first time, and stays in a table.
 
   @count 1024
   @first_size 65
