@@ -54,6 +54,11 @@ var processors = runtime.GOMAXPROCS(0)
 // runtime.GOMAXPROCS gave when the process began.
 func Processors() int { return processors }
 
+// SetClock has workers read another clock, before the first computation begins. A worker
+// reads it, on its own thread, each time that it looks whether others wait or it is to
+// stop, so a test can count these looks and do something at one of them.
+func (p *Pool) SetClock(now func() time.Time) { p.now = now }
+
 // Reserve lets goroutines that do not compute run beside a full pool: it raises
 // runtime.GOMAXPROCS by twice the slots of the pool, as many as may be in use. A message is then handled as soon as
 // the system gives its thread a processor, and not once a computation is preempted,
