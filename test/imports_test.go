@@ -34,18 +34,32 @@ var rules = map[string][]string{
 	"nxvk/synth/dot":         slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement", "nxvk/synth/dot"}),
 	"nxvk/fallback/...":      {"nxvk/fallback/...", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
 	"nxvk/fallback/sched":    {"nxvk/fallback/sched", "golang.org/x/sys/..."},
-	"nxvk/vulkan/...":        {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
-	"nxvk/gen/etf":           {"nxvk/gen/etf"},
-	"nxvk/gen/nuts":          {"nxvk/gen/nuts"},
-	"nxvk/gen/wire":          {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops"},
-	"nxvk/node/archive":      {"nxvk/node/archive"},
-	"nxvk/node/epmd":         {"nxvk/node/epmd"},
-	"nxvk/node/dist":         {"nxvk/node/dist", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
-	"nxvk/gen/...":           {"nxvk/gen/...", "nxvk/node/dist", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/node/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/cmd/...":           {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/test/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/fallback/hostmath": {"nxvk/fallback/hostmath"},
+	"nxvk/fallback/dense":    hostCore,
+
+	"nxvk/fallback/elementwise": slices.Concat(hostCore, []string{"nxvk/fallback/hostmath", "nxvk/fallback/elementwise"}),
+	"nxvk/fallback/movement":    slices.Concat(hostCore, []string{"nxvk/fallback/movement"}),
+	"nxvk/fallback/fft":         slices.Concat(hostCore, []string{"nxvk/fallback/fft", "gonum.org/..."}),
+	"nxvk/fallback/reduction":   slices.Concat(hostCore, []string{"nxvk/fallback/hostmath", "nxvk/fallback/elementwise", "nxvk/fallback/reduction"}),
+	"nxvk/fallback/matmul":      slices.Concat(hostCore, []string{"nxvk/fallback/movement", "nxvk/fallback/matmul", "gonum.org/..."}),
+	"nxvk/fallback/linalg": slices.Concat(hostCore, []string{"nxvk/fallback/movement", "nxvk/fallback/matmul", "nxvk/fallback/linalg",
+		"gonum.org/..."}),
+
+	"nxvk/vulkan/...":   {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
+	"nxvk/gen/etf":      {"nxvk/gen/etf"},
+	"nxvk/gen/nuts":     {"nxvk/gen/nuts"},
+	"nxvk/gen/wire":     {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops"},
+	"nxvk/node/archive": {"nxvk/node/archive"},
+	"nxvk/node/epmd":    {"nxvk/node/epmd"},
+	"nxvk/node/dist":    {"nxvk/node/dist", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
+	"nxvk/gen/...":      {"nxvk/gen/...", "nxvk/node/dist", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/node/...":     {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/cmd/...":      {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/test/...":     {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 }
+
+// hostCore is what every family of host kernels stands on.
+var hostCore = []string{"nxvk/fallback/dense", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/..."}
 
 // kernels are the languages of kernels, which know no tensors; emitter are the packages
 // that every lowering stands on.
