@@ -86,7 +86,7 @@ var FloatScalars = func() (t Scalars[float64]) {
 	}{
 		ops.Exp: {hostmath.Exp, hostmath.ExpEach}, ops.Expm1: {hostmath.Expm1, nil}, ops.Log: {hostmath.Log, hostmath.LogEach}, ops.Log1p: {hostmath.Log1p, hostmath.Log1pEach},
 		ops.Sigmoid: {hostmath.Sigmoid, hostmath.SigmoidEach},
-		ops.Cos:     {hostmath.Cos, hostmath.CosEach}, ops.Sin: {hostmath.Sin, hostmath.SinEach}, ops.Tan: {hostmath.Tan, hostmath.TanEach},
+		ops.Cos:     {hostmath.Cos, hostmath.CosEach}, ops.Sin: {hostmath.Sin, hostmath.SinEach}, ops.Tan: {hostmath.Tan, nil},
 		ops.Cosh: {hostmath.Cosh, hostmath.CoshEach}, ops.Sinh: {hostmath.Sinh, hostmath.SinhEach}, ops.Tanh: {hostmath.Tanh, hostmath.TanhEach},
 		ops.Acos: {hostmath.Acos, hostmath.AcosEach}, ops.Asin: {hostmath.Asin, hostmath.AsinEach}, ops.Atan: {hostmath.Atan, hostmath.AtanEach},
 		ops.Acosh: {hostmath.Acosh, hostmath.AcoshEach}, ops.Asinh: {hostmath.Asinh, hostmath.AsinhEach}, ops.Atanh: {hostmath.Atanh, hostmath.AtanhEach},

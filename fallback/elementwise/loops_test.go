@@ -11,7 +11,7 @@ import (
 )
 
 // byElement computes by the functions of one element.
-func byElement(t *testing.T, in *ops.Instr, args []dense.Value, out *dense.Value) {
+func byElement(t testing.TB, in *ops.Instr, args []dense.Value, out *dense.Value) {
 	t.Helper()
 	var err error
 	switch ClassOf(&dense.Call{Instr: in}, args) {

@@ -172,12 +172,6 @@ func Tan(x float64) float64 {
 	return tanAt(k, r, low)
 }
 
-func TanEach(x []float64) {
-	for i, v := range x {
-		x[i] = Tan(v)
-	}
-}
-
 func tanFar(x float64) float64 {
 	if x == 0 {
 		return x

@@ -165,7 +165,9 @@ func TestTrigEnds(t *testing.T) {
 				t.Errorf("%v(%v) = %v, want %v", op, c[0], got, c[1])
 			}
 			got := []float64{c[0]}
-			if own[op].each(got); !same(got[0], c[1]) {
+			if each := own[op].each; each == nil {
+				continue
+			} else if each(got); !same(got[0], c[1]) {
 				t.Errorf("%v(%v) = %v in a loop, want %v", op, c[0], got[0], c[1])
 			}
 		}
