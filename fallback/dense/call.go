@@ -5,25 +5,25 @@ import (
 	"nxvk/ops"
 )
 
-// Call is an instruction that is carried out, and the worker that does it.
+// Call is an instruction with the worker that carries it out.
 type Call struct {
 	*ops.Instr
 	Worker *sched.Worker
 }
 
-// On is the call as another worker carries it out.
+// On returns the same call for another worker.
 func (c *Call) On(w *sched.Worker) *Call { return &Call{c.Instr, w} }
 
 // Kernel carries out the instructions of one operation. The instruction has
 // been checked against the types of args and outs.
 type Kernel func(in *Call, args, outs []Value) error
 
-// kernels has an entry for each operation that the host computes. The functions of
-// reductions run instructions, and so look kernels up, which is why the table is filled
-// from above.
+// kernels has an entry for each operation that the host computes. Package fallback fills
+// it: a reduction by a function runs instructions of any operation, so kernels cannot
+// import each other.
 var kernels [ops.Count]Kernel
 
-// Register enters the kernels of operations. It is called before any is looked up.
+// Register enters the kernels of operations. All are entered before the first is looked up.
 func Register(family map[ops.Op]Kernel) {
 	for op, k := range family {
 		kernels[op] = k

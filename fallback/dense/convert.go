@@ -43,7 +43,7 @@ func convertRange[C Class](dst, src []byte, lo, hi int, load Loader[C], store St
 	ScratchPool.Put(s)
 }
 
-// As returns v in another type: itself where the type is the same.
+// As converts a value to another type. It returns the value itself where it has that type.
 func As(w *sched.Worker, v Value, d ops.DType) Value {
 	if v.Type.DType == d {
 		return v

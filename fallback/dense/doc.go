@@ -1,5 +1,5 @@
-// Package dense has what all kernels of the host stand on: dense tensors in host memory,
-// their element types, and the slicing of work.
+// Package dense is the core of all host kernels: dense tensors in host memory, their element
+// types, and the slicing of work.
 //
 // Elements are stored in any type of ops and computed in one of four classes: float64,
 // int64, uint64 and complex128. A Loader reads stored elements into a class, a Storer
@@ -7,8 +7,8 @@
 // A Plan says how operands of different shapes meet (broadcasting), a Cursor walks it in
 // runs, a Line is the elements along one axis.
 //
-// Whatever takes longer than a fraction of a millisecond is sliced: by Parallel, on all
-// processors, or by a Pacer inside of a loop. Between slices the worker yields to other
+// Work that takes longer than a fraction of a millisecond is sliced: by Parallel, on all
+// processors, or by a Pacer in a sequential loop. Between slices the worker yields to other
 // sessions, and stops where its computation is cancelled. Slices never show in results.
 //
 // The package knows no operation: it has the table of kernels, which package fallback

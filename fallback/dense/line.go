@@ -19,13 +19,13 @@ func StoreAll[C Class](w *sched.Worker, v Value, xs []C) {
 	Parallel(w, len(xs), 1, func(lo, hi int) { store(v.Data, lo, xs[lo:hi]) })
 }
 
-// LineCost is what a line counts for, beside its elements.
+// LineCost is the work of a line besides that of its elements, for Parallel.
 const LineCost = 64
 
-// Line is one run of elements along an axis.
+// Line is the elements along one axis: n of them, step apart, from element at on.
 type Line struct{ At, Step, N int }
 
-// EachLine calls f for all runs along an axis, on all cores.
+// EachLine calls f for all lines along an axis, on all processors.
 func EachLine(w *sched.Worker, shape ops.Shape, axis int, f func(w *sched.Worker, l Line)) {
 	if len(shape) == 0 {
 		f(w, Line{At: 0, Step: 1, N: 1})

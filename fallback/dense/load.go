@@ -6,7 +6,7 @@ import (
 	"nxvk/ops"
 )
 
-// Elements compute in one of four types, whatever type they are stored in.
+// Class is a type that elements are computed in, whatever type they are stored in.
 type Class interface {
 	float64 | int64 | uint64 | complex128
 }
@@ -27,8 +27,8 @@ type Loader[C Class] func(dst []C, src []byte, at, step int)
 
 type loaders[C Class] [ops.C128 + 1]Loader[C]
 
-// gatherInto calls get for the positions of a loader. It is the slow path;
-// numbers as Go has them are read by loops without a call.
+// gatherInto calls get for each element. It is the slow path: types that Go has are read
+// by loops without a call.
 func gatherInto[C Class, T any](dst []C, src []T, at, step int, get func(T) C) {
 	switch step {
 	case 0:
@@ -69,7 +69,7 @@ func load[C RealClass, T Stored](dst []C, src []byte, at, step int) {
 	}
 }
 
-// loadTrunc reads floats as integers: toward zero, wrapping.
+// loadTrunc reads floats as integers: it rounds toward zero and wraps.
 func loadTrunc[C int64 | uint64, T float32 | float64](dst []C, src []byte, at, step int) {
 	gatherInto(dst, View[T](src), at, step, func(x T) C { return C(truncate(float64(x))) })
 }
@@ -109,7 +109,7 @@ func loadNarrowTrunc[C int64 | uint64, T narrow](dst []C, src []byte, at, step i
 }
 
 // loadSigned and loadUnsigned read types of less than a byte. Only the low
-// bits count, so that bytes are right whether or not the sign was extended.
+// bits count: whether the sign was extended does not matter.
 func loadSigned[C RealClass](bits int) Loader[C] {
 	up := 8 - bits
 	return func(dst []C, src []byte, at, step int) {
@@ -172,7 +172,7 @@ func truncate(x float64) int64 {
 	return v
 }
 
-// integerLoaders are the loaders that floats and integers share.
+// integerLoaders returns the loaders that floats and integers share.
 func integerLoaders[C RealClass]() loaders[C] {
 	return loaders[C]{
 		ops.U2: loadUnsigned[C](2), ops.U4: loadUnsigned[C](4),

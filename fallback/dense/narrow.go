@@ -22,7 +22,7 @@ var (
 	formatF16  = format{10, 15, 0x7C00, 0x7E00, 0x8000, 0x7BFF}
 )
 
-// The four formats round in four ways, as Nx does.
+// Each of the four formats rounds in a way of its own, which is that of Nx.
 
 // encodeBF16 rounds x to f32 and drops the lower half of its bits.
 func encodeBF16(x float64) uint16 {
@@ -35,9 +35,8 @@ func encodeBF16(x float64) uint16 {
 // encodeF8 rounds x to f16 and drops the lower half of its bits.
 func encodeF8(x float64) uint8 { return uint8(formatF16.encode(x) >> 8) }
 
-// encodeE4M3 rounds the significand of x, halves away from zero, and the result
-// stays below the next power of two. What is too large becomes the largest
-// number.
+// encodeE4M3 rounds the significand of x, halves away from zero. It does not round up to
+// the next power of two. A number that is too large becomes the largest one.
 func encodeE4M3(x float64) uint8 {
 	f := &formatE4M3
 	if x != x {
@@ -56,8 +55,8 @@ func encodeE4M3(x float64) uint8 {
 	return sign | min(uint8(e)<<f.mantissa|steps, uint8(f.top))
 }
 
-// encode rounds x to the nearest number of the format, ties to even. What is
-// too large becomes infinite.
+// encode rounds x to the nearest number of the format, ties to even. A number that is too
+// large becomes infinite.
 func (f *format) encode(x float64) uint16 {
 	b := math.Float64bits(x)
 	var sign uint16
@@ -107,7 +106,7 @@ func (f *format) decode(p uint16) float64 {
 	return sign * math.Ldexp(m+float64(int(1)<<f.mantissa), e-f.bias-f.mantissa)
 }
 
-// Decoding f8 is a table; it is asked for every element.
+// f8 is decoded by tables, since this happens for every element.
 var f8Values, e4m3Values = decodeTable(&formatF8), decodeTable(&formatE4M3)
 
 func decodeTable(f *format) *[256]float64 {
@@ -122,16 +121,16 @@ func decodeBF16(p uint16) float64 {
 	return float64(math.Float32frombits(uint32(p) << 16))
 }
 
-// Of f16: the bits of the exponent, the smallest normal number, and the first number
-// that rounds to infinity.
+// Constants of f16: the bits of the exponent, the smallest normal number, and the first
+// number that rounds to infinity.
 const (
 	f16Exponent = 0x7C00
 	f16Normal   = 0x1p-14
 	f16Beyond   = 65520
 )
 
-// encodeNormalF16 is the encode of formatF16 for a number whose size is from f16Normal
-// to f16Beyond: the carry of rounding moves into the exponent.
+// encodeNormalF16 encodes a number whose magnitude is from f16Normal to f16Beyond. The
+// carry of rounding moves into the exponent.
 func encodeNormalF16(x float64) uint16 {
 	const drop = 52 - 10
 	b := math.Float64bits(x)
@@ -139,8 +138,8 @@ func encodeNormalF16(x float64) uint16 {
 	return uint16(b>>63<<15 | (v+1<<(drop-1)-1+v>>drop&1)>>drop)
 }
 
-// encodeSmallF16 is it for smaller numbers: where the last bit of a sum is that of the
-// smallest f16, the addition rounds to it.
+// encodeSmallF16 encodes a smaller number. It adds a number whose last bit has the value of
+// the smallest f16, so that the addition rounds to that bit.
 func encodeSmallF16(x float64) uint16 {
 	return uint16(math.Float64bits(x)>>63<<15 | math.Float64bits(math.Abs(x)+0x1p28)&0xFFFF)
 }

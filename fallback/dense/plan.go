@@ -6,12 +6,12 @@ import (
 	"nxvk/ops"
 )
 
-// MaxOperands is the most operands that a pointwise operation takes.
+// MaxOperands is the largest number of operands of a pointwise operation.
 const MaxOperands = 3
 
-// Plan is how the elements of operands meet those of a result: the dimensions
-// of the result, innermost first, neighbours merged where every operand allows
-// it, and the step of each operand along them: 0 where it is stretched.
+// Plan maps the elements of a result to those of its operands: the dimensions of the
+// result, innermost first, and the step of each operand along them, which is 0 where it is
+// broadcast. Neighbouring dimensions are merged where the steps of all operands allow it.
 type Plan struct {
 	N     int // elements of the result
 	rank  int
@@ -43,14 +43,14 @@ func (p *Plan) Broadcast(out ops.Shape, args []Value) {
 
 func (p *Plan) Reset() { p.N, p.rank = 1, 0 }
 
-// Finish ends a plan: it has a dimension even where there is one element.
+// Finish ends a plan. A plan of one element gets a dimension of one.
 func (p *Plan) Finish() {
 	if p.rank == 0 {
 		p.shape[0], p.Steps[0], p.rank = 1, [MaxOperands]int{}, 1
 	}
 }
 
-// Push adds an outer dimension, or widens the outermost one.
+// Push adds an outer dimension, merged with the outermost one where possible.
 func (p *Plan) Push(d int, steps [MaxOperands]int) {
 	if d == 1 {
 		return
@@ -90,7 +90,7 @@ func (c *Cursor) Seek(p *Plan, pos int) {
 	}
 }
 
-// Ahead returns how many elements, at most limit, lie ahead in one run.
+// Ahead returns the number of elements that follow in the same run, at most limit.
 func (c *Cursor) Ahead(limit int) int { return min(limit, c.plan.shape[0]-c.index[0]) }
 
 // Advance moves by n elements of the run.
@@ -112,8 +112,8 @@ func (c *Cursor) Advance(n int) {
 	}
 }
 
-// Chunk is how many elements are computed at a time: few enough for the first
-// level cache, enough that dispatch costs nothing.
+// Chunk is the number of elements that are computed at a time: few enough for the first
+// level cache, and enough that the calls for a chunk cost nothing.
 const Chunk = 256
 
 // Scratch is the working memory of one goroutine, pooled so that a small call

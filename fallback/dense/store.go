@@ -37,8 +37,8 @@ func storeVia32[C int64 | uint64](dst []byte, at int, src []C) {
 	}
 }
 
-// storeSaturated writes floats to integers: toward zero, wrapping; NaN is 0
-// and infinities are the extremes of the type.
+// storeSaturated writes floats as integers: it rounds toward zero and wraps. NaN becomes 0,
+// and infinities become the extremes of the type.
 func storeSaturated[T Stored](lo, hi T) Storer[float64] {
 	return func(dst []byte, at int, src []float64) {
 		d := View[T](dst)[at : at+len(src)]
@@ -86,7 +86,7 @@ func storeF16(dst []byte, at int, src []float64) {
 	}
 }
 
-// through writes numbers by a storer of floats, as floats makes them.
+// through makes a storer of floats one of another class, which floats converts.
 func through[C Class](store Storer[float64], floats func(dst []float64, src []C)) Storer[C] {
 	return func(dst []byte, at int, src []C) {
 		var buf [64]float64
@@ -108,7 +108,7 @@ func asFloat[C int64 | uint64](store Storer[float64]) Storer[C] {
 	})
 }
 
-// cut wraps bytes of a type of less than a byte: the sign is extended.
+// cut wraps bytes of a type of less than a byte, and extends the sign of signed ones.
 func cut[C Class](store Storer[C], bits int, signed bool) Storer[C] {
 	up := 8 - bits
 	return func(dst []byte, at int, src []C) {

@@ -14,8 +14,8 @@ type Value struct {
 	Data []byte
 }
 
-// Aligned reports whether elements can be read in place. It also holds the
-// caller to sizes: everything behind it indexes without looking again.
+// Aligned reports whether elements can be read in place. It panics where the length of a
+// value's data is not that of its type: kernels index without looking again.
 func Aligned(values []Value) bool {
 	ok := true
 	for i := range values {
@@ -30,11 +30,10 @@ func Aligned(values []Value) bool {
 	return ok
 }
 
-// alignment is what the elements of a type need; a complex number is two
-// floats.
+// alignment returns the alignment of a type's elements. A complex number is two floats.
 func alignment(d ops.DType) uintptr { return uintptr(d.Real().Size()) }
 
-// RunMoved runs a kernel on copies: literals lie in a message at any address.
+// RunMoved runs a kernel on aligned copies: literals lie in a message at any address.
 func RunMoved(k Kernel, in *Call, args, outs []Value) error {
 	margs, mouts := make([]Value, len(args)), make([]Value, len(outs))
 	for i, v := range args {

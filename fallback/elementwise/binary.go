@@ -6,12 +6,12 @@ import (
 	"nxvk/ops"
 )
 
-// Binary operations whose operands have one type that is also the result's, or
-// that compare, skip conversion: each has a loop over stored elements. Rounding
-// a float32 sum, product or quotient once is what float64 and a conversion
-// give, so results are the same bits.
+// Binary operations have typed loops over stored elements where both operands have the type
+// of the result, or are compared. A loop skips the conversion to a class. Its results have
+// the same bits: a float32 sum, product or quotient that is rounded once equals the one
+// that is computed in float64 and then converted.
 
-// loops are one operation over the types that programs use most.
+// loops are the typed loops of one operation, for the types that programs use most.
 type loops struct {
 	F32 func(dst, x, y []float32)
 	F64 func(dst, x, y []float64)
@@ -20,7 +20,7 @@ type loops struct {
 	u8  func(dst, x, y []uint8)
 }
 
-// comparison are one comparison over the same types.
+// comparison has the typed loops of one comparison.
 type comparison struct {
 	F32 func(dst []uint8, x, y []float32)
 	F64 func(dst []uint8, x, y []float64)
@@ -81,7 +81,7 @@ func runBinary(in *dense.Call, args []dense.Value, out *dense.Value) bool {
 	return false
 }
 
-// BinaryJob is a typed loop over a plan.
+// BinaryJob is a typed loop with the plan and the elements of one instruction.
 type BinaryJob[T, R any] struct {
 	Plan *dense.Plan
 	Loop func(dst []R, x, y []T)
@@ -89,7 +89,7 @@ type BinaryJob[T, R any] struct {
 	X, Y []T
 }
 
-// runTyped runs a loop where there is one and it applies.
+// runTyped runs a loop. It reports false where there is none or it does not apply.
 func runTyped[T, R any](w *sched.Worker, applies bool, loop func(dst []R, x, y []T), args []dense.Value, out *dense.Value) bool {
 	if !applies || loop == nil {
 		return false
@@ -117,8 +117,8 @@ func runTyped[T, R any](w *sched.Worker, applies bool, loop func(dst []R, x, y [
 	return true
 }
 
-// Run computes elements lo to hi. A stretched operand is spread over a buffer,
-// so that loops only ever see dense operands.
+// Run computes elements lo to hi. A broadcast operand is copied to a buffer, so
+// that loops have dense operands.
 func (j *BinaryJob[T, R]) Run(s *dense.Scratch, lo, hi int) {
 	b := dense.Buffers[T](s)
 	c := &s.Cur

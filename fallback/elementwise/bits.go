@@ -14,8 +14,8 @@ var BitKernels = map[ops.Op]dense.Kernel{
 	ops.PopulationCount: countBits(func(x uint64, _ int) uint64 { return uint64(bits.OnesCount64(x)) }),
 }
 
-// countBits makes a kernel that looks at the bits of integers as stored: they
-// are read without sign, and the width of the type is known.
+// countBits returns a kernel that counts bits of integers as they are stored: it reads them
+// without sign, and passes the width of their type.
 func countBits(count func(x uint64, width int) uint64) dense.Kernel {
 	return func(in *dense.Call, args, outs []dense.Value) error {
 		d := args[0].Type.DType

@@ -8,8 +8,8 @@ import (
 	"nxvk/ops"
 )
 
-// ComplexScalars are the functions of complex numbers. What the table of operations says
-// is real is in the real part.
+// ComplexScalars has the functions of complex numbers. A result that is real by the table
+// of operations is in the real part.
 var ComplexScalars = func() (t Scalars[complex128]) {
 	common(&t)
 	for op, f := range map[ops.Op]func(complex128) complex128{
@@ -45,8 +45,7 @@ var ComplexScalars = func() (t Scalars[complex128]) {
 	return t
 }()
 
-// onReal applies a function that has a meaning for real numbers alone to the
-// real part.
+// onReal applies a function of real numbers to the real part.
 func onReal(f func(float64) float64) func(complex128) complex128 {
 	return func(z complex128) complex128 { return complex(f(real(z)), 0) }
 }

@@ -7,7 +7,7 @@ import (
 	"nxvk/fallback/hostmath"
 )
 
-// Loops over elements for functions that take no longer than the call would.
+// Functions over slices, for operations that take no longer than a call.
 
 func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 
@@ -29,8 +29,8 @@ func floorEach(x []float64) {
 	}
 }
 
-// roundEach rounds halves away from zero: the number before 1/2 is what does not take
-// another number than a half to the next.
+// roundEach rounds halves away from zero. It adds the number before 1/2 and truncates:
+// 1/2 itself would carry the number before it to 1.
 func roundEach(x []float64) {
 	for i, v := range x {
 		x[i] = math.Trunc(v + math.Copysign(0x1.fffffffffffffp-2, v))
@@ -61,8 +61,8 @@ func notEach[C integerClass](x []C) {
 	}
 }
 
-// signIntEach is -1 where the sign is set, and 1 where it is not and the number is
-// not zero, which negated has it set.
+// signIntEach joins two sign bits: that of the number gives -1, and that of the negated
+// number 1.
 func signIntEach(x []int64) {
 	for i, v := range x {
 		x[i] = v>>63 | int64(uint64(-v)>>63)

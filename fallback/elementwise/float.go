@@ -33,8 +33,8 @@ func less[C dense.RealClass](x, y C) C         { return dense.Truth[C](x < y) }
 func greaterEqual[C dense.RealClass](x, y C) C { return dense.Truth[C](x >= y) }
 func lessEqual[C dense.RealClass](x, y C) C    { return dense.Truth[C](x <= y) }
 
-// Smaller and larger give NaN where an operand is NaN, and of equal operands the
-// first, which tells where one zero is negative.
+// Smaller returns NaN where an operand is NaN, and the first of equal operands, which
+// matters for zeros of different signs.
 func Smaller[C dense.Stored](x, y C) C {
 	if y < x || y != y {
 		return y
@@ -49,7 +49,7 @@ func Larger[C dense.Stored](x, y C) C {
 	return x
 }
 
-// clip gives the lower bound for NaN, as Nx does.
+// clip returns the lower bound for NaN, as Nx does.
 func clip[C dense.RealClass](x, lo, hi C) C {
 	if !(x > lo) {
 		x = lo
@@ -60,7 +60,7 @@ func clip[C dense.RealClass](x, lo, hi C) C {
 	return x
 }
 
-// common are the functions that all classes share.
+// common enters the functions that all classes share.
 func common[C dense.Class](t *Scalars[C]) {
 	t[ops.Add], t[ops.Subtract], t[ops.Multiply] = two(add[C]), two(sub[C]), two(Mul[C])
 	t[ops.Equal], t[ops.NotEqual] = two(equal[C]), two(notEqual[C])
@@ -68,7 +68,7 @@ func common[C dense.Class](t *Scalars[C]) {
 	t[ops.LogicalNot], t[ops.Negate] = one(logicalNot[C]), one(negate[C])
 }
 
-// ordered are the functions that the classes with an order share.
+// ordered enters the functions of the classes that have an order.
 func ordered[C dense.RealClass](t *Scalars[C]) {
 	common(t)
 	t[ops.Min], t[ops.Max] = two(Smaller[C]), two(Larger[C])

@@ -9,8 +9,8 @@ type integerClass interface {
 	int64 | uint64
 }
 
-// ipow is x to the power of y, wrapping. Of a negative exponent, as in XLA,
-// only 1 and -1 have an integer power; every other base gives 0.
+// ipow is x to the power of y, and wraps. A negative exponent gives 0, as in XLA, but for
+// the bases 1 and -1.
 func ipow[C integerClass](x, y C) C {
 	if y < 0 {
 		switch {
@@ -47,8 +47,8 @@ func remainder[C integerClass](x, y C) C {
 	return x % y
 }
 
-// integers are the functions that integers of either sign share. Counts of
-// shifts are read without sign, so that a negative one shifts everything out.
+// integers enters the functions that both classes of integers share. The count of a shift
+// is read without sign: a negative one shifts all bits out.
 func integers[C integerClass](t *Scalars[C]) {
 	ordered(t)
 	t[ops.Pow], t[ops.Remainder], t[ops.Quotient] = two(ipow[C]), two(remainder[C]), two(quotient[C])

@@ -36,8 +36,7 @@ func divLoop[T float32 | float64](dst, x, y []T) {
 	}
 }
 
-// quotLoop divides small numbers as such: that takes a processor a fraction of the
-// time.
+// quotLoop divides in 32 bits where both numbers fit: that takes a fraction of the time.
 func quotLoop[T int32 | int64 | uint8](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
@@ -50,7 +49,7 @@ func quotLoop[T int32 | int64 | uint8](dst, x, y []T) {
 	}
 }
 
-// remLoop does the same for what a division leaves, which has the dividend's sign.
+// remLoop does the same for remainders, which have the sign of the dividend.
 func remLoop[T int32 | int64 | uint8](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i := range dst {
@@ -83,8 +82,8 @@ func maxLoop[T int32 | int64 | uint8](dst, x, y []T) {
 	}
 }
 
-// minFloatLoop and maxFloatLoop are smaller and larger without branches, which no
-// processor foresees.
+// minFloatLoop and maxFloatLoop are Smaller and Larger without branches, which processors
+// would predict wrongly.
 func minFloatLoop[T float32 | float64](dst, x, y []T) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	for i, a := range x {

@@ -7,14 +7,13 @@ import (
 	"nxvk/ops"
 )
 
-// Where u64 meets signed integers, an operation computes in s64 though neither type
-// has the numbers of the other. As in Nx, whose integers have no end, operands count
-// as the numbers that they are, and the result wraps once. That matters to what
-// compares, divides, shifts right or raises to a power; everything else is the same
-// modulo 2^64. Elements are loaded as s64, which keeps their bits; large tells which
-// operands are u64.
+// An operation of u64 and signed integers computes in s64, though neither type has all
+// numbers of the other. Nx has integers of any size: operands keep their values, and the
+// result wraps once. This makes a difference to comparison, division, right shift and
+// power; other operations are the same modulo 2^64. Elements are loaded as s64, which keeps
+// their bits, and large says which operands are u64.
 
-// mixedOps are those operations.
+// mixedOps has the functions of these operations.
 var mixedOps = [ops.Count]func(large [dense.MaxOperands]bool) scalar[int64]{
 	ops.Equal:        mixedTest(func(c int) bool { return c == 0 }),
 	ops.NotEqual:     mixedTest(func(c int) bool { return c != 0 }),
@@ -60,8 +59,8 @@ var mixedOps = [ops.Count]func(large [dense.MaxOperands]bool) scalar[int64]{
 	},
 }
 
-// mixed returns how an element computes where u64 meets signed integers, and
-// whether it does and that matters.
+// mixed returns the function of an element where u64 meets signed integers. It reports
+// false where they do not meet, or where that makes no difference.
 func mixed(in *dense.Call, args []dense.Value) (scalar[int64], bool) {
 	var large [dense.MaxOperands]bool
 	any, all := false, true
@@ -93,7 +92,7 @@ func mixedTest(holds func(c int) bool) func(large [dense.MaxOperands]bool) scala
 	}
 }
 
-// mixedPick gives the second operand where the comparison holds.
+// mixedPick chooses the second operand where the comparison holds.
 func mixedPick(second func(c int) bool) func(large [dense.MaxOperands]bool) scalar[int64] {
 	return func(large [dense.MaxOperands]bool) scalar[int64] {
 		return two(func(x, y int64) int64 {
@@ -118,8 +117,8 @@ func mixedClip(large [dense.MaxOperands]bool) scalar[int64] {
 	})
 }
 
-// divideMixed divides magnitudes. Of a division by zero the quotient is all ones
-// and the remainder the dividend, as quotient and remainder have it.
+// divideMixed divides magnitudes. A division by zero gives all ones as the quotient and the
+// dividend as the remainder, as quotient and remainder do.
 func divideMixed(x, y int64, xLarge, yLarge bool) (q, r int64) {
 	if y == 0 {
 		return -1, x

@@ -7,9 +7,9 @@ import (
 	"nxvk/ops"
 )
 
-// scalar is how one element of a pointwise operation computes in a class: the
-// function of its arity is set. A comparison gives 0 or 1. each has a loop of its own
-// and does what one does, where that is there too, to every element.
+// scalar is the function of one element of a pointwise operation in a class. The field of
+// the operation's arity is set; each, the function of one operand over a slice, has the
+// bits of one where both are set. A comparison gives 0 or 1.
 type scalar[C dense.Class] struct {
 	one   func(x C) C
 	each  func(x []C)
@@ -24,8 +24,8 @@ func (s *scalar[C]) Exists() bool {
 // Scalars has the functions of a class, by operation.
 type Scalars[C dense.Class] [ops.Count]scalar[C]
 
-// Kernels has all pointwise operations. Those that compute in no class, SelectKernels and
-// BitKernels, have kernels of their own.
+// Kernels has all pointwise operations. SelectKernels and BitKernels, which compute in no
+// class, replace some of them.
 var Kernels = func() map[ops.Op]dense.Kernel {
 	t := make(map[ops.Op]dense.Kernel)
 	for op := range ops.Count {
@@ -57,9 +57,8 @@ func Pointwise(in *dense.Call, args, outs []dense.Value) error {
 	return elements(in, &ComplexScalars, args, &outs[0])
 }
 
-// ClassOf returns the class that an instruction computes in: that of its
-// result, of the merged operands where it compares, and complex where an
-// operand is.
+// ClassOf returns the class that an instruction computes in: complex where an operand is
+// complex, else that of the merged operands for a comparison, else that of the result.
 func ClassOf(in *dense.Call, args []dense.Value) ops.Class {
 	d := in.Outs[0].Type.DType
 	if in.Op.Info().Compare {
@@ -118,10 +117,10 @@ func elementsBy[C dense.Class](in *dense.Call, fn *scalar[C], args []dense.Value
 	return nil
 }
 
-// functionCost is what an element of a function counts for, beside one that is copied.
+// functionCost is the work of a function of one element, in elements that are copied.
 const functionCost = 4
 
-// NoClass says why an operation has no function in a class.
+// NoClass returns the error of an operation that has no function in a class.
 func NoClass[C dense.Class]() error {
 	var c C
 	if _, is := any(c).(complex128); is {
@@ -146,7 +145,7 @@ func (j *Job[C]) Run(s *dense.Scratch, lo, hi int) {
 	}
 }
 
-// apply computes into x.
+// apply computes a chunk in x.
 func (j *Job[C]) apply(x, y, z []C) {
 	switch j.Arity {
 	case 1:

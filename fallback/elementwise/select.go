@@ -17,8 +17,8 @@ func asType(in *dense.Call, args, outs []dense.Value) error {
 	return nil
 }
 
-// selectOp chooses whole elements, so it computes in no class: the branches
-// are brought to the type of the result first.
+// selectOp chooses whole elements and computes in no class: it converts the branches to the
+// type of the result first.
 func selectOp(in *dense.Call, args, outs []dense.Value) error {
 	on, off, out := dense.As(in.Worker, args[1], outs[0].Type.DType), dense.As(in.Worker, args[2], outs[0].Type.DType), &outs[0]
 	pred := truths(in.Worker, args[0])
@@ -37,7 +37,7 @@ func selectOp(in *dense.Call, args, outs []dense.Value) error {
 	return nil
 }
 
-// truths is a value as bytes that are 0 where an element is.
+// truths returns bytes that are 0 where an element is 0.
 func truths(w *sched.Worker, v dense.Value) dense.Value {
 	if d := v.Type.DType; d == ops.U8 {
 		return v

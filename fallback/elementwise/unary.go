@@ -8,8 +8,8 @@ import (
 	"nxvk/ops"
 )
 
-// unaryLoops are one operation of one operand over the types that programs use
-// most, where the result has the operand's.
+// unaryLoops are the typed loops of one operation of one operand, where the result has the
+// operand's type.
 type unaryLoops struct {
 	F32 func(dst, x []float32)
 	F64 func(dst, x []float64)
@@ -17,7 +17,7 @@ type unaryLoops struct {
 	s64 func(dst, x []int64)
 }
 
-// unaryTest are one predicate over the same types.
+// unaryTest has the typed loops of one predicate.
 type unaryTest struct {
 	f32 func(dst []uint8, x []float32)
 	f64 func(dst []uint8, x []float64)
@@ -58,7 +58,7 @@ func runUnary(in *dense.Call, args []dense.Value, out *dense.Value) bool {
 	return false
 }
 
-// runAlong runs a loop where there is one and it applies.
+// runAlong runs a loop. It reports false where there is none or it does not apply.
 func runAlong[T, R any](w *sched.Worker, applies bool, loop func(dst []R, x []T), args []dense.Value, out *dense.Value) bool {
 	if !applies || loop == nil {
 		return false

@@ -8,22 +8,21 @@ import (
 	"nxvk/fallback/sched"
 )
 
-// A line whose length is small, or has small factors alone, is transformed by gonum at
-// once. A longer one is taken apart into rows and columns (Bailey, FFTs in external or
-// hierarchical memory, 1990), so that its parts take turns with others and use all
-// processors. A length with a large prime factor becomes a convolution of a power of two
-// (Bluestein, 1970): gonum's time for a prime grows with its square.
+// gonum transforms a line whose length is small and has small factors alone. A longer line is
+// split into rows and columns (Bailey, FFTs in External or Hierarchical Memory, 1990): its
+// parts take turns with other sessions and use all processors. A line whose length has a large
+// prime factor becomes a convolution of a power of two (Bluestein, 1970), since gonum's time
+// for a prime grows with its square.
 
 const (
-	// shortLine is how long a line may be to be transformed at once.
+	// shortLine is the longest line that gonum transforms.
 	shortLine = 1 << 13
-	// shortWork bounds the length times its largest prime factor, which is what gonum's
-	// time grows with.
+	// shortWork bounds the length times its largest prime factor: gonum's time grows with
+	// this product.
 	shortWork = 1 << 18
 )
 
-// forward computes the transform of src, which is spoilt, in dst. Its sums are not
-// normalised.
+// forward computes the transform of src in dst, without a scale. It overwrites src.
 func forward(w *sched.Worker, dst, src []complex128) {
 	n := len(src)
 	rows := splitLength(n)
@@ -41,8 +40,8 @@ func forward(w *sched.Worker, dst, src []complex128) {
 	}
 }
 
-// splitLength says how lines of a length are transformed: n is at once, 1 as a
-// convolution, and else in so many rows.
+// splitLength returns the number of rows that a line of n elements is split into. It returns n
+// for a line that gonum transforms, and 1 for one that becomes a convolution.
 func splitLength(n int) int {
 	largest, rest, rows := 1, n, 1
 	for p := 2; p*p <= rest; p++ {
@@ -65,8 +64,8 @@ func splitLength(n int) int {
 	return rows
 }
 
-// rowsAndColumns computes a transform of length m·n: that of each column of an n by m
-// matrix, a twist, and that of each row.
+// rowsAndColumns computes a transform of length m·n: it transforms each column of an n by m
+// matrix, multiplies by twiddle factors, and transforms each row.
 func rowsAndColumns(w *sched.Worker, dst, src []complex128, m, n int) {
 	twist := newRoots(m * n)
 	between := make([]complex128, m*n)
@@ -134,7 +133,7 @@ func bluestein(w *sched.Worker, dst, src []complex128) {
 	})
 }
 
-// roots are exp(-2πik/n) for k below n, as products of one of few and one of few.
+// roots has exp(-2πik/n) for all k below n, as the product of a coarse and a fine root.
 type roots struct {
 	step         int
 	coarse, fine []complex128
@@ -159,5 +158,5 @@ func newRoots(n int) roots {
 	return r
 }
 
-// at is the root of a number below n.
+// at returns the root for k.
 func (r *roots) at(k int) complex128 { return r.coarse[k/r.step] * r.fine[k%r.step] }

@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// planLengths is how many lengths of transforms are remembered.
+// planLengths is the number of lengths whose plans are kept.
 const planLengths = 64
 
-// planPool has transforms of a length that nobody uses. A plan has factors and
-// memory of its own, which take as long to make as a line takes to transform.
+// planPool keeps plans by length. To make a plan, with its factors and memory, takes as long
+// as to transform a line.
 type planPool struct {
 	mu    sync.Mutex
 	plans map[int]*sync.Pool
@@ -18,7 +18,7 @@ type planPool struct {
 
 var fourierPlans = planPool{plans: make(map[int]*sync.Pool)}
 
-// of returns the plans of a length; the pool that it is in may be forgotten for others.
+// of returns the pool of plans of a length. When there are too many lengths all are dropped.
 func (p *planPool) of(length int) *sync.Pool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,7 +33,7 @@ func (p *planPool) of(length int) *sync.Pool {
 	return pool
 }
 
-// transform is a plan.
+// transform is a plan of one length.
 type transform struct{ plan *fourier.CmplxFFT }
 
 func newTransform(length int) *transform { return &transform{fourier.NewCmplxFFT(length)} }

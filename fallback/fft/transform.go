@@ -48,8 +48,8 @@ func rfft(in *dense.Call, args, outs []dense.Value) error {
 	return nil
 }
 
-// irfft completes each line with the conjugates of its coefficients, which is
-// what the transform of a real signal has.
+// irfft completes each line with the conjugates of its coefficients, as the transform of a
+// real signal has them.
 func irfft(in *dense.Call, args, outs []dense.Value) error {
 	n := in.Attrs[0][0]
 	transformAlong(in.Worker, spectrum{in.Attrs[1][0], n, n, true, real64(in.Attrs[2])}, args[0], outs[0], func(xs []complex128) {
@@ -62,8 +62,8 @@ func irfft(in *dense.Call, args, outs []dense.Value) error {
 	return nil
 }
 
-// transformAlong transforms each line along an axis; prepare, where it is not
-// nil, changes a line of the transform's length first.
+// transformAlong transforms each line along an axis. It calls prepare, unless that is nil, with
+// the line in the transform's length before.
 func transformAlong(w *sched.Worker, s spectrum, src, dst dense.Value, prepare func(xs []complex128)) {
 	load, store := dense.LoadCplx[src.Type.DType], dense.StoreCplx[dst.Type.DType]
 	in := src.Type.Shape
@@ -84,8 +84,8 @@ func transformAlong(w *sched.Worker, s spectrum, src, dst dense.Value, prepare f
 	})
 }
 
-// line transforms a line, which is spoilt. The inverse is the conjugate of the transform of
-// conjugates.
+// line transforms a line and overwrites it. The inverse is the conjugate of the transform of
+// the conjugates.
 func (s *spectrum) line(w *sched.Worker, dst, xs []complex128) {
 	if s.inverse {
 		dense.Parallel(w, len(xs), 2, func(lo, hi int) {

@@ -19,7 +19,7 @@ func init() { blas64.Use(yieldingBLAS{}) }
 // yieldingBLAS is gonum's BLAS for gonum's LAPACK, whose routines take neither a context
 // nor a worker and run for seconds. LAPACK calls the BLAS that is registered, and a
 // routine of that which writes to the memory of a worker, see withWorker, yields as the
-// worker first: so a factorisation takes turns with others and stops when it is
+// worker first: so a factorization takes turns with others and stops when it is
 // cancelled, by a panic that unwinds LAPACK. Results have the bits of gonum's.
 type yieldingBLAS struct{ blasgo.Implementation }
 

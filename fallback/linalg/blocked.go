@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Blocked factorisations of real matrices (Golub and Van Loan, Matrix Computations,
-// sections 3.2 and 4.2): panels of tileSide columns, whose updates of the rest are
-// products that take turns with others.
+// Blocked factorizations of real matrices (Golub and Van Loan, Matrix Computations,
+// sections 3.2 and 4.2): panels of matmul.TileSide columns are factored one after the
+// other, and the rest of the matrix is updated by products, which all processors share.
 
 // factorLU replaces a square matrix by its unit lower and its upper triangle, with
 // partial pivoting: row i was exchanged with row pivots[i]. A column without a pivot is
@@ -82,8 +82,8 @@ func exchangeRows(n int, a []float64, pivots []int, first, lo, hi int) {
 }
 
 // factorCholesky replaces the lower triangle of a positive definite matrix by its
-// factor; the rest is not used. It reports false where the matrix is not positive
-// definite, with the matrix spoilt.
+// factor; the upper one is not used. It reports false where the matrix is not positive
+// definite, and has overwritten part of it then.
 func factorCholesky(w *sched.Worker, n int, a []float64) bool {
 	p := dense.Pacer{Worker: w}
 	for k := 0; k < n; k += matmul.TileSide {

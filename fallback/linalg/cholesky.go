@@ -7,19 +7,19 @@ import (
 	"nxvk/fallback/dense"
 )
 
-// blocked is the size from which the blocked factorisation is worth the copy that a
-// failure of it needs.
-const blocked = 32
+// blockedMin is the least number of rows for which the blocked factorization pays. Where it
+// fails, the matrix is copied again for the other one.
+const blockedMin = 32
 
 // choleskyIn computes l with l l^H = a row by row, from the lower triangle.
 //
-// Where a is not positive definite, the root of a negative number is NaN, and
-// so is what depends on it; a column of zeros under a zero stays one, so that
-// factors of some singular matrices are right. That is what Nx computes.
+// Where a is not positive definite, the root of a negative number is NaN, and so are the
+// elements that depend on it. A column of zeros under a zero stays zero, so that factors of
+// some singular matrices are right. Nx computes the same.
 func choleskyIn[C field](p *problem[C]) error {
 	n, l := p.n, p.outs[0]
 	copyLower(l, p.args[0], n)
-	if x, ok := any(l).([]float64); ok && n >= blocked {
+	if x, ok := any(l).([]float64); ok && n >= blockedMin {
 		if factorCholesky(p.in.Worker, n, x) {
 			for i := range n {
 				clear(x[i*n+i+1 : (i+1)*n])

@@ -10,18 +10,16 @@ import (
 )
 
 const (
-	// jacobiMax is the size up to which matrices are diagonalised by rotations:
-	// no slower than by reflections, and eigenvectors of equal eigenvalues come
-	// out as those of Nx, which rotates in the same order.
+	// jacobiMax is the most rows of a matrix that rotations diagonalize. Up to there they are
+	// no slower than reflections, and eigenvectors of equal eigenvalues are those of Nx, which
+	// rotates in the same order.
 	jacobiMax = 32
 
-	// sweepsMax bounds the sweeps of rotations; convergence is quadratic and
-	// takes about ten.
+	// sweepsMax bounds the sweeps of rotations. Convergence is quadratic: about ten sweeps.
 	sweepsMax = 64
 )
 
-// eigen is a Hermitian matrix on its way to a diagonal one. Row i of v is the
-// i-th eigenvector.
+// eigen is a Hermitian matrix that is being diagonalized. Row i of v is the i-th eigenvector.
 type eigen[C field] struct {
 	w      *sched.Worker
 	n      int
@@ -51,7 +49,7 @@ func eighIn[C field](p *problem[C]) error {
 		return cmp.Compare(math.Abs(e.values[j]), math.Abs(e.values[i]))
 	})
 	values, vectors := p.outs[0], p.outs[1]
-	least := noise(p.in.Outs[0].Type.DType) * math.Abs(e.values[order[0]])
+	least := roundingLevel(p.in.Outs[0].Type.DType) * math.Abs(e.values[order[0]])
 	for to, from := range order {
 		if x := e.values[from]; math.Abs(x) > least {
 			values[to] = number[C](x * back)
@@ -73,16 +71,14 @@ func (e *eigen[C]) symmetrize() {
 	}
 }
 
-// diagonalizeTridiagonal makes the matrix tridiagonal by reflectors and real by phases,
-// which leaves the rest to tridiagonal. It works on a copy, and reports whether that
-// converged.
+// diagonalizeTridiagonal makes the matrix tridiagonal by reflectors and real by phases, and
+// solves that by tridiagonal. It reports whether that converged; e.a keeps its contents.
 func (e *eigen[C]) diagonalizeTridiagonal() bool {
 	n := e.n
 	a, sub := slices.Clone(e.a), make([]float64, n-1)
 	hs := make([]reflector[C], 0, n-1)
 	work := make([]C, n)
-	// Beneath its first row the matrix has column k from the diagonal on to
-	// clear, which is what reflect does.
+	// reflect clears a column beneath its diagonal: that of the matrix without its first row.
 	lower := a[n:]
 	p := dense.Pacer{Worker: e.w}
 	for k := range n - 1 {
@@ -115,8 +111,8 @@ func (e *eigen[C]) diagonalizeTridiagonal() bool {
 	return true
 }
 
-// combine makes the eigenvectors of the matrix out of those of the tridiagonal
-// one, the columns of z.
+// combine computes the eigenvectors of the matrix from those of the tridiagonal one, the
+// columns of z.
 func (e *eigen[C]) combine(q, phases []C, z []float64) {
 	n := e.n
 	e.v = make([]C, n*n)
@@ -166,7 +162,7 @@ func (e *eigen[C]) rotateToDiagonal() {
 	}
 }
 
-// offDiagonal is the sum of squares that rotations are to bring to 0.
+// offDiagonal is the sum of the squares off the diagonal, which rotations bring to 0.
 func (e *eigen[C]) offDiagonal() float64 {
 	sum := 0.0
 	for i := range e.n {
@@ -177,7 +173,7 @@ func (e *eigen[C]) offDiagonal() float64 {
 	return sum
 }
 
-// rotate makes element (i, j) of the matrix 0, unless it is next to nothing.
+// rotate makes element (i, j) of the matrix 0, unless it is negligible.
 func (e *eigen[C]) rotate(i, j int, norm float64) {
 	n := e.n
 	g := e.a[i*n+j]
@@ -185,7 +181,7 @@ func (e *eigen[C]) rotate(i, j int, norm float64) {
 		return
 	}
 	x, y := realOf(e.a[i*n+i]), realOf(e.a[j*n+j])
-	r, shift := annihilator(x, y, g)
+	r, shift := jacobiRotation(x, y, g)
 	r.apply(e.v[i*n:i*n+n], e.v[j*n:j*n+n])
 	rotation[C]{r.c, conj(r.s)}.apply(e.a[i*n:i*n+n], e.a[j*n:j*n+n])
 	for k := range n { // the matrix stays Hermitian
@@ -195,8 +191,8 @@ func (e *eigen[C]) rotate(i, j int, norm float64) {
 	e.a[i*n+j], e.a[j*n+i] = 0, 0
 }
 
-// tournament pairs the numbers below n so that in its rounds all meet all
-// others. Where n is odd, who meets the number n has a rest.
+// tournament pairs the numbers below n in rounds, so that all meet all others. Where n is odd,
+// one number has no partner in each round.
 type tournament struct {
 	n           int
 	top, bottom []int
@@ -211,7 +207,7 @@ func newTournament(n int) *tournament {
 	return t
 }
 
-// rounds is how many it takes.
+// rounds is the number of rounds.
 func (t *tournament) rounds() int { return 2*len(t.top) - 1 }
 
 // pairs yields the pairs of a round.

@@ -14,16 +14,12 @@ import (
 // ErrSingular is returned where a system has no solution.
 var ErrSingular = errors.New("can't solve for singular matrix")
 
-// Factorisations of small dense matrices, each a batch at a time, in float64
-// or complex128. Real matrices go through gonum's LAPACK where its choice of
-// factors is ours; the rest is written out here, once for both fields.
+// Kernels has the operations of linear algebra. A matrix has many factorizations; the results
+// are these:
 //
-// A matrix has many factorisations. These are the ones given:
-//
-//   - qr: the diagonal of r is not negative, as Nx's reflectors leave it. Where
-//     nothing but rounding stands beneath a diagonal element, and in the last
-//     row, it keeps its sign. The diagonal of a complex r has the opposite
-//     phase of the element that was there;
+//   - qr: the diagonal of r is not negative, as Nx's reflectors leave it. A diagonal element
+//     keeps its sign in the last row, and where only rounding errors are beneath it. The
+//     diagonal of a complex r has the opposite phase of the element that was there;
 //   - eigh: greatest magnitude first. Of each vector, the first component of
 //     the largest magnitude is real and positive. The lower triangle counts;
 //   - svd: the columns of v obey that rule, and so do columns of u that belong
@@ -32,28 +28,27 @@ var ErrSingular = errors.New("can't solve for singular matrix")
 //
 // Eigenvalues and singular values of the size of rounding errors are 0. A
 // matrix that holds NaN or an infinity has NaN for factors in qr, eigh and svd;
-// cholesky, lu and determinant carry it through. Nx's own loops have thresholds
-// and limits, the options eps and max_iter; these have none to set. Rotations that
-// have not converged after sweepsMax sweeps, of which it takes about ten, end there
-// without an error, as Nx's do at max_iter.
+// cholesky, lu and determinant carry it through. The options eps and max_iter of Nx have no
+// effect here. Rotations that have not converged after sweepsMax sweeps (about ten suffice)
+// end without an error, as Nx's do at max_iter.
 var Kernels = map[ops.Op]dense.Kernel{
 	ops.TriangularSolve: triangularSolve,
-	ops.Cholesky:        Factorization(choleskyIn[float64], choleskyIn[complex128]),
-	ops.Solve:           Factorization(solveBatch[float64], solveBatch[complex128]),
-	ops.LU:              Factorization(luIn[float64], luIn[complex128]),
-	ops.Determinant:     Factorization(determinantIn[float64], determinantIn[complex128]),
-	ops.QR:              Factorization(qrIn[float64], qrIn[complex128]),
-	ops.Eigh:            Factorization(eighIn[float64], eighIn[complex128]),
-	ops.SVD:             Factorization(svdIn[float64], svdIn[complex128]),
+	ops.Cholesky:        factorization(choleskyIn[float64], choleskyIn[complex128]),
+	ops.Solve:           factorization(solveBatch[float64], solveBatch[complex128]),
+	ops.LU:              factorization(luIn[float64], luIn[complex128]),
+	ops.Determinant:     factorization(determinantIn[float64], determinantIn[complex128]),
+	ops.QR:              factorization(qrIn[float64], qrIn[complex128]),
+	ops.Eigh:            factorization(eighIn[float64], eighIn[complex128]),
+	ops.SVD:             factorization(svdIn[float64], svdIn[complex128]),
 }
 
-// field are the numbers of which matrices are made.
+// field is a type of matrix elements.
 type field interface{ float64 | complex128 }
 
 // epsilon is the distance from 1 to the next float64.
 const epsilon = 0x1p-52
 
-// problem is one factorisation of a batch: operands and results of matrix k,
+// problem is one factorization of a batch: operands and results of matrix k,
 // dense and row-major.
 type problem[C field] struct {
 	in   *dense.Call // by the worker of the problem
@@ -62,8 +57,8 @@ type problem[C field] struct {
 	outs [][]C
 }
 
-// Factorization makes a kernel of a factorisation in both fields.
-func Factorization(re func(*problem[float64]) error, cplx func(*problem[complex128]) error) dense.Kernel {
+// factorization returns the kernel of a factorization in both fields.
+func factorization(re func(*problem[float64]) error, cplx func(*problem[complex128]) error) dense.Kernel {
 	return func(in *dense.Call, args, outs []dense.Value) error {
 		for _, v := range args {
 			if v.Type.DType.IsComplex() {
@@ -74,8 +69,8 @@ func Factorization(re func(*problem[float64]) error, cplx func(*problem[complex1
 	}
 }
 
-// eachMatrix solves the problems of a batch, many at a time. The error is that
-// of the first matrix that has one.
+// eachMatrix solves the problems of a batch, many at a time. It returns the error of the first
+// matrix that has one.
 func eachMatrix[C field](in *dense.Call, args, outs []dense.Value, f func(*problem[C]) error) error {
 	s := args[0].Type.Shape
 	m, n := s[len(s)-2], s[len(s)-1]
@@ -174,12 +169,11 @@ func realOf[C field](x C) float64 {
 	panic("BUG: a field of other numbers")
 }
 
-// noise is how large, next to the greatest, an eigenvalue or singular value is
-// that only the rounding of elements to the type may have made. It is given as
-// 0: a rank, a root, or a pseudo-inverse as Nx makes it, must not be made of
-// rounding errors. Types narrower than f32 count as f32, in which Nx computes
-// them.
-func noise(d ops.DType) float64 {
+// roundingLevel is the size, relative to the greatest, below which an eigenvalue or singular
+// value may be nothing but the rounding of elements to the type. Such values are given as 0:
+// a rank, a root or a pseudo-inverse must not be computed from rounding errors. Types narrower
+// than f32 count as f32, in which Nx computes them.
+func roundingLevel(d ops.DType) float64 {
 	if d.Real() == ops.F64 {
 		return 8 * epsilon
 	}
@@ -189,10 +183,9 @@ func noise(d ops.DType) float64 {
 // isFinite reports whether x is neither NaN nor infinite.
 func isFinite[C field](x C) bool { return x-x == 0 }
 
-// scaleToOne returns a copy of a matrix times a power of two that brings its
-// largest element to about 1, so that squares neither overflow nor vanish, and
-// what the results are to be multiplied by. It fails where an element is not
-// finite.
+// scaleToOne returns a copy of a matrix times a power of two, whose largest element is about
+// 1, so that squares neither overflow nor vanish. back is the factor that undoes it. It
+// reports false where an element is not finite.
 func scaleToOne[C field](a []C) (b []C, back float64, ok bool) {
 	top := 0.0
 	for _, x := range a {

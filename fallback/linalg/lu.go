@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// lu is a with its rows permuted, eliminated in place: unit lower triangle and
-// upper triangle. Row i was row rows[i] of a.
+// lu has the factors of a matrix with its rows permuted: the unit lower and the upper triangle
+// in one. Row i was row rows[i] of the matrix.
 type lu[C field] struct {
 	a    []C
 	n    int
@@ -118,7 +118,7 @@ func solveBatch[C field](p *problem[C]) error {
 	return nil
 }
 
-// clearRow takes what the unknowns lo to hi contribute off row i.
+// clearRow subtracts the contributions of unknowns lo to hi from row i.
 func (f *lu[C]) clearRow(p *dense.Pacer, x []C, m, i, lo, hi int) {
 	row := x[i*m : i*m+m]
 	for k := lo; k < hi; k++ {
@@ -140,8 +140,8 @@ func solveReal(w *sched.Worker, a, x []float64, n, m int) {
 	})
 }
 
-// determinantIn expands small matrices, which is exact for small integers, and
-// multiplies the pivots of others.
+// determinantIn expands matrices of up to three rows, which is exact for small integers, and
+// multiplies the pivots of larger ones.
 func determinantIn[C field](p *problem[C]) error {
 	a, out := p.args[0], p.outs[0]
 	switch p.n {

@@ -15,9 +15,9 @@ type reflector[C field] struct {
 	tau float64
 }
 
-// reflect returns the reflector that clears a column of a matrix with n
-// columns beneath the diagonal, and what stands on the diagonal then. A real
-// column is turned to a positive one; a complex one against its own phase.
+// reflect returns the reflector that clears a column beneath the diagonal of a matrix with n
+// columns, and the diagonal element that results. That is positive for a real column, and has
+// the opposite phase of the old one for a complex column.
 func reflect[C field](a []C, n, i int) (h reflector[C], diagonal C) {
 	m := len(a) / n
 	above, beneath := 0.0, 0.0
@@ -46,8 +46,8 @@ func reflect[C field](a []C, n, i int) (h reflector[C], diagonal C) {
 	return h, turned
 }
 
-// householder returns the first component of the vector along which a column
-// is reflected, without cancellation, and what becomes of its first element.
+// householder returns the first component of the vector of a reflector, computed without
+// cancellation, and the first element of the reflected column.
 func householder[C field](x C, size, beneath float64) (first, turned C) {
 	r, ok := any(x).(float64)
 	switch {
@@ -80,8 +80,8 @@ func (h *reflector[C]) apply(w *sched.Worker, a []C, n, first int, work []C) {
 	})
 }
 
-// applyRight multiplies rows from lo on of a matrix with n columns, of which
-// the reflector spans the last ones, from the right.
+// applyRight multiplies rows from first on of a matrix with n columns from the right. The
+// reflector spans the last columns.
 func (h *reflector[C]) applyRight(w *sched.Worker, a []C, n, first int) {
 	if h.tau == 0 {
 		return

@@ -9,9 +9,9 @@ import (
 	"nxvk/fallback/sched"
 )
 
-// singular is a decomposition of an m by n matrix. Rows of u are the left
-// vectors, m of them or as many as there are values; rows of v the right ones,
-// n of them or as many.
+// singular is a singular value decomposition of an m by n matrix. The rows of u are the left
+// vectors: m of them, or one per value. The rows of v are the right ones: n of them, or one
+// per value.
 type singular[C field] struct {
 	m, n   int
 	u, v   []C
@@ -39,7 +39,7 @@ func svdIn[C field](p *problem[C]) error {
 	}
 	s.normalizePhases()
 	u, values, vh := p.outs[0], p.outs[1], p.outs[2]
-	least := noise(p.in.Outs[1].Type.DType) * s.values[0]
+	least := roundingLevel(p.in.Outs[1].Type.DType) * s.values[0]
 	for i, x := range s.values {
 		if x > least {
 			values[i] = number[C](x * back)
@@ -57,8 +57,8 @@ func svdIn[C field](p *problem[C]) error {
 	return nil
 }
 
-// normalizePhases turns vectors upright: right ones together with the left ones of the
-// same value, those without a value each alone.
+// normalizePhases normalizes the phases of vectors. Left and right vectors of one value are
+// multiplied together; those without a value each alone.
 func (s *singular[C]) normalizePhases() {
 	for i := range max(len(s.u)/s.m, len(s.v)/s.n) {
 		var u, v []C
@@ -75,7 +75,7 @@ func (s *singular[C]) normalizePhases() {
 		default:
 			phase := normalizePhase(v)
 			for k, x := range u {
-				u[k] = phased(x, phase)
+				u[k] = applyPhase(x, phase)
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func svdJacobi[C field](w *sched.Worker, a []C, m, n int, full bool) *singular[C
 		for range pairs.rounds() {
 			for i, j := range pairs.pairs {
 				p.Step(8 * m)
-				turned = orthogonalise(g[i*m:i*m+m], g[j*m:j*m+m], v[i*n:i*n+n], v[j*n:j*n+n]) || turned
+				turned = orthogonalize(g[i*m:i*m+m], g[j*m:j*m+m], v[i*n:i*n+n], v[j*n:j*n+n]) || turned
 			}
 			pairs.advance()
 		}
@@ -114,9 +114,9 @@ func svdJacobi[C field](w *sched.Worker, a []C, m, n int, full bool) *singular[C
 	return s
 }
 
-// orthogonalise rotates two columns and the rows of v that made them. It
-// reports whether there was anything to do.
-func orthogonalise[C field](p, q, vp, vq []C) bool {
+// orthogonalize rotates two columns, and the rows of v with them, so that the columns are
+// orthogonal. It reports false where they were.
+func orthogonalize[C field](p, q, vp, vq []C) bool {
 	alpha, beta, gamma := 0.0, 0.0, C(0)
 	for i, x := range p {
 		alpha += square(x)
@@ -126,14 +126,14 @@ func orthogonalise[C field](p, q, vp, vq []C) bool {
 	if magnitude(gamma) <= epsilon*math.Sqrt(alpha)*math.Sqrt(beta) {
 		return false
 	}
-	r, _ := annihilator(alpha, beta, gamma)
+	r, _ := jacobiRotation(alpha, beta, gamma)
 	r.apply(p, q)
 	r.apply(vp, vq)
 	return true
 }
 
-// completeBasis gives the left vectors length 1 and, in the place of those whose
-// value is 0 but for rounding, and behind them, vectors orthogonal to all.
+// completeBasis scales the left vectors to length 1. Vectors whose value is 0 but for rounding
+// are replaced by vectors orthogonal to all others, and missing ones are added.
 func (s *singular[C]) completeBasis(w *sched.Worker, full bool) {
 	m, rank, want := s.m, 0, s.n
 	if full {
@@ -163,7 +163,7 @@ func length[C field](v []C) float64 {
 	return math.Sqrt(sum)
 }
 
-// transposed is an m by n matrix as one of n by m.
+// transposed returns the transpose of an m by n matrix.
 func transposed[C field](a []C, m, n int) []C {
 	t := make([]C, m*n)
 	for i := range m {

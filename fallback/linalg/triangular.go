@@ -21,8 +21,8 @@ func triangularSolve(in *dense.Call, args, outs []dense.Value) error {
 	return solveIn[float64](in, args, outs)
 }
 
-// triangle is a triangular matrix as a system sees it: element (i, j) is at
-// i * row + j * col, and unknowns are found from the first on, or from the last.
+// triangle is the matrix of a triangular system: element (i, j) is at i * row + j * col.
+// Unknowns are found from the first on (forward), or from the last.
 type triangle[C dense.Class] struct {
 	a        []C
 	n        int
@@ -39,7 +39,7 @@ func solveIn[C dense.Class](in *dense.Call, args, outs []dense.Value) error {
 	shape := args[0].Type.Shape
 	n := shape[len(shape)-1]
 	t := triangle[C]{n: n, row: n, col: 1, forward: lower}
-	// x a = b is the system of the transpose, and a transpose of that is a.
+	// x a = b is the system of the transpose of a.
 	if (transform == transformTranspose) == left {
 		t.row, t.col, t.forward = 1, n, !lower
 	}
@@ -58,9 +58,8 @@ func solveIn[C dense.Class](in *dense.Call, args, outs []dense.Value) error {
 	return nil
 }
 
-// unknowns says how right-hand sides lie in b: the elements of a batch, how
-// many sides it has, and the distances from element to element of one and
-// from one to the next.
+// unknowns describes the right-hand sides in b: the elements of a batch, its number of sides,
+// the distance between elements of a side, and that between sides.
 func unknowns(b ops.Shape, rank, n int, left bool) (size, count, step, next int) {
 	if len(b) < rank {
 		return n, 1, 1, n
@@ -96,7 +95,7 @@ func (t *triangle[C]) solve(b []C, step int) error {
 	return nil
 }
 
-// conjugate changes complex numbers and leaves real ones.
+// conjugate conjugates complex numbers; real ones stay.
 func conjugate[C dense.Class](xs []C) {
 	if zs, ok := any(xs).([]complex128); ok {
 		for i, z := range zs {

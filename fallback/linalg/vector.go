@@ -40,10 +40,9 @@ type rotation[C field] struct {
 	s C
 }
 
-// annihilator is the rotation of vectors with squared lengths alpha and beta
-// and the inner product gamma, not 0, after which they are orthogonal. It
-// turns by at most 45 degrees.
-func annihilator[C field](alpha, beta float64, gamma C) (r rotation[C], t float64) {
+// jacobiRotation returns the rotation that makes two vectors orthogonal, by at most 45 degrees.
+// alpha and beta are their squared lengths, and gamma is their inner product, which is not 0.
+func jacobiRotation[C field](alpha, beta float64, gamma C) (r rotation[C], t float64) {
 	g := magnitude(gamma)
 	tau := (beta - alpha) / (2 * g)
 	root := 1.0
@@ -83,15 +82,15 @@ func normalizePhase[C field](v []C) C {
 	}
 	phase := conj(v[lead]) / number[C](magnitude(v[lead]))
 	for i, x := range v {
-		v[i] = phased(x, phase)
+		v[i] = applyPhase(x, phase)
 	}
 	v[lead] = number[C](realOf(v[lead]))
 	return phase
 }
 
-// phased multiplies a component of a vector of length 1 by a phase. What is of
-// the size of rounding errors becomes 0, and a negative zero a positive one.
-func phased[C field](x, phase C) C {
+// applyPhase multiplies a component of a vector of length 1 by a phase. A component of the size
+// of rounding errors becomes 0, and a negative zero a positive one.
+func applyPhase[C field](x, phase C) C {
 	if magnitude(x) <= epsilon {
 		return 0
 	}

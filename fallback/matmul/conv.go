@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// convolution is one in the plain layout: input {batch, channels, space...},
+// convolution is a convolution in the plain layout: input {batch, channels, space...},
 // kernel {filters, channels of a group, space...}, result {batch, filters,
 // space...}. Each group of each batch is a matrix product of the group's
 // filters with the patches that they see.
@@ -21,14 +21,14 @@ type convolution struct {
 	taps                  []tap // the elements of a filter, in order
 }
 
-// tap is one element of a filter: where its channel begins and how far from
-// the place of the filter it looks.
+// tap is one element of a filter: where its channel begins in the input, and its distance
+// from the filter's place along each dimension.
 type tap struct {
 	channel int
 	reach   []int
 }
 
-// patchElements bounds the patches that are laid out at a time.
+// patchElements bounds the elements of the patches that are laid out at a time.
 const patchElements = 1 << 17
 
 func conv(in *dense.Call, args, outs []dense.Value) error {
@@ -55,7 +55,8 @@ func conv(in *dense.Call, args, outs []dense.Value) error {
 	return nil
 }
 
-// space is the number of places of a filter, and depth what it sees at each.
+// space is the number of places of a filter. depth is the number of elements that a filter
+// sees at each.
 func (c *convolution) space() int { return c.out[2:].Size() }
 func (c *convolution) depth() int { return c.kernel[1:].Size() }
 
@@ -71,9 +72,9 @@ func (c *convolution) findTaps() {
 	}
 }
 
-// seen returns the element of the input that a tap sees from a place; -1 is
-// padding, or lies between dilated elements.
-func (c *convolution) seen(t *tap, place []int) int {
+// inputAt returns the index of the input element that a tap sees from a place. It is -1 in
+// the padding and between dilated elements.
+func (c *convolution) inputAt(t *tap, place []int) int {
 	flat := 0
 	for i, n := range c.input[2:] {
 		p, dilation := place[i]+t.reach[i], c.attrs[ops.ConvInputDilation][i]
@@ -101,8 +102,8 @@ func coordinates(i int, s ops.Shape) []int {
 	return at
 }
 
-// convolve computes the result in a class. multiply writes the products of the
-// filters, rows of depth elements, with each patch, rows of as many.
+// convolve computes the result in a class. multiply writes the products of each filter with
+// each patch; both are rows of depth elements.
 func convolve[C dense.Class](c *convolution, input, kernel []C, out dense.Value, multiply func(w *sched.Worker, dst, filters, patches []C, depth int)) {
 	space, depth, filters := c.space(), c.depth(), c.kernel[0]/c.groups
 	each, batches := c.input[1:].Size(), c.out[0]
@@ -130,8 +131,7 @@ func convolve[C dense.Class](c *convolution, input, kernel []C, out dense.Value,
 	})
 }
 
-// layPatches writes what the taps see from each place, beginning with place
-// first.
+// layPatches writes the elements that the taps see from each place, from place first on.
 func layPatches[C dense.Class](c *convolution, patches, input []C, first int) {
 	for ; len(patches) > 0; first++ {
 		place := coordinates(first, c.out[2:])
@@ -140,7 +140,7 @@ func layPatches[C dense.Class](c *convolution, patches, input []C, first int) {
 		}
 		for k := range c.taps {
 			patches[k] = 0
-			if p := c.seen(&c.taps[k], place); p >= 0 {
+			if p := c.inputAt(&c.taps[k], place); p >= 0 {
 				patches[k] = input[p]
 			}
 		}

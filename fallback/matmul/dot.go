@@ -14,9 +14,8 @@ import (
 
 var Kernels = map[ops.Op]dense.Kernel{ops.Dot: dot, ops.Conv: conv}
 
-// smallContraction and smallWork bound the f32 products that accumulate in
-// float64, as Nx does; beyond both, rounding while adding costs less accuracy
-// than the time it saves.
+// smallContraction and smallWork bound the f32 products that accumulate in float64, as Nx
+// does. Beyond both, f32 accumulation saves more time than it loses accuracy.
 const (
 	smallContraction = 64
 	smallWork        = 1 << 16
@@ -30,8 +29,7 @@ type product struct {
 	out                        *dense.Value
 }
 
-// matrix is an operand of a product: each batch is free × contracted, or the
-// other way around.
+// matrix is an operand of a product. Each batch is free × contracted, or contracted × free.
 type matrix struct {
 	dense.Value
 	contractedFirst bool
@@ -73,8 +71,8 @@ func (p *product) blas(d ops.DType) bool {
 	return gemm(p, ops.F32, BLAS.Sgemm)
 }
 
-// asMatrix orders the axes of an operand as batches, then free and contracted
-// ones in either order; it moves elements only where it has to.
+// asMatrix orders the axes of an operand: batches first, then free and contracted axes in
+// either order. It moves elements only where no such order is in place.
 func asMatrix(w *sched.Worker, v dense.Value, batch, contract []int) matrix {
 	var room [24]int // for most ranks; more are allocated
 	order := append(room[:0], batch...)
@@ -95,7 +93,7 @@ func asMatrix(w *sched.Worker, v dense.Value, batch, contract []int) matrix {
 	return matrix{Value: permuted(w, v, slices.Clone(order))}
 }
 
-// permuted returns v with dimension i of the result being axes[i].
+// permuted returns v with its axes in another order: dimension i of the result is axes[i].
 func permuted(w *sched.Worker, v dense.Value, axes []int) dense.Value {
 	if slices.IsSorted(axes) {
 		return v
@@ -160,7 +158,7 @@ func multiplySmall[C dense.Class](p *product) {
 	dense.ScratchPool.Put(s)
 }
 
-// innerPaced writes the products of x with each row of y, in bounded parts.
+// innerPaced writes the products of x with each row of y. It yields at bounded work.
 func innerPaced[C dense.Class](p *dense.Pacer, line, x, y []C) {
 	clear(line)
 	depth := len(x)
@@ -207,8 +205,8 @@ func inner[C dense.Class](line, x, y []C, stride int) {
 type routine[T float32 | float64] func(ta, tb blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 
 // gemm computes in T, whose element type is d, and reports whether it did.
-// BLAS leaves out the terms of zeros of the left operand, so a right operand
-// with infinities or NaN is not for it.
+// It reports false where the right operand has infinities or NaN: BLAS skips the zeros of the
+// left operand, and would lose their products with these.
 func gemm[T float32 | float64](p *product, d ops.DType, multiply routine[T]) bool {
 	x, y, out := dense.As(p.w, p.left.Value, d), dense.As(p.w, p.right.Value, d), *p.out
 	a, b := dense.View[T](x.Data), dense.View[T](y.Data)
@@ -220,8 +218,8 @@ func gemm[T float32 | float64](p *product, d ops.DType, multiply routine[T]) boo
 	}
 	c := dense.View[T](out.Data)
 	dense.Parallel(p.w, len(c), 1, func(lo, hi int) { clear(c[lo:hi]) }) // squares are added to it
-	lda, ta := side(p.depth, p.rows, p.left.contractedFirst)
-	ldb, tb := side(p.cols, p.depth, !p.right.contractedFirst)
+	lda, ta := rowLength(p.depth, p.rows, p.left.contractedFirst)
+	ldb, tb := rowLength(p.cols, p.depth, !p.right.contractedFirst)
 	na, nb, nc := p.rows*p.depth, p.depth*p.cols, p.rows*p.cols
 	dense.ParallelOn(p.w, p.batches, nc*p.depth, func(w *sched.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -236,9 +234,9 @@ func gemm[T float32 | float64](p *product, d ops.DType, multiply routine[T]) boo
 	return true
 }
 
-// side returns the length of a stored row of a matrix of the given columns,
-// or of its transpose, which has as many as the matrix has rows.
-func side(cols, rows int, transposed bool) (int, blas.Transpose) {
+// rowLength returns the stored row length of a matrix, which BLAS calls its leading
+// dimension, and how BLAS is told that the matrix is stored transposed.
+func rowLength(cols, rows int, transposed bool) (int, blas.Transpose) {
 	if transposed {
 		return rows, blas.Trans
 	}

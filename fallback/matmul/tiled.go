@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// TileSide is the side of the squares in which gonum carries out a large product.
+	// TileSide is the side of the tiles of gonum's large products.
 	TileSide = 64
-	// fewTiles is from how many squares on it does.
+	// fewTiles is the number of tiles from which on gonum uses tiles.
 	fewTiles = 4
-	// longDepth is the longest sum that is computed without a look at others.
+	// longDepth is the longest sum that is computed at once where there are no tiles.
 	longDepth = 1 << 16
 )
 
-// Tiled is the product c += alpha a b, with a or b transposed as ta and tb say. It gives
-// the bits of gonum's routine, which starts goroutines of its own, and no end of them:
-// the same squares in the same order, each by the part of the routine that has one
-// goroutine.
+// Tiled is the product c += alpha a b, with a or b transposed as ta and tb say. gonum's
+// routine starts a goroutine for each tile, outside of the shared processors. Tiled calls it
+// for one tile at a time, in the same order, and so has the same bits.
 type Tiled[T float32 | float64] struct {
 	Multiply      routine[T]
 	Ta, Tb        blas.Transpose
@@ -51,13 +50,13 @@ func (t *Tiled[T]) Run(w *sched.Worker) {
 	})
 }
 
-// part adds what some of the sums give to some of the results.
+// part adds a range of the terms to a range of the results.
 func (t *Tiled[T]) part(row, rowEnd, col, colEnd, k, kEnd int) {
 	t.Multiply(t.Ta, t.Tb, rowEnd-row, colEnd-col, kEnd-k, t.Alpha,
 		corner(t.A, t.Lda, t.Ta, row, k), t.Lda, corner(t.B, t.Ldb, t.Tb, k, col), t.Ldb, 1, t.C[row*t.Ldc+col:], t.Ldc)
 }
 
-// corner is a matrix from an element on.
+// corner returns the part of a matrix from an element on.
 func corner[T float32 | float64](a []T, stride int, t blas.Transpose, row, col int) []T {
 	if t == blas.Trans {
 		row, col = col, row
@@ -65,5 +64,5 @@ func corner[T float32 | float64](a []T, stride int, t blas.Transpose, row, col i
 	return a[row*stride+col:]
 }
 
-// BLAS is gonum's BLAS.
+// BLAS is gonum's BLAS, whichever one is registered for its LAPACK.
 var BLAS blasgo.Implementation

@@ -1,5 +1,5 @@
-// Package movement computes what moves elements without changing them: shapes, slices,
-// padding, concatenation, indexing, and the making of constants.
+// Package movement computes the operations that move elements without changing them: shapes,
+// slices, padding, concatenation and indexing. It also makes constants.
 //
 // Every such operation is one or more copies of a box of elements between two places with
 // steps along each dimension (copier), merged where elements follow each other. Where the

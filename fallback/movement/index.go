@@ -22,8 +22,8 @@ var IndexKernels = map[ops.Op]dense.Kernel{
 	ops.IndexedPut:    indexedPut,
 }
 
-// indices reads an index tensor. What does not fit an int64 is negative, and
-// so out of bounds.
+// indices reads an index tensor. An index that does not fit an int64 becomes negative, and
+// so is out of bounds.
 func indices(w *sched.Worker, v dense.Value) []int64 {
 	idx := make([]int64, v.Type.Size())
 	load := dense.LoadInt[v.Type.DType]
@@ -38,8 +38,8 @@ func checkIndex(idx int64, axis int, shape ops.Shape) error {
 	return nil
 }
 
-// offsets reads positions along axes, one a row of indices, as distances in
-// elements from the start of a tensor.
+// offsets reads positions along axes, one per row of indices, as distances in elements from
+// the start of a tensor.
 func offsets(w *sched.Worker, v dense.Value, axes []int, shape ops.Shape) ([]int, error) {
 	idx, strides := indices(w, v), shape.Strides()
 	at := make([]int, len(idx)/len(axes))
@@ -72,8 +72,8 @@ func firstWrong(idx []int64, axes []int, shape ops.Shape) error {
 	return nil
 }
 
-// sliced is how a tensor falls into slices: what lies along the dimensions that
-// are no axes.
+// sliced describes the slices of a tensor at positions along axes: the shape of the other
+// dimensions and the strides along them.
 type sliced struct {
 	Shape, Strides []int
 	size           int
@@ -91,8 +91,7 @@ func SlicedBy(shape ops.Shape, axes []int) sliced {
 	return s
 }
 
-// move copies one slice out of a tensor to a dense place, or back where it
-// scatters.
+// move copies one slice of a tensor to a dense place, or from there where it scatters.
 func (s *sliced) move(w *sched.Worker, dst, src *dense.Value, dstAt, srcAt int, scatter bool) {
 	m := newCopier(w)
 	defer m.release()
@@ -128,8 +127,8 @@ func gather(in *dense.Call, args, outs []dense.Value) error {
 	return nil
 }
 
-// take copies, for each position before the axis and each index, what lies
-// behind the axis.
+// take copies the elements behind the axis, for each position before the axis and each
+// index.
 func take(in *dense.Call, args, outs []dense.Value) error {
 	shape, axis := args[0].Type.Shape, in.Attrs[0][0]
 	at, err := offsets(in.Worker, args[1], in.Attrs[0], shape)
@@ -237,7 +236,7 @@ func addAt[C dense.Class](in *dense.Call, args, outs []dense.Value) error {
 	return nil
 }
 
-// Distances lists where the elements of a box are, from its first, in row-major order.
+// Distances lists the distances of the elements of a box from its first, in row-major order.
 func Distances(p *dense.Pacer, lengths, strides []int) []int {
 	at := []int{0}
 	for i, n := range lengths {

@@ -22,14 +22,14 @@ var Kernels = map[ops.Op]dense.Kernel{
 	ops.Stack:       stack,
 }
 
-// sameBytes is an operation that changes the shape alone.
+// sameBytes copies the operand of an operation that changes the shape alone.
 func sameBytes(in *dense.Call, args, outs []dense.Value) error {
 	dense.CopyBytes(in.Worker, outs[0].Data, args[0].Data)
 	return nil
 }
 
-// bitcast copies bytes. Types of less than a byte differ in how the byte is
-// filled up, which conversion knows.
+// bitcast copies bytes. Types of less than a byte fill the rest of the byte in their own
+// ways, so these are converted.
 func bitcast(in *dense.Call, args, outs []dense.Value) error {
 	if args[0].Type.DType.Bits() < 8 {
 		dense.Convert(in.Worker, outs[0], args[0])
@@ -51,7 +51,7 @@ func broadcastTo(in *dense.Call, args, outs []dense.Value) error {
 	return nil
 }
 
-// fill writes all of out, in order, from src read by steps.
+// fill writes all elements of out in order, and reads src from element at on by steps.
 func fill(w *sched.Worker, out, src *dense.Value, steps []int, at int) {
 	m := newCopier(w)
 	defer m.release()
@@ -173,7 +173,7 @@ func putAt(w *sched.Worker, out, part *dense.Value, at []int) {
 	m.copy(out, part)
 }
 
-// partCost is what an operand that is joined counts for, beside its elements.
+// partCost is the work of joining an operand, besides that of its elements.
 const partCost = 64
 
 func concatenate(in *dense.Call, args, outs []dense.Value) error {

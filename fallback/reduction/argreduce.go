@@ -8,8 +8,8 @@ import (
 	"nxvk/ops"
 )
 
-// argReduce finds the index of an extreme. A NaN is taken whatever came
-// before, as in Nx, so the last one wins.
+// argReduce finds the index of an extreme. A NaN replaces whatever came before it, as in Nx,
+// so the last NaN wins.
 func argReduce(in *dense.Call, args, outs []dense.Value) error {
 	switch args[0].Type.DType.Class() {
 	case ops.Float:
@@ -30,10 +30,9 @@ type extreme[C dense.RealClass] struct {
 	at int
 }
 
-// better is the search for a better element among xs, of which the first is
-// number at of its line: for argmax and argmin that keep the first or the last
-// of equal ones.
-func better[C dense.RealClass](op ops.Op, last bool) func(best extreme[C], xs []C, at int) extreme[C] {
+// searchFor returns the loop of argmax or argmin, which keeps the first or the last of equal
+// elements. The loop searches xs, whose first element is number at of its line.
+func searchFor[C dense.RealClass](op ops.Op, last bool) func(best extreme[C], xs []C, at int) extreme[C] {
 	switch {
 	case op == ops.ArgMax && last:
 		return func(best extreme[C], xs []C, at int) extreme[C] {
@@ -122,7 +121,7 @@ func searchIn[C dense.RealClass](in *dense.Call, args, outs []dense.Value) {
 	var kept, reduced dense.Plan
 	splitAxes(&kept, &reduced, shape, axes)
 	store := dense.StoreInt[outs[0].Type.DType]
-	s := &search[C]{w: in.Worker, src: args[0].Data, load: dense.LoadAs[C](args[0].Type.DType), take: better[C](in.Op, in.Attrs[2][0] != 0),
+	s := &search[C]{w: in.Worker, src: args[0].Data, load: dense.LoadAs[C](args[0].Type.DType), take: searchFor[C](in.Op, in.Attrs[2][0] != 0),
 		step: reduced.Steps[0][0]} // one axis, or all: one run either way
 	if kept.N == 1 {
 		store(outs[0].Data, 0, []int64{int64(s.searchLine(reduced.N))})

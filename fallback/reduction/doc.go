@@ -1,5 +1,5 @@
-// Package reduction computes what folds elements along axes or in windows, and what orders
-// them: reductions, extremes, windows, running folds and sorts.
+// Package reduction computes the operations that fold elements along axes or in windows, and
+// those that order elements: reductions, extremes, windows, cumulative operations and sorts.
 //
 // Elements are folded in the order in which they lie in memory. Sums of more than 4,096
 // elements have four accumulators, and one result of more than 2^15 elements is folded in

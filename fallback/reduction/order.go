@@ -20,7 +20,7 @@ var OrderKernels = map[ops.Op]dense.Kernel{
 	ops.CumulativeMax:     accumulate,
 }
 
-// ordering is an operation in the classes that have an order.
+// ordering has the functions of an operation for the classes that have an order.
 type ordering struct {
 	float    func(in *dense.Call, args, outs []dense.Value)
 	signed   func(in *dense.Call, args, outs []dense.Value)
@@ -33,7 +33,7 @@ var (
 	topKOf    = ordering{topKIn[float64], topKIn[int64], topKIn[uint64]}
 )
 
-// byClass computes in the class of the operand.
+// byClass calls the function of the operand's class.
 func byClass(in *dense.Call, args, outs []dense.Value, o ordering) error {
 	switch args[0].Type.DType.Class() {
 	case ops.Float:
@@ -113,14 +113,14 @@ func accumulate(in *dense.Call, args, outs []dense.Value) error {
 	return accumulateIn(in, &elementwise.ComplexScalars, args, outs)
 }
 
-// running is the operator of each running reduction.
-var running = [ops.Count]ops.Op{
+// scanOperators has the operator of each cumulative operation.
+var scanOperators = [ops.Count]ops.Op{
 	ops.CumulativeSum: ops.Add, ops.CumulativeProduct: ops.Multiply,
 	ops.CumulativeMin: ops.Min, ops.CumulativeMax: ops.Max,
 }
 
 func accumulateIn[C dense.Class](in *dense.Call, table *elementwise.Scalars[C], args, outs []dense.Value) error {
-	join := table[running[in.Op]].Two
+	join := table[scanOperators[in.Op]].Two
 	if join == nil {
 		return fmt.Errorf("%v of %v: %w", in.Op, args[0].Type.DType, elementwise.NoClass[C]())
 	}

@@ -10,22 +10,20 @@ import (
 	"nxvk/fallback/sched"
 )
 
-// keyed is an element to be sorted: a number that orders as it does, and its
-// place in the line.
+// keyed is an element to be sorted: a key that orders as the element does, and its place in
+// the line.
 type keyed struct {
 	key uint64
 	at  int
 }
 
-// sorter sorts lines. Its memory is pooled: there is one for each goroutine
-// that sorts.
+// sorter has the memory of one sort. Sorters are pooled.
 type sorter struct{ items, spare []keyed }
 
 var sorters = sync.Pool{New: func() any { return new(sorter) }}
 
-// sortLine calls f with the elements of a line in order: -Inf first and NaN last, or
-// the other way round. Equal elements, which all NaNs are, and the two zeros, stay
-// in theirs.
+// sortLine calls f with the elements of a line in order: -Inf first and NaN last, or the
+// other way round. The sort is stable; all NaNs are equal, and so are the two zeros.
 func sortLine[C dense.RealClass](w *sched.Worker, xs []C, descending bool, f func(items []keyed)) {
 	r := sorters.Get().(*sorter)
 	defer sorters.Put(r)
@@ -43,7 +41,7 @@ func sortLine[C dense.RealClass](w *sched.Worker, xs []C, descending bool, f fun
 	f(r.items)
 }
 
-// resize returns items of a length, whatever they hold. To make many takes long.
+// resize returns items of a length, whatever they hold. It yields before it makes many.
 func resize(w *sched.Worker, items []keyed, n int) []keyed {
 	if cap(items) >= n {
 		return items[:n]
@@ -54,7 +52,7 @@ func resize(w *sched.Worker, items []keyed, n int) []keyed {
 	return make([]keyed, n)
 }
 
-// setKeys gives elements their keys and places, the first of which is at.
+// setKeys sets the keys and places of elements; the first has place at.
 func setKeys[C dense.RealClass](items []keyed, xs []C, at int) {
 	switch xs := any(xs).(type) {
 	case []float64:
@@ -72,7 +70,7 @@ func setKeys[C dense.RealClass](items []keyed, xs []C, at int) {
 	}
 }
 
-// floatKey orders as floats do.
+// floatKey returns a key that orders as floats do.
 func floatKey(x float64) uint64 {
 	b := math.Float64bits(x)
 	switch {
@@ -86,13 +84,13 @@ func floatKey(x float64) uint64 {
 	return b | 1<<63
 }
 
-// fewRanked is how many elements are not worth the counts of a digit.
-const fewRanked = 96
+// radixMin is the least number of elements that are sorted by digits.
+const radixMin = 96
 
 // sort orders the items, least significant byte first; bytes that all keys share
 // are passed over, so that narrow types take few passes.
 func (r *sorter) sort(p *dense.Pacer) {
-	if len(r.items) < fewRanked {
+	if len(r.items) < radixMin {
 		slices.SortStableFunc(r.items, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })
 		return
 	}

@@ -21,7 +21,7 @@ func before(x, y float64) int {
 // Sorting is a stable sort by comparison, whatever the length and the direction,
 // to the sign of zeros.
 func TestSortLine(t *testing.T) {
-	for _, n := range []int{1, 2, 7, 64, fewRanked - 1, fewRanked, 257, 5000} {
+	for _, n := range []int{1, 2, 7, 64, radixMin - 1, radixMin, 257, 5000} {
 		xs := densetest.Peculiar(n, uint64(n))
 		for _, descending := range []bool{false, true} {
 			want := ops.AllAxes(n)

@@ -28,12 +28,12 @@ type reducer[C dense.Class] struct {
 
 type reducers[C dense.Class] [ops.Count]reducer[C]
 
-// Longer reductions than this use reducer.long; shorter ones add one after the
-// other, as Nx does, and give the same bits.
+// longReduction is the most elements that are folded one after the other, as Nx does, with
+// the same bits. Longer reductions use reducer.long.
 const longReduction = 4096
 
-// block is how many elements of a long reduction are folded apart from the
-// others. It is a constant, so that the order does not depend on the machine.
+// block is the number of elements of a long reduction that are folded separately. It is a
+// constant, so that the order does not depend on the machine.
 const block = 32 << 10
 
 func reduce(in *dense.Call, args, outs []dense.Value) error {
@@ -52,8 +52,8 @@ func reduce(in *dense.Call, args, outs []dense.Value) error {
 	return reduceIn(in, &complexReducers, args, outs)
 }
 
-// folding is a reduction of one operand: for each element of the kept
-// dimensions, the elements of the reduced ones.
+// folding is the reduction of one operand. Each element of the kept dimensions is a result,
+// to which the elements of the reduced dimensions are folded.
 type folding[C dense.Class] struct {
 	w *sched.Worker
 	*reducer[C]
@@ -150,7 +150,7 @@ func (f *folding[C]) reducePart(p *dense.Pacer, s *dense.Scratch, buf []C, base,
 	return acc
 }
 
-// reduceBlocks folds everything into one result, block by block.
+// reduceBlocks folds all elements into one result, block by block.
 func (f *folding[C]) reduceBlocks() {
 	parts := make([]C, (f.reduced.N+block-1)/block)
 	dense.ParallelOn(f.w, len(parts), block, func(w *sched.Worker, lo, hi int) {
@@ -163,8 +163,8 @@ func (f *folding[C]) reduceBlocks() {
 	f.store(f.dst, 0, []C{f.fold(f.identity, parts)})
 }
 
-// reduceColumns computes results lo to hi where neighbours lie next to each other:
-// a chunk of results takes one run of elements at a time.
+// reduceColumns computes results lo to hi where the operands of neighbouring results lie next
+// to each other: it folds one run of elements into a chunk of results at a time.
 func (f *folding[C]) reduceColumns(w *sched.Worker, lo, hi int) {
 	s, p := dense.ScratchPool.Get().(*dense.Scratch), dense.Pacer{Worker: w}
 	b := dense.Buffers[C](s)
@@ -191,8 +191,8 @@ func (f *folding[C]) reduceColumns(w *sched.Worker, lo, hi int) {
 	dense.ScratchPool.Put(s)
 }
 
-// folds makes a reducer of an operator.
-func folds[C dense.Class](identity C, op func(acc, x C) C) reducer[C] {
+// reducerOf returns the reducer of an operator.
+func reducerOf[C dense.Class](identity C, op func(acc, x C) C) reducer[C] {
 	fold := func(acc C, xs []C) C {
 		for _, x := range xs {
 			acc = op(acc, x)
@@ -206,14 +206,14 @@ func folds[C dense.Class](identity C, op func(acc, x C) C) reducer[C] {
 	}}
 }
 
-// sums is the reducer of addition.
-func sums[C dense.Class]() reducer[C] {
+// sumReducer returns the reducer of addition.
+func sumReducer[C dense.Class]() reducer[C] {
 	return reducer[C]{0, func(acc C, xs []C) C {
 		for _, x := range xs {
 			acc += x
 		}
 		return acc
-	}, sumLanes[C], func(acc, xs []C) {
+	}, sumFour[C], func(acc, xs []C) {
 		acc = acc[:len(xs)]
 		for i, x := range xs {
 			acc[i] += x
@@ -221,8 +221,8 @@ func sums[C dense.Class]() reducer[C] {
 	}}
 }
 
-// sumLanes adds in four lanes.
-func sumLanes[C dense.Class](acc C, xs []C) C {
+// sumFour adds with four accumulators.
+func sumFour[C dense.Class](acc C, xs []C) C {
 	var a, b, c, d C
 	for len(xs) >= 4 {
 		a, b, c, d = a+xs[0], b+xs[1], c+xs[2], d+xs[3]
@@ -234,10 +234,10 @@ func sumLanes[C dense.Class](acc C, xs []C) C {
 	return acc + ((a + b) + (c + d))
 }
 
-// verdicts is the reducer of a logical operator: decided gives the result, whatever
-// else there is.
-func verdicts[C dense.Class](identity, decided C, op func(acc, x C) C) reducer[C] {
-	r := folds(identity, op)
+// logicalReducer returns the reducer of a logical operator. An element that equals decided in
+// truth ends the fold: it gives the result, whatever the others are.
+func logicalReducer[C dense.Class](identity, decided C, op func(acc, x C) C) reducer[C] {
+	r := reducerOf(identity, op)
 	r.fold = func(acc C, xs []C) C {
 		for _, x := range xs {
 			if (x != 0) == (decided != 0) {
@@ -250,25 +250,25 @@ func verdicts[C dense.Class](identity, decided C, op func(acc, x C) C) reducer[C
 	return r
 }
 
-// arithmetic are the reductions that all classes have.
-func arithmetic[C dense.Class](t *reducers[C]) {
-	t[ops.Sum] = sums[C]()
-	t[ops.Product] = folds(1, elementwise.Mul[C])
-	t[ops.All] = verdicts[C](1, 0, elementwise.LogicalAnd)
-	t[ops.Any] = verdicts[C](0, 1, elementwise.LogicalOr)
+// enterArithmetic enters the reductions that all classes have.
+func enterArithmetic[C dense.Class](t *reducers[C]) {
+	t[ops.Sum] = sumReducer[C]()
+	t[ops.Product] = reducerOf(1, elementwise.Mul[C])
+	t[ops.All] = logicalReducer[C](1, 0, elementwise.LogicalAnd)
+	t[ops.Any] = logicalReducer[C](0, 1, elementwise.LogicalOr)
 }
 
-// extremes adds the reductions that need an order.
-func extremes[C dense.RealClass](lowest, highest C) (t reducers[C]) {
-	arithmetic(&t)
-	t[ops.ReduceMax] = folds(lowest, elementwise.Larger[C])
-	t[ops.ReduceMin] = folds(highest, elementwise.Smaller[C])
+// orderedReducers returns the reductions of a class that has an order.
+func orderedReducers[C dense.RealClass](lowest, highest C) (t reducers[C]) {
+	enterArithmetic(&t)
+	t[ops.ReduceMax] = reducerOf(lowest, elementwise.Larger[C])
+	t[ops.ReduceMin] = reducerOf(highest, elementwise.Smaller[C])
 	return t
 }
 
 var (
-	floatReducers   = extremes(math.Inf(-1), math.Inf(1))
-	intReducers     = extremes[int64](math.MinInt64, math.MaxInt64)
-	uintReducers    = extremes[uint64](0, math.MaxUint64)
-	complexReducers = func() (t reducers[complex128]) { arithmetic(&t); return t }()
+	floatReducers   = orderedReducers(math.Inf(-1), math.Inf(1))
+	intReducers     = orderedReducers[int64](math.MinInt64, math.MaxInt64)
+	uintReducers    = orderedReducers[uint64](0, math.MaxUint64)
+	complexReducers = func() (t reducers[complex128]) { enterArithmetic(&t); return t }()
 )

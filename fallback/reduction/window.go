@@ -62,16 +62,16 @@ func windowReduce(in *dense.Call, args, outs []dense.Value) error {
 	return windowIn(in, &elementwise.ComplexScalars, 0, 0, args, outs)
 }
 
-// windowOps is the operator of each reduction.
-var windowOps = [ops.Count]ops.Op{
+// windowOperators has the operator of each windowed reduction.
+var windowOperators = [ops.Count]ops.Op{
 	ops.WindowSum: ops.Add, ops.WindowProduct: ops.Multiply,
 	ops.WindowMax: ops.Max, ops.WindowMin: ops.Min,
 }
 
 // windowIn reduces windows in a class. lowest and highest are the extremes of
-// the element type, which padding counts as.
+// the element type: padding counts as one of them in a minimum or maximum.
 func windowIn[C dense.Class](in *dense.Call, table *elementwise.Scalars[C], lowest, highest C, args, outs []dense.Value) error {
-	op := windowOps[in.Op]
+	op := windowOperators[in.Op]
 	join := table[op].Two
 	if join == nil {
 		return fmt.Errorf("%v of %v: %w", in.Op, args[0].Type.DType, elementwise.NoClass[C]())
@@ -98,7 +98,7 @@ func windowIn[C dense.Class](in *dense.Call, table *elementwise.Scalars[C], lowe
 	return nil
 }
 
-// windowScatter finds the place of each window's extreme and adds there.
+// windowScatter finds the place of each window's extreme and adds the source element there.
 func windowScatter(in *dense.Call, args, outs []dense.Value) error {
 	ones := make([]int, len(args[0].Type.Shape))
 	for i := range ones {
@@ -130,8 +130,8 @@ func windowScatter(in *dense.Call, args, outs []dense.Value) error {
 	return nil
 }
 
-// extremePlaces returns the flat index of each window's extreme, the last of
-// equal ones; -1 where that is in the padding, which holds the initial value.
+// extremePlaces returns the flat index of each window's extreme, the last of equal ones. It
+// is -1 where the extreme is in the padding, which holds the initial value.
 func extremePlaces[C dense.RealClass](by *sched.Worker, op ops.Op, w *Windows, args []dense.Value) []int {
 	xs, initial := dense.LoadAll[C](by, args[0]), dense.LoadAll[C](by, args[2])[0]
 	places := make([]int, w.Out.Size())

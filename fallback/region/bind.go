@@ -9,8 +9,8 @@ import (
 	"nxvk/ops"
 )
 
-// viewOfOperand is the result of an instruction that only gives elements of its operand
-// another shape or leaves some at the ends out: the operand's memory.
+// viewOfOperand returns the result of an instruction as a view of its operand's memory. It
+// reports false where elements move.
 func viewOfOperand(in *ops.Instr, args []dense.Value) (v dense.Value, ok bool) {
 	switch in.Op {
 	case ops.Reshape, ops.Squeeze:
@@ -29,7 +29,7 @@ func viewOfOperand(in *ops.Instr, args []dense.Value) (v dense.Value, ok bool) {
 	return dense.Value{Type: in.Outs[0].Type, Data: args[0].Data}, true
 }
 
-// partOf is a slice whose elements follow each other in the operand.
+// partOf returns the view of a slice. It reports false unless the elements follow each other.
 func partOf(in *ops.Instr, args []dense.Value) (v dense.Value, ok bool) {
 	if len(args) > 1 {
 		return v, false // its place is computed
@@ -48,8 +48,8 @@ func partOf(in *ops.Instr, args []dense.Value) (v dense.Value, ok bool) {
 	return dense.Value{Type: in.Outs[0].Type, Data: args[0].Data[at*width : at*width+in.Outs[0].Type.Bytes()]}, true
 }
 
-// bind settles how an instruction is computed between fixed memory. What Run finds out
-// at each call costs more than a few elements do.
+// bind returns the step of an instruction on fixed memory. It looks up once what Run looks up
+// at each call, which costs more than to compute a few elements.
 func (p *binder) bind(in *ops.Instr, args, outs []dense.Value) func() error {
 	k := dense.Lookup(in.Op)
 	switch {
@@ -70,8 +70,8 @@ func (p *binder) bind(in *ops.Instr, args, outs []dense.Value) func() error {
 	}
 }
 
-// bindPointwise is a pointwise operation of few floats, nil for others. It computes with
-// the loops that the function pointwise takes, so the bits are the same.
+// bindPointwise returns the step of a pointwise operation of few floats, and nil for others.
+// It uses the loops of elementwise.Pointwise, so the bits are the same.
 func (p *binder) bindPointwise(in *ops.Instr, args []dense.Value, out *dense.Value) func() error {
 	if elementwise.ClassOf(&dense.Call{Instr: in}, args) != ops.Float {
 		return nil
@@ -109,7 +109,7 @@ func bindOne[T float32 | float64](loop func(dst, x []T), args []dense.Value, out
 	}
 }
 
-// bindTwo takes the loop of an operation, or that of a comparison.
+// bindTwo binds the typed loop of an operation, or that of a comparison.
 func bindTwo[T float32 | float64](p *binder, same bool, loop func(dst, x, y []T), test func(dst []uint8, x, y []T), args []dense.Value, out *dense.Value) func() error {
 	switch {
 	case same && loop != nil:
@@ -136,7 +136,7 @@ func bindLoop[T, R any](p *binder, loop func(dst []R, x, y []T), args []dense.Va
 	}
 }
 
-// bindFloats computes element by element in float64.
+// bindFloats binds the function of an element in float64.
 func (p *binder) bindFloats(in *ops.Instr, args []dense.Value, out *dense.Value) func() error {
 	fn := &elementwise.FloatScalars[in.Op]
 	if !fn.Exists() {

@@ -9,12 +9,12 @@ import (
 	"nxvk/ops"
 )
 
-// Evaluator evaluates a region again and again. Where each value lies and which loop
-// computes it is settled when the Evaluator is made: an evaluation looks up nothing and
-// allocates nothing. It is for one goroutine.
+// Evaluator evaluates a region many times. When it is made, each value gets its memory and
+// each instruction its loop; an evaluation looks up nothing and allocates nothing. An
+// Evaluator is for one goroutine.
 type Evaluator struct {
-	// Check is called before each round of a loop, and before instructions that are not
-	// small, where it is set. Its error ends the evaluation.
+	// Check, unless it is nil, is called before each round of a loop and before each large
+	// instruction. Its error ends the evaluation.
 	Check func() error
 
 	pace   dense.Pacer   // of an evaluation, see EvalOn
@@ -25,7 +25,7 @@ type Evaluator struct {
 	values []dense.Value
 }
 
-// code is steps, each of which computes from fixed memory into fixed memory.
+// code is a list of steps. Each computes from fixed memory into fixed memory.
 type code []func() error
 
 func (c code) run() error {
@@ -38,13 +38,12 @@ func (c code) run() error {
 }
 
 // NewEvaluator returns an evaluator of a region that ops.Region.CheckProgram has
-// accepted. data are its last parameters, which stay as they are: what depends on them
-// alone is computed once.
+// accepted. data are its last parameters, which do not change: instructions that depend on
+// them alone are computed once.
 func NewEvaluator(r *ops.Region, data ...dense.Value) *Evaluator { return newEvaluator(r, 0, data) }
 
-// newEvaluator also evaluates a region of scalars for many elements at once, with
-// vectors of so many lanes in the place of scalars; see vectors. It is 0 where shapes
-// are as stated.
+// newEvaluator is NewEvaluator with lanes: unless it is 0, each scalar of the region becomes a
+// vector of so many elements, for as many evaluations at once; see vectors.
 func newEvaluator(r *ops.Region, lanes int, data []dense.Value) *Evaluator {
 	e := new(Evaluator)
 	p := binder{e: e, lanes: lanes, values: make(map[ops.ID]dense.Value), fixed: make(map[ops.ID]bool), scratch: new(dense.Scratch)}
@@ -62,7 +61,7 @@ func newEvaluator(r *ops.Region, lanes int, data []dense.Value) *Evaluator {
 	return e
 }
 
-// Eval gives the values of the region, which are good until the next call.
+// Eval returns the values of the region, which are valid until the next call.
 func (e *Evaluator) Eval(params ...dense.Value) ([]dense.Value, error) {
 	for i := range e.inputs {
 		copy(e.inputs[i].Data, params[i].Data)
@@ -86,10 +85,10 @@ func (e *Evaluator) EvalOn(w *sched.Worker, params ...dense.Value) (values []den
 	return values, err
 }
 
-// regionCost is what an instruction of a region counts for, beside its elements.
+// regionCost is the work of an instruction of a region, besides that of its elements.
 const regionCost = 256
 
-// check lets others have their turn, and reports whether the evaluation is to end.
+// check yields at bounded work, and returns the error that ends the evaluation.
 func (e *Evaluator) check() error {
 	e.pace.Step(regionCost)
 	if e.Check == nil {
@@ -110,8 +109,7 @@ func vectors(r *ops.Region) bool {
 	return true
 }
 
-// binder makes an Evaluator: it gives each value its memory and each instruction
-// its loop.
+// binder makes an Evaluator: it assigns memory to each value and a loop to each instruction.
 type binder struct {
 	e       *Evaluator
 	lanes   int
@@ -121,7 +119,7 @@ type binder struct {
 	scratch *dense.Scratch         // of all steps: one computes at a time
 }
 
-// typeOf is the type of a value, a vector where there are lanes.
+// typeOf returns the type of a value: a vector where there are lanes.
 func (p *binder) typeOf(t ops.Type) ops.Type {
 	if p.lanes > 0 {
 		t.Shape = ops.Shape{p.lanes}
@@ -129,7 +127,7 @@ func (p *binder) typeOf(t ops.Type) ops.Type {
 	return t
 }
 
-// bindRegion gives the steps of a region whose parameters have their memory.
+// bindRegion returns the steps of a region whose parameters have memory.
 func (p *binder) bindRegion(r *ops.Region) (c code) {
 	for i := range r.Body {
 		in := &r.Body[i]
@@ -145,7 +143,7 @@ func (p *binder) bindRegion(r *ops.Region) (c code) {
 	return c
 }
 
-// firstOf is the first result of an instruction, or 0, which no value is.
+// firstOf returns the first result of an instruction, or 0, which is no id.
 func firstOf(in *ops.Instr) ops.ID {
 	if len(in.Outs) == 0 {
 		return 0
@@ -165,7 +163,7 @@ func (p *binder) operands(list []ops.Operand) []dense.Value {
 	return out
 }
 
-// inPlace is a value that can be read in place: literals lie in a message at any address.
+// inPlace returns a value that can be read in place. It copies literals that are not aligned.
 func inPlace(v dense.Value) dense.Value {
 	if one := []dense.Value{v}; dense.Aligned(one) {
 		return v
@@ -175,8 +173,8 @@ func inPlace(v dense.Value) dense.Value {
 	return own
 }
 
-// bindInstr gives an instruction's results their memory, and returns the step that computes
-// them; nil where nothing is to be done.
+// bindInstr assigns memory to the results of an instruction and returns the step that computes
+// them, or nil where there is nothing to compute.
 func (p *binder) bindInstr(in *ops.Instr) func() error {
 	args := p.operands(in.Ins)
 	switch in.Op {
@@ -206,7 +204,7 @@ func (p *binder) bindInstr(in *ops.Instr) func() error {
 	return p.bind(&own, args, outs)
 }
 
-// bindInner gives the steps and the values of a region within another.
+// bindInner returns the steps and the values of a region within another.
 func (p *binder) bindInner(r *ops.Region) (code, []dense.Value) {
 	p.depth++
 	defer func() { p.depth-- }()
@@ -214,7 +212,7 @@ func (p *binder) bindInner(r *ops.Region) (code, []dense.Value) {
 	return c, p.operands(r.Values)
 }
 
-// allocResults gives the results of an instruction memory of their own.
+// allocResults allocates the results of an instruction.
 func (p *binder) allocResults(in *ops.Instr) []dense.Value {
 	outs := make([]dense.Value, len(in.Outs))
 	for i, o := range in.Outs {
@@ -285,7 +283,7 @@ func copyAll(to, from []dense.Value) {
 	}
 }
 
-// overlap reports whether values lie in the memory of others.
+// overlap reports whether values share memory with others.
 func overlap(values, others []dense.Value) bool {
 	for _, v := range values {
 		at := uintptr(unsafe.Pointer(unsafe.SliceData(v.Data)))

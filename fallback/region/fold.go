@@ -12,12 +12,12 @@ import (
 
 var Kernels = map[ops.Op]dense.Kernel{ops.ReduceFun: reduceFun, ops.WindowReduce: windowFun}
 
-// foldRoom bounds the places that are listed at once.
+// foldRoom bounds the elements whose places are listed at once.
 const foldRoom = 1 << 20
 
-// folder folds a function over lists of elements, one list an output: as
-// Nx.BinaryBackend does, from the initial value on and in order. Outputs are
-// taken many at a time, so that the function works on vectors.
+// folder folds a function over lists of elements, one list per output, in order and from the
+// initial value on, as Nx.BinaryBackend does. It computes many outputs at a time, so that the
+// function works on vectors.
 type folder struct {
 	w      *sched.Worker
 	fun    *ops.Region
@@ -123,7 +123,7 @@ func (f *folder) evalRange(lo, hi int) ([]byte, error) {
 	return acc.Data, nil
 }
 
-// fillUp copies what a function gave; where it gave a constant, to all.
+// fillUp copies the result of a function, and repeats it where it is one constant.
 func fillUp(dst, src []byte) {
 	for n := 0; n < len(dst); n += len(src) {
 		copy(dst[n:], src)

@@ -4,8 +4,8 @@ import (
 	"nxvk/fallback/dense"
 )
 
-// Nonzero reports whether a scalar, a predicate of a branch or a loop, is
-// anything but zero; negative zero is zero, NaN is not.
+// Nonzero reports whether a scalar, the predicate of a branch or a loop, is not zero.
+// Negative zero is zero; NaN is not.
 func Nonzero(v dense.Value) bool {
 	d, part := v.Type.DType, len(v.Data)
 	if d.IsComplex() {

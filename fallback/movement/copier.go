@@ -8,10 +8,9 @@ import (
 	"nxvk/ops"
 )
 
-// copier is a set of elements to copy from one place to another: for each
-// index of a box, outermost dimension first, element dstAt + index·dst of the
-// target is element srcAt + index·src of the source. Every operation of shape
-// is one or more of them.
+// copier copies a box of elements: for each index of the box, outermost dimension first,
+// element srcAt + index·src of the source becomes element dstAt + index·dst of the target.
+// Every operation of shape is one or more of these copies.
 type copier struct {
 	w             *sched.Worker // who carries them out
 	rank          int
@@ -25,7 +24,7 @@ type copier struct {
 
 var copierPool = sync.Pool{New: func() any { return new(copier) }}
 
-// newCopier returns an empty set; release it.
+// newCopier returns a copier of one element, from the pool that release gives it back to.
 func newCopier(w *sched.Worker) *copier {
 	m := copierPool.Get().(*copier)
 	m.w, m.rank, m.dstAt, m.srcAt, m.tiled = w, 0, 0, 0, 0
@@ -51,7 +50,7 @@ func (m *copier) push(n, dst, src int) {
 	m.rank++
 }
 
-// copy carries out the moves between values of one type.
+// copy copies between values of one type.
 func (m *copier) copy(dst, src *dense.Value) {
 	switch dst.Type.DType.Size() {
 	case 1:
@@ -73,11 +72,12 @@ func (m *copier) copy(dst, src *dense.Value) {
 // tile is the side of the squares in which a transpose reads and writes.
 const tile = 32
 
-// longRun is how much of the innermost dimension is copied at a time: whole squares.
+// longRun bounds the elements of the innermost dimension that are copied at a time. It is a
+// multiple of tile.
 const longRun = 32 << 10
 
-// tileUp takes out the dimension along which the source is dense, where that is
-// not the innermost, so that the innermost two can be copied in squares.
+// tileUp sets the dimension along which the source is dense apart, where that is not the
+// innermost one, so that it and the innermost are copied in squares.
 func (m *copier) tileUp() {
 	last := m.rank - 1
 	if m.src[last] == 1 || m.src[last] == 0 || m.shape[last] < 8 {
