@@ -34,6 +34,17 @@ var rules = map[string][]string{
 	"nxvk/synth/dot":         slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement", "nxvk/synth/dot"}),
 	"nxvk/fallback/...":      {"nxvk/fallback/...", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
 	"nxvk/fallback/sched":    {"nxvk/fallback/sched", "golang.org/x/sys/..."},
+	"nxvk/fallback/hostmath": {"nxvk/fallback/hostmath"},
+	"nxvk/fallback/dense":    hostCore,
+
+	"nxvk/fallback/elementwise": slices.Concat(hostCore, []string{"nxvk/fallback/hostmath", "nxvk/fallback/elementwise"}),
+	"nxvk/fallback/movement":    slices.Concat(hostCore, []string{"nxvk/fallback/movement"}),
+	"nxvk/fallback/fft":         slices.Concat(hostCore, []string{"nxvk/fallback/fft", "gonum.org/..."}),
+	"nxvk/fallback/reduction":   slices.Concat(hostCore, []string{"nxvk/fallback/hostmath", "nxvk/fallback/elementwise", "nxvk/fallback/reduction"}),
+	"nxvk/fallback/matmul":      slices.Concat(hostCore, []string{"nxvk/fallback/movement", "nxvk/fallback/matmul", "gonum.org/..."}),
+	"nxvk/fallback/linalg": slices.Concat(hostCore, []string{"nxvk/fallback/movement", "nxvk/fallback/matmul", "nxvk/fallback/linalg",
+		"gonum.org/..."}),
+
 	"nxvk/vulkan/...":        {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
 	"nxvk/gen/etf":           {"nxvk/gen/etf"},
 	"nxvk/gen/nuts":          {"nxvk/gen/nuts"},
@@ -51,6 +62,9 @@ var rules = map[string][]string{
 	"nxvk/cmd/...":           {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/test/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 }
+
+// hostCore is what every family of host kernels stands on.
+var hostCore = []string{"nxvk/fallback/dense", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/..."}
 
 // kernels are the languages of kernels, which know no tensors; emitter are the packages
 // that every lowering stands on.
