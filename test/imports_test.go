@@ -36,7 +36,20 @@ var rules = map[string][]string{
 	"nxvk/node/...":       {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/cmd/...":        {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/test/...":       {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+
+	"nxvk/vulkan/vk":       {loader},
+	"nxvk/vulkan/adapter":  {"nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/hazard":   {},
+	"nxvk/vulkan/logical":  {"nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/pipeline": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/submit":   {"nxvk/vulkan/pipeline", "nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/memory": {"nxvk/vulkan/submit", "nxvk/vulkan/hazard", "nxvk/vulkan/pipeline", "nxvk/vulkan/logical",
+		"nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/logical/logicaltest": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
 }
+
+// loader has the headers of Vulkan.
+const loader = "github.com/vulkan-go/..."
 
 const ergo = "ergo.services/..."
 

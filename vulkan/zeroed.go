@@ -1,16 +1,16 @@
 package vulkan
 
-// Zeroed returns n bytes that are all 0, up to a whole word, for kernels that need not
-// write all of them and that the host reads afterwards: what was there before is
-// nobody's to see. A few bytes are where the host reads, which then copies nothing;
-// more are memory of the device.
+// Zeroed returns n bytes that are 0, up to a whole word, for a kernel that need not write all of
+// them: the host then reads no data of another session. Up to 64 KiB are memory that the host
+// reads without a copy; more are memory of the device.
 func (s *Stream) Zeroed(n int) (*Buffer, error) {
-	if n <= redirectMost {
-		b, err := s.d.alloc(s.d.mem.reader, n, true, s.flow)
+	if n <= forwardMost {
+		b, err := s.d.alloc(s.d.mem.Reader, n, true, s.flow)
 		if err != nil {
 			return nil, err
 		}
-		clear(b.r.blk.mapped[b.r.off:][:bindRange(&Arg{Buffer: b})])
+		whole := Arg{Buffer: b}
+		clear(b.r.Bytes(int(whole.bindRange())))
 		return b, nil
 	}
 	b, err := s.Alloc(n)
