@@ -122,10 +122,14 @@ type Pool struct {
 func (p *Pool) Take() *Tracker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := &Tracker{}
-	if n := len(p.free); n > 0 {
-		t, p.free = p.free[n-1], p.free[:n-1]
+	n := len(p.free)
+	if n == 0 {
+		t := &Tracker{}
+		t.NextBatch()
+		return t
 	}
+	t := p.free[n-1]
+	p.free = p.free[:n-1]
 	t.NextBatch()
 	return t
 }
