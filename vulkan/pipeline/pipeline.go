@@ -79,8 +79,8 @@ func (p *Pipeline) create(cache *driverCache, base bool) (vk.Pipeline, vk.Result
 // Name returns the name given to Compile.
 func (p *Pipeline) Name() string { return p.name }
 
-// Layout returns the layout given to Compile.
-func (p *Pipeline) Layout() Layout { return p.layout }
+// Layout returns the layout given to Compile, which must not be changed.
+func (p *Pipeline) Layout() *Layout { return &p.layout }
 
 // Device returns the device of the pipeline.
 func (p *Pipeline) Device() *logical.Device { return p.c.d }
