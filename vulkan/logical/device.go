@@ -43,8 +43,10 @@ func Open(in vk.Instance, a *adapter.Adapter, o Options) (*Device, error) {
 	if d.Info.Queues = int(d.Raw.Queues); o.Fault.Queues > 0 {
 		d.Info.Queues = min(o.Fault.Queues, vk.MaxQueues)
 	}
+	raw := a.Raw
+	raw.Queues = d.Raw.Queues
 	var r vk.Result
-	if d.VK, r = vk.CreateDevice(in, a.GPU, &a.Raw); r != vk.Success {
+	if d.VK, r = vk.CreateDevice(in, a.GPU, &raw); r != vk.Success {
 		return nil, r
 	}
 	return d, nil
