@@ -45,16 +45,16 @@ func List() ([]Info, error) {
 	return infos, nil
 }
 
-// shared is the instance of all devices without validation. It lives as long
-// as the process, and so does the driver's library: NVIDIA's cannot be loaded
-// after some twenty unloadings.
+// shared is the instance of all devices without validation. It lives as long as the process, and
+// so does the library of the driver: NVIDIA's cannot be loaded again after it has been unloaded
+// some twenty times.
 var shared struct {
 	mu sync.Mutex
 	in vk.Instance
 }
 
-// Instance returns the shared instance, or one with the validation layer,
-// which tells message.
+// Instance returns the shared instance or, where message is not nil, one with the validation layer,
+// whose messages it gets.
 func Instance(message vk.Message) (vk.Instance, error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
@@ -71,6 +71,7 @@ func Instance(message vk.Message) (vk.Instance, error) {
 	return createInstance(message)
 }
 
+// Release destroys an instance, unless it is the shared one.
 func Release(in vk.Instance) {
 	if in != shared.in {
 		vk.DestroyInstance(in)
@@ -100,7 +101,7 @@ func createInstance(message vk.Message) (vk.Instance, error) {
 	return in, nil
 }
 
-// enumerate lists the usable devices of an instance, best first.
+// enumerate lists the usable adapters of an instance, best first.
 func enumerate(in vk.Instance) ([]Adapter, error) {
 	gpus, err := vk.EnumeratePhysicalDevices(in)
 	if err != nil {
@@ -142,9 +143,8 @@ func Choose(in vk.Instance, sel string) (*Adapter, error) {
 	return choose(list, sel)
 }
 
-// choose finds the device that sel names: the best for "", else by UUID, by index,
-// or by a part of its name in any case. Digits are an index and nothing else: names
-// of drivers are full of them.
+// choose finds the adapter that sel names. A selection of digits is an index and nothing else: many
+// names of devices contain digits.
 func choose(list []Adapter, sel string) (*Adapter, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%w: no device with Vulkan 1.2 and a compute queue", ErrNoDevice)

@@ -6,7 +6,7 @@ import (
 	"nxvk/vulkan/vk"
 )
 
-// Kind is what sort of device it is.
+// Kind is the kind of a device.
 type Kind int
 
 // Kinds, in the order of preference.
@@ -29,9 +29,9 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v>>22&0x7f, v>>12&0x3ff, v&0xfff)
 }
 
-// Info describes a device. It is probed once and does not change.
+// Info describes a device. It does not change while the process runs.
 type Info struct {
-	Index      int // among Devices, in the order of preference
+	Index      int // in List, which is in the order of preference
 	Name       string
 	UUID       string // 8-4-4-4-12 hexadecimal digits
 	Driver     string
@@ -40,16 +40,16 @@ type Info struct {
 	VendorID   uint32
 	DeviceID   uint32
 	APIVersion Version
-	Queues     int    // that are used side by side
+	Queues     int    // queues that compute; of an open device, those that are used
 	Memory     uint64 // bytes of the largest device-local heap
 	Features   Features
 	Limits     Limits
-	// Bindings says that kernels run faster with storage buffer bindings than
-	// with addresses; so do software devices.
+	// Bindings is true where kernels run faster with storage buffer bindings than with
+	// addresses, as on software devices.
 	Bindings bool
 }
 
-// Features are what kernels may use; all that a device has are enabled.
+// Features are the features that kernels may use. All features of a device are enabled.
 type Features struct {
 	Float64, Float16, AtomicFloat    bool
 	Int64, Int16, Int8, AtomicInt64  bool
@@ -63,16 +63,16 @@ type Features struct {
 	SubgroupBallot                   bool
 	MemoryBudget                     bool
 	Timestamps                       bool
-	// Preserve: kernels may ask that signed zeros, infinities and NaNs are
-	// kept. RoundEven and Denorm: that rounding is to even, and that
-	// subnormals are kept, for each width by itself.
+	// Preserve means that kernels may ask for signed zeros, infinities and NaNs to be kept,
+	// RoundEven for rounding to even, and Denorm for subnormals to be kept; each for its
+	// width alone.
 	Preserve32, Preserve64   bool
 	RoundEven32, RoundEven64 bool
 	Denorm32, Denorm64       bool
 }
 
-// Limits bound what a kernel and a buffer may be. DeviceMemoryMapped and
-// Unified are known of an open device only.
+// Limits are the limits of kernels and buffers. DeviceMemoryMapped and Unified are set for open
+// devices only.
 type Limits struct {
 	MaxPush                       int // bytes of push constants
 	SharedMemory                  int // bytes a workgroup
@@ -85,7 +85,7 @@ type Limits struct {
 	Subgroup                      int
 	SubgroupMin, SubgroupMax      int
 	TimestampPeriod               float64 // nanoseconds a tick
-	DeviceMemoryMapped, Unified   bool    // the host writes device memory; and reads it
+	DeviceMemoryMapped, Unified   bool    // the host writes device memory; it also reads it at full speed
 	MaxBindings, MaxSpecConstants int
 }
 

@@ -8,14 +8,14 @@ import (
 	"nxvk/vulkan/vk"
 )
 
-// block is one allocation from the device with a buffer over all of it.
+// block is one allocation of the driver, with a Vulkan buffer over all of it.
 type block struct {
 	pool   *Pool
 	memory vk.Memory
 	buffer vk.Buffer
 	addr   uint64 // of the buffer, 0 without buffer device addresses
 	size   uint64
-	mapped []byte // nil when the host cannot see it
+	mapped []byte // nil where the host cannot see it
 	free   []span // ascending, never adjacent
 	live   int    // regions in use
 	unused bool   // without a region in use since the last look of aging
@@ -74,6 +74,7 @@ func (p *Pool) refuse(size uint64, err error) error {
 	return err
 }
 
+// destroy returns the block to the driver.
 func (b *block) destroy() {
 	d := b.pool.mem.d
 	d.Invalidate()

@@ -2,16 +2,16 @@ package memory
 
 import "math/bits"
 
-// Small buffers come in classes: multiples of 256 bytes up to 1 KiB, then each
-// power of two and three steps between, up to 1 MiB. Larger ones are rounded
-// up to 2 MiB. Rounding so loses at most a quarter of a small buffer.
+// The size classes of small buffers are the multiples of 256 bytes up to 1 KiB, then each power of
+// two up to 1 MiB and three steps between two powers. Larger buffers are rounded up to a multiple
+// of 2 MiB. Above 1 KiB, rounding loses at most a quarter of a small buffer.
 const (
 	alignment  = 256
 	smallest   = 1 << 10 // up to here classes are multiples of the alignment
 	largest    = 1 << 20 // the last class
-	granule    = 2 << 20 // of buffers without a class, and of slabs
+	granule    = 2 << 20 // the size of slabs and of larger buffers is a multiple
 	classCount = 4 + 4*10
-	slabCount  = 8 // regions a slab should have at least
+	slabCount  = 8 // regions of a slab, at least
 )
 
 // classOf returns the class that holds n bytes, 1 ≤ n ≤ largest.
@@ -34,7 +34,7 @@ func classSize(c int) uint64 {
 	return 1<<e + uint64((c-4)%4+1)<<(e-2)
 }
 
-// slabSize returns the bytes of the piece that is cut into regions of a class.
+// slabSize returns the bytes of a slab of a class.
 func slabSize(class int) uint64 {
 	return roundUp(classSize(class)*slabCount, granule)
 }

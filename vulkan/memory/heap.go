@@ -16,6 +16,7 @@ func New(d *logical.Device, q *submit.Scheduler) (*Memory, error) {
 	return m, m.pickTypes()
 }
 
+// pickTypes picks the memory types of the pools.
 func (m *Memory) pickTypes() error {
 	d := m.d
 	b, need, r := vk.CreateBuffer(d.VK, alignment, d.Info.Features.BufferDeviceAddress)
@@ -46,8 +47,8 @@ func (m *Memory) pickTypes() error {
 	return nil
 }
 
-// deviceType picks the type of the largest device-local heap, the mappable one
-// where the host can see all of it: an upload is then a copy by the processor.
+// deviceType returns the memory type for kernels: of the largest device-local heap, the type that the
+// host can map, if there is one. An upload is then a copy by the processor.
 func (m *Memory) deviceType(allowed uint32) int {
 	v := &m.d.Raw
 	best := -1
@@ -71,8 +72,8 @@ func (m *Memory) deviceType(allowed uint32) int {
 	return best
 }
 
-// unmappedType returns a device-local type that the host cannot see, of the
-// same heap as type like, or -1.
+// unmappedType returns a device-local type of the heap of type like that the host cannot see, or
+// -1.
 func (m *Memory) unmappedType(allowed uint32, like int) int {
 	for i, t := range m.d.Raw.Types {
 		if allowed>>i&1 != 0 && t.Heap == m.d.Raw.Types[like].Heap && t.Flags&(vk.DeviceLocal|vk.HostVisible) == vk.DeviceLocal {
@@ -82,8 +83,8 @@ func (m *Memory) unmappedType(allowed uint32, like int) int {
 	return -1
 }
 
-// firstType returns the first allowed type with all flags of the first mask
-// that some type has, or -1.
+// firstType returns an allowed type with all flags of a mask, for the first mask for which there is
+// one; or -1.
 func (m *Memory) firstType(allowed uint32, masks ...uint32) int {
 	for _, mask := range masks {
 		for i, t := range m.d.Raw.Types {
@@ -119,7 +120,7 @@ func (m *Memory) pool(kind int) *Pool {
 	return p
 }
 
-// blockSize keeps the last block of a small heap from being most of it.
+// blockSize returns the size of blocks: small where one block would be much of the heap.
 func blockSize(heap uint64) uint64 {
 	if heap <= 2<<30 {
 		return 64 << 20

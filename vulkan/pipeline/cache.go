@@ -19,39 +19,39 @@ import (
 //	SHA-256 of the data   32 bytes
 //	data                  what the driver gave
 //
-// The key names the device and its driver in full, because drivers exist whose
-// pipelineCacheUUID is the same for every build. A file that differs in
-// anything is as good as none, but for Options.OnCache, which is told, and the next
-// one takes its place: the name has no version of the driver.
+// The key names the device and its driver in full, because some drivers have the same
+// pipelineCacheUUID in every build. A file with another key or with damaged data is not used:
+// Options.OnCache gets the reason, and the next file replaces it, since the name of the file has no
+// version of the driver.
 const cacheMagic = "nxvkpc\x00\x01"
 
 const cacheHeader = len(cacheMagic) + 2*sha256.Size
 
-// A cache starts over when it has more bytes than maxCache: it keeps pipelines of
-// programs that nobody runs any more. That is looked at when it is saved, and whenever
-// so many pipelines more have been compiled.
+// A cache starts over when it has more than maxCache bytes, since it keeps pipelines of programs that
+// nobody runs any more. Its size is checked when it is saved, and each time that checkEvery more
+// pipelines have been compiled.
 const (
 	maxCache   = 128 << 20
 	checkEvery = 512
 )
 
-// driverCache is the cache of the driver. It is destroyed when another one has taken
-// its place and nobody compiles with it.
+// driverCache is a pipeline cache of the driver. It is destroyed when another one has replaced it and
+// nobody compiles with it.
 type driverCache struct {
 	handle vk.PipelineCache
 	users  int
 	over   bool
 }
 
-// Why a file is not used.
+// Reasons why a file is not used.
 var (
-	errCacheFormat = errors.New("it is no cache of pipelines")
+	errCacheFormat = errors.New("it is not a pipeline cache")
 	errCacheDriver = errors.New("it is of another driver")
 	errCacheData   = errors.New("it is damaged")
 	errCacheSize   = errors.New("it has become too large")
 )
 
-// cacheKey hashes all that makes cached pipelines useless when it changes.
+// cacheKey returns a hash of everything that makes cached pipelines useless when it changes.
 func cacheKey(v *vk.Info) [sha256.Size]byte {
 	text := fmt.Sprintf("%x\x00%x\x00%x\x00%x\x00%x\x00%x\x00%s\x00%s\x00%s\x00%d",
 		v.Vendor, v.Device, v.API, v.DriverVersion, v.DriverID, v.CacheUUID,
@@ -59,14 +59,14 @@ func cacheKey(v *vk.Info) [sha256.Size]byte {
 	return sha256.Sum256([]byte(text))
 }
 
-// cacheFile names the file of a device and a kind of driver.
+// cacheFile returns the name of the file of a device and a kind of driver.
 func (c *Compiler) cacheFile() string {
 	v := &c.d.Raw
 	name := sha256.Sum256(fmt.Appendf(nil, "%x\x00%x\x00%x\x00%s", v.Vendor, v.Device, v.DriverID, v.Name))
 	return filepath.Join(c.d.Options.CacheDir, fmt.Sprintf("pipelines-%x.bin", name[:8]))
 }
 
-// openCache makes the cache, from the file where that is valid.
+// openCache creates the cache, from the file where that is valid.
 func (c *Compiler) openCache() error {
 	data, err := c.readCache()
 	h, r := vk.CreatePipelineCache(c.d.VK, data)
@@ -75,7 +75,7 @@ func (c *Compiler) openCache() error {
 		h, r = vk.CreatePipelineCache(c.d.VK, nil)
 	}
 	if err != nil && c.d.Options.OnCache != nil {
-		c.d.Options.OnCache(fmt.Errorf("the cache of pipelines %s is not used: %w", c.cacheFile(), err))
+		c.d.Options.OnCache(fmt.Errorf("the pipeline cache %s is not used: %w", c.cacheFile(), err))
 	}
 	if r != vk.Success {
 		return fmt.Errorf("create a pipeline cache: %w", r)
@@ -84,7 +84,7 @@ func (c *Compiler) openCache() error {
 	return nil
 }
 
-// takeCache is the cache to compile with, until giveCache.
+// takeCache returns the cache to compile with. It is not destroyed before giveCache.
 func (c *Compiler) takeCache() *driverCache {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +99,8 @@ func (c *Compiler) giveCache(old *driverCache) {
 	}
 }
 
-// boundCache has the cache start over where that has become too large; mu is held. It
-// gives the data of the cache, nil where it has started over.
+// boundCache replaces a cache that is too large by an empty one; mu is held. It returns the data of
+// the cache, nil where it was replaced.
 func (c *Compiler) boundCache() ([]byte, error) {
 	data, r := vk.GetPipelineCacheData(c.d.VK, c.cache.handle)
 	if r != vk.Success {
@@ -120,7 +120,7 @@ func (c *Compiler) boundCache() ([]byte, error) {
 	return nil, nil
 }
 
-// readCache reads the data of the file, none where there is no file.
+// readCache returns the data of the file, nil where there is no file.
 func (c *Compiler) readCache() ([]byte, error) {
 	if c.d.Options.CacheDir == "" {
 		return nil, nil
@@ -153,7 +153,7 @@ func (c *Compiler) saveCache() error {
 	}
 	data, err := c.boundCache()
 	if err != nil || data == nil {
-		return err // what was saved before is there
+		return err // the file saved before stays
 	}
 	if err := writeFile(c.cacheFile(), encodeCache(data, cacheKey(&c.d.Raw))); err != nil {
 		return fmt.Errorf("save the pipeline cache: %w", err)
@@ -170,7 +170,7 @@ func encodeCache(data []byte, key [sha256.Size]byte) []byte {
 	return append(out, data...)
 }
 
-// decodeCache returns the data of a file made for key, or why it is none.
+// decodeCache returns the data of a file for a key, or the reason why it cannot be used.
 func decodeCache(file []byte, key [sha256.Size]byte) ([]byte, error) {
 	if len(file) < cacheHeader || string(file[:len(cacheMagic)]) != cacheMagic {
 		return nil, errCacheFormat
@@ -187,7 +187,7 @@ func decodeCache(file []byte, key [sha256.Size]byte) ([]byte, error) {
 	return data, nil
 }
 
-// writeFile replaces a file as a whole.
+// writeFile replaces a file. A reader sees the old file or the new one, and never a part.
 func writeFile(name string, data []byte) error {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
