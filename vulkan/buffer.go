@@ -10,13 +10,11 @@ import (
 
 // Buffer is a piece of memory that kernels read and write.
 type Buffer struct {
-	d         *Device
-	r         *memory.Region
-	n         int
-	freed     atomic.Bool
-	held      bool         // from AllocHost: the host may be writing it
-	uses      atomic.Int32 // by commands and uploads; counted up to 2
-	forwarded bool         // in memory of the host; see forward.go
+	d     *Device
+	r     *memory.Region
+	n     int
+	freed atomic.Bool
+	held  bool // from AllocHost: the host may be writing it
 }
 
 // Alloc returns n bytes of device memory with undefined content. The memory may be that of a
@@ -87,13 +85,6 @@ func (b *Buffer) Free() {
 	b.d.mem.Release(b.r)
 	if b.held {
 		b.d.unhold()
-	}
-}
-
-// countUse counts a use, as far as one must be told from several.
-func (b *Buffer) countUse() {
-	if b.uses.Load() < 2 {
-		b.uses.Add(1)
 	}
 }
 

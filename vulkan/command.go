@@ -74,11 +74,6 @@ func (s *Stream) Warm(p *Pipeline, b *Buffer) error {
 }
 
 func (s *Stream) dispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) {
-	for i := range args {
-		if args[i].Buffer.forwarded {
-			s.retrieve(args[i].Buffer)
-		}
-	}
 	l := p.Layout()
 	pipe, layout, set := p.Handles()
 	c := s.command(vk.OpDispatch, args)
@@ -96,7 +91,6 @@ func (s *Stream) dispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) 
 		}
 	}
 	s.list.Push = append(s.list.Push, push...)
-	s.noteProducers(args)
 	s.kernel = p
 	s.dispatches++
 }
@@ -166,7 +160,6 @@ func (s *Stream) command(op uint32, args []Arg) *vk.Cmd {
 // access notes that the command recorded last accesses an argument.
 func (s *Stream) access(a *Arg) {
 	b := a.Buffer
-	b.countUse()
 	lo, hi := a.extent()
 	first, writes := s.hazards.Add(b.r.ID(), lo, hi, a.Access)
 	if first {

@@ -27,7 +27,6 @@ type Stream struct {
 	timestamps []Arg
 	kernel     *Pipeline // of the command recorded last, nil where that is no dispatch
 	hostReads  bool      // the host reads what commands wrote
-	producers  producers
 }
 
 // Stream returns an empty stream.
@@ -57,7 +56,6 @@ func (s *Stream) reset() {
 	clear(s.timestamps)
 	s.timestamps = s.timestamps[:0]
 	s.hostReads, s.kernel = false, nil
-	s.producers.reset()
 }
 
 // Pending returns the number of commands recorded and not submitted.

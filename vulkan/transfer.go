@@ -65,7 +65,6 @@ func (s *Stream) Upload(dst *Buffer, off int, data []byte) error {
 		return nil
 	}
 	if m := dst.Bytes(); m != nil && s.d.mem.Idle(dst.r) {
-		dst.countUse()
 		copyBytes(m[off:], data)
 		return nil
 	}
@@ -94,8 +93,7 @@ type Readback struct {
 
 // Download records that n bytes of src at off become readable. They are in Bytes once the
 // submission is complete. Where the host reads the buffer's own memory there is no copy: the
-// readback holds that memory, and nothing may write it until Release. The same holds for a small
-// buffer that a kernel of the current batch has just written: see forward.go.
+// readback holds that memory, and nothing may write it until Release.
 func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 	if err := src.check(off, n); err != nil {
 		return nil, fmt.Errorf("download: %w", err)
@@ -103,7 +101,7 @@ func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 	if err := src.Err(); err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
-	if src.Readable() || s.forward(src) {
+	if src.Readable() {
 		s.regions.Read(src.r)
 		src.r.Ref()
 		s.d.hold()

@@ -70,6 +70,6 @@ type Fault struct {
 	// transfers are staged.
 	Unmapped bool
 	// Uncached makes the memory of the device appear slow for the host to read, so that
-	// downloads are staged or forwarded.
+	// downloads are staged.
 	Uncached bool
 }

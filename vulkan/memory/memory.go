@@ -169,14 +169,9 @@ func (m *Memory) reclaim(r *Region) {
 
 // Idle reports whether neither recorded nor submitted work uses a region.
 func (m *Memory) Idle(r *Region) bool {
-	return r.refs.Load() == 0 && m.Complete(r)
-}
-
-// Complete reports whether the device has completed the submissions that use a region.
-func (m *Memory) Complete(r *Region) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return r.uses.complete()
+	return r.refs.Load() == 0 && r.uses.complete()
 }
 
 // Err returns why the content of a region was never computed; nil where it was, or will be.

@@ -57,6 +57,3 @@ func (r *Region) Bytes(n int) []byte {
 
 // Ref keeps the region from being reused until Memory.Unref.
 func (r *Region) Ref() { r.refs.Add(1) }
-
-// Recorded reports whether a batch that is being recorded uses the region.
-func (r *Region) Recorded() bool { return r.user.Load() != nil }
