@@ -82,7 +82,7 @@ type search[C realClass] struct {
 }
 
 // part finds the extreme of elements lo to hi of the line that begins at base.
-func (s *search[C]) part(buf []C, base, lo, hi int) extreme[C] {
+func (s *search[C]) part(p *pace, buf []C, base, lo, hi int) extreme[C] {
 	var best extreme[C]
 	for at := lo; at < hi; at += chunk {
 		xs := buf[:min(chunk, hi-at)]
@@ -91,6 +91,7 @@ func (s *search[C]) part(buf []C, base, lo, hi int) extreme[C] {
 			best = extreme[C]{xs[0], lo}
 		}
 		best = s.take(best, xs, at)
+		p.step(len(xs))
 	}
 	return best
 }
@@ -98,10 +99,10 @@ func (s *search[C]) part(buf []C, base, lo, hi int) extreme[C] {
 // line finds the extreme of the only line, in parts.
 func (s *search[C]) line(n int) int {
 	parts := make([]extreme[C], (n+block-1)/block)
-	parallel(s.w, len(parts), block, func(lo, hi int) {
-		w := scratches.Get().(*scratch)
+	parallelOn(s.w, len(parts), block, func(by *sched.Worker, lo, hi int) {
+		w, p := scratches.Get().(*scratch), pace{w: by}
 		for i := lo; i < hi; i++ {
-			parts[i] = s.part(bufs[C](w)[0], 0, i*block, min((i+1)*block, n))
+			parts[i] = s.part(&p, bufs[C](w)[0], 0, i*block, min((i+1)*block, n))
 		}
 		scratches.Put(w)
 	})
@@ -126,13 +127,13 @@ func searchIn[C realClass](in *call, args, outs []Value) {
 		store(outs[0].Data, 0, []int64{int64(s.line(reduced.n))})
 		return
 	}
-	parallel(in.w, kept.n, reduced.n, func(lo, hi int) {
-		w := scratches.Get().(*scratch)
+	parallelOn(in.w, kept.n, reduced.n, func(by *sched.Worker, lo, hi int) {
+		w, p := scratches.Get().(*scratch), pace{w: by}
 		found := make([]int64, 1)
 		var c cursor
 		c.seek(&kept, lo)
 		for i := lo; i < hi; i++ {
-			found[0] = int64(s.part(bufs[C](w)[0], c.at[0], 0, reduced.n).at)
+			found[0] = int64(s.part(&p, bufs[C](w)[0], c.at[0], 0, reduced.n).at)
 			store(outs[0].Data, i, found)
 			c.advance(1)
 		}

@@ -16,7 +16,7 @@ var bitKernels = map[ops.Op]kernel{
 // countBits makes a kernel that looks at the bits of integers as stored: they
 // are read without sign, and the width of the type is known.
 func countBits(count func(x uint64, width int) uint64) kernel {
-	return func(_ *call, args, outs []Value) error {
+	return func(in *call, args, outs []Value) error {
 		d := args[0].Type.DType
 		width := d.Bits()
 		if d.Class() == ops.Signed {
@@ -26,17 +26,19 @@ func countBits(count func(x uint64, width int) uint64) kernel {
 		if load == nil || !args[0].Type.DType.IsInteger() {
 			return ErrUnsupported
 		}
-		s := scratches.Get().(*scratch)
-		defer scratches.Put(s)
-		buf := bufs[uint64](s)[0]
-		for at, n := 0, args[0].Type.Size(); at < n; at += chunk {
-			xs := buf[:min(chunk, n-at)]
-			load(xs, args[0].Data, at, 1)
-			for i, x := range xs {
-				xs[i] = count(x, width)
+		parallel(in.w, args[0].Type.Size(), 1, func(lo, hi int) {
+			s := scratches.Get().(*scratch)
+			defer scratches.Put(s)
+			buf := bufs[uint64](s)[0]
+			for ; lo < hi; lo += chunk {
+				xs := buf[:min(chunk, hi-lo)]
+				load(xs, args[0].Data, lo, 1)
+				for i, x := range xs {
+					xs[i] = count(x, width)
+				}
+				store(outs[0].Data, lo, xs)
 			}
-			store(outs[0].Data, at, xs)
-		}
+		})
 		return nil
 	}
 }

@@ -2,7 +2,6 @@ package fallback
 
 import (
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 
 	"nxvk/fallback/sched"
 	"nxvk/ops"
@@ -102,13 +101,13 @@ func coordinates(i int, s ops.Shape) []int {
 
 // convolve computes the result in a class. multiply writes the products of the
 // filters, rows of depth elements, with each patch, rows of as many.
-func convolve[C class](c *convolution, input, kernel []C, out Value, multiply func(dst, filters, patches []C, depth int)) {
+func convolve[C class](c *convolution, input, kernel []C, out Value, multiply func(w *sched.Worker, dst, filters, patches []C, depth int)) {
 	space, depth, filters := c.space(), c.depth(), c.kernel[0]/c.groups
 	each, batches := c.input[1:].Size(), c.out[0]
 	size := min(space, max(1, patchElements/depth)) // places at a time
 	tiles := (space + size - 1) / size
 	store := storeAs[C](out.Type.DType)
-	parallel(c.w, batches*c.groups*tiles, filters*size*depth, func(lo, hi int) {
+	parallelOn(c.w, batches*c.groups*tiles, filters*size*depth, func(w *sched.Worker, lo, hi int) {
 		patches, dst := make([]C, size*depth), make([]C, filters*size)
 		for i := lo; i < hi; i++ {
 			batch, group, first := i/tiles/c.groups, i/tiles%c.groups, i%tiles*size
@@ -120,7 +119,8 @@ func convolve[C class](c *convolution, input, kernel []C, out Value, multiply fu
 			}
 			n := min(size, space-first)
 			layPatches(c, patches[:n*depth], input[from:], first)
-			multiply(dst[:filters*n], kernel[group*filters*depth:(group+1)*filters*depth], patches[:n*depth], depth)
+			w.Check()
+			multiply(w, dst[:filters*n], kernel[group*filters*depth:(group+1)*filters*depth], patches[:n*depth], depth)
 			for f := range filters {
 				store(out.Data, (batch*c.kernel[0]+group*filters+f)*space+first, dst[f*n:(f+1)*n])
 			}
@@ -146,20 +146,22 @@ func layPatches[C class](c *convolution, patches, input []C, first int) {
 	}
 }
 
-func multiplyPatches[C class](dst, filters, patches []C, depth int) {
-	space := len(patches) / depth
+func multiplyPatches[C class](w *sched.Worker, dst, filters, patches []C, depth int) {
+	space, p := len(patches)/depth, pace{w: w}
 	for f := range len(filters) / depth {
-		inner(dst[f*space:(f+1)*space], filters[f*depth:(f+1)*depth], patches)
+		innerPaced(&p, dst[f*space:(f+1)*space], filters[f*depth:(f+1)*depth], patches)
 	}
 }
 
 // multiplyReal uses BLAS where the product is large.
-func multiplyReal(dst, filters, patches []float64, depth int) {
+func multiplyReal(w *sched.Worker, dst, filters, patches []float64, depth int) {
 	rows, space := len(filters)/depth, len(patches)/depth
-	if rows*len(patches) <= smallWork || !finite(patches) {
-		multiplyPatches(dst, filters, patches, depth)
+	if rows*len(patches) <= smallWork || !finite(w, patches) {
+		multiplyPatches(w, dst, filters, patches, depth)
 		return
 	}
-	blas64.Implementation().Dgemm(blas.NoTrans, blas.Trans, rows, space, depth, 1,
-		filters, depth, patches, depth, 0, dst, space)
+	clear(dst)
+	t := tiled[float64]{multiply: plainBLAS.Dgemm, ta: blas.NoTrans, tb: blas.Trans, m: rows, n: space, k: depth, alpha: 1,
+		a: filters, lda: depth, b: patches, ldb: depth, c: dst, ldc: space}
+	t.run(w)
 }

@@ -34,7 +34,7 @@ func asType(in *call, args, outs []Value) error {
 func convert(w *sched.Worker, dst, src Value) {
 	from, to := src.Type.DType, dst.Type.DType
 	if from == to && from.Bits() >= 8 {
-		parallel(w, len(src.Data), 1, func(lo, hi int) { copy(dst.Data[lo:hi], src.Data[lo:hi]) })
+		copyBytes(w, dst.Data, src.Data)
 		return
 	}
 	switch from.Class() {

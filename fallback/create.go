@@ -39,15 +39,17 @@ func ramp(in *call, _, outs []Value) error {
 	return nil
 }
 
-func eye(_ *call, _, outs []Value) error {
+func eye(in *call, _, outs []Value) error {
 	t, r := outs[0].Type, len(outs[0].Type.Shape)
 	rows, cols := t.Shape[r-2], t.Shape[r-1]
-	clear(outs[0].Data)
-	one, store := []int64{1}, storeInt[t.DType]
-	for at := 0; at < t.Size(); at += rows * cols {
-		for i := range min(rows, cols) {
-			store(outs[0].Data, at+i*cols+i, one)
+	one, store, data := []int64{1}, storeInt[t.DType], outs[0].Data
+	parallel(in.w, len(data), 1, func(lo, hi int) { clear(data[lo:hi]) })
+	side := min(rows, cols)
+	parallel(in.w, t.Size()/(rows*cols)*side, 4, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			matrix, i := k/side, k%side
+			store(data, matrix*rows*cols+i*cols+i, one)
 		}
-	}
+	})
 	return nil
 }

@@ -2,10 +2,9 @@ package fallback
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas32"
-	"gonum.org/v1/gonum/blas/blas64"
 
 	"nxvk/fallback/sched"
 	"nxvk/ops"
@@ -67,9 +66,9 @@ func dot(in *call, args, outs []Value) error {
 // blas computes the product of large floats and reports whether it did.
 func (p *product) blas(d ops.DType) bool {
 	if d == ops.F64 || p.depth <= smallContraction {
-		return gemm(p, ops.F64, blas64.Implementation().Dgemm)
+		return gemm(p, ops.F64, plainBLAS.Dgemm)
 	}
-	return gemm(p, ops.F32, blas32.Implementation().Sgemm)
+	return gemm(p, ops.F32, plainBLAS.Sgemm)
 }
 
 // asMatrix orders the axes of an operand as batches, then free and contracted
@@ -115,9 +114,7 @@ func dense[C class](w *sched.Worker, m matrix, batches, free, depth int) []C {
 		v.Type.Shape = ops.Shape{batches, depth, free}
 		v = permuted(w, v, []int{0, 2, 1})
 	}
-	out := make([]C, batches*free*depth)
-	loadAs[C](v.Type.DType)(out, v.Data, 0, 1)
-	return out
+	return loadAll[C](w, v)
 }
 
 // multiply computes in a class, each element in the order of the contraction.
@@ -128,11 +125,11 @@ func multiply[C class](p *product) {
 	}
 	x, y := dense[C](p.w, p.left, p.batches, p.rows, p.depth), dense[C](p.w, p.right, p.batches, p.cols, p.depth)
 	store, out, rows, cols, depth := storeAs[C](p.out.Type.DType), p.out.Data, p.rows, p.cols, p.depth
-	parallel(p.w, p.batches*rows, cols*depth, func(lo, hi int) {
-		line := make([]C, cols)
+	parallelOn(p.w, p.batches*rows, cols*depth, func(w *sched.Worker, lo, hi int) {
+		line, pace := make([]C, cols), pace{w: w}
 		for r := lo; r < hi; r++ {
 			at := r / rows * cols * depth
-			inner(line, x[r*depth:(r+1)*depth], y[at:at+cols*depth])
+			innerPaced(&pace, line, x[r*depth:(r+1)*depth], y[at:at+cols*depth])
 			store(out, r*cols, line)
 		}
 	})
@@ -154,19 +151,35 @@ func multiplySmall[C class](p *product) {
 	}
 	store := storeAs[C](p.out.Type.DType)
 	for r := range p.rows {
-		inner(line, x[r*p.depth:(r+1)*p.depth], y)
+		clear(line)
+		inner(line, x[r*p.depth:(r+1)*p.depth], y, p.depth)
 		store(p.out.Data, r*p.cols, line)
 	}
 	scratches.Put(s)
 }
 
-// inner writes the products of x with each row of y. Four rows at a time share
-// the loads of x and keep four sums apart.
-func inner[C class](line, x, y []C) {
+// innerPaced writes the products of x with each row of y, in bounded parts.
+func innerPaced[C class](p *pace, line, x, y []C) {
+	clear(line)
+	depth := len(x)
+	rows := max(1, turn/max(depth, 1))
+	for first := 0; first < len(line); first += rows {
+		part := line[first:min(first+rows, len(line))]
+		for from := 0; from < depth; from += turn {
+			to := min(from+turn, depth)
+			inner(part, x[from:to], y[first*depth+from:], depth)
+			p.step(len(part) * (to - from))
+		}
+	}
+}
+
+// inner adds the products of x with each row of y, rows being stride apart. Four rows at
+// a time share the loads of x and keep four sums apart.
+func inner[C class](line, x, y []C, stride int) {
 	n := len(x)
 	for len(line) >= 4 {
-		y0, y1, y2, y3 := y[:n], y[n:2*n], y[2*n:3*n], y[3*n:4*n]
-		var a, b, c, d C
+		y0, y1, y2, y3 := y[:n], y[stride:stride+n], y[2*stride:2*stride+n], y[3*stride:3*stride+n]
+		a, b, c, d := line[0], line[1], line[2], line[3]
 		for i, v := range x {
 			a += v * y0[i]
 			b += v * y1[i]
@@ -174,11 +187,13 @@ func inner[C class](line, x, y []C) {
 			d += v * y3[i]
 		}
 		line[0], line[1], line[2], line[3] = a, b, c, d
-		line, y = line[4:], y[4*n:]
+		if line = line[4:]; len(line) > 0 {
+			y = y[4*stride:]
+		}
 	}
 	for j := range line {
-		row := y[j*n : (j+1)*n]
-		var a C
+		row := y[j*stride : j*stride+n]
+		a := line[j]
 		for i, v := range x {
 			a += v * row[i]
 		}
@@ -195,14 +210,14 @@ type routine[T float32 | float64] func(ta, tb blas.Transpose, m, n, k int, alpha
 func gemm[T float32 | float64](p *product, d ops.DType, multiply routine[T]) bool {
 	x, y, out := asDType(p.w, p.left.Value, d), asDType(p.w, p.right.Value, d), *p.out
 	a, b := view[T](x.Data), view[T](y.Data)
-	if !finite(b) {
+	if !finite(p.w, b) {
 		return false
 	}
 	if out.Type.DType != d {
 		out = newValue(ops.Type{DType: d, Shape: out.Type.Shape})
 	}
 	c := view[T](out.Data)
-	clear(c) // squares are added to it
+	parallel(p.w, len(c), 1, func(lo, hi int) { clear(c[lo:hi]) }) // squares are added to it
 	lda, ta := side(p.depth, p.rows, p.left.contractedFirst)
 	ldb, tb := side(p.cols, p.depth, !p.right.contractedFirst)
 	na, nb, nc := p.rows*p.depth, p.depth*p.cols, p.rows*p.cols
@@ -228,11 +243,15 @@ func side(cols, rows int, transposed bool) (int, blas.Transpose) {
 	return cols, blas.NoTrans
 }
 
-func finite[T float32 | float64](s []T) bool {
-	for _, x := range s {
-		if x-x != 0 {
-			return false
+func finite[T float32 | float64](w *sched.Worker, s []T) bool {
+	var not atomic.Bool
+	parallel(w, len(s), 1, func(lo, hi int) {
+		for _, x := range s[lo:hi] {
+			if x-x != 0 {
+				not.Store(true)
+				return
+			}
 		}
-	}
-	return true
+	})
+	return !not.Load()
 }

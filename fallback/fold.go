@@ -27,48 +27,35 @@ type folder struct {
 
 // reduceFun folds a function over axes.
 func reduceFun(in *call, args, outs []Value) error {
-	s := args[0].Type.Shape
-	axes, strides := in.Attrs[0], s.Strides()
-	var kept, folded []int
+	s, axes := args[0].Type.Shape, in.Attrs[0]
+	strides := s.Strides()
+	var lengths, steps []int
 	for i := range s {
 		if slices.Contains(axes, i) {
-			folded = append(folded, i)
-		} else {
-			kept = append(kept, i)
+			lengths, steps = append(lengths, s[i]), append(steps, strides[i])
 		}
 	}
-	offsets, bases := offsetsOf(s, strides, folded), offsetsOf(s, strides, kept)
+	kept, p := slicedBy(s, axes), pace{w: in.w}
+	offsets, bases := distances(&p, lengths, steps), distances(&p, kept.shape, kept.strides)
 	return newFolder(in, args, len(offsets), func(out int, to []int) {
 		for i, o := range offsets {
 			to[i] = bases[out] + o
+			p.step(1)
 		}
 	}).into(outs[0])
-}
-
-// offsetsOf lists where the coordinates of some axes lead, in row-major order.
-func offsetsOf(s ops.Shape, strides, axes []int) []int {
-	list := []int{0}
-	for _, a := range axes {
-		next := make([]int, 0, len(list)*s[a])
-		for _, base := range list {
-			for c := range s[a] {
-				next = append(next, base+c*strides[a])
-			}
-		}
-		list = next
-	}
-	return list
 }
 
 // windowFun folds a function over windows; padding counts as the initial value.
 func windowFun(in *call, args, outs []Value) error {
 	w := windows{shape: args[0].Type.Shape, strides: args[0].Type.Shape.Strides(), out: outs[0].Type.Shape,
 		window: in.Attrs[0], padding: in.Attrs[1], every: in.Attrs[2], dilations: in.Attrs[3]}
+	p := pace{w: in.w}
 	return newFolder(in, args, ops.Shape(w.window).Size(), func(out int, to []int) {
 		i := 0
 		w.visit(out, func(at int) {
 			to[i] = at
 			i++
+			p.step(1)
 		})
 	}).into(outs[0])
 }

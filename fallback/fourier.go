@@ -108,24 +108,29 @@ func bluestein(w *sched.Worker, dst, src []complex128) {
 		}
 	})
 	a, b := make([]complex128, size), make([]complex128, size)
-	for k, c := range chirp {
-		a[k] = src[k] * c
-		b[k] = cmplx.Conj(c)
-		if k > 0 {
-			b[size-k] = b[k]
+	parallel(w, n, 4, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			a[k], b[k] = src[k]*chirp[k], cmplx.Conj(chirp[k])
+			if k > 0 {
+				b[size-k] = b[k]
+			}
 		}
-	}
+	})
 	fa, fb := make([]complex128, size), make([]complex128, size)
 	forward(w, fa, a)
 	forward(w, fb, b)
-	for k := range fa {
-		fa[k] = cmplx.Conj(fa[k] * fb[k]) // so that the forward transform inverts
-	}
+	parallel(w, size, 4, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			fa[k] = cmplx.Conj(fa[k] * fb[k]) // so that the forward transform inverts
+		}
+	})
 	forward(w, a, fa)
 	scale := complex(1/float64(size), 0)
-	for k, c := range chirp {
-		dst[k] = cmplx.Conj(a[k]) * scale * c
-	}
+	parallel(w, n, 4, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			dst[k] = cmplx.Conj(a[k]) * scale * chirp[k]
+		}
+	})
 }
 
 // roots are exp(-2πik/n) for k below n, as products of one of few and one of few.

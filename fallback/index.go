@@ -19,9 +19,10 @@ var indexKernels = map[ops.Op]kernel{
 
 // indices reads an index tensor. What does not fit an int64 is negative, and
 // so out of bounds.
-func indices(v Value) []int64 {
+func indices(w *sched.Worker, v Value) []int64 {
 	idx := make([]int64, v.Type.Size())
-	loadInt[v.Type.DType](idx, v.Data, 0, 1)
+	load := loadInt[v.Type.DType]
+	parallel(w, len(idx), 1, func(lo, hi int) { load(idx[lo:hi], v.Data, lo, 1) })
 	return idx
 }
 
@@ -35,7 +36,7 @@ func checkIndex(idx int64, axis int, shape ops.Shape) error {
 // offsets reads positions along axes, one a row of indices, as distances in
 // elements from the start of a tensor.
 func offsets(w *sched.Worker, v Value, axes []int, shape ops.Shape) ([]int, error) {
-	idx, strides := indices(v), shape.Strides()
+	idx, strides := indices(w, v), shape.Strides()
 	at := make([]int, len(idx)/len(axes))
 	var wrong atomic.Bool
 	parallel(w, len(at), len(axes), func(lo, hi int) {
@@ -141,11 +142,11 @@ func take(in *call, args, outs []Value) error {
 		}
 		return nil
 	}
-	parallel(in.w, len(dst)/inner, inner, func(lo, hi int) {
+	parallelOn(in.w, len(dst)/inner, inner, func(w *sched.Worker, lo, hi int) {
 		base, j := lo/len(at)*outer, lo%len(at)
 		for i := lo; i < hi; i++ {
 			from := base + at[j]*size
-			copy(dst[i*inner:(i+1)*inner], src[from:from+inner])
+			copyBytes(w, dst[i*inner:(i+1)*inner], src[from:from+inner])
 			if j++; j == len(at) {
 				base, j = base+outer, 0
 			}
@@ -156,7 +157,7 @@ func take(in *call, args, outs []Value) error {
 
 func takeAlongAxis(in *call, args, outs []Value) error {
 	shape, axis := args[0].Type.Shape, in.Attrs[0][0]
-	idx, strides := indices(args[1]), shape.Strides()
+	idx, strides := indices(in.w, args[1]), shape.Strides()
 	var p plan
 	p.reset()
 	for i := len(shape) - 1; i >= 0; i-- {
@@ -193,7 +194,7 @@ func indexedPut(in *call, args, outs []Value) error {
 	s := slicedBy(args[0].Type.Shape, in.Attrs[0])
 	p := pace{w: in.w}
 	for i, to := range at { // in order: the last one stays
-		p.step(8)
+		p.step(max(8, s.size))
 		s.move(in.w, &outs[0], &updates, to, i*s.size, true)
 	}
 	return nil
@@ -219,15 +220,15 @@ func addAt[C class](in *call, args, outs []Value) error {
 	}
 	target, updates := loadAll[C](in.w, args[0]), loadAll[C](in.w, args[2])
 	s := slicedBy(args[0].Type.Shape, in.Attrs[0])
-	inner := s.distances()
 	p := pace{w: in.w}
+	inner := distances(&p, s.shape, s.strides)
 	for i, to := range at {
 		p.step(s.size)
 		for j, x := range updates[i*s.size : (i+1)*s.size] {
 			target[to+inner[j]] += x
 		}
 	}
-	storeAs[C](outs[0].Type.DType)(outs[0].Data, 0, target)
+	storeAll(in.w, outs[0], target)
 	return nil
 }
 
@@ -239,14 +240,21 @@ func loadAll[C class](w *sched.Worker, v Value) []C {
 	return xs
 }
 
-// distances lists where the elements of a slice are, from its first.
-func (s *sliced) distances() []int {
+// storeAll writes a whole value.
+func storeAll[C class](w *sched.Worker, v Value, xs []C) {
+	store := storeAs[C](v.Type.DType)
+	parallel(w, len(xs), 1, func(lo, hi int) { store(v.Data, lo, xs[lo:hi]) })
+}
+
+// distances lists where the elements of a box are, from its first, in row-major order.
+func distances(p *pace, lengths, strides []int) []int {
 	at := []int{0}
-	for i, d := range s.shape {
-		next := make([]int, 0, len(at)*d)
+	for i, n := range lengths {
+		next := make([]int, 0, len(at)*n)
 		for _, a := range at {
-			for j := range d {
-				next = append(next, a+j*s.strides[i])
+			for j := range n {
+				next = append(next, a+j*strides[i])
+				p.step(1)
 			}
 		}
 		at = next
@@ -263,5 +271,5 @@ func CheckIndices(in *ops.Instr, shape ops.Shape, idx Value) error {
 		copy(data, idx.Data)
 		idx.Data = data
 	}
-	return firstWrong(indices(idx), in.Attrs[0], shape)
+	return firstWrong(indices(nil, idx), in.Attrs[0], shape)
 }

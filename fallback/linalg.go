@@ -95,7 +95,7 @@ func eachMatrix[C field](in *call, args, outs []Value, f func(*problem[C]) error
 		}
 	}
 	for i, v := range outs {
-		storeAs[C](v.Type.DType)(v.Data, 0, dsts[i])
+		storeAll(in.w, v, dsts[i])
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func factorLU(w *sched.Worker, n int, a []float64, pivots []int) {
 		parallel(w, n-end, (end-k)*(end-k), func(lo, hi int) {
 			blas64.Trsm(blas.Left, blas.NoTrans, 1, l, blas64.General{Rows: end - k, Cols: hi - lo, Data: a[k*n+end+lo:], Stride: n})
 		})
-		t := tiled[float64]{multiply: blas64.Implementation().Dgemm, ta: blas.NoTrans, tb: blas.NoTrans, m: n - end, n: n - end, k: end - k,
+		t := tiled[float64]{multiply: plainBLAS.Dgemm, ta: blas.NoTrans, tb: blas.NoTrans, m: n - end, n: n - end, k: end - k,
 			alpha: -1, a: a[end*n+k:], lda: n, b: a[k*n+end:], ldb: n, c: a[end*n+end:], ldc: n}
 		t.run(w)
 	}
@@ -108,7 +108,7 @@ func factorCholesky(w *sched.Worker, n int, a []float64) bool {
 		})
 		for col := end; col < n; col += tileSide { // beneath the diagonal alone
 			last := min(col+tileSide, n)
-			t := tiled[float64]{multiply: blas64.Implementation().Dgemm, ta: blas.NoTrans, tb: blas.Trans, m: n - col, n: last - col, k: end - k,
+			t := tiled[float64]{multiply: plainBLAS.Dgemm, ta: blas.NoTrans, tb: blas.Trans, m: n - col, n: last - col, k: end - k,
 				alpha: -1, a: a[col*n+k:], lda: n, b: a[col*n+k:], ldb: n, c: a[col*n+col:], ldc: n}
 			t.run(w)
 		}

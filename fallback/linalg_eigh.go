@@ -5,9 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/lapack"
-	lapackgo "gonum.org/v1/gonum/lapack/gonum"
-
 	"nxvk/fallback/sched"
 )
 
@@ -76,7 +73,7 @@ func (e *eigen[C]) reflected() {
 }
 
 // tridiagonal makes the matrix tridiagonal by reflectors and real by phases,
-// which leaves the rest to LAPACK. It works on a copy, and reports whether that
+// which leaves the rest to tridiagonal. It works on a copy, and reports whether that
 // converged.
 func (e *eigen[C]) tridiagonal() bool {
 	n := e.n
@@ -90,8 +87,8 @@ func (e *eigen[C]) tridiagonal() bool {
 	for k := range n - 1 {
 		p.step((n - k) * (n - k) * 4)
 		h, next := reflect(lower, n, k)
-		h.apply(lower, n, k+1, work)
-		h.applyRight(lower, n, k)
+		h.apply(e.w, lower, n, k+1, work)
+		h.applyRight(e.w, lower, n, k)
 		lower[k*n+k] = next
 		hs = append(hs, h)
 	}
@@ -109,11 +106,11 @@ func (e *eigen[C]) tridiagonal() bool {
 			}
 		}
 	}
-	z, space := make([]float64, n*n), make([]float64, max(1, 2*n-2))
-	if !(lapackgo.Implementation{}).Dsteqr(lapack.EVTridiag, n, e.values, sub, z, n, space) {
+	t := tridiagonal{w: e.w, n: n, d: e.values, e: sub, z: make([]float64, n*n)}
+	if !t.solve() {
 		return false
 	}
-	e.combine(q, phases, z)
+	e.combine(q, phases, t.z)
 	return true
 }
 

@@ -104,11 +104,12 @@ func solveBatch[C field](p *problem[C]) error {
 		solveReal(p.in.w, a, any(x).([]float64), n, m)
 		return nil
 	}
+	pace := pace{w: p.in.w}
 	for i := range n {
-		f.clearRow(x, m, i, 0, i)
+		f.clearRow(&pace, x, m, i, 0, i)
 	}
 	for i := n - 1; i >= 0; i-- {
-		f.clearRow(x, m, i, i+1, n)
+		f.clearRow(&pace, x, m, i, i+1, n)
 		for j := range m {
 			x[i*m+j] /= f.a[i*n+i]
 		}
@@ -117,9 +118,10 @@ func solveBatch[C field](p *problem[C]) error {
 }
 
 // clearRow takes what the unknowns lo to hi contribute off row i.
-func (f *lu[C]) clearRow(x []C, m, i, lo, hi int) {
+func (f *lu[C]) clearRow(p *pace, x []C, m, i, lo, hi int) {
 	row := x[i*m : i*m+m]
 	for k := lo; k < hi; k++ {
+		p.step(m)
 		q := f.a[i*f.n+k]
 		for j, y := range x[k*m : k*m+m] {
 			row[j] -= q * y

@@ -62,24 +62,26 @@ func householder[C field](x C, size, beneath float64) (first, turned C) {
 	return x + phase*number[C](size), -phase * number[C](size)
 }
 
-// apply multiplies columns from lo on of a matrix with n columns from the left.
-func (h *reflector[C]) apply(a []C, n, lo int, work []C) {
+// apply multiplies columns from first on of a matrix with n columns from the left.
+func (h *reflector[C]) apply(w *sched.Worker, a []C, n, first int, work []C) {
 	if h.tau == 0 {
 		return
 	}
-	work = work[:n-lo]
-	clear(work)
-	for k, v := range h.v {
-		axpy(conj(v), a[(h.at+k)*n+lo:][:n-lo], work)
-	}
-	for k, v := range h.v {
-		axpy(number[C](-h.tau)*v, work, a[(h.at+k)*n+lo:][:n-lo])
-	}
+	parallel(w, n-first, 4*len(h.v), func(lo, hi int) {
+		sums, at := work[lo:hi], h.at*n+first+lo
+		clear(sums)
+		for k, v := range h.v {
+			axpy(conj(v), a[at+k*n:][:hi-lo], sums)
+		}
+		for k, v := range h.v {
+			axpy(number[C](-h.tau)*v, sums, a[at+k*n:][:hi-lo])
+		}
+	})
 }
 
 // applyRight multiplies rows from lo on of a matrix with n columns, of which
 // the reflector spans the last ones, from the right.
-func (h *reflector[C]) applyRight(a []C, n, lo int) {
+func (h *reflector[C]) applyRight(w *sched.Worker, a []C, n, first int) {
 	if h.tau == 0 {
 		return
 	}
@@ -87,10 +89,12 @@ func (h *reflector[C]) applyRight(a []C, n, lo int) {
 	for i, v := range h.v {
 		bar[i] = conj(v)
 	}
-	for ; (lo+1)*n <= len(a); lo++ {
-		row := a[lo*n+from : lo*n+n]
-		axpy(number[C](-h.tau)*dotu(h.v, row), bar, row)
-	}
+	parallel(w, len(a)/n-first, 4*len(h.v), func(lo, hi int) {
+		for i := first + lo; i < first+hi; i++ {
+			row := a[i*n+from : i*n+n]
+			axpy(number[C](-h.tau)*dotu(h.v, row), bar, row)
+		}
+	})
 }
 
 // triangulate turns a matrix into its r and returns the reflectors, first to
@@ -102,7 +106,7 @@ func triangulate[C field](w *sched.Worker, a []C, m, n int) []reflector[C] {
 	for i := range min(m-1, n) {
 		p.step((m - i) * (n - i) * 2)
 		h, diagonal := reflect(a, n, i)
-		h.apply(a, n, i+1, work)
+		h.apply(w, a, n, i+1, work)
 		a[i*n+i] = diagonal
 		for k := i + 1; k < m; k++ {
 			a[k*n+i] = 0
@@ -121,7 +125,7 @@ func orthonormal[C field](w *sched.Worker, q []C, k int, hs []reflector[C]) {
 	work, p := make([]C, k), pace{w: w}
 	for i := len(hs) - 1; i >= 0; i-- {
 		p.step(len(hs[i].v) * k * 2)
-		hs[i].apply(q, k, min(hs[i].at, k), work)
+		hs[i].apply(w, q, k, min(hs[i].at, k), work)
 	}
 }
 

@@ -5,9 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/lapack"
-	lapackgo "gonum.org/v1/gonum/lapack/gonum"
-
 	"nxvk/fallback/sched"
 )
 
@@ -29,7 +26,7 @@ func svdIn[C field](p *problem[C]) error {
 	m, n, full := p.m, p.n, p.in.Attrs[0][0] != 0
 	var s *singular[C]
 	if x, ok := any(a).([]float64); ok {
-		s = svdReal[C](x, m, n, full)
+		s = svdReal[C](p.in.w, x, m, n, full)
 	}
 	switch {
 	case s != nil:
@@ -81,28 +78,6 @@ func (s *singular[C]) orient() {
 			}
 		}
 	}
-}
-
-// svdReal decomposes by LAPACK, which destroys a. It returns nil where that
-// does not converge, with a restored.
-func svdReal[C field](a []float64, m, n int, full bool) *singular[C] {
-	job, k := lapack.SVDStore, min(m, n)
-	rows, cols := k, k
-	if full {
-		job, rows, cols = lapack.SVDAll, n, m
-	}
-	s := &singular[C]{m: m, n: n, values: make([]float64, k)}
-	b, u, vt := slices.Clone(a), make([]float64, m*cols), make([]float64, rows*n)
-	work := make([]float64, 1)
-	var impl lapackgo.Implementation
-	impl.Dgesvd(job, job, m, n, b, n, s.values, u, cols, vt, n, work, -1)
-	work = make([]float64, int(work[0]))
-	if !impl.Dgesvd(job, job, m, n, b, n, s.values, u, cols, vt, n, work, len(work)) {
-		return nil
-	}
-	s.u = any(adjoint(u, m, cols)).([]C)
-	s.v = any(vt).([]C)
-	return s
 }
 
 // svdJacobi makes the columns of a matrix that is not wide orthogonal by

@@ -23,9 +23,16 @@ var movementKernels = map[ops.Op]kernel{
 
 // sameBytes is an operation that changes the shape alone.
 func sameBytes(in *call, args, outs []Value) error {
-	dst, src := outs[0].Data, args[0].Data
-	parallel(in.w, len(src), 1, func(lo, hi int) { copy(dst[lo:hi], src[lo:hi]) })
+	copyBytes(in.w, outs[0].Data, args[0].Data)
 	return nil
+}
+
+func copyBytes(w *sched.Worker, dst, src []byte) {
+	if len(src) < parallelMin {
+		copy(dst, src)
+		return
+	}
+	parallel(w, len(src), 1, func(lo, hi int) { copy(dst[lo:hi], src[lo:hi]) })
 }
 
 // bitcast copies bytes. Types of less than a byte differ in how the byte is
@@ -173,9 +180,14 @@ func put(w *sched.Worker, out, part *Value, at []int) {
 	m.copy(out, part)
 }
 
+// partCost is what an operand that is joined counts for, beside its elements.
+const partCost = 64
+
 func concatenate(in *call, args, outs []Value) error {
 	axis, at := in.Attrs[0][0], make([]int, len(outs[0].Type.Shape))
+	p := pace{w: in.w}
 	for _, v := range args {
+		p.step(partCost + v.Type.Size())
 		part := asDType(in.w, v, outs[0].Type.DType)
 		put(in.w, &outs[0], &part, at)
 		at[axis] += v.Type.Shape[axis]
@@ -185,7 +197,9 @@ func concatenate(in *call, args, outs []Value) error {
 
 func stack(in *call, args, outs []Value) error {
 	axis, at := in.Attrs[0][0], make([]int, len(outs[0].Type.Shape))
+	p := pace{w: in.w}
 	for _, v := range args {
+		p.step(partCost + v.Type.Size())
 		part := asDType(in.w, v, outs[0].Type.DType)
 		part.Type.Shape = slices.Insert(slices.Clone(part.Type.Shape), axis, 1)
 		put(in.w, &outs[0], &part, at)

@@ -18,7 +18,8 @@ type moves struct {
 	dst, src      [ops.MaxRank]int // steps, in elements; those of src may be 0 or negative
 	dstAt, srcAt  int
 	dst2D, src2D  int // of the dimension that a transpose reads along
-	tiled, blocks int // its size and how many tiles it has, or 0
+	tiled, blocks int // its size and how many tiles it has, or 0 and 1
+	each, pieces  int // the innermost dimension is copied in so many pieces of so many elements
 }
 
 var movesPool = sync.Pool{New: func() any { return new(moves) }}
@@ -71,6 +72,9 @@ func (m *moves) copy(dst, src *Value) {
 // tile is the side of the squares in which a transpose reads and writes.
 const tile = 32
 
+// longRun is how much of the innermost dimension is copied at a time: whole squares.
+const longRun = 32 << 10
+
 // tileUp takes out the dimension along which the source is dense, where that is
 // not the innermost, so that the innermost two can be copied in squares.
 func (m *moves) tileUp() {
@@ -96,19 +100,21 @@ func move[T any](m *moves, dst, src []T) {
 		dst[m.dstAt] = src[m.srcAt]
 		return
 	}
+	m.blocks = 1
 	m.tileUp()
 	last := m.rank - 1
-	n, cost := 1, m.shape[last]
+	longest := longRun
+	if m.tiled > 0 {
+		longest /= tile
+	}
+	m.each = min(m.shape[last], longest)
+	m.pieces = (m.shape[last] + m.each - 1) / m.each
+	n, cost := m.blocks*m.pieces, m.each
 	for _, d := range m.shape[:last] {
 		n *= d
 	}
 	if m.tiled > 0 {
-		n, cost = n*m.blocks, cost*tile
-	}
-	if last == 0 && m.tiled == 0 && m.dst[0] == 1 && m.src[0] == 1 && cost >= parallelMin {
-		to, from := dst[m.dstAt:], src[m.srcAt:]
-		parallel(m.w, cost, 1, func(lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
-		return
+		cost *= tile
 	}
 	if n*cost < parallelMin {
 		moveRange(m, dst, src, 0, n)
@@ -117,30 +123,29 @@ func move[T any](m *moves, dst, src []T) {
 	parallel(m.w, n, cost, func(lo, hi int) { moveRange(m, dst, src, lo, hi) })
 }
 
-// moveRange copies the innermost runs, or squares, lo to hi.
+// moveRange copies the pieces of innermost runs, or of strips of squares, lo to hi.
 func moveRange[T any](m *moves, dst, src []T, lo, hi int) {
 	last := m.rank - 1
 	var index [ops.MaxRank]int
-	d, s, rest := m.dstAt, m.srcAt, lo
-	block := 0
-	if m.tiled > 0 {
-		rest, block = lo/m.blocks, lo%m.blocks
-	}
+	parts := m.blocks * m.pieces
+	d, s, rest, part := m.dstAt, m.srcAt, lo/parts, lo%parts
 	for i := last - 1; i >= 0; i-- {
 		index[i] = rest % m.shape[i]
 		rest /= m.shape[i]
 		d, s = d+index[i]*m.dst[i], s+index[i]*m.src[i]
 	}
 	for ; lo < hi; lo++ {
+		at := part % m.pieces * m.each
+		n := min(m.each, m.shape[last]-at)
 		if m.tiled > 0 {
-			moveTiles(m, dst, src, d, s, block)
-			if block++; block < m.blocks {
-				continue
-			}
-			block = 0
+			moveTiles(m, dst, src, d+at*m.dst[last], s+at*m.src[last], part/m.pieces, n)
 		} else {
-			moveRun(dst, src, d, s, m.shape[last], m.dst[last], m.src[last])
+			moveRun(dst, src, d+at*m.dst[last], s+at*m.src[last], n, m.dst[last], m.src[last])
 		}
+		if part++; part < parts {
+			continue
+		}
+		part = 0
 		for i := last - 1; i >= 0; i-- {
 			index[i]++
 			d, s = d+m.dst[i], s+m.src[i]
@@ -171,13 +176,13 @@ func moveRun[T any](dst, src []T, d, s, n, dstStep, srcStep int) {
 }
 
 // moveTiles copies one strip of squares: up to tile elements of the dimension
-// taken out, by all of the innermost.
-func moveTiles[T any](m *moves, dst, src []T, d, s, block int) {
+// taken out, by some of the innermost.
+func moveTiles[T any](m *moves, dst, src []T, d, s, block, along int) {
 	last := m.rank - 1
 	from := block * tile
 	to := min(from+tile, m.tiled)
-	for col := 0; col < m.shape[last]; col += tile {
-		n := min(tile, m.shape[last]-col)
+	for col := 0; col < along; col += tile {
+		n := min(tile, along-col)
 		for row := from; row < to; row++ {
 			moveRun(dst, src, d+row*m.dst2D+col*m.dst[last], s+row*m.src2D+col*m.src[last],
 				n, m.dst[last], m.src[last])

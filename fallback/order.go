@@ -46,6 +46,9 @@ func byClass(in *call, args, outs []Value, o ordering) error {
 	return nil
 }
 
+// lineCost is what a line counts for, beside its elements.
+const lineCost = 64
+
 // line is one run of elements along an axis.
 type line struct{ at, step, n int }
 
@@ -57,7 +60,7 @@ func eachLine(w *sched.Worker, shape ops.Shape, axis int, f func(w *sched.Worker
 	}
 	step := shape.Strides()[axis]
 	n := shape[axis]
-	parallelOn(w, shape.Size()/n, n, func(w *sched.Worker, lo, hi int) {
+	parallelOn(w, shape.Size()/n, lineCost+n, func(w *sched.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			f(w, line{at: i/step*step*n + i%step, step: step, n: n})
 		}
@@ -123,12 +126,15 @@ func topKIn[C realClass](in *call, args, outs []Value) {
 		xs, top, order := make([]C, l.n), make([]C, k), make([]int64, k)
 		loadLine(w, load, xs, args[0].Data, l)
 		ranks(w, xs, true, func(items []ranked) {
-			for i, x := range items[:k] {
-				top[i], order[i] = xs[x.at], int64(x.at)
-			}
+			parallel(w, k, 4, func(lo, hi int) {
+				for i, x := range items[lo:hi] {
+					top[lo+i], order[lo+i] = xs[x.at], int64(x.at)
+				}
+			})
 		})
-		store(outs[0].Data, l.at/l.n*k, top)
-		storeIndex(outs[1].Data, l.at/l.n*k, order)
+		to := line{at: l.at / l.n * k, step: 1, n: k}
+		scatterLine(w, store, outs[0].Data, to, top)
+		scatterLine(w, storeIndex, outs[1].Data, to, order)
 	})
 }
 

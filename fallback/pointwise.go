@@ -97,13 +97,16 @@ func elementsBy[C class](in *call, fn *scalar[C], args []Value, out *Value) erro
 		return nil
 	}
 	shared := j // the goroutines' copy; small calls keep theirs on the stack
-	parallel(in.w, s.plan.n, 1, func(lo, hi int) {
+	parallel(in.w, s.plan.n, functionCost, func(lo, hi int) {
 		own := scratches.Get().(*scratch)
 		shared.run(own, lo, hi)
 		scratches.Put(own)
 	})
 	return nil
 }
+
+// functionCost is what an element of a function counts for, beside one that is copied.
+const functionCost = 4
 
 // noClass says why an operation has no function in a class.
 func noClass[C class]() error {

@@ -28,7 +28,7 @@ var rankings = sync.Pool{New: func() any { return new(ranking) }}
 func ranks[C realClass](w *sched.Worker, xs []C, descending bool, f func(items []ranked)) {
 	r := rankings.Get().(*ranking)
 	defer rankings.Put(r)
-	r.items, r.spare = slices.Grow(r.items[:0], len(xs))[:len(xs)], slices.Grow(r.spare[:0], len(xs))[:len(xs)]
+	r.items, r.spare = sized(w, r.items, len(xs)), sized(w, r.spare, len(xs))
 	parallel(w, len(xs), 4, func(lo, hi int) {
 		items := r.items[lo:hi]
 		setKeys(items, xs[lo:hi], lo)
@@ -40,6 +40,17 @@ func ranks[C realClass](w *sched.Worker, xs []C, descending bool, f func(items [
 	})
 	r.sort(&pace{w: w})
 	f(r.items)
+}
+
+// sized returns items of a length, whatever they hold. To make many takes long.
+func sized(w *sched.Worker, items []ranked, n int) []ranked {
+	if cap(items) >= n {
+		return items[:n]
+	}
+	if n >= parallelMin {
+		w.Check()
+	}
+	return make([]ranked, n)
 }
 
 // setKeys gives elements their keys and places, the first of which is at.
@@ -85,8 +96,11 @@ func (r *ranking) sort(p *pace) {
 		return
 	}
 	differ := uint64(0)
-	for _, x := range r.items {
-		differ |= x.key ^ r.items[0].key
+	for part := range slices.Chunk(r.items, turn/2) {
+		for _, x := range part {
+			differ |= x.key ^ r.items[0].key
+		}
+		p.step(len(part))
 	}
 	for shift := 0; shift < 64; shift += 8 {
 		if differ>>shift&0xFF != 0 {

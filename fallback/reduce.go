@@ -72,24 +72,24 @@ func reduceIn[C class](in *call, table *reducers[C], args, outs []Value) error {
 	f.kept, f.reduced = &s.plan, &s.reduced
 	splitAxes(f.kept, f.reduced, args[0].Type.Shape, in.Attrs[0])
 	if f.kept.n*f.reduced.n < parallelMin {
-		f.some(0, f.kept.n)
+		f.some(nil, 0, f.kept.n)
 		return nil
 	}
 	big := f // what the goroutines share; a small reduction allocates nothing
 	if big.kept.n == 1 && big.reduced.n > block {
 		big.blocks()
 	} else {
-		parallel(in.w, big.kept.n, big.reduced.n, big.some)
+		parallelOn(in.w, big.kept.n, big.reduced.n, big.some)
 	}
 	return nil
 }
 
 // some computes results lo to hi.
-func (f *folding[C]) some(lo, hi int) {
+func (f *folding[C]) some(w *sched.Worker, lo, hi int) {
 	if f.kept.steps[0][0] == 1 && f.reduced.steps[0][0] != 1 {
-		f.columns(lo, hi)
+		f.columns(w, lo, hi)
 	} else {
-		f.rows(lo, hi)
+		f.rows(w, lo, hi)
 	}
 }
 
@@ -111,15 +111,15 @@ func splitAxes(kept, reduced *plan, shape ops.Shape, axes []int) {
 }
 
 // rows computes results lo to hi one after the other.
-func (f *folding[C]) rows(lo, hi int) {
-	s := scratches.Get().(*scratch)
+func (f *folding[C]) rows(w *sched.Worker, lo, hi int) {
+	s, p := scratches.Get().(*scratch), pace{w: w}
 	b := bufs[C](s)
 	var kept cursor
 	kept.seek(f.kept, lo)
 	for lo < hi {
 		n := kept.run(min(chunk, hi-lo))
 		for i := range n {
-			b[1][i] = f.part(s, b[0], kept.at[0]+i*f.kept.steps[0][0], 0, f.reduced.n)
+			b[1][i] = f.part(&p, s, b[0], kept.at[0]+i*f.kept.steps[0][0], 0, f.reduced.n)
 		}
 		f.store(f.dst, lo, b[1][:n])
 		kept.advance(n)
@@ -130,7 +130,7 @@ func (f *folding[C]) rows(lo, hi int) {
 
 // part folds elements lo to hi of the reduced dimensions of the result whose
 // first element is at base.
-func (f *folding[C]) part(s *scratch, buf []C, base, lo, hi int) C {
+func (f *folding[C]) part(p *pace, s *scratch, buf []C, base, lo, hi int) C {
 	acc, fold := f.identity, f.fold
 	if f.reduced.n > longReduction {
 		fold = f.long
@@ -141,6 +141,7 @@ func (f *folding[C]) part(s *scratch, buf []C, base, lo, hi int) C {
 		n := c.run(min(chunk, hi-lo))
 		f.load(buf[:n], f.src, base+c.at[0], f.reduced.steps[0][0])
 		acc = fold(acc, buf[:n])
+		p.step(n)
 		c.advance(n)
 		lo += n
 	}
@@ -150,10 +151,10 @@ func (f *folding[C]) part(s *scratch, buf []C, base, lo, hi int) C {
 // blocks folds everything into one result, block by block.
 func (f *folding[C]) blocks() {
 	parts := make([]C, (f.reduced.n+block-1)/block)
-	parallel(f.w, len(parts), block, func(lo, hi int) {
-		s := scratches.Get().(*scratch)
+	parallelOn(f.w, len(parts), block, func(w *sched.Worker, lo, hi int) {
+		s, p := scratches.Get().(*scratch), pace{w: w}
 		for i := lo; i < hi; i++ {
-			parts[i] = f.part(s, bufs[C](s)[0], 0, i*block, min((i+1)*block, f.reduced.n))
+			parts[i] = f.part(&p, s, bufs[C](s)[0], 0, i*block, min((i+1)*block, f.reduced.n))
 		}
 		scratches.Put(s)
 	})
@@ -162,8 +163,8 @@ func (f *folding[C]) blocks() {
 
 // columns computes results lo to hi where neighbours lie next to each other:
 // a chunk of results takes one run of elements at a time.
-func (f *folding[C]) columns(lo, hi int) {
-	s := scratches.Get().(*scratch)
+func (f *folding[C]) columns(w *sched.Worker, lo, hi int) {
+	s, p := scratches.Get().(*scratch), pace{w: w}
 	b := bufs[C](s)
 	var kept cursor
 	kept.seek(f.kept, lo)
@@ -178,6 +179,7 @@ func (f *folding[C]) columns(lo, hi int) {
 		for range f.reduced.n {
 			f.load(xs, f.src, kept.at[0]+c.at[0], 1)
 			f.join(acc, xs)
+			p.step(n)
 			c.advance(1)
 		}
 		f.store(f.dst, lo, acc)

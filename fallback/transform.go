@@ -67,12 +67,14 @@ func transformAlong(w *sched.Worker, s spectrum, src, dst Value, prepare func(xs
 	load, store := loadCplx[src.Type.DType], storeCplx[dst.Type.DType]
 	in := src.Type.Shape
 	step, n := in.Strides()[s.axis], in[s.axis]
-	parallelOn(w, in.Size()/n, s.length*16, func(w *sched.Worker, lo, hi int) {
+	parallelOn(w, in.Size()/n, lineCost+s.length*16, func(w *sched.Worker, lo, hi int) {
 		xs, ys := make([]complex128, max(s.length, 1)), make([]complex128, s.length)
 		for i := lo; i < hi; i++ {
-			clear(xs)
-			load(xs[:min(n, s.length)], src.Data, i/step*step*n+i%step, step)
+			given := min(n, s.length)
+			loadLine(w, load, xs[:given], src.Data, line{i/step*step*n + i%step, step, given})
+			clear(xs[given:])
 			if prepare != nil {
+				w.Check()
 				prepare(xs)
 			}
 			s.line(w, ys, xs)
@@ -85,20 +87,22 @@ func transformAlong(w *sched.Worker, s spectrum, src, dst Value, prepare func(xs
 // conjugates.
 func (s *spectrum) line(w *sched.Worker, dst, xs []complex128) {
 	if s.inverse {
-		for i, x := range xs {
-			xs[i] = complex(real(x), -imag(x))
-		}
+		parallel(w, len(xs), 2, func(lo, hi int) {
+			for i, x := range xs[lo:hi] {
+				xs[lo+i] = complex(real(x), -imag(x))
+			}
+		})
 	}
 	forward(w, dst, xs)
-	if s.inverse {
-		n := float64(s.length)
-		for i, x := range dst {
-			dst[i] = complex(real(x)/n, -imag(x)/n)
+	parallel(w, len(dst), 4, func(lo, hi int) {
+		for i, x := range dst[lo:hi] {
+			if s.inverse {
+				n := float64(s.length)
+				x = complex(real(x)/n, -imag(x)/n)
+			}
+			dst[lo+i] = complex(s.flush(real(x)), s.flush(imag(x)))
 		}
-	}
-	for i, x := range dst {
-		dst[i] = complex(s.flush(real(x)), s.flush(imag(x)))
-	}
+	})
 }
 
 func (s *spectrum) flush(x float64) float64 {

@@ -53,7 +53,7 @@ func solveIn[C class](in *call, args, outs []Value) error {
 			}
 		}
 	}
-	storeAs[C](outs[0].Type.DType)(outs[0].Data, 0, b)
+	storeAll(in.w, outs[0], b)
 	return nil
 }
 

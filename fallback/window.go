@@ -79,8 +79,8 @@ func windowIn[C class](in *call, table *scalars[C], lowest, highest C, args, out
 	w := windows{shape: args[0].Type.Shape, strides: args[0].Type.Shape.Strides(), out: outs[0].Type.Shape,
 		window: in.Attrs[0], padding: in.Attrs[1], every: in.Attrs[2], dilations: in.Attrs[3]}
 	xs, store := loadAll[C](in.w, args[0]), storeAs[C](outs[0].Type.DType)
-	parallel(in.w, outs[0].Type.Size(), ops.Shape(w.window).Size(), func(lo, hi int) {
-		acc := make([]C, 1)
+	parallelOn(in.w, outs[0].Type.Size(), ops.Shape(w.window).Size(), func(by *sched.Worker, lo, hi int) {
+		acc, p := make([]C, 1), pace{w: by}
 		for i := lo; i < hi; i++ {
 			acc[0] = identity
 			w.visit(i, func(at int) {
@@ -89,6 +89,7 @@ func windowIn[C class](in *call, table *scalars[C], lowest, highest C, args, out
 					x = xs[at]
 				}
 				acc[0] = join(x, acc[0])
+				p.step(1)
 			})
 			store(outs[0].Data, i, acc)
 		}
@@ -133,7 +134,8 @@ func windowScatter(in *call, args, outs []Value) error {
 func extremePlaces[C realClass](by *sched.Worker, op ops.Op, w *windows, args []Value) []int {
 	xs, initial := loadAll[C](by, args[0]), loadAll[C](by, args[2])[0]
 	places := make([]int, w.out.Size())
-	parallel(by, len(places), ops.Shape(w.window).Size(), func(lo, hi int) {
+	parallelOn(by, len(places), ops.Shape(w.window).Size(), func(by *sched.Worker, lo, hi int) {
+		p := pace{w: by}
 		for i := lo; i < hi; i++ {
 			var best C
 			first := true
@@ -145,6 +147,7 @@ func extremePlaces[C realClass](by *sched.Worker, op ops.Op, w *windows, args []
 				if first || (op == ops.WindowScatterMax && x >= best) || (op == ops.WindowScatterMin && x <= best) {
 					best, places[i], first = x, at, false
 				}
+				p.step(1)
 			})
 		}
 	})
@@ -156,9 +159,11 @@ func extremePlaces[C realClass](by *sched.Worker, op ops.Op, w *windows, args []
 func addPlaces[C class](w *sched.Worker, places []int, args, outs []Value) {
 	source, initial := loadAll[C](w, args[1]), loadAll[C](w, args[2])[0]
 	out := make([]C, outs[0].Type.Size())
-	for i := range out {
-		out[i] = initial
-	}
+	parallel(w, len(out), 1, func(lo, hi int) {
+		for i := range out[lo:hi] {
+			out[lo+i] = initial
+		}
+	})
 	p := pace{w: w}
 	for i, at := range places {
 		p.step(2)
@@ -166,5 +171,5 @@ func addPlaces[C class](w *sched.Worker, places []int, args, outs []Value) {
 			out[at] += source[i]
 		}
 	}
-	storeAs[C](outs[0].Type.DType)(outs[0].Data, 0, out)
+	storeAll(w, outs[0], out)
 }

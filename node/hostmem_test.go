@@ -26,7 +26,7 @@ func TestHostMemory(t *testing.T) {
 		{"beside a device", 1 << 20, []*vulkan.Device{{}}, share},
 	} {
 		cfg := Config{MemoryLimit: x.limit, Log: zerolog.New(io.Discard)}
-		h := cfg.hostMemory(x.devices)
+		h := cfg.newHostMemory(x.devices)
 		if physical == 0 && x.want == 0 {
 			continue // the system does not say: no limit
 		}

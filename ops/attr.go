@@ -49,7 +49,7 @@ func (k AttrKind) width() int {
 // checkAttrs reports whether the values fit the schema.
 func (f *Info) checkAttrs(values [][]int) error {
 	if len(values) != len(f.Attrs) {
-		return fmt.Errorf("takes %d attributes, got %d", len(f.Attrs), len(values))
+		return fmt.Errorf("takes %d attributes, has %d", len(f.Attrs), len(values))
 	}
 	for i, a := range f.Attrs {
 		if a.Kind == Block {

@@ -1,6 +1,9 @@
 package ops
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // ID names a value of a session. The client chooses it.
 type ID uint64
@@ -96,17 +99,17 @@ func (in *Instr) Check(types []Type) error {
 	f := in.Op.Info()
 	switch {
 	case f.Arity != Variadic && len(in.Ins) != f.Arity:
-		return fmt.Errorf("takes %d operands, got %d", f.Arity, len(in.Ins))
+		return fmt.Errorf("takes %d operands, has %d", f.Arity, len(in.Ins))
 	case f.Arity == Variadic && len(in.Ins) == 0 && f.Kind != Control:
-		return fmt.Errorf("takes at least one operand, got none")
+		return errors.New("takes at least one operand, has none")
 	case f.Results != Variadic && len(in.Outs) != f.Results:
-		return fmt.Errorf("gives %d results, %d are named", f.Results, len(in.Outs))
+		return fmt.Errorf("gives %d results, has %d", f.Results, len(in.Outs))
 	}
 	if err := f.checkAttrs(in.Attrs); err != nil {
 		return err
 	}
 	if want := f.regions(); len(in.Regions) != want {
-		return fmt.Errorf("takes %d regions, got %d", want, len(in.Regions))
+		return fmt.Errorf("takes %d regions, has %d", want, len(in.Regions))
 	}
 	for i := range in.Outs {
 		if err := in.Outs[i].Type.Check(); err != nil {
@@ -129,7 +132,7 @@ func (in *Instr) checkShapes(f *Info, types []Type) error {
 	}
 	for i, s := range shapes {
 		if got := in.Outs[i].Type.Shape; !got.Equal(s) {
-			return fmt.Errorf("%w of result %d is stated as %v, must be %v", ErrShape, i, got, s)
+			return fmt.Errorf("%w of result %d must be %v, is stated as %v", ErrShape, i, s, got)
 		}
 	}
 	return nil
@@ -153,13 +156,13 @@ func (in *Instr) checkResultTypes(f *Info, types []Type) error {
 			ok, want = d.IsComplex(), "a complex type"
 		}
 		if !ok {
-			return fmt.Errorf("result type is %v, must be %s", d, want)
+			return fmt.Errorf("the result type must be %s, is %v", want, d)
 		}
 	}
 	if f.Result == IndexType && f.Kind == Pointwise {
 		for i, t := range types {
 			if !t.DType.IsInteger() {
-				return fmt.Errorf("operand %d is of %v, must be of an integer type", i, t.DType)
+				return fmt.Errorf("operand %d must be of an integer type, is of %v", i, t.DType)
 			}
 		}
 	}

@@ -62,6 +62,16 @@ func (b *Buffer) Len() int { return b.n }
 // microsecond.
 func (b *Buffer) Bytes() []byte { return b.r.Bytes(b.n) }
 
+// Writable returns the memory where the host may write it: the host sees it, and neither recorded nor
+// running work uses the buffer. Otherwise it returns nil.
+func (b *Buffer) Writable() []byte {
+	m := b.Bytes()
+	if m == nil || !b.d.mem.Idle(b.r) {
+		return nil
+	}
+	return m
+}
+
 // DeviceLocal reports whether the memory is the device's own.
 func (b *Buffer) DeviceLocal() bool { return b.r.Pool().Local() }
 

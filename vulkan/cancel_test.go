@@ -147,9 +147,82 @@ func TestCancelSaysWhy(t *testing.T) {
 	if _, err := s.Download(was, 0, 4); !errors.Is(err, why) {
 		t.Errorf("read: got %v, want %v", err, why)
 	}
+	if err := s.Fill(WriteOnly(was), 4, 64); err != nil {
+		t.Fatal(err)
+	}
+	if err := was.Err(); err != nil {
+		t.Errorf("recorded again: %v", err)
+	}
+	if got := binary.LittleEndian.Uint32(read(t, d, s, was)); got != 4 {
+		t.Errorf("got %d, want 4", got)
+	}
 	wait(t, d, filled(t, s, gone, 3))
 	if err := gone.Err(); err != nil {
 		t.Errorf("after it was written again: %v", err)
+	}
+}
+
+// TestCancelKeepsWhatOthersCountOn cancels a stream behind which others have something
+// submitted: they do not find what memory held before.
+func TestCancelKeepsWhatOthersCountOn(t *testing.T) {
+	d, g := openGate(t)
+	s, other, reader := d.Stream(), d.Stream(), d.Stream()
+	first, second, third, out := must(s.Alloc(64))(t), must(s.Alloc(64))(t), must(s.Alloc(64))(t), must(other.Alloc(64))(t)
+	why := errors.New("the deadline is over")
+	release := g.hold(d)
+	filled(t, s, first, 7)
+	filled(t, s, second, 8)
+	last := filled(t, s, third, 9)
+	copied(t, other, out, first)
+	back := must(reader.Download(second, 0, 64))(t)
+	read8 := must(reader.Submit())(t)
+	if !s.Computes(first) || s.Computes(out) {
+		t.Error("who computes what is not known")
+	}
+	s.Cancel(why)
+	release()
+	if err := d.Wait(t.Context(), last); !errors.Is(err, why) || !errors.Is(third.Err(), why) {
+		t.Errorf("what nobody counts on: got %v and %v, want %v", err, third.Err(), why)
+	}
+	wait(t, d, read8)
+	if got := binary.LittleEndian.Uint32(back.Bytes()); got != 8 || second.Err() != nil {
+		t.Errorf("read %d, %v; want 8", got, second.Err())
+	}
+	back.Release()
+	if got := binary.LittleEndian.Uint32(read(t, d, other, out)); got != 7 || first.Err() != nil {
+		t.Errorf("copied %d, %v; want 7", got, first.Err())
+	}
+	if s.Computes(first) || s.Computes(third) {
+		t.Error("the stream computes still")
+	}
+}
+
+// TestMemoryAfterCancel takes memory of which the last writer was cancelled for data that
+// the host writes.
+func TestMemoryAfterCancel(t *testing.T) {
+	d, g := openGate(t)
+	s := d.Stream()
+	b := must(d.AllocHost(64))(t)
+	release := g.hold(d)
+	filled(t, s, b, 7)
+	s.Cancel(errors.New("the deadline is over"))
+	release()
+	was := b.r
+	b.Free()
+	again := must(d.AllocHost(64))(t)
+	if again.r != was {
+		t.Skip("other memory was taken")
+	}
+	if err := again.Err(); err != nil {
+		t.Errorf("memory of somebody else: %v", err)
+	}
+	to := again.Writable()
+	if to == nil {
+		t.Fatal("the host may not write it")
+	}
+	copy(to, word(5))
+	if got := binary.LittleEndian.Uint32(read(t, d, s, again)); got != 5 {
+		t.Errorf("got %d, want 5", got)
 	}
 }
 

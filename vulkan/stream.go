@@ -41,6 +41,10 @@ func (d *Device) Stream() *Stream {
 	return s
 }
 
+// SetWeight sets the share of the device that the stream has beside other streams: one of weight 2 gets
+// twice the time of one of weight 1, which all have at first. The weight is above 0.
+func (s *Stream) SetWeight(weight float64) { s.d.queue.SetWeight(s.flow, weight) }
+
 // reset makes the batch empty. The first command of the next one has a barrier behind all that
 // was submitted before, so that hazards are a matter of one batch.
 func (s *Stream) reset() {
@@ -159,8 +163,9 @@ func (s *Stream) settle() {
 func (s *Stream) Discard() { s.settle() }
 
 // Cancel discards the commands that are recorded, and those that have been submitted and have
-// not reached the device. err is what their tickets end with, and what [Buffer.Err] returns for
-// the buffers that they would have written.
+// not reached the device, unless another stream has submitted work behind them that uses the same
+// memory. err is what their tickets end with, and what [Buffer.Err] returns for the buffers that they
+// would have written.
 func (s *Stream) Cancel(err error) {
 	s.d.queue.Cancel(s.flow, err)
 	if s.Pending() > 0 {
@@ -169,6 +174,10 @@ func (s *Stream) Cancel(err error) {
 	}
 	s.Discard()
 }
+
+// Computes reports whether the device has yet to complete a submission of this stream that writes the
+// buffer.
+func (s *Stream) Computes(b *Buffer) bool { return s.regions.Computes(b.r) }
 
 // Close discards the commands that are recorded, and those that have not reached the device,
 // unless somebody still holds memory that they write: results that others have yet to read are

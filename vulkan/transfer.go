@@ -64,7 +64,7 @@ func (s *Stream) Upload(dst *Buffer, off int, data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	if m := dst.Bytes(); m != nil && s.d.mem.Idle(dst.r) {
+	if m := dst.Writable(); m != nil {
 		copyBytes(m[off:], data)
 		return nil
 	}

@@ -17,7 +17,8 @@ type Account struct {
 	pool *Pool
 
 	// Guarded by pool.mu.
-	used     time.Duration // processor time, on the clock of the pool
+	weight   float64
+	used     time.Duration // processor time over weight, on the clock of the pool
 	requests []*request    // for slots
 	at       int           // in the queue, where there are any
 	asked    uint64        // when it joined the queue
@@ -28,7 +29,16 @@ type Account struct {
 
 // Account returns a new account.
 func (p *Pool) Account() *Account {
-	return &Account{pool: p, tasks: make(map[*Task]bool)}
+	return &Account{pool: p, weight: 1, tasks: make(map[*Task]bool)}
+}
+
+// SetWeight sets the share of the account beside the shares of others: an account of
+// weight 2 gets twice the processor time of an account of weight 1, which all have at
+// first. The weight is above 0.
+func (a *Account) SetWeight(weight float64) {
+	a.pool.mu.Lock()
+	defer a.pool.mu.Unlock()
+	a.weight = weight
 }
 
 // End cancels all computations of the account, and those that are still to come.
@@ -45,8 +55,8 @@ func (a *Account) End() {
 	}
 }
 
-// Used returns the processor time that the account has used, and at least as much as
-// others had when it began.
+// Used returns the processor time that the account has used, divided by its weight, and
+// at least as much as others had when it began.
 func (a *Account) Used() time.Duration {
 	a.pool.mu.Lock()
 	defer a.pool.mu.Unlock()

@@ -4,7 +4,7 @@
 // processor time: start-time fair queueing (Goyal, Vin and Cheng, 1996), with the
 // session as the flow and a slice of about a millisecond as the packet. So an
 // account that asks for little is served at once, and those that compute without
-// pause have equal shares.
+// pause have shares by their weights, equal ones unless somebody says otherwise.
 //
 // A computation that is started here is recovered from a panic, counted while it
 // runs, and cancelled with its account. It gives up its slot between slices, in

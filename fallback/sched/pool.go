@@ -54,6 +54,11 @@ var processors = runtime.GOMAXPROCS(0)
 // runtime.GOMAXPROCS gave when the process began.
 func Processors() int { return processors }
 
+// SetClock has workers read another clock, before the first computation begins. A worker
+// reads it, on its own thread, each time that it looks whether others wait or it is to
+// stop, so a test can count these looks and do something at one of them.
+func (p *Pool) SetClock(now func() time.Time) { p.now = now }
+
 // Reserve lets goroutines that do not compute run beside a full pool: it raises
 // runtime.GOMAXPROCS by twice the slots of the pool, as many as may be in use. A message is then handled as soon as
 // the system gives its thread a processor, and not once a computation is preempted,
@@ -190,13 +195,14 @@ func (p *Pool) put(w *Worker) {
 	p.serve()
 }
 
-// charge adds the time since the last charge to what the account has used.
+// charge adds the time since the last charge, divided by its weight, to what the account
+// has used.
 func (p *Pool) charge(w *Worker) {
 	now := p.now()
 	spent := now.Sub(w.since)
 	w.since = now
 	a := w.task.account
-	a.used += spent
+	a.used += time.Duration(float64(spent) / a.weight)
 	if len(a.requests) > 0 {
 		heap.Fix(&p.waiting, a.at)
 	}

@@ -2,6 +2,8 @@ package sched
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -61,6 +63,36 @@ func TestShares(t *testing.T) {
 	if s := p.Stats(); s.Running != 0 || s.Waiting != 0 || s.Tasks != 0 {
 		t.Errorf("%+v is left", s)
 	}
+}
+
+// Accounts that compute without pause have shares by weight.
+func TestWeights(t *testing.T) {
+	p := NewPool(1)
+	p.now, p.patience = ticking(), time.Hour
+	weights := []float64{0.5, 1, 2, 7}
+	var done atomic.Int64
+	var all []*Account
+	var ended sync.WaitGroup
+	for _, weight := range weights {
+		a := p.Account()
+		a.SetWeight(weight)
+		all = append(all, a)
+		ended.Add(1)
+		a.Start(fmt.Sprint(weight), func(w *Worker) error { return spin(w, &done) }, func(error) { ended.Done() })
+	}
+	for done.Load() < 1<<22 {
+		runtime.Gosched()
+	}
+	spent := p.Stats().Spent
+	for _, weight := range weights {
+		if got := float64(spent[fmt.Sprint(weight)]) / float64(spent["1"]); math.Abs(got/weight-1) > 0.1 {
+			t.Errorf("weight %v has %v times the time of weight 1", weight, got)
+		}
+	}
+	for _, a := range all {
+		a.End()
+	}
+	ended.Wait()
 }
 
 // One that has used little is served before those that wait longer.

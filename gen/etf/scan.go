@@ -129,9 +129,7 @@ func afterAtom(p []byte, at, tail int) (int, bool, error) {
 	if len(p) <= at {
 		return 0, false, nil
 	}
-	switch p[at] {
-	case tagAtom, tagAtomUTF8, tagSmallAtom, tagSmallAtomUTF8, tagAtomCacheRef:
-	default:
+	if !isAtom(p[at]) {
 		return 0, false, ErrMalformed
 	}
 	n, ok, err := tokenSize(p[at:])

@@ -10,23 +10,23 @@ import "nxvk/ops"
 const maxAhead = 1 << 12
 
 // askAhead has the kernels compiled that the single instructions of a block will
-// need, where values are on the device. lits are parameters that are literals.
+// need, where values are on the device. lits are parameters that are literals. Plans that
+// nobody has made are made apart from the goroutine of the Executor.
 func (e *Executor) askAhead(b *block, lits []*ops.Literal) {
-	defer func() {
-		if r := recover(); r != nil { // it is met again, and answered, at the instruction itself
-			e.cfg.Log.Error().Msgf("plan a program ahead: %v", r)
-		}
-	}()
 	a := asker{e: e, lits: lits, types: make(map[ops.ID]ops.Type), left: maxAhead}
 	a.block(b)
+	if len(a.missing) > 0 {
+		e.planApart(a.missing)
+	}
 }
 
 // asker goes through the blocks of a program.
 type asker struct {
-	e     *Executor
-	lits  []*ops.Literal
-	types map[ops.ID]ops.Type
-	left  int
+	e       *Executor
+	lits    []*ops.Literal
+	types   map[ops.ID]ops.Type
+	left    int
+	missing []unplanned
 }
 
 func (a *asker) block(b *block) {
@@ -75,9 +75,21 @@ func (a *asker) step(in *ops.Instr) {
 	for _, o := range in.Outs {
 		touched = max(touched, o.Type.Size())
 	}
-	if touched > a.e.limit {
-		if p, err := a.e.plan(w); err == nil { // an error is met again when its turn comes
-			a.e.ahead(p)
-		}
+	if touched <= a.e.limit {
+		return
+	}
+	e := a.e
+	e.key = planKey(e.key[:0], w)
+	p, ok := e.plans[string(e.key)]
+	switch {
+	case !ok:
+		p = &planned{err: errBeingMade, soon: true}
+		e.keepPlan(string(e.key), p)
+		a.missing = append(a.missing, unplanned{p, w.detached()})
+	case p.err == errBeingMade:
+		p.soon = true
+	case p.err == nil: // an error is met again when its turn comes
+		p.at = e.clock
+		e.ahead(p)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -30,24 +31,24 @@ type pending struct {
 
 // call sends the operands of a hook or a callback, and sees to the answer. sent
 // says that the step is done.
-func (e *Executor) call(l *Lane, r *run, s *step) (wait, sent bool) {
+func (e *Executor) call(l *Lane, r *run, s *step) (wait queue.Wait, sent bool) {
 	if r.call != nil {
 		return e.answered(r, s)
 	}
 	if r.in.Callbacks == nil {
 		r.err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 			"the program calls back (%v %d), but the run names no process for that", s.in.Op, s.in.Attrs[0][0])}
-		return false, false
+		return 0, false
 	}
 	c := Call{To: *r.in.Callbacks, Run: r.id(), Index: s.in.Attrs[0][0]}
 	for _, o := range s.in.Ins {
 		t, data, wait, err := e.hostData(l, r, o)
 		switch {
-		case wait:
-			return true, false
+		case wait != 0:
+			return queue.ForAnswer, false
 		case err != nil:
 			r.err = err
-			return false, false
+			return 0, false
 		}
 		c.Types, c.Data = append(c.Types, t), append(c.Data, data)
 	}
@@ -57,37 +58,40 @@ func (e *Executor) call(l *Lane, r *run, s *step) (wait, sent bool) {
 		r.call = &pending{ref: c.Ref}
 	}
 	e.cfg.Call(c)
-	return r.call != nil, r.call == nil
+	if r.call != nil {
+		return queue.ForAnswer, false
+	}
+	return 0, true
 }
 
 // hostData is a copy of the elements of an operand.
-func (e *Executor) hostData(l *Lane, r *run, o ops.Operand) (t ops.Type, data []byte, wait bool, err error) {
+func (e *Executor) hostData(l *Lane, r *run, o ops.Operand) (t ops.Type, data []byte, wait queue.Wait, err error) {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]
 	}
 	if lit != nil {
-		return lit.Type, lit.Data, false, nil
+		return lit.Type, lit.Data, 0, nil
 	}
 	v := r.slots[o.ID]
 	switch {
 	case v.Err != nil:
-		return v.Type, nil, false, v.Err
+		return v.Type, nil, 0, v.Err
 	case l.failed != nil:
 		err, l.failed = l.failed, nil
-		return v.Type, nil, false, err
+		return v.Type, nil, 0, err
 	case !v.Mem.Bring():
 		wait, err = e.readBack(l, v.Mem, v.Type)
 		return v.Type, nil, wait, err
 	}
-	return v.Type, append([]byte(nil), v.Mem.Host[:v.Type.Bytes()]...), false, nil
+	return v.Type, append([]byte(nil), v.Mem.Host[:v.Type.Bytes()]...), 0, nil
 }
 
 // answered ends a callback with what came, or goes on waiting.
-func (e *Executor) answered(r *run, s *step) (wait, sent bool) {
+func (e *Executor) answered(r *run, s *step) (wait queue.Wait, sent bool) {
 	c := r.call
 	if !c.answer {
-		return true, false
+		return queue.ForAnswer, false
 	}
 	r.call = nil
 	if c.err == nil && len(c.data) != len(s.in.Outs) {
@@ -100,18 +104,18 @@ func (e *Executor) answered(r *run, s *step) (wait, sent bool) {
 	}
 	if c.err != nil {
 		r.err = &wire.Fault{Kind: wire.CallbackFailed, Err: fmt.Errorf("callback %d: %w", s.in.Attrs[0][0], c.err)}
-		return false, false
+		return 0, false
 	}
 	for i, o := range s.in.Outs {
 		m := &store.Storage{Host: c.data[i]}
 		if err := m.Take(e.cfg.Host.Budget, int64(len(c.data[i]))); err != nil {
 			r.err = e.outOfHost(err)
-			return false, false
+			return 0, false
 		}
 		m.Retain()
 		r.set(o.ID, store.Value{Type: o.Type, Mem: m})
 	}
-	return false, true
+	return 0, true
 }
 
 // Answer gives the answer to a callback of a run. from is who sent it; an answer

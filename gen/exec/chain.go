@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth/spirv"
@@ -120,26 +121,26 @@ func (r *Rows) release() {
 // for before.
 func (e *Executor) Chain(l *Lane, c *wire.Chain, done func(Rows, error)) {
 	var failed error // of the probes
-	e.Do(l, func(l *Lane) (wait bool) {
+	e.Do(l, func(l *Lane) (wait queue.Wait) {
 		s, wait, err := e.readyShader(l, c)
 		if err == nil {
 			err = failed
 		}
 		switch {
-		case wait:
-			return true
+		case wait != 0:
+			return wait
 		case err != nil:
 			done(Rows{}, err)
-			return false
+			return 0
 		case s.lag == lagUnknown && c.Correct:
 			e.probeLag(s, c, func(err error) {
 				failed = err
 				e.resume(l)
 			})
-			return true
+			return queue.ForStatus
 		}
 		e.corrected(s, c, done)
-		return false
+		return 0
 	})
 }
 
@@ -152,7 +153,7 @@ type ShaderInfo struct {
 // Shader tells what is known of a shader of the session, after everything that
 // the session asked for before.
 func (e *Executor) Shader(l *Lane, key string, done func(ShaderInfo, error)) {
-	e.Do(l, func(l *Lane) bool {
+	e.Do(l, func(l *Lane) queue.Wait {
 		s := l.home().shaders[key]
 		switch {
 		case s == nil:
@@ -162,7 +163,7 @@ func (e *Executor) Shader(l *Lane, key string, done func(ShaderInfo, error)) {
 		default:
 			done(ShaderInfo{Tried: s.lag != lagUnknown, Lags: s.lag == lagOne}, nil)
 		}
-		return false
+		return 0
 	})
 }
 
@@ -201,18 +202,18 @@ func trim(data []byte, n, k, row, from int) []byte {
 }
 
 // readyShader finds the shader of a request, compiled.
-func (e *Executor) readyShader(l *Lane, c *wire.Chain) (s *shader, wait bool, err error) {
+func (e *Executor) readyShader(l *Lane, c *wire.Chain) (s *shader, wait queue.Wait, err error) {
 	s = l.home().shaders[c.Shader]
 	switch {
 	case s == nil:
-		return nil, false, unknownShader(c.Shader)
+		return nil, 0, unknownShader(c.Shader)
 	case s.err != nil:
-		return nil, false, s.err
+		return nil, 0, s.err
 	case e.lost != nil:
-		return nil, false, e.lost
+		return nil, 0, e.lost
 	}
 	if err := checkChain(c, s.about, e.mostBound()); err != nil {
-		return nil, false, &wire.Fault{Kind: wire.BadArgument, Err: err}
+		return nil, 0, &wire.Fault{Kind: wire.BadArgument, Err: err}
 	}
 	if s.pipe == nil {
 		s.pipe = e.pipeline(s.name, s.code, vulkan.Layout{Buffers: 7, PushBytes: pushSize(c), Whole: true})
@@ -221,12 +222,12 @@ func (e *Executor) readyShader(l *Lane, c *wire.Chain) (s *shader, wait bool, er
 	s.at = e.clock
 	if !s.pipe.done {
 		s.pipe.waiting = append(s.pipe.waiting, l)
-		return nil, true, nil
+		return nil, queue.ForKernel, nil
 	}
 	if s.pipe.err != nil {
-		return nil, false, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the driver refuses the shader: %w", s.pipe.err)}
+		return nil, 0, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the driver refuses the shader: %w", s.pipe.err)}
 	}
-	return s, false, nil
+	return s, 0, nil
 }
 
 // checkChain compares a request with the shader: a buffer that is too short is

@@ -9,6 +9,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -29,22 +30,22 @@ type density struct {
 }
 
 // density finds the program of a request and brings its data to the host.
-func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Density) (d *density, wait bool, err error) {
+func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Density) (d *density, wait queue.Wait, err error) {
 	p, err := e.program(l, s.Program)
 	if err == nil {
 		err = l.failed
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	w, err := e.gather(l, in)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	defer w.drop()
 	position := ops.Type{DType: s.Type, Shape: ops.Shape{s.Dim}}
 	if err := p.isDensity(position, w.types); err != nil {
-		return nil, false, &wire.Fault{Kind: wire.BadArgument, Err: err}
+		return nil, 0, &wire.Fault{Kind: wire.BadArgument, Err: err}
 	}
 	for i, m := range w.args {
 		if m != nil && !m.Bring() {
@@ -52,11 +53,14 @@ func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Density) (d *density
 			return nil, wait, err
 		}
 	}
+	if wait := e.trajectory(l, p); wait != 0 {
+		return nil, wait, nil
+	}
 	d = &density{program: p, feed: e.feed(l), typ: position}
 	for i, t := range w.types {
 		d.data = append(d.data, fallback.Value{Type: t, Data: dataOf(w.args[i], w.in.Ins[i], t)})
 	}
-	return d, false, nil
+	return d, 0, nil
 }
 
 // dataOf is a copy of an operand's elements: the session may free it.

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"nxvk/fallback"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -26,42 +27,44 @@ const (
 
 // device records work. Operands are brought to the device first, and a status is
 // waited for afterwards.
-func (e *Executor) device(l *Lane, w *work, p *planned) (wait bool, err error) {
+func (e *Executor) device(l *Lane, w *work, p *planned) (wait queue.Wait, err error) {
 	if l.verdict != nil {
 		return e.judge(l, w)
 	}
-	if wait, err := e.ready(l, p); wait || err != nil {
+	if wait, err := e.ready(l, p); wait != 0 || err != nil {
 		return wait, err
 	}
 	f := e.feed(l)
 	if f.inFlight >= deep && f.full(batchBusy) {
 		f.throttled = append(f.throttled, l)
-		return true, nil
+		return queue.ForDevice, nil
 	}
 	total := int64(0)
 	for _, r := range w.in.Outs {
 		total += int64(r.Type.Bytes())
 	}
-	if wait, err := e.reserve(l, total); wait || err != nil {
+	if wait, err := e.reserve(l, total); wait != 0 || err != nil {
 		return wait, err
 	}
 	for _, m := range w.args {
 		if m == nil {
 			continue
 		}
-		if wait, err := e.onDevice(l, m); wait || err != nil {
+		if wait, err := e.onDevice(l, m); wait != 0 || err != nil {
 			return wait, err
 		}
 	}
 	outs, temps, wait, err := e.deviceResults(l, w, p)
 	defer dropAll(temps)
 	defer dropAll(outs)
-	if wait || err != nil {
+	if wait != 0 || err != nil {
 		return wait, err
 	}
+	part := l.effort(p)
 	for i := range p.Steps {
+		f.progress.works(part)
 		if err := e.record(f, w, p, i, outs, temps); err != nil {
-			return false, e.deviceError(err)
+			return 0, e.deviceError(err)
 		}
 		e.bound(f) // a plan may have thousands of steps
 	}
@@ -73,14 +76,14 @@ func (e *Executor) device(l *Lane, w *work, p *planned) (wait bool, err error) {
 		e.keep(l, w.in.Outs[i], m)
 	}
 	e.Counters.Device++
-	return false, nil
+	return 0, nil
 }
 
 // deviceResults takes memory for the results and temporaries of a plan.
-func (e *Executor) deviceResults(l *Lane, w *work, p *planned) (outs, temps []*store.Storage, wait bool, err error) {
+func (e *Executor) deviceResults(l *Lane, w *work, p *planned) (outs, temps []*store.Storage, wait queue.Wait, err error) {
 	take := func(list *[]*store.Storage, n int) bool {
 		var buf *vulkan.Buffer
-		if buf, wait, err = e.alloc(l, n); wait || err != nil {
+		if buf, wait, err = e.alloc(l, n); wait != 0 || err != nil {
 			return false
 		}
 		m := &store.Storage{Dev: buf}
@@ -100,7 +103,7 @@ func (e *Executor) deviceResults(l *Lane, w *work, p *planned) (outs, temps []*s
 			return outs, temps, wait, err
 		}
 	}
-	return outs, temps, false, nil
+	return outs, temps, 0, nil
 }
 
 // record appends one step of a plan to a stream.

@@ -23,6 +23,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -93,6 +94,7 @@ type Executor struct {
 	calls    uint64      // callbacks so far: their references
 	inFlight int         // submissions that have not completed
 	timer    bool        // a flush is due
+	cancels  int         // deadlines that have had work of the device taken back
 	lost     error       // the device is gone
 	Counters Counters
 
@@ -113,6 +115,8 @@ type Counters struct {
 	Submits      uint64 // batches given to the device
 	Uploaded     uint64 // bytes
 	Downloaded   uint64 // bytes
+
+	Waits queue.Counts // by reason: how often a session's queue has had to wait
 }
 
 // New returns an Executor for a device, or for the host alone.
@@ -153,13 +157,15 @@ func New(cfg Config) *Executor {
 
 // instr carries out one instruction. It reports true where the lane has to
 // wait; the instruction is then tried again from the start.
-func (e *Executor) instr(l *Lane, in *wire.Instr) (wait bool) {
+func (e *Executor) instr(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	if in.Op == ops.Run && in.Err == nil {
-		wait = !e.runApart(l, in) && e.runProgram(l, in)
+		if !e.runApart(l, in) {
+			wait = e.runProgram(l, in)
+		}
 	} else {
 		wait = e.try(l, in)
 	}
-	if !wait {
+	if wait == 0 {
 		e.Counters.Instructions++
 		release(in)
 	}
@@ -176,12 +182,12 @@ func release(in *wire.Instr) {
 	}
 }
 
-func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
+func (e *Executor) try(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	defer func() {
 		if r := recover(); r != nil {
 			e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
 			e.poison(l, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
-			wait = false
+			wait = 0
 		}
 	}()
 	switch {
@@ -192,7 +198,7 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 			l.Session.Delete(ops.ID(id))
 		}
 	case in.Op == ops.Program:
-		e.define(l, in)
+		return e.define(l, in)
 	case in.Op == ops.Shader:
 		e.defineShader(l, in)
 	case in.Op == ops.Forget:
@@ -208,7 +214,7 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait bool) {
 	default:
 		return e.compute(l, in)
 	}
-	return false
+	return 0
 }
 
 var errProgramOnly = errors.New("belongs in a program, not in the stream")
@@ -219,7 +225,7 @@ func programOnly(op ops.Op) bool {
 }
 
 // compute carries out an instruction that makes values.
-func (e *Executor) compute(l *Lane, in *wire.Instr) (wait bool) {
+func (e *Executor) compute(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	if l.job != nil {
 		if wait, again := e.collect(l, in); !again {
 			return wait
@@ -228,21 +234,21 @@ func (e *Executor) compute(l *Lane, in *wire.Instr) (wait bool) {
 	w, err := e.gather(l, in)
 	if err != nil {
 		e.poison(l, in, w.types, err)
-		return false
+		return 0
 	}
 	defer w.drop()
 	if err := w.in.Check(w.types); err != nil {
 		e.poison(l, in, w.types, &wire.Fault{Kind: wire.BadArgument, Err: err})
-		return false
+		return 0
 	}
 	wait, err = e.place(l, w)
-	if wait {
-		return true
+	if wait != 0 {
+		return wait
 	}
 	if err != nil {
 		e.poison(l, in, w.types, err)
 	}
-	return false
+	return 0
 }
 
 // note is what the client has said of where an instruction was sent, or the run that

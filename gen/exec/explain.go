@@ -3,10 +3,13 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/graph"
@@ -20,7 +23,8 @@ type Explained struct {
 	Instructions []string // as text, with ids of the node's own
 	Why          []string // it ends where it does, and by what it was joined
 	Kernels      []ExplainedKernel
-	Measured     float64 // seconds; 0 where it was not measured
+	Measured     float64      // seconds; 0 where it was not measured
+	Waits        queue.Counts // how often runs have had to wait there
 }
 
 // Place is who carries out a part of a program.
@@ -49,11 +53,11 @@ type ExplainedKernel struct {
 // before, in the order in which it runs. Loops are told once. With measure the
 // parts that the device carries out are measured.
 func (e *Executor) Explain(l *Lane, key string, measure bool, done func([]Explained, error)) {
-	e.Do(l, func(l *Lane) bool {
+	e.Do(l, func(l *Lane) queue.Wait {
 		p, err := e.program(l, key)
 		if err != nil {
 			done(nil, err)
-			return false
+			return 0
 		}
 		x := e.explainer(p)
 		var parts []Explained
@@ -67,7 +71,7 @@ func (e *Executor) Explain(l *Lane, key string, measure bool, done func([]Explai
 			}
 			e.profile(parts, x.plans, done)
 		})
-		return false
+		return 0
 	})
 }
 
@@ -80,12 +84,13 @@ type explainer struct {
 	cost   func(*synth.Step) float64
 	parts  []Explained
 	plans  []measurable // of the parts
+	waits  map[ops.ID]queue.Counts
 }
 
 // explainer is one for the parameters that are literals in runs so far.
 func (e *Executor) explainer(p *program) *explainer {
 	target := e.target
-	x := &explainer{device: e.dev != nil, units: e.dev != nil && !e.cfg.OneByOne, cost: e.seconds,
+	x := &explainer{device: e.dev != nil, units: e.dev != nil && !e.cfg.OneByOne, cost: e.seconds, waits: maps.Clone(p.waits),
 		cutter: cutter{target: &target, eval: e.evaluator(), holes: make(map[*ops.Literal]ops.ID),
 			stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type), why: make(map[ops.ID][]string)}}
 	for i, literal := range []byte(p.usual()) {
@@ -172,11 +177,16 @@ func (x *explainer) regions(s *step, around string) error {
 func (x *explainer) step(s *step) (Explained, error) {
 	part := Explained{Place: x.place(s), Why: x.reasons(s)}
 	x.plans = append(x.plans, measurable{})
-	if s.fused == nil {
-		part.Instructions = []string{graph.Line(&s.in.Instr)}
-	} else {
-		for i := range s.fused.body {
-			part.Instructions = append(part.Instructions, graph.Line(&s.fused.body[i].Instr))
+	list := []wire.Instr{s.in}
+	if s.fused != nil {
+		list = s.fused.body
+	}
+	for i := range list {
+		part.Instructions = append(part.Instructions, graph.Line(&list[i].Instr))
+		if len(list[i].Outs) > 0 {
+			for why, n := range x.waits[list[i].Outs[0].ID] {
+				part.Waits[why] += n
+			}
 		}
 	}
 	if part.Place != PlaceDevice {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"nxvk/gen/wire"
 	"nxvk/vulkan"
 )
 
@@ -19,6 +20,11 @@ type feed struct {
 	count     int     // dispatches so far
 	seen      int     // of these when the clock looked last
 	throttled []*Lane // lanes that wait for the device to catch up
+
+	home     *Lane      // of the session; nil for what no session asks for
+	progress progress   // what the device has yet to complete, see deadline.go
+	guarded  bool       // somebody will look whether the deadline has passed
+	fetches  []*fetched // what is being read
 }
 
 // feed is that of the session of a lane.
@@ -26,6 +32,8 @@ func (e *Executor) feed(l *Lane) *feed {
 	h := l.home()
 	if h.feed == nil && e.dev != nil {
 		h.feed = e.newFeed()
+		h.feed.home = h
+		h.feed.stream.SetWeight(h.Session.Weight)
 	}
 	return h.feed
 }
@@ -44,7 +52,7 @@ func (e *Executor) note(f *feed) {
 // end takes back what a session has recorded, and what it has submitted and the device
 // does not have yet, but for what others need of it.
 func (f *feed) end() {
-	f.recorded, f.cost = 0, 0
+	f.recorded, f.cost, f.progress = 0, 0, progress{}
 	f.stream.Close()
 }
 
@@ -115,6 +123,8 @@ func (e *Executor) send(f *feed) (ticket vulkan.Ticket, sent bool, err error) {
 		e.inFlight++
 		f.inFlight++
 		e.depart(ticket)
+		f.progress.submit(ticket, time.Now())
+		e.guard(f)
 	}
 	return ticket, sent, nil
 }
@@ -125,7 +135,7 @@ func (e *Executor) watch(f *feed, ticket vulkan.Ticket) {
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {
 			e.completed(f, ticket)
-			if err != nil && !errors.Is(err, vulkan.ErrDiscarded) {
+			if err != nil && !errors.Is(err, vulkan.ErrDiscarded) && wire.KindOf(err) != wire.Deadline {
 				e.cfg.Log.Error().Err(e.deviceError(err)).Dur("after", time.Since(started)).Msg("device")
 			}
 		})
@@ -138,6 +148,8 @@ func (e *Executor) completed(f *feed, ticket vulkan.Ticket) {
 	e.inFlight--
 	e.arrive(ticket)
 	f.inFlight--
+	f.progress.complete(ticket, time.Now())
+	e.guard(f)
 	if f.inFlight == 0 {
 		e.flush(f)
 	}

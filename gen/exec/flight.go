@@ -3,6 +3,7 @@ package exec
 import (
 	"time"
 
+	"nxvk/gen/exec/queue"
 	"nxvk/vulkan"
 )
 
@@ -37,6 +38,9 @@ func (e *Executor) Oldest() time.Time {
 	}
 	return oldest
 }
+
+// Wait is why the first request of a session cannot go on, 0 where it can.
+func (l *Lane) Wait() queue.Wait { return l.waits }
 
 // Waiting counts the requests of a session that have not been carried out:
 // pending instructions, those behind a request that cannot go on, and those of

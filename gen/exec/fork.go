@@ -3,6 +3,7 @@ package exec
 import (
 	"slices"
 
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -205,7 +206,7 @@ func (e *Executor) runApart(l *Lane, in *wire.Instr) bool {
 	f.run = r
 	e.bounds(f, r)
 	f.expect(in.Outs)
-	f.queue = []request{{task: func(f *Lane) bool { return e.runProgram(f, in) }, in: in}}
+	f.queue = []request{{task: func(f *Lane) queue.Wait { return e.runProgram(f, in) }, in: in}}
 	e.advance(f)
 	return true
 }
@@ -249,9 +250,9 @@ func (e *Executor) afterForks(l *Lane, done func()) {
 	}
 	for _, f := range slices.Clone(l.forks) {
 		left++
-		f.queue = append(f.queue, request{task: func(*Lane) bool {
+		f.queue = append(f.queue, request{task: func(*Lane) queue.Wait {
 			one()
-			return false
+			return 0
 		}})
 	}
 	one()

@@ -2,11 +2,11 @@ package exec
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -134,8 +134,6 @@ func (e *Executor) unitPlan(f *fused) *planned {
 	return p
 }
 
-var errBeingMade = errors.New("the plan is being made")
-
 func lowerUnit(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *synth.Plan, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -165,11 +163,11 @@ func (e *Executor) made(p *planned) bool {
 // unit carries out a step of several instructions: by its plan, or one by one
 // where the plan is not there, or where there is so little to do that the host
 // does it.
-func (e *Executor) unit(l *Lane, r *run, s *step) (wait bool) {
+func (e *Executor) unit(l *Lane, r *run, s *step) (wait queue.Wait) {
 	f, at := s.fused, r.top()
 	if l.job != nil && l.job.of == &s.in {
 		if wait, again := e.collect(l, &s.in); !again {
-			if !wait {
+			if wait == 0 {
 				e.Counters.Instructions += uint64(len(f.body))
 			}
 			return wait
@@ -181,7 +179,7 @@ func (e *Executor) unit(l *Lane, r *run, s *step) (wait bool) {
 	w, err := e.gather(l, &s.in)
 	defer w.drop()
 	if err == nil && f.plan != nil && e.made(f.plan) && e.lost == nil && !e.small(w) {
-		if wait, done := e.byPlan(l, w, s); wait || done {
+		if wait, done := e.byPlan(l, w, s); wait != 0 || done {
 			return wait
 		}
 	}
@@ -189,19 +187,19 @@ func (e *Executor) unit(l *Lane, r *run, s *step) (wait bool) {
 }
 
 // oneByOne carries out the instructions of a unit, from where the frame stands.
-func (e *Executor) oneByOne(l *Lane, r *run, f *fused, at *frame) (wait bool) {
+func (e *Executor) oneByOne(l *Lane, r *run, f *fused, at *frame) (wait queue.Wait) {
 	if f.ends == nil {
 		f.ends = f.endings()
 	}
 	for ; at.part < len(f.body); at.part++ {
-		if e.instr(l, &f.body[at.part]) {
-			return true
+		if wait := e.instr(l, &f.body[at.part]); wait != 0 {
+			return wait
 		}
 		for _, id := range f.ends[at.part] {
 			r.clear(id)
 		}
 	}
-	return false
+	return 0
 }
 
 // endings lists, for each instruction, the inner slots that none after it needs.
@@ -230,25 +228,25 @@ func (f *fused) endings() [][]ops.ID {
 
 // byPlan carries out a unit by its plan. It is not done where there is too little
 // memory for all results at once: one by one, some of them may have it.
-func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait, done bool) {
+func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait queue.Wait, done bool) {
 	if l.failed != nil {
 		e.poison(l, &s.in, w.types, l.failed)
-		return false, true
+		return 0, true
 	}
 	w.settleLiterals()
 	wait, err := e.carryOut(l, w, s.fused.plan)
-	if wait {
-		return true, false
+	if wait != 0 {
+		return wait, false
 	}
 	if refused(err) {
-		return false, false
+		return 0, false
 	}
 	if kind := wire.KindOf(err); err != nil && (kind == wire.OutOfMemory || kind == wire.Limit) {
-		return false, false
+		return 0, false
 	}
 	e.Counters.Instructions += uint64(len(s.fused.body))
 	if err != nil {
 		e.poison(l, &s.in, w.types, err)
 	}
-	return false, true
+	return 0, true
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/vulkan"
@@ -92,23 +93,23 @@ func (h *HostMemory) fill(m *store.Storage, n int) error {
 
 // hostStorage takes n bytes on the host for a value, held once. When there are none, sessions
 // are asked to free what they can first.
-func (e *Executor) hostStorage(l *Lane, n int) (m *store.Storage, wait bool, err error) {
+func (e *Executor) hostStorage(l *Lane, n int) (m *store.Storage, wait queue.Wait, err error) {
 	m = &store.Storage{}
 	if err := e.cfg.Host.fill(m, n); err != nil {
 		wait, err = e.hostExhausted(l, err)
 		return nil, wait, err
 	}
 	m.Retain()
-	return m, false, nil
+	return m, 0, nil
 }
 
 // hostExhausted is what becomes of work for which the host has no memory: it waits for
 // others to free theirs, or fails and names who holds most.
-func (e *Executor) hostExhausted(l *Lane, err error) (wait bool, fault error) {
+func (e *Executor) hostExhausted(l *Lane, err error) (wait queue.Wait, fault error) {
 	if e.press(l) || e.sweep(l) {
-		return true, nil
+		return queue.ForMemory, nil
 	}
-	return false, e.outOfHost(err)
+	return 0, e.outOfHost(err)
 }
 
 // outOfHost gives an error of the host's memory its kind.

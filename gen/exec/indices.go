@@ -3,6 +3,7 @@ package exec
 import (
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/ops"
 )
 
@@ -12,9 +13,9 @@ const manyIndices = 16
 // checkIndices looks at the operand of indices before a device uses it: one that
 // is out of bounds is an error, and a kernel has no way to say so. Indices that
 // are only on the device are read back first, once.
-func (e *Executor) checkIndices(l *Lane, w *work) (wait bool, err error) {
+func (e *Executor) checkIndices(l *Lane, w *work) (wait queue.Wait, err error) {
 	if w.in.Op.Info().Kind != ops.Index {
-		return false, nil
+		return 0, nil
 	}
 	idx := fallback.Value{Type: w.types[1]}
 	switch m := w.args[1]; {
@@ -27,14 +28,14 @@ func (e *Executor) checkIndices(l *Lane, w *work) (wait bool, err error) {
 	}
 	switch shape := w.types[0].Shape; {
 	case l.settled == w.of:
-		return false, nil
+		return 0, nil
 	case idx.Type.Size() > inlineCost/manyIndices:
 		in := w.in
 		e.apart(l, w, workIndices, nil, func(*sched.Worker) error { return fallback.CheckIndices(in, shape, idx) }, nil)
-		return true, nil
+		return queue.ForHost, nil
 	}
 	if err := fallback.CheckIndices(w.in, w.types[0].Shape, idx); err != nil {
-		return false, hostError(err)
+		return 0, hostError(err)
 	}
-	return false, nil
+	return 0, nil
 }

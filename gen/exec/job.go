@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -47,6 +48,7 @@ func (l *Lane) account(e *Executor) *sched.Account {
 	home := l.home()
 	if home.worker == nil {
 		home.worker = e.cfg.Work.Account()
+		home.worker.SetWeight(home.Session.Weight)
 	}
 	return home.worker
 }
@@ -108,13 +110,13 @@ func late(d time.Duration) error {
 
 // collect gives the results of a job their ids. again says that there was none for the
 // instruction, or that it goes on from here.
-func (e *Executor) collect(l *Lane, in *wire.Instr) (wait, again bool) {
+func (e *Executor) collect(l *Lane, in *wire.Instr) (wait queue.Wait, again bool) {
 	j := l.job
 	if j == nil || j.of != in {
-		return false, true
+		return 0, true
 	}
 	if !j.done {
-		return true, false
+		return queue.ForHost, false
 	}
 	l.job = nil
 	defer dropAll(j.hold)
@@ -124,14 +126,14 @@ func (e *Executor) collect(l *Lane, in *wire.Instr) (wait, again bool) {
 		err = e.jobError(in, err)
 	case j.finish == nil:
 		l.settled = in
-		return false, true
+		return 0, true
 	default:
 		err = j.finish()
 	}
 	if err != nil {
 		e.poison(l, in, j.types, err)
 	}
-	return false, false
+	return 0, false
 }
 
 // jobError gives an error of a job its kind.

@@ -47,12 +47,15 @@ func TestDeadline(t *testing.T) {
 		r.exec.Stream(l, []wire.Instr{endless(2)})
 		r.do(l, ops.Add, 3, f32(3), nil, ref(1), ref(1))
 		r.wantKind(l, 2, wire.Deadline)
+		l.Session.Deadline = time.Hour // a device may take long for what it does first
 		r.want(l, 3, 2, 4, 6)
+		l.Session.Deadline = 10 * time.Millisecond
 		body := endless(2).Instr
 		r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: "slow",
 			Program: &ops.Region{Params: []ops.Result{{ID: 1, Type: f32(3)}}, Body: []ops.Instr{body}, Values: []ops.Operand{{ID: 2}}}}},
 			{Name: "run", Instr: ops.Instr{Op: ops.Run, Ins: []ops.Operand{ref(1)}, Outs: []ops.Result{{ID: 9, Type: f32()}}}, Defines: wire.Defines{Key: "slow"}}})
 		r.wantKind(l, 9, wire.Deadline)
+		l.Session.Deadline = time.Hour
 		r.want(l, 3, 2, 4, 6)
 	})
 }
@@ -106,4 +109,30 @@ func TestTurns(t *testing.T) {
 		t.Error("the other one waited for all of it")
 	}
 	r.want(busy, 2, 2, 4, 6)
+}
+
+// Lanes that always have more have turns by the weights of their sessions.
+func TestTurnWeights(t *testing.T) {
+	r := newRig(t, nil)
+	weights := []float64{0.1, 1, 2.5, 10}
+	lanes, had := make([]*Lane, len(weights)), make([]int, len(weights))
+	for i, w := range weights {
+		lanes[i] = r.session()
+		r.exec.SetWeight(lanes[i], w)
+		r.exec.rest(lanes[i])
+	}
+	for had[0] < 20 {
+		(<-r.posted)()
+		for i, l := range lanes {
+			if l.waits == 0 {
+				had[i]++
+				r.exec.rest(l)
+			}
+		}
+	}
+	for i, w := range weights {
+		if got := float64(had[i]) / float64(had[1]); math.Abs(got/w-1) > 0.1 {
+			t.Errorf("weight %v has %v times the turns of weight 1", w, got)
+		}
+	}
 }

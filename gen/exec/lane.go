@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -17,7 +18,7 @@ type Lane struct {
 	Orphan  func(error) // told of errors that no result can carry
 
 	queue   []request
-	parked  bool
+	waits   queue.Wait  // why the task at the front cannot go on; 0 where it can
 	since   time.Time   // when the import at the front began to wait
 	swept   bool        // memory has been asked for once for the task at the front
 	trimmed bool        // and the caches have been dropped
@@ -41,7 +42,8 @@ type Lane struct {
 	feed *feed // of the lane of a session: what it has the device do
 
 	programs programs
-	run      *run // the program under way, whose slots stand for the session's values
+	defining *program // being made of the definition at the front
+	run      *run     // the program under way, whose slots stand for the session's values
 
 	shaders  map[string]*shader // by key
 	samplers int                // runs of chains so far
@@ -58,7 +60,7 @@ type Lane struct {
 
 // task is what a lane runs. It reports true where it has to wait, and is then
 // run again.
-type task func(l *Lane) (wait bool)
+type task func(l *Lane) (wait queue.Wait)
 
 // request is a task in its turn, and which values it will need: the operands
 // of an instruction, or the value that is read.
@@ -116,24 +118,35 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 			e.cancel(l, in.Attrs[0]) // what is to be ended holds up the rest
 			continue
 		}
-		if len(l.queue) == 0 && !l.parked {
+		if len(l.queue) == 0 && l.waits == 0 {
 			switch e.turnOfInstr(l, in) {
 			case later:
+				if e.turns.over(0) {
+					e.rest(l)
+				}
+				continue
+			case unknown:
+				e.park(l, queue.ForPlan)
+				l.queue = append(l.queue, e.instruct(in))
 				continue
 			case after:
 				l.queue = append(l.queue, e.instruct(in))
 				e.advance(l)
 				continue
 			}
-			if e.detour(l, e.instruct(in)) || !e.instr(l, in) {
+			var wait queue.Wait
+			if !e.detour(l, e.instruct(in)) {
+				wait = e.instr(l, in)
+			}
+			if wait == 0 {
 				if e.turns.over(0) {
 					e.rest(l)
 				}
 				continue
 			}
-			l.parked = true
+			e.park(l, wait)
 		}
-		if l.parked && l.swept && in.Op == ops.Free && in.Err == nil {
+		if l.waits != 0 && l.swept && in.Op == ops.Free && in.Err == nil {
 			l.freeEarly(in.Attrs[0])
 		}
 		l.queue = append(l.queue, e.instruct(in))
@@ -143,7 +156,7 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 
 // instruct is the request to carry out an instruction.
 func (e *Executor) instruct(in *wire.Instr) request {
-	return request{task: func(l *Lane) bool { return e.instr(l, in) }, in: in, eager: true}
+	return request{task: func(l *Lane) queue.Wait { return e.instr(l, in) }, in: in, eager: true}
 }
 
 // freeEarly lets go of values while the lane waits for memory, out of turn:
@@ -179,27 +192,33 @@ func (e *Executor) enqueue(l *Lane, r request) {
 // advance serves a lane until it is empty or has to wait.
 func (e *Executor) advance(l *Lane) {
 	defer e.turns.begin()()
-	for !l.parked && len(l.queue) > 0 {
+	for l.waits == 0 && len(l.queue) > 0 {
 		if e.turns.over(0) {
 			e.rest(l)
 			return
 		}
 		r := l.queue[0]
 		if l.from != nil && r.in != nil && l.elsewhere(r.in) {
-			l.parked, l.awaits = true, true
+			l.awaits = true
+			e.park(l, queue.ForRun)
 			return
 		}
 		switch e.turnOf(l, &r) {
 		case later:
 			l.queue = l.queue[1:]
 			continue
+		case unknown:
+			e.park(l, queue.ForPlan)
+			return
 		case after:
 			l.queue = slices.Insert(l.queue, 0, e.cut(l))
 			continue
 		}
-		if !e.detour(l, r) && r.task(l) {
-			l.parked = true
-			return
+		if !e.detour(l, r) {
+			if wait := r.task(l); wait != 0 {
+				e.park(l, wait)
+				return
+			}
 		}
 		l.fresh()
 		l.since = time.Time{}
@@ -215,6 +234,17 @@ func (e *Executor) advance(l *Lane) {
 	}
 }
 
+// park has a lane wait for something.
+func (e *Executor) park(l *Lane, why queue.Wait) {
+	if l.waits == 0 {
+		e.Counters.Waits[why]++
+		if l.run != nil {
+			l.run.waited(why)
+		}
+	}
+	l.waits = why
+}
+
 // fresh forgets what a lane has done about the task at its front.
 func (l *Lane) fresh() {
 	l.swept, l.trimmed, l.pressed, l.failed, l.settled = false, false, false, nil, nil
@@ -223,7 +253,7 @@ func (l *Lane) fresh() {
 
 // resume serves a lane that has waited.
 func (e *Executor) resume(l *Lane) {
-	l.parked = false
+	l.waits = 0
 	e.advance(l)
 	e.settle()
 }
@@ -269,7 +299,7 @@ func (e *Executor) settle() {
 	if waiting := e.imports; len(waiting) > 0 {
 		e.imports = nil
 		for _, l := range waiting {
-			l.parked = false
+			l.waits = 0
 			e.advance(l)
 		}
 	}

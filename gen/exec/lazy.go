@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -27,9 +28,10 @@ import (
 type turn int
 
 const (
-	now   turn = iota // though others are pending
-	after             // after those that are pending
-	later             // it is pending, too; or there is nothing left to do
+	now     turn = iota // though others are pending
+	after               // after those that are pending
+	later               // it is pending, too; or there is nothing left to do
+	unknown             // its plan is being made, which tells
 )
 
 // form is a structure of instructions: all that the choice of a turn depends on,
@@ -40,6 +42,7 @@ type form struct {
 	lazy   bool   // instructions may be pending
 	starts bool   // operands that are on the host become literals first
 	index  bool   // operands are indices, which have to be on the host
+	making bool   // the plan is being made, and the rest not known
 	alias  bool   // the result is an operand's memory
 	plan   *planned
 }
@@ -183,6 +186,9 @@ func (e *Executor) consider(l *Lane, in *wire.Instr) turn {
 		f = e.formOf(w)
 	}
 	switch {
+	case f.making:
+		f.plan.waiting = append(f.plan.waiting, l)
+		return unknown
 	case !f.lazy, f.index && !indicesKnown(w):
 		return l.unless(pending)
 	case !pending && (f.alias || e.small(w)):
@@ -231,17 +237,21 @@ func (e *Executor) formOf(w *work) *form {
 	e.tick()
 	evict(e.forms, e.room.forms, e.clock, nil, nil)
 	key := string(e.key)
-	e.lastForm++
-	f := &form{id: e.lastForm, used: used{e.clock}}
+	f := &form{used: used{e.clock}}
 	if w.in.Check(w.types) == nil {
 		f.starts = w.in.Op == ops.Slice || w.in.Op == ops.PutSlice
 		f.index = w.in.Op.Info().Kind == ops.Index
 		f.alias = w.sameBytes()
 		p, err := e.plan(w)
+		if err == errBeingMade {
+			return &form{making: true, plan: p}
+		}
 		f.lazy = f.alias || err == nil && p.Status == nil
 		f.alias = f.alias || err == nil && p.Alias >= 0
 		f.plan = p
 	}
+	e.lastForm++
+	f.id = e.lastForm
 	e.forms[key] = f
 	return f
 }
@@ -287,13 +297,13 @@ func (e *Executor) cut(l *Lane) request {
 	s := l.segment
 	l.segment, l.running, l.usual = nil, s, len(s.steps)
 	e.gathering = slices.DeleteFunc(e.gathering, func(g *Lane) bool { return g == l })
-	return request{task: func(l *Lane) bool { return e.runSegment(l, s) }}
+	return request{task: func(l *Lane) queue.Wait { return e.runSegment(l, s) }}
 }
 
 // compel has what is pending in a lane carried out, unless the lane waits for
 // something.
 func (e *Executor) compel(l *Lane) {
-	if l.segment != nil && !l.parked && len(l.queue) == 0 {
+	if l.segment != nil && l.waits == 0 && len(l.queue) == 0 {
 		e.enqueue(l, e.cut(l))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -61,12 +62,12 @@ func TestLegs(t *testing.T) {
 // prepared is a density with its kernel.
 func (r *rig) prepared(l *Lane, s *wire.Density) (d *density) {
 	r.Helper()
-	r.exec.Do(l, func(l *Lane) bool {
-		var wait bool
+	r.exec.Do(l, func(l *Lane) queue.Wait {
+		var wait queue.Wait
 		var err error
 		in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}
-		if d, wait, err = r.exec.density(l, in, s); err == nil && !wait {
-			err = d.device(r.exec)
+		if d, wait, err = r.exec.density(l, in, s); err == nil && wait == 0 {
+			err = d.device()
 		}
 		if err != nil {
 			r.Fatal(err)

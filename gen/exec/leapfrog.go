@@ -7,8 +7,10 @@ import (
 	"slices"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/store"
+	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
@@ -33,25 +35,60 @@ func newInstance(t ops.DType, g nuts.Leg, metric []float64, steps int) instance 
 	return i
 }
 
-// device returns the kernel of a density, or why there is none. It looks at the
-// program alone.
-func (d *density) device(e *Executor) error {
-	if e.dev == nil {
-		return synth.ErrUnsupported
-	}
-	p := d.program
-	if p.refused {
+// trajectory is what the device takes the leapfrog steps of a program with. The kernel is
+// made apart from the goroutine of the Executor, which takes some 10 ms; plans for other
+// numbers of steps are then made from it in no time.
+type trajectory struct {
+	density *synth.Density
+	err     error // why there is no kernel
+	ready   bool
+	waiting []*Lane
+	plans   map[synth.Leapfrog]*planned
+}
+
+// device returns why there is no kernel of a density. It looks at the program alone.
+func (d *density) device() error {
+	if d.program.refused {
 		return fmt.Errorf("%w: the driver does not compile the kernel", synth.ErrUnsupported)
 	}
-	if p.density == nil {
-		var data []ops.Type
-		for _, x := range d.data {
-			data = append(data, x.Type)
-		}
-		p.density = synth.NewDensity(p.region, data, regionKey(p.region))
+	return d.program.steps.err
+}
+
+// trajectory has the kernel of a density made, once. The lane waits for it.
+func (e *Executor) trajectory(l *Lane, p *program) (wait queue.Wait) {
+	switch t := p.steps; {
+	case t != nil && t.ready:
+		return 0
+	case t != nil:
+		t.waiting = append(t.waiting, l)
+		return queue.ForPlan
+	case e.dev == nil:
+		p.steps = &trajectory{err: synth.ErrUnsupported, ready: true}
+		return 0
 	}
-	_, err := synth.LowerLeapfrog(p.density, synth.Leapfrog{Instances: 1, Rows: 1}, &e.target)
-	return err
+	t := &trajectory{waiting: []*Lane{l}}
+	p.steps = t
+	var data []ops.Type
+	for _, param := range p.body.params[1:] {
+		data = append(data, param.Type)
+	}
+	region, target := p.region, e.target
+	e.aside(nil, workPlan, func(*sched.Worker) error {
+		t.density = synth.NewDensity(region, data, regionKey(region))
+		_, t.err = synth.LowerLeapfrog(t.density, synth.Leapfrog{Instances: 1, Rows: 1}, &target)
+		return nil
+	}, func(err error) {
+		if err != nil {
+			t.err = &wire.Fault{Kind: wire.Internal, Err: err}
+		}
+		t.ready = true
+		waiting := t.waiting
+		t.waiting = nil
+		for _, l := range waiting {
+			e.resume(l)
+		}
+	})
+	return queue.ForPlan
 }
 
 // operationsAnElement is how many operations of a density the host carries out in
@@ -64,7 +101,7 @@ const operationsAnElement = 4
 // the host, by the limit that instructions have. The two may round differently, so
 // the choice looks at the density and the device alone.
 func (d *density) sampled(e *Executor) bool {
-	work, err := d.program.density.Work()
+	work, err := d.program.steps.density.Work()
 	return err == nil && (!e.target.CPU || work > operationsAnElement*e.limit)
 }
 
@@ -78,7 +115,7 @@ const (
 
 // callCost is what a dispatch costs, in steps of a density that has a kernel.
 func (e *Executor) callCost(d *density) float64 {
-	work, _ := d.program.density.Work()
+	work, _ := d.program.steps.density.Work()
 	if e.target.CPU {
 		return cpuDispatch / float64(cpuStep+work)
 	}
@@ -161,18 +198,19 @@ const mostLeaps = 512
 // Plans of a density share the kernel.
 func (e *Executor) withKernel(d *density, steps synth.Leapfrog, done func(*planned, error)) {
 	p := d.program
-	plan := p.leaps[steps]
+	plans := &p.steps.plans
+	plan := (*plans)[steps]
 	if plan == nil {
-		lowered, err := synth.LowerLeapfrog(p.density, steps, &e.target)
+		lowered, err := synth.LowerLeapfrog(p.steps.density, steps, &e.target)
 		if err != nil {
 			done(nil, err)
 			return
 		}
-		if p.leaps == nil || len(p.leaps) == mostLeaps {
-			p.leaps = make(map[synth.Leapfrog]*planned)
+		if *plans == nil || len(*plans) == mostLeaps {
+			*plans = make(map[synth.Leapfrog]*planned)
 		}
 		plan = &planned{Plan: lowered, pipes: []*compiled{e.wanted(lowered.Steps[0].Kernel)}}
-		p.leaps[steps] = plan
+		(*plans)[steps] = plan
 	}
 	e.refresh(plan)
 	c := plan.pipes[0]
@@ -239,15 +277,18 @@ func (e *Executor) dispatchLeapfrog(f *feed, p *planned, data []*store.Storage, 
 			args = append(args, args[0]) // numbers that are not looked at
 			continue
 		}
-		b, err := e.uploaded(f, x)
+		b, err := e.copied(f, x)
 		if err != nil {
 			return nil, nil, err
 		}
 		ins, args = append(ins, b), append(args, vulkan.ReadOnly(b))
 	}
 	for _, m := range data {
+		if err := e.refill(m); err != nil {
+			return nil, nil, err
+		}
 		if m.Dev == nil {
-			if m.Dev, err = e.uploaded(f, m.Host); err != nil {
+			if m.Dev, err = e.copied(f, m.Host); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -270,8 +311,8 @@ func (e *Executor) dispatchLeapfrog(f *feed, p *planned, data []*store.Storage, 
 	return outs, sizes, e.dispatch(f, p.pipes[0], step, args, pushOf(step))
 }
 
-// uploaded is a buffer with the bytes.
-func (e *Executor) uploaded(f *feed, x []byte) (*vulkan.Buffer, error) {
+// copied is a buffer with the bytes.
+func (e *Executor) copied(f *feed, x []byte) (*vulkan.Buffer, error) {
 	b, err := e.allocNow(f, len(x))
 	if err != nil {
 		return nil, err

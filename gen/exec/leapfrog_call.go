@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -16,10 +17,10 @@ import (
 // everything that the session asked for before.
 func (e *Executor) Leapfrog(l *Lane, c *wire.Leapfrog, done func(Rows, error)) {
 	in := &wire.Instr{Name: "leapfrog", Instr: ops.Instr{Op: ops.Run, Ins: c.Data}, Defines: wire.Defines{Key: c.Program}}
-	e.enqueue(l, request{in: in, task: func(l *Lane) (wait bool) {
+	e.enqueue(l, request{in: in, task: func(l *Lane) (wait queue.Wait) {
 		d, wait, err := e.density(l, in, &c.Density)
-		if wait {
-			return true
+		if wait != 0 {
+			return wait
 		}
 		if err == nil {
 			err = e.takeSteps(l, d, c, done)
@@ -27,14 +28,14 @@ func (e *Executor) Leapfrog(l *Lane, c *wire.Leapfrog, done func(Rows, error)) {
 		if err != nil {
 			done(Rows{}, err)
 		}
-		return false
+		return 0
 	}})
 }
 
 // takeSteps takes the steps of a request. The kernel finds the gradients where
 // it begins.
 func (e *Executor) takeSteps(l *Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
-	if err := d.device(e); errors.Is(err, synth.ErrUnsupported) {
+	if err := d.device(); errors.Is(err, synth.ErrUnsupported) {
 		return e.stepsOnHost(l, d, c, done)
 	} else if err != nil {
 		return err

@@ -113,8 +113,7 @@ func TestSampleOnDevice(t *testing.T) {
 			t.Errorf("%d values are held, want 1", n)
 		}
 		if r.dev != nil {
-			d := &density{program: l.programs.byKey["bell"]}
-			if d.program.density == nil {
+			if l.programs.byKey["bell"].steps.density == nil {
 				t.Error("no kernel was made")
 			}
 		}
@@ -159,7 +158,11 @@ func TestDensityWithoutKernel(t *testing.T) {
 	r := newRig(t, nil)
 	l := r.session()
 	r.bell(l, 1, 0)
-	if err := (&density{program: l.programs.byKey["bell"]}).device(r.exec); err != synth.ErrUnsupported {
+	p := l.programs.byKey["bell"]
+	if r.exec.trajectory(l, p) != 0 {
+		t.Fatal("a kernel is being made")
+	}
+	if err := (&density{program: p}).device(); err != synth.ErrUnsupported {
 		t.Errorf("got %v", err)
 	}
 }

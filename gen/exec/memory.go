@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/vulkan"
@@ -21,44 +22,44 @@ const busyTime = 5 * time.Millisecond
 
 // reserve reports whether a session may take n more bytes. Over its limit it
 // is asked once to free what it no longer needs; then it is refused.
-func (e *Executor) reserve(l *Lane, n int64) (wait bool, err error) {
+func (e *Executor) reserve(l *Lane, n int64) (wait queue.Wait, err error) {
 	if l.Session.Fits(n) {
-		return false, nil
+		return 0, nil
 	}
 	if e.sweep(l) {
-		return true, nil
+		return queue.ForMemory, nil
 	}
-	return false, &wire.Fault{Kind: wire.Limit, Err: fmt.Errorf(
+	return 0, &wire.Fault{Kind: wire.Limit, Err: fmt.Errorf(
 		"%d bytes are needed, the session holds %d of its limit of %d; free values or raise the limit",
 		n, l.Session.Bytes(), l.Session.Limit)}
 }
 
 // alloc takes device memory. When there is none it first has what is pending
 // elsewhere carried out and sessions swept, then drops caches, and only then fails.
-func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait bool, err error) {
+func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait queue.Wait, err error) {
 	stream := e.feed(l).stream
 	b, err = stream.Alloc(n)
 	if err == nil || !errors.Is(err, vulkan.ErrOutOfMemory) {
-		return b, false, e.deviceError(err)
+		return b, 0, e.deviceError(err)
 	}
 	if errors.Is(err, vulkan.ErrBusy) {
 		e.Flush() // what is recorded keeps memory, too
 		e.memory = append(e.memory, l)
 		time.AfterFunc(busyTime, func() { e.cfg.Post(e.retryMemory) })
-		return nil, true, nil
+		return nil, queue.ForMemory, nil
 	}
 	if e.press(l) || e.sweep(l) {
-		return nil, true, nil
+		return nil, queue.ForMemory, nil
 	}
 	if !l.trimmed {
 		l.trimmed = true
 		e.Flush()
 		e.dev.Trim()
 		if b, again := stream.Alloc(n); again == nil {
-			return b, false, nil
+			return b, 0, nil
 		}
 	}
-	return nil, false, &wire.Fault{Kind: wire.OutOfMemory, Err: fmt.Errorf("%w; %s", err, e.holders())}
+	return nil, 0, &wire.Fault{Kind: wire.OutOfMemory, Err: fmt.Errorf("%w; %s", err, e.holders())}
 }
 
 // sweep asks sessions to free memory, once for each task of a lane. It reports
@@ -138,23 +139,23 @@ func labelled(label string) string {
 }
 
 // hostResults makes memory on the host for the results of work.
-func (e *Executor) hostResults(l *Lane, w *work) (mems []*store.Storage, wait bool, err error) {
+func (e *Executor) hostResults(l *Lane, w *work) (mems []*store.Storage, wait queue.Wait, err error) {
 	total := int64(0)
 	for _, r := range w.in.Outs {
 		total += int64(r.Type.Bytes())
 	}
-	if wait, err := e.reserve(l, total); wait || err != nil {
+	if wait, err := e.reserve(l, total); wait != 0 || err != nil {
 		return nil, wait, err
 	}
 	for _, r := range w.in.Outs {
 		m, wait, err := e.hostStorage(l, r.Type.Bytes())
-		if wait || err != nil {
+		if wait != 0 || err != nil {
 			dropAll(mems)
 			return nil, wait, err
 		}
 		mems = append(mems, m)
 	}
-	return mems, false, nil
+	return mems, 0, nil
 }
 
 func dropAll(mems []*store.Storage) {
@@ -177,6 +178,8 @@ func (e *Executor) deviceError(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case wire.KindOf(err) == wire.Deadline:
+		return err
 	case errors.Is(err, vulkan.ErrDeviceLost):
 		e.lost = &wire.Fault{Kind: wire.DeviceLost, Err: err}
 		return e.lost

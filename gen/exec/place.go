@@ -5,6 +5,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -23,34 +24,37 @@ func hostLimit(info vulkan.Info) int {
 
 // place carries out work where it belongs. The choice looks at the operation,
 // the sizes and where the operands are, never at the clock.
-func (e *Executor) place(l *Lane, w *work) (wait bool, err error) {
+func (e *Executor) place(l *Lane, w *work) (wait queue.Wait, err error) {
 	if w.in.Op == ops.Tensor {
 		return e.upload(l, w)
 	}
 	w.settleLiterals()
 	if m := w.alias(); m != nil {
 		e.keep(l, w.in.Outs[0], m)
-		return false, nil
+		return 0, nil
 	}
 	if e.dev == nil || l.verdict == nil && e.small(w) {
 		return e.host(l, w)
 	}
 	if err := w.settleStarts(); err != nil {
-		return false, err
+		return 0, err
 	}
-	if wait, err := e.checkIndices(l, w); wait || err != nil {
+	if wait, err := e.checkIndices(l, w); wait != 0 || err != nil {
 		return wait, err
 	}
 	p, err := e.plan(w)
 	switch {
+	case err == errBeingMade:
+		p.waiting = append(p.waiting, l)
+		return queue.ForPlan, nil
 	case errors.Is(err, synth.ErrUnsupported):
 		e.Counters.Fallbacks++
 		return e.host(l, w)
 	case err != nil:
-		return false, err
+		return 0, err
 	case p.Alias >= 0:
 		e.keep(l, w.in.Outs[0], w.args[p.Alias])
-		return false, nil
+		return 0, nil
 	}
 	if wait, err = e.carryOut(l, w, p); refused(err) {
 		e.Counters.Fallbacks++
@@ -129,7 +133,7 @@ func contracted(w *work) int {
 
 // host computes work with package fallback. Operands that are only on the
 // device are read back first.
-func (e *Executor) host(l *Lane, w *work) (wait bool, err error) {
+func (e *Executor) host(l *Lane, w *work) (wait queue.Wait, err error) {
 	for i, m := range w.args {
 		if m != nil && !m.Bring() {
 			return e.readBack(l, m, w.types[i])
@@ -146,7 +150,7 @@ func (e *Executor) host(l *Lane, w *work) (wait bool, err error) {
 		args[i] = fallback.Value{Type: w.types[i], Data: data}
 	}
 	mems, wait, err := e.hostResults(l, w)
-	if wait || err != nil {
+	if wait != 0 || err != nil {
 		return wait, err
 	}
 	outs := make([]fallback.Value, len(mems))
@@ -164,12 +168,12 @@ func (e *Executor) host(l *Lane, w *work) (wait bool, err error) {
 	if cost := hostCost(w.in, w.types); cost > inlineCost {
 		in := w.in
 		e.apart(l, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
-		return true, nil
+		return queue.ForHost, nil
 	} else {
 		e.turns.steps += cost >> 12
 	}
 	if err := fallback.Run(w.in, args, outs); err != nil {
-		return false, hostError(err)
+		return 0, hostError(err)
 	}
-	return false, give()
+	return 0, give()
 }

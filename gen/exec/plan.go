@@ -2,9 +2,13 @@ package exec
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"runtime/debug"
+	"slices"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -15,9 +19,14 @@ import (
 type planned struct {
 	*synth.Plan
 	used
-	err   error
-	pipes []*compiled
+	err     error
+	pipes   []*compiled
+	waiting []*Lane // where it is being made
+	soon    bool    // its kernels are wanted as soon as it is made
 }
+
+// errBeingMade is that of a plan that is being made.
+var errBeingMade = errors.New("the plan is being made")
 
 // compiled is the pipeline of a kernel, which is asked for, being made or made.
 type compiled struct {
@@ -38,23 +47,104 @@ type compiled struct {
 	warm  bool       // the device has run it
 }
 
-// plan returns how the device carries out work. Plans depend on the structure
-// of an instruction alone and are made once.
+// plan returns how the device carries out work. Plans depend on the structure of an
+// instruction alone and are made once. One that takes long to make is made apart from the
+// goroutine of the Executor: its error is errBeingMade meanwhile.
 func (e *Executor) plan(w *work) (*planned, error) {
 	e.key = planKey(e.key[:0], w)
 	if p, ok := e.plans[string(e.key)]; ok {
 		p.at = e.clock
 		return p, p.err
 	}
-	p := &planned{}
-	if p.Plan, p.err = synth.Lower(w.in, w.types, &e.target); p.err == nil {
+	p := &planned{err: errBeingMade}
+	e.keepPlan(string(e.key), p)
+	if w.manyKernels() {
+		e.planApart([]unplanned{{p, w.detached()}})
+		return p, p.err
+	}
+	plan, err := e.lower(w, &e.target)
+	e.planMade(p, plan, err)
+	e.turns.steps += lookEvery
+	return p, p.err
+}
+
+// manyKernels reports whether it may take milliseconds to plan an instruction. The plan of
+// a decomposition has up to tens of thousands of steps (QR of 16384 × 16384: 0.7 s),
+// functions of complex numbers are long.
+func (w *work) manyKernels() bool {
+	switch w.in.Op.Info().Kind {
+	case ops.LinAlg, ops.Order, ops.Transform, ops.Window, ops.Scan, ops.Contract:
+		return true
+	}
+	complex := func(t ops.Type) bool { return t.DType.IsComplex() }
+	return len(w.in.Regions) > 0 || slices.ContainsFunc(w.types, complex) ||
+		slices.ContainsFunc(w.in.Outs, func(r ops.Result) bool { return complex(r.Type) })
+}
+
+// detached is the work as its plan depends on it, with memory of its own.
+func (w *work) detached() *work {
+	in := *w.in
+	in.Ins, in.Outs = slices.Clone(in.Ins), slices.Clone(in.Outs)
+	return &work{in: &in, types: slices.Clone(w.types)}
+}
+
+// unplanned is a plan that is to be made.
+type unplanned struct {
+	plan *planned
+	of   *work
+}
+
+// planApart makes plans apart from the goroutine of the Executor, one after the other.
+// Lanes that wait for one go on when it is there.
+func (e *Executor) planApart(list []unplanned) {
+	target, next := e.target, 0
+	e.aside(nil, workPlan, func(w *sched.Worker) error {
+		for i, u := range list {
+			plan, err := e.lower(u.of, &target)
+			e.cfg.Post(func() {
+				next = i + 1
+				e.planMade(u.plan, plan, err)
+			})
+			if err := w.Yield(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func(err error) {
+		for _, u := range list[next:] { // what ended this is no matter of theirs
+			e.planMade(u.plan, nil, &wire.Fault{Kind: wire.Internal, Err: err})
+		}
+	})
+}
+
+// lower plans an instruction. It may be called from any goroutine.
+func (e *Executor) lower(w *work, t *synth.Target) (p *synth.Plan, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e.cfg.Log.Error().Str("op", w.in.Op.String()).Bytes("stack", debug.Stack()).Msgf("plan an instruction: %v", r)
+			err = &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)}
+		}
+	}()
+	return synth.Lower(w.in, w.types, t)
+}
+
+// planMade gives a plan what has been made, and has those go on that wait for it.
+func (e *Executor) planMade(p *planned, plan *synth.Plan, err error) {
+	if p.Plan, p.err = plan, err; err == nil {
+		e.tick()
 		p.pipes = make([]*compiled, len(p.Steps))
 		for i := range p.Steps {
 			p.pipes[i] = e.wanted(p.Steps[i].Kernel)
 		}
+		if p.soon {
+			e.ahead(p)
+		}
 	}
-	e.keepPlan(string(e.key), p)
-	return p, p.err
+	waiting := p.waiting
+	p.waiting = nil
+	for _, l := range waiting {
+		e.resume(l)
+	}
 }
 
 // keepPlan remembers a plan.
@@ -178,7 +268,7 @@ func (e *Executor) compileAs(c *compiled, name string, code []uint32, layout vul
 
 // ready reports whether all pipelines of a plan are made; the lane waits for
 // the first that is not.
-func (e *Executor) ready(l *Lane, p *planned) (wait bool, err error) {
+func (e *Executor) ready(l *Lane, p *planned) (wait queue.Wait, err error) {
 	e.refresh(p)
 	for _, c := range p.pipes {
 		e.compile(c)
@@ -186,15 +276,15 @@ func (e *Executor) ready(l *Lane, p *planned) (wait bool, err error) {
 	for i, c := range p.pipes {
 		if !c.done {
 			c.waiting = append(c.waiting, l)
-			return true, nil
+			return queue.ForKernel, nil
 		}
 		if refused(c.err) {
-			return false, c.err
+			return 0, c.err
 		}
 		if c.err != nil {
-			return false, &wire.Fault{Kind: wire.Internal,
+			return 0, &wire.Fault{Kind: wire.Internal,
 				Err: fmt.Errorf("make the pipeline of kernel %s: %w", p.Steps[i].Kernel.Name, c.err)}
 		}
 	}
-	return false, nil
+	return 0, nil
 }

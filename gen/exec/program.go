@@ -2,10 +2,12 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 
+	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
-	"nxvk/synth"
 	"nxvk/synth/graph"
 )
 
@@ -23,16 +25,17 @@ type program struct {
 	used
 	weight  int   // instructions, as it came
 	err     error // it is malformed; every run says so
+	ready   bool  // it has been made
 	body    *block
 	slots   int
-	calls   bool           // it calls back
-	region  *ops.Region    // as it came
-	density *synth.Density // what a kernel of leapfrog steps is made of; nil until it is asked for
-	leaps   map[synth.Leapfrog]*planned
-	refused bool // the driver does not compile that kernel
-	open    bool // it loops or calls back: nobody knows how long it takes
+	calls   bool        // it calls back
+	region  *ops.Region // as it came
+	steps   *trajectory // leapfrog steps on the device; nil until they are asked for
+	refused bool        // the driver does not compile their kernel
+	open    bool        // it loops or calls back: nobody knows how long it takes
 	values  []ops.Type
-	tiers   map[string]*tier // by which parameters are literals
+	waits   map[ops.ID]queue.Counts // of runs, by the first result of the instruction
+	tiers   map[string]*tier        // by which parameters are literals
 }
 
 // block is a region, ready to run.
@@ -57,23 +60,62 @@ type programs struct {
 	weight int // instructions of all
 }
 
+// longDefinition is from how many instructions on a program is made ready apart from the
+// goroutine of the Executor: 4,000 take some 50 ms. Loops are written out, and so count
+// with what becomes of them.
+const longDefinition = 100
+
 // define keeps the definition of a program. A key that is defined stays as it
 // is.
-func (e *Executor) define(l *Lane, in *wire.Instr) {
+func (e *Executor) define(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	e.tick()
 	m := &l.programs
 	if p := m.byKey[in.Key]; p != nil {
 		p.at = e.clock
-		return
+		return 0
 	}
+	weight := weigh(in.Program)
+	if l.defining == nil {
+		made := &program{}
+		l.defining = made
+		eval, region, broken := e.evaluator(), in.Program, in.Broken
+		if broken != nil || weight < longDefinition && !loops(region) {
+			*made = *newProgram(region, broken, eval)
+		} else {
+			e.aside(l, workPlan, func(*sched.Worker) error {
+				*made = *newProgram(region, broken, eval)
+				return nil
+			}, func(err error) {
+				if err != nil { // a panic, or the session has ended
+					made.err = &wire.Fault{Kind: wire.Internal, Err: err}
+				}
+				made.ready = true
+				e.resume(l)
+			})
+			return queue.ForPlan
+		}
+		made.ready = true
+	}
+	p := l.defining
+	if !p.ready {
+		return queue.ForPlan
+	}
+	l.defining = nil
 	if m.byKey == nil {
 		m.byKey = make(map[string]*program)
 	}
-	p := newProgram(in.Program, in.Broken, e.evaluator())
-	p.at, p.weight = e.clock, weigh(in.Program)
+	p.at, p.weight = e.clock, weight
 	e.roomForProgram(m, p.weight)
 	m.byKey[in.Key] = p
 	m.weight += p.weight
+	return 0
+}
+
+// loops reports whether a region has loops, or is otherwise longer than it looks.
+func loops(r *ops.Region) bool {
+	return slices.ContainsFunc(r.Body, func(in ops.Instr) bool {
+		return in.Op == ops.While || slices.ContainsFunc(in.Regions, loops)
+	})
 }
 
 // roomForProgram makes room for one more program of so many instructions.

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/synth"
@@ -49,7 +50,7 @@ func (e *Executor) hostOf(k *synth.Kernel) synth.Host {
 }
 
 // carryOut carries out work by a plan, on the device or in its stead.
-func (e *Executor) carryOut(l *Lane, w *work, p *planned) (wait bool, err error) {
+func (e *Executor) carryOut(l *Lane, w *work, p *planned) (wait queue.Wait, err error) {
 	e.refresh(p)
 	if e.prompts(p) {
 		return e.prompt(l, w, p)
@@ -84,7 +85,7 @@ func worth(k *synth.Kernel) float64 { return compileCost + compileCostEach*float
 
 // prompt carries out work by a plan on the host. What only the device has is read first,
 // at the expense of the kernels.
-func (e *Executor) prompt(l *Lane, w *work, p *planned) (wait bool, err error) {
+func (e *Executor) prompt(l *Lane, w *work, p *planned) (wait queue.Wait, err error) {
 	for i, m := range w.args {
 		if m != nil && m.Host == nil {
 			m.Shadow = true
@@ -99,7 +100,7 @@ func (e *Executor) prompt(l *Lane, w *work, p *planned) (wait bool, err error) {
 	switch {
 	case wire.KindOf(err) == wire.OutOfMemory:
 		return e.device(l, w, p) // which may have some
-	case wait || err != nil:
+	case wait != 0 || err != nil:
 		return wait, err
 	}
 	temps := make([]*store.Storage, len(p.Temps))
@@ -111,7 +112,7 @@ func (e *Executor) prompt(l *Lane, w *work, p *planned) (wait bool, err error) {
 		s := &p.Steps[i]
 		push, err := e.pushed(w, s)
 		if err != nil {
-			return false, err
+			return 0, err
 		}
 		steps[i] = hostStep{c: p.pipes[i], push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
 		for k, a := range s.Args {
@@ -133,11 +134,11 @@ func (e *Executor) prompt(l *Lane, w *work, p *planned) (wait bool, err error) {
 	}
 	if cost > inlineCost {
 		e.apart(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
-		return true, nil
+		return queue.ForHost, nil
 	}
 	e.turns.steps += int(cost) >> 12
 	runSteps(nil, steps)
-	return false, give()
+	return 0, give()
 }
 
 // hostStep is a step that the host carries out.

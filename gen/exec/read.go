@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -18,9 +19,9 @@ type Data struct {
 // Read gives count elements of a value from offset on, after everything that
 // the session asked for before. done runs on the goroutine of the Executor.
 func (e *Executor) Read(l *Lane, id ops.ID, offset, count int, done func(Data, error)) {
-	e.enqueue(l, request{read: id, task: func(l *Lane) bool {
+	e.enqueue(l, request{read: id, task: func(l *Lane) queue.Wait {
 		e.read(l, id, offset, count, done)
-		return false
+		return 0
 	}})
 }
 
@@ -70,32 +71,33 @@ func (e *Executor) value(l *Lane, id ops.ID) (store.Value, error) {
 
 // Describe gives the type of a value, after everything before.
 func (e *Executor) Describe(l *Lane, id ops.ID, done func(ops.Type, error)) {
-	e.enqueue(l, request{read: id, task: func(l *Lane) bool {
+	e.enqueue(l, request{read: id, task: func(l *Lane) queue.Wait {
 		v, err := e.value(l, id)
 		done(v.Type, err)
-		return false
+		return 0
 	}})
 }
 
 // Sync calls done when everything that the session asked for before has been
 // computed.
 func (e *Executor) Sync(l *Lane, done func(error)) {
-	e.Do(l, func(l *Lane) bool {
+	e.Do(l, func(l *Lane) queue.Wait {
 		e.afterForks(l, func() { e.computed(l, done) })
-		return false
+		return 0
 	})
 }
 
 // Turn calls done when everything that the session asked for before has been
 // computed but for runs that may take any time, and what needs their results.
 func (e *Executor) Turn(l *Lane, done func(error)) {
-	e.Do(l, func(l *Lane) bool {
+	e.Do(l, func(l *Lane) queue.Wait {
 		e.computed(l, done)
-		return false
+		return 0
 	})
 }
 
-// computed calls done when the device has done what a session has given it.
+// computed calls done when the device has done what a session has given it, or that was
+// taken back: what is wrong with values, they say themselves.
 func (e *Executor) computed(l *Lane, done func(error)) {
 	if e.dev == nil {
 		done(nil)
@@ -110,22 +112,27 @@ func (e *Executor) computed(l *Lane, done func(error)) {
 		done(e.deviceError(e.dev.Lost()))
 		return
 	}
-	e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { done(e.deviceError(err)) }) })
+	e.dev.Notify(ticket, func(err error) {
+		if wire.KindOf(err) == wire.Deadline {
+			err = nil
+		}
+		e.cfg.Post(func() { done(e.deviceError(err)) })
+	})
 }
 
 // importValue gives a value of another session an id of this one. Where the
 // other session has yet to make it, the lane waits, a bounded time.
-func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait bool) {
+func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	if len(in.Outs) != 1 {
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
-		return false
+		return 0
 	}
 	from := e.sharing(in.Shared)
 	if from == nil {
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
 			"value %d of process %v: no session here has this process and key; it has ended, or the value was not shared; have its owner share it while its session lasts",
 			in.Shared.ID, in.Shared.Owner)})
-		return false
+		return 0
 	}
 	id := in.Shared.ID
 	theirs := e.lanes[from]
@@ -134,7 +141,7 @@ func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait bool) {
 	}
 	v, ok := from.Get(id)
 	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.segment.makes(id) || theirs.running.makes(id)) && e.waitImport(l) {
-		return true
+		return queue.ForImport
 	}
 	out := in.Outs[0]
 	switch {
@@ -148,5 +155,5 @@ func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait bool) {
 		v.Mem.Retain()
 		l.Session.Put(out.ID, v)
 	}
-	return false
+	return 0
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -13,14 +14,15 @@ import (
 // run is a program under way. It keeps its place, so that a lane that had to
 // wait goes on from there.
 type run struct {
-	prog  *program
-	in    *wire.Instr // whose results the program's values become
-	slots []store.Value
-	lits  []*ops.Literal // by slot: scalars that never became memory
-	stack []frame
-	tier  *tier       // whose units it may begin with; nil once it has begun
-	err   error       // ended from outside; the results carry it
-	late  *time.Timer // ends it at the deadline of its session
+	prog   *program
+	in     *wire.Instr // whose results the program's values become
+	slots  []store.Value
+	lits   []*ops.Literal // by slot: scalars that never became memory
+	stack  []frame
+	tier   *tier       // whose units it may begin with; nil once it has begun
+	err    error       // ended from outside; the results carry it
+	late   *time.Timer // ends it at the deadline of its session
+	effort effort      // as the device sees it
 
 	call *pending // a callback that has not been answered
 }
@@ -44,6 +46,30 @@ func (r *run) id() ops.ID {
 
 func (r *run) top() *frame { return &r.stack[len(r.stack)-1] }
 
+// waited counts a wait of a program, by the instruction under way.
+func (r *run) waited(why queue.Wait) {
+	if r.prog == nil || len(r.stack) == 0 {
+		return
+	}
+	f := r.top()
+	if f.pc >= len(f.steps) {
+		return
+	}
+	outs := f.steps[f.pc].in.Outs
+	if u := f.steps[f.pc].fused; u != nil && f.part > 0 && f.part < len(u.body) {
+		outs = u.body[f.part].Outs
+	}
+	if len(outs) == 0 {
+		return
+	}
+	if r.prog.waits == nil {
+		r.prog.waits = make(map[ops.ID]queue.Counts)
+	}
+	counts := r.prog.waits[outs[0].ID]
+	counts[why]++
+	r.prog.waits[outs[0].ID] = counts
+}
+
 // set gives a slot a value, whose hold passes to the run.
 func (r *run) set(id ops.ID, v store.Value) {
 	r.clear(id)
@@ -65,32 +91,32 @@ func (r *run) drop() {
 
 // runProgram carries out an instruction that runs a program, from where it
 // stands.
-func (e *Executor) runProgram(l *Lane, in *wire.Instr) (wait bool) {
+func (e *Executor) runProgram(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	if l.run == nil {
 		if in.Err != nil {
 			e.poison(l, in, nil, in.Err)
-			return false
+			return 0
 		}
 		r, types, err := e.start(l, in)
 		if err != nil {
 			e.poison(l, in, types, err)
-			return false
+			return 0
 		}
 		l.run = r
 		e.bounds(l, r)
 	}
 	r := l.run
 	if e.awaitsTier(l, r) {
-		return true
+		return queue.ForPlan
 	}
 	for r.err == nil && len(r.stack) > 0 {
-		if e.advanceRun(l, r) {
-			return true
+		if wait := e.advanceRun(l, r); wait != 0 {
+			return wait
 		}
 	}
 	l.run = nil
 	e.finish(l, r)
-	return false
+	return 0
 }
 
 // bounds has a run end at the deadline of its session.
@@ -199,37 +225,42 @@ func (e *Executor) valueOf(l *Lane, r *run, o ops.Operand) store.Value {
 }
 
 // advanceRun takes one step of a run, or ends a block.
-func (e *Executor) advanceRun(l *Lane, r *run) (wait bool) {
+func (e *Executor) advanceRun(l *Lane, r *run) (wait queue.Wait) {
 	f := r.top()
 	if f.pc == len(f.steps) {
 		return e.leave(l, r, f)
 	}
 	if e.turns.over(0) {
 		e.rest(l)
-		return true
+		return queue.ForTurn
 	}
 	s := &f.steps[f.pc]
 	switch s.in.Op {
 	case ops.While:
 		f.pc++
 		e.enter(l, r, s, 0, e.valuesOf(l, r, s.in.Ins))
-		return false
+		return 0
 	case ops.Branch:
 		return e.branch(l, r, f, s)
 	case ops.Hook, ops.Callback:
-		if wait, sent := e.call(l, r, s); wait || !sent {
+		if wait, sent := e.call(l, r, s); wait != 0 || !sent {
 			return wait
 		}
 	default:
-		if s.fused != nil && e.unit(l, r, s) || s.fused == nil && e.instr(l, &s.in) {
-			return true
+		if s.fused != nil {
+			wait = e.unit(l, r, s)
+		} else {
+			wait = e.instr(l, &s.in)
+		}
+		if wait != 0 {
+			return wait
 		}
 	}
 	l.fresh()
 	f.pc++
 	f.part = 0
 	r.passed(s)
-	return false
+	return 0
 }
 
 // passed lets go of what nothing needs after a step.
@@ -257,22 +288,22 @@ func (e *Executor) enter(l *Lane, r *run, s *step, which int, params []store.Val
 }
 
 // branch runs the region that the predicate chooses.
-func (e *Executor) branch(l *Lane, r *run, f *frame, s *step) (wait bool) {
+func (e *Executor) branch(l *Lane, r *run, f *frame, s *step) (wait queue.Wait) {
 	yes, wait, err := e.truth(l, r, s.in.Ins[0])
-	if wait {
-		return true
+	if wait != 0 {
+		return wait
 	}
 	f.pc++
 	if err != nil {
 		e.fail(r, s, err)
-		return false
+		return 0
 	}
 	which := 1
 	if yes {
 		which = 0
 	}
 	e.enter(l, r, s, which, nil)
-	return false
+	return 0
 }
 
 // fail makes the results of a step carry an error.
@@ -285,12 +316,12 @@ func (e *Executor) fail(r *run, s *step, err error) {
 
 // leave ends a block: what it gives becomes the results of its step, or decides
 // about the next round of a loop.
-func (e *Executor) leave(l *Lane, r *run, f *frame) (wait bool) {
+func (e *Executor) leave(l *Lane, r *run, f *frame) (wait queue.Wait) {
 	s := f.of
 	switch {
 	case s == nil:
 		r.stack = r.stack[:0]
-		return false
+		return 0
 	case s.in.Op == ops.While && f.which == 0:
 		return e.decide(l, r, f, s)
 	}
@@ -298,18 +329,18 @@ func (e *Executor) leave(l *Lane, r *run, f *frame) (wait bool) {
 	r.pop(f)
 	if s.in.Op == ops.While {
 		e.enter(l, r, s, 0, values)
-		return false
+		return 0
 	}
 	r.give(s, values)
-	return false
+	return 0
 }
 
 // decide ends the condition of a loop: its parameters, the state, go to the body
 // or are the results.
-func (e *Executor) decide(l *Lane, r *run, f *frame, s *step) (wait bool) {
+func (e *Executor) decide(l *Lane, r *run, f *frame, s *step) (wait queue.Wait) {
 	yes, wait, err := e.truth(l, r, f.values[0])
-	if wait {
-		return true
+	if wait != 0 {
+		return wait
 	}
 	state := make([]store.Value, len(f.params))
 	for i, p := range f.params {
@@ -329,7 +360,7 @@ func (e *Executor) decide(l *Lane, r *run, f *frame, s *step) (wait bool) {
 	default:
 		r.give(s, state)
 	}
-	return false
+	return 0
 }
 
 // give ends a step with its results.
@@ -355,24 +386,24 @@ func (r *run) pop(f *frame) {
 
 // truth reads a predicate: whether a scalar is anything but zero. One that is
 // only on the device is read back first.
-func (e *Executor) truth(l *Lane, r *run, o ops.Operand) (yes, wait bool, err error) {
+func (e *Executor) truth(l *Lane, r *run, o ops.Operand) (yes bool, wait queue.Wait, err error) {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]
 	}
 	if lit != nil {
-		return fallback.Nonzero(fallback.Value{Type: lit.Type, Data: lit.Data}), false, nil
+		return fallback.Nonzero(fallback.Value{Type: lit.Type, Data: lit.Data}), 0, nil
 	}
 	v := r.slots[o.ID]
 	switch {
 	case v.Err != nil:
-		return false, false, v.Err
+		return false, 0, v.Err
 	case l.failed != nil:
 		err, l.failed = l.failed, nil
-		return false, false, err
+		return false, 0, err
 	case !v.Mem.Bring():
 		wait, err = e.readBack(l, v.Mem, v.Type)
 		return false, wait, err
 	}
-	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), false, nil
+	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil
 }

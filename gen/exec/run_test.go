@@ -27,6 +27,7 @@ func op(o ops.Op, out ops.Result, ins ...ops.Operand) ops.Instr {
 
 // define defines a program.
 func (r *rig) define(l *Lane, key string, p *ops.Region) {
+	defer r.until(func() bool { return l.defining == nil })
 	r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: p}}})
 }
 

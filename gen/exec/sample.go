@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -41,17 +42,17 @@ type Chunk struct {
 // session.
 func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err error), emit func(run int, c Chunk) bool) {
 	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}, Defines: wire.Defines{Key: s.Program}}
-	e.enqueue(l, request{in: in, task: func(l *Lane) (wait bool) {
+	e.enqueue(l, request{in: in, task: func(l *Lane) (wait queue.Wait) {
 		density, wait, err := e.density(l, in, &s.Density)
-		if wait {
-			return true
+		if wait != 0 {
+			return wait
 		}
 		if err != nil {
 			started(0, err)
-			return false
+			return 0
 		}
 		e.begin(l, s, density, started, emit)
-		return false
+		return 0
 	}})
 }
 
@@ -63,7 +64,7 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 		hosts[i] = d.hosted()
 		return hosts[i]
 	}
-	switch err := d.device(e); {
+	switch err := d.device(); {
 	case err == nil && d.sampled(e):
 		leaper = e.newLeaper(d, s.Chains)
 		integrator = func(int) nuts.Integrator { return leaper }

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"slices"
 
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
 )
@@ -108,17 +109,17 @@ func covers(have string, want []byte) bool {
 }
 
 // runSegment carries out a segment, from where it stands.
-func (e *Executor) runSegment(l *Lane, s *segment) (wait bool) {
+func (e *Executor) runSegment(l *Lane, s *segment) (wait queue.Wait) {
 	if l.run == nil {
 		l.run = e.bind(l, s)
 	}
 	r := l.run
 	if e.awaitsTier(l, r) {
-		return true
+		return queue.ForPlan
 	}
 	for len(r.stack) > 0 {
-		if e.advanceRun(l, r) {
-			return true
+		if wait := e.advanceRun(l, r); wait != 0 {
+			return wait
 		}
 	}
 	l.run, l.running = nil, nil
@@ -133,7 +134,7 @@ func (e *Executor) runSegment(l *Lane, s *segment) (wait bool) {
 		s.empty()
 		l.spare = s
 	}
-	return false
+	return 0
 }
 
 // bind begins the run of a segment with what that takes from outside.

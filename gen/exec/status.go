@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
 )
@@ -47,23 +48,23 @@ func (e *Executor) ask(l *Lane, status *store.Storage, outs []*store.Storage) {
 
 // judge gives the results of an instruction their ids, or says what is wrong with
 // them, once the status is there.
-func (e *Executor) judge(l *Lane, w *work) (wait bool, err error) {
+func (e *Executor) judge(l *Lane, w *work) (wait queue.Wait, err error) {
 	v := l.verdict
 	if !v.done {
-		return true, nil
+		return queue.ForStatus, nil
 	}
 	defer l.dropVerdict()
 	switch {
 	case v.err != nil:
-		return false, v.err
+		return 0, v.err
 	case v.word != 0:
-		return false, hostError(singular(w.in.Op, int(v.word-1)))
+		return 0, hostError(singular(w.in.Op, int(v.word-1)))
 	}
 	for i, m := range v.outs {
 		e.keep(l, w.in.Outs[i], m)
 	}
 	e.Counters.Device++
-	return false, nil
+	return 0, nil
 }
 
 // singular is the error that the host gives: which names the row of a triangle,

@@ -66,7 +66,7 @@ func (e *Executor) Abandon() {
 			l.feed.throttled = nil
 		}
 		for _, f := range append(slices.Clone(l.forks), l) {
-			f.parked = false
+			f.waits = 0
 			e.advance(f)
 		}
 	}

@@ -1,10 +1,12 @@
 package exec
 
 import (
+	"slices"
 	"time"
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -20,32 +22,32 @@ type DeviceBlock interface {
 
 // upload makes a tensor of the bytes of a literal. Small ones stay on the host
 // until a kernel wants them.
-func (e *Executor) upload(l *Lane, w *work) (wait bool, err error) {
+func (e *Executor) upload(l *Lane, w *work) (wait queue.Wait, err error) {
 	lit, out := w.in.Ins[0].Lit, w.in.Outs[0]
-	if wait, err := e.reserve(l, int64(len(lit.Data))); wait || err != nil {
+	if wait, err := e.reserve(l, int64(len(lit.Data))); wait != 0 || err != nil {
 		return wait, err
 	}
 	m := &store.Storage{}
 	m.Retain()
 	defer m.Drop()
-	if wait, err := e.receive(l, m, lit); wait || err != nil {
+	if wait, err := e.receive(l, m, lit); wait != 0 || err != nil {
 		return wait, err
 	}
 	e.Counters.Uploaded += uint64(out.Type.Bytes())
 	e.keep(l, out, m)
-	return false, nil
+	return 0, nil
 }
 
 // receive makes the data of a literal the memory of a value. On a device, large data that went to the host
 // moves on; where the host is the device it has to fit its limit.
-func (e *Executor) receive(l *Lane, m *store.Storage, lit *ops.Literal) (wait bool, err error) {
+func (e *Executor) receive(l *Lane, m *store.Storage, lit *ops.Literal) (wait queue.Wait, err error) {
 	b, ok := lit.Hold.(*etf.Binary)
 	if !ok {
 		if err := m.Take(e.cfg.Host.Budget, int64(len(lit.Data))); err != nil {
 			return e.hostExhausted(l, err)
 		}
 		m.Host = lit.Data
-		return false, nil
+		return 0, nil
 	}
 	if e.dev == nil && e.cfg.Host.Over() {
 		return e.hostExhausted(l, e.cfg.Host.Exhausted(int64(b.Len())))
@@ -53,7 +55,7 @@ func (e *Executor) receive(l *Lane, m *store.Storage, lit *ops.Literal) (wait bo
 	if err := e.adopt(m, b); err != nil {
 		return e.hostExhausted(l, err)
 	}
-	return false, nil
+	return 0, nil
 }
 
 // adopt makes a received binary the memory of a value. One that others still
@@ -81,31 +83,40 @@ func (e *Executor) adopt(m *store.Storage, b *etf.Binary) error {
 }
 
 // onDevice sees to it that memory is on the device.
-func (e *Executor) onDevice(l *Lane, m *store.Storage) (wait bool, err error) {
-	if m.Dev != nil {
-		return false, nil
+func (e *Executor) onDevice(l *Lane, m *store.Storage) (wait queue.Wait, err error) {
+	if err := e.refill(m); err != nil || m.Dev != nil {
+		return 0, err
 	}
 	buf, wait, err := e.alloc(l, len(m.Host))
-	if wait || err != nil {
+	if wait != 0 || err != nil {
 		return wait, err
+	}
+	if len(m.Host) > uploadNow {
+		e.uploadApart(l, m, buf)
+		return queue.ForUpload, nil
 	}
 	f := e.feed(l)
 	if err := f.stream.Upload(buf, 0, m.Host); err != nil {
 		buf.Free()
-		return false, e.deviceError(err)
+		return 0, e.deviceError(err)
 	}
+	e.uploaded(f, m, buf)
+	return 0, nil
+}
+
+// uploaded gives a value its memory on the device.
+func (e *Executor) uploaded(f *feed, m *store.Storage, buf *vulkan.Buffer) {
 	m.Dev = buf
 	e.note(f)
 	if len(m.Host) > large && m.Pins == 0 {
 		m.FreeHost() // one copy of a large value is enough
 	}
-	return false, nil
 }
 
 // readBack copies a value to the host, parking the lane meanwhile.
-func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait bool, err error) {
+func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait queue.Wait, err error) {
 	if e.lost != nil {
-		return false, e.lost
+		return 0, e.lost
 	}
 	n := t.Bytes()
 	m.Retain()
@@ -124,7 +135,7 @@ func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait bool, e
 		}
 		e.copyBack(m, data, done)
 	})
-	return true, nil
+	return queue.ForReadback, nil
 }
 
 // copyBack gives a value its copy on the host and then calls done, at once where the data
@@ -187,16 +198,28 @@ func (e *Executor) fetch(f *feed, m *store.Storage, off, n int, poll bool, done 
 	if sent {
 		e.watch(f, ticket)
 	}
+	read := &fetched{done: done}
+	f.fetches = append(f.fetches, read)
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {
-			if err != nil {
+			f.fetches = slices.DeleteFunc(f.fetches, func(r *fetched) bool { return r == read })
+			switch {
+			case read.ended:
+				rb.Release()
+			case err != nil:
 				rb.Release()
 				done(nil, nil, e.deviceError(err))
-				return
+			default:
+				done(rb.Bytes(), rb.Release, nil)
 			}
-			done(rb.Bytes(), rb.Release, nil)
 		})
 	})
+}
+
+// fetched is a read of what the device has yet to compute.
+type fetched struct {
+	done  func(data []byte, release func(), err error)
+	ended bool // done has been told of the deadline
 }
 
 // soon reports whether a submission is complete or, on an otherwise idle GPU,

@@ -3,6 +3,8 @@ package exec
 import (
 	"slices"
 	"time"
+
+	"nxvk/gen/exec/queue"
 )
 
 // A lane is served for some time, and then others have their turn, whatever else it has
@@ -49,12 +51,29 @@ func (t *turns) over(cost int) bool {
 func (e *Executor) rest(l *Lane) {
 	t := &e.turns
 	home := l.home()
-	home.served = max(home.served, t.clock) + turnTime
-	l.parked = true
+	home.served = max(home.served, t.clock) + home.turnCost()
+	e.park(l, queue.ForTurn)
 	t.line = append(t.line, l)
 	if !t.posted {
 		t.posted = true
 		e.cfg.Post(e.nextTurn)
+	}
+}
+
+// turnCost is what a turn costs a session: less where it has more weight than others.
+func (l *Lane) turnCost() time.Duration {
+	return time.Duration(float64(turnTime) / l.Session.Weight)
+}
+
+// SetWeight sets the share of a session beside the shares of others, of which 1 is the
+// usual one: of the processors, of the device and of the goroutine of the Executor.
+func (e *Executor) SetWeight(l *Lane, weight float64) {
+	l.Session.Weight = weight
+	if l.worker != nil {
+		l.worker.SetWeight(weight)
+	}
+	if l.feed != nil {
+		l.feed.stream.SetWeight(weight)
 	}
 }
 
@@ -73,7 +92,7 @@ func (e *Executor) nextTurn() {
 	}
 	l := t.line[first]
 	t.line = slices.Delete(t.line, first, first+1)
-	t.clock = l.home().served - turnTime
+	t.clock = l.home().served - l.home().turnCost()
 	e.resume(l)
 	if len(t.line) > 0 && !t.posted {
 		t.posted = true

@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"nxvk/gen/exec/queue"
 )
 
 // maxSessions bounds the sessions of a device that have series of their own: those
@@ -22,6 +24,8 @@ var (
 	sessionLabel = []string{"device", "session", "label"}
 	sessionBytes = prometheus.NewDesc(prefix+"session_memory_bytes",
 		"Bytes charged to a session; those that hold least are the session other.", sessionLabel, nil)
+	waits = prometheus.NewDesc(prefix+"waits_total",
+		"How often the queue of a session has had to wait, by reason.", []string{"device", "reason"}, nil)
 	sessionWaiting = prometheus.NewDesc(prefix+"session_waiting_requests",
 		"Instructions and reads of a session that have not been carried out.", sessionLabel, nil)
 )
@@ -36,7 +40,7 @@ func describe() []*prometheus.Desc {
 
 // Describe is that of prometheus.Collector.
 func (all Reporters) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range append(slices.Clone(rowDescs), sessionBytes, sessionWaiting) {
+	for _, d := range append(slices.Clone(rowDescs), sessionBytes, sessionWaiting, waits) {
 		out <- d
 	}
 	for _, r := range all {
@@ -57,6 +61,9 @@ func (all Reporters) Collect(out chan<- prometheus.Metric) {
 				kind = prometheus.CounterValue
 			}
 			out <- prometheus.MustNewConstMetric(rowDescs[k], kind, row.value(s), s.Name)
+		}
+		for why, n := range s.Counters.Waits[1:] {
+			out <- prometheus.MustNewConstMetric(waits, prometheus.CounterValue, float64(n), s.Name, queue.Wait(why+1).String())
 		}
 		s.collectSessions(out)
 	}

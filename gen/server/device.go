@@ -136,6 +136,8 @@ func (d *Device) handle(message any) {
 	case dist.Call:
 		m.Came = d.mailbox.came
 		d.call(m)
+	case dist.Refused:
+		d.refused(m)
 	case gen.MessageDownPID:
 		d.end(m.PID)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/queue"
 )
 
 // explainedTerm is a list with a map for each part of a program, with the measured
@@ -20,7 +21,7 @@ func explainedTerm(parts []exec.Explained, measured bool) etf.Term {
 		}
 		m := append(etf.Map{
 			pair("block", p.Block), pair("place", etf.Atom(string(p.Place))), pair("instructions", textsTerm(p.Instructions)), pair("why", textsTerm(p.Why)),
-			pair("kernels", kernels),
+			pair("kernels", kernels), pair("waits", waitsTerm(p.Waits)),
 		}, costPairs(&sum)...)
 		if measured {
 			m = append(m, pair("measured", measuredTerm(p.Measured)))
@@ -28,6 +29,17 @@ func explainedTerm(parts []exec.Explained, measured bool) etf.Term {
 		list[i] = m
 	}
 	return list
+}
+
+// waitsTerm is a map of the reasons for which something has had to wait, and how often.
+func waitsTerm(c queue.Counts) etf.Map {
+	m := etf.Map{}
+	for why, n := range c {
+		if n > 0 {
+			m = append(m, pair(queue.Wait(why).String(), int64(n)))
+		}
+	}
+	return m
 }
 
 func textsTerm(texts []string) etf.List {

@@ -10,6 +10,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 	"nxvk/ops"
@@ -54,18 +55,26 @@ func (m *Manager) Init(...any) error {
 
 // HandleMessage answers calls and ignores everything else.
 func (m *Manager) HandleMessage(_ gen.PID, message any) error {
-	c, ok := message.(dist.Call)
-	if !ok {
-		return nil
-	}
-	if c.Request == etf.Atom("support") {
-		m.support(c)
-		return nil
-	}
-	if err := m.Send(c.From, dist.NewReply(c, m.answer(c.Request))); err != nil {
-		m.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+	switch c := message.(type) {
+	case dist.Refused:
+		if call, ok := c.Call(); ok {
+			m.reply(call, wire.Failure(tooLong(c)))
+		}
+	case dist.Call:
+		if c.Request == etf.Atom("support") {
+			m.support(c)
+			return nil
+		}
+		m.reply(c, m.answer(c.Request))
 	}
 	return nil
+}
+
+// reply answers a call. Who asked may be gone.
+func (m *Manager) reply(c dist.Call, result etf.Term) {
+	if err := m.Send(c.From, dist.NewReply(c, result)); err != nil {
+		m.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+	}
 }
 
 func (m *Manager) answer(request etf.Term) (reply etf.Term) {
@@ -114,10 +123,19 @@ func (m *Manager) sessions() etf.Term {
 			l = append(l, etf.Map{
 				pair("device", i), pair("pid", s.Owner), pair("label", s.Label), pair("buffers", s.Buffers),
 				pair("bytes", s.Bytes), pair("limit", limitTerm(s.Limit)),
+				pair("waiting", s.Waiting), pair("waits_for", waitTerm(s.Wait)),
 			})
 		}
 	}
 	return l
+}
+
+// waitTerm is the reason of a wait, as nil where there is none.
+func waitTerm(w queue.Wait) etf.Term {
+	if w == 0 {
+		return etf.Atom("nil")
+	}
+	return etf.Atom(w.String())
 }
 
 // statuses are those of the devices.

@@ -10,6 +10,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
@@ -46,6 +47,24 @@ func (d *Device) call(c dist.Call) {
 	d.serve(c, r, session)
 }
 
+// refused tells who sent a message that there was no room for: a caller by the answer,
+// another one as of a stream that cannot be read.
+func (d *Device) refused(m dist.Refused) {
+	err := tooLong(m)
+	if c, ok := m.Call(); ok {
+		c.Came = d.mailbox.came
+		d.reply(c, wire.Failure(err))
+	} else if m.Sender.ID != 0 {
+		d.orphan(m.Sender, err)
+	}
+}
+
+// tooLong is the error of a message that there was no room for.
+func tooLong(m dist.Refused) error {
+	return &wire.Fault{Kind: wire.Limit, Err: fmt.Errorf(
+		"the message is dropped: %w; send fewer terms in a message, numbers as binaries, or raise nxvk-node's --memory-limit", m.Err)}
+}
+
 // broken logs a panic and is the answer to the request that met it.
 func broken(log zerolog.Logger, reason any) etf.Term {
 	log.Error().Bytes("stack", debug.Stack()).Msgf("request failed: %v", reason)
@@ -66,19 +85,19 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		})
 	case wire.Sync:
 		d.exec.Sync(lane, func(err error) { d.replyOK(c, err) })
-	case wire.Turn:
+	case wire.Barrier:
 		d.exec.Turn(lane, func(err error) { d.replyOK(c, err) })
-	case wire.Sampling:
+	case wire.StartSample:
 		d.sample(c, lane, pid, r.Sample)
-	case wire.Steps:
+	case wire.ChainSteps:
 		d.exec.Chain(lane, r.Chain, d.rows(c))
 	case wire.Shader:
 		d.exec.Shader(lane, r.Key, func(s exec.ShaderInfo, err error) {
 			d.replyResult(c, func() etf.Term { return shaderTerm(s) }, err)
 		})
-	case wire.Leaps:
+	case wire.LeapfrogSteps:
 		d.exec.Leapfrog(lane, r.Leapfrog, d.rows(c))
-	case wire.Sums:
+	case wire.Summarize:
 		d.exec.Summarize(lane, r.Summary, func(list []nuts.Summary, err error) {
 			d.replyResult(c, func() etf.Term { return summariesTerm(list) }, err)
 		})
@@ -89,15 +108,15 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	case wire.Stop:
 		d.stopSample(c, lane, r.Run)
 	case wire.Close:
-		d.exec.Do(lane, func(*exec.Lane) bool {
+		d.exec.Do(lane, func(*exec.Lane) queue.Wait {
 			d.end(pid)
 			d.reply(c, wire.OK)
-			return false
+			return 0
 		})
 	case wire.Memory:
-		d.exec.Do(lane, func(l *exec.Lane) bool {
+		d.exec.Do(lane, func(l *exec.Lane) queue.Wait {
 			d.reply(c, wire.Success(d.memory(l.Session)))
-			return false
+			return 0
 		})
 	}
 }
@@ -125,6 +144,9 @@ func (d *Device) openSession(l *exec.Lane, o wire.Options) etf.Term {
 		if most := d.cfg.Deadline; most > 0 && (s.Deadline == 0 || s.Deadline > most) {
 			s.Deadline = most
 		}
+	}
+	if o.Weight != 0 {
+		d.exec.SetWeight(l, float64(o.Weight)/wire.DefaultWeight)
 	}
 	return wire.Success(etf.Map{
 		{Key: etf.Atom("key"), Value: s.Key},

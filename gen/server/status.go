@@ -6,6 +6,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/queue"
 	"nxvk/node/dist"
 	"nxvk/vulkan"
 )
@@ -34,7 +35,8 @@ type sessionStatus struct {
 	Buffers int
 	Bytes   int64
 	Limit   int64
-	Waiting int // requests that have not been carried out
+	Waiting int        // requests that have not been carried out
+	Wait    queue.Wait // why the first of them cannot go on; 0 where it can
 }
 
 // hostMemory is what values on the host take, in the terms of a device; total is
@@ -64,7 +66,7 @@ func (d *Device) status() status {
 	for pid, session := range d.sessions {
 		s.Sessions = append(s.Sessions, sessionStatus{
 			Owner: dist.Pid(pid), Label: session.Label, Limit: session.Limit,
-			Buffers: session.Buffers(), Bytes: session.Bytes(), Waiting: d.exec.Lane(session).Waiting(),
+			Buffers: session.Buffers(), Bytes: session.Bytes(), Waiting: d.exec.Lane(session).Waiting(), Wait: d.exec.Lane(session).Wait(),
 		})
 	}
 	return s

@@ -112,6 +112,7 @@ type Session struct {
 	Limit    int64         // bytes
 	Sweep    bool          // the process answers requests to sweep
 	Deadline time.Duration // of an instruction or a run; 0 is none
+	Weight   float64       // its share of processors and device beside those of others
 	Last     ops.ID
 	Ended    bool
 
@@ -121,7 +122,7 @@ type Session struct {
 
 // NewSession returns an empty session of a process.
 func NewSession(owner gen.PID) *Session {
-	return &Session{Owner: owner, Key: secret(), Limit: math.MaxInt64, values: make(map[ops.ID]Value)}
+	return &Session{Owner: owner, Key: secret(), Limit: math.MaxInt64, Weight: 1, values: make(map[ops.ID]Value)}
 }
 
 // secret is a random key. It stays below 2^59, a small integer of the BEAM.
@@ -169,6 +170,16 @@ func (s *Session) Delete(id ops.ID) {
 	delete(s.values, id)
 	if v.Mem != nil {
 		v.Mem.Drop()
+	}
+}
+
+// Fail makes the values whose memory is bad carry an error.
+func (s *Session) Fail(bad func(*Storage) bool, err error) {
+	for id, v := range s.values {
+		if v.Mem != nil && bad(v.Mem) {
+			s.values[id] = Value{Type: v.Type, Err: err}
+			v.Mem.Drop()
+		}
 	}
 }
 

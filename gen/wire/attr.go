@@ -17,7 +17,7 @@ func attributes(info *ops.Info, t etf.Term, depth int) ([][]int, []*ops.Region, 
 		return nil, nil, bad("attributes are a list")
 	}
 	if len(list) != len(info.Attrs) {
-		return nil, nil, &Fault{BadArgument, fmt.Errorf("takes %d attributes, got %d", len(info.Attrs), len(list))}
+		return nil, nil, &Fault{BadArgument, fmt.Errorf("takes %d attributes, has %d", len(info.Attrs), len(list))}
 	}
 	if len(list) == 0 {
 		return nil, nil, nil

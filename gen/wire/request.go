@@ -11,63 +11,72 @@ import (
 	"nxvk/ops"
 )
 
-// Verb is what a call to a device server asks for.
+// Verb is the name of a request to a device server, an atom of the protocol.
 type Verb string
 
 // The requests to a device server.
 const (
-	Open     Verb = "open"
-	Download Verb = "download"
-	Describe Verb = "describe"
-	Sync     Verb = "sync"
-	Turn     Verb = "turn"
-	Close    Verb = "close"
-	Sampling Verb = "sample"
-	Stop     Verb = "stop"
-	Steps    Verb = "chain"
-	Shader   Verb = "shader"
-	Leaps    Verb = "leapfrog"
-	Sums     Verb = "summary"
-	Explain  Verb = "explain"
-	Memory   Verb = "memory"
-	Info     Verb = "info"
+	Open          Verb = "open"
+	Download      Verb = "download"
+	Describe      Verb = "describe"
+	Sync          Verb = "sync"
+	Barrier       Verb = "barrier"
+	Close         Verb = "close"
+	StartSample   Verb = "sample"
+	Stop          Verb = "stop"
+	ChainSteps    Verb = "chain"
+	Shader        Verb = "shader"
+	LeapfrogSteps Verb = "leapfrog"
+	Summarize     Verb = "summary"
+	Explain       Verb = "explain"
+	Memory        Verb = "memory"
+	Info          Verb = "info"
 )
 
 // Request is a decoded call.
 type Request struct {
 	Verb        Verb
-	Incarnation uint64  // 0 where the client does not say
+	Incarnation uint64  // the run of the server that the client means; 0 is any
 	First       *Stream // instructions that come before the request, or nil
 	ID          ops.ID
 	Offset      int // elements
 	Count       int // elements
 	Options     Options
 	Sample      *Sample
-	Run         int // that Stop ends
+	Run         int // the run that Stop ends
 	Chain       *Chain
 	Leapfrog    *Leapfrog
 	Summary     *Summary
 	Key         string // of the program to Explain, or of the Shader
-	Measure     bool   // and its parts are to be measured
+	Measure     bool   // Explain measures the parts of the program
 }
 
-// Options are those of a session.
+// Options are the options of a session.
 type Options struct {
 	Limit       int64         // bytes; math.MaxInt64 is no limit
-	LimitSet    bool          // whether the client says
+	LimitSet    bool          // the client gives a Limit
 	Label       string        // for reports
-	Digest      string        // of the client's op table; empty where it does not say
+	Digest      string        // of the client's op table; empty where it gives none
 	Sweep       bool          // the client answers requests to sweep
 	Deadline    time.Duration // of an instruction or a run; 0 is none
-	DeadlineSet bool          // whether the client says
+	DeadlineSet bool          // the client gives a Deadline
+	Weight      int           // share beside other sessions, 1 to MaxWeight; 0 if the client gives none
 }
 
+// Weights of sessions: the weight of a session that says none, and the largest one.
+const (
+	DefaultWeight = 10
+	MaxWeight     = 100
+)
+
 // DecodeRequest reads a call to a device server. Where there is an error, First
-// is still what could be read.
+// has the instructions that could be read.
 func DecodeRequest(t etf.Term) (Request, error) {
 	switch t {
-	case etf.Atom(Sync), etf.Atom(Turn), etf.Atom(Close), etf.Atom(Memory), etf.Atom(Info):
+	case etf.Atom(Sync), etf.Atom(Barrier), etf.Atom(Close), etf.Atom(Memory), etf.Atom(Info):
 		return Request{Verb: Verb(t.(etf.Atom))}, nil
+	case etf.Atom("turn"): // the former name of barrier
+		return Request{Verb: Barrier}, nil
 	}
 	tuple, ok := t.(etf.Tuple)
 	if !ok || len(tuple) < 2 {
@@ -82,21 +91,21 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Open) && len(tuple) == 2:
 		o, err := decodeOptions(tuple[1])
 		return Request{Verb: Open, Options: o}, err
-	case name == etf.Atom(Sampling) && len(tuple) == 2:
+	case name == etf.Atom(StartSample) && len(tuple) == 2:
 		s, err := decodeSample(tuple[1])
-		return Request{Verb: Sampling, Sample: s}, err
-	case name == etf.Atom(Steps) && len(tuple) == 2:
+		return Request{Verb: StartSample, Sample: s}, err
+	case name == etf.Atom(ChainSteps) && len(tuple) == 2:
 		c, err := decodeChain(tuple[1])
-		return Request{Verb: Steps, Chain: c}, err
+		return Request{Verb: ChainSteps, Chain: c}, err
 	case name == etf.Atom(Shader) && len(tuple) == 2:
 		key, err := programKey(tuple[1])
 		return Request{Verb: Shader, Key: key}, err
-	case name == etf.Atom(Leaps) && len(tuple) == 2:
+	case name == etf.Atom(LeapfrogSteps) && len(tuple) == 2:
 		l, err := decodeLeapfrog(tuple[1])
-		return Request{Verb: Leaps, Leapfrog: l}, err
-	case name == etf.Atom(Sums) && len(tuple) == 2:
+		return Request{Verb: LeapfrogSteps, Leapfrog: l}, err
+	case name == etf.Atom(Summarize) && len(tuple) == 2:
 		s, err := decodeSummary(tuple[1])
-		return Request{Verb: Sums, Summary: s}, err
+		return Request{Verb: Summarize, Summary: s}, err
 	case name == etf.Atom(Stop) && len(tuple) == 2:
 		n, err := integer(tuple[1])
 		return Request{Verb: Stop, Run: n}, err
@@ -187,7 +196,7 @@ func decodeOptions(t etf.Term) (o Options, err error) {
 	o.Limit = math.MaxInt64
 	for _, p := range m {
 		if !o.set(p.Key, p.Value) {
-			return o, bad("options are limit, label, digest, deadline and sweep; see gen/README.md")
+			return o, bad("options are limit, label, digest, deadline, weight and sweep; see gen/README.md")
 		}
 	}
 	return o, nil
@@ -211,6 +220,11 @@ func (o *Options) set(key, value etf.Term) (ok bool) {
 		ms, ok = value.(int64)
 		o.Deadline = time.Duration(ms) * time.Millisecond
 		return ok && ms > 0 && ms <= math.MaxInt32
+	case etf.Atom("weight"):
+		var n int64
+		n, ok = value.(int64)
+		o.Weight = int(n)
+		return ok && n >= 1 && n <= MaxWeight
 	case etf.Atom("label"):
 		var b []byte
 		b, ok = value.([]byte)

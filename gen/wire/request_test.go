@@ -29,6 +29,8 @@ func TestRequest(t *testing.T) {
 		want Request
 	}{
 		{atom("sync"), Request{Verb: Sync}},
+		{atom("barrier"), Request{Verb: Barrier}},
+		{atom("turn"), Request{Verb: Barrier}}, // the former name
 		{atom("close"), Request{Verb: Close}},
 		{atom("memory"), Request{Verb: Memory}},
 		{atom("info"), Request{Verb: Info}},
@@ -46,6 +48,7 @@ func TestRequest(t *testing.T) {
 			Request{Verb: Open, Options: Options{Limit: math.MaxInt64, LimitSet: true}}},
 		{etf.Tuple{etf.Atom("open"), etf.Map{{Key: etf.Atom("deadline"), Value: int64(1500)}}},
 			Request{Verb: Open, Options: Options{Limit: math.MaxInt64, Deadline: 1500 * time.Millisecond, DeadlineSet: true}}},
+		{tuple{atom("open"), options(atom("weight"), int64(25))}, Request{Verb: Open, Options: Options{Limit: math.MaxInt64, Weight: 25}}},
 		{tuple{atom("open"), options(atom("limit"), int64(9), atom("label"), []byte("job"), atom("digest"), []byte("ab"), atom("sweep"), atom("true"))},
 			Request{Verb: Open, Options: Options{Limit: 9, LimitSet: true, Label: "job", Digest: "ab", Sweep: true}}},
 		{tuple{atom("open"), options(atom("sweep"), atom("false"))}, Request{Verb: Open, Options: none}},
@@ -87,7 +90,7 @@ func TestRequestAfterInstructions(t *testing.T) {
 }
 
 func TestMalformedRequest(t *testing.T) {
-	const list, two, opts = "gen/README.md lists them", "two integers that are not negative", "limit, label, digest, deadline and sweep"
+	const list, two, opts = "gen/README.md lists them", "two integers that are not negative", "limit, label, digest, deadline, weight and sweep"
 	for _, x := range []struct {
 		term etf.Term
 		text string
@@ -123,6 +126,9 @@ func TestMalformedRequest(t *testing.T) {
 		{tuple{atom("open"), options(etf.List(nil), int64(1))}, opts},
 		{tuple{atom("open"), options(atom("limit"), int64(0))}, opts},
 		{tuple{atom("open"), options(atom("limit"), 1.5)}, opts},
+		{tuple{atom("open"), options(atom("weight"), int64(0))}, opts},
+		{tuple{atom("open"), options(atom("weight"), int64(101))}, opts},
+		{tuple{atom("open"), options(atom("weight"), 1.5)}, opts},
 		{tuple{atom("open"), options(atom("label"), atom("x"))}, opts},
 		{tuple{atom("open"), options(atom("label"), make([]byte, 256))}, opts},
 		{tuple{atom("open"), options(atom("digest"), int64(1))}, opts},

@@ -122,5 +122,8 @@ func optionsTerm(o Options) etf.Term {
 		}
 		m = append(m, etf.Pair{Key: etf.Atom("deadline"), Value: deadline})
 	}
+	if o.Weight != 0 {
+		m = append(m, etf.Pair{Key: etf.Atom("weight"), Value: int64(o.Weight)})
+	}
 	return m
 }

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -29,7 +30,7 @@ type besideRow struct {
 }
 
 // BesideRound is one process of Beside.
-func BesideRound(device string) error {
+func BesideRound(device string, f Format) error {
 	h, err := harnessOf(device, drive.NewPrompt)
 	if err != nil {
 		return err
@@ -44,9 +45,19 @@ func BesideRound(device string) error {
 	if err := h.beside(rows); err != nil {
 		return err
 	}
+	if f == Benchstat {
+		header(os.Stdout, kindOf(h.Device))
+	}
 	for _, r := range rows {
 		slices.Sort(r.while)
 		n := len(r.while)
+		if f == Benchstat {
+			line(os.Stdout, "Beside/"+r.name+"/alone", len(r.alone), perOp(median(r.alone)))
+			line(os.Stdout, "Beside/"+r.name+"/median", n, perOp(r.while[n/2]))
+			line(os.Stdout, "Beside/"+r.name+"/p95", n, perOp(r.while[n*95/100]))
+			line(os.Stdout, "Beside/"+r.name+"/slowest", n, perOp(r.while[n-1]))
+			continue
+		}
 		fmt.Printf("%s, a sum of %s and its read: median %v alone; while others compile median %v, 95 of 100 within %v, the slowest %v\n",
 			kindOf(h.Device), r.name, round(median(r.alone)), round(r.while[n/2]), round(r.while[n*95/100]), round(r.while[n-1]))
 	}

@@ -56,7 +56,7 @@ func (h *harness) smallOperands(p *ops.Region) (outs []ops.Type, operands []ops.
 }
 
 // ColdRound is one process of Cold.
-func ColdRound(device string) error {
+func ColdRound(device string, f Format) error {
 	h, err := harnessOf(device, drive.NewPrompt)
 	if err != nil {
 		return err
@@ -77,6 +77,14 @@ func ColdRound(device string) error {
 		}
 		times = append(times, time.Since(start))
 		h.Free(ids...)
+	}
+	if f == Benchstat {
+		header(os.Stdout, kindOf(h.Device))
+		line(os.Stdout, "Cold/first", 1, perOp(times[0]))
+		line(os.Stdout, "Cold/second", 1, perOp(times[1]))
+		line(os.Stdout, "Cold/slowest", 1, perOp(slices.Max(times[2:])))
+		line(os.Stdout, "Cold/later", coldRuns-2, perOp(median(times[2:])))
+		return nil
 	}
 	fmt.Printf("%s, %d instructions: first result after %v, second %v, the slowest of the next %d %v, their median %v\n",
 		kindOf(h.Device), len(p.Body), round(times[0]), round(times[1]), coldRuns-2, round(slices.Max(times[2:])), round(median(times[2:])))

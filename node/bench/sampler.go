@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"nxvk/gen/exec"
@@ -68,25 +67,23 @@ type sampleCounts struct {
 // Sampler measures calls for leapfrog steps and runs of chains on a device, and prints
 // what a draw takes: dispatches, steps of its trajectory, and steps that the device took
 // ahead in vain. The host takes no step ahead.
-func Sampler(ctx context.Context, device string) error {
+func Sampler(ctx context.Context, device string, f Format) error {
 	h, err := newHarness(device, 0)
 	if err != nil {
 		return err
 	}
 	defer h.close()
-	fmt.Println("device:", kindOf(h.Device))
+	report := newSamplerReport(os.Stdout, f, kindOf(h.Device))
+	defer report.flush()
 	chains := []int{1, 4, 64, 1024}
 	if h.cpu() {
 		chains = chains[:2]
 	}
-	w := tabwriter.NewWriter(os.Stdout, 14, 0, 2, ' ', 0)
-	defer w.Flush()
 	for _, m := range densities {
-		if err := h.calls(w, m); err != nil {
+		if err := h.calls(report, m); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintln(w, "\nchains\ttime\tms a draw of all\tdepth\tsteps a draw\tin vain\tdispatches a draw\tµs a dispatch\tdivergent")
 	for _, m := range densities {
 		for _, n := range chains {
 			if ctx.Err() != nil {
@@ -96,25 +93,25 @@ func Sampler(ctx context.Context, device string) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.name, err)
 			}
-			c.print(w, m.name, n)
-			w.Flush()
+			report.chains(m.name, n, c)
 		}
 	}
 	return nil
 }
 
-// calls prints the median times of calls for steps of one chain.
-func (h *harness) calls(w *tabwriter.Writer, m sampled) error {
+// calls measures calls for steps of one chain.
+func (h *harness) calls(report samplerReport, m sampled) error {
 	request := &wire.Leapfrog{Density: h.density(m), N: 1, Step: 0.001}
 	for i := range m.dim {
 		request.Q = append(request.Q, 0.1)
 		request.P = append(request.P, math.Sin(float64(i)))
 		request.Metric = append(request.Metric, 1)
 	}
-	fmt.Fprintf(w, "%s, a call", m.name)
-	for _, k := range []int{1, 8, 32, 256} {
+	times := make([][]time.Duration, len(calledSteps))
+	for i, k := range calledSteps {
 		request.K = k
-		t, err := h.measure(row{rounds: 50, run: func(h *harness) error {
+		var err error
+		times[i], err = h.measure(row{rounds: 50, run: func(h *harness) error {
 			rows, err := h.Leapfrog(request)
 			if err == nil && rows.Release != nil {
 				rows.Release()
@@ -124,11 +121,13 @@ func (h *harness) calls(w *tabwriter.Writer, m sampled) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\t%d steps: %.1f µs", k, t.Seconds()*1e6)
 	}
-	fmt.Fprintln(w)
+	report.calls(m.name, times)
 	return nil
 }
+
+// calledSteps are the numbers of steps of measured calls.
+var calledSteps = []int{1, 8, 32, 256}
 
 // density defines the program of a model and puts its data on the device.
 func (h *harness) density(m sampled) wire.Density {
@@ -162,19 +161,6 @@ func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 	c.leaps = int(h.Exec.Counters.Leaps - before.Leaps)
 	c.dispatches = int(h.Exec.Counters.Dispatches - before.Dispatches)
 	return c, err
-}
-
-// print prints a line of the table. Times are those of all chains together.
-func (c *sampleCounts) print(w *tabwriter.Writer, name string, chains int) {
-	draws := float64(c.draws)
-	each := c.time.Seconds() / (draws / float64(chains))
-	vain, call := "0 (host)", ""
-	if c.dispatches > 0 {
-		vain = fmt.Sprintf("%.1f", float64(c.leaps-c.steps)/draws)
-		call = fmt.Sprintf("%.1f", c.time.Seconds()*1e6/float64(c.dispatches))
-	}
-	fmt.Fprintf(w, "%s, %d\t%.2f s\t%.3f\t%.2f\t%.1f\t%s\t%.2f\t%s\t%d\n", name, chains, c.time.Seconds(), each*1e3,
-		float64(c.deeps)/draws, float64(c.steps)/draws, vain, float64(c.dispatches)/(draws/float64(chains)), call, c.divergent)
 }
 
 func bytesOf(xs []float64) (b []byte) {

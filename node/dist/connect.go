@@ -10,6 +10,7 @@ import (
 
 	"ergo.services/ergo/gen"
 
+	"nxvk/node/dist/handshake"
 	"nxvk/node/epmd"
 )
 
@@ -19,7 +20,7 @@ import (
 func (n *Node) Connect(name gen.Atom) error {
 	short, host, ok := strings.Cut(string(name), "@")
 	if !ok {
-		return fmt.Errorf("%w: node name %q", ErrHandshake, string(name))
+		return fmt.Errorf("%w: node name %q", handshake.ErrMalformed, string(name))
 	}
 	_, port, err := net.SplitHostPort(n.options.Epmd)
 	if err != nil {
@@ -34,10 +35,10 @@ func (n *Node) Connect(name gen.Atom) error {
 
 // ConnectTo is Connect for a node whose address is known.
 func (n *Node) ConnectTo(name gen.Atom, address string) error {
-	if !n.door.enter() {
+	if !n.gate.Enter() {
 		return ErrClosed
 	}
-	defer n.door.leave()
+	defer n.gate.Leave()
 	done, err := n.attempt(name)
 	if done || err != nil {
 		return err
@@ -51,12 +52,12 @@ func (n *Node) ConnectTo(name gen.Atom, address string) error {
 	n.mu.Lock()
 	n.peers[name].dialling = raw
 	n.mu.Unlock()
-	_, err = n.introduce(raw, func() (*Connection, identity, error) {
-		c, err := n.options.TLS.client(raw, name.Host())
+	_, err = n.introduce(raw, func() (*Connection, handshake.Identity, error) {
+		c, err := n.options.TLS.Client(raw, name.Host())
 		if err != nil {
-			return nil, identity{}, err
+			return nil, handshake.Identity{}, err
 		}
-		id, err := n.handshake.start(c, string(name))
+		id, err := n.side.Start(c, string(name))
 		if err != nil {
 			return nil, id, err
 		}
@@ -87,7 +88,7 @@ func (n *Node) attempt(name gen.Atom) (done bool, err error) {
 	case p.connection != nil:
 		return true, nil
 	case p.attempt:
-		return false, ErrSimultaneous
+		return false, handshake.ErrSimultaneous
 	default:
 		p.attempt = true
 	}
@@ -107,7 +108,7 @@ func (n *Node) attempted(name gen.Atom) {
 // arrives waits for the connection that the peer makes where its attempt goes
 // before ours.
 func (n *Node) arrives(name gen.Atom, err error) bool {
-	if !errors.Is(err, ErrSimultaneous) && !errors.Is(err, net.ErrClosed) {
+	if !errors.Is(err, handshake.ErrSimultaneous) && !errors.Is(err, net.ErrClosed) {
 		return false
 	}
 	for range 70 {

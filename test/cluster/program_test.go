@@ -62,7 +62,7 @@ func TestExitCodes(t *testing.T) {
 		{"extra word", []string{"run", "fly"}, 2},
 		{"flags in the wrong place", []string{"bench", "ops", "-only", "add"}, 2},
 		{"bad log level", []string{"run", "--log-level", "loud"}, 2},
-		{"no such rule", []string{"run", "--no", "frob"}, 2},
+		{"no such rule", []string{"run", "--disable-passes", "frob"}, 2},
 		{"name without a host", []string{"run", "--name", "nxvk"}, 2},
 		{"negative limit", []string{"run", "--session-limit", "-1"}, 2},
 		{"no such device", []string{"run", "--cookie", "x", "--device", "no such device"}, 3},

@@ -3,6 +3,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"nxvk/vulkan/logical"
@@ -88,6 +89,7 @@ func (m *Memory) handOut(r *Region) {
 	r.blk.live++
 	r.blk.unused = false
 	r.gen++
+	r.uses.forgetContent()
 	m.count(r)
 }
 
@@ -178,6 +180,9 @@ func (m *Memory) Idle(r *Region) bool {
 func (m *Memory) Err(r *Region) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if c := r.user.Load(); c != nil && slices.Contains(c.wrote, written{r, r.gen}) {
+		return nil // a recorded command writes it
+	}
 	return r.uses.wrote.Err()
 }
 

@@ -51,8 +51,18 @@ func (c *Recording) Read(r *Region) {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
 	if w := r.uses.wrote; w != nil && w.Flow != c.flow && !w.Complete(true) {
+		w.Need()
 		c.reads = append(c.reads, w)
 	}
+}
+
+// Computes reports whether the device has yet to complete a submission of the flow that writes a
+// region.
+func (c *Recording) Computes(r *Region) bool {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	w := r.uses.wrote
+	return w != nil && w.Flow == c.flow && !w.Complete(true)
 }
 
 // Reads returns the submissions that Read has noted, and forgets them.
@@ -70,6 +80,7 @@ func (c *Recording) Follow(s *submit.Submission) (deps []*submit.Submission) {
 	deps = c.reads
 	need := func(u *submit.Submission) bool {
 		if u.Flow != c.flow && !u.Complete(false) && !slices.Contains(deps, u) {
+			u.Need()
 			deps = append(deps, u)
 		}
 		return true

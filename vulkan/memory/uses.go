@@ -16,6 +16,14 @@ func (u *Uses) write(s *submit.Submission) {
 	u.reads = u.reads[:0]
 }
 
+// forgetContent notes that nobody wants the content: the memory is handed out. The next user still
+// comes after a submission that was cancelled, but its error does not concern the next content.
+func (u *Uses) forgetContent() {
+	if w := u.wrote; w.Err() != nil {
+		u.wrote, u.reads = nil, append(u.reads, w)
+	}
+}
+
 // read notes a submission that comes after the one that wrote.
 func (u *Uses) read(s *submit.Submission) {
 	kept := u.reads[:0]

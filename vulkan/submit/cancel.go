@@ -48,18 +48,26 @@ func (q *Scheduler) discardAll(err error) {
 	q.backlog = nil
 }
 
-// Cancel discards the batches of a flow that wait. err is what their submissions end with.
-func (q *Scheduler) Cancel(f *Flow, err error) { q.cancelBehind(f, err, nil) }
+// Cancel discards the batches of a flow that wait, behind the last one that is needed. err is what
+// their submissions end with.
+func (q *Scheduler) Cancel(f *Flow, err error) {
+	q.cancelUnless(f, err, func(b *Batch) bool { return b.Submission.needed.Load() })
+}
 
-// CancelUnwanted is Cancel for the batches behind the last one that writes memory that
-// somebody still holds.
+// CancelUnwanted discards the batches of a flow that wait, behind the last one that writes memory
+// that somebody still holds.
 func (q *Scheduler) CancelUnwanted(f *Flow, err error) {
+	q.cancelUnless(f, err, func(b *Batch) bool { return b.Writes != nil && b.Writes.Wanted() })
+}
+
+// cancelUnless discards the batches of a flow that wait, behind the last one to keep.
+func (q *Scheduler) cancelUnless(f *Flow, err error, keep func(*Batch) bool) {
 	q.mu.Lock()
 	pending := slices.Clone(f.pending)
 	q.mu.Unlock()
 	var last *Submission
 	for i := range pending {
-		if w := pending[i].Writes; w != nil && w.Wanted() {
+		if keep(&pending[i]) {
 			last = pending[i].Submission
 		}
 	}

@@ -89,6 +89,13 @@ func NewScheduler(d *logical.Device) (*Scheduler, error) {
 	return q, nil
 }
 
+// SetWeight sets the share of the device that a flow has beside others, which is above 0.
+func (q *Scheduler) SetWeight(f *Flow, weight float64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	f.weight = weight
+}
+
 // Timelines returns how many queues of the device are used.
 func (q *Scheduler) Timelines() int { return len(q.timelines) }
 

@@ -15,6 +15,7 @@ type Submission struct {
 	timeline *timeline     // where it was submitted; set before value
 	value    atomic.Uint64 // of the timeline when it is complete; 0 until it is submitted to the device
 	done     atomic.Bool   // seen complete
+	needed   atomic.Bool   // another flow comes after it, or the host reads its results
 	void     atomic.Bool   // it stands for its deps: it was cancelled, or joins several
 	err      error         // why it was cancelled; nil where it joins several. Set before void
 
@@ -39,6 +40,9 @@ func NewCancelled(f *Flow, err error, deps []*Submission) *Submission {
 	s.void.Store(true)
 	return s
 }
+
+// Need notes that another flow comes after s, or that the host reads its results: Cancel keeps it.
+func (s *Submission) Need() { s.needed.Store(true) }
 
 // Err returns why the submission was cancelled, nil where it was not.
 func (s *Submission) Err() error {

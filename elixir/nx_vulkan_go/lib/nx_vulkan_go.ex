@@ -12,7 +12,8 @@ defmodule NxVulkanGo do
 
   @behaviour Nx.Defn.Compiler
 
-  alias NxVulkanGo.{Compiler, Distribution, Error, Options, Session, Sessions}
+  alias NxVulkanGo.{Compiler, Distribution, Error, Options, Session}
+  alias NxVulkanGo.Session.Registry
 
   @impl true
   defdelegate __jit__(key, vars, fun, args_list, options), to: Compiler, as: :jit
@@ -107,9 +108,9 @@ defmodule NxVulkanGo do
 
   @doc "Connects to the server, starting it where it is this VM's own; returns its name."
   @spec connect(keyword) :: node
-  def connect(options \\ []), do: Sessions.server!(Options.backend!(options)[:server])
+  def connect(options \\ []), do: Registry.fetch_server!(Options.backend!(options)[:server])
 
-  defp session!(options), do: options |> Options.backend!() |> Sessions.fetch!()
+  defp session!(options), do: options |> Options.backend!() |> Registry.fetch!()
 
   defp call(options, request) do
     server = connect(options)

@@ -23,7 +23,7 @@ defmodule NxVulkanGo.DocumentationTest do
 
   test "documents name no module that has none" do
     hidden = hidden()
-    assert "NxVulkanGo.Eager" in hidden
+    assert "NxVulkanGo.Backend.Eager" in hidden
     shown = for module <- modules(), inspect(module) not in hidden, do: module
     assert NxVulkanGo.Backend in shown
 

@@ -101,14 +101,18 @@ defmodule NxVulkanGo.Backend do
     * `:limit` - how many bytes this VM may have on a device (default `:infinity`)
     * `:deadline` - how many milliseconds one operation or one run of a compiled function may take, after which
       reading its results raises `NxVulkanGo.Error` of kind `:deadline` (default `:infinity`)
+    * `:weight` - the share of this VM in a device and in the processors of the node while others
+      want them too, 1 to 100: 20 gets twice as much as 10 (default: the node's, 10)
     * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`
   """
 
   @behaviour Nx.Backend
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.{Attributes, Data, Eager, Fallback, Ops, Options, Reading, Refusals, Sessions}
-  alias NxVulkanGo.Compiler.Function
+  alias NxVulkanGo.Backend.{Attributes, Eager, Transfer, Validation}
+  alias NxVulkanGo.Compiler.Reducer
+  alias NxVulkanGo.{Encoding, Fallback, Ops, Options}
+  alias NxVulkanGo.Session.Registry
   alias NxVulkanGo.Session.Tracker
 
   @doc false
@@ -124,19 +128,19 @@ defmodule NxVulkanGo.Backend do
 
   @impl true
   def constant(%T{type: type, shape: {}} = out, number, options) do
-    literal = Data.scalar(type, number)
+    literal = Encoding.encode_scalar(type, number)
     options = Options.backend!(options)
     %{out | data: %__MODULE__{literal: literal, type: type, shape: {}, options: options}}
   end
 
   def constant(%T{type: type} = out, number, options) do
-    scalar = %{out | shape: {}, data: %__MODULE__{literal: Data.scalar(type, number), type: type}}
+    scalar = %{out | shape: {}, data: %__MODULE__{literal: Encoding.encode_scalar(type, number), type: type}}
     Eager.run(:constant, out, [scalar], [], options)
   end
 
   @impl true
   def from_binary(%T{type: type} = out, binary, options),
-    do: Eager.upload(out, Data.to_wire(binary, type), options)
+    do: Eager.upload(out, Encoding.encode(binary, type), options)
 
   ## Lifecycle
 
@@ -181,13 +185,13 @@ defmodule NxVulkanGo.Backend do
 
   # Whether the tensor is where the options say.
   defp there?(%T{data: %{session: session}}, options) do
-    options == [] or same_place?(session, Sessions.fetch!(options))
+    options == [] or same_place?(session, Registry.fetch!(options))
   end
 
   defp same_place?(a, b), do: a.server == b.server and a.device == b.device
 
   @impl true
-  defdelegate to_binary(tensor, limit), to: Reading
+  defdelegate to_binary(tensor, limit), to: Transfer
 
   defp whole(%T{data: %{shape: shape}} = tensor), do: to_binary(tensor, Tuple.product(shape))
 
@@ -235,7 +239,7 @@ defmodule NxVulkanGo.Backend do
   end
 
   @impl true
-  defdelegate inspect(tensor, inspect_opts), to: Reading
+  defdelegate inspect(tensor, inspect_opts), to: Transfer
 
   ## Operations that do not fit the list below
 
@@ -293,10 +297,10 @@ defmodule NxVulkanGo.Backend do
 
   # A function that can be traced is computed by the node; `host` takes another.
   defp fold(op, %T{type: type} = out, tensor, initial, opts, fun, host) do
-    case Function.region(fun, type) do
+    case Reducer.to_region(fun, type) do
       {:ok, region} ->
         tensors = [Nx.as_type(tensor, type), Nx.as_type(initial, type)]
-        option = &Attributes.option(&1, opts, out, tensor)
+        option = &Attributes.read_option(&1, opts, out, tensor)
         lookup = &if(&1 == :function, do: region, else: option.(&1))
         attrs = Attributes.encode_all(Ops.get(op).attrs, tensor, lookup)
         Eager.run(op, out, tensors, attrs)
@@ -392,7 +396,7 @@ defmodule NxVulkanGo.Backend do
             else:
               quote(
                 do:
-                  Attributes.option(
+                  Attributes.read_option(
                     unquote(attr),
                     unquote(variable.(:opts)),
                     unquote(Macro.var(:out, nil)),
@@ -408,8 +412,8 @@ defmodule NxVulkanGo.Backend do
       end
 
     check =
-      if name in Refusals.ops(),
-        do: quote(do: Refusals.check!(unquote(name), unquote(tensors)))
+      if name in Validation.ops(),
+        do: quote(do: Validation.check!(unquote(name), unquote(tensors)))
 
     @impl true
     def unquote(name)(out, unquote_splicing(args)) do

@@ -15,7 +15,7 @@ defmodule NxVulkanGo.Check do
     * `:debug` - nothing is waited for; the error ends with the line that sent what failed,
       as `sent by lib/my_app/model.ex:12: MyApp.Model.step/2`. That is the first frame of the
       stack outside of Nx, of this package and of Elixir. Of a compiled function it is the
-      call
+      call. For code that is evaluated it is the file, such as that of a Livebook cell
 
   What they cost, for the addition of two vectors of 1,000 elements that the node has
   (two processors, no GPU): 3 µs an operation with `:none`, 13 µs with `:debug`, 54 µs
@@ -56,8 +56,8 @@ defmodule NxVulkanGo.Check do
 
   @doc false
   # An instruction with a note of where the caller asked for it, where that is wanted.
-  def noted(instruction) do
-    with :debug <- mode(), text when text != nil <- location() do
+  def annotate(instruction) do
+    with :debug <- mode(), :ok <- deepen_stacks(), text when text != nil <- location() do
       [{:note, [], [], [text]}, instruction]
     else
       _ -> [instruction]
@@ -66,33 +66,39 @@ defmodule NxVulkanGo.Check do
 
   @doc false
   # Waits for the first result of an instruction, where each is waited for; raises its error.
-  def passed!(session, [{id, _type, _shape} | _]) do
+  def await!(session, [{id, _type, _shape} | _]) do
     if mode() == :each, do: Session.call!(session, {:download, id, 0, 1})
     :ok
   end
 
-  def passed!(_session, []), do: :ok
+  def await!(_session, []), do: :ok
 
   @doc false
   # The line of the caller, or nil where all of the stack is Nx and the like.
   def location do
     others = libraries()
     {:current_stacktrace, [_ | frames]} = Process.info(self(), :current_stacktrace)
+    caller = Enum.find(frames, &(evaluation?(&1) or not is_map_key(others, elem(&1, 0))))
 
-    with {module, function, arity, location} <-
-           Enum.find(frames, fn {module, _, _, _} -> not is_map_key(others, module) end) do
-      line = Exception.format_file_line(location[:file], location[:line])
-      String.trim("#{line} #{Exception.format_mfa(module, function, arity)}")
+    case caller && evaluation?(caller) && Process.get({:elixir, :eval_env}) do
+      %Macro.Env{file: file} -> file
+      _ -> caller && frame_text(caller)
     end
   end
 
-  # The modules that are nobody's own code. The first time stacks are made to have more
-  # than 8 frames: Nx alone may have as many.
+  # Code that is evaluated, as that of a Livebook cell or of IEx, calls functions by this
+  # one. Its line is in no frame; the process dictionary has the file.
+  defp evaluation?({:elixir, :eval_external_handler, _arity, _location}), do: true
+  defp evaluation?(_frame), do: false
+
+  defp frame_text({module, function, arity, location}) do
+    line = Exception.format_file_line(location[:file], location[:line])
+    String.trim("#{line} #{Exception.format_mfa(module, function, arity)}")
+  end
+
+  # The modules that are nobody's own code.
   defp libraries do
     with nil <- :persistent_term.get(__MODULE__, nil) do
-      depth = :erlang.system_flag(:backtrace_depth, @depth)
-      if depth > @depth, do: :erlang.system_flag(:backtrace_depth, depth)
-
       modules =
         for app <- [:nx, :nx_vulkan_go, :complex, :telemetry, :elixir, :iex, :stdlib, :kernel],
             {:ok, modules} <- [:application.get_key(app, :modules)],
@@ -103,5 +109,16 @@ defmodule NxVulkanGo.Check do
       :persistent_term.put(__MODULE__, modules)
       modules
     end
+  end
+
+  # A stack has eight frames by default, and Nx alone may have as many.
+  defp deepen_stacks do
+    if not :persistent_term.get({__MODULE__, :deep}, false) do
+      depth = :erlang.system_flag(:backtrace_depth, @depth)
+      if depth > @depth, do: :erlang.system_flag(:backtrace_depth, depth)
+      :persistent_term.put({__MODULE__, :deep}, true)
+    end
+
+    :ok
   end
 end

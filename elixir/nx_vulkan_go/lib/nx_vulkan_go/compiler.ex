@@ -11,7 +11,8 @@ defmodule NxVulkanGo.Compiler do
   As with `NxVulkanGo.Backend`, a call does not wait for its results: an error of
   the device is raised where one of them is read. A loop that has not ended is
   cancelled when nobody refers to its results any more, or all have been given to
-  `Nx.backend_deallocate/1`. Arguments that Nx marks as donatable are freed by the
+  `Nx.backend_deallocate/1`. A function is traced again when its module, or one that it
+  calls, has been replaced, as by a Livebook cell that runs again. Arguments that Nx marks as donatable are freed by the
   message that uses them, so the node may compute in their memory.
 
   ## Options
@@ -46,7 +47,8 @@ defmodule NxVulkanGo.Compiler do
 
   alias Nx.Defn.{Composite, Evaluator}
   alias NxVulkanGo.Compiler.{Cache, Program, Run}
-  alias NxVulkanGo.{Explanation, Fallback, Options, Session, Sessions, Telemetry}
+  alias NxVulkanGo.{Explanation, Fallback, Options, Session, Telemetry}
+  alias NxVulkanGo.Session.Registry
 
   @doc false
   def jit(key, vars, fun, args_list, options) do
@@ -94,7 +96,7 @@ defmodule NxVulkanGo.Compiler do
   end
 
   defp parts(%Program{key: key} = program, options) do
-    session = Sessions.fetch!(options)
+    session = Registry.fetch!(options)
     request = if options[:profile], do: {:explain, key, :profile}, else: {:explain, key}
     for part <- Session.call!(session, request, program), do: Map.put_new(part, :measured, nil)
   end
@@ -137,6 +139,6 @@ defmodule NxVulkanGo.Compiler do
 
   defp fallback(key, reason) do
     Telemetry.execute([:compiler, :fallback], %{count: 1}, %{function: key, reason: reason})
-    Fallback.policy!(named(key), "#{inspect(key)} is run by Nx.Defn.Evaluator: #{reason}")
+    Fallback.apply_policy!(named(key), "#{inspect(key)} is run by Nx.Defn.Evaluator: #{reason}")
   end
 end

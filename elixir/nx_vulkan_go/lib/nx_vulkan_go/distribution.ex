@@ -14,8 +14,8 @@ defmodule NxVulkanGo.Distribution do
 
   import Kernel, except: [send: 2]
 
-  alias NxVulkanGo.{Error, Launcher}
   alias NxVulkanGo.Distribution.{Connection, Link}
+  alias NxVulkanGo.{Error, Launcher}
 
   @supervisor NxVulkanGo.ConnectionSupervisor
   @timeout 60_000
@@ -167,9 +167,8 @@ defmodule NxVulkanGo.Distribution do
 
   # What a VM that is not distributed would have for a cookie if it were.
   defp given_cookie(node) do
-    with {:ok, [[cookie | _] | _]} <- :init.get_argument(:setcookie) do
-      {:ok, List.to_string(cookie)}
-    else
+    case :init.get_argument(:setcookie) do
+      {:ok, [[cookie | _] | _]} -> {:ok, List.to_string(cookie)}
       _ -> cookie_file(node)
     end
   end
@@ -238,7 +237,7 @@ defmodule NxVulkanGo.Distribution do
     with nil <- :persistent_term.get({__MODULE__, :identity}, nil) do
       {:ok, host} = :inet.gethostname()
       <<creation::32>> = :crypto.strong_rand_bytes(4)
-      identity = {:"nx_#{random(6)}@#{host}", max(creation, 4)}
+      identity = {:"nx_#{random_hex(6)}@#{host}", max(creation, 4)}
       :persistent_term.put({__MODULE__, :identity}, identity)
       identity
     end
@@ -248,5 +247,5 @@ defmodule NxVulkanGo.Distribution do
   def loopback, do: if(:net_kernel.longnames() == false, do: "localhost", else: "127.0.0.1")
 
   @doc "Random lower-case text of 2n characters."
-  def random(n), do: Base.encode16(:crypto.strong_rand_bytes(n), case: :lower)
+  def random_hex(n), do: Base.encode16(:crypto.strong_rand_bytes(n), case: :lower)
 end

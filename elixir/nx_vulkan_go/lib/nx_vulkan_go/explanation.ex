@@ -5,7 +5,7 @@ defmodule NxVulkanGo.Explanation do
   IEx, and is a table in Livebook.
   """
 
-  alias NxVulkanGo.Compiler.Text
+  alias NxVulkanGo.Compiler.Listing
 
   @enforce_keys [:program, :parts]
   defstruct @enforce_keys
@@ -61,7 +61,7 @@ defmodule NxVulkanGo.Explanation do
   """
   @spec text(t) :: String.t()
   def text(%__MODULE__{program: program} = explanation),
-    do: Text.program(program) <> table(explanation)
+    do: Listing.format(program) <> table(explanation)
 
   defp table(%{parts: []}), do: ""
 

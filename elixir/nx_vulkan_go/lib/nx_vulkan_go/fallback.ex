@@ -13,7 +13,8 @@ defmodule NxVulkanGo.Fallback do
   """
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.{Data, Eager, Error, Telemetry}
+  alias NxVulkanGo.Backend.Eager
+  alias NxVulkanGo.{Encoding, Error, Telemetry}
   require Logger
 
   @doc false
@@ -21,8 +22,8 @@ defmodule NxVulkanGo.Fallback do
   # goes back to where the operands were.
   def run(op, type, args, fun, reason) do
     Telemetry.execute([:fallback], %{count: 1}, %{op: op, type: type, reason: reason})
-    policy!(op, "#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}")
-    session = Eager.session(for(%T{} = t <- args, do: t), [])
+    apply_policy!(op, "#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}")
+    session = Eager.find_session(for(%T{} = t <- args, do: t), [])
     args = Enum.map(args, &host/1)
 
     Nx.BinaryBackend
@@ -33,7 +34,7 @@ defmodule NxVulkanGo.Fallback do
   @doc false
   # Does what the configuration says of something that the node does not do: an
   # operation, or a function by its module, name and arity.
-  def policy!(what, text) do
+  def apply_policy!(what, text) do
     case Application.get_env(:nx_vulkan_go, :fallback, :warn) do
       :silent -> :ok
       :warn -> warn_once({__MODULE__, what}, text)
@@ -52,7 +53,7 @@ defmodule NxVulkanGo.Fallback do
 
   @doc false
   # What has been warned of will be again.
-  def forget do
+  def reset_warnings do
     for {{__MODULE__, _} = key, _} <- :persistent_term.get(), do: :persistent_term.erase(key)
     :ok
   end
@@ -63,5 +64,5 @@ defmodule NxVulkanGo.Fallback do
   defp host(fun) when is_function(fun, 2), do: fn a, b -> host(fun.(a, b)) end
 
   defp to_device(%T{type: type} = t, session),
-    do: Eager.upload(t, t |> Nx.to_binary() |> Data.to_wire(type), session)
+    do: Eager.upload(t, t |> Nx.to_binary() |> Encoding.encode(type), session)
 end

@@ -48,7 +48,7 @@ defmodule NxVulkanGo.Launcher do
   require Logger
 
   alias NxVulkanGo.{Distribution, Error}
-  alias NxVulkanGo.Launcher.{Binary, Output}
+  alias NxVulkanGo.Launcher.{Executable, Output}
 
   @first_pause 100
   @longest_pause 10_000
@@ -82,18 +82,33 @@ defmodule NxVulkanGo.Launcher do
   @doc "The name of the running server; starts it where it does not run."
   @spec ensure!() :: node
   def ensure! do
-    case GenServer.call(__MODULE__, :ensure, @call_timeout) do
+    case GenServer.call(__MODULE__, {:ensure, Process.group_leader()}, @call_timeout) do
       {:ok, node} -> node
       {:error, error} -> raise error
     end
   end
 
   @doc false
+  # Runs `fun` with another group leader, so that what it prints, such as the progress of a
+  # build, is shown where the output of the caller is shown: in a cell of Livebook, say.
+  def with_output_to(group_leader, fun) do
+    own = Process.group_leader()
+    Process.group_leader(self(), group_leader)
+
+    try do
+      fun.()
+    after
+      Process.group_leader(self(), own)
+    end
+  end
+
+  @doc false
   # The cookie and the place of the server of this VM's own, nil for other nodes.
   def access(node) do
-    with %{node: ^node} = access <- :persistent_term.get(__MODULE__, nil),
-         do: Map.take(access, [:cookie, :place]),
-         else: (_ -> nil)
+    case :persistent_term.get(__MODULE__, nil) do
+      %{node: ^node} = access -> Map.take(access, [:cookie, :place])
+      _ -> nil
+    end
   end
 
   @doc "The operating system's process id of the server, or `nil` where none runs."
@@ -103,34 +118,37 @@ defmodule NxVulkanGo.Launcher do
   @impl true
   def init(_) do
     Process.flag(:trap_exit, true)
-    cookie = Distribution.random(24)
+    cookie = Distribution.random_hex(24)
     # No report of an error shows what a function returns.
-    {:ok, %__MODULE__{name: Distribution.random(4), cookie: fn -> cookie end}}
+    {:ok, %__MODULE__{name: Distribution.random_hex(4), cookie: fn -> cookie end}}
   end
 
   @impl true
   def handle_call(:os_pid, _from, state), do: {:reply, state.os_pid, state}
 
-  def handle_call(:ensure, _from, %{node: node} = state) when node != nil,
+  def handle_call({:ensure, _group_leader}, _from, %{node: node} = state) when node != nil,
     do: {:reply, {:ok, node}, state}
 
-  def handle_call(:ensure, from, state) do
+  def handle_call({:ensure, group_leader}, from, state) do
     state = %{state | waiting: [from | state.waiting]}
-    if state.port || state.timer, do: {:noreply, state}, else: {:noreply, start(state)}
+
+    if state.port || state.timer,
+      do: {:noreply, state},
+      else: {:noreply, with_output_to(group_leader, fn -> start(state) end)}
   end
 
   @impl true
   def handle_info({port, {:data, {:eol, text}}}, %{port: port} = state),
-    do: {:noreply, line(%{state | partial: ""}, state.partial <> text)}
+    do: {:noreply, handle_line(%{state | partial: ""}, state.partial <> text)}
 
   def handle_info({port, {:data, {:noeol, text}}}, %{port: port} = state),
     do: {:noreply, %{state | partial: state.partial <> text}}
 
   def handle_info({port, {:exit_status, status}}, %{port: port} = state),
-    do: stopped(state, status)
+    do: handle_stop(state, status)
 
   def handle_info({:EXIT, port, reason}, %{port: port} = state),
-    do: stopped(state, "its pipe: #{inspect(reason)}")
+    do: handle_stop(state, "its pipe: #{inspect(reason)}")
 
   def handle_info({:timeout, timer, :start}, %{timer: timer} = state),
     do: {:noreply, start(%{state | timer: nil})}
@@ -144,30 +162,30 @@ defmodule NxVulkanGo.Launcher do
 
   def handle_info(_other, state), do: {:noreply, state}
 
-  defp stopped(state, how) do
+  defp handle_stop(state, how) do
     ready? = state.node != nil
     state = %{state | port: nil, os_pid: nil, node: nil}
-    if ready?, do: {:noreply, again(state, how)}, else: {:noreply, never(state, how)}
+    if ready?, do: {:noreply, handle_stop_of_ready(state, how)}, else: {:noreply, handle_stop_of_starting(state, how)}
   end
 
-  defp again(state, how) do
-    Logger.warning("nx_vulkan_go: the server stopped with #{how(how)}")
-    later(state)
+  defp handle_stop_of_ready(state, how) do
+    Logger.warning("nx_vulkan_go: the server stopped with #{describe_stop(how)}")
+    schedule_restart(state)
   end
 
-  defp never(state, @no_device),
+  defp handle_stop_of_starting(state, @no_device),
     do: fail(state, :no_device, "nxvk-node has no device as it was asked for")
 
-  defp never(state, how), do: fail(state, :not_started, "nxvk-node stopped with #{how(how)}")
+  defp handle_stop_of_starting(state, how), do: fail(state, :not_started, "nxvk-node stopped with #{describe_stop(how)}")
 
-  defp how(status) when is_integer(status), do: "status #{status}"
-  defp how(text), do: text
+  defp describe_stop(status) when is_integer(status), do: "status #{status}"
+  defp describe_stop(text), do: text
 
   ## Starting
 
   defp start(state) do
     node = "nxvk_#{state.name}_#{rem(state.starts, @names)}@#{Distribution.loopback()}"
-    port = open(Binary.find!(), node, state.cookie.())
+    port = open(Executable.find!(), node, state.cookie.())
     os_pid = with {:os_pid, os_pid} <- Port.info(port, :os_pid), do: os_pid
     timeout = Application.get_env(:nx_vulkan_go, :start_timeout, 60_000)
     timer = :erlang.start_timer(timeout, self(), :ready)
@@ -203,7 +221,7 @@ defmodule NxVulkanGo.Launcher do
     ])
   end
 
-  defp line(state, "nxvk ready " <> rest) do
+  defp handle_line(state, "nxvk ready " <> rest) do
     [name, port | _] = String.split(rest)
     :erlang.cancel_timer(state.timer)
     node = String.to_atom(name)
@@ -214,7 +232,7 @@ defmodule NxVulkanGo.Launcher do
     %{state | node: node, timer: nil, waiting: []}
   end
 
-  defp line(state, text) do
+  defp handle_line(state, text) do
     {level, text} = Output.parse(text)
     Logger.log(level, "nxvk-node: " <> text)
     %{state | said: Enum.take([text | state.said], 10)}
@@ -232,7 +250,7 @@ defmodule NxVulkanGo.Launcher do
   end
 
   # A server that was ready and stopped is started again without being asked.
-  defp later(state) do
+  defp schedule_restart(state) do
     pause = if now() - state.since > @settled, do: 0, else: state.pause
     timer = :erlang.start_timer(pause, self(), :start)
     %{state | timer: timer, pause: min(max(pause * 2, @first_pause), @longest_pause)}

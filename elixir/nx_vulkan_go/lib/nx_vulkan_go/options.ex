@@ -26,10 +26,11 @@ defmodule NxVulkanGo.Options do
 
   ## Of the configuration
 
-  Under `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:deadline`, `:fallback`, `:check`,
+  Under `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:deadline`, `:weight`, `:fallback`, `:check`,
   `:binary`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`, `:allow_shaders`,
   `:add_backend_on_inspect` and `:check_shape_and_type`; `NxVulkanGo.Backend` and `NxVulkanGo.Launcher` say what they mean.
-  Others are warned of when the application starts.
+  Others are warned of when the application starts. Values of `:limit`, `:deadline` and `:weight` that a
+  session cannot have raise `ArgumentError` when the first operation opens it.
   """
 
   require Logger
@@ -44,7 +45,7 @@ defmodule NxVulkanGo.Options do
              [:within_defn_compiler, EXLA, :mode, :raise_on_none, :seed, :print_values] ++
              [:global_layer_options]
 
-  @configuration [:server, :cookie, :device, :limit, :deadline, :fallback, :check, :binary, :node_args] ++
+  @configuration [:server, :cookie, :device, :limit, :deadline, :weight, :fallback, :check, :binary, :node_args] ++
                    [:start_timeout, :tls, :distribution, :label, :allow_shaders] ++
                    [:add_backend_on_inspect, :check_shape_and_type]
 
@@ -125,6 +126,30 @@ defmodule NxVulkanGo.Options do
 
     :ok
   end
+
+  @doc """
+  The options of a session that are configured: `:limit`, `:deadline` and `:weight`.
+  Raises `ArgumentError` where one is not valid.
+  """
+  @spec session!() :: %{optional(:limit | :deadline | :weight) => pos_integer | :infinity}
+  def session! do
+    for {key, valid?, expected} <- [
+          {:limit, &(bound?(&1) or &1 == :infinity), "a number of bytes or :infinity"},
+          {:deadline, &(bound?(&1) or &1 == :infinity), "a number of milliseconds or :infinity"},
+          {:weight, &(&1 in 1..100), "an integer from 1 to 100"}
+        ],
+        {:ok, value} <- [Application.fetch_env(:nx_vulkan_go, key)],
+        into: %{} do
+      if not valid?.(value) do
+        raise ArgumentError,
+              "config :nx_vulkan_go, #{key}: must be #{expected}, got: #{inspect(value)}"
+      end
+
+      {key, value}
+    end
+  end
+
+  defp bound?(value), do: is_integer(value) and value > 0
 
   @doc "The keys of the configuration."
   @spec configuration() :: [atom]

@@ -135,8 +135,8 @@ defmodule NxVulkanGo.Sampler do
 
   def nuts(%Session{} = session, options) do
     options = Options.validate!(options)
-    sink = Progress.sink(options.progress)
-    run = Run.start(session, options, Progress.every(sink))
+    sink = Progress.choose_sink(options.progress)
+    run = Run.start(session, options, Progress.report_interval(sink))
 
     try do
       Draws.gather(run, session.model.layout, options, sink)

@@ -17,8 +17,8 @@ defmodule NxVulkanGo.Session do
   `NxVulkanGo.Backend`.
   """
 
-  alias NxVulkanGo.{Check, Data, Error, Telemetry}
-  alias NxVulkanGo.Session.{Pressure, Tracker}
+  alias NxVulkanGo.{Check, Encoding, Error, Telemetry}
+  alias NxVulkanGo.Session.{MemoryPressure, Tracker}
 
   @enforce_keys [:pid, :address, :server, :device, :incarnation, :key, :counters]
   defstruct @enforce_keys
@@ -71,7 +71,7 @@ defmodule NxVulkanGo.Session do
   @spec new_value(t, non_neg_integer) :: {pos_integer, binary, pid}
   def new_value(%__MODULE__{counters: counters} = session, bytes) do
     id = new_id(session)
-    ahead(session, id, :atomics.get(counters, @done_id))
+    throttle(session, id, :atomics.get(counters, @done_id))
     live = :atomics.add_get(counters, @live_bytes, bytes)
     if live > :atomics.get(counters, @check_at), do: make_room(session)
     Tracker.hold(session, id, bytes)
@@ -84,7 +84,7 @@ defmodule NxVulkanGo.Session do
   def new_values(%__MODULE__{counters: counters} = session, list) do
     count = length(list)
     last = :atomics.add_get(counters, @last_id, count)
-    ahead(session, last, :atomics.get(counters, @done_id))
+    throttle(session, last, :atomics.get(counters, @done_id))
     live = :atomics.add_get(counters, @live_bytes, :lists.sum(list))
     if live > :atomics.get(counters, @check_at), do: make_room(session)
     first = last - count + 1
@@ -95,8 +95,8 @@ defmodule NxVulkanGo.Session do
   @spec new_id(t) :: pos_integer
   def new_id(%__MODULE__{counters: counters}), do: :atomics.add_get(counters, @last_id, 1)
 
-  defp ahead(_session, id, done) when id - done < @ahead_ids, do: :ok
-  defp ahead(session, _id, _done), do: sync(session)
+  defp throttle(_session, id, done) when id - done < @ahead_ids, do: :ok
+  defp throttle(session, _id, _done), do: sync(session)
 
   # The frees of garbage must be in the stream before the values that need its
   # memory: the device would reach these first, and fail. So the caller does not
@@ -110,14 +110,14 @@ defmodule NxVulkanGo.Session do
     Tracker.sweep_and_wait(session, :routine)
 
     if :atomics.get(counters, @live_bytes) * 4 > budget * 3,
-      do: Pressure.relieve(session)
+      do: MemoryPressure.relieve(session)
 
     live = :atomics.get(counters, @live_bytes)
     :atomics.put(counters, @check_at, live + div(budget, @checks))
   end
 
   @doc false
-  def freed(%__MODULE__{counters: counters}, bytes),
+  def count_freed(%__MODULE__{counters: counters}, bytes),
     do: :atomics.sub(counters, @live_bytes, bytes)
 
   ## Messages
@@ -154,8 +154,8 @@ defmodule NxVulkanGo.Session do
   end
 
   @doc "Keeps a term alive up to here; the compiler would let go of it after its last use."
-  @spec touch(term) :: :ok
-  def touch(_term), do: :ok
+  @spec keep_alive(term) :: :ok
+  def keep_alive(_term), do: :ok
 
   @doc "Uploads bytes of the wire as the value `id`."
   @spec upload(t, pos_integer, Nx.Type.t(), tuple, binary) :: :ok
@@ -175,9 +175,9 @@ defmodule NxVulkanGo.Session do
     if sent - :atomics.get(session.counters, @done_bytes) > @ahead_bytes + size,
       do: sync(session)
 
-    type = Data.atom(type)
+    type = Encoding.type_to_atom(type)
     instruction = {:tensor, [{id, type, shape}], [{type, shape, data}], []}
-    send(session.pid, {:upload, Check.noted(instruction), size})
+    send(session.pid, {:upload, Check.annotate(instruction), size})
     :ok
   end
 
@@ -263,12 +263,12 @@ defmodule NxVulkanGo.Session do
   def close(%__MODULE__{counters: counters}), do: :atomics.put(counters, @closed, 1)
 
   @doc false
-  def progress(%__MODULE__{counters: counters}) do
+  def read_progress(%__MODULE__{counters: counters}) do
     {:atomics.get(counters, @last_id), :atomics.get(counters, @bytes)}
   end
 
   @doc false
-  def done(%__MODULE__{counters: counters}, {id, bytes}) do
+  def record_progress(%__MODULE__{counters: counters}, {id, bytes}) do
     :atomics.put(counters, @done_id, id)
     :atomics.put(counters, @done_bytes, bytes)
   end
@@ -276,12 +276,12 @@ defmodule NxVulkanGo.Session do
   @doc "Raises unless the session can be used."
   @spec check!(t) :: t
   def check!(session) do
-    if closed?(session), do: over!(session), else: session
+    if closed?(session), do: raise_closed!(session), else: session
   end
 
   @doc false
-  @spec over!(t) :: no_return
-  def over!(session) do
+  @spec raise_closed!(t) :: no_return
+  def raise_closed!(session) do
     raise Error.new(:stale, "device #{session.device} of #{session.server} was restarted")
   end
 end

@@ -7,7 +7,8 @@ defmodule NxVulkanGo.FakeCase do
   use ExUnit.CaseTemplate
 
   alias NxVulkanGo.Compiler.Cache
-  alias NxVulkanGo.{FakeServer, Session, Sessions}
+  alias NxVulkanGo.{FakeServer, Session}
+  alias NxVulkanGo.Session.Registry
 
   using do
     quote do
@@ -38,7 +39,7 @@ defmodule NxVulkanGo.FakeCase do
   end
 
   @doc "Waits for the server."
-  def sync(place), do: place |> Sessions.fetch!() |> Session.sync()
+  def sync(place), do: place |> Registry.fetch!() |> Session.sync()
 
   @doc "How many values the server has once garbage has been looked for."
   def buffers(place) do

@@ -4,8 +4,9 @@ defmodule Nx.Vulkan.Chain do
   # callers of nx_vulkan become a chain call of the node. Sizes are checked here,
   # so that their errors are those that these callers know.
 
-  alias NxVulkanGo.{Error, Session, Sessions}
   alias Nx.Vulkan.Shaders
+  alias NxVulkanGo.{Error, Session}
+  alias NxVulkanGo.Session.Registry
 
   # Parameters at most: one an invocation.
   @widest 256
@@ -107,7 +108,7 @@ defmodule Nx.Vulkan.Chain do
   # A server that was started again knows no shader: once more, with a new session. One
   # that has let go of a shader is sent it again.
   defp call(options, path, retries) do
-    session = Sessions.fetch!([])
+    session = Registry.fetch!([])
 
     with {:ok, key} <- Shaders.key(session, path),
          {:ok, rows} <- chain(session, key, options) do

@@ -17,7 +17,7 @@ defmodule NxVulkanGo.Compiler.Callbacks do
   # The run ends, too, when the caller does.
 
   alias Nx.Defn.Composite
-  alias NxVulkanGo.{Data, Distribution, Error, Session}
+  alias NxVulkanGo.{Distribution, Encoding, Error, Session}
 
   @timeout 300_000
 
@@ -194,14 +194,14 @@ defmodule NxVulkanGo.Compiler.Callbacks do
 
     for t <- Composite.flatten_list([result]) do
       %{type: type} = t = Nx.to_tensor(t)
-      t |> Nx.devectorize() |> Nx.to_binary() |> Data.to_wire(type)
+      t |> Nx.devectorize() |> Nx.to_binary() |> Encoding.encode(type)
     end
   end
 
   defp tensors(template, values) do
     {container, []} =
       Composite.traverse(template, values, fn t, [{_type, _shape, data} | rest] ->
-        {Nx.BinaryBackend.from_binary(t, Data.from_wire(data, t.type), []), rest}
+        {Nx.BinaryBackend.from_binary(t, Encoding.decode(data, t.type), []), rest}
       end)
 
     container

@@ -11,9 +11,10 @@ defmodule NxVulkanGo.Compiler.Lower do
   alias Nx.Defn.{Composite, Expr}
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.{Data, Eager, Ops}
+  alias NxVulkanGo.Backend.Eager
   alias NxVulkanGo.Compiler.{Operation, Scope}
-  import NxVulkanGo.Compiler.Scope, only: [devectorized: 1]
+  alias NxVulkanGo.{Encoding, Ops}
+  import NxVulkanGo.Compiler.Scope, only: [devectorize: 1]
 
   # Of the program: the id that comes next, tensors that the function has
   # captured, functions to be called, whether there are loops, and the names of
@@ -43,7 +44,7 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   Throws `{:unsupported, reason}` where the node does not know an operation.
   """
-  def program(outputs, hooks) do
+  def lower_program(outputs, hooks) do
     scope = Scope.new(outputs)
     inputs = inputs(scope)
     state = %__MODULE__{hooks: hooks}
@@ -71,7 +72,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   end
 
   @doc "The region of a function of two scalars of a type, for reductions."
-  def function(state \\ %__MODULE__{}, [_, _] = params, %T{} = body, type) do
+  def lower_function(state \\ %__MODULE__{}, [_, _] = params, %T{} = body, type) do
     {params, state} = parameters(state, params)
     env = params |> ids() |> Enum.with_index(&{&2, &1}) |> Map.new()
     closed = state.closed
@@ -108,8 +109,8 @@ defmodule NxVulkanGo.Compiler.Lower do
   defp results(state, tensors) do
     {results, next} =
       Enum.map_reduce(tensors, state.next, fn t, next ->
-        %T{type: type, shape: shape} = devectorized(t)
-        {{next, Data.atom(type), shape}, next + 1}
+        %T{type: type, shape: shape} = devectorize(t)
+        {{next, Encoding.type_to_atom(type), shape}, next + 1}
       end)
 
     {results, ids(results), %{state | next: next}}
@@ -133,7 +134,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   defp bind_all(state, t, [value]), do: bind(state, t, value)
 
   defp operand(_state, %T{data: %Expr{op: :constant, args: [number]}} = t) when is_scalar(t),
-    do: {Data.atom(t.type), Data.scalar(t.type, number)}
+    do: {Encoding.type_to_atom(t.type), Encoding.encode_scalar(t.type, number)}
 
   defp operand(state, t), do: Map.fetch!(state.env, Scope.id(t))
 
@@ -144,7 +145,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   # The tensor that stands for a value in a callback of the backend.
   defp placeholder(state, %T{data: %Expr{}} = t) do
     value = operand(state, t)
-    %T{type: type, shape: shape} = t = devectorized(t)
+    %T{type: type, shape: shape} = t = devectorize(t)
     %{t | data: %B{session: :program, id: value, type: type, shape: shape}}
   end
 
@@ -158,7 +159,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   defp node(%T{data: %Expr{op: :constant}} = t, state) when is_scalar(t), do: state
 
   defp node(%T{data: %Expr{op: :constant, args: [number]}} = t, state),
-    do: record(state, t, Operation.record(:constant, devectorized(t), [number]))
+    do: record(state, t, Operation.build(:constant, devectorize(t), [number]))
 
   defp node(%T{data: %Expr{op: :tensor, args: [tensor]}} = t, state), do: tensor(state, t, tensor)
 
@@ -183,8 +184,8 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp node(%T{data: %Expr{op: op}} = t, state) do
     supported!(op)
-    args = Operation.args(t, &placeholder(state, &1))
-    record(state, t, Operation.record(op, devectorized(t), args))
+    args = Operation.map_args(t, &placeholder(state, &1))
+    record(state, t, Operation.build(op, devectorize(t), args))
   end
 
   defp supported!(op) do
@@ -194,7 +195,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   # Puts an instruction where the node belongs.
   defp record(state, t, {:instruction, op, outs, tensors, attrs}) do
     {results, ids, state} = results(state, flat(outs))
-    operands = Enum.map(tensors, &Eager.program_operand/1)
+    operands = Enum.map(tensors, &Eager.encode_program_operand/1)
 
     state
     |> emit(home(state, t), {op, results, operands, attrs})
@@ -206,10 +207,10 @@ defmodule NxVulkanGo.Compiler.Lower do
   # A small tensor is a literal, as in the stream; a large one is sent once and is
   # a parameter.
   defp tensor(state, t, %T{type: type, shape: shape} = tensor) do
-    data = tensor |> Nx.to_binary() |> Data.to_wire(type)
+    data = tensor |> Nx.to_binary() |> Encoding.encode(type)
 
     if state.closed or Eager.literal?(data) do
-      bind(state, t, {Data.atom(type), shape, data})
+      bind(state, t, {Encoding.type_to_atom(type), shape, data})
     else
       hash = :crypto.hash(:sha256, [:erlang.term_to_binary({type, shape}), data])
       {id, state} = capture(state, hash, tensor)
@@ -277,17 +278,17 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   # A block that the node knows is an instruction; another is what Nx would do.
   defp block(state, %T{data: %Expr{args: [struct, in_args, default, _fun]}} = t) do
-    out = if match?({:tuple, _}, t.type), do: templates(default), else: devectorized(t)
+    out = if match?({:tuple, _}, t.type), do: templates(default), else: devectorize(t)
     args = Enum.map(in_args, &placeholder(state, &1))
 
-    case Operation.block(struct, out, args) do
+    case Operation.build_block(struct, out, args) do
       :default -> inlined(state, t, Enum.take_while(in_args, &is_struct(&1, T)), default)
       instruction -> record(state, t, instruction)
     end
   end
 
   defp templates(tuple),
-    do: tuple |> Tuple.to_list() |> Enum.map(&devectorized/1) |> List.to_tuple()
+    do: tuple |> Tuple.to_list() |> Enum.map(&devectorize/1) |> List.to_tuple()
 
   # The default of a block has the block's arguments as parameters, and is a
   # scope of its own that lies where the block does.
@@ -307,16 +308,16 @@ defmodule NxVulkanGo.Compiler.Lower do
     {options, [%T{data: %Expr{op: :fun, args: [params, body, _mfa]}}]} = Enum.split(rest, -1)
     {tensor, state} = cast(state, t, tensor, type)
     {initial, state} = cast(state, t, initial, type)
-    {function, state} = function(state, params, body, type)
+    {function, state} = lower_function(state, params, body, type)
     args = [tensor, initial] ++ options ++ [{:region, function}]
-    record(state, t, Operation.record(op, devectorized(t), args))
+    record(state, t, Operation.build(op, devectorize(t), args))
   end
 
   # A function of a reduction takes scalars of the type of the result.
   defp cast(state, _t, %T{type: type} = tensor, type), do: {placeholder(state, tensor), state}
 
   defp cast(state, t, tensor, type) do
-    out = %{devectorized(tensor) | type: type}
+    out = %{devectorize(tensor) | type: type}
     {results, [id], state} = results(state, [out])
     state = emit(state, home(state, t), {:as_type, results, [operand(state, tensor)], []})
     {%{out | data: %B{session: :program, id: id, type: type, shape: out.shape}}, state}

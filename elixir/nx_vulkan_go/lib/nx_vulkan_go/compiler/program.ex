@@ -10,7 +10,7 @@ defmodule NxVulkanGo.Compiler.Program do
   alias Nx.Defn.Composite
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.Compiler.{Lower, Scope, Widen}
+  alias NxVulkanGo.Compiler.{Lower, Scope, TypeWidening}
 
   @enforce_keys [:key, :code, :inputs, :captured, :callbacks, :results, :outs, :template]
   defstruct @enforce_keys ++ [loops: false, donated: []]
@@ -42,9 +42,9 @@ defmodule NxVulkanGo.Compiler.Program do
   """
   @spec new(term, [atom], [non_neg_integer]) :: t
   def new(expr, hooks \\ [], donatable \\ []) do
-    expr = Widen.loops(expr)
+    expr = TypeWidening.widen_loops(expr)
     outputs = Composite.flatten_list([expr])
-    lowered = Lower.program(outputs, hooks)
+    lowered = Lower.lower_program(outputs, hooks)
     {results, values, outs} = split(outputs, lowered.values)
     code = :erlang.term_to_binary({lowered.params, lowered.body, values}, minor_version: 2)
 
@@ -86,7 +86,7 @@ defmodule NxVulkanGo.Compiler.Program do
   end
 
   defp bare(t) do
-    %T{type: type, shape: shape} = Scope.devectorized(t)
+    %T{type: type, shape: shape} = Scope.devectorize(t)
     %T{type: type, shape: shape, names: []}
   end
 

@@ -13,7 +13,7 @@ defmodule NxVulkanGo.Compiler.Scope do
 
   alias Nx.Defn.{Composite, Expr, Tree}
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.Data
+  alias NxVulkanGo.Encoding
 
   @root 0
   @leaves [:parameter, :constant, :tensor, :iota, :eye]
@@ -52,14 +52,14 @@ defmodule NxVulkanGo.Compiler.Scope do
   """
   @spec id(T.t()) :: term
   def id(%T{type: type, data: %Expr{op: :constant, args: [number]}} = t),
-    do: {Data.scalar(type, number), type, devectorized(t).shape}
+    do: {Encoding.encode_scalar(type, number), type, devectorize(t).shape}
 
   def id(%T{data: %Expr{id: id}}), do: id
 
   @doc "A tensor as the device sees it."
-  @spec devectorized(T.t()) :: T.t()
-  def devectorized(%T{vectorized_axes: []} = t), do: t
-  def devectorized(t), do: Nx.devectorize(t, keep_names: false)
+  @spec devectorize(T.t()) :: T.t()
+  def devectorize(%T{vectorized_axes: []} = t), do: t
+  def devectorize(t), do: Nx.devectorize(t, keep_names: false)
 
   # Depth first, in the order of the arguments, as the evaluator goes: hooks run
   # in that order. What is to be done is a list, not the stack: expressions may be

@@ -11,7 +11,7 @@ defmodule NxVulkanGo.Distribution.Connection do
 
   use GenServer, restart: :temporary
 
-  alias NxVulkanGo.Distribution.{Dial, Link}
+  alias NxVulkanGo.Distribution.{Dialer, Link}
 
   # Packets from one word to the socket to the next.
   @packets 256
@@ -54,7 +54,7 @@ defmodule NxVulkanGo.Distribution.Connection do
 
   @impl true
   def init({node, {name, creation} = identity, known}) do
-    case Dial.dial(node, identity, known) do
+    case Dialer.dial(node, identity, known) do
       {:ok, transport, socket} ->
         link = %Link{
           pid: self(),
@@ -64,7 +64,7 @@ defmodule NxVulkanGo.Distribution.Connection do
           creation: creation
         }
 
-        again(link)
+        rearm(link)
         Process.send_after(self(), :tick, @tick)
         {:ok, %__MODULE__{link: link}}
 
@@ -78,13 +78,13 @@ defmodule NxVulkanGo.Distribution.Connection do
 
   @impl true
   def handle_info({kind, _socket, packet}, state) when kind in [:tcp, :ssl] do
-    state = received(packet, %{state | heard: true})
+    state = handle_packet(packet, %{state | heard: true})
     if byte_size(packet) > @large, do: :erlang.garbage_collect()
     {:noreply, state}
   end
 
   def handle_info({kind, _socket}, state) when kind in [:tcp_passive, :ssl_passive] do
-    again(state.link)
+    rearm(state.link)
     {:noreply, state}
   end
 
@@ -95,7 +95,7 @@ defmodule NxVulkanGo.Distribution.Connection do
     do: {:stop, {:shutdown, reason}, state}
 
   def handle_info({:monitor, pid, name, ref}, %{link: link} = state) do
-    Link.control(link, {@monitor, Link.address(link, pid), name, Link.address(link, ref)})
+    Link.send_control(link, {@monitor, Link.address(link, pid), name, Link.address(link, ref)})
     watching = Map.put(state.watching, ref, {pid, name, Process.monitor(pid)})
     {:noreply, %{state | watching: watching}}
   end
@@ -109,7 +109,7 @@ defmodule NxVulkanGo.Distribution.Connection do
 
       {{by, theirs}, watched} ->
         address = Link.address(state.link, pid)
-        Link.control(state.link, {@monitor_exit, address, by, theirs, reason})
+        Link.send_control(state.link, {@monitor_exit, address, by, theirs, reason})
         {:noreply, %{state | watched: watched}}
     end
   end
@@ -117,7 +117,7 @@ defmodule NxVulkanGo.Distribution.Connection do
   def handle_info(:tick, %{heard: heard, silent: silent} = state) do
     silent = if heard, do: 0, else: silent + 1
     Process.send_after(self(), :tick, @tick)
-    tick(state.link)
+    send_tick(state.link)
 
     if silent >= @silent_ticks,
       do: {:stop, {:shutdown, :net_tick_timeout}, state},
@@ -126,32 +126,32 @@ defmodule NxVulkanGo.Distribution.Connection do
 
   def handle_info(_other, state), do: {:noreply, state}
 
-  defp again(%{transport: :gen_tcp, socket: socket}), do: :inet.setopts(socket, active: @packets)
-  defp again(%{transport: :ssl, socket: socket}), do: :ssl.setopts(socket, active: @packets)
+  defp rearm(%{transport: :gen_tcp, socket: socket}), do: :inet.setopts(socket, active: @packets)
+  defp rearm(%{transport: :ssl, socket: socket}), do: :ssl.setopts(socket, active: @packets)
 
-  defp tick(%{transport: transport, socket: socket}), do: transport.send(socket, <<>>)
+  defp send_tick(%{transport: transport, socket: socket}), do: transport.send(socket, <<>>)
 
   # A server whose ticks are closer than ours gets one back for each.
-  defp received(<<>>, state) do
-    tick(state.link)
+  defp handle_packet(<<>>, state) do
+    send_tick(state.link)
     state
   end
 
-  defp received(<<first, terms::binary>>, state) do
+  defp handle_packet(<<first, terms::binary>>, state) do
     ^first = Link.pass_through()
     {control, used} = :erlang.binary_to_term(terms, [:used])
-    control(control, fn -> :erlang.binary_to_term(binary_part_from(terms, used)) end, state)
+    handle_control(control, fn -> :erlang.binary_to_term(binary_part_from(terms, used)) end, state)
   end
 
   defp binary_part_from(binary, at), do: binary_part(binary, at, byte_size(binary) - at)
 
-  defp control({@send, _, to}, message, state), do: hand_on(to, message.(), state)
-  defp control({@send_sender, _from, to}, message, state), do: hand_on(to, message.(), state)
+  defp handle_control({@send, _, to}, message, state), do: deliver(to, message.(), state)
+  defp handle_control({@send_sender, _from, to}, message, state), do: deliver(to, message.(), state)
 
-  defp control({@monitor, by, to, theirs}, _message, state) do
+  defp handle_control({@monitor, by, to, theirs}, _message, state) do
     case watchable(to, state.link) do
       nil ->
-        Link.control(state.link, {@monitor_exit, to, by, theirs, :noproc})
+        Link.send_control(state.link, {@monitor_exit, to, by, theirs, :noproc})
         state
 
       pid ->
@@ -159,14 +159,14 @@ defmodule NxVulkanGo.Distribution.Connection do
     end
   end
 
-  defp control({@demonitor, _by, _to, theirs}, _message, state) do
+  defp handle_control({@demonitor, _by, _to, theirs}, _message, state) do
     {gone, watched} = Map.split_with(state.watched, fn {_, {_, ref}} -> ref == theirs end)
     for {ref, _} <- gone, do: Process.demonitor(ref, [:flush])
     %{state | watched: watched}
   end
 
-  defp control({@monitor_exit, _from, _to, ref, reason}, _message, state) do
-    ref = Link.local(state.link, ref)
+  defp handle_control({@monitor_exit, _from, _to, ref, reason}, _message, state) do
+    ref = Link.localize(state.link, ref)
 
     with %{^ref => {pid, name, _}} <- state.watching,
          do: send(pid, {:DOWN, ref, :process, name, reason})
@@ -175,25 +175,25 @@ defmodule NxVulkanGo.Distribution.Connection do
   end
 
   # Links and exits, which a server makes to nobody here; messages to names.
-  defp control(_control, _message, state), do: state
+  defp handle_control(_control, _message, state), do: state
 
-  defp watchable(pid, link) when is_pid(pid) and node(pid) == link.name, do: Link.local(link, pid)
+  defp watchable(pid, link) when is_pid(pid) and node(pid) == link.name, do: Link.localize(link, pid)
   defp watchable(_other, _link), do: nil
 
-  defp hand_on(to, message, %{link: link} = state) do
-    send(Link.local(link, to), answer(message, link))
+  defp deliver(to, message, %{link: link} = state) do
+    send(Link.localize(link, to), answer(message, link))
     state
   end
 
   # The answer of a call names the reference of its request.
-  defp answer({ref, reply}, link) when is_reference(ref), do: {Link.local(link, ref), reply}
+  defp answer({ref, reply}, link) when is_reference(ref), do: {Link.localize(link, ref), reply}
   defp answer(message, _link), do: message
 
   # A monitor of ours that its owner has ended.
   defp unwatch(state, ref) do
     with %{^ref => {pid, name, _}} <- state.watching do
       link = state.link
-      Link.control(link, {@demonitor, Link.address(link, pid), name, Link.address(link, ref)})
+      Link.send_control(link, {@demonitor, Link.address(link, pid), name, Link.address(link, ref)})
     end
 
     drop(state, ref)

@@ -40,12 +40,12 @@ defmodule NxVulkanGo.Distribution.Link do
   @doc "Sends a message to a process of the server; like `send/2` it does not fail."
   @spec send(t, pid | atom, term) :: :ok
   def send(link, to, message) when is_atom(to),
-    do: put(link, {@send_by_name, address(link, self()), :"", to}, message)
+    do: send_packet(link, {@send_by_name, address(link, self()), :"", to}, message)
 
   def send(link, to, message) when is_pid(to),
-    do: put(link, {@send_by_pid, address(link, self()), to}, message)
+    do: send_packet(link, {@send_by_pid, address(link, self()), to}, message)
 
-  defp put(%{transport: transport, socket: socket}, control, message) do
+  defp send_packet(%{transport: transport, socket: socket}, control, message) do
     transport.send(socket, [
       @pass_through,
       :erlang.term_to_binary(control, @format),
@@ -56,8 +56,8 @@ defmodule NxVulkanGo.Distribution.Link do
   end
 
   @doc "Sends a control message that has no message."
-  @spec control(t, tuple) :: :ok
-  def control(%{transport: transport, socket: socket}, control) do
+  @spec send_control(t, tuple) :: :ok
+  def send_control(%{transport: transport, socket: socket}, control) do
     transport.send(socket, [@pass_through, :erlang.term_to_binary(control, @format)])
     :ok
   end
@@ -70,14 +70,14 @@ defmodule NxVulkanGo.Distribution.Link do
   end
 
   @doc "The local pid or reference for one that the server knows; others stay as they are."
-  @spec local(t, pid | reference) :: pid | reference
-  def local(%{name: name}, term) when node(term) == name do
+  @spec localize(t, pid | reference) :: pid | reference
+  def localize(%{name: name}, term) when node(term) == name do
     {kind, _node, _creation, rest} = split(term)
     {_, node, creation, _} = split(self())
     join(kind, node, creation, rest)
   end
 
-  def local(_link, term), do: term
+  def localize(_link, term), do: term
 
   defp split(pid) when is_pid(pid) do
     <<@version, @pid, rest::binary>> = :erlang.term_to_binary(pid, @format)

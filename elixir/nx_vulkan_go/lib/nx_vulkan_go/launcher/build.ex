@@ -91,10 +91,10 @@ defmodule NxVulkanGo.Launcher.Build do
   defp follow(%{port: port} = state, wait) do
     receive do
       {^port, {:data, {_, text}}} ->
-        state |> noted(text) |> follow()
+        state |> note_line(text) |> follow()
 
       {^port, {:exit_status, status}} ->
-        if state.told, do: IO.puts(:stderr, over(state, status))
+        if state.told, do: IO.puts(:stderr, final_line(state, status))
         {status, state.said |> Enum.reverse() |> Enum.join("\n")}
     after
       wait -> follow(state)
@@ -102,7 +102,7 @@ defmodule NxVulkanGo.Launcher.Build do
   end
 
   # Go names each package when it has been compiled.
-  defp noted(state, text) do
+  defp note_line(state, text) do
     package? = text =~ ~r"^[\w./@~+-]+$"
 
     %{
@@ -129,7 +129,7 @@ defmodule NxVulkanGo.Launcher.Build do
   defp progress(state),
     do: "nx_vulkan_go: #{state.count} packages in #{seconds(state)} s; #{state.last}"
 
-  defp over(state, status) do
+  defp final_line(state, status) do
     first = if IO.ANSI.enabled?(), do: "\r\e[K", else: ""
     how = if status == 0, do: "has been built", else: "could not be built"
     "#{first}nx_vulkan_go: #{state.name} #{how}: #{state.count} packages in #{seconds(state)} s"

@@ -16,7 +16,8 @@ defmodule NxVulkanGo.Sampler.Diagnostics do
 
   alias Nx.Defn.Composite
   alias NxVulkanGo.Sampler.Summary
-  alias NxVulkanGo.{Session, Sessions}
+  alias NxVulkanGo.Session
+  alias NxVulkanGo.Session.Registry
 
   @type draws :: Nx.Tensor.t() | [[number]]
   @type value :: float | nil
@@ -111,7 +112,7 @@ defmodule NxVulkanGo.Sampler.Diagnostics do
   defp of([first | _] = tensors) do
     {chains, count} = size = size!(first)
     all = tensors |> Enum.map(&bytes(&1, size)) |> IO.iodata_to_binary()
-    vm = Sessions.fetch!([])
+    vm = Registry.fetch!([])
     one = chains * count * 8
 
     for part <- parts(all, one * max(1, div(@most, one))),

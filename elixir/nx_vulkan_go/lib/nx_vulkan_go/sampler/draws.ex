@@ -23,7 +23,7 @@ defmodule NxVulkanGo.Sampler.Draws do
   @divergent Enum.find_index(@statistics, &match?({:divergent, _}, &1))
 
   @doc "All draws of a run, when it is over."
-  @spec gather(Run.t(), Layout.t(), map, Progress.sink()) :: map
+  @spec gather(Run.t(), Layout.t(), map, Progress.choose_sink()) :: map
   def gather(run, layout, options, sink) do
     progress = Progress.new(sink, options)
     state = %{parts: %{}, ends: %{}, counts: %{}, divergent: %{}, progress: progress}
@@ -97,7 +97,7 @@ defmodule NxVulkanGo.Sampler.Draws do
         loop(run, options, %{state | progress: progress(state, chain, phase, statistics)})
 
       {:report, chains} ->
-        loop(run, options, %{state | progress: Progress.report(state.progress, chains)})
+        loop(run, options, %{state | progress: Progress.add_report(state.progress, chains)})
     end
   end
 
@@ -114,7 +114,7 @@ defmodule NxVulkanGo.Sampler.Draws do
   end
 
   defp progress(state, chain, phase, statistics) do
-    Progress.draws(state.progress, chain, %{
+    Progress.add_draws(state.progress, chain, %{
       phase: phase,
       done: state.counts[{chain, phase}],
       divergent: state.divergent[{chain, phase}],

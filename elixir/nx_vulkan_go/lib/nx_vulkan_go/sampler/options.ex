@@ -67,7 +67,7 @@ defmodule NxVulkanGo.Sampler.Options do
       init: init!(layout, options.init, options.chains),
       program: model.key,
       dim: layout.dim,
-      type: NxVulkanGo.Data.atom(model.type)
+      type: NxVulkanGo.Encoding.type_to_atom(model.type)
     })
   end
 

@@ -6,12 +6,9 @@ defmodule NxVulkanGo.Sampler.Precision do
 
   alias Nx.Defn.{Expr, Tree}
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.Sampler
+  alias NxVulkanGo.Check
 
   require Logger
-
-  # Modules that are not the caller's.
-  @own ["Elixir.NxVulkanGo.Sampler.", "Elixir.Nx."]
 
   # What moves elements, and computes none.
   @moves [
@@ -153,14 +150,11 @@ defmodule NxVulkanGo.Sampler.Precision do
 
   defp children(t), do: t |> Tree.apply_args(:scope, [], &{&1, [&1 | &2]}) |> elem(1)
 
-  # Where the density is compiled: the first caller that is neither of this package nor of Nx.
+  # Where the density is compiled.
   defp place do
-    {:current_stacktrace, stack} = Process.info(self(), :current_stacktrace)
-
-    Enum.find_value(stack, "", fn {module, _, _, location} ->
-      name = Atom.to_string(module)
-      own? = module in [Sampler, Process] or String.starts_with?(name, @own)
-      if not own? and location[:file], do: " (#{location[:file]}:#{location[:line]})"
-    end)
+    case Check.location() do
+      nil -> ""
+      location -> " (#{location})"
+    end
   end
 end

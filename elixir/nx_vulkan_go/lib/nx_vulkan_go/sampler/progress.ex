@@ -39,11 +39,11 @@ defmodule NxVulkanGo.Sampler.Progress do
   Where progress is shown. `true` is a terminal where output is one, else a notebook with
   Kino, else nothing.
   """
-  @spec sink(boolean | (map -> term)) :: sink
-  def sink(fun) when is_function(fun), do: {:function, fun}
-  def sink(false), do: nil
+  @spec choose_sink(boolean | (map -> term)) :: sink
+  def choose_sink(fun) when is_function(fun), do: {:function, fun}
+  def choose_sink(false), do: nil
 
-  def sink(true) do
+  def choose_sink(true) do
     case {IO.ANSI.enabled?(), :io.columns()} do
       {true, {:ok, columns}} -> {:terminal, columns, :stdio}
       # Without a shell, as in a script, nobody knows how wide the terminal is.
@@ -60,9 +60,9 @@ defmodule NxVulkanGo.Sampler.Progress do
   end
 
   @doc "How often the node is to report, in milliseconds; 0 is never."
-  @spec every(sink) :: non_neg_integer
-  def every(nil), do: 0
-  def every(_sink), do: @every
+  @spec report_interval(sink) :: non_neg_integer
+  def report_interval(nil), do: 0
+  def report_interval(_sink), do: @every
 
   @doc "Nothing has been told yet; options are those of the run."
   @spec new(sink, map) :: %__MODULE__{}
@@ -72,11 +72,11 @@ defmodule NxVulkanGo.Sampler.Progress do
   end
 
   @doc "A report of the node: six numbers for each chain."
-  @spec report(%__MODULE__{}, binary, integer) :: %__MODULE__{}
-  def report(progress, chains, now \\ now())
-  def report(%{sink: nil} = progress, _chains, _now), do: progress
+  @spec add_report(%__MODULE__{}, binary, integer) :: %__MODULE__{}
+  def add_report(progress, chains, now \\ now())
+  def add_report(%{sink: nil} = progress, _chains, _now), do: progress
 
-  def report(progress, chains, now) do
+  def add_report(progress, chains, now) do
     rows =
       for <<warmup::float-64-little, draws::float-64-little, early::float-64-little,
             late::float-64-little, steps::float-64-little, step::float-64-little <- chains>> do
@@ -99,11 +99,11 @@ defmodule NxVulkanGo.Sampler.Progress do
   end
 
   @doc "Draws of a chain have come, and with them so many of the phase."
-  @spec draws(%__MODULE__{}, non_neg_integer, map, integer) :: %__MODULE__{}
-  def draws(progress, chain, row, now \\ now())
-  def draws(%{sink: nil} = progress, _chain, _row, _now), do: progress
+  @spec add_draws(%__MODULE__{}, non_neg_integer, map, integer) :: %__MODULE__{}
+  def add_draws(progress, chain, row, now \\ now())
+  def add_draws(%{sink: nil} = progress, _chain, _row, _now), do: progress
 
-  def draws(progress, chain, row, now) do
+  def add_draws(progress, chain, row, now) do
     steps = progress.chains[chain][:steps] || 0
     put(progress, chain, Map.put(row, :steps, steps), now)
   end

@@ -8,8 +8,9 @@ defmodule NxVulkanGo.Sampler.Run do
   # The node sends so many messages of draws unasked, and one more for each that the
   # caller takes: who is slow has no more of them in its mailbox, and chains wait.
 
-  alias NxVulkanGo.{Backend, Data, Distribution, Error, Sessions}
+  alias NxVulkanGo.{Backend, Distribution, Encoding, Error}
   alias NxVulkanGo.Sampler.{Options, Session}
+  alias NxVulkanGo.Session.Registry
 
   @enforce_keys [:pid, :ref]
   defstruct @enforce_keys
@@ -42,7 +43,7 @@ defmodule NxVulkanGo.Sampler.Run do
   """
   @spec start(Session.t(), map, non_neg_integer) :: t
   def start(%Session{} = session, options, report \\ 0) do
-    vm = Sessions.fetch!(session.place)
+    vm = Registry.fetch!(session.place)
     request = options |> Options.wire(session) |> Map.put(:report, report)
     caller = self()
     {pid, ref} = spawn_monitor(fn -> work(caller, vm, session, request) end)
@@ -103,14 +104,16 @@ defmodule NxVulkanGo.Sampler.Run do
     monitor = Distribution.monitor(server)
     {operands, imports} = operands(session.inputs)
     program = {:program, [], [], [session.model.key, :erlang.binary_to_term(session.model.code)]}
-    call!(vm, server, {:open, %{label: "chains of #{node()} #{inspect(caller)}"}})
+    open = Map.take(NxVulkanGo.Options.session!(), [:weight])
+    open = Map.put(open, :label, "chains of #{node()} #{inspect(caller)}")
+    call!(vm, server, {:open, open})
     Distribution.send(server, {:nxvk, vm.incarnation, [program | imports]})
     request = Map.merge(request, %{data: operands, credit: @ahead * request.chains})
     run = call!(vm, server, {:sample, request})
     state = %{caller: caller, server: server, monitor: monitor, run: run, reported: true}
     forward(state, request.chains)
     # The data of the run belong to this VM's session: they stay as long.
-    NxVulkanGo.Session.touch(session)
+    NxVulkanGo.Session.keep_alive(session)
   end
 
   # Values of this VM's session by import, scalars as they are.
@@ -119,10 +122,10 @@ defmodule NxVulkanGo.Sampler.Run do
     |> Enum.with_index(1)
     |> Enum.map_reduce([], fn
       {%{data: %Backend{id: nil, literal: literal}} = t, _id}, imports ->
-        {{Data.atom(t.type), literal}, imports}
+        {{Encoding.type_to_atom(t.type), literal}, imports}
 
       {%{type: type, shape: shape, data: %Backend{session: vm, id: theirs}}, id}, imports ->
-        result = {id, Data.atom(type), shape}
+        result = {id, Encoding.type_to_atom(type), shape}
         {id, [{:import, [result], [{:shared, vm.address, vm.key, theirs}], []} | imports]}
     end)
   end

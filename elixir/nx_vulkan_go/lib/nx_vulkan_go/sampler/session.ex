@@ -5,8 +5,9 @@ defmodule NxVulkanGo.Sampler.Session do
   """
 
   alias Nx.Defn.Composite
-  alias NxVulkanGo.{Backend, Sessions}
+  alias NxVulkanGo.Backend
   alias NxVulkanGo.Sampler.{Layout, Model}
+  alias NxVulkanGo.Session.Registry
 
   @enforce_keys [:model, :place, :data, :inputs, :metric]
   defstruct @enforce_keys
@@ -25,7 +26,7 @@ defmodule NxVulkanGo.Sampler.Session do
   @doc false
   def new(%Model{} = model, options) do
     options = Keyword.validate!(options, [:server, :device, :metric])
-    %{server: server, device: device} = Sessions.fetch!(options)
+    %{server: server, device: device} = Registry.fetch!(options)
     place = [server: server, device: device]
 
     %__MODULE__{

@@ -128,7 +128,7 @@ defmodule NxVulkanGo.Sampler.Summary do
     # A table is not broken into lines of its own.
     def inspect(summary, %{limit: limit}) do
       summary
-      |> NxVulkanGo.Sampler.Summary.to_text(limit)
+      |> @for.to_text(limit)
       |> String.split("\n")
       |> Enum.map(&Inspect.Algebra.string/1)
       |> Enum.intersperse(Inspect.Algebra.line())
@@ -138,6 +138,6 @@ defmodule NxVulkanGo.Sampler.Summary do
   end
 
   defimpl String.Chars do
-    def to_string(summary), do: NxVulkanGo.Sampler.Summary.to_text(summary)
+    def to_string(summary), do: @for.to_text(summary)
   end
 end

@@ -18,7 +18,7 @@ defmodule NxVulkanGo.Session.Lease do
   end
 
   @doc "Tells the lease, if there is one, that another node holds the value."
-  def retained(leases, id) do
+  def notify_retained(leases, id) do
     {pid, leases} = Map.pop(leases, id)
     if pid, do: Process.send_after(pid, :retained, @grace)
     leases
@@ -32,6 +32,6 @@ defmodule NxVulkanGo.Session.Lease do
       @longest -> :ok
     end
 
-    Session.touch(handle)
+    Session.keep_alive(handle)
   end
 end

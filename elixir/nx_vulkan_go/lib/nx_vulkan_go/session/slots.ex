@@ -121,8 +121,8 @@ defmodule NxVulkanGo.Session.Slots do
   ## Of the tracker
 
   @doc "How many slots have been given so far."
-  @spec arrived(t) :: non_neg_integer
-  def arrived(%__MODULE__{arrived: arrived}), do: :atomics.get(arrived, 1)
+  @spec given_count(t) :: non_neg_integer
+  def given_count(%__MODULE__{arrived: arrived}), do: :atomics.get(arrived, 1)
 
   @doc "The states of all slots, by slot: see value/2."
   @spec states(t) :: tuple

@@ -22,7 +22,7 @@ defmodule NxVulkanGo.Session.Stream do
   # signals of different senders, and a free would overtake the last use.
 
   alias NxVulkanGo.{Distribution, Error, Ops, Session, Telemetry}
-  alias NxVulkanGo.Session.{Foreign, Label, Lease, Loops, Pressure, Programs, Tracker}
+  alias NxVulkanGo.Session.{Cancellation, Label, Lease, MemoryPressure, ProgramCache, Remote, Tracker}
   require Logger
 
   # Instructions and bytes of a message, and instructions between two reports.
@@ -47,7 +47,7 @@ defmodule NxVulkanGo.Session.Stream do
     callers: %{},
     foreign: %{},
     leases: %{},
-    programs: %Programs{},
+    programs: %ProgramCache{},
     loops: %{},
     unreported: 0,
     reports: %{},
@@ -56,25 +56,26 @@ defmodule NxVulkanGo.Session.Stream do
     ticks: 0
   ]
 
-  def child_spec({server, device}) do
+  # `limits` are those of `Options.session!/0`.
+  def child_spec({server, device, limits}) do
     %{
       id: {__MODULE__, server, device},
-      start: {__MODULE__, :start_link, [server, device]},
+      start: {__MODULE__, :start_link, [server, device, limits]},
       restart: :temporary
     }
   end
 
-  def start_link(server, device) do
-    :proc_lib.start_link(__MODULE__, :init, [server, device], @open_timeout + 5_000)
+  def start_link(server, device, limits) do
+    :proc_lib.start_link(__MODULE__, :init, [server, device, limits], @open_timeout + 5_000)
   end
 
   @doc false
-  def init(server, device) do
+  def init(server, device, limits) do
     Process.flag(:trap_exit, true)
     destination = {:"nxvk_#{device}", server}
     monitor = Distribution.monitor(destination)
 
-    with {:ok, opened} <- call(destination, monitor, {:open, options()}),
+    with {:ok, opened} <- call(destination, monitor, {:open, options(limits)}),
          {:ok, memory} <- call(destination, monitor, :memory) do
       ready(server, device, destination, monitor, Map.put(opened, :memory, memory))
     else
@@ -100,14 +101,11 @@ defmodule NxVulkanGo.Session.Stream do
     loop(%__MODULE__{session: session, destination: destination, monitor: monitor})
   end
 
-  defp options do
-    %{
-      sweep: true,
-      digest: Ops.digest(),
-      label: Label.text(),
-      limit: Application.get_env(:nx_vulkan_go, :limit, :infinity),
-      deadline: Application.get_env(:nx_vulkan_go, :deadline, :infinity)
-    }
+  defp options(limits) do
+    Map.merge(
+      %{sweep: true, digest: Ops.digest(), label: Label.text(), limit: :infinity, deadline: :infinity},
+      limits
+    )
   end
 
   # What the values of this session may take: its limit, or the device's memory;
@@ -183,12 +181,12 @@ defmodule NxVulkanGo.Session.Stream do
     do: gather(used(state, list), :lists.reverse(list, acc), n + length(list), bytes)
 
   defp message({:instructions, list, foreign}, state, acc, n, bytes) do
-    {state, list} = Foreign.resolve(state, list, foreign)
+    {state, list} = Remote.resolve(state, list, foreign)
     gather(used(state, list), :lists.reverse(list, acc), n + length(list), bytes)
   end
 
   defp message({:run, program, list, foreign}, state, acc, n, bytes) do
-    {state, list} = Foreign.resolve(state, list, foreign)
+    {state, list} = Remote.resolve(state, list, foreign)
     state = state |> used(list) |> loop_sent(program, list)
     {state, before} = define(state, program)
     list = before ++ list
@@ -199,7 +197,7 @@ defmodule NxVulkanGo.Session.Stream do
     do: gather(state, :lists.reverse(list, acc), n + length(list), bytes + size)
 
   defp message({:free, ids}, state, acc, n, bytes) do
-    {loops, cancels} = Loops.freed(state.loops, ids)
+    {loops, cancels} = Cancellation.release(state.loops, ids)
     acc = [{:free, [], [], [ids]} | :lists.reverse(cancels, acc)]
     gather(%{state | loops: loops}, acc, n + 1 + length(cancels), bytes)
   end
@@ -227,18 +225,18 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp used(%{loops: loops} = state, _list) when loops == %{}, do: state
-  defp used(state, list), do: %{state | loops: Loops.used(state.loops, list)}
+  defp used(state, list), do: %{state | loops: Cancellation.untrack_used(state.loops, list)}
 
   defp loop_sent(state, %{loops: true}, list) do
     for {:run, results, _, _} <- list, reduce: state do
-      state -> %{state | loops: Loops.sent(state.loops, for({id, _, _} <- results, do: id))}
+      state -> %{state | loops: Cancellation.track(state.loops, for({id, _, _} <- results, do: id))}
     end
   end
 
   defp loop_sent(state, _program, _list), do: state
 
   defp define(state, program) do
-    {programs, instructions} = Programs.use(state.programs, program)
+    {programs, instructions} = ProgramCache.use(state.programs, program)
     {%{state | programs: programs}, instructions}
   end
 
@@ -259,7 +257,7 @@ defmodule NxVulkanGo.Session.Stream do
     ref = make_ref()
     request = {:at, session.incarnation, :turn}
     ask(state.destination, {self(), ref}, request)
-    reports = Map.put(state.reports, ref, Session.progress(session))
+    reports = Map.put(state.reports, ref, Session.read_progress(session))
     %{state | unreported: 0, reports: reports}
   end
 
@@ -272,18 +270,18 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp handle(state, {:grow, {pid, ref}, count}) do
-    if tuple_size(Tracker.all(state.session)) <= count, do: Tracker.grow(state.session)
+    if tuple_size(Tracker.lookup(state.session)) <= count, do: Tracker.grow(state.session)
     send(pid, {ref, :ok})
     state
   end
 
   defp handle(state, {:nxvk_sweep, _server, ref}) do
-    Pressure.start(self(), state.session, Map.keys(state.callers), ref)
+    MemoryPressure.start_collection(self(), state.session, Map.keys(state.callers), ref)
     state
   end
 
   defp handle(state, {:relieve, caller, ref}) do
-    Pressure.start(caller, state.session, Map.keys(state.callers) -- [caller], ref)
+    MemoryPressure.start_collection(caller, state.session, Map.keys(state.callers) -- [caller], ref)
     state
   end
 
@@ -293,8 +291,8 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp handle(state, :sweep) do
-    Tracker.sweep(Tracker.all(state.session), nil, nil, :routine)
-    Foreign.sweep(state)
+    Tracker.sweep(Tracker.lookup(state.session), nil, nil, :routine)
+    Remote.sweep(state)
     %{state | sweeping: false}
   end
 
@@ -304,7 +302,7 @@ defmodule NxVulkanGo.Session.Stream do
 
     if state.active or rem(ticks, @idle_sweeps_skipped) == 0 do
       :erlang.garbage_collect()
-      Tracker.trim(Tracker.all(state.session))
+      Tracker.trim(Tracker.lookup(state.session))
       handle(%{state | active: false, ticks: ticks}, :sweep)
     else
       %{state | ticks: ticks}
@@ -315,7 +313,7 @@ defmodule NxVulkanGo.Session.Stream do
     do: over(state, reason)
 
   defp handle(state, {:DOWN, _, :process, pid, _}) do
-    delay = min(@exit_delay * tuple_size(Tracker.all(state.session)), @idle_sweep)
+    delay = min(@exit_delay * tuple_size(Tracker.lookup(state.session)), @idle_sweep)
     unless state.sweeping, do: Process.send_after(self(), :sweep, delay)
     %{state | callers: Map.delete(state.callers, pid), sweeping: true, active: true}
   end
@@ -323,11 +321,11 @@ defmodule NxVulkanGo.Session.Stream do
   defp handle(state, {:lease, id, pid}), do: %{state | leases: Map.put(state.leases, id, pid)}
 
   defp handle(state, {:retained, id}) do
-    %{state | leases: Lease.retained(state.leases, id), loops: Loops.forget(state.loops, id)}
+    %{state | leases: Lease.notify_retained(state.leases, id), loops: Cancellation.untrack(state.loops, id)}
   end
 
   defp handle(state, {:foreign_unused, key, uses}) do
-    {state, instructions} = Foreign.forget(state, key, uses)
+    {state, instructions} = Remote.forget(state, key, uses)
     flush(state, instructions, length(instructions))
   end
 
@@ -344,7 +342,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp handle(state, {ref, _reply}) when is_map_key(state.reports, ref) do
     {progress, reports} = Map.pop!(state.reports, ref)
-    Session.done(state.session, progress)
+    Session.record_progress(state.session, progress)
     %{state | reports: reports}
   end
 

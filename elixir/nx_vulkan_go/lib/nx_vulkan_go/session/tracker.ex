@@ -40,7 +40,7 @@ defmodule NxVulkanGo.Session.Tracker do
     {id, token, pid}
   rescue
     # The table has gone with the session.
-    ArgumentError -> Session.over!(session)
+    ArgumentError -> Session.raise_closed!(session)
   end
 
   @doc "Frees the value of a tensor's data now; its token may still be around."
@@ -49,7 +49,7 @@ defmodule NxVulkanGo.Session.Tracker do
     if held?(handle) do
       # First the free: callers may be killed anywhere, and one that comes twice is nothing.
       send(session.pid, {:free, [id]})
-      freed(handle)
+      mark_freed(handle)
     else
       :already_deallocated
     end
@@ -63,21 +63,21 @@ defmodule NxVulkanGo.Session.Tracker do
   end
 
   @doc "The value of a tensor's data has been freed. Its slot stays taken until nobody has the token."
-  @spec freed(struct) :: :ok
-  def freed(%{session: session, id: id, token: token} = handle) do
+  @spec mark_freed(struct) :: :ok
+  def mark_freed(%{session: session, id: id, token: token} = handle) do
     slots = slots(handle)
     slot = Slots.slot(token)
 
     if slots && Slots.release(slots, slot, id),
-      do: Session.freed(session, Slots.bytes(slots, slot))
+      do: Session.count_freed(session, Slots.bytes(slots, slot))
 
     # Until here the slot is this value's.
-    Session.touch(handle)
+    Session.keep_alive(handle)
   end
 
   # Those of the tracker that has the value, nil when its session is over.
   defp slots(%{session: session, keeper: keeper}) do
-    with {_, slots} <- session |> all() |> Tuple.to_list() |> List.keyfind(keeper, 0), do: slots
+    with {_, slots} <- session |> lookup() |> Tuple.to_list() |> List.keyfind(keeper, 0), do: slots
   end
 
   # Ids go to the trackers in runs of 64; the runs of one tracker fill its slots
@@ -127,7 +127,7 @@ defmodule NxVulkanGo.Session.Tracker do
   @spec sweep_and_wait(Session.t(), atom) :: non_neg_integer
   def sweep_and_wait(session, reason) do
     ref = make_ref()
-    trackers = all(session)
+    trackers = lookup(session)
     sweep(trackers, self(), ref, reason)
     await_swept(ref, tuple_size(trackers), 0)
   end
@@ -149,13 +149,13 @@ defmodule NxVulkanGo.Session.Tracker do
 
     receive do
       {^ref, :ok} -> Process.demonitor(ref, [:flush])
-      {:DOWN, ^ref, _, _, _} -> Session.over!(session)
+      {:DOWN, ^ref, _, _, _} -> Session.raise_closed!(session)
     end
   end
 
   defp trackers(session) do
-    case all(session) do
-      {} -> Session.over!(session)
+    case lookup(session) do
+      {} -> Session.raise_closed!(session)
       trackers -> trackers
     end
   end
@@ -180,8 +180,8 @@ defmodule NxVulkanGo.Session.Tracker do
   end
 
   @doc "The trackers of a session, `{pid, slots}` each."
-  @spec all(Session.t()) :: tuple
-  def all(%Session{pid: pid}), do: :persistent_term.get({__MODULE__, pid}, {})
+  @spec lookup(Session.t()) :: tuple
+  def lookup(%Session{pid: pid}), do: :persistent_term.get({__MODULE__, pid}, {})
 
   @doc "Forgets the trackers of a session that is over."
   def forget(%Session{pid: pid}), do: :persistent_term.erase({__MODULE__, pid})
@@ -210,15 +210,15 @@ defmodule NxVulkanGo.Session.Tracker do
     receive do
       :arrived ->
         skip_arrived()
-        loop(swept(state, :routine))
+        loop(sweep_slots(state, :routine))
 
       {:sweep, reply_to, ref, reason} ->
-        state = swept(state, reason)
+        state = sweep_slots(state, reason)
         if reply_to, do: send(reply_to, {ref, :swept, live(state)})
         loop(state)
 
       :trim ->
-        loop(trimmed(state, Slots.arrived(state.slots)))
+        loop(trim_tokens(state, Slots.given_count(state.slots)))
     end
   end
 
@@ -231,13 +231,13 @@ defmodule NxVulkanGo.Session.Tracker do
     end
   end
 
-  defp swept(%{slots: slots} = state, reason) do
+  defp sweep_slots(%{slots: slots} = state, reason) do
     if live(state) == 0 do
       state
     else
       state = %{state | tokens: Slots.collect(slots, state.tokens)}
       dead = garbage(slots, state.tokens)
-      if dead == [], do: state, else: drop(state, dead, reason)
+      if dead == [], do: state, else: free_values(state, dead, reason)
     end
   end
 
@@ -274,10 +274,10 @@ defmodule NxVulkanGo.Session.Tracker do
     sizes -- Enum.uniq(sizes)
   end
 
-  defp drop(%{session: session, slots: slots} = state, dead, reason) do
+  defp free_values(%{session: session, slots: slots} = state, dead, reason) do
     {ids, bytes} = values(dead, slots, [], 0)
     if ids != [], do: send(session.pid, {:free, ids})
-    Session.freed(session, bytes)
+    Session.count_freed(session, bytes)
     for {slot, _value} <- dead, do: Slots.free(slots, slot)
     state = %{state | freed: state.freed + length(dead)}
 
@@ -302,10 +302,10 @@ defmodule NxVulkanGo.Session.Tracker do
       else: values(dead, slots, ids, bytes)
   end
 
-  defp live(state), do: Slots.arrived(state.slots) - state.freed
+  defp live(state), do: Slots.given_count(state.slots) - state.freed
 
   # The tokens must have left this heap before others may have their sizes.
-  defp trimmed(%{slots: slots, arrived: now} = state, now) do
+  defp trim_tokens(%{slots: slots, arrived: now} = state, now) do
     case for({slot, _} <- state.tokens, Slots.forget_token(slots, slot), do: slot) do
       [] ->
         state
@@ -317,7 +317,7 @@ defmodule NxVulkanGo.Session.Tracker do
     end
   end
 
-  defp trimmed(state, now), do: %{state | arrived: now}
+  defp trim_tokens(state, now), do: %{state | arrived: now}
 
   defp without(state, slots) do
     state = %{state | tokens: Map.drop(state.tokens, slots)}

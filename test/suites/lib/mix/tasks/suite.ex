@@ -7,6 +7,7 @@ defmodule Mix.Tasks.Suite do
       mix suite nx nx_test --verbose  with the text of the known failures
       mix suite nx nx_test --control  on Nx.BinaryBackend by Nx.Defn.Evaluator, where nothing
                                       is known to fail
+      mix suite nx nx_test --slowest 20   and the tests that took longest, in milliseconds
       mix suite nx nx_test --test "random_uniform/1 generates with shape"   one test of it
 
   The outcome is printed in the form that `test/count` reads.
@@ -18,7 +19,9 @@ defmodule Mix.Tasks.Suite do
     Mix.Task.run("app.start")
 
     {options, args} =
-      OptionParser.parse!(args, strict: [verbose: :boolean, control: :boolean, test: :keep])
+      OptionParser.parse!(args,
+        strict: [verbose: :boolean, control: :boolean, slowest: :integer, test: :keep]
+      )
 
     case args do
       [] -> for name <- Suites.names(), file <- Suites.files(name), do: IO.puts("#{name} #{file}")
@@ -48,6 +51,10 @@ defmodule Mix.Tasks.Suite do
   defp report(outcomes, known, name, file, options) do
     {lines, summary} = Suites.Known.compare(outcomes, known, options[:verbose] == true)
     Enum.each(lines, &IO.puts/1)
+
+    for {test, time} <- Suites.Outcomes.slowest(options[:slowest] || 0),
+        do: IO.puts("#{time} ms: #{test}")
+
     IO.puts("#{summary.verdict} #{name} #{file}: #{summary.text}")
   end
 end

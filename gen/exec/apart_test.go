@@ -1,0 +1,159 @@
+package exec
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"testing"
+
+	"nxvk/gen/nuts"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// What takes the goroutine of the Executor long is done apart from it: the session that
+// wants it waits, others do not. In these tests nothing that comes from elsewhere is taken
+// in before the other session has asked.
+
+// served checks that another session is served while a lane waits.
+func (r *rig) served(l *Lane) {
+	r.Helper()
+	if l.waits == 0 {
+		r.Error("the lane does not wait")
+	}
+	other := r.session()
+	r.tensor(other, 1, 5, 6)
+	got := []byte(nil)
+	r.exec.Read(other, 1, 0, 2, func(d Data, err error) {
+		if err != nil {
+			r.Error(err)
+		}
+		got = slices.Clone(d.Bytes)
+	})
+	if !slices.Equal(got, floats(5, 6)) {
+		r.Errorf("the other session read %v at once", got)
+	}
+	if l.waits == 0 {
+		r.Error("the lane did not wait")
+	}
+}
+
+// A plan of many kernels.
+func TestPlanApart(t *testing.T) {
+	r := newRig(t, device(t, vulkan.Options{}))
+	plan := func(l *Lane) {
+		r.served(l)
+		if !r.plans(l) {
+			t.Error("it does not wait for a plan")
+		}
+	}
+	for _, oneByOne := range []bool{true, false} {
+		r.exec.cfg.OneByOne = oneByOne
+		clear(r.exec.plans)
+		clear(r.exec.forms)
+		l := r.session()
+		r.tensor(l, 1, 3, 1, 2)
+		r.do(l, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
+		plan(l)
+		r.want(l, 2, 1, 2, 3)
+	}
+}
+
+// The instructions of a long program, and of one with loops.
+func TestDefineApart(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l := r.session()
+		p := &ops.Region{Params: []ops.Result{res(1, f32(2))}, Values: uses(4001)}
+		for i := range 4000 {
+			p.Body = append(p.Body, op(ops.Multiply, res(ops.ID(2+i), f32(2)), ref(ops.ID(1+i)), scalar(1)))
+		}
+		r.tensor(l, 1, 5, 7)
+		for key, region := range map[string]*ops.Region{"long": p, "loop": doubling(2)} {
+			r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: region}}})
+			r.served(l)
+			r.until(func() bool { return l.waits == 0 })
+		}
+		r.run(l, "long", []ops.Result{res(2, f32(2))}, ref(1))
+		r.want(l, 2, 5, 7)
+	})
+}
+
+// Data on their way to the device, straight or by way of memory that the device copies from.
+func TestUploadApart(t *testing.T) {
+	for _, unmapped := range []bool{false, true} {
+		r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: unmapped}}))
+		l := r.session()
+		const n = 10 << 20 // three pieces
+		data := make([]byte, 4*n)
+		for i := range n {
+			binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(i%65_521)))
+		}
+		r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
+		r.do(l, ops.Negate, 2, f32(n), nil, ref(1))
+		r.exec.compel(l)
+		for r.exec.cfg.Work.Stats().Started[workCopy] == 0 {
+			(<-r.posted)() // until its kernel is there
+		}
+		r.served(l)
+		for _, at := range []int{0, stagedPiece/4 - 1, stagedPiece / 4, n - 1} {
+			got, err := r.read(l, 2, at, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := -float32(at % 65_521); got[0] != want {
+				t.Errorf("element %d is %v, want %v", at, got[0], want)
+			}
+		}
+	}
+}
+
+// An upload that a deadline interrupts begins again.
+func TestUploadAfterCancel(t *testing.T) {
+	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: true}}))
+	l := r.session()
+	const n = 10 << 20
+	data := make([]byte, 4*n)
+	for i := range n {
+		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(i%65_521)))
+	}
+	r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
+	r.do(l, ops.Negate, 2, f32(n), nil, ref(1))
+	r.exec.compel(l)
+	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
+		(<-r.posted)() // until a piece is recorded
+	}
+	r.exec.cancelFeed(l.feed, &wire.Fault{Kind: wire.Deadline, Err: errBeingMade})
+	for _, at := range []int{0, stagedPiece/4 - 1, n - 1} {
+		got, err := r.read(l, 2, at, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := -float32(at % 65_521); got[0] != want {
+			t.Errorf("element %d is %v, want %v", at, got[0], want)
+		}
+	}
+}
+
+// The kernel of a density.
+func TestTrajectoryApart(t *testing.T) {
+	r := newRig(t, device(t, vulkan.Options{}))
+	l := r.session()
+	r.bell(l, 1, 3, -1)
+	var end error
+	ended := false
+	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 5,
+		Options: nuts.Options{Draws: 5, Step: 0.1, MaxDepth: 2, Fixed: true}}, func(_ int, err error) { end = err }, func(_ int, c Chunk) bool {
+		ended = ended || c.Draws == nil
+		return true
+	})
+	r.until(func() bool { return l.programs.byKey["bell"].steps != nil })
+	r.served(l)
+	if l.programs.byKey["bell"].steps.ready {
+		t.Error("the kernel was made at once")
+	}
+	r.until(func() bool { return ended })
+	if end != nil {
+		t.Error(end)
+	}
+}

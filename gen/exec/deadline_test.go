@@ -1,0 +1,195 @@
+package exec
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// The clock of an instruction begins when what was submitted before it is complete; that
+// of a run goes on from one of its submissions to the next.
+func TestProgress(t *testing.T) {
+	d := device(t, vulkan.Options{})
+	b, err := d.Alloc(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Free()
+	stream := d.Stream()
+	at := func(seconds int) time.Time { return time.Unix(int64(1000+seconds), 0) }
+	var p progress
+	var tickets []vulkan.Ticket
+	submit := func(now int, x *effort) {
+		if err := stream.Fill(vulkan.WriteOnly(b), 1, 64); err != nil {
+			t.Fatal(err)
+		}
+		ticket, err := stream.Submit()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tickets = append(tickets, ticket)
+		p.works(x)
+		p.works(x)
+		p.submit(ticket, at(now))
+	}
+	first := func(want int) {
+		t.Helper()
+		if got := p.sent[0].since; !got.Equal(at(want)) {
+			t.Errorf("the clock of the first of %d began at %v, want %v", len(p.sent), got, at(want))
+		}
+	}
+	run := &effort{}
+	submit(0, nil)
+	submit(1, run)
+	submit(2, run)
+	submit(3, nil)
+	first(0)
+	p.complete(tickets[0], at(10))
+	first(10)
+	p.complete(tickets[1], at(20))
+	first(10)
+	submit(21, run)
+	p.complete(tickets[2], at(30))
+	first(30)
+	p.complete(tickets[3], at(40))
+	first(10)
+	p.complete(tickets[4], at(50))
+	submit(60, nil)
+	first(60)
+	p.complete(tickets[5], at(70))
+	if len(p.sent) != 0 || len(p.efforts) != 0 {
+		t.Errorf("%+v is left", p)
+	}
+}
+
+func floatOf(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
+
+// chainOf are products of a square matrix, value 1, each of which needs the one before.
+func chainOf(n, length int) []wire.Instr {
+	var list []wire.Instr
+	for i := range length {
+		list = append(list, wire.Instr{Name: "dot", Instr: ops.Instr{Op: ops.Dot, Attrs: [][]int{{1}, {}, {0}, {}}, Ins: []ops.Operand{ref(ops.ID(1 + i)), ref(1)},
+			Outs: []ops.Result{{ID: ops.ID(2 + i), Type: f32(n, n)}}}})
+	}
+	return list
+}
+
+// What a device has not computed when the deadline of a session passes carries the error,
+// in the session and where it was imported, and the device goes on. What another session
+// has recorded behind it is computed.
+func TestDeadlineOfDevice(t *testing.T) {
+	const n, length = 512, 48
+	r := newRig(t, device(t, vulkan.Options{}))
+	l, other := r.session(), r.session()
+	r.do(l, ops.Iota, 1, f32(n, n), [][]int{{-1}})
+	r.tensor(other, 1, 1, 2)
+	if _, err := r.read(l, 1, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	share := func(to, id ops.ID) {
+		r.exec.Stream(other, []wire.Instr{{Name: "import", Shared: &wire.Shared{
+			ID: id, Key: l.Session.Key, Owner: etf.Pid{Node: "test@host", ID: uint32(l.Session.Owner.ID), Creation: 7}},
+			Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{res(to, f32(n, n))}}}})
+	}
+	r.exec.Stream(l, chainOf(n, length))
+	r.until(func() bool {
+		r.exec.compel(l)
+		return l.segment == nil && l.running == nil && len(l.queue) == 0
+	})
+	share(2, 2)
+	share(3, length+1)
+	r.do(other, ops.Add, 4, f32(n, n), nil, ref(2), ref(2))
+	four, failed := []float32(nil), error(nil)
+	r.exec.Read(other, 4, 0, 2, func(d Data, err error) {
+		if four, failed = []float32{0, 0}, err; err == nil {
+			four[0], four[1] = floatOf(d.Bytes), floatOf(d.Bytes[4:])
+			d.Release()
+		}
+	})
+	r.until(func() bool { return len(other.queue) == 0 })
+	r.exec.Flush()
+	l.Session.Deadline = time.Nanosecond
+	r.exec.guard(l.feed)
+	t.Log(r.wantKind(l, length+1, wire.Deadline))
+	l.Session.Deadline = 0
+	r.wantKind(other, 3, wire.Deadline)
+	r.until(func() bool { return four != nil })
+	if failed != nil {
+		t.Fatalf("what another session has recorded: %v", failed)
+	}
+	r.do(l, ops.Dot, 100, f32(n, n), [][]int{{1}, {}, {0}, {}}, ref(1), ref(1))
+	got, err := r.read(l, 100, 0, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range got {
+		if four[i] != 2*x {
+			t.Errorf("element %d is %v, twice that is %v in the other session", i, x, four[i])
+		}
+	}
+	r.want(other, 1, 1, 2)
+	synced := false
+	r.exec.Sync(l, func(err error) {
+		if synced = true; err != nil {
+			t.Errorf("sync: %v", err)
+		}
+	})
+	r.until(func() bool { return synced && r.exec.inFlight == 0 })
+}
+
+// A run that the device works on for too long ends so as well.
+func TestDeadlineOfRun(t *testing.T) {
+	const n, length = 512, 48
+	r := newRig(t, device(t, vulkan.Options{}))
+	l := r.session()
+	r.do(l, ops.Iota, 1, f32(n, n), [][]int{{-1}})
+	var body []ops.Instr
+	for _, in := range chainOf(n, length) {
+		body = append(body, in.Instr)
+	}
+	r.define(l, "chain", &ops.Region{Params: []ops.Result{{ID: 1, Type: f32(n, n)}}, Body: body, Values: uses(length + 1)})
+	if _, err := r.read(l, 1, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	l.Session.Deadline = time.Nanosecond
+	r.exec.Stream(l, []wire.Instr{{Name: "run", Instr: ops.Instr{Op: ops.Run, Ins: uses(1), Outs: []ops.Result{{ID: 200, Type: f32(n, n)}}}, Defines: wire.Defines{Key: "chain"}}})
+	r.wantKind(l, 200, wire.Deadline)
+	l.Session.Deadline = 0
+	if _, err := r.read(l, 1, 0, 1); err != nil {
+		t.Error(err)
+	}
+	r.until(func() bool { return r.exec.inFlight == 0 })
+	if used := r.dev.Stats().InUse; used < 4*n*n || used > 8*4*n*n {
+		t.Errorf("%d bytes are in use", used)
+	}
+}
+
+// An operand whose way to the device was cancelled goes there again.
+func TestDeadlineOfUpload(t *testing.T) {
+	const n, length = 512, 48
+	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: true}}))
+	l := r.session()
+	r.do(l, ops.Iota, 1, f32(n, n), [][]int{{-1}})
+	small := []float32{3, 4}
+	r.tensor(l, 200, small...)
+	if _, err := r.read(l, 1, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	l.Session.Deadline = time.Nanosecond
+	r.exec.Stream(l, chainOf(n, length))
+	r.do(l, ops.Add, 201, f32(2), nil, ref(200), ref(200))
+	r.wantKind(l, 201, wire.Deadline)
+	l.Session.Deadline = 0
+	r.do(l, ops.Add, 202, f32(2), nil, ref(200), ref(200))
+	r.want(l, 202, 6, 8)
+	if got, err := r.read(l, 200, 0, 2); err != nil || !slices.Equal(got, small) {
+		t.Errorf("got %v, %v; want %v", got, err, small)
+	}
+}

@@ -1,0 +1,101 @@
+package exec
+
+import (
+	"nxvk/fallback/sched"
+	"nxvk/gen/store"
+	"nxvk/vulkan"
+)
+
+// Much data is copied into memory of the device, or into memory that the device copies
+// from, apart from the goroutine of the Executor: a gigabyte takes a tenth of a second.
+
+const (
+	// uploadNow is how many bytes the goroutine of the Executor copies itself.
+	uploadNow = 1 << 20
+	// stagedPiece is how many bytes at a time go through memory that the device copies from.
+	stagedPiece = 16 << 20
+)
+
+// upload is a value on its way to the device.
+type upload struct {
+	lane    *Lane
+	m       *store.Storage // held, and its copy on the host
+	to      *vulkan.Buffer
+	at      int // bytes that are there, or that the device is to copy
+	cancels int // of the Executor when the first byte went
+}
+
+// uploadApart brings a value to the device. The lane waits.
+func (e *Executor) uploadApart(l *Lane, m *store.Storage, to *vulkan.Buffer) {
+	m.Retain()
+	m.Pins++
+	u := &upload{lane: l, m: m, to: to, cancels: e.cancels}
+	if host := to.Writable(); host != nil {
+		e.copyApart(u, host, m.Host, func(err error) { e.endUpload(u, err) })
+		return
+	}
+	e.stage(u)
+}
+
+// copyApart copies bytes for an upload and then calls then.
+func (e *Executor) copyApart(u *upload, to, from []byte, then func(error)) {
+	e.aside(u.lane, workCopy, func(by *sched.Worker) error {
+		return sched.Caught(func() error {
+			by.For(len(from), uploadNow, func(_ *sched.Worker, lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
+			return nil
+		})
+	}, func(err error) {
+		if e.lost != nil {
+			err = e.lost
+		}
+		then(err)
+	})
+}
+
+// stage brings the next piece to the device by way of memory that the device copies from.
+func (e *Executor) stage(u *upload) {
+	if u.cancels != e.cancels { // a deadline has taken back what was there
+		u.at, u.cancels = 0, e.cancels
+	}
+	if u.at == len(u.m.Host) {
+		e.endUpload(u, nil)
+		return
+	}
+	from := u.m.Host[u.at:]
+	from = from[:min(stagedPiece, len(from))]
+	piece, err := e.dev.AllocHost(len(from))
+	if err != nil {
+		e.endUpload(u, e.deviceError(err))
+		return
+	}
+	e.copyApart(u, piece.Bytes(), from, func(err error) {
+		defer piece.Free()
+		if err != nil || u.lane.Session.Ended {
+			e.endUpload(u, err)
+			return
+		}
+		f := e.feed(u.lane)
+		to := vulkan.Arg{Buffer: u.to, Offset: u.at, Access: vulkan.Write}
+		if err := f.stream.Copy(to, vulkan.ReadOnly(piece), len(from)); err != nil {
+			e.endUpload(u, e.deviceError(err))
+			return
+		}
+		e.note(f)
+		u.at += len(from)
+		e.flush(f) // the device copies while the host copies the next piece
+		e.stage(u)
+	})
+}
+
+// endUpload ends an upload; the lane goes on.
+func (e *Executor) endUpload(u *upload, err error) {
+	u.m.Pins--
+	if err == nil && u.m.Dev == nil && !u.lane.Session.Ended {
+		e.uploaded(e.feed(u.lane), u.m, u.to)
+	} else {
+		u.to.Free()
+		u.lane.failed = err
+	}
+	u.m.Drop()
+	e.resume(u.lane)
+}
