@@ -61,10 +61,23 @@ var rules = map[string][]string{
 	"nxvk/node/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/cmd/...":           {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/test/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+
+	"nxvk/vulkan/vk":       {loader},
+	"nxvk/vulkan/adapter":  {"nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/hazard":   {},
+	"nxvk/vulkan/logical":  {"nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/pipeline": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/submit":   {"nxvk/vulkan/pipeline", "nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/memory": {"nxvk/vulkan/submit", "nxvk/vulkan/hazard", "nxvk/vulkan/pipeline", "nxvk/vulkan/logical",
+		"nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/logical/logicaltest": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
 }
 
 // hostCore is what every family of host kernels stands on.
 var hostCore = []string{"nxvk/fallback/dense", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/..."}
+
+// loader has the headers of Vulkan.
+const loader = "github.com/vulkan-go/..."
 
 // kernels are the languages of kernels, which know no tensors; emitter are the packages
 // that every lowering stands on.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -141,5 +142,30 @@ func TestOpenNamesWhatThereIs(t *testing.T) {
 			continue
 		}
 		e.Close()
+	}
+}
+
+func TestPipelinesInParallel(t *testing.T) {
+	d := openTest(t, Options{})
+	code := readWords(t, "affine_bind.spv")
+	defer collect()()
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 20 {
+				p, err := d.Pipeline("p", code, Layout{Buffers: 2, PushBytes: 12, Spec: []uint32{uint32(g*100 + i)}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if i%2 == 0 {
+					p.Free()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := d.Stats().Pipelines; n != 160 {
+		t.Errorf("%d pipelines, want 160", n)
 	}
 }

@@ -10,8 +10,8 @@ import (
 // TestSlices cuts dispatches of random grids, among others that depend on them: each
 // workgroup runs once, knows its place in the whole grid, and comes before what follows.
 func TestSlices(t *testing.T) {
-	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond})
-	d.queue.crowded.Store(time.Now().Add(time.Hour).UnixNano()) // dispatches are cut beside others
+	shared := func() bool { return true }
+	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond, Fault: Fault{Shared: shared}})
 	grid := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
 	whole := must(d.Pipeline("whole", readWords(t, "grid_bind.spv"), Layout{Buffers: 1, Whole: true}))(t)
 	twice := affine(t, d, false)
@@ -39,7 +39,7 @@ func TestSlices(t *testing.T) {
 			if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, g[0], g[1], g[2]); err != nil {
 				t.Fatal(err)
 			}
-			s.Expect((0.5 + 40*rnd.Float64()) * 1e-3 / p.learnt.value())
+			s.Expect((0.5 + 40*rnd.Float64()) * 1e-3 / p.Rate.Value())
 			if err := s.Dispatch(twice, []Arg{ReadWrite(b), ReadWrite(b)}, affinePush(uint32(n), 2, 1), uint32(n+63)/64, 1, 1); err != nil {
 				t.Fatal(err)
 			}
@@ -63,59 +63,12 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// TestPiecesCoverBatches cuts batches of random commands: pieces follow each other, none is
-// longer than it should be unless it is one command, and slices add up.
-func TestPiecesCoverBatches(t *testing.T) {
-	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond})
-	d.queue.crowded.Store(time.Now().Add(time.Hour).UnixNano()) // dispatches are cut beside others
-	p := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
-	rnd := rand.New(rand.NewPCG(8, 1))
-	b := must(d.Alloc(1 << 20))(t)
-	s := d.Stream()
-	for range 100 {
-		groups, seconds := uint64(0), 0.0
-		for range 1 + rnd.IntN(700) {
-			x, y := uint32(1+rnd.IntN(30)), uint32(1+rnd.IntN(3))
-			if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, x, y, 1); err != nil {
-				t.Fatal(err)
-			}
-			groups += uint64(x * y)
-			if rnd.IntN(3) == 0 {
-				e := rnd.ExpFloat64() * 1e-3
-				seconds += e
-				s.Expect(e)
-			}
-		}
-		list := d.queue.pieces(s.lists, false)
-		at, sum, all := 0, 0.0, uint64(0)
-		for _, x := range list {
-			if x.from != at || x.to <= x.from || x.to-x.from > 2*pieceSize {
-				t.Fatalf("a piece from %d to %d after %d", x.from, x.to, at)
-			}
-			if x.seconds > 2e-3 && x.to-x.from > 1 {
-				t.Errorf("%d commands of %v seconds are one piece", x.to-x.from, x.seconds)
-			}
-			at, sum = x.to, sum+x.seconds
-		}
-		for _, c := range s.cmds {
-			all += uint64(c.X) * uint64(c.Y) * uint64(c.Z)
-		}
-		if at != len(s.cmds) || all != groups || sum < seconds*0.999 || sum > seconds*1.001 {
-			t.Errorf("pieces end at %d of %d, have %d groups of %d, %v seconds of %v", at, len(s.cmds), all, groups, sum, seconds)
-		}
-		s.Discard()
-	}
-}
-
 // TestAloneIsNotCut submits the same long batches with and without other streams at work:
 // a stream that is alone makes one submission of each, as it would on a device of its own.
 func TestAloneIsNotCut(t *testing.T) {
 	for _, alone := range []bool{true, false} {
-		d := openTest(t, Options{Queues: 1, Piece: time.Millisecond})
-		d.queue.crowded.Store(0)
-		if !alone {
-			d.queue.crowded.Store(time.Now().Add(time.Hour).UnixNano())
-		}
+		shared := func() bool { return !alone }
+		d := openTest(t, Options{Queues: 1, Piece: time.Millisecond, Fault: Fault{Shared: shared}})
 		p := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
 		b := must(d.Alloc(1 << 16))(t)
 		s := d.Stream()
@@ -126,7 +79,7 @@ func TestAloneIsNotCut(t *testing.T) {
 				if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, 64, 1, 1); err != nil {
 					t.Fatal(err)
 				}
-				s.Expect((1 + 5*rnd.Float64()) * 1e-3 / p.learnt.value())
+				s.Expect((1 + 5*rnd.Float64()) * 1e-3 / p.Rate.Value())
 			}
 			wait(t, d, must(s.Submit())(t))
 		}
@@ -134,48 +87,6 @@ func TestAloneIsNotCut(t *testing.T) {
 			t.Errorf("alone %v: %d submissions of %d batches", alone, n, rounds)
 		}
 	}
-}
-
-// TestBatchesThatWaitAreCut has a stream submit batches while it is alone: those that are
-// not next yet are cut when another stream has work.
-func TestBatchesThatWaitAreCut(t *testing.T) {
-	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond})
-	p := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
-	b := must(d.Alloc(1 << 16))(t)
-	s := d.Stream()
-	q := &d.queue
-	q.mu.Lock()
-	q.crowded.Store(0)
-	q.handing = true // nothing is handed over meanwhile
-	q.mu.Unlock()
-	for range 2 {
-		for range 8 {
-			if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, 64, 1, 1); err != nil {
-				t.Fatal(err)
-			}
-			s.Expect(4e-3)
-		}
-		must(s.Submit())(t)
-	}
-	q.mu.Lock()
-	f := s.flow
-	q.divide(f)
-	if n := len(f.pending); n != 2 {
-		t.Errorf("alone, the first batch is %d pieces", n-1)
-	}
-	first := f.pending[0]
-	f.pending = f.pending[1:]
-	q.crowded.Store(time.Now().Add(time.Hour).UnixNano())
-	last := f.pending[0].sub
-	q.divide(f)
-	if n := len(f.pending); n < 8 || f.pending[n-1].sub != last || !f.pending[n-1].last {
-		t.Errorf("beside others, the second batch is %d pieces", n)
-	}
-	f.pending = append([]batch{first}, f.pending...)
-	q.handing = false
-	q.proceed()
-	q.mu.Unlock()
-	wait(t, d, must(s.Submit())(t))
 }
 
 // TestStreamsInTurnAreAlone has streams work one after the other: a stream whose work has
@@ -186,7 +97,7 @@ func TestStreamsInTurnAreAlone(t *testing.T) {
 	b := must(d.Alloc(4096))(t)
 	for range 5 {
 		s := d.Stream()
-		for range 2 * promptSize {
+		for range 2 * smallBatch {
 			if err := s.Dispatch(p, []Arg{ReadWrite(b), ReadWrite(b)}, affinePush(1, 1, 1), 1, 1, 1); err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +105,7 @@ func TestStreamsInTurnAreAlone(t *testing.T) {
 		wait(t, d, must(s.Submit())(t))
 		s.Close()
 	}
-	if !d.queue.alone() {
+	if !d.queue.Alone() {
 		t.Error("streams that worked one after the other count as several at once")
 	}
 }

@@ -173,3 +173,40 @@ func ExampleVersion() {
 	fmt.Println(Version(1<<22 | 3<<12 | 239))
 	// Output: 1.3.239
 }
+
+// numbers returns n words of add: the results of the affine kernel for zeros.
+func numbers(n int, add uint32) []byte {
+	var b []byte
+	for range n {
+		b = binary.LittleEndian.AppendUint32(b, add)
+	}
+	return b
+}
+
+// TestAllocReader downloads memory that the host reads at full speed, without a copy.
+func TestAllocReader(t *testing.T) {
+	modes(t, func(t *testing.T, addresses bool) {
+		const n = 1 << 16
+		d := openTest(t, Options{Fault: Fault{Uncached: true}})
+		s, p, zeros := d.Stream(), affine(t, d, addresses), must(d.Alloc(4*n))(t)
+		if err := s.Fill(WriteOnly(zeros), 0, 4*n); err != nil {
+			t.Fatal(err)
+		}
+		a := must(d.AllocReader(4 * n))(t)
+		if err := s.Dispatch(p, []Arg{WriteOnly(a), ReadOnly(zeros)}, affinePush(n, 1, 7), n/64, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		r := must(s.Download(a, 0, 4*n))(t)
+		if s.copies != 0 || s.dispatches != 1 {
+			t.Errorf("%d copies, %d dispatches", s.copies, s.dispatches)
+		}
+		wait(t, d, must(s.Submit())(t))
+		if !bytes.Equal(r.Bytes(), numbers(n, 7)) {
+			t.Error("data differ")
+		}
+		r.Release()
+		for _, b := range []*Buffer{a, zeros} {
+			b.Free()
+		}
+	})
+}
