@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -132,28 +131,5 @@ func TestUploadAfterCancel(t *testing.T) {
 		if want := -float32(at % 65_521); got[0] != want {
 			t.Errorf("element %d is %v, want %v", at, got[0], want)
 		}
-	}
-}
-
-// The kernel of a density.
-func TestTrajectoryApart(t *testing.T) {
-	r := newRig(t, device(t, vulkan.Options{}))
-	l := r.session()
-	r.bell(l, 1, 3, -1)
-	var end error
-	ended := false
-	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 5,
-		Options: nuts.Options{Draws: 5, Step: 0.1, MaxDepth: 2, Fixed: true}}, func(_ int, err error) { end = err }, func(_ int, c Chunk) bool {
-		ended = ended || c.Draws == nil
-		return true
-	})
-	r.until(func() bool { return l.programs.byKey["bell"].steps != nil })
-	r.served(l)
-	if l.programs.byKey["bell"].steps.ready {
-		t.Error("the kernel was made at once")
-	}
-	r.until(func() bool { return ended })
-	if end != nil {
-		t.Error(end)
 	}
 }

@@ -34,7 +34,7 @@ func (e *Executor) device(l *Lane, w *work, p *planned) (wait queue.Wait, err er
 	if wait, err := e.ready(l, p); wait != 0 || err != nil {
 		return wait, err
 	}
-	f := e.feed(l)
+	f := e.Feed(l)
 	if f.inFlight >= deep && f.full(batchBusy) {
 		f.throttled = append(f.throttled, l)
 		return queue.ForDevice, nil
@@ -64,7 +64,7 @@ func (e *Executor) device(l *Lane, w *work, p *planned) (wait queue.Wait, err er
 	for i := range p.Steps {
 		f.progress.works(part)
 		if err := e.record(f, w, p, i, outs, temps); err != nil {
-			return 0, e.deviceError(err)
+			return 0, e.DeviceError(err)
 		}
 		e.bound(f) // a plan may have thousands of steps
 	}
@@ -107,7 +107,7 @@ func (e *Executor) deviceResults(l *Lane, w *work, p *planned) (outs, temps []*s
 }
 
 // record appends one step of a plan to a stream.
-func (e *Executor) record(f *feed, w *work, p *planned, i int, outs, temps []*store.Storage) error {
+func (e *Executor) record(f *Feed, w *work, p *planned, i int, outs, temps []*store.Storage) error {
 	step := &p.Steps[i]
 	args := e.args[:0]
 	for _, a := range step.Args {
@@ -124,7 +124,7 @@ func (e *Executor) record(f *feed, w *work, p *planned, i int, outs, temps []*st
 }
 
 // dispatch records a step.
-func (e *Executor) dispatch(f *feed, c *compiled, step *synth.Step, args []vulkan.Arg, push []byte) error {
+func (e *Executor) dispatch(f *Feed, c *Kernel, step *synth.Step, args []vulkan.Arg, push []byte) error {
 	e.note(f)
 	e.Counters.Dispatches++
 	seconds := e.seconds(step)

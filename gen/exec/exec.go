@@ -45,7 +45,6 @@ type Config struct {
 	Call      func(Call)     // sends a hook or a callback
 	Sweep     func() int     // asks sessions to free what they do not need; how many were asked
 	Log       zerolog.Logger
-	Shaders   bool // clients may bring shaders of their own
 	OneByOne  bool // programs are never fused
 	Prompt    bool // the host carries out kernels of a processor until compiling them pays
 	HostLimit int  // elements up to which work on host operands stays there; 0 is the default of the device
@@ -56,12 +55,13 @@ type Config struct {
 
 // Executor carries out the instructions of one device.
 type Executor struct {
-	cfg    Config
-	dev    *vulkan.Device
-	own    *feed // for what no session asks for
-	target synth.Target
-	kept   synth.Archive // of which programs have been compiled; nil keeps none
-	limit  int           // elements up to which work stays on the host
+	cfg     Config
+	dev     *vulkan.Device
+	own     *Feed // for what no session asks for
+	target  synth.Target
+	definer Definer       // of shaders; nil where there are none
+	kept    synth.Archive // of which programs have been compiled; nil keeps none
+	limit   int           // elements up to which work stays on the host
 
 	common *sched.Account // of computations for all sessions
 	turns  turns
@@ -71,7 +71,7 @@ type Executor struct {
 	memory    []*Lane // lanes that wait for memory
 	gathering []*Lane // lanes with a segment
 	plans     map[string]*planned
-	kernels   map[string]*compiled
+	kernels   map[string]*Kernel
 	forms     map[string]*form
 	room      room               // what of these is kept
 	clock     uint64             // of their uses
@@ -85,17 +85,17 @@ type Executor struct {
 	outs      []*store.Storage // scratch of deviceResults
 	temps     []*store.Storage // scratch of deviceResults
 
-	open     []*feed     // with work that is not submitted
-	enough   int         // how often a program has to be seen to be compiled
-	building int         // plans and pipelines that are being made, or destroyed
-	tiers    []*tier     // those whose units or kernels are being made
-	saving   bool        // pipelines will be saved
-	warming  []*compiled // kernels of which the device is to make machine code
-	calls    uint64      // callbacks so far: their references
-	inFlight int         // submissions that have not completed
-	timer    bool        // a flush is due
-	cancels  int         // deadlines that have had work of the device taken back
-	lost     error       // the device is gone
+	open     []*Feed   // with work that is not submitted
+	enough   int       // how often a program has to be seen to be compiled
+	building int       // plans and pipelines that are being made, or destroyed
+	tiers    []*tier   // those whose units or kernels are being made
+	saving   bool      // pipelines will be saved
+	warming  []*Kernel // kernels of which the device is to make machine code
+	calls    uint64    // callbacks so far: their references
+	inFlight int       // submissions that have not completed
+	timer    bool      // a flush is due
+	cancels  int       // deadlines that have had work of the device taken back
+	lost     error     // the device is gone
 	Counters Counters
 
 	departed map[vulkan.Ticket]time.Time // submissions that have not completed; see flight.go
@@ -133,7 +133,7 @@ func New(cfg Config) *Executor {
 		dev:     cfg.Device,
 		lanes:   make(map[*store.Session]*Lane),
 		plans:   make(map[string]*planned),
-		kernels: make(map[string]*compiled),
+		kernels: make(map[string]*Kernel),
 		forms:   make(map[string]*form),
 		room:    room{plans: maxPlans, forms: maxForms, kernels: maxKernels, programs: maxPrograms, steps: maxProgramSteps},
 		limit:   cfg.HostLimit,
@@ -200,9 +200,14 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	case in.Op == ops.Program:
 		return e.define(l, in)
 	case in.Op == ops.Shader:
-		e.defineShader(l, in)
+		if e.definer != nil {
+			e.definer.Define(l, in)
+		}
 	case in.Op == ops.Forget:
 		l.forgetCode(in.Keys)
+		if e.definer != nil {
+			e.definer.Forget(l, in.Keys)
+		}
 	case programOnly(in.Op):
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:

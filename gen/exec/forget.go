@@ -64,7 +64,7 @@ func (e *Executor) tick() { e.clock++ }
 
 // roomForKernel makes room for one more kernel.
 func (e *Executor) roomForKernel() {
-	evict(e.kernels, e.room.kernels, e.clock, e.idle, func(c *compiled) {
+	evict(e.kernels, e.room.kernels, e.clock, e.idle, func(c *Kernel) {
 		c.gone = true
 		if c.pipe != nil {
 			e.retired = append(e.retired, c.pipe)
@@ -76,8 +76,8 @@ func (e *Executor) roomForKernel() {
 	}
 }
 
-// idle reports whether nothing waits for a kernel, and no shader of a session is it.
-func (e *Executor) idle(c *compiled) bool {
+// idle reports whether nothing waits for a kernel, and no client has brought it.
+func (e *Executor) idle(c *Kernel) bool {
 	return c.holders == 0 && c.asked == c.done && len(c.waiting) == 0 && len(c.then) == 0 && !slices.Contains(e.warming, c)
 }
 

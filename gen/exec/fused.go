@@ -103,7 +103,7 @@ func (e *Executor) unitPlan(f *fused) *planned {
 	target, unit, types, stands := e.target, f.unit, f.types, e.standsIn()
 	var plan *synth.Plan
 	var readied map[string]bool
-	e.aside(nil, workPlan, func(*sched.Worker) (err error) {
+	e.Aside(nil, workPlan, func(*sched.Worker) (err error) {
 		if plan, err = lowerUnit(&unit, types, &target); err == nil && stands {
 			for i := range plan.Steps {
 				target.OnHost(plan.Steps[i].Kernel) // here it holds nobody up
@@ -120,7 +120,7 @@ func (e *Executor) unitPlan(f *fused) *planned {
 		}
 		p.Plan, p.err = plan, nil
 		e.tick()
-		p.pipes = make([]*compiled, len(plan.Steps))
+		p.pipes = make([]*Kernel, len(plan.Steps))
 		for i := range plan.Steps {
 			p.pipes[i] = e.wanted(plan.Steps[i].Kernel)
 		}
@@ -238,7 +238,7 @@ func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait queue.Wait, done bool
 	if wait != 0 {
 		return wait, false
 	}
-	if refused(err) {
+	if Refused(err) {
 		return 0, false
 	}
 	if kind := wire.KindOf(err); err != nil && (kind == wire.OutOfMemory || kind == wire.Limit) {

@@ -24,7 +24,7 @@ import (
 // which takes as long to make as their code.
 
 // newTier returns the tier of a program for the literals that key marks.
-func (e *Executor) newTier(p *program, key []byte) *tier {
+func (e *Executor) newTier(p *Program, key []byte) *tier {
 	if e.kept == nil {
 		return &tier{}
 	}
@@ -50,7 +50,7 @@ func (e *Executor) readyMark(k *synth.Kernel) string {
 }
 
 // noteReady archives that the driver has made machine code of a kernel.
-func (e *Executor) noteReady(c *compiled) {
+func (e *Executor) noteReady(c *Kernel) {
 	if e.kept != nil && c.kernel != nil && c.err == nil {
 		e.kept.Put(e.readyMark(c.kernel), []byte{1})
 	}
@@ -129,7 +129,7 @@ func (e *Executor) admit(t *tier) {
 	waiting := t.waiting
 	t.waiting = nil
 	for _, l := range waiting {
-		e.resume(l)
+		e.Resume(l)
 	}
 }
 

@@ -56,7 +56,7 @@ func (e *Executor) place(l *Lane, w *work) (wait queue.Wait, err error) {
 		e.keep(l, w.in.Outs[0], w.args[p.Alias])
 		return 0, nil
 	}
-	if wait, err = e.carryOut(l, w, p); refused(err) {
+	if wait, err = e.carryOut(l, w, p); Refused(err) {
 		e.Counters.Fallbacks++
 		return e.host(l, w)
 	}

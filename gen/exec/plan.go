@@ -20,7 +20,7 @@ type planned struct {
 	*synth.Plan
 	used
 	err     error
-	pipes   []*compiled
+	pipes   []*Kernel
 	waiting []*Lane // where it is being made
 	soon    bool    // its kernels are wanted as soon as it is made
 }
@@ -29,7 +29,7 @@ type planned struct {
 var errBeingMade = errors.New("the plan is being made")
 
 // compiled is the pipeline of a kernel, which is asked for, being made or made.
-type compiled struct {
+type Kernel struct {
 	used
 	kernel  *synth.Kernel // nil for code that clients brought
 	gone    bool          // it has made room for others; see forget.go
@@ -98,7 +98,7 @@ type unplanned struct {
 // Lanes that wait for one go on when it is there.
 func (e *Executor) planApart(list []unplanned) {
 	target, next := e.target, 0
-	e.aside(nil, workPlan, func(w *sched.Worker) error {
+	e.Aside(nil, workPlan, func(w *sched.Worker) error {
 		for i, u := range list {
 			plan, err := e.lower(u.of, &target)
 			e.cfg.Post(func() {
@@ -132,7 +132,7 @@ func (e *Executor) lower(w *work, t *synth.Target) (p *synth.Plan, err error) {
 func (e *Executor) planMade(p *planned, plan *synth.Plan, err error) {
 	if p.Plan, p.err = plan, err; err == nil {
 		e.tick()
-		p.pipes = make([]*compiled, len(p.Steps))
+		p.pipes = make([]*Kernel, len(p.Steps))
 		for i := range p.Steps {
 			p.pipes[i] = e.wanted(p.Steps[i].Kernel)
 		}
@@ -143,7 +143,7 @@ func (e *Executor) planMade(p *planned, plan *synth.Plan, err error) {
 	waiting := p.waiting
 	p.waiting = nil
 	for _, l := range waiting {
-		e.resume(l)
+		e.Resume(l)
 	}
 }
 
@@ -171,7 +171,7 @@ func planKey(key []byte, w *work) []byte {
 	}
 	key = appendAttrs(key, w.in.Attrs)
 	for _, r := range w.in.Regions {
-		key = append(key, regionKey(r)...)
+		key = append(key, RegionKey(r)...)
 	}
 	return key
 }
@@ -195,11 +195,11 @@ func appendType(key []byte, t ops.Type) []byte {
 }
 
 // wanted is kernel for one that is not needed yet: nobody asks for its pipeline.
-func (e *Executor) wanted(k *synth.Kernel) *compiled {
+func (e *Executor) wanted(k *synth.Kernel) *Kernel {
 	c, ok := e.kernels[k.Name]
 	if !ok {
 		e.roomForKernel()
-		c = &compiled{kernel: k, host: e.hostOf(k)}
+		c = &Kernel{kernel: k, host: e.hostOf(k)}
 		e.kernels[k.Name] = c
 	}
 	c.at = e.clock
@@ -218,36 +218,36 @@ func (e *Executor) ahead(p *planned) {
 
 // kernel returns the pipeline of a kernel. It is compiled apart from the
 // goroutine of the Executor; lanes that need it wait for it.
-func (e *Executor) kernel(k *synth.Kernel) *compiled {
+func (e *Executor) kernel(k *synth.Kernel) *Kernel {
 	c := e.wanted(k)
 	e.compile(c)
 	return c
 }
 
 // compile has the pipeline of a kernel made, once.
-func (e *Executor) compile(c *compiled) {
+func (e *Executor) compile(c *Kernel) {
 	if !c.asked {
 		e.compileAs(c, c.kernel.Name, c.kernel.Code, layoutOf(c.kernel, e.dev.Info()))
 	}
 }
 
 // pipeline returns the pipeline of code that a client brought.
-func (e *Executor) pipeline(name string, code []uint32, layout vulkan.Layout) *compiled {
+func (e *Executor) pipeline(name string, code []uint32, layout vulkan.Layout) *Kernel {
 	if c, ok := e.kernels[name]; ok {
 		return c
 	}
 	e.roomForKernel()
-	c := &compiled{}
+	c := &Kernel{}
 	c.at = e.clock
 	e.kernels[name] = c
 	e.compileAs(c, name, code, layout)
 	return c
 }
 
-func (e *Executor) compileAs(c *compiled, name string, code []uint32, layout vulkan.Layout) {
+func (e *Executor) compileAs(c *Kernel, name string, code []uint32, layout vulkan.Layout) {
 	c.asked = true
 	var pipe *vulkan.Pipeline
-	e.aside(nil, workPipeline, func(*sched.Worker) (err error) {
+	e.Aside(nil, workPipeline, func(*sched.Worker) (err error) {
 		pipe, err = e.dev.Pipeline(name, code, layout)
 		return err
 	}, func(err error) {
@@ -256,7 +256,7 @@ func (e *Executor) compileAs(c *compiled, name string, code []uint32, layout vul
 		waiting := c.waiting
 		c.waiting = nil
 		for _, l := range waiting {
-			e.resume(l)
+			e.Resume(l)
 		}
 		then := c.then
 		c.then = nil
@@ -278,7 +278,7 @@ func (e *Executor) ready(l *Lane, p *planned) (wait queue.Wait, err error) {
 			c.waiting = append(c.waiting, l)
 			return queue.ForKernel, nil
 		}
-		if refused(c.err) {
+		if Refused(c.err) {
 			return 0, c.err
 		}
 		if c.err != nil {
@@ -287,4 +287,36 @@ func (e *Executor) ready(l *Lane, p *planned) (wait queue.Wait, err error) {
 		}
 	}
 	return 0, nil
+}
+
+// RegionKey is the structure of a region, with its literals.
+func RegionKey(r *ops.Region) []byte {
+	var key []byte
+	results := func(list []ops.Result) {
+		key = binary.AppendUvarint(key, uint64(len(list)))
+		for _, o := range list {
+			key = appendType(binary.AppendUvarint(key, uint64(o.ID)), o.Type)
+		}
+	}
+	operands := func(list []ops.Operand) {
+		key = binary.AppendUvarint(key, uint64(len(list)))
+		for _, o := range list {
+			if key = binary.AppendUvarint(key, uint64(o.ID)); o.Lit != nil {
+				key = append(appendType(key, o.Lit.Type), o.Lit.Data...)
+			}
+		}
+	}
+	results(r.Params)
+	for i := range r.Body {
+		in := &r.Body[i]
+		key = binary.AppendUvarint(key, uint64(in.Op))
+		operands(in.Ins)
+		results(in.Outs)
+		key = appendAttrs(key, in.Attrs)
+		for _, inner := range in.Regions {
+			key = append(key, RegionKey(inner)...)
+		}
+	}
+	operands(r.Values)
+	return key
 }

@@ -179,3 +179,9 @@ func fastest(b []byte) float64 {
 	}
 	return float64(least)
 }
+
+func freeAll(args []vulkan.Arg) {
+	for _, a := range args {
+		a.Buffer.Free()
+	}
+}

@@ -69,7 +69,7 @@ func (e *Executor) prompts(p *planned) bool {
 		if c.host == nil || promptCost(&p.Steps[i]) > longestPrompt {
 			return false
 		}
-		warm = warm && c.warm && !refused(c.err)
+		warm = warm && c.warm && !Refused(c.err)
 	}
 	return !warm
 }
@@ -143,7 +143,7 @@ func (e *Executor) prompt(l *Lane, w *work, p *planned) (wait queue.Wait, err er
 
 // hostStep is a step that the host carries out.
 type hostStep struct {
-	c       *compiled
+	c       *Kernel
 	buffers [][]byte
 	push    []byte
 	grid    [3]uint32
@@ -163,14 +163,14 @@ func runSteps(by *sched.Worker, steps []hostStep) error {
 
 // earned has a kernel compiled, and its machine code made, once the host has spent
 // enough on it.
-func (e *Executor) earned(c *compiled) {
+func (e *Executor) earned(c *Kernel) {
 	if !c.asked && float64(c.spent) >= worth(c.kernel) {
 		e.makeReady(c)
 	}
 }
 
 // makeReady has a kernel compiled and its machine code made, while the host goes on.
-func (e *Executor) makeReady(c *compiled) {
+func (e *Executor) makeReady(c *Kernel) {
 	e.compile(c)
 	c.then = append(c.then, func() {
 		if e.warming = append(e.warming, c); len(e.warming) == 1 {
@@ -201,7 +201,7 @@ func (e *Executor) warmFirst() {
 }
 
 // warm submits a kernel without work.
-func (e *Executor) warm(c *compiled) (vulkan.Ticket, error) {
+func (e *Executor) warm(c *Kernel) (vulkan.Ticket, error) {
 	if c.err != nil {
 		return vulkan.Ticket{}, c.err
 	}

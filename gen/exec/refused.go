@@ -12,12 +12,12 @@ import (
 // goes on.
 
 // refused reports whether an error says that the driver does not compile a kernel.
-func refused(err error) bool { return errors.Is(err, vulkan.ErrRefused) }
+func Refused(err error) bool { return errors.Is(err, vulkan.ErrRefused) }
 
 // noteRefused counts and tells that the driver does not compile a kernel. Who brought
 // code of their own are told themselves.
-func (e *Executor) noteRefused(c *compiled) {
-	if refused(c.err) && c.kernel != nil {
+func (e *Executor) noteRefused(c *Kernel) {
+	if Refused(c.err) && c.kernel != nil {
 		e.Counters.Refused++
 		e.cfg.Log.Warn().Err(c.err).Str("kernel", c.kernel.Name).Msg("what needs the kernel is carried out without it, on the host at worst")
 	}

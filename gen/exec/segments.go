@@ -208,7 +208,7 @@ func (e *Executor) sighted(v *variant, s *segment, b *block) {
 			literal[i] = 1
 		}
 	}
-	p := &program{body: b, slots: len(s.slots)}
+	p := &Program{body: b, slots: len(s.slots)}
 	if t.seen == 1 || t.mark == "" {
 		v.tier = e.newTier(p, literal)
 		v.tier.seen = t.seen

@@ -9,8 +9,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/chain"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/sample"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
@@ -31,7 +33,7 @@ type DeviceConfig struct {
 	HostLimit int              // see exec.Config
 	OneByOne  bool             // see exec.Config
 	Prompt    bool             // see exec.Config
-	Shaders   bool             // see exec.Config
+	Shaders   bool             // clients may bring shaders of their own
 	Watcher   Watcher
 	// Direct has the messages of other nodes put into an inbox instead of the
 	// actor's mailbox, until stop is called: see dist.Node.
@@ -58,6 +60,8 @@ type Device struct {
 	mailbox     mailbox
 	indirect    func() // undoes cfg.Direct
 	exec        *exec.Executor
+	sampler     *sample.Sampler
+	chains      *chain.Chains
 	incarnation uint64
 	sessions    map[gen.PID]*store.Session
 	sweeping    map[gen.PID]bool // sessions that have yet to answer a sweep
@@ -104,9 +108,9 @@ func (d *Device) open(dev *vulkan.Device) {
 		HostLimit: d.cfg.HostLimit,
 		OneByOne:  d.cfg.OneByOne,
 		Prompt:    d.cfg.Prompt,
-		Shaders:   d.cfg.Shaders,
 		Completed: d.completed,
 	})
+	d.sampler, d.chains = sample.New(d.exec), chain.New(d.exec, d.cfg.Shaders)
 }
 
 // HandleMessage hands on what Ergo delivers.

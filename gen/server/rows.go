@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"sync/atomic"
 
+	"nxvk/gen/chain"
 	"nxvk/gen/etf"
-	"nxvk/gen/exec"
+	"nxvk/gen/sample"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 )
 
 // rows answers with what leapfrog steps gave, from where it lies.
-func (d *Device) rows(c dist.Call) func(exec.Rows, error) {
-	return func(r exec.Rows, err error) {
+func (d *Device) rows(c dist.Call) func(sample.Rows, error) {
+	return func(r sample.Rows, err error) {
 		if err != nil {
 			d.reply(c, wire.Failure(err))
 			return
@@ -55,7 +56,7 @@ func (d *Device) replyParts(c dist.Call, parts [][]byte, release func()) {
 
 // shaderTerm is what is known of a shader: lags => true, false, or unknown before two
 // trial steps have told.
-func shaderTerm(s exec.ShaderInfo) etf.Term {
+func shaderTerm(s chain.ShaderInfo) etf.Term {
 	lags := etf.Term(etf.Atom("unknown"))
 	if s.Tried {
 		lags = s.Lags

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"nxvk/gen/exec"
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/vulkan"
 )
@@ -42,7 +42,7 @@ func Crowd(ctx context.Context, c CrowdConfig) error {
 	if err != nil {
 		return err
 	}
-	h := &harness{drive.NewFor(dev, target, -1), make(map[string]ops.ID)}
+	h := &harness{exectest.NewFor(dev, target, -1), make(map[string]ops.ID)}
 	defer h.Close()
 	info := dev.Info()
 	fmt.Printf("%s: %d queues, %d hogs of %d×%d, pieces of %v\n", info.Name, info.Queues, c.Hogs, c.Size, c.Size, c.Piece)

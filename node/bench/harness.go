@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"nxvk/gen/exec"
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
@@ -14,25 +14,25 @@ import (
 
 // harness is a driver with inputs that are made once.
 type harness struct {
-	*drive.Driver
+	*exectest.Driver
 	inputs map[string]ops.ID
 }
 
 // newHarness drives a device by its target without some rules.
 func newHarness(device string, off synth.Rules) (*harness, error) {
-	return harnessOf(device, func(d *vulkan.Device, t synth.Target, limit int) *drive.Driver {
+	return harnessOf(device, func(d *vulkan.Device, t synth.Target, limit int) *exectest.Driver {
 		t.Off = off
-		return drive.NewFor(d, t, limit)
+		return exectest.NewFor(d, t, limit)
 	})
 }
 
 // harnessOf is newHarness with another driver.
-func harnessOf(device string, driver func(*vulkan.Device, synth.Target, int) *drive.Driver) (*harness, error) {
+func harnessOf(device string, driver func(*vulkan.Device, synth.Target, int) *exectest.Driver) (*harness, error) {
 	return openHarness(device, vulkan.Options{}, driver)
 }
 
 // openHarness is harnessOf for a device that is opened so.
-func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, synth.Target, int) *drive.Driver) (*harness, error) {
+func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, synth.Target, int) *exectest.Driver) (*harness, error) {
 	if device == "host" {
 		return &harness{driver(nil, synth.Target{}, 0), make(map[string]ops.ID)}, nil
 	}

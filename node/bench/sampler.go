@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"nxvk/gen/exec"
 	"nxvk/gen/nuts"
+	"nxvk/gen/sample"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -148,7 +148,7 @@ func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 		return c, errors.New("the host dispatches nothing; name a device")
 	}
 	before, start := h.Exec.Counters, time.Now()
-	err = h.Sample(s, func(k exec.Chunk) {
+	err = h.Sample(s, func(k sample.Chunk) {
 		for _, d := range k.Draws {
 			c.draws++
 			c.steps += d.Steps

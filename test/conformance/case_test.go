@@ -6,7 +6,7 @@ import (
 	"hash/fnv"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 )
 
@@ -37,7 +37,7 @@ func (c *instr) infer(t *testing.T, d ops.DType) {
 }
 
 // run computes the instruction on a driver.
-func (c *instr) run(d *drive.Driver) ([]byte, error) {
+func (c *instr) run(d *exectest.Driver) ([]byte, error) {
 	return once(d, c.op, c.out, c.attrs, c.types, c.data)
 }
 
@@ -75,7 +75,7 @@ func (n *tally) allOnDevice(t *testing.T) {
 
 // near computes a case on the device and on the host and compares. Any NaN is
 // as good as another.
-func (n *tally) near(t *testing.T, d, host *drive.Driver, c *instr, tol tolerance) {
+func (n *tally) near(t *testing.T, d, host *exectest.Driver, c *instr, tol tolerance) {
 	t.Helper()
 	if got, want, ok := n.both(t, d, host, c); ok {
 		if err := compare(got, want, c.out, tol); err != nil {
@@ -86,7 +86,7 @@ func (n *tally) near(t *testing.T, d, host *drive.Driver, c *instr, tol toleranc
 
 // same computes a case on the device and on the host, which must give the same
 // bits.
-func (n *tally) same(t *testing.T, d, host *drive.Driver, c *instr) {
+func (n *tally) same(t *testing.T, d, host *exectest.Driver, c *instr) {
 	t.Helper()
 	got, want, ok := n.both(t, d, host, c)
 	if !ok {
@@ -103,7 +103,7 @@ func (n *tally) same(t *testing.T, d, host *drive.Driver, c *instr) {
 
 // both computes a case on the device, twice, and on the host. It reports false
 // where there is nothing to compare.
-func (n *tally) both(t *testing.T, d, host *drive.Driver, c *instr) (got, want []byte, ok bool) {
+func (n *tally) both(t *testing.T, d, host *exectest.Driver, c *instr) (got, want []byte, ok bool) {
 	t.Helper()
 	n.cases++
 	before := d.Exec.Counters.Fallbacks

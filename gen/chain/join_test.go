@@ -1,8 +1,10 @@
-package exec
+package chain
 
 import (
 	"testing"
 
+	"nxvk/gen/exec/exectest/rig"
+	"nxvk/gen/sample"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -17,7 +19,7 @@ func TestShaderTogether(t *testing.T) {
 		c := &wire.Chain{Shader: "good", N: n, K: k, D: 2, NObs: 0, Step: step, Type: ops.F64, Correct: true, Batch: true}
 		for j := range n {
 			at := 1 + float64(i) + float64(j)/16
-			c.Q, c.P, c.Extras = append(c.Q, f64s(at, -at)...), append(c.P, f64s(1, at/8)...), append(c.Extras, f64s(1, 0.25)...)
+			c.Q, c.P, c.Extras = append(c.Q, rig.F64s(at, -at)...), append(c.P, rig.F64s(1, at/8)...), append(c.Extras, rig.F64s(1, 0.25)...)
 		}
 		return c
 	}
@@ -36,26 +38,26 @@ func TestShaderTogether(t *testing.T) {
 		}
 		calls = append(calls, c)
 	}
-	got, left, before := make([]Rows, callers), callers, r.exec.Counters.Dispatches
+	got, left, before := make([]sample.Rows, callers), callers, r.Exec.Counters.Dispatches
 	for i, c := range calls {
-		r.exec.Chain(l, c, func(rows Rows, err error) {
+		r.chains.Chain(l, c, func(rows sample.Rows, err error) {
 			if err != nil {
 				t.Error(err)
 			}
-			got[i] = rows.kept()
+			got[i] = kept(rows)
 			left--
 		})
 	}
-	r.until(func() bool { return left == 0 })
-	if n := r.exec.Counters.Dispatches - before; n > 3*3 {
+	r.Until(func() bool { return left == 0 })
+	if n := r.Exec.Counters.Dispatches - before; n > 3*3 {
 		t.Errorf("%d dispatches for %d calls of three kinds, want 3 a kind at most", n, callers)
 	}
 	for i, c := range calls {
 		for j := range c.N {
 			at := 1 + float64(i) + float64(j)/16
-			want := normalSteps([]float64{at, -at}, []float64{1, at / 8}, []float64{1, 0.25}, c.Step, c.K)
+			want := normal([]float64{at, -at}, []float64{1, at / 8}, []float64{1, 0.25}, c.Step, c.K)
 			row := c.K * 8
-			own := Rows{Q: got[i].Q[2*row*j:][:2*row], P: got[i].P[2*row*j:][:2*row],
+			own := sample.Rows{Q: got[i].Q[2*row*j:][:2*row], P: got[i].P[2*row*j:][:2*row],
 				Grad: got[i].Grad[2*row*j:][:2*row], LogP: got[i].LogP[row*j:][:row]}
 			if !same(own, want) {
 				t.Fatalf("call %d, instance %d: the rows are not those of the host", i, j)

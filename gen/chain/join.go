@@ -1,10 +1,11 @@
-package exec
+package chain
 
 import (
 	"math"
 	"slices"
 	"sync/atomic"
 
+	"nxvk/gen/sample"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -38,16 +39,16 @@ type chainQueue struct {
 // chainCall is a call that waits.
 type chainCall struct {
 	*wire.Chain
-	done func(Rows, error)
+	done func(sample.Rows, error)
 }
 
 // steps takes the steps of a call, alone or with those of others.
-func (e *Executor) steps(s *shader, c *wire.Chain, done func(Rows, error)) {
+func (c *Chains) steps(s *shader, r *wire.Chain, done func(sample.Rows, error)) {
 	if !s.about.ByGroup {
-		e.dispatchSteps(s, c, done)
+		c.dispatchSteps(s, r, done)
 		return
 	}
-	kind := chainKind{c.K, c.D, c.NObs, math.Float64bits(c.Step), c.Type}
+	kind := chainKind{r.K, r.D, r.NObs, math.Float64bits(r.Step), r.Type}
 	q := s.queues[kind]
 	if q == nil {
 		if s.queues == nil {
@@ -56,19 +57,19 @@ func (e *Executor) steps(s *shader, c *wire.Chain, done func(Rows, error)) {
 		q = &chainQueue{}
 		s.queues[kind] = q
 	}
-	q.waiting = append(q.waiting, chainCall{c, done})
-	e.startChains(s, kind, q)
+	q.waiting = append(q.waiting, chainCall{r, done})
+	c.startChains(s, kind, q)
 }
 
 // startChains dispatches what waits, as far as there is room on the device.
-func (e *Executor) startChains(s *shader, kind chainKind, q *chainQueue) {
+func (c *Chains) startChains(s *shader, kind chainKind, q *chainQueue) {
 	for q.running < chainsAhead && len(q.waiting) > 0 {
-		calls := q.next(e.mostBound())
+		calls := q.next(c.mostBound())
 		q.running++
-		e.dispatchSteps(s, joinChains(calls), func(r Rows, err error) {
+		c.dispatchSteps(s, joinChains(calls), func(r sample.Rows, err error) {
 			q.running--
 			shareRows(calls, r, err)
-			e.startChains(s, kind, q)
+			c.startChains(s, kind, q)
 		})
 	}
 	if q.running == 0 && s.queues[kind] == q {
@@ -106,7 +107,7 @@ func joinChains(calls []chainCall) *wire.Chain {
 
 // shareRows gives each call its part of the rows. They are released when the last
 // one is.
-func shareRows(calls []chainCall, r Rows, err error) {
+func shareRows(calls []chainCall, r sample.Rows, err error) {
 	if err != nil || len(calls) == 1 {
 		for _, c := range calls {
 			c.done(r, err)
@@ -122,10 +123,10 @@ func shareRows(calls []chainCall, r Rows, err error) {
 	rest := r
 	for _, c := range calls {
 		n := c.N * c.K * c.Type.Size()
-		own := Rows{Q: part(&rest.Q, n*c.D), P: part(&rest.P, n*c.D), Grad: part(&rest.Grad, n*c.D), LogP: part(&rest.LogP, n)}
+		own := sample.Rows{Q: part(&rest.Q, n*c.D), P: part(&rest.P, n*c.D), Grad: part(&rest.Grad, n*c.D), LogP: part(&rest.LogP, n)}
 		own.Release = func() {
 			if left.Add(-1) == 0 {
-				r.release()
+				r.Free()
 			}
 		}
 		c.done(own, nil)

@@ -1,4 +1,4 @@
-package exec
+package sample
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec"
+	"nxvk/gen/exec/exectest/rig"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -81,9 +83,9 @@ const schools = `(%1:f64[10], %2:f64[8], %3:f64[8]) {
 // schoolsDensity is that of the eight schools, with their data.
 func schoolsDensity(t testing.TB) *density {
 	f := func(xs ...float64) fallback.Value {
-		return fallback.Value{Type: ops.Type{DType: ops.F64, Shape: ops.Shape{len(xs)}}, Data: f64s(xs...)}
+		return fallback.Value{Type: ops.Type{DType: ops.F64, Shape: ops.Shape{len(xs)}}, Data: rig.F64s(xs...)}
 	}
-	return &density{program: &program{region: parsed(t, schools)}, typ: ops.Type{DType: ops.F64, Shape: ops.Shape{10}},
+	return &density{program: &exec.Program{Region: parsed(t, schools)}, typ: ops.Type{DType: ops.F64, Shape: ops.Shape{10}},
 		data: []fallback.Value{f(28, 8, -3, 7, -1, 1, 18, 12), f(15, 10, 16, 11, 9, 11, 10, 18)}}
 }
 
@@ -110,8 +112,8 @@ func TestHosted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := oneByOne(t, d.program.region, append([]fallback.Value{{Type: d.typ, Data: f64s(q...)}}, d.data...))
-		if !bytes.Equal(f64s(s.LogP), want[0].Data) || !bytes.Equal(f64s(s.Grad...), want[1].Data) {
+		want := oneByOne(t, d.program.Region, append([]fallback.Value{{Type: d.typ, Data: rig.F64s(q...)}}, d.data...))
+		if !bytes.Equal(rig.F64s(s.LogP), want[0].Data) || !bytes.Equal(rig.F64s(s.Grad...), want[1].Data) {
 			t.Fatalf("at %v: got %v and %v, want %v and %v", q, s.LogP, s.Grad, floatsOf(want[0].Data, ops.F64), floatsOf(want[1].Data, ops.F64))
 		}
 	}
@@ -180,12 +182,12 @@ var gaps = map[string]string{
 // goes on, and tells how often and why.
 func TestGaps(t *testing.T) {
 	for name, text := range gaps {
-		rigs(t, func(r *rig) {
-			l := r.session()
-			r.define(l, name, parsed(t, text))
+		rigs(t, func(r *bench) {
+			l := r.Session()
+			r.Define(l, name, parsed(t, text))
 			const chains = 2
 			ends, draws, divergent := make([]Chunk, chains), 0, 0
-			r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: name, Type: ops.F64, Dim: 1}, Chains: chains, Chunk: 50,
+			r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: name, Type: ops.F64, Dim: 1}, Chains: chains, Chunk: 50,
 				Options: nuts.Options{Warmup: 200, Draws: 400, Seed: 3}}, func(_ int, err error) {
 				if err != nil {
 					t.Fatal(err)
@@ -204,7 +206,7 @@ func TestGaps(t *testing.T) {
 				}
 				return true
 			})
-			r.until(func() bool { return ends[0].End != nil && ends[1].End != nil })
+			r.Until(func() bool { return ends[0].End != nil && ends[1].End != nil })
 			failures := 0
 			for _, c := range ends {
 				n, why := c.End.Failures()
@@ -236,10 +238,10 @@ const endlessDensity = `(%1:f64[1]) {
 // their session is gone.
 func TestEndless(t *testing.T) {
 	r := newRig(t, nil)
-	begin := func(l *Lane) (run int, end *Chunk) {
-		r.define(l, "endless", parsed(t, endlessDensity))
+	begin := func(l *exec.Lane) (run int, end *Chunk) {
+		r.Define(l, "endless", parsed(t, endlessDensity))
 		end = new(Chunk)
-		r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "endless", Type: ops.F64, Dim: 1}, Chains: 1, Chunk: 1},
+		r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "endless", Type: ops.F64, Dim: 1}, Chains: 1, Chunk: 1},
 			func(n int, err error) {
 				if err != nil {
 					t.Fatal(err)
@@ -249,19 +251,19 @@ func TestEndless(t *testing.T) {
 				*end = c
 				return true
 			})
-		r.until(func() bool { return run > 0 })
+		r.Until(func() bool { return run > 0 })
 		return run, end
 	}
-	l := r.session()
+	l := r.Session()
 	run, end := begin(l)
-	r.exec.Stop(l, run)
-	r.until(func() bool { return end.End != nil })
+	r.sampler.Stop(l, run)
+	r.Until(func() bool { return end.End != nil })
 	if !errors.Is(end.Err, context.Canceled) {
 		t.Errorf("it ended with %v", end.Err)
 	}
 	begin(l)
-	r.exec.End(l.Session)
-	r.until(func() bool { return len(l.sampling) == 0 })
+	r.Exec.End(l.Session)
+	r.Until(func() bool { return len(runsOf(l).active) == 0 })
 }
 
 func BenchmarkDensity(b *testing.B) {

@@ -1,4 +1,4 @@
-package exec
+package sample
 
 import (
 	"context"
@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"nxvk/gen/exec"
 	"nxvk/gen/nuts"
-	"nxvk/gen/store"
+	"nxvk/vulkan"
 )
 
 // leapRows bounds the steps of a leg in a dispatch: where a trajectory turns, the rest of
@@ -24,9 +25,9 @@ const gatherTime = 200 * time.Microsecond
 // leaper takes the steps of the chains of a run on the device. All but Start, Steps and
 // CallCost is for the goroutine of the Executor.
 type leaper struct {
-	e       *Executor
+	s       *Sampler
 	d       *density
-	data    []*store.Storage
+	data    *deviceData
 	rows    int // bounds the steps of a leg
 	cost    float64
 	chains  int // that have not ended
@@ -49,21 +50,20 @@ type leaps struct {
 }
 
 // newLeaper brings the data of a density to the device.
-func (e *Executor) newLeaper(d *density, chains int) *leaper {
+func (s *Sampler) newLeaper(d *density, chains int) *leaper {
 	most := leapBytes / (2 * chains * d.typ.Bytes()) // of two legs a chain
-	l := &leaper{e: e, d: d, chains: chains, rows: max(1, min(leapRows, most)), cost: e.callCost(d)}
+	l := &leaper{s: s, d: d, chains: chains, rows: max(1, min(leapRows, most)), cost: s.callCost(d), data: &deviceData{}}
 	for _, x := range d.data {
-		m := &store.Storage{Host: x.Data}
-		m.Retain()
-		l.data = append(l.data, m)
+		l.data.host = append(l.data.host, x.Data)
 	}
+	l.data.dev = make([]*vulkan.Buffer, len(l.data.host))
 	return l
 }
 
 // ended notes the end of a chain; the last one frees the data.
 func (l *leaper) ended() {
 	if l.chains--; l.chains == 0 {
-		dropAll(l.data)
+		l.data.free()
 		return
 	}
 	l.full()
@@ -87,10 +87,10 @@ func (l *leaper) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) (
 	for _, g := range legs {
 		w.legs = append(w.legs, newInstance(l.d.typ.DType, g, metric, min(g.Steps, l.rows)))
 	}
-	l.e.cfg.Post(func() { l.add(w) })
+	l.s.e.Post(func() { l.add(w) })
 	select {
 	case r := <-w.reply:
-		if refused(r.err) {
+		if exec.Refused(r.err) {
 			l.refused.Store(true)
 			return l.onHost(ctx, metric, legs)
 		}
@@ -118,7 +118,7 @@ func (l *leaper) add(w *leap) {
 	}
 	l.timer = true
 	time.AfterFunc(gatherTime, func() {
-		l.e.cfg.Post(func() {
+		l.s.e.Post(func() {
 			l.timer = false
 			l.leapAll()
 		})
@@ -146,9 +146,9 @@ func (l *leaper) leapAll() {
 		legs = append(legs, w.legs...)
 	}
 	for _, g := range legs {
-		l.e.Counters.Leaps += uint64(g.steps)
+		l.s.e.Counters.Leaps += uint64(g.steps)
 	}
-	l.e.leapfrog(l.d, l.data, legs, func(states [][]nuts.State, err error) {
+	l.s.leapfrog(l.d, l.data, legs, func(states [][]nuts.State, err error) {
 		for _, w := range batch {
 			r := leaps{err: err}
 			if n := len(w.legs); err == nil {

@@ -1,6 +1,6 @@
-// Package drive works an Executor from ordinary code, one call after another,
+// Package exectest works an Executor from ordinary code, one call after another,
 // as a device server works it from messages. Benchmarks and tests use it.
-package drive
+package exectest
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nxvk/gen/exec"
+	"nxvk/gen/sample"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -25,11 +26,12 @@ var errPatience = errors.New("no answer from the executor")
 
 // Driver is an Executor with one session. It is for one goroutine.
 type Driver struct {
-	Device *vulkan.Device // nil is the host
-	Exec   *exec.Executor
-	lane   *exec.Lane
-	posted chan func()
-	next   ops.ID
+	Device  *vulkan.Device // nil is the host
+	Exec    *exec.Executor
+	Sampler *sample.Sampler
+	lane    *exec.Lane
+	posted  chan func()
+	next    ops.ID
 }
 
 // New drives a device, or the host where it is nil. hostLimit is that of
@@ -63,14 +65,15 @@ func newFor(d *vulkan.Device, target synth.Target, hostLimit int, prompt bool) *
 		Post: func(f func()) { dr.posted <- f },
 		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
 	})
-	dr.lane = dr.Exec.Lane(store.NewSession(gen.PID{Node: "drive"}))
+	dr.Sampler = sample.New(dr.Exec)
+	dr.lane = dr.Exec.Lane(store.NewSession(gen.PID{Node: "exectest"}))
 	return dr
 }
 
 // Beside is a Driver with another session of the Executor, which ends with the device.
 func (d *Driver) Beside() *Driver {
-	return &Driver{Device: d.Device, Exec: d.Exec, posted: d.posted,
-		lane: d.Exec.Lane(store.NewSession(gen.PID{Node: "drive", ID: 1}))}
+	return &Driver{Device: d.Device, Exec: d.Exec, Sampler: d.Sampler, posted: d.posted,
+		lane: d.Exec.Lane(store.NewSession(gen.PID{Node: "exectest", ID: 1}))}
 }
 
 // Close ends the session, when nothing is being made any more: drivers do not like
@@ -124,9 +127,9 @@ func (d *Driver) Run(key string, outs []ops.Type, ins ...ops.Operand) (ids []ops
 }
 
 // Leapfrog waits for the rows of leapfrog steps.
-func (d *Driver) Leapfrog(r *wire.Leapfrog) (rows exec.Rows, err error) {
+func (d *Driver) Leapfrog(r *wire.Leapfrog) (rows sample.Rows, err error) {
 	err = d.wait(func(done func(error)) {
-		d.Exec.Leapfrog(d.lane, r, func(got exec.Rows, err error) {
+		d.Sampler.Leapfrog(d.lane, r, func(got sample.Rows, err error) {
 			rows = got
 			done(err)
 		})
@@ -136,15 +139,15 @@ func (d *Driver) Leapfrog(r *wire.Leapfrog) (rows exec.Rows, err error) {
 
 // Sample waits for chains. Their draws go to emit, chunk by chunk; a chain that
 // fails is the error.
-func (d *Driver) Sample(s *wire.Sample, emit func(exec.Chunk)) error {
+func (d *Driver) Sample(s *wire.Sample, emit func(sample.Chunk)) error {
 	left := s.Chains
 	var failed error
 	return d.wait(func(done func(error)) {
-		d.Exec.Sample(d.lane, s, func(_ int, err error) {
+		d.Sampler.Sample(d.lane, s, func(_ int, err error) {
 			if err != nil {
 				done(err)
 			}
-		}, func(_ int, c exec.Chunk) bool {
+		}, func(_ int, c sample.Chunk) bool {
 			emit(c)
 			if c.Draws == nil {
 				failed = errors.Join(failed, c.Err)

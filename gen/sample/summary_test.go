@@ -1,4 +1,4 @@
-package exec
+package sample
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 // so, and one whose session is gone tells nobody.
 func TestSummarize(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	l := r.Session()
 	data := make([]float64, 3*2*50)
 	for i := range data {
 		data[i] = math.Sin(float64(i * i))
@@ -23,10 +23,10 @@ func TestSummarize(t *testing.T) {
 	var failed error
 	answers := 0
 	ask := func() {
-		r.exec.Summarize(l, s, func(list []nuts.Summary, err error) { got, failed, answers = list, err, answers+1 })
+		r.sampler.Summarize(l, s, func(list []nuts.Summary, err error) { got, failed, answers = list, err, answers+1 })
 	}
 	ask()
-	r.until(func() bool { return answers == 1 })
+	r.Until(func() bool { return answers == 1 })
 	if failed != nil || len(got) != 3 {
 		t.Fatalf("%d summaries, %v", len(got), failed)
 	}
@@ -38,19 +38,19 @@ func TestSummarize(t *testing.T) {
 	}
 	s.Data = make([]float64, 1<<20) // of many parameters
 	ask()
-	for run := range l.sampling {
-		if r.exec.More(l, run, 1) {
+	for run := range runsOf(l).active {
+		if r.sampler.More(l, run, 1) {
 			t.Error("a summary takes credit")
 		}
-		r.exec.Stop(l, run)
+		r.sampler.Stop(l, run)
 	}
-	r.until(func() bool { return answers == 2 })
+	r.Until(func() bool { return answers == 2 })
 	if wire.KindOf(failed) != wire.Cancelled {
 		t.Errorf("a summary that was stopped ended with %v", failed)
 	}
 	ask()
-	r.exec.End(l.Session)
-	r.settle(20 * time.Millisecond)
+	r.Exec.End(l.Session)
+	r.Settle(20 * time.Millisecond)
 	if answers > 2 {
 		t.Error("a session that is gone was answered")
 	}

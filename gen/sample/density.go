@@ -1,4 +1,4 @@
-package exec
+package sample
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
-	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth/graph"
@@ -20,9 +20,10 @@ import (
 // density is a program that gives a log density and its gradient. Its data are on the
 // host.
 type density struct {
-	program *program
-	feed    *feed    // of the session that asks
-	typ     ops.Type // of a position
+	program *exec.Program
+	steps   *trajectory
+	feed    *exec.Feed // of the session that asks
+	typ     ops.Type   // of a position
 	data    []fallback.Value
 
 	once   sync.Once
@@ -30,63 +31,44 @@ type density struct {
 }
 
 // density finds the program of a request and brings its data to the host.
-func (e *Executor) density(l *Lane, in *wire.Instr, s *wire.Density) (d *density, wait queue.Wait, err error) {
-	p, err := e.program(l, s.Program)
-	if err == nil {
-		err = l.failed
-	}
+func (s *Sampler) density(l *exec.Lane, in *wire.Instr, r *wire.Density) (d *density, wait queue.Wait, err error) {
+	p, err := s.e.Program(l, r.Program)
 	if err != nil {
 		return nil, 0, err
 	}
-	w, err := e.gather(l, in)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer w.drop()
-	position := ops.Type{DType: s.Type, Shape: ops.Shape{s.Dim}}
-	if err := p.isDensity(position, w.types); err != nil {
-		return nil, 0, &wire.Fault{Kind: wire.BadArgument, Err: err}
-	}
-	for i, m := range w.args {
-		if m != nil && !m.Bring() {
-			wait, err := e.readBack(l, m, w.types[i])
-			return nil, wait, err
+	position := ops.Type{DType: r.Type, Shape: ops.Shape{r.Dim}}
+	wait, err = s.e.OnHost(l, in, func(data []ops.Type) error { return isDensity(p, position, data) }, func(list []exec.HostOperand) {
+		d = &density{program: p, typ: position}
+		for _, x := range list { // copies: the session may free them
+			d.data = append(d.data, fallback.Value{Type: x.Type, Data: slices.Clone(x.Data)})
 		}
+	})
+	if wait != 0 || err != nil {
+		return nil, wait, err
 	}
-	if wait := e.trajectory(l, p); wait != 0 {
+	if d.steps, wait = s.trajectory(l, p); wait != 0 {
 		return nil, wait, nil
 	}
-	d = &density{program: p, feed: e.feed(l), typ: position}
-	for i, t := range w.types {
-		d.data = append(d.data, fallback.Value{Type: t, Data: dataOf(w.args[i], w.in.Ins[i], t)})
-	}
+	d.feed = s.e.Feed(l)
 	return d, 0, nil
-}
-
-// dataOf is a copy of an operand's elements: the session may free it.
-func dataOf(m *store.Storage, o ops.Operand, t ops.Type) []byte {
-	if m == nil {
-		return slices.Clone(o.Lit.Data)
-	}
-	return slices.Clone(m.Host[:t.Bytes()])
 }
 
 // isDensity reports whether a program takes a position and data of the given
 // types, and gives a log density and its gradient.
-func (p *program) isDensity(position ops.Type, data []ops.Type) error {
-	want := append([]ops.Type{position}, data...)
-	if len(p.body.params) != len(want) {
-		return fmt.Errorf("the program takes %d operands; a density takes the position and its data, which are %d", len(p.body.params), len(want))
+func isDensity(p *exec.Program, position ops.Type, data []ops.Type) error {
+	want, params := append([]ops.Type{position}, data...), p.Params()
+	if len(params) != len(want) {
+		return fmt.Errorf("the program takes %d operands; a density takes the position and its data, which are %d", len(params), len(want))
 	}
 	for i, t := range want {
-		if have := p.body.params[i].Type; !have.Equal(t) {
+		if have := params[i].Type; !have.Equal(t) {
 			return fmt.Errorf("operand %d of the program is %v, must be %v", i, have, t)
 		}
 	}
-	if len(p.values) != 2 || !p.values[0].Equal(ops.Type{DType: position.DType}) || !p.values[1].Equal(position) {
-		return fmt.Errorf("the program gives %v; a density gives %v and its gradient, %v", p.values, position.DType, position)
+	if len(p.Values) != 2 || !p.Values[0].Equal(ops.Type{DType: position.DType}) || !p.Values[1].Equal(position) {
+		return fmt.Errorf("the program gives %v; a density gives %v and its gradient, %v", p.Values, position.DType, position)
 	}
-	if p.calls {
+	if p.Calls {
 		return fmt.Errorf("a density cannot call back")
 	}
 	return nil
@@ -109,8 +91,8 @@ func (d *density) hosted() *hosted { return &hosted{density: d} }
 // context, also within a loop.
 func (h *hosted) ready() {
 	h.once.Do(func() {
-		if h.region = h.program.region; !regional(h.region) {
-			h.region = graph.Simplify(h.region, graph.Options{Eval: evalConstant})
+		if h.region = h.program.Region; !regional(h.region) {
+			h.region = graph.Simplify(h.region, graph.Options{Eval: exec.Eval})
 		}
 	})
 	h.eval = fallback.NewEvaluator(h.region, h.data...)

@@ -1,9 +1,11 @@
-package exec
+package sample
 
 import (
 	"slices"
 	"testing"
 
+	"nxvk/gen/exec"
+	"nxvk/gen/exec/exectest/rig"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -15,32 +17,32 @@ import (
 // and has taken ahead; the more, the fewer dispatches.
 func TestLegs(t *testing.T) {
 	const dim, draws = 50, 100
-	r := newRig(t, device(t, vulkan.Options{}))
-	l := r.session()
+	r := newRig(t, rig.Device(t, vulkan.Options{}))
+	l := r.Session()
 	r.bell(l, 1, make([]float64, dim)...)
-	d := r.prepared(l, &wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: dim})
+	d := r.prepared(l, &wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: dim})
 	// run gives positions and the dispatches of each draw.
 	run := func(rows int, cost float64) (qs []float64, dispatches float64) {
-		leaper := r.exec.newLeaper(d, 1)
+		leaper := r.sampler.newLeaper(d, 1)
 		leaper.rows, leaper.cost = rows, cost
 		c, err := nuts.New(leaper, dim, 0, nuts.Options{Draws: draws, Seed: 7, Step: 0.2, Fixed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, ended := r.exec.Counters.Dispatches, false
+		before, ended := r.Exec.Counters.Dispatches, false
 		go func() {
 			err := c.Run(t.Context(), func(_ bool, d *nuts.Draw) error {
 				qs = append(qs, d.Q...)
 				return nil
 			})
-			r.posted <- func() { ended = true }
+			r.Posted <- func() { ended = true }
 			if err != nil {
 				t.Error(err)
 			}
 		}()
-		r.until(func() bool { return ended })
+		r.Until(func() bool { return ended })
 		leaper.ended()
-		return qs, float64(r.exec.Counters.Dispatches-before) / draws
+		return qs, float64(r.Exec.Counters.Dispatches-before) / draws
 	}
 	want, most := run(1, 0)
 	for _, c := range []struct {
@@ -60,13 +62,13 @@ func TestLegs(t *testing.T) {
 }
 
 // prepared is a density with its kernel.
-func (r *rig) prepared(l *Lane, s *wire.Density) (d *density) {
+func (r *bench) prepared(l *exec.Lane, s *wire.Density) (d *density) {
 	r.Helper()
-	r.exec.Do(l, func(l *Lane) queue.Wait {
+	r.Exec.Do(l, func(l *exec.Lane) queue.Wait {
 		var wait queue.Wait
 		var err error
 		in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}
-		if d, wait, err = r.exec.density(l, in, s); err == nil && wait == 0 {
+		if d, wait, err = r.sampler.density(l, in, s); err == nil && wait == 0 {
 			err = d.device()
 		}
 		if err != nil {
@@ -74,7 +76,7 @@ func (r *rig) prepared(l *Lane, s *wire.Density) (d *density) {
 		}
 		return wait
 	})
-	r.until(func() bool { return d != nil })
+	r.Until(func() bool { return d != nil })
 	return d
 }
 
@@ -85,11 +87,11 @@ func TestSamplerGone(t *testing.T) {
 		dim, chains = 300, 3
 		kept        = 16 << 20 // what a stream keeps for uploads is a multiple of this
 	)
-	r := newRig(t, device(t, vulkan.Options{}))
-	l := r.session()
+	r := newRig(t, rig.Device(t, vulkan.Options{}))
+	l := r.Session()
 	r.bell(l, 1, make([]float64, dim)...)
 	chunks, ended := 0, 0
-	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: dim}, Chains: chains, Chunk: 2,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: dim}, Chains: chains, Chunk: 2,
 		Options: nuts.Options{Draws: 1_000_000, Step: 0.1, Fixed: true}}, func(_ int, err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -100,13 +102,13 @@ func TestSamplerGone(t *testing.T) {
 		}
 		return true
 	})
-	r.until(func() bool { return chunks >= 5*chains })
-	if ended != 0 || r.dev.Stats().InUse%kept == 0 {
-		t.Fatalf("%d chains have ended, %d bytes are in use", ended, r.dev.Stats().InUse)
+	r.Until(func() bool { return chunks >= 5*chains })
+	if ended != 0 || r.Dev.Stats().InUse%kept == 0 {
+		t.Fatalf("%d chains have ended, %d bytes are in use", ended, r.Dev.Stats().InUse)
 	}
-	r.exec.End(l.Session)
+	r.Exec.End(l.Session)
 	seen := chunks
-	r.until(func() bool { return len(l.sampling) == 0 && r.dev.Stats().InUse%kept == 0 })
+	r.Until(func() bool { return len(runsOf(l).active) == 0 && r.Dev.Stats().InUse%kept == 0 })
 	if chunks != seen {
 		t.Errorf("%d chunks came after the end of the session", chunks-seen)
 	}

@@ -1,9 +1,11 @@
-package exec
+package sample
 
 import (
 	"math"
 	"testing"
 
+	"nxvk/gen/exec"
+	"nxvk/gen/exec/exectest/rig"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -14,46 +16,46 @@ import (
 // bell is the density of a normal number for each datum, around it: -(q - x)²/2.
 func bell(n int) *ops.Region {
 	v, s := ops.Type{DType: ops.F64, Shape: ops.Shape{n}}, ops.Type{DType: ops.F64}
-	half := ops.Operand{Lit: &ops.Literal{Type: s, Data: f64s(-0.5)}}
-	fold := op(ops.Sum, res(5, s), ref(4))
+	half := ops.Operand{Lit: &ops.Literal{Type: s, Data: rig.F64s(-0.5)}}
+	fold := rig.Op(ops.Sum, rig.Res(5, s), rig.Ref(4))
 	fold.Attrs = [][]int{{0}, {0}}
-	return &ops.Region{Params: []ops.Result{res(1, v), res(2, v)}, Values: uses(6, 7), Body: []ops.Instr{
-		op(ops.Subtract, res(3, v), ref(1), ref(2)),
-		op(ops.Multiply, res(4, v), ref(3), ref(3)),
+	return &ops.Region{Params: []ops.Result{rig.Res(1, v), rig.Res(2, v)}, Values: rig.Uses(6, 7), Body: []ops.Instr{
+		rig.Op(ops.Subtract, rig.Res(3, v), rig.Ref(1), rig.Ref(2)),
+		rig.Op(ops.Multiply, rig.Res(4, v), rig.Ref(3), rig.Ref(3)),
 		fold,
-		op(ops.Multiply, res(6, s), ref(5), half),
-		op(ops.Negate, res(7, v), ref(3)),
+		rig.Op(ops.Multiply, rig.Res(6, s), rig.Ref(5), half),
+		rig.Op(ops.Negate, rig.Res(7, v), rig.Ref(3)),
 	}}
 }
 
-func (r *rig) bell(l *Lane, id ops.ID, x ...float64) {
-	r.define(l, "bell", bell(len(x)))
+func (r *bench) bell(l *exec.Lane, id ops.ID, x ...float64) {
+	r.Define(l, "bell", bell(len(x)))
 	t := ops.Type{DType: ops.F64, Shape: ops.Shape{len(x)}}
-	r.do(l, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: f64s(x...)}})
+	r.Do(l, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: rig.F64s(x...)}})
 }
 
 // leap waits for the rows of a request.
-func (r *rig) leap(l *Lane, c *wire.Leapfrog) (rows Rows, err error) {
+func (r *bench) leap(l *exec.Lane, c *wire.Leapfrog) (rows Rows, err error) {
 	r.Helper()
 	done := false
-	r.exec.Leapfrog(l, c, func(got Rows, e error) { rows, err, done = got.kept(), e, true })
-	r.until(func() bool { return done })
+	r.sampler.Leapfrog(l, c, func(got Rows, e error) { rows, err, done = kept(got), e, true })
+	r.Until(func() bool { return done })
 	return rows, err
 }
 
 // TestLeapfrogRows: the steps of two instances, against those of the host.
 func TestLeapfrogRows(t *testing.T) {
-	rigs(t, func(r *rig) {
-		l := r.session()
+	rigs(t, func(r *bench) {
+		l := r.Session()
 		r.bell(l, 1, 0, 0)
 		q, p, metric := []float64{1, -0.5, 2, 3}, []float64{0.3, 2, -1, 0}, []float64{1, 0.25, 1, 1}
-		got, err := r.leap(l, &wire.Leapfrog{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, N: 2, K: 32, Step: 0.1,
+		got, err := r.leap(l, &wire.Leapfrog{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, N: 2, K: 32, Step: 0.1,
 			Q: q, P: p, Metric: metric})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 2 {
-			want := normalSteps(q[2*i:2*i+2], p[2*i:2*i+2], metric[2*i:2*i+2], 0.1, 32)
+			want := normal(q[2*i:2*i+2], p[2*i:2*i+2], metric[2*i:2*i+2], 0.1, 32)
 			part := Rows{Q: got.Q[512*i : 512*i+512], P: got.P[512*i : 512*i+512], Grad: got.Grad[512*i : 512*i+512], LogP: got.LogP[256*i : 256*i+256]}
 			for k, pair := range [][2][]byte{{part.Q, want.Q}, {part.P, want.P}, {part.Grad, want.Grad}, {part.LogP, want.LogP}} {
 				a, b := floatsOf(pair[0], ops.F64), floatsOf(pair[1], ops.F64)
@@ -70,14 +72,14 @@ func TestLeapfrogRows(t *testing.T) {
 // TestSampleOnDevice: chains whose steps the device takes draw from the density,
 // and the same ones whether they run alone or together.
 func TestSampleOnDevice(t *testing.T) {
-	rigs(t, func(r *rig) {
-		l := r.session()
+	rigs(t, func(r *bench) {
+		l := r.Session()
 		r.bell(l, 1, 3, -1)
 		run := func(chains int) map[int][]*nuts.Draw {
 			draws, left := make(map[int][]*nuts.Draw), chains
-			s := &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: chains, Chunk: 50,
+			s := &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: chains, Chunk: 50,
 				Options: nuts.Options{Warmup: 100, Draws: 200, Seed: 5}}
-			r.exec.Sample(l, s, func(_ int, err error) {
+			r.sampler.Sample(l, s, func(_ int, err error) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -91,7 +93,7 @@ func TestSampleOnDevice(t *testing.T) {
 				draws[c.Chain] = append(draws[c.Chain], c.Draws...)
 				return true
 			})
-			r.until(func() bool { return left == 0 })
+			r.Until(func() bool { return left == 0 })
 			return draws
 		}
 		four, one := run(4), run(1)
@@ -112,8 +114,8 @@ func TestSampleOnDevice(t *testing.T) {
 		if n := l.Session.Buffers(); n != 1 {
 			t.Errorf("%d values are held, want 1", n)
 		}
-		if r.dev != nil {
-			if l.programs.byKey["bell"].steps.density == nil {
+		if r.Dev != nil {
+			if r.trajectoryOf(l, "bell").density == nil {
 				t.Error("no kernel was made")
 			}
 		}
@@ -131,12 +133,11 @@ func TestSmallDensity(t *testing.T) {
 		dispatches bool
 	}{{"processor, small", true, small, false}, {"processor, large", true, large, true}, {"GPU, small", false, small, true}} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t, device(t, vulkan.Options{}))
-			r.exec.target.CPU, r.exec.limit = c.cpu, 100
-			l := r.session()
+			r := newRig(t, rig.Device(t, vulkan.Options{}), func(x *exec.Config) { x.Target.CPU, x.HostLimit = c.cpu, 100 })
+			l := r.Session()
 			r.bell(l, 1, make([]float64, c.dim)...)
-			before, ended := r.exec.Counters.Dispatches, false
-			r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: c.dim}, Chains: 1, Chunk: 5,
+			before, ended := r.Exec.Counters.Dispatches, false
+			r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: c.dim}, Chains: 1, Chunk: 5,
 				Options: nuts.Options{Draws: 5, Step: 0.1, MaxDepth: 2, Fixed: true}}, func(_ int, err error) {
 				if err != nil {
 					t.Fatal(err)
@@ -145,8 +146,8 @@ func TestSmallDensity(t *testing.T) {
 				ended = k.Draws == nil
 				return true
 			})
-			r.until(func() bool { return ended })
-			if n := r.exec.Counters.Dispatches - before; (n > 0) != c.dispatches {
+			r.Until(func() bool { return ended })
+			if n := r.Exec.Counters.Dispatches - before; (n > 0) != c.dispatches {
 				t.Errorf("%d dispatches", n)
 			}
 		})
@@ -156,13 +157,17 @@ func TestSmallDensity(t *testing.T) {
 // TestDensityWithoutKernel: what no kernel computes runs on the host.
 func TestDensityWithoutKernel(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	l := r.Session()
 	r.bell(l, 1, 0)
-	p := l.programs.byKey["bell"]
-	if r.exec.trajectory(l, p) != 0 {
+	p, err := r.Exec.Program(l, "bell")
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, wait := r.sampler.trajectory(l, p)
+	if wait != 0 {
 		t.Fatal("a kernel is being made")
 	}
-	if err := (&density{program: p}).device(); err != synth.ErrUnsupported {
+	if err := (&density{program: p, steps: steps}).device(); err != synth.ErrUnsupported {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package exec
+package sample
 
 import (
 	"encoding/binary"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -15,36 +16,36 @@ import (
 
 // Leapfrog takes the steps of a request with the kernel of a program, after
 // everything that the session asked for before.
-func (e *Executor) Leapfrog(l *Lane, c *wire.Leapfrog, done func(Rows, error)) {
+func (s *Sampler) Leapfrog(l *exec.Lane, c *wire.Leapfrog, done func(Rows, error)) {
 	in := &wire.Instr{Name: "leapfrog", Instr: ops.Instr{Op: ops.Run, Ins: c.Data}, Defines: wire.Defines{Key: c.Program}}
-	e.enqueue(l, request{in: in, task: func(l *Lane) (wait queue.Wait) {
-		d, wait, err := e.density(l, in, &c.Density)
+	s.e.DoWith(l, in, func(l *exec.Lane) (wait queue.Wait) {
+		d, wait, err := s.density(l, in, &c.Density)
 		if wait != 0 {
 			return wait
 		}
 		if err == nil {
-			err = e.takeSteps(l, d, c, done)
+			err = s.takeSteps(l, d, c, done)
 		}
 		if err != nil {
 			done(Rows{}, err)
 		}
 		return 0
-	}})
+	})
 }
 
 // takeSteps takes the steps of a request. The kernel finds the gradients where
 // it begins.
-func (e *Executor) takeSteps(l *Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+func (s *Sampler) takeSteps(l *exec.Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
 	if err := d.device(); errors.Is(err, synth.ErrUnsupported) {
-		return e.stepsOnHost(l, d, c, done)
+		return s.stepsOnHost(l, d, c, done)
 	} else if err != nil {
 		return err
 	}
-	leaper := e.newLeaper(d, 1)
-	e.leapfrogRows(d, leaper.data, requested(c), func(r Rows, err error) {
+	leaper := s.newLeaper(d, 1)
+	s.leapfrogRows(d, leaper.data, requested(c), func(r Rows, err error) {
 		leaper.ended()
-		if refused(err) {
-			err = e.stepsOnHost(l, d, c, done)
+		if exec.Refused(err) {
+			err = s.stepsOnHost(l, d, c, done)
 			if err == nil {
 				return
 			}
@@ -61,7 +62,7 @@ func requested(c *wire.Leapfrog) leapInputs {
 	for range c.N {
 		many = binary.LittleEndian.AppendUint32(many, uint32(c.K))
 	}
-	numbers := func(xs []float64) []byte { return appendFloats(nil, c.Type, xs) }
+	numbers := func(xs []float64) []byte { return AppendFloats(nil, c.Type, xs) }
 	return leapInputs{
 		steps: synth.Leapfrog{Instances: c.N, Rows: c.K, Fresh: true},
 		operands: [6][]byte{numbers(c.Q), numbers(c.P), nil, numbers(c.Metric),
@@ -73,8 +74,8 @@ func requested(c *wire.Leapfrog) leapInputs {
 func rowsOf(all [][]nuts.State, t ops.DType) (r Rows) {
 	for _, states := range all {
 		for _, s := range states {
-			r.Q, r.P = appendFloats(r.Q, t, s.Q), appendFloats(r.P, t, s.P)
-			r.Grad, r.LogP = appendFloats(r.Grad, t, s.Grad), appendFloats(r.LogP, t, []float64{s.LogP})
+			r.Q, r.P = AppendFloats(r.Q, t, s.Q), AppendFloats(r.P, t, s.P)
+			r.Grad, r.LogP = AppendFloats(r.Grad, t, s.Grad), AppendFloats(r.LogP, t, []float64{s.LogP})
 		}
 	}
 	return r
@@ -82,9 +83,9 @@ func rowsOf(all [][]nuts.State, t ops.DType) (r Rows) {
 
 // stepsOnHost takes the steps of a request on the host, apart from the goroutine
 // of the Executor.
-func (e *Executor) stepsOnHost(l *Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+func (s *Sampler) stepsOnHost(l *exec.Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
 	all := make([][]nuts.State, c.N)
-	e.aside(l, workLeapfrog, func(w *sched.Worker) (failed error) {
+	s.e.Aside(l, workLeapfrog, func(w *sched.Worker) (failed error) {
 		for i := range all {
 			h := d.hosted()
 			h.worker = w

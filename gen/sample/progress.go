@@ -1,4 +1,4 @@
-package exec
+package sample
 
 import (
 	"context"
@@ -55,14 +55,14 @@ func read(gauges []gauge) []Progress {
 
 // report tells how far chains are, every so often until the run is over. A report that
 // the connection does not take is dropped: the next one says more.
-func (e *Executor) report(ctx context.Context, run *Sampler, every time.Duration) {
+func (s *Sampler) report(ctx context.Context, run *run, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		told := make(chan struct{})
 		select {
 		case <-ticker.C:
-			e.cfg.Post(func() {
+			s.e.Post(func() {
 				if ctx.Err() == nil {
 					run.reader.emit(Chunk{Report: read(run.progress)})
 				}

@@ -1,9 +1,7 @@
-package exec
+package chain
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -11,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"nxvk/gen/exec"
+	"nxvk/gen/exec/exectest/rig"
+	"nxvk/gen/sample"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -36,56 +37,31 @@ func compile(t *testing.T, defines ...string) []byte {
 }
 
 // shaderRig has a device that takes shaders.
-func shaderRig(t *testing.T) (*rig, *Lane) {
-	r := newRig(t, device(t, vulkan.Options{}))
-	r.exec.cfg.Shaders = true
-	return r, r.session()
+func shaderRig(t *testing.T) (*bench, *exec.Lane) {
+	r := newRig(t, rig.Device(t, vulkan.Options{}), true)
+	return r, r.Session()
 }
 
-func (r *rig) shader(l *Lane, key string, code []byte) {
-	r.exec.Stream(l, []wire.Instr{{Name: "shader", Instr: ops.Instr{Op: ops.Shader}, Defines: wire.Defines{Key: key, Shader: code}}})
+func (r *bench) shader(l *exec.Lane, key string, code []byte) {
+	r.Exec.Stream(l, []wire.Instr{{Name: "shader", Instr: ops.Instr{Op: ops.Shader}, Defines: wire.Defines{Key: key, Shader: code}}})
 }
 
 // kept is a copy of what is lent.
-func (r Rows) kept() Rows {
-	defer r.release()
-	return Rows{Q: bytes.Clone(r.Q), P: bytes.Clone(r.P), Grad: bytes.Clone(r.Grad), LogP: bytes.Clone(r.LogP)}
+func kept(r sample.Rows) sample.Rows {
+	defer r.Free()
+	return sample.Rows{Q: bytes.Clone(r.Q), P: bytes.Clone(r.P), Grad: bytes.Clone(r.Grad), LogP: bytes.Clone(r.LogP)}
 }
 
 // chain waits for the rows of a request.
-func (r *rig) chain(l *Lane, c *wire.Chain) (rows Rows, err error) {
+func (r *bench) chain(l *exec.Lane, c *wire.Chain) (rows sample.Rows, err error) {
 	r.Helper()
 	done := false
-	r.exec.Chain(l, c, func(got Rows, e error) { rows, err, done = got.kept(), e, true })
-	r.until(func() bool { return done })
+	r.chains.Chain(l, c, func(got sample.Rows, e error) { rows, err, done = kept(got), e, true })
+	r.Until(func() bool { return done })
 	return rows, err
 }
 
-func f64s(xs ...float64) (b []byte) {
-	for _, x := range xs {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	return b
-}
-
-// normalSteps are the steps of testdata/chain.comp, on the host.
-func normalSteps(q, p, metric []float64, eps float64, k int) (r Rows) {
-	q, p = slices.Clone(q), slices.Clone(p)
-	for range k {
-		sum := 0.0
-		for i := range q {
-			h := p[i] + float64(0.5*eps*-q[i])
-			q[i] += float64(float64(eps*metric[i]) * h)
-			p[i] = h + float64(0.5*eps*-q[i])
-			sum += -0.5 * float64(q[i]*q[i])
-			r.Grad = append(r.Grad, f64s(-q[i])...)
-		}
-		r.Q, r.P, r.LogP = append(r.Q, f64s(q...)...), append(r.P, f64s(p...)...), append(r.LogP, f64s(sum)...)
-	}
-	return r
-}
-
-func same(a, b Rows) bool {
+func same(a, b sample.Rows) bool {
 	return bytes.Equal(a.Q, b.Q) && bytes.Equal(a.P, b.P) && bytes.Equal(a.Grad, b.Grad) && bytes.Equal(a.LogP, b.LogP)
 }
 
@@ -99,9 +75,9 @@ func TestShaderSteps(t *testing.T) {
 	q, p, metric := []float64{1, -0.5}, []float64{0.3, 2}, []float64{1, 0.25}
 	request := func(key string, k int) *wire.Chain {
 		return &wire.Chain{Shader: key, N: 1, K: k, D: 2, Step: 0.1, Type: ops.F64, Correct: true,
-			Q: f64s(q...), P: f64s(p...), Extras: f64s(metric...)}
+			Q: rig.F64s(q...), P: rig.F64s(p...), Extras: rig.F64s(metric...)}
 	}
-	want := normalSteps(q, p, metric, 0.1, 32)
+	want := normal(q, p, metric, 0.1, 32)
 	for _, key := range []string{"good", "late"} {
 		got, err := r.chain(l, request(key, 32))
 		if err != nil {
@@ -119,7 +95,7 @@ func TestShaderSteps(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]ShaderInfo{"good": {Tried: true}, "late": {Tried: true, Lags: true}} {
-		r.exec.Shader(l, key, func(got ShaderInfo, err error) {
+		r.chains.Shader(l, key, func(got ShaderInfo, err error) {
 			if err != nil || got != want {
 				t.Errorf("%s: %+v, %v; want %+v", key, got, err, want)
 			}
@@ -131,12 +107,12 @@ func TestShaderSteps(t *testing.T) {
 		t.Errorf("uncorrected: %v; the densities must lag", err)
 	}
 	both := request("good", 32)
-	both.N, both.Q, both.P, both.Extras = 2, f64s(5, 6, 1, -0.5), f64s(1, 1, 0.3, 2), f64s(1, 1, 1, 0.25)
+	both.N, both.Q, both.P, both.Extras = 2, rig.F64s(5, 6, 1, -0.5), rig.F64s(1, 1, 0.3, 2), rig.F64s(1, 1, 1, 0.25)
 	got, err := r.chain(l, both)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second := (Rows{Q: got.Q[len(want.Q):], P: got.P[len(want.P):], Grad: got.Grad[len(want.Grad):], LogP: got.LogP[len(want.LogP):]}); !same(second, want) {
+	if second := (sample.Rows{Q: got.Q[len(want.Q):], P: got.P[len(want.P):], Grad: got.Grad[len(want.Grad):], LogP: got.LogP[len(want.LogP):]}); !same(second, want) {
 		t.Error("the second instance is not what it is alone")
 	}
 }
@@ -146,11 +122,11 @@ func TestShaderSingle(t *testing.T) {
 	r, l := shaderRig(t)
 	r.shader(l, "f32", compile(t, "-DNUM=float"))
 	got, err := r.chain(l, &wire.Chain{Shader: "f32", N: 1, K: 2, D: 1, Step: 0.5, Type: ops.F32, Correct: true,
-		Q: floats(1), P: floats(0), Extras: floats(1)})
+		Q: rig.Floats(1), P: rig.Floats(0), Extras: rig.Floats(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := floats(0.875, 0.53125); !bytes.Equal(got.Q, want) {
+	if want := rig.Floats(0.875, 0.53125); !bytes.Equal(got.Q, want) {
 		t.Errorf("positions %x, want %x", got.Q, want)
 	}
 }
@@ -159,7 +135,7 @@ func TestShaderFaults(t *testing.T) {
 	r, l := shaderRig(t)
 	good := compile(t, "-DNUM=double", "-DONE")
 	request := func(key string) *wire.Chain {
-		return &wire.Chain{Shader: key, N: 1, K: 1, D: 1, Step: 0.1, Type: ops.F64, Q: f64s(1), P: f64s(1), Extras: f64s(1)}
+		return &wire.Chain{Shader: key, N: 1, K: 1, D: 1, Step: 0.1, Type: ops.F64, Q: rig.F64s(1), P: rig.F64s(1), Extras: rig.F64s(1)}
 	}
 	spoil := func(f func(b []byte) []byte) []byte { return f(slices.Clone(good)) }
 	for _, c := range []struct {
@@ -184,14 +160,14 @@ func TestShaderFaults(t *testing.T) {
 	if _, err := r.chain(l, request("never")); wire.KindOf(err) != wire.UnknownProgram {
 		t.Errorf("a key without a shader: %v", err)
 	}
-	r.exec.Shader(l, "never", func(_ ShaderInfo, err error) {
+	r.chains.Shader(l, "never", func(_ ShaderInfo, err error) {
 		if wire.KindOf(err) != wire.UnknownProgram {
 			t.Errorf("what is known of no shader: %v", err)
 		}
 	})
 	r.shader(l, "good", good)
 	two := request("good")
-	two.N, two.Q, two.P, two.Extras = 2, f64s(1, 2), f64s(1, 2), f64s(1, 2)
+	two.N, two.Q, two.P, two.Extras = 2, rig.F64s(1, 2), rig.F64s(1, 2), rig.F64s(1, 2)
 	if _, err := r.chain(l, two); err == nil || !strings.Contains(err.Error(), "knows but one") {
 		t.Errorf("two instances: %v", err)
 	}
@@ -200,7 +176,7 @@ func TestShaderFaults(t *testing.T) {
 	if _, err := r.chain(l, narrow); err == nil || !strings.Contains(err.Error(), "the request is in f32") {
 		t.Errorf("f32: %v", err)
 	}
-	r.exec.cfg.Shaders = false
+	r.chains.allow = false
 	r.shader(l, "refused", good)
 	if _, err := r.chain(l, request("refused")); err == nil || !strings.Contains(err.Error(), "--allow-shaders") {
 		t.Errorf("a node that takes none: %v", err)
@@ -213,21 +189,21 @@ func TestShaderSilent(t *testing.T) {
 	r, l := shaderRig(t)
 	r.shader(l, "silent", compile(t, "-DNUM=float", "-DSILENT"))
 	for _, k := range []int{1, 3, 100, 20_000} {
-		other := r.session()
+		other := r.Session()
 		secret := make([]float32, 2*k)
 		for i := range secret {
 			secret[i] = 7
 		}
 		for id := range ops.ID(40) { // as much as the rows, and their size
-			r.do(other, ops.Tensor, id+1, f32(len(secret)), nil, ops.Operand{Lit: &ops.Literal{Type: f32(len(secret)), Data: floats(secret...)}})
-			r.do(other, ops.Add, id+101, f32(len(secret)), nil, ref(id+1), scalar(0))
-			if x, err := r.read(other, id+101, 0, 1); err != nil || x[0] != 7 {
+			r.Do(other, ops.Tensor, id+1, rig.F32(len(secret)), nil, ops.Operand{Lit: &ops.Literal{Type: rig.F32(len(secret)), Data: rig.Floats(secret...)}})
+			r.Do(other, ops.Add, id+101, rig.F32(len(secret)), nil, rig.Ref(id+1), rig.Scalar(0))
+			if x, err := r.Read(other, id+101, 0, 1); err != nil || x[0] != 7 {
 				t.Fatalf("got %v, %v", x, err)
 			}
 		}
-		r.exec.End(other.Session)
-		r.until(func() bool { return len(r.posted) == 0 })
-		got, err := r.chain(l, &wire.Chain{Shader: "silent", N: 1, K: k, D: 2, Step: 1, Type: ops.F32, Q: floats(1, 1), P: floats(1, 1), Extras: floats(1, 1)})
+		r.Exec.End(other.Session)
+		r.Until(func() bool { return len(r.Posted) == 0 })
+		got, err := r.chain(l, &wire.Chain{Shader: "silent", N: 1, K: k, D: 2, Step: 1, Type: ops.F32, Q: rig.Floats(1, 1), P: rig.Floats(1, 1), Extras: rig.Floats(1, 1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,12 +218,11 @@ func TestShaderSilent(t *testing.T) {
 // TestShaderBound: rows that cannot be bound are refused, and calls are not joined to
 // such.
 func TestShaderBound(t *testing.T) {
-	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{StorageRange: func() uint64 { return 8 << 10 }}}))
-	r.exec.cfg.Shaders = true
-	l := r.session()
+	r := newRig(t, rig.Device(t, vulkan.Options{Fault: vulkan.Fault{StorageRange: func() uint64 { return 8 << 10 }}}), true)
+	l := r.Session()
 	r.shader(l, "good", compile(t, "-DNUM=double"))
 	request := func(k int) *wire.Chain {
-		return &wire.Chain{Shader: "good", N: 1, K: k, D: 2, Step: 0.1, Type: ops.F64, Batch: true, Q: f64s(1, 2), P: f64s(1, 2), Extras: f64s(1, 1)}
+		return &wire.Chain{Shader: "good", N: 1, K: k, D: 2, Step: 0.1, Type: ops.F64, Batch: true, Q: rig.F64s(1, 2), P: rig.F64s(1, 2), Extras: rig.F64s(1, 1)}
 	}
 	if _, err := r.chain(l, request(512)); wire.KindOf(err) != wire.BadArgument || !strings.Contains(err.Error(), "fewer steps") {
 		t.Errorf("got %v, want a bad argument", err)
@@ -258,12 +233,18 @@ func TestShaderBound(t *testing.T) {
 	}
 	left := 12
 	for range left {
-		r.exec.Chain(l, request(300), func(rows Rows, err error) {
-			if got := rows.kept(); err != nil || !same(got, want) {
+		r.chains.Chain(l, request(300), func(rows sample.Rows, err error) {
+			if got := kept(rows); err != nil || !same(got, want) {
 				t.Errorf("together: other rows (%v)", err)
 			}
 			left--
 		})
 	}
-	r.until(func() bool { return left == 0 })
+	r.Until(func() bool { return left == 0 })
+}
+
+// normal are the steps of testdata/chain.comp, on the host.
+func normal(q, p, metric []float64, eps float64, k int) sample.Rows {
+	x := rig.NormalSteps(q, p, metric, eps, k)
+	return sample.Rows{Q: x[0], P: x[1], Grad: x[2], LogP: x[3]}
 }

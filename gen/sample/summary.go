@@ -1,34 +1,35 @@
-package exec
+package sample
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"nxvk/gen/exec"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 )
 
 // Summarize gives the summaries of parameters, in order. It computes apart from the
 // goroutine of the Executor, and ends with the session.
-func (e *Executor) Summarize(l *Lane, s *wire.Summary, done func([]nuts.Summary, error)) {
-	session, run := e.beginRun(l.home(), nil)
+func (s *Sampler) Summarize(l *exec.Lane, r *wire.Summary, done func([]nuts.Summary, error)) {
+	session, run := beginRun(l, nil)
 	ctx, stop := context.WithCancel(session)
 	run.stop = stop
 	go func() {
 		var list []nuts.Summary
 		err := guarded(func() (err error) {
-			list, err = summarize(ctx, s)
+			list, err = summarize(ctx, r)
 			return err
 		})
-		e.cfg.Post(func() {
+		s.e.Post(func() {
 			if errors.Is(err, context.Canceled) {
 				err = &wire.Fault{Kind: wire.Cancelled, Err: errors.New("the run was stopped")}
 			}
 			if session.Err() == nil {
 				done(list, err)
 			}
-			e.endRun(l.home(), run)
+			runsOf(l).end(run)
 		})
 	}()
 }

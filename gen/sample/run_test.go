@@ -1,4 +1,4 @@
-package exec
+package sample
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"nxvk/gen/exec"
+	"nxvk/gen/exec/exectest/rig"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -35,8 +37,8 @@ func (s *slow) take(_ int, c Chunk) bool {
 }
 
 // sample starts a chain of two normal numbers, and gives its run.
-func (r *rig) sample(l *Lane, seed uint64, draws int, to *slow) (run int) {
-	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10,
+func (r *bench) sample(l *exec.Lane, seed uint64, draws int, to *slow) (run int) {
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10,
 		Options: nuts.Options{Warmup: 20, Draws: draws, Seed: seed}}, func(n int, err error) {
 		if err != nil {
 			r.Fatal(err)
@@ -50,21 +52,21 @@ func (r *rig) sample(l *Lane, seed uint64, draws int, to *slow) (run int) {
 // nothing, and ends when it is stopped or its session is gone.
 func TestSlowReader(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	l := r.Session()
 	r.bell(l, 1, 3, -1)
 
 	fast := &slow{room: 1 << 20}
 	r.sample(l, 5, 100, fast)
-	r.until(func() bool { return fast.ended })
+	r.Until(func() bool { return fast.ended })
 
 	reader := &slow{room: 3}
 	r.sample(l, 5, 100, reader)
-	r.until(func() bool { return reader.offers >= 5 })
+	r.Until(func() bool { return reader.offers >= 5 })
 	if n := len(reader.draws); n != 30 {
 		t.Errorf("%d draws were taken, want 30", n)
 	}
 	reader.room = 1 << 20
-	r.until(func() bool { return reader.ended })
+	r.Until(func() bool { return reader.ended })
 	if len(reader.draws) != len(fast.draws) {
 		t.Fatalf("%d draws, want %d", len(reader.draws), len(fast.draws))
 	}
@@ -76,23 +78,23 @@ func TestSlowReader(t *testing.T) {
 
 	stopped := &slow{room: 2}
 	run := r.sample(l, 5, 1<<30, stopped)
-	r.until(func() bool { return stopped.offers >= 2 })
-	if !r.exec.Stop(l, run) {
+	r.Until(func() bool { return stopped.offers >= 2 })
+	if !r.sampler.Stop(l, run) {
 		t.Fatal("there is no run")
 	}
 	stopped.room = 1
-	r.until(func() bool { return stopped.ended })
+	r.Until(func() bool { return stopped.ended })
 	if !errors.Is(stopped.err, context.Canceled) || len(stopped.draws) != 20 {
 		t.Errorf("got %v after %d draws, want the end after 20", stopped.err, len(stopped.draws))
 	}
 
 	gone := &slow{room: 2}
 	r.sample(l, 5, 1<<30, gone)
-	r.until(func() bool { return gone.offers >= 2 })
-	r.exec.End(l.Session)
+	r.Until(func() bool { return gone.offers >= 2 })
+	r.Exec.End(l.Session)
 	offers, over := gone.offers, false
-	time.AfterFunc(5*slowReader, func() { r.posted <- func() { over = true } })
-	r.until(func() bool { return over })
+	time.AfterFunc(5*slowReader, func() { r.Posted <- func() { over = true } })
+	r.Until(func() bool { return over })
 	if gone.offers > offers || gone.ended {
 		t.Errorf("a session that is gone was offered %d chunks more", gone.offers-offers)
 	}
@@ -101,11 +103,11 @@ func TestSlowReader(t *testing.T) {
 // TestCredit: chunks that nobody has asked for wait, those of all chains in turn.
 func TestCredit(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	l := r.Session()
 	r.bell(l, 1, 3, -1)
 	var taken []Chunk
 	run, ends := 0, 0
-	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 10, Credit: 3,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 10, Credit: 3,
 		Options: nuts.Options{Warmup: 20, Draws: 50}}, func(n int, err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -120,24 +122,24 @@ func TestCredit(t *testing.T) {
 		return true
 	})
 	waiting := func(n int) func() bool {
-		return func() bool { return len(l.sampling[run].reader.waiting) == n }
+		return func() bool { return len(runsOf(l).active[run].reader.waiting) == n }
 	}
-	r.until(waiting(2))
+	r.Until(waiting(2))
 	if len(taken) != 3 {
 		t.Fatalf("%d chunks were sent for a credit of 3", len(taken))
 	}
-	last := l.sampling[run].reader.waiting[0].chunk.Chain
-	r.exec.More(l, run, 1)
+	last := runsOf(l).active[run].reader.waiting[0].chunk.Chain
+	r.sampler.More(l, run, 1)
 	if len(taken) != 4 || taken[3].Chain != last {
 		t.Errorf("%d chunks; want one more, of the chain that has waited longest", len(taken))
 	}
-	r.until(waiting(2))
-	r.exec.More(l, run, mostCredit)
-	r.until(func() bool { return ends == 2 })
+	r.Until(waiting(2))
+	r.sampler.More(l, run, mostCredit)
+	r.Until(func() bool { return ends == 2 })
 	if len(taken) != 10 {
 		t.Errorf("%d chunks, want 10", len(taken))
 	}
-	if r.exec.More(l, run, 1) {
+	if r.sampler.More(l, run, 1) {
 		t.Error("a run that is over takes credit")
 	}
 }
@@ -145,19 +147,19 @@ func TestCredit(t *testing.T) {
 // TestCreditStopped: a run that waits for credit ends when it is stopped.
 func TestCreditStopped(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	l := r.Session()
 	r.bell(l, 1, 3, -1)
 	var end error
 	draws, run := 0, 0
-	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10, Credit: 2,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10, Credit: 2,
 		Options: nuts.Options{Draws: 1 << 30}}, func(n int, _ error) { run = n }, func(_ int, c Chunk) bool {
 		draws += len(c.Draws)
 		end = c.Err
 		return true
 	})
-	r.until(func() bool { return run > 0 && len(l.sampling[run].reader.waiting) == 1 })
-	r.exec.Stop(l, run)
-	r.until(func() bool { return end != nil })
+	r.Until(func() bool { return run > 0 && len(runsOf(l).active[run].reader.waiting) == 1 })
+	r.sampler.Stop(l, run)
+	r.Until(func() bool { return end != nil })
 	if !errors.Is(end, context.Canceled) || draws != 20 {
 		t.Errorf("got %v after %d draws, want the end after 20", end, draws)
 	}
@@ -166,11 +168,11 @@ func TestCreditStopped(t *testing.T) {
 // TestReport: reports of how far chains are come while they run, and none after it.
 func TestReport(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	l := r.Session()
 	r.bell(l, 1, 3, -1)
 	var last []Progress
 	reports, run, ends, late := 0, 0, 0, false
-	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 1 << 20, Credit: 1,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 1 << 20, Credit: 1,
 		Report: time.Millisecond, Steps: []float64{0.5, 0.25}, Options: nuts.Options{Warmup: 50, Draws: 1 << 30, Fixed: true}},
 		func(n int, _ error) { run = n }, func(_ int, c Chunk) bool {
 			switch {
@@ -182,15 +184,15 @@ func TestReport(t *testing.T) {
 			}
 			return true
 		})
-	r.until(func() bool { return reports > 2 && last[0].Draws.Done > 0 && last[1].Draws.Done > 0 })
+	r.Until(func() bool { return reports > 2 && last[0].Draws.Done > 0 && last[1].Draws.Done > 0 })
 	for i, p := range last {
 		if p.Warmup.Done != 50 || p.Steps < 50+p.Draws.Done || p.Step != []float64{0.5, 0.25}[i] {
 			t.Errorf("chain %d: %+v", i, p)
 		}
 	}
-	r.exec.Stop(l, run)
-	r.until(func() bool { return ends == 2 && len(l.sampling) == 0 })
-	r.settle(20 * time.Millisecond)
+	r.sampler.Stop(l, run)
+	r.Until(func() bool { return ends == 2 && len(runsOf(l).active) == 0 })
+	r.Settle(20 * time.Millisecond)
 	if late {
 		t.Error("a report came after the end")
 	}
@@ -199,11 +201,11 @@ func TestReport(t *testing.T) {
 // TestWideChunks: draws of many parameters go in chunks of bounded size.
 func TestWideChunks(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	l := r.Session()
 	const dim = chunkBytes / 8 / 3
 	r.bell(l, 1, make([]float64, dim)...)
 	longest, ended := 0, false
-	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: dim}, Chains: 1, Chunk: 1 << 20,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: dim}, Chains: 1, Chunk: 1 << 20,
 		Options: nuts.Options{Draws: 7, Step: 0.1, MaxDepth: 1, Fixed: true}}, func(_ int, err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -213,7 +215,7 @@ func TestWideChunks(t *testing.T) {
 		ended = c.Draws == nil
 		return true
 	})
-	r.until(func() bool { return ended })
+	r.Until(func() bool { return ended })
 	if longest != 3 {
 		t.Errorf("the longest chunk has %d draws, want 3", longest)
 	}
@@ -223,29 +225,29 @@ func TestWideChunks(t *testing.T) {
 // words, to be drawn from and to take steps of.
 func TestNoDensity(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	l := r.Session()
 	r.bell(l, 1, 3, -1)
 	shape := func(dims ...int) ops.Type { return ops.Type{DType: ops.F64, Shape: dims} }
 	wrong := bell(2)
-	wrong.Body = append(wrong.Body, op(ops.Reshape, res(8, shape(1, 2)), ref(7)))
-	wrong.Values = uses(6, 8)
-	r.define(l, "gradient", wrong)
+	wrong.Body = append(wrong.Body, rig.Op(ops.Reshape, rig.Res(8, shape(1, 2)), rig.Ref(7)))
+	wrong.Values = rig.Uses(6, 8)
+	r.Define(l, "gradient", wrong)
 	vector := bell(2)
-	vector.Values = uses(4, 7)
-	r.define(l, "vector", vector)
+	vector.Values = rig.Uses(4, 7)
+	r.Define(l, "vector", vector)
 	alone := bell(2)
-	alone.Values = uses(6)
-	r.define(l, "alone", alone)
+	alone.Values = rig.Uses(6)
+	r.Define(l, "alone", alone)
 	for _, c := range []struct {
 		name string
 		d    wire.Density
 		want string
 	}{
-		{"a gradient of another shape", wire.Density{Program: "gradient", Data: uses(1), Type: ops.F64, Dim: 2}, "gives [f64 f64{1, 2}]"},
-		{"a density that is no scalar", wire.Density{Program: "vector", Data: uses(1), Type: ops.F64, Dim: 2}, "gives [f64{2} f64{2}]"},
-		{"no gradient", wire.Density{Program: "alone", Data: uses(1), Type: ops.F64, Dim: 2}, "gives [f64]"},
-		{"another dimension", wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 3}, "operand 0 of the program is f64{2}, must be f64{3}"},
-		{"another type", wire.Density{Program: "bell", Data: uses(1), Type: ops.F32, Dim: 2}, "must be f32{2}"},
+		{"a gradient of another shape", wire.Density{Program: "gradient", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64 f64{1, 2}]"},
+		{"a density that is no scalar", wire.Density{Program: "vector", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64{2} f64{2}]"},
+		{"no gradient", wire.Density{Program: "alone", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64]"},
+		{"another dimension", wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 3}, "operand 0 of the program is f64{2}, must be f64{3}"},
+		{"another type", wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F32, Dim: 2}, "must be f32{2}"},
 		{"no data", wire.Density{Program: "bell", Type: ops.F64, Dim: 2}, "takes 2 operands"},
 		{"no program", wire.Density{Program: "never", Type: ops.F64, Dim: 2}, "no program"},
 	} {
@@ -255,14 +257,14 @@ func TestNoDensity(t *testing.T) {
 			}
 		}
 		answered := false
-		r.exec.Sample(l, &wire.Sample{Density: c.d, Chains: 1, Chunk: 1}, func(_ int, err error) {
+		r.sampler.Sample(l, &wire.Sample{Density: c.d, Chains: 1, Chunk: 1}, func(_ int, err error) {
 			check(err)
 			answered = true
 		}, func(int, Chunk) bool {
 			t.Errorf("%s: it is drawn from", c.name)
 			return true
 		})
-		r.until(func() bool { return answered })
+		r.Until(func() bool { return answered })
 		zeros := make([]float64, c.d.Dim)
 		_, err := r.leap(l, &wire.Leapfrog{Density: c.d, N: 1, K: 1, Step: 0.1, Q: zeros, P: zeros, Metric: zeros})
 		check(err)

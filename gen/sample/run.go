@@ -1,4 +1,4 @@
-package exec
+package sample
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -13,10 +14,45 @@ import (
 	"nxvk/synth"
 )
 
-// Sampler is a run of chains under way, or of another computation that ends with its
-// session; that has no reader.
-type Sampler struct {
-	Number   int
+// Sampler has an Executor draw from densities. All but what is said to be otherwise is for
+// the goroutine of the Executor.
+type Sampler struct{ e *exec.Executor }
+
+// New returns the Sampler of an Executor.
+func New(e *exec.Executor) *Sampler { return &Sampler{e} }
+
+// Kinds of computations, as metrics show them.
+const (
+	workPlan     = "plan"
+	workLeapfrog = "leapfrog" // steps that a client asks for
+	workChain    = "chain"    // of the sampler, where the host evaluates the density
+)
+
+// runs are those of a session.
+type runs struct {
+	count  int // so far
+	active map[int]*run
+}
+
+type runsKey struct{}
+
+// runsOf are the runs of the session of a lane.
+func runsOf(l *exec.Lane) *runs {
+	return l.Above(runsKey{}, func() exec.Ender { return &runs{active: make(map[int]*run)} }).(*runs)
+}
+
+// End ends all runs; nobody is told.
+func (all *runs) End() {
+	for _, r := range all.active {
+		r.cancel()
+	}
+	clear(all.active)
+}
+
+// run is a run of chains under way, or another computation that ends with its session; that
+// has no reader.
+type run struct {
+	number   int
 	reader   *reader
 	progress []gauge            // of each chain
 	stop     context.CancelFunc // chains end, and tell so
@@ -40,10 +76,10 @@ type Chunk struct {
 // gives credit, chunks also wait for that. A chain goes on when its chunk has been
 // taken, so a run holds no more than a chunk of each chain. The run ends with the
 // session.
-func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err error), emit func(run int, c Chunk) bool) {
-	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}, Defines: wire.Defines{Key: s.Program}}
-	e.enqueue(l, request{in: in, task: func(l *Lane) (wait queue.Wait) {
-		density, wait, err := e.density(l, in, &s.Density)
+func (s *Sampler) Sample(l *exec.Lane, r *wire.Sample, started func(run int, err error), emit func(run int, c Chunk) bool) {
+	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: r.Data}, Defines: wire.Defines{Key: r.Program}}
+	s.e.DoWith(l, in, func(l *exec.Lane) (wait queue.Wait) {
+		density, wait, err := s.density(l, in, &r.Density)
 		if wait != 0 {
 			return wait
 		}
@@ -51,22 +87,22 @@ func (e *Executor) Sample(l *Lane, s *wire.Sample, started func(run int, err err
 			started(0, err)
 			return 0
 		}
-		e.begin(l, s, density, started, emit)
+		s.begin(l, r, density, started, emit)
 		return 0
-	}})
+	})
 }
 
 // begin starts the chains.
-func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, error), emit func(int, Chunk) bool) {
-	chains, hosts := make([]*nuts.Chain, s.Chains), make([]*hosted, s.Chains)
+func (s *Sampler) begin(l *exec.Lane, r *wire.Sample, d *density, started func(int, error), emit func(int, Chunk) bool) {
+	chains, hosts := make([]*nuts.Chain, r.Chains), make([]*hosted, r.Chains)
 	var leaper *leaper
 	integrator := func(i int) nuts.Integrator {
 		hosts[i] = d.hosted()
 		return hosts[i]
 	}
 	switch err := d.device(); {
-	case err == nil && d.sampled(e):
-		leaper = e.newLeaper(d, s.Chains)
+	case err == nil && d.sampled(s.e):
+		leaper = s.newLeaper(d, r.Chains)
 		integrator = func(int) nuts.Integrator { return leaper }
 	case err != nil && !errors.Is(err, synth.ErrUnsupported):
 		started(0, err)
@@ -74,21 +110,20 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 	}
 	for i := range chains {
 		var err error
-		if chains[i], err = nuts.New(integrator(i), s.Dim, i, s.Chain(i)); err != nil {
+		if chains[i], err = nuts.New(integrator(i), r.Dim, i, r.Chain(i)); err != nil {
 			started(0, &wire.Fault{Kind: wire.BadArgument, Err: err})
 			return
 		}
 	}
-	home := l.home()
-	reader := &reader{limited: s.Credit > 0, credit: s.Credit}
-	session, run := e.beginRun(home, reader)
-	reader.emit = func(k Chunk) bool { return emit(run.Number, k) }
+	to := &reader{limited: r.Credit > 0, credit: r.Credit}
+	session, run := beginRun(l, to)
+	to.emit = func(k Chunk) bool { return emit(run.number, k) }
 	ctx, stop := context.WithCancel(session)
 	run.stop = stop
-	started(run.Number, nil)
-	run.progress = make([]gauge, s.Chains)
-	if s.Report > 0 {
-		go e.report(session, run, s.Report)
+	started(run.number, nil)
+	run.progress = make([]gauge, r.Chains)
+	if r.Report > 0 {
+		go s.report(session, run, r.Report)
 	}
 	left := len(chains)
 	for i, c := range chains {
@@ -97,21 +132,21 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 				leaper.ended()
 			}
 			if left--; left == 0 {
-				e.endRun(home, run)
+				runsOf(l).end(run)
 			}
 		})
 		finish := func(err error) {
 			last := Chunk{Chain: c.Number, End: c, Err: err}
-			e.conclude(session, func() bool { return run.reader.emit(last) }, end)
+			s.conclude(session, func() bool { return run.reader.emit(last) }, end)
 		}
 		h := hosts[i]
 		if h == nil { // it waits for the device, and computes next to nothing itself
-			go func() { finish(guarded(func() error { return e.chain(ctx, c, s, run, nil) })) }()
+			go func() { finish(guarded(func() error { return s.chain(ctx, c, r, run, nil) })) }()
 			continue
 		}
-		l.account(e).Start(workChain, func(w *sched.Worker) error {
+		s.e.Account(l).Start(workChain, func(w *sched.Worker) error {
 			h.worker = w
-			err := guarded(func() error { return e.chain(ctx, c, s, run, w) })
+			err := guarded(func() error { return s.chain(ctx, c, r, run, w) })
 			w.Rest(func() { finish(err) })
 			return nil
 		}, func(err error) {
@@ -123,20 +158,19 @@ func (e *Executor) begin(l *Lane, s *wire.Sample, d *density, started func(int, 
 }
 
 // beginRun gives a run of a session its number, and the context that ends with the session.
-func (e *Executor) beginRun(home *Lane, r *reader) (context.Context, *Sampler) {
+func beginRun(l *exec.Lane, to *reader) (context.Context, *run) {
+	all := runsOf(l)
 	session, cancel := context.WithCancel(context.Background())
-	home.samplers++
-	run := &Sampler{Number: home.samplers, reader: r, stop: cancel, cancel: cancel}
-	if home.sampling == nil {
-		home.sampling = make(map[int]*Sampler)
-	}
-	home.sampling[run.Number] = run
-	return session, run
+	all.count++
+	r := &run{number: all.count, reader: to, stop: cancel, cancel: cancel}
+	all.active[r.number] = r
+	return session, r
 }
 
-func (e *Executor) endRun(home *Lane, run *Sampler) {
-	run.cancel()
-	delete(home.sampling, run.Number)
+// end notes that a run is over.
+func (all *runs) end(r *run) {
+	r.cancel()
+	delete(all.active, r.number)
 }
 
 // chunkBytes bounds the positions of a chunk, whatever its draws.
@@ -144,8 +178,8 @@ const chunkBytes = 4 << 20
 
 // chain runs a chain and gathers its draws in chunks. w is who computes, which rests while
 // the reader is slow.
-func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, run *Sampler, w *sched.Worker) error {
-	most := min(s.Chunk, max(1, chunkBytes/(8*s.Dim)))
+func (s *Sampler) chain(ctx context.Context, c *nuts.Chain, r *wire.Sample, run *run, w *sched.Worker) error {
+	most := min(r.Chunk, max(1, chunkBytes/(8*r.Dim)))
 	chunk := Chunk{Chain: c.Number}
 	send := func() error {
 		if len(chunk.Draws) == 0 {
@@ -155,13 +189,13 @@ func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, run
 		chunk.Draws = nil
 		var err error
 		w.Rest(func() {
-			err = e.deliver(ctx, func(taken chan<- bool) { run.reader.offer(offer{ctx, k, taken}) })
+			err = s.deliver(ctx, func(taken chan<- bool) { run.reader.offer(offer{ctx, k, taken}) })
 		})
 		return err
 	}
 	err := c.Run(ctx, func(warmup bool, d *nuts.Draw) error {
 		run.progress[c.Number].note(warmup, d)
-		if warmup && !s.Warmup {
+		if warmup && !r.Warmup {
 			return ctx.Err()
 		}
 		if warmup != chunk.Warmup {
@@ -182,11 +216,11 @@ func (e *Executor) chain(ctx context.Context, c *nuts.Chain, s *wire.Sample, run
 }
 
 // Stop ends a run of chains. It reports false where there is none.
-func (e *Executor) Stop(l *Lane, run int) bool {
-	s := l.sampling[run]
-	if s == nil {
+func (s *Sampler) Stop(l *exec.Lane, number int) bool {
+	r := runsOf(l).active[number]
+	if r == nil {
 		return false
 	}
-	s.stop()
+	r.stop()
 	return true
 }

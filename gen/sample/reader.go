@@ -1,8 +1,10 @@
-package exec
+package sample
 
 import (
 	"context"
 	"time"
+
+	"nxvk/gen/exec"
 )
 
 // slowReader is how long a chain waits before it offers its chunk again.
@@ -54,35 +56,35 @@ func (r *reader) more(n int) {
 
 // More lets n chunks more of a run go to its reader, who has been given credit
 // when the run began. It reports false where there is no such run.
-func (e *Executor) More(l *Lane, run, n int) bool {
-	s := l.sampling[run]
-	if s == nil || s.reader == nil {
+func (s *Sampler) More(l *exec.Lane, number, n int) bool {
+	r := runsOf(l).active[number]
+	if r == nil || r.reader == nil {
 		return false
 	}
-	s.reader.more(n)
+	r.reader.more(n)
 	return true
 }
 
 // conclude offers the last chunk of a chain, also where the run was stopped, and
 // ends the chain with it: who has read the last of a run finds no run any more.
 // It needs no credit.
-func (e *Executor) conclude(session context.Context, emit func() bool, end func()) {
-	_ = e.deliver(session, func(taken chan<- bool) {
+func (s *Sampler) conclude(session context.Context, emit func() bool, end func()) {
+	_ = s.deliver(session, func(taken chan<- bool) {
 		ok := emit()
 		if ok {
 			end()
 		}
 		taken <- ok
 	})
-	e.cfg.Post(end) // where nobody is told any more
+	s.e.Post(end) // where nobody is told any more
 }
 
 // deliver offers something on the goroutine of the Executor until it is taken, or
 // nobody wants it any more.
-func (e *Executor) deliver(ctx context.Context, offer func(taken chan<- bool)) error {
+func (s *Sampler) deliver(ctx context.Context, offer func(taken chan<- bool)) error {
 	for {
 		taken := make(chan bool, 1)
-		e.cfg.Post(func() {
+		s.e.Post(func() {
 			if ctx.Err() == nil {
 				offer(taken)
 			}
