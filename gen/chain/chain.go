@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"maps"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/sample"
 	"nxvk/gen/wire"
@@ -40,7 +41,7 @@ type shader struct {
 	name  string
 	code  []uint32
 	about *spirv.Interface
-	pipe  *exec.Kernel
+	pipe  *kernels.Kernel
 	lag   lag
 
 	feed   *exec.Feed // of the session that defined it
@@ -265,7 +266,7 @@ func (c *Chains) readyShader(l *exec.Lane, r *wire.Chain) (s *shader, wait queue
 	}
 	c.clock++
 	s.at = c.clock
-	wait, err = s.pipe.Ready(l)
+	wait, err = c.e.Ready(l, s.pipe)
 	if wait != 0 {
 		return nil, wait, nil
 	}

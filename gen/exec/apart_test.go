@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -49,7 +50,7 @@ func TestPlanApart(t *testing.T) {
 	}
 	for _, oneByOne := range []bool{true, false} {
 		r.exec.cfg.OneByOne = oneByOne
-		clear(r.exec.plans)
+		r.exec.kernels.Clear()
 		clear(r.exec.forms)
 		l := r.session()
 		r.tensor(l, 1, 3, 1, 2)
@@ -122,7 +123,7 @@ func TestUploadAfterCancel(t *testing.T) {
 	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
 		(<-r.posted)() // until a piece is recorded
 	}
-	r.exec.cancelFeed(l.feed, &wire.Fault{Kind: wire.Deadline, Err: errBeingMade})
+	r.exec.cancelFeed(l.feed, &wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
 	for _, at := range []int{0, stagedPiece/4 - 1, n - 1} {
 		got, err := r.read(l, 2, at, 1)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/vulkan"
@@ -81,7 +82,7 @@ func (p *progress) begin(now time.Time) {
 }
 
 // effort is what the work of a lane is part of; nil is an instruction of few dispatches.
-func (l *Lane) effort(p *planned) *effort {
+func (l *Lane) effort(p *kernels.Plan) *effort {
 	switch {
 	case l.run != nil && l.run.in != nil:
 		return &l.run.effort

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -89,7 +90,7 @@ type explainer struct {
 
 // explainer is one for the parameters that are literals in runs so far.
 func (e *Executor) explainer(p *Program) *explainer {
-	target := e.target
+	target := *e.target
 	x := &explainer{device: e.dev != nil, units: e.dev != nil && !e.cfg.OneByOne, cost: e.seconds, waits: maps.Clone(p.waits),
 		cutter: cutter{target: &target, eval: e.evaluator(), holes: make(map[*ops.Literal]ops.ID),
 			stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type), why: make(map[ops.ID][]string)}}
@@ -203,7 +204,7 @@ func (x *explainer) step(s *step) (Explained, error) {
 	default:
 		part.Kernels = x.kernels(plan)
 		x.plans[len(x.plans)-1] = measurable{operands: x.operands(s), results: s.in.Outs,
-			planned: &planned{Plan: plan, pipes: make([]*Kernel, len(plan.Steps))}}
+			Plan: &kernels.Plan{Plan: plan, Kernels: make([]*kernels.Kernel, len(plan.Steps))}}
 	}
 	return part, nil
 }

@@ -4,7 +4,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/target"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -34,7 +36,7 @@ func (e *Executor) Log() *zerolog.Logger { return &e.cfg.Log }
 func (e *Executor) Device() *vulkan.Device { return e.dev }
 
 // Target returns what the device can do.
-func (e *Executor) Target() synth.Target { return e.target }
+func (e *Executor) Target() synth.Target { return *e.target }
 
 // HostLimit returns how many elements work of the host has at most.
 func (e *Executor) HostLimit() int { return e.limit }
@@ -117,44 +119,35 @@ func (w *work) data(i int) []byte {
 }
 
 // WithKernel calls then when the pipeline of a kernel is made, at once where it is.
-func (e *Executor) WithKernel(k *synth.Kernel, then func(*Kernel, error)) {
-	e.tick()
-	c := e.kernel(k)
+func (e *Executor) WithKernel(k *synth.Kernel, then func(*kernels.Kernel, error)) {
+	c := e.kernels.Kernel(k)
 	tell := func() {
-		if c.gone { // while others were told
+		if c.Gone() { // while others were told
 			e.WithKernel(k, then)
 			return
 		}
-		then(c, c.err)
+		then(c, c.Err())
 	}
-	if !c.done {
-		c.then = append(c.then, tell)
+	if !c.Done() {
+		c.Then(tell)
 		return
 	}
 	tell()
 }
 
-// Foreign returns the pipeline of code that a client brought. It is kept until Release.
-func (e *Executor) Foreign(name string, code []uint32, layout vulkan.Layout) *Kernel {
-	c := e.pipeline(name, code, layout)
-	c.holders++
-	return c
+// Foreign returns the pipeline of code that a client brought. It is kept until its Release.
+func (e *Executor) Foreign(name string, code []uint32, layout vulkan.Layout) *kernels.Kernel {
+	return e.kernels.Foreign(name, code, layout)
 }
-
-// Release lets go of code that a client brought.
-func (c *Kernel) Release() { c.holders-- }
-
-// Gone reports whether the kernel has made room for others.
-func (c *Kernel) Gone() bool { return c.gone }
 
 // Ready reports whether the pipeline of a kernel is made; the lane waits for it. Where it
 // is, the error says why it could not be made.
-func (c *Kernel) Ready(l *Lane) (wait queue.Wait, err error) {
-	if !c.done {
-		c.waiting = append(c.waiting, l)
+func (e *Executor) Ready(l *Lane, k *kernels.Kernel) (wait queue.Wait, err error) {
+	if !k.Done() {
+		k.Then(func() { e.Resume(l) })
 		return queue.ForKernel, nil
 	}
-	return 0, c.err
+	return 0, k.Err()
 }
 
 // Alloc takes memory of the device, and waits for what the device is about to leave.
@@ -180,15 +173,15 @@ func (f *Feed) Copied(x []byte) (*vulkan.Buffer, error) {
 func (f *Feed) Upload(b *vulkan.Buffer, x []byte) error { return f.stream.Upload(b, 0, x) }
 
 // DispatchStep records the step of a plan.
-func (f *Feed) DispatchStep(c *Kernel, step *synth.Step, args []vulkan.Arg) error {
-	return f.exec.dispatch(f, c, step, args, pushOf(step))
+func (f *Feed) DispatchStep(c *kernels.Kernel, step *synth.Step, args []vulkan.Arg) error {
+	return f.exec.dispatch(f, c, step, args, target.Push(step))
 }
 
 // Dispatch records workgroups of code that a client brought.
-func (f *Feed) Dispatch(c *Kernel, args []vulkan.Arg, push []byte, groups uint32) error {
+func (f *Feed) Dispatch(c *kernels.Kernel, args []vulkan.Arg, push []byte, groups uint32) error {
 	f.exec.note(f)
 	f.exec.Counters.Dispatches++
-	return f.stream.Dispatch(c.pipe, args, push, groups, 1, 1)
+	return f.stream.Dispatch(c.Pipeline(), args, push, groups, 1, 1)
 }
 
 // ReadAll reads the beginnings of buffers back. What the device wrote is lent until

@@ -300,3 +300,21 @@ func (e *Executor) settle() {
 	}
 	e.awaitSilence()
 }
+
+// Abandon answers everything that waits with the loss of the device and
+// forgets the lanes.
+func (e *Executor) Abandon() {
+	lanes := e.lanes
+	e.lanes = make(map[*store.Session]*Lane)
+	e.imports, e.memory = nil, nil
+	for _, l := range lanes {
+		if l.feed != nil {
+			l.feed.throttled = nil
+		}
+		for _, f := range append(slices.Clone(l.forks), l) {
+			f.waits = 0
+			e.advance(f)
+		}
+	}
+	e.lanes = lanes
+}

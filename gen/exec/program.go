@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -19,10 +20,13 @@ const (
 	maxProgramSteps = 1 << 20
 )
 
+// room bounds what is kept of programs, their instructions, and instruction signatures.
+type room struct{ forms, programs, steps int }
+
 // program is a region that a session runs by its key. Its ids are slots, dense
 // from 1.
 type Program struct {
-	used
+	lru.Use
 	weight int   // instructions, as it came
 	err    error // it is malformed; every run says so
 	ready  bool  // it has been made
@@ -67,10 +71,10 @@ const longDefinition = 100
 // define keeps the definition of a program. A key that is defined stays as it
 // is.
 func (e *Executor) define(l *Lane, in *wire.Instr) (wait queue.Wait) {
-	e.tick()
+	e.clock.Tick()
 	m := &l.programs
 	if p := m.byKey[in.Key]; p != nil {
-		p.at = e.clock
+		p.Touch(&e.clock)
 		return 0
 	}
 	weight := weigh(in.Program)
@@ -103,7 +107,8 @@ func (e *Executor) define(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	if m.byKey == nil {
 		m.byKey = make(map[string]*Program)
 	}
-	p.at, p.weight = e.clock, weight
+	p.Touch(&e.clock)
+	p.weight = weight
 	e.roomForProgram(m, p.weight)
 	m.byKey[in.Key] = p
 	m.weight += p.weight
@@ -120,9 +125,9 @@ func loops(r *ops.Region) bool {
 // roomForProgram makes room for one more program of so many instructions.
 func (e *Executor) roomForProgram(m *programs, weight int) {
 	gone := func(p *Program) { m.weight -= p.weight }
-	evict(m.byKey, e.room.programs, e.clock, nil, gone)
+	lru.Evict(m.byKey, e.room.programs, &e.clock, nil, gone)
 	for m.weight+weight > e.room.steps && len(m.byKey) > 0 {
-		evict(m.byKey, 0, e.clock, nil, gone)
+		lru.Evict(m.byKey, 0, &e.clock, nil, gone)
 	}
 }
 
@@ -166,7 +171,7 @@ func (e *Executor) Program(l *Lane, key string) (*Program, error) {
 	case p.err != nil:
 		return nil, p.err
 	}
-	p.at = e.clock
+	p.Touch(&e.clock)
 	return p, nil
 }
 

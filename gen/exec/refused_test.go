@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nxvk/gen/exec/kernels"
 	"nxvk/ops"
 	"nxvk/vulkan"
 )
@@ -134,7 +135,7 @@ func TestRefusedPrompt(t *testing.T) {
 	promptly(t, -1, func(p, _ *rig) {
 		f := &refusals{}
 		r := newRig(p.T, device(p.T, vulkan.Options{Fault: f.fault()}))
-		r.exec.target, r.exec.limit, r.exec.cfg.Prompt, r.exec.cfg.OneByOne = p.exec.target, -1, true, true
+		*r.exec.target, r.exec.limit, r.exec.kernels.WarmUp, r.exec.cfg.OneByOne = *p.exec.target, -1, true, true
 		f.all.Store(true)
 		l, v := r.session(), f32(100)
 		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
@@ -151,9 +152,7 @@ func TestRefusedPrompt(t *testing.T) {
 			if !slices.Equal(got, first) {
 				r.Fatalf("round %d: other bits", round)
 			}
-			for _, c := range r.exec.kernels {
-				c.spent = math.MaxInt32 // it is earned
-			}
+			r.exec.kernels.Each(func(k *kernels.Kernel) { k.Charge(math.MaxInt32) }) // it is earned
 			r.free(l, 2)
 			r.built()
 		}

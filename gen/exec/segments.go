@@ -189,8 +189,8 @@ func (e *Executor) segmentBody(l *Lane, s *segment, live []byte) (*block, *tier)
 // aheadOf asks for the kernels of single instructions, which are compiled side by side.
 func (e *Executor) aheadOf(s *segment) {
 	for _, p := range s.plans {
-		if p != nil && p.err == nil {
-			e.ahead(p)
+		if p != nil && p.Err == nil {
+			e.kernels.Prefetch(p)
 		}
 	}
 }

@@ -83,9 +83,12 @@ func (p *Program) rarest() (key string) {
 	return key
 }
 
+// maxTiers bounds the tiers of a program, by which parameters are literals.
+const maxTiers = 16
+
 // fuse cuts a program into units, apart from the goroutine of the Executor.
 func (e *Executor) fuse(p *Program, t *tier, literal []byte) {
-	target, eval := e.target, e.evaluator()
+	target, eval := *e.target, e.evaluator()
 	e.form(t)
 	var c cutter
 	var body *block
@@ -117,4 +120,4 @@ func (e *Executor) Enough() int { return e.enough }
 
 // Building counts the plans and pipelines that are being made apart from the
 // goroutine of the Executor.
-func (e *Executor) Building() int { return e.building }
+func (e *Executor) Building() int { return e.building + e.kernels.Busy() }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/nuts"
 	"nxvk/vulkan"
 )
@@ -90,7 +90,7 @@ func (l *leaper) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) (
 	l.s.e.Post(func() { l.add(w) })
 	select {
 	case r := <-w.reply:
-		if exec.Refused(r.err) {
+		if kernels.Refused(r.err) {
 			l.refused.Store(true)
 			return l.onHost(ctx, metric, legs)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -74,7 +75,7 @@ func (s *Sampler) trajectory(l *exec.Lane, p *exec.Program) (*trajectory, queue.
 	}
 	region, target := p.Region, s.e.Target()
 	s.e.Aside(nil, "plan", func(*sched.Worker) error {
-		t.density = synth.NewDensity(region, data, exec.RegionKey(region))
+		t.density = synth.NewDensity(region, data, kernels.RegionKey(region))
 		_, t.err = synth.LowerLeapfrog(t.density, synth.Leapfrog{Instances: 1, Rows: 1}, &target)
 		return nil
 	}, func(err error) {
@@ -149,8 +150,8 @@ func (s *Sampler) leapfrogRows(d *density, data *deviceData, in leapInputs, done
 		done(Rows{}, s.e.DeviceError(err))
 		return
 	}
-	s.e.WithKernel(plan.Steps[0].Kernel, func(k *exec.Kernel, err error) {
-		d.steps.refused = d.steps.refused || exec.Refused(err)
+	s.e.WithKernel(plan.Steps[0].Kernel, func(k *kernels.Kernel, err error) {
+		d.steps.refused = d.steps.refused || kernels.Refused(err)
 		var outs []vulkan.Arg
 		var sizes []int
 		if err != nil {
@@ -242,7 +243,7 @@ func (x *deviceData) free() {
 // dispatch records a dispatch and gives the buffers of its results. The
 // kernel writes a row as soon as the step is taken, and they are all read, so it
 // writes where the host reads: nothing is left to copy when the last step is.
-func (s *Sampler) dispatch(f *exec.Feed, k *exec.Kernel, step *synth.Step, data *deviceData, in leapInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
+func (s *Sampler) dispatch(f *exec.Feed, k *kernels.Kernel, step *synth.Step, data *deviceData, in leapInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
 	var ins []*vulkan.Buffer
 	var args []vulkan.Arg
 	defer func() {

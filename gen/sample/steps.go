@@ -7,6 +7,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -44,7 +45,7 @@ func (s *Sampler) takeSteps(l *exec.Lane, d *density, c *wire.Leapfrog, done fun
 	leaper := s.newLeaper(d, 1)
 	s.leapfrogRows(d, leaper.data, requested(c), func(r Rows, err error) {
 		leaper.ended()
-		if exec.Refused(err) {
+		if kernels.Refused(err) {
 			err = s.stepsOnHost(l, d, c, done)
 			if err == nil {
 				return

@@ -27,7 +27,7 @@ type DeviceConfig struct {
 	Vulkan    *vulkan.Device   // nil is the host
 	Host      *exec.HostMemory // see exec.Config
 	Work      *sched.Pool      // the processors that sessions of all devices share
-	Target    synth.Target     // what exec.Probe says of it
+	Target    synth.Target     // what target.Probe says of it
 	Limit     int64            // bytes a session may hold unless it says otherwise
 	Deadline  time.Duration    // of an instruction or a run unless a session says a shorter one; 0 is none
 	HostLimit int              // see exec.Config

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"nxvk/gen/exec"
 	"nxvk/gen/exec/exectest"
+	"nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/vulkan"
 )
@@ -38,7 +38,7 @@ func Crowd(ctx context.Context, c CrowdConfig) error {
 		return err
 	}
 	defer dev.Close()
-	target, err := exec.Probe(dev)
+	target, err := target.Probe(dev)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"nxvk/gen/exec"
 	"nxvk/gen/exec/exectest"
+	"nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
@@ -40,7 +40,7 @@ func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, sy
 	if err != nil {
 		return nil, err
 	}
-	target, err := exec.Probe(dev)
+	target, err := target.Probe(dev)
 	if err != nil {
 		return nil, errors.Join(err, dev.Close())
 	}

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"nxvk/gen/exec"
 	"nxvk/gen/exec/exectest"
+	probe "nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
@@ -60,7 +60,7 @@ func open() {
 		absent = err
 		return
 	}
-	if target, err = exec.Probe(d); err != nil {
+	if target, err = probe.Probe(d); err != nil {
 		absent = err
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/target"
 	"nxvk/gen/sample"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -37,14 +38,14 @@ type Driver struct {
 // New drives a device, or the host where it is nil. hostLimit is that of
 // exec.Config; below zero the device computes whatever it can.
 func New(d *vulkan.Device, hostLimit int) (*Driver, error) {
-	var target synth.Target
+	var known synth.Target
 	if d != nil {
 		var err error
-		if target, err = exec.Probe(d); err != nil {
+		if known, err = target.Probe(d); err != nil {
 			return nil, err
 		}
 	}
-	return NewFor(d, target, hostLimit), nil
+	return NewFor(d, known, hostLimit), nil
 }
 
 // NewFor is New for a device of which the target is known.

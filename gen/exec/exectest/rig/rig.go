@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -67,15 +68,15 @@ func Device(t *testing.T, o vulkan.Options) *vulkan.Device {
 func New(t *testing.T, d *vulkan.Device, change ...func(*exec.Config)) *Rig {
 	t.Helper()
 	r := &Rig{T: t, Dev: d, Posted: make(chan func(), 1<<16)}
-	target := synth.Target{}
+	known := synth.Target{}
 	if d != nil {
 		var err error
-		if target, err = exec.Probe(d); err != nil {
+		if known, err = target.Probe(d); err != nil {
 			t.Fatal(err)
 		}
 	}
 	cfg := exec.Config{
-		Device: d, Target: target, HostLimit: -1,
+		Device: d, Target: known, HostLimit: -1,
 		Post: func(f func()) { r.Posted <- f },
 		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
 	}

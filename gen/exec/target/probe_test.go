@@ -1,6 +1,7 @@
-package exec
+package target
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -39,7 +40,14 @@ func TestNear(t *testing.T) {
 // The tanh that is made of a device's own exponential is one, and as good as the library's
 // where the probe says so.
 func TestExponential(t *testing.T) {
-	d := device(t, vulkan.Options{})
+	d, err := vulkan.Open("", vulkan.Options{Watchdog: -1}) // a busy machine is no lost device
+	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
+		t.Skipf("no device: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
 	target, err := Probe(d)
 	if err != nil {
 		t.Fatal(err)

@@ -1,15 +1,12 @@
-package exec
+package target
 
 import (
-	"slices"
-
-	"nxvk/gen/store"
 	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
-// targetOf tells the kernel compiler what a device can do.
-func targetOf(info vulkan.Info) synth.Target {
+// Of tells the kernel compiler what a device can do.
+func Of(info vulkan.Info) synth.Target {
 	f, l := info.Features, info.Limits
 	return synth.Target{
 		CPU:         info.Kind == vulkan.CPU,
@@ -40,10 +37,10 @@ func targetOf(info vulkan.Info) synth.Target {
 	}
 }
 
-// layoutOf is the interface of a kernel. The push constants of a kernel that
+// Layout is the interface of a kernel. The push constants of a kernel that
 // takes addresses begin with them; a layout counts only what follows. Code that
 // counts on the size of subgroups asks for it where the device has a choice.
-func layoutOf(k *synth.Kernel, info vulkan.Info) vulkan.Layout {
+func Layout(k *synth.Kernel, info vulkan.Info) vulkan.Layout {
 	push := k.PushBytes
 	if k.Addresses {
 		push -= 8 * k.Buffers
@@ -55,20 +52,7 @@ func layoutOf(k *synth.Kernel, info vulkan.Info) vulkan.Layout {
 	return l
 }
 
-// Abandon answers everything that waits with the loss of the device and
-// forgets the lanes.
-func (e *Executor) Abandon() {
-	lanes := e.lanes
-	e.lanes = make(map[*store.Session]*Lane)
-	e.imports, e.memory = nil, nil
-	for _, l := range lanes {
-		if l.feed != nil {
-			l.feed.throttled = nil
-		}
-		for _, f := range append(slices.Clone(l.forks), l) {
-			f.waits = 0
-			e.advance(f)
-		}
-	}
-	e.lanes = lanes
+// Compile compiles a kernel for a device.
+func Compile(d *vulkan.Device, k *synth.Kernel) (*vulkan.Pipeline, error) {
+	return d.Pipeline(k.Name, k.Code, Layout(k, d.Info()))
 }

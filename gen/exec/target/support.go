@@ -1,4 +1,4 @@
-package exec
+package target
 
 import (
 	"nxvk/fallback"
@@ -13,7 +13,7 @@ func Support(info *vulkan.Info, op ops.Op, d ops.DType) (synth.Place, string) {
 	if info == nil {
 		return synth.Support(op, d, nil, fallback.Computes)
 	}
-	target := targetOf(*info)
+	target := Of(*info)
 	return synth.Support(op, d, &target, fallback.Computes)
 }
 

@@ -1,4 +1,4 @@
-package exec
+package target
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+	"unsafe"
 
 	"nxvk/ops"
 	"nxvk/synth"
@@ -23,7 +24,7 @@ const probed = 1 << 14
 // correctly, whether subnormals survive, and how good the exponential of a GPU is. It
 // waits for the device, and so is not for the goroutine of an Executor.
 func Probe(d *vulkan.Device) (synth.Target, error) {
-	t := targetOf(d.Info())
+	t := Of(d.Info())
 	raw := t
 	raw.PreciseDiv, raw.Subnormals = true, true
 	normal, tiny := samples(0x1p-40, 0x1p40), samples(0x1p-149, 0x1p-130)
@@ -93,7 +94,7 @@ func rounding(d *vulkan.Device, t synth.Target) (synth.Rounding, error) {
 	if err != nil {
 		return synth.Unlike, err
 	}
-	x, y := whole(encode(v[:probed])), make([]byte, 4*probed)
+	x, y := Whole(encode(v[:probed])), make([]byte, 4*probed)
 	for _, t.Rounds = range []synth.Rounding{synth.Twice, synth.Once} {
 		for i := range plan.Steps {
 			s := &plan.Steps[i]
@@ -101,7 +102,7 @@ func rounding(d *vulkan.Device, t synth.Target) (synth.Rounding, error) {
 			if host == nil {
 				return synth.Unlike, nil
 			}
-			host(nil, [][]byte{x, y}, pushOf(s), s.Grid)
+			host(nil, [][]byte{x, y}, Push(s), s.Grid)
 		}
 		if bytes.Equal(y, encode(got)) {
 			return t.Rounds, nil
@@ -175,7 +176,7 @@ func probePlan(op ops.Op, t *synth.Target) (*synth.Plan, error) {
 func dispatch(d *vulkan.Device, s *vulkan.Stream, plan *synth.Plan, bufs []*vulkan.Buffer) error {
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
-		pipe, err := d.Pipeline(step.Kernel.Name, step.Kernel.Code, layoutOf(step.Kernel, d.Info()))
+		pipe, err := d.Pipeline(step.Kernel.Name, step.Kernel.Code, Layout(step.Kernel, d.Info()))
 		if err != nil {
 			return err
 		}
@@ -187,16 +188,16 @@ func dispatch(d *vulkan.Device, s *vulkan.Stream, plan *synth.Plan, bufs []*vulk
 			}
 			args[j] = vulkan.Arg{Buffer: b, Access: vulkan.Access(a.Access)}
 		}
-		if err := s.Dispatch(pipe, args, pushOf(step), step.Grid[0], step.Grid[1], step.Grid[2]); err != nil {
+		if err := s.Dispatch(pipe, args, Push(step), step.Grid[0], step.Grid[1], step.Grid[2]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pushOf is what a step pushes besides the addresses of its buffers, which the
+// Push is what a step pushes besides the addresses of its buffers, which the
 // stream writes itself.
-func pushOf(s *synth.Step) []byte {
+func Push(s *synth.Step) []byte {
 	if s.Kernel.Addresses {
 		return s.Push[8*len(s.Args):]
 	}
@@ -231,4 +232,14 @@ func encode(v []float32) []byte {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 	}
 	return b
+}
+
+// Whole is memory that begins at a multiple of 8 bytes and ends at a whole word: the
+// same where it does, or else a copy.
+func Whole(b []byte) []byte {
+	n := (len(b) + 3) / 4 * 4
+	if n <= cap(b) && uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 == 0 {
+		return b[:n]
+	}
+	return append(make([]byte, 0, n+8), b...)[:n]
 }
