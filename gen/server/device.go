@@ -9,8 +9,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/chain"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/sample"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
@@ -25,13 +27,13 @@ type DeviceConfig struct {
 	Vulkan    *vulkan.Device   // nil is the host
 	Host      *exec.HostMemory // see exec.Config
 	Work      *sched.Pool      // processors that the sessions of all devices share
-	Target    synth.Target     // what exec.Probe returned for it
+	Target    synth.Target     // what target.Probe returned for it
 	Limit     int64            // maximum bytes per session; 0 is no limit
 	Deadline  time.Duration    // maximum time of an instruction or a run; 0 is no limit
 	HostLimit int              // see exec.Config
 	OneByOne  bool             // see exec.Config
 	Prompt    bool             // see exec.Config
-	Shaders   bool             // see exec.Config
+	Shaders   bool             // clients may bring shaders of their own
 	Watcher   Watcher
 	// Direct delivers the messages of other nodes to an inbox instead of the actor's
 	// mailbox, until stop is called: see dist.Node.
@@ -58,6 +60,8 @@ type Device struct {
 	mailbox     mailbox
 	indirect    func() // ends the delivery of cfg.Direct
 	exec        *exec.Executor
+	sampler     *sample.Sampler
+	chains      *chain.Chains
 	incarnation uint64
 	sessions    map[gen.PID]*store.Session
 	sweeping    map[gen.PID]bool // sessions that have not answered the latest sweep
@@ -107,9 +111,9 @@ func (d *Device) open(dev *vulkan.Device) {
 		HostLimit: d.cfg.HostLimit,
 		OneByOne:  d.cfg.OneByOne,
 		Prompt:    d.cfg.Prompt,
-		Shaders:   d.cfg.Shaders,
 		Completed: d.observeSubmission,
 	})
+	d.sampler, d.chains = sample.New(d.exec), chain.New(d.exec, d.cfg.Shaders)
 }
 
 // HandleMessage passes a message of Ergo to the mailbox.

@@ -8,6 +8,7 @@ import (
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
 
+	"nxvk/gen/chain"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
 	"nxvk/gen/exec/queue"
@@ -90,15 +91,15 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	case wire.StartSample:
 		d.startSample(c, lane, pid, r.Sample)
 	case wire.ChainSteps:
-		d.exec.Chain(lane, r.Chain, d.replyRows(c))
+		d.chains.Chain(lane, r.Chain, d.replyRows(c))
 	case wire.Shader:
-		d.exec.Shader(lane, r.Key, func(s exec.ShaderInfo, err error) {
+		d.chains.Shader(lane, r.Key, func(s chain.ShaderInfo, err error) {
 			d.replyResult(c, func() etf.Term { return shaderTerm(s) }, err)
 		})
 	case wire.LeapfrogSteps:
-		d.exec.Leapfrog(lane, r.Leapfrog, d.replyRows(c))
+		d.sampler.Leapfrog(lane, r.Leapfrog, d.replyRows(c))
 	case wire.Summarize:
-		d.exec.Summarize(lane, r.Summary, func(list []nuts.Summary, err error) {
+		d.sampler.Summarize(lane, r.Summary, func(list []nuts.Summary, err error) {
 			d.replyResult(c, func() etf.Term { return summariesTerm(list) }, err)
 		})
 	case wire.Explain:

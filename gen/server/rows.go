@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"sync/atomic"
 
+	"nxvk/gen/chain"
 	"nxvk/gen/etf"
-	"nxvk/gen/exec"
+	"nxvk/gen/sample"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 )
 
 // replyRows returns a function that answers with the results of leapfrog steps, large ones
 // without a copy.
-func (d *Device) replyRows(c dist.Call) func(exec.Rows, error) {
-	return func(r exec.Rows, err error) {
+func (d *Device) replyRows(c dist.Call) func(sample.Rows, error) {
+	return func(r sample.Rows, err error) {
 		if err != nil {
 			d.reply(c, wire.Failure(err))
 			return
@@ -56,7 +57,7 @@ func (d *Device) replyParts(c dist.Call, parts [][]byte, release func()) {
 
 // shaderTerm tells whether the log densities of a shader lag by one step: lags => true, false,
 // or unknown before the trial steps.
-func shaderTerm(s exec.ShaderInfo) etf.Term {
+func shaderTerm(s chain.ShaderInfo) etf.Term {
 	lags := etf.Term(etf.Atom("unknown"))
 	if s.Tried {
 		lags = s.Lags

@@ -12,6 +12,7 @@ import (
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
 	"nxvk/gen/nuts"
+	"nxvk/gen/sample"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 )
@@ -19,15 +20,15 @@ import (
 // startSample starts a run of chains. Draws go to the process that asked, as fast as its
 // connection and its credit allow.
 func (d *Device) startSample(c dist.Call, lane *exec.Lane, pid gen.PID, s *wire.Sample) {
-	d.exec.Sample(lane, s, func(run int, err error) {
+	d.sampler.Sample(lane, s, func(run int, err error) {
 		d.replyResult(c, func() etf.Term { return int64(run) }, err)
-	}, func(run int, k exec.Chunk) bool { return !errors.Is(d.tell(pid, d.chunkTerm(run, k)), dist.ErrBusy) })
+	}, func(run int, k sample.Chunk) bool { return !errors.Is(d.tell(pid, d.chunkTerm(run, k)), dist.ErrBusy) })
 }
 
 // stopSample ends a run of chains. Each chain sends a last message.
 func (d *Device) stopSample(c dist.Call, lane *exec.Lane, run int) {
 	var err error
-	if !d.exec.Stop(lane, run) {
+	if !d.sampler.Stop(lane, run) {
 		err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the session has no run of chains with the number %d", run)}
 	}
 	d.replyOK(c, err)
@@ -45,7 +46,7 @@ func (d *Device) takeCredit(sender gen.PID, t etf.Tuple) bool {
 		return true
 	}
 	if s, ok := d.sessions[sender]; ok {
-		d.exec.More(d.exec.Lane(s), run, count)
+		d.sampler.More(d.exec.Lane(s), run, count)
 	}
 	return true
 }
@@ -53,7 +54,7 @@ func (d *Device) takeCredit(sender gen.PID, t etf.Tuple) bool {
 // chunkTerm is {nxvk_draws, Server, Run, Chain, Phase, Count, Positions, Statistics},
 // or {nxvk_chain, Server, Run, Chain, Result} at the end of a chain, or
 // {nxvk_progress, Server, Run, Chains} in between.
-func (d *Device) chunkTerm(run int, k exec.Chunk) etf.Term {
+func (d *Device) chunkTerm(run int, k sample.Chunk) etf.Term {
 	server := etf.Atom(d.cfg.Name)
 	if k.Report != nil {
 		return etf.Tuple{etf.Atom("nxvk_progress"), server, int64(run), progress(k.Report)}
@@ -77,7 +78,7 @@ func (d *Device) chunkTerm(run int, k exec.Chunk) etf.Term {
 	return etf.Tuple{etf.Atom("nxvk_draws"), server, int64(run), int64(k.Chain), phase, int64(len(k.Draws)), q, stats}
 }
 
-func chainEnd(k exec.Chunk) etf.Term {
+func chainEnd(k sample.Chunk) etf.Term {
 	err := k.Err
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -118,7 +119,7 @@ func summariesTerm(list []nuts.Summary) etf.Term {
 }
 
 // progress has six numbers for each chain, in the order of gen/README.md.
-func progress(chains []exec.Progress) (b []byte) {
+func progress(chains []sample.Progress) (b []byte) {
 	for _, p := range chains {
 		for _, n := range [5]int{p.Warmup.Done, p.Draws.Done, p.Warmup.Divergent, p.Draws.Divergent, p.Steps} {
 			b = appendFloat(b, float64(n))

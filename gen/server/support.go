@@ -3,7 +3,7 @@ package server
 import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/target"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 	"nxvk/ops"
@@ -12,7 +12,7 @@ import (
 
 // computes reports whether a device computes with a type: whether it can add.
 func computes(i *vulkan.Info, t ops.DType) bool {
-	_, why := exec.Support(i, ops.Add, t)
+	_, why := target.Support(i, ops.Add, t)
 	return why == ""
 }
 
@@ -28,7 +28,7 @@ func (m *Manager) answerSupport(c dist.Call) {
 	account := m.cfg.Work.Account()
 	account.Start("support", func(w *sched.Worker) error {
 		for _, i := range infos {
-			list = append(list, exceptionTerms(exec.Exceptions(i)))
+			list = append(list, exceptionTerms(target.Exceptions(i)))
 			if err := w.Yield(); err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func (m *Manager) answerSupport(c dist.Call) {
 }
 
 // exceptionTerms maps each operation to tuples of place, types and reason.
-func exceptionTerms(all []exec.Exception) etf.Map {
+func exceptionTerms(all []target.Exception) etf.Map {
 	var m etf.Map
 	for _, x := range all {
 		types := etf.List{}

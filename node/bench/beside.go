@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 )
 
@@ -30,7 +30,7 @@ type besideRow struct {
 
 // BesideRound is one process of Beside.
 func BesideRound(device string, f Format) error {
-	h, err := harnessOf(device, drive.NewPrompt)
+	h, err := harnessOf(device, exectest.NewPrompt)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 )
 
@@ -55,7 +55,7 @@ func (h *harness) smallOperands(p *ops.Region) (outs []ops.Type, operands []ops.
 
 // ColdRound is one process of Cold.
 func ColdRound(device string, f Format) error {
-	h, err := harnessOf(device, drive.NewPrompt)
+	h, err := harnessOf(device, exectest.NewPrompt)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"nxvk/gen/exec"
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
+	"nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/vulkan"
 )
@@ -38,11 +38,11 @@ func Crowd(ctx context.Context, c CrowdConfig) error {
 		return err
 	}
 	defer dev.Close()
-	target, err := exec.Probe(dev)
+	target, err := target.Probe(dev)
 	if err != nil {
 		return err
 	}
-	h := &harness{drive.NewFor(dev, target, -1), make(map[string]ops.ID)}
+	h := &harness{exectest.NewFor(dev, target, -1), make(map[string]ops.ID)}
 	defer h.Close()
 	info := dev.Info()
 	fmt.Printf("%s: %d queues, %d busy sessions with %d×%d matrices, pieces of %v\n", info.Name, info.Queues, c.Hogs, c.Size, c.Size, c.Piece)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"nxvk/gen/exec"
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
+	"nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
@@ -14,25 +14,25 @@ import (
 
 // harness drives an executor and keeps its inputs.
 type harness struct {
-	*drive.Driver
+	*exectest.Driver
 	inputs map[string]ops.ID
 }
 
 // newHarness opens a device, with some passes and fusion rules disabled.
 func newHarness(device string, off synth.Rules) (*harness, error) {
-	return harnessOf(device, func(d *vulkan.Device, t synth.Target, limit int) *drive.Driver {
+	return harnessOf(device, func(d *vulkan.Device, t synth.Target, limit int) *exectest.Driver {
 		t.Off = off
-		return drive.NewFor(d, t, limit)
+		return exectest.NewFor(d, t, limit)
 	})
 }
 
 // harnessOf is newHarness with another driver.
-func harnessOf(device string, driver func(*vulkan.Device, synth.Target, int) *drive.Driver) (*harness, error) {
+func harnessOf(device string, driver func(*vulkan.Device, synth.Target, int) *exectest.Driver) (*harness, error) {
 	return openHarness(device, vulkan.Options{}, driver)
 }
 
 // openHarness is harnessOf with options of the device.
-func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, synth.Target, int) *drive.Driver) (*harness, error) {
+func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, synth.Target, int) *exectest.Driver) (*harness, error) {
 	if device == "host" {
 		return &harness{driver(nil, synth.Target{}, 0), make(map[string]ops.ID)}, nil
 	}
@@ -40,7 +40,7 @@ func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, sy
 	if err != nil {
 		return nil, err
 	}
-	target, err := exec.Probe(dev)
+	target, err := target.Probe(dev)
 	if err != nil {
 		return nil, errors.Join(err, dev.Close())
 	}

@@ -9,8 +9,8 @@ import (
 	"os"
 	"time"
 
-	"nxvk/gen/exec"
 	"nxvk/gen/nuts"
+	"nxvk/gen/sample"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -147,7 +147,7 @@ func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 		return c, errors.New("the sampler on the host dispatches nothing: name a device with --device")
 	}
 	before, start := h.Exec.Counters, time.Now()
-	err = h.Sample(s, func(k exec.Chunk) {
+	err = h.Sample(s, func(k sample.Chunk) {
 		for _, d := range k.Draws {
 			c.draws++
 			c.steps += d.Steps

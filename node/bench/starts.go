@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/node/archive"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -72,9 +72,9 @@ func StartsRound(device string, f Format) error {
 	if err != nil {
 		return err
 	}
-	h, err := openHarness(device, vulkan.Options{CacheDir: dir}, func(d *vulkan.Device, t synth.Target, limit int) *drive.Driver {
+	h, err := openHarness(device, vulkan.Options{CacheDir: dir}, func(d *vulkan.Device, t synth.Target, limit int) *exectest.Driver {
 		t.Archive = kept
-		return drive.NewPrompt(d, t, limit)
+		return exectest.NewPrompt(d, t, limit)
 	})
 	if err != nil {
 		return err
