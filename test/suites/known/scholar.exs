@@ -48,17 +48,6 @@ captured = "Nx lifts captured tensors of Nx.BinaryBackend alone into a numerical
       "doctest Scholar.Decomposition.PCA.transform/2 (4)"
     ]
   },
-  "scholar/decomposition/truncated_svd_test" => %{
-    there_too => [
-      "doctest Scholar.Decomposition.TruncatedSVD.fit/2 (1)",
-      "doctest Scholar.Decomposition.TruncatedSVD.fit_transform/2 (2)",
-      "fit test - all default options",
-      "fit_transform test - :num_components",
-      "fit_transform test - :num_iters",
-      "fit_transform test - :num_oversamples",
-      "fit_transform test - all default options"
-    ]
-  },
   "scholar/interpolation/bezier_spline_test" => %{
     there_too => [
       "bezier spline predict/2",
@@ -303,12 +292,6 @@ captured = "Nx lifts captured tensors of Nx.BinaryBackend alone into a numerical
       "doctest Scholar.Preprocessing.MinMaxScaler.fit_transform/2 (4)",
       "doctest Scholar.Preprocessing.MinMaxScaler.transform/2 (2)",
       "doctest Scholar.Preprocessing.MinMaxScaler.transform/2 (3)"
-    ]
-  },
-  "scholar/preprocessing/normalizer_test" => %{
-    there_too => [
-      "doctest Scholar.Preprocessing.Normalizer.fit_transform/2 (1)",
-      "doctest Scholar.Preprocessing.Normalizer.fit_transform/2 (2)"
     ]
   },
   "scholar/preprocessing/robust_scaler_test" => %{
