@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Package math reduces angles with too few digits of π: near its multiples the
-// sine and the cosine lose theirs. Angles are reduced here, below bigAngle in
-// two numbers of float64, beyond exactly, which nobody needs to be fast.
+// bigAngle is where exact reduction of angles begins. Package math reduces with too few digits
+// of π: near its multiples the sine and the cosine lose theirs. Below bigAngle an angle is
+// reduced in two float64, and beyond exactly, which need not be fast.
 const bigAngle = 1 << 29
 
 // π/2 in three parts of 53 bits.
@@ -18,8 +18,8 @@ const (
 	halfPi3 = -0x1.f1976b7ed8fbcp-110
 )
 
-// reduceAngle splits an angle into quarter turns, of which the last two bits
-// count, and an angle of at most π/4 in two parts.
+// reduceAngle splits an angle into quarter turns, modulo 4 in the last two bits, and an angle
+// of at most π/4 in two parts.
 func reduceAngle(x float64) (quadrant int, r, low float64) {
 	switch abs := math.Abs(x); {
 	case abs <= math.Pi/4 || math.IsNaN(x) || math.IsInf(x, 0):
@@ -35,8 +35,8 @@ func reduceAngle(x float64) (quadrant int, r, low float64) {
 	return int(n), r, low
 }
 
-// angleBits is enough for the largest number, and for what is left of one that
-// is very close to a multiple of π/2.
+// angleBits is enough for the largest number, and for the remainder of a number that is very
+// close to a multiple of π/2.
 const angleBits = 1024 + 192
 
 // quarter is π/2 in units of 2^-angleBits, by Machin's formula.
@@ -66,7 +66,7 @@ func arctan(unit *big.Int, num, den int64) *big.Int {
 	return sum
 }
 
-// reduceLarge is reduceAngle in whole numbers.
+// reduceLarge is reduceAngle in integer arithmetic.
 func reduceLarge(x float64) (quadrant int, r, low float64) {
 	m, e := math.Frexp(x)
 	fixed := big.NewInt(int64(math.Ldexp(m, 53)))

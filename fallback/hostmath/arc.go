@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// The arctangent of float64 by a table of angles, within 0.53 units in the last place,
-// for a quotient 0.55. With c the middle of the eighth of an octave that x is in,
+// The arctangent of float64 by a table of angles: within 0.53 units in the last place, and
+// within 0.55 for a quotient. An octave has eight cells; with c the middle of the cell of x,
 //
 //	atan(x) = atan(c) + atan(r),  r = (x - c) / (1 + c x),  |r| <= 1/32
 //
@@ -19,7 +19,7 @@ const (
 	arcStart     = (0x3ff-5)*arcPerOctave - 1 // 1/32 is in eighth 1
 	arcUnit      = 1 << 9                     // c is a multiple of its inverse
 
-	// The least relative error of atan(r) of this form for |r| <= 1/32: 2^-62.
+	// The minimax polynomial of atan(r) for |r| <= 1/32: relative error 2^-62.
 	atan3, atan5 = -0x1.55555555554edp-2, 0x1.999999979ea8bp-3
 	atan7, atan9 = -0x1.2492314344a57p-3, 0x1.c6396930f521dp-4
 )
@@ -53,7 +53,7 @@ func makeArcs() (table [arcCount]arcPoint) {
 // arcOf returns the point for the bits of a number that is not negative.
 func arcOf(x uint64) *arcPoint { return &arcs[min(max(int(x>>arcBits)-arcStart, 0), arcCount-1)] }
 
-// to is the arctangent of x >= 0, finite, in two parts.
+// to returns the arctangent of a finite x >= 0 in two parts.
 func (p *arcPoint) to(x float64) double {
 	r := (x*p.den - p.num) / (p.den + p.num*x)
 	r2 := r * r
@@ -90,13 +90,14 @@ func atanEnd(x float64) float64 {
 	return math.Copysign(math.Pi/2, x)
 }
 
-// halfPlane is where atan2 begins to count angles, and which way.
+// halfPlane is the angle that atan2 counts from, in two parts, and the direction.
 type halfPlane struct{ high, low, factor float64 }
 
 // halfPlanes are those of x >= 0 and x < 0.
 var halfPlanes = [2]halfPlane{{0, 0, 1}, {2 * halfPi, 2 * halfPi2, -1}}
 
-// Atan2 adds what the quotient lacks, over the slope of the arctangent there.
+// Atan2 is the angle of the point (x, y). It adds the rounding error of the quotient, times
+// the slope of the arctangent.
 func Atan2(y, x float64) float64 {
 	n, d := math.Abs(y), math.Abs(x)
 	q := n / d
@@ -164,6 +165,6 @@ func PhaseEach(x []float64) {
 	}
 }
 
-// high is x without the lower half of its digits: two such numbers have a product without
-// rounding.
+// high returns x without the lower half of its digits. The product of two such numbers is
+// exact.
 func high(x float64) float64 { return math.Float64frombits(math.Float64bits(x) &^ (1<<27 - 1)) }

@@ -10,10 +10,10 @@ import (
 //	asin(s) = s + s³ P(s²),  s <= 1/2
 //	asin(x) = π/2 - 2 asin(s),  s = √((1 - x)/2),  x > 1/2
 //
-// and acos(x) = π/2 - asin(x). What a root lacks of its digits is added. The case is
-// chosen by its bits: a branch would be taken at random.
+// and acos(x) = π/2 - asin(x). The rounding error of a root is added. The case is an index
+// that is computed from the bits of x, since branches would be mispredicted.
 const (
-	// The least relative error of asin(s) of this form for s <= 1/2: 2^-55.7.
+	// The minimax polynomial of asin(s) for s <= 1/2: relative error 2^-55.7.
 	asin3, asin5   = 0x1.5555555555387p-3, 0x1.333333336f8bbp-4
 	asin7, asin9   = 0x1.6db6db41d2236p-5, 0x1.f1c72c6dcc3f9p-6
 	asin11, asin13 = 0x1.6e89ef6f38324p-6, 0x1.1c6c2850f9af7p-6
@@ -71,7 +71,7 @@ func (cases *arcCases) each(xs []float64) {
 	}
 }
 
-// arcSeries is P, in the order of Estrin.
+// arcSeries is P by Estrin's scheme.
 func arcSeries(z float64) float64 {
 	z2 := z * z
 	z4 := z2 * z2
@@ -86,7 +86,7 @@ func pickBits(which uint64, x, y float64) float64 {
 	return math.Float64frombits(b ^ (b^math.Float64bits(x))&-which)
 }
 
-// end is what there is of 0, 1 and -1, and NaN where there is nothing.
+// end returns the result for 0, 1 and -1, and NaN beyond.
 func (c *arcCase) end(x float64) float64 {
 	if x != 0 && math.Abs(x) != 1 {
 		return math.NaN()

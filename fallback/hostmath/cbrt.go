@@ -15,8 +15,8 @@ const (
 	cbrtBits  = 52 - 7 // of a mantissa, below those that number the interval
 )
 
-// cbrtPart is 1/c and the three cube roots of 2^j c: the bits of the float next to
-// it, and what it lacks, relative to it.
+// cbrtPart is 1/c and the cube roots of 2^j c for j = 0, 1, 2: the bits of the nearest float64
+// and its rounding error, relative to it.
 type cbrtPart struct {
 	inverse float64
 	roots   [3]struct {
@@ -27,8 +27,8 @@ type cbrtPart struct {
 
 var cbrtTable = makeCbrtTable()
 
-// makeCbrtTable takes a step of Newton's from the float near the root, the difference
-// being exact.
+// makeCbrtTable takes a step of Newton's method from the float64 near the root, with an exact
+// difference.
 func makeCbrtTable() (table [cbrtParts]cbrtPart) {
 	const precision = 200
 	number := func(x float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(x) }
@@ -72,7 +72,7 @@ func Cbrt(x float64) float64 {
 	return y + y*(root.tail+r*(c1+r*c2+r2*(c3+r*c4+r2*(c5+r*c6))))
 }
 
-// cbrtFar is the cube root of what is no normal number.
+// cbrtFar is the cube root of a number that is not normal.
 func cbrtFar(x float64) float64 {
 	if x == 0 || x != x || math.IsInf(x, 0) {
 		return x

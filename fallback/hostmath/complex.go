@@ -6,8 +6,8 @@ import (
 )
 
 // The complex functions follow the formulas of Elixir's Complex, which fix the branch of
-// every inverse. Where a part is infinite or NaN, tangents and inverse functions are what
-// the arithmetic there makes of them, NaN for the most part, and not their limits.
+// every inverse. Where a part is infinite or NaN, tangents and inverse functions give what the
+// arithmetic of these formulas gives, which is NaN as a rule, and not their limits.
 
 // indicator is 1 where a condition holds, and 0 elsewhere.
 func indicator(holds bool) complex128 {
@@ -20,9 +20,9 @@ func indicator(holds bool) complex128 {
 // isFinitePair reports whether both parts are finite.
 func isFinitePair(z complex128) bool { return z-z == 0 }
 
-// Csqrt is the principal root. On the negative axis it is the upper one,
-// whatever the sign of a zero imaginary part: Elixir's comparison sees none,
-// and the branches of the inverse functions follow from it.
+// Csqrt is the principal root. On the negative axis it is the upper one, whatever the sign of
+// a zero imaginary part: Elixir's comparison ignores that sign, and the branches of the
+// inverse functions follow from this root.
 func Csqrt(z complex128) complex128 {
 	if imag(z) == 0 {
 		z = complex(real(z), 0)

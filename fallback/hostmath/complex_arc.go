@@ -5,13 +5,13 @@ import (
 	"math/cmplx"
 )
 
-// The complex logarithms and inverse functions. Which branch is meant is fixed by
-// the formulas of Elixir's Complex; where those cancel, the ways to the values are
-// Kahan's (Branch Cuts for Complex Elementary Functions, 1987), so each result is
-// within a few units in the last place of its magnitude. On a cut the formulas see
-// no sign of a zero part, which the ways would, so it is set first.
+// The complex logarithms and inverse functions. The formulas of Elixir's Complex fix their
+// branches. Where these formulas cancel, the values are computed as Kahan does (Branch Cuts for
+// Complex Elementary Functions, 1987), so each result is within a few units in the last place
+// of its magnitude. On a branch cut the formulas ignore the sign of a zero part and Kahan's
+// algorithms do not, so that sign is set first.
 
-// upper is a part of a number, with the sign of s where it is zero.
+// upper returns a part of a number, with the sign of s where the part is zero.
 func upper(part, s float64) float64 {
 	if part == 0 {
 		return math.Copysign(0, s)
@@ -19,8 +19,8 @@ func upper(part, s float64) float64 {
 	return part
 }
 
-// logAbs is the logarithm of |z|. Near the unit circle it is half of
-// log1p(|z|² - 1), which is computed without the difference.
+// logAbs is the logarithm of |z|. Near the unit circle it is half of log1p(|z|² - 1), where
+// |z|² - 1 is a sum that does not cancel.
 func logAbs(x, y float64) float64 {
 	a, b := math.Abs(x), math.Abs(y)
 	if a < b {
@@ -137,8 +137,8 @@ func Catanh(z complex128) complex128 {
 	return complex(math.Copysign(near, x), 0.5*Atan2(2*v, (1-u)*(1+u)-v*v))
 }
 
-// Catan is i (log(1 - iz) - log(1 + iz)) / 2, by way of atanh, whose part has the
-// sign of its own.
+// Catan is i (log(1 - iz) - log(1 + iz)) / 2, computed by Catanh, with the sign of a zero part
+// kept.
 func Catan(z complex128) complex128 {
 	v := upper(real(z), imag(z))
 	w := Catanh(complex(imag(z), v))

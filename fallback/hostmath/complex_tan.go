@@ -5,11 +5,11 @@ import (
 	"math/cmplx"
 )
 
-// The complex functions with poles. Formulas that add exponentials cancel there;
-// these do not, so each part is within a few units in the last place of the
-// result's magnitude.
+// The complex functions with poles. Sums of exponentials cancel near these poles. The formulas
+// here do not, so each part is within a few units in the last place of the result's magnitude.
 
-// tanhOne is where tanh is 1 but for less than a unit in the last place.
+// tanhOne is the argument from which on tanh differs from 1 by less than a unit in the last
+// place.
 const tanhOne = 22
 
 // Ctanh is Kahan's (Branch Cuts for Complex Elementary Functions, 1987), of

@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// The error function, its complement and its inverse by tables of Taylor polynomials
-// around the middles of cells that cover the range. What a function is there has more
-// digits than a float64, so that the sum rounds about once. Tables are made when a
-// function is first asked for.
+// The error function, its complement and its inverse by tables of Taylor polynomials around
+// the middles of cells that cover the range. The value of the function there has more digits
+// than a float64, so that the sum rounds about once. The tables are made at the first call.
 
 // cell is the Taylor polynomial of a function around a point: value + tail +
 // slope (x - at) + ... .
@@ -19,7 +18,7 @@ type cell struct {
 	more        [8]float64 // the coefficients from that of the square on
 }
 
-// rest is the polynomial at x = at + d without value.
+// rest is the polynomial at x = at + d, less value.
 func (c *cell) rest(d float64) float64 {
 	d2 := d * d
 	return c.tail + d*c.slope + d2*(c.more[0]+d*c.more[1]+
@@ -43,8 +42,7 @@ var (
 	scaledTable = sync.OnceValue(makeScaled)
 )
 
-// ErfEach takes the error function of each element, within 0.7 units in the last
-// place.
+// ErfEach replaces each element by its error function, within 0.7 units in the last place.
 func ErfEach(x []float64) {
 	table := erfTable()
 	for i, v := range x {
@@ -59,8 +57,8 @@ func ErfEach(x []float64) {
 	}
 }
 
-// ErfcEach takes 1 - erf of each element, within 0.55 units in the last place,
-// subnormal results within 0.76.
+// ErfcEach replaces each element by 1 - erf, within 0.55 units in the last place; subnormal
+// results are within 0.76.
 func ErfcEach(x []float64) {
 	table := erfTable()
 	for i, v := range x {
@@ -78,9 +76,9 @@ func ErfcEach(x []float64) {
 	}
 }
 
-// erfcFar is erfc where it is close to 2 and where it is exp(-x^2) times the scaled
-// complement. The square is split in two numbers, and the product is taken of parts
-// that have no more digits together than a float64.
+// erfcFar is erfc where it is close to 2, and where it is exp(-x^2) times the scaled complement.
+// The square is split in two numbers, and the factors of the product in parts whose products
+// are exact.
 func erfcFar(x float64) float64 {
 	switch {
 	case x != x:
@@ -108,8 +106,7 @@ func scaledCell(x float64) *cell {
 	return &scaledTable()[math.Float64bits(x)>>(52-scaledLog)-1023<<scaledLog]
 }
 
-// ErfInvEach takes the inverse of erf of each element, within one unit in the last
-// place.
+// ErfInvEach replaces each element by its inverse of erf, within one unit in the last place.
 func ErfInvEach(x []float64) {
 	table := invTable()
 	for i, v := range x {
@@ -124,15 +121,15 @@ func ErfInvEach(x []float64) {
 	}
 }
 
-// erfInvGuess are the coefficients of a polynomial p, the highest first: where
-// v = sqrt(-log(1 - x)), v + p(1/(v + 2)) is the inverse of erf at x but for
-// 2^-26, as long as 1 - x is below 0.1565. They interpolate it at Chebyshev's points.
+// erfInvGuess has the coefficients of a polynomial p, the highest first, that interpolates at
+// Chebyshev's points: with v = sqrt(-log(1 - x)), v + p(1/(v + 2)) differs from the inverse of
+// erf at x by at most 2^-26, for 1 - x below 0.1565.
 var erfInvGuess = [...]float64{
 	-1775.705111281, 2392.515483966, -1228.493364475, 312.8030429944, -14.53551706703,
 	-12.2613057399, 4.227102003379, -1.831894469033, -0.01414871555382,
 }
 
-// erfInvFar is a step of Halley's from a guess: with the scaled complement w and
+// erfInvFar is a step of Halley's method from a guess. With the scaled complement w and
 // z = 1 - |x|,
 //
 //	(erfc(y) - z) / -erfc'(y) = sqrt(π)/2 (w(y) - z exp(y^2)).

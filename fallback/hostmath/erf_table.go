@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// The tables of erf.go. Values come from math/big; coefficients, whose last digits do
-// not count, from recurrences.
+// The tables of erf.go. math/big gives the values. Recurrences give the coefficients, whose
+// last digits do not matter.
 
 const (
 	erfSlope = 2 / math.SqrtPi // of erf at 0
@@ -18,15 +18,15 @@ var bigSlope, _ = bigNumber(0).SetString("1.128379167095512573896158903121545171
 
 func bigNumber(x float64) *big.Float { return new(big.Float).SetPrec(128).SetFloat64(x) }
 
-// split gives the float64 next to x and what it lacks.
+// split returns the float64 nearest to x, and its rounding error.
 func split(x *big.Float) (near, tail float64) {
 	near, _ = x.Float64()
 	tail, _ = new(big.Float).Sub(x, bigNumber(near)).Float64()
 	return near, tail
 }
 
-// middle is the middle of the cell from i/cells on; that of the first one is 0, so
-// that its polynomial has all digits of the smallest numbers.
+// middle is the middle of the cell from i/cells on. The middle of the first cell is 0, so that
+// its polynomial has all digits of the smallest numbers.
 func middle(i, cells int) float64 {
 	if i == 0 {
 		return 0
@@ -34,8 +34,8 @@ func middle(i, cells int) float64 {
 	return (float64(i) + 0.5) / float64(cells)
 }
 
-// hermite gives the coefficients around x, from that of the square on, of a function
-// whose derivative at x is a and whose second derivative is -2x times the first.
+// hermite returns the coefficients around x, from that of the square on, of a function whose
+// derivative at x is a and whose second derivative is -2x times the first.
 func hermite(x, a float64) (more [8]float64) {
 	before := 0.0
 	for k := range more {
@@ -46,9 +46,9 @@ func hermite(x, a float64) (more [8]float64) {
 	return more
 }
 
-// makeErf adds up integrals of 2/sqrt(π) exp(-x^2) from the middle of a cell to the
-// next, over 2h around an edge: there they are 2h times the function but for a
-// correction of few digits. What is between -h and h is twice erf(h).
+// makeErf adds up the integrals of 2/sqrt(π) exp(-x^2) from the middle of a cell to the next
+// one, a distance of 2h around an edge. Each is 2h times the function at the edge and a small
+// correction. The integral from -h to h is twice erf(h).
 func makeErf() *[erfWhole * erfCells]cell {
 	const h = 0.5 / erfCells
 	var table [erfWhole * erfCells]cell
@@ -84,8 +84,8 @@ func bigGauss(x float64) *big.Float {
 	return sum
 }
 
-// makeErfInv places its cells where the inverse is a float64 y: there x has a tail.
-// With the series u of y', u' = 2 y u^2.
+// makeErfInv puts the points of its cells where the inverse is exactly a float64 y; there x has
+// a tail. The coefficients follow from u' = 2 y u^2 for the derivative u = y'.
 func makeErfInv() *[invNear]cell {
 	var table [invNear]cell
 	for i := range table {

@@ -5,9 +5,9 @@ import (
 	"math/big"
 )
 
-// The exponential of float64 by a table of powers of two and a short polynomial,
-// within 0.52 units in the last place; from exp of ARM's optimized routines, which
-// is also that of musl and glibc. With z = x/ln 2 and k = round(128 z),
+// The exponential of float64 by a table of powers of two and a short polynomial, within 0.52
+// units in the last place. The algorithm is exp of ARM's optimized routines, which musl and
+// glibc use too. With z = x/ln 2 and k = round(128 z),
 //
 //	exp(x) = 2^(k/128) exp(r),  r = x - k ln 2/128, |r| <= ln 2/256.
 const (
@@ -23,8 +23,8 @@ const (
 	expC5 = 0x1.1111167a4d017p-7
 )
 
-// power is 2^(i/expParts): the bits of the float next to it, less what adding the
-// bits of i to the exponent gives, and what it lacks, relative to it.
+// power is 2^(i/expParts): the bits of the nearest float64, less the bits that adding i to the
+// exponent brings, and its rounding error, relative to it.
 type power struct {
 	bits uint64
 	tail float64
@@ -32,7 +32,7 @@ type power struct {
 
 var powers = makePowers()
 
-// makePowers takes roots of 2 with digits to spare.
+// makePowers computes roots of 2 with 200 bits.
 func makePowers() (table [expParts]power) {
 	const precision = 200
 	root := new(big.Float).SetPrec(precision).SetInt64(2)
@@ -50,8 +50,8 @@ func makePowers() (table [expParts]power) {
 	return table
 }
 
-// expReduced gives the parts of exp(x) = scale (1 + t): the bits of scale, whose
-// exponent may have no room in them, and t.
+// expReduced returns the parts of exp(x) = scale (1 + t): the bits of scale, whose exponent may
+// overflow, and t.
 func expReduced(x float64) (scale uint64, t float64) {
 	z := x*expInvLn2 + expShift
 	k := math.Float64bits(z)
@@ -62,10 +62,10 @@ func expReduced(x float64) (scale uint64, t float64) {
 	return p.bits + k<<(52-7), p.tail + r + r2*(expC2+r*expC3+r2*(expC4+r*expC5))
 }
 
-// expNear is how far from 0 all parts of the result are normal numbers.
+// expNear bounds |x| so that all parts of the result are normal numbers.
 const expNear = 700
 
-// ExpEach takes the exponential of each element.
+// ExpEach replaces each element by its exponential.
 func ExpEach(x []float64) {
 	for i, v := range x {
 		if !(math.Abs(v) < expNear) {
@@ -87,8 +87,8 @@ func Exp(x float64) float64 {
 	return s + s*t
 }
 
-// expFar is the exponential of NaN and of what is far from 0, where a part of the
-// result, or all of it, is no normal number.
+// expFar is the exponential of NaN and of x far from 0, where the result or a part of it is not
+// a normal number.
 func expFar(x float64) float64 {
 	const largest, smallest = 0x1.62e42fefa39efp+9, -0x1.74910d52d3052p+9
 	switch {

@@ -5,8 +5,8 @@ import (
 )
 
 // Functions of the exponential, within 1 unit in the last place: by the tables of
-// hyperbolic_table.go, far from 0 by the parts of exp(x) = s (1 + t), of which the
-// larger ones are added last.
+// hyperbolic_table.go, and far from 0 by the parts of exp(x) = s (1 + t), where the larger parts
+// are added last.
 
 // Expm1 is (s - 1) + s t, near 0 the series.
 func Expm1(x float64) float64 {
@@ -26,7 +26,7 @@ func Expm1(x float64) float64 {
 	return y + (s - (y - v) - (1 + v) + s*t)
 }
 
-// SigmoidEach takes 1/(1 + exp(-x)) of each element.
+// SigmoidEach replaces each element by 1/(1 + exp(-x)).
 func SigmoidEach(x []float64) {
 	table := sigmoidTable()
 	for i, v := range x {
@@ -58,7 +58,7 @@ func sigmoidFar(x float64) float64 {
 	return s + (s*t - e*e/(1+e))
 }
 
-// TanhEach takes the hyperbolic tangent of each element.
+// TanhEach replaces each element by its hyperbolic tangent.
 func TanhEach(x []float64) {
 	table := tanhTable()
 	for i, v := range x {
@@ -82,7 +82,7 @@ func tanhFar(x float64) float64 {
 	return math.Copysign(1-2/(1+Exp(2*size)), x)
 }
 
-// SinhEach takes the hyperbolic sine of each element.
+// SinhEach replaces each element by its hyperbolic sine.
 func SinhEach(x []float64) {
 	table, _ := sinhTables()
 	for i, v := range x {
@@ -108,7 +108,7 @@ func sinhFar(x float64) float64 {
 	return s + (s*t - 0.25/(s+s*t))
 }
 
-// CoshEach takes the hyperbolic cosine of each element.
+// CoshEach replaces each element by its hyperbolic cosine.
 func CoshEach(x []float64) {
 	_, table := sinhTables()
 	for i, v := range x {

@@ -7,10 +7,10 @@ import (
 // The inverse hyperbolic functions, within 1 unit in the last place, by the tables of
 // hyperbolic_table.go, and far from 0 as logarithms.
 
-// arcFar is where the square of a number overflows, or soon will.
+// arcFar is the number from which on squares are avoided, since they overflow.
 const arcFar = 0x1p500
 
-// AsinhEach takes the inverse of sinh of each element.
+// AsinhEach replaces each element by its inverse of sinh.
 func AsinhEach(x []float64) {
 	table := asinhTable()
 	for i, v := range x {
@@ -41,11 +41,11 @@ func logTwice(x float64) float64 {
 	return logOf(x).plus(ln2).hi
 }
 
-// acoshCurved is where acosh is no longer that of the table of asinh.
+// acoshCurved is the number up to which acosh is computed by the table of asinh.
 const acoshCurved = 4
 
-// AcoshEach takes the inverse of cosh of each element: asinh(s), s = sqrt(x² - 1),
-// which is sqrt(2t + t²) with t = x - 1. A step of Newton's gives what s lacks.
+// AcoshEach replaces each element by its inverse of cosh: asinh(s) with s = sqrt(x² - 1), which
+// is sqrt(2t + t²) with t = x - 1. A step of Newton's method gives the rounding error of s.
 func AcoshEach(x []float64) {
 	table := asinhTable()
 	for i, v := range x {
@@ -76,7 +76,7 @@ func acoshFar(x float64) float64 {
 	return logTwice(x)
 }
 
-// AtanhEach takes the inverse of tanh of each element.
+// AtanhEach replaces each element by its inverse of tanh.
 func AtanhEach(x []float64) {
 	table := atanhTable()
 	for i, v := range x {
@@ -91,7 +91,7 @@ func AtanhEach(x []float64) {
 	}
 }
 
-// atanhNearOne is (log(1 + x) - log(1 - x))/2, of which like parts are subtracted.
+// atanhNearOne is (log(1 + x) - log(1 - x))/2. It subtracts the logarithms part by part.
 func atanhNearOne(x float64) float64 {
 	if !(math.Abs(x) < 1) {
 		return math.Atanh(x)

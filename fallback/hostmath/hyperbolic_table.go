@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Tables of Taylor polynomials around the middles of cells, as in erf.go, of the
-// hyperbolic functions whose other ways are longer: tanh, sinh, cosh, sigmoid, asinh and atanh.
-// The coefficients follow from the differential equation of each.
+// Tables of Taylor polynomials around the middles of cells, as in erf.go, for tanh, sinh, cosh,
+// sigmoid, asinh and atanh, whose formulas take longer. The coefficients follow from the
+// differential equation of each function.
 const (
 	tanhCells  = 32 // in 1
 	tanhCurved = 4  // from here on tanh is tanhFar
@@ -45,7 +45,7 @@ func bigExpSmall(x float64) *big.Float {
 	return sum
 }
 
-// makeTanh has the derivative 1 - y² of y = tanh(x) = 1 - 2/(exp(2x) + 1).
+// makeTanh uses the derivative 1 - y² of y = tanh(x) = 1 - 2/(exp(2x) + 1).
 func makeTanh() *[tanhCurved * tanhCells]cell {
 	var table [tanhCurved * tanhCells]cell
 	power, ratio := bigExpSmall(1.0/tanhCells), bigExpSmall(2.0/tanhCells)
@@ -97,7 +97,7 @@ func makeSinh() (sinh, cosh *[sinhCurved * sinhCells]cell) {
 	return sinh, cosh
 }
 
-// makeSigmoid has the derivative y - y² of y = sigmoid(x) = exp(x)/(exp(x) + 1).
+// makeSigmoid uses the derivative y - y² of y = sigmoid(x) = exp(x)/(exp(x) + 1).
 func makeSigmoid() *[2 * sigmoidCurved * sigmoidCells]cell {
 	var table [2 * sigmoidCurved * sigmoidCells]cell
 	power, ratio := bigExpSmall(0.5/sigmoidCells), bigExpSmall(1.0/sigmoidCells)
@@ -125,7 +125,7 @@ func makeSigmoid() *[2 * sigmoidCurved * sigmoidCells]cell {
 	return &table
 }
 
-// makeAsinh has the equation (1 + x²) dy'/dx = -x y' of y = asinh(x) = log(x + sqrt(1 + x²)).
+// makeAsinh uses the equation (1 + x²) dy'/dx = -x y' of y = asinh(x) = log(x + sqrt(1 + x²)).
 func makeAsinh() *[asinhCurved * asinhCells]cell {
 	var table [asinhCurved * asinhCells]cell
 	for i := range table {
@@ -146,7 +146,7 @@ func makeAsinh() *[asinhCurved * asinhCells]cell {
 	return &table
 }
 
-// makeAtanh has the equation (1 - x²) dy'/dx = 2x y' of y = atanh(x) = (log(1 + x) - log(1 - x))/2.
+// makeAtanh uses the equation (1 - x²) dy'/dx = 2x y' of y = atanh(x) = (log(1 + x) - log(1 - x))/2.
 func makeAtanh() *[atanhCurved]cell {
 	var table [atanhCurved]cell
 	for i := range table {

@@ -5,12 +5,12 @@ import (
 )
 
 // The logarithm of float64 by a table and a short series, within 0.8 units in the last
-// place, also near 1; the way is that of log of ARM's optimized routines. With x = 2^k z
+// place, also near 1. The algorithm is log of ARM's optimized routines. With x = 2^k z
 // and c the middle of the interval of z,
 //
 //	log(x) = k ln 2 + log(c) + log(1 + r),  r = (z - c)/c, |r| <= 2^-7.
 //
-// Of the two intervals on either side of 1, c is 1: r is exact there, and nothing cancels.
+// In the two intervals next to 1, c is 1: r is exact there, and nothing cancels.
 const (
 	logParts = 256
 	logFirst = 0x3fe6000000000000 // the bits of 0.6875, the least z
@@ -88,7 +88,7 @@ func LogEach(x []float64) {
 
 func Log(x float64) float64 { return applyOne(LogEach, x) }
 
-// logFar is the logarithm of what is no positive normal number.
+// logFar is the logarithm of a number that is not positive and normal.
 func logFar(x float64) float64 {
 	switch {
 	case x == 0:
@@ -102,15 +102,15 @@ func logFar(x float64) float64 {
 	return logFinish(base, low, (z-p.c)*p.inverse)
 }
 
-// onePlus places u = 1 + x, x > -1: what u lacks is added to r. Of large x, of which it
-// matters not, that is not exact.
+// onePlus places u = 1 + x, for x > -1, and adds the rounding error of u to r. The error is not
+// exact for large x, where it does not matter.
 func onePlus(x float64) (k uint64, p *logPart, r float64) {
 	u := 1 + x
 	z, k, p := logPlace(math.Float64bits(u))
 	return k, p, (z - p.c + (x-(u-1))*math.Float64frombits(oneBits-k)) * p.inverse
 }
 
-// log1pMost is a number up to which 1/2^k is normal.
+// log1pMost bounds x so that 1/2^k is normal.
 const log1pMost = 0x1p1000
 
 func Log1pEach(x []float64) {

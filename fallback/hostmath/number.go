@@ -7,7 +7,7 @@ import (
 // nan is the NaN that Nx writes.
 var nan = math.Float64frombits(0x7FF8000000000000)
 
-// quietNaN gives x, and for every NaN the one that Nx writes.
+// quietNaN returns x, or the NaN that Nx writes where x is any NaN.
 func quietNaN(x float64) float64 {
 	if x == x {
 		return x
@@ -15,7 +15,7 @@ func quietNaN(x float64) float64 {
 	return nan
 }
 
-// applyOne is what a loop over elements makes of one number.
+// applyOne applies a function over slices to one number.
 func applyOne(each func(x []float64), x float64) float64 {
 	one := [1]float64{x}
 	each(one[:])

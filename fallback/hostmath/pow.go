@@ -4,9 +4,9 @@ import (
 	"math"
 )
 
-// Pow is x to the power of y within 0.6 units in the last place, about one above e^700
-// and below e^-700, where math.Pow loses up to a hundred: the logarithm has some 11 bits
-// more than a float64, because y multiplies its error.
+// Pow is x to the power of y, within 0.6 units in the last place, and within about one above
+// e^700 and below e^-700; math.Pow loses up to a hundred. The logarithm has some 11 bits more
+// than a float64, because y multiplies its error.
 func Pow(x, y float64) float64 {
 	a := math.Abs(x)
 	switch {
@@ -31,7 +31,7 @@ func Pow(x, y float64) float64 {
 // double is the unevaluated sum of a number and a much smaller one.
 type double struct{ hi, lo float64 }
 
-// quickSum adds where a is not smaller than b.
+// quickSum adds two numbers, where |a| >= |b| (Dekker, 1971).
 func quickSum(a, b float64) double {
 	s := a + b
 	return double{s, b - (s - a)}
@@ -53,16 +53,16 @@ func (a double) product(b double) double {
 	return quickSum(p, math.FMA(a.hi, b.hi, -p)+a.hi*b.lo+a.lo*b.hi)
 }
 
-// ln2, third and fifth to twice the precision.
+// ln2, third and fifth are ln 2, 1/3 and 1/5 in twice the precision.
 var (
 	ln2   = double{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}
 	third = double{0x1.5555555555555p-2, 0x1.5555555555555p-56}
 	fifth = double{0x1.999999999999ap-3, -0x1.999999999999ap-57}
 )
 
-// logOf is the natural logarithm of a normal number: of its exponent, and of
-// the rest by 2 atanh(s), s = (m - 1) / (m + 1), whose series needs its first
-// terms alone to twice the precision.
+// logOf is the natural logarithm of a normal number in twice the precision: that of its
+// exponent plus that of its mantissa m, 2 atanh(s) with s = (m - 1) / (m + 1). Only the first
+// terms of the series are computed in twice the precision.
 func logOf(x float64) double {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
@@ -84,8 +84,9 @@ func logOf(x float64) double {
 	return ln2.times(float64(e)).plus(double{2 * log.hi, 2 * log.lo})
 }
 
-// logNormal is the logarithm of a positive normal number but for 2^-64 of it, by the
-// table of log: r = (z - c)/c is taken in two parts, as c has few digits, and r^2 too.
+// logNormal is the logarithm of a positive normal number with a relative error of 2^-64, by the
+// table of log. r = (z - c)/c and its square are in two parts, which are exact because c has
+// few digits.
 func logNormal(x float64) double {
 	z, k, p := logPlace(math.Float64bits(x))
 	base, low := logBase(k, p)
@@ -102,7 +103,7 @@ func logNormal(x float64) double {
 	return double{sum.hi, sum.lo + first.lo + (low + rest - 0.5*(r-top)*(r+top) - r*rest + series)}
 }
 
-// scaled is times without math.FMA, which not every processor has.
+// scaled is times, without math.FMA, which is slow on some processors.
 func (a double) scaled(y float64) double {
 	top := high(a.hi)
 	most := high(y)

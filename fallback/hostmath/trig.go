@@ -7,14 +7,14 @@ import (
 
 // Sine, cosine and tangent of float64 by a table of the sine and a short series, after
 // Tang (Table-Lookup Algorithms for Elementary Functions and Their Error Analysis,
-// 1991). With S and C the sine and the cosine of the nearest multiple of π/256, and r
-// what is left of the angle,
+// 1991). With S and C the sine and the cosine of the nearest multiple of π/256, and r the rest
+// of the angle,
 //
 //	sin(x) = (S + r) + (C-1) r + C (sin(r) - r) + S (cos(r) - 1),  |r| <= π/512
 //
-// where S + r is summed exactly: what is added to it is small, also where S is. The
-// cosine is the sine a quarter turn on. No branch depends on the angle, but for rare
-// ones, and results are within 0.54 units in the last place.
+// where S + r is summed exactly; the other terms are small, also where S is small. The cosine is
+// the sine of an angle a quarter turn further. There are no branches but rare ones, and results
+// are within 0.54 units in the last place.
 const (
 	sineSteps = 256 // of half a turn
 	perStep   = 0x1.45f306dc9c883p+6
@@ -23,12 +23,12 @@ const (
 
 	wholeShift = 0x1.8p52 // x + wholeShift has the integer nearest to x in its low bits
 
-	// farAngle is how small the square of what is left may be, over that of the angle:
-	// below it waveStep2 has too few digits, and beyond 2^15 nothing is above it.
+	// farAngle is the least ratio of the squares of rest and angle for which sineStep2 has
+	// enough digits. No angle beyond 2^15 reaches it.
 	farAngle = 0x1p-45
 
-	// The least relative error of sin(r), cos(r) and tan(r) of these forms for
-	// |r| <= π/512: 2^-61, 2^-58 and 2^-70.
+	// The minimax polynomials of sin(r), cos(r) and tan(r) for |r| <= π/512: relative errors
+	// 2^-61, 2^-58 and 2^-70.
 	sin3, sin5       = -0x1.5555555554447p-3, 0x1.1110faba9d5e7p-7
 	cos2, cos4       = -0x1.fffffffffc44fp-2, 0x1.55552e3e0b4e4p-5
 	tan3, tan5, tan7 = 0x1.5555555555559p-2, 0x1.1111110fe160dp-3, 0x1.ba1ef2f1b74d4p-5
@@ -45,10 +45,10 @@ const (
 type sinePoint struct{ sin, sinLow, cosLess1 float64 }
 
 // sineTable has the steps from -π/2 to π/2, without the last.
-var sineTable = makeWave()
+var sineTable = makeSineTable()
 
-// makeWave halves a right angle down to a step, and turns by steps.
-func makeWave() (table [sineSteps]sinePoint) {
+// makeSineTable halves a right angle down to a step, and turns by steps.
+func makeSineTable() (table [sineSteps]sinePoint) {
 	number := func() *big.Float { return new(big.Float).SetPrec(200) }
 	one, stepCos := number().SetInt64(1), number()
 	for n := 2; n < sineSteps; n *= 2 {
@@ -71,15 +71,15 @@ func makeWave() (table [sineSteps]sinePoint) {
 	return table
 }
 
-// twoParts is the float next to x and the one next to the rest.
+// twoParts returns the float64 nearest to x, and the one nearest to the rest.
 func twoParts(x *big.Float) (high, low float64) {
 	high, _ = x.Float64()
 	low, _ = new(big.Float).Sub(x, new(big.Float).SetFloat64(high)).Float64()
 	return high, low
 }
 
-// toStep gives the step next to x, of which the last bits count, and what is left in
-// two parts, where isFar does not hold.
+// toStep returns the step nearest to x, in the last bits of k, and the rest of the angle in two
+// parts. It is good unless isFar holds.
 func toStep(x float64) (k uint64, r, low float64) {
 	z := x*perStep + wholeShift
 	k = math.Float64bits(z)
@@ -90,7 +90,7 @@ func toStep(x float64) (k uint64, r, low float64) {
 	return k, r, (a - r) - b
 }
 
-// isFar says whether toStep was not enough for x, as for 0, NaN and what is large.
+// isFar reports whether toStep is not good for x, as for 0, NaN and large numbers.
 func isFar(x, r float64) bool { return !(r*r > x*x*farAngle) }
 
 // toStepFar is toStep for all angles.
@@ -112,7 +112,7 @@ func (p *sinePoint) at(r, low float64) float64 {
 // flip changes the sign of x where a is odd.
 func flip(x float64, a uint64) float64 { return math.Float64frombits(math.Float64bits(x) ^ a<<63) }
 
-// sinesFrom takes the sine of each element, counted from start.
+// sinesFrom replaces each element by its sine, with steps counted from start.
 func sinesFrom(x []float64, start uint64) {
 	for i, v := range x {
 		k, r, low := toStep(v)
@@ -140,8 +140,8 @@ func CosEach(x []float64) { sinesFrom(x, cosStart) }
 func Sin(x float64) float64 { return applyOne(SinEach, x) }
 func Cos(x float64) float64 { return applyOne(CosEach, x) }
 
-// leg is S + C tan(r + low), the sine over cos(r + low), with t = tan(r) - r. Its
-// second part may be as large as r.
+// leg is S + C tan(r + low), which is the sine over cos(r + low), with t = tan(r) - r. Its second
+// part may be as large as r.
 func (p *sinePoint) leg(r, low, t float64) double {
 	sum := p.sin + r
 	return double{sum, p.sin - sum + r + (p.sinLow + low) + (t + p.cosLess1*(r+t))}

@@ -24,10 +24,10 @@ const qrIterations = 6
 
 // bidiagonal is the singular value decomposition of a bidiagonal matrix by implicit QR
 // iterations with shifts (Demmel and Kahan, Accurate Singular Values of Bidiagonal
-// Matrices, 1990). It is LAPACK's dbdsqr as gonum has it, operation by operation, so the
-// bits are the same. It stands here since an iteration of a large matrix takes a
-// millisecond, and gonum's takes thousands of them without a chance to yield; and since
-// the rotations of vectors, which are most of the work, use all processors here.
+// Matrices, 1990). It is gonum's dbdsqr operation by operation, so the bits are the same. gonum
+// makes thousands of iterations, of a millisecond each for a large matrix, without a chance to
+// yield. Here each iteration yields, and all processors share the rotations of vectors, which
+// are most of the work.
 type bidiagonal struct {
 	w         *sched.Worker
 	n         int
@@ -49,7 +49,8 @@ type bidiagonal struct {
 	iteration int
 }
 
-// rotations are plane rotations of neighbours, the first of 0 and 1.
+// rotations has the cosines and sines of plane rotations of neighbouring rows or columns: entry
+// i rotates i and i + 1.
 type rotations struct{ c, s []float64 }
 
 func newRotations(n int) rotations { return rotations{make([]float64, n), make([]float64, n)} }
@@ -118,8 +119,8 @@ func (b *bidiagonal) setThreshold() {
 	b.thresh = math.Max(bidiagonalTol*least, float64(qrIterations*b.n*b.n)*lapackSafe)
 }
 
-// iterate makes the elements beside the diagonal 0, from the last one on, and reports
-// false where that takes too long.
+// iterate brings the elements beside the diagonal to 0, the last one first. It reports false
+// where that takes too many iterations.
 func (b *bidiagonal) iterate() bool {
 	oldLo, oldHi := -1, -1
 	b.hi = b.n
@@ -177,8 +178,8 @@ func (b *bidiagonal) solvePair(i int) {
 	matmul.BLAS.Drot(b.rows, b.u[i:], b.ldu, b.u[i+1:], b.ldu, cosl, sinl)
 }
 
-// splits sets a negligible element of the block to 0, by the tests of convergence in the
-// direction of the chase, and reports whether there was one.
+// splits reports whether an element of the block is negligible, by the tests of convergence in
+// the direction of the chase, and sets it to 0.
 func (b *bidiagonal) splits() bool {
 	d, e, lo, hi := b.d, b.e, b.lo, b.hi
 	if b.down {
@@ -215,7 +216,8 @@ func (b *bidiagonal) splits() bool {
 	return false
 }
 
-// shift is 0 where another one would cost the small values their accuracy.
+// shift returns the shift of the next iteration. It is 0 where another one would cost the small
+// values their accuracy.
 func (b *bidiagonal) shift() float64 {
 	d, e, lo, hi := b.d, b.e, b.lo, b.hi
 	if float64(b.n)*bidiagonalTol*(b.least/b.most) <= math.Max(lapackEps, (1.0/100)*bidiagonalTol) {

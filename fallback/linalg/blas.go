@@ -16,11 +16,11 @@ import (
 
 func init() { blas64.Use(yieldingBLAS{}) }
 
-// yieldingBLAS is gonum's BLAS for gonum's LAPACK, whose routines take neither a context
-// nor a worker and run for seconds. LAPACK calls the BLAS that is registered, and a
-// routine of that which writes to the memory of a worker, see withWorker, yields as the
-// worker first: so a factorization takes turns with others and stops when it is
-// cancelled, by a panic that unwinds LAPACK. Results have the bits of gonum's.
+// yieldingBLAS is the BLAS that gonum's LAPACK calls. LAPACK's routines take neither a context
+// nor a worker, and run for seconds. A routine of yieldingBLAS that writes to memory of a
+// worker (see withWorker) yields for that worker first. So a factorization takes turns with
+// other sessions, and stops when it is cancelled: the worker's panic unwinds LAPACK. Results
+// have the bits of gonum's BLAS.
 type yieldingBLAS struct{ blasgo.Implementation }
 
 // Dgemm is the product c = alpha a b + beta c.
@@ -56,20 +56,20 @@ func (yieldingBLAS) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Di
 	matmul.BLAS.Dtrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }
 
-// working lists the memory of workers that call LAPACK.
+// working lists the memory that workers have LAPACK write.
 var working struct {
 	some atomic.Int32 // how many there are
 	mu   sync.RWMutex
 	list []territory
 }
 
-// territory is memory that one worker writes.
+// territory is a range of memory that one worker writes.
 type territory struct {
 	w          *sched.Worker
 	begin, end uintptr
 }
 
-// withWorker calls f, which calls LAPACK on parts of memory: its BLAS yields as w.
+// withWorker calls f, which calls LAPACK on parts of memory. Its BLAS yields for w.
 func withWorker(w *sched.Worker, memory []float64, f func()) {
 	if w == nil || len(memory) == 0 {
 		f()
@@ -89,7 +89,7 @@ func withWorker(w *sched.Worker, memory []float64, f func()) {
 	f()
 }
 
-// workerOf returns the worker that writes some memory, or nil, which yields to nobody.
+// workerOf returns the worker that writes some memory, or nil, for which Check does nothing.
 func workerOf(x []float64) *sched.Worker {
 	if working.some.Load() == 0 || len(x) == 0 {
 		return nil

@@ -8,9 +8,9 @@ import (
 	lapackgo "gonum.org/v1/gonum/lapack/gonum"
 )
 
-// svdLapack is LAPACK's dgesvd for both kinds of vectors, in the steps that it takes where
-// it has all the memory that it asks for: so the bits are those of gonum's. The last of
-// them, dbdsqr, is bidiagonal.solve.
+// svdLapack is gonum's dgesvd for both kinds of vectors, in the steps that it takes with all the
+// memory that it asks for, so the bits are the same. bidiagonal.solve replaces the last step,
+// dbdsqr.
 type svdLapack struct {
 	m, n, k    int // k is the lesser
 	full       bool
@@ -25,8 +25,8 @@ type svdLapack struct {
 	cols, rows int
 }
 
-// lapackBlock bounds the columns that gonum's LAPACK takes at a time; work for as many is
-// all that its routines ask for.
+// lapackBlock bounds the block size of gonum's LAPACK, and so the memory that its routines ask
+// for.
 const lapackBlock = 64
 
 // svdReal decomposes by LAPACK. It returns nil where that does not converge.
@@ -75,7 +75,7 @@ func (s *svdLapack) bidiagonalize(m, n int, a []float64) {
 	s.impl.Dgebrd(m, n, a, n, s.d, s.e, s.tauQ, s.tauP, s.work, len(s.work))
 }
 
-// generate makes the orthogonal matrix of which a bidiagonal form has left the reflectors.
+// generate computes the orthogonal matrix from the reflectors that bidiagonalize leaves.
 func (s *svdLapack) generate(vect lapack.GenOrtho, m, n, k int, a []float64, lda int) {
 	tau := s.tauQ
 	if vect == lapack.GeneratePT {
@@ -84,7 +84,7 @@ func (s *svdLapack) generate(vect lapack.GenOrtho, m, n, k int, a []float64, lda
 	s.impl.Dorgbr(vect, m, n, k, a, lda, tau, s.work, len(s.work))
 }
 
-// decomposeDirect is the way of a matrix that is about square, and not wide.
+// decomposeDirect decomposes a matrix that is about square and not wide.
 func (s *svdLapack) decomposeDirect(w *sched.Worker) bool {
 	m, n := s.m, s.n
 	s.bidiagonalize(m, n, s.a)
@@ -96,7 +96,7 @@ func (s *svdLapack) decomposeDirect(w *sched.Worker) bool {
 	return b.solve(false)
 }
 
-// decomposeDirectWide is the way of a matrix that is about square, and wide.
+// decomposeDirectWide decomposes a matrix that is about square and wide.
 func (s *svdLapack) decomposeDirectWide(w *sched.Worker) bool {
 	m, n := s.m, s.n
 	s.bidiagonalize(m, n, s.a)
@@ -108,7 +108,7 @@ func (s *svdLapack) decomposeDirectWide(w *sched.Worker) bool {
 	return b.solve(true)
 }
 
-// decomposeTall takes the triangle of a QR decomposition apart.
+// decomposeTall decomposes a tall matrix by the triangle of its QR decomposition.
 func (s *svdLapack) decomposeTall(w *sched.Worker) bool {
 	m, n := s.m, s.n
 	s.impl.Dgeqrf(m, n, s.a, n, s.tauQ, s.work, len(s.work))
@@ -134,7 +134,7 @@ func (s *svdLapack) decomposeTall(w *sched.Worker) bool {
 	return true
 }
 
-// decomposeWide takes the triangle of an LQ decomposition apart.
+// decomposeWide decomposes a wide matrix by the triangle of its LQ decomposition.
 func (s *svdLapack) decomposeWide(w *sched.Worker) bool {
 	m, n := s.m, s.n
 	s.impl.Dgelqf(m, n, s.a, n, s.tauQ, s.work, len(s.work))

@@ -18,7 +18,7 @@ func (b *bidiagonal) sweep(shift float64) {
 		b.rotateRows(b.right, lo, n, lapack.Forward)
 		b.rotateColumns(b.left, lo, n, lapack.Forward)
 		last := &b.e[b.hi-2]
-		// Where there is no shift LAPACK compares strictly.
+		// LAPACK compares strictly where there is no shift.
 		if size := math.Abs(*last); size < b.thresh || shift != 0 && size == b.thresh {
 			*last = 0
 		}
@@ -32,7 +32,7 @@ func (b *bidiagonal) sweep(shift float64) {
 	if math.Abs(b.e[lo]) <= b.thresh {
 		b.e[lo] = 0
 	}
-	// The rotations of the other side come from the right.
+	// From the bottom the two sides change roles.
 	b.rotateRows(b.left, lo, n, lapack.Backward)
 	b.rotateColumns(b.right, lo, n, lapack.Backward)
 }

@@ -12,7 +12,7 @@ import (
 	lapackgo "gonum.org/v1/gonum/lapack/gonum"
 )
 
-// qlIterations bounds the implicit iterations of an eigenvalue.
+// qlIterations bounds the implicit iterations per eigenvalue.
 const qlIterations = 30
 
 // Blocks of a tridiagonal matrix whose largest element is outside of these are scaled.
@@ -23,9 +23,9 @@ var (
 
 // tridiagonal is the eigenvalue decomposition of a symmetric tridiagonal matrix by
 // implicit QL and QR iterations with Wilkinson's shift (Golub and Van Loan, Matrix
-// Computations, section 8.3). It is LAPACK's dsteqr, operation by operation, for the
-// reasons that bidiagonal has. gonum's does not forget that it has scaled a block, and
-// spoils those that follow; this one does.
+// Computations, section 8.3). It is gonum's dsteqr operation by operation, for the reasons that
+// bidiagonal has, with one difference: after a block of tiny elements gonum scales all blocks
+// that follow, whose eigenvalues are then wrong.
 type tridiagonal struct {
 	w    *sched.Worker
 	n    int
