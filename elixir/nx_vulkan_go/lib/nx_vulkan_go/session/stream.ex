@@ -255,7 +255,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp report(%{session: session} = state) do
     ref = make_ref()
-    request = {:at, session.incarnation, :turn}
+    request = {:at, session.incarnation, :barrier}
     ask(state.destination, {self(), ref}, request)
     reports = Map.put(state.reports, ref, Session.read_progress(session))
     %{state | unreported: 0, reports: reports}
