@@ -80,8 +80,8 @@ defmodule NxVulkanGo.Compiler do
     end
   end
 
-  # The function is called in the caller's process, and only where nobody has
-  # called one like it with arguments of these types.
+  # The function is called in the caller's process, unless it has been compiled for
+  # arguments of these types before.
   defp compiled(key, vars, fun, options) do
     hooks = names(options)
 
@@ -105,7 +105,7 @@ defmodule NxVulkanGo.Compiler do
 
   defp parts({:unsupported, _reason}, _options), do: []
 
-  # Hooks that someone asked for.
+  # The names of hooks that have a function.
   defp names(options),
     do: for({name, hook} <- Keyword.get(options, :hooks, %{}), hook != nil, do: name)
 
@@ -133,7 +133,7 @@ defmodule NxVulkanGo.Compiler do
   # Nx has had this field since 0.14.
   defp donatable?(t), do: Map.get(t, :donatable?, false)
 
-  # The same for all closures of one place, of which there may be any number.
+  # All closures of one place in the code share this name.
   defp named(fun) when is_function(fun),
     do: for(item <- [:module, :name, :arity], do: elem(Function.info(fun, item), 1))
 

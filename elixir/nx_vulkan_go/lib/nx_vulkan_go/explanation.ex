@@ -109,7 +109,7 @@ defmodule NxVulkanGo.Explanation do
 
   defp widest(cells), do: cells |> Enum.map(&String.length/1) |> Enum.max()
 
-  # What is in a loop or a branch says of which.
+  # Operations of a loop or a branch are preceded by its name.
   defp what(%{block: ""} = row), do: row.operations
   defp what(row), do: "#{row.block}: #{row.operations}"
 

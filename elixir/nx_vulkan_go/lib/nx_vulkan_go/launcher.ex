@@ -88,8 +88,8 @@ defmodule NxVulkanGo.Launcher do
   end
 
   @doc false
-  # Runs `fun` with another group leader, so that what it prints, such as the progress of a
-  # build, is shown where the output of the caller is shown: in a cell of Livebook, say.
+  # Runs `fun` with the group leader of a caller, so that its output, such as the progress
+  # of a build, is shown with the caller's output: in a cell of Livebook, for example.
   def with_output_to(group_leader, fun) do
     own = Process.group_leader()
     Process.group_leader(self(), group_leader)
@@ -118,7 +118,7 @@ defmodule NxVulkanGo.Launcher do
   def init(_) do
     Process.flag(:trap_exit, true)
     cookie = Distribution.random_hex(24)
-    # No report of an error shows what a function returns.
+    # A report of an error does not show the value of a function.
     {:ok, %__MODULE__{name: Distribution.random_hex(4), cookie: fn -> cookie end}}
   end
 

@@ -125,7 +125,7 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp bind(state, t, value), do: %{state | env: Map.put(state.env, Scope.id(t), value)}
 
-  # A result, or a tuple of results, by what the node says it is.
+  # Binds a result, or a tuple of results where the node is one.
   defp bind_all(state, %T{type: {:tuple, _}} = t, values),
     do: bind(state, t, {:many, List.to_tuple(values)})
 

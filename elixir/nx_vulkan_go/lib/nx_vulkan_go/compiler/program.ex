@@ -17,7 +17,7 @@ defmodule NxVulkanGo.Compiler.Program do
 
   @type t :: %__MODULE__{
           key: binary,
-          # the region, as term_to_binary/1 gives it
+          # the region, in external term format
           code: binary,
           # positions of the arguments that are used
           inputs: [non_neg_integer],
@@ -26,13 +26,13 @@ defmodule NxVulkanGo.Compiler.Program do
           callbacks: tuple,
           # whether a run may take any time
           loops: boolean,
-          # of each value that a run gives, type and shape
+          # type and shape of each result of a run
           results: [T.t()],
-          # of each tensor of the template, which result, or its data where it is a constant
+          # for each tensor of the template the index of its result, or its data for a constant
           outs: [non_neg_integer | struct],
-          # what the function returns
+          # the container that the function returns
           template: term,
-          # which of the inputs a run may take for itself
+          # the inputs whose memory a run may overwrite
           donated: [non_neg_integer]
         }
 
@@ -62,7 +62,7 @@ defmodule NxVulkanGo.Compiler.Program do
     }
   end
 
-  @doc "The region of a program."
+  @doc "Returns the region of a program."
   @spec region(t) :: {list, list, list}
   def region(%__MODULE__{code: code}), do: :erlang.binary_to_term(code)
 

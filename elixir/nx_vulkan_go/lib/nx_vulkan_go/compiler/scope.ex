@@ -22,7 +22,7 @@ defmodule NxVulkanGo.Compiler.Scope do
 
   @type region :: non_neg_integer
   @type t :: %__MODULE__{
-          # users before what they use
+          # nodes, each before its operands
           order: [T.t()],
           # nil where everything belongs to the root
           homes: nil | %{term => region},
@@ -30,7 +30,7 @@ defmodule NxVulkanGo.Compiler.Scope do
           branches: %{term => [{region, region}]}
         }
 
-  @doc "The scope that computes `outputs`."
+  @doc "Makes the scope that computes `outputs`."
   @spec new([T.t()]) :: t
   def new(outputs) do
     order = visit(outputs, [], %{})
@@ -40,14 +40,14 @@ defmodule NxVulkanGo.Compiler.Scope do
       else: %__MODULE__{order: order}
   end
 
-  @doc "The region that a node belongs to."
+  @doc "Returns the region of a node."
   @spec home(t, T.t()) :: region
   def home(%{homes: nil}, _t), do: @root
   def home(%{homes: homes}, t), do: Map.fetch!(homes, id(t))
 
   @doc """
-  What names a node. Nx gives equal constants one id, whatever their vectorized
-  axes are; and zeros of both signs, on some releases of the VM.
+  Returns the identity of a node. The id of Nx is not enough: equal constants share one,
+  whatever their vectorized axes are, and so do zeros of both signs on some releases of OTP.
   """
   @spec id(T.t()) :: term
   def id(%T{type: type, data: %Expr{op: :constant, args: [number]}} = t),
@@ -55,7 +55,7 @@ defmodule NxVulkanGo.Compiler.Scope do
 
   def id(%T{data: %Expr{id: id}}), do: id
 
-  @doc "A tensor as the device sees it."
+  @doc "Returns a tensor without vectorized axes, as the device has it."
   @spec devectorize(T.t()) :: T.t()
   def devectorize(%T{vectorized_axes: []} = t), do: t
   def devectorize(t), do: Nx.devectorize(t, keep_names: false)

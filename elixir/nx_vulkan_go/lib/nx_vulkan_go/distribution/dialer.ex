@@ -203,7 +203,7 @@ defmodule NxVulkanGo.Distribution.Dialer do
     end
   end
 
-  # Whoever speaks TLS answers the greeting of a client, be it with an alert.
+  # A server with TLS answers the greeting of a client, at least with an alert.
   defp tls?(address, port) do
     with {:ok, _} <- Application.ensure_all_started(:ssl),
          {:error, reason} <-

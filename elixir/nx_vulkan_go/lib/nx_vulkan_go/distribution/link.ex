@@ -32,7 +32,7 @@ defmodule NxVulkanGo.Distribution.Link do
   @send_by_name 6
   @send_by_pid 22
 
-  @doc "The first byte of a packet."
+  @doc "Returns the first byte of a packet."
   def pass_through, do: @pass_through
 
   @doc "Sends a message to a process of the server; like `send/2` it does not fail."

@@ -22,7 +22,7 @@ defmodule NxVulkanGo.Sampler.Draws do
   @steps Enum.find_index(@statistics, &match?({:step_size, _}, &1))
   @divergent Enum.find_index(@statistics, &match?({:divergent, _}, &1))
 
-  @doc "All draws of a run, when it is over."
+  @doc "Gathers all draws of a run; returns when it is over."
   @spec gather(Run.t(), Layout.t(), map, Progress.choose_sink()) :: map
   def gather(run, layout, options, sink) do
     progress = Progress.new(sink, options)
@@ -46,7 +46,7 @@ defmodule NxVulkanGo.Sampler.Draws do
       else: result
   end
 
-  @doc "The draws of a run as they come, chunk by chunk."
+  @doc "Streams the draws of a run, chunk by chunk."
   @spec stream((-> Run.t()), Layout.t(), map) :: Enumerable.t()
   def stream(start, layout, options) do
     Stream.resource(

@@ -10,9 +10,9 @@ defmodule NxVulkanGo.Sampler.Layout do
   defstruct @enforce_keys
 
   @type t :: %__MODULE__{
-          # what the parameters look like
+          # container with the shapes of the parameters
           template: term,
-          # of each tensor of it, where it begins, how long it is, its shape and names
+          # of each tensor: offset, size, shape and names
           leaves: [{non_neg_integer, pos_integer, tuple, list}],
           # of the vector
           dim: pos_integer

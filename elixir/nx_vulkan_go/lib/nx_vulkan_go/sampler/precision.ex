@@ -10,7 +10,7 @@ defmodule NxVulkanGo.Sampler.Precision do
 
   require Logger
 
-  # What moves elements, and computes none.
+  # Operations that move elements and compute none.
   @moves [
     :reshape,
     :squeeze,
@@ -65,7 +65,7 @@ defmodule NxVulkanGo.Sampler.Precision do
   defp others(1), do: ", and so is another part"
   defp others(n), do: ", and so are #{n} other parts"
 
-  # All nodes, what is computed first before the others.
+  # All nodes, each after its operands.
   defp nodes(density) do
     {list, _seen} = visit(density, {[], %{}})
     Enum.reverse(list)
@@ -84,7 +84,7 @@ defmodule NxVulkanGo.Sampler.Precision do
 
   defp visit(_option, acc), do: acc
 
-  # A number has the type of what is beside it, and the digits of the type that it had.
+  # Nx gives a number the type of the other operand; its digits are those of its former type.
   defp drops?(%T{data: %Expr{op: :constant, args: [x]}}, wanted), do: rounded?(x, wanted)
 
   defp drops?(%T{shape: {}, data: %Expr{op: :tensor, args: [t]}}, wanted),
@@ -97,8 +97,8 @@ defmodule NxVulkanGo.Sampler.Precision do
 
   defp drops?(_t, _wanted), do: false
 
-  # Whether a number has all digits of a narrower type, and none beyond: those that were
-  # meant, fewer or more, have been rounded. 0.5 and 2 ** -30 have few.
+  # Whether a number has all digits of a narrower type and no others: then it has been
+  # rounded to that type. 0.5 and 2 ** -30 have few digits.
   defp rounded?(x, wanted) when is_float(x),
     do:
       Enum.any?([{32, 24}, {16, 11}], fn {bits, digits} ->

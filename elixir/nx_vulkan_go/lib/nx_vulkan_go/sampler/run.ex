@@ -34,12 +34,12 @@ defmodule NxVulkanGo.Sampler.Run do
   # The first message may find a driver that compiles.
   @timeout 60_000
 
-  # Messages of draws under way for each chain: one that is used, and one that comes.
+  # Messages of draws for each chain: one that is used, and one on its way.
   @ahead 2
 
   @doc """
-  Starts chains of a session; options are those of `Options.validate!/1`. Reports of how far
-  they are come every so many milliseconds, with 0 none.
+  Starts chains of a session; options are those of `Options.validate!/1`. The node reports
+  progress every `report` milliseconds; 0 is never.
   """
   @spec start(Session.t(), map, non_neg_integer) :: t
   def start(%Session{} = session, options, report \\ 0) do
@@ -50,7 +50,7 @@ defmodule NxVulkanGo.Sampler.Run do
     %__MODULE__{pid: pid, ref: ref}
   end
 
-  @doc "Waits for what comes next; raises what ended the run."
+  @doc "Waits for the next event; raises the error that ended the run."
   @spec next(t) :: event
   def next(%__MODULE__{pid: pid, ref: ref}) do
     receive do
@@ -76,7 +76,7 @@ defmodule NxVulkanGo.Sampler.Run do
     end
   end
 
-  @doc "Ends it, if it has not ended; what it has sent is gone."
+  @doc "Ends the run, if it has not ended; drops its messages."
   @spec stop(t) :: :ok
   def stop(%__MODULE__{pid: pid, ref: ref} = run) do
     Process.demonitor(ref, [:flush])

@@ -27,7 +27,7 @@ defmodule NxVulkanGo.Sampler.Summary do
         }
 
   @doc false
-  # The names of all parameters of draws, in order: axes after the first two are theirs.
+  # The names of all parameters of draws, in order. The first two axes are chains and draws.
   def names(draws) do
     Enum.flat_map(paths(draws), fn {path, %Nx.Tensor{shape: shape}} ->
       [_chains, _draws | inner] = Tuple.to_list(shape)
@@ -70,7 +70,7 @@ defmodule NxVulkanGo.Sampler.Summary do
     {"rhat", :rhat}
   ]
 
-  @doc "The table as text, with at most so many rows."
+  @doc "Formats the table, with at most `limit` rows."
   @spec to_text(t, pos_integer | :infinity) :: String.t()
   def to_text(%__MODULE__{} = summary, limit \\ :infinity) do
     rows = if limit == :infinity, do: summary.rows, else: Enum.take(summary.rows, limit)

@@ -134,7 +134,7 @@ defmodule NxVulkanGo.Session.Stream do
   defp unreachable({name, node}, :noproc) do
     Error.new(
       :no_device,
-      "#{node} has no device server #{name}: NxVulkanGo.devices/1 lists its devices. A device that was lost is opened again within seconds"
+      "#{node} has no device server #{name}: NxVulkanGo.devices/1 lists its devices. A device that its driver gave up is opened again within seconds"
     )
   end
 
@@ -255,7 +255,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp report(%{session: session} = state) do
     ref = make_ref()
-    request = {:at, session.incarnation, :turn}
+    request = {:at, session.incarnation, :barrier}
     ask(state.destination, {self(), ref}, request)
     reports = Map.put(state.reports, ref, Session.read_progress(session))
     %{state | unreported: 0, reports: reports}

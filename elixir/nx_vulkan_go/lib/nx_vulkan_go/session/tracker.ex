@@ -252,8 +252,8 @@ defmodule NxVulkanGo.Session.Tracker do
       else: unreferenced(tokens, binaries)
   end
 
-  # This heap has other binaries too, a handler's of telemetry or tokens that it let go
-  # of: a size that is there twice says nothing.
+  # This heap has other binaries too: those of a telemetry handler, or tokens that it has
+  # dropped. So a size that occurs twice does not identify a token.
   defp unreferenced(tokens, binaries) do
     doubtful = twice(binaries)
 
