@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// clock runs what a device wants to have run later when the test says so.
+// clock calls the functions that a device has asked to be called later, when tick is called.
 type clock struct {
 	mu  sync.Mutex
 	due []func()
@@ -19,7 +19,7 @@ func (c *clock) after(_ time.Duration, f func()) {
 	c.due = append(c.due, f)
 }
 
-// tick lets the time pass, and reports whether anything was due.
+// tick calls all functions, and reports whether there were any.
 func (c *clock) tick() bool {
 	c.mu.Lock()
 	due := c.due
@@ -31,8 +31,8 @@ func (c *clock) tick() bool {
 	return len(due) > 0
 }
 
-// TestIdleBlocks gives blocks back that nothing has used for a while, large and small
-// buffers alike, and keeps those in use.
+// TestIdleBlocks frees large and small buffers: their blocks return to the driver after a while, and
+// blocks in use do not.
 func TestIdleBlocks(t *testing.T) {
 	var c clock
 	d := openTest(t, Options{BlockSize: 4 << 20, After: c.after})
@@ -84,7 +84,7 @@ func TestIdleBlocks(t *testing.T) {
 	}
 }
 
-// TestIdleStaging gives staging memory back, but not what a batch reads.
+// TestIdleStaging returns staging memory to the driver, except memory that a batch reads.
 func TestIdleStaging(t *testing.T) {
 	var c clock
 	d := openTest(t, Options{BlockSize: 4 << 20, After: c.after, Fault: Fault{Unmapped: true, Uncached: true}})
@@ -110,7 +110,7 @@ func TestIdleStaging(t *testing.T) {
 	}
 }
 
-// TestKeepMemory keeps all blocks, and closes.
+// TestKeepMemory keeps all blocks until Close.
 func TestKeepMemory(t *testing.T) {
 	var c clock
 	d := openTest(t, Options{After: c.after, KeepMemory: true})
@@ -120,7 +120,7 @@ func TestKeepMemory(t *testing.T) {
 	}
 }
 
-// TestIdleAfterClose looks when the device is gone.
+// TestIdleAfterClose looks for unused blocks after Close.
 func TestIdleAfterClose(t *testing.T) {
 	var c clock
 	d := openTest(t, Options{After: c.after})
@@ -134,7 +134,7 @@ func TestIdleAfterClose(t *testing.T) {
 	}
 }
 
-// TestIdleUnderWay gives blocks back while others record, submit and free.
+// TestIdleUnderWay returns blocks to the driver while other goroutines record, submit and free.
 func TestIdleUnderWay(t *testing.T) {
 	var c clock
 	d := openTest(t, Options{BlockSize: 2 << 20, After: c.after})

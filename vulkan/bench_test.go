@@ -18,7 +18,7 @@ func openBench(b *testing.B) *Device {
 	return d
 }
 
-// BenchmarkRecord measures what Dispatch costs, without the replay in Submit.
+// BenchmarkRecord measures the time of Dispatch, without the recording of a command buffer.
 func BenchmarkRecord(b *testing.B) {
 	d := openBench(b)
 	p := affine(b, d, !d.Info().Bindings)

@@ -25,7 +25,7 @@ func (g *gate) hold(d *Device) (release func()) {
 	}
 }
 
-// filled submits that a stream fills a buffer.
+// filled submits a fill of a buffer.
 func filled(t *testing.T, s *Stream, b *Buffer, word uint32) Ticket {
 	t.Helper()
 	if err := s.Fill(WriteOnly(b), word, b.Len()); err != nil {
@@ -34,7 +34,7 @@ func filled(t *testing.T, s *Stream, b *Buffer, word uint32) Ticket {
 	return must(s.Submit())(t)
 }
 
-// copied submits that a stream copies a buffer.
+// copied submits a copy of a buffer.
 func copied(t *testing.T, s *Stream, to, from *Buffer) Ticket {
 	t.Helper()
 	if err := s.Copy(WriteOnly(to), ReadOnly(from), from.Len()); err != nil {
@@ -43,8 +43,8 @@ func copied(t *testing.T, s *Stream, to, from *Buffer) Ticket {
 	return must(s.Submit())(t)
 }
 
-// TestCloseDropsWork closes a stream whose work has not reached the device: it never
-// does, and who waits for it is told.
+// TestCloseDropsWork closes a stream whose work has not reached the device: the work is discarded,
+// and its notice and Wait return the error.
 func TestCloseDropsWork(t *testing.T) {
 	d, g := openGate(t)
 	s := d.Stream()
@@ -71,7 +71,7 @@ func TestCloseDropsWork(t *testing.T) {
 	}
 }
 
-// TestCloseKeepsWhatOthersNeed closes a stream whose work others have yet to read.
+// TestCloseKeepsWhatOthersNeed closes a stream whose results another stream has yet to read.
 func TestCloseKeepsWhatOthersNeed(t *testing.T) {
 	d, g := openGate(t)
 	s, other := d.Stream(), d.Stream()
@@ -96,8 +96,8 @@ func TestCloseKeepsWhatOthersNeed(t *testing.T) {
 	}
 }
 
-// TestDroppedWorkKeepsOrder uses memory that two streams before have used: what the
-// second one had to wait for, the third one waits for, though the second one is gone.
+// TestDroppedWorkKeepsOrder uses memory after two other streams, and cancels the second one's work:
+// the third one still comes after the first.
 func TestDroppedWorkKeepsOrder(t *testing.T) {
 	d, g := openGate(t)
 	a, b, c := d.Stream(), d.Stream(), d.Stream()
@@ -117,8 +117,8 @@ func TestDroppedWorkKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestCancelSaysWhy cancels a stream: what it would have computed says so, what it had
-// computed before is there, and it goes on.
+// TestCancelSaysWhy cancels a stream: the buffers that it would have written have the error, earlier
+// results stay, and the stream can be used again.
 func TestCancelSaysWhy(t *testing.T) {
 	d, g := openGate(t)
 	s := d.Stream()
@@ -162,8 +162,8 @@ func TestCancelSaysWhy(t *testing.T) {
 	}
 }
 
-// TestCancelKeepsWhatOthersCountOn cancels a stream behind which others have something
-// submitted: they do not find what memory held before.
+// TestCancelKeepsWhatOthersCountOn cancels a stream whose results other streams have submitted work
+// on: they get these results.
 func TestCancelKeepsWhatOthersCountOn(t *testing.T) {
 	d, g := openGate(t)
 	s, other, reader := d.Stream(), d.Stream(), d.Stream()
@@ -197,8 +197,7 @@ func TestCancelKeepsWhatOthersCountOn(t *testing.T) {
 	}
 }
 
-// TestMemoryAfterCancel takes memory of which the last writer was cancelled for data that
-// the host writes.
+// TestMemoryAfterCancel reuses memory whose last writer was cancelled for data that the host writes.
 func TestMemoryAfterCancel(t *testing.T) {
 	d, g := openGate(t)
 	s := d.Stream()
@@ -226,8 +225,8 @@ func TestMemoryAfterCancel(t *testing.T) {
 	}
 }
 
-// TestReadOfAnotherStream reads where the host sees the memory what another stream has
-// recorded, and submitted, and the device does not have yet.
+// TestReadOfAnotherStream downloads a result of another stream that the device does not have yet,
+// recorded or submitted.
 func TestReadOfAnotherStream(t *testing.T) {
 	for _, submitted := range []bool{false, true} {
 		d, g := openGate(t)

@@ -20,9 +20,13 @@ type Arg struct {
 	Access Access
 }
 
-// ReadOnly, WriteOnly and ReadWrite are the Args of whole buffers.
-func ReadOnly(b *Buffer) Arg  { return Arg{Buffer: b, Access: Read} }
+// ReadOnly returns a whole buffer, which the command reads.
+func ReadOnly(b *Buffer) Arg { return Arg{Buffer: b, Access: Read} }
+
+// WriteOnly returns a whole buffer, which the command writes.
 func WriteOnly(b *Buffer) Arg { return Arg{Buffer: b, Access: Write} }
+
+// ReadWrite returns a whole buffer, which the command reads and writes.
 func ReadWrite(b *Buffer) Arg { return Arg{Buffer: b, Access: Read | Write} }
 
 // extent returns the bytes of the region that an argument may touch.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRepeatedBatches submits batches that say the same as one before, and ones
-// that differ from it in each thing that a batch has.
+// TestRepeatedBatches submits batches identical to an earlier one, and batches that differ from it in
+// one property each.
 func TestRepeatedBatches(t *testing.T) {
 	modes(t, func(t *testing.T, addresses bool) {
 		d := openTest(t, Options{})
@@ -59,8 +59,8 @@ func TestRepeatedBatches(t *testing.T) {
 	})
 }
 
-// TestDifferentBatches submits more kinds of batches in turn than command buffers
-// are kept, and many before the first is complete.
+// TestDifferentBatches submits more kinds of batches in turn than command buffers are kept, and many
+// before the first is complete.
 func TestDifferentBatches(t *testing.T) {
 	d := openTest(t, Options{})
 	p := affine(t, d, false)

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// openTest opens the best device with validation, any message of which fails
-// the test. Without a device it skips.
+// openTest opens the best device with validation. Any message of the validation layer fails the test.
+// Without a device the test is skipped.
 func openTest(t testing.TB, o Options) *Device {
 	t.Helper()
 	o.Validation = true
@@ -44,7 +44,7 @@ func readWords(t testing.TB, name string) []uint32 {
 	return words(code)
 }
 
-// affine returns the test kernel in one of its forms.
+// affine returns the test kernel, with addresses or with bindings.
 func affine(t testing.TB, d *Device, addresses bool) *Pipeline {
 	t.Helper()
 	name := "affine_bind.spv"

@@ -12,7 +12,7 @@ import (
 	"nxvk/vulkan/submit"
 )
 
-// TestDeviceLost loses the device in the middle and goes on with another.
+// TestDeviceLost loses the device between submissions, and reopens it.
 func TestDeviceLost(t *testing.T) {
 	submits := 0
 	o := Options{Fault: Fault{Lost: func() bool { submits++; return submits == 3 }}}
@@ -67,8 +67,8 @@ func TestDeviceLost(t *testing.T) {
 	}
 }
 
-// TestRecordFault has no memory for a command buffer. What was recorded is lost, and
-// whoever counts on it must not go on with what its memory held before.
+// TestRecordFault fails the recording of a command buffer. The device is lost with it, since later
+// work would find what memory held before.
 func TestRecordFault(t *testing.T) {
 	fail := false
 	d := openTest(t, Options{Fault: Fault{Record: func() bool { return fail }}})
@@ -86,8 +86,7 @@ func TestRecordFault(t *testing.T) {
 	}
 }
 
-// TestRefuse has the driver refuse kernels. The device goes on, and copies without
-// one of its own.
+// TestRefuse makes the driver refuse kernels. The device goes on, and copies with vkCmdCopyBuffer.
 func TestRefuse(t *testing.T) {
 	d := openTest(t, Options{Fault: Fault{Unmapped: true, Uncached: true, Refuse: func(string) bool { return true }}})
 	_, err := d.Pipeline("x", readWords(t, "affine_bind.spv"), Layout{Buffers: 2, PushBytes: 12})
@@ -131,8 +130,8 @@ func TestNotifyInOrder(t *testing.T) {
 // never returns a submission that the device does not complete.
 func never() Ticket { return Ticket{submit.New(submit.NewFlow())} }
 
-// TestClosedDevice uses a device after Close: errors, and memory that the host
-// still holds.
+// TestClosedDevice uses a device after Close: calls return errors, and memory that the host holds
+// stays valid.
 func TestClosedDevice(t *testing.T) {
 	d := openTest(t, Options{})
 	host, b, p := must(d.AllocHost(1000))(t), must(d.Alloc(100))(t), affine(t, d, true)
@@ -173,7 +172,7 @@ func TestClosedDevice(t *testing.T) {
 	r.Release()
 }
 
-// TestWatchdog runs a submission for longer than allowed.
+// TestWatchdog runs a submission for longer than the watchdog allows.
 func TestWatchdog(t *testing.T) {
 	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{Watchdog: time.Millisecond})
 	if errors.Is(err, ErrNoVulkan) || errors.Is(err, ErrNoDevice) {

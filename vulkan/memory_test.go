@@ -28,7 +28,7 @@ func TestOutOfMemory(t *testing.T) {
 	for _, b := range held {
 		b.Free()
 	}
-	// One buffer as large as the limit needs all blocks given back.
+	// One buffer as large as the limit fits only when all blocks return to the driver.
 	b := must(d.Alloc(32 << 20))(t)
 	b.Free()
 	if d.Trim(); d.Stats().Reserved != 0 {
@@ -36,7 +36,8 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestOutOfMemoryWithSmallBuffers gives slabs back to make room for others.
+// TestOutOfMemoryWithSmallBuffers fits buffers of one class only when slabs of other classes are
+// dissolved.
 func TestOutOfMemoryWithSmallBuffers(t *testing.T) {
 	d := openTest(t, Options{MemoryLimit: 8 << 20, BlockSize: 4 << 20})
 	for _, n := range []int{100, 5000, 70_000, 1 << 20, 300} {
@@ -83,8 +84,8 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
-// TestFlatMemory records, runs and frees for long and looks for growth of the
-// process, of what is reserved, and of Vulkan objects.
+// TestFlatMemory records, runs and frees many times: neither the process, nor the reserved memory, nor
+// the number of Vulkan objects grows.
 func TestFlatMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIP 220,000 rounds take long where -short asks for little")
@@ -133,8 +134,8 @@ func TestFlatMemory(t *testing.T) {
 	}
 }
 
-// TestFillsDevice takes all memory there is, which disturbs whoever shares the
-// device, so it runs only when NXVK_TEST_FILL is set.
+// TestFillsDevice takes all memory of the device. That disturbs others who use it, so it runs only
+// when NXVK_TEST_FILL is set.
 func TestFillsDevice(t *testing.T) {
 	if os.Getenv("NXVK_TEST_FILL") == "" {
 		t.Skip("SKIP NXVK_TEST_FILL is not set")

@@ -10,9 +10,9 @@ import (
 // smallBatch is how many commands the caller of Submit submits itself.
 const smallBatch = 16
 
-// TestHandoverInOrder submits long batches, which a goroutine hands over, and
-// short ones, which their caller would: they run in the order of their tickets.
-func TestHandoverInOrder(t *testing.T) {
+// TestBatchesInOrder submits long batches, which a goroutine submits to the device, and short ones,
+// which their caller submits: they run in the order of their tickets.
+func TestBatchesInOrder(t *testing.T) {
 	d := openTest(t, Options{})
 	p := affine(t, d, true)
 	s := d.Stream()
@@ -43,8 +43,8 @@ func TestHandoverInOrder(t *testing.T) {
 	}
 }
 
-// TestHandoverOfManyStreams submits from several goroutines at once.
-func TestHandoverOfManyStreams(t *testing.T) {
+// TestBatchesOfManyStreams submits from several goroutines at once.
+func TestBatchesOfManyStreams(t *testing.T) {
 	d := openTest(t, Options{})
 	p := affine(t, d, true)
 	var wg sync.WaitGroup
@@ -88,8 +88,8 @@ func TestHandoverOfManyStreams(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLostWithBatchesWaiting loses the device behind long batches: Submit says
-// so, and nothing waits for what will not come.
+// TestLostWithBatchesWaiting loses the device behind long batches: Submit returns the loss, and Drain
+// does not wait for them.
 func TestLostWithBatchesWaiting(t *testing.T) {
 	submits := 0
 	d := openTest(t, Options{Fault: Fault{Lost: func() bool { submits++; return submits > 20 }}})
@@ -114,8 +114,8 @@ func TestLostWithBatchesWaiting(t *testing.T) {
 	d.queue.Drain()
 }
 
-// TestFreshMemorySparesBarriers frees each result at once: the next takes other
-// memory, so that no kernel waits for another.
+// TestFreshMemorySparesBarriers frees each result at once: the next one takes other memory, so that no
+// kernel needs a barrier.
 func TestFreshMemorySparesBarriers(t *testing.T) {
 	d := openTest(t, Options{})
 	p := affine(t, d, true)

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestSlices cuts dispatches of random grids, among others that depend on them: each
-// workgroup runs once, knows its place in the whole grid, and comes before what follows.
-func TestSlices(t *testing.T) {
+// TestCutDispatches cuts dispatches of random grids, between others that depend on them: each workgroup
+// runs once, knows its place in the whole grid, and comes before the next command.
+func TestCutDispatches(t *testing.T) {
 	shared := func() bool { return true }
 	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond, Fault: Fault{Shared: shared}})
 	grid := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
@@ -63,8 +63,8 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// TestAloneIsNotCut submits the same long batches with and without other streams at work:
-// a stream that is alone makes one submission of each, as it would on a device of its own.
+// TestAloneIsNotCut submits the same long batches with and without other streams at work. Without
+// them, each batch is one submission.
 func TestAloneIsNotCut(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		shared := func() bool { return !alone }
@@ -89,8 +89,8 @@ func TestAloneIsNotCut(t *testing.T) {
 	}
 }
 
-// TestStreamsInTurnAreAlone has streams work one after the other: a stream whose work has
-// ended is no company for the next, even where nobody has looked since.
+// TestStreamsInTurnAreAlone has streams work one after the other: a stream whose work has ended does
+// not count as at work, even where nothing has polled the device since.
 func TestStreamsInTurnAreAlone(t *testing.T) {
 	d := openTest(t, Options{})
 	p := affine(t, d, true)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// unmapped runs a test on memory as the device has it, as if the host read it
-// slowly, and as if the host could not see it, where every transfer is staged.
+// unmapped runs a test on the device's memory as it is, then as memory that the host reads slowly, and
+// then as memory that the host cannot see, so that every transfer is staged.
 func unmapped(t *testing.T, f func(t *testing.T, o Options)) {
 	t.Run("mapped", func(t *testing.T) { f(t, Options{}) })
 	t.Run("uncached", func(t *testing.T) { f(t, Options{Fault: Fault{Uncached: true}, BlockSize: 8 << 20}) })
@@ -39,8 +39,8 @@ func TestUploadDownload(t *testing.T) {
 	})
 }
 
-// TestUploadThroughRing sends more than the staging ring holds.
-func TestUploadThroughRing(t *testing.T) {
+// TestUploadInChunks uploads more than a chunk of staging memory holds.
+func TestUploadInChunks(t *testing.T) {
 	d := openTest(t, Options{Fault: Fault{Unmapped: true}, BlockSize: 2 << 20})
 	want := randomBytes(11<<20 + 5)
 	b := must(d.Alloc(len(want)))(t)

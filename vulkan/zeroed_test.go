@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestZeroed takes memory that others have used, in all forms of memory.
+// TestZeroed takes memory that other buffers have used, in all forms of memory.
 func TestZeroed(t *testing.T) {
 	for name, f := range map[string]Fault{"native": {}, "uncached": {Uncached: true}, "unmapped": {Unmapped: true}} {
 		t.Run(name, func(t *testing.T) {

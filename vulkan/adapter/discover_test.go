@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A selection of digits is an index, whatever the devices are called.
+// TestChoose selects devices: digits are an index, whatever the names of the devices.
 func TestChoose(t *testing.T) {
 	uuids := []string{"6d657361-0000-0000-0000-000000000019", "11111111-2222-3333-4444-555555555555"}
 	list := []Adapter{

@@ -56,8 +56,8 @@ func read(t *testing.T, name string) []byte {
 	return data
 }
 
-// TestCacheFile corrupts the file in every way: it must be as if absent, but for a word
-// about it.
+// TestCacheFile corrupts the file in several ways: the compiler works as without a file, and reports
+// the reason.
 func TestCacheFile(t *testing.T) {
 	dir := t.TempDir()
 	c := openTest(t, logical.Options{CacheDir: dir, OnCache: func(err error) { t.Error(err) }})
@@ -129,8 +129,8 @@ func TestCacheKeyCoversDriver(t *testing.T) {
 	}
 }
 
-// A cache that has become too large starts over while others compile with it, and
-// what was saved before stays.
+// TestCacheStartsOver makes the cache too large: an empty one replaces it while other goroutines
+// compile with it, and the saved file stays.
 func TestCacheStartsOver(t *testing.T) {
 	c := openTest(t, logical.Options{CacheDir: t.TempDir()})
 	code := kernel(t)
@@ -166,7 +166,7 @@ func TestCacheStartsOver(t *testing.T) {
 	}
 }
 
-// A driver of another version takes the place of the one before, in one file.
+// TestCacheFileOfDriver changes the version of the driver: the file has the same name.
 func TestCacheFileOfDriver(t *testing.T) {
 	c := openTest(t, logical.Options{CacheDir: t.TempDir()})
 	whole := c.d.Raw

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// simulated is a stream with a device that is only a number.
+// simulated is a flow on a simulated device.
 type simulated struct {
 	account
 	piece  func() float64 // seconds of the next piece
@@ -14,9 +14,9 @@ type simulated struct {
 	served float64        // seconds
 }
 
-// TestFairShares serves streams whose pieces differ, and whose expectations are wrong by
-// up to a factor of eight: each has its share by weight, and one that asks for little now
-// and then goes next.
+// TestFairShares serves flows with batches of different lengths, whose expected times are wrong by up
+// to a factor of eight: each flow gets its share by weight, and one that asks for little now and then is
+// served next.
 func TestFairShares(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 12))
@@ -76,8 +76,8 @@ func TestFairShares(t *testing.T) {
 	}
 }
 
-// TestNobodySavesUp lets a stream be idle for long: it then has what the others have, and
-// not what it has missed.
+// TestNobodySavesUp lets a flow be idle for long: from then on it gets the same share as others, and
+// not the time that it has missed.
 func TestNobodySavesUp(t *testing.T) {
 	var c virtualClock
 	a, b := &account{weight: 1}, &account{weight: 1}

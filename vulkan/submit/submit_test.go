@@ -56,7 +56,7 @@ func never(q *Scheduler) *Submission {
 	return s
 }
 
-// TestNotifyOutOfOrder asks for a late submission first.
+// TestNotifyOutOfOrder asks for the notice of a later submission before those of earlier ones.
 func TestNotifyOutOfOrder(t *testing.T) {
 	q, end := openTest(t, logical.Options{})
 	late := make(chan error, 1)
@@ -137,8 +137,8 @@ func grid(t *testing.T, q *Scheduler) *pipeline.Pipeline {
 	return p
 }
 
-// TestPiecesCoverBatches cuts batches of random commands: pieces follow each other, none is
-// longer than it should be unless it is one command, and the parts of dispatches add up.
+// TestPiecesCoverBatches cuts batches of random commands: pieces follow each other, a piece is too
+// long only where it is one command, and the parts of a dispatch add up.
 func TestPiecesCoverBatches(t *testing.T) {
 	q, _ := openTest(t, logical.Options{Queues: 1, Piece: time.Millisecond, Fault: logical.Fault{Shared: func() bool { return true }}})
 	p := grid(t, q)
@@ -176,7 +176,7 @@ func TestPiecesCoverBatches(t *testing.T) {
 	}
 }
 
-// TestWaitingBatchesAreCut has a flow submit batches while it is alone: those that are not next
+// TestWaitingBatchesAreCut has a flow submit batches while it is alone: the batches that are not next
 // are cut when another flow has work.
 func TestWaitingBatchesAreCut(t *testing.T) {
 	shared := false

@@ -7,8 +7,8 @@ import (
 	"nxvk/vulkan/vk"
 )
 
-// TestWaitPoints says which points of other timelines a batch waits for on the device: of each the
-// latest one, also through cancelled work, and none that is complete.
+// TestWaitPoints checks the points of other timelines that a batch waits for on the device: of each
+// timeline the latest one, also through cancelled submissions, and none that is complete.
 func TestWaitPoints(t *testing.T) {
 	lines := []*timeline{{semaphore: 10}, {semaphore: 11}, {semaphore: 12}}
 	on := func(l int, value uint64) *Submission {

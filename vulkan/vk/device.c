@@ -1,6 +1,6 @@
 //go:build cgo
 
-// device.c creates a device with what it has of the features the kernels use.
+// device.c creates a device, with those features of kernels that it has.
 #include <stdlib.h>
 #include "loader.h"
 #include "chain.h"

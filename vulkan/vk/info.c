@@ -1,6 +1,6 @@
 //go:build cgo
 
-// info.c reads what a physical device is and can do.
+// info.c reads the properties, features and limits of a physical device.
 #include <stdlib.h>
 #include <string.h>
 #include "loader.h"
@@ -108,8 +108,8 @@ static void copy_memory(nxvk_instance *in, VkPhysicalDevice gpu, nxvk_info *out)
 	}
 }
 
-// float_controls says which modes of floats a kernel may ask for. Modes of
-// rounding and of subnormals count only where each width has its own.
+// float_controls returns which modes of floats a kernel may ask for. Modes of rounding and of
+// subnormals count only where each width has its own.
 static uint32_t float_controls(const VkPhysicalDeviceVulkan12Properties *p) {
 	uint32_t bits = 0;
 	if (p->shaderSignedZeroInfNanPreserveFloat32) bits |= NXVK_PRESERVE32;

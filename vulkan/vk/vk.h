@@ -1,4 +1,4 @@
-// vk.h declares what the Go side calls. Arguments are flat: numbers, byte
+// vk.h declares the functions that Go calls. Arguments are flat: numbers, byte
 // ranges, and pointers to memory that C owns or that lives for the call.
 #ifndef NXVK_VK_H
 #define NXVK_VK_H
