@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/loop"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -31,13 +32,13 @@ type Lane struct {
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	served time.Duration  // how long, on the clock of turns
 
-	segment *segment // what is pending; see lazy.go
-	running *segment // what was, until it has been carried out
-	rhythm  rhythm   // where segments end
-	spare   *segment // one that has been carried out; its room
-	usual   int      // the length of the latest one
-	length  int      // of the segment when the clock looked last
-	quiet   int      // how often it has not grown since
+	segment *segment      // what is pending; see lazy.go
+	running *segment      // what was, until it has been carried out
+	loop    loop.Detector // where traces end
+	spare   *segment      // one that has been carried out; its room
+	usual   int           // the length of the latest one
+	length  int           // of the segment when the clock looked last
+	quiet   int           // how often it has not grown since
 
 	feed *Feed // of the lane of a session: what it has the device do
 

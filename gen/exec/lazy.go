@@ -60,7 +60,7 @@ func (e *Executor) turnOf(l *Lane, r *request) turn {
 	case r.eager:
 		return e.turnOfInstr(l, r.in)
 	case r.read == 0 || l.segment.makes(r.read):
-		l.rhythm.reset()
+		l.loop.Reset()
 		return l.unless(true)
 	}
 	return now
@@ -96,7 +96,7 @@ func (e *Executor) postpone(l *Lane, in *wire.Instr) turn {
 	case in.Op == ops.Free && in.Err == nil:
 		return e.freed(l, in)
 	case in.Op == ops.Run:
-		l.rhythm.reset()
+		l.loop.Reset()
 		return l.unless(true)
 	case in.Op == ops.Import || in.Note != "" || e.lost != nil || l.segment != nil && l.segment.full():
 		return l.unless(true)
@@ -161,14 +161,14 @@ func (l *Lane) renames(in *wire.Instr) bool {
 // fits reports whether the session has room for results, and for those that are
 // pending.
 func (l *Lane) fits(in *wire.Instr) bool {
-	n := int64(0)
+	n, promised := int64(0), int64(0)
 	for i := range in.Outs {
 		n += int64(in.Outs[i].Type.Bytes())
 	}
 	if l.segment != nil {
-		n += l.segment.bytes
+		promised = l.segment.bytes
 	}
-	return l.Session.Fits(n)
+	return l.allows(n, promised)
 }
 
 // consider looks at the operands of an instruction.
@@ -198,7 +198,7 @@ func (e *Executor) consider(l *Lane, in *wire.Instr) turn {
 		return l.unless(pending)
 	case !pending && (f.alias || e.small(w)):
 		return now
-	case l.rhythm.cuts(f.id):
+	case l.loop.Cuts(f.id):
 		if l.segment != nil {
 			return after
 		}
@@ -290,7 +290,7 @@ func (e *Executor) defers(l *Lane, in *wire.Instr, f *form, w *work) {
 	}
 	l.segment.add(f.id, in.Name, w)
 	l.segment.plans = append(l.segment.plans, f.plan)
-	l.rhythm.step(f.id)
+	l.loop.Step(f.id)
 	for _, o := range in.Outs {
 		l.Session.Delete(o.ID)
 		l.Session.Last = max(l.Session.Last, o.ID)

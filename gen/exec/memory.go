@@ -20,10 +20,16 @@ const SweepTime = 250 * time.Millisecond
 // it looks again.
 const busyTime = 5 * time.Millisecond
 
+// allows reports whether the limit of the session has room for n more bytes, beside what is
+// promised to instructions that are pending. Nothing else looks at the limit: who is not
+// allowed waits for the session to free what it can (reserve), is carried out at once instead
+// of later (postpone), or goes one instruction at a time (segmentBody).
+func (l *Lane) allows(n, promised int64) bool { return l.Session.Fits(n + promised) }
+
 // reserve reports whether a session may take n more bytes. Over its limit it
 // is asked once to free what it no longer needs; then it is refused.
 func (e *Executor) reserve(l *Lane, n int64) (wait queue.Wait, err error) {
-	if l.Session.Fits(n) {
+	if l.allows(n, 0) {
 		return 0, nil
 	}
 	if e.sweep(l) {

@@ -162,7 +162,7 @@ func (e *Executor) bind(l *Lane, s *segment) *run {
 // where the run may have to wait for that.
 func (e *Executor) segmentBody(l *Lane, s *segment, live []byte) (*block, *tier) {
 	var v *variant
-	if len(s.steps) >= fewest && l.Session.Fits(s.total) {
+	if len(s.steps) >= fewest && l.allows(s.total, 0) {
 		st := e.segments.find(s)
 		v = st.variant(live)
 		if v.tier.body != nil {
