@@ -50,7 +50,7 @@ var metricRows = []struct {
 	{"refused_kernels_total", "Kernels that the driver does not compile.", true, func(s *status) float64 { return float64(s.Counters.Refused) }},
 	{"failed_total", "Instructions that failed.", true, func(s *status) float64 { return float64(s.Counters.Failed) }},
 	{"dispatches_total", "Kernels recorded for the device.", true, func(s *status) float64 { return float64(s.Counters.Dispatches) }},
-	{"prompt_dispatches_total", "Kernels that the host carried out in the stead of a processor.", true, func(s *status) float64 { return float64(s.Counters.Prompt) }},
+	{"prompt_dispatches_total", "Kernels that the host carried out in the stead of a processor.", true, func(s *status) float64 { return float64(s.Counters.Interpreted) }},
 	{"leapfrog_steps_total", "Leapfrog steps that chains of the sampler have had the device take.", true, func(s *status) float64 { return float64(s.Counters.Leaps) }},
 	{"submits_total", "Batches submitted to the device.", true, func(s *status) float64 { return float64(s.Counters.Submits) }},
 	{"uploaded_bytes_total", "Bytes of uploaded tensors.", true, func(s *status) float64 { return float64(s.Counters.Uploaded) }},
