@@ -79,7 +79,7 @@ type shaders map[string]*shader
 
 type shadersKey struct{}
 
-func shadersOf(l *exec.Lane) shaders {
+func shadersOf(l *exec.Queue) shaders {
 	return l.Above(shadersKey{}, func() exec.Ender { return shaders{} }).(shaders)
 }
 
@@ -92,7 +92,7 @@ func (m shaders) End() {
 }
 
 // Define keeps foreign code under a key.
-func (c *Chains) Define(l *exec.Lane, in *wire.Instr) {
+func (c *Chains) Define(l *exec.Queue, in *wire.Instr) {
 	m := shadersOf(l)
 	if _, have := m[in.Key]; have {
 		return
@@ -125,7 +125,7 @@ func (m shaders) evict() {
 }
 
 // Forget lets go of shaders that the session has no use for.
-func (c *Chains) Forget(l *exec.Lane, keys []string) {
+func (c *Chains) Forget(l *exec.Queue, keys []string) {
 	m := shadersOf(l)
 	for _, key := range keys {
 		if s := m[key]; s != nil {
@@ -164,9 +164,9 @@ func (s *shader) load(data []byte) (err error) {
 
 // Chain takes the steps of a request, after everything that the session asked
 // for before.
-func (c *Chains) Chain(l *exec.Lane, r *wire.Chain, done func(sample.Rows, error)) {
+func (c *Chains) Chain(l *exec.Queue, r *wire.Chain, done func(sample.Rows, error)) {
 	var failed error // of the probes
-	c.e.Do(l, func(l *exec.Lane) (wait queue.Wait) {
+	c.e.Do(l, func(l *exec.Queue) (wait queue.Wait) {
 		s, wait, err := c.readyShader(l, r)
 		if err == nil {
 			err = failed
@@ -197,8 +197,8 @@ type ShaderInfo struct {
 
 // Shader tells what is known of a shader of the session, after everything that
 // the session asked for before.
-func (c *Chains) Shader(l *exec.Lane, key string, done func(ShaderInfo, error)) {
-	c.e.Do(l, func(l *exec.Lane) queue.Wait {
+func (c *Chains) Shader(l *exec.Queue, key string, done func(ShaderInfo, error)) {
+	c.e.Do(l, func(l *exec.Queue) queue.Wait {
 		s := shadersOf(l)[key]
 		switch {
 		case s == nil:
@@ -248,7 +248,7 @@ func trim(data []byte, n, k, row, from int) []byte {
 }
 
 // readyShader finds the shader of a request, compiled.
-func (c *Chains) readyShader(l *exec.Lane, r *wire.Chain) (s *shader, wait queue.Wait, err error) {
+func (c *Chains) readyShader(l *exec.Queue, r *wire.Chain) (s *shader, wait queue.Wait, err error) {
 	s = shadersOf(l)[r.Shader]
 	switch {
 	case s == nil:

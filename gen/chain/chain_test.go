@@ -37,12 +37,12 @@ func compile(t *testing.T, defines ...string) []byte {
 }
 
 // shaderRig has a device that takes shaders.
-func shaderRig(t *testing.T) (*bench, *exec.Lane) {
+func shaderRig(t *testing.T) (*bench, *exec.Queue) {
 	r := newRig(t, rig.Device(t, vulkan.Options{}), true)
 	return r, r.Session()
 }
 
-func (r *bench) shader(l *exec.Lane, key string, code []byte) {
+func (r *bench) shader(l *exec.Queue, key string, code []byte) {
 	r.Exec.Stream(l, []wire.Instr{{Name: "shader", Instr: ops.Instr{Op: ops.Shader}, Defines: wire.Defines{Key: key, Shader: code}}})
 }
 
@@ -53,7 +53,7 @@ func kept(r sample.Rows) sample.Rows {
 }
 
 // chain waits for the rows of a request.
-func (r *bench) chain(l *exec.Lane, c *wire.Chain) (rows sample.Rows, err error) {
+func (r *bench) chain(l *exec.Queue, c *wire.Chain) (rows sample.Rows, err error) {
 	r.Helper()
 	done := false
 	r.chains.Chain(l, c, func(got sample.Rows, e error) { rows, err, done = kept(got), e, true })

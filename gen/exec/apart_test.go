@@ -16,8 +16,8 @@ import (
 // wants it waits, others do not. In these tests nothing that comes from elsewhere is taken
 // in before the other session has asked.
 
-// served checks that another session is served while a lane waits.
-func (r *rig) served(l *Lane) {
+// served checks that another session is served while a queue waits.
+func (r *rig) served(l *Queue) {
 	r.Helper()
 	if l.waits == 0 {
 		r.Error("the lane does not wait")
@@ -42,7 +42,7 @@ func (r *rig) served(l *Lane) {
 // A plan of many kernels.
 func TestPlanApart(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
-	plan := func(l *Lane) {
+	plan := func(l *Queue) {
 		r.served(l)
 		if !r.plans(l) {
 			t.Error("it does not wait for a plan")
@@ -51,7 +51,7 @@ func TestPlanApart(t *testing.T) {
 	for _, oneByOne := range []bool{true, false} {
 		r.exec.cfg.OneByOne = oneByOne
 		r.exec.kernels.Clear()
-		clear(r.exec.forms)
+		clear(r.exec.signatures)
 		l := r.session()
 		r.tensor(l, 1, 3, 1, 2)
 		r.do(l, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
@@ -91,7 +91,7 @@ func TestUploadApart(t *testing.T) {
 		}
 		r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
 		r.do(l, ops.Negate, 2, f32(n), nil, ref(1))
-		r.exec.compel(l)
+		r.exec.flushTrace(l)
 		for r.exec.cfg.Work.Stats().Started[workCopy] == 0 {
 			(<-r.posted)() // until its kernel is there
 		}
@@ -119,7 +119,7 @@ func TestUploadAfterCancel(t *testing.T) {
 	}
 	r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
 	r.do(l, ops.Negate, 2, f32(n), nil, ref(1))
-	r.exec.compel(l)
+	r.exec.flushTrace(l)
 	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
 		(<-r.posted)() // until a piece is recorded
 	}

@@ -26,7 +26,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 	posted := make(chan func(), 1<<16)
 	e := New(Config{Device: d, Target: target, HostLimit: -1, Post: func(f func()) { posted <- f }})
-	l := e.Lane(store.NewSession(gen.PID{Node: "bench"}))
+	l := e.Queue(store.NewSession(gen.PID{Node: "bench"}))
 	typ := f32(16)
 	add := func(id ops.ID, x, y ops.Operand) {
 		e.Stream(l, []wire.Instr{{Name: "add", Instr: ops.Instr{

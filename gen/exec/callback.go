@@ -29,9 +29,9 @@ type pending struct {
 	answer bool
 }
 
-// call sends the operands of a hook or a callback, and sees to the answer. sent
+// callBack sends the operands of a hook or a callback, and sees to the answer. sent
 // says that the step is done.
-func (e *Executor) call(l *Lane, r *run, s *step) (wait queue.Wait, sent bool) {
+func (e *Executor) callBack(l *Queue, r *run, s *step) (wait queue.Wait, sent bool) {
 	if r.call != nil {
 		return e.answered(r, s)
 	}
@@ -65,7 +65,7 @@ func (e *Executor) call(l *Lane, r *run, s *step) (wait queue.Wait, sent bool) {
 }
 
 // hostData is a copy of the elements of an operand.
-func (e *Executor) hostData(l *Lane, r *run, o ops.Operand) (t ops.Type, data []byte, wait queue.Wait, err error) {
+func (e *Executor) hostData(l *Queue, r *run, o ops.Operand) (t ops.Type, data []byte, wait queue.Wait, err error) {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]
@@ -122,7 +122,7 @@ func (e *Executor) answered(r *run, s *step) (wait queue.Wait, sent bool) {
 // that nobody waits for is dropped.
 func (e *Executor) Answer(from etf.Pid, run ops.ID, ref uint64, data [][]byte, err error) {
 	for _, home := range e.lanes {
-		for _, l := range append(slices.Clone(home.forks), home) {
+		for _, l := range append(slices.Clone(home.asyncs), home) {
 			if r := l.run; r != nil && r.call != nil && r.call.ref == ref && r.id() == run && *r.in.Callbacks == from {
 				r.call.data, r.call.err, r.call.answer = data, err, true
 				e.Resume(l)

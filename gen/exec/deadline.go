@@ -81,8 +81,8 @@ func (p *progress) begin(now time.Time) {
 	}
 }
 
-// effort is what the work of a lane is part of; nil is an instruction of few dispatches.
-func (l *Lane) effort(p *kernels.Plan) *effort {
+// effort is what the work of a queue is part of; nil is an instruction of few dispatches.
+func (l *Queue) effort(p *kernels.Plan) *effort {
 	switch {
 	case l.run != nil && l.run.in != nil:
 		return &l.run.effort
@@ -141,7 +141,7 @@ func (e *Executor) cancelFeed(f *Feed, err error) {
 	f.home.Session.Fail(func(m *store.Storage) bool {
 		return m.Host == nil && m.Dev != nil && (m.Dev.Err() != nil || f.stream.Computes(m.Dev))
 	}, err)
-	for _, l := range append(slices.Clone(f.home.forks), f.home) {
+	for _, l := range append(slices.Clone(f.home.asyncs), f.home) {
 		if r := l.run; r != nil && !r.effort.began.IsZero() {
 			e.stop(l, r, err)
 		}

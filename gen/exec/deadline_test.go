@@ -100,8 +100,8 @@ func TestDeadlineOfDevice(t *testing.T) {
 	}
 	r.exec.Stream(l, chainOf(n, length))
 	r.until(func() bool {
-		r.exec.compel(l)
-		return l.segment == nil && l.running == nil && len(l.queue) == 0
+		r.exec.flushTrace(l)
+		return l.trace == nil && l.running == nil && len(l.queue) == 0
 	})
 	share(2, 2)
 	share(3, length+1)

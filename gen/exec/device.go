@@ -21,15 +21,15 @@ const (
 	// shallow is so many submissions that the device will not run out of work
 	// while a long batch is recorded.
 	shallow = 4
-	// deep is so many submissions that the device has enough to do: lanes then
+	// deep is so many submissions that the device has enough to do: queues then
 	// wait before they record more than another batch. package vulkan would
 	// wait itself at a few more than that.
 	deep = 12
 )
 
-// device records work. Operands are brought to the device first, and a status is
+// runOnDevice records work. Operands are brought to the device first, and a status is
 // waited for afterwards.
-func (e *Executor) device(l *Lane, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
+func (e *Executor) runOnDevice(l *Queue, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
 	if l.verdict != nil {
 		return e.judge(l, w)
 	}
@@ -82,7 +82,7 @@ func (e *Executor) device(l *Lane, w *work, p *kernels.Plan) (wait queue.Wait, e
 }
 
 // deviceResults takes memory for the results and temporaries of a plan.
-func (e *Executor) deviceResults(l *Lane, w *work, p *kernels.Plan) (outs, temps []*store.Storage, wait queue.Wait, err error) {
+func (e *Executor) deviceResults(l *Queue, w *work, p *kernels.Plan) (outs, temps []*store.Storage, wait queue.Wait, err error) {
 	take := func(list *[]*store.Storage, n int) bool {
 		var buf *vulkan.Buffer
 		if buf, wait, err = e.alloc(l, n); wait != 0 || err != nil {

@@ -4,13 +4,13 @@
 //
 // Nothing here waits. Work that cannot go on (an operand is being read back, a
 // kernel is being compiled, another session has not sent what is imported)
-// parks the lane of its session; other lanes go on. An Executor does one thing
+// parks the queue of its session; other queues go on. An Executor does one thing
 // at a time: its device server calls it for one message after another, and
 // completions from elsewhere come back to it through Post. Where a comment
 // says "the goroutine of the Executor", it means in such a turn.
 //
-// Start reading at Executor.instr, then place.go for where work runs, lazy.go for
-// what is pending first, and program.go and tier.go for programs.
+// Start reading at Executor.execute, then place.go for where work runs, postpone.go for
+// what is pending first, and program.go and specialization.go for programs.
 package exec
 
 import (
@@ -48,7 +48,7 @@ type Config struct {
 	Sweep     func() int     // asks sessions to free what they do not need; how many were asked
 	Log       zerolog.Logger
 	OneByOne  bool // programs are never fused
-	Prompt    bool // the host carries out kernels of a processor until compiling them pays
+	WarmUp    bool // the host carries out kernels of a processor until compiling them pays
 	HostLimit int  // elements up to which work on host operands stays there; 0 is the default of the device
 
 	// Completed is told how long each submission took; nil where nobody asks.
@@ -68,31 +68,31 @@ type Executor struct {
 	common *sched.Account // of computations for all sessions
 	turns  turns
 
-	lanes     map[*store.Session]*Lane
-	imports   []*Lane // lanes that wait for another session
-	memory    []*Lane // lanes that wait for memory
-	gathering []*Lane // lanes with a segment
-	forms     map[string]*form
-	room      room      // what is kept of programs and forms
-	clock     lru.Clock // of their uses
-	lastForm  uint32
-	segments  structures
-	key       []byte           // scratch of formOf
-	look      work             // scratch of consider
-	push      []byte           // scratch of record
-	args      []vulkan.Arg     // scratch of record
-	outs      []*store.Storage // scratch of deviceResults
-	temps     []*store.Storage // scratch of deviceResults
+	lanes         map[*store.Session]*Queue
+	imports       []*Queue // queues that wait for another session
+	memory        []*Queue // queues that wait for memory
+	gathering     []*Queue // queues with a trace
+	signatures    map[string]*signature
+	room          room      // what is kept of programs and forms
+	clock         lru.Clock // of their uses
+	lastSignature uint32
+	traces        traceCache
+	key           []byte           // scratch of formOf
+	look          work             // scratch of consider
+	push          []byte           // scratch of record
+	args          []vulkan.Arg     // scratch of record
+	outs          []*store.Storage // scratch of deviceResults
+	temps         []*store.Storage // scratch of deviceResults
 
-	open     []*Feed // with work that is not submitted
-	enough   int     // how often a program has to be seen to be compiled
-	building int     // plans and pipelines that are being made, or destroyed
-	tiers    []*tier // those whose units or kernels are being made
-	calls    uint64  // callbacks so far: their references
-	inFlight int     // submissions that have not completed
-	timer    bool    // a flush is due
-	cancels  int     // deadlines that have had work of the device taken back
-	lost     error   // the device is gone
+	open     []*Feed           // with work that is not submitted
+	enough   int               // how often a program has to be seen to be compiled
+	building int               // plans and pipelines that are being made, or destroyed
+	forming  []*specialization // those whose fusions or kernels are being made
+	calls    uint64            // callbacks so far: their references
+	inFlight int               // submissions that have not completed
+	timer    bool              // a flush is due
+	cancels  int               // deadlines that have had work of the device taken back
+	lost     error             // the device is gone
 	Counters Counters
 
 	departed map[vulkan.Ticket]time.Time // submissions that have not completed; see flight.go
@@ -107,7 +107,7 @@ type Counters struct {
 	Refused      uint64 // kernels that the driver does not compile
 	Failed       uint64 // results that carry a new error
 	Dispatches   uint64 // recorded
-	Prompt       uint64 // dispatches that the host carried out in the device's stead
+	Interpreted  uint64 // dispatches that the host carried out in the device's stead
 	Leaps        uint64 // leapfrog steps that chains of the sampler have had the device take
 	Submits      uint64 // batches given to the device
 	Uploaded     uint64 // bytes
@@ -125,18 +125,18 @@ func New(cfg Config) *Executor {
 		cfg.Work = sched.NewPool(0)
 	}
 	e := &Executor{
-		cfg:    cfg,
-		common: cfg.Work.Account(),
-		dev:    cfg.Device,
-		lanes:  make(map[*store.Session]*Lane),
-		forms:  make(map[string]*form),
-		room:   room{forms: maxForms, programs: maxPrograms, steps: maxProgramSteps},
-		limit:  cfg.HostLimit,
+		cfg:        cfg,
+		common:     cfg.Work.Account(),
+		dev:        cfg.Device,
+		lanes:      make(map[*store.Session]*Queue),
+		signatures: make(map[string]*signature),
+		room:       room{signatures: maxSignatures, programs: maxPrograms, steps: maxProgramSteps},
+		limit:      cfg.HostLimit,
 	}
 	e.kernels = kernels.New(kernels.Config{
 		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.warm, Refused: e.noteRefused,
 		Aside: func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) },
-	}, cfg.Prompt)
+	}, cfg.WarmUp)
 	e.target = e.kernels.Target()
 	if e.dev != nil {
 		info := e.dev.Info()
@@ -151,11 +151,11 @@ func New(cfg Config) *Executor {
 	return e
 }
 
-// instr carries out one instruction. It reports true where the lane has to
+// execute carries out one instruction. It reports true where the queue has to
 // wait; the instruction is then tried again from the start.
-func (e *Executor) instr(l *Lane, in *wire.Instr) (wait queue.Wait) {
+func (e *Executor) execute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	if in.Op == ops.Run && in.Err == nil {
-		if !e.runApart(l, in) {
+		if !e.runAsync(l, in) {
 			wait = e.runProgram(l, in)
 		}
 	} else {
@@ -178,7 +178,7 @@ func release(in *wire.Instr) {
 	}
 }
 
-func (e *Executor) try(l *Lane, in *wire.Instr) (wait queue.Wait) {
+func (e *Executor) try(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	defer func() {
 		if r := recover(); r != nil {
 			e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
@@ -226,7 +226,7 @@ func programOnly(op ops.Op) bool {
 }
 
 // compute carries out an instruction that makes values.
-func (e *Executor) compute(l *Lane, in *wire.Instr) (wait queue.Wait) {
+func (e *Executor) compute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	if l.job != nil {
 		if wait, again := e.collect(l, in); !again {
 			return wait
@@ -254,7 +254,7 @@ func (e *Executor) compute(l *Lane, in *wire.Instr) (wait queue.Wait) {
 
 // note is what the client has said of where an instruction was sent, or the run that
 // it is a part of.
-func (l *Lane) note(in *wire.Instr) string {
+func (l *Queue) note(in *wire.Instr) string {
 	if in.Note == "" && l.run != nil && l.run.in != nil {
 		return l.run.in.Note
 	}
@@ -263,7 +263,7 @@ func (l *Lane) note(in *wire.Instr) string {
 
 // poison makes the results of an instruction carry an error. An error that
 // came with an operand stays what it was.
-func (e *Executor) poison(l *Lane, in *wire.Instr, types []ops.Type, err error) {
+func (e *Executor) poison(l *Queue, in *wire.Instr, types []ops.Type, err error) {
 	if _, inherited := err.(*ops.Error); !inherited {
 		wrapped := in.Wrap(types, err)
 		wrapped.Op = in.Name

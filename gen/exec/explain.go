@@ -16,7 +16,7 @@ import (
 	"nxvk/synth/graph"
 )
 
-// Explained is a part of a program that is carried out at once: a unit, or an
+// Explained is a part of a program that is carried out at once: a fusion, or an
 // instruction.
 type Explained struct {
 	Block        string   // the regions around it, as "%7 body"; empty for the program itself
@@ -53,8 +53,8 @@ type ExplainedKernel struct {
 // Explain tells how a program of the session is carried out once it has been seen
 // before, in the order in which it runs. Loops are told once. With measure the
 // parts that the device carries out are measured.
-func (e *Executor) Explain(l *Lane, key string, measure bool, done func([]Explained, error)) {
-	e.Do(l, func(l *Lane) queue.Wait {
+func (e *Executor) Explain(l *Queue, key string, measure bool, done func([]Explained, error)) {
+	e.Do(l, func(l *Queue) queue.Wait {
 		p, err := e.Program(l, key)
 		if err != nil {
 			done(nil, err)
@@ -79,9 +79,9 @@ func (e *Executor) Explain(l *Lane, key string, measure bool, done func([]Explai
 // explainer makes the plans of a program again, apart from the goroutine of the
 // Executor.
 type explainer struct {
-	cutter
+	partitioner
 	device bool // there is one
-	units  bool // its programs are cut into units
+	units  bool // its programs are cut into fusions
 	cost   func(*synth.Step) float64
 	parts  []Explained
 	plans  []measurable // of the parts
@@ -92,7 +92,7 @@ type explainer struct {
 func (e *Executor) explainer(p *Program) *explainer {
 	target := *e.target
 	x := &explainer{device: e.dev != nil, units: e.dev != nil && !e.cfg.OneByOne, cost: e.seconds, waits: maps.Clone(p.waits),
-		cutter: cutter{target: &target, eval: e.evaluator(), holes: make(map[*ops.Literal]ops.ID),
+		partitioner: partitioner{target: &target, eval: e.evaluator(), holes: make(map[*ops.Literal]ops.ID),
 			stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type), why: make(map[ops.ID][]string)}}
 	for i, literal := range []byte(p.usual()) {
 		if literal != 0 {
@@ -106,7 +106,7 @@ func (e *Executor) explainer(p *Program) *explainer {
 // forms that have been seen again, the one with the fewest.
 func (p *Program) usual() string {
 	var forms []string
-	for form, t := range p.tiers {
+	for form, t := range p.specializations {
 		if t.seen > 1 {
 			forms = append(forms, form)
 		}
@@ -120,7 +120,7 @@ func (p *Program) usual() string {
 func (x *explainer) program(p *Program) (parts []Explained, err error) {
 	body := p.body
 	if x.units {
-		if body, err = x.cutter.program(body); err != nil {
+		if body, err = x.partitioner.program(body); err != nil {
 			return nil, fmt.Errorf("cut the program into units: %w", err)
 		}
 	}
@@ -179,8 +179,8 @@ func (x *explainer) step(s *step) (Explained, error) {
 	part := Explained{Place: x.place(s), Why: x.reasons(s)}
 	x.plans = append(x.plans, measurable{})
 	list := []wire.Instr{s.in}
-	if s.fused != nil {
-		list = s.fused.body
+	if s.fusion != nil {
+		list = s.fusion.body
 	}
 	for i := range list {
 		part.Instructions = append(part.Instructions, graph.Line(&list[i].Instr))
@@ -239,8 +239,8 @@ func (x *explainer) reasons(s *step) []string {
 
 // plan is how the device carries out a step.
 func (x *explainer) plan(s *step) (*synth.Plan, error) {
-	if s.fused != nil {
-		return lowerUnit(&s.fused.unit, s.fused.types, x.target)
+	if s.fusion != nil {
+		return lowerFusion(&s.fusion.unit, s.fusion.types, x.target)
 	}
 	return x.single(&s.in.Instr)
 }

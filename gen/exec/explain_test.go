@@ -8,7 +8,7 @@ import (
 	"nxvk/ops"
 )
 
-func (r *rig) explain(l *Lane, key string) (parts []Explained, err error) {
+func (r *rig) explain(l *Queue, key string) (parts []Explained, err error) {
 	r.Helper()
 	done := false
 	r.exec.Explain(l, key, true, func(p []Explained, e error) { parts, err, done = p, e, true })

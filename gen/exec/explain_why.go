@@ -9,15 +9,15 @@ import (
 	"nxvk/synth"
 )
 
-// Why parts are not units.
+// Why parts are not fusions.
 const (
 	whyHost    = "the host carries out one instruction after the other"
 	whyAlone   = "fusing is switched off"
 	whyControl = "no part goes beyond a loop, a branch or a message"
 )
 
-// tell notes why a unit of the steps of a block before step hi is what it is.
-func (c *cutter) tell(u *synth.Unit, b *block, hi int) {
+// tell notes why a fusion of the steps of a block before step hi is what it is.
+func (c *partitioner) tell(u *synth.Unit, b *block, hi int) {
 	var lines []string
 	if u.Why.Rules != 0 {
 		lines = append(lines, fmt.Sprintf("joined by %v", u.Why.Rules))
@@ -40,7 +40,7 @@ func (c *cutter) tell(u *synth.Unit, b *block, hi int) {
 	c.why[u.Outs[0].ID] = lines
 }
 
-// ends gathers what comes after a unit, by why it is no part of it.
+// ends gathers what comes after a fusion, by why it is no part of it.
 type ends struct {
 	reasons []string
 	readers map[string][]string

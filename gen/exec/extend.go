@@ -19,8 +19,8 @@ import (
 // Definer takes what a stream says of code that the Executor does not know. Its methods run
 // on the goroutine of the Executor.
 type Definer interface {
-	Define(l *Lane, in *wire.Instr)
-	Forget(l *Lane, keys []string)
+	Define(l *Queue, in *wire.Instr)
+	Forget(l *Queue, keys []string)
 }
 
 // SetDefiner says who takes the definitions of shaders. It comes before the first stream.
@@ -42,7 +42,7 @@ func (e *Executor) Target() synth.Target { return *e.target }
 func (e *Executor) HostLimit() int { return e.limit }
 
 // Account returns whose processor time the work of a session counts as.
-func (e *Executor) Account(l *Lane) *sched.Account { return l.account(e) }
+func (e *Executor) Account(l *Queue) *sched.Account { return l.account(e) }
 
 // Common returns whose processor time the work for all sessions counts as.
 func (e *Executor) Common() *sched.Account { return e.common }
@@ -50,9 +50,9 @@ func (e *Executor) Common() *sched.Account { return e.common }
 // Ender is what a package above keeps for a session. It ends with the session.
 type Ender interface{ End() }
 
-// Above returns what the package of a key keeps for the session of a lane; the first time
+// Above returns what the package of a key keeps for the session of a queue; the first time
 // make says what that is.
-func (l *Lane) Above(key any, make func() Ender) Ender {
+func (l *Queue) Above(key any, make func() Ender) Ender {
 	home := l.home()
 	x := home.above[key]
 	if x == nil {
@@ -65,12 +65,12 @@ func (l *Lane) Above(key any, make func() Ender) Ender {
 	return x
 }
 
-// Home returns the lane of the session, of which another one may run requests.
-func (l *Lane) Home() *Lane { return l.home() }
+// Home returns the queue of the session, of which another one may run requests.
+func (l *Queue) Home() *Queue { return l.home() }
 
 // DoWith runs a task after everything that the session asked for before, with the operands
 // of an instruction.
-func (e *Executor) DoWith(l *Lane, in *wire.Instr, t func(l *Lane) queue.Wait) {
+func (e *Executor) DoWith(l *Queue, in *wire.Instr, t func(l *Queue) queue.Wait) {
 	e.enqueue(l, request{in: in, task: t})
 }
 
@@ -84,8 +84,8 @@ type HostOperand struct {
 }
 
 // OnHost gives the operands of an instruction to f, those that are only on the device when they
-// have been read back: the lane waits. f runs before OnHost returns.
-func (e *Executor) OnHost(l *Lane, in *wire.Instr, check func([]ops.Type) error, f func([]HostOperand)) (wait queue.Wait, err error) {
+// have been read back: the queue waits. f runs before OnHost returns.
+func (e *Executor) OnHost(l *Queue, in *wire.Instr, check func([]ops.Type) error, f func([]HostOperand)) (wait queue.Wait, err error) {
 	if l.failed != nil {
 		return 0, l.failed
 	}
@@ -140,9 +140,9 @@ func (e *Executor) Foreign(name string, code []uint32, layout vulkan.Layout) *ke
 	return e.kernels.Foreign(name, code, layout)
 }
 
-// Ready reports whether the pipeline of a kernel is made; the lane waits for it. Where it
+// Ready reports whether the pipeline of a kernel is made; the queue waits for it. Where it
 // is, the error says why it could not be made.
-func (e *Executor) Ready(l *Lane, k *kernels.Kernel) (wait queue.Wait, err error) {
+func (e *Executor) Ready(l *Queue, k *kernels.Kernel) (wait queue.Wait, err error) {
 	if !k.Done() {
 		k.Then(func() { e.Resume(l) })
 		return queue.ForKernel, nil
@@ -219,7 +219,7 @@ func (f *Feed) ReadAll(args []vulkan.Arg, sizes []int, poll bool, done func(part
 		}
 		done(parts, release, nil)
 	}
-	// With lanes throttled, noting the end here could serve one that is being served.
+	// With queues throttled, noting the end here could serve one that is being served.
 	if poll && len(f.throttled) == 0 && e.soon(ticket) {
 		finish(nil)
 		if sent {

@@ -15,21 +15,21 @@ import (
 type Feed struct {
 	exec      *Executor
 	stream    *vulkan.Stream
-	recorded  int     // dispatches since the last submission
-	cost      float64 // seconds of device time since the last submission
-	inFlight  int     // submissions that have not completed
-	count     int     // dispatches so far
-	seen      int     // of these when the clock looked last
-	throttled []*Lane // lanes that wait for the device to catch up
+	recorded  int      // dispatches since the last submission
+	cost      float64  // seconds of device time since the last submission
+	inFlight  int      // submissions that have not completed
+	count     int      // dispatches so far
+	seen      int      // of these when the clock looked last
+	throttled []*Queue // queues that wait for the device to catch up
 
-	home     *Lane      // of the session; nil for what no session asks for
+	home     *Queue     // of the session; nil for what no session asks for
 	progress progress   // what the device has yet to complete, see deadline.go
 	guarded  bool       // somebody will look whether the deadline has passed
 	fetches  []*fetched // what is being read
 }
 
-// feed is that of the session of a lane.
-func (e *Executor) Feed(l *Lane) *Feed {
+// feed is that of the session of a queue.
+func (e *Executor) Feed(l *Queue) *Feed {
 	h := l.home()
 	if h.feed == nil && e.dev != nil {
 		h.feed = e.newFeed()
@@ -144,7 +144,7 @@ func (e *Executor) watch(f *Feed, ticket vulkan.Ticket) {
 }
 
 // completed notes the end of a submission: what has gathered goes to a device
-// that would be idle, and lanes that waited for it go on.
+// that would be idle, and queues that waited for it go on.
 func (e *Executor) completed(f *Feed, ticket vulkan.Ticket) {
 	e.inFlight--
 	e.arrive(ticket)

@@ -14,14 +14,14 @@ import (
 func TestSessionsHaveStreams(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
 	l, other := r.session(), r.session()
-	for _, l := range []*Lane{l, other} {
+	for _, l := range []*Queue{l, other} {
 		r.tensor(l, 1, 1, 2, 3)
 		r.do(l, ops.Negate, 2, f32(3), nil, ref(1))
 		r.want(l, 2, -1, -2, -3) // the kernel is there from now on
 	}
 	r.do(other, ops.Negate, 3, f32(3), nil, ref(2))
 	r.do(l, ops.Negate, 3, f32(3), nil, ref(2))
-	r.exec.compel(l)
+	r.exec.flushTrace(l)
 	recorded := r.exec.Feed(l).recorded
 	if recorded == 0 {
 		t.Fatal("nothing is recorded")
@@ -44,7 +44,7 @@ func TestSessionsHaveStreams(t *testing.T) {
 // stop with their sessions.
 func TestLoopsLeaveTurns(t *testing.T) {
 	rigs(t, func(r *rig) {
-		hogs := []*Lane{r.session(), r.session()}
+		hogs := []*Queue{r.session(), r.session()}
 		for _, l := range hogs {
 			r.define(l, "forever", forever())
 			r.run(l, "forever", []ops.Result{res(1, f32())}, scalar(0))
@@ -84,7 +84,7 @@ func TestEndDropsWork(t *testing.T) {
 		}
 		var shared store.Value
 		r.until(func() (ok bool) {
-			r.exec.compel(l)
+			r.exec.flushTrace(l)
 			shared, ok = l.Session.Get(299)
 			return ok
 		})

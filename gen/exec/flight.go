@@ -40,17 +40,17 @@ func (e *Executor) Oldest() time.Time {
 }
 
 // Wait is why the first request of a session cannot go on, 0 where it can.
-func (l *Lane) Wait() queue.Wait { return l.waits }
+func (l *Queue) Wait() queue.Wait { return l.waits }
 
 // Waiting counts the requests of a session that have not been carried out:
 // pending instructions, those behind a request that cannot go on, and those of
 // runs that have left the session's order.
-func (l *Lane) Waiting() int {
+func (l *Queue) Waiting() int {
 	n := len(l.queue)
-	if l.segment != nil {
-		n += len(l.segment.steps)
+	if l.trace != nil {
+		n += len(l.trace.steps)
 	}
-	for _, f := range l.forks {
+	for _, f := range l.asyncs {
 		n += f.Waiting()
 	}
 	return n

@@ -49,7 +49,7 @@ func number(n int) (p *ops.Region, apply func(x float32) float32) {
 func key(n int) string { return fmt.Sprint("number ", n) }
 
 // forget lets go of programs.
-func (r *rig) forget(l *Lane, keys ...string) {
+func (r *rig) forget(l *Queue, keys ...string) {
 	r.exec.Stream(l, []wire.Instr{{Name: "forget", Instr: ops.Instr{Op: ops.Forget}, Defines: wire.Defines{Keys: keys}}})
 }
 
@@ -82,7 +82,7 @@ func simple(o ops.Op) *ops.Region {
 // TestForgetWhatWaits: a run that waits for another one has the program that was
 // defined when it was sent, whatever becomes of the key meanwhile.
 func TestForgetWhatWaits(t *testing.T) {
-	forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+	forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 		one := func(o ops.Op) *ops.Region {
 			return &ops.Region{Params: []ops.Result{res(1, f32())}, Values: uses(2), Body: []ops.Instr{op(o, res(2, f32()), ref(1))}}
 		}
@@ -135,7 +135,7 @@ func TestForever(t *testing.T) {
 	rigs(t, func(r *rig) {
 		const programs, kept = 150, 24
 		e := r.exec
-		e.room = room{forms: kept, programs: kept, steps: maxProgramSteps}
+		e.room = room{signatures: kept, programs: kept, steps: maxProgramSteps}
 		e.kernels.Bound(kept, kept)
 		own := 0 // pipelines of the device itself
 		if r.dev != nil {
@@ -175,8 +175,8 @@ func TestForever(t *testing.T) {
 	})
 }
 
-// number defines a program and runs it until it has its units, and then as units.
-func (r *rig) number(l *Lane, n int) {
+// number defines a program and runs it until it has its fusions, and then as fusions.
+func (r *rig) number(l *Queue, n int) {
 	r.Helper()
 	p, apply := number(n)
 	t := p.Params[0].Type
@@ -215,7 +215,7 @@ func (r *rig) bounded(most int) {
 	r.Helper()
 	e := r.exec
 	plans, compiled, retired := e.kernels.Len()
-	sizes := []int{plans, len(e.forms), compiled}
+	sizes := []int{plans, len(e.signatures), compiled}
 	for _, l := range e.lanes {
 		sizes = append(sizes, len(l.programs.byKey))
 	}
@@ -287,7 +287,7 @@ func TestTiersOfLiterals(t *testing.T) {
 			if mask%64 == 0 {
 				r.want(l, 50, sum)
 			}
-			if n := len(l.programs.byKey["p"].tiers); n > maxTiers {
+			if n := len(l.programs.byKey["p"].specializations); n > maxSpecializations {
 				t.Fatalf("%d specialisations", n)
 			}
 		}

@@ -90,9 +90,9 @@ func newRig(t *testing.T, d *vulkan.Device) *rig {
 }
 
 // session begins a session of a fresh process.
-func (r *rig) session() *Lane {
+func (r *rig) session() *Queue {
 	r.next++
-	return r.exec.Lane(store.NewSession(gen.PID{Node: "test@host", ID: r.next, Creation: 7}))
+	return r.exec.Queue(store.NewSession(gen.PID{Node: "test@host", ID: r.next, Creation: 7}))
 }
 
 // settle runs completions until none has come for d.
@@ -139,7 +139,7 @@ func scalar(v float32) ops.Operand {
 func ref(id ops.ID) ops.Operand { return ops.Operand{ID: id} }
 
 // do carries out one instruction.
-func (r *rig) do(l *Lane, op ops.Op, id ops.ID, out ops.Type, attrs [][]int, ins ...ops.Operand) {
+func (r *rig) do(l *Queue, op ops.Op, id ops.ID, out ops.Type, attrs [][]int, ins ...ops.Operand) {
 	in := wire.Instr{Name: op.String(), Instr: ops.Instr{Op: op, Ins: ins, Attrs: attrs}}
 	if id != 0 {
 		in.Outs = []ops.Result{{ID: id, Type: out}}
@@ -148,15 +148,15 @@ func (r *rig) do(l *Lane, op ops.Op, id ops.ID, out ops.Type, attrs [][]int, ins
 }
 
 // tensor uploads numbers.
-func (r *rig) tensor(l *Lane, id ops.ID, v ...float32) {
+func (r *rig) tensor(l *Queue, id ops.ID, v ...float32) {
 	t := f32(len(v))
 	r.do(l, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: floats(v...)}})
 }
 
-func (r *rig) free(l *Lane, id ops.ID) { r.do(l, ops.Free, 0, ops.Type{}, [][]int{{int(id)}}) }
+func (r *rig) free(l *Queue, id ops.ID) { r.do(l, ops.Free, 0, ops.Type{}, [][]int{{int(id)}}) }
 
 // read waits for elements of a value.
-func (r *rig) read(l *Lane, id ops.ID, off, n int) (out []float32, err error) {
+func (r *rig) read(l *Queue, id ops.ID, off, n int) (out []float32, err error) {
 	r.Helper()
 	done := false
 	r.exec.Read(l, id, off, n, func(d Data, e error) {
@@ -173,7 +173,7 @@ func (r *rig) read(l *Lane, id ops.ID, off, n int) (out []float32, err error) {
 }
 
 // want checks the elements of a value.
-func (r *rig) want(l *Lane, id ops.ID, want ...float32) {
+func (r *rig) want(l *Queue, id ops.ID, want ...float32) {
 	r.Helper()
 	got, err := r.read(l, id, 0, math.MaxInt)
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *rig) want(l *Lane, id ops.ID, want ...float32) {
 }
 
 // wantKind checks that reading a value gives an error of a kind.
-func (r *rig) wantKind(l *Lane, id ops.ID, kind wire.Kind) error {
+func (r *rig) wantKind(l *Queue, id ops.ID, kind wire.Kind) error {
 	r.Helper()
 	_, err := r.read(l, id, 0, math.MaxInt)
 	if err == nil {

@@ -93,7 +93,7 @@ func (h *HostMemory) fill(m *store.Storage, n int) error {
 
 // hostStorage takes n bytes on the host for a value, held once. When there are none, sessions
 // are asked to free what they can first.
-func (e *Executor) hostStorage(l *Lane, n int) (m *store.Storage, wait queue.Wait, err error) {
+func (e *Executor) hostStorage(l *Queue, n int) (m *store.Storage, wait queue.Wait, err error) {
 	m = &store.Storage{}
 	if err := e.cfg.Host.fill(m, n); err != nil {
 		wait, err = e.hostExhausted(l, err)
@@ -105,7 +105,7 @@ func (e *Executor) hostStorage(l *Lane, n int) (m *store.Storage, wait queue.Wai
 
 // hostExhausted is what becomes of work for which the host has no memory: it waits for
 // others to free theirs, or fails and names who holds most.
-func (e *Executor) hostExhausted(l *Lane, err error) (wait queue.Wait, fault error) {
+func (e *Executor) hostExhausted(l *Queue, err error) (wait queue.Wait, fault error) {
 	if e.press(l) || e.sweep(l) {
 		return queue.ForMemory, nil
 	}

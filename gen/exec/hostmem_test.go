@@ -23,7 +23,7 @@ func hostRig(t *testing.T, limit int64) (*rig, *HostMemory) {
 
 // arrive uploads n numbers as a large binary that came from the network, or
 // returns that there was no memory for it.
-func (r *rig) arrive(l *Lane, id ops.ID, n int) error {
+func (r *rig) arrive(l *Queue, id ops.ID, n int) error {
 	r.Helper()
 	b, err := NewAllocator(nil, r.exec.cfg.Host).Alloc(4 * n)
 	if err != nil {

@@ -38,7 +38,7 @@ func (c *aging) pass() {
 }
 
 // end ends a session and lets the time pass when nothing is under way any more.
-func (r *rig) end(l *Lane, clock *aging) {
+func (r *rig) end(l *Queue, clock *aging) {
 	r.Helper()
 	r.exec.Flush()
 	r.until(func() bool { return r.exec.inFlight == 0 && len(r.exec.gathering) == 0 })

@@ -37,9 +37,9 @@ func sameKey(a, b uint64) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// waitImport parks a lane until other sessions have made progress. It reports
+// waitImport parks a queue until other sessions have made progress. It reports
 // false when it has waited long enough.
-func (e *Executor) waitImport(l *Lane) bool {
+func (e *Executor) waitImport(l *Queue) bool {
 	now := time.Now()
 	if l.since.IsZero() {
 		l.since = now

@@ -13,7 +13,7 @@ const manyIndices = 16
 // checkIndices looks at the operand of indices before a device uses it: one that
 // is out of bounds is an error, and a kernel has no way to say so. Indices that
 // are only on the device are read back first, once.
-func (e *Executor) checkIndices(l *Lane, w *work) (wait queue.Wait, err error) {
+func (e *Executor) checkIndices(l *Queue, w *work) (wait queue.Wait, err error) {
 	if w.in.Op.Info().Kind != ops.Index {
 		return 0, nil
 	}
@@ -31,7 +31,7 @@ func (e *Executor) checkIndices(l *Lane, w *work) (wait queue.Wait, err error) {
 		return 0, nil
 	case idx.Type.Size() > inlineCost/manyIndices:
 		in := w.in
-		e.apart(l, w, workIndices, nil, func(*sched.Worker) error { return fallback.CheckIndices(in, shape, idx) }, nil)
+		e.startJob(l, w, workIndices, nil, func(*sched.Worker) error { return fallback.CheckIndices(in, shape, idx) }, nil)
 		return queue.ForHost, nil
 	}
 	if err := fallback.CheckIndices(w.in, w.types[0].Shape, idx); err != nil {

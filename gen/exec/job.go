@@ -14,10 +14,10 @@ import (
 
 // Work of the host that may take more than some hundred microseconds is a job: it runs
 // apart from the goroutine of the Executor, on processors that all sessions share
-// (package sched), and its lane waits. A job ends within about a millisecond of the end
+// (package sched), and its queue waits. A job ends within about a millisecond of the end
 // of its session.
 
-// job is what the request at the front of a lane waits for.
+// job is what the request at the front of a queue waits for.
 type job struct {
 	of     *wire.Instr // the instruction whose work it is
 	task   *sched.Task
@@ -26,7 +26,7 @@ type job struct {
 	finish func() error // gives the results, or nil where the instruction is tried again
 	hold   []*store.Storage
 	types  []ops.Type
-	gone   bool        // the lane has ended
+	gone   bool        // the queue has ended
 	late   *time.Timer // ends it at the deadline of its session
 }
 
@@ -36,15 +36,15 @@ const (
 	workKernel      = "kernel"      // a kernel in the stead of a processor
 	workCopy        = "copy"        // of much memory
 	workIndices     = "indices"     // looked at before a device uses them
-	workPlan        = "plan"        // instructions into kernels, programs into units
+	workPlan        = "plan"        // instructions into kernels, programs into fusions
 	workPipeline    = "pipeline"    // kernels into machine code
 	workExplain     = "explain"
 	workLeapfrog    = "leapfrog" // steps that a client asks for
 	workChain       = "chain"    // of the sampler, where the host evaluates the density
 )
 
-// account is whose processor time the work of a lane counts as.
-func (l *Lane) account(e *Executor) *sched.Account {
+// account is whose processor time the work of a queue counts as.
+func (l *Queue) account(e *Executor) *sched.Account {
 	home := l.home()
 	if home.worker == nil {
 		home.worker = e.cfg.Work.Account()
@@ -53,11 +53,11 @@ func (l *Lane) account(e *Executor) *sched.Account {
 	return home.worker
 }
 
-// apart has f run on the processors that sessions share, for the instruction at the front
-// of a lane. The lane waits, and meets the outcome in collect when it goes on. What the
+// startJob has f run on the processors that sessions share, for the instruction at the front
+// of a queue. The queue waits, and meets the outcome in collect when it goes on. What the
 // work reads and writes is held until it has ended. finish runs where f gives no error, on
 // the goroutine of the Executor; it is nil where the instruction is to be tried again.
-func (e *Executor) apart(l *Lane, w *work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
+func (e *Executor) startJob(l *Queue, w *work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
 	j := &job{of: w.of, finish: finish, types: w.types}
 	for _, list := range [][]*store.Storage{w.args, results} {
 		for _, m := range list {
@@ -73,12 +73,12 @@ func (e *Executor) apart(l *Lane, w *work, what string, results []*store.Storage
 		j.late = time.AfterFunc(d, func() { e.cfg.Post(func() { e.expire(l, j) }) })
 	}
 	j.task = l.account(e).Start(what, f, func(err error) {
-		e.cfg.Post(func() { e.ended(l, j, err) })
+		e.cfg.Post(func() { e.endJob(l, j, err) })
 	})
 }
 
-// ended notes the end of a job.
-func (e *Executor) ended(l *Lane, j *job, err error) {
+// endJob notes the end of a job.
+func (e *Executor) endJob(l *Queue, j *job, err error) {
 	if j.late != nil {
 		j.late.Stop()
 	}
@@ -97,7 +97,7 @@ func (e *Executor) ended(l *Lane, j *job, err error) {
 }
 
 // expire ends a job that takes longer than its session allows.
-func (e *Executor) expire(l *Lane, j *job) {
+func (e *Executor) expire(l *Queue, j *job) {
 	if !j.done && !j.gone {
 		j.err = late(l.Session.Deadline)
 		j.task.Cancel()
@@ -110,7 +110,7 @@ func late(d time.Duration) error {
 
 // collect gives the results of a job their ids. again says that there was none for the
 // instruction, or that it goes on from here.
-func (e *Executor) collect(l *Lane, in *wire.Instr) (wait queue.Wait, again bool) {
+func (e *Executor) collect(l *Queue, in *wire.Instr) (wait queue.Wait, again bool) {
 	j := l.job
 	if j == nil || j.of != in {
 		return 0, true
@@ -151,8 +151,8 @@ func (e *Executor) jobError(in *wire.Instr, err error) error {
 	return hostError(err)
 }
 
-// dropJob has the job of a lane that ends stop, and what it holds be let go then.
-func (l *Lane) dropJob() {
+// dropJob has the job of a queue that ends stop, and what it holds be let go then.
+func (l *Queue) dropJob() {
 	j := l.job
 	if j == nil {
 		return
@@ -165,9 +165,9 @@ func (l *Lane) dropJob() {
 	}
 }
 
-// aside runs f for a lane, or for all sessions where l is nil, apart from the goroutine of
+// aside runs f for a queue, or for all sessions where l is nil, apart from the goroutine of
 // the Executor, and then calls then there. A panic is an error.
-func (e *Executor) Aside(l *Lane, what string, f func(*sched.Worker) error, then func(error)) {
+func (e *Executor) Aside(l *Queue, what string, f func(*sched.Worker) error, then func(error)) {
 	account := e.common
 	if l != nil {
 		account = l.account(e)

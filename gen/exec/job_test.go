@@ -88,7 +88,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// A lane with much in hand does not keep another one from its turn.
+// A queue with much in hand does not keep another one from its turn.
 func TestTurns(t *testing.T) {
 	r := newRig(t, nil)
 	busy, other := r.session(), r.session()
@@ -115,18 +115,18 @@ func TestTurns(t *testing.T) {
 func TestTurnWeights(t *testing.T) {
 	r := newRig(t, nil)
 	weights := []float64{0.1, 1, 2.5, 10}
-	lanes, had := make([]*Lane, len(weights)), make([]int, len(weights))
+	lanes, had := make([]*Queue, len(weights)), make([]int, len(weights))
 	for i, w := range weights {
 		lanes[i] = r.session()
 		r.exec.SetWeight(lanes[i], w)
-		r.exec.rest(lanes[i])
+		r.exec.yield(lanes[i])
 	}
 	for had[0] < 20 {
 		(<-r.posted)()
 		for i, l := range lanes {
 			if l.waits == 0 {
 				had[i]++
-				r.exec.rest(l)
+				r.exec.yield(l)
 			}
 		}
 	}

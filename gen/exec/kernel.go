@@ -11,9 +11,9 @@ func (e *Executor) noteRefused(k *kernels.Kernel) {
 	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("what needs the kernel is carried out without it, on the host at worst")
 }
 
-// ready reports whether all pipelines of a plan are made; the lane waits for
+// ready reports whether all pipelines of a plan are made; the queue waits for
 // the first that is not.
-func (e *Executor) ready(l *Lane, p *kernels.Plan) (wait queue.Wait, err error) {
+func (e *Executor) ready(l *Queue, p *kernels.Plan) (wait queue.Wait, err error) {
 	k, err := e.kernels.Ready(p)
 	if k != nil {
 		k.Then(func() { e.Resume(l) })

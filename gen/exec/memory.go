@@ -16,14 +16,20 @@ import (
 // SweepTime is how long sessions have to free what they do not need.
 const SweepTime = 250 * time.Millisecond
 
-// busyTime is how long a lane waits for memory that the device is about to leave before
+// busyTime is how long a queue waits for memory that the device is about to leave before
 // it looks again.
 const busyTime = 5 * time.Millisecond
 
+// allows reports whether the limit of the session has room for n more bytes, beside what is
+// promised to instructions that are pending. Nothing else looks at the limit: who is not
+// allowed waits for the session to free what it can (reserve), is carried out at once instead
+// of later (postpone), or goes one instruction at a time (segmentBody).
+func (l *Queue) allows(n, promised int64) bool { return l.Session.Fits(n + promised) }
+
 // reserve reports whether a session may take n more bytes. Over its limit it
 // is asked once to free what it no longer needs; then it is refused.
-func (e *Executor) reserve(l *Lane, n int64) (wait queue.Wait, err error) {
-	if l.Session.Fits(n) {
+func (e *Executor) reserve(l *Queue, n int64) (wait queue.Wait, err error) {
+	if l.allows(n, 0) {
 		return 0, nil
 	}
 	if e.sweep(l) {
@@ -36,7 +42,7 @@ func (e *Executor) reserve(l *Lane, n int64) (wait queue.Wait, err error) {
 
 // alloc takes device memory. When there is none it first has what is pending
 // elsewhere carried out and sessions swept, then drops caches, and only then fails.
-func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait queue.Wait, err error) {
+func (e *Executor) alloc(l *Queue, n int) (b *vulkan.Buffer, wait queue.Wait, err error) {
 	stream := e.Feed(l).stream
 	b, err = stream.Alloc(n)
 	if err == nil || !errors.Is(err, vulkan.ErrOutOfMemory) {
@@ -62,9 +68,9 @@ func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait queue.Wait, err
 	return nil, 0, &wire.Fault{Kind: wire.OutOfMemory, Err: fmt.Errorf("%w; %s", err, e.holders())}
 }
 
-// sweep asks sessions to free memory, once for each task of a lane. It reports
-// whether the lane should wait for them.
-func (e *Executor) sweep(l *Lane) bool {
+// sweep asks sessions to free memory, once for each task of a queue. It reports
+// whether the queue should wait for them.
+func (e *Executor) sweep(l *Queue) bool {
 	if l.swept || e.cfg.Sweep == nil {
 		return false
 	}
@@ -78,9 +84,9 @@ func (e *Executor) sweep(l *Lane) bool {
 	return true
 }
 
-// press has what is pending in other lanes carried out, once for each task of a
-// lane: it holds values that have been freed. It reports whether there is any.
-func (e *Executor) press(l *Lane) bool {
+// press has what is pending in other queues carried out, once for each task of a
+// queue: it holds values that have been freed. It reports whether there is any.
+func (e *Executor) press(l *Queue) bool {
 	others := len(e.gathering) > 0 // l is not among them: it carries something out
 	if l.pressed || !others {
 		return false
@@ -89,14 +95,14 @@ func (e *Executor) press(l *Lane) bool {
 	e.memory = append(e.memory, l)
 	e.cfg.Post(func() {
 		for _, g := range slices.Clone(e.gathering) {
-			e.compel(g)
+			e.flushTrace(g)
 		}
 		e.retryMemory()
 	})
 	return true
 }
 
-// Swept continues the lanes that wait for memory: all sessions have answered.
+// Swept continues the queues that wait for memory: all sessions have answered.
 func (e *Executor) Swept() { e.retryMemory() }
 
 func (e *Executor) retryMemory() {
@@ -139,7 +145,7 @@ func labelled(label string) string {
 }
 
 // hostResults makes memory on the host for the results of work.
-func (e *Executor) hostResults(l *Lane, w *work) (mems []*store.Storage, wait queue.Wait, err error) {
+func (e *Executor) hostResults(l *Queue, w *work) (mems []*store.Storage, wait queue.Wait, err error) {
 	total := int64(0)
 	for _, r := range w.in.Outs {
 		total += int64(r.Type.Bytes())

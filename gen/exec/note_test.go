@@ -10,7 +10,7 @@ import (
 )
 
 // noted carries out an instruction of which the client has said where it was sent.
-func (r *rig) noted(l *Lane, note string, in wire.Instr) {
+func (r *rig) noted(l *Queue, note string, in wire.Instr) {
 	in.Name, in.Note = in.Op.String(), note
 	r.exec.Stream(l, []wire.Instr{in})
 }
@@ -47,7 +47,7 @@ func TestNote(t *testing.T) {
 	})
 }
 
-// TestNameOfUnit: errors call a unit by its operations.
+// TestNameOfUnit: errors call a fusion by its operations.
 func TestNameOfUnit(t *testing.T) {
 	body := func(list ...ops.Op) (b []wire.Instr) {
 		for _, o := range list {

@@ -25,7 +25,7 @@ func hostLimit(info vulkan.Info) int {
 
 // place carries out work where it belongs. The choice looks at the operation,
 // the sizes and where the operands are, never at the clock.
-func (e *Executor) place(l *Lane, w *work) (wait queue.Wait, err error) {
+func (e *Executor) place(l *Queue, w *work) (wait queue.Wait, err error) {
 	if w.in.Op == ops.Tensor {
 		return e.upload(l, w)
 	}
@@ -35,7 +35,7 @@ func (e *Executor) place(l *Lane, w *work) (wait queue.Wait, err error) {
 		return 0, nil
 	}
 	if e.dev == nil || l.verdict == nil && e.small(w) {
-		return e.host(l, w)
+		return e.runOnHost(l, w)
 	}
 	if err := w.settleStarts(); err != nil {
 		return 0, err
@@ -50,7 +50,7 @@ func (e *Executor) place(l *Lane, w *work) (wait queue.Wait, err error) {
 		return queue.ForPlan, nil
 	case errors.Is(err, synth.ErrUnsupported):
 		e.Counters.Fallbacks++
-		return e.host(l, w)
+		return e.runOnHost(l, w)
 	case err != nil:
 		return 0, err
 	case p.Alias >= 0:
@@ -59,7 +59,7 @@ func (e *Executor) place(l *Lane, w *work) (wait queue.Wait, err error) {
 	}
 	if wait, err = e.carryOut(l, w, p); kernels.Refused(err) {
 		e.Counters.Fallbacks++
-		return e.host(l, w)
+		return e.runOnHost(l, w)
 	}
 	return wait, err
 }
@@ -132,9 +132,9 @@ func contracted(w *work) int {
 	return n
 }
 
-// host computes work with package fallback. Operands that are only on the
+// runOnHost computes work with package fallback. Operands that are only on the
 // device are read back first.
-func (e *Executor) host(l *Lane, w *work) (wait queue.Wait, err error) {
+func (e *Executor) runOnHost(l *Queue, w *work) (wait queue.Wait, err error) {
 	for i, m := range w.args {
 		if m != nil && !m.Bring() {
 			return e.readBack(l, m, w.types[i])
@@ -168,7 +168,7 @@ func (e *Executor) host(l *Lane, w *work) (wait queue.Wait, err error) {
 	}
 	if cost := hostCost(w.in, w.types); cost > inlineCost {
 		in := w.in
-		e.apart(l, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		e.startJob(l, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
 		return queue.ForHost, nil
 	} else {
 		e.turns.steps += cost >> 12

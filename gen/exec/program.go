@@ -21,24 +21,24 @@ const (
 )
 
 // room bounds what is kept of programs, their instructions, and instruction signatures.
-type room struct{ forms, programs, steps int }
+type room struct{ signatures, programs, steps int }
 
 // program is a region that a session runs by its key. Its ids are slots, dense
 // from 1.
 type Program struct {
 	lru.Use
-	weight int   // instructions, as it came
-	err    error // it is malformed; every run says so
-	ready  bool  // it has been made
-	body   *block
-	slots  int
-	Calls  bool        // it calls back
-	Region *ops.Region // as it came
-	Above  any         // what a package above keeps of it
-	open   bool        // it loops or calls back: nobody knows how long it takes
-	Values []ops.Type
-	waits  map[ops.ID]queue.Counts // of runs, by the first result of the instruction
-	tiers  map[string]*tier        // by which parameters are literals
+	weight          int   // instructions, as it came
+	err             error // it is malformed; every run says so
+	ready           bool  // it has been made
+	body            *block
+	slots           int
+	Calls           bool        // it calls back
+	Region          *ops.Region // as it came
+	Above           any         // what a package above keeps of it
+	open            bool        // it loops or calls back: nobody knows how long it takes
+	Values          []ops.Type
+	waits           map[ops.ID]queue.Counts    // of runs, by the first result of the instruction
+	specializations map[string]*specialization // by which parameters are literals
 }
 
 // block is a region, ready to run.
@@ -53,7 +53,7 @@ type block struct {
 type step struct {
 	in      wire.Instr
 	regions []*block
-	fused   *fused   // several instructions; in has their operands and results
+	fusion  *fusion  // several instructions; in has their operands and results
 	last    []ops.ID // slots that nothing needs after it
 }
 
@@ -70,7 +70,7 @@ const longDefinition = 100
 
 // define keeps the definition of a program. A key that is defined stays as it
 // is.
-func (e *Executor) define(l *Lane, in *wire.Instr) (wait queue.Wait) {
+func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	e.clock.Tick()
 	m := &l.programs
 	if p := m.byKey[in.Key]; p != nil {
@@ -147,7 +147,7 @@ func weigh(r *ops.Region) (n int) {
 
 // forgetCode lets go of programs that the session has no use for. Runs that
 // came before have what they need.
-func (l *Lane) forgetCode(keys []string) {
+func (l *Queue) forgetCode(keys []string) {
 	home := l.home()
 	for _, key := range keys {
 		if p := home.programs.byKey[key]; p != nil {
@@ -159,7 +159,7 @@ func (l *Lane) forgetCode(keys []string) {
 
 // program finds the program that an instruction or a request names. One that left
 // the order of its session took it along.
-func (e *Executor) Program(l *Lane, key string) (*Program, error) {
+func (e *Executor) Program(l *Queue, key string) (*Program, error) {
 	p := l.programs.byKey[key]
 	if l.from != nil && len(l.queue) > 0 {
 		p = l.queue[0].prog

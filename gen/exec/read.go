@@ -18,14 +18,14 @@ type Data struct {
 
 // Read gives count elements of a value from offset on, after everything that
 // the session asked for before. done runs on the goroutine of the Executor.
-func (e *Executor) Read(l *Lane, id ops.ID, offset, count int, done func(Data, error)) {
-	e.enqueue(l, request{read: id, task: func(l *Lane) queue.Wait {
+func (e *Executor) Read(l *Queue, id ops.ID, offset, count int, done func(Data, error)) {
+	e.enqueue(l, request{read: id, task: func(l *Queue) queue.Wait {
 		e.read(l, id, offset, count, done)
 		return 0
 	}})
 }
 
-func (e *Executor) read(l *Lane, id ops.ID, offset, count int, done func(Data, error)) {
+func (e *Executor) read(l *Queue, id ops.ID, offset, count int, done func(Data, error)) {
 	v, err := e.value(l, id)
 	if err != nil {
 		done(Data{}, err)
@@ -56,7 +56,7 @@ func (e *Executor) read(l *Lane, id ops.ID, offset, count int, done func(Data, e
 }
 
 // value returns a value that has memory, or its error.
-func (e *Executor) value(l *Lane, id ops.ID) (store.Value, error) {
+func (e *Executor) value(l *Queue, id ops.ID) (store.Value, error) {
 	v, err := l.value(id)
 	switch {
 	case err != nil:
@@ -70,8 +70,8 @@ func (e *Executor) value(l *Lane, id ops.ID) (store.Value, error) {
 }
 
 // Describe gives the type of a value, after everything before.
-func (e *Executor) Describe(l *Lane, id ops.ID, done func(ops.Type, error)) {
-	e.enqueue(l, request{read: id, task: func(l *Lane) queue.Wait {
+func (e *Executor) Describe(l *Queue, id ops.ID, done func(ops.Type, error)) {
+	e.enqueue(l, request{read: id, task: func(l *Queue) queue.Wait {
 		v, err := e.value(l, id)
 		done(v.Type, err)
 		return 0
@@ -80,17 +80,17 @@ func (e *Executor) Describe(l *Lane, id ops.ID, done func(ops.Type, error)) {
 
 // Sync calls done when everything that the session asked for before has been
 // computed.
-func (e *Executor) Sync(l *Lane, done func(error)) {
-	e.Do(l, func(l *Lane) queue.Wait {
-		e.afterForks(l, func() { e.computed(l, done) })
+func (e *Executor) Sync(l *Queue, done func(error)) {
+	e.Do(l, func(l *Queue) queue.Wait {
+		e.afterAsync(l, func() { e.computed(l, done) })
 		return 0
 	})
 }
 
-// Turn calls done when everything that the session asked for before has been
+// Barrier calls done when everything that the session asked for before has been
 // computed but for runs that may take any time, and what needs their results.
-func (e *Executor) Turn(l *Lane, done func(error)) {
-	e.Do(l, func(l *Lane) queue.Wait {
+func (e *Executor) Barrier(l *Queue, done func(error)) {
+	e.Do(l, func(l *Queue) queue.Wait {
 		e.computed(l, done)
 		return 0
 	})
@@ -98,7 +98,7 @@ func (e *Executor) Turn(l *Lane, done func(error)) {
 
 // computed calls done when the device has done what a session has given it, or that was
 // taken back: what is wrong with values, they say themselves.
-func (e *Executor) computed(l *Lane, done func(error)) {
+func (e *Executor) computed(l *Queue, done func(error)) {
 	if e.dev == nil {
 		done(nil)
 		return
@@ -121,8 +121,8 @@ func (e *Executor) computed(l *Lane, done func(error)) {
 }
 
 // importValue gives a value of another session an id of this one. Where the
-// other session has yet to make it, the lane waits, a bounded time.
-func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait queue.Wait) {
+// other session has yet to make it, the queue waits, a bounded time.
+func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	if len(in.Outs) != 1 {
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
 		return 0
@@ -136,11 +136,11 @@ func (e *Executor) importValue(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	}
 	id := in.Shared.ID
 	theirs := e.lanes[from]
-	if theirs.segment.makes(id) {
-		e.compel(theirs)
+	if theirs.trace.makes(id) {
+		e.flushTrace(theirs)
 	}
 	v, ok := from.Get(id)
-	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.segment.makes(id) || theirs.running.makes(id)) && e.waitImport(l) {
+	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.makes(id) || theirs.running.makes(id)) && e.waitImport(l) {
 		return queue.ForImport
 	}
 	out := in.Outs[0]

@@ -79,7 +79,7 @@ func TestRefusedInstruction(t *testing.T) {
 	}
 }
 
-// A program goes on without its units, whose kernels are refused when it has been seen
+// A program goes on without its fusions, whose kernels are refused when it has been seen
 // often, and then without any kernel.
 func TestRefusedUnit(t *testing.T) {
 	const rows, cols = 5, 60
@@ -102,7 +102,7 @@ func TestRefusedUnit(t *testing.T) {
 		}
 		if first == nil {
 			first = got
-			f.all.Store(true) // the units are to come
+			f.all.Store(true) // the fusions are to come
 		}
 		if !slices.Equal(got, first) {
 			t.Fatalf("run %d: other bits", i)
@@ -156,7 +156,7 @@ func TestRefusedPrompt(t *testing.T) {
 			r.free(l, 2)
 			r.built()
 		}
-		if c := r.exec.Counters; c.Refused == 0 || c.Fallbacks != 0 || c.Dispatches != 0 || c.Prompt < 6 {
+		if c := r.exec.Counters; c.Refused == 0 || c.Fallbacks != 0 || c.Dispatches != 0 || c.Interpreted < 6 {
 			r.Errorf("%+v", c)
 		}
 	})

@@ -11,18 +11,18 @@ import (
 	"nxvk/ops"
 )
 
-// run is a program under way. It keeps its place, so that a lane that had to
+// run is a program under way. It keeps its place, so that a queue that had to
 // wait goes on from there.
 type run struct {
-	prog   *Program
-	in     *wire.Instr // whose results the program's values become
-	slots  []store.Value
-	lits   []*ops.Literal // by slot: scalars that never became memory
-	stack  []frame
-	tier   *tier       // whose units it may begin with; nil once it has begun
-	err    error       // ended from outside; the results carry it
-	late   *time.Timer // ends it at the deadline of its session
-	effort effort      // as the device sees it
+	prog           *Program
+	in             *wire.Instr // whose results the program's values become
+	slots          []store.Value
+	lits           []*ops.Literal // by slot: scalars that never became memory
+	stack          []frame
+	specialization *specialization // whose fusions it may begin with; nil once it has begun
+	err            error           // ended from outside; the results carry it
+	late           *time.Timer     // ends it at the deadline of its session
+	effort         effort          // as the device sees it
 
 	call *pending // a callback that has not been answered
 }
@@ -56,7 +56,7 @@ func (r *run) waited(why queue.Wait) {
 		return
 	}
 	outs := f.steps[f.pc].in.Outs
-	if u := f.steps[f.pc].fused; u != nil && f.part > 0 && f.part < len(u.body) {
+	if u := f.steps[f.pc].fusion; u != nil && f.part > 0 && f.part < len(u.body) {
 		outs = u.body[f.part].Outs
 	}
 	if len(outs) == 0 {
@@ -91,7 +91,7 @@ func (r *run) drop() {
 
 // runProgram carries out an instruction that runs a program, from where it
 // stands.
-func (e *Executor) runProgram(l *Lane, in *wire.Instr) (wait queue.Wait) {
+func (e *Executor) runProgram(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	if l.run == nil {
 		if in.Err != nil {
 			e.poison(l, in, nil, in.Err)
@@ -106,7 +106,7 @@ func (e *Executor) runProgram(l *Lane, in *wire.Instr) (wait queue.Wait) {
 		e.bounds(l, r)
 	}
 	r := l.run
-	if e.awaitsTier(l, r) {
+	if e.awaitWarmStart(l, r) {
 		return queue.ForPlan
 	}
 	for r.err == nil && len(r.stack) > 0 {
@@ -120,7 +120,7 @@ func (e *Executor) runProgram(l *Lane, in *wire.Instr) (wait queue.Wait) {
 }
 
 // bounds has a run end at the deadline of its session.
-func (e *Executor) bounds(l *Lane, r *run) {
+func (e *Executor) bounds(l *Queue, r *run) {
 	if d := l.Session.Deadline; d > 0 {
 		r.late = time.AfterFunc(d, func() {
 			e.cfg.Post(func() {
@@ -133,7 +133,7 @@ func (e *Executor) bounds(l *Lane, r *run) {
 }
 
 // start binds the operands of a run to the parameters of its program.
-func (e *Executor) start(l *Lane, in *wire.Instr) (*run, []ops.Type, error) {
+func (e *Executor) start(l *Queue, in *wire.Instr) (*run, []ops.Type, error) {
 	p, err := e.Program(l, in.Key)
 	if err != nil {
 		return nil, nil, err
@@ -156,7 +156,7 @@ func (e *Executor) start(l *Lane, in *wire.Instr) (*run, []ops.Type, error) {
 		}
 		r.lits[param.ID] = detached(w.in.Ins[i].Lit)
 	}
-	r.tier, r.stack = e.tierOf(p, r.lits), []frame{{block: p.body}}
+	r.specialization, r.stack = e.specialize(p, r.lits), []frame{{block: p.body}}
 	return r, w.types, nil
 }
 
@@ -190,7 +190,7 @@ func (p *Program) accepts(types []ops.Type, outs []ops.Result) error {
 }
 
 // finish gives the values of a program to the session.
-func (e *Executor) finish(l *Lane, r *run) {
+func (e *Executor) finish(l *Queue, r *run) {
 	defer r.drop()
 	if r.late != nil {
 		r.late.Stop()
@@ -206,7 +206,7 @@ func (e *Executor) finish(l *Lane, r *run) {
 }
 
 // valueOf gives the value of an operand, with a hold on its memory.
-func (e *Executor) valueOf(l *Lane, r *run, o ops.Operand) store.Value {
+func (e *Executor) valueOf(l *Queue, r *run, o ops.Operand) store.Value {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]
@@ -225,13 +225,13 @@ func (e *Executor) valueOf(l *Lane, r *run, o ops.Operand) store.Value {
 }
 
 // advanceRun takes one step of a run, or ends a block.
-func (e *Executor) advanceRun(l *Lane, r *run) (wait queue.Wait) {
+func (e *Executor) advanceRun(l *Queue, r *run) (wait queue.Wait) {
 	f := r.top()
 	if f.pc == len(f.steps) {
 		return e.leave(l, r, f)
 	}
 	if e.turns.over(0) {
-		e.rest(l)
+		e.yield(l)
 		return queue.ForTurn
 	}
 	s := &f.steps[f.pc]
@@ -243,14 +243,14 @@ func (e *Executor) advanceRun(l *Lane, r *run) (wait queue.Wait) {
 	case ops.Branch:
 		return e.branch(l, r, f, s)
 	case ops.Hook, ops.Callback:
-		if wait, sent := e.call(l, r, s); wait != 0 || !sent {
+		if wait, sent := e.callBack(l, r, s); wait != 0 || !sent {
 			return wait
 		}
 	default:
-		if s.fused != nil {
-			wait = e.unit(l, r, s)
+		if s.fusion != nil {
+			wait = e.runFusion(l, r, s)
 		} else {
-			wait = e.instr(l, &s.in)
+			wait = e.execute(l, &s.in)
 		}
 		if wait != 0 {
 			return wait
@@ -270,7 +270,7 @@ func (r *run) passed(s *step) {
 	}
 }
 
-func (e *Executor) valuesOf(l *Lane, r *run, list []ops.Operand) []store.Value {
+func (e *Executor) valuesOf(l *Queue, r *run, list []ops.Operand) []store.Value {
 	out := make([]store.Value, len(list))
 	for i, o := range list {
 		out[i] = e.valueOf(l, r, o)
@@ -279,7 +279,7 @@ func (e *Executor) valuesOf(l *Lane, r *run, list []ops.Operand) []store.Value {
 }
 
 // enter begins a region of a step with values for its parameters.
-func (e *Executor) enter(l *Lane, r *run, s *step, which int, params []store.Value) {
+func (e *Executor) enter(l *Queue, r *run, s *step, which int, params []store.Value) {
 	b := s.regions[which]
 	for i, p := range b.params {
 		r.set(p.ID, params[i])
@@ -288,8 +288,8 @@ func (e *Executor) enter(l *Lane, r *run, s *step, which int, params []store.Val
 }
 
 // branch runs the region that the predicate chooses.
-func (e *Executor) branch(l *Lane, r *run, f *frame, s *step) (wait queue.Wait) {
-	yes, wait, err := e.truth(l, r, s.in.Ins[0])
+func (e *Executor) branch(l *Queue, r *run, f *frame, s *step) (wait queue.Wait) {
+	yes, wait, err := e.readPredicate(l, r, s.in.Ins[0])
 	if wait != 0 {
 		return wait
 	}
@@ -316,7 +316,7 @@ func (e *Executor) fail(r *run, s *step, err error) {
 
 // leave ends a block: what it gives becomes the results of its step, or decides
 // about the next round of a loop.
-func (e *Executor) leave(l *Lane, r *run, f *frame) (wait queue.Wait) {
+func (e *Executor) leave(l *Queue, r *run, f *frame) (wait queue.Wait) {
 	s := f.of
 	switch {
 	case s == nil:
@@ -337,8 +337,8 @@ func (e *Executor) leave(l *Lane, r *run, f *frame) (wait queue.Wait) {
 
 // decide ends the condition of a loop: its parameters, the state, go to the body
 // or are the results.
-func (e *Executor) decide(l *Lane, r *run, f *frame, s *step) (wait queue.Wait) {
-	yes, wait, err := e.truth(l, r, f.values[0])
+func (e *Executor) decide(l *Queue, r *run, f *frame, s *step) (wait queue.Wait) {
+	yes, wait, err := e.readPredicate(l, r, f.values[0])
 	if wait != 0 {
 		return wait
 	}
@@ -384,9 +384,9 @@ func (r *run) pop(f *frame) {
 	r.stack = r.stack[:len(r.stack)-1]
 }
 
-// truth reads a predicate: whether a scalar is anything but zero. One that is
+// readPredicate reads a predicate: whether a scalar is anything but zero. One that is
 // only on the device is read back first.
-func (e *Executor) truth(l *Lane, r *run, o ops.Operand) (yes bool, wait queue.Wait, err error) {
+func (e *Executor) readPredicate(l *Queue, r *run, o ops.Operand) (yes bool, wait queue.Wait, err error) {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]

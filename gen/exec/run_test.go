@@ -26,13 +26,13 @@ func op(o ops.Op, out ops.Result, ins ...ops.Operand) ops.Instr {
 }
 
 // define defines a program.
-func (r *rig) define(l *Lane, key string, p *ops.Region) {
+func (r *rig) define(l *Queue, key string, p *ops.Region) {
 	defer r.until(func() bool { return l.defining == nil })
 	r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: p}}})
 }
 
 // run runs a program.
-func (r *rig) run(l *Lane, key string, outs []ops.Result, ins ...ops.Operand) {
+func (r *rig) run(l *Queue, key string, outs []ops.Result, ins ...ops.Operand) {
 	r.exec.Stream(l, []wire.Instr{{Name: "run", Instr: ops.Instr{Op: ops.Run, Outs: outs, Ins: ins}, Defines: wire.Defines{Key: key}}})
 }
 

@@ -36,16 +36,16 @@ func (e *Executor) awaitSilence() {
 	})
 }
 
-// silent has what is pending in lanes that have been silent carried out.
+// silent has what is pending in queues that have been silent carried out.
 func (e *Executor) silent() {
 	for _, l := range slices.Clone(e.gathering) {
-		if n := len(l.segment.steps); n != l.length {
+		if n := len(l.trace.steps); n != l.length {
 			l.length, l.quiet = n, 0
 			continue
 		}
 		l.quiet++
-		if l.quiet >= patience || e.Feed(l).inFlight == 0 && !l.rhythm.looping() {
-			e.compel(l)
+		if l.quiet >= patience || e.Feed(l).inFlight == 0 && !l.loop.Looping() {
+			e.flushTrace(l)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 // Whether a system of equations has a solution, the values tell, and a kernel
 // cannot give an error. A plan that needs one says so in its status, a word that
-// is read back before anybody may have the results: meanwhile the lane waits.
+// is read back before anybody may have the results: meanwhile the queue waits.
 
-// verdict is what is known of results that are recorded, until the lane comes back
+// verdict is what is known of results that are recorded, until the queue comes back
 // to the instruction.
 type verdict struct {
 	outs []*store.Storage // the results, if they may be used
@@ -24,14 +24,14 @@ type verdict struct {
 }
 
 // ask has the status of a plan read back. The results are held until then.
-func (e *Executor) ask(l *Lane, status *store.Storage, outs []*store.Storage) {
+func (e *Executor) ask(l *Queue, status *store.Storage, outs []*store.Storage) {
 	v := &verdict{outs: append([]*store.Storage(nil), outs...)}
 	for _, m := range outs {
 		m.Retain()
 	}
 	l.verdict = v
 	now := true
-	// To look for the answer here and now completes a submission, and a lane that
+	// To look for the answer here and now completes a submission, and a queue that
 	// waits for that must not go on in the middle of this instruction.
 	poll := len(e.Feed(l).throttled) == 0
 	e.fetch(e.Feed(l), status, 0, 4, poll, func(data []byte, release func(), err error) {
@@ -48,7 +48,7 @@ func (e *Executor) ask(l *Lane, status *store.Storage, outs []*store.Storage) {
 
 // judge gives the results of an instruction their ids, or says what is wrong with
 // them, once the status is there.
-func (e *Executor) judge(l *Lane, w *work) (wait queue.Wait, err error) {
+func (e *Executor) judge(l *Queue, w *work) (wait queue.Wait, err error) {
 	v := l.verdict
 	if !v.done {
 		return queue.ForStatus, nil
@@ -78,7 +78,7 @@ func singular(op ops.Op, which int) error {
 }
 
 // dropVerdict lets go of results that nobody has been given.
-func (l *Lane) dropVerdict() {
+func (l *Queue) dropVerdict() {
 	if l.verdict != nil {
 		dropAll(l.verdict.outs)
 		l.verdict = nil

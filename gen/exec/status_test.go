@@ -13,7 +13,7 @@ import (
 )
 
 // square uploads a matrix of 2 by 2.
-func (r *rig) square(l *Lane, id ops.ID, v ...float32) {
+func (r *rig) square(l *Queue, id ops.ID, v ...float32) {
 	r.tensor(l, 100, v...)
 	r.do(l, ops.Reshape, id, f32(2, 2), nil, ref(100))
 	r.free(l, 100)
@@ -54,7 +54,7 @@ func TestSingular(t *testing.T) {
 	})
 }
 
-// While a lane waits for a status, others go on; what it has recorded is let go
+// While a queue waits for a status, others go on; what it has recorded is let go
 // when its session ends.
 func TestStatusParks(t *testing.T) {
 	rigs(t, func(r *rig) {
@@ -65,7 +65,7 @@ func TestStatusParks(t *testing.T) {
 		l, other := r.session(), r.session()
 		r.tensor(l, 1, 2)
 		r.do(l, ops.Reshape, 2, f32(1, 1), nil, ref(1))
-		r.exec.Feed(l).throttled = []*Lane{r.session()} // nobody then looks for the answer here and now
+		r.exec.Feed(l).throttled = []*Queue{r.session()} // nobody then looks for the answer here and now
 		r.do(l, ops.Solve, 3, f32(1), nil, ref(2), ref(1))
 		if l.verdict == nil || l.waits == 0 {
 			r.Fatal("the lane does not wait for the status")
@@ -75,7 +75,7 @@ func TestStatusParks(t *testing.T) {
 		}
 		r.tensor(other, 1, 3)
 		r.do(other, ops.Negate, 2, f32(1), nil, ref(1))
-		r.exec.compel(other)
+		r.exec.flushTrace(other)
 		if _, err := other.value(2); err != nil {
 			r.Errorf("another lane did not go on: %v", err)
 		}

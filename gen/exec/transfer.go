@@ -22,7 +22,7 @@ type DeviceBlock interface {
 
 // upload makes a tensor of the bytes of a literal. Small ones stay on the host
 // until a kernel wants them.
-func (e *Executor) upload(l *Lane, w *work) (wait queue.Wait, err error) {
+func (e *Executor) upload(l *Queue, w *work) (wait queue.Wait, err error) {
 	lit, out := w.in.Ins[0].Lit, w.in.Outs[0]
 	if wait, err := e.reserve(l, int64(len(lit.Data))); wait != 0 || err != nil {
 		return wait, err
@@ -40,7 +40,7 @@ func (e *Executor) upload(l *Lane, w *work) (wait queue.Wait, err error) {
 
 // receive makes the data of a literal the memory of a value. On a device, large data that went to the host
 // moves on; where the host is the device it has to fit its limit.
-func (e *Executor) receive(l *Lane, m *store.Storage, lit *ops.Literal) (wait queue.Wait, err error) {
+func (e *Executor) receive(l *Queue, m *store.Storage, lit *ops.Literal) (wait queue.Wait, err error) {
 	b, ok := lit.Hold.(*etf.Binary)
 	if !ok {
 		if err := m.Take(e.cfg.Host.Budget, int64(len(lit.Data))); err != nil {
@@ -83,7 +83,7 @@ func (e *Executor) adopt(m *store.Storage, b *etf.Binary) error {
 }
 
 // onDevice sees to it that memory is on the device.
-func (e *Executor) onDevice(l *Lane, m *store.Storage) (wait queue.Wait, err error) {
+func (e *Executor) onDevice(l *Queue, m *store.Storage) (wait queue.Wait, err error) {
 	if err := e.refill(m); err != nil || m.Dev != nil {
 		return 0, err
 	}
@@ -113,8 +113,8 @@ func (e *Executor) uploaded(f *Feed, m *store.Storage, buf *vulkan.Buffer) {
 	}
 }
 
-// readBack copies a value to the host, parking the lane meanwhile.
-func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait queue.Wait, err error) {
+// readBack copies a value to the host, parking the queue meanwhile.
+func (e *Executor) readBack(l *Queue, m *store.Storage, t ops.Type) (wait queue.Wait, err error) {
 	if e.lost != nil {
 		return 0, e.lost
 	}
@@ -187,7 +187,7 @@ func (e *Executor) fetch(f *Feed, m *store.Storage, off, n int, poll bool, done 
 		return
 	}
 	e.Counters.Downloaded += uint64(n)
-	// With lanes throttled, noting the end here could serve one that is being served.
+	// With queues throttled, noting the end here could serve one that is being served.
 	if poll && len(f.throttled) == 0 && (n <= large || e.dev.Done(ticket)) && e.soon(ticket) {
 		done(rb.Bytes(), rb.Release, nil)
 		if sent {

@@ -18,15 +18,15 @@ const (
 
 // upload is a value on its way to the device.
 type upload struct {
-	lane    *Lane
+	lane    *Queue
 	m       *store.Storage // held, and its copy on the host
 	to      *vulkan.Buffer
 	at      int // bytes that are there, or that the device is to copy
 	cancels int // of the Executor when the first byte went
 }
 
-// uploadApart brings a value to the device. The lane waits.
-func (e *Executor) uploadApart(l *Lane, m *store.Storage, to *vulkan.Buffer) {
+// uploadApart brings a value to the device. The queue waits.
+func (e *Executor) uploadApart(l *Queue, m *store.Storage, to *vulkan.Buffer) {
 	m.Retain()
 	m.Pins++
 	u := &upload{lane: l, m: m, to: to, cancels: e.cancels}
@@ -87,7 +87,7 @@ func (e *Executor) stage(u *upload) {
 	})
 }
 
-// endUpload ends an upload; the lane goes on.
+// endUpload ends an upload; the queue goes on.
 func (e *Executor) endUpload(u *upload, err error) {
 	u.m.Pins--
 	if err == nil && u.m.Dev == nil && !u.lane.Session.Ended {

@@ -13,7 +13,7 @@ import (
 // What a session waits for is told while it waits, and counted.
 func TestWaits(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
-	waits := func(l *Lane, want queue.Wait) {
+	waits := func(l *Queue, want queue.Wait) {
 		t.Helper()
 		before := r.exec.Counters.Waits[want]
 		if l.Wait() != want || before == 0 {

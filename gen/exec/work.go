@@ -38,7 +38,7 @@ func (w *work) drop() {
 // gather finds the operands of an instruction. A literal tensor becomes memory
 // on the host; a literal scalar stays in the instruction. An operand that
 // carries an error is that error, and one that is not held says which it is.
-func (e *Executor) gather(l *Lane, in *wire.Instr) (w *work, first error) {
+func (e *Executor) gather(l *Queue, in *wire.Instr) (w *work, first error) {
 	n := len(in.Ins)
 	w = &work{in: &in.Instr, of: in}
 	if n <= len(w.argRoom) {
@@ -105,7 +105,7 @@ func (w *work) settleLiterals() {
 }
 
 // keep gives a result its id. The memory is charged to the session.
-func (e *Executor) keep(l *Lane, r ops.Result, m *store.Storage) {
+func (e *Executor) keep(l *Queue, r ops.Result, m *store.Storage) {
 	if m.Owner == nil && m.Size == 0 {
 		l.Session.Charge(m, int64(r.Type.Bytes()))
 	}

@@ -62,9 +62,9 @@ func TestLegs(t *testing.T) {
 }
 
 // prepared is a density with its kernel.
-func (r *bench) prepared(l *exec.Lane, s *wire.Density) (d *density) {
+func (r *bench) prepared(l *exec.Queue, s *wire.Density) (d *density) {
 	r.Helper()
-	r.Exec.Do(l, func(l *exec.Lane) queue.Wait {
+	r.Exec.Do(l, func(l *exec.Queue) queue.Wait {
 		var wait queue.Wait
 		var err error
 		in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}

@@ -31,7 +31,7 @@ type density struct {
 }
 
 // density finds the program of a request and brings its data to the host.
-func (s *Sampler) density(l *exec.Lane, in *wire.Instr, r *wire.Density) (d *density, wait queue.Wait, err error) {
+func (s *Sampler) density(l *exec.Queue, in *wire.Instr, r *wire.Density) (d *density, wait queue.Wait, err error) {
 	p, err := s.e.Program(l, r.Program)
 	if err != nil {
 		return nil, 0, err

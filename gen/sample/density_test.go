@@ -238,7 +238,7 @@ const endlessDensity = `(%1:f64[1]) {
 // their session is gone.
 func TestEndless(t *testing.T) {
 	r := newRig(t, nil)
-	begin := func(l *exec.Lane) (run int, end *Chunk) {
+	begin := func(l *exec.Queue) (run int, end *Chunk) {
 		r.Define(l, "endless", parsed(t, endlessDensity))
 		end = new(Chunk)
 		r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "endless", Type: ops.F64, Dim: 1}, Chains: 1, Chunk: 1},

@@ -28,7 +28,7 @@ func rigs(t *testing.T, test func(r *bench)) {
 }
 
 // trajectoryOf is what is known of the steps of a program, nil where nobody asked.
-func (r *bench) trajectoryOf(l *exec.Lane, key string) *trajectory {
+func (r *bench) trajectoryOf(l *exec.Queue, key string) *trajectory {
 	r.Helper()
 	p, err := r.Exec.Program(l, key)
 	if err != nil {

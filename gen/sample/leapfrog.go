@@ -42,7 +42,7 @@ type trajectory struct {
 	err     error // why there is no kernel
 	refused bool  // the driver does not compile it
 	ready   bool
-	waiting []*exec.Lane
+	waiting []*exec.Queue
 	plans   map[synth.Leapfrog]*synth.Plan
 }
 
@@ -54,8 +54,8 @@ func (d *density) device() error {
 	return d.steps.err
 }
 
-// trajectory has the kernel of a program made, once. The lane waits for it.
-func (s *Sampler) trajectory(l *exec.Lane, p *exec.Program) (*trajectory, queue.Wait) {
+// trajectory has the kernel of a program made, once. The queue waits for it.
+func (s *Sampler) trajectory(l *exec.Queue, p *exec.Program) (*trajectory, queue.Wait) {
 	switch t, asked := p.Above.(*trajectory); {
 	case asked && t.ready:
 		return t, 0
@@ -67,7 +67,7 @@ func (s *Sampler) trajectory(l *exec.Lane, p *exec.Program) (*trajectory, queue.
 		p.Above = t
 		return t, 0
 	}
-	t := &trajectory{waiting: []*exec.Lane{l}}
+	t := &trajectory{waiting: []*exec.Queue{l}}
 	p.Above = t
 	var data []ops.Type
 	for _, param := range p.Params()[1:] {

@@ -28,14 +28,14 @@ func bell(n int) *ops.Region {
 	}}
 }
 
-func (r *bench) bell(l *exec.Lane, id ops.ID, x ...float64) {
+func (r *bench) bell(l *exec.Queue, id ops.ID, x ...float64) {
 	r.Define(l, "bell", bell(len(x)))
 	t := ops.Type{DType: ops.F64, Shape: ops.Shape{len(x)}}
 	r.Do(l, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: rig.F64s(x...)}})
 }
 
 // leap waits for the rows of a request.
-func (r *bench) leap(l *exec.Lane, c *wire.Leapfrog) (rows Rows, err error) {
+func (r *bench) leap(l *exec.Queue, c *wire.Leapfrog) (rows Rows, err error) {
 	r.Helper()
 	done := false
 	r.sampler.Leapfrog(l, c, func(got Rows, e error) { rows, err, done = kept(got), e, true })

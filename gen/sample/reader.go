@@ -56,7 +56,7 @@ func (r *reader) more(n int) {
 
 // More lets n chunks more of a run go to its reader, who has been given credit
 // when the run began. It reports false where there is no such run.
-func (s *Sampler) More(l *exec.Lane, number, n int) bool {
+func (s *Sampler) More(l *exec.Queue, number, n int) bool {
 	r := runsOf(l).active[number]
 	if r == nil || r.reader == nil {
 		return false

@@ -36,8 +36,8 @@ type runs struct {
 
 type runsKey struct{}
 
-// runsOf are the runs of the session of a lane.
-func runsOf(l *exec.Lane) *runs {
+// runsOf are the runs of the session of a queue.
+func runsOf(l *exec.Queue) *runs {
 	return l.Above(runsKey{}, func() exec.Ender { return &runs{active: make(map[int]*run)} }).(*runs)
 }
 
@@ -76,9 +76,9 @@ type Chunk struct {
 // gives credit, chunks also wait for that. A chain goes on when its chunk has been
 // taken, so a run holds no more than a chunk of each chain. The run ends with the
 // session.
-func (s *Sampler) Sample(l *exec.Lane, r *wire.Sample, started func(run int, err error), emit func(run int, c Chunk) bool) {
+func (s *Sampler) Sample(l *exec.Queue, r *wire.Sample, started func(run int, err error), emit func(run int, c Chunk) bool) {
 	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: r.Data}, Defines: wire.Defines{Key: r.Program}}
-	s.e.DoWith(l, in, func(l *exec.Lane) (wait queue.Wait) {
+	s.e.DoWith(l, in, func(l *exec.Queue) (wait queue.Wait) {
 		density, wait, err := s.density(l, in, &r.Density)
 		if wait != 0 {
 			return wait
@@ -93,7 +93,7 @@ func (s *Sampler) Sample(l *exec.Lane, r *wire.Sample, started func(run int, err
 }
 
 // begin starts the chains.
-func (s *Sampler) begin(l *exec.Lane, r *wire.Sample, d *density, started func(int, error), emit func(int, Chunk) bool) {
+func (s *Sampler) begin(l *exec.Queue, r *wire.Sample, d *density, started func(int, error), emit func(int, Chunk) bool) {
 	chains, hosts := make([]*nuts.Chain, r.Chains), make([]*hosted, r.Chains)
 	var leaper *leaper
 	integrator := func(i int) nuts.Integrator {
@@ -158,7 +158,7 @@ func (s *Sampler) begin(l *exec.Lane, r *wire.Sample, d *density, started func(i
 }
 
 // beginRun gives a run of a session its number, and the context that ends with the session.
-func beginRun(l *exec.Lane, to *reader) (context.Context, *run) {
+func beginRun(l *exec.Queue, to *reader) (context.Context, *run) {
 	all := runsOf(l)
 	session, cancel := context.WithCancel(context.Background())
 	all.count++
@@ -216,7 +216,7 @@ func (s *Sampler) chain(ctx context.Context, c *nuts.Chain, r *wire.Sample, run 
 }
 
 // Stop ends a run of chains. It reports false where there is none.
-func (s *Sampler) Stop(l *exec.Lane, number int) bool {
+func (s *Sampler) Stop(l *exec.Queue, number int) bool {
 	r := runsOf(l).active[number]
 	if r == nil {
 		return false

@@ -37,7 +37,7 @@ func (s *slow) take(_ int, c Chunk) bool {
 }
 
 // sample starts a chain of two normal numbers, and gives its run.
-func (r *bench) sample(l *exec.Lane, seed uint64, draws int, to *slow) (run int) {
+func (r *bench) sample(l *exec.Queue, seed uint64, draws int, to *slow) (run int) {
 	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10,
 		Options: nuts.Options{Warmup: 20, Draws: draws, Seed: seed}}, func(n int, err error) {
 		if err != nil {

@@ -17,9 +17,9 @@ import (
 
 // Leapfrog takes the steps of a request with the kernel of a program, after
 // everything that the session asked for before.
-func (s *Sampler) Leapfrog(l *exec.Lane, c *wire.Leapfrog, done func(Rows, error)) {
+func (s *Sampler) Leapfrog(l *exec.Queue, c *wire.Leapfrog, done func(Rows, error)) {
 	in := &wire.Instr{Name: "leapfrog", Instr: ops.Instr{Op: ops.Run, Ins: c.Data}, Defines: wire.Defines{Key: c.Program}}
-	s.e.DoWith(l, in, func(l *exec.Lane) (wait queue.Wait) {
+	s.e.DoWith(l, in, func(l *exec.Queue) (wait queue.Wait) {
 		d, wait, err := s.density(l, in, &c.Density)
 		if wait != 0 {
 			return wait
@@ -36,7 +36,7 @@ func (s *Sampler) Leapfrog(l *exec.Lane, c *wire.Leapfrog, done func(Rows, error
 
 // takeSteps takes the steps of a request. The kernel finds the gradients where
 // it begins.
-func (s *Sampler) takeSteps(l *exec.Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+func (s *Sampler) takeSteps(l *exec.Queue, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
 	if err := d.device(); errors.Is(err, synth.ErrUnsupported) {
 		return s.stepsOnHost(l, d, c, done)
 	} else if err != nil {
@@ -84,7 +84,7 @@ func rowsOf(all [][]nuts.State, t ops.DType) (r Rows) {
 
 // stepsOnHost takes the steps of a request on the host, apart from the goroutine
 // of the Executor.
-func (s *Sampler) stepsOnHost(l *exec.Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+func (s *Sampler) stepsOnHost(l *exec.Queue, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
 	all := make([][]nuts.State, c.N)
 	s.e.Aside(l, workLeapfrog, func(w *sched.Worker) (failed error) {
 		for i := range all {

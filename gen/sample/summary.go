@@ -12,7 +12,7 @@ import (
 
 // Summarize gives the summaries of parameters, in order. It computes apart from the
 // goroutine of the Executor, and ends with the session.
-func (s *Sampler) Summarize(l *exec.Lane, r *wire.Summary, done func([]nuts.Summary, error)) {
+func (s *Sampler) Summarize(l *exec.Queue, r *wire.Summary, done func([]nuts.Summary, error)) {
 	session, run := beginRun(l, nil)
 	ctx, stop := context.WithCancel(session)
 	run.stop = stop

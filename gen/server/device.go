@@ -110,7 +110,7 @@ func (d *Device) open(dev *vulkan.Device) {
 		Log:       d.cfg.Log,
 		HostLimit: d.cfg.HostLimit,
 		OneByOne:  d.cfg.OneByOne,
-		Prompt:    d.cfg.Prompt,
+		WarmUp:    d.cfg.Prompt,
 		Completed: d.observeSubmission,
 	})
 	d.sampler, d.chains = sample.New(d.exec), chain.New(d.exec, d.cfg.Shaders)

@@ -70,7 +70,7 @@ var metricRows = []struct {
 }
 
 // warmUps counts the dispatches of the warm-up interpreter.
-func warmUps(s *status) float64 { return float64(s.Counters.Prompt) }
+func warmUps(s *status) float64 { return float64(s.Counters.Interpreted) }
 
 // since returns the time since at; 0 if at is the zero time.
 func since(at time.Time) time.Duration {

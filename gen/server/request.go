@@ -87,7 +87,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	case wire.Sync:
 		d.exec.Sync(lane, func(err error) { d.replyOK(c, err) })
 	case wire.Barrier:
-		d.exec.Turn(lane, func(err error) { d.replyOK(c, err) })
+		d.exec.Barrier(lane, func(err error) { d.replyOK(c, err) })
 	case wire.StartSample:
 		d.startSample(c, lane, pid, r.Sample)
 	case wire.ChainSteps:
@@ -109,13 +109,13 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	case wire.Stop:
 		d.stopSample(c, lane, r.Run)
 	case wire.Close:
-		d.exec.Do(lane, func(*exec.Lane) queue.Wait {
+		d.exec.Do(lane, func(*exec.Queue) queue.Wait {
 			d.end(pid)
 			d.reply(c, wire.OK)
 			return 0
 		})
 	case wire.Memory:
-		d.exec.Do(lane, func(l *exec.Lane) queue.Wait {
+		d.exec.Do(lane, func(l *exec.Queue) queue.Wait {
 			d.reply(c, wire.Success(d.memoryTerm(l.Session)))
 			return 0
 		})
@@ -123,7 +123,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 }
 
 // openSession sets the options of a session.
-func (d *Device) openSession(l *exec.Lane, o wire.Options) etf.Term {
+func (d *Device) openSession(l *exec.Queue, o wire.Options) etf.Term {
 	if o.Digest != "" && o.Digest != ops.Digest() {
 		return wire.Failure(&wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 			"the client's op table (digest %s) differs from that of this nxvk-node %s (digest %s): install the same version of both",

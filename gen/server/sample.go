@@ -19,14 +19,14 @@ import (
 
 // startSample starts a run of chains. Draws go to the process that asked, as fast as its
 // connection and its credit allow.
-func (d *Device) startSample(c dist.Call, lane *exec.Lane, pid gen.PID, s *wire.Sample) {
+func (d *Device) startSample(c dist.Call, lane *exec.Queue, pid gen.PID, s *wire.Sample) {
 	d.sampler.Sample(lane, s, func(run int, err error) {
 		d.replyResult(c, func() etf.Term { return int64(run) }, err)
 	}, func(run int, k sample.Chunk) bool { return !errors.Is(d.tell(pid, d.chunkTerm(run, k)), dist.ErrBusy) })
 }
 
 // stopSample ends a run of chains. Each chain sends a last message.
-func (d *Device) stopSample(c dist.Call, lane *exec.Lane, run int) {
+func (d *Device) stopSample(c dist.Call, lane *exec.Queue, run int) {
 	var err error
 	if !d.sampler.Stop(lane, run) {
 		err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the session has no run of chains with the number %d", run)}
@@ -46,7 +46,7 @@ func (d *Device) takeCredit(sender gen.PID, t etf.Tuple) bool {
 		return true
 	}
 	if s, ok := d.sessions[sender]; ok {
-		d.sampler.More(d.exec.Lane(s), run, count)
+		d.sampler.More(d.exec.Queue(s), run, count)
 	}
 	return true
 }

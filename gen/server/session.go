@@ -24,9 +24,9 @@ func newIncarnation() uint64 {
 	return binary.LittleEndian.Uint64(b[:])>>5 | 1
 }
 
-// lane returns the lane of a process's session, which begins here where it has
+// queue returns the queue of a process's session, which begins here where it has
 // none.
-func (d *Device) lane(pid gen.PID) *exec.Lane {
+func (d *Device) lane(pid gen.PID) *exec.Queue {
 	s, ok := d.sessions[pid]
 	if !ok {
 		s = store.NewSession(pid)
@@ -35,13 +35,13 @@ func (d *Device) lane(pid gen.PID) *exec.Lane {
 		}
 		s.Deadline = d.cfg.Deadline
 		d.sessions[pid] = s
-		d.exec.Lane(s).Orphan = func(err error) { d.reportError(pid, err) }
+		d.exec.Queue(s).Orphan = func(err error) { d.reportError(pid, err) }
 		if err := d.cfg.Watcher.Watch(d.PID(), pid); err != nil {
 			// The process is gone already: report its end like any other.
 			d.mailbox.post(gen.MessageDownPID{PID: pid, Reason: err})
 		}
 	}
-	return d.exec.Lane(s)
+	return d.exec.Queue(s)
 }
 
 // end ends the session of a process and frees its memory.

@@ -65,7 +65,7 @@ func (d *Device) status() status {
 	for pid, session := range d.sessions {
 		s.Sessions = append(s.Sessions, sessionStatus{
 			Owner: dist.Pid(pid), Label: session.Label, Limit: session.Limit,
-			Buffers: session.Buffers(), Bytes: session.Bytes(), Waiting: d.exec.Lane(session).Waiting(), Wait: d.exec.Lane(session).Wait(),
+			Buffers: session.Buffers(), Bytes: session.Bytes(), Waiting: d.exec.Queue(session).Waiting(), Wait: d.exec.Queue(session).Wait(),
 		})
 	}
 	return s

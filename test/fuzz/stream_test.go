@@ -23,7 +23,7 @@ const limit = 1 << 20
 type rig struct {
 	t      *testing.T
 	exec   *exec.Executor
-	lane   *exec.Lane
+	lane   *exec.Queue
 	posted []func()
 	failed map[wire.Kind]int
 	read   int
@@ -37,7 +37,7 @@ func newRig(t *testing.T) *rig {
 	})
 	s := store.NewSession(gen.PID{Node: "fuzz"})
 	s.Limit = limit
-	r.lane = r.exec.Lane(s)
+	r.lane = r.exec.Queue(s)
 	r.lane.Orphan = r.check
 	return r
 }

@@ -30,7 +30,7 @@ type Driver struct {
 	Device  *vulkan.Device // nil is the host
 	Exec    *exec.Executor
 	Sampler *sample.Sampler
-	lane    *exec.Lane
+	lane    *exec.Queue
 	posted  chan func()
 	next    ops.ID
 }
@@ -62,19 +62,19 @@ func NewPrompt(d *vulkan.Device, target synth.Target, hostLimit int) *Driver {
 func newFor(d *vulkan.Device, target synth.Target, hostLimit int, prompt bool) *Driver {
 	dr := &Driver{Device: d, posted: make(chan func(), 1<<16)}
 	dr.Exec = exec.New(exec.Config{
-		Device: d, Target: target, HostLimit: hostLimit, Prompt: prompt,
+		Device: d, Target: target, HostLimit: hostLimit, WarmUp: prompt,
 		Post: func(f func()) { dr.posted <- f },
 		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
 	})
 	dr.Sampler = sample.New(dr.Exec)
-	dr.lane = dr.Exec.Lane(store.NewSession(gen.PID{Node: "exectest"}))
+	dr.lane = dr.Exec.Queue(store.NewSession(gen.PID{Node: "exectest"}))
 	return dr
 }
 
 // Beside is a Driver with another session of the Executor, which ends with the device.
 func (d *Driver) Beside() *Driver {
 	return &Driver{Device: d.Device, Exec: d.Exec, Sampler: d.Sampler, posted: d.posted,
-		lane: d.Exec.Lane(store.NewSession(gen.PID{Node: "exectest", ID: 1}))}
+		lane: d.Exec.Queue(store.NewSession(gen.PID{Node: "exectest", ID: 1}))}
 }
 
 // Close ends the session, when nothing is being made any more: drivers do not like

@@ -29,7 +29,7 @@ type Rig struct {
 	Exec   *exec.Executor
 	Dev    *vulkan.Device // nil is the host
 	Posted chan func()
-	lanes  []*exec.Lane
+	lanes  []*exec.Queue
 }
 
 // Rigs runs a test on the host alone and on a device, where there is one. The
@@ -95,8 +95,8 @@ func New(t *testing.T, d *vulkan.Device, change ...func(*exec.Config)) *Rig {
 }
 
 // Session begins a session of a fresh process.
-func (r *Rig) Session() *exec.Lane {
-	l := r.Exec.Lane(store.NewSession(gen.PID{Node: "test@host", ID: uint64(len(r.lanes) + 1), Creation: 7}))
+func (r *Rig) Session() *exec.Queue {
+	l := r.Exec.Queue(store.NewSession(gen.PID{Node: "test@host", ID: uint64(len(r.lanes) + 1), Creation: 7}))
 	r.lanes = append(r.lanes, l)
 	return l
 }
@@ -149,7 +149,7 @@ func Scalar(v float32) ops.Operand {
 func Ref(id ops.ID) ops.Operand { return ops.Operand{ID: id} }
 
 // Do carries out one instruction.
-func (r *Rig) Do(l *exec.Lane, op ops.Op, id ops.ID, out ops.Type, attrs [][]int, ins ...ops.Operand) {
+func (r *Rig) Do(l *exec.Queue, op ops.Op, id ops.ID, out ops.Type, attrs [][]int, ins ...ops.Operand) {
 	in := wire.Instr{Name: op.String(), Instr: ops.Instr{Op: op, Ins: ins, Attrs: attrs}}
 	if id != 0 {
 		in.Outs = []ops.Result{{ID: id, Type: out}}
@@ -158,15 +158,15 @@ func (r *Rig) Do(l *exec.Lane, op ops.Op, id ops.ID, out ops.Type, attrs [][]int
 }
 
 // Tensor uploads numbers.
-func (r *Rig) Tensor(l *exec.Lane, id ops.ID, v ...float32) {
+func (r *Rig) Tensor(l *exec.Queue, id ops.ID, v ...float32) {
 	t := F32(len(v))
 	r.Do(l, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: Floats(v...)}})
 }
 
-func (r *Rig) Free(l *exec.Lane, id ops.ID) { r.Do(l, ops.Free, 0, ops.Type{}, [][]int{{int(id)}}) }
+func (r *Rig) Free(l *exec.Queue, id ops.ID) { r.Do(l, ops.Free, 0, ops.Type{}, [][]int{{int(id)}}) }
 
 // Read waits for elements of a value.
-func (r *Rig) Read(l *exec.Lane, id ops.ID, off, n int) (out []float32, err error) {
+func (r *Rig) Read(l *exec.Queue, id ops.ID, off, n int) (out []float32, err error) {
 	r.Helper()
 	done := false
 	r.Exec.Read(l, id, off, n, func(d exec.Data, e error) {
@@ -183,7 +183,7 @@ func (r *Rig) Read(l *exec.Lane, id ops.ID, off, n int) (out []float32, err erro
 }
 
 // Want checks the elements of a value.
-func (r *Rig) Want(l *exec.Lane, id ops.ID, want ...float32) {
+func (r *Rig) Want(l *exec.Queue, id ops.ID, want ...float32) {
 	r.Helper()
 	got, err := r.Read(l, id, 0, math.MaxInt)
 	if err != nil {
@@ -200,7 +200,7 @@ func (r *Rig) Want(l *exec.Lane, id ops.ID, want ...float32) {
 }
 
 // WantKind checks that reading a value gives an error of a kind.
-func (r *Rig) WantKind(l *exec.Lane, id ops.ID, kind wire.Kind) error {
+func (r *Rig) WantKind(l *exec.Queue, id ops.ID, kind wire.Kind) error {
 	r.Helper()
 	_, err := r.Read(l, id, 0, math.MaxInt)
 	if err == nil {
@@ -229,7 +229,7 @@ func Op(o ops.Op, out ops.Result, ins ...ops.Operand) ops.Instr {
 }
 
 // Define defines a program.
-func (r *Rig) Define(l *exec.Lane, key string, p *ops.Region) {
+func (r *Rig) Define(l *exec.Queue, key string, p *ops.Region) {
 	r.Exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: p}}})
 	r.Until(func() bool { return l.Wait() == 0 })
 }

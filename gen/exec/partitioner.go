@@ -10,14 +10,14 @@ import (
 	"nxvk/synth/graph"
 )
 
-// cutter makes units of the blocks of a program.
-type cutter struct {
-	target *synth.Target
-	eval   graph.Eval
-	holes  map[*ops.Literal]ops.ID // literals that stand for parameters
-	stand  map[ops.ID]*ops.Literal // and the other way round
-	types  map[ops.ID]ops.Type     // of all slots so far
-	fused  []*fused
+// partitioner makes fusions of the blocks of a program.
+type partitioner struct {
+	target  *synth.Target
+	eval    graph.Eval
+	holes   map[*ops.Literal]ops.ID // literals that stand for parameters
+	stand   map[ops.ID]*ops.Literal // and the other way round
+	types   map[ops.ID]ops.Type     // of all slots so far
+	fusions []*fusion
 
 	// Why parts end where they do, by the first result of each; nil where nobody wants
 	// to know.
@@ -26,12 +26,12 @@ type cutter struct {
 
 // hole makes a literal that stands for a parameter whose value is one at run
 // time. It has no data, so that it is not taken for another.
-func (c *cutter) hole(param ops.Result) {
+func (c *partitioner) hole(param ops.Result) {
 	lit := &ops.Literal{Type: param.Type}
 	c.holes[lit], c.stand[param.ID] = param.ID, lit
 }
 
-func (c *cutter) program(b *block) (out *block, err error) {
+func (c *partitioner) program(b *block) (out *block, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
@@ -40,8 +40,8 @@ func (c *cutter) program(b *block) (out *block, err error) {
 	return c.block(b, false), nil
 }
 
-// block copies a block, with its straight parts cut into units.
-func (c *cutter) block(b *block, keep bool) *block {
+// block copies a block, with its straight parts cut into fusions.
+func (c *partitioner) block(b *block, keep bool) *block {
 	out := &block{params: b.params, values: b.values}
 	for _, p := range b.params {
 		c.types[p.ID] = p.Type
@@ -62,7 +62,7 @@ func (c *cutter) block(b *block, keep bool) *block {
 }
 
 // structured copies a step that has regions, or calls back.
-func (c *cutter) structured(s *step) step {
+func (c *partitioner) structured(s *step) step {
 	t := step{in: s.in}
 	for k, r := range s.regions {
 		t.regions = append(t.regions, c.block(r, s.in.Op == ops.While && k == 0))
@@ -73,8 +73,8 @@ func (c *cutter) structured(s *step) step {
 	return t
 }
 
-// straight cuts the steps from lo to hi of a block into units.
-func (c *cutter) straight(b *block, lo, hi int) []step {
+// straight cuts the steps from lo to hi of a block into fusions.
+func (c *partitioner) straight(b *block, lo, hi int) []step {
 	if lo == hi {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (c *cutter) straight(b *block, lo, hi int) []step {
 
 // graph is the steps from lo to hi of a block; what they take from elsewhere are
 // its parameters.
-func (c *cutter) graph(b *block, lo, hi int) *synth.Graph {
+func (c *partitioner) graph(b *block, lo, hi int) *synth.Graph {
 	g := &synth.Graph{Keep: b.neededFrom(hi)}
 	made := make(map[ops.ID]bool)
 	for i := lo; i < hi; i++ {
@@ -118,7 +118,7 @@ func (c *cutter) graph(b *block, lo, hi int) *synth.Graph {
 
 // open puts holes in the place of parameters whose values are literals at run
 // time.
-func (c *cutter) open(g *synth.Graph) {
+func (c *partitioner) open(g *synth.Graph) {
 	g.Params = slices.DeleteFunc(slices.Clone(g.Params), func(p ops.Result) bool { return c.stand[p.ID] != nil })
 	for i := range g.Body {
 		in := &g.Body[i]
@@ -131,8 +131,8 @@ func (c *cutter) open(g *synth.Graph) {
 	}
 }
 
-// keepShared takes from the inner values of units those that other steps need as
-// well: a unit looks through views that another step makes.
+// keepShared takes from the inner values of fusions those that other steps need as
+// well: a fusion looks through views that another step makes.
 func keepShared(steps []step, keep []ops.ID) {
 	needed := make(map[ops.ID]bool)
 	for _, id := range keep {
@@ -144,7 +144,7 @@ func keepShared(steps []step, keep []ops.ID) {
 		}
 	}
 	for i := range steps {
-		if f := steps[i].fused; f != nil {
+		if f := steps[i].fusion; f != nil {
 			f.inner = slices.DeleteFunc(f.inner, func(id ops.ID) bool { return needed[id] })
 		}
 	}
@@ -164,8 +164,8 @@ func (b *block) neededFrom(i int) (ids []ops.ID) {
 	return ids
 }
 
-// step makes a step of a unit.
-func (c *cutter) step(u synth.Unit) step {
+// step makes a step of a fusion.
+func (c *partitioner) step(u synth.Unit) step {
 	body := make([]wire.Instr, len(u.Body))
 	for i, in := range u.Body {
 		in.Ins = c.filled(in.Ins)
@@ -181,18 +181,18 @@ func (c *cutter) step(u synth.Unit) step {
 	for _, lit := range u.Lits {
 		operands = append(operands, ops.Operand{Lit: lit})
 	}
-	f := &fused{unit: u, body: body, types: make(map[ops.ID]ops.Type)}
+	f := &fusion{unit: u, body: body, types: make(map[ops.ID]ops.Type)}
 	for _, id := range u.Ins {
 		f.types[id] = c.types[id]
 	}
 	f.inner = innerOf(&u)
-	f.key = unitKey(&u, f.types)
-	c.fused = append(c.fused, f)
-	return step{fused: f, in: wire.Instr{Name: nameOf(f.body), Instr: ops.Instr{Op: ops.Program, Ins: c.filled(operands), Outs: u.Outs}}}
+	f.key = fusionKey(&u, f.types)
+	c.fusions = append(c.fusions, f)
+	return step{fusion: f, in: wire.Instr{Name: nameOf(f.body), Instr: ops.Instr{Op: ops.Program, Ins: c.filled(operands), Outs: u.Outs}}}
 }
 
 // filled puts parameters in the place of the literals that stand for them.
-func (c *cutter) filled(list []ops.Operand) []ops.Operand {
+func (c *partitioner) filled(list []ops.Operand) []ops.Operand {
 	out := append([]ops.Operand(nil), list...)
 	for i, o := range out {
 		if id, hole := c.holes[o.Lit]; hole {

@@ -29,7 +29,7 @@ func TestLazySame(t *testing.T) {
 }
 
 // sameStream sends one random stream to both, and compares what they say.
-func sameStream(r, plain *rig, a, b *Lane, seed uint64) {
+func sameStream(r, plain *rig, a, b *Queue, seed uint64) {
 	r.Helper()
 	rng := rand.New(rand.NewPCG(seed, 5))
 	m, col, row := f32(24, 40), f32(24, 1), f32(40)

@@ -69,7 +69,7 @@ func TestFusedSame(t *testing.T) {
 	})
 }
 
-// TestFusedLoop: units inside of a loop, with a parameter that is a literal in
+// TestFusedLoop: fusions inside of a loop, with a parameter that is a literal in
 // one run and a value in another.
 func TestFusedLoop(t *testing.T) {
 	rigs(t, func(r *rig) {

@@ -21,13 +21,13 @@ func asks() *ops.Region {
 var asked = etf.Pid{Node: "a@b", ID: 3}
 
 // ask begins a run of asks, whose answer makes its result.
-func (r *rig) ask(l *Lane, out ops.ID, in ops.Operand) {
+func (r *rig) ask(l *Queue, out ops.ID, in ops.Operand) {
 	r.exec.Stream(l, []wire.Instr{{Name: "run", Defines: wire.Defines{Key: "asks", Callbacks: &asked},
 		Instr: ops.Instr{Op: ops.Run, Outs: []ops.Result{res(out, f32())}, Ins: []ops.Operand{in}}}})
 }
 
-// forks are rigs with the program and a list of what has been asked.
-func forks(t *testing.T, test func(r *rig, l *Lane, answer func(run ops.ID, v float32))) {
+// async runs are rigs with the program and a list of what has been asked.
+func forks(t *testing.T, test func(r *rig, l *Queue, answer func(run ops.ID, v float32))) {
 	rigs(t, func(r *rig) {
 		l := r.session()
 		calls := make(map[ops.ID]Call)
@@ -37,22 +37,22 @@ func forks(t *testing.T, test func(r *rig, l *Lane, answer func(run ops.ID, v fl
 			r.until(func() bool { return calls[run].Ref != 0 })
 			r.exec.Answer(asked, run, calls[run].Ref, [][]byte{floats(v)}, nil)
 		})
-		if len(l.forks) != 0 || len(l.pending) != 0 {
-			t.Errorf("%d forks and %d pending values are left", len(l.forks), len(l.pending))
+		if len(l.asyncs) != 0 || len(l.pending) != 0 {
+			t.Errorf("%d forks and %d pending values are left", len(l.asyncs), len(l.pending))
 		}
 	})
 }
 
 // TestForkGoesOn: what needs nothing of a run does not wait for it.
 func TestForkGoesOn(t *testing.T) {
-	forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+	forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 		r.tensor(l, 1, 4)
 		r.ask(l, 2, scalar(1))
 		r.do(l, ops.Negate, 3, f32(), nil, ref(2)) // waits
 		r.do(l, ops.Negate, 4, f32(1), nil, ref(1))
 		r.want(l, 4, -4)
 		turned := false
-		r.exec.Turn(l, func(err error) { turned = err == nil })
+		r.exec.Barrier(l, func(err error) { turned = err == nil })
 		r.until(func() bool { return turned })
 		synced := false
 		r.exec.Sync(l, func(err error) { synced = err == nil })
@@ -69,7 +69,7 @@ func TestForkGoesOn(t *testing.T) {
 // TestForkHolds: operands that are freed while an instruction waits are there
 // when its turn comes, and gone after that.
 func TestForkHolds(t *testing.T) {
-	forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+	forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 		r.tensor(l, 1, 4)
 		r.ask(l, 2, scalar(1))
 		r.do(l, ops.Add, 3, f32(1), nil, ref(1), ref(2))
@@ -91,7 +91,7 @@ func TestForkHolds(t *testing.T) {
 // ends first.
 func TestForksMeet(t *testing.T) {
 	for _, order := range [][]ops.ID{{1, 2}, {2, 1}} {
-		forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+		forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 			r.ask(l, 1, scalar(1))
 			r.ask(l, 2, scalar(2))
 			r.do(l, ops.Subtract, 3, f32(), nil, ref(1), ref(2))
@@ -110,9 +110,9 @@ func TestForksMeet(t *testing.T) {
 	}
 }
 
-// TestForkEnds: a session that ends takes its forks along, and what they hold.
+// TestForkEnds: a session that ends takes its async runs along, and what they hold.
 func TestForkEnds(t *testing.T) {
-	forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+	forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 		r.tensor(l, 1, 4)
 		r.ask(l, 2, scalar(1))
 		r.do(l, ops.Add, 3, f32(1), nil, ref(1), ref(2))
@@ -127,7 +127,7 @@ func TestForkEnds(t *testing.T) {
 
 // TestForkImport: another session may import what is pending.
 func TestForkImport(t *testing.T) {
-	forks(t, func(r *rig, l *Lane, answer func(ops.ID, float32)) {
+	forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 		r.ask(l, 2, scalar(1))
 		other := r.session()
 		r.exec.Stream(other, []wire.Instr{{Name: "import", Shared: &wire.Shared{

@@ -13,17 +13,17 @@ import (
 )
 
 // carryOut carries out work by a plan, on the device or in its stead.
-func (e *Executor) carryOut(l *Lane, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
+func (e *Executor) carryOut(l *Queue, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
 	e.kernels.Refresh(p)
 	if e.kernels.Cold(p) {
 		return e.interpret(l, w, p)
 	}
-	return e.device(l, w, p)
+	return e.runOnDevice(l, w, p)
 }
 
 // interpret carries out work by a plan on the host. What only the device has is read first,
 // at the expense of the kernels.
-func (e *Executor) interpret(l *Lane, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
+func (e *Executor) interpret(l *Queue, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
 	for i, m := range w.args {
 		if m != nil && m.Host == nil {
 			m.Shadow = true
@@ -37,7 +37,7 @@ func (e *Executor) interpret(l *Lane, w *work, p *kernels.Plan) (wait queue.Wait
 	defer dropAll(outs)
 	switch {
 	case wire.KindOf(err) == wire.OutOfMemory:
-		return e.device(l, w, p) // which may have some
+		return e.runOnDevice(l, w, p) // which may have some
 	case wait != 0 || err != nil:
 		return wait, err
 	}
@@ -60,7 +60,7 @@ func (e *Executor) interpret(l *Lane, w *work, p *kernels.Plan) (wait queue.Wait
 	}
 	give := func() error {
 		for i := range steps {
-			e.Counters.Prompt++
+			e.Counters.Interpreted++
 			e.kernels.Spend(steps[i].k, steps[i].ran)
 		}
 		for i, m := range outs {
@@ -70,7 +70,7 @@ func (e *Executor) interpret(l *Lane, w *work, p *kernels.Plan) (wait queue.Wait
 		return nil
 	}
 	if cost > inlineCost {
-		e.apart(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
+		e.startJob(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
 		return queue.ForHost, nil
 	}
 	e.turns.steps += int(cost) >> 12

@@ -23,7 +23,7 @@ func lazily(t *testing.T, test func(r *rig)) {
 }
 
 // point is an operation on elements whose results all have one type.
-func (r *rig) point(l *Lane, op ops.Op, id ops.ID, t ops.Type, ins ...ops.Operand) {
+func (r *rig) point(l *Queue, op ops.Op, id ops.ID, t ops.Type, ins ...ops.Operand) {
 	r.do(l, op, id, t, nil, ins...)
 }
 
@@ -63,7 +63,7 @@ func TestLazyDropsWhatIsFreed(t *testing.T) {
 }
 
 // want1 checks one element of a value.
-func (r *rig) want1(l *Lane, id ops.ID, at int, want float32) {
+func (r *rig) want1(l *Queue, id ops.ID, at int, want float32) {
 	r.Helper()
 	got, err := r.read(l, id, at, 1)
 	if err != nil || got[0] != want {
@@ -214,7 +214,7 @@ func TestLazyLimit(t *testing.T) {
 	})
 }
 
-// When the device has no memory left in the middle of a segment, those results
+// When the device has no memory left in the middle of a trace, those results
 // carry the error that have none, also when all are one kernel's.
 func TestLazyOutOfMemory(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{MemoryLimit: 32 << 20, BlockSize: 4 << 20}))
@@ -287,8 +287,8 @@ func TestLazySilence(t *testing.T) {
 	})
 }
 
-// A loop without reads is cut into segments of one structure, though the stream
-// falls silent now and then; so it comes to run as units.
+// A loop without reads is cut into traces of one structure, though the stream
+// falls silent now and then; so it comes to run as fusions.
 func TestLazyLoop(t *testing.T) {
 	body := []ops.Op{ops.Cos, ops.Abs, ops.Sqrt, ops.Negate, ops.Exp, ops.Sqrt, ops.Negate, ops.Abs, ops.Exp, ops.Negate, ops.Abs}
 	loop := func(r *rig, pauses bool) (out []float32, dispatches uint64) {

@@ -16,32 +16,32 @@ import (
 
 // Instructions that a device will carry out are pending until somebody needs a
 // result: a reader, a run, another session, or the device, when it has nothing to
-// do and the stream is silent. Until then they gather in a segment (segment.go),
-// which is then run like a program (segments.go). What is freed before that need
+// do and the stream is silent. Until then they gather in a trace (trace.go),
+// which is then run like a program (trace_run.go). What is freed before that need
 // not be computed.
 //
 // Values, errors and where things are computed are those of one instruction after
 // the other. So whatever could tell the difference is not pending: work for the
 // host, what a device says the outcome of, what is refused, and what needs memory
 // that the session might not have. It takes its turn at once where it needs
-// nothing that is pending, and otherwise the segment runs before.
+// nothing that is pending, and otherwise the trace runs before.
 
-// turn is when an instruction has its turn.
-type turn int
+// timing is when an instruction has its turn.
+type timing int
 
 const (
-	now     turn = iota // though others are pending
-	after               // after those that are pending
-	later               // it is pending, too; or there is nothing left to do
-	unknown             // its plan is being made, which tells
+	now     timing = iota // though others are pending
+	after                 // after those that are pending
+	later                 // it is pending, too; or there is nothing left to do
+	unknown               // its plan is being made, which tells
 )
 
-// maxForms bounds the structures of instructions that are kept.
-const maxForms = 1 << 14
+// maxSignatures bounds the structures of instructions that are kept.
+const maxSignatures = 1 << 14
 
-// form is a structure of instructions: all that the choice of a turn depends on,
+// signature is a structure of instructions: all that the choice of a turn depends on,
 // but for where the operands are.
-type form struct {
+type signature struct {
 	lru.Use
 	id     uint32 // above 0
 	lazy   bool   // instructions may be pending
@@ -52,30 +52,30 @@ type form struct {
 	plan   *kernels.Plan
 }
 
-// turnOf decides when the request at the front of a lane has its turn.
-func (e *Executor) turnOf(l *Lane, r *request) turn {
+// schedule decides when the request at the front of a queue has its turn.
+func (e *Executor) schedule(l *Queue, r *request) timing {
 	switch {
 	case l.from != nil || l.run != nil:
 		return now
 	case r.eager:
-		return e.turnOfInstr(l, r.in)
-	case r.read == 0 || l.segment.makes(r.read):
-		l.rhythm.reset()
-		return l.unless(true)
+		return e.scheduleInstr(l, r.in)
+	case r.read == 0 || l.trace.makes(r.read):
+		l.loop.Reset()
+		return l.flushIf(true)
 	}
 	return now
 }
 
-// unless is when something has its turn that may need what is pending.
-func (l *Lane) unless(needs bool) turn {
-	if needs && l.segment != nil {
+// flushIf is when something has its turn that may need what is pending.
+func (l *Queue) flushIf(needs bool) timing {
+	if needs && l.trace != nil {
 		return after
 	}
 	return now
 }
 
-// turnOfInstr is postpone for an instruction of which nothing is known.
-func (e *Executor) turnOfInstr(l *Lane, in *wire.Instr) (t turn) {
+// scheduleInstr is postpone for an instruction of which nothing is known.
+func (e *Executor) scheduleInstr(l *Queue, in *wire.Instr) (t timing) {
 	defer func() {
 		if r := recover(); r != nil {
 			e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
@@ -87,8 +87,8 @@ func (e *Executor) turnOfInstr(l *Lane, in *wire.Instr) (t turn) {
 }
 
 // postpone decides when an instruction has its turn, and takes it into the
-// segment where that is later.
-func (e *Executor) postpone(l *Lane, in *wire.Instr) turn {
+// trace where that is later.
+func (e *Executor) postpone(l *Queue, in *wire.Instr) timing {
 	if e.dev == nil || e.cfg.OneByOne || l.verdict != nil || l.failed != nil || l.swept {
 		return now
 	}
@@ -96,30 +96,30 @@ func (e *Executor) postpone(l *Lane, in *wire.Instr) turn {
 	case in.Op == ops.Free && in.Err == nil:
 		return e.freed(l, in)
 	case in.Op == ops.Run:
-		l.rhythm.reset()
-		return l.unless(true)
-	case in.Op == ops.Import || in.Note != "" || e.lost != nil || l.segment != nil && l.segment.full():
-		return l.unless(true)
+		l.loop.Reset()
+		return l.flushIf(true)
+	case in.Op == ops.Import || in.Note != "" || e.lost != nil || l.trace != nil && l.trace.full():
+		return l.flushIf(true)
 	}
 	if l.renames(in) {
-		return l.unless(true)
+		return l.flushIf(true)
 	}
 	if in.Err != nil || len(in.Outs) == 0 || programOnly(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
 		return now
 	}
 	if !l.fits(in) {
-		return l.unless(true)
+		return l.flushIf(true)
 	}
 	if in.Op == ops.Tensor {
 		return now
 	}
-	return e.consider(l, in)
+	return e.classify(l, in)
 }
 
-// freed lets go of values of a segment. What is left of the instruction has its
+// freed lets go of values of a trace. What is left of the instruction has its
 // turn now.
-func (e *Executor) freed(l *Lane, in *wire.Instr) turn {
-	s := l.segment
+func (e *Executor) freed(l *Queue, in *wire.Instr) timing {
+	s := l.trace
 	if s == nil {
 		return now
 	}
@@ -141,13 +141,13 @@ func (e *Executor) freed(l *Lane, in *wire.Instr) turn {
 // renames reports whether an instruction gives a result the id of a pending value,
 // or two of them the same one. Ids of values from outside stand for others from now
 // on.
-func (l *Lane) renames(in *wire.Instr) bool {
+func (l *Queue) renames(in *wire.Instr) bool {
 	for i, o := range in.Outs {
-		if k := l.segment.lookup(o.ID); k != 0 {
-			if l.segment.slots[k].pending() {
+		if k := l.trace.lookup(o.ID); k != 0 {
+			if l.trace.slots[k].pending() {
 				return true
 			}
-			delete(l.segment.named, o.ID)
+			delete(l.trace.named, o.ID)
 		}
 		for _, p := range in.Outs[:i] {
 			if p.ID == o.ID {
@@ -160,46 +160,46 @@ func (l *Lane) renames(in *wire.Instr) bool {
 
 // fits reports whether the session has room for results, and for those that are
 // pending.
-func (l *Lane) fits(in *wire.Instr) bool {
-	n := int64(0)
+func (l *Queue) fits(in *wire.Instr) bool {
+	n, promised := int64(0), int64(0)
 	for i := range in.Outs {
 		n += int64(in.Outs[i].Type.Bytes())
 	}
-	if l.segment != nil {
-		n += l.segment.bytes
+	if l.trace != nil {
+		promised = l.trace.bytes
 	}
-	return l.Session.Fits(n)
+	return l.allows(n, promised)
 }
 
-// consider looks at the operands of an instruction.
-func (e *Executor) consider(l *Lane, in *wire.Instr) turn {
+// classify looks at the operands of an instruction.
+func (e *Executor) classify(l *Queue, in *wire.Instr) timing {
 	w := &e.look
 	defer w.drop()
 	pending, ok := e.glance(l, in, w)
 	if !ok || len(in.Regions) > 0 {
-		return l.unless(pending)
+		return l.flushIf(pending)
 	}
 	if !pending && in.Op != ops.Dot && e.small(w) {
 		return now // most work for the host
 	}
 	w.settleLiterals()
-	f := e.formOf(w)
+	f := e.signatureOf(w)
 	if f.starts {
 		if w.settleStarts() != nil {
-			return l.unless(pending)
+			return l.flushIf(pending)
 		}
-		f = e.formOf(w)
+		f = e.signatureOf(w)
 	}
 	switch {
 	case f.making:
 		f.plan.Then(func() { e.Resume(l) })
 		return unknown
 	case !f.lazy, f.index && !indicesKnown(w):
-		return l.unless(pending)
+		return l.flushIf(pending)
 	case !pending && (f.alias || e.small(w)):
 		return now
-	case l.rhythm.cuts(f.id):
-		if l.segment != nil {
+	case l.loop.Cuts(f.id):
+		if l.trace != nil {
 			return after
 		}
 	}
@@ -209,7 +209,7 @@ func (e *Executor) consider(l *Lane, in *wire.Instr) turn {
 
 // glance is gather for operands of which some may be pending. It reports whether
 // there is one of those, and whether all operands are there or pending.
-func (e *Executor) glance(l *Lane, in *wire.Instr, w *work) (pending, ok bool) {
+func (e *Executor) glance(l *Queue, in *wire.Instr, w *work) (pending, ok bool) {
 	*w = work{in: &in.Instr, types: w.types[:0], args: w.args[:0]}
 	ok = true
 	for i := range in.Ins {
@@ -218,8 +218,8 @@ func (e *Executor) glance(l *Lane, in *wire.Instr, w *work) (pending, ok bool) {
 		var m *store.Storage
 		if o.Lit != nil {
 			t = o.Lit.Type
-		} else if k := l.segment.lookup(o.ID); k != 0 {
-			v := &l.segment.slots[k]
+		} else if k := l.trace.lookup(o.ID); k != 0 {
+			v := &l.trace.slots[k]
 			t, m = v.typ, v.mem
 			pending = pending || m == nil
 		} else if v, have := l.Session.Get(o.ID); have && v.Err == nil && l.pending[o.ID] == nil {
@@ -232,17 +232,17 @@ func (e *Executor) glance(l *Lane, in *wire.Instr, w *work) (pending, ok bool) {
 	return pending, ok
 }
 
-// formOf returns the form of an instruction, which is found out once.
-func (e *Executor) formOf(w *work) *form {
+// signatureOf returns the form of an instruction, which is found out once.
+func (e *Executor) signatureOf(w *work) *signature {
 	e.key = kernels.AppendInstr(e.key[:0], w.instr())
-	if f, ok := e.forms[string(e.key)]; ok {
+	if f, ok := e.signatures[string(e.key)]; ok {
 		f.Touch(&e.clock)
 		return f
 	}
 	e.clock.Tick()
-	lru.Evict(e.forms, e.room.forms, &e.clock, nil, nil)
+	lru.Evict(e.signatures, e.room.signatures, &e.clock, nil, nil)
 	key := string(e.key)
-	f := &form{}
+	f := &signature{}
 	f.Touch(&e.clock)
 	if w.in.Check(w.types) == nil {
 		f.starts = w.in.Op == ops.Slice || w.in.Op == ops.PutSlice
@@ -250,15 +250,15 @@ func (e *Executor) formOf(w *work) *form {
 		f.alias = w.sameBytes()
 		p, err := e.plan(w)
 		if err == kernels.ErrBeingMade {
-			return &form{making: true, plan: p}
+			return &signature{making: true, plan: p}
 		}
 		f.lazy = f.alias || err == nil && p.Status == nil
 		f.alias = f.alias || err == nil && p.Alias >= 0
 		f.plan = p
 	}
-	e.lastForm++
-	f.id = e.lastForm
-	e.forms[key] = f
+	e.lastSignature++
+	f.id = e.lastSignature
+	e.signatures[key] = f
 	return f
 }
 
@@ -280,17 +280,17 @@ func indicesKnown(w *work) bool {
 	return fallback.CheckIndices(w.in, w.types[0].Shape, idx) == nil
 }
 
-// defers takes an instruction into the segment of a lane.
-func (e *Executor) defers(l *Lane, in *wire.Instr, f *form, w *work) {
-	if l.segment == nil {
-		if l.segment, l.spare = l.spare, nil; l.segment == nil {
-			l.segment = newSegment(l.usual)
+// defers takes an instruction into the trace of a queue.
+func (e *Executor) defers(l *Queue, in *wire.Instr, f *signature, w *work) {
+	if l.trace == nil {
+		if l.trace, l.spare = l.spare, nil; l.trace == nil {
+			l.trace = newTrace(l.usual)
 		}
 		e.gathering = append(e.gathering, l)
 	}
-	l.segment.add(f.id, in.Name, w)
-	l.segment.plans = append(l.segment.plans, f.plan)
-	l.rhythm.step(f.id)
+	l.trace.add(f.id, in.Name, w)
+	l.trace.plans = append(l.trace.plans, f.plan)
+	l.loop.Step(f.id)
 	for _, o := range in.Outs {
 		l.Session.Delete(o.ID)
 		l.Session.Last = max(l.Session.Last, o.ID)
@@ -298,18 +298,18 @@ func (e *Executor) defers(l *Lane, in *wire.Instr, f *form, w *work) {
 	release(in)
 }
 
-// cut ends the segment of a lane and is the request to run it.
-func (e *Executor) cut(l *Lane) request {
-	s := l.segment
-	l.segment, l.running, l.usual = nil, s, len(s.steps)
-	e.gathering = slices.DeleteFunc(e.gathering, func(g *Lane) bool { return g == l })
-	return request{task: func(l *Lane) queue.Wait { return e.runSegment(l, s) }}
+// cutTrace ends the trace of a queue and is the request to run it.
+func (e *Executor) cutTrace(l *Queue) request {
+	s := l.trace
+	l.trace, l.running, l.usual = nil, s, len(s.steps)
+	e.gathering = slices.DeleteFunc(e.gathering, func(g *Queue) bool { return g == l })
+	return request{task: func(l *Queue) queue.Wait { return e.runTrace(l, s) }}
 }
 
-// compel has what is pending in a lane carried out, unless the lane waits for
+// flushTrace has what is pending in a queue carried out, unless the queue waits for
 // something.
-func (e *Executor) compel(l *Lane) {
-	if l.segment != nil && l.waits == 0 && len(l.queue) == 0 {
-		e.enqueue(l, e.cut(l))
+func (e *Executor) flushTrace(l *Queue) {
+	if l.trace != nil && l.waits == 0 && len(l.queue) == 0 {
+		e.enqueue(l, e.cutTrace(l))
 	}
 }

@@ -9,33 +9,33 @@ import (
 	"nxvk/ops"
 )
 
-// A run that loops or calls back may take any time. It leaves the order of its
-// session: it goes on in a lane of its own, a fork, and what it will make is
-// pending. Whatever needs a pending value follows it there, and what needs
-// values of two forks waits in one of them for the other; everything else goes
-// on. Each fork has its requests in the order in which the session made them, so
-// the oldest one of all can always go on.
+// An async run is a program that loops or calls back, and so may take any time. It leaves
+// the queue of its session and goes on in a queue of its own; its results are pending.
+// A request that needs a pending value follows the run into its queue. A request that needs
+// values of two async runs waits in the queue of one for the other. Everything else goes on.
+// Each queue has its requests in the order in which the session made them, so the oldest
+// request of all can always go on.
 
-// home is the lane of the session, which a fork left.
-func (l *Lane) home() *Lane {
+// home is the queue of the session, which an async run left.
+func (l *Queue) home() *Queue {
 	if l.from != nil {
 		return l.from
 	}
 	return l
 }
 
-// fork begins a lane for a run.
-func (l *Lane) fork() *Lane {
-	f := &Lane{Session: l.Session, Orphan: l.Orphan, from: l}
-	l.forks = append(l.forks, f)
+// startAsync begins a queue for a run.
+func (l *Queue) startAsync() *Queue {
+	f := &Queue{Session: l.Session, Orphan: l.Orphan, from: l}
+	l.asyncs = append(l.asyncs, f)
 	return f
 }
 
-// expect notes that values are pending on a fork.
-func (f *Lane) expect(outs []ops.Result) {
+// expect notes that values are pending on an async run.
+func (f *Queue) expect(outs []ops.Result) {
 	home := f.from
 	if home.pending == nil {
-		home.pending, home.makers = make(map[ops.ID]*Lane), make(map[ops.ID]*Lane)
+		home.pending, home.makers = make(map[ops.ID]*Queue), make(map[ops.ID]*Queue)
 		home.wanted = make(map[ops.ID]int)
 	}
 	for _, o := range outs {
@@ -44,8 +44,8 @@ func (f *Lane) expect(outs []ops.Result) {
 	}
 }
 
-// detour hands a request of the home lane to the fork that has what it needs.
-func (e *Executor) detour(l *Lane, r request) bool {
+// reroute hands a request of the home queue to the async run that has what it needs.
+func (e *Executor) reroute(l *Queue, r request) bool {
 	if l.from != nil || len(l.pending) == 0 {
 		return false
 	}
@@ -67,8 +67,8 @@ func (e *Executor) detour(l *Lane, r request) bool {
 	return true
 }
 
-// pendingOf finds a fork that an instruction needs a value of, or frees one of.
-func (l *Lane) pendingOf(in *wire.Instr) *Lane {
+// pendingOf finds an async run that an instruction needs a value of, or frees one of.
+func (l *Queue) pendingOf(in *wire.Instr) *Queue {
 	for i := range in.Ins {
 		if f := l.pending[in.Ins[i].ID]; f != nil {
 			return f
@@ -78,7 +78,7 @@ func (l *Lane) pendingOf(in *wire.Instr) *Lane {
 		return nil
 	}
 	// What is pending is freed there, the rest here and now.
-	var f *Lane
+	var f *Queue
 	in.Attrs[0] = slices.DeleteFunc(in.Attrs[0], func(id int) bool {
 		g := l.pending[ops.ID(id)]
 		if g == nil {
@@ -92,9 +92,9 @@ func (l *Lane) pendingOf(in *wire.Instr) *Lane {
 	return f
 }
 
-// want counts, among the requests in forks, those that work on a value which is
+// want counts, among the requests in async runs, those that work on a value which is
 // pending: it is not freed before them.
-func (l *Lane) want(in *wire.Instr) (wants []ops.ID) {
+func (l *Queue) want(in *wire.Instr) (wants []ops.ID) {
 	for i := range in.Ins {
 		if id := in.Ins[i].ID; l.pending[id] != nil {
 			l.wanted[id]++
@@ -106,7 +106,7 @@ func (l *Lane) want(in *wire.Instr) (wants []ops.ID) {
 
 // hold keeps what an instruction needs and is there: the session may free it
 // before the turn of the instruction comes.
-func (l *Lane) hold(in *wire.Instr) map[ops.ID]store.Value {
+func (l *Queue) hold(in *wire.Instr) map[ops.ID]store.Value {
 	var held map[ops.ID]store.Value
 	for i := range in.Ins {
 		id := in.Ins[i].ID
@@ -138,9 +138,9 @@ func (r *request) release() {
 	r.held = nil
 }
 
-// elsewhere reports whether a fork has to wait for another one before it can
+// waitsElsewhere reports whether an async run has to wait for another one before it can
 // carry out an instruction.
-func (f *Lane) elsewhere(in *wire.Instr) bool {
+func (f *Queue) waitsElsewhere(in *wire.Instr) bool {
 	for i := range in.Ins {
 		if g := f.from.makers[in.Ins[i].ID]; g != nil && g != f && in.Ins[i].Lit == nil {
 			return true
@@ -156,9 +156,9 @@ func (f *Lane) elsewhere(in *wire.Instr) bool {
 	return false
 }
 
-// forked does what follows when a fork has served a request: what that made is
-// there, and forks that wait for it go on.
-func (e *Executor) forked(f *Lane, r *request) {
+// settleAsync does what follows when an async run has served a request: what that made is
+// there, and async runs that wait for it go on.
+func (e *Executor) settleAsync(f *Queue, r *request) {
 	home := f.from
 	r.release()
 	if r.in != nil {
@@ -177,9 +177,9 @@ func (e *Executor) forked(f *Lane, r *request) {
 		}
 	}
 	if len(f.queue) == 0 {
-		home.forks = slices.DeleteFunc(home.forks, func(g *Lane) bool { return g == f })
+		home.asyncs = slices.DeleteFunc(home.asyncs, func(g *Queue) bool { return g == f })
 	}
-	for _, g := range slices.Clone(home.forks) {
+	for _, g := range slices.Clone(home.asyncs) {
 		if g.awaits {
 			g.awaits = false
 			e.Resume(g)
@@ -187,9 +187,9 @@ func (e *Executor) forked(f *Lane, r *request) {
 	}
 }
 
-// runApart gives a run that may take any time a fork. It reports false where
+// runAsync gives a run that may take any time an async run. It reports false where
 // the run has its place in the order of the session.
-func (e *Executor) runApart(l *Lane, in *wire.Instr) bool {
+func (e *Executor) runAsync(l *Queue, in *wire.Instr) bool {
 	if l.from != nil || l.run != nil {
 		return false
 	}
@@ -202,17 +202,17 @@ func (e *Executor) runApart(l *Lane, in *wire.Instr) bool {
 		e.poison(l, in, types, err)
 		return true
 	}
-	f := l.fork()
+	f := l.startAsync()
 	f.run = r
 	e.bounds(f, r)
 	f.expect(in.Outs)
-	f.queue = []request{{task: func(f *Lane) queue.Wait { return e.runProgram(f, in) }, in: in}}
+	f.queue = []request{{task: func(f *Queue) queue.Wait { return e.runProgram(f, in) }, in: in}}
 	e.advance(f)
 	return true
 }
 
-// end drops what a lane has in hand.
-func (l *Lane) end() {
+// end drops what a queue has in hand.
+func (l *Queue) end() {
 	for i := range l.queue {
 		l.queue[i].release()
 	}
@@ -221,36 +221,36 @@ func (l *Lane) end() {
 		l.run.drop()
 		l.run = nil
 	}
-	for _, s := range []*segment{l.segment, l.running} {
+	for _, s := range []*trace{l.trace, l.running} {
 		if s != nil {
 			s.drop()
 		}
 	}
-	l.segment, l.running = nil, nil
+	l.trace, l.running = nil, nil
 	l.dropJob()
 	for _, x := range l.above {
 		x.End()
 	}
 	l.above = nil
 	l.dropVerdict()
-	for _, f := range l.forks {
+	for _, f := range l.asyncs {
 		f.end()
 	}
-	l.forks, l.pending, l.makers, l.wanted = nil, nil, nil, nil
+	l.asyncs, l.pending, l.makers, l.wanted = nil, nil, nil, nil
 }
 
-// afterForks calls done when the forks of a lane have served what they have in
+// afterAsync calls done when the async runs of a queue have served what they have in
 // hand now.
-func (e *Executor) afterForks(l *Lane, done func()) {
+func (e *Executor) afterAsync(l *Queue, done func()) {
 	left := 1
 	one := func() {
 		if left--; left == 0 {
 			done()
 		}
 	}
-	for _, f := range slices.Clone(l.forks) {
+	for _, f := range slices.Clone(l.asyncs) {
 		left++
-		f.queue = append(f.queue, request{task: func(*Lane) queue.Wait {
+		f.queue = append(f.queue, request{task: func(*Queue) queue.Wait {
 			one()
 			return 0
 		}})

@@ -10,11 +10,11 @@ import (
 	"nxvk/ops"
 )
 
-// segment is the part of a session's stream that is pending: straight code, in
+// trace is the part of a session's stream that is pending: straight code, in
 // the making, whose ids are slots. What it takes from outside, and what it makes,
-// have slots in the order in which they appear, so that two segments of the same
+// have slots in the order in which they appear, so that two traces of the same
 // structure have the same ones.
-type segment struct {
+type trace struct {
 	steps []step
 	slots []slot           // from 1 on
 	named map[ops.ID]int32 // the slots of ids that the session may still name
@@ -22,7 +22,7 @@ type segment struct {
 	key   []byte           // the structure
 	plans []*kernels.Plan  // of the single instructions
 	bytes int64            // what values take that have not been freed
-	held  int64            // what values take that the session has freed, but the segment needs
+	held  int64            // what values take that the session has freed, but the trace needs
 	total int64            // what all values take that it makes
 
 	ins  []ops.Operand // room for those of steps
@@ -32,11 +32,11 @@ type segment struct {
 	mask   []byte // room for that of live
 	needed []byte // room for block
 	body   block  // what block gives
-	run    run    // of the segment
+	run    run    // of the trace
 	kept   bool   // others have the body
 }
 
-// slot is a value of a segment: one that it makes, or one from outside, which is
+// slot is a value of a trace: one that it makes, or one from outside, which is
 // memory or a scalar literal.
 type slot struct {
 	typ ops.Type
@@ -45,29 +45,29 @@ type slot struct {
 	lit *ops.Literal
 }
 
-// pending reports whether the segment makes the value.
+// pending reports whether the trace makes the value.
 func (s *slot) pending() bool { return s.mem == nil && s.lit == nil }
 
-// most is how many bytes of values that the session has freed a segment holds.
+// most is how many bytes of values that the session has freed a trace holds.
 const most = 64 << 20
 
-// newSegment returns an empty segment with room for so many instructions.
-func newSegment(n int) *segment {
-	return &segment{
+// newTrace returns an empty trace with room for so many instructions.
+func newTrace(n int) *trace {
+	return &trace{
 		steps: make([]step, 0, n), slots: make([]slot, 1, 2*n+2), named: make(map[ops.ID]int32, n), key: make([]byte, 0, 4*n),
 		ins: make([]ops.Operand, 0, 2*n), outs: make([]ops.Result, 0, n), ends: make([]ops.ID, 0, 2*n),
 	}
 }
 
-// empty makes a segment that has been carried out a new one, which saves its room.
-func (s *segment) empty() {
+// empty makes a trace that has been carried out a new one, which saves its room.
+func (s *trace) empty() {
 	clear(s.steps)
 	clear(s.slots)
 	clear(s.named)
 	clear(s.ins)
 	clear(s.body.params)
 	clear(s.plans)
-	*s = segment{
+	*s = trace{
 		steps: s.steps[:0], slots: s.slots[:1], named: s.named, lits: s.lits[:0], key: s.key[:0], plans: s.plans[:0],
 		ins: s.ins[:0], outs: s.outs[:0], ends: s.ends[:0], mask: s.mask, needed: s.needed,
 		body: block{params: s.body.params[:0], values: s.body.values[:0]},
@@ -75,26 +75,26 @@ func (s *segment) empty() {
 	}
 }
 
-// full reports whether the segment has to run before it grows.
-func (s *segment) full() bool { return s.held > most }
+// full reports whether the trace has to run before it grows.
+func (s *trace) full() bool { return s.held > most }
 
 // lookup finds the slot of an id, 0 where it has none.
-func (s *segment) lookup(id ops.ID) int32 {
+func (s *trace) lookup(id ops.ID) int32 {
 	if s == nil {
 		return 0
 	}
 	return s.named[id]
 }
 
-// makes reports whether an id is that of a value which the segment makes.
-func (s *segment) makes(id ops.ID) bool {
+// makes reports whether an id is that of a value which the trace makes.
+func (s *trace) makes(id ops.ID) bool {
 	k := s.lookup(id)
 	return k != 0 && s.slots[k].pending()
 }
 
-// add appends an instruction whose operands are at hand or pending. The segment
+// add appends an instruction whose operands are at hand or pending. The trace
 // takes holds of its own.
-func (s *segment) add(form uint32, name string, w *work) {
+func (s *trace) add(form uint32, name string, w *work) {
 	s.key = binary.AppendUvarint(s.key, uint64(form))
 	st := step{in: wire.Instr{Name: name, Instr: ops.Instr{Op: w.in.Op, Attrs: w.in.Attrs}}}
 	from := len(s.ins)
@@ -122,14 +122,14 @@ func (s *segment) add(form uint32, name string, w *work) {
 	s.steps = append(s.steps, st)
 }
 
-func (s *segment) slot(v slot) int32 {
+func (s *trace) slot(v slot) int32 {
 	s.slots = append(s.slots, v)
 	return int32(len(s.slots) - 1)
 }
 
-// operand is the slot of an operand: of a literal, of a value that the segment
+// operand is the slot of an operand: of a literal, of a value that the trace
 // knows, or of memory that it does not know yet.
-func (s *segment) operand(o ops.Operand, m *store.Storage, t ops.Type) int32 {
+func (s *trace) operand(o ops.Operand, m *store.Storage, t ops.Type) int32 {
 	if o.Lit != nil {
 		return s.literal(o.Lit)
 	}
@@ -146,7 +146,7 @@ func (s *segment) operand(o ops.Operand, m *store.Storage, t ops.Type) int32 {
 
 // literal is the slot of a scalar. Scalars that are the same have one, so that a
 // kernel has fewer parameters.
-func (s *segment) literal(lit *ops.Literal) int32 {
+func (s *trace) literal(lit *ops.Literal) int32 {
 	for _, k := range s.lits {
 		if have := s.slots[k].lit; have.Type.DType == lit.Type.DType && bytes.Equal(have.Data, lit.Data) {
 			return k
@@ -163,8 +163,8 @@ func (s *segment) literal(lit *ops.Literal) int32 {
 const manyLiterals = 32
 
 // free notes that the session does not name a value any more. It reports whether
-// the value is the segment's alone, so that there is nothing else to free.
-func (s *segment) free(id ops.ID) bool {
+// the value is the trace's alone, so that there is nothing else to free.
+func (s *trace) free(id ops.ID) bool {
 	k := s.named[id]
 	if k == 0 {
 		return false
@@ -181,7 +181,7 @@ func (s *segment) free(id ops.ID) bool {
 }
 
 // live tells, a byte for each slot, which values the session can still name.
-func (s *segment) live() []byte {
+func (s *trace) live() []byte {
 	s.mask = append(s.mask[:0], make([]byte, len(s.slots))...)
 	for k := range s.slots {
 		if s.slots[k].id != 0 {
@@ -192,7 +192,7 @@ func (s *segment) live() []byte {
 }
 
 // block is the steps that the values of a mask need, with what ends at each.
-func (s *segment) block(live []byte) *block {
+func (s *trace) block(live []byte) *block {
 	s.needed = append(s.needed[:0], live...)
 	needed := s.needed
 	n := len(s.steps)
@@ -237,15 +237,15 @@ func anyOf(needed []byte, outs []ops.Result) bool {
 }
 
 // end notes that nothing after this step needs a slot, unless something does.
-func (s *segment) end(needed []byte, id ops.ID) {
+func (s *trace) end(needed []byte, id ops.ID) {
 	if needed[id] == 0 {
 		needed[id] = 1
 		s.ends = append(s.ends, id)
 	}
 }
 
-// drop lets go of what the segment holds.
-func (s *segment) drop() {
+// drop lets go of what the trace holds.
+func (s *trace) drop() {
 	for k := range s.slots {
 		if m := s.slots[k].mem; m != nil {
 			m.Drop()

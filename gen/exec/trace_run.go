@@ -9,13 +9,13 @@ import (
 	"nxvk/ops"
 )
 
-// A segment runs like a program without a name: its instructions one by one when
-// its structure is new, and units of them once it has been seen, in this life of the
-// node or an earlier one (tier.go, known.go). What is compiled depends on which values
+// A trace runs like a program without a name: its instructions one by one when
+// its structure is new, and fusions of them once it has been seen, in this life of the
+// node or an earlier one (specialization.go, warm_start.go). What is compiled depends on which values
 // are still named when it runs: the others are never stored.
 
-// structure is what segments with the same instructions have in common.
-type structure struct {
+// traceEntry is what traces with the same instructions have in common.
+type traceEntry struct {
 	key      string
 	weight   int // instructions
 	variants []*variant
@@ -23,19 +23,19 @@ type structure struct {
 
 // variant is a structure whose values of a mask are wanted.
 type variant struct {
-	live string
-	tier *tier
+	live           string
+	specialization *specialization
 }
 
-// structures are those that have been seen last.
-type structures struct {
+// traceCache are those that have been seen last.
+type traceCache struct {
 	byKey  map[string]*list.Element
 	order  list.List // the latest first
 	weight int
 }
 
 const (
-	// fewest is how many instructions a segment needs to be worth a look for others
+	// fewest is how many instructions a trace needs to be worth a look for others
 	// like it.
 	fewest = 3
 	// maxVariants bounds the variants of a structure, and maxWeight the instructions
@@ -47,20 +47,20 @@ const (
 	oftenEnough = 8
 )
 
-// find returns the structure of a segment.
-func (m *structures) find(s *segment) *structure {
+// find returns the structure of a trace.
+func (m *traceCache) find(s *trace) *traceEntry {
 	if el, ok := m.byKey[string(s.key)]; ok {
 		m.order.MoveToFront(el)
-		return el.Value.(*structure)
+		return el.Value.(*traceEntry)
 	}
 	if m.byKey == nil {
 		m.byKey = make(map[string]*list.Element)
 	}
-	st := &structure{key: string(s.key), weight: len(s.steps)}
+	st := &traceEntry{key: string(s.key), weight: len(s.steps)}
 	m.byKey[st.key] = m.order.PushFront(st)
 	m.weight += st.weight
 	for m.weight > maxWeight {
-		old := m.order.Remove(m.order.Back()).(*structure)
+		old := m.order.Remove(m.order.Back()).(*traceEntry)
 		delete(m.byKey, old.key)
 		m.weight -= old.weight
 	}
@@ -69,7 +69,7 @@ func (m *structures) find(s *segment) *structure {
 
 // variant returns the one for a mask. Where there are too many, one that is not
 // compiled goes.
-func (st *structure) variant(live []byte) *variant {
+func (st *traceEntry) variant(live []byte) *variant {
 	for i, v := range st.variants {
 		if v.live == string(live) {
 			st.variants[0], st.variants[i] = v, st.variants[0]
@@ -77,22 +77,22 @@ func (st *structure) variant(live []byte) *variant {
 		}
 	}
 	if len(st.variants) == maxVariants {
-		at := slices.IndexFunc(st.variants, func(v *variant) bool { return v.tier.body == nil })
+		at := slices.IndexFunc(st.variants, func(v *variant) bool { return v.specialization.body == nil })
 		if at < 0 {
 			at = maxVariants - 1
 		}
 		st.variants = slices.Delete(st.variants, at, at+1)
 	}
-	v := &variant{live: string(live), tier: &tier{}}
+	v := &variant{live: string(live), specialization: &specialization{}}
 	st.variants = slices.Insert(st.variants, 0, v)
 	return v
 }
 
 // compiled is a variant that gives the values of a mask, and perhaps more; nil
 // where there is none.
-func (st *structure) compiled(live []byte) *variant {
+func (st *traceEntry) compiled(live []byte) *variant {
 	for _, v := range st.variants {
-		if v.tier.body != nil && covers(v.live, live) {
+		if v.specialization.body != nil && covers(v.live, live) {
 			return v
 		}
 	}
@@ -108,13 +108,13 @@ func covers(have string, want []byte) bool {
 	return true
 }
 
-// runSegment carries out a segment, from where it stands.
-func (e *Executor) runSegment(l *Lane, s *segment) (wait queue.Wait) {
+// runTrace carries out a trace, from where it stands.
+func (e *Executor) runTrace(l *Queue, s *trace) (wait queue.Wait) {
 	if l.run == nil {
 		l.run = e.bind(l, s)
 	}
 	r := l.run
-	if e.awaitsTier(l, r) {
+	if e.awaitWarmStart(l, r) {
 		return queue.ForPlan
 	}
 	for len(r.stack) > 0 {
@@ -137,11 +137,11 @@ func (e *Executor) runSegment(l *Lane, s *segment) (wait queue.Wait) {
 	return 0
 }
 
-// bind begins the run of a segment with what that takes from outside.
-func (e *Executor) bind(l *Lane, s *segment) *run {
-	b, t := e.segmentBody(l, s, s.live())
+// bind begins the run of a trace with what that takes from outside.
+func (e *Executor) bind(l *Queue, s *trace) *run {
+	b, t := e.traceBody(l, s, s.live())
 	r := &s.run
-	r.tier = t
+	r.specialization = t
 	r.slots = append(r.slots[:0], make([]store.Value, len(s.slots))...)
 	r.lits = append(r.lits[:0], make([]*ops.Literal, len(s.slots))...)
 	r.stack = append(r.stack, frame{block: b})
@@ -156,38 +156,38 @@ func (e *Executor) bind(l *Lane, s *segment) *run {
 	return r
 }
 
-// segmentBody is what a segment does to give the values of a mask. Units are in an
+// traceBody is what a trace does to give the values of a mask. Fusions are in an
 // order of their own, and have other values at a time; where the session might lack
-// the memory, instructions keep the order in which they came. It gives the tier as well
+// the memory, instructions keep the order in which they came. It gives the specialization as well
 // where the run may have to wait for that.
-func (e *Executor) segmentBody(l *Lane, s *segment, live []byte) (*block, *tier) {
+func (e *Executor) traceBody(l *Queue, s *trace, live []byte) (*block, *specialization) {
 	var v *variant
-	if len(s.steps) >= fewest && l.Session.Fits(s.total) {
-		st := e.segments.find(s)
+	if len(s.steps) >= fewest && l.allows(s.total, 0) {
+		st := e.traces.find(s)
 		v = st.variant(live)
-		if v.tier.body != nil {
-			return v.tier.body, nil
+		if v.specialization.body != nil {
+			return v.specialization.body, nil
 		}
-		if c := st.compiled(live); c != nil && v.tier.seen < e.enough*oftenEnough {
-			v.tier.seen++
-			return c.tier.body, nil
+		if c := st.compiled(live); c != nil && v.specialization.seen < e.enough*oftenEnough {
+			v.specialization.seen++
+			return c.specialization.body, nil
 		}
 	}
 	n := len(s.steps)
 	b := s.block(live)
 	e.Counters.Instructions += uint64(n - len(b.steps))
 	if v == nil || len(b.steps) < fewest {
-		e.aheadOf(s)
+		e.prefetchTrace(s)
 		return b, nil
 	}
-	if e.sighted(v, s, b); v.tier.known {
-		return b, v.tier
+	if e.countTrace(v, s, b); v.specialization.warm {
+		return b, v.specialization
 	}
 	return b, nil
 }
 
-// aheadOf asks for the kernels of single instructions, which are compiled side by side.
-func (e *Executor) aheadOf(s *segment) {
+// prefetchTrace asks for the kernels of single instructions, which are compiled side by side.
+func (e *Executor) prefetchTrace(s *trace) {
 	for _, p := range s.plans {
 		if p != nil && p.Err == nil {
 			e.kernels.Prefetch(p)
@@ -195,10 +195,10 @@ func (e *Executor) aheadOf(s *segment) {
 	}
 }
 
-// sighted has a variant compiled when it has been seen often enough, or at once where an
+// countTrace has a variant compiled when it has been seen often enough, or at once where an
 // earlier life of the node has compiled it. b is its instructions.
-func (e *Executor) sighted(v *variant, s *segment, b *block) {
-	t := v.tier
+func (e *Executor) countTrace(v *variant, s *trace, b *block) {
+	t := v.specialization
 	if t.seen++; t.asked || t.seen > 1 && !e.due(t) {
 		return
 	}
@@ -210,20 +210,20 @@ func (e *Executor) sighted(v *variant, s *segment, b *block) {
 	}
 	p := &Program{body: b, slots: len(s.slots)}
 	if t.seen == 1 || t.mark == "" {
-		v.tier = e.newTier(p, literal)
-		v.tier.seen = t.seen
+		v.specialization = e.newSpecialization(p, literal)
+		v.specialization.seen = t.seen
 	}
-	if !e.due(v.tier) {
-		e.aheadOf(s)
+	if !e.due(v.specialization) {
+		e.prefetchTrace(s)
 		return
 	}
 	s.kept = true
-	v.tier.asked = true
-	e.fuse(p, v.tier, literal)
+	v.specialization.asked = true
+	e.partition(p, v.specialization, literal)
 }
 
-// forget lets go of a value of the segment that is being carried out, out of turn.
-func (l *Lane) forget(id ops.ID) {
+// forget lets go of a value of the trace that is being carried out, out of turn.
+func (l *Queue) forget(id ops.ID) {
 	s, r := l.running, l.run
 	k := s.lookup(id)
 	if k == 0 || !s.slots[k].pending() {

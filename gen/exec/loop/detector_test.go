@@ -1,4 +1,4 @@
-package exec
+package loop
 
 import (
 	"slices"
@@ -6,14 +6,14 @@ import (
 )
 
 // segmentsOf cuts a stream of forms.
-func segmentsOf(r *rhythm, forms []uint32) (out [][]uint32) {
+func segmentsOf(r *Detector, forms []uint32) (out [][]uint32) {
 	from := 0
 	for i, f := range forms {
-		if r.cuts(f) {
+		if r.Cuts(f) {
 			out = append(out, forms[from:i])
 			from = i
 		}
-		r.step(f)
+		r.Step(f)
 	}
 	return append(out, forms[from:])
 }
@@ -49,7 +49,7 @@ func TestRhythmOfLoops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var first []uint32
 			for at := range len(c.body) {
-				segments := segmentsOf(&rhythm{}, rounds(c.body, at, 1000))
+				segments := segmentsOf(&Detector{}, rounds(c.body, at, 1000))
 				for _, s := range segments[2 : len(segments)-1] {
 					if len(s) != c.want {
 						t.Fatalf("entered at %d: a segment of %d instructions, want %d", at, len(s), c.want)
@@ -68,21 +68,21 @@ func TestRhythmOfLoops(t *testing.T) {
 
 // A loop is found again after something else, and a reset forgets it.
 func TestRhythmFindsAgain(t *testing.T) {
-	r := &rhythm{}
+	r := &Detector{}
 	body := upTo(50)
 	want := segmentsOf(r, rounds(body, 0, 500))[3]
-	if !r.looping() {
+	if !r.Looping() {
 		t.Fatal("no loop was found")
 	}
 	segmentsOf(r, []uint32{900, 901})
-	if r.looping() {
+	if r.Looping() {
 		t.Error("something else is taken for the loop")
 	}
 	segments := segmentsOf(r, rounds(body, 17, 500))
 	if s := segments[len(segments)-2]; !slices.Equal(s, want) {
 		t.Errorf("segment %v, want %v", s, want)
 	}
-	if r.reset(); r.looping() || r.cuts(11) {
+	if r.Reset(); r.Looping() || r.Cuts(11) {
 		t.Error("a reset remembers")
 	}
 }
@@ -90,7 +90,7 @@ func TestRhythmFindsAgain(t *testing.T) {
 // Segments without a loop have a length; so have those of loops that are longer.
 func TestRhythmLength(t *testing.T) {
 	for name, forms := range map[string][]uint32{"no loop": upTo(2000), "a long one": rounds(upTo(800), 0, 8000)} {
-		r := &rhythm{}
+		r := &Detector{}
 		segments := segmentsOf(r, forms)
 		seen := map[int]int{}
 		for _, s := range segments {

@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/loop"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
 
-// Lane is the order in which one session is served: what it asked for waits
+// Queue is the order in which one session is served: what it asked for waits
 // here while an earlier request cannot go on.
-type Lane struct {
+type Queue struct {
 	Session *store.Session
 	Orphan  func(error) // told of errors that no result can carry
 
@@ -22,7 +23,7 @@ type Lane struct {
 	since   time.Time   // when the import at the front began to wait
 	swept   bool        // memory has been asked for once for the task at the front
 	trimmed bool        // and the caches have been dropped
-	pressed bool        // and what is pending in other lanes has been carried out
+	pressed bool        // and what is pending in other queues has been carried out
 	failed  error       // why the operand that was waited for did not come
 	verdict *verdict    // on what the task at the front has had computed
 	job     *job        // what the host computes of it, see job.go
@@ -31,15 +32,15 @@ type Lane struct {
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	served time.Duration  // how long, on the clock of turns
 
-	segment *segment // what is pending; see lazy.go
-	running *segment // what was, until it has been carried out
-	rhythm  rhythm   // where segments end
-	spare   *segment // one that has been carried out; its room
-	usual   int      // the length of the latest one
-	length  int      // of the segment when the clock looked last
-	quiet   int      // how often it has not grown since
+	trace   *trace        // what is pending; see postpone.go
+	running *trace        // what was, until it has been carried out
+	loop    loop.Detector // where traces end
+	spare   *trace        // one that has been carried out; its room
+	usual   int           // the length of the latest one
+	length  int           // of the trace when the clock looked last
+	quiet   int           // how often it has not grown since
 
-	feed *Feed // of the lane of a session: what it has the device do
+	feed *Feed // of the queue of a session: what it has the device do
 
 	programs programs
 	defining *Program // being made of the definition at the front
@@ -47,18 +48,18 @@ type Lane struct {
 
 	above map[any]Ender // what packages above keep, by package
 
-	// See fork.go.
-	forks   []*Lane
-	pending map[ops.ID]*Lane // values that forks will make, and nobody has freed yet
-	makers  map[ops.ID]*Lane // values that forks will make
-	wanted  map[ops.ID]int   // how many requests in forks work on a value that was pending
-	from    *Lane            // of a fork: the lane of the session
-	awaits  bool             // of a fork: it waits for another one
+	// See async.go.
+	asyncs  []*Queue
+	pending map[ops.ID]*Queue // values that async runs will make, and nobody has freed yet
+	makers  map[ops.ID]*Queue // values that async runs will make
+	wanted  map[ops.ID]int    // how many requests in async runs work on a value that was pending
+	from    *Queue            // of an async run: the queue of the session
+	awaits  bool              // of an async run: it waits for another one
 }
 
-// task is what a lane runs. It reports true where it has to wait, and is then
+// task is what a queue runs. It reports true where it has to wait, and is then
 // run again.
-type task func(l *Lane) (wait queue.Wait)
+type task func(l *Queue) (wait queue.Wait)
 
 // request is a task in its turn, and which values it will need: the operands
 // of an instruction, or the value that is read.
@@ -74,11 +75,11 @@ type request struct {
 	wants []ops.ID               // what it needs and was pending
 }
 
-// Lane returns the lane of a session.
-func (e *Executor) Lane(s *store.Session) *Lane {
+// Queue returns the queue of a session.
+func (e *Executor) Queue(s *store.Session) *Queue {
 	l, ok := e.lanes[s]
 	if !ok {
-		l = &Lane{Session: s}
+		l = &Queue{Session: s}
 		e.lanes[s] = l
 	}
 	return l
@@ -93,7 +94,7 @@ func (e *Executor) End(s *store.Session) {
 			l.worker.End()
 		}
 		delete(e.lanes, s)
-		e.gathering = slices.DeleteFunc(e.gathering, func(g *Lane) bool { return g == l })
+		e.gathering = slices.DeleteFunc(e.gathering, func(g *Queue) bool { return g == l })
 	}
 	s.End()
 	if l != nil && l.feed != nil {
@@ -105,7 +106,7 @@ func (e *Executor) End(s *store.Session) {
 
 // Stream carries out instructions after everything that the session asked for
 // before.
-func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
+func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 	defer e.turns.begin()()
 	for i := range instrs {
 		in := &instrs[i]
@@ -114,28 +115,28 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 			continue
 		}
 		if len(l.queue) == 0 && l.waits == 0 {
-			switch e.turnOfInstr(l, in) {
+			switch e.scheduleInstr(l, in) {
 			case later:
 				if e.turns.over(0) {
-					e.rest(l)
+					e.yield(l)
 				}
 				continue
 			case unknown:
 				e.park(l, queue.ForPlan)
-				l.queue = append(l.queue, e.instruct(in))
+				l.queue = append(l.queue, e.newRequest(in))
 				continue
 			case after:
-				l.queue = append(l.queue, e.instruct(in))
+				l.queue = append(l.queue, e.newRequest(in))
 				e.advance(l)
 				continue
 			}
 			var wait queue.Wait
-			if !e.detour(l, e.instruct(in)) {
-				wait = e.instr(l, in)
+			if !e.reroute(l, e.newRequest(in)) {
+				wait = e.execute(l, in)
 			}
 			if wait == 0 {
 				if e.turns.over(0) {
-					e.rest(l)
+					e.yield(l)
 				}
 				continue
 			}
@@ -144,20 +145,20 @@ func (e *Executor) Stream(l *Lane, instrs []wire.Instr) {
 		if l.waits != 0 && l.swept && in.Op == ops.Free && in.Err == nil {
 			l.freeEarly(in.Attrs[0])
 		}
-		l.queue = append(l.queue, e.instruct(in))
+		l.queue = append(l.queue, e.newRequest(in))
 	}
 	e.settle()
 }
 
-// instruct is the request to carry out an instruction.
-func (e *Executor) instruct(in *wire.Instr) request {
-	return request{task: func(l *Lane) queue.Wait { return e.instr(l, in) }, in: in, eager: true}
+// newRequest is the request to carry out an instruction.
+func (e *Executor) newRequest(in *wire.Instr) request {
+	return request{task: func(l *Queue) queue.Wait { return e.execute(l, in) }, in: in, eager: true}
 }
 
-// freeEarly lets go of values while the lane waits for memory, out of turn:
-// the session frees them so that the lane can go on. What a request of the
+// freeEarly lets go of values while the queue waits for memory, out of turn:
+// the session frees them so that the queue can go on. What a request of the
 // queue needs is kept until its turn.
-func (l *Lane) freeEarly(ids []int) {
+func (l *Queue) freeEarly(ids []int) {
 	needed := make(map[ops.ID]bool)
 	for _, r := range l.queue {
 		needed[r.read] = true
@@ -177,28 +178,28 @@ func (l *Lane) freeEarly(ids []int) {
 }
 
 // Do runs a task after everything that the session asked for before.
-func (e *Executor) Do(l *Lane, t task) { e.enqueue(l, request{task: t}) }
+func (e *Executor) Do(l *Queue, t task) { e.enqueue(l, request{task: t}) }
 
-func (e *Executor) enqueue(l *Lane, r request) {
+func (e *Executor) enqueue(l *Queue, r request) {
 	l.queue = append(l.queue, r)
 	e.advance(l)
 }
 
-// advance serves a lane until it is empty or has to wait.
-func (e *Executor) advance(l *Lane) {
+// advance serves a queue until it is empty or has to wait.
+func (e *Executor) advance(l *Queue) {
 	defer e.turns.begin()()
 	for l.waits == 0 && len(l.queue) > 0 {
 		if e.turns.over(0) {
-			e.rest(l)
+			e.yield(l)
 			return
 		}
 		r := l.queue[0]
-		if l.from != nil && r.in != nil && l.elsewhere(r.in) {
+		if l.from != nil && r.in != nil && l.waitsElsewhere(r.in) {
 			l.awaits = true
 			e.park(l, queue.ForRun)
 			return
 		}
-		switch e.turnOf(l, &r) {
+		switch e.schedule(l, &r) {
 		case later:
 			l.queue = l.queue[1:]
 			continue
@@ -206,10 +207,10 @@ func (e *Executor) advance(l *Lane) {
 			e.park(l, queue.ForPlan)
 			return
 		case after:
-			l.queue = slices.Insert(l.queue, 0, e.cut(l))
+			l.queue = slices.Insert(l.queue, 0, e.cutTrace(l))
 			continue
 		}
-		if !e.detour(l, r) {
+		if !e.reroute(l, r) {
 			if wait := r.task(l); wait != 0 {
 				e.park(l, wait)
 				return
@@ -221,7 +222,7 @@ func (e *Executor) advance(l *Lane) {
 			l.queue = l.queue[1:]
 		}
 		if l.from != nil {
-			e.forked(l, &r)
+			e.settleAsync(l, &r)
 		}
 	}
 	if len(l.queue) == 0 {
@@ -229,8 +230,8 @@ func (e *Executor) advance(l *Lane) {
 	}
 }
 
-// park has a lane wait for something.
-func (e *Executor) park(l *Lane, why queue.Wait) {
+// park has a queue wait for something.
+func (e *Executor) park(l *Queue, why queue.Wait) {
 	if l.waits == 0 {
 		e.Counters.Waits[why]++
 		if l.run != nil {
@@ -240,14 +241,14 @@ func (e *Executor) park(l *Lane, why queue.Wait) {
 	l.waits = why
 }
 
-// fresh forgets what a lane has done about the task at its front.
-func (l *Lane) fresh() {
+// fresh forgets what a queue has done about the task at its front.
+func (l *Queue) fresh() {
 	l.swept, l.trimmed, l.pressed, l.failed, l.settled = false, false, false, nil, nil
 	l.dropVerdict()
 }
 
-// resume serves a lane that has waited.
-func (e *Executor) Resume(l *Lane) {
+// resume serves a queue that has waited.
+func (e *Executor) Resume(l *Queue) {
 	l.waits = 0
 	e.advance(l)
 	e.settle()
@@ -255,7 +256,7 @@ func (e *Executor) Resume(l *Lane) {
 
 // value finds a value that an instruction works on: of the program under way,
 // or of the session.
-func (l *Lane) value(id ops.ID) (store.Value, error) {
+func (l *Queue) value(id ops.ID) (store.Value, error) {
 	if l.run != nil {
 		return l.run.slots[id], nil
 	}
@@ -272,7 +273,7 @@ func (l *Lane) value(id ops.ID) (store.Value, error) {
 }
 
 // put gives a value that an instruction made its id.
-func (l *Lane) put(id ops.ID, v store.Value) {
+func (l *Queue) put(id ops.ID, v store.Value) {
 	if l.run != nil {
 		l.run.set(id, v)
 		return
@@ -281,7 +282,7 @@ func (l *Lane) put(id ops.ID, v store.Value) {
 }
 
 // literal is the scalar that an id stands for in a program, or nil.
-func (l *Lane) literal(id ops.ID) *ops.Literal {
+func (l *Queue) literal(id ops.ID) *ops.Literal {
 	if l.run == nil {
 		return nil
 	}
@@ -302,16 +303,16 @@ func (e *Executor) settle() {
 }
 
 // Abandon answers everything that waits with the loss of the device and
-// forgets the lanes.
+// forgets the queues.
 func (e *Executor) Abandon() {
 	lanes := e.lanes
-	e.lanes = make(map[*store.Session]*Lane)
+	e.lanes = make(map[*store.Session]*Queue)
 	e.imports, e.memory = nil, nil
 	for _, l := range lanes {
 		if l.feed != nil {
 			l.feed.throttled = nil
 		}
-		for _, f := range append(slices.Clone(l.forks), l) {
+		for _, f := range append(slices.Clone(l.asyncs), l) {
 			f.waits = 0
 			e.advance(f)
 		}

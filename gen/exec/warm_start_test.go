@@ -45,12 +45,12 @@ func (r *rig) another(kept *drawer) {
 	r.settle(10 * time.Millisecond)
 	enough := r.exec.enough
 	cfg := r.exec.cfg
-	cfg.Target, cfg.Prompt = target, r.exec.kernels.WarmUp
+	cfg.Target, cfg.WarmUp = target, r.exec.kernels.WarmUp
 	r.exec = New(cfg)
 	r.exec.enough = enough
 }
 
-// A program that an earlier life has compiled runs in units at once, and no
+// A program that an earlier life has compiled runs in fusions at once, and no
 // kernel but theirs is compiled. The bits are the same.
 func TestKnownTier(t *testing.T) {
 	rigs(t, func(r *rig) {
@@ -106,13 +106,13 @@ func TestKnownTier(t *testing.T) {
 	})
 }
 
-// A segment of a stream that an earlier life has compiled runs in units when it is first
+// A trace of a stream that an earlier life has compiled runs in fusions when it is first
 // seen, and no kernel but theirs is compiled. The bits are the same.
 func TestKnownSegment(t *testing.T) {
 	lazily(t, func(r *rig) {
 		kept := &drawer{byKey: map[string][]byte{}}
 		v := f32(300)
-		stream := func(l *Lane) []float32 {
+		stream := func(l *Queue) []float32 {
 			r.do(l, ops.Iota, 1, v, [][]int{{-1}})
 			w := ops.ID(1)
 			for _, op := range []ops.Op{ops.Cos, ops.Abs, ops.Sqrt, ops.Negate, ops.Exp} {
@@ -154,7 +154,7 @@ func TestKnownSegment(t *testing.T) {
 	})
 }
 
-// A run that waits for its tier ends with its session, and others go on.
+// A run that waits for its specialization ends with its session, and others go on.
 func TestKnownTierEnds(t *testing.T) {
 	rigs(t, func(r *rig) {
 		if r.dev == nil {
@@ -162,7 +162,7 @@ func TestKnownTierEnds(t *testing.T) {
 		}
 		kept := &drawer{byKey: map[string][]byte{}}
 		m := f32(3, 40)
-		begin := func(l *Lane) {
+		begin := func(l *Queue) {
 			r.define(l, "softmax", softmax(3, 40))
 			r.do(l, ops.Iota, 1, m, [][]int{{-1}})
 			r.run(l, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
@@ -192,9 +192,9 @@ func TestKnownTierEnds(t *testing.T) {
 	})
 }
 
-// plans reports whether a lane waits for the plan of an instruction.
-func (r *rig) plans(l *Lane) bool {
-	return l.waits == queue.ForPlan && (l.run == nil || l.run.tier == nil)
+// plans reports whether a queue waits for the plan of an instruction.
+func (r *rig) plans(l *Queue) bool {
+	return l.waits == queue.ForPlan && (l.run == nil || l.run.specialization == nil)
 }
 
 // askedKernels counts the kernels that the driver has been given.
@@ -208,7 +208,7 @@ func (r *rig) askedKernels() (n int) {
 }
 
 // Where the host stands in for the device, the first run of each life is that of the
-// first life: it waits for no unit and for no driver, whatever is archived. What earlier
+// first life: it waits for no fusion and for no driver, whatever is archived. What earlier
 // lives have compiled is made ready when the program is seen again, and the device takes
 // over without its having been earned.
 func TestKnownStart(t *testing.T) {
@@ -229,7 +229,7 @@ func TestKnownStart(t *testing.T) {
 			run := func() {
 				r.run(l, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
 				r.until(func() bool { // the host is at work
-					return l.job == nil && !slices.Contains(r.exec.turns.line, l) && !r.plans(l)
+					return l.job == nil && !slices.Contains(r.exec.turns.waiting, l) && !r.plans(l)
 				})
 				if l.waits != 0 {
 					r.Fatalf("life %d: a run waits", life)
@@ -253,7 +253,7 @@ func TestKnownStart(t *testing.T) {
 			}
 			c := r.exec.Counters
 			c.Waits = firstRun.Waits // these depend on how fast things are
-			if c != firstRun || c.Prompt == 0 || r.askedKernels() != 0 {
+			if c != firstRun || c.Interpreted == 0 || r.askedKernels() != 0 {
 				r.Errorf("life %d: the first run is %+v with %d kernels compiled, in the first life it is %+v",
 					life, c, r.askedKernels(), firstRun)
 			}
@@ -266,7 +266,7 @@ func TestKnownStart(t *testing.T) {
 			switch {
 			case life < 2 && ready != 0:
 				r.Errorf("life %d: %d kernels are compiled, none has been earned", life, ready)
-			case life == 1: // the units are earned, for the lives to come
+			case life == 1: // the fusions are earned, for the lives to come
 				r.exec.kernels.Each(func(k *kernels.Kernel) { k.Charge(math.MaxInt32) })
 				run()
 				r.built()

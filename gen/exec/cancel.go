@@ -8,10 +8,10 @@ import (
 	"nxvk/ops"
 )
 
-// cancel ends runs of a lane, under way or waiting for their turn.
-func (e *Executor) cancel(l *Lane, ids []int) {
+// cancel ends runs of a queue, under way or waiting for their turn.
+func (e *Executor) cancel(l *Queue, ids []int) {
 	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
-	for _, f := range slices.Clone(l.forks) {
+	for _, f := range slices.Clone(l.asyncs) {
 		e.cancel(f, ids)
 	}
 	for _, id := range ids {
@@ -30,9 +30,9 @@ func (e *Executor) cancel(l *Lane, ids []int) {
 	}
 }
 
-// stop ends the run of a lane with an error. Where it waits for an answer it
+// stop ends the run of a queue with an error. Where it waits for an answer it
 // goes on now, else at its next step.
-func (e *Executor) stop(l *Lane, r *run, err error) {
+func (e *Executor) stop(l *Queue, r *run, err error) {
 	if r.err == nil {
 		r.err = err
 	}

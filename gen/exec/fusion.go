@@ -12,8 +12,8 @@ import (
 	"nxvk/synth"
 )
 
-// fused is a step that carries out several instructions.
-type fused struct {
+// fusion is a step that carries out several instructions.
+type fusion struct {
 	unit  synth.Unit
 	key   string
 	types map[ops.ID]ops.Type
@@ -23,10 +23,10 @@ type fused struct {
 	plan  *kernels.Plan
 }
 
-// mostNames bounds the operations by which a unit is called.
+// mostNames bounds the operations by which a fusion is called.
 const mostNames = 6
 
-// nameOf is what errors call a unit: its operations in order, as add+multiply+sum.
+// nameOf is what errors call a fusion: its operations in order, as add+multiply+sum.
 func nameOf(body []wire.Instr) string {
 	var names []string
 	for i := range body {
@@ -40,7 +40,7 @@ func nameOf(body []wire.Instr) string {
 	return strings.Join(names, "+")
 }
 
-// innerOf lists the values of a unit that end with it.
+// innerOf lists the values of a fusion that end with it.
 func innerOf(u *synth.Unit) (ids []ops.ID) {
 	outs := make(map[ops.ID]bool)
 	for _, o := range u.Outs {
@@ -56,8 +56,8 @@ func innerOf(u *synth.Unit) (ids []ops.ID) {
 	return ids
 }
 
-// unitKey is the structure of a unit: what its plan depends on.
-func unitKey(u *synth.Unit, types map[ops.ID]ops.Type) string {
+// fusionKey is the structure of a fusion: what its plan depends on.
+func fusionKey(u *synth.Unit, types map[ops.ID]ops.Type) string {
 	names := make(map[ops.ID]uint64)
 	key := []byte("unit")
 	for _, id := range u.Ins {
@@ -91,18 +91,18 @@ func unitKey(u *synth.Unit, types map[ops.ID]ops.Type) string {
 	return string(key)
 }
 
-// unitPlan returns the plan of a unit.
-func (e *Executor) unitPlan(f *fused) *kernels.Plan {
+// planFusion returns the plan of a fusion.
+func (e *Executor) planFusion(f *fusion) *kernels.Plan {
 	unit, types := f.unit, f.types
-	return e.kernels.Fusion(f.key, func(t *synth.Target) (*synth.Plan, error) { return lowerUnit(&unit, types, t) }, func(err error) {
+	return e.kernels.Fusion(f.key, func(t *synth.Target) (*synth.Plan, error) { return lowerFusion(&unit, types, t) }, func(err error) {
 		if err != nil {
 			e.cfg.Log.Debug().Err(err).Int("instructions", len(unit.Body)).Msg("unit without a kernel")
 		}
-		e.formed()
+		e.settleForming()
 	})
 }
 
-func lowerUnit(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *synth.Plan, err error) {
+func lowerFusion(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *synth.Plan, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
@@ -111,11 +111,11 @@ func lowerUnit(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *sy
 	return synth.LowerUnit(u, func(id ops.ID) ops.Type { return types[id] }, t)
 }
 
-// unit carries out a step of several instructions: by its plan, or one by one
+// runFusion carries out a step of several instructions: by its plan, or one by one
 // where the plan is not there, or where there is so little to do that the host
 // does it.
-func (e *Executor) unit(l *Lane, r *run, s *step) (wait queue.Wait) {
-	f, at := s.fused, r.top()
+func (e *Executor) runFusion(l *Queue, r *run, s *step) (wait queue.Wait) {
+	f, at := s.fusion, r.top()
 	if l.job != nil && l.job.of == &s.in {
 		if wait, again := e.collect(l, &s.in); !again {
 			if wait == 0 {
@@ -125,25 +125,25 @@ func (e *Executor) unit(l *Lane, r *run, s *step) (wait queue.Wait) {
 		}
 	}
 	if at.part > 0 || l.job != nil {
-		return e.oneByOne(l, r, f, at)
+		return e.runOneByOne(l, r, f, at)
 	}
 	w, err := e.gather(l, &s.in)
 	defer w.drop()
 	if err == nil && f.plan != nil && e.kernels.Made(f.plan) && e.lost == nil && !e.small(w) {
-		if wait, done := e.byPlan(l, w, s); wait != 0 || done {
+		if wait, done := e.runByPlan(l, w, s); wait != 0 || done {
 			return wait
 		}
 	}
-	return e.oneByOne(l, r, f, at)
+	return e.runOneByOne(l, r, f, at)
 }
 
-// oneByOne carries out the instructions of a unit, from where the frame stands.
-func (e *Executor) oneByOne(l *Lane, r *run, f *fused, at *frame) (wait queue.Wait) {
+// runOneByOne carries out the instructions of a fusion, from where the frame stands.
+func (e *Executor) runOneByOne(l *Queue, r *run, f *fusion, at *frame) (wait queue.Wait) {
 	if f.ends == nil {
 		f.ends = f.endings()
 	}
 	for ; at.part < len(f.body); at.part++ {
-		if wait := e.instr(l, &f.body[at.part]); wait != 0 {
+		if wait := e.execute(l, &f.body[at.part]); wait != 0 {
 			return wait
 		}
 		for _, id := range f.ends[at.part] {
@@ -154,7 +154,7 @@ func (e *Executor) oneByOne(l *Lane, r *run, f *fused, at *frame) (wait queue.Wa
 }
 
 // endings lists, for each instruction, the inner slots that none after it needs.
-func (f *fused) endings() [][]ops.ID {
+func (f *fusion) endings() [][]ops.ID {
 	inner := make(map[ops.ID]bool, len(f.inner))
 	for _, id := range f.inner {
 		inner[id] = true
@@ -177,15 +177,15 @@ func (f *fused) endings() [][]ops.ID {
 	return ends
 }
 
-// byPlan carries out a unit by its plan. It is not done where there is too little
+// runByPlan carries out a fusion by its plan. It is not done where there is too little
 // memory for all results at once: one by one, some of them may have it.
-func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait queue.Wait, done bool) {
+func (e *Executor) runByPlan(l *Queue, w *work, s *step) (wait queue.Wait, done bool) {
 	if l.failed != nil {
 		e.poison(l, &s.in, w.types, l.failed)
 		return 0, true
 	}
 	w.settleLiterals()
-	wait, err := e.carryOut(l, w, s.fused.plan)
+	wait, err := e.carryOut(l, w, s.fusion.plan)
 	if wait != 0 {
 		return wait, false
 	}
@@ -195,7 +195,7 @@ func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait queue.Wait, done bool
 	if kind := wire.KindOf(err); err != nil && (kind == wire.OutOfMemory || kind == wire.Limit) {
 		return 0, false
 	}
-	e.Counters.Instructions += uint64(len(s.fused.body))
+	e.Counters.Instructions += uint64(len(s.fusion.body))
 	if err != nil {
 		e.poison(l, &s.in, w.types, err)
 	}

@@ -32,8 +32,8 @@ func TestPromptSame(t *testing.T) {
 			r.exec.End(a.Session)
 			plain.exec.End(b.Session)
 		}
-		if c := r.exec.Counters; c.Prompt == 0 || c.Dispatches != 0 {
-			r.Errorf("the host carried out %d dispatches, the device %d", c.Prompt, c.Dispatches)
+		if c := r.exec.Counters; c.Interpreted == 0 || c.Dispatches != 0 {
+			r.Errorf("the host carried out %d dispatches, the device %d", c.Interpreted, c.Dispatches)
 		}
 	})
 }
@@ -60,7 +60,7 @@ func TestPromptPlaces(t *testing.T) {
 		if got, want := r.exec.Counters.Host, plain.exec.Counters.Host; got != want || want == 0 {
 			r.Errorf("the host computes %d instructions, with the device %d", got, want)
 		}
-		if r.exec.Counters.Prompt == 0 {
+		if r.exec.Counters.Interpreted == 0 {
 			r.Error("the host did nothing in the device's stead")
 		}
 	})
@@ -89,8 +89,8 @@ func TestPromptEnds(t *testing.T) {
 			r.free(l, 2)
 			r.settle(100 * time.Microsecond) // the device server does other things, too
 		}
-		if r.exec.Counters.Prompt < 10 {
-			r.Errorf("the device was asked after %d dispatches", r.exec.Counters.Prompt)
+		if r.exec.Counters.Interpreted < 10 {
+			r.Errorf("the device was asked after %d dispatches", r.exec.Counters.Interpreted)
 		}
 	})
 }
@@ -104,8 +104,8 @@ func TestPromptLoop(t *testing.T) {
 		r.run(l, "double", []ops.Result{res(2, f32(3)), res(3, f32())}, ref(1), scalar(100), scalar(0))
 		r.want(l, 2, 32, 64, 96)
 		r.want(l, 3, 5)
-		if c := r.exec.Counters; c.Downloaded != 0 || c.Prompt == 0 {
-			r.Errorf("%d bytes were read back, the host carried out %d dispatches", c.Downloaded, c.Prompt)
+		if c := r.exec.Counters; c.Downloaded != 0 || c.Interpreted == 0 {
+			r.Errorf("%d bytes were read back, the host carried out %d dispatches", c.Downloaded, c.Interpreted)
 		}
 	})
 }

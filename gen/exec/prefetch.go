@@ -9,19 +9,19 @@ import (
 // each kernel that is new. So these are asked for before it begins: drivers
 // compile many at a time.
 
-// maxAhead bounds the instructions that are looked at before a run begins.
-const maxAhead = 1 << 12
+// maxPrefetch bounds the instructions that are looked at before a run begins.
+const maxPrefetch = 1 << 12
 
-// askAhead has the kernels compiled that the single instructions of a block will
+// prefetch has the kernels compiled that the single instructions of a block will
 // need, where values are on the device. lits are parameters that are literals.
-func (e *Executor) askAhead(b *block, lits []*ops.Literal) {
-	a := asker{limit: e.limit, lits: lits, types: make(map[ops.ID]ops.Type), left: maxAhead}
+func (e *Executor) prefetch(b *block, lits []*ops.Literal) {
+	a := prefetcher{limit: e.limit, lits: lits, types: make(map[ops.ID]ops.Type), left: maxPrefetch}
 	a.block(b)
 	e.kernels.PrefetchAll(a.list)
 }
 
-// asker goes through the blocks of a program.
-type asker struct {
+// prefetcher goes through the blocks of a program.
+type prefetcher struct {
 	limit int // elements up to which work stays on the host
 	lits  []*ops.Literal
 	types map[ops.ID]ops.Type
@@ -29,7 +29,7 @@ type asker struct {
 	list  []kernels.Instr
 }
 
-func (a *asker) block(b *block) {
+func (a *prefetcher) block(b *block) {
 	for _, p := range b.params {
 		a.types[p.ID] = p.Type
 	}
@@ -50,7 +50,7 @@ func (a *asker) block(b *block) {
 
 // step asks for the kernels of an instruction of which the types say all. What is
 // so small that the host does it where it can is left until it is met.
-func (a *asker) step(in *ops.Instr) {
+func (a *prefetcher) step(in *ops.Instr) {
 	switch in.Op.Info().Kind {
 	case ops.Pointwise, ops.Reduce, ops.Contract:
 	default:
