@@ -43,7 +43,7 @@ defmodule NxVulkanGo.Backend do
     * `:host_instructions_total` - operations that the host computed
     * `:fallbacks_total` - those of them that the device cannot compute
     * `:dispatches_total` - kernels on the device
-    * `:prompt_dispatches_total` - kernels that the node interpreted
+    * `:warm_up_dispatches_total` - kernels that the node interpreted
 
   To compute everything on the device that it can compute, such as for a test of the device:
 

@@ -34,7 +34,7 @@ defmodule NxVulkanGo.BackendTest do
     t = Nx.tensor([1.0, 2.0, 3.0])
     assert Nx.to_flat_list(Nx.add(t, t)) == [2.0, 4.0, 6.0]
     assert count.(:dispatches_total) > before
-    assert count.(:prompt_dispatches_total) == 0
+    assert count.(:warm_up_dispatches_total) == 0
   end
 
   test "the counters say that something was computed" do
