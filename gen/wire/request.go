@@ -63,9 +63,9 @@ type Options struct {
 	Weight      int           // share beside other sessions, 1 to MaxWeight; 0 if the client gives none
 }
 
-// Weights of sessions: the weight of a session that says none, and the largest one.
+// Weights of sessions.
 const (
-	DefaultWeight = 10
+	DefaultWeight = 10 // of a session that gives none
 	MaxWeight     = 100
 )
 
