@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/target"
 	"nxvk/synth"
 	"nxvk/vulkan"
 )
@@ -52,7 +52,7 @@ func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
 	if err != nil || d == nil {
 		return t, err
 	}
-	t, err = exec.Probe(d)
+	t, err = target.Probe(d)
 	t.Off = off
 	return t, err
 }

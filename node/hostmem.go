@@ -13,11 +13,11 @@ import (
 // temporaries of operations and for other processes.
 const hostShare = 0.6
 
-// newHostMemory returns the memory of values on the host. If the device is the host or a
-// processor, --memory-limit is its limit; else a share of the machine's memory is.
-func (c *Config) newHostMemory(devices []*vulkan.Device) *exec.HostMemory {
+// newHostMemory returns the memory of values on the host. If the first device is the host or
+// a processor, --memory-limit is its limit; else a share of the machine's memory is.
+func (c *Config) newHostMemory(processor bool) *exec.HostMemory {
 	limit := int64(hostShare * float64(physicalMemory()))
-	if isProcessor(devices[0]) && c.MemoryLimit > 0 {
+	if processor && c.MemoryLimit > 0 {
 		limit = int64(min(c.MemoryLimit, math.MaxInt64))
 	}
 	switch {

@@ -49,7 +49,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer closeDevices(&cfg, devices)
-	host := cfg.newHostMemory(devices)
+	host := cfg.newHostMemory(isProcessor(devices[0]))
 	n, err := start(&cfg, cookie, exec.NewAllocator(devices[0], host), host)
 	if err != nil {
 		return err

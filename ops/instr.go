@@ -8,20 +8,20 @@ import (
 // ID names a value of a session. The client chooses it.
 type ID uint64
 
-// Literal is a constant that travels inside an instruction.
+// Literal is a constant inside an instruction.
 type Literal struct {
 	Type Type
 	Data []byte // dense, little-endian; one byte an element below 8 bits
-	Hold any    // what keeps Data alive where that is not Go memory; nil else
+	Hold any    // keeps Data alive if it is not Go memory; may be nil
 }
 
-// Operand is what an instruction works on: the value with an ID, or a literal.
+// Operand is an input of an instruction: the value with an ID, or a literal.
 type Operand struct {
 	ID  ID
-	Lit *Literal // nil when the operand is a value
+	Lit *Literal // nil if the operand is a value
 }
 
-// Result is a value that an instruction makes.
+// Result is an output of an instruction.
 type Result struct {
 	ID   ID
 	Type Type
@@ -38,8 +38,8 @@ type Instr struct {
 	Regions []*Region // the attributes that are regions, in their order
 }
 
-// Error is the failure of one instruction: what it was, what it worked on, and
-// why it failed. Results that depend on it carry the same error.
+// Error is the error of an instruction: its operation, the types of its operands and the cause.
+// Results that depend on it carry the same error.
 type Error struct {
 	Op     string
 	Shapes []string // types of the operands, printed
@@ -65,8 +65,8 @@ func join(s []string) string {
 	return out
 }
 
-// Wrap returns err as the failure of in on operands of the given types. An
-// operand without a type, which nobody holds, is named by its id.
+// Wrap returns err as the error of in on operands of the given types. An operand without a
+// type, whose value is unknown, is named by its id.
 func (in *Instr) Wrap(types []Type, err error) *Error {
 	e := &Error{Op: in.Op.String(), Err: err}
 	for i, t := range types {
@@ -79,9 +79,8 @@ func (in *Instr) Wrap(types []Type, err error) *Error {
 	return e
 }
 
-// ComputeType returns the type in which a pointwise instruction computes: that
-// of its result, or the merged type of its operands where the operation
-// compares.
+// ComputeType returns the type in which a pointwise instruction computes: the type of its
+// result or, if the operation compares, the merged type of its operands.
 func (in *Instr) ComputeType(types []Type) DType {
 	if !in.Op.Info().Compare {
 		return in.Outs[0].Type.DType

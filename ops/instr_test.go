@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 		{Reshape, nil, of(F64, 6), []Type{m}, "the result type must be f32, is f64"},
 		{Bitcast, nil, of(S32, 3), []Type{v}, ""},
 		{Bitcast, nil, of(S64, 3), []Type{v}, "32 bits cannot be read as 64 bits"},
-		{Squeeze, [][]int{{0}}, v, []Type{m}, "is not 1"},
+		{Squeeze, [][]int{{0}}, v, []Type{m}, "must be 1"},
 		{BroadcastTo, [][]int{{1}}, m, []Type{v}, ""},
 		{BroadcastTo, [][]int{{0}}, m, []Type{v}, "cannot become"},
 		{BroadcastTo, [][]int{{}}, m, []Type{v}, "0 axes are given"},

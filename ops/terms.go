@@ -19,8 +19,8 @@ func Terms() string {
 	return fmt.Sprintf("{digest, <<\"%s\">>}.\n", Digest()) + rows()
 }
 
-// Digest identifies the table: a client made from another one has another
-// digest. It is the SHA-256 of Terms without its first line, in hex.
+// Digest identifies the table, so that a client of another version is recognized. It is the
+// SHA-256 of Terms without its first line, in hex.
 var Digest = sync.OnceValue(func() string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(rows())))
 })

@@ -34,6 +34,17 @@ var rules = map[string][]string{
 	"nxvk/synth/dot":         slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement", "nxvk/synth/dot"}),
 	"nxvk/fallback/...":      {"nxvk/fallback/...", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
 	"nxvk/fallback/sched":    {"nxvk/fallback/sched", "golang.org/x/sys/..."},
+	"nxvk/fallback/hostmath": {"nxvk/fallback/hostmath"},
+	"nxvk/fallback/dense":    hostCore,
+
+	"nxvk/fallback/elementwise": slices.Concat(hostCore, []string{"nxvk/fallback/hostmath", "nxvk/fallback/elementwise"}),
+	"nxvk/fallback/movement":    slices.Concat(hostCore, []string{"nxvk/fallback/movement"}),
+	"nxvk/fallback/fft":         slices.Concat(hostCore, []string{"nxvk/fallback/fft", "gonum.org/..."}),
+	"nxvk/fallback/reduction":   slices.Concat(hostCore, []string{"nxvk/fallback/hostmath", "nxvk/fallback/elementwise", "nxvk/fallback/reduction"}),
+	"nxvk/fallback/matmul":      slices.Concat(hostCore, []string{"nxvk/fallback/movement", "nxvk/fallback/matmul", "gonum.org/..."}),
+	"nxvk/fallback/linalg": slices.Concat(hostCore, []string{"nxvk/fallback/movement", "nxvk/fallback/matmul", "nxvk/fallback/linalg",
+		"gonum.org/..."}),
+
 	"nxvk/vulkan/...":        {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
 	"nxvk/gen/etf":           {"nxvk/gen/etf"},
 	"nxvk/gen/nuts":          {"nxvk/gen/nuts"},
@@ -60,7 +71,17 @@ var rules = map[string][]string{
 	"nxvk/vulkan/memory": {"nxvk/vulkan/submit", "nxvk/vulkan/hazard", "nxvk/vulkan/pipeline", "nxvk/vulkan/logical",
 		"nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
 	"nxvk/vulkan/logical/logicaltest": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+
+	"nxvk/gen/exec/...":          {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
+	"nxvk/gen/exec/exectest/...": {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/gen/sample", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
+	"nxvk/gen/exec/queue":        {"nxvk/gen/exec/queue"},
+	"nxvk/gen/exec/lru":          {"nxvk/gen/exec/lru"},
+	"nxvk/gen/exec/target":       {"nxvk/gen/exec/target", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...", "golang.org/x/sys/...", "github.com/..."},
+	"nxvk/gen/exec/kernels":      {"nxvk/gen/exec/kernels", "nxvk/gen/exec/lru", "nxvk/gen/exec/target", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...", "golang.org/x/sys/...", "github.com/..."},
 }
+
+// hostCore is what every family of host kernels stands on.
+var hostCore = []string{"nxvk/fallback/dense", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/..."}
 
 // loader has the headers of Vulkan.
 const loader = "github.com/vulkan-go/..."

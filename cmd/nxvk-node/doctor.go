@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	engine "nxvk/gen/exec"
+	"nxvk/gen/exec/target"
 	"nxvk/node/epmd"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -111,14 +111,14 @@ func examineVulkan(context.Context) []finding {
 // examineDevice lists what the host computes because the device cannot.
 func examineDevice(i vulkan.Info) []finding {
 	out := []finding{{ok: true, what: fmt.Sprintf("device %d: %s (%v, Vulkan %v, %s)", i.Index, i.Name, i.Kind, i.APIVersion, i.Driver)}}
-	for _, x := range hostWork(engine.Exceptions(&i)) {
+	for _, x := range hostWork(target.Exceptions(&i)) {
 		out = append(out, finding{ok: true, what: fmt.Sprintf("device %d: the host computes %s", i.Index, x)})
 	}
 	return out
 }
 
 // hostWork prints exceptions: operations, types and the reason.
-func hostWork(all []engine.Exception) []string {
+func hostWork(all []target.Exception) []string {
 	var keys []string
 	names := map[string][]string{}
 	for _, x := range all {

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	engine "nxvk/gen/exec"
+	"nxvk/gen/exec/target"
 	"nxvk/synth"
 	"nxvk/vulkan"
 )
@@ -64,11 +64,11 @@ func (c *kernelCheck) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	target, err := engine.Probe(dev)
+	known, err := target.Probe(dev)
 	if err != nil {
 		return errors.Join(err, dev.Close())
 	}
-	work, err := c.list(&target)
+	work, err := c.list(&known)
 	if err == nil && c.alone != "" {
 		return errors.Join(c.compileAlone(dev, work), dev.Close())
 	}
@@ -145,7 +145,7 @@ func (c *kernelCheck) compileOne(dev *vulkan.Device, w *compiled) {
 	done := make(chan error, 1)
 	start := time.Now()
 	go func() {
-		_, err := engine.Compile(dev, w.Kernel)
+		_, err := target.Compile(dev, w.Kernel)
 		done <- err
 	}()
 	select {

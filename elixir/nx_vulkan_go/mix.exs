@@ -84,7 +84,13 @@ defmodule NxVulkanGo.MixProject do
       main: "readme",
       source_url: @source_url,
       source_ref: "v#{@version}",
-      extras: ["README.md", "guides/introduction.livemd", "CHANGELOG.md"],
+      extras: [
+        "README.md",
+        "guides/introduction.livemd",
+        "guides/contributing/design.md",
+        "CHANGELOG.md"
+      ],
+      groups_for_extras: [Contributing: ~r"guides/contributing/"],
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
       groups_for_modules: [
         Compiling: [NxVulkanGo.Compiler, NxVulkanGo.Explanation],

@@ -13,15 +13,15 @@ import (
 const maxInterned = 8192
 
 const (
-	// termSize is what a Term takes in a container.
+	// termSize is how many bytes a Term takes in a container.
 	termSize = 16
-	// containerSize is what a container takes beside its elements: the slice, its
-	// rounding up, and the frame while it is filled.
+	// containerSize is how many bytes a container takes beside its elements: the
+	// slice, its rounding up, and the frame while it is filled.
 	containerSize = 96
-	// leafSize is what a leaf takes beside its bytes that is no small integer, atom
-	// or empty list.
+	// leafSize is how many bytes a leaf takes beside its own, unless it is a small
+	// integer, an atom or an empty list.
 	leafSize = 32
-	// leastMore is for how many bytes More is asked at least.
+	// leastMore is the fewest bytes that More is asked for.
 	leastMore = 64 << 10
 )
 
@@ -58,12 +58,12 @@ type frame struct {
 	pairs Map
 }
 
-// Begin counts what terms take from here on. They may take room bytes before More is
+// Begin starts to count the memory of terms. They may take room bytes before More is
 // asked for the rest.
 func (d *Decoder) Begin(room int) { d.size, d.room, d.bounded = 0, room, d.More != nil }
 
-// Size returns how many bytes of memory the terms take that were decoded since Begin,
-// roughly: an empty list takes 16 bytes where it is an element, and one in its
+// Size returns roughly how many bytes of memory the terms take that were decoded since
+// Begin. For example, an empty list takes 16 bytes as an element, and one byte in its
 // encoding. Atoms that the Decoder remembers and large binaries do not count.
 func (d *Decoder) Size() int { return d.size }
 
@@ -293,9 +293,10 @@ func (d *Decoder) token() (t Term, opened bool, err error) {
 	return t, false, err
 }
 
-// leafCost is what a leaf takes whose encoding has n bytes after the tag. Containers
-// are charged before they are made, leaves after: one is no longer than its encoding,
-// but for a string, of 64 KiB at most. Small integers and atoms take nothing.
+// leafCost returns the bytes of memory that a leaf takes whose encoding has n bytes after
+// the tag. Containers are charged before they are made, and leaves after: a leaf is no
+// longer than its encoding, except a string, which has 64 KiB at most. Small integers and
+// atoms take nothing.
 func leafCost(tag byte, n int) int {
 	if tag == tagString {
 		n *= termSize

@@ -97,14 +97,15 @@ func (d *Decoder) node() (Atom, error) {
 // pidCache is how many pids a Decoder remembers, a power of two.
 const pidCache = 64
 
-// knownPid is a pid that was seen, boxed. Few processes send most messages,
-// and each of those holds its sender's pid once or twice.
+// knownPid is a pid that was seen, as a Term. Few processes send most messages, and
+// each message holds the pid of its sender once or twice.
 type knownPid struct {
 	pid  Pid
 	term Term
 }
 
-func (d *Decoder) boxed(p Pid) Term {
+// box returns a pid as a Term, and allocates only where it has not been seen lately.
+func (d *Decoder) box(p Pid) Term {
 	if d.pids == nil {
 		d.pids = new([pidCache]knownPid)
 	}
@@ -128,7 +129,7 @@ func (d *Decoder) pid(tag byte) (Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.boxed(Pid{
+	return d.box(Pid{
 		Node:     node,
 		ID:       binary.BigEndian.Uint32(p),
 		Serial:   binary.BigEndian.Uint32(p[4:]),

@@ -1,6 +1,9 @@
 package exec
 
-import "nxvk/ops"
+import (
+	"nxvk/gen/exec/kernels"
+	"nxvk/ops"
+)
 
 // A program that nobody has seen goes one instruction at a time, and waits for
 // each kernel that is new. So these are asked for before it begins: drivers
@@ -10,23 +13,20 @@ import "nxvk/ops"
 const maxAhead = 1 << 12
 
 // askAhead has the kernels compiled that the single instructions of a block will
-// need, where values are on the device. lits are parameters that are literals. Plans that
-// nobody has made are made apart from the goroutine of the Executor.
+// need, where values are on the device. lits are parameters that are literals.
 func (e *Executor) askAhead(b *block, lits []*ops.Literal) {
-	a := asker{e: e, lits: lits, types: make(map[ops.ID]ops.Type), left: maxAhead}
+	a := asker{limit: e.limit, lits: lits, types: make(map[ops.ID]ops.Type), left: maxAhead}
 	a.block(b)
-	if len(a.missing) > 0 {
-		e.planApart(a.missing)
-	}
+	e.kernels.PrefetchAll(a.list)
 }
 
 // asker goes through the blocks of a program.
 type asker struct {
-	e       *Executor
-	lits    []*ops.Literal
-	types   map[ops.ID]ops.Type
-	left    int
-	missing []unplanned
+	limit int // elements up to which work stays on the host
+	lits  []*ops.Literal
+	types map[ops.ID]ops.Type
+	left  int
+	list  []kernels.Instr
 }
 
 func (a *asker) block(b *block) {
@@ -75,21 +75,7 @@ func (a *asker) step(in *ops.Instr) {
 	for _, o := range in.Outs {
 		touched = max(touched, o.Type.Size())
 	}
-	if touched <= a.e.limit {
-		return
-	}
-	e := a.e
-	e.key = planKey(e.key[:0], w)
-	p, ok := e.plans[string(e.key)]
-	switch {
-	case !ok:
-		p = &planned{err: errBeingMade, soon: true}
-		e.keepPlan(string(e.key), p)
-		a.missing = append(a.missing, unplanned{p, w.detached()})
-	case p.err == errBeingMade:
-		p.soon = true
-	case p.err == nil: // an error is met again when its turn comes
-		p.at = e.clock
-		e.ahead(p)
+	if touched > a.limit {
+		a.list = append(a.list, w.instr())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"nxvk/gen/exec/kernels"
 	"nxvk/ops"
 )
 
@@ -27,22 +28,22 @@ func TestAskAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.built()
-		known := len(r.exec.kernels)
+		_, known, _ := r.exec.kernels.Len()
 		r.run(l, "all", []ops.Result{res(10, m)}, ref(1), scalar(0.5))
 		plans := 0
-		for _, p := range r.exec.plans {
-			if p.soon {
+		r.exec.kernels.EachPlan(func(p *kernels.Plan) {
+			if p.Soon() {
 				plans++
 			}
-		}
+		})
 		if plans != 5 {
 			t.Errorf("the kernels of %d plans are asked for when the run begins, want those of 5", plans)
 		}
 		if _, err := r.read(l, 10, 0, math.MaxInt); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(r.exec.kernels) - known; n != 5 {
-			t.Errorf("%d kernels in the end, want 5", n)
+		if _, n, _ := r.exec.kernels.Len(); n-known != 5 {
+			t.Errorf("%d kernels in the end, want 5", n-known)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"nxvk/gen/nuts"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -50,7 +50,7 @@ func TestPlanApart(t *testing.T) {
 	}
 	for _, oneByOne := range []bool{true, false} {
 		r.exec.cfg.OneByOne = oneByOne
-		clear(r.exec.plans)
+		r.exec.kernels.Clear()
 		clear(r.exec.forms)
 		l := r.session()
 		r.tensor(l, 1, 3, 1, 2)
@@ -123,7 +123,7 @@ func TestUploadAfterCancel(t *testing.T) {
 	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
 		(<-r.posted)() // until a piece is recorded
 	}
-	r.exec.cancelFeed(l.feed, &wire.Fault{Kind: wire.Deadline, Err: errBeingMade})
+	r.exec.cancelFeed(l.feed, &wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
 	for _, at := range []int{0, stagedPiece/4 - 1, n - 1} {
 		got, err := r.read(l, 2, at, 1)
 		if err != nil {
@@ -132,28 +132,5 @@ func TestUploadAfterCancel(t *testing.T) {
 		if want := -float32(at % 65_521); got[0] != want {
 			t.Errorf("element %d is %v, want %v", at, got[0], want)
 		}
-	}
-}
-
-// The kernel of a density.
-func TestTrajectoryApart(t *testing.T) {
-	r := newRig(t, device(t, vulkan.Options{}))
-	l := r.session()
-	r.bell(l, 1, 3, -1)
-	var end error
-	ended := false
-	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 5,
-		Options: nuts.Options{Draws: 5, Step: 0.1, MaxDepth: 2, Fixed: true}}, func(_ int, err error) { end = err }, func(_ int, c Chunk) bool {
-		ended = ended || c.Draws == nil
-		return true
-	})
-	r.until(func() bool { return l.programs.byKey["bell"].steps != nil })
-	r.served(l)
-	if l.programs.byKey["bell"].steps.ready {
-		t.Error("the kernel was made at once")
-	}
-	r.until(func() bool { return ended })
-	if end != nil {
-		t.Error(end)
 	}
 }

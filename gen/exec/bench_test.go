@@ -5,6 +5,7 @@ import (
 
 	"ergo.services/ergo/gen"
 
+	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -19,7 +20,7 @@ func BenchmarkRecord(b *testing.B) {
 		b.Skip(err)
 	}
 	defer d.Close()
-	target, err := Probe(d)
+	target, err := target.Probe(d)
 	if err != nil {
 		b.Fatal(err)
 	}

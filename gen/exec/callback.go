@@ -125,7 +125,7 @@ func (e *Executor) Answer(from etf.Pid, run ops.ID, ref uint64, data [][]byte, e
 		for _, l := range append(slices.Clone(home.forks), home) {
 			if r := l.run; r != nil && r.call != nil && r.call.ref == ref && r.id() == run && *r.in.Callbacks == from {
 				r.call.data, r.call.err, r.call.answer = data, err, true
-				e.resume(l)
+				e.Resume(l)
 				return
 			}
 		}

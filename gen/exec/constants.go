@@ -12,10 +12,11 @@ func (e *Executor) evaluator() graph.Eval {
 	if e.limit < 1 {
 		return nil
 	}
-	return evalConstant
+	return Eval
 }
 
-func evalConstant(in *ops.Instr) ([]byte, error) {
+// Eval computes an instruction of literals, of scalars or small tensors, on the host.
+func Eval(in *ops.Instr) ([]byte, error) {
 	args := make([]fallback.Value, len(in.Ins))
 	for i, o := range in.Ins {
 		args[i] = fallback.Value{Type: o.Lit.Type, Data: o.Lit.Data}

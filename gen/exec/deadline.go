@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/vulkan"
@@ -81,7 +82,7 @@ func (p *progress) begin(now time.Time) {
 }
 
 // effort is what the work of a lane is part of; nil is an instruction of few dispatches.
-func (l *Lane) effort(p *planned) *effort {
+func (l *Lane) effort(p *kernels.Plan) *effort {
 	switch {
 	case l.run != nil && l.run.in != nil:
 		return &l.run.effort
@@ -93,7 +94,7 @@ func (l *Lane) effort(p *planned) *effort {
 
 // guard sees to it that somebody looks when the deadline of what the device does for a
 // session passes.
-func (e *Executor) guard(f *feed) {
+func (e *Executor) guard(f *Feed) {
 	if f.home == nil || f.guarded || len(f.progress.sent) == 0 || f.progress.sent[0].late {
 		return
 	}
@@ -111,7 +112,7 @@ func (e *Executor) guard(f *feed) {
 }
 
 // judgeProgress ends what the device does for a session where its deadline has passed.
-func (e *Executor) judgeProgress(f *feed) {
+func (e *Executor) judgeProgress(f *Feed) {
 	d := f.home.Session.Deadline
 	if f.home.Session.Ended || len(f.progress.sent) == 0 || d <= 0 {
 		return
@@ -131,12 +132,12 @@ func (e *Executor) judgeProgress(f *feed) {
 
 // cancelFeed takes back what a session has the device do. Its values that are not computed
 // carry the error; so do runs that the device has come to.
-func (e *Executor) cancelFeed(f *feed, err error) {
+func (e *Executor) cancelFeed(f *Feed, err error) {
 	e.cancels++
 	f.stream.Cancel(err)
 	f.recorded, f.cost = 0, 0
 	f.progress.drop()
-	e.open = slices.DeleteFunc(e.open, func(g *feed) bool { return g == f })
+	e.open = slices.DeleteFunc(e.open, func(g *Feed) bool { return g == f })
 	f.home.Session.Fail(func(m *store.Storage) bool {
 		return m.Host == nil && m.Dev != nil && (m.Dev.Err() != nil || f.stream.Computes(m.Dev))
 	}, err)

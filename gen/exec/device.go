@@ -2,7 +2,9 @@ package exec
 
 import (
 	"nxvk/fallback"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -27,14 +29,14 @@ const (
 
 // device records work. Operands are brought to the device first, and a status is
 // waited for afterwards.
-func (e *Executor) device(l *Lane, w *work, p *planned) (wait queue.Wait, err error) {
+func (e *Executor) device(l *Lane, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
 	if l.verdict != nil {
 		return e.judge(l, w)
 	}
 	if wait, err := e.ready(l, p); wait != 0 || err != nil {
 		return wait, err
 	}
-	f := e.feed(l)
+	f := e.Feed(l)
 	if f.inFlight >= deep && f.full(batchBusy) {
 		f.throttled = append(f.throttled, l)
 		return queue.ForDevice, nil
@@ -64,7 +66,7 @@ func (e *Executor) device(l *Lane, w *work, p *planned) (wait queue.Wait, err er
 	for i := range p.Steps {
 		f.progress.works(part)
 		if err := e.record(f, w, p, i, outs, temps); err != nil {
-			return 0, e.deviceError(err)
+			return 0, e.DeviceError(err)
 		}
 		e.bound(f) // a plan may have thousands of steps
 	}
@@ -80,7 +82,7 @@ func (e *Executor) device(l *Lane, w *work, p *planned) (wait queue.Wait, err er
 }
 
 // deviceResults takes memory for the results and temporaries of a plan.
-func (e *Executor) deviceResults(l *Lane, w *work, p *planned) (outs, temps []*store.Storage, wait queue.Wait, err error) {
+func (e *Executor) deviceResults(l *Lane, w *work, p *kernels.Plan) (outs, temps []*store.Storage, wait queue.Wait, err error) {
 	take := func(list *[]*store.Storage, n int) bool {
 		var buf *vulkan.Buffer
 		if buf, wait, err = e.alloc(l, n); wait != 0 || err != nil {
@@ -107,7 +109,7 @@ func (e *Executor) deviceResults(l *Lane, w *work, p *planned) (outs, temps []*s
 }
 
 // record appends one step of a plan to a stream.
-func (e *Executor) record(f *feed, w *work, p *planned, i int, outs, temps []*store.Storage) error {
+func (e *Executor) record(f *Feed, w *work, p *kernels.Plan, i int, outs, temps []*store.Storage) error {
 	step := &p.Steps[i]
 	args := e.args[:0]
 	for _, a := range step.Args {
@@ -119,17 +121,17 @@ func (e *Executor) record(f *feed, w *work, p *planned, i int, outs, temps []*st
 	if err != nil {
 		return err
 	}
-	p.pipes[i].warm = true
-	return e.dispatch(f, p.pipes[i], step, args, push)
+	p.Kernels[i].Ran()
+	return e.dispatch(f, p.Kernels[i], step, args, push)
 }
 
 // dispatch records a step.
-func (e *Executor) dispatch(f *feed, c *compiled, step *synth.Step, args []vulkan.Arg, push []byte) error {
+func (e *Executor) dispatch(f *Feed, c *kernels.Kernel, step *synth.Step, args []vulkan.Arg, push []byte) error {
 	e.note(f)
 	e.Counters.Dispatches++
 	seconds := e.seconds(step)
 	f.cost += seconds
-	err := f.stream.Dispatch(c.pipe, args, push, step.Grid[0], step.Grid[1], step.Grid[2])
+	err := f.stream.Dispatch(c.Pipeline(), args, push, step.Grid[0], step.Grid[1], step.Grid[2])
 	f.stream.Expect(seconds)
 	return err
 }
@@ -138,7 +140,7 @@ func (e *Executor) dispatch(f *feed, c *compiled, step *synth.Step, args []vulka
 // call.
 func (e *Executor) pushed(w *work, s *synth.Step) ([]byte, error) {
 	if len(s.Lits) == 0 {
-		return pushOf(s), nil
+		return target.Push(s), nil
 	}
 	e.push = append(e.push[:0], s.Push...)
 	for _, lit := range s.Lits {
@@ -146,7 +148,7 @@ func (e *Executor) pushed(w *work, s *synth.Step) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return e.push[len(s.Push)-len(pushOf(s)):], nil
+	return e.push[len(s.Push)-len(target.Push(s)):], nil
 }
 
 func resolve(r synth.Ref, args, outs, temps []*store.Storage) *store.Storage {

@@ -23,6 +23,8 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -45,7 +47,6 @@ type Config struct {
 	Call      func(Call)     // sends a hook or a callback
 	Sweep     func() int     // asks sessions to free what they do not need; how many were asked
 	Log       zerolog.Logger
-	Shaders   bool // clients may bring shaders of their own
 	OneByOne  bool // programs are never fused
 	Prompt    bool // the host carries out kernels of a processor until compiling them pays
 	HostLimit int  // elements up to which work on host operands stays there; 0 is the default of the device
@@ -56,12 +57,13 @@ type Config struct {
 
 // Executor carries out the instructions of one device.
 type Executor struct {
-	cfg    Config
-	dev    *vulkan.Device
-	own    *feed // for what no session asks for
-	target synth.Target
-	kept   synth.Archive // of which programs have been compiled; nil keeps none
-	limit  int           // elements up to which work stays on the host
+	cfg     Config
+	dev     *vulkan.Device
+	own     *Feed         // for what no session asks for
+	target  *synth.Target // that of kernels
+	kernels *kernels.Cache
+	definer Definer // of shaders; nil where there are none
+	limit   int     // elements up to which work stays on the host
 
 	common *sched.Account // of computations for all sessions
 	turns  turns
@@ -70,32 +72,27 @@ type Executor struct {
 	imports   []*Lane // lanes that wait for another session
 	memory    []*Lane // lanes that wait for memory
 	gathering []*Lane // lanes with a segment
-	plans     map[string]*planned
-	kernels   map[string]*compiled
 	forms     map[string]*form
-	room      room               // what of these is kept
-	clock     uint64             // of their uses
-	retired   []*vulkan.Pipeline // that nobody will use again
+	room      room      // what is kept of programs and forms
+	clock     lru.Clock // of their uses
 	lastForm  uint32
 	segments  structures
-	key       []byte           // scratch of planKey
+	key       []byte           // scratch of formOf
 	look      work             // scratch of consider
 	push      []byte           // scratch of record
 	args      []vulkan.Arg     // scratch of record
 	outs      []*store.Storage // scratch of deviceResults
 	temps     []*store.Storage // scratch of deviceResults
 
-	open     []*feed     // with work that is not submitted
-	enough   int         // how often a program has to be seen to be compiled
-	building int         // plans and pipelines that are being made, or destroyed
-	tiers    []*tier     // those whose units or kernels are being made
-	saving   bool        // pipelines will be saved
-	warming  []*compiled // kernels of which the device is to make machine code
-	calls    uint64      // callbacks so far: their references
-	inFlight int         // submissions that have not completed
-	timer    bool        // a flush is due
-	cancels  int         // deadlines that have had work of the device taken back
-	lost     error       // the device is gone
+	open     []*Feed // with work that is not submitted
+	enough   int     // how often a program has to be seen to be compiled
+	building int     // plans and pipelines that are being made, or destroyed
+	tiers    []*tier // those whose units or kernels are being made
+	calls    uint64  // callbacks so far: their references
+	inFlight int     // submissions that have not completed
+	timer    bool    // a flush is due
+	cancels  int     // deadlines that have had work of the device taken back
+	lost     error   // the device is gone
 	Counters Counters
 
 	departed map[vulkan.Ticket]time.Time // submissions that have not completed; see flight.go
@@ -128,23 +125,22 @@ func New(cfg Config) *Executor {
 		cfg.Work = sched.NewPool(0)
 	}
 	e := &Executor{
-		cfg:     cfg,
-		common:  cfg.Work.Account(),
-		dev:     cfg.Device,
-		lanes:   make(map[*store.Session]*Lane),
-		plans:   make(map[string]*planned),
-		kernels: make(map[string]*compiled),
-		forms:   make(map[string]*form),
-		room:    room{plans: maxPlans, forms: maxForms, kernels: maxKernels, programs: maxPrograms, steps: maxProgramSteps},
-		limit:   cfg.HostLimit,
+		cfg:    cfg,
+		common: cfg.Work.Account(),
+		dev:    cfg.Device,
+		lanes:  make(map[*store.Session]*Lane),
+		forms:  make(map[string]*form),
+		room:   room{forms: maxForms, programs: maxPrograms, steps: maxProgramSteps},
+		limit:  cfg.HostLimit,
 	}
+	e.kernels = kernels.New(kernels.Config{
+		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.warm, Refused: e.noteRefused,
+		Aside: func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) },
+	}, cfg.Prompt)
+	e.target = e.kernels.Target()
 	if e.dev != nil {
 		info := e.dev.Info()
 		e.own = e.newFeed()
-		e.target, e.kept = cfg.Target, cfg.Target.Archive
-		if e.standsIn() {
-			e.target.Archive = nil // see known.go
-		}
 		if e.enough = gpuSeen; info.Kind == vulkan.CPU {
 			e.enough = cpuSeen
 		}
@@ -200,9 +196,14 @@ func (e *Executor) try(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	case in.Op == ops.Program:
 		return e.define(l, in)
 	case in.Op == ops.Shader:
-		e.defineShader(l, in)
+		if e.definer != nil {
+			e.definer.Define(l, in)
+		}
 	case in.Op == ops.Forget:
 		l.forgetCode(in.Keys)
+		if e.definer != nil {
+			e.definer.Forget(l, in.Keys)
+		}
 	case programOnly(in.Op):
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:

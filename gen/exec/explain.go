@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -54,14 +55,14 @@ type ExplainedKernel struct {
 // parts that the device carries out are measured.
 func (e *Executor) Explain(l *Lane, key string, measure bool, done func([]Explained, error)) {
 	e.Do(l, func(l *Lane) queue.Wait {
-		p, err := e.program(l, key)
+		p, err := e.Program(l, key)
 		if err != nil {
 			done(nil, err)
 			return 0
 		}
 		x := e.explainer(p)
 		var parts []Explained
-		e.aside(l, workExplain, func(*sched.Worker) (err error) {
+		e.Aside(l, workExplain, func(*sched.Worker) (err error) {
 			parts, err = x.program(p)
 			return err
 		}, func(err error) {
@@ -88,8 +89,8 @@ type explainer struct {
 }
 
 // explainer is one for the parameters that are literals in runs so far.
-func (e *Executor) explainer(p *program) *explainer {
-	target := e.target
+func (e *Executor) explainer(p *Program) *explainer {
+	target := *e.target
 	x := &explainer{device: e.dev != nil, units: e.dev != nil && !e.cfg.OneByOne, cost: e.seconds, waits: maps.Clone(p.waits),
 		cutter: cutter{target: &target, eval: e.evaluator(), holes: make(map[*ops.Literal]ops.ID),
 			stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type), why: make(map[ops.ID][]string)}}
@@ -103,7 +104,7 @@ func (e *Executor) explainer(p *program) *explainer {
 
 // usual says which parameters are literals in runs of the program: of several
 // forms that have been seen again, the one with the fewest.
-func (p *program) usual() string {
+func (p *Program) usual() string {
 	var forms []string
 	for form, t := range p.tiers {
 		if t.seen > 1 {
@@ -116,7 +117,7 @@ func (p *program) usual() string {
 	return slices.Min(forms)
 }
 
-func (x *explainer) program(p *program) (parts []Explained, err error) {
+func (x *explainer) program(p *Program) (parts []Explained, err error) {
 	body := p.body
 	if x.units {
 		if body, err = x.cutter.program(body); err != nil {
@@ -203,7 +204,7 @@ func (x *explainer) step(s *step) (Explained, error) {
 	default:
 		part.Kernels = x.kernels(plan)
 		x.plans[len(x.plans)-1] = measurable{operands: x.operands(s), results: s.in.Outs,
-			planned: &planned{Plan: plan, pipes: make([]*compiled, len(plan.Steps))}}
+			Plan: &kernels.Plan{Plan: plan, Kernels: make([]*kernels.Kernel, len(plan.Steps))}}
 	}
 	return part, nil
 }

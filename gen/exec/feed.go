@@ -12,7 +12,8 @@ import (
 // feed is what a session has the device do: its stream, and how much of it there is. So
 // nobody's work is in front of what another session submits, and the streams take turns
 // on the device.
-type feed struct {
+type Feed struct {
+	exec      *Executor
 	stream    *vulkan.Stream
 	recorded  int     // dispatches since the last submission
 	cost      float64 // seconds of device time since the last submission
@@ -28,7 +29,7 @@ type feed struct {
 }
 
 // feed is that of the session of a lane.
-func (e *Executor) feed(l *Lane) *feed {
+func (e *Executor) Feed(l *Lane) *Feed {
 	h := l.home()
 	if h.feed == nil && e.dev != nil {
 		h.feed = e.newFeed()
@@ -38,10 +39,10 @@ func (e *Executor) feed(l *Lane) *feed {
 	return h.feed
 }
 
-func (e *Executor) newFeed() *feed { return &feed{stream: e.dev.Stream()} }
+func (e *Executor) newFeed() *Feed { return &Feed{exec: e, stream: e.dev.Stream()} }
 
 // note counts what is recorded for a submission.
-func (e *Executor) note(f *feed) {
+func (e *Executor) note(f *Feed) {
 	if f.recorded == 0 {
 		e.open = append(e.open, f)
 	}
@@ -51,14 +52,14 @@ func (e *Executor) note(f *feed) {
 
 // end takes back what a session has recorded, and what it has submitted and the device
 // does not have yet, but for what others need of it.
-func (f *feed) end() {
+func (f *Feed) end() {
 	f.recorded, f.cost, f.progress = 0, 0, progress{}
 	f.stream.Close()
 }
 
 // allocNow takes memory for what cannot be tried again: it waits for what the device is
 // about to leave.
-func (e *Executor) allocNow(f *feed, n int) (*vulkan.Buffer, error) {
+func (e *Executor) allocNow(f *Feed, n int) (*vulkan.Buffer, error) {
 	b, err := f.stream.Alloc(n)
 	if errors.Is(err, vulkan.ErrBusy) {
 		e.Flush()
@@ -69,7 +70,7 @@ func (e *Executor) allocNow(f *feed, n int) (*vulkan.Buffer, error) {
 
 // bound submits when enough has gathered: soon while the device has little to
 // do, since it should find the next batch when it ends one.
-func (e *Executor) bound(f *feed) {
+func (e *Executor) bound(f *Feed) {
 	most := batchBusy
 	if f.inFlight < shallow {
 		most = batchIdle
@@ -80,7 +81,7 @@ func (e *Executor) bound(f *feed) {
 }
 
 // full reports whether what has gathered is worth a submission.
-func (f *feed) full(most int) bool { return f.recorded >= most || f.cost >= batchTime }
+func (f *Feed) full(most int) bool { return f.recorded >= most || f.cost >= batchTime }
 
 // Flush submits what has gathered.
 func (e *Executor) Flush() {
@@ -90,7 +91,7 @@ func (e *Executor) Flush() {
 }
 
 // flush submits what has gathered of a session.
-func (e *Executor) flush(f *feed) {
+func (e *Executor) flush(f *Feed) {
 	if f.recorded == 0 {
 		return
 	}
@@ -101,7 +102,7 @@ func (e *Executor) flush(f *feed) {
 
 // submit gives the device everything a session has recorded so far, and watches for its
 // end. With nothing recorded the ticket is that of its latest submission.
-func (e *Executor) submit(f *feed) (vulkan.Ticket, error) {
+func (e *Executor) submit(f *Feed) (vulkan.Ticket, error) {
 	ticket, sent, err := e.send(f)
 	if sent {
 		e.watch(f, ticket)
@@ -110,13 +111,13 @@ func (e *Executor) submit(f *feed) (vulkan.Ticket, error) {
 }
 
 // send is submit without the watch, which is due where it reports sent.
-func (e *Executor) send(f *feed) (ticket vulkan.Ticket, sent bool, err error) {
+func (e *Executor) send(f *Feed) (ticket vulkan.Ticket, sent bool, err error) {
 	sent = f.stream.Pending() > 0
 	ticket, err = f.stream.Submit()
 	f.recorded, f.cost = 0, 0
-	e.open = slices.DeleteFunc(e.open, func(g *feed) bool { return g.recorded == 0 })
+	e.open = slices.DeleteFunc(e.open, func(g *Feed) bool { return g.recorded == 0 })
 	if err != nil {
-		return ticket, false, e.deviceError(err)
+		return ticket, false, e.DeviceError(err)
 	}
 	if sent {
 		e.Counters.Submits++
@@ -130,13 +131,13 @@ func (e *Executor) send(f *feed) (ticket vulkan.Ticket, sent bool, err error) {
 }
 
 // watch has completed called at the end of a submission.
-func (e *Executor) watch(f *feed, ticket vulkan.Ticket) {
+func (e *Executor) watch(f *Feed, ticket vulkan.Ticket) {
 	started := time.Now()
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {
 			e.completed(f, ticket)
 			if err != nil && !errors.Is(err, vulkan.ErrDiscarded) && wire.KindOf(err) != wire.Deadline {
-				e.cfg.Log.Error().Err(e.deviceError(err)).Dur("after", time.Since(started)).Msg("device")
+				e.cfg.Log.Error().Err(e.DeviceError(err)).Dur("after", time.Since(started)).Msg("device")
 			}
 		})
 	})
@@ -144,7 +145,7 @@ func (e *Executor) watch(f *feed, ticket vulkan.Ticket) {
 
 // completed notes the end of a submission: what has gathered goes to a device
 // that would be idle, and lanes that waited for it go on.
-func (e *Executor) completed(f *feed, ticket vulkan.Ticket) {
+func (e *Executor) completed(f *Feed, ticket vulkan.Ticket) {
 	e.inFlight--
 	e.arrive(ticket)
 	f.inFlight--
@@ -157,6 +158,6 @@ func (e *Executor) completed(f *feed, ticket vulkan.Ticket) {
 	waiting := f.throttled
 	f.throttled = nil
 	for _, l := range waiting {
-		e.resume(l)
+		e.Resume(l)
 	}
 }

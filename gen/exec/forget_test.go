@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -134,7 +135,8 @@ func TestForever(t *testing.T) {
 	rigs(t, func(r *rig) {
 		const programs, kept = 150, 24
 		e := r.exec
-		e.room = room{plans: kept, forms: kept, kernels: kept, programs: kept, steps: maxProgramSteps}
+		e.room = room{forms: kept, programs: kept, steps: maxProgramSteps}
+		e.kernels.Bound(kept, kept)
 		own := 0 // pipelines of the device itself
 		if r.dev != nil {
 			own = r.dev.Stats().Kernels
@@ -161,10 +163,11 @@ func TestForever(t *testing.T) {
 		if r.dev == nil {
 			return
 		}
-		e.freeRetired()
+		e.kernels.FreeRetired()
 		r.built()
-		if n := r.dev.Stats().Kernels - own; n > len(e.kernels) {
-			t.Errorf("there are %d pipelines of %d kernels", n, len(e.kernels))
+		_, have, _ := e.kernels.Len()
+		if n := r.dev.Stats().Kernels - own; n > have {
+			t.Errorf("there are %d pipelines of %d kernels", n, have)
 		}
 		if made := r.dev.Stats().Pipelines; made <= 2*kept {
 			t.Errorf("%d pipelines were made; the test is to need many more than %d", made, kept)
@@ -211,12 +214,13 @@ func (r *rig) drain() {
 func (r *rig) bounded(most int) {
 	r.Helper()
 	e := r.exec
-	sizes := []int{len(e.plans), len(e.forms), len(e.kernels)}
+	plans, compiled, retired := e.kernels.Len()
+	sizes := []int{plans, len(e.forms), compiled}
 	for _, l := range e.lanes {
 		sizes = append(sizes, len(l.programs.byKey))
 	}
-	if slices.Max(sizes) > most || len(e.retired) > retireAtOnce {
-		r.Fatalf("plans, forms, kernels and programs: %v, of at most %d; %d pipelines to destroy", sizes, most, len(e.retired))
+	if slices.Max(sizes) > most || retired > kernels.RetireAtOnce {
+		r.Fatalf("plans, forms, kernels and programs: %v, of at most %d; %d pipelines to destroy", sizes, most, retired)
 	}
 }
 

@@ -182,7 +182,7 @@ func (e *Executor) forked(f *Lane, r *request) {
 	for _, g := range slices.Clone(home.forks) {
 		if g.awaits {
 			g.awaits = false
-			e.resume(g)
+			e.Resume(g)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func (e *Executor) runApart(l *Lane, in *wire.Instr) bool {
 	if l.from != nil || l.run != nil {
 		return false
 	}
-	p, err := e.program(l, in.Key)
+	p, err := e.Program(l, in.Key)
 	if err != nil || !p.open {
 		return false
 	}
@@ -228,10 +228,10 @@ func (l *Lane) end() {
 	}
 	l.segment, l.running = nil, nil
 	l.dropJob()
-	for _, s := range l.sampling {
-		s.cancel()
+	for _, x := range l.above {
+		x.End()
 	}
-	l.sampling = nil
+	l.above = nil
 	l.dropVerdict()
 	for _, f := range l.forks {
 		f.end()

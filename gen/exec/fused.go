@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"nxvk/fallback/sched"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -20,7 +20,7 @@ type fused struct {
 	body  []wire.Instr // the instructions, one by one
 	inner []ops.ID     // slots that they make and nobody else needs
 	ends  [][]ops.ID   // for each instruction, those that end with it
-	plan  *planned
+	plan  *kernels.Plan
 }
 
 // mostNames bounds the operations by which a unit is called.
@@ -62,12 +62,12 @@ func unitKey(u *synth.Unit, types map[ops.ID]ops.Type) string {
 	key := []byte("unit")
 	for _, id := range u.Ins {
 		names[id] = uint64(len(names))
-		key = appendType(key, types[id])
+		key = kernels.AppendType(key, types[id])
 	}
 	lits := make(map[*ops.Literal]uint64)
 	for _, l := range u.Lits {
 		lits[l] = uint64(len(lits))
-		key = appendType(key, l.Type)
+		key = kernels.AppendType(key, l.Type)
 	}
 	for i := range u.Body {
 		in := &u.Body[i]
@@ -81,9 +81,9 @@ func unitKey(u *synth.Unit, types map[ops.ID]ops.Type) string {
 		}
 		for _, o := range in.Outs {
 			names[o.ID] = uint64(len(names))
-			key = appendType(key, o.Type)
+			key = kernels.AppendType(key, o.Type)
 		}
-		key = appendAttrs(key, in.Attrs)
+		key = kernels.AppendAttrs(key, in.Attrs)
 	}
 	for _, o := range u.Outs {
 		key = binary.AppendUvarint(key, names[o.ID])
@@ -91,47 +91,15 @@ func unitKey(u *synth.Unit, types map[ops.ID]ops.Type) string {
 	return string(key)
 }
 
-// unitPlan returns the plan of a unit, which is made apart from the goroutine of
-// the Executor where nobody has asked for it before.
-func (e *Executor) unitPlan(f *fused) *planned {
-	if p, ok := e.plans[f.key]; ok {
-		p.at = e.clock
-		return p
-	}
-	p := &planned{err: errBeingMade}
-	e.keepPlan(f.key, p)
-	target, unit, types, stands := e.target, f.unit, f.types, e.standsIn()
-	var plan *synth.Plan
-	var readied map[string]bool
-	e.aside(nil, workPlan, func(*sched.Worker) (err error) {
-		if plan, err = lowerUnit(&unit, types, &target); err == nil && stands {
-			for i := range plan.Steps {
-				target.OnHost(plan.Steps[i].Kernel) // here it holds nobody up
-			}
-			readied = e.readied(plan)
-		}
-		return err
-	}, func(err error) {
-		defer e.formed()
+// unitPlan returns the plan of a unit.
+func (e *Executor) unitPlan(f *fused) *kernels.Plan {
+	unit, types := f.unit, f.types
+	return e.kernels.Fusion(f.key, func(t *synth.Target) (*synth.Plan, error) { return lowerUnit(&unit, types, t) }, func(err error) {
 		if err != nil {
-			p.err = err
 			e.cfg.Log.Debug().Err(err).Int("instructions", len(unit.Body)).Msg("unit without a kernel")
-			return
 		}
-		p.Plan, p.err = plan, nil
-		e.tick()
-		p.pipes = make([]*compiled, len(plan.Steps))
-		for i := range plan.Steps {
-			p.pipes[i] = e.wanted(plan.Steps[i].Kernel)
-		}
-		e.ahead(p)
-		for _, c := range p.pipes {
-			if c.host != nil && !c.asked && readied[c.kernel.Name] {
-				e.makeReady(c)
-			}
-		}
+		e.formed()
 	})
-	return p
 }
 
 func lowerUnit(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *synth.Plan, err error) {
@@ -141,23 +109,6 @@ func lowerUnit(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *sy
 		}
 	}()
 	return synth.LowerUnit(u, func(id ops.ID) ops.Type { return types[id] }, t)
-}
-
-// made reports whether all pipelines of a plan are there, or the host does without.
-// Those that have gone since are asked for again.
-func (e *Executor) made(p *planned) bool {
-	if p.err != nil {
-		return false
-	}
-	if e.refresh(p) {
-		e.ahead(p)
-	}
-	for _, c := range p.pipes {
-		if c.err != nil || !c.done && c.host == nil {
-			return false
-		}
-	}
-	return true
 }
 
 // unit carries out a step of several instructions: by its plan, or one by one
@@ -178,7 +129,7 @@ func (e *Executor) unit(l *Lane, r *run, s *step) (wait queue.Wait) {
 	}
 	w, err := e.gather(l, &s.in)
 	defer w.drop()
-	if err == nil && f.plan != nil && e.made(f.plan) && e.lost == nil && !e.small(w) {
+	if err == nil && f.plan != nil && e.kernels.Made(f.plan) && e.lost == nil && !e.small(w) {
 		if wait, done := e.byPlan(l, w, s); wait != 0 || done {
 			return wait
 		}
@@ -238,7 +189,7 @@ func (e *Executor) byPlan(l *Lane, w *work, s *step) (wait queue.Wait, done bool
 	if wait != 0 {
 		return wait, false
 	}
-	if refused(err) {
+	if kernels.Refused(err) {
 		return 0, false
 	}
 	if kind := wire.KindOf(err); err != nil && (kind == wire.OutOfMemory || kind == wire.Limit) {

@@ -11,6 +11,7 @@ import (
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
 
+	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -65,15 +66,15 @@ func device(t *testing.T, o vulkan.Options) *vulkan.Device {
 func newRig(t *testing.T, d *vulkan.Device) *rig {
 	t.Helper()
 	r := &rig{T: t, dev: d, posted: make(chan func(), 1<<16)}
-	target := synth.Target{}
+	known := synth.Target{}
 	if d != nil {
 		var err error
-		if target, err = Probe(d); err != nil {
+		if known, err = target.Probe(d); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.exec = New(Config{
-		Device: d, Target: target, HostLimit: -1,
+		Device: d, Target: known, HostLimit: -1,
 		Post: func(f func()) { r.posted <- f },
 		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
 	})
@@ -109,7 +110,7 @@ func (r *rig) settle(d time.Duration) {
 // built runs completions until no plan or pipeline is being made.
 func (r *rig) built() {
 	r.Helper()
-	r.until(func() bool { return r.exec.building == 0 })
+	r.until(func() bool { return r.exec.Building() == 0 })
 }
 
 // until runs completions until done. What never is ends with the time that go test

@@ -93,7 +93,7 @@ func (e *Executor) ended(l *Lane, j *job, err error) {
 		dropAll(j.hold)
 		return
 	}
-	e.resume(l)
+	e.Resume(l)
 }
 
 // expire ends a job that takes longer than its session allows.
@@ -167,7 +167,7 @@ func (l *Lane) dropJob() {
 
 // aside runs f for a lane, or for all sessions where l is nil, apart from the goroutine of
 // the Executor, and then calls then there. A panic is an error.
-func (e *Executor) aside(l *Lane, what string, f func(*sched.Worker) error, then func(error)) {
+func (e *Executor) Aside(l *Lane, what string, f func(*sched.Worker) error, then func(error)) {
 	account := e.common
 	if l != nil {
 		account = l.account(e)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"nxvk/synth"
+	"nxvk/gen/exec/kernels"
 )
 
 // A program, or a segment of a stream, that an earlier life of the node has compiled
@@ -24,15 +24,15 @@ import (
 // which takes as long to make as their code.
 
 // newTier returns the tier of a program for the literals that key marks.
-func (e *Executor) newTier(p *program, key []byte) *tier {
-	if e.kept == nil {
+func (e *Executor) newTier(p *Program, key []byte) *tier {
+	if e.kernels.Archive() == nil {
 		return &tier{}
 	}
-	target := e.target
+	target := *e.target
 	target.Archive = nil
 	t := &tier{mark: fmt.Sprintf("program %+v %x ", target, key) + string(p.body.structure(nil))}
-	if e.kept.Get(t.mark) != nil {
-		t.known, t.early = !e.standsIn(), e.standsIn()
+	if e.kernels.Archive().Get(t.mark) != nil {
+		t.known, t.early = !e.kernels.Interprets(), e.kernels.Interprets()
 	}
 	return t
 }
@@ -42,41 +42,12 @@ func (e *Executor) due(t *tier) bool {
 	return t.known || t.seen >= e.enough || t.early && t.seen >= earlySeen
 }
 
-// readyMark is the name in the archive of that the driver has made machine code of a
-// kernel.
-func (e *Executor) readyMark(k *synth.Kernel) string {
-	i := e.dev.Info()
-	return fmt.Sprintf("ready %s %s %s %s", i.UUID, i.Driver, i.DriverInfo, k.Name)
-}
-
-// noteReady archives that the driver has made machine code of a kernel.
-func (e *Executor) noteReady(c *compiled) {
-	if e.kept != nil && c.kernel != nil && c.err == nil {
-		e.kept.Put(e.readyMark(c.kernel), []byte{1})
-	}
-}
-
-// readied lists the kernels of a plan of which the driver has made machine code in an
-// earlier life. It may be called from any goroutine.
-func (e *Executor) readied(p *synth.Plan) (names map[string]bool) {
-	if e.kept == nil {
-		return nil
-	}
-	names = make(map[string]bool)
-	for i := range p.Steps {
-		if k := p.Steps[i].Kernel; e.kept.Get(e.readyMark(k)) != nil {
-			names[k.Name] = true
-		}
-	}
-	return names
-}
-
 // structure appends what a block looks like, but for the values of literals. Two
 // programs that it takes for one are each compiled when first seen, no more.
 func (b *block) structure(key []byte) []byte {
 	key = binary.AppendUvarint(key, uint64(len(b.steps)))
 	for _, p := range b.params {
-		key = appendType(key, p.Type)
+		key = kernels.AppendType(key, p.Type)
 	}
 	for i := range b.steps {
 		in := &b.steps[i].in
@@ -85,9 +56,9 @@ func (b *block) structure(key []byte) []byte {
 			key = binary.AppendUvarint(key, uint64(o.ID))
 		}
 		for _, o := range in.Outs {
-			key = appendType(key, o.Type)
+			key = kernels.AppendType(key, o.Type)
 		}
-		key = appendAttrs(key, in.Attrs)
+		key = kernels.AppendAttrs(key, in.Attrs)
 		for _, r := range b.steps[i].regions {
 			key = r.structure(key)
 		}
@@ -114,13 +85,13 @@ func (e *Executor) formed() {
 	})
 	for _, t := range done {
 		t.forming, t.units = false, nil
-		if e.kept != nil {
-			e.kept.Put(t.mark, []byte{1})
+		if e.kernels.Archive() != nil {
+			e.kernels.Archive().Put(t.mark, []byte{1})
 		}
 		e.admit(t)
 	}
 	if len(done) > 0 {
-		e.savePipelines()
+		e.kernels.Save()
 	}
 }
 
@@ -129,7 +100,7 @@ func (e *Executor) admit(t *tier) {
 	waiting := t.waiting
 	t.waiting = nil
 	for _, l := range waiting {
-		e.resume(l)
+		e.Resume(l)
 	}
 }
 
@@ -139,12 +110,12 @@ func (e *Executor) makes(t *tier) bool {
 		return true
 	}
 	for _, f := range t.units {
-		if f.plan.err == errBeingMade {
+		if f.plan.Err == kernels.ErrBeingMade {
 			return true
 		}
-		for _, c := range f.plan.pipes {
-			if c.asked && !c.done {
-				c.then = append(c.then, e.formed)
+		for _, k := range f.plan.Kernels {
+			if k.Asked() && !k.Done() {
+				k.Then(e.formed)
 				return true
 			}
 		}
@@ -182,26 +153,4 @@ func (e *Executor) awaitsTier(l *Lane, r *run) bool {
 		r.stack[0].block = t.body
 	}
 	return false
-}
-
-// saveDelay is how long after a program has been compiled the driver's cache is
-// saved: programs come in company.
-const saveDelay = 2 * time.Second
-
-// savePipelines has the driver's cache saved, so that it is there for the next
-// life however this one ends.
-func (e *Executor) savePipelines() {
-	if e.saving {
-		return
-	}
-	e.saving = true
-	time.AfterFunc(saveDelay, func() {
-		err := e.dev.SaveCache()
-		e.cfg.Post(func() {
-			e.saving = false
-			if err != nil {
-				e.cfg.Log.Warn().Err(err).Msg("pipelines are not kept")
-			}
-		})
-	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/queue"
 	"nxvk/ops"
 )
 
@@ -38,15 +40,14 @@ func (d *drawer) keys() []string {
 
 // another begins another life of the Executor, with the archive of the first.
 func (r *rig) another(kept *drawer) {
-	target := r.exec.target
+	target := *r.exec.target
 	target.Archive = kept
 	r.settle(10 * time.Millisecond)
 	enough := r.exec.enough
 	cfg := r.exec.cfg
-	cfg.Target = target
+	cfg.Target, cfg.Prompt = target, r.exec.kernels.WarmUp
 	r.exec = New(cfg)
-	target.Archive = r.exec.target.Archive
-	r.exec.target, r.exec.enough = target, enough
+	r.exec.enough = enough
 }
 
 // A program that an earlier life has compiled runs in units at once, and no
@@ -64,7 +65,7 @@ func TestKnownTier(t *testing.T) {
 		}
 		var first []float32
 		var dispatches []uint64
-		var kernels []int
+		var counts []int
 		for life := range 3 {
 			r.another(kept)
 			l := r.session()
@@ -90,13 +91,14 @@ func TestKnownTier(t *testing.T) {
 					dispatches = append(dispatches, r.exec.Counters.Dispatches-before)
 				}
 			}
-			kernels = append(kernels, len(r.exec.kernels))
+			_, n, _ := r.exec.kernels.Len()
+			counts = append(counts, n)
 		}
 		if dispatches[1] != dispatches[0] || dispatches[2] != dispatches[0] {
 			t.Errorf("dispatches of the last run of each life: %v", dispatches)
 		}
-		if kernels[1] >= kernels[0] || kernels[2] != kernels[1] {
-			t.Errorf("kernels of each life: %v", kernels)
+		if counts[1] >= counts[0] || counts[2] != counts[1] {
+			t.Errorf("kernels of each life: %v", counts)
 		}
 		if n := len(kept.keys()); n == 0 {
 			t.Error("nothing is kept")
@@ -144,13 +146,7 @@ func TestKnownSegment(t *testing.T) {
 					r.Errorf("life %d: %d dispatches at last, want 1", life, n)
 				}
 			}
-			n := 0
-			for _, c := range r.exec.kernels {
-				if c.asked {
-					n++
-				}
-			}
-			compiled = append(compiled, n)
+			compiled = append(compiled, r.askedKernels())
 		}
 		if compiled[0] < 6 || compiled[1] != 1 {
 			r.Errorf("kernels compiled in each life: %v", compiled)
@@ -198,21 +194,16 @@ func TestKnownTierEnds(t *testing.T) {
 
 // plans reports whether a lane waits for the plan of an instruction.
 func (r *rig) plans(l *Lane) bool {
-	for _, p := range r.exec.plans {
-		if slices.Contains(p.waiting, l) {
-			return true
-		}
-	}
-	return false
+	return l.waits == queue.ForPlan && (l.run == nil || l.run.tier == nil)
 }
 
 // askedKernels counts the kernels that the driver has been given.
 func (r *rig) askedKernels() (n int) {
-	for _, c := range r.exec.kernels {
-		if c.asked {
+	r.exec.kernels.Each(func(k *kernels.Kernel) {
+		if k.Asked() {
 			n++
 		}
-	}
+	})
 	return n
 }
 
@@ -276,9 +267,7 @@ func TestKnownStart(t *testing.T) {
 			case life < 2 && ready != 0:
 				r.Errorf("life %d: %d kernels are compiled, none has been earned", life, ready)
 			case life == 1: // the units are earned, for the lives to come
-				for _, c := range r.exec.kernels {
-					c.spent = math.MaxInt32
-				}
+				r.exec.kernels.Each(func(k *kernels.Kernel) { k.Charge(math.MaxInt32) })
 				run()
 				r.built()
 			case life > 1 && (ready == 0 || r.exec.Counters.Dispatches == 0):

@@ -39,15 +39,13 @@ type Lane struct {
 	length  int      // of the segment when the clock looked last
 	quiet   int      // how often it has not grown since
 
-	feed *feed // of the lane of a session: what it has the device do
+	feed *Feed // of the lane of a session: what it has the device do
 
 	programs programs
-	defining *program // being made of the definition at the front
+	defining *Program // being made of the definition at the front
 	run      *run     // the program under way, whose slots stand for the session's values
 
-	shaders  map[string]*shader // by key
-	samplers int                // runs of chains so far
-	sampling map[int]*Sampler   // those under way
+	above map[any]Ender // what packages above keep, by package
 
 	// See fork.go.
 	forks   []*Lane
@@ -71,7 +69,7 @@ type request struct {
 	read  ops.ID      // 0 where no value is read
 
 	// Of a request that left the order of its session.
-	prog  *program               // what it runs
+	prog  *Program               // what it runs
 	held  map[ops.ID]store.Value // what it needs and was there
 	wants []ops.ID               // what it needs and was pending
 }
@@ -94,15 +92,12 @@ func (e *Executor) End(s *store.Session) {
 		if l.worker != nil {
 			l.worker.End()
 		}
-		for _, s := range l.shaders {
-			s.end()
-		}
 		delete(e.lanes, s)
 		e.gathering = slices.DeleteFunc(e.gathering, func(g *Lane) bool { return g == l })
 	}
 	s.End()
 	if l != nil && l.feed != nil {
-		e.open = slices.DeleteFunc(e.open, func(f *feed) bool { return f == l.feed })
+		e.open = slices.DeleteFunc(e.open, func(f *Feed) bool { return f == l.feed })
 		l.feed.end()
 	}
 	e.retryMemory()
@@ -252,7 +247,7 @@ func (l *Lane) fresh() {
 }
 
 // resume serves a lane that has waited.
-func (e *Executor) resume(l *Lane) {
+func (e *Executor) Resume(l *Lane) {
 	l.waits = 0
 	e.advance(l)
 	e.settle()
@@ -304,4 +299,22 @@ func (e *Executor) settle() {
 		}
 	}
 	e.awaitSilence()
+}
+
+// Abandon answers everything that waits with the loss of the device and
+// forgets the lanes.
+func (e *Executor) Abandon() {
+	lanes := e.lanes
+	e.lanes = make(map[*store.Session]*Lane)
+	e.imports, e.memory = nil, nil
+	for _, l := range lanes {
+		if l.feed != nil {
+			l.feed.throttled = nil
+		}
+		for _, f := range append(slices.Clone(l.forks), l) {
+			f.waits = 0
+			e.advance(f)
+		}
+	}
+	e.lanes = lanes
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -34,17 +36,20 @@ const (
 	unknown             // its plan is being made, which tells
 )
 
+// maxForms bounds the structures of instructions that are kept.
+const maxForms = 1 << 14
+
 // form is a structure of instructions: all that the choice of a turn depends on,
 // but for where the operands are.
 type form struct {
-	used
+	lru.Use
 	id     uint32 // above 0
 	lazy   bool   // instructions may be pending
 	starts bool   // operands that are on the host become literals first
 	index  bool   // operands are indices, which have to be on the host
 	making bool   // the plan is being made, and the rest not known
 	alias  bool   // the result is an operand's memory
-	plan   *planned
+	plan   *kernels.Plan
 }
 
 // turnOf decides when the request at the front of a lane has its turn.
@@ -187,7 +192,7 @@ func (e *Executor) consider(l *Lane, in *wire.Instr) turn {
 	}
 	switch {
 	case f.making:
-		f.plan.waiting = append(f.plan.waiting, l)
+		f.plan.Then(func() { e.Resume(l) })
 		return unknown
 	case !f.lazy, f.index && !indicesKnown(w):
 		return l.unless(pending)
@@ -229,21 +234,22 @@ func (e *Executor) glance(l *Lane, in *wire.Instr, w *work) (pending, ok bool) {
 
 // formOf returns the form of an instruction, which is found out once.
 func (e *Executor) formOf(w *work) *form {
-	e.key = planKey(e.key[:0], w)
+	e.key = kernels.AppendInstr(e.key[:0], w.instr())
 	if f, ok := e.forms[string(e.key)]; ok {
-		f.at = e.clock
+		f.Touch(&e.clock)
 		return f
 	}
-	e.tick()
-	evict(e.forms, e.room.forms, e.clock, nil, nil)
+	e.clock.Tick()
+	lru.Evict(e.forms, e.room.forms, &e.clock, nil, nil)
 	key := string(e.key)
-	f := &form{used: used{e.clock}}
+	f := &form{}
+	f.Touch(&e.clock)
 	if w.in.Check(w.types) == nil {
 		f.starts = w.in.Op == ops.Slice || w.in.Op == ops.PutSlice
 		f.index = w.in.Op.Info().Kind == ops.Index
 		f.alias = w.sameBytes()
 		p, err := e.plan(w)
-		if err == errBeingMade {
+		if err == kernels.ErrBeingMade {
 			return &form{making: true, plan: p}
 		}
 		f.lazy = f.alias || err == nil && p.Status == nil

@@ -37,10 +37,10 @@ func (e *Executor) reserve(l *Lane, n int64) (wait queue.Wait, err error) {
 // alloc takes device memory. When there is none it first has what is pending
 // elsewhere carried out and sessions swept, then drops caches, and only then fails.
 func (e *Executor) alloc(l *Lane, n int) (b *vulkan.Buffer, wait queue.Wait, err error) {
-	stream := e.feed(l).stream
+	stream := e.Feed(l).stream
 	b, err = stream.Alloc(n)
 	if err == nil || !errors.Is(err, vulkan.ErrOutOfMemory) {
-		return b, 0, e.deviceError(err)
+		return b, 0, e.DeviceError(err)
 	}
 	if errors.Is(err, vulkan.ErrBusy) {
 		e.Flush() // what is recorded keeps memory, too
@@ -103,7 +103,7 @@ func (e *Executor) retryMemory() {
 	waiting := e.memory
 	e.memory = nil
 	for _, l := range waiting {
-		e.resume(l)
+		e.Resume(l)
 	}
 }
 
@@ -174,7 +174,7 @@ func hostError(err error) error {
 }
 
 // deviceError gives an error of package vulkan its kind, and notes a loss.
-func (e *Executor) deviceError(err error) error {
+func (e *Executor) DeviceError(err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -5,6 +5,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
@@ -44,8 +45,8 @@ func (e *Executor) place(l *Lane, w *work) (wait queue.Wait, err error) {
 	}
 	p, err := e.plan(w)
 	switch {
-	case err == errBeingMade:
-		p.waiting = append(p.waiting, l)
+	case err == kernels.ErrBeingMade:
+		p.Then(func() { e.Resume(l) })
 		return queue.ForPlan, nil
 	case errors.Is(err, synth.ErrUnsupported):
 		e.Counters.Fallbacks++
@@ -56,7 +57,7 @@ func (e *Executor) place(l *Lane, w *work) (wait queue.Wait, err error) {
 		e.keep(l, w.in.Outs[0], w.args[p.Alias])
 		return 0, nil
 	}
-	if wait, err = e.carryOut(l, w, p); refused(err) {
+	if wait, err = e.carryOut(l, w, p); kernels.Refused(err) {
 		e.Counters.Fallbacks++
 		return e.host(l, w)
 	}

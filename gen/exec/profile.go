@@ -3,6 +3,8 @@ package exec
 import (
 	"encoding/binary"
 
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
@@ -13,7 +15,7 @@ const profileRounds = 4
 
 // measurable is the plan of a part, with the types of its operands and results.
 type measurable struct {
-	*planned
+	*kernels.Plan
 	operands []ops.Type
 	results  []ops.Result
 }
@@ -40,7 +42,7 @@ func (e *Executor) profile(parts []Explained, plans []measurable, done func([]Ex
 // from measures the parts from i on.
 func (p *profiler) from(i int) {
 	for ; i < len(p.plans); i++ {
-		if p.plans[i].planned == nil {
+		if p.plans[i].Plan == nil {
 			continue
 		}
 		if !p.compiled(i) {
@@ -59,15 +61,14 @@ func (p *profiler) from(i int) {
 // compiled reports whether the kernels of a part are there. Where one is being
 // made, the profiler goes on when it is.
 func (p *profiler) compiled(i int) bool {
-	plan := p.plans[i].planned
-	p.e.tick()
+	plan := p.plans[i].Plan
 	for k := range plan.Steps {
-		c := p.e.kernel(plan.Steps[k].Kernel)
-		if !c.done {
-			c.then = append(c.then, func() { p.from(i) })
+		c := p.e.kernels.Kernel(plan.Steps[k].Kernel)
+		if !c.Done() {
+			c.Then(func() { p.from(i) })
 			return false
 		}
-		plan.pipes[k] = c
+		plan.Kernels[k] = c
 	}
 	return true
 }
@@ -76,8 +77,8 @@ func (p *profiler) compiled(i int) bool {
 // want of memory or of a kernel.
 func (p *profiler) measure(i int) bool {
 	e, plan := p.e, p.plans[i]
-	for _, c := range plan.pipes {
-		if c.err != nil {
+	for _, c := range plan.Kernels {
+		if c.Err() != nil {
 			return false
 		}
 	}
@@ -100,7 +101,7 @@ func (p *profiler) measure(i int) bool {
 		return false
 	}
 	for k := range profileRounds {
-		if err := e.timed(plan.planned, refs, vulkan.Arg{Buffer: clock, Offset: 16 * k}); err != nil {
+		if err := e.timed(plan.Plan, refs, vulkan.Arg{Buffer: clock, Offset: 16 * k}); err != nil {
 			return false
 		}
 	}
@@ -150,7 +151,7 @@ func (p *measurable) memory(take func(int) (*vulkan.Buffer, error)) (refs [3][]*
 }
 
 // timed records the steps of a plan between two looks at the clock.
-func (e *Executor) timed(p *planned, refs [3][]*vulkan.Buffer, clock vulkan.Arg) error {
+func (e *Executor) timed(p *kernels.Plan, refs [3][]*vulkan.Buffer, clock vulkan.Arg) error {
 	if err := e.own.stream.Timestamp(clock); err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func (e *Executor) timed(p *planned, refs [3][]*vulkan.Buffer, clock vulkan.Arg)
 		for _, a := range s.Args {
 			args = append(args, vulkan.Arg{Buffer: refs[a.Ref.Kind][a.Ref.Index], Offset: a.Offset, Size: a.Bytes, Access: vulkan.Access(a.Access)})
 		}
-		if err := e.own.stream.Dispatch(p.pipes[i].pipe, args, pushOf(s), s.Grid[0], s.Grid[1], s.Grid[2]); err != nil {
+		if err := e.own.stream.Dispatch(p.Kernels[i].Pipeline(), args, target.Push(s), s.Grid[0], s.Grid[1], s.Grid[2]); err != nil {
 			return err
 		}
 	}
@@ -178,4 +179,10 @@ func fastest(b []byte) float64 {
 		}
 	}
 	return float64(least)
+}
+
+func freeAll(args []vulkan.Arg) {
+	for _, a := range args {
+		a.Buffer.Free()
+	}
 }

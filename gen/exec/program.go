@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -19,23 +20,25 @@ const (
 	maxProgramSteps = 1 << 20
 )
 
+// room bounds what is kept of programs, their instructions, and instruction signatures.
+type room struct{ forms, programs, steps int }
+
 // program is a region that a session runs by its key. Its ids are slots, dense
 // from 1.
-type program struct {
-	used
-	weight  int   // instructions, as it came
-	err     error // it is malformed; every run says so
-	ready   bool  // it has been made
-	body    *block
-	slots   int
-	calls   bool        // it calls back
-	region  *ops.Region // as it came
-	steps   *trajectory // leapfrog steps on the device; nil until they are asked for
-	refused bool        // the driver does not compile their kernel
-	open    bool        // it loops or calls back: nobody knows how long it takes
-	values  []ops.Type
-	waits   map[ops.ID]queue.Counts // of runs, by the first result of the instruction
-	tiers   map[string]*tier        // by which parameters are literals
+type Program struct {
+	lru.Use
+	weight int   // instructions, as it came
+	err    error // it is malformed; every run says so
+	ready  bool  // it has been made
+	body   *block
+	slots  int
+	Calls  bool        // it calls back
+	Region *ops.Region // as it came
+	Above  any         // what a package above keeps of it
+	open   bool        // it loops or calls back: nobody knows how long it takes
+	Values []ops.Type
+	waits  map[ops.ID]queue.Counts // of runs, by the first result of the instruction
+	tiers  map[string]*tier        // by which parameters are literals
 }
 
 // block is a region, ready to run.
@@ -56,7 +59,7 @@ type step struct {
 
 // programs are those that a session has defined.
 type programs struct {
-	byKey  map[string]*program
+	byKey  map[string]*Program
 	weight int // instructions of all
 }
 
@@ -68,21 +71,21 @@ const longDefinition = 100
 // define keeps the definition of a program. A key that is defined stays as it
 // is.
 func (e *Executor) define(l *Lane, in *wire.Instr) (wait queue.Wait) {
-	e.tick()
+	e.clock.Tick()
 	m := &l.programs
 	if p := m.byKey[in.Key]; p != nil {
-		p.at = e.clock
+		p.Touch(&e.clock)
 		return 0
 	}
 	weight := weigh(in.Program)
 	if l.defining == nil {
-		made := &program{}
+		made := &Program{}
 		l.defining = made
 		eval, region, broken := e.evaluator(), in.Program, in.Broken
 		if broken != nil || weight < longDefinition && !loops(region) {
 			*made = *newProgram(region, broken, eval)
 		} else {
-			e.aside(l, workPlan, func(*sched.Worker) error {
+			e.Aside(l, workPlan, func(*sched.Worker) error {
 				*made = *newProgram(region, broken, eval)
 				return nil
 			}, func(err error) {
@@ -90,7 +93,7 @@ func (e *Executor) define(l *Lane, in *wire.Instr) (wait queue.Wait) {
 					made.err = &wire.Fault{Kind: wire.Internal, Err: err}
 				}
 				made.ready = true
-				e.resume(l)
+				e.Resume(l)
 			})
 			return queue.ForPlan
 		}
@@ -102,9 +105,10 @@ func (e *Executor) define(l *Lane, in *wire.Instr) (wait queue.Wait) {
 	}
 	l.defining = nil
 	if m.byKey == nil {
-		m.byKey = make(map[string]*program)
+		m.byKey = make(map[string]*Program)
 	}
-	p.at, p.weight = e.clock, weight
+	p.Touch(&e.clock)
+	p.weight = weight
 	e.roomForProgram(m, p.weight)
 	m.byKey[in.Key] = p
 	m.weight += p.weight
@@ -120,10 +124,10 @@ func loops(r *ops.Region) bool {
 
 // roomForProgram makes room for one more program of so many instructions.
 func (e *Executor) roomForProgram(m *programs, weight int) {
-	gone := func(p *program) { m.weight -= p.weight }
-	evict(m.byKey, e.room.programs, e.clock, nil, gone)
+	gone := func(p *Program) { m.weight -= p.weight }
+	lru.Evict(m.byKey, e.room.programs, &e.clock, nil, gone)
 	for m.weight+weight > e.room.steps && len(m.byKey) > 0 {
-		evict(m.byKey, 0, e.clock, nil, gone)
+		lru.Evict(m.byKey, 0, &e.clock, nil, gone)
 	}
 }
 
@@ -141,7 +145,7 @@ func weigh(r *ops.Region) (n int) {
 	return n
 }
 
-// forgetCode lets go of programs and shaders that the session has no use for. Runs that
+// forgetCode lets go of programs that the session has no use for. Runs that
 // came before have what they need.
 func (l *Lane) forgetCode(keys []string) {
 	home := l.home()
@@ -150,16 +154,12 @@ func (l *Lane) forgetCode(keys []string) {
 			home.programs.weight -= p.weight
 			delete(home.programs.byKey, key)
 		}
-		if s := home.shaders[key]; s != nil {
-			s.end()
-			delete(home.shaders, key)
-		}
 	}
 }
 
 // program finds the program that an instruction or a request names. One that left
 // the order of its session took it along.
-func (e *Executor) program(l *Lane, key string) (*program, error) {
+func (e *Executor) Program(l *Lane, key string) (*Program, error) {
 	p := l.programs.byKey[key]
 	if l.from != nil && len(l.queue) > 0 {
 		p = l.queue[0].prog
@@ -171,22 +171,22 @@ func (e *Executor) program(l *Lane, key string) (*program, error) {
 	case p.err != nil:
 		return nil, p.err
 	}
-	p.at = e.clock
+	p.Touch(&e.clock)
 	return p, nil
 }
 
-func newProgram(r *ops.Region, broken error, eval graph.Eval) *program {
+func newProgram(r *ops.Region, broken error, eval graph.Eval) *Program {
 	if broken != nil {
-		return &program{err: broken}
+		return &Program{err: broken}
 	}
 	types, err := r.CheckProgram()
 	if err != nil {
-		return &program{err: &wire.Fault{Kind: wire.BadArgument, Err: err}}
+		return &Program{err: &wire.Fault{Kind: wire.BadArgument, Err: err}}
 	}
 	r = graph.Sink(graph.Unroll(r, eval))
 	b := builder{slots: make(map[ops.ID]ops.ID)}
 	body := b.block(r, false)
-	return &program{body: body, slots: len(b.slots), open: b.open, calls: b.calls, values: types, region: r}
+	return &Program{body: body, slots: len(b.slots), open: b.open, Calls: b.calls, Values: types, Region: r}
 }
 
 // builder gives the ids of a program their slots.

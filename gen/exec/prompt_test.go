@@ -16,8 +16,8 @@ func promptly(t *testing.T, limit int, test func(r, plain *rig)) {
 			r.Skip("the host computes otherwise than the device")
 		}
 		plain := newRig(r.T, r.dev)
-		plain.exec.target, plain.exec.limit, r.exec.limit = r.exec.target, limit, limit
-		r.exec.cfg.Prompt = true
+		*plain.exec.target, plain.exec.limit, r.exec.limit = *r.exec.target, limit, limit
+		r.exec.kernels.WarmUp = true
 		test(r, plain)
 	})
 }

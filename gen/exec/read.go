@@ -45,7 +45,7 @@ func (e *Executor) read(l *Lane, id ops.ID, offset, count int, done func(Data, e
 		done(Data{Bytes: m.Host[from : from+n], Release: drop}, nil)
 		return
 	}
-	e.fetch(e.feed(l), m, from, n, true, func(data []byte, release func(), err error) {
+	e.fetch(e.Feed(l), m, from, n, true, func(data []byte, release func(), err error) {
 		if err != nil {
 			m.Drop()
 			done(Data{}, err)
@@ -103,20 +103,20 @@ func (e *Executor) computed(l *Lane, done func(error)) {
 		done(nil)
 		return
 	}
-	ticket, err := e.submit(e.feed(l))
+	ticket, err := e.submit(e.Feed(l))
 	if err != nil {
-		done(e.deviceError(err))
+		done(e.DeviceError(err))
 		return
 	}
 	if e.dev.Done(ticket) {
-		done(e.deviceError(e.dev.Lost()))
+		done(e.DeviceError(e.dev.Lost()))
 		return
 	}
 	e.dev.Notify(ticket, func(err error) {
 		if wire.KindOf(err) == wire.Deadline {
 			err = nil
 		}
-		e.cfg.Post(func() { done(e.deviceError(err)) })
+		e.cfg.Post(func() { done(e.DeviceError(err)) })
 	})
 }
 

@@ -10,8 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"nxvk/gen/nuts"
-	"nxvk/gen/wire"
+	"nxvk/gen/exec/kernels"
 	"nxvk/ops"
 	"nxvk/vulkan"
 )
@@ -131,56 +130,12 @@ func TestRefusedUnit(t *testing.T) {
 	}
 }
 
-// The steps of a density whose kernel is refused are the host's, those of {leapfrog, …}
-// and those of chains.
-func TestRefusedDensity(t *testing.T) {
-	r, f, log := refusing(t)
-	r.exec.target.CPU, r.exec.limit = true, -1 // chains of a small density, too
-	l := r.session()
-	r.bell(l, 1, 0, 0)
-	q, p, metric := []float64{1, -0.5}, []float64{0.3, 2}, []float64{1, 0.25}
-	want := normalSteps(q, p, metric, 0.1, 8)
-	for range 2 {
-		got, err := r.leap(l, &wire.Leapfrog{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, N: 1, K: 8, Step: 0.1,
-			Q: q, P: p, Metric: metric})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, x := range floatsOf(got.Q, ops.F64) {
-			if y := floatsOf(want.Q, ops.F64)[i]; math.Abs(x-y) > 1e-14 {
-				t.Fatalf("position %d is %v, want %v", i, x, y)
-			}
-		}
-	}
-	l.programs.byKey["bell"].refused = false // chains meet it themselves
-	left, draws := 2, 0
-	r.exec.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 50,
-		Options: nuts.Options{Warmup: 100, Draws: 100, Seed: 5}}, func(_ int, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}, func(_ int, c Chunk) bool {
-		if draws += len(c.Draws); c.Draws == nil {
-			left--
-			if c.Err != nil {
-				t.Error(c.Err)
-			}
-		}
-		return true
-	})
-	r.until(func() bool { return left == 0 })
-	if draws != 200 {
-		t.Errorf("%d draws, want 200", draws)
-	}
-	r.checkRefusals(f, log)
-}
-
 // Where the host stands in for the device it goes on with the kernel that is refused.
 func TestRefusedPrompt(t *testing.T) {
 	promptly(t, -1, func(p, _ *rig) {
 		f := &refusals{}
 		r := newRig(p.T, device(p.T, vulkan.Options{Fault: f.fault()}))
-		r.exec.target, r.exec.limit, r.exec.cfg.Prompt, r.exec.cfg.OneByOne = p.exec.target, -1, true, true
+		*r.exec.target, r.exec.limit, r.exec.kernels.WarmUp, r.exec.cfg.OneByOne = *p.exec.target, -1, true, true
 		f.all.Store(true)
 		l, v := r.session(), f32(100)
 		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
@@ -197,9 +152,7 @@ func TestRefusedPrompt(t *testing.T) {
 			if !slices.Equal(got, first) {
 				r.Fatalf("round %d: other bits", round)
 			}
-			for _, c := range r.exec.kernels {
-				c.spent = math.MaxInt32 // it is earned
-			}
+			r.exec.kernels.Each(func(k *kernels.Kernel) { k.Charge(math.MaxInt32) }) // it is earned
 			r.free(l, 2)
 			r.built()
 		}

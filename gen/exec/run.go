@@ -14,7 +14,7 @@ import (
 // run is a program under way. It keeps its place, so that a lane that had to
 // wait goes on from there.
 type run struct {
-	prog   *program
+	prog   *Program
 	in     *wire.Instr // whose results the program's values become
 	slots  []store.Value
 	lits   []*ops.Literal // by slot: scalars that never became memory
@@ -134,7 +134,7 @@ func (e *Executor) bounds(l *Lane, r *run) {
 
 // start binds the operands of a run to the parameters of its program.
 func (e *Executor) start(l *Lane, in *wire.Instr) (*run, []ops.Type, error) {
-	p, err := e.program(l, in.Key)
+	p, err := e.Program(l, in.Key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -169,7 +169,7 @@ func detached(lit *ops.Literal) *ops.Literal {
 }
 
 // accepts compares operands and results of a run with those of the program.
-func (p *program) accepts(types []ops.Type, outs []ops.Result) error {
+func (p *Program) accepts(types []ops.Type, outs []ops.Result) error {
 	if len(types) != len(p.body.params) {
 		return fmt.Errorf("the program takes %d operands, got %d", len(p.body.params), len(types))
 	}
@@ -178,12 +178,12 @@ func (p *program) accepts(types []ops.Type, outs []ops.Result) error {
 			return fmt.Errorf("operand %d is %v, the program takes %v", i, t, want)
 		}
 	}
-	if len(outs) != len(p.values) {
-		return fmt.Errorf("the program gives %d values, %d results are named", len(p.values), len(outs))
+	if len(outs) != len(p.Values) {
+		return fmt.Errorf("the program gives %d values, %d results are named", len(p.Values), len(outs))
 	}
 	for i, o := range outs {
-		if !o.Type.Equal(p.values[i]) {
-			return fmt.Errorf("result %d is stated as %v, the program gives %v", i, o.Type, p.values[i])
+		if !o.Type.Equal(p.Values[i]) {
+			return fmt.Errorf("result %d is stated as %v, the program gives %v", i, o.Type, p.Values[i])
 		}
 	}
 	return nil

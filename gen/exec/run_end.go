@@ -41,6 +41,6 @@ func (e *Executor) stop(l *Lane, r *run, err error) {
 	}
 	if r.call != nil {
 		r.call = nil
-		e.resume(l)
+		e.Resume(l)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -19,7 +20,7 @@ type segment struct {
 	named map[ops.ID]int32 // the slots of ids that the session may still name
 	lits  []int32          // the slots of literals
 	key   []byte           // the structure
-	plans []*planned       // of the single instructions
+	plans []*kernels.Plan  // of the single instructions
 	bytes int64            // what values take that have not been freed
 	held  int64            // what values take that the session has freed, but the segment needs
 	total int64            // what all values take that it makes

@@ -189,8 +189,8 @@ func (e *Executor) segmentBody(l *Lane, s *segment, live []byte) (*block, *tier)
 // aheadOf asks for the kernels of single instructions, which are compiled side by side.
 func (e *Executor) aheadOf(s *segment) {
 	for _, p := range s.plans {
-		if p != nil && p.err == nil {
-			e.ahead(p)
+		if p != nil && p.Err == nil {
+			e.kernels.Prefetch(p)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (e *Executor) sighted(v *variant, s *segment, b *block) {
 			literal[i] = 1
 		}
 	}
-	p := &program{body: b, slots: len(s.slots)}
+	p := &Program{body: b, slots: len(s.slots)}
 	if t.seen == 1 || t.mark == "" {
 		v.tier = e.newTier(p, literal)
 		v.tier.seen = t.seen

@@ -44,7 +44,7 @@ func (e *Executor) silent() {
 			continue
 		}
 		l.quiet++
-		if l.quiet >= patience || e.feed(l).inFlight == 0 && !l.rhythm.looping() {
+		if l.quiet >= patience || e.Feed(l).inFlight == 0 && !l.rhythm.looping() {
 			e.compel(l)
 		}
 	}

@@ -33,14 +33,14 @@ func (e *Executor) ask(l *Lane, status *store.Storage, outs []*store.Storage) {
 	now := true
 	// To look for the answer here and now completes a submission, and a lane that
 	// waits for that must not go on in the middle of this instruction.
-	poll := len(e.feed(l).throttled) == 0
-	e.fetch(e.feed(l), status, 0, 4, poll, func(data []byte, release func(), err error) {
+	poll := len(e.Feed(l).throttled) == 0
+	e.fetch(e.Feed(l), status, 0, 4, poll, func(data []byte, release func(), err error) {
 		if v.done, v.err = true, err; err == nil {
 			v.word = binary.LittleEndian.Uint32(data)
 			release()
 		}
 		if !now {
-			e.resume(l)
+			e.Resume(l)
 		}
 	})
 	now = false

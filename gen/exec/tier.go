@@ -42,7 +42,7 @@ const (
 )
 
 // tierOf returns the tier of a run, nil where there are none.
-func (e *Executor) tierOf(p *program, lits []*ops.Literal) *tier {
+func (e *Executor) tierOf(p *Program, lits []*ops.Literal) *tier {
 	if e.dev == nil || e.cfg.OneByOne {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (e *Executor) tierOf(p *program, lits []*ops.Literal) *tier {
 }
 
 // rarest is the key of the tier that has been asked for least.
-func (p *program) rarest() (key string) {
+func (p *Program) rarest() (key string) {
 	least := math.MaxInt
 	for k, t := range p.tiers {
 		if t.seen < least || t.seen == least && k < key {
@@ -83,13 +83,16 @@ func (p *program) rarest() (key string) {
 	return key
 }
 
+// maxTiers bounds the tiers of a program, by which parameters are literals.
+const maxTiers = 16
+
 // fuse cuts a program into units, apart from the goroutine of the Executor.
-func (e *Executor) fuse(p *program, t *tier, literal []byte) {
-	target, eval := e.target, e.evaluator()
+func (e *Executor) fuse(p *Program, t *tier, literal []byte) {
+	target, eval := *e.target, e.evaluator()
 	e.form(t)
 	var c cutter
 	var body *block
-	e.aside(nil, workPlan, func(*sched.Worker) (err error) {
+	e.Aside(nil, workPlan, func(*sched.Worker) (err error) {
 		c = cutter{target: &target, eval: eval, holes: make(map[*ops.Literal]ops.ID), stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}
 		for i, param := range p.body.params {
 			if literal[i] != 0 {
@@ -117,4 +120,4 @@ func (e *Executor) Enough() int { return e.enough }
 
 // Building counts the plans and pipelines that are being made apart from the
 // goroutine of the Executor.
-func (e *Executor) Building() int { return e.building }
+func (e *Executor) Building() int { return e.building + e.kernels.Busy() }

@@ -95,17 +95,17 @@ func (e *Executor) onDevice(l *Lane, m *store.Storage) (wait queue.Wait, err err
 		e.uploadApart(l, m, buf)
 		return queue.ForUpload, nil
 	}
-	f := e.feed(l)
+	f := e.Feed(l)
 	if err := f.stream.Upload(buf, 0, m.Host); err != nil {
 		buf.Free()
-		return 0, e.deviceError(err)
+		return 0, e.DeviceError(err)
 	}
 	e.uploaded(f, m, buf)
 	return 0, nil
 }
 
 // uploaded gives a value its memory on the device.
-func (e *Executor) uploaded(f *feed, m *store.Storage, buf *vulkan.Buffer) {
+func (e *Executor) uploaded(f *Feed, m *store.Storage, buf *vulkan.Buffer) {
 	m.Dev = buf
 	e.note(f)
 	if len(m.Host) > large && m.Pins == 0 {
@@ -120,14 +120,14 @@ func (e *Executor) readBack(l *Lane, m *store.Storage, t ops.Type) (wait queue.W
 	}
 	n := t.Bytes()
 	m.Retain()
-	e.fetch(e.feed(l), m, 0, n, false, func(data []byte, release func(), err error) {
+	e.fetch(e.Feed(l), m, 0, n, false, func(data []byte, release func(), err error) {
 		done := func(err error) {
 			if data != nil {
 				release()
 			}
 			l.failed = err
 			m.Drop()
-			e.resume(l)
+			e.Resume(l)
 		}
 		if err != nil || m.Host != nil {
 			done(err)
@@ -152,7 +152,7 @@ func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 		done(nil)
 		return
 	}
-	e.aside(nil, workCopy, func(by *sched.Worker) error {
+	e.Aside(nil, workCopy, func(by *sched.Worker) error {
 		return sched.Caught(func() error {
 			by.For(len(data), 4*inlineCost, func(_ *sched.Worker, lo, hi int) { copy(to.Host[lo:hi], data[lo:hi]) })
 			return nil
@@ -173,8 +173,8 @@ const PollTime = 40 * time.Microsecond
 // fetch calls done, on the goroutine of the Executor, with bytes of memory
 // that is on the device, after all that the session has had the device do; with poll perhaps before it returns. The bytes are
 // valid until release.
-func (e *Executor) fetch(f *feed, m *store.Storage, off, n int, poll bool, done func(data []byte, release func(), err error)) {
-	fail := func(err error) { e.cfg.Post(func() { done(nil, nil, e.deviceError(err)) }) }
+func (e *Executor) fetch(f *Feed, m *store.Storage, off, n int, poll bool, done func(data []byte, release func(), err error)) {
+	fail := func(err error) { e.cfg.Post(func() { done(nil, nil, e.DeviceError(err)) }) }
 	rb, err := f.stream.Download(m.Dev, off, n)
 	if err != nil {
 		fail(err)
@@ -208,7 +208,7 @@ func (e *Executor) fetch(f *feed, m *store.Storage, off, n int, poll bool, done 
 				rb.Release()
 			case err != nil:
 				rb.Release()
-				done(nil, nil, e.deviceError(err))
+				done(nil, nil, e.DeviceError(err))
 			default:
 				done(rb.Bytes(), rb.Release, nil)
 			}

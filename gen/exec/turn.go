@@ -93,7 +93,7 @@ func (e *Executor) nextTurn() {
 	l := t.line[first]
 	t.line = slices.Delete(t.line, first, first+1)
 	t.clock = l.home().served - l.home().turnCost()
-	e.resume(l)
+	e.Resume(l)
 	if len(t.line) > 0 && !t.posted {
 		t.posted = true
 		e.cfg.Post(e.nextTurn)

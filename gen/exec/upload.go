@@ -39,7 +39,7 @@ func (e *Executor) uploadApart(l *Lane, m *store.Storage, to *vulkan.Buffer) {
 
 // copyApart copies bytes for an upload and then calls then.
 func (e *Executor) copyApart(u *upload, to, from []byte, then func(error)) {
-	e.aside(u.lane, workCopy, func(by *sched.Worker) error {
+	e.Aside(u.lane, workCopy, func(by *sched.Worker) error {
 		return sched.Caught(func() error {
 			by.For(len(from), uploadNow, func(_ *sched.Worker, lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
 			return nil
@@ -65,7 +65,7 @@ func (e *Executor) stage(u *upload) {
 	from = from[:min(stagedPiece, len(from))]
 	piece, err := e.dev.AllocHost(len(from))
 	if err != nil {
-		e.endUpload(u, e.deviceError(err))
+		e.endUpload(u, e.DeviceError(err))
 		return
 	}
 	e.copyApart(u, piece.Bytes(), from, func(err error) {
@@ -74,10 +74,10 @@ func (e *Executor) stage(u *upload) {
 			e.endUpload(u, err)
 			return
 		}
-		f := e.feed(u.lane)
+		f := e.Feed(u.lane)
 		to := vulkan.Arg{Buffer: u.to, Offset: u.at, Access: vulkan.Write}
 		if err := f.stream.Copy(to, vulkan.ReadOnly(piece), len(from)); err != nil {
-			e.endUpload(u, e.deviceError(err))
+			e.endUpload(u, e.DeviceError(err))
 			return
 		}
 		e.note(f)
@@ -91,11 +91,11 @@ func (e *Executor) stage(u *upload) {
 func (e *Executor) endUpload(u *upload, err error) {
 	u.m.Pins--
 	if err == nil && u.m.Dev == nil && !u.lane.Session.Ended {
-		e.uploaded(e.feed(u.lane), u.m, u.to)
+		e.uploaded(e.Feed(u.lane), u.m, u.to)
 	} else {
 		u.to.Free()
 		u.lane.failed = err
 	}
 	u.m.Drop()
-	e.resume(u.lane)
+	e.Resume(u.lane)
 }

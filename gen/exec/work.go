@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -23,6 +24,9 @@ type work struct {
 	typeRoom [3]ops.Type
 	argRoom  [3]*store.Storage
 }
+
+// instr is what the plan of the work depends on.
+func (w *work) instr() kernels.Instr { return kernels.Instr{Instr: w.in, Types: w.types} }
 
 func (w *work) drop() {
 	for _, m := range w.own {

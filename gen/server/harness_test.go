@@ -15,7 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nxvk/gen/etf"
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/target"
 	"nxvk/node/dist"
 	"nxvk/synth"
 	"nxvk/vulkan"
@@ -83,11 +83,11 @@ func onDevice(t *testing.T, o vulkan.Options) func(*DeviceConfig) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var target synth.Target
-	if target, err = exec.Probe(d); err != nil {
+	var known synth.Target
+	if known, err = target.Probe(d); err != nil {
 		t.Fatal(err)
 	}
-	return func(c *DeviceConfig) { c.Vulkan, c.Target, c.HostLimit = d, target, -1 }
+	return func(c *DeviceConfig) { c.Vulkan, c.Target, c.HostLimit = d, known, -1 }
 }
 
 // watch stands for the monitors of other nodes.

@@ -60,7 +60,7 @@ func featureNames(f vulkan.Features) etf.List {
 }
 
 // memory reports what a session and the device hold.
-func (d *Device) memory(s *store.Session) etf.Term {
+func (d *Device) memoryTerm(s *store.Session) etf.Term {
 	st := d.status()
 	return etf.Map{
 		pair("session", etf.Map{

@@ -162,7 +162,7 @@ func TestNotReady(t *testing.T) {
 		{"idle", status{}, ""},
 		{"under way", status{Oldest: time.Now()}, ""},
 		{"lost", status{Lost: lost.Error()}, "nxvk_0: device lost"},
-		{"hung", status{Oldest: time.Now().Add(-time.Minute)}, "carrying out one submission for "},
+		{"hung", status{Oldest: time.Now().Add(-time.Minute)}, "worked on one submission for "},
 	} {
 		r := NewReporter("nxvk_0")
 		x.s.Name = "nxvk_0"
@@ -179,7 +179,7 @@ func TestNotReady(t *testing.T) {
 
 func runningMailbox() *mailbox {
 	b := &mailbox{}
-	b.handle = func(m any) { m.(aside)() }
+	b.handle = func(m any) { m.(uncounted)() }
 	return b
 }
 

@@ -12,48 +12,49 @@ import (
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
 	"nxvk/gen/nuts"
+	"nxvk/gen/sample"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 )
 
-// sample begins a run of chains. Draws go to the process that asked, as fast as
-// its connection and its credit take them.
-func (d *Device) sample(c dist.Call, lane *exec.Lane, pid gen.PID, s *wire.Sample) {
-	d.exec.Sample(lane, s, func(run int, err error) {
+// startSample starts a run of chains. Draws go to the process that asked, as fast as its
+// connection and its credit allow.
+func (d *Device) startSample(c dist.Call, lane *exec.Lane, pid gen.PID, s *wire.Sample) {
+	d.sampler.Sample(lane, s, func(run int, err error) {
 		d.replyResult(c, func() etf.Term { return int64(run) }, err)
-	}, func(run int, k exec.Chunk) bool { return !errors.Is(d.tell(pid, d.chunk(run, k)), dist.ErrBusy) })
+	}, func(run int, k sample.Chunk) bool { return !errors.Is(d.tell(pid, d.chunkTerm(run, k)), dist.ErrBusy) })
 }
 
-// stopSample ends a run of chains, each of which tells so.
+// stopSample ends a run of chains. Each chain sends a last message.
 func (d *Device) stopSample(c dist.Call, lane *exec.Lane, run int) {
 	var err error
-	if !d.exec.Stop(lane, run) {
-		err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the session has no run %d of chains", run)}
+	if !d.sampler.Stop(lane, run) {
+		err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the session has no run of chains with the number %d", run)}
 	}
 	d.replyOK(c, err)
 }
 
-// more takes {nxvk_more, Run, Count}. It reports false where the message is
-// something else. A run that is over needs no more.
-func (d *Device) more(sender gen.PID, t etf.Tuple) bool {
+// takeCredit handles {nxvk_more, Run, Count}. It reports false for any other message. Credit
+// for a run that has ended is ignored.
+func (d *Device) takeCredit(sender gen.PID, t etf.Tuple) bool {
 	if len(t) == 0 || t[0] != etf.Atom("nxvk_more") {
 		return false
 	}
 	run, count, err := wire.DecodeMore(t)
 	if err != nil {
-		d.orphan(sender, err)
+		d.reportError(sender, err)
 		return true
 	}
 	if s, ok := d.sessions[sender]; ok {
-		d.exec.More(d.exec.Lane(s), run, count)
+		d.sampler.More(d.exec.Lane(s), run, count)
 	}
 	return true
 }
 
-// chunk is {nxvk_draws, Server, Run, Chain, Phase, Count, Positions, Statistics},
+// chunkTerm is {nxvk_draws, Server, Run, Chain, Phase, Count, Positions, Statistics},
 // or {nxvk_chain, Server, Run, Chain, Result} at the end of a chain, or
 // {nxvk_progress, Server, Run, Chains} in between.
-func (d *Device) chunk(run int, k exec.Chunk) etf.Term {
+func (d *Device) chunkTerm(run int, k sample.Chunk) etf.Term {
 	server := etf.Atom(d.cfg.Name)
 	if k.Report != nil {
 		return etf.Tuple{etf.Atom("nxvk_progress"), server, int64(run), progress(k.Report)}
@@ -77,7 +78,7 @@ func (d *Device) chunk(run int, k exec.Chunk) etf.Term {
 	return etf.Tuple{etf.Atom("nxvk_draws"), server, int64(run), int64(k.Chain), phase, int64(len(k.Draws)), q, stats}
 }
 
-func chainEnd(k exec.Chunk) etf.Term {
+func chainEnd(k sample.Chunk) etf.Term {
 	err := k.Err
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -106,7 +107,7 @@ func chainEnd(k exec.Chunk) etf.Term {
 	})
 }
 
-// summariesTerm is ten numbers a parameter, in the order of gen/README.md.
+// summariesTerm has ten numbers for each parameter, in the order of gen/README.md.
 func summariesTerm(list []nuts.Summary) etf.Term {
 	var b []byte
 	for _, s := range list {
@@ -117,8 +118,8 @@ func summariesTerm(list []nuts.Summary) etf.Term {
 	return b
 }
 
-// progress is six numbers a chain, in the order of gen/README.md.
-func progress(chains []exec.Progress) (b []byte) {
+// progress has six numbers for each chain, in the order of gen/README.md.
+func progress(chains []sample.Progress) (b []byte) {
 	for _, p := range chains {
 		for _, n := range [5]int{p.Warmup.Done, p.Draws.Done, p.Warmup.Divergent, p.Draws.Divergent, p.Steps} {
 			b = appendFloat(b, float64(n))
@@ -128,8 +129,7 @@ func progress(chains []exec.Progress) (b []byte) {
 	return b
 }
 
-// statistics are the numbers that come with each draw, in the order of
-// gen/README.md.
+// statistics are the seven numbers of a draw, in the order of gen/README.md.
 func statistics(d *nuts.Draw) [7]float64 {
 	divergent := 0.0
 	if d.Divergent {

@@ -138,7 +138,7 @@ func TestMalformedInstr(t *testing.T) {
 		{"operands", tuple{atom("exp"), f32out, int64(1), none}, BadRequest, "operands are a list", 1},
 		{"operand", tuple{atom("exp"), f32out, list{atom("x")}, none}, BadRequest, "operand 0: an id is an integer", 1},
 		{"operand id", tuple{atom("exp"), f32out, list{int64(-1)}, none}, BadRequest, "1 to 2^60", 1},
-		{"operand tuple", tuple{atom("add"), f32out, list{int64(1), tuple{atom("f32")}}, none}, BadRequest, "operand 1: is an id, {Type, Data}", 1},
+		{"operand tuple", tuple{atom("add"), f32out, list{int64(1), tuple{atom("f32")}}, none}, BadRequest, "operand 1: must be an id, {Type, Data}", 1},
 		{"literal type", tuple{atom("exp"), f32out, list{tuple{atom("float"), scalar}}, none}, BadArgument, `unknown type "float"`, 1},
 		{"literal data", tuple{atom("exp"), f32out, list{tuple{atom("f32"), 1.0}}, none}, BadRequest, "data is a binary", 1},
 		{"literal size", tuple{atom("exp"), f32out, list{tuple{atom("f64"), scalar}}, none}, BadArgument, "f64 takes 8 bytes of data, got 4", 1},

@@ -144,7 +144,7 @@ func decodeThen(tuple etf.Tuple) (Request, error) {
 	return r, err
 }
 
-// isRequest reports whether t is a tuple that begins with that name.
+// isRequest reports whether t is a tuple whose first element is name.
 func isRequest(t etf.Term, name etf.Atom) bool {
 	tuple, ok := t.(etf.Tuple)
 	return ok && len(tuple) > 0 && tuple[0] == name
@@ -164,7 +164,7 @@ func decodeDownload(tuple etf.Tuple) (r Request, err error) {
 	return r, nil
 }
 
-// eachOption hands the options of a request that has a map of them on to set.
+// eachOption calls set for each option of the map of a request.
 func eachOption(request string, t etf.Term, set func(name string, v etf.Term) error) error {
 	m, ok := t.(etf.Map)
 	if !ok {
@@ -183,7 +183,7 @@ func eachOption(request string, t etf.Term, set func(name string, v etf.Term) er
 func realType(v etf.Term) (ops.DType, error) {
 	d, err := dtypeOf(v)
 	if err == nil && d != ops.F64 && d != ops.F32 {
-		err = bad("is f64 or f32")
+		err = bad("must be f64 or f32")
 	}
 	return d, err
 }

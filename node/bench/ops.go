@@ -16,9 +16,9 @@ import (
 
 // OpsConfig says what Ops measures and how it prints that.
 type OpsConfig struct {
-	Device   string // by index, name or UUID; the best one where empty, host for the host
+	Device   string // by index, name or UUID; empty is the best one, host the host
 	Elements int    // elements of the large arrays
-	Only     string // in the names of the rows that are measured
+	Only     string // measures only rows whose names contain this
 	// DisablePasses names compiler passes and fusion rules, as synth.ParseRules reads them.
 	DisablePasses string
 	Format        Format
@@ -27,13 +27,13 @@ type OpsConfig struct {
 // row is one line of the table.
 type row struct {
 	name   string
-	run    func(h *harness) error // one round, recorded and not read
+	run    func(h *harness) error // one round, which reads nothing
 	rounds int                    // rounds in one measurement
 	bytes  float64                // memory traffic of a round
 	flops  float64                // floating-point operations of a round
 }
 
-// Ops measures operations on a device and prints a table.
+// Ops measures operations and programs on a device.
 func Ops(ctx context.Context, cfg OpsConfig) error {
 	off, err := synth.ParseRules(cfg.DisablePasses)
 	if err != nil {
@@ -125,8 +125,7 @@ func (h *harness) measure(r row) (times []time.Duration, err error) {
 	return times, nil
 }
 
-// warm raises the clock of a device that has been idle: small work alone does
-// not.
+// warm raises the clock of an idle device, for which small work does not suffice.
 func (h *harness) warm(r row) error {
 	heavy := ops.Type{DType: ops.F32, Shape: ops.Shape{1 << 24}}
 	if h.cpu() {
@@ -141,7 +140,7 @@ func (h *harness) warm(r row) error {
 	return h.rounds(r, r.rounds)
 }
 
-// rounds runs a row some times and waits until the device is done.
+// rounds runs a row n times and waits for the device.
 func (h *harness) rounds(r row, n int) error {
 	for range n {
 		if err := r.run(h); err != nil {
@@ -151,7 +150,7 @@ func (h *harness) rounds(r row, n int) error {
 	return h.Sync()
 }
 
-// rows are what is measured, by the size of the large arrays.
+// rows returns the rows of the table; n is the size of the large arrays.
 func rows(n int, cpu bool) []row {
 	side := 1
 	for side*side*4 <= n {
@@ -195,7 +194,7 @@ func rows(n int, cpu bool) []row {
 		row{"one add of 1,024 and its read", addAndRead(f32(1024)), 100, 0, 0})
 }
 
-// kindOf prints what sort of device there is.
+// kindOf describes a device.
 func kindOf(d *vulkan.Device) string {
 	if d == nil {
 		return "host"

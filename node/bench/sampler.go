@@ -9,13 +9,13 @@ import (
 	"os"
 	"time"
 
-	"nxvk/gen/exec"
 	"nxvk/gen/nuts"
+	"nxvk/gen/sample"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
 
-// sampled is a density that Sampler draws from.
+// sampled is a density for Sampler.
 type sampled struct {
 	name    string
 	program *ops.Region
@@ -33,12 +33,12 @@ var densities = []sampled{
 	}},
 }
 
-// numbers is a matrix of so many rows on the device.
+// numbers uploads a matrix.
 func (h *harness) numbers(rows int, xs ...float64) ops.Operand {
 	return ops.Operand{ID: h.Upload(f64(rows, len(xs)/rows), bytesOf(xs))}
 }
 
-// returns are observations of three regimes, in turn, from two Weyl sequences.
+// returns are observations of three regimes in turn, from two Weyl sequences.
 func returns() (xs []float64) {
 	regime := [][2]float64{{-2, 0.7}, {0, 0.4}, {1.5, 0.9}}
 	for i := 1; i <= observations; i++ {
@@ -50,23 +50,23 @@ func returns() (xs []float64) {
 	return xs
 }
 
-// sampledDraws is how many draws of a chain Sampler counts, after as many of warm-up; on
-// processors fewer.
+// sampledDraws is the number of draws of a chain, after as many of warm-up; on processors there
+// are fewer.
 const (
 	sampledDraws    = 1000
 	sampledDrawsCPU = 200
 )
 
-// sampleCounts is what a run of chains took.
+// sampleCounts has the time and the counts of a run of chains.
 type sampleCounts struct {
 	time                     time.Duration
 	draws, steps, divergent  int // steps: of trajectories
 	leaps, dispatches, deeps int // leaps: steps that the device took; deeps: sum of depths
 }
 
-// Sampler measures calls for leapfrog steps and runs of chains on a device, and prints
-// what a draw takes: dispatches, steps of its trajectory, and steps that the device took
-// ahead in vain. The host takes no step ahead.
+// Sampler measures calls for leapfrog steps, and runs of chains. For a draw it prints the time,
+// the dispatches, the steps of the trajectory, and the steps that the device took ahead and the
+// trajectory did not use. The host takes no steps ahead.
 func Sampler(ctx context.Context, device string, f Format) error {
 	h, err := newHarness(device, 0)
 	if err != nil {
@@ -135,7 +135,7 @@ func (h *harness) density(m sampled) wire.Density {
 	return wire.Density{Program: m.name, Data: m.data(h), Type: ops.F64, Dim: m.dim}
 }
 
-// chains runs chains and counts.
+// chains measures a run of chains.
 func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 	draws := sampledDraws
 	if h.cpu() {
@@ -144,10 +144,10 @@ func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 	s := &wire.Sample{Density: h.density(m), Chains: n, Chunk: 100, Warmup: true,
 		Options: nuts.Options{Warmup: draws, Draws: draws, Seed: 1}}
 	if h.Device == nil {
-		return c, errors.New("the host dispatches nothing; name a device")
+		return c, errors.New("the sampler on the host dispatches nothing: name a device with --device")
 	}
 	before, start := h.Exec.Counters, time.Now()
-	err = h.Sample(s, func(k exec.Chunk) {
+	err = h.Sample(s, func(k sample.Chunk) {
 		for _, d := range k.Draws {
 			c.draws++
 			c.steps += d.Steps

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/node/archive"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
-// startLives is how many processes Starts starts, one after the other, and startRuns how
-// often each runs a program.
+// startLives is the number of processes that Starts starts one after another, and startRuns the
+// number of runs in each.
 const (
 	startLives = 4
 	startRuns  = 40
@@ -33,9 +33,9 @@ var starting = []struct {
 	{"2,000 instructions", func() *ops.Region { return stack(2000) }},
 }
 
-// Starts measures how long programs take to give their first result when a node starts
-// for the first time, and when it starts again with what earlier lives and the driver
-// have kept on disk. args are those that have this program call StartsRound.
+// Starts measures the first results of programs at the first start of a node, and at later ones
+// with the kernels that the node and the driver cached on disk. args make this program call
+// StartsRound.
 func Starts(ctx context.Context, args []string, f Format) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -72,9 +72,9 @@ func StartsRound(device string, f Format) error {
 	if err != nil {
 		return err
 	}
-	h, err := openHarness(device, vulkan.Options{CacheDir: dir}, func(d *vulkan.Device, t synth.Target, limit int) *drive.Driver {
+	h, err := openHarness(device, vulkan.Options{CacheDir: dir}, func(d *vulkan.Device, t synth.Target, limit int) *exectest.Driver {
 		t.Archive = kept
-		return drive.NewPrompt(d, t, limit)
+		return exectest.NewPrompt(d, t, limit)
 	})
 	if err != nil {
 		return err
@@ -85,10 +85,10 @@ func StartsRound(device string, f Format) error {
 			return h.starts(s.name, s.make(), f)
 		}
 	}
-	return fmt.Errorf("no program is called %q", os.Getenv("NXVK_BENCH_PROGRAM"))
+	return fmt.Errorf("no program has the name %q of NXVK_BENCH_PROGRAM, which bench starts sets", os.Getenv("NXVK_BENCH_PROGRAM"))
 }
 
-// starts runs a program as a node does that has just started.
+// starts runs a program as a node does after its start.
 func (h *harness) starts(name string, p *ops.Region, f Format) error {
 	outs, operands, err := h.smallOperands(p)
 	if err != nil {

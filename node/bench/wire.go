@@ -20,8 +20,8 @@ import (
 //go:embed wire.erl
 var wireSource []byte
 
-// cluster is the processes of a measurement of the wire: this program as a
-// node, a BEAM to compare it with, and a BEAM that talks to both.
+// cluster is the processes of a measurement: this program as a node, a BEAM to compare it with,
+// and a BEAM that talks to both.
 type cluster struct {
 	ctx    context.Context
 	module string // of the BEAMs
@@ -166,7 +166,7 @@ func (p *process) await(text string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s ended before it was ready", p.cmd.Path)
+	return fmt.Errorf("%s ended before it was ready; its output is above", p.cmd.Path)
 }
 
 func (p *process) stop() {

@@ -39,11 +39,11 @@ func (n *Node) ConnectTo(name gen.Atom, address string) error {
 		return ErrClosed
 	}
 	defer n.gate.Leave()
-	done, err := n.attempt(name)
+	done, err := n.beginAttempt(name)
 	if done || err != nil {
 		return err
 	}
-	defer n.attempted(name)
+	defer n.endAttempt(name)
 	dialer := net.Dialer{Timeout: handshakeTime}
 	raw, err := dialer.DialContext(n.stopped, "tcp", address)
 	if err != nil {
@@ -66,7 +66,7 @@ func (n *Node) ConnectTo(name gen.Atom, address string) error {
 	})
 	if err != nil {
 		raw.Close()
-		if n.arrives(name, err) {
+		if n.awaitPeer(name, err) {
 			return nil
 		}
 		return fmt.Errorf("connect to %s: %w", name, err)
@@ -74,8 +74,8 @@ func (n *Node) ConnectTo(name gen.Atom, address string) error {
 	return nil
 }
 
-// attempt marks that we dial a peer. done says that there is no need.
-func (n *Node) attempt(name gen.Atom) (done bool, err error) {
+// beginAttempt marks that we dial a peer. done says that there is a connection already.
+func (n *Node) beginAttempt(name gen.Atom) (done bool, err error) {
 	if name == n.options.Name {
 		return false, fmt.Errorf("%w: connect to itself", gen.ErrNotAllowed)
 	}
@@ -95,7 +95,7 @@ func (n *Node) attempt(name gen.Atom) (done bool, err error) {
 	return false, nil
 }
 
-func (n *Node) attempted(name gen.Atom) {
+func (n *Node) endAttempt(name gen.Atom) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.peers[name]
@@ -105,9 +105,8 @@ func (n *Node) attempted(name gen.Atom) {
 	}
 }
 
-// arrives waits for the connection that the peer makes where its attempt goes
-// before ours.
-func (n *Node) arrives(name gen.Atom, err error) bool {
+// awaitPeer waits for the connection that the peer makes where its attempt goes first.
+func (n *Node) awaitPeer(name gen.Atom, err error) bool {
 	if !errors.Is(err, handshake.ErrSimultaneous) && !errors.Is(err, net.ErrClosed) {
 		return false
 	}

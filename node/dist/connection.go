@@ -55,9 +55,9 @@ type Connection struct {
 	freed sync.Once     // closes gone
 }
 
-// lingerTime is for how long a connection that we end goes on writing what was
-// sent before, and waits for the peer to have seen it. It is Node.linger, which
-// tests change.
+// lingerTime is how long a connection that we end goes on writing messages that were
+// sent before, and waits until the peer has seen them. Node.linger has it; tests change
+// that.
 const lingerTime = 2 * time.Second
 
 func newConnection(n *Node, core gen.Core, peer handshake.Identity, sock net.Conn) *Connection {
@@ -148,8 +148,8 @@ func (c *Connection) serve() error {
 	return c.cause
 }
 
-// keepAlive sends a tick every quarter of the net tick time, unless something
-// waits to be sent anyway, and closes when nothing came for all of it. It
+// keepAlive sends a tick every quarter of the net tick time, unless something waits to be
+// sent anyway. It closes the connection when nothing came for the whole net tick time. It
 // depends on no other goroutine, so it goes on whatever they are busy with.
 func (c *Connection) keepAlive(stop chan struct{}) {
 	period := c.node.options.NetTickTime / 4
@@ -177,15 +177,14 @@ func (c *Connection) keepAlive(stop chan struct{}) {
 
 // close ends the connection; the reader and the writer notice.
 func (c *Connection) close(cause error) {
-	c.because(cause)
+	c.setCause(cause)
 	c.once.Do(func() {
 		c.writer.Close()
 		c.sock.Close()
 	})
 }
 
-// cutOff ends the connection with a peer that does not read. It cannot be told: what
-// it would have to read first is what it does not read.
+// cutOff ends the connection with a peer that does not read, and so cannot be told.
 func (c *Connection) cutOff(err error) {
 	c.slow.Do(func() {
 		c.node.counters.Slow.Add(1)
@@ -194,16 +193,17 @@ func (c *Connection) cutOff(err error) {
 	c.close(err)
 }
 
-// finish ends the connection once what was sent has gone out: the writer says
-// so to the peer when that is done, and the reader sees the peer's end of the
-// connection. To close the socket before might take back what is on its way.
+// finish ends the connection once all messages that were sent have gone out. The writer
+// tells the peer then that nothing more comes, and the reader sees that the peer has
+// closed its side. To close the socket before that might lose bytes on their way.
 func (c *Connection) finish(cause error) {
-	c.because(cause)
+	c.setCause(cause)
 	c.sock.SetDeadline(time.Now().Add(c.node.linger))
 	c.writer.Finish()
 }
 
-func (c *Connection) because(cause error) {
+// setCause keeps the first cause of the end.
+func (c *Connection) setCause(cause error) {
 	c.why.Do(func() { c.cause = cause })
 }
 

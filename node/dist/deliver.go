@@ -15,7 +15,7 @@ import (
 // netKernel is the name under which every node answers pings.
 const netKernel = "net_kernel"
 
-// addressee is what becomes of a message by its control message.
+// addressee is who gets a message, by its control message.
 type addressee struct {
 	kind   addressKind
 	sender gen.PID
@@ -95,8 +95,8 @@ func (c *Connection) hasPID(to gen.PID) bool {
 	return err == nil
 }
 
-// hasName says whether a process of ours has a name. Ergo has no question for that;
-// to unlink what never was linked changes nothing, and finds it out.
+// hasName says whether a process of ours has a name. Ergo has no call that tells. To
+// unlink a process that was never linked changes nothing, and fails where there is none.
 func (c *Connection) hasName(name etf.Atom) bool {
 	nobody := gen.PID{Node: c.name, ID: 1<<64 - 2}
 	to := gen.ProcessID{Name: gen.Atom(name), Node: c.core.Name()}
@@ -137,8 +137,8 @@ func (c *Connection) deliver(m packet.Message) (taken bool, err error) {
 }
 
 // refuse acts on a message that there is no room for. The process that it is for gets
-// Refused in its place: it answers a call, in the words of its protocol. Only a message
-// of which nobody can be told, a signal or a call from nobody knows whom, is an error.
+// Refused in its place, so that it can answer a call in the words of its protocol. It is
+// an error where nobody can be told: of a signal, and of a call whose caller is unknown.
 func (c *Connection) refuse(_ etf.Tuple, f packet.Front, cause error) error {
 	to := c.to
 	from, tag, readable := callerOf(f)
@@ -237,8 +237,8 @@ func (c *Connection) toMailbox(to addressee, message any) (taken bool) {
 	return true
 }
 
-// forged counts and says whether a call is in the name of a process that is not the
-// peer's. Its answer would go to another node, which asked for none.
+// forged reports and counts a call in the name of a process that is not of the peer's
+// node. Its answer would go to another node, which has not asked.
 func (c *Connection) forged(call Call) bool {
 	if call.From.Node == c.name {
 		return false

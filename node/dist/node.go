@@ -107,8 +107,8 @@ type Node struct {
 	adopting map[string]*adoption
 }
 
-// peer is what is known of one other node: at most one connection, and
-// perhaps an attempt to make one.
+// peer is one other node: at most one connection with it, and perhaps an attempt of ours
+// to make one.
 type peer struct {
 	connection *Connection
 	dialling   net.Conn // our attempt's socket
@@ -164,7 +164,7 @@ func Start(options Options) (*Node, error) {
 	return n, nil
 }
 
-// open has peers connect to the node that has started.
+// open lets peers connect to the node that has started.
 func (n *Node) open() error {
 	if err := adapt.OrderCron(n.stopped, n.Node, n.running.Go); err != nil {
 		return fmt.Errorf("%w: %w", ErrClosed, err)
@@ -227,15 +227,15 @@ func (n *Node) register() {
 		Node:    epmd.Node{Name: short, Port: uint16(n.Addr().(*net.TCPAddr).Port)},
 		Report: func(err error) {
 			n.warn("%v", err)
-			n.outcome(err)
+			n.setOutcome(err)
 		},
-		Registered: func(uint32) { n.outcome(nil) },
+		Registered: func(uint32) { n.setOutcome(nil) },
 	}
 	k.Run(n.stopped)
 }
 
-// outcome is that of an attempt to register; the first one counts.
-func (n *Node) outcome(err error) {
+// setOutcome keeps the outcome of the first attempt to register.
+func (n *Node) setOutcome(err error) {
 	select {
 	case n.registered <- err:
 	default:
@@ -319,7 +319,7 @@ func (n *Node) Close() {
 	n.running.Wait()
 }
 
-// shut ends all ways to a new connection. Handshakes under way are broken off.
+// shut keeps new connections from being made, and breaks off handshakes under way.
 func (n *Node) shut() {
 	n.cancel()
 	if n.listener != nil {
@@ -328,7 +328,7 @@ func (n *Node) shut() {
 	n.gate.Shut()
 }
 
-// connections are those that are not forgotten yet.
+// connections returns the connections that are not forgotten.
 func (n *Node) connections() []*Connection {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// An archived kernel is eight words, as many specialisation constants as the last of
-// them says, and its code.
+// ArchiveHead is the number of words before the specialisation constants and the code
+// of an archived kernel; the last of them is the number of these constants.
 const ArchiveHead = 8
 
 // FromArchive is the kernel of that key as an earlier life compiled it, or nil. It

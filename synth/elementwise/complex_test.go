@@ -78,10 +78,12 @@ func TestComplexAndReal(t *testing.T) {
 			check(ops.Imag, d.Real(), func(z complex128) complex128 { return complex(imag(z), 0) })
 			check(ops.Conjugate, d, cmplx.Conj)
 			check(ops.Negate, d, func(z complex128) complex128 { return -z })
+			//lint:ignore SA4000 NaN differs from itself
 			check(ops.IsNaN, ops.U8, truth(func(z complex128) bool { return z != z }))
 			check(ops.IsInfinity, ops.U8, truth(cmplx.IsInf))
 			check(ops.LogicalNot, ops.U8, truth(func(z complex128) bool { return z == 0 }))
 			check(ops.AsType, ops.S16, func(z complex128) complex128 {
+				//lint:ignore SA4000 NaN differs from itself
 				if z != z {
 					return 0
 				}

@@ -29,8 +29,8 @@ type Epilogue struct {
 	taken bool // by the kernels of the product
 }
 
-// The operands of the product come first among those of a plan with an epilogue,
-// whose own follow.
+// Contracted is the number of operands of the product. They come first among those of
+// a plan with an epilogue, whose own follow.
 const Contracted = 2
 
 // lowerContraction plans a unit that is a product and operations on its elements.

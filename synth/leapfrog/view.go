@@ -99,8 +99,9 @@ func (w *leapfrogWriter) padded(in *ops.Instr, idx []kernel.Value) kernel.Value 
 		low, every := in.Attrs[0][3*d], in.Attrs[0][3*d+2]+1
 		at := w.Add(idx[d], w.Const(scalar.U32, uint64(uint32(-low))))
 		here := w.IsLess(at, w.Index((n-1)*every+1))
-		place, rest := at, w.Index(0)
+		place := at
 		if every > 1 {
+			var rest kernel.Value
 			place, rest = w.DivMod(at, w.Index(every))
 			here = w.And2(here, w.IsEqual(rest, w.Index(0)))
 		}
@@ -170,7 +171,7 @@ func (w *leapfrogWriter) constant(in *ops.Instr, _ []kernel.Value) kernel.Value 
 }
 
 func (w *leapfrogWriter) iota(in *ops.Instr, idx []kernel.Value) kernel.Value {
-	at := w.Index(0)
+	var at kernel.Value
 	if axis := in.Attrs[0][0]; axis >= 0 {
 		at = idx[axis]
 	} else {

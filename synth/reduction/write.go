@@ -74,7 +74,7 @@ func (w *Writer) Fail(err error) {
 func (w *Writer) parts() {
 	u := w.Add(w.Mul(w.Group(), w.Index(w.Local)), w.Invocation())
 	w.If(w.Compare(scalar.Lt, u, w.Units), func() []kernel.Value {
-		part, o := w.Index(0), u
+		var part, o kernel.Value
 		if w.Job.Group > 1 { // neighbours are neighbouring outputs
 			outputs := w.Div(w.Units, w.split)
 			part, o = w.DivMod(u, outputs)

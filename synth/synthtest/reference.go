@@ -66,7 +66,7 @@ func AsFloats(x Tensor) []float64 {
 	return f
 }
 
-// Shapes of pairs of operands: contiguous with and without a tail, scalars,
+// Pairs are the shapes of pairs of operands: contiguous with and without a tail, scalars,
 // rows, columns, strides that four does not divide, many dimensions.
 var Pairs = [][2]ops.Shape{
 	{{}, {}}, {{1}, {1}}, {{3}, {3}}, {{4}, {4}}, {{257}, {257}}, {{1024}, {}}, {{}, {7}},

@@ -18,7 +18,6 @@ type Sketch struct {
 	fusion.Graph
 	T     testing.TB
 	Types map[ops.ID]ops.Type
-	lits  []*ops.Literal
 }
 
 func NewSketch(t testing.TB) *Sketch { return &Sketch{T: t, Types: map[ops.ID]ops.Type{}} }

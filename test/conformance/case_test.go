@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -55,7 +55,7 @@ func chosen(c *instr) bool {
 }
 
 // run computes the instruction on a driver.
-func (c *instr) run(d *drive.Driver) ([]byte, error) {
+func (c *instr) run(d *exectest.Driver) ([]byte, error) {
 	return once(d, c.op, c.out, c.attrs, c.types, c.data)
 }
 
@@ -99,7 +99,7 @@ func (n *tally) allOnDevice(t *testing.T) {
 
 // near computes a case on the device and on the host and compares. Any NaN is
 // as good as another.
-func (n *tally) near(t *testing.T, d, host *drive.Driver, c *instr, tol tolerance) {
+func (n *tally) near(t *testing.T, d, host *exectest.Driver, c *instr, tol tolerance) {
 	t.Helper()
 	if got, want, ok := n.both(t, d, host, c); ok {
 		if err := compare(got, want, c.out, tol); err != nil {
@@ -110,7 +110,7 @@ func (n *tally) near(t *testing.T, d, host *drive.Driver, c *instr, tol toleranc
 
 // same computes a case on the device and on the host, which must give the same
 // bits.
-func (n *tally) same(t *testing.T, d, host *drive.Driver, c *instr) {
+func (n *tally) same(t *testing.T, d, host *exectest.Driver, c *instr) {
 	t.Helper()
 	got, want, ok := n.both(t, d, host, c)
 	if !ok {
@@ -127,7 +127,7 @@ func (n *tally) same(t *testing.T, d, host *drive.Driver, c *instr) {
 
 // both computes a case on the device, twice, and on the host. It reports false
 // where there is nothing to compare.
-func (n *tally) both(t *testing.T, d, host *drive.Driver, c *instr) (got, want []byte, ok bool) {
+func (n *tally) both(t *testing.T, d, host *exectest.Driver, c *instr) (got, want []byte, ok bool) {
 	t.Helper()
 	if !chosen(c) {
 		return nil, nil, false

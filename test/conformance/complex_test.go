@@ -6,7 +6,7 @@ import (
 	"math/cmplx"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -74,7 +74,7 @@ func complexError(op ops.Op) float64 {
 // Operations on complex numbers, with every code that the table has, on tensors
 // of one shape and on ones that are stretched.
 func TestComplex(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for op := range ops.Count {
 			f := op.Info()
@@ -114,7 +114,7 @@ func TestComplexBeyond(t *testing.T) {
 			v = append(v, real(z), imag(z))
 		}
 	}
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, op := range []ops.Op{ops.Tan, ops.Tanh, ops.Asin, ops.Acos, ops.Atan, ops.Asinh, ops.Acosh, ops.Atanh, ops.Rsqrt} {
 			for _, dt := range complexTypes {
@@ -140,7 +140,7 @@ func complexResult(f *ops.Info, d ops.DType) ops.DType {
 }
 
 // complex compares an instruction whose result may be complex.
-func (n *tally) complex(t *testing.T, d, host *drive.Driver, c *instr) {
+func (n *tally) complex(t *testing.T, d, host *exectest.Driver, c *instr) {
 	t.Helper()
 	got, want, ok := n.both(t, d, host, c)
 	if !ok {
@@ -159,7 +159,7 @@ func (n *tally) complex(t *testing.T, d, host *drive.Driver, c *instr) {
 
 // Between complex and real types, and of both in one operation.
 func TestComplexConvert(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, from := range ops.DTypes() {
 			for _, to := range ops.DTypes() {
@@ -186,7 +186,7 @@ func TestComplexConvert(t *testing.T) {
 }
 
 // complexSame compares part by part.
-func (n *tally) complexSame(t *testing.T, d, host *drive.Driver, c *instr, tol tolerance) {
+func (n *tally) complexSame(t *testing.T, d, host *exectest.Driver, c *instr, tol tolerance) {
 	t.Helper()
 	if got, want, ok := n.both(t, d, host, c); ok {
 		if err := compare(got, want, flatten(c.out), tol); err != nil {
@@ -197,7 +197,7 @@ func (n *tally) complexSame(t *testing.T, d, host *drive.Driver, c *instr, tol t
 
 // Convolutions of every form, of whole numbers.
 func TestComplexConv(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for i := range convolutions {
 			for _, types := range [][3]ops.DType{{ops.C64, ops.C64, ops.C64}, {ops.C64, ops.F32, ops.C64}, {ops.C128, ops.C128, ops.C128}} {
@@ -222,7 +222,7 @@ func TestComplexConv(t *testing.T) {
 
 // Movement, indexing and reductions of whole numbers, which nothing rounds.
 func TestComplexExact(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, dt := range complexTypes {
 			typ := func(dims ...int) ops.Type { return ops.Type{DType: dt, Shape: dims} }
@@ -259,7 +259,7 @@ func TestComplexExact(t *testing.T) {
 // Slices written over and added to tensors, some of them twice, where the updates or
 // the tensor may be real.
 func TestComplexIndexed(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, types := range [][3]ops.DType{{ops.C64, ops.C64, ops.C64}, {ops.C128, ops.C128, ops.C128},
 			{ops.C64, ops.F32, ops.C64}, {ops.S32, ops.C64, ops.C64}, {ops.C64, ops.F64, ops.C128}, {ops.C128, ops.BF16, ops.C128}} {
@@ -277,7 +277,7 @@ func TestComplexIndexed(t *testing.T) {
 
 // Contractions of whole numbers, of every form.
 func TestComplexDot(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for i := range dots {
 			for _, types := range [][3]ops.DType{{ops.C64, ops.C64, ops.C64}, {ops.C128, ops.C128, ops.C128},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 )
 
@@ -92,7 +92,7 @@ var filterings = [][3]ops.DType{
 
 // Convolutions whose sums no order rounds.
 func TestConv(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for i := range convolutions {
 			for _, types := range filterings {
@@ -117,7 +117,7 @@ func TestConv(t *testing.T) {
 
 // Convolutions with options drawn at random.
 func TestConvOptions(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		count := 40
 		switch {
@@ -170,7 +170,7 @@ func (s sampler) convolution() convolution {
 
 // Convolutions of real numbers stay within the bound that holds for any order.
 func TestConvError(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for i := range convolutions {
 			c := convolutions[i].instr(t, filterings[0])
@@ -190,7 +190,7 @@ func TestConvError(t *testing.T) {
 }
 
 // convolved compares two results of a convolution.
-func convolved(host *drive.Driver, c *instr, got, want []byte) error {
+func convolved(host *exectest.Driver, c *instr, got, want []byte) error {
 	terms := c.types[1].Shape.Size()
 	return withinProducts(host, c, got, want, math.Exp2(float64(-digits[c.out.DType]))*float64(terms+2))
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -35,7 +35,7 @@ func realTypes() (all []ops.DType) {
 // Conversions between all pairs of real types, of every value that a source of
 // 8 bits has, and of edges and random bits of wider ones.
 func TestConvert(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, from := range realTypes() {
 			for _, to := range realTypes() {

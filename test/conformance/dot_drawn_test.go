@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 )
 
@@ -58,7 +58,7 @@ func seedCount(few, many int) uint64 {
 
 // Products of any size and layout, of all types, whose sums no order rounds.
 func TestDrawnDots(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for seed := range seedCount(2*len(products), 60*len(products)) {
 			types := products[seed%uint64(len(products))]
@@ -73,7 +73,7 @@ func TestDrawnDots(t *testing.T) {
 // What is done to the results of products of any size and layout gives the bits that
 // it gives by itself.
 func TestDrawnEpilogues(t *testing.T) {
-	modes(t, func(t *testing.T, d, _ *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, _ *exectest.Driver, gpu bool) {
 		if target.CPU && !gpu {
 			t.Skip("the products of a processor take nothing in")
 		}

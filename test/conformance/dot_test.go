@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -49,7 +49,7 @@ var products = [][3]ops.DType{
 
 // Contractions whose sums no order rounds.
 func TestDot(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for i := range dots {
 			for _, types := range products {
@@ -95,7 +95,7 @@ func (s sampler) factors(typ ops.Type) []byte {
 
 // Products of real numbers stay within the bound that holds for any order.
 func TestDotError(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for i := range dots {
 			for _, dt := range []ops.DType{ops.F32, ops.F64, ops.F16} {
@@ -123,7 +123,7 @@ func TestDotError(t *testing.T) {
 
 // contracted compares two results of a contraction. Each side sums in the wide
 // type, with an error of its unit a term, and then rounds to its own.
-func contracted(t *testing.T, host *drive.Driver, c *instr, got, want []byte) {
+func contracted(t *testing.T, host *exectest.Driver, c *instr, got, want []byte) {
 	t.Helper()
 	terms := 1
 	for _, a := range c.attrs[0] {
@@ -138,7 +138,7 @@ func contracted(t *testing.T, host *drive.Driver, c *instr, got, want []byte) {
 // withinProducts compares two results of sums of products. They may differ by so
 // many units of the sum of the absolute products, which is what the operation
 // makes of the absolute operands.
-func withinProducts(host *drive.Driver, c *instr, got, want []byte, unit float64) error {
+func withinProducts(host *exectest.Driver, c *instr, got, want []byte, unit float64) error {
 	size := *c
 	size.out.DType = ops.F64
 	size.types, size.data = nil, nil

@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -15,7 +15,7 @@ import (
 // bits that it gives by itself: a bias, an activation, a residual, and values that
 // are kept besides.
 func TestEpilogues(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		if target.CPU && !gpu {
 			t.Skip("the products of a processor take nothing in")
 		}
@@ -52,7 +52,7 @@ func TestEpilogues(t *testing.T) {
 // inEpilogue runs a program of a product and what becomes of its results, first one
 // instruction at a time and then in units. It tells by how many dispatches these are
 // fewer.
-func inEpilogue(t *testing.T, d *drive.Driver, seed uint64, c *instr) int {
+func inEpilogue(t *testing.T, d *exectest.Driver, seed uint64, c *instr) int {
 	t.Helper()
 	p := afterwards(c, seed%2 == 0)
 	types, err := p.CheckProgram()

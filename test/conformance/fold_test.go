@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -40,7 +40,7 @@ func orderly(d ops.DType) *ops.Region {
 }
 
 // folding is a program of one fold, since only programs carry functions.
-func folding(c *instr, d *drive.Driver, key string) ([]byte, error) {
+func folding(c *instr, d *exectest.Driver, key string) ([]byte, error) {
 	r := &ops.Region{Values: []ops.Operand{{ID: 9}}}
 	var ins []ops.Operand
 	var ids []ops.ID
@@ -59,7 +59,7 @@ func folding(c *instr, d *drive.Driver, key string) ([]byte, error) {
 
 // Functions are folded in the order that the host has, on every device.
 func TestFoldsOfFunctions(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, op := range []ops.Op{ops.ReduceFun, ops.WindowReduce} {
 			forms := reducings()
@@ -84,7 +84,7 @@ func TestFoldsOfFunctions(t *testing.T) {
 	})
 }
 
-func (n *tally) fold(t *testing.T, d, host *drive.Driver, c *instr) {
+func (n *tally) fold(t *testing.T, d, host *exectest.Driver, c *instr) {
 	t.Helper()
 	dt := c.types[0].DType
 	in := ops.Instr{Op: c.op, Attrs: append(c.attrs[:len(c.attrs):len(c.attrs)], nil), Regions: []*ops.Region{orderly(dt)},

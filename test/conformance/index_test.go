@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -40,7 +40,7 @@ var indexTypes = []ops.DType{ops.S32, ops.S64, ops.U8, ops.U16, ops.U64, ops.S8}
 
 // Elements are chosen with all their bits.
 func TestLookup(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for i, form := range lookups {
 			for _, dt := range ops.DTypes() {
@@ -67,12 +67,12 @@ func TestLookup(t *testing.T) {
 // An index out of bounds is the error that the host gives, also where the
 // indices are computed on the device.
 func TestIndexOutOfBounds(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		tensor := ops.Type{DType: ops.F32, Shape: ops.Shape{4, 5}}
 		idx := ops.Type{DType: ops.S32, Shape: ops.Shape{3, 1}}
 		for _, high := range []float64{4, -1} {
 			var said [2]error
-			for i, dr := range []*drive.Driver{d, host} {
+			for i, dr := range []*exectest.Driver{d, host} {
 				x := dr.Upload(tensor, bytes.Repeat([]byte{0}, tensor.Bytes()))
 				at := dr.Upload(idx, draw.Encode([]float64{0, high / 2, high / 2}, ops.Type{DType: ops.F32, Shape: idx.Shape})[:idx.Bytes()])
 				half := ops.Type{DType: ops.F32, Shape: idx.Shape}
@@ -126,7 +126,7 @@ func TestIndexedUpdates(t *testing.T) {
 	for _, dt := range ops.DTypes() {
 		all = append(all, [3]ops.DType{dt, dt, dt})
 	}
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, op := range []ops.Op{ops.IndexedPut, ops.IndexedAdd} {
 			for i, form := range updates {
@@ -151,7 +151,7 @@ func TestIndexedUpdates(t *testing.T) {
 
 // Starts that the device has computed place a slice without being read back.
 func TestStartsOnDevice(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		typ := ops.Type{DType: ops.F32, Shape: ops.Shape{9, 31}}
 		part := ops.Type{DType: ops.F32, Shape: ops.Shape{4, 5}}
 		s := newSampler(9)
@@ -159,7 +159,7 @@ func TestStartsOnDevice(t *testing.T) {
 		for _, it := range []ops.DType{ops.S32, ops.S64, ops.U8} {
 			for _, at := range [][2]float64{{0, 0}, {2, 11}, {4, 60}} {
 				var results [2][]byte
-				for i, dr := range []*drive.Driver{d, host} {
+				for i, dr := range []*exectest.Driver{d, host} {
 					one := ops.Type{DType: it}
 					x, y := dr.Upload(typ, data), dr.Upload(part, patch)
 					ins := []ops.Operand{{ID: x}}

@@ -3,14 +3,14 @@ package conformance
 import (
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
 
 // The remainder is exact however large the quotient is.
 func TestLargeQuotients(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		x := []float64{3, 1 << 12, 108329343, 1<<31 - 1, -1943794987, 1e12, 1e17, 1e20, -0x1p100, 0x1.fffffep127}
 		y := []float64{1, 3, -7, 10, 1e-5, 3.3079042434692383, -1.5248899459838867, 0x1p-120, 0x1.8p-126}
@@ -30,7 +30,7 @@ func TestLargeQuotients(t *testing.T) {
 
 // Large numbers that are not whole are rounded too.
 func TestLargeRounding(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		x := []float64{0.5, 1<<22 + 0.5, 1<<23 - 0.5, 1<<24 + 0.5, 1<<30 + 0.75, 1<<31 + 0.5, 1<<40 + 0.5, 1<<51 + 0.5, 1<<52 - 0.5, 1<<52 + 1}
 		for _, v := range x {

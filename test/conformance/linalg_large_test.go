@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 )
 
 // A matrix of several blocks of panels: p (l (u w)) is a w for a vector w, and no
 // element of l is larger than 1.
 func TestLULarge(t *testing.T) {
-	onGPU(t, func(t *testing.T, d, _ *drive.Driver) {
+	onGPU(t, func(t *testing.T, d, _ *exectest.Driver) {
 		n := 2100
 		if target.SharedMemory < 48<<10 { // whose blocks are narrow
 			n = 520

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -35,7 +35,7 @@ func (x numbers) clear(i int) {
 
 // sameError computes an instruction of one result on the device and on the host,
 // which must fail with the same words, or neither. It reports whether they did.
-func sameError(t *testing.T, d, host *drive.Driver, op ops.Op, out ops.Type, attrs [][]int, ins ...numbers) bool {
+func sameError(t *testing.T, d, host *exectest.Driver, op ops.Op, out ops.Type, attrs [][]int, ins ...numbers) bool {
 	t.Helper()
 	var types []ops.Type
 	var data [][]byte
@@ -58,8 +58,8 @@ func sameError(t *testing.T, d, host *drive.Driver, op ops.Op, out ops.Type, att
 }
 
 // onGPU runs a test with the kernels of GPUs and the host beside them.
-func onGPU(t *testing.T, test func(t *testing.T, d, host *drive.Driver)) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+func onGPU(t *testing.T, test func(t *testing.T, d, host *exectest.Driver)) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		if !gpu && target.CPU {
 			t.Skip("factors are the host's where the device is a processor")
 		}
@@ -70,7 +70,7 @@ func onGPU(t *testing.T, test func(t *testing.T, d, host *drive.Driver)) {
 // Where a triangle has a zero on its diagonal, the device gives the error of the
 // host, of the same row: the first one on the way of the first matrix.
 func TestTriangularSingular(t *testing.T) {
-	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+	onGPU(t, func(t *testing.T, d, host *exectest.Driver) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for _, c := range []struct {
 			of    ops.Type
@@ -103,7 +103,7 @@ func TestTriangularSingular(t *testing.T) {
 // A system that has no solution is an error, wherever in the batch it is and
 // whenever its elimination ends.
 func TestSolveSingular(t *testing.T) {
-	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+	onGPU(t, func(t *testing.T, d, host *exectest.Driver) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for _, of := range []ops.Type{
 			{DType: ops.F32, Shape: ops.Shape{1, 1}}, {DType: ops.F16, Shape: ops.Shape{2, 3, 3}},
@@ -139,7 +139,7 @@ func TestSolveSingular(t *testing.T) {
 // factor of one that is not positive definite, a determinant of 0, an upper
 // triangle with a zero.
 func TestSingularFactors(t *testing.T) {
-	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+	onGPU(t, func(t *testing.T, d, host *exectest.Driver) {
 		indefinite := []float64{4, 0, 0, 2, -1, 0, 2, 0, 9, 4, 0, 0, 2, 1, 0, 2, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 		rank2 := []float64{1, 3, 5, 0, 2, 6, 10, 0, 4, 1, 1, 0, 8, 2, 2, 0}
 		for _, dt := range []ops.DType{ops.F32, ops.F64} {
@@ -180,7 +180,7 @@ func onAxis(v ...float64) []float64 {
 // NaN is no zero. Where it is on the diagonal it is a pivot, and the solution is
 // NaN; elsewhere it is passed over, and what is left may have no pivot.
 func TestSolveNaN(t *testing.T) {
-	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+	onGPU(t, func(t *testing.T, d, host *exectest.Driver) {
 		nan, inf := math.NaN(), math.Inf(1)
 		for _, v := range [][]float64{
 			{nan, 1, 0, 0, 1, 2, 0, 3, 1}, {0, 1, 2, nan, 1, 3, 0, 1, 1}, {1, 2, 3, nan, 1, 3, 2, 1, 1},
@@ -202,7 +202,7 @@ func TestSolveNaN(t *testing.T) {
 
 // sameNumbers compares all results of the device with those of the host; zeros
 // and NaN have no sign here.
-func sameNumbers(t *testing.T, d, host *drive.Driver, op ops.Op, outs []ops.Type, x numbers) {
+func sameNumbers(t *testing.T, d, host *exectest.Driver, op ops.Op, outs []ops.Type, x numbers) {
 	t.Helper()
 	got, want := bothResults(t, d, host, op, outs, nil, x)
 	for k := range got {
@@ -216,9 +216,9 @@ func sameNumbers(t *testing.T, d, host *drive.Driver, op ops.Op, outs []ops.Type
 }
 
 // bothResults are all results of the device, which must compute them, and of the host.
-func bothResults(t *testing.T, d, host *drive.Driver, op ops.Op, outs []ops.Type, attrs [][]int, x numbers) (got, want [][]float64) {
+func bothResults(t *testing.T, d, host *exectest.Driver, op ops.Op, outs []ops.Type, attrs [][]int, x numbers) (got, want [][]float64) {
 	t.Helper()
-	results := func(d *drive.Driver) (lists [][]float64) {
+	results := func(d *exectest.Driver) (lists [][]float64) {
 		for i, id := range d.DoAll(op, outs, attrs, ops.Operand{ID: d.Upload(x.Type, x.bytes())}) {
 			data, err := d.Read(id)
 			if err != nil {
@@ -239,7 +239,7 @@ func bothResults(t *testing.T, d, host *drive.Driver, op ops.Op, outs []ops.Type
 // A matrix of a batch that is not finite has NaN for factors, wherever the element is
 // that is not, and the others have theirs.
 func TestFactorsOfNaN(t *testing.T) {
-	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+	onGPU(t, func(t *testing.T, d, host *exectest.Driver) {
 		r := rand.New(rand.NewPCG(4, 3))
 		for i, of := range []ops.Type{{DType: ops.F32, Shape: ops.Shape{4, 3, 3}}, {DType: ops.F64, Shape: ops.Shape{4, 40, 40}},
 			{DType: ops.C64, Shape: ops.Shape{4, 5, 5}}, {DType: ops.F16, Shape: ops.Shape{4, 2, 2}}} {

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 )
 
 // factors computes an instruction of several results on the device, twice, and
 // returns the first.
-func (n *tally) factors(t *testing.T, d *drive.Driver, op ops.Op, outs []ops.Type, attrs [][]int, ins ...numbers) (xs []numbers) {
+func (n *tally) factors(t *testing.T, d *exectest.Driver, op ops.Op, outs []ops.Type, attrs [][]int, ins ...numbers) (xs []numbers) {
 	t.Helper()
 	n.cases++
 	before := d.Exec.Counters.Fallbacks
@@ -80,8 +80,8 @@ var squareSizes = []ops.Shape{{1, 1}, {5, 2, 2}, {3, 3}, {2, 2, 31, 31}, {32, 32
 
 // onSquares runs a test on matrices of all sizes, in every type that a device
 // computes.
-func onSquares(t *testing.T, test func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type)) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+func onSquares(t *testing.T, test func(t *testing.T, n *tally, d, host *exectest.Driver, r *rand.Rand, of ops.Type)) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		if !gpu && target.CPU {
 			t.Skip("factors are the host's where the device is a processor")
 		}
@@ -105,7 +105,7 @@ func with(t ops.Type, dims ...int) ops.Type {
 }
 
 func TestCholesky(t *testing.T) {
-	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(t *testing.T, n *tally, d, host *exectest.Driver, r *rand.Rand, of ops.Type) {
 		x := normal(r, of)
 		m := x.matrices()
 		x = x.with(m.times(m.transposed())).scaledDiagonal(1, 1)
@@ -119,7 +119,7 @@ func TestCholesky(t *testing.T) {
 }
 
 func TestTriangularSolve(t *testing.T) {
-	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(t *testing.T, n *tally, d, host *exectest.Driver, r *rand.Rand, of ops.Type) {
 		size := of.Shape[len(of.Shape)-1]
 		a := normal(r, of).scaledDiagonal(1/float64(size), 2)
 		for form := range 12 {
@@ -148,7 +148,7 @@ func TestTriangularSolve(t *testing.T) {
 }
 
 func TestLU(t *testing.T) {
-	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(t *testing.T, n *tally, d, host *exectest.Driver, r *rand.Rand, of ops.Type) {
 		x := normal(r, of)
 		f := n.factors(t, d, ops.LU, []ops.Type{of, of, of}, nil, x)
 		p, l, u := f[0].matrices(), f[1].matrices(), f[2].matrices()
@@ -165,7 +165,7 @@ func TestLU(t *testing.T) {
 }
 
 func TestSolve(t *testing.T) {
-	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(t *testing.T, n *tally, d, host *exectest.Driver, r *rand.Rand, of ops.Type) {
 		size := of.Shape[len(of.Shape)-1]
 		a := normal(r, of).scaledDiagonal(1, 2*float64(size)) // no small pivots: the error of x is that of b
 		b := normal(r, with(of, size, 3))
@@ -176,7 +176,7 @@ func TestSolve(t *testing.T) {
 
 // A determinant is the host's but for the rounding of each product.
 func TestDeterminant(t *testing.T) {
-	onSquares(t, func(t *testing.T, n *tally, d, host *drive.Driver, r *rand.Rand, of ops.Type) {
+	onSquares(t, func(t *testing.T, n *tally, d, host *exectest.Driver, r *rand.Rand, of ops.Type) {
 		size := float64(of.Shape[len(of.Shape)-1])
 		if size > 100 && of.DType.Real() != ops.F64 {
 			return
@@ -201,8 +201,8 @@ var oblongs = []ops.Shape{{1, 1}, {1, 5}, {5, 1}, {3, 2, 3}, {2, 3, 2}, {31, 33}
 
 // onShapes runs a test on matrices of all shapes, in every type that a
 // device computes.
-func onShapes(t *testing.T, list []ops.Shape, test func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int)) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+func onShapes(t *testing.T, list []ops.Shape, test func(t *testing.T, n *tally, d *exectest.Driver, x numbers, mode int)) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		if !gpu && target.CPU {
 			t.Skip("factors are the host's where the device is a processor")
 		}
@@ -222,7 +222,7 @@ func onShapes(t *testing.T, list []ops.Shape, test func(t *testing.T, n *tally, 
 }
 
 func TestQR(t *testing.T) {
-	onShapes(t, append(oblongs, ops.Shape{257, 257}, ops.Shape{520, 512}, ops.Shape{120, 20}), func(t *testing.T, n *tally, d *drive.Driver, x numbers, mode int) {
+	onShapes(t, append(oblongs, ops.Shape{257, 257}, ops.Shape{520, 512}, ops.Shape{120, 20}), func(t *testing.T, n *tally, d *exectest.Driver, x numbers, mode int) {
 		m, cols := x.dims()
 		k := []int{min(m, cols), m}[mode]
 		f := n.factors(t, d, ops.QR, []ops.Type{with(x.Type, m, k), with(x.Type, k, cols)}, [][]int{{mode}}, x)
@@ -240,7 +240,7 @@ func TestQR(t *testing.T) {
 
 // The diagonal of a complex r has the phases that the host gives it.
 func TestComplexPhase(t *testing.T) {
-	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+	onGPU(t, func(t *testing.T, d, host *exectest.Driver) {
 		r := rand.New(rand.NewPCG(4, 1))
 		for _, of := range []ops.Type{{DType: ops.C64, Shape: ops.Shape{1, 1}}, {DType: ops.C64, Shape: ops.Shape{4, 3}},
 			{DType: ops.C128, Shape: ops.Shape{3, 5}}, {DType: ops.C64, Shape: ops.Shape{90, 40}}} {
@@ -260,7 +260,7 @@ func TestComplexPhase(t *testing.T) {
 }
 
 func TestSVD(t *testing.T) {
-	onShapes(t, oblongs, func(t *testing.T, n *tally, d *drive.Driver, x numbers, full int) {
+	onShapes(t, oblongs, func(t *testing.T, n *tally, d *exectest.Driver, x numbers, full int) {
 		m, cols := x.dims()
 		k := min(m, cols)
 		left, right := k, k
@@ -280,7 +280,7 @@ func TestEigh(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 31, 32, 33, 64, 100} {
 		squares = append(squares, ops.Shape{1 + n%2, n, n})
 	}
-	onShapes(t, squares, func(t *testing.T, n *tally, d *drive.Driver, x numbers, _ int) {
+	onShapes(t, squares, func(t *testing.T, n *tally, d *exectest.Driver, x numbers, _ int) {
 		a := x.matrices()
 		x = x.with(a.plus(a.transposed()))
 		size, _ := x.dims()
@@ -294,7 +294,7 @@ func TestEigh(t *testing.T) {
 
 // Vectors of complex matrices have the phases that the host gives them.
 func TestComplexVectors(t *testing.T) {
-	onGPU(t, func(t *testing.T, d, host *drive.Driver) {
+	onGPU(t, func(t *testing.T, d, host *exectest.Driver) {
 		r := rand.New(rand.NewPCG(4, 2))
 		for _, of := range []ops.Type{{DType: ops.C64, Shape: ops.Shape{2, 2}}, {DType: ops.C128, Shape: ops.Shape{2, 5, 5}}, {DType: ops.C64, Shape: ops.Shape{40, 40}}} {
 			x := normal(r, of)

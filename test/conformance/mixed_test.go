@@ -3,7 +3,7 @@ package conformance
 import (
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 )
 
@@ -20,7 +20,7 @@ var mixtures = [][3]ops.DType{
 // Operands of different types meet in the type of computation, as tensors and
 // as scalars that travel in the instruction.
 func TestMixedTypes(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for op := range ops.Count {
 			f := op.Info()
@@ -45,7 +45,7 @@ func TestMixedTypes(t *testing.T) {
 	})
 }
 
-func mixed(t *testing.T, n *tally, d, host *drive.Driver, op ops.Op, in [2]ops.DType, out ops.DType, gpu bool) {
+func mixed(t *testing.T, n *tally, d, host *exectest.Driver, op ops.Op, in [2]ops.DType, out ops.DType, gpu bool) {
 	t.Helper()
 	f := op.Info()
 	c := instr{op: op, types: []ops.Type{{DType: in[0], Shape: ops.Shape{31, 9}}, {DType: in[1], Shape: ops.Shape{9}}}}
@@ -103,7 +103,7 @@ func (s sampler) representable(typ ops.Type, d ops.Domain, last bool) []byte {
 
 // withLiteral computes an operation whose operand i is the scalar that the
 // operand's first element is.
-func withLiteral(d *drive.Driver, c *instr, i int) ([]byte, error) {
+func withLiteral(d *exectest.Driver, c *instr, i int) ([]byte, error) {
 	scalar := ops.Type{DType: c.types[i].DType}
 	lit := ops.Operand{Lit: &ops.Literal{Type: scalar, Data: c.data[i][:scalar.Bytes()]}}
 	id := d.Upload(c.types[1-i], c.data[1-i])
@@ -119,7 +119,7 @@ func withLiteral(d *drive.Driver, c *instr, i int) ([]byte, error) {
 // Where u64 meets signed integers, numbers of 2^63 and more stay larger than all of
 // those, on the device and on the host.
 func TestMixedSigns(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for op := range ops.Count {
 			if f := op.Info(); f.Kind != ops.Pointwise || f.Arity != 2 || f.Code.Sint == "" || f.Result == ops.FloatType {
@@ -146,7 +146,7 @@ func TestMixedSigns(t *testing.T) {
 
 // The bounds of clip may be u64 where what they hold is signed, and the other way round.
 func TestMixedClip(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, in := range [][3]ops.DType{
 			{ops.U64, ops.S64, ops.S64}, {ops.S64, ops.U64, ops.S32}, {ops.S16, ops.S8, ops.U64}, {ops.U64, ops.S16, ops.U64},

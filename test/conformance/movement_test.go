@@ -3,7 +3,7 @@ package conformance
 import (
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -91,7 +91,7 @@ var movements = []moves{
 
 // Elements are moved with all their bits, NaNs and odd patterns included.
 func TestMovement(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for i, m := range movements {
 			for _, dt := range ops.DTypes() {
@@ -131,7 +131,7 @@ func (m moves) instr(t *testing.T, dt ops.DType, seed uint64) instr {
 
 // Movements whose operands are of other types convert them.
 func TestMovementConverts(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, types := range [][3]ops.DType{
 			{ops.S32, ops.F32, ops.F32}, {ops.U8, ops.S16, ops.S16}, {ops.BF16, ops.F32, ops.F32}, {ops.S64, ops.F32, ops.F32},
@@ -157,7 +157,7 @@ func TestMovementConverts(t *testing.T) {
 
 // The same bits under another type of their width.
 func TestBitcast(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		for _, from := range ops.DTypes() {
 			for _, to := range ops.DTypes() {
 				if from.Bits() != to.Bits() || from.Bits() < 8 {
@@ -174,7 +174,7 @@ func TestBitcast(t *testing.T) {
 
 // Tensors that are made of nothing.
 func TestCreate(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, dt := range ops.DTypes() {
 			for _, c := range []instr{
@@ -200,12 +200,12 @@ func TestCreate(t *testing.T) {
 }
 
 // constant fills a tensor with a scalar literal of each type.
-func constant(t *testing.T, d, host *drive.Driver, dt ops.DType) {
+func constant(t *testing.T, d, host *exectest.Driver, dt ops.DType) {
 	t.Helper()
 	lit := &ops.Literal{Type: ops.Type{DType: dt}, Data: newSampler(uint64(dt)).bits(ops.Type{DType: dt})}
 	out := ops.Type{DType: dt, Shape: ops.Shape{3, 23}}
 	var both [2]string
-	for i, dr := range []*drive.Driver{d, host} {
+	for i, dr := range []*exectest.Driver{d, host} {
 		id := dr.Do(ops.Constant, out, nil, ops.Operand{Lit: lit})
 		data, err := dr.Read(id)
 		if err != nil {

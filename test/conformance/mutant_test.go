@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -123,7 +123,7 @@ func (m *mutant) data(t ops.Type) []byte {
 }
 
 // try computes a mutant and reports whether the table accepted it.
-func (m *mutant) try(t *testing.T, d, host *drive.Driver) bool {
+func (m *mutant) try(t *testing.T, d, host *exectest.Driver) bool {
 	if !m.accepted() {
 		return false
 	}
@@ -166,7 +166,7 @@ var found = []uint64{
 }
 
 func TestMutants(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		for _, seed := range found {
 			if !newMutant(seed).try(t, d, host) {
 				t.Errorf("seed %d is refused", seed)
@@ -201,7 +201,7 @@ func FuzzMutants(f *testing.F) {
 		if kind := m.in.Op.Info().Kind; kind == ops.LinAlg || kind == ops.Transform {
 			return
 		}
-		modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+		modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 			newMutant(seed).try(t, d, host)
 		})
 	})

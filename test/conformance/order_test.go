@@ -3,7 +3,7 @@ package conformance
 import (
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 )
 
@@ -21,7 +21,7 @@ func lines(n int) (all []instr) {
 // Sorted elements and their indices, in every way to sort: ties, both zeros,
 // infinities and NaNs among them.
 func TestSort(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, dt := range ops.DTypes() {
 			if dt.IsComplex() {
@@ -37,7 +37,7 @@ func TestSort(t *testing.T) {
 	})
 }
 
-func order(t *testing.T, n *tally, d, host *drive.Driver, dt ops.DType, c instr, gpu bool) {
+func order(t *testing.T, n *tally, d, host *exectest.Driver, dt ops.DType, c instr, gpu bool) {
 	of := 40
 	if dt == ops.F32 || dt == ops.S64 {
 		of = 10
@@ -68,7 +68,7 @@ func order(t *testing.T, n *tally, d, host *drive.Driver, dt ops.DType, c instr,
 // The greatest elements of lines of every length and their indices: few of them,
 // and so many that all are put in order.
 func TestTopK(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, dt := range []ops.DType{ops.F32, ops.BF16, ops.S64, ops.U8} {
 			if gpu && dt != ops.F32 && dt != ops.S64 {
@@ -86,7 +86,7 @@ func TestTopK(t *testing.T) {
 }
 
 // greatest compares one top_k with the host's.
-func greatest(t *testing.T, n *tally, d, host *drive.Driver, typ ops.Type, k int) {
+func greatest(t *testing.T, n *tally, d, host *exectest.Driver, typ ops.Type, k int) {
 	t.Helper()
 	out := append(ops.Shape{}, typ.Shape...)
 	out[len(out)-1] = k
@@ -94,7 +94,7 @@ func greatest(t *testing.T, n *tally, d, host *drive.Driver, typ ops.Type, k int
 	data := newSampler(seed(ops.TopK, typ.DType, len(typ.Shape))).draw(typ, ops.Real, false)
 	var got [2][2][]byte
 	before := d.Exec.Counters.Fallbacks
-	for i, on := range []*drive.Driver{d, host} {
+	for i, on := range []*exectest.Driver{d, host} {
 		ids := on.DoAll(ops.TopK, types, [][]int{{k}}, ops.Operand{ID: on.Upload(typ, data)})
 		for r, id := range ids {
 			var err error

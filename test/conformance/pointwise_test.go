@@ -5,7 +5,7 @@ import (
 	"hash/fnv"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 )
 
@@ -63,7 +63,7 @@ func classes(op ops.Op, d ops.DType, gpu bool) [][]ops.Shape {
 }
 
 func TestPointwise(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		onDevice := 0
 		for op := range ops.Count {
 			if f := op.Info(); f.Kind == ops.Pointwise && f.Code != (ops.Code{}) {
@@ -83,7 +83,7 @@ func TestPointwise(t *testing.T) {
 	})
 }
 
-func pointwise(t *testing.T, d, host *drive.Driver, op ops.Op, gpu bool) (onDevice int) {
+func pointwise(t *testing.T, d, host *exectest.Driver, op ops.Op, gpu bool) (onDevice int) {
 	f := op.Info()
 	for _, dt := range ops.DTypes() {
 		out, ok := resultType(f, dt)

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/lowering"
@@ -71,7 +71,7 @@ func TestPrograms(t *testing.T) {
 // fewer dispatches when they had been seen before.
 func runPrograms(t *testing.T, tg synth.Target, count int) (fused int) {
 	t.Helper()
-	d, host := drive.NewFor(device, tg, -1), drive.NewFor(nil, target, 0)
+	d, host := exectest.NewFor(device, tg, -1), exectest.NewFor(nil, target, 0)
 	defer d.Close()
 	defer host.Close()
 	for seed := range uint64(count) {
@@ -114,7 +114,7 @@ func runPrograms(t *testing.T, tg synth.Target, count int) (fused int) {
 }
 
 // results runs a program and reads what it gives.
-func results(d *drive.Driver, p *ops.Region, types []ops.Type, data [][]byte) (out [][]byte, dispatches uint64, err error) {
+func results(d *exectest.Driver, p *ops.Region, types []ops.Type, data [][]byte) (out [][]byte, dispatches uint64, err error) {
 	before := d.Exec.Counters.Dispatches
 	var ids []ops.ID
 	var ins []ops.Operand

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/test/draw"
@@ -121,19 +121,19 @@ func (c *reached) String() string {
 }
 
 // run gives what comes of the program, and whether the host computed it.
-func (c *reached) run(d *drive.Driver) (out [][]byte, fell bool, err error) {
+func (c *reached) run(d *exectest.Driver) (out [][]byte, fell bool, err error) {
 	before := d.Exec.Counters.Fallbacks
 	out, _, err = results(d, c.region, c.types, c.data)
 	return out, d.Exec.Counters.Fallbacks > before, err
 }
 
 // check compares bits, and that the device computes where it does without the limit.
-func (c *reached) check(t *testing.T, free *drive.Driver, limits []int64) {
+func (c *reached) check(t *testing.T, free *exectest.Driver, limits []int64) {
 	t.Helper()
 	want, fell, wantErr := c.run(free)
 	for _, limit := range limits {
 		bound(t, limit, func(tg synth.Target) {
-			d := drive.NewFor(device, tg, -1)
+			d := exectest.NewFor(device, tg, -1)
 			defer d.Close()
 			got, gone, err := c.run(d)
 			switch {
@@ -167,7 +167,7 @@ func TestReach(t *testing.T) {
 	if !target.Addressable {
 		t.Skip("the device has no buffer addresses")
 	}
-	free := drive.NewFor(device, target, -1)
+	free := exectest.NewFor(device, target, -1)
 	defer free.Close()
 	tried := 0
 	for op := range ops.Count {
@@ -192,7 +192,7 @@ func TestReach(t *testing.T) {
 // Where the device has no addresses either, the host computes and that is counted.
 func TestBeyondReach(t *testing.T) {
 	reachable(t)
-	host := drive.NewFor(nil, target, 0)
+	host := exectest.NewFor(nil, target, 0)
 	defer host.Close()
 	for _, op := range []ops.Op{ops.Add, ops.Slice, ops.Dot, ops.Sum, ops.Sort, ops.CumulativeSum, ops.Take, ops.Conv} {
 		in, types, _ := ops.Example(op, ops.F32)
@@ -204,7 +204,7 @@ func TestBeyondReach(t *testing.T) {
 		limit := slices.Max(c.sizes) - 4
 		bound(t, limit, func(tg synth.Target) {
 			tg.Addressable = false
-			d := drive.NewFor(device, tg, -1)
+			d := exectest.NewFor(device, tg, -1)
 			defer d.Close()
 			got, fell, err := c.run(d)
 			if err != nil || !fell || !slices.EqualFunc(got, want, bytes.Equal) {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -42,7 +42,7 @@ var accumulates = map[ops.DType]ops.DType{
 
 // Reductions of numbers whose result is exact in any order.
 func TestReduce(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, op := range reductions {
 			for _, dt := range ops.DTypes() {
@@ -60,7 +60,7 @@ func TestReduce(t *testing.T) {
 	})
 }
 
-func reduction(t *testing.T, n *tally, d, host *drive.Driver, op ops.Op, dt ops.DType, c instr, gpu bool) {
+func reduction(t *testing.T, n *tally, d, host *exectest.Driver, op ops.Op, dt ops.DType, c instr, gpu bool) {
 	c.op = op
 	c.types = []ops.Type{{DType: dt, Shape: c.types[0].Shape}}
 	out := dt
@@ -117,7 +117,7 @@ func exact(c *instr) []byte {
 
 // Sums of real numbers stay within the bound that holds for any order.
 func TestSumError(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, dt := range []ops.DType{ops.F32, ops.F64} {
 			for _, length := range lengths[1:] {
@@ -172,7 +172,7 @@ func bounded(t *testing.T, c *instr, who string, sums []byte) {
 // The same elements in the same order give the same sum, however the axes that
 // are kept and reduced are written.
 func TestSumOrder(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		for _, length := range []int{4098, 70002} {
 			data := newSampler(uint64(length)).draw(ops.Type{DType: ops.F32, Shape: ops.Shape{3 * length}}, ops.Small, true)
 			var first []byte
@@ -197,7 +197,7 @@ func TestSumOrder(t *testing.T) {
 
 // Indices of extremes among many equal elements and NaNs.
 func TestArgReduce(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, op := range []ops.Op{ops.ArgMax, ops.ArgMin} {
 			for _, dt := range ops.DTypes() {

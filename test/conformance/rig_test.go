@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"nxvk/gen/exec"
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
+	probe "nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/codegen"
@@ -62,7 +62,7 @@ func open() {
 		absent = err
 		return
 	}
-	if target, err = exec.Probe(d); err != nil {
+	if target, err = probe.Probe(d); err != nil {
 		absent = err
 		return
 	}
@@ -75,7 +75,7 @@ func open() {
 var seesSubnormals bool
 
 func comparesSubnormals() (bool, error) {
-	d := drive.NewFor(device, target, -1)
+	d := exectest.NewFor(device, target, -1)
 	defer d.Close()
 	one := ops.Type{DType: ops.F32, Shape: ops.Shape{1}}
 	tiny := draw.Encode([]float64{0x1p-149}, one)
@@ -86,7 +86,7 @@ func comparesSubnormals() (bool, error) {
 
 // modes are the ways in which kernels reach buffers: all that the device has. The
 // test gets the device and, to compare with, the host.
-func modes(t *testing.T, test func(t *testing.T, d, host *drive.Driver, gpu bool)) {
+func modes(t *testing.T, test func(t *testing.T, d, host *exectest.Driver, gpu bool)) {
 	t.Helper()
 	if errors.Is(absent, vulkan.ErrNoVulkan) || errors.Is(absent, vulkan.ErrNoDevice) {
 		t.Skipf("no device: %v", absent)
@@ -96,11 +96,11 @@ func modes(t *testing.T, test func(t *testing.T, d, host *drive.Driver, gpu bool
 	}
 	run := func(name string, tg synth.Target, gpu bool) {
 		t.Run(name, func(t *testing.T) {
-			d, host := drive.NewFor(device, tg, -1), drive.NewFor(nil, target, 0)
+			d, host := exectest.NewFor(device, tg, -1), exectest.NewFor(nil, target, 0)
 			defer d.Close()
 			defer host.Close()
 			if tg.Rounds != synth.Unlike && !gpu {
-				early = drive.NewPrompt(device, tg, -1)
+				early = exectest.NewPrompt(device, tg, -1)
 				defer func() { early.Close(); early = nil }()
 			}
 			test(t, d, host, gpu)
@@ -120,7 +120,7 @@ func modes(t *testing.T, test func(t *testing.T, d, host *drive.Driver, gpu bool
 
 // early is the device under test where the host carries out new kernels in its stead;
 // nil where there is nothing of the kind.
-var early *drive.Driver
+var early *exectest.Driver
 
 // sameEarly compares what the device gave with what the host gives in its stead, which
 // is the same bits.
@@ -136,7 +136,7 @@ func sameEarly(t *testing.T, c *instr, got []byte) {
 
 // check computes an instruction on the device and on the host and compares.
 // It reports whether the device computed it itself.
-func check(t *testing.T, d, host *drive.Driver, op ops.Op, out ops.Type, attrs [][]int, types []ops.Type, data [][]byte, tol tolerance) bool {
+func check(t *testing.T, d, host *exectest.Driver, op ops.Op, out ops.Type, attrs [][]int, types []ops.Type, data [][]byte, tol tolerance) bool {
 	t.Helper()
 	if !chosen(&instr{op: op, attrs: attrs, types: types, out: out}) {
 		return false
@@ -157,7 +157,7 @@ func check(t *testing.T, d, host *drive.Driver, op ops.Op, out ops.Type, attrs [
 	return d.Exec.Counters.Fallbacks == before
 }
 
-func once(d *drive.Driver, op ops.Op, out ops.Type, attrs [][]int, types []ops.Type, data [][]byte) ([]byte, error) {
+func once(d *exectest.Driver, op ops.Op, out ops.Type, attrs [][]int, types []ops.Type, data [][]byte) ([]byte, error) {
 	ins := make([]ops.Operand, len(types))
 	var ids []ops.ID
 	for i, typ := range types {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -23,7 +23,7 @@ var transforms = []struct {
 // Fourier transforms of lengths with every radix and with prime factors that
 // have none, of lines that are cut, filled and strided.
 func TestFourier(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, tr := range transforms {
 			for _, length := range []int{1, 2, 7, 13, 64, 360, 1001, 1009, 4096, 44100} {
@@ -43,7 +43,7 @@ func TestFourier(t *testing.T) {
 
 // Transforms along two axes.
 func TestFourier2(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, op := range []ops.Op{ops.FFT2, ops.IFFT2} {
 			for _, dt := range []ops.DType{ops.F32, ops.C64, ops.C128} {
@@ -63,7 +63,7 @@ func TestFourier2(t *testing.T) {
 // The transform of an impulse is the unit circle, for a long prime length too.
 func TestFourierImpulse(t *testing.T) {
 	const length = 65537
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		for _, dt := range []ops.DType{ops.F32, ops.F64} {
 			c := instr{op: ops.FFT, types: []ops.Type{{DType: dt, Shape: ops.Shape{length}}}, attrs: [][]int{{length}, {0}, {0}}}
 			out := map[ops.DType]ops.DType{ops.F32: ops.C64, ops.F64: ops.C128}[dt]
@@ -93,7 +93,7 @@ func TestFourierImpulse(t *testing.T) {
 
 // fourier compares a transform with the host's, which computes in f64: the error
 // is bounded by the norm of the result and the number of passes.
-func fourier(t *testing.T, n *tally, d, host *drive.Driver, c *instr) {
+func fourier(t *testing.T, n *tally, d, host *exectest.Driver, c *instr) {
 	t.Helper()
 	c.data = [][]byte{sampleSignal(c)}
 	got, want, ok := n.both(t, d, host, c)

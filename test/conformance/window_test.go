@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -54,7 +54,7 @@ var accumulations = map[ops.Op]ops.Op{
 
 // Windows and running folds of numbers whose result is exact in any order.
 func TestAccumulate(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for op := range ops.Count {
 			fold, ok := accumulations[op]
@@ -112,7 +112,7 @@ func foldable(c *instr, fold ops.Op) []byte {
 
 // Sums at the extremes of windows: many elements are equal, and some NaN.
 func TestWindowScatter(t *testing.T) {
-	modes(t, func(t *testing.T, d, host *drive.Driver, gpu bool) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, op := range []ops.Op{ops.WindowScatterMax, ops.WindowScatterMin} {
 			for i, form := range windowings {

@@ -3,15 +3,15 @@ package main
 import (
 	"os"
 
-	"nxvk/gen/exec"
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/target"
+	"nxvk/gen/exec/exectest"
 	"nxvk/vulkan"
 )
 
 // device runs programs on a Vulkan device.
 type device struct {
 	vulkan *vulkan.Device
-	driver *drive.Driver
+	driver *exectest.Driver
 }
 
 func openDevice() (*device, error) {
@@ -19,11 +19,11 @@ func openDevice() (*device, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, err := exec.Probe(v)
+	target, err := target.Probe(v)
 	if err != nil {
 		return nil, err
 	}
-	return &device{vulkan: v, driver: drive.NewFor(v, target, -1)}, nil
+	return &device{vulkan: v, driver: exectest.NewFor(v, target, -1)}, nil
 }
 
 // run runs a program until it has run in units.

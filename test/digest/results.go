@@ -7,7 +7,7 @@ import (
 	"hash"
 
 	"nxvk/fallback"
-	"nxvk/gen/exec/drive"
+	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/synth"
 )
@@ -36,14 +36,14 @@ func onHost(p *program) string {
 
 // inNode hashes the results of an executor that has no device.
 func inNode(p *program) string {
-	d := drive.NewFor(nil, synth.Target{}, 0)
+	d := exectest.NewFor(nil, synth.Target{}, 0)
 	defer d.Close()
 	return executed(d, p, 1)
 }
 
 // executed runs a program so many times. Where the results of a run differ from those
 // of the first, its hash has both.
-func executed(d *drive.Driver, p *program, times int) string {
+func executed(d *exectest.Driver, p *program, times int) string {
 	var ids []ops.ID
 	var ins []ops.Operand
 	for i, x := range p.region.Params {

@@ -1,7 +1,7 @@
 package gemm
 
 import (
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/target"
 	"nxvk/synth"
 	"nxvk/vulkan"
 )
@@ -43,7 +43,7 @@ func (r *Runner) RecordStep(s *vulkan.Stream, st *synth.Step, push []byte, buffe
 	p := r.pipes[name]
 	if p == nil {
 		var err error
-		if p, err = exec.Compile(r.Device, k); err != nil {
+		if p, err = target.Compile(r.Device, k); err != nil {
 			return err
 		}
 		r.pipes[name] = p

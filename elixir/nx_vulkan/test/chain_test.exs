@@ -3,7 +3,7 @@ defmodule Nx.Vulkan.ChainTest do
   use ExUnit.Case
   alias Nx.Vulkan.NativeV, as: V
 
-  @source Path.expand("../../../gen/exec/testdata/chain.comp", __DIR__)
+  @source Path.expand("../../../gen/chain/testdata/chain.comp", __DIR__)
 
   setup_all do
     glslang =

@@ -155,8 +155,24 @@ func TestTooLarge(t *testing.T) {
 		for _, p := range packets(1, list, size) {
 			stream.Write(p)
 		}
-		if _, err := collected(&stream, refusing{}); !errors.Is(err, ErrTooLarge) {
+		long := stream.Bytes()
+		if _, err := collected(bytes.NewReader(long), refusing{}); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("got %v, want %v", err, ErrTooLarge)
+		}
+		stream.Write(packets(2, etf.Atom("after"), 0)[0])
+		var cause error
+		var got []etf.Term
+		r := Reader{Source: &stream, MaxTerm: 1 << 20, Lost: new(atomic.Uint64),
+			Deliver: func(m Message) (bool, error) {
+				got = append(got, m.Payload.Keep())
+				return true, nil
+			},
+			Refuse: func(_ etf.Tuple, _ Front, err error) error {
+				cause = err
+				return nil
+			}}
+		if err := r.Run(); err != io.EOF || !errors.Is(cause, ErrTooLarge) || len(got) != 1 || got[0] != etf.Term(etf.Atom("after")) {
+			t.Errorf("refused because of %v, then got %v, %v", cause, got, err)
 		}
 	}
 }

@@ -31,46 +31,7 @@ func TestTable(t *testing.T) {
 		table := NewTable()
 		m := model{map[etf.Ref]any{}, map[Outgoing]bool{}, map[Link]bool{}, map[any]bool{}}
 		for step := range 2000 {
-			target := pid(r.IntN(5))
-			remote := gen.PID{Node: "peer@h", ID: uint64(r.IntN(5))}
-			var got, want string
-			switch r.IntN(8) {
-			case 0, 1:
-				id := ref(uint64(1000 + step))
-				got = fmt.Sprint(table.AddIncoming(id, Incoming{Target: target}, true))
-				want = fmt.Sprint(!m.reported[target])
-				m.incoming[id], m.reported[target] = target, true
-			case 2:
-				id := ref(uint64(1000 + r.IntN(step+1)))
-				_, known := m.incoming[id]
-				got, want = fmt.Sprint(table.RemoveIncoming(id)), fmt.Sprint(known)
-				delete(m.incoming, id)
-			case 3:
-				o := Outgoing{Owner: target, Target: remote, Ergo: r.IntN(2) == 0}
-				_, added, report := table.AddOutgoing(o, ref)
-				got, want = fmt.Sprint(added, report), fmt.Sprint(!m.outgoing[o], !m.outgoing[o] && !m.reported[target])
-				m.outgoing[o], m.reported[target] = true, true
-			case 4:
-				o := Outgoing{Owner: target, Target: remote, Ergo: r.IntN(2) == 0}
-				_, found := table.RemoveOutgoing(o)
-				got, want = fmt.Sprint(found), fmt.Sprint(m.outgoing[o])
-				delete(m.outgoing, o)
-			case 5:
-				l := Link{Local: target, Remote: remote}
-				ergo := r.IntN(2) == 0
-				_, exists := m.links[l]
-				added, report := table.AddLink(l, ergo)
-				got, want = fmt.Sprint(added, report), fmt.Sprint(!exists, !m.reported[target])
-				m.links[l], m.reported[target] = m.links[l] || ergo, true
-			case 6:
-				l := Link{Local: target, Remote: remote}
-				known, exists := m.links[l]
-				ergo, found := table.RemoveLink(l)
-				got, want = fmt.Sprint(ergo, found), fmt.Sprint(known, exists)
-				delete(m.links, l)
-			case 7:
-				got, want = m.end(table, target)
-			}
+			got, want := m.change(table, r, step)
 			if got != want {
 				t.Fatalf("seed %d, step %d: got %s, want %s", seed, step, got, want)
 			}
@@ -86,6 +47,51 @@ func TestTable(t *testing.T) {
 			t.Errorf("seed %d: the table is not empty", seed)
 		}
 	}
+}
+
+// change makes a random change to both, and returns what the table says of it and what it
+// should say.
+func (m *model) change(table *Table, r *rand.Rand, step int) (got, want string) {
+	target := pid(r.IntN(5))
+	remote := gen.PID{Node: "peer@h", ID: uint64(r.IntN(5))}
+	switch r.IntN(8) {
+	case 0, 1:
+		id := ref(uint64(1000 + step))
+		got = fmt.Sprint(table.AddIncoming(id, Incoming{Target: target}, true))
+		want = fmt.Sprint(!m.reported[target])
+		m.incoming[id], m.reported[target] = target, true
+	case 2:
+		id := ref(uint64(1000 + r.IntN(step+1)))
+		_, known := m.incoming[id]
+		got, want = fmt.Sprint(table.RemoveIncoming(id)), fmt.Sprint(known)
+		delete(m.incoming, id)
+	case 3:
+		o := Outgoing{Owner: target, Target: remote, Ergo: r.IntN(2) == 0}
+		_, added, report := table.AddOutgoing(o, ref)
+		got, want = fmt.Sprint(added, report), fmt.Sprint(!m.outgoing[o], !m.outgoing[o] && !m.reported[target])
+		m.outgoing[o], m.reported[target] = true, true
+	case 4:
+		o := Outgoing{Owner: target, Target: remote, Ergo: r.IntN(2) == 0}
+		_, found := table.RemoveOutgoing(o)
+		got, want = fmt.Sprint(found), fmt.Sprint(m.outgoing[o])
+		delete(m.outgoing, o)
+	case 5:
+		l := Link{Local: target, Remote: remote}
+		ergo := r.IntN(2) == 0
+		_, exists := m.links[l]
+		added, report := table.AddLink(l, ergo)
+		got, want = fmt.Sprint(added, report), fmt.Sprint(!exists, !m.reported[target])
+		m.links[l], m.reported[target] = m.links[l] || ergo, true
+	case 6:
+		l := Link{Local: target, Remote: remote}
+		known, exists := m.links[l]
+		ergo, found := table.RemoveLink(l)
+		got, want = fmt.Sprint(ergo, found), fmt.Sprint(known, exists)
+		delete(m.links, l)
+	case 7:
+		got, want = m.end(table, target)
+	}
+	return got, want
 }
 
 // end has a process end in both, and says how many are told.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/synth"
 	device "nxvk/test/gemm"
@@ -124,7 +124,7 @@ type outcome struct {
 // runDrawn draws products, times them and their neighbours, and prints those that
 // lose most first.
 func runDrawn(r *device.Runner, o *options) error {
-	target, err := exec.Probe(r.Device)
+	target, err := target.Probe(r.Device)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ defmodule NxVulkanGo.Application do
       NxVulkanGo.Compiler.Constants
     ]
 
-    # Each relies on those before it and knows processes of theirs.
+    # Each child relies on those before it, and knows processes of theirs.
     Supervisor.start_link(children, strategy: :rest_for_one, name: NxVulkanGo.Supervisor)
   end
 end

@@ -1,15 +1,20 @@
 defmodule NxVulkanGo.Fallback do
   @moduledoc """
-  What the node cannot compute is computed by `Nx.BinaryBackend` in this VM: an
-  eager reduction by a function that cannot be traced, because it looks at values.
+  Operations that the node cannot compute, and how this package reports them.
 
-  That is slow, so each time is an event, `[:nx_vulkan_go, :fallback]` with `op`,
-  `type` and `reason`, and the configuration says what else happens:
+  `Nx.BinaryBackend` computes such an operation in this VM. The only one is a reduction,
+  `Nx.reduce/4` or `Nx.window_reduce/5`, with a function that cannot be traced because it
+  looks at values. The compiler leaves a function with an operation that the node does not
+  know to `Nx.Defn.Evaluator`.
+
+  That is slow. So each time is a telemetry event, `[:nx_vulkan_go, :fallback]` or
+  `[:nx_vulkan_go, :compiler, :fallback]`, and the configuration decides what else happens:
 
       config :nx_vulkan_go, fallback: :warn   # or :silent, or :raise
 
-  `:warn`, the default, logs a warning the first time that an operation is computed so.
-  Functions that the compiler leaves to `Nx.Defn.Evaluator` fall under the same rule.
+    * `:warn`, the default, logs a warning the first time for each operation or function
+    * `:silent` does nothing else
+    * `:raise` raises `NxVulkanGo.Error` of kind `:unsupported`
   """
 
   alias Nx.Tensor, as: T
@@ -32,8 +37,8 @@ defmodule NxVulkanGo.Fallback do
   end
 
   @doc false
-  # Does what the configuration says of something that the node does not do: an
-  # operation, or a function by its module, name and arity.
+  # Warns or raises, as configured. `what` is an operation, or the module, name and
+  # arity of a function.
   def apply_policy!(what, text) do
     case Application.get_env(:nx_vulkan_go, :fallback, :warn) do
       :silent -> :ok
@@ -45,14 +50,14 @@ defmodule NxVulkanGo.Fallback do
   defp warn_once(key, text) do
     unless :persistent_term.get(key, false) do
       :persistent_term.put(key, true)
-      Logger.warning("nx_vulkan_go: " <> text <> " (told once)")
+      Logger.warning("nx_vulkan_go: " <> text <> " (logged once)")
     end
 
     :ok
   end
 
   @doc false
-  # What has been warned of will be again.
+  # Has everything warned of once more.
   def reset_warnings do
     for {{__MODULE__, _} = key, _} <- :persistent_term.get(), do: :persistent_term.erase(key)
     :ok

@@ -70,7 +70,7 @@ defmodule NxVulkanGo.OptionsTest do
 
   test "options of others are ignored, as the documents list them", %{place: place} do
     {:docs_v1, _, _, _, %{"en" => text}, _, _} = Code.fetch_docs(Options)
-    [_, text] = String.split(text, "known and ignored")
+    [_, text] = String.split(text, "Options of other libraries")
     [text, _] = String.split(text, "All others raise")
 
     listed =

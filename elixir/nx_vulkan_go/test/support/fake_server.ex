@@ -95,7 +95,7 @@ defmodule NxVulkanGo.FakeServer do
   defp answer(state, {:open, _options}),
     do: {:ok, %{key: "key", incarnation: state.incarnation, session: 1}}
 
-  defp answer(_state, request) when request in [:sync, :turn], do: :ok
+  defp answer(_state, request) when request in [:sync, :barrier], do: :ok
   defp answer(state, :programs), do: {:ok, map_size(state.programs)}
   defp answer(state, :log), do: {:ok, Enum.reverse(state.log)}
   defp answer(state, :along), do: {:ok, state.along}

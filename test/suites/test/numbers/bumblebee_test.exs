@@ -48,7 +48,6 @@ defmodule Suites.BumblebeeNumbersTest do
     Text.BlipText,
     Text.ClipText,
     Text.Distilbert,
-    Text.Gemma,
     Text.Gemma3Text,
     Text.Gpt2,
     Text.GptBigCode,
@@ -62,7 +61,6 @@ defmodule Suites.BumblebeeNumbersTest do
     Text.MpNet,
     Text.NomicBert,
     Text.Phi,
-    Text.Phi3,
     Text.Qwen3,
     Text.Roberta,
     Text.SmolLm3,
@@ -71,6 +69,9 @@ defmodule Suites.BumblebeeNumbersTest do
 
   @families Enum.map(@text, &{&1, []}) ++
               [
+                # The activation they have otherwise is none of Axon's layers.
+                {Text.Gemma, [activation: :gelu]},
+                {Text.Phi3, [activation: :gelu]},
                 {Vision.BlipVision, []},
                 {Vision.ClipVision, []},
                 {Vision.ConvNext,

@@ -1,11 +1,10 @@
 defmodule NxVulkanGo.Backend.Attributes do
   @moduledoc false
-  # Attributes of an instruction, in the order and the forms of the op table, from
-  # the arguments of an Nx callback.
+  # Encodes the arguments and options of a callback of Nx as attributes of an
+  # instruction, in the order and with the types of the table of operations.
 
   @doc """
-  The value of one attribute. An absent axis is -1; absent axes are those of the
-  whole tensor.
+  Encodes one attribute. A missing axis is -1; missing axes are all axes of the tensor.
   """
   def encode({:axes, :ints, _}, nil, %Nx.Tensor{shape: shape}),
     do: Enum.to_list(0..(tuple_size(shape) - 1)//1)
@@ -27,19 +26,18 @@ defmodule NxVulkanGo.Backend.Attributes do
   def encode({_, :type, _}, type, _), do: NxVulkanGo.Encoding.type_to_atom(type)
   def encode({_, :float, _}, value, _) when is_number(value), do: value * 1.0
 
-  # The options that say whether an axis over which is reduced is kept, as one of size 1.
+  # Options that keep a reduced axis with size 1.
   @keeps [:keep_axis, :keep_axes]
 
   @doc """
-  The value of an option that is an attribute. Nx has made a template of the result
-  by then, which tells what counts: of all elements at once, `argmax` keeps no axis,
-  whatever its options say.
+  Reads an option that is an attribute. The template of the result overrules the options:
+  `argmax` over all elements keeps no axis, whatever `keep_axis` is.
   """
   def read_option(name, _opts, %Nx.Tensor{shape: out}, %Nx.Tensor{shape: shape}) when name in @keeps,
     do: tuple_size(out) == tuple_size(shape)
 
-  # Of all elements of each tensor that is vectorized, with keep_axis, Nx names an axis of
-  # size 1 beside the one that it has put the elements on.
+  # For `argmax` over all elements of a vectorized tensor, with `keep_axis`, Nx gives an axis
+  # of size 1 that is beside the axis with the elements.
   def read_option(:axis, opts, out, tensor) do
     case {opts[:axis], changed(out.shape, tensor.shape)} do
       {axis, [other]} when is_integer(axis) and axis != other -> other
@@ -56,7 +54,7 @@ defmodule NxVulkanGo.Backend.Attributes do
 
   defp changed(_out, _shape), do: []
 
-  @doc "All attributes of an operation, each looked up by its name."
+  @doc "Encodes all attributes of an operation; `lookup` finds a value by its name."
   def encode_all(schema, tensor, lookup) do
     for {name, _, _} = attr <- schema, do: encode(attr, lookup.(name), tensor)
   end

@@ -1,24 +1,25 @@
 defmodule NxVulkanGo.Backend.Eager do
   @moduledoc false
-  # One operation, at once: operands become ids or literals, the result gets an
-  # id, and an instruction leaves for the session. Nothing here waits.
+  # Carries out one operation: operands become ids or literals, the result gets an id,
+  # and an instruction is sent to the session. Nothing here waits.
   #
-  # Operands whose session is :program stand for values of a program that is being
-  # compiled: then the instruction is returned, not sent.
+  # Operands whose session is :program are values of a program that is being compiled.
+  # The instruction is then returned and not sent.
+  # See "The path of an operation" in guides/contributing/design.md.
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
   alias NxVulkanGo.{Check, Encoding, Options, Session}
   alias NxVulkanGo.Session.Registry
 
-  # Host tensors of at most so many bytes travel inside the instruction.
+  # Tensors of Nx.BinaryBackend with at most so many bytes are literals of an instruction.
   @literal_bytes 64
 
   @doc """
   Sends an instruction for `out`, a template or a tuple of them, and returns the
   tensors that it makes. Without an operand on a device, `options` say where.
 
-  Of a program it returns `{:instruction, op, out, tensors, attrs}`.
+  In a program that is being compiled it returns `{:instruction, op, out, tensors, attrs}`.
   """
   def run(op, out, tensors, attrs, options \\ []) do
     case find_session(tensors, options) do
@@ -30,8 +31,8 @@ defmodule NxVulkanGo.Backend.Eager do
   defp send_now(op, out, tensors, attrs, session) do
     {operands, context} = encode_operands(tensors, session)
     result = results(op, out, operands, attrs, session, context)
-    # Operands must not be collected before the instruction has left: a free
-    # might overtake it.
+    # The operands must not be garbage before the instruction has been sent:
+    # otherwise their frees could come first.
     Session.keep_alive(tensors)
     result
   end
@@ -49,13 +50,13 @@ defmodule NxVulkanGo.Backend.Eager do
     Enum.zip_with(outs, datas, &%{&1 | data: &2}) |> List.to_tuple()
   end
 
-  @doc "A new value of a session: the result of an instruction, and the data of its tensor."
+  @doc "Makes a value of a session: the result of an instruction, and the data of its tensor."
   def new_value(%T{} = out, session) do
     {id, _, _} = value = Session.new_value(session, bytes(out))
     {result_of(out, id), new_handle(out, session, value)}
   end
 
-  @doc "The results of an instruction, and the data of their tensors."
+  @doc "Makes the results of an instruction, and the data of their tensors."
   def new_values([], _session), do: {[], []}
 
   def new_values(outs, session) do
@@ -82,7 +83,7 @@ defmodule NxVulkanGo.Backend.Eager do
     end
   end
 
-  @doc "Sends the uploads of an instruction, and adds what precedes and follows it."
+  @doc "Sends the uploads of an instruction; adds the note before it and the frees after it."
   def add_context(_session, instruction, {[], [], foreign}),
     do: {Check.annotate(instruction), foreign}
 
@@ -93,7 +94,7 @@ defmodule NxVulkanGo.Backend.Eager do
     {Check.annotate(instruction) ++ [{:free, [], [], [temporary]}], foreign}
   end
 
-  @doc "Uploads bytes of the wire as a tensor like `out`."
+  @doc "Uploads encoded elements as a tensor like `out`."
   def upload(%T{type: type, shape: shape} = out, data, options) when is_list(options),
     do: upload(out, data, type, shape, options |> Options.backend!() |> Registry.fetch!())
 
@@ -109,7 +110,7 @@ defmodule NxVulkanGo.Backend.Eager do
 
   ## Where
 
-  @doc "The session that an operation on these tensors belongs to."
+  @doc "Finds the session of an operation on these tensors."
   def find_session(tensors, options) do
     case first_handle(tensors) do
       %Session{} = session -> session |> localize() |> Session.check!() |> Registry.announce()
@@ -143,18 +144,18 @@ defmodule NxVulkanGo.Backend.Eager do
   ## Operands
 
   @doc """
-  The operands of an instruction, and its context: uploads, the ids of these, and
-  tensors of other BEAM nodes.
+  Encodes the operands of an instruction. Returns them with their context: uploads, the
+  ids of these, and tensors of other BEAM nodes.
   """
   def encode_operands(tensors, session), do: encode_operands(tensors, session, [], {[], [], []})
 
-  @doc "The operand of an instruction of a program."
+  @doc "Encodes an operand of an instruction of a program."
   def encode_program_operand(%T{data: %B{session: :program, id: operand}}), do: operand
 
   def encode_program_operand(%T{type: type, data: %B{id: nil, literal: literal}}),
     do: {Encoding.type_to_atom(type), literal}
 
-  @doc "Whether bytes of the wire travel inside the instruction that uses them."
+  @doc "Whether encoded elements are a literal of the instruction that uses them."
   def literal?(data), do: byte_size(data) <= @literal_bytes
 
   defp encode_operands([], _session, acc, context), do: {:lists.reverse(acc), context}
@@ -174,7 +175,7 @@ defmodule NxVulkanGo.Backend.Eager do
     check_same_device!(other, session)
 
     if node(other.pid) == node() do
-      # Another run of the same server.
+      # It belongs to an earlier run of the same server.
       Session.raise_closed!(other)
     else
       key = Session.Remote.key(handle)

@@ -1,18 +1,18 @@
 defmodule NxVulkanGo.Backend.Transfer do
   @moduledoc false
-  # The elements of a tensor, as bits and as text. Here the caller waits for the
-  # device, and sees the errors of what it has sent.
+  # Reads the elements of a tensor, as bits and as text. Here the caller waits for the
+  # device, and errors of operations are raised.
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend.Eager
   alias NxVulkanGo.{Encoding, Error, Session}
 
-  @doc "The first elements, at most `limit`, as Nx has them."
+  @doc "Reads the first elements, at most `limit`, in the format of Nx."
   @spec to_binary(T.t(), non_neg_integer) :: bitstring
   def to_binary(%T{data: %{type: type}} = tensor, limit),
     do: tensor |> wire(limit) |> Encoding.decode(type)
 
-  # The first elements, as bytes of the wire.
+  # The first elements, encoded.
   defp wire(_tensor, 0), do: <<>>
   defp wire(%T{data: %{id: nil, literal: literal}}, _limit), do: literal
 
@@ -27,13 +27,13 @@ defmodule NxVulkanGo.Backend.Transfer do
     expected = min(limit, size) * Encoding.element_size(type)
 
     if byte_size(data) != expected do
-      raise Error.new(:internal, "#{expected} bytes were asked for, #{byte_size(data)} came")
+      raise Error.new(:internal, "the server sent #{byte_size(data)} bytes instead of #{expected}")
     end
 
     data
   end
 
-  # A tensor of another node is read by way of a value of this node's session.
+  # A tensor of another BEAM node is read through a value of this node's session.
   defp here(%Session{} = session, %T{data: %{session: session}} = tensor), do: tensor
 
   defp here(_session, %T{data: %{type: type, shape: shape}} = tensor) do
@@ -52,7 +52,7 @@ defmodule NxVulkanGo.Backend.Transfer do
         other ->
           raise Error.new(
                   :internal,
-                  "expected #{Kernel.inspect(expected)}, is #{Kernel.inspect(other)}"
+                  "the server has #{Kernel.inspect(other)} instead of #{Kernel.inspect(expected)}"
                 )
       end
     end
@@ -60,7 +60,7 @@ defmodule NxVulkanGo.Backend.Transfer do
     defp check(_session, _tensor), do: :ok
   end
 
-  @doc "The elements as a document, or what became of them; this does not raise."
+  @doc "Formats the elements, or the reason why they cannot be read; does not raise."
   @spec inspect(T.t(), Inspect.Opts.t()) :: Inspect.Algebra.t()
   def inspect(%T{} = tensor, inspect_opts) do
     limit = if inspect_opts.limit == :infinity, do: :infinity, else: inspect_opts.limit + 1

@@ -1,18 +1,18 @@
 defmodule NxVulkanGo.Backend.Validation do
   @moduledoc false
-  # What Nx.BinaryBackend refuses for the values of its operands. The node has the
-  # values, so most of that is raised where a result is read. Scalars that the
-  # caller wrote are here, and are refused at the call.
+  # Checks values of operands as Nx.BinaryBackend does. Only scalars that the caller wrote
+  # are in this VM and can be checked at the call. The node checks the values that it has,
+  # and the error is raised where a result is read.
 
   alias Nx.Tensor, as: T
 
   @shifts %{left_shift: "left", right_shift: "right"}
   @divisions [:quotient, :remainder]
 
-  @doc "The operations that refuse values."
+  @doc "Lists the operations whose operands are checked."
   def ops, do: Map.keys(@shifts) ++ @divisions ++ [:atan2]
 
-  @doc "Raises what Nx.BinaryBackend raises for the scalars among the operands."
+  @doc "Raises the error that Nx.BinaryBackend raises for scalars among the operands."
   def check!(op, [_, right]) when is_map_key(@shifts, op) do
     with n when is_integer(n) and n < 0 <- scalar(right),
          do: raise(ArgumentError, "cannot #{@shifts[op]} shift by #{n}")

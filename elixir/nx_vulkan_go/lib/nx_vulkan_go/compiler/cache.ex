@@ -20,8 +20,8 @@ defmodule NxVulkanGo.Compiler.Cache do
   def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
   @doc """
-  The value of a key. Where there is none, `compute` makes it, once for however
-  many callers; what it raises is raised to that caller, and the next one tries.
+  Returns the value of a key. Where there is none, `compute` makes it, once for all callers.
+  An exception of `compute` is raised to its caller, and the next caller tries.
   """
   @spec fetch(term, (-> value)) :: value when value: term
   def fetch(key, compute) do
@@ -59,15 +59,15 @@ defmodule NxVulkanGo.Compiler.Cache do
       :erlang.raise(kind, reason, __STACKTRACE__)
   end
 
-  @doc "How many entries there are."
+  @doc "Returns the number of entries."
   @spec size :: non_neg_integer
   def size, do: :ets.info(@programs, :size)
 
-  @doc "Sets how many entries are kept, and returns how many were; 4096 at first."
+  @doc "Sets the maximum number of entries, 4096 at first; returns the former one."
   @spec limit(pos_integer) :: pos_integer
   def limit(count), do: GenServer.call(__MODULE__, {:limit, count})
 
-  @doc "Forgets everything; the next calls compile again."
+  @doc "Drops all entries; the next calls compile again."
   @spec clear :: :ok
   def clear, do: GenServer.call(__MODULE__, :clear)
 
@@ -127,7 +127,7 @@ defmodule NxVulkanGo.Compiler.Cache do
   defp assign_claim(state, key, pid, waiting),
     do: put_in(state.claims[key], {pid, Process.monitor(pid), waiting})
 
-  # The one who waits longest tries next.
+  # The caller that has waited longest tries next.
   defp release_claim(state, key, pid) do
     case state.claims do
       %{^key => {^pid, monitor, waiting}} ->

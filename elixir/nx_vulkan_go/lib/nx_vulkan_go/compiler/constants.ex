@@ -1,9 +1,8 @@
 defmodule NxVulkanGo.Compiler.Constants do
   @moduledoc false
-  # Tensors that a function has captured, on the devices where it has run. They
-  # are sent once, whichever programs use them, and kept in a table: the memory
-  # is theirs as long as they are there. They go with their session, and the
-  # oldest first where there are many.
+  # The tensors that functions have captured, on the devices where the functions have run.
+  # A tensor is sent once for each device, for all programs, and stays in a table. It is
+  # dropped with its session, and the oldest are dropped when there are many.
 
   use GenServer
 
@@ -14,12 +13,12 @@ defmodule NxVulkanGo.Compiler.Constants do
 
   def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
-  @doc "The tensors of a program on the device of a session."
+  @doc "Returns the captured tensors of a program on the device of a session; sends missing ones."
   @spec fetch(Session.t(), [{binary, Nx.Tensor.t()}]) :: [Nx.Tensor.t()]
   def fetch(_session, []), do: []
   def fetch(session, [entry | rest]), do: [one(session, entry) | fetch(session, rest)]
 
-  # Two callers may both send a tensor the first time; one copy is kept.
+  # Two callers may send the same tensor at the same time; one copy is kept.
   defp one(%Session{pid: pid} = session, {hash, %{type: type} = tensor}) do
     case :ets.lookup(__MODULE__, {pid, hash}) do
       [{_, there}] ->

@@ -1,12 +1,11 @@
 defmodule NxVulkanGo.Compiler.Listing do
   @moduledoc false
-  # Programs for people to read: a line for each instruction, regions indented
-  # below theirs.
+  # Formats programs for people: a line for each instruction, regions indented below theirs.
 
   alias NxVulkanGo.Compiler.{Lower, Program}
   alias NxVulkanGo.{Encoding, Ops}
 
-  @doc "A program, with its counts above."
+  @doc "Formats a program, below a line with its counts."
   @spec format(Program.t() | {:unsupported, String.t()}) :: String.t()
   def format({:unsupported, reason}), do: "run by Nx.Defn.Evaluator: #{reason}\n"
 

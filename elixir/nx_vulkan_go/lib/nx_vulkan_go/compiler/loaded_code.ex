@@ -16,7 +16,7 @@ defmodule NxVulkanGo.Compiler.LoadedCode do
 
   def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
-  @doc "The version of the code that is loaded."
+  @doc "Returns the version of the loaded code."
   @spec version :: non_neg_integer
   def version do
     activity = code_server_activity()

@@ -1,12 +1,11 @@
 defmodule NxVulkanGo.Compiler.Lower do
   @moduledoc false
-  # Turns expressions into instructions and regions, in the form that
-  # gen/README.md gives them. It walks scopes and knows control flow; which
-  # instruction an operation is, with which attributes, the callbacks of
-  # NxVulkanGo.Backend say, as they do where nothing is compiled.
+  # Turns expressions into instructions and regions, in the format of gen/README.md. It
+  # walks scopes and knows control flow. The callbacks of NxVulkanGo.Backend know which
+  # instruction an operation is, for compiled and for eager code. See "The compiler" in guides/contributing/design.md.
   #
-  # Ids of a program are dense and count from 1. What an expression stands for is
-  # an operand (an id or a literal), or {:many, operands} for a tuple.
+  # Ids of a program are dense and start at 1. The value of an expression is an operand (an
+  # id or a literal), or {:many, operands} for a tuple.
 
   alias Nx.Defn.{Composite, Expr}
   alias Nx.Tensor, as: T
@@ -16,11 +15,10 @@ defmodule NxVulkanGo.Compiler.Lower do
   alias NxVulkanGo.{Encoding, Ops}
   import NxVulkanGo.Compiler.Scope, only: [devectorize: 1]
 
-  # Of the program: the id that comes next, tensors that the function has
-  # captured, functions to be called, whether there are loops, and the names of
-  # hooks that someone asked for. Of the scope: its nodes, their values, its
-  # parameters by position, and the instructions of its regions, last first.
-  # `closed` regions capture nothing.
+  # For the program: the next id, the tensors that the function has captured, the
+  # functions to call, whether there are loops, and the names of hooks with a function.
+  # For the scope: its nodes, their values, its parameters by position, and the
+  # instructions of its regions, last first. `closed` regions capture nothing.
   defstruct next: 1,
             captured: %{},
             callbacks: [],
@@ -39,8 +37,8 @@ defmodule NxVulkanGo.Compiler.Lower do
           | {:call, fun :: (term, term -> term), template :: term, out :: term, opts :: term}
 
   @doc """
-  A program that computes `outputs`, with the positions of the arguments that it
-  uses: these are its first parameters, and captured tensors follow.
+  Lowers a program that computes `outputs`. The arguments that it uses, whose positions are
+  returned, are its first parameters; captured tensors are the others.
 
   Throws `{:unsupported, reason}` where the node does not know an operation.
   """
@@ -71,7 +69,7 @@ defmodule NxVulkanGo.Compiler.Lower do
     |> Enum.sort_by(&elem(&1, 0))
   end
 
-  @doc "The region of a function of two scalars of a type, for reductions."
+  @doc "Lowers a function of two scalars of a type, for reductions, to a region."
   def lower_function(state \\ %__MODULE__{}, [_, _] = params, %T{} = body, type) do
     {params, state} = parameters(state, params)
     env = params |> ids() |> Enum.with_index(&{&2, &1}) |> Map.new()
@@ -127,7 +125,7 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp bind(state, t, value), do: %{state | env: Map.put(state.env, Scope.id(t), value)}
 
-  # A result, or a tuple of results, by what the node says it is.
+  # Binds a result, or a tuple of results where the node is one.
   defp bind_all(state, %T{type: {:tuple, _}} = t, values),
     do: bind(state, t, {:many, List.to_tuple(values)})
 
@@ -142,7 +140,7 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp flat(container), do: Composite.flatten_list([container])
 
-  # The tensor that stands for a value in a callback of the backend.
+  # The tensor that a callback of the backend gets for a value.
   defp placeholder(state, %T{data: %Expr{}} = t) do
     value = operand(state, t)
     %T{type: type, shape: shape} = t = devectorize(t)
@@ -175,7 +173,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   defp node(%T{data: %Expr{op: :while}} = t, state), do: while(state, t)
   defp node(%T{data: %Expr{op: :block}} = t, state), do: block(state, t)
 
-  # Nx 0.13 says hook, later ones io_call.
+  # The operation is hook in Nx 0.13, and io_call in later releases.
   defp node(%T{data: %Expr{op: op}} = t, state) when op in [:hook, :io_call], do: hook(state, t)
   defp node(%T{data: %Expr{op: :runtime_call}} = t, state), do: runtime_call(state, t)
 
@@ -204,8 +202,8 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp home(state, t), do: Scope.home(state.scope, t)
 
-  # A small tensor is a literal, as in the stream; a large one is sent once and is
-  # a parameter.
+  # A small tensor is a literal, as in eager code. A large one is sent once and is a
+  # parameter.
   defp tensor(state, t, %T{type: type, shape: shape} = tensor) do
     data = tensor |> Nx.to_binary() |> Encoding.encode(type)
 
@@ -238,8 +236,8 @@ defmodule NxVulkanGo.Compiler.Lower do
     bind_all(state, t, ids)
   end
 
-  # The contents of the regions are there; clauses after the first lie in the
-  # second region of the one before.
+  # The regions have their instructions already. Each clause after the first lies in the
+  # second region of the clause before it.
   defp clauses(state, [{{pred, body}, {yes, no}} | rest], last, outs, region) do
     {otherwise, state} =
       if rest == [] do
@@ -276,7 +274,8 @@ defmodule NxVulkanGo.Compiler.Lower do
     {{params, body, values}, state}
   end
 
-  # A block that the node knows is an instruction; another is what Nx would do.
+  # A block that the node knows is an instruction. Another block is inlined with the
+  # default of Nx.
   defp block(state, %T{data: %Expr{args: [struct, in_args, default, _fun]}} = t) do
     out = if match?({:tuple, _}, t.type), do: templates(default), else: devectorize(t)
     args = Enum.map(in_args, &placeholder(state, &1))
@@ -290,8 +289,8 @@ defmodule NxVulkanGo.Compiler.Lower do
   defp templates(tuple),
     do: tuple |> Tuple.to_list() |> Enum.map(&devectorize/1) |> List.to_tuple()
 
-  # The default of a block has the block's arguments as parameters, and is a
-  # scope of its own that lies where the block does.
+  # The default of a block has the block's arguments as parameters. It is a scope of its
+  # own, in the region of the block.
   defp inlined(state, t, args, default) do
     params = args |> Enum.with_index(&{&2, operand(state, &1)}) |> Map.new()
     outputs = flat(default)
@@ -355,8 +354,8 @@ defmodule NxVulkanGo.Compiler.Lower do
     |> bind_all(t, ids)
   end
 
-  # Vectorized as in the function, as EXLA has it; Nx.Defn.Evaluator calls hooks
-  # with vectorized axes as ordinary ones.
+  # Vectorized as in the function, as in EXLA. Nx.Defn.Evaluator calls hooks with
+  # devectorized tensors.
   defp argument(expr), do: Nx.to_template(expr)
 
   defp callback(state, callback),

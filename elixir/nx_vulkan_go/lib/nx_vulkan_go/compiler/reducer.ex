@@ -1,13 +1,13 @@
 defmodule NxVulkanGo.Compiler.Reducer do
   @moduledoc false
-  # The functions of reductions as regions: of an expression that is compiled they
-  # are regions already, those of eager calls are traced.
+  # Turns the function of a reduction into a region. The function of a compiled reduction is
+  # a region already; that of an eager one is traced.
 
   alias NxVulkanGo.Compiler.{Lower, TracingBackend}
 
   @doc """
-  The region of a function of element and accumulator, scalars of a type; an
-  error says why it cannot be one.
+  Returns the region of a function of element and accumulator, scalars of a type, or the
+  reason why there is none.
   """
   @spec to_region({:region, tuple} | (Nx.Tensor.t(), Nx.Tensor.t() -> Nx.Tensor.t()), Nx.Type.t()) ::
           {:ok, tuple} | {:error, String.t()}
@@ -19,7 +19,7 @@ defmodule NxVulkanGo.Compiler.Reducer do
     {region, _state} = Lower.lower_function(params, body, type)
     {:ok, region}
   rescue
-    # Code that looks at values, or has captured tensors of a device.
+    # The function looks at values, or has captured tensors of a device.
     error -> {:error, "its function cannot be traced: " <> Exception.message(error)}
   catch
     {:unsupported, reason} -> {:error, reason}

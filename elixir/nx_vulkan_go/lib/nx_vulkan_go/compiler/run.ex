@@ -1,8 +1,8 @@
 defmodule NxVulkanGo.Compiler.Run do
   @moduledoc false
-  # A call of a compiled function: arguments become operands, results get ids, and
-  # one instruction leaves for the session. As with single operations nothing
-  # waits, unless the program calls functions of the caller.
+  # Calls a compiled function: arguments become operands, results get ids, and one instruction
+  # is sent to the session. As with single operations nothing waits, unless the program calls
+  # functions of the caller.
 
   alias Nx.Defn.{Composite, Expr}
   alias Nx.Tensor, as: T
@@ -14,8 +14,8 @@ defmodule NxVulkanGo.Compiler.Run do
   alias NxVulkanGo.Session.Tracker
 
   @doc """
-  Runs a program on a list of functions that give the arguments; those that it
-  does not use are not called.
+  Runs a program. `args` are functions that return the arguments; those of unused arguments
+  are not called.
   """
   @spec run(Program.t(), [(-> T.t())], keyword) :: term
   def run(%Program{results: [], callbacks: {}} = program, _args, options),

@@ -1,8 +1,8 @@
 defmodule NxVulkanGo.Compiler.TracingBackend do
   @moduledoc false
-  # Expressions that look like tensors: a backend that hands every operation to
-  # Nx.Defn.Expr. Nx.Defn.Evaluator, which calls the function of a reduction with
-  # tensors and refuses expressions, evaluates it into an expression of its own.
+  # A backend whose tensors are expressions: it hands every operation to Nx.Defn.Expr.
+  # Nx.Defn.Evaluator calls the function of a reduction with tensors and refuses expressions;
+  # with this backend it evaluates the function into an expression.
 
   @behaviour Nx.Backend
 
@@ -11,7 +11,7 @@ defmodule NxVulkanGo.Compiler.TracingBackend do
 
   defstruct [:expr]
 
-  @doc "A function of tensors as one of expressions."
+  @doc "Wraps a function of tensors as a function of expressions."
   def wrap_function(fun), do: fn a, b -> unwrap(fun.(wrap(a), wrap(b))) end
 
   @impl true

@@ -1,21 +1,20 @@
 defmodule NxVulkanGo.Compiler.TypeWidening do
   @moduledoc false
-  # Loops whose body gives a wider float than the state that it takes. Nx refuses them in
-  # functions, and writes them itself: the gradient of a loop begins with zeros of f32 where
-  # nothing outside needs a part of the state, and goes on with what the body computes.
-  # The state then has the wider type from the beginning, and so has what is computed of it,
-  # as where Nx.Defn.Evaluator goes through the loop. Expressions without such a loop stay as
-  # they are.
+  # Widens the state of loops whose body computes a wider float than the state has. Nx refuses
+  # such loops in functions, but writes them itself: the gradient of a loop begins with f32
+  # zeros where nothing outside needs a part of the state. The state, and what is computed from
+  # it, then has the wider type from the beginning, as where Nx.Defn.Evaluator runs the loop.
+  # Expressions without such a loop are returned unchanged.
 
   alias Nx.Defn.{Composite, Expr, Tree}
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Compiler.Scope
 
-  # What has a type of its own, or code inside that counts on the types of its arguments.
+  # Operations with a type of their own, or with code that depends on the types of arguments.
   @strict [:as_type, :bitcast, :block, :reduce, :window_reduce, :fun] ++
             [:hook, :io_call, :runtime_call]
 
-  @doc "A container of the same values, some of which have wider types."
+  @doc "Returns a container of the same values, some with wider types."
   @spec widen_loops(term) :: term
   def widen_loops(expr) do
     outputs = flat(expr)

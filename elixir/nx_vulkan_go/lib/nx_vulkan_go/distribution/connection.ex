@@ -1,21 +1,20 @@
 defmodule NxVulkanGo.Distribution.Connection do
   @moduledoc false
-  # The process of a connection to a server that does not go by way of the VM's own
-  # distribution. It owns the socket, hands on what comes, and keeps the monitors in
-  # both directions; senders write to the socket themselves (`Link`). Nothing that
-  # a server sends runs code here: messages go to pids that it has been told, and to
-  # no names.
+  # The process of a connection that this package makes to a server. It owns the socket,
+  # delivers the messages that come, and keeps monitors in both directions; senders write to
+  # the socket themselves (`Link`). It delivers messages to pids that the server was told, and
+  # to no names, so nothing that a server sends runs code here.
   #
-  # A monitor of a process of the server has the reference of a monitor of this
-  # process, so its end is that of whichever goes first.
+  # A monitor of a process of the server has the reference of a monitor of this process, so it
+  # ends with the process or with the connection.
 
   use GenServer, restart: :temporary
 
   alias NxVulkanGo.Distribution.{Dialer, Link}
 
-  # Packets from one word to the socket to the next.
+  # Packets that the socket delivers before it must be armed again.
   @packets 256
-  # As a BEAM does with its default of a minute for a silent peer.
+  # As the BEAM does by default: a peer that is silent for a minute is lost.
   @tick 15_000
   @silent_ticks 4
   # Packets of this size leave garbage that is worth collecting.
@@ -32,7 +31,7 @@ defmodule NxVulkanGo.Distribution.Connection do
   def start_link({node, identity, known}),
     do: GenServer.start_link(__MODULE__, {node, identity, known}, timeout: 60_000)
 
-  @doc "What senders need of a connection."
+  @doc "Returns what senders need to use a connection."
   @spec link(pid) :: Link.t()
   def link(pid), do: GenServer.call(pid, :link)
 
@@ -44,7 +43,7 @@ defmodule NxVulkanGo.Distribution.Connection do
     ref
   end
 
-  @doc "Ends such a monitor; nothing of it comes after."
+  @doc "Ends a monitor; its message does not come any more."
   @spec demonitor(Link.t(), reference) :: :ok
   def demonitor(%Link{pid: pid}, ref) do
     send(pid, {:demonitor, ref})
@@ -131,7 +130,7 @@ defmodule NxVulkanGo.Distribution.Connection do
 
   defp send_tick(%{transport: transport, socket: socket}), do: transport.send(socket, <<>>)
 
-  # A server whose ticks are closer than ours gets one back for each.
+  # Each tick is answered, for servers with shorter intervals.
   defp handle_packet(<<>>, state) do
     send_tick(state.link)
     state
@@ -174,7 +173,7 @@ defmodule NxVulkanGo.Distribution.Connection do
     drop(state, ref)
   end
 
-  # Links and exits, which a server makes to nobody here; messages to names.
+  # Links and exits, which no server sends to this VM, and messages to names.
   defp handle_control(_control, _message, state), do: state
 
   defp watchable(pid, link) when is_pid(pid) and node(pid) == link.name, do: Link.localize(link, pid)
@@ -189,7 +188,7 @@ defmodule NxVulkanGo.Distribution.Connection do
   defp answer({ref, reply}, link) when is_reference(ref), do: {Link.localize(link, ref), reply}
   defp answer(message, _link), do: message
 
-  # A monitor of ours that its owner has ended.
+  # Ends a monitor of a process of the server.
   defp unwatch(state, ref) do
     with %{^ref => {pid, name, _}} <- state.watching do
       link = state.link

@@ -1,28 +1,28 @@
 defmodule NxVulkanGo.Distribution.Dialer do
   @moduledoc false
-  # The way to a node: the address of its host, its port from epmd, a socket, the
-  # handshake. Where one of these fails, the error says which, and what to do.
+  # Opens the socket of a connection: address of the host, port of the name, TCP, TLS,
+  # handshake. Each step that can fail has an error of its own, which says what to do.
 
   alias NxVulkanGo.Distribution.Handshake
   alias NxVulkanGo.Error
 
   @timeout 10_000
   @epmd 4369
-  # Bytes that wait for the socket before senders do.
+  # Bytes that the socket buffers before senders must wait.
   @high_watermark 8 * 1024 * 1024
   @low_watermark 4 * 1024 * 1024
 
   @socket [:binary, active: false, nodelay: true, keepalive: true, buffer: 256 * 1024] ++
             [high_watermark: @high_watermark, low_watermark: @low_watermark]
 
-  @typedoc "What is known of a server: its cookie, where it listens if nobody need be asked, TLS."
+  @typedoc "What is known about a server: its cookie, its address where epmd need not be asked, TLS options."
   @type known :: %{
           cookie: (-> String.t()),
           place: nil | {:inet.ip_address(), :inet.port_number()},
           tls: nil | keyword
         }
 
-  @doc "A socket on which `node` and this side have shaken hands, with packets of four bytes' length."
+  @doc "Opens a socket and shakes hands with `node`; packets of the socket then have a length of four bytes."
   @spec dial(node, {node, non_neg_integer}, known) ::
           {:ok, :gen_tcp | :ssl, term} | {:error, Error.t()}
   def dial(node, identity, known) do
@@ -71,7 +71,7 @@ defmodule NxVulkanGo.Distribution.Dialer do
     end
   end
 
-  # OTP gives the same answer where epmd does not know the name and where there is none.
+  # OTP answers `noport` also where there is no epmd.
   defp no_port(node, name, host, address) do
     case :erl_epmd.names(address) do
       {:ok, names} -> not_registered(node, name, host, for({known, _} <- names, do: known))
@@ -81,9 +81,9 @@ defmodule NxVulkanGo.Distribution.Dialer do
 
   defp no_epmd(node, host) do
     error("""
-    no epmd answers on port #{epmd_port()} of #{host}, which says where #{node} listens; see that \
-    nxvk-node runs there with --listen 0.0.0.0, and that the firewall lets port #{epmd_port()} and \
-    that of the node (--port) through\
+    epmd, which knows the port of #{node}, does not answer on port #{epmd_port()} of #{host}; start \
+    nxvk-node there with --listen 0.0.0.0, and let port #{epmd_port()} and the port of the node \
+    (--port) through the firewall\
     """)
   end
 
@@ -112,9 +112,9 @@ defmodule NxVulkanGo.Distribution.Dialer do
     with {:error, reason} <-
            :gen_tcp.connect(address, port, family ++ [packet: 2] ++ @socket, @timeout) do
       error("""
-      #{node} is to listen on port #{port} of #{:inet.ntoa(address)}, as epmd says, but that port \
-      does not answer (#{reason}); see that nxvk-node listens there (--listen 0.0.0.0) and that the \
-      firewall lets port #{port} through (--port fixes it)\
+      port #{port} of #{:inet.ntoa(address)}, where #{node} listens according to epmd, does not \
+      answer (#{reason}); start nxvk-node there with --listen 0.0.0.0, and let port #{port} through \
+      the firewall (--port sets it)\
       """)
     end
   end
@@ -203,7 +203,7 @@ defmodule NxVulkanGo.Distribution.Dialer do
     end
   end
 
-  # Whoever speaks TLS answers the greeting of a client, be it with an alert.
+  # A server with TLS answers the greeting of a client, at least with an alert.
   defp tls?(address, port) do
     with {:ok, _} <- Application.ensure_all_started(:ssl),
          {:error, reason} <-

@@ -1,12 +1,10 @@
 defmodule NxVulkanGo.Distribution.Link do
   @moduledoc false
-  # A connection to a server that this package made itself, as senders see it.
+  # A connection that this package makes to a server, for senders.
   #
-  # The server knows this VM by a node name that is not the VM's own: a VM that is
-  # not distributed has none, and renaming it would strand every pid that was
-  # written into code or data as one of nonode@nohost. So the pids and references
-  # that the server gets name that node, and those that come back are made local.
-  # Both are the external term format with another node and creation in it.
+  # The server knows this VM by a node name that is not the VM's own. So pids and references
+  # for the server get that node name, and those that come back are made local: both are the
+  # external term format with another node and creation in it.
 
   @enforce_keys [:pid, :transport, :socket, :name, :creation]
   defstruct @enforce_keys
@@ -34,7 +32,7 @@ defmodule NxVulkanGo.Distribution.Link do
   @send_by_name 6
   @send_by_pid 22
 
-  @doc "The first byte of a packet."
+  @doc "Returns the first byte of a packet."
   def pass_through, do: @pass_through
 
   @doc "Sends a message to a process of the server; like `send/2` it does not fail."
@@ -55,21 +53,21 @@ defmodule NxVulkanGo.Distribution.Link do
     :ok
   end
 
-  @doc "Sends a control message that has no message."
+  @doc "Sends a control message without a payload."
   @spec send_control(t, tuple) :: :ok
   def send_control(%{transport: transport, socket: socket}, control) do
     transport.send(socket, [@pass_through, :erlang.term_to_binary(control, @format)])
     :ok
   end
 
-  @doc "A local pid or reference as the server knows it."
+  @doc "Returns a local pid or reference with the node name that the server knows."
   @spec address(t, pid | reference) :: pid | reference
   def address(%{name: name, creation: creation}, term) do
     {kind, _node, _creation, rest} = split(term)
     join(kind, name, creation, rest)
   end
 
-  @doc "The local pid or reference for one that the server knows; others stay as they are."
+  @doc "Returns the local pid or reference for one with the node name that the server knows; others are returned unchanged."
   @spec localize(t, pid | reference) :: pid | reference
   def localize(%{name: name}, term) when node(term) == name do
     {kind, _node, _creation, rest} = split(term)

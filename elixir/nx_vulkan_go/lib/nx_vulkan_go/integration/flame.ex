@@ -1,5 +1,5 @@
-# A FLAME runner that returns a tensor stays up until its parent has used the
-# tensor, and by that holds it.
+# A FLAME runner that returns a tensor stays alive until its parent has used the tensor,
+# and so holds it.
 if Code.ensure_loaded?(FLAME.Trackable) do
   defimpl FLAME.Trackable, for: NxVulkanGo.Backend do
     def track(%{id: nil} = scalar, pids, _node), do: {scalar, pids}

@@ -1,4 +1,4 @@
-# In Livebook an explanation is a table.
+# Livebook shows an explanation as a table.
 if Code.ensure_loaded?(Kino.Render) do
   defimpl Kino.Render, for: NxVulkanGo.Explanation do
     @columns [:part, :block, :place, :operations, :kernels, :bytes, :flops] ++

@@ -1,13 +1,13 @@
 defmodule NxVulkanGo.Launcher.Executable do
   @moduledoc false
-  # Where the program is; see NxVulkanGo.Launcher for the order.
+  # Finds the program; see NxVulkanGo.Launcher for the order.
 
   alias NxVulkanGo.Error
   alias NxVulkanGo.Launcher.Build
 
   @name "nxvk-node"
 
-  @doc "The path of the program, or a `NxVulkanGo.Error` that says how to get it."
+  @doc "Returns the path of the program; raises `NxVulkanGo.Error` with the ways to get it."
   def find! do
     configured() || System.find_executable(@name) || built() || existing(packaged()) ||
       raise Error.new(:not_installed, """
@@ -33,7 +33,7 @@ defmodule NxVulkanGo.Launcher.Executable do
       true ->
         raise Error.new(
                 :not_installed,
-                "there is no nxvk-node at #{path}, where #{where()} says that it is"
+                "there is no nxvk-node at #{path}; correct #{where()}"
               )
     end
   end

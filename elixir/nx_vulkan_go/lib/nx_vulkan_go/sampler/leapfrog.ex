@@ -1,14 +1,14 @@
 defmodule NxVulkanGo.Sampler.Leapfrog do
   @moduledoc false
-  # Leapfrog steps by one request: the node makes a kernel of the program that the
-  # model is, and answers with a row a step.
+  # Takes leapfrog steps with one request: the node makes a kernel of the model's
+  # program, and answers with a row for each step.
 
   alias NxVulkanGo.Backend.Eager
   alias NxVulkanGo.{Encoding, Error}
   alias NxVulkanGo.Sampler.{Layout, Session}
   alias NxVulkanGo.Session.Registry
 
-  @doc "k steps from a position and a momentum."
+  @doc "Takes k steps from a position and a momentum."
   @spec run(Session.t(), term, term, float, pos_integer) :: {:ok, map} | {:error, String.t()}
   def run(%Session{model: %{layout: layout}} = session, q, p, eps, k) do
     with {:ok, q} <- vector(layout, "the position", q),

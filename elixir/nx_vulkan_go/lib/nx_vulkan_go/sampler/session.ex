@@ -1,7 +1,7 @@
 defmodule NxVulkanGo.Sampler.Session do
   @moduledoc """
   A model with its data on a device, and the diagonal of the inverse mass matrix.
-  `NxVulkanGo.Sampler.session/2` makes one; its memory is free when nothing refers to it.
+  `NxVulkanGo.Sampler.session/2` makes it. Its memory is freed when nothing refers to it.
   """
 
   alias Nx.Defn.Composite

@@ -1,22 +1,21 @@
 defmodule NxVulkanGo.Session.Cancellation do
   @moduledoc false
-  # Runs with loops, which may take any time, and what has become of their results.
-  # When nobody refers to any of these, and no instruction has worked on one, the
-  # run is of no use to anybody: its caller may have been killed. Then it is
-  # cancelled; where it has ended long ago, that is nothing.
+  # Finds runs with loops to cancel. Such a run may take any time. When nothing refers to any
+  # of its results, and no instruction has used one, nobody needs it: its caller may have been
+  # killed. Cancelling a run that has ended does nothing.
   #
-  # A map of each result to its run, and of {:results, run} to those that are left.
+  # A map from each result to its run, and from {:results, run} to the results that are left.
 
   @type t :: %{pos_integer => pos_integer, {:results, pos_integer} => [pos_integer]}
 
-  @doc "A run has been sent, with these results."
+  @doc "Tracks a run that has been sent, with these results."
   @spec track(t, [pos_integer]) :: t
   def track(loops, []), do: loops
 
   def track(loops, [run | _] = ids),
     do: Enum.reduce(ids, Map.put(loops, {:results, run}, ids), &Map.put(&2, &1, run))
 
-  @doc "Instructions have been sent; those that work on a result want its run."
+  @doc "Stops tracking runs whose results are operands of these instructions."
   @spec untrack_used(t, [tuple]) :: t
   def untrack_used(loops, _instructions) when loops == %{}, do: loops
 
@@ -27,7 +26,7 @@ defmodule NxVulkanGo.Session.Cancellation do
     end
   end
 
-  @doc "Somebody else has a result: its run goes on."
+  @doc "Stops tracking the run of a result that another BEAM node has."
   @spec untrack(t, pos_integer) :: t
   def untrack(loops, id) do
     with %{^id => run} <- loops do
@@ -36,7 +35,7 @@ defmodule NxVulkanGo.Session.Cancellation do
     end
   end
 
-  @doc "Values have been let go of; gives the instructions that end runs."
+  @doc "Notes that values were freed; returns the instructions that cancel runs."
   @spec release(t, [pos_integer]) :: {t, [tuple]}
   def release(loops, _ids) when loops == %{}, do: {loops, []}
 

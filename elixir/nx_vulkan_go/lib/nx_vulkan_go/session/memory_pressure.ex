@@ -1,15 +1,15 @@
 defmodule NxVulkanGo.Session.MemoryPressure do
   @moduledoc false
-  # What happens when the memory of the device runs out: the processes that make
-  # tensors collect their garbage, then the trackers look again. The server waits
-  # for that before anybody sees an error, though not for long.
+  # Makes room when the memory of the device runs out: the processes that make tensors
+  # collect their garbage, then the trackers sweep. The server waits for that, for a short
+  # time, before it raises an error.
 
   alias NxVulkanGo.Session
   alias NxVulkanGo.Session.Tracker
 
   @collect_timeout 100
 
-  @doc "Sends `{:swept, ref}` to `reply_to` when everything that can go has gone."
+  @doc "Starts that; sends `{:swept, ref}` to `reply_to` at its end."
   def start_collection(reply_to, session, callers, ref) do
     spawn(fn ->
       collect(callers)
@@ -18,7 +18,7 @@ defmodule NxVulkanGo.Session.MemoryPressure do
     end)
   end
 
-  @doc "The same on behalf of the calling process, which waits for it."
+  @doc "Does that on behalf of the calling process, and waits for it."
   def relieve(%Session{pid: pid}) do
     ref = Process.monitor(pid)
     send(pid, {:relieve, self(), ref})

@@ -1,15 +1,13 @@
 defmodule NxVulkanGo.Session.ProgramCache do
   @moduledoc false
-  # The programs that the server has of a session. A VM may compile for ever, so
-  # there is a bound: above it, a quarter of the programs goes, used least recently,
-  # and the server is told to forget them. Who runs one of them later sends it again,
-  # since a run comes with its program.
+  # The programs that the server has for a session. A VM may compile for ever, so there is a
+  # bound: above it the least recently used quarter is dropped, here and on the server
+  # (`forget`). A later run of such a program sends it again.
   #
-  # The server has bounds of its own for a session, 16,384 programs of 2^20
-  # instructions (gen/README.md), and answers `unknown_program` above them. These
-  # here are lower: an instruction takes 32 bytes in external term format at least,
-  # but for a hook, which takes 25. So the server never lets go of a program that
-  # this VM believes it to have.
+  # The server has bounds of its own for a session, 16,384 programs of 2^20 instructions
+  # (gen/README.md), and answers `unknown_program` beyond them. The bounds here are lower: an
+  # instruction takes at least 32 bytes in external term format (a hook takes 25). So the server
+  # never drops a program that this VM believes it has.
 
   defstruct known: %{}, bytes: 0, clock: 0, most: 4096, most_bytes: 16 * 1024 * 1024
 
@@ -22,7 +20,7 @@ defmodule NxVulkanGo.Session.ProgramCache do
           most_bytes: pos_integer
         }
 
-  @doc "A program is about to be used; gives the instructions that must come before."
+  @doc "Notes a use of a program; returns the instructions that must be sent before it."
   @spec use(t, %{:key => binary, :code => binary, optional(atom) => term}) :: {t, [tuple]}
   def use(%__MODULE__{known: known, clock: clock} = programs, %{key: key} = program) do
     case known do
@@ -32,8 +30,8 @@ defmodule NxVulkanGo.Session.ProgramCache do
     end
   end
 
-  # The clock ticks with each program that is new, so that a loop over those that are
-  # there changes nothing.
+  # The clock ticks with each new program, so that a loop over known programs changes
+  # nothing.
   defp define(programs, %{key: key, code: code}) do
     size = byte_size(code)
     programs = %{programs | clock: programs.clock + 1}

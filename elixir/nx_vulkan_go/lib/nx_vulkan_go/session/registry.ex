@@ -1,9 +1,8 @@
 defmodule NxVulkanGo.Session.Registry do
   @moduledoc false
-  # Finds the session of a device, and opens it where there is none: the only
-  # process that opens sessions, so that there is one a device. Those that are
-  # open are found without it. It sees to it that one whose process is gone,
-  # however that came, is not found again.
+  # Finds the session of a device, and opens it where there is none. This process is the
+  # only one that opens sessions, so there is one for each device. Callers find open sessions
+  # without it. It closes a session whose process has ended, however that came about.
 
   use GenServer
 
@@ -15,7 +14,7 @@ defmodule NxVulkanGo.Session.Registry do
 
   def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
-  @doc "The open session for backend options; opens one, or raises `NxVulkanGo.Error`."
+  @doc "Returns the session for backend options; opens it, or raises `NxVulkanGo.Error`."
   @spec fetch!(keyword) :: Session.t()
   def fetch!(options) do
     key = {options[:server], options[:device]}
@@ -24,13 +23,13 @@ defmodule NxVulkanGo.Session.Registry do
     announce(session)
   end
 
-  @doc "Tells the session once that the calling process makes values."
+  @doc "Tells the session, once, that the calling process makes values."
   @spec announce(Session.t()) :: Session.t()
   def announce(%Session{pid: pid} = session) do
     key = {__MODULE__, session.server, session.device}
     announced = {self(), pid}
 
-    # Others may start with a copy of this dictionary, as evaluators of Livebook do.
+    # A process may start with a copy of this dictionary, as evaluators of Livebook do.
     if Process.get(key) != announced do
       Process.put(key, announced)
       send(pid, {:caller, self()})
@@ -39,16 +38,16 @@ defmodule NxVulkanGo.Session.Registry do
     session
   end
 
-  @doc "The session of this VM that a tensor of another one is used with."
+  @doc "Returns the session of this VM for the device of another VM's session."
   def fetch_counterpart!(%Session{server: server, device: device}),
     do: fetch!(server: server, device: device)
 
-  # How often and for how long to look for a server of our own: it may have died
-  # a moment ago, or wait for an epmd that another one took along.
+  # Milliseconds between attempts to connect to this VM's own server, and in all: the server
+  # may have died a moment ago, or be waiting for an epmd that ended with another server.
   @pause 100
   @patience 10_000
 
-  @doc "The server of the options, the configuration or the launcher, connected."
+  @doc "Connects to the server of the options, the configuration or the launcher; returns its name."
   @spec fetch_server!(nil | node) :: node
   def fetch_server!(server) do
     ensure_started!()

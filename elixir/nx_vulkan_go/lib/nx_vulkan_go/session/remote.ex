@@ -1,12 +1,8 @@
 defmodule NxVulkanGo.Session.Remote do
   @moduledoc false
-  # Tensors that were made by another BEAM node and sent to this one.
-  #
-  # On first use the session imports such a value under an id of its own, and a
-  # keeper process lets go of it when no process of this VM holds the tensor any
-  # more. The tensor's token is here an ordinary copy, one for each time that the
-  # tensor was received, so its size says nothing; the keeper compares addresses:
-  # a copy is garbage when all references to its address are the keeper's own.
+  # Tensors that were made by another BEAM node and sent to this one. The session imports
+  # such a value under an id of its own, and a keeper process frees it when no process of this
+  # VM holds the tensor any more. See "Tensors of other BEAM nodes" in guides/contributing/design.md.
 
   alias NxVulkanGo.{Encoding, Session}
 
@@ -25,7 +21,7 @@ defmodule NxVulkanGo.Session.Remote do
     {state, imports ++ Enum.map(instructions, &replace(&1, ids))}
   end
 
-  @doc "What names a foreign value."
+  @doc "Returns the key of a value of another BEAM node."
   def key(%{session: session, id: id}), do: {session.pid, id}
 
   defp retain(state, key, handle) do
@@ -62,15 +58,15 @@ defmodule NxVulkanGo.Session.Remote do
     {op, results, operands, attrs}
   end
 
-  @doc "Asks all keepers to look."
+  @doc "Asks all keepers to look for garbage."
   def sweep(state) do
     for {_, {_, keeper, _}} <- state.foreign, do: send(keeper, :sweep)
     :ok
   end
 
   @doc """
-  Lets go of a value that a keeper calls unused, unless it was used since: the
-  instructions for that.
+  Frees a value that its keeper has found unused, unless it has been used since. Returns
+  the instructions for that.
   """
   def forget(state, key, uses) do
     case state.foreign do

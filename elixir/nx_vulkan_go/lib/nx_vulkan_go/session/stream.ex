@@ -1,42 +1,43 @@
 defmodule NxVulkanGo.Session.Stream do
   @moduledoc false
-  # The process of a session. It is a plain loop, since every operation of every
-  # caller passes here: instructions that wait in the mailbox are gathered and
-  # leave as one message; everything else is handled in its place between them.
+  # The process of a session: it puts all messages of its callers in one order. It is a
+  # plain loop, since every operation passes here: instructions that wait in the mailbox are
+  # gathered and sent as one message; other messages are handled in their place between them.
+  # See "Sessions and order" in guides/contributing/design.md.
   #
   # Messages:
   #
   #     {:instruction, i}          an instruction
-  #     {:instructions, [i]}       several that belong together
-  #     {:instructions, [i], fs}   the same, on tensors of other BEAM nodes too
-  #     {:run, program, [i], fs}   the same, after the program unless the server has it;
-  #                                one of them is the run
-  #     {:upload, [i], bytes}      one with data, and a note before it
-  #     {:call, from, request}     a call, answered by the server to `from` itself
-  #     {:call, from, request, p}  the same, after the program that it names
-  #     {:free, ids}               values that nobody refers to any more
+  #     {:instructions, [i]}       instructions that belong together
+  #     {:instructions, [i], fs}   the same, with operands fs of other BEAM nodes
+  #     {:run, program, [i], fs}   the same; one of them runs the program, which is sent
+  #                                before them unless the server has it
+  #     {:upload, [i], bytes}      an instruction with data, and perhaps a note before it
+  #     {:call, from, request}     a call, which the server answers to `from`
+  #     {:call, from, request, p}  the same; the program p is sent before it
+  #     {:free, ids}               values that nothing refers to any more
   #     {:caller, pid}             a process that makes values
-  #     {:grow, from, count}       more trackers than `count` are wanted
+  #     {:grow, from, count}       a request for more than `count` trackers
   #
-  # The message queue must stay on the heap: off it, the BEAM may reorder the
-  # signals of different senders, and a free would overtake the last use.
+  # The message queue must stay on the heap: off the heap the BEAM may reorder the signals
+  # of different senders, and a free could overtake the last use of a value.
 
   alias NxVulkanGo.{Distribution, Error, Ops, Session, Telemetry}
   alias NxVulkanGo.Session.{Cancellation, Label, Lease, MemoryPressure, ProgramCache, Remote, Tracker}
   require Logger
 
-  # Instructions and bytes of a message, and instructions between two reports.
+  # Maximum instructions and bytes of a message, and instructions between two reports.
   @batch 1024
   @batch_bytes 4 * 1024 * 1024
   @report_every 8192
 
   @open_timeout 30_000
   @unknown_memory 8 * 1024 * 1024 * 1024
-  # From the exit of a caller to the sweep that follows, for each tracker: the
-  # caller's heap goes last, and sweeps of many tensors must not follow each other.
+  # Milliseconds, for each tracker, from the exit of a caller to a sweep: the BEAM frees the
+  # caller's heap last, and the sweeps of many exits are joined.
   @exit_delay 10
-  # How often to sweep after something happened, and every how many times where
-  # nothing did: a process may collect its garbage long after its last operation.
+  # Milliseconds between sweeps of an active session. An idle session sweeps every tenth
+  # time: a process may collect its garbage long after its last operation.
   @idle_sweep 1_000
   @idle_sweeps_skipped 10
 
@@ -108,8 +109,8 @@ defmodule NxVulkanGo.Session.Stream do
     )
   end
 
-  # What the values of this session may take: its limit, or the device's memory;
-  # the host's is nobody's to say.
+  # The bytes that the values of this session may take: its limit, or the memory of the
+  # device. The host device has no known size.
   defp budget(%{session: session, device: device}) do
     case {session[:limit], device[:total]} do
       {limit, _} when is_integer(limit) -> limit
@@ -133,7 +134,7 @@ defmodule NxVulkanGo.Session.Stream do
   defp unreachable({name, node}, :noproc) do
     Error.new(
       :no_device,
-      "there is no #{name} on #{node}: NxVulkanGo.devices/1 lists its devices; or it is about to be opened again"
+      "#{node} has no device server #{name}: NxVulkanGo.devices/1 lists its devices. A device that its driver gave up is opened again within seconds"
     )
   end
 
@@ -141,7 +142,7 @@ defmodule NxVulkanGo.Session.Stream do
     Error.new(:server_down, "cannot open #{name} of #{node}: #{inspect(reason)}")
   end
 
-  # The answer goes to `from`, whose process and tag are this VM's.
+  # The server answers `from`; process and tag belong to this VM.
   defp ask({_, server} = destination, {pid, tag}, request) do
     from = {Distribution.address(pid, server), Distribution.address(tag, server)}
     Distribution.send(destination, {:"$gen_call", from, request})
@@ -155,7 +156,7 @@ defmodule NxVulkanGo.Session.Stream do
     end
   end
 
-  # Uploads are let go of at once: this process may make no garbage for long.
+  # The garbage of uploads is collected at once: this process may not do it soon.
   defp gather(state, acc, n, bytes) when bytes >= @batch_bytes do
     state = flush(state, acc, n)
     :erlang.garbage_collect()
@@ -213,7 +214,7 @@ defmodule NxVulkanGo.Session.Stream do
     message({:call, from, request}, state, acc, n + length(before), bytes)
   end
 
-  # What waits goes along with a call: whoever asks waits for one message, not two.
+  # Instructions that wait are sent with the call, so the caller waits for one message.
   defp message({:call, from, request}, %{session: session} = state, [_ | _] = acc, n, _bytes) do
     request = {:at, session.incarnation, {:then, :lists.reverse(acc), request}}
     ask(state.destination, from, request)
@@ -249,13 +250,12 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp sent(state, n), do: report(%{state | active: true, unreported: state.unreported + n})
 
-  # Every so often the server says how far it is, so that callers know when to
-  # wait for it.
+  # The server reports its progress from time to time, so that callers know when to wait.
   defp report(%{unreported: n} = state) when n < @report_every, do: state
 
   defp report(%{session: session} = state) do
     ref = make_ref()
-    request = {:at, session.incarnation, :turn}
+    request = {:at, session.incarnation, :barrier}
     ask(state.destination, {self(), ref}, request)
     reports = Map.put(state.reports, ref, Session.read_progress(session))
     %{state | unreported: 0, reports: reports}

@@ -1,19 +1,13 @@
 defmodule NxVulkanGo.Session.Tracker do
   @moduledoc false
-  # Knows when nothing in this VM refers to a tensor any more.
+  # Finds the values that nothing in this VM refers to any more, and frees them. Each tensor
+  # carries a token, a binary that only its tracker and the table of `Session.Slots` hold as
+  # well. A token with two references belongs to no tensor; its size names the slot.
+  # See "Tokens: when memory is free" in guides/contributing/design.md.
   #
-  # The BEAM has no finalizers, but it counts the references to binaries of more
-  # than 64 bytes, and `Process.info(pid, :binary)` shows for each that a process
-  # holds {address, size, references}. Every tensor carries such a binary of its
-  # own, its token. The tracker holds it too, and so does the table that callers have
-  # it from (`NxVulkanGo.Session.Slots`): a token with two references is one that no
-  # tensor has any more. Which tensor it belonged to, its size says.
-  #
-  # A value is known here before the instruction that makes it goes to the session,
-  # and a caller has sent every use of a value before it drops the token: so the
-  # free that follows from a sweep comes after all of them.
-  #
-  # A session has some trackers at first and twice as many whenever they fill up.
+  # A value is known here before the instruction that makes it is sent, and a caller has sent
+  # every use of a value before it drops the token. So the free that follows from a sweep comes
+  # after all uses.
 
   alias NxVulkanGo.{Session, Telemetry}
   alias NxVulkanGo.Session.Slots
@@ -22,16 +16,16 @@ defmodule NxVulkanGo.Session.Tracker do
   @ours 2
   @run 64
   @searches 8
-  # How many trackers there are at first. A process that makes tensors and drops them
-  # collects its garbage every 640 tokens or so, because of their size, and a sweep comes
-  # some time after that: with fewer slots it would wait for sweeps again and again.
+  # Trackers of a new session. A process that makes and drops tensors collects its garbage
+  # about every 640 tokens, because of their size, and a sweep comes later. With fewer slots
+  # that process would wait for sweeps often.
   @first 2
-  # Slots that are taken between two sweeps of a tracker's own accord.
+  # Slots that are taken between two sweeps that a tracker begins itself.
   @sweep_every 256
 
   ## Of callers
 
-  @doc "Gives the value `id`, of so many bytes, a token that a tracker watches."
+  @doc "Gives the value `id` of `bytes` bytes a token that a tracker watches."
   @spec hold(Session.t(), pos_integer, non_neg_integer) :: {pos_integer, binary, pid}
   def hold(session, id, bytes) do
     {pid, slots, slot} = slot(session, trackers(session), id)
@@ -43,11 +37,11 @@ defmodule NxVulkanGo.Session.Tracker do
     ArgumentError -> Session.raise_closed!(session)
   end
 
-  @doc "Frees the value of a tensor's data now; its token may still be around."
+  @doc "Frees the value of a tensor's data without delay; its token may still exist."
   @spec release(struct) :: :ok | :already_deallocated
   def release(%{session: session, id: id} = handle) do
     if held?(handle) do
-      # First the free: callers may be killed anywhere, and one that comes twice is nothing.
+      # The free comes first: a caller may be killed here, and a second free does nothing.
       send(session.pid, {:free, [id]})
       mark_freed(handle)
     else
@@ -62,7 +56,7 @@ defmodule NxVulkanGo.Session.Tracker do
     slots != nil and Slots.holds?(slots, Slots.slot(token), id)
   end
 
-  @doc "The value of a tensor's data has been freed. Its slot stays taken until nobody has the token."
+  @doc "Notes that the value of a tensor's data has been freed. Its slot stays taken as long as the token exists."
   @spec mark_freed(struct) :: :ok
   def mark_freed(%{session: session, id: id, token: token} = handle) do
     slots = slots(handle)
@@ -179,7 +173,7 @@ defmodule NxVulkanGo.Session.Tracker do
     trackers
   end
 
-  @doc "The trackers of a session, `{pid, slots}` each."
+  @doc "Returns the trackers of a session, `{pid, slots}` each."
   @spec lookup(Session.t()) :: tuple
   def lookup(%Session{pid: pid}), do: :persistent_term.get({__MODULE__, pid}, {})
 
@@ -192,7 +186,7 @@ defmodule NxVulkanGo.Session.Tracker do
     :ok
   end
 
-  @doc "Has trackers that nobody needs let go of the tokens of their free slots."
+  @doc "Has idle trackers drop the tokens of their free slots."
   def trim(trackers) do
     for {pid, _} <- Tuple.to_list(trackers), do: send(pid, :trim)
     :ok
@@ -258,8 +252,8 @@ defmodule NxVulkanGo.Session.Tracker do
       else: unreferenced(tokens, binaries)
   end
 
-  # This heap has other binaries too, a handler's of telemetry or tokens that it let go
-  # of: a size that is there twice says nothing.
+  # This heap has other binaries too: those of a telemetry handler, or tokens that it has
+  # dropped. So a size that occurs twice does not identify a token.
   defp unreferenced(tokens, binaries) do
     doubtful = twice(binaries)
 

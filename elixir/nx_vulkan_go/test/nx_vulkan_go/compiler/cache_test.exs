@@ -8,12 +8,16 @@ defmodule NxVulkanGo.Compiler.CacheTest do
 
   setup :compiling
 
-  # Returns once a caller waits for what another one compiles.
-  defp await_waiting do
-    if Enum.all?(:sys.get_state(Cache).claims, &match?({_key, {_owner, _monitor, []}}, &1)) do
-      Process.sleep(5)
-      await_waiting()
-    end
+  # A process that asks the cache for something that another one compiles: the cache has
+  # its request when this returns.
+  defp start_waiting(fun) do
+    cache = Process.whereis(Cache)
+    :erlang.trace(cache, true, [:receive])
+    task = Task.async(fun)
+    pid = task.pid
+    assert_receive {:trace, ^cache, :receive, {:"$gen_call", {^pid, _}, {:claim, _, _}}}
+    :erlang.trace(cache, false, [:receive])
+    task
   end
 
   test "callers of the same function at the same time compile it once", %{place: place} do
@@ -59,8 +63,7 @@ defmodule NxVulkanGo.Compiler.CacheTest do
 
     {dying, ref} = spawn_monitor(fn -> Nx.Defn.jit_apply(slow, [1], options) end)
     assert_receive {:compiling, ^dying}
-    waiting = Task.async(fn -> Nx.to_number(Nx.Defn.jit_apply(slow, [1], options)) end)
-    await_waiting()
+    waiting = start_waiting(fn -> Nx.to_number(Nx.Defn.jit_apply(slow, [1], options)) end)
     Process.exit(dying, :kill)
     assert_receive {:DOWN, ^ref, _, _, :killed}
     assert_receive {:compiling, next} when next == waiting.pid

@@ -2,6 +2,8 @@ defmodule NxVulkanGo.Distribution.ClusterTest do
   # A tensor that is sent to another BEAM node is used there, on the same server.
   use ExUnit.Case, async: false
 
+  import NxVulkanGo.Eventually
+
   alias NxVulkanGo.Peer
 
   setup do
@@ -26,14 +28,14 @@ defmodule NxVulkanGo.Distribution.ClusterTest do
     assert Nx.backend_deallocate(t) == :ok
     assert Peer.on(peer, :buffers, [server]) == 1
     assert Peer.on(peer, :sum, [holder]) == 45
-    await(fn -> Peer.on(peer, :buffers, [server]) == 0 end)
+    eventually(fn -> Peer.on(peer, :buffers, [server]) == 0 end)
   end
 
   test "a tensor made there is used here", %{peer: peer, server: server} do
     {t, holder} = Peer.on(peer, :make, [server])
     assert Nx.to_flat_list(Nx.multiply(t, 3)) == [0, 3, 6]
     Peer.on(peer, :kill, [holder])
-    await(fn -> Peer.on(peer, :buffers, [server]) == 0 end)
+    eventually(fn -> Peer.on(peer, :buffers, [server]) == 0 end)
     assert Nx.to_flat_list(t) == [0, 1, 2]
     assert Nx.to_flat_list(Nx.backend_copy(t, NxVulkanGo.Backend)) == [0, 1, 2]
   end
@@ -42,8 +44,8 @@ defmodule NxVulkanGo.Distribution.ClusterTest do
     {t, lease} = Peer.on(peer, :lease, [server])
     assert Peer.on(peer, :buffers, [server]) == 1
     assert Nx.to_flat_list(Nx.add(t, 1)) == [1, 2, 3]
-    await(fn -> not Peer.on(peer, :alive?, [lease]) end)
-    await(fn -> Peer.on(peer, :buffers, [server]) == 0 end)
+    eventually(fn -> not Peer.on(peer, :alive?, [lease]) end)
+    eventually(fn -> Peer.on(peer, :buffers, [server]) == 0 end)
     assert Nx.to_flat_list(t) == [0, 1, 2]
   end
 
@@ -51,16 +53,8 @@ defmodule NxVulkanGo.Distribution.ClusterTest do
     NxVulkanGo.sync()
     before = length(NxVulkanGo.sessions())
     {_t, _holder} = Peer.on(peer, :make, [server])
-    await(fn -> length(NxVulkanGo.sessions()) == before + 1 end)
+    eventually(fn -> length(NxVulkanGo.sessions()) == before + 1 end)
     Peer.kill_9(peer)
-    await(fn -> length(NxVulkanGo.sessions()) == before end)
-  end
-
-  defp await(fun, tries \\ 1500) do
-    cond do
-      fun.() -> :ok
-      tries == 0 -> flunk("it did not come about")
-      true -> Process.sleep(20) && await(fun, tries - 1)
-    end
+    eventually(fn -> length(NxVulkanGo.sessions()) == before end)
   end
 end

@@ -56,7 +56,7 @@ defmodule NxVulkanGo.Distribution.DialerTest do
   test "no epmd answers" do
     port = unused()
     message = refusal(:"nxvk@127.0.0.1", port)
-    assert message =~ "no epmd answers on port #{port} of 127.0.0.1"
+    assert message =~ "does not answer on port #{port} of 127.0.0.1"
     assert message =~ "--listen 0.0.0.0"
   end
 
@@ -69,7 +69,7 @@ defmodule NxVulkanGo.Distribution.DialerTest do
   test "the port of the node does not answer" do
     port = unused()
     message = refusal(:"nxvk@127.0.0.1", FakeEpmd.start(%{"nxvk" => port}))
-    assert message =~ ~r/listen on port #{port} of 127.0.0.1, .*econnrefused.*firewall/
+    assert message =~ ~r/port #{port} of 127.0.0.1, .*econnrefused.*firewall/
   end
 
   test "the cookie is another" do

@@ -2,6 +2,8 @@ defmodule NxVulkanGo.Sampler.StreamTest do
   # Chunks on their way, and runs whose reader is slow, leaves or dies.
   use ExUnit.Case, async: true
 
+  import NxVulkanGo.Eventually
+
   alias NxVulkanGo.Sampler
 
   defp normal,
@@ -33,21 +35,22 @@ defmodule NxVulkanGo.Sampler.StreamTest do
 
     taken =
       Enum.reduce_while(Sampler.stream(session, options), 0, fn _chunk, taken ->
-        if taken in [0, 20], do: assert(backlog() == 2)
+        if taken in [0, 20], do: assert_backlog(2)
         if taken == 20, do: {:halt, taken}, else: {:cont, taken + 1}
       end)
 
     assert taken == 20
   end
 
-  # The most messages that come while nobody takes any.
-  defp backlog do
-    for _ <- 1..20 do
-      Process.sleep(10)
-      Process.info(self(), :message_queue_len) |> elem(1)
-    end
-    |> Enum.max()
+  # So many messages come while nobody takes any, and no more however long the node is busy
+  # with other requests.
+  defp assert_backlog(count) do
+    eventually(fn -> backlog() == count end)
+    for _ <- 1..50, do: NxVulkanGo.metrics()
+    assert backlog() == count
   end
+
+  defp backlog, do: self() |> Process.info(:message_queue_len) |> elem(1)
 
   test "a caller that dies ends its run" do
     model = normal()
@@ -72,7 +75,6 @@ defmodule NxVulkanGo.Sampler.StreamTest do
 
   defp session?(label), do: Enum.any?(NxVulkanGo.sessions(), &(&1.label == label))
 
-  # Soon the server has no session of this label.
-  defp over?(label),
-    do: Enum.any?(1..3000, fn _ -> not session?(label) or Process.sleep(10) == :never end)
+  # The server has no session of this label any more.
+  defp over?(label), do: eventually(fn -> not session?(label) end)
 end

@@ -10,10 +10,11 @@ defmodule NxVulkanGo.Session.MemoryTest do
 
   setup do
     Application.put_env(:nx_vulkan_go, :limit, @limit)
+    Application.put_env(:nx_vulkan_go, :weight, 20)
     reopen()
 
     on_exit(fn ->
-      Application.delete_env(:nx_vulkan_go, :limit)
+      for key <- [:limit, :weight], do: Application.delete_env(:nx_vulkan_go, key)
       reopen()
     end)
 
@@ -51,6 +52,14 @@ defmodule NxVulkanGo.Session.MemoryTest do
 
     kept = for i <- 1..12, do: Nx.broadcast(Nx.tensor(i), @quarter_megabyte)
     for {t, i} <- Enum.with_index(kept, 1), do: assert(Nx.to_number(t[0]) == i)
+  end
+
+  test "sessions with a weight compute, those of chains too" do
+    assert Nx.to_flat_list(Nx.add(Nx.tensor([1, 2]), 1)) == [2, 3]
+    density = fn q -> Nx.multiply(-0.5, Nx.sum(Nx.multiply(q, q))) end
+    model = NxVulkanGo.Sampler.compile(density, Nx.template({2}, :f64))
+    result = NxVulkanGo.Sampler.nuts(model, chains: 1, warmup: 10, draws: 10, progress: false)
+    assert Nx.shape(result.draws) == {1, 10, 2}
   end
 
   test "too much that lives is an error, and what is there stays" do

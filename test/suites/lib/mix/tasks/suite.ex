@@ -45,8 +45,11 @@ defmodule Mix.Tasks.Suite do
 
   defp only([]), do: [include: [:integration]]
 
-  defp only(tests),
-    do: [exclude: [:test], include: for(test <- tests, do: {:test, :"test #{test}"})]
+  # The name of an example of documentation begins with "doctest" and not with "test".
+  defp only(tests) do
+    names = for test <- tests, name <- ["test #{test}", test], do: {:test, String.to_atom(name)}
+    [exclude: [:test], include: names]
+  end
 
   defp report(outcomes, known, name, file, options) do
     {lines, summary} = Suites.Known.compare(outcomes, known, options[:verbose] == true)

@@ -1,0 +1,33 @@
+package exec
+
+import (
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/queue"
+)
+
+// noteRefused counts and tells that the driver does not compile a kernel.
+func (e *Executor) noteRefused(k *kernels.Kernel) {
+	e.Counters.Refused++
+	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("what needs the kernel is carried out without it, on the host at worst")
+}
+
+// ready reports whether all pipelines of a plan are made; the lane waits for
+// the first that is not.
+func (e *Executor) ready(l *Lane, p *kernels.Plan) (wait queue.Wait, err error) {
+	k, err := e.kernels.Ready(p)
+	if k != nil {
+		k.Then(func() { e.Resume(l) })
+		return queue.ForKernel, nil
+	}
+	return 0, err
+}
+
+// plan returns how the device carries out work, or errors: kernels.ErrBeingMade where that is
+// being found out.
+func (e *Executor) plan(w *work) (*kernels.Plan, error) {
+	p, made, err := e.kernels.Plan(w.instr())
+	if made {
+		e.turns.steps += lookEvery // it takes as long as many instructions
+	}
+	return p, err
+}

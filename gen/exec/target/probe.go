@@ -1,0 +1,245 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+	"unsafe"
+
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// probed is how many pairs of numbers a probe computes.
+const probed = 1 << 14
+
+// Probe says what a device can do for the kernel compiler. What the driver
+// does not tell is tried: whether f32 division and square root are rounded
+// correctly, whether subnormals survive, and how good the exponential of a GPU is. It
+// waits for the device, and so is not for the goroutine of an Executor.
+func Probe(d *vulkan.Device) (synth.Target, error) {
+	t := Of(d.Info())
+	raw := t
+	raw.PreciseDiv, raw.Subnormals = true, true
+	normal, tiny := samples(0x1p-40, 0x1p40), samples(0x1p-149, 0x1p-130)
+	div, err := agrees(d, &raw, ops.Divide, normal, func(x, y float32) float32 { return x / y })
+	if err != nil {
+		return t, err
+	}
+	sqrt, err := agrees(d, &raw, ops.Sqrt, normal, func(x, _ float32) float32 { return float32(math.Sqrt(float64(x))) })
+	if err != nil {
+		return t, err
+	}
+	t.Subnormals, err = agrees(d, &raw, ops.Add, tiny, func(x, y float32) float32 { return x + y })
+	if err != nil {
+		return t, err
+	}
+	switch t.PreciseDiv = div && sqrt; {
+	case t.CPU && t.PreciseDiv && t.Subnormals:
+		t.Rounds, err = rounding(d, t)
+	case !t.CPU:
+		t.Exp2, err = exponential(d, t)
+	}
+	return t, err
+}
+
+// exponential reports whether the device's own exponential and inverse root give a tanh
+// within two units in the last place, which takes a third of the instructions fewer.
+func exponential(d *vulkan.Device, t synth.Target) (bool, error) {
+	t.Exp2 = true
+	v := append(samples(0x1p-24, 0x1p6), samples(0.5, 1.5)...)
+	for i := range v {
+		v[i] = float32(math.Copysign(float64(v[i]), float64(i%2)-0.5))
+	}
+	copy(v, []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())})
+	for half := range slices.Chunk(v, probed) {
+		got, err := try(d, &t, ops.Tanh, half)
+		if err != nil {
+			return false, fmt.Errorf("probe the exponential of %s: %w", d.Info().Name, err)
+		}
+		for i, y := range got {
+			if !near(y, math.Tanh(float64(half[i]))) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// near reports whether y is within two units in the last place of a number below 1,
+// or has its sign where that is zero, or is NaN like it.
+func near(y float32, want float64) bool {
+	if want == 0 || want != want {
+		return y == 0 && math.Signbit(float64(y)) == math.Signbit(want) || y != y && want != want
+	}
+	_, e := math.Frexp(want)
+	return math.Abs(float64(y)-want) <= math.Ldexp(2, max(e, -125)-24)
+}
+
+// rounding says how a processor rounds multiply-adds: as the host does once or twice, by
+// the bits of a function that is made of them.
+func rounding(d *vulkan.Device, t synth.Target) (synth.Rounding, error) {
+	v := samples(0x1p-10, 0x1p4)
+	got, err := try(d, &t, ops.Tanh, v)
+	if err != nil {
+		return synth.Unlike, fmt.Errorf("probe multiply-adds on %s: %w", d.Info().Name, err)
+	}
+	plan, err := probePlan(ops.Tanh, &t)
+	if err != nil {
+		return synth.Unlike, err
+	}
+	x, y := Whole(encode(v[:probed])), make([]byte, 4*probed)
+	for _, t.Rounds = range []synth.Rounding{synth.Twice, synth.Once} {
+		for i := range plan.Steps {
+			s := &plan.Steps[i]
+			host := t.OnHost(s.Kernel)
+			if host == nil {
+				return synth.Unlike, nil
+			}
+			host(nil, [][]byte{x, y}, Push(s), s.Grid)
+		}
+		if bytes.Equal(y, encode(got)) {
+			return t.Rounds, nil
+		}
+	}
+	return synth.Unlike, nil
+}
+
+// samples are positive numbers of all magnitudes between two, always the same.
+func samples(low, high float64) []float32 {
+	r := rand.New(rand.NewPCG(1, 2))
+	v := make([]float32, 2*probed)
+	for i := range v {
+		v[i] = float32(math.Exp2(math.Log2(low) + r.Float64()*(math.Log2(high)-math.Log2(low))))
+	}
+	return v
+}
+
+// agrees reports whether a device computes an operation of f32 bit for bit.
+func agrees(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32, want func(x, y float32) float32) (bool, error) {
+	got, err := try(d, t, op, v)
+	if err != nil {
+		return false, fmt.Errorf("probe %v on %s: %w", op, d.Info().Name, err)
+	}
+	for i, g := range got {
+		if w := want(v[i], v[probed+i]); math.Float32bits(g) != math.Float32bits(w) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// try computes an operation of the two halves of v on a device.
+func try(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32) ([]float32, error) {
+	plan, err := probePlan(op, t)
+	if err != nil {
+		return nil, err
+	}
+	s, arity := d.Stream(), op.Info().Arity
+	bufs := make([]*vulkan.Buffer, arity+1)
+	for i := range bufs {
+		if bufs[i], err = d.Alloc(4 * probed); err != nil {
+			return nil, err
+		}
+		defer bufs[i].Free()
+	}
+	for i := range arity {
+		if err := s.Upload(bufs[i], 0, encode(v[i*probed:(i+1)*probed])); err != nil {
+			return nil, err
+		}
+	}
+	if err := dispatch(d, s, plan, bufs); err != nil {
+		return nil, err
+	}
+	return readFloats(d, s, bufs[arity])
+}
+
+// probePlan plans an operation of probed elements of f32.
+func probePlan(op ops.Op, t *synth.Target) (*synth.Plan, error) {
+	typ := ops.Type{DType: ops.F32, Shape: ops.Shape{probed}}
+	in := &ops.Instr{Op: op, Outs: []ops.Result{{ID: 1, Type: typ}}, Ins: make([]ops.Operand, op.Info().Arity)}
+	types := make([]ops.Type, len(in.Ins))
+	for i := range types {
+		types[i] = typ
+	}
+	return synth.Lower(in, types, t)
+}
+
+// dispatch records the steps of a plan whose buffers are the operands and then
+// the result.
+func dispatch(d *vulkan.Device, s *vulkan.Stream, plan *synth.Plan, bufs []*vulkan.Buffer) error {
+	for i := range plan.Steps {
+		step := &plan.Steps[i]
+		pipe, err := d.Pipeline(step.Kernel.Name, step.Kernel.Code, Layout(step.Kernel, d.Info()))
+		if err != nil {
+			return err
+		}
+		args := make([]vulkan.Arg, len(step.Args))
+		for j, a := range step.Args {
+			b := bufs[len(bufs)-1]
+			if a.Ref.Kind == synth.Operand {
+				b = bufs[a.Ref.Index]
+			}
+			args[j] = vulkan.Arg{Buffer: b, Access: vulkan.Access(a.Access)}
+		}
+		if err := s.Dispatch(pipe, args, Push(step), step.Grid[0], step.Grid[1], step.Grid[2]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Push is what a step pushes besides the addresses of its buffers, which the
+// stream writes itself.
+func Push(s *synth.Step) []byte {
+	if s.Kernel.Addresses {
+		return s.Push[8*len(s.Args):]
+	}
+	return s.Push
+}
+
+func readFloats(d *vulkan.Device, s *vulkan.Stream, b *vulkan.Buffer) ([]float32, error) {
+	rb, err := s.Download(b, 0, b.Len())
+	if err != nil {
+		return nil, err
+	}
+	defer rb.Release()
+	ticket, err := s.Submit()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := d.Wait(ctx, ticket); err != nil {
+		return nil, err
+	}
+	out := make([]float32, b.Len()/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(rb.Bytes()[4*i:]))
+	}
+	return out, nil
+}
+
+func encode(v []float32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
+// Whole is memory that begins at a multiple of 8 bytes and ends at a whole word: the
+// same where it does, or else a copy.
+func Whole(b []byte) []byte {
+	n := (len(b) + 3) / 4 * 4
+	if n <= cap(b) && uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 == 0 {
+		return b[:n]
+	}
+	return append(make([]byte, 0, n+8), b...)[:n]
+}

@@ -1,0 +1,73 @@
+package target
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// What a probe takes for good is within two units in the last place, with the sign of a
+// zero and NaN for NaN.
+func TestNear(t *testing.T) {
+	nan, minus := float32(math.NaN()), float32(math.Copysign(0, -1))
+	for _, c := range []struct {
+		y    float32
+		want float64
+		near bool
+	}{
+		{0.75, 0.75, true},
+		{0.75 + 0x2p-24, 0.75, true},
+		{0.75 + 0x3p-24, 0.75, false},
+		{-0.75 - 0x2p-24, -0.75, true},
+		{0.75, -0.75, false},
+		{0x1p-130, 0x1p-130, true},
+		{0, 0x1p-130, false},
+		{0, 0, true},
+		{minus, 0, false},
+		{nan, math.NaN(), true},
+		{1, math.NaN(), false},
+		{nan, 1, false},
+	} {
+		if got := near(c.y, c.want); got != c.near {
+			t.Errorf("near(%g, %g) = %v", c.y, c.want, got)
+		}
+	}
+}
+
+// The tanh that is made of a device's own exponential is one, and as good as the library's
+// where the probe says so.
+func TestExponential(t *testing.T) {
+	d, err := vulkan.Open("", vulkan.Options{Watchdog: -1}) // a busy machine is no lost device
+	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
+		t.Skipf("no device: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	target, err := Probe(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := exponential(d, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.Exp2 = true
+	v := samples(0x1p-3, 0x1p3)[:probed]
+	got, err := try(d, &target, ops.Tanh, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst := 0.0
+	for i, y := range got {
+		want := math.Tanh(float64(v[i]))
+		worst = max(worst, math.Abs(float64(y)-want)/want*0x1p24)
+	}
+	if t.Logf("%g of half units, good: %v", worst, good); worst > 16 || good && worst > 4 {
+		t.Errorf("off by %g halves of a unit in the last place; the probe says good: %v", worst, good)
+	}
+}

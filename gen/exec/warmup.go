@@ -1,0 +1,112 @@
+package exec
+
+import (
+	"slices"
+
+	"nxvk/fallback/sched"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/target"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/vulkan"
+)
+
+// carryOut carries out work by a plan, on the device or in its stead.
+func (e *Executor) carryOut(l *Lane, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
+	e.kernels.Refresh(p)
+	if e.kernels.Cold(p) {
+		return e.interpret(l, w, p)
+	}
+	return e.device(l, w, p)
+}
+
+// interpret carries out work by a plan on the host. What only the device has is read first,
+// at the expense of the kernels.
+func (e *Executor) interpret(l *Lane, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
+	for i, m := range w.args {
+		if m != nil && m.Host == nil {
+			m.Shadow = true
+			for _, k := range p.Kernels {
+				k.Charge(kernels.ReadCost)
+			}
+			return e.readBack(l, m, w.types[i])
+		}
+	}
+	outs, wait, err := e.hostResults(l, w)
+	defer dropAll(outs)
+	switch {
+	case wire.KindOf(err) == wire.OutOfMemory:
+		return e.device(l, w, p) // which may have some
+	case wait != 0 || err != nil:
+		return wait, err
+	}
+	temps := make([]*store.Storage, len(p.Temps))
+	for i, n := range p.Temps {
+		temps[i] = &store.Storage{Host: make([]byte, (n+7)/8*8)}
+	}
+	steps, cost := make([]hostStep, len(p.Steps)), 0.0
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		push, err := e.pushed(w, s)
+		if err != nil {
+			return 0, err
+		}
+		steps[i] = hostStep{k: p.Kernels[i], push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
+		for k, a := range s.Args {
+			steps[i].buffers[k] = target.Whole(resolve(a.Ref, w.args, outs, temps).Host)[a.Offset:]
+		}
+		cost += kernels.StepCost(s)
+	}
+	give := func() error {
+		for i := range steps {
+			e.Counters.Prompt++
+			e.kernels.Spend(steps[i].k, steps[i].ran)
+		}
+		for i, m := range outs {
+			m.Shadow = true
+			e.keep(l, w.in.Outs[i], m)
+		}
+		return nil
+	}
+	if cost > inlineCost {
+		e.apart(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
+		return queue.ForHost, nil
+	}
+	e.turns.steps += int(cost) >> 12
+	runSteps(nil, steps)
+	return 0, give()
+}
+
+// hostStep is a step that the host carries out.
+type hostStep struct {
+	k       *kernels.Kernel
+	buffers [][]byte
+	push    []byte
+	grid    [3]uint32
+	ran     int // what it cost, in elementary operations
+}
+
+func runSteps(by *sched.Worker, steps []hostStep) error {
+	for i := range steps {
+		s := &steps[i]
+		s.ran = s.k.Interpret(by, s.buffers, s.push, s.grid)
+		if err := by.Yield(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warm submits a kernel without work.
+func (e *Executor) warm(k *kernels.Kernel) (vulkan.Ticket, error) {
+	b, err := e.own.stream.Alloc(16)
+	if err != nil {
+		return vulkan.Ticket{}, err
+	}
+	defer b.Free()
+	if err := e.own.stream.Warm(k.Pipeline(), b); err != nil {
+		return vulkan.Ticket{}, err
+	}
+	return e.submit(e.own)
+}

@@ -1,0 +1,32 @@
+package sample
+
+import (
+	"nxvk/gen/exec"
+	"nxvk/vulkan"
+)
+
+// Rows is what leapfrog steps give: for each instance and step, in this order. The bytes
+// are valid until Release, which may be called from any goroutine.
+type Rows struct {
+	Q, P, Grad, LogP []byte
+	Release          func() // may be nil
+}
+
+// Free releases the rows.
+func (r *Rows) Free() {
+	if r.Release != nil {
+		r.Release()
+	}
+}
+
+// ReadRows reads the four buffers of rows back. What the device wrote is lent, not copied:
+// of many chains it is megabytes. With poll done may be called before ReadRows returns.
+func ReadRows(f *exec.Feed, args []vulkan.Arg, sizes []int, poll bool, done func(Rows, error)) {
+	f.ReadAll(args, sizes, poll, func(parts [][]byte, release func(), err error) {
+		if err != nil {
+			done(Rows{}, err)
+			return
+		}
+		done(Rows{parts[0], parts[1], parts[2], parts[3], release}, nil)
+	})
+}

@@ -1,0 +1,110 @@
+package sample
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"nxvk/fallback/sched"
+	"nxvk/gen/exec"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/nuts"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/synth"
+)
+
+// Leapfrog takes the steps of a request with the kernel of a program, after
+// everything that the session asked for before.
+func (s *Sampler) Leapfrog(l *exec.Lane, c *wire.Leapfrog, done func(Rows, error)) {
+	in := &wire.Instr{Name: "leapfrog", Instr: ops.Instr{Op: ops.Run, Ins: c.Data}, Defines: wire.Defines{Key: c.Program}}
+	s.e.DoWith(l, in, func(l *exec.Lane) (wait queue.Wait) {
+		d, wait, err := s.density(l, in, &c.Density)
+		if wait != 0 {
+			return wait
+		}
+		if err == nil {
+			err = s.takeSteps(l, d, c, done)
+		}
+		if err != nil {
+			done(Rows{}, err)
+		}
+		return 0
+	})
+}
+
+// takeSteps takes the steps of a request. The kernel finds the gradients where
+// it begins.
+func (s *Sampler) takeSteps(l *exec.Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+	if err := d.device(); errors.Is(err, synth.ErrUnsupported) {
+		return s.stepsOnHost(l, d, c, done)
+	} else if err != nil {
+		return err
+	}
+	leaper := s.newLeaper(d, 1)
+	s.leapfrogRows(d, leaper.data, requested(c), func(r Rows, err error) {
+		leaper.ended()
+		if kernels.Refused(err) {
+			err = s.stepsOnHost(l, d, c, done)
+			if err == nil {
+				return
+			}
+		}
+		done(r, err)
+	})
+	return nil
+}
+
+// requested are the instances of a request as a kernel takes them. Their
+// gradients are not known.
+func requested(c *wire.Leapfrog) leapInputs {
+	var many []byte
+	for range c.N {
+		many = binary.LittleEndian.AppendUint32(many, uint32(c.K))
+	}
+	numbers := func(xs []float64) []byte { return AppendFloats(nil, c.Type, xs) }
+	return leapInputs{
+		steps: synth.Leapfrog{Instances: c.N, Rows: c.K, Fresh: true},
+		operands: [6][]byte{numbers(c.Q), numbers(c.P), nil, numbers(c.Metric),
+			numbers(slices.Repeat([]float64{c.Step}, c.N)), many},
+	}
+}
+
+// rowsOf joins the states of instances.
+func rowsOf(all [][]nuts.State, t ops.DType) (r Rows) {
+	for _, states := range all {
+		for _, s := range states {
+			r.Q, r.P = AppendFloats(r.Q, t, s.Q), AppendFloats(r.P, t, s.P)
+			r.Grad, r.LogP = AppendFloats(r.Grad, t, s.Grad), AppendFloats(r.LogP, t, []float64{s.LogP})
+		}
+	}
+	return r
+}
+
+// stepsOnHost takes the steps of a request on the host, apart from the goroutine
+// of the Executor.
+func (s *Sampler) stepsOnHost(l *exec.Lane, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+	all := make([][]nuts.State, c.N)
+	s.e.Aside(l, workLeapfrog, func(w *sched.Worker) (failed error) {
+		for i := range all {
+			h := d.hosted()
+			h.worker = w
+			s, err := h.Start(w.Context(), c.Q[i*c.Dim:(i+1)*c.Dim])
+			if err == nil {
+				s.P = c.P[i*c.Dim : (i+1)*c.Dim]
+				for len(all[i]) < c.K && err == nil {
+					var next [][]nuts.State
+					leg := nuts.Leg{From: s, Eps: c.Step, Steps: 1}
+					if next, err = h.Steps(w.Context(), c.Metric[i*c.Dim:(i+1)*c.Dim], []nuts.Leg{leg}); err == nil {
+						s = &next[0][0]
+						all[i] = append(all[i], *s)
+					}
+				}
+			}
+			failed = errors.Join(failed, err)
+		}
+		return failed
+	}, func(err error) { done(rowsOf(all, c.Type), err) })
+	return nil
+}
