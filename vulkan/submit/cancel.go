@@ -2,8 +2,8 @@ package submit
 
 import "slices"
 
-// A batch that waits for its turn can be cancelled. Its submission then stands for those that
-// it would have come after: who depends on it still comes after them.
+// A batch that waits for its turn can be cancelled. Its submission then stands for those that it would
+// have come after: submissions that depend on it still come after them.
 
 // discard cancels the submission of a batch. mu is held.
 func (q *Scheduler) discard(b *Batch, err error) {

@@ -23,7 +23,7 @@ type piece struct {
 }
 
 // divide replaces the first batch that waits in a flow by its pieces. The pieces are chosen
-// when the batch may be next, so that they depend on who has work at that time. The last
+// when the batch may be next, so that they depend on which flows have work at that time. The last
 // piece keeps the submission of the batch. mu is held.
 func (q *Scheduler) divide(f *Flow) {
 	b := f.pending[0]

@@ -34,7 +34,7 @@ func (s *Submission) After(deps []*Submission) { s.deps = deps }
 func Join(list []*Submission) *Submission { return NewCancelled(nil, nil, list) }
 
 // NewCancelled returns a submission that the device never gets, for work that would have come
-// after deps: whoever depends on it depends on them.
+// after deps. Submissions that depend on it depend on these.
 func NewCancelled(f *Flow, err error, deps []*Submission) *Submission {
 	s := &Submission{Flow: f, err: err, deps: deps}
 	s.void.Store(true)

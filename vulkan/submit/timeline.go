@@ -33,7 +33,7 @@ type timeline struct {
 
 func newTimeline(q *Scheduler, index int) (*timeline, error) {
 	t := &timeline{q: q, index: index, queue: index % int(q.d.Raw.Queues)}
-	t.waiter.t = t
+	t.waiter.t, t.waiter.stopped.L = t, &t.waiter.mu
 	var r vk.Result
 	if t.semaphore, r = vk.CreateTimeline(q.d.VK); r != vk.Success {
 		return nil, fmt.Errorf("create a timeline: %w", r)

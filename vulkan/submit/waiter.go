@@ -32,6 +32,7 @@ type waiter struct {
 	running  bool
 	extra    int // goroutines that serve one notice
 	closed   bool
+	stopped  sync.Cond // a goroutine has ended
 }
 
 // notice is a function to call when the timeline is at a value.
@@ -161,6 +162,7 @@ func (w *waiter) run() {
 		w.mu.Lock()
 		if len(w.pending) == 0 {
 			w.running = false
+			w.stopped.Broadcast()
 			w.mu.Unlock()
 			return
 		}
@@ -187,6 +189,7 @@ func (w *waiter) serve(n notice) {
 	}
 	w.mu.Lock()
 	w.extra--
+	w.stopped.Broadcast()
 	w.mu.Unlock()
 	n.f(err)
 }
@@ -242,17 +245,11 @@ func (w *waiter) deliver(err error) {
 // close fails the pending notices, and returns when no goroutine uses the device.
 func (w *waiter) close() {
 	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	for w.active() {
-		time.Sleep(100 * time.Microsecond)
-	}
-}
-
-func (w *waiter) active() bool {
-	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.running || w.extra > 0
+	w.closed = true
+	for w.running || w.extra > 0 {
+		w.stopped.Wait()
+	}
 }
 
 func (w *waiter) isClosed() bool {
