@@ -5,7 +5,7 @@ import (
 	"os"
 	"runtime/debug"
 
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/memory"
 	"nxvk/vulkan"
 )
 
@@ -16,7 +16,7 @@ const hostShare = 0.6
 // hostMemory returns the memory of values on the host. Its limit is the
 // configured one where the device is the host, or a processor in whose stead the host
 // carries out what is new; else it is a share of the machine's.
-func (c *Config) hostMemory(devices []*vulkan.Device) *exec.HostMemory {
+func (c *Config) hostMemory(devices []*vulkan.Device) *memory.Host {
 	limit := int64(hostShare * float64(physicalMemory()))
 	if processor(devices[0]) && c.MemoryLimit > 0 {
 		limit = int64(min(c.MemoryLimit, math.MaxInt64))
@@ -27,7 +27,7 @@ func (c *Config) hostMemory(devices []*vulkan.Device) *exec.HostMemory {
 	case os.Getenv("GOMEMLIMIT") == "":
 		debug.SetMemoryLimit(max(limit, leastHeap))
 	}
-	h := exec.NewHostMemory(limit)
+	h := memory.NewHost(limit)
 	if !c.KeepMemory {
 		h.ReturnIdle(nil)
 	}
@@ -51,13 +51,13 @@ const (
 )
 
 // wireShare is how much one connection may have the node hold.
-func wireShare(host *exec.HostMemory) int64 {
+func wireShare(host *memory.Host) int64 {
 	return max(host.Limit()/connectionShare, leastConnection)
 }
 
 // wireBudget has the host's memory pay for what connections hold. As what arrives
 // does, it may take a part that values cannot: who frees them has to be heard.
-type wireBudget struct{ *exec.HostMemory }
+type wireBudget struct{ *memory.Host }
 
 // Take is that of dist.Budget.
 func (b wireBudget) Take(n int64) error { return b.TakeEarly(n) }
