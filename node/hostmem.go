@@ -5,7 +5,7 @@ import (
 	"os"
 	"runtime/debug"
 
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/memory"
 	"nxvk/vulkan"
 )
 
@@ -15,7 +15,7 @@ const hostShare = 0.6
 
 // newHostMemory returns the memory of values on the host. If the first device is the host or
 // a processor, --memory-limit is its limit; else a share of the machine's memory is.
-func (c *Config) newHostMemory(processor bool) *exec.HostMemory {
+func (c *Config) newHostMemory(processor bool) *memory.Host {
 	limit := int64(hostShare * float64(physicalMemory()))
 	if processor && c.MemoryLimit > 0 {
 		limit = int64(min(c.MemoryLimit, math.MaxInt64))
@@ -26,7 +26,7 @@ func (c *Config) newHostMemory(processor bool) *exec.HostMemory {
 	case os.Getenv("GOMEMLIMIT") == "":
 		debug.SetMemoryLimit(max(limit, leastHeap))
 	}
-	h := exec.NewHostMemory(limit)
+	h := memory.NewHost(limit)
 	if !c.KeepMemory {
 		h.ReturnIdle(nil)
 	}
@@ -50,13 +50,13 @@ const (
 )
 
 // wireShare returns the bytes that the node holds for one connection at most.
-func wireShare(host *exec.HostMemory) int64 {
+func wireShare(host *memory.Host) int64 {
 	return max(host.Limit()/connectionShare, leastConnection)
 }
 
 // wireBudget charges the memory of connections to the host's memory. It may take a reserve
 // that values cannot take, so that messages that free values still arrive.
-type wireBudget struct{ *exec.HostMemory }
+type wireBudget struct{ *memory.Host }
 
 // Take implements dist.Budget.
 func (b wireBudget) Take(n int64) error { return b.TakeEarly(n) }

@@ -14,7 +14,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/server"
 	"nxvk/node/dist"
 	"nxvk/node/epmd"
@@ -50,7 +50,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer closeDevices(&cfg, devices)
 	host := cfg.newHostMemory(isProcessor(devices[0]))
-	n, err := start(&cfg, cookie, exec.NewAllocator(devices[0], host), host)
+	n, err := start(&cfg, cookie, memory.NewAllocator(devices[0], host), host)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func Run(ctx context.Context, cfg Config) error {
 }
 
 // start joins the network.
-func start(cfg *Config, cookie string, large etf.Allocator, host *exec.HostMemory) (*dist.Node, error) {
+func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (*dist.Node, error) {
 	options := dist.Options{
 		Name:        gen.Atom(cfg.Name),
 		Cookie:      cookie,
@@ -101,7 +101,7 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *exec.HostMemor
 }
 
 // serve starts the servers, connects to peers and announces that the node is ready.
-func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device, host *exec.HostMemory) error {
+func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device, host *memory.Host) error {
 	var all server.Reporters
 	cache, shared := cfg.openKernelCache(), sched.NewPool(0)
 	shared.Reserve()

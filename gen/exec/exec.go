@@ -25,6 +25,7 @@ import (
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/lru"
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -40,7 +41,7 @@ const Silence = 50 * time.Microsecond
 // Config is what an Executor works with.
 type Config struct {
 	Device    *vulkan.Device // nil computes everything on the host
-	Host      *HostMemory    // of values on the host; nil is memory without a limit
+	Host      *memory.Host   // of values on the host; nil is memory without a limit
 	Work      *sched.Pool    // the processors that sessions share; nil is a pool of its own
 	Target    synth.Target   // what Probe says of the device
 	Post      func(func())   // runs a function in a turn of its own
@@ -119,7 +120,7 @@ type Counters struct {
 // New returns an Executor for a device, or for the host alone.
 func New(cfg Config) *Executor {
 	if cfg.Host == nil {
-		cfg.Host = NewHostMemory(0)
+		cfg.Host = memory.NewHost(0)
 	}
 	if cfg.Work == nil {
 		cfg.Work = sched.NewPool(0)

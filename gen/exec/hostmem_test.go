@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -14,9 +15,9 @@ import (
 )
 
 // hostRig is a rig of the host alone with a limit of its memory.
-func hostRig(t *testing.T, limit int64) (*rig, *HostMemory) {
+func hostRig(t *testing.T, limit int64) (*rig, *memory.Host) {
 	t.Helper()
-	r, h := newRig(t, nil), NewHostMemory(limit)
+	r, h := newRig(t, nil), memory.NewHost(limit)
 	r.exec.cfg.Host = h
 	return r, h
 }
@@ -25,7 +26,7 @@ func hostRig(t *testing.T, limit int64) (*rig, *HostMemory) {
 // returns that there was no memory for it.
 func (r *rig) arrive(l *Queue, id ops.ID, n int) error {
 	r.Helper()
-	b, err := NewAllocator(nil, r.exec.cfg.Host).Alloc(4 * n)
+	b, err := memory.NewAllocator(nil, r.exec.cfg.Host).Alloc(4 * n)
 	if err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (r *rig) arrive(l *Queue, id ops.ID, n int) error {
 	return nil
 }
 
-func (r *rig) wantUsed(h *HostMemory, want int64) {
+func (r *rig) wantUsed(h *memory.Host, want int64) {
 	r.Helper()
 	r.settle(time.Millisecond) // reads give back what they held
 	if got := h.Used(); got != want {
@@ -132,7 +133,7 @@ func TestHostArrivals(t *testing.T) {
 
 // A size that no machine has is refused like any other.
 func TestHostAbsurdSize(t *testing.T) {
-	h := NewHostMemory(0)
+	h := memory.NewHost(0)
 	for _, n := range []int{1 << 50, 1 << 62, math.MaxInt} {
 		if _, err := h.Alloc(n); err == nil || !strings.Contains(err.Error(), store.ErrOutOfMemory.Error()) {
 			t.Errorf("%d bytes: %v, want %v", n, err, store.ErrOutOfMemory)
@@ -151,11 +152,11 @@ func TestHostReadBack(t *testing.T) {
 	r.exec.target.Float64 = false
 	l := r.session()
 	r.do(l, ops.Iota, 1, f32(n), [][]int{{-1}})
-	r.exec.cfg.Host = NewHostMemory(4*n - 1)
+	r.exec.cfg.Host = memory.NewHost(4*n - 1)
 	r.do(l, ops.AsType, 2, f64, nil, ref(1))
 	r.wantKind(l, 2, wire.OutOfMemory)
 	r.wantUsed(r.exec.cfg.Host, 0)
-	r.exec.cfg.Host = NewHostMemory(12 * n)
+	r.exec.cfg.Host = memory.NewHost(12 * n)
 	r.do(l, ops.AsType, 3, f64, nil, ref(1))
 	if _, err := r.read(l, 3, 0, 1); err != nil {
 		t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"nxvk/gen/exec/memory"
 	"nxvk/ops"
 	"nxvk/vulkan"
 )
@@ -52,7 +53,7 @@ func (r *rig) end(l *Queue, clock *aging) {
 func TestMemoryReturns(t *testing.T) {
 	var clock aging
 	r := newRig(t, device(t, vulkan.Options{BlockSize: 8 << 20, After: clock.after}))
-	r.exec.cfg.Host = NewHostMemory(0)
+	r.exec.cfg.Host = memory.NewHost(0)
 	r.exec.cfg.Host.ReturnIdle(clock.after)
 	stays := r.session()
 	r.tensor(stays, 1, 1, 2, 3)

@@ -197,3 +197,32 @@ func (e *Executor) DeviceError(err error) error {
 
 // Lost returns why the device is gone, or nil.
 func (e *Executor) Lost() error { return e.lost }
+
+// hostStorage takes n bytes on the host for a value, held once. When there are none, sessions
+// are asked to free what they can first.
+func (e *Executor) hostStorage(l *Queue, n int) (m *store.Storage, wait queue.Wait, err error) {
+	m = &store.Storage{}
+	if err := e.cfg.Host.Fill(m, n); err != nil {
+		wait, err = e.hostExhausted(l, err)
+		return nil, wait, err
+	}
+	m.Retain()
+	return m, 0, nil
+}
+
+// hostExhausted is what becomes of work for which the host has no memory: it waits for
+// others to free theirs, or fails and names who holds most.
+func (e *Executor) hostExhausted(l *Queue, err error) (wait queue.Wait, fault error) {
+	if e.press(l) || e.sweep(l) {
+		return queue.ForMemory, nil
+	}
+	return 0, e.outOfHost(err)
+}
+
+// outOfHost gives an error of the host's memory its kind.
+func (e *Executor) outOfHost(err error) error {
+	if !errors.Is(err, store.ErrOutOfMemory) {
+		return &wire.Fault{Kind: wire.Internal, Err: err}
+	}
+	return &wire.Fault{Kind: wire.OutOfMemory, Err: fmt.Errorf("%w; %s", err, e.holders())}
+}

@@ -6,19 +6,12 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
 	"nxvk/vulkan"
 )
-
-// DeviceBlock is a block of memory that a device can read in place. A large
-// binary that was received into one becomes a tensor without a copy.
-type DeviceBlock interface {
-	etf.Block
-	// Buffer hands the buffer over if it belongs to the device.
-	Buffer(d *vulkan.Device) (*vulkan.Buffer, bool)
-}
 
 // upload makes a tensor of the bytes of a literal. Small ones stay on the host
 // until a kernel wants them.
@@ -63,13 +56,13 @@ func (e *Executor) receive(l *Queue, m *store.Storage, lit *ops.Literal) (wait q
 func (e *Executor) adopt(m *store.Storage, b *etf.Binary) error {
 	block, n := b.Take()
 	if block == nil {
-		if err := e.cfg.Host.fill(m, b.Len()); err != nil {
+		if err := e.cfg.Host.Fill(m, b.Len()); err != nil {
 			return err
 		}
 		copy(m.Host, b.Bytes())
 		return nil
 	}
-	if db, ok := block.(DeviceBlock); ok {
+	if db, ok := block.(memory.DeviceBlock); ok {
 		if buf, ok := db.Buffer(e.dev); ok {
 			m.Dev, m.Host = buf, nil
 			if buf.Readable() {
@@ -108,7 +101,7 @@ func (e *Executor) onDevice(l *Queue, m *store.Storage) (wait queue.Wait, err er
 func (e *Executor) uploaded(f *Feed, m *store.Storage, buf *vulkan.Buffer) {
 	m.Dev = buf
 	e.note(f)
-	if len(m.Host) > large && m.Pins == 0 {
+	if len(m.Host) > memory.Large && m.Pins == 0 {
 		m.FreeHost() // one copy of a large value is enough
 	}
 }
@@ -142,7 +135,7 @@ func (e *Executor) readBack(l *Queue, m *store.Storage, t ops.Type) (wait queue.
 // are little.
 func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 	to := &store.Storage{}
-	if err := e.cfg.Host.fill(to, len(data)); err != nil {
+	if err := e.cfg.Host.Fill(to, len(data)); err != nil {
 		done(e.outOfHost(err))
 		return
 	}
@@ -188,7 +181,7 @@ func (e *Executor) fetch(f *Feed, m *store.Storage, off, n int, poll bool, done 
 	}
 	e.Counters.Downloaded += uint64(n)
 	// With queues throttled, noting the end here could serve one that is being served.
-	if poll && len(f.throttled) == 0 && (n <= large || e.dev.Done(ticket)) && e.soon(ticket) {
+	if poll && len(f.throttled) == 0 && (n <= memory.Large || e.dev.Done(ticket)) && e.soon(ticket) {
 		done(rb.Bytes(), rb.Release, nil)
 		if sent {
 			e.completed(f, ticket)

@@ -12,6 +12,7 @@ import (
 	"nxvk/gen/chain"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/sample"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -22,18 +23,18 @@ import (
 
 // DeviceConfig has the settings of a device server.
 type DeviceConfig struct {
-	Name      gen.Atom         // registered name: nxvk_0
-	Index     int              // among the devices of the node
-	Vulkan    *vulkan.Device   // nil is the host
-	Host      *exec.HostMemory // see exec.Config
-	Work      *sched.Pool      // processors that the sessions of all devices share
-	Target    synth.Target     // what target.Probe returned for it
-	Limit     int64            // maximum bytes per session; 0 is no limit
-	Deadline  time.Duration    // maximum time of an instruction or a run; 0 is no limit
-	HostLimit int              // see exec.Config
-	OneByOne  bool             // see exec.Config
-	Prompt    bool             // see exec.Config
-	Shaders   bool             // clients may bring shaders of their own
+	Name      gen.Atom       // registered name: nxvk_0
+	Index     int            // among the devices of the node
+	Vulkan    *vulkan.Device // nil is the host
+	Host      *memory.Host   // see exec.Config
+	Work      *sched.Pool    // processors that the sessions of all devices share
+	Target    synth.Target   // what target.Probe returned for it
+	Limit     int64          // maximum bytes per session; 0 is no limit
+	Deadline  time.Duration  // maximum time of an instruction or a run; 0 is no limit
+	HostLimit int            // see exec.Config
+	OneByOne  bool           // see exec.Config
+	Prompt    bool           // see exec.Config
+	Shaders   bool           // clients may bring shaders of their own
 	Watcher   Watcher
 	// Direct delivers the messages of other nodes to an inbox instead of the actor's
 	// mailbox, until stop is called: see dist.Node.
@@ -78,7 +79,7 @@ func NewDevice(cfg DeviceConfig) gen.ProcessFactory {
 // Init starts the executor and opens the mailbox.
 func (d *Device) Init(...any) error {
 	if d.cfg.Host == nil {
-		d.cfg.Host = exec.NewHostMemory(0)
+		d.cfg.Host = memory.NewHost(0)
 	}
 	if d.cfg.Reporter == nil {
 		d.cfg.Reporter = NewReporter(d.cfg.Name)

@@ -9,6 +9,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/memory"
 )
 
 // sessions counts those that the manager names.
@@ -77,7 +78,7 @@ func TestMemory(t *testing.T) {
 
 // Where the host is the device, its limit is the device's memory.
 func TestHostLimit(t *testing.T) {
-	r := newRig(t, func(cfg *DeviceConfig) { cfg.Host = exec.NewHostMemory(20) })
+	r := newRig(t, func(cfg *DeviceConfig) { cfg.Host = memory.NewHost(20) })
 	c, other := r.client(), r.client()
 	other.tensor(1, 7, 8)
 	c.stream(tensor(1, 1, 2), add(2, 2, 1, 1))

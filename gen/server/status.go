@@ -6,6 +6,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/queue"
 	"nxvk/node/dist"
 	"nxvk/vulkan"
@@ -40,7 +41,7 @@ type sessionStatus struct {
 }
 
 // hostMemory returns the host's memory as that of a device; total is the limit, 0 without one.
-func hostMemory(h *exec.HostMemory) (total uint64, s vulkan.Stats) {
+func hostMemory(h *memory.Host) (total uint64, s vulkan.Stats) {
 	if h.Limit() != math.MaxInt64 {
 		total = uint64(h.Limit())
 	}

@@ -57,9 +57,9 @@ func planned(p *program, t *synth.Target) string {
 		}
 		s := synth.Simplify(g, t, nil)
 		types = typesOf(s)
-		for _, u := range synth.Units(s, t) {
+		for _, u := range synth.Fuse(s, t) {
 			fmt.Fprintln(h, "unit of", len(u.Body), u.Ins, len(u.Lits), u.Outs)
-			plan, err := synth.LowerUnit(&u, func(id ops.ID) ops.Type { return types[id] }, t)
+			plan, err := synth.LowerFusion(&u, func(id ops.ID) ops.Type { return types[id] }, t)
 			writePlan(h, plan, err)
 		}
 	}

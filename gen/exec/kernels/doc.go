@@ -6,9 +6,10 @@
 //
 // When to compile is a ski-rental problem (Karlin, Manasse, Rudolph and Sleator, 1988): the
 // host interprets a kernel until that has cost about what compiling does. So the total cost
-// is at most twice the optimum. Without it, the first run of a small program on lavapipe
-// waits for the driver: 200 instructions, each with a kernel of its own, take some 800 ms
-// instead of 10 (nxvk-node bench starts --no-warm-up, and without).
+// is at most twice the optimum. What the warm-up earns: on lavapipe with empty caches the
+// first result of a softmax comes after 2.0 ms instead of 1.8 s, that of 200 instructions
+// with a kernel each after 0.14 s instead of 16.7 s (nxvk-node bench starts, and the same
+// with every kernel compiled at once).
 //
 // The package refuses to know sessions, values and the order of work. A Cache is for one
 // goroutine. Start reading at Cache.Plan.

@@ -10,8 +10,9 @@
 // begins anew where the client waits for something; so the same stream has the same cuts.
 //
 // What it earns: an SGD step of an MLP 784-128-10 with batch 128, sent one instruction at a
-// time, takes 8.5 to 12.2 ms on lavapipe with loops detected and 15.1 ms where traces end
-// every 512 instructions alone (nxvk-node bench --only "one by one: SGD" ops).
+// time, takes 12.2 and 8.5 ms on lavapipe with loops detected, 15.1 and 12.5 ms where traces
+// end after 512 instructions alone (two pairs of runs that took turns;
+// nxvk-node bench --only "one by one: SGD" ops).
 //
 // It costs some 20 ns an instruction and 16 KiB a session.
 //

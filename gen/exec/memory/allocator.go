@@ -1,4 +1,4 @@
-package exec
+package memory
 
 import (
 	"sync/atomic"
@@ -12,11 +12,11 @@ import (
 // socket. What the device has no room for lies on the host.
 type Allocator struct {
 	dev  *vulkan.Device
-	host *HostMemory
+	host *Host
 }
 
 // NewAllocator returns an allocator for a device, or for the host alone.
-func NewAllocator(dev *vulkan.Device, host *HostMemory) *Allocator {
+func NewAllocator(dev *vulkan.Device, host *Host) *Allocator {
 	return &Allocator{dev: dev, host: host}
 }
 
@@ -56,4 +56,12 @@ func (b *deviceBlock) Buffer(d *vulkan.Device) (*vulkan.Buffer, bool) {
 		return nil, false
 	}
 	return b.buf, true
+}
+
+// DeviceBlock is a block of memory that a device can read in place. A large
+// binary that was received into one becomes a tensor without a copy.
+type DeviceBlock interface {
+	etf.Block
+	// Buffer hands the buffer over if it belongs to the device.
+	Buffer(d *vulkan.Device) (*vulkan.Buffer, bool)
 }
