@@ -67,7 +67,7 @@ type Executor struct {
 	limit   int     // elements up to which work stays on the host
 
 	common *sched.Account // of computations for all sessions
-	turns  turns
+	turns  queue.Turns[*Queue]
 
 	lanes         map[*store.Session]*Queue
 	imports       []*Queue // queues that wait for another session
@@ -134,6 +134,7 @@ func New(cfg Config) *Executor {
 		room:       room{signatures: maxSignatures, programs: maxPrograms, steps: maxProgramSteps},
 		limit:      cfg.HostLimit,
 	}
+	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
 		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.warm, Refused: e.noteRefused,
 		Aside: func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) },

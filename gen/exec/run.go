@@ -230,7 +230,7 @@ func (e *Executor) advanceRun(l *Queue, r *run) (wait queue.Wait) {
 	if f.pc == len(f.steps) {
 		return e.leave(l, r, f)
 	}
-	if e.turns.over(0) {
+	if e.turns.Over() {
 		e.yield(l)
 		return queue.ForTurn
 	}
