@@ -204,7 +204,7 @@ func (e *Executor) runAsync(l *Queue, in *wire.Instr) bool {
 	}
 	f := l.startAsync()
 	f.run = r
-	e.bounds(f, r)
+	e.boundRun(f, r)
 	f.expect(in.Outs)
 	f.queue = []request{{task: func(f *Queue) queue.Wait { return e.runProgram(f, in) }, in: in}}
 	e.advance(f)

@@ -168,3 +168,16 @@ func (e *Executor) refill(m *store.Storage) error {
 	m.Dev = nil
 	return nil
 }
+
+// boundRun has a run end at the deadline of its session.
+func (e *Executor) boundRun(l *Queue, r *run) {
+	if d := l.Session.Deadline; d > 0 {
+		r.late = time.AfterFunc(d, func() {
+			e.cfg.Post(func() {
+				if l.run == r {
+					e.stop(l, r, late(d))
+				}
+			})
+		})
+	}
+}

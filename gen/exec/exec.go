@@ -1,16 +1,3 @@
-// Package exec carries out instructions: it decides whether an instruction
-// runs on the host or on the device, records device work, submits it in
-// batches, and gives values back to those who read them.
-//
-// Nothing here waits. Work that cannot go on (an operand is being read back, a
-// kernel is being compiled, another session has not sent what is imported)
-// parks the queue of its session; other queues go on. An Executor does one thing
-// at a time: its device server calls it for one message after another, and
-// completions from elsewhere come back to it through Post. Where a comment
-// says "the goroutine of the Executor", it means in such a turn.
-//
-// Start reading at Executor.execute, then place.go for where work runs, postpone.go for
-// what is pending first, and program.go and specialization.go for programs.
 package exec
 
 import (
@@ -67,7 +54,7 @@ type Executor struct {
 	limit   int     // elements up to which work stays on the host
 
 	common *sched.Account // of computations for all sessions
-	turns  turns
+	turns  queue.Turns[*Queue]
 
 	lanes         map[*store.Session]*Queue
 	imports       []*Queue // queues that wait for another session
@@ -134,6 +121,7 @@ func New(cfg Config) *Executor {
 		room:       room{signatures: maxSignatures, programs: maxPrograms, steps: maxProgramSteps},
 		limit:      cfg.HostLimit,
 	}
+	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
 		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.warm, Refused: e.noteRefused,
 		Aside: func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) },

@@ -73,7 +73,7 @@ func (e *Executor) interpret(l *Queue, w *work, p *kernels.Plan) (wait queue.Wai
 		e.startJob(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
 		return queue.ForHost, nil
 	}
-	e.turns.steps += int(cost) >> 12
+	e.turns.Charge(int(cost) >> 12)
 	runSteps(nil, steps)
 	return 0, give()
 }

@@ -27,7 +27,7 @@ func (e *Executor) ready(l *Queue, p *kernels.Plan) (wait queue.Wait, err error)
 func (e *Executor) plan(w *work) (*kernels.Plan, error) {
 	p, made, err := e.kernels.Plan(w.instr())
 	if made {
-		e.turns.steps += lookEvery // it takes as long as many instructions
+		e.turns.Charge(queue.Look) // it takes as long as many instructions
 	}
 	return p, err
 }

@@ -171,7 +171,7 @@ func (e *Executor) runOnHost(l *Queue, w *work) (wait queue.Wait, err error) {
 		e.startJob(l, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
 		return queue.ForHost, nil
 	} else {
-		e.turns.steps += cost >> 12
+		e.turns.Charge(cost >> 12)
 	}
 	if err := fallback.Run(w.in, args, outs); err != nil {
 		return 0, hostError(err)

@@ -103,7 +103,7 @@ func (e *Executor) runProgram(l *Queue, in *wire.Instr) (wait queue.Wait) {
 			return 0
 		}
 		l.run = r
-		e.bounds(l, r)
+		e.boundRun(l, r)
 	}
 	r := l.run
 	if e.awaitWarmStart(l, r) {
@@ -117,19 +117,6 @@ func (e *Executor) runProgram(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	l.run = nil
 	e.finish(l, r)
 	return 0
-}
-
-// bounds has a run end at the deadline of its session.
-func (e *Executor) bounds(l *Queue, r *run) {
-	if d := l.Session.Deadline; d > 0 {
-		r.late = time.AfterFunc(d, func() {
-			e.cfg.Post(func() {
-				if l.run == r {
-					e.stop(l, r, late(d))
-				}
-			})
-		})
-	}
 }
 
 // start binds the operands of a run to the parameters of its program.
@@ -230,7 +217,7 @@ func (e *Executor) advanceRun(l *Queue, r *run) (wait queue.Wait) {
 	if f.pc == len(f.steps) {
 		return e.leave(l, r, f)
 	}
-	if e.turns.over(0) {
+	if e.turns.Over() {
 		e.yield(l)
 		return queue.ForTurn
 	}

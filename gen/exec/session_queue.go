@@ -30,7 +30,7 @@ type Queue struct {
 	settled *wire.Instr // an instruction whose indices have been looked at
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
-	served time.Duration  // how long, on the clock of turns
+	share  queue.Share    // of turns
 
 	trace   *trace        // what is pending; see postpone.go
 	running *trace        // what was, until it has been carried out
@@ -107,7 +107,7 @@ func (e *Executor) End(s *store.Session) {
 // Stream carries out instructions after everything that the session asked for
 // before.
 func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
-	defer e.turns.begin()()
+	defer e.turns.Begin()()
 	for i := range instrs {
 		in := &instrs[i]
 		if in.Op == ops.Cancel && in.Err == nil {
@@ -117,7 +117,7 @@ func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 		if len(l.queue) == 0 && l.waits == 0 {
 			switch e.scheduleInstr(l, in) {
 			case later:
-				if e.turns.over(0) {
+				if e.turns.Over() {
 					e.yield(l)
 				}
 				continue
@@ -135,7 +135,7 @@ func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 				wait = e.execute(l, in)
 			}
 			if wait == 0 {
-				if e.turns.over(0) {
+				if e.turns.Over() {
 					e.yield(l)
 				}
 				continue
@@ -187,9 +187,9 @@ func (e *Executor) enqueue(l *Queue, r request) {
 
 // advance serves a queue until it is empty or has to wait.
 func (e *Executor) advance(l *Queue) {
-	defer e.turns.begin()()
+	defer e.turns.Begin()()
 	for l.waits == 0 && len(l.queue) > 0 {
-		if e.turns.over(0) {
+		if e.turns.Over() {
 			e.yield(l)
 			return
 		}
@@ -318,4 +318,23 @@ func (e *Executor) Abandon() {
 		}
 	}
 	e.lanes = lanes
+}
+
+// yield has a queue wait for its next turn.
+func (e *Executor) yield(l *Queue) {
+	home := l.home()
+	e.park(l, queue.ForTurn)
+	e.turns.Wait(l, &home.share, home.Session.Weight)
+}
+
+// SetWeight sets the share of a session beside the shares of others, of which 1 is the
+// usual one: of the processors, of the device and of the goroutine of the Executor.
+func (e *Executor) SetWeight(l *Queue, weight float64) {
+	l.Session.Weight = weight
+	if l.worker != nil {
+		l.worker.SetWeight(weight)
+	}
+	if l.feed != nil {
+		l.feed.stream.SetWeight(weight)
+	}
 }

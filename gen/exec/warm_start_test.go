@@ -229,7 +229,7 @@ func TestKnownStart(t *testing.T) {
 			run := func() {
 				r.run(l, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
 				r.until(func() bool { // the host is at work
-					return l.job == nil && !slices.Contains(r.exec.turns.waiting, l) && !r.plans(l)
+					return l.job == nil && !r.exec.turns.Waits(l) && !r.plans(l)
 				})
 				if l.waits != 0 {
 					r.Fatalf("life %d: a run waits", life)

@@ -11,48 +11,48 @@ import (
 	"nxvk/vulkan"
 )
 
-// leapRows bounds the steps of a leg in a dispatch: where a trajectory turns, the rest of
+// maxRows bounds the steps of a leg in a dispatch: where a trajectory turns, the rest of
 // the doubling is in vain.
-const leapRows = 256
+const maxRows = 256
 
-// leapBytes bounds the positions that a dispatch writes, and its momenta and gradients.
-const leapBytes = 64 << 20
+// maxBytes bounds the positions that a dispatch writes, and its momenta and gradients.
+const maxBytes = 64 << 20
 
 // gatherTime is how long chains that wait for steps wait for others to come
 // along.
 const gatherTime = 200 * time.Microsecond
 
-// leaper takes the steps of the chains of a run on the device. All but Start, Steps and
+// batcher takes the steps of the chains of a run on the device. All but Start, Steps and
 // CallCost is for the goroutine of the Executor.
-type leaper struct {
+type batcher struct {
 	s       *Sampler
 	d       *density
 	data    *deviceData
 	rows    int // bounds the steps of a leg
 	cost    float64
 	chains  int // that have not ended
-	waiting []*leap
+	waiting []*stepRequest
 	timer   bool
 
 	refused atomic.Bool // the driver does not compile the kernel: chains compute themselves
 	hosts   sync.Pool   // of densities, for these
 }
 
-// leap is what a chain waits for.
-type leap struct {
+// stepRequest is what a chain waits for.
+type stepRequest struct {
 	legs  []instance
-	reply chan leaps
+	reply chan stepResult
 }
 
-type leaps struct {
+type stepResult struct {
 	states [][]nuts.State // of each leg
 	err    error
 }
 
-// newLeaper brings the data of a density to the device.
-func (s *Sampler) newLeaper(d *density, chains int) *leaper {
-	most := leapBytes / (2 * chains * d.typ.Bytes()) // of two legs a chain
-	l := &leaper{s: s, d: d, chains: chains, rows: max(1, min(leapRows, most)), cost: s.callCost(d), data: &deviceData{}}
+// newBatcher brings the data of a density to the device.
+func (s *Sampler) newBatcher(d *density, chains int) *batcher {
+	most := maxBytes / (2 * chains * d.typ.Bytes()) // of two legs a chain
+	l := &batcher{s: s, d: d, chains: chains, rows: max(1, min(maxRows, most)), cost: s.callCost(d), data: &deviceData{}}
 	for _, x := range d.data {
 		l.data.host = append(l.data.host, x.Data)
 	}
@@ -60,30 +60,30 @@ func (s *Sampler) newLeaper(d *density, chains int) *leaper {
 	return l
 }
 
-// ended notes the end of a chain; the last one frees the data.
-func (l *leaper) ended() {
+// end notes the end of a chain; the last one frees the data.
+func (l *batcher) end() {
 	if l.chains--; l.chains == 0 {
 		l.data.free()
 		return
 	}
-	l.full()
+	l.dispatchFull()
 }
 
 // Start computes density and gradient on the host: the device is asked for steps
 // alone.
-func (l *leaper) Start(ctx context.Context, q []float64) (*nuts.State, error) {
+func (l *batcher) Start(ctx context.Context, q []float64) (*nuts.State, error) {
 	return l.d.hosted().Start(ctx, q)
 }
 
 // CallCost is what dispatching costs, in steps.
-func (l *leaper) CallCost() float64 { return l.cost }
+func (l *batcher) CallCost() float64 { return l.cost }
 
 // Steps waits for steps of a chain. The legs are workgroups that run side by side.
-func (l *leaper) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
+func (l *batcher) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
 	if l.refused.Load() {
 		return l.onHost(ctx, metric, legs)
 	}
-	w := &leap{reply: make(chan leaps, 1)}
+	w := &stepRequest{reply: make(chan stepResult, 1)}
 	for _, g := range legs {
 		w.legs = append(w.legs, newInstance(l.d.typ.DType, g, metric, min(g.Steps, l.rows)))
 	}
@@ -101,7 +101,7 @@ func (l *leaper) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) (
 }
 
 // onHost takes a step on the goroutine of the chain.
-func (l *leaper) onHost(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
+func (l *batcher) onHost(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
 	h, ok := l.hosts.Get().(*hosted)
 	if !ok {
 		h = l.d.hosted()
@@ -111,31 +111,31 @@ func (l *leaper) onHost(ctx context.Context, metric []float64, legs []nuts.Leg) 
 }
 
 // add gathers what chains wait for.
-func (l *leaper) add(w *leap) {
+func (l *batcher) add(w *stepRequest) {
 	l.waiting = append(l.waiting, w)
-	if l.full() || l.timer {
+	if l.dispatchFull() || l.timer {
 		return
 	}
 	l.timer = true
 	time.AfterFunc(gatherTime, func() {
 		l.s.e.Post(func() {
 			l.timer = false
-			l.leapAll()
+			l.dispatchAll()
 		})
 	})
 }
 
-// full dispatches when all chains wait.
-func (l *leaper) full() bool {
+// dispatchFull dispatches when all chains wait.
+func (l *batcher) dispatchFull() bool {
 	if len(l.waiting) == 0 || len(l.waiting) < l.chains {
 		return false
 	}
-	l.leapAll()
+	l.dispatchAll()
 	return true
 }
 
-// leapAll takes the steps that chains wait for.
-func (l *leaper) leapAll() {
+// dispatchAll takes the steps that chains wait for.
+func (l *batcher) dispatchAll() {
 	batch := l.waiting
 	l.waiting = nil
 	if len(batch) == 0 {
@@ -150,7 +150,7 @@ func (l *leaper) leapAll() {
 	}
 	l.s.leapfrog(l.d, l.data, legs, func(states [][]nuts.State, err error) {
 		for _, w := range batch {
-			r := leaps{err: err}
+			r := stepResult{err: err}
 			if n := len(w.legs); err == nil {
 				r.states, states = states[:n], states[n:]
 			}

@@ -23,9 +23,9 @@ func TestLegs(t *testing.T) {
 	d := r.prepared(l, &wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: dim})
 	// run gives positions and the dispatches of each draw.
 	run := func(rows int, cost float64) (qs []float64, dispatches float64) {
-		leaper := r.sampler.newLeaper(d, 1)
-		leaper.rows, leaper.cost = rows, cost
-		c, err := nuts.New(leaper, dim, 0, nuts.Options{Draws: draws, Seed: 7, Step: 0.2, Fixed: true})
+		b := r.sampler.newBatcher(d, 1)
+		b.rows, b.cost = rows, cost
+		c, err := nuts.New(b, dim, 0, nuts.Options{Draws: draws, Seed: 7, Step: 0.2, Fixed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestLegs(t *testing.T) {
 			}
 		}()
 		r.Until(func() bool { return ended })
-		leaper.ended()
+		b.end()
 		return qs, float64(r.Exec.Counters.Dispatches-before) / draws
 	}
 	want, most := run(1, 0)
@@ -49,7 +49,7 @@ func TestLegs(t *testing.T) {
 		rows int
 		cost float64
 		most float64 // dispatches a draw
-	}{{3, 0, most / 2}, {leapRows, 0, 6}, {leapRows, 30, 1.5}, {leapRows, 1e6, 1.5}} {
+	}{{3, 0, most / 2}, {maxRows, 0, 6}, {maxRows, 30, 1.5}, {maxRows, 1e6, 1.5}} {
 		got, dispatches := run(c.rows, c.cost)
 		t.Logf("%d rows, a dispatch costs %v steps: %.2f dispatches a draw", c.rows, c.cost, dispatches)
 		if !slices.Equal(got, want) {

@@ -144,7 +144,7 @@ func (s *Sampler) leapfrog(d *density, data *deviceData, list []instance, done f
 }
 
 // leapfrogRows takes steps of instances with one dispatch.
-func (s *Sampler) leapfrogRows(d *density, data *deviceData, in leapInputs, done func(Rows, error)) {
+func (s *Sampler) leapfrogRows(d *density, data *deviceData, in stepInputs, done func(Rows, error)) {
 	plan, err := s.plan(d, in.steps)
 	if err != nil {
 		done(Rows{}, s.e.DeviceError(err))
@@ -189,15 +189,15 @@ func (s *Sampler) plan(d *density, steps synth.Leapfrog) (*synth.Plan, error) {
 	return plan, nil
 }
 
-// leapInputs is what a dispatch is given, but for the data.
-type leapInputs struct {
+// stepInputs is what a dispatch is given, but for the data.
+type stepInputs struct {
 	steps    synth.Leapfrog
 	operands [6][]byte // of all instances; no gradients where the kernel finds them
 }
 
 // inputsOf are instances as a kernel takes them.
-func inputsOf(list []instance) leapInputs {
-	in := leapInputs{steps: synth.Leapfrog{Instances: len(list)}}
+func inputsOf(list []instance) stepInputs {
+	in := stepInputs{steps: synth.Leapfrog{Instances: len(list)}}
 	for _, i := range list {
 		in.steps.Rows = max(in.steps.Rows, i.steps)
 		for k, b := range i.operands {
@@ -243,7 +243,7 @@ func (x *deviceData) free() {
 // dispatch records a dispatch and gives the buffers of its results. The
 // kernel writes a row as soon as the step is taken, and they are all read, so it
 // writes where the host reads: nothing is left to copy when the last step is.
-func (s *Sampler) dispatch(f *exec.Feed, k *kernels.Kernel, step *synth.Step, data *deviceData, in leapInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
+func (s *Sampler) dispatch(f *exec.Feed, k *kernels.Kernel, step *synth.Step, data *deviceData, in stepInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
 	var ins []*vulkan.Buffer
 	var args []vulkan.Arg
 	defer func() {

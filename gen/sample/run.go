@@ -95,15 +95,15 @@ func (s *Sampler) Sample(l *exec.Queue, r *wire.Sample, started func(run int, er
 // begin starts the chains.
 func (s *Sampler) begin(l *exec.Queue, r *wire.Sample, d *density, started func(int, error), emit func(int, Chunk) bool) {
 	chains, hosts := make([]*nuts.Chain, r.Chains), make([]*hosted, r.Chains)
-	var leaper *leaper
+	var b *batcher
 	integrator := func(i int) nuts.Integrator {
 		hosts[i] = d.hosted()
 		return hosts[i]
 	}
 	switch err := d.device(); {
 	case err == nil && d.sampled(s.e):
-		leaper = s.newLeaper(d, r.Chains)
-		integrator = func(int) nuts.Integrator { return leaper }
+		b = s.newBatcher(d, r.Chains)
+		integrator = func(int) nuts.Integrator { return b }
 	case err != nil && !errors.Is(err, synth.ErrUnsupported):
 		started(0, err)
 		return
@@ -128,8 +128,8 @@ func (s *Sampler) begin(l *exec.Queue, r *wire.Sample, d *density, started func(
 	left := len(chains)
 	for i, c := range chains {
 		end := sync.OnceFunc(func() {
-			if leaper != nil {
-				leaper.ended()
+			if b != nil {
+				b.end()
 			}
 			if left--; left == 0 {
 				runsOf(l).end(run)

@@ -42,9 +42,9 @@ func (s *Sampler) takeSteps(l *exec.Queue, d *density, c *wire.Leapfrog, done fu
 	} else if err != nil {
 		return err
 	}
-	leaper := s.newLeaper(d, 1)
-	s.leapfrogRows(d, leaper.data, requested(c), func(r Rows, err error) {
-		leaper.ended()
+	b := s.newBatcher(d, 1)
+	s.leapfrogRows(d, b.data, requested(c), func(r Rows, err error) {
+		b.end()
 		if kernels.Refused(err) {
 			err = s.stepsOnHost(l, d, c, done)
 			if err == nil {
@@ -58,13 +58,13 @@ func (s *Sampler) takeSteps(l *exec.Queue, d *density, c *wire.Leapfrog, done fu
 
 // requested are the instances of a request as a kernel takes them. Their
 // gradients are not known.
-func requested(c *wire.Leapfrog) leapInputs {
+func requested(c *wire.Leapfrog) stepInputs {
 	var many []byte
 	for range c.N {
 		many = binary.LittleEndian.AppendUint32(many, uint32(c.K))
 	}
 	numbers := func(xs []float64) []byte { return AppendFloats(nil, c.Type, xs) }
-	return leapInputs{
+	return stepInputs{
 		steps: synth.Leapfrog{Instances: c.N, Rows: c.K, Fresh: true},
 		operands: [6][]byte{numbers(c.Q), numbers(c.P), nil, numbers(c.Metric),
 			numbers(slices.Repeat([]float64{c.Step}, c.N)), many},
