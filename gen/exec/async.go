@@ -32,14 +32,14 @@ func (l *Queue) startAsync() *Queue {
 }
 
 // expect notes that values are pending on an async run.
-func (f *Queue) expect(outs []ops.Result) {
-	home := f.from
+func (l *Queue) expect(outs []ops.Result) {
+	home := l.from
 	if home.pending == nil {
 		home.pending, home.makers = make(map[ops.ID]*Queue), make(map[ops.ID]*Queue)
 		home.wanted = make(map[ops.ID]int)
 	}
 	for _, o := range outs {
-		home.pending[o.ID], home.makers[o.ID] = f, f
+		home.pending[o.ID], home.makers[o.ID] = l, l
 		home.Session.Last = max(home.Session.Last, o.ID)
 	}
 }
@@ -140,15 +140,15 @@ func (r *request) release() {
 
 // waitsElsewhere reports whether an async run has to wait for another one before it can
 // carry out an instruction.
-func (f *Queue) waitsElsewhere(in *wire.Instr) bool {
+func (l *Queue) waitsElsewhere(in *wire.Instr) bool {
 	for i := range in.Ins {
-		if g := f.from.makers[in.Ins[i].ID]; g != nil && g != f && in.Ins[i].Lit == nil {
+		if g := l.from.makers[in.Ins[i].ID]; g != nil && g != l && in.Ins[i].Lit == nil {
 			return true
 		}
 	}
 	if in.Op == ops.Free && in.Err == nil {
 		for _, id := range in.Attrs[0] {
-			if g := f.from.makers[ops.ID(id)]; g != nil && g != f || f.from.wanted[ops.ID(id)] > 0 {
+			if g := l.from.makers[ops.ID(id)]; g != nil && g != l || l.from.wanted[ops.ID(id)] > 0 {
 				return true
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"nxvk/vulkan"
 )
 
-// feed is what a session has the device do: its stream, and how much of it there is. So
+// Feed is the work of a session for the device: its stream, and how much of it there is. So
 // nobody's work is in front of what another session submits, and the streams take turns
 // on the device.
 type Feed struct {
@@ -28,7 +28,7 @@ type Feed struct {
 	fetches  []*fetched // what is being read
 }
 
-// feed is that of the session of a queue.
+// Feed returns the feed of the session of a queue.
 func (e *Executor) Feed(l *Queue) *Feed {
 	h := l.home()
 	if h.feed == nil && e.dev != nil {

@@ -165,7 +165,7 @@ func (l *Queue) dropJob() {
 	}
 }
 
-// aside runs f for a queue, or for all sessions where l is nil, apart from the goroutine of
+// Aside runs f for a queue, or for all sessions where l is nil, apart from the goroutine of
 // the Executor, and then calls then there. A panic is an error.
 func (e *Executor) Aside(l *Queue, what string, f func(*sched.Worker) error, then func(error)) {
 	account := e.common

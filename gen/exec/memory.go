@@ -179,7 +179,7 @@ func hostError(err error) error {
 	return &wire.Fault{Kind: kind, Err: err}
 }
 
-// deviceError gives an error of package vulkan its kind, and notes a loss.
+// DeviceError gives an error of package vulkan its kind, and notes a loss.
 func (e *Executor) DeviceError(err error) error {
 	switch {
 	case err == nil:

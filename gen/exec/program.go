@@ -23,7 +23,7 @@ const (
 // room bounds what is kept of programs, their instructions, and instruction signatures.
 type room struct{ signatures, programs, steps int }
 
-// program is a region that a session runs by its key. Its ids are slots, dense
+// Program is a region that a session runs by its key. Its ids are slots, dense
 // from 1.
 type Program struct {
 	lru.Use
@@ -157,7 +157,7 @@ func (l *Queue) forgetCode(keys []string) {
 	}
 }
 
-// program finds the program that an instruction or a request names. One that left
+// Program finds the program that an instruction or a request names. One that left
 // the order of its session took it along.
 func (e *Executor) Program(l *Queue, key string) (*Program, error) {
 	p := l.programs.byKey[key]

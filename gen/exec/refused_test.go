@@ -41,19 +41,6 @@ func refusing(t *testing.T) (*rig, *refusals, *bytes.Buffer) {
 	return r, f, log
 }
 
-// checkRefusals: each refused kernel is counted and told once.
-func (r *rig) checkRefusals(f *refusals, log *bytes.Buffer) {
-	r.Helper()
-	r.built()
-	n := f.refused.Load()
-	if got := r.exec.Counters.Refused; n == 0 || got != uint64(n) || strings.Count(log.String(), "VK_ERROR_UNKNOWN") != int(n) {
-		r.Errorf("%d kernels are refused, %d counted; told is %s", n, got, log)
-	}
-	if c := r.exec.Counters; c.Failed != 0 || c.Dispatches != 0 {
-		r.Errorf("%+v", c)
-	}
-}
-
 // An instruction whose kernel the driver refuses is the host's, and counted as such; so
 // are those of a system of equations.
 func TestRefusedInstruction(t *testing.T) {

@@ -247,7 +247,7 @@ func (l *Queue) fresh() {
 	l.dropVerdict()
 }
 
-// resume serves a queue that has waited.
+// Resume serves a queue that has waited.
 func (e *Executor) Resume(l *Queue) {
 	l.waits = 0
 	e.advance(l)

@@ -116,7 +116,6 @@ type beam struct {
 	cmd   *exec.Cmd
 	lines chan string
 	Name  gen.Atom
-	all   strings.Builder
 }
 
 // start starts a BEAM that evaluates code, in which N is our node's name.
