@@ -9,8 +9,24 @@ import (
 	"os"
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
+
+// ofComplex is a function of one complex number.
+func ofComplex(t *testing.T, op ops.Op, z complex128) complex128 {
+	x := dense.New(typ(ops.C128))
+	dense.View[complex128](x.Data)[0] = z
+	return dense.View[complex128](run(t, op, nil, x.Type, x).Data)[0]
+}
+
+// principalRoot is the square root whose cut sees no sign of a zero imaginary part.
+func principalRoot(z complex128) complex128 {
+	if imag(z) == 0 {
+		z = complex(real(z), 0)
+	}
+	return cmplx.Sqrt(z)
+}
 
 // TestComplexDigits compares with testdata/arc.txt, in units in the last place of
 // the magnitude of the result.
@@ -29,7 +45,7 @@ func TestComplexDigits(t *testing.T) {
 		}
 		op, _ := ops.Lookup(name)
 		want := complex(u, v)
-		got := complexScalars[op].one(complex(x, y))
+		got := ofComplex(t, op, complex(x, y))
 		size := max(math.Abs(u), math.Abs(v))
 		d := cmplx.Abs(got-want) / (math.Nextafter(size, math.Inf(1)) - size)
 		if worst = max(worst, d); !(d <= 4) {
@@ -47,11 +63,11 @@ var formulas = map[ops.Op]func(z complex128) complex128{
 	ops.Log:   cmplx.Log,
 	ops.Log1p: func(z complex128) complex128 { return cmplx.Log(1 + z) },
 	ops.Expm1: func(z complex128) complex128 { return cmplx.Exp(z) - 1 },
-	ops.Asin:  func(z complex128) complex128 { return -1i * cmplx.Log(1i*z+csqrt(1-z*z)) },
-	ops.Acos:  func(z complex128) complex128 { return -1i * cmplx.Log(z+csqrt(z*z-1)) },
+	ops.Asin:  func(z complex128) complex128 { return -1i * cmplx.Log(1i*z+principalRoot(1-z*z)) },
+	ops.Acos:  func(z complex128) complex128 { return -1i * cmplx.Log(z+principalRoot(z*z-1)) },
 	ops.Atan:  func(z complex128) complex128 { return 0.5i * (cmplx.Log(1-1i*z) - cmplx.Log(1+1i*z)) },
-	ops.Asinh: func(z complex128) complex128 { return cmplx.Log(z + csqrt(z*z+1)) },
-	ops.Acosh: func(z complex128) complex128 { return cmplx.Log(z + csqrt(z*z-1)) },
+	ops.Asinh: func(z complex128) complex128 { return cmplx.Log(z + principalRoot(z*z+1)) },
+	ops.Acosh: func(z complex128) complex128 { return cmplx.Log(z + principalRoot(z*z-1)) },
 	ops.Atanh: func(z complex128) complex128 { return 0.5 * cmplx.Log((1+z)/(1-z)) },
 }
 
@@ -69,7 +85,7 @@ func TestComplexBranches(t *testing.T) {
 	for range 20000 {
 		z := complex(part(), part())
 		for op, f := range formulas {
-			got, want := complexScalars[op].one(z), f(z)
+			got, want := ofComplex(t, op, z), f(z)
 			if cmplx.IsInf(want) || cmplx.IsNaN(want) {
 				continue
 			}

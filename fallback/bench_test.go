@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
 
@@ -12,7 +13,7 @@ import (
 func bench(b *testing.B, op ops.Op, attrs [][]int, out ops.Type, args ...Value) {
 	b.Helper()
 	in := ops.Instr{Op: op, Attrs: attrs, Outs: []ops.Result{{Type: out}}}
-	outs := []Value{newValue(out)}
+	outs := []Value{dense.New(out)}
 	bytes := len(outs[0].Data)
 	for _, a := range args {
 		bytes += len(a.Data)
@@ -44,7 +45,7 @@ func BenchmarkSmall(b *testing.B) {
 
 func BenchmarkLarge(b *testing.B) {
 	const n = 1 << 20
-	x, m := newValue(typ(ops.F32, n)), newValue(typ(ops.F32, 1024, 1024))
+	x, m := dense.New(typ(ops.F32, n)), dense.New(typ(ops.F32, 1024, 1024))
 	scalar := tensor(ops.F32, nil, 1)
 	b.Run("add", func(b *testing.B) { bench(b, ops.Add, nil, x.Type, x, x) })
 	b.Run("add-scalar", func(b *testing.B) { bench(b, ops.Add, nil, x.Type, x, scalar) })

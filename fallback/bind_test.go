@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"nxvk/fallback/dense"
+	"nxvk/fallback/region"
 	"nxvk/ops"
 )
 
@@ -74,12 +76,12 @@ func compareBound(t *testing.T, random *rand.Rand, in *ops.Instr, given []ops.Ty
 		r.Params = append(r.Params, ops.Result{ID: ops.ID(k + 1), Type: typ})
 	}
 	data := random.IntN(len(given) + 1)
-	e := NewEvaluator(r, args[data:]...)
+	e := region.NewEvaluator(r, args[data:]...)
 	for range 2 {
 		for k, typ := range given[:data] {
 			args[k] = peculiar(random, typ)
 		}
-		want := newValue(in.Outs[0].Type)
+		want := dense.New(in.Outs[0].Type)
 		wantErr := Run(in, args, []Value{want})
 		got, err := e.Eval(args[:data]...)
 		if (err != nil) != (wantErr != nil) {
@@ -152,12 +154,12 @@ func TestViews(t *testing.T) {
 			in.Ins = append(in.Ins, literal(tensor(ops.F32, nil, 7)))
 			args = append(args, tensor(ops.F32, nil, 7))
 		}
-		want := newValue(in.Outs[0].Type)
+		want := dense.New(in.Outs[0].Type)
 		if err := Run(&in, args, []Value{want}); err != nil {
 			t.Fatal(err)
 		}
 		r := &ops.Region{Params: []ops.Result{{ID: 1, Type: v.Type}}, Body: []ops.Instr{in}, Values: []ops.Operand{{ID: 2}}}
-		got, err := NewEvaluator(r).Eval(v)
+		got, err := region.NewEvaluator(r).Eval(v)
 		if err != nil || !bytes.Equal(got[0].Data, want.Data) {
 			t.Errorf("%v %v: got %v, %v, want %v", c.op, c.attrs, numbers(got[0]), err, numbers(want))
 		}
@@ -193,7 +195,7 @@ func TestLoop(t *testing.T) {
 	if _, err := r.CheckProgram(); err != nil {
 		t.Fatal(err)
 	}
-	e := NewEvaluator(r)
+	e := region.NewEvaluator(r)
 	number := func(x float64) Value { return tensor(ops.S32, nil, x) }
 	for _, c := range [][2]float64{{10, 55}, {0, 0}, {30, 832040}, {1, 1}} {
 		out, err := e.Eval(number(0), number(1), number(c[0]))
@@ -216,7 +218,7 @@ func TestLoop(t *testing.T) {
 
 // TestEvaluatorAllocates: an evaluation takes no memory.
 func TestEvaluatorAllocates(t *testing.T) {
-	e := NewEvaluator(fibonacci())
+	e := region.NewEvaluator(fibonacci())
 	params := []Value{tensor(ops.S32, nil, 0), tensor(ops.S32, nil, 1), tensor(ops.S32, nil, 20)}
 	if n := testing.AllocsPerRun(100, func() { _, _ = e.Eval(params...) }); n > 0 {
 		t.Errorf("%v allocations", n)

@@ -1,13 +1,16 @@
 package fallback
 
-import "nxvk/ops"
+import (
+	"nxvk/fallback/dense"
+	"nxvk/ops"
+)
 
 // Computes reports why the host does not compute an operation on operands of a
 // type, by computing the example of the operation on unit matrices.
 func Computes(op ops.Op, d ops.DType) error {
 	in, types, ok := ops.Example(op, d)
 	if !ok {
-		return ErrUnsupported
+		return dense.ErrUnsupported
 	}
 	var args, outs []Value
 	for _, t := range types {
@@ -15,11 +18,11 @@ func Computes(op ops.Op, d ops.DType) error {
 	}
 	for i, o := range in.Ins {
 		if o.Lit != nil {
-			args[i] = Value{o.Lit.Type, o.Lit.Data}
+			args[i] = Value{Type: o.Lit.Type, Data: o.Lit.Data}
 		}
 	}
 	for _, o := range in.Outs {
-		outs = append(outs, newValue(o.Type))
+		outs = append(outs, dense.New(o.Type))
 	}
 	return Run(in, args, outs)
 }
@@ -27,13 +30,13 @@ func Computes(op ops.Op, d ops.DType) error {
 // unit is a tensor with ones where a matrix of its last dimension has its
 // diagonal.
 func unit(t ops.Type) Value {
-	v := newValue(t)
+	v := dense.New(t)
 	step := 1
 	if n := len(t.Shape); n > 0 {
 		step += t.Shape[n-1]
 	}
 	for i := 0; i < t.Size(); i += step {
-		storeFloat[t.DType](v.Data, i, []float64{1})
+		dense.StoreFloat[t.DType](v.Data, i, []float64{1})
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
 
@@ -87,7 +88,7 @@ func (d *drawer) run(t *testing.T) {
 		if d.below(4) == 0 {
 			dtype = types[d.below(len(types))]
 		}
-		args[i] = newValue(ops.Type{DType: dtype, Shape: shape})
+		args[i] = dense.New(ops.Type{DType: dtype, Shape: shape})
 		if d.below(3) != 0 { // zeros are indices inside of everything
 			for j := range args[i].Data {
 				args[i].Data[j] = byte(d.below(256))
@@ -118,7 +119,7 @@ func (d *drawer) run(t *testing.T) {
 	}
 	outs := make([]Value, len(in.Outs))
 	for i := range outs {
-		outs[i] = newValue(in.Outs[i].Type)
+		outs[i] = dense.New(in.Outs[i].Type)
 	}
 	if err := Run(&in, args, outs); err == nil {
 		ran[op]++

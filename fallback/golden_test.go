@@ -9,6 +9,7 @@ import (
 	"os"
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
 
@@ -38,7 +39,7 @@ func (g *goldenValue) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return err
 	}
-	g.Value = newValue(ops.Type{DType: d, Shape: shape})
+	g.Value = dense.New(ops.Type{DType: d, Shape: shape})
 	if len(raw) != len(g.Data) {
 		return fmt.Errorf("%v in %d bytes", g.Type, len(raw))
 	}
@@ -98,7 +99,7 @@ func (g *golden) check() error {
 	}
 	for _, o := range g.Outs {
 		in.Outs = append(in.Outs, ops.Result{Type: o.Type})
-		outs = append(outs, newValue(o.Type))
+		outs = append(outs, dense.New(o.Type))
 	}
 	if err := in.Check(types); err != nil {
 		return err
@@ -117,8 +118,8 @@ func (g *golden) check() error {
 func (g *golden) compare(op ops.Op, types []ops.Type, got, want Value) error {
 	d := got.Type.DType
 	x, y := make([]complex128, got.Type.Size()), make([]complex128, got.Type.Size())
-	loadCplx[d](x, got.Data, 0, 1)
-	loadCplx[d](y, want.Data, 0, 1)
+	dense.LoadCplx[d](x, got.Data, 0, 1)
+	dense.LoadCplx[d](y, want.Data, 0, 1)
 	for i := range x {
 		if !g.close(op, d, real(x[i]), real(y[i])) || !g.close(op, d, imag(x[i]), imag(y[i])) {
 			return fmt.Errorf("of %v gives %v at %d, Nx %v", types, x[i], i, y[i])
@@ -143,5 +144,5 @@ func (g *golden) close(op ops.Op, d ops.DType, x, y float64) bool {
 		scale = max(scale, 1) // parts of a complex number cancel
 		epsilon *= 32
 	}
-	return math.Abs(x-y) <= scale*max(epsilon*max(1, tolerance[op]), approximate[op]*truth[float64](d.Real() == ops.F64))
+	return math.Abs(x-y) <= scale*max(epsilon*max(1, tolerance[op]), map[bool]float64{true: approximate[op]}[d.Real() == ops.F64])
 }

@@ -1,57 +1,19 @@
 package fallback
 
 import (
-	"fmt"
-	"math"
-	"math/rand/v2"
+	"nxvk/fallback/densetest"
+
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
 
-// tensor makes a value of a type out of numbers.
-func tensor(d ops.DType, shape ops.Shape, xs ...float64) Value {
-	v := newValue(ops.Type{DType: d, Shape: shape})
-	if len(xs) != shape.Size() {
-		panic(fmt.Sprintf("%d numbers for %v", len(xs), shape))
-	}
-	if d.IsInteger() {
-		is := make([]int64, len(xs))
-		for i, x := range xs {
-			is[i] = int64(x)
-		}
-		storeInt[d](v.Data, 0, is)
-		return v
-	}
-	storeFloat[d](v.Data, 0, xs)
-	return v
-}
-
-// vec makes a vector.
-func vec(d ops.DType, xs ...float64) Value { return tensor(d, ops.Shape{len(xs)}, xs...) }
-
-// numbers reads a value as float64.
-func numbers(v Value) []float64 {
-	xs := make([]float64, v.Type.Size())
-	loadFloat[v.Type.DType](xs, v.Data, 0, 1)
-	return xs
-}
-
-// random fills a value from a small range that every type has.
-func random(r *rand.Rand, t ops.Type) Value {
-	xs := make([]float64, t.Size())
-	for i := range xs {
-		switch {
-		case t.DType.IsInteger() && t.DType.Class() == ops.Unsigned:
-			xs[i] = float64(r.IntN(4))
-		case t.DType.IsInteger():
-			xs[i] = float64(r.IntN(4) - 2)
-		default:
-			xs[i] = math.Round(r.NormFloat64()*64) / 32
-		}
-	}
-	return tensor(t.DType, t.Shape, xs...)
-}
+// The values of tests.
+var (
+	tensor, vec     = densetest.Tensor, densetest.Vector
+	numbers, random = densetest.Numbers, densetest.Random
+)
 
 // run checks an instruction by the table and computes it.
 func run(t testing.TB, op ops.Op, attrs [][]int, out ops.Type, args ...Value) Value {
@@ -73,7 +35,7 @@ func tryRun(op ops.Op, attrs [][]int, out ops.Type, args ...Value) (Value, error
 	if err := in.Check(types); err != nil {
 		return Value{}, err
 	}
-	v := newValue(out)
+	v := dense.New(out)
 	return v, Run(&in, args, []Value{v})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nxvk/fallback/movement"
 	"nxvk/ops"
 )
 
@@ -27,11 +28,11 @@ func TestOutOfBounds(t *testing.T) {
 		{ops.IndexedPut, [][]int{{0, 1}}, m.Type, []Value{m, pos, vec(ops.F32, 1)}, "index 3 is"},
 	} {
 		_, err := tryRun(c.op, c.attrs, c.out, c.args...)
-		if !errors.Is(err, ErrIndex) || !strings.Contains(err.Error(), c.want) {
+		if !errors.Is(err, movement.ErrIndex) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: got %v, want %q", c.op, err, c.want)
 		}
 		in := &ops.Instr{Op: c.op, Attrs: c.attrs}
-		if again := CheckIndices(in, c.args[0].Type.Shape, c.args[1]); again == nil || again.Error() != err.Error() {
+		if again := movement.CheckIndices(in, c.args[0].Type.Shape, c.args[1]); again == nil || again.Error() != err.Error() {
 			t.Errorf("%v: the check says %v, want %v", c.op, again, err)
 		}
 	}

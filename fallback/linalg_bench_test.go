@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
 
@@ -16,7 +17,7 @@ func BenchmarkFactors(b *testing.B) {
 			m, v, s := typ(d, n, n), typ(d, n), typ(d)
 			a := gauss(r, m)
 			for i := range n { // so that it has a Cholesky factor
-				storeAs[float64](d)(a.Data, i*n+i, []float64{float64(2 * n)})
+				dense.StoreAs[float64](d)(a.Data, i*n+i, []float64{float64(2 * n)})
 			}
 			for _, c := range []struct {
 				op    ops.Op

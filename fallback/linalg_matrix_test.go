@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
 
@@ -18,7 +19,7 @@ type mats struct {
 func matsOf(v Value) mats {
 	s := v.Type.Shape
 	d := mats{s[len(s)-2], s[len(s)-1], make([]complex128, s.Size())}
-	loadCplx[v.Type.DType](d.a, v.Data, 0, 1)
+	dense.LoadCplx[v.Type.DType](d.a, v.Data, 0, 1)
 	return d
 }
 
@@ -62,7 +63,7 @@ func (d mats) scaled(by complex128) mats {
 // diagonal makes m by n matrices of the vectors in v.
 func diagonal(v Value, m, n int) mats {
 	k, xs := min(m, n), make([]complex128, v.Type.Size())
-	loadCplx[v.Type.DType](xs, v.Data, 0, 1)
+	dense.LoadCplx[v.Type.DType](xs, v.Data, 0, 1)
 	out := mats{m, n, make([]complex128, len(xs)/k*m*n)}
 	for i, x := range xs {
 		out.a[(i/k*m+i%k)*n+i%k] = x
@@ -71,9 +72,9 @@ func diagonal(v Value, m, n int) mats {
 }
 
 func identity(n, count int) mats {
-	ones := newValue(typ(ops.F64, count*n))
+	ones := dense.New(typ(ops.F64, count*n))
 	for i := range count * n {
-		storeFloat[ops.F64](ones.Data, i, []float64{1})
+		dense.StoreFloat[ops.F64](ones.Data, i, []float64{1})
 	}
 	return diagonal(ones, n, n)
 }
@@ -126,7 +127,7 @@ func tryFactor(op ops.Op, attrs [][]int, outs []ops.Type, args ...Value) (vs []V
 		in.Ins, types = append(in.Ins, ops.Operand{}), append(types, a.Type)
 	}
 	for _, o := range outs {
-		in.Outs, vs = append(in.Outs, ops.Result{Type: o}), append(vs, newValue(o))
+		in.Outs, vs = append(in.Outs, ops.Result{Type: o}), append(vs, dense.New(o))
 	}
 	if err := in.Check(types); err != nil {
 		return nil, err
@@ -136,18 +137,18 @@ func tryFactor(op ops.Op, attrs [][]int, outs []ops.Type, args ...Value) (vs []V
 
 // gauss fills a value with normal numbers, complex ones where it is complex.
 func gauss(r *rand.Rand, t ops.Type) Value {
-	v, xs := newValue(t), make([]complex128, t.Size())
+	v, xs := dense.New(t), make([]complex128, t.Size())
 	for i := range xs {
 		xs[i] = complex(r.NormFloat64(), r.NormFloat64())
 	}
-	storeCplx[t.DType](v.Data, 0, xs)
+	dense.StoreCplx[t.DType](v.Data, 0, xs)
 	return v
 }
 
 // valueOf is a batch of matrices as a value.
 func valueOf(d ops.DType, batch []int, x mats) Value {
-	v := newValue(typ(d, append(append([]int{}, batch...), x.m, x.n)...))
-	storeCplx[d](v.Data, 0, x.a)
+	v := dense.New(typ(d, append(append([]int{}, batch...), x.m, x.n)...))
+	dense.StoreCplx[d](v.Data, 0, x.a)
 	return v
 }
 

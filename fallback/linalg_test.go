@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"nxvk/fallback/dense"
+	"nxvk/fallback/linalg"
 	"nxvk/ops"
 )
 
@@ -175,11 +177,11 @@ func TestSingular(t *testing.T) {
 			out = d
 		}
 		a := tensor(ops.F64, ops.Shape{2, 2, 2}, 1, 0, 0, 1, 1, 2, 2, 4)
-		v := newValue(typ(d, 2, 2, 2))
-		storeAs[float64](d)(v.Data, 0, numbers(a))
+		v := dense.New(typ(d, 2, 2, 2))
+		dense.StoreAs[float64](d)(v.Data, 0, numbers(a))
 		b := tensor(ops.F32, ops.Shape{2, 2}, 1, 2, 3, 4)
-		if _, err := tryFactor(ops.Solve, nil, []ops.Type{typ(out, 2, 2)}, v, b); !errors.Is(err, ErrSingular) {
-			t.Errorf("%v: got %v, want %v", d, err, ErrSingular)
+		if _, err := tryFactor(ops.Solve, nil, []ops.Type{typ(out, 2, 2)}, v, b); !errors.Is(err, linalg.ErrSingular) {
+			t.Errorf("%v: got %v, want %v", d, err, linalg.ErrSingular)
 		}
 		want(t, factor(t, ops.Determinant, nil, []ops.Type{typ(out, 2)}, v)[0], 1, 0)
 		if d == ops.S32 {
@@ -211,10 +213,10 @@ func TestDeterminant(t *testing.T) {
 
 // TestIndefinite: what Nx computes where there is no Cholesky factor.
 func TestIndefinite(t *testing.T) {
-	nan := math.NaN()
+	NaN := math.NaN()
 	for _, c := range []struct{ a, want Value }{
-		{tensor(ops.F32, ops.Shape{2, 2}, 1, 2, 2, 1), tensor(ops.F32, ops.Shape{2, 2}, 1, 0, 2, nan)},
-		{tensor(ops.F32, ops.Shape{2, 2}, -1, 2, 2, 1), tensor(ops.F32, ops.Shape{2, 2}, nan, 0, nan, nan)},
+		{tensor(ops.F32, ops.Shape{2, 2}, 1, 2, 2, 1), tensor(ops.F32, ops.Shape{2, 2}, 1, 0, 2, NaN)},
+		{tensor(ops.F32, ops.Shape{2, 2}, -1, 2, 2, 1), tensor(ops.F32, ops.Shape{2, 2}, NaN, 0, NaN, NaN)},
 		{tensor(ops.F32, ops.Shape{2, 2}, 1, 1, 1, 1), tensor(ops.F32, ops.Shape{2, 2}, 1, 0, 1, 0)},
 		{tensor(ops.F32, ops.Shape{2, 2}, 0, 0, 0, 1), tensor(ops.F32, ops.Shape{2, 2}, 0, 0, 0, 1)},
 	} {
@@ -229,7 +231,7 @@ func TestNotFinite(t *testing.T) {
 		for _, n := range []int{2, 5, 40} {
 			for _, x := range []float64{math.NaN(), math.Inf(1)} {
 				a := gauss(r, typ(d, n, n))
-				storeAs[float64](d)(a.Data, n, []float64{x})
+				dense.StoreAs[float64](d)(a.Data, n, []float64{x})
 				m, v, s := a.Type, typ(d, n), typ(d)
 				for op, outs := range map[ops.Op][]ops.Type{
 					ops.QR: {m, m}, ops.SVD: {m, v, m}, ops.Eigh: {v, m}, ops.Cholesky: {m}, ops.LU: {m, m, m}, ops.Determinant: {s},
@@ -251,8 +253,8 @@ func TestNotFinite(t *testing.T) {
 // TestNoNegativeZeros: zeros of q and r print as those of Nx.
 func TestNoNegativeZeros(t *testing.T) {
 	for _, d := range []ops.DType{ops.F32, ops.C64} {
-		a := newValue(typ(d, 4, 3))
-		storeAs[float64](d)(a.Data, 0, []float64{-3, 0, 0, 4, 0, -1, 0, 0, 0, 0, 0, -2})
+		a := dense.New(typ(d, 4, 3))
+		dense.StoreAs[float64](d)(a.Data, 0, []float64{-3, 0, 0, 4, 0, -1, 0, 0, 0, 0, 0, -2})
 		for _, v := range factor(t, ops.QR, [][]int{{1}}, []ops.Type{typ(d, 4, 4), typ(d, 4, 3)}, a) {
 			for i, x := range numbers(v) {
 				if x == 0 && math.Signbit(x) {

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
 
@@ -51,7 +52,7 @@ var exactly = map[ops.Op]func(x, y *big.Int) *big.Int{
 	},
 }
 
-func truthInt(b bool) *big.Int { return big.NewInt(truth[int64](b)) }
+func truthInt(b bool) *big.Int { return big.NewInt(map[bool]int64{true: 1}[b]) }
 
 // TestMixedSigns: u64 and signed integers meet as the numbers that they are.
 func TestMixedSigns(t *testing.T) {
@@ -59,9 +60,9 @@ func TestMixedSigns(t *testing.T) {
 	n := len(words)
 	for _, d := range []ops.DType{ops.S64, ops.S16} {
 		for _, swap := range []bool{false, true} {
-			x, y := newValue(typ(ops.U64, n, 1)), newValue(typ(d, n))
-			storeUint[ops.U64](x.Data, 0, words)
-			storeUint[d](y.Data, 0, words)
+			x, y := dense.New(typ(ops.U64, n, 1)), dense.New(typ(d, n))
+			dense.StoreUint[ops.U64](x.Data, 0, words)
+			dense.StoreUint[d](y.Data, 0, words)
 			if swap {
 				x.Type.Shape, y.Type.Shape = ops.Shape{n}, ops.Shape{n, 1}
 				x, y = y, x
@@ -88,17 +89,17 @@ func TestMixedSigns(t *testing.T) {
 func wholeAt(v Value, i int) *big.Int {
 	if v.Type.DType.Class() == ops.Unsigned {
 		x := make([]uint64, 1)
-		loadUint[v.Type.DType](x, v.Data, i, 1)
+		dense.LoadUint[v.Type.DType](x, v.Data, i, 1)
 		return new(big.Int).SetUint64(x[0])
 	}
 	x := make([]int64, 1)
-	loadInt[v.Type.DType](x, v.Data, i, 1)
+	dense.LoadInt[v.Type.DType](x, v.Data, i, 1)
 	return big.NewInt(x[0])
 }
 
 func TestMixedPowAndClip(t *testing.T) {
-	big := newValue(typ(ops.U64, 2))
-	storeUint[ops.U64](big.Data, 0, []uint64{1<<64 - 1, 3})
+	big := dense.New(typ(ops.U64, 2))
+	dense.StoreUint[ops.U64](big.Data, 0, []uint64{1<<64 - 1, 3})
 	want(t, run(t, ops.Pow, nil, typ(ops.S64, 2), big, vec(ops.S64, -1, 3)), 0, 27)
 	want(t, run(t, ops.Pow, nil, typ(ops.S64, 2), vec(ops.S64, -1, -1), big), -1, -1)
 	want(t, run(t, ops.Clip, nil, typ(ops.S64, 2), big, tensor(ops.S64, nil, -5), tensor(ops.S64, nil, 9)), 9, 3)

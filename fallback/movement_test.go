@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
 
@@ -78,7 +79,7 @@ func TestTransposeAgainstIndices(t *testing.T) {
 			out[i] = shape[a]
 		}
 		d := []ops.DType{ops.U8, ops.S16, ops.F32, ops.F64, ops.C128}[n%5]
-		x := newValue(ops.Type{DType: d, Shape: shape})
+		x := dense.New(ops.Type{DType: d, Shape: shape})
 		flat := make([]float64, shape.Size())
 		for i := range flat {
 			flat[i] = float64(i % 251 & 127)
@@ -88,9 +89,9 @@ func TestTransposeAgainstIndices(t *testing.T) {
 			for i := range is {
 				is[i] = int64(flat[i])
 			}
-			storeInt[d](x.Data, 0, is)
+			dense.StoreInt[d](x.Data, 0, is)
 		} else {
-			storeFloat[d](x.Data, 0, flat)
+			dense.StoreFloat[d](x.Data, 0, flat)
 		}
 		got := numbers(run(t, ops.Transpose, [][]int{axes}, ops.Type{DType: d, Shape: out}, x))
 		strides := shape.Strides()

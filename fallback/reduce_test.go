@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
 
@@ -14,12 +15,12 @@ func TestReduce(t *testing.T) {
 	want(t, run(t, ops.Sum, [][]int{{0}, {0}}, typ(ops.F32, 3), m), 5, 7, 9)
 	want(t, run(t, ops.Sum, [][]int{{1}, {1}}, typ(ops.F32, 2, 1), m), 6, 15)
 	want(t, run(t, ops.Product, [][]int{{0, 1}, {0}}, typ(ops.F32), m), 720)
-	want(t, run(t, ops.ReduceMax, [][]int{{0}, {0}}, typ(ops.F32), vec(ops.F32, 1, nan, inf)), nan)
+	want(t, run(t, ops.ReduceMax, [][]int{{0}, {0}}, typ(ops.F32), vec(ops.F32, 1, NaN, inf)), NaN)
 	want(t, run(t, ops.ReduceMin, [][]int{{0}, {0}}, typ(ops.F32), vec(ops.F32, inf, inf)), inf)
 	want(t, run(t, ops.ReduceMax, [][]int{{0}, {0}}, typ(ops.S8), vec(ops.S8, -128, -127)), -127)
 	want(t, run(t, ops.Sum, [][]int{{0}, {0}}, typ(ops.U32), vec(ops.U8, 255, 255)), 510)
 	want(t, run(t, ops.Sum, [][]int{{0}, {0}}, typ(ops.S8), vec(ops.S8, 127, 1)), -128)
-	want(t, run(t, ops.All, [][]int{{0}, {0}}, typ(ops.U8), vec(ops.F32, 1, nan, -2)), 1)
+	want(t, run(t, ops.All, [][]int{{0}, {0}}, typ(ops.U8), vec(ops.F32, 1, NaN, -2)), 1)
 	want(t, run(t, ops.Any, [][]int{{0}, {0}}, typ(ops.U8), vec(ops.F64, 0, 0)), 0)
 }
 
@@ -28,8 +29,8 @@ func TestArgReduce(t *testing.T) {
 	want(t, run(t, ops.ArgMax, [][]int{{0}, {0}, {0}}, typ(ops.S32), v), 1)
 	want(t, run(t, ops.ArgMax, [][]int{{-1}, {1}, {1}}, typ(ops.S32, 1), v), 3)
 	want(t, run(t, ops.ArgMin, [][]int{{0}, {0}, {1}}, typ(ops.S64), v), 4)
-	want(t, run(t, ops.ArgMax, [][]int{{0}, {0}, {0}}, typ(ops.S32), vec(ops.F32, nan, 3, nan, inf)), 2)
-	want(t, run(t, ops.ArgMin, [][]int{{0}, {0}, {0}}, typ(ops.S32), vec(ops.BF16, 3, nan, -inf)), 1)
+	want(t, run(t, ops.ArgMax, [][]int{{0}, {0}, {0}}, typ(ops.S32), vec(ops.F32, NaN, 3, NaN, inf)), 2)
+	want(t, run(t, ops.ArgMin, [][]int{{0}, {0}, {0}}, typ(ops.S32), vec(ops.BF16, 3, NaN, -inf)), 1)
 	m := tensor(ops.U8, ops.Shape{2, 2, 2}, 1, 9, 3, 4, 5, 6, 7, 0)
 	want(t, run(t, ops.ArgMax, [][]int{{1}, {0}, {0}}, typ(ops.S32, 2, 2), m), 1, 0, 1, 0)
 	want(t, run(t, ops.ArgMax, [][]int{{0}, {1}, {0}}, typ(ops.S32, 1, 2, 2), m), 1, 0, 1, 0)
@@ -77,15 +78,15 @@ func TestReduceAgainstIndices(t *testing.T) {
 // TestLongSum crosses the block size; the terms are small integers, so that
 // every order gives the same sum.
 func TestLongSum(t *testing.T) {
-	const n = 5*block + 13
-	x := newValue(typ(ops.F32, n))
+	const n = 5*(32<<10) + 13
+	x := dense.New(typ(ops.F32, n))
 	total := 0.0
-	for i, s := 0, view[float32](x.Data); i < n; i++ {
+	for i, s := 0, dense.View[float32](x.Data); i < n; i++ {
 		s[i] = float32(i % 7)
 		total += float64(i % 7)
 	}
 	want(t, run(t, ops.Sum, [][]int{{0}, {0}}, typ(ops.F64), x), total)
-	cols := Value{typ(ops.F32, n/3, 3), x.Data[:n/3*12]}
+	cols := Value{Type: typ(ops.F32, n/3, 3), Data: x.Data[:n/3*12]}
 	got := run(t, ops.Sum, [][]int{{0}, {0}}, typ(ops.F64, 3), cols)
 	sums := make([]float64, 3)
 	for i, v := range numbers(cols) {
@@ -215,10 +216,18 @@ func TestLargeDot(t *testing.T) {
 			x := random(r, ops.Type{DType: ops.F32, Shape: shape(attrs[0][0], 70)})
 			y := random(r, ops.Type{DType: ops.F32, Shape: shape(attrs[2][0], 90)})
 			got := numbers(run(t, ops.Dot, attrs, typ(ops.F32, 70, 90), x, y))
-			p := product{out: &Value{typ(ops.F64, 70, 90), fresh(70 * 90 * 8)}, batches: 1, rows: 70, cols: 90, depth: depth,
-				left: asMatrix(nil, x, nil, attrs[0]), right: asMatrix(nil, y, nil, attrs[2])}
-			multiply[float64](&p)
-			for i, w := range numbers(*p.out) {
+			xs, ys := numbers(x), numbers(y)
+			at := func(contracted, i, k, n int) int {
+				if contracted == 0 {
+					return k*n + i
+				}
+				return i*depth + k
+			}
+			for i := range got {
+				w := 0.0
+				for k := range depth {
+					w += xs[at(attrs[0][0], i/90, k, 70)] * ys[at(attrs[2][0], i%90, k, 90)]
+				}
 				if math.Abs(got[i]-w) > 1e-4 {
 					t.Fatalf("depth %d, %v: element %d is %v, want %v", depth, attrs, i, got[i], w)
 				}
@@ -229,8 +238,8 @@ func TestLargeDot(t *testing.T) {
 
 // TestDotKeepsNaN: a zero does not hide what is not finite.
 func TestDotKeepsNaN(t *testing.T) {
-	x, y := newValue(typ(ops.F32, 100, 100)), newValue(typ(ops.F32, 100, 100))
-	view[float32](y.Data)[0] = float32(nan)
+	x, y := dense.New(typ(ops.F32, 100, 100)), dense.New(typ(ops.F32, 100, 100))
+	dense.View[float32](y.Data)[0] = float32(NaN)
 	got := numbers(run(t, ops.Dot, [][]int{{1}, {}, {0}, {}}, x.Type, x, y))
 	if got[0] == got[0] || got[1] != 0 {
 		t.Errorf("got %v and %v, want NaN and 0", got[0], got[1])

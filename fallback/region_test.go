@@ -3,6 +3,7 @@ package fallback
 import (
 	"testing"
 
+	"nxvk/fallback/region"
 	"nxvk/ops"
 )
 
@@ -12,7 +13,7 @@ func TestNonzero(t *testing.T) {
 	for _, d := range ops.DTypes() {
 		scalar := ops.Type{DType: d}
 		zero := Value{Type: scalar, Data: make([]byte, scalar.Bytes())}
-		if Nonzero(zero) {
+		if region.Nonzero(zero) {
 			t.Errorf("zero of %v is nonzero", d)
 		}
 		for bit := range d.Bits() {
@@ -23,7 +24,7 @@ func TestNonzero(t *testing.T) {
 			if err := Run(&in, []Value{v, zero}, []Value{{Type: ops.Type{DType: ops.U8}, Data: want}}); err != nil {
 				t.Fatal(err)
 			}
-			if got := Nonzero(v); got != (want[0] != 0) {
+			if got := region.Nonzero(v); got != (want[0] != 0) {
 				t.Errorf("%v with bit %d: got %v, want %v", d, bit, got, want[0] != 0)
 			}
 		}

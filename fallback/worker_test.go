@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"nxvk/fallback/dense"
 	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
@@ -41,7 +42,7 @@ func heavyOnes(r *rand.Rand) []heavy {
 			continue
 		}
 		for i := range 150 { // so that factors exist
-			storeAs[float64](d.Real())(a.Data, (i*150+i)*d.Size()/d.Real().Size(), []float64{400})
+			dense.StoreAs[float64](d.Real())(a.Data, (i*150+i)*d.Size()/d.Real().Size(), []float64{400})
 		}
 		add(ops.LU, nil, []ops.Type{m, m, m}, a)
 		add(ops.Cholesky, nil, []ops.Type{m}, a)
@@ -59,7 +60,7 @@ func TestWorker(t *testing.T) {
 	for _, h := range heavyOnes(rand.New(rand.NewPCG(5, 6))) {
 		outs := func() (list []Value) {
 			for _, o := range h.in.Outs {
-				list = append(list, newValue(o.Type))
+				list = append(list, dense.New(o.Type))
 			}
 			return list
 		}
@@ -104,7 +105,7 @@ func TestEndless(t *testing.T) {
 	a, began, done := sched.NewPool(1).Account(), make(chan struct{}), make(chan error)
 	a.Start("test", func(w *sched.Worker) error {
 		close(began)
-		return RunOn(w, &in, []Value{x, start}, []Value{newValue(scalar)})
+		return RunOn(w, &in, []Value{x, start}, []Value{dense.New(scalar)})
 	}, func(err error) { done <- err })
 	<-began
 	a.End()

@@ -7,7 +7,7 @@ import (
 )
 
 func TestCheck(t *testing.T) {
-	good := Config{Name: "nxvk@127.0.0.1", NetTicktime: DefaultTicktime, Connect: "a@b, c@d", No: "rows,dead"}
+	good := Config{Name: "nxvk@127.0.0.1", NetTicktime: DefaultTicktime, Connect: "a@b, c@d", DisablePasses: "rows,dead"}
 	if err := good.check(); err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 		"CA alone":                            func(c *Config) { c.TLS.CA = "ca.pem" },
 		"any certificate beyond this machine": func(c *Config) { c.TLS, c.Listen = TLS{Cert: "c", Key: "k"}, "0.0.0.0" },
 		"connect to what":                     func(c *Config) { c.Connect = "a@b,c" },
-		"no such rule":                        func(c *Config) { c.No = "rows,columns" },
+		"no such rule":                        func(c *Config) { c.DisablePasses = "rows,columns" },
 	} {
 		bad := good
 		spoil(&bad)

@@ -9,42 +9,44 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// DefaultTicktime is after how long without a byte a peer is down, as in
+// DefaultTicktime is the time without a byte after which a peer counts as down, as in
 // Erlang's net_ticktime.
 const DefaultTicktime = 60 * time.Second
 
-// Errors of starting, by what is to be done about them.
+// Errors of starting, by exit code.
 var (
 	ErrNoDevice = errors.New("no such device")
 	ErrNetwork  = errors.New("cannot join the network")
 	ErrCookie   = errors.New("no cookie")
 )
 
-// Config is what a node is started with.
+// Config has the settings of a node.
 type Config struct {
 	Name         string        // NAME@HOST
-	Cookie       string        // of the cluster; CookieFile where empty
-	CookieFile   string        // ~/.erlang.cookie where empty, which is made where there is none
+	Cookie       string        // of the cluster; if empty, CookieFile has it
+	CookieFile   string        // if empty, ~/.erlang.cookie, which is created if it does not exist
 	Listen       string        // address
-	Port         int           // 0 picks one
+	Port         int           // 0 picks a free one
 	Device       string        // all, host, or one by index, name or UUID
 	Connect      string        // nodes to connect to, separated by commas
-	NetTicktime  time.Duration // a peer is down after so long without a byte
+	NetTicktime  time.Duration // without a byte, after which a peer counts as down
 	TLS          TLS           // with a certificate the node speaks inet_tls
 	Deadline     time.Duration // of an instruction or a run; 0 is none
 	SessionLimit int64         // bytes a session may hold on a device; 0 is no limit
-	MemoryLimit  uint64        // bytes taken from each device at most; 0 is all it has, and of the host's memory a share
-	KeepMemory   bool          // memory that nothing uses is kept for reuse; else it goes back after some seconds
+	MemoryLimit  uint64        // maximum bytes per device; 0 is all GPU memory, or hostShare of RAM for the host device
+	KeepMemory   bool          // keep unused memory for reuse instead of returning it after some seconds
 	HostLimit    int           // see exec.Config
-	NoWarmUp     bool          // the host carries out no kernels in the stead of a processor
-	No           string        // rules of fusion that are switched off, separated by commas; "all" runs programs one instruction at a time
-	AllowShaders bool          // clients may bring SPIR-V of their own
-	CacheDir     string        // of pipelines and kernels; empty is the user's, - is none
-	Validation   bool          // load the Vulkan validation layer
-	Metrics      string        // address of the metrics server; empty is none
-	Log          zerolog.Logger
+	NoWarmUp     bool          // compile kernels at first use; else a processor's are interpreted until compiling pays
+	// DisablePasses names compiler passes and fusion rules, separated by commas; "all" runs
+	// programs one instruction at a time.
+	DisablePasses string
+	AllowShaders  bool   // clients may run SPIR-V of their own
+	CacheDir      string // of compiled kernels; empty is the user's, - is none
+	Validation    bool   // load the Vulkan validation layer
+	Metrics       string // address of the metrics server; empty is none
+	Log           zerolog.Logger
 
-	// Ready is called once when the node serves.
+	// Ready is called once, when the node serves.
 	Ready func(name string, port int)
 }
 
@@ -52,12 +54,12 @@ type Config struct {
 type TLS struct {
 	Cert string // PEM certificate
 	Key  string // PEM key
-	CA   string // PEM certificates that peers' must be signed by; empty trusts every one
-	// Insecure allows to listen beyond this machine without a CA.
+	CA   string // PEM certificates of the authorities; empty trusts every certificate
+	// Insecure allows listening beyond this machine without a CA.
 	Insecure bool
 }
 
-// cacheDir is where compiled pipelines and kernels are kept, empty for nowhere.
+// cacheDir returns the folder for compiled kernels; empty is none.
 func (c *Config) cacheDir() string {
 	switch c.CacheDir {
 	case "-":

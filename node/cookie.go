@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// cookieLetters is how long a cookie is that is made here: 150 bits.
+// cookieLetters is the length of a cookie that is created here: 150 bits.
 const cookieLetters = 32
 
-// cookie finds the cookie of the cluster, as Erlang does, and makes that of this user
-// where there is none.
-func (c *Config) cookie() (string, error) {
+// findCookie returns the cookie of the cluster, as Erlang finds it. If this user has none,
+// it creates one.
+func (c *Config) findCookie() (string, error) {
 	if c.Cookie != "" {
 		return c.Cookie, nil
 	}
@@ -24,30 +24,30 @@ func (c *Config) cookie() (string, error) {
 	if file == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("%w: %v; give one with --cookie-file", ErrCookie, err)
+			return "", fmt.Errorf("%w: %v: give a file with --cookie-file", ErrCookie, err)
 		}
 		file = filepath.Join(home, ".erlang.cookie")
-		if err := c.makeCookie(file); err != nil {
-			return "", fmt.Errorf("%w in %s, and none can be made there: %v; give one with --cookie-file", ErrCookie, file, err)
+		if err := c.createCookie(file); err != nil {
+			return "", fmt.Errorf("%w in %s, and none can be created there: %v: give a file with --cookie-file", ErrCookie, file, err)
 		}
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("%w: %v; write one to that file, the same as on the other nodes, or leave --cookie-file out", ErrCookie, err)
+		return "", fmt.Errorf("%w: %v: write the cookie of the cluster to that file, or leave --cookie-file out", ErrCookie, err)
 	}
 	cookie := strings.TrimSpace(string(b))
 	if cookie == "" {
-		return "", fmt.Errorf("%w: %s is empty", ErrCookie, file)
+		return "", fmt.Errorf("%w: %s is empty: write the cookie of the cluster to it", ErrCookie, file)
 	}
 	if st, err := os.Stat(file); err == nil && st.Mode()&0o077 != 0 && runtime.GOOS != "windows" {
-		c.Log.Warn().Str("file", file).Msgf("others can read the cookie, and with it use this node and every other of the cluster: chmod 400 %s", file)
+		c.Log.Warn().Str("file", file).Msgf("other users can read the cookie, and with it control every node of the cluster: run chmod 400 %s", file)
 	}
 	return cookie, nil
 }
 
-// makeCookie writes a random cookie to a file that only this user can read, unless
-// the file is there. Nobody sees a part of it.
-func (c *Config) makeCookie(file string) error {
+// createCookie writes a random cookie to a file that only this user can read, unless the
+// file exists. Another process sees all of it or nothing.
+func (c *Config) createCookie(file string) error {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -60,23 +60,23 @@ func (c *Config) makeCookie(file string) error {
 	if err := errors.Join(err, tmp.Chmod(0o400), tmp.Close()); err != nil {
 		return err
 	}
-	// Another node may have made one meanwhile: that one stays.
+	// If another node has created the file meanwhile, that one stays.
 	switch err := os.Link(tmp.Name(), file); {
 	case errors.Is(err, fs.ErrExist):
 		return nil
 	case err != nil:
 		return err
 	}
-	c.Log.Info().Str("file", file).Msg("there was no cookie; made one, which this user's Erlang nodes read there. Nodes of other users and machines need the same")
+	c.Log.Info().Str("file", file).Msg("created a cookie, which all Erlang nodes of this user read; copy it to other users and machines of the cluster")
 	return nil
 }
 
-// randomCookie is one of capital letters, as Erlang makes them.
+// randomCookie returns a cookie of capital letters, as Erlang makes them.
 func randomCookie() string {
 	b := make([]byte, cookieLetters)
 	for i := 0; i < len(b); {
 		rand.Read(b[i : i+1])
-		if b[i] < 26*9 { // so that all letters are equally likely
+		if b[i] < 26*9 { // all letters are equally likely
 			b[i] = 'A' + b[i]%26
 			i++
 		}

@@ -9,15 +9,14 @@ import (
 	"nxvk/vulkan"
 )
 
-// openDevices opens the devices that the selection names: every GPU where it
-// is all, else a software device, else none, which is the host. A nil among
-// them is the host.
+// openDevices opens the selected devices. The selection all means every GPU; without a GPU,
+// a software device; without that, the host. A nil device is the host.
 func openDevices(cfg *Config) ([]*vulkan.Device, error) {
 	if cfg.Device == "host" {
 		return []*vulkan.Device{nil}, nil
 	}
 	if cfg.Device != "all" && cfg.Device != "" {
-		d, err := vulkan.Open(cfg.Device, cfg.vulkan())
+		d, err := vulkan.Open(cfg.Device, cfg.vulkanOptions())
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNoDevice, err)
 		}
@@ -25,32 +24,31 @@ func openDevices(cfg *Config) ([]*vulkan.Device, error) {
 	}
 	infos, err := vulkan.Devices()
 	if errors.Is(err, vulkan.ErrNoVulkan) || (err == nil && len(infos) == 0) {
-		cfg.Log.Warn().Msg(noDevice(err))
+		cfg.Log.Warn().Msg(explainHost(err))
 		return []*vulkan.Device{nil}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return openAll(cfg, gpus(infos))
+	return openAll(cfg, preferGPUs(infos))
 }
 
-// noDevice is what to tell the user of a node that computes on the host, and what
-// to do about it.
-func noDevice(err error) string {
-	const ending = "; until then everything is computed on the host's processor (--device host is silent about it)"
+// explainHost says why the node computes on the host, and what to do about it.
+func explainHost(err error) string {
+	const ending = "; until then the host's processor computes everything (--device host silences this warning)"
 	switch {
 	case errors.Is(err, vulkan.ErrNoCgo):
-		return "this nxvk-node was built without Vulkan (CGO_ENABLED=0, or without a C compiler), so it uses no GPU: install one " +
+		return "this nxvk-node was built without Vulkan (CGO_ENABLED=0, or without a C compiler), so it uses no GPU: install a C compiler " +
 			"(Debian and Ubuntu: apt-get install gcc libc6-dev libvulkan-dev) and build again" + ending
 	case err != nil:
 		return err.Error() + ending
 	}
-	return "Vulkan is installed, but no driver for a device of this machine: nxvk-node doctor says what to install" + ending
+	return "Vulkan is installed, but no driver for a device of this machine: run nxvk-node doctor, which says what to install" + ending
 }
 
-// probe says what the kernel compiler may use; nothing on the host.
+// probe returns the features that the kernel compiler may use; none on the host.
 func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
-	off, err := c.rules()
+	off, err := c.parseRules()
 	if err != nil || d == nil {
 		return t, err
 	}
@@ -59,19 +57,19 @@ func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
 	return t, err
 }
 
-// oneByOne reports whether programs are carried out one instruction at a time.
-func (c *Config) oneByOne() bool { return c.No == "all" }
+// oneByOne reports whether programs run one instruction at a time.
+func (c *Config) oneByOne() bool { return c.DisablePasses == "all" }
 
-// rules are the rules of fusion that are switched off.
-func (c *Config) rules() (synth.Rules, error) {
+// parseRules returns the disabled passes and fusion rules.
+func (c *Config) parseRules() (synth.Rules, error) {
 	if c.oneByOne() {
 		return 0, nil
 	}
-	return synth.ParseRules(c.No)
+	return synth.ParseRules(c.DisablePasses)
 }
 
-// gpus leaves out software devices where there is hardware.
-func gpus(infos []vulkan.Info) []vulkan.Info {
+// preferGPUs leaves out software devices if there is a GPU.
+func preferGPUs(infos []vulkan.Info) []vulkan.Info {
 	var hardware []vulkan.Info
 	for _, i := range infos {
 		if i.Kind != vulkan.CPU {
@@ -87,26 +85,28 @@ func gpus(infos []vulkan.Info) []vulkan.Info {
 func openAll(cfg *Config, infos []vulkan.Info) ([]*vulkan.Device, error) {
 	var open []*vulkan.Device
 	for _, i := range infos {
-		d, err := vulkan.Open(fmt.Sprint(i.Index), cfg.vulkan())
+		d, err := vulkan.Open(fmt.Sprint(i.Index), cfg.vulkanOptions())
 		if err != nil {
-			cfg.Log.Error().Err(err).Str("device", i.Name).Msg("open")
+			cfg.Log.Error().Err(err).Str("device", i.Name).Msg("the device cannot be opened and is not served; nxvk-node doctor says what to check")
 			continue
 		}
 		open = append(open, d)
 	}
 	if len(open) == 0 {
-		return nil, fmt.Errorf("%w: none of the %d devices could be opened", ErrNoDevice, len(infos))
+		return nil, fmt.Errorf("%w: none of the %d devices could be opened: run nxvk-node doctor, or compute on the host with --device host", ErrNoDevice, len(infos))
 	}
 	return open, nil
 }
 
-func (c *Config) vulkan() vulkan.Options {
+func (c *Config) vulkanOptions() vulkan.Options {
 	log := c.Log
 	return vulkan.Options{
-		Validation:  c.Validation,
-		OnMessage:   func(severity, text string) { log.Warn().Str("severity", severity).Msg(text) },
-		CacheDir:    c.cacheDir(),
-		OnCache:     func(err error) { log.Warn().Err(err).Msg("pipelines are compiled anew") },
+		Validation: c.Validation,
+		OnMessage:  func(severity, text string) { log.Warn().Str("severity", severity).Msg(text) },
+		CacheDir:   c.cacheDir(),
+		OnCache: func(err error) {
+			log.Warn().Err(err).Msg("the pipeline cache cannot be used, so pipelines are compiled again; check --cache-dir")
+		},
 		MemoryLimit: c.MemoryLimit,
 		KeepMemory:  c.KeepMemory,
 	}

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
-
-	"nxvk/vulkan"
 )
 
 // The limit that was asked for holds where the host is the device; otherwise a
@@ -16,17 +14,17 @@ func TestHostMemory(t *testing.T) {
 	physical := physicalMemory()
 	share := int64(hostShare * float64(physical))
 	for _, x := range []struct {
-		name    string
-		limit   uint64
-		devices []*vulkan.Device
-		want    int64
+		name      string
+		limit     uint64
+		processor bool
+		want      int64
 	}{
-		{"host with a limit", 1 << 20, []*vulkan.Device{nil}, 1 << 20},
-		{"host without", 0, []*vulkan.Device{nil}, share},
-		{"beside a device", 1 << 20, []*vulkan.Device{{}}, share},
+		{"host with a limit", 1 << 20, true, 1 << 20},
+		{"host without", 0, true, share},
+		{"beside a device", 1 << 20, false, share},
 	} {
 		cfg := Config{MemoryLimit: x.limit, Log: zerolog.New(io.Discard)}
-		h := cfg.hostMemory(x.devices)
+		h := cfg.newHostMemory(x.processor)
 		if physical == 0 && x.want == 0 {
 			continue // the system does not say: no limit
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// ergoLog makes Ergo log through zerolog.
+// ergoLog returns options with which Ergo logs through zerolog.
 func ergoLog(log zerolog.Logger) gen.LogOptions {
 	return gen.LogOptions{
 		Level:         gen.LogLevelWarning,
@@ -17,7 +17,7 @@ func ergoLog(log zerolog.Logger) gen.LogOptions {
 	}
 }
 
-// bridge is a logger of Ergo.
+// bridge is a logger of Ergo that writes to zerolog.
 type bridge struct{ log zerolog.Logger }
 
 var levels = map[gen.LogLevel]zerolog.Level{
@@ -41,13 +41,13 @@ func (b bridge) Log(m gen.MessageLog) {
 // Terminate has nothing to close.
 func (bridge) Terminate() {}
 
-// errorLog has what goes wrong in collecting metrics logged.
+// errorLog logs the errors of the metrics server and of its collectors.
 type errorLog struct{ log zerolog.Logger }
 
 // Println logs one message.
 func (l errorLog) Println(v ...any) { l.log.Warn().Msg("metrics: " + fmt.Sprint(v...)) }
 
-// Write logs what the web server says.
+// Write logs a message of the web server.
 func (l errorLog) Write(p []byte) (int, error) {
 	l.Println(strings.TrimSpace(string(p)))
 	return len(p), nil

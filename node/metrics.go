@@ -18,34 +18,33 @@ import (
 	"nxvk/ops"
 )
 
-// registry has all metrics of the node: of the devices, the network, the process and
-// Go's runtime.
-func registry(devices server.Reporters, n wireNode) *prometheus.Registry {
+// newRegistry returns the metrics of the devices, the network, the process and Go's runtime.
+func newRegistry(devices server.Reporters, n wireNode) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
 		devices,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "nxvk_build_info", Help: "1, with the version of the node as labels.",
+			Name: "nxvk_build_info", Help: "Constant 1; the labels are the version of the node and of what it was built with.",
 			ConstLabels: prometheus.Labels{
 				"version": server.Version(), "go_version": runtime.Version(),
 				"os": runtime.GOOS, "arch": runtime.GOARCH, "digest": ops.Digest(),
 			},
 		}, func() float64 { return 1 }),
-		wire{n},
+		wireCollector{n},
 	)
 	return r
 }
 
-// serveMetrics answers GET of /metrics, /healthz and /readyz until ctx ends. A server
-// that ends before is logged; the node goes on.
+// serveMetrics serves /metrics, /healthz and /readyz until ctx ends. If the server fails,
+// that is logged and the node continues without it.
 func serveMetrics(ctx context.Context, cfg *Config, devices server.Reporters, n wireNode) error {
 	l, err := net.Listen("tcp", cfg.Metrics)
 	if err != nil {
-		return fmt.Errorf("%w: metrics: %v", ErrNetwork, err)
+		return fmt.Errorf("%w: --metrics %s: %v: choose a free address of this machine", ErrNetwork, cfg.Metrics, err)
 	}
-	s := &http.Server{Handler: reports(cfg, devices, n), ReadHeaderTimeout: 5 * time.Second,
+	s := &http.Server{Handler: newHandler(cfg, devices, n), ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog: log.New(errorLog{cfg.Log}, "", 0)}
 	go func() {
 		<-ctx.Done()
@@ -53,17 +52,17 @@ func serveMetrics(ctx context.Context, cfg *Config, devices server.Reporters, n 
 	}()
 	go func() {
 		if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			cfg.Log.Error().Err(err).Msg("metrics are served no more")
+			cfg.Log.Error().Err(err).Msg("the metrics server has failed; restart nxvk-node to have metrics again")
 		}
 	}()
 	return nil
 }
 
-// reports has the handlers of the metrics server. None waits for a device server.
-func reports(cfg *Config, devices server.Reporters, n wireNode) http.Handler {
-	r := registry(devices, n)
+// newHandler returns the handler of the metrics server. It never waits for a device server.
+func newHandler(cfg *Config, devices server.Reporters, n wireNode) http.Handler {
+	r := newRegistry(devices, n)
 	mux := http.NewServeMux()
-	// What can be collected is served also where something else cannot.
+	// A collector that fails does not keep the others from being served.
 	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{
 		Registry: r, ErrorHandling: promhttp.ContinueOnError, ErrorLog: errorLog{cfg.Log},
 	}))

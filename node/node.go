@@ -24,13 +24,12 @@ import (
 // drainTime is how long the node waits for its actors when it stops.
 const drainTime = 5 * time.Second
 
-// gcPercent lets the heap grow to five times what lives before it is
-// collected. What lives there is little, large data is elsewhere, and messages
-// make much garbage: with Go's default a stream of small instructions is a
-// third slower.
+// gcPercent lets the heap grow to five times its live data before a collection. The heap has
+// little live data, since tensors are elsewhere, but messages make much garbage: with Go's
+// default of 100 a stream of small instructions is a third slower.
 const gcPercent = 400
 
-// managerMailbox is how many requests may wait for the manager; more are dropped.
+// managerMailbox is the number of requests that may wait for the manager; it drops more.
 const managerMailbox = 4096
 
 // Run serves until ctx ends, then drains and returns.
@@ -41,7 +40,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := cfg.check(); err != nil {
 		return err
 	}
-	cookie, err := cfg.cookie()
+	cookie, err := cfg.findCookie()
 	if err != nil {
 		return err
 	}
@@ -50,7 +49,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer closeDevices(&cfg, devices)
-	host := cfg.hostMemory(devices)
+	host := cfg.newHostMemory(isProcessor(devices[0]))
 	n, err := start(&cfg, cookie, memory.NewAllocator(devices[0], host), host)
 	if err != nil {
 		return err
@@ -82,12 +81,12 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 	if !loopback(cfg.Listen) {
 		_, port, err := net.SplitHostPort(epmd.DefaultAddress())
 		if err != nil {
-			return nil, fmt.Errorf("%w: address of epmd: %w", ErrNetwork, err)
+			return nil, fmt.Errorf("%w: address of epmd: %w: set ERL_EPMD_PORT to a port", ErrNetwork, err)
 		}
 		options.EpmdListen = net.JoinHostPort(cfg.Listen, port)
 	}
 	if cfg.trustsAll() {
-		cfg.Log.Warn().Msg("TLS without --tls-ca encrypts, but trusts every certificate: whoever is between two nodes can be either")
+		cfg.Log.Warn().Msg("TLS without --tls-ca trusts every certificate, so anyone on the way can pose as a peer; give the authorities with --tls-ca")
 	}
 	if cfg.TLS.Cert != "" {
 		options.TLS = &dist.TLSConfig{
@@ -101,10 +100,10 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 	return n, nil
 }
 
-// serve starts the servers and says that the node is ready.
+// serve starts the servers, connects to peers and announces that the node is ready.
 func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device, host *memory.Host) error {
 	var all server.Reporters
-	kept, shared := cfg.kept(), sched.NewPool(0)
+	cache, shared := cfg.openKernelCache(), sched.NewPool(0)
 	shared.Reserve()
 	for i, d := range devices {
 		name := gen.Atom(fmt.Sprintf("nxvk_%d", i))
@@ -113,7 +112,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrNoDevice, err)
 		}
-		target.Archive = kept
+		target.Archive = cache
 		reporter := server.NewReporter(name)
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Host: host, Work: shared, Target: target, Limit: cfg.SessionLimit, Deadline: cfg.Deadline, HostLimit: cfg.HostLimit,
@@ -137,20 +136,21 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 			return err
 		}
 	}
-	return ready(cfg, n)
+	return announce(cfg, n)
 }
 
-// ready connects to the nodes that were named and tells the caller.
-func ready(cfg *Config, n *dist.Node) error {
+// announce connects to the nodes of --connect, registers the name, and says that the node is
+// ready.
+func announce(cfg *Config, n *dist.Node) error {
 	for name := range strings.SplitSeq(cfg.Connect, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
 		if err := n.Connect(gen.Atom(name)); err != nil {
-			return fmt.Errorf("%w: %w", ErrNetwork, err)
+			return fmt.Errorf("%w: --connect %s: %w", ErrNetwork, name, err)
 		}
 	}
-	if err := registered(cfg, n); err != nil {
+	if err := awaitRegistration(cfg, n); err != nil {
 		return err
 	}
 	port := n.Addr().(*net.TCPAddr).Port
@@ -161,28 +161,28 @@ func ready(cfg *Config, n *dist.Node) error {
 	return nil
 }
 
-// registered waits until peers can find the node by its name. Without a port
-// mapper it goes on trying, and peers that know the port can connect; another
-// node of the name is an error.
-func registered(cfg *Config, n *dist.Node) error {
+// awaitRegistration waits until epmd knows the name of the node. If no epmd answers in
+// time, the node serves peers that know its port and keeps trying. Another node of the same
+// name is an error.
+func awaitRegistration(cfg *Config, n *dist.Node) error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	err := n.AwaitRegistered(ctx)
 	if errors.Is(err, epmd.ErrTaken) {
-		// It may be that of an earlier run whose end is about to be noticed.
+		// epmd may not have noticed yet that an earlier run has ended.
 		if again := n.AwaitRegistered(ctx); again != nil {
-			return fmt.Errorf("%w: %w; choose another with --name", ErrNetwork, err)
+			return fmt.Errorf("%w: %w: choose another name with --name", ErrNetwork, err)
 		}
 		return nil
 	}
 	if err != nil {
-		cfg.Log.Warn().Err(err).Msg("not registered yet; going on trying")
+		cfg.Log.Warn().Err(err).Msg("epmd does not know this node yet, so peers cannot find it by name; the node keeps trying")
 	}
 	return nil
 }
 
-// stop ends the actors and leaves the network. One that does not end in time
-// is left behind: the process is about to exit.
+// stop ends the actors and leaves the network. It does not wait longer than drainTime: the
+// process is about to exit.
 func stop(n *dist.Node, cfg *Config) {
 	done := make(chan struct{})
 	go func() {
@@ -192,7 +192,7 @@ func stop(n *dist.Node, cfg *Config) {
 	select {
 	case <-done:
 	case <-time.After(drainTime):
-		cfg.Log.Warn().Msg("some actors did not end in time")
+		cfg.Log.Warn().Msg("some servers did not end in time; exiting without them")
 	}
 }
 
@@ -202,7 +202,7 @@ func closeDevices(cfg *Config, devices []*vulkan.Device) {
 			continue
 		}
 		if err := d.Close(); err != nil {
-			cfg.Log.Warn().Err(err).Str("device", deviceName(d)).Msg("close")
+			cfg.Log.Warn().Err(err).Str("device", deviceName(d)).Msg("the device was not closed properly; exiting")
 		}
 	}
 }
@@ -214,7 +214,7 @@ func deviceName(d *vulkan.Device) string {
 	return d.Info().Name
 }
 
-// watcher monitors processes of peers for the device servers.
+// watcher monitors processes of peers on behalf of the device servers.
 type watcher struct{ node *dist.Node }
 
 func (w watcher) Watch(by, target gen.PID) error { return w.node.Monitor(by, target) }

@@ -11,21 +11,21 @@ import (
 	"nxvk/node/dist"
 )
 
-// maxConnections bounds the connections that have series of their own: those that
-// hold most. The others are one series together.
+// maxConnections is the number of connections with series of their own: those that hold most
+// memory. The others are summed in one series.
 const maxConnections = 100
 
-// wire collects the numbers of the distribution.
-type wire struct{ node wireNode }
+// wireCollector collects the metrics of the distribution.
+type wireCollector struct{ node wireNode }
 
-// wireNode is what a wire needs of a dist.Node.
+// wireNode is the part of dist.Node that the collector reads.
 type wireNode interface {
 	Counters() *dist.Counters
 	Counts() dist.Counts
 	Connections() []dist.ConnectionStats
 }
 
-// wireCounters are the numbers of all connections together.
+// wireCounters are the metrics of all connections together.
 var wireCounters = []struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
@@ -41,13 +41,13 @@ var wireCounters = []struct {
 		func(c *dist.Counters) float64 { return float64(c.MessagesIn.Load()) }},
 	{wireDesc("wire_sent_messages_total", "Messages sent to nodes."), prometheus.CounterValue,
 		func(c *dist.Counters) float64 { return float64(c.MessagesOut.Load()) }},
-	{wireDesc("sockets_accepted_total", "Sockets that were accepted."), prometheus.CounterValue,
+	{wireDesc("sockets_accepted_total", "Accepted sockets."), prometheus.CounterValue,
 		func(c *dist.Counters) float64 { return float64(c.Accepted.Load()) }},
-	{wireDesc("handshakes_refused_total", "Handshakes refused because of the cookie."), prometheus.CounterValue,
+	{wireDesc("handshakes_refused_total", "Handshakes refused because of a wrong cookie."), prometheus.CounterValue,
 		func(c *dist.Counters) float64 { return float64(c.Refused.Load()) }},
-	{wireDesc("handshakes_failed_total", "Handshakes that failed otherwise."), prometheus.CounterValue,
+	{wireDesc("handshakes_failed_total", "Handshakes that failed for another reason than the cookie."), prometheus.CounterValue,
 		func(c *dist.Counters) float64 { return float64(c.Failed.Load()) }},
-	{wireDesc("malformed_total", "Connections closed because of what they sent."), prometheus.CounterValue,
+	{wireDesc("malformed_total", "Connections closed because of a malformed packet or term."), prometheus.CounterValue,
 		func(c *dist.Counters) float64 { return float64(c.Malformed.Load()) }},
 }
 
@@ -56,26 +56,26 @@ var wireReasons = []struct {
 	desc   *prometheus.Desc
 	counts func(*dist.Counts) map[string]uint64
 }{
-	{wireDesc("handshake_failures_total", "Handshakes that failed.", "reason"),
+	{wireDesc("handshake_failures_total", "Failed handshakes, by reason.", "reason"),
 		func(c *dist.Counts) map[string]uint64 { return c.Handshakes }},
-	{wireDesc("connections_ended_total", "Connections that this node ended: slow are those of readers that were cut off.", "reason"),
+	{wireDesc("connections_ended_total", "Connections that this node ended, by reason; slow: the peer did not read its messages.", "reason"),
 		func(c *dist.Counts) map[string]uint64 { return c.Ended }},
-	{wireDesc("messages_refused_total", "Messages that nobody got.", "reason"),
+	{wireDesc("messages_refused_total", "Messages that were not delivered, by reason.", "reason"),
 		func(c *dist.Counts) map[string]uint64 { return c.Refused }},
 }
 
-// wireGauges are the numbers of each connection.
+// wireGauges are the metrics of each connection.
 var wireGauges = []struct {
 	desc  *prometheus.Desc
 	value func(*dist.ConnectionStats) int64
 }{
-	{wireDesc("connection_assembly_bytes", "Bytes of messages that are arriving in pieces, large binaries apart.", "peer"),
+	{wireDesc("connection_assembly_bytes", "Bytes of messages in assembly, without large binaries.", "peer"),
 		func(c *dist.ConnectionStats) int64 { return c.Assembly }},
-	{wireDesc("connection_decoded_bytes", "Bytes of decoded messages that have not been handled.", "peer"),
+	{wireDesc("connection_decoded_bytes", "Bytes of decoded messages that wait to be handled.", "peer"),
 		func(c *dist.ConnectionStats) int64 { return c.Decoding }},
-	{wireDesc("connection_signal_bytes", "Bytes for monitors and links of the peer.", "peer"),
+	{wireDesc("connection_signal_bytes", "Bytes of the peer's monitors and links.", "peer"),
 		func(c *dist.ConnectionStats) int64 { return c.Signals }},
-	{wireDesc("connection_queued_bytes", "Bytes of replies and messages that wait for the peer to read, large binaries included.", "peer"),
+	{wireDesc("connection_queued_bytes", "Bytes of messages that wait for the peer to read them, with large binaries.", "peer"),
 		func(c *dist.ConnectionStats) int64 { return c.Waiting }},
 }
 
@@ -83,8 +83,8 @@ func wireDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("nxvk_"+name, help, labels, nil)
 }
 
-// Describe is that of prometheus.Collector.
-func (w wire) Describe(out chan<- *prometheus.Desc) {
+// Describe implements prometheus.Collector.
+func (w wireCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, x := range wireCounters {
 		out <- x.desc
 	}
@@ -96,8 +96,8 @@ func (w wire) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is that of prometheus.Collector.
-func (w wire) Collect(out chan<- prometheus.Metric) {
+// Collect implements prometheus.Collector.
+func (w wireCollector) Collect(out chan<- prometheus.Metric) {
 	for _, x := range wireCounters {
 		out <- prometheus.MustNewConstMetric(x.desc, x.kind, x.count(w.node.Counters()))
 	}
@@ -107,17 +107,17 @@ func (w wire) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(x.desc, prometheus.CounterValue, float64(n), reason)
 		}
 	}
-	for _, c := range largest(w.node.Connections()) {
+	for _, c := range sumSmallest(w.node.Connections()) {
 		for _, x := range wireGauges {
 			out <- prometheus.MustNewConstMetric(x.desc, prometheus.GaugeValue, float64(x.value(&c)), string(c.Peer))
 		}
 	}
 }
 
-// largest are the connections that hold most, and the sum of the others as the peer
-// other.
-func largest(all []dist.ConnectionStats) []dist.ConnectionStats {
-	slices.SortStableFunc(all, func(a, b dist.ConnectionStats) int { return cmp.Compare(held(&b), held(&a)) })
+// sumSmallest returns the connections that hold most memory, and the sum of all others as a
+// connection to the peer "other".
+func sumSmallest(all []dist.ConnectionStats) []dist.ConnectionStats {
+	slices.SortStableFunc(all, func(a, b dist.ConnectionStats) int { return cmp.Compare(bytesHeld(&b), bytesHeld(&a)) })
 	other := dist.ConnectionStats{Peer: "other"}
 	for i := range all {
 		c := &all[i]
@@ -134,4 +134,4 @@ func largest(all []dist.ConnectionStats) []dist.ConnectionStats {
 	return append(all[:maxConnections], other)
 }
 
-func held(c *dist.ConnectionStats) int64 { return c.Assembly + c.Decoding + c.Signals + c.Waiting }
+func bytesHeld(c *dist.ConnectionStats) int64 { return c.Assembly + c.Decoding + c.Signals + c.Waiting }

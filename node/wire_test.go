@@ -41,7 +41,7 @@ func TestWireMetrics(t *testing.T) {
 	f := &fakeWire{}
 	f.counters.Connections.Store(7)
 	r := prometheus.NewPedanticRegistry()
-	r.MustRegister(wire{f})
+	r.MustRegister(wireCollector{f})
 	list, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)

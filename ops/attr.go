@@ -2,8 +2,8 @@ package ops
 
 import "fmt"
 
-// AttrKind is the form of an attribute. Whatever its form on the wire, an
-// attribute is a slice of integers here.
+// AttrKind is the form of an attribute on the wire. In an instruction each attribute is a slice
+// of integers.
 type AttrKind uint8
 
 // The forms of attributes.
@@ -32,8 +32,8 @@ func (k AttrKind) String() string {
 		"a region, {Params, Instructions, Values}"}[k]
 }
 
-// width is how many integers an attribute of the kind takes; 0 is any number,
-// and a number below 0 is any multiple of it.
+// width is the number of integers of an attribute; 0 is any number, and a negative number means
+// any multiple.
 func (k AttrKind) width() int {
 	switch k {
 	case Ints:
@@ -49,7 +49,7 @@ func (k AttrKind) width() int {
 // checkAttrs reports whether the values fit the schema.
 func (f *Info) checkAttrs(values [][]int) error {
 	if len(values) != len(f.Attrs) {
-		return fmt.Errorf("takes %d attributes, got %d", len(f.Attrs), len(values))
+		return fmt.Errorf("takes %d attributes, has %d", len(f.Attrs), len(values))
 	}
 	for i, a := range f.Attrs {
 		if a.Kind == Block {

@@ -2,7 +2,7 @@ package ops
 
 import "math"
 
-// example is a small instruction of an operation, but for its types.
+// example is a small instruction without its types.
 type example struct {
 	ins    []Shape
 	attrs  [][]int
@@ -17,7 +17,7 @@ var (
 	eps    = []int{int(math.Float64bits(1e-10))}
 )
 
-// examples are those of operations that the example of their kind does not fit.
+// examples are the examples of single operations.
 var examples = map[Op]example{
 	Constant:  {ins: []Shape{{}}, out: row},
 	Iota:      {attrs: [][]int{{-1}}, out: row},
@@ -64,7 +64,7 @@ var examples = map[Op]example{
 	WindowReduce:    {ins: []Shape{square, {}}, attrs: append(pool[:4:4], nil)},
 }
 
-// kindExamples are those of the operations that one example serves.
+// kindExamples are the examples of all other operations of a kind.
 var kindExamples = map[Kind]example{
 	Reduce:    {ins: []Shape{square}, attrs: [][]int{{0}, {0}}},
 	ArgReduce: {ins: []Shape{square}, attrs: [][]int{{0}, {0}, {0}}},
@@ -72,9 +72,8 @@ var kindExamples = map[Kind]example{
 	Transform: {ins: []Shape{square}, attrs: [][]int{{8}, {1}, eps}},
 }
 
-// Example returns a small instruction of an operation on operands of a type, with
-// the types of its operands; it is not checked. Instructions that compute nothing
-// have none.
+// Example returns a small instruction of an operation on operands of a type, and the types of
+// its operands. The instruction is not checked. Operations that compute nothing have none.
 func Example(op Op, d DType) (in *Instr, types []Type, ok bool) {
 	f := op.Info()
 	if f.Kind == Control || op == Tensor {
@@ -136,7 +135,7 @@ func (e *example) instr(op Op, d DType) (in *Instr, types []Type, ok bool) {
 	return in, types, true
 }
 
-// exampleResult is the type that Nx would state.
+// exampleResult is the type of the result that Nx would state.
 func exampleResult(op Op, d DType) DType {
 	f := op.Info()
 	switch f.Result {
@@ -167,7 +166,7 @@ func exampleResult(op Op, d DType) DType {
 	return d
 }
 
-// exampleFunction adds.
+// exampleFunction adds its parameters.
 func exampleFunction(d DType) *Region {
 	t := Type{DType: d, Shape: Shape{}}
 	return &Region{

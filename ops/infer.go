@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// InferShape computes the shapes of an instruction's results. The count of
-// operands and the form of attributes have been checked.
+// InferShape computes the shapes of an instruction's results. The number of operands and the
+// forms of attributes have been checked before.
 type InferShape func(in *Instr, types []Type) ([]Shape, error)
 
 func one(s Shape) ([]Shape, error) { return []Shape{s}, nil }
@@ -14,7 +14,7 @@ func one(s Shape) ([]Shape, error) { return []Shape{s}, nil }
 // sameShape is the shape of the first operand.
 func sameShape(_ *Instr, t []Type) ([]Shape, error) { return one(t[0].Shape) }
 
-// broadcastAll is the shape in which all operands meet.
+// broadcastAll is the shape to which all operands are broadcast.
 func broadcastAll(_ *Instr, t []Type) ([]Shape, error) {
 	s := t[0].Shape
 	for _, o := range t[1:] {
@@ -67,7 +67,7 @@ func checkAxes(axes []int, s Shape) error {
 	return nil
 }
 
-// reduced drops axes from a shape, or makes them 1 where they are kept.
+// reduced returns a shape without axes, or with 1 in their place if keep is set.
 func reduced(s Shape, axes []int, keep bool) Shape {
 	out := Shape{}
 	for i, d := range s {
@@ -128,14 +128,14 @@ func eyeShape(in *Instr, _ []Type) ([]Shape, error) {
 
 func literalShape(in *Instr, t []Type) ([]Shape, error) {
 	if in.Ins[0].Lit == nil {
-		return nil, fmt.Errorf("operand must be a literal")
+		return nil, fmt.Errorf("the operand must be a literal")
 	}
 	return one(t[0].Shape)
 }
 
 func constantShape(in *Instr, t []Type) ([]Shape, error) {
 	if in.Ins[0].Lit == nil || len(t[0].Shape) != 0 {
-		return nil, fmt.Errorf("operand must be a scalar literal")
+		return nil, fmt.Errorf("the operand must be a scalar literal")
 	}
 	return one(in.Outs[0].Type.Shape)
 }
@@ -147,7 +147,7 @@ func squeezeShape(in *Instr, t []Type) ([]Shape, error) {
 	}
 	for _, a := range in.Attrs[0] {
 		if t[0].Shape[a] != 1 {
-			return nil, fmt.Errorf("axis %d of %w %v is not 1", a, ErrShape, t[0].Shape)
+			return nil, fmt.Errorf("axis %d of %w %v must be 1", a, ErrShape, t[0].Shape)
 		}
 	}
 	return one(reduced(t[0].Shape, in.Attrs[0], false))
@@ -250,12 +250,12 @@ func stackShape(in *Instr, t []Type) ([]Shape, error) {
 	return one(slices.Insert(slices.Clone(t[0].Shape), axis, len(t)))
 }
 
-// checkStarts checks where a slice begins: attribute 0, or one scalar operand
-// a dimension from operand first on.
+// checkStarts checks the starts of a slice: those of attribute 0, or scalar operands from
+// operand first on, one for each dimension.
 func checkStarts(in *Instr, t []Type, first int) error {
 	rank, given, dynamic := len(t[0].Shape), len(in.Attrs[0]), len(t)-first
 	if dynamic < 0 {
-		return fmt.Errorf("takes at least %d operands, got %d", first, len(t))
+		return fmt.Errorf("takes at least %d operands, has %d", first, len(t))
 	}
 	if given+dynamic != rank || (given > 0 && dynamic > 0) {
 		return fmt.Errorf("%d starts are given for %w %v", given+dynamic, ErrShape, t[0].Shape)

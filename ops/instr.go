@@ -1,24 +1,27 @@
 package ops
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // ID names a value of a session. The client chooses it.
 type ID uint64
 
-// Literal is a constant that travels inside an instruction.
+// Literal is a constant inside an instruction.
 type Literal struct {
 	Type Type
 	Data []byte // dense, little-endian; one byte an element below 8 bits
-	Hold any    // what keeps Data alive where that is not Go memory; nil else
+	Hold any    // keeps Data alive if it is not Go memory; may be nil
 }
 
-// Operand is what an instruction works on: the value with an ID, or a literal.
+// Operand is an input of an instruction: the value with an ID, or a literal.
 type Operand struct {
 	ID  ID
-	Lit *Literal // nil when the operand is a value
+	Lit *Literal // nil if the operand is a value
 }
 
-// Result is a value that an instruction makes.
+// Result is an output of an instruction.
 type Result struct {
 	ID   ID
 	Type Type
@@ -35,8 +38,8 @@ type Instr struct {
 	Regions []*Region // the attributes that are regions, in their order
 }
 
-// Error is the failure of one instruction: what it was, what it worked on, and
-// why it failed. Results that depend on it carry the same error.
+// Error is the error of an instruction: its operation, the types of its operands and the cause.
+// Results that depend on it carry the same error.
 type Error struct {
 	Op     string
 	Shapes []string // types of the operands, printed
@@ -62,8 +65,8 @@ func join(s []string) string {
 	return out
 }
 
-// Wrap returns err as the failure of in on operands of the given types. An
-// operand without a type, which nobody holds, is named by its id.
+// Wrap returns err as the error of in on operands of the given types. An operand without a
+// type, whose value is unknown, is named by its id.
 func (in *Instr) Wrap(types []Type, err error) *Error {
 	e := &Error{Op: in.Op.String(), Err: err}
 	for i, t := range types {
@@ -76,9 +79,8 @@ func (in *Instr) Wrap(types []Type, err error) *Error {
 	return e
 }
 
-// ComputeType returns the type in which a pointwise instruction computes: that
-// of its result, or the merged type of its operands where the operation
-// compares.
+// ComputeType returns the type in which a pointwise instruction computes: the type of its
+// result or, if the operation compares, the merged type of its operands.
 func (in *Instr) ComputeType(types []Type) DType {
 	if !in.Op.Info().Compare {
 		return in.Outs[0].Type.DType
@@ -96,17 +98,17 @@ func (in *Instr) Check(types []Type) error {
 	f := in.Op.Info()
 	switch {
 	case f.Arity != Variadic && len(in.Ins) != f.Arity:
-		return fmt.Errorf("takes %d operands, got %d", f.Arity, len(in.Ins))
+		return fmt.Errorf("takes %d operands, has %d", f.Arity, len(in.Ins))
 	case f.Arity == Variadic && len(in.Ins) == 0 && f.Kind != Control:
-		return fmt.Errorf("takes at least one operand, got none")
+		return errors.New("takes at least one operand, has none")
 	case f.Results != Variadic && len(in.Outs) != f.Results:
-		return fmt.Errorf("gives %d results, %d are named", f.Results, len(in.Outs))
+		return fmt.Errorf("gives %d results, has %d", f.Results, len(in.Outs))
 	}
 	if err := f.checkAttrs(in.Attrs); err != nil {
 		return err
 	}
 	if want := f.regions(); len(in.Regions) != want {
-		return fmt.Errorf("takes %d regions, got %d", want, len(in.Regions))
+		return fmt.Errorf("takes %d regions, has %d", want, len(in.Regions))
 	}
 	for i := range in.Outs {
 		if err := in.Outs[i].Type.Check(); err != nil {
@@ -129,7 +131,7 @@ func (in *Instr) checkShapes(f *Info, types []Type) error {
 	}
 	for i, s := range shapes {
 		if got := in.Outs[i].Type.Shape; !got.Equal(s) {
-			return fmt.Errorf("%w of result %d is stated as %v, must be %v", ErrShape, i, got, s)
+			return fmt.Errorf("%w of result %d must be %v, is stated as %v", ErrShape, i, s, got)
 		}
 	}
 	return nil
@@ -153,13 +155,13 @@ func (in *Instr) checkResultTypes(f *Info, types []Type) error {
 			ok, want = d.IsComplex(), "a complex type"
 		}
 		if !ok {
-			return fmt.Errorf("result type is %v, must be %s", d, want)
+			return fmt.Errorf("the result type must be %s, is %v", want, d)
 		}
 	}
 	if f.Result == IndexType && f.Kind == Pointwise {
 		for i, t := range types {
 			if !t.DType.IsInteger() {
-				return fmt.Errorf("operand %d is of %v, must be of an integer type", i, t.DType)
+				return fmt.Errorf("operand %d must be of an integer type, is of %v", i, t.DType)
 			}
 		}
 	}

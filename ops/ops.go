@@ -1,39 +1,41 @@
-// Package ops is the table of tensor operations: what each is called, what it
-// takes, what it gives, and how a scalar of it computes. Everything else in
-// the program (the wire decoder, the host path, the kernel compiler, the
-// Elixir callbacks, the documentation, the tests) is driven by it.
+// Package ops is the table of tensor operations. A row has the name of an operation, its
+// operands, attributes and results, the rules of its types and shapes, the expression of one
+// element, and its documentation. The wire decoder, the host path, the kernel compiler, the
+// Elixir callbacks, the documentation and the tests read it. The package also has the
+// element types of Nx, shapes, instructions and regions, and checks that an instruction fits
+// its row.
 //
-// The package refuses to know how an operation is carried out: it imports the
-// standard library alone and has no memory, no device and no Erlang term. Start
-// reading at Info, then at a row of table_unary.go.
+// The package does not know how an operation is executed: it imports only the standard
+// library, and has no memory, no device and no Erlang term. Start reading at Info, then at a
+// row of table_unary.go.
 package ops
 
 // Op is an operation, a dense index into the table.
 type Op uint16
 
-// Kind groups operations that are carried out in the same way.
+// Kind groups operations that are executed in the same way.
 type Kind uint8
 
 // The kinds of operations.
 const (
 	Control   Kind = iota // no value: bookkeeping of the instruction stream
-	Create                // a value out of attributes or literals
-	Pointwise             // each output element from the elements at its place
-	Reduce                // a pointwise operator folded over axes
-	ArgReduce             // the index of an extreme along an axis
+	Create                // a value from attributes or literals
+	Pointwise             // each element of the result from the elements at its position
+	Reduce                // a pointwise operator applied along axes
+	ArgReduce             // the index of an extremum along an axis
 	Movement              // elements moved, not changed
 	Contract              // products summed over axes
 	Window                // a reduction of every window
 	Index                 // elements chosen by index tensors
-	Order                 // sort and its kin
-	Scan                  // running reductions
+	Order                 // sorts and selections
+	Scan                  // cumulative reductions
 	Transform             // Fourier transforms
-	LinAlg                // factorisations and solvers
-	Fold                  // a reduction by a function that comes with the instruction
+	LinAlg                // factorizations and solvers
+	Fold                  // a reduction by a function in the instruction
 )
 
-// Rule says which type the result may have. The client states the type of
-// every result, as Nx's out template does; the rule is what it must obey.
+// Rule says which types a result may have. The client states the type of each result, as
+// Nx's out template does, and the rule checks it.
 type Rule uint8
 
 // The rules of result types.
@@ -54,16 +56,15 @@ type Flag uint8
 const (
 	Commutative Flag = 1 << iota
 	Associative
-	Predicate // the first operand is a truth value: whether it is zero, in its own type
+	Predicate // the first operand is a truth value: it is tested for zero in its own type
 )
 
-// Code is how one element computes, in the language of synth/scalar: an
-// expression over the operands x, y and z, already converted to the type of
-// computation; bits is the width of the stored type, wide that of the type it
-// computes in, and mask has the low bits bits set. Of complex operands x, y and
-// z are the real parts and xi, yi and zi the imaginary ones; the result is a pair
-// of parts, or a real number. A column that is empty has no device code for that
-// class.
+// Code has the expression of one element, in the language of synth/scalar, for each class of
+// types. Its variables are the operands x, y and z, converted to the type of computation. bits
+// is the width of the stored type, wide the width of the type of computation, and mask has the
+// lowest bits set, as many as bits. Of complex operands x, y and z are the real parts, and xi,
+// yi and zi the imaginary parts; the result is a pair of parts, or a real number. A class with
+// an empty expression has no device code.
 type Code struct {
 	Float   string
 	Sint    string
@@ -93,7 +94,7 @@ func (c Code) For(k Class) string {
 	return c.Complex
 }
 
-// Domain says from where tests draw operands.
+// Domain says which operands tests draw.
 type Domain uint8
 
 // The domains of test operands.
@@ -108,28 +109,28 @@ const (
 	ShiftBy                // the last operand is in 0..bits-1
 )
 
-// Info is everything the rest of the program knows about one operation.
+// Info is the row of one operation.
 type Info struct {
 	Name     string     // Nx callback or block name; also the atom on the wire
-	Kind     Kind       // how it is carried out
+	Kind     Kind       // how it is executed
 	Arity    int        // number of operands; Variadic for one or more
 	Attrs    []Attr     // attributes in order: the schema of the wire
 	Results  int        // number of results, or Variadic
-	Result   Rule       // what their type must obey
+	Result   Rule       // of their types
 	Flags    Flag       // algebraic facts
-	Compare  bool       // computes in the merged type of the operands, not in that of the result
-	Code     Code       // one element on a device; of a reduction, the operator that joins x and y
-	Identity Code       // reductions: the value that the operator starts from
-	Domain   Domain     // where test operands are drawn from
+	Compare  bool       // computes in the merged type of the operands, not in the type of the result
+	Code     Code       // expression of one element; for a reduction, the operator of x and y
+	Identity Code       // for a reduction, its initial value
+	Domain   Domain     // of test operands
 	ULP      int        // permitted error in units in the last place; 0 is exact
-	Infer    InferShape // shapes of the results
-	Stream   bool       // an instruction of the stream that no program has
-	Closed   bool       // its regions see nothing but their parameters
+	Infer    InferShape // computes the shapes of the results
+	Stream   bool       // an instruction of the stream, not of programs
+	Closed   bool       // its regions use no value but their parameters
 	Doc      string     // one sentence
 }
 
-// Variadic is the arity of operations that take one or more operands, and the
-// number of results of those that give as many as their regions do.
+// Variadic is the arity of operations with one or more operands, and the number of results of
+// operations that give as many as their regions.
 const Variadic = -1
 
 // Info returns the row of an operation.

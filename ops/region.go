@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Region is straight code with parameters: a program, the body of a loop, a
-// branch, the function of a reduction. Ids in it are its own. Each is defined
-// once, by a parameter or an instruction, and can be used from there to the end
-// of the region, also by the regions of later instructions.
+// Region is a list of instructions with parameters and values: a program, the body of a
+// loop, an arm of a branch, the function of a reduction. Ids in it are its own. A parameter
+// or an instruction defines an id once; it can be used from there to the end of the region,
+// also in the regions of later instructions.
 type Region struct {
 	Params []Result
 	Body   []Instr
 	Values []Operand // what the region gives
 }
 
-// MaxDepth bounds how deep regions lie in each other.
+// MaxDepth is the deepest nesting of regions.
 const MaxDepth = 1000
 
-// ErrRegion marks a region that contradicts itself or its instruction.
+// ErrRegion marks a region that is inconsistent, in itself or with its instruction.
 var ErrRegion = errors.New("malformed region")
 
 // CheckProgram reports whether a region that stands alone is well formed, with
@@ -70,7 +70,7 @@ func (c *checker) typesOf(list []Operand) ([]Type, error) {
 
 func (c *checker) region(r *Region) ([]Type, error) {
 	if c.depth++; c.depth > MaxDepth {
-		return nil, fmt.Errorf("%w: regions lie more than %d deep", ErrRegion, MaxDepth)
+		return nil, fmt.Errorf("%w: regions are nested more than %d deep", ErrRegion, MaxDepth)
 	}
 	defer func() {
 		c.depth--
@@ -110,7 +110,7 @@ func (c *checker) instr(in *Instr) error {
 		return err
 	}
 	if in.Op.Info().Stream {
-		return fmt.Errorf("%w: belongs in the stream, not in a program", ErrRegion)
+		return fmt.Errorf("%w: send it in the stream; programs have no such instruction", ErrRegion)
 	}
 	if err := in.Check(types); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (c *checker) regions(in *Instr) error {
 
 func checkCondition(types []Type) error {
 	if len(types) != 1 || len(types[0].Shape) != 0 {
-		return fmt.Errorf("%w: a condition gives one scalar, this gives %v", ErrRegion, types)
+		return fmt.Errorf("%w: a condition must give one scalar, gives %v", ErrRegion, types)
 	}
 	return nil
 }
@@ -197,11 +197,11 @@ func shapesOf(list []Result) []Shape {
 // branchShape checks what surrounds the regions of a branch.
 func branchShape(in *Instr, types []Type) ([]Shape, error) {
 	if len(types) != 1 || len(types[0].Shape) != 0 {
-		return nil, fmt.Errorf("the predicate must be one scalar, is %v", types)
+		return nil, fmt.Errorf("the predicate must be one scalar, is of %v", types)
 	}
 	for i, r := range in.Regions {
 		if len(r.Params) != 0 {
-			return nil, fmt.Errorf("%w: region %d of a branch takes no parameters", ErrRegion, i)
+			return nil, fmt.Errorf("%w: region %d of a branch must have no parameters", ErrRegion, i)
 		}
 	}
 	return shapesOf(in.Outs), nil
@@ -212,7 +212,7 @@ func branchShape(in *Instr, types []Type) ([]Shape, error) {
 func checkFold(in *Instr) error {
 	r := in.Regions[0]
 	if len(r.Params) != 2 {
-		return fmt.Errorf("%w: the function takes an element and an accumulator, has %d parameters", ErrRegion, len(r.Params))
+		return fmt.Errorf("%w: the function must take an element and an accumulator, has %d parameters", ErrRegion, len(r.Params))
 	}
 	for i, p := range r.Params {
 		if len(p.Type.Shape) != 0 {

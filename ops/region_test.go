@@ -49,12 +49,12 @@ func TestCheckProgram(t *testing.T) {
 		{"used outside its region", func(r *Region) { r.Values = use(7) }, "id 7 is not defined here"},
 		{"defined again outside its region", func(r *Region) { r.Body[1].Outs[0].ID = 7 }, "id 7 is defined twice"},
 		{"shape of the state", func(r *Region) { r.Body[0].Regions[1].Values = use(2) }, "region 1: malformed region: gives f32 as value 0, must be f32{4}"},
-		{"condition", func(r *Region) { r.Body[0].Regions[0].Values = use(3) }, "a condition gives one scalar"},
+		{"condition", func(r *Region) { r.Body[0].Regions[0].Values = use(3) }, "a condition must give one scalar"},
 		{"count", func(r *Region) { r.Body[1].Regions[1].Values = nil }, "gives 0 values, must be 1"},
 		{"parameters", func(r *Region) { r.Body[0].Regions[1].Params = nil }, "takes 0 values, must be 1"},
-		{"missing region", func(r *Region) { r.Body[0].Regions = r.Body[0].Regions[:1] }, "takes 2 regions, got 1"},
+		{"missing region", func(r *Region) { r.Body[0].Regions = r.Body[0].Regions[:1] }, "takes 2 regions, has 1"},
 		{"predicate", func(r *Region) { r.Body[1].Ins = use(8) }, "the predicate must be one scalar"},
-		{"of the stream", func(r *Region) { r.Body[1] = Instr{Op: Free, Attrs: [][]int{{1}}} }, "belongs in the stream"},
+		{"of the stream", func(r *Region) { r.Body[1] = Instr{Op: Free, Attrs: [][]int{{1}}} }, "send it in the stream"},
 		{"inner error", func(r *Region) { r.Body[0].Regions[1].Body[0].Outs[0].Type = of(F32, 5) }, "instruction 0 (while): region 1: instruction 0 (multiply): shape"},
 	} {
 		r := countdown()

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// MaxElements bounds the size of one tensor. It keeps every product of
-// dimensions and element size inside 63 bits.
+// MaxElements is the largest number of elements of a tensor. With it, products of dimensions
+// and element sizes fit in 63 bits.
 const MaxElements = 1 << 48
 
-// MaxRank bounds the number of dimensions.
+// MaxRank is the largest number of dimensions.
 const MaxRank = 64
 
 // Shape is the dimensions of a tensor, outermost first; an empty shape is a
@@ -24,7 +24,7 @@ type Type struct {
 	Shape Shape
 }
 
-// ErrShape is wrapped by every error about dimensions.
+// ErrShape marks every error about dimensions.
 var ErrShape = errors.New("shape")
 
 // Size returns the number of elements. It is valid for checked shapes only.
@@ -39,7 +39,7 @@ func (s Shape) Size() int {
 // Check reports whether the shape can be a tensor's.
 func (s Shape) Check() error {
 	if len(s) > MaxRank {
-		return fmt.Errorf("%w has %d dimensions, at most %d are possible", ErrShape, len(s), MaxRank)
+		return fmt.Errorf("%w has %d dimensions, at most %d are allowed", ErrShape, len(s), MaxRank)
 	}
 	n := 1
 	for i, d := range s {
@@ -108,8 +108,8 @@ func (t Type) Check() error {
 	return t.Shape.Check()
 }
 
-// Broadcast returns the shape in which the operands meet: aligned at the last
-// dimension, where a dimension of 1 stretches to the other's.
+// Broadcast returns the shape to which two operands are broadcast, as in Nx: they are aligned at
+// the last dimension, and a dimension of 1 is repeated.
 func Broadcast(a, b Shape) (Shape, error) {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -131,7 +131,7 @@ func Broadcast(a, b Shape) (Shape, error) {
 	return out, nil
 }
 
-// BroadcastsTo reports whether s stretches to t by the rules of Broadcast.
+// BroadcastsTo reports whether Broadcast of s and t is t.
 func (s Shape) BroadcastsTo(t Shape) bool {
 	if len(s) > len(t) {
 		return false

@@ -157,7 +157,7 @@ const (
 	LU
 	Determinant
 
-	// table_fold.go
+	// table_reduce.go: by a function
 	ReduceFun
 	WindowReduce
 

@@ -5,20 +5,21 @@ import (
 	"slices"
 )
 
-// An index outside of its dimension is an error that names it.
+// An index outside its dimension is an error that names the index.
 var indexRows = map[Op]Info{
 	Gather: indexed("gather", 2, gatherShape,
-		"Slices of a tensor: the last dimension of the indices is a position along the axes, whose slices are whole along the others.",
+		"Slices of a tensor. The last dimension of the indices holds a position along the axes; a slice has all of the other axes.",
 		Attr{Name: "axes", Kind: Ints}).result(SameType),
-	Take: indexed("take", 2, takeShape, "Slices along an axis at indices of any shape.",
+	Take: indexed("take", 2, takeShape, "Slices at the given indices along an axis; the indices may have any shape.",
 		Attr{Name: "axis", Kind: Int}).result(SameType),
-	TakeAlongAxis: indexed("take_along_axis", 2, takeAlongShape, "Elements along an axis at indices, one for each other position.",
+	TakeAlongAxis: indexed("take_along_axis", 2, takeAlongShape, "Elements at the given indices along an axis; the indices have the shape of the result.",
 		Attr{Name: "axis", Kind: Int}).result(SameType),
 	IndexedAdd: indexed("indexed_add", 3, indexedShape,
-		"The tensor with each update added to the slice at its index; updates of one slice add up.",
+		"The tensor, with each update added to the slice at its index; updates of the same slice add up, in an order that depends on "+
+			"the indices, the number of updates and the device.",
 		Attr{Name: "axes", Kind: Ints}),
 	IndexedPut: indexed("indexed_put", 3, indexedShape,
-		"The tensor with each update written over the slice at its index; of several the last one stays.",
+		"The tensor, with each update written over the slice at its index; of updates of the same slice the last one stays.",
 		Attr{Name: "axes", Kind: Ints}),
 }
 
@@ -28,7 +29,7 @@ func indexed(name string, arity int, infer InferShape, doc string, attrs ...Attr
 
 func checkIndices(t Type) error {
 	if !t.DType.IsInteger() {
-		return fmt.Errorf("indices must be integers, are %v", t)
+		return fmt.Errorf("the indices must be of an integer type, are of %v", t.DType)
 	}
 	return nil
 }
@@ -44,7 +45,7 @@ func checkPositions(axes []int, t []Type) error {
 	}
 	s := t[1].Shape
 	if len(s) == 0 || len(axes) == 0 || s[len(s)-1] != len(axes) {
-		return fmt.Errorf("%w of indices %v must end in the number of axes, %d", ErrShape, s, len(axes))
+		return fmt.Errorf("%w of the indices, %v, must end in the number of axes, %d", ErrShape, s, len(axes))
 	}
 	return nil
 }
@@ -77,11 +78,11 @@ func takeAlongShape(in *Instr, t []Type) ([]Shape, error) {
 		return nil, err
 	}
 	if len(idx) != len(s) {
-		return nil, fmt.Errorf("%w of indices %v must have as many dimensions as %v", ErrShape, idx, s)
+		return nil, fmt.Errorf("%w of the indices, %v, must have as many dimensions as %v", ErrShape, idx, s)
 	}
 	for i := range s {
 		if i != axis && s[i] != idx[i] {
-			return nil, fmt.Errorf("%w of indices %v differs from %v at dimension %d", ErrShape, idx, s, i)
+			return nil, fmt.Errorf("%w of the indices, %v, must equal %v at dimension %d", ErrShape, idx, s, i)
 		}
 	}
 	return one(idx)
@@ -93,11 +94,11 @@ func indexedShape(in *Instr, t []Type) ([]Shape, error) {
 		return nil, err
 	}
 	if len(t[1].Shape) != 2 {
-		return nil, fmt.Errorf("indices must have two dimensions, %w is %v", ErrShape, t[1].Shape)
+		return nil, fmt.Errorf("the indices must have two dimensions, their %w is %v", ErrShape, t[1].Shape)
 	}
 	want := slices.Concat(t[1].Shape[:1], reduced(t[0].Shape, in.Attrs[0], false))
 	if !t[2].Shape.Equal(want) {
-		return nil, fmt.Errorf("%w of updates is %v, must be %v", ErrShape, t[2].Shape, want)
+		return nil, fmt.Errorf("%w of the updates must be %v, is %v", ErrShape, want, t[2].Shape)
 	}
 	return one(t[0].Shape)
 }

@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// Factorisations take matrices in the last two dimensions; those before them
-// are batches. Results compute in f64, or c128 where an operand is complex.
-// Which of the many factors of a matrix they are is said in fallback/linalg.go.
+// Factorizations take matrices in the last two dimensions; the dimensions before are
+// batches. They compute in f64, or in c128 if an operand is complex. Package fallback says
+// which of the possible factors of a matrix they give, such as the signs in QR.
 var linalgRows = map[Op]Info{
 	TriangularSolve: {Name: "triangular_solve", Kind: LinAlg, Arity: 2, Result: FloatType, Infer: triangularShape,
 		Attrs: []Attr{{Name: "lower", Kind: Bool}, {Name: "left_side", Kind: Bool},
 			{Name: "transform_a", Kind: Enum, Names: []string{"none", "transpose", "conjugate"}}},
-		Doc: "The x with f(a) x = b, or x f(a) = b, for a triangular a; a zero on its diagonal is an error."},
+		Doc: "The x with f(a) x = b, or x f(a) = b, for a triangular a and f = transform_a. A zero on the diagonal is an error."},
 
 	Cholesky: linalg("cholesky", 1, 1, choleskyShape,
-		"The lower l with l l^H = a, of the lower triangle of a; NaN where a is not positive definite."),
+		"The lower triangular l with l l^H = a. Only the lower triangle of a is read; l is NaN if a is not positive definite."),
 	Solve: linalg("solve", 2, 1, solveShape,
-		"The x with a x = b; a matrix whose elimination meets a zero pivot is an error."),
-	QR: linalg("qr", 1, 2, qrShape, "Orthonormal q and upper triangular r with q r = a.").
+		"The x with a x = b. A singular a, whose elimination meets a zero pivot, is an error."),
+	QR: linalg("qr", 1, 2, qrShape, "The orthonormal q and the upper triangular r with q r = a.").
 		attrs(Attr{Name: "mode", Kind: Enum, Names: []string{"reduced", "complete"}}),
 	Eigh: linalg("eigh", 1, 2, eighShape,
-		"Eigenvalues of a Hermitian matrix, greatest magnitude first, and eigenvectors as columns."),
-	SVD: linalg("svd", 1, 3, svdShape, "The u, s and v^H with u s v^H = a; s is descending.").
+		"The eigenvalues of a Hermitian matrix, in descending order of magnitude, and the eigenvectors as columns."),
+	SVD: linalg("svd", 1, 3, svdShape, "The u, s and v^H with u s v^H = a; the singular values s are descending.").
 		attrs(Attr{Name: "full_matrices", Kind: Bool}),
 	LU: linalg("lu", 1, 3, luShape,
-		"Permutation p, unit lower l and upper u with p l u = a; p has the type of a.").result(AnyType),
+		"The permutation p, unit lower triangular l and upper triangular u with p l u = a; p has the type of a.").result(AnyType),
 	Determinant: linalg("determinant", 1, 1, determinantShape, "Determinant of square matrices."),
 }
 
@@ -38,7 +38,7 @@ func linalg(name string, arity, results int, infer InferShape, doc string) Info 
 func matrices(s Shape) (batch Shape, m, n int, err error) {
 	r := len(s)
 	if r < 2 || s[r-2] < 1 || s[r-1] < 1 {
-		return nil, 0, 0, fmt.Errorf("%w %v is not of matrices", ErrShape, s)
+		return nil, 0, 0, fmt.Errorf("%w %v must have at least two dimensions, those of matrices", ErrShape, s)
 	}
 	return s[:r-2], s[r-2], s[r-1], nil
 }
@@ -46,7 +46,7 @@ func matrices(s Shape) (batch Shape, m, n int, err error) {
 func squares(s Shape) (batch Shape, n int, err error) {
 	batch, m, n, err := matrices(s)
 	if err == nil && m != n {
-		err = fmt.Errorf("%w %v is not of square matrices", ErrShape, s)
+		err = fmt.Errorf("%w %v must end in two equal dimensions, those of square matrices", ErrShape, s)
 	}
 	return batch, n, err
 }
@@ -113,11 +113,11 @@ func luShape(in *Instr, t []Type) ([]Shape, error) {
 		return nil, err
 	}
 	if p := in.Outs[0].Type.DType; p != t[0].DType {
-		return nil, fmt.Errorf("type of the permutation is %v, must be %v", p, t[0].DType)
+		return nil, fmt.Errorf("the type of the permutation must be %v, is %v", t[0].DType, p)
 	}
 	for _, o := range in.Outs[1:] {
 		if o.Type.DType.IsInteger() {
-			return nil, fmt.Errorf("type of a factor is %v, must be a float or complex type", o.Type.DType)
+			return nil, fmt.Errorf("the type of a factor must be a float or complex type, is %v", o.Type.DType)
 		}
 	}
 	return []Shape{t[0].Shape, t[0].Shape, t[0].Shape}, nil
@@ -136,7 +136,7 @@ func triangularShape(in *Instr, t []Type) ([]Shape, error) {
 	a, b := t[0].Shape, t[1].Shape
 	r := len(a)
 	if r < 2 || a[r-1] != a[r-2] {
-		return nil, fmt.Errorf("%w %v is not of square matrices", ErrShape, a)
+		return nil, fmt.Errorf("%w %v must end in two equal dimensions, those of square matrices", ErrShape, a)
 	}
 	n := a[r-1]
 	side := n // where b is a vector

@@ -8,8 +8,8 @@ import (
 // In ascending order -inf is first and NaN last; descending order is the
 // reverse. Equal elements keep their order, stable or not.
 var orderRows = map[Op]Info{
-	Sort: ordering("sort", "Elements in order along an axis.").result(SameType),
-	Argsort: ordering("argsort", "Indices that put the elements along an axis in order.").
+	Sort: ordering("sort", "The elements, sorted along an axis.").result(SameType),
+	Argsort: ordering("argsort", "The indices that sort the elements along an axis.").
 		result(IndexType),
 	TopK: {Name: "top_k", Kind: Order, Arity: 1, Results: 2, Infer: topKShape,
 		Attrs: []Attr{{Name: "k", Kind: Int}},
@@ -17,8 +17,8 @@ var orderRows = map[Op]Info{
 
 	CumulativeSum:     scan("cumulative_sum", "Running sum along an axis."),
 	CumulativeProduct: scan("cumulative_product", "Running product along an axis."),
-	CumulativeMin:     scan("cumulative_min", "Running minimum along an axis; NaN wins."),
-	CumulativeMax:     scan("cumulative_max", "Running maximum along an axis; NaN wins."),
+	CumulativeMin:     scan("cumulative_min", "Running minimum along an axis; NaN from the first NaN on."),
+	CumulativeMax:     scan("cumulative_max", "Running maximum along an axis; NaN from the first NaN on."),
 }
 
 func ordering(name, doc string) Info {
@@ -27,7 +27,7 @@ func ordering(name, doc string) Info {
 			{Name: "stable", Kind: Bool}}}
 }
 
-// scan runs along an axis, from its end where it is reversed.
+// scan is a cumulative operation along an axis; reversed, it begins at the end.
 func scan(name, doc string) Info {
 	return Info{Name: name, Kind: Scan, Arity: 1, Result: SameType, Infer: alongAxis, Doc: doc,
 		Attrs: []Attr{{Name: "axis", Kind: Int}, {Name: "reverse", Kind: Bool}}}
@@ -48,13 +48,13 @@ func alongAxis(in *Instr, t []Type) ([]Shape, error) {
 func topKShape(in *Instr, t []Type) ([]Shape, error) {
 	s, k := slices.Clone(t[0].Shape), in.Attrs[0][0]
 	if len(s) == 0 || k < 1 || k > s[len(s)-1] {
-		return nil, fmt.Errorf("%d elements cannot be taken of the last axis of %w %v", k, ErrShape, s)
+		return nil, fmt.Errorf("k must be between 1 and the last dimension of %w %v, is %d", ErrShape, s, k)
 	}
 	if d := in.Outs[0].Type.DType; d != t[0].DType {
-		return nil, fmt.Errorf("result type is %v, must be %v", d, t[0].DType)
+		return nil, fmt.Errorf("the type of the elements must be %v, is %v", t[0].DType, d)
 	}
 	if d := in.Outs[1].Type.DType; !d.IsInteger() {
-		return nil, fmt.Errorf("indices are %v, must be an integer type", d)
+		return nil, fmt.Errorf("the type of the indices must be an integer type, is %v", d)
 	}
 	s[len(s)-1] = k
 	return []Shape{s, s}, nil

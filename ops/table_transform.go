@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Transforms cut or fill with zeros to the length, and make real and imaginary
-// parts of at most eps 0.
+// Transforms cut the operand to the length, or fill it with zeros. They round real and
+// imaginary parts of at most eps to 0.
 var transformRows = map[Op]Info{
 	FFT:  transform("fft", "Discrete Fourier transform along an axis.", fftShape).result(ComplexType),
 	IFFT: transform("ifft", "Inverse discrete Fourier transform along an axis.", fftShape).result(ComplexType),
@@ -15,9 +15,9 @@ var transformRows = map[Op]Info{
 		"Inverse Fourier transform along the second and then the first of two axes."),
 	RFFT: transform("rfft", "The first length / 2 + 1 coefficients of the Fourier transform of a real signal.",
 		rfftShape).result(ComplexType),
-	IRFFT: transform("irfft", "The real signal of a length whose first coefficients are given.", fftShape),
+	IRFFT: transform("irfft", "The real signal of the given length, from the first coefficients of its Fourier transform.", fftShape),
 
-	Phase: unary("phase", Code{Float: "atan2(0, x)", Complex: "atan2(xi, x)"}, "Angle of a number in the complex plane.").result(RealType),
+	Phase: unary("phase", Code{Float: "atan2(0, x)", Complex: "atan2(xi, x)"}, "Angle of a complex number.").result(RealType),
 }
 
 func transform(name, doc string, infer InferShape) Info {

@@ -4,13 +4,13 @@ func unary(name string, code Code, doc string) Info {
 	return Info{Name: name, Kind: Pointwise, Arity: 1, Infer: sameShape, Code: code, Doc: doc}
 }
 
-// float is a function of floats within 2 units in the last place.
+// float is a function of floats with an error of at most 2 units in the last place.
 func float(name, expr, doc string) Info {
 	return unary(name, Code{Float: expr}, doc).result(FloatType).ulp(2)
 }
 
-// analytic is a function of floats that complex numbers have as well; there the
-// language calls it the same with a c in front.
+// analytic is a function of real and complex floats. The scalar language calls the complex
+// one by the same name with a c in front.
 func analytic(name, expr, doc string) Info {
 	f := float(name, expr, doc)
 	f.Code.Complex = "c" + name + "(x, xi)"
@@ -43,7 +43,7 @@ var unaryRows = map[Op]Info{
 	ErfInv:  float("erf_inv", "erf_inv(x)", "Inverse error function.").domain(OpenUnit).ulp(2).complex("erf_inv(x)"),
 
 	Abs: unary("abs", reals("abs(x)", "x < 0 ? -x : x", "x"),
-		"Absolute value; of a complex number its modulus.").result(RealType).complex("hypot(x, xi)"),
+		"Absolute value; the modulus of a complex number.").result(RealType).complex("hypot(x, xi)"),
 	BitwiseNot: unary("bitwise_not", ints("~x"), "Bitwise complement.").result(IndexType),
 	Ceil:       unary("ceil", reals("ceil(x)", "x", "x"), "Least integer not below x."),
 	Conjugate:  unary("conjugate", Code{}, "Complex conjugate.").result(ComplexType).complex("(x, -xi)"),
@@ -51,9 +51,9 @@ var unaryRows = map[Op]Info{
 	Negate:     unary("negate", reals("-x", "0 - x", "0 - x"), "-x; integers wrap.").complex("(-x, -xi)"),
 	Round:      unary("round", reals("round(x)", "x", "x"), "Nearest integer, halves away from zero."),
 	Sign: unary("sign", reals("sign(x)", "x > 0 ? 1 : (x < 0 ? -1 : 0)", "x > 0 ? 1 : 0"),
-		"-1, 0 or 1 by the sign; NaN and the zeros are themselves.").complex("x != 0 || xi != 0 ? 1 : 0"),
+		"-1, 0 or 1 by the sign; NaN and both zeros stay.").complex("x != 0 || xi != 0 ? 1 : 0"),
 	CountLeadingZeros: unary("count_leading_zeros", ints("clz(x & mask) - (wide - bits)"),
-		"Zero bits above the highest one.").result(SameType),
+		"Number of zero bits above the highest one bit.").result(SameType),
 	PopulationCount: unary("population_count", ints("popcount(x & mask)"),
 		"Number of one bits.").result(SameType),
 	RealPart: unary("real", Code{Float: "x", Sint: "x", Uint: "x"}, "Real part.").result(RealType).complex("x"),
@@ -64,12 +64,12 @@ var unaryRows = map[Op]Info{
 	LogicalNot: predicate("logical_not", same("x == 0"), "1 where x is zero.").complex("x == 0 && xi == 0"),
 
 	Select: {Name: "select", Kind: Pointwise, Arity: 3, Infer: broadcastAll, Code: selection, Flags: Predicate,
-		Doc: "The second operand where the first is not zero, else the third."},
+		Doc: "The second operand where the first is not zero, the third elsewhere."},
 	Clip: {Name: "clip", Kind: Pointwise, Arity: 3, Infer: firstWithScalars,
 		Code: reals("clip(x, y, z)", "clip(x, y, z)", "clip(x, y, z)"),
-		Doc:  "x held between the scalars y and z."},
+		Doc:  "x limited to the range from y to z, which are scalars."},
 	AsType: unary("as_type", Code{"x", "x", "x", "(x, xi)"},
-		"Conversion: floats truncate toward zero, NaN becomes 0, infinities the extremes, integers wrap."),
+		"Conversion. To integers: floats truncate toward zero, NaN becomes 0, infinities the extremes; integers wrap."),
 }
 
 var selection = Code{"x ? y : z", "x ? y : z", "x ? y : z", "x ? (y, yi) : (z, zi)"}

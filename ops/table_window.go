@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// A window is laid over the padded operand at every stride; negative padding
-// crops. Padding counts as the identity of the reduction.
+// A window is placed on the padded operand at each multiple of the strides. Negative padding
+// crops; other padding is the identity of the reduction.
 var windowRows = map[Op]Info{
 	WindowSum:     window("window_sum", "Sum of each window."),
 	WindowProduct: window("window_product", "Product of each window."),
-	WindowMax:     window("window_max", "Largest element of each window; NaN wins."),
-	WindowMin:     window("window_min", "Smallest element of each window; NaN wins."),
+	WindowMax:     window("window_max", "Largest element of each window; NaN if there is one."),
+	WindowMin:     window("window_min", "Smallest element of each window; NaN if there is one."),
 
 	WindowScatterMax: scatter("window_scatter_max",
-		"The third operand everywhere, with each element of the second added where its window of the first has the last of its largest elements."),
+		"A tensor of the third operand. Each window of the first operand then adds one element of the second, at the position of the window's largest element (the last one of equals)."),
 	WindowScatterMin: scatter("window_scatter_min",
-		"The third operand everywhere, with each element of the second added where its window of the first has the last of its smallest elements."),
+		"A tensor of the third operand. Each window of the first operand then adds one element of the second, at the position of the window's smallest element (the last one of equals)."),
 
 	Conv: {Name: "conv", Kind: Window, Arity: 2, Result: FloatType, Infer: convShape,
 		Attrs: []Attr{{Name: "strides", Kind: Ints}, {Name: "padding", Kind: Pairs},
@@ -24,7 +24,7 @@ var windowRows = map[Op]Info{
 			{Name: "feature_group_size", Kind: Int}, {Name: "batch_group_size", Kind: Int},
 			{Name: "input_permutation", Kind: Ints}, {Name: "kernel_permutation", Kind: Ints},
 			{Name: "output_permutation", Kind: Ints}},
-		Doc: "Convolution of a batch of inputs with a set of kernels; the permutations say where batch, channels and space are."},
+		Doc: "Convolution of a batch of inputs with a set of kernels. The permutations give the places of the batch, channel and spatial axes."},
 }
 
 func window(name, doc string) Info {
@@ -81,9 +81,9 @@ func scatterShape(in *Instr, t []Type) ([]Shape, error) {
 	case err != nil:
 		return nil, err
 	case !t[1].Shape.Equal(s):
-		return nil, fmt.Errorf("%w of the source is %v, there are %v windows", ErrShape, t[1].Shape, s)
+		return nil, fmt.Errorf("%w of the source must be %v, one element a window, is %v", ErrShape, s, t[1].Shape)
 	case len(t[2].Shape) != 0:
-		return nil, fmt.Errorf("the initial value must be a scalar, %w is %v", ErrShape, t[2].Shape)
+		return nil, fmt.Errorf("the initial value must be a scalar, its %w is %v", ErrShape, t[2].Shape)
 	}
 	return one(t[0].Shape)
 }

@@ -1,14 +1,14 @@
-// Package shaders holds the kernels that are written by hand, in GLSL, and
-// their SPIR-V. Kernels that follow from an expression are made by package
-// synth; what is here is worth its own loops: matrix products.
+// Package shaders has the kernels that are written by hand in GLSL, and their SPIR-V: tiled
+// matrix products, and convolutions as products of gathered patches (implicit GEMM). Package
+// synth makes all other kernels from the expressions of the op table.
 //
-// The package knows the names and sources of its kernels and nothing of their
-// use: sizes of tiles, choice of kernel and parameters are in synth/gemm. Each
-// .comp file says what it computes; start with lib/tile.glsl.
+// `make shaders` compiles the SPIR-V, which is committed and embedded, so building the program
+// needs no shader compiler. The manifest has a hash of the sources of each binary; a test
+// fails if a binary is older than its source.
 //
-// SPIR-V is compiled by `go generate` (`make shaders`), committed, and
-// embedded, so that building the program needs no shader compiler. The
-// manifest binds each binary to its source: a test fails when they part.
+// The package does not know how its kernels are used: synth/gemm chooses the kernel, the sizes
+// of tiles and the parameters. Each .comp file says what it computes; start with
+// lib/tile.glsl.
 package shaders
 
 //go:generate go run ./build
@@ -29,14 +29,14 @@ var manifest string
 
 var loaded sync.Map // name → []uint32
 
-// Code returns the SPIR-V of a variant. The words are shared: do not write.
+// Code returns the SPIR-V of a variant. The words are shared and must not be changed.
 func Code(name string) ([]uint32, error) {
 	if code, ok := loaded.Load(name); ok {
 		return code.([]uint32), nil
 	}
 	data, err := binaries.ReadFile("spv/" + name + ".spv")
 	if err != nil {
-		return nil, fmt.Errorf("no kernel is named %q", name)
+		return nil, fmt.Errorf("no kernel is named %q: run make shaders", name)
 	}
 	code := make([]uint32, len(data)/4)
 	for i := range code {
@@ -49,7 +49,7 @@ func Code(name string) ([]uint32, error) {
 // Manifest returns the recorded source hash of every variant.
 func Manifest() map[string]string { return hashes() }
 
-// Hash returns the recorded source hash of a variant, a name of its content.
+// Hash returns the recorded source hash of a variant, which identifies its code.
 func Hash(name string) string { return hashes()[name] }
 
 var hashes = sync.OnceValue(func() map[string]string {

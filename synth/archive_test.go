@@ -1,4 +1,4 @@
-package synth
+package synth_test
 
 import (
 	"fmt"
@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/synth/codegen"
+	"nxvk/synth/lowering"
+	"nxvk/synth/synthtest"
 )
 
 // drawer is an archive in memory that counts.
@@ -34,16 +38,16 @@ func (d *drawer) Put(key string, data []byte) {
 
 // forget begins another life of the process.
 func forget() {
-	kernels.mu.Lock()
-	defer kernels.mu.Unlock()
-	kernels.byKey, kernels.order = map[string]*Kernel{}, nil
+	codegen.CompiledKernels.Mu.Lock()
+	defer codegen.CompiledKernels.Mu.Unlock()
+	codegen.CompiledKernels.ByKey, codegen.CompiledKernels.Order = map[string]*lowering.Kernel{}, nil
 }
 
 // A second life compiles nothing, and has the plans of the first: every kernel that
 // is not of package shaders comes out of the archive, those in which a product carries
 // out other operations too.
 func TestArchive(t *testing.T) {
-	forTargets(t, func(t *testing.T, target *Target) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		kept := &drawer{byKey: map[string][]byte{}}
 		with := *target
 		with.Archive = kept
@@ -53,9 +57,9 @@ func TestArchive(t *testing.T) {
 			kept.puts, kept.found = 0, 0
 			var plans []string
 			for _, name := range []string{"adam", "mlp", "softmax"} {
-				g := patterns(t)[name]
-				for _, u := range Units(&g.Graph, &with) {
-					p, err := LowerUnit(&u, func(id ops.ID) ops.Type { return g.types[id] }, &with)
+				g := synthtest.Patterns(t)[name]
+				for _, u := range synth.Fuse(&g.Graph, &with) {
+					p, err := synth.LowerFusion(&u, func(id ops.ID) ops.Type { return g.Types[id] }, &with)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -69,7 +73,7 @@ func TestArchive(t *testing.T) {
 				}
 				continue
 			}
-			if made := len(kernels.byKey); kept.puts != 0 || kept.found != made || made == 0 {
+			if made := len(codegen.CompiledKernels.ByKey); kept.puts != 0 || kept.found != made || made == 0 {
 				t.Errorf("the second life: %d kernels, %d of them archived, %d compiled and archived", made, kept.found, kept.puts)
 			}
 			if !reflect.DeepEqual(plans, first) {
@@ -81,11 +85,11 @@ func TestArchive(t *testing.T) {
 }
 
 // describePlan is everything of a plan, but for what its kernels were made of.
-func describePlan(p *Plan) string {
+func describePlan(p *lowering.Plan) string {
 	text := fmt.Sprint(p.Temps, p.Alias, p.Status)
 	for _, s := range p.Steps {
 		k := *s.Kernel
-		k.IR, k.host = nil, nil
+		k.IR, k.Host = nil, nil
 		text += fmt.Sprint(k, s.Args, s.Push, s.Lits, s.Grid, s.Bytes, s.Flops)
 	}
 	return text
@@ -109,17 +113,17 @@ func differing(a, b []string) string {
 
 // What cannot be a kernel is compiled anew.
 func TestArchiveMalformed(t *testing.T) {
-	for n := range 4 * archiveHead {
-		if k := decodeKernel(make([]byte, n)); k != nil {
+	for n := range 4 * codegen.ArchiveHead {
+		if k := codegen.DecodeKernel(make([]byte, n)); k != nil {
 			t.Errorf("%d bytes are a kernel", n)
 		}
 	}
-	if decodeKernel(make([]byte, 4*archiveHead+6)) != nil {
+	if codegen.DecodeKernel(make([]byte, 4*codegen.ArchiveHead+6)) != nil {
 		t.Error("half a word is taken")
 	}
-	head := make([]uint32, archiveHead)
-	head[archiveHead-1] = 3
-	if decodeKernel(codeBytes(append(head, 1, 2))) != nil {
+	head := make([]uint32, codegen.ArchiveHead)
+	head[codegen.ArchiveHead-1] = 3
+	if codegen.DecodeKernel(codegen.CodeBytes(append(head, 1, 2))) != nil {
 		t.Error("two of three specialisation constants are taken")
 	}
 }

@@ -1,4 +1,4 @@
-package synth
+package synth_test
 
 import (
 	"fmt"
@@ -9,8 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"nxvk/synth"
+	"nxvk/synth/codegen"
+	"nxvk/synth/fusion"
 	"nxvk/synth/kernel"
 	"nxvk/synth/spirv"
+	"nxvk/synth/synthtest"
 )
 
 // dumping is set in the process that TestDump starts.
@@ -23,7 +27,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("a kernel of no invocations: %s", said)
 		}
 	}()
-	verify(&kernel.Kernel{Name: "none"})
+	codegen.VerifyKernel(&kernel.Kernel{Name: "none"})
 }
 
 // NXVK_DUMP shows the code before and after the passes, the units with their steps,
@@ -68,7 +72,7 @@ func TestDump(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, err := spirv.Words(data)
-		if err != nil || contentName(code)+".spv" != filepath.Base(file) {
+		if err != nil || codegen.HashName(code)+".spv" != filepath.Base(file) {
 			t.Errorf("%s has other code: %v", filepath.Base(file), err)
 		}
 	}
@@ -76,16 +80,16 @@ func TestDump(t *testing.T) {
 
 // dumped compiles a layer of a network, and what does not come into it, in two lives.
 func dumped(t *testing.T) {
-	target := *gpu
+	target := *synthtest.GPU
 	target.Archive = &drawer{byKey: map[string][]byte{}}
 	for range 2 {
 		forget()
-		g := newSketch(t)
-		_, out := g.layer(64, 24, 32)
-		g.keep(out, g.softmax(out))
-		simple := Simplify(&g.Graph, &target, nil)
-		for _, u := range Units(simple, &target) {
-			g.planned(t, &u, &target)
+		g := synthtest.NewSketch(t)
+		_, out := g.Layer(64, 24, 32)
+		g.Return(out, g.Softmax(out))
+		simple := fusion.Simplify(&g.Graph, &target, nil)
+		for _, u := range synth.Fuse(simple, &target) {
+			g.Planned(t, &u, &target)
 		}
 	}
 }

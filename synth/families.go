@@ -4,26 +4,29 @@ import (
 	"fmt"
 
 	"nxvk/ops"
+	"nxvk/synth/dot"
+	"nxvk/synth/fused"
 	"nxvk/synth/gemm"
+	"nxvk/synth/lowering"
 )
 
 // Family is the kernels that plans of one kind choose from, where these are known
 // before there is a plan, since their code does not depend on shapes.
 type Family struct {
 	Name    string
-	Kernels func(t *Target) ([]Listed, error)
+	Kernels func(t *lowering.Target) ([]Listed, error)
 }
 
 // Listed is a kernel of a family.
 type Listed struct {
-	*Kernel
+	*lowering.Kernel
 	For string // what it computes, and how
 }
 
 // Families lists all of them.
 func Families() []Family {
 	of := func(name string, kernels func(ops.DType, *gemm.Target) []gemm.Step, after string) Family {
-		return Family{name, func(t *Target) ([]Listed, error) { return t.listed(kernels, after) }}
+		return Family{name, func(t *lowering.Target) ([]Listed, error) { return listed(t, kernels, after) }}
 	}
 	list := []Family{of("products", gemm.Kernels, ""), of("convolutions", gemm.GatherKernels, "")}
 	for _, a := range afterwards {
@@ -38,15 +41,15 @@ var productTypes = []ops.DType{ops.F32, ops.F64, ops.U32, ops.U64}
 
 // listed are the kernels that package gemm lists for the types that a device
 // computes with, with something done to their results.
-func (t *Target) listed(kernels func(ops.DType, *gemm.Target) []gemm.Step, after string) ([]Listed, error) {
+func listed(t *lowering.Target, kernels func(ops.DType, *gemm.Target) []gemm.Step, after string) ([]Listed, error) {
 	var list []Listed
 	seen := map[string]bool{}
 	for _, d := range productTypes {
-		if dotSupported(d, []ops.Type{{DType: d}, {DType: d}}, t) != nil {
+		if dot.Supported(d, []ops.Type{{DType: d}, {DType: d}}, t) != nil {
 			continue
 		}
-		for _, g := range kernels(d, t.gemm()) {
-			k, err := t.listedKernel(g, d, after)
+		for _, g := range kernels(d, dot.GEMMTarget(t)) {
+			k, err := listedKernel(t, g, d, after)
 			if err != nil {
 				return nil, fmt.Errorf("list the kernels of %v: %s: %w", d, g.Kernel.Shader, err)
 			}
@@ -61,16 +64,16 @@ func (t *Target) listed(kernels func(ops.DType, *gemm.Target) []gemm.Step, after
 
 // listedKernel is the kernel of a step whose results something is done to; nil where
 // the device does not do that in the kernel.
-func (t *Target) listedKernel(g gemm.Step, d ops.DType, after string) (*Kernel, error) {
+func listedKernel(t *lowering.Target, g gemm.Step, d ops.DType, after string) (*lowering.Kernel, error) {
 	if after == "" {
-		return t.shader(&g.Kernel, len(g.Push))
+		return dot.ShaderKernel(t, &g.Kernel, len(g.Push))
 	}
 	e, err := exampleEpilogue(d, after, t)
 	if e == nil || err != nil {
 		return nil, err
 	}
-	s := &Step{Args: make([]Arg, contracted+1)}
-	ok, err := e.carry(&gemm.Plan{Steps: []gemm.Step{g}}, 0, s, &dot{plan: &Plan{}, t: t, wide: d, in: e.unit.contraction()})
+	s := &lowering.Step{Args: make([]lowering.Arg, fused.Contracted+1)}
+	ok, err := e.Apply(&gemm.Plan{Steps: []gemm.Step{g}}, 0, s, &dot.Builder{Plan: &lowering.Plan{}, Target: t, Wide: d, Instr: e.Unit.Contraction()})
 	if !ok {
 		return nil, err
 	}

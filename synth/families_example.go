@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/synth/fused"
+	"nxvk/synth/fusion"
+	"nxvk/synth/lowering"
 )
 
 // afterwards are examples of what is done to the results of a product in its kernel:
@@ -28,7 +31,7 @@ var afterwards = []struct {
 
 // example is the graph of a product of square matrices in the making.
 type example struct {
-	Graph
+	fusion.Graph
 	typ   ops.DType
 	types map[ops.ID]ops.Type
 }
@@ -39,7 +42,7 @@ const exampleSize = 64
 
 // exampleEpilogue is what an entry of afterwards does to products of a type; nil where
 // there is none, or the device does it in a kernel of its own.
-func exampleEpilogue(d ops.DType, name string, t *Target) (*epilogue, error) {
+func exampleEpilogue(d ops.DType, name string, t *lowering.Target) (*fused.Epilogue, error) {
 	for _, a := range afterwards {
 		if a.name != name || t.CPU || !slices.Contains(a.types, d) {
 			continue
@@ -48,15 +51,15 @@ func exampleEpilogue(d ops.DType, name string, t *Target) (*epilogue, error) {
 		if a.grow == nil {
 			x.typ = ops.BF16
 			x.product()
-			return rounding(&x.Body[0]), nil
+			return fused.Rounding(&x.Body[0]), nil
 		}
 		x.Keep = []ops.ID{a.grow(x, x.product()).ID}
-		units := Units(&x.Graph, t)
+		units := Fuse(&x.Graph, t)
 		if len(units) > 1 {
 			return nil, nil
 		}
-		tr, err := fusedTrace(&units[0], func(id ops.ID) ops.Type { return x.types[id] })
-		return &epilogue{unit: &units[0], tr: tr, typ: x.typ}, err
+		tr, err := fusion.NewTrace(&units[0], func(id ops.ID) ops.Type { return x.types[id] })
+		return &fused.Epilogue{Unit: &units[0], Trace: tr, Typ: x.typ}, err
 	}
 	return nil, nil
 }

@@ -1,11 +1,15 @@
-package synth
+package synth_test
 
 import (
 	"math/rand/v2"
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/synth/codegen"
+	"nxvk/synth/lowering"
 	"nxvk/synth/spirv/spirvtest"
+	"nxvk/synth/synthtest"
 )
 
 // Drivers take about as long for a kernel as there is code in it once loops are written
@@ -18,13 +22,13 @@ const (
 )
 
 func TestFamilies(t *testing.T) {
-	roomy := *gpu
+	roomy := *synthtest.GPU
 	roomy.MaxPush = 256
 	bound := roomy
 	bound.Addresses = false
-	for name, target := range map[string]*Target{"gpu": &roomy, "bindings": &bound, "cpu": cpu} {
+	for name, target := range map[string]*lowering.Target{"gpu": &roomy, "bindings": &bound, "cpu": synthtest.CPU} {
 		valid := map[string]bool{}
-		for _, f := range Families() {
+		for _, f := range synth.Families() {
 			list, err := f.Kernels(target)
 			if err != nil {
 				t.Fatal(err)
@@ -37,7 +41,7 @@ func TestFamilies(t *testing.T) {
 				if words = max(words, len(k.Code)); len(k.Code) > mostWords {
 					t.Errorf("%s: %s: %s has %d words", name, f.Name, k.For, len(k.Code))
 				}
-				if code := contentName(k.Code); !valid[code] && name == "gpu" {
+				if code := codegen.HashName(k.Code); !valid[code] && name == "gpu" {
 					valid[code] = true
 					spirvtest.Validate(t, k.Code)
 				}
@@ -53,10 +57,10 @@ func TestFamilies(t *testing.T) {
 // Whatever their sizes, products and convolutions are carried out by kernels of the
 // families, so that a driver compiles few.
 func TestFamiliesServeAll(t *testing.T) {
-	roomy := *gpu
+	roomy := *synthtest.GPU
 	roomy.MaxPush = 256
 	listed := map[string]bool{}
-	for _, f := range Families()[:2] {
+	for _, f := range synth.Families()[:2] {
 		list, err := f.Kernels(&roomy)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +72,7 @@ func TestFamiliesServeAll(t *testing.T) {
 	used, made, r := map[string]bool{}, map[string]bool{}, rand.New(rand.NewPCG(2, 12))
 	for range 3000 {
 		in, types := drawContraction(r)
-		p, err := Lower(in, types, &roomy)
+		p, err := synth.Lower(in, types, &roomy)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +99,7 @@ func drawContraction(r *rand.Rand) (*ops.Instr, []ops.Type) {
 	if r.IntN(2) == 0 {
 		m, n, k := 1+r.IntN(2000), 1+r.IntN(2000), 1+r.IntN(2000)
 		return &ops.Instr{Op: ops.Dot, Ins: []ops.Operand{{}, {}}, Attrs: [][]int{{1}, {}, {0}, {}},
-			Outs: []ops.Result{{Type: typ(d, m, n)}}}, []ops.Type{typ(d, m, k), typ(d, k, n)}
+			Outs: []ops.Result{{Type: synthtest.Type(d, m, n)}}}, []ops.Type{synthtest.Type(d, m, k), synthtest.Type(d, k, n)}
 	}
 	axes := 1 + r.IntN(3)
 	in, kernel, out := ops.Shape{1 + r.IntN(8), 1 + r.IntN(64)}, ops.Shape{4 + r.IntN(300), 0}, ops.Shape{0, 0}

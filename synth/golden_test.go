@@ -1,35 +1,34 @@
-package synth
+package synth_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth/lowering"
+	"nxvk/synth/synthtest"
 )
-
-var update = flag.Bool("update", false, "write the kernels of testdata")
 
 // Kernels of both profiles as text, to be read and to see what a change does
 // to them. After one that is meant: go test ./synth -run Golden -update.
 func TestGolden(t *testing.T) {
-	x := typ(ops.F32, 12, 8)
+	x := synthtest.Type(ops.F32, 12, 8)
 	for name, c := range map[string]struct {
-		target *Target
+		target *lowering.Target
 		in     *ops.Instr
 		types  []ops.Type
 	}{
-		"add_gpu":       {gpu, instr(ops.Add, x), []ops.Type{x, x}},
-		"add_cpu":       {cpu, instr(ops.Add, x), []ops.Type{x, x}},
-		"add_row_gpu":   {gpu, instr(ops.Add, x), []ops.Type{x, typ(ops.F32, 8)}},
-		"sum_rows_gpu":  {gpu, instr(ops.Sum, typ(ops.F32, 5), []int{1}, []int{0}), []ops.Type{typ(ops.F32, 5, 256)}},
-		"sum_cpu":       {cpu, instr(ops.Sum, typ(ops.F32), []int{0}, []int{0}), []ops.Type{typ(ops.F32, 64)}},
-		"reverse_u8":    {gpu, instr(ops.Reverse, typ(ops.U8, 9), []int{0}), []ops.Type{typ(ops.U8, 9)}},
-		"bf16_from_f32": {cpu, instr(ops.AsType, typ(ops.BF16, 8)), []ops.Type{typ(ops.F32, 8)}},
+		"add_gpu":       {synthtest.GPU, synthtest.Instr(ops.Add, x), []ops.Type{x, x}},
+		"add_cpu":       {synthtest.CPU, synthtest.Instr(ops.Add, x), []ops.Type{x, x}},
+		"add_row_gpu":   {synthtest.GPU, synthtest.Instr(ops.Add, x), []ops.Type{x, synthtest.Type(ops.F32, 8)}},
+		"sum_rows_gpu":  {synthtest.GPU, synthtest.Instr(ops.Sum, synthtest.Type(ops.F32, 5), []int{1}, []int{0}), []ops.Type{synthtest.Type(ops.F32, 5, 256)}},
+		"sum_cpu":       {synthtest.CPU, synthtest.Instr(ops.Sum, synthtest.Type(ops.F32), []int{0}, []int{0}), []ops.Type{synthtest.Type(ops.F32, 64)}},
+		"reverse_u8":    {synthtest.GPU, synthtest.Instr(ops.Reverse, synthtest.Type(ops.U8, 9), []int{0}), []ops.Type{synthtest.Type(ops.U8, 9)}},
+		"bf16_from_f32": {synthtest.CPU, synthtest.Instr(ops.AsType, synthtest.Type(ops.BF16, 8)), []ops.Type{synthtest.Type(ops.F32, 8)}},
 	} {
-		p, err := lower(t, c.target, c.in, c.types...)
+		p, err := synthtest.Lower(t, c.target, c.in, c.types...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +37,7 @@ func TestGolden(t *testing.T) {
 			b.WriteString(s.Kernel.IR.String())
 		}
 		path := filepath.Join("testdata", name+".txt")
-		if *update {
+		if *synthtest.Update {
 			if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package synth
+package synth_test
 
 import (
 	"fmt"
@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/synth/lowering"
+	"nxvk/synth/synthtest"
 )
 
 // factored are the operations on matrices, which are computed in another place on processors than on GPUs.
@@ -28,7 +31,7 @@ func TestLeftToHost(t *testing.T) {
 	processors["all: factors are computed on the host where the device is a processor"] = factored
 	for name, want := range map[string]map[string]string{"gpu": gpus, "cpu": processors} {
 		t.Run(name, func(t *testing.T) {
-			got := left(targets[name])
+			got := left(synthtest.Targets[name])
 			for reason := range got {
 				if got[reason] != want[reason] {
 					t.Errorf("%s\ngot  %s\nwant %s", reason, got[reason], want[reason])
@@ -45,13 +48,13 @@ func TestLeftToHost(t *testing.T) {
 
 // left has the operations that a device leaves to a host which can do all, for
 // each group of types and reason.
-func left(target *Target) map[string]string {
+func left(target *lowering.Target) map[string]string {
 	able := func(ops.Op, ops.DType) error { return nil }
 	all := map[string][]string{}
 	for op := ops.Op(0); op < ops.Count; op++ {
 		types := map[string][]ops.DType{}
 		for _, d := range ops.DTypes() {
-			if place, reason := Support(op, d, target, able); place == OnHost {
+			if place, reason := synth.Support(op, d, target, able); place == synth.OnHost {
 				types[reason] = append(types[reason], d)
 			}
 		}

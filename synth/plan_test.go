@@ -1,4 +1,4 @@
-package synth
+package synth_test
 
 import (
 	"errors"
@@ -8,38 +8,33 @@ import (
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/synth/codegen"
+	"nxvk/synth/elementwise"
 	"nxvk/synth/kernel"
+	"nxvk/synth/kernel/kerneltest"
+	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
 	"nxvk/synth/spirv"
 	"nxvk/synth/spirv/spirvtest"
+	"nxvk/synth/strided"
+	"nxvk/synth/synthtest"
 )
-
-// lower plans an instruction on values that are not there.
-func lower(t *testing.T, target *Target, in *ops.Instr, types ...ops.Type) (*Plan, error) {
-	t.Helper()
-	for i := range types {
-		in.Ins = append(in.Ins, ops.Operand{ID: ops.ID(i + 1)})
-	}
-	if err := in.Check(types); err != nil {
-		t.Fatal(err)
-	}
-	return Lower(in, types, target)
-}
 
 // Tensors beyond 2^31 elements have 64-bit indices and a folded grid.
 func TestHugeTensors(t *testing.T) {
-	huge := typ(ops.F32, 1<<17, 1<<16)
+	huge := synthtest.Type(ops.F32, 1<<17, 1<<16)
 	for _, c := range []struct {
 		in    *ops.Instr
 		types []ops.Type
 	}{
-		{instr(ops.Add, huge), []ops.Type{huge, typ(ops.F32, 1<<16)}},
-		{instr(ops.Transpose, typ(ops.F32, 1<<16, 1<<17), []int{1, 0}), []ops.Type{huge}},
-		{instr(ops.Sum, typ(ops.F32), []int{0, 1}, []int{0}), []ops.Type{huge}},
-		{instr(ops.Sum, typ(ops.F32, 1<<16), []int{0}, []int{0}), []ops.Type{huge}},
-		{instr(ops.ArgMax, typ(ops.S64), []int{-1}, []int{0}, []int{0}), []ops.Type{huge}},
+		{synthtest.Instr(ops.Add, huge), []ops.Type{huge, synthtest.Type(ops.F32, 1<<16)}},
+		{synthtest.Instr(ops.Transpose, synthtest.Type(ops.F32, 1<<16, 1<<17), []int{1, 0}), []ops.Type{huge}},
+		{synthtest.Instr(ops.Sum, synthtest.Type(ops.F32), []int{0, 1}, []int{0}), []ops.Type{huge}},
+		{synthtest.Instr(ops.Sum, synthtest.Type(ops.F32, 1<<16), []int{0}, []int{0}), []ops.Type{huge}},
+		{synthtest.Instr(ops.ArgMax, synthtest.Type(ops.S64), []int{-1}, []int{0}, []int{0}), []ops.Type{huge}},
 	} {
-		p, err := lower(t, gpu, c.in, c.types...)
+		p, err := synthtest.Lower(t, synthtest.GPU, c.in, c.types...)
 		if err != nil {
 			t.Errorf("%v: %v", c.in.Op, err)
 			continue
@@ -54,7 +49,7 @@ func TestHugeTensors(t *testing.T) {
 			t.Errorf("%v: indices have 32 bits", c.in.Op)
 		}
 		c.in.Ins = nil
-		if _, err := lower(t, cpu, c.in, c.types...); !errors.Is(err, ErrUnsupported) {
+		if _, err := synthtest.Lower(t, synthtest.CPU, c.in, c.types...); !errors.Is(err, lowering.ErrUnsupported) {
 			t.Errorf("%v in bindings of 128 MiB: got %v", c.in.Op, err)
 		}
 	}
@@ -62,48 +57,48 @@ func TestHugeTensors(t *testing.T) {
 
 // The same kernels with 64-bit indices compute the same.
 func TestWideIndices(t *testing.T) {
-	x := random(typ(ops.F32, 6, 40), 1)
-	in := instr(ops.Subtract, x.typ)
+	x := synthtest.Random(synthtest.Type(ops.F32, 6, 40), 1)
+	in := synthtest.Instr(ops.Subtract, x.Typ)
 	in.Ins = make([]ops.Operand, 2)
-	space := x.typ.Shape
-	j := &mapJob{key: "wide", dims: space, out: dense(space), to: result(ops.F32)}
-	row := typ(ops.F32, 40)
-	j.ins = []source{operand(in, []ops.Type{x.typ}, 0, space, ops.F32), operand(in, []ops.Type{x.typ, row}, 1, space, ops.F32)}
-	j.body = func(e *emitter, xs []kernel.Value) (kernel.Value, error) { return e.Sub(xs[0], xs[1]), nil }
-	p := j.programs(gpu)[0]
-	p.index = scalar.U64
-	plan, err := gpu.plan(nil, p)
+	space := x.Typ.Shape
+	j := &elementwise.Job{Key: "wide", Dims: space, Out: strided.Dense(space), Result: codegen.ResultBuffer(ops.F32)}
+	row := synthtest.Type(ops.F32, 40)
+	j.Sources = []codegen.Source{codegen.OperandSource(in, []ops.Type{x.Typ}, 0, space, ops.F32), codegen.OperandSource(in, []ops.Type{x.Typ, row}, 1, space, ops.F32)}
+	j.Body = func(e *codegen.Emitter, xs []kernel.Value) (kernel.Value, error) { return e.Sub(xs[0], xs[1]), nil }
+	p := j.Programs(synthtest.GPU)[0]
+	p.Index = scalar.U64
+	plan, err := codegen.NewPlan(synthtest.GPU, nil, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := random(row, 2)
-	got := fromBytes(x.typ, execute(t, plan, []int{x.typ.Bytes()}, [][]byte{x.bytes(), y.bytes()}, nil)[0])
-	want := tensor{typ: x.typ}
-	for i, v := range x.f {
-		want.f = append(want.f, v-y.f[i%40])
+	y := synthtest.Random(row, 2)
+	got := synthtest.FromBytes(x.Typ, synthtest.Execute(t, plan, []int{x.Typ.Bytes()}, [][]byte{x.Bytes(), y.Bytes()}, nil)[0])
+	want := synthtest.Tensor{Typ: x.Typ}
+	for i, v := range x.F {
+		want.F = append(want.F, v-y.F[i%40])
 	}
-	same(t, "subtract", got, want)
+	synthtest.Same(t, "subtract", got, want)
 }
 
 // A grid that is too small in one dimension is folded, and the workgroups that
 // are too many do no harm.
 func TestFoldedGrid(t *testing.T) {
-	small := *gpu
+	small := *synthtest.GPU
 	small.MaxGroups = [3]uint32{3, 2, 1000}
-	x := random(typ(ops.F32, 20000), 1)
-	got := run(t, &small, instr(ops.Add, x.typ), x, x)
-	for i, v := range got.f {
-		if v != 2*x.f[i] {
-			t.Fatalf("element %d: got %v, want %v", i, v, 2*x.f[i])
+	x := synthtest.Random(synthtest.Type(ops.F32, 20000), 1)
+	got := synthtest.Run(t, &small, synthtest.Instr(ops.Add, x.Typ), x, x)
+	for i, v := range got.F {
+		if v != 2*x.F[i] {
+			t.Fatalf("element %d: got %v, want %v", i, v, 2*x.F[i])
 		}
 	}
-	rows := random(typ(ops.S32, 100, 300), 2)
-	out := typ(ops.S32, 100)
-	same(t, "sum", run(t, &small, instr(ops.Sum, out, []int{1}, []int{0}), rows),
-		reduceRef(rows, out, []int{1}, 0, func(a, b float64) float64 { return a + b }))
-	wide := random(typ(ops.F32, 270, 260), 3)
-	same(t, "transpose", run(t, &small, instr(ops.Transpose, typ(ops.F32, 260, 270), []int{1, 0}), wide),
-		moved(typ(ops.F32, 260, 270), wide, 0, func(c []int) int { return c[1]*260 + c[0] }))
+	rows := synthtest.Random(synthtest.Type(ops.S32, 100, 300), 2)
+	out := synthtest.Type(ops.S32, 100)
+	synthtest.Same(t, "sum", synthtest.Run(t, &small, synthtest.Instr(ops.Sum, out, []int{1}, []int{0}), rows),
+		synthtest.ReduceRef(rows, out, []int{1}, 0, func(a, b float64) float64 { return a + b }))
+	wide := synthtest.Random(synthtest.Type(ops.F32, 270, 260), 3)
+	synthtest.Same(t, "transpose", synthtest.Run(t, &small, synthtest.Instr(ops.Transpose, synthtest.Type(ops.F32, 260, 270), []int{1, 0}), wide),
+		synthtest.Moved(synthtest.Type(ops.F32, 260, 270), wide, 0, func(c []int) int { return c[1]*260 + c[0] }))
 }
 
 // Numbers that do not fit the push constants are constants of the kernel.
@@ -113,11 +108,11 @@ func TestManyDimensions(t *testing.T) {
 		a, b = append(a, 1+i%2), append(b, 2-i%2)
 	}
 	out := ops.Shape(slices.Repeat([]int{2}, 14))
-	x, y := random(ops.Type{DType: ops.S32, Shape: a}, 1), random(ops.Type{DType: ops.S32, Shape: b}, 2)
-	got := run(t, gpu, instr(ops.Add, ops.Type{DType: ops.S32, Shape: out}), x, y)
-	each(out, func(i int, c []int) {
-		if want := x.n[flat(a, c)] + y.n[flat(b, c)]; got.n[i] != want {
-			t.Fatalf("element %d: got %d, want %d", i, got.n[i], want)
+	x, y := synthtest.Random(ops.Type{DType: ops.S32, Shape: a}, 1), synthtest.Random(ops.Type{DType: ops.S32, Shape: b}, 2)
+	got := synthtest.Run(t, synthtest.GPU, synthtest.Instr(ops.Add, ops.Type{DType: ops.S32, Shape: out}), x, y)
+	synthtest.Each(out, func(i int, c []int) {
+		if want := x.N[synthtest.Flat(a, c)] + y.N[synthtest.Flat(b, c)]; got.N[i] != want {
+			t.Fatalf("element %d: got %d, want %d", i, got.N[i], want)
 		}
 	})
 }
@@ -125,54 +120,54 @@ func TestManyDimensions(t *testing.T) {
 // New shapes need no new kernels; new types do.
 func TestKernelsAreShared(t *testing.T) {
 	name := func(ts ...ops.Type) string {
-		p, err := lower(t, gpu, instr(ops.Add, ts[0]), ts...)
+		p, err := synthtest.Lower(t, synthtest.GPU, synthtest.Instr(ops.Add, ts[0]), ts...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p.Steps[0].Kernel.Name
 	}
-	first := name(typ(ops.F32, 1000), typ(ops.F32, 1000))
-	if got := name(typ(ops.F32, 7, 77), typ(ops.F32, 7, 77)); got != first {
+	first := name(synthtest.Type(ops.F32, 1000), synthtest.Type(ops.F32, 1000))
+	if got := name(synthtest.Type(ops.F32, 7, 77), synthtest.Type(ops.F32, 7, 77)); got != first {
 		t.Errorf("another shape has kernel %s, want %s", got, first)
 	}
-	if got := name(typ(ops.S32, 1000), typ(ops.S32, 1000)); got == first {
+	if got := name(synthtest.Type(ops.S32, 1000), synthtest.Type(ops.S32, 1000)); got == first {
 		t.Errorf("another type has the same kernel")
 	}
 }
 
 // What a device lacks is unsupported, and nothing else is.
 func TestUnsupported(t *testing.T) {
-	bare := &Target{}
+	bare := &lowering.Target{}
 	for _, d := range []ops.DType{ops.F64, ops.S64, ops.U8, ops.F16} {
-		x := typ(d, 4)
-		if _, err := lower(t, bare, instr(ops.Add, x), x, x); !errors.Is(err, ErrUnsupported) {
+		x := synthtest.Type(d, 4)
+		if _, err := synthtest.Lower(t, bare, synthtest.Instr(ops.Add, x), x, x); !errors.Is(err, lowering.ErrUnsupported) {
 			t.Errorf("add of %v: got %v", d, err)
 		}
 	}
-	x := typ(ops.F32, 4)
-	if _, err := lower(t, bare, instr(ops.Add, x), x, x); err != nil {
+	x := synthtest.Type(ops.F32, 4)
+	if _, err := synthtest.Lower(t, bare, synthtest.Instr(ops.Add, x), x, x); err != nil {
 		t.Errorf("add of f32: %v", err)
 	}
-	y := typ(ops.F64, 4)
-	if _, err := lower(t, bare, instr(ops.Transpose, typ(ops.F64, 4), []int{0}), y); err != nil {
+	y := synthtest.Type(ops.F64, 4)
+	if _, err := synthtest.Lower(t, bare, synthtest.Instr(ops.Transpose, synthtest.Type(ops.F64, 4), []int{0}), y); err != nil {
 		t.Errorf("transpose of f64 by words: %v", err)
 	}
 }
 
 // Devices without narrow buffers read them by words; they cannot write them.
 func TestNarrowByWords(t *testing.T) {
-	words := *gpu
+	words := *synthtest.GPU
 	words.Storage8, words.Storage16 = false, false
 	for _, d := range []ops.DType{ops.U8, ops.S8, ops.S16, ops.F16, ops.S4} {
 		for _, s := range []ops.Shape{{67}, {5, 7}, {6, 8}} {
-			x, out := random(ops.Type{DType: d, Shape: s}, 4), ops.Type{DType: ops.F32, Shape: s}
-			want := tensor{typ: out, f: asFloats(x)}
-			same(t, describe(ops.AsType, x.typ), run(t, &words, instr(ops.AsType, out), x), want)
+			x, out := synthtest.Random(ops.Type{DType: d, Shape: s}, 4), ops.Type{DType: ops.F32, Shape: s}
+			want := synthtest.Tensor{Typ: out, F: synthtest.AsFloats(x)}
+			synthtest.Same(t, synthtest.Describe(ops.AsType, x.Typ), synthtest.Run(t, &words, synthtest.Instr(ops.AsType, out), x), want)
 			sum := ops.Type{DType: ops.F32, Shape: s[1:]}
-			same(t, describe(ops.Sum, x.typ), run(t, &words, instr(ops.Sum, sum, []int{0}, []int{0}), x),
-				reduceRef(x, sum, []int{0}, 0, func(a, b float64) float64 { return a + b }))
+			synthtest.Same(t, synthtest.Describe(ops.Sum, x.Typ), synthtest.Run(t, &words, synthtest.Instr(ops.Sum, sum, []int{0}, []int{0}), x),
+				synthtest.ReduceRef(x, sum, []int{0}, 0, func(a, b float64) float64 { return a + b }))
 		}
-		if _, err := lower(t, &words, instr(ops.AsType, typ(d, 4)), typ(ops.F32, 4)); !errors.Is(err, ErrUnsupported) {
+		if _, err := synthtest.Lower(t, &words, synthtest.Instr(ops.AsType, synthtest.Type(d, 4)), synthtest.Type(ops.F32, 4)); !errors.Is(err, lowering.ErrUnsupported) {
 			t.Errorf("store of %v: got %v", d, err)
 		}
 	}
@@ -180,13 +175,13 @@ func TestNarrowByWords(t *testing.T) {
 
 // Kernels are the same bytes whenever they are made.
 func TestDeterministic(t *testing.T) {
-	x := typ(ops.F32, 3, 5, 8)
-	in := instr(ops.Pow, x)
+	x := synthtest.Type(ops.F32, 3, 5, 8)
+	in := synthtest.Instr(ops.Pow, x)
 	in.Ins = make([]ops.Operand, 2)
-	var first *Kernel
+	var first *lowering.Kernel
 	for range 5 {
-		kernels.byKey, kernels.order = map[string]*Kernel{}, nil
-		p, err := Lower(in, []ops.Type{x, x}, cpu)
+		codegen.CompiledKernels.ByKey, codegen.CompiledKernels.Order = map[string]*lowering.Kernel{}, nil
+		p, err := synth.Lower(in, []ops.Type{x, x}, synthtest.CPU)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,22 +193,22 @@ func TestDeterministic(t *testing.T) {
 			t.Errorf("name %s, want %s", k.Name, first.Name)
 		}
 	}
-	again, err := kernel.Parse(first.IR.String())
-	if err != nil || contentName(spirv.Compile(again, cpu.options())) != first.Name {
+	again, err := kerneltest.Parse(first.IR.String())
+	if err != nil || codegen.HashName(spirv.Compile(again, codegen.SPIRVOptions(synthtest.CPU))) != first.Name {
 		t.Errorf("the kernel read from its text is another: %v", err)
 	}
 }
 
 // Lower may be called from many goroutines; all get one kernel.
 func TestConcurrentLower(t *testing.T) {
-	x := typ(ops.F32, 1000)
-	in := instr(ops.Sinh, x)
+	x := synthtest.Type(ops.F32, 1000)
+	in := synthtest.Instr(ops.Sinh, x)
 	in.Ins = make([]ops.Operand, 1)
-	var found [8]*Kernel
+	var found [8]*lowering.Kernel
 	var wg sync.WaitGroup
 	for i := range found {
 		wg.Go(func() {
-			if p, err := Lower(in, []ops.Type{x}, gpu); err == nil {
+			if p, err := synth.Lower(in, []ops.Type{x}, synthtest.GPU); err == nil {
 				found[i] = p.Steps[0].Kernel
 			}
 		})
@@ -225,24 +220,24 @@ func TestConcurrentLower(t *testing.T) {
 }
 
 func TestCacheIsBounded(t *testing.T) {
-	c := cache{byKey: map[string]*Kernel{}}
-	for i := range cacheSize + 10 {
-		c.put(fmt.Sprint(i), &Kernel{})
+	c := codegen.Cache{ByKey: map[string]*lowering.Kernel{}}
+	for i := range codegen.CacheSize + 10 {
+		c.Put(fmt.Sprint(i), &lowering.Kernel{})
 	}
-	if len(c.byKey) != cacheSize || len(c.order) != cacheSize {
-		t.Errorf("%d kernels are kept, want %d", len(c.byKey), cacheSize)
+	if len(c.ByKey) != codegen.CacheSize || len(c.Order) != codegen.CacheSize {
+		t.Errorf("%d kernels are kept, want %d", len(c.ByKey), codegen.CacheSize)
 	}
-	if _, ok := c.get("9"); ok {
+	if _, ok := c.Get("9"); ok {
 		t.Error("the oldest is still there")
 	}
 }
 
 func BenchmarkLower(b *testing.B) {
-	x := typ(ops.F32, 300, 301)
-	in := instr(ops.Add, x)
+	x := synthtest.Type(ops.F32, 300, 301)
+	in := synthtest.Instr(ops.Add, x)
 	in.Ins = make([]ops.Operand, 2)
 	for b.Loop() {
-		if _, err := Lower(in, []ops.Type{x, typ(ops.F32, 301)}, gpu); err != nil {
+		if _, err := synth.Lower(in, []ops.Type{x, synthtest.Type(ops.F32, 301)}, synthtest.GPU); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -250,12 +245,12 @@ func BenchmarkLower(b *testing.B) {
 
 // BenchmarkCompile is Lower without the cache.
 func BenchmarkCompile(b *testing.B) {
-	x := typ(ops.F32, 300, 300)
-	in := instr(ops.Erf, x)
+	x := synthtest.Type(ops.F32, 300, 300)
+	in := synthtest.Instr(ops.Erf, x)
 	in.Ins = make([]ops.Operand, 1)
 	for b.Loop() {
-		kernels.byKey, kernels.order = map[string]*Kernel{}, nil
-		if _, err := Lower(in, []ops.Type{x}, gpu); err != nil {
+		codegen.CompiledKernels.ByKey, codegen.CompiledKernels.Order = map[string]*lowering.Kernel{}, nil
+		if _, err := synth.Lower(in, []ops.Type{x}, synthtest.GPU); err != nil {
 			b.Fatal(err)
 		}
 	}

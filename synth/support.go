@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nxvk/ops"
+	"nxvk/synth/lowering"
 )
 
 // Place is who carries out an operation.
@@ -24,7 +25,7 @@ func (p Place) String() string { return [...]string{"device", "host", "refused"}
 // device, and why the device does not. t may be nil, for a machine without one;
 // host says why the host does not. What is asked for is the example of the
 // operation: sizes and attributes may make a difference.
-func Support(op ops.Op, d ops.DType, t *Target, host func(ops.Op, ops.DType) error) (Place, string) {
+func Support(op ops.Op, d ops.DType, t *lowering.Target, host func(ops.Op, ops.DType) error) (Place, string) {
 	in, types, ok := ops.Example(op, d)
 	if !ok {
 		return Refused, "it computes nothing"
@@ -38,7 +39,7 @@ func Support(op ops.Op, d ops.DType, t *Target, host func(ops.Op, ops.DType) err
 		if err == nil {
 			return OnDevice, ""
 		}
-		if !errors.Is(err, ErrUnsupported) {
+		if !errors.Is(err, lowering.ErrUnsupported) {
 			return Refused, plain(err, op, d)
 		}
 		reason = plain(err, op, d)
@@ -53,7 +54,7 @@ func Support(op ops.Op, d ops.DType, t *Target, host func(ops.Op, ops.DType) err
 // several types are the same.
 func plain(err error, op ops.Op, d ops.DType) string {
 	reason := err.Error()
-	if _, rest, ok := strings.Cut(reason, ErrUnsupported.Error()+": "); ok {
+	if _, rest, ok := strings.Cut(reason, lowering.ErrUnsupported.Error()+": "); ok {
 		reason = rest
 	}
 	reason = strings.TrimPrefix(reason, fmt.Sprintf("%v of %v: ", op, d))
@@ -61,5 +62,5 @@ func plain(err error, op ops.Op, d ops.DType) string {
 	if reason == d.String() {
 		return "no code for it"
 	}
-	return strings.ReplaceAll(reason, d.String(), "it")
+	return strings.ReplaceAll(strings.TrimSuffix(reason, ", is "+d.String()), d.String(), "it")
 }

@@ -1,55 +1,23 @@
 #!/bin/sh
-# Runs every test and prints events that test/count reads. It goes on after a
-# failure; the counts tell.
+# Runs the tests, writes a report in JUnit's XML of each part of them to reports/, and
+# ends with the counts. It goes on after a failure, and fails at the end.
+#
+#   test/all.sh [PART...]   all parts, or those named: vet race devices collections
+#                           nocgo cluster elixir; with TEST_FULL also types others
+#                           device
 #
 #   OTP_ROOTS   Debian releases whose Erlang is tried besides the host's
 #   NX_PATH     a checkout of Nx, for the Elixir suite
 #   TEST_FULL   every type and every class of shapes on devices, and the suites
 #               of Nx and of what is built on it, on the host and on a device
-cd "$(dirname "$0")/.."
+#   GOTESTSUM   the runner of Go's tests, a command
+set -u
+cd "$(dirname "$0")/.." || exit 1
 GO=${GO:-go}
+GOTESTSUM=${GOTESTSUM:-$GO run gotest.tools/gotestsum@v1.13.0}
+reports=reports
 # A package's tests may take long on a busy machine; one that hangs still ends.
 export GOFLAGS="${GOFLAGS:-} -timeout=40m"
-
-# step NAME COMMAND...: one outcome for a command that counts nothing itself.
-step() {
-	name=$1
-	shift
-	if output=$("$@" 2>&1); then
-		echo "::pass $name"
-	else
-		printf '%s\n' "$output"
-		echo "::fail $name"
-	fi
-}
-
-packages() { $GO list ./... | grep -E "$1"; }
-
-# at_once: as many processes as there are processors, and memory for: a driver keeps
-# some gigabytes of what it has compiled.
-at_once() {
-	awk -v cores="$(nproc)" '/^MemAvailable/ { n = int($2 / 4e6); print (n < 1 ? 1 : n > cores ? cores : n) }' /proc/meminfo
-}
-
-# conformance FLAG...: each test in a process of its own, several at once.
-conformance() {
-	bin=$(mktemp -d)
-	trap 'rm -rf "$bin"' EXIT
-	$GO test -c -o "$bin/conformance" ./test/conformance || { echo "::fail build the conformance tests" && return; }
-	tests=$(cd test/conformance && "$bin/conformance" -test.list '^Test' | grep '^Test') || echo "::fail list the conformance tests"
-	printf '%s\n' $tests | GO="$GO" xargs -P "$(at_once)" -I NAME sh -c 'cd test/conformance && bin=$1 && shift &&
-		"$GO" tool test2json -t -p nxvk/test/conformance "$bin/conformance" -test.v=test2json -test.run "^NAME\$" "$@" >"$bin/NAME"' \
-		sh "$bin" "$@"
-	for name in $tests; do
-		test -s "$bin/$name" && cat "$bin/$name" || echo "::fail conformance $name: no outcome"
-	done
-}
-
-formatted() { unformatted=$(git ls-files '*.go' | xargs gofmt -l) && test -z "$unformatted" || { echo "$unformatted" && false; }; }
-
-echo "== vet and format"
-step vet $GO vet ./...
-step gofmt formatted
 
 # The race detector covers all that does not talk to a driver: drivers and
 # their threads are not built for it. The compiler has no goroutines of its own:
@@ -57,46 +25,167 @@ step gofmt formatted
 device='^nxvk/(vulkan|gen/exec|node/bench|test/.+)(/|$)|^nxvk/synth$'
 cluster='^nxvk/test/cluster$'
 compiler='^nxvk/(synth/.+|fallback|ops|shaders)(/|$)'
-echo "== race detector"
-# shellcheck disable=SC2046
-$GO test -json -race $($GO list ./... | grep -Ev "$device|$compiler")
-# shellcheck disable=SC2046
-$GO test -json -race -short $(packages "$compiler")
-$GO test -json -race -run Concurrent ./synth
 
-echo "== devices"
-# shellcheck disable=SC2046
-$GO test -json $(packages "$device" | grep -v "$cluster")
+packages() { $GO list ./... | grep -E "$1"; }
 
-echo "== devices and messages with a collection at every allocation"
-# shellcheck disable=SC2046
-GOGC=1 $GO test -json -short $(packages '^nxvk/(vulkan|gen)(/|$)')
+# report NAME COMMAND...: a part whose command prints what `go test -json` does. A report
+# that the runner did not write counts as a failure at the end.
+written=''
+report() {
+	name=$1
+	shift
+	written="$written $reports/$name.xml"
+	# shellcheck disable=SC2086 # a command with arguments
+	$GOTESTSUM --format pkgname-and-test-fails --hide-summary all --no-color --ignore-non-json-output-lines \
+		--junitfile "$reports/$name.xml" --raw-command -- "$@"
+}
 
-echo "== without cgo"
-step "build without cgo" env CGO_ENABLED=0 $GO build -o /dev/null ./cmd/nxvk-node
-CGO_ENABLED=0 $GO test -json -short -skip '^TestDevice|/^(device|addresses)$' ./ops/... ./synth/... ./fallback/... ./gen/...
+# steps NAME COMMAND...: a part whose command prints outcomes (see outcomes.awk).
+steps() {
+	name=$1
+	shift
+	"$@" 2>&1 | awk -f test/outcomes.awk | $GO tool test2json -t -p "nxvk/$name" >"$reports/$name.json"
+	report "$name" cat "$reports/$name.json"
+	rm -f "$reports/$name.json"
+}
 
-echo "== cluster"
-roots=
-for release in ${OTP_ROOTS:-}; do
-	if root=$(test/roots.sh "$release"); then
-		roots="$roots${roots:+:}$root"
+# step NAME COMMAND...: one outcome for a command that counts nothing itself.
+step() {
+	name=$1
+	shift
+	if "$@" 2>&1; then
+		echo "::pass $name"
 	else
-		echo "::skip cluster with the Erlang of Debian $release: $root"
+		echo "::fail $name"
 	fi
+}
+
+# at_once: as many processes as there are processors, and memory for: a driver keeps
+# some gigabytes of what it has compiled.
+at_once() {
+	awk -v cores="$(nproc)" '/^MemAvailable/ { n = int($2 / 4e6); print (n < 1 ? 1 : n > cores ? cores : n) }' /proc/meminfo
+}
+
+formatted() {
+	unformatted=$(git ls-files '*.go' | xargs gofmt -l) && [ -z "$unformatted" ] && return
+	echo "$unformatted"
+	return 1
+}
+
+part_vet() {
+	steps vet vetted
+}
+vetted() {
+	step vet "$GO" vet ./...
+	step gofmt formatted
+}
+
+part_race() {
+	# shellcheck disable=SC2046
+	report race "$GO" test -json -race $($GO list ./... | grep -Ev "$device|$compiler")
+	# shellcheck disable=SC2046
+	report race-compiler "$GO" test -json -race -short $(packages "$compiler")
+	report race-concurrent "$GO" test -json -race -run Concurrent ./synth
+}
+
+part_devices() {
+	# shellcheck disable=SC2046
+	report devices "$GO" test -json $(packages "$device" | grep -v "$cluster")
+}
+
+# Devices and messages with a collection at every allocation.
+part_collections() {
+	# shellcheck disable=SC2046
+	report collections env GOGC=1 "$GO" test -json -short $(packages '^nxvk/(vulkan|gen)(/|$)')
+}
+
+part_nocgo() {
+	steps nocgo-build step "build without cgo" env CGO_ENABLED=0 "$GO" build -o /dev/null ./cmd/nxvk-node
+	report nocgo env CGO_ENABLED=0 "$GO" test -json -short -skip '^TestDevice|/^(device|addresses)$' \
+		./ops/... ./synth/... ./fallback/... ./gen/...
+}
+
+# find_roots: the roots of OTP_ROOTS that can be had, once.
+roots='' searched=''
+find_roots() {
+	[ -z "$searched" ] || return 0
+	searched=yes missing=''
+	for release in ${OTP_ROOTS:-}; do
+		if root=$(test/roots.sh "$release"); then
+			roots="$roots${roots:+:}$root"
+		else
+			missing="$missing::skip cluster with the Erlang of Debian $release: $root
+"
+		fi
+	done
+	[ -z "$missing" ] || steps roots printf %s "$missing"
+}
+
+# What the tests of clusters depend on, go test does not see.
+part_cluster() {
+	find_roots
+	report cluster env NXVK_ERL_ROOTS="$roots" "$GO" test -json -count=1 ./test/cluster
+}
+
+part_elixir() {
+	find_roots
+	steps elixir env JUNIT_FILE="$PWD/$reports/exunit.xml" test/elixir.sh "$roots"
+}
+
+# Every type and shape, each test in a process of its own, several at once.
+part_types() {
+	bin=$(mktemp -d)
+	trap 'rm -rf "$bin"' EXIT
+	steps types-build step "build the conformance tests" "$GO" test -c -o "$bin/conformance" ./test/conformance
+	tests=$(cd test/conformance && "$bin/conformance" -test.list '^Test' | grep '^Test')
+	# shellcheck disable=SC2016 # for the inner shell
+	echo "$tests" | GO="$GO" xargs -P "$(at_once)" -I NAME sh -c 'cd test/conformance &&
+		"$GO" tool test2json -t -p nxvk/test/conformance "$1/conformance" -test.v=test2json -test.run "^NAME\$" \
+			-test.timeout 2h -full >"$1/NAME"' sh "$bin"
+	steps types-outcomes each_left "$bin" "$tests"
+	(for name in $tests; do cat "$bin/$name"; done) >"$reports/types.json"
+	report types cat "$reports/types.json"
+	rm -f "$reports/types.json"
+}
+# each_left FOLDER TESTS: every test has left events.
+each_left() {
+	[ -n "$2" ] || echo "::fail list the conformance tests"
+	for name in $2; do
+		[ -s "$1/$name" ] || echo "::fail conformance $name: no outcome"
+	done
+	echo "::pass conformance tests have run"
+}
+
+part_others() {
+	find_roots
+	steps others test/elixir.sh "$roots" others
+}
+
+# Elixir and the suites of others on a device, whatever the size.
+part_device() {
+	find_roots
+	steps device-own env JUNIT_FILE="$PWD/$reports/exunit-device.xml" test/elixir.sh "$roots" own device
+	steps device-others test/elixir.sh "$roots" others device
+}
+
+[ $# -gt 0 ] || set -- vet race devices collections nocgo cluster elixir ${TEST_FULL:+types others device}
+rm -rf "$reports"
+mkdir -p "$reports"
+for part in "$@"; do
+	case $part in
+	vet | race | devices | collections | nocgo | cluster | elixir | types | others | device) ;;
+	*)
+		echo "all.sh: there is no part $part" >&2
+		exit 2
+		;;
+	esac
 done
-# What these tests depend on, go test does not see.
-NXVK_ERL_ROOTS=$roots $GO test -json -count=1 ./test/cluster
-
-echo "== Elixir and Nx"
-test/elixir.sh "$roots"
-
-if [ -n "${TEST_FULL:-}" ]; then
-	echo "== every type and shape"
-	conformance -test.timeout 2h -full
-	echo "== suites of others"
-	test/elixir.sh "$roots" others
-	echo "== Elixir and the suites of others on a device, whatever the size"
-	test/elixir.sh "$roots" own device
-	test/elixir.sh "$roots" others device
-fi
+for part in "$@"; do
+	echo "== $part"
+	"part_$part"
+done
+for suite in "$reports"/exunit*.xml; do
+	[ ! -e "$suite" ] || written="$written $suite"
+done
+# shellcheck disable=SC2086 # a list
+exec "$GO" run ./test/report $written

@@ -5,6 +5,7 @@
 #
 #   test/elixir.sh ROOT:ROOT          the suite of our own package
 #   test/elixir.sh ROOT:ROOT others   those of Nx and of what is built on it
+#   test/elixir.sh ROOT:ROOT lint     format, warnings of the compiler and Credo, no suite
 #   test/elixir.sh ROOT:ROOT own device      either, with a node on this machine that
 #   test/elixir.sh ROOT:ROOT others device   computes whatever its first device can, however
 #                                            small, and interprets no kernel on the host
@@ -14,13 +15,23 @@
 #
 #   TEST_FULL the tests of our own package that take minutes run too: calibration
 #             of the sampler by simulation, memory under many operations
+#   JUNIT_FILE  where a report of the suite of our own package goes, in JUnit's XML
 #   NX_PATH   a checkout of Nx, with complex and telemetry beside it; without it
-#             Hex is asked. The suites of others need it; axon, polaris, scholar
-#             and nimble_options beside it have theirs run too
-cd "$(dirname "$0")/.."
+#             Hex is asked. The suites of others need it
+#   AXON_PATH, POLARIS_PATH, SCHOLAR_PATH, NX_SIGNAL_PATH, BUMBLEBEE_PATH, and of what
+#   these need: COMPLEX_PATH, TELEMETRY_PATH, NIMBLE_OPTIONS_PATH, NX_IMAGE_PATH,
+#   UNPICKLER_PATH, SAFETENSORS_PATH, JASON_PATH, UNZIP_PATH, PROGRESS_BAR_PATH,
+#   DECIMAL_PATH
+#             checkouts whose suites run too; each is looked for beside that of Nx
+#             where its variable is not set, and one that is nowhere is said
+cd "$(dirname "$0")/.." || exit 1
 suite="the Nx suite" run=own beside="complex telemetry" where=
-if [ "${2:-}" = others ]; then
-	suite="the suites of others" run=others beside="complex telemetry nimble_options polaris axon scholar"
+if [ "${2:-}" = lint ]; then
+	suite="Elixir's checks" run=lint
+elif [ "${2:-}" = others ]; then
+	suite="the suites of others" run=others
+	beside="complex telemetry nimble_options polaris axon scholar nx_signal"
+	beside="$beside bumblebee nx_image unpickler safetensors jason unzip progress_bar decimal"
 fi
 [ "${3:-}" != device ] || { suite="$suite on a device" where="on a device: "; }
 skip() { echo "::skip $suite: $*"; exit 0; }
@@ -43,18 +54,51 @@ outcome() {
 
 # own PREFIX...: our package's suite, with the command that runs Elixir.
 own() {
-	outcome "$@" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null && mix test ${TEST_FULL:+--include soak}"
+	outcome "$@" JUNIT_FILE="$junit" sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get --only test >/dev/null &&
+		elixir -r $inside/test/exunit_junit.exs -S mix test --formatter ExUnitJUnit --formatter ExUnit.CLIFormatter ${TEST_FULL:+--include soak}"
+}
+
+# lint PREFIX...: what needs no node, of both packages.
+lint() {
+	for package in nx_vulkan_go nx_vulkan; do
+		suite="format and warnings of $package"
+		outcome "$@" sh -c "cd $inside/elixir/$package && mix deps.get --only test >/dev/null &&
+			mix format --check-formatted && mix compile --force --warnings-as-errors"
+		suite="Credo on $package"
+		output=$("$@" elixir "$inside/test/credo.exs" "$inside/elixir/$package" 2>&1)
+		case $? in
+		0) echo "::pass $suite" ;;
+		75) echo "::skip $suite: Credo cannot be fetched from Hex" ;;
+		*) printf '%s\n::fail %s\n' "$output" "$suite" ;;
+		esac
+	done
+}
+
+# variable NAME: what may say where the checkout of a package is.
+variable() { printf %s_PATH "$1" | tr '[:lower:]' '[:upper:]'; }
+# checkout NAME: its folder, whether it exists or not.
+checkout() { eval "printf %s \"\${$(variable "$1"):-$NX_PATH/../$1}\""; }
+# absent: says which packages are not here, whose suites are therefore not run.
+absent() {
+	for name in $beside; do
+		[ -d "$(checkout "$name")" ] || echo "::skip $suite: no checkout of $name, which $(variable "$name") may name"
+	done
 }
 
 # others PREFIX...: every file of every suite that is there; test/suites says of
 # each whether it is as expected.
 others() {
+	absent
 	"$@" sh -c "cd $inside/test/suites && mix suite" >"$list" 2>&1 ||
 		{ cat "$list" && echo "::fail build $suite" && return; }
-	grep -E '^[a-z_]+ [a-z_/]+$' "$list" | while read -r name file; do
+	grep -E '^[a-z_]+ [a-z0-9_/]+$' "$list" | while read -r name file; do
 		output=$("$@" sh -c "cd $inside/test/suites && mix suite $name $file" 2>&1 </dev/null)
-		printf '%s\n' "$output" | grep -q '^::' || output="$output
-::fail $name $file: no outcome"
+		# What compilers say of these packages comes first, each time.
+		case $output in
+		*::pass* | *::fail*) output=$(printf '%s\n' "$output" | sed -n '/^\(known:\|FAILED\|PASSED\|::\)/,$p') ;;
+		*) output="$output
+::fail $name $file: no outcome" ;;
+		esac
 		printf '%s\n' "$output" | tail -n 400 | sed "s/^::pass /&$where/; s/^::fail /&$where/"
 	done
 }
@@ -72,7 +116,7 @@ device_node() {
 		--host-limit 1 --no-warm-up --log-level error >"$dir/ready" 2>"$dir/said" &
 	node=$!
 	exec 3<"$dir/ready"
-	read -r ready <&3 || skip "no node on a device: $(tail -n 1 "$dir/said")"
+	read -r _ <&3 || skip "no node on a device: $(tail -n 1 "$dir/said")"
 }
 # clean: what this script has made and started.
 clean() {
@@ -80,13 +124,14 @@ clean() {
 	rm -rf "${dir:-}" "${work:-}" "${list:-}"
 }
 
-[ "$run" = own ] || [ -n "${NX_PATH:-}" ] || skip "NX_PATH names no checkout of Nx"
+junit=${JUNIT_FILE:-/dev/null}
+[ "$run" != others ] || [ -n "${NX_PATH:-}" ] || skip "NX_PATH names no checkout of Nx"
 here=
 recent && here=yes
 root=${1%%:*}
 [ -n "$here" ] || { [ -n "$root" ] && recent chroot "$root"; } ||
 	skip "no Elixir of 1.17 or later here or in a root of a later Debian"
-make -s build >&2 || { echo "::fail build the node for the Nx suite"; exit 0; }
+[ "$run" = lint ] || make -s build >&2 || { echo "::fail build the node for the Nx suite"; exit 0; }
 [ -z "${NX_PATH:-}" ] || export HEX_OFFLINE=1
 export MIX_ENV=test LANG=C.UTF-8 ERL_EPMD_ADDRESS=127.0.0.1
 
@@ -95,7 +140,7 @@ trap clean EXIT
 trap 'exit 1' INT TERM
 [ -z "$where" ] || device_node
 if [ -n "$here" ]; then
-	has_hex && has_rebar || skip "Mix lacks Hex or rebar3 and cannot fetch them"
+	{ has_hex && has_rebar; } || skip "Mix lacks Hex or rebar3 and cannot fetch them"
 	export NXVK_NODE="$PWD/bin/nxvk-node"
 	inside=$PWD
 	$run env
@@ -105,19 +150,25 @@ fi
 work=$(mktemp -d "$root/tmp/nxvk-suite-XXXXXX")
 inside=/tmp/${work##*/}
 mkdir "$work/elixir" "$work/test" "$work/nx"
-cp -r elixir/nx_vulkan_go "$work/elixir/"
-cp -r test/suites "$work/test/"
-rm -rf "$work"/elixir/nx_vulkan_go/_build "$work"/elixir/nx_vulkan_go/deps "$work"/test/suites/_build
-cp -r bin/nxvk-node cmd "$work/"
+cp -r elixir/nx_vulkan_go elixir/nx_vulkan "$work/elixir/"
+cp -r test/suites test/*.exs "$work/test/"
+cp .credo.exs "$work/"
+rm -rf "$work"/elixir/*/_build "$work"/elixir/*/deps "$work"/test/suites/_build
+cp -r cmd "$work/"
+[ "$run" = lint ] || cp bin/nxvk-node "$work/"
 for home in "${MIX_HOME:-}" "${HOME:-}/.mix"; do
 	[ ! -d "$home/archives" ] || [ -d "$work/mix" ] || cp -r "$home" "$work/mix"
 done
 set -- chroot "$root" env HOME="$inside" MIX_HOME="$inside/mix" NXVK_NODE="$inside/nxvk-node"
 if [ -n "${NX_PATH:-}" ]; then
-	for package in "$NX_PATH" $(for name in $beside; do echo "$NX_PATH/../$name"; done); do
-		[ ! -d "$package" ] || cp -rL "$package" "$work/nx/$(basename "$package")"
+	cp -rL "$NX_PATH" "$work/nx/nx"
+	set -- "$@" NX_PATH="$inside/nx/nx"
+	for name in $beside; do
+		[ ! -d "$(checkout "$name")" ] || cp -rL "$(checkout "$name")" "$work/nx/$name"
+		set -- "$@" "$(variable "$name")=$inside/nx/$name"
 	done
-	set -- "$@" NX_PATH="$inside/nx/$(basename "$NX_PATH")"
 fi
-has_hex "$@" && has_rebar "$@" || skip "Mix lacks Hex or rebar3 and cannot fetch them"
+{ has_hex "$@" && has_rebar "$@"; } || skip "Mix lacks Hex or rebar3 and cannot fetch them"
+[ -z "${JUNIT_FILE:-}" ] || junit=$inside/exunit.xml
 $run "$@"
+[ "$run" = others ] || [ ! -e "$work/exunit.xml" ] || cp "$work/exunit.xml" "$JUNIT_FILE"

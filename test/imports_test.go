@@ -11,23 +11,67 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // rules say what a package may reach, directly or through others, besides the
-// standard library. The longest pattern that matches a package counts; a
-// pattern ending in /... matches a folder.
+// standard library. A package's own path counts, or else the longest pattern that
+// matches it; a pattern ending in /... matches a folder.
 var rules = map[string][]string{
-	"nxvk/ops/...":               {"nxvk/ops/..."},
-	"nxvk/ops/opgen":             {"nxvk/ops/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "gonum.org/..."},
-	"nxvk/shaders/...":           {"nxvk/shaders/..."},
-	"nxvk/synth/...":             {"nxvk/synth/...", "nxvk/ops", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."},
-	"nxvk/fallback/...":          {"nxvk/fallback/...", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
-	"nxvk/fallback/sched":        {"nxvk/fallback/sched", "golang.org/x/sys/..."},
-	"nxvk/vulkan/...":            {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
-	"nxvk/gen/etf":               {"nxvk/gen/etf"},
-	"nxvk/gen/nuts":              {"nxvk/gen/nuts"},
+	"nxvk/ops/...":           {"nxvk/ops/..."},
+	"nxvk/ops/opgen":         {"nxvk/ops/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "gonum.org/..."},
+	"nxvk/shaders/...":       {"nxvk/shaders/..."},
+	"nxvk/synth/...":         {"nxvk/synth/...", "nxvk/ops", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."},
+	"nxvk/synth/lowering":    kernels,
+	"nxvk/synth/strided":     slices.Concat(kernels, []string{"nxvk/synth/lowering", "nxvk/synth/strided"}),
+	"nxvk/synth/codegen":     emitter,
+	"nxvk/synth/fusion":      slices.Concat(emitter, []string{"nxvk/synth/fusion", "nxvk/synth/graph"}),
+	"nxvk/synth/elementwise": slices.Concat(emitter, []string{"nxvk/synth/elementwise"}),
+	"nxvk/synth/reduction":   slices.Concat(emitter, []string{"nxvk/synth/reduction"}),
+	"nxvk/synth/movement":    slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement"}),
+	"nxvk/synth/dot":         slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement", "nxvk/synth/dot"}),
+	"nxvk/fallback/...":      {"nxvk/fallback/...", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
+	"nxvk/fallback/sched":    {"nxvk/fallback/sched", "golang.org/x/sys/..."},
+	"nxvk/fallback/hostmath": {"nxvk/fallback/hostmath"},
+	"nxvk/fallback/dense":    hostCore,
+
+	"nxvk/fallback/elementwise": slices.Concat(hostCore, []string{"nxvk/fallback/hostmath", "nxvk/fallback/elementwise"}),
+	"nxvk/fallback/movement":    slices.Concat(hostCore, []string{"nxvk/fallback/movement"}),
+	"nxvk/fallback/fft":         slices.Concat(hostCore, []string{"nxvk/fallback/fft", "gonum.org/..."}),
+	"nxvk/fallback/reduction":   slices.Concat(hostCore, []string{"nxvk/fallback/hostmath", "nxvk/fallback/elementwise", "nxvk/fallback/reduction"}),
+	"nxvk/fallback/matmul":      slices.Concat(hostCore, []string{"nxvk/fallback/movement", "nxvk/fallback/matmul", "gonum.org/..."}),
+	"nxvk/fallback/linalg": slices.Concat(hostCore, []string{"nxvk/fallback/movement", "nxvk/fallback/matmul", "nxvk/fallback/linalg",
+		"gonum.org/..."}),
+
+	"nxvk/vulkan/...":        {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
+	"nxvk/gen/etf":           {"nxvk/gen/etf"},
+	"nxvk/gen/nuts":          {"nxvk/gen/nuts"},
+	"nxvk/gen/wire":          {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops"},
+	"nxvk/node/archive":      {"nxvk/node/archive"},
+	"nxvk/node/epmd":         {"nxvk/node/epmd"},
+	"nxvk/node/dist":         {"nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
+	"nxvk/node/dist/...":     {"nxvk/gen/etf"},
+	"nxvk/node/dist/adapt":   {ergo},
+	"nxvk/node/dist/inbox":   {ergo},
+	"nxvk/node/dist/signals": {"nxvk/gen/etf", ergo},
+	"nxvk/node/dist/packet":  {"nxvk/node/dist/inbox", "nxvk/node/dist/quota", "nxvk/node/dist/socket", "nxvk/gen/etf", ergo},
+	"nxvk/gen/...":           {"nxvk/gen/...", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/node/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/cmd/...":           {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/test/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+
+	"nxvk/vulkan/vk":       {loader},
+	"nxvk/vulkan/adapter":  {"nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/hazard":   {},
+	"nxvk/vulkan/logical":  {"nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/pipeline": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/submit":   {"nxvk/vulkan/pipeline", "nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/memory": {"nxvk/vulkan/submit", "nxvk/vulkan/hazard", "nxvk/vulkan/pipeline", "nxvk/vulkan/logical",
+		"nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/logical/logicaltest": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+
 	"nxvk/gen/exec/...":          {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
 	"nxvk/gen/exec/exectest/...": {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/gen/sample", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
 	"nxvk/gen/exec/queue":        {"nxvk/gen/exec/queue"},
@@ -36,15 +80,21 @@ var rules = map[string][]string{
 	"nxvk/gen/exec/lru":          {"nxvk/gen/exec/lru"},
 	"nxvk/gen/exec/target":       {"nxvk/gen/exec/target", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...", "golang.org/x/sys/...", "github.com/..."},
 	"nxvk/gen/exec/kernels":      {"nxvk/gen/exec/kernels", "nxvk/gen/exec/lru", "nxvk/gen/exec/target", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...", "golang.org/x/sys/...", "github.com/..."},
-	"nxvk/gen/wire":              {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops"},
-	"nxvk/node/archive":          {"nxvk/node/archive"},
-	"nxvk/node/epmd":             {"nxvk/node/epmd"},
-	"nxvk/node/dist":             {"nxvk/node/dist", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
-	"nxvk/gen/...":               {"nxvk/gen/...", "nxvk/node/dist", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/node/...":              {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/cmd/...":               {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/test/...":              {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 }
+
+// hostCore is what every family of host kernels stands on.
+var hostCore = []string{"nxvk/fallback/dense", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/..."}
+
+// loader has the headers of Vulkan.
+const loader = "github.com/vulkan-go/..."
+
+// kernels are the languages of kernels, which know no tensors; emitter are the packages
+// that every lowering stands on.
+var (
+	kernels = []string{"nxvk/synth/lowering", "nxvk/synth/kernel", "nxvk/synth/scalar/...", "nxvk/synth/spirv", "nxvk/synth/gemm",
+		"nxvk/synth/simt", "nxvk/ops", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/..."}
+	emitter = slices.Concat(kernels, []string{"nxvk/synth/strided", "nxvk/synth/codegen", "nxvk/synth/graph"})
+)
 
 const ergo = "ergo.services/..."
 
@@ -96,6 +146,9 @@ func matches(pattern, path string) bool {
 
 // ruleOf returns the most particular rule for a package.
 func ruleOf(path string) (allowed []string, found bool) {
+	if allowed, found = rules[path]; found {
+		return allowed, true
+	}
 	best := ""
 	for pattern := range rules {
 		if matches(pattern, path) && len(pattern) > len(best) {
@@ -106,7 +159,8 @@ func ruleOf(path string) (allowed []string, found bool) {
 }
 
 // TestImports holds the direction of imports: cmd, node, gen, then vulkan,
-// synth and fallback, then ops.
+// synth and fallback, then ops. Within synth: the entries, fused code, families of
+// operations, the emitter, views, and the contract; fusion knows no family.
 func TestImports(t *testing.T) {
 	packages := list(t)
 	for path, p := range packages {
@@ -128,6 +182,25 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s reaches %s, which is above it or outside of it", path, dep)
 			}
 		}
+	}
+}
+
+// TestOracles keeps packages that only tests use, whose names end in test, out of the
+// node. The benchmarks of the node use exectest, too.
+func TestOracles(t *testing.T) {
+	const node = "nxvk/cmd/nxvk-node"
+	packages, oracles := list(t), 0
+	for path, p := range packages {
+		if !strings.HasPrefix(path, "nxvk/") || !strings.HasSuffix(p.Name, "test") || p.Name == "exectest" {
+			continue
+		}
+		oracles++
+		if slices.Contains(packages[node].Deps, path) {
+			t.Errorf("%s reaches %s, which is for tests", node, path)
+		}
+	}
+	if oracles == 0 {
+		t.Error("there are no packages for tests")
 	}
 }
 

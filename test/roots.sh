@@ -3,6 +3,7 @@
 # prints where it is. Where that cannot be, it prints why and fails.
 #
 #   test/roots.sh trixie
+#   test/roots.sh trixie present   if it has been made
 set -eu
 
 release=$1
@@ -11,6 +12,7 @@ root=$cache/$release
 [ ! -e "$root.complete" ] || { echo "$root"; exit 0; }
 
 no() { echo "$*"; exit 1; }
+[ "${2:-}" != present ] || no "the root of $release has not been made"
 [ "$(uname)" = Linux ] || no "roots are made on Linux"
 [ "$(id -u)" = 0 ] || no "making a root takes root"
 command -v debootstrap >/dev/null || no "debootstrap is not installed"

@@ -3,6 +3,8 @@
 #
 #   test/setup.sh run     what `make demo` needs
 #   test/setup.sh test    that and what `make test` needs
+#   test/setup.sh check   what building needs, and the tools by which `make check` looks
+#                         at scripts, C and workflows
 #
 # It installs on Debian and Ubuntu; elsewhere it says what to install. It does
 # nothing where everything is there.
@@ -20,8 +22,10 @@ need() { # need PACKAGE TEST...: the package unless the test succeeds
 	"$@" >/dev/null 2>&1 || missing="$missing $package"
 }
 header() { echo '#include <vulkan/vulkan_core.h>' | cc -E - ; }
-icd() { ls /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json /usr/local/share/vulkan/icd.d/*.json 2>/dev/null | grep -q .; }
-validation() { ls /usr/share/vulkan/explicit_layer.d/*validation* /usr/local/share/vulkan/explicit_layer.d/*validation* 2>/dev/null | grep -q .; }
+# any FILE...: one of them is there, which a pattern that matches nothing is not.
+any() { for file; do [ ! -e "$file" ] || return 0; done; return 1; }
+icd() { any /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json /usr/local/share/vulkan/icd.d/*.json; }
+validation() { any /usr/share/vulkan/explicit_layer.d/*validation* /usr/local/share/vulkan/explicit_layer.d/*validation*; }
 loader() { [ "$(uname)" != Linux ] || ldconfig -p | grep -q 'libvulkan\.so\.1'; }
 # erl_module MODULE: the Erlang installation has it.
 erl_module() { have erl && erl -noshell -eval "case code:which($1) of non_existing -> halt(1); _ -> halt(0) end."; }
@@ -39,6 +43,10 @@ if [ "$what" = test ]; then
 	need glslang-tools have glslangValidator
 	need bmake have bmake
 	[ "$(id -u)" != 0 ] || need debootstrap have debootstrap
+elif [ "$what" = check ]; then
+	need shellcheck have shellcheck
+	need clang-format have clang-format
+	need yamllint have yamllint
 fi
 
 # as_root COMMAND...: by sudo where this is not root already.

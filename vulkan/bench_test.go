@@ -18,7 +18,7 @@ func openBench(b *testing.B) *Device {
 	return d
 }
 
-// BenchmarkRecord measures what Dispatch costs, without the replay in Submit.
+// BenchmarkRecord measures the time of Dispatch, without the recording of a command buffer.
 func BenchmarkRecord(b *testing.B) {
 	d := openBench(b)
 	p := affine(b, d, !d.Info().Bindings)
@@ -75,10 +75,10 @@ func BenchmarkReplay(b *testing.B) {
 		}
 		x, y = y, x
 	}
-	rec, _ := vk.CreateRecorder(d.dev)
-	defer vk.DestroyRecorder(d.dev, rec)
+	rec, _ := vk.CreateRecorder(d.dev.VK)
+	defer vk.DestroyRecorder(d.dev.VK, rec)
 	for b.Loop() {
-		if r := vk.Replay(d.dev, rec, s.cmds, s.push, s.binds, 0, true); r != vk.Success {
+		if r := vk.Replay(d.dev.VK, rec, s.list.Cmds, s.list.Push, s.list.Binds, 0, true); r != vk.Success {
 			b.Fatal(r)
 		}
 	}

@@ -9,11 +9,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// openTest opens the best device with validation, any message of which fails
-// the test. Without a device it skips.
+// openTest opens the best device with validation. Any message of the validation layer fails the test.
+// Without a device the test is skipped.
 func openTest(t testing.TB, o Options) *Device {
 	t.Helper()
 	o.Validation = true
@@ -43,7 +44,7 @@ func readWords(t testing.TB, name string) []uint32 {
 	return words(code)
 }
 
-// affine returns the test kernel in one of its forms.
+// affine returns the test kernel, with addresses or with bindings.
 func affine(t testing.TB, d *Device, addresses bool) *Pipeline {
 	t.Helper()
 	name := "affine_bind.spv"
@@ -141,5 +142,30 @@ func TestOpenNamesWhatThereIs(t *testing.T) {
 			continue
 		}
 		e.Close()
+	}
+}
+
+func TestPipelinesInParallel(t *testing.T) {
+	d := openTest(t, Options{})
+	code := readWords(t, "affine_bind.spv")
+	defer collect()()
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 20 {
+				p, err := d.Pipeline("p", code, Layout{Buffers: 2, PushBytes: 12, Spec: []uint32{uint32(g*100 + i)}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if i%2 == 0 {
+					p.Free()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := d.Stats().Pipelines; n != 160 {
+		t.Errorf("%d pipelines, want 160", n)
 	}
 }

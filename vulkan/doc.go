@@ -1,11 +1,9 @@
-// Package vulkan computes on one Vulkan device: memory, kernels, recording and
-// submission.
+// Package vulkan computes on one Vulkan device: memory, kernels, recording and submission.
 //
-// It is made of five nouns. A [Device] is opened by [Open]; [Devices] lists what
-// there is. A [Buffer] is a piece of memory, cut from large blocks. A [Pipeline]
-// is a compiled kernel. A [Stream] records work in order and submits it; every
-// submission has a [Ticket]. Submissions of a stream complete in order, and streams take
-// turns on the device.
+// It has five nouns. A [Device] is opened by [Open]; [Devices] lists the devices of the machine.
+// A [Buffer] is a piece of memory, cut from large blocks. A [Pipeline] is a compiled kernel. A
+// [Stream] records commands in order and submits them; every submission has a [Ticket]. The
+// submissions of a stream complete in order, and streams take turns on the device.
 //
 //	d, err := vulkan.Open("", vulkan.Options{})
 //	b, err := d.Alloc(4096)
@@ -18,13 +16,21 @@
 //	err = d.Wait(ctx, t)
 //	use(r.Bytes())
 //
-// A stream inserts a barrier where one command needs the result of another, or
-// overwrites what it reads, and nowhere else. A buffer may be freed while work
-// that uses it is recorded or running.
+// A stream inserts a barrier where a command needs the result of another one, or overwrites a
+// buffer that another one reads, and nowhere else. A buffer may be freed while recorded or
+// running work uses it.
 //
-// The package knows nothing of tensors, ops or the network. Vulkan itself is in
-// package vk, which is also all there is of cgo: a build without cgo has this
-// same package, lists no devices and answers Open with [ErrNoVulkan].
+// This package is the face: it records commands and moves data. Below it, each with its own
+// documentation:
 //
-// Start reading at device.go, then stream.go, memory.go and handover.go.
+//	submit    whose batch is next, command buffers, completion
+//	memory    blocks, pools, regions, and the submissions that use them
+//	hazard    where a stream needs a barrier
+//	pipeline  compiling kernels, the pipeline cache
+//	logical   the open device: handles, options, errors, loss
+//	adapter   the devices of the machine, their features and limits
+//	vk        the entry points of Vulkan; all cgo is there
+//
+// A build without cgo has the same packages, lists no devices and answers Open with
+// [ErrNoVulkan]. The package knows nothing of tensors, operations or the network.
 package vulkan

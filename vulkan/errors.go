@@ -1,48 +1,41 @@
 package vulkan
 
 import (
-	"errors"
-
+	"nxvk/vulkan/adapter"
+	"nxvk/vulkan/logical"
 	"nxvk/vulkan/vk"
 )
 
-// When opening.
+// Errors of opening a device.
 var (
-	// ErrNoVulkan means that there is no Vulkan loader to ask.
-	ErrNoVulkan = errors.New("no Vulkan on this machine")
-	// ErrNoCgo comes with ErrNoVulkan where the program was built without it.
+	// ErrNoVulkan means that the machine has no Vulkan loader.
+	ErrNoVulkan = adapter.ErrNoVulkan
+	// ErrNoCgo comes with ErrNoVulkan where the program was built without cgo.
 	ErrNoCgo = vk.ErrNoCgo
 	// ErrNoDevice means that no device matches the selection.
-	ErrNoDevice = errors.New("no such Vulkan device")
+	ErrNoDevice = adapter.ErrNoDevice
 )
 
-// On a device.
+// Errors of a device.
 var (
-	// ErrOutOfMemory means that the device, the heap budget or the limit set
-	// at Open has no room. Freeing buffers helps.
-	ErrOutOfMemory = errors.New("out of device memory")
-	// ErrBusy comes with ErrOutOfMemory where the device is about to leave memory that
-	// is free: to try again later helps.
-	ErrBusy = errors.New("the device uses memory that has been freed")
-	// ErrTooLarge means a size that this device never has room for.
-	ErrTooLarge = errors.New("larger than the device allows")
-	// ErrRefused means that the driver does not compile a kernel, for whatever
-	// reason. The device goes on.
-	ErrRefused = errors.New("the driver does not compile the kernel")
-	// ErrDeviceLost means that the driver gave the device up. Everything on
-	// it is gone; see [Device.Reopen].
-	ErrDeviceLost = errors.New("device lost")
+	// ErrOutOfMemory means that the device, the budget of the heap or the limit given to
+	// Open has no room. Freeing buffers helps.
+	ErrOutOfMemory = logical.ErrOutOfMemory
+	// ErrBusy comes with ErrOutOfMemory where running work still uses memory that has been
+	// freed. Trying again later helps.
+	ErrBusy = logical.ErrBusy
+	// ErrTooLarge means a size for which this device never has room.
+	ErrTooLarge = logical.ErrTooLarge
+	// ErrRefused means that the driver cannot compile a kernel. The device goes on.
+	ErrRefused = logical.ErrRefused
+	// ErrDeviceLost means that the device no longer works and that its memory is gone; see
+	// [Device.Reopen].
+	ErrDeviceLost = logical.ErrDeviceLost
 	// ErrClosed means that the device is closed.
-	ErrClosed = errors.New("device closed")
-	// ErrDiscarded means that the work was taken back before the device had it.
-	ErrDiscarded = errors.New("the work was discarded")
-	// ErrInvalid means an argument the device cannot take: a range outside
-	// a buffer, a grid over the limits, push constants of the wrong size.
-	ErrInvalid = errors.New("invalid argument")
+	ErrClosed = logical.ErrClosed
+	// ErrDiscarded means that the work was cancelled before it reached the device.
+	ErrDiscarded = logical.ErrDiscarded
+	// ErrInvalid means an argument that the device cannot take: a range outside a buffer,
+	// a grid over the limits, push constants of the wrong size.
+	ErrInvalid = logical.ErrInvalid
 )
-
-// errStalled is the cause of a loss that Options.Watchdog declares.
-var errStalled = errors.New("a submission does not end")
-
-// errInjected is the cause of a loss that Options.Fault provokes.
-var errInjected = errors.New("injected")

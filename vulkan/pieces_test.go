@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// TestSlices cuts dispatches of random grids, among others that depend on them: each
-// workgroup runs once, knows its place in the whole grid, and comes before what follows.
-func TestSlices(t *testing.T) {
-	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond})
-	d.queue.crowded.Store(time.Now().Add(time.Hour).UnixNano()) // dispatches are cut beside others
+// TestCutDispatches cuts dispatches of random grids, between others that depend on them: each workgroup
+// runs once, knows its place in the whole grid, and comes before the next command.
+func TestCutDispatches(t *testing.T) {
+	shared := func() bool { return true }
+	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond, Fault: Fault{Shared: shared}})
 	grid := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
 	whole := must(d.Pipeline("whole", readWords(t, "grid_bind.spv"), Layout{Buffers: 1, Whole: true}))(t)
 	twice := affine(t, d, false)
@@ -39,7 +39,7 @@ func TestSlices(t *testing.T) {
 			if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, g[0], g[1], g[2]); err != nil {
 				t.Fatal(err)
 			}
-			s.Expect((0.5 + 40*rnd.Float64()) * 1e-3 / p.learnt.value())
+			s.Expect((0.5 + 40*rnd.Float64()) * 1e-3 / p.Rate.Value())
 			if err := s.Dispatch(twice, []Arg{ReadWrite(b), ReadWrite(b)}, affinePush(uint32(n), 2, 1), uint32(n+63)/64, 1, 1); err != nil {
 				t.Fatal(err)
 			}
@@ -63,46 +63,49 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// TestPiecesCoverBatches cuts batches of random commands: pieces follow each other, none is
-// longer than it should be unless it is one command, and slices add up.
-func TestPiecesCoverBatches(t *testing.T) {
-	d := openTest(t, Options{Queues: 1, Piece: time.Millisecond})
-	d.queue.crowded.Store(time.Now().Add(time.Hour).UnixNano()) // dispatches are cut beside others
-	p := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
-	rnd := rand.New(rand.NewPCG(8, 1))
-	b := must(d.Alloc(1 << 20))(t)
-	s := d.Stream()
-	for range 100 {
-		groups, seconds := uint64(0), 0.0
-		for range 1 + rnd.IntN(700) {
-			x, y := uint32(1+rnd.IntN(30)), uint32(1+rnd.IntN(3))
-			if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, x, y, 1); err != nil {
+// TestAloneIsNotCut submits the same long batches with and without other streams at work. Without
+// them, each batch is one submission.
+func TestAloneIsNotCut(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		shared := func() bool { return !alone }
+		d := openTest(t, Options{Queues: 1, Piece: time.Millisecond, Fault: Fault{Shared: shared}})
+		p := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
+		b := must(d.Alloc(1 << 16))(t)
+		s := d.Stream()
+		rnd := rand.New(rand.NewPCG(2, 12))
+		const rounds = 20
+		for range rounds {
+			for range 8 {
+				if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, 64, 1, 1); err != nil {
+					t.Fatal(err)
+				}
+				s.Expect((1 + 5*rnd.Float64()) * 1e-3 / p.Rate.Value())
+			}
+			wait(t, d, must(s.Submit())(t))
+		}
+		if n := d.Stats().Submits; (n == rounds) != alone {
+			t.Errorf("alone %v: %d submissions of %d batches", alone, n, rounds)
+		}
+	}
+}
+
+// TestStreamsInTurnAreAlone has streams work one after the other: a stream whose work has ended does
+// not count as at work, even where nothing has polled the device since.
+func TestStreamsInTurnAreAlone(t *testing.T) {
+	d := openTest(t, Options{})
+	p := affine(t, d, true)
+	b := must(d.Alloc(4096))(t)
+	for range 5 {
+		s := d.Stream()
+		for range 2 * smallBatch {
+			if err := s.Dispatch(p, []Arg{ReadWrite(b), ReadWrite(b)}, affinePush(1, 1, 1), 1, 1, 1); err != nil {
 				t.Fatal(err)
 			}
-			groups += uint64(x * y)
-			if rnd.IntN(3) == 0 {
-				e := rnd.ExpFloat64() * 1e-3
-				seconds += e
-				s.Expect(e)
-			}
 		}
-		list := d.queue.pieces(s.lists, s.seconds, false)
-		at, sum, all := 0, 0.0, uint64(0)
-		for _, x := range list {
-			if x.from != at || x.to <= x.from || x.to-x.from > 2*pieceSize {
-				t.Fatalf("a piece from %d to %d after %d", x.from, x.to, at)
-			}
-			if x.seconds > 2e-3 && x.to-x.from > 1 {
-				t.Errorf("%d commands of %v seconds are one piece", x.to-x.from, x.seconds)
-			}
-			at, sum = x.to, sum+x.seconds
-		}
-		for _, c := range s.cmds {
-			all += uint64(c.X) * uint64(c.Y) * uint64(c.Z)
-		}
-		if at != len(s.cmds) || all != groups || sum < seconds*0.999 || sum > seconds*1.001 {
-			t.Errorf("pieces end at %d of %d, have %d groups of %d, %v seconds of %v", at, len(s.cmds), all, groups, sum, seconds)
-		}
-		s.Discard()
+		wait(t, d, must(s.Submit())(t))
+		s.Close()
+	}
+	if !d.queue.Alone() {
+		t.Error("streams that worked one after the other count as several at once")
 	}
 }

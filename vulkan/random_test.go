@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// model is streams beside what their buffers must hold.
+// model is streams, with the bytes that their buffers must hold.
 type model struct {
 	t     *testing.T
 	d     *Device
@@ -22,21 +22,20 @@ type model struct {
 	reads []pending
 }
 
-// pending is a download and what it must bring.
+// pending is a download and the bytes that it must have.
 type pending struct {
 	s    *Stream
 	r    *Readback
 	want []byte
 }
 
-// TestRandomPrograms compares random streams with a model on the host.
+// TestRandomPrograms compares a random stream of commands with a model on the host.
 func TestRandomPrograms(t *testing.T) {
 	unmapped(t, func(t *testing.T, o Options) { randomPrograms(t, o, 1) })
 }
 
-// TestRandomStreams is TestRandomPrograms for several streams that use each other's
-// memory. What they do is said to take long, so that they wait for their turns, and is
-// cut where it can be.
+// TestRandomStreams is TestRandomPrograms for several streams that use each other's memory. Their
+// dispatches are expected to take long, so that streams wait for their turns and dispatches are cut.
 func TestRandomStreams(t *testing.T) {
 	unmapped(t, func(t *testing.T, o Options) {
 		for _, o.Piece = range []time.Duration{0, 100 * time.Microsecond} {
@@ -79,8 +78,8 @@ func randomPrograms(t *testing.T, o Options, streams int) {
 	}
 }
 
-// retire closes a stream that has submitted all it recorded, which others go on to use,
-// and begins another.
+// retire closes a stream that has submitted all its commands, and replaces it by another. Other
+// streams go on to use its results.
 func (m *model) retire() {
 	must(m.s.Submit())(m.t)
 	if slices.ContainsFunc(m.reads, func(p pending) bool { return p.s == m.s }) {
@@ -110,7 +109,7 @@ func (m *model) alloc() {
 	m.bufs, m.bytes = append(m.bufs, b), append(m.bytes, data)
 }
 
-// replace frees a buffer and makes another.
+// replace frees a buffer and allocates another.
 func (m *model) replace() {
 	i := m.rnd.IntN(len(m.bufs))
 	m.bufs[i].Free()
@@ -127,13 +126,13 @@ func (m *model) pick() (i, off, n int) {
 	return i, off, m.rnd.IntN(m.bufs[i].Len() - off + 1)
 }
 
-// own makes the model's bytes of a buffer its own: a download holds the old.
+// own gives the model of a buffer a copy of its bytes: a download holds the old ones.
 func (m *model) own(i int) []byte {
 	m.bytes[i] = bytes.Clone(m.bytes[i])
 	return m.bytes[i]
 }
 
-// writable settles first when a readback may alias the buffer.
+// writable settles first where a readback may share memory with the buffer.
 func (m *model) writable() {
 	if len(m.reads) > 0 && m.d.Info().Limits.Unified {
 		m.settle()
@@ -199,7 +198,7 @@ func (m *model) download() {
 	m.reads = append(m.reads, pending{m.s, r, m.bytes[i][off : off+n]})
 }
 
-// settle waits and compares what was downloaded.
+// settle waits, and compares the downloads with the model.
 func (m *model) settle() {
 	m.t.Helper()
 	for _, s := range m.all {

@@ -32,7 +32,7 @@ func TestStorageRange(t *testing.T) {
 	wait(t, d, must(s.Submit())(t))
 }
 
-// TestNoAddresses opens the device as one without buffer device addresses.
+// TestNoAddresses opens a device without buffer device addresses.
 func TestNoAddresses(t *testing.T) {
 	d := openTest(t, Options{Fault: Fault{NoAddresses: true}})
 	b := must(d.Alloc(4))(t)

@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "compile the kernels and rewrite testdata/spirv.sum")
 
-// TestKernelsMatchSources fails when a GLSL source changed and its SPIR-V did
-// not: testdata/spirv.sum has the hashes of both.
+// TestKernelsMatchSources fails where a GLSL source has changed and its SPIR-V has not:
+// testdata/spirv.sum has the hashes of both.
 func TestKernelsMatchSources(t *testing.T) {
 	sources, err := filepath.Glob("testdata/*.comp")
 	if err != nil {

@@ -1,11 +1,6 @@
 package vulkan
 
-import (
-	"sync/atomic"
-	"time"
-
-	"nxvk/vulkan/vk"
-)
+import "time"
 
 // Stats counts what a device holds and has done.
 type Stats struct {
@@ -14,79 +9,45 @@ type Stats struct {
 	Pooled      uint64 // Reserved less InUse
 	Peak        uint64 // highest InUse
 	Buffers     int64  // live buffers
-	Budget      uint64 // bytes the system grants this process, 0 when it does not say
+	Budget      uint64 // bytes that the system grants this process, 0 where it does not say
 	Allocations uint64 // buffers ever allocated
 	Blocks      uint64 // blocks ever taken from the device
 	Dispatches  uint64
 	Barriers    uint64
 	Copies      uint64
 	Submits     uint64
-	Recordings  uint64 // command buffers recorded; the other submissions repeat one
+	Recordings  uint64 // command buffers recorded; the other submissions reuse one
 	Pipelines   uint64 // ever compiled
 	Kernels     int    // pipelines that exist
-	InFlight    int    // submissions not completed
+	InFlight    int    // submissions not complete
 	// SubmitTime is the time spent in recording and submitting.
 	SubmitTime time.Duration
-	// Latency is a moving average from submission to the notice of completion.
+	// Latency is a moving average of the time from submission to the notice of completion.
 	Latency time.Duration
-	// Waited sums what submissions have waited for their turn, and Ran what passed from
-	// then on until they were seen complete, of the Ended ones.
+	// Waited is the sum of the times that submissions waited for their turn, and Ran that of
+	// the times from then until they were seen complete, of the Ended ones.
 	Waited, Ran time.Duration
 	Ended       uint64
 }
 
-// counters are the parts of Stats that many goroutines add to.
-type counters struct {
-	allocations, blocks, dispatches, barriers atomic.Uint64
-	copies, submits, recordings, pipelines    atomic.Uint64
-	submitNanos, latencyNanos                 atomic.Int64
-	waitedNanos, ranNanos                     atomic.Int64
-	ended                                     atomic.Uint64
-}
-
-// observe folds a submit-to-notice time into the moving average.
-func (c *counters) observe(d time.Duration) {
-	old := c.latencyNanos.Load()
-	if old == 0 {
-		c.latencyNanos.Store(int64(d))
-		return
-	}
-	c.latencyNanos.Store(old + (int64(d)-old)/8)
-}
-
-// completed notes submissions that were seen to end.
-func (d *Device) completed(now time.Time, list []busyRecorder) {
-	for i := range list {
-		waited, ran := list[i].waited, now.Sub(list[i].at)
-		d.counts.waitedNanos.Add(int64(waited))
-		d.counts.ranNanos.Add(int64(ran))
-		if f := d.opts.OnEnd; f != nil {
-			f(waited, ran)
-		}
-	}
-	d.counts.ended.Add(uint64(len(list)))
-}
-
-// Stats returns the counts of now.
+// Stats returns the current numbers.
 func (d *Device) Stats() Stats {
-	c := &d.counts
+	c := &d.dev.Counts
 	s := Stats{
-		Allocations: c.allocations.Load(), Blocks: c.blocks.Load(), Dispatches: c.dispatches.Load(),
-		Barriers: c.barriers.Load(), Copies: c.copies.Load(), Submits: c.submits.Load(),
-		Recordings: c.recordings.Load(), Pipelines: c.pipelines.Load(),
-		SubmitTime: time.Duration(c.submitNanos.Load()), Latency: time.Duration(c.latencyNanos.Load()),
-		Waited: time.Duration(c.waitedNanos.Load()), Ran: time.Duration(c.ranNanos.Load()),
-		Ended: c.ended.Load(),
+		Allocations: c.Allocations.Load(), Blocks: c.Blocks.Load(), Dispatches: c.Dispatches.Load(),
+		Barriers: c.Barriers.Load(), Copies: c.Copies.Load(), Submits: c.Submits.Load(),
+		Recordings: c.Recordings.Load(), Pipelines: c.Pipelines.Load(),
+		SubmitTime: time.Duration(c.SubmitNanos.Load()), Latency: time.Duration(c.LatencyNanos.Load()),
+		Waited: time.Duration(c.WaitedNanos.Load()), Ran: time.Duration(c.RanNanos.Load()),
+		Ended: c.Ended.Load(),
 	}
-	d.mem.stats(&s)
-	if d.closed.Load() {
-		return s
-	}
-	s.InFlight = d.queue.inFlight()
-	s.Kernels = d.kernels.count()
-	if d.info.Features.MemoryBudget {
-		budget, _ := vk.GetMemoryBudget(d.in, d.gpu)
-		s.Budget = budget[d.raw.Types[d.mem.device.kind].Heap]
+	open := !d.dev.Closed()
+	m := d.mem.Stats(open)
+	s.InUse, s.Reserved, s.Peak, s.Buffers, s.Budget = m.InUse, m.Reserved, m.Peak, m.Buffers, m.Budget
+	s.Pooled = m.Reserved - m.InUse
+	if open {
+		s.InFlight = d.queue.InFlight()
+		s.Kernels = d.compiler.Count()
 	}
 	return s
 }

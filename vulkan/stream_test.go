@@ -10,7 +10,7 @@ import (
 
 func word(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
 
-// TestDependentChain runs a chain in which each kernel needs the one before.
+// TestDependentChain runs a chain of kernels, each of which needs the result of the one before.
 func TestDependentChain(t *testing.T) {
 	modes(t, func(t *testing.T, addresses bool) {
 		d := openTest(t, Options{})
@@ -173,8 +173,8 @@ func TestFreeInFlight(t *testing.T) {
 	}
 }
 
-// TestBatchReusesMemory needs little memory for a long batch of short-lived
-// buffers, small and large.
+// TestBatchReusesMemory records a long batch of short-lived buffers, small and large: it needs little
+// memory.
 func TestBatchReusesMemory(t *testing.T) {
 	for _, size := range []int{4096, 3 << 20} {
 		d := openTest(t, Options{BlockSize: 4 << 20})
@@ -206,7 +206,7 @@ func TestBatchReusesMemory(t *testing.T) {
 	}
 }
 
-// collect runs the garbage collector over and over, until stop.
+// collect runs the garbage collector repeatedly, until stop is called.
 func collect() (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -222,8 +222,7 @@ func collect() (stop func()) {
 	return func() { close(done) }
 }
 
-// TestGarbageCollection collects all the time while streams of several
-// goroutines record and run.
+// TestGarbageCollection runs the garbage collector while streams of several goroutines record and run.
 func TestGarbageCollection(t *testing.T) {
 	d := openTest(t, Options{})
 	defer collect()()
@@ -283,7 +282,7 @@ func TestTimestamps(t *testing.T) {
 	}
 }
 
-// TestWarm: a kernel that is warmed does nothing to the buffer it is given.
+// TestWarm warms a kernel: its buffer does not change.
 func TestWarm(t *testing.T) {
 	modes(t, func(t *testing.T, addresses bool) {
 		d := openTest(t, Options{})

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"fmt"
 
+	"nxvk/vulkan/memory"
 	"nxvk/vulkan/vk"
 )
 
@@ -24,16 +25,17 @@ func (s *Stream) Copy(dst, src Arg, n int) error {
 		return err
 	}
 	c := s.command(vk.OpCopy, []Arg{dst, src})
-	c.A, c.B = uint64(src.Buffer.r.blk.buffer), uint64(dst.Buffer.r.blk.buffer)
-	c.C = src.Buffer.r.off + uint64(src.Offset+head)
-	c.D = dst.Buffer.r.off + uint64(dst.Offset+head)
+	from, srcOff := src.Buffer.r.Buffer()
+	to, dstOff := dst.Buffer.r.Buffer()
+	c.A, c.B = uint64(from), uint64(to)
+	c.C, c.D = srcOff+uint64(src.Offset+head), dstOff+uint64(dst.Offset+head)
 	c.E = uint64(n - head)
 	s.copies++
 	return nil
 }
 
-// Fill records that n bytes of dst become copies of word. Offset and n are
-// multiples of 4, but n may end with the buffer.
+// Fill records that n bytes of dst become copies of word. Offset and n are multiples of 4,
+// except that n may end with the buffer.
 func (s *Stream) Fill(dst Arg, word uint32, n int) error {
 	if err := dst.Buffer.check(dst.Offset, n); err != nil {
 		return fmt.Errorf("fill: %w", err)
@@ -46,15 +48,15 @@ func (s *Stream) Fill(dst Arg, word uint32, n int) error {
 	}
 	dst.Size, dst.Access = n, Write
 	c := s.command(vk.OpFill, []Arg{dst})
-	c.B, c.D, c.E = uint64(dst.Buffer.r.blk.buffer), dst.Buffer.r.off+uint64(dst.Offset), roundUp(uint64(n), 4)
+	b, off := dst.Buffer.r.Buffer()
+	c.B, c.D, c.E = uint64(b), off+uint64(dst.Offset), (uint64(n)+3)&^3
 	c.X = word
 	return nil
 }
 
-// Upload puts data into dst at off, in the order of the stream. Where the host
-// reaches the memory and nothing uses it, the data is there at once; else it
-// goes through staging memory and may be submitted in pieces. data may be
-// reused when Upload returns.
+// Upload puts data into dst at off, in the order of the stream. Where the host sees the memory
+// and no work uses it, the data is written in place; otherwise it goes through staging memory,
+// and Upload may submit. data may be reused when Upload returns.
 func (s *Stream) Upload(dst *Buffer, off int, data []byte) error {
 	if err := dst.check(off, len(data)); err != nil {
 		return fmt.Errorf("upload: %w", err)
@@ -80,20 +82,18 @@ func (s *Stream) Upload(dst *Buffer, off int, data []byte) error {
 	return nil
 }
 
-// Readback is the result of a download.
+// Readback is the data of a download.
 type Readback struct {
 	d     *Device
-	r     *region // held until Release
+	r     *memory.Region // held until Release
 	bytes []byte
 	own   *Buffer // of this readback alone, or nil
 	done  bool
 }
 
-// Download records that n bytes of src at off become readable. They are in
-// Bytes once the submission is complete. Where the host reads the buffer's own
-// memory there is no copy: the readback holds that memory, and nothing may
-// write it until Release. So it is too for a small buffer that a kernel of this
-// batch has just made: see redirect.go.
+// Download records that n bytes of src at off become readable. They are in Bytes once the
+// submission is complete. Where the host reads the buffer's own memory there is no copy: the
+// readback holds that memory, and nothing may write it until Release.
 func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 	if err := src.check(off, n); err != nil {
 		return nil, fmt.Errorf("download: %w", err)
@@ -101,13 +101,13 @@ func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 	if err := src.Err(); err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
-	if src.Readable() || s.redirect(src) {
-		s.follows(src.r)
-		src.r.refs.Add(1)
+	if src.Readable() {
+		s.regions.Read(src.r)
+		src.r.Ref()
 		s.d.hold()
 		return &Readback{d: s.d, r: src.r, bytes: src.Bytes()[off:][:n:n]}, nil
 	}
-	b, err := s.d.alloc(s.d.mem.reader, n, false, s.flow)
+	b, err := s.d.alloc(s.d.mem.Reader, n, false, s.flow)
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
@@ -120,24 +120,7 @@ func (s *Stream) Download(src *Buffer, off, n int) (*Readback, error) {
 	return &Readback{d: s.d, r: b.r, bytes: b.Bytes(), own: b}, nil
 }
 
-// follows sees to it that the stream's next ticket is that of what another one has in
-// hand with a region as well.
-func (s *Stream) follows(r *region) {
-	if other := r.user.Load(); other != nil && other != s {
-		if _, err := other.Submit(); err != nil {
-			other.failed = err
-		}
-	}
-	s.d.mem.mu.Lock()
-	defer s.d.mem.mu.Unlock()
-	if w := r.uses.wrote; w != nil && w.flow != s.flow && !w.complete(true) {
-		w.followed.Store(true)
-		s.reads = append(s.reads, w)
-	}
-}
-
-// Bytes returns the data, valid from the completion of the submission until
-// Release.
+// Bytes returns the data, which is valid from the completion of the submission until Release.
 func (r *Readback) Bytes() []byte { return r.bytes }
 
 // Release gives the memory back. It is idempotent, and for one goroutine.
@@ -149,7 +132,7 @@ func (r *Readback) Release() {
 	if r.own != nil {
 		r.own.Free()
 	} else {
-		r.d.mem.unref(r.r)
+		r.d.mem.Unref(r.r)
 	}
 	r.d.unhold()
 }

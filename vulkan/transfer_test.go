@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// unmapped runs a test on memory as the device has it, as if the host read it
-// slowly, and as if the host could not see it, where every transfer is staged.
+// unmapped runs a test on the device's memory as it is, then as memory that the host reads slowly, and
+// then as memory that the host cannot see, so that every transfer is staged.
 func unmapped(t *testing.T, f func(t *testing.T, o Options)) {
 	t.Run("mapped", func(t *testing.T) { f(t, Options{}) })
 	t.Run("uncached", func(t *testing.T) { f(t, Options{Fault: Fault{Uncached: true}, BlockSize: 8 << 20}) })
@@ -39,8 +39,8 @@ func TestUploadDownload(t *testing.T) {
 	})
 }
 
-// TestUploadThroughRing sends more than the staging ring holds.
-func TestUploadThroughRing(t *testing.T) {
+// TestUploadInChunks uploads more than a chunk of staging memory holds.
+func TestUploadInChunks(t *testing.T) {
 	d := openTest(t, Options{Fault: Fault{Unmapped: true}, BlockSize: 2 << 20})
 	want := randomBytes(11<<20 + 5)
 	b := must(d.Alloc(len(want)))(t)
@@ -172,4 +172,41 @@ func second[T any](_ T, err error) error { return err }
 func ExampleVersion() {
 	fmt.Println(Version(1<<22 | 3<<12 | 239))
 	// Output: 1.3.239
+}
+
+// numbers returns n words of add: the results of the affine kernel for zeros.
+func numbers(n int, add uint32) []byte {
+	var b []byte
+	for range n {
+		b = binary.LittleEndian.AppendUint32(b, add)
+	}
+	return b
+}
+
+// TestAllocReader downloads memory that the host reads at full speed, without a copy.
+func TestAllocReader(t *testing.T) {
+	modes(t, func(t *testing.T, addresses bool) {
+		const n = 1 << 16
+		d := openTest(t, Options{Fault: Fault{Uncached: true}})
+		s, p, zeros := d.Stream(), affine(t, d, addresses), must(d.Alloc(4*n))(t)
+		if err := s.Fill(WriteOnly(zeros), 0, 4*n); err != nil {
+			t.Fatal(err)
+		}
+		a := must(d.AllocReader(4 * n))(t)
+		if err := s.Dispatch(p, []Arg{WriteOnly(a), ReadOnly(zeros)}, affinePush(n, 1, 7), n/64, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		r := must(s.Download(a, 0, 4*n))(t)
+		if s.copies != 0 || s.dispatches != 1 {
+			t.Errorf("%d copies, %d dispatches", s.copies, s.dispatches)
+		}
+		wait(t, d, must(s.Submit())(t))
+		if !bytes.Equal(r.Bytes(), numbers(n, 7)) {
+			t.Error("data differ")
+		}
+		r.Release()
+		for _, b := range []*Buffer{a, zeros} {
+			b.Free()
+		}
+	})
 }

@@ -3,56 +3,96 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	benchmark "nxvk/node/bench"
 )
 
+// measurements are what bench can do, for its help and its errors.
+const measurements = `
+  wire      messages between BEAMs, and between a BEAM and this node; needs Erlang
+  ops       time, bandwidth and throughput of operations and programs
+  cold      a program in a process that has compiled nothing
+  starts    the first result of a program after each of several starts of the node
+  beside    reads of one session while another one's kernels are compiled
+  crowd     reads of one session beside others that multiply matrices without pause
+  share     the same through the distribution, and the shares of the sessions; needs Erlang
+  sampler   leapfrog steps and draws of the No-U-Turn sampler`
+
+// benchOptions are the flags of bench.
+type benchOptions struct {
+	ops               benchmark.OpsConfig // its device and format are those of all
+	crowd             benchmark.CrowdConfig
+	sessions, seconds int
+}
+
 // bench measures, and prints a table.
 func bench(ctx context.Context, args []string) error {
 	f := flags("bench")
-	device := f.String("device", "", "device by index, name or UUID; the best one where empty")
-	elements := f.Int("elements", 1<<24, "elements of the arrays of bench ops")
-	only := f.String("only", "", "measure the rows of bench ops whose names have this in them")
-	no := f.String("no", "", "rules of fusion and passes to switch off in bench ops: those of run, but for all")
-	sessions := f.Int("sessions", 10, "sessions that compute beside the one that bench share measures")
-	seconds := f.Int("seconds", 10, "how long each row of bench share is measured")
-	var crowd benchmark.CrowdConfig
-	f.IntVar(&crowd.Hogs, "hogs", 4, "sessions of bench crowd that compute without pause")
-	f.IntVar(&crowd.Size, "size", 8192, "size of the matrices that these multiply")
-	f.IntVar(&crowd.Queues, "queues", 0, "queues of the device that bench crowd uses; 0 for one")
-	f.DurationVar(&crowd.Piece, "piece", 0, "how long a piece of work of bench crowd takes; 0 for what fits the device")
-	f.DurationVar(&crowd.Time, "time", 5*time.Second, "how long each part of bench crowd takes")
-	if err := parse(f, args); err != nil {
+	f.words = " MEASUREMENT\n" + measurements
+	var o benchOptions
+	format := f.String("format", string(benchmark.Table), "output `format`: table, or benchstat, which prints what benchstat compares (not for crowd and share)")
+	f.StringVar(&o.ops.Device, "device", "", "`device` by index, name or UUID (default: the best one)")
+	f.IntVar(&o.ops.Elements, "elements", 1<<24, "ops: `elements` of each large array")
+	f.StringVar(&o.ops.Only, "only", "", "ops: measure only rows whose names contain this `text`")
+	f.StringVar(&o.ops.DisablePasses, "disable-passes", "", "ops: compiler `passes` and fusion rules to disable, as for run, except all")
+	f.rename("no", "disable-passes")
+	f.IntVar(&o.sessions, "sessions", 10, "share: `number` of sessions that compute without pause")
+	f.IntVar(&o.seconds, "seconds", 10, "share: `seconds` for which each row is measured")
+	f.IntVar(&o.crowd.Hogs, "hogs", 4, "crowd: `number` of sessions that compute without pause")
+	f.IntVar(&o.crowd.Size, "size", 8192, "crowd: `rows` and columns of the matrices that they multiply")
+	f.IntVar(&o.crowd.Queues, "queues", 0, "crowd: `number` of queues of the device to use (default: 1)")
+	f.DurationVar(&o.crowd.Piece, "piece", 0, "crowd: `duration` of the pieces that work is cut into (default: chosen by the device)")
+	f.DurationVar(&o.crowd.Time, "time", 5*time.Second, "crowd: `duration` of each part of the measurement")
+	if err := f.parse(args); err != nil {
 		return err
 	}
+	for _, text := range f.warnings {
+		fmt.Fprintln(os.Stderr, "nxvk-node:", text)
+	}
 	if f.NArg() > 1 {
-		return fmt.Errorf("%w: unexpected %q; flags come before wire, ops, cold, starts, beside, crowd, share or sampler", errUsage, f.Arg(1))
+		return fmt.Errorf("%w: unexpected argument %q: write the flags before the measurement", errUsage, f.Arg(1))
 	}
-	switch f.Arg(0) {
+	var err error
+	if o.ops.Format, err = benchmark.ParseFormat(*format); err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	o.crowd.Device = o.ops.Device
+	return o.measure(ctx, f.Arg(0))
+}
+
+// measure carries out a measurement. Those that end with -round are one process of another.
+func (o *benchOptions) measure(ctx context.Context, name string) error {
+	device, format := o.ops.Device, o.ops.Format
+	round := []string{"bench", "--device", device, "--format", string(format), name + "-round"}
+	switch name {
 	case "wire":
-		return benchmark.Wire(ctx)
-	case "cold":
-		return benchmark.Cold(ctx, []string{"bench", "--device", *device, "cold-round"})
-	case "cold-round":
-		return benchmark.ColdRound(*device)
-	case "starts":
-		return benchmark.Starts(ctx, []string{"bench", "--device", *device, "starts-round"})
-	case "starts-round":
-		return benchmark.StartsRound(*device)
-	case "beside":
-		return benchmark.Beside(ctx, []string{"bench", "--device", *device, "beside-round"})
-	case "beside-round":
-		return benchmark.BesideRound(*device)
-	case "crowd":
-		crowd.Device = *device
-		return benchmark.Crowd(ctx, crowd)
+		return benchmark.Wire(ctx, format)
 	case "ops":
-		return benchmark.Ops(ctx, benchmark.OpsConfig{Device: *device, Elements: *elements, Only: *only, No: *no})
-	case "share":
-		return benchmark.Share(ctx, *device, *sessions, *seconds)
+		return benchmark.Ops(ctx, o.ops)
+	case "cold":
+		return benchmark.Cold(ctx, round)
+	case "cold-round":
+		return benchmark.ColdRound(device, format)
+	case "starts":
+		return benchmark.Starts(ctx, round, format)
+	case "starts-round":
+		return benchmark.StartsRound(device, format)
+	case "beside":
+		return benchmark.Beside(ctx, round)
+	case "beside-round":
+		return benchmark.BesideRound(device, format)
 	case "sampler":
-		return benchmark.Sampler(ctx, *device)
+		return benchmark.Sampler(ctx, device, format)
 	}
-	return fmt.Errorf("%w: bench measures wire, ops, cold, starts, beside, crowd, share or sampler: nxvk-node bench [FLAGS] wire|ops|cold|starts|beside|crowd|share|sampler", errUsage)
+	switch {
+	case name != "crowd" && name != "share":
+		return fmt.Errorf("%w: no measurement %q: name one of these after the flags:\n%s", errUsage, name, measurements)
+	case format != benchmark.Table:
+		return fmt.Errorf("%w: bench %s prints a report of its own: leave --format out", errUsage, name)
+	case name == "share":
+		return benchmark.Share(ctx, device, o.sessions, o.seconds)
+	}
+	return benchmark.Crowd(ctx, o.crowd)
 }

@@ -12,14 +12,14 @@ import (
 	"nxvk/vulkan"
 )
 
-// devices lists what this machine has.
+// devices lists the Vulkan devices of this machine.
 func devices(_ context.Context, args []string) error {
 	f := flags("devices")
-	asJSON := f.Bool("json", false, "print a list of objects, for programs")
-	if err := parse(f, args); err != nil {
+	asJSON := f.Bool("json", false, "print a JSON list of objects, for programs")
+	if err := f.parse(args); err != nil {
 		return err
 	}
-	if err := noArgs(f); err != nil {
+	if err := f.noArgs(); err != nil {
 		return err
 	}
 	infos, err := vulkan.Devices()
@@ -30,7 +30,7 @@ func devices(_ context.Context, args []string) error {
 		return printDevices(os.Stdout, infos)
 	}
 	if len(infos) == 0 {
-		fmt.Println("no Vulkan device; the node computes on the host (nxvk-node doctor says what to install)")
+		fmt.Println("no Vulkan device, so the node computes on the host; nxvk-node doctor says what to install")
 		return nil
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
@@ -42,7 +42,7 @@ func devices(_ context.Context, args []string) error {
 	return w.Flush()
 }
 
-// listedDevice is a device as programs read it.
+// listedDevice is a device in the output of --json.
 type listedDevice struct {
 	Index      int    `json:"index"`
 	Name       string `json:"name"`
@@ -54,7 +54,7 @@ type listedDevice struct {
 	UUID       string `json:"uuid"`
 }
 
-// printDevices writes a list of objects, which is empty where there are no devices.
+// printDevices writes a JSON list with an object for each device.
 func printDevices(out io.Writer, infos []vulkan.Info) error {
 	list := make([]listedDevice, len(infos))
 	for i, x := range infos {

@@ -19,32 +19,32 @@ import (
 	"nxvk/vulkan"
 )
 
-// finding is what doctor has to say about one thing.
+// finding is one line of the report of doctor.
 type finding struct {
 	ok     bool
 	what   string
-	advice string // what to do where it is not ok
+	advice string // what to do if it is not ok
 }
 
-// doctor examines the machine and says what to do. It fails where the node
-// would not run as well as it could.
+// doctor checks the machine and says what to do. It fails if something would make the node
+// slower than it could be.
 func doctor(ctx context.Context, args []string) error {
 	f := flags("doctor")
 	c := kernelCheck{give: 20 * time.Second, out: os.Stdout}
-	kernels := f.Bool("kernels", false, "compile every kernel for products and convolutions, and say which take the driver long")
-	f.StringVar(&c.device, "device", "", "with kernels: the device by index, name or UUID; the best one where empty")
-	f.StringVar(&c.family, "family", "", "with kernels: only families whose names have this in them")
-	f.DurationVar(&c.limit, "limit", 500*time.Millisecond, "with kernels: how long one may take")
-	f.StringVar(&c.alone, "alone", "", "with kernels: numbers of kernels in their order, to compile those only and one at a time")
-	f.IntVar(&c.jobs, "jobs", defaultJobs(), "with kernels: how many are compiled at a time")
-	if err := parse(f, args); err != nil {
+	kernels := f.Bool("kernels", false, "compile every kernel for products and convolutions, and list the slowest to compile")
+	f.StringVar(&c.device, "device", "", "with --kernels: `device` by index, name or UUID (default: the best one)")
+	f.StringVar(&c.family, "family", "", "with --kernels: only families whose names contain this `text`")
+	f.DurationVar(&c.limit, "limit", 500*time.Millisecond, "with --kernels: maximum `duration` for one kernel")
+	f.StringVar(&c.alone, "alone", "", "with --kernels: compile only the kernels of these `numbers`, one at a time")
+	f.IntVar(&c.jobs, "jobs", defaultJobs(), "with --kernels: `number` of kernels compiled at a time")
+	if err := f.parse(args); err != nil {
 		return err
 	}
-	if err := noArgs(f); err != nil {
+	if err := f.noArgs(); err != nil {
 		return err
 	}
 	if c.jobs < 1 {
-		return fmt.Errorf("%w: --jobs is %d, but at least one kernel is compiled at a time", errUsage, c.jobs)
+		return fmt.Errorf("%w: --jobs is %d: give at least 1", errUsage, c.jobs)
 	}
 	if *kernels {
 		return c.run(ctx)
@@ -64,12 +64,12 @@ func doctor(ctx context.Context, args []string) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("lines above that begin with FIX: %d", bad)
+		return fmt.Errorf("%d problems, above in the lines that begin with FIX; each says what to do", bad)
 	}
 	return nil
 }
 
-// install names a package by the system's package manager.
+// install returns the command that installs a package on this system.
 func install(debian, freebsd, brew string) string {
 	switch runtime.GOOS {
 	case "freebsd":
@@ -92,9 +92,9 @@ func examineVulkan(context.Context) []finding {
 		return []finding{{false, "Vulkan: " + err.Error(),
 			install("libvulkan1 mesa-vulkan-drivers", "vulkan-loader mesa-dri", "vulkan-loader molten-vk") + "; until then the node computes on the host"}}
 	case err != nil:
-		return []finding{{false, "Vulkan: " + err.Error(), "check the driver's installation with vulkaninfo"}}
+		return []finding{{false, "Vulkan: " + err.Error(), "check the installation of the driver with vulkaninfo"}}
 	case len(infos) == 0:
-		return []finding{{false, "Vulkan: the loader is there, but no driver",
+		return []finding{{false, "Vulkan: the loader is installed, but no driver",
 			install("mesa-vulkan-drivers", "mesa-dri", "molten-vk") + ", or the driver of the GPU's vendor"}}
 	}
 	var out []finding
@@ -102,13 +102,13 @@ func examineVulkan(context.Context) []finding {
 		out = append(out, examineDevice(i)...)
 	}
 	if infos[0].Kind == vulkan.CPU {
-		out = append(out, finding{false, "only a software device: it is correct, but no faster than the processor",
+		out = append(out, finding{false, "only a software device: its results are right, but it is no faster than the processor",
 			"install the Vulkan driver of this machine's GPU, if it has one"})
 	}
 	return out
 }
 
-// examineDevice says what the device leaves to the host.
+// examineDevice lists what the host computes because the device cannot.
 func examineDevice(i vulkan.Info) []finding {
 	out := []finding{{ok: true, what: fmt.Sprintf("device %d: %s (%v, Vulkan %v, %s)", i.Index, i.Name, i.Kind, i.APIVersion, i.Driver)}}
 	for _, x := range hostWork(target.Exceptions(&i)) {
@@ -117,7 +117,7 @@ func examineDevice(i vulkan.Info) []finding {
 	return out
 }
 
-// hostWork puts exceptions into words: types, the operations and the reason.
+// hostWork prints exceptions: operations, types and the reason.
 func hostWork(all []target.Exception) []string {
 	var keys []string
 	names := map[string][]string{}
@@ -148,12 +148,12 @@ func examineBEAM(ctx context.Context) []finding {
 		`io:put_chars(erlang:system_info(otp_release)), halt().`).Output()
 	if err != nil {
 		return []finding{{false, "Erlang: not found", install("erlang-nox elixir", "erlang elixir", "elixir") +
-			"; it is not needed where the BEAM runs on another machine"}}
+			"; not needed if the BEAM runs on another machine"}}
 	}
 	release := 0
 	fmt.Sscan(string(out), &release)
 	if release < 25 {
-		return []finding{{false, fmt.Sprintf("Erlang/OTP %d", release), "OTP 25 or later is needed"}}
+		return []finding{{false, fmt.Sprintf("Erlang/OTP %d", release), "install OTP 25 or later"}}
 	}
 	return []finding{{ok: true, what: fmt.Sprintf("Erlang/OTP %d", release)}}
 }
@@ -166,12 +166,12 @@ func examineNetwork(ctx context.Context) []finding {
 		c.Close()
 		out = append(out, finding{ok: true, what: "epmd answers on " + addr})
 	} else {
-		out = append(out, finding{ok: true, what: "no epmd on " + addr + "; the node serves it itself"})
+		out = append(out, finding{ok: true, what: "no epmd on " + addr + "; the node will serve it"})
 	}
 	home, _ := os.UserHomeDir()
 	file := filepath.Join(home, ".erlang.cookie")
 	if _, err := os.Stat(file); err != nil {
-		out = append(out, finding{ok: true, what: "no cookie in " + file + "; nxvk-node run makes one there"})
+		out = append(out, finding{ok: true, what: "no cookie in " + file + "; nxvk-node run creates one"})
 	} else {
 		out = append(out, finding{ok: true, what: "cookie in " + file})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -14,27 +15,48 @@ var (
 	errHelp  = errors.New("help was asked for")
 )
 
-// parse reads the flags of a command. A flag that is not on the command line
-// may come from the environment: --net-ticktime as NXVK_NET_TICKTIME.
-func parse(f *flag.FlagSet, args []string) error {
-	var fromEnv error
-	f.VisitAll(func(fl *flag.Flag) {
-		name := "NXVK_" + strings.ToUpper(strings.ReplaceAll(fl.Name, "-", "_"))
-		if v, ok := os.LookupEnv(name); ok && fromEnv == nil {
-			if err := f.Set(fl.Name, v); err != nil {
-				fromEnv = fmt.Errorf("%w: %s=%q: %v", errUsage, name, v, err)
-			}
+// flagSet is the flags of a command. Each flag can also be set in the environment:
+// --net-ticktime as NXVK_NET_TICKTIME. The command line wins.
+type flagSet struct {
+	*flag.FlagSet
+	former   map[string]string // former name of a flag to its name
+	warnings []string          // what the user should change; for the log
+	words    string            // what follows the flags, for the help
+}
+
+// flags returns an empty set for a command.
+func flags(name string) *flagSet {
+	return &flagSet{FlagSet: flag.NewFlagSet("nxvk-node "+name, flag.ContinueOnError), former: make(map[string]string)}
+}
+
+// rename has a flag answer to its former name, too, and warn once where that is used.
+func (f *flagSet) rename(former, name string) {
+	f.former[former] = name
+	warned := false
+	f.Func(former, "former name of --"+name+"; the next release does not have it", func(value string) error {
+		if !warned {
+			warned = true
+			f.warnings = append(f.warnings, fmt.Sprintf("--%s and %s are former names, which the next release does not have: use --%s or %s",
+				former, variable(former), name, variable(name)))
 		}
+		return f.Set(name, value)
 	})
-	if fromEnv != nil {
-		return fromEnv
+}
+
+// variable is the name of a flag in the environment.
+func variable(name string) string {
+	return "NXVK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// parse reads the environment and then the command line.
+func (f *flagSet) parse(args []string) error {
+	if err := f.readEnvironment(); err != nil {
+		return err
 	}
 	f.SetOutput(io.Discard)
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Printf("flags of %s:\n", f.Name())
-		f.SetOutput(os.Stdout)
-		f.PrintDefaults()
+		f.help(os.Stdout)
 		return errHelp
 	case err != nil:
 		return fmt.Errorf("%w: %v; %s --help lists the flags", errUsage, err, f.Name())
@@ -42,15 +64,53 @@ func parse(f *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// flags returns an empty set for a command.
-func flags(name string) *flag.FlagSet {
-	return flag.NewFlagSet("nxvk-node "+name, flag.ContinueOnError)
+// readEnvironment sets the flags that the environment has. Former names come first, so
+// that a variable of the current name wins.
+func (f *flagSet) readEnvironment() error {
+	var former, current []string
+	f.VisitAll(func(x *flag.Flag) {
+		if f.former[x.Name] != "" {
+			former = append(former, x.Name)
+			return
+		}
+		current = append(current, x.Name)
+	})
+	for _, name := range append(former, current...) {
+		value, ok := os.LookupEnv(variable(name))
+		if !ok {
+			continue
+		}
+		if err := f.Set(name, value); err != nil {
+			return fmt.Errorf("%w: %s=%q: %v", errUsage, variable(name), value, err)
+		}
+	}
+	return nil
+}
+
+// help lists the flags with their defaults, former names left out.
+func (f *flagSet) help(out io.Writer) {
+	fmt.Fprintf(out, "usage: %s [FLAGS]%s\n", f.Name(), f.words)
+	last := ""
+	f.VisitAll(func(x *flag.Flag) {
+		if f.former[x.Name] != "" {
+			return
+		}
+		last = x.Name
+		value, usage := flag.UnquoteUsage(x)
+		if !slices.Contains([]string{"", "false", "0", "0s"}, x.DefValue) {
+			usage += " (default: " + x.DefValue + ")"
+		}
+		fmt.Fprintf(out, "\n  %s\n      %s\n", strings.TrimSpace("--"+x.Name+" "+value), usage)
+	})
+	if last != "" {
+		fmt.Fprintf(out, "\nEach flag can be set in the environment, too: --%s as %s.\n", last, variable(last))
+	}
 }
 
 // noArgs refuses words after the flags.
-func noArgs(f *flag.FlagSet) error {
+func (f *flagSet) noArgs() error {
 	if f.NArg() > 0 {
-		return fmt.Errorf("%w: unexpected %q", errUsage, f.Arg(0))
+		return fmt.Errorf("%w: unexpected argument %q; %s --help lists the flags", errUsage, f.Arg(0), f.Name())
 	}
 	return nil
 }

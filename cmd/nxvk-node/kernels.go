@@ -20,31 +20,30 @@ import (
 	"nxvk/vulkan"
 )
 
-// kernelCheck compiles all kernels that are known before there is work for them, and
-// tells how long the driver takes for each: who asks for the first result of one waits
-// so long.
+// kernelCheck compiles all kernels of products and convolutions, whose number is fixed, and
+// measures the driver for each: the first result that needs a kernel waits for that long.
 type kernelCheck struct {
 	device, family string
-	limit          time.Duration // of one kernel
-	give           time.Duration // after which it is given up
-	jobs           int           // kernels that are compiled at a time
-	alone          string        // numbers of those to compile, one at a time; all where empty
+	limit          time.Duration // maximum for one kernel
+	give           time.Duration // maximum, after which the check gives up
+	jobs           int           // kernels compiled at a time
+	alone          string        // numbers of kernels to compile, one at a time; empty means all
 	out            io.Writer
 }
 
-// mostAlone is how many slow kernels are compiled again while nothing else is.
+// mostAlone is the number of slow kernels that are compiled again, one at a time.
 const mostAlone = 40
 
-// slowest is how many kernels are listed.
+// slowest is the number of kernels in the report.
 const slowest = 10
 
-// Drivers that keep what they have compiled on disk do not where these are set.
+// uncached are variables that switch the disk caches of drivers off.
 var uncached = map[string]string{
 	"__GL_SHADER_DISK_CACHE":    "0",    // NVIDIA's
 	"MESA_SHADER_CACHE_DISABLE": "true", // Mesa's
 }
 
-// compiled is what became of a kernel.
+// compiled is a kernel and the outcome of compiling it.
 type compiled struct {
 	synth.Listed
 	number int
@@ -53,7 +52,7 @@ type compiled struct {
 	err    error
 }
 
-var errGivenUp = errors.New("given up")
+var errGivenUp = errors.New("not compiled in time, given up")
 
 func (c *kernelCheck) run(ctx context.Context) error {
 	for k, v := range uncached {
@@ -74,18 +73,17 @@ func (c *kernelCheck) run(ctx context.Context) error {
 		return errors.Join(c.compileAlone(dev, work), dev.Close())
 	}
 	if err == nil {
-		fmt.Fprintf(c.out, "%s, %s: drivers' caches off, %d at a time\n", dev.Info().Name, dev.Info().DriverInfo, c.jobs)
+		fmt.Fprintf(c.out, "%s, %s; driver caches off, %d kernels at a time\n", dev.Info().Name, dev.Info().DriverInfo, c.jobs)
 		done := c.compile(ctx, dev, work)
-		err = errors.Join(c.again(ctx, done), c.report(done, len(work)))
+		err = errors.Join(c.repeat(ctx, done), c.report(done, len(work)))
 	}
 	if slices.ContainsFunc(work, func(w *compiled) bool { return errors.Is(w.err, errGivenUp) }) {
-		return err // a driver in the middle of a kernel does not survive the loss of its device
+		return err // a driver that still compiles a kernel crashes when its device is closed
 	}
 	return errors.Join(err, dev.Close())
 }
 
-// list lists the kernels of all families, or of those whose names have family in
-// them.
+// list lists the kernels of all families whose names contain c.family.
 func (c *kernelCheck) list(t *synth.Target) ([]*compiled, error) {
 	var work []*compiled
 	known := map[string]bool{}
@@ -105,12 +103,12 @@ func (c *kernelCheck) list(t *synth.Target) ([]*compiled, error) {
 		}
 	}
 	if len(work) == 0 {
-		return nil, fmt.Errorf("%w: no family of kernels that this device takes has %q in its name", errUsage, c.family)
+		return nil, fmt.Errorf("%w: --family %q: no family of kernels for this device has that in its name; leave --family out to see all", errUsage, c.family)
 	}
 	return work, nil
 }
 
-// compile compiles the kernels, and gives those that were begun.
+// compile compiles the kernels and returns those that it began. It stops at the first error.
 func (c *kernelCheck) compile(ctx context.Context, dev *vulkan.Device, work []*compiled) []*compiled {
 	next := make(chan *compiled)
 	var begun []*compiled
@@ -118,8 +116,8 @@ func (c *kernelCheck) compile(ctx context.Context, dev *vulkan.Device, work []*c
 	for range c.jobs {
 		wg.Go(func() {
 			for w := range next {
-				if c.one(dev, w); w.err != nil {
-					return // what was given up still takes a processor
+				if c.compileOne(dev, w); w.err != nil {
+					return // the driver still uses a processor for a kernel that was given up
 				}
 			}
 		})
@@ -142,8 +140,8 @@ feed:
 	return begun
 }
 
-// one compiles a kernel and sets how long that took.
-func (c *kernelCheck) one(dev *vulkan.Device, w *compiled) {
+// compileOne compiles a kernel and measures that.
+func (c *kernelCheck) compileOne(dev *vulkan.Device, w *compiled) {
 	done := make(chan error, 1)
 	start := time.Now()
 	go func() {
@@ -158,14 +156,13 @@ func (c *kernelCheck) one(dev *vulkan.Device, w *compiled) {
 	w.took = time.Since(start)
 }
 
-func bySlowness(a, b *compiled) int { return cmp.Compare(b.took, a.took) }
+func compareTimes(a, b *compiled) int { return cmp.Compare(b.took, a.took) }
 
-// again times kernels that were slow while others were compiled in a process of its own,
-// where nothing is known of them and nothing else takes the processors.
-func (c *kernelCheck) again(ctx context.Context, all []*compiled) error {
+// repeat measures slow kernels again, one at a time, in a process that has compiled nothing.
+func (c *kernelCheck) repeat(ctx context.Context, all []*compiled) error {
 	slow := map[int]*compiled{}
 	var numbers []string
-	slices.SortFunc(all, bySlowness)
+	slices.SortFunc(all, compareTimes)
 	for _, w := range all {
 		if c.jobs > 1 && w.err == nil && w.took > c.limit && len(slow) < mostAlone {
 			slow[w.number] = w
@@ -184,7 +181,7 @@ func (c *kernelCheck) again(ctx context.Context, all []*compiled) error {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("time %d slow kernels again: %w", len(slow), err)
+		return fmt.Errorf("measure %d slow kernels again: %w", len(slow), err)
 	}
 	for line := range strings.Lines(string(out)) {
 		var number, took int
@@ -195,14 +192,14 @@ func (c *kernelCheck) again(ctx context.Context, all []*compiled) error {
 	return nil
 }
 
-// compileAlone is what again asks another process for: a line for each kernel.
+// compileAlone is the other process of repeat. It prints a line for each kernel.
 func (c *kernelCheck) compileAlone(dev *vulkan.Device, work []*compiled) error {
 	for _, s := range strings.Split(c.alone, ",") {
 		i, err := strconv.Atoi(s)
 		if err != nil || i < 0 || i >= len(work) {
-			return fmt.Errorf("%w: --alone %q is no list of numbers of kernels", errUsage, c.alone)
+			return fmt.Errorf("%w: --alone %q: write numbers of kernels, separated by commas", errUsage, c.alone)
 		}
-		if c.one(dev, work[i]); work[i].err != nil {
+		if c.compileOne(dev, work[i]); work[i].err != nil {
 			return work[i].err
 		}
 		fmt.Fprintln(c.out, i, int64(work[i].took))
@@ -210,9 +207,9 @@ func (c *kernelCheck) compileAlone(dev *vulkan.Device, work []*compiled) error {
 	return nil
 }
 
-// report prints the slowest kernels, and fails where one is slower than the limit.
+// report prints the slowest kernels. It fails if one is slower than the limit.
 func (c *kernelCheck) report(all []*compiled, of int) error {
-	slices.SortFunc(all, bySlowness)
+	slices.SortFunc(all, compareTimes)
 	words, slow, failed, total := 0, 0, error(nil), time.Duration(0)
 	for _, w := range all {
 		words, total = max(words, len(w.Code)), total+w.took
@@ -223,7 +220,7 @@ func (c *kernelCheck) report(all []*compiled, of int) error {
 			failed = errors.Join(failed, w.err)
 		}
 	}
-	fmt.Fprintf(c.out, "%d of %d kernels, %v each in the mean, at most %d words of SPIR-V; the slowest, timed alone where above %v:\n",
+	fmt.Fprintf(c.out, "%d of %d kernels compiled, mean %v, at most %d words of SPIR-V; the slowest (above %v: measured alone):\n",
 		len(all), of, (total / time.Duration(max(1, len(all)))).Round(time.Microsecond), words, c.limit)
 	for _, w := range all[:min(slowest, len(all))] {
 		note := ""
@@ -236,13 +233,13 @@ func (c *kernelCheck) report(all []*compiled, of int) error {
 	case failed != nil:
 		return failed
 	case slow > 0:
-		return fmt.Errorf("kernels that take the driver longer than %v: %d", c.limit, slow)
+		return fmt.Errorf("the driver takes longer than %v for %d kernels: try a newer driver, or report them with this output", c.limit, slow)
 	case len(all) < of:
-		return fmt.Errorf("kernels that were not compiled: %d", of-len(all))
+		return fmt.Errorf("%d kernels were not compiled, because one before was given up or the check was interrupted", of-len(all))
 	}
 	return nil
 }
 
-// defaultJobs leaves processors to the driver, whose times are longer where all are
+// defaultJobs leaves half of the processors to the driver, which takes longer when all are
 // busy.
 func defaultJobs() int { return max(1, runtime.NumCPU()/2) }

@@ -31,9 +31,9 @@ func TestKernelReport(t *testing.T) {
 		want string // in the error; none where empty
 	}{
 		{"all fast", made(5, 499, 500), 3, ""},
-		{"one slow", made(5, 501, 7), 3, "longer than 500ms: 1"},
-		{"given up", given, 2, "longer than 500ms: 1"},
-		{"not compiled", made(5), 3, "not compiled: 2"},
+		{"one slow", made(5, 501, 7), 3, "longer than 500ms for 1 kernels"},
+		{"given up", given, 2, "longer than 500ms for 1 kernels"},
+		{"not compiled", made(5), 3, "2 kernels were not compiled"},
 		{"refused by the driver", failed, 1, "no"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,6 +75,6 @@ func TestKernelCheck(t *testing.T) {
 		t.Errorf("%d lines, want one for each kernel: %s", n, out.String())
 	}
 	if k.family, k.alone = "no such family", ""; !errors.Is(k.run(t.Context()), errUsage) {
-		t.Error("a family that is not there is no error of usage")
+		t.Error("an unknown family is not an error of usage")
 	}
 }

@@ -18,9 +18,9 @@ import (
 // Exit codes.
 const (
 	exitFailure  = 1 // something went wrong while running
-	exitUsage    = 2 // the command line cannot be read or asks for what cannot be
+	exitUsage    = 2 // the command line cannot be read or contradicts itself
 	exitNoDevice = 3 // no device matches the selection
-	exitNetwork  = 4 // the address, the name or epmd cannot be had
+	exitNetwork  = 4 // the address or the name is taken, or epmd does not answer
 )
 
 // command is a subcommand of the program.
@@ -36,8 +36,8 @@ func init() {
 	commands = []command{
 		{"run", "join the cluster and serve the devices", run},
 		{"devices", "list the devices of this machine", devices},
-		{"doctor", "say what is wrong with this machine and what to install", doctor},
-		{"bench", "measure the wire, the operations, a cold start and more: bench wire|ops|cold|starts|beside|crowd|share|sampler", bench},
+		{"doctor", "check this machine and say what to install", doctor},
+		{"bench", "measure the wire, the operations, a start or the sampler; bench --help lists the measurements", bench},
 		{"version", "print the version", printVersion},
 	}
 }
@@ -61,7 +61,7 @@ func main() {
 		usage(os.Stdout)
 		return
 	}
-	fmt.Fprintf(os.Stderr, "nxvk-node: no command %q\n", os.Args[1])
+	fmt.Fprintf(os.Stderr, "nxvk-node: unknown command %q\n", os.Args[1])
 	usage(os.Stderr)
 	os.Exit(exitUsage)
 }
@@ -71,7 +71,7 @@ func usage(w io.Writer) {
 	for _, c := range commands {
 		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.doc)
 	}
-	fmt.Fprintln(w, "COMMAND --help lists the flags; each can be given as NXVK_FLAG in the environment.")
+	fmt.Fprintln(w, "COMMAND --help lists the flags. Each flag can be set in the environment, too: --log-level as NXVK_LOG_LEVEL.")
 }
 
 // status prints an error and gives the exit code for it.

@@ -111,7 +111,7 @@ func TestMakesCookie(t *testing.T) {
 		log := serve(t, program(binary, home, runFlags(t, "--device", "host")...))
 		said := 0
 		for _, e := range log {
-			if e.File == file && e.Level == "info" && strings.Contains(e.Message, "made one") {
+			if e.File == file && e.Level == "info" && strings.Contains(e.Message, "created a cookie") {
 				said++
 			}
 		}
@@ -139,7 +139,7 @@ func TestMakesCookie(t *testing.T) {
 	}
 }
 
-// A cookie that others can read is warned of.
+// The node warns of a cookie that other users can read.
 func TestOpenCookie(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIP modes of files are those of Unix")
@@ -148,7 +148,13 @@ func TestOpenCookie(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".erlang.cookie"), []byte("SECRET\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	wantWarning(t, serve(t, program(binary, home, runFlags(t, "--device", "host")...)), "others can read the cookie")
+	wantWarning(t, serve(t, program(binary, home, runFlags(t, "--device", "host")...)), "other users can read the cookie")
+}
+
+// A former name of a flag works and is warned of in the log, whose lines stay objects.
+func TestWarnsOfFormerName(t *testing.T) {
+	c := program(binary, t.TempDir(), runFlags(t, "--device", "host", "--no", "rows")...)
+	wantWarning(t, serve(t, c), "use --disable-passes")
 }
 
 func wantWarning(t *testing.T, log []entry, text string) {

@@ -15,39 +15,40 @@ import (
 	"nxvk/synth"
 )
 
-// run serves until it is told to stop.
+// run serves the devices until it is told to stop.
 func run(ctx context.Context, args []string) error {
 	f := flags("run")
 	cfg := node.Config{}
-	f.StringVar(&cfg.Name, "name", "nxvk@127.0.0.1", "name of this node, NAME@HOST")
-	f.StringVar(&cfg.Cookie, "cookie", "", "cookie of the cluster; better in a file, since other users see command lines")
-	f.StringVar(&cfg.CookieFile, "cookie-file", "", "file with the cookie (default ~/.erlang.cookie, which is made where there is none)")
-	f.StringVar(&cfg.Listen, "listen", "127.0.0.1", "address to listen on; 0.0.0.0 is every one")
-	f.IntVar(&cfg.Port, "port", 0, "port to listen on; 0 picks one")
-	f.StringVar(&cfg.Device, "device", "all", "all, host, or one device by index, name or UUID")
-	f.StringVar(&cfg.Connect, "connect", "", "nodes to connect to, separated by commas")
-	f.DurationVar(&cfg.NetTicktime, "net-ticktime", node.DefaultTicktime, "a peer is down after so long without a byte")
-	f.StringVar(&cfg.TLS.Cert, "tls-cert", "", "PEM certificate; with it the node speaks inet_tls")
-	f.StringVar(&cfg.TLS.Key, "tls-key", "", "PEM key of the certificate")
-	f.DurationVar(&cfg.Deadline, "deadline", 0, "how long an instruction or a run may take before its results carry an error, as 30s; 0 is no limit")
-	f.StringVar(&cfg.TLS.CA, "tls-ca", "", "PEM certificates that peers' must be signed by; without it every one is trusted")
-	f.BoolVar(&cfg.TLS.Insecure, "tls-insecure", false, "trust every certificate also where others than this machine can connect")
-	f.Int64Var(&cfg.SessionLimit, "session-limit", 0, "bytes a session may hold on a device; 0 is no limit")
-	f.Uint64Var(&cfg.MemoryLimit, "memory-limit", 0, "bytes taken from each device at most, also where that is the host, and as many by what the host makes in a processor's stead; 0 is all that a device has, and 60 % of the host's memory")
-	f.BoolVar(&cfg.KeepMemory, "keep-memory", false, "keep memory that nothing uses for reuse; else it goes back to the driver and the system after some seconds")
-	f.IntVar(&cfg.HostLimit, "host-limit", 0, "elements up to which work stays on the host; 0 is the device's default")
-	f.BoolVar(&cfg.NoWarmUp, "no-warm-up", false, "have the driver compile every kernel at once, also where the device is a processor; else the host carries a kernel out until compiling it pays")
-	f.StringVar(&cfg.No, "no", "", "rules of fusion and passes to switch off, separated by commas: "+strings.Join(synth.RuleNames(), ", ")+", or all")
-	f.BoolVar(&cfg.AllowShaders, "allow-shaders", false, "let clients bring SPIR-V of their own; a driver may not survive it")
-	f.StringVar(&cfg.CacheDir, "cache-dir", "", "folder of compiled pipelines, kernels and which programs were compiled (default in the user's cache folder; - keeps none)")
+	f.StringVar(&cfg.Name, "name", "nxvk@127.0.0.1", "`NAME@HOST` of this node")
+	f.StringVar(&cfg.Cookie, "cookie", "", "`cookie` of the cluster; other users of the machine can read command lines, so prefer --cookie-file")
+	f.StringVar(&cfg.CookieFile, "cookie-file", "", "`file` with the cookie (default ~/.erlang.cookie, which is created if it does not exist)")
+	f.StringVar(&cfg.Listen, "listen", "127.0.0.1", "`address` to listen on; 0.0.0.0 listens on all interfaces")
+	f.IntVar(&cfg.Port, "port", 0, "`port` to listen on (default: any free port)")
+	f.StringVar(&cfg.Device, "device", "all", "`device` to serve: all, host, or one by index, name or UUID")
+	f.StringVar(&cfg.Connect, "connect", "", "`nodes` to connect to at the start, separated by commas")
+	f.DurationVar(&cfg.NetTicktime, "net-ticktime", node.DefaultTicktime, "`duration` without a byte after which a peer counts as down")
+	f.StringVar(&cfg.TLS.Cert, "tls-cert", "", "PEM `file` with the certificate; the node then speaks TLS, as inet_tls_dist does")
+	f.StringVar(&cfg.TLS.Key, "tls-key", "", "PEM `file` with the key of the certificate")
+	f.StringVar(&cfg.TLS.CA, "tls-ca", "", "PEM `file` with the authorities that sign peers' certificates; without it every certificate is trusted")
+	f.BoolVar(&cfg.TLS.Insecure, "tls-insecure", false, "trust every certificate also when other machines can connect")
+	f.DurationVar(&cfg.Deadline, "deadline", 0, "maximum `duration` of one instruction or run, such as 30s (default: no limit)")
+	f.Int64Var(&cfg.SessionLimit, "session-limit", 0, "maximum `bytes` per session and device (default: no limit)")
+	f.Uint64Var(&cfg.MemoryLimit, "memory-limit", 0, "maximum `bytes` per device (default: all GPU memory, or 60 % of RAM for the host device)")
+	f.BoolVar(&cfg.KeepMemory, "keep-memory", false, "keep unused memory for reuse instead of returning it after some seconds")
+	f.IntVar(&cfg.HostLimit, "host-limit", 0, "maximum `elements` of a value that is computed on the host (default: 512 beside a GPU, else 4096)")
+	f.BoolVar(&cfg.NoWarmUp, "no-warm-up", false, "compile every kernel at its first use; otherwise, on a processor, kernels are interpreted until compiling pays")
+	f.StringVar(&cfg.DisablePasses, "disable-passes", "", "compiler `passes` and fusion rules to disable, separated by commas: "+strings.Join(synth.RuleNames(), ", ")+"; all runs programs one instruction at a time")
+	f.rename("no", "disable-passes")
+	f.BoolVar(&cfg.AllowShaders, "allow-shaders", false, "let clients run SPIR-V of their own, which may crash the driver")
+	f.StringVar(&cfg.CacheDir, "cache-dir", "", "`folder` for compiled kernels, or - for none (default: nxvk in the user's cache folder)")
 	f.BoolVar(&cfg.Validation, "validation", false, "load the Vulkan validation layer")
-	f.StringVar(&cfg.Metrics, "metrics", "", "serve Prometheus metrics on this address, as 127.0.0.1:9464")
-	level := f.String("log-level", "info", "trace, debug, info, warn, error or disabled")
-	eof := f.Bool("exit-on-eof", false, "stop when standard input ends; a launcher that dies takes the node with it")
-	if err := parse(f, args); err != nil {
+	f.StringVar(&cfg.Metrics, "metrics", "", "`address` on which to serve Prometheus metrics, such as 127.0.0.1:9464 (default: none)")
+	level := f.String("log-level", "info", "`level` of the log: trace, debug, info, warn, error or disabled")
+	eof := f.Bool("exit-on-eof", false, "stop at the end of standard input, so that the node ends with its launcher")
+	if err := f.parse(args); err != nil {
 		return err
 	}
-	if err := noArgs(f); err != nil {
+	if err := f.noArgs(); err != nil {
 		return err
 	}
 	log, err := logger(*level)
@@ -55,6 +56,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	cfg.Log = log
+	for _, text := range f.warnings {
+		log.Warn().Msg(text)
+	}
 	if *eof {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -67,12 +71,11 @@ func run(ctx context.Context, args []string) error {
 	return node.Run(ctx, cfg)
 }
 
-// logger writes for people on a terminal, and JSON elsewhere, to standard
-// error.
+// logger writes to standard error: lines for people on a terminal, JSON elsewhere.
 func logger(level string) (zerolog.Logger, error) {
 	l, err := zerolog.ParseLevel(level)
 	if err != nil || level == "" {
-		return zerolog.Logger{}, fmt.Errorf("%w: --log-level %q is not trace, debug, info, warn, error or disabled", errUsage, level)
+		return zerolog.Logger{}, fmt.Errorf("%w: --log-level %q: give trace, debug, info, warn, error or disabled", errUsage, level)
 	}
 	var out io.Writer = os.Stderr
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
@@ -81,16 +84,16 @@ func logger(level string) (zerolog.Logger, error) {
 	return zerolog.New(out).Level(l).With().Timestamp().Logger(), nil
 }
 
-// console writes for people.
+// console writes lines for people, with the date.
 func console(out io.Writer) io.Writer {
 	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.DateTime}
 }
 
 func printVersion(_ context.Context, args []string) error {
 	f := flags("version")
-	if err := parse(f, args); err != nil {
+	if err := f.parse(args); err != nil {
 		return err
 	}
 	fmt.Println("nxvk-node", server.Version())
-	return noArgs(f)
+	return f.noArgs()
 }

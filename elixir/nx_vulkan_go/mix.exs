@@ -2,7 +2,7 @@ defmodule NxVulkanGo.MixProject do
   use Mix.Project
 
   @source_url "https://github.com/nxvk/nxvk"
-  @version "0.1.0"
+  @version "0.2.0"
 
   def project do
     [
@@ -33,11 +33,16 @@ defmodule NxVulkanGo.MixProject do
   # NX_PATH is a checkout of the Nx repository to build against instead of the
   # release on Hex. Nx's own two dependencies then come from COMPLEX_PATH and
   # TELEMETRY_PATH, or from folders beside the checkout, where these exist.
+  #
+  # Kino and FLAME are compiled before this package where a project has them, and only
+  # then does this package implement their protocols. Beside a checkout of Nx they are
+  # taken from folders too, where these exist.
   defp deps do
     [
       nx_dep(System.get_env("NX_PATH")),
       {:ex_doc, "~> 0.34", only: :docs, runtime: false}
-      | beside(:complex, "COMPLEX_PATH") ++ telemetry_dep()
+      | beside(:complex, "COMPLEX_PATH") ++
+          telemetry_dep() ++ optional(:kino, "~> 0.12") ++ optional(:flame, "~> 0.5")
     ]
   end
 
@@ -48,6 +53,14 @@ defmodule NxVulkanGo.MixProject do
     case beside(:telemetry, "TELEMETRY_PATH") do
       [] -> [{:telemetry, "~> 1.2"}]
       dep -> dep
+    end
+  end
+
+  defp optional(app, requirement) do
+    case {beside(app, String.upcase("#{app}_PATH")), System.get_env("NX_PATH")} do
+      {[{app, options}], _} -> [{app, [optional: true] ++ options}]
+      {[], nil} -> [{app, requirement, optional: true}]
+      {[], _} -> []
     end
   end
 
@@ -71,7 +84,13 @@ defmodule NxVulkanGo.MixProject do
       main: "readme",
       source_url: @source_url,
       source_ref: "v#{@version}",
-      extras: ["README.md", "guides/introduction.livemd", "CHANGELOG.md"],
+      extras: [
+        "README.md",
+        "guides/introduction.livemd",
+        "guides/contributing/design.md",
+        "CHANGELOG.md"
+      ],
+      groups_for_extras: [Contributing: ~r"guides/contributing/"],
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
       groups_for_modules: [
         Compiling: [NxVulkanGo.Compiler, NxVulkanGo.Explanation],

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// ErrCancelled is what Yield returns once a computation is to stop.
+// ErrCancelled is the error of Yield in a computation that is cancelled.
 var ErrCancelled = errors.New("the computation was cancelled")
 
-// Account is for whom computations are done: a session. Its computations together
+// Account stands for a session, for which computations are done. Its computations together
 // have one share of the processors.
 type Account struct {
 	pool *Pool
@@ -111,7 +111,7 @@ func (a *Account) Start(what string, f func(w *Worker) error, done func(error)) 
 // Cancel has the computation stop at its next call of Yield.
 func (t *Task) Cancel() { t.cancel() }
 
-// run is a computation from its first slot to its end.
+// run carries out a computation from its first slot to its end.
 func (w *Worker) run(f func(w *Worker) error, done func(error)) {
 	t, p := w.task, w.task.account.pool
 	var err error
@@ -131,7 +131,7 @@ func (w *Worker) run(f func(w *Worker) error, done func(error)) {
 	err = p.recovered(func() error { return f(w) })
 }
 
-// recovered calls f and makes an error of a panic.
+// recovered calls f and returns a panic as an error.
 func (p *Pool) recovered(f func() error) (err error) {
 	defer func() {
 		r := recover()

@@ -1,10 +1,10 @@
 // Package sched shares the processors of the machine among computations that
-// clients have asked for. A Pool has as many slots as there are processors, and
-// whoever computes holds one. Slots go to the account that has used least
+// clients have asked for. A Pool has as many slots as there are processors; a
+// computation holds one while it runs. Slots go to the account that has used least
 // processor time: start-time fair queueing (Goyal, Vin and Cheng, 1996), with the
 // session as the flow and a slice of about a millisecond as the packet. So an
-// account that asks for little is served at once, and those that compute without
-// pause have shares by their weights, equal ones unless somebody says otherwise.
+// account that asks for little is served at once, and accounts that compute without
+// pause have shares in proportion to their weights, which are equal by default.
 //
 // A computation that is started here is recovered from a panic, counted while it
 // runs, and cancelled with its account. It gives up its slot between slices, in

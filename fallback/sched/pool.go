@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// slice is how long a computation keeps its slot while others wait.
+	// slice is the time that a computation keeps its slot while others wait.
 	slice = time.Millisecond
-	// patience is how long a computation may hold a slot without a call of Yield
-	// before others get one more.
+	// patience is the time that a computation may hold a slot without a call of Yield
+	// before others get one more slot.
 	patience = 10 * time.Millisecond
 )
 
@@ -54,11 +54,16 @@ var processors = runtime.GOMAXPROCS(0)
 // runtime.GOMAXPROCS gave when the process began.
 func Processors() int { return processors }
 
-// Reserve lets goroutines that do not compute run beside a full pool: it raises
-// runtime.GOMAXPROCS by twice the slots of the pool, as many as may be in use. A message is then handled as soon as
-// the system gives its thread a processor, and not once a computation is preempted,
-// which takes Go 10 ms. Where the system has priorities of threads, those that compute
-// yield to others.
+// SetClock replaces the clock of the pool, before the first computation begins. A worker reads
+// the clock at each call of Yield, on its own thread, so a test can count these calls and act
+// at one of them.
+func (p *Pool) SetClock(now func() time.Time) { p.now = now }
+
+// Reserve lets goroutines that do not compute run beside a full pool. It raises
+// runtime.GOMAXPROCS by twice the slots of the pool: as many may be in use. A message is then
+// handled as soon as the system gives its thread a processor. Without Reserve it would wait
+// until Go preempts a computation, which takes 10 ms. Where the system has priorities of
+// threads, threads that compute yield to others.
 func (p *Pool) Reserve() { runtime.GOMAXPROCS(processors + 2*p.slots) }
 
 // request asks for a slot. grant is called with the pool locked.
@@ -68,8 +73,8 @@ type request struct {
 	granted bool
 }
 
-// queue is a heap of the accounts that ask for slots: the one that has used least
-// first, and of those that have used as much the one that asked first.
+// queue is a heap of the accounts that ask for slots. The account that has used least is first,
+// and of equal ones the account that asked first.
 type queue []*Account
 
 func (q queue) Len() int { return len(q) }
@@ -123,7 +128,7 @@ func (p *Pool) withdraw(r *request) {
 	}
 }
 
-// first takes the request that is due out of the queue. The pool is locked.
+// first removes the request that is due from the queue. The pool is locked.
 func (p *Pool) first() *request {
 	a := p.waiting[0]
 	r := a.requests[0]
@@ -155,7 +160,7 @@ func (p *Pool) serve() {
 	}
 }
 
-// watch lends others a slot for each that has been held too long.
+// watch lends others a slot for each slot that has been held too long.
 func (p *Pool) watch() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,7 +222,7 @@ func (p *Pool) thread(f func()) {
 	go p.compute(c)
 }
 
-// compute is the life of a thread. As many are kept as there are slots.
+// compute is the loop of a thread. As many threads are kept as there are slots.
 func (p *Pool) compute(c chan func()) {
 	runtime.LockOSThread() // ends with the goroutine, and takes its priority along
 	yieldToOthers()
@@ -235,7 +240,7 @@ func (p *Pool) compute(c chan func()) {
 	}
 }
 
-// Stats is what a pool does and has done.
+// Stats has the numbers of a pool.
 type Stats struct {
 	Slots   int
 	Running int                      // computations that hold a slot

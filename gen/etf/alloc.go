@@ -16,16 +16,16 @@ type Block interface {
 	Free()
 }
 
-// Allocator provides the memory for large binaries. A refusal is no fault: the
-// binary becomes a Lost and the stream goes on.
+// Allocator provides the memory for large binaries. Where it returns an error, the binary
+// becomes a Lost and the stream goes on.
 type Allocator interface {
 	// Alloc returns a block of at least n bytes with any contents.
 	Alloc(n int) (Block, error)
 }
 
-// Pool is an Allocator of anonymous mappings. Freed blocks are kept by size
-// class, because the kernel's zeroing of fresh pages costs more than the copy
-// from the socket; at most Keep bytes are kept, for good unless Age says otherwise.
+// Pool is an Allocator of anonymous mappings. It keeps freed blocks by size class,
+// because the kernel's zeroing of fresh pages costs more than the copy from the socket.
+// It keeps them for good unless Age is called.
 type Pool struct {
 	keep int
 
@@ -34,7 +34,7 @@ type Pool struct {
 	free  map[int][]*mapped // by class size, last freed last
 	age   time.Duration     // 0 keeps what is freed
 	after func(time.Duration, func())
-	due   bool // a look at what is kept
+	due   bool // a call of look is due
 }
 
 // NewPool returns a Pool that keeps at most keep bytes of freed blocks.
@@ -49,9 +49,9 @@ type mapped struct {
 	old  bool // it was kept when the pool last looked
 }
 
-// Age has the pool give blocks back to the system that nobody has taken for d: it looks
-// once in d, so it may keep them for twice as long. after runs a function later; nil is
-// time.AfterFunc. Age comes before the first Alloc.
+// Age has the pool give blocks back to the system that nobody has taken for d. The pool
+// looks once in d, so it may keep a block for twice as long. after runs a function later;
+// nil is time.AfterFunc. Age comes before the first Alloc.
 func (p *Pool) Age(d time.Duration, after func(time.Duration, func())) {
 	if after == nil {
 		after = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
@@ -59,7 +59,7 @@ func (p *Pool) Age(d time.Duration, after func(time.Duration, func())) {
 	p.age, p.after = d, after
 }
 
-// watch sees to it that the pool looks at what is kept. mu is held.
+// watch schedules a look at the blocks that are kept. The caller holds mu.
 func (p *Pool) watch() {
 	if p.age > 0 && p.kept > 0 && !p.due {
 		p.due = true
@@ -67,7 +67,7 @@ func (p *Pool) watch() {
 	}
 }
 
-// look gives back what has been kept since the last look.
+// look gives back the blocks that have been kept since the last look.
 func (p *Pool) look() {
 	p.mu.Lock()
 	p.due = false
@@ -115,7 +115,7 @@ func (p *Pool) Alloc(n int) (Block, error) {
 	return &mapped{pool: p, mem: mem}, nil
 }
 
-// Kept returns the bytes that wait for reuse.
+// Kept returns the bytes of the blocks that are kept.
 func (p *Pool) Kept() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,9 +140,9 @@ func (m *mapped) Free() {
 	m.mem = nil
 }
 
-// BlockSize rounds n up to one of four steps in each doubling, whole pages:
-// at most a fifth of a block is unused. A size that cannot be rounded up stays
-// as it is: there is no memory for it.
+// BlockSize rounds n up to one of four steps in each doubling, in whole pages, so that
+// at most a fifth of a block is unused. A size that cannot be rounded up stays as it is:
+// there is no memory for it.
 func BlockSize(n int) int {
 	const page = 4096
 	n = max(n, 4*page)

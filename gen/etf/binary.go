@@ -10,16 +10,16 @@ import (
 // Allocator's memory instead of the Go heap.
 const LargeBinary = 16 << 10
 
-// Binary is a large received binary. Its bytes lie outside the Go heap, at
-// the start of a block, and are freed by the last Release. A Binary that is
-// dropped without one is freed when the garbage collector finds it, which is
-// the path of messages that nobody reads, not a way to program.
+// Binary is a large received binary. Its bytes lie outside of the Go heap, at the start
+// of a block. The last Release frees them. The garbage collector frees a Binary that is
+// dropped without a Release; messages that nobody reads end so, and no other code relies
+// on it.
 type Binary struct {
 	hold *hold
 }
 
-// hold owns the block for all copies of the pointer. It is apart from Binary
-// so that a cleanup may refer to it.
+// hold owns the block of a Binary. It is apart from Binary so that the cleanup of that
+// may refer to it.
 type hold struct {
 	refs  atomic.Int32
 	n     int
@@ -70,10 +70,9 @@ func (b *Binary) Release() {
 	}
 }
 
-// Take hands the block over to the caller, who frees it from then on. The
-// contents are the first n bytes. It returns nil where other holders remain
-// or the block is gone already; b then stays as it is. After a successful
-// Take, Release does nothing to the block.
+// Take hands the block over to the caller, who frees it in the end. The contents are the
+// first n bytes. Take returns nil where there are other holders or the block is freed;
+// b stays as it is then. After a successful Take, Release does not free the block.
 func (b *Binary) Take() (block Block, n int) {
 	if b.hold.refs.Load() != 1 {
 		return nil, 0
@@ -94,18 +93,17 @@ func (h *hold) free() {
 	}
 }
 
-// Lost stands in a term where a large binary had no memory: the term is whole
-// otherwise, and whoever reads it can say what happened.
+// Lost stands in a term for a large binary that the Allocator had no memory for. The rest
+// of the term is whole, so that its reader can report the loss.
 type Lost struct {
 	Size int
 	Err  error
 }
 
-// Outside is a binary to send whose bytes are not copied and may lie outside
-// the Go heap. Release, if any, is called when the bytes have been written or
-// never will be. A message that cannot be sent may fail before or after its
-// binaries were looked at, so make it with NewOutside and call Release when
-// sending returns an error.
+// Outside is a binary to send. Its bytes are not copied and may lie outside of the Go
+// heap. Release, if any, is called when the bytes have been written or never will be.
+// Sending may fail before the encoder has seen the binary. So make it with NewOutside,
+// and call Release when sending returns an error.
 type Outside struct {
 	Bytes   []byte
 	Release func()

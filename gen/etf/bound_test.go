@@ -2,6 +2,7 @@ package etf
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 )
 
@@ -18,6 +19,36 @@ func bound(p []byte, room int) (size int, err error) {
 	d.Begin(0)
 	_, _, err = d.Decode(p)
 	return d.Size(), err
+}
+
+// TestDecodeFront cuts a tagged tuple at each byte. What is whole is decoded, and the
+// size is that of the whole tuple.
+func TestDecodeFront(t *testing.T) {
+	from := Tuple{Pid{Node: "a@b", ID: 1}, Ref{Node: "a@b", Len: 1}}
+	elements := []Term{Atom("$gen_call"), from, []byte("request")}
+	var ends []int
+	p := []byte{tagSmallTuple, 3}
+	for _, e := range elements {
+		p, _ = Append(p, e)
+		ends = append(ends, len(p))
+	}
+	for n := 3; n <= len(p); n++ {
+		var d Decoder
+		front, size := d.DecodeFront(p[:n], make([]Term, 2))
+		want := 0
+		for want < 2 && ends[want] <= n {
+			want++
+		}
+		if size != 3 || len(front) != want || want == 2 && !reflect.DeepEqual(front[1], Term(from)) {
+			t.Errorf("%d bytes: %v of %d, want %d", n, front, size, want)
+		}
+	}
+	for _, p := range [][]byte{nil, {tagNil}, {tagSmallTuple}, {tagSmallTuple, 2, tagNil}, {tagLargeTuple, 0, 0, 0, 1, tagNil}} {
+		var d Decoder
+		if front, size := d.DecodeFront(p, make([]Term, 2)); size != 0 || len(front) > 0 {
+			t.Errorf("% x: %v of %d", p, front, size)
+		}
+	}
 }
 
 // TestBoundedDecoding decodes what takes far more room than its encoding.

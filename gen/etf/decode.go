@@ -13,15 +13,15 @@ import (
 const maxInterned = 8192
 
 const (
-	// termSize is what a Term takes in a container.
+	// termSize is how many bytes a Term takes in a container.
 	termSize = 16
-	// containerSize is what a container takes beside its elements: the slice, its
-	// rounding up, and the frame while it is filled.
+	// containerSize is how many bytes a container takes beside its elements: the
+	// slice, its rounding up, and the frame while it is filled.
 	containerSize = 96
-	// leafSize is what a leaf takes beside its bytes that is no small integer, atom
-	// or empty list.
+	// leafSize is how many bytes a leaf takes beside its own, unless it is a small
+	// integer, an atom or an empty list.
 	leafSize = 32
-	// leastMore is for how many bytes More is asked at least.
+	// leastMore is the fewest bytes that More is asked for.
 	leastMore = 64 << 10
 )
 
@@ -58,12 +58,12 @@ type frame struct {
 	pairs Map
 }
 
-// Begin counts what terms take from here on. They may take room bytes before More is
+// Begin starts to count the memory of terms. They may take room bytes before More is
 // asked for the rest.
 func (d *Decoder) Begin(room int) { d.size, d.room, d.bounded = 0, room, d.More != nil }
 
-// Size returns how many bytes of memory the terms take that were decoded since Begin,
-// roughly: an empty list takes 16 bytes where it is an element, and one in its
+// Size returns roughly how many bytes of memory the terms take that were decoded since
+// Begin. For example, an empty list takes 16 bytes as an element, and one byte in its
 // encoding. Atoms that the Decoder remembers and large binaries do not count.
 func (d *Decoder) Size() int { return d.size }
 
@@ -109,7 +109,7 @@ func (d *Decoder) Decode(p []byte) (t Term, rest []byte, err error) {
 // which saves its caller the garbage where it looks at tuples only in passing.
 // A tuple that is longer is refused.
 func (d *Decoder) DecodeTuple(p []byte, into []Term) (t Tuple, rest []byte, err error) {
-	if len(p) < 2 || p[0] != tagSmallTuple || int(p[1]) > len(into) {
+	if !IsTuple(p, len(into)) {
 		return nil, p, ErrMalformed
 	}
 	t, p = into[:p[1]], p[2:]
@@ -119,6 +119,31 @@ func (d *Decoder) DecodeTuple(p []byte, into []Term) (t Tuple, rest []byte, err 
 		}
 	}
 	return t, p, nil
+}
+
+// IsTuple reports whether p begins with a tuple of at most most elements.
+func IsTuple(p []byte, most int) bool {
+	return len(p) >= 2 && p[0] == tagSmallTuple && int(p[1]) <= most
+}
+
+// DecodeFront decodes the front of a tagged tuple, a tuple whose first element is
+// an atom. The end of the tuple may be missing. front has its elements up to the first
+// one that is not whole, at most len(into). size is the number of elements that the
+// tuple has, 0 where p does not begin with a tagged tuple.
+func (d *Decoder) DecodeFront(p []byte, into []Term) (front Tuple, size int) {
+	if !IsTuple(p, math.MaxUint8) || len(p) > 2 && !isAtom(p[2]) {
+		return nil, 0
+	}
+	size, p = int(p[1]), p[2:]
+	front = into[:0]
+	for len(front) < min(size, len(into)) {
+		t, rest, err := d.Decode(p)
+		if err != nil {
+			break
+		}
+		front, p = append(front, t), rest
+	}
+	return front, size
 }
 
 // term decodes tokens until the outermost one is complete. Each step either
@@ -235,66 +260,70 @@ func (d *Decoder) token() (t Term, opened bool, err error) {
 	d.pos++
 	switch tag {
 	case tagSmallTuple:
-		n, err := d.uint(1)
+		n, err := d.uint8()
 		if err != nil {
 			return nil, false, err
 		}
 		return d.open(tagSmallTuple, n)
 	case tagLargeTuple:
-		n, err := d.uint(4)
+		n, err := d.uint32()
 		if err != nil {
 			return nil, false, err
 		}
 		return d.open(tagSmallTuple, n)
 	case tagList, tagMap:
-		n, err := d.uint(4)
+		n, err := d.uint32()
 		if err != nil {
 			return nil, false, err
 		}
 		return d.open(tag, n)
 	case tagNil:
 		return List(nil), false, nil
+	case tagSmallInteger:
+		n, err := d.uint8()
+		return int64(n), false, err
+	case tagAtom, tagAtomUTF8, tagSmallAtom, tagSmallAtomUTF8, tagAtomCacheRef:
+		t, err = d.atomOf(tag)
+		return t, false, err
 	}
 	at := d.pos
-	if t, err = d.leaf(tag); err != nil {
-		return nil, false, err
-	}
-	if n := leafCost(tag, d.pos-at); n > 0 {
-		err = d.charge(n)
+	if t, err = d.leaf(tag); err == nil {
+		err = d.charge(leafCost(tag, d.pos-at))
 	}
 	return t, false, err
 }
 
-// leafCost is what a leaf takes whose encoding has n bytes after the tag. Containers
-// are charged before they are made, leaves after: one is no longer than its encoding,
-// but for a string, of 64 KiB at most.
+// leafCost returns the bytes of memory that a leaf takes whose encoding has n bytes after
+// the tag. Containers are charged before they are made, and leaves after: a leaf is no
+// longer than its encoding, except a string, which has 64 KiB at most. Small integers and
+// atoms take nothing.
 func leafCost(tag byte, n int) int {
-	switch tag {
-	case tagSmallInteger, tagAtom, tagAtomUTF8, tagSmallAtom, tagSmallAtomUTF8, tagAtomCacheRef:
-		return 0
-	case tagString:
-		return leafSize + n*termSize
+	if tag == tagString {
+		n *= termSize
 	}
 	return leafSize + n
 }
 
-// leaf decodes what is not a container.
+// leaf decodes what is no container, atom or small integer.
 func (d *Decoder) leaf(tag byte) (Term, error) {
 	switch tag {
-	case tagSmallInteger:
-		n, err := d.uint(1)
-		return int64(n), err
 	case tagInteger:
-		n, err := d.uint(4)
+		n, err := d.uint32()
 		return int64(int32(n)), err
 	case tagSmallBig:
-		return d.big(1)
+		n, err := d.uint8()
+		if err != nil {
+			return nil, err
+		}
+		return d.big(n)
 	case tagLargeBig:
-		return d.big(4)
+		n, err := d.uint32()
+		if err != nil {
+			return nil, err
+		}
+		return d.big(n)
 	case tagNewFloat, tagFloat:
 		return d.float(tag)
-	case tagAtom, tagAtomUTF8, tagSmallAtom, tagSmallAtomUTF8, tagAtomCacheRef:
-		return d.atomOf(tag)
 	case tagBinary:
 		return d.binary()
 	case tagBitBinary:
@@ -325,23 +354,33 @@ func (d *Decoder) take(n int) ([]byte, error) {
 	return p, nil
 }
 
-func (d *Decoder) uint(width int) (int, error) {
-	p, err := d.take(width)
+// uint8 and its like read a length, or a number, of so many bits.
+func (d *Decoder) uint8() (int, error) {
+	if d.pos >= len(d.buf) {
+		return 0, ErrTruncated
+	}
+	d.pos++
+	return int(d.buf[d.pos-1]), nil
+}
+
+func (d *Decoder) uint16() (int, error) {
+	p, err := d.take(2)
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	for _, b := range p {
-		n = n<<8 | int(b)
-	}
-	return n, nil
+	return int(binary.BigEndian.Uint16(p)), nil
 }
 
-func (d *Decoder) big(width int) (Term, error) {
-	n, err := d.uint(width)
+func (d *Decoder) uint32() (int, error) {
+	p, err := d.take(4)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
+	return int(binary.BigEndian.Uint32(p)), nil
+}
+
+// big decodes an integer of n bytes.
+func (d *Decoder) big(n int) (Term, error) {
 	p, err := d.take(n + 1)
 	if err != nil {
 		return nil, err
@@ -401,7 +440,7 @@ func finite(f float64) (Term, error) {
 }
 
 func (d *Decoder) binary() (Term, error) {
-	n, err := d.uint(4)
+	n, err := d.uint32()
 	if err != nil {
 		return nil, err
 	}
@@ -421,11 +460,11 @@ func (d *Decoder) binary() (Term, error) {
 }
 
 func (d *Decoder) bitstring() (Term, error) {
-	n, err := d.uint(4)
+	n, err := d.uint32()
 	if err != nil {
 		return nil, err
 	}
-	bits, err := d.uint(1)
+	bits, err := d.uint8()
 	if err != nil {
 		return nil, err
 	}
@@ -443,7 +482,7 @@ func (d *Decoder) bitstring() (Term, error) {
 }
 
 func (d *Decoder) charlist() (Term, error) {
-	n, err := d.uint(2)
+	n, err := d.uint16()
 	if err != nil {
 		return nil, err
 	}

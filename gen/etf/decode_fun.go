@@ -9,7 +9,7 @@ const funHead = 4 + 1 + 16 + 4 + 4
 // fun keeps the encoding, with the atoms in place of references to a cache
 // that only this connection has.
 func (d *Decoder) fun() (Term, error) {
-	n, err := d.uint(4)
+	n, err := d.uint32()
 	if err != nil {
 		return nil, err
 	}

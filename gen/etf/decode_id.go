@@ -10,21 +10,22 @@ const maxAtom = 255
 
 // atomOf decodes the rest of an atom with the given tag.
 func (d *Decoder) atomOf(tag byte) (Term, error) {
-	width := 2
+	var n int
+	var err error
 	switch tag {
 	case tagAtomCacheRef:
-		i, err := d.uint(1)
-		if err != nil {
+		if n, err = d.uint8(); err != nil {
 			return nil, err
 		}
-		if i >= len(d.Cache) {
+		if n >= len(d.Cache) {
 			return nil, ErrAtomRef
 		}
-		return d.Cache[i], nil
+		return d.Cache[n], nil
 	case tagSmallAtom, tagSmallAtomUTF8:
-		width = 1
+		n, err = d.uint8()
+	default:
+		n, err = d.uint16()
 	}
-	n, err := d.uint(width)
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +80,11 @@ func isASCII(p []byte) bool {
 
 // node decodes the atom inside a pid, port or reference.
 func (d *Decoder) node() (Atom, error) {
-	tag, err := d.uint(1)
+	tag, err := d.uint8()
 	if err != nil {
 		return "", err
 	}
-	switch byte(tag) {
-	case tagAtom, tagAtomUTF8, tagSmallAtom, tagSmallAtomUTF8, tagAtomCacheRef:
-	default:
+	if !isAtom(byte(tag)) {
 		return "", ErrMalformed
 	}
 	t, err := d.atomOf(byte(tag))
@@ -98,14 +97,15 @@ func (d *Decoder) node() (Atom, error) {
 // pidCache is how many pids a Decoder remembers, a power of two.
 const pidCache = 64
 
-// knownPid is a pid that was seen, boxed. Few processes send most messages,
-// and each of those holds its sender's pid once or twice.
+// knownPid is a pid that was seen, as a Term. Few processes send most messages, and
+// each message holds the pid of its sender once or twice.
 type knownPid struct {
 	pid  Pid
 	term Term
 }
 
-func (d *Decoder) boxed(p Pid) Term {
+// box returns a pid as a Term, and allocates only where it has not been seen lately.
+func (d *Decoder) box(p Pid) Term {
 	if d.pids == nil {
 		d.pids = new([pidCache]knownPid)
 	}
@@ -129,7 +129,7 @@ func (d *Decoder) pid(tag byte) (Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.boxed(Pid{
+	return d.box(Pid{
 		Node:     node,
 		ID:       binary.BigEndian.Uint32(p),
 		Serial:   binary.BigEndian.Uint32(p[4:]),
@@ -163,7 +163,7 @@ func (d *Decoder) port(tag byte) (Term, error) {
 func (d *Decoder) ref(tag byte) (Term, error) {
 	words, creationSize := 1, 1
 	if tag != tagReference {
-		n, err := d.uint(2)
+		n, err := d.uint16()
 		if err != nil {
 			return nil, err
 		}

@@ -6,9 +6,9 @@ import (
 	"math/big"
 )
 
-// Encoder encodes terms one after the other. Small things are appended to its
-// buffer; binaries of at least SegmentSize stay where they are and are
-// remembered as cuts. The zero value is ready.
+// Encoder encodes terms one after the other. It appends them to its buffer, except
+// binaries of at least SegmentSize: these stay where they are, and a Cut remembers each.
+// The zero value is ready.
 type Encoder struct {
 	// Convert, if any, turns values of foreign types into Terms.
 	Convert func(v any) (t Term, ok bool)
@@ -19,8 +19,8 @@ type Encoder struct {
 	bytes int // in the cuts
 }
 
-// SegmentSize is the size from which a binary is sent from its own memory.
-// Below it a copy is cheaper than one more element in a gathering write.
+// SegmentSize is the smallest binary that is sent from its own memory. To copy a smaller
+// one is cheaper than one more element in a gathering write.
 const SegmentSize = 16 << 10
 
 // Cut is a binary that belongs at offset At of the encoder's buffer.
@@ -65,7 +65,7 @@ func Append(dst []byte, t Term) ([]byte, error) {
 	return e.buf, nil
 }
 
-// Buffer returns what is encoded so far without the cuts' contents.
+// Buffer returns the encoding so far, without the contents of the cuts.
 func (e *Encoder) Buffer() []byte { return e.buf }
 
 // Cuts returns the binaries left in place, in order.
@@ -87,7 +87,7 @@ func (e *Encoder) Reset() {
 	e.buf, e.cuts, e.bytes = e.buf[:0], e.cuts[:0], 0
 }
 
-// Drop releases the cuts, for a message that is not sent.
+// Drop releases the cuts of a message that is not sent.
 func (e *Encoder) Drop() {
 	for _, c := range e.cuts {
 		c.release()
@@ -103,7 +103,7 @@ func (c Cut) release() {
 
 // Encode appends t. After an error the encoder holds part of a term.
 func (e *Encoder) Encode(t Term) error {
-	if err := e.one(t); err != nil {
+	if err := e.encodeOne(t); err != nil {
 		return err
 	}
 	for len(e.stack) > 0 {
@@ -137,12 +137,11 @@ func (e *Encoder) step() error {
 		e.stack = e.stack[:len(e.stack)-1]
 		return nil
 	}
-	return e.one(t)
+	return e.encodeOne(t)
 }
 
-// one encodes a leaf, or the head of a container, whose elements it leaves to
-// step.
-func (e *Encoder) one(t Term) error {
+// encodeOne encodes a leaf, or the head of a container. step encodes the elements.
+func (e *Encoder) encodeOne(t Term) error {
 	switch t := t.(type) {
 	case Tuple:
 		if len(t) < 256 {
@@ -160,7 +159,7 @@ func (e *Encoder) one(t Term) error {
 		return e.list(t, List(nil))
 	case ImproperList:
 		if len(t.Items) == 0 {
-			return e.one(t.Tail)
+			return e.encodeOne(t.Tail)
 		}
 		return e.list(t.Items, t.Tail)
 	case Map:
@@ -215,13 +214,13 @@ func (e *Encoder) leaf(t Term) error {
 	case Fun:
 		e.buf = append(append(e.buf, tagNewFun), t.Encoded...)
 	default:
-		return e.convenience(t)
+		return e.encodeGo(t)
 	}
 	return nil
 }
 
-// convenience encodes the Go types that decoding never yields.
-func (e *Encoder) convenience(t Term) error {
+// encodeGo encodes the Go types that decoding never yields.
+func (e *Encoder) encodeGo(t Term) error {
 	switch t := t.(type) {
 	case bool:
 		if t {
@@ -254,7 +253,7 @@ func (e *Encoder) convenience(t Term) error {
 	default:
 		if e.Convert != nil {
 			if converted, ok := e.Convert(t); ok {
-				return e.one(converted)
+				return e.encodeOne(converted)
 			}
 		}
 		return fmt.Errorf("%T: %w", t, ErrType)

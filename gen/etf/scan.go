@@ -2,13 +2,12 @@ package etf
 
 import "encoding/binary"
 
-// Scanner walks the tokens of encoded terms as they arrive and finds the large
-// binaries in them. External terms are prefix coded: each tag says how many
-// bytes of its own follow and the rest is more tokens, so the walk needs no
-// memory of the nesting.
+// Scanner walks the tokens of encoded terms as they arrive and finds the large binaries
+// in them. External terms are prefix coded: a tag says how many bytes of its own follow,
+// and after these come more tokens. So the walk needs no memory of the nesting.
 //
-// The caller keeps the bytes in one growing slice, without the contents of
-// the large binaries that were found.
+// The caller keeps the bytes in one growing slice, without the contents of the large
+// binaries that were found.
 type Scanner struct {
 	pos int // bytes of the slice that are walked
 }
@@ -16,10 +15,10 @@ type Scanner struct {
 // Reset starts at offset pos of another slice.
 func (s *Scanner) Reset(pos int) { s.pos = pos }
 
-// Next walks buf, the slice so far. It returns the size of the next large
-// binary and the offset where its contents start, which is where buf is to be
-// cut off; found is false where the bytes so far hold none. The walk then goes
-// on when buf has grown. A tag that is unknown is an error.
+// Next walks buf, the slice so far. It returns the size of the next large binary and the
+// offset where its contents start; the caller cuts buf off there. found is false where
+// the bytes so far hold no large binary. The walk goes on when buf has grown. An unknown
+// tag is an error.
 func (s *Scanner) Next(buf []byte) (size, at int, found bool, err error) {
 	for s.pos < len(buf) {
 		if buf[s.pos] == tagBinary {
@@ -43,9 +42,8 @@ func (s *Scanner) Next(buf []byte) (size, at int, found bool, err error) {
 	return 0, 0, false, nil
 }
 
-// tokenSize returns the size of the token that p starts with: the tag and the
-// bytes that are its own, without the terms that follow as its elements. ok is
-// false where p is too short to tell.
+// tokenSize returns the size of the token at the start of p: its tag and its own bytes,
+// without the terms that follow as its elements. ok is false where p is too short.
 func tokenSize(p []byte) (n int, ok bool, err error) {
 	switch p[0] {
 	case Version, tagNil, tagNewPid, tagNewPort, tagV4Port, tagPid, tagPort, tagReference:
@@ -61,26 +59,26 @@ func tokenSize(p []byte) (n int, ok bool, err error) {
 	case tagExport:
 		return 1, true, nil
 	case tagSmallAtom, tagSmallAtomUTF8:
-		return sized(p, 1, 0)
+		return lengthSize(p, 1, 0)
 	case tagAtom, tagAtomUTF8, tagString:
-		return sized(p, 2, 0)
+		return lengthSize(p, 2, 0)
 	case tagBinary:
-		return sized(p, 4, 0)
+		return lengthSize(p, 4, 0)
 	case tagSmallBig:
-		return sized(p, 1, 1)
+		return lengthSize(p, 1, 1)
 	case tagLargeBig, tagBitBinary:
-		return sized(p, 4, 1)
+		return lengthSize(p, 4, 1)
 	case tagNewFun:
-		return sized(p, 4, -4)
+		return lengthSize(p, 4, -4)
 	case tagNewReference, tagNewerReference:
 		return referenceSize(p)
 	}
 	return 0, false, ErrTag
 }
 
-// sized is a token of a length field of width bytes, extra bytes and as many
-// as the length says.
-func sized(p []byte, width, extra int) (int, bool, error) {
+// lengthSize returns the size of a token that has a length of width bytes, extra bytes,
+// and as many bytes as the length says.
+func lengthSize(p []byte, width, extra int) (int, bool, error) {
 	if len(p) < 1+width {
 		return 0, false, nil
 	}
@@ -94,8 +92,8 @@ func sized(p []byte, width, extra int) (int, bool, error) {
 	return 1 + width + extra + n, true, nil
 }
 
-// fixedSize is a token whose first element is the node, an atom: its own bytes
-// come after that, so the atom is walked here too.
+// fixedSize returns the size of a token of a fixed size. Where its first element is the
+// node, an atom, its own bytes come after that, so the atom is part of the token.
 func fixedSize(p []byte) (int, bool, error) {
 	tail := 0
 	switch p[0] {
@@ -129,9 +127,7 @@ func afterAtom(p []byte, at, tail int) (int, bool, error) {
 	if len(p) <= at {
 		return 0, false, nil
 	}
-	switch p[at] {
-	case tagAtom, tagAtomUTF8, tagSmallAtom, tagSmallAtomUTF8, tagAtomCacheRef:
-	default:
+	if !isAtom(p[at]) {
 		return 0, false, ErrMalformed
 	}
 	n, ok, err := tokenSize(p[at:])

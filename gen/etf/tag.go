@@ -35,3 +35,12 @@ const (
 	tagSmallAtomUTF8  = 119
 	tagV4Port         = 120
 )
+
+// isAtom reports whether a term with this tag is an atom.
+func isAtom(tag byte) bool {
+	switch tag {
+	case tagAtom, tagAtomUTF8, tagSmallAtom, tagSmallAtomUTF8, tagAtomCacheRef:
+		return true
+	}
+	return false
+}

@@ -17,7 +17,7 @@ const (
 )
 
 // tell notes why a fusion of the steps of a block before step hi is what it is.
-func (c *partitioner) tell(u *synth.Unit, b *block, hi int) {
+func (c *partitioner) tell(u *synth.Fusion, b *block, hi int) {
 	var lines []string
 	if u.Why.Rules != 0 {
 		lines = append(lines, fmt.Sprintf("joined by %v", u.Why.Rules))

@@ -40,7 +40,7 @@ func TestExplainWhy(t *testing.T) {
 		}
 		want := map[string][]string{
 			"tanh": {"joined by pointwise", "ends before %10 sort: sort has kernels of its own",
-				"ends before %11 add, %12 add, %13 add and 2 more: it has another number of elements",
+				"ends before %11 add, %12 add, %13 add and 2 more: it has a different number of elements",
 				"ends before hook: " + whyControl, "%9 is a result"},
 			"sort": {"ends before %16 exp: " + whyControl},
 			"exp":  {"%16 is a result"},

@@ -14,7 +14,7 @@ import (
 
 // fusion is a step that carries out several instructions.
 type fusion struct {
-	unit  synth.Unit
+	unit  synth.Fusion
 	key   string
 	types map[ops.ID]ops.Type
 	body  []wire.Instr // the instructions, one by one
@@ -41,7 +41,7 @@ func nameOf(body []wire.Instr) string {
 }
 
 // innerOf lists the values of a fusion that end with it.
-func innerOf(u *synth.Unit) (ids []ops.ID) {
+func innerOf(u *synth.Fusion) (ids []ops.ID) {
 	outs := make(map[ops.ID]bool)
 	for _, o := range u.Outs {
 		outs[o.ID] = true
@@ -57,7 +57,7 @@ func innerOf(u *synth.Unit) (ids []ops.ID) {
 }
 
 // fusionKey is the structure of a fusion: what its plan depends on.
-func fusionKey(u *synth.Unit, types map[ops.ID]ops.Type) string {
+func fusionKey(u *synth.Fusion, types map[ops.ID]ops.Type) string {
 	names := make(map[ops.ID]uint64)
 	key := []byte("unit")
 	for _, id := range u.Ins {
@@ -102,13 +102,13 @@ func (e *Executor) planFusion(f *fusion) *kernels.Plan {
 	})
 }
 
-func lowerFusion(u *synth.Unit, types map[ops.ID]ops.Type, t *synth.Target) (p *synth.Plan, err error) {
+func lowerFusion(u *synth.Fusion, types map[ops.ID]ops.Type, t *synth.Target) (p *synth.Plan, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	return synth.LowerUnit(u, func(id ops.ID) ops.Type { return types[id] }, t)
+	return synth.LowerFusion(u, func(id ops.ID) ops.Type { return types[id] }, t)
 }
 
 // runFusion carries out a step of several instructions: by its plan, or one by one

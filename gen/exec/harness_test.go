@@ -16,10 +16,11 @@ import (
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/codegen"
 	"nxvk/vulkan"
 )
 
-func init() { synth.Verify = true }
+func init() { codegen.Verify = true }
 
 // rig drives an executor on the goroutine of the test, as its server would.
 type rig struct {

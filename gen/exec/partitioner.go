@@ -81,7 +81,7 @@ func (c *partitioner) straight(b *block, lo, hi int) []step {
 	g := synth.Simplify(c.graph(b, lo, hi), c.target, c.eval)
 	c.open(g)
 	var steps []step
-	cut := synth.Units
+	cut := synth.Fuse
 	if c.why != nil {
 		cut = synth.Explain
 	}
@@ -165,7 +165,7 @@ func (b *block) neededFrom(i int) (ids []ops.ID) {
 }
 
 // step makes a step of a fusion.
-func (c *partitioner) step(u synth.Unit) step {
+func (c *partitioner) step(u synth.Fusion) step {
 	body := make([]wire.Instr, len(u.Body))
 	for i, in := range u.Body {
 		in.Ins = c.filled(in.Ins)

@@ -10,8 +10,7 @@ import (
 )
 
 // callBack sends {nxvk_hook, Server, Run, Index, Values} or
-// {nxvk_callback, Server, Run, Ref, Index, Values} to the process that a run
-// names.
+// {nxvk_callback, Server, Run, Ref, Index, Values} to the callback process of a run.
 func (d *Device) callBack(c exec.Call) {
 	values := make(etf.List, len(c.Types))
 	for i, t := range c.Types {
@@ -26,15 +25,15 @@ func (d *Device) callBack(c exec.Call) {
 	d.tell(dist.PID(c.To), message)
 }
 
-// answer takes {nxvk_answer, Run, Ref, {ok, [Data]} | {error, Text}}. It reports
-// false where the message is something else.
-func (d *Device) answer(sender gen.PID, t etf.Tuple) bool {
+// takeAnswer handles {nxvk_answer, Run, Ref, {ok, [Data]} | {error, Text}}. It reports false
+// for any other message.
+func (d *Device) takeAnswer(sender gen.PID, t etf.Tuple) bool {
 	if len(t) != 4 || t[0] != etf.Atom("nxvk_answer") {
 		return false
 	}
 	a, err := wire.DecodeAnswer(t)
 	if err != nil {
-		d.orphan(sender, err)
+		d.reportError(sender, err)
 		return true
 	}
 	d.exec.Answer(dist.Pid(sender), a.Run, a.Ref, a.Data, a.Err)

@@ -12,22 +12,22 @@ import (
 	"nxvk/gen/exec/queue"
 )
 
-// maxSessions bounds the sessions of a device that have series of their own: those
-// that hold most. The others are one series together.
+// maxSessions is the number of sessions of a device with series of their own: those that hold
+// most memory. The others are summed in one series.
 const maxSessions = 100
 
-// maxLabel bounds what is told of a label that a client has chosen, in characters.
+// maxLabel is the number of characters of a client's label in the metrics.
 const maxLabel = 64
 
 var (
 	rowDescs     = describe()
 	sessionLabel = []string{"device", "session", "label"}
 	sessionBytes = prometheus.NewDesc(prefix+"session_memory_bytes",
-		"Bytes charged to a session; those that hold least are the session other.", sessionLabel, nil)
+		"Bytes charged to a session; the session other is the sum of the smallest.", sessionLabel, nil)
 	waits = prometheus.NewDesc(prefix+"waits_total",
 		"How often the queue of a session has had to wait, by reason.", []string{"device", "reason"}, nil)
 	sessionWaiting = prometheus.NewDesc(prefix+"session_waiting_requests",
-		"Instructions and reads of a session that have not been carried out.", sessionLabel, nil)
+		"Instructions and reads of a session that wait.", sessionLabel, nil)
 )
 
 func describe() []*prometheus.Desc {
@@ -38,7 +38,7 @@ func describe() []*prometheus.Desc {
 	return all
 }
 
-// Describe is that of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (all Reporters) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range append(slices.Clone(rowDescs), sessionBytes, sessionWaiting, waits) {
 		out <- d
@@ -50,7 +50,7 @@ func (all Reporters) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is that of prometheus.Collector. It waits no longer than Patience.
+// Collect implements prometheus.Collector. It waits no longer than Patience.
 func (all Reporters) Collect(out chan<- prometheus.Metric) {
 	list := all.statuses(Patience)
 	for i := range list {
@@ -74,8 +74,8 @@ func (all Reporters) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collectSessions gives the numbers of the sessions that hold most, and those of all
-// others together.
+// collectSessions collects the metrics of the sessions that hold most memory, and the sums of
+// all others.
 func (s *status) collectSessions(out chan<- prometheus.Metric) {
 	tell := func(bytes int64, waiting int, session, label string) {
 		out <- prometheus.MustNewConstMetric(sessionBytes, prometheus.GaugeValue, float64(bytes), s.Name, session, label)
@@ -100,8 +100,8 @@ func (s *status) collectSessions(out chan<- prometheus.Metric) {
 	tell(bytes, waiting, "other", "")
 }
 
-// Printable is the beginning of a text of a client, without what a terminal or
-// Prometheus would not take.
+// Printable returns the first maxLabel characters of a client's text, with a question mark in
+// place of characters that terminals or Prometheus refuse.
 func Printable(text string) string {
 	runes := []rune(strings.ToValidUTF8(text, "?"))
 	for i, r := range runes {

@@ -21,54 +21,54 @@ import (
 	"nxvk/vulkan"
 )
 
-// DeviceConfig is what a device server is started with.
+// DeviceConfig has the settings of a device server.
 type DeviceConfig struct {
 	Name      gen.Atom       // registered name: nxvk_0
 	Index     int            // among the devices of the node
 	Vulkan    *vulkan.Device // nil is the host
 	Host      *memory.Host   // see exec.Config
-	Work      *sched.Pool    // the processors that sessions of all devices share
-	Target    synth.Target   // what target.Probe says of it
-	Limit     int64          // bytes a session may hold unless it says otherwise
-	Deadline  time.Duration  // of an instruction or a run unless a session says a shorter one; 0 is none
+	Work      *sched.Pool    // processors that the sessions of all devices share
+	Target    synth.Target   // what target.Probe returned for it
+	Limit     int64          // maximum bytes per session; 0 is no limit
+	Deadline  time.Duration  // maximum time of an instruction or a run; 0 is no limit
 	HostLimit int            // see exec.Config
 	OneByOne  bool           // see exec.Config
 	Prompt    bool           // see exec.Config
 	Shaders   bool           // clients may bring shaders of their own
 	Watcher   Watcher
-	// Direct has the messages of other nodes put into an inbox instead of the
-	// actor's mailbox, until stop is called: see dist.Node.
+	// Direct delivers the messages of other nodes to an inbox instead of the actor's
+	// mailbox, until stop is called: see dist.Node.
 	Direct   func(pid gen.PID, name gen.Atom, in dist.Inbox) (stop func())
-	Reporter *Reporter // what others learn of the server from; nil where nobody asks
+	Reporter *Reporter // publishes the state of the server; nil creates one
 	Log      zerolog.Logger
 }
 
-// Watcher monitors processes of other nodes for an actor, which gets a
-// gen.MessageDownPID when one exits or its node goes down.
+// Watcher monitors processes of other nodes for an actor. When one exits or its node goes
+// down, the actor gets a gen.MessageDownPID.
 type Watcher interface {
 	Watch(watcher gen.PID, target gen.PID) error
 	Unwatch(watcher gen.PID, target gen.PID)
 }
 
-// Device is the gen_server of a device. One message at a time, it owns the
-// executor, the sessions and all their memory. The actor is what others link
-// to, monitor and end, and hands on what it gets; the messages of other nodes
-// go to the mailbox straight away.
+// Device is the gen_server of a device. It owns the executor, the sessions and all their
+// memory, and handles one message at a time. Other processes link to, monitor and stop its
+// actor, which passes its messages to the mailbox. Messages of other nodes go to the mailbox
+// directly.
 type Device struct {
 	act.Actor
 
 	cfg         DeviceConfig
 	mailbox     mailbox
-	indirect    func() // undoes cfg.Direct
+	indirect    func() // ends the delivery of cfg.Direct
 	exec        *exec.Executor
 	sampler     *sample.Sampler
 	chains      *chain.Chains
 	incarnation uint64
 	sessions    map[gen.PID]*store.Session
-	sweeping    map[gen.PID]bool // sessions that have yet to answer a sweep
+	sweeping    map[gen.PID]bool // sessions that have not answered the latest sweep
 	sweep       int64            // number of the latest sweep
 	reopening   bool
-	lost        string // why the device does not serve; empty where it does
+	lost        string // why the device does not serve; empty if it serves
 }
 
 // NewDevice returns a factory of the actor for Ergo.
@@ -84,19 +84,22 @@ func (d *Device) Init(...any) error {
 	if d.cfg.Reporter == nil {
 		d.cfg.Reporter = NewReporter(d.cfg.Name)
 	}
-	// A client that is linked to the server and dies does not end it.
+	// The server survives the exit of a client that is linked to it.
 	d.SetTrapExit(true)
 	d.sessions = make(map[gen.PID]*store.Session)
 	d.mailbox.handle = d.handle
 	d.open(d.cfg.Vulkan)
-	d.reports()
-	d.indirect = d.cfg.Direct(d.PID(), d.cfg.Name, front{d})
+	d.startReports()
+	d.indirect = d.cfg.Direct(d.PID(), d.cfg.Name, deviceInbox{d})
 	return nil
 }
 
-// open begins a run of the device: a fresh executor and a new incarnation.
+// open starts the device with a fresh executor and a new incarnation.
 func (d *Device) open(dev *vulkan.Device) {
 	d.incarnation = newIncarnation()
+	if dev != nil {
+		dev.OnEnd(d.cfg.Reporter.observeRun)
+	}
 	d.exec = exec.New(exec.Config{
 		Device:    dev,
 		Host:      d.cfg.Host,
@@ -109,12 +112,12 @@ func (d *Device) open(dev *vulkan.Device) {
 		HostLimit: d.cfg.HostLimit,
 		OneByOne:  d.cfg.OneByOne,
 		WarmUp:    d.cfg.Prompt,
-		Completed: d.completed,
+		Completed: d.observeSubmission,
 	})
 	d.sampler, d.chains = sample.New(d.exec), chain.New(d.exec, d.cfg.Shaders)
 }
 
-// HandleMessage hands on what Ergo delivers.
+// HandleMessage passes a message of Ergo to the mailbox.
 func (d *Device) HandleMessage(_ gen.PID, message any) error {
 	if !d.inform(message) {
 		d.mailbox.deliver(message)
@@ -122,30 +125,31 @@ func (d *Device) HandleMessage(_ gen.PID, message any) error {
 	return nil
 }
 
-// handle takes the stream of instructions, completions, and the ends of
-// processes.
+// handle handles a message: instructions, a call, a completion, or the end of a process.
 func (d *Device) handle(message any) {
-	defer d.survive()
+	defer d.recoverPanic()
 	switch m := message.(type) {
 	case func():
 		m()
-	case aside:
+	case uncounted:
 		m()
 	case dist.Message:
-		d.stream(m.Sender, m.Term)
+		d.handleStream(m.Sender, m.Term)
 	case dist.Cast:
-		d.stream(m.Sender, m.Request)
+		d.handleStream(m.Sender, m.Request)
 	case dist.Call:
 		m.Came = d.mailbox.came
-		d.call(m)
+		d.handleCall(m)
+	case dist.Refused:
+		d.refuse(m)
 	case gen.MessageDownPID:
 		d.end(m.PID)
 	}
 	d.recoverDevice()
 }
 
-// ProcessRun is that of the actor. Before it ends it frees what clients hold: once
-// Ergo counts it as ended, whoever stops the node may close the device.
+// ProcessRun runs the actor and then frees all sessions. Ergo counts the actor as ended only
+// afterwards, and then the node may close the device.
 func (d *Device) ProcessRun() error {
 	err := d.Actor.ProcessRun()
 	if err != nil {
@@ -154,10 +158,10 @@ func (d *Device) ProcessRun() error {
 	return err
 }
 
-// Terminate is where an actor gets that is killed while it has nothing to do.
+// Terminate is called for an actor that is killed while it is idle.
 func (d *Device) Terminate(error) { d.release() }
 
-// release ends all sessions, once, and takes no more messages.
+// release ends all sessions and closes the mailbox, once.
 func (d *Device) release() {
 	d.indirect()
 	d.mailbox.close(func() {
@@ -168,81 +172,81 @@ func (d *Device) release() {
 	})
 }
 
-// survive keeps the server alive when a callback panics: one client's message
-// must not end what others have.
-func (d *Device) survive() {
+// recoverPanic keeps the server alive after a panic: a message of one client must not end the
+// sessions of others.
+func (d *Device) recoverPanic() {
 	if r := recover(); r != nil {
-		d.cfg.Log.Error().Bytes("stack", debug.Stack()).Msgf("message failed: %v", r)
+		d.cfg.Log.Error().Bytes("stack", debug.Stack()).Msgf("a message caused a panic and was dropped; please report this as a bug: %v", r)
 	}
 }
 
-// stream takes instructions from a process.
-func (d *Device) stream(sender gen.PID, term etf.Term) {
+// handleStream handles instructions, and answers to messages of the server.
+func (d *Device) handleStream(sender gen.PID, term etf.Term) {
 	if sender.Node == "" {
 		return
 	}
 	if t, ok := term.(etf.Tuple); ok {
 		if len(t) == 2 && t[0] == etf.Atom("nxvk_swept") {
-			d.swept(sender, t[1])
+			d.noteSwept(sender, t[1])
 			return
 		}
-		if d.answer(sender, t) || d.more(sender, t) {
+		if d.takeAnswer(sender, t) || d.takeCredit(sender, t) {
 			return
 		}
 	}
 	s, ok := wire.DecodeStream(term)
 	if !ok {
-		d.orphan(sender, &wire.Fault{Kind: wire.BadRequest, Err: errNotStream})
+		d.reportError(sender, &wire.Fault{Kind: wire.BadRequest, Err: errNotStream})
 		return
 	}
-	d.instruct(sender, s)
+	d.execute(sender, s)
 }
 
-// instruct carries out instructions of a process.
-func (d *Device) instruct(sender gen.PID, s wire.Stream) {
+// execute executes instructions of a process.
+func (d *Device) execute(sender gen.PID, s wire.Stream) {
 	lane := d.lane(sender)
 	if s.Incarnation != 0 && s.Incarnation != d.incarnation {
 		for i := range s.Instrs {
-			s.Instrs[i].Err = d.stale(s.Incarnation)
+			s.Instrs[i].Err = d.staleFault(s.Incarnation)
 		}
 	}
 	d.exec.Stream(lane, s.Instrs)
 }
 
-// orphan tells a process of an error that no result can carry.
-func (d *Device) orphan(pid gen.PID, err error) {
+// reportError sends a process an error that no result can carry.
+func (d *Device) reportError(pid gen.PID, err error) {
 	d.tell(pid, etf.Tuple{etf.Atom("nxvk_error"), etf.Atom(d.cfg.Name), wire.ErrorTerm(err)})
 }
 
-// tell sends a term to a process; that it is gone is no matter here.
+// tell sends a term to a process, which may be gone.
 func (d *Device) tell(pid gen.PID, term etf.Term) error {
 	err := d.Send(pid, dist.Message{Term: term})
 	if err != nil {
-		d.cfg.Log.Debug().Err(err).Stringer("to", pid).Msg("send")
+		d.cfg.Log.Debug().Err(err).Stringer("to", pid).Msg("a message was not sent")
 	}
 	return err
 }
 
-// recoverDevice opens a lost device again. What was under way has been
-// answered with the loss; everything older is stale.
+// recoverDevice opens a lost device again. Results under way carry the loss as their error;
+// older ids become stale.
 func (d *Device) recoverDevice() {
 	if d.exec.Lost() == nil || d.reopening {
 		return
 	}
 	d.reopening = true
-	d.cfg.Log.Error().Err(d.exec.Lost()).Msg("device lost; opening it again")
+	d.cfg.Log.Error().Err(d.exec.Lost()).Msg("the device is lost; opening it again")
 	d.fail("the device is lost and is being opened again: %v", d.exec.Lost())
 	d.exec.Abandon()
 	dev := d.cfg.Vulkan
 	go func() {
 		again, err := dev.Reopen()
-		d.mailbox.post(func() { d.reopened(again, err) })
+		d.mailbox.post(func() { d.finishReopen(again, err) })
 	}()
 }
 
-func (d *Device) reopened(dev *vulkan.Device, err error) {
+func (d *Device) finishReopen(dev *vulkan.Device, err error) {
 	if err != nil {
-		d.cfg.Log.Error().Err(err).Msg("open the device again; restart nxvk-node")
+		d.cfg.Log.Error().Err(err).Msg("the lost device cannot be opened again; restart nxvk-node")
 		d.fail("the device is lost and cannot be opened again: %v; restart nxvk-node", err)
 		return
 	}

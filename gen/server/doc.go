@@ -1,8 +1,10 @@
-// Package server has the gen_servers that BEAM nodes talk to: one for each
-// device and the manager of the node. A callback decodes, hands on to package
-// exec, and encodes; gen/README.md is the protocol.
+// Package server has the gen_servers that BEAM nodes talk to: Device, one for each device,
+// and Manager, one for the node. A server decodes a message (package wire), calls package
+// exec, and encodes the reply; gen/README.md describes the messages.
 //
-// A request that fails is a reply. A callback never returns an error, which
-// would end the actor, and never waits for the device: completions come back
-// as messages.
+// A device server handles one message at a time, on the goroutine that brings it, and so
+// needs no lock. It never waits for the device: completions come back as messages. A request
+// that fails gets an error as its reply, and a panic ends only the message. Reporter
+// publishes snapshots of the server, so metrics and info never wait for it. The package does
+// not know how a value is computed. Start reading at Device.handle.
 package server

@@ -6,8 +6,8 @@ import (
 	"nxvk/gen/exec/queue"
 )
 
-// explainedTerm is a list with a map for each part of a program, with the measured
-// time where that was asked for.
+// explainedTerm is a list with a map for each part of a program; measured adds the measured
+// time.
 func explainedTerm(parts []exec.Explained, measured bool) etf.Term {
 	list := make(etf.List, len(parts))
 	for i := range parts {
@@ -31,7 +31,7 @@ func explainedTerm(parts []exec.Explained, measured bool) etf.Term {
 	return list
 }
 
-// waitsTerm is a map of the reasons for which something has had to wait, and how often.
+// waitsTerm maps the reason of a wait to the number of such waits.
 func waitsTerm(c queue.Counts) etf.Map {
 	m := etf.Map{}
 	for why, n := range c {

@@ -102,6 +102,31 @@ func TestLinkedClientDies(t *testing.T) {
 	other.sessions()
 }
 
+// A message that there was no room for is answered where it is a call. Of another one
+// its sender is told by the device server.
+func TestRefusedMessage(t *testing.T) {
+	r := newRig(t, nil)
+	c := r.client()
+	for _, server := range []gen.PID{r.server, r.manager} {
+		c.tag++
+		c.post(server, dist.Refused{From: c.pid, Tag: c.tag, Sender: c.pid, Err: dist.ErrOverLimit})
+		if text := c.wantError(c.answer(), "limit"); !strings.Contains(text, dist.ErrOverLimit.Error()) {
+			t.Errorf("the answer is %q", text)
+		}
+	}
+	c.post(r.manager, dist.Refused{Sender: c.pid, Err: dist.ErrOverLimit})
+	c.post(r.server, dist.Refused{Err: dist.ErrOverLimit})
+	c.post(r.server, dist.Refused{Sender: c.pid, Err: dist.ErrTooLarge})
+	told := c.told().(tuple)
+	if len(told) != 3 || told[0] != atom("nxvk_error") {
+		t.Fatalf("got %v", told)
+	}
+	if text := c.wantFault(told[2], "limit"); !strings.Contains(text, dist.ErrTooLarge.Error()) {
+		t.Errorf("the sender is told %q", text)
+	}
+	c.sessions()
+}
+
 // Messages of any form do no harm.
 func TestNonsense(t *testing.T) {
 	r := newRig(t, nil)

@@ -1,28 +1,11 @@
 package server
 
 import (
-	"runtime/debug"
-
 	"nxvk/gen/etf"
 	"nxvk/gen/store"
 	"nxvk/ops"
 	"nxvk/vulkan"
 )
-
-// version is set when a release is built; Version falls back to what the Go
-// tool knows.
-var version string
-
-// Version names the build.
-func Version() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
 
 func pair(key string, value etf.Term) etf.Pair { return etf.Pair{Key: etf.Atom(key), Value: value} }
 
@@ -77,7 +60,7 @@ func featureNames(f vulkan.Features) etf.List {
 }
 
 // memory reports what a session and the device hold.
-func (d *Device) memory(s *store.Session) etf.Term {
+func (d *Device) memoryTerm(s *store.Session) etf.Term {
 	st := d.status()
 	return etf.Map{
 		pair("session", etf.Map{

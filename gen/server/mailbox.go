@@ -8,57 +8,57 @@ import (
 	"nxvk/node/dist"
 )
 
-// mailbox is what a device server has yet to handle: one message at a time, in
-// the order in which they came. Whoever puts a message into an idle mailbox
-// handles it, and what others put there meanwhile. So no goroutine has to wake
-// up for a message, and what the messages change needs no lock.
+// mailbox is the queue of messages of a device server. Messages are handled one at a time,
+// in order. The goroutine that puts a message into an idle mailbox handles it, and the
+// messages that others put there meanwhile. So a message wakes no goroutine, and the state of
+// the server needs no lock.
 type mailbox struct {
-	handle func(message any) // calls what is a func(); does not panic
-	ended  bool              // the last message is handled
-	came   time.Duration     // when the message that is being handled was put here
+	handle func(message any) // calls a message that is a func(); does not panic
+	ended  bool              // the message of close has been handled
+	came   time.Duration     // when the current message was put here
 
-	// waited is told how long each message was in the queue, and turned when it has been
-	// handled; nil where nobody asks.
-	waited func(time.Duration)
-	turned func()
-	began  atomic.Int64 // when the message that is being handled began to be, 0 between two
-	queued atomic.Int64 // messages that nobody has begun to handle
+	// onWaited gets the time of each message in the queue; afterMessage is called after each
+	// message. Both may be nil.
+	onWaited     func(time.Duration)
+	afterMessage func()
+	began        atomic.Int64 // when the current message began to be handled; 0 between two messages
+	queued       atomic.Int64 // messages that wait
 
 	mu      sync.Mutex
-	queue   []letter
-	spare   []letter // the array of the messages being handled, for the queue after next
+	queue   []envelope
+	spare   []envelope // the array of the messages in Run, which is the next queue but one
 	running bool
 }
 
-// letter is a message and when it came.
-type letter struct {
+// envelope is a message and when it came.
+type envelope struct {
 	message any
 	came    time.Duration
 }
 
-// aside is a function that does no work for anybody: the time that it waits and takes
-// counts for nothing.
-type aside func()
+// uncounted is a function whose waiting and running time is not measured, such as a snapshot
+// for the metrics.
+type uncounted func()
 
-// started is when clock began.
+// started is the zero of clock.
 var started = time.Now()
 
-// clock is a time that never goes back and is never 0.
+// clock returns a monotonic time that is never 0.
 func clock() time.Duration { return time.Since(started) + 1 }
 
-// turn is a function that somebody waits for.
-type turn struct {
+// waitedCall is a function that another goroutine waits for.
+type waitedCall struct {
 	f    func()
-	last bool // nothing is handled after it
+	last bool // no message is handled after it
 	done chan struct{}
 }
 
-// keepQueue is the largest queue that is kept when all of it is handled.
+// keepQueue is the capacity, in messages, of the largest array that an empty mailbox keeps.
 const keepQueue = 1024
 
-// Put is that of dist.Inbox.
+// Put implements dist.Inbox.
 func (b *mailbox) Put(message any) (run bool) {
-	l := letter{message, clock()}
+	l := envelope{message, clock()}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.queue = append(b.queue, l)
@@ -68,41 +68,40 @@ func (b *mailbox) Put(message any) (run bool) {
 	return run
 }
 
-// Run handles messages until there are none. It is for whom Put told to.
+// Run handles messages until there are none. Call it after Put has returned true.
 func (b *mailbox) Run() {
 	for {
-		letters := b.take()
-		if len(letters) == 0 {
+		taken := b.take()
+		if len(taken) == 0 {
 			return
 		}
-		for i, l := range letters {
-			letters[i] = letter{}
+		for i, l := range taken {
+			taken[i] = envelope{}
 			b.begin(l)
-			b.one(l.message)
-			if b.turned != nil && !b.ended {
-				b.turned()
+			b.handleOne(l.message)
+			if b.afterMessage != nil && !b.ended {
+				b.afterMessage()
 			}
 			b.began.Store(0)
 		}
 	}
 }
 
-// begin notes that a message is about to be handled.
-func (b *mailbox) begin(l letter) {
+// begin notes the start of a message.
+func (b *mailbox) begin(l envelope) {
 	b.queued.Add(-1)
-	if _, ok := l.message.(aside); ok {
+	if _, ok := l.message.(uncounted); ok {
 		return
 	}
 	now := clock()
 	b.came = l.came
 	b.began.Store(int64(now))
-	if b.waited != nil {
-		b.waited(now - l.came)
+	if b.onWaited != nil {
+		b.onWaited(now - l.came)
 	}
 }
 
-// busy returns for how long the message that is being handled has been, 0 where
-// none is.
+// busy returns the time since the current message began to be handled; 0 between messages.
 func (b *mailbox) busy() time.Duration {
 	if began := b.began.Load(); began != 0 {
 		return clock() - time.Duration(began)
@@ -110,8 +109,8 @@ func (b *mailbox) busy() time.Duration {
 	return 0
 }
 
-func (b *mailbox) one(message any) {
-	t, waited := message.(*turn)
+func (b *mailbox) handleOne(message any) {
+	t, waited := message.(*waitedCall)
 	switch {
 	case waited:
 		if !b.ended {
@@ -127,8 +126,8 @@ func (b *mailbox) one(message any) {
 	}
 }
 
-// take empties the queue, or ends Run where it is empty.
-func (b *mailbox) take() []letter {
+// take empties the queue. If the queue is empty, it ends Run.
+func (b *mailbox) take() []envelope {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.queue) == 0 {
@@ -138,35 +137,33 @@ func (b *mailbox) take() []letter {
 		}
 		return nil
 	}
-	letters := b.queue
-	b.queue, b.spare = b.spare[:0], letters
-	return letters
+	taken := b.queue
+	b.queue, b.spare = b.spare[:0], taken
+	return taken
 }
 
-// deliver handles a message here, unless somebody is handling others.
+// deliver handles a message on this goroutine, unless another one handles messages.
 func (b *mailbox) deliver(message any) {
 	if b.Put(message) {
 		b.Run()
 	}
 }
 
-// post has a message handled elsewhere: by whoever is handling others, or by a
-// goroutine of its own.
+// post has a message handled on another goroutine.
 func (b *mailbox) post(message any) {
 	if b.Put(message) {
 		go b.Run()
 	}
 }
 
-// do calls f in its turn and waits for it, unless the mailbox is closed. It
-// must not be called from there.
-func (b *mailbox) do(f func()) { b.wait(&turn{f: f}) }
+// do calls f as a message and waits for its end. If the mailbox is closed, it does nothing.
+// It must not be called while a message is handled.
+func (b *mailbox) do(f func()) { b.wait(&waitedCall{f: f}) }
 
-// close calls last in its turn and waits for it. Messages after that are
-// dropped.
-func (b *mailbox) close(last func()) { b.wait(&turn{f: last, last: true}) }
+// close calls last as a message and waits for its end. Later messages are dropped.
+func (b *mailbox) close(last func()) { b.wait(&waitedCall{f: last, last: true}) }
 
-func (b *mailbox) wait(t *turn) {
+func (b *mailbox) wait(t *waitedCall) {
 	t.done = make(chan struct{})
 	b.deliver(t)
 	<-t.done

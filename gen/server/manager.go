@@ -19,7 +19,7 @@ import (
 // ManagerName is the registered name of the manager.
 const ManagerName = gen.Atom("nxvk")
 
-// ManagerConfig is what the manager is started with.
+// ManagerConfig has the settings of the manager.
 type ManagerConfig struct {
 	Work     *sched.Pool   // see DeviceConfig; nil is a pool of its own
 	Devices  Reporters     // of the device servers, in order
@@ -27,8 +27,7 @@ type ManagerConfig struct {
 	Log      zerolog.Logger
 }
 
-// Manager is the gen_server of the node: what there is, and a bird's view of
-// the sessions.
+// Manager is the gen_server of the node. It lists the devices and all sessions.
 type Manager struct {
 	act.Actor
 	cfg         ManagerConfig
@@ -40,7 +39,7 @@ func NewManager(cfg ManagerConfig) gen.ProcessFactory {
 	return func() gen.ProcessBehavior { return &Manager{cfg: cfg} }
 }
 
-// Init begins a run of the node.
+// Init starts the manager.
 func (m *Manager) Init(...any) error {
 	m.SetTrapExit(true)
 	if m.cfg.Work == nil {
@@ -55,24 +54,32 @@ func (m *Manager) Init(...any) error {
 
 // HandleMessage answers calls and ignores everything else.
 func (m *Manager) HandleMessage(_ gen.PID, message any) error {
-	c, ok := message.(dist.Call)
-	if !ok {
-		return nil
-	}
-	if c.Request == etf.Atom("support") {
-		m.support(c)
-		return nil
-	}
-	if err := m.Send(c.From, dist.NewReply(c, m.answer(c.Request))); err != nil {
-		m.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+	switch c := message.(type) {
+	case dist.Refused:
+		if call, ok := c.Call(); ok {
+			m.reply(call, wire.Failure(tooLong(c)))
+		}
+	case dist.Call:
+		if c.Request == etf.Atom("support") {
+			m.answerSupport(c)
+			return nil
+		}
+		m.reply(c, m.answer(c.Request))
 	}
 	return nil
+}
+
+// reply answers a call. The caller may be gone.
+func (m *Manager) reply(c dist.Call, result etf.Term) {
+	if err := m.Send(c.From, dist.NewReply(c, result)); err != nil {
+		m.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("an answer was not sent")
+	}
 }
 
 func (m *Manager) answer(request etf.Term) (reply etf.Term) {
 	defer func() {
 		if r := recover(); r != nil {
-			reply = broken(m.cfg.Log, r)
+			reply = internalFailure(m.cfg.Log, r)
 		}
 	}()
 	switch request {
@@ -89,7 +96,7 @@ func (m *Manager) answer(request etf.Term) (reply etf.Term) {
 	return wire.Failure(&wire.Fault{Kind: wire.BadRequest, Err: errNotManager})
 }
 
-// echo keeps large binaries where they are until they have been sent.
+// echo sends large binaries from the memory in which they arrived.
 func echo(t etf.Term) etf.Term {
 	if b, ok := t.(*etf.Binary); ok {
 		return etf.Outside{Bytes: b.Bytes(), Release: b.Release}
@@ -130,5 +137,5 @@ func waitTerm(w queue.Wait) etf.Term {
 	return etf.Atom(w.String())
 }
 
-// statuses are those of the devices.
+// statuses are the snapshots of the devices.
 func (m *Manager) statuses() []status { return m.cfg.Devices.statuses(m.cfg.Patience) }

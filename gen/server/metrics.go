@@ -10,55 +10,58 @@ import (
 	"nxvk/gen/etf"
 )
 
-var errNotManager = errors.New("requests are info, support, sessions, metrics and {echo, Term}; see gen/README.md")
+var errNotManager = errors.New("send info, support, sessions, metrics or {echo, Term}; gen/README.md describes them")
 
-// prefix of the names of metrics, and the names of those that are histograms.
+// prefix is that of the names of all metrics; the others are names of histograms.
 const (
 	prefix        = "nxvk_"
 	callSeconds   = "call_seconds"
 	waitSeconds   = "queue_wait_seconds"
 	submitSeconds = "submit_latency_seconds"
+	turnSeconds   = "device_wait_seconds"
+	runSeconds    = "device_run_seconds"
 )
 
-// metricRows are the numbers that a snapshot gives, one a device.
+// metricRows are the metrics of a snapshot, one series a device.
 var metricRows = []struct {
 	name    string
 	help    string
 	counter bool
 	value   func(*status) float64
 }{
-	{"sessions", "Processes that have values on the device.", false, func(s *status) float64 { return float64(len(s.Sessions)) }},
-	{"buffers", "Values held by sessions.", false, func(s *status) float64 {
+	{"sessions", "Sessions on the device: processes that have values there.", false, func(s *status) float64 { return float64(len(s.Sessions)) }},
+	{"buffers", "Values that sessions hold.", false, func(s *status) float64 {
 		n := 0
 		for _, session := range s.Sessions {
 			n += session.Buffers
 		}
 		return float64(n)
 	}},
-	{"session_bytes", "Bytes charged to sessions.", false, func(s *status) float64 {
+	{"session_bytes", "Bytes charged to all sessions.", false, func(s *status) float64 {
 		n := int64(0)
 		for _, session := range s.Sessions {
 			n += session.Bytes
 		}
 		return float64(n)
 	}},
-	{"device_used_bytes", "Device memory in live buffers.", false, func(s *status) float64 { return float64(s.Memory.InUse) }},
-	{"device_reserved_bytes", "Device memory taken from the driver.", false, func(s *status) float64 { return float64(s.Memory.Reserved) }},
-	{"instructions_total", "Instructions carried out.", true, func(s *status) float64 { return float64(s.Counters.Instructions) }},
-	{"host_instructions_total", "Instructions computed on the host.", true, func(s *status) float64 { return float64(s.Counters.Host) }},
-	{"fallbacks_total", "Instructions computed on the host because the device cannot.", true, func(s *status) float64 { return float64(s.Counters.Fallbacks) }},
-	{"refused_kernels_total", "Kernels that the driver does not compile.", true, func(s *status) float64 { return float64(s.Counters.Refused) }},
-	{"failed_total", "Instructions that failed.", true, func(s *status) float64 { return float64(s.Counters.Failed) }},
-	{"dispatches_total", "Kernels recorded for the device.", true, func(s *status) float64 { return float64(s.Counters.Dispatches) }},
-	{"prompt_dispatches_total", "Kernels that the host carried out in the stead of a processor.", true, func(s *status) float64 { return float64(s.Counters.Interpreted) }},
-	{"leapfrog_steps_total", "Leapfrog steps that chains of the sampler have had the device take.", true, func(s *status) float64 { return float64(s.Counters.Leaps) }},
+	{"device_used_bytes", "Bytes of device memory in live buffers.", false, func(s *status) float64 { return float64(s.Memory.InUse) }},
+	{"device_reserved_bytes", "Bytes of device memory taken from the driver.", false, func(s *status) float64 { return float64(s.Memory.Reserved) }},
+	{"instructions_total", "Executed instructions.", true, func(s *status) float64 { return float64(s.Counters.Instructions) }},
+	{"host_instructions_total", "Instructions executed on the host.", true, func(s *status) float64 { return float64(s.Counters.Host) }},
+	{"fallbacks_total", "Instructions executed on the host because the device cannot execute them.", true, func(s *status) float64 { return float64(s.Counters.Fallbacks) }},
+	{"refused_kernels_total", "Kernels that the driver did not compile.", true, func(s *status) float64 { return float64(s.Counters.Refused) }},
+	{"failed_total", "Failed instructions.", true, func(s *status) float64 { return float64(s.Counters.Failed) }},
+	{"dispatches_total", "Dispatches recorded for the device.", true, func(s *status) float64 { return float64(s.Counters.Dispatches) }},
+	{"warm_up_dispatches_total", "Dispatches executed by the warm-up interpreter of a processor.", true, warmUps},
+	{"prompt_dispatches_total", "Former name of warm_up_dispatches_total, which the next release does not have.", true, warmUps},
+	{"leapfrog_steps_total", "Leapfrog steps of the sampler on the device.", true, func(s *status) float64 { return float64(s.Counters.Leaps) }},
 	{"submits_total", "Batches submitted to the device.", true, func(s *status) float64 { return float64(s.Counters.Submits) }},
 	{"uploaded_bytes_total", "Bytes of uploaded tensors.", true, func(s *status) float64 { return float64(s.Counters.Uploaded) }},
 	{"downloaded_bytes_total", "Bytes read back from the device.", true, func(s *status) float64 { return float64(s.Counters.Downloaded) }},
-	{"device_busy_seconds", "Time that the device server has been handling the same message; 0 where it is handling none.", false, func(s *status) float64 { return s.Busy.Seconds() }},
-	{"device_submission_seconds", "Age of the oldest submission that has not completed; 0 where there is none.", false, func(s *status) float64 { return since(s.Oldest).Seconds() }},
+	{"device_busy_seconds", "Time that the device server has spent on its current message; 0 without one.", false, func(s *status) float64 { return s.Busy.Seconds() }},
+	{"device_submission_seconds", "Age of the oldest submission that has not completed; 0 without one.", false, func(s *status) float64 { return since(s.Oldest).Seconds() }},
 	{"device_queued_messages", "Messages that wait for the device server.", false, func(s *status) float64 { return float64(s.Queued) }},
-	{"device_up", "1 where the device serves, 0 where it is lost.", false, func(s *status) float64 {
+	{"device_up", "1 if the device serves, 0 if it is lost.", false, func(s *status) float64 {
 		if s.Lost != "" {
 			return 0
 		}
@@ -66,7 +69,10 @@ var metricRows = []struct {
 	}},
 }
 
-// since is the time that has passed, 0 where at is the zero time.
+// warmUps counts the dispatches of the warm-up interpreter.
+func warmUps(s *status) float64 { return float64(s.Counters.Interpreted) }
+
+// since returns the time since at; 0 if at is the zero time.
 func since(at time.Time) time.Duration {
 	if at.IsZero() {
 		return 0
@@ -74,8 +80,8 @@ func since(at time.Time) time.Duration {
 	return time.Since(at)
 }
 
-// term is the map of the metrics request: name to device to number. Of histograms
-// it has how many there were and their sum.
+// term is the answer to the request metrics: a map from name to device to number. A histogram
+// has its count and its sum there.
 func (all Reporters) term(patience time.Duration) etf.Term {
 	list := all.statuses(patience)
 	var out etf.Map
@@ -102,7 +108,7 @@ func (all Reporters) term(patience time.Duration) etf.Term {
 	return out
 }
 
-// histograms are those of each device.
+// histograms are the histograms of a device.
 var histograms = []struct {
 	name string
 	of   func(*Reporter) prometheus.Histogram
@@ -110,4 +116,6 @@ var histograms = []struct {
 	{callSeconds, func(r *Reporter) prometheus.Histogram { return r.calls }},
 	{waitSeconds, func(r *Reporter) prometheus.Histogram { return r.waits }},
 	{submitSeconds, func(r *Reporter) prometheus.Histogram { return r.submits }},
+	{turnSeconds, func(r *Reporter) prometheus.Histogram { return r.turns }},
+	{runSeconds, func(r *Reporter) prometheus.Histogram { return r.runs }},
 }

@@ -162,7 +162,7 @@ func TestNotReady(t *testing.T) {
 		{"idle", status{}, ""},
 		{"under way", status{Oldest: time.Now()}, ""},
 		{"lost", status{Lost: lost.Error()}, "nxvk_0: device lost"},
-		{"hung", status{Oldest: time.Now().Add(-time.Minute)}, "carrying out one submission for "},
+		{"hung", status{Oldest: time.Now().Add(-time.Minute)}, "worked on one submission for "},
 	} {
 		r := NewReporter("nxvk_0")
 		x.s.Name = "nxvk_0"
@@ -179,7 +179,7 @@ func TestNotReady(t *testing.T) {
 
 func runningMailbox() *mailbox {
 	b := &mailbox{}
-	b.handle = func(m any) { m.(aside)() }
+	b.handle = func(m any) { m.(uncounted)() }
 	return b
 }
 
@@ -232,6 +232,11 @@ func TestSubmissionTime(t *testing.T) {
 	submits := get(t, m, "submits_total", "nxvk_0").(float64)
 	if n := get(t, m, "submit_latency_seconds_count", "nxvk_0"); n != etf.Term(submits) || submits == 0 {
 		t.Errorf("%v submissions have a time, want %v", n, submits)
+	}
+	for _, name := range []atom{"device_wait_seconds_count", "device_run_seconds_count"} {
+		if n := get(t, m, name, "nxvk_0"); n == etf.Term(0.0) {
+			t.Errorf("%s is %v after %v submissions", name, n, submits)
+		}
 	}
 	if x := get(t, m, "device_submission_seconds", "nxvk_0"); x != etf.Term(0.0) {
 		t.Errorf("a submission is under way for %v s", x)

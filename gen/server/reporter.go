@@ -9,29 +9,29 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Reporter is what a device server publishes of itself, for reports and metrics.
-// Who reads it does not depend on the server, which may be busy for long: the
-// server publishes a snapshot when somebody asks, and otherwise at the end of a
-// turn, once a publishInterval at most.
+// Reporter publishes snapshots of a device server, for info and metrics. The server takes a
+// snapshot when a reader asks, and after a message if the latest one is older than
+// publishInterval. A reader waits for a busy server no longer than its patience and then gets
+// the latest snapshot.
 type Reporter struct {
 	name                  gen.Atom
 	calls, waits, submits prometheus.Histogram
+	turns, runs           prometheus.Histogram // of submissions to the device
 
 	mu     sync.Mutex
 	latest *status       // nil before the first one
-	fresh  chan struct{} // closed at the next publication
-	asked  bool          // the server has been asked for that
-	since  time.Duration // when it was asked first, without an answer yet; 0 where it was not
-	at     time.Duration // of the latest publication
-	box    *mailbox      // of the server; nil where it does not run
+	fresh  chan struct{} // closed when the next snapshot is published
+	asked  bool          // a reader has asked for it
+	since  time.Duration // when the first unanswered reader asked; 0 without one
+	at     time.Duration // of the latest snapshot
+	box    *mailbox      // of the server; nil if it does not run
 	take   func() status
 }
 
 const (
-	// publishInterval is how old a snapshot may be that nobody has asked for.
+	// publishInterval is the age at which a snapshot is renewed without a reader.
 	publishInterval = time.Second
-	// Patience is how long who asks for a fresh snapshot waits for a server before
-	// the latest one has to do.
+	// Patience is the time that a reader waits for a fresh snapshot.
 	Patience = 500 * time.Millisecond
 )
 
@@ -47,12 +47,14 @@ func NewReporter(name gen.Atom) *Reporter {
 		name:    name,
 		fresh:   make(chan struct{}),
 		calls:   histogram(callSeconds, "Time from the arrival of a call to its answer."),
-		waits:   histogram(waitSeconds, "Time that messages waited for the device server."),
-		submits: histogram(submitSeconds, "Time from submission to completion."),
+		waits:   histogram(waitSeconds, "Time that a message waits for the device server."),
+		submits: histogram(submitSeconds, "Time from the submission of a batch to its completion."),
+		turns:   histogram(turnSeconds, "Time that submissions waited for their turn on the device."),
+		runs:    histogram(runSeconds, "Time from the turn of a submission to its completion on the device."),
 	}
 }
 
-// open begins the reports of a server that runs. take is called in its turns.
+// open starts the reports of a server. The mailbox of the server calls take.
 func (r *Reporter) open(box *mailbox, take func() status) {
 	s := take()
 	r.mu.Lock()
@@ -60,7 +62,7 @@ func (r *Reporter) open(box *mailbox, take func() status) {
 	r.box, r.take, r.latest, r.at = box, take, &s, clock()
 }
 
-// close ends them: there is nothing left to report.
+// close ends the reports of a server.
 func (r *Reporter) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +71,7 @@ func (r *Reporter) close() {
 	r.fresh = make(chan struct{})
 }
 
-// publish takes a snapshot. Who asks while it is taken gets the next one.
+// publish takes a snapshot. A reader that asks meanwhile gets the next one.
 func (r *Reporter) publish() {
 	r.mu.Lock()
 	readers := r.fresh
@@ -81,23 +83,23 @@ func (r *Reporter) publish() {
 	if r.box != nil {
 		r.latest, r.at = &s, clock()
 	}
-	if r.since = 0; r.asked { // while it was taken
+	if r.since = 0; r.asked { // while the snapshot was taken
 		r.since = r.at
 	}
 	close(readers)
 }
 
-// turned publishes at the end of a turn, where the snapshot is old.
-func (r *Reporter) turned() {
+// publishIfOld publishes after a message if the latest snapshot is old.
+func (r *Reporter) publishIfOld() {
 	if time.Duration(r.box.began.Load())-r.at > publishInterval {
 		r.publish()
 	}
 }
 
-// ended is what ask returns for a server that does not run.
+// ended is a closed channel, for a server that does not run.
 var ended = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// ask has the server publish and returns what is closed when it has.
+// ask has the server publish. It returns a channel that is closed afterwards.
 func (r *Reporter) ask() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,13 +109,13 @@ func (r *Reporter) ask() <-chan struct{} {
 	if !r.asked {
 		r.asked = true
 		r.since = cmp.Or(r.since, clock())
-		// Not by the caller, who would have to handle what others send as well.
-		r.box.post(aside(r.publish))
+		// The caller must not handle it, since it would handle messages of others, too.
+		r.box.post(uncounted(r.publish))
 	}
 	return r.fresh
 }
 
-// read returns the latest snapshot with the state of this moment; false where the
+// read returns the latest snapshot, with the current Busy and Queued. It reports false if the
 // server does not run.
 func (r *Reporter) read() (status, bool) {
 	r.mu.Lock()
@@ -122,23 +124,23 @@ func (r *Reporter) read() (status, bool) {
 		return status{}, false
 	}
 	s := *r.latest
-	s.Busy, s.Queued = r.occupied(), r.box.queued.Load()
+	s.Busy, s.Queued = r.busyLocked(), r.box.queued.Load()
 	return s, true
 }
 
-// busy returns for how long the server has been busy with one message.
+// busy returns the time that the server has spent on its current message.
 func (r *Reporter) busy() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.box == nil {
 		return 0
 	}
-	return r.occupied()
+	return r.busyLocked()
 }
 
-// occupied is busy with the lock held: how long the message that is being handled has
-// been, or a snapshot that was asked for, whichever is longer.
-func (r *Reporter) occupied() time.Duration {
+// busyLocked is busy with the lock held: the time of the current message, or that of an
+// unanswered reader if it is longer.
+func (r *Reporter) busyLocked() time.Duration {
 	busy := r.box.busy()
 	if r.since != 0 {
 		busy = max(busy, clock()-r.since)
@@ -146,11 +148,11 @@ func (r *Reporter) occupied() time.Duration {
 	return busy
 }
 
-// Reporters are those of all devices of a node, in order.
+// Reporters are the reporters of all devices of a node, in order.
 type Reporters []*Reporter
 
-// statuses returns fresh snapshots of the servers that run, and the latest one of
-// a server that has been busy with a message for all of patience.
+// statuses returns snapshots of the servers that run: fresh ones, or the latest one of a
+// server that is busy for longer than patience.
 func (all Reporters) statuses(patience time.Duration) []status {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()

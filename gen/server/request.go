@@ -18,11 +18,11 @@ import (
 	"nxvk/ops"
 )
 
-// call answers a request to the device server, whatever happens.
-func (d *Device) call(c dist.Call) {
+// handleCall answers a request to the device server, also after a panic.
+func (d *Device) handleCall(c dist.Call) {
 	defer func() {
 		if r := recover(); r != nil {
-			d.reply(c, broken(d.cfg.Log, r))
+			d.reply(c, internalFailure(d.cfg.Log, r))
 		}
 	}()
 	session := c.Sender
@@ -31,10 +31,10 @@ func (d *Device) call(c dist.Call) {
 	}
 	r, err := wire.DecodeRequest(c.Request)
 	if r.First != nil {
-		d.instruct(session, *r.First)
+		d.execute(session, *r.First)
 	}
 	if err == nil && r.Incarnation != 0 && r.Incarnation != d.incarnation {
-		err = d.stale(r.Incarnation)
+		err = d.staleFault(r.Incarnation)
 	}
 	if err != nil {
 		d.reply(c, wire.Failure(err))
@@ -48,13 +48,31 @@ func (d *Device) call(c dist.Call) {
 	d.serve(c, r, session)
 }
 
-// broken logs a panic and is the answer to the request that met it.
-func broken(log zerolog.Logger, reason any) etf.Term {
-	log.Error().Bytes("stack", debug.Stack()).Msgf("request failed: %v", reason)
+// refuse answers a message for which there was no memory: a caller gets an error as its
+// answer, the sender of a stream an nxvk_error.
+func (d *Device) refuse(m dist.Refused) {
+	err := tooLong(m)
+	if c, ok := m.Call(); ok {
+		c.Came = d.mailbox.came
+		d.reply(c, wire.Failure(err))
+	} else if m.Sender.ID != 0 {
+		d.reportError(m.Sender, err)
+	}
+}
+
+// tooLong is the error of a message for which there was no memory.
+func tooLong(m dist.Refused) error {
+	return &wire.Fault{Kind: wire.Limit, Err: fmt.Errorf(
+		"the message is dropped: %w; send fewer terms in a message, numbers as binaries, or raise nxvk-node's --memory-limit", m.Err)}
+}
+
+// internalFailure logs a panic and returns the answer to the request that caused it.
+func internalFailure(log zerolog.Logger, reason any) etf.Term {
+	log.Error().Bytes("stack", debug.Stack()).Msgf("a request caused a panic; please report this as a bug: %v", reason)
 	return wire.Failure(&wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", reason)})
 }
 
-// serve answers a request that belongs to a session.
+// serve answers a request of a session.
 func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	lane := d.lane(pid)
 	switch r.Verb {
@@ -68,19 +86,19 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		})
 	case wire.Sync:
 		d.exec.Sync(lane, func(err error) { d.replyOK(c, err) })
-	case wire.Turn:
+	case wire.Barrier:
 		d.exec.Barrier(lane, func(err error) { d.replyOK(c, err) })
-	case wire.Sampling:
-		d.sample(c, lane, pid, r.Sample)
-	case wire.Steps:
-		d.chains.Chain(lane, r.Chain, d.rows(c))
+	case wire.StartSample:
+		d.startSample(c, lane, pid, r.Sample)
+	case wire.ChainSteps:
+		d.chains.Chain(lane, r.Chain, d.replyRows(c))
 	case wire.Shader:
 		d.chains.Shader(lane, r.Key, func(s chain.ShaderInfo, err error) {
 			d.replyResult(c, func() etf.Term { return shaderTerm(s) }, err)
 		})
-	case wire.Leaps:
-		d.sampler.Leapfrog(lane, r.Leapfrog, d.rows(c))
-	case wire.Sums:
+	case wire.LeapfrogSteps:
+		d.sampler.Leapfrog(lane, r.Leapfrog, d.replyRows(c))
+	case wire.Summarize:
 		d.sampler.Summarize(lane, r.Summary, func(list []nuts.Summary, err error) {
 			d.replyResult(c, func() etf.Term { return summariesTerm(list) }, err)
 		})
@@ -98,7 +116,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		})
 	case wire.Memory:
 		d.exec.Do(lane, func(l *exec.Queue) queue.Wait {
-			d.reply(c, wire.Success(d.memory(l.Session)))
+			d.reply(c, wire.Success(d.memoryTerm(l.Session)))
 			return 0
 		})
 	}
@@ -108,7 +126,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 func (d *Device) openSession(l *exec.Queue, o wire.Options) etf.Term {
 	if o.Digest != "" && o.Digest != ops.Digest() {
 		return wire.Failure(&wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
-			"the client's op table (digest %s) is not that of this nxvk-node %s (digest %s); install the same version of both",
+			"the client's op table (digest %s) differs from that of this nxvk-node %s (digest %s): install the same version of both",
 			o.Digest, Version(), ops.Digest())})
 	}
 	s := l.Session
@@ -138,13 +156,13 @@ func (d *Device) openSession(l *exec.Queue, o wire.Options) etf.Term {
 	})
 }
 
-// reply answers a call and reports whether the answer could be sent: who asked
-// may be gone.
+// reply answers a call. It reports false if the answer cannot be sent, because the caller is
+// gone.
 func (d *Device) reply(c dist.Call, result etf.Term) (sent bool) {
 	err := d.Send(c.From, dist.NewReply(c, result))
 	d.cfg.Reporter.calls.Observe((clock() - c.Came).Seconds())
 	if err != nil {
-		d.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+		d.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("an answer was not sent")
 	}
 	return err == nil
 }
@@ -165,10 +183,10 @@ func (d *Device) replyResult(c dist.Call, term func() etf.Term, err error) {
 	d.reply(c, wire.Success(term()))
 }
 
-// inline is up to which size data is copied into the message.
+// inline is the largest size, in bytes, of data that is copied into the message.
 const inline = 4 << 10
 
-// replyData sends the bytes of a value from where they lie.
+// replyData sends the bytes of a value, larger ones without a copy.
 func (d *Device) replyData(c dist.Call, data exec.Data, err error) {
 	if err != nil {
 		d.reply(c, wire.Failure(err))

@@ -11,8 +11,9 @@ import (
 	"nxvk/node/dist"
 )
 
-// rows answers with what leapfrog steps gave, from where it lies.
-func (d *Device) rows(c dist.Call) func(sample.Rows, error) {
+// replyRows returns a function that answers with the results of leapfrog steps, large ones
+// without a copy.
+func (d *Device) replyRows(c dist.Call) func(sample.Rows, error) {
 	return func(r sample.Rows, err error) {
 		if err != nil {
 			d.reply(c, wire.Failure(err))
@@ -35,7 +36,7 @@ func (d *Device) rows(c dist.Call) func(sample.Rows, error) {
 	}
 }
 
-// replyParts sends binaries that are released together.
+// replyParts sends binaries. Their memory is released after the last one.
 func (d *Device) replyParts(c dist.Call, parts [][]byte, release func()) {
 	var left atomic.Int32
 	left.Store(int32(len(parts)))
@@ -54,8 +55,8 @@ func (d *Device) replyParts(c dist.Call, parts [][]byte, release func()) {
 	}
 }
 
-// shaderTerm is what is known of a shader: lags => true, false, or unknown before two
-// trial steps have told.
+// shaderTerm tells whether the log densities of a shader lag by one step: lags => true, false,
+// or unknown before the trial steps.
 func shaderTerm(s chain.ShaderInfo) etf.Term {
 	lags := etf.Term(etf.Atom("unknown"))
 	if s.Tried {

@@ -17,32 +17,32 @@ import (
 	"nxvk/node/dist"
 )
 
-// sample begins a run of chains. Draws go to the process that asked, as fast as
-// its connection and its credit take them.
-func (d *Device) sample(c dist.Call, lane *exec.Queue, pid gen.PID, s *wire.Sample) {
+// startSample starts a run of chains. Draws go to the process that asked, as fast as its
+// connection and its credit allow.
+func (d *Device) startSample(c dist.Call, lane *exec.Queue, pid gen.PID, s *wire.Sample) {
 	d.sampler.Sample(lane, s, func(run int, err error) {
 		d.replyResult(c, func() etf.Term { return int64(run) }, err)
-	}, func(run int, k sample.Chunk) bool { return !errors.Is(d.tell(pid, d.chunk(run, k)), dist.ErrBusy) })
+	}, func(run int, k sample.Chunk) bool { return !errors.Is(d.tell(pid, d.chunkTerm(run, k)), dist.ErrBusy) })
 }
 
-// stopSample ends a run of chains, each of which tells so.
+// stopSample ends a run of chains. Each chain sends a last message.
 func (d *Device) stopSample(c dist.Call, lane *exec.Queue, run int) {
 	var err error
 	if !d.sampler.Stop(lane, run) {
-		err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the session has no run %d of chains", run)}
+		err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the session has no run of chains with the number %d", run)}
 	}
 	d.replyOK(c, err)
 }
 
-// more takes {nxvk_more, Run, Count}. It reports false where the message is
-// something else. A run that is over needs no more.
-func (d *Device) more(sender gen.PID, t etf.Tuple) bool {
+// takeCredit handles {nxvk_more, Run, Count}. It reports false for any other message. Credit
+// for a run that has ended is ignored.
+func (d *Device) takeCredit(sender gen.PID, t etf.Tuple) bool {
 	if len(t) == 0 || t[0] != etf.Atom("nxvk_more") {
 		return false
 	}
 	run, count, err := wire.DecodeMore(t)
 	if err != nil {
-		d.orphan(sender, err)
+		d.reportError(sender, err)
 		return true
 	}
 	if s, ok := d.sessions[sender]; ok {
@@ -51,10 +51,10 @@ func (d *Device) more(sender gen.PID, t etf.Tuple) bool {
 	return true
 }
 
-// chunk is {nxvk_draws, Server, Run, Chain, Phase, Count, Positions, Statistics},
+// chunkTerm is {nxvk_draws, Server, Run, Chain, Phase, Count, Positions, Statistics},
 // or {nxvk_chain, Server, Run, Chain, Result} at the end of a chain, or
 // {nxvk_progress, Server, Run, Chains} in between.
-func (d *Device) chunk(run int, k sample.Chunk) etf.Term {
+func (d *Device) chunkTerm(run int, k sample.Chunk) etf.Term {
 	server := etf.Atom(d.cfg.Name)
 	if k.Report != nil {
 		return etf.Tuple{etf.Atom("nxvk_progress"), server, int64(run), progress(k.Report)}
@@ -107,7 +107,7 @@ func chainEnd(k sample.Chunk) etf.Term {
 	})
 }
 
-// summariesTerm is ten numbers a parameter, in the order of gen/README.md.
+// summariesTerm has ten numbers for each parameter, in the order of gen/README.md.
 func summariesTerm(list []nuts.Summary) etf.Term {
 	var b []byte
 	for _, s := range list {
@@ -118,7 +118,7 @@ func summariesTerm(list []nuts.Summary) etf.Term {
 	return b
 }
 
-// progress is six numbers a chain, in the order of gen/README.md.
+// progress has six numbers for each chain, in the order of gen/README.md.
 func progress(chains []sample.Progress) (b []byte) {
 	for _, p := range chains {
 		for _, n := range [5]int{p.Warmup.Done, p.Draws.Done, p.Warmup.Divergent, p.Draws.Divergent, p.Steps} {
@@ -129,8 +129,7 @@ func progress(chains []sample.Progress) (b []byte) {
 	return b
 }
 
-// statistics are the numbers that come with each draw, in the order of
-// gen/README.md.
+// statistics are the seven numbers of a draw, in the order of gen/README.md.
 func statistics(d *nuts.Draw) [7]float64 {
 	divergent := 0.0
 	if d.Divergent {

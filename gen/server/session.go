@@ -14,9 +14,9 @@ import (
 	"nxvk/gen/wire"
 )
 
-var errNotStream = errors.New("a message is {nxvk, Instructions}; see gen/README.md")
+var errNotStream = errors.New("send {nxvk, Instructions}; gen/README.md describes the messages")
 
-// newIncarnation is a random number that tells runs of a server apart. It is a
+// newIncarnation returns a random number that distinguishes the runs of a server. It is a
 // small integer of the BEAM and never 0.
 func newIncarnation() uint64 {
 	var b [8]byte
@@ -35,16 +35,16 @@ func (d *Device) lane(pid gen.PID) *exec.Queue {
 		}
 		s.Deadline = d.cfg.Deadline
 		d.sessions[pid] = s
-		d.exec.Queue(s).Orphan = func(err error) { d.orphan(pid, err) }
+		d.exec.Queue(s).Orphan = func(err error) { d.reportError(pid, err) }
 		if err := d.cfg.Watcher.Watch(d.PID(), pid); err != nil {
-			// The process is gone already: its end arrives like any other.
+			// The process is gone already: report its end like any other.
 			d.mailbox.post(gen.MessageDownPID{PID: pid, Reason: err})
 		}
 	}
 	return d.exec.Queue(s)
 }
 
-// end frees everything of a process.
+// end ends the session of a process and frees its memory.
 func (d *Device) end(pid gen.PID) {
 	s, ok := d.sessions[pid]
 	if !ok {
@@ -53,17 +53,17 @@ func (d *Device) end(pid gen.PID) {
 	delete(d.sessions, pid)
 	d.cfg.Watcher.Unwatch(d.PID(), pid)
 	d.exec.End(s)
-	d.answered(pid)
+	d.endSweepOf(pid)
 }
 
-// stale is the fault of a message for an earlier run of the server.
-func (d *Device) stale(incarnation uint64) error {
+// staleFault is the error of a message for an earlier run of the server.
+func (d *Device) staleFault(incarnation uint64) error {
 	return &wire.Fault{Kind: wire.Stale, Err: fmt.Errorf(
-		"this value belonged to an earlier run of the server (incarnation %d, it is %d now); compute or upload it again",
+		"this value belonged to an earlier run of the server (incarnation %d; this run is %d): compute or upload it again",
 		incarnation, d.incarnation)}
 }
 
-// askSweep asks all sessions that said so to free what they do not need.
+// askSweep asks sessions to free memory, those that accept sweeps, and returns their number.
 func (d *Device) askSweep() int {
 	d.sweep++
 	d.sweeping = make(map[gen.PID]bool)
@@ -76,14 +76,14 @@ func (d *Device) askSweep() int {
 	return len(d.sweeping)
 }
 
-// swept notes the answer of a session to the latest sweep.
-func (d *Device) swept(pid gen.PID, ref etf.Term) {
+// noteSwept notes the answer of a session to a sweep. Answers to earlier sweeps do not count.
+func (d *Device) noteSwept(pid gen.PID, ref etf.Term) {
 	if ref == d.sweep {
-		d.answered(pid)
+		d.endSweepOf(pid)
 	}
 }
 
-func (d *Device) answered(pid gen.PID) {
+func (d *Device) endSweepOf(pid gen.PID) {
 	if !d.sweeping[pid] {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"nxvk/vulkan"
 )
 
-// status is what a device server says of itself to reports and metrics.
+// status is a snapshot of a device server, for info and metrics.
 type status struct {
 	Info     etf.Map
 	Device   *vulkan.Info // nil for the host
@@ -22,12 +22,12 @@ type status struct {
 	Memory   vulkan.Stats
 	Counters exec.Counters
 	Sessions []sessionStatus
-	Lost     string    // why the device does not serve; empty where it does
-	Oldest   time.Time // when the oldest submission under way began; zero where none is
+	Lost     string    // why the device does not serve; empty if it serves
+	Oldest   time.Time // when the oldest submission under way was submitted; zero without one
 
-	// Of the moment in which somebody asks.
-	Busy   time.Duration // how long the message that is being handled has been
-	Queued int64         // messages that nobody has begun to handle
+	// Of the moment of reading, not of the snapshot.
+	Busy   time.Duration // time spent on the current message
+	Queued int64         // messages that wait
 }
 
 type sessionStatus struct {
@@ -36,12 +36,11 @@ type sessionStatus struct {
 	Buffers int
 	Bytes   int64
 	Limit   int64
-	Waiting int        // requests that have not been carried out
+	Waiting int        // requests that wait
 	Wait    queue.Wait // why the first of them cannot go on; 0 where it can
 }
 
-// hostMemory is what values on the host take, in the terms of a device; total is
-// the limit, 0 where there is none.
+// hostMemory returns the host's memory as that of a device; total is the limit, 0 without one.
 func hostMemory(h *memory.Host) (total uint64, s vulkan.Stats) {
 	if h.Limit() != math.MaxInt64 {
 		total = uint64(h.Limit())
@@ -50,7 +49,7 @@ func hostMemory(h *memory.Host) (total uint64, s vulkan.Stats) {
 	return total, vulkan.Stats{InUse: used, Reserved: used + uint64(h.Kept()), Pooled: uint64(h.Kept()), Peak: uint64(h.Peak())}
 }
 
-// status is a snapshot. The server takes it in a turn of its own.
+// status takes a snapshot. Only the server calls it.
 func (d *Device) status() status {
 	s := status{
 		Info: d.info(), Name: string(d.cfg.Name), Kind: "host", Counters: d.exec.Counters,
@@ -73,7 +72,7 @@ func (d *Device) status() status {
 	return s
 }
 
-// report is the info of a device with what is true in this moment.
+// report is the info of a device, with the current busy_for.
 func (s *status) report() etf.Term {
 	return append(s.Info[:len(s.Info):len(s.Info)], pair("busy_for", s.Busy.Seconds()))
 }

@@ -10,15 +10,15 @@ import (
 	"nxvk/vulkan"
 )
 
-// computes reports whether a device computes a type itself: whether it adds.
+// computes reports whether a device computes with a type: whether it can add.
 func computes(i *vulkan.Info, t ops.DType) bool {
 	_, why := target.Support(i, ops.Add, t)
 	return why == ""
 }
 
-// support answers what the devices leave to the host, once it is known: compiling
-// everything takes a second, in which the manager goes on.
-func (m *Manager) support(c dist.Call) {
+// answerSupport answers which operations and types the devices leave to the host. To compile
+// everything takes a second; meanwhile the manager serves others.
+func (m *Manager) answerSupport(c dist.Call) {
 	var infos []*vulkan.Info
 	for _, s := range m.statuses() {
 		infos = append(infos, s.Device)
@@ -37,16 +37,16 @@ func (m *Manager) support(c dist.Call) {
 	}, func(err error) {
 		answer := wire.Success(list)
 		if err != nil {
-			answer = broken(log, err)
+			answer = internalFailure(log, err)
 		}
 		if err := node.Send(c.From, dist.NewReply(c, answer)); err != nil {
-			log.Debug().Err(err).Stringer("to", c.From).Msg("reply")
+			log.Debug().Err(err).Stringer("to", c.From).Msg("an answer was not sent")
 		}
 		account.End()
 	})
 }
 
-// exceptionTerms has for each operation tuples of a place, the types and why.
+// exceptionTerms maps each operation to tuples of place, types and reason.
 func exceptionTerms(all []target.Exception) etf.Map {
 	var m etf.Map
 	for _, x := range all {

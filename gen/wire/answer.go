@@ -8,7 +8,7 @@ import (
 	"nxvk/ops"
 )
 
-// Answer is what a process says to a callback.
+// Answer is the answer of a process to a callback.
 type Answer struct {
 	Run  ops.ID
 	Ref  uint64
@@ -16,8 +16,8 @@ type Answer struct {
 	Err  error // the callback failed
 }
 
-// DecodeAnswer reads {nxvk_answer, Run, Ref, Result}. A result that cannot be
-// read is an answer all the same: that the callback failed.
+// DecodeAnswer reads {nxvk_answer, Run, Ref, Result}. Where Result cannot be read, the
+// Answer says that the callback failed.
 func DecodeAnswer(t etf.Tuple) (Answer, error) {
 	if len(t) != 4 {
 		return Answer{}, bad("an answer is {nxvk_answer, Run, Ref, Result}")
@@ -53,7 +53,7 @@ func answerData(t etf.Term) ([][]byte, error) {
 	return nil, malformed
 }
 
-// binaries copies data into Go's memory.
+// binaries copies binaries into Go's memory.
 func binaries(list etf.List) ([][]byte, error) {
 	out := make([][]byte, len(list))
 	for i, e := range list {

@@ -9,15 +9,15 @@ import (
 	"nxvk/ops"
 )
 
-// attributes reads the attributes of an operation by its schema, and apart from
-// them those that are regions.
+// attributes reads the attributes of an operation by its schema. Those that are regions
+// are returned apart.
 func attributes(info *ops.Info, t etf.Term, depth int) ([][]int, []*ops.Region, error) {
 	list, ok := t.(etf.List)
 	if !ok {
 		return nil, nil, bad("attributes are a list")
 	}
 	if len(list) != len(info.Attrs) {
-		return nil, nil, &Fault{BadArgument, fmt.Errorf("takes %d attributes, got %d", len(info.Attrs), len(list))}
+		return nil, nil, &Fault{BadArgument, fmt.Errorf("takes %d attributes, has %d", len(info.Attrs), len(list))}
 	}
 	if len(list) == 0 {
 		return nil, nil, nil
@@ -35,14 +35,15 @@ func attributes(info *ops.Info, t etf.Term, depth int) ([][]int, []*ops.Region, 
 		}
 		v, ok := attribute(&info.Attrs[i], e)
 		if !ok {
-			return nil, nil, &Fault{BadArgument, fmt.Errorf("attribute %q must be %s", info.Attrs[i].Name, want(&info.Attrs[i]))}
+			return nil, nil, &Fault{BadArgument, fmt.Errorf("attribute %q must be %s", info.Attrs[i].Name, describe(&info.Attrs[i]))}
 		}
 		values[i] = v
 	}
 	return values, regions, nil
 }
 
-func want(a *ops.Attr) string {
+// describe says which values an attribute takes.
+func describe(a *ops.Attr) string {
 	if a.Kind == ops.Enum {
 		return fmt.Sprintf("one of %v", a.Names)
 	}
@@ -55,11 +56,11 @@ func attribute(a *ops.Attr, t etf.Term) ([]int, bool) {
 		n, err := integer(t)
 		return []int{n}, err == nil
 	case ops.Ints:
-		return groups(t, 1)
+		return tuples(t, 1)
 	case ops.Pairs:
-		return groups(t, 2)
+		return tuples(t, 2)
 	case ops.Pads:
-		return groups(t, 3)
+		return tuples(t, 3)
 	case ops.Bool:
 		return boolean(t)
 	case ops.Enum:
@@ -86,8 +87,8 @@ func boolean(t etf.Term) ([]int, bool) {
 	return nil, false
 }
 
-// groups reads a list of integers, or of tuples of width integers.
-func groups(t etf.Term, width int) ([]int, bool) {
+// tuples reads a list of tuples of width integers, or of integers where width is 1.
+func tuples(t etf.Term, width int) ([]int, bool) {
 	list, ok := t.(etf.List)
 	if !ok {
 		return nil, false

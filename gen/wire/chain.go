@@ -18,8 +18,8 @@ type Chain struct {
 	NObs    int    // numbers of data
 	Step    float64
 	Type    ops.DType // of all numbers: f32 or f64
-	Batch   bool      // the shader is told the number of instances, also where it is 1
-	Correct bool      // log densities that lag are put right
+	Batch   bool      // the shader is told the number of instances also where it is 1
+	Correct bool      // log densities that lag by a row are shifted
 	Q, P    []byte
 	Extras  []byte // data, then the diagonal of the inverse mass matrix
 }
@@ -30,7 +30,7 @@ func decodeChain(t etf.Term) (*Chain, error) {
 	if err := eachOption("chain", t, c.set); err != nil {
 		return nil, err
 	}
-	return c, c.complete()
+	return c, c.check()
 }
 
 func (c *Chain) set(name string, v etf.Term) (err error) {
@@ -60,13 +60,13 @@ func (c *Chain) set(name string, v etf.Term) (err error) {
 	case "extras":
 		c.Extras, err = bytesOf(v)
 	default:
-		err = bad("is none of chain; see gen/README.md")
+		err = bad("is not an option of chain; gen/README.md lists them")
 	}
 	return err
 }
 
-// complete compares sizes: what the shader reads must be there.
-func (c *Chain) complete() error {
+// check refuses a request that lacks options, or data that the shader would read.
+func (c *Chain) check() error {
 	if c.Shader == "" || c.K == 0 || c.D == 0 {
 		return bad("chain needs the options shader, k and d")
 	}
@@ -104,7 +104,7 @@ func finite(b []byte, width int) bool {
 func bytesOf(t etf.Term) ([]byte, error) {
 	got, err := binaries(etf.List{t})
 	if err != nil {
-		return nil, bad("is a binary")
+		return nil, bad("must be a binary")
 	}
 	return got[0], nil
 }

@@ -5,16 +5,16 @@ import (
 	"nxvk/ops"
 )
 
-// Density is what requests say of a log density that is a program: it takes a
-// position and data, and gives the log density and its gradient.
+// Density is the part of a request that names a log density. That is a program: it
+// takes a position and data, and gives the log density and its gradient.
 type Density struct {
 	Program string        // its key
-	Data    []ops.Operand // what it takes after the position
+	Data    []ops.Operand // its operands after the position
 	Type    ops.DType     // of positions: f32 or f64
 	Dim     int           // parameters
 }
 
-// set reads an option, if it is one of a density.
+// set reads an option. known says that it is one of a density.
 func (d *Density) set(name string, v etf.Term) (known bool, err error) {
 	switch name {
 	case "program":

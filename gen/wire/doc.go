@@ -2,7 +2,9 @@
 // into terms, by the op table's attribute schemas: there is no code for a single
 // operation here. gen/README.md is the specification.
 //
-// Anything may arrive from the network. A term that is not an instruction
-// becomes an Instr with an error, never a panic; whatever can be read of its
-// results is kept, so that the error can stay with them.
+// Any term may arrive from the network. A term that is not an instruction becomes an
+// Instr with an error, never a panic. The results that can be read are kept, so that
+// the error can stay with them.
+//
+// It refuses to know processes and how anything is computed.
 package wire

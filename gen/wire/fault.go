@@ -8,7 +8,7 @@ import (
 	"nxvk/ops"
 )
 
-// Kind says what sort of failure an error is; on the wire it is an atom.
+// Kind is the kind of an error, an atom of the protocol.
 type Kind string
 
 // The kinds of errors that clients see.
@@ -43,10 +43,10 @@ func (f *Fault) Error() string { return f.Err.Error() }
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// bad is the fault of a term that does not have the form of the protocol.
+// bad returns the Fault of a term that does not have the form of the protocol.
 func bad(text string) error { return &Fault{BadRequest, errors.New(text)} }
 
-// KindOf returns the kind of an error, Internal where none was given.
+// KindOf returns the kind of an error. An error that is no Fault is Internal.
 func KindOf(err error) Kind {
 	var f *Fault
 	if errors.As(err, &f) {
@@ -55,8 +55,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// ErrorTerm is {Kind, Op, Operands, Message}. Op is nil where there is none, or
-// where it could not be read.
+// ErrorTerm returns {Kind, Op, Operands, Message}. Op is nil where there is no operation,
+// or where it could not be read.
 func ErrorTerm(err error) etf.Term {
 	op, shapes, msg := etf.Term(etf.Atom("nil")), etf.List(nil), err.Error()
 	var e *ops.Error
@@ -68,16 +68,15 @@ func ErrorTerm(err error) etf.Term {
 			shapes = append(shapes, s)
 		}
 	}
-	return etf.Tuple{etf.Atom(KindOf(err)), op, shapes, abridged(msg)}
+	return etf.Tuple{etf.Atom(KindOf(err)), op, shapes, abridge(msg)}
 }
 
 // MaxMessage bounds the sentence of an error, in bytes.
 const MaxMessage = 2000
 
-// abridged leaves out the middle of a long sentence: it begins with where the
-// error lies, step by step through the regions of a program, and ends with what
-// it is.
-func abridged(msg string) string {
+// abridge leaves out the middle of a long sentence. The sentence begins with the place of
+// the error, step by step through the regions of a program, and ends with its cause.
+func abridge(msg string) string {
 	const gap = " … "
 	const half = (MaxMessage - len(gap)) / 2
 	if len(msg) <= MaxMessage {
@@ -86,10 +85,10 @@ func abridged(msg string) string {
 	return strings.ToValidUTF8(msg[:half], "") + gap + strings.ToValidUTF8(msg[len(msg)-half:], "")
 }
 
-// Failure is {error, Error}; Success is {ok, Reply}.
+// Failure returns {error, Error}.
 func Failure(err error) etf.Term { return etf.Tuple{etf.Atom("error"), ErrorTerm(err)} }
 
-// Success is {ok, Reply}.
+// Success returns {ok, Reply}.
 func Success(reply etf.Term) etf.Term { return etf.Tuple{etf.Atom("ok"), reply} }
 
 // OK is the answer of a request without a reply.

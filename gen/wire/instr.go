@@ -20,16 +20,16 @@ type Shared struct {
 // Instr is an instruction as it arrived.
 type Instr struct {
 	ops.Instr
-	Shared  *Shared // of an import
-	Defines         // of a program, its definition; of a run, its key
+	Shared  *Shared // the operand of an import
+	Defines         // the attributes of program, run, shader and forget
 	Err     error   // why it cannot be carried out; Op may be unknown then
 	Name    string  // the name of the operation, known or not
-	Note    string  // where the client has sent it, by its own words
+	Note    string  // the text of the note before it: where the client has sent it
 }
 
 // Stream is a message of instructions.
 type Stream struct {
-	Incarnation uint64 // 0 where the client does not say
+	Incarnation uint64 // the run of the server that the client means; 0 is any
 	Instrs      []Instr
 }
 
@@ -56,7 +56,7 @@ func DecodeStream(t etf.Term) (Stream, bool) {
 	return s, true
 }
 
-// decodeInstrs reads instructions. A note becomes a part of the one that follows.
+// decodeInstrs reads instructions. A note becomes a part of the instruction that follows.
 func decodeInstrs(list etf.List) []Instr {
 	instrs := make([]Instr, len(list))
 	n, note := 0, ""
@@ -73,7 +73,7 @@ func decodeInstrs(list etf.List) []Instr {
 	return instrs[:n]
 }
 
-// decodeInstr reads an instruction that lies depth regions deep.
+// decodeInstr reads an instruction that is nested depth regions deep.
 func decodeInstr(t etf.Term, in *Instr, depth int) {
 	tuple, ok := t.(etf.Tuple)
 	if !ok || len(tuple) != 4 {
@@ -102,13 +102,13 @@ func decodeInstr(t etf.Term, in *Instr, depth int) {
 		in.Note, in.Err = noteText(tuple[3])
 		return
 	case ops.Program, ops.Run, ops.Shader, ops.Forget:
-		in.Defines, in.Err = definition(in.Op, tuple[3])
+		in.Defines, in.Err = decodeDefines(in.Op, tuple[3])
 		return
 	}
 	in.Attrs, in.Regions, in.Err = attributes(in.Op.Info(), tuple[3], depth)
 }
 
-// results reads what can be read of the results, and gives the first error.
+// results reads the results that can be read, and returns the first error.
 func results(t etf.Term) (outs []ops.Result, first error) {
 	list, ok := t.(etf.List)
 	if !ok {
@@ -127,7 +127,7 @@ func results(t etf.Term) (outs []ops.Result, first error) {
 	return outs, first
 }
 
-// result reads one result. Its ID is 0 where not even that can be read.
+// result reads one result. Its ID is 0 where the id cannot be read.
 func result(t etf.Term) (r ops.Result, err error) {
 	tuple, ok := t.(etf.Tuple)
 	if !ok || len(tuple) != 3 {
@@ -212,7 +212,7 @@ func operand(t etf.Term) (ops.Operand, error) {
 	case 3:
 		shape = tuple[1]
 	default:
-		return ops.Operand{}, bad("is an id, {Type, Data} or {Type, Shape, Data}")
+		return ops.Operand{}, bad("must be an id, {Type, Data} or {Type, Shape, Data}")
 	}
 	typ, err := typeOf(tuple[0], shape)
 	if err != nil {

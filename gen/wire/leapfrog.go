@@ -8,10 +8,10 @@ import (
 	"nxvk/ops"
 )
 
-// The bounds of a request for leapfrog steps: of an instance, and of all.
+// The bounds of a request for leapfrog steps.
 const (
-	MaxSteps = 1 << 12
-	MaxRows  = 1 << 20
+	MaxSteps = 1 << 12 // of an instance
+	MaxRows  = 1 << 20 // steps of all instances
 )
 
 // Leapfrog is a request for leapfrog steps of a density that is a program.
@@ -28,7 +28,7 @@ func decodeLeapfrog(t etf.Term) (*Leapfrog, error) {
 	if err := eachOption("leapfrog", t, l.set); err != nil {
 		return nil, err
 	}
-	return l, l.complete()
+	return l, l.check()
 }
 
 func (l *Leapfrog) set(name string, v etf.Term) (err error) {
@@ -49,12 +49,13 @@ func (l *Leapfrog) set(name string, v etf.Term) (err error) {
 	case "metric":
 		l.Metric, err = doubles(v)
 	default:
-		err = bad("is none of leapfrog; see gen/README.md")
+		err = bad("is not an option of leapfrog; gen/README.md lists them")
 	}
 	return err
 }
 
-func (l *Leapfrog) complete() error {
+// check refuses a request that lacks options or data. It fills in a metric of ones.
+func (l *Leapfrog) check() error {
 	switch {
 	case l.Program == "" || l.Dim == 0 || l.K == 0:
 		return bad("leapfrog needs the options program, dim and k")

@@ -12,21 +12,20 @@ import (
 // MaxKey bounds the keys of programs, in bytes.
 const MaxKey = 64
 
-// Defines is what the instructions program, run, shader and forget say besides
-// operands and results.
+// Defines are the attributes of the instructions program, run, shader and forget.
 type Defines struct {
 	Key       string      // of the program
 	Keys      []string    // of those to forget
-	Program   *ops.Region // its definition
-	Broken    error       // or why there is none
-	Shader    []byte      // foreign code
-	Callbacks *etf.Pid    // who answers hook and callback in a run; nil is nobody
+	Program   *ops.Region // the program, nil where it is malformed
+	Broken    error       // why it is malformed
+	Shader    []byte      // SPIR-V of the client
+	Callbacks *etf.Pid    // the process that gets hooks and callbacks of a run, or nil
 }
 
-// definition reads [Key, Region] of program, [Key, Binary] of shader,
-// [Key, Callbacks] of run, and [Keys] of forget. A region that is malformed is kept
-// as such, for the runs of the key to tell.
-func definition(op ops.Op, t etf.Term) (d Defines, err error) {
+// decodeDefines reads [Key, Region] of program, [Key, Binary] of shader,
+// [Key, Callbacks] of run, and [Keys] of forget. A malformed region is no error here: the
+// runs of the key report it.
+func decodeDefines(op ops.Op, t etf.Term) (d Defines, err error) {
 	list, ok := t.(etf.List)
 	if op == ops.Forget {
 		if !ok || len(list) != 1 {
@@ -63,7 +62,7 @@ func definition(op ops.Op, t etf.Term) (d Defines, err error) {
 	return d, nil
 }
 
-// MaxNote bounds a note, in bytes; what is beyond is left out.
+// MaxNote bounds a note, in bytes; later bytes are left out.
 const MaxNote = 256
 
 // noteText reads [Text] of note.

@@ -11,70 +11,72 @@ import (
 	"nxvk/ops"
 )
 
-// Verb is what a call to a device server asks for.
+// Verb is the name of a request to a device server, an atom of the protocol.
 type Verb string
 
 // The requests to a device server.
 const (
-	Open     Verb = "open"
-	Download Verb = "download"
-	Describe Verb = "describe"
-	Sync     Verb = "sync"
-	Turn     Verb = "turn"
-	Close    Verb = "close"
-	Sampling Verb = "sample"
-	Stop     Verb = "stop"
-	Steps    Verb = "chain"
-	Shader   Verb = "shader"
-	Leaps    Verb = "leapfrog"
-	Sums     Verb = "summary"
-	Explain  Verb = "explain"
-	Memory   Verb = "memory"
-	Info     Verb = "info"
+	Open          Verb = "open"
+	Download      Verb = "download"
+	Describe      Verb = "describe"
+	Sync          Verb = "sync"
+	Barrier       Verb = "barrier"
+	Close         Verb = "close"
+	StartSample   Verb = "sample"
+	Stop          Verb = "stop"
+	ChainSteps    Verb = "chain"
+	Shader        Verb = "shader"
+	LeapfrogSteps Verb = "leapfrog"
+	Summarize     Verb = "summary"
+	Explain       Verb = "explain"
+	Memory        Verb = "memory"
+	Info          Verb = "info"
 )
 
 // Request is a decoded call.
 type Request struct {
 	Verb        Verb
-	Incarnation uint64  // 0 where the client does not say
+	Incarnation uint64  // the run of the server that the client means; 0 is any
 	First       *Stream // instructions that come before the request, or nil
 	ID          ops.ID
 	Offset      int // elements
 	Count       int // elements
 	Options     Options
 	Sample      *Sample
-	Run         int // that Stop ends
+	Run         int // the run that Stop ends
 	Chain       *Chain
 	Leapfrog    *Leapfrog
 	Summary     *Summary
 	Key         string // of the program to Explain, or of the Shader
-	Measure     bool   // and its parts are to be measured
+	Measure     bool   // Explain measures the parts of the program
 }
 
-// Options are those of a session.
+// Options are the options of a session.
 type Options struct {
 	Limit       int64         // bytes; math.MaxInt64 is no limit
-	LimitSet    bool          // whether the client says
+	LimitSet    bool          // the client gives a Limit
 	Label       string        // for reports
-	Digest      string        // of the client's op table; empty where it does not say
+	Digest      string        // of the client's op table; empty where it gives none
 	Sweep       bool          // the client answers requests to sweep
 	Deadline    time.Duration // of an instruction or a run; 0 is none
-	DeadlineSet bool          // whether the client says
-	Weight      int           // share beside other sessions, 1 to MaxWeight; 0 where the client does not say
+	DeadlineSet bool          // the client gives a Deadline
+	Weight      int           // share beside other sessions, 1 to MaxWeight; 0 if the client gives none
 }
 
-// Weights of sessions: the weight of a session that says none, and the largest one.
+// Weights of sessions.
 const (
-	DefaultWeight = 10
+	DefaultWeight = 10 // of a session that gives none
 	MaxWeight     = 100
 )
 
 // DecodeRequest reads a call to a device server. Where there is an error, First
-// is still what could be read.
+// has the instructions that could be read.
 func DecodeRequest(t etf.Term) (Request, error) {
 	switch t {
-	case etf.Atom(Sync), etf.Atom(Turn), etf.Atom(Close), etf.Atom(Memory), etf.Atom(Info):
+	case etf.Atom(Sync), etf.Atom(Barrier), etf.Atom(Close), etf.Atom(Memory), etf.Atom(Info):
 		return Request{Verb: Verb(t.(etf.Atom))}, nil
+	case etf.Atom("turn"): // the former name of barrier
+		return Request{Verb: Barrier}, nil
 	}
 	tuple, ok := t.(etf.Tuple)
 	if !ok || len(tuple) < 2 {
@@ -89,21 +91,21 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Open) && len(tuple) == 2:
 		o, err := decodeOptions(tuple[1])
 		return Request{Verb: Open, Options: o}, err
-	case name == etf.Atom(Sampling) && len(tuple) == 2:
+	case name == etf.Atom(StartSample) && len(tuple) == 2:
 		s, err := decodeSample(tuple[1])
-		return Request{Verb: Sampling, Sample: s}, err
-	case name == etf.Atom(Steps) && len(tuple) == 2:
+		return Request{Verb: StartSample, Sample: s}, err
+	case name == etf.Atom(ChainSteps) && len(tuple) == 2:
 		c, err := decodeChain(tuple[1])
-		return Request{Verb: Steps, Chain: c}, err
+		return Request{Verb: ChainSteps, Chain: c}, err
 	case name == etf.Atom(Shader) && len(tuple) == 2:
 		key, err := programKey(tuple[1])
 		return Request{Verb: Shader, Key: key}, err
-	case name == etf.Atom(Leaps) && len(tuple) == 2:
+	case name == etf.Atom(LeapfrogSteps) && len(tuple) == 2:
 		l, err := decodeLeapfrog(tuple[1])
-		return Request{Verb: Leaps, Leapfrog: l}, err
-	case name == etf.Atom(Sums) && len(tuple) == 2:
+		return Request{Verb: LeapfrogSteps, Leapfrog: l}, err
+	case name == etf.Atom(Summarize) && len(tuple) == 2:
 		s, err := decodeSummary(tuple[1])
-		return Request{Verb: Sums, Summary: s}, err
+		return Request{Verb: Summarize, Summary: s}, err
 	case name == etf.Atom(Stop) && len(tuple) == 2:
 		n, err := integer(tuple[1])
 		return Request{Verb: Stop, Run: n}, err
@@ -142,7 +144,7 @@ func decodeThen(tuple etf.Tuple) (Request, error) {
 	return r, err
 }
 
-// isRequest reports whether t is a tuple that begins with that name.
+// isRequest reports whether t is a tuple whose first element is name.
 func isRequest(t etf.Term, name etf.Atom) bool {
 	tuple, ok := t.(etf.Tuple)
 	return ok && len(tuple) > 0 && tuple[0] == name
@@ -162,7 +164,7 @@ func decodeDownload(tuple etf.Tuple) (r Request, err error) {
 	return r, nil
 }
 
-// eachOption hands the options of a request that has a map of them on to set.
+// eachOption calls set for each option of the map of a request.
 func eachOption(request string, t etf.Term, set func(name string, v etf.Term) error) error {
 	m, ok := t.(etf.Map)
 	if !ok {
@@ -181,7 +183,7 @@ func eachOption(request string, t etf.Term, set func(name string, v etf.Term) er
 func realType(v etf.Term) (ops.DType, error) {
 	d, err := dtypeOf(v)
 	if err == nil && d != ops.F64 && d != ops.F32 {
-		err = bad("is f64 or f32")
+		err = bad("must be f64 or f32")
 	}
 	return d, err
 }

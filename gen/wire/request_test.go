@@ -29,6 +29,8 @@ func TestRequest(t *testing.T) {
 		want Request
 	}{
 		{atom("sync"), Request{Verb: Sync}},
+		{atom("barrier"), Request{Verb: Barrier}},
+		{atom("turn"), Request{Verb: Barrier}}, // the former name
 		{atom("close"), Request{Verb: Close}},
 		{atom("memory"), Request{Verb: Memory}},
 		{atom("info"), Request{Verb: Info}},

@@ -23,13 +23,14 @@ const (
 type Sample struct {
 	Density
 	Chains  int
-	Chunk   int           // draws a message
-	Credit  int           // messages of draws that may come before the reader asks for more; 0 is as many as there are
-	Report  time.Duration // between reports of how far chains are; 0 is none
-	Warmup  bool          // whether the draws of warm-up are sent too
+	Chunk   int           // draws in a message
+	Credit  int           // messages of draws before the reader has to ask for more; 0 is no bound
+	Report  time.Duration // time between progress reports; 0 is none
+	Warmup  bool          // the draws of warm-up are sent too
 	Options nuts.Options  // of all chains
 
-	// Of each chain, or nil: the first positions, first step sizes and first metrics.
+	// Init, Steps and Metrics are the first positions, step sizes and metrics of each
+	// chain, or nil.
 	Init, Steps, Metrics []float64
 }
 
@@ -105,7 +106,7 @@ func (s *Sample) set(name string, v etf.Term) (err error) {
 	case "step":
 		if o.Step, err = float(v); err != nil {
 			if s.Steps, err = doubles(v); err != nil {
-				err = bad("is a number, or a binary of an f64 number for each chain")
+				err = bad("must be a number, or a binary of an f64 number for each chain")
 			}
 		}
 	case "adapt":
@@ -118,13 +119,13 @@ func (s *Sample) set(name string, v etf.Term) (err error) {
 	case "warmup_draws":
 		err = flag(v, &s.Warmup)
 	default:
-		err = bad("is none of sample; see gen/README.md")
+		err = bad("is not an option of sample; gen/README.md lists them")
 	}
 	return err
 }
 
-// DecodeMore reads {nxvk_more, Run, Count}: the reader of a run takes so many
-// messages of draws more.
+// DecodeMore reads {nxvk_more, Run, Count}, with which the reader of a run takes Count
+// more messages of draws.
 func DecodeMore(t etf.Tuple) (run, count int, err error) {
 	if len(t) == 3 {
 		if run, err = integer(t[1]); err == nil {
@@ -139,7 +140,7 @@ func DecodeMore(t etf.Tuple) (run, count int, err error) {
 func flag(t etf.Term, to *bool) error {
 	b, ok := boolean(t)
 	if !ok {
-		return bad("is true or false")
+		return bad("must be true or false")
 	}
 	*to = b[0] != 0
 	return nil
@@ -148,7 +149,7 @@ func flag(t etf.Term, to *bool) error {
 func between(t etf.Term, low, high int) (int, error) {
 	n, err := integer(t)
 	if err != nil || n < low || n > high {
-		return 0, bad(fmt.Sprintf("is an integer from %d to %d", low, high))
+		return 0, bad(fmt.Sprintf("must be an integer from %d to %d", low, high))
 	}
 	return n, nil
 }
@@ -160,7 +161,7 @@ func float(t etf.Term) (float64, error) {
 	case int64:
 		return float64(x), nil
 	}
-	return 0, bad("is a number")
+	return 0, bad("must be a number")
 }
 
 // seed reads an integer of 64 bits.
@@ -173,7 +174,7 @@ func seed(t etf.Term) (uint64, error) {
 			return n.Uint64(), nil
 		}
 	}
-	return 0, bad("is an integer of 64 bits")
+	return 0, bad("must be an integer of 64 bits")
 }
 
 // doubles reads a binary of f64, or nil.
@@ -187,7 +188,7 @@ func doubles(t etf.Term) ([]float64, error) {
 		big.Release()
 	}
 	if !ok || len(b)%8 != 0 {
-		return nil, bad("is a binary of f64 numbers, or nil")
+		return nil, bad("must be a binary of f64 numbers, or nil")
 	}
 	out := make([]float64, len(b)/8)
 	for i := range out {

@@ -53,7 +53,7 @@ func TestSampleChains(t *testing.T) {
 		want string
 	}{
 		{"step", numbers(1, 2, 3), "step has 3 numbers"},
-		{"step", etf.Atom("small"), "is a number, or a binary"},
+		{"step", etf.Atom("small"), "must be a number, or a binary"},
 		{"metric", numbers(1, 2, 3), "metric has 3 numbers"},
 		{"init", numbers(1, 2), "init has 2 numbers"},
 		{"report", int64(-1), "from 0 to 3600000"},

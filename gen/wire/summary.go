@@ -6,7 +6,7 @@ import (
 	"nxvk/gen/etf"
 )
 
-// Summary is a request for the summaries of parameters.
+// Summary is a request to summarize draws.
 type Summary struct {
 	Chains, Draws int
 	Data          []float64 // parameters × chains × draws
@@ -36,7 +36,7 @@ func (s *Summary) set(name string, v etf.Term) (err error) {
 	case "data":
 		s.Data, err = doubles(v)
 	default:
-		err = bad("is none of summary; see gen/README.md")
+		err = bad("is not an option of summary; gen/README.md lists them")
 	}
 	return err
 }

@@ -1,14 +1,13 @@
-// Package archive keeps small pieces of data by key in a folder, from one life of
-// the process to the next: compiled kernels, and which programs have been worth
-// compiling. It is a cache. It forgets what has not been wanted for longest when
-// the folder grows over its limit, and whatever it cannot read, write or trust is
-// as good as absent. A key belongs to one build: the hash of the executable is a
-// part of every one.
+// Package archive is a cache of small entries in a folder, which outlives the process: the node
+// keeps compiled kernels there, and the keys of compiled programs. When the folder exceeds its
+// limit, the least recently used entries are removed. An entry that cannot be read, written or
+// verified counts as absent. The hash of the executable is part of each key, so another build
+// has other entries.
 //
-// An entry is a file, named by its key and written aside before it gets its name,
-// so that several nodes can use one folder, and a node that is killed leaves
-// nothing that another would believe. The package refuses to know what the data
-// means. Start reading at Archive.Get and Archive.Put.
+// An entry is a file whose name is the hash of its key and whose content begins with a hash. It
+// is written to a temporary file and renamed. So several nodes can share a folder, and a node
+// that is killed leaves no entry that another would take for whole. The package does not know
+// what the data means. Start reading at Archive.Get and Archive.Put.
 package archive
 
 import (
@@ -22,10 +21,10 @@ import (
 	"time"
 )
 
-// Limit is how many bytes a folder may have, unless its owner says otherwise.
+// Limit is the default limit of a folder, in bytes.
 const Limit = 64 << 20
 
-// Archive is an open folder. Its methods may be called from any goroutine.
+// Archive is an open folder. All goroutines may use it.
 type Archive struct {
 	dir   string
 	build []byte
@@ -34,21 +33,20 @@ type Archive struct {
 	mu      sync.Mutex
 	idle    sync.Cond
 	size    int64
-	known   map[string]bool // the files that are there or will be
-	pending []piece
+	known   map[string]bool // names of the files that exist or will be written
+	pending []write
 	writing bool
 }
 
-// piece is what waits to be written; without data, an entry that has been wanted.
-type piece struct {
+// write is a pending write of an entry; without data, a pending update of its time.
+type write struct {
 	name string
 	file []byte
 }
 
-// Open opens a folder, which is made where there is none, for the running
-// executable.
+// Open opens a folder for the running executable. It creates the folder if it does not exist.
 func Open(dir string, limit int64) (*Archive, error) {
-	build, err := executable()
+	build, err := hashExecutable()
 	if err != nil {
 		return nil, fmt.Errorf("open the archive %s: %w", dir, err)
 	}
@@ -57,7 +55,7 @@ func Open(dir string, limit int64) (*Archive, error) {
 
 func openFor(dir string, limit int64, build []byte) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("open an archive: %w", err)
+		return nil, fmt.Errorf("create the folder of the archive %s: %w", dir, err)
 	}
 	a := &Archive{dir: dir, build: build, limit: limit, known: make(map[string]bool)}
 	a.idle.L = &a.mu
@@ -67,9 +65,8 @@ func openFor(dir string, limit int64, build []byte) (*Archive, error) {
 	return a, nil
 }
 
-// executable is the hash of the program that runs: another compiler in it would
-// compile otherwise.
-func executable() ([]byte, error) {
+// hashExecutable returns the hash of the running program: another build may compile differently.
+func hashExecutable() ([]byte, error) {
 	name, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -86,17 +83,17 @@ func executable() ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-// name is that of the file of a key.
-func (a *Archive) name(key string) string {
+// fileName returns the name of the file of a key.
+func (a *Archive) fileName(key string) string {
 	h := sha256.New()
 	h.Write(a.build)
 	io.WriteString(h, key)
 	return hex.EncodeToString(h.Sum(nil)) + suffix
 }
 
-// Get gives what was put under a key, or nil.
+// Get returns the data of a key; nil if there is none.
 func (a *Archive) Get(key string) []byte {
-	name := a.name(key)
+	name := a.fileName(key)
 	a.mu.Lock()
 	known := a.known[name]
 	a.mu.Unlock()
@@ -113,27 +110,27 @@ func (a *Archive) Get(key string) []byte {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > fresh {
-		a.enqueue(piece{name: name})
+		a.enqueue(write{name: name})
 	}
 	return data
 }
 
-// fresh is how exactly it is noted when an entry was last wanted.
+// fresh is the precision of the time at which an entry was last used.
 const fresh = 24 * time.Hour
 
-// Put keeps data under a key, soon. What is there under it stays.
+// Put stores data under a key, on another goroutine. An existing entry stays.
 func (a *Archive) Put(key string, data []byte) {
-	name := a.name(key)
+	name := a.fileName(key)
 	a.mu.Lock()
 	known := a.known[name]
 	a.known[name] = true
 	a.mu.Unlock()
 	if !known {
-		a.enqueue(piece{name, seal(name, data)})
+		a.enqueue(write{name, seal(name, data)})
 	}
 }
 
-// Flush returns when everything that was put is in the folder.
+// Flush waits until all entries are in the folder.
 func (a *Archive) Flush() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -62,8 +62,8 @@ func TestKeeps(t *testing.T) {
 
 // The hash of an executable is there and stays the same.
 func TestExecutable(t *testing.T) {
-	one, err := executable()
-	two, err2 := executable()
+	one, err := hashExecutable()
+	two, err2 := hashExecutable()
 	if err != nil || err2 != nil || len(one) == 0 || !bytes.Equal(one, two) {
 		t.Errorf("%x, %v and %x, %v", one, err, two, err2)
 	}
@@ -131,7 +131,7 @@ func TestLimit(t *testing.T) {
 	a.Put(key(99), contents(key(99)))
 	a.Flush()
 	soon := time.Now().Add(time.Second) // clocks of file systems may stand still meanwhile
-	if err := os.Chtimes(filepath.Join(dir, a.name(key(99))), soon, soon); err != nil {
+	if err := os.Chtimes(filepath.Join(dir, a.fileName(key(99))), soon, soon); err != nil {
 		t.Fatal(err)
 	}
 	total := int64(0)

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// A file is the hash of its name and its data, and then the data: what has been
-// torn, renamed or written by somebody else does not fit its hash.
+// A file has the hash of its name and its data, and then the data. The hash does not match if
+// the file is incomplete, renamed or written by another program.
 func seal(name string, data []byte) []byte {
 	sum := sum(name, data)
 	return append(sum[:], data...)
 }
 
-// unseal gives the data of a file, or nil.
+// unseal returns the data of a file; nil if the hash does not match.
 func unseal(name string, file []byte) []byte {
 	if len(file) < sha256.Size {
 		return nil
@@ -38,15 +38,15 @@ func sum(name string, data []byte) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// suffix is how the names of entries end, and aside begins those of files that
-// are being written.
+// suffix ends the names of entries, and temporary begins the names of files that are being
+// written.
 const (
-	suffix = ".entry"
-	aside  = "aside-"
+	suffix    = ".entry"
+	temporary = "temporary-"
 )
 
-// enqueue has a piece written apart from the caller.
-func (a *Archive) enqueue(p piece) {
+// enqueue has a write done on another goroutine.
+func (a *Archive) enqueue(p write) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pending = append(a.pending, p)
@@ -56,7 +56,7 @@ func (a *Archive) enqueue(p piece) {
 	}
 }
 
-// work writes what is pending, until nothing is.
+// work does the pending writes.
 func (a *Archive) work() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,7 +65,7 @@ func (a *Archive) work() {
 		a.pending = nil
 		a.mu.Unlock()
 		for _, p := range list {
-			a.write(p)
+			a.do(p)
 		}
 		a.mu.Lock()
 	}
@@ -73,8 +73,8 @@ func (a *Archive) work() {
 	a.idle.Broadcast()
 }
 
-// write carries out a piece. What fails is forgotten: it is a cache.
-func (a *Archive) write(p piece) {
+// do does a write. An entry that cannot be written is forgotten.
+func (a *Archive) do(p write) {
 	path := filepath.Join(a.dir, p.name)
 	if p.file == nil {
 		os.Chtimes(path, time.Time{}, time.Now())
@@ -94,9 +94,9 @@ func (a *Archive) write(p piece) {
 	}
 }
 
-// replace gives a file its contents as a whole.
+// replace writes a file as a whole.
 func (a *Archive) replace(path string, data []byte) error {
-	f, err := os.CreateTemp(a.dir, aside)
+	f, err := os.CreateTemp(a.dir, temporary)
 	if err != nil {
 		return err
 	}
@@ -112,9 +112,8 @@ func (a *Archive) replace(path string, data []byte) error {
 	return nil
 }
 
-// trim looks at what is in the folder. Where that is more than the limit, the
-// entries that have not been wanted for longest go, until there is room for a
-// quarter of it; so does what others have not finished in an hour.
+// trim lists the folder. If it exceeds the limit, trim removes the least recently used entries
+// until a quarter of the limit is free. It also removes temporary files older than an hour.
 func (a *Archive) trim() error {
 	files, err := os.ReadDir(a.dir)
 	if err != nil {
@@ -125,10 +124,10 @@ func (a *Archive) trim() error {
 	for _, f := range files {
 		info, err := f.Info()
 		switch {
-		case err != nil: // gone meanwhile
+		case err != nil: // removed by another process
 		case strings.HasSuffix(f.Name(), suffix):
 			entries, size = append(entries, info), size+info.Size()
-		case strings.HasPrefix(f.Name(), aside) && time.Since(info.ModTime()) > time.Hour:
+		case strings.HasPrefix(f.Name(), temporary) && time.Since(info.ModTime()) > time.Hour:
 			os.Remove(filepath.Join(a.dir, f.Name()))
 		}
 	}

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -16,12 +17,11 @@ const (
 	besidePause = 10 * time.Millisecond // before each of them
 )
 
-// Beside measures how long a session waits for what it reads while the kernels of a
-// program of another session are compiled, in processes that have compiled nothing, with
-// drivers that have kept nothing. args are those that have this program call BesideRound.
-func Beside(ctx context.Context, args []string) error { return afresh(ctx, args) }
+// Beside measures the reads of a session while the kernels of another session are compiled. Each
+// round is a new process with the driver's caches off; args make this program call BesideRound.
+func Beside(ctx context.Context, args []string) error { return runRounds(ctx, args) }
 
-// besideRow is a vector that one session adds to itself and reads.
+// besideRow is a vector that a session adds to itself and reads.
 type besideRow struct {
 	name         string
 	size         int
@@ -29,7 +29,7 @@ type besideRow struct {
 }
 
 // BesideRound is one process of Beside.
-func BesideRound(device string) error {
+func BesideRound(device string, f Format) error {
 	h, err := harnessOf(device, exectest.NewPrompt)
 	if err != nil {
 		return err
@@ -44,16 +44,26 @@ func BesideRound(device string) error {
 	if err := h.beside(rows); err != nil {
 		return err
 	}
+	if f == Benchstat {
+		header(os.Stdout, kindOf(h.Device))
+	}
 	for _, r := range rows {
 		slices.Sort(r.while)
 		n := len(r.while)
-		fmt.Printf("%s, a sum of %s and its read: median %v alone; while others compile median %v, 95 of 100 within %v, the slowest %v\n",
+		if f == Benchstat {
+			line(os.Stdout, "Beside/"+r.name+"/alone", len(r.alone), perOp(median(r.alone)))
+			line(os.Stdout, "Beside/"+r.name+"/median", n, perOp(r.while[n/2]))
+			line(os.Stdout, "Beside/"+r.name+"/p95", n, perOp(r.while[n*95/100]))
+			line(os.Stdout, "Beside/"+r.name+"/slowest", n, perOp(r.while[n-1]))
+			continue
+		}
+		fmt.Printf("%s, a sum of %s and its read: median %v alone; while others compile: median %v, 95th percentile %v, maximum %v\n",
 			kindOf(h.Device), r.name, round(median(r.alone)), round(r.while[n/2]), round(r.while[n*95/100]), round(r.while[n-1]))
 	}
 	return nil
 }
 
-// alone measures a row with nothing else to do, and has its kernel compiled.
+// alone measures a row while nothing else runs, and compiles its kernel.
 func (h *harness) alone(r *besideRow) error {
 	for range 20 * besideReads {
 		d, err := h.readSum(r.size, time.Now())
@@ -65,7 +75,7 @@ func (h *harness) alone(r *besideRow) error {
 	return h.Built()
 }
 
-// beside measures rows while another session runs a program that is new.
+// beside measures rows while another session runs a new program.
 func (h *harness) beside(rows []besideRow) error {
 	other := &harness{h.Beside(), make(map[string]ops.ID)}
 	p := stack(coldSize)
@@ -94,8 +104,7 @@ func (h *harness) beside(rows []besideRow) error {
 	return nil
 }
 
-// readSum adds a vector to itself, reads the result, and tells how long after due that
-// is there.
+// readSum adds a vector to itself, reads the result, and returns the time since due.
 func (h *harness) readSum(n int, due time.Time) (time.Duration, error) {
 	x := h.input(f32(n), 0)
 	id := h.Do(ops.Add, f32(n), nil, x, x)

@@ -56,7 +56,7 @@ func (g *graph) mixed(x, mu, logs, free node) (lik, dmu, dlogs, dlogits node) {
 // density ends the program of a density with its value and the parts of its gradient.
 func (g *graph) density(logp node, dim int, parts ...node) *ops.Region {
 	row := g.add(ops.Concatenate, f64(1, dim), [][]int{{1}}, parts...)
-	return g.gives(g.add(ops.Reshape, f64(), nil, logp), g.add(ops.Reshape, f64(dim), nil, row))
+	return g.finish(g.add(ops.Reshape, f64(), nil, logp), g.add(ops.Reshape, f64(dim), nil, row))
 }
 
 func f64(shape ...int) ops.Type { return ops.Type{DType: ops.F64, Shape: shape} }

@@ -18,16 +18,15 @@ const (
 	coldRuns   = 100  // of each process
 )
 
-// noCaches has drivers keep nothing of what they compile: Mesa's and NVIDIA's.
+// noCaches switches the disk caches of Mesa's and of NVIDIA's drivers off.
 var noCaches = []string{"MESA_SHADER_CACHE_DISABLE=true", "MESA_GLSL_CACHE_DISABLE=true", "__GL_SHADER_DISK_CACHE=0"}
 
-// Cold measures how long a program that nobody has seen takes to give its first result,
-// and its later ones, in processes that have compiled nothing, with drivers that have
-// kept nothing. args are those that have this program call ColdRound.
-func Cold(ctx context.Context, args []string) error { return afresh(ctx, args) }
+// Cold measures the first and later results of a new program. Each round is a new process with
+// the driver's caches off; args make this program call ColdRound.
+func Cold(ctx context.Context, args []string) error { return runRounds(ctx, args) }
 
-// afresh runs this program with args in some processes, one after the other.
-func afresh(ctx context.Context, args []string) error {
+// runRounds runs this program with args, coldRounds times, one after another.
+func runRounds(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -43,8 +42,7 @@ func afresh(ctx context.Context, args []string) error {
 	return nil
 }
 
-// smallOperands uploads small numbers for the parameters of a program, whose types of
-// results it checks.
+// smallOperands checks a program and uploads small numbers for its parameters.
 func (h *harness) smallOperands(p *ops.Region) (outs []ops.Type, operands []ops.Operand, err error) {
 	if outs, err = p.CheckProgram(); err != nil {
 		return nil, nil, err
@@ -56,7 +54,7 @@ func (h *harness) smallOperands(p *ops.Region) (outs []ops.Type, operands []ops.
 }
 
 // ColdRound is one process of Cold.
-func ColdRound(device string) error {
+func ColdRound(device string, f Format) error {
 	h, err := harnessOf(device, exectest.NewPrompt)
 	if err != nil {
 		return err
@@ -78,7 +76,15 @@ func ColdRound(device string) error {
 		times = append(times, time.Since(start))
 		h.Free(ids...)
 	}
-	fmt.Printf("%s, %d instructions: first result after %v, second %v, the slowest of the next %d %v, their median %v\n",
+	if f == Benchstat {
+		header(os.Stdout, kindOf(h.Device))
+		line(os.Stdout, "Cold/first", 1, perOp(times[0]))
+		line(os.Stdout, "Cold/second", 1, perOp(times[1]))
+		line(os.Stdout, "Cold/slowest", 1, perOp(slices.Max(times[2:])))
+		line(os.Stdout, "Cold/later", coldRuns-2, perOp(median(times[2:])))
+		return nil
+	}
+	fmt.Printf("%s, %d instructions: first result after %v, second %v; the next %d: maximum %v, median %v\n",
 		kindOf(h.Device), len(p.Body), round(times[0]), round(times[1]), coldRuns-2, round(slices.Max(times[2:])), round(median(times[2:])))
 	return nil
 }
@@ -90,7 +96,7 @@ func median(times []time.Duration) time.Duration {
 	return times[len(times)/2]
 }
 
-// small are n elements of f32 between -1 and 1.
+// small returns n elements of f32 between -1 and 1.
 func small(n int) []byte {
 	data := make([]byte, 0, 4*n)
 	for i := range n {

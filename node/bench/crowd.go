@@ -15,7 +15,7 @@ import (
 	"nxvk/vulkan"
 )
 
-// CrowdConfig says what [Crowd] measures.
+// CrowdConfig has the settings of Crowd.
 type CrowdConfig struct {
 	Device string
 	Hogs   int // sessions that compute without pause
@@ -25,13 +25,13 @@ type CrowdConfig struct {
 	Time   time.Duration // of each part
 }
 
-// crowdBatch is how many products, each of the last one's result, a session asks for
-// before it reads a number.
+// crowdBatch is the number of dependent products that a session requests before it reads a
+// number.
 const crowdBatch = 8
 
-// Crowd measures what a session that adds 2^20 numbers and reads one waits beside others
-// that multiply matrices without pause, how much of the device each of these has, and
-// what they lose by it.
+// Crowd measures a session that adds 2^20 numbers and reads one of them, beside others that
+// multiply matrices without pause: how long it waits, which share of the device the others
+// have, and how much they lose.
 func Crowd(ctx context.Context, c CrowdConfig) error {
 	dev, err := vulkan.Open(c.Device, vulkan.Options{Queues: c.Queues, Piece: c.Piece})
 	if err != nil {
@@ -45,7 +45,7 @@ func Crowd(ctx context.Context, c CrowdConfig) error {
 	h := &harness{exectest.NewFor(dev, target, -1), make(map[string]ops.ID)}
 	defer h.Close()
 	info := dev.Info()
-	fmt.Printf("%s: %d queues, %d hogs of %d×%d, pieces of %v\n", info.Name, info.Queues, c.Hogs, c.Size, c.Size, c.Piece)
+	fmt.Printf("%s: %d queues, %d busy sessions with %d×%d matrices, pieces of %v\n", info.Name, info.Queues, c.Hogs, c.Size, c.Size, c.Piece)
 	if err := crowdAlone(h); err != nil {
 		return err
 	}
@@ -63,20 +63,20 @@ func Crowd(ctx context.Context, c CrowdConfig) error {
 		return err
 	})
 	after := crowd.run(ctx, c.Time, nil)
-	fmt.Printf("hogs without it: %s; after it: %s\n", rates(before), rates(after))
-	fmt.Printf("hogs beside it:  %s\n", rates(during))
+	fmt.Printf("busy sessions before: %s; after: %s\n", rates(before), rates(after))
+	fmt.Printf("busy sessions beside it: %s\n", rates(during))
 	base := (total(before) + total(after)) / 2
 	if base > 0 {
-		fmt.Printf("lost: %.1f %%\n", 100*(1-total(during)/base))
+		fmt.Printf("they lose %.1f %%\n", 100*(1-total(during)/base))
 	}
 	report("an add and a read beside them", waits)
 	st := dev.Stats()
-	fmt.Printf("submits %d, waited %v each, ran %v each\n", st.Submits, st.Waited/time.Duration(max(1, st.Ended)), st.Ran/time.Duration(max(1, st.Ended)))
+	fmt.Printf("%d batches, mean wait %v, mean run time %v\n", st.Submits, st.Waited/time.Duration(max(1, st.Ended)), st.Ran/time.Duration(max(1, st.Ended)))
 	crowd.stop = true
 	return crowd.err
 }
 
-// crowdAlone measures the session by itself.
+// crowdAlone measures the session while nothing else runs.
 func crowdAlone(h *harness) error {
 	var waits []time.Duration
 	for i := range 700 {
@@ -101,8 +101,7 @@ func crowdAlone(h *harness) error {
 	return nil
 }
 
-// readOne adds a vector to itself and reads an element, and tells how long after due
-// that is there.
+// readOne adds a vector to itself, reads an element, and returns the time since due.
 func (h *harness) readOne(n int, due time.Time) (time.Duration, error) {
 	x := h.input(f32(n), 0)
 	id := h.Do(ops.Add, f32(n), nil, x, x)
@@ -118,12 +117,12 @@ func report(what string, waits []time.Duration) {
 	}
 	slices.Sort(waits)
 	n := len(waits)
-	fmt.Printf("%s: median %v, 95 of 100 within %v, 99 within %v, the slowest %v (of %d)\n", what,
+	fmt.Printf("%s: median %v, 95th percentile %v, 99th %v, maximum %v (of %d)\n", what,
 		waits[n/2].Round(time.Microsecond), waits[n*95/100].Round(time.Microsecond), waits[n*99/100].Round(time.Microsecond),
 		waits[n-1].Round(time.Microsecond), n)
 }
 
-// crowd is sessions that compute without pause.
+// crowd is the sessions that compute without pause.
 type crowd struct {
 	h    *harness
 	hogs []*hog
@@ -131,14 +130,14 @@ type crowd struct {
 	err  error
 }
 
-// hog multiplies matrices.
+// hog is a session that multiplies matrices.
 type hog struct {
 	*harness
 	typ  ops.Type
 	ends []time.Time // of batches
 }
 
-// add begins a session that computes.
+// add starts a session that computes.
 func (c *crowd) add(size int) error {
 	g := &hog{harness: &harness{c.h.Beside(), make(map[string]ops.ID)}, typ: f32(size, size)}
 	g.input(g.typ, 0)
@@ -150,7 +149,7 @@ func (c *crowd) add(size int) error {
 	return nil
 }
 
-// next asks for a batch of products, and for the one after it when that is there.
+// next requests a batch of products, and the next batch when it has completed.
 func (c *crowd) next(g *hog) {
 	if c.stop {
 		return
@@ -174,10 +173,10 @@ func (c *crowd) next(g *hog) {
 	})
 }
 
-// run lets the sessions compute for a time while another does something now and then,
-// and tells how many products each has done in a second.
+// run lets the sessions compute for d while other is called now and then. It returns the
+// products per second of each.
 func (c *crowd) run(ctx context.Context, d time.Duration, other func() error) []float64 {
-	c.h.Until(time.Now().Add(d / 4)) // the start is somebody else's
+	c.h.Until(time.Now().Add(d / 4)) // the start does not count
 	for _, g := range c.hogs {
 		g.ends = g.ends[:0]
 	}
@@ -205,7 +204,7 @@ func total(list []float64) (sum float64) {
 	return sum
 }
 
-// rates are products a second, of each and in all, and how unequal they are.
+// rates prints the products per second, in all and of each, and their ratio.
 func rates(list []float64) string {
 	var each []string
 	for _, x := range list {
@@ -214,6 +213,6 @@ func rates(list []float64) string {
 	if len(list) == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%.2f products a second (%s), the most %.2f times the least", total(list),
+	return fmt.Sprintf("%.2f products a second (%s), ratio of the extremes %.2f", total(list),
 		strings.Join(each, " "), slices.Max(list)/slices.Min(list))
 }

@@ -73,8 +73,7 @@ func (g *graph) point(op ops.Op, ins ...node) node {
 	return g.add(op, out, nil, ins...)
 }
 
-// fold reduces one axis of a matrix, which stays as a dimension of 1 where keep
-// says so.
+// fold reduces one axis of a matrix; keep leaves it as a dimension of 1.
 func (g *graph) fold(op ops.Op, n node, axis int, keep bool) node {
 	s := append(ops.Shape{}, g.typeOf(n).Shape...)
 	kept := 0
@@ -98,8 +97,8 @@ func (g *graph) slice(n node, from, size int) node {
 	return g.add(ops.Reshape, ops.Type{DType: g.dtype, Shape: ops.Shape{1, size}}, nil, part)
 }
 
-// gives ends the program.
-func (g *graph) gives(values ...node) *ops.Region {
+// finish ends the program with its values.
+func (g *graph) finish(values ...node) *ops.Region {
 	g.Values = values
 	return &g.Region
 }

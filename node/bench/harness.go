@@ -12,13 +12,13 @@ import (
 	"nxvk/vulkan"
 )
 
-// harness is a driver with inputs that are made once.
+// harness drives an executor and keeps its inputs.
 type harness struct {
 	*exectest.Driver
 	inputs map[string]ops.ID
 }
 
-// newHarness drives a device by its target without some rules.
+// newHarness opens a device, with some passes and fusion rules disabled.
 func newHarness(device string, off synth.Rules) (*harness, error) {
 	return harnessOf(device, func(d *vulkan.Device, t synth.Target, limit int) *exectest.Driver {
 		t.Off = off
@@ -31,7 +31,7 @@ func harnessOf(device string, driver func(*vulkan.Device, synth.Target, int) *ex
 	return openHarness(device, vulkan.Options{}, driver)
 }
 
-// openHarness is harnessOf for a device that is opened so.
+// openHarness is harnessOf with options of the device.
 func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, synth.Target, int) *exectest.Driver) (*harness, error) {
 	if device == "host" {
 		return &harness{driver(nil, synth.Target{}, 0), make(map[string]ops.ID)}, nil
@@ -56,7 +56,7 @@ func (h *harness) close() {
 
 func (h *harness) cpu() bool { return h.Device == nil || h.Device.Info().Kind == vulkan.CPU }
 
-// warmup is how long a row runs before it is measured.
+// warmup is the time for which a device computes before a measurement.
 func (h *harness) warmup() time.Duration {
 	if h.cpu() {
 		return 50 * time.Millisecond
@@ -82,7 +82,7 @@ func (h *harness) input(t ops.Type, n int) ops.Operand {
 	return ops.Operand{ID: id}
 }
 
-// result checks a value and lets go of it.
+// result checks a value for an error and frees it.
 func (h *harness) result(id ops.ID) error {
 	err := h.Err(id)
 	h.Free(id)
@@ -152,7 +152,7 @@ func convolution(name string, image, filters ops.Type, orders [3][]int) row {
 	return row{name, run, 20, 0, 2 * 9 * float64(image.Size()) * float64(channels)}
 }
 
-// chain is a round of additions, each of the last one's result.
+// chain is a round of n dependent additions.
 func chain(n int, t ops.Type) func(*harness) error {
 	return func(h *harness) error {
 		x := h.input(t, 0)
@@ -183,8 +183,8 @@ func addAndRead(t ops.Type) func(*harness) error {
 	}
 }
 
-// freshMatmul is a round of a matrix product whose operands are sent and whose
-// result is read.
+// freshMatmul is a round of a matrix product with the upload of its operands and the read of
+// its result.
 func freshMatmul(n int) row {
 	t := f32(n, n)
 	data := make([]byte, t.Bytes())

@@ -2,10 +2,9 @@ package bench
 
 import "nxvk/ops"
 
-// stack is a program of at least n instructions, of the kinds that compilers make of
-// networks: blocks of attention and of a perceptron, each of other sizes than the one
-// before. Its values have some hundred to some ten thousand elements. It gives a
-// number and a matrix.
+// stack is a program of at least n instructions, like a compiled transformer: blocks of
+// attention and of a perceptron, in varying sizes. Its values have some hundred to some ten
+// thousand elements. It gives a number and a matrix.
 func stack(n int) *ops.Region {
 	g := newGraph(ops.F32)
 	sizes := [][2]int{{16, 32}, {32, 64}, {24, 48}, {64, 96}, {16, 96}, {48, 64}, {64, 128}, {32, 32}, {40, 80}, {96, 96}}
@@ -22,10 +21,10 @@ func stack(n int) *ops.Region {
 	for _, x := range outs[1:] {
 		total = g.point(ops.Add, total, g.mean(x))
 	}
-	return g.gives(total, outs[len(outs)-1])
+	return g.finish(total, outs[len(outs)-1])
 }
 
-// weight is a parameter of this shape, the same one for all who ask.
+// weight is a parameter of this shape. All weights of a shape are one parameter.
 func (g *graph) weight(shape ...int) node {
 	want := f32(shape...)
 	for _, p := range g.Params {
@@ -69,8 +68,8 @@ func (g *graph) halves(x node) (left, right node) {
 	return part(0), part(s[1] / 2)
 }
 
-// turned is x with its columns turned by angles, as positions are encoded.
-func (g *graph) turned(x node) node {
+// rotate is x with pairs of columns rotated by angles (rotary position embedding).
+func (g *graph) rotate(x node) node {
 	s := g.typeOf(x).Shape
 	left, right := g.halves(x)
 	other := g.add(ops.Concatenate, f32(s...), [][]int{{1}}, g.point(ops.Negate, right), left)
@@ -82,7 +81,7 @@ func (g *graph) turned(x node) node {
 func (g *graph) attention(x node) node {
 	s := g.typeOf(x).Shape
 	n := g.normal(x)
-	q, k, v := g.turned(g.dense(n, s[1])), g.turned(g.dense(n, s[1])), g.dense(n, s[1])
+	q, k, v := g.rotate(g.dense(n, s[1])), g.rotate(g.dense(n, s[1])), g.dense(n, s[1])
 	scores := g.point(ops.Multiply, g.dot(q, 1, k, 1), g.number(0.125))
 	square := f32(s[0], s[0])
 	row := g.add(ops.Iota, square, [][]int{{0}})

@@ -3,8 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,26 +14,28 @@ import (
 	"nxvk/vulkan"
 )
 
-// OpsConfig says what bench ops measures.
+// OpsConfig says what Ops measures and how it prints that.
 type OpsConfig struct {
-	Device   string // by index, name or UUID; the best one where empty, host for the host
+	Device   string // by index, name or UUID; empty is the best one, host the host
 	Elements int    // elements of the large arrays
-	Only     string // in the names of the rows that are measured
-	No       string // rules of fusion that are switched off, as synth.ParseRules reads them
+	Only     string // measures only rows whose names contain this
+	// DisablePasses names compiler passes and fusion rules, as synth.ParseRules reads them.
+	DisablePasses string
+	Format        Format
 }
 
 // row is one line of the table.
 type row struct {
 	name   string
-	run    func(h *harness) error // one round, recorded and not read
+	run    func(h *harness) error // one round, which reads nothing
 	rounds int                    // rounds in one measurement
 	bytes  float64                // memory traffic of a round
 	flops  float64                // floating-point operations of a round
 }
 
-// Ops measures operations on a device and prints a table.
+// Ops measures operations and programs on a device.
 func Ops(ctx context.Context, cfg OpsConfig) error {
-	off, err := synth.ParseRules(cfg.No)
+	off, err := synth.ParseRules(cfg.DisablePasses)
 	if err != nil {
 		return err
 	}
@@ -42,9 +44,7 @@ func Ops(ctx context.Context, cfg OpsConfig) error {
 		return err
 	}
 	defer h.close()
-	fmt.Println("device:", kindOf(h.Device))
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "operation\ttime a round\tGB/s\tGFLOP/s")
+	report := newOpsReport(os.Stdout, cfg.Format, kindOf(h.Device))
 	for _, r := range rows(cfg.Elements, h.cpu()) {
 		if !strings.Contains(r.name, cfg.Only) {
 			continue
@@ -52,16 +52,46 @@ func Ops(ctx context.Context, cfg OpsConfig) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		d, err := h.measure(r)
+		times, err := h.measure(r)
+		report(r, times, err)
+	}
+	return nil
+}
+
+// newOpsReport returns what prints a row: its median time, or all of its times for
+// benchstat.
+func newOpsReport(out io.Writer, f Format, device string) func(row, []time.Duration, error) {
+	if f == Benchstat {
+		header(out, device)
+		return func(r row, times []time.Duration, err error) {
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %v\n", r.name, err)
+			}
+			for _, t := range times {
+				list := []quantity{perOp(t)}
+				if r.bytes > 0 {
+					list = append(list, quantity{r.bytes / t.Seconds(), "B/s"})
+				}
+				if r.flops > 0 {
+					list = append(list, quantity{r.flops / t.Seconds() / 1e9, "GFLOP/s"})
+				}
+				line(out, "Ops/"+r.name, r.rounds, list...)
+			}
+		}
+	}
+	fmt.Fprintln(out, "device:", device)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "operation\ttime a round\tGB/s\tGFLOP/s")
+	return func(r row, times []time.Duration, err error) {
+		defer w.Flush()
 		if err != nil {
 			fmt.Fprintf(w, "%s\t%v\n", r.name, err)
-			continue
+			return
 		}
+		d := median(times)
 		s := d.Seconds()
 		fmt.Fprintf(w, "%s\t%v\t%s\t%s\n", r.name, d.Round(10*time.Nanosecond), rate(r.bytes, s), rate(r.flops, s))
-		w.Flush()
 	}
-	return w.Flush()
 }
 
 func rate(n, seconds float64) string {
@@ -71,34 +101,31 @@ func rate(n, seconds float64) string {
 	return fmt.Sprintf("%.1f", n/seconds/1e9)
 }
 
-// measure takes the median time of a round, after one that compiles and some
+// measure takes the time of a round several times, after a round that compiles and some
 // that raise the clock of an idle device.
-func (h *harness) measure(r row) (time.Duration, error) {
+func (h *harness) measure(r row) (times []time.Duration, err error) {
 	for range max(2, h.Exec.Enough()) { // a program that is seen again is compiled
 		if err := h.rounds(r, 1); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	if err := h.Built(); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := h.warm(r); err != nil {
-		return 0, err
+		return nil, err
 	}
-	var times []time.Duration
 	for range 7 {
 		start := time.Now()
 		if err := h.rounds(r, r.rounds); err != nil {
-			return 0, err
+			return nil, err
 		}
 		times = append(times, time.Since(start)/time.Duration(r.rounds))
 	}
-	slices.Sort(times)
-	return times[len(times)/2], nil
+	return times, nil
 }
 
-// warm raises the clock of a device that has been idle: small work alone does
-// not.
+// warm raises the clock of an idle device, for which small work does not suffice.
 func (h *harness) warm(r row) error {
 	heavy := ops.Type{DType: ops.F32, Shape: ops.Shape{1 << 24}}
 	if h.cpu() {
@@ -113,7 +140,7 @@ func (h *harness) warm(r row) error {
 	return h.rounds(r, r.rounds)
 }
 
-// rounds runs a row some times and waits until the device is done.
+// rounds runs a row n times and waits for the device.
 func (h *harness) rounds(r row, n int) error {
 	for range n {
 		if err := r.run(h); err != nil {
@@ -123,7 +150,7 @@ func (h *harness) rounds(r row, n int) error {
 	return h.Sync()
 }
 
-// rows are what is measured, by the size of the large arrays.
+// rows returns the rows of the table; n is the size of the large arrays.
 func rows(n int, cpu bool) []row {
 	side := 1
 	for side*side*4 <= n {
@@ -167,7 +194,7 @@ func rows(n int, cpu bool) []row {
 		row{"one add of 1,024 and its read", addAndRead(f32(1024)), 100, 0, 0})
 }
 
-// kindOf prints what sort of device there is.
+// kindOf describes a device.
 func kindOf(d *vulkan.Device) string {
 	if d == nil {
 		return "host"

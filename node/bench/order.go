@@ -6,8 +6,8 @@ import (
 	"nxvk/ops"
 )
 
-// mostSorted bounds the elements of sorts and transforms, which are compared at
-// this size with what others reach.
+// mostSorted is the largest size of sorts and transforms: the one at which they are compared with
+// other libraries.
 const mostSorted = 1 << 24
 
 // orderRows are sorts, scans and transforms of arrays of n elements.
@@ -68,7 +68,7 @@ func topK(t ops.Type, k int) row {
 	return row{fmt.Sprintf("top_k %d of %v %v", k, t.DType, t.Shape), run, 10, float64(t.Bytes()), 0}
 }
 
-// fourier is a transform along axes, the last one last.
+// fourier is a round of a transform along axes.
 func fourier(op ops.Op, from ops.DType, s ops.Shape, axes []int) row {
 	in, out := ops.Type{DType: from, Shape: s}, ops.Type{DType: ops.C64, Shape: s}
 	var lengths []int
@@ -88,7 +88,7 @@ func fourier(op ops.Op, from ops.DType, s ops.Shape, axes []int) row {
 	return row{fmt.Sprintf("%v of %v %v", op, from, s), run, 10, float64(in.Bytes() + out.Bytes()), 0}
 }
 
-// scrambled is a value of the type in no order, made once.
+// scrambled returns a value of the type with random elements, made once.
 func (h *harness) scrambled(t ops.Type) ops.Operand {
 	return h.made(fmt.Sprint("scrambled", t), func() ops.ID {
 		u32, u64 := ops.Type{DType: ops.U32, Shape: t.Shape}, ops.Type{DType: ops.S64, Shape: t.Shape}
@@ -111,7 +111,7 @@ func (h *harness) scrambled(t ops.Type) ops.Operand {
 	})
 }
 
-// spectrum is a value of complex numbers, made once.
+// spectrum returns a value of complex numbers, made once.
 func (h *harness) spectrum(s ops.Shape) ops.Operand {
 	return h.made(fmt.Sprint("spectrum", s), func() ops.ID {
 		t := ops.Type{DType: ops.C64, Shape: s}
@@ -119,7 +119,7 @@ func (h *harness) spectrum(s ops.Shape) ops.Operand {
 	})
 }
 
-// made is a value that is made once.
+// made returns the value of a key, which it makes once.
 func (h *harness) made(key string, make func() ops.ID) ops.Operand {
 	if _, ok := h.inputs[key]; !ok {
 		h.inputs[key] = make()

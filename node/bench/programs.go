@@ -6,7 +6,7 @@ import (
 	"nxvk/ops"
 )
 
-// programs are what a compiler makes of functions: each is one run.
+// programs returns rows of compiled functions; a round is a run.
 func programs(n int) []row {
 	side := 1
 	for side*side*4 <= n {
@@ -55,14 +55,14 @@ func tanhExp(n int) *ops.Region {
 	x := g.param(f32(n))
 	t := g.point(ops.Tanh, g.point(ops.Add, g.point(ops.Multiply, x, g.number(2)), g.number(1)))
 	e := g.point(ops.Exp, g.point(ops.Negate, g.point(ops.Multiply, x, x)))
-	return g.gives(g.fold(ops.Sum, g.point(ops.Multiply, t, e), 0, false))
+	return g.finish(g.fold(ops.Sum, g.point(ops.Multiply, t, e), 0, false))
 }
 
 func softmax(t ops.Type) *ops.Region {
 	g := newGraph(ops.F32)
 	x := g.param(t)
 	e := g.point(ops.Exp, g.point(ops.Subtract, x, g.fold(ops.ReduceMax, x, 1, true)))
-	return g.gives(g.point(ops.Divide, e, g.fold(ops.Sum, e, 1, true)))
+	return g.finish(g.point(ops.Divide, e, g.fold(ops.Sum, e, 1, true)))
 }
 
 // logs is the logarithm of the softmax of rows.
@@ -73,7 +73,7 @@ func (g *graph) logs(x node) node {
 
 func logSoftmax(t ops.Type) *ops.Region {
 	g := newGraph(ops.F32)
-	return g.gives(g.logs(g.param(t)))
+	return g.finish(g.logs(g.param(t)))
 }
 
 func layerNorm(t ops.Type) *ops.Region {
@@ -82,22 +82,22 @@ func layerNorm(t ops.Type) *ops.Region {
 	mean := g.point(ops.Multiply, g.fold(ops.Sum, x, 1, true), g.number(scale))
 	d := g.point(ops.Subtract, x, mean)
 	v := g.point(ops.Multiply, g.fold(ops.Sum, g.point(ops.Multiply, d, d), 1, true), g.number(scale))
-	return g.gives(g.point(ops.Multiply, d, g.point(ops.Rsqrt, g.point(ops.Add, v, g.number(1e-5)))))
+	return g.finish(g.point(ops.Multiply, d, g.point(ops.Rsqrt, g.point(ops.Add, v, g.number(1e-5)))))
 }
 
-// layer is a row of a layer of a network on n inputs of n features, to be seen beside
-// the product alone.
+// layer is a row of a network layer on n inputs of n features. Compare it with the product
+// alone.
 func layer(n int) row {
 	g := newGraph(ops.F32)
 	sum := g.point(ops.Add, g.dot(g.param(f32(n, n)), 1, g.param(f32(n, n)), 0), g.param(f32(n)))
-	p := g.gives(g.point(ops.Max, sum, g.number(0)))
+	p := g.finish(g.point(ops.Max, sum, g.number(0)))
 	return row{name: fmt.Sprintf("program: max(a·b + c, 0) of %d×%d", n, n), run: running(p, f32(n, n), f32(n, n), f32(n)),
 		rounds: 20, flops: 2 * float64(n) * float64(n) * float64(n)}
 }
 
-// descent is a step of gradient descent on the cross-entropy of a perceptron
-// with one hidden layer: inputs and labels, then weights and biases, which are
-// also what it gives.
+// descent is a step of gradient descent on the cross-entropy of a perceptron with one hidden
+// layer. Its parameters are inputs, labels, weights and biases; its values are the new weights
+// and biases.
 func descent(batch, in, hidden, classes int) *ops.Region {
 	g := newGraph(ops.F32)
 	x, y := g.param(f32(batch, in)), g.param(f32(batch, classes))
@@ -112,11 +112,11 @@ func descent(batch, in, hidden, classes int) *ops.Region {
 	update := func(p, gradient node) node {
 		return g.point(ops.Subtract, p, g.point(ops.Multiply, gradient, g.number(0.1)))
 	}
-	return g.gives(update(w1, g.dot(x, 0, d1, 0)), update(b1, g.fold(ops.Sum, d1, 0, false)),
+	return g.finish(update(w1, g.dot(x, 0, d1, 0)), update(b1, g.fold(ops.Sum, d1, 0, false)),
 		update(w2, g.dot(h, 0, d2, 0)), update(b2, g.fold(ops.Sum, d2, 0, false)))
 }
 
-// training is a round of one step, whose weights the next one begins with.
+// training is a round of one step, which continues with the weights of the one before.
 func training(batch, in, hidden, classes int) func(*harness) error {
 	p := descent(batch, in, hidden, classes)
 	outs, err := p.CheckProgram()
@@ -147,8 +147,8 @@ func training(batch, in, hidden, classes int) func(*harness) error {
 	}
 }
 
-// eagerTraining is training by instructions that come one after the other, as a
-// client without a compiler sends them.
+// eagerTraining is training with single instructions, as a client without a compiler sends
+// them.
 func eagerTraining(batch, in, hidden, classes int) func(*harness) error {
 	p := descent(batch, in, hidden, classes)
 	ends := endsOf(p)
@@ -185,12 +185,12 @@ func eagerTraining(batch, in, hidden, classes int) func(*harness) error {
 	}
 }
 
-// checked is every how many rounds a result that the next round needs is looked
-// at: to look means to wait.
+// checked is the number of rounds between two checks of a result for an error. A check waits for
+// the device.
 const checked = 200
 
-// endsOf lists, for each instruction, the values that nobody needs after it. The
-// first two parameters stay.
+// endsOf lists, for each instruction, the values that it uses last. The first two parameters
+// are left out.
 func endsOf(p *ops.Region) [][]ops.ID {
 	ends := make([][]ops.ID, len(p.Body))
 	needed := map[ops.ID]bool{p.Params[0].ID: true, p.Params[1].ID: true}

@@ -41,8 +41,8 @@ func TestUniformIsOneKernel(t *testing.T) {
 		}
 	}
 	large, all := 0, 0
-	for _, u := range synth.Units(synth.Simplify(g, target, onHost), target) {
-		p, err := synth.LowerUnit(&u, func(id ops.ID) ops.Type { return types[id] }, target)
+	for _, u := range synth.Fuse(synth.Simplify(g, target, onHost), target) {
+		p, err := synth.LowerFusion(&u, func(id ops.ID) ops.Type { return types[id] }, target)
 		if err != nil {
 			t.Fatal(err)
 		}

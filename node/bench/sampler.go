@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"nxvk/gen/nuts"
@@ -16,7 +15,7 @@ import (
 	"nxvk/ops"
 )
 
-// sampled is a density that Sampler draws from.
+// sampled is a density for Sampler.
 type sampled struct {
 	name    string
 	program *ops.Region
@@ -34,12 +33,12 @@ var densities = []sampled{
 	}},
 }
 
-// numbers is a matrix of so many rows on the device.
+// numbers uploads a matrix.
 func (h *harness) numbers(rows int, xs ...float64) ops.Operand {
 	return ops.Operand{ID: h.Upload(f64(rows, len(xs)/rows), bytesOf(xs))}
 }
 
-// returns are observations of three regimes, in turn, from two Weyl sequences.
+// returns are observations of three regimes in turn, from two Weyl sequences.
 func returns() (xs []float64) {
 	regime := [][2]float64{{-2, 0.7}, {0, 0.4}, {1.5, 0.9}}
 	for i := 1; i <= observations; i++ {
@@ -51,42 +50,40 @@ func returns() (xs []float64) {
 	return xs
 }
 
-// sampledDraws is how many draws of a chain Sampler counts, after as many of warm-up; on
-// processors fewer.
+// sampledDraws is the number of draws of a chain, after as many of warm-up; on processors there
+// are fewer.
 const (
 	sampledDraws    = 1000
 	sampledDrawsCPU = 200
 )
 
-// sampleCounts is what a run of chains took.
+// sampleCounts has the time and the counts of a run of chains.
 type sampleCounts struct {
 	time                     time.Duration
 	draws, steps, divergent  int // steps: of trajectories
 	leaps, dispatches, deeps int // leaps: steps that the device took; deeps: sum of depths
 }
 
-// Sampler measures calls for leapfrog steps and runs of chains on a device, and prints
-// what a draw takes: dispatches, steps of its trajectory, and steps that the device took
-// ahead in vain. The host takes no step ahead.
-func Sampler(ctx context.Context, device string) error {
+// Sampler measures calls for leapfrog steps, and runs of chains. For a draw it prints the time,
+// the dispatches, the steps of the trajectory, and the steps that the device took ahead and the
+// trajectory did not use. The host takes no steps ahead.
+func Sampler(ctx context.Context, device string, f Format) error {
 	h, err := newHarness(device, 0)
 	if err != nil {
 		return err
 	}
 	defer h.close()
-	fmt.Println("device:", kindOf(h.Device))
+	report := newSamplerReport(os.Stdout, f, kindOf(h.Device))
+	defer report.flush()
 	chains := []int{1, 4, 64, 1024}
 	if h.cpu() {
 		chains = chains[:2]
 	}
-	w := tabwriter.NewWriter(os.Stdout, 14, 0, 2, ' ', 0)
-	defer w.Flush()
 	for _, m := range densities {
-		if err := h.calls(w, m); err != nil {
+		if err := h.calls(report, m); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintln(w, "\nchains\ttime\tms a draw of all\tdepth\tsteps a draw\tin vain\tdispatches a draw\tµs a dispatch\tdivergent")
 	for _, m := range densities {
 		for _, n := range chains {
 			if ctx.Err() != nil {
@@ -96,25 +93,25 @@ func Sampler(ctx context.Context, device string) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.name, err)
 			}
-			c.print(w, m.name, n)
-			w.Flush()
+			report.chains(m.name, n, c)
 		}
 	}
 	return nil
 }
 
-// calls prints the median times of calls for steps of one chain.
-func (h *harness) calls(w *tabwriter.Writer, m sampled) error {
+// calls measures calls for steps of one chain.
+func (h *harness) calls(report samplerReport, m sampled) error {
 	request := &wire.Leapfrog{Density: h.density(m), N: 1, Step: 0.001}
 	for i := range m.dim {
 		request.Q = append(request.Q, 0.1)
 		request.P = append(request.P, math.Sin(float64(i)))
 		request.Metric = append(request.Metric, 1)
 	}
-	fmt.Fprintf(w, "%s, a call", m.name)
-	for _, k := range []int{1, 8, 32, 256} {
+	times := make([][]time.Duration, len(calledSteps))
+	for i, k := range calledSteps {
 		request.K = k
-		t, err := h.measure(row{rounds: 50, run: func(h *harness) error {
+		var err error
+		times[i], err = h.measure(row{rounds: 50, run: func(h *harness) error {
 			rows, err := h.Leapfrog(request)
 			if err == nil && rows.Release != nil {
 				rows.Release()
@@ -124,11 +121,13 @@ func (h *harness) calls(w *tabwriter.Writer, m sampled) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\t%d steps: %.1f µs", k, t.Seconds()*1e6)
 	}
-	fmt.Fprintln(w)
+	report.calls(m.name, times)
 	return nil
 }
+
+// calledSteps are the numbers of steps of measured calls.
+var calledSteps = []int{1, 8, 32, 256}
 
 // density defines the program of a model and puts its data on the device.
 func (h *harness) density(m sampled) wire.Density {
@@ -136,7 +135,7 @@ func (h *harness) density(m sampled) wire.Density {
 	return wire.Density{Program: m.name, Data: m.data(h), Type: ops.F64, Dim: m.dim}
 }
 
-// chains runs chains and counts.
+// chains measures a run of chains.
 func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 	draws := sampledDraws
 	if h.cpu() {
@@ -145,7 +144,7 @@ func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 	s := &wire.Sample{Density: h.density(m), Chains: n, Chunk: 100, Warmup: true,
 		Options: nuts.Options{Warmup: draws, Draws: draws, Seed: 1}}
 	if h.Device == nil {
-		return c, errors.New("the host dispatches nothing; name a device")
+		return c, errors.New("the sampler on the host dispatches nothing: name a device with --device")
 	}
 	before, start := h.Exec.Counters, time.Now()
 	err = h.Sample(s, func(k sample.Chunk) {
@@ -162,19 +161,6 @@ func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 	c.leaps = int(h.Exec.Counters.Leaps - before.Leaps)
 	c.dispatches = int(h.Exec.Counters.Dispatches - before.Dispatches)
 	return c, err
-}
-
-// print prints a line of the table. Times are those of all chains together.
-func (c *sampleCounts) print(w *tabwriter.Writer, name string, chains int) {
-	draws := float64(c.draws)
-	each := c.time.Seconds() / (draws / float64(chains))
-	vain, call := "0 (host)", ""
-	if c.dispatches > 0 {
-		vain = fmt.Sprintf("%.1f", float64(c.leaps-c.steps)/draws)
-		call = fmt.Sprintf("%.1f", c.time.Seconds()*1e6/float64(c.dispatches))
-	}
-	fmt.Fprintf(w, "%s, %d\t%.2f s\t%.3f\t%.2f\t%.1f\t%s\t%.2f\t%s\t%d\n", name, chains, c.time.Seconds(), each*1e3,
-		float64(c.deeps)/draws, float64(c.steps)/draws, vain, float64(c.dispatches)/(draws/float64(chains)), call, c.divergent)
 }
 
 func bytesOf(xs []float64) (b []byte) {

@@ -10,9 +10,9 @@ import (
 //go:embed share.erl
 var shareSource []byte
 
-// Share measures how long a session waits for what it reads beside so many others that
-// compute without pause, each for so many seconds, and how equal their shares are. It
-// needs Erlang.
+// Share measures the reads of a session beside others that compute without pause, and the
+// shares of these, through the distribution. hogs is the number of others, seconds the time
+// of each row. It needs Erlang.
 func Share(ctx context.Context, device string, hogs, seconds int) error {
 	return inCluster(ctx, &cluster{module: "share", source: shareSource, device: device}, func(c *cluster) error {
 		node, err := c.node()

@@ -16,8 +16,8 @@ import (
 	"nxvk/vulkan"
 )
 
-// startLives is how many processes Starts starts, one after the other, and startRuns how
-// often each runs a program.
+// startLives is the number of processes that Starts starts one after another, and startRuns the
+// number of runs in each.
 const (
 	startLives = 4
 	startRuns  = 40
@@ -33,10 +33,10 @@ var starting = []struct {
 	{"2,000 instructions", func() *ops.Region { return stack(2000) }},
 }
 
-// Starts measures how long programs take to give their first result when a node starts
-// for the first time, and when it starts again with what earlier lives and the driver
-// have kept on disk. args are those that have this program call StartsRound.
-func Starts(ctx context.Context, args []string) error {
+// Starts measures the first results of programs at the first start of a node, and at later ones
+// with the kernels that the node and the driver cached on disk. args make this program call
+// StartsRound.
+func Starts(ctx context.Context, args []string, f Format) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -49,21 +49,24 @@ func Starts(ctx context.Context, args []string) error {
 		defer os.RemoveAll(dir)
 		for life := range startLives {
 			c := exec.CommandContext(ctx, self, args...)
-			c.Env = append(os.Environ(), "NXVK_BENCH_STARTS="+dir, "NXVK_BENCH_PROGRAM="+s.name,
+			c.Env = append(os.Environ(), "NXVK_BENCH_STARTS="+dir, "NXVK_BENCH_PROGRAM="+s.name, fmt.Sprint("NXVK_BENCH_START=", life+1),
 				"MESA_SHADER_CACHE_DIR="+filepath.Join(dir, "mesa"), "__GL_SHADER_DISK_CACHE_PATH="+filepath.Join(dir, "nvidia"))
 			c.Stderr = os.Stderr
 			out, err := c.Output()
 			if err != nil {
 				return err
 			}
-			fmt.Printf("start %d, %s\n", life+1, strings.TrimSpace(string(out)))
+			if f == Table {
+				fmt.Printf("start %d, ", life+1)
+			}
+			fmt.Println(strings.TrimSpace(string(out)))
 		}
 	}
 	return nil
 }
 
 // StartsRound is one process of Starts.
-func StartsRound(device string) error {
+func StartsRound(device string, f Format) error {
 	dir := os.Getenv("NXVK_BENCH_STARTS")
 	kept, err := archive.Open(filepath.Join(dir, "kernels"), archive.Limit)
 	if err != nil {
@@ -79,14 +82,14 @@ func StartsRound(device string) error {
 	defer h.close()
 	for _, s := range starting {
 		if s.name == os.Getenv("NXVK_BENCH_PROGRAM") {
-			return h.starts(s.name, s.make())
+			return h.starts(s.name, s.make(), f)
 		}
 	}
-	return fmt.Errorf("no program is called %q", os.Getenv("NXVK_BENCH_PROGRAM"))
+	return fmt.Errorf("no program has the name %q of NXVK_BENCH_PROGRAM, which bench starts sets", os.Getenv("NXVK_BENCH_PROGRAM"))
 }
 
-// starts runs a program as a node does that has just started.
-func (h *harness) starts(name string, p *ops.Region) error {
+// starts runs a program as a node does after its start.
+func (h *harness) starts(name string, p *ops.Region, f Format) error {
 	outs, operands, err := h.smallOperands(p)
 	if err != nil {
 		return err
@@ -104,6 +107,14 @@ func (h *harness) starts(name string, p *ops.Region) error {
 		h.Free(ids...)
 	}
 	all := time.Since(began)
+	if f == Benchstat {
+		header(os.Stdout, kindOf(h.Device))
+		name = fmt.Sprintf("Starts/%s/start=%s", name, os.Getenv("NXVK_BENCH_START"))
+		line(os.Stdout, name+"/first", 1, perOp(times[0]))
+		line(os.Stdout, name+"/second", 1, perOp(times[1]))
+		line(os.Stdout, name+"/all", startRuns, perOp(all/startRuns))
+		return h.Built()
+	}
 	fmt.Printf("%s, %s: first result after %v, second %v, all %d after %v, their median %v\n",
 		name, kindOf(h.Device), round(times[0]), round(times[1]), startRuns, round(all), round(median(times)))
 	return h.Built()

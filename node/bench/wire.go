@@ -20,8 +20,8 @@ import (
 //go:embed wire.erl
 var wireSource []byte
 
-// cluster is the processes of a measurement of the wire: this program as a
-// node, a BEAM to compare it with, and a BEAM that talks to both.
+// cluster is the processes of a measurement: this program as a node, a BEAM to compare it with,
+// and a BEAM that talks to both.
 type cluster struct {
 	ctx    context.Context
 	module string // of the BEAMs
@@ -33,9 +33,9 @@ type cluster struct {
 }
 
 // Wire measures messages between BEAMs and between a BEAM and this node on its
-// best device, in one run on this machine, and prints a table. It needs Erlang.
-func Wire(ctx context.Context) error {
-	return inCluster(ctx, &cluster{module: "wire", source: wireSource}, (*cluster).wire)
+// best device, in one run on this machine, and prints that. It needs Erlang.
+func Wire(ctx context.Context, f Format) error {
+	return inCluster(ctx, &cluster{module: "wire", source: wireSource}, func(c *cluster) error { return c.wire(f) })
 }
 
 // inCluster measures in a cluster, with its files in a folder of their own.
@@ -54,7 +54,7 @@ func inCluster(ctx context.Context, c *cluster, measure func(*cluster) error) er
 	return measure(c)
 }
 
-func (c *cluster) wire() error {
+func (c *cluster) wire(f Format) error {
 	node, err := c.node()
 	if err != nil {
 		return err
@@ -73,7 +73,11 @@ func (c *cluster) wire() error {
 		return err
 	}
 	defer client.stop()
-	return printWire(os.Stdout, client.lines)
+	print := printWire
+	if f == Benchstat {
+		print = printWireLines
+	}
+	return print(os.Stdout, client.lines)
 }
 
 func (c *cluster) name(role string) string {
@@ -162,7 +166,7 @@ func (p *process) await(text string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s ended before it was ready", p.cmd.Path)
+	return fmt.Errorf("%s ended before it was ready; its output is above", p.cmd.Path)
 }
 
 func (p *process) stop() {
@@ -170,6 +174,8 @@ func (p *process) stop() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
 }
+
+var errNoNumber = errors.New("the measuring BEAM ended without a number; what it printed is above")
 
 // printWire prints the client's lines as a table. The ratio is how many times
 // as fast the node is.
@@ -193,9 +199,55 @@ func printWire(out io.Writer, lines *bufio.Scanner) error {
 		return err
 	}
 	if rows == 0 {
-		return errors.New("the measuring BEAM ended without a number")
+		return errNoNumber
 	}
 	return nil
+}
+
+// printWireLines prints the client's lines for benchstat, a sample of the BEAM and one of
+// the node for each.
+func printWireLines(out io.Writer, lines *bufio.Scanner) error {
+	rows := 0
+	for lines.Scan() {
+		f := strings.Split(lines.Text(), "\t")
+		switch len(f) {
+		case 2:
+			header(out, f[1])
+		case 4:
+			for i, side := range []string{"beam", "nxvk"} {
+				q, ok := wireQuantity(f[1+i], f[3])
+				if !ok {
+					continue // instructions of the BEAM
+				}
+				line(out, "Wire/"+f[0]+"/peer="+side, 1, q)
+				rows++
+			}
+		default:
+			fmt.Fprintln(os.Stderr, lines.Text())
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	if rows == 0 {
+		return errNoNumber
+	}
+	return nil
+}
+
+// wireQuantity reads a number of the client; false where there is none.
+func wireQuantity(text, unit string) (quantity, bool) {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return quantity{}, false
+	}
+	switch unit {
+	case "us":
+		return quantity{x * 1e3, "ns/op"}, true
+	case "GB/s":
+		return quantity{x * 1e9, "B/s"}, true
+	}
+	return quantity{x * 1e6, "instructions/s"}, true
 }
 
 func ratio(beam, ours, unit string) string {

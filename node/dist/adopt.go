@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"ergo.services/ergo/gen"
+
+	"nxvk/node/dist/handshake"
+	"nxvk/node/dist/socket"
 )
 
-// Ergo has no call to enter a connection into its table; it only makes them
-// itself, by dialling. So it is made to dial a socket of ours that exists for
-// that moment, and the handshake that it starts there hands over the
-// connection that is ready instead of talking.
+// Ergo has no call to enter a connection into its table. It only makes connections
+// itself, by dialling. So Ergo is made to dial the adoption socket, a listener that
+// exists for that moment, and the handshake that it starts there returns the connection
+// that is ready instead of talking.
 
 var (
 	handshakeVersion = gen.Version{Name: "nxvk-adopt", Release: "R1"}
@@ -23,15 +26,15 @@ var (
 
 // adoption is a connection on its way into Ergo's table.
 type adoption struct {
-	peer identity
+	peer handshake.Identity
 	sock net.Conn
 	made *Connection
 }
 
 // adopt gives the socket of a peer that has proven itself to Ergo, which has the
 // connection in its table then. It is served once it has begun.
-func (n *Node) adopt(id identity, sock net.Conn) (*Connection, error) {
-	tune(sock)
+func (n *Node) adopt(id handshake.Identity, sock net.Conn) (*Connection, error) {
+	socket.Tune(sock)
 	var err error
 	for range 20 {
 		a := &adoption{peer: id, sock: sock}
@@ -39,7 +42,7 @@ func (n *Node) adopt(id identity, sock net.Conn) (*Connection, error) {
 			return a.made, nil
 		}
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-			err = fmt.Errorf("%w: %w", ErrDescriptors, err)
+			err = fmt.Errorf("%w: %w", socket.ErrDescriptors, err)
 		}
 		// An earlier connection with the peer is still being forgotten.
 		select {
@@ -52,11 +55,11 @@ func (n *Node) adopt(id identity, sock net.Conn) (*Connection, error) {
 }
 
 func (n *Node) offer(a *adoption) error {
-	bell, err := net.Listen("tcp", "127.0.0.1:0")
+	adoptionSocket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("adopt a connection: %w", err)
 	}
-	defer bell.Close()
+	defer adoptionSocket.Close()
 	token := rand.Text()
 	n.mu.Lock()
 	n.adopting[token] = a
@@ -66,8 +69,8 @@ func (n *Node) offer(a *adoption) error {
 		delete(n.adopting, token)
 		n.mu.Unlock()
 	}()
-	address := bell.Addr().(*net.TCPAddr)
-	remote, err := n.network.GetNodeWithRoute(gen.Atom(a.peer.name), gen.NetworkRoute{
+	address := adoptionSocket.Addr().(*net.TCPAddr)
+	remote, err := n.network.GetNodeWithRoute(gen.Atom(a.peer.Name), gen.NetworkRoute{
 		Route: gen.Route{
 			Host:             address.IP.String(),
 			Port:             uint16(address.Port),
@@ -93,8 +96,8 @@ type adopter struct {
 func (a adopter) Version() gen.Version           { return handshakeVersion }
 func (a adopter) NetworkFlags() gen.NetworkFlags { return gen.NetworkFlags{} }
 
-func (a adopter) Start(_ gen.NodeHandshake, bell net.Conn, options gen.HandshakeOptions) (gen.HandshakeResult, error) {
-	bell.Close()
+func (a adopter) Start(_ gen.NodeHandshake, adoptionSocket net.Conn, options gen.HandshakeOptions) (gen.HandshakeResult, error) {
+	adoptionSocket.Close()
 	a.node.mu.Lock()
 	offered := a.node.adopting[options.Cookie]
 	a.node.mu.Unlock()
@@ -103,8 +106,8 @@ func (a adopter) Start(_ gen.NodeHandshake, bell net.Conn, options gen.Handshake
 	}
 	return gen.HandshakeResult{
 		HandshakeVersion: handshakeVersion,
-		Peer:             gen.Atom(offered.peer.name),
-		PeerCreation:     int64(offered.peer.creation),
+		Peer:             gen.Atom(offered.peer.Name),
+		PeerCreation:     int64(offered.peer.Creation),
 		PeerVersion:      gen.Version{Name: "erlang"},
 		Custom:           offered,
 	}, nil

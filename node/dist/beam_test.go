@@ -20,6 +20,7 @@ import (
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/etf/etftest"
 )
 
 const (
@@ -176,18 +177,12 @@ func (b *beam) line() string {
 }
 
 func (b *beam) rest() string {
+	b.kill()
 	var all strings.Builder
-	for {
-		select {
-		case line, ok := <-b.lines:
-			if !ok {
-				return all.String()
-			}
-			all.WriteString("\n" + line)
-		case <-time.After(200 * time.Millisecond):
-			return all.String()
-		}
+	for line := range b.lines {
+		all.WriteString("\n" + line)
 	}
+	return all.String()
 }
 
 func (b *beam) kill() {
@@ -204,7 +199,7 @@ func (b *beam) signal(s syscall.Signal) {
 	}
 }
 
-// await polls until a condition holds.
+// await polls until a condition holds that nobody tells of, such as a counter.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(waitTime); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -264,7 +259,7 @@ func (e *echo) call(c Call) error {
 	case "hash":
 		result = digest(request[1])
 	case "make":
-		result = pattern(request[1].(int64))
+		result = etftest.Pattern(int(request[1].(int64)))
 	case "casts":
 		result = e.casts
 	case "monitor":

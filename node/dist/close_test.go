@@ -12,6 +12,9 @@ import (
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/etf/etftest"
+	"nxvk/node/dist/control"
+	"nxvk/node/dist/packet"
 	"nxvk/node/epmd"
 )
 
@@ -23,7 +26,7 @@ func slowPeer(t *testing.T, count int, release func()) (*cluster, *Connection, n
 	t.Cleanup(func() { s.Close() })
 	to := gen.PID{Node: "slow@127.0.0.1", ID: 1, Creation: 1}
 	for range count {
-		if err := c.node.Send(to, etf.Outside{Bytes: pattern(1 << 20), Release: release}); err != nil {
+		if err := c.node.Send(to, etf.Outside{Bytes: etftest.Pattern(1 << 20), Release: release}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,16 +41,19 @@ func TestCloseSends(t *testing.T) {
 	c.node.linger = waitTime // the peer may be slow to read all that
 	var done atomic.Bool
 	go func() { c.node.Close(); done.Store(true) }()
-	await(t, "the connection is about to end", connection.closed)
-	got, err := collected(s, etf.NewPool(1<<20))
-	if err != nil {
+	await(t, "the connection is about to end", connection.writer.Closed)
+	blocks := &etftest.Blocks{Max: 1 << 20}
+	got := 0
+	r := packet.Reader{Source: s, Allocator: blocks, MaxTerm: 1 << 20,
+		Deliver: func(packet.Message) (bool, error) {
+			got++
+			return false, nil
+		}}
+	if err := r.Run(); err != io.EOF {
 		t.Fatal(err)
 	}
-	if len(got) != count {
-		t.Errorf("got %d messages, want %d", len(got), count)
-	}
-	for _, m := range got {
-		m.(*etf.Binary).Release()
+	if got != count || blocks.Live() != 0 {
+		t.Errorf("got %d messages, want %d; %d blocks are left", got, count, blocks.Live())
 	}
 	if done.Load() {
 		t.Error("the node is closed before the peer has seen the end")
@@ -70,7 +76,7 @@ func TestCloseIsBounded(t *testing.T) {
 	if n := released.Load(); n != count {
 		t.Errorf("%d messages are released, want %d", n, count)
 	}
-	if err := connection.send(gen.PID{}, etf.Tuple{opSend}, nil, false); !errors.Is(err, ErrClosed) {
+	if err := connection.send(gen.PID{}, etf.Tuple{control.OpSend}, nil, false); !errors.Is(err, ErrClosed) {
 		t.Errorf("sending afterwards: %v", err)
 	}
 	if n, err := io.Copy(io.Discard, s); n >= count<<20 {

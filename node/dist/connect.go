@@ -10,6 +10,7 @@ import (
 
 	"ergo.services/ergo/gen"
 
+	"nxvk/node/dist/handshake"
 	"nxvk/node/epmd"
 )
 
@@ -19,7 +20,7 @@ import (
 func (n *Node) Connect(name gen.Atom) error {
 	short, host, ok := strings.Cut(string(name), "@")
 	if !ok {
-		return fmt.Errorf("%w: node name %q", ErrHandshake, string(name))
+		return fmt.Errorf("%w: node name %q", handshake.ErrMalformed, string(name))
 	}
 	_, port, err := net.SplitHostPort(n.options.Epmd)
 	if err != nil {
@@ -34,15 +35,15 @@ func (n *Node) Connect(name gen.Atom) error {
 
 // ConnectTo is Connect for a node whose address is known.
 func (n *Node) ConnectTo(name gen.Atom, address string) error {
-	if !n.door.enter() {
+	if !n.gate.Enter() {
 		return ErrClosed
 	}
-	defer n.door.leave()
-	done, err := n.attempt(name)
+	defer n.gate.Leave()
+	done, err := n.beginAttempt(name)
 	if done || err != nil {
 		return err
 	}
-	defer n.attempted(name)
+	defer n.endAttempt(name)
 	dialer := net.Dialer{Timeout: handshakeTime}
 	raw, err := dialer.DialContext(n.stopped, "tcp", address)
 	if err != nil {
@@ -51,12 +52,12 @@ func (n *Node) ConnectTo(name gen.Atom, address string) error {
 	n.mu.Lock()
 	n.peers[name].dialling = raw
 	n.mu.Unlock()
-	_, err = n.introduce(raw, func() (*Connection, identity, error) {
-		c, err := n.options.TLS.client(raw, name.Host())
+	_, err = n.introduce(raw, func() (*Connection, handshake.Identity, error) {
+		c, err := n.options.TLS.Client(raw, name.Host())
 		if err != nil {
-			return nil, identity{}, err
+			return nil, handshake.Identity{}, err
 		}
-		id, err := n.handshake.start(c, string(name))
+		id, err := n.side.Start(c, string(name))
 		if err != nil {
 			return nil, id, err
 		}
@@ -65,7 +66,7 @@ func (n *Node) ConnectTo(name gen.Atom, address string) error {
 	})
 	if err != nil {
 		raw.Close()
-		if n.arrives(name, err) {
+		if n.awaitPeer(name, err) {
 			return nil
 		}
 		return fmt.Errorf("connect to %s: %w", name, err)
@@ -73,8 +74,8 @@ func (n *Node) ConnectTo(name gen.Atom, address string) error {
 	return nil
 }
 
-// attempt marks that we dial a peer. done says that there is no need.
-func (n *Node) attempt(name gen.Atom) (done bool, err error) {
+// beginAttempt marks that we dial a peer. done says that there is a connection already.
+func (n *Node) beginAttempt(name gen.Atom) (done bool, err error) {
 	if name == n.options.Name {
 		return false, fmt.Errorf("%w: connect to itself", gen.ErrNotAllowed)
 	}
@@ -87,14 +88,14 @@ func (n *Node) attempt(name gen.Atom) (done bool, err error) {
 	case p.connection != nil:
 		return true, nil
 	case p.attempt:
-		return false, ErrSimultaneous
+		return false, handshake.ErrSimultaneous
 	default:
 		p.attempt = true
 	}
 	return false, nil
 }
 
-func (n *Node) attempted(name gen.Atom) {
+func (n *Node) endAttempt(name gen.Atom) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.peers[name]
@@ -104,10 +105,9 @@ func (n *Node) attempted(name gen.Atom) {
 	}
 }
 
-// arrives waits for the connection that the peer makes where its attempt goes
-// before ours.
-func (n *Node) arrives(name gen.Atom, err error) bool {
-	if !errors.Is(err, ErrSimultaneous) && !errors.Is(err, net.ErrClosed) {
+// awaitPeer waits for the connection that the peer makes where its attempt goes first.
+func (n *Node) awaitPeer(name gen.Atom, err error) bool {
+	if !errors.Is(err, handshake.ErrSimultaneous) && !errors.Is(err, net.ErrClosed) {
 		return false
 	}
 	for range 70 {

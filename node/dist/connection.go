@@ -13,29 +13,38 @@ import (
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
+	"nxvk/node/dist/adapt"
+	"nxvk/node/dist/control"
+	"nxvk/node/dist/handshake"
+	"nxvk/node/dist/inbox"
+	"nxvk/node/dist/packet"
+	"nxvk/node/dist/quota"
+	"nxvk/node/dist/signals"
+	"nxvk/node/dist/socket"
 )
 
 // Connection is a connection with one peer after the handshake. Ergo calls it
 // as a gen.Connection for what actors do; its reader calls Ergo's core for
 // what the peer does.
 type Connection struct {
-	unsupported // what Erlang has no counterpart for
+	adapt.Connection // what Erlang has no counterpart for
 
 	node *Node
 	core gen.Core
-	peer identity
+	peer handshake.Identity
 	name gen.Atom // of the peer
 	sock net.Conn
-	from io.Reader // the socket, see lookout
+	from io.Reader // the socket, see socket.SpinReader
 	up   time.Time
 
-	account *account
-	reader  reader
-	writer  *writer
+	account *quota.Account
+	reader  packet.Reader
+	to      addressee // of the message that is being read
+	writer  *packet.Writer
 	bytes   atomic.Uint64 // received
 
-	signals signals
-	relay   relay
+	signals *signals.Table
+	leader  inbox.Leader
 
 	begun chan struct{} // closed when the handshake is over
 	why   sync.Once     // sets cause
@@ -43,33 +52,36 @@ type Connection struct {
 	slow  sync.Once     // counts that it was cut off
 	once  sync.Once     // closes the socket
 	gone  chan struct{} // closed when Ergo has forgotten it
-	gate  sync.Once     // closes gone
+	freed sync.Once     // closes gone
 }
 
-// lingerTime is for how long a connection that we end goes on writing what was
-// sent before, and waits for the peer to have seen it. It is Node.linger, which
-// tests change.
+// lingerTime is how long a connection that we end goes on writing messages that were
+// sent before, and waits until the peer has seen them. Node.linger has it; tests change
+// that.
 const lingerTime = 2 * time.Second
 
-func newConnection(n *Node, core gen.Core, peer identity, sock net.Conn) *Connection {
+func newConnection(n *Node, core gen.Core, peer handshake.Identity, sock net.Conn) *Connection {
 	c := &Connection{
 		node: n,
 		core: core,
 		peer: peer,
-		name: gen.Atom(peer.name),
+		name: gen.Atom(peer.Name),
 		sock: sock,
-		from: lookout(sock),
+		from: socket.SpinReader(sock),
 		up:   time.Now(),
 		gone: make(chan struct{}),
 
 		begun:   make(chan struct{}),
-		account: newAccount(n.options.Budget, n.options.MaxHeld),
+		account: quota.NewAccount(n.options.Budget, n.options.MaxHeld),
+		signals: signals.NewTable(),
 	}
-	c.writer = newWriter(sock, peer.flags, n.options.MaxQueue, func(bytes int) {
-		n.counters.BytesOut.Add(uint64(bytes))
+	c.writer = packet.NewWriter(sock, packet.WriterOptions{
+		Header:    peer.Flags&handshake.FlagDistHdrAtomCache != 0,
+		Fragments: peer.Flags&handshake.FlagFragments != 0,
+		MaxQueue:  n.options.MaxQueue,
+		Account:   c.account,
+		Sent:      func(bytes int) { n.counters.BytesOut.Add(uint64(bytes)) },
 	})
-	c.writer.account = c.account
-	c.signals.init()
 	return c
 }
 
@@ -89,29 +101,30 @@ func (c *Connection) serve() error {
 	defer c.node.counters.Connections.Add(-1)
 	var running sync.WaitGroup
 	running.Go(func() {
-		switch err := c.writer.run(); {
+		switch err := c.writer.Run(); {
 		case err == nil:
 			c.closeWrite()
 		case !errors.Is(err, ErrClosed):
 			c.close(fmt.Errorf("write: %w", err))
 		}
-		c.writer.drain()
+		c.writer.Drain()
 	})
 	stop := make(chan struct{})
 	running.Go(func() { c.keepAlive(stop) })
 
-	c.reader = reader{
-		src:       c,
-		allocator: c.node.options.Allocator,
-		maxTerm:   c.node.options.MaxTerm,
-		lost:      &c.node.counters.Lost,
-		account:   c.account,
-		wanted:    c.wanted,
-		deliver:   c.deliver,
+	c.reader = packet.Reader{
+		Source:    c,
+		Allocator: c.node.options.Allocator,
+		MaxTerm:   c.node.options.MaxTerm,
+		Lost:      &c.node.counters.Lost,
+		Account:   c.account,
+		Wanted:    c.wanted,
+		Deliver:   c.deliver,
+		Refuse:    c.refuse,
 	}
 	ended := make(chan error, 1)
-	c.relay.start(func() {
-		if err := c.reader.run(); err != errRelieved {
+	c.leader.Start(func() {
+		if err := c.reader.Run(); err != inbox.ErrPromoted {
 			ended <- err
 		}
 	})
@@ -120,7 +133,7 @@ func (c *Connection) serve() error {
 	case errors.Is(err, ErrOverLimit):
 		c.node.counters.Exhausted.Add(1)
 		c.node.warn("close the connection with %s: %v", c.name, err)
-	case errors.Is(err, ErrMalformed), errors.Is(err, ErrTooLarge), errors.Is(err, ErrSender):
+	case errors.Is(err, packet.ErrMalformed), errors.Is(err, control.ErrMalformed), errors.Is(err, ErrTooLarge), errors.Is(err, control.ErrSender):
 		c.node.counters.Malformed.Add(1)
 		c.node.warn("close the connection with %s: %v", c.name, err)
 	}
@@ -130,13 +143,13 @@ func (c *Connection) serve() error {
 	c.close(err)
 	close(stop)
 	running.Wait()
-	c.signals.down(c)
-	c.account.close()
+	c.tellLoss()
+	c.account.Close()
 	return c.cause
 }
 
-// keepAlive sends a tick every quarter of the net tick time, unless something
-// waits to be sent anyway, and closes when nothing came for all of it. It
+// keepAlive sends a tick every quarter of the net tick time, unless something waits to be
+// sent anyway. It closes the connection when nothing came for the whole net tick time. It
 // depends on no other goroutine, so it goes on whatever they are busy with.
 func (c *Connection) keepAlive(stop chan struct{}) {
 	period := c.node.options.NetTickTime / 4
@@ -149,7 +162,7 @@ func (c *Connection) keepAlive(stop chan struct{}) {
 			return
 		case <-ticker.C:
 		}
-		c.writer.tick()
+		c.writer.Tick()
 		if now := c.bytes.Load(); now != seen {
 			seen, silent = now, 0
 			continue
@@ -164,15 +177,14 @@ func (c *Connection) keepAlive(stop chan struct{}) {
 
 // close ends the connection; the reader and the writer notice.
 func (c *Connection) close(cause error) {
-	c.because(cause)
+	c.setCause(cause)
 	c.once.Do(func() {
-		c.writer.close()
+		c.writer.Close()
 		c.sock.Close()
 	})
 }
 
-// cutOff ends the connection with a peer that does not read. It cannot be told: what
-// it would have to read first is what it does not read.
+// cutOff ends the connection with a peer that does not read, and so cannot be told.
 func (c *Connection) cutOff(err error) {
 	c.slow.Do(func() {
 		c.node.counters.Slow.Add(1)
@@ -181,16 +193,17 @@ func (c *Connection) cutOff(err error) {
 	c.close(err)
 }
 
-// finish ends the connection once what was sent has gone out: the writer says
-// so to the peer when that is done, and the reader sees the peer's end of the
-// connection. To close the socket before might take back what is on its way.
+// finish ends the connection once all messages that were sent have gone out. The writer
+// tells the peer then that nothing more comes, and the reader sees that the peer has
+// closed its side. To close the socket before that might lose bytes on their way.
 func (c *Connection) finish(cause error) {
-	c.because(cause)
+	c.setCause(cause)
 	c.sock.SetDeadline(time.Now().Add(c.node.linger))
-	c.writer.finish()
+	c.writer.Finish()
 }
 
-func (c *Connection) because(cause error) {
+// setCause keeps the first cause of the end.
+func (c *Connection) setCause(cause error) {
 	c.why.Do(func() { c.cause = cause })
 }
 
@@ -206,7 +219,7 @@ func (c *Connection) closeWrite() {
 // connection that is no longer served, and when the node stops by force.
 func (c *Connection) Terminate(reason error) {
 	c.close(cmp.Or(reason, ErrClosed))
-	c.gate.Do(func() {
+	c.freed.Do(func() {
 		c.node.forget(c)
 		close(c.gone)
 	})
@@ -227,11 +240,11 @@ func (c *Connection) Node() gen.RemoteNode { return (*remoteNode)(c) }
 var encoders = sync.Pool{New: func() any { return &etf.Encoder{Convert: convert} }}
 
 // send encodes and queues a control message and, unless it is nil, a payload.
-func (c *Connection) send(from gen.PID, control etf.Tuple, payload etf.Term, bounded bool) error {
+func (c *Connection) send(from gen.PID, message etf.Tuple, payload etf.Term, bounded bool) error {
 	e := encoders.Get().(*etf.Encoder)
 	defer encoders.Put(e)
 	e.Reset()
-	err := c.encode(e, control)
+	err := c.encode(e, message)
 	if err == nil && payload != nil {
 		err = c.encode(e, payload)
 	}
@@ -239,9 +252,9 @@ func (c *Connection) send(from gen.PID, control etf.Tuple, payload etf.Term, bou
 		e.Drop()
 		return fmt.Errorf("encode a message to %s: %w", c.name, err)
 	}
-	if err := c.writer.queue(from, e, bounded); err != nil {
+	if err := c.writer.Queue(Pid(from), e, bounded); err != nil {
 		e.Drop()
-		if errors.Is(err, ErrSlow) {
+		if errors.Is(err, packet.ErrSlow) {
 			c.cutOff(err)
 		}
 		return err
@@ -251,7 +264,7 @@ func (c *Connection) send(from gen.PID, control etf.Tuple, payload etf.Term, bou
 }
 
 func (c *Connection) encode(e *etf.Encoder, t etf.Term) error {
-	if !c.writer.header {
+	if !c.writer.Header {
 		e.Raw(etf.Version)
 	}
 	return e.Encode(t)

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"ergo.services/ergo/gen"
+
+	"nxvk/node/dist/quota"
 )
 
 // Counters count what happens on a Node's connections.
@@ -40,7 +42,8 @@ type Counts struct {
 	// "slow" and "memory".
 	Ended map[string]uint64
 	// Refused counts messages that nobody got: "no_process", "sender" of those in
-	// another node's name, and "allocator" of large binaries without memory.
+	// another node's name, "limit" of those whose terms had no room, and "allocator"
+	// of large binaries without memory.
 	Refused map[string]uint64
 }
 
@@ -82,11 +85,11 @@ func (n *Node) Connections() []ConnectionStats {
 	for _, c := range n.connections() {
 		all = append(all, ConnectionStats{
 			Peer:     c.name,
-			Assembly: c.account.in(assembling),
-			Decoding: c.account.in(decoding),
-			Queued:   c.account.in(queueing),
-			Signals:  c.account.in(signalling),
-			Waiting:  c.writer.waiting(),
+			Assembly: c.account.UsedFor(quota.Assembly),
+			Decoding: c.account.UsedFor(quota.Terms),
+			Queued:   c.account.UsedFor(quota.Queue),
+			Signals:  c.account.UsedFor(quota.Signals),
+			Waiting:  c.writer.Waiting(),
 		})
 	}
 	slices.SortFunc(all, func(a, b ConnectionStats) int { return cmp.Compare(a.Peer, b.Peer) })

@@ -4,15 +4,17 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
+	"nxvk/node/dist/control"
+	"nxvk/node/dist/packet"
 )
 
 // stall is a logger of Ergo's node that holds up whoever logs what begins with at,
@@ -27,8 +29,8 @@ func (s *stall) Log(m gen.MessageLog) {
 	if until == nil || !strings.HasPrefix(m.Format, s.at) {
 		return
 	}
-	for end := time.Now().Add(waitTime); !(*until)() && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
+	for !(*until)() {
+		runtime.Gosched()
 	}
 }
 
@@ -47,7 +49,7 @@ func stalled(t *testing.T, s *stall) *cluster {
 // write sends a control message as a peer does.
 func write(t *testing.T, s net.Conn, control etf.Tuple) {
 	t.Helper()
-	p, err := etf.Append([]byte{etf.Version, kindHeader, 0}, control)
+	p, err := etf.Append([]byte{etf.Version, 'D', 0}, control)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,14 +62,14 @@ func write(t *testing.T, s net.Conn, control etf.Tuple) {
 // monitored, by operation, that have reason.
 func ends(s net.Conn, reason etf.Atom) (map[int64]int, error) {
 	count := make(map[int64]int)
-	r := reader{src: s, allocator: etf.NewPool(1 << 20), maxTerm: 1 << 20, lost: new(atomic.Uint64),
-		deliver: func(control etf.Tuple, payload etf.Term, _ int) (bool, error) {
-			if payload == etf.Term(reason) {
-				count[control[0].(int64)]++
+	r := packet.Reader{Source: s, Allocator: etf.NewPool(1 << 20), MaxTerm: 1 << 20,
+		Deliver: func(m packet.Message) (bool, error) {
+			if m.Payload.Keep() == etf.Term(reason) {
+				count[m.Control[0].(int64)]++
 			}
 			return true, nil
 		}}
-	err := r.run()
+	err := r.Run()
 	return count, err
 }
 
@@ -88,22 +90,18 @@ func TestEndsAreTold(t *testing.T) {
 			defer s.Close()
 			me := etf.Pid{Node: "watcher@127.0.0.1", ID: 1, Creation: 1}
 			watch := func(target etf.Term, ref uint32) {
-				write(t, s, etf.Tuple{opMonitor, me, target, etf.Ref{Node: me.Node, Creation: 1, Len: 3, Words: [etf.RefWords]uint32{ref}}})
+				write(t, s, etf.Tuple{control.OpMonitor, me, target, etf.Ref{Node: me.Node, Creation: 1, Len: 3, Words: [etf.RefWords]uint32{ref}}})
 			}
 			watch(Pid(c.echo), 1)
 			watch(etf.Atom("echo"), 2)
-			write(t, s, etf.Tuple{opLink, me, Pid(c.echo)})
+			write(t, s, etf.Tuple{control.OpLink, me, Pid(c.echo)})
 			peer := c.node.connection("watcher@127.0.0.1")
-			signals := &peer.signals
 			await(t, "all is watched", func() bool {
-				signals.mu.Lock()
-				defer signals.mu.Unlock()
-				return len(signals.links) == 1 && len(signals.watched) == 2
+				s := peer.signals.Stats()
+				return s.Links == 1 && s.Incoming == 2
 			})
 			ending := func() bool {
-				signals.mu.Lock()
-				defer signals.mu.Unlock()
-				return signals.told != nil || peer.closed()
+				return peer.signals.Stats().Awaited || peer.writer.Closed()
 			}
 			hold.until.Store(&ending)
 			var all sync.WaitGroup
@@ -114,8 +112,8 @@ func TestEndsAreTold(t *testing.T) {
 			if err != io.EOF {
 				t.Errorf("the connection ends with %v", err)
 			}
-			if got[opPayloadMonitorExit] != 2 || got[opPayloadExit] != 1 {
-				t.Errorf("told %v, want 2 of %d and 1 of %d", got, opPayloadMonitorExit, opPayloadExit)
+			if got[control.OpPayloadMonitorExit] != 2 || got[control.OpPayloadExit] != 1 {
+				t.Errorf("told %v, want 2 of %d and 1 of %d", got, control.OpPayloadMonitorExit, control.OpPayloadExit)
 			}
 			s.Close()
 			all.Wait()

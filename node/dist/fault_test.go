@@ -16,6 +16,9 @@ import (
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/etf/etftest"
+	"nxvk/node/dist/control"
+	"nxvk/node/dist/handshake"
 	"nxvk/node/epmd"
 )
 
@@ -90,15 +93,14 @@ func TestSimultaneous(t *testing.T) {
 		b := c.start(`io:format("ready~n"), L = fun(L) ->
 			net_adm:ping(N), timer:sleep(rand:uniform(5)), erlang:disconnect_node(N), L(L) end, L(L)`)
 		b.expect("ready")
-		connected := 0
-		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
-			if err := c.node.Connect(b.Name); err == nil {
-				connected++
+		for connected := 0; connected < 100; {
+			if c.node.Connect(b.Name) != nil {
+				continue
 			}
-			time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
-		}
-		if connected == 0 {
-			t.Error("never connected")
+			connected++
+			if up := c.node.connection(b.Name); up != nil {
+				<-up.gone
+			}
 		}
 		b.kill()
 		await(t, "the connection is gone", func() bool { return c.node.Counters().Connections.Load() == 0 })
@@ -178,22 +180,22 @@ func TestBadPackets(t *testing.T) {
 	good := dialRaw(t, c, "good@127.0.0.1")
 	defer good.Close()
 	atom := func(s string) []byte { p, _ := etf.Append(nil, etf.Atom(s)); return p }
-	control := func(t etf.Term, rest ...byte) []byte {
-		p, _ := etf.Append([]byte{etf.Version, kindHeader, 0}, t)
+	message := func(t etf.Term, rest ...byte) []byte {
+		p, _ := etf.Append([]byte{etf.Version, 'D', 0}, t)
 		return append(p, rest...)
 	}
 	me := etf.Pid{Node: "bad@127.0.0.1", ID: 1}
 	bad := [][]byte{
-		{0}, {etf.Version}, {etf.Version, 1, 2, 3}, {etf.Version, kindHeader}, {etf.Version, kindHeader, 0},
-		{etf.Version, kindHeader, 200, 1, 2}, {etf.Version, kindHeader, 1, 0x08, 0, 0}, {etf.Version, kindHeader, 1, 0, 7},
-		append([]byte{etf.Version, kindHeader, 0}, atom("x")...),
-		control(etf.Tuple{}), control(etf.Tuple{99}), control(etf.Tuple{etf.Atom("x")}), control(etf.Tuple{opSend}),
-		control(etf.Tuple{opRegSend, me, etf.Atom(""), 7}), control(etf.Tuple{opRegSend, me, etf.Atom(""), etf.Atom("echo")}, 255),
-		control(etf.Tuple{opMonitor, me, 1, 2}), control(etf.Tuple{opLink, 1, 2}), control(etf.Tuple{opExit, me}),
-		control(etf.Tuple{opRegSend, me, etf.Atom(""), etf.Atom("echo")}, 109, 255, 255, 255, 255),
-		append([]byte{etf.Version, kindFragments}, make([]byte, 16)...),
-		append([]byte{etf.Version, kindFragment}, make([]byte, 17)...),
-		{passThrough}, {passThrough, 131, 97}, {passThrough, 131, 104, 255},
+		{0}, {etf.Version}, {etf.Version, 1, 2, 3}, {etf.Version, 'D'}, {etf.Version, 'D', 0},
+		{etf.Version, 'D', 200, 1, 2}, {etf.Version, 'D', 1, 0x08, 0, 0}, {etf.Version, 'D', 1, 0, 7},
+		append([]byte{etf.Version, 'D', 0}, atom("x")...),
+		message(etf.Tuple{}), message(etf.Tuple{99}), message(etf.Tuple{etf.Atom("x")}), message(etf.Tuple{control.OpSend}),
+		message(etf.Tuple{control.OpRegSend, me, etf.Atom(""), 7}), message(etf.Tuple{control.OpRegSend, me, etf.Atom(""), etf.Atom("echo")}, 255),
+		message(etf.Tuple{control.OpMonitor, me, 1, 2}), message(etf.Tuple{control.OpLink, 1, 2}), message(etf.Tuple{control.OpExit, me}),
+		message(etf.Tuple{control.OpRegSend, me, etf.Atom(""), etf.Atom("echo")}, 109, 255, 255, 255, 255),
+		append([]byte{etf.Version, 'F'}, make([]byte, 16)...),
+		append([]byte{etf.Version, 'E'}, make([]byte, 17)...),
+		{'p'}, {'p', 131, 97}, {'p', 131, 104, 255},
 	}
 	for i := range 200 {
 		p := make([]byte, 1+rand.IntN(100))
@@ -201,7 +203,7 @@ func TestBadPackets(t *testing.T) {
 			p[j] = byte(rand.Uint32())
 		}
 		if i%2 == 0 && len(p) > 2 {
-			p[0], p[1] = etf.Version, kindHeader
+			p[0], p[1] = etf.Version, 'D'
 		}
 		bad = append(bad, p)
 	}
@@ -227,8 +229,8 @@ func dialRaw(t *testing.T, c *cluster, name string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := handshake{self: identity{name: name, flags: flagsOffered, creation: 1}, cookie: testCookie}
-	if _, err := h.start(s, string(c.node.Name())); err != nil {
+	h := handshake.Side{Self: handshake.Identity{Name: name, Flags: handshake.FlagsOffered, Creation: 1}, Cookie: testCookie}
+	if _, err := h.Start(s, string(c.node.Name())); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the connection is entered", func() bool { return c.node.connection(gen.Atom(name)) != nil })
@@ -241,8 +243,8 @@ func TestBrokenHandshakes(t *testing.T) {
 	c := newCluster(t, "/", Options{})
 	good := dialRaw(t, c, "good@127.0.0.1")
 	defer good.Close()
-	id := identity{name: "bad@127.0.0.1", flags: flagsOffered, creation: 1}
-	name := appendName(nil, id)
+	id := handshake.Identity{Name: "bad@127.0.0.1", Flags: handshake.FlagsOffered, Creation: 1}
+	name := introduction(id)
 	full := append(binary.BigEndian.AppendUint16(nil, uint16(len(name))), name...)
 	full = append(full, 0, 21, 'r')
 	full = append(full, make([]byte, 20)...) // a digest that is wrong
@@ -322,7 +324,8 @@ func TestPortMapperRestarts(t *testing.T) {
 	first.Wait()
 	mapper()
 	await(t, "the node is registered again", known)
-	b := (&cluster{t: t, node: n, root: "/", epmd: address}).start(`io:format("~p~n",[net_adm:ping(N)])`)
+	b := (&cluster{t: t, node: n, root: "/", epmd: address}).start(`
+		Ping = fun Ping() -> case net_adm:ping(N) of pong -> io:format("pong~n"); pang -> Ping() end end, Ping()`)
 	b.expect("pong")
 }
 
@@ -344,7 +347,7 @@ func TestNoListener(t *testing.T) {
 func TestNothingIsKept(t *testing.T) {
 	for name, root := range roots(t) {
 		t.Run(name, func(t *testing.T) {
-			blocks := &counting{}
+			blocks := &etftest.Blocks{Max: 1 << 30}
 			c := newCluster(t, root, Options{Allocator: blocks})
 			b := c.start(`B = binary:copy(<<1>>,500000), P = gen_server:call({echo,N},{pid,x}),
 				[B = gen_server:call({echo,N},{echo,B}) || _ <- lists:seq(1,50)],
@@ -352,10 +355,17 @@ func TestNothingIsKept(t *testing.T) {
 				M = monitor(process,P), {echo,N} ! stop, receive {'DOWN',M,_,_,_} -> ok end,
 				[P ! B || _ <- lists:seq(1,50)], io:format("~p~n",[net_adm:ping(N)])`)
 			b.expect("pong")
-			await(t, "all blocks are freed", func() bool { return blocks.live.Load() == 0 })
+			await(t, "all blocks are freed", func() bool { return blocks.Live() == 0 })
 			if got := c.node.Counters().Dropped.Load(); got < 100 {
 				t.Errorf("%d messages dropped, want 100", got)
 			}
 		})
 	}
+}
+
+// introduction is the packet with which a peer gives its name.
+func introduction(id handshake.Identity) []byte {
+	p := binary.BigEndian.AppendUint64([]byte{'N'}, id.Flags)
+	p = binary.BigEndian.AppendUint32(p, id.Creation)
+	return append(binary.BigEndian.AppendUint16(p, uint16(len(id.Name))), id.Name...)
 }

@@ -2,31 +2,31 @@ package dist
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"os"
-	"sync"
 	"time"
 
 	"ergo.services/ergo/gen"
+
+	"nxvk/node/dist/gate"
+	"nxvk/node/dist/handshake"
+	"nxvk/node/dist/socket"
 )
 
 const (
 	// handshakeTime is how long a peer may take to introduce itself; the same
 	// as net_setuptime in Erlang.
 	handshakeTime = 7 * time.Second
-	// maxHandshakes bounds the sockets that have not introduced themselves.
-	maxHandshakes = 256
+	// maxPending bounds the sockets that have not introduced themselves.
+	maxPending = 256
 )
 
 // accept takes connections until the listener is closed. Each handshake has
 // its own goroutine, so a peer that stalls holds up nobody.
 func (n *Node) accept() {
-	var l lobby
+	pending := gate.Pending{Max: maxPending}
 	for {
 		c, err := n.listener.Accept()
 		if err != nil {
@@ -38,73 +38,50 @@ func (n *Node) accept() {
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
-		if !n.door.enter() {
+		if !n.gate.Enter() {
 			c.Close()
 			return
 		}
 		n.counters.Accepted.Add(1)
-		leave := l.enter(c)
+		remove := pending.Add(c)
 		go func() {
-			defer n.door.leave()
-			defer leave()
+			defer n.gate.Leave()
+			defer remove()
 			n.welcome(c)
 		}()
 	}
 }
 
-// lobby is the sockets that have not introduced themselves. There are never more
-// than maxHandshakes: a new one takes the place of the oldest, which is the least
-// likely to be a node, for those introduce themselves within milliseconds.
-type lobby struct {
-	mu      sync.Mutex
-	waiting list.List // of net.Conn, the oldest first
-}
-
-// enter adds a socket. leave takes it out again.
-func (l *lobby) enter(c net.Conn) (leave func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.waiting.Len() == maxHandshakes {
-		l.waiting.Remove(l.waiting.Front()).(net.Conn).Close()
-	}
-	e := l.waiting.PushBack(c)
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.waiting.Remove(e)
-	}
-}
-
 // welcome does the handshake with a peer that dialled us.
 func (n *Node) welcome(raw net.Conn) {
-	id, err := n.introduce(raw, func() (made *Connection, id identity, err error) {
-		c, err := n.options.TLS.server(raw)
+	id, err := n.introduce(raw, func() (made *Connection, id handshake.Identity, err error) {
+		c, err := n.options.TLS.Server(raw)
 		if err != nil {
 			return nil, id, err
 		}
 		var lacking error
 		decide := func(peer string) string {
-			if lacking = spareDescriptors(); lacking != nil {
-				return statusNotAllowed
+			if lacking = socket.CheckDescriptors(); lacking != nil {
+				return handshake.StatusNotAllowed
 			}
 			return n.decide(peer)
 		}
-		id, err = n.handshake.accept(c, decide, func(peer identity, status string) (err error) {
+		id, err = n.side.Accept(c, decide, func(peer handshake.Identity, status string) (err error) {
 			made, err = n.admit(peer, status, c)
 			return err
 		})
 		return made, id, cmp.Or(lacking, err)
 	})
 	if err != nil {
-		n.failed(raw, id.name, err)
+		n.fail(raw, id.Name, err)
 	}
 }
 
-// introduce has a socket's handshake done, within handshakeTime and until the node
-// is shut, and begins the connection that comes of it. meet is the handshake; it
-// returns the connection, which Ergo has by then, and who the peer says it is, both
-// also beside an error. Whoever calls closes the socket then.
-func (n *Node) introduce(raw net.Conn, meet func() (*Connection, identity, error)) (identity, error) {
+// introduce does the handshake on a socket, within handshakeTime and before the node is
+// shut, and begins the connection that comes of it. meet is the handshake. It returns the
+// connection, which Ergo has by then, and who the peer says it is, both also beside an
+// error. On an error the caller closes the socket.
+func (n *Node) introduce(raw net.Conn, meet func() (*Connection, handshake.Identity, error)) (handshake.Identity, error) {
 	raw.SetDeadline(time.Now().Add(handshakeTime))
 	lift := context.AfterFunc(n.stopped, func() { raw.Close() })
 	c, id, err := meet()
@@ -123,17 +100,17 @@ func (n *Node) introduce(raw net.Conn, meet func() (*Connection, identity, error
 	return id, err
 }
 
-// admit makes a connection of the socket of a peer that has proven itself, in the place
-// of what there is with it: a connection that it has lost, an attempt of ours that it
-// goes before.
-func (n *Node) admit(id identity, status string, c net.Conn) (*Connection, error) {
+// admit makes a connection of the socket of a peer that has proven itself. It replaces
+// a connection that the peer has lost, and ends an attempt of ours where the peer's goes
+// first.
+func (n *Node) admit(id handshake.Identity, status string, c net.Conn) (*Connection, error) {
 	switch status {
-	case statusAlive:
-		if err := n.replace(id.name); err != nil {
+	case handshake.StatusAlive:
+		if err := n.replace(id.Name); err != nil {
 			return nil, err
 		}
-	case statusSimultaneous:
-		n.yield(id.name)
+	case handshake.StatusSimultaneous:
+		n.yield(id.Name)
 	}
 	return n.adopt(id, c)
 }
@@ -147,39 +124,16 @@ func (n *Node) yield(name string) {
 	}
 }
 
-// leastDescriptors is how many file descriptors have to be left for another peer: a
-// connection needs some for a moment, and the node does for what its peers ask.
-const leastDescriptors = 4
-
-// spareDescriptors says whether this process could open some more files.
-func spareDescriptors() error {
-	var err error
-	var opened []*os.File
-	for len(opened) < leastDescriptors && err == nil {
-		var f *os.File
-		if f, err = os.Open(os.DevNull); err == nil {
-			opened = append(opened, f)
-		}
-	}
-	for _, f := range opened {
-		f.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrDescriptors, err)
-	}
-	return nil
-}
-
-// failed closes a socket whose handshake did not succeed, counts why and says so, except
-// of those that never said a word, port scanners and health checks, and of those
-// that had to give way to others. The name is what the peer claims.
-func (n *Node) failed(c net.Conn, name string, err error) {
+// fail closes a socket whose handshake did not succeed, and counts and logs why. It
+// does not log sockets that never said a word, such as those of port scanners and health
+// checks, nor those that had to give way to others. The name is the peer's claim.
+func (n *Node) fail(c net.Conn, name string, err error) {
 	c.Close()
-	if errors.Is(err, ErrSimultaneous) || n.stopped.Err() != nil {
+	if errors.Is(err, handshake.ErrSimultaneous) || n.stopped.Err() != nil {
 		return
 	}
 	n.counters.handshakes[handshakeReason(err)].Add(1)
-	if errors.Is(err, ErrCookie) {
+	if errors.Is(err, handshake.ErrCookie) {
 		n.counters.Refused.Add(1)
 		n.warnSome("refuse %.80q at %s: its cookie is not ours", name, c.RemoteAddr())
 		return
@@ -193,31 +147,31 @@ func (n *Node) failed(c net.Conn, name string, err error) {
 }
 
 // decide answers a peer that introduced itself. It changes nothing, since anybody may
-// give any name. Where both sides dial at the
-// same time, the attempt of the node with the greater name counts.
+// give any name. Where both sides dial at the same time, the attempt of the node with
+// the greater name counts.
 func (n *Node) decide(name string) string {
 	if name == string(n.options.Name) {
-		return statusNotAllowed
+		return handshake.StatusNotAllowed
 	}
 	n.mu.Lock()
 	p := n.peers[gen.Atom(name)]
 	var closing *Connection
-	status := statusOK
+	status := handshake.StatusOK
 	switch {
 	case p == nil:
 	case p.connection != nil:
-		status = statusAlive
-		if p.connection.closed() {
+		status = handshake.StatusAlive
+		if p.connection.writer.Closed() {
 			closing = p.connection
 		}
 	case p.attempt && string(n.options.Name) > name:
-		status = statusNok
+		status = handshake.StatusNok
 	case p.attempt:
-		status = statusSimultaneous
+		status = handshake.StatusSimultaneous
 	}
 	n.mu.Unlock()
 	if closing != nil && n.awaitGone(closing) {
-		return statusOK
+		return handshake.StatusOK
 	}
 	return status
 }
@@ -230,7 +184,7 @@ func (n *Node) replace(name string) error {
 	}
 	c.close(ErrReplaced)
 	if !n.awaitGone(c) {
-		return ErrRefused
+		return handshake.ErrRefused
 	}
 	return nil
 }
@@ -245,11 +199,4 @@ func (n *Node) awaitGone(c *Connection) bool {
 	case <-n.stopped.Done():
 		return false
 	}
-}
-
-// closed says whether the connection is ending.
-func (c *Connection) closed() bool {
-	c.writer.mu.Lock()
-	defer c.writer.mu.Unlock()
-	return c.writer.closed || c.writer.ending
 }

@@ -11,7 +11,7 @@ import (
 func TestIdleSockets(t *testing.T) {
 	c := newCluster(t, "/", Options{})
 	var idle []net.Conn
-	for range 3 * maxHandshakes {
+	for range 3 * maxPending {
 		s, err := net.Dial("tcp", c.node.Addr().String())
 		if err != nil {
 			t.Fatal(err)

@@ -9,22 +9,22 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// logRate and logBurst bound what strangers can have this node log.
+// logRate and logBurst bound the warnings that strangers can have this node log.
 const (
 	logRate  = rate.Limit(1) // a second
 	logBurst = 10
 )
 
-// warn logs what may hold words of others: control characters, which a terminal
-// would obey, are escaped.
+// warn logs a warning that may contain words of others. Control characters, which a
+// terminal would obey, are escaped.
 func (n *Node) warn(format string, args ...any) {
 	if n.Node != nil {
 		n.Node.Log().Warning("%s", printable(fmt.Sprintf(format, args...)))
 	}
 }
 
-// warnSome is warn for what a peer, or whoever reaches the port, can cause as often as
-// it likes. What is left out is counted, and the next line says how much that was.
+// warnSome is warn for what anybody who reaches the port can cause as often as they
+// like. Warnings above logRate are left out, and the next line says how many were.
 func (n *Node) warnSome(format string, args ...any) {
 	if !n.warnings.Allow() {
 		n.unsaid.Add(1)
@@ -37,7 +37,7 @@ func (n *Node) warnSome(format string, args ...any) {
 	n.warn(format, args...)
 }
 
-// printable escapes what is not to be printed as Go would in a string.
+// printable escapes characters that cannot be printed, as Go does in a string.
 func printable(s string) string {
 	clean := func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 	if !strings.ContainsFunc(s, clean) {

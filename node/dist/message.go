@@ -6,7 +6,13 @@ import (
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
+	"nxvk/node/dist/inbox"
+	"nxvk/node/dist/packet"
+	"nxvk/node/dist/quota"
 )
+
+// Inbox takes messages from the goroutines that read connections: see Node.Direct.
+type Inbox = inbox.Inbox
 
 // Call is a request in the manner of gen_server:call/2. It waits for a Reply.
 type Call struct {
@@ -18,11 +24,11 @@ type Call struct {
 	// It is zero where the peer did not say, as for sends to a name by an
 	// emulator without that capability.
 	Sender gen.PID
-	// Came is when the call arrived, by the clock of whoever takes it, for what
-	// that tells of the time that it took.
+	// Came is when the call arrived. Whoever takes the call sets it, by a clock of
+	// its own, to measure how long the answer took.
 	Came time.Duration
 
-	charge charge
+	charge quota.Charge
 }
 
 // Cast is a request in the manner of gen_server:cast/2.
@@ -30,7 +36,7 @@ type Cast struct {
 	Request etf.Term
 	Sender  gen.PID
 
-	charge charge
+	charge quota.Charge
 }
 
 // Message is any other message.
@@ -38,7 +44,7 @@ type Message struct {
 	Term   etf.Term
 	Sender gen.PID
 
-	charge charge
+	charge quota.Charge
 }
 
 // Reply answers a Call: send it to Call.From with the Call's Tag. It reaches a
@@ -54,27 +60,60 @@ func NewReply(c Call, result etf.Term) Reply {
 	return Reply{Tag: c.Tag, Result: result}
 }
 
-// received gives a term that arrived the form in which actors get it. The charge is
-// settled by Handled.
-func received(sender gen.PID, t etf.Term, cost charge) any {
-	tuple, ok := t.(etf.Tuple)
-	if !ok || len(tuple) < 2 {
-		return Message{Term: t, Sender: sender, charge: cost}
+// Refused is a message that there was no room for: its terms take more memory than
+// its connection, or all connections, may have. Nothing of it is kept but who sent it.
+// A call waits for a Reply.
+type Refused struct {
+	From   gen.PID  // who calls; zero where the message is no call
+	Tag    etf.Term // what identifies the call to From
+	Sender gen.PID  // as in Call
+	Err    error    // ErrOverLimit or ErrTooLarge
+}
+
+// Call returns the call that was refused, without its request. ok is false where the
+// message is no call.
+func (r Refused) Call() (c Call, ok bool) {
+	return Call{From: r.From, Tag: r.Tag, Sender: r.Sender}, r.From.Node != ""
+}
+
+// callerOf returns the caller and the tag of a call whose payload has a front; both are
+// zero where the message is no call. readable is false where the message is a call, or
+// may be one, and the front does not show its caller.
+func callerOf(f packet.Front) (from gen.PID, tag etf.Term, readable bool) {
+	switch {
+	case f.Size != 3:
+		return from, nil, true
+	case len(f.Tuple) == 0:
+		return from, nil, false
+	case f.Tuple[0] != etf.Term(etf.Atom("$gen_call")):
+		return from, nil, true
+	case len(f.Tuple) == 1:
+		return from, nil, false
 	}
-	switch tuple[0] {
+	from, tag, _ = callFrom(f.Tuple[1])
+	return from, tag, true
+}
+
+// received gives a payload the form in which actors get it. The charge is settled by
+// Handled.
+func received(sender gen.PID, p packet.Payload, cost quota.Charge) any {
+	if len(p.Tuple) < 2 {
+		return Message{Term: p.Keep(), Sender: sender, charge: cost}
+	}
+	switch p.Tuple[0] {
 	case etf.Term(etf.Atom("$gen_call")):
-		if len(tuple) != 3 {
+		if len(p.Tuple) != 3 {
 			break
 		}
-		if from, tag, ok := callFrom(tuple[1]); ok {
-			return Call{From: from, Tag: tag, Request: tuple[2], Sender: sender, charge: cost}
+		if from, tag, ok := callFrom(p.Tuple[1]); ok {
+			return Call{From: from, Tag: tag, Request: p.Tuple[2], Sender: sender, charge: cost}
 		}
 	case etf.Term(etf.Atom("$gen_cast")):
-		if len(tuple) == 2 {
-			return Cast{Request: tuple[1], Sender: sender, charge: cost}
+		if len(p.Tuple) == 2 {
+			return Cast{Request: p.Tuple[1], Sender: sender, charge: cost}
 		}
 	}
-	return Message{Term: t, Sender: sender, charge: cost}
+	return Message{Term: p.Keep(), Sender: sender, charge: cost}
 }
 
 func callFrom(t etf.Term) (gen.PID, etf.Term, bool) {
@@ -103,6 +142,19 @@ func aliasOf(tag etf.Term) (etf.Ref, bool) {
 		tag = l.Items[0]
 	}
 	return etf.Ref{}, false
+}
+
+// Handled says that a message which an Inbox was given has been handled, once for
+// each. Until then its terms count as its connection's memory.
+func Handled(message any) {
+	switch m := message.(type) {
+	case Call:
+		m.charge.Settle()
+	case Cast:
+		m.charge.Settle()
+	case Message:
+		m.charge.Settle()
+	}
 }
 
 // PID is the Ergo form of an Erlang pid. Nothing is lost: the serial becomes

@@ -16,6 +16,13 @@ import (
 	"golang.org/x/time/rate"
 
 	"nxvk/gen/etf"
+	"nxvk/node/dist/adapt"
+	"nxvk/node/dist/gate"
+	"nxvk/node/dist/handshake"
+	"nxvk/node/dist/inbox"
+	"nxvk/node/dist/quota"
+	"nxvk/node/dist/signals"
+	"nxvk/node/dist/socket"
 	"nxvk/node/epmd"
 )
 
@@ -25,6 +32,9 @@ const (
 	DefaultMaxQueue = 256 << 20
 	DefaultMaxHeld  = 1 << 30
 )
+
+// TLSConfig says how connections are encrypted: see socket.TLS.
+type TLSConfig = socket.TLS
 
 // Options say how a Node joins a cluster.
 type Options struct {
@@ -50,7 +60,8 @@ type Options struct {
 	// NetTickTime is after how long a silent peer is given up; 60 s where
 	// zero, as in Erlang, and best the same as the peers'.
 	NetTickTime time.Duration
-	// MaxTerm bounds a message without its large binaries; 512 MiB where zero.
+	// MaxTerm bounds a message without its large binaries; 512 MiB where zero. A
+	// longer one is Refused.
 	MaxTerm int
 	// MaxQueue bounds what waits for a peer that does not read; 256 MiB where
 	// zero. Replies may exceed it by their large binaries. A peer for whom more
@@ -58,10 +69,11 @@ type Options struct {
 	MaxQueue int
 	// MaxHeld bounds what a connection may have this node hold, large binaries
 	// apart: arriving messages, decoded terms until they are handled, replies,
-	// monitors and links; 1 GiB where zero. A peer that goes beyond is cut off.
+	// monitors and links; 1 GiB where zero. A message that goes beyond is Refused,
+	// and a peer that does in another way is cut off.
 	MaxHeld int64
 	// Budget pays for what all connections hold. No bound where nil.
-	Budget Budget
+	Budget quota.Budget
 	// Allocator provides the memory for large binaries. A pool that keeps
 	// 256 MiB where nil.
 	Allocator etf.Allocator
@@ -73,30 +85,30 @@ type Options struct {
 type Node struct {
 	gen.Node
 
-	options   Options
-	counters  Counters
-	warnings  *rate.Limiter // of what others can cause
-	unsaid    atomic.Uint64 // warnings that were left out
-	handshake handshake
-	network   gen.Network   // Ergo's
-	linger    time.Duration // lingerTime
-	listener  net.Listener
-	door      door
-	cancel    context.CancelFunc
-	stopped   context.Context
-	running   sync.WaitGroup
+	options  Options
+	counters Counters
+	warnings *rate.Limiter // of what others can cause
+	unsaid   atomic.Uint64 // warnings that were left out
+	side     handshake.Side
+	network  gen.Network   // Ergo's
+	linger   time.Duration // lingerTime
+	listener net.Listener
+	gate     gate.Gate
+	cancel   context.CancelFunc
+	stopped  context.Context
+	running  sync.WaitGroup
 
 	registered chan error // the outcome of the first attempt
 
-	direct atomic.Pointer[directory]
+	inboxes inbox.Directory
 
 	mu       sync.Mutex
 	peers    map[gen.Atom]*peer
 	adopting map[string]*adoption
 }
 
-// peer is what is known of one other node: at most one connection, and
-// perhaps an attempt to make one.
+// peer is one other node: at most one connection with it, and perhaps an attempt of ours
+// to make one.
 type peer struct {
 	connection *Connection
 	dialling   net.Conn // our attempt's socket
@@ -106,7 +118,7 @@ type peer struct {
 // Start starts an Ergo node called options.Name, listens and registers.
 func Start(options Options) (*Node, error) {
 	options.setDefaults()
-	if err := checkNodeName(string(options.Name)); err != nil {
+	if err := handshake.CheckName(string(options.Name)); err != nil {
 		return nil, err
 	}
 	if options.TLS != nil {
@@ -133,7 +145,7 @@ func Start(options Options) (*Node, error) {
 	options.Ergo.Network = gen.NetworkOptions{
 		Mode:      gen.NetworkModeHidden,
 		Cookie:    options.Cookie,
-		Registrar: registrar{},
+		Registrar: adapt.Registrar{},
 	}
 	// Not ergo.StartNode: that adds an application that reports the node's
 	// name and machine to a server of Ergo's makers every five minutes.
@@ -152,17 +164,17 @@ func Start(options Options) (*Node, error) {
 	return n, nil
 }
 
-// open has peers connect to the node that has started.
+// open lets peers connect to the node that has started.
 func (n *Node) open() error {
-	if err := settle(n); err != nil {
-		return err
+	if err := adapt.OrderCron(n.stopped, n.Node, n.running.Go); err != nil {
+		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
-	_, err := n.Spawn(func() gen.ProcessBehavior { return &closer{node: n} }, gen.ProcessOptions{})
+	_, err := n.Spawn(func() gen.ProcessBehavior { return &drain{node: n} }, gen.ProcessOptions{})
 	if err != nil {
 		return fmt.Errorf("start node %s: %w", n.options.Name, err)
 	}
-	id := identity{name: string(n.options.Name), flags: flagsOffered, creation: uint32(n.Creation())}
-	n.handshake = handshake{self: id, cookie: n.options.Cookie, ours: &challenges{}}
+	id := handshake.Identity{Name: string(n.options.Name), Flags: handshake.FlagsOffered, Creation: uint32(n.Creation())}
+	n.side = handshake.Side{Self: id, Cookie: n.options.Cookie, Open: &handshake.Challenges{}}
 	if n.network = n.Network(); n.network == nil { // stopped by a signal
 		return ErrClosed
 	}
@@ -215,15 +227,15 @@ func (n *Node) register() {
 		Node:    epmd.Node{Name: short, Port: uint16(n.Addr().(*net.TCPAddr).Port)},
 		Report: func(err error) {
 			n.warn("%v", err)
-			n.outcome(err)
+			n.setOutcome(err)
 		},
-		Registered: func(uint32) { n.outcome(nil) },
+		Registered: func(uint32) { n.setOutcome(nil) },
 	}
 	k.Run(n.stopped)
 }
 
-// outcome is that of an attempt to register; the first one counts.
-func (n *Node) outcome(err error) {
+// setOutcome keeps the outcome of the first attempt to register.
+func (n *Node) setOutcome(err error) {
 	select {
 	case n.registered <- err:
 	default:
@@ -265,7 +277,7 @@ func (n *Node) Monitor(owner, target gen.PID) error {
 	if c == nil {
 		return gen.ErrNoConnection
 	}
-	return c.watch(watch{owner: owner, target: target})
+	return c.addMonitor(signals.Outgoing{Owner: owner, Target: target})
 }
 
 // Demonitor undoes Monitor. It is no error when target is gone already.
@@ -274,7 +286,19 @@ func (n *Node) Demonitor(owner, target gen.PID) error {
 	if c == nil {
 		return nil
 	}
-	return c.unwatch(watch{owner: owner, target: target})
+	return c.removeMonitor(signals.Outgoing{Owner: owner, Target: target})
+}
+
+// Direct has messages of peers to a process of this node, by its pid or its
+// name, put into an Inbox instead of the process's mailbox. Where the inbox is
+// idle, the goroutine that has read the message from the socket handles it. The
+// connection is read on meanwhile if that takes long.
+//
+// Messages have the forms of message.go. The inbox calls Handled for each message once
+// it has been handled. The process stays what peers link to and monitor. stop undoes
+// it; the inbox may be in use a moment longer.
+func (n *Node) Direct(pid gen.PID, name gen.Atom, in Inbox) (stop func()) {
+	return n.inboxes.Add(pid, name, in)
 }
 
 func (n *Node) connection(name gen.Atom) *Connection {
@@ -287,25 +311,24 @@ func (n *Node) connection(name gen.Atom) *Connection {
 }
 
 // Close takes no more connections, has all processes end and peers told of it,
-// and leaves the cluster. What the processes have sent goes out, for as long as
-// peers take to read it but no longer than a moment. To stop Ergo's node is the
-// same (closer).
+// and leaves the cluster. What the processes have sent goes out while peers read it, for
+// two seconds at most. To stop Ergo's node is the same: see drain.
 func (n *Node) Close() {
 	n.shut()
 	n.Node.Stop()
 	n.running.Wait()
 }
 
-// shut ends all ways to a new connection. Handshakes under way are broken off.
+// shut keeps new connections from being made, and breaks off handshakes under way.
 func (n *Node) shut() {
 	n.cancel()
 	if n.listener != nil {
 		n.listener.Close()
 	}
-	n.door.shut()
+	n.gate.Shut()
 }
 
-// connections are those that are not forgotten yet.
+// connections returns the connections that are not forgotten.
 func (n *Node) connections() []*Connection {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -13,7 +13,7 @@ func (r *remoteNode) Name() gen.Atom          { return r.name }
 func (r *remoteNode) Uptime() int64           { return r.ConnectionUptime() }
 func (r *remoteNode) ConnectionUptime() int64 { return int64(time.Since(r.up).Seconds()) }
 func (r *remoteNode) Version() gen.Version    { return gen.Version{Name: "erlang"} }
-func (r *remoteNode) Creation() int64         { return int64(r.peer.creation) }
+func (r *remoteNode) Creation() int64         { return int64(r.peer.Creation) }
 func (r *remoteNode) Disconnect()             { (*Connection)(r).finish(gen.TerminateReasonNormal) }
 
 func (r *remoteNode) Info() gen.RemoteNodeInfo {

@@ -4,35 +4,37 @@ import (
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
+	"nxvk/node/dist/control"
+	"nxvk/node/dist/handshake"
 )
 
-// SendPID sends to a process of the peer. Ergo also sends its own notices this
-// way to the stand-in that watches local processes for the peer; those are
-// told by SendTerminatePID in the peer's words.
+// SendPID sends to a process of the peer. Ergo also sends its own notices this way, to
+// the pid that stands for the peer (Connection.report). SendTerminatePID tells the peer
+// of those ends.
 func (c *Connection) SendPID(from, to gen.PID, _ gen.MessageOptions, message any) error {
 	switch m := message.(type) {
 	case gen.MessageDownPID, gen.MessageDownProcessID:
 		return nil
 	case Reply:
-		if alias, ok := aliasOf(m.Tag); ok && c.peer.flags&flagAlias != 0 {
-			return c.send(from, etf.Tuple{opAliasSend, Pid(from), alias}, m, false)
+		if alias, ok := aliasOf(m.Tag); ok && c.peer.Flags&handshake.FlagAlias != 0 {
+			return c.send(from, etf.Tuple{control.OpAliasSend, Pid(from), alias}, m, false)
 		}
 		return c.send(from, c.sendTo(from, to), m, false)
 	}
 	return c.send(from, c.sendTo(from, to), message, true)
 }
 
-// sendTo is the control message of a send to a pid.
+// sendTo returns the control message of a send to a pid.
 func (c *Connection) sendTo(from, to gen.PID) etf.Tuple {
-	if c.peer.flags&flagSendSender != 0 {
-		return etf.Tuple{opSendSender, Pid(from), Pid(to)}
+	if c.peer.Flags&handshake.FlagSendSender != 0 {
+		return etf.Tuple{control.OpSendSender, Pid(from), Pid(to)}
 	}
-	return etf.Tuple{opSend, etf.Atom(""), Pid(to)}
+	return etf.Tuple{control.OpSend, etf.Atom(""), Pid(to)}
 }
 
 // SendProcessID sends to a registered process of the peer.
 func (c *Connection) SendProcessID(from gen.PID, to gen.ProcessID, _ gen.MessageOptions, message any) error {
-	return c.send(from, etf.Tuple{opRegSend, Pid(from), etf.Atom(""), etf.Atom(to.Name)}, message, true)
+	return c.send(from, etf.Tuple{control.OpRegSend, Pid(from), etf.Atom(""), etf.Atom(to.Name)}, message, true)
 }
 
 // SendAlias sends to an alias of a process of the peer. Ergo's aliases and
@@ -43,20 +45,20 @@ func (c *Connection) SendAlias(gen.PID, gen.Alias, gen.MessageOptions, any) erro
 
 // SendExit is exit/2.
 func (c *Connection) SendExit(from, to gen.PID, reason error) error {
-	return c.sendReason(from, opExit2, opPayloadExit2, Pid(from), Pid(to), nil, reason)
+	return c.sendReason(from, control.OpExit2, control.OpPayloadExit2, Pid(from), Pid(to), nil, reason)
 }
 
 // sendReason sends one of the signals that carry an exit reason, in the form
 // that the peer knows.
 func (c *Connection) sendReason(sender gen.PID, op, payloadOp int, from, to, ref etf.Term, reason error) error {
 	t := reasonTerm(reason)
-	control := etf.Tuple{op, from, to}
+	message := etf.Tuple{op, from, to}
 	if ref != nil {
-		control = append(control, ref)
+		message = append(message, ref)
 	}
-	if c.peer.flags&flagExitPayload == 0 {
-		return c.send(sender, append(control, t), nil, false)
+	if c.peer.Flags&handshake.FlagExitPayload == 0 {
+		return c.send(sender, append(message, t), nil, false)
 	}
-	control[0] = payloadOp
-	return c.send(sender, control, t, false)
+	message[0] = payloadOp
+	return c.send(sender, message, t, false)
 }

@@ -1,10 +1,15 @@
 package dist
 
 import (
+	"bytes"
 	"crypto/md5"
+	"encoding/binary"
 	"testing"
 
 	"nxvk/gen/etf"
+	"nxvk/node/dist/control"
+	"nxvk/node/dist/packet"
+	"nxvk/node/dist/quota"
 )
 
 func digest(t etf.Term) etf.Term {
@@ -17,15 +22,6 @@ func digest(t etf.Term) etf.Term {
 		return sum[:]
 	}
 	return etf.Atom("no_binary")
-}
-
-// pattern is n bytes that differ from place to place.
-func pattern(n int64) []byte {
-	p := make([]byte, n)
-	for i := range p {
-		p[i] = byte(i * i >> 7)
-	}
-	return p
 }
 
 func TestPing(t *testing.T) {
@@ -52,4 +48,28 @@ func TestCall(t *testing.T) {
 		b.expect("true")
 		b.expect("true")
 	})
+}
+
+// BenchmarkCasts reads what a BEAM sends for gen_server:cast/2.
+func BenchmarkCasts(b *testing.B) {
+	me := etf.Pid{Node: "beam1@127.0.0.1", ID: 100, Creation: 7}
+	var one []byte
+	p, _ := etf.Append([]byte{etf.Version, 'D', 0}, etf.Tuple{control.OpRegSend, me, etf.Atom(""), etf.Atom("wire")})
+	p, _ = etf.Append(p, etf.Tuple{etf.Atom("$gen_cast"), etf.Tuple{etf.Atom("add"), 1000, etf.List{1, 2}}})
+	for range 1000 {
+		one = binary.BigEndian.AppendUint32(one, uint32(len(p)))
+		one = append(one, p...)
+	}
+	b.ReportAllocs()
+	account := quota.NewAccount(nil, DefaultMaxHeld)
+	for i := 0; i < b.N; i += 1000 {
+		r := packet.Reader{Source: bytes.NewReader(one), MaxTerm: 1 << 20, Account: account,
+			Deliver: func(m packet.Message) (bool, error) {
+				f := control.NewMessage(m.Control)
+				f.Op()
+				Handled(received(PID(f.Pid(1)), m.Payload, m.Cost))
+				return true, nil
+			}}
+		r.Run()
+	}
 }

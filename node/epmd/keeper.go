@@ -14,13 +14,13 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// Keeper keeps a node registered. Whenever the port mapper goes away it tries
-// again, and where asked to it serves one itself while nobody else does.
+// Keeper keeps a node registered. It tries again whenever the port mapper goes away. With
+// Serve it serves a port mapper itself while nobody else does.
 type Keeper struct {
 	Address string // of the port mapper
-	Serve   string // where to serve it besides, and at Address; "" for not at all
+	Serve   string // an address to serve a port mapper at, besides Address; "" serves none
 	Node    Node
-	// Report is told what is wrong, once until that changes. May be nil.
+	// Report is told of an error when it differs from the one before. May be nil.
 	Report func(error)
 	// Registered is told of every registration. May be nil.
 	Registered func(creation uint32)
@@ -37,8 +37,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	pause, told := firstPause, ""
 	for ctx.Err() == nil {
 		if k.Serve != "" && server == nil {
-			// Whoever holds the port serves; a loser of that race registers
-			// with the winner. Once served here, it is until the end.
+			// Whoever holds the port serves. A Keeper that loses that race
+			// registers with the winner. One that wins serves until the end.
 			server, _ = Listen(k.Serve, k.Address)
 		}
 		c, creation, err := register(ctx, k.Address, k.Node)

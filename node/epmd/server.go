@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// maxClients bounds the connections, of which each node has one.
+	// maxClients bounds the connections; each node has one.
 	maxClients = 2048
 	// requestTime is how long a client may take to ask.
 	requestTime = 5 * time.Second
 )
 
-// Server is a port mapper. It answers everything that epmd does but DUMP, KILL
-// and STOP, which would let anybody on the machine end it.
-//
-// Who asks for a name may be anywhere; a node registers from this machine, as with epmd.
+// Server is a port mapper. It answers all requests of epmd except DUMP, KILL and STOP,
+// with which anybody on the machine could end it. Anybody may ask for a name; only nodes
+// of this machine may register, as with epmd.
 type Server struct {
 	listeners []net.Listener
 	port      uint32
@@ -33,8 +32,8 @@ type Server struct {
 	made   uint32 // last creation
 }
 
-// Listen serves at all addresses until Close, or at none where that of the first one
-// fails. One that the first includes, as 0.0.0.0 does 127.0.0.1, is not needed.
+// Listen serves at all addresses until Close, or at none where one of them fails. It
+// leaves out an address that the first one includes, as 0.0.0.0 includes 127.0.0.1.
 func Listen(address string, others ...string) (*Server, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -64,7 +63,7 @@ func Listen(address string, others ...string) (*Server, error) {
 	return s, nil
 }
 
-// includes reports whether who listens at an address does so at the other one too.
+// includes reports whether a listener at an address also listens at the other one.
 func includes(address, other string) bool {
 	host, port, err := net.SplitHostPort(address)
 	_, otherPort, err2 := net.SplitHostPort(other)
@@ -151,7 +150,7 @@ func (s *Server) serve(c net.Conn) {
 	}
 }
 
-// local reports whether who connected is on this machine.
+// local reports whether the client is on this machine.
 func local(c net.Conn) bool {
 	here, ok := c.LocalAddr().(*net.TCPAddr)
 	there, ok2 := c.RemoteAddr().(*net.TCPAddr)

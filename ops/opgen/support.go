@@ -10,7 +10,7 @@ import (
 	"nxvk/synth"
 )
 
-// gpu is a device that lacks nothing.
+// gpu is a device with all features.
 var gpu = &synth.Target{
 	Addresses: true, Float64: true, Int64: true, Int16: true, Int8: true, Float16: true,
 	Storage16: true, Storage8: true, Preserve32: true, Preserve64: true, RoundEven32: true, RoundEven64: true,
@@ -21,18 +21,17 @@ var gpu = &synth.Target{
 const supportIntro = `
 ## Types
 
-Who computes each operation, by the type of its operands: a device that has
-64-bit floats and integers and narrow storage, the host, or nobody. A device that
-lacks a type leaves it to the host; ` + "`nxvk-node doctor`" + ` and the request ` + "`support`" + ` say
-what that is for the devices of a machine. *Integers* are all of 2 to 64 bits,
-*floats* f8, f8_e4m3fn, bf16, f16, f32 and f64, *complex* c64 and c128. Sizes make a
-difference as well: what is small and on the host already stays there.
+This table says who computes an operation on operands of a type: the device, the host, or nobody. The
+device is one with 64-bit floats and integers and narrow storage. The host computes the types that a
+device lacks; ` + "`nxvk-node doctor`" + ` and the request ` + "`support`" + ` list them for the devices of a machine.
+*Integers* are all types of 2 to 64 bits, *floats* f8, f8_e4m3fn, bf16, f16, f32 and f64, *complex* c64
+and c128. Small values that are on the host already are computed there, whatever their type.
 
 | operation | device | host | refused |
 |---|---|---|---|
 `
 
-// support is the second table of the README: what the compiler and the host say.
+// support is the second table of the README: the answers of the compiler and of the host.
 func support() string {
 	var b strings.Builder
 	b.WriteString(supportIntro)
@@ -44,7 +43,7 @@ func support() string {
 	return b.String()
 }
 
-// places are the cells of an operation: types, and why the others do not.
+// places returns the cells of an operation: the types, and the reasons of those left out.
 func places(op ops.Op) string {
 	var types [3][]ops.DType
 	var reasons [3][]string

@@ -1,11 +1,13 @@
 // Package kernel is the typed representation of one compute shader: a
 // structured program in static single assignment form over scalars, buffers,
-// push-constant parameters and shared arrays. A Builder makes one, Print and
-// Parse are its text form, Verify says whether it is valid, and Run executes it
-// on the host, slowly and exactly, as the test of everything above.
+// push-constant parameters and shared arrays. A Builder makes one, String prints
+// its text form, and Verify says whether it is valid. Package kerneltest reads the
+// text back and executes kernels on the host, slowly and exactly: it is the oracle
+// of the tests of everything above.
 //
 // The package refuses to know tensors, operations of the op table, devices and
-// SPIR-V. Start reading at Kernel and Inst, then at the text of testdata.
+// SPIR-V. Start reading at Kernel and Inst, then at the text of
+// kerneltest/testdata.
 package kernel
 
 import "nxvk/synth/scalar"
@@ -162,7 +164,8 @@ const (
 	builtinEnd
 )
 
-var builtinNames = [builtinEnd]string{"local.x", "local.y", "local.z",
+// BuiltinNames are the names of the builtins in the text form.
+var BuiltinNames = [builtinEnd]string{"local.x", "local.y", "local.z",
 	"group.x", "group.y", "group.z", "groups.x", "groups.y", "groups.z", "lane", "subgroup"}
 
 // Inst is one instruction. Its operands are defined before it, in its own or an

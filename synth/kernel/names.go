@@ -2,9 +2,6 @@ package kernel
 
 import "nxvk/synth/scalar"
 
-var typeNames = [...]string{scalar.Bool: "bool", scalar.I32: "i32", scalar.U32: "u32",
-	scalar.I64: "i64", scalar.U64: "u64", scalar.F32: "f32", scalar.F64: "f64"}
-
 // primInfo is the name and the number of operands of a primitive operation. The
 // operations of the scalar language that are not here have instructions of
 // their own.
@@ -24,28 +21,11 @@ var primInfo = [...]struct {
 	scalar.Pack: {"pack", 2}, scalar.Lo: {"lo", 1}, scalar.Hi: {"hi", 1},
 }
 
-var primByName = func() map[string]scalar.Op {
-	m := make(map[string]scalar.Op, len(primInfo))
-	for op, p := range primInfo {
-		if p.name != "" {
-			m[p.name] = scalar.Op(op)
-		}
+// PrimName is the name of a primitive operation in the text form, and the empty string
+// for an operation that has an instruction of its own.
+func PrimName(op scalar.Op) string {
+	if int(op) >= len(primInfo) {
+		return ""
 	}
-	return m
-}()
-
-var typeByName = func() map[string]scalar.Type {
-	m := make(map[string]scalar.Type, len(typeNames))
-	for t, n := range typeNames {
-		m[n] = scalar.Type(t)
-	}
-	return m
-}()
-
-var elemByName = func() map[string]Elem {
-	m := make(map[string]Elem, elemEnd)
-	for e := Elem(0); e < elemEnd; e++ {
-		m[e.String()] = e
-	}
-	return m
-}()
+	return primInfo[op].name
+}

@@ -3,11 +3,9 @@ package kernel
 import (
 	"fmt"
 	"strings"
-
-	"nxvk/synth/scalar"
 )
 
-// String prints the kernel in the form that Parse reads.
+// String prints the kernel in its text form, which kerneltest.Parse reads.
 func (k *Kernel) String() string {
 	p := &printer{k: k}
 	p.line("kernel %q local %d %d %d", k.Name, k.Local[0], k.Local[1], k.Local[2])
@@ -18,10 +16,10 @@ func (k *Kernel) String() string {
 		p.line("buffer b%d %v%s%s", i, b.Elem, when(b.Read, " read"), when(b.Write, " write"))
 	}
 	for i, q := range k.Params {
-		p.line("param p%d %s at %d", i, typeNames[q.Type], q.Offset)
+		p.line("param p%d %s at %d", i, q.Type, q.Offset)
 	}
 	for i, s := range k.Shared {
-		p.line("shared s%d %s %d", i, typeNames[s.Type], s.Len)
+		p.line("shared s%d %s %d", i, s.Type, s.Len)
 	}
 	for i, t := range k.Tables {
 		p.line("table t%d%s", i, hexList(t))
@@ -66,7 +64,7 @@ func (p *printer) line(format string, args ...any) {
 func (p *printer) defs(vs []Value) string {
 	s := make([]string, len(vs))
 	for i, v := range vs {
-		s[i] = fmt.Sprintf("v%d:%s", v, typeNames[p.k.Types[v]])
+		s[i] = fmt.Sprintf("v%d:%s", v, p.k.Types[v])
 	}
 	return strings.Join(s, " ")
 }
@@ -116,9 +114,9 @@ func (p *printer) text(in *Inst) string {
 	case ParamOf:
 		return fmt.Sprintf("param p%d", in.Index)
 	case Builtin:
-		return builtinNames[in.Index]
+		return BuiltinNames[in.Index]
 	case Prim:
-		return primInfo[in.Prim].name + uses(in.Args)
+		return PrimName(in.Prim) + uses(in.Args)
 	case Lookup:
 		return fmt.Sprintf("lookup t%d%s", in.Index, uses(in.Args))
 	case Load:
@@ -146,6 +144,3 @@ func (p *printer) text(in *Inst) string {
 	}
 	panic("BUG: unknown instruction")
 }
-
-// typeName names a type in errors.
-func typeName(t scalar.Type) string { return typeNames[t] }

@@ -111,7 +111,7 @@ func (v *verifier) types(vs []Value, want []scalar.Type) error {
 	}
 	for i, x := range vs {
 		if v.k.Types[x] != want[i] {
-			return fmt.Errorf("v%d is %s, must be %s", x, typeName(v.k.Types[x]), typeName(want[i]))
+			return fmt.Errorf("v%d is %s, must be %s", x, v.k.Types[x], want[i])
 		}
 	}
 	return nil

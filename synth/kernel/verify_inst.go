@@ -112,7 +112,7 @@ func (v *verifier) memory(in *Inst) error {
 			vs = in.Args[1:]
 		}
 		if in.Op == AddShared && t != scalar.U32 {
-			return fmt.Errorf("a shared array of %s cannot grow", typeName(t))
+			return fmt.Errorf("a shared array of %s cannot grow", t)
 		}
 		if len(vs) != 1 {
 			return fmt.Errorf("%d elements in one access of a shared array", len(vs))
@@ -120,7 +120,7 @@ func (v *verifier) memory(in *Inst) error {
 	}
 	for _, x := range vs {
 		if v.k.Types[x] != t {
-			return fmt.Errorf("v%d is %s in memory of %s", x, typeName(v.k.Types[x]), typeName(t))
+			return fmt.Errorf("v%d is %s in memory of %s", x, v.k.Types[x], t)
 		}
 	}
 	return nil
@@ -147,7 +147,7 @@ func (v *verifier) loop(in *Inst, uniform bool) error {
 	}
 	t := v.k.Types[in.Args[0]]
 	if t != scalar.U32 && t != scalar.U64 {
-		return fmt.Errorf("loop over %s", typeName(t))
+		return fmt.Errorf("loop over %s", t)
 	}
 	if err := v.types(in.Args[:3], []scalar.Type{t, t, t}); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (v *verifier) loop(in *Inst, uniform bool) error {
 
 // prim checks the types of a primitive operation.
 func (v *verifier) prim(in *Inst) error {
-	if int(in.Prim) >= len(primInfo) || primInfo[in.Prim].name == "" {
+	if PrimName(in.Prim) == "" {
 		return fmt.Errorf("operation %d is not primitive", in.Prim)
 	}
 	info := &primInfo[in.Prim]

@@ -98,7 +98,7 @@ func lowerFma(l *lowering, e *expr, want Type) int32 {
 	return l.b.op(Fma, l.b.typ(n[0]), n[:]...)
 }
 
-// lowerBitcast lowers bitcast(type, value).
+// movement.LowerBitcast lowers bitcast(type, value).
 func lowerBitcast(l *lowering, e *expr, _ Type) int32 {
 	t, ok := l.typeNamed(e.args[0].text)
 	if !ok {

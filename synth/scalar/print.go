@@ -24,7 +24,7 @@ func (o Op) String() string {
 }
 
 // String returns the text form: a func for every function that Rare calls,
-// before its callers, then the function itself. Read takes it back.
+// before its callers, then the function itself. scalartest.Read takes it back.
 //
 //	func "1 - x" f32 {
 //	  0 = param f32 0

@@ -1,10 +1,6 @@
 package scalar
 
-import (
-	"errors"
-	"reflect"
-	"testing"
-)
+import "testing"
 
 func TestPrint(t *testing.T) {
 	f := compile(t, "1 - x", F32, Env{})
@@ -16,44 +12,6 @@ func TestPrint(t *testing.T) {
 `
 	if got := f.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
-	}
-}
-
-// What is printed reads back as the same function, and prints the same.
-func TestPrintedFormReadsBack(t *testing.T) {
-	for _, m := range functions {
-		for _, typ := range []Type{F32, F64} {
-			f := compile(t, m.name, typ, Env{})
-			g, err := Read(f.String())
-			if err != nil {
-				t.Fatalf("%s: %v", m.name, err)
-			}
-			if g.String() != f.String() {
-				t.Errorf("%s of %s prints differently once read back", m.name, typ)
-			}
-		}
-	}
-	f := compile(t, "isnan(x) ? nan : -inf", F64, Env{})
-	if g, err := Read(f.String()); err != nil || !reflect.DeepEqual(f.Nodes[0], g.Nodes[0]) {
-		t.Errorf("%v: %v", f, err)
-	}
-}
-
-func TestReadRefuses(t *testing.T) {
-	for _, text := range []string{
-		"",
-		"func x {",
-		"func \"f\" f32 {\n}",
-		"func \"f\" f33 {\n  0 = param f32 0\n}",
-		"func \"f\" f32 {\n  0 = param f32 1\n}",
-		"func \"f\" f32 {\n  0 = neg f32 %0\n}",
-		"func \"f\" f32 {\n  0 = frob f32 0\n}",
-		"func \"f\" f32 {\n  0 = param f32 0\n  1 = rare f32 @0 %0 %0\n}",
-		"func \"f\" f32 {\n  0 = param f32 0",
-	} {
-		if _, err := Read(text); !errors.Is(err, ErrSyntax) {
-			t.Errorf("%q: got %v, want a syntax error", text, err)
-		}
 	}
 }
 

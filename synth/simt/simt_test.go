@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nxvk/synth/kernel"
+	"nxvk/synth/kernel/kerneltest"
 	"nxvk/synth/scalar"
 )
 
@@ -47,7 +48,7 @@ func TestApart(t *testing.T) {
 		params := binary.LittleEndian.AppendUint32(nil, uint32(n))
 		got, want := make([]byte, 4*n), make([]byte, 4*n)
 		grid := [3]uint32{uint32(n+7) / 8, 1, 1}
-		kernel.Run(k, [][]byte{in, want}, params, grid)
+		kerneltest.Run(k, [][]byte{in, want}, params, grid)
 		if ran := code.Run(nil, [][]byte{in, got}, params, grid); ran == 0 {
 			t.Errorf("%d: nothing ran", n)
 		}

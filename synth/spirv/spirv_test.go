@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nxvk/synth/kernel"
+	"nxvk/synth/kernel/kerneltest"
 	"nxvk/synth/scalar"
 	"nxvk/synth/spirv/spirvtest"
 )
@@ -33,13 +34,13 @@ func both(t *testing.T, k *kernel.Kernel) {
 }
 
 func TestTestdata(t *testing.T) {
-	files, _ := filepath.Glob("../kernel/testdata/*.txt")
+	files, _ := filepath.Glob("../kernel/kerneltest/testdata/*.txt")
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := kernel.Parse(string(text))
+		k, err := kerneltest.Parse(string(text))
 		if err != nil {
 			t.Fatal(err)
 		}

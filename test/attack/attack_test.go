@@ -186,6 +186,33 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestForgedCaller calls in the name of processes of other nodes. Nobody is answered,
+// neither they nor who called, and the connections go on.
+func TestForgedCaller(t *testing.T) {
+	n := start(t, "")
+	good, p := connect(t, n, friend), connect(t, n, foe)
+	us, strangers := &peer{name: n.name}, &peer{name: "stranger@127.0.0.1"}
+	sent := 0
+	for _, from := range [][]byte{good.pid(1), us.pid(1), strangers.pid(1)} {
+		for _, name := range []string{"nxvk", "nxvk_0", "net_kernel"} {
+			for _, request := range [][]byte{atom("info"), atom("memory"), tuple(atom("is_auth"), atom(foe)), emptyLists(24 * mib)} {
+				if err := p.send(message(p.to(name), call(from, good.ref(9), request))); err != nil {
+					t.Fatal(err)
+				}
+				sent++
+			}
+		}
+	}
+	for _, one := range []*peer{p, good} { // what each gets first is the answer to its own call
+		if err := one.info(); err != nil {
+			t.Errorf("%s: %v", one.name, err)
+		}
+	}
+	if !strings.Contains(n.logged(), "refuse a call from '"+foe) {
+		t.Errorf("the log does not tell of %d forged calls:\n%s", sent, n.logged())
+	}
+}
+
 // TestMemory has peers with the cookie take memory in every way there is. They are cut
 // off, others are served, and the node stays within its limit and the slack.
 func TestMemory(t *testing.T) {
@@ -201,9 +228,6 @@ func TestMemory(t *testing.T) {
 				body = append(append(body, 118, 255, 255), chunk[:65535]...)
 			}
 			return p.send(append(head, body...))
-		},
-		"empty lists": func(p *peer, me []byte, _ int) error {
-			return p.send(message(tuple(integer(6), me, atom(""), atom("nxvk")), emptyLists(40*mib)))
 		},
 		"unread replies to spawn requests": func(p *peer, me []byte, i int) error {
 			return p.send(message(tuple(integer(29), p.ref(uint32(i)), me, me, tuple(atom("m"), atom("f"), integer(0)), []byte{106}), []byte{106}))

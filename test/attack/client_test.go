@@ -143,20 +143,37 @@ func (p *peer) ended() error {
 func (p *peer) info() error {
 	p.SetDeadline(time.Now().Add(patience))
 	ref := bytes.Join([][]byte{{90, 0, 3}, atom(p.name), make([]byte, 16)}, nil)
-	call := tuple(atom("$gen_call"), tuple(p.pid(1), ref), atom("info"))
-	if err := p.send(message(tuple([]byte{97, 6}, p.pid(1), atom(""), atom("nxvk")), call)); err != nil {
+	if err := p.send(message(p.to("nxvk"), call(p.pid(1), ref, atom("info")))); err != nil {
 		return err
 	}
+	answer, err := p.next()
+	if err == nil && !bytes.Contains(answer, bytes.Join([][]byte{{104, 2}, ref, {104, 2}, atom("ok")}, nil)) {
+		return fmt.Errorf("the answer is %.200q", answer)
+	}
+	return err
+}
+
+// next reads the next message.
+func (p *peer) next() ([]byte, error) {
 	for {
 		var head [4]byte
 		if _, err := io.ReadFull(p, head[:]); err != nil {
-			return err
+			return nil, err
 		}
 		if size := binary.BigEndian.Uint32(head[:]); size > 0 {
-			_, err := io.CopyN(io.Discard, p, int64(size))
-			return err
+			b := make([]byte, size)
+			_, err := io.ReadFull(p, b)
+			return b, err
 		}
 	}
+}
+
+// to is the control message of a send to a name.
+func (p *peer) to(name string) []byte { return tuple(integer(6), p.pid(1), atom(""), atom(name)) }
+
+// call is the message of gen_server:call.
+func call(from, tag, request []byte) []byte {
+	return tuple(atom("$gen_call"), tuple(from, tag), request)
 }
 
 // pid is that of a process of the peer.

@@ -1,5 +1,6 @@
-// Package attack tries nxvk-node from outside, with a client of the distribution
-// protocol that shares no code with it: peers that prove nothing, peers that have the
-// cookie and send what is no message, and peers that have the node hold memory. In
-// every case another peer's connection lives on, and is served.
+// Package attack attacks nxvk-node from outside, with a client of the distribution
+// protocol that shares no code with it. Some peers do not prove that they know the cookie.
+// Some know it and send malformed messages, messages in the name of other nodes, or
+// messages that take too much memory. In every case another peer's connection lives on,
+// and the node serves it.
 package attack

@@ -55,6 +55,7 @@ type node struct {
 	pid  int
 	mu   sync.Mutex
 	log  strings.Builder
+	more chan struct{} // closed at the next line of the log
 }
 
 var readyLine = regexp.MustCompile(`^nxvk ready (\S+) (\d+)$`)
@@ -63,7 +64,7 @@ var readyLine = regexp.MustCompile(`^nxvk ready (\S+) (\d+)$`)
 // is a line of the shell before it, as ulimit.
 func start(t *testing.T, limit string, args ...string) *node {
 	t.Helper()
-	n := &node{t: t, name: fmt.Sprintf("attack%d_%d@127.0.0.1", os.Getpid(), time.Now().UnixNano())}
+	n := &node{t: t, more: make(chan struct{}), name: fmt.Sprintf("attack%d_%d@127.0.0.1", os.Getpid(), time.Now().UnixNano())}
 	all := append([]string{"-c", limit + ` exec "$0" "$@"`, nodeBinary, "run", "--name", n.name, "--cookie", cookie,
 		"--device", "host", "--cache-dir", "-", "--memory-limit", strconv.Itoa(memoryLimit)}, args...)
 	cmd := exec.Command("sh", all...)
@@ -77,9 +78,7 @@ func start(t *testing.T, limit string, args ...string) *node {
 	var copied sync.WaitGroup
 	copied.Go(func() {
 		for s := bufio.NewScanner(stderr); s.Scan(); {
-			n.mu.Lock()
-			n.log.WriteString(s.Text() + "\n")
-			n.mu.Unlock()
+			n.write(s.Text())
 		}
 	})
 	t.Cleanup(func() {
@@ -110,6 +109,15 @@ func start(t *testing.T, limit string, args ...string) *node {
 	return n
 }
 
+// write appends a line to the log.
+func (n *node) write(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.log.WriteString(line + "\n")
+	close(n.more)
+	n.more = make(chan struct{})
+}
+
 func (n *node) logged() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -119,8 +127,17 @@ func (n *node) logged() string {
 // await waits until the log has a text.
 func (n *node) await(text string) {
 	n.t.Helper()
-	for end := time.Now().Add(patience); !strings.Contains(n.logged(), text); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
+	timeout := time.After(patience)
+	for {
+		n.mu.Lock()
+		more := n.more
+		n.mu.Unlock()
+		if strings.Contains(n.logged(), text) {
+			return
+		}
+		select {
+		case <-more:
+		case <-timeout:
 			n.t.Fatalf("no %q in the log:\n%s", text, n.logged())
 		}
 	}

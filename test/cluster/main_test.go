@@ -1,14 +1,16 @@
 package cluster
 
 import (
+	"bufio"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 )
 
 // nodeBinary is the program under test, erlangDir the folder of the compiled
@@ -72,7 +74,12 @@ func startEpmd() (stop func(), err error) {
 	if epmdPort, err = freePort(); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("epmd", "-port", epmdPort, "-address", "127.0.0.1")
+	// -d twice has it say when it listens.
+	cmd := exec.Command("epmd", "-d", "-d", "-port", epmdPort, "-address", "127.0.0.1")
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start epmd: %w", err)
 	}
@@ -80,18 +87,15 @@ func startEpmd() (stop func(), err error) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	}
-	for deadline := time.Now().Add(patience); ; {
-		c, err := net.Dial("tcp", "127.0.0.1:"+epmdPort)
-		if err == nil {
-			c.Close()
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "entering the main select() loop") {
+			go io.Copy(io.Discard, said)
 			return stop, nil
 		}
-		if time.Now().After(deadline) {
-			stop()
-			return nil, fmt.Errorf("epmd does not answer: %w", err)
-		}
-		time.Sleep(10 * time.Millisecond)
 	}
+	stop()
+	return nil, fmt.Errorf("epmd has ended before it listened on port %s", epmdPort)
 }
 
 func freePort() (string, error) {

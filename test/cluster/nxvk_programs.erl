@@ -103,7 +103,7 @@ promise(program_cancel, D, _) ->
     [A] = run(D, <<"forever">>, [{f32, {}}], []),
     %% Others go on, and so does whatever needs nothing of it.
     ?match({ok, [1.0, 2.0, 3.0]}, ?X:values(D, ?C:vector(D, [1.0, 2.0, 3.0]), f32)),
-    ok = ?X:call(D, turn),
+    ok = ?X:call(D, barrier),
     {ok, [6.0]} = ?C:elsewhere(fun() -> ?X:values(D, ?X:tensor(D, f32, {1}, [6.0]), f32) end),
     ?X:stream(D, [{cancel, [], [], [[A]]}]),
     ?match({error, {cancelled, <<"run">>, _, _}}, ?X:download(D, A)),
@@ -120,7 +120,7 @@ promise(program_ends_with_owner, D, N) ->
 begin_loop(D) ->
     ?C:define(D, <<"forever">>, forever()),
     [Id] = run(D, <<"forever">>, [{f32, {}}], []),
-    ok = ?X:call(D, turn),
+    ok = ?X:call(D, turn), %% the former name of barrier
     Id.
 
 v(Id) -> {Id, f32, {3}}.

@@ -2,12 +2,15 @@ package conformance
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"hash/fnv"
+	"regexp"
 	"testing"
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // instr is an instruction under test, on operands that are all uploaded.
@@ -36,6 +39,21 @@ func (c *instr) infer(t *testing.T, d ops.DType) {
 	c.out.Shape = shapes[0]
 }
 
+// only picks cases by what they print in errors, such as "^conv .*f16".
+var only = flag.String("case", "", "run the cases whose text matches a regular expression")
+
+// chosen reports whether a case is to run.
+func chosen(c *instr) bool {
+	if *only == "" {
+		return true
+	}
+	ok, err := regexp.MatchString(*only, c.String())
+	if err != nil {
+		panic("-case: " + err.Error())
+	}
+	return ok
+}
+
 // run computes the instruction on a driver.
 func (c *instr) run(d *exectest.Driver) ([]byte, error) {
 	return once(d, c.op, c.out, c.attrs, c.types, c.data)
@@ -44,6 +62,9 @@ func (c *instr) run(d *exectest.Driver) ([]byte, error) {
 // rarely picks one of so many cases by their names, all of them with -full. A
 // case is picked in every run or in none.
 func rarely(of int, c *instr) bool {
+	if *only != "" {
+		return chosen(c)
+	}
 	if *full || of <= 1 {
 		return true
 	}
@@ -59,6 +80,9 @@ type tally struct{ cases, device int }
 func (n *tally) report(t *testing.T) {
 	t.Helper()
 	t.Logf("%d of %d cases ran on the device", n.device, n.cases)
+	if n.cases == 0 && *only != "" {
+		t.Skipf("no case matches %q", *only)
+	}
 	if n.device == 0 {
 		t.Error("nothing ran on the device")
 	}
@@ -105,6 +129,9 @@ func (n *tally) same(t *testing.T, d, host *exectest.Driver, c *instr) {
 // where there is nothing to compare.
 func (n *tally) both(t *testing.T, d, host *exectest.Driver, c *instr) (got, want []byte, ok bool) {
 	t.Helper()
+	if !chosen(c) {
+		return nil, nil, false
+	}
 	n.cases++
 	before := d.Exec.Counters.Fallbacks
 	got, err := c.run(d)
@@ -124,6 +151,11 @@ func (n *tally) both(t *testing.T, d, host *exectest.Driver, c *instr) (got, wan
 	sameEarly(t, c, got)
 	return got, want, true
 }
+
+// sampler draws the operands of the cases.
+type sampler struct{ draw.Sampler }
+
+func newSampler(seed uint64) sampler { return sampler{draw.New(seed)} }
 
 // bits draws random bytes that are elements of a type: any pattern, NaNs with
 // payloads among them.
@@ -149,5 +181,5 @@ func (s sampler) natural(typ ops.Type, low, high int) []byte {
 	for i := range v {
 		v[i] = float64(low + s.IntN(high-low+1))
 	}
-	return encode(v, typ)
+	return draw.Encode(v, typ)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // digits is how many bits of precision the elements of a float type have, the
@@ -35,11 +36,11 @@ func compare(got, want []byte, t ops.Type, tol tolerance) error {
 		for i := 0; i < len(got); i += size {
 			if !bytes.Equal(got[i:i+size], want[i:i+size]) {
 				one := ops.Type{DType: t.DType}
-				return fmt.Errorf("element %d is %v, want %v", i/size, decode(got[i:i+size], one), decode(want[i:i+size], one))
+				return fmt.Errorf("element %d is %v, want %v", i/size, draw.Decode(got[i:i+size], one), draw.Decode(want[i:i+size], one))
 			}
 		}
 	}
-	g, w := decode(got, t), decode(want, t)
+	g, w := draw.Decode(got, t), draw.Decode(want, t)
 	for i := range g {
 		a, b := got[i*size:(i+1)*size], want[i*size:(i+1)*size]
 		if d := distance(g[i], w[i], t.DType, tol); d > tol.ulp {

@@ -8,6 +8,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 var complexTypes = []ops.DType{ops.C64, ops.C128}
@@ -30,12 +31,12 @@ func (s sampler) parts(t ops.Type) []byte {
 			v[i] = 0
 		}
 	}
-	return encode(v, flat)
+	return draw.Encode(v, flat)
 }
 
 // complexNumbers reads the elements of a complex type.
 func complexNumbers(data []byte, t ops.Type) []complex128 {
-	v := decode(data, flatten(t))
+	v := draw.Decode(data, flatten(t))
 	z := make([]complex128, t.Size())
 	for i := range z {
 		z[i] = complex(v[2*i], v[2*i+1])
@@ -118,7 +119,7 @@ func TestComplexBeyond(t *testing.T) {
 		for _, op := range []ops.Op{ops.Tan, ops.Tanh, ops.Asin, ops.Acos, ops.Atan, ops.Asinh, ops.Acosh, ops.Atanh, ops.Rsqrt} {
 			for _, dt := range complexTypes {
 				c := instr{op: op, types: []ops.Type{{DType: dt, Shape: ops.Shape{len(v) / 2}}}}
-				c.data = [][]byte{encode(v, flatten(c.types[0]))}
+				c.data = [][]byte{draw.Encode(v, flatten(c.types[0]))}
 				c.infer(t, dt)
 				n.complexSame(t, d, host, &c, tolerance{ulp: 2})
 			}

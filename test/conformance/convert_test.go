@@ -6,6 +6,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // edges are numbers at which conversions differ: zeros, infinities, NaN,
@@ -74,7 +75,7 @@ func convertible(t *testing.T, from, to ops.DType) instr {
 	}
 	if from.IsFloat() {
 		head := ops.Type{DType: from, Shape: ops.Shape{len(edges)}}
-		copy(data, encode(edges, head))
+		copy(data, draw.Encode(edges, head))
 	}
 	c := instr{op: ops.AsType, types: []ops.Type{typ}, data: [][]byte{data}}
 	c.infer(t, to)

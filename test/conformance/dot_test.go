@@ -7,6 +7,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // dots are contractions of every form: which axes, and the shapes.
@@ -142,18 +143,18 @@ func withinProducts(host *exectest.Driver, c *instr, got, want []byte, unit floa
 	size.out.DType = ops.F64
 	size.types, size.data = nil, nil
 	for i, typ := range c.types {
-		v := decode(c.data[i], typ)
+		v := draw.Decode(c.data[i], typ)
 		for j := range v {
 			v[j] = math.Abs(v[j])
 		}
 		typ.DType = ops.F64
-		size.types, size.data = append(size.types, typ), append(size.data, encode(v, typ))
+		size.types, size.data = append(size.types, typ), append(size.data, draw.Encode(v, typ))
 	}
 	raw, err := size.run(host)
 	if err != nil {
 		return fmt.Errorf("the absolute operands: %w", err)
 	}
-	g, w, bound := decode(got, c.out), decode(want, c.out), decode(raw, size.out)
+	g, w, bound := draw.Decode(got, c.out), draw.Decode(want, c.out), draw.Decode(raw, size.out)
 	for i := range g {
 		if math.Abs(g[i]-w[i]) > unit*bound[i] {
 			return fmt.Errorf("element %d is %v, want %v within %v", i, g[i], w[i], unit*bound[i])

@@ -8,6 +8,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // What is done to the results of a product comes into its kernels, and gives the
@@ -91,7 +92,7 @@ func inEpilogue(t *testing.T, d *exectest.Driver, seed uint64, c *instr) int {
 // product makes may be any.
 func sameBits(got, want []byte, t ops.Type) error {
 	size := t.DType.Size()
-	g, w := decode(got, t), decode(want, t)
+	g, w := draw.Decode(got, t), draw.Decode(want, t)
 	for i := range g {
 		a, b := got[i*size:(i+1)*size], want[i*size:(i+1)*size]
 		if !bytes.Equal(a, b) && !(math.IsNaN(g[i]) && math.IsNaN(w[i])) {
@@ -104,40 +105,32 @@ func sameBits(got, want []byte, t ops.Type) error {
 // afterwards is a program of an instruction and operations on its result, which is
 // kept too or not.
 func afterwards(c *instr, kept bool) *ops.Region {
-	p := &programmer{types: map[ops.ID]ops.Type{}, dtype: ops.F32}
-	region := &ops.Region{}
-	param := func(t ops.Type) ops.Operand {
-		id := p.id(t)
-		region.Params = append(region.Params, ops.Result{ID: id, Type: t})
-		return ops.Operand{ID: id}
-	}
+	p := draw.NewBuilder()
 	last := c.out.Shape[max(0, len(c.out.Shape)-1):]
-	bias, residual := param(ops.Type{DType: ops.F32, Shape: last}), param(ops.Type{DType: ops.BF16, Shape: c.out.Shape})
-	z := p.do(c.op, c.out, c.attrs, param(c.types[0]), param(c.types[1]))
+	bias, residual := p.Param(ops.Type{DType: ops.F32, Shape: last}), p.Param(ops.Type{DType: ops.BF16, Shape: c.out.Shape})
+	z := p.Do(c.op, c.out, c.attrs, p.Param(c.types[0]), p.Param(c.types[1]))
 	wide := ops.Type{DType: ops.Merge(c.out.DType, ops.F32), Shape: c.out.Shape}
-	sum := p.do(ops.Add, wide, nil, z, bias)
-	y := p.do(ops.Subtract, wide, nil, residual, p.do(ops.Tanh, wide, nil, sum))
-	more := p.do(ops.Greater, ops.Type{DType: ops.U8, Shape: c.out.Shape}, nil, sum, p.num(1))
-	turned := p.turned(sum, residual)
-	region.Body, region.Values = p.body, []ops.Operand{y, more, turned}
+	sum := p.Do(ops.Add, wide, nil, z, bias)
+	y := p.Do(ops.Subtract, wide, nil, residual, p.Do(ops.Tanh, wide, nil, sum))
+	more := p.Do(ops.Greater, ops.Type{DType: ops.U8, Shape: c.out.Shape}, nil, sum, draw.Number(ops.F32, 1))
+	turned := turned(p, sum, residual)
+	values := []ops.Operand{y, more, turned}
 	if kept {
-		region.Values = append(region.Values, z, sum)
+		values = append(values, z, sum)
 	}
-	return region
+	return p.Region(values...)
 }
 
 // turned takes x and y for the parts of a complex number, turns that, and adds to its
 // real part the neighbour in y, or padding.
-func (p *programmer) turned(x, y ops.Operand) ops.Operand {
-	wide, near := p.types[x.ID], p.types[y.ID]
+func turned(p *draw.Builder, x, y ops.Operand) ops.Operand {
+	wide, near := p.TypeOf(x), p.TypeOf(y)
 	c := ops.Type{DType: ops.Merge(wide.DType, ops.C64), Shape: wide.Shape}
-	i := ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: ops.C64},
-		Data: encode([]float64{0, 1}, ops.Type{DType: ops.F32, Shape: ops.Shape{2}})}}
-	z := p.do(ops.Add, c, nil, x, p.do(ops.Multiply, c, nil, i, y))
-	re := p.do(ops.RealPart, wide, nil, p.do(ops.Multiply, c, nil, z, z))
+	z := p.Do(ops.Add, c, nil, x, p.Do(ops.Multiply, c, nil, draw.Complex(ops.C64, 0, 1), y))
+	re := p.Do(ops.RealPart, wide, nil, p.Do(ops.Multiply, c, nil, z, z))
 	cfg := make([]int, 3*len(near.Shape))
 	if n := len(cfg); n > 0 {
 		cfg[n-3], cfg[n-2] = 1, -1
 	}
-	return p.do(ops.Add, wide, nil, re, p.do(ops.Pad, near, [][]int{cfg}, y, p.num(3)))
+	return p.Do(ops.Add, wide, nil, re, p.Do(ops.Pad, near, [][]int{cfg}, y, draw.Number(ops.F32, 3)))
 }

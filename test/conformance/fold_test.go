@@ -6,6 +6,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // reducings fold the axes of a shape: as Nx.reduce with a function.
@@ -28,7 +29,7 @@ func orderly(d ops.DType) *ops.Region {
 	step := func(op ops.Op, id ops.ID, ins ...ops.Operand) ops.Instr {
 		return ops.Instr{Op: op, Ins: ins, Outs: []ops.Result{{ID: id, Type: s}}}
 	}
-	two := ops.Operand{Lit: &ops.Literal{Type: s, Data: encode([]float64{2}, s)}}
+	two := ops.Operand{Lit: &ops.Literal{Type: s, Data: draw.Encode([]float64{2}, s)}}
 	r := &ops.Region{Params: []ops.Result{{ID: 1, Type: s}, {ID: 2, Type: s}}, Values: []ops.Operand{{ID: 5}}}
 	if !d.IsComplex() {
 		r.Body = append(r.Body, step(ops.Max, 3, x, acc))

@@ -10,7 +10,7 @@ import (
 	"nxvk/fallback"
 	"nxvk/ops"
 	"nxvk/synth"
-	"nxvk/synth/kernel"
+	"nxvk/synth/kernel/kerneltest"
 )
 
 // The plans of mutants are carried out by the interpreter of kernels, whose buffers
@@ -65,7 +65,7 @@ func guarded(p *synth.Plan, operands [][]byte, outs []ops.Result, pattern byte) 
 		if s.Kernel.Addresses {
 			push = push[8*len(bufs):]
 		}
-		kernel.Run(s.Kernel.IR, bufs, push, s.Grid)
+		kerneltest.Run(s.Kernel.IR, bufs, push, s.Grid)
 	}
 	for i, o := range outs {
 		results = append(results, memory[synth.Result][i][:o.Type.Bytes()])

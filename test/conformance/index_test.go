@@ -7,6 +7,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // lookup is a choice of elements of a tensor along axes by indices.
@@ -73,7 +74,7 @@ func TestIndexOutOfBounds(t *testing.T) {
 			var said [2]error
 			for i, dr := range []*exectest.Driver{d, host} {
 				x := dr.Upload(tensor, bytes.Repeat([]byte{0}, tensor.Bytes()))
-				at := dr.Upload(idx, encode([]float64{0, high / 2, high / 2}, ops.Type{DType: ops.F32, Shape: idx.Shape})[:idx.Bytes()])
+				at := dr.Upload(idx, draw.Encode([]float64{0, high / 2, high / 2}, ops.Type{DType: ops.F32, Shape: idx.Shape})[:idx.Bytes()])
 				half := ops.Type{DType: ops.F32, Shape: idx.Shape}
 				at = dr.Do(ops.Bitcast, half, nil, ops.Operand{ID: at})
 				sum := dr.Do(ops.Add, half, nil, ops.Operand{ID: at}, ops.Operand{ID: at})
@@ -163,8 +164,8 @@ func TestStartsOnDevice(t *testing.T) {
 					x, y := dr.Upload(typ, data), dr.Upload(part, patch)
 					ins := []ops.Operand{{ID: x}}
 					for _, v := range at {
-						half := dr.Upload(one, encode([]float64{v / 2}, one))
-						rest := dr.Upload(one, encode([]float64{v - float64(int(v/2))}, one))
+						half := dr.Upload(one, draw.Encode([]float64{v / 2}, one))
+						rest := dr.Upload(one, draw.Encode([]float64{v - float64(int(v/2))}, one))
 						ins = append(ins, ops.Operand{ID: dr.Do(ops.Add, one, nil, ops.Operand{ID: half}, ops.Operand{ID: rest})})
 					}
 					cut := dr.Do(ops.Slice, part, [][]int{{}, {4, 5}, {1, 1}}, ins...)

@@ -5,6 +5,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // The remainder is exact however large the quotient is.
@@ -20,7 +21,7 @@ func TestLargeQuotients(t *testing.T) {
 			if in[0] == ops.S64 {
 				xs = append(x[:6:6], 1e15, -1e16, 1<<53-1, 77)
 			}
-			c.data = [][]byte{encode(xs, c.types[0]), encode(y, c.types[1])}
+			c.data = [][]byte{draw.Encode(xs, c.types[0]), draw.Encode(y, c.types[1])}
 			n.near(t, d, host, &c, tolerance{})
 		}
 		n.report(t)
@@ -39,7 +40,7 @@ func TestLargeRounding(t *testing.T) {
 			for _, op := range []ops.Op{ops.Floor, ops.Ceil, ops.Round} {
 				c := instr{op: op, types: []ops.Type{{DType: dt, Shape: ops.Shape{len(x)}}}}
 				c.infer(t, dt)
-				c.data = [][]byte{encode(x, c.types[0])}
+				c.data = [][]byte{draw.Encode(x, c.types[0])}
 				n.same(t, d, host, &c)
 			}
 		}

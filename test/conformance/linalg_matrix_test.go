@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // batch is a batch of matrices of m by n, in float64 whatever they are stored in.
@@ -79,10 +80,10 @@ type numbers struct {
 }
 
 // numbersOf reads a tensor.
-func numbersOf(data []byte, t ops.Type) numbers { return numbers{t, decode(data, flatten(t))} }
+func numbersOf(data []byte, t ops.Type) numbers { return numbers{t, draw.Decode(data, flatten(t))} }
 
 // bytes is the tensor as a device has it.
-func (x numbers) bytes() []byte { return encode(x.v, flatten(x.Type)) }
+func (x numbers) bytes() []byte { return draw.Encode(x.v, flatten(x.Type)) }
 
 // block is how many rows and columns of matrices a number is.
 func (x numbers) block() int {

@@ -8,6 +8,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // withZero is a batch of triangular or diagonal dominant matrices of which some
@@ -223,7 +224,7 @@ func bothResults(t *testing.T, d, host *exectest.Driver, op ops.Op, outs []ops.T
 			if err != nil {
 				t.Fatalf("%v of %v: %v", op, x.Type, err)
 			}
-			lists = append(lists, decode(data, flatten(outs[i])))
+			lists = append(lists, draw.Decode(data, flatten(outs[i])))
 		}
 		return lists
 	}

@@ -5,6 +5,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // moves is an instruction that moves elements: operands of one type, but for
@@ -122,7 +123,7 @@ func (m moves) instr(t *testing.T, dt ops.DType, seed uint64) instr {
 	}
 	for _, at := range m.starts {
 		typ := ops.Type{DType: ops.S32}
-		c.types, c.data = append(c.types, typ), append(c.data, encode([]float64{float64(at)}, typ))
+		c.types, c.data = append(c.types, typ), append(c.data, draw.Encode([]float64{float64(at)}, typ))
 	}
 	c.infer(t, dt)
 	return c

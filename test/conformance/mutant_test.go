@@ -10,6 +10,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // A mutant is the example of an operation with one or two things wrong: an
@@ -116,9 +117,9 @@ func (m *mutant) data(t ops.Type) []byte {
 	}
 	if t.DType.IsComplex() {
 		real := ops.Type{DType: t.DType.Real(), Shape: append(ops.Shape{2}, t.Shape...)}
-		return encode(append(v, v...), real)
+		return draw.Encode(append(v, v...), real)
 	}
-	return encode(v, t)
+	return draw.Encode(v, t)
 }
 
 // try computes a mutant and reports whether the table accepted it.

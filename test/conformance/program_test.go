@@ -10,6 +10,8 @@ import (
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/lowering"
+	"nxvk/test/draw"
 	"nxvk/vulkan"
 )
 
@@ -42,7 +44,7 @@ func TestPrograms(t *testing.T) {
 	if other := target; target.CPU && device.Info().Features.BufferDeviceAddress {
 		other.Addresses, other.CPU = true, false
 		t.Run("gpu profile", func(t *testing.T) { runPrograms(t, other, fewer) })
-		other.Off = synth.RuleProducts
+		other.Off = lowering.RuleProducts
 		t.Run("gpu profile without products", func(t *testing.T) { runPrograms(t, other, fewer) })
 	}
 	all := synth.Rules(0)
@@ -73,7 +75,7 @@ func runPrograms(t *testing.T, tg synth.Target, count int) (fused int) {
 	defer d.Close()
 	defer host.Close()
 	for seed := range uint64(count) {
-		p := randomProgram(seed, length)
+		p := draw.Program(seed, length)
 		types, err := p.CheckProgram()
 		if err != nil {
 			t.Fatalf("program %d: %v", seed, err)
@@ -81,7 +83,7 @@ func runPrograms(t *testing.T, tg synth.Target, count int) (fused int) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		var data [][]byte
 		for _, param := range p.Params {
-			data = append(data, whole(r, param.Type))
+			data = append(data, draw.Whole(r, param.Type))
 		}
 		want, _, err := results(host, p, types, data)
 		if err != nil {
@@ -95,7 +97,7 @@ func runPrograms(t *testing.T, tg synth.Target, count int) (fused int) {
 			}
 			for k := range got {
 				if !bytes.Equal(got[k], want[k]) {
-					t.Fatalf("program %d, run %d, result %d: got %v, want %v", seed, i, k, decode(got[k], types[k]), decode(want[k], types[k]))
+					t.Fatalf("program %d, run %d, result %d: got %v, want %v", seed, i, k, draw.Decode(got[k], types[k]), draw.Decode(want[k], types[k]))
 				}
 			}
 			if i == 0 {

@@ -12,6 +12,7 @@ import (
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/test/draw"
 	"nxvk/vulkan"
 )
 
@@ -82,7 +83,7 @@ func reaching(in *ops.Instr, types []ops.Type) *reached {
 }
 
 func (c *reached) numbers(r *rand.Rand, kind ops.Kind, i int, t ops.Type) []byte {
-	s := sampler{r}
+	s := sampler{draw.Sampler{Rand: r}}
 	if kind == ops.Index && i == 1 {
 		return s.natural(t, 0, 1)
 	}
@@ -99,7 +100,7 @@ func (c *reached) numbers(r *rand.Rand, kind ops.Kind, i int, t ops.Type) []byte
 			v[k] = float64(2*n + row)
 		}
 	}
-	return encode(v, t)
+	return draw.Encode(v, t)
 }
 
 // limits are what bindings may hold so that a buffer is just shorter, as long, just

@@ -6,6 +6,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // lengths are the numbers of elements that make one of a result: one, less
@@ -108,10 +109,10 @@ func exact(c *instr) []byte {
 		case typ.DType.IsFloat() && seldom:
 			v[i] = specials[s.IntN(len(specials))]
 		default:
-			v[i] = s.number(typ.DType, ops.Small, false)
+			v[i] = s.Number(typ.DType, ops.Small, false)
 		}
 	}
-	return encode(v, typ)
+	return draw.Encode(v, typ)
 }
 
 // Sums of real numbers stay within the bound that holds for any order.
@@ -141,7 +142,7 @@ func TestSumError(t *testing.T) {
 // bounded checks sums along the only reduced axis against compensated ones.
 func bounded(t *testing.T, c *instr, who string, sums []byte) {
 	t.Helper()
-	x, got := decode(c.data[0], c.types[0]), decode(sums, c.out)
+	x, got := draw.Decode(c.data[0], c.types[0]), draw.Decode(sums, c.out)
 	shape, axis := c.types[0].Shape, c.attrs[0][0]
 	stride, rows := shape.Strides()[axis], len(got)
 	eps := math.Exp2(float64(-digits[c.out.DType]))
@@ -254,5 +255,5 @@ func tied(c *instr) []byte {
 			v[i] = [...]float64{math.NaN(), math.Inf(1), math.Inf(-1)}[s.IntN(3)]
 		}
 	}
-	return encode(v, c.types[0])
+	return draw.Encode(v, c.types[0])
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // draw returns n elements of a type, the last operand of an operation where last is
@@ -29,12 +30,12 @@ func (s sampler) operand(t ops.Type, d ops.Domain, k int, last bool) []byte {
 func (s sampler) fill(t ops.Type, d ops.Domain, last bool, at func(i int) (special int, ok bool)) []byte {
 	v, list := make([]float64, t.Size()), specialsOf(t.DType, d, last)
 	for i := range v {
-		v[i] = s.number(t.DType, d, last)
+		v[i] = s.Number(t.DType, d, last)
 		if k, ok := at(i); ok && len(v) > 8 {
 			v[i] = list[k]
 		}
 	}
-	return encode(v, t)
+	return draw.Encode(v, t)
 }
 
 // specials are values that have caught somebody before.

@@ -6,6 +6,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // transforms are an operation with the types that it takes and gives.
@@ -73,14 +74,14 @@ func TestFourierImpulse(t *testing.T) {
 				sin, cos := math.Sincos(2 * math.Pi * float64(k) / length)
 				want[2*k], want[2*k+1] = cos, -sin
 			}
-			c.data = [][]byte{encode(v, c.types[0])}
+			c.data = [][]byte{draw.Encode(v, c.types[0])}
 			got, err := c.run(d)
 			if err != nil {
 				t.Fatal(err)
 			}
 			flat := ops.Type{DType: dt, Shape: ops.Shape{2 * length}}
 			bound := 32 * math.Exp2(float64(-digits[dt]))
-			if err := compare(got, encode(want, flat), flat, tolerance{absolute: bound}); err != nil {
+			if err := compare(got, draw.Encode(want, flat), flat, tolerance{absolute: bound}); err != nil {
 				t.Errorf("%v: %v", &c, err)
 			}
 		}
@@ -104,7 +105,7 @@ func fourier(t *testing.T, n *tally, d, host *exectest.Driver, c *instr) {
 		flat = ops.Type{DType: c.out.DType.Real(), Shape: ops.Shape{2 * c.out.Size()}}
 	}
 	norm := 0.0
-	for _, x := range decode(want, flat) {
+	for _, x := range draw.Decode(want, flat) {
 		norm = max(norm, math.Abs(x))
 	}
 	bound := 8.0

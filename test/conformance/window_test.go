@@ -7,6 +7,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/draw"
 )
 
 // windowing lays windows over a shape: their size, padding, strides and
@@ -103,10 +104,10 @@ func foldable(c *instr, fold ops.Op) []byte {
 		case typ.DType.IsFloat() && s.IntN(1+typ.Size()/3) == 0:
 			v[i] = specials[s.IntN(len(specials))]
 		default:
-			v[i] = s.number(typ.DType, ops.Small, false)
+			v[i] = s.Number(typ.DType, ops.Small, false)
 		}
 	}
-	return encode(v, typ)
+	return draw.Encode(v, typ)
 }
 
 // Sums at the extremes of windows: many elements are equal, and some NaN.
@@ -130,7 +131,7 @@ func TestWindowScatter(t *testing.T) {
 					s := newSampler(uint64(i))
 					c.data = [][]byte{s.natural(c.types[0], 0, 1), s.natural(c.types[1], 0, 1), s.natural(c.types[2], 0, 1)}
 					if dt == ops.F32 && c.types[0].Size() > 4 {
-						copy(c.data[0], encode([]float64{math.NaN(), 1, math.Inf(1)}, ops.Type{DType: dt, Shape: ops.Shape{3}}))
+						copy(c.data[0], draw.Encode([]float64{math.NaN(), 1, math.Inf(1)}, ops.Type{DType: dt, Shape: ops.Shape{3}}))
 					}
 					n.near(t, d, host, &c, tolerance{})
 				}

@@ -14,18 +14,27 @@ defmodule Suites.MixProject do
 
   def application, do: [extra_applications: [:logger, :ex_unit]]
 
+  @suites [:complex, :telemetry, :nimble_options, :polaris, :axon, :scholar, :nx_signal]
+  # What Bumblebee needs besides, without its NIF: it has a suite where all of them are.
+  @bumblebee [:bumblebee, :axon, :nx_signal, :nx_image, :unpickler, :safetensors] ++
+               [:jason, :unzip, :progress_bar, :decimal]
+
   # Every package is a checkout, beside NX_PATH unless a variable says where. Those
   # that are not there have no suite.
   defp deps do
     [
       {:nx_vulkan_go, path: "../../elixir/nx_vulkan_go"},
       {:nx, path: Path.join(checkouts(), "nx"), override: true}
-    ] ++
-      for name <- [:complex, :telemetry, :nimble_options, :polaris, :axon, :scholar],
-          path = checkout(name),
-          File.dir?(path),
-          do: {name, path: path, override: true}
+    ] ++ Enum.map(Enum.uniq(Enum.filter(@suites, &here?/1) ++ bumblebee()), &dep/1)
   end
+
+  defp bumblebee,
+    do: if(Enum.all?(@bumblebee, &here?/1), do: [:tokenizers | @bumblebee], else: [])
+
+  defp here?(name), do: File.dir?(checkout(name))
+
+  defp dep(:tokenizers), do: {:tokenizers, path: "tokenizers", override: true}
+  defp dep(name), do: {name, path: checkout(name), override: true}
 
   defp checkouts do
     System.get_env("NX_PATH") || Mix.raise("NX_PATH must be a checkout of the Nx repository")

@@ -1,6 +1,6 @@
 //go:build cgo
 
-// device.c creates a device with what it has of the features the kernels use.
+// device.c creates a device, with those features of kernels that it has.
 #include <stdlib.h>
 #include "loader.h"
 #include "chain.h"
@@ -63,20 +63,31 @@ int32_t nxvk_create_device(nxvk_instance *in, uint64_t handle, const nxvk_info *
 	enable(&f, info->features);
 	VkDeviceQueueCreateInfo q = {
 		.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-		.queueFamilyIndex = info->family, .queueCount = queues, .pQueuePriorities = priorities,
+		.queueFamilyIndex = info->family,
+		.queueCount = queues,
+		.pQueuePriorities = priorities,
 	};
 	VkDeviceCreateInfo ci = {
-		.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &f.core,
-		.queueCreateInfoCount = 1, .pQueueCreateInfos = &q,
-		.enabledExtensionCount = pick_extensions(list, n, info->api, names), .ppEnabledExtensionNames = names,
+		.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+		.pNext = &f.core,
+		.queueCreateInfoCount = 1,
+		.pQueueCreateInfos = &q,
+		.enabledExtensionCount = pick_extensions(list, n, info->api, names),
+		.ppEnabledExtensionNames = names,
 	};
 	nxvk_device *d = calloc(1, sizeof *d);
 	VkResult r = in->CreateDevice(gpu, &ci, NULL, &d->handle);
 	free(list);
-	if (r != VK_SUCCESS) { free(d); return r; }
+	if (r != VK_SUCCESS) {
+		free(d);
+		return r;
+	}
 	d->family = info->family;
 	d->DestroyDevice = (PFN_vkDestroyDevice)in->GetDeviceProcAddr(d->handle, "vkDestroyDevice");
-	if (!load_device(in, d)) { nxvk_destroy_device(d); return VK_ERROR_INCOMPATIBLE_DRIVER; }
+	if (!load_device(in, d)) {
+		nxvk_destroy_device(d);
+		return VK_ERROR_INCOMPATIBLE_DRIVER;
+	}
 	for (uint32_t i = 0; i < queues; i++) d->GetDeviceQueue(d->handle, d->family, i, &d->queues[i]);
 	*out = d;
 	return VK_SUCCESS;

@@ -18,14 +18,14 @@ func CreateDevice(in Instance, p PhysicalDevice, info *Info) (Device, Result) {
 	return Device(uintptr(unsafe.Pointer(d))), r
 }
 
-// DestroyDevice destroys a device that has nothing left.
+// DestroyDevice destroys a device whose objects are destroyed.
 func DestroyDevice(d Device) { C.nxvk_destroy_device(d.c()) }
 
 // DeviceWaitIdle waits until the queue is empty.
 func DeviceWaitIdle(d Device) Result { return Result(C.nxvk_wait_idle(d.c())) }
 
-// CreateBuffer creates a storage buffer that can be copied from and to, and
-// addressed where address is set.
+// CreateBuffer creates a storage buffer that can be the source and the destination of copies. With
+// address, kernels can use its address.
 func CreateBuffer(d Device, size uint64, address bool) (Buffer, Requirements, Result) {
 	var b, need C.uint64_t
 	var types C.uint32_t
@@ -60,7 +60,7 @@ func MapMemory(d Device, m Memory, size uint64) ([]byte, Result) {
 	return unsafe.Slice((*byte)(p), size), Success
 }
 
-// GetBufferDeviceAddress returns the address kernels see.
+// GetBufferDeviceAddress returns the address that kernels see.
 func GetBufferDeviceAddress(d Device, b Buffer) uint64 {
 	return uint64(C.nxvk_address(d.c(), C.uint64_t(b)))
 }

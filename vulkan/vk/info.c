@@ -1,6 +1,6 @@
 //go:build cgo
 
-// info.c reads what a physical device is and can do.
+// info.c reads the properties, features and limits of a physical device.
 #include <stdlib.h>
 #include <string.h>
 #include "loader.h"
@@ -39,11 +39,14 @@ void nxvk_chain(nxvk_features *f, uint32_t api, const VkExtensionProperties *lis
 	f->atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
 	void **next = &f->core.pNext;
 	if (api >= VK_API_VERSION_1_2) {
-		*next = &f->v11; next = &f->v11.pNext;
-		*next = &f->v12; next = &f->v12.pNext;
+		*next = &f->v11;
+		next = &f->v11.pNext;
+		*next = &f->v12;
+		next = &f->v12.pNext;
 	}
 	if (api >= VK_API_VERSION_1_3 || nxvk_has(list, n, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
-		*next = &f->subgroup; next = &f->subgroup.pNext;
+		*next = &f->subgroup;
+		next = &f->subgroup.pNext;
 	}
 	if (nxvk_has(list, n, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) *next = &f->atomics;
 }
@@ -105,8 +108,8 @@ static void copy_memory(nxvk_instance *in, VkPhysicalDevice gpu, nxvk_info *out)
 	}
 }
 
-// float_controls says which modes of floats a kernel may ask for. Modes of
-// rounding and of subnormals count only where each width has its own.
+// float_controls returns which modes of floats a kernel may ask for. Modes of rounding and of
+// subnormals count only where each width has its own.
 static uint32_t float_controls(const VkPhysicalDeviceVulkan12Properties *p) {
 	uint32_t bits = 0;
 	if (p->shaderSignedZeroInfNanPreserveFloat32) bits |= NXVK_PRESERVE32;
@@ -136,12 +139,16 @@ void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 
 	VkExtensionProperties *list;
 	uint32_t n = nxvk_extensions(in, gpu, &list);
-	VkPhysicalDeviceSubgroupSizeControlProperties sg = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+	VkPhysicalDeviceSubgroupSizeControlProperties sg = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
 	VkPhysicalDeviceVulkan12Properties v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
-	VkPhysicalDeviceVulkan11Properties v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, .pNext = &v12};
-	VkPhysicalDevicePushDescriptorPropertiesKHR pd = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
+	VkPhysicalDeviceVulkan11Properties v11 = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, .pNext = &v12};
+	VkPhysicalDevicePushDescriptorPropertiesKHR pd = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
 	VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &v11};
-	if (out->api >= VK_API_VERSION_1_3 || nxvk_has(list, n, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) v12.pNext = &sg;
+	if (out->api >= VK_API_VERSION_1_3 || nxvk_has(list, n, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
+		v12.pNext = &sg;
 	if (nxvk_has(list, n, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) pd.pNext = v12.pNext, v12.pNext = &pd;
 	in->GetPhysicalDeviceProperties2(gpu, &p);
 	nxvk_features f;
@@ -163,7 +170,8 @@ void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 }
 
 void nxvk_get_budget(nxvk_instance *in, uint64_t handle, uint64_t *budget, uint64_t *usage) {
-	VkPhysicalDeviceMemoryBudgetPropertiesEXT b = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+	VkPhysicalDeviceMemoryBudgetPropertiesEXT b = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
 	VkPhysicalDeviceMemoryProperties2 m = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, .pNext = &b};
 	in->GetPhysicalDeviceMemoryProperties2((VkPhysicalDevice)(uintptr_t)handle, &m);
 	for (uint32_t i = 0; i < VK_MAX_MEMORY_HEAPS; i++) budget[i] = b.heapBudget[i], usage[i] = b.heapUsage[i];

@@ -61,7 +61,8 @@ int32_t nxvk_create_instance(int validation, uintptr_t handle, nxvk_instance **o
 
 	VkDebugUtilsMessengerCreateInfoEXT debug = {
 		.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-		.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+		.messageSeverity =
+			VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
 		.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
 		.pfnUserCallback = on_message,
 		.pUserData = (void *)handle,
@@ -69,10 +70,14 @@ int32_t nxvk_create_instance(int validation, uintptr_t handle, nxvk_instance **o
 	VkValidationFeatureEnableEXT enables[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
 	VkValidationFeaturesEXT features = {
 		.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
-		.pNext = &debug, .enabledValidationFeatureCount = 1, .pEnabledValidationFeatures = enables,
+		.pNext = &debug,
+		.enabledValidationFeatureCount = 1,
+		.pEnabledValidationFeatures = enables,
 	};
-	VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "nxvk", .apiVersion = api};
-	VkInstanceCreateInfo ci = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .flags = flags, .pApplicationInfo = &app};
+	VkApplicationInfo app = {
+		.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "nxvk", .apiVersion = api};
+	VkInstanceCreateInfo ci = {
+		.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .flags = flags, .pApplicationInfo = &app};
 	if (validation) {
 		names[exts++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
 		ci.pNext = &features;
@@ -85,9 +90,15 @@ int32_t nxvk_create_instance(int validation, uintptr_t handle, nxvk_instance **o
 	nxvk_instance *in = calloc(1, sizeof *in);
 	in->api = api;
 	VkResult r = NXVK_GLOBAL(CreateInstance)(&ci, NULL, &in->handle);
-	if (r != VK_SUCCESS) { free(in); return r; }
+	if (r != VK_SUCCESS) {
+		free(in);
+		return r;
+	}
 	load_instance(in);
-	if (validation && (r = create_messenger(in, &debug)) != VK_SUCCESS) { nxvk_destroy_instance(in); return r; }
+	if (validation && (r = create_messenger(in, &debug)) != VK_SUCCESS) {
+		nxvk_destroy_instance(in);
+		return r;
+	}
 	*out = in;
 	return VK_SUCCESS;
 }

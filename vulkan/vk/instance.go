@@ -18,8 +18,8 @@ import (
 	binding "github.com/vulkan-go/vulkan"
 )
 
-// mu guards the loader and the function table of the binding, which is global
-// to the process, and messages.
+// mu guards the loader, the function table of the binding, which is global to the process, and
+// messages.
 var (
 	mu       sync.Mutex
 	loaded   bool
@@ -107,7 +107,7 @@ func GetPhysicalDeviceInfo(in Instance, p PhysicalDevice) Info {
 	return goInfo(&c)
 }
 
-// GetMemoryBudget returns what the process may have of each heap, and has.
+// GetMemoryBudget returns how many bytes of each heap the process may use, and how many it uses.
 func GetMemoryBudget(in Instance, p PhysicalDevice) (budget, usage [16]uint64) {
 	C.nxvk_get_budget(in.c(), C.uint64_t(p), (*C.uint64_t)(&budget[0]), (*C.uint64_t)(&usage[0]))
 	return budget, usage

@@ -5,7 +5,9 @@
 
 int32_t nxvk_create_cache(nxvk_device *d, const void *data, size_t n, uint64_t *out) {
 	VkPipelineCacheCreateInfo ci = {
-		.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, .initialDataSize = n, .pInitialData = data,
+		.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
+		.initialDataSize = n,
+		.pInitialData = data,
 	};
 	VkPipelineCache c;
 	VkResult r = d->CreatePipelineCache(d->handle, &ci, NULL, &c);
@@ -27,17 +29,22 @@ static int32_t create_set(nxvk_device *d, uint32_t buffers, int push_sets, VkDes
 	VkDescriptorSetLayoutBinding b[MAX_BINDINGS];
 	for (uint32_t i = 0; i < buffers; i++)
 		b[i] = (VkDescriptorSetLayoutBinding){
-			.binding = i, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-			.descriptorCount = 1, .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+			.binding = i,
+			.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+			.descriptorCount = 1,
+			.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
 		};
 	VkDescriptorSetLayoutCreateInfo ci = {
-		.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = buffers, .pBindings = b,
+		.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+		.bindingCount = buffers,
+		.pBindings = b,
 		.flags = push_sets ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0,
 	};
 	return d->CreateDescriptorSetLayout(d->handle, &ci, NULL, out);
 }
 
-int32_t nxvk_create_layout(nxvk_device *d, uint32_t buffers, int push_sets, uint32_t push, uint64_t *set, uint64_t *layout) {
+int32_t nxvk_create_layout(
+	nxvk_device *d, uint32_t buffers, int push_sets, uint32_t push, uint64_t *set, uint64_t *layout) {
 	if (buffers > MAX_BINDINGS) return VK_ERROR_TOO_MANY_OBJECTS;
 	VkDescriptorSetLayout s = VK_NULL_HANDLE;
 	VkResult r;
@@ -45,8 +52,10 @@ int32_t nxvk_create_layout(nxvk_device *d, uint32_t buffers, int push_sets, uint
 	VkPushConstantRange range = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = push};
 	VkPipelineLayoutCreateInfo ci = {
 		.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-		.setLayoutCount = s ? 1 : 0, .pSetLayouts = &s,
-		.pushConstantRangeCount = push ? 1 : 0, .pPushConstantRanges = &range,
+		.setLayoutCount = s ? 1 : 0,
+		.pSetLayouts = &s,
+		.pushConstantRangeCount = push ? 1 : 0,
+		.pPushConstantRanges = &range,
 	};
 	VkPipelineLayout l;
 	r = d->CreatePipelineLayout(d->handle, &ci, NULL, &l);
@@ -70,7 +79,9 @@ int32_t nxvk_create_pipeline(nxvk_device *d, const uint32_t *code, size_t words,
 	const uint32_t *spec, uint32_t specs, uint32_t subgroup, int base, uint64_t *out) {
 	if (specs > MAX_SPECS) return VK_ERROR_TOO_MANY_OBJECTS;
 	VkShaderModuleCreateInfo mi = {
-		.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = words * 4, .pCode = code,
+		.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+		.codeSize = words * 4,
+		.pCode = code,
 	};
 	VkShaderModule module;
 	VkResult r = d->CreateShaderModule(d->handle, &mi, NULL, &module);
@@ -79,16 +90,21 @@ int32_t nxvk_create_pipeline(nxvk_device *d, const uint32_t *code, size_t words,
 	for (uint32_t i = 0; i < specs; i++) entries[i] = (VkSpecializationMapEntry){i, i * 4, 4};
 	VkSpecializationInfo si = {specs, entries, specs * 4, spec};
 	VkPipelineShaderStageRequiredSubgroupSizeCreateInfo sg = {
-		.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, .requiredSubgroupSize = subgroup,
+		.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+		.requiredSubgroupSize = subgroup,
 	};
 	VkComputePipelineCreateInfo ci = {
 		.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
 		.flags = base ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0,
-		.stage = {
-			.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, .pNext = subgroup ? &sg : NULL,
-			.stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = module, .pName = "main",
-			.pSpecializationInfo = specs ? &si : NULL,
-		},
+		.stage =
+			{
+				.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+				.pNext = subgroup ? &sg : NULL,
+				.stage = VK_SHADER_STAGE_COMPUTE_BIT,
+				.module = module,
+				.pName = "main",
+				.pSpecializationInfo = specs ? &si : NULL,
+			},
 		.layout = NXVK_H(VkPipelineLayout, layout),
 	};
 	VkPipeline p;

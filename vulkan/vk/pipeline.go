@@ -14,7 +14,7 @@ func CreatePipelineCache(d Device, data []byte) (PipelineCache, Result) {
 	return PipelineCache(c), r
 }
 
-// GetPipelineCacheData returns the cache's content.
+// GetPipelineCacheData returns the content of a cache.
 func GetPipelineCacheData(d Device, c PipelineCache) ([]byte, Result) {
 	for {
 		var n C.size_t
@@ -33,15 +33,15 @@ func GetPipelineCacheData(d Device, c PipelineCache) ([]byte, Result) {
 // DestroyPipelineCache destroys a cache.
 func DestroyPipelineCache(d Device, c PipelineCache) { C.nxvk_destroy_cache(d.c(), C.uint64_t(c)) }
 
-// CreateLayout creates a pipeline layout of storage buffers at bindings 0 to
-// buffers-1 and push bytes. The set layout is 0 when buffers is.
+// CreateLayout creates a pipeline layout with storage buffers at bindings 0 to buffers-1 and push bytes
+// of push constants. The set layout is 0 where buffers is 0.
 func CreateLayout(d Device, buffers int, pushSets bool, push int) (SetLayout, PipelineLayout, Result) {
 	var s, l C.uint64_t
 	r := Result(C.nxvk_create_layout(d.c(), C.uint32_t(buffers), flag(pushSets), C.uint32_t(push), &s, &l))
 	return SetLayout(s), PipelineLayout(l), r
 }
 
-// DestroyLayout destroys what CreateLayout created.
+// DestroyLayout destroys the objects of CreateLayout.
 func DestroyLayout(d Device, s SetLayout, l PipelineLayout) {
 	C.nxvk_destroy_layout(d.c(), C.uint64_t(s), C.uint64_t(l))
 }

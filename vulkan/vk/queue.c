@@ -5,7 +5,8 @@
 
 int32_t nxvk_create_timeline(nxvk_device *d, uint64_t *out) {
 	VkSemaphoreTypeCreateInfo ti = {
-		.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
+		.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+		.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
 	};
 	VkSemaphoreCreateInfo ci = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &ti};
 	VkSemaphore s;
@@ -25,7 +26,10 @@ int32_t nxvk_counter(nxvk_device *d, uint64_t sem, uint64_t *value) {
 int32_t nxvk_wait(nxvk_device *d, uint64_t sem, uint64_t value, uint64_t timeout_ns) {
 	VkSemaphore s = NXVK_H(VkSemaphore, sem);
 	VkSemaphoreWaitInfo wi = {
-		.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .semaphoreCount = 1, .pSemaphores = &s, .pValues = &value,
+		.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+		.semaphoreCount = 1,
+		.pSemaphores = &s,
+		.pValues = &value,
 	};
 	return d->WaitSemaphores(d->handle, &wi, timeout_ns);
 }
@@ -43,14 +47,21 @@ int32_t nxvk_submit(nxvk_device *d, uint32_t queue, nxvk_recorder *r, uint64_t s
 	}
 	VkTimelineSemaphoreSubmitInfo ti = {
 		.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-		.waitSemaphoreValueCount = n, .pWaitSemaphoreValues = values,
-		.signalSemaphoreValueCount = 1, .pSignalSemaphoreValues = &value,
+		.waitSemaphoreValueCount = n,
+		.pWaitSemaphoreValues = values,
+		.signalSemaphoreValueCount = 1,
+		.pSignalSemaphoreValues = &value,
 	};
 	VkSubmitInfo si = {
-		.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &ti,
-		.waitSemaphoreCount = n, .pWaitSemaphores = waits, .pWaitDstStageMask = stages,
-		.commandBufferCount = 1, .pCommandBuffers = &r->buffer,
-		.signalSemaphoreCount = 1, .pSignalSemaphores = &s,
+		.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+		.pNext = &ti,
+		.waitSemaphoreCount = n,
+		.pWaitSemaphores = waits,
+		.pWaitDstStageMask = stages,
+		.commandBufferCount = 1,
+		.pCommandBuffers = &r->buffer,
+		.signalSemaphoreCount = 1,
+		.pSignalSemaphores = &s,
 	};
 	return d->QueueSubmit(d->queues[queue], 1, &si, VK_NULL_HANDLE);
 }

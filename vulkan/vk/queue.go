@@ -7,7 +7,7 @@ import "C"
 
 import "unsafe"
 
-// The Go and C layouts of a command are one.
+// The Go and C layouts of a command are the same.
 var (
 	_ [unsafe.Sizeof(Cmd{})]byte  = [C.sizeof_nxvk_cmd]byte{}
 	_ [unsafe.Sizeof(Bind{})]byte = [C.sizeof_nxvk_bind]byte{}
@@ -27,9 +27,9 @@ func CreateRecorder(d Device) (Recorder, Result) {
 // DestroyRecorder destroys a recorder that is not executing.
 func DestroyRecorder(d Device, r Recorder) { C.nxvk_destroy_recorder(d.c(), r.c()) }
 
-// Replay resets the recorder and records the commands. Their PushAt and BindAt
-// count from the start of push and binds; queries is how many timestamps they
-// take, numbered from 0. once says that it is submitted no more than once.
+// Replay resets the recorder and records the commands. Their PushAt and BindAt are indices of push and
+// binds; queries is the number of timestamps that they take, numbered from 0. once means that the
+// recorder is submitted at most once.
 func Replay(d Device, r Recorder, cmds []Cmd, push []byte, binds []Bind, queries int, once bool) Result {
 	return Result(C.nxvk_replay(d.c(), r.c(), (*C.nxvk_cmd)(unsafe.Pointer(unsafe.SliceData(cmds))), C.uint32_t(len(cmds)),
 		(*C.uint8_t)(unsafe.SliceData(push)), (*C.nxvk_bind)(unsafe.Pointer(unsafe.SliceData(binds))), C.uint32_t(queries), C._Bool(once)))

@@ -8,16 +8,25 @@ int32_t nxvk_create_recorder(nxvk_device *d, nxvk_recorder **out) {
 	nxvk_recorder *r = calloc(1, sizeof *r);
 	VkCommandPoolCreateInfo pi = {
 		.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-		.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, .queueFamilyIndex = d->family,
+		.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+		.queueFamilyIndex = d->family,
 	};
 	VkResult res = d->CreateCommandPool(d->handle, &pi, NULL, &r->pool);
-	if (res != VK_SUCCESS) { free(r); return res; }
+	if (res != VK_SUCCESS) {
+		free(r);
+		return res;
+	}
 	VkCommandBufferAllocateInfo ai = {
-		.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = r->pool,
-		.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1,
+		.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+		.commandPool = r->pool,
+		.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+		.commandBufferCount = 1,
 	};
 	res = d->AllocateCommandBuffers(d->handle, &ai, &r->buffer);
-	if (res != VK_SUCCESS) { nxvk_destroy_recorder(d, r); return res; }
+	if (res != VK_SUCCESS) {
+		nxvk_destroy_recorder(d, r);
+		return res;
+	}
 	*out = r;
 	return VK_SUCCESS;
 }
@@ -36,8 +45,8 @@ static void barrier(nxvk_device *d, VkCommandBuffer cb) {
 	static const VkMemoryBarrier b = {
 		.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
 		.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
-		.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
-			VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+		.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+						 VK_ACCESS_TRANSFER_WRITE_BIT,
 	};
 	VkPipelineStageFlags s = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 	d->CmdPipelineBarrier(cb, s, s, 0, 1, &b, 0, NULL, 0, NULL);
@@ -59,8 +68,10 @@ static void host_barrier(nxvk_device *d, VkCommandBuffer cb) {
 static int32_t grow_sets(nxvk_device *d, nxvk_recorder *r) {
 	VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, SETS_A_POOL * 8};
 	VkDescriptorPoolCreateInfo ci = {
-		.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = SETS_A_POOL,
-		.poolSizeCount = 1, .pPoolSizes = &size,
+		.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+		.maxSets = SETS_A_POOL,
+		.poolSizeCount = 1,
+		.pPoolSizes = &size,
 	};
 	VkDescriptorPool *grown = realloc(r->sets, (r->sets_len + 1) * sizeof *grown);
 	if (!grown) return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -78,8 +89,10 @@ static int32_t next_set(nxvk_device *d, nxvk_recorder *r, VkDescriptorSetLayout 
 			fresh = 1;
 		}
 		VkDescriptorSetAllocateInfo ai = {
-			.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = r->sets[r->sets_used],
-			.descriptorSetCount = 1, .pSetLayouts = &layout,
+			.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+			.descriptorPool = r->sets[r->sets_used],
+			.descriptorSetCount = 1,
+			.pSetLayouts = &layout,
 		};
 		VkResult res = d->AllocateDescriptorSets(d->handle, &ai, out);
 		if (fresh || (res != VK_ERROR_OUT_OF_POOL_MEMORY && res != VK_ERROR_FRAGMENTED_POOL)) return res;
@@ -101,8 +114,12 @@ static int32_t bind_buffers(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c,
 		const nxvk_bind *b = &binds[c->bind_at + i];
 		info[i] = (VkDescriptorBufferInfo){NXVK_H(VkBuffer, b->buffer), b->offset, b->range};
 		w[i] = (VkWriteDescriptorSet){
-			.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = set, .dstBinding = i, .descriptorCount = 1,
-			.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &info[i],
+			.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+			.dstSet = set,
+			.dstBinding = i,
+			.descriptorCount = 1,
+			.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+			.pBufferInfo = &info[i],
 		};
 	}
 	VkPipelineLayout layout = NXVK_H(VkPipelineLayout, c->b);
@@ -121,8 +138,8 @@ static void query_result(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c) {
 		VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
 }
 
-static int32_t record(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c, uint64_t *bound,
-	const uint8_t *push, const nxvk_bind *binds) {
+static int32_t record(
+	nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c, uint64_t *bound, const uint8_t *push, const nxvk_bind *binds) {
 	VkCommandBuffer cb = r->buffer;
 	if (c->barrier) barrier(d, cb);
 	switch (c->op) {
@@ -134,11 +151,11 @@ static int32_t record(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c, uint6
 		int32_t res = c->bind_n ? bind_buffers(d, r, c, binds) : VK_SUCCESS;
 		if (res != VK_SUCCESS) return res;
 		if (c->push_n)
-			d->CmdPushConstants(cb, NXVK_H(VkPipelineLayout, c->b), VK_SHADER_STAGE_COMPUTE_BIT, 0, c->push_n, push + c->push_at);
+			d->CmdPushConstants(
+				cb, NXVK_H(VkPipelineLayout, c->b), VK_SHADER_STAGE_COMPUTE_BIT, 0, c->push_n, push + c->push_at);
 		if (c->d || c->e)
 			d->CmdDispatchBase(cb, (uint32_t)c->d, (uint32_t)(c->d >> 32), (uint32_t)c->e, c->x, c->y, c->z);
-		else
-			d->CmdDispatch(cb, c->x, c->y, c->z);
+		else d->CmdDispatch(cb, c->x, c->y, c->z);
 		return VK_SUCCESS;
 	}
 	case NXVK_COPY: {
@@ -169,17 +186,19 @@ static int32_t reset(nxvk_device *d, nxvk_recorder *r, uint32_t queries) {
 	if (res != VK_SUCCESS || !queries || r->queries) return res;
 	VkQueryPoolCreateInfo qi = {
 		.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-		.queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = NXVK_MAX_QUERIES,
+		.queryType = VK_QUERY_TYPE_TIMESTAMP,
+		.queryCount = NXVK_MAX_QUERIES,
 	};
 	return d->CreateQueryPool(d->handle, &qi, NULL, &r->queries);
 }
 
-int32_t nxvk_replay(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *cmds, uint32_t n,
-	const uint8_t *push, const nxvk_bind *binds, uint32_t queries, bool once) {
+int32_t nxvk_replay(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *cmds, uint32_t n, const uint8_t *push,
+	const nxvk_bind *binds, uint32_t queries, bool once) {
 	int32_t res = reset(d, r, queries);
 	if (res != VK_SUCCESS) return res;
 	VkCommandBufferBeginInfo bi = {
-		.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = once ? VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT : 0,
+		.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+		.flags = once ? VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT : 0,
 	};
 	res = d->BeginCommandBuffer(r->buffer, &bi);
 	if (res == VK_SUCCESS && queries) d->CmdResetQueryPool(r->buffer, r->queries, 0, queries);

@@ -5,7 +5,7 @@ import "fmt"
 // Result is a VkResult. It is an error whose text is Vulkan's own name.
 type Result int32
 
-// The results that callers tell apart.
+// Results that callers distinguish.
 const (
 	Success                 Result = 0
 	NotReady                Result = 1

@@ -18,7 +18,7 @@ type (
 	Semaphore      uint64
 )
 
-// ErrNoCgo says that the program was built without cgo.
+// ErrNoCgo means that the program was built without cgo.
 var ErrNoCgo = errors.New("built with CGO_ENABLED=0, which leaves Vulkan out")
 
 // Bits of [Info.Features].
@@ -67,12 +67,12 @@ const (
 	HeapDeviceLocal uint32 = 1
 )
 
-// VersionMinimum is the API version a device must have: timeline semaphores
-// are core since 1.2.
+// VersionMinimum is the API version that a device must have: timeline semaphores are core since 1.2.
 const VersionMinimum = 1<<22 | 2<<12
 
-// MaxQueries is how many timestamps one command buffer holds. MaxBindings and
-// MaxSpecs are what a pipeline takes here; a device may take fewer bindings.
+// MaxQueries is the largest number of timestamps of a command buffer. MaxBindings and MaxSpecs are the
+// largest numbers of bindings and specialisation constants of a pipeline; a device may take fewer
+// bindings.
 const (
 	MaxQueries  = 64
 	MaxBindings = 32
@@ -91,7 +91,7 @@ type MemoryHeap struct {
 	Flags uint32
 }
 
-// Info is what a physical device says about itself.
+// Info has the properties, features and limits of a physical device.
 type Info struct {
 	Name, Driver, DriverInfo               string
 	UUID, CacheUUID                        [16]byte
@@ -141,7 +141,7 @@ type Cmd struct {
 	_             uint32
 }
 
-// MaxQueues is how many queues a device has here at most.
+// MaxQueues is the largest number of queues of a device.
 const MaxQueues = 8
 
 // Point is a value of a timeline.
@@ -163,8 +163,8 @@ type PipelineInfo struct {
 	Base     bool     // dispatches may begin at another workgroup than 0
 }
 
-// Message receives what the validation layer says. It may be called from any
-// thread during any call, and must not call back into this package.
+// Message receives the messages of the validation layer. It may be called from any thread during any
+// call, and must not call this package.
 type Message func(severity, text string)
 
 // Requirements of a buffer: bytes, and the memory types that may hold it.

@@ -1,4 +1,4 @@
-// vk.h declares what the Go side calls. Arguments are flat: numbers, byte
+// vk.h declares the functions that Go calls. Arguments are flat: numbers, byte
 // ranges, and pointers to memory that C owns or that lives for the call.
 #ifndef NXVK_VK_H
 #define NXVK_VK_H
@@ -10,7 +10,8 @@
 #include <vulkan/vulkan_core.h>
 
 // Entry points by the handle that resolves them. NXVK_OPTIONAL_FUNCS may be
-// absent; the rest are core in Vulkan 1.2.
+// absent; the rest are core in Vulkan 1.2. clang-format would nest the lists.
+// clang-format off
 #define NXVK_INSTANCE_FUNCS(F) \
 	F(DestroyInstance) F(EnumerateDeviceExtensionProperties) \
 	F(GetPhysicalDeviceProperties2) F(GetPhysicalDeviceFeatures2) \
@@ -38,6 +39,7 @@
 #define NXVK_OPTIONAL_FUNCS(F) \
 	F(GetBufferDeviceAddress) F(GetSemaphoreCounterValue) F(WaitSemaphores) \
 	F(CmdPushDescriptorSetKHR)
+// clang-format on
 
 #define NXVK_MAX_QUEUES 8
 
@@ -61,15 +63,29 @@ typedef struct {
 
 // Bits of nxvk_info.features; types.go has the same list.
 enum {
-	NXVK_FLOAT64 = 1 << 0, NXVK_INT64 = 1 << 1, NXVK_INT16 = 1 << 2, NXVK_INT8 = 1 << 3,
-	NXVK_FLOAT16 = 1 << 4, NXVK_STORAGE16 = 1 << 5, NXVK_STORAGE8 = 1 << 6,
-	NXVK_ADDRESS = 1 << 7, NXVK_TIMELINE = 1 << 8, NXVK_SCALAR_LAYOUT = 1 << 9,
-	NXVK_MEMORY_MODEL = 1 << 10, NXVK_ATOMIC_INT64 = 1 << 11, NXVK_PUSH_DESCRIPTOR = 1 << 12,
-	NXVK_SUBGROUP_SIZE = 1 << 13, NXVK_MEMORY_BUDGET = 1 << 14, NXVK_ATOMIC_FLOAT = 1 << 15,
+	NXVK_FLOAT64 = 1 << 0,
+	NXVK_INT64 = 1 << 1,
+	NXVK_INT16 = 1 << 2,
+	NXVK_INT8 = 1 << 3,
+	NXVK_FLOAT16 = 1 << 4,
+	NXVK_STORAGE16 = 1 << 5,
+	NXVK_STORAGE8 = 1 << 6,
+	NXVK_ADDRESS = 1 << 7,
+	NXVK_TIMELINE = 1 << 8,
+	NXVK_SCALAR_LAYOUT = 1 << 9,
+	NXVK_MEMORY_MODEL = 1 << 10,
+	NXVK_ATOMIC_INT64 = 1 << 11,
+	NXVK_PUSH_DESCRIPTOR = 1 << 12,
+	NXVK_SUBGROUP_SIZE = 1 << 13,
+	NXVK_MEMORY_BUDGET = 1 << 14,
+	NXVK_ATOMIC_FLOAT = 1 << 15,
 	NXVK_TIMESTAMPS = 1 << 16,
-	NXVK_PRESERVE32 = 1 << 17, NXVK_PRESERVE64 = 1 << 18,
-	NXVK_ROUND_EVEN32 = 1 << 19, NXVK_ROUND_EVEN64 = 1 << 20,
-	NXVK_DENORM32 = 1 << 21, NXVK_DENORM64 = 1 << 22,
+	NXVK_PRESERVE32 = 1 << 17,
+	NXVK_PRESERVE64 = 1 << 18,
+	NXVK_ROUND_EVEN32 = 1 << 19,
+	NXVK_ROUND_EVEN64 = 1 << 20,
+	NXVK_DENORM32 = 1 << 21,
+	NXVK_DENORM64 = 1 << 22,
 };
 
 typedef struct {
@@ -90,15 +106,17 @@ typedef struct {
 // One recorded command; the Go type Cmd has the same layout.
 typedef struct {
 	uint32_t op, barrier;
-	uint64_t a, b;          // pipeline and layout, or source and destination buffer
-	uint64_t c, d, e;       // source offset, destination offset, bytes; of a dispatch, its base
-	uint32_t x, y, z;       // workgroups; x is the word of a fill or a query index
+	uint64_t a, b;	  // pipeline and layout, or source and destination buffer
+	uint64_t c, d, e; // source offset, destination offset, bytes; of a dispatch, its base
+	uint32_t x, y, z; // workgroups; x is the word of a fill or a query index
 	uint32_t push_at, push_n;
 	uint32_t bind_at, bind_n;
 	uint32_t pad;
 } nxvk_cmd;
 
-typedef struct { uint64_t buffer, offset, range; } nxvk_bind;
+typedef struct {
+	uint64_t buffer, offset, range;
+} nxvk_bind;
 
 enum { NXVK_DISPATCH = 1, NXVK_COPY, NXVK_FILL, NXVK_TIMESTAMP, NXVK_QUERY_RESULT, NXVK_HOST_BARRIER };
 
@@ -106,7 +124,7 @@ enum { NXVK_DISPATCH = 1, NXVK_COPY, NXVK_FILL, NXVK_TIMESTAMP, NXVK_QUERY_RESUL
 typedef struct {
 	VkCommandPool pool;
 	VkCommandBuffer buffer;
-	VkDescriptorPool *sets;   // grows while recording, reset as a whole
+	VkDescriptorPool *sets; // grows while recording, reset as a whole
 	uint32_t sets_len, sets_used;
 	VkQueryPool queries;
 } nxvk_recorder;
@@ -119,11 +137,13 @@ int32_t nxvk_create_instance(int validation, uintptr_t handle, nxvk_instance **o
 void nxvk_destroy_instance(nxvk_instance *in);
 void nxvk_get_info(nxvk_instance *in, uint64_t gpu, nxvk_info *out);
 void nxvk_get_budget(nxvk_instance *in, uint64_t gpu, uint64_t *budget, uint64_t *usage);
-int32_t nxvk_create_device(nxvk_instance *in, uint64_t gpu, const nxvk_info *info, nxvk_device **out); // with info->queues queues
+int32_t nxvk_create_device(
+	nxvk_instance *in, uint64_t gpu, const nxvk_info *info, nxvk_device **out); // with info->queues queues
 void nxvk_destroy_device(nxvk_device *d);
 int32_t nxvk_wait_idle(nxvk_device *d);
 
-int32_t nxvk_create_buffer(nxvk_device *d, uint64_t size, int address, uint64_t *buffer, uint64_t *need, uint32_t *types);
+int32_t nxvk_create_buffer(
+	nxvk_device *d, uint64_t size, int address, uint64_t *buffer, uint64_t *need, uint32_t *types);
 void nxvk_destroy_buffer(nxvk_device *d, uint64_t buffer);
 int32_t nxvk_allocate(nxvk_device *d, uint64_t size, uint32_t type, int address, uint64_t *memory);
 int32_t nxvk_bind_memory(nxvk_device *d, uint64_t buffer, uint64_t memory);
@@ -134,7 +154,8 @@ void nxvk_free_memory(nxvk_device *d, uint64_t memory);
 int32_t nxvk_create_cache(nxvk_device *d, const void *data, size_t n, uint64_t *out);
 int32_t nxvk_cache_data(nxvk_device *d, uint64_t cache, void *data, size_t *n);
 void nxvk_destroy_cache(nxvk_device *d, uint64_t cache);
-int32_t nxvk_create_layout(nxvk_device *d, uint32_t buffers, int push_sets, uint32_t push, uint64_t *set, uint64_t *layout);
+int32_t nxvk_create_layout(
+	nxvk_device *d, uint32_t buffers, int push_sets, uint32_t push, uint64_t *set, uint64_t *layout);
 void nxvk_destroy_layout(nxvk_device *d, uint64_t set, uint64_t layout);
 int32_t nxvk_create_pipeline(nxvk_device *d, const uint32_t *code, size_t words, uint64_t layout, uint64_t cache,
 	const uint32_t *spec, uint32_t specs, uint32_t subgroup, int base, uint64_t *out);
@@ -142,8 +163,8 @@ void nxvk_destroy_pipeline(nxvk_device *d, uint64_t pipeline);
 
 int32_t nxvk_create_recorder(nxvk_device *d, nxvk_recorder **out);
 void nxvk_destroy_recorder(nxvk_device *d, nxvk_recorder *r);
-int32_t nxvk_replay(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *cmds, uint32_t n,
-	const uint8_t *push, const nxvk_bind *binds, uint32_t queries, bool once);
+int32_t nxvk_replay(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *cmds, uint32_t n, const uint8_t *push,
+	const nxvk_bind *binds, uint32_t queries, bool once);
 
 int32_t nxvk_create_timeline(nxvk_device *d, uint64_t *out);
 void nxvk_destroy_semaphore(nxvk_device *d, uint64_t sem);
@@ -151,7 +172,9 @@ int32_t nxvk_counter(nxvk_device *d, uint64_t sem, uint64_t *value);
 int32_t nxvk_wait(nxvk_device *d, uint64_t sem, uint64_t value, uint64_t timeout_ns);
 
 // A point of a timeline.
-typedef struct { uint64_t sem, value; } nxvk_point;
+typedef struct {
+	uint64_t sem, value;
+} nxvk_point;
 
 int32_t nxvk_submit(nxvk_device *d, uint32_t queue, nxvk_recorder *r, uint64_t sem, uint64_t value,
 	const nxvk_point *after, uint32_t n);

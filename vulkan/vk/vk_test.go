@@ -8,8 +8,8 @@ import (
 	binding "github.com/vulkan-go/vulkan"
 )
 
-// TestConstants compares the constants written here with the binding's, which
-// are generated from Vulkan's registry.
+// TestConstants compares the constants with those of the binding, which are generated from Vulkan's
+// registry.
 func TestConstants(t *testing.T) {
 	for _, c := range []struct {
 		name      string

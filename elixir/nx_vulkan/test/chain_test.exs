@@ -79,7 +79,7 @@ defmodule Nx.Vulkan.ChainTest do
     key = :crypto.hash(:sha256, File.read!(path))
 
     []
-    |> NxVulkanGo.Sessions.fetch!()
+    |> NxVulkanGo.Session.Registry.fetch!()
     |> NxVulkanGo.Session.instruct({:forget, [], [], [[key]]})
 
     assert {:ok, _} = want

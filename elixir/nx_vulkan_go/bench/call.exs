@@ -1,8 +1,8 @@
-# What a call costs the BEAM, on its own side: MIX_ENV=test mix run bench/call.exs
+# Measures the cost of a call in the BEAM alone: MIX_ENV=test mix run bench/call.exs
 #
-# The server takes messages and computes nothing. Times are of one call, the
-# quickest of many runs of a hundred: what the machine does besides is not counted.
-# One operation of the backend is there to compare with.
+# The server accepts messages and computes nothing. A time is that of one call in the
+# fastest of many runs of a hundred calls, so other work of the machine does not count.
+# One operation of the backend is measured for comparison.
 
 defmodule NxVulkanGo.Bench.Sink do
   @moduledoc false

@@ -1,13 +1,12 @@
-# Operations on the host path of a server without a device, and on Nx.BinaryBackend:
+# Measures operations on the host of a server without a device, and on Nx.BinaryBackend:
 #
 #     mix run bench/host.exs [pattern of names]
 #
 # Large arrays have 10^6 elements, other sizes are in the names. Each time is the
-# best of several calls with a read of one element behind each, so that both have
-# finished; what is read is compared. What Nx.BinaryBackend does by copying binaries,
-# concatenate and take of whole rows, is a copy of memory on both sides: there the time
-# is that of the memory, of the first touch of the result's pages, and of the messages,
-# and no factor is to be had.
+# best of several calls. Each call ends with a read of one element, so that both sides have
+# finished; the elements are compared. Concatenation and take of whole rows are copies of
+# memory on both sides: their times are those of the memory, of the page faults of the
+# result, and of the messages, so no large factor is possible.
 
 defmodule Host do
   @n 1_000_000

@@ -1,15 +1,14 @@
-# What a program costs from a BEAM: a step of gradient descent on a perceptron
-# 784-128-10 with cross-entropy, batches of 128, compiled and op by op; and a tiny
-# program with a read of its result, beside Nx.BinaryBackend.
+# Measures programs from a BEAM: a step of gradient descent on a perceptron 784-128-10 with
+# cross-entropy and batches of 128, compiled and operation by operation; and a tiny program
+# with a read of its result, compared with Nx.BinaryBackend.
 #
 #     mix run bench/mlp.exs [steps]
 #
-# A step's weights go into the next one, and nothing is read before the last. Op by
-# op it runs in Nx.Defn.Evaluator, which Nx.Defn.jit has trace the function and its
-# gradient at every call, and Nx.Defn.compile once. How much of that is the work of Nx
-# itself, a backend says that computes nothing. Times are medians of rounds that
-# take turns; beside them is how long the calls took, and the rest is the wait for what
-# they have asked for.
+# The weights of a step are the operands of the next one, and only the last are read.
+# Nx.Defn.Evaluator runs the step operation by operation: with Nx.Defn.jit it traces the
+# function and its gradient at every call, with Nx.Defn.compile once. A backend that computes
+# nothing shows how much of that is the work of Nx itself. Times are medians of rounds that
+# alternate. The second column is the time of the calls; the rest is the wait for results.
 
 Code.require_file("support/nothing.exs", __DIR__)
 
@@ -114,7 +113,7 @@ cases = [
    Perceptron.calling({Nx.BinaryBackend, []}, jit.(Nx.Defn.Evaluator))}
 ]
 
-# The node compiles what it has seen some times.
+# The node compiles a program that it has seen several times.
 for _ <- 1..2, {_, count, round} <- cases, do: round.(count)
 Process.sleep(1000)
 for {_, count, round} <- cases, do: round.(count)

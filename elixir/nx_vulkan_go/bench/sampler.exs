@@ -1,6 +1,6 @@
-# Draws of two models, and what they are worth: time, and effective draws of the
-# worst parameter a second. One chain, 1,000 draws after 1,000 of warm-up. And how
-# long 32 leapfrog steps take from here, all their rows read: the median of 200 calls.
+# Measures the sampler with two models: the time of a run, and the effective draws of the
+# worst parameter in a second. A run has one chain, 1,000 iterations of warm-up and 1,000
+# draws. Also measures 32 leapfrog steps with all rows read: the median of 200 calls.
 #
 #     mix run bench/sampler.exs [chains]
 

@@ -62,7 +62,7 @@ defmodule Training do
 
   @doc "The median time of a step of each."
   def times(cases) do
-    # The node compiles what it has seen some times.
+    # The node compiles a program that it has seen several times.
     for {round, _steps} <- cases, _ <- 1..3, do: round.(3)
     Process.sleep(1000)
     for {round, steps} <- cases, do: round.(steps)

@@ -2,17 +2,18 @@ defmodule NxVulkanGo do
   @moduledoc """
   Nx on any device with a Vulkan driver, in another process or on another machine.
 
-  `NxVulkanGo.Backend` is the backend. The functions here look at servers and
-  devices. All of them raise `NxVulkanGo.Error` where the server cannot be
-  reached, and take the options of the backend: `:server` and `:device`.
+  `NxVulkanGo.Backend` is the backend, and `compiler: NxVulkanGo` compiles whole
+  functions; see `NxVulkanGo.Compiler`. `explain/3` shows the program of a function.
 
-  `compiler: NxVulkanGo` compiles whole functions, see `NxVulkanGo.Compiler`;
-  `explain/3` shows what became of one.
+  The other functions ask servers and devices. They take the options of the backend,
+  `:server` and `:device`, and raise `NxVulkanGo.Error` where the server cannot be
+  reached.
   """
 
   @behaviour Nx.Defn.Compiler
 
-  alias NxVulkanGo.{Compiler, Distribution, Error, Options, Session, Sessions}
+  alias NxVulkanGo.{Compiler, Distribution, Error, Options, Session}
+  alias NxVulkanGo.Session.Registry
 
   @impl true
   defdelegate __jit__(key, vars, fun, args_list, options), to: Compiler, as: :jit
@@ -23,8 +24,8 @@ defmodule NxVulkanGo do
   @impl true
   def __shard_jit__(_key, _mesh, _vars, _fun, _args_list, _options) do
     raise ArgumentError,
-          "NxVulkanGo does not shard. Run a function on each device, with compiler: NxVulkanGo, " <>
-            "device: index; Nx.Serving does that with partitions: true"
+          "NxVulkanGo does not shard. Run the function on each device, with compiler: NxVulkanGo " <>
+            "and device: INDEX; Nx.Serving does that with partitions: true"
   end
 
   @impl true
@@ -39,53 +40,57 @@ defmodule NxVulkanGo do
   end
 
   @doc """
-  What becomes of a function for arguments like these: its program, with the regions
-  of loops and branches, and how the device carries that out once it has been seen
-  before, part by part: kernels, bytes moved, and time, by which rules its operations
-  were joined, and why the part ends where it does. The function is not run.
+  Explains how a function is computed for arguments of these types and shapes.
+
+  The explanation has the program, with the regions of its loops and branches, and its
+  parts as the device carries them out after the first run. For each part it shows
+  kernels, bytes moved and time, the rules by which operations were fused, and why the
+  part ends where it does. The function is not run.
 
       IO.puts(NxVulkanGo.explain(&MyModule.step/2, [params, batch]))
 
-  The result prints as text, shows itself in IEx and is a table in Livebook; see
-  `NxVulkanGo.Explanation`. Times are estimates. With `profile: true` the device
-  carries out each part on zeros, and its clock says how long that took.
+  The result prints as text and is a table in Livebook; see `NxVulkanGo.Explanation`.
+  Times are estimates. With `profile: true` the device carries out each part on zeros
+  and measures it.
 
-  Takes the options of `Nx.Defn.jit/2`; of these, `:server`, `:device` and `:hooks`
-  count. `NxVulkanGo.Options` says which there are; others raise `ArgumentError`.
+  Takes the options of `Nx.Defn.jit/2`. Of these `:server`, `:device` and `:hooks` have
+  an effect; see `NxVulkanGo.Options`.
   """
   @spec explain(fun, [term], keyword) :: NxVulkanGo.Explanation.t()
   def explain(fun, args, options \\ []), do: Compiler.explain(fun, args, options)
 
   @doc """
-  The devices of a server, a list of maps with `:index`, `:name`, `:kind`,
-  `:driver`, `:memory` and more.
+  Lists the devices of a server: maps with `:index`, `:name`, `:kind`, `:driver`,
+  `:memory` (bytes) and more.
   """
   @spec devices(keyword) :: [map]
   def devices(options \\ []), do: info(options).devices
 
-  @doc "What a server is: its version, operating system and devices."
+  @doc "Describes a server: its version, operating system and devices."
   @spec info(keyword) :: map
   def info(options \\ []), do: call(options, :info)
 
   @doc """
-  The sessions on a server: a list of maps with `:device`, `:label`, `:buffers`,
-  `:bytes` and `:limit`, for all clients.
+  Lists the sessions of all clients of a server: maps with `:device`, `:label`,
+  `:buffers`, `:bytes` and `:limit`.
   """
   @spec sessions(keyword) :: [map]
   def sessions(options \\ []), do: call(options, :sessions)
 
   @doc """
-  Counters of a server, for all clients: a map of names, such as
-  `:host_instructions_total`, to a map of the names of device servers, such as `:nxvk_0`,
-  to numbers. `NxVulkanGo.Backend` says which of them tell where numbers were computed.
+  Returns the counters of a server, for all clients together.
+
+  The keys are names of counters, such as `:host_instructions_total`. Each value is a map
+  from device servers, such as `:nxvk_0`, to numbers. "Where numbers are computed" in
+  `NxVulkanGo.Backend` explains some of them.
   """
   @spec metrics(keyword) :: %{atom => %{atom => number}}
   def metrics(options \\ []), do: call(options, :metrics)
 
   @doc """
-  Memory in bytes and counts: `%{session: %{buffers: _, bytes: _, limit: _},
-  device: %{used: _, reserved: _, peak: _, total: _, sessions: _}}`. The session is
-  all of this VM on the device.
+  Returns the memory in use, in bytes and counts: `%{session: %{buffers: _, bytes: _,
+  limit: _}, device: %{used: _, reserved: _, peak: _, total: _, sessions: _}}`. The
+  session has all tensors of this VM on the device.
   """
   @spec memory(keyword) :: map
   def memory(options \\ []), do: options |> session!() |> Session.call!(:memory)
@@ -95,8 +100,8 @@ defmodule NxVulkanGo do
   def sync(options \\ []), do: options |> session!() |> Session.sync()
 
   @doc """
-  Frees what is garbage, now: the calling process collects its own, then the
-  memory of tensors that no process refers to any more is given back.
+  Frees the memory of garbage without delay. The calling process collects its garbage;
+  then the memory of all tensors that no process refers to is freed.
   """
   @spec sweep(keyword) :: :ok
   def sweep(options \\ []) do
@@ -105,11 +110,11 @@ defmodule NxVulkanGo do
     Session.sweep(session)
   end
 
-  @doc "Connects to the server, starting it where it is this VM's own; returns its name."
+  @doc "Connects to the server and returns its name. Starts a server where none is configured."
   @spec connect(keyword) :: node
-  def connect(options \\ []), do: Sessions.server!(Options.backend!(options)[:server])
+  def connect(options \\ []), do: Registry.fetch_server!(Options.backend!(options)[:server])
 
-  defp session!(options), do: options |> Options.backend!() |> Sessions.fetch!()
+  defp session!(options), do: options |> Options.backend!() |> Registry.fetch!()
 
   defp call(options, request) do
     server = connect(options)

@@ -6,6 +6,8 @@ config :nx_vulkan_go,
   fallback: :raise
 
 # Some tests read what is logged; nobody else does.
+config :bumblebee, progress_bar_enabled: false
+
 config :logger, :default_handler, false
 
 # The suites start a node of their own, with these arguments, unless these name one.

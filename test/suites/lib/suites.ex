@@ -1,6 +1,6 @@
 defmodule Suites do
   @moduledoc """
-  The test suites of Nx, EXLA, Axon, Polaris and Scholar on `NxVulkanGo`.
+  The test suites of Nx, EXLA, Axon, Polaris, Scholar, NxSignal and Bumblebee on `NxVulkanGo`.
 
   The files are those of a checkout, unmodified. They are compiled with a few
   substitutions, all about what a tensor is and where it is computed, none about what
@@ -8,7 +8,13 @@ defmodule Suites do
   `Nx.Defn.Evaluator`, fails its test.
 
   Suites whose name ends in `_numbers` are our own, in `test/`: networks and estimators
-  of these packages beside `Nx.BinaryBackend`.
+  of these packages beside `Nx.BinaryBackend`, and the models of Bumblebee, tiny and with
+  parameters that are drawn, since its own tests download theirs. The tokenizers that it
+  depends on are a NIF, and here an empty package.
+
+  The node is one that a suite starts, with `NXVK_NODE_ARGS`, or the one that
+  `NXVK_TEST_SERVER` names. Where that was started with `--host-limit 1 --no-warm-up`, the
+  device computes whatever it can; otherwise the host computes what is small, as for users.
 
   A suite runs on `NxVulkanGo.Backend`, its numerical definitions by `Nx.Defn.Evaluator`;
   those whose name ends in `_compiled`, and that of EXLA, by `compiler: NxVulkanGo`.
@@ -22,10 +28,13 @@ defmodule Suites do
 
   @here Path.expand("..", __DIR__)
 
-  @axon ~w(axon/layers_test axon/compiler_test axon/loop_test axon/integration_test)
-  @polaris ~w(polaris/updates_test polaris/optimizers_test)
-  @scholar ~w(scholar/linear/linear_regression_test scholar/cluster/k_means_test
-              scholar/decomposition/pca_test)
+  # The others download what they load, or read images by a NIF.
+  @bumblebee ~w(bumblebee/conversion/pytorch_loader_test bumblebee/diffusion/ddim_scheduler_test
+                bumblebee/diffusion/lcm_scheduler_test bumblebee/diffusion/pndm_scheduler_test
+                bumblebee/shared_test bumblebee/text/generation/logits_processing_test
+                bumblebee/text/generation_config_test bumblebee/utils/nx_test)
+  # Nothing in these passes on Nx.BinaryBackend: their numbers were printed by another Nx.
+  @scholar_without ~w(scholar/decomposition/truncated_svd_test scholar/preprocessing/normalizer_test)
   @nx ~w(nx/vectorize_test nx/lin_alg_test nx/random_test nx/defn/grad_test nx/defn/evaluator_test
          nx/defn/kernel_test)
 
@@ -54,16 +63,37 @@ defmodule Suites do
       files: ~w(exla/defn/expr_test exla/defn/vectorize_test exla/defn/runtime_call_test
                 exla/defn/api_test exla/nx_linalg_doctest_test exla/random_test)
     },
-    "axon" => %{
+    "axon" => %{app: :axon, files: :all},
+    # What is excepted compiles nothing.
+    "axon_compiled" => %{
       app: :axon,
-      files: @axon ++ ~w(axon/activations_test axon/losses_test axon/metrics_test)
+      compiler: NxVulkanGo,
+      files: :all,
+      except: ~w(axon/mixed_precision_test axon/shape_test)
     },
-    "axon_compiled" => %{app: :axon, compiler: NxVulkanGo, files: @axon},
-    "polaris" => %{app: :polaris, files: @polaris},
-    "polaris_compiled" => %{app: :polaris, compiler: NxVulkanGo, files: @polaris},
-    "scholar" => %{app: :scholar, files: @scholar},
-    "scholar_compiled" => %{app: :scholar, compiler: NxVulkanGo, files: @scholar},
+    "polaris" => %{app: :polaris, files: :all},
+    "polaris_compiled" => %{app: :polaris, compiler: NxVulkanGo, files: :all},
+    "scholar" => %{app: :scholar, files: :all, except: @scholar_without},
+    "scholar_compiled" => %{
+      app: :scholar,
+      compiler: NxVulkanGo,
+      files: :all,
+      except: @scholar_without
+    },
+    "nx_signal" => %{app: :nx_signal, files: :all},
+    "nx_signal_compiled" => %{
+      app: :nx_signal,
+      compiler: NxVulkanGo,
+      files: :all,
+      except: ~w(nx_signal/transforms_test)
+    },
+    "bumblebee" => %{app: :bumblebee, without: ~w(test/test_helper.exs), files: @bumblebee},
     "axon_numbers" => %{app: :axon, root: @here, files: ~w(numbers/axon_test)},
+    "bumblebee_numbers" => %{
+      app: :bumblebee,
+      root: @here,
+      files: ~w(numbers/bumblebee_test numbers/bumblebee_generation_test)
+    },
     "scholar_numbers" => %{app: :scholar, root: @here, files: ~w(numbers/scholar_test)}
   }
 
@@ -73,7 +103,20 @@ defmodule Suites do
   end
 
   @doc "The files of a suite, relative to its test folder and without extension."
-  def files(name), do: Map.fetch!(@suites, name).files
+  def files(name) do
+    case Map.fetch!(@suites, name) do
+      %{files: :all, app: app} = suite ->
+        all(Path.join(folder(app), "test")) -- Map.get(suite, :except, [])
+
+      %{files: files} ->
+        files
+    end
+  end
+
+  defp all(tests) do
+    for path <- Enum.sort(Path.wildcard(Path.join(tests, "**/*_test.exs"))),
+        do: path |> Path.relative_to(tests) |> Path.rootname()
+  end
 
   # The folder of a package, nil where it is not here.
   # EXLA is in the checkout of Nx and is not compiled.

@@ -1,18 +1,18 @@
 defmodule Nx.Vulkan do
   @moduledoc """
-  The names of `nx_vulkan`, for programs that depend on it, such as eXMC.
+  A replacement for `nx_vulkan`, for programs that depend on it, such as eXMC.
 
-  Everything here is a thin name for `NxVulkanGo`: no NIF is loaded and no shader is
-  built in. The device is that of an `nxvk-node`, which `NxVulkanGo.Launcher` starts or
-  the configuration of `:nx_vulkan_go` names. New programs use `NxVulkanGo` itself.
+  The modules are thin names for those of `NxVulkanGo`: no NIF is loaded and no shader is
+  built in. The device belongs to an `nxvk-node`, which `NxVulkanGo.Launcher` starts or the
+  configuration of `:nx_vulkan_go` names. Programs without this dependency use `NxVulkanGo`.
 
     * `Nx.Vulkan.VulkanoBackend` - `NxVulkanGo.Backend`
     * `Nx.Vulkan.Compiler` - `NxVulkanGo`, the compiler
-    * `Nx.Vulkan.NativeV` - leapfrog chains of SPIR-V files, and buffers
-    * `Nx.Vulkan.Node` - a guard around calls
+    * `Nx.Vulkan.NativeV` - leapfrog chains with SPIR-V files, and buffers
+    * `Nx.Vulkan.Node` - a guard that returns errors as values
   """
 
-  @doc "Connects to the server, starting it where it is this VM's own."
+  @doc "Connects to the server. Starts a server where none is configured."
   @spec init :: :ok | {:error, String.t()}
   def init do
     NxVulkanGo.connect()
@@ -21,11 +21,11 @@ defmodule Nx.Vulkan do
     error in NxVulkanGo.Error -> {:error, Exception.message(error)}
   end
 
-  @doc "The name of the device, or `nil` where there is none."
+  @doc "Returns the name of the device, or `nil` where there is none."
   @spec device_name :: String.t() | nil
   def device_name, do: with(%{name: name} <- device(), do: name)
 
-  @doc "Whether the device computes numbers of 64 bits."
+  @doc "Whether the device computes f64."
   @spec has_f64? :: boolean
   def has_f64? do
     case device() do

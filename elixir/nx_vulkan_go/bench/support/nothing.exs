@@ -1,7 +1,7 @@
 defmodule NxVulkanGo.Bench.Nothing do
   @moduledoc false
-  # A backend that computes nothing: what is left of a call is the work of Nx, which
-  # no backend can change.
+  # A backend that computes nothing: the time of a call is then the work of Nx itself,
+  # which no backend can change.
 
   @behaviour Nx.Backend
   defstruct []

@@ -11,12 +11,13 @@ defmodule NxVulkanGo.Application do
       NxVulkanGo.Distribution,
       NxVulkanGo.Launcher,
       {DynamicSupervisor, name: NxVulkanGo.SessionSupervisor, strategy: :one_for_one},
-      NxVulkanGo.Sessions,
+      NxVulkanGo.Session.Registry,
+      NxVulkanGo.Compiler.LoadedCode,
       NxVulkanGo.Compiler.Cache,
-      NxVulkanGo.Compiler.Captured
+      NxVulkanGo.Compiler.Constants
     ]
 
-    # Each relies on those before it and knows processes of theirs.
+    # Each child relies on those before it, and knows processes of theirs.
     Supervisor.start_link(children, strategy: :rest_for_one, name: NxVulkanGo.Supervisor)
   end
 end

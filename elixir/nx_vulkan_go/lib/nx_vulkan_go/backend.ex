@@ -7,108 +7,116 @@ defmodule NxVulkanGo.Backend do
 
   ## Options
 
-    * `:device` - index of the device; `config :nx_vulkan_go, device: n` or 0 otherwise
-    * `:server` - name of the node; see `NxVulkanGo.Launcher` for what happens without one
+    * `:device` - index of the device (default: `config :nx_vulkan_go, device: n`, or 0)
+    * `:server` - name of the node (default: `config :nx_vulkan_go, server: name`, or a server
+      that `NxVulkanGo.Launcher` starts)
 
-  Nothing is connected or started before the first operation.
+  The first operation connects to the server, or starts it.
 
   ## How operations run
 
-  An operation is a message: it returns at once, and the device computes while
-  the caller goes on. Only reading waits (`Nx.to_binary/2`, `Nx.to_number/1`,
-  inspecting). So an error of an operation is raised, as `NxVulkanGo.Error`, where
-  its result is read. `config :nx_vulkan_go, check: :each` has it raised at its own
-  line, and `check: :debug` has it name that line; see `NxVulkanGo.Check`.
+  An operation is a message. It returns at once, and the device computes while the
+  caller goes on. Only reading waits: `Nx.to_binary/2`, `Nx.to_number/1`, inspecting. So
+  the error of an operation, a `NxVulkanGo.Error`, is raised where its result is read.
+  With `config :nx_vulkan_go, check: :each` it is raised at the operation, and with
+  `check: :debug` it names the line of the operation; see `NxVulkanGo.Check`.
 
-  Scalars stay in the tensor's struct and travel inside the instructions that use
-  them, and so do small tensors of `Nx.BinaryBackend`. Operands of any backend are
-  accepted; what is not on the device is uploaded.
+  Operands of any backend are accepted. Operands that are not on the device are uploaded.
+  Scalars and tensors of at most 64 bytes travel inside the instruction that uses them.
 
   ## Where numbers are computed
 
-  Not everything reaches the device, though its results are the device's:
+  Kernels on the device compute most results. These are the exceptions:
 
-    * scalars that were never read or combined, as `Nx.tensor(2)`, are in this VM
-    * where all operands are on the host of the node and no tensor has more than 4,096
-      elements (512 beside a GPU), a routine of the node computes on the host: that is
-      sooner done. It may differ from the device in the last digit
-    * where the device is a processor, as lavapipe, the node interprets a kernel itself until
-      compiling it pays; that gives the same bits as the kernel
-    * what a device cannot compute is computed on the host, as all is where there is no device
-    * everything else is computed by kernels on the device
+    * a scalar such as `Nx.tensor(2)` stays in this VM until it is combined with a tensor
+    * the host of the node computes an operation where all operands are on the host and no
+      tensor has more than 4,096 elements (512 beside a GPU), because that is faster. The
+      result may differ from the device's in the last digit
+    * where the device is a processor, such as lavapipe, the node interprets a kernel until
+      compiling it pays. The bits are those of the kernel
+    * the host computes operations that the device cannot compute, and everything where there
+      is no device
 
-  `NxVulkanGo.explain/3` says of each part of a function which of these it is (`place`), and
-  `NxVulkanGo.metrics/1` counts: `:host_instructions_total` are computed on the host, of
-  these `:fallbacks_total` because the device cannot; `:dispatches_total` are kernels of the device,
-  and `:prompt_dispatches_total` those that the node interprets.
+  `NxVulkanGo.explain/3` shows the `place` of each part of a function. `NxVulkanGo.metrics/1`
+  counts:
 
-  To have the device compute whatever it can, however small, as for a test of the device:
+    * `:host_instructions_total` - operations that the host computed
+    * `:fallbacks_total` - those of them that the device cannot compute
+    * `:dispatches_total` - kernels on the device
+    * `:warm_up_dispatches_total` - kernels that the node interpreted
+
+  To compute everything on the device that it can compute, such as for a test of the device:
 
       config :nx_vulkan_go, node_args: ["--host-limit", "1", "--no-warm-up"]
 
   ## Memory
 
-  The memory of a tensor is free when no process of the VM refers to the tensor
-  any more, whoever made it and wherever it went: other processes, ETS, mailboxes.
-  That is noticed some milliseconds after a process exits, once a second otherwise,
-  and at once when the device runs out of memory. `Nx.backend_deallocate/1` frees
-  without waiting.
+  The memory of a tensor is freed when nothing in the VM refers to the tensor any more:
+  no process, ETS table or mailbox. The package notices that some milliseconds after a
+  process exits, once a second otherwise, and at once when the device runs out of memory.
+  `Nx.backend_deallocate/1` frees without delay.
 
   ## Sending tensors to other nodes
 
-  A tensor that is sent to another BEAM node can be used there, on the same
-  server, if that node may connect to it. The data does not move. The sender must
-  hold the tensor until the receiver has used it once; from then on it lives as
-  long as the receiver holds it. A copy that comes back to its own node is good
-  only as long as the original is held there.
+  Another BEAM node can use a tensor that it receives, if it can connect to the same
+  server. The data does not move. The sender must hold the tensor until the receiver has
+  used it once. From then on the tensor lives as long as the receiver holds it. A copy
+  that is sent back to the first node is valid only as long as that node holds the
+  original.
 
   ## Differences from `Nx.BinaryBackend`
 
-    * an error that depends on values, as an index out of bounds or a singular matrix, is
-      raised where the result is read
-    * a division of integers by zero and a shift by a negative number are errors only where
-      the divisor or the number is a scalar that is not on a device; else their results mean
-      nothing
-    * what `Nx.BinaryBackend` cannot compute, as the remainder of infinities or a product
-      beyond the largest number of f8, is NaN or infinite
-    * `Nx.atan2/2` of complex numbers that are not real is NaN, but for such scalars
-    * where a part of a complex operand is infinite or NaN, or a complex divisor is 0, other
-      parts of the result may be infinite or NaN, and signs may differ; sums, products,
-      tangents, their inverses, those of sines and cosines (hyperbolic ones too) and
-      `Nx.rsqrt/1` are as there
-    * subnormal numbers of f8 are read as they are written
-    * GPUs may take subnormal numbers of f32 for zero in comparisons, `Nx.min/2`, `Nx.max/2`,
-      roots, angles and hyperbolic functions, be they kept by sums and products
-    * float functions are exact within 2 units in the last place, and so may differ
-      in the last digit printed
-    * sums and products of floats are added in another order
-    * the options `:eps` and `:max_iter` of `Nx.LinAlg` have no effect; factors of f32
-      matrices are computed in f32 on GPUs, so that a matrix is singular there where a pivot
-      is zero in f32, and in f64 on the host, which also serves software devices; vectors
-      of `Nx.LinAlg.eigh/2` and `Nx.LinAlg.svd/2` are those whose largest component is
-      positive
+    * an error that depends on values, such as an index out of bounds or a singular matrix,
+      is raised where the result is read
+    * an integer division by zero and a shift by a negative number are errors only where the
+      divisor or the shift is a scalar that is not on a device. Otherwise the result is
+      undefined
+    * results that `Nx.BinaryBackend` cannot compute, such as the remainder of infinities or a
+      product beyond the largest f8, are NaN or infinite
+    * `Nx.atan2/2` of complex numbers that are not real is NaN; for scalars that are not on a
+      device it is an error
+    * where a part of a complex operand is infinite or NaN, or a complex divisor is 0, parts of
+      the result may be infinite or NaN, and signs may differ. The same as in
+      `Nx.BinaryBackend` are sums, products, tangents, the inverses of tangents, sines and
+      cosines (hyperbolic ones too) and `Nx.rsqrt/1`
+    * subnormal numbers of f8 keep their values
+    * GPUs may treat subnormal numbers of f32 as zero in comparisons, `Nx.min/2`, `Nx.max/2`,
+      roots, angles and hyperbolic functions, even where sums and products keep them
+    * functions of floats are exact within 2 units in the last place, so the last printed
+      digit may differ
+    * sums and products of floats are evaluated in another order
+    * the options `:eps` and `:max_iter` of `Nx.LinAlg` have no effect
+    * GPUs factorise f32 matrices in f32, so a matrix is singular where a pivot is zero in f32.
+      The host, also in the place of software devices, factorises them in f64
+    * the largest component of each vector of `Nx.LinAlg.eigh/2` and `Nx.LinAlg.svd/2` is positive
 
   ## Configuration
 
-    * `:add_backend_on_inspect` - whether inspecting shows a line with the place of
-      the tensor (default `true`; read when this package is compiled)
-    * `:check_shape_and_type` - whether reading asks the server for type and shape
-      first and compares (default `false`; read when this package is compiled)
+    * `:add_backend_on_inspect` - whether inspecting a tensor shows its server and device
+      (default: `true`; read when this package is compiled)
+    * `:check_shape_and_type` - whether reading first compares type and shape with those of
+      the server (default: `false`; read when this package is compiled)
     * `:check` - see `NxVulkanGo.Check`
     * `:fallback` - see `NxVulkanGo.Fallback`
-    * `:label` - what the sessions of this VM are called in reports of the server (default:
-      the name of the release, the project or the script)
-    * `:limit` - how many bytes this VM may have on a device (default `:infinity`)
-    * `:deadline` - how many milliseconds one operation or one run of a compiled function may take, after which
-      reading its results raises `NxVulkanGo.Error` of kind `:deadline` (default `:infinity`)
+    * `:label` - name of this VM's sessions in reports of the server (default: the name of
+      the release, the project or the script)
+    * `:limit` - maximum bytes of this VM on a device (default: `:infinity`)
+    * `:deadline` - maximum milliseconds of one operation, or of one run of a compiled function.
+      Reading the results of a longer one raises `NxVulkanGo.Error` of kind `:deadline`
+      (default: `:infinity`)
+    * `:weight` - share of this VM in a device and in the processors of the node while other
+      clients compete for them, from 1 to 100. A client with 20 gets twice as much as one with
+      10 (default: 10)
     * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`
   """
 
   @behaviour Nx.Backend
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.{Attributes, Data, Eager, Fallback, Ops, Options, Reading, Refusals, Sessions}
-  alias NxVulkanGo.Compiler.Function
+  alias NxVulkanGo.Backend.{Attributes, Eager, Transfer, Validation}
+  alias NxVulkanGo.Compiler.Reducer
+  alias NxVulkanGo.{Encoding, Fallback, Ops, Options}
+  alias NxVulkanGo.Session.Registry
   alias NxVulkanGo.Session.Tracker
 
   @doc false
@@ -124,19 +132,19 @@ defmodule NxVulkanGo.Backend do
 
   @impl true
   def constant(%T{type: type, shape: {}} = out, number, options) do
-    literal = Data.scalar(type, number)
+    literal = Encoding.encode_scalar(type, number)
     options = Options.backend!(options)
     %{out | data: %__MODULE__{literal: literal, type: type, shape: {}, options: options}}
   end
 
   def constant(%T{type: type} = out, number, options) do
-    scalar = %{out | shape: {}, data: %__MODULE__{literal: Data.scalar(type, number), type: type}}
+    scalar = %{out | shape: {}, data: %__MODULE__{literal: Encoding.encode_scalar(type, number), type: type}}
     Eager.run(:constant, out, [scalar], [], options)
   end
 
   @impl true
   def from_binary(%T{type: type} = out, binary, options),
-    do: Eager.upload(out, Data.to_wire(binary, type), options)
+    do: Eager.upload(out, Encoding.encode(binary, type), options)
 
   ## Lifecycle
 
@@ -181,13 +189,13 @@ defmodule NxVulkanGo.Backend do
 
   # Whether the tensor is where the options say.
   defp there?(%T{data: %{session: session}}, options) do
-    options == [] or same_place?(session, Sessions.fetch!(options))
+    options == [] or same_place?(session, Registry.fetch!(options))
   end
 
   defp same_place?(a, b), do: a.server == b.server and a.device == b.device
 
   @impl true
-  defdelegate to_binary(tensor, limit), to: Reading
+  defdelegate to_binary(tensor, limit), to: Transfer
 
   defp whole(%T{data: %{shape: shape}} = tensor), do: to_binary(tensor, Tuple.product(shape))
 
@@ -235,7 +243,7 @@ defmodule NxVulkanGo.Backend do
   end
 
   @impl true
-  defdelegate inspect(tensor, inspect_opts), to: Reading
+  defdelegate inspect(tensor, inspect_opts), to: Transfer
 
   ## Operations that do not fit the list below
 
@@ -293,10 +301,10 @@ defmodule NxVulkanGo.Backend do
 
   # A function that can be traced is computed by the node; `host` takes another.
   defp fold(op, %T{type: type} = out, tensor, initial, opts, fun, host) do
-    case Function.region(fun, type) do
+    case Reducer.to_region(fun, type) do
       {:ok, region} ->
         tensors = [Nx.as_type(tensor, type), Nx.as_type(initial, type)]
-        option = &Attributes.option(&1, opts, out, tensor)
+        option = &Attributes.read_option(&1, opts, out, tensor)
         lookup = &if(&1 == :function, do: region, else: option.(&1))
         attrs = Attributes.encode_all(Ops.get(op).attrs, tensor, lookup)
         Eager.run(op, out, tensors, attrs)
@@ -392,7 +400,7 @@ defmodule NxVulkanGo.Backend do
             else:
               quote(
                 do:
-                  Attributes.option(
+                  Attributes.read_option(
                     unquote(attr),
                     unquote(variable.(:opts)),
                     unquote(Macro.var(:out, nil)),
@@ -408,8 +416,8 @@ defmodule NxVulkanGo.Backend do
       end
 
     check =
-      if name in Refusals.ops(),
-        do: quote(do: Refusals.check!(unquote(name), unquote(tensors)))
+      if name in Validation.ops(),
+        do: quote(do: Validation.check!(unquote(name), unquote(tensors)))
 
     @impl true
     def unquote(name)(out, unquote_splicing(args)) do

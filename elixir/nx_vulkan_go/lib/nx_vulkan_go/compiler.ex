@@ -5,48 +5,52 @@ defmodule NxVulkanGo.Compiler do
       Nx.Defn.default_options(compiler: NxVulkanGo)
       Nx.Defn.jit(&MyModule.step/2, compiler: NxVulkanGo).(params, batch)
 
-  A function is traced once for the types of its arguments and becomes a program,
-  which the node gets once. A call is then one message, with the arguments that
-  are not on the device yet; loops and branches run on the node and ask nobody.
-  As with `NxVulkanGo.Backend`, a call does not wait for its results: an error of
-  the device is raised where one of them is read. A loop that has not ended is
-  cancelled when nobody refers to its results any more, or all have been given to
-  `Nx.backend_deallocate/1`. Arguments that Nx marks as donatable are freed by the
-  message that uses them, so the node may compute in their memory.
+  A function is traced once for the types and shapes of its arguments. The program that
+  results is sent to the node once. A call is then one message, with the arguments that
+  are not on the device yet. Loops and branches run on the node.
+
+  A call does not wait for its results, as with `NxVulkanGo.Backend`: an error of the
+  device is raised where a result is read. A loop that runs is cancelled when nothing refers
+  to its results any more, or when all have been given to `Nx.backend_deallocate/1`. The
+  node may compute in the memory of arguments that Nx marks as donatable.
+
+  A function is traced again when its module, or a module that it calls, is replaced: by a
+  Livebook cell that runs again, or by `recompile/0` of IEx.
 
   ## Options
 
-    * `:device`, `:server` - where to run, as for the backend. Without them a
-      program runs where its arguments are
-    * `:hooks` - functions for named hooks, as `Nx.Defn` has it
-    * `:callback_timeout` - how long a function of `Nx.runtime_call/4` may take, in milliseconds
-      (default 300,000)
+    * `:device`, `:server` - where to run, as for the backend. By default a program runs
+      where its arguments are
+    * `:hooks` - a map of functions for named hooks, as in `Nx.Defn`
+    * `:callback_timeout` - milliseconds that a function of `Nx.runtime_call/4` may take
+      (default: 300,000)
 
-  Options of Nx, EXLA and Axon that mean nothing here are ignored, by the list of
-  `NxVulkanGo.Options`; others raise `ArgumentError`.
+  Options of Nx, EXLA and Axon without an effect here are ignored; `NxVulkanGo.Options`
+  lists them. Others raise `ArgumentError`.
 
   ## Hooks and runtime calls
 
-  Both get tensors of `Nx.BinaryBackend`. A hook runs in the calling process, which
-  waits until all hooks have run. The function of `Nx.runtime_call/4` runs in a
-  process of its own, with `Nx.BinaryBackend` as its default backend; the device
-  waits for it, so it must not wait for tensors of that device. Whatever these
-  functions raise is raised by the call, and ends the run.
+  Both get tensors of `Nx.BinaryBackend`. A hook runs in the calling process; the call
+  returns when all hooks have run. The function of `Nx.runtime_call/4` runs in a process of
+  its own, with `Nx.BinaryBackend` as its default backend. The device waits for it, so it
+  must not read tensors of that device. An exception of these functions ends the run and is
+  raised by the call.
 
-  ## What cannot be compiled
+  ## Functions that cannot be compiled
 
-  A function with an operation that the node does not know is run by
-  `Nx.Defn.Evaluator`. That is an event, `[:nx_vulkan_go, :compiler, :fallback]`, and
-  `config :nx_vulkan_go, fallback: :warn | :raise` says what else it is; see
-  `NxVulkanGo.Fallback`.
+  `Nx.Defn.Evaluator` runs a function with an operation that the node does not know. See
+  `NxVulkanGo.Fallback` for the event, the warning, and how to make this an error.
 
-  What two branches of different conds share is computed before them, whether one
-  of them is taken or not; what only one needs is computed there.
+  ## Branches
+
+  A value that only one branch of a `cond` needs is computed in that branch. A value that
+  several branches need is computed once, before the `cond`.
   """
 
   alias Nx.Defn.{Composite, Evaluator}
   alias NxVulkanGo.Compiler.{Cache, Program, Run}
-  alias NxVulkanGo.{Explanation, Fallback, Options, Session, Sessions, Telemetry}
+  alias NxVulkanGo.{Explanation, Fallback, Options, Session, Telemetry}
+  alias NxVulkanGo.Session.Registry
 
   @doc false
   def jit(key, vars, fun, args_list, options) do
@@ -76,8 +80,8 @@ defmodule NxVulkanGo.Compiler do
     end
   end
 
-  # The function is called in the caller's process, and only where nobody has
-  # called one like it with arguments of these types.
+  # The function is called in the caller's process, unless it has been compiled for
+  # arguments of these types before.
   defp compiled(key, vars, fun, options) do
     hooks = names(options)
 
@@ -94,14 +98,14 @@ defmodule NxVulkanGo.Compiler do
   end
 
   defp parts(%Program{key: key} = program, options) do
-    session = Sessions.fetch!(options)
+    session = Registry.fetch!(options)
     request = if options[:profile], do: {:explain, key, :profile}, else: {:explain, key}
     for part <- Session.call!(session, request, program), do: Map.put_new(part, :measured, nil)
   end
 
   defp parts({:unsupported, _reason}, _options), do: []
 
-  # Hooks that someone asked for.
+  # The names of hooks that have a function.
   defp names(options),
     do: for({name, hook} <- Keyword.get(options, :hooks, %{}), hook != nil, do: name)
 
@@ -129,7 +133,7 @@ defmodule NxVulkanGo.Compiler do
   # Nx has had this field since 0.14.
   defp donatable?(t), do: Map.get(t, :donatable?, false)
 
-  # The same for all closures of one place, of which there may be any number.
+  # All closures of one place in the code share this name.
   defp named(fun) when is_function(fun),
     do: for(item <- [:module, :name, :arity], do: elem(Function.info(fun, item), 1))
 
@@ -137,6 +141,6 @@ defmodule NxVulkanGo.Compiler do
 
   defp fallback(key, reason) do
     Telemetry.execute([:compiler, :fallback], %{count: 1}, %{function: key, reason: reason})
-    Fallback.policy!(named(key), "#{inspect(key)} is run by Nx.Defn.Evaluator: #{reason}")
+    Fallback.apply_policy!(named(key), "#{inspect(key)} is run by Nx.Defn.Evaluator: #{reason}")
   end
 end

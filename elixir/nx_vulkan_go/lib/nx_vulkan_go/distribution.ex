@@ -1,21 +1,20 @@
 defmodule NxVulkanGo.Distribution do
   @moduledoc false
-  # How this VM talks to a server: by its own distribution where it has a node name
-  # of the server's kind, and otherwise by a connection that this package makes.
-  # The VM is never given a name: that would strand whatever has written a pid of
-  # nonode@nohost down, such as a script that is being compiled.
+  # Carries messages to a server: by the VM's own distribution where the VM has a node name of
+  # the server's kind, otherwise by a connection that this package makes. The VM is never
+  # renamed. See "The connection" in guides/contributing/design.md.
   #
-  # What goes to a server goes through `send/2`, `monitor/1` and `call/3`; a pid or
-  # a reference inside of a message is that of `address/2`.
+  # Messages to a server are sent with `send/2`, `monitor/1` and `call/3`. A pid or reference
+  # inside of a message must be that of `address/2`.
   #
-  # The process makes the connections, one a server, and forgets those that end.
+  # The process makes the connections, one for each server, and forgets those that end.
 
   use GenServer
 
   import Kernel, except: [send: 2]
 
-  alias NxVulkanGo.{Error, Launcher}
   alias NxVulkanGo.Distribution.{Connection, Link}
+  alias NxVulkanGo.{Error, Launcher}
 
   @supervisor NxVulkanGo.ConnectionSupervisor
   @timeout 60_000
@@ -35,7 +34,7 @@ defmodule NxVulkanGo.Distribution do
     :ok
   end
 
-  @doc "A pid or reference of this VM, as a server knows it."
+  @doc "Returns the pid or reference by which a server knows one of this VM."
   @spec address(pid | reference, node) :: pid | reference
   def address(term, server) do
     case route(server) do
@@ -44,7 +43,7 @@ defmodule NxVulkanGo.Distribution do
     end
   end
 
-  @doc "Monitors a registered process of a server; `{:DOWN, ref, _, _, reason}` tells its end."
+  @doc "Monitors a registered process of a server; its end is `{:DOWN, ref, _, _, reason}`."
   @spec monitor({atom, node}) :: reference
   def monitor({name, node} = to) do
     case route(node) do
@@ -53,7 +52,7 @@ defmodule NxVulkanGo.Distribution do
     end
   end
 
-  # A VM without a name cannot even try.
+  # A VM without a node name cannot connect to other nodes.
   defp reaches?(node), do: Node.alive?() or node == node()
 
   defp down(to) do
@@ -119,7 +118,8 @@ defmodule NxVulkanGo.Distribution do
     end
   end
 
-  # Where the VM's own distribution does not get there, ours does, or says why not.
+  # Where the VM's own distribution fails, this package's connection is tried; it names the
+  # step that failed.
   defp vm_connect(node, cookie) do
     if cookie != Atom.to_string(:erlang.get_cookie(node)),
       do: :erlang.set_cookie(node, String.to_atom(cookie))
@@ -137,8 +137,8 @@ defmodule NxVulkanGo.Distribution do
 
   defp vm_tls?, do: match?({:ok, [[~c"inet_tls"] | _]}, :init.get_argument(:proto_dist))
 
-  # What is known of a server: see `Dial`. The cookie is a function, so that no report of
-  # an error shows it. A server of this VM's own is in the clear, and its port is known.
+  # What is known about a server: see `Dialer`. The cookie is a function, so that no report
+  # of an error shows it. A server of this VM's own speaks no TLS, and its port is known.
   defp known(node) do
     case Launcher.access(node) do
       %{} = access -> {:ok, Map.put(access, :tls, nil)}
@@ -165,11 +165,10 @@ defmodule NxVulkanGo.Distribution do
     end
   end
 
-  # What a VM that is not distributed would have for a cookie if it were.
+  # The cookie that a VM without a node name would have with one.
   defp given_cookie(node) do
-    with {:ok, [[cookie | _] | _]} <- :init.get_argument(:setcookie) do
-      {:ok, List.to_string(cookie)}
-    else
+    case :init.get_argument(:setcookie) do
+      {:ok, [[cookie | _] | _]} -> {:ok, List.to_string(cookie)}
       _ -> cookie_file(node)
     end
   end
@@ -184,8 +183,8 @@ defmodule NxVulkanGo.Distribution do
       {:error, reason} ->
         {:error,
          Error.new(:no_connection, """
-         no cookie for #{node} is known (#{path}: #{:file.format_error(reason)}); set that of the \
-         file that nxvk-node names when it starts: config :nx_vulkan_go, cookie: "..."\
+         no cookie for #{node} is known (#{path}: #{:file.format_error(reason)}); nxvk-node names \
+         the file with its cookie when it starts: set config :nx_vulkan_go, cookie: "..."\
          """)}
     end
   end
@@ -210,7 +209,7 @@ defmodule NxVulkanGo.Distribution do
   def handle_info({:DOWN, _, :process, pid, _reason}, state) do
     {node, state} = Map.pop(state, pid)
 
-    # There may be another by now.
+    # There may be another connection already.
     with %Link{pid: ^pid} <- route(node), do: :persistent_term.erase({__MODULE__, node})
     {:noreply, state}
   end
@@ -233,20 +232,20 @@ defmodule NxVulkanGo.Distribution do
     end
   end
 
-  # The name and creation that servers know this VM by, the same as long as it runs.
+  # The name and creation by which servers know this VM, as long as it runs.
   defp identity do
     with nil <- :persistent_term.get({__MODULE__, :identity}, nil) do
       {:ok, host} = :inet.gethostname()
       <<creation::32>> = :crypto.strong_rand_bytes(4)
-      identity = {:"nx_#{random(6)}@#{host}", max(creation, 4)}
+      identity = {:"nx_#{random_hex(6)}@#{host}", max(creation, 4)}
       :persistent_term.put({__MODULE__, :identity}, identity)
       identity
     end
   end
 
-  @doc "A host of this machine that nodes of this VM's kind of names can have."
+  @doc "Returns a host name of this machine that fits the kind of this VM's node name."
   def loopback, do: if(:net_kernel.longnames() == false, do: "localhost", else: "127.0.0.1")
 
-  @doc "Random lower-case text of 2n characters."
-  def random(n), do: Base.encode16(:crypto.strong_rand_bytes(n), case: :lower)
+  @doc "Returns random text of 2n hexadecimal digits."
+  def random_hex(n), do: Base.encode16(:crypto.strong_rand_bytes(n), case: :lower)
 end

@@ -1,21 +1,23 @@
 defmodule NxVulkanGo.Error do
   @moduledoc """
-  What went wrong on a device, or on the way to it.
+  An error of a device, or of the connection to it.
 
   Fields:
 
-    * `:kind` - one of `:bad_request`, `:unknown_op`, `:bad_argument`, `:unknown_id`, `:stale`,
-      `:not_shared`, `:unsupported`, `:out_of_memory`, `:limit`, `:device_lost`, `:server_down`,
-      `:unknown_program`, `:cancelled`, `:deadline`, `:callback`, `:callback_timeout`, `:internal`;
-      on the way to a server `:no_connection` (the reason says which step failed), and to one of
-      this VM's own `:not_installed`, `:cannot_build`, `:no_device` and `:not_started`
+    * `:kind` - the kind of the error, an atom:
+      * of a device: `:bad_request`, `:unknown_op`, `:bad_argument`, `:unknown_id`, `:stale`,
+        `:not_shared`, `:unsupported`, `:out_of_memory`, `:limit`, `:device_lost`, `:server_down`,
+        `:unknown_program`, `:cancelled`, `:deadline`, `:callback`, `:callback_timeout`, `:internal`
+      * of the connection to a server: `:no_connection`; the reason names the step that failed
+      * of a server that this VM starts: `:not_installed`, `:cannot_build`, `:no_device`,
+        `:not_started`
     * `:op` - the operation that failed, or `nil`
     * `:operands` - the types of its operands, as text
-    * `:reason` - what the server said
+    * `:reason` - the explanation, as text
 
-  Operations are sent and not waited for, so the error of one is raised where
-  its result, or anything made from it, is read. `NxVulkanGo.Check` says how to find
-  the line that asked for it.
+  Operations are sent and not waited for. So the error of an operation is raised where its
+  result, or anything made from it, is read. `NxVulkanGo.Check` explains how to find the line
+  that sent the operation.
   """
 
   defexception [:kind, :op, :operands, :reason]
@@ -28,15 +30,14 @@ defmodule NxVulkanGo.Error do
         }
 
   @remedies %{
-    unknown_id: "the tensor was deallocated, or it came from another node that let go of it",
-    stale:
-      "the tensor belonged to an earlier run of the server and its data is gone; make it again",
-    out_of_memory: "drop tensors, call Nx.backend_deallocate/1, or look at NxVulkanGo.memory/1",
+    unknown_id: "the tensor was deallocated, or another BEAM node sent it and dropped it too early",
+    stale: "the server was restarted and the tensor is lost; compute it again",
+    out_of_memory: "free tensors with Nx.backend_deallocate/1; NxVulkanGo.memory/1 shows the memory in use",
     limit:
-      "drop tensors, or raise it: config :nx_vulkan_go, limit: BYTES, or --session-limit of the node",
-    device_lost: "the driver gave up the device; it is opened again for what comes next",
-    server_down: "tensors on it are lost; the next operation connects again",
-    not_shared: "the tensor belongs to another session that does not share it"
+      "free tensors, or raise the limit: config :nx_vulkan_go, limit: BYTES, or --session-limit of the node",
+    device_lost: "the driver lost the device; the next operation opens it again",
+    server_down: "its tensors are lost; the next operation connects again",
+    not_shared: "the tensor belongs to a session that does not share it"
   }
 
   @doc false

@@ -1,20 +1,19 @@
 defmodule NxVulkanGo.Explanation do
   @moduledoc """
-  What became of a function, as `NxVulkanGo.explain/3` tells it: the program and,
-  part by part, how a device carries it out. It prints as text, shows itself so in
-  IEx, and is a table in Livebook.
+  The result of `NxVulkanGo.explain/3`: the program of a function, and the parts in which
+  a device carries it out. It prints as text and is a table in Livebook.
   """
 
-  alias NxVulkanGo.Compiler.Text
+  alias NxVulkanGo.Compiler.Listing
 
   @enforce_keys [:program, :parts]
   defstruct @enforce_keys
 
   @typedoc """
-  A part of a program: an instruction, or several that have become one unit.
-  `why` has a line for the rules by which the instructions were joined, and one for
-  each reason why what reads the results is another part. `measured` is nil where
-  nothing was measured. Times are in seconds.
+  A part of a program: one instruction, or several fused ones. `why` has a line for the
+  rules that fused the instructions, and a line for each reason why a reader of the
+  results is in another part. `seconds` is an estimate; `measured` is `nil` without
+  `profile: true`. Times are in seconds.
   """
   @type part :: %{
           block: String.t(),
@@ -36,7 +35,7 @@ defmodule NxVulkanGo.Explanation do
           parts: [part]
         }
 
-  @doc "A map for each part, in the order in which they run, for tables."
+  @doc "Returns a map for each part, in the order in which they run, for tables."
   @spec rows(t) :: [map]
   def rows(%__MODULE__{parts: parts}) do
     for {part, i} <- Enum.with_index(parts, 1) do
@@ -56,12 +55,12 @@ defmodule NxVulkanGo.Explanation do
   end
 
   @doc """
-  The whole as text: the instructions of the program, then a table of its parts, each
-  with what it was joined by and why it ends where it does.
+  Formats the explanation: the instructions of the program, then a table of its parts with
+  the reasons of each.
   """
   @spec text(t) :: String.t()
   def text(%__MODULE__{program: program} = explanation),
-    do: Text.program(program) <> table(explanation)
+    do: Listing.format(program) <> table(explanation)
 
   defp table(%{parts: []}), do: ""
 
@@ -110,7 +109,7 @@ defmodule NxVulkanGo.Explanation do
 
   defp widest(cells), do: cells |> Enum.map(&String.length/1) |> Enum.max()
 
-  # What is in a loop or a branch says of which.
+  # Operations of a loop or a branch are preceded by its name.
   defp what(%{block: ""} = row), do: row.operations
   defp what(row), do: "#{row.block}: #{row.operations}"
 

@@ -1,19 +1,25 @@
 defmodule NxVulkanGo.Fallback do
   @moduledoc """
-  What the node cannot compute is computed by `Nx.BinaryBackend` in this VM: an
-  eager reduction by a function that cannot be traced, because it looks at values.
+  Operations that the node cannot compute, and how this package reports them.
 
-  That is slow, so each time is an event, `[:nx_vulkan_go, :fallback]` with `op`,
-  `type` and `reason`, and the configuration says what else happens:
+  `Nx.BinaryBackend` computes such an operation in this VM. The only one is a reduction,
+  `Nx.reduce/4` or `Nx.window_reduce/5`, with a function that cannot be traced because it
+  looks at values. The compiler leaves a function with an operation that the node does not
+  know to `Nx.Defn.Evaluator`.
+
+  That is slow. So each time is a telemetry event, `[:nx_vulkan_go, :fallback]` or
+  `[:nx_vulkan_go, :compiler, :fallback]`, and the configuration decides what else happens:
 
       config :nx_vulkan_go, fallback: :warn   # or :silent, or :raise
 
-  `:warn`, the default, logs a warning the first time that an operation is computed so.
-  Functions that the compiler leaves to `Nx.Defn.Evaluator` fall under the same rule.
+    * `:warn`, the default, logs a warning the first time for each operation or function
+    * `:silent` does nothing else
+    * `:raise` raises `NxVulkanGo.Error` of kind `:unsupported`
   """
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.{Data, Eager, Error, Telemetry}
+  alias NxVulkanGo.Backend.Eager
+  alias NxVulkanGo.{Encoding, Error, Telemetry}
   require Logger
 
   @doc false
@@ -21,8 +27,8 @@ defmodule NxVulkanGo.Fallback do
   # goes back to where the operands were.
   def run(op, type, args, fun, reason) do
     Telemetry.execute([:fallback], %{count: 1}, %{op: op, type: type, reason: reason})
-    policy!(op, "#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}")
-    session = Eager.session(for(%T{} = t <- args, do: t), [])
+    apply_policy!(op, "#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}")
+    session = Eager.find_session(for(%T{} = t <- args, do: t), [])
     args = Enum.map(args, &host/1)
 
     Nx.BinaryBackend
@@ -31,9 +37,9 @@ defmodule NxVulkanGo.Fallback do
   end
 
   @doc false
-  # Does what the configuration says of something that the node does not do: an
-  # operation, or a function by its module, name and arity.
-  def policy!(what, text) do
+  # Warns or raises, as configured. `what` is an operation, or the module, name and
+  # arity of a function.
+  def apply_policy!(what, text) do
     case Application.get_env(:nx_vulkan_go, :fallback, :warn) do
       :silent -> :ok
       :warn -> warn_once({__MODULE__, what}, text)
@@ -44,15 +50,15 @@ defmodule NxVulkanGo.Fallback do
   defp warn_once(key, text) do
     unless :persistent_term.get(key, false) do
       :persistent_term.put(key, true)
-      Logger.warning("nx_vulkan_go: " <> text <> " (told once)")
+      Logger.warning("nx_vulkan_go: " <> text <> " (logged once)")
     end
 
     :ok
   end
 
   @doc false
-  # What has been warned of will be again.
-  def forget do
+  # Has everything warned of once more.
+  def reset_warnings do
     for {{__MODULE__, _} = key, _} <- :persistent_term.get(), do: :persistent_term.erase(key)
     :ok
   end
@@ -63,5 +69,5 @@ defmodule NxVulkanGo.Fallback do
   defp host(fun) when is_function(fun, 2), do: fn a, b -> host(fun.(a, b)) end
 
   defp to_device(%T{type: type} = t, session),
-    do: Eager.upload(t, t |> Nx.to_binary() |> Data.to_wire(type), session)
+    do: Eager.upload(t, t |> Nx.to_binary() |> Encoding.encode(type), session)
 end

@@ -1,54 +1,53 @@
 defmodule NxVulkanGo.Launcher do
   @moduledoc """
-  Starts a server of this VM's own, where no other is configured.
+  Starts and restarts a server for this VM, where no other server is configured.
 
-  Nothing runs before the first operation. Then `nxvk-node` is started on the
-  loopback interface with a random name and a random cookie; it stops when this
-  VM does, however that ends, because it watches its standard input. When it dies
-  it is started again, at once the first time and then after growing pauses.
+  The first operation starts `nxvk-node` on the loopback interface, with a random name and
+  a random cookie. The server watches its standard input, so it ends when this VM ends, even
+  by a crash. A server that dies is started again: at once the first time, then after longer
+  and longer pauses.
 
-  The binary is the first of:
+  The program is the first of:
 
     * `config :nx_vulkan_go, binary: "/path/to/nxvk-node"`
     * the environment variable `NXVK_NODE`
     * `nxvk-node` in the `PATH`
-    * one built with `go build`, where this package lies in a checkout of its
-      repository and `go` is installed; it goes to `priv/bin`
+    * the result of `go build` in `priv/bin`, where `go` is installed and this package lies in
+      a checkout of its repository
     * `priv/bin/nxvk-node` of this package
 
-  Building takes minutes the first time; standard error says how far it is. What the
-  server warns of is logged, and so are its errors. Where no server can be had, the
-  error of the operation is a `NxVulkanGo.Error` of kind `:not_installed`,
+  The first build takes minutes. Standard error shows its progress; in Livebook the cell that
+  waits shows it. Warnings and errors of the server are logged. Where no server can be
+  started, the operation raises `NxVulkanGo.Error` of kind `:not_installed`,
   `:cannot_build`, `:no_device` or `:not_started`.
 
   ## Distribution
 
-  A VM that has no node name stays without one. This package then connects to the
-  server by itself and speaks the distribution protocol, so scripts, `mix run`, IEx and
-  releases need no preparation. A VM that has a name of the server's kind (`--sname`
-  or `--name`, Livebook) uses its own distribution.
+  A VM without a node name stays without one. This package then speaks the distribution
+  protocol itself, so scripts, `mix run`, IEx and releases need no preparation. A VM with a
+  name of the server's kind (`--sname` or `--name`, Livebook) uses its own distribution.
 
   Options in the configuration of `:nx_vulkan_go`:
 
-    * `:server` - the name of a node that runs elsewhere; then nothing is started
-    * `:cookie` - its cookie, where it differs from the VM's
+    * `:server` - the name of a node that runs elsewhere; this VM then starts none
+    * `:cookie` - the cookie of that node, where it differs from the VM's
     * `:tls` - options of `:ssl.connect/3` for a server with `--tls-cert`:
       `[cacertfile: "ca.pem", certfile: "client.pem", keyfile: "client.key"]`. A VM that runs
       with `-proto_dist inet_tls` needs none
-    * `:distribution` - `:own` has this package connect by itself also where the VM
-      has a node name (default `:vm`)
-    * `:binary` - above
-    * `:allow_shaders` - whether the server takes SPIR-V of its clients, which a driver may
-      not survive (default `false`; the application `:nx_vulkan` sets it)
-    * `:node_args` - further arguments for `nxvk-node run`, a list of strings
-    * `:start_timeout` - milliseconds until the server must be ready (default 60,000)
+    * `:distribution` - with `:own` this package makes its own connection even where the VM has
+      a node name (default: `:vm`)
+    * `:binary` - the path of the program, see above
+    * `:allow_shaders` - whether the server accepts SPIR-V of its clients, which can crash a
+      driver (default: `false`; the application `:nx_vulkan` sets it)
+    * `:node_args` - more arguments for `nxvk-node run`, a list of strings
+    * `:start_timeout` - milliseconds in which the server must be ready (default: 60,000)
   """
 
   use GenServer
   require Logger
 
   alias NxVulkanGo.{Distribution, Error}
-  alias NxVulkanGo.Launcher.{Binary, Output}
+  alias NxVulkanGo.Launcher.{Executable, Output}
 
   @first_pause 100
   @longest_pause 10_000
@@ -56,7 +55,7 @@ defmodule NxVulkanGo.Launcher do
   @settled 10_000
   # Starting a server may include building it.
   @call_timeout :timer.minutes(30)
-  # Atoms are for ever, so servers that follow each other take turns with names.
+  # Atoms are never freed, so servers that follow each other share eight names.
   @names 8
   # The exit status of a server that has no device as it was asked for.
   @no_device 3
@@ -79,58 +78,76 @@ defmodule NxVulkanGo.Launcher do
   @doc false
   def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
-  @doc "The name of the running server; starts it where it does not run."
+  @doc "Returns the name of the running server; starts it first where it does not run."
   @spec ensure!() :: node
   def ensure! do
-    case GenServer.call(__MODULE__, :ensure, @call_timeout) do
+    case GenServer.call(__MODULE__, {:ensure, Process.group_leader()}, @call_timeout) do
       {:ok, node} -> node
       {:error, error} -> raise error
     end
   end
 
   @doc false
-  # The cookie and the place of the server of this VM's own, nil for other nodes.
-  def access(node) do
-    with %{node: ^node} = access <- :persistent_term.get(__MODULE__, nil),
-         do: Map.take(access, [:cookie, :place]),
-         else: (_ -> nil)
+  # Runs `fun` with the group leader of a caller, so that its output, such as the progress
+  # of a build, is shown with the caller's output: in a cell of Livebook, for example.
+  def with_output_to(group_leader, fun) do
+    own = Process.group_leader()
+    Process.group_leader(self(), group_leader)
+
+    try do
+      fun.()
+    after
+      Process.group_leader(self(), own)
+    end
   end
 
-  @doc "The operating system's process id of the server, or `nil` where none runs."
+  @doc false
+  # The cookie and the place of the server of this VM's own, nil for other nodes.
+  def access(node) do
+    case :persistent_term.get(__MODULE__, nil) do
+      %{node: ^node} = access -> Map.take(access, [:cookie, :place])
+      _ -> nil
+    end
+  end
+
+  @doc "Returns the process id of the server in the operating system, or `nil` where none runs."
   @spec os_pid() :: nil | pos_integer
   def os_pid, do: GenServer.call(__MODULE__, :os_pid)
 
   @impl true
   def init(_) do
     Process.flag(:trap_exit, true)
-    cookie = Distribution.random(24)
-    # No report of an error shows what a function returns.
-    {:ok, %__MODULE__{name: Distribution.random(4), cookie: fn -> cookie end}}
+    cookie = Distribution.random_hex(24)
+    # A report of an error does not show the value of a function.
+    {:ok, %__MODULE__{name: Distribution.random_hex(4), cookie: fn -> cookie end}}
   end
 
   @impl true
   def handle_call(:os_pid, _from, state), do: {:reply, state.os_pid, state}
 
-  def handle_call(:ensure, _from, %{node: node} = state) when node != nil,
+  def handle_call({:ensure, _group_leader}, _from, %{node: node} = state) when node != nil,
     do: {:reply, {:ok, node}, state}
 
-  def handle_call(:ensure, from, state) do
+  def handle_call({:ensure, group_leader}, from, state) do
     state = %{state | waiting: [from | state.waiting]}
-    if state.port || state.timer, do: {:noreply, state}, else: {:noreply, start(state)}
+
+    if state.port || state.timer,
+      do: {:noreply, state},
+      else: {:noreply, with_output_to(group_leader, fn -> start(state) end)}
   end
 
   @impl true
   def handle_info({port, {:data, {:eol, text}}}, %{port: port} = state),
-    do: {:noreply, line(%{state | partial: ""}, state.partial <> text)}
+    do: {:noreply, handle_line(%{state | partial: ""}, state.partial <> text)}
 
   def handle_info({port, {:data, {:noeol, text}}}, %{port: port} = state),
     do: {:noreply, %{state | partial: state.partial <> text}}
 
   def handle_info({port, {:exit_status, status}}, %{port: port} = state),
-    do: stopped(state, status)
+    do: handle_stop(state, status)
 
   def handle_info({:EXIT, port, reason}, %{port: port} = state),
-    do: stopped(state, "its pipe: #{inspect(reason)}")
+    do: handle_stop(state, "its pipe: #{inspect(reason)}")
 
   def handle_info({:timeout, timer, :start}, %{timer: timer} = state),
     do: {:noreply, start(%{state | timer: nil})}
@@ -144,30 +161,30 @@ defmodule NxVulkanGo.Launcher do
 
   def handle_info(_other, state), do: {:noreply, state}
 
-  defp stopped(state, how) do
+  defp handle_stop(state, how) do
     ready? = state.node != nil
     state = %{state | port: nil, os_pid: nil, node: nil}
-    if ready?, do: {:noreply, again(state, how)}, else: {:noreply, never(state, how)}
+    if ready?, do: {:noreply, handle_stop_of_ready(state, how)}, else: {:noreply, handle_stop_of_starting(state, how)}
   end
 
-  defp again(state, how) do
-    Logger.warning("nx_vulkan_go: the server stopped with #{how(how)}")
-    later(state)
+  defp handle_stop_of_ready(state, how) do
+    Logger.warning("nx_vulkan_go: the server stopped with #{describe_stop(how)}")
+    schedule_restart(state)
   end
 
-  defp never(state, @no_device),
-    do: fail(state, :no_device, "nxvk-node has no device as it was asked for")
+  defp handle_stop_of_starting(state, @no_device),
+    do: fail(state, :no_device, "nxvk-node found no device as its arguments require")
 
-  defp never(state, how), do: fail(state, :not_started, "nxvk-node stopped with #{how(how)}")
+  defp handle_stop_of_starting(state, how), do: fail(state, :not_started, "nxvk-node stopped with #{describe_stop(how)}")
 
-  defp how(status) when is_integer(status), do: "status #{status}"
-  defp how(text), do: text
+  defp describe_stop(status) when is_integer(status), do: "status #{status}"
+  defp describe_stop(text), do: text
 
   ## Starting
 
   defp start(state) do
     node = "nxvk_#{state.name}_#{rem(state.starts, @names)}@#{Distribution.loopback()}"
-    port = open(Binary.find!(), node, state.cookie.())
+    port = open(Executable.find!(), node, state.cookie.())
     os_pid = with {:os_pid, os_pid} <- Port.info(port, :os_pid), do: os_pid
     timeout = Application.get_env(:nx_vulkan_go, :start_timeout, 60_000)
     timer = :erlang.start_timer(timeout, self(), :ready)
@@ -203,7 +220,7 @@ defmodule NxVulkanGo.Launcher do
     ])
   end
 
-  defp line(state, "nxvk ready " <> rest) do
+  defp handle_line(state, "nxvk ready " <> rest) do
     [name, port | _] = String.split(rest)
     :erlang.cancel_timer(state.timer)
     node = String.to_atom(name)
@@ -214,7 +231,7 @@ defmodule NxVulkanGo.Launcher do
     %{state | node: node, timer: nil, waiting: []}
   end
 
-  defp line(state, text) do
+  defp handle_line(state, text) do
     {level, text} = Output.parse(text)
     Logger.log(level, "nxvk-node: " <> text)
     %{state | said: Enum.take([text | state.said], 10)}
@@ -232,7 +249,7 @@ defmodule NxVulkanGo.Launcher do
   end
 
   # A server that was ready and stopped is started again without being asked.
-  defp later(state) do
+  defp schedule_restart(state) do
     pause = if now() - state.since > @settled, do: 0, else: state.pause
     timer = :erlang.start_timer(pause, self(), :start)
     %{state | timer: timer, pause: min(max(pause * 2, @first_pause), @longest_pause)}

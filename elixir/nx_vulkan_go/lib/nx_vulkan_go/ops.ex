@@ -1,11 +1,10 @@
 defmodule NxVulkanGo.Ops do
   @moduledoc """
-  The table of operations that client and server share.
+  The table of operations, which client and server share.
 
-  It is read from `priv/ops.eterm` when this module is compiled; that file is
-  generated from the Go package `ops`, so there is one table in the repository
-  and no second list of names. A row says how many operands an operation takes and
-  which attributes in which order.
+  A row has the number of operands of an operation, and its attributes in order. The table
+  is read from `priv/ops.eterm` when this module is compiled. That file is generated from
+  the Go package `ops`, so the repository has one table only.
   """
 
   @table Application.app_dir(:nx_vulkan_go, "priv/ops.eterm")
@@ -37,17 +36,17 @@ defmodule NxVulkanGo.Ops do
           doc: String.t()
         }
 
-  @doc "The digest of the table; a server with another one is refused."
+  @doc "Returns the digest of the table. A server with another table refuses the session."
   @spec digest :: binary
   def digest, do: unquote(digest)
 
   @rows rows
 
-  @doc "All rows by name."
+  @doc "Returns all rows by name."
   @spec all :: %{atom => row}
   def all, do: @rows
 
-  @doc "The row of an operation, or `nil`."
+  @doc "Returns the row of an operation, or `nil`."
   @spec get(atom) :: row | nil
   def get(name), do: Map.get(@rows, name)
 end

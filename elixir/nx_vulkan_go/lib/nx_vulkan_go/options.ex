@@ -1,35 +1,35 @@
 defmodule NxVulkanGo.Options do
   @moduledoc """
-  The options and configuration of this package: which there are. One that is misspelt is
-  an error, and one that is misspelt in the configuration is a warning.
+  Lists the options and the configuration of this package, and checks them.
 
-  ## Of the backend
+  ## Options of the backend
 
-  `{NxVulkanGo.Backend, options}`, and the functions of `NxVulkanGo`, take `:server` and
+  `{NxVulkanGo.Backend, options}` and the functions of `NxVulkanGo` take `:server` and
   `:device`. Others raise `ArgumentError`.
 
-  ## Of the compiler
+  ## Options of the compiler
 
-  `compiler: NxVulkanGo` takes `:server`, `:device`, `:hooks` and `:callback_timeout`, and
-  `NxVulkanGo.explain/3` `:profile` besides. These are known and ignored, so that a program
-  may say which compiler it wants without saying more:
+  `compiler: NxVulkanGo` takes `:server`, `:device`, `:hooks` and `:callback_timeout`.
+  `NxVulkanGo.explain/3` takes `:profile` as well. Options of other libraries are known and
+  ignored, so that a program can change its compiler and nothing else:
 
     * of Nx, `Nx.Serving` and `Nx.Defn.Evaluator`: `:compiler`, `:on_conflict`, `:batch_keys`,
       `:max_concurrency`, `:garbage_collect`, `:debug_options`
     * of EXLA: `:client`, `:device_id`, `:precision`, `:cache`, `:debug`, `:lazy_transfers`,
       `:run_options`, `:mesh`, `:input_shardings`, `:module_compilation`,
       `:within_defn_compiler`, `EXLA`
-    * of Axon, which hands its own on: `:mode`, `:raise_on_none`, `:seed`, `:print_values`,
+    * of Axon, which passes its own options on: `:mode`, `:raise_on_none`, `:seed`, `:print_values`,
       `:global_layer_options`
 
   All others raise `ArgumentError`.
 
-  ## Of the configuration
+  ## Configuration
 
-  Under `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:deadline`, `:fallback`, `:check`,
+  Keys of `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:deadline`, `:weight`, `:fallback`, `:check`,
   `:binary`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`, `:allow_shaders`,
-  `:add_backend_on_inspect` and `:check_shape_and_type`; `NxVulkanGo.Backend` and `NxVulkanGo.Launcher` say what they mean.
-  Others are warned of when the application starts.
+  `:add_backend_on_inspect` and `:check_shape_and_type`. `NxVulkanGo.Backend` and `NxVulkanGo.Launcher` explain them.
+  For any other key a warning is logged when the application starts. An invalid `:limit`, `:deadline` or `:weight`
+  raises `ArgumentError` when the first operation opens a session.
   """
 
   require Logger
@@ -44,11 +44,11 @@ defmodule NxVulkanGo.Options do
              [:within_defn_compiler, EXLA, :mode, :raise_on_none, :seed, :print_values] ++
              [:global_layer_options]
 
-  @configuration [:server, :cookie, :device, :limit, :deadline, :fallback, :check, :binary, :node_args] ++
+  @configuration [:server, :cookie, :device, :limit, :deadline, :weight, :fallback, :check, :binary, :node_args] ++
                    [:start_timeout, :tls, :distribution, :label, :allow_shaders] ++
                    [:add_backend_on_inspect, :check_shape_and_type]
 
-  @doc "The options of the backend, where they are some."
+  @doc "Checks options of the backend, and returns them. Raises `ArgumentError`."
   @spec backend!(keyword) :: keyword
   def backend!([]), do: []
 
@@ -80,11 +80,11 @@ defmodule NxVulkanGo.Options do
           "the options of NxVulkanGo.Backend are a keyword list, got: #{inspect(other)}"
   end
 
-  @doc "The options of the compiler that are its own."
+  @doc "Checks options of the compiler, and returns those that have an effect. Raises `ArgumentError`."
   @spec compiler!(keyword) :: keyword
   def compiler!(options), do: own!("compiler: NxVulkanGo", options, @compiler)
 
-  @doc "Those of `NxVulkanGo.explain/3` that are its own."
+  @doc "Checks options of `NxVulkanGo.explain/3`, and returns those that have an effect. Raises `ArgumentError`."
   @spec explain!(keyword) :: keyword
   def explain!(options), do: own!("NxVulkanGo.explain/3", options, @explain)
 
@@ -106,14 +106,14 @@ defmodule NxVulkanGo.Options do
             Enum.map_join(own, ", ", &inspect/1)
   end
 
-  # What is likely to be meant.
+  # A suggestion, where a known key is similar.
   defp meant(key, own) do
     distance = &String.jaro_distance(Atom.to_string(&1), Atom.to_string(key))
     nearest = Enum.max_by(own, distance)
     if distance.(nearest) > 0.75, do: "; did you mean #{inspect(nearest)}?", else: ""
   end
 
-  @doc "Warns of keys of the configuration that there are not."
+  @doc "Logs a warning for each unknown key of the configuration."
   @spec check_configuration() :: :ok
   def check_configuration do
     for {key, _} <- Application.get_all_env(:nx_vulkan_go), key not in @configuration do
@@ -126,7 +126,31 @@ defmodule NxVulkanGo.Options do
     :ok
   end
 
-  @doc "The keys of the configuration."
+  @doc """
+  Returns the configured options of a session: `:limit`, `:deadline` and `:weight`.
+  Raises `ArgumentError` where one is invalid.
+  """
+  @spec session!() :: %{optional(:limit | :deadline | :weight) => pos_integer | :infinity}
+  def session! do
+    for {key, valid?, expected} <- [
+          {:limit, &(bound?(&1) or &1 == :infinity), "a number of bytes or :infinity"},
+          {:deadline, &(bound?(&1) or &1 == :infinity), "a number of milliseconds or :infinity"},
+          {:weight, &(&1 in 1..100), "an integer from 1 to 100"}
+        ],
+        {:ok, value} <- [Application.fetch_env(:nx_vulkan_go, key)],
+        into: %{} do
+      if not valid?.(value) do
+        raise ArgumentError,
+              "config :nx_vulkan_go, #{key}: must be #{expected}, got: #{inspect(value)}"
+      end
+
+      {key, value}
+    end
+  end
+
+  defp bound?(value), do: is_integer(value) and value > 0
+
+  @doc "Lists the keys of the configuration."
   @spec configuration() :: [atom]
   def configuration, do: @configuration
 end

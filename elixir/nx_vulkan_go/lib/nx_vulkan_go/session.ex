@@ -1,24 +1,22 @@
 defmodule NxVulkanGo.Session do
   @moduledoc """
-  The way from this VM to one device of one server.
+  The connection of this VM to one device of one server.
 
-  There is one session a device, opened at first use. Its process gives the
-  stream of instructions one order: it takes what waits in its mailbox and
-  sends it to the device server as one message. Callers choose the ids of
-  results themselves, so that an operation is a message and not a call; only
-  reading waits.
+  There is one session for each device; the first operation opens it. Its process
+  puts all instructions in one order: it gathers those that wait in its mailbox and
+  sends them to the device server as one message. Callers choose the ids of results
+  themselves, so an operation is a message and not a call. Only reading waits.
 
-  A session lives as long as the run of the server that it was opened with.
-  When that ends, so does the session: its tensors are stale, and the next
-  operation opens another.
+  A session ends when its server ends or is restarted. Its tensors are then stale,
+  and the next operation opens another session.
 
-  The struct is what a tensor carries. It has everything that another BEAM node
-  needs to use the tensor there: see "Sending tensors to other nodes" in
-  `NxVulkanGo.Backend`.
+  Each tensor carries the struct. It has everything that another BEAM node needs to
+  use the tensor: see "Sending tensors to other nodes" in `NxVulkanGo.Backend`. The
+  guide "Design" explains ids, order and memory.
   """
 
-  alias NxVulkanGo.{Check, Data, Error, Telemetry}
-  alias NxVulkanGo.Session.{Pressure, Tracker}
+  alias NxVulkanGo.{Check, Encoding, Error, Telemetry}
+  alias NxVulkanGo.Session.{MemoryPressure, Tracker}
 
   @enforce_keys [:pid, :address, :server, :device, :incarnation, :key, :counters]
   defstruct @enforce_keys
@@ -64,60 +62,59 @@ defmodule NxVulkanGo.Session do
   ## Values
 
   @doc """
-  A new value of so many bytes: its id, what keeps it alive, and who watches that.
-
-  The value lives until nothing refers to the binary of the second element.
+  Makes a value of `bytes` bytes. Returns its id, its token, and the tracker that watches
+  the token. The value lives until nothing refers to the token, a binary.
   """
   @spec new_value(t, non_neg_integer) :: {pos_integer, binary, pid}
   def new_value(%__MODULE__{counters: counters} = session, bytes) do
     id = new_id(session)
-    ahead(session, id, :atomics.get(counters, @done_id))
+    throttle(session, id, :atomics.get(counters, @done_id))
     live = :atomics.add_get(counters, @live_bytes, bytes)
     if live > :atomics.get(counters, @check_at), do: make_room(session)
     Tracker.hold(session, id, bytes)
   end
 
-  @doc "The same for the values of one instruction, by the bytes of each."
+  @doc "Makes the values of one instruction; `list` has the bytes of each."
   @spec new_values(t, [non_neg_integer]) :: [{pos_integer, binary, pid}]
   def new_values(session, [bytes]), do: [new_value(session, bytes)]
 
   def new_values(%__MODULE__{counters: counters} = session, list) do
     count = length(list)
     last = :atomics.add_get(counters, @last_id, count)
-    ahead(session, last, :atomics.get(counters, @done_id))
+    throttle(session, last, :atomics.get(counters, @done_id))
     live = :atomics.add_get(counters, @live_bytes, :lists.sum(list))
     if live > :atomics.get(counters, @check_at), do: make_room(session)
     first = last - count + 1
     for {bytes, i} <- Enum.with_index(list), do: Tracker.hold(session, first + i, bytes)
   end
 
-  @doc "An id for a value that an instruction frees soon after it has made it."
+  @doc "Makes an id for a value that has no token, because an instruction frees it."
   @spec new_id(t) :: pos_integer
   def new_id(%__MODULE__{counters: counters}), do: :atomics.add_get(counters, @last_id, 1)
 
-  defp ahead(_session, id, done) when id - done < @ahead_ids, do: :ok
-  defp ahead(session, _id, _done), do: sync(session)
+  defp throttle(_session, id, done) when id - done < @ahead_ids, do: :ok
+  defp throttle(session, _id, _done), do: sync(session)
 
-  # The frees of garbage must be in the stream before the values that need its
-  # memory: the device would reach these first, and fail. So the caller does not
-  # run on when values have grown much.
+  # The frees of garbage must be in the stream before the values that need the
+  # memory; otherwise the device reaches these first and fails. So a caller whose
+  # values have grown much waits here for the frees.
   defp make_room(%__MODULE__{counters: counters} = session) do
     budget = :atomics.get(counters, @budget)
     live = :atomics.get(counters, @live_bytes)
-    # Others go on meanwhile.
+    # Other callers are not held up meanwhile.
     :atomics.put(counters, @check_at, live + div(budget, 4))
     :erlang.garbage_collect()
     Tracker.sweep_and_wait(session, :routine)
 
     if :atomics.get(counters, @live_bytes) * 4 > budget * 3,
-      do: Pressure.relieve(session)
+      do: MemoryPressure.relieve(session)
 
     live = :atomics.get(counters, @live_bytes)
     :atomics.put(counters, @check_at, live + div(budget, @checks))
   end
 
   @doc false
-  def freed(%__MODULE__{counters: counters}, bytes),
+  def count_freed(%__MODULE__{counters: counters}, bytes),
     do: :atomics.sub(counters, @live_bytes, bytes)
 
   ## Messages
@@ -129,7 +126,7 @@ defmodule NxVulkanGo.Session do
     :ok
   end
 
-  @doc "Sends several that belong together, and tensors of other BEAM nodes that they work on."
+  @doc "Sends instructions that belong together. `foreign` are operands of other BEAM nodes."
   @spec instruct(t, [tuple], [struct]) :: :ok
   def instruct(session, instructions, []) do
     send(session.pid, {:instructions, instructions})
@@ -142,10 +139,9 @@ defmodule NxVulkanGo.Session do
   end
 
   @doc """
-  Sends instructions of which the first runs a program. That is its `key`, its
-  `code`, a region in external term format, which the node gets where it does not
-  have it, and whether it `loops`: then it is cancelled when nobody refers to its
-  results any more.
+  Sends instructions that run a program. The program has a `key` and its `code`, a region
+  in external term format, which is sent unless the node has it. A program that `loops`
+  is cancelled when nobody refers to its results any more.
   """
   @spec run(t, %{key: binary, code: binary, loops: boolean}, [tuple], [struct]) :: :ok
   def run(session, program, instructions, foreign) do
@@ -153,9 +149,13 @@ defmodule NxVulkanGo.Session do
     :ok
   end
 
-  @doc "Keeps a term alive up to here; the compiler would let go of it after its last use."
-  @spec touch(term) :: :ok
-  def touch(_term), do: :ok
+  @doc "Keeps a term alive up to this call; the compiler would drop it after its last use."
+  @spec keep_alive(term) :: :ok
+  def keep_alive(_term), do: :ok
+
+  @doc false
+  @deprecated "Use keep_alive/1"
+  def touch(term), do: keep_alive(term)
 
   @doc "Uploads bytes of the wire as the value `id`."
   @spec upload(t, pos_integer, Nx.Type.t(), tuple, binary) :: :ok
@@ -175,9 +175,9 @@ defmodule NxVulkanGo.Session do
     if sent - :atomics.get(session.counters, @done_bytes) > @ahead_bytes + size,
       do: sync(session)
 
-    type = Data.atom(type)
+    type = Encoding.type_to_atom(type)
     instruction = {:tensor, [{id, type, shape}], [{type, shape, data}], []}
-    send(session.pid, {:upload, Check.noted(instruction), size})
+    send(session.pid, {:upload, Check.annotate(instruction), size})
     :ok
   end
 
@@ -200,7 +200,7 @@ defmodule NxVulkanGo.Session do
   @spec sync(t) :: :ok
   def sync(session), do: call!(session, :sync)
 
-  @doc "A call to the device server, in the order of the stream; raises `NxVulkanGo.Error`."
+  @doc "Calls the device server, in the order of the stream; raises `NxVulkanGo.Error`."
   @spec call!(t, term) :: term
   def call!(session, request), do: reply!(call(session, request))
 
@@ -208,11 +208,11 @@ defmodule NxVulkanGo.Session do
   defp reply!(:ok), do: :ok
   defp reply!({:error, error}), do: raise(error)
 
-  @doc "The same for a request that names a program, which the node gets where it does not have it."
+  @doc "Calls with a request that names a program, which is sent unless the node has it."
   @spec call!(t, term, %{key: binary, code: binary}) :: term
   def call!(session, request, program), do: reply!(call(session, request, program))
 
-  @doc "A call, with the error as a value."
+  @doc "Calls the device server; returns errors as values."
   @spec call(t, term, nil | %{key: binary, code: binary}) ::
           :ok | {:ok, term} | {:error, Error.t()}
   def call(%__MODULE__{pid: pid} = session, request, program \\ nil) do
@@ -232,7 +232,7 @@ defmodule NxVulkanGo.Session do
     end
   end
 
-  # The server says stale when it has been restarted: this session is over.
+  # The server answers `stale` when it has been restarted: this session is over.
   defp failed(session, %Error{kind: :stale} = error) do
     send(session.pid, :stale)
     error
@@ -246,7 +246,7 @@ defmodule NxVulkanGo.Session do
       else: Error.new(:server_down, "#{session.server} went away: #{inspect(reason)}")
   end
 
-  @doc "Lets all trackers look for garbage, and waits for the frees that follow."
+  @doc "Has all trackers look for garbage, and waits for the frees."
   @spec sweep(t) :: :ok
   def sweep(session) do
     Tracker.sweep_and_wait(session, :routine)
@@ -255,7 +255,7 @@ defmodule NxVulkanGo.Session do
 
   ## State
 
-  @doc "Whether the run of the server that the session belongs to is over."
+  @doc "Whether the session has ended."
   @spec closed?(t) :: boolean
   def closed?(%__MODULE__{counters: counters}), do: :atomics.get(counters, @closed) == 1
 
@@ -263,12 +263,12 @@ defmodule NxVulkanGo.Session do
   def close(%__MODULE__{counters: counters}), do: :atomics.put(counters, @closed, 1)
 
   @doc false
-  def progress(%__MODULE__{counters: counters}) do
+  def read_progress(%__MODULE__{counters: counters}) do
     {:atomics.get(counters, @last_id), :atomics.get(counters, @bytes)}
   end
 
   @doc false
-  def done(%__MODULE__{counters: counters}, {id, bytes}) do
+  def record_progress(%__MODULE__{counters: counters}, {id, bytes}) do
     :atomics.put(counters, @done_id, id)
     :atomics.put(counters, @done_bytes, bytes)
   end
@@ -276,12 +276,12 @@ defmodule NxVulkanGo.Session do
   @doc "Raises unless the session can be used."
   @spec check!(t) :: t
   def check!(session) do
-    if closed?(session), do: over!(session), else: session
+    if closed?(session), do: raise_closed!(session), else: session
   end
 
   @doc false
-  @spec over!(t) :: no_return
-  def over!(session) do
+  @spec raise_closed!(t) :: no_return
+  def raise_closed!(session) do
     raise Error.new(:stale, "device #{session.device} of #{session.server} was restarted")
   end
 end

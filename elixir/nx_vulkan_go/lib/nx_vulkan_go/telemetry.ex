@@ -1,6 +1,6 @@
 defmodule NxVulkanGo.Telemetry do
   @moduledoc """
-  The events of this package.
+  Lists the telemetry events of this package.
 
   | event | measurements | metadata |
   |---|---|---|
@@ -24,12 +24,14 @@ defmodule NxVulkanGo.Telemetry do
   | `[:nx_vulkan_go, :shader, :lag]` | `count` | `path`, `key` |
   | `[:nx_vulkan_go, :error]` | `count` | `server`, `device`, `error` |
 
-  Uploads of less than a kilobyte and constants are not counted. An upload is over when
-  it has been sent; it waits where the device is far behind. `freed` and
-  `live` count tensors of one tracker; `reason` of a sweep is `:routine` or
-  `:pressure`. A run is over for the BEAM when it has been sent, and the functions
-  that it calls have returned; the device may take longer. A shader lags, which is told once,
-  where its log density is that of the position before the step (`Nx.Vulkan.NativeV`).
+    * uploads of less than a kilobyte and constants have no events. An upload stops when it
+      has been sent; it takes longer where the device is far behind
+    * `freed` and `live` of a sweep count the tensors of one tracker, a process that watches
+      for garbage; `reason` is `:routine` or `:pressure`
+    * a run stops when it has been sent and the functions that it calls have returned. The
+      device may take longer
+    * a shader lags where its log density is that of the position before the step
+      (`Nx.Vulkan.NativeV`); the event comes once for each shader
   """
 
   @doc false

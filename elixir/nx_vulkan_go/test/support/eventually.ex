@@ -1,8 +1,9 @@
 defmodule NxVulkanGo.Eventually do
   @moduledoc false
-  # Waits for a condition that something else brings about.
+  # Waits for a condition that something else brings about, and of which no message tells: a
+  # state of the server, such as the sessions that it has.
 
-  @doc "What `fun` gives once that is true; where it never is, the test fails."
+  @doc "Returns the value of `fun` once it is true; the test fails where it never is."
   def eventually(fun, tries \\ 3000) do
     cond do
       result = fun.() -> result

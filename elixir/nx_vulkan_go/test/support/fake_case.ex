@@ -7,7 +7,8 @@ defmodule NxVulkanGo.FakeCase do
   use ExUnit.CaseTemplate
 
   alias NxVulkanGo.Compiler.Cache
-  alias NxVulkanGo.{FakeServer, Session, Sessions}
+  alias NxVulkanGo.{Eventually, FakeServer, Session}
+  alias NxVulkanGo.Session.Registry
 
   using do
     quote do
@@ -38,7 +39,7 @@ defmodule NxVulkanGo.FakeCase do
   end
 
   @doc "Waits for the server."
-  def sync(place), do: place |> Sessions.fetch!() |> Session.sync()
+  def sync(place), do: place |> Registry.fetch!() |> Session.sync()
 
   @doc "How many values the server has once garbage has been looked for."
   def buffers(place) do
@@ -50,17 +51,7 @@ defmodule NxVulkanGo.FakeCase do
   Returns once the server has so many values. Frees follow an exit after a while; where
   they do not come, the test fails.
   """
-  def await_buffers(place, count, tries \\ 3000) do
-    left = buffers(place)
-    if left != count and tries == 0, do: flunk("#{left} buffers are left, expected #{count}")
-
-    if left != count do
-      receive do
-      after
-        10 -> await_buffers(place, count, tries - 1)
-      end
-    end
-  end
+  def await_buffers(place, count), do: Eventually.eventually(fn -> buffers(place) == count end)
 
   @doc "A function of two arguments, and a counter of how often it is traced."
   def traced(fun) do

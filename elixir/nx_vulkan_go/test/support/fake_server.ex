@@ -3,7 +3,7 @@ defmodule NxVulkanGo.FakeServer do
   # A device server in this VM, for tests of what the client does: it keeps the
   # books of `gen/README.md` and computes by NxVulkanGo.Interpreter.
 
-  alias NxVulkanGo.{Data, Interpreter}
+  alias NxVulkanGo.{Encoding, Interpreter}
 
   def start(device, options \\ []) do
     test = self()
@@ -95,7 +95,7 @@ defmodule NxVulkanGo.FakeServer do
   defp answer(state, {:open, _options}),
     do: {:ok, %{key: "key", incarnation: state.incarnation, session: 1}}
 
-  defp answer(_state, request) when request in [:sync, :turn], do: :ok
+  defp answer(_state, request) when request in [:sync, :barrier], do: :ok
   defp answer(state, :programs), do: {:ok, map_size(state.programs)}
   defp answer(state, :log), do: {:ok, Enum.reverse(state.log)}
   defp answer(state, :along), do: {:ok, state.along}
@@ -111,7 +111,7 @@ defmodule NxVulkanGo.FakeServer do
 
   defp answer(state, {:download, id, offset, count}) do
     with {:ok, {type, _shape, data}} <- value(state, id) do
-      size = type |> Data.type() |> Data.bytes()
+      size = type |> Encoding.atom_to_type() |> Encoding.element_size()
       {:ok, binary_part(data, offset * size, count * size)}
     end
   end
@@ -177,7 +177,7 @@ defmodule NxVulkanGo.FakeServer do
     results
     |> Enum.zip(tensors)
     |> Enum.reduce(state, fn {{id, type, shape}, t}, state ->
-      put(state, id, {type, shape, Data.to_wire(Nx.to_binary(t), t.type)})
+      put(state, id, {type, shape, Encoding.encode(Nx.to_binary(t), t.type)})
     end)
   rescue
     error -> poison(state, results, {:internal, nil, [], Exception.message(error)})
@@ -190,7 +190,7 @@ defmodule NxVulkanGo.FakeServer do
 
   # Hooks are told, callbacks are asked.
   defp ask(callbacks, results, {kind, index, tensors}) do
-    values = for t <- tensors, do: {Data.atom(t.type), t.shape, wire(t)}
+    values = for t <- tensors, do: {Encoding.type_to_atom(t.type), t.shape, wire(t)}
     run = if results == [], do: 0, else: elem(hd(results), 0)
     if kind == :hook, do: send(callbacks, {:nxvk_hook, self(), run, index, values})
     if kind == :callback, do: answer_of(callbacks, run, index, values)
@@ -214,7 +214,7 @@ defmodule NxVulkanGo.FakeServer do
     end
   end
 
-  defp wire(t), do: Data.to_wire(Nx.to_binary(t), t.type)
+  defp wire(t), do: Encoding.encode(Nx.to_binary(t), t.type)
 
   defp operand(id, state) when is_integer(id) do
     with {:ok, value} <- value(state, id), do: Interpreter.tensor(value)

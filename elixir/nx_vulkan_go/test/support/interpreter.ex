@@ -4,7 +4,7 @@ defmodule NxVulkanGo.Interpreter do
   # this VM: what the node must do, in the plainest way. It shares no code with
   # the compiler but the table of operations.
 
-  alias NxVulkanGo.{Data, Ops}
+  alias NxVulkanGo.{Encoding, Ops}
 
   @doc """
   The values of a region for tensors as arguments. `answer` is called with
@@ -35,7 +35,7 @@ defmodule NxVulkanGo.Interpreter do
     if length(results) != length(tensors), do: raise("#{length(tensors)} for #{inspect(results)}")
 
     Enum.zip_reduce(results, tensors, env, fn {id, type, shape}, t, env ->
-      if {Data.atom(t.type), t.shape} != {type, shape},
+      if {Encoding.type_to_atom(t.type), t.shape} != {type, shape},
         do:
           raise("value #{id} is #{inspect({t.type, t.shape})}, stated #{inspect({type, shape})}")
 
@@ -49,12 +49,12 @@ defmodule NxVulkanGo.Interpreter do
   defp operand({_type, _shape, _data} = literal, _env), do: tensor(literal)
 
   defp templates(results),
-    do: for({_, type, shape} <- results, do: template(Data.type(type), shape))
+    do: for({_, type, shape} <- results, do: template(Encoding.atom_to_type(type), shape))
 
   @doc "A literal as a tensor."
   def tensor({type, shape, data}) do
-    type = Data.type(type)
-    Nx.BinaryBackend.from_binary(template(type, shape), Data.from_wire(data, type), [])
+    type = Encoding.atom_to_type(type)
+    Nx.BinaryBackend.from_binary(template(type, shape), Encoding.decode(data, type), [])
   end
 
   defp template(type, shape),
@@ -86,7 +86,7 @@ defmodule NxVulkanGo.Interpreter do
 
   defp compute(:callback, outs, tensors, [index], _env, answer) do
     for {out, data} <- Enum.zip(outs, answer.({:callback, index, tensors})),
-        do: tensor({Data.atom(out.type), out.shape, data})
+        do: tensor({Encoding.type_to_atom(out.type), out.shape, data})
   end
 
   defp compute(op, [out], [t, initial], attrs, _env, answer)

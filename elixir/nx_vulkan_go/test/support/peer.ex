@@ -8,8 +8,8 @@ defmodule NxVulkanGo.Peer do
   def name_vm! do
     options = %{name_domain: :longnames, dist_listen: false, hidden: true}
 
-    case :net_kernel.start(:"nx_#{Distribution.random(6)}@127.0.0.1", options) do
-      {:ok, _} -> Node.set_cookie(:"#{Distribution.random(24)}")
+    case :net_kernel.start(:"nx_#{Distribution.random_hex(6)}@127.0.0.1", options) do
+      {:ok, _} -> Node.set_cookie(:"#{Distribution.random_hex(24)}")
       {:error, {:already_started, _}} -> :ok
     end
   end
@@ -20,7 +20,7 @@ defmodule NxVulkanGo.Peer do
 
     {:ok, peer, node} =
       :peer.start(%{
-        name: :"peer_#{Distribution.random(4)}",
+        name: :"peer_#{Distribution.random_hex(4)}",
         host: ~c"127.0.0.1",
         longnames: true,
         connection: :standard_io,

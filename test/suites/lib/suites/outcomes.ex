@@ -1,19 +1,27 @@
 defmodule Suites.Outcomes do
-  @moduledoc "An ExUnit formatter that keeps what became of each test."
+  @moduledoc "An ExUnit formatter that keeps what became of each test, and how long it took."
 
   use GenServer
 
   @doc "What became of each test: `{module, name, outcome}`."
-  def all, do: Application.get_env(:suites, __MODULE__, [])
+  def all, do: elem(ended(), 0)
+
+  @doc "The tests that took longest, at most so many: `{name, milliseconds}`."
+  def slowest(count) do
+    ended() |> elem(1) |> Enum.sort_by(fn {_, time} -> -time end) |> Enum.take(count)
+  end
+
+  defp ended, do: Application.get_env(:suites, __MODULE__, {[], []})
 
   @impl true
-  def init(options), do: {:ok, %{options: options, outcomes: []}}
+  def init(options), do: {:ok, %{options: options, outcomes: [], times: []}}
 
   @impl true
   def handle_cast({:test_finished, %ExUnit.Test{} = test}, state) do
     name = test.name |> Atom.to_string() |> String.replace_prefix("test ", "")
     outcome = {inspect(test.module), name, outcome(test)}
-    {:noreply, %{state | outcomes: [outcome | state.outcomes]}}
+    times = [{name, div(test.time, 1000)} | state.times]
+    {:noreply, %{state | outcomes: [outcome | state.outcomes], times: times}}
   end
 
   # Tests of a module whose setup_all failed have no event of their own.
@@ -28,7 +36,7 @@ defmodule Suites.Outcomes do
   end
 
   def handle_cast({:suite_finished, _times}, state) do
-    Application.put_env(:suites, __MODULE__, Enum.reverse(state.outcomes))
+    Application.put_env(:suites, __MODULE__, {Enum.reverse(state.outcomes), state.times})
     {:noreply, state}
   end
 

@@ -5,6 +5,8 @@ defmodule Suites.Source do
     * `==`, `!=`, `===` and `!==` compare tensors by what they hold: operands go through
       `Suites.Value.plain/1`. On `Nx.BinaryBackend` the elements are in the struct
       itself, on others a reference is.
+    * So do what examples of documentation give and what is expected of them, which
+      `ExUnit.DocTest` matches.
     * A module attribute that is read in a function goes through
       `Suites.Value.here/1`. Attributes are evaluated while compiling, when no backend
       of devices may be the default.
@@ -29,6 +31,14 @@ defmodule Suites.Source do
     |> Code.compile_quoted(path)
   end
 
+  @doc "Rewrites an example of documentation, as `ExUnit.DocTest` has quoted it."
+  def example(form), do: Macro.prewalk(form, &example_call/1)
+
+  defp example_call({{:., _, [_, :__test__]} = function, meta, [value, expected | where]}),
+    do: {function, meta, [call(:plain, value), call(:plain, expected) | where]}
+
+  defp example_call(form), do: form
+
   # `place` is :function where an attribute would be read at run time.
   defp rewrite({kind, _, _} = form, _) when kind in @numerical, do: form
 
@@ -50,6 +60,11 @@ defmodule Suites.Source do
   defp rewrite({kind, meta, [head | body]}, _)
        when kind in [:def, :defp, :test, :setup, :setup_all],
        do: {kind, meta, [rewrite(head, :module) | rewrite(body, :function)]}
+
+  defp rewrite({:doctest, meta, args}, :module) when is_list(args),
+    do:
+      {:__block__, [],
+       [quote(do: require(Suites.DocTest)), {{:., meta, [Suites.DocTest, :doctest]}, meta, args}]}
 
   # Guards take the operators of Erlang alone.
   defp rewrite({:when, meta, args}, place) do

@@ -4,7 +4,7 @@ defmodule Nx.Vulkan.Application do
 
   @impl true
   def start(_type, _args) do
-    # Densities are shaders here. The server starts with the first operation, after this.
+    # Densities are shaders of the client. The first operation starts the server, after this.
     if Application.get_env(:nx_vulkan_go, :allow_shaders) == nil,
       do: Application.put_env(:nx_vulkan_go, :allow_shaders, true)
 

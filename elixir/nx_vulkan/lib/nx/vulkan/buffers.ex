@@ -1,10 +1,8 @@
 defmodule Nx.Vulkan.Buffers do
   @moduledoc false
-  # Buffers with contents that change, which tensors do not have: a reference, and
-  # what it stands for at the moment. Contents are bytes until an operation gives
-  # them a type, and then a tensor of the device.
-  #
-  # A buffer belongs to the process that made it and goes with it.
+  # Buffers whose contents change, which those of tensors do not: a reference and its present
+  # contents. Contents are bytes until an operation gives them a type, and then a tensor of the
+  # device. A buffer belongs to the process that made it, and is freed with that process.
 
   use GenServer
 
@@ -12,7 +10,7 @@ defmodule Nx.Vulkan.Buffers do
 
   def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
-  @doc "A new buffer of these bytes."
+  @doc "Makes a buffer with these bytes."
   @spec new(binary) :: reference
   def new(bytes) do
     ref = make_ref()
@@ -21,11 +19,11 @@ defmodule Nx.Vulkan.Buffers do
     ref
   end
 
-  @doc "How many bytes a buffer has."
+  @doc "Returns the size of a buffer in bytes."
   @spec size(reference) :: non_neg_integer
   def size(ref), do: ref |> row() |> elem(1)
 
-  @doc "Its bytes."
+  @doc "Returns the bytes of a buffer."
   @spec bytes(reference) :: binary
   def bytes(ref) do
     case row(ref) do
@@ -34,7 +32,7 @@ defmodule Nx.Vulkan.Buffers do
     end
   end
 
-  @doc "Replaces its contents, a tensor or bytes of the same size."
+  @doc "Replaces the contents of a buffer by a tensor or bytes of the same size."
   @spec put(reference, binary | Nx.Tensor.t()) :: :ok | {:error, :size_mismatch}
   def put(ref, contents) do
     if size_of(contents) == size(ref) do
@@ -48,7 +46,7 @@ defmodule Nx.Vulkan.Buffers do
   defp size_of(bytes) when is_binary(bytes), do: byte_size(bytes)
   defp size_of(tensor), do: Nx.byte_size(tensor)
 
-  @doc "The first elements of a buffer as a tensor of the device."
+  @doc "Returns the first elements of a buffer as a tensor of the device."
   @spec tensor(reference, Nx.Type.t(), pos_integer) ::
           {:ok, Nx.Tensor.t()} | {:error, :size_mismatch}
   def tensor(ref, {_, bits} = type, count) do
@@ -80,7 +78,7 @@ defmodule Nx.Vulkan.Buffers do
         row
 
       [] ->
-        raise ArgumentError, "#{inspect(ref)} is no buffer, or the process that made it is gone"
+        raise ArgumentError, "#{inspect(ref)} is no buffer, or the process that made it has ended"
     end
   end
 
@@ -90,7 +88,7 @@ defmodule Nx.Vulkan.Buffers do
     {:ok, %{}}
   end
 
-  # Of each owner, its buffers; the monitor is made with the first.
+  # The state maps each owner to its buffers. An owner is monitored from its first buffer on.
   @impl true
   def handle_call({:own, ref, pid}, _from, owners) do
     unless is_map_key(owners, pid), do: Process.monitor(pid)

@@ -1,17 +1,18 @@
 defmodule Nx.Vulkan.Chain do
   @moduledoc false
-  # Leapfrog steps by a shader in a file: the push block and the buffers of the
-  # callers of nx_vulkan become a chain call of the node. Sizes are checked here,
-  # so that their errors are those that these callers know.
+  # Takes leapfrog steps with a shader in a file: makes a chain call of the node from the push
+  # block and the buffers of callers of nx_vulkan. Sizes are checked here, so that callers get
+  # the errors of nx_vulkan.
 
-  alias NxVulkanGo.{Error, Session, Sessions}
   alias Nx.Vulkan.Shaders
+  alias NxVulkanGo.{Error, Session}
+  alias NxVulkanGo.Session.Registry
 
-  # Parameters at most: one an invocation.
+  # Maximum number of parameters: one for each invocation.
   @widest 256
-  # Bytes of a push block at most. What follows the header is read by no shader:
-  # eXMC's have their priors as constants. Where the extras lack the data that the
-  # header counts, it is these.
+  # Maximum bytes of a push block. No shader reads the bytes after the header: shaders of
+  # eXMC have their priors as constants. Where the extras lack the data that the header
+  # counts, these bytes are the data.
   @longest_push 128
 
   @type result ::
@@ -19,7 +20,7 @@ defmodule Nx.Vulkan.Chain do
           | {:error, :size_mismatch | :bad_input}
           | {:error, :dispatch_failed, String.t()}
 
-  @doc "The steps of one instance, or of as many as the push block names."
+  @doc "Takes the steps of one instance, or of as many instances as the push block has."
   @spec run(
           :f32 | :f64,
           :single | :batch,
@@ -55,7 +56,7 @@ defmodule Nx.Vulkan.Chain do
   defp width(:f32), do: 4
   defp width(:f64), do: 8
 
-  # A step size that is no number does not match.
+  # A step size that is NaN or infinite does not match.
   defp header(_type, _mode, push) when byte_size(push) > @longest_push, do: {:error, :bad_input}
 
   defp header(
@@ -104,10 +105,10 @@ defmodule Nx.Vulkan.Chain do
        else: {:error, :size_mismatch}
   end
 
-  # A server that was started again knows no shader: once more, with a new session. One
-  # that has let go of a shader is sent it again.
+  # A server that has been restarted knows no shader: the call is repeated with another
+  # session. A shader that the server has dropped is sent again.
   defp call(options, path, retries) do
-    session = Sessions.fetch!([])
+    session = Registry.fetch!([])
 
     with {:ok, key} <- Shaders.key(session, path),
          {:ok, rows} <- chain(session, key, options) do
@@ -119,7 +120,7 @@ defmodule Nx.Vulkan.Chain do
         call(options, path, retries - 1)
 
       {:forgotten, _key} ->
-        {:error, :dispatch_failed, "the server forgets the shader as soon as it is defined"}
+        {:error, :dispatch_failed, "the server drops the shader at once: it has too many others"}
 
       {:error, %Error{kind: kind}} when kind in [:stale, :server_down] and retries > 0 ->
         call(options, path, retries - 1)

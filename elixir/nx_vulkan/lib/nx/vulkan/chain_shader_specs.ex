@@ -1,27 +1,27 @@
 defmodule Nx.Vulkan.ChainShaderSpecs do
   @moduledoc """
-  Densities of which `Nx.Vulkan.Synthesis` makes leapfrog shaders, as eXMC's notebooks have
-  them, and the push blocks of their chains.
+  The densities of eXMC's notebooks, from which `Nx.Vulkan.Synthesis` makes leapfrog shaders, and
+  the push blocks of their chains.
 
-  A density is that of independent parameters `q`, unconstrained, each with the same numbers,
-  which the call gives: of beta on the logit of the variable, of gamma and lognormal on its
-  logarithm, with the logarithm of the derivative. Shaders are of f32, so their chains are
-  those of `Nx.Vulkan.NativeV.leapfrog_chain_synth/6`:
+  The parameters `q` are independent and unconstrained, and the density of each has the same
+  numbers, which the push block carries. `q` is the logit of a beta variable, and the logarithm of
+  a gamma or lognormal variable; the density includes the Jacobian. Shaders compute f32, so
+  their chains are those of `Nx.Vulkan.NativeV.leapfrog_chain_synth/6`:
 
       spec = ChainShaderSpecs.gamma()
       {:ok, path} = Synthesis.compile(spec)
       push = ChainShaderSpecs.gamma_push(d, k, eps, alpha, beta, logp_const)
       {:ok, {q, p, grad, logp}} = NativeV.leapfrog_chain_synth(q, p, inverse_mass, push, k, path)
 
-  `NxVulkanGo.Sampler.Families` has more of them, in f64, and needs no shader.
+  `NxVulkanGo.Sampler.Families` has more densities, in f64, and needs no shader.
   """
 
   @enforce_keys [:name, :params, :log_density, :gradient]
   defstruct [:name, :params, :log_density, :gradient, functions: ""]
 
   @typedoc """
-  `params` are the names of the numbers, `log_density` and `gradient` expressions of GLSL of
-  these and of `q`, for one parameter, and `functions` what they call.
+  `params` are the names of the numbers. `log_density` and `gradient` are GLSL expressions of
+  these and of `q`, for one parameter. `functions` are the GLSL functions that they call.
   """
   @type t :: %__MODULE__{
           name: String.t(),
@@ -73,9 +73,9 @@ defmodule Nx.Vulkan.ChainShaderSpecs do
         lognormal: [:mu, :sigma, :logp_const]
       ] do
     @doc """
-    The push block of `k` steps of the size `eps` with `n` parameters: the header of
-    `Nx.Vulkan.NativeV` with three numbers of data, and these. `logp_const` is added to the
-    log density of each parameter.
+    Makes the push block of `k` steps of size `eps` with `n` parameters: the header of
+    `Nx.Vulkan.NativeV`, which counts three numbers of data, and these numbers. `logp_const` is
+    added to the log density of each parameter.
     """
     @spec unquote(:"#{name}_push")(pos_integer, pos_integer, number, number, number, number) ::
             binary

@@ -1,11 +1,13 @@
 defmodule Nx.Vulkan.Compiler do
   @moduledoc "A name for the compiler of `NxVulkanGo`; see `NxVulkanGo.Compiler`."
 
-  @behaviour Nx.Defn.Compiler
+  alias Nx.Defn.Compiler, as: Behaviour
+
+  @behaviour Behaviour
 
   Code.ensure_loaded!(NxVulkanGo)
 
-  for {name, arity} <- Nx.Defn.Compiler.behaviour_info(:callbacks),
+  for {name, arity} <- Behaviour.behaviour_info(:callbacks),
       function_exported?(NxVulkanGo, name, arity) do
     args = Macro.generate_arguments(arity, __MODULE__)
     @impl true

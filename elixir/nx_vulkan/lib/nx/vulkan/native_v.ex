@@ -1,27 +1,29 @@
 defmodule Nx.Vulkan.NativeV do
   @moduledoc """
-  The functions of the NIF of `nx_vulkan`, carried out by the node.
+  The functions of the NIF of `nx_vulkan`. The node carries them out.
 
   ## Leapfrog chains
 
-  `leapfrog_chain_synth_f64/6` and its kin take `k` leapfrog steps by the shader of a
-  SPIR-V file. The file is read where this VM runs and goes to the node once. Shaders
-  whose log density lags one step behind the position are put right by the node, and told
-  of by the event `[:nx_vulkan_go, :shader, :lag]` of `:telemetry`, with `path` and `key`, once
-  for each; `config :nx_vulkan, correct_lag: false` leaves them as they are. The
-  shader gets storage buffers at bindings 0 to 6 (q, p, extras; then q, p, gradients and
-  log densities of each step), and the first bytes of `push`:
+  `leapfrog_chain_synth_f64/6` and the other chain functions take `k` leapfrog steps with the
+  shader of a SPIR-V file. The file is read on the machine of this VM and sent to the node once.
 
-      k, n_obs, d: u32; n instances, or 0: u32; step size: f64, or f32
+  The shader gets storage buffers at the bindings 0 to 6: q, p and extras; then q, p, gradient
+  and log density of each step. `push` begins with
 
-  The extras are `n_obs` numbers of data and the diagonal of the inverse mass matrix. Of one
-  instance they may be that diagonal alone where the data follow the step size in `push`.
+      k, n_obs, d: u32; number of instances, or 0: u32; step size: f64, or f32
+
+  The extras are `n_obs` numbers of data and the diagonal of the inverse mass matrix. For one
+  instance they may be the diagonal only; the data then follow the step size in `push`.
+
+  The log density of some shaders lags one step behind the position. The node corrects that and
+  the telemetry event `[:nx_vulkan_go, :shader, :lag]`, with `path` and `key`, tells it once for
+  each shader. `config :nx_vulkan, correct_lag: false` leaves the log densities unchanged.
 
   ## Buffers
 
-  A buffer is a reference that belongs to the process that made it. The operations take
-  the codes of `nx_vulkan`; the path of their shader says whether elements are f64 or f32,
-  and the node computes them without it.
+  A buffer is a reference that belongs to the process that made it. Operations have the codes of
+  `nx_vulkan`. Elements are f64 where the path of the shader contains `f64`, else f32; the
+  node computes the operation without the shader.
   """
 
   alias Nx.Vulkan.{Buffers, Chain}
@@ -35,23 +37,23 @@ defmodule Nx.Vulkan.NativeV do
 
   for {type, suffix} <- [f64: "_f64", f32: ""] do
     @doc """
-    Steps of one instance, in #{type}: `{:ok, {q, p, grad, logp}}` of `k` rows,
-    `{:error, :size_mismatch | :bad_input}`, or `{:error, :dispatch_failed, message}`.
+    Takes the steps of one instance, in #{type}. Returns `{:ok, {q, p, grad, logp}}`, binaries of
+    `k` rows, or `{:error, :size_mismatch | :bad_input}`, or `{:error, :dispatch_failed, message}`.
     """
     def unquote(:"leapfrog_chain_synth#{suffix}")(q, p, extras, push, k, spv_path),
       do: Chain.run(unquote(type), :single, {q, p, extras}, push, k, spv_path)
 
-    @doc "Steps of as many instances as `push` names, in #{type}; buffers are instance by instance."
+    @doc "Takes the steps of as many instances as `push` has, in #{type}; buffers are instance by instance."
     def unquote(:"leapfrog_chain_synth_batch#{suffix}")(q, p, extras, push, k, spv_path),
       do: Chain.run(unquote(type), :batch, {q, p, extras}, push, k, spv_path)
   end
 
   ## The device
 
-  @doc "Its name."
+  @doc "Returns the name of the device."
   def device_name, do: Nx.Vulkan.device_name()
 
-  @doc "Whether it computes f64."
+  @doc "Whether the device computes f64."
   def device_supports_f64, do: Nx.Vulkan.has_f64?()
 
   @doc "Waits until the device has computed everything."
@@ -59,24 +61,24 @@ defmodule Nx.Vulkan.NativeV do
 
   ## Buffers
 
-  @doc "A buffer of these bytes."
+  @doc "Makes a buffer with these bytes."
   @spec buf_upload(binary) :: {:ok, reference}
   def buf_upload(bytes) when is_binary(bytes), do: {:ok, Buffers.new(bytes)}
 
-  @doc "A buffer of so many zero bytes."
+  @doc "Makes a buffer of `count` zero bytes."
   @spec buf_alloc(non_neg_integer) :: {:ok, reference}
   def buf_alloc(count) when is_integer(count) and count >= 0,
     do: {:ok, Buffers.new(<<0::size(count)-unit(8)>>)}
 
-  @doc "The bytes of a buffer."
+  @doc "Returns the bytes of a buffer."
   @spec buf_download(reference) :: {:ok, binary}
   def buf_download(ref), do: {:ok, Buffers.bytes(ref)}
 
-  @doc "How many bytes it has."
+  @doc "Returns the size of a buffer in bytes."
   @spec buf_byte_size(reference) :: non_neg_integer
   def buf_byte_size(ref), do: Buffers.size(ref)
 
-  @doc "Replaces its bytes by as many others."
+  @doc "Replaces the bytes of a buffer by as many others."
   @spec buf_upload_into(reference, binary) :: :ok | {:error, :size_mismatch}
   def buf_upload_into(ref, bytes) when is_binary(bytes), do: Buffers.put(ref, bytes)
 
@@ -142,5 +144,5 @@ defmodule Nx.Vulkan.NativeV do
   defp code(names, op) when op in 0..(tuple_size(names) - 1)//1, do: elem(names, op)
 
   defp code(_names, op),
-    do: raise(ArgumentError, "there is no operation of the code #{inspect(op)}")
+    do: raise(ArgumentError, "no operation has the code #{inspect(op)}")
 end

@@ -1,13 +1,12 @@
 defmodule Nx.Vulkan.Node do
   @moduledoc """
-  A guard around work on the device: whatever goes wrong is a value.
+  A guard around work on the device: it returns errors as values.
 
-  There is no process to go through: `nxvk-node` gives the calls of all processes
-  their order. `config :nx_vulkan, node_timeout_ms: ms` bounds the work of
-  `with_node/1`; the default is `:infinity`.
+  It needs no process: `nxvk-node` orders the calls of all processes. `config :nx_vulkan,
+  node_timeout_ms: ms` is the timeout of `with_node/1` (default: `:infinity`).
   """
 
-  @doc "For supervisors that start the node of `nx_vulkan`; connects, and needs no process."
+  @doc "Connects to the server and starts no process, for supervisors that have the node of `nx_vulkan`."
   @spec start_link(keyword) :: :ignore | {:error, term}
   def start_link(_options \\ []) do
     with :ok <- Nx.Vulkan.init(), do: :ignore
@@ -16,17 +15,17 @@ defmodule Nx.Vulkan.Node do
   @doc false
   def child_spec(options), do: %{id: __MODULE__, start: {__MODULE__, :start_link, [options]}}
 
-  @doc "Whether the server can be reached; starts it where it is this VM's own."
+  @doc "Whether the server can be reached. Starts a server where none is configured."
   @spec alive? :: boolean
   def alive?, do: Nx.Vulkan.init() == :ok
 
-  @doc "What the server is, and the memory that this VM has on the device."
+  @doc "Describes the server, and the memory of this VM on the device."
   @spec status :: {:ok, map} | {:error, term}
   def status do
     with_node(fn -> {:ok, Map.put(NxVulkanGo.info(), :memory, NxVulkanGo.memory())} end)
   end
 
-  @doc "The value of a function, or `{:error, reason}` where it raises, throws, exits or takes too long."
+  @doc "Returns the value of a function, or `{:error, reason}` where it raises, throws, exits or takes too long."
   @spec with_node((-> result), timeout) :: result | {:error, term} when result: term
   def with_node(fun, timeout \\ default_timeout())
 

@@ -1,8 +1,8 @@
 defmodule Nx.Vulkan.Shaders do
   @moduledoc false
-  # SPIR-V files by path, and which session has been sent which. A file is read
-  # when it is first named or has changed; its key is a hash of its contents, so
-  # a shader goes to a server once, wherever it lies.
+  # SPIR-V files by path, and the sessions that have been sent them. A file is read when it is
+  # named for the first time or has changed. The key of a shader is a hash of its contents, so a
+  # session gets it once, whatever its path.
 
   use GenServer
 
@@ -12,7 +12,7 @@ defmodule Nx.Vulkan.Shaders do
 
   def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
-  @doc "The key of the shader in a file, defined in a session."
+  @doc "Returns the key of the shader in a file; defines the shader in the session first."
   @spec key(Session.t(), Path.t()) :: {:ok, binary} | {:error, String.t()}
   def key(session, path) do
     with {:ok, key} <- known(path) do
@@ -23,8 +23,8 @@ defmodule Nx.Vulkan.Shaders do
   end
 
   @doc """
-  Makes an event of it, once for a shader and a session, where the log density of a shader
-  has been found to lag.
+  Emits the event `[:nx_vulkan_go, :shader, :lag]`, once for each shader and session, where the
+  node has found that the log density of the shader lags.
   """
   @spec tell_lag(Session.t(), binary, Path.t()) :: :ok
   def tell_lag(session, key, path) do
@@ -39,7 +39,7 @@ defmodule Nx.Vulkan.Shaders do
     :ok
   end
 
-  @doc "The server has let go of a shader for others; it is sent again when it is next named."
+  @doc "Notes that the server has dropped a shader; the next use sends it again."
   @spec forgotten(Session.t(), binary) :: :ok
   def forgotten(session, key), do: GenServer.call(__MODULE__, {:forgotten, session.pid, key})
 
@@ -69,7 +69,7 @@ defmodule Nx.Vulkan.Shaders do
     {:ok, key}
   end
 
-  # Two callers may both send it: the server keeps the first.
+  # Two callers may send it at the same time: the server keeps the first.
   defp define(session, key, path) do
     with {:ok, code} <- read(path) do
       key = if hash(code) == key, do: key, else: hash(code)
@@ -85,7 +85,7 @@ defmodule Nx.Vulkan.Shaders do
     {:ok, :queue.new()}
   end
 
-  # The oldest paths are forgotten where there are many.
+  # The oldest paths are dropped where there are many.
   @impl true
   def handle_call({:put, row}, _from, paths) do
     new? = not :ets.member(__MODULE__, elem(row, 0))

@@ -1,21 +1,22 @@
 defmodule Nx.Vulkan.Synthesis do
   @moduledoc """
-  Leapfrog shaders of the densities of `Nx.Vulkan.ChainShaderSpecs`: GLSL from a template,
-  compiled by `glslangValidator`, which must be in the `PATH`. SPIR-V files are named by a hash
-  of their GLSL and compiled once; they lie in the folder that `config :nx_vulkan,
-  shader_cache: path` names, by default a folder of the user's cache.
+  Makes leapfrog shaders of the densities of `Nx.Vulkan.ChainShaderSpecs`.
+
+  The GLSL is that of a template. `glslangValidator`, which must be in the `PATH`, compiles it
+  once: a SPIR-V file has the hash of its GLSL as its name. `config :nx_vulkan, shader_cache:
+  path` names the folder of the files (default: a folder of the user's cache).
   """
 
   alias Nx.Vulkan.ChainShaderSpecs, as: Spec
 
   @type reason :: :no_glslang | {:glslang, String.t()} | {:file, Path.t(), String.t()}
 
-  @doc "The path of the SPIR-V of a density."
+  @doc "Compiles a density; returns the path of its SPIR-V file."
   @spec compile(Spec.t()) :: {:ok, Path.t()} | {:error, reason}
   def compile(%Spec{} = spec),
     do: with({:ok, path, _glsl} <- compile_with_source(spec), do: {:ok, path})
 
-  @doc "The path and the GLSL."
+  @doc "Compiles a density; returns the path of its SPIR-V file, and its GLSL."
   @spec compile_with_source(Spec.t()) :: {:ok, Path.t(), String.t()} | {:error, reason}
   def compile_with_source(%Spec{} = spec) do
     glsl = render(spec)
@@ -29,7 +30,7 @@ defmodule Nx.Vulkan.Synthesis do
     end
   end
 
-  @doc "Deletes what has been compiled."
+  @doc "Deletes all compiled files."
   @spec clear_cache :: :ok
   def clear_cache do
     folder() |> Path.join("chain_*.spv") |> Path.wildcard() |> Enum.each(&File.rm/1)
@@ -40,7 +41,8 @@ defmodule Nx.Vulkan.Synthesis do
       :user_cache |> :filename.basedir("nx_vulkan") |> Path.join("shaders")
   end
 
-  # Another process may compile the same: each has files of its own, and the last renames.
+  # Another process may compile the same density: each writes files of its own, and renames
+  # them at the end.
   defp glslang(glsl, path) do
     base = "#{path}.#{System.unique_integer([:positive])}-#{System.pid()}"
     source = base <> ".comp"
@@ -71,8 +73,8 @@ defmodule Nx.Vulkan.Synthesis do
          do: {:error, {:file, path, "#{:file.format_error(reason)}"}}
   end
 
-  # The buffers and the push block are those of `Nx.Vulkan.NativeV`. An invocation has a
-  # parameter. The gradient that ends a step begins the next.
+  # The buffers and the push block are those of `Nx.Vulkan.NativeV`. Each invocation has one
+  # parameter. The gradient at the end of a step is that at the beginning of the next one.
   defp render(%Spec{params: params} = spec) do
     numbers = Enum.map_join(params, ", ", &"float #{&1}")
 

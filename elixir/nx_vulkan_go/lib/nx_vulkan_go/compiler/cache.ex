@@ -1,11 +1,18 @@
 defmodule NxVulkanGo.Compiler.Cache do
   @moduledoc false
-  # What functions have been compiled to. Callers find it in a table; who finds
-  # nothing compiles, in its own process, while others that want the same wait.
-  # The oldest entries go when there are many: functions made anew for each call
-  # would fill the memory.
+  # The programs of compiled functions, by function and types of the arguments.
+  # Callers look a program up in a table. Where there is none, the first caller
+  # compiles in its own process, and others that want the same program wait for it.
+  # The oldest entries are dropped when there are many: functions that are made anew
+  # for each call would fill the memory.
+  #
+  # A key such as `&Model.step/2` stays the same when the module `Model`, or one that it
+  # calls, is compiled again. So an entry has the version of the loaded code that it was
+  # compiled from, and is compiled again when another version is loaded.
 
   use GenServer
+
+  alias NxVulkanGo.Compiler.LoadedCode
 
   @programs __MODULE__
   @limit 4096
@@ -13,37 +20,38 @@ defmodule NxVulkanGo.Compiler.Cache do
   def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
   @doc """
-  The value of a key. Where there is none, `compute` makes it, once for however
-  many callers; what it raises is raised to that caller, and the next one tries.
+  Returns the value of a key. Where there is none, `compute` makes it, once for all callers.
+  An exception of `compute` is raised to its caller, and the next caller tries.
   """
   @spec fetch(term, (-> value)) :: value when value: term
   def fetch(key, compute) do
-    case lookup(key) do
-      [{_, value}] -> value
-      [] -> claim(key, compute)
-    end
-  end
-
-  # Code that runs while compiling may come before the application.
-  defp lookup(key) do
+    # Code that runs while compiling may come before the application.
     if :ets.whereis(@programs) == :undefined,
       do: {:ok, _} = Application.ensure_all_started(:nx_vulkan_go)
 
-    :ets.lookup(@programs, key)
+    version = LoadedCode.version()
+
+    case :ets.lookup(@programs, key) do
+      [{_, ^version, value}] -> value
+      _missing_or_obsolete -> claim(key, version, compute)
+    end
   end
 
-  defp claim(key, compute) do
-    case GenServer.call(__MODULE__, {:claim, key}, :infinity) do
+  defp claim(key, version, compute) do
+    case GenServer.call(__MODULE__, {:claim, key, version}, :infinity) do
       {:ok, value} -> value
-      :compute -> compute(key, compute)
+      :compute -> compute(key, version, compute)
       # The function compiles itself while it is compiled.
       :reentered -> compute.()
     end
   end
 
-  defp compute(key, compute) do
+  # Modules that the function has loaded are known to `LoadedCode` before they can be
+  # replaced.
+  defp compute(key, version, compute) do
     value = compute.()
-    GenServer.call(__MODULE__, {:done, key, value})
+    LoadedCode.version()
+    GenServer.call(__MODULE__, {:done, key, version, value})
     value
   catch
     kind, reason ->
@@ -51,15 +59,15 @@ defmodule NxVulkanGo.Compiler.Cache do
       :erlang.raise(kind, reason, __STACKTRACE__)
   end
 
-  @doc "How many entries there are."
+  @doc "Returns the number of entries."
   @spec size :: non_neg_integer
   def size, do: :ets.info(@programs, :size)
 
-  @doc "Sets how many entries are kept, and returns how many were; 4096 at first."
+  @doc "Sets the maximum number of entries, 4096 at first; returns the former one."
   @spec limit(pos_integer) :: pos_integer
   def limit(count), do: GenServer.call(__MODULE__, {:limit, count})
 
-  @doc "Forgets everything; the next calls compile again."
+  @doc "Drops all entries; the next calls compile again."
   @spec clear :: :ok
   def clear, do: GenServer.call(__MODULE__, :clear)
 
@@ -72,28 +80,29 @@ defmodule NxVulkanGo.Compiler.Cache do
   end
 
   @impl true
-  def handle_call({:claim, key}, {pid, _} = from, state) do
+  def handle_call({:claim, key, version}, {pid, _} = from, state) do
     case {:ets.lookup(@programs, key), state.claims} do
-      {[{_, value}], _} ->
+      {[{_, ^version, value}], _} ->
         {:reply, {:ok, value}, state}
 
-      {[], %{^key => {^pid, _monitor, _waiting}}} ->
+      {_, %{^key => {^pid, _monitor, _waiting}}} ->
         {:reply, :reentered, state}
 
-      {[], %{^key => {owner, monitor, waiting}}} ->
+      {_, %{^key => {owner, monitor, waiting}}} ->
         {:noreply, put_in(state.claims[key], {owner, monitor, [from | waiting]})}
 
-      {[], _} ->
-        {:reply, :compute, give(state, key, pid, [])}
+      _ ->
+        {:reply, :compute, assign_claim(state, key, pid, [])}
     end
   end
 
-  def handle_call({:done, key, value}, _from, state) do
+  def handle_call({:done, key, version, value}, _from, state) do
     {{_owner, monitor, waiting}, claims} = Map.pop!(state.claims, key)
     Process.demonitor(monitor, [:flush])
-    :ets.insert(@programs, {key, value})
+    keys = if :ets.member(@programs, key), do: state.keys, else: :queue.in(key, state.keys)
+    :ets.insert(@programs, {key, version, value})
     for from <- waiting, do: GenServer.reply(from, {:ok, value})
-    {:reply, :ok, trim(%{state | claims: claims, keys: :queue.in(key, state.keys)})}
+    {:reply, :ok, trim(%{state | claims: claims, keys: keys})}
   end
 
   def handle_call({:limit, count}, _from, state),
@@ -105,36 +114,36 @@ defmodule NxVulkanGo.Compiler.Cache do
   end
 
   @impl true
-  def handle_cast({:failed, key, pid}, state), do: {:noreply, failed(state, key, pid)}
+  def handle_cast({:failed, key, pid}, state), do: {:noreply, release_claim(state, key, pid)}
 
   @impl true
   def handle_info({:DOWN, monitor, :process, pid, _}, state) do
     keys = for {key, {^pid, ^monitor, _}} <- state.claims, do: key
-    {:noreply, Enum.reduce(keys, state, &failed(&2, &1, pid))}
+    {:noreply, Enum.reduce(keys, state, &release_claim(&2, &1, pid))}
   end
 
   def handle_info(_other, state), do: {:noreply, state}
 
-  defp give(state, key, pid, waiting),
+  defp assign_claim(state, key, pid, waiting),
     do: put_in(state.claims[key], {pid, Process.monitor(pid), waiting})
 
-  # The one who waits longest tries next.
-  defp failed(state, key, pid) do
+  # The caller that has waited longest tries next.
+  defp release_claim(state, key, pid) do
     case state.claims do
       %{^key => {^pid, monitor, waiting}} ->
         Process.demonitor(monitor, [:flush])
-        next(%{state | claims: Map.delete(state.claims, key)}, key, Enum.reverse(waiting))
+        pass_claim(%{state | claims: Map.delete(state.claims, key)}, key, Enum.reverse(waiting))
 
       _ ->
         state
     end
   end
 
-  defp next(state, _key, []), do: state
+  defp pass_claim(state, _key, []), do: state
 
-  defp next(state, key, [{pid, _} = from | waiting]) do
+  defp pass_claim(state, key, [{pid, _} = from | waiting]) do
     GenServer.reply(from, :compute)
-    give(state, key, pid, Enum.reverse(waiting))
+    assign_claim(state, key, pid, Enum.reverse(waiting))
   end
 
   defp trim(state) do

@@ -1,29 +1,28 @@
 defmodule NxVulkanGo.Compiler.Callbacks do
   @moduledoc false
-  # Functions of the caller that a program calls while it runs. The node sends
-  # their arguments to a helper process, which lives as long as the run; the
-  # caller waits for it.
+  # Serves the functions of the caller that a program calls while it runs. The node sends
+  # their arguments to a helper process, which lives as long as the run; the caller waits for
+  # that process.
   #
-  # Hooks get tensors and nobody waits for them: the helper hands them on, and
-  # they run in the caller's process, as with Nx.Defn.Evaluator. All have run when
-  # the call returns. What a hook raises ends the run.
+  # Hooks get tensors, and nothing waits for them: the helper passes them on, and they run in
+  # the caller's process, as with Nx.Defn.Evaluator. The call returns when all have run. An
+  # exception of a hook ends the run.
   #
-  # For the result of a runtime call the device waits, so its function must not be
-  # able to hold it up: it runs in a process of its own, and whatever ends that
-  # other than an answer, and also that it takes too long, ends the run and is
-  # raised by the caller. It works on tensors of this VM: those of the device come
-  # after the run in the stream, and to wait for them would be to wait for oneself.
+  # The device waits for the result of a runtime call. So its function runs in a process of
+  # its own: whatever ends that process without an answer, and a timeout, ends the run and is
+  # raised by the caller. The function works on tensors of this VM: tensors of the device come
+  # after the run in the stream, so waiting for them would never end.
   #
-  # The run ends, too, when the caller does.
+  # The run also ends with its caller.
 
   alias Nx.Defn.Composite
-  alias NxVulkanGo.{Data, Distribution, Error, Session}
+  alias NxVulkanGo.{Distribution, Encoding, Error, Session}
 
   @timeout 300_000
 
   @doc """
-  Starts a run by `send_run`, which gets the process to name as its callbacks, and
-  waits for its end.
+  Starts a run with `send_run`, whose argument is the process for the callbacks, and waits
+  for the end of the run.
   """
   @spec serve(tuple, Session.t(), non_neg_integer, keyword, (pid -> :ok)) :: :ok
   def serve(callbacks, session, run, options, send_run) do
@@ -39,12 +38,12 @@ defmodule NxVulkanGo.Compiler.Callbacks do
 
     {helper, monitor} = spawn_monitor(fn -> start(state) end)
     send_run.(Distribution.address(helper, session.server))
-    # The answer comes to the helper after all that the run sends to it.
+    # The answer comes to the helper after all messages of the run.
     send(session.pid, {:call, {helper, state.tag}, ended(run)})
     hooks(state, helper, monitor, Keyword.get(options, :hooks, %{}))
   end
 
-  # What waits for the run, and where it can for no other.
+  # The request that waits for the run. A run without results has no id to wait for.
   defp ended(0), do: :sync
   defp ended(id), do: {:download, id, 0, 0}
 
@@ -82,7 +81,7 @@ defmodule NxVulkanGo.Compiler.Callbacks do
   defp hook({:fn, fun}, _hooks), do: fun
   defp hook({:named, name, default}, hooks), do: hooks[name] || default
 
-  # A run without results has no name and ends by the answer that it gets.
+  # A run without results has no id; the answer to its callback ends it.
   defp cancel(%{run: 0}), do: :ok
   defp cancel(state), do: Session.instruct(state.session, {:cancel, [], [], [[state.run]]})
 
@@ -194,14 +193,14 @@ defmodule NxVulkanGo.Compiler.Callbacks do
 
     for t <- Composite.flatten_list([result]) do
       %{type: type} = t = Nx.to_tensor(t)
-      t |> Nx.devectorize() |> Nx.to_binary() |> Data.to_wire(type)
+      t |> Nx.devectorize() |> Nx.to_binary() |> Encoding.encode(type)
     end
   end
 
   defp tensors(template, values) do
     {container, []} =
       Composite.traverse(template, values, fn t, [{_type, _shape, data} | rest] ->
-        {Nx.BinaryBackend.from_binary(t, Data.from_wire(data, t.type), []), rest}
+        {Nx.BinaryBackend.from_binary(t, Encoding.decode(data, t.type), []), rest}
       end)
 
     container

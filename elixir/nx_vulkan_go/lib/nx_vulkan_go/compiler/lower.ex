@@ -1,25 +1,24 @@
 defmodule NxVulkanGo.Compiler.Lower do
   @moduledoc false
-  # Turns expressions into instructions and regions, in the form that
-  # gen/README.md gives them. It walks scopes and knows control flow; which
-  # instruction an operation is, with which attributes, the callbacks of
-  # NxVulkanGo.Backend say, as they do where nothing is compiled.
+  # Turns expressions into instructions and regions, in the format of gen/README.md. It
+  # walks scopes and knows control flow. The callbacks of NxVulkanGo.Backend know which
+  # instruction an operation is, for compiled and for eager code. See "The compiler" in guides/contributing/design.md.
   #
-  # Ids of a program are dense and count from 1. What an expression stands for is
-  # an operand (an id or a literal), or {:many, operands} for a tuple.
+  # Ids of a program are dense and start at 1. The value of an expression is an operand (an
+  # id or a literal), or {:many, operands} for a tuple.
 
   alias Nx.Defn.{Composite, Expr}
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.{Data, Eager, Ops}
+  alias NxVulkanGo.Backend.Eager
   alias NxVulkanGo.Compiler.{Operation, Scope}
-  import NxVulkanGo.Compiler.Scope, only: [devectorized: 1]
+  alias NxVulkanGo.{Encoding, Ops}
+  import NxVulkanGo.Compiler.Scope, only: [devectorize: 1]
 
-  # Of the program: the id that comes next, tensors that the function has
-  # captured, functions to be called, whether there are loops, and the names of
-  # hooks that someone asked for. Of the scope: its nodes, their values, its
-  # parameters by position, and the instructions of its regions, last first.
-  # `closed` regions capture nothing.
+  # For the program: the next id, the tensors that the function has captured, the
+  # functions to call, whether there are loops, and the names of hooks with a function.
+  # For the scope: its nodes, their values, its parameters by position, and the
+  # instructions of its regions, last first. `closed` regions capture nothing.
   defstruct next: 1,
             captured: %{},
             callbacks: [],
@@ -38,12 +37,12 @@ defmodule NxVulkanGo.Compiler.Lower do
           | {:call, fun :: (term, term -> term), template :: term, out :: term, opts :: term}
 
   @doc """
-  A program that computes `outputs`, with the positions of the arguments that it
-  uses: these are its first parameters, and captured tensors follow.
+  Lowers a program that computes `outputs`. The arguments that it uses, whose positions are
+  returned, are its first parameters; captured tensors are the others.
 
   Throws `{:unsupported, reason}` where the node does not know an operation.
   """
-  def program(outputs, hooks) do
+  def lower_program(outputs, hooks) do
     scope = Scope.new(outputs)
     inputs = inputs(scope)
     state = %__MODULE__{hooks: hooks}
@@ -70,8 +69,8 @@ defmodule NxVulkanGo.Compiler.Lower do
     |> Enum.sort_by(&elem(&1, 0))
   end
 
-  @doc "The region of a function of two scalars of a type, for reductions."
-  def function(state \\ %__MODULE__{}, [_, _] = params, %T{} = body, type) do
+  @doc "Lowers a function of two scalars of a type, for reductions, to a region."
+  def lower_function(state \\ %__MODULE__{}, [_, _] = params, %T{} = body, type) do
     {params, state} = parameters(state, params)
     env = params |> ids() |> Enum.with_index(&{&2, &1}) |> Map.new()
     closed = state.closed
@@ -108,8 +107,8 @@ defmodule NxVulkanGo.Compiler.Lower do
   defp results(state, tensors) do
     {results, next} =
       Enum.map_reduce(tensors, state.next, fn t, next ->
-        %T{type: type, shape: shape} = devectorized(t)
-        {{next, Data.atom(type), shape}, next + 1}
+        %T{type: type, shape: shape} = devectorize(t)
+        {{next, Encoding.type_to_atom(type), shape}, next + 1}
       end)
 
     {results, ids(results), %{state | next: next}}
@@ -126,14 +125,14 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp bind(state, t, value), do: %{state | env: Map.put(state.env, Scope.id(t), value)}
 
-  # A result, or a tuple of results, by what the node says it is.
+  # Binds a result, or a tuple of results where the node is one.
   defp bind_all(state, %T{type: {:tuple, _}} = t, values),
     do: bind(state, t, {:many, List.to_tuple(values)})
 
   defp bind_all(state, t, [value]), do: bind(state, t, value)
 
   defp operand(_state, %T{data: %Expr{op: :constant, args: [number]}} = t) when is_scalar(t),
-    do: {Data.atom(t.type), Data.scalar(t.type, number)}
+    do: {Encoding.type_to_atom(t.type), Encoding.encode_scalar(t.type, number)}
 
   defp operand(state, t), do: Map.fetch!(state.env, Scope.id(t))
 
@@ -141,10 +140,10 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp flat(container), do: Composite.flatten_list([container])
 
-  # The tensor that stands for a value in a callback of the backend.
+  # The tensor that a callback of the backend gets for a value.
   defp placeholder(state, %T{data: %Expr{}} = t) do
     value = operand(state, t)
-    %T{type: type, shape: shape} = t = devectorized(t)
+    %T{type: type, shape: shape} = t = devectorize(t)
     %{t | data: %B{session: :program, id: value, type: type, shape: shape}}
   end
 
@@ -158,7 +157,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   defp node(%T{data: %Expr{op: :constant}} = t, state) when is_scalar(t), do: state
 
   defp node(%T{data: %Expr{op: :constant, args: [number]}} = t, state),
-    do: record(state, t, Operation.record(:constant, devectorized(t), [number]))
+    do: record(state, t, Operation.build(:constant, devectorize(t), [number]))
 
   defp node(%T{data: %Expr{op: :tensor, args: [tensor]}} = t, state), do: tensor(state, t, tensor)
 
@@ -174,7 +173,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   defp node(%T{data: %Expr{op: :while}} = t, state), do: while(state, t)
   defp node(%T{data: %Expr{op: :block}} = t, state), do: block(state, t)
 
-  # Nx 0.13 says hook, later ones io_call.
+  # The operation is hook in Nx 0.13, and io_call in later releases.
   defp node(%T{data: %Expr{op: op}} = t, state) when op in [:hook, :io_call], do: hook(state, t)
   defp node(%T{data: %Expr{op: :runtime_call}} = t, state), do: runtime_call(state, t)
 
@@ -183,8 +182,8 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp node(%T{data: %Expr{op: op}} = t, state) do
     supported!(op)
-    args = Operation.args(t, &placeholder(state, &1))
-    record(state, t, Operation.record(op, devectorized(t), args))
+    args = Operation.map_args(t, &placeholder(state, &1))
+    record(state, t, Operation.build(op, devectorize(t), args))
   end
 
   defp supported!(op) do
@@ -194,7 +193,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   # Puts an instruction where the node belongs.
   defp record(state, t, {:instruction, op, outs, tensors, attrs}) do
     {results, ids, state} = results(state, flat(outs))
-    operands = Enum.map(tensors, &Eager.program_operand/1)
+    operands = Enum.map(tensors, &Eager.encode_program_operand/1)
 
     state
     |> emit(home(state, t), {op, results, operands, attrs})
@@ -203,13 +202,13 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp home(state, t), do: Scope.home(state.scope, t)
 
-  # A small tensor is a literal, as in the stream; a large one is sent once and is
-  # a parameter.
+  # A small tensor is a literal, as in eager code. A large one is sent once and is a
+  # parameter.
   defp tensor(state, t, %T{type: type, shape: shape} = tensor) do
-    data = tensor |> Nx.to_binary() |> Data.to_wire(type)
+    data = tensor |> Nx.to_binary() |> Encoding.encode(type)
 
     if state.closed or Eager.literal?(data) do
-      bind(state, t, {Data.atom(type), shape, data})
+      bind(state, t, {Encoding.type_to_atom(type), shape, data})
     else
       hash = :crypto.hash(:sha256, [:erlang.term_to_binary({type, shape}), data])
       {id, state} = capture(state, hash, tensor)
@@ -237,8 +236,8 @@ defmodule NxVulkanGo.Compiler.Lower do
     bind_all(state, t, ids)
   end
 
-  # The contents of the regions are there; clauses after the first lie in the
-  # second region of the one before.
+  # The regions have their instructions already. Each clause after the first lies in the
+  # second region of the clause before it.
   defp clauses(state, [{{pred, body}, {yes, no}} | rest], last, outs, region) do
     {otherwise, state} =
       if rest == [] do
@@ -275,22 +274,23 @@ defmodule NxVulkanGo.Compiler.Lower do
     {{params, body, values}, state}
   end
 
-  # A block that the node knows is an instruction; another is what Nx would do.
+  # A block that the node knows is an instruction. Another block is inlined with the
+  # default of Nx.
   defp block(state, %T{data: %Expr{args: [struct, in_args, default, _fun]}} = t) do
-    out = if match?({:tuple, _}, t.type), do: templates(default), else: devectorized(t)
+    out = if match?({:tuple, _}, t.type), do: templates(default), else: devectorize(t)
     args = Enum.map(in_args, &placeholder(state, &1))
 
-    case Operation.block(struct, out, args) do
+    case Operation.build_block(struct, out, args) do
       :default -> inlined(state, t, Enum.take_while(in_args, &is_struct(&1, T)), default)
       instruction -> record(state, t, instruction)
     end
   end
 
   defp templates(tuple),
-    do: tuple |> Tuple.to_list() |> Enum.map(&devectorized/1) |> List.to_tuple()
+    do: tuple |> Tuple.to_list() |> Enum.map(&devectorize/1) |> List.to_tuple()
 
-  # The default of a block has the block's arguments as parameters, and is a
-  # scope of its own that lies where the block does.
+  # The default of a block has the block's arguments as parameters. It is a scope of its
+  # own, in the region of the block.
   defp inlined(state, t, args, default) do
     params = args |> Enum.with_index(&{&2, operand(state, &1)}) |> Map.new()
     outputs = flat(default)
@@ -307,16 +307,16 @@ defmodule NxVulkanGo.Compiler.Lower do
     {options, [%T{data: %Expr{op: :fun, args: [params, body, _mfa]}}]} = Enum.split(rest, -1)
     {tensor, state} = cast(state, t, tensor, type)
     {initial, state} = cast(state, t, initial, type)
-    {function, state} = function(state, params, body, type)
+    {function, state} = lower_function(state, params, body, type)
     args = [tensor, initial] ++ options ++ [{:region, function}]
-    record(state, t, Operation.record(op, devectorized(t), args))
+    record(state, t, Operation.build(op, devectorize(t), args))
   end
 
   # A function of a reduction takes scalars of the type of the result.
   defp cast(state, _t, %T{type: type} = tensor, type), do: {placeholder(state, tensor), state}
 
   defp cast(state, t, tensor, type) do
-    out = %{devectorized(tensor) | type: type}
+    out = %{devectorize(tensor) | type: type}
     {results, [id], state} = results(state, [out])
     state = emit(state, home(state, t), {:as_type, results, [operand(state, tensor)], []})
     {%{out | data: %B{session: :program, id: id, type: type, shape: out.shape}}, state}
@@ -354,8 +354,8 @@ defmodule NxVulkanGo.Compiler.Lower do
     |> bind_all(t, ids)
   end
 
-  # Vectorized as in the function, as EXLA has it; Nx.Defn.Evaluator calls hooks
-  # with vectorized axes as ordinary ones.
+  # Vectorized as in the function, as in EXLA. Nx.Defn.Evaluator calls hooks with
+  # devectorized tensors.
   defp argument(expr), do: Nx.to_template(expr)
 
   defp callback(state, callback),

@@ -1,23 +1,23 @@
 defmodule NxVulkanGo.Compiler.Program do
   @moduledoc false
-  # A compiled function: everything that a call needs, and nothing of the
-  # expression. It is small enough to be captured by closures and copied between
-  # processes: the instructions are one binary off the heap.
+  # A compiled function: everything that a call needs, and nothing of the expression. It is
+  # small enough to be captured by closures and copied between processes: the instructions are
+  # one binary off the heap.
   #
-  # The key is a hash of the instructions, so that functions that compute the
-  # same share a program on the node.
+  # The key is a hash of the instructions, so functions with the same instructions share a
+  # program on the node.
 
   alias Nx.Defn.Composite
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.Compiler.{Lower, Scope, Widen}
+  alias NxVulkanGo.Compiler.{Lower, Scope, TypeWidening}
 
   @enforce_keys [:key, :code, :inputs, :captured, :callbacks, :results, :outs, :template]
   defstruct @enforce_keys ++ [loops: false, donated: []]
 
   @type t :: %__MODULE__{
           key: binary,
-          # the region, as term_to_binary/1 gives it
+          # the region, in external term format
           code: binary,
           # positions of the arguments that are used
           inputs: [non_neg_integer],
@@ -26,25 +26,25 @@ defmodule NxVulkanGo.Compiler.Program do
           callbacks: tuple,
           # whether a run may take any time
           loops: boolean,
-          # of each value that a run gives, type and shape
+          # type and shape of each result of a run
           results: [T.t()],
-          # of each tensor of the template, which result, or its data where it is a constant
+          # for each tensor of the template the index of its result, or its data for a constant
           outs: [non_neg_integer | struct],
-          # what the function returns
+          # the container that the function returns
           template: term,
-          # which of the inputs a run may take for itself
+          # the inputs whose memory a run may overwrite
           donated: [non_neg_integer]
         }
 
   @doc """
-  The program of a container of expressions, with the names of the hooks that
-  someone asked for, and the positions of the arguments that are given away.
+  Makes the program of a container of expressions. `hooks` are the names of hooks with a
+  function; `donatable` are the positions of arguments that the run may overwrite.
   """
   @spec new(term, [atom], [non_neg_integer]) :: t
   def new(expr, hooks \\ [], donatable \\ []) do
-    expr = Widen.loops(expr)
+    expr = TypeWidening.widen_loops(expr)
     outputs = Composite.flatten_list([expr])
-    lowered = Lower.program(outputs, hooks)
+    lowered = Lower.lower_program(outputs, hooks)
     {results, values, outs} = split(outputs, lowered.values)
     code = :erlang.term_to_binary({lowered.params, lowered.body, values}, minor_version: 2)
 
@@ -62,11 +62,11 @@ defmodule NxVulkanGo.Compiler.Program do
     }
   end
 
-  @doc "The region of a program."
+  @doc "Returns the region of a program."
   @spec region(t) :: {list, list, list}
   def region(%__MODULE__{code: code}), do: :erlang.binary_to_term(code)
 
-  # Outputs that are scalar constants need no run, and equal ones share a result.
+  # Outputs that are scalar constants need no run, and equal outputs share a result.
   defp split(outputs, values) do
     {outs, {results, values, _}} =
       Enum.zip_with(outputs, values, &{&1, &2})
@@ -86,11 +86,11 @@ defmodule NxVulkanGo.Compiler.Program do
   end
 
   defp bare(t) do
-    %T{type: type, shape: shape} = Scope.devectorized(t)
+    %T{type: type, shape: shape} = Scope.devectorize(t)
     %T{type: type, shape: shape, names: []}
   end
 
-  # A result is nobody's to give away, though the argument was that it is.
+  # A result is not donatable, even where the argument that it is was.
   defp template(t) do
     t = Nx.to_template(t)
     if Map.get(t, :donatable?), do: Map.put(t, :donatable?, false), else: t

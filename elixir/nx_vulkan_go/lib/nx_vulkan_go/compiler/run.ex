@@ -1,19 +1,21 @@
 defmodule NxVulkanGo.Compiler.Run do
   @moduledoc false
-  # A call of a compiled function: arguments become operands, results get ids, and
-  # one instruction leaves for the session. As with single operations nothing
-  # waits, unless the program calls functions of the caller.
+  # Calls a compiled function: arguments become operands, results get ids, and one instruction
+  # is sent to the session. As with single operations nothing waits, unless the program calls
+  # functions of the caller.
 
   alias Nx.Defn.{Composite, Expr}
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.{Check, Eager, Session, Sessions, Telemetry}
-  alias NxVulkanGo.Compiler.{Callbacks, Captured, Program}
+  alias NxVulkanGo.Backend.Eager
+  alias NxVulkanGo.{Check, Session, Telemetry}
+  alias NxVulkanGo.Compiler.{Callbacks, Constants, Program}
+  alias NxVulkanGo.Session.Registry
   alias NxVulkanGo.Session.Tracker
 
   @doc """
-  Runs a program on a list of functions that give the arguments; those that it
-  does not use are not called.
+  Runs a program. `args` are functions that return the arguments; those of unused arguments
+  are not called.
   """
   @spec run(Program.t(), [(-> T.t())], keyword) :: term
   def run(%Program{results: [], callbacks: {}} = program, _args, options),
@@ -49,10 +51,10 @@ defmodule NxVulkanGo.Compiler.Run do
   defp argument(%T{} = tensor), do: Nx.devectorize(tensor, keep_names: false)
 
   # Without options the program runs where its arguments are.
-  defp place(tensors, []), do: {Eager.session(tensors, []), tensors}
+  defp place(tensors, []), do: {Eager.find_session(tensors, []), tensors}
 
   defp place(tensors, options) do
-    session = Sessions.fetch!(options)
+    session = Registry.fetch!(options)
     {session, Enum.map(tensors, &moved(&1, session, options))}
   end
 
@@ -66,17 +68,17 @@ defmodule NxVulkanGo.Compiler.Run do
 
   # The data of the results.
   defp start(program, session, tensors, options) do
-    operands = tensors ++ Captured.fetch(session, program.captured)
-    {ids, {uploads, temporary, foreign}} = Eager.operands(operands, session)
-    {values, datas} = Eager.values(program.results, session)
+    operands = tensors ++ Constants.fetch(session, program.captured)
+    {ids, {uploads, temporary, foreign}} = Eager.encode_operands(operands, session)
+    {values, datas} = Eager.new_values(program.results, session)
     donated = donated(program.donated, tensors)
     context = {uploads, for(handle <- donated, do: handle.id) ++ temporary, foreign}
 
     send_run = fn callbacks ->
       instruction = {:run, values, ids, [program.key, callbacks]}
-      {instructions, foreign} = Eager.with_context(session, instruction, context)
+      {instructions, foreign} = Eager.add_context(session, instruction, context)
       Session.run(session, Map.take(program, [:key, :code, :loops]), instructions, foreign)
-      Enum.each(donated, &Tracker.freed/1)
+      Enum.each(donated, &Tracker.mark_freed/1)
     end
 
     if program.callbacks == {},
@@ -84,8 +86,8 @@ defmodule NxVulkanGo.Compiler.Run do
       else: Callbacks.serve(program.callbacks, session, run_id(values), options, send_run)
 
     # A free must not overtake the run.
-    Session.touch(operands)
-    Check.passed!(session, values)
+    Session.keep_alive(operands)
+    Check.await!(session, values)
     datas
   end
 

@@ -1,19 +1,18 @@
 defmodule NxVulkanGo.Compiler.Scope do
   @moduledoc false
-  # The nodes of one scope of an expression, in an order to carry them out, and
-  # the region that each belongs to. A scope is what shares parameters: a
-  # program, the condition or the body of a loop, the function of a reduction.
-  # This module knows how nodes refer to each other, and nothing of instructions.
+  # Orders the nodes of one scope of an expression, and finds the region of each. A scope is
+  # an expression with parameters of its own: a program, the condition or the body of a loop,
+  # the function of a reduction. This module knows how nodes refer to each other, and nothing
+  # of instructions.
   #
-  # A scope has a region of its own, 0, and two more for each clause of a cond:
-  # what is done where the clause holds, and what is done otherwise, which has
-  # the clauses that follow. A node belongs to the innermost region that
-  # contains everything that uses it. So what only one branch needs is computed
-  # where that branch is taken, and nothing is computed twice.
+  # A scope has the region 0, and two more regions for each clause of a cond: one for the
+  # body of the clause, and one for the clauses that follow. A node belongs to the innermost
+  # region that contains all its users. So a value that only one branch needs is computed in
+  # that branch, and no value is computed twice.
 
   alias Nx.Defn.{Composite, Expr, Tree}
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.Data
+  alias NxVulkanGo.Encoding
 
   @root 0
   @leaves [:parameter, :constant, :tensor, :iota, :eye]
@@ -23,7 +22,7 @@ defmodule NxVulkanGo.Compiler.Scope do
 
   @type region :: non_neg_integer
   @type t :: %__MODULE__{
-          # users before what they use
+          # nodes, each before its operands
           order: [T.t()],
           # nil where everything belongs to the root
           homes: nil | %{term => region},
@@ -31,7 +30,7 @@ defmodule NxVulkanGo.Compiler.Scope do
           branches: %{term => [{region, region}]}
         }
 
-  @doc "The scope that computes `outputs`."
+  @doc "Makes the scope that computes `outputs`."
   @spec new([T.t()]) :: t
   def new(outputs) do
     order = visit(outputs, [], %{})
@@ -41,25 +40,25 @@ defmodule NxVulkanGo.Compiler.Scope do
       else: %__MODULE__{order: order}
   end
 
-  @doc "The region that a node belongs to."
+  @doc "Returns the region of a node."
   @spec home(t, T.t()) :: region
   def home(%{homes: nil}, _t), do: @root
   def home(%{homes: homes}, t), do: Map.fetch!(homes, id(t))
 
   @doc """
-  What names a node. Nx gives equal constants one id, whatever their vectorized
-  axes are; and zeros of both signs, on some releases of the VM.
+  Returns the identity of a node. The id of Nx is not enough: equal constants share one,
+  whatever their vectorized axes are, and so do zeros of both signs on some releases of OTP.
   """
   @spec id(T.t()) :: term
   def id(%T{type: type, data: %Expr{op: :constant, args: [number]}} = t),
-    do: {Data.scalar(type, number), type, devectorized(t).shape}
+    do: {Encoding.encode_scalar(type, number), type, devectorize(t).shape}
 
   def id(%T{data: %Expr{id: id}}), do: id
 
-  @doc "A tensor as the device sees it."
-  @spec devectorized(T.t()) :: T.t()
-  def devectorized(%T{vectorized_axes: []} = t), do: t
-  def devectorized(t), do: Nx.devectorize(t, keep_names: false)
+  @doc "Returns a tensor without vectorized axes, as the device has it."
+  @spec devectorize(T.t()) :: T.t()
+  def devectorize(%T{vectorized_axes: []} = t), do: t
+  def devectorize(t), do: Nx.devectorize(t, keep_names: false)
 
   # Depth first, in the order of the arguments, as the evaluator goes: hooks run
   # in that order. What is to be done is a list, not the stack: expressions may be

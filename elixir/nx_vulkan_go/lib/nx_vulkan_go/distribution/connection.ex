@@ -1,21 +1,20 @@
 defmodule NxVulkanGo.Distribution.Connection do
   @moduledoc false
-  # The process of a connection to a server that does not go by way of the VM's own
-  # distribution. It owns the socket, hands on what comes, and keeps the monitors in
-  # both directions; senders write to the socket themselves (`Link`). Nothing that
-  # a server sends runs code here: messages go to pids that it has been told, and to
-  # no names.
+  # The process of a connection that this package makes to a server. It owns the socket,
+  # delivers the messages that come, and keeps monitors in both directions; senders write to
+  # the socket themselves (`Link`). It delivers messages to pids that the server was told, and
+  # to no names, so nothing that a server sends runs code here.
   #
-  # A monitor of a process of the server has the reference of a monitor of this
-  # process, so its end is that of whichever goes first.
+  # A monitor of a process of the server has the reference of a monitor of this process, so it
+  # ends with the process or with the connection.
 
   use GenServer, restart: :temporary
 
-  alias NxVulkanGo.Distribution.{Dial, Link}
+  alias NxVulkanGo.Distribution.{Dialer, Link}
 
-  # Packets from one word to the socket to the next.
+  # Packets that the socket delivers before it must be armed again.
   @packets 256
-  # As a BEAM does with its default of a minute for a silent peer.
+  # As the BEAM does by default: a peer that is silent for a minute is lost.
   @tick 15_000
   @silent_ticks 4
   # Packets of this size leave garbage that is worth collecting.
@@ -32,7 +31,7 @@ defmodule NxVulkanGo.Distribution.Connection do
   def start_link({node, identity, known}),
     do: GenServer.start_link(__MODULE__, {node, identity, known}, timeout: 60_000)
 
-  @doc "What senders need of a connection."
+  @doc "Returns what senders need to use a connection."
   @spec link(pid) :: Link.t()
   def link(pid), do: GenServer.call(pid, :link)
 
@@ -44,7 +43,7 @@ defmodule NxVulkanGo.Distribution.Connection do
     ref
   end
 
-  @doc "Ends such a monitor; nothing of it comes after."
+  @doc "Ends a monitor; its message does not come any more."
   @spec demonitor(Link.t(), reference) :: :ok
   def demonitor(%Link{pid: pid}, ref) do
     send(pid, {:demonitor, ref})
@@ -54,7 +53,7 @@ defmodule NxVulkanGo.Distribution.Connection do
 
   @impl true
   def init({node, {name, creation} = identity, known}) do
-    case Dial.dial(node, identity, known) do
+    case Dialer.dial(node, identity, known) do
       {:ok, transport, socket} ->
         link = %Link{
           pid: self(),
@@ -64,7 +63,7 @@ defmodule NxVulkanGo.Distribution.Connection do
           creation: creation
         }
 
-        again(link)
+        rearm(link)
         Process.send_after(self(), :tick, @tick)
         {:ok, %__MODULE__{link: link}}
 
@@ -78,13 +77,13 @@ defmodule NxVulkanGo.Distribution.Connection do
 
   @impl true
   def handle_info({kind, _socket, packet}, state) when kind in [:tcp, :ssl] do
-    state = received(packet, %{state | heard: true})
+    state = handle_packet(packet, %{state | heard: true})
     if byte_size(packet) > @large, do: :erlang.garbage_collect()
     {:noreply, state}
   end
 
   def handle_info({kind, _socket}, state) when kind in [:tcp_passive, :ssl_passive] do
-    again(state.link)
+    rearm(state.link)
     {:noreply, state}
   end
 
@@ -95,7 +94,7 @@ defmodule NxVulkanGo.Distribution.Connection do
     do: {:stop, {:shutdown, reason}, state}
 
   def handle_info({:monitor, pid, name, ref}, %{link: link} = state) do
-    Link.control(link, {@monitor, Link.address(link, pid), name, Link.address(link, ref)})
+    Link.send_control(link, {@monitor, Link.address(link, pid), name, Link.address(link, ref)})
     watching = Map.put(state.watching, ref, {pid, name, Process.monitor(pid)})
     {:noreply, %{state | watching: watching}}
   end
@@ -109,7 +108,7 @@ defmodule NxVulkanGo.Distribution.Connection do
 
       {{by, theirs}, watched} ->
         address = Link.address(state.link, pid)
-        Link.control(state.link, {@monitor_exit, address, by, theirs, reason})
+        Link.send_control(state.link, {@monitor_exit, address, by, theirs, reason})
         {:noreply, %{state | watched: watched}}
     end
   end
@@ -117,7 +116,7 @@ defmodule NxVulkanGo.Distribution.Connection do
   def handle_info(:tick, %{heard: heard, silent: silent} = state) do
     silent = if heard, do: 0, else: silent + 1
     Process.send_after(self(), :tick, @tick)
-    tick(state.link)
+    send_tick(state.link)
 
     if silent >= @silent_ticks,
       do: {:stop, {:shutdown, :net_tick_timeout}, state},
@@ -126,32 +125,32 @@ defmodule NxVulkanGo.Distribution.Connection do
 
   def handle_info(_other, state), do: {:noreply, state}
 
-  defp again(%{transport: :gen_tcp, socket: socket}), do: :inet.setopts(socket, active: @packets)
-  defp again(%{transport: :ssl, socket: socket}), do: :ssl.setopts(socket, active: @packets)
+  defp rearm(%{transport: :gen_tcp, socket: socket}), do: :inet.setopts(socket, active: @packets)
+  defp rearm(%{transport: :ssl, socket: socket}), do: :ssl.setopts(socket, active: @packets)
 
-  defp tick(%{transport: transport, socket: socket}), do: transport.send(socket, <<>>)
+  defp send_tick(%{transport: transport, socket: socket}), do: transport.send(socket, <<>>)
 
-  # A server whose ticks are closer than ours gets one back for each.
-  defp received(<<>>, state) do
-    tick(state.link)
+  # Each tick is answered, for servers with shorter intervals.
+  defp handle_packet(<<>>, state) do
+    send_tick(state.link)
     state
   end
 
-  defp received(<<first, terms::binary>>, state) do
+  defp handle_packet(<<first, terms::binary>>, state) do
     ^first = Link.pass_through()
     {control, used} = :erlang.binary_to_term(terms, [:used])
-    control(control, fn -> :erlang.binary_to_term(binary_part_from(terms, used)) end, state)
+    handle_control(control, fn -> :erlang.binary_to_term(binary_part_from(terms, used)) end, state)
   end
 
   defp binary_part_from(binary, at), do: binary_part(binary, at, byte_size(binary) - at)
 
-  defp control({@send, _, to}, message, state), do: hand_on(to, message.(), state)
-  defp control({@send_sender, _from, to}, message, state), do: hand_on(to, message.(), state)
+  defp handle_control({@send, _, to}, message, state), do: deliver(to, message.(), state)
+  defp handle_control({@send_sender, _from, to}, message, state), do: deliver(to, message.(), state)
 
-  defp control({@monitor, by, to, theirs}, _message, state) do
+  defp handle_control({@monitor, by, to, theirs}, _message, state) do
     case watchable(to, state.link) do
       nil ->
-        Link.control(state.link, {@monitor_exit, to, by, theirs, :noproc})
+        Link.send_control(state.link, {@monitor_exit, to, by, theirs, :noproc})
         state
 
       pid ->
@@ -159,14 +158,14 @@ defmodule NxVulkanGo.Distribution.Connection do
     end
   end
 
-  defp control({@demonitor, _by, _to, theirs}, _message, state) do
+  defp handle_control({@demonitor, _by, _to, theirs}, _message, state) do
     {gone, watched} = Map.split_with(state.watched, fn {_, {_, ref}} -> ref == theirs end)
     for {ref, _} <- gone, do: Process.demonitor(ref, [:flush])
     %{state | watched: watched}
   end
 
-  defp control({@monitor_exit, _from, _to, ref, reason}, _message, state) do
-    ref = Link.local(state.link, ref)
+  defp handle_control({@monitor_exit, _from, _to, ref, reason}, _message, state) do
+    ref = Link.localize(state.link, ref)
 
     with %{^ref => {pid, name, _}} <- state.watching,
          do: send(pid, {:DOWN, ref, :process, name, reason})
@@ -174,26 +173,26 @@ defmodule NxVulkanGo.Distribution.Connection do
     drop(state, ref)
   end
 
-  # Links and exits, which a server makes to nobody here; messages to names.
-  defp control(_control, _message, state), do: state
+  # Links and exits, which no server sends to this VM, and messages to names.
+  defp handle_control(_control, _message, state), do: state
 
-  defp watchable(pid, link) when is_pid(pid) and node(pid) == link.name, do: Link.local(link, pid)
+  defp watchable(pid, link) when is_pid(pid) and node(pid) == link.name, do: Link.localize(link, pid)
   defp watchable(_other, _link), do: nil
 
-  defp hand_on(to, message, %{link: link} = state) do
-    send(Link.local(link, to), answer(message, link))
+  defp deliver(to, message, %{link: link} = state) do
+    send(Link.localize(link, to), answer(message, link))
     state
   end
 
   # The answer of a call names the reference of its request.
-  defp answer({ref, reply}, link) when is_reference(ref), do: {Link.local(link, ref), reply}
+  defp answer({ref, reply}, link) when is_reference(ref), do: {Link.localize(link, ref), reply}
   defp answer(message, _link), do: message
 
-  # A monitor of ours that its owner has ended.
+  # Ends a monitor of a process of the server.
   defp unwatch(state, ref) do
     with %{^ref => {pid, name, _}} <- state.watching do
       link = state.link
-      Link.control(link, {@demonitor, Link.address(link, pid), name, Link.address(link, ref)})
+      Link.send_control(link, {@demonitor, Link.address(link, pid), name, Link.address(link, ref)})
     end
 
     drop(state, ref)

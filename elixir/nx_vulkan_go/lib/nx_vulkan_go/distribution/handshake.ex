@@ -1,11 +1,10 @@
 defmodule NxVulkanGo.Distribution.Handshake do
   @moduledoc false
-  # The handshake of the Erlang distribution protocol, version 6, of the side that
-  # dials. See "Distribution Protocol" in the manual of ERTS.
+  # The handshake of the Erlang distribution protocol, version 6, for the side that dials.
+  # See "Distribution Protocol" in the manual of ERTS.
 
-  # Packets have no atom cache and are not cut into fragments; exit reasons stand
-  # in the control messages. The flag of a published node is not among these: the
-  # server does not tell others of this one.
+  # Packets have no atom cache and no fragments; exit reasons are part of the control
+  # messages. Without the flag of a published node the server does not announce this one.
   @flags [2, 3, 4, 5, 7, 8, 9, 10, 11, 14, 16, 17, 18, 19, 24, 25, 26, 34]
          |> Enum.map(&Bitwise.bsl(1, &1))
          |> Enum.sum()
@@ -73,8 +72,8 @@ defmodule NxVulkanGo.Distribution.Handshake do
   defp same(name, name), do: :ok
   defp same(other, _peer), do: {:error, {:other_name, other}}
 
-  # A server that gets the wrong digest hangs up. One that cannot answer ours does
-  # not know the cookie.
+  # A server closes the connection after a wrong digest. A server with a wrong answer to
+  # our challenge does not know the cookie.
   defp prove(transport, socket, cookie, theirs) do
     ours = fresh(theirs)
     packet = <<?r, ours::32, digest(cookie, theirs)::binary>>
@@ -89,7 +88,7 @@ defmodule NxVulkanGo.Distribution.Handshake do
     end
   end
 
-  # Whoever could choose our challenge could have us answer theirs.
+  # A challenge equal to the server's would let the server answer with our own digest.
   defp fresh(theirs) do
     <<ours::32>> = :crypto.strong_rand_bytes(4)
     if ours == theirs, do: fresh(theirs), else: ours

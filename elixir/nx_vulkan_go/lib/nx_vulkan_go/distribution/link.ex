@@ -1,12 +1,10 @@
 defmodule NxVulkanGo.Distribution.Link do
   @moduledoc false
-  # A connection to a server that this package made itself, as senders see it.
+  # A connection that this package makes to a server, for senders.
   #
-  # The server knows this VM by a node name that is not the VM's own: a VM that is
-  # not distributed has none, and renaming it would strand every pid that was
-  # written into code or data as one of nonode@nohost. So the pids and references
-  # that the server gets name that node, and those that come back are made local.
-  # Both are the external term format with another node and creation in it.
+  # The server knows this VM by a node name that is not the VM's own. So pids and references
+  # for the server get that node name, and those that come back are made local: both are the
+  # external term format with another node and creation in it.
 
   @enforce_keys [:pid, :transport, :socket, :name, :creation]
   defstruct @enforce_keys
@@ -34,18 +32,18 @@ defmodule NxVulkanGo.Distribution.Link do
   @send_by_name 6
   @send_by_pid 22
 
-  @doc "The first byte of a packet."
+  @doc "Returns the first byte of a packet."
   def pass_through, do: @pass_through
 
   @doc "Sends a message to a process of the server; like `send/2` it does not fail."
   @spec send(t, pid | atom, term) :: :ok
   def send(link, to, message) when is_atom(to),
-    do: put(link, {@send_by_name, address(link, self()), :"", to}, message)
+    do: send_packet(link, {@send_by_name, address(link, self()), :"", to}, message)
 
   def send(link, to, message) when is_pid(to),
-    do: put(link, {@send_by_pid, address(link, self()), to}, message)
+    do: send_packet(link, {@send_by_pid, address(link, self()), to}, message)
 
-  defp put(%{transport: transport, socket: socket}, control, message) do
+  defp send_packet(%{transport: transport, socket: socket}, control, message) do
     transport.send(socket, [
       @pass_through,
       :erlang.term_to_binary(control, @format),
@@ -55,29 +53,29 @@ defmodule NxVulkanGo.Distribution.Link do
     :ok
   end
 
-  @doc "Sends a control message that has no message."
-  @spec control(t, tuple) :: :ok
-  def control(%{transport: transport, socket: socket}, control) do
+  @doc "Sends a control message without a payload."
+  @spec send_control(t, tuple) :: :ok
+  def send_control(%{transport: transport, socket: socket}, control) do
     transport.send(socket, [@pass_through, :erlang.term_to_binary(control, @format)])
     :ok
   end
 
-  @doc "A local pid or reference as the server knows it."
+  @doc "Returns a local pid or reference with the node name that the server knows."
   @spec address(t, pid | reference) :: pid | reference
   def address(%{name: name, creation: creation}, term) do
     {kind, _node, _creation, rest} = split(term)
     join(kind, name, creation, rest)
   end
 
-  @doc "The local pid or reference for one that the server knows; others stay as they are."
-  @spec local(t, pid | reference) :: pid | reference
-  def local(%{name: name}, term) when node(term) == name do
+  @doc "Returns the local pid or reference for one with the node name that the server knows; others are returned unchanged."
+  @spec localize(t, pid | reference) :: pid | reference
+  def localize(%{name: name}, term) when node(term) == name do
     {kind, _node, _creation, rest} = split(term)
     {_, node, creation, _} = split(self())
     join(kind, node, creation, rest)
   end
 
-  def local(_link, term), do: term
+  def localize(_link, term), do: term
 
   defp split(pid) when is_pid(pid) do
     <<@version, @pid, rest::binary>> = :erlang.term_to_binary(pid, @format)

@@ -1,17 +1,17 @@
 defmodule NxVulkanGo.Launcher.Build do
   @moduledoc false
-  # Builds the program with Go, from the checkout that this package lies in. Go knows
-  # whether the sources have changed, so that is done each time; where it takes long,
-  # standard error says how far it is.
+  # Builds the program with Go from the checkout that this package lies in. Go knows
+  # whether the sources have changed, so every start builds. A build that takes long
+  # shows its progress on standard error.
 
   alias NxVulkanGo.Error
 
-  # A build that has nothing to do is over by then.
+  # Milliseconds without output: a build without changes ends sooner.
   @quiet 2_000
-  # From one word to the next, where each is a line of its own.
+  # Milliseconds between lines of progress, where it cannot be shown in one line.
   @pause 10_000
 
-  @doc "Builds `./cmd/NAME` of the checkout `root` as the file `target`; tells of that after `quiet` ms."
+  @doc "Builds `./cmd/NAME` of the checkout `root` as the file `target`; shows progress after `quiet` ms."
   @spec run!(Path.t(), Path.t(), String.t(), Path.t(), non_neg_integer) :: Path.t()
   def run!(go, root, name, target, quiet \\ @quiet) do
     compiler!(go, root)
@@ -24,7 +24,7 @@ defmodule NxVulkanGo.Launcher.Build do
     end
   end
 
-  # Without a C compiler Go leaves Vulkan out, and says nothing.
+  # Without a C compiler Go builds a program without Vulkan, and does not say so.
   defp compiler!(go, root) do
     case System.cmd(go, ["env", "CGO_ENABLED"], cd: root, env: env(), stderr_to_stdout: true) do
       {"0" <> _, 0} -> unless System.get_env("CGO_ENABLED") == "0", do: raise(no_compiler())
@@ -91,10 +91,10 @@ defmodule NxVulkanGo.Launcher.Build do
   defp follow(%{port: port} = state, wait) do
     receive do
       {^port, {:data, {_, text}}} ->
-        state |> noted(text) |> follow()
+        state |> note_line(text) |> follow()
 
       {^port, {:exit_status, status}} ->
-        if state.told, do: IO.puts(:stderr, over(state, status))
+        if state.told, do: IO.puts(:stderr, final_line(state, status))
         {status, state.said |> Enum.reverse() |> Enum.join("\n")}
     after
       wait -> follow(state)
@@ -102,7 +102,7 @@ defmodule NxVulkanGo.Launcher.Build do
   end
 
   # Go names each package when it has been compiled.
-  defp noted(state, text) do
+  defp note_line(state, text) do
     package? = text =~ ~r"^[\w./@~+-]+$"
 
     %{
@@ -129,7 +129,7 @@ defmodule NxVulkanGo.Launcher.Build do
   defp progress(state),
     do: "nx_vulkan_go: #{state.count} packages in #{seconds(state)} s; #{state.last}"
 
-  defp over(state, status) do
+  defp final_line(state, status) do
     first = if IO.ANSI.enabled?(), do: "\r\e[K", else: ""
     how = if status == 0, do: "has been built", else: "could not be built"
     "#{first}nx_vulkan_go: #{state.name} #{how}: #{state.count} packages in #{seconds(state)} s"

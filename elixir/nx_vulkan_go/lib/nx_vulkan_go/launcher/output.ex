@@ -1,6 +1,6 @@
 defmodule NxVulkanGo.Launcher.Output do
   @moduledoc false
-  # What the server says: lines of JSON of which each has a level, a message, and more.
+  # Reads the log of the server: lines of JSON with a level, a message, and other fields.
 
   @levels %{
     "trace" => :debug,
@@ -14,8 +14,8 @@ defmodule NxVulkanGo.Launcher.Output do
   @shown ["level", "message", "time"]
 
   @doc """
-  The level and the text of a line. What the server tells of its ordinary life is of
-  no concern to most users of a VM, and so `:debug`; so is what is not JSON.
+  Returns the level and the text of a line. The level is `:debug` for information about the
+  ordinary work of the server, and for lines that are not JSON.
   """
   @spec parse(String.t()) :: {Logger.level(), String.t()}
   def parse(line) do

@@ -1,22 +1,23 @@
 defmodule NxVulkanGo.Sampler.Diagnostics do
   @moduledoc """
-  Whether chains have mixed, and how much their draws are worth.
+  Measures whether chains have mixed, and the effective number of their draws.
 
-  Rank-normalised split R-hat and effective sample sizes of bulk and tail, as Vehtari,
-  Gelman, Simpson, Carpenter and Bürkner (2021) define them and the R package `posterior`
-  computes them: the autocovariances of Geyer's initial monotone sequence, over the halves
-  of all chains. Draws are a tensor `{chains, draws}`, or a list of lists. Values are `nil`
-  where draws are constant, not finite, or fewer than six a chain. The default server
-  computes them on its host.
+  The measures are rank-normalised split R-hat and the effective sample sizes of bulk and
+  tail, as Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021) define them and the R package
+  `posterior` computes them, with the autocovariances of Geyer's initial monotone sequence.
+  Draws are a tensor of shape `{chains, draws}`, or a list of lists. Values are `nil` where draws
+  are constant, not finite, or fewer than six for each chain. The host of the default server
+  computes them.
 
-  R-hat should be below 1.01, and both effective sizes above 100 a chain.
+  R-hat should be below 1.01, and both effective sample sizes above 100 for each chain.
 
   The summary of a result of `NxVulkanGo.Sampler.nuts/2` prints as a table.
   """
 
   alias Nx.Defn.Composite
   alias NxVulkanGo.Sampler.Summary
-  alias NxVulkanGo.{Session, Sessions}
+  alias NxVulkanGo.Session
+  alias NxVulkanGo.Session.Registry
 
   @type draws :: Nx.Tensor.t() | [[number]]
   @type value :: float | nil
@@ -26,12 +27,12 @@ defmodule NxVulkanGo.Sampler.Diagnostics do
   @width length(@names)
 
   @doc """
-  All of it: `:mean`, `:sd`, `:mcse` of the mean, `:q05`, `:median`, `:q95`, `:ess_bulk`,
-  `:ess_tail`, `:ess_mean` and `:rhat`.
+  Computes all measures: a map of `:mean`, `:sd`, `:mcse` (of the mean), `:q05`, `:median`,
+  `:q95`, `:ess_bulk`, `:ess_tail`, `:ess_mean` and `:rhat`.
 
-  Of a tensor with axes after these two, the list for each element, row by row. Of a result
-  of `NxVulkanGo.Sampler.nuts/2`, an `NxVulkanGo.Sampler.Summary` with all parameters, their
-  names, and the divergent trajectories.
+  For a tensor with more than two axes, returns a list with the map of each element, in
+  row-major order. For a result of `NxVulkanGo.Sampler.nuts/2`, returns a
+  `NxVulkanGo.Sampler.Summary`.
   """
   @spec summary(draws | %{draws: term, stats: map}) :: map | [map] | Summary.t()
   def summary(%{draws: nil, stats: nil}), do: raise(ArgumentError, "the result has no draws")
@@ -51,23 +52,23 @@ defmodule NxVulkanGo.Sampler.Diagnostics do
     one
   end
 
-  @doc "Rank-normalised split R-hat: the larger one of the draws and of their distance from the median."
+  @doc "Computes rank-normalised split R-hat: the larger one of the draws and of the folded draws."
   @spec rhat(draws) :: value
   def rhat(draws), do: summary(draws).rhat
 
-  @doc "The effective sample size of rank-normalised draws: of estimates of the centre."
+  @doc "Computes the bulk effective sample size, that of rank-normalised draws."
   @spec ess_bulk(draws) :: value
   def ess_bulk(draws), do: summary(draws).ess_bulk
 
-  @doc "The effective sample size of estimates of the quantiles of 5 and 95 %, the smaller one."
+  @doc "Computes the tail effective sample size: the smaller one of the quantiles of 5 and 95 %."
   @spec ess_tail(draws) :: value
   def ess_tail(draws), do: summary(draws).ess_tail
 
-  @doc "The effective sample size of estimates of the mean."
+  @doc "Computes the effective sample size of the mean."
   @spec ess_mean(draws) :: value
   def ess_mean(draws), do: summary(draws).ess_mean
 
-  @doc "The Monte-Carlo standard error of the mean."
+  @doc "Computes the Monte Carlo standard error of the mean."
   @spec mcse(draws) :: value
   def mcse(draws), do: summary(draws).mcse
 
@@ -111,7 +112,7 @@ defmodule NxVulkanGo.Sampler.Diagnostics do
   defp of([first | _] = tensors) do
     {chains, count} = size = size!(first)
     all = tensors |> Enum.map(&bytes(&1, size)) |> IO.iodata_to_binary()
-    vm = Sessions.fetch!([])
+    vm = Registry.fetch!([])
     one = chains * count * 8
 
     for part <- parts(all, one * max(1, div(@most, one))),

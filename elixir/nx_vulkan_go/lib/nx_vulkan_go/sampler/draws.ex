@@ -1,6 +1,6 @@
 defmodule NxVulkanGo.Sampler.Draws do
   @moduledoc false
-  # Gathers the messages of a run into tensors, and tells how far it is.
+  # Gathers the messages of a run into tensors, and reports its progress.
 
   import Nx.Defn.Composite, only: [traverse: 2]
 
@@ -22,8 +22,8 @@ defmodule NxVulkanGo.Sampler.Draws do
   @steps Enum.find_index(@statistics, &match?({:step_size, _}, &1))
   @divergent Enum.find_index(@statistics, &match?({:divergent, _}, &1))
 
-  @doc "All draws of a run, when it is over."
-  @spec gather(Run.t(), Layout.t(), map, Progress.sink()) :: map
+  @doc "Gathers all draws of a run; returns when it is over."
+  @spec gather(Run.t(), Layout.t(), map, Progress.choose_sink()) :: map
   def gather(run, layout, options, sink) do
     progress = Progress.new(sink, options)
     state = %{parts: %{}, ends: %{}, counts: %{}, divergent: %{}, progress: progress}
@@ -46,7 +46,7 @@ defmodule NxVulkanGo.Sampler.Draws do
       else: result
   end
 
-  @doc "The draws of a run as they come, chunk by chunk."
+  @doc "Streams the draws of a run, chunk by chunk."
   @spec stream((-> Run.t()), Layout.t(), map) :: Enumerable.t()
   def stream(start, layout, options) do
     Stream.resource(
@@ -78,8 +78,8 @@ defmodule NxVulkanGo.Sampler.Draws do
       [%{failure: why} | _] = failed ->
         Logger.warning(
           "the log density had no value at #{failed |> Enum.map(& &1.failures) |> Enum.sum()} positions " <>
-            "in #{length(failed)} of #{length(ends)} chains, the first because: #{why}; " <>
-            "trajectories ended before them, as at a divergence"
+            "in #{length(failed)} of #{length(ends)} chains; the reason at the first one: #{why}. " <>
+            "Trajectories ended before these positions, as at a divergence"
         )
     end
   end
@@ -97,7 +97,7 @@ defmodule NxVulkanGo.Sampler.Draws do
         loop(run, options, %{state | progress: progress(state, chain, phase, statistics)})
 
       {:report, chains} ->
-        loop(run, options, %{state | progress: Progress.report(state.progress, chains)})
+        loop(run, options, %{state | progress: Progress.add_report(state.progress, chains)})
     end
   end
 
@@ -114,7 +114,7 @@ defmodule NxVulkanGo.Sampler.Draws do
   end
 
   defp progress(state, chain, phase, statistics) do
-    Progress.draws(state.progress, chain, %{
+    Progress.add_draws(state.progress, chain, %{
       phase: phase,
       done: state.counts[{chain, phase}],
       divergent: state.divergent[{chain, phase}],

@@ -1,14 +1,14 @@
 defmodule NxVulkanGo.Sampler.Families do
   @moduledoc """
-  Log densities of distributions, to build models of.
+  Log densities of common distributions, to build models.
 
-  They are functions of an unconstrained `q`, element by element: where the variable is
-  positive `q` is its logarithm, where it lies between 0 and 1 its logit, and the density
-  has the factor that this brings. Parameters are numbers, tensors or expressions; numbers
-  have the precision of `q`.
+  They are functions of an unconstrained `q`, element by element. `q` is the logarithm of a
+  positive variable, and the logit of one between 0 and 1; the density includes the Jacobian
+  of that transformation. Parameters are numbers, tensors or expressions. Numbers have the
+  precision of `q`.
 
       Families.log_density(:gamma, q, [2.0, rate])
-      Families.value(:gamma, q)                     # what q stands for
+      Families.value(:gamma, q)                     # the variable, exp(q)
 
   | family | parameters | q is |
   |---|---|---|
@@ -51,11 +51,11 @@ defmodule NxVulkanGo.Sampler.Families do
     beta: {:logit, 2}
   }
 
-  @doc "The names of the families, with the number of their parameters."
+  @doc "Returns the names of the families, with the number of their parameters."
   @spec families :: [{atom, pos_integer}]
   def families, do: Enum.sort(for {name, {_space, count}} <- @table, do: {name, count})
 
-  @doc "The log density of a family at `q`."
+  @doc "Computes the log density of a family at `q`."
   @spec log_density(atom, Nx.Tensor.t(), [Nx.Tensor.t() | number]) :: Nx.Tensor.t()
   def log_density(family, q, params) do
     {_space, count} = row!(family)
@@ -67,7 +67,7 @@ defmodule NxVulkanGo.Sampler.Families do
     density(family, q, Enum.map(params, &like(&1, q)))
   end
 
-  @doc "The value of the variable that `q` stands for."
+  @doc "Computes the variable from `q`."
   @spec value(atom, Nx.Tensor.t()) :: Nx.Tensor.t()
   def value(family, q) do
     case row!(family) do
@@ -174,7 +174,7 @@ defmodule NxVulkanGo.Sampler.Families do
     1.5056327351493116e-7
   ]
 
-  @doc "The logarithm of the gamma function of positive numbers."
+  @doc "Computes the logarithm of the gamma function of positive numbers."
   @spec lgamma(Nx.Tensor.t() | number) :: Nx.Tensor.t()
   def lgamma(x) do
     x = Nx.to_tensor(x)

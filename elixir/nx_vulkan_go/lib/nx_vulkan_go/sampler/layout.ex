@@ -1,8 +1,8 @@
 defmodule NxVulkanGo.Sampler.Layout do
   @moduledoc false
-  # How a container of parameters lies in the vector that is sampled: one leaf
-  # after the other, each row by row. This module knows shapes and bytes; it knows
-  # no density and no server.
+  # The layout of a container of parameters in the vector that is sampled: the tensors
+  # one after the other, each in row-major order. This module knows shapes and bytes; it
+  # knows no density and no server.
 
   alias Nx.Defn.Composite
 
@@ -10,15 +10,15 @@ defmodule NxVulkanGo.Sampler.Layout do
   defstruct @enforce_keys
 
   @type t :: %__MODULE__{
-          # what the parameters look like
+          # container with the shapes of the parameters
           template: term,
-          # of each tensor of it, where it begins, how long it is, its shape and names
+          # of each tensor: offset, size, shape and names
           leaves: [{non_neg_integer, pos_integer, tuple, list}],
           # of the vector
           dim: pos_integer
         }
 
-  @doc "The layout of parameters like a container of tensors or templates."
+  @doc "Makes the layout of a container of tensors or templates."
   @spec new(term) :: t
   def new(template) do
     tensors = tensors!(template)
@@ -44,7 +44,7 @@ defmodule NxVulkanGo.Sampler.Layout do
     end
   end
 
-  @doc "The parameters in a vector, also of an expression."
+  @doc "Splits a vector, which may be an expression, into parameters."
   @spec unflatten(t, Nx.Tensor.t()) :: term
   def unflatten(layout, vector) do
     fill(layout, fn {offset, size, shape, names} ->
@@ -53,8 +53,8 @@ defmodule NxVulkanGo.Sampler.Layout do
   end
 
   @doc """
-  The parameters in rows of f64 numbers, `{chains, draws}` of them: tensors with
-  these two axes before their own.
+  Splits rows of f64 numbers, `{chains, draws}` of them, into parameters: tensors with
+  these two axes in front.
   """
   @spec rows(t, binary, {non_neg_integer, non_neg_integer}) :: term
   def rows(%{dim: dim} = layout, bytes, {chains, draws}) do
@@ -80,8 +80,8 @@ defmodule NxVulkanGo.Sampler.Layout do
   end
 
   @doc """
-  The f64 numbers of a container of parameters, or of `chains` of them: tensors
-  that have an axis of that length before their own.
+  Joins the parameters of all chains into f64 numbers. The tensors may have a first axis of
+  `chains`; without it all chains get the same numbers.
   """
   @spec vectors(t, term, pos_integer) :: {:ok, binary} | {:error, String.t()}
   def vectors(%{leaves: leaves} = layout, values, chains) do
@@ -114,7 +114,7 @@ defmodule NxVulkanGo.Sampler.Layout do
     |> Nx.to_binary()
   end
 
-  @doc "The bytes, where all f64 numbers of them are finite."
+  @doc "Returns the bytes, if all their f64 numbers are finite."
   @spec finite(binary) :: {:ok, binary} | {:error, String.t()}
   def finite(bytes) do
     # NaN and infinities match no float.

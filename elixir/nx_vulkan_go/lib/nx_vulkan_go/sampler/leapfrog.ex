@@ -1,12 +1,14 @@
 defmodule NxVulkanGo.Sampler.Leapfrog do
   @moduledoc false
-  # Leapfrog steps by one request: the node makes a kernel of the program that the
-  # model is, and answers with a row a step.
+  # Takes leapfrog steps with one request: the node makes a kernel of the model's
+  # program, and answers with a row for each step.
 
-  alias NxVulkanGo.{Data, Eager, Error, Sessions}
+  alias NxVulkanGo.Backend.Eager
+  alias NxVulkanGo.{Encoding, Error}
   alias NxVulkanGo.Sampler.{Layout, Session}
+  alias NxVulkanGo.Session.Registry
 
-  @doc "k steps from a position and a momentum."
+  @doc "Takes k steps from a position and a momentum."
   @spec run(Session.t(), term, term, float, pos_integer) :: {:ok, map} | {:error, String.t()}
   def run(%Session{model: %{layout: layout}} = session, q, p, eps, k) do
     with {:ok, q} <- vector(layout, "the position", q),
@@ -18,21 +20,21 @@ defmodule NxVulkanGo.Sampler.Leapfrog do
   end
 
   defp call(%Session{model: model, metric: metric} = session, steps) do
-    vm = Sessions.fetch!(session.place)
+    vm = Registry.fetch!(session.place)
     # The data are on this device, or scalars that travel along.
-    {operands, {[], [], []}} = Eager.operands(session.inputs, vm)
+    {operands, {[], [], []}} = Eager.encode_operands(session.inputs, vm)
 
     request =
       Map.merge(steps, %{
         program: model.key,
         dim: model.layout.dim,
-        type: Data.atom(model.type),
+        type: Encoding.type_to_atom(model.type),
         data: operands,
         metric: metric
       })
 
     answer = NxVulkanGo.Session.call(vm, {:leapfrog, request}, model)
-    NxVulkanGo.Session.touch(session)
+    NxVulkanGo.Session.keep_alive(session)
 
     case answer do
       {:ok, rows} -> {:ok, tensors(rows, model, steps.k)}

@@ -1,7 +1,7 @@
 defmodule NxVulkanGo.Sampler.Model do
   @moduledoc """
-  A log density that can be sampled: the program that computes it and its gradient,
-  the layout of its parameters, and its data. `NxVulkanGo.Sampler.compile/4` makes one.
+  A log density that can be sampled: the program of the density and its gradient, the layout
+  of the parameters, and the data. `NxVulkanGo.Sampler.compile/4` makes it.
   """
 
   alias Nx.Defn.Composite
@@ -23,7 +23,7 @@ defmodule NxVulkanGo.Sampler.Model do
           # of the program, and its region in external term format
           key: binary,
           code: binary,
-          # what the program takes after the position
+          # arguments of the program after the position
           inputs: [Nx.Tensor.t()]
         }
 
@@ -106,7 +106,7 @@ defmodule NxVulkanGo.Sampler.Model do
     end
   end
 
-  # Those of the data that the program uses, then what the function has captured.
+  # The tensors of the data that the program uses, then the captured tensors.
   defp inputs!(%Program{inputs: [0 | positions], captured: captured}, data) do
     data = List.to_tuple(Composite.flatten_list([data]))
     Enum.map(positions, &elem(data, &1 - 1)) ++ Enum.map(captured, &elem(&1, 1))

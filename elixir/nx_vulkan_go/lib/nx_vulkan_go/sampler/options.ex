@@ -1,10 +1,10 @@
 defmodule NxVulkanGo.Sampler.Options do
   @moduledoc false
-  # The options of a run of chains: checked, and as the map that the node takes.
+  # Checks the options of a run of chains, and encodes them as the map that the node takes.
 
   alias NxVulkanGo.Sampler.{Layout, Session}
 
-  # Of each option, its default and what it must be.
+  # The default and the rule of each option.
   @rows [
     chains: {4, {1, 16_384}},
     warmup: {1000, {0, 2 ** 30}},
@@ -51,7 +51,7 @@ defmodule NxVulkanGo.Sampler.Options do
   defp bad!(name, what, got),
     do: raise(ArgumentError, "#{inspect(name)} must be #{what}, got: #{inspect(got)}")
 
-  @doc "The map of the call, but for program and data."
+  @doc "Encodes the map of the call, without its data."
   @spec wire(map, Session.t()) :: map
   def wire(options, %Session{model: model, metric: metric}) do
     layout = model.layout
@@ -67,7 +67,7 @@ defmodule NxVulkanGo.Sampler.Options do
       init: init!(layout, options.init, options.chains),
       program: model.key,
       dim: layout.dim,
-      type: NxVulkanGo.Data.atom(model.type)
+      type: NxVulkanGo.Encoding.type_to_atom(model.type)
     })
   end
 

@@ -1,19 +1,16 @@
 defmodule NxVulkanGo.Sampler.Precision do
   @moduledoc false
-  # Tells of parts of a density that are computed less precisely than the density is to be.
-  # Nx gives a number a type of its own where no tensor is beside it: Nx.log(2) is an f32,
-  # and what it is added to is an f64 with eight good digits.
+  # Finds parts of a density with fewer digits than its type. Nx gives a number a type of
+  # its own where no tensor is beside it: Nx.log(2) is an f32, and its sum with an f64 is an
+  # f64 with eight good digits.
 
   alias Nx.Defn.{Expr, Tree}
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.Sampler
+  alias NxVulkanGo.Check
 
   require Logger
 
-  # Modules that are not the caller's.
-  @own ["Elixir.NxVulkanGo.Sampler.", "Elixir.Nx."]
-
-  # What moves elements, and computes none.
+  # Operations that move elements and compute none.
   @moves [
     :reshape,
     :squeeze,
@@ -58,17 +55,17 @@ defmodule NxVulkanGo.Sampler.Precision do
 
       [first | rest] ->
         Logger.warning(
-          "the log density is to be f#{bits}, but #{describe(first)}#{others(length(rest))}; " <>
-            "give tensors of numbers that type, as by Nx.log(Nx.tensor(2, type: :f#{bits}))#{place()}"
+          "the log density has the type f#{bits}, but #{describe(first)}#{others(length(rest))}; " <>
+            "write numbers as tensors of that type: Nx.log(Nx.tensor(2, type: :f#{bits}))#{place()}"
         )
     end
   end
 
   defp others(0), do: ""
-  defp others(1), do: ", and so is one part more"
-  defp others(n), do: ", and so are #{n} parts more"
+  defp others(1), do: ", and so is another part"
+  defp others(n), do: ", and so are #{n} other parts"
 
-  # All nodes, what is computed first before the others.
+  # All nodes, each after its operands.
   defp nodes(density) do
     {list, _seen} = visit(density, {[], %{}})
     Enum.reverse(list)
@@ -87,7 +84,7 @@ defmodule NxVulkanGo.Sampler.Precision do
 
   defp visit(_option, acc), do: acc
 
-  # A number has the type of what is beside it, and the digits of the type that it had.
+  # Nx gives a number the type of the other operand; its digits are those of its former type.
   defp drops?(%T{data: %Expr{op: :constant, args: [x]}}, wanted), do: rounded?(x, wanted)
 
   defp drops?(%T{shape: {}, data: %Expr{op: :tensor, args: [t]}}, wanted),
@@ -100,8 +97,8 @@ defmodule NxVulkanGo.Sampler.Precision do
 
   defp drops?(_t, _wanted), do: false
 
-  # Whether a number has all digits of a narrower type, and none beyond: those that were
-  # meant, fewer or more, have been rounded. 0.5 and 2 ** -30 have few.
+  # Whether a number has all digits of a narrower type and no others: then it has been
+  # rounded to that type. 0.5 and 2 ** -30 have few digits.
   defp rounded?(x, wanted) when is_float(x),
     do:
       Enum.any?([{32, 24}, {16, 11}], fn {bits, digits} ->
@@ -149,18 +146,15 @@ defmodule NxVulkanGo.Sampler.Precision do
     "#{op}#{List.first(of)} is computed as #{kind}#{bits}"
   end
 
-  defp number(x), do: "the number #{x} has been rounded before"
+  defp number(x), do: "the number #{x} has been rounded to fewer digits"
 
   defp children(t), do: t |> Tree.apply_args(:scope, [], &{&1, [&1 | &2]}) |> elem(1)
 
-  # Where the density is compiled: the first caller that is neither of this package nor of Nx.
+  # Where the density is compiled.
   defp place do
-    {:current_stacktrace, stack} = Process.info(self(), :current_stacktrace)
-
-    Enum.find_value(stack, "", fn {module, _, _, location} ->
-      name = Atom.to_string(module)
-      own? = module in [Sampler, Process] or String.starts_with?(name, @own)
-      if not own? and location[:file], do: " (#{location[:file]}:#{location[:line]})"
-    end)
+    case Check.location() do
+      nil -> ""
+      location -> " (#{location})"
+    end
   end
 end

@@ -1,7 +1,7 @@
 defmodule NxVulkanGo.Sampler.Progress do
   @moduledoc false
-  # Shows how far the chains of a run are: on a terminal, in a notebook, or by a function
-  # of the caller. It knows what the run tells, and nothing of draws.
+  # Shows the progress of the chains of a run: on a terminal, in a notebook, or by a
+  # function of the caller. It knows the reports of a run, and nothing of draws.
 
   # Between reports of the node, in milliseconds.
   @every 250
@@ -36,14 +36,14 @@ defmodule NxVulkanGo.Sampler.Progress do
         }
 
   @doc """
-  Where progress is shown. `true` is a terminal where output is one, else a notebook with
-  Kino, else nothing.
+  Chooses where progress is shown. `true` is the terminal where output goes to one, else a
+  notebook with Kino, else nothing.
   """
-  @spec sink(boolean | (map -> term)) :: sink
-  def sink(fun) when is_function(fun), do: {:function, fun}
-  def sink(false), do: nil
+  @spec choose_sink(boolean | (map -> term)) :: sink
+  def choose_sink(fun) when is_function(fun), do: {:function, fun}
+  def choose_sink(false), do: nil
 
-  def sink(true) do
+  def choose_sink(true) do
     case {IO.ANSI.enabled?(), :io.columns()} do
       {true, {:ok, columns}} -> {:terminal, columns, :stdio}
       # Without a shell, as in a script, nobody knows how wide the terminal is.
@@ -59,24 +59,24 @@ defmodule NxVulkanGo.Sampler.Progress do
     if Code.ensure_loaded?(Kino) and Process.whereis(Kino.Supervisor) != nil, do: {:kino, Kino}
   end
 
-  @doc "How often the node is to report, in milliseconds; 0 is never."
-  @spec every(sink) :: non_neg_integer
-  def every(nil), do: 0
-  def every(_sink), do: @every
+  @doc "Returns the milliseconds between reports of the node; 0 is never."
+  @spec report_interval(sink) :: non_neg_integer
+  def report_interval(nil), do: 0
+  def report_interval(_sink), do: @every
 
-  @doc "Nothing has been told yet; options are those of the run."
+  @doc "Makes the state of a run that has not reported; options are those of the run."
   @spec new(sink, map) :: %__MODULE__{}
   def new(sink, options) do
     totals = %{warmup: options.warmup, draws: options.draws, chains: options.chains}
     %__MODULE__{sink: sink, totals: totals, started: now()}
   end
 
-  @doc "A report of the node: six numbers for each chain."
-  @spec report(%__MODULE__{}, binary, integer) :: %__MODULE__{}
-  def report(progress, chains, now \\ now())
-  def report(%{sink: nil} = progress, _chains, _now), do: progress
+  @doc "Adds a report of the node, six numbers for each chain, and shows it."
+  @spec add_report(%__MODULE__{}, binary, integer) :: %__MODULE__{}
+  def add_report(progress, chains, now \\ now())
+  def add_report(%{sink: nil} = progress, _chains, _now), do: progress
 
-  def report(progress, chains, now) do
+  def add_report(progress, chains, now) do
     rows =
       for <<warmup::float-64-little, draws::float-64-little, early::float-64-little,
             late::float-64-little, steps::float-64-little, step::float-64-little <- chains>> do
@@ -98,17 +98,17 @@ defmodule NxVulkanGo.Sampler.Progress do
     |> show(now)
   end
 
-  @doc "Draws of a chain have come, and with them so many of the phase."
-  @spec draws(%__MODULE__{}, non_neg_integer, map, integer) :: %__MODULE__{}
-  def draws(progress, chain, row, now \\ now())
-  def draws(%{sink: nil} = progress, _chain, _row, _now), do: progress
+  @doc "Adds that draws of a chain have come; `row` has their number and statistics."
+  @spec add_draws(%__MODULE__{}, non_neg_integer, map, integer) :: %__MODULE__{}
+  def add_draws(progress, chain, row, now \\ now())
+  def add_draws(%{sink: nil} = progress, _chain, _row, _now), do: progress
 
-  def draws(progress, chain, row, now) do
+  def add_draws(progress, chain, row, now) do
     steps = progress.chains[chain][:steps] || 0
     put(progress, chain, Map.put(row, :steps, steps), now)
   end
 
-  @doc "The run is over: what is shown stays."
+  @doc "Shows the end of the run."
   @spec finish(%__MODULE__{}) :: :ok
   def finish(%{shown: 0}), do: :ok
 
@@ -177,7 +177,7 @@ defmodule NxVulkanGo.Sampler.Progress do
     %{progress | shown: length(lines)}
   end
 
-  @doc "What is shown: a line for each chain, or one for many."
+  @doc "Formats the progress: a line for each chain, or one line for many chains."
   @spec lines(%__MODULE__{}, integer) :: [String.t()]
   def lines(%{totals: %{chains: count}} = progress, now) when count <= @lines do
     for chain <- 0..(count - 1), row = progress.chains[chain] do

@@ -1,15 +1,16 @@
 defmodule NxVulkanGo.Sampler.Run do
   @moduledoc false
-  # A run of chains under way. Its process has a session of its own on the device
-  # server, so that everything of the run is freed and ended with that process: when
-  # the run is over, is stopped, or whoever started it is gone. The data are imported
-  # from the session of this VM and not sent again.
+  # A run of chains. Its process has a session of its own on the device server, so
+  # that the server frees everything of the run when that process ends: because the run is
+  # over, was stopped, or its caller has ended. The data are imported from the session of
+  # this VM and not sent again.
   #
-  # The node sends so many messages of draws unasked, and one more for each that the
-  # caller takes: who is slow has no more of them in its mailbox, and chains wait.
+  # The node sends a fixed number of messages of draws, and one more for each that the
+  # caller takes. So a slow caller makes chains wait.
 
-  alias NxVulkanGo.{Backend, Data, Distribution, Error, Sessions}
+  alias NxVulkanGo.{Backend, Distribution, Encoding, Error}
   alias NxVulkanGo.Sampler.{Options, Session}
+  alias NxVulkanGo.Session.Registry
 
   @enforce_keys [:pid, :ref]
   defstruct @enforce_keys
@@ -33,23 +34,23 @@ defmodule NxVulkanGo.Sampler.Run do
   # The first message may find a driver that compiles.
   @timeout 60_000
 
-  # Messages of draws under way for each chain: one that is used, and one that comes.
+  # Messages of draws for each chain: one that is used, and one on its way.
   @ahead 2
 
   @doc """
-  Starts chains of a session; options are those of `Options.validate!/1`. Reports of how far
-  they are come every so many milliseconds, with 0 none.
+  Starts chains of a session; options are those of `Options.validate!/1`. The node reports
+  progress every `report` milliseconds; 0 is never.
   """
   @spec start(Session.t(), map, non_neg_integer) :: t
   def start(%Session{} = session, options, report \\ 0) do
-    vm = Sessions.fetch!(session.place)
+    vm = Registry.fetch!(session.place)
     request = options |> Options.wire(session) |> Map.put(:report, report)
     caller = self()
     {pid, ref} = spawn_monitor(fn -> work(caller, vm, session, request) end)
     %__MODULE__{pid: pid, ref: ref}
   end
 
-  @doc "Waits for what comes next; raises what ended the run."
+  @doc "Waits for the next event; raises the error that ended the run."
   @spec next(t) :: event
   def next(%__MODULE__{pid: pid, ref: ref}) do
     receive do
@@ -75,7 +76,7 @@ defmodule NxVulkanGo.Sampler.Run do
     end
   end
 
-  @doc "Ends it, if it has not ended; what it has sent is gone."
+  @doc "Ends the run, if it has not ended; drops its messages."
   @spec stop(t) :: :ok
   def stop(%__MODULE__{pid: pid, ref: ref} = run) do
     Process.demonitor(ref, [:flush])
@@ -103,14 +104,16 @@ defmodule NxVulkanGo.Sampler.Run do
     monitor = Distribution.monitor(server)
     {operands, imports} = operands(session.inputs)
     program = {:program, [], [], [session.model.key, :erlang.binary_to_term(session.model.code)]}
-    call!(vm, server, {:open, %{label: "chains of #{node()} #{inspect(caller)}"}})
+    open = Map.take(NxVulkanGo.Options.session!(), [:weight])
+    open = Map.put(open, :label, "chains of #{node()} #{inspect(caller)}")
+    call!(vm, server, {:open, open})
     Distribution.send(server, {:nxvk, vm.incarnation, [program | imports]})
     request = Map.merge(request, %{data: operands, credit: @ahead * request.chains})
     run = call!(vm, server, {:sample, request})
     state = %{caller: caller, server: server, monitor: monitor, run: run, reported: true}
     forward(state, request.chains)
     # The data of the run belong to this VM's session: they stay as long.
-    NxVulkanGo.Session.touch(session)
+    NxVulkanGo.Session.keep_alive(session)
   end
 
   # Values of this VM's session by import, scalars as they are.
@@ -119,10 +122,10 @@ defmodule NxVulkanGo.Sampler.Run do
     |> Enum.with_index(1)
     |> Enum.map_reduce([], fn
       {%{data: %Backend{id: nil, literal: literal}} = t, _id}, imports ->
-        {{Data.atom(t.type), literal}, imports}
+        {{Encoding.type_to_atom(t.type), literal}, imports}
 
       {%{type: type, shape: shape, data: %Backend{session: vm, id: theirs}}, id}, imports ->
-        result = {id, Data.atom(type), shape}
+        result = {id, Encoding.type_to_atom(type), shape}
         {id, [{:import, [result], [{:shared, vm.address, vm.key, theirs}], []} | imports]}
     end)
   end

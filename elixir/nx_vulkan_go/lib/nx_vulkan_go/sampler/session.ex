@@ -1,12 +1,13 @@
 defmodule NxVulkanGo.Sampler.Session do
   @moduledoc """
   A model with its data on a device, and the diagonal of the inverse mass matrix.
-  `NxVulkanGo.Sampler.session/2` makes one; its memory is free when nothing refers to it.
+  `NxVulkanGo.Sampler.session/2` makes it. Its memory is freed when nothing refers to it.
   """
 
   alias Nx.Defn.Composite
-  alias NxVulkanGo.{Backend, Sessions}
+  alias NxVulkanGo.Backend
   alias NxVulkanGo.Sampler.{Layout, Model}
+  alias NxVulkanGo.Session.Registry
 
   @enforce_keys [:model, :place, :data, :inputs, :metric]
   defstruct @enforce_keys
@@ -25,7 +26,7 @@ defmodule NxVulkanGo.Sampler.Session do
   @doc false
   def new(%Model{} = model, options) do
     options = Keyword.validate!(options, [:server, :device, :metric])
-    %{server: server, device: device} = Sessions.fetch!(options)
+    %{server: server, device: device} = Registry.fetch!(options)
     place = [server: server, device: device]
 
     %__MODULE__{

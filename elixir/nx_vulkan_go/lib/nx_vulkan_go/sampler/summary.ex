@@ -1,6 +1,6 @@
 defmodule NxVulkanGo.Sampler.Summary do
   @moduledoc """
-  The diagnostics of all parameters of a result, which prints as a table.
+  The diagnostics of all parameters of a result. It prints as a table.
 
       iex> NxVulkanGo.Sampler.Diagnostics.summary(result)
       parameter     mean     sd   mcse      5%  median    95%  bulk  tail   rhat
@@ -8,10 +8,10 @@ defmodule NxVulkanGo.Sampler.Summary do
       z[0]         0.394  0.981  0.016  -1.220   0.407  2.012  3801  2755  1.000
       4 chains of 1000 draws, 3 divergent
 
-  `:rows` are maps as `NxVulkanGo.Sampler.Diagnostics.summary/1` gives them for one parameter,
-  with its `:name`: the keys of maps and the places of tuples in the template, with dots between
-  them, and the index of an element. `:divergent` counts trajectories that ended at a divergence:
-  where there are any, parts of the distribution may not have been reached.
+  `:rows` has a map for each parameter: that of `NxVulkanGo.Sampler.Diagnostics.summary/1`, and
+  its `:name`. A name has the keys of maps and the positions in tuples, joined by dots, and the
+  index of the element: `theta.0[2, 1]`. `:divergent` counts the trajectories that ended at a
+  divergence. Where there are any, the chains may have missed parts of the distribution.
   """
 
   alias Nx.Defn.Composite
@@ -27,7 +27,7 @@ defmodule NxVulkanGo.Sampler.Summary do
         }
 
   @doc false
-  # The names of all parameters of draws, in order: axes after the first two are theirs.
+  # The names of all parameters of draws, in order. The first two axes are chains and draws.
   def names(draws) do
     Enum.flat_map(paths(draws), fn {path, %Nx.Tensor{shape: shape}} ->
       [_chains, _draws | inner] = Tuple.to_list(shape)
@@ -70,7 +70,7 @@ defmodule NxVulkanGo.Sampler.Summary do
     {"rhat", :rhat}
   ]
 
-  @doc "The table as text, with at most so many rows."
+  @doc "Formats the table, with at most `limit` rows."
   @spec to_text(t, pos_integer | :infinity) :: String.t()
   def to_text(%__MODULE__{} = summary, limit \\ :infinity) do
     rows = if limit == :infinity, do: summary.rows, else: Enum.take(summary.rows, limit)
@@ -128,7 +128,7 @@ defmodule NxVulkanGo.Sampler.Summary do
     # A table is not broken into lines of its own.
     def inspect(summary, %{limit: limit}) do
       summary
-      |> NxVulkanGo.Sampler.Summary.to_text(limit)
+      |> @for.to_text(limit)
       |> String.split("\n")
       |> Enum.map(&Inspect.Algebra.string/1)
       |> Enum.intersperse(Inspect.Algebra.line())
@@ -138,6 +138,6 @@ defmodule NxVulkanGo.Sampler.Summary do
   end
 
   defimpl String.Chars do
-    def to_string(summary), do: NxVulkanGo.Sampler.Summary.to_text(summary)
+    def to_string(summary), do: @for.to_text(summary)
   end
 end

@@ -1,13 +1,13 @@
 defmodule NxVulkanGo.Session.Label do
   @moduledoc false
-  # What the sessions of this VM are called in reports of the server: the name of the
-  # application, and which of its VMs this is.
+  # The label of this VM's sessions in reports of the server: the name of the application,
+  # and which of its VMs this is.
 
-  @doc "Such as `my_app of web@host (4711)`, in which the number is that of the process."
+  @doc "Returns the label, such as `my_app of web@host (4711)` with the id of the VM's process."
   @spec text() :: String.t()
   def text, do: "#{name()} of #{place()} (#{:os.getpid()})"
 
-  @doc "The configured label, else the name of the release, the project, the script or the program."
+  @doc "Returns the configured label, else the name of the release, the project, the script or `elixir`."
   @spec name() :: String.t()
   def name do
     to_string(
@@ -17,7 +17,7 @@ defmodule NxVulkanGo.Session.Label do
 
   defp release, do: System.get_env("RELEASE_NAME")
 
-  # A project of Mix.install has no name that says anything.
+  # Mix.install names every project `mix_install`.
   defp project do
     with true <- Code.ensure_loaded?(Mix.Project) and Process.whereis(Mix.ProjectStack) != nil,
          app when app not in [nil, :mix_install] <- Mix.Project.config()[:app] do

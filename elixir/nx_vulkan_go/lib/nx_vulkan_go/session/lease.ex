@@ -1,15 +1,16 @@
 defmodule NxVulkanGo.Session.Lease do
   @moduledoc false
-  # Holds a tensor that is on its way to another BEAM node until that node has
-  # used it, and so holds it itself; or until it has taken too long.
+  # Holds a tensor that is on its way to another BEAM node, until that node has imported the
+  # value or ten minutes have passed. FLAME starts it for the tensors that a runner returns.
 
   alias NxVulkanGo.Session
 
   @longest :timer.minutes(10)
-  # The receiver's import is on its way to the server when its word arrives.
+  # Milliseconds: the receiver's import is still on its way to the server when its message
+  # arrives.
   @grace 1_000
 
-  @doc "Starts one; its pid."
+  @doc "Starts the process of a lease; returns its pid."
   @spec start(struct) :: pid
   def start(%{session: %Session{pid: stream}, id: id} = handle) do
     pid = spawn(fn -> hold(Process.monitor(stream), handle) end)
@@ -17,8 +18,8 @@ defmodule NxVulkanGo.Session.Lease do
     pid
   end
 
-  @doc "Tells the lease, if there is one, that another node holds the value."
-  def retained(leases, id) do
+  @doc "Tells the lease of a value, if there is one, that another node holds the value."
+  def notify_retained(leases, id) do
     {pid, leases} = Map.pop(leases, id)
     if pid, do: Process.send_after(pid, :retained, @grace)
     leases
@@ -32,6 +33,6 @@ defmodule NxVulkanGo.Session.Lease do
       @longest -> :ok
     end
 
-    Session.touch(handle)
+    Session.keep_alive(handle)
   end
 end

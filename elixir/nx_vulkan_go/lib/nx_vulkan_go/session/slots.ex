@@ -1,27 +1,27 @@
 defmodule NxVulkanGo.Session.Slots do
   @moduledoc false
-  # The slots of one tracker. Callers take them and the tracker gives them back, and
-  # neither sends the other a message for it.
+  # The slots of one tracker, shared by callers, who take them, and the tracker, which gives
+  # them back. Neither sends the other a message for that.
   #
   # The state of a slot, in an array of atomics, is
   #
   #     0           free
-  #     @claimed    of a caller that does not have the token yet
-  #     id          of that value: its caller holds the token, or has let go of it
-  #     @released   of a value that was freed while somebody may hold the token
+  #     @claimed    claimed by a caller that does not have the token yet
+  #     id          the value; its caller holds the token or has dropped it
+  #     @released   a value that was freed while somebody may hold the token
   #
-  # Only callers leave 0 and only the tracker goes back there; both free values. A second
-  # array says how many bytes the value has, and a counter how many values there have been.
+  # Only callers change a slot from 0, and only the tracker changes it back to 0; both free
+  # values. A second array has the bytes of the values, and a counter counts all values.
   #
-  # The token of a slot is a binary whose size no other slot has. It is made when the
-  # slot is taken for the first time, and lies in a table for those who take it later.
+  # The token of a slot is a binary with a size that no other slot has. It is made when the
+  # slot is taken for the first time, and stays in a table.
 
   @count 1024
   @first_size 65
   @claimed -1
   @released -2
 
-  # Tokens are copies of a part of it: that is quicker than repeating a byte.
+  # Tokens are copies of a part of this binary; that is faster than repeating a byte.
   @longest :binary.copy(<<0>>, @first_size + @count)
 
   # Where a slot is taken, the next one to try is a stride further.
@@ -40,7 +40,7 @@ defmodule NxVulkanGo.Session.Slots do
 
   @type slot :: 0..unquote(@count - 1)
 
-  @doc "So many slots, all free. The table of tokens belongs to the calling process."
+  @doc "Makes the slots, all free. The table of tokens belongs to the calling process."
   @spec new :: t
   def new do
     %__MODULE__{
@@ -51,15 +51,15 @@ defmodule NxVulkanGo.Session.Slots do
     }
   end
 
-  @doc "How many slots there are."
+  @doc "Returns the number of slots."
   @spec count :: pos_integer
   def count, do: @count
 
-  @doc "The slot of a token."
+  @doc "Returns the slot of a token."
   @spec slot(binary) :: slot
   def slot(token), do: slot_of_size(byte_size(token))
 
-  @doc "The slot whose token has so many bytes, if there is one."
+  @doc "Returns the slot whose token has `size` bytes, or nil."
   @spec slot_of_size(non_neg_integer) :: slot | nil
   def slot_of_size(size) when size >= @first_size and size < @first_size + @count,
     do: size - @first_size
@@ -84,8 +84,8 @@ defmodule NxVulkanGo.Session.Slots do
   end
 
   @doc """
-  Gives a claimed slot to the value `id` of so many bytes: its token, and how many
-  slots have been given before.
+  Gives a claimed slot to the value `id` of `bytes` bytes. Returns the token, and the
+  number of slots that were given before.
   """
   @spec give(t, slot, pos_integer, non_neg_integer) :: {binary, non_neg_integer}
   def give(%__MODULE__{states: states} = slots, slot, id, bytes) do
@@ -109,29 +109,29 @@ defmodule NxVulkanGo.Session.Slots do
     end
   end
 
-  @doc "Whether a slot has the value `id`, and nobody has taken it away."
+  @doc "Whether a slot has the value `id`, which has not been freed."
   @spec holds?(t, slot, pos_integer) :: boolean
   def holds?(%__MODULE__{states: states}, slot, id), do: :atomics.get(states, slot + 1) == id
 
-  @doc "Takes the value of a slot away, if it is that one; the slot stays taken."
+  @doc "Releases the value of a slot, if it is `id`; the slot stays taken."
   @spec release(t, slot, pos_integer) :: boolean
   def release(%__MODULE__{states: states}, slot, id),
     do: :atomics.compare_exchange(states, slot + 1, id, @released) == :ok
 
   ## Of the tracker
 
-  @doc "How many slots have been given so far."
-  @spec arrived(t) :: non_neg_integer
-  def arrived(%__MODULE__{arrived: arrived}), do: :atomics.get(arrived, 1)
+  @doc "Returns the number of slots that have been given so far."
+  @spec given_count(t) :: non_neg_integer
+  def given_count(%__MODULE__{arrived: arrived}), do: :atomics.get(arrived, 1)
 
-  @doc "The states of all slots, by slot: see value/2."
+  @doc "Returns the states of all slots, for value/2."
   @spec states(t) :: tuple
   def states(%__MODULE__{states: states}), do: List.to_tuple(states(states, @count, []))
 
   defp states(_states, 0, acc), do: acc
   defp states(states, i, acc), do: states(states, i - 1, [:atomics.get(states, i) | acc])
 
-  @doc "What a slot stands for: an id, :released, or nil where no caller has had its token."
+  @doc "Returns the value of a slot: an id, :released, or nil where no caller has had the token."
   @spec value(tuple, slot) :: pos_integer | :released | nil
   def value(states, slot) do
     case elem(states, slot) do
@@ -141,7 +141,7 @@ defmodule NxVulkanGo.Session.Slots do
     end
   end
 
-  @doc "Adds to a map of tokens by slot those that have been made since."
+  @doc "Adds the tokens that are missing to a map of tokens by slot."
   @spec collect(t, %{slot => binary}) :: %{slot => binary}
   def collect(%__MODULE__{tokens: table}, tokens) do
     if :ets.info(table, :size) == map_size(tokens),
@@ -157,7 +157,7 @@ defmodule NxVulkanGo.Session.Slots do
     collect(table, :ets.next(table, slot), tokens)
   end
 
-  @doc "The bytes of the value of a slot."
+  @doc "Returns the bytes of the value of a slot."
   @spec bytes(t, slot) :: non_neg_integer
   def bytes(%__MODULE__{bytes: bytes}, slot), do: :atomics.get(bytes, slot + 1)
 
@@ -165,7 +165,7 @@ defmodule NxVulkanGo.Session.Slots do
   @spec free(t, slot) :: :ok
   def free(%__MODULE__{states: states}, slot), do: :atomics.put(states, slot + 1, 0)
 
-  @doc "Claims a slot if it is free and forgets its token; whether it was so."
+  @doc "Claims a slot and drops its token, if the slot is free; returns whether it was."
   @spec forget_token(t, slot) :: boolean
   def forget_token(%__MODULE__{states: states, tokens: tokens}, slot) do
     :atomics.compare_exchange(states, slot + 1, 0, @claimed) == :ok and :ets.delete(tokens, slot)

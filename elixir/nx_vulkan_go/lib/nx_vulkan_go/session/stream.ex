@@ -1,42 +1,43 @@
 defmodule NxVulkanGo.Session.Stream do
   @moduledoc false
-  # The process of a session. It is a plain loop, since every operation of every
-  # caller passes here: instructions that wait in the mailbox are gathered and
-  # leave as one message; everything else is handled in its place between them.
+  # The process of a session: it puts all messages of its callers in one order. It is a
+  # plain loop, since every operation passes here: instructions that wait in the mailbox are
+  # gathered and sent as one message; other messages are handled in their place between them.
+  # See "Sessions and order" in guides/contributing/design.md.
   #
   # Messages:
   #
   #     {:instruction, i}          an instruction
-  #     {:instructions, [i]}       several that belong together
-  #     {:instructions, [i], fs}   the same, on tensors of other BEAM nodes too
-  #     {:run, program, [i], fs}   the same, after the program unless the server has it;
-  #                                one of them is the run
-  #     {:upload, [i], bytes}      one with data, and a note before it
-  #     {:call, from, request}     a call, answered by the server to `from` itself
-  #     {:call, from, request, p}  the same, after the program that it names
-  #     {:free, ids}               values that nobody refers to any more
+  #     {:instructions, [i]}       instructions that belong together
+  #     {:instructions, [i], fs}   the same, with operands fs of other BEAM nodes
+  #     {:run, program, [i], fs}   the same; one of them runs the program, which is sent
+  #                                before them unless the server has it
+  #     {:upload, [i], bytes}      an instruction with data, and perhaps a note before it
+  #     {:call, from, request}     a call, which the server answers to `from`
+  #     {:call, from, request, p}  the same; the program p is sent before it
+  #     {:free, ids}               values that nothing refers to any more
   #     {:caller, pid}             a process that makes values
-  #     {:grow, from, count}       more trackers than `count` are wanted
+  #     {:grow, from, count}       a request for more than `count` trackers
   #
-  # The message queue must stay on the heap: off it, the BEAM may reorder the
-  # signals of different senders, and a free would overtake the last use.
+  # The message queue must stay on the heap: off the heap the BEAM may reorder the signals
+  # of different senders, and a free could overtake the last use of a value.
 
   alias NxVulkanGo.{Distribution, Error, Ops, Session, Telemetry}
-  alias NxVulkanGo.Session.{Foreign, Label, Lease, Loops, Pressure, Programs, Tracker}
+  alias NxVulkanGo.Session.{Cancellation, Label, Lease, MemoryPressure, ProgramCache, Remote, Tracker}
   require Logger
 
-  # Instructions and bytes of a message, and instructions between two reports.
+  # Maximum instructions and bytes of a message, and instructions between two reports.
   @batch 1024
   @batch_bytes 4 * 1024 * 1024
   @report_every 8192
 
   @open_timeout 30_000
   @unknown_memory 8 * 1024 * 1024 * 1024
-  # From the exit of a caller to the sweep that follows, for each tracker: the
-  # caller's heap goes last, and sweeps of many tensors must not follow each other.
+  # Milliseconds, for each tracker, from the exit of a caller to a sweep: the BEAM frees the
+  # caller's heap last, and the sweeps of many exits are joined.
   @exit_delay 10
-  # How often to sweep after something happened, and every how many times where
-  # nothing did: a process may collect its garbage long after its last operation.
+  # Milliseconds between sweeps of an active session. An idle session sweeps every tenth
+  # time: a process may collect its garbage long after its last operation.
   @idle_sweep 1_000
   @idle_sweeps_skipped 10
 
@@ -47,7 +48,7 @@ defmodule NxVulkanGo.Session.Stream do
     callers: %{},
     foreign: %{},
     leases: %{},
-    programs: %Programs{},
+    programs: %ProgramCache{},
     loops: %{},
     unreported: 0,
     reports: %{},
@@ -56,25 +57,26 @@ defmodule NxVulkanGo.Session.Stream do
     ticks: 0
   ]
 
-  def child_spec({server, device}) do
+  # `limits` are those of `Options.session!/0`.
+  def child_spec({server, device, limits}) do
     %{
       id: {__MODULE__, server, device},
-      start: {__MODULE__, :start_link, [server, device]},
+      start: {__MODULE__, :start_link, [server, device, limits]},
       restart: :temporary
     }
   end
 
-  def start_link(server, device) do
-    :proc_lib.start_link(__MODULE__, :init, [server, device], @open_timeout + 5_000)
+  def start_link(server, device, limits) do
+    :proc_lib.start_link(__MODULE__, :init, [server, device, limits], @open_timeout + 5_000)
   end
 
   @doc false
-  def init(server, device) do
+  def init(server, device, limits) do
     Process.flag(:trap_exit, true)
     destination = {:"nxvk_#{device}", server}
     monitor = Distribution.monitor(destination)
 
-    with {:ok, opened} <- call(destination, monitor, {:open, options()}),
+    with {:ok, opened} <- call(destination, monitor, {:open, options(limits)}),
          {:ok, memory} <- call(destination, monitor, :memory) do
       ready(server, device, destination, monitor, Map.put(opened, :memory, memory))
     else
@@ -100,18 +102,15 @@ defmodule NxVulkanGo.Session.Stream do
     loop(%__MODULE__{session: session, destination: destination, monitor: monitor})
   end
 
-  defp options do
-    %{
-      sweep: true,
-      digest: Ops.digest(),
-      label: Label.text(),
-      limit: Application.get_env(:nx_vulkan_go, :limit, :infinity),
-      deadline: Application.get_env(:nx_vulkan_go, :deadline, :infinity)
-    }
+  defp options(limits) do
+    Map.merge(
+      %{sweep: true, digest: Ops.digest(), label: Label.text(), limit: :infinity, deadline: :infinity},
+      limits
+    )
   end
 
-  # What the values of this session may take: its limit, or the device's memory;
-  # the host's is nobody's to say.
+  # The bytes that the values of this session may take: its limit, or the memory of the
+  # device. The host device has no known size.
   defp budget(%{session: session, device: device}) do
     case {session[:limit], device[:total]} do
       {limit, _} when is_integer(limit) -> limit
@@ -135,7 +134,7 @@ defmodule NxVulkanGo.Session.Stream do
   defp unreachable({name, node}, :noproc) do
     Error.new(
       :no_device,
-      "there is no #{name} on #{node}: NxVulkanGo.devices/1 lists its devices; or it is about to be opened again"
+      "#{node} has no device server #{name}: NxVulkanGo.devices/1 lists its devices. A device that its driver gave up is opened again within seconds"
     )
   end
 
@@ -143,7 +142,7 @@ defmodule NxVulkanGo.Session.Stream do
     Error.new(:server_down, "cannot open #{name} of #{node}: #{inspect(reason)}")
   end
 
-  # The answer goes to `from`, whose process and tag are this VM's.
+  # The server answers `from`; process and tag belong to this VM.
   defp ask({_, server} = destination, {pid, tag}, request) do
     from = {Distribution.address(pid, server), Distribution.address(tag, server)}
     Distribution.send(destination, {:"$gen_call", from, request})
@@ -157,7 +156,7 @@ defmodule NxVulkanGo.Session.Stream do
     end
   end
 
-  # Uploads are let go of at once: this process may make no garbage for long.
+  # The garbage of uploads is collected at once: this process may not do it soon.
   defp gather(state, acc, n, bytes) when bytes >= @batch_bytes do
     state = flush(state, acc, n)
     :erlang.garbage_collect()
@@ -183,12 +182,12 @@ defmodule NxVulkanGo.Session.Stream do
     do: gather(used(state, list), :lists.reverse(list, acc), n + length(list), bytes)
 
   defp message({:instructions, list, foreign}, state, acc, n, bytes) do
-    {state, list} = Foreign.resolve(state, list, foreign)
+    {state, list} = Remote.resolve(state, list, foreign)
     gather(used(state, list), :lists.reverse(list, acc), n + length(list), bytes)
   end
 
   defp message({:run, program, list, foreign}, state, acc, n, bytes) do
-    {state, list} = Foreign.resolve(state, list, foreign)
+    {state, list} = Remote.resolve(state, list, foreign)
     state = state |> used(list) |> loop_sent(program, list)
     {state, before} = define(state, program)
     list = before ++ list
@@ -199,7 +198,7 @@ defmodule NxVulkanGo.Session.Stream do
     do: gather(state, :lists.reverse(list, acc), n + length(list), bytes + size)
 
   defp message({:free, ids}, state, acc, n, bytes) do
-    {loops, cancels} = Loops.freed(state.loops, ids)
+    {loops, cancels} = Cancellation.release(state.loops, ids)
     acc = [{:free, [], [], [ids]} | :lists.reverse(cancels, acc)]
     gather(%{state | loops: loops}, acc, n + 1 + length(cancels), bytes)
   end
@@ -215,7 +214,7 @@ defmodule NxVulkanGo.Session.Stream do
     message({:call, from, request}, state, acc, n + length(before), bytes)
   end
 
-  # What waits goes along with a call: whoever asks waits for one message, not two.
+  # Instructions that wait are sent with the call, so the caller waits for one message.
   defp message({:call, from, request}, %{session: session} = state, [_ | _] = acc, n, _bytes) do
     request = {:at, session.incarnation, {:then, :lists.reverse(acc), request}}
     ask(state.destination, from, request)
@@ -227,18 +226,18 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp used(%{loops: loops} = state, _list) when loops == %{}, do: state
-  defp used(state, list), do: %{state | loops: Loops.used(state.loops, list)}
+  defp used(state, list), do: %{state | loops: Cancellation.untrack_used(state.loops, list)}
 
   defp loop_sent(state, %{loops: true}, list) do
     for {:run, results, _, _} <- list, reduce: state do
-      state -> %{state | loops: Loops.sent(state.loops, for({id, _, _} <- results, do: id))}
+      state -> %{state | loops: Cancellation.track(state.loops, for({id, _, _} <- results, do: id))}
     end
   end
 
   defp loop_sent(state, _program, _list), do: state
 
   defp define(state, program) do
-    {programs, instructions} = Programs.use(state.programs, program)
+    {programs, instructions} = ProgramCache.use(state.programs, program)
     {%{state | programs: programs}, instructions}
   end
 
@@ -251,15 +250,14 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp sent(state, n), do: report(%{state | active: true, unreported: state.unreported + n})
 
-  # Every so often the server says how far it is, so that callers know when to
-  # wait for it.
+  # The server reports its progress from time to time, so that callers know when to wait.
   defp report(%{unreported: n} = state) when n < @report_every, do: state
 
   defp report(%{session: session} = state) do
     ref = make_ref()
-    request = {:at, session.incarnation, :turn}
+    request = {:at, session.incarnation, :barrier}
     ask(state.destination, {self(), ref}, request)
-    reports = Map.put(state.reports, ref, Session.progress(session))
+    reports = Map.put(state.reports, ref, Session.read_progress(session))
     %{state | unreported: 0, reports: reports}
   end
 
@@ -272,18 +270,18 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp handle(state, {:grow, {pid, ref}, count}) do
-    if tuple_size(Tracker.all(state.session)) <= count, do: Tracker.grow(state.session)
+    if tuple_size(Tracker.lookup(state.session)) <= count, do: Tracker.grow(state.session)
     send(pid, {ref, :ok})
     state
   end
 
   defp handle(state, {:nxvk_sweep, _server, ref}) do
-    Pressure.start(self(), state.session, Map.keys(state.callers), ref)
+    MemoryPressure.start_collection(self(), state.session, Map.keys(state.callers), ref)
     state
   end
 
   defp handle(state, {:relieve, caller, ref}) do
-    Pressure.start(caller, state.session, Map.keys(state.callers) -- [caller], ref)
+    MemoryPressure.start_collection(caller, state.session, Map.keys(state.callers) -- [caller], ref)
     state
   end
 
@@ -293,8 +291,8 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp handle(state, :sweep) do
-    Tracker.sweep(Tracker.all(state.session), nil, nil, :routine)
-    Foreign.sweep(state)
+    Tracker.sweep(Tracker.lookup(state.session), nil, nil, :routine)
+    Remote.sweep(state)
     %{state | sweeping: false}
   end
 
@@ -304,7 +302,7 @@ defmodule NxVulkanGo.Session.Stream do
 
     if state.active or rem(ticks, @idle_sweeps_skipped) == 0 do
       :erlang.garbage_collect()
-      Tracker.trim(Tracker.all(state.session))
+      Tracker.trim(Tracker.lookup(state.session))
       handle(%{state | active: false, ticks: ticks}, :sweep)
     else
       %{state | ticks: ticks}
@@ -315,7 +313,7 @@ defmodule NxVulkanGo.Session.Stream do
     do: over(state, reason)
 
   defp handle(state, {:DOWN, _, :process, pid, _}) do
-    delay = min(@exit_delay * tuple_size(Tracker.all(state.session)), @idle_sweep)
+    delay = min(@exit_delay * tuple_size(Tracker.lookup(state.session)), @idle_sweep)
     unless state.sweeping, do: Process.send_after(self(), :sweep, delay)
     %{state | callers: Map.delete(state.callers, pid), sweeping: true, active: true}
   end
@@ -323,11 +321,11 @@ defmodule NxVulkanGo.Session.Stream do
   defp handle(state, {:lease, id, pid}), do: %{state | leases: Map.put(state.leases, id, pid)}
 
   defp handle(state, {:retained, id}) do
-    %{state | leases: Lease.retained(state.leases, id), loops: Loops.forget(state.loops, id)}
+    %{state | leases: Lease.notify_retained(state.leases, id), loops: Cancellation.untrack(state.loops, id)}
   end
 
   defp handle(state, {:foreign_unused, key, uses}) do
-    {state, instructions} = Foreign.forget(state, key, uses)
+    {state, instructions} = Remote.forget(state, key, uses)
     flush(state, instructions, length(instructions))
   end
 
@@ -344,7 +342,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp handle(state, {ref, _reply}) when is_map_key(state.reports, ref) do
     {progress, reports} = Map.pop!(state.reports, ref)
-    Session.done(state.session, progress)
+    Session.record_progress(state.session, progress)
     %{state | reports: reports}
   end
 

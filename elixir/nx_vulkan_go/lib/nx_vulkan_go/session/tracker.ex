@@ -1,19 +1,13 @@
 defmodule NxVulkanGo.Session.Tracker do
   @moduledoc false
-  # Knows when nothing in this VM refers to a tensor any more.
+  # Finds the values that nothing in this VM refers to any more, and frees them. Each tensor
+  # carries a token, a binary that only its tracker and the table of `Session.Slots` hold as
+  # well. A token with two references belongs to no tensor; its size names the slot.
+  # See "Tokens: when memory is free" in guides/contributing/design.md.
   #
-  # The BEAM has no finalizers, but it counts the references to binaries of more
-  # than 64 bytes, and `Process.info(pid, :binary)` shows for each that a process
-  # holds {address, size, references}. Every tensor carries such a binary of its
-  # own, its token. The tracker holds it too, and so does the table that callers have
-  # it from (`NxVulkanGo.Session.Slots`): a token with two references is one that no
-  # tensor has any more. Which tensor it belonged to, its size says.
-  #
-  # A value is known here before the instruction that makes it goes to the session,
-  # and a caller has sent every use of a value before it drops the token: so the
-  # free that follows from a sweep comes after all of them.
-  #
-  # A session has some trackers at first and twice as many whenever they fill up.
+  # A value is known here before the instruction that makes it is sent, and a caller has sent
+  # every use of a value before it drops the token. So the free that follows from a sweep comes
+  # after all uses.
 
   alias NxVulkanGo.{Session, Telemetry}
   alias NxVulkanGo.Session.Slots
@@ -22,16 +16,16 @@ defmodule NxVulkanGo.Session.Tracker do
   @ours 2
   @run 64
   @searches 8
-  # How many trackers there are at first. A process that makes tensors and drops them
-  # collects its garbage every 640 tokens or so, because of their size, and a sweep comes
-  # some time after that: with fewer slots it would wait for sweeps again and again.
+  # Trackers of a new session. A process that makes and drops tensors collects its garbage
+  # about every 640 tokens, because of their size, and a sweep comes later. With fewer slots
+  # that process would wait for sweeps often.
   @first 2
-  # Slots that are taken between two sweeps of a tracker's own accord.
+  # Slots that are taken between two sweeps that a tracker begins itself.
   @sweep_every 256
 
   ## Of callers
 
-  @doc "Gives the value `id`, of so many bytes, a token that a tracker watches."
+  @doc "Gives the value `id` of `bytes` bytes a token that a tracker watches."
   @spec hold(Session.t(), pos_integer, non_neg_integer) :: {pos_integer, binary, pid}
   def hold(session, id, bytes) do
     {pid, slots, slot} = slot(session, trackers(session), id)
@@ -40,16 +34,16 @@ defmodule NxVulkanGo.Session.Tracker do
     {id, token, pid}
   rescue
     # The table has gone with the session.
-    ArgumentError -> Session.over!(session)
+    ArgumentError -> Session.raise_closed!(session)
   end
 
-  @doc "Frees the value of a tensor's data now; its token may still be around."
+  @doc "Frees the value of a tensor's data without delay; its token may still exist."
   @spec release(struct) :: :ok | :already_deallocated
   def release(%{session: session, id: id} = handle) do
     if held?(handle) do
-      # First the free: callers may be killed anywhere, and one that comes twice is nothing.
+      # The free comes first: a caller may be killed here, and a second free does nothing.
       send(session.pid, {:free, [id]})
-      freed(handle)
+      mark_freed(handle)
     else
       :already_deallocated
     end
@@ -62,22 +56,22 @@ defmodule NxVulkanGo.Session.Tracker do
     slots != nil and Slots.holds?(slots, Slots.slot(token), id)
   end
 
-  @doc "The value of a tensor's data has been freed. Its slot stays taken until nobody has the token."
-  @spec freed(struct) :: :ok
-  def freed(%{session: session, id: id, token: token} = handle) do
+  @doc "Notes that the value of a tensor's data has been freed. Its slot stays taken as long as the token exists."
+  @spec mark_freed(struct) :: :ok
+  def mark_freed(%{session: session, id: id, token: token} = handle) do
     slots = slots(handle)
     slot = Slots.slot(token)
 
     if slots && Slots.release(slots, slot, id),
-      do: Session.freed(session, Slots.bytes(slots, slot))
+      do: Session.count_freed(session, Slots.bytes(slots, slot))
 
     # Until here the slot is this value's.
-    Session.touch(handle)
+    Session.keep_alive(handle)
   end
 
   # Those of the tracker that has the value, nil when its session is over.
   defp slots(%{session: session, keeper: keeper}) do
-    with {_, slots} <- session |> all() |> Tuple.to_list() |> List.keyfind(keeper, 0), do: slots
+    with {_, slots} <- session |> lookup() |> Tuple.to_list() |> List.keyfind(keeper, 0), do: slots
   end
 
   # Ids go to the trackers in runs of 64; the runs of one tracker fill its slots
@@ -127,7 +121,7 @@ defmodule NxVulkanGo.Session.Tracker do
   @spec sweep_and_wait(Session.t(), atom) :: non_neg_integer
   def sweep_and_wait(session, reason) do
     ref = make_ref()
-    trackers = all(session)
+    trackers = lookup(session)
     sweep(trackers, self(), ref, reason)
     await_swept(ref, tuple_size(trackers), 0)
   end
@@ -149,13 +143,13 @@ defmodule NxVulkanGo.Session.Tracker do
 
     receive do
       {^ref, :ok} -> Process.demonitor(ref, [:flush])
-      {:DOWN, ^ref, _, _, _} -> Session.over!(session)
+      {:DOWN, ^ref, _, _, _} -> Session.raise_closed!(session)
     end
   end
 
   defp trackers(session) do
-    case all(session) do
-      {} -> Session.over!(session)
+    case lookup(session) do
+      {} -> Session.raise_closed!(session)
       trackers -> trackers
     end
   end
@@ -179,9 +173,9 @@ defmodule NxVulkanGo.Session.Tracker do
     trackers
   end
 
-  @doc "The trackers of a session, `{pid, slots}` each."
-  @spec all(Session.t()) :: tuple
-  def all(%Session{pid: pid}), do: :persistent_term.get({__MODULE__, pid}, {})
+  @doc "Returns the trackers of a session, `{pid, slots}` each."
+  @spec lookup(Session.t()) :: tuple
+  def lookup(%Session{pid: pid}), do: :persistent_term.get({__MODULE__, pid}, {})
 
   @doc "Forgets the trackers of a session that is over."
   def forget(%Session{pid: pid}), do: :persistent_term.erase({__MODULE__, pid})
@@ -192,7 +186,7 @@ defmodule NxVulkanGo.Session.Tracker do
     :ok
   end
 
-  @doc "Has trackers that nobody needs let go of the tokens of their free slots."
+  @doc "Has idle trackers drop the tokens of their free slots."
   def trim(trackers) do
     for {pid, _} <- Tuple.to_list(trackers), do: send(pid, :trim)
     :ok
@@ -210,15 +204,15 @@ defmodule NxVulkanGo.Session.Tracker do
     receive do
       :arrived ->
         skip_arrived()
-        loop(swept(state, :routine))
+        loop(sweep_slots(state, :routine))
 
       {:sweep, reply_to, ref, reason} ->
-        state = swept(state, reason)
+        state = sweep_slots(state, reason)
         if reply_to, do: send(reply_to, {ref, :swept, live(state)})
         loop(state)
 
       :trim ->
-        loop(trimmed(state, Slots.arrived(state.slots)))
+        loop(trim_tokens(state, Slots.given_count(state.slots)))
     end
   end
 
@@ -231,13 +225,13 @@ defmodule NxVulkanGo.Session.Tracker do
     end
   end
 
-  defp swept(%{slots: slots} = state, reason) do
+  defp sweep_slots(%{slots: slots} = state, reason) do
     if live(state) == 0 do
       state
     else
       state = %{state | tokens: Slots.collect(slots, state.tokens)}
       dead = garbage(slots, state.tokens)
-      if dead == [], do: state, else: drop(state, dead, reason)
+      if dead == [], do: state, else: free_values(state, dead, reason)
     end
   end
 
@@ -258,8 +252,8 @@ defmodule NxVulkanGo.Session.Tracker do
       else: unreferenced(tokens, binaries)
   end
 
-  # This heap has other binaries too, a handler's of telemetry or tokens that it let go
-  # of: a size that is there twice says nothing.
+  # This heap has other binaries too: those of a telemetry handler, or tokens that it has
+  # dropped. So a size that occurs twice does not identify a token.
   defp unreferenced(tokens, binaries) do
     doubtful = twice(binaries)
 
@@ -274,10 +268,10 @@ defmodule NxVulkanGo.Session.Tracker do
     sizes -- Enum.uniq(sizes)
   end
 
-  defp drop(%{session: session, slots: slots} = state, dead, reason) do
+  defp free_values(%{session: session, slots: slots} = state, dead, reason) do
     {ids, bytes} = values(dead, slots, [], 0)
     if ids != [], do: send(session.pid, {:free, ids})
-    Session.freed(session, bytes)
+    Session.count_freed(session, bytes)
     for {slot, _value} <- dead, do: Slots.free(slots, slot)
     state = %{state | freed: state.freed + length(dead)}
 
@@ -302,10 +296,10 @@ defmodule NxVulkanGo.Session.Tracker do
       else: values(dead, slots, ids, bytes)
   end
 
-  defp live(state), do: Slots.arrived(state.slots) - state.freed
+  defp live(state), do: Slots.given_count(state.slots) - state.freed
 
   # The tokens must have left this heap before others may have their sizes.
-  defp trimmed(%{slots: slots, arrived: now} = state, now) do
+  defp trim_tokens(%{slots: slots, arrived: now} = state, now) do
     case for({slot, _} <- state.tokens, Slots.forget_token(slots, slot), do: slot) do
       [] ->
         state
@@ -317,7 +311,7 @@ defmodule NxVulkanGo.Session.Tracker do
     end
   end
 
-  defp trimmed(state, now), do: %{state | arrived: now}
+  defp trim_tokens(state, now), do: %{state | arrived: now}
 
   defp without(state, slots) do
     state = %{state | tokens: Map.drop(state.tokens, slots)}

@@ -7,6 +7,7 @@ defmodule Mix.Tasks.Suite do
       mix suite nx nx_test --verbose  with the text of the known failures
       mix suite nx nx_test --control  on Nx.BinaryBackend by Nx.Defn.Evaluator, where nothing
                                       is known to fail
+      mix suite nx nx_test --slowest 20   and the tests that took longest, in milliseconds
       mix suite nx nx_test --test "random_uniform/1 generates with shape"   one test of it
 
   The outcome is printed in the form that `test/count` reads.
@@ -18,7 +19,9 @@ defmodule Mix.Tasks.Suite do
     Mix.Task.run("app.start")
 
     {options, args} =
-      OptionParser.parse!(args, strict: [verbose: :boolean, control: :boolean, test: :keep])
+      OptionParser.parse!(args,
+        strict: [verbose: :boolean, control: :boolean, slowest: :integer, test: :keep]
+      )
 
     case args do
       [] -> for name <- Suites.names(), file <- Suites.files(name), do: IO.puts("#{name} #{file}")
@@ -42,12 +45,19 @@ defmodule Mix.Tasks.Suite do
 
   defp only([]), do: [include: [:integration]]
 
-  defp only(tests),
-    do: [exclude: [:test], include: for(test <- tests, do: {:test, :"test #{test}"})]
+  # The name of an example of documentation begins with "doctest" and not with "test".
+  defp only(tests) do
+    names = for test <- tests, name <- ["test #{test}", test], do: {:test, String.to_atom(name)}
+    [exclude: [:test], include: names]
+  end
 
   defp report(outcomes, known, name, file, options) do
     {lines, summary} = Suites.Known.compare(outcomes, known, options[:verbose] == true)
     Enum.each(lines, &IO.puts/1)
+
+    for {test, time} <- Suites.Outcomes.slowest(options[:slowest] || 0),
+        do: IO.puts("#{time} ms: #{test}")
+
     IO.puts("#{summary.verdict} #{name} #{file}: #{summary.text}")
   end
 end

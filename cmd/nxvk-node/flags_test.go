@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// renamed is a command with a flag that has a former name, and what was read into it.
+func renamed() (*flagSet, *string) {
+	f := flags("test")
+	value := f.String("disable-passes", "", "")
+	f.rename("no", "disable-passes")
+	return f, value
+}
+
+// A flag answers to its former name, in the environment and on the command line, and
+// warns once; the current name wins in the environment, and the command line over both.
+func TestFormerName(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		env      map[string]string
+		args     []string
+		want     string
+		warnings int
+	}{
+		{"current", nil, []string{"--disable-passes", "a"}, "a", 0},
+		{"former", nil, []string{"--no", "a"}, "a", 1},
+		{"former twice", map[string]string{"NXVK_NO": "a"}, []string{"--no=b"}, "b", 1},
+		{"current variable", map[string]string{"NXVK_DISABLE_PASSES": "a"}, nil, "a", 0},
+		{"both variables", map[string]string{"NXVK_NO": "a", "NXVK_DISABLE_PASSES": "b"}, nil, "b", 1},
+		{"the last on the command line", map[string]string{"NXVK_DISABLE_PASSES": "a"}, []string{"--disable-passes", "b", "--no", "c"}, "c", 1},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			for k, v := range x.env {
+				t.Setenv(k, v)
+			}
+			f, value := renamed()
+			if err := f.parse(x.args); err != nil || *value != x.want {
+				t.Fatalf("%q, %v; want %q", *value, err, x.want)
+			}
+			if len(f.warnings) != x.warnings {
+				t.Errorf("warnings %q, want %d", f.warnings, x.warnings)
+			}
+			for _, w := range f.warnings {
+				if !strings.Contains(w, "use --disable-passes or NXVK_DISABLE_PASSES") {
+					t.Errorf("the warning %q does not say what to use", w)
+				}
+			}
+		})
+	}
+}
+
+// A value that a flag refuses is an error of usage that names the variable.
+func TestBadVariable(t *testing.T) {
+	t.Setenv("NXVK_NET_TICKTIME", "soon")
+	f := flags("test")
+	f.Duration("net-ticktime", 0, "")
+	if err := f.parse(nil); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "NXVK_NET_TICKTIME") {
+		t.Error(err)
+	}
+}
+
+// The help lists each flag as one writes it, with its default, and no former name.
+func TestHelp(t *testing.T) {
+	f, _ := renamed()
+	f.Int("port", 7, "`port` to listen on")
+	f.Bool("json", false, "print JSON")
+	var b strings.Builder
+	f.help(&b)
+	for _, want := range []string{"usage: nxvk-node test [FLAGS]\n", "\n  --disable-passes string\n",
+		"\n  --json\n      print JSON\n", "\n  --port port\n      port to listen on (default: 7)\n", "--port as NXVK_PORT"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the help has no %q:\n%s", want, &b)
+		}
+	}
+	if strings.Contains(b.String(), "--no\n") || strings.Contains(b.String(), "former") {
+		t.Errorf("the help has a former name:\n%s", &b)
+	}
+}

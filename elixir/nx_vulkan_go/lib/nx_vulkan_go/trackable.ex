@@ -1,8 +1,0 @@
-# A FLAME runner that returns a tensor stays up until its parent has used the
-# tensor, and by that holds it.
-if Code.ensure_loaded?(FLAME.Trackable) do
-  defimpl FLAME.Trackable, for: NxVulkanGo.Backend do
-    def track(%{id: nil} = scalar, pids, _node), do: {scalar, pids}
-    def track(handle, pids, _node), do: {handle, [NxVulkanGo.Session.Lease.start(handle) | pids]}
-  end
-end

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"nxvk/gen/etf"
+	"nxvk/gen/wire"
+	"nxvk/node/dist"
+)
+
+// deviceInbox receives the messages of peers. It answers requests for info itself, so that
+// they are answered while the server is busy.
+type deviceInbox struct{ *Device }
+
+// Put implements dist.Inbox.
+func (f deviceInbox) Put(message any) (run bool) { return !f.inform(message) && f.mailbox.Put(message) }
+
+// Run implements dist.Inbox.
+func (f deviceInbox) Run() { f.mailbox.Run() }
+
+// inform answers a request for info from the latest snapshot. It reports false for any other
+// message.
+func (d *Device) inform(message any) bool {
+	c, ok := message.(dist.Call)
+	if !ok || c.Request != etf.Term(etf.Atom("info")) {
+		return false
+	}
+	s, ok := d.cfg.Reporter.read()
+	if !ok {
+		return false
+	}
+	defer dist.Handled(message)
+	c.Came = clock()
+	d.reply(c, wire.Success(s.report()))
+	return true
+}
+
+// startReports connects the reporter to this server.
+func (d *Device) startReports() {
+	r := d.cfg.Reporter
+	d.mailbox.onWaited = func(t time.Duration) { r.waits.Observe(t.Seconds()) }
+	d.mailbox.afterMessage = func() {
+		defer d.recoverPanic()
+		r.publishIfOld()
+	}
+	r.open(&d.mailbox, d.status)
+}
+
+// observeRun notes how long a submission waited for the device, and how long it ran.
+func (r *Reporter) observeRun(waited, ran time.Duration) {
+	r.turns.Observe(waited.Seconds())
+	r.runs.Observe(ran.Seconds())
+}
+
+// observeSubmission notes the time from submission to completion.
+func (d *Device) observeSubmission(t time.Duration) { d.cfg.Reporter.submits.Observe(t.Seconds()) }
+
+// fail publishes the reason why the device does not serve.
+func (d *Device) fail(format string, args ...any) {
+	d.lost = fmt.Sprintf(format, args...)
+	d.cfg.Reporter.publish()
+}

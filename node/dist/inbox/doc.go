@@ -1,0 +1,17 @@
+// Package inbox hands messages from the goroutines that read connections to whoever
+// handles them.
+//
+// A message goes to an Inbox, a mailbox that says whether somebody is at work on it.
+// Where nobody is, the goroutine that has read the message handles it: to wake another
+// one takes longer than most messages do. A Leader keeps that from holding up what
+// comes behind: where handling takes long, it has another goroutine read on. This is
+// the Leader/Followers pattern (Schmidt, O'Ryan, Pyarali, Kircher, Buschmann: PLoP
+// 2000) with a late promotion. A Directory knows which process has which inbox.
+//
+// What handling in the reader earns: a call of 150 bytes over loopback, on two processors
+// that did nothing else, took 34 µs (median) where the goroutine that has read it handles
+// it, and 130 µs where it wakes another one; 42 and 168 µs of the node's processor time.
+// Without a SpinReader the processor time was 62 and 78 µs.
+//
+// The package refuses to know what messages are and how they arrive.
+package inbox

@@ -1,0 +1,76 @@
+//go:build unix
+
+package socket
+
+import (
+	"io"
+	"net"
+	"syscall"
+	"time"
+)
+
+// spinReader reads from a socket and spins before it sleeps.
+type spinReader struct {
+	raw     syscall.RawConn
+	attempt func(fd uintptr) bool
+
+	into []byte // what the read under way fills
+	n    int    // what it has read
+	err  error
+	last time.Time     // when data last arrived
+	gap  time.Duration // between the last two arrivals
+}
+
+func newSpinReader(_ net.Conn, raw syscall.RawConn) io.Reader {
+	r := &spinReader{raw: raw}
+	r.attempt = r.try
+	return r
+}
+
+// Read is that of io.Reader, for one goroutine.
+func (r *spinReader) Read(p []byte) (int, error) {
+	r.into, r.n, r.err = p, 0, nil
+	err := r.raw.Read(r.attempt)
+	r.into = nil
+	now := time.Now()
+	r.gap, r.last = now.Sub(r.last), now
+	switch {
+	case err != nil: // closed, or too late
+		return 0, err
+	case r.err != nil:
+		return 0, r.err
+	case r.n == 0 && len(p) > 0:
+		return 0, io.EOF
+	}
+	return r.n, nil
+}
+
+// spins reports whether data arrives in such quick succession that the reader spins
+// before it sleeps.
+func (r *spinReader) spins() bool { return r.gap <= spinGap }
+
+// try reads what there is. It returns false where there is nothing and the reader is
+// to sleep.
+func (r *spinReader) try(fd uintptr) bool {
+	var until time.Time
+	for {
+		n, err := syscall.Read(int(fd), r.into)
+		switch err {
+		case syscall.EINTR:
+			continue
+		case syscall.EAGAIN:
+		default:
+			r.n, r.err = max(n, 0), err
+			return true
+		}
+		if !r.spins() {
+			return false
+		}
+		now := time.Now()
+		if until.IsZero() {
+			until = now.Add(spinTime)
+		} else if now.After(until) {
+			return false
+		}
+	}
+}

@@ -1,0 +1,101 @@
+//go:build unix
+
+package socket
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"nxvk/node/dist/socket/sockettest"
+)
+
+// TestSpinReader reads what comes at once, and what comes after the reader has gone to
+// sleep, up to the end.
+func TestSpinReader(t *testing.T) {
+	ours, theirs := sockettest.Pair(t)
+	var want []byte
+	for i := range 600 {
+		want = append(want, bytes.Repeat([]byte{byte(i)}, 1+i%97)...)
+	}
+	r := SpinReader(ours).(*spinReader)
+	asleep := make(chan struct{}, 1)
+	try := r.attempt
+	r.attempt = func(fd uintptr) bool {
+		done := try(fd)
+		if !done {
+			select {
+			case asleep <- struct{}{}:
+			default:
+			}
+		}
+		return done
+	}
+	go func() {
+		defer theirs.Close()
+		for rest, i := want, 0; len(rest) > 0; i++ {
+			if i%3 == 0 {
+				<-asleep
+			}
+			n := min(len(rest), 1+i%311)
+			if _, err := theirs.Write(rest[:n]); err != nil {
+				t.Error(err)
+			}
+			rest = rest[n:]
+		}
+	}()
+	got, err := io.ReadAll(r)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("read %d bytes, %v, want %d", len(got), err, len(want))
+	}
+}
+
+// TestSpinReaderEnds closes the socket, and lets its time be over, under a reader.
+func TestSpinReaderEnds(t *testing.T) {
+	ours, _ := sockettest.Pair(t)
+	r := SpinReader(ours)
+	ours.SetReadDeadline(time.Now().Add(time.Millisecond))
+	if n, err := r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after the deadline: %d, %v", n, err)
+	}
+	ours.SetReadDeadline(time.Time{})
+	ended := make(chan error)
+	go func() {
+		_, err := r.Read(make([]byte, 1))
+		ended <- err
+	}()
+	ours.Close()
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("after it was closed: %v", err)
+	}
+}
+
+// TestSpinReaderRests wants a reader to spin while data arrives in quick succession, and
+// to sleep at once where it comes rarely.
+func TestSpinReaderRests(t *testing.T) {
+	ours, theirs := sockettest.Pair(t)
+	r := SpinReader(ours).(*spinReader)
+	for _, tt := range []struct {
+		last  time.Time // when data arrived before
+		spins bool
+	}{
+		{time.Time{}, false},
+		{time.Now().Add(-time.Hour), false},
+		{time.Now().Add(time.Hour), true}, // sooner than any clock tells
+	} {
+		r.last = tt.last
+		if _, err := theirs.Write([]byte{1}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if r.spins() != tt.spins {
+			t.Errorf("%v after data the reader spins: %v", r.gap, r.spins())
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package codegen
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nxvk/ops"
+	"nxvk/synth/graph"
+	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
+)
+
+// NXVK_DUMP is a comma-separated list of what to show on the standard error:
+// "graph" the straight code of programs before and after its passes, "plan" the
+// units of programs with their steps, "kernels" the text of every kernel that is
+// compiled, which then are all, whatever the archive has. "spirv" writes their code to
+// HASH.spv in the folder NXVK_DUMP_DIR, or that for temporary files.
+var dumps = strings.Split(os.Getenv("NXVK_DUMP"), ",")
+
+var (
+	dumpGraphs  = slices.Contains(dumps, "graph")
+	dumpPlans   = slices.Contains(dumps, "plan")
+	dumpKernels = slices.Contains(dumps, "kernels")
+	dumpSPIRV   = slices.Contains(dumps, "spirv")
+)
+
+// Verify has every kernel verified before it becomes code. Tests set it.
+var Verify bool
+
+// VerifyKernel panics where it is to verify and a kernel is not valid.
+func VerifyKernel(k *kernel.Kernel) {
+	if !Verify {
+		return
+	}
+	if err := kernel.Verify(k); err != nil {
+		panic(fmt.Sprintf("BUG: %v\n%s", err, k))
+	}
+}
+
+// DumpGraph prints a region if NXVK_DUMP asks for graphs.
+func DumpGraph(what string, r *ops.Region) {
+	if dumpGraphs {
+		fmt.Fprintf(os.Stderr, "# %s\n%s", what, graph.Print(r))
+	}
+}
+
+// DumpPlan prints a fusion and its plan if NXVK_DUMP asks for plans.
+func DumpPlan(u fmt.Stringer, p *lowering.Plan) {
+	if dumpPlans {
+		fmt.Fprintf(os.Stderr, "%s%s", u, p)
+	}
+}
+
+// Dump shows a kernel that has been compiled, of irs: of one, or of those that have
+// taken the place of functions of a kernel of package shaders.
+func Dump(k *lowering.Kernel, irs ...*kernel.Kernel) {
+	if dumpKernels {
+		fmt.Fprintf(os.Stderr, "# %s\n", k.Name)
+		for _, ir := range irs {
+			fmt.Fprint(os.Stderr, ir)
+		}
+	}
+	if !dumpSPIRV {
+		return
+	}
+	dir := os.Getenv("NXVK_DUMP_DIR")
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	path := filepath.Join(dir, HashName(k.Code)+".spv")
+	if err := os.WriteFile(path, CodeBytes(k.Code), 0o644); err != nil {
+		fmt.Fprintf(os.Stderr, "dump %s: %v\n", path, err)
+	}
+}

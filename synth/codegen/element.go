@@ -1,0 +1,203 @@
+package codegen
+
+import (
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
+	"nxvk/synth/scalar"
+)
+
+// EncodeInteger gives the stored form of a whole number or a truth value in a type.
+func (e *Emitter) EncodeInteger(d ops.DType, x kernel.Value) []kernel.Value {
+	return e.EncodeParts(d, e.Complete([]kernel.Value{e.Convert(x, WideType(d))}, d))
+}
+
+// PartsOf is how many values of wide an element is: two where it is complex.
+func PartsOf(d ops.DType) int {
+	if d.IsComplex() {
+		return 2
+	}
+	return 1
+}
+
+// WideType is the scalar type in which elements of a type, or their parts, compute.
+func WideType(d ops.DType) scalar.Type { return lowering.ElemOf[d.Wide()].Type() }
+
+// CheckReal reports whether types are real, for what has no kernels of complex
+// numbers.
+func CheckReal(types ...ops.DType) error {
+	for _, d := range types {
+		if d.IsComplex() {
+			return lowering.Unsupported("%v", d)
+		}
+	}
+	return nil
+}
+
+// format is a narrow float: the position of the sign in the stored word, the
+// bits of the mantissa and the bias of the exponent.
+type format struct {
+	Bits, Mantissa, Bias int
+	Infinities           bool
+}
+
+var Formats = map[ops.DType]format{
+	ops.F8:     {8, 2, 15, true},
+	ops.F8E4M3: {8, 3, 7, false},
+	ops.F16:    {16, 10, 15, true},
+	ops.BF16:   {16, 7, 127, true},
+}
+
+// Decode gives the value of a loaded element in the type that computes it.
+func (e *Emitter) Decode(d ops.DType, x kernel.Value) kernel.Value {
+	f, ok := Formats[d]
+	switch {
+	case !ok:
+		return x
+	case d == ops.BF16:
+		return e.Bitcast(e.Shl(x, 16), scalar.F32)
+	}
+	sign := e.Shl(e.And(x, 1<<(f.Bits-1)), 32-f.Bits)
+	mag := e.And(x, 1<<(f.Bits-1)-1)
+	bits := e.Add(e.Shl(mag, 23-f.Mantissa), e.Int(scalar.U32, (127-f.Bias)<<23))
+	if f.Infinities {
+		over := e.Int(scalar.U32, (1<<(f.Bits-1-f.Mantissa)-1)<<f.Mantissa)
+		top := e.Add(bits, e.Int(scalar.U32, (127-f.Bias)<<23))
+		bits = e.Select(e.Compare(scalar.Le, over, mag), top, bits)
+	} else {
+		isNaN := e.Compare(scalar.Eq, mag, e.Int(scalar.U32, 1<<(f.Bits-1)-1))
+		bits = e.Select(isNaN, e.Int(scalar.U32, 0x7fc00000), bits)
+	}
+	// Below the least normal number the value is the mantissa times a power
+	// of two, which is a normal number of f32.
+	small := e.Prim(scalar.Mul, scalar.F32, e.Convert(mag, scalar.F32), e.pow2(1-f.Bias-f.Mantissa))
+	least := e.Int(scalar.U32, 1<<f.Mantissa)
+	bits = e.Select(e.Compare(scalar.Lt, mag, least), e.Bitcast(small, scalar.U32), bits)
+	return e.Bitcast(e.Or(bits, sign), scalar.F32)
+}
+
+// pow2 is the constant 2^n of f32, for n of normal numbers.
+func (e *Emitter) pow2(n int) kernel.Value {
+	return e.Const(scalar.F32, uint64(n+127)<<23)
+}
+
+// Encode gives the stored form of a value of the type that computes d, as Nx
+// writes it: integers wrap, every NaN is the same one, f16 rounds to nearest even,
+// f8 and bf16 drop the lower half of f16 and of f32, and f8_e4m3fn rounds halves
+// away from zero within a power of two.
+func (e *Emitter) Encode(d ops.DType, x kernel.Value) kernel.Value {
+	switch d {
+	case ops.U2:
+		return e.And(x, 3)
+	case ops.U4:
+		return e.And(x, 15)
+	case ops.S2:
+		return e.Shr(e.Shl(x, 30), 30)
+	case ops.S4:
+		return e.Shr(e.Shl(x, 28), 28)
+	case ops.F32, ops.F64:
+		return e.quiet(x)
+	case ops.F8:
+		return e.Shr(e.Encode(ops.F16, x), 8)
+	}
+	f, ok := Formats[d]
+	if !ok {
+		return x
+	}
+	bits := e.Bitcast(x, scalar.U32)
+	mag := e.And(bits, 1<<31-1)
+	sign := e.And(e.Shr(bits, 32-f.Bits), 1<<(f.Bits-1))
+	out := e.round(d, f, mag)
+	inf := e.Int(scalar.U32, (1<<(f.Bits-1-f.Mantissa)-1)<<f.Mantissa)
+	nan := e.Int(scalar.U32, (1<<(f.Bits-1-f.Mantissa)-1)<<f.Mantissa|1<<(f.Mantissa-1))
+	if !f.Infinities {
+		inf, nan = e.Int(scalar.U32, 1<<(f.Bits-1)-2), e.Int(scalar.U32, 1<<(f.Bits-1)-1)
+	}
+	out = e.Or(e.Select(e.Compare(scalar.Lt, inf, out), inf, out), sign)
+	isNaN := e.Compare(scalar.Lt, e.Int(scalar.U32, 0x7f800000), mag)
+	return e.Select(isNaN, nan, out)
+}
+
+// quiet gives a float, and the NaN that Nx writes for every NaN.
+func (e *Emitter) quiet(x kernel.Value) kernel.Value {
+	nan := uint64(0x7fc00000)
+	if e.Type(x) == scalar.F64 {
+		nan = 0x7ff8 << 48
+	}
+	return e.Select(e.Compare(scalar.Eq, x, x), x, e.Const(e.Type(x), nan))
+}
+
+// round gives the exponent and mantissa of the bits of a magnitude in f32. What is
+// too large comes out above all numbers.
+func (e *Emitter) round(d ops.DType, f format, mag kernel.Value) kernel.Value {
+	switch d {
+	case ops.BF16:
+		return e.Shr(mag, 16)
+	case ops.F8E4M3:
+		return e.roundAway(f, mag)
+	}
+	return e.roundEven(f, mag)
+}
+
+// roundEven rounds to nearest, ties to even.
+func (e *Emitter) roundEven(f format, mag kernel.Value) kernel.Value {
+	shift := 23 - f.Mantissa
+	odd := e.And(e.Shr(mag, shift), 1)
+	up := e.Add(e.Add(mag, e.Int(scalar.U32, 1<<(shift-1)-1)), odd)
+	out := e.Sub(e.Shr(up, shift), e.Int(scalar.U32, (127-f.Bias)<<f.Mantissa))
+	small, scaled := e.steps(f, mag)
+	whole := e.Convert(e.Prim(scalar.RoundEven, scalar.F32, scaled), scalar.U32)
+	return e.Select(small, whole, out)
+}
+
+// roundAway rounds to nearest, ties away from zero, but not up to the next power of
+// two, nor from the subnormal numbers up to the least normal one.
+func (e *Emitter) roundAway(f format, mag kernel.Value) kernel.Value {
+	shift, most := 23-f.Mantissa, e.Int(scalar.U32, 1<<f.Mantissa-1)
+	least := func(x, y kernel.Value) kernel.Value { return e.Select(e.Compare(scalar.Lt, y, x), y, x) }
+	up := e.Shr(e.Add(mag, e.Int(scalar.U32, 1<<(shift-1))), shift)
+	out := e.Sub(least(up, e.Or(e.Shr(mag, shift), most)), e.Int(scalar.U32, (127-f.Bias)<<f.Mantissa))
+	small, scaled := e.steps(f, mag)
+	whole := e.Convert(scaled, scalar.U32)
+	rest := e.Prim(scalar.Sub, scalar.F32, scaled, e.Convert(whole, scalar.F32))
+	half := e.Compare(scalar.Le, e.Float(scalar.F32, 0.5), rest)
+	whole = least(e.Select(half, e.Add(whole, e.Int(scalar.U32, 1)), whole), most)
+	return e.Select(small, whole, out)
+}
+
+// steps gives whether a magnitude is below the least normal number of a format, and
+// where it is, the magnitude in units of its smallest number.
+func (e *Emitter) steps(f format, mag kernel.Value) (small, scaled kernel.Value) {
+	scaled = e.Prim(scalar.Mul, scalar.F32, e.Bitcast(mag, scalar.F32), e.pow2(f.Bias+f.Mantissa-1))
+	small = e.Compare(scalar.Lt, mag, e.Int(scalar.U32, (128-f.Bias)<<23))
+	// The conversion is defined for numbers in range alone.
+	return small, e.Select(small, scaled, e.Float(scalar.F32, 0))
+}
+
+// RoundTrip gives a result in the form in which memory would have it, when loaded.
+func (e *Emitter) RoundTrip(d, from ops.DType, x kernel.Value) kernel.Value {
+	if d == from {
+		return x
+	}
+	x = e.Encode(d, e.Cast(x, from, d))
+	if elem := lowering.ElemOf[d]; d.IsInteger() && elem.Size() < 4 {
+		return e.widen(elem, x)
+	}
+	return x
+}
+
+// DecodeStored gives what storing an element and loading it again gives.
+func (e *Emitter) DecodeStored(d ops.DType, stored []kernel.Value) []kernel.Value {
+	if elem := lowering.ElemOf[d]; d.IsInteger() && d.Bits() >= 8 && elem.Size() < 4 {
+		return []kernel.Value{e.widen(elem, stored[0])}
+	}
+	return e.DecodeParts(d, stored)
+}
+
+// Read gives what a source loaded as an element of type as.
+func (e *Emitter) Read(s *Source, from, as ops.DType, x kernel.Value) kernel.Value {
+	if s.Kind == FromLiteral {
+		return x // converted before it came
+	}
+	return e.Cast(e.Decode(from, x), from, as)
+}

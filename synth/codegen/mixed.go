@@ -1,0 +1,64 @@
+package codegen
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+)
+
+// Where u64 meets signed integers both are loaded as s64, though they count as the
+// numbers that they are. These are the codes that see a u64 of 2^63 or more, which
+// comes as a negative number, for what it is: where x is the u64, and where y is.
+// Operations that give the same modulo 2^64 keep their own.
+var (
+	mixedFirst = map[ops.Op]string{
+		ops.Equal: "x >= 0 && x == y", ops.NotEqual: "x < 0 || x != y",
+		ops.Less: "x >= 0 && x < y", ops.LessEqual: "x >= 0 && x <= y",
+		ops.Greater: "x < 0 || x > y", ops.GreaterEqual: "x < 0 || x >= y",
+		ops.Max: "x < 0 || x > y ? x : y", ops.Min: "x < 0 || x > y ? y : x",
+		ops.Quotient: "idiv_ui(x, y)", ops.Remainder: "irem_ui(x, y)",
+		ops.RightShift: "shr_ui(x, y)", ops.Pow: "ipow_ui(x, y)",
+	}
+	mixedSecond = map[ops.Op]string{
+		ops.Equal: "y >= 0 && x == y", ops.NotEqual: "y < 0 || x != y",
+		ops.Less: "y < 0 || x < y", ops.LessEqual: "y < 0 || x <= y",
+		ops.Greater: "y >= 0 && x > y", ops.GreaterEqual: "y >= 0 && x >= y",
+		ops.Max: "y < 0 || x < y ? y : x", ops.Min: "y < 0 || x < y ? x : y",
+		ops.Quotient: "idiv_iu(x, y)", ops.Remainder: "irem_iu(x, y)", ops.Pow: "ipow_iu(x, y)",
+	}
+)
+
+// CodeFor is the code of a pointwise instruction on operands of the given types.
+func CodeFor(in *ops.Instr, types []ops.Type) ops.Code {
+	code := in.Op.Info().Code
+	c := ComputeClass(in, types[Conditions(in.Op.Info()):])
+	if c.Class() != ops.Signed {
+		return code
+	}
+	expr := ""
+	switch large := func(i int) bool { return types[i].DType == ops.U64 }; {
+	case in.Op == ops.Clip && (large(0) || large(1) || large(2)):
+		expr = fmt.Sprintf("clip_mixed(x, %s, y, %s, z, %s)", signOf(large(0)), signOf(large(1)), signOf(large(2)))
+	case len(types) != 2 || large(0) == large(1):
+	case large(0):
+		expr = mixedFirst[in.Op]
+	default:
+		expr = mixedSecond[in.Op]
+	}
+	switch {
+	case expr == "":
+	case c.Bits() < 64: // a result that is stated narrower than Nx has it is the host's
+		code.Sint = ""
+	default:
+		code.Sint = expr
+	}
+	return code
+}
+
+// signOf is what the sign bit of a number stands for, as clip_mixed takes it.
+func signOf(u64 bool) string {
+	if u64 {
+		return "1"
+	}
+	return "-1"
+}

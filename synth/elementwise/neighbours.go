@@ -1,0 +1,72 @@
+package elementwise
+
+import (
+	"nxvk/synth/codegen"
+	"nxvk/synth/kernel"
+	"nxvk/synth/strided"
+)
+
+// Fits reports whether n neighbours are loaded and stored at once wherever they
+// are not one element. Those that are shifted are not.
+func (j *Job) Fits(n int) bool {
+	r := len(j.Dims) - 1
+	if n > 1 && r > 0 && j.Dims[r]%n != 0 {
+		return false
+	}
+	for i := range j.Sources {
+		s := &j.Sources[i]
+		if n > 1 && (len(s.Shifts) > 0 || s.Kind == codegen.FromBuffer && s.Strides[r] != 0 && !strided.Vectorized(&s.View, r, n)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Several computes and stores the outputs of neighbours from point first on, which
+// are results number at in groups of as many. xs is what the product has for them.
+func (w *Writer) Several(first, at kernel.Value, xs []kernel.Value) error {
+	n := len(xs)
+	w.decode(first)
+	points := make([][]kernel.Value, n)
+	w.loaded = make([][]kernel.Value, len(w.job.Sources))
+	for i := range w.job.Sources {
+		w.loaded[i] = w.neighbours(i, n)
+		of := w.job.Sources[i].Split(w.loaded[i])
+		if w.job.Sources[i].Kind == codegen.FromContraction {
+			of = w.job.Sources[i].Split(xs)
+		}
+		for k := range points {
+			points[k] = append(points[k], of[min(k, len(of)-1)]...)
+		}
+	}
+	values, err := w.job.values(w.Emitter, points)
+	if err != nil {
+		return err
+	}
+	for i, vs := range w.byOutput(values) {
+		w.Put(len(w.Buffers)-1-len(w.job.MoreResults)+i, at, vs...)
+	}
+	return nil
+}
+
+// neighbours gives what source i has for n points, or for all of them.
+func (w *Writer) neighbours(i, n int) []kernel.Value {
+	s, p := &w.job.Sources[i], &w.places[i]
+	switch {
+	case s.Kind == codegen.FromLiteral:
+		return w.lits[i]
+	case s.Kind == codegen.FromInside:
+		return w.inside(p, n)
+	case s.Kind == codegen.FromIndex:
+		vs := []kernel.Value{w.start(p)}
+		for len(vs) < n {
+			vs = append(vs, w.Add(vs[len(vs)-1], p.stride))
+		}
+		return vs
+	case s.Kind == codegen.FromBuffer && p.inner == 1 && n > 1:
+		return w.Fetch(w.buffer(i), w.Div(w.start(p), w.Index(n)), n)
+	case s.Kind == codegen.FromBuffer:
+		return w.Fetch(w.buffer(i), w.start(p), 1)
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package fused
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/elementwise"
+	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
+	"nxvk/synth/scalar"
+	"nxvk/synth/strided"
+)
+
+// program is the code that stores results by way of the epilogue, and the map that it
+// is of. Its arguments are values that the body takes after all parameters.
+func (e *Epilogue) program(t *lowering.Target, wide ops.DType) (p *codegen.Program, j *elementwise.Job, body func(n int) func(*codegen.Emitter) error) {
+	j = e.job(t)
+	views := []*strided.View{&j.Out}
+	for i := range j.Sources {
+		if j.Sources[i].HasView() {
+			views = append(views, &j.Sources[i].View)
+		}
+	}
+	j.Dims = strided.Collapse(j.Dims, views)
+	j.Group, j.Exact = 1, true
+	points := strided.Product(j.Dims)
+	p = &codegen.Program{Index: codegen.IndexType(points), Local: 1, Flops: j.Flops * int64(points),
+		Key: fmt.Sprintf("after %v pairs=%v fours=%v %s", wide, j.Fits(2), j.Fits(4), j.Describe(1))}
+	j.AddBuffers(p, points)
+	p.Numbers = j.Numbers(points)
+	return p, j, func(n int) func(*codegen.Emitter) error {
+		return func(em *codegen.Emitter) error { return e.write(em, j, wide, n) }
+	}
+}
+
+// write stores n results, which are arguments, as are their place.
+func (e *Epilogue) write(em *codegen.Emitter, j *elementwise.Job, wideType ops.DType, n int) error {
+	w := j.Writer(em)
+	at := em.Param(scalar.U32)
+	xs := make([]kernel.Value, n)
+	for i := range xs {
+		xs[i] = em.RoundTrip(e.Typ, wideType, em.Param(codegen.WideType(wideType)))
+	}
+	first := em.Mul(at, em.Index(n))
+	if j.Fits(n) {
+		return w.Several(first, at, xs)
+	}
+	for i, x := range xs {
+		place := em.Add(first, em.Index(i))
+		if err := w.Several(place, place, []kernel.Value{x}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package fused
+
+import (
+	"fmt"
+
+	"nxvk/synth/codegen"
+	"nxvk/synth/fusion"
+	"nxvk/synth/lowering"
+	"nxvk/synth/reduction"
+	"nxvk/synth/strided"
+)
+
+// rowsJob carries out a unit whose reductions fold rows and whose operations look
+// at the elements of the same rows before, between and after: a softmax, a layer
+// norm. On a GPU the invocations that join the parts of a row keep what they have
+// loaded and computed of it; see rowsWriter.shared. Where one invocation has all parts of
+// the row it goes through the row again for each reduction that waits for
+// another; see rowsWriter.solo. The order in which a row is folded is that of reduction.Job.
+type rowsJob struct {
+	*reduction.Job // sources, sizes and order; finish has the buffers of the results alone
+	unit           *foldedFusion
+	held           int   // fours of a part that are kept; 0 where none is
+	shares         int   // invocations that have a share of each of them
+	exact          bool  // all invocations have the same number of fours
+	still          []int // sources that are the same for all elements of a row
+}
+
+// needsRows reports whether something looks at the elements of a row when it has
+// been folded, or at what they are made of.
+func (f *foldedFusion) needsRows() bool {
+	for k := range f.Outs {
+		if f.wide(k) {
+			return true
+		}
+	}
+	for i, d := range f.depths() {
+		if f.Exprs[i].Kind == fusion.ExprFold && d > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// wide reports whether result k has an element for each that is folded.
+func (f *foldedFusion) wide(k int) bool {
+	return f.unit.Outs[k].Type.Size() > strided.Product(f.Dims[:f.Kept])
+}
+
+// depths says how many reductions there are in front of each expression, one
+// after the other, itself included.
+func (f *foldedFusion) depths() []int {
+	ds := make([]int, len(f.Exprs))
+	for i := range f.Exprs {
+		for _, a := range f.Exprs[i].Args {
+			ds[i] = max(ds[i], ds[a])
+		}
+		if f.Exprs[i].Kind == fusion.ExprFold {
+			ds[i]++
+		}
+	}
+	return ds
+}
+
+// inRows is the job that carries out a unit in rows.
+func (f *foldedFusion) inRows(held int) *rowsJob {
+	j := &rowsJob{unit: f, held: held, Job: &reduction.Job{Key: f.key(), Layout: f.lie,
+		Kept: f.Dims[:f.Kept], Reduced: f.Dims[f.Kept:]}}
+	for _, i := range f.folds {
+		j.Folds = append(j.Folds, f.operator(i))
+	}
+	for s := range f.Sources {
+		r := f.reduceSource(s)
+		if r.Still || r.Kind == codegen.FromLiteral {
+			j.still = append(j.still, s)
+		}
+		j.Ins = append(j.Ins, r)
+	}
+	for i, o := range f.unit.Outs {
+		j.Finish.Outs = append(j.Finish.Outs, codegen.BufferOf(lowering.Ref{Kind: lowering.Result, Index: i}, o.Type.DType))
+	}
+	return j
+}
+
+// plan makes the job one kernel.
+func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
+	j.Group = 1
+	j.Order = strided.ScheduleOf(t, &j.Layout)
+	j.Last = true
+	j.Arrange()
+	n := strided.Product(j.Reduced)
+	unit := strided.Lanes * j.Order.Parts
+	j.exact = n%unit == 0
+	if n%strided.Lanes != 0 {
+		for i := range j.Ins { // no four of a row begins where one can be loaded
+			if j.Ins[i].Way == reduction.Fours {
+				j.Ins[i].Way = reduction.Singly
+			}
+		}
+	}
+	if j.shares = 1; j.held >= strided.LongHeld && t.MaxInvocations >= 2*j.Order.Local {
+		j.shares = 2
+	}
+	p := j.Job.Program(t)
+	p.Local *= uint32(j.shares)
+	k := strided.Product(j.Kept)
+	p.Body = j.write
+	p.Flops = int64(n*k) * flops(j.unit.Trace)
+	for i := range j.Finish.Outs {
+		b := &p.Buffers[len(p.Buffers)-len(j.Finish.Outs)+i]
+		if j.unit.wide(i) {
+			p.Bytes += int64((n - 1) * k * b.Size())
+			b.Bytes = int64(n * k * b.Size())
+		}
+	}
+	if !j.Order.Tree {
+		p.Groups = (k + int(p.Local) - 1) / int(p.Local)
+		p.Numbers[0] = k
+	}
+	p.Key = fmt.Sprintf("rows held=%d shares=%d exact=%v parts=%d whole=%v %s", j.held, j.shares, j.exact, j.Order.Parts, n%strided.Lanes == 0, p.Key)
+	return codegen.NewPlan(t, nil, p)
+}

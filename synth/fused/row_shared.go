@@ -1,0 +1,114 @@
+package fused
+
+import (
+	"slices"
+
+	"nxvk/synth/fusion"
+	"nxvk/synth/kernel"
+	"nxvk/synth/reduction"
+	"nxvk/synth/scalar"
+	"nxvk/synth/strided"
+)
+
+// heldFour is a four of the row that an invocation keeps.
+type heldFour struct {
+	number kernel.Value
+	points []*point // by lane
+	ragged bool     // it may be beyond the end of the row, or its end in it
+}
+
+// shared is the kernel in which a workgroup, or a fraction of it, has a row.
+func (w *rowsWriter) shared() {
+	parts, shares := w.job.Order.Parts, w.job.shares
+	row, within := w.DivMod(w.Invocation(), w.Index(parts*shares))
+	part, share := w.DivMod(within, w.Index(shares))
+	w.share = share
+	// Halving joins the shares of a part first, as its lanes are joined.
+	slot := w.Add(w.Mul(share, w.Index(parts)), part)
+	begin := w.Mul(row, w.Index(parts*shares))
+	u := w.Add(w.Mul(w.Group(), w.Index(w.Local/(parts*shares))), row)
+	// All invocations take part in the barriers; what is beyond the last row
+	// does that one again and keeps it to itself.
+	valid := w.Compare(scalar.Lt, u, w.Units)
+	w.begin(w.Select(valid, u, w.Sub(w.Units, w.Index(1))))
+	held := make([]heldFour, w.job.held)
+	for i := range held {
+		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && i == len(held)-1}
+		for range w.width {
+			held[i].points = append(held[i].points, newPoint(w.job.unit.Trace))
+		}
+	}
+	w.loadAll(held)
+	for d := range w.deepest() {
+		w.steadily(d)
+		ks := w.foldsAt(d)
+		r := w.only(ks)
+		acc := slices.Repeat(r.Zero(), w.width)
+		for _, h := range held { // a four at a time, so that few values live at once
+			w.computeFour(h, d)
+			acc = w.foldFour(r, ks, h, acc)
+		}
+		totals := r.Tree(w.joined(r, acc), begin, slot, parts*shares)
+		w.totals(ks, r.Spread(totals, row, slot, w.Local/(parts*shares)))
+	}
+	w.steadily(w.deepest())
+	w.If(valid, func() []kernel.Value {
+		for _, h := range held {
+			w.computeFour(h, w.deepest())
+			w.storeFour(h.number, h.points, h.ragged)
+		}
+		w.If(w.Compare(scalar.Eq, slot, w.Index(0)), func() []kernel.Value {
+			w.storeRow()
+			return nil
+		}, nil)
+		return nil
+	}, nil)
+}
+
+// loadAll loads all of the row before anything is computed, so that a GPU waits
+// once.
+func (w *rowsWriter) loadAll(held []heldFour) {
+	for i := range w.job.unit.Exprs {
+		x := &w.job.unit.Exprs[i]
+		if x.Kind != fusion.ExprSource || !x.Full {
+			continue
+		}
+		for _, h := range held {
+			w.compute(h.points, i, w.load(x.Source, h.number, h.ragged))
+		}
+	}
+}
+
+// computeFour computes what differs along the row and has so many reductions in
+// front of it.
+func (w *rowsWriter) computeFour(h heldFour, depth int) {
+	for i := range w.job.unit.Exprs {
+		if x := &w.job.unit.Exprs[i]; x.Kind == fusion.ExprApply && x.Full && w.depth[i] == depth {
+			w.compute(h.points, i, nil)
+		}
+	}
+}
+
+// foldFour folds the elements of a four onto accumulators, lane by lane.
+func (w *rowsWriter) foldFour(r *reduction.Writer, ks []int, h heldFour, acc []kernel.Value) []kernel.Value {
+	var xs []kernel.Value
+	for _, p := range h.points {
+		xs = append(xs, w.operands(ks, p)...)
+	}
+	folded, each := r.ApplyAll(acc, xs), r.Width()
+	for lane := 0; h.ragged && lane < w.width; lane++ {
+		at := w.element(h.number, lane)
+		mine := folded[lane*each : (lane+1)*each]
+		copy(mine, w.SelectAll(w.exists(at), mine, acc[lane*each:]))
+	}
+	return folded
+}
+
+// joined joins the lanes that the invocation has.
+func (w *rowsWriter) joined(r *reduction.Writer, acc []kernel.Value) []kernel.Value {
+	if w.width == strided.Lanes {
+		return r.Join(acc)
+	}
+	n := len(acc) / w.width
+	return r.ApplyAll(acc[:n], acc[n:])
+}

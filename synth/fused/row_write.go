@@ -1,0 +1,236 @@
+package fused
+
+import (
+	"nxvk/synth/codegen"
+	"nxvk/synth/fusion"
+	"nxvk/synth/kernel"
+	"nxvk/synth/reduction"
+	"nxvk/synth/scalar"
+	"nxvk/synth/strided"
+)
+
+// rowsWriter writes the kernel of a rowsJob.
+type rowsWriter struct {
+	*reduction.Writer
+	job   *rowsJob
+	depth []int  // of the expressions
+	row   *point // what is the same for all elements of the row
+	spot  *reduction.Position
+	u     kernel.Value // the row
+	outs  int          // the first buffer that is written
+	width int          // elements of a four that the invocation has
+	share kernel.Value // which of them
+}
+
+func (j *rowsJob) write(e *codegen.Emitter) error {
+	r, err := j.Job.Writer(e)
+	if err != nil {
+		return err
+	}
+	w := &rowsWriter{Writer: r, job: j, depth: j.unit.depths(), row: newPoint(j.unit.Trace),
+		outs: len(e.Buffers) - len(j.Finish.Outs), width: strided.Lanes / j.shares, share: e.Index(0)}
+	if j.Order.Tree {
+		w.shared()
+	} else {
+		w.solo()
+	}
+	return w.Err
+}
+
+// begin finds row u and loads what is the same for all of its elements.
+func (w *rowsWriter) begin(u kernel.Value) {
+	w.u = u
+	w.job.Point = func(_ *codegen.Emitter, still []kernel.Value) reduction.ElementFunc {
+		for i := range w.job.unit.Exprs {
+			if x := &w.job.unit.Exprs[i]; x.Kind == fusion.ExprSource && !x.Full {
+				w.compute([]*point{w.row}, i, [][]kernel.Value{among(w.job.unit.Trace, w.job.still, x.Source, still)})
+			}
+		}
+		return nil
+	}
+	w.spot = w.Writer.Spot(u)
+}
+
+// compute gives expression i its value at some points. What does not differ along
+// the row is taken from the row.
+func (w *rowsWriter) compute(ps []*point, i int, loaded [][]kernel.Value) {
+	for _, a := range w.job.unit.Exprs[i].Args {
+		for _, p := range ps {
+			if !w.job.unit.Exprs[a].Full {
+				p.values[a], p.stored[a] = w.row.values[a], w.row.stored[a]
+			}
+		}
+	}
+	if err := compute(w.job.unit.Trace, w.Emitter, ps, i, loaded); err != nil {
+		w.Fail(err)
+	}
+}
+
+// steadily computes what is the same for all elements of the row and has so many
+// reductions in front of it.
+func (w *rowsWriter) steadily(depth int) {
+	for i := range w.job.unit.Exprs {
+		if x := &w.job.unit.Exprs[i]; x.Kind == fusion.ExprApply && !x.Full && w.depth[i] == depth {
+			w.compute([]*point{w.row}, i, nil)
+		}
+	}
+}
+
+// foldsAt lists the reductions, by their number, whose operands have so many
+// reductions in front of them.
+func (w *rowsWriter) foldsAt(depth int) []int {
+	var ks []int
+	for k, i := range w.job.unit.folds {
+		if w.depth[i] == depth+1 {
+			ks = append(ks, k)
+		}
+	}
+	return ks
+}
+
+// only is a writer for some of the reductions.
+func (w *rowsWriter) only(ks []int) *reduction.Writer {
+	r := *w.Writer
+	j := *w.job.Job
+	r.Job, j.Folds, r.Operators, r.Identities = &j, nil, nil, nil
+	for _, k := range ks {
+		j.Folds = append(j.Folds, w.job.Folds[k])
+		r.Operators = append(r.Operators, w.Operators[k])
+		r.Identities = append(r.Identities, w.Identities[k])
+	}
+	return &r
+}
+
+// operands gives what reductions take of the element at p.
+func (w *rowsWriter) operands(ks []int, p *point) []kernel.Value {
+	var xs []kernel.Value
+	for _, k := range ks {
+		a := w.job.unit.Exprs[w.job.unit.folds[k]].Args[0]
+		from := p
+		if !w.job.unit.Exprs[a].Full {
+			from = w.row
+		}
+		xs = append(xs, w.job.Folds[k].Convert(w.Emitter, from.values[a], w.job.unit.Exprs[a].Type)...)
+	}
+	return xs
+}
+
+// totals takes the totals of reductions.
+func (w *rowsWriter) totals(ks []int, xs []kernel.Value) {
+	for _, k := range ks {
+		n := w.job.Folds[k].Parts()
+		w.job.unit.total(w.Emitter, w.row, w.job.unit.folds[k], xs[:n])
+		xs = xs[n:]
+	}
+}
+
+// exists says whether the row has element r.
+func (w *rowsWriter) exists(r kernel.Value) kernel.Value {
+	return w.Compare(scalar.Lt, r, w.Count)
+}
+
+// load gives what source s has for each element of a four of the row. With clamp
+// the last element stands for those beyond it.
+func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value {
+	src, p := &w.job.Ins[s], &w.Ins[s]
+	if clamp {
+		four = w.least(four, w.Sub(w.ceil(), w.Index(1)))
+	}
+	at := w.spot.At[s][0]
+	if src.Way == reduction.Fours {
+		if len(w.Reduced) == 1 {
+			return src.Split(w.Fetch(p.Buf, w.ours(w.Add(at, four)), w.width))
+		}
+		at = w.Add(w.Shl(at, reduction.LanesLog), w.Offsets(w.Mul(four, w.Index(strided.Lanes)), w.Reduced, p.Reduced))
+		return src.Split(w.Fetch(p.Buf, w.ours(w.Shr(at, reduction.LanesLog)), w.width))
+	}
+	var vs [][]kernel.Value
+	for lane := range w.width {
+		i := w.element(four, lane)
+		if clamp && strided.Product(w.job.Reduced)%strided.Lanes != 0 {
+			i = w.least(i, w.Sub(w.Count, w.Index(1)))
+		}
+		vs = append(vs, w.One(s, w.Add(at, w.Offsets(i, w.Reduced, p.Reduced))))
+	}
+	return vs
+}
+
+// element is the number of an element of a four that the invocation has.
+func (w *rowsWriter) element(four kernel.Value, lane int) kernel.Value {
+	first := w.Add(w.Mul(four, w.Index(strided.Lanes)), w.Mul(w.share, w.Index(w.width)))
+	return w.Add(first, w.Index(lane))
+}
+
+// ours turns an index that counts fours into one that counts what the invocation
+// has of them.
+func (w *rowsWriter) ours(four kernel.Value) kernel.Value {
+	return w.Add(w.Mul(four, w.Index(w.job.shares)), w.share)
+}
+
+func (w *rowsWriter) least(x, y kernel.Value) kernel.Value {
+	return w.Select(w.Compare(scalar.Lt, x, y), x, y)
+}
+
+// ceil is the number of fours of a row, the last of which may not be whole.
+func (w *rowsWriter) ceil() kernel.Value {
+	if strided.Product(w.job.Reduced)%strided.Lanes == 0 {
+		return w.Fours
+	}
+	return w.Add(w.Fours, w.Index(1))
+}
+
+// storeFour stores the results for a four of the row, which may be beyond its end
+// where it is ragged.
+func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
+	whole := strided.Product(w.job.Reduced)%strided.Lanes == 0
+	for k, i := range w.job.unit.Outs {
+		if !w.job.unit.wide(k) {
+			continue
+		}
+		var vs []kernel.Value
+		for _, p := range ps {
+			if !w.job.unit.Exprs[i].Full {
+				p = w.row.clone()
+			}
+			vs = append(vs, p.store(w.Emitter, i, w.job.unit.Exprs[i].Type)...)
+		}
+		if whole {
+			store := func() []kernel.Value {
+				w.Put(w.outs+k, w.ours(w.Add(w.Mul(w.u, w.Fours), four)), vs...)
+				return nil
+			}
+			if ragged {
+				w.If(w.Compare(scalar.Lt, four, w.Fours), store, nil)
+			} else {
+				store()
+			}
+			continue
+		}
+		n := w.job.Finish.Outs[k].Parts()
+		for lane := range ps {
+			r := w.element(four, lane)
+			w.If(w.exists(r), func() []kernel.Value {
+				w.Put(w.outs+k, w.Add(w.Mul(w.u, w.Count), r), vs[lane*n:(lane+1)*n]...)
+				return nil
+			}, nil)
+		}
+	}
+}
+
+// storeRow stores the results that the row has one element of.
+func (w *rowsWriter) storeRow() {
+	for k, i := range w.job.unit.Outs {
+		if !w.job.unit.wide(k) {
+			w.Put(w.outs+k, w.u, w.row.clone().store(w.Emitter, i, w.job.unit.Exprs[i].Type)...)
+		}
+	}
+}
+
+// deepest is the depth of the deepest expression.
+func (w *rowsWriter) deepest() int {
+	d := 0
+	for _, n := range w.depth {
+		d = max(d, n)
+	}
+	return d
+}

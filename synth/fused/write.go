@@ -1,0 +1,188 @@
+package fused
+
+import (
+	"slices"
+	"strconv"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/fusion"
+	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
+	"nxvk/synth/scalar"
+)
+
+// point has the values of the expressions of a trace at one point, part by part: as
+// the type that computes them has them, and as memory would, where that has been
+// asked. What has not been computed is nil.
+type point struct {
+	values, stored [][]kernel.Value
+}
+
+func newPoint(tr *fusion.Trace) *point {
+	return &point{make([][]kernel.Value, len(tr.Exprs)), make([][]kernel.Value, len(tr.Exprs))}
+}
+
+// newPoints are n points.
+func newPoints(tr *fusion.Trace, n int) []*point {
+	ps := make([]*point, n)
+	for i := range ps {
+		ps[i] = newPoint(tr)
+	}
+	return ps
+}
+
+func (p *point) clone() *point {
+	return &point{slices.Clone(p.values), slices.Clone(p.stored)}
+}
+
+// store gives the stored form of expression i, of type d.
+func (p *point) store(e *codegen.Emitter, i int, d ops.DType) []kernel.Value {
+	if p.stored[i] == nil {
+		p.stored[i] = e.EncodeParts(d, p.values[i])
+	}
+	return p.stored[i]
+}
+
+// compute gives expression i its value at some points, where its operands have
+// theirs. loaded is what its source gave, if it has one.
+func compute(tr *fusion.Trace, e *codegen.Emitter, ps []*point, i int, loaded [][]kernel.Value) error {
+	x := &tr.Exprs[i]
+	switch {
+	case x.Kind == fusion.ExprSource:
+		for k, p := range ps {
+			p.values[i] = loaded[k] // a literal, which has been converted, or an index
+			if kind := tr.Sources[x.Source].Kind; kind == codegen.FromBuffer || kind == codegen.FromContraction {
+				p.stored[i], p.values[i] = loaded[k], e.DecodeParts(x.Type, loaded[k])
+			}
+		}
+		return nil
+	case x.In.Op == ops.Bitcast && x.Type.Bits() >= 8: // else it is a conversion, see movement.LowerBitcast
+		for _, p := range ps {
+			a := x.Args[0]
+			bits := p.store(e, a, tr.Exprs[a].Type)[0]
+			p.stored[i] = []kernel.Value{e.Bitcast(bits, lowering.ElemOf[x.Type].Type())}
+			p.values[i] = e.DecodeStored(x.Type, p.stored[i])
+		}
+		return nil
+	}
+	if x.In.Op == ops.Pad {
+		for _, p := range ps {
+			padded(tr, e, p, i)
+		}
+		return nil
+	}
+	raw, err := applied(tr, e, ps, x)
+	if err != nil {
+		return err
+	}
+	for k, p := range ps {
+		p.values[i] = raw[k]
+		if d := x.Type; lowering.ElemOf[d].Size() < 4 { // else storing it changes nothing that arithmetic sees
+			p.stored[i] = e.EncodeParts(d, raw[k])
+			p.values[i] = e.DecodeStored(d, p.stored[i])
+		}
+	}
+	return nil
+}
+
+// padded gives expression i, an element or the padding, its value: as a copy has it,
+// which changes no bit.
+func padded(tr *fusion.Trace, e *codegen.Emitter, p *point, i int) {
+	x := &tr.Exprs[i]
+	either := make([][]kernel.Value, 2)
+	for k, a := range x.Args[:2] {
+		if d := tr.Exprs[a].Type; d == x.Type {
+			either[k] = p.store(e, a, d)
+		} else {
+			either[k] = e.EncodeParts(x.Type, e.ConvertParts(p.values[a], d, x.Type))
+		}
+	}
+	p.stored[i] = e.SelectAll(p.values[x.Args[2]][0], either[0], either[1])
+	p.values[i] = e.DecodeStored(x.Type, p.stored[i])
+}
+
+// applied gives the value of an instruction on elements at some points, before
+// it is rounded.
+func applied(tr *fusion.Trace, e *codegen.Emitter, ps []*point, x *fusion.Expr) ([][]kernel.Value, error) {
+	out := make([][]kernel.Value, len(ps))
+	if x.In.Op.Info().Kind != ops.Pointwise || x.In.Op == ops.AsType {
+		for n, p := range ps {
+			out[n] = made(e, x, p)
+		}
+		return out, nil
+	}
+	info, c := x.In.Op.Info(), codegen.ComputeType(e.Target, x.In, x.Types)
+	truths := codegen.Conditions(info)
+	f, err := codegen.Expression(e.Target, codegen.CodeFor(x.In, x.Types), c, len(x.Args), truths)
+	if err != nil {
+		return nil, err
+	}
+	args := make([][]kernel.Value, len(ps))
+	for n, p := range ps {
+		for k, o := range x.In.Ins {
+			xs, d := p.values[x.Args[k]], x.Types[k].DType
+			if o.Lit != nil {
+				d = fusion.LiteralType(x.In, x.Types, k)
+			}
+			if k < truths {
+				args[n] = append(args[n], e.IsNonzero(xs))
+			} else {
+				args[n] = append(args[n], e.ConvertParts(xs, d, c)...)
+			}
+		}
+	}
+	for n, vs := range e.InlineEach(f, args) {
+		out[n] = e.ConvertResult(vs, c, x.Type)
+	}
+	return out, nil
+}
+
+// made is an element of a tensor that is made out of nothing, or a conversion.
+func made(e *codegen.Emitter, x *fusion.Expr, p *point) []kernel.Value {
+	a := p.values[x.Args[0]]
+	switch {
+	case x.In.Op == ops.Iota:
+		return e.Complete([]kernel.Value{e.Convert(a[0], codegen.WideType(x.Type))}, x.Type)
+	case x.In.Op == ops.Eye:
+		on := e.Compare(scalar.Eq, a[0], p.values[x.Args[1]][0])
+		return e.Complete([]kernel.Value{e.Convert(on, codegen.WideType(x.Type))}, x.Type)
+	case x.In.Op == ops.Constant, x.In.Ins[0].Lit != nil:
+		return a
+	}
+	return e.ConvertParts(a, x.Types[0].DType, x.Type)
+}
+
+// describe is the text of the expressions: all that their code depends on, but
+// for the sources.
+func describe(tr *fusion.Trace) string {
+	var b []byte
+	for i := range tr.Exprs {
+		b = append(describeExpr(&tr.Exprs[i], b), ';')
+	}
+	return string(b)
+}
+
+// describeExpr appends the text of an expression.
+func describeExpr(x *fusion.Expr, b []byte) []byte {
+	if x.Kind == fusion.ExprSource {
+		b = strconv.AppendInt(append(b, '$'), int64(x.Source), 10)
+		return append(append(b, ':'), x.Type.String()...)
+	}
+	b = append(append(b, x.In.Op.String()...), ':')
+	b = append(append(b, x.Type.String()...), '[')
+	for i, a := range x.Args {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, int64(a), 10)
+	}
+	b = strconv.AppendBool(append(b, ']'), x.Full)
+	for k, o := range x.In.Ins {
+		b = append(b, x.Types[k].DType.String()...)
+		if o.Lit != nil {
+			b = append(b, '=')
+		}
+	}
+	return b
+}

@@ -1,0 +1,61 @@
+package synth
+
+import (
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/fused"
+	"nxvk/synth/fusion"
+	"nxvk/synth/graph"
+)
+
+// Graphs and their parts; see package fusion.
+type (
+	Graph  = fusion.Graph
+	Fusion = fusion.Fusion
+	Why    = fusion.Why
+	End    = fusion.End
+)
+
+// Fuse cuts a graph into fusions, in an order that respects their dependencies.
+// The same graph gives the same fusions.
+func Fuse(g *Graph, t *Target) []Fusion {
+	return fusion.Partition(g, t, fused.Capabilities{})
+}
+
+// Explain is Fuse, and fills in Why.
+func Explain(g *Graph, t *Target) []Fusion {
+	return fusion.Explain(g, t, fused.Capabilities{})
+}
+
+// LowerFusion plans a fusion. types gives the types of the values that it reads. The
+// error wraps ErrUnsupported where the device cannot carry it out.
+func LowerFusion(f *Fusion, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
+	lower := lowerSingle
+	switch {
+	case f.Concatenates():
+		lower = fused.LowerConcatenated
+	case len(f.Body) > 1:
+		lower = fused.Lower
+	}
+	p, err := t.Reach(func(t *Target) (*Plan, error) { return lower(f, types, t) }, f.Buffers(types)...)
+	if err == nil {
+		codegen.DumpPlan(f, p)
+	}
+	return p, err
+}
+
+// lowerSingle plans a fusion of one instruction.
+func lowerSingle(f *Fusion, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
+	in := &f.Body[0]
+	ts, places := f.Operands(in, types)
+	p, err := Lower(in, ts, t)
+	if err != nil {
+		return nil, err
+	}
+	return p.Renumber(places), nil
+}
+
+// Simplify is a graph that gives the same values of Keep, bit for bit, with fewer
+// instructions; see package graph. eval computes scalars of literals as whoever
+// runs the graph would; without it none are computed ahead.
+func Simplify(g *Graph, t *Target, eval graph.Eval) *Graph { return fusion.Simplify(g, t, eval) }

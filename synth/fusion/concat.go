@@ -1,0 +1,97 @@
+package fusion
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/lowering"
+)
+
+// A concatenation takes no kernel if one kernel makes all its operands and only the
+// concatenation reads them: that kernel writes them into the result, one behind the other.
+
+// partAlign is the alignment of a part in bytes: the strictest of devices that bind buffers.
+const partAlign = 256
+
+// concatenated adds such concatenations to the fusions of their operands.
+func (f *partitioner) concatenated(units []Fusion) []Fusion {
+	makes, reads := make(map[ops.ID]int), make(map[ops.ID]int) // the fusion that makes a value, and how many read it
+	for i := range units {
+		for _, o := range units[i].Outs {
+			makes[o.ID] = i
+		}
+		for _, id := range units[i].Ins {
+			reads[id]++
+		}
+	}
+	return slices.DeleteFunc(units, func(u Fusion) bool {
+		cat := &u.Body[0]
+		if len(u.Body) != 1 || !f.adjoins(cat) || slices.ContainsFunc(cat.Ins, func(o ops.Operand) bool { return reads[o.ID] != 1 }) {
+			return false
+		}
+		i, ok := makes[cat.Ins[0].ID]
+		if !ok || !units[i].makesAll(cat.Ins) {
+			return false
+		}
+		units[i].concatenate(cat)
+		if u.Why != nil {
+			units[i].Why.passOn(u.Why, cat)
+		}
+		return true
+	})
+}
+
+// adjoins reports whether the operands of an instruction are the parts of a concatenation, in memory order.
+func (f *partitioner) adjoins(in *ops.Instr) bool {
+	if in.Op != ops.Concatenate || !f.t.Computes(in.Outs[0].Type.DType) || !f.t.Allows(lowering.RuleViews) {
+		return false
+	}
+	if ops.Shape(in.Outs[0].Type.Shape[:in.Attrs[0][0]]).Size() != 1 {
+		return false
+	}
+	seen := map[ops.ID]bool{}
+	for i, o := range in.Ins {
+		j, ok := f.maker(o)
+		if !ok || seen[o.ID] || f.nodes[j].kept {
+			return false
+		}
+		t := f.typeOf(o)
+		if i < len(in.Ins)-1 && t.Bytes()%partAlign != 0 || t.DType != in.Outs[0].Type.DType {
+			return false
+		}
+		seen[o.ID] = true
+	}
+	return true
+}
+
+// makesAll reports whether a fusion is one kernel without reductions that makes all operands.
+func (u *Fusion) makesAll(list []ops.Operand) bool {
+	if len(u.Body) < 2 || u.FirstReduction() != nil {
+		return false
+	}
+	return !slices.ContainsFunc(list, func(o ops.Operand) bool {
+		return !slices.ContainsFunc(u.Outs, func(r ops.Result) bool { return r.ID == o.ID })
+	})
+}
+
+// concatenate adds a concatenation to the fusion of its operands.
+func (u *Fusion) concatenate(in *ops.Instr) {
+	u.Body = append(u.Body, *in)
+	u.Outs = slices.DeleteFunc(u.Outs, func(r ops.Result) bool {
+		return slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return o.ID == r.ID })
+	})
+	u.Outs = append(u.Outs, in.Outs...)
+}
+
+// passOn adds the explanation of a concatenation to that of the fusion of its operands.
+func (w *Why) passOn(cat *Why, in *ops.Instr) {
+	w.Rules |= lowering.RuleViews
+	w.Ends = slices.DeleteFunc(w.Ends, func(e End) bool { return e.Reader.Outs[0].ID == in.Outs[0].ID })
+	w.Ends = append(w.Ends, cat.Ends...)
+}
+
+// Concatenates reports whether a fusion ends in a concatenation of its values.
+func (u *Fusion) Concatenates() bool {
+	last := &u.Body[len(u.Body)-1]
+	return len(u.Body) > 1 && last.Op == ops.Concatenate
+}

@@ -1,0 +1,42 @@
+package fusion
+
+import (
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/lowering"
+)
+
+// Cost estimates the primitive operations of an instruction for one element.
+func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
+	switch in.Op.Info().Kind {
+	case ops.Create, ops.Movement:
+		if in.Op == ops.Pad {
+			return paddingCost
+		}
+		return 1
+	case ops.Pointwise:
+		if in.Op == ops.AsType {
+			return conversionCost
+		}
+	}
+	info, c := in.Op.Info(), codegen.ComputeType(t, in, types)
+	arity, truths := len(in.Ins), codegen.Conditions(info)
+	if info.Kind == ops.Reduce {
+		arity = 2
+		if info.Compare {
+			truths = 2
+		}
+	}
+	fn, err := codegen.Expression(t, info.Code, c, arity, truths)
+	if err != nil {
+		return expensive
+	}
+	return len(fn.Nodes)
+}
+
+// The cost of a conversion, of an element or padding, and of what cannot be estimated.
+const (
+	conversionCost = 4
+	paddingCost    = 6
+	expensive      = 1 << 20
+)

@@ -1,0 +1,109 @@
+package fusion
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/lowering"
+)
+
+// Contraction is the dot or conv of a fusion that has an epilogue; nil if there is none.
+func (u *Fusion) Contraction() *ops.Instr {
+	for i := range u.Body {
+		if op := u.Body[i].Op; op == ops.Dot || op == ops.Conv {
+			return &u.Body[i]
+		}
+	}
+	return nil
+}
+
+// FirstReduction is the first reduction of a fusion, or nil.
+func (u *Fusion) FirstReduction() *ops.Instr {
+	for i := range u.Body {
+		if u.Body[i].Op.Info().Kind == ops.Reduce {
+			return &u.Body[i]
+		}
+	}
+	return nil
+}
+
+// bindingsReach reports whether every value of a graph fits a binding.
+func bindingsReach(t *lowering.Target, g *Graph) bool {
+	if t.Addresses || t.MaxBinding == 0 {
+		return true
+	}
+	longest := int64(0)
+	see := func(list []ops.Result) {
+		for _, r := range list {
+			longest = max(longest, int64(r.Type.Bytes()))
+		}
+	}
+	see(g.Params)
+	for i := range g.Body {
+		see(g.Body[i].Outs)
+	}
+	return longest <= t.MaxBinding
+}
+
+// Graph is straight code: instructions without regions, in order, whose operands
+// are parameters, earlier results or literals.
+type Graph struct {
+	Params []ops.Result
+	Body   []ops.Instr
+	Keep   []ops.ID // the results
+}
+
+// Fusion is a part of a graph that one plan carries out. Its results are those
+// of its instructions one by one, bit for bit.
+type Fusion struct {
+	Body []ops.Instr    // in order; a single one where nothing is fused
+	Ins  []ops.ID       // the values it reads: Ref{Operand, i} of the plan
+	Lits []*ops.Literal // the literals it reads: operand len(Ins)+i of the plan
+	Outs []ops.Result   // the values it makes: Ref{Result, i} of the plan
+	Why  *Why           // nil but for those that Explain gives
+}
+
+// Gives reports whether a value is a result of the fusion.
+func (u *Fusion) Gives(id ops.ID) bool {
+	return slices.ContainsFunc(u.Outs, func(o ops.Result) bool { return o.ID == id })
+}
+
+// Buffers lists the types of what a fusion reads and writes.
+func (u *Fusion) Buffers(types func(ops.ID) ops.Type) (list []ops.Type) {
+	for _, id := range u.Ins {
+		list = append(list, types(id))
+	}
+	for _, l := range u.Lits {
+		list = append(list, l.Type)
+	}
+	for _, o := range u.Outs {
+		list = append(list, o.Type)
+	}
+	return list
+}
+
+// Operands lists the types of the operands of one of its instructions, and their numbers.
+func (u *Fusion) Operands(in *ops.Instr, types func(ops.ID) ops.Type) (ts []ops.Type, places []int) {
+	ins, lits := u.numbers()
+	ts, places = make([]ops.Type, len(in.Ins)), make([]int, len(in.Ins))
+	for i, o := range in.Ins {
+		if o.Lit != nil {
+			ts[i], places[i] = o.Lit.Type, lits[o.Lit]
+			continue
+		}
+		ts[i], places[i] = types(o.ID), ins[o.ID]
+	}
+	return ts, places
+}
+
+// numbers maps operands to their numbers; a literal that is listed twice has the first.
+func (u *Fusion) numbers() (ins map[ops.ID]int, lits map[*ops.Literal]int) {
+	ins, lits = make(map[ops.ID]int, len(u.Ins)), make(map[*ops.Literal]int, len(u.Lits))
+	for i, id := range u.Ins {
+		ins[id] = i
+	}
+	for i, l := range slices.Backward(u.Lits) {
+		lits[l] = len(u.Ins) + i
+	}
+	return ins, lits
+}

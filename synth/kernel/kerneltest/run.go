@@ -1,0 +1,238 @@
+package kerneltest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// Run executes a kernel on the host: one invocation after another, or, where
+// the kernel has barriers or lanes, a workgroup's invocations side by side. params is the
+// parameter block. An access outside of a buffer panics: kernels that do this
+// are wrong.
+func Run(k *kernel.Kernel, buffers [][]byte, params []byte, grid [3]uint32) {
+	if len(buffers) != len(k.Buffers) || len(params) < k.ParamBytes() {
+		panic(fmt.Sprintf("BUG: kernel %q run with %d buffers and %d bytes", k.Name, len(buffers), len(params)))
+	}
+	r := &runner{k: k, buffers: buffers, params: params, grid: grid, barriers: k.Lanes > 0 || hasBarrier(&k.Body)}
+	for z := range grid[2] {
+		for y := range grid[1] {
+			for x := range grid[0] {
+				r.group([3]uint32{x, y, z})
+			}
+		}
+	}
+}
+
+type runner struct {
+	k        *kernel.Kernel
+	buffers  [][]byte
+	params   []byte
+	grid     [3]uint32
+	barriers bool
+}
+
+func hasBarrier(b *kernel.Block) bool {
+	for i := range b.Insts {
+		if b.Insts[i].Op == kernel.Barrier {
+			return true
+		}
+		for j := range b.Insts[i].Blocks {
+			if hasBarrier(&b.Insts[i].Blocks[j]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *runner) group(id [3]uint32) {
+	l := r.k.Local
+	n := int(l[0] * l[1] * l[2])
+	shared := make([][]uint64, len(r.k.Shared))
+	for i, s := range r.k.Shared {
+		shared[i] = make([]uint64, s.Len)
+	}
+	bar, subgroups := newBarrier(n), newSubgroups(n, int(r.k.Lanes))
+	var wg sync.WaitGroup
+	vals := make([]uint64, len(r.k.Types))
+	for i := range n {
+		inv := &invocation{runner: r, vals: vals, shared: shared, bar: bar}
+		u := uint32(i)
+		inv.builtins = [len(kernel.BuiltinNames)]uint32{u % l[0], u / l[0] % l[1], u / (l[0] * l[1]),
+			id[0], id[1], id[2], r.grid[0], r.grid[1], r.grid[2]}
+		if s := r.k.Lanes; s > 0 {
+			inv.builtins[kernel.Lane], inv.builtins[kernel.Subgroup] = u%s, u/s
+			inv.subgroup = subgroups[u/s]
+		}
+		if !r.barriers {
+			inv.run()
+			continue
+		}
+		inv.vals = make([]uint64, len(r.k.Types))
+		wg.Go(inv.run)
+	}
+	wg.Wait()
+}
+
+// barrier holds invocations until all of the workgroup have come.
+type barrier struct {
+	mu            sync.Mutex
+	cond          *sync.Cond
+	size, waiting int
+	round         int
+}
+
+func newBarrier(n int) *barrier {
+	b := &barrier{size: n}
+	b.cond = sync.NewCond(&b.mu)
+	return b
+}
+
+func (b *barrier) wait() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting++
+	if b.waiting == b.size {
+		b.waiting, b.round = 0, b.round+1
+		b.cond.Broadcast()
+		return
+	}
+	for round := b.round; round == b.round; {
+		b.cond.Wait()
+	}
+}
+
+type invocation struct {
+	*runner
+	vals     []uint64
+	shared   [][]uint64
+	bar      *barrier
+	subgroup *subgroup
+	turn     int // of instructions of the subgroup
+	builtins [len(kernel.BuiltinNames)]uint32
+}
+
+func (v *invocation) run() {
+	for i := range v.k.Head {
+		v.head(&v.k.Head[i])
+	}
+	v.block(&v.k.Body)
+}
+
+func (v *invocation) head(in *kernel.Inst) {
+	r := in.Res[0]
+	switch in.Op {
+	case kernel.Const:
+		v.vals[r] = in.Bits
+	case kernel.Builtin:
+		v.vals[r] = uint64(v.builtins[in.Index])
+	case kernel.ParamOf:
+		p := v.k.Params[in.Index]
+		if kernel.TypeSize(p.Type) == 8 {
+			v.vals[r] = binary.LittleEndian.Uint64(v.params[p.Offset:])
+		} else {
+			v.vals[r] = uint64(binary.LittleEndian.Uint32(v.params[p.Offset:]))
+		}
+	}
+}
+
+func (v *invocation) block(b *kernel.Block) {
+	for i := range b.Insts {
+		v.inst(&b.Insts[i])
+	}
+}
+
+func (v *invocation) inst(in *kernel.Inst) {
+	switch in.Op {
+	case kernel.Prim:
+		v.vals[in.Res[0]] = v.prim(in)
+	case kernel.Lookup:
+		v.vals[in.Res[0]] = v.k.Tables[in.Index][v.vals[in.Args[0]]]
+	case kernel.Load:
+		for j, r := range in.Res {
+			v.vals[r] = v.load(in.Index, v.vals[in.Args[0]]*uint64(len(in.Res))+uint64(j))
+		}
+	case kernel.Store:
+		vs := in.Args[1:]
+		for j, x := range vs {
+			v.store(in.Index, v.vals[in.Args[0]]*uint64(len(vs))+uint64(j), v.vals[x])
+		}
+	case kernel.LoadShared:
+		v.vals[in.Res[0]] = clip(v.k.Types[in.Res[0]], v.shared[in.Index][v.vals[in.Args[0]]])
+	case kernel.StoreShared:
+		v.shared[in.Index][v.vals[in.Args[0]]] = v.vals[in.Args[1]]
+	case kernel.AddShared:
+		atomic.AddUint64(&v.shared[in.Index][v.vals[in.Args[0]]], v.vals[in.Args[1]])
+	case kernel.Barrier:
+		v.bar.wait()
+	case kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum:
+		v.together(in)
+	case kernel.If:
+		b := &in.Blocks[1-v.vals[in.Args[0]]]
+		v.block(b)
+		v.assign(in.Res, b.Yield)
+	case kernel.Loop:
+		v.loop(in)
+	}
+}
+
+// assign copies values all at once.
+func (v *invocation) assign(to, from []kernel.Value) {
+	tmp := make([]uint64, len(from))
+	for i, x := range from {
+		tmp[i] = v.vals[x]
+	}
+	for i, x := range to {
+		v.vals[x] = tmp[i]
+	}
+}
+
+func (v *invocation) loop(in *kernel.Inst) {
+	b := &in.Blocks[0]
+	i, limit, step := v.vals[in.Args[0]], v.vals[in.Args[1]], v.vals[in.Args[2]]
+	v.assign(b.Params[1:], in.Args[3:])
+	for ; i < limit; i += step {
+		v.vals[b.Params[0]] = i
+		v.block(b)
+		v.assign(b.Params[1:], b.Yield)
+	}
+	v.assign(in.Res, b.Params[1:])
+}
+
+func (v *invocation) load(buf int, i uint64) uint64 {
+	b, e := v.buffers[buf], v.k.Buffers[buf].Elem
+	at := i * uint64(e.Size())
+	switch e {
+	case kernel.U8:
+		return uint64(b[at])
+	case kernel.I8:
+		return clip(scalar.I32, uint64(int8(b[at])))
+	case kernel.U16:
+		return uint64(binary.LittleEndian.Uint16(b[at:]))
+	case kernel.I16:
+		return clip(scalar.I32, uint64(int16(binary.LittleEndian.Uint16(b[at:]))))
+	case kernel.U32, kernel.I32, kernel.F32:
+		return uint64(binary.LittleEndian.Uint32(b[at:]))
+	}
+	return binary.LittleEndian.Uint64(b[at:])
+}
+
+func (v *invocation) store(buf int, i, x uint64) {
+	b, size := v.buffers[buf], uint64(v.k.Buffers[buf].Elem.Size())
+	at := i * size
+	switch size {
+	case 1:
+		b[at] = byte(x)
+	case 2:
+		binary.LittleEndian.PutUint16(b[at:], uint16(x))
+	case 4:
+		binary.LittleEndian.PutUint32(b[at:], uint32(x))
+	default:
+		binary.LittleEndian.PutUint64(b[at:], x)
+	}
+}

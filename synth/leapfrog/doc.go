@@ -1,0 +1,9 @@
+// Package leapfrog makes one kernel of many leapfrog steps of a Hamiltonian
+// (Neal, MCMC using Hamiltonian dynamics, 2011) for a density that is straight
+// code. A workgroup is an instance; values that many invocations want lie in shared
+// memory, and all others are computed where they are wanted.
+//
+// Reductions over the same long axis are fused into one pass (a sweep): each
+// invocation handles one index and keeps all partial results in registers. Orders
+// of summation follow from shapes, so draws do not depend on the number of chains.
+package leapfrog

@@ -1,0 +1,70 @@
+package lowering
+
+import (
+	"sync"
+
+	"nxvk/fallback/sched"
+	"nxvk/synth/gemm"
+	"nxvk/synth/simt"
+)
+
+// The host can carry out kernels for a processor, with the same bits: those made of IR
+// many invocations at a time (package simt), and products of matrices as their shaders
+// say. That is slow beside machine code, but there is no machine code to wait for.
+
+// Rounding is how a device computes a multiply-add of floats, as far as the host can do
+// the same.
+type Rounding uint8
+
+// The ways of rounding.
+const (
+	Unlike Rounding = iota // the host does not compute as the device does
+	Twice                  // the product, and then the sum
+	Once                   // as one operation
+)
+
+// Host carries out dispatches of a kernel on the host: buffers as the steps of a plan
+// name them, each of which begins at a multiple of 8 bytes and ends at a whole word, and
+// push constants without addresses. It tells what that cost, in elementary operations.
+// w is who does it, and shares the processors with others.
+type Host func(w *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int
+
+// HostCode is what OnHost has made of a kernel.
+type HostCode struct {
+	Product gemm.Host // of hand-written code; nil where there is none
+	ways    [Once + 1]struct {
+		once sync.Once
+		run  Host
+	}
+}
+
+// OnHost returns what carries a kernel out on the host with the bits of the device,
+// nil where there is nothing that does.
+func (t *Target) OnHost(k *Kernel) Host {
+	if t.Rounds == Unlike || !t.CPU || k.Host == nil {
+		return nil
+	}
+	way := &k.Host.ways[t.Rounds]
+	way.once.Do(func() {
+		switch {
+		case k.Host.Product != nil && t.Rounds == Twice:
+			product := k.Host.Product
+			way.run = func(_ *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int {
+				return product(buffers, push, grid)
+			}
+		case k.IR != nil:
+			if code := simt.Compile(k.IR, t.Rounds == Once); code != nil {
+				way.run = code.Run
+			}
+		}
+	})
+	return way.run
+}
+
+// Size is how many instructions a kernel has, or about so many.
+func (k *Kernel) Size() int {
+	if k.IR == nil {
+		return len(k.Code) / 5
+	}
+	return len(k.IR.Types)
+}

@@ -1,0 +1,143 @@
+package lowering
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+)
+
+// Kernel is compiled code. Kernels with one Name are the same code.
+type Kernel struct {
+	Name      string // hash of the code: the key of caches in memory and on disk
+	Code      []uint32
+	Buffers   int
+	PushBytes int
+	Addresses bool     // the push constants begin with the addresses of the buffers
+	Spec      []uint32 // specialisation constants of hand-written code
+	Local     [3]uint32
+	Lanes     int            // of a subgroup, where the code counts on it
+	IR        *kernel.Kernel // what it was made of; nil for hand-written and archived code
+
+	Host *HostCode // see OnHost; nil for archived code
+}
+
+// RefKind says where a buffer of a step comes from.
+type RefKind uint8
+
+// The places of buffers.
+const (
+	Operand RefKind = iota // of the instruction
+	Result                 // of the instruction
+	Temp                   // of the plan
+)
+
+// Ref names a buffer of a plan.
+type Ref struct {
+	Kind  RefKind
+	Index int
+}
+
+// Access says what a kernel does with a buffer.
+type Access uint8
+
+// The accesses.
+const (
+	Read Access = 1 << iota
+	Write
+)
+
+// Arg is one buffer of a step. Its memory begins at a multiple of 16 bytes and
+// ends at a whole word.
+type Arg struct {
+	Ref    Ref
+	Access Access
+	Offset int // of a part of a result
+	Bytes  int // of the part; 0 stands for the whole
+}
+
+// Lit is a literal operand that is a push constant: its value, converted to As,
+// goes at Offset of Push.
+type Lit struct {
+	Operand, Offset int
+	As              ops.DType
+}
+
+// Step is one dispatch.
+type Step struct {
+	Kernel *Kernel
+	Args   []Arg
+	Push   []byte // room for the addresses, parameters, room for the literals
+	Lits   []Lit
+	Grid   [3]uint32
+	Bytes  int64 // memory traffic
+	Flops  int64 // operations of the table that are applied
+}
+
+// Plan carries out an instruction. Steps run one after the other.
+type Plan struct {
+	Steps []Step
+	Temps []int64 // bytes
+	Alias int     // where it is not negative, the result is that operand, unchanged
+
+	// Status is a word that the steps leave in a temporary where the values can
+	// make the instruction an error: 0, or that of a singular matrix, as 1 more than
+	// its number in the batch (solve) or than the row without a pivot
+	// (triangular_solve). The results are to be used only where it is 0.
+	Status *Ref
+}
+
+// Func plans the instructions of one operation or kind.
+type Func func(in *ops.Instr, types []ops.Type, t *Target) (*Plan, error)
+
+// AliasOf is the plan whose result is operand i.
+func AliasOf(i int) *Plan { return &Plan{Alias: i} }
+
+// Renumber is the plan with operand i at places[i].
+func (p *Plan) Renumber(places []int) *Plan {
+	q := &Plan{Temps: p.Temps, Alias: p.Alias, Status: p.Status}
+	if q.Alias >= 0 {
+		q.Alias = places[q.Alias]
+	}
+	for _, s := range p.Steps {
+		s.Args, s.Lits = slices.Clone(s.Args), slices.Clone(s.Lits)
+		for i := range s.Args {
+			if r := &s.Args[i].Ref; r.Kind == Operand {
+				r.Index = places[r.Index]
+			}
+		}
+		for i := range s.Lits {
+			s.Lits[i].Operand = places[s.Lits[i].Operand]
+		}
+		q.Steps = append(q.Steps, s)
+	}
+	return q
+}
+
+// Include appends the steps of another plan, whose operands and results are at ins and
+// outs. Its literals stay those of the instruction.
+func (p *Plan) Include(q *Plan, ins, outs []Ref) {
+	first := len(p.Temps)
+	p.Temps = append(p.Temps, q.Temps...)
+	for _, s := range q.Steps {
+		args := make([]Arg, len(s.Args))
+		for i, a := range s.Args {
+			switch a.Ref.Kind {
+			case Operand:
+				a.Ref = ins[a.Ref.Index]
+			case Result:
+				a.Ref = outs[a.Ref.Index]
+			case Temp:
+				a.Ref.Index += first
+			}
+			args[i] = a
+		}
+		lits := make([]Lit, len(s.Lits))
+		for i, l := range s.Lits {
+			l.Operand = ins[l.Operand].Index
+			lits[i] = l
+		}
+		s.Args, s.Lits = args, lits
+		p.Steps = append(p.Steps, s)
+	}
+}

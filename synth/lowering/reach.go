@@ -1,0 +1,64 @@
+package lowering
+
+import (
+	"errors"
+	"fmt"
+
+	"nxvk/ops"
+)
+
+// ErrReach is wrapped by the errors of kernels whose buffers are longer than what
+// bindings reach.
+var ErrReach = fmt.Errorf("%w: bindings do not reach", ErrUnsupported)
+
+// Reach lowers what has the given operands and results. A binding reaches no further
+// than MaxBinding, wherever in the buffer a kernel looks, so a plan that has a longer
+// buffer takes addresses where the device has them. Both give the same bits. Without
+// addresses the error wraps ErrUnsupported.
+func (t *Target) Reach(lower func(t *Target) (*Plan, error), buffers ...ops.Type) (*Plan, error) {
+	if t.Addresses || t.MaxBinding == 0 {
+		return lower(t)
+	}
+	if longest := longestOf(buffers); longest > t.MaxBinding {
+		if !t.Addressable {
+			return nil, fmt.Errorf("%w %d bytes, they end at %d", ErrReach, longest, t.MaxBinding)
+		}
+		return lower(t.WithAddresses())
+	}
+	p, err := lower(t)
+	if err == nil {
+		err = t.reachesTemps(p)
+	}
+	if !errors.Is(err, ErrReach) {
+		return p, err
+	}
+	if !t.Addressable {
+		return nil, err
+	}
+	return lower(t.WithAddresses())
+}
+
+// WithAddresses is the target with addresses in place of bindings.
+func (t *Target) WithAddresses() *Target {
+	a := *t
+	a.Addresses = true
+	return &a
+}
+
+// reachesTemps is an error where bindings do not reach all temporaries of a plan.
+func (t *Target) reachesTemps(p *Plan) error {
+	for _, n := range p.Temps {
+		if n > t.MaxBinding {
+			return fmt.Errorf("%w %d bytes, they end at %d", ErrReach, n, t.MaxBinding)
+		}
+	}
+	return nil
+}
+
+// longestOf is the bytes of the longest tensor.
+func longestOf(types []ops.Type) (most int64) {
+	for _, t := range types {
+		most = max(most, int64(t.Bytes()))
+	}
+	return most
+}

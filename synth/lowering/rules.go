@@ -1,0 +1,63 @@
+package lowering
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Rules is a set of the rules by which instructions come into one unit, and of
+// the passes before that.
+type Rules uint16
+
+// The rules.
+const (
+	RulePointwise  Rules = 1 << iota // operations on elements with one another
+	RuleViews                        // views into what looks through them
+	RuleReduceIn                     // operations on elements into the reduction of their result
+	RuleReduceOut                    // reductions into operations on their results
+	RuleMulti                        // reductions of the same elements with one another
+	RuleRows                         // reductions of rows with operations on the same rows
+	RuleProducts                     // operations on elements into the product, or the convolution, whose results they take
+	RuleHorizontal                   // operations on elements with others that have nothing to do with them
+
+	// The passes of Simplify, by their names in package graph.
+	RuleSimplify
+	RuleConstants
+	RuleCommon
+	RuleDead
+)
+
+var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
+	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "beside": RuleHorizontal,
+	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead}
+
+// String lists the names of the rules, in their order, separated by commas.
+func (r Rules) String() string {
+	var names []string
+	for one := Rules(1); one != 0; one <<= 1 {
+		for name, rule := range RulesByName {
+			if r&one != 0 && rule == one {
+				names = append(names, name)
+			}
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// RuleNames lists the names that ParseRules knows.
+func RuleNames() []string { return slices.Sorted(maps.Keys(RulesByName)) }
+
+// ParseRules reads a list of names, separated by commas.
+func ParseRules(list string) (Rules, error) {
+	var r Rules
+	for _, name := range strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' }) {
+		one, ok := RulesByName[name]
+		if !ok {
+			return 0, fmt.Errorf("unknown rule %q", name)
+		}
+		r |= one
+	}
+	return r, nil
+}

@@ -1,0 +1,36 @@
+package lowering
+
+import (
+	"fmt"
+	"strings"
+)
+
+var refNames = [...]string{Operand: "operand", Result: "result", Temp: "temp"}
+
+var accessNames = [...]string{Read: "read", Write: "write", Read | Write: "read and write"}
+
+// String is the plan as text, a step a line.
+func (p *Plan) String() string {
+	var b strings.Builder
+	if p.Alias >= 0 {
+		fmt.Fprintf(&b, "  is operand %d\n", p.Alias)
+	}
+	for i, n := range p.Temps {
+		fmt.Fprintf(&b, "  temp %d of %d bytes\n", i, n)
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		fmt.Fprintf(&b, "  kernel %.12s grid %v, %d bytes, %d flops:", s.Kernel.Name, s.Grid, s.Bytes, s.Flops)
+		for k, a := range s.Args {
+			if k > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, " %s %d %s", refNames[a.Ref.Kind], a.Ref.Index, accessNames[a.Access])
+		}
+		b.WriteByte('\n')
+	}
+	if p.Status != nil {
+		fmt.Fprintf(&b, "  status %s %d\n", refNames[p.Status.Kind], p.Status.Index)
+	}
+	return b.String()
+}

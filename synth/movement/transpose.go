@@ -1,0 +1,196 @@
+package movement
+
+import (
+	"fmt"
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
+	"nxvk/synth/scalar"
+	"nxvk/synth/strided"
+)
+
+// A transposition through shared memory moves tiles: a workgroup loads rows in
+// the order of the operand and stores rows in the order of the result. The
+// columns of the tile are swizzled by the row, so that neither direction meets
+// itself in the banks of shared memory.
+const (
+	tile        = 64
+	tileThreads = 256
+	MinTiled    = 1 << 16 // elements below which a plain copy is as fast
+)
+
+// tileJob transposes the dimensions p and q of a tensor, for every point of the
+// others: element (i, j) of the operand, dense along j, becomes element (j, i) of
+// the result, dense along i.
+type tileJob struct {
+	rows, cols int // of the operand: sizes along i and j
+	from, to   int // strides between its rows, and between those of the result
+	batch      []int
+	in, out    strided.View // of the batch
+	word       kernel.Elem
+}
+
+// tiled plans a transposition through shared memory, or gives nil where the
+// shape or the device does not ask for it.
+func (m Move) tiled(size int, t *lowering.Target) *codegen.Program {
+	word, n := codegen.WordsOf(t, size)
+	in, out := m.In, m.Out
+	dims := strided.Collapse(m.Dims, []*strided.View{&in, &out})
+	r := len(dims) - 1
+	q := slices.Index(in.Strides, 1) // the dimension along which the operand is dense
+	if t.CPU || n != 1 || r < 1 || q < 0 || q == r || strided.Product(dims) < MinTiled ||
+		t.SharedMemory < tile*tile*kernel.TypeSize(word.Type()) || t.MaxInvocations < tileThreads {
+		return nil
+	}
+	j := &tileJob{rows: dims[r], cols: dims[q], from: in.Strides[r], to: out.Strides[q], word: word}
+	if j.rows < tile/2 || j.cols < tile/2 {
+		return nil
+	}
+	for i, d := range dims {
+		if i == r || i == q {
+			continue
+		}
+		j.batch = append(j.batch, d)
+		j.in.Strides = append(j.in.Strides, in.Strides[i])
+		j.out.Strides = append(j.out.Strides, out.Strides[i])
+	}
+	j.batch = strided.Collapse(j.batch, []*strided.View{&j.in, &j.out})
+	return j.program(m.Operand)
+}
+
+// Tiles reports whether a transposition of an operand of a type is carried out through
+// shared memory.
+func Tiles(in *ops.Instr, operand ops.Type, t *lowering.Target) bool {
+	out := in.Outs[0].Type.Shape
+	m := Move{Dims: out, In: strided.TransposeView(in, operand.Shape), Out: strided.Dense(out)}
+	return m.tiled(operand.DType.Size(), t) != nil
+}
+
+func (j *tileJob) program(operand int) *codegen.Program {
+	n := j.rows * j.cols * strided.Product(j.batch)
+	down, across := (j.rows+tile-1)/tile, (j.cols+tile-1)/tile
+	p := &codegen.Program{Key: fmt.Sprintf("transpose rank=%d", len(j.batch)), Local: tileThreads, Index: codegen.IndexType(n),
+		Body: j.write, Groups: down * across * strided.Product(j.batch), Bytes: int64(2 * n * j.word.Size()),
+		Numbers: []int{down, across, strided.Product(j.batch), j.rows, j.cols, j.from, j.to}}
+	for i, d := range j.batch {
+		p.Numbers = append(p.Numbers, d, j.in.Strides[i], j.out.Strides[i])
+	}
+	for _, b := range []codegen.Buffer{{Ref: lowering.Ref{Kind: lowering.Operand, Index: operand}, Access: lowering.Read}, {Ref: lowering.Ref{Kind: lowering.Result, Index: 0}, Access: lowering.Write}} {
+		b.Elem, b.Bytes = j.word, int64(n*j.word.Size())
+		p.Buffers = append(p.Buffers, b)
+	}
+	return p
+}
+
+// tileWriter writes the kernel of a tileJob.
+type tileWriter struct {
+	*codegen.Emitter
+	shared     int
+	rows, cols kernel.Value
+	from, to   kernel.Value // strides
+	i, j       kernel.Value // the corner of the tile
+	in, out    kernel.Value // where the matrix begins
+}
+
+func (j *tileJob) write(e *codegen.Emitter) error {
+	w := &tileWriter{Emitter: e, shared: e.Shared(j.word.Type(), tile*tile)}
+	down, across, batches := e.NextNumber(), e.NextNumber(), e.NextNumber()
+	w.rows, w.cols, w.from, w.to = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
+	var dims, in, out []kernel.Value
+	for range j.batch {
+		dims, in, out = append(dims, e.NextNumber()), append(in, e.NextNumber()), append(out, e.NextNumber())
+	}
+	rest, col := e.DivMod(e.Group(), across)
+	b, row := e.DivMod(rest, down)
+	// A folded grid has workgroups beyond the last matrix; they do that one
+	// again, since all must come to the barrier, and write the same.
+	last := e.Sub(batches, e.Index(1))
+	b = e.Select(e.Compare(scalar.Lt, b, last), b, last)
+	w.i, w.j = e.Mul(row, e.Index(tile)), e.Mul(col, e.Index(tile))
+	w.in, w.out = e.Offsets(b, dims, in), e.Offsets(b, dims, out)
+	w.load()
+	e.Barrier()
+	w.store()
+	return nil
+}
+
+// slot is the place in the tile of row i, column j.
+func (w *tileWriter) slot(i, j kernel.Value) kernel.Value {
+	return w.Add(w.Shl(i, 6), w.Prim(scalar.Xor, scalar.U32, j, w.And(i, 31)))
+}
+
+// spot is an element of the tile that is this invocation's.
+type spot struct{ row, col kernel.Value }
+
+// spots lists them, in rows that neighbours walk side by side.
+func (w *tileWriter) spots() []spot {
+	lid := w.Builtin(kernel.LocalX)
+	col, first := w.And(lid, tile-1), w.Shr(lid, 6)
+	var all []spot
+	for row := 0; row < tile; row += tileThreads / tile {
+		all = append(all, spot{w.Add(first, w.Int(scalar.U32, row)), col})
+	}
+	return all
+}
+
+// whole runs f for all spots at once where the tile lies within the matrix, and
+// else for one after the other that does. All loads of a whole tile are under
+// way before the first is waited for.
+func (w *tileWriter) whole(f func(some []spot), at func(s spot) (i, j kernel.Value)) {
+	corner := w.within(w.Add(w.i, w.Index(tile-1)), w.Add(w.j, w.Index(tile-1)))
+	spots := w.spots()
+	w.If(corner, func() []kernel.Value {
+		f(spots)
+		return nil
+	}, func() []kernel.Value {
+		for _, s := range spots {
+			w.If(w.within(at(s)), func() []kernel.Value {
+				f([]spot{s})
+				return nil
+			}, nil)
+		}
+		return nil
+	})
+}
+
+// load brings rows of the operand into the tile.
+func (w *tileWriter) load() {
+	at := func(s spot) (i, j kernel.Value) {
+		return w.Add(w.i, w.Convert(s.row, w.IndexType)), w.Add(w.j, w.Convert(s.col, w.IndexType))
+	}
+	w.whole(func(some []spot) {
+		var xs []kernel.Value
+		for _, s := range some {
+			i, j := at(s)
+			xs = append(xs, w.Fetch(0, w.Add(w.in, w.Add(w.Mul(i, w.from), j)), 1)[0])
+		}
+		for k, s := range some {
+			w.StoreShared(w.shared, w.slot(s.row, s.col), xs[k])
+		}
+	}, at)
+}
+
+// store writes columns of the tile as rows of the result.
+func (w *tileWriter) store() {
+	at := func(s spot) (i, j kernel.Value) {
+		return w.Add(w.i, w.Convert(s.col, w.IndexType)), w.Add(w.j, w.Convert(s.row, w.IndexType))
+	}
+	w.whole(func(some []spot) {
+		var xs []kernel.Value
+		for _, s := range some {
+			xs = append(xs, w.LoadShared(w.shared, w.slot(s.col, s.row)))
+		}
+		for k, s := range some {
+			i, j := at(s)
+			w.Store(1, w.Add(w.out, w.Add(w.Mul(j, w.to), i)), xs[k])
+		}
+	}, at)
+}
+
+// within reports whether element (i, j) is one of the matrix.
+func (w *tileWriter) within(i, j kernel.Value) kernel.Value {
+	return w.Prim(scalar.AndB, scalar.Bool, w.Compare(scalar.Lt, i, w.rows), w.Compare(scalar.Lt, j, w.cols))
+}

@@ -1,0 +1,304 @@
+package reduction
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
+	"nxvk/synth/scalar"
+	"nxvk/synth/strided"
+)
+
+// Job folds elements of a tensor along axes, with one operator or with
+// several. The elements are loaded, or made of what is loaded.
+//
+// # Order
+//
+// Floating-point results depend on the order, so it is a function of the shape,
+// the axes and the profile of the device, and every kernel that carries a
+// reduction keeps to it. The R elements that make one output, in row-major order
+// of the reduced axes, are cut into chunks; each chunk is dealt out in fours to
+// parts, round after round; element 0..3 of a four goes to lane 0..3 of its
+// part. That is
+//
+//	chunk c has elements [c*length, (c+1)*length)
+//	part  p has the fours p, p+parts, p+2*parts, … of its chunk
+//
+// A lane folds its elements one after the other, beginning with the identity.
+// The lanes of a part join as (0 + 1) + (2 + 3). The parts of a chunk join by
+// halves within a workgroup (p with p+parts/2, and so on), where there are
+// workgroups; else they are a tensor that is reduced in the same manner, as the
+// chunks are. schedule has the numbers.
+type Job struct {
+	Key    string // what point and finish compute
+	Folds  []Operator
+	Layout strided.Reduction // of the elements, as they lie in memory or would
+	Finish Finish
+	Last   bool // of the passes
+
+	Kept, Reduced []int // dimensions of the space that the sources have
+	Ins           []Source
+	// point gives, for an output, the function that makes of what the sources
+	// give the element that each fold takes. kept is what those give that are
+	// the same for all elements of the output, full what the others do.
+	Point func(e *codegen.Emitter, kept []kernel.Value) ElementFunc
+
+	Order strided.Schedule
+	Group int // neighbouring outputs that an invocation computes: 1 or 4
+}
+
+// ElementFunc gives the elements that each fold takes of what is loaded for some.
+type ElementFunc func(full [][]kernel.Value) ([][]kernel.Value, error)
+
+// byElement is an ElementFunc that makes one after the other.
+func byElement(f func(full []kernel.Value) []kernel.Value) ElementFunc {
+	return func(full [][]kernel.Value) ([][]kernel.Value, error) {
+		out := make([][]kernel.Value, len(full))
+		for i, vs := range full {
+			out[i] = f(vs)
+		}
+		return out, nil
+	}
+}
+
+// Operator is an operator and the type that it folds.
+type Operator struct {
+	Op      ops.Op
+	Compute ops.DType
+}
+
+// Finish makes results of totals.
+type Finish struct {
+	Outs []codegen.Buffer
+	Dims []int            // of the results
+	Ins  []codegen.Source // what it takes besides
+	Make func(e *codegen.Emitter, totals, loaded []kernel.Value) ([]kernel.Value, error)
+}
+
+// truth says that elements fold as whether they are zero.
+func (f *Operator) truth() bool { return f.Op.Info().Compare }
+
+// partial is the type of partial results: the one that folds.
+func (f *Operator) partial() ops.DType {
+	if f.truth() {
+		return ops.U32
+	}
+	return f.Compute.Wide()
+}
+
+// functions compiles the operator and the identity.
+func (f *Operator) functions(t *lowering.Target) (operator, identity *scalar.Func, err error) {
+	truths := 0
+	if f.truth() {
+		truths = 2
+	}
+	if operator, err = codegen.Expression(t, f.Op.Info().Code, f.Compute, 2, truths); err != nil {
+		return nil, nil, err
+	}
+	identity, err = codegen.Expression(t, f.Op.Info().Identity, f.Compute, 0, 0)
+	return operator, identity, err
+}
+
+// Parts is how many values an element that folds is.
+func (f *Operator) Parts() int {
+	if f.truth() {
+		return 1
+	}
+	return codegen.PartsOf(f.Compute)
+}
+
+// Convert gives an element of a type as the operator takes it.
+func (f *Operator) Convert(e *codegen.Emitter, xs []kernel.Value, from ops.DType) []kernel.Value {
+	if f.truth() {
+		return []kernel.Value{e.IsNonzero(xs)}
+	}
+	return e.ConvertParts(xs, from, f.Compute)
+}
+
+// Lower plans a reduction over axes.
+func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	if in.Ins[0].Lit != nil {
+		return nil, lowering.Unsupported("reduction of a literal")
+	}
+	from, to := types[0].DType, in.Outs[0].Type.DType
+	f := Operator{in.Op, codegen.ComputeClass(in, types)}
+	if in.Op.Info().Code.For(f.Compute.Class()) == "" {
+		return nil, lowering.Unsupported("no code for %v", f.Compute)
+	}
+	j := &Job{Key: fmt.Sprintf("%v in %v of %v to %v", in.Op, f.Compute, from, to), Folds: []Operator{f},
+		Layout: strided.NewReduction(types[0].Shape, in.Attrs[0])}
+	j.Kept, j.Reduced = j.Layout.Kept, j.Layout.Reduced
+	j.Ins = []Source{source(&j.Layout, codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 0}, from))}
+	j.Point = func(e *codegen.Emitter, _ []kernel.Value) ElementFunc {
+		return byElement(func(full []kernel.Value) []kernel.Value { return f.Convert(e, e.DecodeParts(from, full), from) })
+	}
+	j.Finish = Finish{Outs: []codegen.Buffer{codegen.ResultBuffer(to)}, Make: func(e *codegen.Emitter, totals, _ []kernel.Value) ([]kernel.Value, error) {
+		return e.EncodeResult(totals, f.Compute, to), nil
+	}}
+	return j.Plan(t)
+}
+
+// Plan plans the passes.
+func (j *Job) Plan(t *lowering.Target) (*lowering.Plan, error) {
+	var programs []*codegen.Program
+	var temps []int64
+	for j != nil {
+		p, rest := j.pass(t, len(temps))
+		programs = append(programs, p)
+		if rest != nil {
+			for _, f := range j.Folds {
+				temps = append(temps, int64(rest.Layout.Elements()*f.partial().Size()))
+			}
+		}
+		j = rest
+	}
+	return codegen.NewPlan(t, temps, programs...)
+}
+
+// pass plans the next kernel, and gives the job that is left: the reduction of
+// its partial results, in temporaries from number temp on.
+func (j *Job) pass(t *lowering.Target, temp int) (*codegen.Program, *Job) {
+	j.Group = j.Layout.Columns()
+	j.Order = strided.ScheduleOf(t, &j.Layout)
+	j.Arrange()
+	n, k := j.Order.Partials(), strided.Product(j.Kept)
+	j.Last = n == 1
+	if j.Last {
+		return j.Program(t), nil
+	}
+	rest := &Job{Key: j.Key, Folds: j.Folds, Finish: j.Finish}
+	rest.Layout = strided.Reduction{Kept: []int{k}, Reduced: []int{n}, KeptAt: strided.View{Strides: []int{n}}, ReducedAt: strided.View{Strides: []int{1}}}
+	if j.Group > 1 {
+		rest.Layout.KeptAt, rest.Layout.ReducedAt = strided.View{Strides: []int{1}}, strided.View{Strides: []int{k}}
+	}
+	rest.Kept, rest.Reduced = rest.Layout.Kept, rest.Layout.Reduced
+	j.Finish = Finish{}
+	for i, f := range j.Folds {
+		b := codegen.BufferOf(lowering.Ref{Kind: lowering.Temp, Index: temp + i}, f.partial())
+		j.Finish.Outs = append(j.Finish.Outs, b)
+		rest.Ins = append(rest.Ins, source(&rest.Layout, b))
+	}
+	rest.Key += " of partials"
+	rest.Point, j.Finish.Make = j.takePartials, j.givePartials
+	return j.Program(t), rest
+}
+
+// givePartials stores totals as they are.
+func (j *Job) givePartials(e *codegen.Emitter, totals, _ []kernel.Value) ([]kernel.Value, error) {
+	var vs []kernel.Value
+	for i := range j.Folds {
+		f := &j.Folds[i]
+		vs = append(vs, e.EncodeResult(totals[:f.Parts()], f.Compute, f.partial())...)
+		totals = totals[f.Parts():]
+	}
+	return vs, nil
+}
+
+// takePartials takes what givePartials has stored.
+func (j *Job) takePartials(e *codegen.Emitter, _ []kernel.Value) ElementFunc {
+	return byElement(func(full []kernel.Value) []kernel.Value {
+		var vs []kernel.Value
+		for i := range j.Folds {
+			f := &j.Folds[i]
+			vs = append(vs, f.Convert(e, e.DecodeParts(f.partial(), full[:f.Parts()]), f.partial())...)
+			full = full[f.Parts():]
+		}
+		return vs
+	})
+}
+
+// Program is one pass of the reduction.
+func (j *Job) Program(t *lowering.Target) *codegen.Program {
+	o, k := &j.Order, strided.Product(j.Kept)
+	units := k / j.Group * o.Partials()
+	p := &codegen.Program{Index: codegen.IndexType(max(j.reach(), units)), Body: j.write, Local: uint32(o.Local),
+		Flops: int64(j.Layout.Elements() * len(j.Folds))}
+	for i := range j.Ins {
+		if s := &j.Ins[i]; s.Kind == codegen.FromBuffer {
+			p.AddBuffer(s.Buffer, s.extent(j), j.Layout.Elements())
+		} else if s.Kind == codegen.FromLiteral {
+			p.Literals = append(p.Literals, s.Lit)
+		}
+	}
+	for i := range j.Finish.Ins {
+		if s := &j.Finish.Ins[i]; s.Kind == codegen.FromBuffer {
+			p.AddBuffer(s.Buffer, s.Extent(j.Finish.Dims), k)
+		} else if s.Kind == codegen.FromLiteral {
+			p.Literals = append(p.Literals, s.Lit)
+		}
+	}
+	for _, b := range j.Finish.Outs {
+		b.Access, b.Bytes = lowering.Write, int64(k*o.Partials()*b.Size())
+		p.Buffers, p.Bytes = append(p.Buffers, b), p.Bytes+b.Bytes
+	}
+	perGroup := o.Local
+	if o.Tree {
+		perGroup = o.Local / o.Parts
+	}
+	p.Groups = (units + perGroup - 1) / perGroup
+	p.Numbers = j.numbers(units)
+	p.Key = j.describe()
+	return p
+}
+
+// reach is one more than the greatest index in any buffer.
+func (j *Job) reach() int {
+	n := j.Layout.Elements()
+	for i := range j.Ins {
+		if j.Ins[i].Kind != codegen.FromLiteral {
+			n = max(n, j.Ins[i].extent(j))
+		}
+	}
+	for i := range j.Finish.Ins {
+		if s := &j.Finish.Ins[i]; s.Kind != codegen.FromLiteral {
+			n = max(n, s.Extent(j.Finish.Dims))
+		}
+	}
+	return n
+}
+
+// describe is the key of the program.
+func (j *Job) describe() string {
+	key := fmt.Sprintf("reduce %s kept=%d reduced=%d group=%d rest=%v tree=%v last=%v", j.Key, len(j.Kept), len(j.Reduced),
+		j.Group, strided.Product(j.Reduced)%strided.Lanes != 0, j.Order.Tree, j.Last)
+	if j.Order.Tree {
+		key += fmt.Sprintf(" parts=%d", j.Order.Parts)
+	}
+	for i := range j.Ins {
+		s := &j.Ins[i]
+		key += fmt.Sprintf(" %d%d%v", s.Kind, s.Way, s.Offset != 0)
+	}
+	if j.Last {
+		for i := range j.Finish.Ins {
+			key += fmt.Sprintf(" after%d", j.Finish.Ins[i].Kind)
+		}
+		key += fmt.Sprintf(" dims=%d", len(j.Finish.Dims))
+	}
+	return key
+}
+
+// numbers lists the parameters in the order in which write takes them.
+func (j *Job) numbers(units int) []int {
+	o, n := &j.Order, strided.Product(j.Reduced)
+	nums := []int{units, o.Chunks, o.Length / strided.Lanes, n / strided.Lanes, n}
+	if !o.Tree {
+		nums[1] = o.Parts
+	}
+	nums = append(append(nums, j.Kept...), j.Reduced...)
+	for i := range j.Ins {
+		if s := &j.Ins[i]; s.Kind != codegen.FromLiteral {
+			nums = append(nums, s.numbers()...)
+		}
+	}
+	for i := range j.Finish.Ins {
+		if s := &j.Finish.Ins[i]; s.Kind != codegen.FromLiteral {
+			nums = append(append(nums, s.Offset), s.Strides...)
+		}
+	}
+	if len(j.Finish.Ins) > 0 {
+		nums = append(nums, j.Finish.Dims...)
+	}
+	return nums
+}

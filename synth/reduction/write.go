@@ -1,0 +1,324 @@
+package reduction
+
+import (
+	"slices"
+
+	"nxvk/synth/codegen"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+	"nxvk/synth/strided"
+)
+
+// Writer writes the kernel of a Job.
+type Writer struct {
+	*codegen.Emitter
+	Job                   *Job
+	Operators, Identities []*scalar.Func // of the folds
+	Err                   error          // the first
+
+	Units  kernel.Value // invocations, or rows of them, that have work
+	split  kernel.Value // parts, or with a tree chunks, of an output
+	length kernel.Value // fours of a chunk
+	Fours  kernel.Value // whole fours of an output
+	Count  kernel.Value // elements of an output
+
+	kept, Reduced []kernel.Value // dimensions
+	Ins           []Place
+	after         afterWriter
+	arrays        map[scalar.Type][]int // of the workgroup
+}
+
+func (j *Job) write(e *codegen.Emitter) error {
+	w, err := j.Writer(e)
+	if err != nil {
+		return err
+	}
+	w.after = j.Finish.writer(e, len(w.Buffers)-len(j.Finish.Outs)-j.Finish.buffers())
+	if j.Order.Tree {
+		w.rows()
+	} else {
+		w.parts()
+	}
+	return w.Err
+}
+
+// Writer takes the parameters, but for those of finish.
+func (j *Job) Writer(e *codegen.Emitter) (*Writer, error) {
+	w := &Writer{Emitter: e, Job: j, arrays: map[scalar.Type][]int{},
+		Units: e.NextNumber(), split: e.NextNumber(), length: e.NextNumber(), Fours: e.NextNumber(), Count: e.NextNumber()}
+	for i := range j.Folds {
+		operator, identity, err := j.Folds[i].functions(e.Target)
+		if err != nil {
+			return nil, err
+		}
+		w.Operators, w.Identities = append(w.Operators, operator), append(w.Identities, identity)
+	}
+	for range j.Kept {
+		w.kept = append(w.kept, e.NextNumber())
+	}
+	for range j.Reduced {
+		w.Reduced = append(w.Reduced, e.NextNumber())
+	}
+	w.places()
+	return w, nil
+}
+
+// Fail keeps the first error.
+func (w *Writer) Fail(err error) {
+	if w.Err == nil {
+		w.Err = err
+	}
+}
+
+// parts is the kernel in which every invocation is a part.
+func (w *Writer) parts() {
+	u := w.Add(w.Mul(w.Group(), w.Index(w.Local)), w.Invocation())
+	w.If(w.Compare(scalar.Lt, u, w.Units), func() []kernel.Value {
+		var part, o kernel.Value
+		if w.Job.Group > 1 { // neighbours are neighbouring outputs
+			outputs := w.Div(w.Units, w.split)
+			part, o = w.DivMod(u, outputs)
+		} else { // neighbours are neighbouring parts
+			o, part = w.DivMod(u, w.split)
+		}
+		at := w.Spot(o)
+		acc := w.fold(at, part, w.Fours, w.split)
+		acc = w.rest(acc, at, func() kernel.Value {
+			_, last := w.DivMod(w.Fours, w.split)
+			return w.Compare(scalar.Eq, last, part)
+		})
+		w.store(u, w.Join(acc))
+		return nil
+	}, nil)
+}
+
+// rows is the kernel in which a workgroup, or a fraction of it, is a chunk.
+func (w *Writer) rows() {
+	parts := w.Job.Order.Parts
+	row, part := w.DivMod(w.Invocation(), w.Index(parts))
+	u := w.Add(w.Mul(w.Group(), w.Index(w.Local/parts)), row)
+	// All invocations take part in the barriers; what is beyond the last
+	// chunk does that one again and keeps it to itself.
+	last := w.Sub(w.Units, w.Index(1))
+	valid := w.Compare(scalar.Lt, u, w.Units)
+	u = w.Select(valid, u, last)
+	o, chunk := w.DivMod(u, w.split)
+	start := w.Mul(chunk, w.length)
+	end := w.Add(start, w.length)
+	limit := w.Select(w.Compare(scalar.Lt, end, w.Fours), end, w.Fours)
+	at := w.Spot(o)
+	acc := w.fold(at, w.Add(start, part), limit, w.Index(parts))
+	acc = w.rest(acc, at, func() kernel.Value {
+		_, last := w.DivMod(w.Fours, w.Index(parts))
+		owns := w.Compare(scalar.Eq, last, part)
+		for _, c := range []kernel.Value{w.Compare(scalar.Le, start, w.Fours), w.Compare(scalar.Lt, w.Fours, end)} {
+			owns = w.Prim(scalar.AndB, scalar.Bool, owns, c)
+		}
+		return owns
+	})
+	totals := w.Tree(w.Join(acc), w.Mul(row, w.Index(parts)), part, parts)
+	first := w.Compare(scalar.Eq, part, w.Index(0))
+	w.If(w.Prim(scalar.AndB, scalar.Bool, first, valid), func() []kernel.Value {
+		w.store(u, totals)
+		return nil
+	}, nil)
+}
+
+// radix is how many parts an invocation joins between two barriers. The parts
+// meet in the order of halving all the same: of eight, 0 meets 4, then that 2 and
+// 6, then that the odd ones.
+const radix = 8
+
+// Tree joins n values by halves, of which this invocation has the one at slot, and
+// gives the totals of the folds to slot 0. first is where slot 0 is in the arrays of
+// the workgroup.
+func (w *Writer) Tree(xs []kernel.Value, first, slot kernel.Value, n int) []kernel.Value {
+	place := w.Convert(w.Add(first, slot), scalar.U32)
+	types, shared := w.typesOf(xs), w.share(xs)
+	for i, x := range xs {
+		w.StoreShared(shared[i], place, w.AsBits(x, scalar.U32))
+	}
+	for left := n; left > 1; {
+		w.Barrier()
+		n := min(radix, left)
+		left /= n
+		xs = w.If(w.Compare(scalar.Lt, slot, w.Index(left)), func() []kernel.Value {
+			held := make([][]kernel.Value, n) // by slot
+			for k := range held {
+				for i := range shared {
+					v := w.LoadShared(shared[i], w.Add(place, w.Int(scalar.U32, k*left)))
+					if types[i] == scalar.Bool {
+						v = w.IsTrue(v)
+					}
+					held[k] = append(held[k], v)
+				}
+			}
+			for half := n / 2; half > 0; half /= 2 {
+				for k := range half {
+					held[k] = w.ApplyAll(held[k], held[k+half])
+				}
+			}
+			for i := range shared {
+				if left > 1 { // nobody else reads this place
+					w.StoreShared(shared[i], place, w.AsBits(held[0][i], scalar.U32))
+				}
+			}
+			return held[0]
+		}, func() []kernel.Value { return xs })
+	}
+	return xs
+}
+
+func (w *Writer) typesOf(xs []kernel.Value) []scalar.Type {
+	types := make([]scalar.Type, len(xs))
+	for i, x := range xs {
+		types[i] = w.Type(x)
+	}
+	return types
+}
+
+// share gives an array of the workgroup for each value, which has a place for
+// every invocation. A truth value is 0 or 1 there. Arrays serve again, since there
+// is a barrier between the last that reads one and the next that writes it.
+func (w *Writer) share(xs []kernel.Value) []int {
+	used := map[scalar.Type]int{}
+	arrays := make([]int, len(xs))
+	for i, t := range w.typesOf(xs) {
+		if t == scalar.Bool {
+			t = scalar.U32
+		}
+		if used[t] == len(w.arrays[t]) {
+			w.arrays[t] = append(w.arrays[t], w.Shared(t, w.Local))
+		}
+		arrays[i] = w.arrays[t][used[t]]
+		used[t]++
+	}
+	return arrays
+}
+
+// ApplyAll folds elements onto as many accumulators, fold by fold.
+func (w *Writer) ApplyAll(acc, xs []kernel.Value) []kernel.Value {
+	n, at := w.Width(), 0
+	out := slices.Clone(acc)
+	for i, f := range w.Operators {
+		parts := w.Job.Folds[i].Parts()
+		var args [][]kernel.Value
+		for k := at; k < len(acc); k += n {
+			args = append(args, slices.Concat(acc[k:k+parts], xs[k:k+parts]))
+		}
+		for k, vs := range w.InlineEach(f, args) {
+			copy(out[k*n+at:], vs)
+		}
+		at += parts
+	}
+	return out
+}
+
+// Width is how many values an element of every fold are.
+func (w *Writer) Width() int {
+	n := 0
+	for i := range w.Job.Folds {
+		n += w.Job.Folds[i].Parts()
+	}
+	return n
+}
+
+// Zero is the identity of every fold.
+func (w *Writer) Zero() []kernel.Value {
+	var zero []kernel.Value
+	for i, f := range w.Identities {
+		x := w.InlineAll(f, nil)
+		if !w.Job.Folds[i].truth() {
+			x = w.Complete(x, w.Job.Folds[i].Compute)
+		}
+		zero = append(zero, x...)
+	}
+	return zero
+}
+
+// fold folds the fours first, first+step, … below limit of the outputs at a spot.
+// The accumulators are lane by lane, within a lane output by output, and within
+// an output fold by fold.
+func (w *Writer) fold(at *Position, first, limit, step kernel.Value) []kernel.Value {
+	acc := slices.Repeat(w.Zero(), strided.Lanes*w.Job.Group)
+	if w.Job.Order.Tree {
+		first, acc = w.rounds(at, first, limit, step, acc)
+	}
+	return w.Loop(first, limit, step, acc, func(four kernel.Value, acc []kernel.Value) []kernel.Value {
+		return w.ApplyAll(acc, w.elements(at, w.rawFour(at, four)))
+	})
+}
+
+// rounds folds as fold does while there are several rounds left, and loads them
+// before it folds the first, so that a GPU waits once for all. It gives the four
+// that comes next.
+func (w *Writer) rounds(spot *Position, first, limit, step kernel.Value, acc []kernel.Value) (kernel.Value, []kernel.Value) {
+	ahead := w.Mul(step, w.Index(strided.RoundsAhead-1))
+	many := w.Compare(scalar.Lt, ahead, limit)
+	end := w.Select(many, w.Sub(limit, ahead), w.Index(0))
+	stride := w.Mul(step, w.Index(strided.RoundsAhead))
+	out := w.Loop(first, end, stride, append([]kernel.Value{first}, acc...),
+		func(four kernel.Value, carried []kernel.Value) []kernel.Value {
+			var loaded [strided.RoundsAhead][][][]kernel.Value
+			at := four
+			for i := range loaded {
+				loaded[i] = w.rawFour(spot, at)
+				at = w.Add(at, step)
+			}
+			acc := carried[1:]
+			for _, raw := range loaded {
+				acc = w.ApplyAll(acc, w.elements(spot, raw))
+			}
+			return append([]kernel.Value{at}, acc...)
+		})
+	return out[0], out[1:]
+}
+
+// rest folds the elements after the last whole four, where owns says that this
+// part has them.
+func (w *Writer) rest(acc []kernel.Value, at *Position, owns func() kernel.Value) []kernel.Value {
+	if strided.Product(w.Job.Reduced)%strided.Lanes == 0 {
+		return acc
+	}
+	n := w.Job.Group * w.Width()
+	return w.If(owns(), func() []kernel.Value {
+		out := slices.Clone(acc)
+		for lane := range strided.Lanes - 1 {
+			r := w.Add(w.Mul(w.Fours, w.Index(strided.Lanes)), w.Index(lane))
+			mine := out[lane*n : (lane+1)*n]
+			copy(mine, w.If(w.Compare(scalar.Lt, r, w.Count), func() []kernel.Value {
+				return w.ApplyAll(mine, w.elements(at, [][][]kernel.Value{w.raw(at, r)}))
+			}, func() []kernel.Value { return slices.Clone(mine) }))
+		}
+		return out
+	}, func() []kernel.Value { return acc })
+}
+
+// Join joins the lanes of each output.
+func (w *Writer) Join(acc []kernel.Value) []kernel.Value {
+	n := len(acc) / strided.Lanes
+	lane := func(i int) []kernel.Value { return acc[i*n : (i+1)*n] }
+	return w.ApplyAll(w.ApplyAll(lane(0), lane(1)), w.ApplyAll(lane(2), lane(3)))
+}
+
+// store stores the results of unit u, of whose outputs it has the totals.
+func (w *Writer) store(u kernel.Value, totals []kernel.Value) {
+	g, n, outs := w.Job.Group, w.Width(), w.Job.Finish.Outs
+	stored := make([][]kernel.Value, len(outs)) // by result, then by output
+	for k := range g {
+		o := w.Add(w.Mul(u, w.Index(g)), w.Index(k))
+		vs, err := w.Job.Finish.Make(w.Emitter, totals[k*n:(k+1)*n], w.after.loaded(o))
+		if err != nil {
+			w.Fail(err)
+			return
+		}
+		for i := range outs {
+			parts := outs[i].Parts()
+			stored[i] = append(stored[i], vs[:parts]...)
+			vs = vs[parts:]
+		}
+	}
+	for i, vs := range stored {
+		w.Put(len(w.Buffers)-len(outs)+i, u, vs...)
+	}
+}

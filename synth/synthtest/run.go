@@ -1,0 +1,179 @@
+package synthtest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/synth/codegen"
+	"nxvk/synth/kernel/kerneltest"
+	"nxvk/synth/lowering"
+	"nxvk/synth/simt"
+	"nxvk/synth/spirv/spirvtest"
+)
+
+// Lower plans an instruction on values that are not there.
+func Lower(t *testing.T, target *lowering.Target, in *ops.Instr, types ...ops.Type) (*lowering.Plan, error) {
+	t.Helper()
+	for i := range types {
+		in.Ins = append(in.Ins, ops.Operand{ID: ops.ID(i + 1)})
+	}
+	if err := in.Check(types); err != nil {
+		t.Fatal(err)
+	}
+	return synth.Lower(in, types, target)
+}
+
+// Targets of both profiles, and of both ways to reach memory.
+var (
+	GPU = &lowering.Target{Addresses: true, Float64: true, Int64: true, Int16: true, Int8: true, Storage16: true,
+		Storage8: true, PreciseDiv: true, Subnormals: true, SharedMemory: 48 << 10, MaxInvocations: 1024,
+		SubgroupSize: 32, Lanes: true, MaxPush: 128, MaxBinding: 1 << 27}
+	CPU = &lowering.Target{CPU: true, Float64: true, Int64: true, Storage16: true, Storage8: true, PreciseDiv: true,
+		Subnormals: true, SharedMemory: 32 << 10, MaxInvocations: 1024, SubgroupSize: 8, MaxBinding: 1 << 27}
+	Targets = map[string]*lowering.Target{"gpu": GPU, "cpu": CPU}
+)
+
+func init() { codegen.Verify = true }
+
+var Validated sync.Map
+
+// Run carries out an instruction on the interpreter.
+func Run(t *testing.T, target *lowering.Target, in *ops.Instr, args ...Tensor) Tensor {
+	t.Helper()
+	var types []ops.Type
+	for i, a := range args {
+		types = append(types, a.Typ)
+		if len(in.Ins) <= i {
+			in.Ins = append(in.Ins, ops.Operand{ID: ops.ID(i + 1)})
+		}
+		if a.Lit {
+			in.Ins[i].Lit = &ops.Literal{Type: a.Typ, Data: a.Bytes()}
+		}
+	}
+	if err := in.Check(types); err != nil {
+		t.Fatalf("%v%v: %v", in.Op, types, err)
+	}
+	p, err := synth.Lower(in, types, target)
+	if err != nil {
+		t.Fatalf("%v%v: %v", in.Op, types, err)
+	}
+	var operands [][]byte
+	for _, a := range args {
+		operands = append(operands, padded4(a.Bytes()))
+	}
+	out := in.Outs[0].Type
+	return FromBytes(out, Execute(t, p, []int{out.Bytes()}, operands, args)[0])
+}
+
+// Execute runs the steps of a plan and gives its results, of so many bytes each.
+// Memory that nobody has written has a pattern.
+func Execute(t testing.TB, p *lowering.Plan, sizes []int, operands [][]byte, lits []Tensor) [][]byte {
+	t.Helper()
+	if p.Alias >= 0 {
+		return [][]byte{operands[p.Alias]}
+	}
+	memory := memories{lowering.Operand: operands}
+	for _, n := range sizes {
+		memory[lowering.Result] = append(memory[lowering.Result], padded4(bytes.Repeat([]byte{0xa5}, n)))
+	}
+	Interpret(t, p, memory, lits)
+	return memory[lowering.Result]
+}
+
+// Interpret runs the steps of a plan on operands and results, and leaves the
+// temporaries in memory.
+func Interpret(t testing.TB, p *lowering.Plan, memory map[lowering.RefKind][][]byte, lits []Tensor) {
+	t.Helper()
+	for _, n := range p.Temps {
+		memory[lowering.Temp] = append(memory[lowering.Temp], padded4(bytes.Repeat([]byte{0xa5}, int(n))))
+	}
+	for _, s := range p.Steps {
+		if _, done := Validated.LoadOrStore(s.Kernel.Name, true); !done {
+			spirvtest.Validate(t, s.Kernel.Code)
+		}
+		push := slices.Clone(s.Push)
+		for _, l := range s.Lits {
+			putLit(push[l.Offset:], l.As, lits[l.Operand])
+		}
+		if s.Kernel.Addresses {
+			push = push[8*len(s.Args):]
+		}
+		carryOut(t, &s, memory, push)
+	}
+}
+
+// memories are the buffers of a plan, by where they come from.
+type memories map[lowering.RefKind][][]byte
+
+func (m memories) of(s *lowering.Step) (bufs [][]byte) {
+	for _, a := range s.Args {
+		bufs = append(bufs, m[a.Ref.Kind][a.Ref.Index][a.Offset:])
+	}
+	return bufs
+}
+
+// carryOut carries out a step in both ways of the host, which give the same bits.
+func carryOut(t testing.TB, s *lowering.Step, memory memories, push []byte) {
+	t.Helper()
+	other := memories{}
+	for kind, bufs := range memory {
+		for _, b := range bufs {
+			other[kind] = append(other[kind], bytes.Clone(b))
+		}
+	}
+	kerneltest.Run(s.Kernel.IR, memory.of(s), push, s.Grid)
+	code := simt.Compile(s.Kernel.IR, true)
+	if code == nil {
+		return // its invocations talk to each other
+	}
+	code.Run(nil, other.of(s), push, s.Grid)
+	for kind, bufs := range memory {
+		for i := range bufs {
+			if !bytes.Equal(bufs[i], other[kind][i]) {
+				t.Errorf("buffer %d of kind %d differs when invocations run side by side:\n%s", i, kind, s.Kernel.IR)
+			}
+		}
+	}
+}
+
+// padded4 ends memory at a whole word, as kernels may assume.
+func padded4(b []byte) []byte { return append(b, 0, 0, 0)[:(len(b)+3)/4*4] }
+
+// putLit writes a literal in the type that its parameter has.
+func putLit(b []byte, as ops.DType, x Tensor) {
+	switch {
+	case as.IsInteger() && x.N != nil:
+		putInt(b, as.Size(), 0, x.N[0])
+	case as.IsInteger():
+		putInt(b, as.Size(), 0, int64(x.F[0]))
+	default:
+		PutFloat(b, as, 0, x.At(0))
+		if as.IsComplex() {
+			im := 0.0
+			if x.Typ.DType.IsComplex() {
+				im = x.F[1]
+			}
+			PutFloat(b, as, 1, im)
+		}
+	}
+}
+
+// Instr makes an instruction with one result.
+func Instr(op ops.Op, out ops.Type, attrs ...[]int) *ops.Instr {
+	return &ops.Instr{Op: op, Outs: []ops.Result{{ID: 99, Type: out}}, Attrs: attrs}
+}
+
+func Type(d ops.DType, dims ...int) ops.Type { return ops.Type{DType: d, Shape: dims} }
+
+func ForTargets(t *testing.T, f func(t *testing.T, target *lowering.Target)) {
+	for name, target := range Targets {
+		t.Run(name, func(t *testing.T) { f(t, target) })
+	}
+}
+
+func Describe(op ops.Op, ts ...ops.Type) string { return fmt.Sprint(op, ts) }

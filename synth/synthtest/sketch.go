@@ -1,0 +1,225 @@
+package synthtest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/synth/fusion"
+	"nxvk/synth/lowering"
+)
+
+// Sketch is a graph in the making.
+type Sketch struct {
+	fusion.Graph
+	T     testing.TB
+	Types map[ops.ID]ops.Type
+}
+
+func NewSketch(t testing.TB) *Sketch { return &Sketch{T: t, Types: map[ops.ID]ops.Type{}} }
+
+func (g *Sketch) id(typ ops.Type) ops.ID {
+	id := ops.ID(len(g.Types) + 1)
+	g.Types[id] = typ
+	return id
+}
+
+func (g *Sketch) Param(d ops.DType, dims ...int) ops.Operand {
+	typ := Type(d, dims...)
+	id := g.id(typ)
+	g.Params = append(g.Params, ops.Result{ID: id, Type: typ})
+	return ops.Operand{ID: id}
+}
+
+// Num is a scalar literal.
+func (g *Sketch) Num(d ops.DType, x float64) ops.Operand {
+	v := Tensor{Typ: Type(d), F: []float64{x}, N: []int64{int64(x)}}
+	return ops.Operand{Lit: &ops.Literal{Type: v.Typ, Data: v.Bytes()}}
+}
+
+// complex is a scalar literal.
+func (g *Sketch) complex(re, im float64) ops.Operand {
+	v := Tensor{Typ: Type(ops.C64), F: []float64{re, im}}
+	return ops.Operand{Lit: &ops.Literal{Type: v.Typ, Data: v.Bytes()}}
+}
+
+// Attrs are the attributes of an instruction that a sketch does.
+type Attrs [][]int
+
+// Do adds an instruction whose result has elements of type d; its shape follows.
+func (g *Sketch) Do(op ops.Op, d ops.DType, args ...any) ops.Operand {
+	g.T.Helper()
+	in := ops.Instr{Op: op, Attrs: [][]int{}}
+	var types []ops.Type
+	out := ops.Type{DType: d}
+	for _, a := range args {
+		switch a := a.(type) {
+		case ops.Operand:
+			in.Ins = append(in.Ins, a)
+			types = append(types, g.TypeOf(a))
+		case Attrs:
+			in.Attrs = a
+		case ops.Shape:
+			out.Shape = a
+		}
+	}
+	in.Outs = []ops.Result{{Type: out}}
+	if infer := op.Info().Infer; infer != nil && out.Shape == nil {
+		shapes, err := infer(&in, types)
+		if err != nil {
+			g.T.Fatalf("%v%v: %v", op, types, err)
+		}
+		in.Outs[0].Type.Shape = shapes[0]
+	}
+	if err := in.Check(types); err != nil {
+		g.T.Fatalf("%v%v: %v", op, types, err)
+	}
+	in.Outs[0].ID = g.id(in.Outs[0].Type)
+	g.Body = append(g.Body, in)
+	return ops.Operand{ID: in.Outs[0].ID}
+}
+
+func (g *Sketch) TypeOf(o ops.Operand) ops.Type {
+	if o.Lit != nil {
+		return o.Lit.Type
+	}
+	return g.Types[o.ID]
+}
+
+func (g *Sketch) Return(os ...ops.Operand) {
+	for _, o := range os {
+		g.Keep = append(g.Keep, o.ID)
+	}
+}
+
+// Values is memory by value.
+type Values map[ops.ID][]byte
+
+// Inputs gives the parameters random elements.
+func (g *Sketch) Inputs(seed uint64) Values {
+	vs := Values{}
+	for i, p := range g.Params {
+		vs[p.ID] = padded4(Random(p.Type, seed+uint64(i)).Bytes())
+	}
+	return vs
+}
+
+// Carry runs units on memory.
+func (g *Sketch) Carry(target *lowering.Target, units []fusion.Fusion, vs Values) {
+	g.T.Helper()
+	for i := range units {
+		u := &units[i]
+		p, err := synth.LowerFusion(u, func(id ops.ID) ops.Type {
+			if !slices.Contains(u.Ins, id) {
+				g.T.Fatalf("unit %d: the type of %d is asked, which it does not read", i, id)
+			}
+			return g.Types[id]
+		}, target)
+		if err != nil {
+			g.T.Fatalf("unit %d, %v: %v", i, u, err)
+		}
+		var operands [][]byte
+		for _, id := range u.Ins {
+			if vs[id] == nil {
+				g.T.Fatalf("unit %d reads %d, which is not there:\n%s", i, id, Show(units))
+			}
+			operands = append(operands, vs[id])
+		}
+		lits := make([]Tensor, len(u.Ins))
+		for _, l := range u.Lits {
+			operands, lits = append(operands, padded4(slices.Clone(l.Data))), append(lits, FromBytes(l.Type, l.Data))
+		}
+		var sizes []int
+		for _, o := range u.Outs {
+			sizes = append(sizes, o.Type.Bytes())
+		}
+		outs := Execute(g.T, p, sizes, operands, lits)
+		for k, o := range u.Outs {
+			vs[o.ID] = outs[k]
+		}
+	}
+}
+
+// Check runs the graph in units and instruction by instruction; what is kept
+// must be the same bits. Products of matrices, whose kernels are not written in
+// Go, are not run.
+func (g *Sketch) Check(target *lowering.Target, seed uint64) []fusion.Fusion {
+	g.T.Helper()
+	units := synth.Fuse(&g.Graph, target)
+	if slices.ContainsFunc(g.Body, func(in ops.Instr) bool { return in.Op == ops.Dot }) {
+		return units
+	}
+	fused, plain := g.Inputs(seed), g.Inputs(seed)
+	g.Carry(target, units, fused)
+	var ones []fusion.Fusion
+	for i := range g.Body {
+		ones = append(ones, One(&g.Body[i]))
+	}
+	g.Carry(target, ones, plain)
+	for _, id := range g.Keep {
+		n := g.Types[id].Bytes()
+		if got, want := fused[id][:n], plain[id][:n]; !bytes.Equal(got, want) {
+			g.T.Fatalf("value %d, %v: got %v, want %v, of\n%sin\n%s", id, g.Types[id],
+				FromBytes(g.Types[id], got), FromBytes(g.Types[id], want), String(&g.Graph), Show(units))
+		}
+	}
+	return units
+}
+
+// String is the graph, an instruction a line.
+func String(g *fusion.Graph) string {
+	var b strings.Builder
+	for _, p := range g.Params {
+		fmt.Fprintf(&b, "%%%d = param %v%v\n", p.ID, p.Type.DType, p.Type.Shape)
+	}
+	for i := range g.Body {
+		fmt.Fprintln(&b, line(&g.Body[i]))
+	}
+	fmt.Fprintf(&b, "keep %v\n", g.Keep)
+	return b.String()
+}
+
+func line(in *ops.Instr) string {
+	var b strings.Builder
+	for _, o := range in.Outs {
+		fmt.Fprintf(&b, "%%%d ", o.ID)
+	}
+	fmt.Fprintf(&b, "= %v", in.Op)
+	for _, o := range in.Ins {
+		if o.Lit != nil {
+			x := FromBytes(o.Lit.Type, o.Lit.Data)
+			if o.Lit.Type.DType.IsComplex() {
+				fmt.Fprintf(&b, " %v:%v", x.Number(0), o.Lit.Type.DType)
+				continue
+			}
+			fmt.Fprintf(&b, " %v:%v", x.At(0), o.Lit.Type.DType)
+			continue
+		}
+		fmt.Fprintf(&b, " %%%d", o.ID)
+	}
+	for _, a := range in.Attrs {
+		fmt.Fprintf(&b, " %v", a)
+	}
+	fmt.Fprintf(&b, " %v%v", in.Outs[0].Type.DType, in.Outs[0].Type.Shape)
+	return b.String()
+}
+
+// Show is units as text.
+func Show(units []fusion.Fusion) string {
+	var b strings.Builder
+	for _, u := range units {
+		fmt.Fprintf(&b, "unit %v ->", u.Ins)
+		for _, o := range u.Outs {
+			fmt.Fprintf(&b, " %d", o.ID)
+		}
+		b.WriteByte('\n')
+		for i := range u.Body {
+			fmt.Fprintf(&b, "  %s\n", line(&u.Body[i]))
+		}
+	}
+	return b.String()
+}

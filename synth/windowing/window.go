@@ -1,0 +1,150 @@
+package windowing
+
+import (
+	"fmt"
+	"strings"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/lowering"
+	"nxvk/synth/scalar"
+	"nxvk/synth/strided"
+)
+
+// Folds is the reduction whose operator and identity an operation uses.
+var Folds = map[ops.Op]ops.Op{
+	ops.WindowSum: ops.Sum, ops.WindowProduct: ops.Product,
+	ops.WindowMax: ops.ReduceMax, ops.WindowMin: ops.ReduceMin,
+	ops.CumulativeSum: ops.Sum, ops.CumulativeProduct: ops.Product,
+	ops.CumulativeMax: ops.ReduceMax, ops.CumulativeMin: ops.ReduceMin,
+}
+
+// Job folds each window of a tensor. The elements of a window are folded
+// one after the other in row-major order, beginning with the identity, which is
+// also what padding counts as; so a result does not depend on the device.
+type Job struct {
+	Op       ops.Op
+	Elem     ops.DType
+	dims     []windowDim
+	From, To codegen.Buffer
+	index    scalar.Type
+	initial  *codegen.Source // where the extreme is wanted, not the fold: what padding counts as
+	as       ops.DType
+	fun      *foldFun         // where windows are folded by a function
+	starts   []codegen.Source // its initial value: once, or as an accumulator and as an element
+}
+
+// windowDim is one dimension of a Job.
+type windowDim struct {
+	out, in, stride  int // windows, elements, and how far apart the elements are
+	window, dilation int
+	every, first     int  // window o begins at element o*every + first
+	plain            bool // window o is element o
+	inside           bool // no window has padding
+}
+
+// The work of a kernel is bounded: so many elements a window, and so many of all
+// windows in one dispatch.
+const (
+	maxWindow  = 1 << 22
+	windowWork = 1 << 31
+)
+
+// Lower plans a fold of windows.
+func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	d := types[0].DType
+	if in.Ins[0].Lit != nil {
+		return nil, lowering.Unsupported("windows of a literal")
+	}
+	j := &Job{Op: in.Op, Elem: d, To: codegen.ResultBuffer(d), From: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 0}, d)}
+	j.From.Access, j.From.Bytes = lowering.Read, int64(types[0].Bytes())
+	j.To.Access, j.To.Bytes = lowering.Write, int64(in.Outs[0].Type.Bytes())
+	j.Split(types[0].Shape, in.Outs[0].Type.Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3])
+	each, err := j.each()
+	if err != nil {
+		return nil, err
+	}
+	return codegen.NewPlan(t, nil, inParts(in.Outs[0].Type.Size(), each, func(first, end int) *codegen.Program {
+		return j.Program(t, first, end, each)
+	})...)
+}
+
+// each is how many elements a window has.
+func (j *Job) each() (int, error) {
+	n := 1
+	for i := range j.dims {
+		if n *= j.dims[i].window; n > maxWindow {
+			return 0, lowering.Unsupported("windows of more than %d elements", maxWindow)
+		}
+	}
+	return n, nil
+}
+
+// inParts gives programs for so many units that cost each as much.
+func inParts(units, each int, program func(first, end int) *codegen.Program) (all []*codegen.Program) {
+	part := max(1, windowWork/each)
+	for first := 0; first < units; first += part {
+		all = append(all, program(first, min(units, first+part)))
+	}
+	return all
+}
+
+// Split describes the dimensions. Neighbours that have no windows are one.
+func (j *Job) Split(s, windows ops.Shape, window, padding, every, dilations []int) {
+	strides, reach := s.Strides(), s.Size()
+	for i, n := range s {
+		lo, hi := padding[2*i], padding[2*i+1]
+		w := windowDim{out: windows[i], in: n, stride: strides[i],
+			window: window[i], dilation: dilations[i], every: every[i], first: -lo}
+		last := (w.out-1)*w.every + w.first + (w.window-1)*w.dilation
+		w.inside = w.first >= 0 && last < n
+		w.plain = w.window == 1 && w.first == 0 && (w.every == 1 || w.out == 1) && w.out == n
+		reach = max(reach, n+max(lo, 0)+max(hi, 0))
+		if k := len(j.dims) - 1; k >= 0 && w.plain && j.dims[k].plain {
+			j.dims[k].out, j.dims[k].in, j.dims[k].stride = j.dims[k].out*n, j.dims[k].in*n, w.stride
+			continue
+		}
+		j.dims = append(j.dims, w)
+	}
+	if len(j.dims) == 0 {
+		j.dims = []windowDim{{out: 1, in: 1, stride: 1, window: 1, dilation: 1, every: 1, plain: true, inside: true}}
+	}
+	j.index = codegen.IndexType(max(reach, windows.Size()))
+}
+
+// Program folds the windows from first up to end.
+func (j *Job) Program(t *lowering.Target, first, end, each int) *codegen.Program {
+	n := end - first
+	p := &codegen.Program{Index: j.index, Buffers: []codegen.Buffer{j.To, j.From}, Body: j.write, Local: strided.GPUPart,
+		Flops: int64(n) * int64(each), Bytes: j.From.Bytes + j.To.Bytes, Numbers: []int{first, end}}
+	if t.CPU {
+		p.Local = codegen.CPULocal
+	}
+	p.Groups = (n + int(p.Local) - 1) / int(p.Local)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v of %v", j.Op, j.Elem)
+	if j.initial != nil {
+		fmt.Fprintf(&b, " initial %v literal=%v", j.as, j.initial.Kind == codegen.FromLiteral)
+		p.Add(j.initial)
+	}
+	if j.fun != nil {
+		b.WriteString(j.describeFun())
+		for i := range j.starts {
+			p.Add(&j.starts[i])
+		}
+	}
+	for _, w := range j.dims {
+		p.Numbers = append(p.Numbers, w.out, w.stride)
+		if w.plain {
+			b.WriteString(" plain")
+			continue
+		}
+		p.Numbers = append(p.Numbers, w.every, w.first, w.window, w.dilation)
+		fmt.Fprintf(&b, " inside=%v", w.inside)
+		if !w.inside {
+			p.Numbers = append(p.Numbers, w.in)
+		}
+	}
+	p.Key = b.String()
+	return p
+}

@@ -1,0 +1,188 @@
+package windowing_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/lowering"
+	"nxvk/synth/synthtest"
+	"nxvk/synth/windowing"
+)
+
+// folder is what a window or a scan does to elements, and where it begins.
+type folder struct {
+	init float64
+	f    func(a, b float64) float64
+}
+
+var folders = map[ops.Op]folder{
+	ops.WindowSum: {0, func(a, b float64) float64 { return a + b }}, ops.WindowProduct: {1, func(a, b float64) float64 { return a * b }},
+	ops.WindowMax: {math.Inf(-1), math.Max}, ops.WindowMin: {math.Inf(1), math.Min},
+	ops.CumulativeSum: {0, func(a, b float64) float64 { return a + b }}, ops.CumulativeProduct: {1, func(a, b float64) float64 { return a * b }},
+	ops.CumulativeMax: {math.Inf(-1), math.Max}, ops.CumulativeMin: {math.Inf(1), math.Min},
+}
+
+var windowForms = []struct {
+	shape                               ops.Shape
+	window, padding, strides, dilations []int
+}{
+	{ops.Shape{}, []int{}, []int{}, []int{}, []int{}},
+	{ops.Shape{9}, []int{3}, []int{0, 0}, []int{1}, []int{1}},
+	{ops.Shape{9}, []int{1}, []int{0, 0}, []int{1}, []int{1}},
+	{ops.Shape{100}, []int{4}, []int{3, 5}, []int{3}, []int{2}},
+	{ops.Shape{100}, []int{4}, []int{-3, -5}, []int{2}, []int{3}},
+	{ops.Shape{9}, []int{2}, []int{4, 7}, []int{1}, []int{1}},
+	{ops.Shape{5, 40}, []int{1, 3}, []int{0, 0, 1, 1}, []int{1, 1}, []int{1, 1}},
+	{ops.Shape{40, 5}, []int{3, 1}, []int{0, 0, 0, 0}, []int{2, 1}, []int{1, 1}},
+	{ops.Shape{40, 5}, []int{3, 1}, []int{1, 1, 0, 0}, []int{1, 2}, []int{1, 1}},
+	{ops.Shape{2, 3, 8, 9}, []int{1, 1, 2, 3}, []int{0, 0, 0, 0, 1, 0, 2, -1}, []int{1, 1, 2, 1}, []int{1, 1, 1, 2}},
+	{ops.Shape{3, 4, 3, 4, 3, 4}, []int{2, 2, 2, 2, 2, 2}, []int{1, 0, 0, 1, 1, 1, 0, 0, -1, 0, 0, 0}, []int{1, 2, 1, 2, 1, 2}, []int{1, 1, 2, 1, 1, 2}},
+}
+
+func TestWindows(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		for _, form := range windowForms {
+			for _, op := range []ops.Op{ops.WindowSum, ops.WindowProduct, ops.WindowMax, ops.WindowMin} {
+				for _, d := range []ops.DType{ops.F32, ops.S8, ops.U64, ops.S4} {
+					x := synthtest.Random(ops.Type{DType: d, Shape: form.shape}, 21)
+					in := synthtest.Instr(op, ops.Type{DType: d}, form.window, form.padding, form.strides, form.dilations)
+					in.Outs[0].Type.Shape = synthtest.Inferred(t, in, x.Typ)
+					synthtest.Same(t, synthtest.Describe(op, x.Typ), synthtest.Run(t, target, in, x), windowRef(in, x))
+				}
+			}
+		}
+	})
+}
+
+func windowRef(in *ops.Instr, x synthtest.Tensor) synthtest.Tensor {
+	out := in.Outs[0].Type
+	var v []float64
+	synthtest.Each(out.Shape, func(_ int, o []int) {
+		acc := folders[in.Op].init
+		synthtest.Each(ops.Shape(in.Attrs[0]), func(_ int, w []int) {
+			p, inside := make([]int, len(o)), true
+			for i := range p {
+				p[i] = o[i]*in.Attrs[2][i] + w[i]*in.Attrs[3][i] - in.Attrs[1][2*i]
+				inside = inside && p[i] >= 0 && p[i] < x.Typ.Shape[i]
+			}
+			if inside {
+				acc = folders[in.Op].f(x.At(synthtest.Flat(x.Typ.Shape, p)), acc)
+			}
+		})
+		v = append(v, acc)
+	})
+	return synthtest.Collect(out, v)
+}
+
+// Windows in several dispatches are those of one.
+func TestWindowsInParts(t *testing.T) {
+	x := synthtest.Random(synthtest.Type(ops.F32, 50), 22)
+	j := &windowing.Job{Op: ops.WindowSum, Elem: ops.F32, To: codegen.ResultBuffer(ops.F32),
+		From: codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Operand, Index: 0}, Elem: lowering.ElemOf[ops.F32], Access: lowering.Read}}
+	j.To.Access = lowering.Write
+	in := synthtest.Instr(ops.WindowSum, synthtest.Type(ops.F32, 48), []int{3}, []int{0, 0}, []int{1}, []int{1})
+	j.Split(x.Typ.Shape, in.Outs[0].Type.Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3])
+	p, err := codegen.NewPlan(synthtest.GPU, nil, j.Program(synthtest.GPU, 0, 20, 3), j.Program(synthtest.GPU, 20, 48, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := in.Outs[0].Type
+	synthtest.Same(t, "window_sum", synthtest.FromBytes(out, synthtest.Execute(t, p, []int{out.Bytes()}, [][]byte{x.Bytes()}, nil)[0]), windowRef(in, x))
+}
+
+func TestScans(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		for _, form := range []struct {
+			shape ops.Shape
+			axis  int
+		}{{ops.Shape{1}, 0}, {ops.Shape{31}, 0}, {ops.Shape{3000}, 0}, {ops.Shape{20000}, 0}, {ops.Shape{3, 200}, 1},
+			{ops.Shape{200, 3}, 0}, {ops.Shape{2, 4101}, 1}, {ops.Shape{2, 500, 4}, 1}, {ops.Shape{4, 3, 2}, 0}, {ops.Shape{4, 3, 2}, 2}, {ops.Shape{5000, 2}, 0}} {
+			for _, op := range []ops.Op{ops.CumulativeSum, ops.CumulativeProduct, ops.CumulativeMax, ops.CumulativeMin} {
+				for _, d := range []ops.DType{ops.F32, ops.S8, ops.BF16, ops.U64} {
+					big := form.shape.Size() > 10000
+					if (d == ops.BF16 || big) && (op == ops.CumulativeSum || op == ops.CumulativeProduct) && d != ops.S8 ||
+						d == ops.F32 && op == ops.CumulativeProduct || d == ops.U64 && op == ops.CumulativeProduct {
+						continue // not exact in any order
+					}
+					x := synthtest.Random(ops.Type{DType: d, Shape: form.shape}, 23)
+					for reverse := range 2 {
+						in := synthtest.Instr(op, x.Typ, []int{form.axis}, []int{reverse})
+						synthtest.Same(t, synthtest.Describe(op, x.Typ), synthtest.Run(t, target, in, x), scanRef(in, x))
+					}
+				}
+			}
+		}
+	})
+}
+
+func scanRef(in *ops.Instr, x synthtest.Tensor) synthtest.Tensor {
+	s, axis := x.Typ.Shape, in.Attrs[0][0]
+	v := make([]float64, s.Size())
+	stride := s.Strides()[axis]
+	synthtest.Each(s, func(i int, c []int) {
+		if c[axis] > 0 {
+			return
+		}
+		acc := folders[in.Op].init
+		for k := range s[axis] {
+			at := i + k*stride
+			if in.Attrs[1][0] != 0 {
+				at = i + (s[axis]-1-k)*stride
+			}
+			acc = folders[in.Op].f(acc, x.At(at))
+			if d := x.Typ.DType; d.IsInteger() {
+				acc = float64(synthtest.Wrap(d, int64(acc)))
+			}
+			v[at] = acc
+		}
+	})
+	return synthtest.Collect(x.Typ, v)
+}
+
+func TestWindowScatter(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		for _, form := range windowForms {
+			for _, op := range []ops.Op{ops.WindowScatterMax, ops.WindowScatterMin} {
+				for _, d := range []ops.DType{ops.F32, ops.S8, ops.U64, ops.BF16} {
+					x := synthtest.Random(ops.Type{DType: d, Shape: form.shape}, 24)
+					in := synthtest.Instr(op, x.Typ, form.window, form.padding, form.strides)
+					ones := slices.Repeat([]int{1}, len(form.window))
+					windows := synthtest.Instr(ops.WindowMax, synthtest.Type(d), form.window, form.padding, form.strides, ones)
+					y := synthtest.Random(ops.Type{DType: d, Shape: synthtest.Inferred(t, windows, x.Typ)}, 25)
+					z := synthtest.Collect(synthtest.Type(d), []float64{1})
+					z.Lit = len(form.shape)%2 == 0
+					synthtest.Same(t, synthtest.Describe(op, x.Typ), synthtest.Run(t, target, in, x, y, z), spreadRef(in, x, y, z))
+				}
+			}
+		}
+	})
+}
+
+func spreadRef(in *ops.Instr, x, y, z synthtest.Tensor) synthtest.Tensor {
+	v := slices.Repeat([]float64{z.At(0)}, x.Typ.Size())
+	synthtest.Each(y.Typ.Shape, func(i int, o []int) {
+		best, place, seen := 0.0, -1, false
+		synthtest.Each(ops.Shape(in.Attrs[0]), func(_ int, w []int) {
+			p, inside := make([]int, len(o)), true
+			for k := range p {
+				p[k] = o[k]*in.Attrs[2][k] + w[k] - in.Attrs[1][2*k]
+				inside = inside && p[k] >= 0 && p[k] < x.Typ.Shape[k]
+			}
+			e, at := z.At(0), -1
+			if inside {
+				at = synthtest.Flat(x.Typ.Shape, p)
+				e = x.At(at)
+			}
+			if !seen || in.Op == ops.WindowScatterMax && e >= best || in.Op == ops.WindowScatterMin && e <= best {
+				best, place, seen = e, at, true
+			}
+		})
+		if place >= 0 {
+			v[place] += y.At(i)
+		}
+	})
+	return synthtest.Collect(in.Outs[0].Type, v)
+}

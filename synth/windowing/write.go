@@ -1,0 +1,123 @@
+package windowing
+
+import (
+	"slices"
+
+	"nxvk/synth/codegen"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// writer writes the kernel of a Job.
+type writer struct {
+	*codegen.Emitter
+	job      *Job
+	dims     []windowNums
+	operator *scalar.Func
+	identity *scalar.Func
+	padding  []kernel.Value // what padding counts as
+}
+
+// windowNums are the numbers of a windowDim, and where the window begins.
+type windowNums struct {
+	out, stride                    kernel.Value
+	every, first, window, dilation kernel.Value
+	in                             kernel.Value
+	begin                          kernel.Value
+}
+
+func (j *Job) write(e *codegen.Emitter) error {
+	w, err := &writer{Emitter: e, job: j}, error(nil)
+	if j.initial == nil && j.fun == nil {
+		info := Folds[j.Op].Info()
+		if w.operator, err = codegen.Expression(e.Target, info.Code, j.Elem, 2, 0); err != nil {
+			return err
+		}
+		if w.identity, err = codegen.Expression(e.Target, info.Identity, j.Elem, 0, 0); err != nil {
+			return err
+		}
+	}
+	first, end := e.NextNumber(), e.NextNumber()
+	for i := range j.dims {
+		n := windowNums{out: e.NextNumber(), stride: e.NextNumber()}
+		if !j.dims[i].plain {
+			n.every, n.first, n.window, n.dilation = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
+		}
+		if !j.dims[i].inside {
+			n.in = e.NextNumber()
+		}
+		w.dims = append(w.dims, n)
+	}
+	u := e.Add(e.Add(first, e.Mul(e.Group(), e.Index(e.Local))), e.Invocation())
+	e.If(e.Compare(scalar.Lt, u, end), func() []kernel.Value {
+		at, inside := w.place(u), e.Const(scalar.Bool, 1)
+		if j.initial != nil {
+			w.padding = []kernel.Value{scalarOf(e, j.initial, 2, j.as, j.Elem.Wide())}
+			w.Store(0, u, w.along(0, at, inside, w.none(), w.extreme)[1])
+			return nil
+		}
+		if j.fun != nil {
+			err = w.folded(u, at, inside)
+			return nil
+		}
+		w.padding = e.Complete(e.InlineAll(w.identity, nil), j.Elem)
+		acc := w.along(0, at, inside, w.padding, w.fold)
+		e.Put(0, u, e.EncodeParts(j.Elem, acc)...)
+		return nil
+	}, nil)
+	return err
+}
+
+// place finds where the window begins along each dimension that has one, and
+// gives the index of the element at the place of the others.
+func (w *writer) place(u kernel.Value) kernel.Value {
+	at := w.Index(0)
+	for i := len(w.dims) - 1; i >= 0; i-- {
+		n, c := &w.dims[i], u
+		if i > 0 {
+			u, c = w.DivMod(u, n.out)
+		}
+		if w.job.dims[i].plain {
+			at = w.Add(at, w.Mul(c, n.stride))
+		} else {
+			n.begin = w.Add(w.Mul(c, n.every), n.first)
+		}
+	}
+	return at
+}
+
+// visit takes the place of a window at an index, which is one of the tensor where
+// inside holds, and gives what is carried on.
+type visit func(at, inside kernel.Value, carried []kernel.Value) []kernel.Value
+
+// along visits what the window has along dimensions k and on. A place before the
+// first element is a very large number, and so beyond the last.
+func (w *writer) along(k int, at, inside kernel.Value, carried []kernel.Value, f visit) []kernel.Value {
+	if k == len(w.dims) {
+		return f(at, inside, carried)
+	}
+	if w.job.dims[k].plain {
+		return w.along(k+1, at, inside, carried, f)
+	}
+	n := &w.dims[k]
+	return w.Loop(w.Index(0), n.window, w.Index(1), carried, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
+		p, within := w.Add(n.begin, w.Mul(i, n.dilation)), inside
+		if !w.job.dims[k].inside {
+			within = w.Prim(scalar.AndB, scalar.Bool, inside, w.Compare(scalar.Lt, p, n.in))
+		}
+		return w.along(k+1, w.Add(at, w.Mul(p, n.stride)), within, carried, f)
+	})
+}
+
+// element gives the element at an index, or what padding counts as.
+func (w *writer) element(at, inside kernel.Value) []kernel.Value {
+	xs := w.DecodeParts(w.job.Elem, w.Fetch(1, w.Select(inside, at, w.Index(0)), 1))
+	for i, x := range xs {
+		xs[i] = w.Select(inside, x, w.padding[i])
+	}
+	return xs
+}
+
+func (w *writer) fold(at, inside kernel.Value, acc []kernel.Value) []kernel.Value {
+	return w.InlineAll(w.operator, slices.Concat(w.element(at, inside), acc))
+}

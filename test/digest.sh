@@ -1,0 +1,40 @@
+#!/bin/sh
+# Compares the digests of the working tree with those of a commit, and fails where a
+# line differs.
+#
+#   test/digest.sh COMMIT [FLAG...]   the flags are those of test/digest
+#
+# The commit is checked out beside this tree with the programs of this one. Where it
+# has a test/digest itself, it keeps those of its files that name what it tests
+# (plan.go, results.go, device.go), so that names may have changed in between.
+set -eu
+cd "$(dirname "$0")/.."
+GO=${GO:-go}
+commit=$(git rev-parse --verify --quiet "${1:?usage: test/digest.sh COMMIT [FLAG...]}^{commit}") ||
+	{ echo "digest: there is no commit $1" >&2; exit 1; }
+shift
+
+dir=$(mktemp -d)
+end() { git worktree remove --force "$dir/base" >/dev/null 2>&1 || :; rm -rf "$dir"; }
+trap end EXIT
+trap 'exit 1' INT TERM
+
+git worktree add --quiet --detach "$dir/base" "$commit"
+mkdir -p "$dir/own" "$dir/base/test/digest"
+for file in plan.go results.go device.go; do
+	[ ! -e "$dir/base/test/digest/$file" ] || cp "$dir/base/test/digest/$file" "$dir/own/"
+done
+rm -rf "$dir/base/test/digest" "$dir/base/test/draw"
+cp -r test/digest test/draw "$dir/base/test/"
+cp "$dir/own"/* "$dir/base/test/digest/" 2>/dev/null || :
+
+$GO build -trimpath -o "$dir/digest-here" ./test/digest
+(cd "$dir/base" && $GO build -trimpath -o "$dir/digest-base" ./test/digest)
+"$dir/digest-base" "$@" >"$dir/base.txt"
+"$dir/digest-here" "$@" >"$dir/here.txt"
+if diff "$dir/base.txt" "$dir/here.txt"; then
+	echo "digest: $(wc -l <"$dir/here.txt") programs as in $commit"
+else
+	echo "digest: $(diff "$dir/base.txt" "$dir/here.txt" | grep -c '^>') programs differ from $commit" >&2
+	exit 1
+fi

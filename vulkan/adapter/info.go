@@ -1,0 +1,153 @@
+package adapter
+
+import (
+	"fmt"
+
+	"nxvk/vulkan/vk"
+)
+
+// Kind is the kind of a device.
+type Kind int
+
+// Kinds, in the order of preference.
+const (
+	Discrete Kind = iota
+	Integrated
+	Virtual
+	CPU
+	Other
+)
+
+func (k Kind) String() string {
+	return [...]string{"discrete", "integrated", "virtual", "cpu", "other"}[k]
+}
+
+// Version is a Vulkan API version.
+type Version uint32
+
+func (v Version) String() string {
+	return fmt.Sprintf("%d.%d.%d", v>>22&0x7f, v>>12&0x3ff, v&0xfff)
+}
+
+// Info describes a device. It does not change while the process runs.
+type Info struct {
+	Index      int // in List, which is in the order of preference
+	Name       string
+	UUID       string // 8-4-4-4-12 hexadecimal digits
+	Driver     string
+	DriverInfo string
+	Kind       Kind
+	VendorID   uint32
+	DeviceID   uint32
+	APIVersion Version
+	Queues     int    // queues that compute; of an open device, those that are used
+	Memory     uint64 // bytes of the largest device-local heap
+	Features   Features
+	Limits     Limits
+	// Bindings is true where kernels run faster with storage buffer bindings than with
+	// addresses, as on software devices.
+	Bindings bool
+}
+
+// Features are the features that kernels may use. All features of a device are enabled.
+type Features struct {
+	Float64, Float16, AtomicFloat    bool
+	Int64, Int16, Int8, AtomicInt64  bool
+	Storage16, Storage8              bool
+	BufferDeviceAddress              bool
+	TimelineSemaphore                bool
+	ScalarLayout                     bool
+	MemoryModel                      bool
+	PushDescriptor                   bool
+	SubgroupSize, SubgroupArithmetic bool // SubgroupSize: Layout.SubgroupSize may be set
+	SubgroupBallot                   bool
+	MemoryBudget                     bool
+	Timestamps                       bool
+	// Preserve means that kernels may ask for signed zeros, infinities and NaNs to be kept,
+	// RoundEven for rounding to even, and Denorm for subnormals to be kept; each for its
+	// width alone.
+	Preserve32, Preserve64   bool
+	RoundEven32, RoundEven64 bool
+	Denorm32, Denorm64       bool
+}
+
+// Limits are the limits of kernels and buffers. DeviceMemoryMapped and Unified are set for open
+// devices only.
+type Limits struct {
+	MaxPush                       int // bytes of push constants
+	SharedMemory                  int // bytes a workgroup
+	MaxWorkgroupInvocations       int
+	MaxWorkgroupSize              [3]uint32
+	MaxWorkgroupCount             [3]uint32
+	MaxStorageRange               uint64 // bytes of one binding
+	MaxAllocation                 uint64 // bytes of one buffer
+	OffsetAlignment               int    // of Arg.Offset with bindings
+	Subgroup                      int
+	SubgroupMin, SubgroupMax      int
+	TimestampPeriod               float64 // nanoseconds a tick
+	DeviceMemoryMapped, Unified   bool    // the host writes device memory; it also reads it at full speed
+	MaxBindings, MaxSpecConstants int
+}
+
+var kinds = map[uint32]Kind{
+	vk.TypeDiscrete: Discrete, vk.TypeIntegrated: Integrated, vk.TypeVirtual: Virtual, vk.TypeCPU: CPU,
+}
+
+// VK_SUBGROUP_FEATURE_ARITHMETIC_BIT and VK_SUBGROUP_FEATURE_BALLOT_BIT.
+const (
+	subgroupArithmetic = 4
+	subgroupBallot     = 8
+)
+
+func newInfo(v *vk.Info) Info {
+	kind, ok := kinds[v.Kind]
+	if !ok {
+		kind = Other
+	}
+	u := v.UUID
+	i := Info{
+		Name: v.Name, Driver: v.Driver, DriverInfo: v.DriverInfo, Kind: kind,
+		UUID:   fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:]),
+		Queues: int(min(v.Queues, vk.MaxQueues)), VendorID: v.Vendor, DeviceID: v.Device, APIVersion: Version(v.API),
+		Features: newFeatures(v), Limits: newLimits(v), Bindings: kind == CPU,
+	}
+	if !i.Features.BufferDeviceAddress {
+		i.Bindings = true
+	}
+	for _, h := range v.Heaps {
+		if h.Flags&vk.HeapDeviceLocal != 0 {
+			i.Memory = max(i.Memory, h.Size)
+		}
+	}
+	return i
+}
+
+func newFeatures(v *vk.Info) Features {
+	has := func(bit uint32) bool { return v.Features&bit != 0 }
+	return Features{
+		Float64: has(vk.Float64), Float16: has(vk.Float16), AtomicFloat: has(vk.AtomicFloat),
+		Int64: has(vk.Int64), Int16: has(vk.Int16), Int8: has(vk.Int8), AtomicInt64: has(vk.AtomicInt64),
+		Storage16: has(vk.Storage16), Storage8: has(vk.Storage8),
+		BufferDeviceAddress: has(vk.Address), TimelineSemaphore: has(vk.Timeline),
+		ScalarLayout: has(vk.ScalarLayout), MemoryModel: has(vk.MemoryModel),
+		PushDescriptor: has(vk.PushDescriptor), SubgroupSize: has(vk.SubgroupSize),
+		SubgroupArithmetic: v.SubgroupOps&subgroupArithmetic != 0,
+		SubgroupBallot:     v.SubgroupOps&subgroupBallot != 0,
+		MemoryBudget:       has(vk.MemoryBudget), Timestamps: has(vk.Timestamps),
+		Preserve32: has(vk.Preserve32), Preserve64: has(vk.Preserve64),
+		RoundEven32: has(vk.RoundEven32), RoundEven64: has(vk.RoundEven64),
+		Denorm32: has(vk.Denorm32), Denorm64: has(vk.Denorm64),
+	}
+}
+
+func newLimits(v *vk.Info) Limits {
+	return Limits{
+		MaxPush: int(v.MaxPush), SharedMemory: int(v.Shared),
+		MaxWorkgroupInvocations: int(v.MaxInvocations),
+		MaxWorkgroupSize:        v.MaxSize, MaxWorkgroupCount: v.MaxCount,
+		MaxStorageRange: v.MaxRange, MaxAllocation: v.MaxAllocation, OffsetAlignment: int(v.OffsetAligned),
+		Subgroup: int(v.Subgroup), SubgroupMin: int(v.SubgroupMin), SubgroupMax: int(v.SubgroupMax),
+		TimestampPeriod: float64(v.TimestampPeriod),
+		MaxBindings:     int(min(v.MaxBindings, vk.MaxBindings)), MaxSpecConstants: vk.MaxSpecs,
+	}
+}

@@ -1,0 +1,57 @@
+package vulkan
+
+import (
+	"nxvk/vulkan/adapter"
+	"nxvk/vulkan/hazard"
+	"nxvk/vulkan/logical"
+	"nxvk/vulkan/memory"
+	"nxvk/vulkan/pipeline"
+)
+
+// What other packages define and users of this one need.
+type (
+	// Info describes a device.
+	Info = adapter.Info
+	// Kind is the kind of a device.
+	Kind = adapter.Kind
+	// Version is a version of Vulkan.
+	Version = adapter.Version
+	// Features are the features that kernels may use.
+	Features = adapter.Features
+	// Limits are the limits of kernels and buffers.
+	Limits = adapter.Limits
+	// Options change how a device is opened.
+	Options = logical.Options
+	// Fault provokes failures in tests.
+	Fault = logical.Fault
+	// Pipeline is a compiled kernel.
+	Pipeline = pipeline.Pipeline
+	// Layout is the interface of a kernel.
+	Layout = pipeline.Layout
+	// Access says whether a command reads or writes a buffer.
+	Access = hazard.Access
+)
+
+// Kinds of devices, in the order of preference.
+const (
+	Discrete   = adapter.Discrete
+	Integrated = adapter.Integrated
+	Virtual    = adapter.Virtual
+	CPU        = adapter.CPU
+	Other      = adapter.Other
+)
+
+// Accesses.
+const (
+	Read  = hazard.Read
+	Write = hazard.Write
+)
+
+// IdleTime is how long at least memory that nothing uses is kept for the next buffers; after
+// at most twice that time it returns to the driver.
+const IdleTime = memory.IdleTime
+
+// Devices lists the devices that can be opened, best first: discrete before integrated before
+// virtual before CPU, and more memory before less. Without Vulkan the list is empty and the
+// error is [ErrNoVulkan].
+func Devices() ([]Info, error) { return adapter.List() }

@@ -1,0 +1,81 @@
+package pipeline
+
+import (
+	"sync"
+
+	"nxvk/vulkan/logical"
+	"nxvk/vulkan/vk"
+)
+
+// Compiler makes the pipelines of a device, and owns them together with the layouts and the
+// cache that they share.
+type Compiler struct {
+	d      *logical.Device
+	making sync.WaitGroup // pipelines that are being compiled
+
+	mu     sync.Mutex
+	closed bool
+	cache  *driverCache
+	most   int // bytes of the cache
+	made   int // pipelines since the size of the cache was checked
+	shapes map[shapeKey]shape
+	all    map[*Pipeline]struct{}
+}
+
+// New returns the compiler of a device, with the cache from disk where that is valid.
+func New(d *logical.Device) (*Compiler, error) {
+	c := &Compiler{d: d, shapes: make(map[shapeKey]shape), all: make(map[*Pipeline]struct{})}
+	return c, c.openCache()
+}
+
+// Close waits for kernels that are being compiled, saves the cache and destroys all
+// pipelines. The device must have completed all work. Close is idempotent.
+func (c *Compiler) Close() error {
+	c.mu.Lock()
+	was := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if was {
+		return nil
+	}
+	c.making.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p := range c.all {
+		p.destroy()
+	}
+	for _, s := range c.shapes {
+		vk.DestroyLayout(c.d.VK, s.set, s.layout)
+	}
+	c.all, c.shapes = nil, nil
+	err := c.saveCache()
+	vk.DestroyPipelineCache(c.d.VK, c.cache.handle)
+	return err
+}
+
+// begin reports whether a kernel may be compiled; Close then waits for it.
+func (c *Compiler) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.making.Add(1)
+	}
+	return !c.closed
+}
+
+// add notes a pipeline; mu is held. An error of the check of the cache can be ignored:
+// saving the cache reports it.
+func (c *Compiler) add(p *Pipeline) {
+	c.all[p] = struct{}{}
+	if c.made++; c.made >= checkEvery {
+		c.made = 0
+		_, _ = c.boundCache()
+	}
+}
+
+// Count returns the number of pipelines.
+func (c *Compiler) Count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.all)
+}

@@ -1,0 +1,112 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"nxvk/vulkan/adapter"
+	"nxvk/vulkan/logical"
+	"nxvk/vulkan/vk"
+)
+
+// Pipeline is a compiled kernel. It lives until Free, or until its device is closed.
+type Pipeline struct {
+	c      *Compiler
+	name   string
+	layout Layout
+	handle vk.Pipeline
+	code   []uint32
+	shape  shape
+	parts  parts
+
+	// Rate corrects the expected times of dispatches.
+	Rate Rate
+}
+
+// Compile compiles a kernel with the entry point main. It takes milliseconds to seconds,
+// holds no lock, and may be called from several goroutines at once. The error wraps
+// [logical.ErrRefused] where the driver cannot compile the kernel.
+func (c *Compiler) Compile(name string, code []uint32, l Layout) (*Pipeline, error) {
+	d := c.d
+	if err := l.check(d, code); err != nil {
+		return nil, fmt.Errorf("compile %s: %w", name, err)
+	}
+	if err := d.Gone(); err != nil {
+		return nil, err
+	}
+	if !c.begin() {
+		return nil, logical.ErrClosed
+	}
+	defer c.making.Done()
+	s, err := c.shape(&l)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s: %w", name, err)
+	}
+	l.Spec = append([]uint32(nil), l.Spec...)
+	p := &Pipeline{c: c, name: name, layout: l, shape: s, code: code}
+	cache := c.takeCache()
+	h, r := p.create(cache, d.Info.Kind == adapter.CPU && d.CutsDispatches() && !l.Whole)
+	if f := d.Options.Fault.Refuse; f != nil && r == vk.Success && f(name) {
+		vk.DestroyPipeline(d.VK, h)
+		r = vk.ErrorUnknown
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.giveCache(cache)
+	if r != vk.Success {
+		if err = d.Fail("compile "+name, r); d.Gone() == nil {
+			err = fmt.Errorf("%w: %w", logical.ErrRefused, err)
+		}
+		return nil, err
+	}
+	p.handle = h
+	if d.Info.Kind == adapter.CPU {
+		p.parts.handle.Store(uint64(h))
+	}
+	c.add(p)
+	d.Counts.Pipelines.Add(1)
+	return p, nil
+}
+
+// create has the driver compile the kernel, for dispatches that begin at workgroup 0 or,
+// with base, anywhere.
+func (p *Pipeline) create(cache *driverCache, base bool) (vk.Pipeline, vk.Result) {
+	return vk.CreateComputePipeline(p.c.d.VK, &vk.PipelineInfo{
+		Code: p.code, Layout: p.shape.layout, Cache: cache.handle, Spec: p.layout.Spec,
+		Subgroup: uint32(p.layout.SubgroupSize), Base: base,
+	})
+}
+
+// Name returns the name given to Compile.
+func (p *Pipeline) Name() string { return p.name }
+
+// Layout returns the layout given to Compile, which must not be changed.
+func (p *Pipeline) Layout() *Layout { return &p.layout }
+
+// Device returns the device of the pipeline.
+func (p *Pipeline) Device() *logical.Device { return p.c.d }
+
+// Handles returns the Vulkan objects that a command buffer needs to run the kernel.
+func (p *Pipeline) Handles() (vk.Pipeline, vk.PipelineLayout, vk.SetLayout) {
+	return p.handle, p.shape.layout, p.shape.set
+}
+
+// Free destroys the pipeline. The caller makes sure that no recorded or running work uses
+// it. Free is idempotent.
+func (p *Pipeline) Free() {
+	c := p.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.all[p]; ok {
+		delete(c.all, p)
+		c.d.Invalidate()
+		p.destroy()
+	}
+}
+
+// destroy destroys the Vulkan pipelines.
+func (p *Pipeline) destroy() {
+	if h := vk.Pipeline(p.parts.handle.Load()); h != 0 && h != p.handle {
+		vk.DestroyPipeline(p.c.d.VK, h)
+	}
+	vk.DestroyPipeline(p.c.d.VK, p.handle)
+}
