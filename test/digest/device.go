@@ -3,8 +3,8 @@ package main
 import (
 	"os"
 
-	"nxvk/gen/exec/target"
 	"nxvk/gen/exec/exectest"
+	"nxvk/gen/exec/target"
 	"nxvk/vulkan"
 )
 
