@@ -21,8 +21,10 @@ export GOFLAGS="${GOFLAGS:-} -timeout=40m"
 
 # The race detector covers all that does not talk to a driver: drivers and
 # their threads are not built for it. The compiler has no goroutines of its own:
-# it is tried where it is called from many, and its long tests run without.
+# it is tried where it is called from many, and its long tests, which interpret kernels,
+# run without.
 device='^nxvk/(vulkan|gen/exec|node/bench|test/.+)(/|$)|^nxvk/synth$'
+device="$device|^nxvk/synth/(elementwise|movement|indexing|reduction|windowing|dot|sorting|fft|linalg|leapfrog|fusion)(/|$)"
 cluster='^nxvk/test/cluster$'
 compiler='^nxvk/(synth/.+|fallback|ops|shaders)(/|$)'
 
@@ -84,7 +86,7 @@ part_race() {
 	# shellcheck disable=SC2046
 	report race "$GO" test -json -race $($GO list ./... | grep -Ev "$device|$compiler")
 	# shellcheck disable=SC2046
-	report race-compiler "$GO" test -json -race -short $(packages "$compiler")
+	report race-compiler "$GO" test -json -race -short $(packages "$compiler" | grep -Ev "$device")
 	report race-concurrent "$GO" test -json -race -run Concurrent ./synth
 }
 
