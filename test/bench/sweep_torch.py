@@ -363,9 +363,10 @@ class Case:
             if took >= filling or n >= MAX_REPEATS:
                 break
             n = min(MAX_REPEATS, max(n + 1, int(1.2 * n * filling / took)))
-        if took >= 20 * filling:
-            return took / n
-        return sorted(self.repeat(n) for _ in range(SAMPLES))[SAMPLES // 2] / n
+        times = [took]
+        while len(times) < 2 or (len(times) < SAMPLES and sum(times) < 4 * SAMPLES * filling):
+            times.append(self.repeat(n))
+        return sorted(times)[(len(times) - 1) // 2] / n
 
 
 def measure(c):

@@ -35,7 +35,6 @@ type machine struct {
 	warm   *exectest.Driver // the same, but for a processor, where cold interprets kernels at first
 	copies float64          // bytes a second
 	rates  map[ops.DType]float64
-	idle   time.Time // of the last heavy work
 }
 
 // noCaches switches the disk caches of Mesa's and of NVIDIA's drivers off.
@@ -62,12 +61,17 @@ func open(name string) (*machine, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	m.drive(d, known)
+	return m, nil
+}
+
+// drive makes the executors of a device.
+func (m *machine) drive(d *vulkan.Device, known synth.Target) {
 	m.device, m.cold = d, exectest.NewPrompt(d, known, 0)
 	m.warm = m.cold
 	if d.Info().Kind == vulkan.CPU {
 		m.warm = exectest.NewFor(d, known, 0)
 	}
-	return m, nil
 }
 
 func (m *machine) close() {
@@ -122,7 +126,7 @@ func prepare(d *exectest.Driver, c *Case) (*work, error) {
 	if w.program, w.outs, err = c.Region(); err != nil {
 		return nil, err
 	}
-	f := &filler{Driver: d}
+	f := filler{d}
 	for i := range c.Params {
 		o, err := f.operand(&c.Params[i])
 		if err != nil {
@@ -241,41 +245,52 @@ func (w *work) first() (time.Duration, error) {
 	return d, errors.Join(err, w.Sync())
 }
 
-// median is the time of a repetition: the median of samples that each take filling, or fewer
-// where they take longer than all together should.
+// median is the time of a repetition: the median of samples that each take filling at least.
+// There are fewer where a repetition takes long, but two.
 func (w *work) median(filling time.Duration) (time.Duration, error) {
-	for range max(2, w.Exec.Enough()) { // what is seen again is fused and compiled
-		if err := w.repeat(1); err != nil {
-			return 0, err
-		}
-	}
-	if err := w.Built(); err != nil {
+	if err := w.settle(); err != nil {
 		return 0, err
 	}
-	n, took := 1, time.Duration(0)
+	n, took, err := 1, time.Duration(0), error(nil)
 	for {
-		start := time.Now()
-		if err := w.repeat(n); err != nil {
+		if took, err = w.sample(n); err != nil {
 			return 0, err
 		}
-		if took = time.Since(start); took >= filling || n >= maxRepeats {
+		if took >= filling || n >= maxRepeats {
 			break
 		}
 		n = min(maxRepeats, max(n+1, int(1.2*float64(n)*filling.Seconds()/took.Seconds())))
 	}
 	times := []time.Duration{took}
-	if took < 20*filling { // else the sample above will do
-		times = times[:0]
-		for range samples {
-			start := time.Now()
-			if err := w.repeat(n); err != nil {
-				return 0, err
-			}
-			times = append(times, time.Since(start))
+	for all := took; len(times) < 2 || len(times) < samples && all < 4*samples*filling; all += took {
+		if took, err = w.sample(n); err != nil {
+			return 0, err
 		}
+		times = append(times, took)
 	}
 	slices.Sort(times)
-	return times[len(times)/2] / time.Duration(n), nil
+	return times[(len(times)-1)/2] / time.Duration(n), nil
+}
+
+// settle carries the case out until nothing is compiled for it any more.
+func (w *work) settle() error {
+	for range max(2, w.Exec.Enough()) { // what is seen again is fused
+		if err := w.repeat(1); err != nil {
+			return err
+		}
+	}
+	for range 2 {
+		if err := errors.Join(w.Built(), w.repeat(1)); err != nil {
+			return err
+		}
+	}
+	return w.Built()
+}
+
+func (w *work) sample(n int) (time.Duration, error) {
+	start := time.Now()
+	err := w.repeat(n)
+	return time.Since(start), err
 }
 
 // measure measures a case.

@@ -17,6 +17,7 @@ type builder struct {
 	*rand.Rand
 	c     Case
 	types []ops.Type
+	label string   // stands for the operations in the name
 	note  []string // what the name says besides operations and operands
 	limit float64  // bytes of operands and results
 	scale float64  // of the magnitude, in (0, 1]
@@ -77,7 +78,7 @@ func (b *builder) shaped(op ops.Op, t ops.Type, attrs [][]int, ins ...int) int {
 func (b *builder) all(op ops.Op, outs []ops.Type, attrs [][]int, ins ...int) int {
 	f := op.Info()
 	in := &ops.Instr{Op: op, Attrs: attrs}
-	step := Step{Op: op.String(), Ins: ins, Attrs: attrs}
+	step := Step{Op: op.String(), Ins: append([]int{}, ins...), Attrs: attrs}
 	var types []ops.Type
 	for _, i := range ins {
 		types = append(types, b.types[i])
@@ -136,28 +137,27 @@ func (b *builder) check() {
 
 // name describes the case: operations, operands that are not literals, and notes.
 func (b *builder) name() string {
-	var words, operands []string
-	if b.c.Torch != "" {
-		words = append(words, b.c.Torch)
-	} else {
+	words := []string{b.label}
+	if b.label == "" {
+		words = nil
 		for _, s := range b.c.Steps {
 			words = append(words, s.Op)
 		}
-		if len(words) > 4 {
-			words = append(words[:3], fmt.Sprintf("… (%d)", len(b.c.Steps)))
-		}
+		words = []string{strings.Join(words, "+")}
 	}
 	for i, p := range b.c.Params {
-		if p.Fill != Literal {
-			operands = append(operands, b.types[i].String())
+		if t := b.types[i]; p.Fill != Literal && (len(t.Shape) > 0 || len(b.c.Params) < 4) {
+			words = append(words, t.String())
 		}
 	}
-	if len(operands) == 0 {
-		operands = append(operands, "to "+b.types[b.c.Values[0]].String())
+	if len(words) == 1 {
+		words = append(words, "to "+b.types[b.c.Values[0]].String())
 	}
-	text := strings.Join(words, "+") + " " + strings.Join(operands, " ")
-	return strings.Join(append([]string{text}, b.note...), " ")
+	return strings.Join(append(words, b.note...), " ")
 }
+
+// whole names the function that has all steps in PyTorch.
+func (b *builder) whole(name string) { b.c.Torch, b.label = name, name }
 
 func (b *builder) remark(format string, args ...any) {
 	b.note = append(b.note, fmt.Sprintf(format, args...))

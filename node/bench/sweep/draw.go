@@ -79,7 +79,7 @@ func drawCase(f family, o Options, id int) Case {
 	r := rand.New(rand.NewPCG(o.Seed, uint64(id)))
 	for scale := 1.0; ; scale *= 0.7 {
 		b := &builder{Rand: r, limit: float64(o.MaxBytes), scale: scale}
-		b.c.ID, b.c.Family = id, f.name
+		b.c.ID, b.c.Family, b.c.Params = id, f.name, []Param{}
 		if fits(func() { f.draw(b); b.check() }) {
 			b.c.Name = b.name()
 			return b.c

@@ -216,6 +216,10 @@ func drawScatter(b *builder) {
 
 func drawWindow(b *builder) {
 	d := b.dtype(floats)
+	if b.chance(8) {
+		b.scatterWindows(d)
+		return
+	}
 	side := float64(one(b, sides...))
 	h, w := b.near(side), b.near(side)
 	if b.chance(25) { // one axis
@@ -257,4 +261,14 @@ func (b *builder) window(t ops.Type, size, strides []int, first int) {
 	v := b.do(op, t.DType, [][]int{size, padding, strides, ones}, x)
 	b.finish(v)
 	b.c.Ops = area * float64(b.types[v].Size())
+}
+
+// scatterWindows draws the gradient of a pooling, on windows that do not overlap.
+func (b *builder) scatterWindows(d ops.DType) {
+	k, rows, columns := one(b, 2, 3), b.near(b.between(8, 1024)), b.near(b.between(8, 1024))
+	size := []int{k, k}
+	x, source := b.param(Uniform, typed(d, k*rows, k*columns)), b.param(Uniform, typed(d, rows, columns))
+	v := b.do(one(b, ops.WindowScatterMax, ops.WindowScatterMin), d, [][]int{size, {0, 0, 0, 0}, size}, x, source, b.number(d, 0))
+	b.remark("window %v", size)
+	b.finish(v)
 }

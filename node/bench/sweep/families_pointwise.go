@@ -187,18 +187,22 @@ func drawFused(b *builder) {
 	two, half := b.number(d, 2), b.number(d, 0.5)
 	b.c.Program = true
 	switch v := 0; b.IntN(4) {
-	case 0: // the gradient of a sigmoid
+	case 0:
+		b.label = "gradient of sigmoid"
 		v = b.do(ops.Sigmoid, d, nil, x)
 		w := b.do(ops.Subtract, d, nil, v, b.do(ops.Multiply, d, nil, v, v))
 		b.finish(b.do(ops.Multiply, d, nil, w, y))
-	case 1: // GELU
+	case 1:
+		b.label = "gelu+add"
 		v = b.do(ops.Erf, d, nil, b.do(ops.Multiply, d, nil, x, half))
 		v = b.do(ops.Multiply, d, nil, x, b.do(ops.Add, d, nil, v, half))
 		b.finish(b.do(ops.Add, d, nil, v, y))
-	case 2: // a step of gradient descent with momentum
+	case 2:
+		b.label = "momentum"
 		v = b.do(ops.Add, d, nil, b.do(ops.Multiply, d, nil, x, half), y)
 		b.finish(v, b.do(ops.Subtract, d, nil, y, b.do(ops.Multiply, d, nil, v, two)))
-	default: // the mean square error
+	default:
+		b.label = "square error"
 		v = b.do(ops.Subtract, d, nil, x, y)
 		v = b.do(ops.Multiply, d, nil, v, v)
 		axes := []int{}

@@ -39,7 +39,7 @@ func (b *builder) product(d, out ops.DType, batch, m, n, k int) {
 }
 
 func (b *builder) anyDot(d, out ops.DType) {
-	m, n, k := b.dims(1<<15, d)
+	m, n, k := b.dims(1<<20, d)
 	batch := 1
 	if b.chance(30) {
 		batch = b.near(b.between(2, 1024))

@@ -18,19 +18,19 @@ func drawRows(b *builder) {
 	b.c.Program = true
 	switch b.IntN(5) {
 	case 0, 1:
-		b.c.Torch = "softmax"
+		b.whole("softmax")
 		b.finish(b.softmax(d, b.param(Uniform, t), 1))
 	case 2:
-		b.c.Torch = "log_softmax"
+		b.whole("log_softmax")
 		x := b.param(Uniform, t)
 		v := b.do(ops.Subtract, d, nil, x, b.do(ops.ReduceMax, d, [][]int{{1}, {1}}, x))
 		s := b.do(ops.Sum, d, [][]int{{1}, {1}}, b.do(ops.Exp, d, nil, v))
 		b.finish(b.do(ops.Subtract, d, nil, v, b.do(ops.Log, d, nil, s)))
 	case 3:
-		b.c.Torch = "layer_norm"
+		b.whole("layer_norm")
 		b.layerNorm(d, t)
 	default:
-		b.c.Torch = "logsumexp"
+		b.whole("logsumexp")
 		x := b.param(Uniform, t)
 		m := b.do(ops.ReduceMax, d, [][]int{{1}, {1}}, x)
 		s := b.do(ops.Sum, d, [][]int{{1}, {1}}, b.do(ops.Exp, d, nil, b.do(ops.Subtract, d, nil, x, m)))
@@ -68,7 +68,7 @@ func drawAttention(b *builder) {
 	q := b.param(Uniform, typed(d, heads, queries, width))
 	k, v := b.param(Uniform, typed(d, heads, keys, width)), b.param(Uniform, typed(d, heads, keys, width))
 	scale := b.number(d, 1/math.Sqrt(float64(width)))
-	b.c.Program = true
+	b.c.Program, b.label = true, "attention"
 	s := b.do(ops.Dot, d, [][]int{{2}, {0}, {2}, {0}}, q, k)
 	p := b.softmax(d, b.do(ops.Multiply, d, nil, s, scale), 2)
 	b.finish(b.do(ops.Dot, d, [][]int{{2}, {0}, {1}, {0}}, p, v))
@@ -102,7 +102,8 @@ func drawRandom(b *builder) {
 	}
 	nine, scale := word(9), b.number(ops.F32, math.Exp2(-23))
 	size := word(float64(half))
-	b.c.Program, b.c.Torch = true, "rand"
+	b.c.Program = true
+	b.whole("rand")
 	do := func(op ops.Op, x, y int) int { return b.do(op, u, nil, x, y) }
 	key[2] = do(ops.BitwiseXor, do(ops.BitwiseXor, key[0], key[1]), parity)
 	x := b.shaped(ops.Iota, typed(u, half), [][]int{{-1}})

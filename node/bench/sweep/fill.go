@@ -12,14 +12,12 @@ import (
 // repeat, so that reads at them miss caches as often as random ones do.
 const tile = 1 << 22
 
-// filler makes operands on a device, by operations.
-type filler struct {
-	*exectest.Driver
-	made []ops.ID // values to free
-}
+// filler makes operands on a device, by operations. Each step frees what it is made of, so that
+// large operands need little more memory than their own.
+type filler struct{ *exectest.Driver }
 
 // operand returns a new value that is filled as a param says.
-func (f *filler) operand(p *Param) (ops.Operand, error) {
+func (f filler) operand(p *Param) (ops.Operand, error) {
 	if p.Fill == Literal {
 		lit, err := p.literal()
 		return ops.Operand{Lit: lit}, err
@@ -28,46 +26,36 @@ func (f *filler) operand(p *Param) (ops.Operand, error) {
 	if err != nil {
 		return ops.Operand{}, err
 	}
-	var id ops.ID
-	switch p.Fill {
-	case Dominant, Symmetric:
-		id = f.matrices(t, p.Fill == Symmetric)
-	default:
-		n := t.Size()
-		m := n
-		if p.Fill != Indices {
-			m = min(n, tile)
-		}
-		id = f.elements(p, t.DType, m)
-		if n > m {
-			rows := (n + m - 1) / m
-			all := f.do(ops.BroadcastTo, typed(t.DType, rows, m), [][]int{{1}}, f.of(id))
-			id = f.do(ops.Reshape, typed(t.DType, rows*m), nil, f.of(all))
-			if rows*m > n {
-				id = f.do(ops.Slice, typed(t.DType, n), [][]int{{0}, {n}, {1}}, f.of(id))
-			}
-		}
-		id = f.do(ops.Reshape, t, nil, f.of(id))
-	}
-	kept := f.made[:0]
-	for _, m := range f.made {
-		if m != id {
-			kept = append(kept, m)
-		}
-	}
-	err = f.Err(id)
-	f.Free(kept...)
-	f.made = f.made[:0]
-	return ops.Operand{ID: id}, err
+	id := f.filled(p, t)
+	return ops.Operand{ID: id}, f.Err(id)
 }
 
-func (f *filler) do(op ops.Op, out ops.Type, attrs [][]int, ins ...ops.Operand) ops.ID {
-	id := f.Do(op, out, attrs, ins...)
-	f.made = append(f.made, id)
+func (f filler) filled(p *Param, t ops.Type) ops.ID {
+	if p.Fill == Dominant || p.Fill == Symmetric {
+		return f.matrices(t, p.Fill == Symmetric)
+	}
+	n, m := t.Size(), t.Size()
+	if p.Fill != Indices {
+		m = min(n, tile)
+	}
+	x := f.elements(p, t.DType, m)
+	if n > m {
+		rows := (n + m - 1) / m
+		x = f.step(ops.BroadcastTo, typed(t.DType, rows, m), [][]int{{1}}, x)
+		x = f.step(ops.Reshape, typed(t.DType, rows*m), nil, x)
+		if rows*m > n {
+			x = f.step(ops.Slice, typed(t.DType, n), [][]int{{0}, {n}, {1}}, x)
+		}
+	}
+	return f.step(ops.Reshape, t, nil, x)
+}
+
+// step carries out an operation on x and others, and frees x.
+func (f filler) step(op ops.Op, out ops.Type, attrs [][]int, x ops.ID, others ...ops.Operand) ops.ID {
+	id := f.Do(op, out, attrs, append([]ops.Operand{{ID: x}}, others...)...)
+	f.Free(x)
 	return id
 }
-
-func (f *filler) of(id ops.ID) ops.Operand { return ops.Operand{ID: id} }
 
 func word(x uint32) ops.Operand {
 	return ops.Operand{Lit: &ops.Literal{Type: typed(ops.U32), Data: binary.LittleEndian.AppendUint32(nil, x)}}
@@ -78,69 +66,66 @@ func real(x float32) ops.Operand {
 }
 
 // hashes returns n numbers of 32 bits: those from 0 on by the hash function lowbias32.
-func (f *filler) hashes(n int) ops.ID {
+func (f filler) hashes(n int) ops.ID {
 	t := typed(ops.U32, n)
-	x := f.do(ops.Iota, t, [][]int{{-1}})
-	for i, step := range []struct{ shift, odd uint32 }{{16, 0x7feb352d}, {15, 0x846ca68b}, {16, 1}} {
-		high := f.do(ops.RightShift, t, nil, f.of(x), word(step.shift))
-		x = f.do(ops.BitwiseXor, t, nil, f.of(x), f.of(high))
-		if i < 2 {
-			x = f.do(ops.Multiply, t, nil, f.of(x), word(step.odd))
+	x := f.Do(ops.Iota, t, [][]int{{-1}})
+	for _, c := range []struct{ shift, odd uint32 }{{16, 0x7feb352d}, {15, 0x846ca68b}, {16, 1}} {
+		high := f.Do(ops.RightShift, t, nil, ops.Operand{ID: x}, word(c.shift))
+		x = f.step(ops.BitwiseXor, t, nil, x, ops.Operand{ID: high})
+		f.Free(high)
+		if c.odd != 1 {
+			x = f.step(ops.Multiply, t, nil, x, word(c.odd))
 		}
 	}
 	return x
 }
 
-// fractions returns n numbers of f32 in [0, 1).
-func (f *filler) fractions(n int) ops.ID {
-	high := f.do(ops.RightShift, typed(ops.U32, n), nil, f.of(f.hashes(n)), word(8))
-	return f.do(ops.Multiply, typed(ops.F32, n), nil, f.of(high), real(1.0/(1<<24)))
-}
-
 // elements returns n elements of a type.
-func (f *filler) elements(p *Param, d ops.DType, n int) ops.ID {
+func (f filler) elements(p *Param, d ops.DType, n int) ops.ID {
 	if d.IsInteger() {
 		return f.integers(p, d, n)
 	}
 	t := typed(ops.F32, n)
-	x := f.fractions(n)
+	x := f.step(ops.RightShift, typed(ops.U32, n), nil, f.hashes(n), word(8))
+	x = f.step(ops.Multiply, t, nil, x, real(1.0/(1<<24))) // in [0, 1)
 	switch p.Fill {
 	case Uniform:
-		x = f.do(ops.Multiply, t, nil, f.of(x), real(2))
-		x = f.do(ops.Subtract, t, nil, f.of(x), real(1))
+		x = f.step(ops.Multiply, t, nil, x, real(2))
+		x = f.step(ops.Subtract, t, nil, x, real(1))
 	case Positive:
-		x = f.do(ops.Add, t, nil, f.of(x), real(1))
+		x = f.step(ops.Add, t, nil, x, real(1))
 	}
-	if d.IsComplex() { // the real part, rotated
-		turn := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, math.Float32bits(0.6)), math.Float32bits(0.8))
-		c := ops.Operand{Lit: &ops.Literal{Type: typed(ops.C64), Data: turn}}
-		x = f.do(ops.Multiply, typed(ops.C64, n), nil, f.of(x), c)
+	if d.IsComplex() {
+		x = f.step(ops.Multiply, typed(ops.C64, n), nil, x, direction)
 	}
-	return f.do(ops.AsType, typed(d, n), nil, f.of(x))
+	return f.step(ops.AsType, typed(d, n), nil, x)
 }
 
-func (f *filler) integers(p *Param, d ops.DType, n int) ops.ID {
+// direction is a complex number of modulus 1.
+var direction = ops.Operand{Lit: &ops.Literal{Type: typed(ops.C64),
+	Data: binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, math.Float32bits(0.6)), math.Float32bits(0.8))}}
+
+func (f filler) integers(p *Param, d ops.DType, n int) ops.ID {
 	t := typed(ops.U32, n)
 	x := f.hashes(n)
 	switch p.Fill {
 	case Indices:
-		x = f.do(ops.Remainder, t, nil, f.of(x), word(uint32(p.Bound)))
+		x = f.step(ops.Remainder, t, nil, x, word(uint32(p.Bound)))
 	case Positive:
-		x = f.do(ops.BitwiseAnd, t, nil, f.of(x), word(7))
-		x = f.do(ops.Add, t, nil, f.of(x), word(1))
+		x = f.step(ops.BitwiseAnd, t, nil, x, word(7))
+		x = f.step(ops.Add, t, nil, x, word(1))
 	case Fraction:
-		x = f.do(ops.BitwiseAnd, t, nil, f.of(x), word(1))
+		x = f.step(ops.BitwiseAnd, t, nil, x, word(1))
 	}
-	return f.do(ops.AsType, typed(d, n), nil, f.of(x))
+	return f.step(ops.AsType, typed(d, n), nil, x)
 }
 
-// matrices returns random matrices beside twice the identity, which keeps them well
-// conditioned: their random part has a norm of about 1 if they are symmetric, else of less.
-func (f *filler) matrices(t ops.Type, symmetric bool) ops.ID {
-	n := t.Shape[len(t.Shape)-1]
-	single := typed(ops.F32, t.Shape...)
+// matrices returns twice the identity plus random matrices. Their norm is at most 1, nearly,
+// if they are symmetric, and less if they are not: so the sum is well conditioned.
+func (f filler) matrices(t ops.Type, symmetric bool) ops.ID {
+	n, single := t.Shape[len(t.Shape)-1], typed(ops.F32, t.Shape...)
 	x := f.elements(&Param{Fill: Uniform}, ops.F32, t.Size())
-	x = f.do(ops.Reshape, single, nil, f.of(x))
+	x = f.step(ops.Reshape, single, nil, x)
 	scale := 1 / float32(n)
 	if symmetric {
 		scale = float32(0.5 / math.Sqrt(float64(n)))
@@ -150,11 +135,14 @@ func (f *filler) matrices(t ops.Type, symmetric bool) ops.ID {
 		}
 		r := len(axes)
 		axes[r-1], axes[r-2] = r-2, r-1
-		mirror := f.do(ops.Transpose, single, [][]int{axes}, f.of(x))
-		x = f.do(ops.Add, single, nil, f.of(x), f.of(mirror))
+		mirror := f.Do(ops.Transpose, single, [][]int{axes}, ops.Operand{ID: x})
+		x = f.step(ops.Add, single, nil, x, ops.Operand{ID: mirror})
+		f.Free(mirror)
 	}
-	x = f.do(ops.Multiply, single, nil, f.of(x), real(scale))
-	eye := f.do(ops.Multiply, typed(ops.F32, n, n), nil, f.of(f.do(ops.Eye, typed(ops.F32, n, n), nil)), real(2))
-	x = f.do(ops.Add, single, nil, f.of(x), f.of(eye))
-	return f.do(ops.AsType, t, nil, f.of(x))
+	x = f.step(ops.Multiply, single, nil, x, real(scale))
+	square := typed(ops.F32, n, n)
+	eye := f.step(ops.Multiply, square, nil, f.Do(ops.Eye, square, nil), real(2))
+	x = f.step(ops.Add, single, nil, x, ops.Operand{ID: eye})
+	f.Free(eye)
+	return f.step(ops.AsType, t, nil, x)
 }
