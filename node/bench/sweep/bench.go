@@ -146,7 +146,7 @@ func prepare(d *exectest.Driver, c *Case) (*work, error) {
 	return w, nil
 }
 
-func (w *work) key() string { return "case " + strconv.Itoa(w.c.ID) }
+func (w *work) key() string { return strconv.Itoa(w.c.ID) + " " + w.c.Name }
 
 // free frees the operands.
 func (w *work) free() {
