@@ -9,6 +9,19 @@ import (
 	"time"
 )
 
+// Result is what was measured of a case. Times are in microseconds.
+type Result struct {
+	ID     int     `json:"id"`
+	Family string  `json:"family"`
+	Name   string  `json:"name"`
+	Time   float64 `json:"us"`    // median of a repetition, operands resident, results not read
+	First  float64 `json:"first"` // from the first instruction to the first element of the result
+	Bytes  float64 `json:"bytes"`
+	Ops    float64 `json:"ops"`
+	Share  float64 `json:"share,omitempty"` // of the device's own copy or product rate, the larger
+	Error  string  `json:"error,omitempty"`
+}
+
 // Config says what Run measures.
 type Config struct {
 	Device  string        // by index, name or UUID; empty is the best one, host the host
