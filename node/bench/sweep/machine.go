@@ -15,11 +15,11 @@ import (
 
 // machine is a device with the executors that measure it.
 type machine struct {
-	device *vulkan.Device // nil is the host
-	cold   *exectest.Driver
-	warm   *exectest.Driver // the same, but for a processor, where cold interprets kernels at first
-	copies float64          // bytes a second
-	rates  map[ops.DType]float64
+	device   *vulkan.Device // nil is the host
+	cold     *exectest.Driver
+	warm     *exectest.Driver // the same, but for a processor, where cold interprets kernels at first
+	copies   float64          // bytes a second
+	products map[ops.DType]reference
 }
 
 // noCaches switches the disk caches of Mesa's and of NVIDIA's drivers off.
@@ -27,7 +27,7 @@ var noCaches = map[string]string{"MESA_SHADER_CACHE_DISABLE": "true", "MESA_GLSL
 
 // open opens a device by index, name or UUID; host is the host.
 func open(name string) (*machine, error) {
-	m := &machine{rates: make(map[ops.DType]float64)}
+	m := &machine{products: make(map[ops.DType]reference)}
 	if name == "host" {
 		m.cold = exectest.NewFor(nil, synth.Target{}, 0)
 		m.warm = m.cold
@@ -108,31 +108,26 @@ func (m *machine) measure(c *Case) (r Result) {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
+// times are those of the first result and of a repetition.
 func (m *machine) times(c *Case) (first, took time.Duration, err error) {
-	w, err := prepare(m.cold, c)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { w.free() }()
-	if first, err = w.first(); err != nil {
-		return first, 0, err
-	}
-	if m.warm != m.cold {
-		w.free()
-		if err := w.Built(); err != nil {
-			return first, 0, err
+	warm := func(w *work) error {
+		if first > time.Second/2 { // the device was idle meanwhile
+			if err := m.heat(); err != nil {
+				return err
+			}
 		}
-		if w, err = prepare(m.warm, c); err != nil {
-			w = &work{}
-			return first, 0, err
-		}
+		took, err = w.median(m.filling())
+		return err
 	}
-	if first > time.Second/2 {
-		if err := m.heat(); err != nil {
-			return first, 0, err
+	err = with(m.cold, c, func(w *work) error {
+		if first, err = w.first(); err != nil || m.warm != m.cold {
+			return errors.Join(err, w.Built())
 		}
+		return warm(w)
+	})
+	if err == nil && m.warm != m.cold {
+		err = with(m.warm, c, warm)
 	}
-	took, err = w.median(m.filling())
 	return first, took, err
 }
 

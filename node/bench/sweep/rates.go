@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"fmt"
+	"io"
 	"time"
 
 	"nxvk/ops"
@@ -41,21 +43,18 @@ func (m *machine) heat() error {
 	if m.cpu() {
 		return nil
 	}
-	w, err := prepare(m.warm, copying(1<<24))
-	if err != nil {
-		return err
-	}
-	defer w.free()
-	for start := time.Now(); time.Since(start) < heating; {
-		if err := w.repeat(20); err != nil {
-			return err
+	return with(m.warm, copying(1<<24), func(w *work) error {
+		for start := time.Now(); time.Since(start) < heating; {
+			if err := w.repeat(20); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// calibrate measures the rate of copies.
-func (m *machine) calibrate() error {
+// calibrate measures the rate of copies, and prints it with the device.
+func (m *machine) calibrate(out io.Writer) error {
 	if err := m.heat(); err != nil {
 		return err
 	}
@@ -64,18 +63,21 @@ func (m *machine) calibrate() error {
 		n = copyElementsCPU
 	}
 	c := copying(n)
-	took, err := m.reference(c)
+	_, took, err := m.times(c)
+	if err != nil {
+		return err
+	}
 	m.copies = c.Bytes / took.Seconds()
-	return err
+	fmt.Fprintf(out, "device: %v; copies %.1f GB/s\n", m, m.copies/1e9)
+	return nil
 }
 
-func (m *machine) reference(c *Case) (time.Duration, error) {
-	w, err := prepare(m.warm, c)
-	if err != nil {
-		return 1, err
-	}
-	defer w.free()
-	return w.median(m.filling())
+// reference is the rate of products of a type, and how long the first took. Cases that come
+// later do not compile its kernel any more.
+type reference struct {
+	side  int
+	rate  float64 // operations a second
+	first time.Duration
 }
 
 // rate is the rate of products in the type of a case, measured once; 0 if it has none.
@@ -88,17 +90,27 @@ func (m *machine) rate(c *Case) float64 {
 		return 0
 	}
 	d := t.DType.Real()
-	rate, known := m.rates[d]
+	r, known := m.products[d]
 	if !known {
-		n := productSide
-		if m.cpu() {
-			n = productSideCPU
+		if r.side = productSide; m.cpu() {
+			r.side = productSideCPU
 		}
-		p := product(d, n)
-		if took, err := m.reference(p); err == nil {
-			rate = p.Ops / took.Seconds()
+		p := product(d, r.side)
+		first, took, err := m.times(p)
+		if err == nil {
+			r.first, r.rate = first, p.Ops/took.Seconds()
 		}
-		m.rates[d] = rate
+		m.products[d] = r
 	}
-	return rate
+	return r.rate
+}
+
+// printProducts prints the rates of products that shares refer to.
+func (m *machine) printProducts(out io.Writer) {
+	for _, d := range ops.DTypes() {
+		if r := m.products[d]; r.rate > 0 {
+			fmt.Fprintf(out, "products of %v, %d×%d, on %v: %.1f GFLOP/s, first result after %v\n", d, r.side, r.side, m, r.rate/1e9,
+				r.first.Round(100*time.Microsecond))
+		}
+	}
 }

@@ -24,7 +24,7 @@ func TestFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{rates: make(map[ops.DType]float64)}
+	m := &machine{products: make(map[ops.DType]reference)}
 	m.drive(d, known)
 	t.Cleanup(func() {
 		m.device = nil // rig closes it

@@ -28,31 +28,29 @@ type work struct {
 	last     [][]int       // the values that each step uses last
 }
 
-// prepare fills the operands of a case.
-func prepare(d *exectest.Driver, c *Case) (*work, error) {
-	w := &work{Driver: d, c: c}
+// with calls f with a case whose operands are filled, and frees them.
+func with(d *exectest.Driver, c *Case, f func(w *work) error) error {
+	w := &work{Driver: d, c: c, last: c.lastUses()}
+	defer w.free()
 	var err error
 	if w.program, w.outs, err = c.Region(); err != nil {
-		return nil, err
+		return err
 	}
-	f := filler{d}
+	fill := filler{d}
 	for i := range c.Params {
-		o, err := f.operand(&c.Params[i])
+		o, err := fill.operand(&c.Params[i])
 		if err != nil {
-			w.free()
-			return nil, fmt.Errorf("operand %d: %w", i, err)
+			return fmt.Errorf("operand %d: %w", i, err)
 		}
 		w.operands = append(w.operands, o)
-	}
-	w.last = c.lastUses()
-	if err := errors.Join(d.Sync(), d.Built()); err != nil {
-		w.free()
-		return nil, err
 	}
 	if c.Program {
 		d.Define(w.key(), w.program)
 	}
-	return w, nil
+	if err := errors.Join(d.Sync(), d.Built()); err != nil {
+		return err
+	}
+	return f(w)
 }
 
 func (w *work) key() string { return strconv.Itoa(w.c.ID) + " " + w.c.Name }
