@@ -246,7 +246,7 @@ func drawWindow(b *builder) {
 func (b *builder) window(t ops.Type, size, strides []int, first int) {
 	padding, ones := make([]int, 2*len(size)), slices.Repeat([]int{1}, len(size))
 	for i, k := range size {
-		if i >= first && b.types == nil && b.chance(30) {
+		if i >= first && b.chance(30) {
 			padding[2*i], padding[2*i+1] = k/2, k/2
 		}
 	}

@@ -55,7 +55,7 @@ func pointwiseOps(f func(*ops.Info) bool) (list []ops.Op) {
 	return list
 }
 
-// others lists the unary operations that are no functions: of floats first, then of integers.
+// The operations that families draw. ofPairs take complex numbers.
 var (
 	simple      = []ops.Op{ops.Abs, ops.Negate, ops.Sign, ops.Ceil, ops.Floor, ops.Round, ops.IsNaN, ops.IsInfinity, ops.LogicalNot}
 	bitwise     = []ops.Op{ops.BitwiseNot, ops.PopulationCount, ops.CountLeadingZeros}
