@@ -49,8 +49,8 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(host.close)
-	for i := range cases {
-		if r := host.measure(&cases[i]); r.Error != "" {
+	for _, r := range host.measure(cases, always) {
+		if r.Error != "" {
 			t.Errorf("%s: %s", r.Name, r.Error)
 		}
 	}

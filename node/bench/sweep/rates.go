@@ -16,9 +16,6 @@ const (
 	productSideCPU  = 256
 )
 
-// heating is for how long a device computes before a measurement: an idle one has a low clock.
-const heating = 300 * time.Millisecond
-
 // copying is a case that copies elements.
 func copying(n int) *Case {
 	b := &builder{}
@@ -38,15 +35,30 @@ func product(d ops.DType, n int) *Case {
 	return &b.c
 }
 
-// heat raises the clock of a device that has been idle.
+// heating is for how long a device computes to raise its clock, which is low after a pause.
+const heating = 400 * time.Millisecond
+
+// heat raises the clock of a device: it computes until that is about as fast as it ever was.
 func (m *machine) heat() error {
+	const repeats, tolerance = 20, 1.05
 	if m.cpu() {
 		return nil
 	}
-	return with(m.warm, copying(1<<24), func(w *work) error {
+	b := &builder{}
+	t := typed(ops.F32, 1<<22)
+	b.pointwise(ops.Pow, t, t)
+	return with(m.warm, &b.c, func(w *work) error {
+		known := m.hot > 0
 		for start := time.Now(); time.Since(start) < heating; {
-			if err := w.repeat(20); err != nil {
+			took, err := w.sample(repeats)
+			if err != nil {
 				return err
+			}
+			if m.hot == 0 || took < m.hot {
+				m.hot = took
+			}
+			if known && took.Seconds() <= tolerance*m.hot.Seconds() {
+				break
 			}
 		}
 		return nil
@@ -55,15 +67,12 @@ func (m *machine) heat() error {
 
 // calibrate measures the rate of copies, and prints it with the device.
 func (m *machine) calibrate(out io.Writer) error {
-	if err := m.heat(); err != nil {
-		return err
-	}
 	n := copyElements
 	if m.cpu() {
 		n = copyElementsCPU
 	}
 	c := copying(n)
-	_, took, err := m.times(c)
+	took, err := m.medianOf(c)
 	if err != nil {
 		return err
 	}
@@ -96,9 +105,14 @@ func (m *machine) rate(c *Case) float64 {
 			r.side = productSideCPU
 		}
 		p := product(d, r.side)
-		first, took, err := m.times(p)
+		first, err := m.firstOf(p)
 		if err == nil {
+			var took time.Duration
+			took, err = m.medianOf(p)
 			r.first, r.rate = first, p.Ops/took.Seconds()
+		}
+		if err != nil {
+			r.rate = 0
 		}
 		m.products[d] = r
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -28,7 +29,7 @@ type Config struct {
 	Against string        // another device that measures each case, too; empty is none
 	Cases   []Case        // the list
 	Budget  time.Duration // after which no case begins; 0 is none
-	Results io.Writer     // gets a JSON line for each case as soon as it is measured; nil is nobody
+	Results io.Writer     // gets a JSON line for each case; nil is nobody
 }
 
 // ErrFailed reports that cases failed.
@@ -72,21 +73,24 @@ func Run(ctx context.Context, out io.Writer, cfg Config) error {
 	return errors.Join(ctx.Err(), err)
 }
 
+// block is how many cases are measured together: their results are written after that.
+const block = 25
+
 // measureAll measures each case on each machine, until the budget is spent.
 func measureAll(ctx context.Context, cfg Config, machines []*machine, began time.Time) ([][]Result, error) {
 	results := make([][]Result, len(machines))
-	for i := range cfg.Cases {
-		if ctx.Err() != nil || cfg.Budget > 0 && time.Since(began) > cfg.Budget {
-			break
-		}
+	goesOn := func() bool { return ctx.Err() == nil && (cfg.Budget <= 0 || time.Since(began) < cfg.Budget) }
+	for cases := range slices.Chunk(cfg.Cases, block) {
 		for k, m := range machines {
-			r := m.measure(&cfg.Cases[i])
-			results[k] = append(results[k], r)
-			if k > 0 || cfg.Results == nil {
-				continue
-			}
-			if err := json.NewEncoder(cfg.Results).Encode(r); err != nil {
-				return nil, err
+			list := m.measure(cases, goesOn)
+			results[k] = append(results[k], list...)
+			for i := range list {
+				if k > 0 || cfg.Results == nil {
+					break
+				}
+				if err := json.NewEncoder(cfg.Results).Encode(&list[i]); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
