@@ -22,7 +22,7 @@ func sweepCases(ctx context.Context, device string, args []string) error {
 	f.IntVar(&o.MaxBytes, "max-bytes", sweep.MaxBytes, "`bytes` of the largest operand")
 	f.DurationVar(&cfg.Budget, "budget", 0, "`duration` after which no case begins")
 	list := f.Bool("list", false, "print the cases as JSON lines and measure nothing")
-	cases := f.String("cases", "", "`file` with the cases to measure, as --list prints them; none are drawn")
+	cases := f.String("cases", "", "`file` with the cases to measure, as --list prints them, or with programs as text; none are drawn")
 	results := f.String("results", "", "`file` for the results, as JSON lines")
 	compare := f.Bool("compare", false, "compare two files of results: ours and another's, as that of test/bench/sweep_torch.py")
 	if err := f.parse(args); err != nil {

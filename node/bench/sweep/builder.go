@@ -109,15 +109,10 @@ func (b *builder) all(op ops.Op, outs []ops.Type, attrs [][]int, ins ...int) int
 	return first
 }
 
-// finish ends the case with its values. Its traffic is what operands and values have.
+// finish ends the case with its values.
 func (b *builder) finish(values ...int) {
 	b.c.Values = values
-	for i := range b.c.Params {
-		b.c.Bytes += float64(b.types[i].Bytes())
-	}
-	for _, v := range values {
-		b.c.Bytes += float64(b.types[v].Bytes())
-	}
+	b.c.count(b.types)
 }
 
 // check fails where the case is beyond its limits.

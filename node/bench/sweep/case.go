@@ -170,9 +170,21 @@ func Write(out io.Writer, cases []Case) error {
 	return nil
 }
 
-// Read reads a list of cases, and checks each of them.
+// Read reads a list of cases, and checks each of them. The list is JSON lines, as Write writes
+// them, or programs as text: a line with # and a title, then the program in the form of
+// synth/graph. A program of one instruction is carried out as an eager operation.
+//
+//	# an embedding
+//	(%1:f32[32000,4096], %2:s64[8192]) {
+//	  %3:f32[8192,4096] = take %1, %2 axis=0
+//	  give %3
+//	}
 func Read(in io.Reader) (cases []Case, err error) {
-	err = lines(in, func(line string) error {
+	buffered := bufio.NewReader(in)
+	if first, err := buffered.Peek(1); err == nil && first[0] != '{' {
+		return readPrograms(buffered)
+	}
+	err = lines(buffered, func(line string) error {
 		var c Case
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			return err

@@ -40,7 +40,6 @@ func drawView(b *builder) {
 		y = b.do(ops.ReduceMax, d, [][]int{{b.IntN(len(s))}, {0}}, y)
 	}
 	b.finish(y)
-	b.c.Bytes = float64(b.types[1].Bytes() + b.types[y].Bytes())
 }
 
 func drawTranspose(b *builder) {
@@ -197,8 +196,6 @@ func drawTake(b *builder) {
 		b.remark("axes %v", axes)
 		b.finish(b.do(ops.Gather, d, [][]int{axes}, x, i))
 	}
-	result := b.types[len(b.types)-1]
-	b.c.Bytes = float64(b.types[1].Bytes() + 2*result.Bytes())
 }
 
 // drawScatter draws writes at indices: into a vector, or of rows into a table.
@@ -248,19 +245,15 @@ func drawWindow(b *builder) {
 // window adds a reduction of windows; the first axes have windows of 1.
 func (b *builder) window(t ops.Type, size, strides []int, first int) {
 	padding, ones := make([]int, 2*len(size)), slices.Repeat([]int{1}, len(size))
-	area := 1.0
 	for i, k := range size {
-		area *= float64(k)
-		if i >= first && b.types == nil && b.chance(30) {
+		if i >= first && b.chance(30) {
 			padding[2*i], padding[2*i+1] = k/2, k/2
 		}
 	}
 	b.remark("window %v strides %v padding %v", size[first:], strides[first:], padding[2*first:])
 	x := b.param(Uniform, t)
 	op := one(b, ops.WindowSum, ops.WindowSum, ops.WindowMax, ops.WindowMax, ops.WindowMin, ops.WindowProduct)
-	v := b.do(op, t.DType, [][]int{size, padding, strides, ones}, x)
-	b.finish(v)
-	b.c.Ops = area * float64(b.types[v].Size())
+	b.finish(b.do(op, t.DType, [][]int{size, padding, strides, ones}, x))
 }
 
 // scatterWindows draws the gradient of a pooling, on windows that do not overlap.

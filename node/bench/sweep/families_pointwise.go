@@ -9,9 +9,16 @@ import (
 // fillOf is the fill of operand i of an operation.
 func fillOf(op ops.Op, i int) Fill {
 	f := op.Info()
-	switch last := i == f.Arity-1; {
+	last := i == f.Arity-1
+	switch {
+	case f.Kind == ops.Index && i == 1:
+		return Indices
 	case f.Flags&ops.Predicate != 0 && i == 0:
 		return Fraction
+	case (op == ops.Cholesky || op == ops.Eigh) && i == 0:
+		return Symmetric
+	case f.Kind == ops.LinAlg && op != ops.QR && op != ops.SVD && i == 0:
+		return Dominant
 	case f.Domain == ops.Positive, f.Domain == ops.AboveOne, f.Domain == ops.Small, f.Domain == ops.NonZero && last, f.Domain == ops.ShiftBy && last:
 		return Positive
 	case f.Domain == ops.OpenUnit:
@@ -48,7 +55,7 @@ func pointwiseOps(f func(*ops.Info) bool) (list []ops.Op) {
 	return list
 }
 
-// others lists the unary operations that are no functions: of floats first, then of integers.
+// The operations that families draw. ofPairs take complex numbers.
 var (
 	simple      = []ops.Op{ops.Abs, ops.Negate, ops.Sign, ops.Ceil, ops.Floor, ops.Round, ops.IsNaN, ops.IsInfinity, ops.LogicalNot}
 	bitwise     = []ops.Op{ops.BitwiseNot, ops.PopulationCount, ops.CountLeadingZeros}

@@ -35,7 +35,6 @@ func (b *builder) product(d, out ops.DType, batch, m, n, k int) {
 	b.remark("contract %d and %d", cl, cr)
 	x, y := b.param(Uniform, typed(d, left...)), b.param(Uniform, typed(d, right...))
 	b.finish(b.do(ops.Dot, out, [][]int{{cl}, batches, {cr}, batches}, x, y))
-	b.c.Ops = 2 * float64(batch) * float64(m) * float64(n) * float64(k)
 }
 
 func (b *builder) anyDot(d, out ops.DType) {
@@ -119,9 +118,7 @@ func (b *builder) conv(d ops.DType) {
 	}
 	b.remark("stride %d padding %d groups %d", f[1], f[2], groups)
 	x, y := b.param(Uniform, typed(d, s...)), b.param(Uniform, typed(d, k...))
-	v := b.do(ops.Conv, d, [][]int{strides, padding, dilations, dilations, {groups}, {1}, plain, plain, plain}, x, y)
-	b.finish(v)
-	b.c.Ops = 2 * float64(b.types[v].Size()) * float64(k[1:].Size())
+	b.finish(b.do(ops.Conv, d, [][]int{strides, padding, dilations, dilations, {groups}, {1}, plain, plain, plain}, x, y))
 }
 
 var noEps = []int{int(math.Float64bits(0))}
@@ -147,7 +144,6 @@ func drawFFT(b *builder) {
 		r := len(s)
 		x := b.param(Uniform, typed(in, s...))
 		b.finish(b.do(op, out, [][]int{{s[r-2], s[r-1]}, {r - 2, r - 1}, noEps}, x))
-		b.c.Ops = 5 * float64(s.Size()) * math.Log2(float64(s[r-2]*s[r-1]))
 		return
 	}
 	n := max(4, b.near(b.between(16, min(all, 1<<22))))
@@ -162,7 +158,6 @@ func drawFFT(b *builder) {
 	x := b.param(Uniform, typed(in, s...))
 	b.remark("length %d", length)
 	b.finish(b.do(op, out, [][]int{{length}, {len(s) - 1}, noEps}, x))
-	b.c.Ops = 5 * float64(s.Size()) * math.Log2(float64(n))
 }
 
 // factorization adds an operation of matrices m×n; batch 1 is a single one.
@@ -173,9 +168,7 @@ func (b *builder) factorization(d ops.DType, batch, n int) {
 		}
 		return typed(d, dims...)
 	}
-	cube := float64(batch) * float64(n) * float64(n) * float64(n)
 	op := one(b, ops.Cholesky, ops.QR, ops.LU, ops.Eigh, ops.SVD, ops.TriangularSolve, ops.TriangularSolve, ops.Solve, ops.Determinant)
-	b.c.Ops = cube
 	switch op {
 	case ops.TriangularSolve:
 		attrs := [][]int{{b.IntN(2)}, {b.IntN(2)}, {b.IntN(2)}}
@@ -184,21 +177,20 @@ func (b *builder) factorization(d ops.DType, batch, n int) {
 			right = []int{right[1], n}
 		}
 		b.remark("lower %d left %d transform %d", attrs[0][0], attrs[1][0], attrs[2][0])
-		x, y := b.param(Dominant, s(n, n)), b.param(Uniform, s(right...))
+		x, y := b.param(fillOf(op, 0), s(n, n)), b.param(Uniform, s(right...))
 		b.finish(b.do(op, d, attrs, x, y))
-		b.c.Ops = float64(batch) * float64(n) * float64(right[0]*right[1])
 	case ops.Solve:
-		x, y := b.param(Dominant, s(n, n)), b.param(Uniform, s(n, one(b, 1, 8, n)))
+		x, y := b.param(fillOf(op, 0), s(n, n)), b.param(Uniform, s(n, one(b, 1, 8, n)))
 		b.finish(b.do(op, d, nil, x, y))
 	case ops.Determinant:
-		b.finish(b.do(op, d, nil, b.param(Dominant, s(n, n))))
+		b.finish(b.do(op, d, nil, b.param(fillOf(op, 0), s(n, n))))
 	case ops.Cholesky:
-		b.finish(b.do(op, d, nil, b.param(Symmetric, s(n, n))))
+		b.finish(b.do(op, d, nil, b.param(fillOf(op, 0), s(n, n))))
 	case ops.Eigh:
-		v := b.all(op, []ops.Type{{DType: d}, {DType: d}}, nil, b.param(Symmetric, s(min(n, 512), min(n, 512))))
+		v := b.all(op, []ops.Type{{DType: d}, {DType: d}}, nil, b.param(fillOf(op, 0), s(min(n, 512), min(n, 512))))
 		b.finish(v, v+1)
 	case ops.LU:
-		v := b.all(op, []ops.Type{{DType: d}, {DType: d}, {DType: d}}, nil, b.param(Dominant, s(n, n)))
+		v := b.all(op, []ops.Type{{DType: d}, {DType: d}, {DType: d}}, nil, b.param(fillOf(op, 0), s(n, n)))
 		b.finish(v, v+1, v+2)
 	case ops.QR:
 		v := b.all(op, []ops.Type{{DType: d}, {DType: d}}, [][]int{{0}}, b.param(Uniform, s(n, max(1, min(n, b.near(float64(n)*b.Float64()))))))

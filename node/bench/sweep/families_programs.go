@@ -72,7 +72,6 @@ func drawAttention(b *builder) {
 	s := b.do(ops.Dot, d, [][]int{{2}, {0}, {2}, {0}}, q, k)
 	p := b.softmax(d, b.do(ops.Multiply, d, nil, s, scale), 2)
 	b.finish(b.do(ops.Dot, d, [][]int{{2}, {0}, {1}, {0}}, p, v))
-	b.c.Ops = 4 * float64(heads) * float64(queries) * float64(keys) * float64(width)
 }
 
 // rotations are those of Threefry-2×32 (Salmon and others 2011), in rounds of four.

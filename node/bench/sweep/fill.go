@@ -61,7 +61,7 @@ func word(x uint32) ops.Operand {
 	return ops.Operand{Lit: &ops.Literal{Type: typed(ops.U32), Data: binary.LittleEndian.AppendUint32(nil, x)}}
 }
 
-func real(x float32) ops.Operand {
+func single(x float32) ops.Operand {
 	return ops.Operand{Lit: &ops.Literal{Type: typed(ops.F32), Data: binary.LittleEndian.AppendUint32(nil, math.Float32bits(x))}}
 }
 
@@ -87,13 +87,13 @@ func (f filler) elements(p *Param, d ops.DType, n int) ops.ID {
 	}
 	t := typed(ops.F32, n)
 	x := f.step(ops.RightShift, typed(ops.U32, n), nil, f.hashes(n), word(8))
-	x = f.step(ops.Multiply, t, nil, x, real(1.0/(1<<24))) // in [0, 1)
+	x = f.step(ops.Multiply, t, nil, x, single(1.0/(1<<24))) // in [0, 1)
 	switch p.Fill {
 	case Uniform:
-		x = f.step(ops.Multiply, t, nil, x, real(2))
-		x = f.step(ops.Subtract, t, nil, x, real(1))
+		x = f.step(ops.Multiply, t, nil, x, single(2))
+		x = f.step(ops.Subtract, t, nil, x, single(1))
 	case Positive:
-		x = f.step(ops.Add, t, nil, x, real(1))
+		x = f.step(ops.Add, t, nil, x, single(1))
 	}
 	if d.IsComplex() {
 		x = f.step(ops.Multiply, typed(ops.C64, n), nil, x, direction)
@@ -123,9 +123,9 @@ func (f filler) integers(p *Param, d ops.DType, n int) ops.ID {
 // matrices returns twice the identity plus random matrices. Their norm is at most 1, nearly,
 // if they are symmetric, and less if they are not: so the sum is well conditioned.
 func (f filler) matrices(t ops.Type, symmetric bool) ops.ID {
-	n, single := t.Shape[len(t.Shape)-1], typed(ops.F32, t.Shape...)
+	n, shape := t.Shape[len(t.Shape)-1], typed(ops.F32, t.Shape...)
 	x := f.elements(&Param{Fill: Uniform}, ops.F32, t.Size())
-	x = f.step(ops.Reshape, single, nil, x)
+	x = f.step(ops.Reshape, shape, nil, x)
 	scale := 1 / float32(n)
 	if symmetric {
 		scale = float32(0.5 / math.Sqrt(float64(n)))
@@ -135,14 +135,14 @@ func (f filler) matrices(t ops.Type, symmetric bool) ops.ID {
 		}
 		r := len(axes)
 		axes[r-1], axes[r-2] = r-2, r-1
-		mirror := f.Do(ops.Transpose, single, [][]int{axes}, ops.Operand{ID: x})
-		x = f.step(ops.Add, single, nil, x, ops.Operand{ID: mirror})
+		mirror := f.Do(ops.Transpose, shape, [][]int{axes}, ops.Operand{ID: x})
+		x = f.step(ops.Add, shape, nil, x, ops.Operand{ID: mirror})
 		f.Free(mirror)
 	}
-	x = f.step(ops.Multiply, single, nil, x, real(scale))
+	x = f.step(ops.Multiply, shape, nil, x, single(scale))
 	square := typed(ops.F32, n, n)
-	eye := f.step(ops.Multiply, square, nil, f.Do(ops.Eye, square, nil), real(2))
-	x = f.step(ops.Add, single, nil, x, ops.Operand{ID: eye})
+	eye := f.step(ops.Multiply, square, nil, f.Do(ops.Eye, square, nil), single(2))
+	x = f.step(ops.Add, shape, nil, x, ops.Operand{ID: eye})
 	f.Free(eye)
 	return f.step(ops.AsType, t, nil, x)
 }

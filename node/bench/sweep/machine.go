@@ -15,11 +15,12 @@ import (
 
 // machine is a device with the executors that measure it.
 type machine struct {
-	device *vulkan.Device // nil is the host
-	cold   *exectest.Driver
-	warm   *exectest.Driver // the same, but for a processor, where cold interprets kernels at first
-	copies float64          // bytes a second
-	rates  map[ops.DType]float64
+	device   *vulkan.Device // nil is the host
+	cold     *exectest.Driver
+	warm     *exectest.Driver // the same, but for a processor, where cold interprets kernels at first
+	copies   float64          // bytes a second
+	products map[ops.DType]reference
+	hot      time.Duration // of a sample of work at the highest clock seen
 }
 
 // noCaches switches the disk caches of Mesa's and of NVIDIA's drivers off.
@@ -27,7 +28,7 @@ var noCaches = map[string]string{"MESA_SHADER_CACHE_DISABLE": "true", "MESA_GLSL
 
 // open opens a device by index, name or UUID; host is the host.
 func open(name string) (*machine, error) {
-	m := &machine{rates: make(map[ops.DType]float64)}
+	m := &machine{products: make(map[ops.DType]reference)}
 	if name == "host" {
 		m.cold = exectest.NewFor(nil, synth.Target{}, 0)
 		m.warm = m.cold
@@ -88,52 +89,75 @@ func (m *machine) filling() time.Duration {
 	return 4 * time.Millisecond
 }
 
-// measure measures a case.
-func (m *machine) measure(c *Case) (r Result) {
-	r = Result{ID: c.ID, Family: c.Family, Name: c.Name, Bytes: c.Bytes, Ops: c.Ops}
+// measure measures cases: first all of their first results, then all of their repetitions. So
+// nothing is compiled between repetitions, which would let the clock of the device fall.
+// It stops before a case for which goes on is false.
+func (m *machine) measure(cases []Case, goesOn func() bool) (results []Result) {
+	for i := range cases {
+		if !goesOn() {
+			break
+		}
+		c := &cases[i]
+		r := Result{ID: c.ID, Family: c.Family, Name: c.Name, Bytes: c.Bytes, Ops: c.Ops}
+		r.attempt(func() error {
+			first, err := m.firstOf(c)
+			r.First = micros(first)
+			return err
+		})
+		results = append(results, r)
+	}
+	for i := range results {
+		r := &results[i]
+		r.attempt(func() error {
+			took, err := m.medianOf(&cases[i])
+			if r.Time = micros(took); err == nil {
+				r.Share = m.share(&cases[i], took.Seconds())
+			}
+			return err
+		})
+	}
+	return results
+}
+
+// attempt notes the error of f, or its panic. It does nothing after an error.
+func (r *Result) attempt(f func() error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Error = fmt.Sprint("panic: ", p)
 		}
 	}()
-	first, took, err := m.times(c)
-	r.First, r.Time = micros(first), micros(took)
-	if err != nil {
-		r.Error = err.Error()
-		return r
+	if r.Error != "" {
+		return
 	}
-	r.Share = m.share(c, took.Seconds())
-	return r
+	if err := f(); err != nil {
+		r.Error = err.Error()
+	}
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-func (m *machine) times(c *Case) (first, took time.Duration, err error) {
-	w, err := prepare(m.cold, c)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { w.free() }()
-	if first, err = w.first(); err != nil {
-		return first, 0, err
-	}
-	if m.warm != m.cold {
-		w.free()
-		if err := w.Built(); err != nil {
-			return first, 0, err
+// firstOf is the time of the first result of a case. The kernels that its repetition needs are
+// compiled then, too.
+func (m *machine) firstOf(c *Case) (first time.Duration, err error) {
+	err = with(m.cold, c, func(w *work) error {
+		if first, err = w.first(); err != nil || m.warm != m.cold {
+			return errors.Join(err, w.Built())
 		}
-		if w, err = prepare(m.warm, c); err != nil {
-			w = &work{}
-			return first, 0, err
-		}
+		return w.settle(m.filling())
+	})
+	return first, err
+}
+
+// medianOf is the time of a repetition of a case.
+func (m *machine) medianOf(c *Case) (took time.Duration, err error) {
+	if err := m.heat(); err != nil {
+		return 0, err
 	}
-	if first > time.Second/2 {
-		if err := m.heat(); err != nil {
-			return first, 0, err
-		}
-	}
-	took, err = w.median(m.filling())
-	return first, took, err
+	err = with(m.warm, c, func(w *work) error {
+		took, err = w.median(m.filling())
+		return err
+	})
+	return took, err
 }
 
 // share is the part of the device's own rates that a case reached.

@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"fmt"
+	"io"
 	"time"
 
 	"nxvk/ops"
@@ -13,9 +15,6 @@ const (
 	productSide     = 4096
 	productSideCPU  = 256
 )
-
-// heating is for how long a device computes before a measurement: an idle one has a low clock.
-const heating = 300 * time.Millisecond
 
 // copying is a case that copies elements.
 func copying(n int) *Case {
@@ -33,50 +32,61 @@ func product(d ops.DType, n int) *Case {
 		out = ops.S32
 	}
 	b.finish(b.do(ops.Dot, out, [][]int{{1}, {}, {0}, {}}, x, y))
-	b.c.Ops = 2 * float64(n) * float64(n) * float64(n)
 	return &b.c
 }
 
-// heat raises the clock of a device that has been idle.
+// heating is for how long a device computes to raise its clock, which is low after a pause.
+const heating = 400 * time.Millisecond
+
+// heat raises the clock of a device: it computes until that is about as fast as it ever was.
 func (m *machine) heat() error {
+	const repeats, tolerance = 20, 1.05
 	if m.cpu() {
 		return nil
 	}
-	w, err := prepare(m.warm, copying(1<<24))
-	if err != nil {
-		return err
-	}
-	defer w.free()
-	for start := time.Now(); time.Since(start) < heating; {
-		if err := w.repeat(20); err != nil {
-			return err
+	b := &builder{}
+	t := typed(ops.F32, 1<<22)
+	b.pointwise(ops.Pow, t, t)
+	return with(m.warm, &b.c, func(w *work) error {
+		known := m.hot > 0
+		for start := time.Now(); time.Since(start) < heating; {
+			took, err := w.sample(repeats)
+			if err != nil {
+				return err
+			}
+			if m.hot == 0 || took < m.hot {
+				m.hot = took
+			}
+			if known && took.Seconds() <= tolerance*m.hot.Seconds() {
+				break
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// calibrate measures the rate of copies.
-func (m *machine) calibrate() error {
-	if err := m.heat(); err != nil {
-		return err
-	}
+// calibrate measures the rate of copies, and prints it with the device.
+func (m *machine) calibrate(out io.Writer) error {
 	n := copyElements
 	if m.cpu() {
 		n = copyElementsCPU
 	}
 	c := copying(n)
-	took, err := m.reference(c)
+	took, err := m.medianOf(c)
+	if err != nil {
+		return err
+	}
 	m.copies = c.Bytes / took.Seconds()
-	return err
+	fmt.Fprintf(out, "device: %v; copies %.1f GB/s\n", m, m.copies/1e9)
+	return nil
 }
 
-func (m *machine) reference(c *Case) (time.Duration, error) {
-	w, err := prepare(m.warm, c)
-	if err != nil {
-		return 1, err
-	}
-	defer w.free()
-	return w.median(m.filling())
+// reference is the rate of products of a type, and how long the first took. Cases that come
+// later do not compile its kernel any more.
+type reference struct {
+	side  int
+	rate  float64 // operations a second
+	first time.Duration
 }
 
 // rate is the rate of products in the type of a case, measured once; 0 if it has none.
@@ -89,17 +99,32 @@ func (m *machine) rate(c *Case) float64 {
 		return 0
 	}
 	d := t.DType.Real()
-	rate, known := m.rates[d]
+	r, known := m.products[d]
 	if !known {
-		n := productSide
-		if m.cpu() {
-			n = productSideCPU
+		if r.side = productSide; m.cpu() {
+			r.side = productSideCPU
 		}
-		p := product(d, n)
-		if took, err := m.reference(p); err == nil {
-			rate = p.Ops / took.Seconds()
+		p := product(d, r.side)
+		first, err := m.firstOf(p)
+		if err == nil {
+			var took time.Duration
+			took, err = m.medianOf(p)
+			r.first, r.rate = first, p.Ops/took.Seconds()
 		}
-		m.rates[d] = rate
+		if err != nil {
+			r.rate = 0
+		}
+		m.products[d] = r
 	}
-	return rate
+	return r.rate
+}
+
+// printProducts prints the rates of products that shares refer to.
+func (m *machine) printProducts(out io.Writer) {
+	for _, d := range ops.DTypes() {
+		if r := m.products[d]; r.rate > 0 {
+			fmt.Fprintf(out, "products of %v, %d×%d, on %v: %.1f GFLOP/s, first result after %v\n", d, r.side, r.side, m, r.rate/1e9,
+				r.first.Round(100*time.Microsecond))
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -28,52 +29,70 @@ type Config struct {
 	Against string        // another device that measures each case, too; empty is none
 	Cases   []Case        // the list
 	Budget  time.Duration // after which no case begins; 0 is none
-	Results io.Writer     // gets a JSON line for each case as soon as it is measured; nil is nobody
+	Results io.Writer     // gets a JSON line for each case; nil is nobody
 }
 
 // ErrFailed reports that cases failed.
 var ErrFailed = errors.New("cases failed")
 
-// Run measures cases and prints a table. It returns ErrFailed after cases that failed.
+// Run measures cases and prints a table, also of those before it was cancelled. It returns
+// ErrFailed after cases that failed.
 func Run(ctx context.Context, out io.Writer, cfg Config) error {
 	began := time.Now()
+	names := []string{cfg.Device}
+	if cfg.Against != "" {
+		names = append(names, cfg.Against)
+	}
 	var machines []*machine
-	for _, name := range []string{cfg.Device, cfg.Against} {
-		if name == "" && len(machines) > 0 {
-			continue
-		}
+	for _, name := range names {
 		m, err := open(name)
 		if err != nil {
 			return err
 		}
 		defer m.close()
-		if err := m.calibrate(); err != nil {
+		if err := m.calibrate(out); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "device: %v; copies %.1f GB/s\n", m, m.copies/1e9)
 		machines = append(machines, m)
 	}
+	results, err := measureAll(ctx, cfg, machines, began)
+	if err != nil {
+		return err
+	}
+	if left := len(cfg.Cases) - len(results[0]); left > 0 {
+		fmt.Fprintf(out, "%d of %d cases left\n", left, len(cfg.Cases))
+	}
+	for _, m := range machines {
+		m.printProducts(out)
+	}
+	if len(machines) > 1 {
+		err = compare(out, results[0], results[1], machines[1].String())
+	} else {
+		err = report(out, results[0])
+	}
+	return errors.Join(ctx.Err(), err)
+}
+
+// block is how many cases are measured together: their results are written after that.
+const block = 25
+
+// measureAll measures each case on each machine, until the budget is spent.
+func measureAll(ctx context.Context, cfg Config, machines []*machine, began time.Time) ([][]Result, error) {
 	results := make([][]Result, len(machines))
-	for i := range cfg.Cases {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if cfg.Budget > 0 && time.Since(began) > cfg.Budget {
-			fmt.Fprintf(out, "%d of %d cases left: the budget of %v is spent\n", len(cfg.Cases)-i, len(cfg.Cases), cfg.Budget)
-			break
-		}
+	goesOn := func() bool { return ctx.Err() == nil && (cfg.Budget <= 0 || time.Since(began) < cfg.Budget) }
+	for cases := range slices.Chunk(cfg.Cases, block) {
 		for k, m := range machines {
-			r := m.measure(&cfg.Cases[i])
-			results[k] = append(results[k], r)
-			if k == 0 && cfg.Results != nil {
-				if err := json.NewEncoder(cfg.Results).Encode(r); err != nil {
-					return err
+			list := m.measure(cases, goesOn)
+			results[k] = append(results[k], list...)
+			for i := range list {
+				if k > 0 || cfg.Results == nil {
+					break
+				}
+				if err := json.NewEncoder(cfg.Results).Encode(&list[i]); err != nil {
+					return nil, err
 				}
 			}
 		}
 	}
-	if len(machines) > 1 {
-		return compare(out, results[0], results[1], machines[1].String())
-	}
-	return report(out, results[0])
+	return results, nil
 }

@@ -17,6 +17,8 @@ import (
 	"nxvk/vulkan"
 )
 
+func always() bool { return true }
+
 // TestFamilies measures a small case of each family on the device and on the host.
 func TestFamilies(t *testing.T) {
 	d := rig.Device(t, vulkan.Options{})
@@ -24,7 +26,7 @@ func TestFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{rates: make(map[ops.DType]float64)}
+	m := &machine{products: make(map[ops.DType]reference)}
 	m.drive(d, known)
 	t.Cleanup(func() {
 		m.device = nil // rig closes it
@@ -42,7 +44,7 @@ func TestFamilies(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range []*machine{m, host} {
-				if r := m.measure(&cases[0]); r.Error != "" || r.Time <= 0 || r.First <= 0 {
+				if r := m.measure(cases, always)[0]; r.Error != "" || r.Time <= 0 || r.First <= 0 {
 					t.Errorf("%s on %v: %+v", r.Name, m, r)
 				}
 			}

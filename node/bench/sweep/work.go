@@ -15,6 +15,7 @@ import (
 const (
 	samples    = 5
 	maxRepeats = 2000
+	long       = 50 // samples; what takes longer is measured once
 )
 
 // work is a case on a driver.
@@ -27,31 +28,29 @@ type work struct {
 	last     [][]int       // the values that each step uses last
 }
 
-// prepare fills the operands of a case.
-func prepare(d *exectest.Driver, c *Case) (*work, error) {
-	w := &work{Driver: d, c: c}
+// with calls f with a case whose operands are filled, and frees them.
+func with(d *exectest.Driver, c *Case, f func(w *work) error) error {
+	w := &work{Driver: d, c: c, last: c.lastUses()}
+	defer w.free()
 	var err error
 	if w.program, w.outs, err = c.Region(); err != nil {
-		return nil, err
+		return err
 	}
-	f := filler{d}
+	fill := filler{d}
 	for i := range c.Params {
-		o, err := f.operand(&c.Params[i])
+		o, err := fill.operand(&c.Params[i])
 		if err != nil {
-			w.free()
-			return nil, fmt.Errorf("operand %d: %w", i, err)
+			return fmt.Errorf("operand %d: %w", i, err)
 		}
 		w.operands = append(w.operands, o)
-	}
-	w.last = c.lastUses()
-	if err := errors.Join(d.Sync(), d.Built()); err != nil {
-		w.free()
-		return nil, err
 	}
 	if c.Program {
 		d.Define(w.key(), w.program)
 	}
-	return w, nil
+	if err := errors.Join(d.Sync(), d.Built()); err != nil {
+		return err
+	}
+	return f(w)
 }
 
 func (w *work) key() string { return strconv.Itoa(w.c.ID) + " " + w.c.Name }
@@ -154,9 +153,9 @@ func (w *work) first() (time.Duration, error) {
 }
 
 // median is the time of a repetition: the median of samples that each take filling at least.
-// There are fewer where a repetition takes long, but two.
+// There are fewer where a repetition takes long.
 func (w *work) median(filling time.Duration) (time.Duration, error) {
-	if err := w.settle(); err != nil {
+	if err := w.settle(filling); err != nil {
 		return 0, err
 	}
 	n, took, err := 1, time.Duration(0), error(nil)
@@ -170,7 +169,7 @@ func (w *work) median(filling time.Duration) (time.Duration, error) {
 		n = min(maxRepeats, max(n+1, int(1.2*float64(n)*filling.Seconds()/took.Seconds())))
 	}
 	times := []time.Duration{took}
-	for all := took; len(times) < 2 || len(times) < samples && all < 4*samples*filling; all += took {
+	for all := took; all < long*filling && (len(times) < 2 || len(times) < samples && all < 4*samples*filling); all += took {
 		if took, err = w.sample(n); err != nil {
 			return 0, err
 		}
@@ -180,19 +179,19 @@ func (w *work) median(filling time.Duration) (time.Duration, error) {
 	return times[(len(times)-1)/2] / time.Duration(n), nil
 }
 
-// settle carries the case out until nothing is compiled for it any more.
-func (w *work) settle() error {
-	for range max(2, w.Exec.Enough()) { // what is seen again is fused
-		if err := w.repeat(1); err != nil {
+// settle carries the case out until nothing is compiled for it any more: what is seen again
+// is fused. A case that takes long is not repeated for that.
+func (w *work) settle(filling time.Duration) error {
+	start := time.Now()
+	for range max(2, w.Exec.Enough()) + 2 {
+		if err := errors.Join(w.repeat(1), w.Built()); err != nil {
 			return err
 		}
-	}
-	for range 2 {
-		if err := errors.Join(w.Built(), w.repeat(1)); err != nil {
-			return err
+		if !w.c.Program && time.Since(start) > long*filling {
+			break
 		}
 	}
-	return w.Built()
+	return nil
 }
 
 func (w *work) sample(n int) (time.Duration, error) {
