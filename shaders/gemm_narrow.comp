@@ -14,7 +14,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint ROWS = 4;    // of A, a workgroup
-layout(constant_id = 2) const uint COLS = 1;    // of B
+layout(constant_id = 2) const uint COLS = 1;    // of B, or more, of which the last repeats
 layout(constant_id = 3) const uint ALIGNED = 1; // bits: rows of A, columns of B begin at 16 bytes
 layout(constant_id = 4) const uint THREADS = 128;
 
@@ -34,14 +34,15 @@ void main() {
         [[unroll]] for (uint i = 0; i < ROWS; i++)
             ra[i] = raw_a(a + min(m0 + i, p.m - 1) * p.lda + k, ALIGNED_A, k_end - k);
         [[unroll]] for (uint c = 0; c < COLS; c++) {
+            const uint column = b + min(c, p.n - 1) * p.col_b;
             T x[W];
             if (ALIGNED_B) {
-                const RAW rb = raw_b(b + k + c * p.col_b, true, W);
+                const RAW rb = raw_b(column + k, true, W);
                 [[unroll]] for (uint j = 0; j < W; j++) x[j] = element(rb, j);
             } else {
                 [[unroll]] for (uint j = 0; j < W; j++) {
                     const bool within = ALIGNED_A || k + j < k_end;
-                    const T one = element_b(b + (k + (within ? j : 0)) * p.row_b + c * p.col_b);
+                    const T one = element_b(column + (k + (within ? j : 0)) * p.row_b);
                     x[j] = within ? one : T(0);
                 }
             }
@@ -64,6 +65,6 @@ void main() {
     }
     if (t < ROWS * COLS) {
         const uint i = t / COLS, c = t % COLS;
-        if (m0 + i < p.m) put_one(z * p.m * p.n + (m0 + i) * p.row_c + c * p.col_c, share[t * THREADS]);
+        if (m0 + i < p.m && c < p.n) put_one(z * p.m * p.n + (m0 + i) * p.row_c + c * p.col_c, share[t * THREADS]);
     }
 }

@@ -14,7 +14,7 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint LANES = 8;
 layout(constant_id = 2) const uint SLOTS = 64;
-layout(constant_id = 3) const uint COLS = 1;    // of B
+layout(constant_id = 3) const uint COLS = 1;    // of B, or more, of which the last repeats
 layout(constant_id = 4) const uint ALIGNED = 1; // 1: columns of A begin at 16 bytes
 layout(constant_id = 5) const uint UNROLL = 4;
 
@@ -33,7 +33,7 @@ shared T total[COLS * LANES * W];
         [[unroll]] for (uint u = 0; u < COUNT; u++) {                              \
             ra[u] = raw_a(at + (k + u * SLOTS) * p.lda, ALIGNED_A, room);          \
             [[unroll]] for (uint c = 0; c < COLS; c++)                             \
-                x[u * COLS + c] = element_b(b + (k + u * SLOTS) * p.row_b + c * p.col_b); \
+                x[u * COLS + c] = element_b(b + (k + u * SLOTS) * p.row_b + min(c, p.n - 1) * p.col_b); \
         }                                                                          \
         [[unroll]] for (uint u = 0; u < COUNT; u++)                                \
             [[unroll]] for (uint c = 0; c < COLS; c++)                             \
@@ -72,6 +72,6 @@ void main() {
     }
     for (uint e = t; e < COLS * LANES * W; e += THREADS) {
         const uint i = m0 + e % (LANES * W), c = e / (LANES * W);
-        if (i < p.m) put_one(z * p.m * p.n + i * p.row_c + c * p.col_c, total[e]);
+        if (i < p.m && c < p.n) put_one(z * p.m * p.n + i * p.row_c + c * p.col_c, total[e]);
     }
 }

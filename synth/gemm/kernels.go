@@ -90,7 +90,7 @@ func (p *Problem) blockKernels(t *Target) []Step {
 // vectorKernels are those of products with few vectors.
 func (p *Problem) vectorKernels(t *Target) []Step {
 	var list []Step
-	for n := 1; n <= maxVectors; n++ {
+	for n := 1; n <= maxVectors; n *= 2 {
 		q := &Problem{Type: p.Type, Operands: p.Operands, N: n}
 		for _, lies := range []uint32{alignedA | alignedB, alignedA, 0} {
 			list = append(list, empty(vectors{}.kernel(q, lies, t), vectorParameters))

@@ -142,7 +142,7 @@ func (m vectors) kernel(p *Problem, lies uint32, t *Target) Kernel {
 	if !m.wide {
 		return Kernel{
 			Shader: p.vectorsShader("gemm_narrow", t),
-			Spec:   []uint32{narrowThreads, narrowRows, uint32(p.N), lies, narrowThreads},
+			Spec:   []uint32{narrowThreads, narrowRows, p.columns(), lies, narrowThreads},
 			Local:  [3]uint32{narrowThreads, 1, 1},
 		}
 	}
@@ -153,9 +153,18 @@ func (m vectors) kernel(p *Problem, lies uint32, t *Target) Kernel {
 	threads := uint32(wideLanes * slots)
 	return Kernel{
 		Shader: p.vectorsShader("gemm_wide", t),
-		Spec:   []uint32{threads, wideLanes, uint32(slots), uint32(p.N), lies, uint32(unroll)},
+		Spec:   []uint32{threads, wideLanes, uint32(slots), p.columns(), lies, uint32(unroll)},
 		Local:  [3]uint32{threads, 1, 1},
 	}
+}
+
+// columns is how many vectors the kernel of a product has: there is one for each power of two.
+func (p *Problem) columns() uint32 {
+	n := 1
+	for n < p.N {
+		n *= 2
+	}
+	return uint32(n)
 }
 
 // vectorsShader is the variant of a kernel for the type of the operands.
