@@ -32,7 +32,7 @@ func LowerScatter(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowerin
 	}
 	initial := codegen.OperandSource(in, types, 2, nil, types[0].DType.Wide())
 	n := types[1].Size()
-	j := &Job{Op: in.Op, Elem: types[0].DType, initial: &initial, as: types[2].DType, From: operandOf(0),
+	j := &Job{Op: in.Op, Elem: types[0].DType, Stored: types[0].DType, initial: &initial, as: types[2].DType, From: operandOf(0),
 		To: codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: 0}, Elem: kernel.U32, Access: lowering.Write, Bytes: int64(4 * n)}}
 	ones := slices.Repeat([]int{1}, len(out.Shape))
 	j.Split(types[0].Shape, types[1].Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], ones)

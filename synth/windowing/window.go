@@ -24,8 +24,11 @@ var Folds = map[ops.Op]ops.Op{
 // also what padding counts as; so a result does not depend on the device.
 type Job struct {
 	Op       ops.Op
-	Elem     ops.DType
+	Elem     ops.DType // of the operand
+	Stored   ops.DType // of From: Elem, or where there are several passes the type that computes it
+	Result   ops.DType // of To, where Job is a fold of Op
 	dims     []windowDim
+	outputs  int
 	From, To codegen.Buffer
 	index    scalar.Type
 	initial  *codegen.Source // where the extreme is wanted, not the fold: what padding counts as
@@ -56,17 +59,23 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 	if in.Ins[0].Lit != nil {
 		return nil, lowering.Unsupported("windows of a literal")
 	}
-	j := &Job{Op: in.Op, Elem: d, To: codegen.ResultBuffer(d), From: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 0}, d)}
-	j.From.Access, j.From.Bytes = lowering.Read, int64(types[0].Bytes())
-	j.To.Access, j.To.Bytes = lowering.Write, int64(in.Outs[0].Type.Bytes())
-	j.Split(types[0].Shape, in.Outs[0].Type.Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3])
-	each, err := j.each()
-	if err != nil {
-		return nil, err
+	as := windowsOf(in)
+	passes := [][]axisWindow{as}
+	if separable(in.Op, d) {
+		passes = separate(types[0].Shape, as)
 	}
-	return codegen.NewPlan(t, nil, inParts(in.Outs[0].Type.Size(), each, func(first, end int) *codegen.Program {
-		return j.Program(t, first, end, each)
-	})...)
+	jobs, temps := separated(in, types[0], passes)
+	var programs []*codegen.Program
+	for _, j := range jobs {
+		each, err := j.each()
+		if err != nil {
+			return nil, err
+		}
+		programs = append(programs, inParts(j.outputs, each, func(first, end int) *codegen.Program {
+			return j.Program(t, first, end, each)
+		})...)
+	}
+	return codegen.NewPlan(t, temps, programs...)
 }
 
 // each is how many elements a window has.
@@ -123,6 +132,9 @@ func (j *Job) Program(t *lowering.Target, first, end, each int) *codegen.Program
 	p.Groups = (n + int(p.Local) - 1) / int(p.Local)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v of %v", j.Op, j.Elem)
+	if j.initial == nil && j.fun == nil && (j.Stored != j.Elem || j.Result != j.Elem) {
+		fmt.Fprintf(&b, " from %v to %v", j.Stored, j.Result)
+	}
 	if j.initial != nil {
 		fmt.Fprintf(&b, " initial %v literal=%v", j.as, j.initial.Kind == codegen.FromLiteral)
 		p.Add(j.initial)

@@ -62,7 +62,7 @@ func (j *Job) write(e *codegen.Emitter) error {
 		}
 		w.padding = e.Complete(e.InlineAll(w.identity, nil), j.Elem)
 		acc := w.along(0, at, inside, w.padding, w.fold)
-		e.Put(0, u, e.EncodeParts(j.Elem, acc)...)
+		e.Put(0, u, e.EncodeParts(j.Result, acc)...)
 		return nil
 	}, nil)
 	return err
@@ -111,7 +111,7 @@ func (w *writer) along(k int, at, inside kernel.Value, carried []kernel.Value, f
 
 // element gives the element at an index, or what padding counts as.
 func (w *writer) element(at, inside kernel.Value) []kernel.Value {
-	xs := w.DecodeParts(w.job.Elem, w.Fetch(1, w.Select(inside, at, w.Index(0)), 1))
+	xs := w.DecodeParts(w.job.Stored, w.Fetch(1, w.Select(inside, at, w.Index(0)), 1))
 	for i, x := range xs {
 		xs[i] = w.Select(inside, x, w.padding[i])
 	}
