@@ -234,11 +234,16 @@ func (w *fftWriter) program(t *lowering.Target, span int, bufs []codegen.Buffer)
 		p.Local = uint32(w.block.Threads * w.block.Columns)
 		p.Groups = (units + w.block.Columns - 1) / w.block.Columns
 	}
+	w.lines = !t.CPU && t.SharedMemory >= sharedBytes(BlockWords) && w.first && w.last && !w.columns && len(w.block.Stages) == 1 && w.radix >= leastLine
+	if w.lines {
+		p.Local = uint32(j.linesOf())
+		p.Groups = (units + j.linesOf() - 1) / j.linesOf()
+	}
 	for i, d := range j.rows {
 		p.Numbers = append(p.Numbers, d, j.at.Strides[i], j.put.Strides[i])
 	}
-	p.Key = fmt.Sprintf("fft radix=%d first=%v last=%v columns=%v inverse=%v form=%d %d eps=%x in %v of %v to %v rank=%d twiddle=%v chirp=%d %v %d binary=%v whole=%v all=%v %v block=%v wide=%v %v dense=%v %v vector=%v %v",
-		w.radix, w.first, w.last, w.columns, j.inverse, j.reads, j.gives, math.Float64bits(j.eps), j.compute, j.fromType, j.toType,
+	p.Key = fmt.Sprintf("fft lines=%v radix=%d first=%v last=%v columns=%v inverse=%v form=%d %d eps=%x in %v of %v to %v rank=%d twiddle=%v chirp=%d %v %d binary=%v whole=%v all=%v %v block=%v wide=%v %v dense=%v %v vector=%v %v",
+		w.lines, w.radix, w.first, w.last, w.columns, j.inverse, j.reads, j.gives, math.Float64bits(j.eps), j.compute, j.fromType, j.toType,
 		len(j.rows), span > 1, j.chirp.part, j.chirp.inverse, chirpSize(j.chirp.length),
 		w.binary, j.whole(), j.keep == j.length, j.keep == 2*j.length, w.block, w.wide, w.wideLast, j.step == 1, j.next == 1, j.vectorReads(), j.vectorWrites())
 	w.twiddles = span > 1

@@ -202,6 +202,11 @@ func TestFFTBlock(t *testing.T) {
 		checkFFT(t, synthtest.GPU, ops.RFFT, ops.F32, ops.C64, ops.Shape{2, n - 1, 2}, 1, n)
 		checkFFT(t, synthtest.GPU, ops.IRFFT, ops.C128, ops.F64, ops.Shape{2, n/2 + 1}, 1, n)
 	}
+	for _, n := range []int{3, 11, 31} { // more lines than a workgroup has
+		checkFFT(t, synthtest.GPU, ops.FFT, ops.C64, ops.C64, ops.Shape{200, n}, 1, n)
+		checkFFT(t, synthtest.GPU, ops.RFFT, ops.F64, ops.C128, ops.Shape{131, n}, 1, n)
+		checkFFT(t, synthtest.GPU, ops.IRFFT, ops.C64, ops.F32, ops.Shape{2, 150, n + 1}, 2, 2*n)
+	}
 	checkFFT(t, synthtest.GPU, ops.FFT, ops.C64, ops.C64, ops.Shape{4096}, 0, 4096)
 	checkFFT(t, synthtest.GPU, ops.FFT, ops.C128, ops.C128, ops.Shape{1, 4096}, 1, 4096)
 	checkFFT(t, synthtest.GPU, ops.IFFT, ops.C64, ops.C64, ops.Shape{4500, 1}, 0, 4500)

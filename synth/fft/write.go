@@ -19,6 +19,7 @@ type fftWriter struct {
 	block       fftBlock
 	wide        bool // neighbouring invocations read elements of neighbouring columns of the block
 	wideLast    bool // and write such
+	lines       bool // a workgroup has whole lines, each the work of an invocation
 	factor      int  // buffers of a chirp
 	table       int
 
@@ -47,6 +48,10 @@ func (w *fftWriter) write(e *codegen.Emitter) error {
 	w.known()
 	if len(w.block.Stages) > 1 {
 		(&blockWriter{fftWriter: w, fftBlock: w.block}).write()
+		return nil
+	}
+	if w.lines {
+		(&lineWriter{fftWriter: w}).write()
 		return nil
 	}
 	u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())

@@ -23,7 +23,10 @@ import (
 
 // leastSeparated is the number of elements of a window below which one pass costs less
 // than the memory traffic and the dispatch of another one.
-const leastSeparated = 16
+const leastSeparated = 50
+
+// leastGrouped is the length of a window along one axis from which on it is one of groups.
+const leastGrouped = 64
 
 // passOverhead is how many elements of a window cost as much as a result that is stored
 // and loaded again.
@@ -104,7 +107,7 @@ func separate(s ops.Shape, as []axisWindow) [][]axisWindow {
 // split gives a long window as one of groups of elements and one of those groups, where
 // its length is a product.
 func (a axisWindow) split() []axisWindow {
-	if a.window < 4*leastSeparated {
+	if a.window < leastGrouped {
 		return []axisWindow{a}
 	}
 	group := 1
@@ -156,7 +159,6 @@ func separated(in *ops.Instr, from ops.Type, passes [][]axisWindow) (jobs []*Job
 		j.From.Access, j.From.Bytes = lowering.Read, int64(from.Bytes())
 		j.To.Access, j.To.Bytes = lowering.Write, int64(to.Bytes())
 		j.Split(from.Shape, to.Shape, window, padding, strides, dilations)
-		j.outputs = to.Shape.Size()
 		jobs, from = append(jobs, j), to
 	}
 	return jobs, temps

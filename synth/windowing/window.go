@@ -28,7 +28,9 @@ type Job struct {
 	Stored   ops.DType // of From: Elem, or where there are several passes the type that computes it
 	Result   ops.DType // of To, where Job is a fold of Op
 	dims     []windowDim
-	outputs  int
+	unrolled bool // the windows are constants of the kernel
+	tile     int  // outputs of an invocation, side by side along axis
+	axis     int  // the first dimension that has windows and is not the last; else -1
 	From, To codegen.Buffer
 	index    scalar.Type
 	initial  *codegen.Source // where the extreme is wanted, not the fold: what padding counts as
@@ -71,7 +73,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 		if err != nil {
 			return nil, err
 		}
-		programs = append(programs, inParts(j.outputs, each, func(first, end int) *codegen.Program {
+		programs = append(programs, inParts(j.Units(), each*j.tile, func(first, end int) *codegen.Program {
 			return j.Program(t, first, end, each)
 		})...)
 	}
@@ -119,13 +121,14 @@ func (j *Job) Split(s, windows ops.Shape, window, padding, every, dilations []in
 		j.dims = []windowDim{{out: 1, in: 1, stride: 1, window: 1, dilation: 1, every: 1, plain: true, inside: true}}
 	}
 	j.index = codegen.IndexType(max(reach, windows.Size()))
+	j.unroll()
 }
 
-// Program folds the windows from first up to end.
+// Program is the work of the units from first up to end, each of one window or of a few.
 func (j *Job) Program(t *lowering.Target, first, end, each int) *codegen.Program {
 	n := end - first
 	p := &codegen.Program{Index: j.index, Buffers: []codegen.Buffer{j.To, j.From}, Body: j.write, Local: strided.GPUPart,
-		Flops: int64(n) * int64(each), Bytes: j.From.Bytes + j.To.Bytes, Numbers: []int{first, end}}
+		Flops: int64(n*j.tile) * int64(each), Bytes: j.From.Bytes + j.To.Bytes, Numbers: []int{first, end}}
 	if t.CPU {
 		p.Local = codegen.CPULocal
 	}
@@ -145,16 +148,25 @@ func (j *Job) Program(t *lowering.Target, first, end, each int) *codegen.Program
 			p.Add(&j.starts[i])
 		}
 	}
-	for _, w := range j.dims {
+	for i, w := range j.dims {
 		p.Numbers = append(p.Numbers, w.out, w.stride)
 		if w.plain {
 			b.WriteString(" plain")
 			continue
 		}
-		p.Numbers = append(p.Numbers, w.every, w.first, w.window, w.dilation)
+		p.Numbers = append(p.Numbers, w.first)
 		fmt.Fprintf(&b, " inside=%v", w.inside)
 		if !w.inside {
 			p.Numbers = append(p.Numbers, w.in)
+		}
+		if !j.unrolled {
+			p.Numbers = append(p.Numbers, w.every, w.window, w.dilation)
+			continue
+		}
+		fmt.Fprintf(&b, " window=%d every=%d dilation=%d", w.window, w.every, w.dilation)
+		if j.tile > 1 && i == j.axis {
+			p.Numbers = append(p.Numbers, j.tiles())
+			fmt.Fprintf(&b, " tile=%d", j.tile)
 		}
 	}
 	p.Key = b.String()

@@ -100,7 +100,7 @@ func onePass(t *testing.T, target *lowering.Target, in *ops.Instr, from ops.Type
 	j.Split(from.Shape, out.Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3])
 	first, each := 0, ops.Shape(in.Attrs[0]).Size()
 	var programs []*codegen.Program
-	for _, end := range append(ends, out.Shape.Size()) {
+	for _, end := range append(ends, j.Units()) {
 		programs = append(programs, j.Program(target, first, end, each))
 		first = end
 	}
@@ -259,4 +259,33 @@ func TestSeparateWindows(t *testing.T) {
 			t.Errorf("%d of the windows had several passes", several)
 		}
 	})
+}
+
+// Invocations with several windows give what those with one give, also where the last ones
+// overlap: along the first axis and others, with padding, strides and dilations.
+func TestTiledWindows(t *testing.T) {
+	for _, form := range []struct {
+		shape                               ops.Shape
+		window, padding, strides, dilations []int
+		d                                   ops.DType
+	}{
+		{ops.Shape{3, 151, 170}, []int{1, 3, 3}, []int{0, 0, 1, 1, 1, 1}, []int{1, 1, 1}, []int{1, 1, 1}, ops.F32},
+		{ops.Shape{302, 340}, []int{3, 2}, []int{1, 0, 0, 0}, []int{2, 1}, []int{1, 2}, ops.S8},
+		{ops.Shape{2, 91, 60, 8}, []int{1, 3, 3, 1}, []int{0, 0, 0, 0, 0, 2, 0, 0}, []int{1, 1, 1, 1}, []int{1, 2, 1, 1}, ops.F32},
+		{ops.Shape{90000, 2}, []int{4, 1}, []int{3, 0, 0, 0}, []int{1, 1}, []int{1, 1}, ops.F64},
+	} {
+		for _, op := range []ops.Op{ops.WindowSum, ops.WindowMax, ops.WindowProduct} {
+			x := synthtest.Random(ops.Type{DType: form.d, Shape: form.shape}, 77)
+			in := synthtest.Instr(op, ops.Type{DType: form.d}, form.window, form.padding, form.strides, form.dilations)
+			in.Outs[0].Type.Shape = synthtest.Inferred(t, in, x.Typ)
+			p, err := synthtest.Lower(t, synthtest.GPU, in, x.Typ)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := p.Steps[0]; int(s.Grid[0]*s.Grid[1]*s.Kernel.Local[0]) > in.Outs[0].Type.Size()*2/3 {
+				t.Errorf("%v of %v: %v workgroups of %v, want fewer invocations than outputs", op, x.Typ, s.Grid, s.Kernel.Local)
+			}
+			synthtest.Same(t, synthtest.Describe(op, x.Typ), synthtest.Run(t, synthtest.GPU, in, x), windowRef(in, x))
+		}
+	}
 }

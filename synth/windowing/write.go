@@ -22,8 +22,8 @@ type writer struct {
 type windowNums struct {
 	out, stride                    kernel.Value
 	every, first, window, dilation kernel.Value
-	in                             kernel.Value
-	begin                          kernel.Value
+	in, tiles                      kernel.Value
+	begin, outStride               kernel.Value
 }
 
 func (j *Job) write(e *codegen.Emitter) error {
@@ -39,17 +39,34 @@ func (j *Job) write(e *codegen.Emitter) error {
 	}
 	first, end := e.NextNumber(), e.NextNumber()
 	for i := range j.dims {
-		n := windowNums{out: e.NextNumber(), stride: e.NextNumber()}
-		if !j.dims[i].plain {
-			n.every, n.first, n.window, n.dilation = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
+		n, d := windowNums{out: e.NextNumber(), stride: e.NextNumber()}, &j.dims[i]
+		if d.stride == 1 && i == len(j.dims)-1 {
+			n.stride = e.Index(1)
 		}
-		if !j.dims[i].inside {
+		if d.plain {
+			w.dims = append(w.dims, n)
+			continue
+		}
+		n.first = e.NextNumber()
+		if !d.inside {
 			n.in = e.NextNumber()
+		}
+		if !j.unrolled {
+			n.every, n.window, n.dilation = e.NextNumber(), e.NextNumber(), e.NextNumber()
+		} else {
+			n.every, n.window, n.dilation = e.Index(d.every), e.Index(d.window), e.Index(d.dilation)
+		}
+		if j.tile > 1 && i == j.axis {
+			n.tiles = e.NextNumber()
 		}
 		w.dims = append(w.dims, n)
 	}
 	u := e.Add(e.Add(first, e.Mul(e.Group(), e.Index(e.Local))), e.Invocation())
 	e.If(e.Compare(scalar.Lt, u, end), func() []kernel.Value {
+		if j.axis >= 0 {
+			w.foldTile(u)
+			return nil
+		}
 		at, inside := w.place(u), e.Const(scalar.Bool, 1)
 		if j.initial != nil {
 			w.padding = []kernel.Value{scalarOf(e, j.initial, 2, j.as, j.Elem.Wide())}
@@ -100,13 +117,22 @@ func (w *writer) along(k int, at, inside kernel.Value, carried []kernel.Value, f
 		return w.along(k+1, at, inside, carried, f)
 	}
 	n := &w.dims[k]
-	return w.Loop(w.Index(0), n.window, w.Index(1), carried, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
-		p, within := w.Add(n.begin, w.Mul(i, n.dilation)), inside
+	visit := func(away kernel.Value, carried []kernel.Value) []kernel.Value {
+		p, within := w.Add(n.begin, away), inside
 		if !w.job.dims[k].inside {
 			within = w.Prim(scalar.AndB, scalar.Bool, inside, w.Compare(scalar.Lt, p, n.in))
 		}
 		return w.along(k+1, w.Add(at, w.Mul(p, n.stride)), within, carried, f)
-	})
+	}
+	if !w.job.unrolled {
+		return w.Loop(w.Index(0), n.window, w.Index(1), carried, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
+			return visit(w.Mul(i, n.dilation), carried)
+		})
+	}
+	for i := range w.job.dims[k].window {
+		carried = visit(w.Index(i*w.job.dims[k].dilation), carried)
+	}
+	return carried
 }
 
 // element gives the element at an index, or what padding counts as.
