@@ -59,12 +59,19 @@ func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program,
 	*temps = append(*temps, table.Bytes)
 	in := *j
 	in.length, in.keep, in.inverse, in.eps = size, size, false, 0
-	in.toType, in.next, in.gives = d, 1, plain
+	in.toType, in.gives = d, plain
 	in.chirp = chirp{part: chirpIn, length: n, inverse: j.inverse, factor: self, table: table}
-	in.put.Strides = ops.Shape(append(slices.Clone(j.rows), size)).Strides()[:len(j.rows)]
+	// Lines that lie side by side do so between the transforms, too.
+	shape := ops.Shape(append(slices.Clone(j.rows), size))
+	if j.step > 1 && lines > 1 {
+		shape = append(ops.Shape{size}, j.rows...)
+		in.next, in.put.Strides = lines, shape.Strides()[1:]
+	} else {
+		in.next, in.put.Strides = 1, shape.Strides()[:len(j.rows)]
+	}
 	own := in
 	own.rows, own.at, own.put = []int{1}, strided.View{Strides: []int{0}}, strided.View{Strides: []int{0}}
-	own.to, own.chirp.part, own.have, own.step, own.reads = self, chirpSelf, 1, 1, plain
+	own.to, own.chirp.part, own.have, own.step, own.next, own.reads = self, chirpSelf, 1, 1, 1, plain
 	jobs := []*fftJob{&own}
 	if passes := Passes(t, size, parts[d].Size()/4, j.step > 1 && lines > 1); len(passes) == 1 && len(passes[0].Stages) > 1 {
 		whole := *j
@@ -75,7 +82,7 @@ func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program,
 		line, out := temp(lines), *j
 		in.to = line
 		out.length, out.have, out.inverse, out.reads = size, size, true, plain
-		out.from, out.fromType, out.step, out.at = line, d, 1, in.put
+		out.from, out.fromType, out.step, out.at = line, d, in.next, in.put
 		out.chirp = in.chirp
 		out.chirp.part = chirpOut
 		jobs = append(jobs, &in, &out)

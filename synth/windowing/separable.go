@@ -25,6 +25,10 @@ import (
 // than the memory traffic and the dispatch of another one.
 const leastSeparated = 50
 
+// leastReduction is the number of elements of a window from which on it is reduced as axes
+// are, where it is all of them.
+const leastReduction = 16
+
 // leastGrouped is the length of a window along one axis from which on it is one of groups.
 const leastGrouped = 64
 
@@ -48,6 +52,25 @@ func (a *axisWindow) plain(n int) bool {
 // separable reports whether the elements of a window can be reduced in groups.
 func separable(op ops.Op, d ops.DType) bool {
 	return op == ops.WindowSum && !d.IsComplex() || op == ops.WindowMax || op == ops.WindowMin || op == ops.WindowProduct && d.IsInteger()
+}
+
+// wholeAxes are the axes of an instruction whose only window is all of them, where all
+// others have no windows, and windows are of so many elements that a reduction is faster:
+// its neighbouring invocations load neighbouring elements.
+func wholeAxes(s ops.Shape, as []axisWindow) (axes []int, ok bool) {
+	each := 1
+	for _, a := range as {
+		n := s[a.axis]
+		switch {
+		case a.plain(n):
+		case a.window == n && a.out == 1 && a.before == 0 && a.dilation == 1:
+			axes = append(axes, a.axis)
+			each *= n
+		default:
+			return nil, false
+		}
+	}
+	return axes, each >= leastReduction
 }
 
 // windowsOf are the windows of an instruction along each axis.

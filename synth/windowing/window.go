@@ -7,6 +7,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth/codegen"
 	"nxvk/synth/lowering"
+	"nxvk/synth/reduction"
 	"nxvk/synth/scalar"
 	"nxvk/synth/strided"
 )
@@ -64,6 +65,10 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 	as := windowsOf(in)
 	passes := [][]axisWindow{as}
 	if separable(in.Op, d) {
+		if axes, ok := wholeAxes(types[0].Shape, as); ok {
+			whole := &ops.Instr{Op: Folds[in.Op], Ins: in.Ins, Outs: in.Outs, Attrs: [][]int{axes, {1}}}
+			return reduction.Lower(whole, types, t)
+		}
 		passes = separate(types[0].Shape, as)
 	}
 	jobs, temps := separated(in, types[0], passes)
