@@ -159,13 +159,16 @@ func (j *Job) Program(t *lowering.Target, first, end, each int) *codegen.Program
 			b.WriteString(" plain")
 			continue
 		}
-		p.Numbers = append(p.Numbers, w.first)
+		if j.unrolled {
+			p.Numbers = append(p.Numbers, w.first)
+		} else {
+			p.Numbers = append(p.Numbers, w.every, w.first, w.window, w.dilation)
+		}
 		fmt.Fprintf(&b, " inside=%v", w.inside)
 		if !w.inside {
 			p.Numbers = append(p.Numbers, w.in)
 		}
 		if !j.unrolled {
-			p.Numbers = append(p.Numbers, w.every, w.window, w.dilation)
 			continue
 		}
 		fmt.Fprintf(&b, " window=%d every=%d dilation=%d", w.window, w.every, w.dilation)

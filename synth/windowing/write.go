@@ -40,21 +40,20 @@ func (j *Job) write(e *codegen.Emitter) error {
 	first, end := e.NextNumber(), e.NextNumber()
 	for i := range j.dims {
 		n, d := windowNums{out: e.NextNumber(), stride: e.NextNumber()}, &j.dims[i]
-		if d.stride == 1 && i == len(j.dims)-1 {
+		if j.unrolled && i == len(j.dims)-1 {
 			n.stride = e.Index(1)
 		}
 		if d.plain {
 			w.dims = append(w.dims, n)
 			continue
 		}
-		n.first = e.NextNumber()
+		if j.unrolled {
+			n.first, n.every, n.window, n.dilation = e.NextNumber(), e.Index(d.every), e.Index(d.window), e.Index(d.dilation)
+		} else {
+			n.every, n.first, n.window, n.dilation = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
+		}
 		if !d.inside {
 			n.in = e.NextNumber()
-		}
-		if !j.unrolled {
-			n.every, n.window, n.dilation = e.NextNumber(), e.NextNumber(), e.NextNumber()
-		} else {
-			n.every, n.window, n.dilation = e.Index(d.every), e.Index(d.window), e.Index(d.dilation)
 		}
 		if j.tile > 1 && i == j.axis {
 			n.tiles = e.NextNumber()
