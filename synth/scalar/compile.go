@@ -26,6 +26,9 @@ type Env struct {
 	Exp2 bool
 }
 
+// narrow reports whether results have eleven bits at most, and the device an exponential.
+func (env Env) narrow() bool { return env.Exp2 && env.Bits > 0 && env.Bits <= 16 }
+
 // Compile compiles an expression of the op table for the type of computation
 // t. Literals have that type where nothing else determines it. The result has
 // type t, or Bool where the expression is a comparison. An expression of complex

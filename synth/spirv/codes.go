@@ -78,9 +78,6 @@ const (
 	opBitwiseOr            = 197
 	opBitwiseXor           = 198
 	opBitwiseAnd           = 199
-	opBitFieldInsert       = 201
-	opBitFieldSExtract     = 202
-	opBitFieldUExtract     = 203
 	opNot                  = 200
 	opBitCount             = 205
 	opControlBarrier       = 224

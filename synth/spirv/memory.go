@@ -213,15 +213,22 @@ func (m *module) load(in *kernel.Inst) {
 
 // cut gives the narrow elements of the words x.
 func (m *module) cut(in *kernel.Inst, e kernel.Elem, a access, x uint32) {
-	t, perWord := m.typ(scalar.U32), 4/e.Size()
-	op := uint32(opBitFieldUExtract)
-	if kernel.IsSigned(e.Type()) {
-		op = opBitFieldSExtract
-	}
+	t, bits := m.typ(scalar.U32), 8*e.Size()
 	for w := range int(a.n) {
 		word := m.emit(opCompositeExtract, t, x, uint32(w))
-		for i := range perWord {
-			m.ids[in.Res[w*perWord+i]] = m.emit(op, t, word, m.word(8*e.Size()*i), m.word(8*e.Size()))
+		for i := range 32 / bits {
+			y := word
+			switch above := 32 - bits*(i+1); {
+			case kernel.IsSigned(e.Type()):
+				y = m.emit(opShiftLeftLogical, t, y, m.word(above))
+				y = m.emit(opShiftRightArithmetic, t, y, m.word(32-bits))
+			case above == 0:
+				y = m.emit(opShiftRightLogical, t, y, m.word(32-bits))
+			default:
+				y = m.emit(opShiftRightLogical, t, y, m.word(bits*i))
+				y = m.emit(opBitwiseAnd, t, y, m.word(1<<bits-1))
+			}
+			m.ids[in.Res[w*(32/bits)+i]] = y
 		}
 	}
 }
@@ -249,11 +256,16 @@ func (m *module) store(in *kernel.Inst) {
 
 // joined gives words of narrow elements, the first in the lowest bits.
 func (m *module) joined(vs []uint32, e kernel.Elem) (words []uint32) {
-	t, perWord := m.typ(scalar.U32), 4/e.Size()
+	t, bits := m.typ(scalar.U32), 8*e.Size()
+	perWord := 32 / bits
 	for ; len(vs) > 0; vs = vs[perWord:] {
-		word := vs[0] // the bits above are those of the others
+		word := m.emit(opBitwiseAnd, t, vs[0], m.word(1<<bits-1))
 		for i, v := range vs[1:perWord] {
-			word = m.emit(opBitFieldInsert, t, word, v, m.word(8*e.Size()*(i+1)), m.word(32-8*e.Size()*(i+1)))
+			if i < perWord-2 {
+				v = m.emit(opBitwiseAnd, t, v, m.word(1<<bits-1))
+			}
+			v = m.emit(opShiftLeftLogical, t, v, m.word(bits*(i+1)))
+			word = m.emit(opBitwiseOr, t, word, v)
 		}
 		words = append(words, word)
 	}
