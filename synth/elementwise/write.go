@@ -1,6 +1,8 @@
 package elementwise
 
 import (
+	"slices"
+
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
@@ -140,6 +142,10 @@ func (w *Writer) load() {
 	}
 }
 
+// sideBySide is the number of points whose operations alternate, so that none waits for the
+// one before. More would take registers of the invocations that hide the latency of memory.
+const sideBySide = 4
+
 // compute gives the values of every output for n points, of which each source has loaded
 // those of all, or of one for all.
 func (w *Writer) compute(n int) ([][]kernel.Value, error) {
@@ -151,9 +157,13 @@ func (w *Writer) compute(n int) ([][]kernel.Value, error) {
 			points[lane] = append(points[lane], vs[at:at+n]...)
 		}
 	}
-	values, err := w.job.values(w.Emitter, points)
-	if err != nil {
-		return nil, err
+	var values [][]kernel.Value
+	for some := range slices.Chunk(points, sideBySide) {
+		vs, err := w.job.values(w.Emitter, some)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, vs...)
 	}
 	return w.byOutput(values), nil
 }

@@ -20,7 +20,9 @@ func TestTranspose(t *testing.T) {
 				{ops.Shape{2, 3, 2, 3, 2}, []int{4, 2, 0, 3, 1}}, {ops.Shape{70, 130}, []int{1, 0}},
 				{ops.Shape{2, 65, 1, 96}, []int{0, 3, 2, 1}}, {ops.Shape{128, 2, 64}, []int{2, 1, 0}},
 				{ops.Shape{261, 387}, []int{1, 0}}, {ops.Shape{3, 132, 2, 192}, []int{0, 3, 2, 1}},
-				{ops.Shape{3, 132, 4, 192}, []int{3, 0, 2, 1}}} {
+				{ops.Shape{3, 132, 4, 192}, []int{3, 0, 2, 1}},
+				{ops.Shape{2, 5, 67, 130}, []int{0, 3, 2, 1}}, {ops.Shape{40, 3, 9, 70}, []int{3, 2, 1, 0}}, // rows of several dimensions
+				{ops.Shape{7000, 12}, []int{1, 0}}, {ops.Shape{40, 3, 50, 19}, []int{3, 2, 0, 1}}} { // narrow tiles
 				x := synthtest.Random(ops.Type{DType: d, Shape: p.shape}, 5)
 				out := ops.Type{DType: d, Shape: make(ops.Shape, len(p.axes))}
 				for i, a := range p.axes {
