@@ -5,6 +5,7 @@ import (
 
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
 )
 
@@ -142,9 +143,15 @@ func (w *Writer) load() {
 	}
 }
 
-// sideBySide is the number of points whose operations alternate, so that none waits for the
-// one before. More would take registers of the invocations that hide the latency of memory.
-const sideBySide = 4
+// sideBySide returns the number of points whose operations alternate, so that none waits for
+// the one before. More would take registers of the invocations that hide the latency of a
+// GPU's memory.
+func sideBySide(t *lowering.Target) int {
+	if t.CPU {
+		return 4
+	}
+	return 2
+}
 
 // compute gives the values of every output for n points, of which each source has loaded
 // those of all, or of one for all.
@@ -158,7 +165,7 @@ func (w *Writer) compute(n int) ([][]kernel.Value, error) {
 		}
 	}
 	var values [][]kernel.Value
-	for some := range slices.Chunk(points, sideBySide) {
+	for some := range slices.Chunk(points, sideBySide(w.Target)) {
 		vs, err := w.job.values(w.Emitter, some)
 		if err != nil {
 			return nil, err
