@@ -98,7 +98,7 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 			}
 		}
 	}
-	if j.shares = 1; j.held >= strided.LongHeld && t.MaxInvocations >= 2*j.Order.Local {
+	if j.shares = 1; j.held*j.words() >= strided.LongHeld && t.MaxInvocations >= 2*j.Order.Local {
 		j.shares = 2
 	}
 	p := j.Job.Program(t)
@@ -119,4 +119,15 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 	}
 	p.Key = fmt.Sprintf("rows held=%d shares=%d exact=%v parts=%d whole=%v %s", j.held, j.shares, j.exact, j.Order.Parts, n%strided.Lanes == 0, p.Key)
 	return codegen.NewPlan(t, nil, p)
+}
+
+// words is how many registers an element of the row takes at most.
+func (j *rowsJob) words() int {
+	n := 1
+	for i := range j.unit.Exprs {
+		if x := &j.unit.Exprs[i]; x.Full {
+			n = max(n, x.Type.Wide().Size()/4)
+		}
+	}
+	return n
 }

@@ -57,7 +57,11 @@ func ScheduleOf(t *lowering.Target, r *Reduction) Schedule {
 		// side.
 		return parted(n, 8, min(max(8, CPUParts/k), n/CPUPart))
 	case t.CPU:
-		return parted(n, 8, min(CPUParts*4/k, n/CPUPart))
+		s := parted(n, 8, min(CPUParts*4/k, n/CPUPart))
+		if s.Across = r.across(); s.Across {
+			s.Local = 16 // a line of the cache
+		}
+		return s
 	case r.rows():
 		return rowwise(t, k, n)
 	}
