@@ -58,7 +58,7 @@ func (j *Job) Writer(e *codegen.Emitter) *Writer {
 		switch {
 		case s.HasView():
 			w.places[i] = j.place(e, &s.View, s.Shifts, s.Kind == codegen.FromIndex)
-		case s.Kind == codegen.FromInside:
+		case s.Kind == codegen.FromInside, s.Kind == codegen.FromCheck:
 			w.places[i] = bounds(s, e)
 		}
 	}
@@ -202,6 +202,8 @@ func (w *Writer) source(i int) []kernel.Value {
 		return w.indices(p)
 	case codegen.FromInside:
 		return w.inside(p, w.job.Group)
+	case codegen.FromCheck:
+		return w.check(i)
 	}
 	at := w.start(p)
 	buf := w.buffer(i)

@@ -36,6 +36,9 @@ func usesOf(tr *Trace) (all []bufferUse) {
 		}
 		all = append(all, at)
 	}
+	for _, c := range tr.Checks {
+		all = append(all, checkUse(c))
+	}
 	return all
 }
 

@@ -53,6 +53,11 @@ const (
 // LowerUpdate plans updates of slices at positions: the tensor, the numbers of
 // the slices, and the walk. Sums of narrow floats are rounded once, at the end.
 func LowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	p, err := lowerUpdate(in, types, t)
+	return checked(in, p, err)
+}
+
+func lowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	out, axes := in.Outs[0].Type, in.Attrs[0]
 	j := &scatterJob{add: in.Op == ops.IndexedAdd, elem: out.DType, upType: types[2].DType, toType: out.DType,
 		count: types[1].Shape[0], to: codegen.ResultBuffer(out.DType),
@@ -157,6 +162,7 @@ func (j *scatterJob) positions(in *ops.Instr, types []ops.Type, axes []int) *ele
 		m.Sources = append(m.Sources, codegen.IndexOperand(in, types, 1, at))
 		number.Shifts = append(number.Shifts, codegen.Shift{From: k, Limit: sizes[k] - 1, Stride: stride})
 	}
+	m.Sources = append(m.Sources, checks(in, number.Shifts)...)
 	m.Sources = append(m.Sources, number)
 	return m
 }
