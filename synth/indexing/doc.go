@@ -7,7 +7,7 @@
 //
 // Updates are deterministic and use no atomics. A GPU sorts many updates by the
 // slice that they change (a radix sort of as many bits as slices have) and sums
-// the segments of the sorted list in two levels, in an order that depends on the
-// indices and the number of updates alone. A processor, and a GPU with few
+// the segments of the sorted list in levels (see segments), in an order that depends
+// on the indices and the numbers of updates and elements alone. A processor, and a GPU with few
 // updates, walks all updates in their order for each part of the slices.
 package indexing
