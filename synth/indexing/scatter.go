@@ -74,6 +74,9 @@ func lowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering
 	} else if err := codegen.CheckReal(types[0].DType, types[2].DType, out.DType); err != nil {
 		return nil, err
 	}
+	if j.accumulates(t) && out.Size() < 1<<31 {
+		return j.accumulate(in, types, t)
+	}
 	var temps []int64
 	temp := func(d ops.DType, n int) codegen.Buffer {
 		temps = append(temps, int64(n*d.Size()))

@@ -47,6 +47,8 @@ func widths(k *kernel.Kernel, buf int) []uint32 {
 			switch {
 			case in.Op == kernel.Load && in.Index == buf:
 				seen[len(in.Res)] = true
+			case in.Op == kernel.AddBuffer && in.Index == buf:
+				seen[1] = true
 			case in.Op == kernel.Store && in.Index == buf:
 				seen[len(in.Args)-1] = true
 			}
