@@ -41,8 +41,8 @@ const wideUnit = 16
 
 // pickSteps is how many groups of units an invocation copies where there are manyGroups.
 const (
-	pickSteps  = 4
-	manyGroups = 1 << 18
+	pickSteps  = 8
+	manyGroups = 1 << 19
 )
 
 // pickOf returns the job of a take, gather or take_along_axis, or nil if the elements that

@@ -84,19 +84,27 @@ func lowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering
 	}
 	j.where = temp(ops.U32, j.count)
 	if _, narrow := codegen.Formats[out.DType]; j.add && narrow {
-		j.toType, j.to = ops.F32, temp(ops.F32, out.Size())
+		j.toType = ops.F32
+	}
+	if j.add && (j.toType != out.DType || !t.CPU && j.count > fewUpdates) {
+		j.to = temp(j.toType, out.Size())
 	}
 	j.split(types[0].Shape, axes)
 	if err := j.deal(t, out.Size()); err != nil {
 		return nil, err
 	}
+	positions := j.positions(in, types, axes).Programs(t)
+	sorts := !t.CPU && j.count > fewUpdates
+	if sorts && j.add {
+		return j.sumPlan(in, types, t, temps, positions)
+	}
 	programs, err := j.begin(in, types, t)
 	if err != nil {
 		return nil, err
 	}
-	programs = append(programs, j.positions(in, types, axes).Programs(t)...)
-	if !t.CPU && j.count > fewUpdates {
-		return j.segmentPlan(t, temps, programs, out)
+	programs = append(programs, positions...)
+	if sorts {
+		return j.lastPlan(t, temps, programs)
 	}
 	programs = append(programs, j.walks(t)...)
 	if j.toType != out.DType {

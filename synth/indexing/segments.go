@@ -5,6 +5,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/codegen"
+	"nxvk/synth/elementwise"
 	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
@@ -20,11 +21,11 @@ const fewUpdates = 256
 // segment. Those of indexed_add are summed in levels:
 //
 //	A level is a sorted list of slices, with a value each: first of all updates. One
-//	invocation walks a chunk of it and sums its runs, for one element of a slice. A run
-//	that is a whole segment is added to the tensor. The first and the last run of a chunk
-//	may be parts of longer segments: then their sums go to the list of the next level,
-//	which has two entries a chunk, and zeros in place of sums that are not needed. The
-//	last level is one chunk.
+//	invocation walks a chunk of it and sums its runs, for one element of a slice. The sum
+//	of a run that is a whole segment is that of the slice. The first and the last run of a
+//	chunk may be parts of longer segments: then their sums go to the list of the next
+//	level, which has two entries a chunk; those that are not needed are marked (empty).
+//	The last level is one chunk. At the end the sums are added to the tensor.
 //
 // So the order of a sum depends on the indices, the number of updates and the number of
 // elements of a slice alone. The longest chain of additions is a chunk for each level,
@@ -42,43 +43,97 @@ const (
 	fewElements           = 1 << 20
 )
 
-// segmentPlan plans the updates by sorting. programs are the steps before it.
-func (j *scatterJob) segmentPlan(t *lowering.Target, temps []int64, programs []*codegen.Program, out ops.Type) (*lowering.Plan, error) {
+// sorted plans the order of updates, after programs, and gives the segments.
+func (j *scatterJob) sorted(t *lowering.Target, temps []int64, programs []*codegen.Program) (*segments, *lowering.Plan, error) {
 	size := strided.Product(j.axes) * j.elements
 	if j.count*j.elements >= 1<<31 || size >= 1<<31 {
-		return nil, lowering.Unsupported("more than 2^31 elements of updates")
+		return nil, nil, lowering.Unsupported("more than 2^31 elements of updates")
 	}
 	plan, err := codegen.NewPlan(t, temps, programs...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	sort, err := sorting.Order(j.count, strided.Product(j.axes), t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &segments{scatterJob: j, chunk: longChunk}
 	if j.count*j.elements < fewElements {
 		s.chunk = shortChunk
 	}
-	temp := func(elem kernel.Elem, n int) codegen.Buffer {
-		plan.Temps = append(plan.Temps, int64((n*elem.Size()+3)/4*4))
-		return codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(plan.Temps) - 1}, Elem: elem, Bytes: int64(n * elem.Size())}
-	}
-	s.slices, s.order = temp(kernel.U32, j.count), temp(kernel.U32, j.count)
+	s.slices, s.order = temporary(plan, kernel.U32, j.count), temporary(plan, kernel.U32, j.count)
 	plan.Include(sort, []lowering.Ref{j.where.Ref}, []lowering.Ref{s.slices.Ref, s.order.Ref})
-	steps := []*codegen.Program{s.lastProgram()}
-	if j.add {
-		steps = s.levels(temp)
+	return s, plan, nil
+}
+
+// temporary adds a temporary of so many elements to a plan. It has room for whole fours.
+func temporary(p *lowering.Plan, elem kernel.Elem, n int) codegen.Buffer {
+	n = (n + strided.Lanes - 1) / strided.Lanes * strided.Lanes
+	p.Temps = append(p.Temps, int64(n*elem.Size()))
+	return codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(p.Temps) - 1}, Elem: elem, Bytes: int64(n * elem.Size())}
+}
+
+// lastPlan plans indexed_put: programs, the sort, and the last update of each segment.
+func (j *scatterJob) lastPlan(t *lowering.Target, temps []int64, programs []*codegen.Program) (*lowering.Plan, error) {
+	s, plan, err := j.sorted(t, temps, programs)
+	if err != nil {
+		return nil, err
 	}
-	if j.toType != out.DType {
-		steps = append(steps, converted(j.to, j.toType, codegen.ResultBuffer(out.DType), out).Programs(t)...)
+	return extend(plan, t, s.lastProgram())
+}
+
+// sumPlan plans indexed_add: the sort, the sum of the updates of each element, and the tensor
+// with these sums.
+func (j *scatterJob) sumPlan(in *ops.Instr, types []ops.Type, t *lowering.Target, temps []int64, positions []*codegen.Program) (*lowering.Plan, error) {
+	out := in.Outs[0].Type
+	s, plan, err := j.sorted(t, temps, append(positions, j.zeros(out.Size()).Programs(t)...))
+	if err != nil {
+		return nil, err
 	}
-	rest, err := codegen.NewPlan(t, plan.Temps, steps...)
+	steps := append(s.levels(func(elem kernel.Elem, n int) codegen.Buffer { return temporary(plan, elem, n) }),
+		j.result(types[0], out).Programs(t)...)
+	return extend(plan, t, steps...)
+}
+
+// extend appends programs to a plan.
+func extend(plan *lowering.Plan, t *lowering.Target, programs ...*codegen.Program) (*lowering.Plan, error) {
+	rest, err := codegen.NewPlan(t, plan.Temps, programs...)
 	if err != nil {
 		return nil, err
 	}
 	plan.Steps = append(plan.Steps, rest.Steps...)
 	return plan, nil
+}
+
+// zeros makes all sums such that they change nothing.
+func (j *scatterJob) zeros(n int) *elementwise.Job {
+	return &elementwise.Job{Key: fmt.Sprintf("no sums of %v", j.toType), Dims: []int{n}, Out: strided.Dense(ops.Shape{n}), Result: j.to,
+		Body: func(e *codegen.Emitter, _ []kernel.Value) (kernel.Value, error) { return zeroOf(e, j.toType), nil }}
+}
+
+// zeroOf is what changes no sum: of floats the negative zero.
+func zeroOf(e *codegen.Emitter, d ops.DType) kernel.Value {
+	t := codegen.WideType(d)
+	if kernel.IsFloat(t) {
+		return e.Const(t, 1<<(8*kernel.TypeSize(t)-1))
+	}
+	return e.Const(t, 0)
+}
+
+// result adds the sums to the tensor.
+func (j *scatterJob) result(x, out ops.Type) *elementwise.Job {
+	v := strided.Dense(out.Shape)
+	tensor := codegen.Source{View: v, Buffer: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 0}, x.DType)}
+	return &elementwise.Job{Key: fmt.Sprintf("%v and sums of %v in %v", x.DType, j.toType, out.DType), Dims: out.Shape,
+		Sources: []codegen.Source{tensor, {View: v, Buffer: j.to}}, Out: v, Result: codegen.ResultBuffer(out.DType), Flops: 1,
+		Body: func(e *codegen.Emitter, xs []kernel.Value) (kernel.Value, error) {
+			f, err := codegen.Expression(e.Target, ops.Add.Info().Code, j.elem, 2, 0)
+			if err != nil {
+				return 0, err
+			}
+			have := e.Cast(e.Decode(x.DType, xs[0]), x.DType, j.toType)
+			return e.Encode(out.DType, e.Cast(e.Inline(f, []kernel.Value{have, xs[1]}), j.toType, out.DType)), nil
+		}}
 }
 
 // program completes a program of so many invocations.
@@ -196,11 +251,4 @@ func (w *segmentWriter) last(i kernel.Value) {
 // plus adds two numbers of the type that is summed.
 func (w *segmentWriter) plus(x, y kernel.Value) kernel.Value {
 	return w.Inline(w.operator, []kernel.Value{x, y})
-}
-
-// addTo adds a sum to the element of a slice.
-func (w *segmentWriter) addTo(slice kernel.Value, tensor int, sum kernel.Value) {
-	at := w.place(slice)
-	have := w.Decode(w.job.toType, w.Fetch(tensor, at, 1)[0])
-	w.Store(tensor, at, w.Encode(w.job.toType, w.plus(have, sum)))
 }
