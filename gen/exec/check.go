@@ -228,6 +228,21 @@ func (e *Executor) markLatest(f *Feed) {
 	}
 }
 
+// awaitChecks has a queue wait for the submissions of its session if there are checks, which
+// hold indices that the session may have freed. It reports whether there is one to wait for.
+func (e *Executor) awaitChecks(l *Queue) bool {
+	f := e.Feed(l)
+	if f == nil || len(f.checks) == 0 {
+		return false
+	}
+	e.flush(f)
+	if f.inFlight == 0 {
+		return false
+	}
+	f.throttled = append(f.throttled, l)
+	return true
+}
+
 // settleChecks looks at the words of all checks whose submission is complete.
 func (e *Executor) settleChecks() {
 	for i := 0; i < len(e.checking); {

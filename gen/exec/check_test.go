@@ -211,6 +211,29 @@ func TestIndexImport(t *testing.T) {
 	})
 }
 
+// Indices that have been freed count for the limit of a session only until the device has
+// used them.
+func TestIndexLimit(t *testing.T) {
+	rigs(t, func(r *rig) {
+		l, i := r.session(), integers(ops.S64, 256)
+		r.tensor(l, 1, 3, 4, 5)
+		l.Session.Limit = l.Session.Bytes() + 4*2048
+		id := ops.ID(1)
+		for range 40 {
+			r.numbers(l, id+1, i, make([]int64, 256)...)
+			r.do(l, ops.Take, id+2, f32(256), [][]int{{0}}, ref(1), ref(id+1))
+			r.free(l, id+1)
+			if id > 1 {
+				r.free(l, id)
+			}
+			id += 2
+		}
+		if got, err := r.read(l, id, 0, 2); err != nil || got[0] != 3 {
+			r.Fatalf("got %v, %v", got, err)
+		}
+	})
+}
+
 // A long chain of reads at indices keeps neither words nor indices: each is let go when its
 // submission is complete.
 func TestManyIndices(t *testing.T) {

@@ -35,7 +35,7 @@ const (
 	workInstruction = "instruction" // an operation that the host computes
 	workKernel      = "kernel"      // a kernel in the stead of a processor
 	workCopy        = "copy"        // of much memory
-	workIndices     = "indices"     // looked at before a device uses them
+	workIndices     = "indices"     // the one that is out of bounds is looked for
 	workPlan        = "plan"        // instructions into kernels, programs into fusions
 	workPipeline    = "pipeline"    // kernels into machine code
 	workExplain     = "explain"

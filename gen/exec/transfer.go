@@ -224,15 +224,24 @@ func (e *Executor) whenChecked(m *store.Storage, done func(data []byte, release 
 			done(nil, nil, err)
 			return
 		}
-		e.settleChecks()
-		checks.Settled(func() {
+		deliver := func() {
 			if err := checks.Err(); err != nil {
 				release()
 				done(nil, nil, err)
 				return
 			}
 			done(data, release, nil)
+		}
+		e.settleChecks()
+		now := true
+		checks.Settled(func() {
+			if now {
+				deliver()
+			} else { // in the middle of what settles them
+				e.cfg.Post(deliver)
+			}
 		})
+		now = false
 	}
 }
 
