@@ -54,6 +54,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	}
 	d := &Builder{Plan: &lowering.Plan{Alias: -1}, Target: t, Wide: wide, Instr: in, After: after}
 	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
+	d.fewVectors(types, &left, &right, k)
 	a, err := d.AddOperand(in, types, 0, left)
 	if err != nil {
 		return nil, err
@@ -62,9 +63,8 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	if err != nil {
 		return nil, err
 	}
-	p := gemm.Problem{Type: wide, M: left.free(), N: right.free(), K: k, Batch: left.batches()}
-	p.A = gemm.Strides{Row: a.Free, Col: a.Contract, Batch: a.Batch}
-	p.B = gemm.Strides{Row: b.Contract, Col: b.Free, Batch: b.Batch}
+	p := problem(wide, &left, &right, k, a, b)
+	p.Operands = d.Operands
 	plan, err := gemm.New(p, GEMMTarget(t))
 	return d.Plan, d.AddResult(plan, err, a.Ref, b.Ref)
 }
@@ -87,8 +87,11 @@ type Builder struct {
 	Plan   *lowering.Plan
 	Target *lowering.Target
 	Wide   ops.DType
-	Instr  *ops.Instr // what the plan carries out
-	After  Epilogue   // what is done to its results; nil where there is nothing
+	// Operands is the type of operands that the product loads as they are; they are converted to
+	// Wide where it is Invalid.
+	Operands ops.DType
+	Instr    *ops.Instr // what the plan carries out
+	After    Epilogue   // what is done to its results; nil where there is nothing
 }
 
 // Epilogue is what a kernel does to the results of a product instead of storing them
@@ -117,15 +120,19 @@ type matrix struct {
 func (d *Builder) AddOperand(in *ops.Instr, types []ops.Type, i int, ax Axes) (matrix, error) {
 	ref := lowering.Ref{Kind: lowering.Operand, Index: i}
 	typ := types[i]
-	if lit := in.Ins[i].Lit; lit != nil || typ.DType != d.Wide {
-		to := d.NewTemp(typ.Shape.Size() * d.Wide.Size())
-		if err := d.AddConversion(typ, d.Wide, ref, lit, to); err != nil {
+	want := d.Wide
+	if d.Operands != ops.Invalid {
+		want = d.Operands
+	}
+	if lit := in.Ins[i].Lit; lit != nil || typ.DType != want {
+		to := d.NewTemp(typ.Shape.Size() * want.Size())
+		if err := d.AddConversion(typ, want, ref, lit, to); err != nil {
 			return matrix{}, err
 		}
-		ref, typ.DType = to, d.Wide
+		ref, typ.DType = to, want
 	}
 	m, ok := ax.collapse()
-	if !ok {
+	if !ok || ax.Rows && m.Contract != 1 {
 		to := d.NewTemp(typ.Bytes())
 		if err := d.AddTranspose(typ, ax.order(), ref, to); err != nil {
 			return matrix{}, err

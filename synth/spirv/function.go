@@ -75,6 +75,8 @@ func (m *module) inst(in *kernel.Inst) {
 		m.lookup(in)
 	case kernel.Load:
 		m.load(in)
+	case kernel.LoadWord:
+		m.ids[in.Res[0]] = m.loadAs(access{kernel.U32, 1}, in.Index, m.ids[in.Args[0]])
 	case kernel.Store:
 		m.store(in)
 	case kernel.LoadShared:
@@ -86,7 +88,7 @@ func (m *module) inst(in *kernel.Inst) {
 		w := m.word(scopeWorkgroup)
 		m.do(opControlBarrier, w, w, m.word(semanticsShared))
 	case kernel.AddBuffer:
-		ptr, _ := m.element(in.Index, 1, m.ids[in.Args[0]])
+		ptr, _ := m.element(access{kernel.U32, 1}, in.Index, m.ids[in.Args[0]])
 		m.emit(opAtomicIAdd, m.typ(scalar.U32), ptr, m.word(scopeDevice), m.word(0), m.ids[in.Args[1]])
 	case kernel.AddShared, kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum:
 		m.together(in)

@@ -164,6 +164,8 @@ func (v *invocation) inst(in *kernel.Inst) {
 		}
 	case kernel.AddBuffer:
 		v.accumulate(in.Index, v.vals[in.Args[0]], v.vals[in.Args[1]])
+	case kernel.LoadWord:
+		v.vals[in.Res[0]] = uint64(binary.LittleEndian.Uint32(v.buffers[in.Index][4*v.vals[in.Args[0]]:]))
 	case kernel.LoadShared:
 		v.vals[in.Res[0]] = clip(v.k.Types[in.Res[0]], v.shared[in.Index][v.vals[in.Args[0]]])
 	case kernel.StoreShared:
