@@ -14,9 +14,10 @@ import (
 	"nxvk/synth/strided"
 )
 
-// scatterJob writes updates over slices of a tensor, or adds them. No atomics are used,
-// so results do not depend on the device's timing. There are two algorithms:
+// scatterJob writes updates over slices of a tensor, or adds them. Results do not depend on
+// the device's timing. There are three algorithms:
 //
+//	atomics   on GPUs, where the order of sums does not matter; see accumulation
 //	walk      each invocation owns an element of some slices, walks all updates and
 //	          applies those of its slices, in their order. Slices are dealt out to parts:
 //	          part p has the slices p, p+parts, p+2*parts, …
