@@ -36,8 +36,8 @@ func usesOf(tr *Trace) (all []bufferUse) {
 		}
 		all = append(all, at)
 	}
-	for _, c := range tr.Checks {
-		all = append(all, checkUse(c))
+	for _, in := range tr.checked {
+		all = append(all, checkUse(in))
 	}
 	return all
 }

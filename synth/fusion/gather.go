@@ -159,7 +159,10 @@ func (tr *Trace) along(v strided.View, r extraDim, stride int) strided.View {
 	return strided.View{Offset: v.Offset, Strides: strides}
 }
 
-// checkUse is the word of a check among the buffers of a kernel, a number of its own.
-func checkUse(c lowering.Check) bufferUse {
-	return bufferUse{of: -1 - 1<<40, by: uint64(c.Operand) + 1}
+// checkWord stands for the words of checks among the values in memory, of which it is none.
+const checkWord = -1 - 1<<40
+
+// checkUse is the word of the check of an instruction among the buffers of a kernel.
+func checkUse(in *ops.Instr) bufferUse {
+	return bufferUse{of: checkWord, by: uint64(in.Outs[0].ID) + 1}
 }
