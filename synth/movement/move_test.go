@@ -142,7 +142,7 @@ func TestRandomSlices(t *testing.T) {
 		for range 150 {
 			d := synthtest.MoveTypes[r.IntN(len(synthtest.MoveTypes))]
 			unit := 1 << r.IntN(4)
-			shape, from, lengths, steps := ops.Shape{}, []int{}, []int{}, []int{}
+			shape, to, from, lengths, steps := ops.Shape{}, ops.Shape{}, []int{}, []int{}, []int{}
 			for i := range 1 + r.IntN(3) {
 				n := 1 + r.IntN(7)
 				if i == 0 {
@@ -157,9 +157,10 @@ func TestRandomSlices(t *testing.T) {
 					length = max(unit, length-unit*r.IntN(2))
 				}
 				shape, from = append(ops.Shape{n}, shape...), append([]int{at}, from...)
-				lengths, steps = append([]int{length}, lengths...), append([]int{step}, steps...)
+				to, lengths = append(ops.Shape{length}, to...), append([]int{(length-1)*step + 1}, lengths...)
+				steps = append([]int{step}, steps...)
 			}
-			x, out := synthtest.Random(ops.Type{DType: d, Shape: shape}, 7), ops.Type{DType: d, Shape: lengths}
+			x, out := synthtest.Random(ops.Type{DType: d, Shape: shape}, 7), ops.Type{DType: d, Shape: to}
 			got := synthtest.Run(t, target, synthtest.Instr(ops.Slice, out, from, lengths, steps), x)
 			synthtest.Same(t, synthtest.Describe(ops.Slice, x.Typ, out), got, synthtest.Moved(out, x, 0, func(c []int) int {
 				at := make([]int, len(c))
