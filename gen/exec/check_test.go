@@ -3,7 +3,9 @@ package exec
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,8 @@ import (
 	"nxvk/gen/etf"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/synth/synthtest"
+	"nxvk/vulkan"
 )
 
 // numbers uploads integers of a type.
@@ -209,6 +213,67 @@ func TestIndexImport(t *testing.T) {
 		r.wantIndex(other, 4, "index 3 is out of bounds")
 		r.want(other, 5, 2, 3)
 	})
+}
+
+// Random programs that read at indices, also at such out of bounds, have the errors on a device
+// that they have on the host, value by value: one by one, in fusions, and one after the other in
+// a session.
+func TestIndexRandom(t *testing.T) {
+	for _, addresses := range []bool{false, true} {
+		host, r := newRig(t, nil), newRig(t, device(t, vulkan.Options{}))
+		if addresses {
+			r.exec.target.Addresses, r.exec.target.CPU = true, false
+		}
+		one, two := host.session(), r.session()
+		wrong := 0
+		for seed := range uint64(25) {
+			g := synthtest.GrowGathers(t, seed, 4+int(seed)%9, seed%2 == 1)
+			outcomes := func(r *rig, l *Queue) (list []error) {
+				region := &ops.Region{Params: g.Params, Body: g.Body}
+				var ins []ops.Operand
+				for i, p := range g.Params {
+					id := ops.ID(1 + i)
+					r.do(l, ops.Tensor, id, p.Type, nil, ops.Operand{Lit: &ops.Literal{Type: p.Type, Data: g.Inputs(seed)[p.ID][:p.Type.Bytes()]}})
+					ins = append(ins, ref(id))
+				}
+				var outs []ops.Result
+				for i, id := range g.Keep {
+					region.Values = append(region.Values, ref(id))
+					outs = append(outs, res(ops.ID(100+i), g.Types[id]))
+				}
+				key := fmt.Sprint(seed)
+				r.define(l, key, region)
+				for round := range ops.ID(3) {
+					for i := range outs {
+						outs[i].ID += 100
+					}
+					r.run(l, key, slices.Clone(outs), ins...)
+					for _, o := range outs {
+						_, err := r.read(l, o.ID, 0, 0)
+						if round == 0 {
+							list = append(list, err)
+						} else if first := list[int(o.ID)%100]; (first == nil) != (err == nil) {
+							t.Fatalf("seed %d: run %d has %v, the first %v", seed, round, err, first)
+						}
+					}
+					r.built()
+				}
+				return list
+			}
+			want, got := outcomes(host, one), outcomes(r, two)
+			for i := range want {
+				if errors.Is(want[i], fallback.ErrIndex) != errors.Is(got[i], fallback.ErrIndex) || (want[i] == nil) != (got[i] == nil) {
+					t.Fatalf("seed %d, value %d: the device has %v, the host %v, of\n%s", seed, i, got[i], want[i], synthtest.String(&g.Graph))
+				}
+				if want[i] != nil {
+					wrong++
+				}
+			}
+		}
+		if wrong < 5 {
+			t.Errorf("only %d values are wrong", wrong)
+		}
+	}
 }
 
 // Indices that have been freed count for the limit of a session only until the device has
