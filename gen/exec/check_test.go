@@ -14,6 +14,7 @@ import (
 	"nxvk/gen/etf"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/synth"
 	"nxvk/synth/synthtest"
 	"nxvk/vulkan"
 )
@@ -40,6 +41,22 @@ func (r *rig) wantIndex(l *Queue, id ops.ID, text string) error {
 	return err
 }
 
+// indexRigs is rigs, and a device in whose stead the host carries out new kernels.
+func indexRigs(t *testing.T, test func(r *rig)) {
+	rigs(t, test)
+	t.Run("warm-up", func(t *testing.T) {
+		r := newRig(t, device(t, vulkan.Options{}))
+		if r.exec.target.Rounds == synth.Unlike || !r.exec.target.CPU {
+			t.Skip("the host computes otherwise than the device")
+		}
+		r.exec.kernels.WarmUp = true
+		test(r)
+		if r.exec.Counters.Interpreted == 0 {
+			t.Error("the host carried out no kernel")
+		}
+	})
+}
+
 // An index that is out of bounds makes its result an error, which names it, and what is
 // computed from that; nothing else, in no session. Whatever becomes an error is let go.
 func TestIndexPoisons(t *testing.T) {
@@ -53,7 +70,7 @@ func TestIndexPoisons(t *testing.T) {
 		{ops.U8, []int64{1, 2, 255}, "index 255 is out of bounds for axis 0"},
 		{ops.S64, []int64{5, 0, 1}, "index 5 is out of bounds for axis 0"},
 	} {
-		rigs(t, func(r *rig) {
+		indexRigs(t, func(r *rig) {
 			l, other := r.session(), r.session()
 			v, i := f32(3), integers(c.d, 3)
 			r.tensor(l, 1, 10, 11, 12, 13, 14)
@@ -117,7 +134,7 @@ func gathering() *ops.Region {
 // A program gives the errors of its instructions, fused or not: of the results that are computed
 // with the index, and of no other.
 func TestIndexProgram(t *testing.T) {
-	rigs(t, func(r *rig) {
+	indexRigs(t, func(r *rig) {
 		l, v, i := r.session(), f32(4), integers(ops.S64, 4)
 		r.define(l, "gather", gathering())
 		r.tensor(l, 1, 0, 1, 2, 3, 4, 5)
@@ -145,7 +162,7 @@ func TestIndexProgram(t *testing.T) {
 // A loop whose state is read at an index that leaves the tensor ends with the error: its
 // predicate is computed from it. A branch that is not taken gives no error.
 func TestIndexControl(t *testing.T) {
-	rigs(t, func(r *rig) {
+	indexRigs(t, func(r *rig) {
 		l, i := r.session(), integers(ops.S32, 1)
 		take := op(ops.Take, res(21, f32(1)), ref(1), ref(20))
 		take.Attrs = [][]int{{0}}
@@ -190,7 +207,7 @@ func TestIndexControl(t *testing.T) {
 
 // A value that another session imports has its error there, also if the first session ends.
 func TestIndexImport(t *testing.T) {
-	rigs(t, func(r *rig) {
+	indexRigs(t, func(r *rig) {
 		l, other := r.session(), r.session()
 		r.tensor(l, 1, 1, 2, 3)
 		r.numbers(l, 2, integers(ops.S32, 2), 1, 3)
