@@ -72,7 +72,7 @@ func (j *Job) Writer(e *codegen.Emitter) *Writer {
 		switch {
 		case s.HasView():
 			w.places[i] = j.place(e, &s.View, s.Shifts, j.access(i), s.Kind == codegen.FromIndex)
-		case s.Kind == codegen.FromInside:
+		case s.Kind == codegen.FromInside, s.Kind == codegen.FromCheck:
 			w.places[i] = bounds(s, e)
 		}
 	}
@@ -263,6 +263,8 @@ func (w *Writer) source(i int) []kernel.Value {
 		return w.indices(p)
 	case codegen.FromInside:
 		return w.inside(p, w.job.Group)
+	case codegen.FromCheck:
+		return w.check(i)
 	}
 	buf, g := w.buffer(i), w.job.Group
 	switch p.access {
