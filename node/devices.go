@@ -54,6 +54,13 @@ func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
 	}
 	t, err = target.Probe(d)
 	t.Off = off
+	switch c.Matrix {
+	case "", MatrixHardware:
+	case MatrixOrdered:
+		t.Matrices = nil
+	default:
+		err = fmt.Errorf("--matrix %q: it is %s or %s", c.Matrix, MatrixHardware, MatrixOrdered)
+	}
 	return t, err
 }
 

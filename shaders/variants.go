@@ -32,6 +32,13 @@ var convolutions = []struct{ tile, suffix, define string }{
 	{"single", "f32", "F32"}, {"single", "f64", "F64"}, {"double", "f64", "F64"},
 }
 
+// matrices are the kernels for matrix hardware, and the elements of their operands. They
+// reach buffers by address.
+var matrices = []struct{ source, suffix, define string }{
+	{"single", "bf16", "BF16"}, {"single", "f16", "F16"}, {"single", "s8", "S8"}, {"single", "u8", "U8"},
+	{"double", "bf16", "BF16"}, {"double", "f16", "F16"}, {"double", "s8", "S8"}, {"double", "u8", "U8"},
+}
+
 // Variants lists every binary of the package.
 func Variants() []Variant {
 	var all []Variant
@@ -56,6 +63,13 @@ func Variants() []Variant {
 				})
 			}
 		}
+	}
+	for _, m := range matrices {
+		all = append(all, Variant{
+			Name:    "matrix_" + m.source + "." + m.suffix + ".addresses",
+			Source:  "matrix_" + m.source + ".comp",
+			Defines: []string{m.define, "ADDRESSES"},
+		})
 	}
 	return all
 }

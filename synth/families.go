@@ -28,9 +28,10 @@ func Families() []Family {
 	of := func(name string, kernels func(ops.DType, *gemm.Target) []gemm.Step, after string) Family {
 		return Family{name, func(t *lowering.Target) ([]Listed, error) { return listed(t, kernels, after) }}
 	}
-	list := []Family{of("products", gemm.Kernels, ""), of("convolutions", gemm.GatherKernels, "")}
+	list := []Family{of("products", gemm.Kernels, ""), of("convolutions", gemm.GatherKernels, ""), of("matrix hardware", gemm.MatrixKernels, "")}
 	for _, a := range afterwards {
-		list = append(list, of("products, "+a.name, gemm.Kernels, a.name), of("convolutions, "+a.name, gemm.GatherKernels, a.name))
+		list = append(list, of("products, "+a.name, gemm.Kernels, a.name), of("convolutions, "+a.name, gemm.GatherKernels, a.name),
+			of("matrix hardware, "+a.name, gemm.MatrixKernels, a.name))
 	}
 	return list
 }

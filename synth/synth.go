@@ -31,6 +31,7 @@ import (
 	"nxvk/synth/elementwise"
 	"nxvk/synth/fft"
 	"nxvk/synth/fused"
+	"nxvk/synth/gemm"
 	"nxvk/synth/indexing"
 	"nxvk/synth/linalg"
 	"nxvk/synth/lowering"
@@ -56,6 +57,7 @@ type (
 	Host     = lowering.Host
 	Rounding = lowering.Rounding
 	Rules    = lowering.Rules
+	Matrix   = gemm.Matrix
 )
 
 // The places of buffers, the accesses, and the ways in which a processor rounds; see

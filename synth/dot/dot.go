@@ -54,6 +54,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	}
 	d := &Builder{Plan: &lowering.Plan{Alias: -1}, Target: t, Wide: wide, Instr: in, After: after}
 	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
+	d.Operands = matrixOperands(types, wide, left.free(), right.free(), t)
 	a, err := d.AddOperand(in, types, 0, left)
 	if err != nil {
 		return nil, err
@@ -62,9 +63,12 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	if err != nil {
 		return nil, err
 	}
-	p := gemm.Problem{Type: wide, M: left.free(), N: right.free(), K: k, Batch: left.batches()}
+	p := gemm.Problem{Type: wide, M: left.free(), N: right.free(), K: k, Batch: left.batches(), Operands: d.Operands}
 	p.A = gemm.Strides{Row: a.Free, Col: a.Contract, Batch: a.Batch}
 	p.B = gemm.Strides{Row: b.Contract, Col: b.Free, Batch: b.Batch}
+	if err := d.alignRows(&p, &a.Ref, &b.Ref); err != nil {
+		return nil, err
+	}
 	plan, err := gemm.New(p, GEMMTarget(t))
 	return d.Plan, d.AddResult(plan, err, a.Ref, b.Ref)
 }
@@ -87,8 +91,11 @@ type Builder struct {
 	Plan   *lowering.Plan
 	Target *lowering.Target
 	Wide   ops.DType
-	Instr  *ops.Instr // what the plan carries out
-	After  Epilogue   // what is done to its results; nil where there is nothing
+	// Operands is the type of operands that matrix hardware multiplies; they are converted to
+	// Wide where it is Invalid.
+	Operands ops.DType
+	Instr    *ops.Instr // what the plan carries out
+	After    Epilogue   // what is done to its results; nil where there is nothing
 }
 
 // Epilogue is what a kernel does to the results of a product instead of storing them
@@ -117,15 +124,19 @@ type matrix struct {
 func (d *Builder) AddOperand(in *ops.Instr, types []ops.Type, i int, ax Axes) (matrix, error) {
 	ref := lowering.Ref{Kind: lowering.Operand, Index: i}
 	typ := types[i]
-	if lit := in.Ins[i].Lit; lit != nil || typ.DType != d.Wide {
-		to := d.NewTemp(typ.Shape.Size() * d.Wide.Size())
-		if err := d.AddConversion(typ, d.Wide, ref, lit, to); err != nil {
+	want := d.Wide
+	if d.Operands != ops.Invalid {
+		want = d.Operands
+	}
+	if lit := in.Ins[i].Lit; lit != nil || typ.DType != want {
+		to := d.NewTemp(typ.Shape.Size() * want.Size())
+		if err := d.AddConversion(typ, want, ref, lit, to); err != nil {
 			return matrix{}, err
 		}
-		ref, typ.DType = to, d.Wide
+		ref, typ.DType = to, want
 	}
 	m, ok := ax.collapse()
-	if !ok {
+	if !ok || d.Operands != ops.Invalid && !ax.contiguous(m) {
 		to := d.NewTemp(typ.Bytes())
 		if err := d.AddTranspose(typ, ax.order(), ref, to); err != nil {
 			return matrix{}, err
@@ -269,7 +280,7 @@ func (d *Builder) AddStepsOf(plan *gemm.Plan, err error, a, b lowering.Arg, c lo
 // GEMMTarget describes the device to package gemm.
 func GEMMTarget(t *lowering.Target) *gemm.Target {
 	g := &gemm.Target{CPU: t.CPU, Addresses: t.Addresses, SharedMemory: t.SharedMemory,
-		MaxInvocations: t.MaxInvocations, Subgroup: t.SubgroupSize, MaxGroups: t.MaxGroups, MaxBinding: t.MaxBinding, MaxPush: t.MaxPush}
+		MaxInvocations: t.MaxInvocations, Subgroup: t.SubgroupSize, MaxGroups: t.MaxGroups, MaxBinding: t.MaxBinding, MaxPush: t.MaxPush, Matrices: t.Matrices}
 	for i, n := range g.MaxGroups {
 		if n == 0 {
 			g.MaxGroups[i] = 65535
@@ -301,6 +312,6 @@ func ShaderKernel(t *lowering.Target, g *gemm.Kernel, push int) (*lowering.Kerne
 		push += 3 * 8
 	}
 	k, _ := handWritten.LoadOrStore(name, &lowering.Kernel{Name: name, Code: code, Buffers: 3, PushBytes: push,
-		Addresses: t.Addresses, Spec: g.Spec, Local: g.Local, Host: &lowering.HostCode{Product: g.OnHost()}})
+		Addresses: t.Addresses, Spec: g.Spec, Local: g.Local, Lanes: g.Lanes, Host: &lowering.HostCode{Product: g.OnHost()}})
 	return k.(*lowering.Kernel), nil
 }

@@ -96,7 +96,10 @@ func Reference(p Problem, t *Target) (*Plan, error) {
 }
 
 func (p *Problem) choose(t *Target) method {
-	if t.CPU {
+	switch {
+	case p.Operands != ops.Invalid:
+		return p.chooseMatrix(t)
+	case t.CPU:
 		return p.chooseCPU(t)
 	}
 	q := p.Transposed()

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"nxvk/gen/exec/target"
@@ -119,6 +120,8 @@ type outcome struct {
 	first, each float64 // seconds
 	ratio       float64 // of its rate to that of its aligned neighbour
 	wrong       string
+	steps       int
+	spec        []uint32 // of the last kernel
 }
 
 // runDrawn draws products, times them and their neighbours, and prints those that
@@ -154,6 +157,42 @@ func runDrawn(r *device.Runner, o *options) error {
 		all = append(all, x)
 	}
 	return printDrawn(all, o)
+}
+
+// runLowered times products of given types, sizes and layouts.
+func runLowered(r *device.Runner, o *options) error {
+	target, err := target.Probe(r.Device)
+	if err != nil {
+		return err
+	}
+	wrong := 0
+	for _, typ := range strings.Split(o.types, ",") {
+		dtype, err := ops.ParseDType(typ)
+		if err != nil {
+			return err
+		}
+		for _, size := range strings.Split(o.sizes, ",") {
+			for _, layout := range strings.Split(o.layouts, ",") {
+				p, err := problem(dtype, size, layout)
+				if err != nil {
+					return err
+				}
+				x := outcome{drawn: drawn{typ: dtype, m: p.M, n: p.N, k: p.K, batch: p.Batch, ta: layout[0] == 't', tb: layout[1] == 't'}}
+				if err := x.measure(r, o, &target); err != nil {
+					return fmt.Errorf("%v: %w", x.drawn, err)
+				}
+				if x.wrong != "" {
+					wrong++
+				}
+				fmt.Printf("%-34v first %8.1f ms %10.1f µs %10.2f TFLOP/s  %d steps %v %s\n", x.drawn, x.first*1e3, x.each*1e6, x.flops()/x.each/1e12,
+					x.steps, x.spec, x.wrong)
+			}
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d wrong results", wrong)
+	}
+	return nil
 }
 
 func printDrawn(all []outcome, o *options) error {
@@ -209,6 +248,7 @@ func (x *outcome) measure(r *device.Runner, o *options, t *synth.Target) error {
 	if err != nil {
 		return err
 	}
+	x.steps, x.spec = len(plan.Steps), plan.Steps[len(plan.Steps)-1].Kernel.Spec
 	if _, err := x.chain(r, plan, buffers, 1); err != nil {
 		return err
 	}
@@ -250,6 +290,8 @@ func values(d ops.DType, n int, seed uint64) []byte {
 		switch x := float32(i) / 128; d {
 		case ops.S32:
 			out = binary.LittleEndian.AppendUint32(out, uint32(i))
+		case ops.S8, ops.U8:
+			out = append(out, byte(i))
 		case ops.F64:
 			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(float64(x)))
 		case ops.BF16:
@@ -278,6 +320,10 @@ func (x *outcome) check(got []byte, data [2][]byte) string {
 		}
 		want, scale := x.element(data, z, m, n)
 		have := number(x.typ, got, (z*x.m+m)*x.n+n)
+		if x.typ.Size() == 1 { // sums wrap
+			want = complex(float64(uint8(int64(real(want)))), 0)
+			have = complex(float64(uint8(int64(real(have)))), 0)
+		}
 		eps := map[ops.DType]float64{ops.F32: 0x1p-22, ops.C64: 0x1p-22, ops.F64: 0x1p-51, ops.BF16: 0x1p-7, ops.F16: 0x1p-10}[x.typ]
 		far := max(math.Abs(real(have-want)), math.Abs(imag(have-want)))
 		if !(far <= eps*(math.Abs(real(want))+math.Abs(imag(want)))+scale*0x1p-22*min(1, eps*0x1p22)) {
@@ -308,6 +354,10 @@ func number(d ops.DType, b []byte, i int) complex128 {
 	b = b[i*d.Size():]
 	float := func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }
 	switch d {
+	case ops.S8:
+		return complex(float64(int8(b[0])), 0)
+	case ops.U8:
+		return complex(float64(b[0]), 0)
 	case ops.S32:
 		return complex(float64(int32(binary.LittleEndian.Uint32(b))), 0)
 	case ops.F64:
