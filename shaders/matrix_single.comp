@@ -25,6 +25,7 @@
 #define STEP                                                                     \
     LOAD_A(next_a, 0, false, true)                                               \
     LOAD_B(next_b, 0, false, true)                                               \
+    PLACE_NEXT                                                                   \
     MULTIPLY_SLICE                                                               \
     barrier();                                                                   \
     STORE_A(0, next_a)                                                           \
@@ -42,16 +43,23 @@ void main() {
     MATRIX_BEGIN(pad)
     LOAD_A(next_a, -pad, true, true)
     LOAD_B(next_b, -pad, true, true)
+    PLACE_NEXT
     STORE_A(0, next_a)
     STORE_B(0, next_b)
     barrier();
     uint t = 1;
-    for (; TWICE && t + 1 < steps; t += 2) {
-        STEP
-        STEP
-    }
-    for (; t < steps; t++) {
-        STEP
+    if (TWICE) {
+        for (; t + 1 < steps; t += 2) {
+            STEP
+            STEP
+        }
+        if (t < steps) {
+            STEP
+        }
+    } else {
+        for (; t < steps; t++) {
+            STEP
+        }
     }
     MULTIPLY_SLICE
     MATRIX_END

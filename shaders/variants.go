@@ -70,6 +70,13 @@ func Variants() []Variant {
 			Source:  "matrix_" + m.source + ".comp",
 			Defines: []string{m.define, "ADDRESSES"},
 		})
+		if m.source == "single" && m.define != "S8" && m.define != "U8" { // convolutions are of floats
+			all = append(all, Variant{
+				Name:    "conv_matrix." + m.suffix + ".addresses",
+				Source:  "matrix_single.comp",
+				Defines: []string{m.define, "ADDRESSES", "PLACES"},
+			})
+		}
 	}
 	return all
 }

@@ -39,7 +39,21 @@ layout(constant_id = 11) const uint B_ACROSS = 0; // 0: B is contiguous in n, 1:
     uint start;                /* the tile of workgroup 0 */              \
     uint chunk;                /* k a workgroup sums: k, or a share */    \
     uint first_a, first_b;     /* elements before the first matrix */     \
-    uint last_a, last_b;       /* vector with the last element */
+    uint last_a, last_b;       /* vector with the last element */         \
+    PLACE_PARAMETERS
+
+// Operands are matrices, or one is what places.glsl makes of the input of a convolution.
+#if defined(PLACES)
+#include "places.glsl"
+#else
+#define PLACE_PARAMETERS
+#define PLACE(n) 0
+#define PLACE_LOCALS
+#define PLACE_BEGIN(k)
+#define PLACE_AT 0
+#define PLACE_NEXT
+const uint GATHERED = 0, CHANNELS_FIRST = 0;
+#endif
 
 #include "memory.glsl"
 
@@ -145,6 +159,7 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
     const uint to_a = major_a * PITCH_A + minor_a / E;                           \
     const uint to_b = major_b * PITCH_B + minor_b / E;                           \
     int at_a[COUNT_A], at_b[COUNT_B]; /* of the next slices, in units */         \
+    PLACE_LOCALS                                                                 \
     const int step_a = int(A_ACROSS == 0 ? SLICE_A : SLICE_A * p.lda) / UNIT_A;  \
     const int step_b = int(B_ACROSS == 1 ? SLICE_B : SLICE_B * p.ldb) / UNIT_B;
 
@@ -152,13 +167,15 @@ const uint GROUP = 8;
 
 // MATRIX_BEGIN puts pad zeros before k.
 #define MATRIX_BEGIN(pad)                                                        \
+    PLACE_BEGIN(int(k_begin) - (pad) + int(GATHERED == 1 ? minor_a : minor_b))   \
     [[unroll]] for (uint i = 0; i < COUNT_A; i++) {                              \
         const uint major = major_a + i * (THREADS / per_a);                      \
         const uint x = m0 + (A_ACROSS == 0 ? major : minor_a);                   \
         const uint m = min(x, A_ACROSS == 1 && ALIGNED_A ? (p.m - 1) / E * E : p.m - 1); \
         const int k = int(k_begin) - (pad) + int(A_ACROSS == 0 ? minor_a : major); \
         const int base = int(batch * p.batch_a + p.first_a);                     \
-        at_a[i] = A_ACROSS == 0 ? (base + int(m * p.lda) + k) / UNIT_A           \
+        if (GATHERED == 1) at_a[i] = (base + PLACE(m)) / UNIT_A;                 \
+        else at_a[i] = A_ACROSS == 0 ? (base + int(m * p.lda) + k) / UNIT_A           \
                                 : (base + k * int(p.lda) + int(m)) / UNIT_A;     \
     }                                                                            \
     [[unroll]] for (uint i = 0; i < COUNT_B; i++) {                              \
@@ -167,7 +184,8 @@ const uint GROUP = 8;
         const uint n = min(x, B_ACROSS == 0 && ALIGNED_B ? (p.n - 1) / E * E : p.n - 1); \
         const int k = int(k_begin) - (pad) + int(B_ACROSS == 1 ? minor_b : major); \
         const int base = int(batch * p.batch_b + p.first_b);                     \
-        at_b[i] = B_ACROSS == 1 ? (base + int(n * p.ldb) + k) / UNIT_B           \
+        if (GATHERED == 2) at_b[i] = (base + PLACE(n)) / UNIT_B;                 \
+        else at_b[i] = B_ACROSS == 1 ? (base + int(n * p.ldb) + k) / UNIT_B           \
                                 : (base + k * int(p.ldb) + int(n)) / UNIT_B;     \
     }
 
@@ -175,15 +193,15 @@ const uint GROUP = 8;
 // after it. k counts from the first element of k to the slice.
 #define LOAD_A(to, k, guard, more)                                               \
     [[unroll]] for (uint i = 0; i < COUNT_A; i++) {                              \
-        to[i] = fetch_a(at_a[i], (k) + int(A_ACROSS == 0 ? minor_a               \
+        to[i] = fetch_a(at_a[i] + (GATHERED == 1 ? PLACE_AT : 0), (k) + int(A_ACROSS == 0 ? minor_a               \
                         : major_a + i * (THREADS / per_a)), guard);              \
-        at_a[i] += (more) ? step_a : 0;                                          \
+        if (GATHERED != 1) at_a[i] += (more) ? step_a : 0;                       \
     }
 #define LOAD_B(to, k, guard, more)                                               \
     [[unroll]] for (uint i = 0; i < COUNT_B; i++) {                              \
-        to[i] = fetch_b(at_b[i], (k) + int(B_ACROSS == 1 ? minor_b               \
+        to[i] = fetch_b(at_b[i] + (GATHERED == 2 ? PLACE_AT : 0), (k) + int(B_ACROSS == 1 ? minor_b               \
                         : major_b + i * (THREADS / per_b)), guard);              \
-        at_b[i] += (more) ? step_b : 0;                                          \
+        if (GATHERED != 2) at_b[i] += (more) ? step_b : 0;                       \
     }
 
 // STORE_A and STORE_B put a slice into a buffer of shared memory.
@@ -247,7 +265,13 @@ void leave(const uint from, const uint lane, const uint m0, const uint n0, const
         const uint line = e / (FN * MN / PART), place = e % (FN * MN / PART) * PART;
         const uint m = m0 + line, n = n0 + place;
         if (m >= p.m || n >= p.n) continue;
-        const uint at = (z * p.m + m) * p.n + n;
+        uint at = (z * p.m + m) * p.n + n;
+#if defined(PLACES)
+        if (CHANNELS_FIRST != 0) {
+            const uint share = z / p.batches, size = p.out_x * p.out_y;
+            at = share * p.batches * p.m * p.n + ((n / size * p.batches + z % p.batches) * p.m + m) * size + n % size;
+        }
+#endif
         const TV v = RESULTS(slices[from + line * LEAVE_ROW + place / 4]);
         if (ALIGNED_C) put_vec(at / 4, v);
         else put_one(at, v[place % 4]);

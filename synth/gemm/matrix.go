@@ -12,6 +12,7 @@ import (
 type Matrix struct {
 	Type    ops.DType
 	M, N, K int
+	Small   bool // only small tiles, as for a driver that writes matrices out as loops
 }
 
 // MatrixTile is a configuration of the kernels for matrix hardware: see
@@ -37,6 +38,7 @@ type matrixMethod struct {
 	shape    Matrix
 	subgroup int
 	shares   int
+	places   *Places // what makes an operand; nil where both are matrices
 }
 
 func (m *matrixMethod) m() int       { return m.shape.M * m.FM * m.WarpsM }
@@ -91,7 +93,7 @@ func (m *matrixMethod) fits(across [2]int, t *Target) bool {
 
 // takes reports whether the kernel is for operands that lie so.
 func (m *matrixMethod) takes(across [2]int, lies uint32, t *Target) bool {
-	return m.fits(across, t) && (!m.Double || lies&(alignedA|alignedB) == alignedA|alignedB)
+	return m.fits(across, t) && (!m.Double || m.places == nil && lies&(alignedA|alignedB) == alignedA|alignedB)
 }
 
 // matrixLies tells how the operands of a product on matrix hardware lie. Kernels for operands of
@@ -134,6 +136,9 @@ func (m *matrixMethod) kernel(across [2]int, lies uint32) Kernel {
 	for i, v := range list {
 		spec[i] = uint32(v)
 	}
+	if g := m.places; g != nil {
+		name, spec = "conv_matrix", append(spec, bit(g.Of == A, 1)|bit(g.Of == B, 2), bit(g.First, 1))
+	}
 	return Kernel{Shader: name + "." + m.shape.Type.String() + ".addresses", Spec: spec,
 		Local: [3]uint32{uint32(m.threads()), 1, 1}, Lanes: m.subgroup}
 }
@@ -142,20 +147,28 @@ func (m *matrixMethod) kernel(across [2]int, lies uint32) Kernel {
 // sums are of a type, as Kernels does.
 func MatrixKernels(d ops.DType, t *Target) []Step {
 	var list []Step
+	for _, m := range matrixMethods(d, t) {
+		for _, across := range pairs {
+			for _, lies := range []uint32{alignedA | alignedB | alignedC, alignedA | alignedB, alignedC, 0} {
+				if m.takes(across, lies, t) {
+					list = append(list, empty(m.kernel(across, lies), matrixParameters))
+				}
+			}
+		}
+	}
+	return list
+}
+
+// matrixMethods are the tiles for all operands whose sums are of a type, U32 for any integers.
+func matrixMethods(d ops.DType, t *Target) []*matrixMethod {
+	var list []*matrixMethod
 	for _, s := range t.Matrices {
 		best, ok := t.Matrix(s.Type, matrixLeast, matrixLeast)
 		if wide := s.Type.Wide(); !ok || best != s || wide != d && (wide != ops.S32 || d != ops.U32) {
 			continue
 		}
-		for _, x := range matrixModels {
-			m := &matrixMethod{MatrixTile: x.tile, shape: s, subgroup: t.Subgroup}
-			for _, across := range pairs {
-				for _, lies := range []uint32{alignedA | alignedB | alignedC, alignedA | alignedB, alignedC, 0} {
-					if m.takes(across, lies, t) {
-						list = append(list, empty(m.kernel(across, lies), matrixParameters))
-					}
-				}
-			}
+		for _, x := range s.models() {
+			list = append(list, &matrixMethod{MatrixTile: x.tile, shape: s, subgroup: t.Subgroup})
 		}
 	}
 	return list

@@ -21,19 +21,33 @@ var matrixModels = []matrixModel{
 	{MatrixTile{true, 4, 4, 2, 4, 32}, 338, 240, 1, 1},
 	{MatrixTile{false, 4, 4, 2, 2, 64}, 320, 335, 1, 1},
 	{MatrixTile{false, 4, 4, 2, 2, 32}, 286, 260, 2, 0.68},
+	{MatrixTile{false, 4, 4, 1, 4, 64}, 260, 280, 1, 1},
+	{MatrixTile{false, 4, 4, 4, 1, 64}, 260, 280, 1, 1},
 	{MatrixTile{false, 4, 2, 2, 2, 64}, 250, 250, 1, 1},
 	{MatrixTile{false, 2, 2, 2, 2, 64}, 204, 204, 2, 0.55},
 	{MatrixTile{false, 2, 1, 1, 4, 64}, 139, 139, 3, 0.4},
 	{MatrixTile{false, 1, 1, 2, 8, 128}, 118, 118, 1, 1},
 	{MatrixTile{false, 1, 1, 1, 8, 128}, 99, 99, 1, 1},
 	{MatrixTile{false, 2, 1, 4, 1, 64}, 98, 108, 2, 0.6},
-	{MatrixTile{false, 1, 1, 8, 1, 128}, 90, 100, 1, 1},
+}
+
+// smallModels are for a Matrix that is Small; nothing was measured.
+var smallModels = []matrixModel{
+	{MatrixTile{true, 1, 1, 1, 2, 16}, 1, 1, 1, 1},
+	{MatrixTile{false, 1, 1, 2, 2, 16}, 1, 1, 1, 1},
+}
+
+func (s *Matrix) models() []matrixModel {
+	if s.Small {
+		return smallModels
+	}
+	return matrixModels
 }
 
 // MatrixTiles lists the tiles that New chooses from on matrix hardware.
-func MatrixTiles() []MatrixTile {
+func MatrixTiles(s Matrix) []MatrixTile {
 	var list []MatrixTile
-	for _, m := range matrixModels {
+	for _, m := range s.models() {
 		list = append(list, m.tile)
 	}
 	return list
@@ -60,7 +74,7 @@ func (t *Target) Matrix(d ops.DType, m, n int) (best Matrix, ok bool) {
 // tilesOf reports whether a tile takes operands of a shape however they lie.
 func (t *Target) tilesOf(s Matrix) bool {
 	for _, across := range pairs {
-		if !slices.ContainsFunc(matrixModels, func(x matrixModel) bool {
+		if !slices.ContainsFunc(s.models(), func(x matrixModel) bool {
 			m := matrixMethod{MatrixTile: x.tile, shape: s, subgroup: t.Subgroup}
 			return m.takes(across, 0, t)
 		}) {
@@ -92,8 +106,14 @@ func (p *Problem) bestMatrix(t *Target) (best *matrixMethod, least float64) {
 		return nil, 0
 	}
 	across, lies := p.matrixLies()
-	for _, x := range matrixModels {
-		m := matrixMethod{MatrixTile: x.tile, shape: shape, subgroup: t.Subgroup}
+	return p.bestTile(shape, across, lies, p.Batch*(p.M*p.K+p.K*p.N)*p.Operands.Size(), nil, t)
+}
+
+// bestTile returns the tile that the models give the shortest time for operands that lie so and
+// have so many bytes, and that time.
+func (p *Problem) bestTile(shape Matrix, across [2]int, lies uint32, bytes int, g *Places, t *Target) (best *matrixMethod, least float64) {
+	for _, x := range shape.models() {
+		m := matrixMethod{MatrixTile: x.tile, shape: shape, subgroup: t.Subgroup, places: g}
 		if !m.takes(across, lies, t) {
 			continue
 		}
@@ -101,7 +121,7 @@ func (p *Problem) bestMatrix(t *Target) (best *matrixMethod, least float64) {
 			if m.shares > 1 && p.K < m.shares*leastShare {
 				break
 			}
-			if s := x.seconds(&m, p, across, lies); best == nil || s < least {
+			if s := max(x.seconds(&m, p, across, lies), float64(bytes)/bytesSecond); best == nil || s < least {
 				c := m
 				least, best = s, &c
 			}
@@ -138,12 +158,11 @@ func (x *matrixModel) seconds(m *matrixMethod, p *Problem, across [2]int, lies u
 	if rest := groups % full; rest > 0 {
 		time += wave * max(x.part, float64(ceil(rest, multiprocessors))/float64(x.per))
 	}
-	bytes := float64(p.Batch) * float64((p.M*p.K+p.K*p.N)*p.Operands.Size())
 	if m.shares > 1 {
 		sums := float64(p.Batch*p.M*p.N) * 4
 		time += 2*dispatchSeconds + float64(m.shares+1)*sums/bytesSecond
 	}
-	return max(time, bytes/bytesSecond)
+	return time
 }
 
 // Align tells which operands of a product on matrix hardware are better copied, so that their

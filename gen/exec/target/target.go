@@ -54,7 +54,7 @@ func Matrices(info vulkan.Info) []synth.Matrix {
 		vulkan.ComponentS8: ops.S8, vulkan.ComponentU8: ops.U8}
 	var list []synth.Matrix
 	for _, m := range info.Matrices {
-		list = append(list, synth.Matrix{Type: types[m.Component], M: m.M, N: m.N, K: m.K})
+		list = append(list, synth.Matrix{Type: types[m.Component], M: m.M, N: m.N, K: m.K, Small: info.Kind == vulkan.CPU})
 	}
 	return list
 }

@@ -121,7 +121,8 @@ type outcome struct {
 	ratio       float64 // of its rate to that of its aligned neighbour
 	wrong       string
 	steps       int
-	spec        []uint32 // of the last kernel
+	spec        []uint32  // of the last kernel
+	parts       []float64 // microseconds of each step
 }
 
 // runDrawn draws products, times them and their neighbours, and prints those that
@@ -184,8 +185,8 @@ func runLowered(r *device.Runner, o *options) error {
 				if x.wrong != "" {
 					wrong++
 				}
-				fmt.Printf("%-34v first %8.1f ms %10.1f µs %10.2f TFLOP/s  %d steps %v %s\n", x.drawn, x.first*1e3, x.each*1e6, x.flops()/x.each/1e12,
-					x.steps, x.spec, x.wrong)
+				fmt.Printf("%-34v first %8.1f ms %10.1f µs %10.2f TFLOP/s  %d steps %v µs %v %s\n", x.drawn, x.first*1e3, x.each*1e6, x.flops()/x.each/1e12,
+					x.steps, x.parts, x.spec, x.wrong)
 			}
 		}
 	}
@@ -218,13 +219,22 @@ func printDrawn(all []outcome, o *options) error {
 func (x *outcome) measure(r *device.Runner, o *options, t *synth.Target) error {
 	in, types := x.instr()
 	data := [2][]byte{values(x.typ, types[0].Size(), 1), values(x.typ, types[1].Size(), 2)}
+	got, err := x.measureInstr(r, o, t, in, types, data)
+	if err == nil {
+		x.wrong = x.check(got, data)
+	}
+	return err
+}
+
+// measureInstr times an instruction of two operands and gives its result.
+func (x *outcome) measureInstr(r *device.Runner, o *options, t *synth.Target, in *ops.Instr, types []ops.Type, data [2][]byte) ([]byte, error) {
 	buffers := device.PlanBuffers{}
 	defer buffers.Free()
 	s := r.Device.Stream()
 	for i, n := range []int{types[0].Bytes(), types[1].Bytes(), in.Outs[0].Type.Bytes()} {
 		b, err := r.Device.Alloc(n)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		ref := synth.Ref{Kind: synth.Operand, Index: i}
 		if i == 2 {
@@ -233,12 +243,12 @@ func (x *outcome) measure(r *device.Runner, o *options, t *synth.Target) error {
 		buffers[ref] = b
 		if i < 2 {
 			if err := s.Upload(b, 0, data[i]); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	if err := r.Finish(s); err != nil {
-		return err
+		return nil, err
 	}
 	start := time.Now()
 	plan, err := synth.Lower(in, types, t)
@@ -246,20 +256,30 @@ func (x *outcome) measure(r *device.Runner, o *options, t *synth.Target) error {
 		err = buffers.Reserve(r.Device, plan)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	x.steps, x.spec = len(plan.Steps), plan.Steps[len(plan.Steps)-1].Kernel.Spec
 	if _, err := x.chain(r, plan, buffers, 1); err != nil {
-		return err
+		return nil, err
 	}
 	x.first = time.Since(start).Seconds()
 	got, err := r.Read(buffers[synth.Ref{Kind: synth.Result}])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x.wrong = x.check(got, data)
+	for i := range plan.Steps {
+		if !o.lowered {
+			break
+		}
+		one := &synth.Plan{Steps: plan.Steps[i : i+1]}
+		each, err := bestOf(o.budget.Seconds()/4, func(n int) (float64, error) { return x.chain(r, one, buffers, n) })
+		if err != nil {
+			return nil, err
+		}
+		x.parts = append(x.parts, math.Round(each*1e7)/10)
+	}
 	x.each, err = bestOf(o.budget.Seconds(), func(n int) (float64, error) { return x.chain(r, plan, buffers, n) })
-	return err
+	return got, err
 }
 
 // chain runs a plan n times and gives the seconds of each.

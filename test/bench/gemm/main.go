@@ -32,7 +32,7 @@ import (
 type options struct {
 	sizes, layouts, shares, types string
 	tiles, cpu, matrix, lowered   bool
-	device, cache                 string
+	device, cache, convolutions   string
 	budget                        time.Duration
 	drawn                         int
 	seed                          uint64
@@ -50,6 +50,7 @@ func main() {
 	flag.BoolVar(&o.cpu, "processor", false, "use the kernels for processors")
 	flag.BoolVar(&o.matrix, "matrix", false, "use matrix hardware: bf16, f16, s8 or u8")
 	flag.BoolVar(&o.lowered, "lowered", false, "time products as Nx has them, with their conversions and copies")
+	flag.StringVar(&o.convolutions, "convolutions", "", "time convolutions: BATCHxCHANNELSxSIDExFILTERSxTAPSxSTRIDE")
 	flag.StringVar(&o.device, "device", "", "index, name or UUID")
 	flag.StringVar(&o.cache, "cache", "", "folder of the pipeline cache")
 	flag.DurationVar(&o.budget, "time", 60*time.Millisecond, "of one measurement; the best of five counts")
@@ -79,6 +80,9 @@ func run(o *options) error {
 	switch {
 	case o.drawn > 0:
 		return runDrawn(r, o)
+	case o.convolutions != "":
+		o.lowered = true
+		return runConvolutions(r, o)
 	case o.lowered:
 		return runLowered(r, o)
 	case o.matrix:

@@ -44,7 +44,8 @@ func runMatrix(r *device.Runner, o *options) error {
 
 // measureMatrix times the plans of a product and returns how many are wrong.
 func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (wrong int, err error) {
-	if _, ok := r.Target.Matrix(p.Operands, p.M, p.N); !ok {
+	shape, ok := r.Target.Matrix(p.Operands, p.M, p.N)
+	if !ok {
 		return 0, fmt.Errorf("the device has no matrices of %v", p.Operands)
 	}
 	x := device.Random(p, 1)
@@ -58,7 +59,7 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 		return 0, err
 	}
 	list := []candidate{{name: fmt.Sprint("chosen ", plan.Steps[0].Kernel.Spec[4:10], " /", len(plan.Steps)), plan: plan}}
-	for _, c := range gemm.MatrixTiles() {
+	for _, c := range gemm.MatrixTiles(shape) {
 		for _, shares := range []int{1, 4} {
 			if !o.tiles || shares > 1 && (p.M*p.N > 1<<20 || p.K < 1024) {
 				continue
