@@ -8,6 +8,7 @@ import (
 	"nxvk/synth/dot"
 	"nxvk/synth/gemm"
 	"nxvk/synth/lowering"
+	"nxvk/synth/strided"
 )
 
 // Convolution is one in the plain layout: the result {batch, filters of each
@@ -214,7 +215,7 @@ func (c *Convolution) pointOrder() []int {
 // pointProduct multiplies the filters with the input as it lies.
 func (c *Convolution) pointProduct() (*lowering.Plan, error) {
 	d := c.product()
-	d.Operands = c.operands()
+	d.Operands = c.operands(c.filters, strided.Product(c.places()[1:]))
 	kernel, strides, err := c.kernelMatrix(d)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	p := gemm.Problem{Type: wide, M: left.free(), N: right.free(), K: k, Batch: left.batches(), Operands: d.Operands}
 	p.A = gemm.Strides{Row: a.Free, Col: a.Contract, Batch: a.Batch}
 	p.B = gemm.Strides{Row: b.Contract, Col: b.Free, Batch: b.Batch}
-	if err := d.alignRows(&p, &a.Ref, &b.Ref); err != nil {
+	if err := d.AlignRows(&p, &a.Ref, &b.Ref); err != nil {
 		return nil, err
 	}
 	plan, err := gemm.New(p, GEMMTarget(t))

@@ -32,9 +32,9 @@ func (a *Axes) contiguous(m matrix) bool {
 	return free == 1 && contract == 1 || m.Free == 1 && free > 1 || m.Contract == 1 && contract > 1
 }
 
-// alignRows copies operands of a product on matrix hardware whose rows are no whole vectors,
+// AlignRows copies operands of a product on matrix hardware whose rows are no whole vectors,
 // where that pays.
-func (d *Builder) alignRows(p *gemm.Problem, a, b *lowering.Ref) error {
+func (d *Builder) AlignRows(p *gemm.Problem, a, b *lowering.Ref) error {
 	if p.Operands == ops.Invalid {
 		return nil
 	}

@@ -44,9 +44,19 @@ func (s *Matrix) models() []matrixModel {
 	return matrixModels
 }
 
-// MatrixTiles lists the tiles that New chooses from on matrix hardware.
-func MatrixTiles(s Matrix) []MatrixTile {
+// moreMatrixTiles were measured and not taken.
+var moreMatrixTiles = []MatrixTile{
+	{false, 2, 2, 4, 2, 64}, {false, 4, 2, 2, 4, 64}, {false, 4, 2, 2, 4, 32}, {false, 2, 4, 2, 2, 64},
+	{false, 1, 1, 1, 4, 128}, {false, 1, 1, 2, 4, 128}, {false, 2, 2, 2, 4, 64}, {false, 1, 2, 2, 4, 64},
+}
+
+// MatrixTiles lists the tiles that New chooses from on matrix hardware, or with all also those that
+// were measured and not taken.
+func MatrixTiles(s Matrix, all bool) []MatrixTile {
 	var list []MatrixTile
+	if all && !s.Small {
+		list = append(list, moreMatrixTiles...)
+	}
 	for _, m := range s.models() {
 		list = append(list, m.tile)
 	}

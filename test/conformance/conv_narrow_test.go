@@ -34,13 +34,23 @@ func (s sampler) narrow() convolution {
 	case 1:
 		c.batches = 1 + s.IntN(3)
 	}
-	channels, filters := 1+s.IntN(40), 9+s.IntN(60)
-	plainInput := ops.Shape{c.batches * (1 + s.IntN(4)), c.features * channels}
+	channels, filters, batch, least := 1+s.IntN(40), 9+s.IntN(60), 1+s.IntN(4), 3
+	plain := s.IntN(3) == 0 // the input may be read as it lies
+	if plain {
+		channels = 8 * (1 + s.IntN(4))
+	}
+	if s.IntN(6) == 0 { // enough for tiles to transpose it
+		batch, least, channels = 4+s.IntN(4), 26, max(16, channels)
+	}
+	plainInput := ops.Shape{c.batches * batch, c.features * channels}
 	plainKernel := ops.Shape{filters * c.features * c.batches, channels}
 	for range n {
 		taps, step, spread := 1+s.IntN(4), 1+s.IntN(2), 1+s.IntN(2)
 		low, high := s.IntN(5)-2, s.IntN(5)-2
-		size := 3 + s.IntN(14)
+		size := least + s.IntN(14)
+		if plain {
+			spread, low = 1, 0
+		}
 		for (size-1)*spread+1+low+high < (taps-1)*step+1 || (size-1)*spread+1+min(low, high, 0) < 1 {
 			size++
 		}

@@ -71,7 +71,7 @@ func TestMatrixHardware(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plans, tiles := []*gemm.Plan{plan}, gemm.MatrixTiles(shape)
+		plans, tiles := []*gemm.Plan{plan}, gemm.MatrixTiles(shape, false)
 		for _, c := range []gemm.MatrixTile{tiles[0], tiles[1+rng.IntN(len(tiles)-1)]} {
 			if plan, err := gemm.WithMatrixTile(p, c, 1+rng.IntN(3), &r.Target); err == nil {
 				plans = append(plans, plan)

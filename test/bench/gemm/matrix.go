@@ -59,7 +59,7 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 		return 0, err
 	}
 	list := []candidate{{name: fmt.Sprint("chosen ", plan.Steps[0].Kernel.Spec[4:10], " /", len(plan.Steps)), plan: plan}}
-	for _, c := range gemm.MatrixTiles(shape) {
+	for _, c := range gemm.MatrixTiles(shape, true) {
 		for _, shares := range []int{1, 4} {
 			if !o.tiles || shares > 1 && (p.M*p.N > 1<<20 || p.K < 1024) {
 				continue
