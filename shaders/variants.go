@@ -17,7 +17,7 @@ type Variant struct {
 // Flags are those of every compilation. Debug names are left out.
 var Flags = []string{"-V", "--target-env", "vulkan1.2", "-S", "comp", "-g0"}
 
-var sources = []string{"gemm_single", "gemm_double", "gemm_block", "gemm_narrow", "gemm_plain", "gemm_chunks"}
+var sources = []string{"gemm_single", "gemm_double", "gemm_block", "gemm_narrow", "gemm_wide", "gemm_plain", "gemm_chunks"}
 
 var elements = []struct{ suffix, define string }{
 	{"f32", "F32"}, {"f64", "F64"}, {"u32", "U32"}, {"u64", "U64"},
@@ -39,6 +39,11 @@ var matrices = []struct{ source, suffix, define string }{
 	{"double", "bf16", "BF16"}, {"double", "f16", "F16"}, {"double", "s8", "S8"}, {"double", "u8", "U8"},
 }
 
+// vectors are the kernels that also load narrower types than that of their sums, by address.
+var vectors = []string{"gemm_narrow", "gemm_wide"}
+
+var stored = []struct{ suffix, define string }{{"bf16", "BF16"}, {"f16", "F16"}, {"s8", "S8"}, {"u8", "U8"}}
+
 // Variants lists every binary of the package.
 func Variants() []Variant {
 	var all []Variant
@@ -51,6 +56,12 @@ func Variants() []Variant {
 					Defines: []string{e.define, m.define},
 				})
 			}
+		}
+	}
+	for _, v := range vectors {
+		for _, e := range stored {
+			all = append(all, Variant{Name: v + "." + e.suffix + ".addresses", Source: v + ".comp",
+				Defines: []string{e.define, "ADDRESSES"}})
 		}
 	}
 	for _, c := range convolutions {

@@ -50,6 +50,7 @@ var rules = map[string][]string{
 	"nxvk/gen/nuts":          {"nxvk/gen/nuts"},
 	"nxvk/gen/wire":          {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops"},
 	"nxvk/node/archive":      {"nxvk/node/archive"},
+	"nxvk/node/bench/sweep":  {"nxvk/node/bench/sweep", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/...", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/node/epmd":         {"nxvk/node/epmd"},
 	"nxvk/node/dist":         {"nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
 	"nxvk/node/dist/...":     {"nxvk/gen/etf"},

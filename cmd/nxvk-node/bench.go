@@ -12,6 +12,7 @@ import (
 // measurements are what bench can do, for its help and its errors.
 const measurements = `
   wire      messages between BEAMs, and between a BEAM and this node; needs Erlang
+  sweep     drawn operations and programs of any size; bench sweep --help lists its flags
   ops       time, bandwidth and throughput of operations and programs
   cold      a program in a process that has compiled nothing
   starts    the first result of a program after each of several starts of the node
@@ -50,6 +51,9 @@ func bench(ctx context.Context, args []string) error {
 	}
 	for _, text := range f.warnings {
 		fmt.Fprintln(os.Stderr, "nxvk-node:", text)
+	}
+	if f.Arg(0) == "sweep" {
+		return sweepCases(ctx, o.ops.Device, f.Args()[1:])
 	}
 	if f.NArg() > 1 {
 		return fmt.Errorf("%w: unexpected argument %q: write the flags before the measurement", errUsage, f.Arg(1))

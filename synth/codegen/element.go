@@ -59,6 +59,9 @@ func (e *Emitter) Decode(d ops.DType, x kernel.Value) kernel.Value {
 	}
 	sign := e.Shl(e.And(x, 1<<(f.Bits-1)), 32-f.Bits)
 	mag := e.And(x, 1<<(f.Bits-1)-1)
+	if e.Target.Subnormals {
+		return e.Bitcast(e.Or(e.scaled(f, mag), sign), scalar.F32)
+	}
 	bits := e.Add(e.Shl(mag, 23-f.Mantissa), e.Int(scalar.U32, (127-f.Bias)<<23))
 	if f.Infinities {
 		over := e.Int(scalar.U32, (1<<(f.Bits-1-f.Mantissa)-1)<<f.Mantissa)
@@ -74,6 +77,19 @@ func (e *Emitter) Decode(d ops.DType, x kernel.Value) kernel.Value {
 	least := e.Int(scalar.U32, 1<<f.Mantissa)
 	bits = e.Select(e.Compare(scalar.Lt, mag, least), e.Bitcast(small, scalar.U32), bits)
 	return e.Bitcast(e.Or(bits, sign), scalar.F32)
+}
+
+// scaled gives the bits of a magnitude where a device keeps subnormals: as an f32 it is
+// the value but for a power of two, also below the least normal number.
+func (e *Emitter) scaled(f format, mag kernel.Value) kernel.Value {
+	raw := e.Shl(mag, 23-f.Mantissa)
+	bits := e.Bitcast(e.Prim(scalar.Mul, scalar.F32, e.Bitcast(raw, scalar.F32), e.pow2(127-f.Bias)), scalar.U32)
+	if f.Infinities {
+		over := e.Int(scalar.U32, (1<<(f.Bits-1-f.Mantissa)-1)<<f.Mantissa)
+		return e.Select(e.Compare(scalar.Le, over, mag), e.Or(raw, e.Int(scalar.U32, 0x7f800000)), bits)
+	}
+	isNaN := e.Compare(scalar.Eq, mag, e.Int(scalar.U32, 1<<(f.Bits-1)-1))
+	return e.Select(isNaN, e.Int(scalar.U32, 0x7fc00000), bits)
 }
 
 // pow2 is the constant 2^n of f32, for n of normal numbers.
@@ -106,6 +122,10 @@ func (e *Emitter) Encode(d ops.DType, x kernel.Value) kernel.Value {
 	}
 	bits := e.Bitcast(x, scalar.U32)
 	mag := e.And(bits, 1<<31-1)
+	isNaN := e.Compare(scalar.Lt, e.Int(scalar.U32, 0x7f800000), mag)
+	if d == ops.BF16 {
+		return e.Shr(e.Select(isNaN, e.Int(scalar.U32, 0x7fc00000), bits), 16)
+	}
 	sign := e.And(e.Shr(bits, 32-f.Bits), 1<<(f.Bits-1))
 	out := e.round(d, f, mag)
 	inf := e.Int(scalar.U32, (1<<(f.Bits-1-f.Mantissa)-1)<<f.Mantissa)
@@ -114,7 +134,6 @@ func (e *Emitter) Encode(d ops.DType, x kernel.Value) kernel.Value {
 		inf, nan = e.Int(scalar.U32, 1<<(f.Bits-1)-2), e.Int(scalar.U32, 1<<(f.Bits-1)-1)
 	}
 	out = e.Or(e.Select(e.Compare(scalar.Lt, inf, out), inf, out), sign)
-	isNaN := e.Compare(scalar.Lt, e.Int(scalar.U32, 0x7f800000), mag)
 	return e.Select(isNaN, nan, out)
 }
 
@@ -130,24 +149,23 @@ func (e *Emitter) quiet(x kernel.Value) kernel.Value {
 // round gives the exponent and mantissa of the bits of a magnitude in f32. What is
 // too large comes out above all numbers.
 func (e *Emitter) round(d ops.DType, f format, mag kernel.Value) kernel.Value {
-	switch d {
-	case ops.BF16:
-		return e.Shr(mag, 16)
-	case ops.F8E4M3:
+	if d == ops.F8E4M3 {
 		return e.roundAway(f, mag)
 	}
 	return e.roundEven(f, mag)
 }
 
-// roundEven rounds to nearest, ties to even.
+// roundEven rounds to nearest, ties to even. Below the least normal number a sum
+// rounds, whose last place is the smallest number.
 func (e *Emitter) roundEven(f format, mag kernel.Value) kernel.Value {
 	shift := 23 - f.Mantissa
 	odd := e.And(e.Shr(mag, shift), 1)
 	up := e.Add(e.Add(mag, e.Int(scalar.U32, 1<<(shift-1)-1)), odd)
 	out := e.Sub(e.Shr(up, shift), e.Int(scalar.U32, (127-f.Bias)<<f.Mantissa))
-	small, scaled := e.steps(f, mag)
-	whole := e.Convert(e.Prim(scalar.RoundEven, scalar.F32, scaled), scalar.U32)
-	return e.Select(small, whole, out)
+	unit := e.pow2(24 - f.Bias - f.Mantissa)
+	sum := e.Prim(scalar.Add, scalar.F32, e.Bitcast(mag, scalar.F32), unit)
+	whole := e.Sub(e.Bitcast(sum, scalar.U32), e.Bitcast(unit, scalar.U32))
+	return e.Select(e.small(f, mag), whole, out)
 }
 
 // roundAway rounds to nearest, ties away from zero, but not up to the next power of
@@ -169,9 +187,14 @@ func (e *Emitter) roundAway(f format, mag kernel.Value) kernel.Value {
 // where it is, the magnitude in units of its smallest number.
 func (e *Emitter) steps(f format, mag kernel.Value) (small, scaled kernel.Value) {
 	scaled = e.Prim(scalar.Mul, scalar.F32, e.Bitcast(mag, scalar.F32), e.pow2(f.Bias+f.Mantissa-1))
-	small = e.Compare(scalar.Lt, mag, e.Int(scalar.U32, (128-f.Bias)<<23))
+	small = e.small(f, mag)
 	// The conversion is defined for numbers in range alone.
 	return small, e.Select(small, scaled, e.Float(scalar.F32, 0))
+}
+
+// small reports whether a magnitude is below the least normal number of a format.
+func (e *Emitter) small(f format, mag kernel.Value) kernel.Value {
+	return e.Compare(scalar.Lt, mag, e.Int(scalar.U32, (128-f.Bias)<<23))
 }
 
 // RoundTrip gives a result in the form in which memory would have it, when loaded.

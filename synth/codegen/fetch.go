@@ -8,10 +8,10 @@ import (
 // vector is how many values are loaded or stored at once.
 const vector = 4
 
-// Fetch loads n consecutive elements of a buffer; at counts groups of n, which is
-// 1, 2 or 4. Of complex numbers it gives the parts of each, the real one first. Narrow
-// elements of devices that have no such buffers are cut out of words, one or four
-// at a time.
+// Fetch loads n consecutive elements of a buffer; at counts groups of n, which is 1 or
+// a power of two up to what 16 bytes hold. Of complex numbers it gives the parts of each,
+// the real one first. Narrow elements of devices that have no such buffers are cut out
+// of words.
 func (e *Emitter) Fetch(buf int, at kernel.Value, n int) []kernel.Value {
 	elem := e.Buffers[buf].Elem
 	switch {
@@ -23,17 +23,60 @@ func (e *Emitter) Fetch(buf int, at kernel.Value, n int) []kernel.Value {
 		return e.Load(buf, at, n)
 	}
 	perWord := 4 / elem.Size()
-	if n == 1 {
-		word, place := e.DivMod(at, e.Index(perWord))
-		x := e.Load(buf, word, 1)[0]
-		shift := e.Mul(e.Convert(place, scalar.U32), e.Int(scalar.U32, 8*elem.Size()))
-		return []kernel.Value{e.widen(elem, e.Prim(scalar.Shr, scalar.U32, x, shift))}
+	if n < perWord {
+		return e.fetchSpan(buf, e.Mul(at, e.Index(n)), n)
+	}
+	return e.cut(elem, e.Load(buf, at, n/perWord), n)
+}
+
+// FetchSpan is Fetch at any element: at counts elements. Narrow elements come out of the
+// words that have them, which are shifted together.
+func (e *Emitter) FetchSpan(buf int, at kernel.Value, n int) []kernel.Value {
+	if b := &e.Buffers[buf]; b.Elem.Size() < 4 && n > 1 {
+		return e.fetchSpan(buf, at, n)
 	}
 	var vs []kernel.Value
-	for _, word := range e.Load(buf, at, n/perWord) {
-		for i := range perWord {
-			vs = append(vs, e.widen(elem, e.Shr(word, 8*elem.Size()*i)))
+	for i := range n {
+		vs = append(vs, e.Fetch(buf, e.Add(at, e.Index(i)), 1)...)
+	}
+	return vs
+}
+
+// fetchSpan loads n narrow elements. The last word that has one of them is the last that
+// is loaded, so that no access is beyond the end of the buffer.
+func (e *Emitter) fetchSpan(buf int, at kernel.Value, n int) []kernel.Value {
+	elem := e.Buffers[buf].Elem
+	perWord := 4 / elem.Size()
+	place := e.Convert(e.And(at, uint64(perWord-1)), scalar.U32)
+	shift := e.Mul(place, e.Int(scalar.U32, 8*elem.Size()))
+	word := func(at kernel.Value) kernel.Value {
+		if e.Target.Narrow(elem) {
+			return e.LoadWord(buf, at)
 		}
+		return e.Load(buf, at, 1)[0]
+	}
+	first := e.Shr(at, Log2(perWord))
+	if n == 1 {
+		return e.cut(elem, []kernel.Value{e.Prim(scalar.Shr, scalar.U32, word(first), shift)}, 1)
+	}
+	var words []kernel.Value
+	for i := range (n + perWord - 1) / perWord {
+		words = append(words, word(e.Add(first, e.Index(i))))
+	}
+	words = append(words, word(e.Shr(e.Add(at, e.Index(n-1)), Log2(perWord))))
+	back := e.Sub(e.Int(scalar.U32, 31), shift)
+	for i := range words[1:] {
+		low := e.Prim(scalar.Shr, scalar.U32, words[i], shift)
+		words[i] = e.Or(low, e.Prim(scalar.Shl, scalar.U32, e.Shl(words[i+1], 1), back)) // no shift by 32
+	}
+	return e.cut(elem, words, n)
+}
+
+// cut gives the first n narrow elements of words.
+func (e *Emitter) cut(elem kernel.Elem, words []kernel.Value, n int) (vs []kernel.Value) {
+	perWord := 4 / elem.Size()
+	for i := range n {
+		vs = append(vs, e.widen(elem, e.Shr(words[i/perWord], 8*elem.Size()*(i%perWord))))
 	}
 	return vs
 }
@@ -41,7 +84,7 @@ func (e *Emitter) Fetch(buf int, at kernel.Value, n int) []kernel.Value {
 // Put stores consecutive elements, in their stored form, as fetch gives them; at
 // counts groups of as many.
 func (e *Emitter) Put(buf int, at kernel.Value, vs ...kernel.Value) {
-	if len(vs) <= vector {
+	if len(vs) <= vector || e.Buffers[buf].Elem.Size()*len(vs) <= 16 {
 		e.Store(buf, at, vs...)
 		return
 	}

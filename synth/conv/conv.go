@@ -216,6 +216,7 @@ func (c *Convolution) pointOrder() []int {
 func (c *Convolution) pointProduct() (*lowering.Plan, error) {
 	d := c.product()
 	d.Operands = c.operands(c.filters, strided.Product(c.places()[1:]))
+	d.Matrix = d.Operands != ops.Invalid
 	kernel, strides, err := c.kernelMatrix(d)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ type Axes struct {
 	Shape                  ops.Shape
 	Batch, Outer, Contract []int
 	Left                   bool
+	Rows                   bool // the contracted axes are to be innermost
 }
 
 // pairAxes sorts the axes of both operands. The contracted axes, whose order
@@ -102,7 +103,7 @@ func (a *Axes) collapse() (matrix, bool) {
 
 // order is the permutation that makes the operand a dense batch of matrices.
 func (a *Axes) order() []int {
-	if a.Left {
+	if a.Left || a.Rows {
 		return slices.Concat(a.Batch, a.Outer, a.Contract)
 	}
 	return slices.Concat(a.Batch, a.Contract, a.Outer)
@@ -112,7 +113,7 @@ func (a *Axes) order() []int {
 func (a *Axes) ordered() matrix {
 	free, contract := a.free(), a.size(a.Contract)
 	m := matrix{Free: contract, Contract: 1, Batch: free * contract}
-	if !a.Left {
+	if !a.Left && !a.Rows {
 		m.Free, m.Contract = 1, free
 	}
 	return m

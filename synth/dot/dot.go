@@ -54,7 +54,11 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	}
 	d := &Builder{Plan: &lowering.Plan{Alias: -1}, Target: t, Wide: wide, Instr: in, After: after}
 	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
-	d.Operands = matrixOperands(types, wide, left.free(), right.free(), t)
+	d.fewVectors(types, &left, &right, k)
+	if d.Operands == ops.Invalid {
+		d.Operands = matrixOperands(types, wide, left.free(), right.free(), t)
+		d.Matrix = d.Operands != ops.Invalid
+	}
 	a, err := d.AddOperand(in, types, 0, left)
 	if err != nil {
 		return nil, err
@@ -63,9 +67,8 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	if err != nil {
 		return nil, err
 	}
-	p := gemm.Problem{Type: wide, M: left.free(), N: right.free(), K: k, Batch: left.batches(), Operands: d.Operands}
-	p.A = gemm.Strides{Row: a.Free, Col: a.Contract, Batch: a.Batch}
-	p.B = gemm.Strides{Row: b.Contract, Col: b.Free, Batch: b.Batch}
+	p := problem(wide, &left, &right, k, a, b)
+	p.Operands = d.Operands
 	if err := d.AlignRows(&p, &a.Ref, &b.Ref); err != nil {
 		return nil, err
 	}
@@ -91,9 +94,10 @@ type Builder struct {
 	Plan   *lowering.Plan
 	Target *lowering.Target
 	Wide   ops.DType
-	// Operands is the type of operands that matrix hardware multiplies; they are converted to
+	// Operands is the type of operands that the product loads as they are; they are converted to
 	// Wide where it is Invalid.
 	Operands ops.DType
+	Matrix   bool       // matrix hardware multiplies them
 	Instr    *ops.Instr // what the plan carries out
 	After    Epilogue   // what is done to its results; nil where there is nothing
 }
@@ -136,7 +140,7 @@ func (d *Builder) AddOperand(in *ops.Instr, types []ops.Type, i int, ax Axes) (m
 		ref, typ.DType = to, want
 	}
 	m, ok := ax.collapse()
-	if !ok || d.Operands != ops.Invalid && !ax.contiguous(m) {
+	if !ok || ax.Rows && m.Contract != 1 || d.Matrix && !ax.contiguous(m) {
 		to := d.NewTemp(typ.Bytes())
 		if err := d.AddTranspose(typ, ax.order(), ref, to); err != nil {
 			return matrix{}, err

@@ -35,7 +35,7 @@ func (a *Axes) contiguous(m matrix) bool {
 // AlignRows copies operands of a product on matrix hardware whose rows are no whole vectors,
 // where that pays.
 func (d *Builder) AlignRows(p *gemm.Problem, a, b *lowering.Ref) error {
-	if p.Operands == ops.Invalid {
+	if !d.Matrix {
 		return nil
 	}
 	left, right := p.Align(GEMMTarget(d.Target))

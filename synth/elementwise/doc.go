@@ -3,7 +3,8 @@
 // is the kernel that movements, gathers and fused code take too: a loop nest over
 // an iteration space with any number of sources and results, each at a view.
 //
-// A Job is flat where all views are dense, vectorized along the innermost
-// dimension where that divides, and else decodes every coordinate. It moves each
+// On a GPU a step of a Job stores sixteen bytes: of a row, of a space that is dense in
+// the output, or of a row that is anywhere in it (layout); the elements of each source are
+// loaded together where they are neighbours, aligned or not (access). It moves each
 // element once: the cost is the traffic of memory.
 package elementwise

@@ -10,16 +10,10 @@ import (
 )
 
 // Job computes every point of an iteration space on its own: all pointwise
-// and movement operations. It comes in three shapes, of which the best that the
-// strides allow is taken:
-//
-//	flat: one dimension, neighbours side by side, a group a step, any length
-//	rows: as flat along the innermost dimension, which the group divides; the
-//	      others are decoded once for the group
-//	any:  one point a step, every coordinate decoded
-//
-// A group is four neighbours; where elements are large, a GPU is faster with as
-// many as sixteen bytes hold.
+// and movement operations. A step computes a group of neighbours: as many elements as
+// sixteen bytes hold of the largest type, four on a processor. The layout says which
+// points are a group, and the access to each source how its elements are loaded, so
+// that results are stored sixteen bytes at once wherever they are contiguous.
 type Job struct {
 	Key     string // what body computes
 	Dims    []int
@@ -39,9 +33,13 @@ type Job struct {
 	Groups      func(e *codegen.Emitter, xs [][]kernel.Value) ([][]kernel.Value, error)
 
 	Flops int64
+	Cost  int  // primitive operations of the body, where it has many
 	Long  bool // body is long: a point a step, or drivers compile it for long
-	Group int  // points a step: 4, 2 or 1
-	Exact bool // the points are a multiple of the group
+	Group int  // points a step, a power of two
+
+	layout   layout
+	accesses []access // by source
+	short    bool     // across: rows are shorter than a group
 }
 
 // Workgroup is the size of a workgroup and the steps of an invocation, by profile and vector.
@@ -55,6 +53,14 @@ func Workgroup(t *lowering.Target, group int) (local, steps int) {
 	return codegen.GPULocal, 1
 }
 
+// deal is Workgroup for the layout of the job.
+func (j *Job) deal(t *lowering.Target) (local, steps int) {
+	if j.layout == apart {
+		return codegen.GPULocal, apartGroup
+	}
+	return Workgroup(t, j.Group)
+}
+
 // Programs makes the job a program, or two: a processor runs both sides of a
 // branch, so there the last few points of a flat job are a program of their own.
 func (j *Job) Programs(t *lowering.Target) []*codegen.Program {
@@ -65,7 +71,7 @@ func (j *Job) Programs(t *lowering.Target) []*codegen.Program {
 		}
 	}
 	j.Dims = strided.Collapse(j.Dims, views)
-	j.Group = j.choose(t)
+	j.arrange(t)
 	n := j.Dims[len(j.Dims)-1]
 	if rest := n % j.Group; t.CPU && rest > 0 {
 		if n < codegen.CPUFlat {
@@ -93,12 +99,11 @@ func (j *Job) cut(first, n int) *Job {
 }
 
 func (j *Job) program(t *lowering.Target) *codegen.Program {
-	j.Exact = t.CPU || len(j.Dims) > 1
 	points := strided.Product(j.Dims)
-	units := (points + j.Group - 1) / j.Group
+	units := j.units()
 	p := &codegen.Program{Index: codegen.IndexType(points), Flops: j.Flops * int64(points), Body: j.write}
 	j.AddBuffers(p, points)
-	local, steps := Workgroup(t, j.Group)
+	local, steps := j.deal(t)
 	p.Local = uint32(local)
 	p.Groups = (units + local*steps - 1) / (local * steps)
 	p.Key = j.Describe(steps)

@@ -26,7 +26,7 @@ func (j *Job) Fits(n int) bool {
 // are results number at in groups of as many. xs is what the product has for them.
 func (w *Writer) Several(first, at kernel.Value, xs []kernel.Value) error {
 	n := len(xs)
-	w.decode(first)
+	w.point = w.decode(first)
 	points := make([][]kernel.Value, n)
 	w.loaded = make([][]kernel.Value, len(w.job.Sources))
 	for i := range w.job.Sources {

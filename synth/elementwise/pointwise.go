@@ -22,6 +22,11 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 	}
 	j := &Job{Key: fmt.Sprintf("%v in %v of %v", in.Op, c, ds), Dims: out.Shape,
 		Out: strided.Dense(out.Shape), Result: codegen.ResultBuffer(out.DType), Flops: 1}
+	f, err := codegen.Expression(t, code, c, len(types), truths)
+	if err != nil {
+		return nil, err
+	}
+	j.Cost = len(f.Nodes)
 	as := codegen.ComputeClass(in, types[truths:]).Wide() // of literals
 	for i := range types {
 		if i < truths {
@@ -31,10 +36,6 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 		}
 	}
 	j.Groups = func(e *codegen.Emitter, points [][]kernel.Value) ([][]kernel.Value, error) {
-		f, err := codegen.Expression(t, code, c, len(types), truths)
-		if err != nil {
-			return nil, err
-		}
 		args := make([][]kernel.Value, len(points))
 		for p, xs := range points {
 			for i := range j.Sources {

@@ -1,6 +1,8 @@
 package elementwise
 
 import (
+	"slices"
+
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
@@ -11,17 +13,25 @@ type Writer struct {
 	*codegen.Emitter
 	job    *Job
 	units  kernel.Value
-	inner  kernel.Value   // length of the innermost dimension, in groups where there are outer ones
+	inner  kernel.Value   // length of the innermost dimension; in groups in layouts whole, where there are outer ones, and rows
 	dims   []kernel.Value // the dimensions between the outermost and the innermost
+	last   kernel.Value   // across, rows: where the last group begins in the space, or in the row
 	places []place
 	out    place
 	lits   [][]kernel.Value
 
 	loaded [][]kernel.Value // what each source gives for the step
 
-	coords []kernel.Value // outer coordinates of the step
-	col    kernel.Value   // coordinate along the innermost dimension, in groups
-	full   kernel.Value   // flat: whether all points of the group exist
+	point                // the first of the step
+	first   kernel.Value // across: its number
+	at      kernel.Value // across, rows: its element of the output
+	aligned kernel.Value // across, rows: whether that is a multiple of the group
+}
+
+// point is a point of the space.
+type point struct {
+	coords []kernel.Value // all but the innermost
+	col    kernel.Value   // the innermost; in layout whole in groups
 }
 
 // values gives, for the points of a step, the stored form of every output, both
@@ -52,17 +62,20 @@ func (j *Job) Writer(e *codegen.Emitter) *Writer {
 	for range len(j.Dims) - 2 {
 		w.dims = append(w.dims, e.NextNumber())
 	}
+	if j.layout == across || j.layout == rows {
+		w.last = e.NextNumber()
+	}
 	for i := range j.Sources {
 		s := &j.Sources[i]
 		w.places = append(w.places, place{})
 		switch {
 		case s.HasView():
-			w.places[i] = j.place(e, &s.View, s.Shifts, s.Kind == codegen.FromIndex)
+			w.places[i] = j.place(e, &s.View, s.Shifts, j.access(i), s.Kind == codegen.FromIndex)
 		case s.Kind == codegen.FromInside:
 			w.places[i] = bounds(s, e)
 		}
 	}
-	w.out = j.place(e, &j.Out, j.OutShifts, false)
+	w.out = j.place(e, &j.Out, j.OutShifts, j.outAccess(), false)
 	w.lits = make([][]kernel.Value, len(j.Sources))
 	for i := range j.Sources {
 		if j.Sources[i].Kind == codegen.FromLiteral {
@@ -75,7 +88,10 @@ func (j *Job) Writer(e *codegen.Emitter) *Writer {
 // write is the body of the kernel.
 func (j *Job) write(e *codegen.Emitter) error {
 	w := j.Writer(e)
-	_, steps := Workgroup(e.Target, j.Group)
+	if j.layout == apart {
+		return w.apart()
+	}
+	_, steps := j.deal(e.Target)
 	first := e.Add(e.Mul(e.Group(), e.Index(e.Local*steps)), e.Invocation())
 	var err error
 	unit := func(u kernel.Value) {
@@ -97,33 +113,63 @@ func (j *Job) write(e *codegen.Emitter) error {
 
 // unit computes the group of points u.
 func (w *Writer) unit(u kernel.Value) error {
-	w.decode(u)
-	g := w.job.Group
-	if w.flat() {
-		last := w.Add(w.Mul(u, w.Index(g)), w.Index(g))
-		w.full = w.Compare(scalar.Le, last, w.inner)
-	}
 	w.loaded = make([][]kernel.Value, len(w.job.Sources))
+	switch w.job.layout {
+	case across:
+		w.placeAcross(u)
+		w.loadAcross()
+	case rows:
+		w.placeInRow(u)
+		w.load()
+	default:
+		w.point = w.decode(u)
+		w.load()
+	}
+	results, err := w.compute(w.job.Group)
+	if err != nil {
+		return err
+	}
+	for i, vs := range results {
+		w.store(w.output(i), vs)
+	}
+	return nil
+}
+
+// load loads what all sources have for the step.
+func (w *Writer) load() {
 	for i := range w.job.Sources {
 		w.loaded[i] = w.source(i)
 	}
-	points := make([][]kernel.Value, g)
-	for lane := range g {
+}
+
+// sideBySide is the number of points whose operations alternate, so that none waits for the
+// one before. More would take registers of the invocations that hide the latency of memory.
+const sideBySide = 4
+
+// compute gives the values of every output for n points, of which each source has loaded
+// those of all, or of one for all.
+func (w *Writer) compute(n int) ([][]kernel.Value, error) {
+	points := make([][]kernel.Value, n)
+	for lane := range n {
 		for i, vs := range w.loaded {
 			n := w.job.Sources[i].Parts()
 			at := min(lane*n, len(vs)-n)
 			points[lane] = append(points[lane], vs[at:at+n]...)
 		}
 	}
-	values, err := w.job.values(w.Emitter, points)
-	if err != nil {
-		return err
+	var values [][]kernel.Value
+	for some := range slices.Chunk(points, sideBySide) {
+		vs, err := w.job.values(w.Emitter, some)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, vs...)
 	}
-	for i, vs := range w.byOutput(values) {
-		w.store(len(w.Buffers)-1-len(w.job.MoreResults)+i, vs)
-	}
-	return nil
+	return w.byOutput(values), nil
 }
+
+// output is the buffer of output i.
+func (w *Writer) output(i int) int { return len(w.Buffers) - 1 - len(w.job.MoreResults) + i }
 
 // byOutput sorts what has been computed for some points by output, then by point
 // and part.
@@ -140,29 +186,28 @@ func (w *Writer) byOutput(values [][]kernel.Value) [][]kernel.Value {
 	return results
 }
 
-// flat says that the length need not be a multiple of the group.
-func (w *Writer) flat() bool { return w.job.Group > 1 && !w.job.Exact }
-
-// decode splits the number of a group into coordinates, innermost first.
-func (w *Writer) decode(u kernel.Value) {
+// decode splits the number of a group, or of a point, into coordinates, innermost first.
+func (w *Writer) decode(u kernel.Value) (p point) {
 	r := len(w.job.Dims) - 1
-	w.coords = make([]kernel.Value, r)
+	p.coords = make([]kernel.Value, r)
 	if r == 0 {
-		w.col = u
-		return
+		p.col = u
+		return p
 	}
-	u, w.col = w.DivMod(u, w.inner)
+	u, p.col = w.DivMod(u, w.inner)
 	for i := r - 1; i > 0; i-- {
-		u, w.coords[i] = w.DivMod(u, w.dims[i-1])
+		u, p.coords[i] = w.DivMod(u, w.dims[i-1])
 	}
-	w.coords[0] = u
+	p.coords[0] = u
+	return p
 }
 
-// shifted is where a view begins.
-func (w *Writer) shifted(p *place) kernel.Value {
+// shifted is where a view begins for a lane of the group.
+func (w *Writer) shifted(p *place, lane int) kernel.Value {
 	at := p.offset
 	for _, h := range p.shifts {
-		i := w.loaded[h.from][0]
+		xs := w.loaded[h.from]
+		i := xs[min(lane, len(xs)-1)]
 		if h.per > 1 {
 			i = w.Div(i, w.Index(h.per))
 		}
@@ -172,23 +217,29 @@ func (w *Writer) shifted(p *place) kernel.Value {
 	return at
 }
 
-// start is the index of the first point of the step in a view.
-func (w *Writer) start(p *place) kernel.Value {
-	at := w.shifted(p)
-	for i, c := range w.coords {
+// elementAt is the element, or the group of elements, of a view at a point, for a lane of
+// the group.
+func (w *Writer) elementAt(p *place, x point, lane int) kernel.Value {
+	at := w.shifted(p, lane)
+	for i, c := range x.coords {
 		at = w.Add(at, w.Mul(c, p.outer[i]))
 	}
 	switch {
 	case p.inner == 0:
 		return at
-	case p.grouped:
-		return w.Add(at, w.col)
+	case p.inner < 0:
+		return w.Add(at, w.Mul(x.col, p.stride))
 	}
-	col := w.Mul(w.col, w.Index(w.job.Group))
-	if p.inner < 0 {
-		col = w.Mul(col, p.stride)
+	return w.Add(at, x.col)
+}
+
+// start is the index of the first point of the step in a view.
+func (w *Writer) start(p *place) kernel.Value {
+	x := w.point
+	if p.access != vector && w.job.layout == whole {
+		x.col = w.Mul(x.col, w.Index(w.job.Group))
 	}
-	return w.Add(at, col)
+	return w.elementAt(p, x, 0)
 }
 
 // source gives the values of one input: those of each point of the group, or
@@ -199,19 +250,35 @@ func (w *Writer) source(i int) []kernel.Value {
 	case codegen.FromLiteral:
 		return w.lits[i]
 	case codegen.FromIndex:
+		if p.access == each {
+			return w.fetchEach(i, w.neighbouring())
+		}
 		return w.indices(p)
 	case codegen.FromInside:
 		return w.inside(p, w.job.Group)
 	}
-	at := w.start(p)
-	buf := w.buffer(i)
-	if !p.grouped {
-		return w.Fetch(buf, at, 1)
+	buf, g := w.buffer(i), w.job.Group
+	switch p.access {
+	case vector:
+		return w.Fetch(buf, w.start(p), g)
+	case span:
+		return w.FetchSpan(buf, w.start(p), g)
+	case backward:
+		return w.fetchBackward(buf, w.start(p))
+	case each:
+		return w.fetchEach(i, w.neighbouring())
 	}
-	if !w.flat() {
-		return w.Fetch(buf, at, w.job.Group)
+	return w.Fetch(buf, w.start(p), 1)
+}
+
+// fetchBackward gives the elements from one on toward the begin of a buffer.
+func (w *Writer) fetchBackward(buf int, at kernel.Value) (vs []kernel.Value) {
+	g, n := w.job.Group, w.Buffers[buf].Parts()
+	forward := w.FetchSpan(buf, w.Sub(at, w.Index(g-1)), g)
+	for lane := range g {
+		vs = append(vs, forward[(g-1-lane)*n:][:n]...)
 	}
-	return w.loadTail(buf, p, at)
+	return vs
 }
 
 // buffer is the number of the buffer of input i.
@@ -256,47 +323,19 @@ func (w *Writer) inside(p *place, n int) []kernel.Value {
 	return vs
 }
 
-// loadTail loads a group, or what there is of it.
-func (w *Writer) loadTail(buf int, p *place, at kernel.Value) []kernel.Value {
-	g := w.job.Group
-	return w.If(w.full,
-		func() []kernel.Value { return w.Fetch(buf, at, g) },
-		func() []kernel.Value {
-			var vs []kernel.Value
-			for lane := range g {
-				vs = append(vs, w.Fetch(buf, w.tail(p, lane), 1)...)
-			}
-			return vs
-		})
-}
-
-// tail is the index of a lane of the last group, or of the last element.
-func (w *Writer) tail(p *place, lane int) kernel.Value {
-	g := w.Index(w.job.Group)
-	x := w.Add(w.Mul(w.col, g), w.Index(lane))
-	last := w.Sub(w.inner, w.Index(1))
-	x = w.Select(w.Compare(scalar.Lt, x, last), x, last)
-	return w.Add(w.Mul(w.shifted(p), g), x)
-}
-
 // store writes the points of a step of an output, part by part.
 func (w *Writer) store(buf int, results []kernel.Value) {
-	at := w.start(&w.out)
-	if !w.flat() {
-		w.Put(buf, at, results...)
+	if w.job.layout == whole {
+		w.Put(buf, w.start(&w.out), results...)
 		return
 	}
-	w.If(w.full, func() []kernel.Value {
-		w.Put(buf, at, results...)
+	w.If(w.aligned, func() []kernel.Value {
+		w.Put(buf, w.Shr(w.at, codegen.Log2(w.job.Group)), results...)
 		return nil
 	}, func() []kernel.Value {
-		n := len(results) / w.job.Group
+		n := w.Buffers[buf].Parts()
 		for lane := range w.job.Group {
-			x := w.Add(w.Mul(w.col, w.Index(w.job.Group)), w.Index(lane))
-			w.If(w.Compare(scalar.Lt, x, w.inner), func() []kernel.Value {
-				w.Put(buf, w.Add(w.Mul(w.shifted(&w.out), w.Index(w.job.Group)), x), results[lane*n:(lane+1)*n]...)
-				return nil
-			}, nil)
+			w.Put(buf, w.Add(w.at, w.Index(lane)), results[lane*n:(lane+1)*n]...)
 		}
 		return nil
 	})

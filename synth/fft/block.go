@@ -14,26 +14,33 @@ import (
 type fftBlock struct {
 	Stages  []int
 	Columns int
-	Threads int // of a column, each with the elements of one or a few small transforms
+	Threads int  // of a column, each with the elements of one or a few small transforms
+	Joint   bool // real and imaginary parts are exchanged at once, not one after the other
 }
 
 // radix is the number of elements of a column.
 func (b *fftBlock) radix() int { return strided.Product(b.Stages) }
 
 // The limits of passes and blocks on GPUs. A block of 4,096 words exchanges real
-// and imaginary parts one after the other through 16 KiB of shared memory, which
-// leaves room for three workgroups where an SM has 48 KiB.
+// and imaginary parts one after the other through 18 KiB of shared memory, a smaller one
+// both at once.
 const (
-	blockRadix   = 16 // of a stage
+	blockRadix   = 16 // of a stage, unless a prime factor is greater
 	BlockWords   = 4096
+	jointWords   = BlockWords * 9 / 8
+	lineWords    = 8192 // of a block that is one line
 	BlockThreads = 512
+	leastColumns = 4    // that lie side by side, where that is a pass of one
 	passRadix    = 512  // of one pass of several
 	twoPasses    = 1024 // of one pass of two
 	leastBlock   = 32   // radices below are a pass without shared memory
 )
 
+// sharedBytes is what a block of so many words takes, with the gaps of its layouts.
+func sharedBytes(words int) int { return 4 * (words + words/8 + banks) }
+
 // primes are the factors that passes have.
-var primes = []int{13, 11, 7, 5, 3, 2}
+var primes = []int{31, 29, 23, 19, 17, 13, 11, 7, 5, 3, 2}
 
 // factors are the prime factors of n, greatest first, or nothing where one is too
 // large for a pass.
@@ -90,12 +97,15 @@ func fewest(factors []int, limit int) []int {
 func Passes(t *lowering.Target, n, words int, aside bool) []fftBlock {
 	limit := BlockWords / words
 	longest := limit
-	if aside {
-		longest = passRadix
+	switch {
+	case aside:
+		longest = limit / leastColumns
+	case t.SharedMemory >= sharedBytes(lineWords):
+		longest = lineWords / words
 	}
 	f := factors(n)
 	switch {
-	case t.CPU || t.SharedMemory < 5*BlockWords || t.MaxInvocations < BlockThreads || n < leastBlock || f == nil:
+	case t.CPU || t.SharedMemory < sharedBytes(BlockWords) || t.MaxInvocations < BlockThreads || n < leastBlock || f == nil:
 		var out []fftBlock
 		for _, r := range radices(t, n) {
 			out = append(out, fftBlock{Stages: []int{r}})
@@ -116,26 +126,79 @@ func blocks(radices []int, limit int) []fftBlock {
 	out := make([]fftBlock, len(radices))
 	for i, r := range radices {
 		b := &out[i]
-		b.Stages = fewest(factors(r), blockRadix)
+		f := factors(r)
+		b.Stages = fewest(f, max(blockRadix, f[0]))
 		if len(b.Stages) == 1 {
 			continue
 		}
-		b.Threads = r / b.Stages[0]
+		b.Threads = b.threads()
 		b.Columns = max(1, min(limit/r, BlockThreads/b.Threads))
 	}
 	return out
 }
 
+// threads is how many invocations a column has: as many as a stage has transforms, or
+// a part of that where those are too many, so that fewest of all stages' transforms are
+// those of idle invocations.
+func (b *fftBlock) threads() int {
+	n, best, least := b.radix(), 0, 0.0
+	for _, by := range b.Stages {
+		t := n / by
+		for t > BlockThreads {
+			t = (t + 1) / 2
+		}
+		cost, held := 0.0, 0
+		for _, radix := range b.Stages {
+			rounds := (n/radix + t - 1) / t
+			cost += float64(rounds * t * radix)
+			held = max(held, rounds*radix)
+		}
+		if held > blockRadix {
+			cost *= 1.2 // for registers
+		}
+		if least == 0 || cost < least {
+			best, least = t, cost
+		}
+	}
+	return best
+}
+
 // fit takes fewer columns where a device would have too few workgroups for so
 // many elements, or where columns are apart, so that nothing is gained by them but
-// an exchange among fewer invocations is sooner done.
-func (b fftBlock) fit(elements int, apart bool) fftBlock {
+// whole subgroups.
+func (b fftBlock) fit(elements, words int, apart bool) fftBlock {
 	const groups, columns, threads = 128, 4, 128
-	if apart && len(b.Stages) > 1 {
-		b.Columns = min(b.Columns, max(1, threads/b.Threads))
+	if len(b.Stages) == 1 {
+		return b
+	}
+	if apart {
+		b.Columns = b.aligned(min(b.Columns, max(1, threads/b.Threads)))
 	}
 	for b.Columns >= 2*columns && elements/b.radix() < groups*b.Columns {
 		b.Columns /= 2
 	}
+	b.Joint = 2*words*b.radix()*b.Columns <= jointWords
 	return b
+}
+
+// aligned is the number of columns, of at most so many, whose invocations fill whole
+// subgroups best.
+func (b *fftBlock) aligned(most int) int {
+	best, least := 1, 0.0
+	for c := 1; c <= most; c++ {
+		n := c * b.Threads
+		waste := float64((n+banks-1)/banks*banks) / float64(n)
+		if c == 1 || waste < least-0.05 {
+			best, least = c, waste
+		}
+	}
+	return best
+}
+
+// parts is how many parts of elements are in shared memory at once.
+func (b *fftBlock) parts() int {
+	if b.Joint {
+		return 2
+	}
+	return 1
 }

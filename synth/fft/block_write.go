@@ -9,8 +9,9 @@ import (
 type blockWriter struct {
 	*fftWriter
 	fftBlock
-	apart kernel.Value
-	array int // shared: one part of the elements
+	shapes    []layout
+	exchanges int
+	arrays    []int // shared: both parts of the elements, or one array for one after the other
 }
 
 // blockPlace is the work of an invocation: the small transforms thread, thread +
@@ -24,7 +25,7 @@ type blockPlace struct {
 
 // place finds the work of this invocation. A column beyond the last one is the
 // last one, whose results are not written.
-func (w *blockWriter) place(wide bool, units, inner kernel.Value) blockPlace {
+func (w *blockWriter) place(wide bool) blockPlace {
 	var p blockPlace
 	if wide {
 		p.thread, p.column = w.DivMod(w.Invocation(), w.Index(w.fftBlock.Columns))
@@ -32,14 +33,11 @@ func (w *blockWriter) place(wide bool, units, inner kernel.Value) blockPlace {
 		p.column, p.thread = w.DivMod(w.Invocation(), w.Index(w.Threads))
 	}
 	u := w.Add(w.Mul(w.Group(), w.Index(w.fftBlock.Columns)), p.column)
-	p.inside = w.Compare(scalar.Lt, u, units)
-	u = w.Select(p.inside, u, w.Sub(units, w.Index(1)))
-	p.line, p.i = w.DivMod(u, inner)
-	if w.fftWriter.columns {
-		p.line, p.i = p.i, p.line
-	}
-	_, p.k = w.DivMod(p.i, w.span)
-	p.first = w.Add(w.Mul(w.Sub(p.i, p.k), w.Index(w.fftBlock.radix())), p.k)
+	p.inside = w.Compare(scalar.Lt, u, w.units)
+	u = w.Select(p.inside, u, w.Sub(w.units, w.Index(1)))
+	p.line, p.i = w.split(u)
+	p.k = w.within(p.i)
+	p.first = w.results(p.i, p.k)
 	return p
 }
 
@@ -47,7 +45,7 @@ func (w *blockWriter) place(wide bool, units, inner kernel.Value) blockPlace {
 type smallDFT struct {
 	number kernel.Value // in its column
 	thread kernel.Value // the first number of the invocation
-	cycle  int          // the number is thread + cycle; 1 where it is something else
+	cycle  int          // the number is thread + cycle; negative where it is something else
 	extra  kernel.Value // whether there is such a one, where some invocations have one less; else -1
 	xs     []cplx
 }
@@ -62,27 +60,24 @@ func (w *blockWriter) smalls(p blockPlace, radix int) []smallDFT {
 		if (i+1)*w.Threads > n {
 			out[i].extra = w.Compare(scalar.Lt, b, w.Index(n))
 			out[i].number = w.Select(out[i].extra, b, w.Index(n-1))
-			out[i].cycle = 1
+			out[i].cycle = -1
 		}
 	}
 	return out
 }
 
-// within is the number of a small transform modulo a span: the same value for all
-// of an invocation where it is the same, so that their turns are found once.
-func (w *blockWriter) within(s *smallDFT, span int) kernel.Value {
-	number := s.number
-	if s.cycle%span == 0 {
-		number = s.thread
+// divided splits the number of a small transform by a constant. The rest is the same
+// value for all of an invocation where it is the same, so that their twiddles are found
+// once.
+func (w *blockWriter) divided(s *smallDFT, by int) (quotient, rest kernel.Value) {
+	if s.cycle >= 0 && s.cycle%by == 0 {
+		quotient, rest = w.DivMod(s.thread, w.Index(by))
+		return w.Add(quotient, w.Index(s.cycle/by)), rest
 	}
-	if span&(span-1) == 0 {
-		return w.And(number, uint64(span-1))
-	}
-	_, k := w.DivMod(number, w.Index(span))
-	return k
+	return w.DivMod(s.number, w.Index(by))
 }
 
-// blockRun are places in a column, so many steps apart.
+// blockRun are places in a column or in shared memory, so many steps apart.
 type blockRun struct {
 	first   kernel.Value
 	step, n int
@@ -98,51 +93,36 @@ func (w *blockWriter) source(s *smallDFT) blockRun {
 
 // target is where the results go, where the stage has the given span.
 func (w *blockWriter) target(s *smallDFT, span int) blockRun {
-	k := w.within(s, span)
-	return blockRun{w.Add(w.Mul(w.Sub(s.number, k), w.Index(len(s.xs))), k), span, len(s.xs)}
+	q, k := w.divided(s, span)
+	return blockRun{w.Add(w.Mul(q, w.Index(span*len(s.xs))), k), span, len(s.xs)}
 }
 
-// banks are the words of shared memory that can be reached at once.
-const banks = 32
-
-// moved is where a word lies in shared memory. Within every 32 words it is moved by
-// the number of those, and by half of them in every second 256, so that what is
-// written a radix apart and what is read side by side are in banks of their own,
-// and no word is lost.
-func (w *blockWriter) moved(flat kernel.Value) kernel.Value {
-	by := w.And(w.Shr(flat, 5), banks-1)
-	half := w.And(w.Shr(flat, 4), banks/2)
-	return w.Prim(scalar.Xor, scalar.U32, flat, w.Prim(scalar.Xor, scalar.U32, by, half))
+// targetSlots is where the results lie in shared memory.
+func (w *blockWriter) targetSlots(p blockPlace, l layout, s *smallDFT, span int) blockRun {
+	q, k := w.divided(s, span)
+	first := w.Add(w.Mul(q, w.Index(l.block*l.place+l.gap)), w.Mul(k, w.Index(l.place)))
+	return blockRun{w.Add(first, w.Mul(p.column, w.Index(l.column))), span * l.place, len(s.xs)}
 }
 
-// slots are where the places of a run lie in shared memory. Where all is powers of
-// two, first and steps have no bits in common, so that each is moved by itself.
-func (w *blockWriter) slots(p blockPlace, r blockRun) []kernel.Value {
-	c := w.fftBlock.Columns
-	flat := func(at kernel.Value) kernel.Value { return w.Add(w.Mul(at, w.Index(c)), p.column) }
-	out := make([]kernel.Value, r.n)
-	size := c * w.fftBlock.radix()
-	first := w.moved(flat(r.first))
-	for m := range out {
-		if size&(size-1) != 0 {
-			out[m] = w.moved(flat(w.at(r, m)))
-			continue
-		}
-		by := m * r.step * c
-		by ^= by>>5&(banks-1) ^ by>>4&(banks/2)
-		out[m] = w.Prim(scalar.Xor, scalar.U32, first, w.Index(by))
+// sourceSlots is where the elements of a small transform lie in shared memory. Blocks
+// of the layout divide the distance of elements.
+func (w *blockWriter) sourceSlots(p blockPlace, l layout, s *smallDFT) blockRun {
+	apart := w.fftBlock.radix() / len(s.xs)
+	first := w.Mul(s.number, w.Index(l.place))
+	if apart > l.block && l.gap > 0 {
+		first = w.Add(first, w.Mul(w.Div(s.number, w.Index(l.block)), w.Index(l.gap)))
 	}
-	return out
+	return blockRun{w.Add(first, w.Mul(p.column, w.Index(l.column))), apart*l.place + apart/l.block*l.gap, len(s.xs)}
 }
 
-// Words is how many words of shared memory there are.
-func (b *fftBlock) Words() int {
-	return (b.radix()*b.Columns + banks - 1) / banks * banks
-}
-
-func (w *blockWriter) write(units, inner kernel.Value) {
-	w.array = w.Shared(w.t, w.Words())
-	at := w.place(w.wide, units, inner)
+func (w *blockWriter) write() {
+	words, twice := w.job.words(), w.job.chirp.part == chirpWhole
+	again := twice || w.job.gives == folded
+	w.shapes = w.layouts(w.wide, w.wideLast, again, words)
+	for range w.parts() {
+		w.arrays = append(w.arrays, w.Shared(w.t, w.Words(w.wide, w.wideLast, again, words)))
+	}
+	at := w.place(w.wide)
 	work := w.smalls(at, w.Stages[0])
 	for i := range work {
 		s := &work[i]
@@ -152,55 +132,105 @@ func (w *blockWriter) write(units, inner kernel.Value) {
 		if w.twiddles {
 			w.twist(s.xs, s.number, w.fftBlock.radix()/len(s.xs), at.k, w.turn)
 		}
-		s.xs = w.dft(s.xs)
 	}
-	span := w.Stages[0]
+	work, at, span := w.transform(work, at)
+	if twice {
+		for i := range work {
+			s := &work[i]
+			for m, x := range s.xs {
+				s.xs[m] = w.exchanged(w.multiplied(x, w.at(w.target(s, span), m)), true)
+			}
+		}
+		start := w.place(w.wide)
+		work = w.exchange(work, at, start, len(w.Stages)-1, span)
+		work, at, span = w.transform(work, start)
+	}
+	if w.job.gives == folded {
+		w.unfold(work, at, span)
+		return
+	}
+	w.storeAll(work, at, span)
+}
+
+// transform carries out the stages. It gives the small transforms of the last one and its
+// span.
+func (w *blockWriter) transform(work []smallDFT, at blockPlace) ([]smallDFT, blockPlace, int) {
+	for i := range work {
+		work[i].xs = w.dft(work[i].xs)
+	}
+	span := 1
 	for stage, radix := range w.Stages[1:] {
 		next := at
 		if stage == len(w.Stages)-2 {
-			next = w.place(w.wideLast, units, inner)
+			next = w.place(w.wideLast)
 		}
-		work = w.exchange(work, at, next, span/w.Stages[stage], radix)
+		work = w.exchange(work, at, next, stage, span)
 		at = next
+		span *= w.Stages[stage]
 		for i := range work {
 			s := &work[i]
-			w.twist(s.xs, w.Index(0), 1, w.within(s, span), w.Index(span*radix))
+			_, k := w.divided(s, span)
+			w.twist(s.xs, w.Index(0), 1, k, w.Index(span*radix))
 			s.xs = w.dft(s.xs)
 		}
-		span *= radix
 	}
-	w.results(work, at, span/w.Stages[len(w.Stages)-1])
+	return work, at, span
 }
 
 // exchange hands the results of a stage of the given span to the small transforms
-// of the next one.
-func (w *blockWriter) exchange(work []smallDFT, from, to blockPlace, span, radix int) []smallDFT {
-	next := w.smalls(to, radix)
-	for part := range 2 {
-		for i := range work {
-			s := &work[i]
-			slots := w.slots(from, w.target(s, span))
-			w.only(s, func() {
-				for m, x := range s.xs {
-					w.StoreShared(w.array, slots[m], []kernel.Value{x.re, x.im}[part])
-				}
-			})
-		}
-		w.Barrier()
+// of the next one, which after the last is the first.
+func (w *blockWriter) exchange(work []smallDFT, from, to blockPlace, stage, span int) []smallDFT {
+	l := w.shapes[stage]
+	next := w.smalls(to, w.Stages[(stage+1)%len(w.Stages)])
+	w.share(func(part int) { w.put(work, from, l, span, part) }, func(part int) {
 		for i := range next {
 			s := &next[i]
-			for m, slot := range w.slots(to, w.source(s)) {
-				x := w.LoadShared(w.array, slot)
-				if part == 0 {
-					s.xs[m].re = x
-				} else {
-					s.xs[m].im = x
-				}
+			slots := w.sourceSlots(to, l, s)
+			for m := range s.xs {
+				*s.xs[m].part(part) = w.LoadShared(w.array(part), w.at(slots, m))
 			}
 		}
+	})
+	return next
+}
+
+// share puts the parts of elements into shared memory and takes others from there: both at
+// once, or one after the other.
+func (w *blockWriter) share(put, take func(part int)) {
+	if w.exchanges > 0 {
 		w.Barrier()
 	}
-	return next
+	w.exchanges++
+	put(0)
+	if w.Joint {
+		put(1)
+		w.Barrier()
+		take(0)
+		take(1)
+		return
+	}
+	w.Barrier()
+	take(0)
+	w.Barrier()
+	put(1)
+	w.Barrier()
+	take(1)
+}
+
+// array is the shared array of a part of elements.
+func (w *blockWriter) array(part int) int { return w.arrays[part%len(w.arrays)] }
+
+// put writes a part of the results of a stage to shared memory.
+func (w *blockWriter) put(work []smallDFT, at blockPlace, l layout, span, part int) {
+	for i := range work {
+		s := &work[i]
+		slots := w.targetSlots(at, l, s, span)
+		w.only(s, func() {
+			for m := range s.xs {
+				w.StoreShared(w.array(part), w.at(slots, m), *s.xs[m].part(part))
+			}
+		})
+	}
 }
 
 // only writes what an invocation does that has the transform.
@@ -212,8 +242,8 @@ func (w *blockWriter) only(s *smallDFT, f func()) {
 	w.If(s.extra, func() []kernel.Value { f(); return nil }, nil)
 }
 
-// results writes the elements of the last stage.
-func (w *blockWriter) results(work []smallDFT, at blockPlace, span int) {
+// storeAll writes the elements of the last stage.
+func (w *blockWriter) storeAll(work []smallDFT, at blockPlace, span int) {
 	w.If(at.inside, func() []kernel.Value {
 		for i := range work {
 			s := &work[i]
@@ -227,28 +257,43 @@ func (w *blockWriter) results(work []smallDFT, at blockPlace, span int) {
 	}, nil)
 }
 
-// twist turns element m by -(first + m·step)·k/of of a circle. A few turns are
-// found by their angles; the others are products of at most five of those.
+// twist turns element m by -(first + m·step)·k/of of a circle. A few twiddles are found
+// by their angles; the others are products of those, each of at most five factors.
 func (w *fftWriter) twist(xs []cplx, first kernel.Value, step int, k, of kernel.Value) {
+	powers := map[int]cplx{} // by step·m
+	twiddle := func(m int) cplx {
+		if n, ok := w.IsConst(of); ok && step*m*8 <= len(xs) && w.isZero(first) {
+			return w.narrowTwiddle(step*m, k, int(n))
+		}
+		return w.twiddle(w.Mul(w.Index(step*m), k), of, w.binary)
+	}
 	turns := make([]cplx, len(xs))
 	from := 1
-	if n, ok := w.IsConst(first); !ok || n != 0 {
+	if !w.isZero(first) {
 		turns[0] = w.twiddle(w.Mul(first, k), of, w.binary)
 		xs[0], from = w.times(xs[0], turns[0]), 0
 	}
-	var single cplx
 	for m := 1; m < len(xs); m++ {
 		high := 1
 		for high*2 <= m {
 			high *= 2
 		}
 		if high == m {
-			single = w.twiddle(w.Mul(w.Index(step*m), k), of, w.binary)
+			if m == 1 || m == 4 {
+				powers[m] = twiddle(m)
+			} else {
+				powers[m] = w.times(powers[m/2], powers[m/2])
+			}
 		}
-		turns[m] = single
+		turns[m] = powers[high]
 		if m > high || from == 0 {
-			turns[m] = w.times(turns[m-high], single)
+			turns[m] = w.times(turns[m-high], powers[high])
 		}
 		xs[m] = w.times(xs[m], turns[m])
 	}
+}
+
+func (w *fftWriter) isZero(x kernel.Value) bool {
+	n, ok := w.IsConst(x)
+	return ok && n == 0
 }

@@ -14,30 +14,32 @@ import (
 // chirp is the part of a transform in one of another length, by Bluestein's
 // algorithm: with the chirp c(k) that is the unit turned by -k²/2n of a circle,
 // coefficient k of n is c(k) times the convolution at k of the line times c with
-// the conjugate of c. The convolution is a product of transforms of a power of
-// two that holds all of it.
+// the conjugate of c. The convolution is a product of transforms of a length with
+// small factors that holds all of it.
 type chirp struct {
 	part    chirpPart
 	length  int            // n
 	inverse bool           // of the whole
 	factor  codegen.Buffer // the transform of the chirp
+	table   codegen.Buffer // the chirp
 }
 
 type chirpPart uint8
 
 const (
-	noChirp   chirpPart = iota
-	chirpIn             // transforms the line times the chirp
-	chirpSelf           // transforms the conjugate of the chirp; reads nothing
-	chirpOut            // transforms the product back, and gives the result
+	noChirp    chirpPart = iota
+	chirpSelf            // transforms the conjugate of the chirp; reads nothing, writes the chirp too
+	chirpIn              // transforms the line times the chirp
+	chirpOut             // transforms the product back, and gives the result
+	chirpWhole           // does what the two before do, where a workgroup has whole lines
 )
 
 // chirps plans a transform whose length has a prime factor that is too large for
 // a pass.
 func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program, error) {
 	n, lines := j.length, strided.Product(j.rows)
-	size := 1 << codegen.Log2(2*n-1)
-	if n >= 1<<16 && !t.Int64 {
+	size := convolutionLength(t, 2*n-1, j.words(), j.step > 1 && lines > 1)
+	if chirpSize(n) == longChirp && !t.Int64 {
 		return nil, lowering.Unsupported("transform of length %d without 64-bit integers", n)
 	}
 	if lines*size >= 1<<30 {
@@ -52,20 +54,41 @@ func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program,
 		*temps = append(*temps, b.Bytes)
 		return b
 	}
-	line, self := temp(lines), temp(1)
-	in, out := *j, *j
+	self := temp(1)
+	table := codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(*temps)}, Elem: parts[d], Bytes: int64(n * d.Size())}
+	*temps = append(*temps, table.Bytes)
+	in := *j
 	in.length, in.keep, in.inverse, in.eps = size, size, false, 0
-	in.to, in.toType, in.next = line, d, 1
-	in.chirp = chirp{part: chirpIn, length: n, inverse: j.inverse}
-	in.put.Strides = ops.Shape(append(slices.Clone(j.rows), size)).Strides()[:len(j.rows)]
+	in.toType, in.gives = d, plain
+	in.chirp = chirp{part: chirpIn, length: n, inverse: j.inverse, factor: self, table: table}
+	// Lines that lie side by side do so between the transforms, too.
+	shape := ops.Shape(append(slices.Clone(j.rows), size))
+	if j.step > 1 && lines > 1 {
+		shape = append(ops.Shape{size}, j.rows...)
+		in.next, in.put.Strides = lines, shape.Strides()[1:]
+	} else {
+		in.next, in.put.Strides = 1, shape.Strides()[:len(j.rows)]
+	}
 	own := in
 	own.rows, own.at, own.put = []int{1}, strided.View{Strides: []int{0}}, strided.View{Strides: []int{0}}
-	own.to, own.chirp.part = self, chirpSelf
-	out.length, out.have, out.inverse, out.halved = size, size, true, false
-	out.from, out.fromType, out.step, out.at = line, d, 1, in.put
-	out.chirp = chirp{part: chirpOut, length: n, inverse: j.inverse, factor: self}
+	own.to, own.chirp.part, own.have, own.step, own.next, own.reads = self, chirpSelf, 1, 1, 1, plain
+	jobs := []*fftJob{&own}
+	if passes := Passes(t, size, parts[d].Size()/4, j.step > 1 && lines > 1); len(passes) == 1 && len(passes[0].Stages) > 1 {
+		whole := *j
+		whole.length, whole.inverse, whole.chirp = size, true, in.chirp
+		whole.chirp.part = chirpWhole
+		jobs = append(jobs, &whole)
+	} else {
+		line, out := temp(lines), *j
+		in.to = line
+		out.length, out.have, out.inverse, out.reads = size, size, true, plain
+		out.from, out.fromType, out.step, out.at = line, d, in.next, in.put
+		out.chirp = in.chirp
+		out.chirp.part = chirpOut
+		jobs = append(jobs, &in, &out)
+	}
 	var programs []*codegen.Program
-	for _, k := range []*fftJob{&in, &own, &out} {
+	for _, k := range jobs {
 		ps, err := k.programs(t, temps)
 		if err != nil {
 			return nil, err
@@ -75,40 +98,121 @@ func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program,
 	return programs, nil
 }
 
+// buffers are those that a pass of a transform by a chirp has besides its operand and
+// result.
+func (w *fftWriter) buffers() (more []codegen.Buffer) {
+	c := &w.job.chirp
+	add := func(b codegen.Buffer, a lowering.Access) int {
+		b.Access = a
+		more = append(more, b)
+		return 1 + len(more)
+	}
+	if (c.part == chirpOut || c.part == chirpWhole) && w.first {
+		w.factor = add(c.factor, lowering.Read)
+	}
+	switch {
+	case c.part == chirpSelf && w.first:
+		w.table = add(c.table, lowering.Write)
+	case c.part == chirpIn && w.first, c.part == chirpOut && w.last, c.part == chirpWhole:
+		w.table = add(c.table, lowering.Read)
+	}
+	return more
+}
+
+// The sizes of chirps, by how squares of numbers below their lengths are reduced.
+const (
+	shortChirp  = iota // squares have 32 bits
+	mediumChirp        // quotients of squares and lengths have less than 22 bits
+	longChirp
+)
+
+func chirpSize(length int) int {
+	switch {
+	case length < 1<<16:
+		return shortChirp
+	case length < 1<<22:
+		return mediumChirp
+	}
+	return longChirp
+}
+
+// squareModulo gives i² modulo n, which is even and more than i. A quotient from
+// floating-point numbers is off by one at most where it is less than 2^21.
+func (w *fftWriter) squareModulo(i, n kernel.Value) kernel.Value {
+	switch chirpSize(w.job.chirp.length) {
+	case shortChirp:
+		_, rest := w.DivMod(w.Mul(i, i), n)
+		return rest
+	case longChirp:
+		long := w.Convert(i, scalar.U64)
+		_, rest := w.DivMod(w.Mul(long, long), w.Convert(n, scalar.U64))
+		return w.Convert(rest, scalar.U32)
+	}
+	x := w.Convert(i, scalar.F32)
+	inverse := w.Prim(scalar.Div, scalar.F32, w.Float(scalar.F32, 1), w.Convert(n, scalar.F32))
+	quotient := w.Convert(w.Mul(w.Mul(x, inverse), x), scalar.U32)
+	rest := w.Sub(w.Mul(i, i), w.Mul(quotient, n)) // modulo 2^32: of -n to 2n
+	rest = w.Select(w.Compare(scalar.Lt, rest, w.Index(1<<31)), rest, w.Add(rest, n))
+	return w.Select(w.Compare(scalar.Lt, rest, n), rest, w.Sub(rest, n))
+}
+
+// convolutionLength is the length of the transforms of a convolution of at least n
+// elements: the one that costs least of those with few small factors.
+func convolutionLength(t *lowering.Target, n, words int, aside bool) int {
+	best, least := 0, 0.0
+	for _, odd := range []int{1, 3, 5, 9, 15} {
+		size := odd << max(0, codegen.Log2((n+odd-1)/odd))
+		if odd > 1 && size%16 != 0 {
+			continue
+		}
+		cost := float64(size * len(Passes(t, size, words, aside)))
+		if odd > 1 {
+			cost *= 1.1 // angles that are no fractions of powers of two
+		}
+		if best == 0 || cost < least {
+			best, least = size, cost
+		}
+	}
+	return best
+}
+
 // chirp gives the chirp at i.
 func (w *fftWriter) chirp(i kernel.Value) cplx {
 	turn := w.Shl(w.short, 1)
-	var n kernel.Value
-	if w.job.chirp.length < 1<<16 {
-		_, n = w.DivMod(w.Mul(i, i), turn)
-	} else {
-		long := w.Convert(i, scalar.U64)
-		_, n = w.DivMod(w.Mul(long, long), w.Convert(turn, scalar.U64))
-		n = w.Convert(n, scalar.U32)
-	}
-	return w.twiddle(n, turn, false)
+	return w.twiddle(w.squareModulo(i, turn), turn, false)
+}
+
+// tabled gives the chirp at i from its table.
+func (w *fftWriter) tabled(i kernel.Value) cplx {
+	v := w.Load(w.table, i, 2)
+	return cplx{v[0], v[1]}
+}
+
+// multiplied is the product of a coefficient of a line and that of the chirp.
+func (w *fftWriter) multiplied(x cplx, i kernel.Value) cplx {
+	v := w.Load(w.factor, i, 2)
+	return w.times(x, cplx{v[0], v[1]})
 }
 
 // chirped gives element i of the line of a chirp's first pass.
 func (w *fftWriter) chirped(line, i kernel.Value) cplx {
 	zero := w.Float(w.t, 0)
+	within := func(k kernel.Value, value func(k kernel.Value) cplx) cplx {
+		inside := w.Compare(scalar.Lt, k, w.short)
+		x := value(w.Select(inside, k, w.Index(0)))
+		return cplx{w.Select(inside, x.re, zero), w.Select(inside, x.im, zero)}
+	}
 	switch w.job.chirp.part {
 	case chirpOut:
-		v := w.Load(2, i, 2)
-		return w.times(w.operand(line, i), cplx{v[0], v[1]})
-	case chirpIn:
-		v := w.If(w.Compare(scalar.Lt, i, w.short), func() []kernel.Value {
-			x := w.times(w.signal(line, i, w.short), w.chirp(i))
-			return []kernel.Value{x.re, x.im}
-		}, func() []kernel.Value { return []kernel.Value{zero, zero} })
-		return cplx{v[0], v[1]}
+		return w.multiplied(w.operand(line, i), i)
+	case chirpIn, chirpWhole:
+		return within(i, func(i kernel.Value) cplx { return w.times(w.signal(line, i, w.short), w.tabled(i)) })
 	}
 	// The chirp runs both ways from 0, around the end of the line.
 	back := w.Sub(w.length, i)
-	k := w.Select(w.Compare(scalar.Lt, back, i), back, i)
-	v := w.If(w.Compare(scalar.Lt, k, w.short), func() []kernel.Value {
+	return within(w.Select(w.Compare(scalar.Lt, back, i), back, i), func(k kernel.Value) cplx {
 		c := w.chirp(k)
-		return []kernel.Value{c.re, w.neg(c.im)}
-	}, func() []kernel.Value { return []kernel.Value{zero, zero} })
-	return cplx{v[0], v[1]}
+		w.IfThen(w.Compare(scalar.Lt, i, w.short), func() { w.Store(w.table, i, c.re, c.im) })
+		return cplx{c.re, w.neg(c.im)}
+	})
 }

@@ -11,6 +11,14 @@ import (
 // cplx is a complex number in a kernel.
 type cplx struct{ re, im kernel.Value }
 
+// part is the real or the imaginary part.
+func (x *cplx) part(i int) *kernel.Value {
+	if i == 0 {
+		return &x.re
+	}
+	return &x.im
+}
+
 // cplxWriter writes arithmetic of complex numbers whose parts are of type t.
 type cplxWriter struct {
 	*codegen.Emitter
@@ -62,6 +70,11 @@ func (w *cplxWriter) dft(xs []cplx) []cplx {
 	case n == 2:
 		return []cplx{w.add(xs[0], xs[1]), w.sub(xs[0], xs[1])}
 	case n%2 != 0:
+		for _, p := range []int{3, 5} {
+			if n > p && n%p == 0 && n/p%p != 0 {
+				return w.coprimeDFT(xs, p, n/p)
+			}
+		}
 		return w.oddDFT(xs)
 	}
 	a := 2
@@ -69,6 +82,9 @@ func (w *cplxWriter) dft(xs []cplx) []cplx {
 		a = 4
 	}
 	b := n / a
+	if b%2 != 0 {
+		return w.coprimeDFT(xs, a, b)
+	}
 	columns := make([][]cplx, a)
 	for q := range columns {
 		part := make([]cplx, b)
@@ -90,6 +106,38 @@ func (w *cplxWriter) dft(xs []cplx) []cplx {
 	return out
 }
 
+// coprimeDFT transforms a·b numbers, where a and b have no common factor: rows and
+// columns without twiddles between them (Good, The Interaction Algorithm and Practical
+// Fourier Analysis, 1958). Element i is in row i mod a and in column i mod b of the
+// results, and b·row + a·column mod a·b of the operand.
+func (w *cplxWriter) coprimeDFT(xs []cplx, a, b int) []cplx {
+	n := a * b
+	rows := make([][]cplx, a)
+	for p := range rows {
+		row := make([]cplx, b)
+		for q := range row {
+			row[q] = xs[(b*p+a*q)%n]
+		}
+		rows[p] = w.dft(row)
+	}
+	out := make([]cplx, n)
+	for q := range b {
+		column := make([]cplx, a)
+		for p := range column {
+			column[p] = rows[p][q]
+		}
+		for p, y := range w.dft(column) {
+			for k := q; k < n; k += b {
+				if k%a == p {
+					out[k] = y
+				}
+			}
+		}
+	}
+	return out
+}
+
+// oddDFT transforms an odd number of numbers by definition.
 func (w *cplxWriter) oddDFT(xs []cplx) []cplx {
 	n := len(xs)
 	half := (n + 1) / 2
@@ -101,11 +149,15 @@ func (w *cplxWriter) oddDFT(xs []cplx) []cplx {
 		out[0] = w.add(out[0], sums[k])
 	}
 	for m := 1; m < half; m++ {
-		even, odd := xs[0], cplx{w.Float(w.t, 0), w.Float(w.t, 0)}
+		even, odd := xs[0], cplx{}
 		for k := 1; k < half; k++ {
 			sin, cos := math.Sincos(2 * math.Pi * float64(m*k%n) / float64(n))
-			even = w.add(even, w.scaled(sums[k], cos))
-			odd = w.add(odd, w.scaled(differences[k], sin))
+			even = w.scaledPlus(sums[k], cos, even)
+			if k == 1 {
+				odd = w.scaled(differences[k], sin)
+			} else {
+				odd = w.scaledPlus(differences[k], sin, odd)
+			}
 		}
 		turned := cplx{odd.im, w.neg(odd.re)}
 		out[m], out[n-m] = w.add(even, turned), w.sub(even, turned)
@@ -116,6 +168,19 @@ func (w *cplxWriter) oddDFT(xs []cplx) []cplx {
 func (w *cplxWriter) scaled(x cplx, by float64) cplx {
 	f := w.Float(w.t, by)
 	return cplx{w.Mul(x.re, f), w.Mul(x.im, f)}
+}
+
+// scaledPlus is x·by + y.
+func (w *cplxWriter) scaledPlus(x cplx, by float64, y cplx) cplx {
+	f := w.Float(w.t, by)
+	return cplx{w.mulAdd(x.re, f, y.re), w.mulAdd(x.im, f, y.im)}
+}
+
+// narrowTwiddle gives the unit turned by -n·k/of of a circle, which is less than an
+// eighth of it.
+func (w *cplxWriter) narrowTwiddle(n int, k kernel.Value, of int) cplx {
+	sin, cos := w.sine(w.Mul(w.Convert(k, w.t), w.Float(w.t, 2*math.Pi*float64(n)/float64(of))))
+	return cplx{cos, w.neg(sin)}
 }
 
 // twiddle gives the unit turned by -n/of of a circle, for n < of < 2^28. The
@@ -155,7 +220,7 @@ func (w *cplxWriter) octant(n, of kernel.Value, binary bool) (octant, rest kerne
 // sine gives sine and cosine of an angle from 0 to an eighth of a circle, by
 // their series, whose next terms are below half a unit in the last place.
 func (w *cplxWriter) sine(x kernel.Value) (sin, cos kernel.Value) {
-	last := 11
+	last := 10
 	if w.t == scalar.F64 {
 		last = 18
 	}

@@ -30,7 +30,8 @@ type fftJob struct {
 	have    int         // elements of a line of the operand
 	keep    int         // of a line of the result
 	inverse bool
-	halved  bool    // the operand has the first half of a conjugate-symmetric line
+	reads   form    // the operand
+	gives   form    // the result
 	eps     float64 // parts up to it become 0
 	chirp   chirp   // where it is a part of a transform of another length
 
@@ -56,15 +57,19 @@ func elemOf(d ops.DType) kernel.Elem {
 func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	n := in.Attrs[0][0]
 	out := in.Outs[0].Type
-	j := &fftJob{length: n, keep: n, inverse: in.Op == ops.IFFT || in.Op == ops.IRFFT, halved: in.Op == ops.IRFFT,
+	j := &fftJob{length: n, keep: n, inverse: in.Op == ops.IFFT || in.Op == ops.IRFFT,
 		eps: math.Float64frombits(uint64(in.Attrs[2][0])), from: codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Operand, Index: 0}}, to: codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Result, Index: 0}}}
-	if in.Op == ops.RFFT {
+	switch in.Op {
+	case ops.RFFT:
 		j.keep = n/2 + 1
+	case ops.IRFFT:
+		j.reads = mirrored
 	}
 	if in.Ins[0].Lit != nil {
 		return nil, lowering.Unsupported("transform of a literal")
 	}
 	j.along(in.Attrs[1][0], types[0], out)
+	j.halve(t, in.Op)
 	var temps []int64
 	programs, err := j.programs(t, &temps)
 	if err != nil {
@@ -125,9 +130,9 @@ func (j *fftJob) along(axis int, src, dst ops.Type) {
 // factor is too large for a pass.
 func radices(t *lowering.Target, n int) []int {
 	var out []int
-	candidates := []int{16, 8, 4, 2, 3, 5, 7, 11, 13}
-	if t.CPU {
-		candidates = candidates[1:]
+	candidates := []int{16, 8, 4, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31}
+	if t.CPU { // whose compilers take long for long kernels
+		candidates = candidates[1:9]
 	}
 	for _, r := range candidates {
 		for n%r == 0 {
@@ -153,7 +158,7 @@ func (j *fftJob) programs(t *lowering.Target, temps *[]int64) ([]*codegen.Progra
 	if j.compute == scalar.F64 {
 		elem = kernel.F64
 	}
-	passes := Passes(t, j.length, elem.Size()/4, j.step > 1 && lines > 1)
+	passes := Passes(t, j.length, j.words(), j.step > 1 && lines > 1)
 	if passes == nil {
 		return j.chirps(t, temps)
 	}
@@ -166,7 +171,7 @@ func (j *fftJob) programs(t *lowering.Target, temps *[]int64) ([]*codegen.Progra
 	var programs []*codegen.Program
 	span := 1
 	for i, b := range passes {
-		b = b.fit(lines*j.length, len(passes) == 1 && j.step == 1)
+		b = b.fit(lines*j.length, j.words(), len(passes) == 1 && j.step == 1)
 		w := &fftWriter{job: j, radix: b.radix(), block: b, first: i == 0, last: i == len(passes)-1}
 		from, to := j.from, j.to
 		if !w.first {
@@ -176,26 +181,28 @@ func (j *fftJob) programs(t *lowering.Target, temps *[]int64) ([]*codegen.Progra
 			to = between[i%2]
 		}
 		from.Access, to.Access = lowering.Read, lowering.Write
-		bufs := []codegen.Buffer{from, to}
-		if w.first && j.chirp.part == chirpOut {
-			factor := j.chirp.factor
-			factor.Access = lowering.Read
-			bufs = append(bufs, factor)
-		}
-		programs = append(programs, w.program(t, span, bufs))
+		programs = append(programs, w.program(t, span, append([]codegen.Buffer{from, to}, w.buffers()...)))
 		span *= w.radix
 	}
 	return programs, nil
 }
 
+// words is the size of a part of an element in words.
+func (j *fftJob) words() int { return kernel.TypeSize(j.compute) / 4 }
+
 // whole reports whether lines of the operand have all that is transformed.
 func (j *fftJob) whole() bool {
 	n := j.length
-	if j.chirp.part == chirpIn {
+	if j.chirp.part == chirpIn || j.chirp.part == chirpWhole {
 		n = j.chirp.length
 	}
-	if j.halved {
+	switch j.reads {
+	case mirrored:
 		n = n/2 + 1
+	case paired:
+		n *= 2
+	case folded:
+		n++
 	}
 	return j.have >= n
 }
@@ -227,13 +234,18 @@ func (w *fftWriter) program(t *lowering.Target, span int, bufs []codegen.Buffer)
 		p.Local = uint32(w.block.Threads * w.block.Columns)
 		p.Groups = (units + w.block.Columns - 1) / w.block.Columns
 	}
+	w.lines = !t.CPU && t.SharedMemory >= sharedBytes(BlockWords) && w.first && w.last && !w.columns && len(w.block.Stages) == 1 && w.radix >= leastLine
+	if w.lines {
+		p.Local = uint32(j.linesOf())
+		p.Groups = (units + j.linesOf() - 1) / j.linesOf()
+	}
 	for i, d := range j.rows {
 		p.Numbers = append(p.Numbers, d, j.at.Strides[i], j.put.Strides[i])
 	}
-	p.Key = fmt.Sprintf("fft radix=%d first=%v last=%v columns=%v inverse=%v halved=%v eps=%x in %v of %v to %v rank=%d twiddle=%v chirp=%d %v %v binary=%v whole=%v all=%v block=%v wide=%v %v",
-		w.radix, w.first, w.last, w.columns, j.inverse, j.halved, math.Float64bits(j.eps), j.compute, j.fromType, j.toType,
-		len(j.rows), span > 1, j.chirp.part, j.chirp.inverse, j.chirp.length >= 1<<16,
-		w.binary, j.whole(), j.keep == j.length, w.block, w.wide, w.wideLast)
+	p.Key = fmt.Sprintf("fft lines=%v radix=%d first=%v last=%v columns=%v inverse=%v form=%d %d eps=%x in %v of %v to %v rank=%d twiddle=%v chirp=%d %v %d binary=%v whole=%v all=%v %v block=%v wide=%v %v dense=%v %v vector=%v %v",
+		w.lines, w.radix, w.first, w.last, w.columns, j.inverse, j.reads, j.gives, math.Float64bits(j.eps), j.compute, j.fromType, j.toType,
+		len(j.rows), span > 1, j.chirp.part, j.chirp.inverse, chirpSize(j.chirp.length),
+		w.binary, j.whole(), j.keep == j.length, j.keep == 2*j.length, w.block, w.wide, w.wideLast, j.step == 1, j.next == 1, j.vectorReads(), j.vectorWrites())
 	w.twiddles = span > 1
 	return p
 }

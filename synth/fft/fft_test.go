@@ -182,7 +182,7 @@ func TestFFTFlush(t *testing.T) {
 // Lengths with a large prime factor go by way of another one.
 func TestFFTChirp(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
-		for _, n := range []int{17, 34, 131} {
+		for _, n := range []int{17, 34, 37, 131} {
 			checkFFT(t, target, ops.FFT, ops.C64, ops.C64, ops.Shape{2, n}, 1, n)
 			checkFFT(t, target, ops.FFT, ops.C128, ops.C128, ops.Shape{n, 3}, 0, n)
 			checkFFT(t, target, ops.IFFT, ops.C64, ops.C64, ops.Shape{2, n + 3, 2}, 1, n)
@@ -202,6 +202,11 @@ func TestFFTBlock(t *testing.T) {
 		checkFFT(t, synthtest.GPU, ops.RFFT, ops.F32, ops.C64, ops.Shape{2, n - 1, 2}, 1, n)
 		checkFFT(t, synthtest.GPU, ops.IRFFT, ops.C128, ops.F64, ops.Shape{2, n/2 + 1}, 1, n)
 	}
+	for _, n := range []int{3, 11, 31} { // more lines than a workgroup has
+		checkFFT(t, synthtest.GPU, ops.FFT, ops.C64, ops.C64, ops.Shape{200, n}, 1, n)
+		checkFFT(t, synthtest.GPU, ops.RFFT, ops.F64, ops.C128, ops.Shape{131, n}, 1, n)
+		checkFFT(t, synthtest.GPU, ops.IRFFT, ops.C64, ops.F32, ops.Shape{2, 150, n + 1}, 2, 2*n)
+	}
 	checkFFT(t, synthtest.GPU, ops.FFT, ops.C64, ops.C64, ops.Shape{4096}, 0, 4096)
 	checkFFT(t, synthtest.GPU, ops.FFT, ops.C128, ops.C128, ops.Shape{1, 4096}, 1, 4096)
 	checkFFT(t, synthtest.GPU, ops.IFFT, ops.C64, ops.C64, ops.Shape{4500, 1}, 0, 4500)
@@ -216,14 +221,14 @@ func TestFFTPasses(t *testing.T) {
 		want     [][]int
 	}{
 		{16, 1, false, [][]int{{16}}}, {256, 1, true, [][]int{{16, 16}}}, {4096, 1, false, [][]int{{16, 16, 16}}},
-		{4096, 1, true, [][]int{{8, 8}, {8, 8}}},
-		{4096, 2, false, [][]int{{8, 8}, {8, 8}}}, {1 << 20, 1, false, [][]int{{16, 8, 8}, {16, 8, 8}}},
-		{1 << 24, 1, false, [][]int{{16, 16}, {16, 16}, {16, 16}}}, {1000, 1, false, [][]int{{10, 10, 10}}}, {34, 1, false, nil},
+		{1024, 1, true, [][]int{{16, 8, 8}}},
+		{4096, 1, true, [][]int{{8, 8}, {8, 8}}}, {4096, 2, false, [][]int{{16, 16, 16}}}, {8192, 2, false, [][]int{{16, 8}, {8, 8}}}, {8192, 1, false, [][]int{{16, 8, 8, 8}}}, {1 << 20, 1, false, [][]int{{16, 8, 8}, {16, 8, 8}}},
+		{1 << 24, 1, false, [][]int{{16, 16}, {16, 16}, {16, 16}}}, {1000, 1, false, [][]int{{10, 10, 10}}}, {74, 1, false, nil}, {62, 1, false, [][]int{{31, 2}}},
 	} {
 		var got [][]int
 		for _, b := range fft.Passes(synthtest.GPU, tt.n, tt.words, tt.aside) {
 			got = append(got, b.Stages)
-			if len(b.Stages) > 1 && (b.Threads*b.Columns > fft.BlockThreads || b.Words()*tt.words > fft.BlockWords) {
+			if len(b.Stages) > 1 && (b.Threads*b.Columns > fft.BlockThreads || b.Words(true, false, true, tt.words)*tt.words > max(fft.BlockWords, tt.words*product(b.Stages))*9/8+64) {
 				t.Errorf("%d: %+v is too large", tt.n, b)
 			}
 		}
@@ -231,4 +236,12 @@ func TestFFTPasses(t *testing.T) {
 			t.Errorf("passes of %d: got %v, want %v", tt.n, got, tt.want)
 		}
 	}
+}
+
+func product(list []int) int {
+	n := 1
+	for _, x := range list {
+		n *= x
+	}
+	return n
 }

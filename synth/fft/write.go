@@ -19,7 +19,11 @@ type fftWriter struct {
 	block       fftBlock
 	wide        bool // neighbouring invocations read elements of neighbouring columns of the block
 	wideLast    bool // and write such
+	lines       bool // a workgroup has whole lines, each the work of an invocation
+	factor      int  // buffers of a chirp
+	table       int
 
+	units, inner, apart  kernel.Value // transforms of the pass; of a line, or lines; distance of the elements of one
 	span, turn           kernel.Value // before and after the pass
 	length               kernel.Value
 	along, across        kernel.Value // strides of elements and lines between passes
@@ -33,7 +37,7 @@ func (w *fftWriter) write(e *codegen.Emitter) error {
 	own := *w // a program may be compiled more than once
 	w = &own
 	w.cplxWriter = &cplxWriter{Emitter: e, t: w.job.compute, fused: !e.Target.CPU}
-	units, inner, apart := e.NextNumber(), e.NextNumber(), e.NextNumber()
+	w.units, w.inner, w.apart = e.NextNumber(), e.NextNumber(), e.NextNumber()
 	w.span, w.turn, w.length = e.NextNumber(), e.NextNumber(), e.NextNumber()
 	w.along, w.across = e.NextNumber(), e.NextNumber()
 	w.have, w.keep, w.step, w.next = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
@@ -41,31 +45,98 @@ func (w *fftWriter) write(e *codegen.Emitter) error {
 	for range w.job.rows {
 		w.dims, w.atDims, w.toDims = append(w.dims, e.NextNumber()), append(w.atDims, e.NextNumber()), append(w.toDims, e.NextNumber())
 	}
+	w.known()
 	if len(w.block.Stages) > 1 {
-		(&blockWriter{fftWriter: w, fftBlock: w.block, apart: apart}).write(units, inner)
+		(&blockWriter{fftWriter: w, fftBlock: w.block}).write()
+		return nil
+	}
+	if w.lines {
+		(&lineWriter{fftWriter: w}).write()
 		return nil
 	}
 	u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())
-	e.If(e.Compare(scalar.Lt, u, units), func() []kernel.Value {
-		line, i := e.DivMod(u, inner)
-		if w.columns {
-			line, i = i, line
-		}
-		_, k := e.DivMod(i, w.span)
+	e.If(e.Compare(scalar.Lt, u, w.units), func() []kernel.Value {
+		line, i := w.split(u)
+		k := w.within(i)
 		xs := make([]cplx, w.radix)
 		for m := range xs {
-			xs[m] = w.load(line, e.Add(i, e.Mul(e.Index(m), apart)))
+			xs[m] = w.load(line, e.Add(i, e.Mul(e.Index(m), w.apart)))
 			if m > 0 && w.twiddles {
 				xs[m] = w.times(xs[m], w.twiddle(e.Mul(e.Index(m), k), w.turn, w.binary))
 			}
 		}
-		first := e.Add(e.Mul(e.Sub(i, k), e.Index(w.radix)), k)
+		first := w.results(i, k)
 		for m, x := range w.dft(xs) {
 			w.store(line, e.Add(first, e.Mul(e.Index(m), w.span)), x)
 		}
 		return nil
 	}, nil)
 	return nil
+}
+
+// known makes constants of the numbers that the place of a pass among the others tells,
+// so that there is no arithmetic with them.
+func (w *fftWriter) known() {
+	one := w.Index(1)
+	if w.first {
+		w.span = one
+	}
+	if w.first && w.last {
+		w.apart = one
+	}
+	if w.job.step == 1 {
+		w.step = one
+	}
+	if w.job.next == 1 {
+		w.next = one
+	}
+	if w.columns {
+		w.across = one
+	} else {
+		w.along = one
+	}
+}
+
+// split gives the line of transform u of a pass, and its first element.
+func (w *fftWriter) split(u kernel.Value) (line, i kernel.Value) {
+	switch {
+	case w.first && w.last:
+		return u, w.Index(0)
+	case w.columns:
+		i, line = w.DivMod(u, w.inner)
+		return line, i
+	case w.binary:
+		return w.Prim(scalar.Shr, scalar.U32, u, w.Prim(scalar.FindMSB, scalar.U32, w.inner)),
+			w.Prim(scalar.And, scalar.U32, u, w.Sub(w.inner, w.Index(1)))
+	}
+	return w.DivMod(u, w.inner)
+}
+
+// within is the place of an element in its span. The first pass has spans of one
+// element, the last one has one span.
+func (w *fftWriter) within(i kernel.Value) kernel.Value {
+	switch {
+	case w.first:
+		return w.Index(0)
+	case w.last:
+		return i
+	case w.binary:
+		return w.Prim(scalar.And, scalar.U32, i, w.Sub(w.span, w.Index(1)))
+	}
+	_, k := w.DivMod(i, w.span)
+	return k
+}
+
+// results is where the results of the transform of element i begin, which is at k of its
+// span.
+func (w *fftWriter) results(i, k kernel.Value) kernel.Value {
+	switch {
+	case w.last:
+		return k
+	case w.first:
+		return w.Mul(i, w.Index(w.radix))
+	}
+	return w.Add(w.Mul(w.Sub(i, k), w.Index(w.radix)), k)
 }
 
 // between is where element i of a line lies between passes.
@@ -82,7 +153,7 @@ func (w *fftWriter) load(line, i kernel.Value) cplx {
 	if w.job.chirp.part == noChirp {
 		return w.exchanged(w.signal(line, i, w.length), w.job.inverse)
 	}
-	return w.exchanged(w.chirped(line, i), w.job.inverse)
+	return w.exchanged(w.chirped(line, i), w.job.inverse && w.job.chirp.part != chirpWhole)
 }
 
 // exchanged has real and imaginary parts exchanged, where that is to be.
@@ -95,15 +166,19 @@ func (w *fftWriter) exchanged(x cplx, exchange bool) cplx {
 
 // signal gives element i of a line of the given length that is transformed.
 func (w *fftWriter) signal(line, i, length kernel.Value) cplx {
-	source, mirrored := i, kernel.Value(-1)
-	if w.job.halved {
+	var x cplx
+	switch w.job.reads {
+	case paired:
+		x = w.neighbours(line, i)
+	case folded:
+		x = w.fold(line, i, length)
+	case mirrored:
 		// Beyond the half, element i is the conjugate of element length - i.
-		mirrored = w.Compare(scalar.Lt, w.Div(length, w.Index(2)), i)
-		source = w.Select(mirrored, w.Sub(length, i), i)
-	}
-	x := w.operand(line, source)
-	if w.job.halved {
-		x.im = w.Select(mirrored, w.neg(x.im), x.im)
+		beyond := w.Compare(scalar.Lt, w.Div(length, w.Index(2)), i)
+		x = w.operand(line, w.Select(beyond, w.Sub(length, i), i))
+		x.im = w.Select(beyond, w.neg(x.im), x.im)
+	default:
+		x = w.operand(line, i)
 	}
 	return w.exchanged(x, w.job.chirp.inverse)
 }
@@ -145,17 +220,11 @@ func (w *fftWriter) store(line, i kernel.Value, x cplx) {
 		return
 	}
 	x = w.whole(x, w.job.inverse, w.length)
-	if w.job.chirp.part == chirpOut {
-		x = w.whole(w.times(x, w.chirp(i)), w.job.chirp.inverse, w.short)
-	}
 	put := func() []kernel.Value {
-		at := w.Add(w.Offsets(line, w.dims, w.toDims), w.Mul(i, w.next))
-		re := w.stored(x.re)
-		if w.job.toType.IsComplex() {
-			w.Store(1, at, re, w.stored(x.im))
-		} else {
-			w.Store(1, at, re)
+		if part := w.job.chirp.part; part == chirpOut || part == chirpWhole {
+			x = w.whole(w.times(x, w.tabled(i)), w.job.chirp.inverse, w.short)
 		}
+		w.putCoefficient(line, i, x)
 		return nil
 	}
 	if w.job.keep == w.job.length {
@@ -165,13 +234,28 @@ func (w *fftWriter) store(line, i kernel.Value, x cplx) {
 	w.If(w.Compare(scalar.Lt, i, w.keep), put, nil)
 }
 
+// putCoefficient writes an element of the result.
+func (w *fftWriter) putCoefficient(line, i kernel.Value, x cplx) {
+	if w.job.gives == paired {
+		w.storePair(line, i, x)
+		return
+	}
+	at := w.Add(w.Offsets(line, w.dims, w.toDims), w.Mul(i, w.next))
+	re := w.stored(x.re)
+	if w.job.toType.IsComplex() {
+		w.Store(1, at, re, w.stored(x.im))
+	} else {
+		w.Store(1, at, re)
+	}
+}
+
 // whole ends an inverse transform of the given length.
 func (w *fftWriter) whole(x cplx, inverse bool, length kernel.Value) cplx {
 	if !inverse {
 		return x
 	}
-	n := w.Convert(length, w.t)
-	return cplx{w.Prim(scalar.Div, w.t, x.im, n), w.Prim(scalar.Div, w.t, x.re, n)}
+	n := w.Prim(scalar.Div, w.t, w.Float(w.t, 1), w.Convert(length, w.t))
+	return cplx{w.Mul(x.im, n), w.Mul(x.re, n)}
 }
 
 // flush makes small parts 0.

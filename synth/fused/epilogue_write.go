@@ -23,7 +23,7 @@ func (e *Epilogue) program(t *lowering.Target, wide ops.DType) (p *codegen.Progr
 		}
 	}
 	j.Dims = strided.Collapse(j.Dims, views)
-	j.Group, j.Exact = 1, true
+	j.Group = 1
 	points := strided.Product(j.Dims)
 	p = &codegen.Program{Index: codegen.IndexType(points), Local: 1, Flops: j.Flops * int64(points),
 		Key: fmt.Sprintf("after %v pairs=%v fours=%v %s", wide, j.Fits(2), j.Fits(4), j.Describe(1))}

@@ -20,7 +20,8 @@ func lowerMap(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering
 // ElementwiseJob is the map of such a unit.
 func ElementwiseJob(tr *fusion.Trace, u *fusion.Fusion, t *lowering.Target) *elementwise.Job {
 	j := &elementwise.Job{Key: "unit " + describe(tr), Dims: tr.Dims, Sources: tr.Sources, Out: tr.Full, Flops: flops(tr)}
-	j.Long = cost(tr, t) > longBody
+	j.Cost = cost(tr, t)
+	j.Long = j.Cost > longBody
 	for i, o := range u.Outs {
 		b := codegen.BufferOf(lowering.Ref{Kind: lowering.Result, Index: i}, o.Type.DType)
 		if i == 0 {

@@ -13,9 +13,10 @@ import (
 // rowsJob carries out a unit whose reductions fold rows and whose operations look
 // at the elements of the same rows before, between and after: a softmax, a layer
 // norm. On a GPU the invocations that join the parts of a row keep what they have
-// loaded and computed of it; see rowsWriter.shared. Where one invocation has all parts of
-// the row it goes through the row again for each reduction that waits for
-// another; see rowsWriter.solo. The order in which a row is folded is that of reduction.Job.
+// loaded and computed of it; see rowsWriter.shared. Where the row is too long for that, or
+// one invocation has all parts of it, they go through the row again for each reduction that
+// waits for another; see rowsWriter.again and rowsWriter.solo. The order in which a row is
+// folded is that of reduction.Job.
 type rowsJob struct {
 	*reduction.Job // sources, sizes and order; finish has the buffers of the results alone
 	unit           *foldedFusion

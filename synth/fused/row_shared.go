@@ -22,7 +22,7 @@ func (w *rowsWriter) shared() {
 	parts, shares := w.job.Order.Parts, w.job.shares
 	row, within := w.DivMod(w.Invocation(), w.Index(parts*shares))
 	part, share := w.DivMod(within, w.Index(shares))
-	w.share = share
+	w.Part, w.share = part, share
 	// Halving joins the shares of a part first, as its lanes are joined.
 	slot := w.Add(w.Mul(share, w.Index(parts)), part)
 	begin := w.Mul(row, w.Index(parts*shares))
@@ -31,6 +31,11 @@ func (w *rowsWriter) shared() {
 	// does that one again and keeps it to itself.
 	valid := w.Compare(scalar.Lt, u, w.Units)
 	w.begin(w.Select(valid, u, w.Sub(w.Units, w.Index(1))))
+	lines := line{begin: begin, slot: slot, n: parts * shares}
+	if w.job.held == 0 {
+		w.again(lines, valid)
+		return
+	}
 	held := make([]heldFour, w.job.held)
 	for i := range held {
 		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && i == len(held)-1}
@@ -48,8 +53,7 @@ func (w *rowsWriter) shared() {
 			w.computeFour(h, d)
 			acc = w.foldFour(r, ks, h, acc)
 		}
-		totals := r.Tree(w.joined(r, acc), begin, slot, parts*shares)
-		w.totals(ks, r.Spread(totals, row, slot, w.Local/(parts*shares)))
+		w.totals(ks, lines.total(r, w.joined(r, acc), d))
 	}
 	w.steadily(w.deepest())
 	w.If(valid, func() []kernel.Value {
@@ -57,10 +61,26 @@ func (w *rowsWriter) shared() {
 			w.computeFour(h, w.deepest())
 			w.storeFour(h.number, h.points, h.ragged)
 		}
-		w.If(w.Compare(scalar.Eq, slot, w.Index(0)), func() []kernel.Value {
-			w.storeRow()
-			return nil
-		}, nil)
+		w.storeFirst(slot)
+		return nil
+	}, nil)
+}
+
+// line is the invocations of a row: n from begin on, of which this one is slot.
+type line struct {
+	begin, slot kernel.Value
+	n           int
+}
+
+// total joins what the invocations have of reductions with so many in front of them.
+func (l line) total(r *reduction.Writer, xs []kernel.Value, depth int) []kernel.Value {
+	return r.Everywhere(xs, l.begin, l.slot, l.n, depth%2)
+}
+
+// storeFirst has the first invocation of a row store what the row has one element of.
+func (w *rowsWriter) storeFirst(slot kernel.Value) {
+	w.If(w.Compare(scalar.Eq, slot, w.Index(0)), func() []kernel.Value {
+		w.storeRow()
 		return nil
 	}, nil)
 }

@@ -79,12 +79,7 @@ func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 // storeAll goes through the row and stores the results that have an element for
 // each of its elements.
 func (w *rowsWriter) storeAll() {
-	var wide []int
-	for k, i := range w.job.unit.Outs {
-		if w.job.unit.wide(k) {
-			wide = append(wide, i)
-		}
-	}
+	wide := w.wide()
 	if len(wide) == 0 {
 		return
 	}

@@ -133,7 +133,7 @@ func (w *rowsWriter) exists(r kernel.Value) kernel.Value {
 // the last element stands for those beyond it.
 func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value {
 	src, p := &w.job.Ins[s], &w.Ins[s]
-	if clamp {
+	if clamp && !w.job.Order.Apart {
 		four = w.least(four, w.Sub(w.ceil(), w.Index(1)))
 	}
 	at := w.spot.At[s][0]
@@ -157,8 +157,7 @@ func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value
 
 // element is the number of an element of a four that the invocation has.
 func (w *rowsWriter) element(four kernel.Value, lane int) kernel.Value {
-	first := w.Add(w.Mul(four, w.Index(strided.Lanes)), w.Mul(w.share, w.Index(w.width)))
-	return w.Add(first, w.Index(lane))
+	return w.Element(four, w.Add(w.Mul(w.share, w.Index(w.width)), w.Index(lane)))
 }
 
 // ours turns an index that counts fours into one that counts what the invocation

@@ -136,16 +136,21 @@ func (f *partitioner) alongRows(a, b *cluster, lie *strided.Reduction) bool {
 // rowCost estimates the operations that the kernel of whole rows contains, which a driver
 // must compile. An invocation that keeps its part of a row in registers has the code
 // once for each element that it keeps; one that keeps none repeats it for each
-// reduction and once more at the end.
+// reduction and once more at the end: on a processor for each part of the row, on a GPU for
+// the elements that it loads ahead and for those at the end.
 func rowCost(t *lowering.Target, lie *strided.Reduction, held, folds, cost int) int {
-	if held > 0 {
+	s := strided.ScheduleOf(t, lie)
+	switch {
+	case held > 0:
 		return held * strided.Lanes * cost
+	case s.Tree:
+		return (folds + 1) * (strided.RoundsAhead + 2) * strided.Lanes * cost
 	}
-	return (folds + 1) * strided.ScheduleOf(t, lie).Parts * strided.Lanes * cost * againCost
+	return (folds + 1) * s.Parts * strided.Lanes * cost * againCost
 }
 
-// maxRowCost bounds rowCost. Repeated code counts as several operations, because only
-// processors keep nothing, and their drivers compile slowest.
+// maxRowCost bounds rowCost. Code that processors repeat counts as several operations, because
+// their drivers compile slowest.
 const (
 	maxRowCost = 1 << 15
 	againCost  = 4

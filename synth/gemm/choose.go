@@ -96,28 +96,19 @@ func Reference(p Problem, t *Target) (*Plan, error) {
 }
 
 func (p *Problem) choose(t *Target) method {
+	if t.CPU {
+		return p.chooseCPU(t)
+	}
+	if m, ok := p.vectors(t); ok {
+		return m
+	}
 	switch {
 	case p.Operands != ops.Invalid:
 		return p.chooseMatrix(t)
-	case t.CPU:
-		return p.chooseCPU(t)
-	}
-	q := p.Transposed()
-	switch {
-	case p.narrow():
-		return narrow{false, p.narrowShares()}
-	case q.narrow():
-		return narrow{true, q.narrowShares()}
 	case !p.Direct() || min(p.M, p.N) < 4 || p.M*p.N < 512:
 		return plain{p.plainShares()}
 	}
 	return p.chooseTile(t)
-}
-
-// narrow reports whether the narrow kernel suits: few columns, and rows of A
-// that are contiguous and long.
-func (p *Problem) narrow() bool {
-	return p.N <= narrowCols && p.K >= 128 && p.A.Col == 1
 }
 
 func (p *Problem) chooseTile(t *Target) method {
@@ -160,12 +151,6 @@ func (p *Problem) shares() int {
 // plainShares spreads products of few results and long sums.
 func (p *Problem) plainShares() int {
 	return max(1, min(1<<16/(p.Batch*p.M*p.N), p.K/128, 256))
-}
-
-// narrowShares spreads long rows when there are few of them.
-func (p *Problem) narrowShares() int {
-	groups := p.Batch * ceil(p.M, narrowRows)
-	return max(1, min(1024/groups, p.K/(8*narrowThreads), 256))
 }
 
 // chooseCPU runs the longer side along the lanes when the other would leave

@@ -4,7 +4,7 @@
 //
 // A plan follows from shapes, strides and limits of the device alone, so the
 // same product gives the same bits every time. Kernels that sum along k in
-// order (all but narrow, and all but products whose k is shared out) agree bit
+// order (all but those for few vectors, and all but products whose k is shared out) agree bit
 // for bit, whichever is chosen.
 //
 // The package knows no tensors, axes or conversions: synth makes a Problem of
@@ -41,8 +41,10 @@ type Strides struct {
 type Problem struct {
 	Type           ops.DType
 	M, N, K, Batch int
-	// Operands is the type of the elements of A and B where matrix hardware multiplies them, which
-	// has sums of Type: F32 for BF16 and F16, S32 for S8, U32 for U8.
+	// Operands is the type of the elements of A and B, where kernels load them as they are and sum
+	// in Type: F32 for BF16 and F16, integers of 32 bits for S8 and U8. It is Invalid where they are
+	// of Type. Products with few vectors have kernels for that on all devices that have addresses,
+	// others on matrix hardware.
 	Operands ops.DType
 	A        Strides // Row along m, Col along k
 	B        Strides // Row along k, Col along n

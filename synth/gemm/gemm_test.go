@@ -53,6 +53,8 @@ func TestChoice(t *testing.T) {
 		{gpu, rowMajor(ops.F32, 128, 128, 784, 1), "single 32x32x16, chunks"},
 		{gpu, rowMajor(ops.F32, 4096, 1, 4096, 1), "narrow"},
 		{gpu, rowMajor(ops.F32, 1, 1, 1<<20, 1), "narrow, chunks"},
+		{gpu, rowMajor(ops.F32, 1, 50257, 4096, 1), "wide"},
+		{gpu, rowMajor(ops.F32, 3, 512, 4096, 1), "wide, chunks"},
 		{gpu, rowMajor(ops.F32, 3, 3, 3, 100000), "plain"},
 		{gpu, rowMajor(ops.F32, 64, 64, 64, 100), "single 32x64x32"},
 		{gpu, rowMajor(ops.F64, 4096, 4096, 4096, 1), "double 128x128x8, double 128x128x8, double 128x128x8"},

@@ -16,9 +16,10 @@ func Kernels(d ops.DType, t *Target) []Step {
 	if t.CPU {
 		return append(list, p.blockKernels(t)...)
 	}
-	for cols := 1; cols <= narrowCols; cols++ {
-		for _, aligned := range []bool{true, false} {
-			list = append(list, empty(p.narrowKernel(cols, aligned, t), narrowParameters))
+	list = append(list, p.vectorKernels(t)...)
+	for _, operands := range loaded[d] {
+		if t.Addresses {
+			list = append(list, (&Problem{Type: d, Operands: operands}).vectorKernels(t)...)
 		}
 	}
 	for _, c := range Tiles(d, false) {
@@ -43,11 +44,14 @@ var (
 	lays  = []uint32{alignedA | alignedB | alignedC, alignedA | alignedB, alignedA, alignedB, 0}
 )
 
+// loaded are the types of operands that kernels with sums of a type load as they are.
+var loaded = map[ops.DType][]ops.DType{ops.F32: {ops.BF16, ops.F16}, ops.U32: {ops.S8, ops.U8}}
+
 // How many parameters the kernels have.
 const (
 	plainParameters  = 13
 	chunksParameters = 3
-	narrowParameters = 14
+	vectorParameters = 14
 	blockParameters  = 12
 	tileParameters   = 11
 )
@@ -77,6 +81,23 @@ func (p *Problem) blockKernels(t *Target) []Step {
 		for _, across := range pairs {
 			for lies := range uint32(8) {
 				list = append(list, empty(p.blockKernel(rows, across, lies, t), blockParameters))
+			}
+		}
+	}
+	return list
+}
+
+// vectorKernels are those of products with few vectors.
+func (p *Problem) vectorKernels(t *Target) []Step {
+	var list []Step
+	for n := 1; n <= maxVectors; n *= 2 {
+		q := &Problem{Type: p.Type, Operands: p.Operands, N: n}
+		for _, lies := range []uint32{alignedA | alignedB, alignedA, 0} {
+			list = append(list, empty(vectors{}.kernel(q, lies, t), vectorParameters))
+		}
+		for _, lies := range []uint32{alignedA, 0} {
+			if q.slots(t) >= 8 {
+				list = append(list, empty(vectors{wide: true}.kernel(q, lies, t), vectorParameters))
 			}
 		}
 	}

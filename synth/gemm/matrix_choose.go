@@ -65,7 +65,7 @@ func MatrixTiles(s Matrix, all bool) []MatrixTile {
 
 // matrixLeast is how many rows and columns the results of products on matrix hardware have at
 // least. Those with less are bound by memory, and other kernels read that as fast.
-const matrixLeast = narrowCols + 1
+const matrixLeast = maxVectors + 1
 
 // Matrix returns the shape that a product uses on matrix hardware, whose operands are of a
 // type; ok is false where there is none, or where other kernels are better.

@@ -72,7 +72,7 @@ func TestMatrixAbsent(t *testing.T) {
 	if _, ok := full.Matrix(ops.BF16, 64, 64); ok {
 		t.Error("matrices of bf16, which the device does not list")
 	}
-	if _, ok := full.Matrix(ops.F16, narrowCols, 64); ok {
+	if _, ok := full.Matrix(ops.F16, maxVectors, 64); ok {
 		t.Error("products of few rows are bound by memory")
 	}
 }

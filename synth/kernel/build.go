@@ -192,7 +192,8 @@ func (b *Builder) Prim(op scalar.Op, t scalar.Type, args ...Value) Value {
 	return v
 }
 
-// Load reads n consecutive elements; index counts groups of n.
+// Load reads n consecutive elements; index counts groups of n, which are 1, 2 or 4, or
+// as many as 8 and 16 bytes hold.
 func (b *Builder) Load(buf int, index Value, n int) []Value {
 	types := make([]scalar.Type, n)
 	for i := range types {
@@ -201,7 +202,12 @@ func (b *Builder) Load(buf int, index Value, n int) []Value {
 	return b.emit(Inst{Op: Load, Index: buf, Args: []Value{index}}, types...)
 }
 
-// Store writes consecutive elements; index counts groups of as many.
+// LoadWord reads a word of 32 bits of a buffer of any elements; index counts words.
+func (b *Builder) LoadWord(buf int, index Value) Value {
+	return b.emit(Inst{Op: LoadWord, Index: buf, Args: []Value{index}}, scalar.U32)[0]
+}
+
+// Store writes consecutive elements; index counts groups of as many, as for Load.
 func (b *Builder) Store(buf int, index Value, vs ...Value) {
 	b.emit(Inst{Op: Store, Index: buf, Args: append([]Value{index}, vs...)})
 }

@@ -136,6 +136,7 @@ const (
 	Lookup                // element Args[0] of table Index
 	Load                  // Index is the buffer; Args[0] counts groups of len(Res) elements
 	Store                 // Index is the buffer; Args[0] counts groups of len(Args)-1 elements
+	LoadWord              // word Args[0], of 32 bits, of buffer Index, whatever its elements are
 	LoadShared            // element Args[0] of shared array Index
 	StoreShared           // element Args[0] of shared array Index becomes Args[1]
 	AddShared             // element Args[0] of shared array Index grows by Args[1], in one piece

@@ -80,7 +80,7 @@ func (v *verifier) memory(in *Inst) error {
 	switch in.Op {
 	case Lookup:
 		limit = len(v.k.Tables)
-	case Load, Store:
+	case Load, Store, LoadWord:
 		limit = len(v.k.Buffers)
 	}
 	if in.Index >= limit {
@@ -94,6 +94,11 @@ func (v *verifier) memory(in *Inst) error {
 			return fmt.Errorf("malformed lookup")
 		}
 		return nil
+	case LoadWord:
+		if !v.k.Buffers[in.Index].Read || len(in.Res) != 1 {
+			return fmt.Errorf("malformed load of a word from buffer %d", in.Index)
+		}
+		vs, t = in.Res, scalar.U32
 	case Load, Store:
 		buf := v.k.Buffers[in.Index]
 		if (in.Op == Load && !buf.Read) || (in.Op == Store && !buf.Write) {
@@ -103,7 +108,7 @@ func (v *verifier) memory(in *Inst) error {
 		if in.Op == Store {
 			vs = in.Args[1:]
 		}
-		if n := len(vs); n != 1 && n != 2 && n != 4 {
+		if n := len(vs); n != 1 && n != 2 && n != 4 && (n != 8 && n != 16 || n*buf.Elem.Size() > 16) {
 			return fmt.Errorf("%d elements in one access", n)
 		}
 	default:

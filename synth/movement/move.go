@@ -61,7 +61,11 @@ func (m Move) Programs(in *ops.Instr, types []ops.Type, t *lowering.Target) ([]*
 
 // raw copies the bytes of elements.
 func (m Move) raw(d ops.DType, t *lowering.Target) []*codegen.Program {
-	word, n := codegen.WordsOf(t, d.Size())
+	size := d.Size()
+	if !t.CPU {
+		m, size = m.widened(size, t)
+	}
+	word, n := codegen.WordsOf(t, size)
 	s := codegen.Source{View: m.In, Shifts: m.Shifts, Buffer: codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Operand, Index: m.Operand}, Elem: word}}
 	j := &elementwise.Job{Key: "copy", Dims: m.Dims, Out: m.Out, Result: codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Result, Index: 0}, Elem: word},
 		Sources: append(slices.Clone(m.Indices), s), OutShifts: m.outShifts,
@@ -72,6 +76,39 @@ func (m Move) raw(d ops.DType, t *lowering.Target) []*codegen.Program {
 		j.AsWords(n)
 	}
 	return j.Programs(t)
+}
+
+// widened is the copy in the largest elements, of 8 bytes at most, that the views are
+// multiples of, and their size: fewer of them are at the ends of rows.
+func (m Move) widened(size int, t *lowering.Target) (Move, int) {
+	if len(m.Indices) > 0 {
+		return m, size
+	}
+	in, out := m.In, m.Out
+	dims := strided.Collapse(m.Dims, []*strided.View{&in, &out})
+	r, most := len(dims)-1, 4
+	if t.Int64 {
+		most = 8
+	}
+	k := 1
+	for 2*k*size <= most && dims[r]%(2*k) == 0 && strided.Vectorized(&in, r, 2*k) && strided.Vectorized(&out, r, 2*k) {
+		k *= 2
+	}
+	if k == 1 {
+		return m, size
+	}
+	dims = slices.Clone(dims)
+	dims[r] /= k
+	return Move{Dims: dims, Operand: m.Operand, In: inUnits(in, k), Out: inUnits(out, k)}, size * k
+}
+
+// inUnits is a view that counts units of k elements, along its innermost dimension too.
+func inUnits(v strided.View, k int) strided.View {
+	u := strided.View{Offset: v.Offset / k, Strides: slices.Clone(v.Strides)}
+	for i := range u.Strides[:len(u.Strides)-1] {
+		u.Strides[i] /= k
+	}
+	return u
 }
 
 // fill plans the tensor whose elements are all the scalar operand i.

@@ -1,6 +1,7 @@
 package movement_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -20,7 +21,9 @@ func TestTranspose(t *testing.T) {
 				{ops.Shape{2, 3, 2, 3, 2}, []int{4, 2, 0, 3, 1}}, {ops.Shape{70, 130}, []int{1, 0}},
 				{ops.Shape{2, 65, 1, 96}, []int{0, 3, 2, 1}}, {ops.Shape{128, 2, 64}, []int{2, 1, 0}},
 				{ops.Shape{261, 387}, []int{1, 0}}, {ops.Shape{3, 132, 2, 192}, []int{0, 3, 2, 1}},
-				{ops.Shape{3, 132, 4, 192}, []int{3, 0, 2, 1}}} {
+				{ops.Shape{3, 132, 4, 192}, []int{3, 0, 2, 1}},
+				{ops.Shape{2, 5, 67, 130}, []int{0, 3, 2, 1}}, {ops.Shape{40, 3, 9, 70}, []int{3, 2, 1, 0}}, // rows of several dimensions
+				{ops.Shape{7000, 12}, []int{1, 0}}, {ops.Shape{40, 3, 50, 19}, []int{3, 2, 0, 1}}} { // narrow tiles
 				x := synthtest.Random(ops.Type{DType: d, Shape: p.shape}, 5)
 				out := ops.Type{DType: d, Shape: make(ops.Shape, len(p.axes))}
 				for i, a := range p.axes {
@@ -129,4 +132,43 @@ func TestBitcastAndAliases(t *testing.T) {
 	synthtest.Same(t, "reshape", synthtest.Run(t, synthtest.GPU, synthtest.Instr(ops.Reshape, synthtest.Type(ops.S2, 2, 2)), x), synthtest.Tensor{Typ: synthtest.Type(ops.S2, 2, 2), N: x.N})
 	lit := synthtest.Tensor{Typ: synthtest.Type(ops.F32), F: []float64{-2}, Lit: true}
 	synthtest.Same(t, "bitcast of a literal", synthtest.Run(t, synthtest.GPU, synthtest.Instr(ops.Bitcast, synthtest.Type(ops.U32)), lit), synthtest.Tensor{Typ: synthtest.Type(ops.U32), N: []int64{0xc0000000}})
+}
+
+// Slices of any shape and place give their elements, also where they move in units of
+// several elements, and where every other one is taken.
+func TestRandomSlices(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		r := rand.New(rand.NewPCG(14, 2))
+		for range 150 {
+			d := synthtest.MoveTypes[r.IntN(len(synthtest.MoveTypes))]
+			unit := 1 << r.IntN(4)
+			shape, to, from, lengths, steps := ops.Shape{}, ops.Shape{}, []int{}, []int{}, []int{}
+			for i := range 1 + r.IntN(3) {
+				n := 1 + r.IntN(7)
+				if i == 0 {
+					n = unit * (1 + r.IntN(20))
+				}
+				at, step := r.IntN(n), 1+r.IntN(8)/7
+				if i == 0 {
+					at = at / unit * unit
+				}
+				length := (n-at-1)/step + 1
+				if i == 0 && step == 1 {
+					length = max(unit, length-unit*r.IntN(2))
+				}
+				shape, from = append(ops.Shape{n}, shape...), append([]int{at}, from...)
+				to, lengths = append(ops.Shape{length}, to...), append([]int{(length-1)*step + 1}, lengths...)
+				steps = append([]int{step}, steps...)
+			}
+			x, out := synthtest.Random(ops.Type{DType: d, Shape: shape}, 7), ops.Type{DType: d, Shape: to}
+			got := synthtest.Run(t, target, synthtest.Instr(ops.Slice, out, from, lengths, steps), x)
+			synthtest.Same(t, synthtest.Describe(ops.Slice, x.Typ, out), got, synthtest.Moved(out, x, 0, func(c []int) int {
+				at := make([]int, len(c))
+				for i := range c {
+					at[i] = from[i] + c[i]*steps[i]
+				}
+				return synthtest.Flat(shape, at)
+			}))
+		}
+	})
 }

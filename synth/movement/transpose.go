@@ -17,20 +17,25 @@ import (
 // columns of the tile are swizzled by the row, so that neither direction meets
 // itself in the banks of shared memory.
 const (
-	tile        = 64
+	tile        = 64   // rows and columns of a square tile
+	tilePoints  = 4096 // of every tile
 	tileThreads = 256
+	leastRows   = tile / 2
+	leastCols   = 8
 	MinTiled    = 1 << 16 // elements below which a plain copy is as fast
 )
 
-// tileJob transposes the dimensions p and q of a tensor, for every point of the
-// others: element (i, j) of the operand, dense along j, becomes element (j, i) of
-// the result, dense along i.
+// tileJob transposes matrices of a tensor, one for every point of a batch: element (i, j)
+// of the operand, dense along j, becomes element (j, i) of the result, dense along i. The
+// rows i may be several dimensions of the result, the innermost ones.
 type tileJob struct {
-	rows, cols int // of the operand: sizes along i and j
-	from, to   int // strides between its rows, and between those of the result
-	batch      []int
-	in, out    strided.View // of the batch
-	word       kernel.Elem
+	down, across int // rows and columns of a tile
+	rows, cols   int // of the operand
+	dims, from   []int
+	to           int // stride between rows of the result
+	batch        []int
+	in, out      strided.View // of the batch
+	word         kernel.Elem
 }
 
 // tiled plans a transposition through shared memory, or gives nil where the
@@ -42,15 +47,24 @@ func (m Move) tiled(size int, t *lowering.Target) *codegen.Program {
 	r := len(dims) - 1
 	q := slices.Index(in.Strides, 1) // the dimension along which the operand is dense
 	if t.CPU || n != 1 || r < 1 || q < 0 || q == r || strided.Product(dims) < MinTiled ||
-		t.SharedMemory < tile*tile*kernel.TypeSize(word.Type()) || t.MaxInvocations < tileThreads {
+		t.SharedMemory < tilePoints*(kernel.TypeSize(word.Type())+1) || t.MaxInvocations < tileThreads {
 		return nil
 	}
-	j := &tileJob{rows: dims[r], cols: dims[q], from: in.Strides[r], to: out.Strides[q], word: word}
-	if j.rows < tile/2 || j.cols < tile/2 {
+	first := r // of the rows
+	if dims[r] < tile {
+		first = q + 1
+	}
+	j := &tileJob{across: tile, rows: strided.Product(dims[first:]), cols: dims[q], dims: dims[first:], from: in.Strides[first:],
+		to: out.Strides[q], word: word}
+	for j.across/2 >= j.cols && j.across > tile/4 {
+		j.across /= 2
+	}
+	j.down = tilePoints / j.across
+	if j.rows < leastRows || j.cols < leastCols || j.rows < j.down/2 {
 		return nil
 	}
-	for i, d := range dims {
-		if i == r || i == q {
+	for i, d := range dims[:first] {
+		if i == q {
 			continue
 		}
 		j.batch = append(j.batch, d)
@@ -71,10 +85,14 @@ func Tiles(in *ops.Instr, operand ops.Type, t *lowering.Target) bool {
 
 func (j *tileJob) program(operand int) *codegen.Program {
 	n := j.rows * j.cols * strided.Product(j.batch)
-	down, across := (j.rows+tile-1)/tile, (j.cols+tile-1)/tile
-	p := &codegen.Program{Key: fmt.Sprintf("transpose rank=%d", len(j.batch)), Local: tileThreads, Index: codegen.IndexType(n),
+	down, across := (j.rows+j.down-1)/j.down, (j.cols+j.across-1)/j.across
+	p := &codegen.Program{Key: fmt.Sprintf("transpose rank=%d rows=%d tile=%d", len(j.batch), len(j.dims), j.across),
+		Local: tileThreads, Index: codegen.IndexType(n),
 		Body: j.write, Groups: down * across * strided.Product(j.batch), Bytes: int64(2 * n * j.word.Size()),
-		Numbers: []int{down, across, strided.Product(j.batch), j.rows, j.cols, j.from, j.to}}
+		Numbers: []int{down, across, strided.Product(j.batch), j.rows, j.cols, j.to}}
+	for i, d := range j.dims {
+		p.Numbers = append(p.Numbers, d, j.from[i])
+	}
 	for i, d := range j.batch {
 		p.Numbers = append(p.Numbers, d, j.in.Strides[i], j.out.Strides[i])
 	}
@@ -88,17 +106,23 @@ func (j *tileJob) program(operand int) *codegen.Program {
 // tileWriter writes the kernel of a tileJob.
 type tileWriter struct {
 	*codegen.Emitter
+	job        *tileJob
 	shared     int
+	starts     int // shared: where rows of the tile begin, of several dimensions
 	rows, cols kernel.Value
-	from, to   kernel.Value // strides
+	dims, from []kernel.Value
+	to         kernel.Value
 	i, j       kernel.Value // the corner of the tile
 	in, out    kernel.Value // where the matrix begins
 }
 
 func (j *tileJob) write(e *codegen.Emitter) error {
-	w := &tileWriter{Emitter: e, shared: e.Shared(j.word.Type(), tile*tile)}
+	w := &tileWriter{Emitter: e, job: j, shared: e.Shared(j.word.Type(), tilePoints)}
 	down, across, batches := e.NextNumber(), e.NextNumber(), e.NextNumber()
-	w.rows, w.cols, w.from, w.to = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
+	w.rows, w.cols, w.to = e.NextNumber(), e.NextNumber(), e.NextNumber()
+	for range j.dims {
+		w.dims, w.from = append(w.dims, e.NextNumber()), append(w.from, e.NextNumber())
+	}
 	var dims, in, out []kernel.Value
 	for range j.batch {
 		dims, in, out = append(dims, e.NextNumber()), append(in, e.NextNumber()), append(out, e.NextNumber())
@@ -109,28 +133,51 @@ func (j *tileJob) write(e *codegen.Emitter) error {
 	// again, since all must come to the barrier, and write the same.
 	last := e.Sub(batches, e.Index(1))
 	b = e.Select(e.Compare(scalar.Lt, b, last), b, last)
-	w.i, w.j = e.Mul(row, e.Index(tile)), e.Mul(col, e.Index(tile))
+	w.i, w.j = e.Mul(row, e.Index(j.down)), e.Mul(col, e.Index(j.across))
 	w.in, w.out = e.Offsets(b, dims, in), e.Offsets(b, dims, out)
+	if len(j.dims) > 1 {
+		w.findStarts()
+	}
 	w.load()
 	e.Barrier()
 	w.store()
 	return nil
 }
 
+// findStarts computes once where the rows of the tile begin in the operand.
+func (w *tileWriter) findStarts() {
+	w.starts = w.Shared(w.IndexType, w.job.down)
+	lid, last := w.Builtin(kernel.LocalX), w.Sub(w.rows, w.Index(1))
+	find := func() []kernel.Value {
+		i := w.Add(w.i, w.Convert(lid, w.IndexType))
+		i = w.Select(w.Compare(scalar.Lt, i, last), i, last)
+		w.StoreShared(w.starts, lid, w.Offsets(i, w.dims, w.from))
+		return nil
+	}
+	if w.job.down < tileThreads {
+		w.If(w.Compare(scalar.Lt, lid, w.Int(scalar.U32, w.job.down)), find, nil)
+	} else {
+		find()
+	}
+	w.Barrier()
+}
+
 // slot is the place in the tile of row i, column j.
 func (w *tileWriter) slot(i, j kernel.Value) kernel.Value {
-	return w.Add(w.Shl(i, 6), w.Prim(scalar.Xor, scalar.U32, j, w.And(i, 31)))
+	wide := codegen.Log2(w.job.across)
+	turn := w.And(w.Shr(i, max(0, 5-wide)), uint64(min(w.job.across, 32)-1))
+	return w.Add(w.Shl(i, wide), w.Prim(scalar.Xor, scalar.U32, j, turn))
 }
 
 // spot is an element of the tile that is this invocation's.
 type spot struct{ row, col kernel.Value }
 
-// spots lists them, in rows that neighbours walk side by side.
-func (w *tileWriter) spots() []spot {
+// spots lists them, in rows of a length that neighbours walk side by side.
+func (w *tileWriter) spots(length int) []spot {
 	lid := w.Builtin(kernel.LocalX)
-	col, first := w.And(lid, tile-1), w.Shr(lid, 6)
+	col, first := w.And(lid, uint64(length-1)), w.Shr(lid, codegen.Log2(length))
 	var all []spot
-	for row := 0; row < tile; row += tileThreads / tile {
+	for row := 0; row < tilePoints/length; row += tileThreads / length {
 		all = append(all, spot{w.Add(first, w.Int(scalar.U32, row)), col})
 	}
 	return all
@@ -139,9 +186,8 @@ func (w *tileWriter) spots() []spot {
 // whole runs f for all spots at once where the tile lies within the matrix, and
 // else for one after the other that does. All loads of a whole tile are under
 // way before the first is waited for.
-func (w *tileWriter) whole(f func(some []spot), at func(s spot) (i, j kernel.Value)) {
-	corner := w.within(w.Add(w.i, w.Index(tile-1)), w.Add(w.j, w.Index(tile-1)))
-	spots := w.spots()
+func (w *tileWriter) whole(spots []spot, f func(some []spot), at func(s spot) (i, j kernel.Value)) {
+	corner := w.within(w.Add(w.i, w.Index(w.job.down-1)), w.Add(w.j, w.Index(w.job.across-1)))
 	w.If(corner, func() []kernel.Value {
 		f(spots)
 		return nil
@@ -161,11 +207,15 @@ func (w *tileWriter) load() {
 	at := func(s spot) (i, j kernel.Value) {
 		return w.Add(w.i, w.Convert(s.row, w.IndexType)), w.Add(w.j, w.Convert(s.col, w.IndexType))
 	}
-	w.whole(func(some []spot) {
+	w.whole(w.spots(w.job.across), func(some []spot) {
 		var xs []kernel.Value
 		for _, s := range some {
 			i, j := at(s)
-			xs = append(xs, w.Fetch(0, w.Add(w.in, w.Add(w.Mul(i, w.from), j)), 1)[0])
+			start := w.Mul(i, w.from[0])
+			if len(w.from) > 1 {
+				start = w.LoadShared(w.starts, s.row)
+			}
+			xs = append(xs, w.Fetch(0, w.Add(w.in, w.Add(start, j)), 1)[0])
 		}
 		for k, s := range some {
 			w.StoreShared(w.shared, w.slot(s.row, s.col), xs[k])
@@ -178,7 +228,7 @@ func (w *tileWriter) store() {
 	at := func(s spot) (i, j kernel.Value) {
 		return w.Add(w.i, w.Convert(s.col, w.IndexType)), w.Add(w.j, w.Convert(s.row, w.IndexType))
 	}
-	w.whole(func(some []spot) {
+	w.whole(w.spots(w.job.down), func(some []spot) {
 		var xs []kernel.Value
 		for _, s := range some {
 			xs = append(xs, w.LoadShared(w.shared, w.slot(s.col, s.row)))

@@ -26,6 +26,9 @@ import (
 //	chunk c has elements [c*length, (c+1)*length)
 //	part  p has the fours p, p+parts, p+2*parts, … of its chunk
 //
+// Where the schedule has lanes apart, the elements of a round are dealt out one by one
+// instead: lane l of part p has element l*parts + p of each round.
+//
 // A lane folds its elements one after the other, beginning with the identity.
 // The lanes of a part join as (0 + 1) + (2 + 3). The parts of a chunk join by
 // halves within a workgroup (p with p+parts/2, and so on), where there are
@@ -67,6 +70,7 @@ func byElement(f func(full []kernel.Value) []kernel.Value) ElementFunc {
 type Operator struct {
 	Op      ops.Op
 	Compute ops.DType
+	arg     *argOperator // of elements with their indices; nil where elements alone fold
 }
 
 // Finish makes results of totals.
@@ -80,16 +84,22 @@ type Finish struct {
 // truth says that elements fold as whether they are zero.
 func (f *Operator) truth() bool { return f.Op.Info().Compare }
 
-// partial is the type of partial results: the one that folds.
-func (f *Operator) partial() ops.DType {
-	if f.truth() {
-		return ops.U32
+// partials are the types of partial results, a buffer each: those that fold.
+func (f *Operator) partials() []ops.DType {
+	switch {
+	case f.arg != nil:
+		return []ops.DType{f.Compute.Wide(), f.arg.index}
+	case f.truth():
+		return []ops.DType{ops.U32}
 	}
-	return f.Compute.Wide()
+	return []ops.DType{f.Compute.Wide()}
 }
 
-// functions compiles the operator and the identity.
+// functions compiles the operator and the identity, which are nil where elements have indices.
 func (f *Operator) functions(t *lowering.Target) (operator, identity *scalar.Func, err error) {
+	if f.arg != nil {
+		return nil, nil, nil
+	}
 	truths := 0
 	if f.truth() {
 		truths = 2
@@ -103,7 +113,10 @@ func (f *Operator) functions(t *lowering.Target) (operator, identity *scalar.Fun
 
 // Parts is how many values an element that folds is.
 func (f *Operator) Parts() int {
-	if f.truth() {
+	switch {
+	case f.arg != nil:
+		return 2
+	case f.truth():
 		return 1
 	}
 	return codegen.PartsOf(f.Compute)
@@ -123,7 +136,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 		return nil, lowering.Unsupported("reduction of a literal")
 	}
 	from, to := types[0].DType, in.Outs[0].Type.DType
-	f := Operator{in.Op, codegen.ComputeClass(in, types)}
+	f := Operator{Op: in.Op, Compute: codegen.ComputeClass(in, types)}
 	if in.Op.Info().Code.For(f.Compute.Class()) == "" {
 		return nil, lowering.Unsupported("no code for %v", f.Compute)
 	}
@@ -148,8 +161,8 @@ func (j *Job) Plan(t *lowering.Target) (*lowering.Plan, error) {
 		p, rest := j.pass(t, len(temps))
 		programs = append(programs, p)
 		if rest != nil {
-			for _, f := range j.Folds {
-				temps = append(temps, int64(rest.Layout.Elements()*f.partial().Size()))
+			for i := range rest.Ins {
+				temps = append(temps, int64(rest.Layout.Elements()*rest.Ins[i].Buffer.Size()))
 			}
 		}
 		j = rest
@@ -170,15 +183,14 @@ func (j *Job) pass(t *lowering.Target, temp int) (*codegen.Program, *Job) {
 	}
 	rest := &Job{Key: j.Key, Folds: j.Folds, Finish: j.Finish}
 	rest.Layout = strided.Reduction{Kept: []int{k}, Reduced: []int{n}, KeptAt: strided.View{Strides: []int{n}}, ReducedAt: strided.View{Strides: []int{1}}}
-	if j.Group > 1 {
-		rest.Layout.KeptAt, rest.Layout.ReducedAt = strided.View{Strides: []int{1}}, strided.View{Strides: []int{k}}
-	}
 	rest.Kept, rest.Reduced = rest.Layout.Kept, rest.Layout.Reduced
 	j.Finish = Finish{}
-	for i, f := range j.Folds {
-		b := codegen.BufferOf(lowering.Ref{Kind: lowering.Temp, Index: temp + i}, f.partial())
-		j.Finish.Outs = append(j.Finish.Outs, b)
-		rest.Ins = append(rest.Ins, source(&rest.Layout, b))
+	for i := range j.Folds {
+		for _, d := range j.Folds[i].partials() {
+			b := codegen.BufferOf(lowering.Ref{Kind: lowering.Temp, Index: temp + len(rest.Ins)}, d)
+			j.Finish.Outs = append(j.Finish.Outs, b)
+			rest.Ins = append(rest.Ins, source(&rest.Layout, b))
+		}
 	}
 	rest.Key += " of partials"
 	rest.Point, j.Finish.Make = j.takePartials, j.givePartials
@@ -190,8 +202,13 @@ func (j *Job) givePartials(e *codegen.Emitter, totals, _ []kernel.Value) ([]kern
 	var vs []kernel.Value
 	for i := range j.Folds {
 		f := &j.Folds[i]
-		vs = append(vs, e.EncodeResult(totals[:f.Parts()], f.Compute, f.partial())...)
-		totals = totals[f.Parts():]
+		n := f.Parts()
+		if f.arg != nil {
+			vs = append(vs, totals[:n]...)
+		} else {
+			vs = append(vs, e.EncodeResult(totals[:n], f.Compute, f.partials()[0])...)
+		}
+		totals = totals[n:]
 	}
 	return vs, nil
 }
@@ -202,8 +219,14 @@ func (j *Job) takePartials(e *codegen.Emitter, _ []kernel.Value) ElementFunc {
 		var vs []kernel.Value
 		for i := range j.Folds {
 			f := &j.Folds[i]
-			vs = append(vs, f.Convert(e, e.DecodeParts(f.partial(), full[:f.Parts()]), f.partial())...)
-			full = full[f.Parts():]
+			n := f.Parts()
+			if f.arg != nil {
+				vs = append(vs, full[:n]...)
+			} else {
+				d := f.partials()[0]
+				vs = append(vs, f.Convert(e, e.DecodeParts(d, full[:n]), d)...)
+			}
+			full = full[n:]
 		}
 		return vs
 	})
@@ -243,6 +266,11 @@ func (j *Job) Program(t *lowering.Target) *codegen.Program {
 	return p
 }
 
+// ahead reports whether parts load several rounds before they fold the first.
+func (j *Job) ahead() bool {
+	return j.Order.Tree && j.Order.Length >= strided.RoundsAhead*strided.Lanes*j.Order.Parts
+}
+
 // reach is one more than the greatest index in any buffer.
 func (j *Job) reach() int {
 	n := j.Layout.Elements()
@@ -261,10 +289,10 @@ func (j *Job) reach() int {
 
 // describe is the key of the program.
 func (j *Job) describe() string {
-	key := fmt.Sprintf("reduce %s kept=%d reduced=%d group=%d rest=%v tree=%v last=%v", j.Key, len(j.Kept), len(j.Reduced),
-		j.Group, strided.Product(j.Reduced)%strided.Lanes != 0, j.Order.Tree, j.Last)
+	key := fmt.Sprintf("reduce %s kept=%d reduced=%d group=%d rest=%v tree=%v across=%v last=%v", j.Key, len(j.Kept), len(j.Reduced),
+		j.Group, strided.Product(j.Reduced)%strided.Lanes != 0, j.Order.Tree, j.Order.Across, j.Last)
 	if j.Order.Tree {
-		key += fmt.Sprintf(" parts=%d", j.Order.Parts)
+		key += fmt.Sprintf(" parts=%d apart=%v chunks=%v ahead=%v", j.Order.Parts, j.Order.Apart, j.Order.Chunks > 1, j.ahead())
 	}
 	for i := range j.Ins {
 		s := &j.Ins[i]
@@ -285,6 +313,9 @@ func (j *Job) numbers(units int) []int {
 	nums := []int{units, o.Chunks, o.Length / strided.Lanes, n / strided.Lanes, n}
 	if !o.Tree {
 		nums[1] = o.Parts
+	}
+	if o.Apart { // those of rounds in which all parts have four
+		nums[3] = n / (strided.Lanes * o.Parts) * o.Parts
 	}
 	nums = append(append(nums, j.Kept...), j.Reduced...)
 	for i := range j.Ins {

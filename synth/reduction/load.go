@@ -118,14 +118,14 @@ func (w *Writer) raw(s *Position, r kernel.Value) [][]kernel.Value {
 
 // rawFour gives what the sources have for a four, by lane and then by output.
 func (w *Writer) rawFour(s *Position, four kernel.Value) [][][]kernel.Value {
-	r := w.Mul(four, w.Index(strided.Lanes))
 	full := make([][][]kernel.Value, strided.Lanes)
 	if !w.together() {
 		for lane := range full {
-			full[lane] = w.raw(s, w.Add(r, w.Index(lane)))
+			full[lane] = w.raw(s, w.Element(four, w.Index(lane)))
 		}
 		return full
 	}
+	r := w.Mul(four, w.Index(strided.Lanes))
 	for lane := range full {
 		full[lane] = make([][]kernel.Value, 1)
 	}

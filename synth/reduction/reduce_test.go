@@ -2,6 +2,7 @@ package reduction_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"nxvk/ops"
@@ -106,4 +107,42 @@ func orderedSum(target *lowering.Target, x []float64) float64 {
 		return partials[0]
 	}
 	return orderedSum(target, partials)
+}
+
+// Sums of random shapes along random axes are those of plain loops: of integers, which any
+// order adds up to the same.
+func TestRandomReductions(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		r := rand.New(rand.NewPCG(14, 6))
+		for range 60 {
+			s, axes := randomShape(r, 30000)
+			d := [][2]ops.DType{{ops.S32, ops.S32}, {ops.U8, ops.U32}, {ops.S16, ops.S64}}[r.IntN(3)]
+			x := synthtest.Random(ops.Type{DType: d[0], Shape: s}, r.Uint64())
+			out := ops.Type{DType: d[1], Shape: synthtest.KeptShape(s, axes)}
+			got := synthtest.Run(t, target, synthtest.Instr(ops.Sum, out, axes, []int{0}), x)
+			synthtest.Same(t, synthtest.Describe(ops.Sum, x.Typ, out), got,
+				synthtest.ReduceRef(x, out, axes, 0, func(a, b float64) float64 { return a + b }))
+		}
+	})
+}
+
+// randomShape draws a shape of at most so many elements, long in one dimension, and some of
+// its axes.
+func randomShape(r *rand.Rand, most int) (s ops.Shape, axes []int) {
+	s = make(ops.Shape, 1+r.IntN(4))
+	for i := range s {
+		s[i] = 1 + r.IntN(9)
+	}
+	long := r.IntN(len(s))
+	s[long] = 1
+	s[long] = 1 + int(r.Float64()*r.Float64()*float64(most/s.Size()))
+	for i := range s {
+		if r.IntN(2) == 0 {
+			axes = append(axes, i)
+		}
+	}
+	if axes == nil {
+		axes = []int{long}
+	}
+	return s, axes
 }

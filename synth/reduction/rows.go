@@ -8,31 +8,53 @@ import (
 	"nxvk/synth/strided"
 )
 
-// Spread gives what slot 0 of each of some rows has to all of the row.
-func (w *Writer) Spread(xs []kernel.Value, row, slot kernel.Value, rows int) []kernel.Value {
-	at := w.Convert(row, scalar.U32)
-	arrays := make([]int, len(xs))
-	for i, t := range w.typesOf(xs) {
-		if t == scalar.Bool {
-			t = scalar.U32
-		}
-		arrays[i] = w.Shared(t, rows)
+// Everywhere joins n values by halves as Tree does, and gives the totals to all n slots. turn
+// is 0 and 1 in turn: the arrays of one are read while those of the other are written.
+func (w *Writer) Everywhere(xs []kernel.Value, first, slot kernel.Value, n, turn int) []kernel.Value {
+	if n == 1 {
+		return xs
 	}
-	w.If(w.Compare(scalar.Eq, slot, w.Index(0)), func() []kernel.Value {
+	own := *w
+	own.arrays = w.turns[turn]
+	place := w.Convert(w.Add(first, slot), scalar.U32)
+	types, shared := w.typesOf(xs), own.share(xs)
+	put := func(xs []kernel.Value) {
 		for i, x := range xs {
-			w.StoreShared(arrays[i], at, w.AsBits(x, scalar.U32))
-		}
-		return nil
-	}, nil)
-	w.Barrier()
-	out := make([]kernel.Value, len(xs))
-	for i, t := range w.typesOf(xs) {
-		out[i] = w.LoadShared(arrays[i], at)
-		if t == scalar.Bool {
-			out[i] = w.IsTrue(out[i])
+			w.StoreShared(shared[i], place, w.AsBits(x, scalar.U32))
 		}
 	}
-	return out
+	put(xs)
+	left := n
+	for ; left > radix; left /= radix {
+		w.Barrier()
+		next := left / radix
+		w.If(w.Compare(scalar.Lt, slot, w.Index(next)), func() []kernel.Value {
+			put(w.halves(types, shared, place, next, radix))
+			return nil
+		}, nil)
+	}
+	w.Barrier()
+	return w.halves(types, shared, w.Convert(first, scalar.U32), 1, left)
+}
+
+// halves loads n values, which are so many places of the arrays apart, and joins them.
+func (w *Writer) halves(types []scalar.Type, shared []int, first kernel.Value, apart, n int) []kernel.Value {
+	held := make([][]kernel.Value, n) // by slot
+	for k := range held {
+		for i := range shared {
+			v := w.LoadShared(shared[i], w.Add(first, w.Int(scalar.U32, k*apart)))
+			if types[i] == scalar.Bool {
+				v = w.IsTrue(v)
+			}
+			held[k] = append(held[k], v)
+		}
+	}
+	for half := n / 2; half > 0; half /= 2 {
+		for k := range half {
+			held[k] = w.ApplyAll(held[k], held[k+half])
+		}
+	}
+	return held[0]
 }
 
 // Sequence folds the totals of parts as a part folds elements.

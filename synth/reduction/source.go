@@ -57,7 +57,7 @@ func (j *Job) wayOf(s *Source) way {
 	switch {
 	case s.Kind == codegen.FromLiteral, s.Still:
 		return steady
-	case s.Kind == codegen.FromIndex:
+	case s.Kind == codegen.FromIndex, j.Order.Apart:
 		return Singly
 	case j.Group > 1:
 		last := len(j.Kept) - 1

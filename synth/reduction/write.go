@@ -23,9 +23,11 @@ type Writer struct {
 	Count  kernel.Value // elements of an output
 
 	kept, Reduced []kernel.Value // dimensions
+	Part          kernel.Value   // of a chunk, which the invocation is, with a tree
 	Ins           []Place
 	after         afterWriter
 	arrays        map[scalar.Type][]int // of the workgroup
+	turns         [2]map[scalar.Type][]int
 }
 
 func (j *Job) write(e *codegen.Emitter) error {
@@ -44,7 +46,7 @@ func (j *Job) write(e *codegen.Emitter) error {
 
 // Writer takes the parameters, but for those of finish.
 func (j *Job) Writer(e *codegen.Emitter) (*Writer, error) {
-	w := &Writer{Emitter: e, Job: j, arrays: map[scalar.Type][]int{},
+	w := &Writer{Emitter: e, Job: j, arrays: map[scalar.Type][]int{}, turns: [2]map[scalar.Type][]int{{}, {}},
 		Units: e.NextNumber(), split: e.NextNumber(), length: e.NextNumber(), Fours: e.NextNumber(), Count: e.NextNumber()}
 	for i := range j.Folds {
 		operator, identity, err := j.Folds[i].functions(e.Target)
@@ -75,7 +77,7 @@ func (w *Writer) parts() {
 	u := w.Add(w.Mul(w.Group(), w.Index(w.Local)), w.Invocation())
 	w.If(w.Compare(scalar.Lt, u, w.Units), func() []kernel.Value {
 		var part, o kernel.Value
-		if w.Job.Group > 1 { // neighbours are neighbouring outputs
+		if w.Job.Group > 1 || w.Job.Order.Across { // neighbours are neighbouring outputs
 			outputs := w.Div(w.Units, w.split)
 			part, o = w.DivMod(u, outputs)
 		} else { // neighbours are neighbouring parts
@@ -87,7 +89,7 @@ func (w *Writer) parts() {
 			_, last := w.DivMod(w.Fours, w.split)
 			return w.Compare(scalar.Eq, last, part)
 		})
-		w.store(u, w.Join(acc))
+		w.store(o, part, w.Join(acc))
 		return nil
 	}, nil)
 }
@@ -96,6 +98,7 @@ func (w *Writer) parts() {
 func (w *Writer) rows() {
 	parts := w.Job.Order.Parts
 	row, part := w.DivMod(w.Invocation(), w.Index(parts))
+	w.Part = part
 	u := w.Add(w.Mul(w.Group(), w.Index(w.Local/parts)), row)
 	// All invocations take part in the barriers; what is beyond the last
 	// chunk does that one again and keeps it to itself.
@@ -109,17 +112,20 @@ func (w *Writer) rows() {
 	at := w.Spot(o)
 	acc := w.fold(at, w.Add(start, part), limit, w.Index(parts))
 	acc = w.rest(acc, at, func() kernel.Value {
-		_, last := w.DivMod(w.Fours, w.Index(parts))
-		owns := w.Compare(scalar.Eq, last, part)
-		for _, c := range []kernel.Value{w.Compare(scalar.Le, start, w.Fours), w.Compare(scalar.Lt, w.Fours, end)} {
-			owns = w.Prim(scalar.AndB, scalar.Bool, owns, c)
+		owns := w.Compare(scalar.Lt, w.Fours, end)
+		if w.Job.Order.Chunks > 1 {
+			owns = w.Prim(scalar.AndB, scalar.Bool, owns, w.Compare(scalar.Le, start, w.Fours))
+		}
+		if !w.Job.Order.Apart {
+			_, last := w.DivMod(w.Fours, w.Index(parts))
+			owns = w.Prim(scalar.AndB, scalar.Bool, owns, w.Compare(scalar.Eq, last, part))
 		}
 		return owns
 	})
 	totals := w.Tree(w.Join(acc), w.Mul(row, w.Index(parts)), part, parts)
 	first := w.Compare(scalar.Eq, part, w.Index(0))
 	w.If(w.Prim(scalar.AndB, scalar.Bool, first, valid), func() []kernel.Value {
-		w.store(u, totals)
+		w.store(o, chunk, totals)
 		return nil
 	}, nil)
 }
@@ -133,6 +139,9 @@ const radix = 8
 // gives the totals of the folds to slot 0. first is where slot 0 is in the arrays of
 // the workgroup.
 func (w *Writer) Tree(xs []kernel.Value, first, slot kernel.Value, n int) []kernel.Value {
+	if n == 1 {
+		return xs
+	}
 	place := w.Convert(w.Add(first, slot), scalar.U32)
 	types, shared := w.typesOf(xs), w.share(xs)
 	for i, x := range xs {
@@ -143,27 +152,13 @@ func (w *Writer) Tree(xs []kernel.Value, first, slot kernel.Value, n int) []kern
 		n := min(radix, left)
 		left /= n
 		xs = w.If(w.Compare(scalar.Lt, slot, w.Index(left)), func() []kernel.Value {
-			held := make([][]kernel.Value, n) // by slot
-			for k := range held {
-				for i := range shared {
-					v := w.LoadShared(shared[i], w.Add(place, w.Int(scalar.U32, k*left)))
-					if types[i] == scalar.Bool {
-						v = w.IsTrue(v)
-					}
-					held[k] = append(held[k], v)
-				}
-			}
-			for half := n / 2; half > 0; half /= 2 {
-				for k := range half {
-					held[k] = w.ApplyAll(held[k], held[k+half])
-				}
-			}
+			joined := w.halves(types, shared, place, left, n)
 			for i := range shared {
 				if left > 1 { // nobody else reads this place
-					w.StoreShared(shared[i], place, w.AsBits(held[0][i], scalar.U32))
+					w.StoreShared(shared[i], place, w.AsBits(joined[i], scalar.U32))
 				}
 			}
-			return held[0]
+			return joined
 		}, func() []kernel.Value { return xs })
 	}
 	return xs
@@ -201,7 +196,15 @@ func (w *Writer) ApplyAll(acc, xs []kernel.Value) []kernel.Value {
 	n, at := w.Width(), 0
 	out := slices.Clone(acc)
 	for i, f := range w.Operators {
-		parts := w.Job.Folds[i].Parts()
+		fold := &w.Job.Folds[i]
+		parts := fold.Parts()
+		if fold.arg != nil {
+			for k := at; k < len(acc); k += n {
+				copy(out[k:], fold.arg.better(w.Emitter, fold.Compute, xs[k:k+parts], acc[k:k+parts]))
+			}
+			at += parts
+			continue
+		}
 		var args [][]kernel.Value
 		for k := at; k < len(acc); k += n {
 			args = append(args, slices.Concat(acc[k:k+parts], xs[k:k+parts]))
@@ -227,6 +230,10 @@ func (w *Writer) Width() int {
 func (w *Writer) Zero() []kernel.Value {
 	var zero []kernel.Value
 	for i, f := range w.Identities {
+		if a := w.Job.Folds[i].arg; a != nil {
+			zero = append(zero, a.identity(w.Emitter, w.Job.Folds[i].Compute)...)
+			continue
+		}
 		x := w.InlineAll(f, nil)
 		if !w.Job.Folds[i].truth() {
 			x = w.Complete(x, w.Job.Folds[i].Compute)
@@ -241,7 +248,7 @@ func (w *Writer) Zero() []kernel.Value {
 // an output fold by fold.
 func (w *Writer) fold(at *Position, first, limit, step kernel.Value) []kernel.Value {
 	acc := slices.Repeat(w.Zero(), strided.Lanes*w.Job.Group)
-	if w.Job.Order.Tree {
+	if w.Job.ahead() {
 		first, acc = w.rounds(at, first, limit, step, acc)
 	}
 	return w.Loop(first, limit, step, acc, func(four kernel.Value, acc []kernel.Value) []kernel.Value {
@@ -275,23 +282,41 @@ func (w *Writer) rounds(spot *Position, first, limit, step kernel.Value, acc []k
 }
 
 // rest folds the elements after the last whole four, where owns says that this
-// part has them.
+// part has them. Lanes that have none load another element and fold nothing, so that a
+// GPU waits once for all.
 func (w *Writer) rest(acc []kernel.Value, at *Position, owns func() kernel.Value) []kernel.Value {
 	if strided.Product(w.Job.Reduced)%strided.Lanes == 0 {
 		return acc
 	}
-	n := w.Job.Group * w.Width()
 	return w.If(owns(), func() []kernel.Value {
-		out := slices.Clone(acc)
-		for lane := range strided.Lanes - 1 {
-			r := w.Add(w.Mul(w.Fours, w.Index(strided.Lanes)), w.Index(lane))
-			mine := out[lane*n : (lane+1)*n]
-			copy(mine, w.If(w.Compare(scalar.Lt, r, w.Count), func() []kernel.Value {
-				return w.ApplyAll(mine, w.elements(at, [][][]kernel.Value{w.raw(at, r)}))
-			}, func() []kernel.Value { return slices.Clone(mine) }))
+		four, lanes := w.Fours, strided.Lanes-1
+		if w.Job.Order.Apart {
+			four, lanes = w.Add(four, w.Part), strided.Lanes
+		}
+		last := w.Sub(w.Count, w.Index(1))
+		raw, exists := make([][][]kernel.Value, lanes), make([]kernel.Value, lanes)
+		for lane := range lanes {
+			r := w.Element(four, w.Index(lane))
+			exists[lane] = w.Compare(scalar.Lt, r, w.Count)
+			raw[lane] = w.raw(at, w.Select(exists[lane], r, last))
+		}
+		n, out := w.Job.Group*w.Width(), slices.Clone(acc)
+		folded := w.ApplyAll(acc[:lanes*n], w.elements(at, raw))
+		for lane := range lanes {
+			copy(out[lane*n:], w.SelectAll(exists[lane], folded[lane*n:(lane+1)*n], acc[lane*n:(lane+1)*n]))
 		}
 		return out
 	}, func() []kernel.Value { return acc })
+}
+
+// Element is the number of the element of a lane of a four.
+func (w *Writer) Element(four, lane kernel.Value) kernel.Value {
+	first := w.Mul(four, w.Index(strided.Lanes))
+	if !w.Job.Order.Apart {
+		return w.Add(first, lane)
+	}
+	first = w.Sub(first, w.Mul(w.Part, w.Index(strided.Lanes-1)))
+	return w.Add(first, w.Mul(lane, w.Index(w.Job.Order.Parts)))
 }
 
 // Join joins the lanes of each output.
@@ -301,24 +326,30 @@ func (w *Writer) Join(acc []kernel.Value) []kernel.Value {
 	return w.ApplyAll(w.ApplyAll(lane(0), lane(1)), w.ApplyAll(lane(2), lane(3)))
 }
 
-// store stores the results of unit u, of whose outputs it has the totals.
-func (w *Writer) store(u kernel.Value, totals []kernel.Value) {
+// store stores the results of group o of outputs, or a partial result of each, of whose
+// elements it has the totals. Partial results of an output are neighbours.
+func (w *Writer) store(o, partial kernel.Value, totals []kernel.Value) {
 	g, n, outs := w.Job.Group, w.Width(), w.Job.Finish.Outs
 	stored := make([][]kernel.Value, len(outs)) // by result, then by output
 	for k := range g {
-		o := w.Add(w.Mul(u, w.Index(g)), w.Index(k))
-		vs, err := w.Job.Finish.Make(w.Emitter, totals[k*n:(k+1)*n], w.after.loaded(o))
+		own := w.Add(w.Mul(o, w.Index(g)), w.Index(k))
+		vs, err := w.Job.Finish.Make(w.Emitter, totals[k*n:(k+1)*n], w.after.loaded(own))
 		if err != nil {
 			w.Fail(err)
 			return
 		}
 		for i := range outs {
 			parts := outs[i].Parts()
+			if !w.Job.Last {
+				w.Put(len(w.Buffers)-len(outs)+i, w.Add(w.Mul(own, w.split), partial), vs[:parts]...)
+			}
 			stored[i] = append(stored[i], vs[:parts]...)
 			vs = vs[parts:]
 		}
 	}
 	for i, vs := range stored {
-		w.Put(len(w.Buffers)-len(outs)+i, u, vs...)
+		if w.Job.Last {
+			w.Put(len(w.Buffers)-len(outs)+i, o, vs...)
+		}
 	}
 }

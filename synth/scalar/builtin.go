@@ -61,7 +61,7 @@ func lowerTrunc(l *lowering, e *expr, want Type) int32 {
 func lowerSqrt(l *lowering, e *expr, want Type) int32 {
 	x := l.float(e.args[0], want)
 	if l.b.typ(x) == F32 && !l.env.PreciseDiv {
-		return l.invoke(e, "sqrt32", x)
+		return l.invoke(e, "root", x)
 	}
 	return l.b.op(Sqrt, l.b.typ(x), x)
 }

@@ -14,7 +14,8 @@ type Arg struct {
 // Env is what an expression depends on besides its operands.
 type Env struct {
 	// Bits is the width of the stored type where it is narrower than the
-	// type of computation; 0 stands for that of the type of computation.
+	// type of computation; 0 stands for that of the type of computation. Functions of
+	// 16 bits and fewer are not as exact as others.
 	Bits int
 	// PreciseDiv says that the device rounds F32 division and square root
 	// correctly. Where it does not, / and sqrt are library functions.
@@ -25,6 +26,9 @@ type Env struct {
 	// them to be as good as the rest.
 	Exp2 bool
 }
+
+// narrow reports whether results have eleven bits at most, and the device an exponential.
+func (env Env) narrow() bool { return env.Exp2 && env.Bits > 0 && env.Bits <= 16 }
 
 // Compile compiles an expression of the op table for the type of computation
 // t. Literals have that type where nothing else determines it. The result has

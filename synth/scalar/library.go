@@ -21,6 +21,7 @@ type instance struct {
 	f                         *function
 	t                         Type
 	precise, subnormals, exp2 bool
+	narrow                    bool
 }
 
 // loadLibrary parses the embedded texts, once.

@@ -5,7 +5,9 @@
 // and that Eval can run on the host bit for bit as an IEEE device would.
 //
 // The functions of floats are within 2 units in the last place over their whole
-// range, on devices whose fma rounds once or twice. Those of f32 use no f64. Operations
+// range, on devices whose fma rounds once or twice. Those of f32 use no f64. Where
+// elements have 16 bits at most (Env.Bits) and the device has an exponential they are
+// right to 2^-15, and not below a result of eight bits. Operations
 // that move or compare bits (abs, negate, sign, fmin, fmax, isnan, isinf) are exact on
 // devices that flush subnormals or ignore NaN; arithmetic and comparisons treat
 // subnormals as the device does. Where it keeps them but compares them as zeros, fmin

@@ -23,7 +23,8 @@ package scalar
 // msb bitcount of u32; poly(x, table), lowest coefficient first; rawdiv,
 // rawsqrt, rawrsqrt and rawexp2, the device's own; rare(c, slow(x), fast), which computes slow(x) only
 // where c holds. Constants: true false inf nan lowest highest bits wide mask, and
-// precise, subnormals and exp2, which tell what the device can.
+// precise, subnormals and exp2, which tell what the device can, and narrow, which tells
+// that elements have 16 bits at most and the device has exp2.
 
 type exprKind uint8
 

@@ -39,19 +39,25 @@ func (j *sortJob) inRows(s tileShape) bool {
 	return j.length > leastRow && (j.length <= s.size() || j.keep <= s.size()/keptPart)
 }
 
-// rowPlan plans the steps.
+// rowPlan plans the steps of the rows of the operand.
 func (j *sortJob) rowPlan(t *lowering.Target, s tileShape) (*lowering.Plan, error) {
 	var temps []int64
+	programs := j.rowPrograms(s, &temps, true, j.length, []codegen.Buffer{j.operand()})
+	return codegen.NewPlan(t, temps, programs...)
+}
+
+// rowPrograms are the steps of rows of a length. source has their elements and, unless it is
+// the first place that elements are in, their positions. Temporaries are added to the list.
+func (j *sortJob) rowPrograms(s tileShape, temps *[]int64, first bool, length int, source []codegen.Buffer) []*codegen.Program {
 	var programs []*codegen.Program
-	step := &rowJob{sortJob: j, shape: s, length: j.length, first: true, source: []codegen.Buffer{j.operand()}}
+	step := &rowJob{sortJob: j, shape: s, length: length, first: first, source: source}
 	for {
 		step.tiles = (step.length + s.size() - 1) / s.size()
 		step.last = step.tiles == 1
 		if step.last {
 			step.kept, step.target = j.keep, j.results()
 			step.shape.items = (step.length + s.local() - 1) / s.local()
-			programs = append(programs, step.program())
-			return codegen.NewPlan(t, temps, programs...)
+			return append(programs, step.program())
 		}
 		rest := step.length - (step.tiles-1)*s.size()
 		next := *step
@@ -59,8 +65,8 @@ func (j *sortJob) rowPlan(t *lowering.Target, s tileShape) (*lowering.Plan, erro
 		next.length = (step.tiles-1)*j.keep + min(j.keep, rest)
 		step.target, next.source = nil, nil
 		for _, elem := range []kernel.Elem{j.between(), kernel.U32} {
-			b := codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(temps)}, Elem: elem, Bytes: int64(strided.Product(j.rows) * next.length * elem.Size())}
-			temps = append(temps, b.Bytes)
+			b := codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(*temps)}, Elem: elem, Bytes: int64(strided.Product(j.rows) * next.length * elem.Size())}
+			*temps = append(*temps, b.Bytes)
 			step.target, next.source = append(step.target, with(b, lowering.Write)), append(next.source, with(b, lowering.Read))
 		}
 		programs = append(programs, step.program())

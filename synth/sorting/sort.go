@@ -18,7 +18,8 @@ import (
 //	short rows   every element counts those before it
 //	middle rows  a bitonic network in the memory of a workgroup, on GPUs
 //	longer rows  by the digits of the key in the memory of a workgroup, on GPUs
-//	             with subgroups; see rowJob, which serves a few of many, too
+//	             with subgroups; see rowJob, which serves a few of many, too,
+//	             and groupJob, which finds those that rowJob has to order
 //	long rows    by the digits of the key, least significant first: see digitJob
 //	             for GPUs with subgroups, radixJob for other devices
 //
@@ -121,6 +122,8 @@ func (j *sortJob) choose(t *lowering.Target) (*lowering.Plan, error) {
 	switch {
 	case j.length <= shortSort:
 		return codegen.NewPlan(t, nil, j.rankProgram(t))
+	case tiles && j.inGroups(t, shape):
+		return j.groupPlan(t, shape)
 	case tiles && j.inRows(shape):
 		return j.rowPlan(t, shape)
 	case !t.CPU && j.length <= middleSort && t.SharedMemory >= middleSort*(kernel.TypeSize(j.keyType())+4):

@@ -146,33 +146,3 @@ func TestSortScalar(t *testing.T) {
 	x := synthtest.Tensor{Typ: synthtest.Type(ops.F32), F: []float64{3}}
 	synthtest.Same(t, "sort", synthtest.Run(t, synthtest.GPU, synthtest.Instr(ops.Sort, x.Typ, []int{0}, []int{0}, []int{0}), x), x)
 }
-
-// The greatest elements come with their indices.
-func TestTopK(t *testing.T) {
-	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
-		for _, n := range []int{5, 80, 2200, 8200} {
-			x, k := unsorted(synthtest.Type(ops.F32, 3, n), 1), min(n, 9)
-			out := ops.Type{DType: ops.F32, Shape: ops.Shape{3, k}}
-			indexed := ops.Type{DType: ops.S64, Shape: out.Shape}
-			in := synthtest.Instr(ops.TopK, out, []int{k})
-			in.Outs = append(in.Outs, ops.Result{ID: 100, Type: indexed})
-			p, err := synthtest.Lower(t, target, in, x.Typ)
-			if err != nil {
-				t.Fatal(err)
-			}
-			results := synthtest.Execute(t, p, []int{out.Bytes(), indexed.Bytes()}, [][]byte{x.Bytes()}, nil)
-			values, indices := synthtest.Tensor{Typ: out}, synthtest.Tensor{Typ: indexed}
-			for r := range 3 {
-				line := ops.AllAxes(n)
-				for i := range line {
-					line[i] += r * n
-				}
-				for _, o := range order(x, line, true)[:k] {
-					values.F, indices.N = append(values.F, x.F[line[o]]), append(indices.N, int64(o))
-				}
-			}
-			synthtest.Same(t, "values", synthtest.FromBytes(out, results[0]), values)
-			synthtest.Same(t, "indices", synthtest.FromBytes(indexed, results[1]), indices)
-		}
-	})
-}

@@ -75,6 +75,8 @@ func (m *module) inst(in *kernel.Inst) {
 		m.lookup(in)
 	case kernel.Load:
 		m.load(in)
+	case kernel.LoadWord:
+		m.ids[in.Res[0]] = m.loadAs(access{kernel.U32, 1}, in.Index, m.ids[in.Args[0]])
 	case kernel.Store:
 		m.store(in)
 	case kernel.LoadShared:

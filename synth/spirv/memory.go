@@ -1,6 +1,9 @@
 package spirv
 
 import (
+	"cmp"
+	"slices"
+
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
@@ -15,15 +18,29 @@ type pushBlock struct {
 // view is how the function reaches one buffer.
 type view struct {
 	address uint32            // the pointer out of the push constants
-	blocks  map[uint32]uint32 // bindings: elements an access → variable
+	blocks  map[access]uint32 // bindings: variable of each kind of access
+}
+
+// access is what one load or store takes: n elements. Narrow elements that are more
+// than four go as whole words.
+type access struct {
+	elem kernel.Elem
+	n    uint32
+}
+
+func accessOf(e kernel.Elem, n int) access {
+	if n > 4 {
+		return access{kernel.U32, uint32(n * e.Size() / 4)}
+	}
+	return access{e, uint32(n)}
 }
 
 func (m *module) declareMemory() {
 	for i, b := range m.k.Buffers {
-		v := view{blocks: map[uint32]uint32{}}
+		v := view{blocks: map[access]uint32{}}
 		if !m.o.Addresses {
-			for _, n := range widths(m.k, i) {
-				v.blocks[n] = m.binding(i, b, n)
+			for _, a := range accesses(m.k, i) {
+				v.blocks[a] = m.binding(i, b, a)
 			}
 		}
 		m.buffers = append(m.buffers, v)
@@ -37,18 +54,26 @@ func (m *module) declareMemory() {
 	}
 }
 
-// widths lists how many elements the accesses of a buffer take, smallest first.
-func widths(k *kernel.Kernel, buf int) []uint32 {
-	var seen [5]bool
+// accesses lists the kinds of access to a buffer: of its own elements first, with the
+// fewest at a time.
+func accesses(k *kernel.Kernel, buf int) (all []access) {
+	add := func(a access) {
+		if !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	elem := k.Buffers[buf].Elem
 	var walk func(b *kernel.Block)
 	walk = func(b *kernel.Block) {
 		for i := range b.Insts {
 			in := &b.Insts[i]
 			switch {
 			case in.Op == kernel.Load && in.Index == buf:
-				seen[len(in.Res)] = true
+				add(accessOf(elem, len(in.Res)))
 			case in.Op == kernel.Store && in.Index == buf:
-				seen[len(in.Args)-1] = true
+				add(accessOf(elem, len(in.Args)-1))
+			case in.Op == kernel.LoadWord && in.Index == buf:
+				add(access{kernel.U32, 1})
 			}
 			for j := range in.Blocks {
 				walk(&in.Blocks[j])
@@ -56,18 +81,23 @@ func widths(k *kernel.Kernel, buf int) []uint32 {
 		}
 	}
 	walk(&k.Body)
-	var out []uint32
-	for n, ok := range seen {
-		if ok {
-			out = append(out, uint32(n))
-		}
-	}
-	return out
+	slices.SortFunc(all, func(a, b access) int {
+		return cmp.Or(cmp.Compare(own(b.elem, elem), own(a.elem, elem)), cmp.Compare(a.n, b.n))
+	})
+	return all
 }
 
-// block returns the struct type of a buffer read n elements at a time.
-func (m *module) block(e kernel.Elem, n uint32) uint32 {
-	elem := m.vector(m.elemType(e), n)
+// own is 1 for the elements of a buffer and 0 for words in their place.
+func own(e, elem kernel.Elem) int {
+	if e == elem {
+		return 1
+	}
+	return 0
+}
+
+// block returns the struct type of a buffer that is accessed in one way.
+func (m *module) block(a access) uint32 {
+	elem := m.vector(m.elemType(a.elem), a.n)
 	k := key{op: opTypeStruct, a: elem}
 	if id, ok := m.cache[k]; ok {
 		return id
@@ -75,17 +105,17 @@ func (m *module) block(e kernel.Elem, n uint32) uint32 {
 	array, block := m.id(), m.id()
 	put(&m.types, opTypeRuntimeArray, array, elem)
 	put(&m.types, opTypeStruct, block, array)
-	m.decorate(array, decorArrayStride, uint32(e.Size())*n)
+	m.decorate(array, decorArrayStride, uint32(a.elem.Size())*a.n)
 	m.decorate(block, decorBlock)
 	put(&m.decor, opMemberDecorate, block, 0, decorOffset, 0)
 	m.cache[k] = block
 	return block
 }
 
-// binding declares one variable over a binding. A buffer that is read in groups
-// of several sizes has several variables, hence Aliased.
-func (m *module) binding(i int, b kernel.Buffer, n uint32) uint32 {
-	v := m.variable(classStorageBuffer, m.block(b.Elem, n))
+// binding declares one variable over a binding. A buffer that is accessed in several
+// ways has several variables, hence Aliased.
+func (m *module) binding(i int, b kernel.Buffer, a access) uint32 {
+	v := m.variable(classStorageBuffer, m.block(a))
 	m.decorate(v, decorDescriptorSet, 0)
 	m.decorate(v, decorBinding, uint32(i))
 	m.decorate(v, decorAliased)
@@ -124,7 +154,7 @@ func (m *module) declarePush() {
 // it to what they need; a pointer to narrow elements would ask for the right to
 // have narrow push constants.
 func (m *module) addressType() uint32 {
-	return m.pointer(classPhysicalStorage, m.block(kernel.U32, 1))
+	return m.pointer(classPhysicalStorage, m.block(access{kernel.U32, 1}))
 }
 
 // pushed loads member i of the push constants.
@@ -134,38 +164,46 @@ func (m *module) pushed(i int) uint32 {
 	return m.emit(opLoad, t, ptr)
 }
 
-// element returns a pointer to group idx of n elements of a buffer, and the
-// operands of an aligned access.
-func (m *module) element(buf int, n, idx uint32) (ptr uint32, access []uint32) {
-	b := m.k.Buffers[buf]
-	elem := m.vector(m.elemType(b.Elem), n)
+// element returns a pointer to what access idx of a buffer takes, and the operands of
+// an aligned access.
+func (m *module) element(a access, buf int, idx uint32) (ptr uint32, aligned []uint32) {
+	elem := m.vector(m.elemType(a.elem), a.n)
 	zero := m.word(0)
 	if !m.o.Addresses {
-		return m.emit(opAccessChain, m.pointer(classStorageBuffer, elem), m.buffers[buf].blocks[n], zero, idx), nil
+		return m.emit(opAccessChain, m.pointer(classStorageBuffer, elem), m.buffers[buf].blocks[a], zero, idx), nil
 	}
 	base := m.buffers[buf].address
-	if t := m.pointer(classPhysicalStorage, m.block(b.Elem, n)); t != m.addressType() {
+	if t := m.pointer(classPhysicalStorage, m.block(a)); t != m.addressType() {
 		base = m.emit(opBitcast, t, base)
 	}
 	ptr = m.emit(opAccessChain, m.pointer(classPhysicalStorage, elem), base, zero, idx)
-	return ptr, []uint32{accessAligned, min(uint32(b.Elem.Size())*n, 16)}
+	return ptr, []uint32{accessAligned, min(uint32(a.elem.Size())*a.n, 16)}
+}
+
+// loadAs gives what access idx of a buffer takes, as it lies in memory.
+func (m *module) loadAs(a access, buf int, idx uint32) uint32 {
+	ptr, aligned := m.element(a, buf, idx)
+	return m.emit(opLoad, m.vector(m.elemType(a.elem), a.n), append([]uint32{ptr}, aligned...)...)
 }
 
 func (m *module) load(in *kernel.Inst) {
 	b := m.k.Buffers[in.Index]
-	n := uint32(len(in.Res))
-	ptr, access := m.element(in.Index, n, m.ids[in.Args[0]])
-	x := m.emit(opLoad, m.vector(m.elemType(b.Elem), n), append([]uint32{ptr}, access...)...)
+	a := accessOf(b.Elem, len(in.Res))
+	x := m.loadAs(a, in.Index, m.ids[in.Args[0]])
 	t := m.typ(b.Elem.Type())
-	if b.Elem.Size() < 4 {
+	switch {
+	case int(a.n) < len(in.Res):
+		m.cut(in, b.Elem, a, x)
+		return
+	case b.Elem.Size() < 4:
 		op := uint32(opUConvert)
 		if kernel.IsSigned(b.Elem.Type()) {
 			op = opSConvert
 		}
-		x = m.emit(op, m.vector(t, n), x)
+		x = m.emit(op, m.vector(t, a.n), x)
 	}
 	m.ids[in.Res[0]] = x
-	if n == 1 {
+	if a.n == 1 {
 		return
 	}
 	for i, r := range in.Res {
@@ -173,23 +211,65 @@ func (m *module) load(in *kernel.Inst) {
 	}
 }
 
+// cut gives the narrow elements of the words x.
+func (m *module) cut(in *kernel.Inst, e kernel.Elem, a access, x uint32) {
+	t, bits := m.typ(scalar.U32), 8*e.Size()
+	for w := range int(a.n) {
+		word := m.emit(opCompositeExtract, t, x, uint32(w))
+		for i := range 32 / bits {
+			y := word
+			switch above := 32 - bits*(i+1); {
+			case kernel.IsSigned(e.Type()):
+				y = m.emit(opShiftLeftLogical, t, y, m.word(above))
+				y = m.emit(opShiftRightArithmetic, t, y, m.word(32-bits))
+			case above == 0:
+				y = m.emit(opShiftRightLogical, t, y, m.word(32-bits))
+			default:
+				y = m.emit(opShiftRightLogical, t, y, m.word(bits*i))
+				y = m.emit(opBitwiseAnd, t, y, m.word(1<<bits-1))
+			}
+			m.ids[in.Res[w*(32/bits)+i]] = y
+		}
+	}
+}
+
 func (m *module) store(in *kernel.Inst) {
 	b := m.k.Buffers[in.Index]
-	vs := in.Args[1:]
-	n := uint32(len(vs))
-	x := m.ids[vs[0]]
-	if n > 1 {
-		words := make([]uint32, n)
-		for i, v := range vs {
-			words[i] = m.ids[v]
+	vs := make([]uint32, len(in.Args)-1)
+	for i, v := range in.Args[1:] {
+		vs[i] = m.ids[v]
+	}
+	a, t := accessOf(b.Elem, len(vs)), m.typ(b.Elem.Type())
+	if int(a.n) < len(vs) {
+		vs = m.joined(vs, b.Elem)
+	}
+	x := vs[0]
+	if a.n > 1 {
+		x = m.emit(opCompositeConstruct, m.vector(t, a.n), vs...)
+	}
+	if a.elem.Size() < 4 {
+		x = m.emit(opUConvert, m.vector(m.elemType(a.elem), a.n), x)
+	}
+	ptr, aligned := m.element(a, in.Index, m.ids[in.Args[0]])
+	m.do(opStore, append([]uint32{ptr, x}, aligned...)...)
+}
+
+// joined gives words of narrow elements, the first in the lowest bits.
+func (m *module) joined(vs []uint32, e kernel.Elem) (words []uint32) {
+	t, bits := m.typ(scalar.U32), 8*e.Size()
+	perWord := 32 / bits
+	for ; len(vs) > 0; vs = vs[perWord:] {
+		word := m.emit(opBitwiseAnd, t, vs[0], m.word(1<<bits-1))
+		for i, v := range vs[1:perWord] {
+			if i < perWord-2 {
+				v = m.emit(opBitwiseAnd, t, v, m.word(1<<bits-1))
+			}
+			v = m.emit(opShiftLeftLogical, t, v, m.word(bits*(i+1)))
+			word = m.emit(opBitwiseOr, t, word, v)
 		}
-		x = m.emit(opCompositeConstruct, m.vector(m.typ(b.Elem.Type()), n), words...)
+		words = append(words, word)
 	}
-	if b.Elem.Size() < 4 {
-		x = m.emit(opUConvert, m.vector(m.elemType(b.Elem), n), x)
-	}
-	ptr, access := m.element(in.Index, n, m.ids[in.Args[0]])
-	m.do(opStore, append([]uint32{ptr, x}, access...)...)
+	return words
 }
 
 // sharedElement returns a pointer to an element of a shared array.

@@ -51,11 +51,11 @@ type splicer struct {
 // stored at once, where buffers are bound.
 func (s *splicer) declareBuffers(store Store) {
 	for i, b := range s.k.Buffers {
-		v := view{blocks: map[uint32]uint32{}}
+		v := view{blocks: map[access]uint32{}}
 		for _, n := range s.base.sizes {
-			for _, w := range widths(store(n), i) {
-				if !s.o.Addresses && v.blocks[w] == 0 {
-					v.blocks[w] = s.binding(handBuffers-1+i, b, w)
+			for _, a := range accesses(store(n), i) {
+				if !s.o.Addresses && v.blocks[a] == 0 {
+					v.blocks[a] = s.binding(handBuffers-1+i, b, a)
 				}
 			}
 		}

@@ -70,3 +70,9 @@ func (r *Reduction) Columns() int {
 func (r *Reduction) rows() bool {
 	return len(r.Reduced) == 1 && r.ReducedAt.Strides[0] == 1
 }
+
+// across reports whether the elements of neighbouring results are contiguous.
+func (r *Reduction) across() bool {
+	last := len(r.Kept) - 1
+	return r.Kept[last] > 1 && r.KeptAt.Strides[last] == 1
+}

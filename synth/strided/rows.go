@@ -5,14 +5,11 @@ import (
 )
 
 // Limits of rows in registers. An invocation keeps at most maxHeld vectors of four elements;
-// longHeld and more are shared by two invocations, so that a GPU has enough of them in flight.
-// If there are fewer than fewRows rows, only rows of up to fewHeld vectors keep a GPU as busy as
-// elementwise kernels would. maxSolo bounds the parts of a row that one invocation reduces alone.
+// LongHeld and more are shared by two invocations, so that a GPU has enough of them in flight.
+// maxSolo bounds the parts of a row that one invocation reduces alone.
 const (
 	maxHeld  = 16
 	LongHeld = 8
-	fewHeld  = 4
-	fewRows  = 8
 	maxSolo  = 8
 )
 
@@ -27,5 +24,8 @@ func RowsHeld(t *lowering.Target, lie *Reduction) (held int, ok bool) {
 		return 0, s.Parts <= maxSolo
 	}
 	n := (Product(lie.Reduced) + Lanes*s.Parts - 1) / (Lanes * s.Parts)
-	return n, s.Chunks == 1 && n <= maxHeld && (n <= fewHeld || Product(lie.Kept) >= fewRows)
+	if n > maxHeld || s.Parts > rowThreads {
+		n = 0
+	}
+	return n, s.Chunks == 1
 }

@@ -16,6 +16,8 @@ type Schedule struct {
 	Length int // elements of a chunk
 	Parts  int
 	Tree   bool // the parts of a chunk are (a fraction of) a workgroup and join by halves
+	Apart  bool // with Tree: the lanes of a part have elements that are Parts apart
+	Across bool // neighbouring invocations have neighbouring results, not parts of one
 	Local  int
 }
 
@@ -27,18 +29,23 @@ func (s *Schedule) Partials() int {
 	return s.Parts
 }
 
-// Work is split until a GPU has enough: so many workgroups for rows, so many invocations for
-// columns, and so many elements for each.
+// The work of a GPU is split until there is enough: so many workgroups for rows that are cut
+// into chunks, so many invocations for columns, and so many elements for each.
 const (
-	gpuRowGroups  = 4224
-	gpuRowChunk   = 16384
-	gpuColumns    = 1 << 19
-	GPUPart       = 64
-	CPUParts      = 128
-	CPUPart       = 64
-	longRow       = 1024
-	shortRow      = 64
-	reduceThreads = 256
+	gpuRowGroups = 4224
+	gpuRowChunk  = 4096
+	gpuColumns   = 1 << 19
+	GPUPart      = 64
+	CPUParts     = 128
+	CPUPart      = 64
+
+	rowThreads  = 256
+	longThreads = 1024  // for rows that rowThreads cannot keep in registers
+	longRow     = 16384 // elements that they can
+	cutRow      = 65536 // elements that few workgroups read slower than many, with a second pass
+	manyRows    = 256   // rows that keep a GPU busy with a workgroup each
+	partRow     = 16    // elements of a short row that an invocation has
+	soloRow     = 8     // elements of a row that one invocation has alone
 )
 
 // ScheduleOf chooses the schedule from the shape and the profile of the device alone.
@@ -51,10 +58,12 @@ func ScheduleOf(t *lowering.Target, r *Reduction) Schedule {
 		return parted(n, 8, min(max(8, CPUParts/k), n/CPUPart))
 	case t.CPU:
 		return parted(n, 8, min(CPUParts*4/k, n/CPUPart))
-	case r.rows() && n >= shortRow && r.Columns() == 1:
-		return rowwise(k, n)
+	case r.rows():
+		return rowwise(t, k, n)
 	}
-	return parted(n, GPUPart, min(gpuColumns/k, n/GPUPart))
+	s := parted(n, GPUPart, min(gpuColumns/k, n/GPUPart))
+	s.Across = r.across()
+	return s
 }
 
 // parted deals all elements out to parts, an invocation each.
@@ -62,14 +71,22 @@ func parted(n, local, parts int) Schedule {
 	return Schedule{Chunks: 1, Length: (n + 3) / 4 * 4, Parts: max(parts, 1), Local: local}
 }
 
-// rowwise gives each row, or each chunk of a long row, a workgroup. Eight short rows share
-// one.
-func rowwise(k, n int) Schedule {
-	s := Schedule{Parts: 32, Tree: true, Local: reduceThreads, Chunks: 1}
-	if n >= longRow {
-		s.Parts = reduceThreads
+// rowwise gives each row, or each chunk of a long row, a workgroup or a fraction of it. A
+// vector of four elements cannot be loaded where rows begin anywhere; there, neighbouring
+// invocations load neighbouring elements.
+func rowwise(t *lowering.Target, k, n int) Schedule {
+	s := Schedule{Tree: true, Chunks: 1, Parts: 1, Apart: n%Lanes != 0 && k > 1}
+	s.Local = threads(t, rowThreads)
+	for n > soloRow && s.Parts < s.Local && s.Parts*partRow < n {
+		s.Parts *= 2
 	}
-	s.Chunks = max(1, min((gpuRowGroups+k-1)/k, n/gpuRowChunk))
+	switch {
+	case n >= cutRow && k < manyRows:
+		s.Chunks = max(1, min((gpuRowGroups+k-1)/k, n/gpuRowChunk))
+	case n > longRow:
+		s.Local = threads(t, longThreads)
+		s.Parts = s.Local
+	}
 	unit := Lanes * s.Parts
 	if s.Chunks > 1 {
 		unit *= RoundsAhead // no round is left over but in the last chunk
@@ -77,4 +94,12 @@ func rowwise(k, n int) Schedule {
 	s.Length = ((n+s.Chunks-1)/s.Chunks + unit - 1) / unit * unit
 	s.Chunks = (n + s.Length - 1) / s.Length
 	return s
+}
+
+// threads is the greatest power of two up to n that a device has invocations of a workgroup.
+func threads(t *lowering.Target, n int) int {
+	for n > t.MaxInvocations && n > 1 {
+		n /= 2
+	}
+	return n
 }

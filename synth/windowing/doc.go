@@ -4,6 +4,9 @@
 // the window of one output in row-major order, so results do not depend on the
 // device.
 //
-// The cost is the size of a window for each output. Dispatches are bounded in
-// length.
+// Sums, extremes and products of integers over large windows are separable: a pass
+// along each axis that has windows, and two along an axis whose windows are long. The
+// cost of an output is then the sum of the lengths of a window, and else its size.
+// Windows that are whole axes are reductions of those.
+// Dispatches are bounded in length.
 package windowing

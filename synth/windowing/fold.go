@@ -47,6 +47,7 @@ func (j *Job) folding(in *ops.Instr, types []ops.Type, t *lowering.Target) (*low
 	if j.fun, err = newFoldFun(in.Regions[0], t); err != nil {
 		return nil, err
 	}
+	j.unroll()
 	out := in.Outs[0].Type
 	j.Elem, j.as, j.To, j.From = types[0].DType, types[1].DType, codegen.ResultBuffer(out.DType), codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 0}, types[0].DType)
 	j.From.Access, j.From.Bytes = lowering.Read, int64(types[0].Bytes())

@@ -32,7 +32,7 @@ func LowerScatter(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowerin
 	}
 	initial := codegen.OperandSource(in, types, 2, nil, types[0].DType.Wide())
 	n := types[1].Size()
-	j := &Job{Op: in.Op, Elem: types[0].DType, initial: &initial, as: types[2].DType, From: operandOf(0),
+	j := &Job{Op: in.Op, Elem: types[0].DType, Stored: types[0].DType, initial: &initial, as: types[2].DType, From: operandOf(0),
 		To: codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: 0}, Elem: kernel.U32, Access: lowering.Write, Bytes: int64(4 * n)}}
 	ones := slices.Repeat([]int{1}, len(out.Shape))
 	j.Split(types[0].Shape, types[1].Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], ones)
@@ -118,10 +118,27 @@ func (j *spreadJob) program(t *lowering.Target, first, end, each int) *codegen.P
 		fmt.Fprintf(&b, " plain=%v", d.plain)
 		if !d.plain {
 			p.Numbers = append(p.Numbers, d.out, d.every, -d.first, d.window)
+			if j.unrolled() {
+				fmt.Fprintf(&b, " over=%d", d.over())
+			}
 		}
 	}
 	p.Key = b.String()
 	return p
+}
+
+// over is how many windows can be over a place.
+func (d *windowDim) over() int { return min(d.out, (d.window+d.every-1)/d.every) }
+
+// unrolled reports whether few windows are over a place.
+func (j *spreadJob) unrolled() bool {
+	n := 1
+	for i := range j.dims {
+		if n *= j.dims[i].over(); n > unrolledLoads/4 {
+			return false
+		}
+	}
+	return true
 }
 
 // spreadWriter writes the kernel of a spreadJob.
@@ -159,7 +176,7 @@ func (j *spreadJob) write(e *codegen.Emitter) error {
 	e.If(e.Compare(scalar.Lt, w.unit, end), func() []kernel.Value {
 		at := w.windows()
 		acc := scalarOf(e, &j.initial, 3, j.initialType, j.toType.Wide())
-		e.Store(0, w.unit, e.Encode(j.toType, w.along(0, at, acc)))
+		e.Store(0, w.unit, e.Encode(j.toType, w.along(0, at, w.Const(scalar.Bool, 1), acc)))
 		return nil
 	}, nil)
 	return nil
@@ -191,18 +208,26 @@ func (w *spreadWriter) windows() kernel.Value {
 	return at
 }
 
-// along adds what the windows along dimensions k and on give.
-func (w *spreadWriter) along(k int, at, acc kernel.Value) kernel.Value {
+// along adds what the windows along dimensions k and on give, where there are some.
+func (w *spreadWriter) along(k int, at, some, acc kernel.Value) kernel.Value {
 	if k == len(w.dims) {
-		here := w.Compare(scalar.Eq, w.Fetch(1, at, 1)[0], w.unit)
+		at = w.Select(some, at, w.Index(0))
+		here := w.And2(some, w.Compare(scalar.Eq, w.Fetch(1, at, 1)[0], w.unit))
 		x := w.Cast(w.Decode(w.job.sourceType, w.Fetch(2, at, 1)[0]), w.job.sourceType, w.job.toType.Wide())
 		return w.Select(here, w.Inline(w.add, []kernel.Value{acc, x}), acc)
 	}
 	if w.job.dims[k].plain {
-		return w.along(k+1, at, acc)
+		return w.along(k+1, at, some, acc)
 	}
 	n := &w.dims[k]
-	return w.Loop(n.first, n.end, w.Index(1), []kernel.Value{acc}, func(o kernel.Value, acc []kernel.Value) []kernel.Value {
-		return []kernel.Value{w.along(k+1, w.Add(at, w.Mul(o, n.stride)), acc[0])}
-	})[0]
+	if !w.job.unrolled() {
+		return w.Loop(n.first, n.end, w.Index(1), []kernel.Value{acc}, func(o kernel.Value, acc []kernel.Value) []kernel.Value {
+			return []kernel.Value{w.along(k+1, w.Add(at, w.Mul(o, n.stride)), some, acc[0])}
+		})[0]
+	}
+	for i := range w.job.dims[k].over() {
+		o := w.Add(n.first, w.Index(i))
+		acc = w.along(k+1, w.Add(at, w.Mul(o, n.stride)), w.And2(some, w.Compare(scalar.Lt, o, n.end)), acc)
+	}
+	return acc
 }

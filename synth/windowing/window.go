@@ -7,6 +7,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth/codegen"
 	"nxvk/synth/lowering"
+	"nxvk/synth/reduction"
 	"nxvk/synth/scalar"
 	"nxvk/synth/strided"
 )
@@ -24,8 +25,13 @@ var Folds = map[ops.Op]ops.Op{
 // also what padding counts as; so a result does not depend on the device.
 type Job struct {
 	Op       ops.Op
-	Elem     ops.DType
+	Elem     ops.DType // of the operand
+	Stored   ops.DType // of From: Elem, or where there are several passes the type that computes it
+	Result   ops.DType // of To, where Job is a fold of Op
 	dims     []windowDim
+	unrolled bool // the windows are constants of the kernel
+	tile     int  // outputs of an invocation, side by side along axis
+	axis     int  // the first dimension that has windows and is not the last; else -1
 	From, To codegen.Buffer
 	index    scalar.Type
 	initial  *codegen.Source // where the extreme is wanted, not the fold: what padding counts as
@@ -56,17 +62,27 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 	if in.Ins[0].Lit != nil {
 		return nil, lowering.Unsupported("windows of a literal")
 	}
-	j := &Job{Op: in.Op, Elem: d, To: codegen.ResultBuffer(d), From: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 0}, d)}
-	j.From.Access, j.From.Bytes = lowering.Read, int64(types[0].Bytes())
-	j.To.Access, j.To.Bytes = lowering.Write, int64(in.Outs[0].Type.Bytes())
-	j.Split(types[0].Shape, in.Outs[0].Type.Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3])
-	each, err := j.each()
-	if err != nil {
-		return nil, err
+	as := windowsOf(in)
+	passes := [][]axisWindow{as}
+	if separable(in.Op, d) {
+		if axes, ok := wholeAxes(types[0].Shape, as); ok {
+			whole := &ops.Instr{Op: Folds[in.Op], Ins: in.Ins, Outs: in.Outs, Attrs: [][]int{axes, {1}}}
+			return reduction.Lower(whole, types, t)
+		}
+		passes = separate(types[0].Shape, as)
 	}
-	return codegen.NewPlan(t, nil, inParts(in.Outs[0].Type.Size(), each, func(first, end int) *codegen.Program {
-		return j.Program(t, first, end, each)
-	})...)
+	jobs, temps := separated(in, types[0], passes)
+	var programs []*codegen.Program
+	for _, j := range jobs {
+		each, err := j.each()
+		if err != nil {
+			return nil, err
+		}
+		programs = append(programs, inParts(j.Units(), each*j.tile, func(first, end int) *codegen.Program {
+			return j.Program(t, first, end, each)
+		})...)
+	}
+	return codegen.NewPlan(t, temps, programs...)
 }
 
 // each is how many elements a window has.
@@ -110,19 +126,23 @@ func (j *Job) Split(s, windows ops.Shape, window, padding, every, dilations []in
 		j.dims = []windowDim{{out: 1, in: 1, stride: 1, window: 1, dilation: 1, every: 1, plain: true, inside: true}}
 	}
 	j.index = codegen.IndexType(max(reach, windows.Size()))
+	j.unroll()
 }
 
-// Program folds the windows from first up to end.
+// Program is the work of the units from first up to end, each of one window or of a few.
 func (j *Job) Program(t *lowering.Target, first, end, each int) *codegen.Program {
 	n := end - first
 	p := &codegen.Program{Index: j.index, Buffers: []codegen.Buffer{j.To, j.From}, Body: j.write, Local: strided.GPUPart,
-		Flops: int64(n) * int64(each), Bytes: j.From.Bytes + j.To.Bytes, Numbers: []int{first, end}}
+		Flops: int64(n*j.tile) * int64(each), Bytes: j.From.Bytes + j.To.Bytes, Numbers: []int{first, end}}
 	if t.CPU {
 		p.Local = codegen.CPULocal
 	}
 	p.Groups = (n + int(p.Local) - 1) / int(p.Local)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v of %v", j.Op, j.Elem)
+	if j.initial == nil && j.fun == nil && (j.Stored != j.Elem || j.Result != j.Elem) {
+		fmt.Fprintf(&b, " from %v to %v", j.Stored, j.Result)
+	}
 	if j.initial != nil {
 		fmt.Fprintf(&b, " initial %v literal=%v", j.as, j.initial.Kind == codegen.FromLiteral)
 		p.Add(j.initial)
@@ -133,16 +153,28 @@ func (j *Job) Program(t *lowering.Target, first, end, each int) *codegen.Program
 			p.Add(&j.starts[i])
 		}
 	}
-	for _, w := range j.dims {
+	for i, w := range j.dims {
 		p.Numbers = append(p.Numbers, w.out, w.stride)
 		if w.plain {
 			b.WriteString(" plain")
 			continue
 		}
-		p.Numbers = append(p.Numbers, w.every, w.first, w.window, w.dilation)
+		if j.unrolled {
+			p.Numbers = append(p.Numbers, w.first)
+		} else {
+			p.Numbers = append(p.Numbers, w.every, w.first, w.window, w.dilation)
+		}
 		fmt.Fprintf(&b, " inside=%v", w.inside)
 		if !w.inside {
 			p.Numbers = append(p.Numbers, w.in)
+		}
+		if !j.unrolled {
+			continue
+		}
+		fmt.Fprintf(&b, " window=%d every=%d dilation=%d", w.window, w.every, w.dilation)
+		if j.tile > 1 && i == j.axis {
+			p.Numbers = append(p.Numbers, j.tiles())
+			fmt.Fprintf(&b, " tile=%d", j.tile)
 		}
 	}
 	p.Key = b.String()

@@ -1,7 +1,10 @@
 package windowing_test
 
 import (
+	"bytes"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -80,17 +83,32 @@ func windowRef(in *ops.Instr, x synthtest.Tensor) synthtest.Tensor {
 // Windows in several dispatches are those of one.
 func TestWindowsInParts(t *testing.T) {
 	x := synthtest.Random(synthtest.Type(ops.F32, 50), 22)
-	j := &windowing.Job{Op: ops.WindowSum, Elem: ops.F32, To: codegen.ResultBuffer(ops.F32),
-		From: codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Operand, Index: 0}, Elem: lowering.ElemOf[ops.F32], Access: lowering.Read}}
-	j.To.Access = lowering.Write
 	in := synthtest.Instr(ops.WindowSum, synthtest.Type(ops.F32, 48), []int{3}, []int{0, 0}, []int{1}, []int{1})
-	j.Split(x.Typ.Shape, in.Outs[0].Type.Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3])
-	p, err := codegen.NewPlan(synthtest.GPU, nil, j.Program(synthtest.GPU, 0, 20, 3), j.Program(synthtest.GPU, 20, 48, 3))
+	p := onePass(t, synthtest.GPU, in, x.Typ, 20)
+	out := in.Outs[0].Type
+	synthtest.Same(t, "window_sum", synthtest.FromBytes(out, synthtest.Execute(t, p, []int{out.Bytes()}, [][]byte{x.Bytes()}, nil)[0]), windowRef(in, x))
+}
+
+// onePass is the plan that reduces windows along all axes at once, in dispatches that end
+// at some outputs and at the last one.
+func onePass(t *testing.T, target *lowering.Target, in *ops.Instr, from ops.Type, ends ...int) *lowering.Plan {
+	t.Helper()
+	d, out := from.DType, in.Outs[0].Type
+	j := &windowing.Job{Op: in.Op, Elem: d, Stored: d, Result: d, To: codegen.ResultBuffer(d),
+		From: codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Operand, Index: 0}, Elem: lowering.ElemOf[d], Access: lowering.Read}}
+	j.To.Access = lowering.Write
+	j.Split(from.Shape, out.Shape, in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3])
+	first, each := 0, ops.Shape(in.Attrs[0]).Size()
+	var programs []*codegen.Program
+	for _, end := range append(ends, j.Units()) {
+		programs = append(programs, j.Program(target, first, end, each))
+		first = end
+	}
+	p, err := codegen.NewPlan(target, nil, programs...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := in.Outs[0].Type
-	synthtest.Same(t, "window_sum", synthtest.FromBytes(out, synthtest.Execute(t, p, []int{out.Bytes()}, [][]byte{x.Bytes()}, nil)[0]), windowRef(in, x))
+	return p
 }
 
 func TestScans(t *testing.T) {
@@ -185,4 +203,89 @@ func spreadRef(in *ops.Instr, x, y, z synthtest.Tensor) synthtest.Tensor {
 		}
 	})
 	return synthtest.Collect(in.Outs[0].Type, v)
+}
+
+// Windows of random shapes, many of which are reduced axis by axis or in groups, are those
+// of one pass, to the bit: extremes with zeros of both signs, and integers that wrap.
+func TestSeparateWindows(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		r := rand.New(rand.NewPCG(31, 7))
+		several := 0
+		for range 60 {
+			n := 1 + r.IntN(3)
+			shape, window, padding := make(ops.Shape, n), make([]int, n), make([]int, 2*n)
+			strides, dilations := make([]int, n), make([]int, n)
+			for i := range n {
+				window[i], strides[i], dilations[i] = 1+r.IntN(9), 1+r.IntN(4), 1+r.IntN(2)
+				if n == 1 {
+					window[i] = []int{64, 72, 97, 120}[r.IntN(4)]
+					strides[i] = []int{1, 3, window[i], 2 * window[i]}[r.IntN(4)]
+				}
+				shape[i] = window[i]*dilations[i] + r.IntN(12)
+				padding[2*i], padding[2*i+1] = r.IntN(2*window[i])-1, r.IntN(12)-1
+			}
+			op := []ops.Op{ops.WindowSum, ops.WindowProduct, ops.WindowMax, ops.WindowMin}[r.IntN(4)]
+			d := []ops.DType{ops.F32, ops.S8, ops.U8, ops.S64, ops.BF16, ops.U4}[r.IntN(6)]
+			if op == ops.WindowProduct && d.IsFloat() {
+				continue // not exact in groups
+			}
+			x := synthtest.Random(ops.Type{DType: d, Shape: shape}, r.Uint64())
+			if d.IsFloat() {
+				for i := range x.F {
+					if x.F[i] == 0 && r.IntN(2) == 0 {
+						x.F[i] = math.Copysign(0, -1)
+					}
+				}
+			}
+			in := synthtest.Instr(op, ops.Type{DType: d}, window, padding, strides, dilations)
+			in.Outs[0].Type.Shape = synthtest.Inferred(t, in, x.Typ)
+			p, err := synthtest.Lower(t, target, in, x.Typ)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.Temps) > 0 {
+				several++
+			}
+			out := in.Outs[0].Type
+			got := synthtest.Execute(t, p, []int{out.Bytes()}, [][]byte{x.Bytes()}, nil)[0]
+			want := synthtest.Execute(t, onePass(t, target, in, x.Typ), []int{out.Bytes()}, [][]byte{x.Bytes()}, nil)[0]
+			what := fmt.Sprint(synthtest.Describe(op, x.Typ), in.Attrs)
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s: passes and one pass differ", what)
+			}
+			synthtest.Same(t, what, synthtest.FromBytes(out, got), windowRef(in, x))
+		}
+		if several < 10 {
+			t.Errorf("%d of the windows had several passes", several)
+		}
+	})
+}
+
+// Invocations with several windows give what those with one give, also where the last ones
+// overlap: along the first axis and others, with padding, strides and dilations.
+func TestTiledWindows(t *testing.T) {
+	for _, form := range []struct {
+		shape                               ops.Shape
+		window, padding, strides, dilations []int
+		d                                   ops.DType
+	}{
+		{ops.Shape{3, 151, 170}, []int{1, 3, 3}, []int{0, 0, 1, 1, 1, 1}, []int{1, 1, 1}, []int{1, 1, 1}, ops.F32},
+		{ops.Shape{302, 340}, []int{3, 2}, []int{1, 0, 0, 0}, []int{2, 1}, []int{1, 2}, ops.S8},
+		{ops.Shape{2, 91, 60, 8}, []int{1, 3, 3, 1}, []int{0, 0, 0, 0, 0, 2, 0, 0}, []int{1, 1, 1, 1}, []int{1, 2, 1, 1}, ops.F32},
+		{ops.Shape{90000, 2}, []int{4, 1}, []int{3, 0, 0, 0}, []int{1, 1}, []int{1, 1}, ops.F64},
+	} {
+		for _, op := range []ops.Op{ops.WindowSum, ops.WindowMax, ops.WindowProduct} {
+			x := synthtest.Random(ops.Type{DType: form.d, Shape: form.shape}, 77)
+			in := synthtest.Instr(op, ops.Type{DType: form.d}, form.window, form.padding, form.strides, form.dilations)
+			in.Outs[0].Type.Shape = synthtest.Inferred(t, in, x.Typ)
+			p, err := synthtest.Lower(t, synthtest.GPU, in, x.Typ)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := p.Steps[0]; int(s.Grid[0]*s.Grid[1]*s.Kernel.Local[0]) > in.Outs[0].Type.Size()*2/3 {
+				t.Errorf("%v of %v: %v workgroups of %v, want fewer invocations than outputs", op, x.Typ, s.Grid, s.Kernel.Local)
+			}
+			synthtest.Same(t, synthtest.Describe(op, x.Typ), synthtest.Run(t, synthtest.GPU, in, x), windowRef(in, x))
+		}
+	}
 }

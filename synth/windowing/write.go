@@ -22,8 +22,8 @@ type writer struct {
 type windowNums struct {
 	out, stride                    kernel.Value
 	every, first, window, dilation kernel.Value
-	in                             kernel.Value
-	begin                          kernel.Value
+	in, tiles                      kernel.Value
+	begin, outStride               kernel.Value
 }
 
 func (j *Job) write(e *codegen.Emitter) error {
@@ -39,17 +39,33 @@ func (j *Job) write(e *codegen.Emitter) error {
 	}
 	first, end := e.NextNumber(), e.NextNumber()
 	for i := range j.dims {
-		n := windowNums{out: e.NextNumber(), stride: e.NextNumber()}
-		if !j.dims[i].plain {
+		n, d := windowNums{out: e.NextNumber(), stride: e.NextNumber()}, &j.dims[i]
+		if j.unrolled && i == len(j.dims)-1 {
+			n.stride = e.Index(1)
+		}
+		if d.plain {
+			w.dims = append(w.dims, n)
+			continue
+		}
+		if j.unrolled {
+			n.first, n.every, n.window, n.dilation = e.NextNumber(), e.Index(d.every), e.Index(d.window), e.Index(d.dilation)
+		} else {
 			n.every, n.first, n.window, n.dilation = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
 		}
-		if !j.dims[i].inside {
+		if !d.inside {
 			n.in = e.NextNumber()
+		}
+		if j.tile > 1 && i == j.axis {
+			n.tiles = e.NextNumber()
 		}
 		w.dims = append(w.dims, n)
 	}
 	u := e.Add(e.Add(first, e.Mul(e.Group(), e.Index(e.Local))), e.Invocation())
 	e.If(e.Compare(scalar.Lt, u, end), func() []kernel.Value {
+		if j.axis >= 0 {
+			w.foldTile(u)
+			return nil
+		}
 		at, inside := w.place(u), e.Const(scalar.Bool, 1)
 		if j.initial != nil {
 			w.padding = []kernel.Value{scalarOf(e, j.initial, 2, j.as, j.Elem.Wide())}
@@ -62,7 +78,7 @@ func (j *Job) write(e *codegen.Emitter) error {
 		}
 		w.padding = e.Complete(e.InlineAll(w.identity, nil), j.Elem)
 		acc := w.along(0, at, inside, w.padding, w.fold)
-		e.Put(0, u, e.EncodeParts(j.Elem, acc)...)
+		e.Put(0, u, e.EncodeParts(j.Result, acc)...)
 		return nil
 	}, nil)
 	return err
@@ -100,18 +116,27 @@ func (w *writer) along(k int, at, inside kernel.Value, carried []kernel.Value, f
 		return w.along(k+1, at, inside, carried, f)
 	}
 	n := &w.dims[k]
-	return w.Loop(w.Index(0), n.window, w.Index(1), carried, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
-		p, within := w.Add(n.begin, w.Mul(i, n.dilation)), inside
+	visit := func(away kernel.Value, carried []kernel.Value) []kernel.Value {
+		p, within := w.Add(n.begin, away), inside
 		if !w.job.dims[k].inside {
 			within = w.Prim(scalar.AndB, scalar.Bool, inside, w.Compare(scalar.Lt, p, n.in))
 		}
 		return w.along(k+1, w.Add(at, w.Mul(p, n.stride)), within, carried, f)
-	})
+	}
+	if !w.job.unrolled {
+		return w.Loop(w.Index(0), n.window, w.Index(1), carried, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
+			return visit(w.Mul(i, n.dilation), carried)
+		})
+	}
+	for i := range w.job.dims[k].window {
+		carried = visit(w.Index(i*w.job.dims[k].dilation), carried)
+	}
+	return carried
 }
 
 // element gives the element at an index, or what padding counts as.
 func (w *writer) element(at, inside kernel.Value) []kernel.Value {
-	xs := w.DecodeParts(w.job.Elem, w.Fetch(1, w.Select(inside, at, w.Index(0)), 1))
+	xs := w.DecodeParts(w.job.Stored, w.Fetch(1, w.Select(inside, at, w.Index(0)), 1))
 	for i, x := range xs {
 		xs[i] = w.Select(inside, x, w.padding[i])
 	}

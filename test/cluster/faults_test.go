@@ -28,7 +28,7 @@ func eachDevice(t *testing.T, test func(t *testing.T, n *node, b *beam), args ..
 func TestCallerKilled(t *testing.T) {
 	eachDevice(t, func(t *testing.T, n *node, b *beam) {
 		b.want("ok", "{nxvk_load,killed_midway,[%s]}", n.device())
-		b.want("0", "{nxvk_load,buffers,[%s]}", n.atom())
+		b.want("ok", "{nxvk_load,falls_to,[%s,0]}", n.atom())
 	})
 }
 
@@ -36,7 +36,7 @@ func TestCallerKilled(t *testing.T) {
 func TestManyProcesses(t *testing.T) {
 	eachDevice(t, func(t *testing.T, n *node, b *beam) {
 		t.Logf("%s ms", b.call("{nxvk_load,many,[%s,10000]}", n.device()))
-		b.want("0", "{nxvk_load,buffers,[%s]}", n.atom())
+		b.want("ok", "{nxvk_load,falls_to,[%s,0]}", n.atom())
 	})
 }
 
@@ -60,7 +60,7 @@ func TestBEAMKilled(t *testing.T) {
 	if took := time.Since(began); took >= silence {
 		t.Errorf("the sessions of a dead BEAM lived on for %v", took)
 	}
-	stays.want("5", "{nxvk_load,buffers,[%s]}", n.atom())
+	stays.want("ok", "{nxvk_load,falls_to,[%s,5]}", n.atom())
 }
 
 // TestNodeKilled kills the node: monitors fire at once, and the next
@@ -84,7 +84,7 @@ func TestNodeKilled(t *testing.T) {
 		t.Errorf("the restarted server has incarnation %s, as the killed one", after)
 	}
 	b.want("stale", "{nxvk_load,at,[%s,%s,{download,1}]}", n.device(), before)
-	b.want("0", "{nxvk_load,buffers,[%s]}", n.atom())
+	b.want("ok", "{nxvk_load,falls_to,[%s,0]}", n.atom())
 	b.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
 }
 
@@ -101,7 +101,7 @@ func TestBEAMKilledAtWork(t *testing.T) {
 				dies.kill()
 				stays.want("ok", "{nxvk_load,gone,[%s,'%s']}", n.atom(), dies.name)
 				stays.want("ok", "{nxvk_load,idle,[%s]}", n.atom())
-				stays.want("5", "{nxvk_load,buffers,[%s]}", n.atom())
+				stays.want("ok", "{nxvk_load,falls_to,[%s,5]}", n.atom())
 			})
 		})
 	}
@@ -228,7 +228,7 @@ func TestOutOfMemory(t *testing.T) {
 			t.Errorf("starving: got %s, want {out_of_memory, _, true}", got)
 		}
 		other.want("ok", "{nxvk_suite,run,[long_chain,%s]}", n.device())
-		other.want("1", "{nxvk_load,buffers,[%s]}", n.atom())
+		other.want("ok", "{nxvk_load,falls_to,[%s,1]}", n.atom())
 	}, smallMemory...)
 }
 

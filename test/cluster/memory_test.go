@@ -27,7 +27,7 @@ func TestStreamMemory(t *testing.T) {
 		if clientAfter > client+client/4+16*mib {
 			t.Errorf("the client grew from %d to %d MiB", client/mib, clientAfter/mib)
 		}
-		b.want("0", "{nxvk_load,buffers,[%s]}", n.atom())
+		b.want("ok", "{nxvk_load,falls_to,[%s,0]}", n.atom())
 	})
 }
 

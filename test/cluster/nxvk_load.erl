@@ -2,7 +2,7 @@
 -module(nxvk_load).
 
 -export([busy/2, idle/1, told/0, hold/3, killed_midway/1, many/2, stream/3, uploads/3, echo/2, work/2, arm/1, fired/0]).
--export([buffers/1, buffers_of/2, gone/2, incarnation/1, at/3, reconnect/1, starve/2, hoard/2, fill/2, refused/1]).
+-export([falls_to/2, buffers_of/2, gone/2, incarnation/1, at/3, reconnect/1, starve/2, hoard/2, fill/2, refused/1]).
 
 -define(X, nxvk_client).
 
@@ -182,9 +182,20 @@ fired() ->
     nxvk_watch ! {ask, self()},
     receive {fired, Reason} -> Reason end.
 
-%% buffers counts the values of all sessions; buffers_of those of a node.
+%% buffers counts the values of all sessions, buffers_of those of a node.
 buffers(Node) -> total(Node, fun(_) -> true end).
 buffers_of(Node, Client) -> total(Node, fun(#{pid := P}) -> node(P) =:= Client end).
+
+%% falls_to waits until all sessions together have so many values. The process of a call sends its
+%% last signals in any order, so the node may hear of its end after the test does.
+falls_to(Node, Count) -> falls_to(Node, Count, 15000).
+
+falls_to(Node, Count, Tries) ->
+    case buffers(Node) of
+        Count -> ok;
+        _ when Tries > 0 -> timer:sleep(20), falls_to(Node, Count, Tries - 1);
+        Others -> exit({still_there, Others, ?X:sessions(Node)})
+    end.
 
 total(Node, Select) ->
     {ok, All} = ?X:sessions(Node),

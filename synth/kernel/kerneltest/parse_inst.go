@@ -51,7 +51,7 @@ var indexed = map[string]struct {
 	prefix string
 }{
 	"param": {kernel.ParamOf, "p"}, "lookup": {kernel.Lookup, "t"}, "load": {kernel.Load, "b"}, "store": {kernel.Store, "b"},
-	"get": {kernel.LoadShared, "s"}, "put": {kernel.StoreShared, "s"}, "grow": {kernel.AddShared, "s"},
+	"word": {kernel.LoadWord, "b"}, "get": {kernel.LoadShared, "s"}, "put": {kernel.StoreShared, "s"}, "grow": {kernel.AddShared, "s"},
 }
 
 // inst reads one instruction; its blocks are still empty.

@@ -162,6 +162,8 @@ func (v *invocation) inst(in *kernel.Inst) {
 		for j, x := range vs {
 			v.store(in.Index, v.vals[in.Args[0]]*uint64(len(vs))+uint64(j), v.vals[x])
 		}
+	case kernel.LoadWord:
+		v.vals[in.Res[0]] = uint64(binary.LittleEndian.Uint32(v.buffers[in.Index][4*v.vals[in.Args[0]]:]))
 	case kernel.LoadShared:
 		v.vals[in.Res[0]] = clip(v.k.Types[in.Res[0]], v.shared[in.Index][v.vals[in.Args[0]]])
 	case kernel.StoreShared:

@@ -1,0 +1,143 @@
+package fft
+
+import (
+	"nxvk/ops"
+	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
+	"nxvk/synth/scalar"
+	"nxvk/synth/strided"
+)
+
+// A real line of 2h elements is transformed by a complex transform of h elements, whose
+// real parts are the even elements of the line and whose imaginary parts are the odd ones
+// (Press et al., Numerical Recipes, 2007, section 12.3). Coefficients k and h-k of the one
+// give coefficients k and h-k of the other. The way back is the same, backwards.
+
+// form is how a line of complex numbers that is transformed, or the result of that, lies
+// in memory.
+type form uint8
+
+const (
+	plain    form = iota
+	mirrored      // the first half of a line, whose other elements are the conjugates of those
+	paired        // neighbouring real numbers are the parts of an element
+	folded        // coefficients of the real line whose neighbours are the parts of an element
+)
+
+// halve lets a transform of a real line of even length, or to such a line, be one of half
+// the length, where that is possible.
+func (j *fftJob) halve(t *lowering.Target, op ops.Op) {
+	n := j.length
+	if n%2 != 0 || n < 4 {
+		return
+	}
+	switch op {
+	case ops.IRFFT:
+		j.length, j.keep, j.reads, j.gives = n/2, n/2, folded, paired
+	case ops.RFFT, ops.FFT:
+		lines := strided.Product(j.rows)
+		passes := Passes(t, n/2, j.words(), j.step > 1 && lines > 1)
+		if j.fromType.IsComplex() || len(passes) != 1 || len(passes[0].Stages) == 1 {
+			return // coefficients k and h-k are not in one workgroup
+		}
+		j.length, j.reads, j.gives = n/2, paired, folded
+	}
+}
+
+// vectored reports whether the pairs of lines begin at even places, so that they can be
+// read at once.
+func vectored(rows []int, v strided.View, step int) bool {
+	if step != 1 || v.Offset%2 != 0 {
+		return false
+	}
+	for i, s := range v.Strides {
+		if rows[i] > 1 && s%2 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// neighbours gives the pair of real numbers that is element i of a line.
+func (w *fftWriter) neighbours(line, i kernel.Value) cplx {
+	if !w.job.vectorReads() {
+		return cplx{w.operand(line, w.Shl(i, 1)).re, w.operand(line, w.Add(w.Shl(i, 1), w.Index(1))).re}
+	}
+	vs := w.Fetch(0, w.Add(w.Shr(w.Offsets(line, w.dims, w.atDims), 1), i), 2)
+	return cplx{w.Convert(w.Decode(w.job.fromType, vs[0]), w.t), w.Convert(w.Decode(w.job.fromType, vs[1]), w.t)}
+}
+
+func (j *fftJob) vectorReads() bool {
+	return j.reads == paired && j.whole() && vectored(j.rows, j.at, j.step)
+}
+
+func (j *fftJob) vectorWrites() bool { return j.gives == paired && vectored(j.rows, j.put, j.next) }
+
+// fold gives element i of the line of half the length whose parts are the neighbours of
+// the real line that a transform gives: coefficients i and length-i of it tell. Those that
+// are real count as such.
+func (w *fftWriter) fold(line, i, length kernel.Value) cplx {
+	x, y := w.operand(line, i), w.operand(line, w.Sub(length, i))
+	zero, half := w.Float(w.t, 0), w.Float(w.t, 0.5)
+	atEnd := w.Compare(scalar.Eq, i, w.Index(0))
+	x.im, y.im = w.Select(atEnd, zero, x.im), w.Select(atEnd, zero, y.im)
+	even := cplx{w.Mul(half, w.Add(x.re, y.re)), w.Mul(half, w.Sub(x.im, y.im))}
+	odd := cplx{w.Mul(half, w.Sub(x.re, y.re)), w.Mul(half, w.Add(x.im, y.im))}
+	turn := w.twiddle(i, w.Shl(length, 1), w.binary && w.job.chirp.part == noChirp)
+	odd = w.times(odd, cplx{turn.re, w.neg(turn.im)})
+	return cplx{w.Sub(even.re, odd.im), w.Add(even.im, odd.re)}
+}
+
+// storePair writes element i of a line as two real numbers.
+func (w *fftWriter) storePair(line, i kernel.Value, x cplx) {
+	at := w.Offsets(line, w.dims, w.toDims)
+	if w.job.vectorWrites() {
+		w.Store(1, w.Add(w.Shr(at, 1), i), w.stored(x.re), w.stored(x.im))
+		return
+	}
+	at = w.Add(at, w.Mul(w.Shl(i, 1), w.next))
+	w.Store(1, at, w.stored(x.re))
+	w.Store(1, w.Add(at, w.next), w.stored(x.im))
+}
+
+// unfold writes the coefficients of real lines, of which work has those of half the
+// length: with even and odd, the transforms of every other element, coefficient k is
+// even(k) + turn(k)·odd(k), and h-k is the conjugate of even(k) - turn(k)·odd(k).
+func (w *blockWriter) unfold(work []smallDFT, at blockPlace, span int) {
+	h := w.fftBlock.radix()
+	l := w.shapes[len(w.Stages)-1]
+	slot := func(k kernel.Value) kernel.Value {
+		return w.Add(w.Mul(k, w.Index(l.place)), w.Mul(at.column, w.Index(l.column)))
+	}
+	ks := make([]kernel.Value, (h/2+w.Threads)/w.Threads)
+	xs, ys := make([]cplx, len(ks)), make([]cplx, len(ks))
+	for i := range ks {
+		ks[i] = w.Min(w.Add(at.thread, w.Index(i*w.Threads)), w.Index(h/2))
+	}
+	w.share(func(part int) { w.put(work, at, l, span, part) }, func(part int) {
+		for i, k := range ks {
+			other := w.Select(w.IsEqual(k, w.Index(0)), k, w.Sub(w.Index(h), k))
+			*xs[i].part(part) = w.LoadShared(w.array(part), slot(k))
+			*ys[i].part(part) = w.LoadShared(w.array(part), slot(other))
+		}
+	})
+	w.IfThen(at.inside, func() {
+		for i, k := range ks {
+			half := w.Float(w.t, 0.5)
+			x, y := xs[i], ys[i]
+			even := cplx{w.Mul(half, w.Add(x.re, y.re)), w.Mul(half, w.Sub(x.im, y.im))}
+			odd := cplx{w.Mul(half, w.Add(x.im, y.im)), w.Mul(half, w.Sub(y.re, x.re))}
+			odd = w.times(odd, w.twiddle(k, w.Index(2*h), w.binary))
+			low, high := w.add(even, odd), w.sub(even, odd)
+			other := w.Sub(w.Index(h), k)
+			w.putCoefficient(at.line, k, low)
+			w.putCoefficient(at.line, other, cplx{high.re, w.neg(high.im)})
+			if w.job.keep == 2*h {
+				w.putCoefficient(at.line, w.Add(w.Index(h), k), high)
+				w.IfThen(w.IsLess(w.Index(0), k), func() {
+					w.putCoefficient(at.line, w.Add(w.Index(h), other), cplx{low.re, w.neg(low.im)})
+				})
+			}
+		}
+	})
+}

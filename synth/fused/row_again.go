@@ -1,0 +1,117 @@
+package fused
+
+import (
+	"slices"
+
+	"nxvk/synth/fusion"
+	"nxvk/synth/kernel"
+	"nxvk/synth/reduction"
+	"nxvk/synth/strided"
+)
+
+// again is the kernel in which a workgroup has a row that it cannot keep. It goes through the
+// row for each reduction that waits for another and once more for the results; caches have
+// what was read before.
+func (w *rowsWriter) again(l line, valid kernel.Value) {
+	for d := range w.deepest() {
+		w.steadily(d)
+		ks := w.foldsAt(d)
+		r := w.only(ks)
+		w.totals(ks, l.total(r, r.Join(w.foldAgain(r, ks)), d))
+	}
+	w.steadily(w.deepest())
+	w.If(valid, func() []kernel.Value {
+		if wide := w.wide(); len(wide) > 0 {
+			n := needed(w.job.unit.Trace, wide)
+			w.throughRow(n, nil, func(fours []heldFour, _ []kernel.Value) []kernel.Value {
+				for _, h := range fours {
+					w.computeNeeded(n, h)
+					w.storeFour(h.number, h.points, h.ragged)
+				}
+				return nil
+			})
+		}
+		w.storeFirst(l.slot)
+		return nil
+	}, nil)
+}
+
+// wide lists the expressions of results that have an element for each of the row.
+func (w *rowsWriter) wide() []int {
+	var wide []int
+	for k, i := range w.job.unit.Outs {
+		if w.job.unit.wide(k) {
+			wide = append(wide, i)
+		}
+	}
+	return wide
+}
+
+// foldAgain goes through the row and folds what the invocation has of it, lane by lane.
+func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int) []kernel.Value {
+	var args []int
+	for _, k := range ks {
+		args = append(args, w.job.unit.Exprs[w.job.unit.folds[k]].Args[0])
+	}
+	n := needed(w.job.unit.Trace, args)
+	acc := slices.Repeat(r.Zero(), strided.Lanes)
+	return w.throughRow(n, acc, func(fours []heldFour, acc []kernel.Value) []kernel.Value {
+		for _, h := range fours {
+			w.computeNeeded(n, h)
+			acc = w.foldFour(r, ks, h, acc)
+		}
+		return acc
+	})
+}
+
+// throughRow goes through the fours of the row that the invocation has, some at a time, with
+// carried values. What they need of the sources has been loaded.
+func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]heldFour, []kernel.Value) []kernel.Value) []kernel.Value {
+	parts := w.job.Order.Parts
+	step, whole := w.Index(parts), w.wholeRounds()
+	ahead := w.Index(parts * strided.RoundsAhead)
+	many := w.Mul(w.Div(whole, ahead), ahead)
+	several := func(count int, ragged bool) func(kernel.Value, []kernel.Value) []kernel.Value {
+		return func(four kernel.Value, carried []kernel.Value) []kernel.Value {
+			fours := make([]heldFour, count)
+			for i := range fours {
+				fours[i] = heldFour{number: four, ragged: ragged, points: newPoints(w.job.unit.Trace, strided.Lanes)}
+				four = w.Add(four, step)
+			}
+			w.loadNeeded(n, fours)
+			return use(fours, carried)
+		}
+	}
+	carried = w.Loop(w.Part, many, ahead, carried, several(strided.RoundsAhead, false))
+	carried = w.Loop(w.Add(many, w.Part), whole, step, carried, several(1, false))
+	if w.job.exact {
+		return carried
+	}
+	return several(1, true)(w.Add(whole, w.Part), carried)
+}
+
+// wholeRounds is the number of fours in rounds in which every part has one.
+func (w *rowsWriter) wholeRounds() kernel.Value {
+	parts := w.Index(w.job.Order.Parts)
+	return w.Mul(w.Div(w.Fours, parts), parts)
+}
+
+// loadNeeded loads what is needed of some fours.
+func (w *rowsWriter) loadNeeded(n *needs, fours []heldFour) {
+	for i := range w.job.unit.Exprs {
+		if x := &w.job.unit.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprSource {
+			for _, h := range fours {
+				w.compute(h.points, i, w.load(x.Source, h.number, h.ragged))
+			}
+		}
+	}
+}
+
+// computeNeeded computes what is needed of a four and differs along the row.
+func (w *rowsWriter) computeNeeded(n *needs, h heldFour) {
+	for i := range w.job.unit.Exprs {
+		if x := &w.job.unit.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprApply {
+			w.compute(h.points, i, nil)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package fused_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"nxvk/ops"
+	"nxvk/synth/lowering"
+	"nxvk/synth/strided"
+	"nxvk/synth/synthtest"
+)
+
+// Rows of random lengths give the bits of one instruction after the other, whichever kernel
+// carries them out: with a part of an invocation, of a workgroup, or with rows read again.
+func TestRandomRows(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		r := rand.New(rand.NewPCG(14, 4))
+		for range 40 {
+			n := 1 + int(r.Float64()*r.Float64()*r.Float64()*6000)
+			if r.IntN(2) == 0 {
+				n = (n + 3) / 4 * 4
+			}
+			rows(t, target, r, 1+r.IntN(20), n)
+		}
+	})
+	r := rand.New(rand.NewPCG(14, 5))
+	for _, n := range []int{16384, 16385, 20480, 33333} {
+		units := rows(t, synthtest.GPU, r, 2, n)
+		lie := strided.NewReduction(ops.Shape{2, n}, []int{1})
+		held, ok := strided.RowsHeld(synthtest.GPU, &lie)
+		if !ok || (held > 0) != (n <= 16384) || units != 1 {
+			t.Errorf("rows of %d elements: %d vectors are held, %v, in %d units", n, held, ok, units)
+		}
+	}
+}
+
+// rows checks a function of k rows of n elements, and counts its units.
+func rows(t *testing.T, target *lowering.Target, r *rand.Rand, k, n int) int {
+	d := []ops.DType{ops.F32, ops.F32, ops.BF16, ops.F64}[r.IntN(4)]
+	g := synthtest.NewSketch(t)
+	x := g.Param(d, k, n)
+	switch r.IntN(3) {
+	case 0:
+		g.Return(g.Softmax(x))
+	case 1:
+		y := g.Softmax(g.Do(ops.Multiply, d, x, g.Param(d, n)))
+		g.Return(y, g.Do(ops.ReduceMax, d, y, synthtest.Attrs{{1}, {0}}))
+	default:
+		g.Return(g.LayerNorm(x, g.Param(d, n), g.Param(d, n)))
+	}
+	return len(g.Check(target, r.Uint64()))
+}

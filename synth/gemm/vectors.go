@@ -1,0 +1,176 @@
+package gemm
+
+import "nxvk/ops"
+
+// vectors carries products of a matrix with at most eight columns or, flipped, eight rows.
+// The matrix is read once, as memory has it, so these products take as long as that. Where it is
+// contiguous along k, shaders/gemm_narrow.comp has invocations share out k; where it is
+// contiguous along the results, shaders/gemm_wide.comp has them share out the results.
+type vectors struct {
+	wide   bool
+	flip   bool
+	shares int
+}
+
+const (
+	maxVectors = 8
+
+	narrowThreads = 128
+	narrowRows    = 4
+
+	wideLanes  = 8  // blocks of results, a workgroup
+	wideSlots  = 64 // of k, a workgroup at most
+	wideUnroll = 4  // of k, in flight
+
+	// fillGroups is how many workgroups keep a device busy.
+	fillGroups = 264
+)
+
+// vectors returns how to carry p out as a product with few vectors; ok is false where that
+// does not suit.
+func (p *Problem) vectors(t *Target) (m vectors, ok bool) {
+	q := p.Transposed()
+	for _, s := range []struct {
+		p    *Problem
+		flip bool
+	}{{p, false}, {&q, true}} {
+		switch {
+		case s.p.N > maxVectors:
+		case s.p.A.Col == 1 && s.p.K >= 128:
+			return vectors{flip: s.flip, shares: s.p.narrowShares()}, true
+		case s.p.A.Row == 1 && s.p.K >= 64 && s.p.M >= 64 && s.p.slots(t) >= 8:
+			return vectors{wide: true, flip: s.flip, shares: s.p.wideShares(t)}, true
+		}
+	}
+	return vectors{}, false
+}
+
+// Vectors reports whether the product is one with few vectors, whose kernels load operands of
+// type d as they are and add up in p.Type.
+func (p *Problem) Vectors(d ops.DType, t *Target) bool {
+	q := *p
+	q.Operands = d
+	_, ok := q.vectors(t)
+	return ok && t.Addresses && !t.CPU
+}
+
+// Scattered returns the operand of several vectors whose elements do not follow each other,
+// although the kernel loads them for each row of the matrix: it is better transposed first.
+func (p *Problem) Scattered(t *Target) (vectors Buffer, ok bool) {
+	m, ok := p.vectors(t)
+	if !ok || m.wide || t.CPU {
+		return A, false
+	}
+	if m.flip {
+		q := p.Transposed()
+		return A, q.N > 1 && q.B.Row != 1
+	}
+	return B, p.N > 1 && p.B.Row != 1
+}
+
+// block is how many elements of an operand 16 bytes have.
+func (p *Problem) block() int {
+	if p.Operands != ops.Invalid {
+		return 16 / p.Operands.Size()
+	}
+	return 16 / p.Type.Size()
+}
+
+// narrowShares spreads long rows when there are few of them.
+func (p *Problem) narrowShares() int {
+	groups := p.Batch * ceil(p.M, narrowRows)
+	return max(1, min(1024/groups, p.K/(2*p.block()*narrowThreads), 256))
+}
+
+// wideShares spreads many k when there are few results.
+func (p *Problem) wideShares(t *Target) int {
+	groups := p.Batch * ceil(p.M, wideLanes*p.block())
+	return max(1, min(ceil(fillGroups, groups), p.K/(2*wideUnroll*p.slots(t)), 256))
+}
+
+// slots is how many invocations of a workgroup of the wide kernel share out k: as many as
+// shared memory has room for. It is less than 8 where there is too little of that.
+func (p *Problem) slots(t *Target) int {
+	size := p.Type.Size()
+	n := wideSlots
+	for n > 1 && (n*wideLanes > t.MaxInvocations || wideLanes*p.block()*(n+maxVectors)*size > t.SharedMemory) {
+		n /= 2
+	}
+	return n
+}
+
+func (m vectors) plan(p *Problem, t *Target) (*Plan, error) {
+	q, rowC, colC := *p, p.N, 1
+	if m.flip {
+		q, rowC, colC = p.Transposed(), 1, p.N
+	}
+	chunk, lda := ceil(q.K, m.shares), q.A.Col
+	if !m.wide {
+		chunk, lda = roundUp(chunk, q.block()), q.A.Row
+	}
+	shares := ceil(q.K, chunk)
+	groups := ceil(q.M, narrowRows)
+	if m.wide {
+		groups = ceil(q.M, wideLanes*q.block())
+	}
+	steps := q.product(m.kernel(&q, q.vectorsLie(m.wide), t), groups, q.Batch*shares, 1, t,
+		[]int{q.M, q.N, q.K, lda, q.B.Row, q.B.Col, q.A.Batch, q.B.Batch, q.Batch}, []int{chunk, rowC, colC})
+	if m.flip {
+		for i := range steps {
+			steps[i].In = [2]Buffer{B, A}
+		}
+	}
+	return p.shared(steps, shares, t)
+}
+
+// vectorsLie returns alignedA where all that invocations load of A begins at whole blocks, and
+// with it alignedB where the columns of B do, too.
+func (p *Problem) vectorsLie(wide bool) uint32 {
+	b, across := p.block(), 0
+	if wide {
+		across = 1
+	}
+	lies := p.aligned([2]int{across, 0}, b) & alignedA
+	if columns := p.B.Row == 1 && (p.N == 1 || p.B.Col%b == 0) && (p.Batch == 1 || p.B.Batch%b == 0); columns && !wide && lies != 0 {
+		lies |= alignedB
+	}
+	return lies
+}
+
+// kernel returns the kernel for operands that lie so.
+func (m vectors) kernel(p *Problem, lies uint32, t *Target) Kernel {
+	if !m.wide {
+		return Kernel{
+			Shader: p.vectorsShader("gemm_narrow", t),
+			Spec:   []uint32{narrowThreads, narrowRows, p.columns(), lies, narrowThreads},
+			Local:  [3]uint32{narrowThreads, 1, 1},
+		}
+	}
+	slots, unroll := p.slots(t), wideUnroll
+	if p.N > 2 { // the sums take the registers
+		unroll = wideUnroll / 2
+	}
+	threads := uint32(wideLanes * slots)
+	return Kernel{
+		Shader: p.vectorsShader("gemm_wide", t),
+		Spec:   []uint32{threads, wideLanes, uint32(slots), p.columns(), lies, uint32(unroll)},
+		Local:  [3]uint32{threads, 1, 1},
+	}
+}
+
+// columns is how many vectors the kernel of a product has: there is one for each power of two.
+func (p *Problem) columns() uint32 {
+	n := 1
+	for n < p.N {
+		n *= 2
+	}
+	return uint32(n)
+}
+
+// vectorsShader is the variant of a kernel for the type of the operands.
+func (p *Problem) vectorsShader(name string, t *Target) string {
+	if p.Operands == ops.Invalid {
+		return p.shader(name, t)
+	}
+	return name + "." + p.Operands.String() + ".addresses"
+}

@@ -1,0 +1,164 @@
+package windowing
+
+import (
+	"slices"
+
+	"nxvk/synth/codegen"
+	"nxvk/synth/kernel"
+	"nxvk/synth/scalar"
+)
+
+// Small windows are constants of their kernel: without loops, loads do not wait for one
+// another. An invocation has the windows of a few outputs side by side along an axis that
+// is not the last one, so that neighbouring invocations load neighbouring elements, and
+// each element once for all those windows. What is reduced in groups reduces the other
+// axes first, once for all windows over them, too.
+
+// The limits of what is unrolled: loads of an invocation, outputs of one, and the
+// invocations below which a device has too little to do.
+const (
+	unrolledLoads = 64
+	largestTile   = 4
+	leastTiles    = 1 << 14
+)
+
+// unroll chooses whether windows are constants, and how many outputs an invocation has.
+func (j *Job) unroll() {
+	j.unrolled, j.tile, j.axis = false, 1, -1
+	if n, err := j.each(); err != nil || j.fun != nil || n*codegen.PartsOf(j.Elem) > unrolledLoads {
+		return
+	}
+	j.unrolled = true
+	if j.initial != nil {
+		return
+	}
+	for i, d := range j.dims[:len(j.dims)-1] {
+		if d.window > 1 {
+			j.axis = i
+			break
+		}
+	}
+	for j.axis >= 0 && j.tile < largestTile {
+		j.tile *= 2
+		if j.dims[j.axis].out < j.tile || j.Units() < leastTiles || j.loads() > unrolledLoads {
+			j.tile /= 2
+			return
+		}
+	}
+}
+
+// tiles is how many invocations there are along the axis of tiles.
+func (j *Job) tiles() int { return (j.dims[j.axis].out + j.tile - 1) / j.tile }
+
+// Units is how many invocations have work.
+func (j *Job) Units() int {
+	n := 1
+	for i, d := range j.dims {
+		if j.tile > 1 && i == j.axis {
+			n *= j.tiles()
+		} else {
+			n *= d.out
+		}
+	}
+	return n
+}
+
+// loads is how many words an invocation loads, at least.
+func (j *Job) loads() int {
+	n := codegen.PartsOf(j.Elem) * len(j.along())
+	for i, d := range j.dims {
+		if i != j.axis {
+			n *= d.window
+		}
+	}
+	return n
+}
+
+// along are the places along the axis of tiles that the windows of an invocation have.
+func (j *Job) along() []int {
+	d := j.dims[j.axis]
+	var list []int
+	for r := range j.tile {
+		for i := range d.window {
+			list = append(list, r*d.every+i*d.dilation)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// foldTile folds the windows of an invocation and writes their results, of which the one
+// of u would be the first.
+func (w *writer) foldTile(u kernel.Value) {
+	j := w.job
+	at, result, own := w.tilePlace(u)
+	inside := w.Const(scalar.Bool, 1)
+	w.padding = w.Complete(w.InlineAll(w.identity, nil), j.Elem)
+	n, d := &w.dims[j.axis], j.dims[j.axis]
+	grouped := separable(j.Op, j.Elem)
+	lists := map[int][][]kernel.Value{}
+	for _, p := range j.along() {
+		place, within := w.Add(n.begin, w.Index(p)), inside
+		if !d.inside {
+			within = w.Compare(scalar.Lt, place, n.in)
+		}
+		var list [][]kernel.Value
+		w.along(j.axis+1, w.Add(at, w.Mul(place, n.stride)), within, nil, func(at, inside kernel.Value, _ []kernel.Value) []kernel.Value {
+			x := w.element(at, inside)
+			if grouped && len(list) > 0 {
+				x = w.InlineAll(w.operator, slices.Concat(x, list[0]))
+				list = nil
+			}
+			list = append(list, x)
+			return nil
+		})
+		lists[p] = list
+	}
+	for r := range j.tile {
+		acc := w.padding
+		for i := range d.window {
+			for _, x := range lists[r*d.every+i*d.dilation] {
+				acc = w.InlineAll(w.operator, slices.Concat(x, acc))
+			}
+		}
+		put := func() {
+			w.Put(0, w.Add(result, w.Mul(w.Index(r), n.outStride)), w.EncodeParts(j.Result, acc)...)
+		}
+		if j.tile == 1 {
+			put()
+			continue
+		}
+		w.IfThen(w.Compare(scalar.Le, own, w.Index(r)), put)
+	}
+}
+
+// tilePlace is place for a unit of several outputs. The last tile of an axis ends with
+// it; results before own are those of the tile before.
+func (w *writer) tilePlace(u kernel.Value) (at, result, own kernel.Value) {
+	at, result, own = w.Index(0), w.Index(0), w.Index(0)
+	stride := w.Index(1)
+	for i := len(w.dims) - 1; i >= 0; i-- {
+		n, c := &w.dims[i], u
+		size := n.out
+		tiled := w.job.tile > 1 && i == w.job.axis
+		if tiled {
+			size = n.tiles
+		}
+		if i > 0 {
+			u, c = w.DivMod(u, size)
+		}
+		if tiled {
+			first := w.Mul(c, w.Index(w.job.tile))
+			c = w.Min(first, w.Sub(n.out, w.Index(w.job.tile)))
+			own = w.Sub(first, c)
+		}
+		result = w.Add(result, w.Mul(c, stride))
+		n.outStride, stride = stride, w.Mul(stride, n.out)
+		if w.job.dims[i].plain {
+			at = w.Add(at, w.Mul(c, n.stride))
+		} else {
+			n.begin = w.Add(w.Mul(c, n.every), n.first)
+		}
+	}
+	return at, result, own
+}
