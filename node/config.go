@@ -40,15 +40,23 @@ type Config struct {
 	// DisablePasses names compiler passes and fusion rules, separated by commas; "all" runs
 	// programs one instruction at a time.
 	DisablePasses string
-	AllowShaders  bool   // clients may run SPIR-V of their own
-	CacheDir      string // of compiled kernels; empty is the user's, - is none
-	Validation    bool   // load the Vulkan validation layer
-	Metrics       string // address of the metrics server; empty is none
-	Log           zerolog.Logger
+	// Matrix is MatrixHardware, the default, or MatrixOrdered.
+	Matrix       string
+	AllowShaders bool   // clients may run SPIR-V of their own
+	CacheDir     string // of compiled kernels; empty is the user's, - is none
+	Validation   bool   // load the Vulkan validation layer
+	Metrics      string // address of the metrics server; empty is none
+	Log          zerolog.Logger
 
 	// Ready is called once, when the node serves.
 	Ready func(name string, port int)
 }
+
+// How products of bf16, f16, s8 and u8 are summed.
+const (
+	MatrixHardware = "hardware" // by matrix hardware, where the device has it
+	MatrixOrdered  = "ordered"  // in f32, or integers of 32 bits, in the order of k
+)
 
 // TLS names the files of inet_tls distribution.
 type TLS struct {

@@ -49,12 +49,32 @@ func explainHost(err error) string {
 // probe returns the features that the kernel compiler may use; none on the host.
 func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
 	off, err := c.parseRules()
+	if err == nil {
+		err = c.checkMatrix()
+	}
 	if err != nil || d == nil {
 		return t, err
 	}
 	t, err = target.Probe(d)
 	t.Off = off
+	c.restrict(&t)
 	return t, err
+}
+
+// checkMatrix returns an error where Matrix is not known.
+func (c *Config) checkMatrix() error {
+	switch c.Matrix {
+	case "", MatrixHardware, MatrixOrdered:
+		return nil
+	}
+	return fmt.Errorf("--matrix %q is not known: write %s or %s", c.Matrix, MatrixHardware, MatrixOrdered)
+}
+
+// restrict hides matrix hardware where sums are to have the order of their terms.
+func (c *Config) restrict(t *synth.Target) {
+	if c.Matrix == MatrixOrdered {
+		t.Matrices = nil
+	}
 }
 
 // oneByOne reports whether programs run one instruction at a time.

@@ -32,6 +32,13 @@ var convolutions = []struct{ tile, suffix, define string }{
 	{"single", "f32", "F32"}, {"single", "f64", "F64"}, {"double", "f64", "F64"},
 }
 
+// matrices are the kernels for matrix hardware, and the elements of their operands. They
+// reach buffers by address.
+var matrices = []struct{ source, suffix, define string }{
+	{"single", "bf16", "BF16"}, {"single", "f16", "F16"}, {"single", "s8", "S8"}, {"single", "u8", "U8"},
+	{"double", "bf16", "BF16"}, {"double", "f16", "F16"}, {"double", "s8", "S8"}, {"double", "u8", "U8"},
+}
+
 // vectors are the kernels that also load narrower types than that of their sums, by address.
 var vectors = []string{"gemm_narrow", "gemm_wide"}
 
@@ -66,6 +73,20 @@ func Variants() []Variant {
 					Defines: []string{c.define, m.define, "PATCHES=" + axes},
 				})
 			}
+		}
+	}
+	for _, m := range matrices {
+		all = append(all, Variant{
+			Name:    "matrix_" + m.source + "." + m.suffix + ".addresses",
+			Source:  "matrix_" + m.source + ".comp",
+			Defines: []string{m.define, "ADDRESSES"},
+		})
+		if m.source == "single" && m.define != "S8" && m.define != "U8" { // convolutions are of floats
+			all = append(all, Variant{
+				Name:    "conv_matrix." + m.suffix + ".addresses",
+				Source:  "matrix_single.comp",
+				Defines: []string{m.define, "ADDRESSES", "PLACES"},
+			})
 		}
 	}
 	return all

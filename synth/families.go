@@ -28,9 +28,11 @@ func Families() []Family {
 	of := func(name string, kernels func(ops.DType, *gemm.Target) []gemm.Step, after string) Family {
 		return Family{name, func(t *lowering.Target) ([]Listed, error) { return listed(t, kernels, after) }}
 	}
-	list := []Family{of("products", gemm.Kernels, ""), of("convolutions", gemm.GatherKernels, "")}
+	list := []Family{of("products", gemm.Kernels, ""), of("convolutions", gemm.GatherKernels, ""), of("matrix hardware", gemm.MatrixKernels, ""),
+		of("convolutions on matrix hardware", gemm.PlacesKernels, "")}
 	for _, a := range afterwards {
-		list = append(list, of("products, "+a.name, gemm.Kernels, a.name), of("convolutions, "+a.name, gemm.GatherKernels, a.name))
+		list = append(list, of("products, "+a.name, gemm.Kernels, a.name), of("convolutions, "+a.name, gemm.GatherKernels, a.name),
+			of("matrix hardware, "+a.name, gemm.MatrixKernels, a.name), of("convolutions on matrix hardware, "+a.name, gemm.PlacesKernels, a.name))
 	}
 	return list
 }

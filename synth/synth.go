@@ -31,6 +31,7 @@ import (
 	"nxvk/synth/elementwise"
 	"nxvk/synth/fft"
 	"nxvk/synth/fused"
+	"nxvk/synth/gemm"
 	"nxvk/synth/indexing"
 	"nxvk/synth/linalg"
 	"nxvk/synth/lowering"
@@ -57,6 +58,7 @@ type (
 	Rounding = lowering.Rounding
 	Rules    = lowering.Rules
 	Check    = lowering.Check
+	Matrix   = gemm.Matrix
 )
 
 // The places of buffers, the accesses, and the ways in which a processor rounds; see

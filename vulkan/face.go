@@ -16,6 +16,9 @@ type (
 	Kind = adapter.Kind
 	// Version is a version of Vulkan.
 	Version = adapter.Version
+	// Matrix is a shape of cooperative matrices, Component the type of their elements.
+	Matrix    = adapter.Matrix
+	Component = adapter.Component
 	// Features are the features that kernels may use.
 	Features = adapter.Features
 	// Limits are the limits of kernels and buffers.
@@ -39,6 +42,14 @@ const (
 	Virtual    = adapter.Virtual
 	CPU        = adapter.CPU
 	Other      = adapter.Other
+)
+
+// Components of cooperative matrices.
+const (
+	ComponentF16  = adapter.ComponentF16
+	ComponentBF16 = adapter.ComponentBF16
+	ComponentS8   = adapter.ComponentS8
+	ComponentU8   = adapter.ComponentU8
 )
 
 // Accesses.

@@ -39,6 +39,7 @@ func run(ctx context.Context, args []string) error {
 	f.BoolVar(&cfg.NoWarmUp, "no-warm-up", false, "compile every kernel at its first use; otherwise, on a processor, kernels are interpreted until compiling pays")
 	f.StringVar(&cfg.DisablePasses, "disable-passes", "", "compiler `passes` and fusion rules to disable, separated by commas: "+strings.Join(synth.RuleNames(), ", ")+"; all runs programs one instruction at a time")
 	f.rename("no", "disable-passes")
+	f.StringVar(&cfg.Matrix, "matrix", node.MatrixHardware, "`way` to sum products of bf16, f16, s8 and u8: hardware, or ordered, which keeps the order of the terms and is many times slower")
 	f.BoolVar(&cfg.AllowShaders, "allow-shaders", false, "let clients run SPIR-V of their own, which may crash the driver")
 	f.StringVar(&cfg.CacheDir, "cache-dir", "", "`folder` for compiled kernels, or - for none (default: nxvk in the user's cache folder)")
 	f.BoolVar(&cfg.Validation, "validation", false, "load the Vulkan validation layer")

@@ -8,6 +8,7 @@ import (
 	"nxvk/synth/dot"
 	"nxvk/synth/gemm"
 	"nxvk/synth/lowering"
+	"nxvk/synth/strided"
 )
 
 // Convolution is one in the plain layout: the result {batch, filters of each
@@ -64,7 +65,11 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after dot.Epilog
 		return codegen.NewPlan(t, nil, c.sums())
 	case c.onePoint():
 		return c.pointProduct()
-	case c.gathers():
+	}
+	if h := c.onHardware(); h != nil {
+		return h.plan()
+	}
+	if c.gathers() {
 		return c.gatherProduct()
 	}
 	return c.patchProduct()
@@ -210,6 +215,8 @@ func (c *Convolution) pointOrder() []int {
 // pointProduct multiplies the filters with the input as it lies.
 func (c *Convolution) pointProduct() (*lowering.Plan, error) {
 	d := c.product()
+	d.Operands = c.operands(c.filters, strided.Product(c.places()[1:]))
+	d.Matrix = d.Operands != ops.Invalid
 	kernel, strides, err := c.kernelMatrix(d)
 	if err != nil {
 		return nil, err
@@ -223,7 +230,7 @@ func (c *Convolution) pointProduct() (*lowering.Plan, error) {
 	strides.Batch = 0
 	b := whole(c.places())
 	p := filtering{kernel: kernel, patches: m.Ref, Problem: gemm.Problem{Type: c.wide,
-		M: c.filters, N: b.size() / c.batch, K: c.channels, Batch: c.batch, A: strides,
+		M: c.filters, N: b.size() / c.batch, K: c.channels, Batch: c.batch, A: strides, Operands: d.Operands,
 		B: gemm.Strides{Row: m.Contract, Col: m.Free, Batch: m.Batch}}}
 	p.last = c.channelsLast()
 	if c.dense(c.pointOrder()...) {
@@ -248,7 +255,11 @@ func (c *Convolution) InOrder() bool {
 		return false
 	case c.onePoint():
 		return c.dense(c.pointOrder()...)
-	case c.gathers():
+	}
+	if h := c.onHardware(); h != nil {
+		return h.inPlace
+	}
+	if c.gathers() {
 		_, ok := c.gatherOrder()
 		return ok
 	}

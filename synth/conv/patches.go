@@ -118,20 +118,31 @@ type filtering struct {
 }
 
 func (p *filtering) to(d *dot.Builder, c lowering.Ref) error {
-	if p.last {
-		return d.AddProduct(p.Transposed(), p.patches, p.kernel, c)
+	q, a, b, err := p.operands(d)
+	if err != nil {
+		return err
 	}
-	return d.AddProduct(p.Problem, p.kernel, p.patches, c)
+	return d.AddProduct(q, a, b, c)
 }
 
 // result is to where the product is the result.
 func (p *filtering) result(d *dot.Builder) error {
-	q, a, b := p.Problem, p.kernel, p.patches
-	if p.last {
-		q, a, b = p.Transposed(), b, a
+	q, a, b, err := p.operands(d)
+	if err != nil {
+		return err
 	}
 	plan, err := gemm.New(q, dot.GEMMTarget(d.Target))
 	return d.AddResult(plan, err, a, b)
+}
+
+// operands are the product and its operands in their order.
+func (p *filtering) operands(d *dot.Builder) (q gemm.Problem, a, b lowering.Ref, err error) {
+	q, a, b = p.Problem, p.kernel, p.patches
+	if p.last {
+		q, a, b = p.Transposed(), b, a
+	}
+	err = d.AlignRows(&q, &a, &b) // which may change them
+	return q, a, b, err
 }
 
 // patchJob lays out the patches of a box: row ((g, channel), taps...), column

@@ -55,6 +55,10 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	d := &Builder{Plan: &lowering.Plan{Alias: -1}, Target: t, Wide: wide, Instr: in, After: after}
 	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
 	d.fewVectors(types, &left, &right, k)
+	if d.Operands == ops.Invalid {
+		d.Operands = matrixOperands(types, wide, left.free(), right.free(), t)
+		d.Matrix = d.Operands != ops.Invalid
+	}
 	a, err := d.AddOperand(in, types, 0, left)
 	if err != nil {
 		return nil, err
@@ -65,6 +69,9 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	}
 	p := problem(wide, &left, &right, k, a, b)
 	p.Operands = d.Operands
+	if err := d.AlignRows(&p, &a.Ref, &b.Ref); err != nil {
+		return nil, err
+	}
 	plan, err := gemm.New(p, GEMMTarget(t))
 	return d.Plan, d.AddResult(plan, err, a.Ref, b.Ref)
 }
@@ -90,6 +97,7 @@ type Builder struct {
 	// Operands is the type of operands that the product loads as they are; they are converted to
 	// Wide where it is Invalid.
 	Operands ops.DType
+	Matrix   bool       // matrix hardware multiplies them
 	Instr    *ops.Instr // what the plan carries out
 	After    Epilogue   // what is done to its results; nil where there is nothing
 }
@@ -132,7 +140,7 @@ func (d *Builder) AddOperand(in *ops.Instr, types []ops.Type, i int, ax Axes) (m
 		ref, typ.DType = to, want
 	}
 	m, ok := ax.collapse()
-	if !ok || ax.Rows && m.Contract != 1 {
+	if !ok || ax.Rows && m.Contract != 1 || d.Matrix && !ax.contiguous(m) {
 		to := d.NewTemp(typ.Bytes())
 		if err := d.AddTranspose(typ, ax.order(), ref, to); err != nil {
 			return matrix{}, err
@@ -276,7 +284,7 @@ func (d *Builder) AddStepsOf(plan *gemm.Plan, err error, a, b lowering.Arg, c lo
 // GEMMTarget describes the device to package gemm.
 func GEMMTarget(t *lowering.Target) *gemm.Target {
 	g := &gemm.Target{CPU: t.CPU, Addresses: t.Addresses, SharedMemory: t.SharedMemory,
-		MaxInvocations: t.MaxInvocations, Subgroup: t.SubgroupSize, MaxGroups: t.MaxGroups, MaxBinding: t.MaxBinding, MaxPush: t.MaxPush}
+		MaxInvocations: t.MaxInvocations, Subgroup: t.SubgroupSize, MaxGroups: t.MaxGroups, MaxBinding: t.MaxBinding, MaxPush: t.MaxPush, Matrices: t.Matrices}
 	for i, n := range g.MaxGroups {
 		if n == 0 {
 			g.MaxGroups[i] = 65535
@@ -308,6 +316,6 @@ func ShaderKernel(t *lowering.Target, g *gemm.Kernel, push int) (*lowering.Kerne
 		push += 3 * 8
 	}
 	k, _ := handWritten.LoadOrStore(name, &lowering.Kernel{Name: name, Code: code, Buffers: 3, PushBytes: push,
-		Addresses: t.Addresses, Spec: g.Spec, Local: g.Local, Host: &lowering.HostCode{Product: g.OnHost()}})
+		Addresses: t.Addresses, Spec: g.Spec, Local: g.Local, Lanes: g.Lanes, Host: &lowering.HostCode{Product: g.OnHost()}})
 	return k.(*lowering.Kernel), nil
 }

@@ -103,6 +103,8 @@ func (p *Problem) choose(t *Target) method {
 		return m
 	}
 	switch {
+	case p.Operands != ops.Invalid:
+		return p.chooseMatrix(t)
 	case !p.Direct() || min(p.M, p.N) < 4 || p.M*p.N < 512:
 		return plain{p.plainShares()}
 	}

@@ -28,6 +28,12 @@ var ErrUnbound = fmt.Errorf("%w with bindings", ErrTooLarge)
 // operand. Those of a dimension of size 1 do not matter.
 type Strides struct {
 	Row, Col, Batch int
+
+	// Whole says that rows of storage begin at 16 bytes and may be read in whole vectors, also
+	// beyond the matrix; First is how many zeros are before each row. They are for operands of
+	// matrix hardware.
+	Whole bool
+	First int
 }
 
 // Problem is C[b,m,n] = Σ A[b,m,k]·B[b,k,n] with C dense. Type is F32, F64,
@@ -36,7 +42,9 @@ type Problem struct {
 	Type           ops.DType
 	M, N, K, Batch int
 	// Operands is the type of the elements of A and B, where kernels load them as they are and sum
-	// in Type: F32 for BF16 and F16, U32 for S8 and U8. It is Invalid where they are of Type.
+	// in Type: F32 for BF16 and F16, integers of 32 bits for S8 and U8. It is Invalid where they are
+	// of Type. Products with few vectors have kernels for that on all devices that have addresses,
+	// others on matrix hardware.
 	Operands ops.DType
 	A        Strides // Row along m, Col along k
 	B        Strides // Row along k, Col along n
@@ -53,6 +61,7 @@ type Target struct {
 	MaxBinding     int64 // bytes; 0 means any
 	MaxPush        int   // bytes of push constants; 0 means 128
 	MaxFlops       int   // of a dispatch; 0 picks a bound
+	Matrices       []Matrix
 }
 
 // Buffer is what a step reads or writes.
@@ -71,6 +80,7 @@ type Kernel struct {
 	Shader string // name in package shaders
 	Spec   []uint32
 	Local  [3]uint32
+	Lanes  int // of a subgroup, where the kernel counts on it
 }
 
 // Step is one dispatch. In holds two buffers and Out the one written; the
@@ -127,10 +137,7 @@ func (p *Problem) check(t *Target) error {
 	if min(p.M, p.N, p.K, p.Batch) < 1 {
 		panic("BUG: product with an empty dimension")
 	}
-	extent := func(s Strides, rows, cols int) int {
-		return (rows-1)*s.Row + (cols-1)*s.Col + (p.Batch-1)*s.Batch + 1
-	}
-	for _, n := range []int{extent(p.A, p.M, p.K), extent(p.B, p.K, p.N), p.Batch * p.M * p.N} {
+	for _, n := range []int{p.extent(p.A, p.M, p.K), p.extent(p.B, p.K, p.N), p.Batch * p.M * p.N} {
 		if n > maxElements {
 			return fmt.Errorf("%w: an operand spans %d elements", ErrTooLarge, n)
 		}
@@ -139,6 +146,11 @@ func (p *Problem) check(t *Target) error {
 		}
 	}
 	return nil
+}
+
+// extent is how many elements an operand spans.
+func (p *Problem) extent(s Strides, rows, cols int) int {
+	return (rows-1)*s.Row + (cols-1)*s.Col + (p.Batch-1)*s.Batch + 1
 }
 
 // vector returns the elements in the 16 bytes that tiles load at once.

@@ -152,6 +152,9 @@ func (c Tile) name(family string) string {
 // at a whole vector of v elements, and hold whole vectors.
 func (p *Problem) aligned(across [2]int, v int) uint32 {
 	whole := func(s Strides, rows, cols, across int) bool {
+		if s.Whole {
+			return true
+		}
 		along, lead, outer := cols, s.Row, rows
 		if across == 1 {
 			along, lead, outer = rows, s.Col, cols

@@ -2,6 +2,7 @@ package lowering
 
 import (
 	"nxvk/ops"
+	"nxvk/synth/gemm"
 	"nxvk/synth/kernel"
 )
 
@@ -66,6 +67,10 @@ type Target struct {
 	MaxPush        int       // bytes of push constants; 0 means 128
 	MaxGroups      [3]uint32 // 0 means 65,535
 	MaxBinding     int64     // maximum bytes of a binding; 0 means no limit
+
+	// Matrices are the shapes of matrix hardware that products of narrow types use; none where
+	// sums are to have the order of k.
+	Matrices []gemm.Matrix
 
 	Off     Rules   // disabled rules and passes
 	Archive Archive // keeps kernels across restarts; may be nil

@@ -115,6 +115,9 @@ func modes(t *testing.T, test func(t *testing.T, d, host *exectest.Driver, gpu b
 		other := target
 		other.Addresses, other.CPU = true, false
 		run("gpu profile", other, true)
+		if other.Matrices = probe.Matrices(device.Info()); len(other.Matrices) > 0 {
+			run("matrix hardware", other, true)
+		}
 	}
 }
 

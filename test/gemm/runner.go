@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"nxvk/gen/exec/target"
 	"nxvk/shaders"
 	"nxvk/synth/gemm"
 	"nxvk/vulkan"
@@ -27,7 +28,9 @@ func New(d *vulkan.Device) *Runner {
 
 // Target describes a device to synth/gemm.
 func Target(i vulkan.Info) gemm.Target {
+	t := target.Of(i)
 	return gemm.Target{
+		Matrices:       t.Matrices,
 		CPU:            i.Kind == vulkan.CPU,
 		Addresses:      !i.Bindings,
 		SharedMemory:   i.Limits.SharedMemory,

@@ -44,9 +44,30 @@ type Info struct {
 	Memory     uint64 // bytes of the largest device-local heap
 	Features   Features
 	Limits     Limits
+	// Matrices are the shapes of cooperative matrices of subgroups, for products whose sums are
+	// f32 or integers of 32 bits.
+	Matrices []Matrix
 	// Bindings is true where kernels run faster with storage buffer bindings than with
 	// addresses, as on software devices.
 	Bindings bool
+}
+
+// Component is the element type of the operands of a cooperative matrix.
+type Component int
+
+// Components.
+const (
+	ComponentF16 Component = iota
+	ComponentBF16
+	ComponentS8
+	ComponentU8
+)
+
+// Matrix is a shape of cooperative matrices: one instruction adds the product of M×K and K×N
+// elements to M×N sums.
+type Matrix struct {
+	Component Component
+	M, N, K   int
 }
 
 // Features are the features that kernels may use. All features of a device are enabled.
@@ -109,7 +130,7 @@ func newInfo(v *vk.Info) Info {
 		Name: v.Name, Driver: v.Driver, DriverInfo: v.DriverInfo, Kind: kind,
 		UUID:   fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:]),
 		Queues: int(min(v.Queues, vk.MaxQueues)), VendorID: v.Vendor, DeviceID: v.Device, APIVersion: Version(v.API),
-		Features: newFeatures(v), Limits: newLimits(v), Bindings: kind == CPU,
+		Features: newFeatures(v), Limits: newLimits(v), Matrices: newMatrices(v), Bindings: kind == CPU,
 	}
 	if !i.Features.BufferDeviceAddress {
 		i.Bindings = true
@@ -138,6 +159,29 @@ func newFeatures(v *vk.Info) Features {
 		RoundEven32: has(vk.RoundEven32), RoundEven64: has(vk.RoundEven64),
 		Denorm32: has(vk.Denorm32), Denorm64: has(vk.Denorm64),
 	}
+}
+
+// newMatrices keeps the shapes whose operands have one type and whose sums are wide.
+func newMatrices(v *vk.Info) []Matrix {
+	of := map[uint32]struct {
+		component Component
+		sum       uint32
+		feature   uint32
+	}{
+		vk.ComponentF16:  {ComponentF16, vk.ComponentF32, vk.Matrix | vk.MemoryModel | vk.Float16},
+		vk.ComponentBF16: {ComponentBF16, vk.ComponentF32, vk.Matrix | vk.MemoryModel | vk.MatrixBF16},
+		vk.ComponentS8:   {ComponentS8, vk.ComponentS32, vk.Matrix | vk.MemoryModel | vk.Int8},
+		vk.ComponentU8:   {ComponentU8, vk.ComponentU32, vk.Matrix | vk.MemoryModel | vk.Int8},
+	}
+	var list []Matrix
+	for _, m := range v.Matrices {
+		c, ok := of[m.A]
+		if ok && m.B == m.A && m.C == c.sum && m.Result == c.sum && m.Scope == vk.ScopeSubgroup && !m.Saturating &&
+			v.Features&c.feature == c.feature {
+			list = append(list, Matrix{Component: c.component, M: int(m.M), N: int(m.N), K: int(m.K)})
+		}
+	}
+	return list
 }
 
 func newLimits(v *vk.Info) Limits {

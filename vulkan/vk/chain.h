@@ -10,6 +10,8 @@ typedef struct {
 	VkPhysicalDeviceVulkan12Features v12;
 	VkPhysicalDeviceSubgroupSizeControlFeatures subgroup;
 	VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics;
+	VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix;
+	VkPhysicalDeviceShaderBfloat16FeaturesKHR bf16;
 } nxvk_features;
 
 void nxvk_chain(nxvk_features *f, uint32_t api, const VkExtensionProperties *list, uint32_t n);

@@ -22,6 +22,9 @@ static void enable(nxvk_features *f, uint32_t b) {
 	v->shaderBufferInt64Atomics = ON(NXVK_ATOMIC_INT64);
 	f->subgroup.subgroupSizeControl = ON(NXVK_SUBGROUP_SIZE);
 	f->atomics.shaderBufferFloat32Atomics = f->atomics.shaderBufferFloat32AtomicAdd = ON(NXVK_ATOMIC_FLOAT);
+	f->matrix.cooperativeMatrix = ON(NXVK_MATRIX);
+	f->matrix.cooperativeMatrixRobustBufferAccess = VK_FALSE;
+	f->bf16.shaderBFloat16Type = f->bf16.shaderBFloat16CooperativeMatrix = ON(NXVK_MATRIX_BF16);
 #undef ON
 }
 
@@ -29,6 +32,7 @@ static uint32_t pick_extensions(const VkExtensionProperties *list, uint32_t n, u
 	static const char *wanted[] = {
 		VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
 		VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME,
+		VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
 		"VK_KHR_portability_subset", // must be enabled wherever it is listed
 	};
 	uint32_t k = 0;

@@ -48,7 +48,17 @@ void nxvk_chain(nxvk_features *f, uint32_t api, const VkExtensionProperties *lis
 		*next = &f->subgroup;
 		next = &f->subgroup.pNext;
 	}
-	if (nxvk_has(list, n, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) *next = &f->atomics;
+	f->matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR;
+	f->bf16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR;
+	if (nxvk_has(list, n, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) {
+		*next = &f->atomics;
+		next = &f->atomics.pNext;
+	}
+	if (nxvk_has(list, n, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME)) {
+		*next = &f->matrix;
+		next = &f->matrix.pNext;
+	}
+	if (nxvk_has(list, n, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME)) *next = &f->bf16;
 }
 
 static uint32_t feature_bits(const nxvk_features *f, const VkExtensionProperties *list, uint32_t n) {
@@ -68,6 +78,8 @@ static uint32_t feature_bits(const nxvk_features *f, const VkExtensionProperties
 	if (v->shaderBufferInt64Atomics) b |= NXVK_ATOMIC_INT64;
 	if (f->subgroup.subgroupSizeControl) b |= NXVK_SUBGROUP_SIZE;
 	if (f->atomics.shaderBufferFloat32AtomicAdd) b |= NXVK_ATOMIC_FLOAT;
+	if (f->matrix.cooperativeMatrix) b |= NXVK_MATRIX;
+	if (f->bf16.shaderBFloat16Type && f->bf16.shaderBFloat16CooperativeMatrix) b |= NXVK_MATRIX_BF16;
 	if (nxvk_has(list, n, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) b |= NXVK_PUSH_DESCRIPTOR;
 	if (nxvk_has(list, n, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) b |= NXVK_MEMORY_BUDGET;
 	return b;
@@ -125,6 +137,22 @@ static uint32_t float_controls(const VkPhysicalDeviceVulkan12Properties *p) {
 	return bits;
 }
 
+// copy_matrices lists the shapes of cooperative matrices.
+static void copy_matrices(nxvk_instance *in, VkPhysicalDevice gpu, nxvk_info *out) {
+	VkCooperativeMatrixPropertiesKHR list[NXVK_MAX_MATRICES];
+	uint32_t n = NXVK_MAX_MATRICES;
+	if (!in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR) return;
+	memset(list, 0, sizeof list);
+	for (uint32_t i = 0; i < n; i++) list[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+	if (in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR(gpu, &n, list) < 0) return;
+	out->matrices = n;
+	for (uint32_t i = 0; i < n; i++) {
+		const VkCooperativeMatrixPropertiesKHR *p = &list[i];
+		out->matrix[i] = (nxvk_matrix){p->MSize, p->NSize, p->KSize, p->AType, p->BType,
+			p->CType, p->ResultType, p->scope, p->saturatingAccumulation};
+	}
+}
+
 void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 	VkPhysicalDevice gpu = (VkPhysicalDevice)(uintptr_t)handle;
 	memset(out, 0, sizeof *out);
@@ -156,6 +184,7 @@ void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 	in->GetPhysicalDeviceFeatures2(gpu, &f.core);
 	out->features = feature_bits(&f, list, n) | float_controls(&v12) | (timestamps ? NXVK_TIMESTAMPS : 0);
 	free(list);
+	if (f.matrix.cooperativeMatrix) copy_matrices(in, gpu, out);
 
 	if (pd.maxPushDescriptors && pd.maxPushDescriptors < out->max_bindings) out->max_bindings = pd.maxPushDescriptors;
 	memcpy(out->uuid, v11.deviceUUID, 16);

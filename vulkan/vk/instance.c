@@ -27,6 +27,7 @@ static int has_layer(const char *name) {
 static void load_instance(nxvk_instance *in) {
 #define LOAD(name) in->name = (PFN_vk##name)nxvk_gipa(in->handle, "vk" #name);
 	NXVK_INSTANCE_FUNCS(LOAD)
+	LOAD(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)
 #undef LOAD
 }
 

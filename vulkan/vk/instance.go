@@ -140,5 +140,10 @@ func goInfo(c *C.nxvk_info) Info {
 	for k := range int(c.heaps) {
 		i.Heaps = append(i.Heaps, MemoryHeap{uint64(c.heap_size[k]), uint32(c.heap_flags[k])})
 	}
+	for k := range int(c.matrices) {
+		m := &c.matrix[k]
+		i.Matrices = append(i.Matrices, MatrixShape{M: uint32(m.m), N: uint32(m.n), K: uint32(m.k), A: uint32(m.a), B: uint32(m.b),
+			C: uint32(m.c), Result: uint32(m.result), Scope: uint32(m.scope), Saturating: m.saturating != 0})
+	}
 	return i
 }

@@ -46,6 +46,8 @@ const (
 	RoundEven64
 	Denorm32
 	Denorm64
+	Matrix     // cooperative matrices
+	MatrixBF16 // and those of bf16
 )
 
 // VkPhysicalDeviceType.
@@ -91,6 +93,26 @@ type MemoryHeap struct {
 	Flags uint32
 }
 
+// Component types of a [MatrixShape], by their numbers in VkComponentTypeKHR, and the scope
+// of a subgroup.
+const (
+	ComponentF16  = 0
+	ComponentF32  = 1
+	ComponentS8   = 3
+	ComponentS32  = 5
+	ComponentU8   = 7
+	ComponentU32  = 9
+	ComponentBF16 = 1000141000
+
+	ScopeSubgroup = 3
+)
+
+// MatrixShape is one row of VkCooperativeMatrixPropertiesKHR.
+type MatrixShape struct {
+	M, N, K, A, B, C, Result, Scope uint32
+	Saturating                      bool
+}
+
 // Info has the properties, features and limits of a physical device.
 type Info struct {
 	Name, Driver, DriverInfo               string
@@ -109,6 +131,7 @@ type Info struct {
 	TimestampPeriod                        float32
 	Types                                  []MemoryType
 	Heaps                                  []MemoryHeap
+	Matrices                               []MatrixShape
 }
 
 // Ops of a [Cmd].

@@ -8,6 +8,7 @@
 #define VK_NO_PROTOTYPES
 #define VK_ENABLE_BETA_EXTENSIONS
 #include <vulkan/vulkan_core.h>
+#include "matrix.h"
 
 // Entry points by the handle that resolves them. NXVK_OPTIONAL_FUNCS may be
 // absent; the rest are core in Vulkan 1.2. clang-format would nest the lists.
@@ -51,6 +52,7 @@ typedef struct {
 	PFN_vkDestroyDebugUtilsMessengerEXT DestroyDebugUtilsMessengerEXT;
 	uint32_t api;
 	NXVK_INSTANCE_FUNCS(NXVK_FIELD)
+	PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR GetPhysicalDeviceCooperativeMatrixPropertiesKHR; // may be absent
 } nxvk_instance;
 
 typedef struct {
@@ -86,7 +88,16 @@ enum {
 	NXVK_ROUND_EVEN64 = 1 << 20,
 	NXVK_DENORM32 = 1 << 21,
 	NXVK_DENORM64 = 1 << 22,
+	NXVK_MATRIX = 1 << 23,
+	NXVK_MATRIX_BF16 = 1 << 24,
 };
+
+// A shape of cooperative matrices; types and scope are numbers of Vulkan.
+typedef struct {
+	uint32_t m, n, k, a, b, c, result, scope, saturating;
+} nxvk_matrix;
+
+#define NXVK_MAX_MATRICES 256
 
 typedef struct {
 	char name[256], driver[256], driver_info[256];
@@ -101,6 +112,8 @@ typedef struct {
 	uint32_t type_flags[32], type_heap[32];
 	uint64_t heap_size[16];
 	uint32_t heap_flags[16];
+	uint32_t matrices;
+	nxvk_matrix matrix[NXVK_MAX_MATRICES];
 } nxvk_info;
 
 // One recorded command; the Go type Cmd has the same layout.

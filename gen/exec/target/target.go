@@ -1,6 +1,7 @@
 package target
 
 import (
+	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
 )
@@ -34,7 +35,28 @@ func Of(info vulkan.Info) synth.Target {
 		MaxPush:        l.MaxPush,
 		MaxGroups:      l.MaxWorkgroupCount,
 		MaxBinding:     int64(l.MaxStorageRange),
+		Matrices:       hardware(info),
 	}
+}
+
+// hardware are the shapes of matrix hardware. A processor has none: its cooperative matrices are
+// loops.
+func hardware(info vulkan.Info) []synth.Matrix {
+	if info.Kind == vulkan.CPU {
+		return nil
+	}
+	return Matrices(info)
+}
+
+// Matrices are the shapes of cooperative matrices of any device.
+func Matrices(info vulkan.Info) []synth.Matrix {
+	types := map[vulkan.Component]ops.DType{vulkan.ComponentF16: ops.F16, vulkan.ComponentBF16: ops.BF16,
+		vulkan.ComponentS8: ops.S8, vulkan.ComponentU8: ops.U8}
+	var list []synth.Matrix
+	for _, m := range info.Matrices {
+		list = append(list, synth.Matrix{Type: types[m.Component], M: m.M, N: m.N, K: m.K, Small: info.Kind == vulkan.CPU})
+	}
+	return list
 }
 
 // Layout is the interface of a kernel. The push constants of a kernel that

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"nxvk/gen/exec/target"
@@ -119,6 +120,9 @@ type outcome struct {
 	first, each float64 // seconds
 	ratio       float64 // of its rate to that of its aligned neighbour
 	wrong       string
+	steps       int
+	spec        []uint32  // of the last kernel
+	parts       []float64 // microseconds of each step
 }
 
 // runDrawn draws products, times them and their neighbours, and prints those that
@@ -156,6 +160,42 @@ func runDrawn(r *device.Runner, o *options) error {
 	return printDrawn(all, o)
 }
 
+// runLowered times products of given types, sizes and layouts.
+func runLowered(r *device.Runner, o *options) error {
+	target, err := target.Probe(r.Device)
+	if err != nil {
+		return err
+	}
+	wrong := 0
+	for _, typ := range strings.Split(o.types, ",") {
+		dtype, err := ops.ParseDType(typ)
+		if err != nil {
+			return err
+		}
+		for _, size := range strings.Split(o.sizes, ",") {
+			for _, layout := range strings.Split(o.layouts, ",") {
+				p, err := problem(dtype, size, layout)
+				if err != nil {
+					return err
+				}
+				x := outcome{drawn: drawn{typ: dtype, m: p.M, n: p.N, k: p.K, batch: p.Batch, ta: layout[0] == 't', tb: layout[1] == 't'}}
+				if err := x.measure(r, o, &target); err != nil {
+					return fmt.Errorf("%v: %w", x.drawn, err)
+				}
+				if x.wrong != "" {
+					wrong++
+				}
+				fmt.Printf("%-34v first %8.1f ms %10.1f µs %10.2f TFLOP/s  %d steps %v µs %v %s\n", x.drawn, x.first*1e3, x.each*1e6, x.flops()/x.each/1e12,
+					x.steps, x.parts, x.spec, x.wrong)
+			}
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d wrong results", wrong)
+	}
+	return nil
+}
+
 func printDrawn(all []outcome, o *options) error {
 	slices.SortFunc(all, func(a, b outcome) int { return cmp.Compare(a.ratio, b.ratio) })
 	fmt.Printf("%-34s %10s %10s %10s %7s\n", "product", "first ms", "each µs", "TFLOP/s", "ratio")
@@ -179,13 +219,22 @@ func printDrawn(all []outcome, o *options) error {
 func (x *outcome) measure(r *device.Runner, o *options, t *synth.Target) error {
 	in, types := x.instr()
 	data := [2][]byte{values(x.typ, types[0].Size(), 1), values(x.typ, types[1].Size(), 2)}
+	got, err := x.measureInstr(r, o, t, in, types, data)
+	if err == nil {
+		x.wrong = x.check(got, data)
+	}
+	return err
+}
+
+// measureInstr times an instruction of two operands and gives its result.
+func (x *outcome) measureInstr(r *device.Runner, o *options, t *synth.Target, in *ops.Instr, types []ops.Type, data [2][]byte) ([]byte, error) {
 	buffers := device.PlanBuffers{}
 	defer buffers.Free()
 	s := r.Device.Stream()
 	for i, n := range []int{types[0].Bytes(), types[1].Bytes(), in.Outs[0].Type.Bytes()} {
 		b, err := r.Device.Alloc(n)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		ref := synth.Ref{Kind: synth.Operand, Index: i}
 		if i == 2 {
@@ -194,12 +243,12 @@ func (x *outcome) measure(r *device.Runner, o *options, t *synth.Target) error {
 		buffers[ref] = b
 		if i < 2 {
 			if err := s.Upload(b, 0, data[i]); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	if err := r.Finish(s); err != nil {
-		return err
+		return nil, err
 	}
 	start := time.Now()
 	plan, err := synth.Lower(in, types, t)
@@ -207,19 +256,30 @@ func (x *outcome) measure(r *device.Runner, o *options, t *synth.Target) error {
 		err = buffers.Reserve(r.Device, plan)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
+	x.steps, x.spec = len(plan.Steps), plan.Steps[len(plan.Steps)-1].Kernel.Spec
 	if _, err := x.chain(r, plan, buffers, 1); err != nil {
-		return err
+		return nil, err
 	}
 	x.first = time.Since(start).Seconds()
 	got, err := r.Read(buffers[synth.Ref{Kind: synth.Result}])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x.wrong = x.check(got, data)
+	for i := range plan.Steps {
+		if !o.lowered {
+			break
+		}
+		one := &synth.Plan{Steps: plan.Steps[i : i+1]}
+		each, err := bestOf(o.budget.Seconds()/4, func(n int) (float64, error) { return x.chain(r, one, buffers, n) })
+		if err != nil {
+			return nil, err
+		}
+		x.parts = append(x.parts, math.Round(each*1e7)/10)
+	}
 	x.each, err = bestOf(o.budget.Seconds(), func(n int) (float64, error) { return x.chain(r, plan, buffers, n) })
-	return err
+	return got, err
 }
 
 // chain runs a plan n times and gives the seconds of each.
@@ -250,6 +310,8 @@ func values(d ops.DType, n int, seed uint64) []byte {
 		switch x := float32(i) / 128; d {
 		case ops.S32:
 			out = binary.LittleEndian.AppendUint32(out, uint32(i))
+		case ops.S8, ops.U8:
+			out = append(out, byte(i))
 		case ops.F64:
 			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(float64(x)))
 		case ops.BF16:
@@ -278,6 +340,10 @@ func (x *outcome) check(got []byte, data [2][]byte) string {
 		}
 		want, scale := x.element(data, z, m, n)
 		have := number(x.typ, got, (z*x.m+m)*x.n+n)
+		if x.typ.Size() == 1 { // sums wrap
+			want = complex(float64(uint8(int64(real(want)))), 0)
+			have = complex(float64(uint8(int64(real(have)))), 0)
+		}
 		eps := map[ops.DType]float64{ops.F32: 0x1p-22, ops.C64: 0x1p-22, ops.F64: 0x1p-51, ops.BF16: 0x1p-7, ops.F16: 0x1p-10}[x.typ]
 		far := max(math.Abs(real(have-want)), math.Abs(imag(have-want)))
 		if !(far <= eps*(math.Abs(real(want))+math.Abs(imag(want)))+scale*0x1p-22*min(1, eps*0x1p22)) {
@@ -308,6 +374,10 @@ func number(d ops.DType, b []byte, i int) complex128 {
 	b = b[i*d.Size():]
 	float := func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }
 	switch d {
+	case ops.S8:
+		return complex(float64(int8(b[0])), 0)
+	case ops.U8:
+		return complex(float64(b[0]), 0)
 	case ops.S32:
 		return complex(float64(int32(binary.LittleEndian.Uint32(b))), 0)
 	case ops.F64:

@@ -7,6 +7,7 @@
 //	gemm -tiles -shares 1,4 -sizes 256,512
 //	gemm -layouts nn,nt,tn,tt -sizes 4096
 //	gemm -drawn 200 -seed 1
+//	gemm -matrix -tiles -type bf16,s8 -sizes 1024,4095
 //
 // -drawn draws products as Nx has them: odd, prime, of vocabularies, skinny, batched and
 // transposed, of six types. It compares each with its neighbour of whole tiles, lists
@@ -30,8 +31,8 @@ import (
 
 type options struct {
 	sizes, layouts, shares, types string
-	tiles, cpu                    bool
-	device, cache                 string
+	tiles, cpu, matrix, lowered   bool
+	device, cache, convolutions   string
 	budget                        time.Duration
 	drawn                         int
 	seed                          uint64
@@ -47,6 +48,9 @@ func main() {
 	flag.StringVar(&o.types, "type", "f32", "element types")
 	flag.BoolVar(&o.tiles, "tiles", false, "time every tile")
 	flag.BoolVar(&o.cpu, "processor", false, "use the kernels for processors")
+	flag.BoolVar(&o.matrix, "matrix", false, "use matrix hardware: bf16, f16, s8 or u8")
+	flag.BoolVar(&o.lowered, "lowered", false, "time products as Nx has them, with their conversions and copies")
+	flag.StringVar(&o.convolutions, "convolutions", "", "time convolutions: BATCHxCHANNELSxSIDExFILTERSxTAPSxSTRIDE")
 	flag.StringVar(&o.device, "device", "", "index, name or UUID")
 	flag.StringVar(&o.cache, "cache", "", "folder of the pipeline cache")
 	flag.DurationVar(&o.budget, "time", 60*time.Millisecond, "of one measurement; the best of five counts")
@@ -73,8 +77,16 @@ func run(o *options) error {
 	defer d.Close()
 	r := device.New(d)
 	r.Target.CPU = r.Target.CPU || o.cpu
-	if o.drawn > 0 {
+	switch {
+	case o.drawn > 0:
 		return runDrawn(r, o)
+	case o.convolutions != "":
+		o.lowered = true
+		return runConvolutions(r, o)
+	case o.lowered:
+		return runLowered(r, o)
+	case o.matrix:
+		return runMatrix(r, o)
 	}
 	fmt.Printf("%s, %s\n%-5s %-18s %-3s %-26s %10s %10s %9s  %s\n", d.Info().Name, d.Info().DriverInfo,
 		"type", "shape", "", "kernel", "µs", "GFLOP/s", "ready ms", "check")

@@ -39,6 +39,10 @@ defmodule NxVulkanGo.Launcher do
     * `:binary` - the path of the program, see above
     * `:allow_shaders` - whether the server accepts SPIR-V of its clients, which can crash a
       driver (default: `false`; the application `:nx_vulkan` sets it)
+    * `:matrix` - how products of bf16, f16, s8 and u8 are summed: `:hardware` (default), by
+      matrix hardware where the GPU has it, or `:ordered`, in the order of the terms. Sums are
+      f32 either way; those of hardware are within 2 (K + 8) 2^-24 of the sum of the magnitudes
+      of their K terms
     * `:node_args` - more arguments for `nxvk-node run`, a list of strings
     * `:start_timeout` - milliseconds in which the server must be ready (default: 60,000)
   """
@@ -195,6 +199,14 @@ defmodule NxVulkanGo.Launcher do
     error in ErlangError -> fail(state, :not_started, Exception.message(error))
   end
 
+  defp matrix(:hardware), do: []
+  defp matrix(:ordered), do: ["--matrix", "ordered"]
+
+  defp matrix(other) do
+    raise ArgumentError,
+          "config :nx_vulkan_go, matrix: must be :hardware or :ordered, got: #{inspect(other)}"
+  end
+
   defp open(binary, node, cookie) do
     args =
       [
@@ -208,6 +220,7 @@ defmodule NxVulkanGo.Launcher do
         "--exit-on-eof"
       ] ++
         if(Application.get_env(:nx_vulkan_go, :allow_shaders), do: ["--allow-shaders"], else: []) ++
+        matrix(Application.get_env(:nx_vulkan_go, :matrix, :hardware)) ++
         Application.get_env(:nx_vulkan_go, :node_args, [])
 
     Port.open({:spawn_executable, binary}, [

@@ -26,7 +26,7 @@ defmodule NxVulkanGo.Options do
   ## Configuration
 
   Keys of `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:deadline`, `:weight`, `:fallback`, `:check`,
-  `:binary`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`, `:allow_shaders`,
+  `:binary`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`, `:allow_shaders`, `:matrix`,
   `:add_backend_on_inspect` and `:check_shape_and_type`. `NxVulkanGo.Backend` and `NxVulkanGo.Launcher` explain them.
   For any other key a warning is logged when the application starts. An invalid `:limit`, `:deadline` or `:weight`
   raises `ArgumentError` when the first operation opens a session.
@@ -45,7 +45,7 @@ defmodule NxVulkanGo.Options do
              [:global_layer_options]
 
   @configuration [:server, :cookie, :device, :limit, :deadline, :weight, :fallback, :check, :binary, :node_args] ++
-                   [:start_timeout, :tls, :distribution, :label, :allow_shaders] ++
+                   [:start_timeout, :tls, :distribution, :label, :allow_shaders, :matrix] ++
                    [:add_backend_on_inspect, :check_shape_and_type]
 
   @doc "Checks options of the backend, and returns them. Raises `ArgumentError`."

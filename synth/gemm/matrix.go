@@ -1,0 +1,178 @@
+package gemm
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+)
+
+// Matrix is a shape of the matrices that the device multiplies by one instruction
+// (VK_KHR_cooperative_matrix): M×K by K×N elements of a type, whose sums are f32, or
+// integers of 32 bits.
+type Matrix struct {
+	Type    ops.DType
+	M, N, K int
+	Small   bool // only small tiles, as for a driver that writes matrices out as loops
+}
+
+// MatrixTile is a configuration of the kernels for matrix hardware: see
+// shaders/lib/matrix.glsl. A workgroup holds WarpsM × WarpsN subgroups, each of which sums
+// FM × FN matrices, in steps of TileK.
+type MatrixTile struct {
+	Double                        bool // two buffers of shared memory, aligned operands only
+	FM, FN, WarpsM, WarpsN, TileK int
+}
+
+// String names the tile by its size, for matrices of 16×16 sums, and that of a subgroup.
+func (c MatrixTile) String() string {
+	kind := "single"
+	if c.Double {
+		kind = "double"
+	}
+	return fmt.Sprintf("%s %dx%dx%d %dx%d", kind, 16*c.FM*c.WarpsM, 16*c.FN*c.WarpsN, c.TileK, 16*c.FM, 16*c.FN)
+}
+
+// matrixMethod carries a product out on matrix hardware.
+type matrixMethod struct {
+	MatrixTile
+	shape    Matrix
+	subgroup int
+	shares   int
+	places   *Places // what makes an operand; nil where both are matrices
+}
+
+func (m *matrixMethod) m() int       { return m.shape.M * m.FM * m.WarpsM }
+func (m *matrixMethod) n() int       { return m.shape.N * m.FN * m.WarpsN }
+func (m *matrixMethod) threads() int { return m.subgroup * m.WarpsM * m.WarpsN }
+
+// slices are the elements along k that a buffer of A and of B has.
+func (m *matrixMethod) slices() (a, b int) {
+	if m.Double {
+		return 2 * m.shape.K, m.shape.K
+	}
+	return m.TileK, m.TileK
+}
+
+// tiles returns the workgroups of one matrix.
+func (m *matrixMethod) tiles(p *Problem) int { return ceil(p.M, m.m()) * ceil(p.N, m.n()) }
+
+// sharedBytes is the shared memory of a workgroup: the slices, or the sums on their way out.
+func (m *matrixMethod) sharedBytes(across [2]int) int {
+	e, buffers := 16/m.shape.Type.Size(), 1
+	if m.Double {
+		buffers = 2
+	}
+	slice := func(size, k int, rows bool) int {
+		if rows {
+			return (k/e | 1) * size
+		}
+		return (size/e | 1) * k
+	}
+	a, b := m.slices()
+	words := buffers * (slice(m.m(), a, across[0] == 0) + slice(m.n(), b, across[1] == 1))
+	return 16 * max(words, m.WarpsM*m.WarpsN*m.shape.M*(m.FN*m.shape.N/4+1))
+}
+
+// fits reports whether the device can run the kernel: its shared memory holds the slices,
+// its invocations move whole vectors, and matrices begin at whole vectors.
+func (m *matrixMethod) fits(across [2]int, t *Target) bool {
+	e := 16 / m.shape.Type.Size()
+	a, b := m.slices()
+	moves := func(size, k int) bool { return size*k%(e*m.threads()) == 0 && size%e == 0 && k%e == 0 }
+	rows := func(size, k int, contiguousK bool) bool {
+		per := size / e // vectors of a row
+		if contiguousK {
+			per = k / e
+		}
+		return per > 0 && m.threads()%per == 0
+	}
+	return m.threads() <= t.MaxInvocations && m.sharedBytes(across) <= t.SharedMemory &&
+		m.TileK%m.shape.K == 0 && m.shape.K%e == 0 && m.shape.M%e == 0 && m.shape.N%e == 0 && m.shape.N%4 == 0 &&
+		moves(m.m(), a) && moves(m.n(), b) && rows(m.m(), a, across[0] == 0) && rows(m.n(), b, across[1] == 1)
+}
+
+// takes reports whether the kernel is for operands that lie so.
+func (m *matrixMethod) takes(across [2]int, lies uint32, t *Target) bool {
+	return m.fits(across, t) && (!m.Double || m.places == nil && lies&(alignedA|alignedB) == alignedA|alignedB)
+}
+
+// matrixLies tells how the operands of a product on matrix hardware lie. Kernels for operands of
+// which one is aligned do not pay.
+func (p *Problem) matrixLies() (across [2]int, lies uint32) {
+	across = [2]int{p.across(p.A, p.M, p.K), p.across(p.B, p.K, p.N)}
+	lies = bit(p.N%4 == 0, alignedC)
+	if both := uint32(alignedA | alignedB); p.aligned(across, 16/p.Operands.Size())&both == both {
+		lies |= both
+	}
+	return across, lies
+}
+
+func (m *matrixMethod) plan(p *Problem, t *Target) (*Plan, error) {
+	across, lies := p.matrixLies()
+	lda, ldb := p.A.Row, p.B.Row
+	if across[0] == 1 {
+		lda = p.A.Col
+	}
+	if across[1] == 1 {
+		ldb = p.B.Col
+	}
+	e := 16 / p.Operands.Size()
+	chunk := roundUp(ceil(p.K, m.shares), m.TileK)
+	shares := ceil(p.K, chunk)
+	steps := p.product(m.kernel(across, lies), m.tiles(p), p.Batch*shares, multiprocessors, t,
+		[]int{p.M, p.N, p.K, lda, ldb, p.A.Batch, p.B.Batch, p.Batch},
+		[]int{chunk, p.A.First, p.B.First, (p.extent(p.A, p.M, p.K) - 1) / e, (p.extent(p.B, p.K, p.N) - 1) / e})
+	return p.shared(steps, shares, t)
+}
+
+// kernel returns the shader of a tile for operands that lie so.
+func (m *matrixMethod) kernel(across [2]int, lies uint32) Kernel {
+	name := "matrix_single"
+	if m.Double {
+		name = "matrix_double"
+	}
+	list := []int{m.threads(), m.shape.M, m.shape.N, m.shape.K, m.FM, m.FN, m.WarpsM, m.WarpsN, int(lies), m.TileK, across[0], across[1]}
+	spec := make([]uint32, len(list))
+	for i, v := range list {
+		spec[i] = uint32(v)
+	}
+	if g := m.places; g != nil {
+		name, spec = "conv_matrix", append(spec, bit(g.Of == A, 1)|bit(g.Of == B, 2), bit(g.First, 1))
+	}
+	return Kernel{Shader: name + "." + m.shape.Type.String() + ".addresses", Spec: spec,
+		Local: [3]uint32{uint32(m.threads()), 1, 1}, Lanes: m.subgroup}
+}
+
+// MatrixKernels lists every kernel that New can choose for products on matrix hardware whose
+// sums are of a type, as Kernels does.
+func MatrixKernels(d ops.DType, t *Target) []Step {
+	var list []Step
+	for _, m := range matrixMethods(d, t) {
+		for _, across := range pairs {
+			for _, lies := range []uint32{alignedA | alignedB | alignedC, alignedA | alignedB, alignedC, 0} {
+				if m.takes(across, lies, t) {
+					list = append(list, empty(m.kernel(across, lies), matrixParameters))
+				}
+			}
+		}
+	}
+	return list
+}
+
+// matrixMethods are the tiles for all operands whose sums are of a type, U32 for any integers.
+func matrixMethods(d ops.DType, t *Target) []*matrixMethod {
+	var list []*matrixMethod
+	for _, s := range t.Matrices {
+		best, ok := t.Matrix(s.Type, matrixLeast, matrixLeast)
+		if wide := s.Type.Wide(); !ok || best != s || wide != d && (wide != ops.S32 || d != ops.U32) {
+			continue
+		}
+		for _, x := range s.models() {
+			list = append(list, &matrixMethod{MatrixTile: x.tile, shape: s, subgroup: t.Subgroup})
+		}
+	}
+	return list
+}
+
+// matrixParameters is how many parameters the kernels have.
+const matrixParameters = 15

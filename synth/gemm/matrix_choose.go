@@ -1,0 +1,217 @@
+package gemm
+
+import (
+	"fmt"
+	"slices"
+
+	"nxvk/ops"
+)
+
+// matrixModel tells how long products take with a tile on matrix hardware.
+type matrixModel struct {
+	tile MatrixTile
+	rate float64 // TFLOP/s of a device that is full
+	nt   float64 // the same where B is contiguous in k
+	per  int     // workgroups that share a multiprocessor
+	part float64 // of the time of a full wave that one workgroup a multiprocessor takes
+}
+
+// Measured on an NVIDIA H200, with bf16.
+var matrixModels = []matrixModel{
+	{MatrixTile{true, 4, 4, 2, 4, 32}, 338, 240, 1, 1},
+	{MatrixTile{false, 4, 4, 2, 2, 64}, 320, 335, 1, 1},
+	{MatrixTile{false, 4, 4, 2, 2, 32}, 286, 260, 2, 0.68},
+	{MatrixTile{false, 4, 4, 1, 4, 64}, 260, 280, 1, 1},
+	{MatrixTile{false, 4, 4, 4, 1, 64}, 260, 280, 1, 1},
+	{MatrixTile{false, 4, 2, 2, 2, 64}, 250, 250, 1, 1},
+	{MatrixTile{false, 2, 2, 2, 2, 64}, 204, 204, 2, 0.55},
+	{MatrixTile{false, 2, 1, 1, 4, 64}, 139, 139, 3, 0.4},
+	{MatrixTile{false, 1, 1, 2, 8, 128}, 118, 118, 1, 1},
+	{MatrixTile{false, 1, 1, 1, 8, 128}, 99, 99, 1, 1},
+	{MatrixTile{false, 2, 1, 4, 1, 64}, 98, 108, 2, 0.6},
+}
+
+// smallModels are for a Matrix that is Small; nothing was measured.
+var smallModels = []matrixModel{
+	{MatrixTile{true, 1, 1, 1, 2, 16}, 1, 1, 1, 1},
+	{MatrixTile{false, 1, 1, 2, 2, 16}, 1, 1, 1, 1},
+}
+
+func (s *Matrix) models() []matrixModel {
+	if s.Small {
+		return smallModels
+	}
+	return matrixModels
+}
+
+// moreMatrixTiles were measured and not taken.
+var moreMatrixTiles = []MatrixTile{
+	{false, 2, 2, 4, 2, 64}, {false, 4, 2, 2, 4, 64}, {false, 4, 2, 2, 4, 32}, {false, 2, 4, 2, 2, 64},
+	{false, 1, 1, 1, 4, 128}, {false, 1, 1, 2, 4, 128}, {false, 2, 2, 2, 4, 64}, {false, 1, 2, 2, 4, 64},
+}
+
+// MatrixTiles lists the tiles that New chooses from on matrix hardware, or with all also those that
+// were measured and not taken.
+func MatrixTiles(s Matrix, all bool) []MatrixTile {
+	var list []MatrixTile
+	if all && !s.Small {
+		list = append(list, moreMatrixTiles...)
+	}
+	for _, m := range s.models() {
+		list = append(list, m.tile)
+	}
+	return list
+}
+
+// matrixLeast is how many rows and columns the results of products on matrix hardware have at
+// least. Those with less are bound by memory, and other kernels read that as fast.
+const matrixLeast = maxVectors + 1
+
+// Matrix returns the shape that a product uses on matrix hardware, whose operands are of a
+// type; ok is false where there is none, or where other kernels are better.
+func (t *Target) Matrix(d ops.DType, m, n int) (best Matrix, ok bool) {
+	if t.CPU || !t.Addresses || min(m, n) < matrixLeast {
+		return best, false
+	}
+	for _, s := range t.Matrices {
+		if s.Type == d && t.tilesOf(s) && (!ok || s.M*s.N*s.K > best.M*best.N*best.K) {
+			best, ok = s, true
+		}
+	}
+	return best, ok
+}
+
+// tilesOf reports whether a tile takes operands of a shape however they lie.
+func (t *Target) tilesOf(s Matrix) bool {
+	for _, across := range pairs {
+		if !slices.ContainsFunc(s.models(), func(x matrixModel) bool {
+			m := matrixMethod{MatrixTile: x.tile, shape: s, subgroup: t.Subgroup}
+			return m.takes(across, 0, t)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// chooseMatrix returns the tile that the models give the shortest time.
+func (p *Problem) chooseMatrix(t *Target) method {
+	m, _ := p.bestMatrix(t)
+	if m == nil {
+		panic("BUG: no kernel for a product of " + p.Operands.String() + " on matrix hardware")
+	}
+	return m
+}
+
+// matrixShares are among how many workgroups k is shared out.
+var matrixShares = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
+
+// leastShare is the least k of a share.
+const leastShare = 256
+
+// bestMatrix returns the tile that the models give the shortest time, and that time.
+func (p *Problem) bestMatrix(t *Target) (best *matrixMethod, least float64) {
+	shape, ok := t.Matrix(p.Operands, p.M, p.N)
+	if !ok {
+		return nil, 0
+	}
+	across, lies := p.matrixLies()
+	return p.bestTile(shape, across, lies, p.Batch*(p.M*p.K+p.K*p.N)*p.Operands.Size(), nil, t)
+}
+
+// bestTile returns the tile that the models give the shortest time for operands that lie so and
+// have so many bytes, and that time.
+func (p *Problem) bestTile(shape Matrix, across [2]int, lies uint32, bytes int, g *Places, t *Target) (best *matrixMethod, least float64) {
+	for _, x := range shape.models() {
+		m := matrixMethod{MatrixTile: x.tile, shape: shape, subgroup: t.Subgroup, places: g}
+		if !m.takes(across, lies, t) {
+			continue
+		}
+		for _, m.shares = range matrixShares {
+			if m.shares > 1 && p.K < m.shares*leastShare {
+				break
+			}
+			if s := max(x.seconds(&m, p, across, lies), float64(bytes)/bytesSecond); best == nil || s < least {
+				c := m
+				least, best = s, &c
+			}
+		}
+	}
+	return best, least
+}
+
+// What a dispatch costs beside its work, how fast memory is read, and how fast an operand is
+// copied, on the device of the models.
+const (
+	dispatchSeconds = 2e-6
+	startSeconds    = 2.4e-6 // of a workgroup, before and after its loop
+	bytesSecond     = 3.8e12
+	copiedSecond    = 1.3e12
+	shiftedRate     = 0.6 // of products whose rows are not whole vectors
+)
+
+// seconds estimates the time of a product.
+func (x *matrixModel) seconds(m *matrixMethod, p *Problem, across [2]int, lies uint32) float64 {
+	rate := x.rate
+	if across[1] == 1 {
+		rate = x.nt
+	}
+	if lies&(alignedA|alignedB) != alignedA|alignedB {
+		rate *= shiftedRate
+	}
+	rate *= 2 / float64(p.Operands.Size())
+	groups := m.tiles(p) * p.Batch * m.shares
+	k := roundUp(ceil(p.K, m.shares), m.TileK)
+	full := multiprocessors * x.per
+	wave := startSeconds + 2*float64(m.m()*m.n())*float64(k)*float64(full)/(rate*1e12)
+	time := dispatchSeconds + float64(groups/full)*wave
+	if rest := groups % full; rest > 0 {
+		time += wave * max(x.part, float64(ceil(rest, multiprocessors))/float64(x.per))
+	}
+	if m.shares > 1 {
+		sums := float64(p.Batch*p.M*p.N) * 4
+		time += 2*dispatchSeconds + float64(m.shares+1)*sums/bytesSecond
+	}
+	return time
+}
+
+// Align tells which operands of a product on matrix hardware are better copied, so that their
+// rows are whole vectors: where that is less work than to shift the elements of what is read.
+func (p *Problem) Align(t *Target) (a, b bool) {
+	across, _ := p.matrixLies()
+	lies := p.aligned(across, 16/p.Operands.Size())
+	a, b = lies&alignedA == 0, lies&alignedB == 0
+	if !a && !b {
+		return false, false
+	}
+	_, shifts := p.bestMatrix(t)
+	q, copies := *p, 0.0
+	for _, x := range []struct {
+		copied bool
+		s      *Strides
+		size   int
+	}{{a, &q.A, p.M * p.K}, {b, &q.B, p.K * p.N}} {
+		if x.s.Whole = x.s.Whole || x.copied; x.copied {
+			copies += dispatchSeconds + 2*float64(x.size*p.Batch*p.Operands.Size())/copiedSecond
+		}
+	}
+	if _, aligned := q.bestMatrix(t); aligned+copies < shifts {
+		return a, b
+	}
+	return false, false
+}
+
+// WithMatrixTile plans a product with one tile and k shared out, whatever New would choose.
+// It is for measurements and tests.
+func WithMatrixTile(p Problem, c MatrixTile, shares int, t *Target) (*Plan, error) {
+	if err := p.check(t); err != nil {
+		return nil, err
+	}
+	shape, ok := t.Matrix(p.Operands, p.M, p.N)
+	m := &matrixMethod{MatrixTile: c, shape: shape, subgroup: t.Subgroup, shares: shares}
+	across, lies := p.matrixLies()
+	if !ok || !m.takes(across, lies, t) {
+		return nil, fmt.Errorf("%w: tile %v on matrix hardware", ErrTooLarge, c)
+	}
+	return m.plan(&p, t)
+}

@@ -1,0 +1,78 @@
+package gemm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"nxvk/ops"
+)
+
+// hardware are devices with the shapes that their drivers list for f16.
+var hardware = map[string]*Target{
+	"16x16x16 of 32": {Subgroup: 32, SharedMemory: 49152, MaxInvocations: 1024, Matrices: []Matrix{{ops.F16, 16, 8, 16, false}, {ops.F16, 16, 16, 16, false}}},
+	"16x16x16 of 64": {Subgroup: 64, SharedMemory: 65536, MaxInvocations: 1024, Matrices: []Matrix{{ops.F16, 16, 16, 16, false}}},
+	"8x16x16 of 16":  {Subgroup: 16, SharedMemory: 65536, MaxInvocations: 1024, Matrices: []Matrix{{ops.F16, 8, 16, 16, false}}},
+	"8x8x8 of 8":     {Subgroup: 8, SharedMemory: 32768, MaxInvocations: 1024, Matrices: []Matrix{{ops.F16, 8, 8, 8, true}}},
+}
+
+// Products of any size and layout choose kernels that are listed, whatever shapes a device has.
+func TestMatrixServesAll(t *testing.T) {
+	for name, target := range hardware {
+		target.Addresses, target.MaxGroups = true, [3]uint32{65535, 65535, 65535}
+		listed := map[string]bool{}
+		for _, s := range MatrixKernels(ops.F32, target) {
+			listed[fmt.Sprint(s.Kernel)] = true
+		}
+		if len(listed) == 0 {
+			t.Errorf("%s: no kernels", name)
+			continue
+		}
+		r := rand.New(rand.NewPCG(1, 15))
+		for range 2000 {
+			size := func() int { return matrixLeast + r.IntN(1<<(2+r.IntN(10))) }
+			p := Problem{Type: ops.F32, Operands: ops.F16, M: size(), N: size(), K: 1 + r.IntN(1<<r.IntN(14)), Batch: 1 + r.IntN(3)}
+			lay := func(rows, cols int) Strides {
+				gap := r.IntN(2) * r.IntN(9)
+				if r.IntN(2) == 0 {
+					return Strides{Row: 1, Col: rows + gap, Batch: cols * (rows + gap)}
+				}
+				return Strides{Row: cols + gap, Col: 1, Batch: rows * (cols + gap)}
+			}
+			p.A, p.B = lay(p.M, p.K), lay(p.K, p.N)
+			plan, err := New(p, target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k := plan.Steps[0].Kernel; !listed[fmt.Sprint(k)] {
+				t.Errorf("%s: %v takes a kernel that is not listed: %v", name, p, k)
+			}
+			if again, _ := New(p, target); fmt.Sprint(again) != fmt.Sprint(plan) {
+				t.Errorf("%s: %v has two plans", name, p)
+			}
+		}
+	}
+}
+
+// A device without a shape for a type, one that reaches buffers by bindings, and a processor leave
+// products to the other kernels.
+func TestMatrixAbsent(t *testing.T) {
+	shapes := []Matrix{{ops.F16, 16, 16, 16, false}}
+	full := Target{Subgroup: 32, SharedMemory: 49152, MaxInvocations: 1024, Addresses: true, Matrices: shapes}
+	if _, ok := full.Matrix(ops.F16, 64, 64); !ok {
+		t.Error("the device has f16")
+	}
+	bound, processor, small := full, full, full
+	bound.Addresses, processor.CPU, small.SharedMemory = false, true, 1024
+	for name, target := range map[string]*Target{"bindings": &bound, "a processor": &processor, "little shared memory": &small} {
+		if _, ok := target.Matrix(ops.F16, 64, 64); ok {
+			t.Errorf("%s: matrices of f16", name)
+		}
+	}
+	if _, ok := full.Matrix(ops.BF16, 64, 64); ok {
+		t.Error("matrices of bf16, which the device does not list")
+	}
+	if _, ok := full.Matrix(ops.F16, maxVectors, 64); ok {
+		t.Error("products of few rows are bound by memory")
+	}
+}

@@ -1,0 +1,102 @@
+package gemm
+
+import (
+	"fmt"
+
+	"nxvk/ops"
+)
+
+// Places makes an operand of the input of a convolution, without laying its patches out: see
+// shaders/lib/places.glsl. The input is {batch, y, x, channels} with its padding, channels in
+// whole vectors; a row of A, or a column of B, is a place, and k counts taps and channels.
+type Places struct {
+	Of    Buffer // the operand: A, or B
+	First bool   // results of an image are {group, filter, y, x}; else they lie as the product
+	Size  int    // elements of the input
+
+	Channels, TapsX int
+	TapX, TapY      int // elements between taps
+	OutX, OutY      int
+	PlaceX, PlaceY  int // elements between places
+	Image           int // elements between batches
+	Group           int // elements between groups, which are the batches of the problem
+}
+
+// NewPlaces plans a product on matrix hardware of which g makes one operand. The strides of that
+// operand do not matter; those of the other one have k contiguous, in whole vectors.
+func NewPlaces(p Problem, g *Places, t *Target) (*Plan, error) {
+	m := g.choose(&p, t)
+	if m == nil {
+		return nil, fmt.Errorf("%w: no tile for places", ErrTooLarge)
+	}
+	other := p.A
+	if g.Of == A {
+		other = Strides{Row: p.B.Col, Col: p.B.Row, Batch: p.B.Batch}
+	}
+	rows := p.M
+	if g.Of == A {
+		rows = p.N
+	}
+	if n := max(g.Size, p.extent(other, rows, p.K), p.Batch*p.M*p.N); n > maxElements {
+		return nil, fmt.Errorf("%w: an operand spans %d elements", ErrTooLarge, n)
+	}
+	lda, ldb, batchA, batchB := p.A.Row, p.B.Col, p.A.Batch, p.B.Batch
+	if g.Of == A {
+		lda, batchA = 0, g.Group
+	} else {
+		ldb, batchB = 0, g.Group
+	}
+	chunk := roundUp(ceil(p.K, m.shares), m.TileK)
+	shares := ceil(p.K, chunk)
+	steps := p.product(m.kernel([2]int{0, 1}, g.lies(&p)), m.tiles(&p), p.Batch*shares, multiprocessors, t,
+		[]int{p.M, p.N, p.K, lda, ldb, batchA, batchB, p.Batch},
+		[]int{chunk, 0, 0, 0, 0, g.Channels, g.TapsX, g.TapX, g.TapY, g.OutX, g.OutY, g.PlaceX, g.PlaceY, g.Image})
+	return p.shared(steps, shares, t)
+}
+
+// Gathers reports whether there is a kernel for the product.
+func (g *Places) Gathers(p *Problem, t *Target) bool {
+	return 4*placesParameters <= t.room() && g.choose(p, t) != nil
+}
+
+// placesParameters is how many parameters the kernels have.
+const placesParameters = matrixParameters + 9
+
+// lies tells that the operands are aligned, and whether results of a row begin at whole fours.
+func (g *Places) lies(p *Problem) uint32 {
+	n := p.N
+	if g.First {
+		n = g.OutX * g.OutY
+	}
+	return alignedA | alignedB | bit(n%4 == 0, alignedC)
+}
+
+// choose returns the tile that the models give the shortest time; nil where there is none.
+func (g *Places) choose(p *Problem, t *Target) *matrixMethod {
+	shape, ok := t.Matrix(p.Operands, p.M, p.N)
+	if !ok {
+		return nil
+	}
+	bytes := (g.Size + p.Batch*min(p.M, p.N)*p.K) * p.Operands.Size()
+	best, _ := p.bestTile(shape, [2]int{0, 1}, g.lies(p), bytes, g, t)
+	return best
+}
+
+// PlacesKernels lists every kernel that NewPlaces can choose, as MatrixKernels does.
+func PlacesKernels(d ops.DType, t *Target) []Step {
+	var list []Step
+	if 4*placesParameters > t.room() || !d.IsFloat() {
+		return nil
+	}
+	across := [2]int{0, 1}
+	for _, m := range matrixMethods(d, t) {
+		for _, g := range []*Places{{Of: A}, {Of: B}, {Of: B, First: true}} {
+			for _, lies := range []uint32{alignedA | alignedB | alignedC, alignedA | alignedB} {
+				if m.places = g; m.takes(across, lies, t) {
+					list = append(list, empty(m.kernel(across, lies), placesParameters))
+				}
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"nxvk/ops"
+	"nxvk/synth/gemm"
+	device "nxvk/test/gemm"
+)
+
+// runMatrix times products on matrix hardware: what New chooses, and with -tiles every tile.
+func runMatrix(r *device.Runner, o *options) error {
+	r.Target = device.MatrixTarget(r.Device.Info())
+	fmt.Printf("%s, %s, %v\n", r.Device.Info().Name, r.Device.Info().DriverInfo, r.Target.Matrices)
+	wrong := 0
+	for _, typ := range strings.Split(o.types, ",") {
+		dtype, err := ops.ParseDType(typ)
+		if err != nil {
+			return err
+		}
+		for _, size := range strings.Split(o.sizes, ",") {
+			for _, layout := range strings.Split(o.layouts, ",") {
+				p, err := problem(dtype.Wide(), size, layout)
+				if err != nil {
+					return err
+				}
+				p.Operands = dtype
+				n, err := measureMatrix(r, o, p, size+" "+layout)
+				if err != nil {
+					return fmt.Errorf("%v %s %s: %w", dtype, size, layout, err)
+				}
+				wrong += n
+			}
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d wrong results", wrong)
+	}
+	return nil
+}
+
+// measureMatrix times the plans of a product and returns how many are wrong.
+func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (wrong int, err error) {
+	shape, ok := r.Target.Matrix(p.Operands, p.M, p.N)
+	if !ok {
+		return 0, fmt.Errorf("the device has no matrices of %v", p.Operands)
+	}
+	x := device.Random(p, 1)
+	bufs, err := x.Upload(r)
+	if err != nil {
+		return 0, err
+	}
+	defer bufs.Free()
+	plan, err := gemm.New(p, &r.Target)
+	if err != nil {
+		return 0, err
+	}
+	list := []candidate{{name: fmt.Sprint("chosen ", plan.Steps[0].Kernel.Spec[4:10], " /", len(plan.Steps)), plan: plan}}
+	for _, c := range gemm.MatrixTiles(shape, true) {
+		for _, shares := range []int{1, 4} {
+			if !o.tiles || shares > 1 && (p.M*p.N > 1<<20 || p.K < 1024) {
+				continue
+			}
+			plan, err := gemm.WithMatrixTile(p, c, shares, &r.Target)
+			if errors.Is(err, gemm.ErrTooLarge) {
+				continue
+			}
+			if err != nil {
+				return 0, err
+			}
+			list = append(list, candidate{name: fmt.Sprintf("%v /%d", c, shares), plan: plan})
+		}
+	}
+	for _, c := range list {
+		start := time.Now()
+		got, err := result(r, c.plan, bufs)
+		if err != nil {
+			return wrong, fmt.Errorf("%s: %w", c.name, err)
+		}
+		ready, verdict := time.Since(start), "right"
+		if err := x.Check(got, 200); err != nil {
+			verdict = "WRONG " + err.Error()
+			wrong++
+		}
+		per, err := timed(r, o, c.plan, bufs)
+		if err != nil {
+			return wrong, fmt.Errorf("%s: %w", c.name, err)
+		}
+		flops := 2 * float64(p.M) * float64(p.N) * float64(p.K) * float64(p.Batch)
+		fmt.Printf("%-5v %-22s %-32s %10.2f µs %8.1f TFLOP/s %6.0f ms  %s\n", p.Operands, name, c.name, per*1e6, flops/per/1e12,
+			ready.Seconds()*1e3, verdict)
+	}
+	return wrong, nil
+}

@@ -1,0 +1,82 @@
+package conformance
+
+import (
+	"testing"
+
+	"nxvk/gen/exec/exectest"
+	"nxvk/ops"
+)
+
+// narrow draws options of a convolution of so many filters that matrix hardware takes it: groups,
+// strides, dilations of both sides, padding, any order of the dimensions.
+func (s sampler) narrow() convolution {
+	n := 1 + s.IntN(2)
+	c := convolution{features: 1, batches: 1}
+	for _, p := range []*[]int{&c.in, &c.filter, &c.out} {
+		*p = s.Perm(n + 2)
+		switch last := make([]int, 0, n+2); s.IntN(3) {
+		case 0: // channels first
+			for i := range n + 2 {
+				last = append(last, i)
+			}
+			*p = last
+		case 1: // channels last
+			last = append(last, 0, n+1)
+			for i := range n {
+				last = append(last, i+1)
+			}
+			*p = last
+		}
+	}
+	switch s.IntN(5) {
+	case 0:
+		c.features = 1 + s.IntN(3)
+	case 1:
+		c.batches = 1 + s.IntN(3)
+	}
+	channels, filters, batch, least := 1+s.IntN(40), 9+s.IntN(60), 1+s.IntN(4), 3
+	plain := s.IntN(3) == 0 // the input may be read as it lies
+	if plain {
+		channels = 8 * (1 + s.IntN(4))
+	}
+	if s.IntN(6) == 0 { // enough for tiles to transpose it
+		batch, least, channels = 4+s.IntN(4), 26, max(16, channels)
+	}
+	plainInput := ops.Shape{c.batches * batch, c.features * channels}
+	plainKernel := ops.Shape{filters * c.features * c.batches, channels}
+	for range n {
+		taps, step, spread := 1+s.IntN(4), 1+s.IntN(2), 1+s.IntN(2)
+		low, high := s.IntN(5)-2, s.IntN(5)-2
+		size := least + s.IntN(14)
+		if plain {
+			spread, low = 1, 0
+		}
+		for (size-1)*spread+1+low+high < (taps-1)*step+1 || (size-1)*spread+1+min(low, high, 0) < 1 {
+			size++
+		}
+		plainInput, plainKernel = append(plainInput, size), append(plainKernel, taps)
+		c.strides, c.steps = append(c.strides, 1+s.IntN(3)), append(c.steps, step)
+		c.spread, c.pads = append(c.spread, spread), append(c.pads, low, high)
+	}
+	c.input, c.kernel = make(ops.Shape, n+2), make(ops.Shape, n+2)
+	for i := range n + 2 {
+		c.input[c.in[i]], c.kernel[c.filter[i]] = plainInput[i], plainKernel[i]
+	}
+	return c
+}
+
+// Convolutions of narrow types, whose sums no order rounds.
+func TestConvNarrow(t *testing.T) {
+	types := []ops.DType{ops.F16, ops.BF16}
+	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
+		var n tally
+		s := newSampler(15)
+		for i := range seedCount(24, 400) {
+			x, typ := s.narrow(), types[i%2]
+			c := x.instr(t, [3]ops.DType{typ, typ, typ})
+			c.data = [][]byte{s.natural(c.types[0], 0, 2), s.natural(c.types[1], 0, 2)}
+			n.near(t, d, host, &c, tolerance{})
+		}
+		n.report(t)
+	})
+}

@@ -1,0 +1,112 @@
+package gemm
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"nxvk/ops"
+	"nxvk/synth/gemm"
+)
+
+// sumsOf are the types of sums of products on matrix hardware.
+var sumsOf = map[ops.DType]ops.DType{ops.BF16: ops.F32, ops.F16: ops.F32, ops.S8: ops.S32, ops.U8: ops.U32}
+
+// drawNarrow draws a product: sizes about the edges of tiles and vectors, any layout.
+func drawNarrow(r *rand.Rand, d ops.DType) gemm.Problem {
+	size := func(least int) int {
+		switch r.IntN(4) {
+		case 0:
+			return max(least, 16*(1+r.IntN(20))+r.IntN(5)-2)
+		case 1:
+			return max(least, 8*(1+r.IntN(30)))
+		}
+		return least + r.IntN(150)
+	}
+	p := gemm.Problem{Type: sumsOf[d], Operands: d, M: size(9), N: size(9), K: size(1), Batch: 1}
+	if r.IntN(4) == 0 {
+		p.Batch = 2 + r.IntN(3)
+	}
+	if r.IntN(5) == 0 {
+		p.M, p.N, p.K = 9+r.IntN(40), 9+r.IntN(40), 500+r.IntN(3000)
+	}
+	lay := func(rows, cols int) gemm.Strides {
+		gap := []int{0, 0, 1, 8, 16}[r.IntN(5)]
+		if r.IntN(2) == 0 {
+			return gemm.Strides{Row: 1, Col: rows + gap, Batch: cols*(rows+gap) + gap}
+		}
+		return gemm.Strides{Row: cols + gap, Col: 1, Batch: rows*(cols+gap) + gap}
+	}
+	p.A, p.B = lay(p.M, p.K), lay(p.K, p.N)
+	if r.IntN(8) == 0 {
+		p.B.Batch = 0
+	}
+	return p
+}
+
+// Every tile, and the tile that New chooses, gives the sums of products of any size and
+// layout.
+func TestMatrixHardware(t *testing.T) {
+	r := open(t)
+	r.Target = MatrixTarget(r.Device.Info())
+	seen := map[ops.DType]int{}
+	count := 60
+	if *full {
+		count = 1000
+	}
+	for seed := range uint64(count) {
+		rng := rand.New(rand.NewPCG(seed, 15))
+		d := []ops.DType{ops.BF16, ops.F16, ops.S8, ops.U8}[seed%4]
+		p := drawNarrow(rng, d)
+		shape, ok := r.Target.Matrix(d, p.M, p.N)
+		if !ok {
+			continue
+		}
+		seen[d]++
+		x := Random(p, seed)
+		o, err := x.Upload(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := gemm.New(p, &r.Target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans, tiles := []*gemm.Plan{plan}, gemm.MatrixTiles(shape, false)
+		for _, c := range []gemm.MatrixTile{tiles[0], tiles[1+rng.IntN(len(tiles)-1)]} {
+			if plan, err := gemm.WithMatrixTile(p, c, 1+rng.IntN(3), &r.Target); err == nil {
+				plans = append(plans, plan)
+			}
+		}
+		for _, plan := range plans {
+			got := runMatrix(t, r, plan, o)
+			if err := x.Check(got, 1<<19/p.K); err != nil {
+				t.Errorf("seed %d: %v %v %v: %v", seed, d, p, plan.Steps[0].Kernel, err)
+			}
+		}
+		o.Free()
+	}
+	if len(seen) == 0 {
+		t.Skip("SKIP no matrix hardware")
+	}
+	t.Logf("products by type: %v", seen)
+}
+
+func runMatrix(t *testing.T, r *Runner, plan *gemm.Plan, o *Operands) []byte {
+	t.Helper()
+	s := r.Device.Stream()
+	err := r.Reserve(o, plan)
+	if err == nil {
+		err = r.Record(s, plan, o)
+	}
+	if err == nil {
+		err = r.Finish(s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Read(o.C)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
