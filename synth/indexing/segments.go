@@ -27,8 +27,8 @@ const fewUpdates = 256
 //	level, which has two entries a chunk; those that are not needed are marked (empty).
 //	The last level is one chunk. At the end the sums are added to the tensor.
 //
-// So the order of a sum depends on the indices, the number of updates alone. The longest chain of additions is a chunk for each level,
-// even if all updates are of one slice.
+// So the order of a sum depends on the indices and the number of updates alone. The longest
+// chain of additions is a chunk for each level, even if all updates are of one slice.
 type segments struct {
 	*scatterJob
 	slices codegen.Buffer // the sorted numbers of slices
