@@ -27,7 +27,7 @@ type level struct {
 func (s *segments) levels(temp func(elem kernel.Elem, n int) codegen.Buffer) (programs []*codegen.Program) {
 	l := &level{segments: s, count: s.count, slices: s.slices, order: &s.order, values: s.updates, of: s.upType}
 	for {
-		chunks := (l.count + s.chunk - 1) / s.chunk
+		chunks := (l.count + chunk - 1) / chunk
 		if chunks == 1 {
 			return append(programs, l.program(chunks))
 		}
@@ -50,8 +50,8 @@ func (l *level) program(chunks int) *codegen.Program {
 	} else {
 		buffers = append(buffers, with(*l.nextSlices, lowering.Write), with(*l.nextValues, lowering.Write))
 	}
-	p := l.segments.program(fmt.Sprintf("%s of %v", what, l.of), chunks*l.elements, l.count, func(w *segmentWriter, chunk kernel.Value) {
-		(&levelWriter{segmentWriter: w, level: l}).walk(chunk)
+	p := l.segments.program(fmt.Sprintf("%s of %v", what, l.of), chunks*l.elements, l.count, func(w *segmentWriter, at kernel.Value) {
+		(&levelWriter{segmentWriter: w, level: l}).walk(at)
 	}, buffers...)
 	p.Bytes, p.Flops = 2*int64(l.count*l.elements*l.toElem().Size()), int64(l.count*l.elements)
 	return p
@@ -64,7 +64,7 @@ func (s *segments) toElem() kernel.Elem { return lowering.ElemOf[s.toType] }
 type levelWriter struct {
 	*segmentWriter
 	level *level
-	chunk kernel.Value
+	at    kernel.Value // the number of the chunk
 	opens kernel.Value // the first run of the chunk is the first of its segment
 }
 
@@ -100,10 +100,10 @@ func (w *levelWriter) slice(i kernel.Value) kernel.Value {
 
 // walk sums the runs of a chunk. Of the entries, four are loaded before the first is looked at;
 // lists have room for whole fours.
-func (w *levelWriter) walk(chunk kernel.Value) {
-	w.chunk = chunk
-	size := w.Index(w.level.chunk)
-	first := w.Mul(chunk, size)
+func (w *levelWriter) walk(at kernel.Value) {
+	w.at = at
+	size := w.Index(chunk)
+	first := w.Mul(at, size)
 	end := w.Min(w.count, w.Add(first, size))
 	current := w.slice(first)
 	before := w.slice(w.Select(w.IsEqual(first, w.Index(0)), first, w.Sub(first, w.Index(1))))
@@ -178,7 +178,7 @@ func (w *levelWriter) pass(entry int, run runState, has kernel.Value) {
 	if w.level.nextSlices == nil {
 		return // all runs of the last level are whole
 	}
-	at := w.Add(w.Shl(w.chunk, 1), w.Index(entry))
+	at := w.Add(w.Shl(w.at, 1), w.Index(entry))
 	w.IfThen(w.IsEqual(w.element, w.Index(0)), func() {
 		mark := w.Int(scalar.U32, empty)
 		w.Store(w.rest(1), at, w.Select(has, run.slice, w.Or(run.slice, mark)))

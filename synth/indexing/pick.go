@@ -11,7 +11,7 @@ import (
 	"nxvk/synth/strided"
 )
 
-// pickJob copies runs of consecutive elements to a dense result, on GPUs. Each run begins
+// pickJob copies runs of consecutive elements to a dense result. Each run begins
 // where indices say: a row of take or gather, or one element of take_along_axis. Elements
 // travel in units, the largest power of two up to 16 bytes that divides a run:
 //
@@ -33,23 +33,24 @@ type pickJob struct {
 	inner  int             // elements behind the axis, of take_along_axis; 0 of others
 	tuple  []codegen.Shift // one for each index of a run, in units
 	extent int             // units of the operand
+	local  int             // invocations of a workgroup
 	steps  int             // groups of an invocation
 }
 
 // wideUnit is the size of what a GPU loads and stores at once.
 const wideUnit = 16
 
-// pickSteps is how many groups of units an invocation copies where there are manyGroups.
+// pickSteps is how many groups of units an invocation of a GPU copies where there are manyGroups.
 const (
 	pickSteps  = 8
 	manyGroups = 1 << 19
 )
 
 // pickOf returns the job of a take, gather or take_along_axis, or nil if the elements that
-// an index stands for are not consecutive, or the target is better served by another kernel.
+// an index stands for are not consecutive, or are converted.
 func pickOf(in *ops.Instr, types []ops.Type, t *lowering.Target) *pickJob {
 	d, s, axes := types[0].DType, types[0].Shape, in.Attrs[0]
-	if t.CPU || d != in.Outs[0].Type.DType || in.Ins[0].Lit != nil || in.Ins[1].Lit != nil {
+	if d != in.Outs[0].Type.DType || in.Ins[0].Lit != nil || in.Ins[1].Lit != nil {
 		return nil
 	}
 	j := &pickJob{indices: codegen.IndexOperand(in, types, 1, strided.View{}).Buffer}
@@ -80,8 +81,11 @@ func pickOf(in *ops.Instr, types []ops.Type, t *lowering.Target) *pickJob {
 		j.tuple = append(j.tuple, codegen.Shift{Limit: s[a] - 1, Stride: inUnits(own[a])})
 	}
 	j.extent = inUnits(s.Size())
-	j.steps = 1
-	if j.groups() >= manyGroups {
+	j.local, j.steps = codegen.GPULocal, 1
+	switch {
+	case t.CPU:
+		j.local, j.steps = codegen.CPULocal, codegen.CPUSteps
+	case j.groups() >= manyGroups:
 		j.steps = pickSteps
 	}
 	return j
@@ -137,11 +141,11 @@ func (j *pickJob) program() *codegen.Program {
 		indices = j.runs
 	}
 	idx.Access, idx.Bytes = lowering.Read, int64(indices*idx.Elem.Size())
-	p := &codegen.Program{Index: codegen.IndexType(max(units, j.extent, indices)), Local: codegen.GPULocal, Body: j.write,
+	p := &codegen.Program{Index: codegen.IndexType(max(units, j.extent, indices)), Local: uint32(j.local), Body: j.write,
 		Buffers: []codegen.Buffer{idx, from, codegen.CheckBuffer(0), to},
 		Numbers: []int{groups, units, j.per, j.runs, j.count, j.before, j.inner},
 		Bytes:   min(from.Bytes, to.Bytes) + to.Bytes + idx.Bytes}
-	p.Groups = (groups + codegen.GPULocal*j.steps - 1) / (codegen.GPULocal * j.steps)
+	p.Groups = (groups + j.local*j.steps - 1) / (j.local * j.steps)
 	for _, h := range j.tuple {
 		p.Numbers = append(p.Numbers, h.Limit, h.Stride)
 	}

@@ -27,21 +27,17 @@ const fewUpdates = 256
 //	level, which has two entries a chunk; those that are not needed are marked (empty).
 //	The last level is one chunk. At the end the sums are added to the tensor.
 //
-// So the order of a sum depends on the indices, the number of updates and the number of
-// elements of a slice alone. The longest chain of additions is a chunk for each level,
-// even if all updates are of one slice.
+// So the order of a sum depends on the indices and the number of updates alone. The longest
+// chain of additions is a chunk for each level, even if all updates are of one slice.
 type segments struct {
 	*scatterJob
 	slices codegen.Buffer // the sorted numbers of slices
 	order  codegen.Buffer // where each update came from
-	chunk  int            // a power of two
 }
 
-// The chunks of lists with few elements, which are many, and of others.
-const (
-	shortChunk, longChunk = 16, 32
-	fewElements           = 1 << 20
-)
+// chunk is the number of entries of a list that an invocation walks: few, so that there are many
+// walks, and enough that there are few levels.
+const chunk = 16
 
 // sorted plans the order of updates, after programs, and gives the segments.
 func (j *scatterJob) sorted(t *lowering.Target, temps []int64, programs []*codegen.Program) (*segments, *lowering.Plan, error) {
@@ -57,10 +53,7 @@ func (j *scatterJob) sorted(t *lowering.Target, temps []int64, programs []*codeg
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &segments{scatterJob: j, chunk: longChunk}
-	if j.count*j.elements < fewElements {
-		s.chunk = shortChunk
-	}
+	s := &segments{scatterJob: j}
 	s.slices, s.order = temporary(plan, kernel.U32, j.count), temporary(plan, kernel.U32, j.count)
 	plan.Include(sort, []lowering.Ref{j.where.Ref}, []lowering.Ref{s.slices.Ref, s.order.Ref})
 	return s, plan, nil
@@ -154,8 +147,8 @@ func (s *segments) program(what string, units, count int, body func(*segmentWrit
 	for i, d := range s.slice {
 		p.Numbers = append(p.Numbers, d, s.sliceAt.Strides[i])
 	}
-	p.Key = fmt.Sprintf("scatter segments %s chunk=%d raw=%v in %v of %v to %v axes=%d slice=%d",
-		what, s.chunk, s.raw, s.elem, s.upType, s.toType, len(s.axes), len(s.slice))
+	p.Key = fmt.Sprintf("scatter segments %s raw=%v in %v of %v to %v axes=%d slice=%d",
+		what, s.raw, s.elem, s.upType, s.toType, len(s.axes), len(s.slice))
 	p.Body = func(e *codegen.Emitter) error { return s.write(e, body) }
 	return p
 }
