@@ -16,7 +16,7 @@ var indexRows = map[Op]Info{
 		Attr{Name: "axis", Kind: Int}).result(SameType),
 	IndexedAdd: indexed("indexed_add", 3, indexedShape,
 		"The tensor, with each update added to the slice at its index; updates of the same slice add up, in an order that depends on "+
-			"the indices, the number of updates and the device.",
+			"the indices, the shapes and the device.",
 		Attr{Name: "axes", Kind: Ints}),
 	IndexedPut: indexed("indexed_put", 3, indexedShape,
 		"The tensor, with each update written over the slice at its index; of updates of the same slice the last one stays.",

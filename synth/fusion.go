@@ -14,6 +14,7 @@ type (
 	Fusion = fusion.Fusion
 	Why    = fusion.Why
 	End    = fusion.End
+	Needs  = fusion.Needs
 )
 
 // Fuse cuts a graph into fusions, in an order that respects their dependencies.

@@ -57,6 +57,7 @@ type (
 	Host     = lowering.Host
 	Rounding = lowering.Rounding
 	Rules    = lowering.Rules
+	Check    = lowering.Check
 	Matrix   = gemm.Matrix
 )
 
@@ -66,6 +67,8 @@ const (
 	Operand = lowering.Operand
 	Result  = lowering.Result
 	Temp    = lowering.Temp
+
+	CheckWord = lowering.CheckWord
 
 	Read  = lowering.Read
 	Write = lowering.Write
@@ -119,8 +122,8 @@ var byOp = map[ops.Op]lowering.Func{
 	ops.FFT2:  fft.Lower2,
 	ops.IFFT2: fft.Lower2,
 
-	ops.Take:          indexing.LowerTake,
-	ops.TakeAlongAxis: indexing.LowerTakeAlong,
+	ops.Take:          indexing.LowerGather,
+	ops.TakeAlongAxis: indexing.LowerGather,
 	ops.Gather:        indexing.LowerGather,
 	ops.IndexedAdd:    dot.ByParts(indexing.LowerUpdate),
 	ops.IndexedPut:    dot.ByParts(indexing.LowerUpdate),

@@ -75,8 +75,8 @@ func (e *Executor) hostData(l *Queue, r *run, o ops.Operand) (t ops.Type, data [
 	}
 	v := r.slots[o.ID]
 	switch {
-	case v.Err != nil:
-		return v.Type, nil, 0, v.Err
+	case v.Failure() != nil:
+		return v.Type, nil, 0, v.Failure()
 	case l.failed != nil:
 		err, l.failed = l.failed, nil
 		return v.Type, nil, 0, err

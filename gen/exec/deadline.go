@@ -135,6 +135,7 @@ func (e *Executor) judgeProgress(f *Feed) {
 func (e *Executor) cancelFeed(f *Feed, err error) {
 	e.cancels++
 	f.stream.Cancel(err)
+	e.markLatest(f)
 	f.recorded, f.cost = 0, 0
 	f.progress.drop()
 	e.open = slices.DeleteFunc(e.open, func(g *Feed) bool { return g == f })

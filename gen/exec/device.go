@@ -62,10 +62,16 @@ func (e *Executor) runOnDevice(l *Queue, w *work, p *kernels.Plan) (wait queue.W
 	if wait != 0 || err != nil {
 		return wait, err
 	}
+	checks, err := e.openChecks(l, w, p)
+	if err != nil {
+		return 0, err
+	}
+	w.carry(outs, p, checks)
+	defer e.addChecks(f, checks)
 	part := l.effort(p)
 	for i := range p.Steps {
 		f.progress.works(part)
-		if err := e.record(f, w, p, i, outs, temps); err != nil {
+		if err := e.record(f, w, p, i, outs, temps, checks); err != nil {
 			return 0, e.DeviceError(err)
 		}
 		e.bound(f) // a plan may have thousands of steps
@@ -109,10 +115,14 @@ func (e *Executor) deviceResults(l *Queue, w *work, p *kernels.Plan) (outs, temp
 }
 
 // record appends one step of a plan to a stream.
-func (e *Executor) record(f *Feed, w *work, p *kernels.Plan, i int, outs, temps []*store.Storage) error {
+func (e *Executor) record(f *Feed, w *work, p *kernels.Plan, i int, outs, temps []*store.Storage, checks []*check) error {
 	step := &p.Steps[i]
 	args := e.args[:0]
 	for _, a := range step.Args {
+		if a.Ref.Kind == synth.CheckWord {
+			args = append(args, checks[a.Ref.Index].word.arg())
+			continue
+		}
 		m := resolve(a.Ref, w.args, outs, temps)
 		args = append(args, vulkan.Arg{Buffer: m.Dev, Offset: a.Offset, Size: a.Bytes, Access: vulkan.Access(a.Access)})
 	}

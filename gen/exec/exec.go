@@ -73,6 +73,7 @@ type Executor struct {
 	temps         []*store.Storage // scratch of deviceResults
 
 	open     []*Feed           // with work that is not submitted
+	checking []*Feed           // with checks that are not settled
 	enough   int               // how often a program has to be seen to be compiled
 	building int               // plans and pipelines that are being made, or destroyed
 	forming  []*specialization // those whose fusions or kernels are being made
@@ -250,16 +251,21 @@ func (l *Queue) note(in *wire.Instr) string {
 	return in.Note
 }
 
+// fault is the error of an instruction on operands of some types, sent from where note says.
+func fault(in *wire.Instr, note string, types []ops.Type, err error) error {
+	wrapped := in.Wrap(types, err)
+	wrapped.Op = in.Name
+	if note != "" {
+		wrapped.Err = fmt.Errorf("%w; sent by %s", wrapped.Err, note)
+	}
+	return wrapped
+}
+
 // poison makes the results of an instruction carry an error. An error that
 // came with an operand stays what it was.
 func (e *Executor) poison(l *Queue, in *wire.Instr, types []ops.Type, err error) {
 	if _, inherited := err.(*ops.Error); !inherited {
-		wrapped := in.Wrap(types, err)
-		wrapped.Op = in.Name
-		if note := l.note(in); note != "" {
-			wrapped.Err = fmt.Errorf("%w; sent by %s", wrapped.Err, note)
-		}
-		err = wrapped
+		err = fault(in, l.note(in), types, err)
 		e.Counters.Failed++
 	}
 	for _, out := range in.Outs {

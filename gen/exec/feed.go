@@ -26,6 +26,9 @@ type Feed struct {
 	progress progress   // what the device has yet to complete, see deadline.go
 	guarded  bool       // somebody will look whether the deadline has passed
 	fetches  []*fetched // what is being read
+	words    words
+	checks   []*check // not settled, in the order of recording
+	ended    bool     // the session has ended
 }
 
 // Feed returns the feed of the session of a queue.
@@ -55,6 +58,13 @@ func (e *Executor) note(f *Feed) {
 func (f *Feed) end() {
 	f.recorded, f.cost, f.progress = 0, 0, progress{}
 	f.stream.Close()
+	f.ended = true
+	if len(f.checks) == 0 {
+		f.words.drop()
+		return
+	}
+	f.exec.markLatest(f) // others may hold results
+	f.exec.settleChecks()
 }
 
 // allocNow takes memory for what cannot be tried again: it waits for what the device is
@@ -119,6 +129,9 @@ func (e *Executor) send(f *Feed) (ticket vulkan.Ticket, sent bool, err error) {
 	if err != nil {
 		return ticket, false, e.DeviceError(err)
 	}
+	if f.mark(ticket) && !sent { // the stream has submitted by itself
+		e.dev.Notify(ticket, func(error) { e.cfg.Post(e.settleChecks) })
+	}
 	if sent {
 		e.Counters.Submits++
 		e.inFlight++
@@ -148,6 +161,7 @@ func (e *Executor) watch(f *Feed, ticket vulkan.Ticket) {
 func (e *Executor) completed(f *Feed, ticket vulkan.Ticket) {
 	e.inFlight--
 	e.arrive(ticket)
+	e.settleChecks()
 	f.inFlight--
 	f.progress.complete(ticket, time.Now())
 	e.guard(f)

@@ -21,6 +21,7 @@ type fusion struct {
 	inner []ops.ID     // slots that they make and nobody else needs
 	ends  [][]ops.ID   // for each instruction, those that end with it
 	plan  *kernels.Plan
+	needs []synth.Needs // see needed
 }
 
 // mostNames bounds the operations by which a fusion is called.
@@ -128,6 +129,7 @@ func (e *Executor) runFusion(l *Queue, r *run, s *step) (wait queue.Wait) {
 		return e.runOneByOne(l, r, f, at)
 	}
 	w, err := e.gather(l, &s.in)
+	w.fusion = f
 	defer w.drop()
 	if err == nil && f.plan != nil && e.kernels.Made(f.plan) && e.lost == nil && !e.small(w) {
 		if wait, done := e.runByPlan(l, w, s); wait != 0 || done {

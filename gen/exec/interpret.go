@@ -9,6 +9,7 @@ import (
 	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
+	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
@@ -45,6 +46,10 @@ func (e *Executor) interpret(l *Queue, w *work, p *kernels.Plan) (wait queue.Wai
 	for i, n := range p.Temps {
 		temps[i] = &store.Storage{Host: make([]byte, (n+7)/8*8)}
 	}
+	words := make([][]byte, len(p.Checks))
+	for i := range words {
+		words[i] = make([]byte, 8)
+	}
 	steps, cost := make([]hostStep, len(p.Steps)), 0.0
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -54,6 +59,10 @@ func (e *Executor) interpret(l *Queue, w *work, p *kernels.Plan) (wait queue.Wai
 		}
 		steps[i] = hostStep{k: p.Kernels[i], push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
 		for k, a := range s.Args {
+			if a.Ref.Kind == synth.CheckWord {
+				steps[i].buffers[k] = target.Whole(words[a.Ref.Index])
+				continue
+			}
 			steps[i].buffers[k] = target.Whole(resolve(a.Ref, w.args, outs, temps).Host)[a.Offset:]
 		}
 		cost += kernels.StepCost(s)
@@ -63,7 +72,12 @@ func (e *Executor) interpret(l *Queue, w *work, p *kernels.Plan) (wait queue.Wai
 			e.Counters.Interpreted++
 			e.kernels.Spend(steps[i].k, steps[i].ran)
 		}
+		errs := e.wrongIndices(l, w, p, words)
 		for i, m := range outs {
+			if err := w.firstOf(i, p, errs); err != nil {
+				l.put(w.in.Outs[i].ID, store.Value{Type: w.in.Outs[i].Type, Err: err})
+				continue
+			}
 			m.Shadow = true
 			e.keep(l, w.in.Outs[i], m)
 		}

@@ -23,7 +23,7 @@ type job struct {
 	task   *sched.Task
 	done   bool
 	err    error
-	finish func() error // gives the results, or nil where the instruction is tried again
+	finish func() error // gives the results
 	hold   []*store.Storage
 	types  []ops.Type
 	gone   bool        // the queue has ended
@@ -35,7 +35,7 @@ const (
 	workInstruction = "instruction" // an operation that the host computes
 	workKernel      = "kernel"      // a kernel in the stead of a processor
 	workCopy        = "copy"        // of much memory
-	workIndices     = "indices"     // looked at before a device uses them
+	workIndices     = "indices"     // the one that is out of bounds is looked for
 	workPlan        = "plan"        // instructions into kernels, programs into fusions
 	workPipeline    = "pipeline"    // kernels into machine code
 	workExplain     = "explain"
@@ -56,7 +56,7 @@ func (l *Queue) account(e *Executor) *sched.Account {
 // startJob has f run on the processors that sessions share, for the instruction at the front
 // of a queue. The queue waits, and meets the outcome in collect when it goes on. What the
 // work reads and writes is held until it has ended. finish runs where f gives no error, on
-// the goroutine of the Executor; it is nil where the instruction is to be tried again.
+// the goroutine of the Executor.
 func (e *Executor) startJob(l *Queue, w *work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
 	j := &job{of: w.of, finish: finish, types: w.types}
 	for _, list := range [][]*store.Storage{w.args, results} {
@@ -124,9 +124,6 @@ func (e *Executor) collect(l *Queue, in *wire.Instr) (wait queue.Wait, again boo
 	switch {
 	case err != nil:
 		err = e.jobError(in, err)
-	case j.finish == nil:
-		l.settled = in
-		return 0, true
 	default:
 		err = j.finish()
 	}

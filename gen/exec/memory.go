@@ -32,6 +32,9 @@ func (e *Executor) reserve(l *Queue, n int64) (wait queue.Wait, err error) {
 	if l.allows(n, 0) {
 		return 0, nil
 	}
+	if e.awaitChecks(l) {
+		return queue.ForDevice, nil
+	}
 	if e.sweep(l) {
 		return queue.ForMemory, nil
 	}
@@ -53,6 +56,9 @@ func (e *Executor) alloc(l *Queue, n int) (b *vulkan.Buffer, wait queue.Wait, er
 		e.memory = append(e.memory, l)
 		time.AfterFunc(busyTime, func() { e.cfg.Post(e.retryMemory) })
 		return nil, queue.ForMemory, nil
+	}
+	if e.awaitChecks(l) {
+		return nil, queue.ForDevice, nil
 	}
 	if e.press(l) || e.sweep(l) {
 		return nil, queue.ForMemory, nil

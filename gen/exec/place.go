@@ -40,8 +40,8 @@ func (e *Executor) place(l *Queue, w *work) (wait queue.Wait, err error) {
 	if err := w.settleStarts(); err != nil {
 		return 0, err
 	}
-	if wait, err := e.checkIndices(l, w); wait != 0 || err != nil {
-		return wait, err
+	if err := checkIndex(w); err != nil {
+		return 0, err
 	}
 	p, err := e.plan(w)
 	switch {

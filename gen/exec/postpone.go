@@ -5,7 +5,6 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"nxvk/fallback"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/queue"
@@ -46,7 +45,6 @@ type signature struct {
 	id     uint32 // above 0
 	lazy   bool   // instructions may be pending
 	starts bool   // operands that are on the host become literals first
-	index  bool   // operands are indices, which have to be on the host
 	making bool   // the plan is being made, and the rest not known
 	alias  bool   // the result is an operand's memory
 	plan   *kernels.Plan
@@ -194,7 +192,7 @@ func (e *Executor) classify(l *Queue, in *wire.Instr) timing {
 	case f.making:
 		f.plan.Then(func() { e.Resume(l) })
 		return unknown
-	case !f.lazy, f.index && !indicesKnown(w):
+	case !f.lazy, checkIndex(w) != nil:
 		return l.flushIf(pending)
 	case !pending && (f.alias || e.small(w)):
 		return now
@@ -222,7 +220,7 @@ func (e *Executor) glance(l *Queue, in *wire.Instr, w *work) (pending, ok bool) 
 			v := &l.trace.slots[k]
 			t, m = v.typ, v.mem
 			pending = pending || m == nil
-		} else if v, have := l.Session.Get(o.ID); have && v.Err == nil && l.pending[o.ID] == nil {
+		} else if v, have := l.Session.Get(o.ID); have && v.Failure() == nil && l.pending[o.ID] == nil {
 			t, m = v.Type, v.Mem
 		} else {
 			ok = false
@@ -246,7 +244,6 @@ func (e *Executor) signatureOf(w *work) *signature {
 	f.Touch(&e.clock)
 	if w.in.Check(w.types) == nil {
 		f.starts = w.in.Op == ops.Slice || w.in.Op == ops.PutSlice
-		f.index = w.in.Op.Info().Kind == ops.Index
 		f.alias = w.sameBytes()
 		p, err := e.plan(w)
 		if err == kernels.ErrBeingMade {
@@ -260,24 +257,6 @@ func (e *Executor) signatureOf(w *work) *signature {
 	f.id = e.lastSignature
 	e.signatures[key] = f
 	return f
-}
-
-// indicesKnown reports whether the indices of an instruction are on the host and
-// within bounds.
-func indicesKnown(w *work) bool {
-	idx := fallback.Value{Type: w.types[1]}
-	if idx.Type.Size() > inlineCost/manyIndices {
-		return false // a job, see checkIndices
-	}
-	switch m := w.args[1]; {
-	case w.in.Ins[1].Lit != nil:
-		idx.Data = w.in.Ins[1].Lit.Data
-	case m == nil || !m.OnHost():
-		return false
-	default:
-		idx.Data = m.Host
-	}
-	return fallback.CheckIndices(w.in, w.types[0].Shape, idx) == nil
 }
 
 // defers takes an instruction into the trace of a queue.

@@ -129,8 +129,11 @@ func (p *profiler) measure(i int) bool {
 	return true
 }
 
+// places are buffers of a plan, by the kind of the reference.
+type places [synth.CheckWord + 1][]*vulkan.Buffer
+
 // memory is what the plan reads and writes, by the kind of the reference.
-func (p *measurable) memory(take func(int) (*vulkan.Buffer, error)) (refs [3][]*vulkan.Buffer, err error) {
+func (p *measurable) memory(take func(int) (*vulkan.Buffer, error)) (refs places, err error) {
 	add := func(kind synth.RefKind, n int) {
 		var b *vulkan.Buffer
 		if err == nil {
@@ -147,11 +150,14 @@ func (p *measurable) memory(take func(int) (*vulkan.Buffer, error)) (refs [3][]*
 	for _, n := range p.Temps {
 		add(synth.Temp, int(n))
 	}
+	for range p.Checks {
+		add(synth.CheckWord, 4)
+	}
 	return refs, err
 }
 
 // timed records the steps of a plan between two looks at the clock.
-func (e *Executor) timed(p *kernels.Plan, refs [3][]*vulkan.Buffer, clock vulkan.Arg) error {
+func (e *Executor) timed(p *kernels.Plan, refs places, clock vulkan.Arg) error {
 	if err := e.own.stream.Timestamp(clock); err != nil {
 		return err
 	}

@@ -61,8 +61,8 @@ func (e *Executor) value(l *Queue, id ops.ID) (store.Value, error) {
 	switch {
 	case err != nil:
 		return v, err
-	case v.Err != nil:
-		return v, v.Err
+	case v.Failure() != nil:
+		return v, v.Failure()
 	case v.Mem.Host == nil && e.lost != nil:
 		return v, e.lost
 	}
@@ -147,8 +147,8 @@ func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	switch {
 	case !ok:
 		e.poison(l, in, nil, from.Missing(id))
-	case v.Err != nil:
-		e.poison(l, in, nil, v.Err)
+	case v.Failure() != nil:
+		e.poison(l, in, nil, v.Failure())
 	case !v.Type.Equal(out.Type):
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the value is %v, stated is %v", v.Type, out.Type)})
 	default:

@@ -383,8 +383,8 @@ func (e *Executor) readPredicate(l *Queue, r *run, o ops.Operand) (yes bool, wai
 	}
 	v := r.slots[o.ID]
 	switch {
-	case v.Err != nil:
-		return false, 0, v.Err
+	case v.Failure() != nil:
+		return false, 0, v.Failure()
 	case l.failed != nil:
 		err, l.failed = l.failed, nil
 		return false, 0, err

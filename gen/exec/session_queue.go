@@ -19,15 +19,14 @@ type Queue struct {
 	Orphan  func(error) // told of errors that no result can carry
 
 	queue   []request
-	waits   queue.Wait  // why the task at the front cannot go on; 0 where it can
-	since   time.Time   // when the import at the front began to wait
-	swept   bool        // memory has been asked for once for the task at the front
-	trimmed bool        // and the caches have been dropped
-	pressed bool        // and what is pending in other queues has been carried out
-	failed  error       // why the operand that was waited for did not come
-	verdict *verdict    // on what the task at the front has had computed
-	job     *job        // what the host computes of it, see job.go
-	settled *wire.Instr // an instruction whose indices have been looked at
+	waits   queue.Wait // why the task at the front cannot go on; 0 where it can
+	since   time.Time  // when the import at the front began to wait
+	swept   bool       // memory has been asked for once for the task at the front
+	trimmed bool       // and the caches have been dropped
+	pressed bool       // and what is pending in other queues has been carried out
+	failed  error      // why the operand that was waited for did not come
+	verdict *verdict   // on what the task at the front has had computed
+	job     *job       // what the host computes of it, see job.go
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
@@ -243,7 +242,7 @@ func (e *Executor) park(l *Queue, why queue.Wait) {
 
 // fresh forgets what a queue has done about the task at its front.
 func (l *Queue) fresh() {
-	l.swept, l.trimmed, l.pressed, l.failed, l.settled = false, false, false, nil, nil
+	l.swept, l.trimmed, l.pressed, l.failed = false, false, false, nil
 	l.dropVerdict()
 }
 

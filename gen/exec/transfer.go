@@ -118,7 +118,9 @@ func (e *Executor) readBack(l *Queue, m *store.Storage, t ops.Type) (wait queue.
 			if data != nil {
 				release()
 			}
-			l.failed = err
+			if m.Checks.Err() == nil { // else the value says what is wrong with it
+				l.failed = err
+			}
 			m.Drop()
 			e.Resume(l)
 		}
@@ -167,6 +169,7 @@ const PollTime = 40 * time.Microsecond
 // that is on the device, after all that the session has had the device do; with poll perhaps before it returns. The bytes are
 // valid until release.
 func (e *Executor) fetch(f *Feed, m *store.Storage, off, n int, poll bool, done func(data []byte, release func(), err error)) {
+	done = e.whenChecked(m, done)
 	fail := func(err error) { e.cfg.Post(func() { done(nil, nil, e.DeviceError(err)) }) }
 	rb, err := f.stream.Download(m.Dev, off, n)
 	if err != nil {
@@ -207,6 +210,39 @@ func (e *Executor) fetch(f *Feed, m *store.Storage, off, n int, poll bool, done 
 			}
 		})
 	})
+}
+
+// whenChecked is done for data of a value that has checks: these are settled first, and an
+// error that they find comes in place of the data.
+func (e *Executor) whenChecked(m *store.Storage, done func(data []byte, release func(), err error)) func([]byte, func(), error) {
+	if len(m.Checks) == 0 {
+		return done
+	}
+	checks := m.Checks
+	return func(data []byte, release func(), err error) {
+		if err != nil {
+			done(nil, nil, err)
+			return
+		}
+		deliver := func() {
+			if err := checks.Err(); err != nil {
+				release()
+				done(nil, nil, err)
+				return
+			}
+			done(data, release, nil)
+		}
+		e.settleChecks()
+		now := true
+		checks.Settled(func() {
+			if now {
+				deliver()
+			} else { // in the middle of what settles them
+				e.cfg.Post(deliver)
+			}
+		})
+		now = false
+	}
 }
 
 // fetched is a read of what the device has yet to compute.

@@ -18,7 +18,8 @@ type work struct {
 	args  []*store.Storage // nil for a scalar literal
 	own   []*store.Storage // held until the work is done
 
-	copied bool // in is the work's own
+	fusion *fusion // which it carries out, or nil
+	copied bool    // in is the work's own
 
 	// room for the operands of most instructions, without an allocation more
 	typeRoom [3]ops.Type
@@ -60,7 +61,7 @@ func (e *Executor) gather(l *Queue, in *wire.Instr) (w *work, first error) {
 		if err != nil {
 			err = &wire.Fault{Kind: wire.KindOf(err), Err: fmt.Errorf("operand %d: %w", i, err)}
 		} else {
-			err = v.Err
+			err = v.Failure()
 		}
 		if err != nil && first == nil {
 			first = err

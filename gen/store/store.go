@@ -30,6 +30,8 @@ type Storage struct {
 	Size    int64          // bytes charged to Owner
 	Owner   *Session       // who pays, until its session ends
 
+	Checks Checks // what the device may yet find wrong with the contents
+
 	Pins int // computations under way that read or write Host
 
 	refs   int

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
 )
 
@@ -52,6 +53,33 @@ func (e *Emitter) Clamp(x, limit kernel.Value) kernel.Value {
 		x, limit = e.Bitcast(x, scalar.U64), e.Convert(limit, scalar.U64)
 	}
 	return e.Convert(e.Select(e.Compare(scalar.Lt, x, limit), x, limit), e.IndexType)
+}
+
+// Outside reports whether an integer of any type is not in [0, limit].
+func (e *Emitter) Outside(x, limit kernel.Value) kernel.Value {
+	t := e.Type(x)
+	if kernel.Is64(t) {
+		return e.IsLess(e.Convert(limit, scalar.U64), e.Bitcast(x, scalar.U64))
+	}
+	above := e.Bitcast(x, scalar.U32)
+	if e.IndexType == scalar.U64 {
+		above = e.Convert(above, scalar.U64)
+	}
+	if !kernel.IsSigned(t) || e.IndexType == scalar.U32 { // a negative one is above all limits of 31 bits
+		return e.IsLess(limit, above)
+	}
+	return e.Or2(e.IsLess(x, e.Int(t, 0)), e.IsLess(limit, above))
+}
+
+// CheckBuffer is the word of check i of a plan.
+func CheckBuffer(i int) Buffer {
+	return Buffer{Ref: lowering.Ref{Kind: lowering.CheckWord, Index: i}, Elem: kernel.U32, Access: lowering.Write, Bytes: 4}
+}
+
+// Fail makes the word of a check say that it failed. Invocations that fail it at
+// the same time write the same.
+func (e *Emitter) Fail(buf int, failed kernel.Value) {
+	e.IfThen(failed, func() { e.Store(buf, e.Index(0), e.Int(scalar.U32, 1)) })
 }
 
 // Offsets splits an index into coordinates and sums them times strides.

@@ -62,6 +62,7 @@ type Source struct {
 	Buffer Buffer
 	Lit    Literal
 	Shifts []Shift
+	Check  int // the number of the check, of FromCheck
 }
 
 // Shift displaces a view by an index that another source has: Stride elements for each unit of
@@ -80,7 +81,13 @@ const (
 	FromIndex       // the index itself, of the index type of the program
 	FromContraction // the result of a contraction that the kernel has just computed
 	FromInside      // whether no shift clamps its index or divides with a remainder
+	FromCheck       // nothing: a check of the plan fails where a shift clamps its index
 )
+
+// CheckSource is the source that checks whether an index, which an earlier source has, is in [0, limit].
+func CheckSource(check, from, limit int) Source {
+	return Source{Kind: FromCheck, Check: check, Shifts: []Shift{{From: from, Limit: limit}}}
+}
 
 // HasView reports whether the source reads through a view.
 func (s *Source) HasView() bool { return s.Kind == FromBuffer || s.Kind == FromIndex }

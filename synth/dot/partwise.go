@@ -42,6 +42,7 @@ func ByParts(lower lowering.Func) lowering.Func {
 			return p, err
 		}
 		steps.AddPlan(p, from, lowering.Ref{Kind: lowering.Result, Index: 0})
+		steps.Plan.Checks = p.Checks
 		return steps.Plan, nil
 	}
 }

@@ -58,8 +58,11 @@ func (w *Writer) loadAcross() {
 		w.eitherWay(others)
 	}
 	for i := range w.job.Sources {
-		if w.job.Sources[i].Kind == codegen.FromInside {
+		switch w.job.Sources[i].Kind {
+		case codegen.FromInside:
 			w.loaded[i] = w.inside(&w.places[i], w.job.Group)
+		case codegen.FromCheck:
+			w.loaded[i] = w.check(i)
 		}
 	}
 }

@@ -111,7 +111,8 @@ func (j *Job) program(t *lowering.Target) *codegen.Program {
 	return p
 }
 
-// AddBuffers lists the buffers, the output last, and the literals.
+// AddBuffers lists the buffers, the words of checks behind the sources and the outputs last,
+// and the literals.
 func (j *Job) AddBuffers(p *codegen.Program, points int) {
 	reach := points
 	add := func(b codegen.Buffer, v *strided.View, shifts []codegen.Shift) {
@@ -132,6 +133,9 @@ func (j *Job) AddBuffers(p *codegen.Program, points int) {
 		case codegen.FromIndex:
 			reach = max(reach, s.Extent(j.Dims)+codegen.Farthest(s.Shifts))
 		}
+	}
+	for _, c := range j.checks() {
+		p.Buffers = append(p.Buffers, codegen.CheckBuffer(c))
 	}
 	for _, to := range append([]codegen.Buffer{j.Result}, j.MoreResults...) {
 		to.Access = lowering.Write

@@ -10,6 +10,7 @@ import (
 	"nxvk/synth/elementwise"
 	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
+	"nxvk/synth/scalar"
 	"nxvk/synth/strided"
 	"nxvk/synth/synthtest"
 )
@@ -90,8 +91,8 @@ func element(v *strided.View, c []int) int {
 }
 
 // Every layout and access moves what the views say, of every size of element, and
-// leaves the rest of the memory alone. Indices are summed as well, and a source that others
-// shift.
+// leaves the rest of the memory alone. Indices are summed as well, of 32 and of 64 bits, and a
+// source that others shift.
 func TestLayouts(t *testing.T) {
 	narrow := *synthtest.GPU
 	narrow.Storage8, narrow.Storage16 = false, false
@@ -174,7 +175,13 @@ func sumOfViews(t *testing.T, target *lowering.Target, r *rand.Rand) {
 		}
 		want.N[element(&at.View, c)] = synthtest.Wrap(out, sum)
 	})
-	plan, err := codegen.NewPlan(target, nil, j.Programs(target)...)
+	programs := j.Programs(target)
+	if r.IntN(4) == 0 { // as for more than 2^31 elements
+		for _, p := range programs {
+			p.Index = scalar.U64
+		}
+	}
+	plan, err := codegen.NewPlan(target, nil, programs...)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

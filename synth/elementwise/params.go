@@ -33,6 +33,8 @@ func (j *Job) Describe(steps int) string {
 			b.WriteString(" product")
 		case codegen.FromInside:
 			b.WriteString(" inside")
+		case codegen.FromCheck:
+			fmt.Fprintf(&b, " check%d", s.Check)
 		}
 		describeShifts(&b, s.Shifts)
 	}

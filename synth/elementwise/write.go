@@ -5,6 +5,7 @@ import (
 
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
 )
 
@@ -71,7 +72,7 @@ func (j *Job) Writer(e *codegen.Emitter) *Writer {
 		switch {
 		case s.HasView():
 			w.places[i] = j.place(e, &s.View, s.Shifts, j.access(i), s.Kind == codegen.FromIndex)
-		case s.Kind == codegen.FromInside:
+		case s.Kind == codegen.FromInside, s.Kind == codegen.FromCheck:
 			w.places[i] = bounds(s, e)
 		}
 	}
@@ -142,9 +143,15 @@ func (w *Writer) load() {
 	}
 }
 
-// sideBySide is the number of points whose operations alternate, so that none waits for the
-// one before. More would take registers of the invocations that hide the latency of memory.
-const sideBySide = 4
+// sideBySide returns the number of points whose operations alternate, so that none waits for
+// the one before. More would take registers of the invocations that hide the latency of a
+// GPU's memory.
+func sideBySide(t *lowering.Target) int {
+	if t.CPU {
+		return 4
+	}
+	return 2
+}
 
 // compute gives the values of every output for n points, of which each source has loaded
 // those of all, or of one for all.
@@ -158,7 +165,7 @@ func (w *Writer) compute(n int) ([][]kernel.Value, error) {
 		}
 	}
 	var values [][]kernel.Value
-	for some := range slices.Chunk(points, sideBySide) {
+	for some := range slices.Chunk(points, sideBySide(w.Target)) {
 		vs, err := w.job.values(w.Emitter, some)
 		if err != nil {
 			return nil, err
@@ -256,6 +263,8 @@ func (w *Writer) source(i int) []kernel.Value {
 		return w.indices(p)
 	case codegen.FromInside:
 		return w.inside(p, w.job.Group)
+	case codegen.FromCheck:
+		return w.check(i)
 	}
 	buf, g := w.buffer(i), w.job.Group
 	switch p.access {

@@ -38,7 +38,7 @@ const (
 // a pass.
 func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program, error) {
 	n, lines := j.length, strided.Product(j.rows)
-	size := convolutionLength(t, 2*n-1, j.words(), j.step > 1 && lines > 1)
+	size := convolutionLength(t, 2*n-1, j.words(), j.aside())
 	if chirpSize(n) == longChirp && !t.Int64 {
 		return nil, lowering.Unsupported("transform of length %d without 64-bit integers", n)
 	}
@@ -63,7 +63,7 @@ func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program,
 	in.chirp = chirp{part: chirpIn, length: n, inverse: j.inverse, factor: self, table: table}
 	// Lines that lie side by side do so between the transforms, too.
 	shape := ops.Shape(append(slices.Clone(j.rows), size))
-	if j.step > 1 && lines > 1 {
+	if j.aside() {
 		shape = append(ops.Shape{size}, j.rows...)
 		in.next, in.put.Strides = lines, shape.Strides()[1:]
 	} else {
@@ -73,7 +73,7 @@ func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program,
 	own.rows, own.at, own.put = []int{1}, strided.View{Strides: []int{0}}, strided.View{Strides: []int{0}}
 	own.to, own.chirp.part, own.have, own.step, own.next, own.reads = self, chirpSelf, 1, 1, 1, plain
 	jobs := []*fftJob{&own}
-	if passes := Passes(t, size, parts[d].Size()/4, j.step > 1 && lines > 1); len(passes) == 1 && len(passes[0].Stages) > 1 {
+	if passes := Passes(t, size, parts[d].Size()/4, j.aside()); len(passes) == 1 && len(passes[0].Stages) > 1 {
 		whole := *j
 		whole.length, whole.inverse, whole.chirp = size, true, in.chirp
 		whole.chirp.part = chirpWhole

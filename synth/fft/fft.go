@@ -158,7 +158,7 @@ func (j *fftJob) programs(t *lowering.Target, temps *[]int64) ([]*codegen.Progra
 	if j.compute == scalar.F64 {
 		elem = kernel.F64
 	}
-	passes := Passes(t, j.length, j.words(), j.step > 1 && lines > 1)
+	passes := Passes(t, j.length, j.words(), j.aside())
 	if passes == nil {
 		return j.chirps(t, temps)
 	}
@@ -171,7 +171,7 @@ func (j *fftJob) programs(t *lowering.Target, temps *[]int64) ([]*codegen.Progra
 	var programs []*codegen.Program
 	span := 1
 	for i, b := range passes {
-		b = b.fit(lines*j.length, j.words(), len(passes) == 1 && j.step == 1)
+		b = b.fit(lines*j.length, j.words(), len(passes) == 1 && !j.aside())
 		w := &fftWriter{job: j, radix: b.radix(), block: b, first: i == 0, last: i == len(passes)-1}
 		from, to := j.from, j.to
 		if !w.first {
@@ -186,6 +186,10 @@ func (j *fftJob) programs(t *lowering.Target, temps *[]int64) ([]*codegen.Progra
 	}
 	return programs, nil
 }
+
+// aside reports whether lines lie side by side, and are so many that neighbouring
+// invocations take neighbouring lines.
+func (j *fftJob) aside() bool { return j.step > 1 && strided.Product(j.rows) >= leastColumns }
 
 // words is the size of a part of an element in words.
 func (j *fftJob) words() int { return kernel.TypeSize(j.compute) / 4 }
@@ -215,7 +219,7 @@ func (w *fftWriter) program(t *lowering.Target, span int, bufs []codegen.Buffer)
 	lines := strided.Product(j.rows)
 	apart := j.length / w.radix
 	units := lines * apart
-	w.columns = j.step > 1
+	w.columns = j.aside()
 	w.binary = j.length&(j.length-1) == 0
 	inner, along, across := apart, 1, j.length
 	if w.columns {

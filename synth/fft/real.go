@@ -35,8 +35,7 @@ func (j *fftJob) halve(t *lowering.Target, op ops.Op) {
 	case ops.IRFFT:
 		j.length, j.keep, j.reads, j.gives = n/2, n/2, folded, paired
 	case ops.RFFT, ops.FFT:
-		lines := strided.Product(j.rows)
-		passes := Passes(t, n/2, j.words(), j.step > 1 && lines > 1)
+		passes := Passes(t, n/2, j.words(), j.aside())
 		if j.fromType.IsComplex() || len(passes) != 1 || len(passes[0].Stages) == 1 {
 			return // coefficients k and h-k are not in one workgroup
 		}
@@ -109,35 +108,66 @@ func (w *blockWriter) unfold(work []smallDFT, at blockPlace, span int) {
 	slot := func(k kernel.Value) kernel.Value {
 		return w.Add(w.Mul(k, w.Index(l.place)), w.Mul(at.column, w.Index(l.column)))
 	}
-	ks := make([]kernel.Value, (h/2+w.Threads)/w.Threads)
+	// The coefficient in the middle of an even number is its own partner, and one more
+	// than would keep all invocations busy.
+	pairs := (h + 1) / 2
+	ks := make([]kernel.Value, (pairs+w.Threads-1)/w.Threads)
 	xs, ys := make([]cplx, len(ks)), make([]cplx, len(ks))
 	for i := range ks {
-		ks[i] = w.Min(w.Add(at.thread, w.Index(i*w.Threads)), w.Index(h/2))
+		ks[i] = w.Add(at.thread, w.Index(i*w.Threads))
+		if (i+1)*w.Threads > pairs {
+			ks[i] = w.Min(ks[i], w.Index(pairs-1))
+		}
 	}
+	var middle cplx
 	w.share(func(part int) { w.put(work, at, l, span, part) }, func(part int) {
 		for i, k := range ks {
-			other := w.Select(w.IsEqual(k, w.Index(0)), k, w.Sub(w.Index(h), k))
+			other := w.Sub(w.Index(h), k)
+			if i == 0 {
+				other = w.Select(w.IsEqual(k, w.Index(0)), k, other)
+			}
 			*xs[i].part(part) = w.LoadShared(w.array(part), slot(k))
 			*ys[i].part(part) = w.LoadShared(w.array(part), slot(other))
 		}
+		*middle.part(part) = w.LoadShared(w.array(part), slot(w.Index(h/2)))
 	})
+	turn := w.twiddle(at.thread, w.Index(2*h), w.binary)
 	w.IfThen(at.inside, func() {
+		if h%2 == 0 {
+			w.IfThen(w.IsEqual(at.thread, w.Index(0)), func() {
+				w.putCoefficient(at.line, w.Index(h/2), cplx{middle.re, w.neg(middle.im)})
+				if w.job.keep == 2*h {
+					w.putCoefficient(at.line, w.Index(h+h/2), middle)
+				}
+			})
+		}
 		for i, k := range ks {
-			half := w.Float(w.t, 0.5)
-			x, y := xs[i], ys[i]
-			even := cplx{w.Mul(half, w.Add(x.re, y.re)), w.Mul(half, w.Sub(x.im, y.im))}
-			odd := cplx{w.Mul(half, w.Add(x.im, y.im)), w.Mul(half, w.Sub(y.re, x.re))}
-			odd = w.times(odd, w.twiddle(k, w.Index(2*h), w.binary))
-			low, high := w.add(even, odd), w.sub(even, odd)
-			other := w.Sub(w.Index(h), k)
-			w.putCoefficient(at.line, k, low)
-			w.putCoefficient(at.line, other, cplx{high.re, w.neg(high.im)})
-			if w.job.keep == 2*h {
-				w.putCoefficient(at.line, w.Add(w.Index(h), k), high)
-				w.IfThen(w.IsLess(w.Index(0), k), func() {
-					w.putCoefficient(at.line, w.Add(w.Index(h), other), cplx{low.re, w.neg(low.im)})
-				})
+			own := turn
+			if (i+1)*w.Threads > pairs {
+				own = w.twiddle(k, w.Index(2*h), w.binary)
+			} else if i > 0 {
+				own = w.turned(turn, i*w.Threads, 2*h)
 			}
+			w.unfoldPair(at.line, k, xs[i], ys[i], own)
 		}
 	})
+}
+
+// unfoldPair writes coefficients k and h-k, and where the result has them those of the
+// second half, of x and y, the coefficients k and h-k of the line of half the length.
+func (w *blockWriter) unfoldPair(line, k kernel.Value, x, y, turn cplx) {
+	h, half := w.fftBlock.radix(), w.Float(w.t, 0.5)
+	even := cplx{w.Mul(half, w.Add(x.re, y.re)), w.Mul(half, w.Sub(x.im, y.im))}
+	odd := cplx{w.Mul(half, w.Add(x.im, y.im)), w.Mul(half, w.Sub(y.re, x.re))}
+	odd = w.times(odd, turn)
+	low, high := w.add(even, odd), w.sub(even, odd)
+	other := w.Sub(w.Index(h), k)
+	w.putCoefficient(line, k, low)
+	w.putCoefficient(line, other, cplx{high.re, w.neg(high.im)})
+	if w.job.keep == 2*h {
+		w.putCoefficient(line, w.Add(w.Index(h), k), high)
+		w.IfThen(w.IsLess(w.Index(0), k), func() {
+			w.putCoefficient(line, w.Add(w.Index(h), other), cplx{low.re, w.neg(low.im)})
+		})
+	}
 }

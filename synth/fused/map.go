@@ -14,7 +14,11 @@ import (
 // lowerMap plans a unit whose results all have an element for each point of one
 // space, and no reductions: one kernel.
 func lowerMap(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering.Plan, error) {
-	return codegen.NewPlan(t, nil, ElementwiseJob(tr, u, t).Programs(t)...)
+	p, err := codegen.NewPlan(t, nil, ElementwiseJob(tr, u, t).Programs(t)...)
+	if err == nil {
+		p.Checks = tr.Checks
+	}
+	return p, err
 }
 
 // ElementwiseJob is the map of such a unit.

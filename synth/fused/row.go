@@ -20,7 +20,8 @@ import (
 type rowsJob struct {
 	*reduction.Job // sources, sizes and order; finish has the buffers of the results alone
 	unit           *foldedFusion
-	held           int   // fours of a part that are kept; 0 where none is
+	held           int   // fours of a part that are kept, from its first on; 0 where none is
+	again          bool  // there are more, which are read again
 	shares         int   // invocations that have a share of each of them
 	exact          bool  // all invocations have the same number of fours
 	still          []int // sources that are the same for all elements of a row
@@ -98,9 +99,7 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 			}
 		}
 	}
-	if j.shares = 1; j.held >= strided.LongHeld && t.MaxInvocations >= 2*j.Order.Local {
-		j.shares = 2
-	}
+	j.share(t)
 	p := j.Job.Program(t)
 	p.Local *= uint32(j.shares)
 	k := strided.Product(j.Kept)
@@ -117,6 +116,41 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 		p.Groups = (k + int(p.Local) - 1) / int(p.Local)
 		p.Numbers[0] = k
 	}
-	p.Key = fmt.Sprintf("rows held=%d shares=%d exact=%v parts=%d whole=%v %s", j.held, j.shares, j.exact, j.Order.Parts, n%strided.Lanes == 0, p.Key)
+	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v parts=%d whole=%v %s", j.held, j.again, j.shares, j.exact, j.Order.Parts, n%strided.Lanes == 0, p.Key)
 	return codegen.NewPlan(t, nil, p)
+}
+
+// share decides how many fours each invocation keeps. Where the parts are all invocations that a
+// workgroup may have, there are few registers, and rows that are not kept are read again.
+func (j *rowsJob) share(t *lowering.Target) {
+	j.shares = 1
+	if !j.Order.Tree {
+		return
+	}
+	wide, sources := j.loaded()
+	rounds := j.Order.Rounds(strided.Product(j.Reduced))
+	switch {
+	case j.Order.Parts > strided.RowThreads:
+		j.held = min(rounds, max(1, strided.LongHeld/(wide*sources)))
+	case j.held*wide >= strided.LongHeld && t.MaxInvocations >= 2*j.Order.Local:
+		j.shares = 2
+	}
+	j.again = rounds > j.held
+}
+
+// loaded gives the registers that an element of the row takes at most, and the number of
+// sources that are loaded for each.
+func (j *rowsJob) loaded() (wide, sources int) {
+	wide, sources = 1, 0
+	for i := range j.unit.Exprs {
+		x := &j.unit.Exprs[i]
+		if !x.Full {
+			continue
+		}
+		wide = max(wide, x.Type.Wide().Size()/4)
+		if x.Kind == fusion.ExprSource && j.unit.Sources[x.Source].Kind == codegen.FromBuffer {
+			sources++
+		}
+	}
+	return wide, max(sources, 1)
 }

@@ -1,39 +1,30 @@
 package fused
 
 import (
-	"slices"
-
 	"nxvk/synth/fusion"
 	"nxvk/synth/kernel"
 	"nxvk/synth/reduction"
 	"nxvk/synth/strided"
 )
 
-// again is the kernel in which a workgroup has a row that it cannot keep. It goes through the
-// row for each reduction that waits for another and once more for the results; caches have
-// what was read before.
-func (w *rowsWriter) again(l line, valid kernel.Value) {
-	for d := range w.deepest() {
-		w.steadily(d)
-		ks := w.foldsAt(d)
-		r := w.only(ks)
-		w.totals(ks, l.total(r, r.Join(w.foldAgain(r, ks)), d))
+// Where a workgroup cannot keep a row, it goes through the rest of it for each reduction that
+// waits for another and once more for the results; caches have what was read before.
+
+// storeAgain goes through what is not kept of the row and stores the results that have an
+// element for each.
+func (w *rowsWriter) storeAgain() {
+	wide := w.wide()
+	if len(wide) == 0 {
+		return
 	}
-	w.steadily(w.deepest())
-	w.If(valid, func() []kernel.Value {
-		if wide := w.wide(); len(wide) > 0 {
-			n := needed(w.job.unit.Trace, wide)
-			w.throughRow(n, nil, func(fours []heldFour, _ []kernel.Value) []kernel.Value {
-				for _, h := range fours {
-					w.computeNeeded(n, h)
-					w.storeFour(h.number, h.points, h.ragged)
-				}
-				return nil
-			})
+	n := needed(w.job.unit.Trace, wide)
+	w.throughRow(n, nil, func(fours []heldFour, _ []kernel.Value) []kernel.Value {
+		for _, h := range fours {
+			w.computeNeeded(n, h)
+			w.storeFour(h.number, h.points, h.ragged)
 		}
-		w.storeFirst(l.slot)
 		return nil
-	}, nil)
+	})
 }
 
 // wide lists the expressions of results that have an element for each of the row.
@@ -47,14 +38,14 @@ func (w *rowsWriter) wide() []int {
 	return wide
 }
 
-// foldAgain goes through the row and folds what the invocation has of it, lane by lane.
-func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int) []kernel.Value {
+// foldAgain goes through what is not kept of the row and folds what the invocation has of it,
+// lane by lane.
+func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int, acc []kernel.Value) []kernel.Value {
 	var args []int
 	for _, k := range ks {
 		args = append(args, w.job.unit.Exprs[w.job.unit.folds[k]].Args[0])
 	}
 	n := needed(w.job.unit.Trace, args)
-	acc := slices.Repeat(r.Zero(), strided.Lanes)
 	return w.throughRow(n, acc, func(fours []heldFour, acc []kernel.Value) []kernel.Value {
 		for _, h := range fours {
 			w.computeNeeded(n, h)
@@ -64,13 +55,14 @@ func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int) []kernel.Value {
 	})
 }
 
-// throughRow goes through the fours of the row that the invocation has, some at a time, with
-// carried values. What they need of the sources has been loaded.
+// throughRow goes through the fours of the row that the invocation has and does not keep, some
+// at a time, with carried values. What they need of the sources has been loaded.
 func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]heldFour, []kernel.Value) []kernel.Value) []kernel.Value {
 	parts := w.job.Order.Parts
 	step, whole := w.Index(parts), w.wholeRounds()
 	ahead := w.Index(parts * strided.RoundsAhead)
-	many := w.Mul(w.Div(whole, ahead), ahead)
+	start := w.Index(w.job.held * parts)
+	many := w.Add(start, w.Mul(w.Div(w.Sub(whole, start), ahead), ahead))
 	several := func(count int, ragged bool) func(kernel.Value, []kernel.Value) []kernel.Value {
 		return func(four kernel.Value, carried []kernel.Value) []kernel.Value {
 			fours := make([]heldFour, count)
@@ -82,7 +74,7 @@ func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]hel
 			return use(fours, carried)
 		}
 	}
-	carried = w.Loop(w.Part, many, ahead, carried, several(strided.RoundsAhead, false))
+	carried = w.Loop(w.Add(start, w.Part), many, ahead, carried, several(strided.RoundsAhead, false))
 	carried = w.Loop(w.Add(many, w.Part), whole, step, carried, several(1, false))
 	if w.job.exact {
 		return carried

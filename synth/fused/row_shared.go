@@ -32,13 +32,9 @@ func (w *rowsWriter) shared() {
 	valid := w.Compare(scalar.Lt, u, w.Units)
 	w.begin(w.Select(valid, u, w.Sub(w.Units, w.Index(1))))
 	lines := line{begin: begin, slot: slot, n: parts * shares}
-	if w.job.held == 0 {
-		w.again(lines, valid)
-		return
-	}
 	held := make([]heldFour, w.job.held)
 	for i := range held {
-		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && i == len(held)-1}
+		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && !w.job.again && i == len(held)-1}
 		for range w.width {
 			held[i].points = append(held[i].points, newPoint(w.job.unit.Trace))
 		}
@@ -53,6 +49,9 @@ func (w *rowsWriter) shared() {
 			w.computeFour(h, d)
 			acc = w.foldFour(r, ks, h, acc)
 		}
+		if w.job.again {
+			acc = w.foldAgain(r, ks, acc)
+		}
 		w.totals(ks, lines.total(r, w.joined(r, acc), d))
 	}
 	w.steadily(w.deepest())
@@ -60,6 +59,9 @@ func (w *rowsWriter) shared() {
 		for _, h := range held {
 			w.computeFour(h, w.deepest())
 			w.storeFour(h.number, h.points, h.ragged)
+		}
+		if w.job.again {
+			w.storeAgain()
 		}
 		w.storeFirst(slot)
 		return nil

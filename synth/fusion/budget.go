@@ -36,6 +36,9 @@ func usesOf(tr *Trace) (all []bufferUse) {
 		}
 		all = append(all, at)
 	}
+	for _, in := range tr.checked {
+		all = append(all, checkUse(in))
+	}
 	return all
 }
 

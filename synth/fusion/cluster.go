@@ -18,6 +18,7 @@ type cluster struct {
 	reduction     *strided.Reduction // of its reductions; nil if it has none
 	product       bool               // it begins with a contraction
 	dataDependent bool               // it reads padding, or at offsets that operands give
+	checks        bool               // it reads at indices
 	kept          int                // elements of a result of its reductions
 	reductions    int                // number of reductions
 	uses          []bufferUse        // what it reads from memory
@@ -121,7 +122,7 @@ func (f *partitioner) depsOf(tr *Trace) []dep {
 // start gives a node a cluster of its own, which reads deps.
 func (f *partitioner) start(i int, deps []dep) {
 	n := &f.nodes[i]
-	g := &cluster{items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), uses: n.uses, deps: deps,
+	g := &cluster{checks: n.checks, items: []int{i}, first: i, last: i, n: n.in.Outs[0].Type.Size(), uses: n.uses, deps: deps,
 		outputs: []int{i}, cost: n.remat.cost, dataDependent: n.dataDependent}
 	if n.pattern == patternReduction {
 		g.kept, g.n, g.reductions = g.n, f.typeOf(n.in.Ins[0]).Size(), 1
@@ -165,6 +166,7 @@ func (f *partitioner) merge(a, b *cluster) {
 	}
 	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
 	a.product, a.dataDependent = a.product || b.product, a.dataDependent || b.dataDependent
+	a.checks = a.checks || b.checks
 	a.n, a.cost, a.reductions = max(a.n, b.n), a.cost+b.cost, a.reductions+b.reductions
 	for _, k := range b.lits {
 		a.lits = addLiteral(a.lits, k)

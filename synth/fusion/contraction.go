@@ -45,6 +45,8 @@ func (f *partitioner) joinsProduct(a, b *cluster) Reason {
 		return twoProducts
 	case a.reduction != nil || b.reduction != nil:
 		return reductionOfProduct
+	case a.checks || b.checks:
+		return gatherInProduct
 	case a.n != b.n:
 		return otherSize
 	case !f.reads(a, b) && !f.reads(b, a):

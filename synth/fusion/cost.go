@@ -14,6 +14,10 @@ func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
 			return paddingCost
 		}
 		return 1
+	case ops.Index:
+		if gathers(in.Op) {
+			return gatherCost
+		}
 	case ops.Pointwise:
 		if in.Op == ops.AsType {
 			return conversionCost
@@ -34,9 +38,11 @@ func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
 	return len(fn.Nodes)
 }
 
-// The cost of a conversion, of an element or padding, and of what cannot be estimated.
+// The cost of a conversion, of an element or padding, of an element at an index, and of what
+// cannot be estimated.
 const (
 	conversionCost = 4
 	paddingCost    = 6
+	gatherCost     = 8
 	expensive      = 1 << 20
 )

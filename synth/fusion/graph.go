@@ -107,3 +107,47 @@ func (u *Fusion) numbers() (ins map[ops.ID]int, lits map[*ops.Literal]int) {
 	}
 	return ins, lits
 }
+
+// Needs are what a result of a fusion is computed of.
+type Needs struct {
+	Ins  []int // of Fusion.Ins
+	Body []int // of Fusion.Body
+}
+
+// Needs lists, for each result, what it is computed of, in ascending order.
+func (u *Fusion) Needs() []Needs {
+	made := make(map[ops.ID]int)
+	for i := range u.Body {
+		for _, o := range u.Body[i].Outs {
+			made[o.ID] = i
+		}
+	}
+	ins, _ := u.numbers()
+	all := make([]Needs, len(u.Outs))
+	for k, o := range u.Outs {
+		n := &all[k]
+		var visit func(id ops.ID)
+		visit = func(id ops.ID) {
+			i, inside := made[id]
+			list, x := &n.Ins, ins[id]
+			if inside {
+				list, x = &n.Body, i
+			}
+			at, known := slices.BinarySearch(*list, x)
+			if known {
+				return
+			}
+			*list = slices.Insert(*list, at, x)
+			if !inside {
+				return
+			}
+			for _, o := range u.Body[i].Ins {
+				if o.Lit == nil {
+					visit(o.ID)
+				}
+			}
+		}
+		visit(o.ID)
+	}
+	return all
+}

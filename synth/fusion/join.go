@@ -134,19 +134,20 @@ func (f *partitioner) alongRows(a, b *cluster, lie *strided.Reduction) bool {
 }
 
 // rowCost estimates the operations that the kernel of whole rows contains, which a driver
-// must compile. An invocation that keeps its part of a row in registers has the code
-// once for each element that it keeps; one that keeps none repeats it for each
-// reduction and once more at the end: on a processor for each part of the row, on a GPU for
-// the elements that it loads ahead and for those at the end.
+// must compile. An invocation that keeps its part of a row in registers has the code once for
+// each element that it keeps. What it does not keep it reads again: the code is repeated for
+// each reduction and once more at the end, on a processor for each part of the row, on a GPU
+// for the elements that are loaded ahead and for the last ones.
 func rowCost(t *lowering.Target, lie *strided.Reduction, held, folds, cost int) int {
 	s := strided.ScheduleOf(t, lie)
-	switch {
-	case held > 0:
-		return held * strided.Lanes * cost
-	case s.Tree:
-		return (folds + 1) * (strided.RoundsAhead + 2) * strided.Lanes * cost
+	if !s.Tree {
+		return (folds + 1) * s.Parts * strided.Lanes * cost * againCost
 	}
-	return (folds + 1) * s.Parts * strided.Lanes * cost * againCost
+	n := held
+	if s.Rounds(strided.Product(lie.Reduced)) > held {
+		n += (folds + 1) * (strided.RoundsAhead + 2)
+	}
+	return n * strided.Lanes * cost
 }
 
 // maxRowCost bounds rowCost. Code that processors repeat counts as several operations, because

@@ -51,6 +51,7 @@ type node struct {
 	rematerialized bool  // recomputed in every fusion that reads it
 	materialized   bool  // in memory although readers could compute it
 	dataDependent  bool  // reads padding, or at offsets that operands give
+	checks         bool  // reads at indices
 	body           []int // the nodes that it computes as well
 	uses           []bufferUse
 	remat          remat
@@ -143,7 +144,8 @@ func (f *partitioner) want(n *node) {
 // moves reports whether strides cannot express where the elements of a node lie.
 // Reductions read such a value from memory.
 func (n *node) moves() bool {
-	return n.pattern == patternElementwise && n.in.Op == ops.Pad || n.pattern == patternView && n.in.Op == ops.Slice && len(n.in.Ins) > 1
+	return n.pattern == patternElementwise && n.in.Op == ops.Pad ||
+		n.pattern == patternView && (n.in.Op == ops.Slice && len(n.in.Ins) > 1 || gathers(n.in.Op))
 }
 
 // maker is the node that makes an operand.
@@ -185,7 +187,11 @@ func (f *partitioner) visit(i int) {
 		f.startContraction(i)
 	case patternView, patternCreate:
 		n.remat = f.rematOf(n)
-		if n.inMemory {
+		switch {
+		case gathers(n.in.Op) && !f.gatheredOnce(n):
+			f.materialize(i)
+			n.reason = inMemory
+		case n.inMemory:
 			f.isolate(i, inMemory)
 		}
 	default:
@@ -248,6 +254,7 @@ func (f *partitioner) traceBack(i int) ([]dep, error) {
 		var at *viewError
 		if err == nil || !errors.As(err, &at) {
 			n.body, n.uses, n.dataDependent = slices.Clone(f.passed), usesOf(tr), len(tr.extraDims) > 0
+			n.checks = len(tr.Checks) > 0
 			return f.depsOf(tr), err
 		}
 		f.materialize(f.made[at.id])

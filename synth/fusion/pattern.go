@@ -40,6 +40,8 @@ func (f *partitioner) patternOf(in *ops.Instr) (opPattern, Reason) {
 		return patternCreate, ""
 	case in.Op == ops.Bitcast:
 		return f.bitcastPattern(in)
+	case info.Kind == ops.Index:
+		return f.gatherPattern(in)
 	case info.Kind == ops.Movement:
 		return f.movementPattern(in)
 	case info.Kind == ops.Pointwise:

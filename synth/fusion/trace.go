@@ -41,12 +41,13 @@ func (tr *Trace) of(u *Fusion, types func(ops.ID) ops.Type) {
 	type made struct {
 		in   *ops.Instr
 		Type *ops.Type
+		at   int
 	}
 	body := make(map[ops.ID]made, len(u.Body))
 	for i := range u.Body {
 		in := &u.Body[i]
 		for k, o := range in.Outs {
-			body[o.ID] = made{in, &in.Outs[k].Type}
+			body[o.ID] = made{in, &in.Outs[k].Type, i}
 		}
 	}
 	ins, lits := u.numbers()
@@ -55,6 +56,7 @@ func (tr *Trace) of(u *Fusion, types func(ops.ID) ops.Type) {
 	}
 	tr.graph = func(id ops.ID) *ops.Instr { return body[id].in }
 	tr.number = func(id ops.ID) int { return ins[id] }
+	tr.position = func(id ops.ID) int { return body[id].at }
 	tr.literal = func(l *ops.Literal) int { return lits[l] }
 	tr.types = func(id ops.ID) ops.Type {
 		if m, ok := body[id]; ok {
@@ -74,17 +76,20 @@ type Trace struct {
 	rows   strided.View      // the view of a dense tensor with an element for each kept point
 	Layout strided.Reduction // of its reductions
 
-	graph   func(ops.ID) *ops.Instr // the instruction that computes a value; nil if it is loaded
-	types   func(ops.ID) ops.Type
-	literal func(*ops.Literal) int // the number of a literal among the operands
-	number  func(ops.ID) int       // the number of a value among the operands
-	blocks  func(*ops.Instr) bool  // whether a view must be read from memory; may be nil
-	product *ops.ID                // the result of a contraction that the kernel has at each point; or nil
+	graph    func(ops.ID) *ops.Instr // the instruction that computes a value; nil if it is loaded
+	types    func(ops.ID) ops.Type
+	literal  func(*ops.Literal) int // the number of a literal among the operands
+	number   func(ops.ID) int       // the number of a value among the operands
+	blocks   func(*ops.Instr) bool  // whether a view must be read from memory; may be nil
+	position func(ops.ID) int       // the instruction of the fusion that computes a value; may be nil
+	product  *ops.ID                // the result of a contraction that the kernel has at each point; or nil
 
 	Sources   []codegen.Source
 	extraDims []extraDim // see extraDim
 	Exprs     []Expr
 	Outs      []int // expressions of the results
+	Checks    []lowering.Check
+	checked   []*ops.Instr // of Checks
 	known     traceKeys
 	arena     arena
 }
@@ -163,6 +168,7 @@ func (tr *Trace) space(s ops.Shape, axes []int) {
 func (tr *Trace) run(f func() error) error {
 	for {
 		tr.Sources, tr.extraDims, tr.Exprs = tr.Sources[:0], nil, tr.Exprs[:0]
+		tr.Checks, tr.checked = nil, nil
 		tr.known.reset()
 		tr.arena.reset()
 		err := f()
@@ -208,8 +214,11 @@ func (tr *Trace) value(id ops.ID, v strided.View) (int, error) {
 		}
 		return tr.value(from, inner)
 	}
-	if in.Op == ops.Slice {
+	switch {
+	case in.Op == ops.Slice:
 		return tr.slide(in, v)
+	case gathers(in.Op):
+		return tr.gather(in, v)
 	}
 	at := keyOf(keyValue, uint64(id), v)
 	if i, ok := tr.known.find(&at); ok {

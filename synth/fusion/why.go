@@ -26,6 +26,7 @@ const (
 	twoProducts            Reason = "a kernel computes at most one contraction"
 	reductionOfProduct     Reason = "a reduction cannot be fused with a contraction"
 	dataDependentReduction Reason = "a reduction cannot read padding, or slices at offsets given by operands"
+	gatherInProduct        Reason = "an epilogue reads no elements at indices"
 	unrelated              Reason = "neither reads the other"
 )
 

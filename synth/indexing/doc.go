@@ -1,11 +1,15 @@
 // Package indexing lowers operations whose operands are indices: take,
-// take_along_axis, gather, indexed_add and indexed_put. A read is an
-// elementwise.Job with a shift; an index outside its dimension is clamped, so that
-// no kernel leaves its buffers, and the executor reports it.
+// take_along_axis, gather, indexed_add and indexed_put. A kernel checks the indices
+// that it reads: one outside of its dimension is clamped, so that no kernel leaves
+// its buffers, and fails the check of the plan (lowering.Check), which the executor
+// looks at later. On a GPU a read is a pickJob if what an index stands for is
+// consecutive in memory; any other read is an elementwise.Job with a shift.
 //
-// Updates are deterministic and use no atomics. A GPU sorts many updates by the
-// slice that they change (a radix sort of as many bits as slices have) and sums
-// the segments of the sorted list in two levels, in an order that depends on the
-// indices and the number of updates alone. A processor, and a GPU with few
-// updates, walks all updates in their order for each part of the slices.
+// Updates are deterministic. A GPU adds integers of up to 32 bits with atomics
+// (accumulation), because their sums are the same in any order. It sorts any other
+// updates, if there are many, by the slice that they change (a radix sort of as many
+// bits as slices have), and sums the segments of the sorted list in levels (segments),
+// in an order that depends on the indices and the numbers of updates and elements
+// alone. A processor, and a GPU with few updates, walks all updates in their order for
+// each part of the slices.
 package indexing

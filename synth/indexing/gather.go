@@ -10,48 +10,43 @@ import (
 	"nxvk/synth/strided"
 )
 
-// Indices are looked at by whoever runs a plan, since an index outside of its
-// dimension is an error. Kernels bring such an index into the dimension, so that
-// they stay within their buffers whatever they read.
-
-// LowerTake plans slices along an axis at indices.
-func LowerTake(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
-	s, idx, axis := types[0].Shape, types[1].Shape, in.Attrs[0][0]
-	own, out := s.Strides(), in.Outs[0].Type.Shape
-	between := make([]int, len(idx))
-	at := slices.Concat(make([]int, axis), idx.Strides(), make([]int, len(s)-axis-1))
-	return movement.Lower(in, types, t, movement.Move{Dims: out, Operand: 0, Out: strided.Dense(out),
-		In:      strided.View{Strides: slices.Concat(own[:axis], between, own[axis+1:])},
-		Indices: []codegen.Source{codegen.IndexOperand(in, types, 1, strided.View{Strides: at})},
-		Shifts:  []codegen.Shift{{Limit: s[axis] - 1, Stride: own[axis]}}})
-}
-
-// LowerTakeAlong plans an element along an axis for each index.
-func LowerTakeAlong(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
-	s, axis, out := types[0].Shape, in.Attrs[0][0], in.Outs[0].Type.Shape
-	v := strided.Dense(s)
-	step := v.Strides[axis]
-	v.Strides[axis] = 0
-	return movement.Lower(in, types, t, movement.Move{Dims: out, Operand: 0, In: v, Out: strided.Dense(out),
-		Indices: []codegen.Source{codegen.IndexOperand(in, types, 1, strided.Dense(out))},
-		Shifts:  []codegen.Shift{{Limit: s[axis] - 1, Stride: step}}})
-}
-
-// LowerGather plans slices at positions along several axes.
-func LowerGather(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
-	s, axes, out := types[0].Shape, in.Attrs[0], in.Outs[0].Type.Shape
-	own := s.Strides()
-	_, slice := apart(own, axes)
-	outer := types[1].Shape.Strides()
-	outer = outer[:len(outer)-1]
-	m := movement.Move{Dims: out, Operand: 0, Out: strided.Dense(out),
-		In: strided.View{Strides: slices.Concat(make([]int, len(outer)), slice)}}
-	for k, a := range axes {
-		at := strided.View{Offset: k, Strides: slices.Concat(outer, make([]int, len(slice)))}
-		m.Indices = append(m.Indices, codegen.IndexOperand(in, types, 1, at))
-		m.Shifts = append(m.Shifts, codegen.Shift{From: k, Limit: s[a] - 1, Stride: own[a]})
+// checked gives a plan the check of its indices. A literal has none: whoever has it knows
+// whether it is within its dimension.
+func checked(in *ops.Instr, p *lowering.Plan, err error) (*lowering.Plan, error) {
+	if err == nil && in.Ins[1].Lit == nil {
+		p.Checks = []lowering.Check{{Operand: 1}}
 	}
-	return movement.Lower(in, types, t, m)
+	return p, err
+}
+
+// checks are the sources that check indices, which shifts take from earlier sources.
+func checks(in *ops.Instr, shifts []codegen.Shift) (list []codegen.Source) {
+	if in.Ins[1].Lit != nil {
+		return nil
+	}
+	for _, h := range shifts {
+		list = append(list, codegen.CheckSource(0, h.From, h.Limit))
+	}
+	return list
+}
+
+// LowerGather plans a take, take_along_axis or gather: elements, or slices, at indices along
+// one or several axes.
+func LowerGather(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	if j := pickOf(in, types, t); j != nil {
+		p, err := codegen.NewPlan(t, nil, j.program())
+		return checked(in, p, err)
+	}
+	s, out := types[0].Shape, in.Outs[0].Type.Shape
+	g := strided.GatherOf(in, s, types[1].Shape)
+	m := movement.Move{Dims: out, Operand: 0, In: g.View, Out: strided.Dense(out)}
+	for k, a := range g.Axes {
+		m.Indices = append(m.Indices, codegen.IndexOperand(in, types, 1, g.At[k]))
+		m.Shifts = append(m.Shifts, codegen.Shift{From: k, Limit: s[a] - 1, Stride: g.Strides[k]})
+	}
+	m.Indices = append(m.Indices, checks(in, m.Shifts)...)
+	p, err := movement.Lower(in, types, t, m)
+	return checked(in, p, err)
 }
 
 // apart splits what belongs to the dimensions of a tensor into that of axes, in

@@ -14,9 +14,10 @@ import (
 	"nxvk/synth/strided"
 )
 
-// scatterJob writes updates over slices of a tensor, or adds them. No atomics are used,
-// so results do not depend on the device's timing. There are two algorithms:
+// scatterJob writes updates over slices of a tensor, or adds them. Results do not depend on
+// the device's timing. There are three algorithms:
 //
+//	atomics   on GPUs, where the order of sums does not matter; see accumulation
 //	walk      each invocation owns an element of some slices, walks all updates and
 //	          applies those of its slices, in their order. Slices are dealt out to parts:
 //	          part p has the slices p, p+parts, p+2*parts, …
@@ -53,6 +54,11 @@ const (
 // LowerUpdate plans updates of slices at positions: the tensor, the numbers of
 // the slices, and the walk. Sums of narrow floats are rounded once, at the end.
 func LowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	p, err := lowerUpdate(in, types, t)
+	return checked(in, p, err)
+}
+
+func lowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	out, axes := in.Outs[0].Type, in.Attrs[0]
 	j := &scatterJob{add: in.Op == ops.IndexedAdd, elem: out.DType, upType: types[2].DType, toType: out.DType,
 		count: types[1].Shape[0], to: codegen.ResultBuffer(out.DType),
@@ -69,6 +75,9 @@ func LowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering
 	} else if err := codegen.CheckReal(types[0].DType, types[2].DType, out.DType); err != nil {
 		return nil, err
 	}
+	if j.accumulates(t) && out.Size() < 1<<31 {
+		return j.accumulate(in, types, t)
+	}
 	var temps []int64
 	temp := func(d ops.DType, n int) codegen.Buffer {
 		temps = append(temps, int64(n*d.Size()))
@@ -76,19 +85,27 @@ func LowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering
 	}
 	j.where = temp(ops.U32, j.count)
 	if _, narrow := codegen.Formats[out.DType]; j.add && narrow {
-		j.toType, j.to = ops.F32, temp(ops.F32, out.Size())
+		j.toType = ops.F32
+	}
+	if j.add && (j.toType != out.DType || !t.CPU && j.count > fewUpdates) {
+		j.to = temp(j.toType, out.Size())
 	}
 	j.split(types[0].Shape, axes)
 	if err := j.deal(t, out.Size()); err != nil {
 		return nil, err
 	}
+	positions := j.positions(in, types, axes).Programs(t)
+	sorts := !t.CPU && j.count > fewUpdates
+	if sorts && j.add {
+		return j.sumPlan(in, types, t, temps, positions)
+	}
 	programs, err := j.begin(in, types, t)
 	if err != nil {
 		return nil, err
 	}
-	programs = append(programs, j.positions(in, types, axes).Programs(t)...)
-	if !t.CPU && j.count > fewUpdates {
-		return j.segmentPlan(t, temps, programs, out)
+	programs = append(programs, positions...)
+	if sorts {
+		return j.lastPlan(t, temps, programs)
 	}
 	programs = append(programs, j.walks(t)...)
 	if j.toType != out.DType {
@@ -157,6 +174,7 @@ func (j *scatterJob) positions(in *ops.Instr, types []ops.Type, axes []int) *ele
 		m.Sources = append(m.Sources, codegen.IndexOperand(in, types, 1, at))
 		number.Shifts = append(number.Shifts, codegen.Shift{From: k, Limit: sizes[k] - 1, Stride: stride})
 	}
+	m.Sources = append(m.Sources, checks(in, number.Shifts)...)
 	m.Sources = append(m.Sources, number)
 	return m
 }

@@ -212,6 +212,11 @@ func (b *Builder) Store(buf int, index Value, vs ...Value) {
 	b.emit(Inst{Op: Store, Index: buf, Args: append([]Value{index}, vs...)})
 }
 
+// AddBuffer adds to an element of a buffer of U32, in one piece.
+func (b *Builder) AddBuffer(buf int, index, v Value) {
+	b.emit(Inst{Op: AddBuffer, Index: buf, Args: []Value{index, v}})
+}
+
 // LoadShared reads an element of a shared array.
 func (b *Builder) LoadShared(array int, index Value) Value {
 	if b.twofold[array] {

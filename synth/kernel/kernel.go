@@ -136,6 +136,7 @@ const (
 	Lookup                // element Args[0] of table Index
 	Load                  // Index is the buffer; Args[0] counts groups of len(Res) elements
 	Store                 // Index is the buffer; Args[0] counts groups of len(Args)-1 elements
+	AddBuffer             // element Args[0] of buffer Index, of U32, grows by Args[1], in one piece
 	LoadWord              // word Args[0], of 32 bits, of buffer Index, whatever its elements are
 	LoadShared            // element Args[0] of shared array Index
 	StoreShared           // element Args[0] of shared array Index becomes Args[1]

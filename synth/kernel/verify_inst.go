@@ -80,7 +80,7 @@ func (v *verifier) memory(in *Inst) error {
 	switch in.Op {
 	case Lookup:
 		limit = len(v.k.Tables)
-	case Load, Store, LoadWord:
+	case Load, Store, LoadWord, AddBuffer:
 		limit = len(v.k.Buffers)
 	}
 	if in.Index >= limit {
@@ -94,6 +94,14 @@ func (v *verifier) memory(in *Inst) error {
 			return fmt.Errorf("malformed lookup")
 		}
 		return nil
+	case AddBuffer:
+		if buf := v.k.Buffers[in.Index]; !buf.Read || !buf.Write || buf.Elem != U32 {
+			return fmt.Errorf("buffer %d cannot grow: it is not one of u32 that is read and written", in.Index)
+		}
+		if len(in.Args) != 2 {
+			return fmt.Errorf("%d elements grow at once", len(in.Args)-1)
+		}
+		vs, t = in.Args[1:], scalar.U32
 	case LoadWord:
 		if !v.k.Buffers[in.Index].Read || len(in.Res) != 1 {
 			return fmt.Errorf("malformed load of a word from buffer %d", in.Index)

@@ -27,9 +27,10 @@ type RefKind uint8
 
 // The places of buffers.
 const (
-	Operand RefKind = iota // of the instruction
-	Result                 // of the instruction
-	Temp                   // of the plan
+	Operand   RefKind = iota // of the instruction
+	Result                   // of the instruction
+	Temp                     // of the plan
+	CheckWord                // of a check of the plan
 )
 
 // Ref names a buffer of a plan.
@@ -85,6 +86,19 @@ type Plan struct {
 	// its number in the batch (solve) or than the row without a pivot
 	// (triangular_solve). The results are to be used only where it is 0.
 	Status *Ref
+
+	// Checks are what the steps find out about operands while they use them.
+	// Nobody waits for them: the results may be used before it is known whether
+	// they are of any worth.
+	Checks []Check
+}
+
+// Check says that an operand has indices, and that the steps look whether each is within
+// its dimension. Its word, Ref{CheckWord, i}, is 0 before the first step; an index that is
+// not within makes it another number, and the steps use the nearest one that is.
+type Check struct {
+	Operand int // of the plan
+	Instr   int // the instruction of the fusion that takes the indices, as its operand 1
 }
 
 // Func plans the instructions of one operation or kind.
@@ -95,7 +109,10 @@ func AliasOf(i int) *Plan { return &Plan{Alias: i} }
 
 // Renumber is the plan with operand i at places[i].
 func (p *Plan) Renumber(places []int) *Plan {
-	q := &Plan{Temps: p.Temps, Alias: p.Alias, Status: p.Status}
+	q := &Plan{Temps: p.Temps, Alias: p.Alias, Status: p.Status, Checks: slices.Clone(p.Checks)}
+	for i := range q.Checks {
+		q.Checks[i].Operand = places[q.Checks[i].Operand]
+	}
 	if q.Alias >= 0 {
 		q.Alias = places[q.Alias]
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-var refNames = [...]string{Operand: "operand", Result: "result", Temp: "temp"}
+var refNames = [...]string{Operand: "operand", Result: "result", Temp: "temp", CheckWord: "check"}
 
 var accessNames = [...]string{Read: "read", Write: "write", Read | Write: "read and write"}
 
@@ -28,6 +28,9 @@ func (p *Plan) String() string {
 			fmt.Fprintf(&b, " %s %d %s", refNames[a.Ref.Kind], a.Ref.Index, accessNames[a.Access])
 		}
 		b.WriteByte('\n')
+	}
+	for i, c := range p.Checks {
+		fmt.Fprintf(&b, "  check %d of operand %d\n", i, c.Operand)
 	}
 	if p.Status != nil {
 		fmt.Fprintf(&b, "  status %s %d\n", refNames[p.Status.Kind], p.Status.Index)

@@ -2,6 +2,7 @@ package reduction_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"nxvk/ops"
@@ -65,4 +66,33 @@ func argRef(x synthtest.Tensor, out ops.Type, axis int, biggest, high bool) synt
 		}
 	})
 	return synthtest.Tensor{Typ: out, N: best}
+}
+
+// Extremes of random shapes along a random axis, or of all, are those of plain loops; there
+// are few different elements, so that many are equal.
+func TestRandomArgReductions(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		r := rand.New(rand.NewPCG(14, 7))
+		for range 40 {
+			s, axes := randomShape(r, 30000)
+			axis := axes[0]
+			if r.IntN(4) == 0 {
+				axis = -1
+			}
+			d := []ops.DType{ops.F32, ops.U8, ops.S8, ops.BF16, ops.F64, ops.U64}[r.IntN(6)]
+			x, op, tie := synthtest.Random(ops.Type{DType: d, Shape: s}, r.Uint64()), []ops.Op{ops.ArgMax, ops.ArgMin}[r.IntN(2)], r.IntN(2)
+			out := ops.Type{DType: ops.S32, Shape: ops.Shape{}}
+			if axis >= 0 {
+				out.Shape = synthtest.KeptShape(s, []int{axis})
+			}
+			got := synthtest.Run(t, target, synthtest.Instr(op, out, []int{axis}, []int{0}, []int{tie}), x)
+			synthtest.Same(t, synthtest.Describe(op, x.Typ, out), got, argRef(x, out, axis, op == ops.ArgMax, tie == 1))
+		}
+		least := math.Inf(-1)
+		x := synthtest.Tensor{Typ: synthtest.Type(ops.F32, 2, 3), F: []float64{least, least, least, math.NaN(), least, least}}
+		for tie, want := range []int64{0, 2} {
+			synthtest.Same(t, "infinities", synthtest.Run(t, target, synthtest.Instr(ops.ArgMax, synthtest.Type(ops.S32, 2), []int{1}, []int{0}, []int{tie}), x),
+				synthtest.Tensor{Typ: synthtest.Type(ops.S32, 2), N: []int64{want, 0}})
+		}
+	})
 }

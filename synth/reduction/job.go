@@ -173,7 +173,9 @@ func (j *Job) Plan(t *lowering.Target) (*lowering.Plan, error) {
 // pass plans the next kernel, and gives the job that is left: the reduction of
 // its partial results, in temporaries from number temp on.
 func (j *Job) pass(t *lowering.Target, temp int) (*codegen.Program, *Job) {
-	j.Group = j.Layout.Columns()
+	if j.Group = j.Layout.Columns(); t.CPU && j.Folds[0].arg != nil {
+		j.Group = 1 // a processor has no room for as many pairs
+	}
 	j.Order = strided.ScheduleOf(t, &j.Layout)
 	j.Arrange()
 	n, k := j.Order.Partials(), strided.Product(j.Kept)

@@ -126,6 +126,18 @@ func TestRandomReductions(t *testing.T) {
 	})
 }
 
+// Rows that are cut into chunks, and rows that are too long for the registers of a workgroup,
+// have all their elements in the sum.
+func TestLongRows(t *testing.T) {
+	for _, s := range []ops.Shape{{2, 65536}, {2, 70001}, {3, 65538}, {300, 66}, {2, 16385}, {257, 257}} {
+		x := synthtest.Random(ops.Type{DType: ops.S32, Shape: s}, 15)
+		out := ops.Type{DType: ops.S32, Shape: synthtest.KeptShape(s, []int{1})}
+		got := synthtest.Run(t, synthtest.GPU, synthtest.Instr(ops.Sum, out, []int{1}, []int{0}), x)
+		synthtest.Same(t, synthtest.Describe(ops.Sum, x.Typ, out), got,
+			synthtest.ReduceRef(x, out, []int{1}, 0, func(a, b float64) float64 { return a + b }))
+	}
+}
+
 // randomShape draws a shape of at most so many elements, long in one dimension, and some of
 // its axes.
 func randomShape(r *rand.Rand, most int) (s ops.Shape, axes []int) {

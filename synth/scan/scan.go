@@ -19,7 +19,7 @@ import (
 // Floating-point results depend on the order, so it is a function of the shape,
 // the axis and the profile of the device. A line is cut into chunks of so many
 // elements; within a chunk the elements are folded one after the other, or as a
-// tile is, see scanTile. A chunk is folded onto the total of all chunks before it,
+// tile is, see scanTile, or as a short line is, see writeShort. A chunk is folded onto the total of all chunks before it,
 // which are a line that is scanned in the same manner.
 type scanJob struct {
 	op   ops.Op
@@ -103,8 +103,12 @@ func (j *scanJob) chunks(t *lowering.Target, k int) {
 	if t.CPU {
 		most = cpuChunks
 	}
-	if j.tiled(t) {
+	switch {
+	case j.tiled(t):
 		j.length, j.parts = scanTile, (j.n+scanTile-1)/scanTile
+		return
+	case j.shared(t) > 0:
+		j.length, j.parts = j.n, 1
 		return
 	}
 	want := max(1, most/k)
@@ -144,6 +148,10 @@ func (j *scanJob) program(t *lowering.Target, to codegen.Buffer, before *codegen
 		p.Local, p.Groups = scanLocal, units
 		p.Key += fmt.Sprintf(" tiled fours=%v backward=%v", j.fours(), j.stride < 0)
 	}
+	if n := j.shared(t); n > 0 {
+		p.Local, p.Groups = scanLocal, (units*n+scanLocal-1)/scanLocal
+		p.Key += fmt.Sprintf(" shared=%d fours=%v backward=%v", n, j.fours(), j.stride < 0)
+	}
 	p.Body = func(e *codegen.Emitter) error { return j.write(e, totals, before != nil) }
 	return p
 }
@@ -172,6 +180,10 @@ func (j *scanJob) write(e *codegen.Emitter, totals, before bool) error {
 	}
 	if j.tiled(e.Target) {
 		w.writeTile(before)
+		return nil
+	}
+	if n := j.shared(e.Target); n > 0 {
+		w.writeShort(n)
 		return nil
 	}
 	u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())

@@ -20,7 +20,7 @@ const (
 	scanRows  = 4
 	scanRow   = scanLocal * strided.Lanes
 	scanTile  = scanRow * scanRows
-	// Lines that are shorter are chunks of a few elements.
+	// Lines that are shorter share a workgroup.
 	leastTiled = 128
 )
 
@@ -186,22 +186,28 @@ func (s *tileScanner) four(i kernel.Value) kernel.Value {
 func (s *tileScanner) load() [][]kernel.Value {
 	rows := make([][]kernel.Value, scanRows)
 	for r := range rows {
-		i := s.element(r)
-		if s.job.fours() {
-			i = s.Select(s.Compare(scalar.Lt, i, s.n), i, s.Index(0))
-			rows[r] = s.turned(s.Fetch(0, s.four(i), strided.Lanes))
-			for k, x := range rows[r] {
-				rows[r][k] = s.Cast(s.Decode(s.job.fromType, x), s.job.fromType, s.job.elem)
-			}
-			continue
-		}
-		for k := range strided.Lanes {
-			at := s.Add(i, s.Index(k))
-			at = s.Select(s.Compare(scalar.Lt, at, s.n), at, s.Index(0))
-			rows[r] = append(rows[r], s.scanWriter.load(at))
-		}
+		rows[r] = s.loadFour(s.element(r))
 	}
 	return rows
+}
+
+// loadFour gives the four elements from element i of the line on, and anything beyond its end.
+func (s *tileScanner) loadFour(i kernel.Value) []kernel.Value {
+	if s.job.fours() {
+		i = s.Select(s.Compare(scalar.Lt, i, s.n), i, s.Index(0))
+		four := s.turned(s.Fetch(0, s.four(i), strided.Lanes))
+		for k, x := range four {
+			four[k] = s.Cast(s.Decode(s.job.fromType, x), s.job.fromType, s.job.elem)
+		}
+		return four
+	}
+	four := make([]kernel.Value, strided.Lanes)
+	for k := range four {
+		at := s.Add(i, s.Index(k))
+		at = s.Select(s.Compare(scalar.Lt, at, s.n), at, s.Index(0))
+		four[k] = s.scanWriter.load(at)
+	}
+	return four
 }
 
 // turned is four elements in the order of the line.
@@ -215,21 +221,25 @@ func (s *tileScanner) turned(xs []kernel.Value) []kernel.Value {
 // store writes the elements of the rows.
 func (s *tileScanner) store(rows [][]kernel.Value) {
 	for r, row := range rows {
-		i := s.element(r)
-		if s.job.fours() {
-			s.If(s.Compare(scalar.Lt, i, s.n), func() []kernel.Value {
-				out := make([]kernel.Value, strided.Lanes)
-				for k, x := range s.turned(row) {
-					out[k] = s.Encode(s.job.toType, x)
-				}
-				s.Store(1, s.four(i), out...)
-				return nil
-			}, nil)
-			continue
-		}
-		for k, x := range row {
-			at := s.Add(i, s.Index(k))
-			s.If(s.Compare(scalar.Lt, at, s.n), func() []kernel.Value { s.keep(at, x); return nil }, nil)
-		}
+		s.storeFour(s.element(r), row)
+	}
+}
+
+// storeFour writes those of four elements from element i on that the line has.
+func (s *tileScanner) storeFour(i kernel.Value, row []kernel.Value) {
+	if s.job.fours() {
+		s.If(s.Compare(scalar.Lt, i, s.n), func() []kernel.Value {
+			out := make([]kernel.Value, strided.Lanes)
+			for k, x := range s.turned(row) {
+				out[k] = s.Encode(s.job.toType, x)
+			}
+			s.Store(1, s.four(i), out...)
+			return nil
+		}, nil)
+		return
+	}
+	for k, x := range row {
+		at := s.Add(i, s.Index(k))
+		s.If(s.Compare(scalar.Lt, at, s.n), func() []kernel.Value { s.keep(at, x); return nil }, nil)
 	}
 }

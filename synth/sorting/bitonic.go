@@ -15,7 +15,7 @@ const bitonicLocal = 256
 func (j *sortJob) bitonicProgram() *codegen.Program {
 	rows, lg := strided.Product(j.rows), codegen.Log2(j.length)
 	p := &codegen.Program{Key: "sort by network " + j.describe(), Local: bitonicLocal, Index: scalar.U32,
-		Buffers: append([]codegen.Buffer{j.operand()}, j.results()...), Groups: rows, Body: j.writeBitonic,
+		Buffers: j.buffers(), Groups: rows, Body: j.writeBitonic,
 		Flops:   int64(rows) << lg * int64(lg*(lg+1)/2),
 		Numbers: append([]int{rows, 1 << lg, lg * (lg + 1) / 2}, j.numbers()...)}
 	for _, b := range p.Buffers {

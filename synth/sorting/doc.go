@@ -4,5 +4,6 @@
 // shared memory for middle ones, and a radix sort by the least significant digit
 // first for long ones (count, scan, scatter, as Satish, Harris and Garland, 2009).
 //
-// A radix sort reads and writes the row once for each digit.
+// A radix sort reads and writes the row once for each digit. A top_k of few elements of a long
+// row reads it once and sorts about twice the square root of the row's length times k.
 package sorting

@@ -17,9 +17,9 @@ import (
 // k, so those are in the k groups whose first elements come first:
 //
 //	first    the key of the first element of each group
-//	choose   the k groups whose keys come first, by rowJob
+//	choose   the k groups whose keys come first, a sortJob
 //	collect  the elements of these groups, in the order of the row
-//	sort     the first k of them, by rowJob
+//	sort     the first k of them, a sortJob
 //
 // Equal keys keep their order in both choices, because neighbours are in one group and groups
 // are in the order of the row. The cost is one read of the operand.
@@ -28,17 +28,22 @@ type groupJob struct {
 	size   int // elements of a group, a power of two
 	groups int // of a row
 	four   bool
-	// Temporaries: keys and numbers of groups, and elements with their positions.
-	keys, numbers, elems, positions codegen.Buffer
+	alone  bool // an invocation has a group, on processors
+	// Temporaries: keys of all groups, numbers of the chosen ones, and their elements with the
+	// positions that these have in the row.
+	keys, chosen, elems, origins codegen.Buffer
 }
 
-// Groups have from leastGroup to mostGroup elements. They are worth their kernels in operands
-// of leastGrouped elements.
+// Groups have from leastGroup to mostGroup elements. They are worth their kernels in rows of
+// groupedPart times as many elements as are asked for, and in operands of gpuGrouped or
+// cpuGrouped elements.
 const (
-	leastGroup   = 16
-	mostGroup    = 256
-	groupedPart  = 128 // elements of a row for each that is asked for
-	leastGrouped = 1 << 18
+	leastGroup  = 16
+	mostGroup   = 256
+	groupedPart = 128
+	gpuGrouped  = 1 << 18
+	cpuGrouped  = 1 << 12
+	groupedRank = 512 // elements of groups that processors put in order by rank
 
 	groupLocal   = 256 // invocations that look for the first of groups
 	groupRounds  = 4   // vectors that each of them loads, and twice as many single elements
@@ -46,9 +51,16 @@ const (
 )
 
 // inGroups reports whether the first elements of rows are found by groups.
-func (j *sortJob) inGroups(t *lowering.Target, s tileShape) bool {
-	return j.step == 1 && j.next == 1 && j.values != nil && j.indices != nil && j.keep <= s.size()/2 &&
-		j.length >= groupedPart*j.keep && j.elements() >= leastGrouped && t.MaxInvocations >= groupLocal
+func (j *sortJob) inGroups(t *lowering.Target) bool {
+	least := gpuGrouped
+	if t.CPU {
+		least = cpuGrouped
+	}
+	if shape, tiles := tileShapeOf(t, j.words()); tiles && j.keep > shape.size()/sourcePart {
+		return false
+	}
+	return j.source == nil && j.values != nil && j.indices != nil && j.step == 1 && j.next == 1 &&
+		j.length >= groupedPart*j.keep && j.elements() >= least && t.MaxInvocations >= groupLocal
 }
 
 // groupSize makes as many groups of a row as k groups have elements, to a power of two.
@@ -60,44 +72,56 @@ func groupSize(n, k int) int {
 	return size
 }
 
-// groupPlan plans the four steps.
-func (j *sortJob) groupPlan(t *lowering.Target, s tileShape) (*lowering.Plan, error) {
-	var temps []int64
+// groupPrograms are the four steps. Temporaries are added to the list.
+func (j *sortJob) groupPrograms(t *lowering.Target, temps *[]int64) []*codegen.Program {
 	rows := strided.Product(j.rows)
 	temp := func(elem kernel.Elem, count int) codegen.Buffer {
-		b := codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(temps)}, Elem: elem, Bytes: int64(rows * count * elem.Size())}
-		temps = append(temps, b.Bytes)
+		b := codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(*temps)}, Elem: elem, Bytes: int64(rows * count * elem.Size())}
+		*temps = append(*temps, b.Bytes)
 		return b
 	}
-	g := &groupJob{sortJob: j, size: groupSize(j.length, j.keep), four: j.length%strided.Lanes == 0}
+	g := &groupJob{sortJob: j, size: groupSize(j.length, j.keep), four: j.length%strided.Lanes == 0, alone: t.CPU}
 	for _, stride := range j.at.Strides {
 		g.four = g.four && stride%strided.Lanes == 0
 	}
 	g.groups = (j.length + g.size - 1) / g.size
-	g.keys, g.numbers = temp(j.between(), g.groups), temp(kernel.U32, j.keep)
-	g.elems, g.positions = temp(j.between(), j.keep*g.size), temp(kernel.U32, j.keep*g.size)
-	programs := []*codegen.Program{g.first()}
-	programs = append(programs, g.choose().rowPrograms(s, &temps, true, g.groups, []codegen.Buffer{with(g.keys, lowering.Read)})...)
-	programs = append(programs, g.collect())
-	source := []codegen.Buffer{with(g.elems, lowering.Read), with(g.positions, lowering.Read)}
-	programs = append(programs, j.rowPrograms(s, &temps, false, j.keep*g.size, source)...)
-	return codegen.NewPlan(t, temps, programs...)
+	g.keys, g.chosen = temp(j.between(), g.groups), temp(kernel.U32, j.keep)
+	g.elems, g.origins = temp(j.between(), j.keep*g.size), temp(kernel.U32, j.keep*g.size)
+	programs := append([]*codegen.Program{g.first()}, g.choose().programs(t, temps)...)
+	programs = append(programs, g.collect(t))
+	return append(programs, g.sort().programs(t, temps)...)
 }
 
 // choose is the order of the keys of groups, of which only the numbers of the first are kept.
 func (j *groupJob) choose() *sortJob {
-	from := ops.U32
+	c := j.ofRows(j.groups, &j.keys)
+	c.from, c.descending, c.bits = ops.U32, false, j.keyBits()
 	if j.keyType() == scalar.U64 {
-		from = ops.U64
+		c.from = ops.U64
 	}
-	rows := strided.Product(j.rows)
-	numbers := j.numbers
-	return &sortJob{from: from, length: j.groups, keep: j.keep, rows: []int{rows}, step: 1, next: 1,
-		at: strided.View{Strides: []int{j.groups}}, to: strided.View{Strides: []int{j.keep}},
-		bits: j.keyBits(), indices: &numbers, index: ops.U32}
+	c.at.Strides, c.to.Strides = []int{j.groups}, []int{j.keep}
+	c.values, c.indices, c.index = nil, &j.chosen, ops.U32
+	return c
 }
 
-// rounds is how many vectors, or single elements, an invocation of first loads.
+// sort is the order of the elements of the chosen groups.
+func (j *groupJob) sort() *sortJob {
+	s := j.ofRows(j.keep*j.size, &j.elems)
+	s.positions = &j.origins
+	return s
+}
+
+// ofRows is the order of rows of a temporary.
+func (j *groupJob) ofRows(length int, source *codegen.Buffer) *sortJob {
+	s := *j.sortJob
+	s.length, s.source = length, source
+	s.rows = []int{strided.Product(j.rows)}
+	s.at, s.to = strided.View{Strides: []int{length}}, strided.View{Strides: []int{j.keep}}
+	return &s
+}
+
+// rounds is how many vectors, or single elements, an invocation of first loads, unless it has
+// a group alone.
 func (j *groupJob) rounds() (rounds, width int) {
 	if j.four {
 		return groupRounds, strided.Lanes
@@ -108,25 +132,36 @@ func (j *groupJob) rounds() (rounds, width int) {
 // first is the program that finds the key of the first element of each group.
 func (j *groupJob) first() *codegen.Program {
 	rounds, width := j.rounds()
-	span := rounds * width * groupLocal
-	spans := (j.length + span - 1) / span
-	p := &codegen.Program{Local: groupLocal, Index: scalar.U32, Groups: strided.Product(j.rows) * spans,
-		Buffers: []codegen.Buffer{j.operand(), with(j.keys, lowering.Write)},
-		Body:    func(e *codegen.Emitter) error { writeFirst(j, e); return nil },
-		Flops:   int64(j.elements())}
-	p.Numbers = append([]int{p.Groups, spans, j.groups}, j.sortJob.numbers()...)
-	p.Key = fmt.Sprintf("first of groups of %d four=%v %s", j.size, j.four, j.describe())
+	rows := strided.Product(j.rows)
+	p := &codegen.Program{Local: groupLocal, Index: scalar.U32,
+		Buffers: []codegen.Buffer{j.operand(), with(j.keys, lowering.Write)}, Flops: int64(j.elements())}
+	if j.alone {
+		p.Local, p.Groups = codegen.CPULocal, (rows*j.groups+codegen.CPULocal-1)/codegen.CPULocal
+		p.Numbers = []int{rows * j.groups, j.groups}
+		p.Body = func(e *codegen.Emitter) error { writeAlone(j, e); return nil }
+	} else {
+		span := rounds * width * groupLocal
+		spans := (j.length + span - 1) / span
+		p.Groups = rows * spans
+		p.Numbers = []int{p.Groups, spans, j.groups}
+		p.Body = func(e *codegen.Emitter) error { writeFirst(j, e); return nil }
+	}
+	p.Numbers = append(p.Numbers, j.numbers()...)
 	p.Bytes = p.Buffers[0].Bytes + p.Buffers[1].Bytes
+	p.Key = fmt.Sprintf("first of groups of %d alone=%v four=%v %s", j.size, j.alone, j.four, j.describe())
 	return p
 }
 
 // collect is the program that copies the elements of the chosen groups.
-func (j *groupJob) collect() *codegen.Program {
+func (j *groupJob) collect(t *lowering.Target) *codegen.Program {
 	p := &codegen.Program{Local: collectLocal, Index: scalar.U32, Groups: strided.Product(j.rows) * j.keep,
-		Buffers: []codegen.Buffer{j.operand(), with(j.numbers, lowering.Read), with(j.elems, lowering.Write), with(j.positions, lowering.Write)},
-		Body:    func(e *codegen.Emitter) error { writeCollect(j, e); return nil }}
-	p.Numbers = append([]int{p.Groups, bits.TrailingZeros(uint(j.size))}, j.sortJob.numbers()...)
-	p.Bytes = 2*j.elems.Bytes + j.positions.Bytes + j.numbers.Bytes
-	p.Key = fmt.Sprintf("collect groups %s", j.describe())
+		Buffers: []codegen.Buffer{j.operand(), with(j.chosen, lowering.Read), with(j.elems, lowering.Write), with(j.origins, lowering.Write)},
+		Bytes:   2*j.elems.Bytes + j.origins.Bytes + j.chosen.Bytes,
+		Body:    func(e *codegen.Emitter) error { writeCollect(j, e); return nil },
+		Key:     fmt.Sprintf("collect groups %s", j.describe())}
+	if t.CPU {
+		p.Local = codegen.CPULocal
+	}
+	p.Numbers = append([]int{p.Groups, bits.TrailingZeros(uint(j.size))}, j.numbers()...)
 	return p
 }

@@ -66,8 +66,40 @@ func (w *firstWriter) load(round int) kernel.Value {
 		least = key
 	}
 	t := w.job.keyType()
-	return w.Select(inside, least, w.Const(t, ^uint64(0)>>(64-8*kernel.TypeSize(t))))
+	return w.Select(inside, least, w.Const(t, lastKey(t)))
 }
+
+// writeAlone writes that kernel for an invocation that has a group: lane by lane of vectors.
+func writeAlone(j *groupJob, e *codegen.Emitter) {
+	_, width := j.rounds()
+	units, groups := e.NextNumber(), e.NextNumber()
+	p := j.places(e)
+	u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())
+	e.IfThen(e.IsLess(u, units), func() {
+		r, group := e.DivMod(u, groups)
+		base, step := p.row(r), e.Index(width)
+		start := e.Mul(group, e.Index(j.size))
+		end := e.Min(e.Add(start, e.Index(j.size)), p.length)
+		least := make([]kernel.Value, width)
+		for i := range least {
+			least[i] = e.Const(j.keyType(), lastKey(j.keyType()))
+		}
+		least = e.Loop(start, end, step, least, func(i kernel.Value, least []kernel.Value) []kernel.Value {
+			out := make([]kernel.Value, width)
+			for lane, x := range e.Fetch(0, e.Div(e.Add(base, i), step), width) {
+				out[lane] = e.Min(least[lane], j.key(e, x))
+			}
+			return out
+		})
+		for _, key := range least[1:] {
+			least[0] = e.Min(least[0], key)
+		}
+		e.Store(1, u, least[0])
+	})
+}
+
+// lastKey is the greatest key of a type.
+func lastKey(t scalar.Type) uint64 { return ^uint64(0) >> (64 - 8*kernel.TypeSize(t)) }
 
 // join gives slot 0 of each line of invocations the least keys of the line, round by round.
 func (w *firstWriter) join(keys []kernel.Value, slot kernel.Value, line int) []kernel.Value {
@@ -113,7 +145,7 @@ func writeCollect(j *groupJob, e *codegen.Emitter) {
 	to := e.Prim(scalar.Shl, scalar.U32, e.Add(chosen, rank), log)
 	base := p.row(r)
 	e.IfThen(active, func() {
-		e.For(e.Invocation(), size, e.Index(collectLocal), func(k kernel.Value) {
+		e.For(e.Invocation(), size, e.Index(e.Local), func(k kernel.Value) {
 			position := e.Add(first, k)
 			inside := e.IsLess(position, p.length)
 			x := e.Fetch(0, e.Add(base, e.Select(inside, position, first)), 1)[0]
@@ -130,7 +162,7 @@ func countBefore(e *codegen.Emitter, start, n, number kernel.Value) kernel.Value
 	sum := e.Shared(scalar.U32, 1)
 	e.IfThen(e.IsEqual(e.Invocation(), e.Index(0)), func() { e.StoreShared(sum, e.Index(0), e.Index(0)) })
 	e.Barrier()
-	count := e.Loop(e.Invocation(), n, e.Index(collectLocal), []kernel.Value{e.Index(0)}, func(i kernel.Value, count []kernel.Value) []kernel.Value {
+	count := e.Loop(e.Invocation(), n, e.Index(e.Local), []kernel.Value{e.Index(0)}, func(i kernel.Value, count []kernel.Value) []kernel.Value {
 		before := e.IsLess(e.Load(1, e.Add(start, i), 1)[0], number)
 		return []kernel.Value{e.Add(count[0], e.Convert(before, scalar.U32))}
 	})

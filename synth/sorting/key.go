@@ -69,6 +69,9 @@ func (j *sortJob) describe() string {
 	if j.bits > 0 {
 		text += fmt.Sprintf(" bits=%d", j.bits)
 	}
+	if j.positions != nil {
+		text += " with positions"
+	}
 	return text
 }
 
@@ -112,10 +115,14 @@ func (p *sortPlaces) put(first int, r, rank, i kernel.Value) {
 	p.If(p.Compare(scalar.Lt, rank, p.keep), func() []kernel.Value {
 		to := p.Add(p.Offsets(r, p.dims, p.to), p.Mul(rank, p.next))
 		if p.job.values != nil {
-			p.Store(first, to, p.Fetch(0, p.Add(p.row(r), p.Mul(i, p.step)), 1)[0])
+			x := p.Fetch(0, p.Add(p.row(r), p.Mul(i, p.step)), 1)[0]
+			p.Store(first, to, p.Bitcast(x, p.job.values.Elem.Type()))
 			first++
 		}
 		if p.job.indices != nil {
+			if p.job.positions != nil { // the last buffer
+				i = p.Load(len(p.Buffers)-1, p.Add(p.Mul(r, p.length), i), 1)[0]
+			}
 			p.Store(first, to, p.Encode(p.job.index, p.Convert(i, codegen.WideType(p.job.index))))
 		}
 		return nil

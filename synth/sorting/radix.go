@@ -22,7 +22,7 @@ type radixJob struct {
 	blocks int // of a row
 	size   int // elements of a block
 
-	temps []int64
+	temps *[]int64
 	pairs [2]int // temporaries of keys, each with positions after it
 	count int    // temporary of counts
 }
@@ -35,8 +35,8 @@ const (
 	cpuBlocks          = 128
 )
 
-func newRadixJob(s *sortJob, t *lowering.Target) *radixJob {
-	j := &radixJob{sortJob: s, digit: gpuDigit, size: gpuBlock}
+func newRadixJob(s *sortJob, t *lowering.Target, temps *[]int64) *radixJob {
+	j := &radixJob{sortJob: s, temps: temps, digit: gpuDigit, size: gpuBlock}
 	if t.CPU {
 		j.digit, j.size = cpuDigit, max(cpuBlock, (s.length+cpuBlocks-1)/cpuBlocks)
 	}
@@ -47,7 +47,7 @@ func newRadixJob(s *sortJob, t *lowering.Target) *radixJob {
 // digits is how many values a digit has.
 func (j *radixJob) digits() int { return 1 << j.digit }
 
-func (j *radixJob) plan(t *lowering.Target) (*lowering.Plan, error) {
+func (j *radixJob) programs(t *lowering.Target) []*codegen.Program {
 	rows := strided.Product(j.rows)
 	counts := j.digits() * j.blocks
 	j.count = j.temp(rows * counts * 4)
@@ -56,20 +56,20 @@ func (j *radixJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 		j.pairs[i] = j.temp(j.elements() * kernel.TypeSize(j.keyType()))
 		j.temp(j.elements() * 4)
 	}
-	sums := newPrefixJob(rows, counts, j.count, t, &j.temps)
+	sums := newPrefixJob(rows, counts, j.count, t, j.temps)
 	var programs []*codegen.Program
 	for pass := range passes {
 		programs = append(programs, j.program(pass, passes, false))
 		programs = append(programs, sums...)
 		programs = append(programs, j.program(pass, passes, true))
 	}
-	return codegen.NewPlan(t, j.temps, programs...)
+	return programs
 }
 
 // temp adds a temporary.
 func (j *radixJob) temp(bytes int) int {
-	j.temps = append(j.temps, int64(bytes))
-	return len(j.temps) - 1
+	*j.temps = append(*j.temps, int64(bytes))
+	return len(*j.temps) - 1
 }
 
 // counts is the temporary of counts.
@@ -114,7 +114,7 @@ func (j *radixJob) program(pass, passes int, move bool) *codegen.Program {
 	w.out = len(p.Buffers)
 	switch {
 	case move && w.last:
-		p.Buffers = append(p.Buffers, j.results()...)
+		p.Buffers = append(p.Buffers, j.buffers()[1:]...)
 	case move:
 		p.Buffers = append(p.Buffers, j.pair(pass%2, lowering.Write)...)
 	}

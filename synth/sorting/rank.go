@@ -13,7 +13,7 @@ import (
 func (j *sortJob) rankProgram(t *lowering.Target) *codegen.Program {
 	units := j.elements()
 	p := &codegen.Program{Key: "sort by rank " + j.describe(), Local: strided.GPUPart, Index: scalar.U32,
-		Buffers: append([]codegen.Buffer{j.operand()}, j.results()...), Numbers: append([]int{units}, j.numbers()...),
+		Buffers: j.buffers(), Numbers: append([]int{units}, j.numbers()...),
 		Flops: int64(units * j.length), Body: j.writeRank}
 	if t.CPU {
 		p.Local = codegen.CPULocal

@@ -27,30 +27,31 @@ type rowJob struct {
 }
 
 // The rows that a workgroup sorts: longer than a network is good for, and what a
-// row may keep of each tile so that steps make it shorter.
+// row may keep of each tile so that steps make it shorter. What groups leave is not long, so
+// steps may make it half as long.
 const (
-	leastRow = 192
-	keptPart = 8
+	leastRow   = 192
+	keptPart   = 8
+	sourcePart = 2
 )
 
 // inRows reports whether rows, or the tiles of rows of which little is kept, are
 // sorted by a workgroup each.
 func (j *sortJob) inRows(s tileShape) bool {
-	return j.length > leastRow && (j.length <= s.size() || j.keep <= s.size()/keptPart)
+	part := keptPart
+	if j.source != nil {
+		part = sourcePart
+	}
+	return j.length > leastRow && (j.length <= s.size() || j.keep <= s.size()/part)
 }
 
-// rowPlan plans the steps of the rows of the operand.
-func (j *sortJob) rowPlan(t *lowering.Target, s tileShape) (*lowering.Plan, error) {
-	var temps []int64
-	programs := j.rowPrograms(s, &temps, true, j.length, []codegen.Buffer{j.operand()})
-	return codegen.NewPlan(t, temps, programs...)
-}
-
-// rowPrograms are the steps of rows of a length. source has their elements and, unless it is
-// the first place that elements are in, their positions. Temporaries are added to the list.
-func (j *sortJob) rowPrograms(s tileShape, temps *[]int64, first bool, length int, source []codegen.Buffer) []*codegen.Program {
+// rowPrograms are the steps. Temporaries are added to the list.
+func (j *sortJob) rowPrograms(s tileShape, temps *[]int64) []*codegen.Program {
 	var programs []*codegen.Program
-	step := &rowJob{sortJob: j, shape: s, length: length, first: first, source: source}
+	step := &rowJob{sortJob: j, shape: s, length: j.length, first: j.positions == nil, source: []codegen.Buffer{j.operand()}}
+	if !step.first {
+		step.source = append(step.source, with(*j.positions, lowering.Read))
+	}
 	for {
 		step.tiles = (step.length + s.size() - 1) / s.size()
 		step.last = step.tiles == 1

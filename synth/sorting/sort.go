@@ -39,6 +39,10 @@ type sortJob struct {
 
 	bits int // of a key that differ; 0 stands for all
 
+	// Elements that do not come from the operand, as a temporary has them, and where they are
+	// in its rows, if that is not where they are in these.
+	source, positions *codegen.Buffer
+
 	values  *codegen.Buffer // results, of which one may be absent
 	indices *codegen.Buffer
 	index   ops.DType
@@ -117,21 +121,28 @@ func (j *sortJob) plan(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lo
 
 // choose plans the sort by the way that suits its rows.
 func (j *sortJob) choose(t *lowering.Target) (*lowering.Plan, error) {
+	var temps []int64
+	programs := j.programs(t, &temps)
+	return codegen.NewPlan(t, temps, programs...)
+}
+
+// programs are those of the way that suits the rows. Temporaries are added to the list.
+func (j *sortJob) programs(t *lowering.Target, temps *[]int64) []*codegen.Program {
 	j.rows = strided.Collapse(j.rows, []*strided.View{&j.at, &j.to})
 	shape, tiles := tileShapeOf(t, j.words())
 	switch {
-	case j.length <= shortSort:
-		return codegen.NewPlan(t, nil, j.rankProgram(t))
-	case tiles && j.inGroups(t, shape):
-		return j.groupPlan(t, shape)
+	case j.length <= shortSort, t.CPU && j.length <= groupedRank && j.source != nil:
+		return []*codegen.Program{j.rankProgram(t)}
+	case j.inGroups(t):
+		return j.groupPrograms(t, temps)
 	case tiles && j.inRows(shape):
-		return j.rowPlan(t, shape)
+		return j.rowPrograms(shape, temps)
 	case !t.CPU && j.length <= middleSort && t.SharedMemory >= middleSort*(kernel.TypeSize(j.keyType())+4):
-		return codegen.NewPlan(t, nil, j.bitonicProgram())
-	case tiles:
-		return newDigitJob(j, shape).plan(t)
+		return []*codegen.Program{j.bitonicProgram()}
+	case tiles && j.positions == nil:
+		return newDigitJob(j, shape, temps).programs(t)
 	}
-	return newRadixJob(j, t).plan(t)
+	return newRadixJob(j, t, temps).programs(t)
 }
 
 // keyBits is how many bits of a key differ.
@@ -144,10 +155,23 @@ func (j *sortJob) keyBits() int {
 
 func (j *sortJob) elements() int { return strided.Product(j.rows) * j.length }
 
-// operand is the buffer of the operand.
+// operand is the buffer of the elements.
 func (j *sortJob) operand() codegen.Buffer {
+	if j.source != nil {
+		return with(*j.source, lowering.Read)
+	}
 	elem := lowering.ElemOf[j.from]
 	return codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Operand, Index: 0}, Elem: elem, Access: lowering.Read, Bytes: int64(j.elements() * elem.Size())}
+}
+
+// buffers are those of a program that has all elements of a row: the elements, the results and
+// the positions.
+func (j *sortJob) buffers() []codegen.Buffer {
+	out := append([]codegen.Buffer{j.operand()}, j.results()...)
+	if j.positions != nil {
+		out = append(out, with(*j.positions, lowering.Read))
+	}
+	return out
 }
 
 // results are the buffers of the results that there are.

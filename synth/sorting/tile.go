@@ -29,7 +29,7 @@ type digitJob struct {
 	pass  int
 	last  bool
 
-	temps     []int64
+	temps     *[]int64
 	moved     [2]int // temporaries of elements before and after a pass
 	positions [2]int // and of their positions in the row
 	counted   int    // of counts, by row, digit and tile
@@ -80,11 +80,11 @@ func subgroup(t *lowering.Target) int {
 // words is how many words an element takes in shared memory.
 func (j *sortJob) words() int { return kernel.TypeSize(j.keyType()) / 4 }
 
-func newDigitJob(s *sortJob, shape tileShape) *digitJob {
-	return &digitJob{sortJob: s, shape: shape, tiles: (s.length + shape.size() - 1) / shape.size()}
+func newDigitJob(s *sortJob, shape tileShape, temps *[]int64) *digitJob {
+	return &digitJob{sortJob: s, shape: shape, temps: temps, tiles: (s.length + shape.size() - 1) / shape.size()}
 }
 
-func (j *digitJob) plan(t *lowering.Target) (*lowering.Plan, error) {
+func (j *digitJob) programs(t *lowering.Target) []*codegen.Program {
 	passes := (j.keyBits() + tileDigit - 1) / tileDigit
 	counters := strided.Product(j.rows) << tileDigit
 	j.counted = j.temp(4 * counters * j.tiles)
@@ -101,17 +101,17 @@ func (j *digitJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 		p.pass, p.last = pass, pass == passes-1
 		programs = append(programs, p.count(), p.sum(t), p.move())
 	}
-	return codegen.NewPlan(t, j.temps, programs...)
+	return programs
 }
 
 // temp adds a temporary.
 func (j *digitJob) temp(bytes int) int {
-	j.temps = append(j.temps, int64(bytes))
-	return len(j.temps) - 1
+	*j.temps = append(*j.temps, int64(bytes))
+	return len(*j.temps) - 1
 }
 
 func (j *digitJob) temporary(i int, elem kernel.Elem, access lowering.Access) codegen.Buffer {
-	return codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: i}, Elem: elem, Access: access, Bytes: j.temps[i]}
+	return codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: i}, Elem: elem, Access: access, Bytes: (*j.temps)[i]}
 }
 
 // between is how elements lie in temporaries.

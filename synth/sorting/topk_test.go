@@ -54,20 +54,41 @@ func TestTopK(t *testing.T) {
 // and rows whose elements are all the least, which nothing beyond a row may stand before.
 func TestTopKGroups(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 7))
-	for _, d := range []ops.DType{ops.F32, ops.BF16, ops.S64, ops.U8, ops.F8E4M3} {
-		rows := 1 + r.IntN(3)
-		n := (1<<18+rows-1)/rows + r.IntN(3000)
-		k := 1 + r.IntN(min(600, n/128))
-		if d == ops.BF16 {
-			n = (n + 3) / 4 * 4
-		}
-		target := *synthtest.GPU
-		target.SubgroupSize = []int{8, 16, 32, 64}[r.IntN(4)]
-		x := unsorted(synthtest.Type(d, rows, n), r.Uint64())
-		if d == ops.U8 {
-			clear(x.N)
-		}
-		t.Logf("%v k %d subgroups of %d", x.Typ, k, target.SubgroupSize)
-		greatest(t, &target, x, k)
+	for i, d := range []ops.DType{ops.F32, ops.BF16, ops.S64, ops.U8, ops.F8E4M3} {
+		grouped(t, r, synthtest.GPU, d, 1<<18, i%2 == 0)
 	}
+	for i, d := range ops.DTypes() {
+		if !d.IsComplex() {
+			grouped(t, r, synthtest.CPU, d, 1<<12, i%2 == 0)
+		}
+	}
+}
+
+// grouped checks top_k of rows of about so many elements in all.
+func grouped(t *testing.T, r *rand.Rand, target *lowering.Target, d ops.DType, elements int, four bool) {
+	t.Helper()
+	rows := 1 + r.IntN(3)
+	n := (elements+rows-1)/rows + r.IntN(3000)
+	if four {
+		n = (n + 3) / 4 * 4
+	}
+	k := 1 + r.IntN(min(600, n/128))
+	own := *target
+	if !own.CPU {
+		own.SubgroupSize = []int{8, 16, 32, 64}[r.IntN(4)]
+		own.Lanes = r.IntN(4) > 0
+	}
+	x := unsorted(synthtest.Type(d, rows, n), r.Uint64())
+	if r.IntN(4) == 0 { // none is greater than what stands for elements beyond a row
+		least := x.At(0)
+		for i := range x.N {
+			if x.At(i) < least {
+				least, x.N[0] = x.At(i), x.N[i]
+			}
+		}
+		for i := range x.N {
+			x.N[i] = x.N[0]
+		}
+	}
+	greatest(t, &own, x, k)
 }

@@ -138,6 +138,7 @@ const (
 	classPhysicalStorage = 5349
 
 	scopeWorkgroup  = 2
+	scopeDevice     = 1
 	scopeSubgroup   = 3
 	exclusiveScan   = 2
 	semanticsShared = 0x108 // AcquireRelease | WorkgroupMemory

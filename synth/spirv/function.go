@@ -87,6 +87,9 @@ func (m *module) inst(in *kernel.Inst) {
 	case kernel.Barrier:
 		w := m.word(scopeWorkgroup)
 		m.do(opControlBarrier, w, w, m.word(semanticsShared))
+	case kernel.AddBuffer:
+		ptr, _ := m.element(access{kernel.U32, 1}, in.Index, m.ids[in.Args[0]])
+		m.emit(opAtomicIAdd, m.typ(scalar.U32), ptr, m.word(scopeDevice), m.word(0), m.ids[in.Args[1]])
 	case kernel.AddShared, kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum:
 		m.together(in)
 	case kernel.If:

@@ -6,6 +6,7 @@ import (
 
 // Limits of rows in registers. An invocation keeps at most maxHeld vectors of four elements;
 // LongHeld and more are shared by two invocations, so that a GPU has enough of them in flight.
+// Of rows with as many invocations as a workgroup can have, each keeps at most LongHeld.
 // maxSolo bounds the parts of a row that one invocation reduces alone.
 const (
 	maxHeld  = 16
@@ -14,7 +15,7 @@ const (
 )
 
 // RowsHeld reports whether one kernel can carry out whole rows. held is how many vectors of
-// four elements an invocation keeps in registers; 0 if it keeps none and reads the row again.
+// four elements an invocation keeps in registers; it reads what follows those again.
 func RowsHeld(t *lowering.Target, lie *Reduction) (held int, ok bool) {
 	if !lie.rows() {
 		return 0, false
@@ -23,9 +24,14 @@ func RowsHeld(t *lowering.Target, lie *Reduction) (held int, ok bool) {
 	if !s.Tree {
 		return 0, s.Parts <= maxSolo
 	}
-	n := (Product(lie.Reduced) + Lanes*s.Parts - 1) / (Lanes * s.Parts)
-	if n > maxHeld || s.Parts > rowThreads {
-		n = 0
+	most := maxHeld
+	if s.Parts > RowThreads {
+		most = LongHeld
 	}
-	return n, s.Chunks == 1
+	return min(s.Rounds(Product(lie.Reduced)), most), s.Chunks == 1
+}
+
+// Rounds is how many vectors of a row of n elements, which is one chunk, a part has at most.
+func (s *Schedule) Rounds(n int) int {
+	return (n + Lanes*s.Parts - 1) / (Lanes * s.Parts)
 }

@@ -4,6 +4,9 @@ import (
 	"nxvk/synth/lowering"
 )
 
+// RowThreads is how many invocations share a row that they keep in registers.
+const RowThreads = 256
+
 // Lanes is how many elements of a result an invocation reduces side by side.
 const Lanes = 4
 
@@ -39,13 +42,15 @@ const (
 	CPUParts     = 128
 	CPUPart      = 64
 
-	rowThreads  = 256
-	longThreads = 1024  // for rows that rowThreads cannot keep in registers
-	longRow     = 16384 // elements that they can
-	cutRow      = 65536 // elements that few workgroups read slower than many, with a second pass
-	manyRows    = 256   // rows that keep a GPU busy with a workgroup each
-	partRow     = 16    // elements of a short row that an invocation has
-	soloRow     = 8     // elements of a row that one invocation has alone
+	longThreads = 1024    // for rows that RowThreads invocations cannot keep
+	longRow     = 16384   // elements that they can
+	manyRows    = 64      // rows that keep a GPU busy with a workgroup each
+	fewRows     = 4       // rows that do not, even if they are short
+	cutRow      = 1 << 16 // elements of one of few rows that several workgroups read sooner
+	cutRows     = 1 << 17 // elements of one of less than manyRows
+	partRow     = 16      // elements of a short row that an invocation has
+	soloRow     = 8       // elements of a row that one invocation has alone
+	sideBySide  = 16      // invocations whose elements fill a transaction of the memory
 )
 
 // ScheduleOf chooses the schedule from the shape and the profile of the device alone.
@@ -57,7 +62,11 @@ func ScheduleOf(t *lowering.Target, r *Reduction) Schedule {
 		// side.
 		return parted(n, 8, min(max(8, CPUParts/k), n/CPUPart))
 	case t.CPU:
-		return parted(n, 8, min(CPUParts*4/k, n/CPUPart))
+		s := parted(n, 8, min(CPUParts*4/k, n/CPUPart))
+		if s.Across = r.across(); s.Across {
+			s.Local = 16 // a line of the cache
+		}
+		return s
 	case r.rows():
 		return rowwise(t, k, n)
 	}
@@ -76,12 +85,12 @@ func parted(n, local, parts int) Schedule {
 // invocations load neighbouring elements.
 func rowwise(t *lowering.Target, k, n int) Schedule {
 	s := Schedule{Tree: true, Chunks: 1, Parts: 1, Apart: n%Lanes != 0 && k > 1}
-	s.Local = threads(t, rowThreads)
-	for n > soloRow && s.Parts < s.Local && s.Parts*partRow < n {
+	s.Local = threads(t, RowThreads)
+	for n > soloRow && s.Parts < s.Local && (s.Parts*partRow < n || s.Apart && s.Parts < sideBySide && s.Parts*Lanes < n) {
 		s.Parts *= 2
 	}
 	switch {
-	case n >= cutRow && k < manyRows:
+	case k < fewRows && n >= cutRow, k < manyRows && n > cutRows:
 		s.Chunks = max(1, min((gpuRowGroups+k-1)/k, n/gpuRowChunk))
 	case n > longRow:
 		s.Local = threads(t, longThreads)

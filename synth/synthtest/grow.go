@@ -2,6 +2,7 @@ package synthtest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"nxvk/ops"
@@ -15,13 +16,25 @@ type grower struct {
 	pool []ops.Operand
 	all  []ops.DType
 	from ops.Operand // where slices begin
+
+	gathers bool // some instructions read at indices
 }
 
 var growDims = []int{1, 2, 3, 4, 4, 6, 8, 12}
 
 // Grow makes a graph of n instructions.
 func Grow(t *testing.T, seed uint64, n int, folds bool) *Sketch {
-	g := &grower{Sketch: NewSketch(t), r: rand.New(rand.NewPCG(seed, 7)),
+	return grow(t, seed, n, folds, false)
+}
+
+// GrowGathers makes a graph some of whose instructions read at indices, also at such outside
+// of their dimensions.
+func GrowGathers(t *testing.T, seed uint64, n int, folds bool) *Sketch {
+	return grow(t, seed, n, folds, true)
+}
+
+func grow(t *testing.T, seed uint64, n int, folds, gathers bool) *Sketch {
+	g := &grower{gathers: gathers, Sketch: NewSketch(t), r: rand.New(rand.NewPCG(seed, 7)),
 		all: []ops.DType{ops.F32, ops.F32, ops.F32, ops.S32, ops.U8, ops.BF16, ops.F64, ops.S8, ops.C64, ops.C64, ops.C128}}
 	shape := g.shape(1 + g.r.IntN(3))
 	for range 2 + g.r.IntN(3) {
@@ -61,6 +74,9 @@ func (g *grower) step(folds bool) (ops.Operand, bool) {
 	kinds := 4
 	if folds {
 		kinds = 6
+	}
+	if g.gathers && len(typ.Shape) > 0 && g.r.IntN(4) == 0 {
+		return g.gather(x, typ), true
 	}
 	switch g.r.IntN(kinds) {
 	case 0:
@@ -247,4 +263,35 @@ func (g *grower) fold(x ops.Operand, typ ops.Type) (ops.Operand, bool) {
 		d = ops.U8
 	}
 	return g.Do(op, d, x, Attrs{axes, {g.r.IntN(2)}}), true
+}
+
+// gather reads x at indices, of which many are outside of their dimensions unless they are computed.
+func (g *grower) gather(x ops.Operand, typ ops.Type) ops.Operand {
+	d, s := []ops.DType{ops.S32, ops.S64, ops.U8}[g.r.IntN(3)], typ.Shape
+	axis := g.r.IntN(len(s))
+	op := []ops.Op{ops.Take, ops.TakeAlongAxis, ops.Gather}[g.r.IntN(3)]
+	at, axes := ops.Shape(g.shape(1)), []int{axis}
+	switch op {
+	case ops.TakeAlongAxis:
+		at = slices.Clone(s)
+		at[axis] = growDims[g.r.IntN(4)]
+	case ops.Gather:
+		axes = g.r.Perm(len(s))[:1+g.r.IntN(len(s))]
+		at = append(at, len(axes))
+	}
+	idx := g.Param(d, at...)
+	switch g.r.IntN(4) {
+	case 0, 1: // within all dimensions
+		least := s[axes[0]]
+		for _, a := range axes {
+			least = min(least, s[a])
+		}
+		idx = g.Do(ops.BitwiseAnd, d, idx, g.Num(d, 3))
+		idx = g.Do(ops.Min, d, idx, g.Num(d, float64(least-1)))
+	case 2:
+		if op == ops.Take {
+			idx = g.Do(ops.Reshape, d, idx, append(ops.Shape{1}, at...))
+		}
+	}
+	return g.Do(op, typ.DType, x, idx, Attrs{axes})
 }

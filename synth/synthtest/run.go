@@ -2,6 +2,7 @@ package synthtest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
@@ -45,6 +46,13 @@ var Validated sync.Map
 // Run carries out an instruction on the interpreter.
 func Run(t *testing.T, target *lowering.Target, in *ops.Instr, args ...Tensor) Tensor {
 	t.Helper()
+	out, _ := RunChecked(t, target, in, args...)
+	return out
+}
+
+// RunChecked is Run, and reports which checks of the plan fail.
+func RunChecked(t *testing.T, target *lowering.Target, in *ops.Instr, args ...Tensor) (out Tensor, failed []bool) {
+	t.Helper()
 	var types []ops.Type
 	for i, a := range args {
 		types = append(types, a.Typ)
@@ -66,18 +74,32 @@ func Run(t *testing.T, target *lowering.Target, in *ops.Instr, args ...Tensor) T
 	for _, a := range args {
 		operands = append(operands, padded4(a.Bytes()))
 	}
-	out := in.Outs[0].Type
-	return FromBytes(out, Execute(t, p, []int{out.Bytes()}, operands, args)[0])
+	memory := memories{lowering.Operand: operands}
+	results := executeIn(t, p, []int{in.Outs[0].Type.Bytes()}, memory, args)
+	return FromBytes(in.Outs[0].Type, results[0]), memory.failed()
+}
+
+// failed says which checks of a plan that has run failed.
+func (m memories) failed() (list []bool) {
+	for _, word := range m[lowering.CheckWord] {
+		list = append(list, binary.LittleEndian.Uint32(word) != 0)
+	}
+	return list
 }
 
 // Execute runs the steps of a plan and gives its results, of so many bytes each.
 // Memory that nobody has written has a pattern.
 func Execute(t testing.TB, p *lowering.Plan, sizes []int, operands [][]byte, lits []Tensor) [][]byte {
 	t.Helper()
+	return executeIn(t, p, sizes, memories{lowering.Operand: operands}, lits)
+}
+
+// executeIn is Execute in memory that has the operands.
+func executeIn(t testing.TB, p *lowering.Plan, sizes []int, memory memories, lits []Tensor) [][]byte {
+	t.Helper()
 	if p.Alias >= 0 {
-		return [][]byte{operands[p.Alias]}
+		return [][]byte{memory[lowering.Operand][p.Alias]}
 	}
-	memory := memories{lowering.Operand: operands}
 	for _, n := range sizes {
 		memory[lowering.Result] = append(memory[lowering.Result], padded4(bytes.Repeat([]byte{0xa5}, n)))
 	}
@@ -89,6 +111,10 @@ func Execute(t testing.TB, p *lowering.Plan, sizes []int, operands [][]byte, lit
 // temporaries in memory.
 func Interpret(t testing.TB, p *lowering.Plan, memory map[lowering.RefKind][][]byte, lits []Tensor) {
 	t.Helper()
+	memory[lowering.CheckWord] = make([][]byte, len(p.Checks))
+	for i := range p.Checks {
+		memory[lowering.CheckWord][i] = make([]byte, 4)
+	}
 	for _, n := range p.Temps {
 		memory[lowering.Temp] = append(memory[lowering.Temp], padded4(bytes.Repeat([]byte{0xa5}, int(n))))
 	}

@@ -108,9 +108,10 @@ func (g *Sketch) Inputs(seed uint64) Values {
 	return vs
 }
 
-// Carry runs units on memory.
-func (g *Sketch) Carry(target *lowering.Target, units []fusion.Fusion, vs Values) {
+// Carry runs units on memory, and gives the values that failed checks make errors.
+func (g *Sketch) Carry(target *lowering.Target, units []fusion.Fusion, vs Values) (wrong map[ops.ID]bool) {
 	g.T.Helper()
+	wrong = map[ops.ID]bool{}
 	for i := range units {
 		u := &units[i]
 		p, err := synth.LowerFusion(u, func(id ops.ID) ops.Type {
@@ -137,11 +138,18 @@ func (g *Sketch) Carry(target *lowering.Target, units []fusion.Fusion, vs Values
 		for _, o := range u.Outs {
 			sizes = append(sizes, o.Type.Bytes())
 		}
-		outs := Execute(g.T, p, sizes, operands, lits)
+		memory := memories{lowering.Operand: operands}
+		outs := executeIn(g.T, p, sizes, memory, lits)
+		needs := u.Needs()
 		for k, o := range u.Outs {
 			vs[o.ID] = outs[k]
+			wrong[o.ID] = slices.ContainsFunc(needs[k].Ins, func(i int) bool { return wrong[u.Ins[i]] })
+			for c, failed := range memory.failed() {
+				wrong[o.ID] = wrong[o.ID] || failed && slices.Contains(needs[k].Body, p.Checks[c].Instr)
+			}
 		}
 	}
+	return wrong
 }
 
 // Check runs the graph in units and instruction by instruction; what is kept
@@ -154,13 +162,16 @@ func (g *Sketch) Check(target *lowering.Target, seed uint64) []fusion.Fusion {
 		return units
 	}
 	fused, plain := g.Inputs(seed), g.Inputs(seed)
-	g.Carry(target, units, fused)
+	bad := g.Carry(target, units, fused)
 	var ones []fusion.Fusion
 	for i := range g.Body {
 		ones = append(ones, One(&g.Body[i]))
 	}
-	g.Carry(target, ones, plain)
+	want := g.Carry(target, ones, plain)
 	for _, id := range g.Keep {
+		if bad[id] != want[id] {
+			g.T.Fatalf("value %d: the checks make it wrong: %v, want %v, of\n%sin\n%s", id, bad[id], want[id], String(&g.Graph), Show(units))
+		}
 		n := g.Types[id].Bytes()
 		if got, want := fused[id][:n], plain[id][:n]; !bytes.Equal(got, want) {
 			g.T.Fatalf("value %d, %v: got %v, want %v, of\n%sin\n%s", id, g.Types[id],

@@ -10,7 +10,6 @@ import (
 	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
-	"nxvk/synth/strided"
 )
 
 // nowhere is the place of an extreme that is in the padding.
@@ -98,14 +97,17 @@ type spreadJob struct {
 
 func (j *spreadJob) program(t *lowering.Target, first, end, each int) *codegen.Program {
 	n := end - first
-	p := &codegen.Program{Index: scalar.U32, Buffers: []codegen.Buffer{j.to, j.places, j.source}, Body: j.write, Local: strided.GPUPart,
+	p := &codegen.Program{Index: scalar.U32, Buffers: []codegen.Buffer{j.to, j.places, j.source},
 		Flops: int64(n) * int64(each), Bytes: j.places.Bytes + j.source.Bytes + j.to.Bytes, Numbers: []int{first, end}}
-	if t.CPU {
-		p.Local = codegen.CPULocal
+	repeat := 1
+	if j.unrolled() {
+		repeat = repeats(t, n, 2*j.over())
 	}
-	p.Groups = (n + int(p.Local) - 1) / int(p.Local)
+	deal(t, p, n, repeat)
+	p.Body = func(e *codegen.Emitter) error { return j.write(e, repeat) }
 	p.Add(&j.initial)
 	var b strings.Builder
+	fmt.Fprintf(&b, "repeat=%d ", repeat)
 	fmt.Fprintf(&b, "spread %v from %v literal=%v to %v", j.sourceType, j.initialType, j.initial.Kind == codegen.FromLiteral, j.toType)
 	stride := 1
 	strides := make([]int, len(j.dims))
@@ -117,9 +119,11 @@ func (j *spreadJob) program(t *lowering.Target, first, end, each int) *codegen.P
 		p.Numbers = append(p.Numbers, d.in, strides[i])
 		fmt.Fprintf(&b, " plain=%v", d.plain)
 		if !d.plain {
-			p.Numbers = append(p.Numbers, d.out, d.every, -d.first, d.window)
+			p.Numbers = append(p.Numbers, d.out, -d.first)
 			if j.unrolled() {
-				fmt.Fprintf(&b, " over=%d", d.over())
+				fmt.Fprintf(&b, " window=%d every=%d over=%d", d.window, d.every, d.over())
+			} else {
+				p.Numbers = append(p.Numbers, d.every, d.window)
 			}
 		}
 	}
@@ -130,16 +134,20 @@ func (j *spreadJob) program(t *lowering.Target, first, end, each int) *codegen.P
 // over is how many windows can be over a place.
 func (d *windowDim) over() int { return min(d.out, (d.window+d.every-1)/d.every) }
 
-// unrolled reports whether few windows are over a place.
-func (j *spreadJob) unrolled() bool {
+// over is how many windows can be over a place, or one more than a kernel looks at
+// without a loop.
+func (j *spreadJob) over() int {
 	n := 1
 	for i := range j.dims {
-		if n *= j.dims[i].over(); n > unrolledLoads/4 {
-			return false
-		}
+		n = min(n*j.dims[i].over(), mostOver+1)
 	}
-	return true
+	return n
 }
+
+// mostOver is how many windows over a place a kernel looks at without a loop.
+const mostOver = 16
+
+func (j *spreadJob) unrolled() bool { return j.over() <= mostOver }
 
 // spreadWriter writes the kernel of a spreadJob.
 type spreadWriter struct {
@@ -158,7 +166,8 @@ type spreadNums struct {
 	first, end              kernel.Value
 }
 
-func (j *spreadJob) write(e *codegen.Emitter) error {
+// write writes the kernel of a spreadJob whose invocations have so many places.
+func (j *spreadJob) write(e *codegen.Emitter, places int) error {
 	w := &spreadWriter{Emitter: e, job: j}
 	var err error
 	if w.add, err = codegen.Expression(e.Target, ops.Add.Info().Code, j.toType, 2, 0); err != nil {
@@ -167,18 +176,22 @@ func (j *spreadJob) write(e *codegen.Emitter) error {
 	first, end := e.NextNumber(), e.NextNumber()
 	for i := range j.dims {
 		n := spreadNums{in: e.NextNumber(), stride: e.NextNumber()}
-		if !j.dims[i].plain {
-			n.out, n.every, n.low, n.window = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
+		if d := &j.dims[i]; !d.plain {
+			n.out, n.low = e.NextNumber(), e.NextNumber()
+			if j.unrolled() {
+				n.every, n.window = e.Index(d.every), e.Index(d.window)
+			} else {
+				n.every, n.window = e.NextNumber(), e.NextNumber()
+			}
 		}
 		w.dims = append(w.dims, n)
 	}
-	w.unit = e.Add(e.Add(first, e.Mul(e.Group(), e.Index(e.Local))), e.Invocation())
-	e.If(e.Compare(scalar.Lt, w.unit, end), func() []kernel.Value {
-		at := w.windows()
-		acc := scalarOf(e, &j.initial, 3, j.initialType, j.toType.Wide())
-		e.Store(0, w.unit, e.Encode(j.toType, w.along(0, at, w.Const(scalar.Bool, 1), acc)))
-		return nil
-	}, nil)
+	initial := scalarOf(e, &j.initial, 3, j.initialType, j.toType.Wide())
+	forUnits(e, first, end, places, func(u kernel.Value) (store func()) {
+		w.unit = u
+		x := w.along(0, w.windows(), w.Const(scalar.Bool, 1), initial)
+		return func() { e.Store(0, u, e.Encode(j.toType, x)) }
+	})
 	return nil
 }
 

@@ -65,9 +65,11 @@ func (j *Job) Units() int {
 
 // loads is how many words an invocation loads, at least.
 func (j *Job) loads() int {
-	n := codegen.PartsOf(j.Elem) * len(j.along())
+	n := codegen.PartsOf(j.Elem)
 	for i, d := range j.dims {
-		if i != j.axis {
+		if i == j.axis {
+			n *= len(j.along())
+		} else {
 			n *= d.window
 		}
 	}
@@ -87,9 +89,8 @@ func (j *Job) along() []int {
 	return slices.Compact(list)
 }
 
-// foldTile folds the windows of an invocation and writes their results, of which the one
-// of u would be the first.
-func (w *writer) foldTile(u kernel.Value) {
+// foldTile folds the windows of unit u. It gives what writes their results.
+func (w *writer) foldTile(u kernel.Value) (store func()) {
 	j := w.job
 	at, result, own := w.tilePlace(u)
 	inside := w.Const(scalar.Bool, 1)
@@ -114,21 +115,26 @@ func (w *writer) foldTile(u kernel.Value) {
 		})
 		lists[p] = list
 	}
-	for r := range j.tile {
+	stride := n.outStride
+	results := make([][]kernel.Value, j.tile)
+	for r := range results {
 		acc := w.padding
 		for i := range d.window {
 			for _, x := range lists[r*d.every+i*d.dilation] {
 				acc = w.InlineAll(w.operator, slices.Concat(x, acc))
 			}
 		}
-		put := func() {
-			w.Put(0, w.Add(result, w.Mul(w.Index(r), n.outStride)), w.EncodeParts(j.Result, acc)...)
+		results[r] = acc
+	}
+	return func() {
+		for r, acc := range results {
+			put := func() { w.Put(0, w.Add(result, w.Mul(w.Index(r), stride)), w.EncodeParts(j.Result, acc)...) }
+			if j.tile == 1 {
+				put()
+				continue
+			}
+			w.IfThen(w.Compare(scalar.Le, own, w.Index(r)), put)
 		}
-		if j.tile == 1 {
-			put()
-			continue
-		}
-		w.IfThen(w.Compare(scalar.Le, own, w.Index(r)), put)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/codegen"
+	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
 	"nxvk/synth/reduction"
 	"nxvk/synth/scalar"
@@ -129,17 +130,67 @@ func (j *Job) Split(s, windows ops.Shape, window, padding, every, dilations []in
 	j.unroll()
 }
 
+// The units of a device's invocations, where there are many.
+const (
+	manyUnits  = 1 << 17
+	largeGroup = 256 // invocations of a workgroup
+	mostUnits  = 4   // of an invocation
+)
+
+// deal gives the invocations of a program so many units each, of n in all. Workgroups are
+// large where there are many units, since a device takes as long to begin a small one.
+func deal(t *lowering.Target, p *codegen.Program, n, each int) {
+	p.Local = strided.GPUPart
+	switch {
+	case t.CPU:
+		p.Local = codegen.CPULocal
+	case n >= manyUnits:
+		p.Local = largeGroup
+	}
+	p.Groups = (n + int(p.Local)*each - 1) / (int(p.Local) * each)
+}
+
+// repeats is how many units of so many loads an invocation has.
+func repeats(t *lowering.Target, n, loads int) int {
+	each := 1
+	for !t.CPU && each < mostUnits && n >= 2*each*manyUnits && 2*each*loads <= unrolledLoads/2 {
+		each *= 2
+	}
+	return each
+}
+
+// forUnits computes the units of an invocation from first up to end, and then stores what
+// they give, so that no load waits for a store.
+func forUnits(e *codegen.Emitter, first, end kernel.Value, each int, compute func(u kernel.Value) (store func())) {
+	u := e.Add(e.Add(first, e.Mul(e.Group(), e.Index(e.Local*each))), e.Invocation())
+	if each == 1 {
+		e.IfThen(e.IsLess(u, end), func() { compute(u)() })
+		return
+	}
+	last := e.Sub(end, e.Index(1))
+	us, stores := make([]kernel.Value, each), make([]func(), each)
+	for i := range us {
+		us[i] = e.Add(u, e.Index(i*e.Local))
+		stores[i] = compute(e.Min(us[i], last))
+	}
+	for i, store := range stores {
+		e.IfThen(e.IsLess(us[i], end), store)
+	}
+}
+
 // Program is the work of the units from first up to end, each of one window or of a few.
 func (j *Job) Program(t *lowering.Target, first, end, each int) *codegen.Program {
 	n := end - first
-	p := &codegen.Program{Index: j.index, Buffers: []codegen.Buffer{j.To, j.From}, Body: j.write, Local: strided.GPUPart,
+	p := &codegen.Program{Index: j.index, Buffers: []codegen.Buffer{j.To, j.From},
 		Flops: int64(n*j.tile) * int64(each), Bytes: j.From.Bytes + j.To.Bytes, Numbers: []int{first, end}}
-	if t.CPU {
-		p.Local = codegen.CPULocal
+	repeat := 1
+	if j.unrolled && j.initial == nil {
+		repeat = repeats(t, n, j.loads())
 	}
-	p.Groups = (n + int(p.Local) - 1) / int(p.Local)
+	deal(t, p, n, repeat)
+	p.Body = func(e *codegen.Emitter) error { return j.write(e, repeat) }
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v of %v", j.Op, j.Elem)
+	fmt.Fprintf(&b, "%v of %v repeat=%d", j.Op, j.Elem, repeat)
 	if j.initial == nil && j.fun == nil && (j.Stored != j.Elem || j.Result != j.Elem) {
 		fmt.Fprintf(&b, " from %v to %v", j.Stored, j.Result)
 	}

@@ -289,3 +289,19 @@ func TestTiledWindows(t *testing.T) {
 		}
 	}
 }
+
+// Invocations with several units give what those with one give, where the last ones have
+// fewer.
+func TestManyWindows(t *testing.T) {
+	x := synthtest.Random(synthtest.Type(ops.S8, 300_001), 78)
+	in := synthtest.Instr(ops.WindowSum, synthtest.Type(ops.S8), []int{3}, []int{1, 2}, []int{1}, []int{1})
+	in.Outs[0].Type.Shape = synthtest.Inferred(t, in, x.Typ)
+	synthtest.Same(t, "window_sum", synthtest.Run(t, synthtest.GPU, in, x), windowRef(in, x))
+
+	x = synthtest.Random(synthtest.Type(ops.F32, 2, 371, 373), 79)
+	in = synthtest.Instr(ops.WindowScatterMax, x.Typ, []int{1, 3, 2}, []int{0, 0, 1, 0, 0, 0}, []int{1, 2, 2})
+	windows := synthtest.Instr(ops.WindowMax, synthtest.Type(ops.F32), in.Attrs[0], in.Attrs[1], in.Attrs[2], []int{1, 1, 1})
+	y := synthtest.Random(ops.Type{DType: ops.F32, Shape: synthtest.Inferred(t, windows, x.Typ)}, 80)
+	z := synthtest.Collect(synthtest.Type(ops.F32), []float64{1})
+	synthtest.Same(t, "window_scatter_max", synthtest.Run(t, synthtest.GPU, in, x, y, z), spreadRef(in, x, y, z))
+}

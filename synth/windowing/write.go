@@ -26,7 +26,8 @@ type windowNums struct {
 	begin, outStride               kernel.Value
 }
 
-func (j *Job) write(e *codegen.Emitter) error {
+// write writes the kernel of a Job whose invocations have so many units.
+func (j *Job) write(e *codegen.Emitter, units int) error {
 	w, err := &writer{Emitter: e, job: j}, error(nil)
 	if j.initial == nil && j.fun == nil {
 		info := Folds[j.Op].Info()
@@ -60,27 +61,23 @@ func (j *Job) write(e *codegen.Emitter) error {
 		}
 		w.dims = append(w.dims, n)
 	}
-	u := e.Add(e.Add(first, e.Mul(e.Group(), e.Index(e.Local))), e.Invocation())
-	e.If(e.Compare(scalar.Lt, u, end), func() []kernel.Value {
+	forUnits(e, first, end, units, func(u kernel.Value) (store func()) {
 		if j.axis >= 0 {
-			w.foldTile(u)
-			return nil
+			return w.foldTile(u)
 		}
 		at, inside := w.place(u), e.Const(scalar.Bool, 1)
 		if j.initial != nil {
 			w.padding = []kernel.Value{scalarOf(e, j.initial, 2, j.as, j.Elem.Wide())}
-			w.Store(0, u, w.along(0, at, inside, w.none(), w.extreme)[1])
-			return nil
+			place := w.along(0, at, inside, w.none(), w.extreme)[1]
+			return func() { w.Store(0, u, place) }
 		}
 		if j.fun != nil {
-			err = w.folded(u, at, inside)
-			return nil
+			return func() { err = w.folded(u, at, inside) }
 		}
 		w.padding = e.Complete(e.InlineAll(w.identity, nil), j.Elem)
 		acc := w.along(0, at, inside, w.padding, w.fold)
-		e.Put(0, u, e.EncodeParts(j.Result, acc)...)
-		return nil
-	}, nil)
+		return func() { e.Put(0, u, e.EncodeParts(j.Result, acc)...) }
+	})
 	return err
 }
 

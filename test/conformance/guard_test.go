@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,8 +37,8 @@ func filled(n int, pattern byte) []byte {
 	return bytes.Repeat([]byte{pattern}, (n+3)/4*4)
 }
 
-// guarded carries out a plan and gives its results.
-func guarded(p *synth.Plan, operands [][]byte, outs []ops.Result, pattern byte) (results [][]byte, err error) {
+// guarded carries out a plan and gives its results, and whether a check failed.
+func guarded(p *synth.Plan, operands [][]byte, outs []ops.Result, pattern byte) (results [][]byte, failed bool, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("a kernel panics: %v", r)
@@ -55,6 +56,9 @@ func guarded(p *synth.Plan, operands [][]byte, outs []ops.Result, pattern byte) 
 	for _, n := range p.Temps {
 		memory[synth.Temp] = append(memory[synth.Temp], filled(int(n), pattern))
 	}
+	for range p.Checks {
+		memory[synth.CheckWord] = append(memory[synth.CheckWord], filled(4, 0))
+	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		var bufs [][]byte
@@ -70,7 +74,10 @@ func guarded(p *synth.Plan, operands [][]byte, outs []ops.Result, pattern byte) 
 	for i, o := range outs {
 		results = append(results, memory[synth.Result][i][:o.Type.Bytes()])
 	}
-	return results, nil
+	for _, word := range memory[synth.CheckWord] {
+		failed = failed || binary.LittleEndian.Uint32(word) != 0
+	}
+	return results, failed, nil
 }
 
 // guard carries out a mutant on a profile and reports whether it could.
@@ -92,23 +99,23 @@ func (m *mutant) guard(t *testing.T, target *synth.Target) bool {
 	for _, typ := range m.types {
 		operands = append(operands, m.data(typ))
 	}
-	first, err := guarded(p, operands, m.in.Outs, patterns[0])
+	first, failed, err := guarded(p, operands, m.in.Outs, patterns[0])
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return false
 	}
-	second, err := guarded(p, operands, m.in.Outs, patterns[1])
-	if err != nil || !slices.EqualFunc(first, second, bytes.Equal) {
+	second, again, err := guarded(p, operands, m.in.Outs, patterns[1])
+	if err != nil || failed != again || !slices.EqualFunc(first, second, bytes.Equal) {
 		t.Errorf("%s depends on memory that nobody has written (%v)", what, err)
 	}
 	if target.Float64 { // else integers are rounded before they are computed with
-		m.agree(t, what, operands, first)
+		m.agree(t, what, operands, first, failed)
 	}
 	return true
 }
 
 // agree compares with the host where that has a single right answer.
-func (m *mutant) agree(t *testing.T, what string, operands, got [][]byte) {
+func (m *mutant) agree(t *testing.T, what string, operands, got [][]byte, failed bool) {
 	t.Helper()
 	out := m.in.Outs[0].Type.DType
 	switch kind := m.in.Op.Info().Kind; {
@@ -122,8 +129,12 @@ func (m *mutant) agree(t *testing.T, what string, operands, got [][]byte) {
 	for i, o := range m.in.Outs {
 		outs[i] = fallback.Value{Type: o.Type, Data: make([]byte, o.Type.Bytes())}
 	}
-	if fallback.Run(m.in, args, outs) != nil {
-		return // indices out of bounds, which the executor looks for first
+	err := fallback.Run(m.in, args, outs)
+	if failed != errors.Is(err, fallback.ErrIndex) {
+		t.Errorf("%s: a check failed: %v, the host says %v", what, failed, err)
+	}
+	if err != nil {
+		return
 	}
 	for i, o := range m.in.Outs {
 		if err := compare(got[i], outs[i].Data, o.Type, tolerance{ulp: 16, absolute: 1e-3, flush: true}); err != nil {

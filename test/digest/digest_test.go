@@ -85,6 +85,7 @@ func TestPlanText(t *testing.T) {
 		"local":   func(p *synth.Plan) { p.Steps[0].Kernel.Local[0]++ },
 		"temps":   func(p *synth.Plan) { p.Temps[0]++ },
 		"status":  func(p *synth.Plan) { p.Status = &synth.Ref{Kind: synth.Temp} },
+		"checks":  func(p *synth.Plan) { p.Checks = append(p.Checks, synth.Check{}) },
 		"alias":   func(p *synth.Plan) { p.Alias++ },
 	} {
 		if text(change) == same {

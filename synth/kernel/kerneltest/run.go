@@ -162,6 +162,8 @@ func (v *invocation) inst(in *kernel.Inst) {
 		for j, x := range vs {
 			v.store(in.Index, v.vals[in.Args[0]]*uint64(len(vs))+uint64(j), v.vals[x])
 		}
+	case kernel.AddBuffer:
+		v.accumulate(in.Index, v.vals[in.Args[0]], v.vals[in.Args[1]])
 	case kernel.LoadWord:
 		v.vals[in.Res[0]] = uint64(binary.LittleEndian.Uint32(v.buffers[in.Index][4*v.vals[in.Args[0]]:]))
 	case kernel.LoadShared:
@@ -222,6 +224,16 @@ func (v *invocation) load(buf int, i uint64) uint64 {
 		return uint64(binary.LittleEndian.Uint32(b[at:]))
 	}
 	return binary.LittleEndian.Uint64(b[at:])
+}
+
+// growing guards buffers that several invocations add to.
+var growing sync.Mutex
+
+// accumulate adds to an element of a buffer, in one piece.
+func (v *invocation) accumulate(buf int, i, x uint64) {
+	growing.Lock()
+	defer growing.Unlock()
+	v.store(buf, i, v.load(buf, i)+x)
 }
 
 func (v *invocation) store(buf int, i, x uint64) {

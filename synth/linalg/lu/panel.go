@@ -8,43 +8,48 @@ import (
 )
 
 // factor eliminates the columns of the panel. Rows stay in the registers where
-// they are: the exchanges change their places alone.
+// they are: the exchanges change their places alone. The columns of a row go around, as
+// those of factor.PanelRows do, so that a kernel has one copy of the step.
 func (l *luPart) factor(s luState) luState {
-	for k := range l.Wide {
-		s = l.eliminated(s, k, l.Add(l.first, l.Index(k)))
-	}
-	return s
+	out := l.Loop(l.Index(0), l.Index(l.Wide), l.Index(1), s.values(), func(k kernel.Value, v []kernel.Value) []kernel.Value {
+		next := l.eliminated(l.state(v), k, l.Add(l.first, k))
+		for r, row := range next.a {
+			next.a[r] = append(row[1:len(row):len(row)], row[0])
+		}
+		return next.values()
+	})
+	return l.state(out)
 }
 
-// eliminated is the panel without what its k-th column, column c of the block,
-// makes of those to its right. A column without a pivot is left as it is.
-func (l *luPart) eliminated(s luState, k int, c kernel.Value) luState {
-	place := l.findPivot(s, k, c)
+// eliminated is the panel without what its k-th column, column c of the block and the first
+// in the registers, makes of those to its right. A column without a pivot is left as it is.
+func (l *luPart) eliminated(s luState, k, c kernel.Value) luState {
+	place := l.findPivot(s, c)
 	for r, row := range s.a {
 		l.IfThen(l.And2(l.inside[r], l.IsEqual(s.at[r], place)), func() {
-			for i := k; i < l.Wide; i++ {
-				l.StoreShared(l.pivot, l.Index(i), row[i])
+			for i, v := range row {
+				l.StoreShared(l.pivot, l.Index(i), v)
 			}
 		})
 	}
 	l.Barrier()
-	pivot := make([]kernel.Value, l.Wide)
-	for i := k; i < l.Wide; i++ {
+	pivot, right := make([]kernel.Value, l.Wide), make([]kernel.Value, l.Wide)
+	for i := range pivot {
 		pivot[i] = l.LoadShared(l.pivot, l.Index(i))
+		right[i] = l.IsLess(l.Add(k, l.Index(i)), l.Index(l.Wide))
 	}
-	solvable := l.Not(l.Zero(pivot[k]))
+	solvable := l.Not(l.Zero(pivot[0]))
 	next := luState{sign: l.Select(l.IsEqual(place, c), s.sign, l.Neg(s.sign))}
 	for r, row := range s.a {
 		at := l.Select(l.IsEqual(s.at[r], place), c, l.Select(l.IsEqual(s.at[r], c), place, s.at[r]))
-		rest := l.If(l.And2(solvable, l.IsLess(c, at)), func() []kernel.Value {
-			q := l.Over(row[k], pivot[k])
+		next.a = append(next.a, l.If(l.And2(solvable, l.IsLess(c, at)), func() []kernel.Value {
+			q := l.Over(row[0], pivot[0])
 			els := []kernel.Value{q}
-			for i := k + 1; i < l.Wide; i++ {
-				els = append(els, l.Less(q, pivot[i], row[i]))
+			for i := 1; i < l.Wide; i++ {
+				els = append(els, l.Select(right[i], l.Less(q, pivot[i], row[i]), row[i]))
 			}
 			return els
-		}, func() []kernel.Value { return row[k:] })
-		next.a = append(next.a, append(row[:k:k], rest...))
+		}, func() []kernel.Value { return row }))
 		next.at = append(next.at, at)
 	}
 	return next
@@ -55,15 +60,15 @@ func (l *luPart) share() {
 	l.sizes, l.places = l.Shared(l.Panel.T.Part(), 2*l.Local), l.Shared(scalar.U32, 2*l.Local)
 }
 
-// findPivot is the place of the element of the k-th column, from the diagonal, c,
-// on, of the largest magnitude, the first of equals; c where the column is beyond
+// findPivot is the place of the element of the first column in the registers, from the
+// diagonal, c, on, of the largest magnitude, the first of equals; c where the column is beyond
 // the matrix. As on the host, NaN is a pivot where it is on the diagonal, and none
 // elsewhere. Candidates are compared in shared memory, some at a time: NVIDIA's driver
 // made wrong code of a search by maxima of subgroups in large workgroups.
-func (l *luPart) findPivot(s luState, k int, c kernel.Value) kernel.Value {
+func (l *luPart) findPivot(s luState, c kernel.Value) kernel.Value {
 	best := luBest{l.Real(-1), c}
 	for r, row := range s.a {
-		size, at := l.Abs(row[k]), s.at[r]
+		size, at := l.Abs(row[0]), s.at[r]
 		isNaN := l.Compare(scalar.Ne, size, size)
 		first := l.IsEqual(at, c)
 		eligible := l.And2(l.And2(l.inside[r], l.Compare(scalar.Le, c, at)), l.Or2(first, l.Not(isNaN)))

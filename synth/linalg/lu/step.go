@@ -115,13 +115,14 @@ func (w *luWriter) write(e *codegen.Emitter) error {
 
 // once changes the state where a condition holds for the whole workgroup.
 func (l *luPart) once(c kernel.Value, s luState, change func(luState) luState) luState {
-	all := append(append(flatten(s.a), s.at...), s.sign)
-	all = l.Loop(l.Index(0), l.Select(c, l.Index(1), l.Index(0)), l.Index(1), all, func(_ kernel.Value, v []kernel.Value) []kernel.Value {
-		s := change(l.state(v))
-		return append(append(flatten(s.a), s.at...), s.sign)
+	all := l.Loop(l.Index(0), l.Select(c, l.Index(1), l.Index(0)), l.Index(1), s.values(), func(_ kernel.Value, v []kernel.Value) []kernel.Value {
+		return change(l.state(v)).values()
 	})
 	return l.state(all)
 }
+
+// values lists the state, as state takes it apart.
+func (s luState) values() []kernel.Value { return append(append(flatten(s.a), s.at...), s.sign) }
 
 func (l *luPart) state(v []kernel.Value) (s luState) {
 	s.a, v = l.matrix(v)
@@ -247,12 +248,18 @@ func (l *luPart) solve(before kernel.Value) {
 		for i := range u {
 			u[i] = l.LoadShared(l.top, at(i))
 		}
-		for k := range u {
-			for i := k + 1; i < wide; i++ {
-				u[i] = l.Less(l.LoadShared(l.triangle, l.Index(i*wide+k)), u[k], u[i])
+		// The rows go around, as columns do in factor: a kernel has one copy of the step.
+		u = l.Loop(l.Index(0), l.Index(wide), l.Index(1), u, func(k kernel.Value, u []kernel.Value) []kernel.Value {
+			l.StoreShared(l.top, l.Add(l.Mul(k, l.Index(wide)), l.me), u[0])
+			var next []kernel.Value
+			for i := 1; i < wide; i++ {
+				row := l.Add(k, l.Index(i))
+				below := l.IsLess(row, l.Index(wide))
+				at := l.Select(below, l.Add(l.Mul(row, l.Index(wide)), k), l.Index(0))
+				next = append(next, l.Select(below, l.Less(l.LoadShared(l.triangle, at), u[0], u[i]), u[i]))
 			}
-			l.StoreShared(l.top, at(k), u[k])
-		}
+			return append(next, u[0])
+		})
 		l.IfThen(l.IsLess(l.Add(l.left, l.me), l.limit), func() {
 			for i, v := range u {
 				l.g.Store(pivot(l.Index(i)), l.Add(l.left, l.me), v)

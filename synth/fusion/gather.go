@@ -1,0 +1,168 @@
+package fusion
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/lowering"
+	"nxvk/synth/strided"
+)
+
+// A take, take_along_axis or gather is a view whose places are in memory: whoever reads it
+// reads the index, checks it, and loads the element from there. So an embedding and what is
+// added to it are one kernel. Reductions and contractions read it from memory.
+
+// gathers reports whether an operation reads a tensor at indices.
+func gathers(op ops.Op) bool {
+	return op == ops.Take || op == ops.TakeAlongAxis || op == ops.Gather
+}
+
+// gatherPattern classifies an operation on indices.
+func (f *partitioner) gatherPattern(in *ops.Instr) (opPattern, Reason) {
+	switch {
+	case !gathers(in.Op) || in.Ins[0].Lit != nil || in.Ins[1].Lit != nil:
+		return patternOpaque, ownKernels
+	case !f.t.Allows(lowering.RuleViews):
+		return patternOpaque, off(lowering.RuleViews)
+	case f.typeOf(in.Ins[0]).DType != in.Outs[0].Type.DType:
+		return patternOpaque, OtherType
+	}
+	return patternView, ""
+}
+
+// gatheredOnce reports whether a value that is read at indices is left to its only reader.
+// If there are more, it is sooner read once from where the elements lie apart, and then from memory.
+func (f *partitioner) gatheredOnce(n *node) bool {
+	reader := -1
+	for _, u := range n.users {
+		if !f.nodes[u].live {
+			continue
+		}
+		if reader >= 0 && u != reader {
+			return false
+		}
+		reader = u
+	}
+	return !n.inMemory
+}
+
+// gather is an element that lies where indices say.
+func (tr *Trace) gather(in *ops.Instr, v strided.View) (int, error) {
+	id, from := in.Outs[0].ID, in.Ins[0].ID
+	if tr.Kept < len(tr.Dims) {
+		return 0, &viewError{id}
+	}
+	idx, err := tr.indices(in)
+	if err != nil {
+		return 0, err
+	}
+	shape := tr.types(from).Shape
+	g := strided.GatherOf(in, shape, tr.types(in.Ins[1].ID).Shape)
+	inner, err := tr.through(id, v, in.Outs[0].Type.Shape, g.View)
+	if err != nil {
+		return 0, err
+	}
+	check := tr.checkOf(in, idx)
+	for k, a := range g.Axes {
+		at, err := tr.through(id, v, in.Outs[0].Type.Shape, g.At[k])
+		if err != nil {
+			return 0, err
+		}
+		if len(at.Strides) > len(tr.Dims) || !covers(tr.Dims, at, len(g.Axes), tr.types(idx).Size()) {
+			return 0, &viewError{id} // the place of the index is an index, too, or some indices would not be checked
+		}
+		x, err := tr.load(idx, at)
+		if err != nil {
+			return 0, err
+		}
+		index := tr.Exprs[x].Source
+		tr.check(codegen.CheckSource(check, index, shape[a]-1))
+		inner = tr.along(inner, extraDim{from: index, size: shape[a]}, g.Strides[k])
+	}
+	return tr.value(from, inner)
+}
+
+// covers reports whether a view leads to every step-th of n elements, in any order.
+func covers(dims []int, v strided.View, step, n int) bool {
+	var by [][2]int // stride and size
+	for i, d := range dims {
+		if s := v.Strides[i]; s != 0 && d > 1 {
+			by = append(by, [2]int{max(s, -s), d})
+		}
+	}
+	slices.SortFunc(by, func(a, b [2]int) int { return a[0] - b[0] })
+	for _, b := range by {
+		if b[0] != step {
+			return false
+		}
+		step *= b[1]
+	}
+	return step == n
+}
+
+// indices is the value that has the indices of an instruction in memory, in their order.
+func (tr *Trace) indices(in *ops.Instr) (ops.ID, error) {
+	id := in.Ins[1].ID
+	for {
+		made := tr.graph(id)
+		switch {
+		case made == nil && tr.product != nil && id == *tr.product:
+			return 0, &viewError{in.Outs[0].ID}
+		case made == nil:
+			return id, nil
+		case made.Op != ops.Reshape && made.Op != ops.Squeeze || made.Ins[0].Lit != nil:
+			return 0, &viewError{id}
+		}
+		id = made.Ins[0].ID
+	}
+}
+
+// check adds a source that checks an index, unless there is one.
+func (tr *Trace) check(s codegen.Source) {
+	same := func(o codegen.Source) bool {
+		return o.Kind == codegen.FromCheck && o.Check == s.Check && o.Shifts[0] == s.Shifts[0]
+	}
+	if !slices.ContainsFunc(tr.Sources, same) {
+		tr.add(s)
+	}
+}
+
+// checkOf is the number of the check of the indices of an instruction.
+func (tr *Trace) checkOf(in *ops.Instr, idx ops.ID) int {
+	for i, c := range tr.checked {
+		if c == in {
+			return i
+		}
+	}
+	tr.checked = append(tr.checked, in)
+	c := lowering.Check{Operand: tr.number(idx)}
+	if tr.position != nil {
+		c.Instr = tr.position(in.Outs[0].ID)
+	}
+	tr.Checks = append(tr.Checks, c)
+	return len(tr.Checks) - 1
+}
+
+// along is a view that moves by a stride along an extra dimension, which may be known.
+func (tr *Trace) along(v strided.View, r extraDim, stride int) strided.View {
+	at := slices.Index(tr.extraDims, r)
+	if at < 0 {
+		tr.extraDims = append(tr.extraDims, r)
+		at = len(tr.extraDims) - 1
+	}
+	strides := slices.Clone(v.Strides)
+	for len(strides) <= len(tr.Dims)+at {
+		strides = append(strides, 0)
+	}
+	strides[len(tr.Dims)+at] += stride
+	return strided.View{Offset: v.Offset, Strides: strides}
+}
+
+// checkWord stands for the words of checks among the values in memory, of which it is none.
+const checkWord = -1 - 1<<40
+
+// checkUse is the word of the check of an instruction among the buffers of a kernel.
+func checkUse(in *ops.Instr) bufferUse {
+	return bufferUse{of: checkWord, by: uint64(in.Outs[0].ID) + 1}
+}

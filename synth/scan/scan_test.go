@@ -1,0 +1,62 @@
+package scan_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"nxvk/ops"
+	"nxvk/synth/lowering"
+	"nxvk/synth/synthtest"
+)
+
+// Running sums and extremes of random shapes along a random axis, either way, are those of
+// plain loops.
+func TestRandomScans(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		r := rand.New(rand.NewPCG(14, 8))
+		for range 60 {
+			s := make(ops.Shape, 1+r.IntN(3))
+			for i := range s {
+				s[i] = 1 + r.IntN(9)
+			}
+			axis := r.IntN(len(s))
+			s[axis] = 1 + r.IntN([]int{8, 128, 128, 3000}[r.IntN(4)])
+			typ := ops.Type{DType: []ops.DType{ops.S32, ops.U8, ops.S64}[r.IntN(3)], Shape: s}
+			op, reverse := []ops.Op{ops.CumulativeSum, ops.CumulativeMax}[r.IntN(2)], r.IntN(2)
+			x := synthtest.Random(typ, r.Uint64())
+			got := synthtest.Run(t, target, synthtest.Instr(op, typ, []int{axis}, []int{reverse}), x)
+			synthtest.Same(t, synthtest.Describe(op, typ), got, scanned(x, op, axis, reverse == 1))
+		}
+	})
+}
+
+// scanned is the scan of x in a plain loop.
+func scanned(x synthtest.Tensor, op ops.Op, axis int, backward bool) synthtest.Tensor {
+	out := synthtest.Tensor{Typ: x.Typ, N: make([]int64, len(x.N))}
+	stride := x.Typ.Shape.Strides()[axis]
+	n := x.Typ.Shape[axis]
+	for i := range x.N {
+		at := i / stride % n
+		first, last, step := i-at*stride, i, stride
+		if backward {
+			first, step = i+(n-1-at)*stride, -stride
+		}
+		v := x.N[first]
+		for k := first; k != last; {
+			k += step
+			if op == ops.CumulativeMax {
+				v = max(v, x.N[k])
+			} else {
+				v += x.N[k]
+			}
+		}
+		switch {
+		case x.Typ.DType == ops.U8:
+			v = int64(uint8(v))
+		case x.Typ.DType == ops.S32:
+			v = int64(int32(v))
+		}
+		out.N[i] = v
+	}
+	return out
+}
