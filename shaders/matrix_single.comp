@@ -33,7 +33,7 @@
     barrier();
 
 // Two steps are one round of the loop where a step is little code: drivers overlap them.
-const bool TWICE = (ALIGNED & 3) == 3;
+const bool TWICE = (ALIGNED & 3) == 3 && GATHERED == 0;
 
 void main() {
     MATRIX_LOCALS

@@ -21,9 +21,9 @@ var matrixModels = []matrixModel{
 	{MatrixTile{true, 4, 4, 2, 4, 32}, 338, 240, 1, 1},
 	{MatrixTile{false, 4, 4, 2, 2, 64}, 320, 335, 1, 1},
 	{MatrixTile{false, 4, 4, 2, 2, 32}, 286, 260, 2, 0.68},
-	{MatrixTile{false, 4, 4, 1, 4, 64}, 260, 280, 1, 1},
-	{MatrixTile{false, 4, 4, 4, 1, 64}, 260, 280, 1, 1},
-	{MatrixTile{false, 4, 2, 2, 2, 64}, 250, 250, 1, 1},
+	{MatrixTile{false, 4, 4, 1, 4, 32}, 240, 240, 1, 1},
+	{MatrixTile{false, 4, 4, 4, 1, 32}, 240, 240, 1, 1},
+	{MatrixTile{false, 2, 4, 2, 2, 64}, 260, 255, 1, 1},
 	{MatrixTile{false, 2, 2, 2, 2, 64}, 204, 204, 2, 0.55},
 	{MatrixTile{false, 2, 1, 1, 4, 64}, 139, 139, 3, 0.4},
 	{MatrixTile{false, 1, 1, 2, 8, 128}, 118, 118, 1, 1},
@@ -46,7 +46,7 @@ func (s *Matrix) models() []matrixModel {
 
 // moreMatrixTiles were measured and not taken.
 var moreMatrixTiles = []MatrixTile{
-	{false, 2, 2, 4, 2, 64}, {false, 4, 2, 2, 4, 64}, {false, 4, 2, 2, 4, 32}, {false, 2, 4, 2, 2, 64},
+	{false, 2, 2, 4, 2, 64}, {false, 4, 2, 2, 4, 64}, {false, 4, 2, 2, 4, 32}, {false, 4, 2, 2, 2, 64},
 	{false, 1, 1, 1, 4, 128}, {false, 1, 1, 2, 4, 128}, {false, 2, 2, 2, 4, 64}, {false, 1, 2, 2, 4, 64},
 }
 
