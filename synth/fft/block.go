@@ -33,7 +33,9 @@ const (
 	leastColumns = 4    // that lie side by side, where that is a pass of one
 	passRadix    = 512  // of one pass of several
 	twoPasses    = 1024 // of one pass of two
-	leastBlock   = 32   // radices below are a pass without shared memory
+	leastBlock   = 12   // lengths below, and primes, are the work of an invocation
+	shortBlock   = 32   // below, invocations are more and have less
+	shortRadix   = 9    // of a stage of such a block
 )
 
 // sharedBytes is what a block of so many words takes, with the gaps of its layouts.
@@ -105,7 +107,7 @@ func Passes(t *lowering.Target, n, words int, aside bool) []fftBlock {
 	}
 	f := factors(n)
 	switch {
-	case t.CPU || t.SharedMemory < sharedBytes(BlockWords) || t.MaxInvocations < BlockThreads || n < leastBlock || f == nil:
+	case t.CPU || t.SharedMemory < sharedBytes(BlockWords) || t.MaxInvocations < BlockThreads || n < leastBlock || len(f) == 1 || f == nil:
 		var out []fftBlock
 		for _, r := range radices(t, n) {
 			out = append(out, fftBlock{Stages: []int{r}})
@@ -127,7 +129,11 @@ func blocks(radices []int, limit int) []fftBlock {
 	for i, r := range radices {
 		b := &out[i]
 		f := factors(r)
-		b.Stages = fewest(f, max(blockRadix, f[0]))
+		radix := max(blockRadix, f[0])
+		if r < shortBlock {
+			radix = max(shortRadix, f[0])
+		}
+		b.Stages = fewest(f, radix)
 		if len(b.Stages) == 1 {
 			continue
 		}

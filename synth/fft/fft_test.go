@@ -202,7 +202,7 @@ func TestFFTBlock(t *testing.T) {
 		checkFFT(t, synthtest.GPU, ops.RFFT, ops.F32, ops.C64, ops.Shape{2, n - 1, 2}, 1, n)
 		checkFFT(t, synthtest.GPU, ops.IRFFT, ops.C128, ops.F64, ops.Shape{2, n/2 + 1}, 1, n)
 	}
-	for _, n := range []int{3, 11, 31} { // more lines than a workgroup has
+	for _, n := range []int{3, 11, 15, 31} { // more lines than a workgroup has
 		checkFFT(t, synthtest.GPU, ops.FFT, ops.C64, ops.C64, ops.Shape{200, n}, 1, n)
 		checkFFT(t, synthtest.GPU, ops.RFFT, ops.F64, ops.C128, ops.Shape{131, n}, 1, n)
 		checkFFT(t, synthtest.GPU, ops.IRFFT, ops.C64, ops.F32, ops.Shape{2, 150, n + 1}, 2, 2*n)
@@ -220,7 +220,7 @@ func TestFFTPasses(t *testing.T) {
 		aside    bool
 		want     [][]int
 	}{
-		{16, 1, false, [][]int{{16}}}, {256, 1, true, [][]int{{16, 16}}}, {4096, 1, false, [][]int{{16, 16, 16}}},
+		{8, 1, false, [][]int{{8}}}, {16, 1, false, [][]int{{4, 4}}}, {31, 1, false, [][]int{{31}}}, {256, 1, true, [][]int{{16, 16}}}, {4096, 1, false, [][]int{{16, 16, 16}}},
 		{1024, 1, true, [][]int{{16, 8, 8}}},
 		{4096, 1, true, [][]int{{8, 8}, {8, 8}}}, {4096, 2, false, [][]int{{16, 16, 16}}}, {8192, 2, false, [][]int{{16, 8}, {8, 8}}}, {8192, 1, false, [][]int{{16, 8, 8, 8}}}, {1 << 20, 1, false, [][]int{{16, 8, 8}, {16, 8, 8}}},
 		{1 << 24, 1, false, [][]int{{16, 16}, {16, 16}, {16, 16}}}, {1000, 1, false, [][]int{{10, 10, 10}}}, {74, 1, false, nil}, {62, 1, false, [][]int{{31, 2}}},

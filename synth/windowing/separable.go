@@ -19,7 +19,8 @@ import (
 // from left to right, (n-1)·u·Σ|x| to first order (Higham, Accuracy and Stability of
 // Numerical Algorithms, 2002, section 4.2); the sums of groups have the precision of
 // computation. A product of floating-point numbers is not separated, since one of a
-// group can overflow where that of the window does not.
+// group can overflow where that of the window does not. Windows that are whole axes have
+// the order of a reduction.
 
 // leastSeparated is the number of elements of a window below which one pass costs less
 // than the memory traffic and the dispatch of another one.

@@ -305,3 +305,26 @@ func TestManyWindows(t *testing.T) {
 	z := synthtest.Collect(synthtest.Type(ops.F32), []float64{1})
 	synthtest.Same(t, "window_scatter_max", synthtest.Run(t, synthtest.GPU, in, x, y, z), spreadRef(in, x, y, z))
 }
+
+// Windows that are whole axes are reductions of those.
+func TestWholeAxes(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		for _, form := range []struct {
+			shape  ops.Shape
+			window []int
+		}{{ops.Shape{3, 5, 7, 7}, []int{1, 1, 7, 7}}, {ops.Shape{4, 40, 3}, []int{1, 40, 1}}, {ops.Shape{50}, []int{50}}, {ops.Shape{5, 6}, []int{5, 6}}} {
+			for _, op := range []ops.Op{ops.WindowSum, ops.WindowProduct, ops.WindowMax, ops.WindowMin} {
+				for _, d := range []ops.DType{ops.F32, ops.S8, ops.U64, ops.U4, ops.BF16} {
+					if d.IsFloat() && op == ops.WindowProduct || d == ops.BF16 && op == ops.WindowSum {
+						continue // not exact in any order
+					}
+					x := synthtest.Random(ops.Type{DType: d, Shape: form.shape}, 81)
+					n := len(form.shape)
+					in := synthtest.Instr(op, ops.Type{DType: d}, form.window, make([]int, 2*n), slices.Repeat([]int{1}, n), slices.Repeat([]int{1}, n))
+					in.Outs[0].Type.Shape = synthtest.Inferred(t, in, x.Typ)
+					synthtest.Same(t, synthtest.Describe(op, x.Typ), synthtest.Run(t, target, in, x), windowRef(in, x))
+				}
+			}
+		}
+	})
+}
