@@ -209,6 +209,27 @@ func (e *Emitter) RoundTrip(d, from ops.DType, x kernel.Value) kernel.Value {
 	return x
 }
 
+// RoundHalf gives what storing an f32 as f16 and loading it again gives, without the stored form:
+// a sum with a power of two, whose last place is that of the f16, rounds to nearest even.
+func (e *Emitter) RoundHalf(x kernel.Value) kernel.Value {
+	f := Formats[ops.F16]
+	shift := uint64(23 - f.Mantissa)
+	bits := e.Bitcast(x, scalar.U32)
+	mag := e.And(bits, 1<<31-1)
+	sign := e.Prim(scalar.Xor, scalar.U32, bits, mag)
+	least := e.Const(scalar.U32, uint64(128-f.Bias)<<23) // the least normal number
+	power := e.And(mag, 0xff<<23)
+	power = e.Select(e.Compare(scalar.Lt, power, least), least, power)
+	unit := e.Bitcast(e.Add(power, e.Const(scalar.U32, shift<<23)), scalar.F32)
+	sum := e.Prim(scalar.Add, scalar.F32, e.Bitcast(mag, scalar.F32), unit)
+	out := e.Bitcast(e.Prim(scalar.Sub, scalar.F32, sum, unit), scalar.U32)
+	over := e.Const(scalar.U32, 0x477ff000) // 65520, which is half way to 2^16
+	inf := e.Const(scalar.U32, 0x7f800000)
+	out = e.Or(e.Select(e.Compare(scalar.Lt, mag, over), out, inf), sign)
+	isNaN := e.Compare(scalar.Lt, inf, mag)
+	return e.Bitcast(e.Select(isNaN, e.Const(scalar.U32, 0x7fc00000), out), scalar.F32)
+}
+
 // DecodeStored gives what storing an element and loading it again gives.
 func (e *Emitter) DecodeStored(d ops.DType, stored []kernel.Value) []kernel.Value {
 	if elem := lowering.ElemOf[d]; d.IsInteger() && d.Bits() >= 8 && elem.Size() < 4 {

@@ -121,12 +121,16 @@ func (j *groupJob) ofRows(length int, source *codegen.Buffer) *sortJob {
 }
 
 // rounds is how many vectors, or single elements, an invocation of first loads, unless it has
-// a group alone.
+// a group alone: fewer where a workgroup would have more than a row.
 func (j *groupJob) rounds() (rounds, width int) {
+	rounds, width = 2*groupRounds, 1
 	if j.four {
-		return groupRounds, strided.Lanes
+		rounds, width = groupRounds, strided.Lanes
 	}
-	return 2 * groupRounds, 1
+	for rounds > 1 && rounds/2*width*groupLocal >= j.length {
+		rounds /= 2
+	}
+	return rounds, width
 }
 
 // first is the program that finds the key of the first element of each group.
@@ -148,7 +152,7 @@ func (j *groupJob) first() *codegen.Program {
 	}
 	p.Numbers = append(p.Numbers, j.numbers()...)
 	p.Bytes = p.Buffers[0].Bytes + p.Buffers[1].Bytes
-	p.Key = fmt.Sprintf("first of groups of %d alone=%v four=%v %s", j.size, j.alone, j.four, j.describe())
+	p.Key = fmt.Sprintf("first of groups of %d alone=%v rounds=%d width=%d %s", j.size, j.alone, rounds, width, j.describe())
 	return p
 }
 
