@@ -54,10 +54,16 @@ func TestEpilogues(t *testing.T) {
 // fewer.
 func inEpilogue(t *testing.T, d *exectest.Driver, seed uint64, c *instr) int {
 	t.Helper()
-	p := afterwards(c, seed%2 == 0)
+	return inUnits(t, d, seed, c, afterwards(c, seed%2 == 0))
+}
+
+// inUnits runs a program until it is carried out in units, which give the same bits, and
+// tells how many dispatches that spares. name is what errors call it.
+func inUnits(t *testing.T, d *exectest.Driver, seed uint64, name fmt.Stringer, p *ops.Region) int {
+	t.Helper()
 	types, err := p.CheckProgram()
 	if err != nil {
-		t.Fatalf("%v: %v", c, err)
+		t.Fatalf("%v: %v", name, err)
 	}
 	s := newSampler(seed)
 	var data [][]byte
@@ -69,14 +75,14 @@ func inEpilogue(t *testing.T, d *exectest.Driver, seed uint64, c *instr) int {
 	for i := range d.Exec.Enough() + 1 {
 		got, dispatches, err := results(d, p, types, data)
 		if err != nil {
-			t.Fatalf("%v: %v", c, err)
+			t.Fatalf("%v: %v", name, err)
 		}
 		if i == 0 {
 			first, alone = got, dispatches
 		}
 		for k := range got {
 			if err := sameBits(got[k], first[k], types[k]); err != nil {
-				t.Errorf("%v: result %d of run %d: %v", c, k, i, err)
+				t.Errorf("%v: result %d of run %d: %v", name, k, i, err)
 				return 0
 			}
 		}

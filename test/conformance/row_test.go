@@ -1,0 +1,41 @@
+package conformance
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"nxvk/gen/exec/exectest"
+	"nxvk/ops"
+	"nxvk/test/draw"
+)
+
+// Functions of rows of any length give the bits of their instructions, one after another.
+func TestDrawnRows(t *testing.T) {
+	modes(t, func(t *testing.T, d, _ *exectest.Driver, gpu bool) {
+		fused := 0
+		for seed := range seedCount(20, 400) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			n := []int{1 + r.IntN(20), 1 + r.IntN(300), 1 + r.IntN(5000), 16000 + r.IntN(50000)}[seed%4]
+			if r.IntN(2) == 0 {
+				n = (n + 3) / 4 * 4
+			}
+			typ := ops.Type{DType: []ops.DType{ops.F32, ops.F32, ops.BF16, ops.F16}[r.IntN(4)],
+				Shape: ops.Shape{1 + r.IntN(min(300, 1+200000/n)), n}}
+			c := instr{op: ops.Sum, attrs: [][]int{{1}, {1}}, types: []ops.Type{typ}}
+			c.infer(t, typ.DType)
+			fused += inUnits(t, d, seed, &c, rows(&c))
+		}
+		if fused == 0 {
+			t.Error("no function of rows took fewer dispatches in units")
+		}
+	})
+}
+
+// rows is a softmax of weighted elements, and the extremes of its rows.
+func rows(c *instr) *ops.Region {
+	p, typ := draw.NewBuilder(), c.types[0]
+	x := p.Do(ops.Multiply, typ, nil, p.Param(typ), p.Param(ops.Type{DType: typ.DType, Shape: typ.Shape[1:]}))
+	e := p.Do(ops.Exp, typ, nil, p.Do(ops.Subtract, typ, nil, x, p.Do(ops.ReduceMax, c.out, c.attrs, x)))
+	y := p.Do(ops.Divide, typ, nil, e, p.Do(ops.Sum, c.out, c.attrs, e))
+	return p.Region(y, p.Do(ops.ReduceMax, c.out, c.attrs, y))
+}
