@@ -14,7 +14,7 @@ import (
 func TestLazySame(t *testing.T) {
 	lazily(t, func(r *rig) {
 		plain := newRig(r.T, r.dev)
-		plain.exec.target = r.exec.target
+		*plain.exec.target = *r.exec.target
 		plain.exec.cfg.OneByOne = true
 		for seed := range uint64(12) {
 			a, b := r.session(), plain.session()

@@ -319,7 +319,7 @@ func TestLazyLoop(t *testing.T) {
 	}
 	lazily(t, func(r *rig) {
 		plain := newRig(r.T, r.dev)
-		plain.exec.target = r.exec.target
+		*plain.exec.target = *r.exec.target
 		plain.exec.cfg.OneByOne = true
 		want, all := loop(plain, false)
 		for _, pauses := range []bool{false, true} {

@@ -34,7 +34,9 @@ func TestEpilogue(t *testing.T) {
 		{"whole tile", synthtest.GPU, 2048, 24, 2048, 1, "gemm_"},
 		{"odd columns", synthtest.GPU, 40, 9, 37, 1, "gemm_single"},
 		{"shares of the sum", synthtest.GPU, 128, 784, 128, 2, "gemm_chunks"},
-		{"narrow", synthtest.GPU, 70, 256, 3, 1, "gemm_narrow"},
+		{"one vector", synthtest.GPU, 70, 256, 1, 1, "gemm_narrow"},
+		{"scattered vectors", synthtest.GPU, 70, 256, 3, 2, "gemm_narrow"},
+		{"a vector times a matrix", synthtest.GPU, 1, 256, 500, 1, "gemm_wide"},
 		{"narrow shares", synthtest.GPU, 1, 100000, 1, 2, "gemm_chunks"},
 		{"plain", &bound, 5, 6, 7, 1, "gemm_plain"},
 		{"no room", &tight, 64, 24, 32, 2, ""},
@@ -224,7 +226,8 @@ func TestStores(t *testing.T) {
 			vector = 2
 		}
 		want := []int{1, vector}
-		if v.Source == "gemm_plain.comp" || v.Source == "gemm_chunks.comp" || v.Source == "gemm_narrow.comp" {
+		switch v.Source {
+		case "gemm_plain.comp", "gemm_chunks.comp", "gemm_narrow.comp", "gemm_wide.comp":
 			want = want[:1]
 		}
 		if got := spirv.Stores(code); !slices.Equal(got, want) {
