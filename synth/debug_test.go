@@ -30,7 +30,7 @@ func TestVerify(t *testing.T) {
 	codegen.VerifyKernel(&kernel.Kernel{Name: "none"})
 }
 
-// NXVK_DUMP shows the code before and after the passes, the units with their steps,
+// NXVK_DUMP shows the code before and after the passes, the fusions with their steps,
 // and every kernel that is compiled, also where the archive has it and where it is put
 // into a product; SPIR-V comes in files that have all of it.
 func TestDump(t *testing.T) {

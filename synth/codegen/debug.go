@@ -15,7 +15,7 @@ import (
 
 // NXVK_DUMP is a comma-separated list of what to show on the standard error:
 // "graph" the straight code of programs before and after its passes, "plan" the
-// units of programs with their steps, "kernels" the text of every kernel that is
+// fusions of programs with their steps, "kernels" the text of every kernel that is
 // compiled, which then are all, whatever the archive has. "spirv" writes their code to
 // HASH.spv in the folder NXVK_DUMP_DIR, or that for temporary files.
 var dumps = strings.Split(os.Getenv("NXVK_DUMP"), ",")

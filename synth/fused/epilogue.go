@@ -23,24 +23,24 @@ import (
 // (see spirv.Splice). Where that kernel has no room for it, it is a kernel of its
 // own. The bits are the same.
 type Epilogue struct {
-	Unit  *fusion.Fusion
-	Trace *fusion.Trace // of unit, in which the product is a source
-	Typ   ops.DType
-	taken bool // by the kernels of the product
+	Fusion *fusion.Fusion
+	Trace  *fusion.Trace // of fusion, in which the product is a source
+	Typ    ops.DType
+	taken  bool // by the kernels of the product
 }
 
 // Contracted is the number of operands of the product. They come first among those of
 // a plan with an epilogue, whose own follow.
 const Contracted = 2
 
-// lowerContraction plans a unit that is a product and operations on its elements.
+// lowerContraction plans a fusion that is a product and operations on its elements.
 func lowerContraction(u *fusion.Fusion, tr *fusion.Trace, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	in := u.Contraction()
 	ts, places := u.Operands(in, types)
 	for i := range len(u.Ins) + len(u.Lits) {
 		places = append(places, i)
 	}
-	e := &Epilogue{Unit: u, Trace: tr, Typ: in.Outs[0].Type.DType}
+	e := &Epilogue{Fusion: u, Trace: tr, Typ: in.Outs[0].Type.DType}
 	p, err := lowerProductThen(in, ts, t, e)
 	if err != nil {
 		return nil, err
@@ -82,14 +82,14 @@ func Rounding(in *ops.Instr) *Epilogue {
 	if err != nil {
 		panic("BUG: a result that is not where it lies: " + err.Error())
 	}
-	return &Epilogue{Unit: u, Trace: tr, Typ: out.Type.DType}
+	return &Epilogue{Fusion: u, Trace: tr, Typ: out.Type.DType}
 }
 
 // apart is the plan of a product with its epilogue as a kernel that reads the
 // results.
 func (e *Epilogue) apart(p *lowering.Plan, typ ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	d := &dot.Builder{Plan: &lowering.Plan{Alias: -1}, Target: t}
-	ins := make([]lowering.Ref, Contracted+len(e.Unit.Ins)+len(e.Unit.Lits))
+	ins := make([]lowering.Ref, Contracted+len(e.Fusion.Ins)+len(e.Fusion.Lits))
 	for i := range ins {
 		ins[i] = lowering.Ref{Kind: lowering.Operand, Index: i}
 	}
@@ -106,7 +106,7 @@ func (e *Epilogue) apart(p *lowering.Plan, typ ops.Type, t *lowering.Target) (*l
 
 // job is the map of the epilogue, on operands as a plan with an epilogue has them.
 func (e *Epilogue) job(t *lowering.Target) *elementwise.Job {
-	j := ElementwiseJob(e.Trace, e.Unit, t)
+	j := ElementwiseJob(e.Trace, e.Fusion, t)
 	j.Sources = slices.Clone(j.Sources)
 	for i := range j.Sources {
 		switch s := &j.Sources[i]; s.Kind {

@@ -11,18 +11,18 @@ import (
 	"nxvk/synth/strided"
 )
 
-// foldedFusion is a unit with reductions, all along the same axes of tensors that
+// foldedFusion is a fusion with reductions, all along the same axes of tensors that
 // lie alike.
 type foldedFusion struct {
 	*fusion.Trace
-	unit  *fusion.Fusion
-	lie   strided.Reduction
-	folds []int // expressions
+	fusion *fusion.Fusion
+	lie    strided.Reduction
+	folds  []int // expressions
 }
 
-// lowerFolded plans a unit with reductions.
+// lowerFolded plans a fusion with reductions.
 func lowerFolded(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering.Plan, error) {
-	f := &foldedFusion{Trace: tr, unit: u, lie: tr.Layout}
+	f := &foldedFusion{Trace: tr, fusion: u, lie: tr.Layout}
 	for i := range tr.Exprs {
 		if tr.Exprs[i].Kind == fusion.ExprFold {
 			f.folds = append(f.folds, i)
@@ -41,7 +41,7 @@ func (f *foldedFusion) operator(i int) reduction.Operator {
 	return reduction.Operator{Op: x.In.Op, Compute: codegen.ComputeClass(x.In, x.Types)}
 }
 
-// reduce is the job that carries out a unit whose results are there when the
+// reduce is the job that carries out a fusion whose results are there when the
 // totals are.
 func (f *foldedFusion) reduce(t *lowering.Target) *reduction.Job {
 	j := &reduction.Job{Key: f.key(), Layout: f.lie, Kept: f.Dims[:f.Kept], Reduced: f.Dims[f.Kept:]}
@@ -114,7 +114,7 @@ func (f *foldedFusion) finish(j *reduction.Job) {
 		}
 	}
 	j.Finish.Dims = strided.Collapse(j.Finish.Dims, views)
-	for i, o := range f.unit.Outs {
+	for i, o := range f.fusion.Outs {
 		j.Finish.Outs = append(j.Finish.Outs, codegen.BufferOf(lowering.Ref{Kind: lowering.Result, Index: i}, o.Type.DType))
 	}
 	j.Finish.Make = func(e *codegen.Emitter, totals, xs []kernel.Value) ([]kernel.Value, error) {
@@ -216,8 +216,8 @@ func needed(tr *fusion.Trace, roots []int) *needs {
 	return n
 }
 
-// key is the text of the unit: all that its code depends on, but for how its
+// key is the text of the fusion: all that its code depends on, but for how its
 // sources lie.
 func (f *foldedFusion) key() string {
-	return fmt.Sprintf("unit %s%v", describe(f.Trace), f.Outs)
+	return fmt.Sprintf("fusion %s%v", describe(f.Trace), f.Outs)
 }

@@ -10,7 +10,7 @@ import (
 	"nxvk/synth/strided"
 )
 
-// rowsJob carries out a unit whose reductions fold rows and whose operations look
+// rowsJob carries out a fusion whose reductions fold rows and whose operations look
 // at the elements of the same rows before, between and after: a softmax, a layer
 // norm. On a GPU the invocations that join the parts of a row keep what they have
 // loaded and computed of it; see rowsWriter.shared. Where the row is too long for that, or
@@ -19,7 +19,7 @@ import (
 // folded is that of reduction.Job.
 type rowsJob struct {
 	*reduction.Job // sources, sizes and order; finish has the buffers of the results alone
-	unit           *foldedFusion
+	fusion         *foldedFusion
 	held           int   // fours of a part that are kept, from its first on; 0 where none is
 	again          bool  // there are more, which are read again
 	shares         int   // invocations that have a share of each of them
@@ -45,7 +45,7 @@ func (f *foldedFusion) needsRows() bool {
 
 // wide reports whether result k has an element for each that is folded.
 func (f *foldedFusion) wide(k int) bool {
-	return f.unit.Outs[k].Type.Size() > strided.Product(f.Dims[:f.Kept])
+	return f.fusion.Outs[k].Type.Size() > strided.Product(f.Dims[:f.Kept])
 }
 
 // depths says how many reductions there are in front of each expression, one
@@ -63,9 +63,9 @@ func (f *foldedFusion) depths() []int {
 	return ds
 }
 
-// inRows is the job that carries out a unit in rows.
+// inRows is the job that carries out a fusion in rows.
 func (f *foldedFusion) inRows(held int) *rowsJob {
-	j := &rowsJob{unit: f, held: held, Job: &reduction.Job{Key: f.key(), Layout: f.lie,
+	j := &rowsJob{fusion: f, held: held, Job: &reduction.Job{Key: f.key(), Layout: f.lie,
 		Kept: f.Dims[:f.Kept], Reduced: f.Dims[f.Kept:]}}
 	for _, i := range f.folds {
 		j.Folds = append(j.Folds, f.operator(i))
@@ -77,7 +77,7 @@ func (f *foldedFusion) inRows(held int) *rowsJob {
 		}
 		j.Ins = append(j.Ins, r)
 	}
-	for i, o := range f.unit.Outs {
+	for i, o := range f.fusion.Outs {
 		j.Finish.Outs = append(j.Finish.Outs, codegen.BufferOf(lowering.Ref{Kind: lowering.Result, Index: i}, o.Type.DType))
 	}
 	return j
@@ -90,8 +90,8 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 	j.Last = true
 	j.Arrange()
 	n := strided.Product(j.Reduced)
-	unit := strided.Lanes * j.Order.Parts
-	j.exact = n%unit == 0
+	round := strided.Lanes * j.Order.Parts
+	j.exact = n%round == 0
 	if n%strided.Lanes != 0 {
 		for i := range j.Ins { // no four of a row begins where one can be loaded
 			if j.Ins[i].Way == reduction.Fours {
@@ -104,10 +104,10 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 	p.Local *= uint32(j.shares)
 	k := strided.Product(j.Kept)
 	p.Body = j.write
-	p.Flops = int64(n*k) * flops(j.unit.Trace)
+	p.Flops = int64(n*k) * flops(j.fusion.Trace)
 	for i := range j.Finish.Outs {
 		b := &p.Buffers[len(p.Buffers)-len(j.Finish.Outs)+i]
-		if j.unit.wide(i) {
+		if j.fusion.wide(i) {
 			p.Bytes += int64((n - 1) * k * b.Size())
 			b.Bytes = int64(n * k * b.Size())
 		}
@@ -142,13 +142,13 @@ func (j *rowsJob) share(t *lowering.Target) {
 // sources that are loaded for each.
 func (j *rowsJob) loaded() (wide, sources int) {
 	wide, sources = 1, 0
-	for i := range j.unit.Exprs {
-		x := &j.unit.Exprs[i]
+	for i := range j.fusion.Exprs {
+		x := &j.fusion.Exprs[i]
 		if !x.Full {
 			continue
 		}
 		wide = max(wide, x.Type.Wide().Size()/4)
-		if x.Kind == fusion.ExprSource && j.unit.Sources[x.Source].Kind == codegen.FromBuffer {
+		if x.Kind == fusion.ExprSource && j.fusion.Sources[x.Source].Kind == codegen.FromBuffer {
 			sources++
 		}
 	}

@@ -17,7 +17,7 @@ func (w *rowsWriter) storeAgain() {
 	if len(wide) == 0 {
 		return
 	}
-	n := needed(w.job.unit.Trace, wide)
+	n := needed(w.job.fusion.Trace, wide)
 	w.throughRow(n, nil, func(fours []heldFour, _ []kernel.Value) []kernel.Value {
 		for _, h := range fours {
 			w.computeNeeded(n, h)
@@ -30,8 +30,8 @@ func (w *rowsWriter) storeAgain() {
 // wide lists the expressions of results that have an element for each of the row.
 func (w *rowsWriter) wide() []int {
 	var wide []int
-	for k, i := range w.job.unit.Outs {
-		if w.job.unit.wide(k) {
+	for k, i := range w.job.fusion.Outs {
+		if w.job.fusion.wide(k) {
 			wide = append(wide, i)
 		}
 	}
@@ -43,9 +43,9 @@ func (w *rowsWriter) wide() []int {
 func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int, acc []kernel.Value) []kernel.Value {
 	var args []int
 	for _, k := range ks {
-		args = append(args, w.job.unit.Exprs[w.job.unit.folds[k]].Args[0])
+		args = append(args, w.job.fusion.Exprs[w.job.fusion.folds[k]].Args[0])
 	}
-	n := needed(w.job.unit.Trace, args)
+	n := needed(w.job.fusion.Trace, args)
 	return w.throughRow(n, acc, func(fours []heldFour, acc []kernel.Value) []kernel.Value {
 		for _, h := range fours {
 			w.computeNeeded(n, h)
@@ -67,7 +67,7 @@ func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]hel
 		return func(four kernel.Value, carried []kernel.Value) []kernel.Value {
 			fours := make([]heldFour, count)
 			for i := range fours {
-				fours[i] = heldFour{number: four, ragged: ragged, points: newPoints(w.job.unit.Trace, strided.Lanes)}
+				fours[i] = heldFour{number: four, ragged: ragged, points: newPoints(w.job.fusion.Trace, strided.Lanes)}
 				four = w.Add(four, step)
 			}
 			w.loadNeeded(n, fours)
@@ -90,8 +90,8 @@ func (w *rowsWriter) wholeRounds() kernel.Value {
 
 // loadNeeded loads what is needed of some fours.
 func (w *rowsWriter) loadNeeded(n *needs, fours []heldFour) {
-	for i := range w.job.unit.Exprs {
-		if x := &w.job.unit.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprSource {
+	for i := range w.job.fusion.Exprs {
+		if x := &w.job.fusion.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprSource {
 			for _, h := range fours {
 				w.compute(h.points, i, w.load(x.Source, h.number, h.ragged))
 			}
@@ -101,8 +101,8 @@ func (w *rowsWriter) loadNeeded(n *needs, fours []heldFour) {
 
 // computeNeeded computes what is needed of a four and differs along the row.
 func (w *rowsWriter) computeNeeded(n *needs, h heldFour) {
-	for i := range w.job.unit.Exprs {
-		if x := &w.job.unit.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprApply {
+	for i := range w.job.fusion.Exprs {
+		if x := &w.job.fusion.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprApply {
 			w.compute(h.points, i, nil)
 		}
 	}

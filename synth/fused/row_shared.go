@@ -36,7 +36,7 @@ func (w *rowsWriter) shared() {
 	for i := range held {
 		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && !w.job.again && i == len(held)-1}
 		for range w.width {
-			held[i].points = append(held[i].points, newPoint(w.job.unit.Trace))
+			held[i].points = append(held[i].points, newPoint(w.job.fusion.Trace))
 		}
 	}
 	w.loadAll(held)
@@ -90,8 +90,8 @@ func (w *rowsWriter) storeFirst(slot kernel.Value) {
 // loadAll loads all of the row before anything is computed, so that a GPU waits
 // once.
 func (w *rowsWriter) loadAll(held []heldFour) {
-	for i := range w.job.unit.Exprs {
-		x := &w.job.unit.Exprs[i]
+	for i := range w.job.fusion.Exprs {
+		x := &w.job.fusion.Exprs[i]
 		if x.Kind != fusion.ExprSource || !x.Full {
 			continue
 		}
@@ -104,8 +104,8 @@ func (w *rowsWriter) loadAll(held []heldFour) {
 // computeFour computes what differs along the row and has so many reductions in
 // front of it.
 func (w *rowsWriter) computeFour(h heldFour, depth int) {
-	for i := range w.job.unit.Exprs {
-		if x := &w.job.unit.Exprs[i]; x.Kind == fusion.ExprApply && x.Full && w.depth[i] == depth {
+	for i := range w.job.fusion.Exprs {
+		if x := &w.job.fusion.Exprs[i]; x.Kind == fusion.ExprApply && x.Full && w.depth[i] == depth {
 			w.compute(h.points, i, nil)
 		}
 	}

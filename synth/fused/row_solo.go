@@ -28,9 +28,9 @@ func (w *rowsWriter) solo() {
 
 // points computes what differs along the row and is needed, of a four.
 func (w *rowsWriter) points(n *needs, four kernel.Value, clamp bool) []*point {
-	ps := newPoints(w.job.unit.Trace, strided.Lanes)
-	for i := range w.job.unit.Exprs {
-		x := &w.job.unit.Exprs[i]
+	ps := newPoints(w.job.fusion.Trace, strided.Lanes)
+	for i := range w.job.fusion.Exprs {
+		x := &w.job.fusion.Exprs[i]
 		switch {
 		case !n.exprs[i] || !x.Full:
 		case x.Kind == fusion.ExprSource:
@@ -47,9 +47,9 @@ func (w *rowsWriter) points(n *needs, four kernel.Value, clamp bool) []*point {
 func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 	var args []int
 	for _, k := range ks {
-		args = append(args, w.job.unit.Exprs[w.job.unit.folds[k]].Args[0])
+		args = append(args, w.job.fusion.Exprs[w.job.fusion.folds[k]].Args[0])
 	}
-	r, n := w.only(ks), needed(w.job.unit.Trace, args)
+	r, n := w.only(ks), needed(w.job.fusion.Trace, args)
 	parts, each := w.job.Order.Parts, r.Width()
 	cells := strided.Lanes * each
 	acc := slices.Repeat(r.Zero(), strided.Lanes*parts)
@@ -83,7 +83,7 @@ func (w *rowsWriter) storeAll() {
 	if len(wide) == 0 {
 		return
 	}
-	n := needed(w.job.unit.Trace, wide)
+	n := needed(w.job.fusion.Trace, wide)
 	w.Loop(w.Index(0), w.ceil(), w.Index(1), nil, func(four kernel.Value, _ []kernel.Value) []kernel.Value {
 		w.storeFour(four, w.points(n, four, strided.Product(w.job.Reduced)%strided.Lanes != 0), false)
 		return nil

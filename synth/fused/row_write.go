@@ -27,7 +27,7 @@ func (j *rowsJob) write(e *codegen.Emitter) error {
 	if err != nil {
 		return err
 	}
-	w := &rowsWriter{Writer: r, job: j, depth: j.unit.depths(), row: newPoint(j.unit.Trace),
+	w := &rowsWriter{Writer: r, job: j, depth: j.fusion.depths(), row: newPoint(j.fusion.Trace),
 		outs: len(e.Buffers) - len(j.Finish.Outs), width: strided.Lanes / j.shares, share: e.Index(0)}
 	if j.Order.Tree {
 		w.shared()
@@ -41,9 +41,9 @@ func (j *rowsJob) write(e *codegen.Emitter) error {
 func (w *rowsWriter) begin(u kernel.Value) {
 	w.u = u
 	w.job.Point = func(_ *codegen.Emitter, still []kernel.Value) reduction.ElementFunc {
-		for i := range w.job.unit.Exprs {
-			if x := &w.job.unit.Exprs[i]; x.Kind == fusion.ExprSource && !x.Full {
-				w.compute([]*point{w.row}, i, [][]kernel.Value{among(w.job.unit.Trace, w.job.still, x.Source, still)})
+		for i := range w.job.fusion.Exprs {
+			if x := &w.job.fusion.Exprs[i]; x.Kind == fusion.ExprSource && !x.Full {
+				w.compute([]*point{w.row}, i, [][]kernel.Value{among(w.job.fusion.Trace, w.job.still, x.Source, still)})
 			}
 		}
 		return nil
@@ -54,14 +54,14 @@ func (w *rowsWriter) begin(u kernel.Value) {
 // compute gives expression i its value at some points. What does not differ along
 // the row is taken from the row.
 func (w *rowsWriter) compute(ps []*point, i int, loaded [][]kernel.Value) {
-	for _, a := range w.job.unit.Exprs[i].Args {
+	for _, a := range w.job.fusion.Exprs[i].Args {
 		for _, p := range ps {
-			if !w.job.unit.Exprs[a].Full {
+			if !w.job.fusion.Exprs[a].Full {
 				p.values[a], p.stored[a] = w.row.values[a], w.row.stored[a]
 			}
 		}
 	}
-	if err := compute(w.job.unit.Trace, w.Emitter, ps, i, loaded); err != nil {
+	if err := compute(w.job.fusion.Trace, w.Emitter, ps, i, loaded); err != nil {
 		w.Fail(err)
 	}
 }
@@ -69,8 +69,8 @@ func (w *rowsWriter) compute(ps []*point, i int, loaded [][]kernel.Value) {
 // steadily computes what is the same for all elements of the row and has so many
 // reductions in front of it.
 func (w *rowsWriter) steadily(depth int) {
-	for i := range w.job.unit.Exprs {
-		if x := &w.job.unit.Exprs[i]; x.Kind == fusion.ExprApply && !x.Full && w.depth[i] == depth {
+	for i := range w.job.fusion.Exprs {
+		if x := &w.job.fusion.Exprs[i]; x.Kind == fusion.ExprApply && !x.Full && w.depth[i] == depth {
 			w.compute([]*point{w.row}, i, nil)
 		}
 	}
@@ -80,7 +80,7 @@ func (w *rowsWriter) steadily(depth int) {
 // reductions in front of them.
 func (w *rowsWriter) foldsAt(depth int) []int {
 	var ks []int
-	for k, i := range w.job.unit.folds {
+	for k, i := range w.job.fusion.folds {
 		if w.depth[i] == depth+1 {
 			ks = append(ks, k)
 		}
@@ -105,12 +105,12 @@ func (w *rowsWriter) only(ks []int) *reduction.Writer {
 func (w *rowsWriter) operands(ks []int, p *point) []kernel.Value {
 	var xs []kernel.Value
 	for _, k := range ks {
-		a := w.job.unit.Exprs[w.job.unit.folds[k]].Args[0]
+		a := w.job.fusion.Exprs[w.job.fusion.folds[k]].Args[0]
 		from := p
-		if !w.job.unit.Exprs[a].Full {
+		if !w.job.fusion.Exprs[a].Full {
 			from = w.row
 		}
-		xs = append(xs, w.job.Folds[k].Convert(w.Emitter, from.values[a], w.job.unit.Exprs[a].Type)...)
+		xs = append(xs, w.job.Folds[k].Convert(w.Emitter, from.values[a], w.job.fusion.Exprs[a].Type)...)
 	}
 	return xs
 }
@@ -119,7 +119,7 @@ func (w *rowsWriter) operands(ks []int, p *point) []kernel.Value {
 func (w *rowsWriter) totals(ks []int, xs []kernel.Value) {
 	for _, k := range ks {
 		n := w.job.Folds[k].Parts()
-		w.job.unit.total(w.Emitter, w.row, w.job.unit.folds[k], xs[:n])
+		w.job.fusion.total(w.Emitter, w.row, w.job.fusion.folds[k], xs[:n])
 		xs = xs[n:]
 	}
 }
@@ -182,16 +182,16 @@ func (w *rowsWriter) ceil() kernel.Value {
 // where it is ragged.
 func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 	whole := strided.Product(w.job.Reduced)%strided.Lanes == 0
-	for k, i := range w.job.unit.Outs {
-		if !w.job.unit.wide(k) {
+	for k, i := range w.job.fusion.Outs {
+		if !w.job.fusion.wide(k) {
 			continue
 		}
 		var vs []kernel.Value
 		for _, p := range ps {
-			if !w.job.unit.Exprs[i].Full {
+			if !w.job.fusion.Exprs[i].Full {
 				p = w.row.clone()
 			}
-			vs = append(vs, p.store(w.Emitter, i, w.job.unit.Exprs[i].Type)...)
+			vs = append(vs, p.store(w.Emitter, i, w.job.fusion.Exprs[i].Type)...)
 		}
 		if whole {
 			store := func() []kernel.Value {
@@ -218,9 +218,9 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 
 // storeRow stores the results that the row has one element of.
 func (w *rowsWriter) storeRow() {
-	for k, i := range w.job.unit.Outs {
-		if !w.job.unit.wide(k) {
-			w.Put(w.outs+k, w.u, w.row.clone().store(w.Emitter, i, w.job.unit.Exprs[i].Type)...)
+	for k, i := range w.job.fusion.Outs {
+		if !w.job.fusion.wide(k) {
+			w.Put(w.outs+k, w.u, w.row.clone().store(w.Emitter, i, w.job.fusion.Exprs[i].Type)...)
 		}
 	}
 }

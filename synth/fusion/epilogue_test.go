@@ -45,9 +45,9 @@ func TestEpilogue(t *testing.T) {
 			g := synthtest.NewSketch(t)
 			sum, out := g.Layer(c.m, c.k, c.n)
 			g.Return(sum, out)
-			units := synth.Fuse(&g.Graph, c.target)
-			wantUnits(t, units, 1)
-			p := g.Planned(t, &units[0], c.target)
+			fusions := synth.Fuse(&g.Graph, c.target)
+			wantFusions(t, fusions, 1)
+			p := g.Planned(t, &fusions[0], c.target)
 			if len(p.Steps) != c.steps {
 				t.Fatalf("%d steps, want %d", len(p.Steps), c.steps)
 			}
@@ -85,9 +85,9 @@ func TestEpilogueTypes(t *testing.T) {
 			g := synthtest.NewSketch(t)
 			z := g.Do(ops.Dot, d, g.Param(d, 64, 24), g.Param(d, 24, 32), synthtest.Attrs{{1}, {}, {0}, {}})
 			g.Return(z, g.Do(ops.Multiply, d, z, g.Param(d, 64, 1)))
-			units := synth.Fuse(&g.Graph, &target)
-			wantUnits(t, units, 1)
-			whole := g.Planned(t, &units[0], &target)
+			fusions := synth.Fuse(&g.Graph, &target)
+			wantFusions(t, fusions, 1)
+			whole := g.Planned(t, &fusions[0], &target)
 			alone := synthtest.One(&g.Body[0])
 			for _, p := range []*lowering.Plan{whole, g.Planned(t, &alone, &target)} {
 				last := p.Steps[len(p.Steps)-1]
@@ -108,8 +108,8 @@ func TestEpilogueGroups(t *testing.T) {
 		g := synthtest.NewSketch(t)
 		_, out := g.Layer(40, 9, n)
 		g.Return(out)
-		units := synth.Fuse(&g.Graph, synthtest.GPU)
-		code := g.Planned(t, &units[0], synthtest.GPU).Steps[0].Kernel.Code
+		fusions := synth.Fuse(&g.Graph, synthtest.GPU)
+		code := g.Planned(t, &fusions[0], synthtest.GPU).Steps[0].Kernel.Code
 		names[codegen.HashName(code)] = true
 	}
 	if len(names) != 2 {
@@ -131,9 +131,9 @@ func TestFuseProducts(t *testing.T) {
 		return g.Do(ops.Dot, ops.F32, x, x, synthtest.Attrs{{1}, {}, {0}, {}})
 	}
 	for _, c := range []struct {
-		name  string
-		units int
-		grow  func(g *synthtest.Sketch) ops.Operand
+		name    string
+		fusions int
+		grow    func(g *synthtest.Sketch) ops.Operand
 	}{
 		{"residual", 1, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Param(ops.F32, 64, 64)
@@ -174,10 +174,10 @@ func TestFuseProducts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := synthtest.NewSketch(t)
 			g.Return(c.grow(g))
-			units := synth.Fuse(&g.Graph, synthtest.GPU)
-			wantUnits(t, units, c.units)
-			for i := range units {
-				g.Planned(t, &units[i], synthtest.GPU)
+			fusions := synth.Fuse(&g.Graph, synthtest.GPU)
+			wantFusions(t, fusions, c.fusions)
+			for i := range fusions {
+				g.Planned(t, &fusions[i], synthtest.GPU)
 			}
 			off := *synthtest.GPU
 			off.Off = lowering.RuleProducts
@@ -200,9 +200,9 @@ func TestEpilogueDispatches(t *testing.T) {
 	count := func(target *lowering.Target) (n int) {
 		g := synthtest.NewSketch(t)
 		g.Return(g.Mlp(128, 784, 128, 10)...)
-		units := synth.Fuse(&g.Graph, target)
-		for i := range units {
-			n += len(g.Planned(t, &units[i], target).Steps)
+		fusions := synth.Fuse(&g.Graph, target)
+		for i := range fusions {
+			n += len(g.Planned(t, &fusions[i], target).Steps)
 		}
 		return n
 	}

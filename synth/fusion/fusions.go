@@ -71,12 +71,12 @@ func (f *partitioner) fusions() []Fusion {
 			heap.Push(&ready, g)
 		}
 	}
-	var units []Fusion
+	var fusions []Fusion
 	for len(ready) > 0 {
 		wave := make([]*cluster, min(len(ready), maxWave))
 		for i := range wave {
 			wave[i] = heap.Pop(&ready).(*cluster)
-			units = append(units, f.fusionsOf(wave[i])...)
+			fusions = append(fusions, f.fusionsOf(wave[i])...)
 		}
 		for _, g := range wave {
 			for _, h := range next[g] {
@@ -86,7 +86,7 @@ func (f *partitioner) fusions() []Fusion {
 			}
 		}
 	}
-	return units
+	return fusions
 }
 
 // maxWave is the most independent fusions side by side, which a device may overlap. More
@@ -113,14 +113,14 @@ func (f *partitioner) fusionsOf(g *cluster) []Fusion {
 	if len(g.items) == 1 || f.traces(&u) {
 		return []Fusion{u}
 	}
-	var units []Fusion
+	var fusions []Fusion
 	for _, i := range g.items {
 		f.nodes[i].group, f.nodes[i].reason = &cluster{items: []int{i}, first: i, last: i}, manySpaces
 	}
 	for _, i := range g.items {
-		units = append(units, f.newFusion([]int{i}))
+		fusions = append(fusions, f.newFusion([]int{i}))
 	}
-	return units
+	return fusions
 }
 
 // traces reports whether one iteration space expresses a fusion.

@@ -30,9 +30,9 @@ func simplified(g *synthtest.Sketch, target *lowering.Target, seed uint64) *synt
 	if slices.ContainsFunc(g.Body, func(in ops.Instr) bool { return in.Op == ops.Dot }) {
 		return s
 	}
-	units := s.Check(target, seed)
+	fusions := s.Check(target, seed)
 	got, want := g.Inputs(seed), g.Inputs(seed)
-	g.Carry(target, units, got)
+	g.Carry(target, fusions, got)
 	for i := range g.Body {
 		g.Carry(target, []fusion.Fusion{synthtest.One(&g.Body[i])}, want)
 	}

@@ -35,8 +35,8 @@ func TestTableFuses(t *testing.T) {
 				out := in.Outs[0].Type
 				y := g.Do(op, out.DType, args...)
 				g.Return(g.Do(ops.Equal, ops.U8, y, g.Param(out.DType, out.Shape...)))
-				if units := synth.Explain(&g.Graph, target); len(units) != 1 {
-					t.Errorf("%v of %v:\n%s%s", op, d, story(units), synthtest.Show(units))
+				if fusions := synth.Explain(&g.Graph, target); len(fusions) != 1 {
+					t.Errorf("%v of %v:\n%s%s", op, d, story(fusions), synthtest.Show(fusions))
 				}
 			}
 		}
@@ -53,7 +53,7 @@ func TestFuseBitcast(t *testing.T) {
 			x := g.Do(ops.Multiply, from, g.Param(from, 70), g.Param(from, 70))
 			y := g.Do(ops.Bitcast, to, x)
 			g.Return(g.Do(ops.Subtract, to, y, g.Do(ops.AsType, to, x)), y)
-			wantUnits(t, g.Check(target, 2), 1)
+			wantFusions(t, g.Check(target, 2), 1)
 		}
 	})
 }

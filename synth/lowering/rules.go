@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Rules is a set of the rules by which instructions come into one unit, and of
+// Rules is a set of the rules by which instructions come into one fusion, and of
 // the passes before that.
 type Rules uint16
 

@@ -19,7 +19,7 @@ func (g *Sketch) Layer(m, k, n int) (sum, out ops.Operand) {
 	return sum, g.Do(ops.Max, ops.F32, sum, g.Num(ops.F32, 0))
 }
 
-// Planned is the plan of a unit of g.
+// Planned is the plan of a fusion of g.
 func (g *Sketch) Planned(t *testing.T, u *fusion.Fusion, target *lowering.Target) *lowering.Plan {
 	t.Helper()
 	p, err := synth.LowerFusion(u, func(id ops.ID) ops.Type { return g.Types[id] }, target)

@@ -131,7 +131,7 @@ var Reductions = []struct {
 	{ops.Shape{2, 1500, 4}, []int{1}}, {ops.Shape{2, 70, 3}, []int{0, 1, 2}},
 }
 
-// One is the unit of a single instruction.
+// One is the fusion of a single instruction.
 func One(in *ops.Instr) fusion.Fusion {
 	u := fusion.Fusion{Body: []ops.Instr{*in}, Outs: in.Outs}
 	for _, o := range in.Ins {
