@@ -98,7 +98,7 @@ func (c *Chain) findStep(ctx context.Context) error {
 		for i := range s.P {
 			s.P[i] = c.random.normal() / math.Sqrt(c.metric[i])
 		}
-		all, err := c.in.Steps(ctx, c.metric, []Leg{{From: &s, Eps: c.step, Steps: 1}})
+		all, err := c.in.Steps(ctx, c.metric, []Segment{{From: &s, Eps: c.step, Steps: 1}})
 		if err != nil {
 			return err
 		}

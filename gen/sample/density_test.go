@@ -284,7 +284,7 @@ func BenchmarkDensity(b *testing.B) {
 		metric := slices.Repeat([]float64{1}, len(s.Q))
 		b.ReportAllocs()
 		for b.Loop() {
-			_, _ = h.Steps(b.Context(), metric, []nuts.Leg{{From: s, Eps: 0.1, Steps: 1}})
+			_, _ = h.Steps(b.Context(), metric, []nuts.Segment{{From: s, Eps: 0.1, Steps: 1}})
 		}
 	})
 }

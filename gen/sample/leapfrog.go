@@ -16,17 +16,17 @@ import (
 )
 
 // A density that a kernel can compute takes its leapfrog steps on the device:
-// one dispatch takes those of many chains, each leg a workgroup.
+// one dispatch takes those of many chains, each segment a workgroup.
 
-// instance is one leg of a chain in a dispatch.
+// instance is one segment of a chain in a dispatch.
 type instance struct {
 	dim, steps int
 	operands   [5][]byte // position, momentum, gradient, metric and step size, as a kernel takes them
 }
 
-// newInstance is a leg of a density of numbers of a type. The goroutine of a chain makes it:
+// newInstance is a segment of a density of numbers of a type. The goroutine of a chain makes it:
 // thousands of them would keep that of the Executor busy.
-func newInstance(t ops.DType, g nuts.Leg, metric []float64, steps int) instance {
+func newInstance(t ops.DType, g nuts.Segment, metric []float64, steps int) instance {
 	i := instance{dim: len(g.From.Q), steps: steps}
 	for k, xs := range [...][]float64{g.From.Q, g.From.P, g.From.Grad, metric, {g.Eps}} {
 		i.operands[k] = AppendFloats(nil, t, xs)

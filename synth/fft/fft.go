@@ -63,7 +63,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 	case ops.RFFT:
 		j.keep = n/2 + 1
 	case ops.IRFFT:
-		j.reads = mirrored
+		j.reads = hermitian
 	}
 	if in.Ins[0].Lit != nil {
 		return nil, lowering.Unsupported("transform of a literal")
@@ -201,7 +201,7 @@ func (j *fftJob) whole() bool {
 		n = j.chirp.length
 	}
 	switch j.reads {
-	case mirrored:
+	case hermitian:
 		n = n/2 + 1
 	case paired:
 		n *= 2

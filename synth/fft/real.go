@@ -18,10 +18,10 @@ import (
 type form uint8
 
 const (
-	plain    form = iota
-	mirrored      // the first half of a line, whose other elements are the conjugates of those
-	paired        // neighbouring real numbers are the parts of an element
-	folded        // coefficients of the real line whose neighbours are the parts of an element
+	plain     form = iota
+	hermitian      // the first half of a line, whose other elements are the conjugates of those
+	paired         // neighbouring real numbers are the parts of an element
+	folded         // coefficients of the real line whose neighbours are the parts of an element
 )
 
 // halve lets a transform of a real line of even length, or to such a line, be one of half

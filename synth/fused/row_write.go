@@ -12,14 +12,14 @@ import (
 // rowsWriter writes the kernel of a rowsJob.
 type rowsWriter struct {
 	*reduction.Writer
-	job   *rowsJob
-	depth []int  // of the expressions
-	row   *point // what is the same for all elements of the row
-	spot  *reduction.Position
-	u     kernel.Value // the row
-	outs  int          // the first buffer that is written
-	width int          // elements of a four that the invocation has
-	share kernel.Value // which of them
+	job      *rowsJob
+	depth    []int  // of the expressions
+	row      *point // what is the same for all elements of the row
+	position *reduction.Position
+	u        kernel.Value // the row
+	outs     int          // the first buffer that is written
+	width    int          // elements of a four that the invocation has
+	share    kernel.Value // which of them
 }
 
 func (j *rowsJob) write(e *codegen.Emitter) error {
@@ -48,7 +48,7 @@ func (w *rowsWriter) begin(u kernel.Value) {
 		}
 		return nil
 	}
-	w.spot = w.Writer.Spot(u)
+	w.position = w.Writer.Locate(u)
 }
 
 // compute gives expression i its value at some points. What does not differ along
@@ -136,7 +136,7 @@ func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value
 	if clamp && !w.job.Order.Apart {
 		four = w.least(four, w.Sub(w.ceil(), w.Index(1)))
 	}
-	at := w.spot.At[s][0]
+	at := w.position.At[s][0]
 	if src.Way == reduction.Fours {
 		if len(w.Reduced) == 1 {
 			return src.Split(w.Fetch(p.Buf, w.ours(w.Add(at, four)), w.width))

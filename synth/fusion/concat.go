@@ -51,7 +51,7 @@ func (f *partitioner) adjoins(in *ops.Instr) bool {
 	}
 	seen := map[ops.ID]bool{}
 	for i, o := range in.Ins {
-		j, ok := f.maker(o)
+		j, ok := f.producer(o)
 		if !ok || seen[o.ID] || f.nodes[j].kept {
 			return false
 		}

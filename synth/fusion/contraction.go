@@ -21,12 +21,12 @@ func (f *partitioner) startContraction(i int) {
 	if f.isolate(i, f.keepsOut(n.in)); n.reason != "" {
 		return
 	}
-	n.group.product, n.group.n, n.group.outputs = true, n.in.Outs[0].Type.Size(), []int{i}
+	n.cluster.product, n.cluster.n, n.cluster.outputs = true, n.in.Outs[0].Type.Size(), []int{i}
 	for _, o := range n.in.Ins {
 		if o.Lit != nil {
 			continue
 		}
-		n.group.addUse(bufferUse{of: f.number(o.ID)})
+		n.cluster.addUse(bufferUse{of: f.number(o.ID)})
 	}
 }
 

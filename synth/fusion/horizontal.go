@@ -25,7 +25,7 @@ func (f *partitioner) fuseHorizontally() {
 	}
 	bySize := map[int][]*cluster{}
 	for i := range f.nodes {
-		b := f.nodes[i].group
+		b := f.nodes[i].cluster
 		if b == nil || b.first != i || !f.plain(b) {
 			continue
 		}

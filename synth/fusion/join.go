@@ -123,7 +123,7 @@ func (f *partitioner) inRows(a, b *cluster) Reason {
 // alongRows reports whether b reads of a only the same element, or the value of the same row.
 func (f *partitioner) alongRows(a, b *cluster, lie *strided.Reduction) bool {
 	for _, d := range b.deps {
-		if f.nodes[d.node].group != a || d.relation == oneToOne {
+		if f.nodes[d.node].cluster != a || d.relation == oneToOne {
 			continue
 		}
 		if d.relation != broadcast || d.repeats != strided.Product(lie.Reduced) || f.sizeOf(d.node) != strided.Product(lie.Kept) {
@@ -159,5 +159,5 @@ const (
 
 // only reports whether all that b reads of a has the given relation.
 func (f *partitioner) only(a, b *cluster, want relation) bool {
-	return !slices.ContainsFunc(b.deps, func(d dep) bool { return f.nodes[d.node].group == a && d.relation != want })
+	return !slices.ContainsFunc(b.deps, func(d dep) bool { return f.nodes[d.node].cluster == a && d.relation != want })
 }

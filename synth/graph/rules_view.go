@@ -111,7 +111,7 @@ func (w *work) inner(in *ops.Instr, op ops.Op) *ops.Instr {
 	if in.Op != op || len(in.Ins) != 1 {
 		return nil
 	}
-	m := w.maker(in.Ins[0])
+	m := w.producer(in.Ins[0])
 	if m == nil || m.Op != op || len(m.Ins) != 1 || m.Ins[0].Lit != nil {
 		return nil
 	}
@@ -189,6 +189,6 @@ func viewOfConstant(w *work, in *ops.Instr) bool {
 	default:
 		return false
 	}
-	m := w.maker(in.Ins[0])
+	m := w.producer(in.Ins[0])
 	return m != nil && m.Op == ops.Constant && become(in, ops.Constant, slices.Clone(m.Ins))
 }

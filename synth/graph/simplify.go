@@ -121,9 +121,9 @@ func (w *work) each(f func(i int, in *ops.Instr) (changed bool)) (changed bool) 
 	return changed
 }
 
-// maker is the instruction that makes an operand; nil of parameters and
+// producer is the instruction that makes an operand; nil of parameters and
 // literals.
-func (w *work) maker(o ops.Operand) *ops.Instr {
+func (w *work) producer(o ops.Operand) *ops.Instr {
 	if i, ok := w.made[o.ID]; ok && o.Lit == nil {
 		return &w.body[i]
 	}

@@ -51,16 +51,16 @@ const leapfrogOperands = 6
 // number an element; one invocation does all on processors.
 type job struct {
 	*Density
-	num    ops.DType
-	dim    int
-	width  int // invocations of a workgroup, and parts into which a long fold falls
-	maker  map[ops.ID]*ops.Instr
-	types  map[ops.ID]ops.Type
-	data   map[ops.ID]int // buffers
-	Stages []stage
-	at     map[ops.ID]int // where a value lies that is kept
-	Size   int            // numbers of shared memory
-	flops  int            // of a step, about
+	num      ops.DType
+	dim      int
+	width    int // invocations of a workgroup, and parts into which a long fold falls
+	producer map[ops.ID]*ops.Instr
+	types    map[ops.ID]ops.Type
+	data     map[ops.ID]int // buffers
+	Stages   []stage
+	at       map[ops.ID]int // where a value lies that is kept
+	Size     int            // numbers of shared memory
+	flops    int            // of a step, about
 }
 
 // The bounds of a workgroup. One of fewer invocations an instance, where there are
@@ -103,7 +103,7 @@ func (d *Density) survey() {
 	}
 	q := d.straight.Params[0].Type
 	d.Job = &job{Density: d, num: q.DType, dim: q.Size(),
-		maker: map[ops.ID]*ops.Instr{}, types: map[ops.ID]ops.Type{}, data: map[ops.ID]int{}, at: map[ops.ID]int{}}
+		producer: map[ops.ID]*ops.Instr{}, types: map[ops.ID]ops.Type{}, data: map[ops.ID]int{}, at: map[ops.ID]int{}}
 	d.err = d.Job.survey()
 }
 
@@ -194,7 +194,7 @@ func (j *job) program(s Leapfrog) *codegen.Program {
 // work estimates the operations of a step.
 func (j *job) work() int {
 	n := 0
-	for _, in := range j.maker {
+	for _, in := range j.producer {
 		w := in.Outs[0].Type.Size()
 		if takesMany(in) {
 			w = max(w, j.typeOf(in.Ins[0]).Size())

@@ -72,7 +72,7 @@ func (j *job) survey() error {
 		if len(in.Outs) != 1 || len(in.Regions) > 0 {
 			return lowering.Unsupported("%v in a leapfrog kernel", in.Op)
 		}
-		j.maker[in.Outs[0].ID], j.types[in.Outs[0].ID] = in, in.Outs[0].Type
+		j.producer[in.Outs[0].ID], j.types[in.Outs[0].ID] = in, in.Outs[0].Type
 	}
 	s := &survey{job: j, users: map[ops.ID][]*ops.Instr{}, keep: map[ops.ID]bool{}}
 	s.wanted()

@@ -162,39 +162,40 @@ func (w *tileWriter) findStarts() {
 	w.Barrier()
 }
 
-// slot is the place in the tile of row i, column j.
+// slot is the index in shared memory of row i, column j of the tile. The columns of a row are
+// permuted (an XOR swizzle), so that neither rows nor columns meet in one memory bank.
 func (w *tileWriter) slot(i, j kernel.Value) kernel.Value {
 	wide := codegen.Log2(w.job.across)
-	turn := w.And(w.Shr(i, max(0, 5-wide)), uint64(min(w.job.across, 32)-1))
-	return w.Add(w.Shl(i, wide), w.Prim(scalar.Xor, scalar.U32, j, turn))
+	swizzle := w.And(w.Shr(i, max(0, 5-wide)), uint64(min(w.job.across, 32)-1))
+	return w.Add(w.Shl(i, wide), w.Prim(scalar.Xor, scalar.U32, j, swizzle))
 }
 
-// spot is an element of the tile that is this invocation's.
-type spot struct{ row, col kernel.Value }
+// cell is an element of the tile that is this invocation's.
+type cell struct{ row, col kernel.Value }
 
-// spots lists them, in rows of a length that neighbours walk side by side.
-func (w *tileWriter) spots(length int) []spot {
+// cells lists them, in rows of a length that neighbours walk side by side.
+func (w *tileWriter) cells(length int) []cell {
 	lid := w.Builtin(kernel.LocalX)
 	col, first := w.And(lid, uint64(length-1)), w.Shr(lid, codegen.Log2(length))
-	var all []spot
+	var all []cell
 	for row := 0; row < tilePoints/length; row += tileThreads / length {
-		all = append(all, spot{w.Add(first, w.Int(scalar.U32, row)), col})
+		all = append(all, cell{w.Add(first, w.Int(scalar.U32, row)), col})
 	}
 	return all
 }
 
-// whole runs f for all spots at once where the tile lies within the matrix, and
+// whole runs f for all cells at once where the tile lies within the matrix, and
 // else for one after the other that does. All loads of a whole tile are under
 // way before the first is waited for.
-func (w *tileWriter) whole(spots []spot, f func(some []spot), at func(s spot) (i, j kernel.Value)) {
+func (w *tileWriter) whole(cells []cell, f func(some []cell), at func(s cell) (i, j kernel.Value)) {
 	corner := w.within(w.Add(w.i, w.Index(w.job.down-1)), w.Add(w.j, w.Index(w.job.across-1)))
 	w.If(corner, func() []kernel.Value {
-		f(spots)
+		f(cells)
 		return nil
 	}, func() []kernel.Value {
-		for _, s := range spots {
+		for _, s := range cells {
 			w.If(w.within(at(s)), func() []kernel.Value {
-				f([]spot{s})
+				f([]cell{s})
 				return nil
 			}, nil)
 		}
@@ -204,10 +205,10 @@ func (w *tileWriter) whole(spots []spot, f func(some []spot), at func(s spot) (i
 
 // load brings rows of the operand into the tile.
 func (w *tileWriter) load() {
-	at := func(s spot) (i, j kernel.Value) {
+	at := func(s cell) (i, j kernel.Value) {
 		return w.Add(w.i, w.Convert(s.row, w.IndexType)), w.Add(w.j, w.Convert(s.col, w.IndexType))
 	}
-	w.whole(w.spots(w.job.across), func(some []spot) {
+	w.whole(w.cells(w.job.across), func(some []cell) {
 		var xs []kernel.Value
 		for _, s := range some {
 			i, j := at(s)
@@ -225,10 +226,10 @@ func (w *tileWriter) load() {
 
 // store writes columns of the tile as rows of the result.
 func (w *tileWriter) store() {
-	at := func(s spot) (i, j kernel.Value) {
+	at := func(s cell) (i, j kernel.Value) {
 		return w.Add(w.i, w.Convert(s.col, w.IndexType)), w.Add(w.j, w.Convert(s.row, w.IndexType))
 	}
-	w.whole(w.spots(w.job.down), func(some []spot) {
+	w.whole(w.cells(w.job.down), func(some []cell) {
 		var xs []kernel.Value
 		for _, s := range some {
 			xs = append(xs, w.LoadShared(w.shared, w.slot(s.col, s.row)))

@@ -238,7 +238,7 @@ func (j *Job) takePartials(e *codegen.Emitter, _ []kernel.Value) ElementFunc {
 func (j *Job) Program(t *lowering.Target) *codegen.Program {
 	o, k := &j.Order, strided.Product(j.Kept)
 	units := k / j.Group * o.Partials()
-	p := &codegen.Program{Index: codegen.IndexType(max(j.reach(), units)), Body: j.write, Local: uint32(o.Local),
+	p := &codegen.Program{Index: codegen.IndexType(max(j.extent(), units)), Body: j.write, Local: uint32(o.Local),
 		Flops: int64(j.Layout.Elements() * len(j.Folds))}
 	for i := range j.Ins {
 		if s := &j.Ins[i]; s.Kind == codegen.FromBuffer {
@@ -273,8 +273,8 @@ func (j *Job) ahead() bool {
 	return j.Order.Tree && j.Order.Length >= strided.RoundsAhead*strided.Lanes*j.Order.Parts
 }
 
-// reach is one more than the greatest index in any buffer.
-func (j *Job) reach() int {
+// extent is one more than the greatest index in any buffer.
+func (j *Job) extent() int {
 	n := j.Layout.Elements()
 	for i := range j.Ins {
 		if j.Ins[i].Kind != codegen.FromLiteral {

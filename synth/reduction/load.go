@@ -47,9 +47,9 @@ type Position struct {
 	point []ElementFunc    // by output
 }
 
-// Spot finds group o of outputs, and loads what is the same for all elements of
+// Locate finds group o of outputs, and loads what is the same for all elements of
 // an output.
-func (w *Writer) Spot(o kernel.Value) *Position {
+func (w *Writer) Locate(o kernel.Value) *Position {
 	s := &Position{At: make([][]kernel.Value, len(w.Ins))}
 	g := w.Job.Group
 	still := make([][]kernel.Value, g)

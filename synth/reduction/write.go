@@ -83,7 +83,7 @@ func (w *Writer) parts() {
 		} else { // neighbours are neighbouring parts
 			o, part = w.DivMod(u, w.split)
 		}
-		at := w.Spot(o)
+		at := w.Locate(o)
 		acc := w.fold(at, part, w.Fours, w.split)
 		acc = w.rest(acc, at, func() kernel.Value {
 			_, last := w.DivMod(w.Fours, w.split)
@@ -109,7 +109,7 @@ func (w *Writer) rows() {
 	start := w.Mul(chunk, w.length)
 	end := w.Add(start, w.length)
 	limit := w.Select(w.Compare(scalar.Lt, end, w.Fours), end, w.Fours)
-	at := w.Spot(o)
+	at := w.Locate(o)
 	acc := w.fold(at, w.Add(start, part), limit, w.Index(parts))
 	acc = w.rest(acc, at, func() kernel.Value {
 		owns := w.Compare(scalar.Lt, w.Fours, end)
@@ -243,7 +243,7 @@ func (w *Writer) Zero() []kernel.Value {
 	return zero
 }
 
-// fold folds the fours first, first+step, … below limit of the outputs at a spot.
+// fold folds the fours first, first+step, … below limit of the outputs at a position.
 // The accumulators are lane by lane, within a lane output by output, and within
 // an output fold by fold.
 func (w *Writer) fold(at *Position, first, limit, step kernel.Value) []kernel.Value {
@@ -259,7 +259,7 @@ func (w *Writer) fold(at *Position, first, limit, step kernel.Value) []kernel.Va
 // rounds folds as fold does while there are several rounds left, and loads them
 // before it folds the first, so that a GPU waits once for all. It gives the four
 // that comes next.
-func (w *Writer) rounds(spot *Position, first, limit, step kernel.Value, acc []kernel.Value) (kernel.Value, []kernel.Value) {
+func (w *Writer) rounds(position *Position, first, limit, step kernel.Value, acc []kernel.Value) (kernel.Value, []kernel.Value) {
 	ahead := w.Mul(step, w.Index(strided.RoundsAhead-1))
 	many := w.Compare(scalar.Lt, ahead, limit)
 	end := w.Select(many, w.Sub(limit, ahead), w.Index(0))
@@ -269,12 +269,12 @@ func (w *Writer) rounds(spot *Position, first, limit, step kernel.Value, acc []k
 			var loaded [strided.RoundsAhead][][][]kernel.Value
 			at := four
 			for i := range loaded {
-				loaded[i] = w.rawFour(spot, at)
+				loaded[i] = w.rawFour(position, at)
 				at = w.Add(at, step)
 			}
 			acc := carried[1:]
 			for _, raw := range loaded {
-				acc = w.ApplyAll(acc, w.elements(spot, raw))
+				acc = w.ApplyAll(acc, w.elements(position, raw))
 			}
 			return append([]kernel.Value{at}, acc...)
 		})
