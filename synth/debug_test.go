@@ -46,7 +46,7 @@ func TestDump(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, want := range []string{
-		"# straight code\n", "# simplified\n", " = max %", "fusion %", "  kernel ", " result 0 write", "gemm_",
+		"# straight-line code\n", "# simplified\n", " = max %", "fusion %", "  kernel ", " result 0 write", "gemm_",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the dump has no %q", want)

@@ -9,9 +9,9 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// afterwards are examples of what is done to the results of a product in its kernel:
-// from the least to as much as comes in, with rows of values, with values of the shape of
-// the result, and a rounding to a narrow type.
+// afterwards are examples of epilogues: from the smallest to the largest that fits, with
+// rows of values, with values of the shape of the result, and a rounding to a narrow
+// type.
 var afterwards = []struct {
 	name  string
 	types []ops.DType // that have it

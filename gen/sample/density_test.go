@@ -119,7 +119,7 @@ func TestHosted(t *testing.T) {
 	}
 }
 
-// oneByOne runs straight code an instruction after the other.
+// oneByOne runs straight-line code an instruction after the other.
 func oneByOne(t *testing.T, r *ops.Region, params []fallback.Value) []fallback.Value {
 	t.Helper()
 	values := make(map[ops.ID]fallback.Value)

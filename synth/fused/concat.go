@@ -8,8 +8,8 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// Apart is the fusion without its concatenations, and where in the results of the
-// fusion its results lie.
+// Apart returns the fusion without its concatenations, and the place of each of
+// its results in a result of the whole fusion.
 func Apart(u *fusion.Fusion) (inner *fusion.Fusion, places []lowering.Arg) {
 	inner = &fusion.Fusion{Body: u.Body, Ins: u.Ins, Lits: u.Lits}
 	types := make(map[ops.ID]ops.Type)

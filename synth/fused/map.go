@@ -21,7 +21,7 @@ func lowerMap(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering
 	return p, err
 }
 
-// ElementwiseJob is the map of such a fusion.
+// ElementwiseJob is the job of a fusion without reductions.
 func ElementwiseJob(tr *fusion.Trace, u *fusion.Fusion, t *lowering.Target) *elementwise.Job {
 	j := &elementwise.Job{Key: "fusion " + describe(tr), Dims: tr.Dims, Sources: tr.Sources, Out: tr.Full, Flops: flops(tr)}
 	j.Cost = cost(tr, t)
@@ -60,8 +60,8 @@ func ElementwiseJob(tr *fusion.Trace, u *fusion.Fusion, t *lowering.Target) *ele
 	return j
 }
 
-// places says where, among what all sources give for a point, each begins, and
-// where the last ends.
+// places is the index of the first value of each source among the values of all
+// sources at a point, and the number of all values.
 func places(tr *fusion.Trace) []int {
 	at := make([]int, 1, len(tr.Sources)+1)
 	for i := range tr.Sources {
@@ -70,8 +70,8 @@ func places(tr *fusion.Trace) []int {
 	return at
 }
 
-// longBody is how many primitive operations make a body long. Memory is not what
-// such a kernel waits for.
+// longBody is the number of primitive operations from which on a body is long.
+// Arithmetic bounds such a kernel, not memory.
 const longBody = 2048
 
 // cost counts the primitive operations at a point.

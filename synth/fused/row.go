@@ -10,13 +10,12 @@ import (
 	"nxvk/synth/strided"
 )
 
-// rowsJob carries out a fusion whose reductions fold rows and whose operations look
-// at the elements of the same rows before, between and after: a softmax, a layer
-// norm. On a GPU the invocations that join the parts of a row keep what they have
-// loaded and computed of it; see rowsWriter.shared. Where the row is too long for that, or
-// one invocation has all parts of it, they go through the row again for each reduction that
-// waits for another; see rowsWriter.again and rowsWriter.solo. The order in which a row is
-// folded is that of reduction.Job.
+// rowsJob executes a fusion that reduces rows and computes on the elements of the same rows
+// before, between and after the reductions: a softmax, a layer norm. On a GPU a workgroup keeps
+// a row in registers (rowsWriter.shared). If the row is too long for that
+// (rowsWriter.storeAgain), or if one invocation has the whole row (rowsWriter.solo), the row is
+// read again for each reduction that depends on another one. Rows are folded in the order of
+// reduction.Job.
 type rowsJob struct {
 	*reduction.Job // sources, sizes and order; finish has the buffers of the results alone
 	fusion         *foldedFusion
@@ -27,8 +26,8 @@ type rowsJob struct {
 	still          []int // sources that are the same for all elements of a row
 }
 
-// needsRows reports whether something looks at the elements of a row when it has
-// been folded, or at what they are made of.
+// needsRows reports whether a value is computed from elements of a row after the row has been
+// folded.
 func (f *foldedFusion) needsRows() bool {
 	for k := range f.Outs {
 		if f.wide(k) {
@@ -43,13 +42,13 @@ func (f *foldedFusion) needsRows() bool {
 	return false
 }
 
-// wide reports whether result k has an element for each that is folded.
+// wide reports whether result k has an element for each element that is folded.
 func (f *foldedFusion) wide(k int) bool {
 	return f.fusion.Outs[k].Type.Size() > strided.Product(f.Dims[:f.Kept])
 }
 
-// depths says how many reductions there are in front of each expression, one
-// after the other, itself included.
+// depths is, for each expression, the length of the longest chain of reductions that it depends
+// on, itself included.
 func (f *foldedFusion) depths() []int {
 	ds := make([]int, len(f.Exprs))
 	for i := range f.Exprs {
@@ -93,7 +92,7 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 	round := strided.Lanes * j.Order.Parts
 	j.exact = n%round == 0
 	if n%strided.Lanes != 0 {
-		for i := range j.Ins { // no four of a row begins where one can be loaded
+		for i := range j.Ins { // no four of a row is aligned for one load
 			if j.Ins[i].Way == reduction.Fours {
 				j.Ins[i].Way = reduction.Singly
 			}
@@ -120,8 +119,8 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 	return codegen.NewPlan(t, nil, p)
 }
 
-// share decides how many fours each invocation keeps. Where the parts are all invocations that a
-// workgroup may have, there are few registers, and rows that are not kept are read again.
+// share decides how many fours each invocation keeps. If the parts take all invocations that a
+// workgroup may have, registers are few, and the rest of the row is read again.
 func (j *rowsJob) share(t *lowering.Target) {
 	j.shares = 1
 	if !j.Order.Tree {
@@ -138,8 +137,8 @@ func (j *rowsJob) share(t *lowering.Target) {
 	j.again = rounds > j.held
 }
 
-// loaded gives the registers that an element of the row takes at most, and the number of
-// sources that are loaded for each.
+// loaded returns the maximum of registers that an element of the row takes, and the number of
+// sources that are loaded for it.
 func (j *rowsJob) loaded() (wide, sources int) {
 	wide, sources = 1, 0
 	for i := range j.fusion.Exprs {

@@ -7,11 +7,10 @@ import (
 	"nxvk/synth/strided"
 )
 
-// Where a workgroup cannot keep a row, it goes through the rest of it for each reduction that
-// waits for another and once more for the results; caches have what was read before.
+// If a workgroup cannot keep a row, it reads the rest of the row again, mostly from caches:
+// once for each reduction that depends on another one, and once for the results.
 
-// storeAgain goes through what is not kept of the row and stores the results that have an
-// element for each.
+// storeAgain goes through the part of the row that is not kept and stores the wide results.
 func (w *rowsWriter) storeAgain() {
 	wide := w.wide()
 	if len(wide) == 0 {
@@ -27,7 +26,7 @@ func (w *rowsWriter) storeAgain() {
 	})
 }
 
-// wide lists the expressions of results that have an element for each of the row.
+// wide lists the expressions of the results that have an element for each element of the row.
 func (w *rowsWriter) wide() []int {
 	var wide []int
 	for k, i := range w.job.fusion.Outs {
@@ -38,8 +37,8 @@ func (w *rowsWriter) wide() []int {
 	return wide
 }
 
-// foldAgain goes through what is not kept of the row and folds what the invocation has of it,
-// lane by lane.
+// foldAgain folds the invocation's share of the part of the row that is not kept, lane by
+// lane.
 func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int, acc []kernel.Value) []kernel.Value {
 	var args []int
 	for _, k := range ks {
@@ -55,8 +54,8 @@ func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int, acc []kernel.Value
 	})
 }
 
-// throughRow goes through the fours of the row that the invocation has and does not keep, some
-// at a time, with carried values. What they need of the sources has been loaded.
+// throughRow goes through the invocation's fours of the row that are not kept, some at a time,
+// with carried values. It loads the needed sources of the fours before it calls use.
 func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]heldFour, []kernel.Value) []kernel.Value) []kernel.Value {
 	parts := w.job.Order.Parts
 	step, whole := w.Index(parts), w.wholeRounds()
@@ -82,13 +81,13 @@ func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]hel
 	return several(1, true)(w.Add(whole, w.Part), carried)
 }
 
-// wholeRounds is the number of fours in rounds in which every part has one.
+// wholeRounds is the number of fours in those rounds in which every part has a four.
 func (w *rowsWriter) wholeRounds() kernel.Value {
 	parts := w.Index(w.job.Order.Parts)
 	return w.Mul(w.Div(w.Fours, parts), parts)
 }
 
-// loadNeeded loads what is needed of some fours.
+// loadNeeded loads the needed sources of some fours.
 func (w *rowsWriter) loadNeeded(n *needs, fours []heldFour) {
 	for i := range w.job.fusion.Exprs {
 		if x := &w.job.fusion.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprSource {
@@ -99,7 +98,7 @@ func (w *rowsWriter) loadNeeded(n *needs, fours []heldFour) {
 	}
 }
 
-// computeNeeded computes what is needed of a four and differs along the row.
+// computeNeeded computes the needed expressions of a four that differ along the row.
 func (w *rowsWriter) computeNeeded(n *needs, h heldFour) {
 	for i := range w.job.fusion.Exprs {
 		if x := &w.job.fusion.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprApply {

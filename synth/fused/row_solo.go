@@ -9,7 +9,7 @@ import (
 	"nxvk/synth/strided"
 )
 
-// solo is the kernel in which an invocation has a row.
+// solo writes the kernel in which one invocation has a whole row.
 func (w *rowsWriter) solo() {
 	u := w.Add(w.Mul(w.Group(), w.Index(w.Local)), w.Invocation())
 	w.If(w.Compare(scalar.Lt, u, w.Units), func() []kernel.Value {
@@ -26,7 +26,7 @@ func (w *rowsWriter) solo() {
 	}, nil)
 }
 
-// points computes what differs along the row and is needed, of a four.
+// points computes the needed expressions of a four that differ along the row.
 func (w *rowsWriter) points(n *needs, four kernel.Value, clamp bool) []*point {
 	ps := newPoints(w.job.fusion.Trace, strided.Lanes)
 	for i := range w.job.fusion.Exprs {
@@ -42,8 +42,8 @@ func (w *rowsWriter) points(n *needs, four kernel.Value, clamp bool) []*point {
 	return ps
 }
 
-// foldRow goes through the row and gives the totals of some reductions. The
-// parts of the row are side by side in every step.
+// foldRow goes through the row and returns the totals of some reductions. Each
+// step folds a four of every part of the row.
 func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 	var args []int
 	for _, k := range ks {
@@ -76,8 +76,7 @@ func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 	return r.Sequence(totals)
 }
 
-// storeAll goes through the row and stores the results that have an element for
-// each of its elements.
+// storeAll goes through the row and stores the wide results.
 func (w *rowsWriter) storeAll() {
 	wide := w.wide()
 	if len(wide) == 0 {

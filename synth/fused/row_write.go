@@ -18,7 +18,7 @@ type rowsWriter struct {
 	position *reduction.Position
 	u        kernel.Value // the row
 	outs     int          // the first buffer that is written
-	width    int          // elements of a four that the invocation has
+	width    int          // number of elements of a four that belong to the invocation
 	share    kernel.Value // which of them
 }
 
@@ -37,7 +37,8 @@ func (j *rowsJob) write(e *codegen.Emitter) error {
 	return w.Err
 }
 
-// begin finds row u and loads what is the same for all of its elements.
+// begin finds row u and loads the sources that are the same for all of its
+// elements.
 func (w *rowsWriter) begin(u kernel.Value) {
 	w.u = u
 	w.job.Point = func(_ *codegen.Emitter, still []kernel.Value) reduction.ElementFunc {
@@ -51,8 +52,8 @@ func (w *rowsWriter) begin(u kernel.Value) {
 	w.position = w.Writer.Locate(u)
 }
 
-// compute gives expression i its value at some points. What does not differ along
-// the row is taken from the row.
+// compute computes expression i at some points. Arguments that are the same along
+// the row come from w.row.
 func (w *rowsWriter) compute(ps []*point, i int, loaded [][]kernel.Value) {
 	for _, a := range w.job.fusion.Exprs[i].Args {
 		for _, p := range ps {
@@ -66,8 +67,8 @@ func (w *rowsWriter) compute(ps []*point, i int, loaded [][]kernel.Value) {
 	}
 }
 
-// steadily computes what is the same for all elements of the row and has so many
-// reductions in front of it.
+// steadily computes the expressions of a depth that are the same for all elements
+// of the row.
 func (w *rowsWriter) steadily(depth int) {
 	for i := range w.job.fusion.Exprs {
 		if x := &w.job.fusion.Exprs[i]; x.Kind == fusion.ExprApply && !x.Full && w.depth[i] == depth {
@@ -76,8 +77,7 @@ func (w *rowsWriter) steadily(depth int) {
 	}
 }
 
-// foldsAt lists the reductions, by their number, whose operands have so many
-// reductions in front of them.
+// foldsAt lists the numbers of the reductions whose operands have a depth.
 func (w *rowsWriter) foldsAt(depth int) []int {
 	var ks []int
 	for k, i := range w.job.fusion.folds {
@@ -101,7 +101,8 @@ func (w *rowsWriter) only(ks []int) *reduction.Writer {
 	return &r
 }
 
-// operands gives what reductions take of the element at p.
+// operands converts the operands of reductions at point p to the types of their
+// operators.
 func (w *rowsWriter) operands(ks []int, p *point) []kernel.Value {
 	var xs []kernel.Value
 	for _, k := range ks {
@@ -115,7 +116,7 @@ func (w *rowsWriter) operands(ks []int, p *point) []kernel.Value {
 	return xs
 }
 
-// totals takes the totals of reductions.
+// totals makes the totals of reductions the values of their expressions.
 func (w *rowsWriter) totals(ks []int, xs []kernel.Value) {
 	for _, k := range ks {
 		n := w.job.Folds[k].Parts()
@@ -129,8 +130,8 @@ func (w *rowsWriter) exists(r kernel.Value) kernel.Value {
 	return w.Compare(scalar.Lt, r, w.Count)
 }
 
-// load gives what source s has for each element of a four of the row. With clamp
-// the last element stands for those beyond it.
+// load loads source s for each element of a four of the row. With clamp, lanes
+// beyond the row load its last element.
 func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value {
 	src, p := &w.job.Ins[s], &w.Ins[s]
 	if clamp && !w.job.Order.Apart {
@@ -155,13 +156,13 @@ func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value
 	return vs
 }
 
-// element is the number of an element of a four that the invocation has.
+// element is the index in the row of an element of the invocation's four.
 func (w *rowsWriter) element(four kernel.Value, lane int) kernel.Value {
 	return w.Element(four, w.Add(w.Mul(w.share, w.Index(w.width)), w.Index(lane)))
 }
 
-// ours turns an index that counts fours into one that counts what the invocation
-// has of them.
+// ours converts an index in fours to an index in the invocation's shares of
+// fours.
 func (w *rowsWriter) ours(four kernel.Value) kernel.Value {
 	return w.Add(w.Mul(four, w.Index(w.job.shares)), w.share)
 }
@@ -178,8 +179,8 @@ func (w *rowsWriter) ceil() kernel.Value {
 	return w.Add(w.Fours, w.Index(1))
 }
 
-// storeFour stores the results for a four of the row, which may be beyond its end
-// where it is ragged.
+// storeFour stores the results for a four of the row. A ragged four may end, or
+// begin, beyond the row.
 func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 	whole := strided.Product(w.job.Reduced)%strided.Lanes == 0
 	for k, i := range w.job.fusion.Outs {
@@ -216,7 +217,7 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 	}
 }
 
-// storeRow stores the results that the row has one element of.
+// storeRow stores the results with one element a row.
 func (w *rowsWriter) storeRow() {
 	for k, i := range w.job.fusion.Outs {
 		if !w.job.fusion.wide(k) {

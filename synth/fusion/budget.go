@@ -51,8 +51,8 @@ func (f *partitioner) fits(a, b *cluster) Reason {
 	if len(a.items)+len(b.items) > maxItems || a.cost+b.cost > most {
 		return tooLong
 	}
-	f.room = f.outputsOf(f.room[:0], a, b)
-	buffers := len(f.room)
+	f.outputs = f.outputsOf(f.outputs[:0], a, b)
+	buffers := len(f.outputs)
 	for _, g := range []*cluster{a, b} {
 		for _, s := range g.uses {
 			if g == b && slices.Contains(a.uses, s) || s.of >= 0 && (f.nodes[s.of].cluster == a || f.nodes[s.of].cluster == b) {

@@ -155,8 +155,8 @@ func (f *partitioner) join(a, b *cluster) Reason {
 }
 
 func (f *partitioner) merge(a, b *cluster) {
-	f.room = f.outputsOf(f.room[:0], a, b)
-	a.outputs = append(a.outputs[:0], f.room...)
+	f.outputs = f.outputsOf(f.outputs[:0], a, b)
+	a.outputs = append(a.outputs[:0], f.outputs...)
 	if a.reduction == nil {
 		a.reduction, a.kept = b.reduction, b.kept
 	}
@@ -196,7 +196,7 @@ func (f *partitioner) mergeReads(a, b *cluster) {
 func (f *partitioner) outputsOf(is []int, a, b *cluster) []int {
 	for _, g := range []*cluster{a, b} {
 		for _, i := range g.outputs {
-			if f.reachesOut(i, a, b) {
+			if f.isReadOutside(i, a, b) {
 				is = append(is, i)
 			}
 		}
@@ -204,8 +204,8 @@ func (f *partitioner) outputsOf(is []int, a, b *cluster) []int {
 	return is
 }
 
-// reachesOut reports whether an item is read outside of the clusters.
-func (f *partitioner) reachesOut(i int, in ...*cluster) bool {
+// isReadOutside reports whether an item is read outside of the clusters.
+func (f *partitioner) isReadOutside(i int, in ...*cluster) bool {
 	n := &f.nodes[i]
 	return n.inMemory || f.anyReader(i, func(u int) bool { return !slices.Contains(in, f.nodes[u].cluster) })
 }

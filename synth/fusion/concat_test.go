@@ -10,8 +10,8 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// What one kernel makes lies where its concatenation will be, if the parts begin
-// where buffers may.
+// A kernel writes its results into their concatenation, if the parts begin at
+// the alignment of buffers.
 func TestConcatenated(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		for _, c := range []struct {

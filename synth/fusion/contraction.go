@@ -6,9 +6,9 @@ import (
 )
 
 // The kernel of a contraction (dot, conv) carries out the elementwise operations on its
-// result as an epilogue, if they are few operations an element, together with what else
-// they read. The contraction reads its operands from memory, so their producers stay
-// apart.
+// result as an epilogue, if they are few operations an element, together with the other
+// values that they read. The contraction reads its operands from memory, so their
+// producers stay apart.
 
 // maxProductCost bounds the cost of an epilogue for one element. A kernel repeats the
 // epilogue for each result of an invocation, of which there are dozens, and drivers

@@ -16,9 +16,8 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// What is done to the results of a product is part of its last step, whichever
-// kernel that is and however it reaches memory, or a step of its own where there is
-// no room for its push constants.
+// The last step of a product executes the epilogue, in every kernel and by bindings
+// and addresses; if push constants have no room, the epilogue is a step of its own.
 func TestEpilogue(t *testing.T) {
 	bound, tight := *synthtest.GPU, *synthtest.GPU
 	bound.Addresses, tight.MaxPush = false, 80

@@ -130,7 +130,7 @@ func (f *partitioner) traces(u *Fusion) bool {
 	return !errors.As(err, &at)
 }
 
-// newFusion makes a fusion of items and of what they compute as well.
+// newFusion makes a fusion of items and of the instructions that they recompute.
 func (f *partitioner) newFusion(items []int) Fusion {
 	body := f.body(items)
 	u := Fusion{Body: make([]ops.Instr, 0, len(body))}
@@ -153,7 +153,7 @@ func (f *partitioner) newFusion(items []int) Fusion {
 		u.Body = append(u.Body, in)
 	}
 	for _, i := range items {
-		if len(f.nodes[i].in.Outs) > 1 || f.reachesOut(i, f.nodes[i].cluster) {
+		if len(f.nodes[i].in.Outs) > 1 || f.isReadOutside(i, f.nodes[i].cluster) {
 			u.Outs = append(u.Outs, f.nodes[i].in.Outs...)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // A take, take_along_axis or gather is a view whose places are in memory: whoever reads it
-// reads the index, checks it, and loads the element from there. So an embedding and what is
-// added to it are one kernel. Reductions and contractions read it from memory.
+// reads the index, checks it, and loads the element from there. So an embedding and an
+// addition to it are one kernel. Reductions and contractions read it from memory.
 
 // gathers reports whether an operation reads a tensor at indices.
 func gathers(op ops.Op) bool {

@@ -23,7 +23,7 @@ func optimiser(t *testing.T, count int, shape ...int) *synthtest.Sketch {
 
 // Updates of small tensors of one shape share kernels, as far as these have room
 // for their buffers; those of large ones do not, nor where the rule is off.
-func TestFuseBeside(t *testing.T) {
+func TestFuseHorizontally(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		roomy := *target
 		roomy.MaxPush = 256
@@ -46,7 +46,7 @@ func TestFuseBeside(t *testing.T) {
 }
 
 // What depends on the other, by way of something else, is not beside it.
-func TestFuseBesideOrder(t *testing.T) {
+func TestFuseHorizontallyInOrder(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		g := synthtest.NewSketch(t)
 		x, y := g.Param(ops.F32, 5, 8), g.Param(ops.F32, 5, 8)

@@ -29,7 +29,7 @@ type partitioner struct {
 	stamp    int            // number of the latest search
 	listed   map[ops.ID]int // the latest search that visited a value
 	stack    []*cluster     // scratch of a search
-	room     []int          // scratch of outputsOf
+	outputs  []int          // scratch of outputsOf
 	operands []ops.Type     // scratch of typesOf
 	tr       Trace          // the latest trace
 	from     int            // the node at which it began

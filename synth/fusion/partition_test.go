@@ -33,8 +33,8 @@ func TestFusePointwise(t *testing.T) {
 	})
 }
 
-// What is folded is made while it is folded; what becomes of the result is in the
-// same kernel.
+// The kernel of a reduction computes the elements that it folds, and the
+// operations on its result.
 func TestFuseReduction(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		for _, shape := range []ops.Shape{{5, 256}, {8, 2000}, {3, 7}, {8, 24}} {

@@ -9,9 +9,8 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// Every row of the table that computes an element from those at its place, on every
-// type that it has code for, comes into one kernel with what makes its operands and
-// with what takes its result.
+// Every elementwise row of the table, on every type that it has code for, is fused
+// with the producers of its operands and with the reader of its result.
 func TestTableFuses(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		for op := range ops.Count {

@@ -1,5 +1,5 @@
 // Package graph has what is done to instructions before anybody asks which
-// kernels carry them out: a text form of straight code and of programs, and the
+// kernels carry them out: a text form of straight-line code and of programs, and the
 // passes that leave out what nobody needs.
 //
 //	(%1:f32[2,3], %2:f32) {

@@ -13,14 +13,14 @@ type Rules uint16
 
 // The rules.
 const (
-	RulePointwise  Rules = 1 << iota // operations on elements with one another
-	RuleViews                        // views into what looks through them
-	RuleReduceIn                     // operations on elements into the reduction of their result
+	RulePointwise  Rules = 1 << iota // elementwise operations with one another
+	RuleViews                        // views into their readers
+	RuleReduceIn                     // elementwise operations into the reduction of their result
 	RuleReduceOut                    // reductions into operations on their results
 	RuleMulti                        // reductions of the same elements with one another
 	RuleRows                         // reductions of rows with operations on the same rows
-	RuleProducts                     // operations on elements into the product, or the convolution, whose results they take
-	RuleHorizontal                   // operations on elements with others that have nothing to do with them
+	RuleProducts                     // elementwise operations into the product or the convolution before them (an epilogue)
+	RuleHorizontal                   // small elementwise operations with others that they do not depend on
 
 	// The passes of Simplify, by their names in package graph.
 	RuleSimplify
