@@ -17,8 +17,9 @@ import (
 const factored = "triangular_solve cholesky solve qr eigh svd lu determinant"
 
 // onHost is what has no code for a device with all types: for each reason the
-// operations. What gets code leaves the list, what loses it fails the test. An
-// order or a bit count of such numbers does not exist: the host refuses these too.
+// operations. An operation that gains device code must leave the list; one that
+// loses it fails the test. An order or a bit count of such numbers does not exist:
+// the host refuses these too.
 var onHost = map[string]string{
 	"complex: no code for it": "remainder min max greater less greater_equal less_equal ceil floor round clip " +
 		"reduce_max reduce_min argmax argmin window_max window_min window_scatter_max window_scatter_min " +

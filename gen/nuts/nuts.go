@@ -168,8 +168,8 @@ func (c *Chain) note(s *State) {
 	}
 }
 
-// Run runs the chain: warm-up, then draws, each of which goes to emit. It ends
-// with the first error of the Integrator, of emit, or of the context.
+// Run runs the chain: warm-up, then draws. Each draw goes to emit. It ends with the first
+// error of the Integrator, of emit, or of the context.
 func (c *Chain) Run(ctx context.Context, emit func(warmup bool, d *Draw) error) error {
 	if err := c.begin(ctx); err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 const tries = 100
 
 // begin finds a position where density and gradient are finite and trajectories can set
-// out, and a step size for it. Positions are drawn from [-2, 2], as Stan does; where half
-// of them were in vain, each of the others from a range that is ten times smaller than
-// the one before: so a density that is very narrow, or finite only around 0, is found.
+// out, and a step size for it. Positions are drawn from [-2, 2], as Stan does. After half
+// of the tries, each further range is ten times smaller than the one before: this finds a
+// density that is very narrow, or finite only around 0.
 func (c *Chain) begin(ctx context.Context) error {
 	var why noStart
 	for c.starts < tries {

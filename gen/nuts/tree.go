@@ -170,8 +170,9 @@ func (t *tree) integrate(ctx context.Context, way int) error {
 	return nil
 }
 
-// segment is what a trajectory of a depth still needs in a direction: of all its steps in
-// that direction, whose number has the bits of ways, those that have not been taken.
+// segment is the part of a trajectory of a depth that is still missing in a direction.
+// The bits of ways give the number of its steps in that direction; those that have been
+// taken are subtracted.
 func (t *tree) segment(way, depth int) Segment {
 	ways, eps := t.ways, t.step
 	if way == backward {

@@ -27,7 +27,7 @@ type density struct {
 	data    []fallback.Value
 
 	once   sync.Once
-	region *ops.Region // what the host evaluates
+	region *ops.Region // the density for evaluations on the host
 }
 
 // density finds the program of a request and brings its data to the host.

@@ -116,9 +116,9 @@ func TestEpilogueGroups(t *testing.T) {
 	}
 }
 
-// A product takes in what reads its results where they lie, and nothing that it
-// reads itself, that is long, that looks at its results elsewhere, or that hardly
-// counts beside it.
+// A product takes in operations that read its results in place. It takes in none
+// that it reads itself, that are long, that read its results at other indices, or
+// whose cost hardly counts.
 func TestFuseProducts(t *testing.T) {
 	deep := func(g *synthtest.Sketch, x ops.Operand) ops.Operand {
 		for range 12 {

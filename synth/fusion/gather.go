@@ -159,7 +159,8 @@ func (tr *Trace) along(v strided.View, r extraDim, stride int) strided.View {
 	return strided.View{Offset: v.Offset, Strides: strides}
 }
 
-// checkWord stands for the words of checks among the values in memory, of which it is none.
+// checkWord marks the words of checks in the list of values in memory; it is the id of no
+// value.
 const checkWord = -1 - 1<<40
 
 // checkUse is the word of the check of an instruction among the buffers of a kernel.

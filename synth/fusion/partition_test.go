@@ -127,8 +127,8 @@ func TestFusionsFit(t *testing.T) {
 	}
 }
 
-// What nobody wants is not computed, and what is read by something that has a
-// kernel of its own lies in memory.
+// Values that nobody wants are not computed, and a value that another kernel
+// reads is in memory.
 func TestFusionsComputeOnlyWhatIsKept(t *testing.T) {
 	g := synthtest.NewSketch(t)
 	x := g.Param(ops.F32, 4, 6)

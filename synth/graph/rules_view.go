@@ -50,7 +50,8 @@ func clamped(starts []int, s ops.Shape, lengths []int) []int {
 	return out
 }
 
-// asReshape makes a reshape of what leaves the elements in their order.
+// asReshape replaces a movement that keeps the order of the elements by a
+// reshape.
 func asReshape(w *work, in *ops.Instr) bool {
 	if len(in.Ins) == 0 || len(in.Outs) != 1 || in.Ins[0].Lit != nil ||
 		slices.ContainsFunc(in.Ins[1:], func(o ops.Operand) bool { return o.Lit == nil }) {
@@ -182,7 +183,7 @@ func bitcastTwice(w *work, in *ops.Instr) bool {
 	return become(in, ops.Bitcast, slices.Clone(m.Ins))
 }
 
-// viewOfConstant makes a constant of what looks at one.
+// viewOfConstant replaces a view of a constant by a constant.
 func viewOfConstant(w *work, in *ops.Instr) bool {
 	switch in.Op {
 	case ops.Reshape, ops.BroadcastTo, ops.Transpose, ops.Reverse, ops.Slice:

@@ -28,7 +28,7 @@ var Passes = []Pass{
 // and scalar literals as operands.
 type Eval func(in *ops.Instr) ([]byte, error)
 
-// Options are those of Simplify. What is nil is left out.
+// Options are those of Simplify. Passes that are nil are left out.
 type Options struct {
 	Off   func(pass string) bool
 	Eval  Eval                            // without it nothing is computed ahead

@@ -27,9 +27,9 @@ func (w *leapfrogWriter) element(o ops.Operand, idx []kernel.Value) kernel.Value
 
 func (w *leapfrogWriter) elementAt(x elementAt) kernel.Value { return w.element(x.operand, x.idx) }
 
-// elements computes elements that will be wanted, side by side: a device does not
-// wait for the end of one function to begin the next, and has one branch for what
-// is rare in them.
+// elements computes several elements side by side: a device does not wait for the
+// end of one function to begin the next, and one branch handles the rare cases of
+// all of them.
 func (w *leapfrogWriter) elements(all []elementAt) {
 	groups := map[*ops.Instr][]elementAt{}
 	var order []*ops.Instr

@@ -46,9 +46,9 @@ type Leapfrog struct {
 // instance has room for as many rows as the longest takes steps.
 const leapfrogOperands = 6
 
-// job is a kernel that takes leapfrog steps of a density. A workgroup is
-// an instance. What its invocations tell each other lies in shared memory, a
-// number an element; one invocation does all on processors.
+// job is a kernel that takes leapfrog steps of a density. A workgroup is an
+// instance. Its invocations exchange values in shared memory, a number an element.
+// On a processor one invocation computes everything.
 type job struct {
 	*Density
 	num      ops.DType
@@ -107,8 +107,8 @@ func (d *Density) survey() {
 	d.err = d.Job.survey()
 }
 
-// parts is a power of two that suits the largest of what is computed. The order of
-// a fold follows from it, and so it does not depend on how many instances there
+// parts is a power of two that suits the largest value that is computed. The order
+// of a fold follows from it, and so it does not depend on how many instances there
 // are.
 func (j *job) parts(t *lowering.Target) int {
 	if t.CPU {

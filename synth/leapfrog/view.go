@@ -9,7 +9,8 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// leapfrogViews give an element of what moves elements and does not change them.
+// leapfrogViews return an element of the result of an operation that only moves
+// elements.
 var leapfrogViews map[ops.Op]func(w *leapfrogWriter, in *ops.Instr, idx []kernel.Value) kernel.Value
 
 func init() {

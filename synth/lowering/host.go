@@ -23,10 +23,10 @@ const (
 	Once                   // as one operation
 )
 
-// Host carries out dispatches of a kernel on the host: buffers as the steps of a plan
-// name them, each of which begins at a multiple of 8 bytes and ends at a whole word, and
-// push constants without addresses. It tells what that cost, in elementary operations. w
-// is the worker that executes them; it shares the processors with others.
+// Host executes dispatches of a kernel on the host. buffers are those that the step of a
+// plan names; each begins at a multiple of 8 bytes and ends at a whole word. push has no
+// addresses. It tells what that cost, in elementary operations. w is the worker that
+// executes them; it shares the processors with others.
 type Host func(w *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int
 
 // HostCode is the form of a kernel that the host executes.

@@ -42,9 +42,9 @@ type Job struct {
 
 	Kept, Reduced []int // dimensions of the space that the sources have
 	Ins           []Source
-	// point gives, for an output, the function that makes of what the sources
-	// give the element that each fold takes. kept is what those give that are
-	// the same for all elements of the output, full what the others do.
+	// Point returns, for an output, the function that computes the element of each fold from
+	// the values of the sources. kept has the values that are the same for all elements of the
+	// output; the function gets the others.
 	Point func(e *codegen.Emitter, kept []kernel.Value) ElementFunc
 
 	Order strided.Schedule

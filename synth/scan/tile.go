@@ -47,8 +47,8 @@ type tileScanner struct {
 	arrays [2]int // shared: by row and invocation
 }
 
-// writeTile writes a tile's results, or its total. onto is the place of what comes
-// before the tile in buffer 2, if anything does.
+// writeTile writes a tile's results, or its total. onto is the place in buffer 2 of the fold
+// of the elements before the tile, if there are any.
 func (w *scanWriter) writeTile(before bool) {
 	// Groups beyond the last tile take part in the barriers: they repeat that
 	// tile and keep it to themselves.

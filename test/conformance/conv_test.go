@@ -9,8 +9,8 @@ import (
 	"nxvk/ops"
 )
 
-// convolution is one in the plain layout, and where its dimensions are. What is
-// nil is as it is where nothing is said: ones, no padding, the plain order.
+// convolution is one in the plain layout, and where its dimensions are. A field that
+// is nil has its default: ones, no padding, the plain order.
 type convolution struct {
 	input, kernel                ops.Shape // as they lie
 	strides, pads, spread, steps []int

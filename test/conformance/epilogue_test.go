@@ -11,9 +11,8 @@ import (
 	"nxvk/test/draw"
 )
 
-// What is done to the results of a product comes into its kernels, and gives the
-// bits that it gives by itself: a bias, an activation, a residual, and values that
-// are kept besides.
+// The kernels of a product execute its epilogue, with the same bits as separate
+// instructions: a bias, an activation, a residual, and further values that are kept.
 func TestEpilogues(t *testing.T) {
 	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		if target.CPU && !gpu {

@@ -1,5 +1,5 @@
 // Command digest prints one line for each of a fixed set of programs: hashes of
-// what the compiler makes of it and of what it gives.
+// its plans and of its results.
 //
 //	digest [-seed S] [-count N] [-device]
 //
