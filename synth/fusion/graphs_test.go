@@ -74,6 +74,9 @@ func TestRulesOff(t *testing.T) {
 			}
 		}
 	}
+	if r, err := lowering.ParseRules("beside"); err != nil || r != lowering.RuleHorizontal {
+		t.Errorf("the former name of horizontal is %v, %v", r, err)
+	}
 	if _, err := lowering.ParseRules("pointwise,magic"); err == nil {
 		t.Error("an unknown rule is taken")
 	}

@@ -29,9 +29,13 @@ const (
 	RuleDead
 )
 
+// RulesByName has the rules and passes by their names.
 var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
-	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "beside": RuleHorizontal,
+	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead}
+
+// formerNames are names that this release accepts and the next one does not.
+var formerNames = map[string]string{"beside": "horizontal"}
 
 // String lists the names of the rules, in their order, separated by commas.
 func (r Rules) String() string {
@@ -53,6 +57,9 @@ func RuleNames() []string { return slices.Sorted(maps.Keys(RulesByName)) }
 func ParseRules(list string) (Rules, error) {
 	var r Rules
 	for _, name := range strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' }) {
+		if current, ok := formerNames[name]; ok {
+			name = current
+		}
 		one, ok := RulesByName[name]
 		if !ok {
 			return 0, fmt.Errorf("unknown rule %q", name)
