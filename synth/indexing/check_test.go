@@ -45,11 +45,10 @@ func TestChecks(t *testing.T) {
 
 // drawn is an instruction on a tensor and indices into some of its axes.
 type drawn struct {
-	in    *ops.Instr
-	args  []synthtest.Tensor
-	s     ops.Shape
-	axes  []int
-	tuple int // the axes that successive indices are of
+	in   *ops.Instr
+	args []synthtest.Tensor
+	s    ops.Shape
+	axes []int
 }
 
 // draw makes an instruction whose indices are within the tensor.
