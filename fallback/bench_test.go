@@ -90,8 +90,8 @@ func BenchmarkStructured(b *testing.B) {
 	b.Run("indexed_add", func(b *testing.B) { bench(b, ops.IndexedAdd, [][]int{{0}}, table.Type, table, idx, up) })
 }
 
-// What only copies: the sizes are those of elixir/nx_vulkan_go/bench/host.exs, whose
-// times are to be seen beside these.
+// Operations that only copy, with the sizes of elixir/nx_vulkan_go/bench/host.exs,
+// so that the times can be compared.
 func BenchmarkCopies(b *testing.B) {
 	r := rand.New(rand.NewPCG(4, 4))
 	m, rows := random(r, typ(ops.F32, 1000, 1000)), run(b, ops.Iota, [][]int{{-1}}, typ(ops.S32, 1000))

@@ -183,9 +183,9 @@ func largeOnes(t *testing.T, f func(t *testing.T, r *rand.Rand, in *ops.Instr, t
 	}
 }
 
-// A worker looks whether it is to stop at bounded intervals, whatever it computes: it
-// does so at least once for some multiple of what a slice counts. Where its
-// computation is cancelled at any of these looks, it looks no more.
+// A worker checks for cancellation at bounded intervals, whatever it computes: at least
+// once for some multiple of the cost of a slice. Where its computation is cancelled at
+// any of these looks, it looks no more.
 func TestCancel(t *testing.T) {
 	largeOnes(t, func(t *testing.T, r *rand.Rand, in *ops.Instr, types []ops.Type) {
 		args := operandsOf(r, in, types)

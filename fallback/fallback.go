@@ -1,16 +1,16 @@
 // Package fallback computes instructions on the host: every operation of the table but
-// those of control, for all element types. It serves where a machine has no device, where
-// an element type or an operation has no device code, where a value is too small to be
-// worth a submission, and as the oracle of the tests of device code.
+// those of control, for all element types. It serves a machine without a device, element
+// types and operations without device code, and values too small to be worth a submission.
+// It is also the oracle of the tests of device code.
 //
 // It is the face of the packages below it: kernels.go has the table from operation to
 // kernel, Run looks a kernel up and calls it. dense has tensors and the slicing of work,
 // hostmath the functions of floats; elementwise, movement, reduction, matmul, linalg and
 // fft have the kernels of a family, region evaluates regions, sched shares processors.
 //
-// The meaning of an operation is that of Nx.BinaryBackend: floats compute in float64 and
-// are rounded once, when they are stored; integers compute in 64 bits and wrap when they are
-// stored; complex numbers compute in complex128. The differences are on purpose and few:
+// An operation means the same as in Nx.BinaryBackend. Floats compute in float64 and are
+// rounded once, when they are stored. Integers compute in 64 bits and wrap when they are
+// stored. Complex numbers compute in complex128. The differences are on purpose and few:
 //
 //   - where Nx raises (1 / 0, exp(1000), an integer divided by zero), the result is that of
 //     IEEE 754 or of the comment of the operation's row;

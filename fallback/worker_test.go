@@ -53,8 +53,8 @@ func heavyOnes(r *rand.Rand) []heavy {
 	return list
 }
 
-// What a worker computes, in slices and with helpers, has the bits of what is computed at
-// once; and a computation that is cancelled says so.
+// A worker that computes in slices and with helpers gives the same bits as one that
+// computes at once; a cancelled computation says so.
 func TestWorker(t *testing.T) {
 	p := sched.NewPool(3)
 	for _, h := range heavyOnes(rand.New(rand.NewPCG(5, 6))) {

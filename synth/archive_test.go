@@ -111,7 +111,7 @@ func differing(a, b []string) string {
 	return "one ends before the other"
 }
 
-// What cannot be a kernel is compiled anew.
+// An entry that is not a kernel is compiled again.
 func TestArchiveMalformed(t *testing.T) {
 	for n := range 4 * codegen.ArchiveHead {
 		if k := codegen.DecodeKernel(make([]byte, n)); k != nil {

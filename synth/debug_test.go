@@ -30,7 +30,7 @@ func TestVerify(t *testing.T) {
 	codegen.VerifyKernel(&kernel.Kernel{Name: "none"})
 }
 
-// NXVK_DUMP shows the code before and after the passes, the units with their steps,
+// NXVK_DUMP shows the code before and after the passes, the fusions with their steps,
 // and every kernel that is compiled, also where the archive has it and where it is put
 // into a product; SPIR-V comes in files that have all of it.
 func TestDump(t *testing.T) {
@@ -46,7 +46,7 @@ func TestDump(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, want := range []string{
-		"# straight code\n", "# simplified\n", " = max %", "fusion %", "  kernel ", " result 0 write", "gemm_",
+		"# straight-line code\n", "# simplified\n", " = max %", "fusion %", "  kernel ", " result 0 write", "gemm_",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the dump has no %q", want)

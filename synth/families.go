@@ -75,7 +75,7 @@ func listedKernel(t *lowering.Target, g gemm.Step, d ops.DType, after string) (*
 		return nil, err
 	}
 	s := &lowering.Step{Args: make([]lowering.Arg, fused.Contracted+1)}
-	ok, err := e.Apply(&gemm.Plan{Steps: []gemm.Step{g}}, 0, s, &dot.Builder{Plan: &lowering.Plan{}, Target: t, Wide: d, Instr: e.Unit.Contraction()})
+	ok, err := e.Apply(&gemm.Plan{Steps: []gemm.Step{g}}, 0, s, &dot.Builder{Plan: &lowering.Plan{}, Target: t, Wide: d, Instr: e.Fusion.Contraction()})
 	if !ok {
 		return nil, err
 	}

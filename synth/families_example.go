@@ -9,9 +9,9 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// afterwards are examples of what is done to the results of a product in its kernel:
-// from the least to as much as comes in, with rows of values, with values of the shape of
-// the result, and a rounding to a narrow type.
+// afterwards are examples of epilogues: from the smallest to the largest that fits, with
+// rows of values, with values of the shape of the result, and a rounding to a narrow
+// type.
 var afterwards = []struct {
 	name  string
 	types []ops.DType // that have it
@@ -54,12 +54,12 @@ func exampleEpilogue(d ops.DType, name string, t *lowering.Target) (*fused.Epilo
 			return fused.Rounding(&x.Body[0]), nil
 		}
 		x.Keep = []ops.ID{a.grow(x, x.product()).ID}
-		units := Fuse(&x.Graph, t)
-		if len(units) > 1 {
+		fusions := Fuse(&x.Graph, t)
+		if len(fusions) > 1 {
 			return nil, nil
 		}
-		tr, err := fusion.NewTrace(&units[0], func(id ops.ID) ops.Type { return x.types[id] })
-		return &fused.Epilogue{Unit: &units[0], Trace: tr, Typ: x.typ}, err
+		tr, err := fusion.NewTrace(&fusions[0], func(id ops.ID) ops.Type { return x.types[id] })
+		return &fused.Epilogue{Fusion: &fusions[0], Trace: tr, Typ: x.typ}, err
 	}
 	return nil, nil
 }

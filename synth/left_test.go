@@ -16,9 +16,10 @@ import (
 // factored are the operations on matrices, which are computed in another place on processors than on GPUs.
 const factored = "triangular_solve cholesky solve qr eigh svd lu determinant"
 
-// onHost is what has no code for a device with all types: for each reason the
-// operations. What gets code leaves the list, what loses it fails the test. An
-// order or a bit count of such numbers does not exist: the host refuses these too.
+// onHost lists the operations without code for a device with all types, by the
+// reason. An operation that gains device code must leave the list; one that
+// loses it fails the test. An order or a bit count of such numbers does not exist:
+// the host refuses these too.
 var onHost = map[string]string{
 	"complex: no code for it": "remainder min max greater less greater_equal less_equal ceil floor round clip " +
 		"reduce_max reduce_min argmax argmin window_max window_min window_scatter_max window_scatter_min " +
@@ -46,8 +47,8 @@ func TestLeftToHost(t *testing.T) {
 	}
 }
 
-// left has the operations that a device leaves to a host which can do all, for
-// each group of types and reason.
+// left lists the operations that a device leaves to the host, by the types and the
+// reason.
 func left(target *lowering.Target) map[string]string {
 	able := func(ops.Op, ops.DType) error { return nil }
 	all := map[string][]string{}

@@ -135,7 +135,7 @@ func TestKernelsAreShared(t *testing.T) {
 	}
 }
 
-// What a device lacks is unsupported, and nothing else is.
+// Exactly the types and operations that a device lacks are unsupported.
 func TestUnsupported(t *testing.T) {
 	bare := &lowering.Target{}
 	for _, d := range []ops.DType{ops.F64, ops.S64, ops.U8, ops.F16} {

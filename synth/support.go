@@ -23,8 +23,8 @@ func (p Place) String() string { return [...]string{"device", "host", "refused"}
 
 // Support says who carries out an operation on operands of a type where t is the
 // device, and why the device does not. t may be nil, for a machine without one;
-// host says why the host does not. What is asked for is the example of the
-// operation: sizes and attributes may make a difference.
+// host says why the host does not. The answer holds for the example of the
+// operation; other sizes and attributes may differ.
 func Support(op ops.Op, d ops.DType, t *lowering.Target, host func(ops.Op, ops.DType) error) (Place, string) {
 	in, types, ok := ops.Example(op, d)
 	if !ok {

@@ -42,7 +42,7 @@ import (
 	"nxvk/synth/windowing"
 )
 
-// The contract of package lowering, of which an executor needs these.
+// The part of the contract of package lowering that an executor needs.
 type (
 	Target   = lowering.Target
 	Plan     = lowering.Plan

@@ -40,8 +40,8 @@ want() {
 	exit 75
 }
 
-# What is generated from the table of operations is up to date: a change that is not
-# committed yet stays as it is.
+# Files that are generated from the table of operations are up to date. A change that is
+# not committed yet stays as it is.
 check_generated() {
 	before=$(git diff)
 	$GO run ./ops/opgen || return 1

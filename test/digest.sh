@@ -4,9 +4,10 @@
 #
 #   test/digest.sh COMMIT [FLAG...]   the flags are those of test/digest
 #
-# The commit is checked out beside this tree with the programs of this one. Where it
-# has a test/digest itself, it keeps those of its files that name what it tests
-# (plan.go, results.go, device.go), so that names may have changed in between.
+# The commit is checked out beside this tree with the programs of this one. If the
+# commit has a test/digest itself, it keeps its own plan.go, results.go and
+# device.go, which name the tested packages, so that names may have changed in
+# between.
 set -eu
 cd "$(dirname "$0")/.."
 GO=${GO:-go}

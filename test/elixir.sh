@@ -37,7 +37,7 @@ fi
 skip() { echo "::skip $suite: $*"; exit 0; }
 recent() { "$@" elixir -e 'System.halt(if Version.match?(System.version(), ">= 1.17.0"), do: 0, else: 1)' >/dev/null 2>&1; }
 has_hex() { "$@" mix local.hex --force --if-missing >/dev/null 2>&1; }
-# has_rebar: what builds a package that Nx needs, where Hex is to give that.
+# has_rebar: rebar builds a package that Nx needs from Hex.
 has_rebar() { [ -n "${NX_PATH:-}" ] || "$@" mix local.rebar --force --if-missing >/dev/null 2>&1; }
 
 # outcome COMMAND...: the suite's own words where it fails, its last ones where
@@ -93,7 +93,7 @@ others() {
 		{ cat "$list" && echo "::fail build $suite" && return; }
 	grep -E '^[a-z_]+ [a-z0-9_/]+$' "$list" | while read -r name file; do
 		output=$("$@" sh -c "cd $inside/test/suites && mix suite $name $file" 2>&1 </dev/null)
-		# What compilers say of these packages comes first, each time.
+		# The warnings of compilers about these packages come first, each time.
 		case $output in
 		*::pass* | *::fail*) output=$(printf '%s\n' "$output" | sed -n '/^\(known:\|FAILED\|PASSED\|::\)/,$p') ;;
 		*) output="$output

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBSDMake has make of a BSD do what GNU make does, and say what is missing where
-// there is no GNU make.
+// TestBSDMake: the make of a BSD calls GNU make, and says what is missing if there
+// is none.
 func TestBSDMake(t *testing.T) {
 	bsd, err := exec.LookPath("bmake")
 	if err != nil {

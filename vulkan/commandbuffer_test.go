@@ -48,7 +48,7 @@ func TestRepeatedBatches(t *testing.T) {
 				t.Errorf("buffer %d is %d, want %d", i, got, want)
 			}
 		}
-		// What is destroyed may come back under the same handle.
+		// A destroyed object may come back under the same handle.
 		other.Free()
 		if !add(p, a, 1) {
 			t.Error("a command buffer is repeated after a pipeline was destroyed")

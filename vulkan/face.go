@@ -8,7 +8,7 @@ import (
 	"nxvk/vulkan/pipeline"
 )
 
-// What other packages define and users of this one need.
+// Types of other packages that users of this one need.
 type (
 	// Info describes a device.
 	Info = adapter.Info

@@ -124,8 +124,8 @@ func (s *Stream) Submit() (Ticket, error) {
 	return Ticket{t}, nil
 }
 
-// latest returns the submission of everything that the stream has submitted, and of what
-// others have submitted and it reads.
+// latest returns the submission after which everything that the stream has submitted is complete,
+// and everything of other streams that it reads.
 func (s *Stream) latest() *submit.Submission {
 	last, reads := s.d.queue.Last(s.flow), s.regions.Reads()
 	if len(reads) == 0 {
@@ -162,10 +162,10 @@ func (s *Stream) settle() {
 // Discard forgets the commands that are recorded and not submitted.
 func (s *Stream) Discard() { s.settle() }
 
-// Cancel discards the commands that are recorded, and those that have been submitted and have
-// not reached the device, unless another stream has submitted work behind them that uses the same
-// memory. err is what their tickets end with, and what [Buffer.Err] returns for the buffers that they
-// would have written.
+// Cancel discards the commands that are recorded, and those that have been submitted and have not
+// reached the device, unless another stream has submitted work behind them that uses the same
+// memory. Their tickets end with err, and [Buffer.Err] returns it for the buffers that they would
+// have written.
 func (s *Stream) Cancel(err error) {
 	s.d.queue.Cancel(s.flow, err)
 	if s.Pending() > 0 {

@@ -21,7 +21,7 @@ type flagSet struct {
 	*flag.FlagSet
 	former   map[string]string // former name of a flag to its name
 	warnings []string          // what the user should change; for the log
-	words    string            // what follows the flags, for the help
+	words    string            // the text after the flags in the help
 }
 
 // flags returns an empty set for a command.

@@ -8,8 +8,8 @@ import (
 	"nxvk/ops"
 )
 
-// The loops over bf16 and f16 are their codecs: of every pattern, of what lies halfway
-// between two, and of the numbers beside that.
+// The loops over bf16 and f16 give the bits of their codecs: for every pattern, for
+// the numbers halfway between two, and for the neighbours of these.
 func TestNarrowLoops(t *testing.T) {
 	for _, c := range []struct {
 		d      ops.DType

@@ -9,9 +9,10 @@ import (
 // MaxOperands is the largest number of operands of a pointwise operation.
 const MaxOperands = 3
 
-// Plan maps the elements of a result to those of its operands: the dimensions of the
-// result, innermost first, and the step of each operand along them, which is 0 where it is
-// broadcast. Neighbouring dimensions are merged where the steps of all operands allow it.
+// Plan maps the elements of a result to the elements of its operands. It has the
+// dimensions of the result, innermost first, and the step of each operand along them; the
+// step of a broadcast operand is 0. Neighbouring dimensions are merged where the steps of
+// all operands allow it.
 type Plan struct {
 	N     int // elements of the result
 	rank  int

@@ -61,8 +61,8 @@ func notEach[C integerClass](x []C) {
 	}
 }
 
-// signIntEach joins two sign bits: that of the number gives -1, and that of the negated
-// number 1.
+// signIntEach joins two sign bits: the sign bit of the number gives -1, the sign bit of
+// the negated number 1.
 func signIntEach(x []int64) {
 	for i, v := range x {
 		x[i] = v>>63 | int64(uint64(-v)>>63)

@@ -74,7 +74,7 @@ func mixed(in *dense.Call, args []dense.Value) (scalar[int64], bool) {
 	return scalar[int64]{}, false
 }
 
-// compareMixed orders two integers, either of which may be a u64.
+// compareMixed orders two integers; each may be a u64.
 func compareMixed(x, y int64, xLarge, yLarge bool) int {
 	beyond, other := xLarge && x < 0, yLarge && y < 0
 	switch {

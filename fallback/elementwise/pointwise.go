@@ -57,8 +57,9 @@ func Pointwise(in *dense.Call, args, outs []dense.Value) error {
 	return elements(in, &ComplexScalars, args, &outs[0])
 }
 
-// ClassOf returns the class that an instruction computes in: complex where an operand is
-// complex, else that of the merged operands for a comparison, else that of the result.
+// ClassOf returns the class in which an instruction computes: complex if an operand is
+// complex; for a comparison, the class of the merged operands; else the class of the
+// result.
 func ClassOf(in *dense.Call, args []dense.Value) ops.Class {
 	d := in.Outs[0].Type.DType
 	if in.Op.Info().Compare {

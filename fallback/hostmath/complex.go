@@ -17,7 +17,9 @@ func indicator(holds bool) complex128 {
 	return 0
 }
 
-// isFinitePair reports whether both parts are finite.
+// isFinitePair reports whether both parts are finite: then z - z is 0, else NaN.
+//
+//lint:ignore SA4000 the operands are equal on purpose
 func isFinitePair(z complex128) bool { return z-z == 0 }
 
 // Csqrt is the principal root. On the negative axis it is the upper one, whatever the sign of

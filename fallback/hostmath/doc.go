@@ -23,6 +23,6 @@
 //	atan       4.2   7.3   0.55       1     pow       19.8  46.6   0.6       25
 //	atan2     11.8  10.6   0.55     1.3
 //
-// So math wins in time for tan, atan2 and erf_inv, by a tenth to a fifth, and for none of
-// them within a unit in the last place, which is what the host promises.
+// So math is faster for tan, atan2 and erf_inv, by a tenth to a fifth, but none of these
+// three is within the one unit in the last place that the host promises.
 package hostmath

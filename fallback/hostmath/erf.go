@@ -121,9 +121,9 @@ func ErfInvEach(x []float64) {
 	}
 }
 
-// erfInvGuess has the coefficients of a polynomial p, the highest first, that interpolates at
-// Chebyshev's points: with v = sqrt(-log(1 - x)), v + p(1/(v + 2)) differs from the inverse of
-// erf at x by at most 2^-26, for 1 - x below 0.1565.
+// erfInvGuess has the coefficients of a polynomial p, the highest first. It interpolates the
+// inverse of erf at Chebyshev's points: with v = sqrt(-log(1 - x)), v + p(1/(v + 2)) is within
+// 2^-26 of the inverse at x, for 1 - x below 0.1565.
 var erfInvGuess = [...]float64{
 	-1775.705111281, 2392.515483966, -1228.493364475, 312.8030429944, -14.53551706703,
 	-12.2613057399, 4.227102003379, -1.831894469033, -0.01414871555382,

@@ -60,9 +60,9 @@ var (
 	fifth = double{0x1.999999999999ap-3, -0x1.999999999999ap-57}
 )
 
-// logOf is the natural logarithm of a normal number in twice the precision: that of its
-// exponent plus that of its mantissa m, 2 atanh(s) with s = (m - 1) / (m + 1). Only the first
-// terms of the series are computed in twice the precision.
+// logOf is the natural logarithm of a normal number in twice the precision: the logarithm of
+// its power of two plus the logarithm of its mantissa m, 2 atanh(s) with s = (m - 1) / (m + 1).
+// Only the first terms of the series are computed in twice the precision.
 func logOf(x float64) double {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {

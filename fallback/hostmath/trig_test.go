@@ -12,7 +12,7 @@ import (
 func longNumber(x float64) *big.Float { return new(big.Float).SetPrec(1400).SetFloat64(x) }
 
 // bigSinCos is the sine and the cosine of x with some 280 bits, or 280 behind the
-// point: the series of what the nearest multiple of π/2 leaves.
+// point: the series at the distance of x from the nearest multiple of π/2.
 func bigSinCos(x float64) (sin, cos *big.Float) {
 	unit := new(big.Int).Lsh(big.NewInt(1), angleBits)
 	halfPi := longNumber(0).SetInt(quarter())

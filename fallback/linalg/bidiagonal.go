@@ -37,7 +37,7 @@ type bidiagonal struct {
 	u         []float64 // rows of n, ldu apart
 	rows, ldu int
 
-	thresh    float64   // what counts as 0 beside the diagonal
+	thresh    float64   // the bound below which an element beside the diagonal counts as 0
 	lo, hi    int       // the block under way: rows lo to hi - 1
 	down      bool      // whether bulges are chased from its top
 	least     float64   // a lower bound of its singular values

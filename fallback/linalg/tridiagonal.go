@@ -21,11 +21,11 @@ var (
 	tridiagonalLeast = math.Sqrt(lapackSafe) / (lapackEps * lapackEps)
 )
 
-// tridiagonal is the eigenvalue decomposition of a symmetric tridiagonal matrix by
-// implicit QL and QR iterations with Wilkinson's shift (Golub and Van Loan, Matrix
-// Computations, section 8.3). It is gonum's dsteqr operation by operation, for the reasons that
-// bidiagonal has, with one difference: after a block of tiny elements gonum scales all blocks
-// that follow, whose eigenvalues are then wrong.
+// tridiagonal is the eigenvalue decomposition of a symmetric tridiagonal matrix by implicit QL
+// and QR iterations with Wilkinson's shift (Golub and Van Loan, Matrix Computations, section
+// 8.3). It is gonum's dsteqr operation by operation, for the reasons given at bidiagonal, with
+// one difference: after a block of tiny elements gonum scales all later blocks, and their
+// eigenvalues are wrong.
 type tridiagonal struct {
 	w    *sched.Worker
 	n    int

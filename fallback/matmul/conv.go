@@ -25,7 +25,7 @@ type convolution struct {
 // from the filter's place along each dimension.
 type tap struct {
 	channel int
-	reach   []int
+	offset  []int
 }
 
 // patchElements bounds the elements of the patches that are laid out at a time.
@@ -66,8 +66,8 @@ func (c *convolution) findTaps() {
 	for k := range c.taps {
 		at := coordinates(k, c.kernel[1:])
 		c.taps[k] = tap{at[0] * channel, at[1:]}
-		for i := range c.taps[k].reach {
-			c.taps[k].reach[i] *= c.attrs[ops.ConvKernelDilation][i]
+		for i := range c.taps[k].offset {
+			c.taps[k].offset[i] *= c.attrs[ops.ConvKernelDilation][i]
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (c *convolution) findTaps() {
 func (c *convolution) inputAt(t *tap, place []int) int {
 	flat := 0
 	for i, n := range c.input[2:] {
-		p, dilation := place[i]+t.reach[i], c.attrs[ops.ConvInputDilation][i]
+		p, dilation := place[i]+t.offset[i], c.attrs[ops.ConvInputDilation][i]
 		if dilation > 1 {
 			if p%dilation != 0 {
 				return -1

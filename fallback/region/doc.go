@@ -1,4 +1,4 @@
-// Package region evaluates regions on the host: straight code, branches and loops, as the
+// Package region evaluates regions on the host: straight-line code, branches and loops, as the
 // densities of a sampler and the functions of reductions are.
 //
 // An Evaluator assigns memory and a loop to each instruction once, so that an evaluation looks

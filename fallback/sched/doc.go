@@ -12,5 +12,5 @@
 // long without a call of Yield does not keep others waiting: after a while another
 // slot stands in for the one that it holds, and the system shares the processors.
 //
-// The package knows nothing of what is computed. Start reading at Account.Start.
+// The package does not know what its tasks compute. Start reading at Account.Start.
 package sched

@@ -39,7 +39,7 @@ type Pool struct {
 	spare    []chan func() // threads without work
 }
 
-// NewPool returns a pool of so many processors; 0 stands for all of the machine.
+// NewPool returns a pool with a number of processors; 0 means all processors of the machine.
 func NewPool(processors int) *Pool {
 	if processors <= 0 {
 		processors = Processors()

@@ -191,8 +191,8 @@ func (l *loop) settle() {
 	}
 }
 
-// assist asks for slots for helpers of a loop. What it returns takes back what was not
-// granted, and waits for the helpers.
+// assist asks for slots for helpers of a loop. The function that it returns withdraws
+// the requests that were not granted, and waits for the helpers.
 func (w *Worker) assist(l *loop, helpers int) (settle func()) {
 	p, a := w.task.account.pool, w.task.account
 	asked := make([]*request, helpers)

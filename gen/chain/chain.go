@@ -298,8 +298,8 @@ func checkChain(r *wire.Chain, about *spirv.Interface, most uint64) error {
 // mostBound is how many bytes of a buffer a shader can have.
 func (c *Chains) mostBound() uint64 { return c.e.Device().Info().Limits.MaxStorageRange }
 
-// boundBytes are those of the longest buffer of n instances like those of a call, with
-// a step more: see corrected.
+// boundBytes is the size of the longest buffer of n instances like those of a call, with
+// one more step: see corrected.
 func boundBytes(r *wire.Chain, n int) uint64 {
 	return uint64(n)*uint64(r.D)*uint64(r.Type.Size())*uint64(r.K+1) + uint64(n)*uint64(r.NObs)*uint64(r.Type.Size())
 }
@@ -357,7 +357,8 @@ func (c *Chains) dispatchSteps(s *shader, r *wire.Chain, done func(sample.Rows, 
 		}
 	}()
 	for i, n := range sizes {
-		// What a shader finds in its results, where it writes none, is what others left.
+		// A shader that does not write its results leaves the old content of the memory in
+		// them.
 		access, alloc := vulkan.Write, s.feed.Zeroed
 		if i < len(inputs) {
 			if access = vulkan.Read; n > 0 {

@@ -46,7 +46,7 @@ func (r *bench) shader(l *exec.Queue, key string, code []byte) {
 	r.Exec.Stream(l, []wire.Instr{{Name: "shader", Instr: ops.Instr{Op: ops.Shader}, Defines: wire.Defines{Key: key, Shader: code}}})
 }
 
-// kept is a copy of what is lent.
+// kept is a copy of lent results.
 func kept(r sample.Rows) sample.Rows {
 	defer r.Free()
 	return sample.Rows{Q: bytes.Clone(r.Q), P: bytes.Clone(r.P), Grad: bytes.Clone(r.Grad), LogP: bytes.Clone(r.LogP)}

@@ -11,10 +11,10 @@ import (
 )
 
 // Calls of a shader that come while others of it are on the device wait for one
-// of these to end, and then go together: instances do not see each other, so a
-// dispatch of several calls gives each what it would have got alone. A call that
-// comes alone goes at once. Calls of different sessions stay apart: a shader is
-// foreign code, and what it may read is its own session's.
+// of these to end, and then share a dispatch. Instances do not see each other, so
+// each call gets the same results as alone. A call that comes alone goes at once.
+// Calls of different sessions stay apart: a shader is foreign code, and what it
+// may read is its own session's.
 
 // chainsAhead is how many dispatches of a kind are on the device at a time: while
 // one computes, the rows of the other are on their way.

@@ -10,8 +10,8 @@ import (
 )
 
 // TestShaderTogether: calls that come while others are on the device go in few
-// dispatches, and each gets the rows that it would have got alone. Those of
-// another step size, or of another number of steps, stay apart.
+// dispatches, and each gets the rows that it would have got alone. Calls with
+// another step size, or another number of steps, do not share it.
 func TestShaderTogether(t *testing.T) {
 	r, l := shaderRig(t)
 	r.shader(l, "good", compile(t, "-DNUM=double"))

@@ -21,8 +21,8 @@ func bound(p []byte, room int) (size int, err error) {
 	return d.Size(), err
 }
 
-// TestDecodeFront cuts a tagged tuple at each byte. What is whole is decoded, and the
-// size is that of the whole tuple.
+// TestDecodeFront cuts a tagged tuple at each byte. Whole elements are decoded, and
+// the size is the size of the whole tuple.
 func TestDecodeFront(t *testing.T) {
 	from := Tuple{Pid{Node: "a@b", ID: 1}, Ref{Node: "a@b", Len: 1}}
 	elements := []Term{Atom("$gen_call"), from, []byte("request")}

@@ -25,7 +25,7 @@ func windows(n int) (begin int, ends map[int]bool) {
 		return n, ends
 	}
 	for at, size := first, base; at+size <= n-last && size > 0; size *= 2 {
-		if at+size+2*size > n-last { // what is left is too short for a window of its own
+		if at+size+2*size > n-last { // the rest is too short for a window of its own
 			size = n - last - at
 		}
 		at += size

@@ -5,16 +5,16 @@ import (
 	"math/cmplx"
 )
 
-// covariances are the autocovariances of chains, the mean over them, by lag. Those of
-// short lags are sums of products; few chains that mix need others. All lags together come
-// from a Fourier transform.
+// covariances are the autocovariances of chains, the mean over them, by lag. Covariances
+// of short lags are sums of products; few chains that mix need others. All lags together
+// come from a Fourier transform.
 type covariances struct {
 	centred [][]float64
 	known   []float64
 }
 
-// shortLags is how many lags are computed as sums of products: about as many as cost what
-// a Fourier transform does.
+// shortLags is the number of lags that are computed as sums of products. Together they
+// cost about as much as a Fourier transform.
 const shortLags = 64
 
 func newCovariances(chains [][]float64, means []float64) *covariances {
@@ -49,8 +49,8 @@ func (c *covariances) at(lag int) float64 {
 	return sum
 }
 
-// all computes those of all lags: the transform of a chain's power spectrum, of which
-// zeros behind the chain keep the ends apart.
+// all computes the covariances of all lags: the Fourier transform of a chain's power
+// spectrum. Zeros behind the chain keep its ends apart.
 func (c *covariances) all() {
 	n := len(c.centred[0])
 	size := 1

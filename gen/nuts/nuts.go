@@ -32,8 +32,8 @@ func (s *State) Fail(err error) {
 	}
 }
 
-// Leg is a way along which leapfrog steps are wanted.
-type Leg struct {
+// Segment is a part of a trajectory: so many leapfrog steps from a state.
+type Segment struct {
 	From  *State
 	Eps   float64 // the size of a step, negative to go backward
 	Steps int
@@ -43,12 +43,12 @@ type Leg struct {
 type Integrator interface {
 	// Start returns the state at a position, without a momentum.
 	Start(ctx context.Context, q []float64) (*State, error)
-	// Steps takes leapfrog steps along legs, and returns the states after each: at least
-	// one of the first leg, of others perhaps none, of all no more than they ask for.
-	// metric is the diagonal of the inverse mass matrix.
-	Steps(ctx context.Context, metric []float64, legs []Leg) ([][]State, error)
-	// CallCost is what a call of Steps costs apart from its steps, in steps. The more it
-	// is, the more steps are asked for of which nobody knows whether they are needed.
+	// Steps takes leapfrog steps along segments, and returns the states after each step. It
+	// may take fewer steps than a segment asks for, but at least one along the first
+	// segment. metric is the diagonal of the inverse mass matrix.
+	Steps(ctx context.Context, metric []float64, segments []Segment) ([][]State, error)
+	// CallCost is the cost of a call of Steps without its steps, in steps. The higher it
+	// is, the more steps a chain asks for before it knows whether it needs them.
 	CallCost() float64
 }
 
@@ -125,7 +125,7 @@ type Chain struct {
 	state  *State
 	step   float64
 	metric []float64
-	reach  reach
+	depths depthPredictor
 
 	starts, failures int
 	failure          error
@@ -136,7 +136,7 @@ func New(in Integrator, dim, number int, o Options) (*Chain, error) {
 	if err := o.defaults(dim); err != nil {
 		return nil, err
 	}
-	c := &Chain{Number: number, Dim: dim, opts: o, in: in, step: o.Step, random: newRandom(o.Seed, uint64(number)), reach: newReach()}
+	c := &Chain{Number: number, Dim: dim, opts: o, in: in, step: o.Step, random: newRandom(o.Seed, uint64(number)), depths: newDepthPredictor()}
 	c.metric = append(c.metric, o.Metric...)
 	for len(c.metric) < dim {
 		c.metric = append(c.metric, 1)
@@ -168,8 +168,8 @@ func (c *Chain) note(s *State) {
 	}
 }
 
-// Run runs the chain: warm-up, then draws, each of which goes to emit. It ends
-// with the first error of the Integrator, of emit, or of the context.
+// Run runs the chain: warm-up, then draws. Each draw goes to emit. It ends with the first
+// error of the Integrator, of emit, or of the context.
 func (c *Chain) Run(ctx context.Context, emit func(warmup bool, d *Draw) error) error {
 	if err := c.begin(ctx); err != nil {
 		return err

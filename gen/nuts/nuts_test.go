@@ -12,7 +12,7 @@ import (
 // density is an Integrator of a function in Go.
 type density struct {
 	f     func(q, grad []float64) float64
-	ahead int     // how many steps of a leg are given at once; 0 is one of the first
+	ahead int     // how many steps of a segment are given at once; 0 is one of the first
 	cost  float64 // of a call
 	count int     // steps
 	calls int
@@ -26,19 +26,19 @@ func (d *density) Start(_ context.Context, q []float64) (*State, error) {
 	return s, nil
 }
 
-func (d *density) Steps(ctx context.Context, metric []float64, legs []Leg) (out [][]State, err error) {
+func (d *density) Steps(ctx context.Context, metric []float64, segments []Segment) (out [][]State, err error) {
 	d.calls++
 	if d.ahead == 0 {
-		legs = legs[:1]
+		segments = segments[:1]
 	}
-	for _, l := range legs {
+	for _, l := range segments {
 		out = append(out, d.along(l, metric))
 	}
 	return out, ctx.Err()
 }
 
-// along takes steps of a leg.
-func (d *density) along(l Leg, metric []float64) (out []State) {
+// along takes steps of a segment.
+func (d *density) along(l Segment, metric []float64) (out []State) {
 	from, eps := l.From, l.Eps
 	for range min(l.Steps, max(1, d.ahead)) {
 		d.count++

@@ -147,8 +147,8 @@ func (h *holed) Start(ctx context.Context, q []float64) (*State, error) {
 	return s, err
 }
 
-func (h *holed) Steps(ctx context.Context, metric []float64, legs []Leg) ([][]State, error) {
-	out, err := h.density.Steps(ctx, metric, legs[:1])
+func (h *holed) Steps(ctx context.Context, metric []float64, segments []Segment) ([][]State, error) {
+	out, err := h.density.Steps(ctx, metric, segments[:1])
 	if s := &out[0][0]; s.Q[0] > 0.5 {
 		s.Fail(errHole)
 	}

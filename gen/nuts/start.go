@@ -12,9 +12,9 @@ import (
 const tries = 100
 
 // begin finds a position where density and gradient are finite and trajectories can set
-// out, and a step size for it. Positions are drawn from [-2, 2], as Stan does; where half
-// of them were in vain, each of the others from a range that is ten times smaller than
-// the one before: so a density that is very narrow, or finite only around 0, is found.
+// out, and a step size for it. Positions are drawn from [-2, 2], as Stan does. After half
+// of the tries, each further range is ten times smaller than the one before: this finds a
+// density that is very narrow, or finite only around 0.
 func (c *Chain) begin(ctx context.Context) error {
 	var why noStart
 	for c.starts < tries {
@@ -98,7 +98,7 @@ func (c *Chain) findStep(ctx context.Context) error {
 		for i := range s.P {
 			s.P[i] = c.random.normal() / math.Sqrt(c.metric[i])
 		}
-		all, err := c.in.Steps(ctx, c.metric, []Leg{{From: &s, Eps: c.step, Steps: 1}})
+		all, err := c.in.Steps(ctx, c.metric, []Segment{{From: &s, Eps: c.step, Steps: 1}})
 		if err != nil {
 			return err
 		}

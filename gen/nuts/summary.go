@@ -8,8 +8,8 @@ import (
 // Summary is what chains say of one parameter: moments, quantiles, and whether the chains
 // have mixed. R-hat is the rank-normalised split one, and the effective sizes of the bulk
 // and of the tail as Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021) define them.
-// What cannot be told is NaN: of draws that are constant, not finite, or fewer than six
-// a chain.
+// A number that the draws do not determine is NaN: if they are constant, not finite, or
+// fewer than six a chain.
 type Summary struct {
 	Mean, SD, Error    float64 // Error is the Monte-Carlo standard error of the mean
 	Q05, Median, Q95   float64
@@ -46,7 +46,7 @@ func Summarize(chains [][]float64) Summary {
 	return s
 }
 
-// smaller and larger are of two numbers of which either may be none.
+// smaller and larger compare two numbers; either may be missing.
 func smaller(a, b float64) float64 {
 	if math.IsNaN(a) || b < a {
 		return b

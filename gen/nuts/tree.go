@@ -66,7 +66,7 @@ func (c *Chain) transition(ctx context.Context) (*Draw, error) {
 		}
 		all, on = joined(all, part, way)
 	}
-	c.reach.learn(began)
+	c.depths.learn(began)
 	// A state may lie among many others, which end here.
 	c.state = &State{Q: slices.Clone(sample.Q), Grad: slices.Clone(sample.Grad), LogP: sample.LogP}
 	d := &Draw{Q: c.state.Q, LogP: sample.LogP, Step: c.step, Energy: c.energy(sample), Depth: t.doublings, Steps: t.steps, Divergent: t.diverg}
@@ -155,12 +155,12 @@ func (t *tree) next(ctx context.Context, way int) (*State, error) {
 // integrate has steps taken that are needed in a direction and, in both, those of the
 // doublings that are likely to come.
 func (t *tree) integrate(ctx context.Context, way int) error {
-	depth := t.reach.depth(t.doublings, t.opts.MaxDepth, t.in.CallCost())
-	legs := []Leg{t.leg(way, depth)}
-	if other := t.leg(1-way, depth); other.Steps > 0 {
-		legs = append(legs, other)
+	depth := t.depths.depth(t.doublings, t.opts.MaxDepth, t.in.CallCost())
+	segments := []Segment{t.segment(way, depth)}
+	if other := t.segment(1-way, depth); other.Steps > 0 {
+		segments = append(segments, other)
 	}
-	states, err := t.in.Steps(ctx, t.metric, legs)
+	states, err := t.in.Steps(ctx, t.metric, segments)
 	if err != nil {
 		return err
 	}
@@ -170,14 +170,15 @@ func (t *tree) integrate(ctx context.Context, way int) error {
 	return nil
 }
 
-// leg is what a trajectory of a depth still needs in a direction: of all its steps in
-// that direction, whose number has the bits of ways, those that have not been taken.
-func (t *tree) leg(way, depth int) Leg {
+// segment is the part of a trajectory of a depth that is still missing in a direction.
+// The bits of ways give the number of its steps in that direction; those that have been
+// taken are subtracted.
+func (t *tree) segment(way, depth int) Segment {
 	ways, eps := t.ways, t.step
 	if way == backward {
 		ways, eps = ^ways, -eps
 	}
-	l := Leg{From: t.end[way], Eps: eps, Steps: int(ways&(1<<depth-1)) - t.taken[way] - len(t.ahead[way])}
+	l := Segment{From: t.end[way], Eps: eps, Steps: int(ways&(1<<depth-1)) - t.taken[way] - len(t.ahead[way])}
 	if n := len(t.ahead[way]); n > 0 {
 		l.From = &t.ahead[way][n-1]
 	}

@@ -11,7 +11,7 @@ import (
 	"nxvk/vulkan"
 )
 
-// maxRows bounds the steps of a leg in a dispatch: where a trajectory turns, the rest of
+// maxRows bounds the steps of a segment in a dispatch: where a trajectory turns, the rest of
 // the doubling is in vain.
 const maxRows = 256
 
@@ -28,7 +28,7 @@ type batcher struct {
 	s       *Sampler
 	d       *density
 	data    *deviceData
-	rows    int // bounds the steps of a leg
+	rows    int // bounds the steps of a segment
 	cost    float64
 	chains  int // that have not ended
 	waiting []*stepRequest
@@ -40,18 +40,18 @@ type batcher struct {
 
 // stepRequest is what a chain waits for.
 type stepRequest struct {
-	legs  []instance
-	reply chan stepResult
+	segments []instance
+	reply    chan stepResult
 }
 
 type stepResult struct {
-	states [][]nuts.State // of each leg
+	states [][]nuts.State // of each segment
 	err    error
 }
 
 // newBatcher brings the data of a density to the device.
 func (s *Sampler) newBatcher(d *density, chains int) *batcher {
-	most := maxBytes / (2 * chains * d.typ.Bytes()) // of two legs a chain
+	most := maxBytes / (2 * chains * d.typ.Bytes()) // of two segments a chain
 	l := &batcher{s: s, d: d, chains: chains, rows: max(1, min(maxRows, most)), cost: s.callCost(d), data: &deviceData{}}
 	for _, x := range d.data {
 		l.data.host = append(l.data.host, x.Data)
@@ -78,21 +78,21 @@ func (l *batcher) Start(ctx context.Context, q []float64) (*nuts.State, error) {
 // CallCost is what dispatching costs, in steps.
 func (l *batcher) CallCost() float64 { return l.cost }
 
-// Steps waits for steps of a chain. The legs are workgroups that run side by side.
-func (l *batcher) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
+// Steps waits for steps of a chain. The segments are workgroups that run side by side.
+func (l *batcher) Steps(ctx context.Context, metric []float64, segments []nuts.Segment) ([][]nuts.State, error) {
 	if l.refused.Load() {
-		return l.onHost(ctx, metric, legs)
+		return l.onHost(ctx, metric, segments)
 	}
 	w := &stepRequest{reply: make(chan stepResult, 1)}
-	for _, g := range legs {
-		w.legs = append(w.legs, newInstance(l.d.typ.DType, g, metric, min(g.Steps, l.rows)))
+	for _, g := range segments {
+		w.segments = append(w.segments, newInstance(l.d.typ.DType, g, metric, min(g.Steps, l.rows)))
 	}
 	l.s.e.Post(func() { l.add(w) })
 	select {
 	case r := <-w.reply:
 		if kernels.Refused(r.err) {
 			l.refused.Store(true)
-			return l.onHost(ctx, metric, legs)
+			return l.onHost(ctx, metric, segments)
 		}
 		return r.states, r.err
 	case <-ctx.Done():
@@ -101,13 +101,13 @@ func (l *batcher) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) 
 }
 
 // onHost takes a step on the goroutine of the chain.
-func (l *batcher) onHost(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
+func (l *batcher) onHost(ctx context.Context, metric []float64, segments []nuts.Segment) ([][]nuts.State, error) {
 	h, ok := l.hosts.Get().(*hosted)
 	if !ok {
 		h = l.d.hosted()
 	}
 	defer l.hosts.Put(h)
-	return h.Steps(ctx, metric, legs)
+	return h.Steps(ctx, metric, segments)
 }
 
 // add gathers what chains wait for.
@@ -141,17 +141,17 @@ func (l *batcher) dispatchAll() {
 	if len(batch) == 0 {
 		return
 	}
-	var legs []instance
+	var segments []instance
 	for _, w := range batch {
-		legs = append(legs, w.legs...)
+		segments = append(segments, w.segments...)
 	}
-	for _, g := range legs {
+	for _, g := range segments {
 		l.s.e.Counters.Leaps += uint64(g.steps)
 	}
-	l.s.leapfrog(l.d, l.data, legs, func(states [][]nuts.State, err error) {
+	l.s.leapfrog(l.d, l.data, segments, func(states [][]nuts.State, err error) {
 		for _, w := range batch {
 			r := stepResult{err: err}
-			if n := len(w.legs); err == nil {
+			if n := len(w.segments); err == nil {
 				r.states, states = states[:n], states[n:]
 			}
 			w.reply <- r

@@ -27,7 +27,7 @@ type density struct {
 	data    []fallback.Value
 
 	once   sync.Once
-	region *ops.Region // what the host evaluates
+	region *ops.Region // the density for evaluations on the host
 }
 
 // density finds the program of a request and brings its data to the host.
@@ -150,9 +150,9 @@ func (h *hosted) at(ctx context.Context, s *nuts.State) error {
 // CallCost is nothing: a step that may be in vain is never worth it.
 func (h *hosted) CallCost() float64 { return 0 }
 
-// Steps takes one leapfrog step, of the first leg.
-func (h *hosted) Steps(ctx context.Context, metric []float64, legs []nuts.Leg) ([][]nuts.State, error) {
-	from, eps := legs[0].From, legs[0].Eps
+// Steps takes one leapfrog step, of the first segment.
+func (h *hosted) Steps(ctx context.Context, metric []float64, segments []nuts.Segment) ([][]nuts.State, error) {
+	from, eps := segments[0].From, segments[0].Eps
 	n := len(from.Q)
 	all := make([]float64, 3*n)
 	s := nuts.State{Q: all[:n:n], P: all[n : 2*n : 2*n], Grad: all[2*n:]}

@@ -119,7 +119,7 @@ func TestHosted(t *testing.T) {
 	}
 }
 
-// oneByOne runs straight code an instruction after the other.
+// oneByOne runs straight-line code an instruction after the other.
 func oneByOne(t *testing.T, r *ops.Region, params []fallback.Value) []fallback.Value {
 	t.Helper()
 	values := make(map[ops.ID]fallback.Value)
@@ -284,7 +284,7 @@ func BenchmarkDensity(b *testing.B) {
 		metric := slices.Repeat([]float64{1}, len(s.Q))
 		b.ReportAllocs()
 		for b.Loop() {
-			_, _ = h.Steps(b.Context(), metric, []nuts.Leg{{From: s, Eps: 0.1, Steps: 1}})
+			_, _ = h.Steps(b.Context(), metric, []nuts.Segment{{From: s, Eps: 0.1, Steps: 1}})
 		}
 	})
 }

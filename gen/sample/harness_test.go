@@ -38,7 +38,7 @@ func (r *bench) trajectoryOf(l *exec.Queue, key string) *trajectory {
 	return t
 }
 
-// kept is a copy of what is lent.
+// kept is a copy of lent results.
 func kept(r Rows) Rows {
 	defer r.Free()
 	return Rows{Q: bytes.Clone(r.Q), P: bytes.Clone(r.P), Grad: bytes.Clone(r.Grad), LogP: bytes.Clone(r.LogP)}

@@ -16,17 +16,17 @@ import (
 )
 
 // A density that a kernel can compute takes its leapfrog steps on the device:
-// one dispatch takes those of many chains, each leg a workgroup.
+// one dispatch takes those of many chains, each segment a workgroup.
 
-// instance is one leg of a chain in a dispatch.
+// instance is one segment of a chain in a dispatch.
 type instance struct {
 	dim, steps int
 	operands   [5][]byte // position, momentum, gradient, metric and step size, as a kernel takes them
 }
 
-// newInstance is a leg of a density of numbers of a type. The goroutine of a chain makes it:
+// newInstance is a segment of a density of numbers of a type. The goroutine of a chain makes it:
 // thousands of them would keep that of the Executor busy.
-func newInstance(t ops.DType, g nuts.Leg, metric []float64, steps int) instance {
+func newInstance(t ops.DType, g nuts.Segment, metric []float64, steps int) instance {
 	i := instance{dim: len(g.From.Q), steps: steps}
 	for k, xs := range [...][]float64{g.From.Q, g.From.P, g.From.Grad, metric, {g.Eps}} {
 		i.operands[k] = AppendFloats(nil, t, xs)
@@ -106,9 +106,9 @@ func (d *density) sampled(e *exec.Executor) bool {
 	return err == nil && (!e.Target().CPU || work > operationsAnElement*e.HostLimit())
 }
 
-// What steps cost in operations, about: a step of no density, for its barriers, and a
-// dispatch. The latter is some 60 µs on a GPU, where a workgroup does 10 operations a
-// nanosecond, and 100 µs on a processor.
+// The approximate cost, in operations, of the barriers of a step and of a dispatch. The latter
+// is some 60 µs on a GPU, where a workgroup does 10 operations a nanosecond, and 100 µs on a
+// processor.
 const (
 	gpuStep, gpuDispatch = 10_000, 600_000
 	cpuStep, cpuDispatch = 500, 100_000
@@ -214,7 +214,8 @@ type deviceData struct {
 	dev  []*vulkan.Buffer // nil where it has yet to go there
 }
 
-// on brings the data to the device. What a deadline has taken back goes there again.
+// on brings the data to the device. Data of an upload that a deadline has discarded goes there
+// again.
 func (x *deviceData) on(f *exec.Feed) (err error) {
 	for i, b := range x.dev {
 		if b != nil && b.Err() != nil {

@@ -17,8 +17,8 @@ import (
 	"nxvk/vulkan"
 )
 
-// The steps of a density whose kernel is refused are the host's, those of {leapfrog, …}
-// and those of chains.
+// The host takes the steps of a density whose kernel is refused, for {leapfrog, …} and
+// for chains.
 func TestRefusedDensity(t *testing.T) {
 	var refuses atomic.Bool
 	var refused atomic.Int64

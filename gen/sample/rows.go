@@ -19,8 +19,9 @@ func (r *Rows) Free() {
 	}
 }
 
-// ReadRows reads the four buffers of rows back. What the device wrote is lent, not copied:
-// of many chains it is megabytes. With poll done may be called before ReadRows returns.
+// ReadRows reads the four buffers of rows back. The rows that the device wrote are lent,
+// not copied: many chains write megabytes. With poll done may be called before ReadRows
+// returns.
 func ReadRows(f *exec.Feed, args []vulkan.Arg, sizes []int, poll bool, done func(Rows, error)) {
 	f.ReadAll(args, sizes, poll, func(parts [][]byte, release func(), err error) {
 		if err != nil {

@@ -221,8 +221,8 @@ func TestWideChunks(t *testing.T) {
 	}
 }
 
-// TestNoDensity: programs that are no density of what a request says are refused in
-// words, to be drawn from and to take steps of.
+// TestNoDensity: a request for draws or steps of a program that is not such a
+// density is refused, and the error says why.
 func TestNoDensity(t *testing.T) {
 	r := newRig(t, nil)
 	l := r.Session()

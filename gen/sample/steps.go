@@ -95,8 +95,8 @@ func (s *Sampler) stepsOnHost(l *exec.Queue, d *density, c *wire.Leapfrog, done 
 				s.P = c.P[i*c.Dim : (i+1)*c.Dim]
 				for len(all[i]) < c.K && err == nil {
 					var next [][]nuts.State
-					leg := nuts.Leg{From: s, Eps: c.Step, Steps: 1}
-					if next, err = h.Steps(w.Context(), c.Metric[i*c.Dim:(i+1)*c.Dim], []nuts.Leg{leg}); err == nil {
+					segment := nuts.Segment{From: s, Eps: c.Step, Steps: 1}
+					if next, err = h.Steps(w.Context(), c.Metric[i*c.Dim:(i+1)*c.Dim], []nuts.Segment{segment}); err == nil {
 						s = &next[0][0]
 						all[i] = append(all[i], *s)
 					}

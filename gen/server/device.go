@@ -33,7 +33,7 @@ type DeviceConfig struct {
 	Deadline  time.Duration  // maximum time of an instruction or a run; 0 is no limit
 	HostLimit int            // see exec.Config
 	OneByOne  bool           // see exec.Config
-	Prompt    bool           // see exec.Config
+	WarmUp    bool           // see exec.Config
 	Shaders   bool           // clients may bring shaders of their own
 	Watcher   Watcher
 	// Direct delivers the messages of other nodes to an inbox instead of the actor's
@@ -111,7 +111,7 @@ func (d *Device) open(dev *vulkan.Device) {
 		Log:       d.cfg.Log,
 		HostLimit: d.cfg.HostLimit,
 		OneByOne:  d.cfg.OneByOne,
-		WarmUp:    d.cfg.Prompt,
+		WarmUp:    d.cfg.WarmUp,
 		Completed: d.observeSubmission,
 	})
 	d.sampler, d.chains = sample.New(d.exec), chain.New(d.exec, d.cfg.Shaders)

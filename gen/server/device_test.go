@@ -43,7 +43,7 @@ func TestLargeDownload(t *testing.T) {
 	}
 }
 
-// What is wrong is said to who asked, with the operation and its operands.
+// An error goes to the caller, with the operation and its operands.
 func TestErrors(t *testing.T) {
 	c := newRig(t, nil).client()
 	c.stream(tensor(1, 1, 2, 3), tensor(2, 1, 2), add(3, 3, 1, 2), add(4, 3, 3, 1))

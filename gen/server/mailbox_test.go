@@ -112,7 +112,8 @@ func TestMailboxClose(t *testing.T) {
 	b.do(func() { t.Error("a function after the last message is called") })
 }
 
-// TestMailboxForgets keeps no large queue and nothing of what was in it.
+// TestMailboxForgets: a mailbox that is drained keeps neither a large queue nor
+// its messages.
 func TestMailboxForgets(t *testing.T) {
 	var b mailbox
 	b.handle = func(m any) {

@@ -97,7 +97,8 @@ func TestHostLimit(t *testing.T) {
 	}
 }
 
-// What is meant for an earlier run of the server reaches nothing of this one.
+// A message for an earlier incarnation of the server changes nothing in this
+// one.
 func TestStale(t *testing.T) {
 	c := newRig(t, nil).client()
 	run := get(t, c.ok(atom("info")), "incarnation").(int64)

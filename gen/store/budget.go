@@ -42,9 +42,9 @@ func (b *Budget) Over() bool { return b.used.Load() > b.limit }
 // Take takes n bytes within the limit, or none and returns ErrOutOfMemory.
 func (b *Budget) Take(n int64) error { return b.take(n, b.limit) }
 
-// TakeEarly takes n bytes for data whose turn has not come: a quarter of the
-// limit is for it alone, since whoever asks cannot have others free theirs.
-// What becomes of the data has to see whether the budget is Over.
+// TakeEarly takes n bytes for data whose turn has not come: a quarter of the limit
+// is for it alone, since whoever asks cannot have others free theirs. Whoever uses
+// the data then has to check Over.
 func (b *Budget) TakeEarly(n int64) error {
 	return b.take(n, b.limit+min(b.limit/4, math.MaxInt64-b.limit))
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A list has the checks of both, each once; those that found nothing leave it, and the error
-// is that of the first which found something.
+// A joined list has the checks of both, each once. Checks that found nothing leave it, and
+// its error is that of the first check that failed.
 func TestChecks(t *testing.T) {
 	a, b, c := &Check{}, &Check{}, &Check{}
 	list := Checks{a}.With(Checks{b, a}).With(Checks{c})

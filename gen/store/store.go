@@ -30,17 +30,17 @@ type Storage struct {
 	Size    int64          // bytes charged to Owner
 	Owner   *Session       // who pays, until its session ends
 
-	Checks Checks // what the device may yet find wrong with the contents
+	Checks Checks // checks of the contents that the device has not finished
 
 	Pins int // computations under way that read or write Host
 
 	refs   int
-	budget *Budget // what taken bytes for Host are of, or nil
+	budget *Budget // the budget that the bytes of Host are taken from, or nil
 	taken  int64
 }
 
-// Value is what an id stands for: a type and its memory, or the error of the
-// instruction that should have made it.
+// Value is the value of an id: a type and its memory, or the error of the instruction
+// that should have computed it.
 type Value struct {
 	Type ops.Type
 	Mem  *Storage
@@ -51,8 +51,8 @@ type Value struct {
 func (m *Storage) Retain() { m.refs++ }
 
 // OnHost reports whether the value is on the host, as far as the choice of a place for
-// work is concerned. What the host has made in the device's stead, or has read to do
-// that, counts as the device's, so that the choice is that of a device which did it.
+// work is concerned. Values that the host has computed or read for the device count as
+// the device's, so the next choice is the same as if the device had computed them.
 func (m *Storage) OnHost() bool { return m.Host != nil && !m.Shadow }
 
 // Bring reports whether the value is on the host, where it counts as being from now on.

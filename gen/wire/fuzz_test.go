@@ -12,8 +12,9 @@ import (
 // kinds are those of errors that decoding may give.
 var kinds = map[Kind]bool{BadRequest: true, UnknownOp: true, BadArgument: true, OutOfMemory: true}
 
-// FuzzStream decodes any term as a message of instructions. What is read means
-// the same when it is written again; what is not is an error that can be sent.
+// FuzzStream decodes any term as a message of instructions. A request that can
+// be read means the same when it is written again; any other is an error that
+// can be sent.
 func FuzzStream(f *testing.F) {
 	for _, t := range streamSeeds() {
 		b, err := etf.Append(nil, t)

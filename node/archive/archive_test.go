@@ -39,7 +39,7 @@ func entries(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// What one life puts, the next one gets; another build gets nothing.
+// An entry is there after a restart; another build does not find it.
 func TestKeeps(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "here")
 	a := open(t, dir, Limit, "one")
@@ -105,7 +105,7 @@ func TestDistrusts(t *testing.T) {
 	}
 }
 
-// A folder stays under its limit, and what has been wanted of late stays in it.
+// A folder stays under its limit and keeps the entries that were used recently.
 func TestLimit(t *testing.T) {
 	dir := t.TempDir()
 	const size, limit = 3200, 40 * 3200

@@ -30,8 +30,8 @@ type CrowdConfig struct {
 const crowdBatch = 8
 
 // Crowd measures a session that adds 2^20 numbers and reads one of them, beside others that
-// multiply matrices without pause: how long it waits, which share of the device the others
-// have, and how much they lose.
+// multiply matrices without pause. It reports how long the session waits, which share of
+// the device the others have, and how much they lose.
 func Crowd(ctx context.Context, c CrowdConfig) error {
 	dev, err := vulkan.Open(c.Device, vulkan.Options{Queues: c.Queues, Piece: c.Piece})
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 // Format is how measurements are printed.
 type Format string
 
-// The formats. Benchstat is that of Go's benchmarks, see
-// https://go.dev/design/14313-benchmark-format: one line a sample, which
-// golang.org/x/perf/cmd/benchstat compares with those of another run.
+// The formats. Benchstat is the format of Go's benchmarks, see
+// https://go.dev/design/14313-benchmark-format: one line a sample.
+// golang.org/x/perf/cmd/benchstat compares the samples of two runs.
 const (
 	Table     Format = "table"
 	Benchstat Format = "benchstat"
@@ -38,7 +38,7 @@ type quantity struct {
 // perOp is a time for each operation.
 func perOp(t time.Duration) quantity { return quantity{float64(t.Nanoseconds()), "ns/op"} }
 
-// higher lists the units of which more is better.
+// higher lists the units in which a larger number is better.
 var higher = []string{"B/s", "GFLOP/s", "instructions/s"}
 
 // header says on what the lines after it were measured.

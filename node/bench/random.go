@@ -9,9 +9,9 @@ import (
 	text "nxvk/synth/graph"
 )
 
-// uniformText is what Nx.Random.uniform becomes for a vector of ALL numbers, twice
-// HALF: the key is split in two by the rounds of threefry, which then make the bits
-// of all numbers out of one half of it.
+// uniformText is the program of Nx.Random.uniform for a vector of ALL numbers,
+// twice HALF. The rounds of threefry split the key in two, and then compute the
+// bits of all numbers from one of the two keys.
 //
 //go:embed uniform.txt
 var uniformText string

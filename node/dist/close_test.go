@@ -63,7 +63,7 @@ func TestCloseSends(t *testing.T) {
 }
 
 // TestCloseIsBounded closes the node while messages wait for a peer that reads
-// nothing. What they hold is released all the same.
+// nothing. Their memory is released nevertheless.
 func TestCloseIsBounded(t *testing.T) {
 	const count = 50
 	var released atomic.Int32

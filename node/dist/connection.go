@@ -27,7 +27,7 @@ import (
 // as a gen.Connection for what actors do; its reader calls Ergo's core for
 // what the peer does.
 type Connection struct {
-	adapt.Connection // what Erlang has no counterpart for
+	adapt.Connection // messages without a counterpart in Erlang
 
 	node *Node
 	core gen.Core

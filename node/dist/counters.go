@@ -16,7 +16,7 @@ type Counters struct {
 	Connections atomic.Int64  // connections that are up
 	Refused     atomic.Uint64 // handshakes refused because of the cookie
 	Failed      atomic.Uint64 // handshakes that failed otherwise
-	Malformed   atomic.Uint64 // connections closed because of what they sent
+	Malformed   atomic.Uint64 // connections closed because their peer broke the protocol
 	Silent      atomic.Uint64 // connections closed because they sent nothing
 	Slow        atomic.Uint64 // connections closed because they did not read
 	Exhausted   atomic.Uint64 // connections closed because of the memory they took

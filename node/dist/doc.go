@@ -25,7 +25,7 @@
 //
 // A Node owns its listener. Each accepted socket gets a goroutine and a deadline, passes
 // the accept gate and does the handshake (listener.go). Connect dials and does the other
-// half (connect.go). What an unproven peer says changes nothing. The connection is
+// half (connect.go). A message of an unproven peer changes nothing. The connection is
 // adopted into Ergo's table (adopt.go) before the peer is told that it is connected.
 // From there Ergo's processes send to it and monitor through it.
 //
@@ -38,14 +38,15 @@
 //
 // # Bounds
 //
-// Mailboxes are unbounded. What a peer can make this node hold is bounded by the
-// allocator of large binaries and by the account of its connection, which pays for
-// messages in assembly, for terms until they are Handled, for replies, monitors and
-// links. A message that would go beyond Options.MaxHeld, or beyond what Options.Budget
-// has left, is dropped as it comes in. The process that it is for gets Refused, so that
-// it can answer a call. A peer that goes beyond them with monitors or links, with a
-// message whose sender cannot be told, or with many messages that do not end, is cut off. Nobody says when a process with a
-// mailbox of Ergo's has handled a message; such a message is charged until it is there.
+// Mailboxes are unbounded. The memory that a peer can make this node hold is bounded: by
+// the allocator of large binaries, and by the account of its connection. The account
+// pays for messages in assembly, for terms until they are Handled, for replies, monitors
+// and links. A message that would go beyond Options.MaxHeld, or beyond what
+// Options.Budget has left, is dropped as it comes in. The process that it is for gets
+// Refused, so that it can answer a call. A peer that goes beyond them with monitors or
+// links, with a message whose sender cannot be told, or with many messages that do not
+// end, is cut off. Nobody says when a process with a mailbox of Ergo's has handled a
+// message; such a message is charged until it is there.
 //
 // Senders never wait, neither for the writer nor for a connection. A message that an
 // actor originates is refused with ErrBusy once Options.MaxQueue bytes wait. A peer for

@@ -16,7 +16,7 @@ type drain struct {
 	node    *Node
 	ending  bool
 	seen    map[gen.PID]bool // processes that it has asked Ergo about
-	waiting map[gen.PID]bool // those of them that have not ended
+	waiting map[gen.PID]bool // the processes that have not ended
 }
 
 func (d *drain) ProcessInit(p gen.Process, _ ...any) error {

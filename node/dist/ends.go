@@ -39,8 +39,9 @@ func (c *Connection) askReport(target any) error {
 	return gen.ErrProcessUnknown
 }
 
-// SendTerminatePID tells the peer that a process ended, in all the ways in
-// which it asked, and lets go of what the process itself had asked there.
+// SendTerminatePID tells the processes of the peer that monitor a process, or are
+// linked to it, that it ended. It also ends the monitors that the process has at the
+// peer.
 func (c *Connection) SendTerminatePID(target gen.PID, reason error) error {
 	defer c.signals.Told()
 	c.tellEnd(target, Pid(target), reason)
@@ -97,7 +98,7 @@ func (c *Connection) tellErgo(target any, reason error) {
 	}
 }
 
-// tellLoss tells those of whom Ergo does not know that the connection is lost.
+// tellLoss tells the processes that Ergo does not know of that the connection is lost.
 func (c *Connection) tellLoss() {
 	monitors, links, incoming := c.signals.Clear()
 	c.account.Give(quota.Signals, int64(incoming+len(links))*signals.Cost)

@@ -44,7 +44,8 @@ func (c *Connection) demonitor(ref etf.Ref) bool {
 	return found
 }
 
-// monitorExit is the end of what a process of ours monitors.
+// monitorExit handles the end of a process, or a name, that a process of this node
+// monitors.
 func (c *Connection) monitorExit(ref etf.Ref, reason error) {
 	m, ok := c.signals.TakeOutgoing(ref)
 	switch {

@@ -310,9 +310,9 @@ func (n *Node) connection(name gen.Atom) *Connection {
 	return nil
 }
 
-// Close takes no more connections, has all processes end and peers told of it,
-// and leaves the cluster. What the processes have sent goes out while peers read it, for
-// two seconds at most. To stop Ergo's node is the same: see drain.
+// Close takes no more connections, has all processes end and peers told of it, and
+// leaves the cluster. Messages that the processes have sent go out while peers read
+// them, for two seconds at most. To stop Ergo's node is the same: see drain.
 func (n *Node) Close() {
 	n.shut()
 	n.Node.Stop()

@@ -11,8 +11,8 @@ import (
 // of an archived kernel; the last of them is the number of these constants.
 const ArchiveHead = 8
 
-// FromArchive is the kernel of that key as an earlier life compiled it, or nil. It
-// has no IR; who wants that shown has it compiled.
+// FromArchive is the archived kernel of a key, or nil. It has no IR, so a dump of
+// kernels compiles them instead.
 func FromArchive(t *lowering.Target, key string) *lowering.Kernel {
 	if t.Archive == nil || dumpKernels || dumpSPIRV {
 		return nil
@@ -37,8 +37,8 @@ func encodeKernel(k *lowering.Kernel) []byte {
 	return CodeBytes(slices.Concat(head[:], k.Spec, k.Code))
 }
 
-// DecodeKernel reads what encodeKernel wrote; nil where it cannot be that. Its name
-// is that of its code.
+// DecodeKernel decodes the result of encodeKernel; it returns nil for other data. The
+// name of the kernel is the hash of its code.
 func DecodeKernel(data []byte) *lowering.Kernel {
 	if len(data) < 4*ArchiveHead || len(data)%4 != 0 {
 		return nil

@@ -13,11 +13,12 @@ import (
 	"nxvk/synth/spirv"
 )
 
-// CacheSize bounds the kernels that are kept. A program of the usual kind uses
-// some hundreds.
+// CacheSize bounds the number of kernels in the cache. A usual program has some
+// hundreds.
 const CacheSize = 4096
 
-// Cache keeps compiled kernels by what they were made from, oldest out first.
+// Cache keeps compiled kernels by the key of their program. The oldest is
+// dropped first.
 type Cache struct {
 	Mu    sync.Mutex
 	ByKey map[string]*lowering.Kernel
@@ -34,7 +35,7 @@ func (c *Cache) Get(key string) (*lowering.Kernel, bool) {
 	return k, ok
 }
 
-// Put keeps a kernel. Where two callers compiled the same one, both get the
+// Put keeps a kernel. If two callers have compiled the same one, both get the
 // first.
 func (c *Cache) Put(key string, k *lowering.Kernel) *lowering.Kernel {
 	c.Mu.Lock()
@@ -138,7 +139,7 @@ func HashName(code []uint32) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// CodeBytes is code as a file has it.
+// CodeBytes is code as the bytes of a file, little-endian.
 func CodeBytes(code []uint32) []byte {
 	b := make([]byte, 0, 4*len(code))
 	for _, w := range code {

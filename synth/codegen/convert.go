@@ -6,9 +6,9 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// Cast gives a value of type from, in the type that computes it, as one of
-// type to. Integers wrap; floats truncate toward zero and wrap; NaN becomes 0
-// and the infinities the extremes of to.
+// Cast converts a value from one element type to another; both are in the types
+// in which they are computed. Integers wrap; floats truncate toward zero and
+// wrap; NaN becomes 0 and the infinities the extremes of to.
 func (e *Emitter) Cast(x kernel.Value, from, to ops.DType) kernel.Value {
 	switch {
 	case from == to:
@@ -23,7 +23,7 @@ func (e *Emitter) Cast(x kernel.Value, from, to ops.DType) kernel.Value {
 	return e.Convert(x, WideType(to))
 }
 
-// IsTrue gives whether a value of any type is not zero.
+// IsTrue reports whether a value of any type is not zero.
 func (e *Emitter) IsTrue(x kernel.Value) kernel.Value {
 	t := e.Type(x)
 	if t == scalar.Bool {
@@ -32,7 +32,7 @@ func (e *Emitter) IsTrue(x kernel.Value) kernel.Value {
 	return e.Compare(scalar.Ne, x, e.Const(t, 0))
 }
 
-// AsBits gives a Bool as a number of the type.
+// AsBits converts a Bool to 0 or 1 of a type.
 func (e *Emitter) AsBits(x kernel.Value, t scalar.Type) kernel.Value {
 	if e.Type(x) != scalar.Bool {
 		return x
@@ -55,8 +55,9 @@ func (e *Emitter) lengthen(x kernel.Value) kernel.Value {
 	return e.Select(tiny, v, e.Convert(x, scalar.F64))
 }
 
-// roundOdd converts f64 to f32 so that rounding once more, to fewer bits, gives
-// what rounding once would have given: an inexact result gets an odd last bit.
+// roundOdd converts f64 to f32 by rounding to odd (Boldo and Melquiond 2008):
+// an inexact result gets an odd last bit. A second rounding to fewer bits then
+// gives the same as a single rounding.
 func (e *Emitter) roundOdd(x kernel.Value) kernel.Value {
 	y := e.Convert(x, scalar.F32)
 	back := e.Convert(y, scalar.F64)
@@ -90,7 +91,7 @@ func (e *Emitter) truncate(x kernel.Value, to ops.DType) kernel.Value {
 	exp := e.Convert(e.And(e.Shr(bits, mantissa), uint64(2*bias+1)), scalar.U32)
 	mant := e.Or(e.And(bits, 1<<mantissa-1), e.Const(word, 1<<mantissa))
 	mant = e.Convert(mant, work)
-	point := e.Int(scalar.U32, bias+mantissa) // exponent of numbers that are their mantissa
+	point := e.Int(scalar.U32, bias+mantissa) // exponent of the numbers that equal their mantissa
 	left := e.Sub(exp, point)
 	right := e.Sub(point, exp)
 	zero := e.Const(work, 0)

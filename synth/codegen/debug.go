@@ -13,9 +13,9 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// NXVK_DUMP is a comma-separated list of what to show on the standard error:
-// "graph" the straight code of programs before and after its passes, "plan" the
-// units of programs with their steps, "kernels" the text of every kernel that is
+// NXVK_DUMP is a comma-separated list of dumps, which go to the standard error:
+// "graph" the straight-line code of programs before and after its passes, "plan" the
+// fusions of programs with their steps, "kernels" the text of every kernel that is
 // compiled, which then are all, whatever the archive has. "spirv" writes their code to
 // HASH.spv in the folder NXVK_DUMP_DIR, or that for temporary files.
 var dumps = strings.Split(os.Getenv("NXVK_DUMP"), ",")
@@ -30,7 +30,7 @@ var (
 // Verify has every kernel verified before it becomes code. Tests set it.
 var Verify bool
 
-// VerifyKernel panics where it is to verify and a kernel is not valid.
+// VerifyKernel panics if Verify is set and a kernel is not valid.
 func VerifyKernel(k *kernel.Kernel) {
 	if !Verify {
 		return
@@ -54,8 +54,8 @@ func DumpPlan(u fmt.Stringer, p *lowering.Plan) {
 	}
 }
 
-// Dump shows a kernel that has been compiled, of irs: of one, or of those that have
-// taken the place of functions of a kernel of package shaders.
+// Dump shows a compiled kernel. irs are its code: one kernel, or the functions that
+// replace those of a kernel of package shaders.
 func Dump(k *lowering.Kernel, irs ...*kernel.Kernel) {
 	if dumpKernels {
 		fmt.Fprintf(os.Stderr, "# %s\n", k.Name)

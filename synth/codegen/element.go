@@ -7,12 +7,12 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// EncodeInteger gives the stored form of a whole number or a truth value in a type.
+// EncodeInteger encodes an integer or a truth value as an element of a type.
 func (e *Emitter) EncodeInteger(d ops.DType, x kernel.Value) []kernel.Value {
 	return e.EncodeParts(d, e.Complete([]kernel.Value{e.Convert(x, WideType(d))}, d))
 }
 
-// PartsOf is how many values of wide an element is: two where it is complex.
+// PartsOf is the number of values that represent an element: two if it is complex.
 func PartsOf(d ops.DType) int {
 	if d.IsComplex() {
 		return 2
@@ -23,8 +23,8 @@ func PartsOf(d ops.DType) int {
 // WideType is the scalar type in which elements of a type, or their parts, compute.
 func WideType(d ops.DType) scalar.Type { return lowering.ElemOf[d.Wide()].Type() }
 
-// CheckReal reports whether types are real, for what has no kernels of complex
-// numbers.
+// CheckReal returns an error for complex types. Lowerings without kernels for complex numbers
+// call it.
 func CheckReal(types ...ops.DType) error {
 	for _, d := range types {
 		if d.IsComplex() {
@@ -48,7 +48,7 @@ var Formats = map[ops.DType]format{
 	ops.BF16:   {16, 7, 127, true},
 }
 
-// Decode gives the value of a loaded element in the type that computes it.
+// Decode converts a loaded element to the type in which it is computed.
 func (e *Emitter) Decode(d ops.DType, x kernel.Value) kernel.Value {
 	f, ok := Formats[d]
 	switch {
@@ -79,8 +79,8 @@ func (e *Emitter) Decode(d ops.DType, x kernel.Value) kernel.Value {
 	return e.Bitcast(e.Or(bits, sign), scalar.F32)
 }
 
-// scaled gives the bits of a magnitude where a device keeps subnormals: as an f32 it is
-// the value but for a power of two, also below the least normal number.
+// scaled decodes the bits of a magnitude on a device that keeps subnormals. As an f32, the bits
+// are the value times a power of two, also below the least normal number.
 func (e *Emitter) scaled(f format, mag kernel.Value) kernel.Value {
 	raw := e.Shl(mag, 23-f.Mantissa)
 	bits := e.Bitcast(e.Prim(scalar.Mul, scalar.F32, e.Bitcast(raw, scalar.F32), e.pow2(127-f.Bias)), scalar.U32)
@@ -97,10 +97,9 @@ func (e *Emitter) pow2(n int) kernel.Value {
 	return e.Const(scalar.F32, uint64(n+127)<<23)
 }
 
-// Encode gives the stored form of a value of the type that computes d, as Nx
-// writes it: integers wrap, every NaN is the same one, f16 rounds to nearest even,
-// f8 and bf16 drop the lower half of f16 and of f32, and f8_e4m3fn rounds halves
-// away from zero within a power of two.
+// Encode converts a computed value to the stored form of an element of type d, as Nx does:
+// integers wrap, every NaN is the same one, f16 rounds to nearest even, f8 and bf16 drop the
+// lower half of f16 and of f32, and f8_e4m3fn rounds halves away from zero within a power of two.
 func (e *Emitter) Encode(d ops.DType, x kernel.Value) kernel.Value {
 	switch d {
 	case ops.U2:
@@ -137,7 +136,7 @@ func (e *Emitter) Encode(d ops.DType, x kernel.Value) kernel.Value {
 	return e.Select(isNaN, nan, out)
 }
 
-// quiet gives a float, and the NaN that Nx writes for every NaN.
+// quiet replaces every NaN by the one that Nx writes.
 func (e *Emitter) quiet(x kernel.Value) kernel.Value {
 	nan := uint64(0x7fc00000)
 	if e.Type(x) == scalar.F64 {
@@ -146,8 +145,8 @@ func (e *Emitter) quiet(x kernel.Value) kernel.Value {
 	return e.Select(e.Compare(scalar.Eq, x, x), x, e.Const(e.Type(x), nan))
 }
 
-// round gives the exponent and mantissa of the bits of a magnitude in f32. What is
-// too large comes out above all numbers.
+// round rounds the bits of a magnitude in f32 to the exponent and mantissa of a format. A
+// magnitude that is too large becomes larger than all numbers of the format.
 func (e *Emitter) round(d ops.DType, f format, mag kernel.Value) kernel.Value {
 	if d == ops.F8E4M3 {
 		return e.roundAway(f, mag)
@@ -155,8 +154,8 @@ func (e *Emitter) round(d ops.DType, f format, mag kernel.Value) kernel.Value {
 	return e.roundEven(f, mag)
 }
 
-// roundEven rounds to nearest, ties to even. Below the least normal number a sum
-// rounds, whose last place is the smallest number.
+// roundEven rounds to nearest, ties to even. Below the least normal number it adds a power of
+// two, so that the last place of the sum is the smallest number of the format.
 func (e *Emitter) roundEven(f format, mag kernel.Value) kernel.Value {
 	shift := 23 - f.Mantissa
 	odd := e.And(e.Shr(mag, shift), 1)
@@ -183,8 +182,8 @@ func (e *Emitter) roundAway(f format, mag kernel.Value) kernel.Value {
 	return e.Select(small, whole, out)
 }
 
-// steps gives whether a magnitude is below the least normal number of a format, and
-// where it is, the magnitude in units of its smallest number.
+// steps reports whether a magnitude is below the least normal number of a format. If so, scaled
+// is the magnitude as a multiple of the format's smallest number.
 func (e *Emitter) steps(f format, mag kernel.Value) (small, scaled kernel.Value) {
 	scaled = e.Prim(scalar.Mul, scalar.F32, e.Bitcast(mag, scalar.F32), e.pow2(f.Bias+f.Mantissa-1))
 	small = e.small(f, mag)
@@ -197,7 +196,7 @@ func (e *Emitter) small(f format, mag kernel.Value) kernel.Value {
 	return e.Compare(scalar.Lt, mag, e.Int(scalar.U32, (128-f.Bias)<<23))
 }
 
-// RoundTrip gives a result in the form in which memory would have it, when loaded.
+// RoundTrip rounds a result as storing and loading it would.
 func (e *Emitter) RoundTrip(d, from ops.DType, x kernel.Value) kernel.Value {
 	if d == from {
 		return x
@@ -209,8 +208,8 @@ func (e *Emitter) RoundTrip(d, from ops.DType, x kernel.Value) kernel.Value {
 	return x
 }
 
-// RoundHalf gives what storing an f32 as f16 and loading it again gives, without the stored form:
-// a sum with a power of two, whose last place is that of the f16, rounds to nearest even.
+// RoundHalf rounds an f32 to f16 without encoding it: it adds a power of two, so that the last
+// place of the sum is the last place of the f16, and takes it away again.
 func (e *Emitter) RoundHalf(x kernel.Value) kernel.Value {
 	f := Formats[ops.F16]
 	shift := uint64(23 - f.Mantissa)
@@ -230,7 +229,7 @@ func (e *Emitter) RoundHalf(x kernel.Value) kernel.Value {
 	return e.Bitcast(e.Select(isNaN, e.Const(scalar.U32, 0x7fc00000), out), scalar.F32)
 }
 
-// DecodeStored gives what storing an element and loading it again gives.
+// DecodeStored decodes an element in its stored form.
 func (e *Emitter) DecodeStored(d ops.DType, stored []kernel.Value) []kernel.Value {
 	if elem := lowering.ElemOf[d]; d.IsInteger() && d.Bits() >= 8 && elem.Size() < 4 {
 		return []kernel.Value{e.widen(elem, stored[0])}
@@ -238,7 +237,7 @@ func (e *Emitter) DecodeStored(d ops.DType, stored []kernel.Value) []kernel.Valu
 	return e.DecodeParts(d, stored)
 }
 
-// Read gives what a source loaded as an element of type as.
+// Read converts a value that a source loaded to an element of type as.
 func (e *Emitter) Read(s *Source, from, as ops.DType, x kernel.Value) kernel.Value {
 	if s.Kind == FromLiteral {
 		return x // converted before it came

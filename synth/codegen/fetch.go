@@ -5,13 +5,13 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// vector is how many values are loaded or stored at once.
+// vector is the number of values that are loaded or stored at once.
 const vector = 4
 
-// Fetch loads n consecutive elements of a buffer; at counts groups of n, which is 1 or
-// a power of two up to what 16 bytes hold. Of complex numbers it gives the parts of each,
-// the real one first. Narrow elements of devices that have no such buffers are cut out
-// of words.
+// Fetch loads n consecutive elements of a buffer; at counts groups of n, which is 1 or a
+// power of two up to what 16 bytes hold. A complex number gives two values, the real part
+// first. On devices without buffers of narrow elements, such elements are extracted from
+// words.
 func (e *Emitter) Fetch(buf int, at kernel.Value, n int) []kernel.Value {
 	elem := e.Buffers[buf].Elem
 	switch {
@@ -29,8 +29,8 @@ func (e *Emitter) Fetch(buf int, at kernel.Value, n int) []kernel.Value {
 	return e.cut(elem, e.Load(buf, at, n/perWord), n)
 }
 
-// FetchSpan is Fetch at any element: at counts elements. Narrow elements come out of the
-// words that have them, which are shifted together.
+// FetchSpan is Fetch at any element: at counts elements. Narrow elements are extracted
+// from two neighbouring words, which are shifted together.
 func (e *Emitter) FetchSpan(buf int, at kernel.Value, n int) []kernel.Value {
 	if b := &e.Buffers[buf]; b.Elem.Size() < 4 && n > 1 {
 		return e.fetchSpan(buf, at, n)
@@ -42,8 +42,8 @@ func (e *Emitter) FetchSpan(buf int, at kernel.Value, n int) []kernel.Value {
 	return vs
 }
 
-// fetchSpan loads n narrow elements. The last word that has one of them is the last that
-// is loaded, so that no access is beyond the end of the buffer.
+// fetchSpan loads n narrow elements. It loads no word behind the last one that has any of
+// them, so that no access is beyond the end of the buffer.
 func (e *Emitter) fetchSpan(buf int, at kernel.Value, n int) []kernel.Value {
 	elem := e.Buffers[buf].Elem
 	perWord := 4 / elem.Size()
@@ -72,7 +72,7 @@ func (e *Emitter) fetchSpan(buf int, at kernel.Value, n int) []kernel.Value {
 	return e.cut(elem, words, n)
 }
 
-// cut gives the first n narrow elements of words.
+// cut extracts the first n narrow elements of words.
 func (e *Emitter) cut(elem kernel.Elem, words []kernel.Value, n int) (vs []kernel.Value) {
 	perWord := 4 / elem.Size()
 	for i := range n {
@@ -92,7 +92,7 @@ func (e *Emitter) Put(buf int, at kernel.Value, vs ...kernel.Value) {
 	e.Store(buf, e.Add(e.Shl(at, 1), e.Index(1)), vs[vector:]...)
 }
 
-// widen gives the narrow element in the low bits of a word.
+// widen extends the narrow element in the low bits of a word.
 func (e *Emitter) widen(elem kernel.Elem, x kernel.Value) kernel.Value {
 	rest := 32 - 8*elem.Size()
 	if kernel.IsSigned(elem.Type()) {

@@ -8,7 +8,8 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// ForUnits runs f for the units of this invocation, at most steps.
+// ForUnits runs f for the units of work of this invocation: at most steps of them, a workgroup
+// apart.
 func (e *Emitter) ForUnits(units kernel.Value, steps int, f func(u kernel.Value)) {
 	first := e.Add(e.Mul(e.Group(), e.Index(e.Local*steps)), e.Invocation())
 	e.Loop(e.Index(0), e.Index(steps), e.Index(1), nil, func(i kernel.Value, _ []kernel.Value) []kernel.Value {
@@ -76,8 +77,7 @@ func CheckBuffer(i int) Buffer {
 	return Buffer{Ref: lowering.Ref{Kind: lowering.CheckWord, Index: i}, Elem: kernel.U32, Access: lowering.Write, Bytes: 4}
 }
 
-// Fail makes the word of a check say that it failed. Invocations that fail it at
-// the same time write the same.
+// Fail sets the word of a check. Invocations that fail it at the same time write the same value.
 func (e *Emitter) Fail(buf int, failed kernel.Value) {
 	e.IfThen(failed, func() { e.Store(buf, e.Index(0), e.Int(scalar.U32, 1)) })
 }

@@ -6,10 +6,10 @@ import (
 	"nxvk/ops"
 )
 
-// Where u64 meets signed integers both are loaded as s64, though they count as the
-// numbers that they are. These are the codes that see a u64 of 2^63 or more, which
-// comes as a negative number, for what it is: where x is the u64, and where y is.
-// Operations that give the same modulo 2^64 keep their own.
+// If an operation mixes u64 and signed integers, both are loaded as s64, so a u64
+// of 2^63 or more looks negative. These codes give the right result for such
+// numbers: a pair each, for a u64 as x and as y. Operations whose results agree
+// modulo 2^64 keep their own code.
 var (
 	mixedFirst = map[ops.Op]string{
 		ops.Equal: "x >= 0 && x == y", ops.NotEqual: "x < 0 || x != y",
@@ -47,7 +47,7 @@ func CodeFor(in *ops.Instr, types []ops.Type) ops.Code {
 	}
 	switch {
 	case expr == "":
-	case c.Bits() < 64: // a result that is stated narrower than Nx has it is the host's
+	case c.Bits() < 64: // the host computes results that are stated narrower than Nx's
 		code.Sint = ""
 	default:
 		code.Sint = expr

@@ -65,8 +65,8 @@ type Source struct {
 	Check  int // the number of the check, of FromCheck
 }
 
-// Shift displaces a view by an index that another source has: Stride elements for each unit of
-// the index. The index is clamped to [0, Limit], so that no value of it leaves the buffer.
+// Shift displaces a view by an index that another source has, times Stride elements. The index is
+// clamped to [0, Limit], so that no value of it leaves the buffer.
 type Shift struct {
 	From          int // the number of an earlier source
 	Limit, Stride int

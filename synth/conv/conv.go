@@ -11,16 +11,16 @@ import (
 	"nxvk/synth/strided"
 )
 
-// Convolution is one in the plain layout: the result {batch, filters of each
-// group, places...} sums, over the channels of a group and the taps of a filter,
-// the filter times what it sees of the input. Permutations are strides, and
-// groups of features and of batches differ in where the input of a group begins.
+// Convolution is a convolution in the plain layout. The result {batch, filters of each
+// group, places...} sums, over the channels of a group and the taps of a filter, the
+// filter times the input under it. Permutations are strides, and groups of features and
+// of batches differ in where the input of a group begins.
 type Convolution struct {
 	In    *ops.Instr
 	types []ops.Type
 	t     *lowering.Target
 	wide  ops.DType
-	after dot.Epilogue // what is done to the results; nil where there is nothing
+	after dot.Epilogue // the operations on the results; nil if there are none
 
 	groups, batch     int
 	filters, channels int // of a group
@@ -217,7 +217,7 @@ func (c *Convolution) product() *dot.Builder {
 	return &dot.Builder{Plan: &lowering.Plan{Alias: -1}, Target: c.t, Wide: c.wide, Instr: c.In, After: c.after}
 }
 
-// pointOrder is the order of the dimensions of what pointProduct computes.
+// pointOrder is the order of the dimensions of the result of pointProduct.
 func (c *Convolution) pointOrder() []int {
 	if c.channelsLast() {
 		return []int{ofBatch, ofSpace, ofFilters}

@@ -76,8 +76,8 @@ func (c *Convolution) gatherProduct() (*lowering.Plan, error) {
 	return d.Plan, c.arrange(d, sums, order)
 }
 
-// gatherOrder is the order of the dimensions of what gatherProduct computes, and
-// whether the result lies so.
+// gatherOrder is the order of the dimensions of the result of gatherProduct. It
+// reports whether the instruction's result has this order.
 func (c *Convolution) gatherOrder() (order []int, inPlace bool) {
 	order = []int{ofFilters, ofBatch, ofSpace}
 	if c.dense(order...) {

@@ -46,8 +46,8 @@ type hardware struct {
 	inPlace       bool  // the result lies so
 }
 
-// operand is what is done to an operand before the product: it is transposed, so that channels are
-// innermost, and then laid out with its padding, in whole vectors, unless it lies so.
+// operand prepares an operand for the product. It is transposed, so that channels are innermost,
+// and laid out with its padding, in whole vectors, unless it lies so already.
 type operand struct {
 	view   *Convolution // where its elements are, which are the places of view
 	turn   []int        // permutation of the transposition; nil where there is none

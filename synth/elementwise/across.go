@@ -169,8 +169,9 @@ func (w *Writer) fetchEach(i int, xs []point) (vs []kernel.Value) {
 	return vs
 }
 
-// apart computes points that are as far apart as the workgroup is large. Those beyond the
-// last one load what that does, so that all loads are on their way before the first store.
+// apart computes points that are as far apart as the workgroup is large. Invocations
+// beyond the last one load the same as the last one, so that all loads are on their way
+// before the first store.
 func (w *Writer) apart() error {
 	g := w.job.Group
 	first := w.Add(w.Mul(w.Group(), w.Index(w.Local*g)), w.Invocation())

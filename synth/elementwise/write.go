@@ -153,8 +153,8 @@ func sideBySide(t *lowering.Target) int {
 	return 2
 }
 
-// compute gives the values of every output for n points, of which each source has loaded
-// those of all, or of one for all.
+// compute returns the values of every output for n points. Each source has loaded a value
+// for every point, or one for all.
 func (w *Writer) compute(n int) ([][]kernel.Value, error) {
 	points := make([][]kernel.Value, n)
 	for lane := range n {
@@ -311,8 +311,8 @@ func (w *Writer) indices(p *place) []kernel.Value {
 	return vs
 }
 
-// inside gives, for each of n points, whether the indices of all shifts are within
-// bounds, and multiples of what they are divided by.
+// inside reports, for each of n points, whether the indices of all shifts are within bounds
+// and multiples of their divisors.
 func (w *Writer) inside(p *place, n int) []kernel.Value {
 	vs := make([]kernel.Value, n)
 	for k := range vs {

@@ -38,7 +38,8 @@ const (
 	shortRadix   = 9    // of a stage of such a block
 )
 
-// sharedBytes is what a block of so many words takes, with the gaps of its layouts.
+// sharedBytes is the shared memory of a block of so many words, with the gaps of its
+// layouts.
 func sharedBytes(words int) int { return 4 * (words + words/8 + banks) }
 
 // primes are the factors that passes have.
@@ -143,9 +144,9 @@ func blocks(radices []int, limit int) []fftBlock {
 	return out
 }
 
-// threads is how many invocations a column has: as many as a stage has transforms, or
-// a part of that where those are too many, so that fewest of all stages' transforms are
-// those of idle invocations.
+// threads is the number of invocations of a column. It is the number of transforms of a
+// stage, or a part of it if that is too many: the choice that leaves the fewest
+// invocations idle over all stages.
 func (b *fftBlock) threads() int {
 	n, best, least := b.radix(), 0, 0.0
 	for _, by := range b.Stages {

@@ -11,11 +11,10 @@ import (
 	"nxvk/synth/strided"
 )
 
-// chirp is the part of a transform in one of another length, by Bluestein's
-// algorithm: with the chirp c(k) that is the unit turned by -k²/2n of a circle,
-// coefficient k of n is c(k) times the convolution at k of the line times c with
-// the conjugate of c. The convolution is a product of transforms of a length with
-// small factors that holds all of it.
+// chirp computes a transform by one of another length (Bluestein 1970). The chirp
+// c(k) is exp(-2πi k²/2n). Coefficient k of n is c(k) times the convolution, at k, of
+// the line times c with the conjugate of c. The convolution is a product of
+// transforms of a length with small factors that holds all of it.
 type chirp struct {
 	part    chirpPart
 	length  int            // n

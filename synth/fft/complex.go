@@ -200,8 +200,8 @@ func (w *cplxWriter) twiddle(n, of kernel.Value, binary bool) cplx {
 	return cplx{cos, w.neg(sin)}
 }
 
-// octant gives the eighth of a circle that n/of of a circle ends in, what is left
-// over in units of 1/of of an eighth, and how to make an angle of that.
+// octant returns the eighth of a circle in which the angle n/of ends, the rest as a
+// multiple of 1/of of an eighth, and a function that converts such a rest to an angle.
 func (w *cplxWriter) octant(n, of kernel.Value, binary bool) (octant, rest kernel.Value, angle func(kernel.Value) kernel.Value) {
 	eighth, of8 := w.Float(w.t, math.Pi/4), w.Convert(of, w.t)
 	if !binary {

@@ -14,13 +14,12 @@ import (
 )
 
 // fftJob transforms the lines of a tensor along one axis: Stockham's algorithm,
-// one pass for every factor of the length. A pass of radix r takes r elements
-// that lie a whole r-th of the line apart, turns each by its twiddle, transforms
-// them among themselves and writes them a span apart, where the span is the
-// product of the radices before; so the last pass leaves the line in order. A
-// small radix is the work of one invocation, a large one, on GPUs, of a workgroup:
-// see fftBlock. A length with a prime factor that is too large for a pass is a
-// chirp.
+// one pass for every factor of the length. A pass of radix r takes r elements that
+// lie an r-th of the line apart, multiplies each by its twiddle, transforms them
+// and writes them a span apart. The span is the product of the radices before, so
+// the last pass leaves the line in order (Stockham). A small radix is the work of
+// one invocation, a large one, on GPUs, of a workgroup: see fftBlock. A length
+// with a prime factor that is too large for a pass is a chirp.
 //
 // The inverse is the transform with real and imaginary parts exchanged before
 // and after. Complex numbers lie in memory as two reals.
@@ -63,7 +62,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 	case ops.RFFT:
 		j.keep = n/2 + 1
 	case ops.IRFFT:
-		j.reads = mirrored
+		j.reads = hermitian
 	}
 	if in.Ins[0].Lit != nil {
 		return nil, lowering.Unsupported("transform of a literal")
@@ -201,7 +200,7 @@ func (j *fftJob) whole() bool {
 		n = j.chirp.length
 	}
 	switch j.reads {
-	case mirrored:
+	case hermitian:
 		n = n/2 + 1
 	case paired:
 		n *= 2

@@ -1,9 +1,9 @@
 package fft
 
-// layout is how the elements of columns lie in shared memory between two stages: those
-// of a column place words apart, with a gap after each block of them, and the columns
-// column words apart. All strides are constants, so that a place costs no instruction
-// but that of the first of a run.
+// layout says where the elements of columns lie in shared memory between two stages.
+// Elements of a column are place words apart, with a gap after each block of elements;
+// columns are column words apart. All strides are constants, so that a place costs no
+// instruction but that of the first of a run.
 type layout struct {
 	place, column int
 	block         int // elements without a gap: the results of one transform of the stage
@@ -21,10 +21,9 @@ func (l layout) word(i, column int) int { return i*l.place + i/l.block*l.gap + c
 // banks are the words of shared memory that can be reached at once.
 const banks = 32
 
-// layouts are those between the stages of a block, and that from the last to the first,
-// where another transform follows: the ones in which fewest words that neighbouring
-// invocations write or read are in the same bank, and of those the shortest. An element is
-// so many words.
+// layouts are the layouts between the stages of a block and, if another transform follows,
+// from the last stage to the first. Each is the shortest of those with the fewest bank
+// conflicts between neighbouring invocations. An element is so many words.
 func (b *fftBlock) layouts(wide, wideLast, again bool, words int) []layout {
 	out := make([]layout, len(b.Stages)-1, len(b.Stages))
 	span := 1

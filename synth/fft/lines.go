@@ -3,8 +3,9 @@ package fft
 import "nxvk/synth/kernel"
 
 // lineWriter writes the kernel of the one pass of short lines, each the work of an
-// invocation. Those of a workgroup lie behind one another, so neighbouring invocations load
-// neighbouring elements and exchange them through shared memory, and likewise the results.
+// invocation. The lines of a workgroup are contiguous, so neighbouring invocations load
+// neighbouring elements and exchange them through shared memory. The results leave in the
+// same way.
 type lineWriter struct {
 	*fftWriter
 	arrays [2]int // shared: the parts of the elements

@@ -18,10 +18,10 @@ import (
 type form uint8
 
 const (
-	plain    form = iota
-	mirrored      // the first half of a line, whose other elements are the conjugates of those
-	paired        // neighbouring real numbers are the parts of an element
-	folded        // coefficients of the real line whose neighbours are the parts of an element
+	plain     form = iota
+	hermitian      // the first half of a line, whose other elements are the conjugates of those
+	paired         // neighbouring real numbers are the parts of an element
+	folded         // coefficients of the real line whose neighbours are the parts of an element
 )
 
 // halve lets a transform of a real line of even length, or to such a line, be one of half
@@ -99,9 +99,10 @@ func (w *fftWriter) storePair(line, i kernel.Value, x cplx) {
 	w.Store(1, w.Add(at, w.next), w.stored(x.im))
 }
 
-// unfold writes the coefficients of real lines, of which work has those of half the
-// length: with even and odd, the transforms of every other element, coefficient k is
-// even(k) + turn(k)·odd(k), and h-k is the conjugate of even(k) - turn(k)·odd(k).
+// unfold writes the coefficients of real lines from complex transforms of half the length,
+// which are in work. With even and odd, the transforms of the even and the odd elements,
+// coefficient k is even(k) + w(k)·odd(k), and coefficient h-k is the conjugate of even(k)
+// - w(k)·odd(k), with the twiddle w.
 func (w *blockWriter) unfold(work []smallDFT, at blockPlace, span int) {
 	h := w.fftBlock.radix()
 	l := w.shapes[len(w.Stages)-1]

@@ -172,7 +172,7 @@ func (w *fftWriter) signal(line, i, length kernel.Value) cplx {
 		x = w.neighbours(line, i)
 	case folded:
 		x = w.fold(line, i, length)
-	case mirrored:
+	case hermitian:
 		// Beyond the half, element i is the conjugate of element length - i.
 		beyond := w.Compare(scalar.Lt, w.Div(length, w.Index(2)), i)
 		x = w.operand(line, w.Select(beyond, w.Sub(length, i), i))

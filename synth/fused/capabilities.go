@@ -9,24 +9,24 @@ import (
 	"nxvk/synth/movement"
 )
 
-// Capabilities answers what the partitioner asks of the packages of operations.
+// Capabilities answers the partitioner's questions about the kernels of operations.
 type Capabilities struct{}
 
-// Tiles is that of package movement.
+// Tiles reports whether package movement copies a transposition in tiles.
 func (Capabilities) Tiles(in *ops.Instr, operand ops.Type, t *lowering.Target) bool {
 	return movement.Tiles(in, operand, t)
 }
 
-// Where a sum is long, and there are so many that the device is busy, the product
-// takes so long that a pass over its results is next to nothing.
+// A product of many long sums takes so long that another pass over its results costs
+// next to nothing.
 const (
 	longSum      = 2048
 	manyProducts = 1 << 18
 )
 
-// KeepsOut says why nothing comes into the kernels of a product: they do not have its
-// results as these lie in memory, or there is little to gain. A processor's take
-// nothing in: a dispatch costs it little, and its caches have the results.
+// KeepsOut says why the kernels of a product have no epilogue: they hold its results
+// in another order than memory, or the gain is small. Kernels for processors have
+// none, because a dispatch costs a processor little and its caches hold the results.
 func (Capabilities) KeepsOut(in *ops.Instr, types []ops.Type, t *lowering.Target) fusion.Reason {
 	out := in.Outs[0].Type
 	switch {
@@ -53,7 +53,7 @@ func (Capabilities) KeepsOut(in *ops.Instr, types []ops.Type, t *lowering.Target
 // k terms.
 func pays(results, k int) bool { return results <= manyProducts || k < longSum }
 
-// keepsOut is that of a convolution.
+// keepsOut is KeepsOut for a convolution.
 func keepsOut(c *conv.Convolution) fusion.Reason {
 	switch {
 	case !pays(c.In.Outs[0].Type.Size(), c.Depth()):

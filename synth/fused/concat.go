@@ -8,8 +8,8 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// Apart is the unit without its concatenations, and where in the results of the
-// unit its results lie.
+// Apart returns the fusion without its concatenations, and the place of each of
+// its results in a result of the whole fusion.
 func Apart(u *fusion.Fusion) (inner *fusion.Fusion, places []lowering.Arg) {
 	inner = &fusion.Fusion{Body: u.Body, Ins: u.Ins, Lits: u.Lits}
 	types := make(map[ops.ID]ops.Type)
@@ -42,7 +42,7 @@ func Apart(u *fusion.Fusion) (inner *fusion.Fusion, places []lowering.Arg) {
 	return inner, places
 }
 
-// LowerConcatenated plans a unit that ends in concatenations.
+// LowerConcatenated plans a fusion that ends in concatenations.
 func LowerConcatenated(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	inner, places := Apart(u)
 	p, err := Lower(inner, types, t)

@@ -1,8 +1,9 @@
-// Package fused makes the kernels of fusions: elementwise code, reductions with
-// what comes before and after them, whole rows (a softmax, a layer norm) that are
-// read once and kept in registers as far as these reach, and products with an
-// epilogue. It brings what package fusion found to the jobs of packages elementwise,
-// reduction, dot and conv.
+// Package fused makes the kernels of fusions: elementwise code, reductions with the
+// operations before and after them, functions of whole rows (a softmax, a layer
+// norm), and products with an epilogue. It maps the clusters that package fusion
+// finds to the jobs of packages elementwise, reduction, dot and conv. A row is read
+// once if the registers of a workgroup hold it; the rest of a longer row is read
+// again for each reduction that needs the one before.
 //
 // A kernel rounds wherever its instructions would, so fused and single
 // instructions give the same bits.

@@ -17,30 +17,29 @@ import (
 	"nxvk/synth/spirv"
 )
 
-// Epilogue is what becomes of the results of a product of matrices, or of a
-// convolution, before they are stored: operations on elements, in the kernel that
-// has the sums, where other code takes the place of the function that stores one
-// (see spirv.Splice). Where that kernel has no room for it, it is a kernel of its
-// own. The bits are the same.
+// Epilogue is a list of elementwise operations on the results of a product of matrices,
+// or of a convolution. The kernel of the product executes them before it stores a result:
+// spirv.Splice replaces its function that stores. If that kernel has no room for the
+// epilogue, a kernel of its own executes it, with the same bits.
 type Epilogue struct {
-	Unit  *fusion.Fusion
-	Trace *fusion.Trace // of unit, in which the product is a source
-	Typ   ops.DType
-	taken bool // by the kernels of the product
+	Fusion *fusion.Fusion
+	Trace  *fusion.Trace // of fusion, in which the product is a source
+	Typ    ops.DType
+	taken  bool // by the kernels of the product
 }
 
-// Contracted is the number of operands of the product. They come first among those of
-// a plan with an epilogue, whose own follow.
+// Contracted is the number of operands of the product. In a plan with an epilogue they
+// come first, and the operands of the epilogue follow.
 const Contracted = 2
 
-// lowerContraction plans a unit that is a product and operations on its elements.
+// lowerContraction plans a fusion of a product and elementwise operations on its results.
 func lowerContraction(u *fusion.Fusion, tr *fusion.Trace, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	in := u.Contraction()
 	ts, places := u.Operands(in, types)
 	for i := range len(u.Ins) + len(u.Lits) {
 		places = append(places, i)
 	}
-	e := &Epilogue{Unit: u, Trace: tr, Typ: in.Outs[0].Type.DType}
+	e := &Epilogue{Fusion: u, Trace: tr, Typ: in.Outs[0].Type.DType}
 	p, err := lowerProductThen(in, ts, t, e)
 	if err != nil {
 		return nil, err
@@ -53,8 +52,8 @@ func lowerContraction(u *fusion.Fusion, tr *fusion.Trace, types func(ops.ID) ops
 	return p.Renumber(places), nil
 }
 
-// lowerProductThen plans a product whose results go through an epilogue, if that is not
-// nil and the kernels take it.
+// lowerProductThen plans a product. Its kernels execute the epilogue, unless that is nil
+// or has no room in them.
 func lowerProductThen(in *ops.Instr, types []ops.Type, t *lowering.Target, after dot.Epilogue) (*lowering.Plan, error) {
 	if in.Op == ops.Conv {
 		return conv.Lower(in, types, t, after)
@@ -62,8 +61,8 @@ func lowerProductThen(in *ops.Instr, types []ops.Type, t *lowering.Target, after
 	return dot.Lower(in, types, t, after)
 }
 
-// LowerContraction plans a product by itself. Where its sums are of another type than its
-// results, a GPU rounds them in the kernel that has them.
+// LowerContraction plans a product by itself. If its sums have another type than its
+// results, a GPU rounds them in the same kernel.
 func LowerContraction(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	if d := in.Outs[0].Type.DType; d != d.Wide() && !t.CPU {
 		return lowerProductThen(in, types, t, Rounding(in))
@@ -74,7 +73,7 @@ func LowerContraction(in *ops.Instr, types []ops.Type, t *lowering.Target) (*low
 // Applied is told whether the kernels of the product have the epilogue.
 func (e *Epilogue) Applied(all bool) { e.taken = all }
 
-// Rounding is the epilogue of a product by itself, whose sums are of another type.
+// Rounding is the epilogue that rounds the sums of a product to the type of its results.
 func Rounding(in *ops.Instr) *Epilogue {
 	out := in.Outs[0]
 	u := &fusion.Fusion{Body: []ops.Instr{*in}, Outs: []ops.Result{out}}
@@ -82,14 +81,14 @@ func Rounding(in *ops.Instr) *Epilogue {
 	if err != nil {
 		panic("BUG: a result that is not where it lies: " + err.Error())
 	}
-	return &Epilogue{Unit: u, Trace: tr, Typ: out.Type.DType}
+	return &Epilogue{Fusion: u, Trace: tr, Typ: out.Type.DType}
 }
 
-// apart is the plan of a product with its epilogue as a kernel that reads the
-// results.
+// apart adds to the plan of a product a kernel that reads its results and executes the
+// epilogue.
 func (e *Epilogue) apart(p *lowering.Plan, typ ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	d := &dot.Builder{Plan: &lowering.Plan{Alias: -1}, Target: t}
-	ins := make([]lowering.Ref, Contracted+len(e.Unit.Ins)+len(e.Unit.Lits))
+	ins := make([]lowering.Ref, Contracted+len(e.Fusion.Ins)+len(e.Fusion.Lits))
 	for i := range ins {
 		ins[i] = lowering.Ref{Kind: lowering.Operand, Index: i}
 	}
@@ -104,9 +103,10 @@ func (e *Epilogue) apart(p *lowering.Plan, typ ops.Type, t *lowering.Target) (*l
 	return d.Plan, d.AddPrograms(j.Programs(t)...)
 }
 
-// job is the map of the epilogue, on operands as a plan with an epilogue has them.
+// job is the epilogue as an elementwise job. Its operands are those of the plan with the
+// epilogue.
 func (e *Epilogue) job(t *lowering.Target) *elementwise.Job {
-	j := ElementwiseJob(e.Trace, e.Unit, t)
+	j := ElementwiseJob(e.Trace, e.Fusion, t)
 	j.Sources = slices.Clone(j.Sources)
 	for i := range j.Sources {
 		switch s := &j.Sources[i]; s.Kind {
@@ -119,8 +119,8 @@ func (e *Epilogue) job(t *lowering.Target) *elementwise.Job {
 	return j
 }
 
-// Apply makes s, step i of a planned product, one that has the epilogue. It reports
-// false where the kernel has no room.
+// Apply adds the epilogue to s, step i of a planned product. It reports false if the
+// kernel has no room.
 func (e *Epilogue) Apply(plan *gemm.Plan, i int, s *lowering.Step, d *dot.Builder) (bool, error) {
 	g, t := plan.Steps[i], d.Target
 	p, j, body := e.program(t, d.Wide)
@@ -159,13 +159,13 @@ func (e *Epilogue) Apply(plan *gemm.Plan, i int, s *lowering.Step, d *dot.Builde
 	return true, nil
 }
 
-// maxPlaced is how many operations on elements the code of a kernel has at most where it
-// stores results at many places.
+// maxPlaced is the maximum of elementwise operations in the code of a kernel that stores
+// results at many places.
 const maxPlaced = 512
 
-// placed reports whether an epilogue is so short that a kernel may have it for each of
-// some results, which it stores v at a time. Dozens of stores of single elements take a
-// driver minutes.
+// placed reports whether an epilogue is short enough to be repeated at each place where
+// the kernel stores v results. A driver compiles dozens of stores of single elements for
+// minutes.
 func (e *Epilogue) placed(j *elementwise.Job, places, v int, wide ops.DType, t *lowering.Target) bool {
 	cost := cost(e.Trace, t)
 	if wide != e.Typ {
@@ -174,11 +174,11 @@ func (e *Epilogue) placed(j *elementwise.Job, places, v int, wide ops.DType, t *
 	return places*cost <= maxPlaced && j.Fits(v)
 }
 
-// roundingCost is about how many operations it takes to round to a narrow type.
+// roundingCost is the approximate number of operations that round to a narrow type.
 const roundingCost = 8
 
-// spliced returns the kernel of a step of a product with a program, of which body
-// writes the code for n results, in place of what stores them.
+// spliced returns the kernel of a step of a product, in which the code of a program
+// replaces the function that stores results. body writes the code for n results.
 func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(n int) func(*codegen.Emitter) error, at, push int, fixed bool) (*lowering.Kernel, error) {
 	name := dot.ShaderKey(&g.Kernel)
 	key := name + " " + codegen.FullKey(t, p, fixed)
@@ -200,7 +200,7 @@ func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(n i
 	return codegen.CompiledKernels.Put(key, k), nil
 }
 
-// splice writes the code of spliced, and gives what it puts in the place of functions.
+// splice writes the code of spliced and returns the functions that it has replaced.
 func splice(t *lowering.Target, shader string, p *codegen.Program, body func(n int) func(*codegen.Emitter) error, at int, fixed bool) (
 	code []uint32, irs []*kernel.Kernel, err error) {
 	if code, err = shaders.Code(shader); err != nil {

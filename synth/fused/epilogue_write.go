@@ -12,8 +12,8 @@ import (
 	"nxvk/synth/strided"
 )
 
-// program is the code that stores results by way of the epilogue, and the map that it
-// is of. Its arguments are values that the body takes after all parameters.
+// program is the code that stores results through the epilogue, and the epilogue's
+// elementwise job. The body takes its arguments after all parameters.
 func (e *Epilogue) program(t *lowering.Target, wide ops.DType) (p *codegen.Program, j *elementwise.Job, body func(n int) func(*codegen.Emitter) error) {
 	j = e.job(t)
 	views := []*strided.View{&j.Out}
@@ -34,7 +34,7 @@ func (e *Epilogue) program(t *lowering.Target, wide ops.DType) (p *codegen.Progr
 	}
 }
 
-// write stores n results, which are arguments, as are their place.
+// write stores n results. The results and their index are arguments.
 func (e *Epilogue) write(em *codegen.Emitter, j *elementwise.Job, wideType ops.DType, n int) error {
 	w := j.Writer(em)
 	at := em.Param(scalar.U32)

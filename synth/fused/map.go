@@ -11,7 +11,7 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// lowerMap plans a unit whose results all have an element for each point of one
+// lowerMap plans a fusion whose results all have an element for each point of one
 // space, and no reductions: one kernel.
 func lowerMap(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering.Plan, error) {
 	p, err := codegen.NewPlan(t, nil, ElementwiseJob(tr, u, t).Programs(t)...)
@@ -21,9 +21,9 @@ func lowerMap(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering
 	return p, err
 }
 
-// ElementwiseJob is the map of such a unit.
+// ElementwiseJob is the job of a fusion without reductions.
 func ElementwiseJob(tr *fusion.Trace, u *fusion.Fusion, t *lowering.Target) *elementwise.Job {
-	j := &elementwise.Job{Key: "unit " + describe(tr), Dims: tr.Dims, Sources: tr.Sources, Out: tr.Full, Flops: flops(tr)}
+	j := &elementwise.Job{Key: "fusion " + describe(tr), Dims: tr.Dims, Sources: tr.Sources, Out: tr.Full, Flops: flops(tr)}
 	j.Cost = cost(tr, t)
 	j.Long = j.Cost > longBody
 	for i, o := range u.Outs {
@@ -60,8 +60,8 @@ func ElementwiseJob(tr *fusion.Trace, u *fusion.Fusion, t *lowering.Target) *ele
 	return j
 }
 
-// places says where, among what all sources give for a point, each begins, and
-// where the last ends.
+// places is the index of the first value of each source among the values of all
+// sources at a point, and the number of all values.
 func places(tr *fusion.Trace) []int {
 	at := make([]int, 1, len(tr.Sources)+1)
 	for i := range tr.Sources {
@@ -70,8 +70,8 @@ func places(tr *fusion.Trace) []int {
 	return at
 }
 
-// longBody is how many primitive operations make a body long. Memory is not what
-// such a kernel waits for.
+// longBody is the number of primitive operations from which on a body is long.
+// Arithmetic bounds such a kernel, not memory.
 const longBody = 2048
 
 // cost counts the primitive operations at a point.
@@ -96,11 +96,11 @@ func flops(tr *fusion.Trace) int64 {
 	return n
 }
 
-// Lower plans a unit of several instructions.
+// Lower plans a fusion of several instructions.
 func Lower(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	tr, err := fusion.NewTrace(u, types)
 	if err != nil {
-		panic(fmt.Sprintf("BUG: a unit without a space: %v", err))
+		panic(fmt.Sprintf("BUG: a fusion without a space: %v", err))
 	}
 	var p *lowering.Plan
 	switch {
@@ -112,7 +112,7 @@ func Lower(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*
 		p, err = lowerMap(u, tr, t)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lower a unit of %d instructions: %w", len(u.Body), err)
+		return nil, fmt.Errorf("lower a fusion of %d instructions: %w", len(u.Body), err)
 	}
 	return p, nil
 }

@@ -11,18 +11,18 @@ import (
 	"nxvk/synth/strided"
 )
 
-// foldedFusion is a unit with reductions, all along the same axes of tensors that
+// foldedFusion is a fusion with reductions, all along the same axes of tensors that
 // lie alike.
 type foldedFusion struct {
 	*fusion.Trace
-	unit  *fusion.Fusion
-	lie   strided.Reduction
-	folds []int // expressions
+	fusion *fusion.Fusion
+	lie    strided.Reduction
+	folds  []int // expressions
 }
 
-// lowerFolded plans a unit with reductions.
+// lowerFolded plans a fusion with reductions.
 func lowerFolded(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering.Plan, error) {
-	f := &foldedFusion{Trace: tr, unit: u, lie: tr.Layout}
+	f := &foldedFusion{Trace: tr, fusion: u, lie: tr.Layout}
 	for i := range tr.Exprs {
 		if tr.Exprs[i].Kind == fusion.ExprFold {
 			f.folds = append(f.folds, i)
@@ -41,8 +41,7 @@ func (f *foldedFusion) operator(i int) reduction.Operator {
 	return reduction.Operator{Op: x.In.Op, Compute: codegen.ComputeClass(x.In, x.Types)}
 }
 
-// reduce is the job that carries out a unit whose results are there when the
-// totals are.
+// reduce is the job of a fusion whose results depend on totals alone.
 func (f *foldedFusion) reduce(t *lowering.Target) *reduction.Job {
 	j := &reduction.Job{Key: f.key(), Layout: f.lie, Kept: f.Dims[:f.Kept], Reduced: f.Dims[f.Kept:]}
 	var args []int
@@ -91,7 +90,7 @@ func (f *foldedFusion) reduce(t *lowering.Target) *reduction.Job {
 	return j
 }
 
-// finish makes the results of the totals.
+// finish computes the results from the totals.
 func (f *foldedFusion) finish(j *reduction.Job) {
 	after := needed(f.Trace, f.Outs)
 	var loaded []int
@@ -114,7 +113,7 @@ func (f *foldedFusion) finish(j *reduction.Job) {
 		}
 	}
 	j.Finish.Dims = strided.Collapse(j.Finish.Dims, views)
-	for i, o := range f.unit.Outs {
+	for i, o := range f.fusion.Outs {
 		j.Finish.Outs = append(j.Finish.Outs, codegen.BufferOf(lowering.Ref{Kind: lowering.Result, Index: i}, o.Type.DType))
 	}
 	j.Finish.Make = func(e *codegen.Emitter, totals, xs []kernel.Value) ([]kernel.Value, error) {
@@ -135,7 +134,8 @@ func (f *foldedFusion) finish(j *reduction.Job) {
 	}
 }
 
-// partsOf is how many values the total of expression i, a reduction, is.
+// partsOf is the number of values that represent the total of expression i, a
+// reduction.
 func (f *foldedFusion) partsOf(i int) int {
 	o := f.operator(i)
 	return o.Parts()
@@ -148,8 +148,9 @@ func (f *foldedFusion) total(e *codegen.Emitter, p *point, i int, total []kernel
 	p.values[i] = e.DecodeStored(d, p.stored[i])
 }
 
-// each computes, at some points, the needed expressions that are the same for all
-// elements of an output, or those that are not. loaded has the given sources.
+// each computes the needed expressions at some points: those that differ between
+// the elements of an output if full is set, else the others. loaded has the values
+// of the given sources.
 func (f *foldedFusion) each(e *codegen.Emitter, ps []*point, n *needs, sources []int, loaded [][]kernel.Value, full bool) error {
 	for i := range f.Exprs {
 		x := &f.Exprs[i]
@@ -169,7 +170,7 @@ func (f *foldedFusion) each(e *codegen.Emitter, ps []*point, n *needs, sources [
 	return nil
 }
 
-// among is what source s gives, one of some whose values are loaded.
+// among returns the loaded values of source s.
 func among(tr *fusion.Trace, sources []int, s int, loaded []kernel.Value) []kernel.Value {
 	for _, other := range sources {
 		n := tr.Sources[other].Parts()
@@ -181,7 +182,7 @@ func among(tr *fusion.Trace, sources []int, s int, loaded []kernel.Value) []kern
 	panic("BUG: a source that is not loaded")
 }
 
-// reduceSource is source s as a reduction sees it.
+// reduceSource is source s as a source of a reduction job.
 func (f *foldedFusion) reduceSource(s int) reduction.Source {
 	r := reduction.Source{Source: f.Sources[s], Still: !f.IsFull(f.Sources[s])}
 	if r.Kind != codegen.FromLiteral {
@@ -190,7 +191,8 @@ func (f *foldedFusion) reduceSource(s int) reduction.Source {
 	return r
 }
 
-// needs is what some expressions are made of, without reductions' operands.
+// needs lists the expressions and sources that some expressions depend on, up to
+// reductions.
 type needs struct {
 	exprs   []bool
 	sources []bool
@@ -216,8 +218,8 @@ func needed(tr *fusion.Trace, roots []int) *needs {
 	return n
 }
 
-// key is the text of the unit: all that its code depends on, but for how its
-// sources lie.
+// key is the text of the fusion. Its code depends on this text and on the layout of
+// its sources.
 func (f *foldedFusion) key() string {
-	return fmt.Sprintf("unit %s%v", describe(f.Trace), f.Outs)
+	return fmt.Sprintf("fusion %s%v", describe(f.Trace), f.Outs)
 }

@@ -10,16 +10,15 @@ import (
 	"nxvk/synth/strided"
 )
 
-// rowsJob carries out a unit whose reductions fold rows and whose operations look
-// at the elements of the same rows before, between and after: a softmax, a layer
-// norm. On a GPU the invocations that join the parts of a row keep what they have
-// loaded and computed of it; see rowsWriter.shared. Where the row is too long for that, or
-// one invocation has all parts of it, they go through the row again for each reduction that
-// waits for another; see rowsWriter.again and rowsWriter.solo. The order in which a row is
-// folded is that of reduction.Job.
+// rowsJob executes a fusion that reduces rows and computes on the elements of the same rows
+// before, between and after the reductions: a softmax, a layer norm. On a GPU a workgroup keeps
+// a row in registers (rowsWriter.shared). If the row is too long for that
+// (rowsWriter.storeAgain), or if one invocation has the whole row (rowsWriter.solo), the row is
+// read again for each reduction that depends on another one. Rows are folded in the order of
+// reduction.Job.
 type rowsJob struct {
 	*reduction.Job // sources, sizes and order; finish has the buffers of the results alone
-	unit           *foldedFusion
+	fusion         *foldedFusion
 	held           int   // fours of a part that are kept, from its first on; 0 where none is
 	again          bool  // there are more, which are read again
 	shares         int   // invocations that have a share of each of them
@@ -27,8 +26,8 @@ type rowsJob struct {
 	still          []int // sources that are the same for all elements of a row
 }
 
-// needsRows reports whether something looks at the elements of a row when it has
-// been folded, or at what they are made of.
+// needsRows reports whether a value is computed from elements of a row after the row has been
+// folded.
 func (f *foldedFusion) needsRows() bool {
 	for k := range f.Outs {
 		if f.wide(k) {
@@ -43,13 +42,13 @@ func (f *foldedFusion) needsRows() bool {
 	return false
 }
 
-// wide reports whether result k has an element for each that is folded.
+// wide reports whether result k has an element for each element that is folded.
 func (f *foldedFusion) wide(k int) bool {
-	return f.unit.Outs[k].Type.Size() > strided.Product(f.Dims[:f.Kept])
+	return f.fusion.Outs[k].Type.Size() > strided.Product(f.Dims[:f.Kept])
 }
 
-// depths says how many reductions there are in front of each expression, one
-// after the other, itself included.
+// depths is, for each expression, the length of the longest chain of reductions that it depends
+// on, itself included.
 func (f *foldedFusion) depths() []int {
 	ds := make([]int, len(f.Exprs))
 	for i := range f.Exprs {
@@ -63,9 +62,9 @@ func (f *foldedFusion) depths() []int {
 	return ds
 }
 
-// inRows is the job that carries out a unit in rows.
+// inRows is the job that carries out a fusion in rows.
 func (f *foldedFusion) inRows(held int) *rowsJob {
-	j := &rowsJob{unit: f, held: held, Job: &reduction.Job{Key: f.key(), Layout: f.lie,
+	j := &rowsJob{fusion: f, held: held, Job: &reduction.Job{Key: f.key(), Layout: f.lie,
 		Kept: f.Dims[:f.Kept], Reduced: f.Dims[f.Kept:]}}
 	for _, i := range f.folds {
 		j.Folds = append(j.Folds, f.operator(i))
@@ -77,7 +76,7 @@ func (f *foldedFusion) inRows(held int) *rowsJob {
 		}
 		j.Ins = append(j.Ins, r)
 	}
-	for i, o := range f.unit.Outs {
+	for i, o := range f.fusion.Outs {
 		j.Finish.Outs = append(j.Finish.Outs, codegen.BufferOf(lowering.Ref{Kind: lowering.Result, Index: i}, o.Type.DType))
 	}
 	return j
@@ -90,10 +89,10 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 	j.Last = true
 	j.Arrange()
 	n := strided.Product(j.Reduced)
-	unit := strided.Lanes * j.Order.Parts
-	j.exact = n%unit == 0
+	round := strided.Lanes * j.Order.Parts
+	j.exact = n%round == 0
 	if n%strided.Lanes != 0 {
-		for i := range j.Ins { // no four of a row begins where one can be loaded
+		for i := range j.Ins { // no four of a row is aligned for one load
 			if j.Ins[i].Way == reduction.Fours {
 				j.Ins[i].Way = reduction.Singly
 			}
@@ -104,10 +103,10 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 	p.Local *= uint32(j.shares)
 	k := strided.Product(j.Kept)
 	p.Body = j.write
-	p.Flops = int64(n*k) * flops(j.unit.Trace)
+	p.Flops = int64(n*k) * flops(j.fusion.Trace)
 	for i := range j.Finish.Outs {
 		b := &p.Buffers[len(p.Buffers)-len(j.Finish.Outs)+i]
-		if j.unit.wide(i) {
+		if j.fusion.wide(i) {
 			p.Bytes += int64((n - 1) * k * b.Size())
 			b.Bytes = int64(n * k * b.Size())
 		}
@@ -120,8 +119,8 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 	return codegen.NewPlan(t, nil, p)
 }
 
-// share decides how many fours each invocation keeps. Where the parts are all invocations that a
-// workgroup may have, there are few registers, and rows that are not kept are read again.
+// share decides how many fours each invocation keeps. If the parts take all invocations that a
+// workgroup may have, registers are few, and the rest of the row is read again.
 func (j *rowsJob) share(t *lowering.Target) {
 	j.shares = 1
 	if !j.Order.Tree {
@@ -138,17 +137,17 @@ func (j *rowsJob) share(t *lowering.Target) {
 	j.again = rounds > j.held
 }
 
-// loaded gives the registers that an element of the row takes at most, and the number of
-// sources that are loaded for each.
+// loaded returns the maximum of registers that an element of the row takes, and the number of
+// sources that are loaded for it.
 func (j *rowsJob) loaded() (wide, sources int) {
 	wide, sources = 1, 0
-	for i := range j.unit.Exprs {
-		x := &j.unit.Exprs[i]
+	for i := range j.fusion.Exprs {
+		x := &j.fusion.Exprs[i]
 		if !x.Full {
 			continue
 		}
 		wide = max(wide, x.Type.Wide().Size()/4)
-		if x.Kind == fusion.ExprSource && j.unit.Sources[x.Source].Kind == codegen.FromBuffer {
+		if x.Kind == fusion.ExprSource && j.fusion.Sources[x.Source].Kind == codegen.FromBuffer {
 			sources++
 		}
 	}

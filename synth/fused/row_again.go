@@ -7,17 +7,16 @@ import (
 	"nxvk/synth/strided"
 )
 
-// Where a workgroup cannot keep a row, it goes through the rest of it for each reduction that
-// waits for another and once more for the results; caches have what was read before.
+// If a workgroup cannot keep a row, it reads the rest of the row again, mostly from caches:
+// once for each reduction that depends on another one, and once for the results.
 
-// storeAgain goes through what is not kept of the row and stores the results that have an
-// element for each.
+// storeAgain goes through the part of the row that is not kept and stores the wide results.
 func (w *rowsWriter) storeAgain() {
 	wide := w.wide()
 	if len(wide) == 0 {
 		return
 	}
-	n := needed(w.job.unit.Trace, wide)
+	n := needed(w.job.fusion.Trace, wide)
 	w.throughRow(n, nil, func(fours []heldFour, _ []kernel.Value) []kernel.Value {
 		for _, h := range fours {
 			w.computeNeeded(n, h)
@@ -27,25 +26,25 @@ func (w *rowsWriter) storeAgain() {
 	})
 }
 
-// wide lists the expressions of results that have an element for each of the row.
+// wide lists the expressions of the results that have an element for each element of the row.
 func (w *rowsWriter) wide() []int {
 	var wide []int
-	for k, i := range w.job.unit.Outs {
-		if w.job.unit.wide(k) {
+	for k, i := range w.job.fusion.Outs {
+		if w.job.fusion.wide(k) {
 			wide = append(wide, i)
 		}
 	}
 	return wide
 }
 
-// foldAgain goes through what is not kept of the row and folds what the invocation has of it,
-// lane by lane.
+// foldAgain folds the invocation's share of the part of the row that is not kept, lane by
+// lane.
 func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int, acc []kernel.Value) []kernel.Value {
 	var args []int
 	for _, k := range ks {
-		args = append(args, w.job.unit.Exprs[w.job.unit.folds[k]].Args[0])
+		args = append(args, w.job.fusion.Exprs[w.job.fusion.folds[k]].Args[0])
 	}
-	n := needed(w.job.unit.Trace, args)
+	n := needed(w.job.fusion.Trace, args)
 	return w.throughRow(n, acc, func(fours []heldFour, acc []kernel.Value) []kernel.Value {
 		for _, h := range fours {
 			w.computeNeeded(n, h)
@@ -55,8 +54,8 @@ func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int, acc []kernel.Value
 	})
 }
 
-// throughRow goes through the fours of the row that the invocation has and does not keep, some
-// at a time, with carried values. What they need of the sources has been loaded.
+// throughRow goes through the invocation's fours of the row that are not kept, some at a time,
+// with carried values. It loads the needed sources of the fours before it calls use.
 func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]heldFour, []kernel.Value) []kernel.Value) []kernel.Value {
 	parts := w.job.Order.Parts
 	step, whole := w.Index(parts), w.wholeRounds()
@@ -67,7 +66,7 @@ func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]hel
 		return func(four kernel.Value, carried []kernel.Value) []kernel.Value {
 			fours := make([]heldFour, count)
 			for i := range fours {
-				fours[i] = heldFour{number: four, ragged: ragged, points: newPoints(w.job.unit.Trace, strided.Lanes)}
+				fours[i] = heldFour{number: four, ragged: ragged, points: newPoints(w.job.fusion.Trace, strided.Lanes)}
 				four = w.Add(four, step)
 			}
 			w.loadNeeded(n, fours)
@@ -82,16 +81,16 @@ func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]hel
 	return several(1, true)(w.Add(whole, w.Part), carried)
 }
 
-// wholeRounds is the number of fours in rounds in which every part has one.
+// wholeRounds is the number of fours in those rounds in which every part has a four.
 func (w *rowsWriter) wholeRounds() kernel.Value {
 	parts := w.Index(w.job.Order.Parts)
 	return w.Mul(w.Div(w.Fours, parts), parts)
 }
 
-// loadNeeded loads what is needed of some fours.
+// loadNeeded loads the needed sources of some fours.
 func (w *rowsWriter) loadNeeded(n *needs, fours []heldFour) {
-	for i := range w.job.unit.Exprs {
-		if x := &w.job.unit.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprSource {
+	for i := range w.job.fusion.Exprs {
+		if x := &w.job.fusion.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprSource {
 			for _, h := range fours {
 				w.compute(h.points, i, w.load(x.Source, h.number, h.ragged))
 			}
@@ -99,10 +98,10 @@ func (w *rowsWriter) loadNeeded(n *needs, fours []heldFour) {
 	}
 }
 
-// computeNeeded computes what is needed of a four and differs along the row.
+// computeNeeded computes the needed expressions of a four that differ along the row.
 func (w *rowsWriter) computeNeeded(n *needs, h heldFour) {
-	for i := range w.job.unit.Exprs {
-		if x := &w.job.unit.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprApply {
+	for i := range w.job.fusion.Exprs {
+		if x := &w.job.fusion.Exprs[i]; n.exprs[i] && x.Full && x.Kind == fusion.ExprApply {
 			w.compute(h.points, i, nil)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 type heldFour struct {
 	number kernel.Value
 	points []*point // by lane
-	ragged bool     // it may be beyond the end of the row, or its end in it
+	ragged bool     // it may end, or begin, beyond the end of the row
 }
 
-// shared is the kernel in which a workgroup, or a fraction of it, has a row.
+// shared writes the kernel in which a workgroup, or a fraction of one, keeps a row.
 func (w *rowsWriter) shared() {
 	parts, shares := w.job.Order.Parts, w.job.shares
 	row, within := w.DivMod(w.Invocation(), w.Index(parts*shares))
@@ -27,8 +27,8 @@ func (w *rowsWriter) shared() {
 	slot := w.Add(w.Mul(share, w.Index(parts)), part)
 	begin := w.Mul(row, w.Index(parts*shares))
 	u := w.Add(w.Mul(w.Group(), w.Index(w.Local/(parts*shares))), row)
-	// All invocations take part in the barriers; what is beyond the last row
-	// does that one again and keeps it to itself.
+	// All invocations take part in the barriers. Those beyond the last row compute
+	// the last row again and do not store it.
 	valid := w.Compare(scalar.Lt, u, w.Units)
 	w.begin(w.Select(valid, u, w.Sub(w.Units, w.Index(1))))
 	lines := line{begin: begin, slot: slot, n: parts * shares}
@@ -36,7 +36,7 @@ func (w *rowsWriter) shared() {
 	for i := range held {
 		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && !w.job.again && i == len(held)-1}
 		for range w.width {
-			held[i].points = append(held[i].points, newPoint(w.job.unit.Trace))
+			held[i].points = append(held[i].points, newPoint(w.job.fusion.Trace))
 		}
 	}
 	w.loadAll(held)
@@ -68,18 +68,20 @@ func (w *rowsWriter) shared() {
 	}, nil)
 }
 
-// line is the invocations of a row: n from begin on, of which this one is slot.
+// line is the set of invocations that share a row: n invocations from begin on. This
+// one is number slot.
 type line struct {
 	begin, slot kernel.Value
 	n           int
 }
 
-// total joins what the invocations have of reductions with so many in front of them.
+// total joins the partial results of the reductions of a depth.
 func (l line) total(r *reduction.Writer, xs []kernel.Value, depth int) []kernel.Value {
 	return r.Everywhere(xs, l.begin, l.slot, l.n, depth%2)
 }
 
-// storeFirst has the first invocation of a row store what the row has one element of.
+// storeFirst has the first invocation of a row store the results with one element a
+// row.
 func (w *rowsWriter) storeFirst(slot kernel.Value) {
 	w.If(w.Compare(scalar.Eq, slot, w.Index(0)), func() []kernel.Value {
 		w.storeRow()
@@ -87,11 +89,11 @@ func (w *rowsWriter) storeFirst(slot kernel.Value) {
 	}, nil)
 }
 
-// loadAll loads all of the row before anything is computed, so that a GPU waits
+// loadAll loads the whole row before it computes anything, so that a GPU waits only
 // once.
 func (w *rowsWriter) loadAll(held []heldFour) {
-	for i := range w.job.unit.Exprs {
-		x := &w.job.unit.Exprs[i]
+	for i := range w.job.fusion.Exprs {
+		x := &w.job.fusion.Exprs[i]
 		if x.Kind != fusion.ExprSource || !x.Full {
 			continue
 		}
@@ -101,11 +103,10 @@ func (w *rowsWriter) loadAll(held []heldFour) {
 	}
 }
 
-// computeFour computes what differs along the row and has so many reductions in
-// front of it.
+// computeFour computes the expressions of a depth that differ along the row.
 func (w *rowsWriter) computeFour(h heldFour, depth int) {
-	for i := range w.job.unit.Exprs {
-		if x := &w.job.unit.Exprs[i]; x.Kind == fusion.ExprApply && x.Full && w.depth[i] == depth {
+	for i := range w.job.fusion.Exprs {
+		if x := &w.job.fusion.Exprs[i]; x.Kind == fusion.ExprApply && x.Full && w.depth[i] == depth {
 			w.compute(h.points, i, nil)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"nxvk/synth/strided"
 )
 
-// solo is the kernel in which an invocation has a row.
+// solo writes the kernel in which one invocation has a whole row.
 func (w *rowsWriter) solo() {
 	u := w.Add(w.Mul(w.Group(), w.Index(w.Local)), w.Invocation())
 	w.If(w.Compare(scalar.Lt, u, w.Units), func() []kernel.Value {
@@ -26,11 +26,11 @@ func (w *rowsWriter) solo() {
 	}, nil)
 }
 
-// points computes what differs along the row and is needed, of a four.
+// points computes the needed expressions of a four that differ along the row.
 func (w *rowsWriter) points(n *needs, four kernel.Value, clamp bool) []*point {
-	ps := newPoints(w.job.unit.Trace, strided.Lanes)
-	for i := range w.job.unit.Exprs {
-		x := &w.job.unit.Exprs[i]
+	ps := newPoints(w.job.fusion.Trace, strided.Lanes)
+	for i := range w.job.fusion.Exprs {
+		x := &w.job.fusion.Exprs[i]
 		switch {
 		case !n.exprs[i] || !x.Full:
 		case x.Kind == fusion.ExprSource:
@@ -42,14 +42,14 @@ func (w *rowsWriter) points(n *needs, four kernel.Value, clamp bool) []*point {
 	return ps
 }
 
-// foldRow goes through the row and gives the totals of some reductions. The
-// parts of the row are side by side in every step.
+// foldRow goes through the row and returns the totals of some reductions. Each
+// step folds a four of every part of the row.
 func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 	var args []int
 	for _, k := range ks {
-		args = append(args, w.job.unit.Exprs[w.job.unit.folds[k]].Args[0])
+		args = append(args, w.job.fusion.Exprs[w.job.fusion.folds[k]].Args[0])
 	}
-	r, n := w.only(ks), needed(w.job.unit.Trace, args)
+	r, n := w.only(ks), needed(w.job.fusion.Trace, args)
 	parts, each := w.job.Order.Parts, r.Width()
 	cells := strided.Lanes * each
 	acc := slices.Repeat(r.Zero(), strided.Lanes*parts)
@@ -76,14 +76,13 @@ func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 	return r.Sequence(totals)
 }
 
-// storeAll goes through the row and stores the results that have an element for
-// each of its elements.
+// storeAll goes through the row and stores the wide results.
 func (w *rowsWriter) storeAll() {
 	wide := w.wide()
 	if len(wide) == 0 {
 		return
 	}
-	n := needed(w.job.unit.Trace, wide)
+	n := needed(w.job.fusion.Trace, wide)
 	w.Loop(w.Index(0), w.ceil(), w.Index(1), nil, func(four kernel.Value, _ []kernel.Value) []kernel.Value {
 		w.storeFour(four, w.points(n, four, strided.Product(w.job.Reduced)%strided.Lanes != 0), false)
 		return nil

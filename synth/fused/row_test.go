@@ -25,16 +25,16 @@ func TestRandomRows(t *testing.T) {
 	})
 	r := rand.New(rand.NewPCG(14, 5))
 	for _, n := range []int{16384, 16385, 20480, 32768, 33333, 50257} {
-		units := rows(t, synthtest.GPU, r, 2, n)
+		fusions := rows(t, synthtest.GPU, r, 2, n)
 		lie := strided.NewReduction(ops.Shape{2, n}, []int{1})
 		held, ok := strided.RowsHeld(synthtest.GPU, &lie)
-		if !ok || held == 0 || units != 1 {
-			t.Errorf("rows of %d elements: %d vectors are held, %v, in %d units", n, held, ok, units)
+		if !ok || held == 0 || fusions != 1 {
+			t.Errorf("rows of %d elements: %d vectors are held, %v, in %d fusions", n, held, ok, fusions)
 		}
 	}
 }
 
-// rows checks a function of k rows of n elements, and counts its units.
+// rows checks a function of k rows of n elements, and counts its fusions.
 func rows(t *testing.T, target *lowering.Target, r *rand.Rand, k, n int) int {
 	d := []ops.DType{ops.F32, ops.F32, ops.BF16, ops.F64}[r.IntN(4)]
 	g := synthtest.NewSketch(t)

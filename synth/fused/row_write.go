@@ -12,14 +12,14 @@ import (
 // rowsWriter writes the kernel of a rowsJob.
 type rowsWriter struct {
 	*reduction.Writer
-	job   *rowsJob
-	depth []int  // of the expressions
-	row   *point // what is the same for all elements of the row
-	spot  *reduction.Position
-	u     kernel.Value // the row
-	outs  int          // the first buffer that is written
-	width int          // elements of a four that the invocation has
-	share kernel.Value // which of them
+	job      *rowsJob
+	depth    []int  // of the expressions
+	row      *point // what is the same for all elements of the row
+	position *reduction.Position
+	u        kernel.Value // the row
+	outs     int          // the first buffer that is written
+	width    int          // number of elements of a four that belong to the invocation
+	share    kernel.Value // which of them
 }
 
 func (j *rowsJob) write(e *codegen.Emitter) error {
@@ -27,7 +27,7 @@ func (j *rowsJob) write(e *codegen.Emitter) error {
 	if err != nil {
 		return err
 	}
-	w := &rowsWriter{Writer: r, job: j, depth: j.unit.depths(), row: newPoint(j.unit.Trace),
+	w := &rowsWriter{Writer: r, job: j, depth: j.fusion.depths(), row: newPoint(j.fusion.Trace),
 		outs: len(e.Buffers) - len(j.Finish.Outs), width: strided.Lanes / j.shares, share: e.Index(0)}
 	if j.Order.Tree {
 		w.shared()
@@ -37,50 +37,50 @@ func (j *rowsJob) write(e *codegen.Emitter) error {
 	return w.Err
 }
 
-// begin finds row u and loads what is the same for all of its elements.
+// begin finds row u and loads the sources that are the same for all of its
+// elements.
 func (w *rowsWriter) begin(u kernel.Value) {
 	w.u = u
 	w.job.Point = func(_ *codegen.Emitter, still []kernel.Value) reduction.ElementFunc {
-		for i := range w.job.unit.Exprs {
-			if x := &w.job.unit.Exprs[i]; x.Kind == fusion.ExprSource && !x.Full {
-				w.compute([]*point{w.row}, i, [][]kernel.Value{among(w.job.unit.Trace, w.job.still, x.Source, still)})
+		for i := range w.job.fusion.Exprs {
+			if x := &w.job.fusion.Exprs[i]; x.Kind == fusion.ExprSource && !x.Full {
+				w.compute([]*point{w.row}, i, [][]kernel.Value{among(w.job.fusion.Trace, w.job.still, x.Source, still)})
 			}
 		}
 		return nil
 	}
-	w.spot = w.Writer.Spot(u)
+	w.position = w.Writer.Locate(u)
 }
 
-// compute gives expression i its value at some points. What does not differ along
-// the row is taken from the row.
+// compute computes expression i at some points. Arguments that are the same along
+// the row come from w.row.
 func (w *rowsWriter) compute(ps []*point, i int, loaded [][]kernel.Value) {
-	for _, a := range w.job.unit.Exprs[i].Args {
+	for _, a := range w.job.fusion.Exprs[i].Args {
 		for _, p := range ps {
-			if !w.job.unit.Exprs[a].Full {
+			if !w.job.fusion.Exprs[a].Full {
 				p.values[a], p.stored[a] = w.row.values[a], w.row.stored[a]
 			}
 		}
 	}
-	if err := compute(w.job.unit.Trace, w.Emitter, ps, i, loaded); err != nil {
+	if err := compute(w.job.fusion.Trace, w.Emitter, ps, i, loaded); err != nil {
 		w.Fail(err)
 	}
 }
 
-// steadily computes what is the same for all elements of the row and has so many
-// reductions in front of it.
+// steadily computes the expressions of a depth that are the same for all elements
+// of the row.
 func (w *rowsWriter) steadily(depth int) {
-	for i := range w.job.unit.Exprs {
-		if x := &w.job.unit.Exprs[i]; x.Kind == fusion.ExprApply && !x.Full && w.depth[i] == depth {
+	for i := range w.job.fusion.Exprs {
+		if x := &w.job.fusion.Exprs[i]; x.Kind == fusion.ExprApply && !x.Full && w.depth[i] == depth {
 			w.compute([]*point{w.row}, i, nil)
 		}
 	}
 }
 
-// foldsAt lists the reductions, by their number, whose operands have so many
-// reductions in front of them.
+// foldsAt lists the numbers of the reductions whose operands have a depth.
 func (w *rowsWriter) foldsAt(depth int) []int {
 	var ks []int
-	for k, i := range w.job.unit.folds {
+	for k, i := range w.job.fusion.folds {
 		if w.depth[i] == depth+1 {
 			ks = append(ks, k)
 		}
@@ -101,25 +101,26 @@ func (w *rowsWriter) only(ks []int) *reduction.Writer {
 	return &r
 }
 
-// operands gives what reductions take of the element at p.
+// operands converts the operands of reductions at point p to the types of their
+// operators.
 func (w *rowsWriter) operands(ks []int, p *point) []kernel.Value {
 	var xs []kernel.Value
 	for _, k := range ks {
-		a := w.job.unit.Exprs[w.job.unit.folds[k]].Args[0]
+		a := w.job.fusion.Exprs[w.job.fusion.folds[k]].Args[0]
 		from := p
-		if !w.job.unit.Exprs[a].Full {
+		if !w.job.fusion.Exprs[a].Full {
 			from = w.row
 		}
-		xs = append(xs, w.job.Folds[k].Convert(w.Emitter, from.values[a], w.job.unit.Exprs[a].Type)...)
+		xs = append(xs, w.job.Folds[k].Convert(w.Emitter, from.values[a], w.job.fusion.Exprs[a].Type)...)
 	}
 	return xs
 }
 
-// totals takes the totals of reductions.
+// totals makes the totals of reductions the values of their expressions.
 func (w *rowsWriter) totals(ks []int, xs []kernel.Value) {
 	for _, k := range ks {
 		n := w.job.Folds[k].Parts()
-		w.job.unit.total(w.Emitter, w.row, w.job.unit.folds[k], xs[:n])
+		w.job.fusion.total(w.Emitter, w.row, w.job.fusion.folds[k], xs[:n])
 		xs = xs[n:]
 	}
 }
@@ -129,14 +130,14 @@ func (w *rowsWriter) exists(r kernel.Value) kernel.Value {
 	return w.Compare(scalar.Lt, r, w.Count)
 }
 
-// load gives what source s has for each element of a four of the row. With clamp
-// the last element stands for those beyond it.
+// load loads source s for each element of a four of the row. With clamp, lanes
+// beyond the row load its last element.
 func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value {
 	src, p := &w.job.Ins[s], &w.Ins[s]
 	if clamp && !w.job.Order.Apart {
 		four = w.least(four, w.Sub(w.ceil(), w.Index(1)))
 	}
-	at := w.spot.At[s][0]
+	at := w.position.At[s][0]
 	if src.Way == reduction.Fours {
 		if len(w.Reduced) == 1 {
 			return src.Split(w.Fetch(p.Buf, w.ours(w.Add(at, four)), w.width))
@@ -155,13 +156,13 @@ func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value
 	return vs
 }
 
-// element is the number of an element of a four that the invocation has.
+// element is the index in the row of an element of the invocation's four.
 func (w *rowsWriter) element(four kernel.Value, lane int) kernel.Value {
 	return w.Element(four, w.Add(w.Mul(w.share, w.Index(w.width)), w.Index(lane)))
 }
 
-// ours turns an index that counts fours into one that counts what the invocation
-// has of them.
+// ours converts an index in fours to an index in the invocation's shares of
+// fours.
 func (w *rowsWriter) ours(four kernel.Value) kernel.Value {
 	return w.Add(w.Mul(four, w.Index(w.job.shares)), w.share)
 }
@@ -178,20 +179,20 @@ func (w *rowsWriter) ceil() kernel.Value {
 	return w.Add(w.Fours, w.Index(1))
 }
 
-// storeFour stores the results for a four of the row, which may be beyond its end
-// where it is ragged.
+// storeFour stores the results for a four of the row. A ragged four may end, or
+// begin, beyond the row.
 func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 	whole := strided.Product(w.job.Reduced)%strided.Lanes == 0
-	for k, i := range w.job.unit.Outs {
-		if !w.job.unit.wide(k) {
+	for k, i := range w.job.fusion.Outs {
+		if !w.job.fusion.wide(k) {
 			continue
 		}
 		var vs []kernel.Value
 		for _, p := range ps {
-			if !w.job.unit.Exprs[i].Full {
+			if !w.job.fusion.Exprs[i].Full {
 				p = w.row.clone()
 			}
-			vs = append(vs, p.store(w.Emitter, i, w.job.unit.Exprs[i].Type)...)
+			vs = append(vs, p.store(w.Emitter, i, w.job.fusion.Exprs[i].Type)...)
 		}
 		if whole {
 			store := func() []kernel.Value {
@@ -216,11 +217,11 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 	}
 }
 
-// storeRow stores the results that the row has one element of.
+// storeRow stores the results with one element a row.
 func (w *rowsWriter) storeRow() {
-	for k, i := range w.job.unit.Outs {
-		if !w.job.unit.wide(k) {
-			w.Put(w.outs+k, w.u, w.row.clone().store(w.Emitter, i, w.job.unit.Exprs[i].Type)...)
+	for k, i := range w.job.fusion.Outs {
+		if !w.job.fusion.wide(k) {
+			w.Put(w.outs+k, w.u, w.row.clone().store(w.Emitter, i, w.job.fusion.Exprs[i].Type)...)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func pieces(t testing.TB, n int) *synthtest.Sketch {
 
 // plan plans a graph whose kernels nobody has compiled, as a node does: without
 // verifying them.
-func plan(g *synthtest.Sketch, b *testing.B) (units int) {
+func plan(g *synthtest.Sketch, b *testing.B) (fusions int) {
 	b.Helper()
 	codegen.Verify = false
 	defer func() { codegen.Verify = true }()
@@ -81,14 +81,14 @@ func plan(g *synthtest.Sketch, b *testing.B) (units int) {
 	return len(us)
 }
 
-// BenchmarkUnit plans a graph that becomes one kernel.
-func BenchmarkUnit(b *testing.B) {
+// BenchmarkOneFusion plans a graph that becomes one kernel.
+func BenchmarkOneFusion(b *testing.B) {
 	for _, n := range []int{50, 450} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			g := chain(b, n)
 			b.ReportAllocs()
 			for b.Loop() {
-				b.ReportMetric(float64(plan(g, b)), "units")
+				b.ReportMetric(float64(plan(g, b)), "fusions")
 			}
 		})
 	}

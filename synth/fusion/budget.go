@@ -51,11 +51,11 @@ func (f *partitioner) fits(a, b *cluster) Reason {
 	if len(a.items)+len(b.items) > maxItems || a.cost+b.cost > most {
 		return tooLong
 	}
-	f.room = f.outputsOf(f.room[:0], a, b)
-	buffers := len(f.room)
+	f.outputs = f.outputsOf(f.outputs[:0], a, b)
+	buffers := len(f.outputs)
 	for _, g := range []*cluster{a, b} {
 		for _, s := range g.uses {
-			if g == b && slices.Contains(a.uses, s) || s.of >= 0 && (f.nodes[s.of].group == a || f.nodes[s.of].group == b) {
+			if g == b && slices.Contains(a.uses, s) || s.of >= 0 && (f.nodes[s.of].cluster == a || f.nodes[s.of].cluster == b) {
 				continue
 			}
 			buffers++
@@ -87,7 +87,7 @@ func (f *partitioner) relieve(i int) bool {
 	}
 	longest := -1
 	for _, o := range n.in.Ins {
-		j, ok := f.maker(o)
+		j, ok := f.producer(o)
 		if ok && f.nodes[j].rematerialized && (longest < 0 || f.nodes[j].remat.cost > f.nodes[longest].remat.cost) {
 			longest = j
 		}

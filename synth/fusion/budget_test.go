@@ -23,9 +23,9 @@ func TestFuseManyViews(t *testing.T) {
 			y = g.Do(ops.Add, ops.F32, g.Do(ops.Multiply, ops.F32, y, row(i)), row((i*7)%100))
 		}
 		g.Return(y)
-		units := g.Check(target, 1)
-		if len(units) < 2 || len(units) > 20 {
-			t.Errorf("%d units", len(units))
+		fusions := g.Check(target, 1)
+		if len(fusions) < 2 || len(fusions) > 20 {
+			t.Errorf("%d fusions", len(fusions))
 		}
 	})
 }

@@ -130,7 +130,7 @@ func (f *partitioner) start(i int, deps []dep) {
 		g.reduction = &lie
 	}
 	g.lits = f.literals(i)
-	n.group = g
+	n.cluster = g
 }
 
 // join merges clusters a and b if one kernel can carry out both, and else gives the
@@ -155,8 +155,8 @@ func (f *partitioner) join(a, b *cluster) Reason {
 }
 
 func (f *partitioner) merge(a, b *cluster) {
-	f.room = f.outputsOf(f.room[:0], a, b)
-	a.outputs = append(a.outputs[:0], f.room...)
+	f.outputs = f.outputsOf(f.outputs[:0], a, b)
+	a.outputs = append(a.outputs[:0], f.outputs...)
 	if a.reduction == nil {
 		a.reduction, a.kept = b.reduction, b.kept
 	}
@@ -172,7 +172,7 @@ func (f *partitioner) merge(a, b *cluster) {
 		a.lits = addLiteral(a.lits, k)
 	}
 	for _, i := range b.items {
-		f.nodes[i].group = a
+		f.nodes[i].cluster = a
 	}
 	b.items = nil
 	f.mergeReads(a, b)
@@ -183,20 +183,20 @@ func (f *partitioner) mergeReads(a, b *cluster) {
 	for _, s := range b.uses {
 		a.addUse(s)
 	}
-	a.uses = slices.DeleteFunc(a.uses, func(s bufferUse) bool { return s.of >= 0 && f.nodes[s.of].group == a })
+	a.uses = slices.DeleteFunc(a.uses, func(s bufferUse) bool { return s.of >= 0 && f.nodes[s.of].cluster == a })
 	for _, d := range b.deps {
 		if !slices.Contains(a.deps, d) {
 			a.deps = append(a.deps, d)
 		}
 	}
-	a.deps = slices.DeleteFunc(a.deps, func(d dep) bool { return f.nodes[d.node].group == a })
+	a.deps = slices.DeleteFunc(a.deps, func(d dep) bool { return f.nodes[d.node].cluster == a })
 }
 
 // outputsOf adds the items of two clusters that are read outside of both to a list.
 func (f *partitioner) outputsOf(is []int, a, b *cluster) []int {
 	for _, g := range []*cluster{a, b} {
 		for _, i := range g.outputs {
-			if f.reachesOut(i, a, b) {
+			if f.isReadOutside(i, a, b) {
 				is = append(is, i)
 			}
 		}
@@ -204,10 +204,10 @@ func (f *partitioner) outputsOf(is []int, a, b *cluster) []int {
 	return is
 }
 
-// reachesOut reports whether an item is read outside of the clusters.
-func (f *partitioner) reachesOut(i int, in ...*cluster) bool {
+// isReadOutside reports whether an item is read outside of the clusters.
+func (f *partitioner) isReadOutside(i int, in ...*cluster) bool {
 	n := &f.nodes[i]
-	return n.inMemory || f.anyReader(i, func(u int) bool { return !slices.Contains(in, f.nodes[u].group) })
+	return n.inMemory || f.anyReader(i, func(u int) bool { return !slices.Contains(in, f.nodes[u].cluster) })
 }
 
 // anyReader reports whether a predicate holds for any reader of node i, directly or
@@ -220,7 +220,7 @@ func (f *partitioner) anyReader(i int, so func(int) bool) bool {
 			continue
 		}
 		through := f.through(n)
-		if through && f.anyReader(u, so) || (!through || n.group != nil) && so(u) {
+		if through && f.anyReader(u, so) || (!through || n.cluster != nil) && so(u) {
 			return true
 		}
 	}
@@ -235,7 +235,7 @@ func (f *partitioner) between(a, b *cluster) bool {
 	visited := 0
 	push := func(g *cluster) {
 		for _, d := range g.deps {
-			h := f.nodes[d.node].group
+			h := f.nodes[d.node].cluster
 			if h.stamp != f.stamp && h.last > a.first {
 				h.stamp = f.stamp
 				stack = append(stack, h)
@@ -260,5 +260,5 @@ const maxVisits = 4096
 
 // reads reports whether cluster h reads a value of cluster a.
 func (f *partitioner) reads(h, a *cluster) bool {
-	return slices.ContainsFunc(h.deps, func(d dep) bool { return f.nodes[d.node].group == a })
+	return slices.ContainsFunc(h.deps, func(d dep) bool { return f.nodes[d.node].cluster == a })
 }

@@ -18,12 +18,12 @@ func TestFuseComplex(t *testing.T) {
 				z := g.Do(ops.Reverse, d, g.Param(d, shape...), synthtest.Attrs{{0}})
 				w, abs := g.Polynomial(z, g.Param(d.Real(), shape[len(shape)-1]))
 				g.Return(g.Do(ops.Transpose, d, w, synthtest.Attrs{[]int{1, 0, 2}[:len(shape)]}), abs)
-				wantUnits(t, g.Check(target, 1), 2) // the transposition is kept
+				wantFusions(t, g.Check(target, 1), 2) // the transposition is kept
 
 				g = synthtest.NewSketch(t)
 				w, abs = g.Polynomial(g.Param(d, shape...), g.Param(d.Real(), shape...))
 				g.Return(w, abs)
-				wantUnits(t, g.Check(target, 2), 1)
+				wantFusions(t, g.Check(target, 2), 1)
 			}
 		}
 	})
@@ -42,7 +42,7 @@ func TestFuseComplexReduction(t *testing.T) {
 					over := synthtest.Attrs{{axis}, {0}}
 					s, n := g.Do(ops.Sum, d, e, over), g.Do(ops.Sum, d.Real(), x, over)
 					g.Return(g.Do(ops.Abs, d.Real(), g.Do(ops.Add, d, s, n)), s)
-					wantUnits(t, g.Check(target, 3), 1)
+					wantFusions(t, g.Check(target, 3), 1)
 				}
 			}
 			for _, n := range []int{3, 12, 130, 515} {
@@ -51,7 +51,7 @@ func TestFuseComplexReduction(t *testing.T) {
 				mean := g.Do(ops.Multiply, d, g.Do(ops.Sum, d, z, synthtest.Attrs{{1}, {1}}), g.Num(ops.F32, 1/float64(n)))
 				c := g.Do(ops.Subtract, d, z, mean)
 				g.Return(g.Do(ops.Add, d, c, g.Do(ops.Product, d, c, synthtest.Attrs{{1}, {1}})))
-				wantUnits(t, g.Check(target, 4), 1)
+				wantFusions(t, g.Check(target, 4), 1)
 			}
 		}
 	})

@@ -14,28 +14,28 @@ import (
 const partAlign = 256
 
 // concatenated adds such concatenations to the fusions of their operands.
-func (f *partitioner) concatenated(units []Fusion) []Fusion {
+func (f *partitioner) concatenated(fusions []Fusion) []Fusion {
 	makes, reads := make(map[ops.ID]int), make(map[ops.ID]int) // the fusion that makes a value, and how many read it
-	for i := range units {
-		for _, o := range units[i].Outs {
+	for i := range fusions {
+		for _, o := range fusions[i].Outs {
 			makes[o.ID] = i
 		}
-		for _, id := range units[i].Ins {
+		for _, id := range fusions[i].Ins {
 			reads[id]++
 		}
 	}
-	return slices.DeleteFunc(units, func(u Fusion) bool {
+	return slices.DeleteFunc(fusions, func(u Fusion) bool {
 		cat := &u.Body[0]
 		if len(u.Body) != 1 || !f.adjoins(cat) || slices.ContainsFunc(cat.Ins, func(o ops.Operand) bool { return reads[o.ID] != 1 }) {
 			return false
 		}
 		i, ok := makes[cat.Ins[0].ID]
-		if !ok || !units[i].makesAll(cat.Ins) {
+		if !ok || !fusions[i].makesAll(cat.Ins) {
 			return false
 		}
-		units[i].concatenate(cat)
+		fusions[i].concatenate(cat)
 		if u.Why != nil {
-			units[i].Why.passOn(u.Why, cat)
+			fusions[i].Why.passOn(u.Why, cat)
 		}
 		return true
 	})
@@ -51,7 +51,7 @@ func (f *partitioner) adjoins(in *ops.Instr) bool {
 	}
 	seen := map[ops.ID]bool{}
 	for i, o := range in.Ins {
-		j, ok := f.maker(o)
+		j, ok := f.producer(o)
 		if !ok || seen[o.ID] || f.nodes[j].kept {
 			return false
 		}

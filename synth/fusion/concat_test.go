@@ -10,15 +10,15 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// What one kernel makes lies where its concatenation will be, if the parts begin
-// where buffers may.
+// A kernel writes its results into their concatenation, if the parts begin at
+// the alignment of buffers.
 func TestConcatenated(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		for _, c := range []struct {
-			name   string
-			build  func(g *synthtest.Sketch)
-			units  int
-			copies bool
+			name    string
+			build   func(g *synthtest.Sketch)
+			fusions int
+			copies  bool
 		}{
 			{"parts", func(g *synthtest.Sketch) {
 				x := g.Param(ops.F32, 64)
@@ -56,11 +56,11 @@ func TestConcatenated(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				g := synthtest.NewSketch(t)
 				c.build(g)
-				units := g.Check(target, 8)
-				wantUnits(t, units, c.units)
-				alone := slices.ContainsFunc(units, func(u fusion.Fusion) bool { return len(u.Body) == 1 && u.Body[0].Op == ops.Concatenate })
+				fusions := g.Check(target, 8)
+				wantFusions(t, fusions, c.fusions)
+				alone := slices.ContainsFunc(fusions, func(u fusion.Fusion) bool { return len(u.Body) == 1 && u.Body[0].Op == ops.Concatenate })
 				if alone != c.copies {
-					t.Errorf("the concatenation has a unit of its own: %v, want %v", alone, c.copies)
+					t.Errorf("the concatenation has a fusion of its own: %v, want %v", alone, c.copies)
 				}
 			})
 		}

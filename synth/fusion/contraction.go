@@ -6,9 +6,9 @@ import (
 )
 
 // The kernel of a contraction (dot, conv) carries out the elementwise operations on its
-// result as an epilogue, if they are few operations an element, together with what else
-// they read. The contraction reads its operands from memory, so their producers stay
-// apart.
+// result as an epilogue, if they are few operations an element, together with the other
+// values that they read. The contraction reads its operands from memory, so their
+// producers stay apart.
 
 // maxProductCost bounds the cost of an epilogue for one element. A kernel repeats the
 // epilogue for each result of an invocation, of which there are dozens, and drivers
@@ -21,12 +21,12 @@ func (f *partitioner) startContraction(i int) {
 	if f.isolate(i, f.keepsOut(n.in)); n.reason != "" {
 		return
 	}
-	n.group.product, n.group.n, n.group.outputs = true, n.in.Outs[0].Type.Size(), []int{i}
+	n.cluster.product, n.cluster.n, n.cluster.outputs = true, n.in.Outs[0].Type.Size(), []int{i}
 	for _, o := range n.in.Ins {
 		if o.Lit != nil {
 			continue
 		}
-		n.group.addUse(bufferUse{of: f.number(o.ID)})
+		n.cluster.addUse(bufferUse{of: f.number(o.ID)})
 	}
 }
 

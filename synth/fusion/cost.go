@@ -38,8 +38,8 @@ func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
 	return len(fn.Nodes)
 }
 
-// The cost of a conversion, of an element or padding, of an element at an index, and of what
-// cannot be estimated.
+// The cost of a conversion, of a padded element, of an element at an index, and of an
+// instruction without an estimate.
 const (
 	conversionCost = 4
 	paddingCost    = 6

@@ -1,12 +1,13 @@
-// Package fusion partitions straight code into fusions: parts that one kernel
-// carries out, with the bits that the instructions give one by one. It knows op
+// Package fusion partitions straight-line code into fusions. One kernel executes a
+// fusion, with the bits that its instructions give one by one. The package knows op
 // patterns (elementwise, view, reduction, contraction, opaque; as TVM has them) and
-// iteration spaces, and no family of operations: what it must know of their kernels
-// it asks its Capabilities.
+// iteration spaces, but no family of operations: it asks its Capabilities about
+// their kernels.
 //
-// The partitioner visits instructions in order. A cheap one is computed again
-// wherever it is wanted; another joins the clusters of its operands where a rule
-// allows it, no cycle arises, and one kernel holds both. A Trace follows results
-// back to what is loaded; it proves that strides express every access. Explain
-// tells which rule joined what, and why a cluster ends.
+// The partitioner visits instructions in order. A cheap instruction is recomputed
+// in each fusion that reads it. Any other instruction joins the clusters of its
+// operands if a rule allows it, no cycle arises, and one kernel holds both. A Trace
+// follows results back to the loads that they need; it proves that strides express
+// every access. Explain tells by which rules instructions were joined, and why a
+// cluster ends.
 package fusion

@@ -16,9 +16,8 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// What is done to the results of a product is part of its last step, whichever
-// kernel that is and however it reaches memory, or a step of its own where there is
-// no room for its push constants.
+// The last step of a product executes the epilogue, in every kernel and by bindings
+// and addresses; if push constants have no room, the epilogue is a step of its own.
 func TestEpilogue(t *testing.T) {
 	bound, tight := *synthtest.GPU, *synthtest.GPU
 	bound.Addresses, tight.MaxPush = false, 80
@@ -45,9 +44,9 @@ func TestEpilogue(t *testing.T) {
 			g := synthtest.NewSketch(t)
 			sum, out := g.Layer(c.m, c.k, c.n)
 			g.Return(sum, out)
-			units := synth.Fuse(&g.Graph, c.target)
-			wantUnits(t, units, 1)
-			p := g.Planned(t, &units[0], c.target)
+			fusions := synth.Fuse(&g.Graph, c.target)
+			wantFusions(t, fusions, 1)
+			p := g.Planned(t, &fusions[0], c.target)
 			if len(p.Steps) != c.steps {
 				t.Fatalf("%d steps, want %d", len(p.Steps), c.steps)
 			}
@@ -85,9 +84,9 @@ func TestEpilogueTypes(t *testing.T) {
 			g := synthtest.NewSketch(t)
 			z := g.Do(ops.Dot, d, g.Param(d, 64, 24), g.Param(d, 24, 32), synthtest.Attrs{{1}, {}, {0}, {}})
 			g.Return(z, g.Do(ops.Multiply, d, z, g.Param(d, 64, 1)))
-			units := synth.Fuse(&g.Graph, &target)
-			wantUnits(t, units, 1)
-			whole := g.Planned(t, &units[0], &target)
+			fusions := synth.Fuse(&g.Graph, &target)
+			wantFusions(t, fusions, 1)
+			whole := g.Planned(t, &fusions[0], &target)
 			alone := synthtest.One(&g.Body[0])
 			for _, p := range []*lowering.Plan{whole, g.Planned(t, &alone, &target)} {
 				last := p.Steps[len(p.Steps)-1]
@@ -108,8 +107,8 @@ func TestEpilogueGroups(t *testing.T) {
 		g := synthtest.NewSketch(t)
 		_, out := g.Layer(40, 9, n)
 		g.Return(out)
-		units := synth.Fuse(&g.Graph, synthtest.GPU)
-		code := g.Planned(t, &units[0], synthtest.GPU).Steps[0].Kernel.Code
+		fusions := synth.Fuse(&g.Graph, synthtest.GPU)
+		code := g.Planned(t, &fusions[0], synthtest.GPU).Steps[0].Kernel.Code
 		names[codegen.HashName(code)] = true
 	}
 	if len(names) != 2 {
@@ -117,9 +116,9 @@ func TestEpilogueGroups(t *testing.T) {
 	}
 }
 
-// A product takes in what reads its results where they lie, and nothing that it
-// reads itself, that is long, that looks at its results elsewhere, or that hardly
-// counts beside it.
+// A product takes in operations that read its results in place. It takes in none
+// that it reads itself, that are long, that read its results at other indices, or
+// whose cost hardly counts.
 func TestFuseProducts(t *testing.T) {
 	deep := func(g *synthtest.Sketch, x ops.Operand) ops.Operand {
 		for range 12 {
@@ -131,9 +130,9 @@ func TestFuseProducts(t *testing.T) {
 		return g.Do(ops.Dot, ops.F32, x, x, synthtest.Attrs{{1}, {}, {0}, {}})
 	}
 	for _, c := range []struct {
-		name  string
-		units int
-		grow  func(g *synthtest.Sketch) ops.Operand
+		name    string
+		fusions int
+		grow    func(g *synthtest.Sketch) ops.Operand
 	}{
 		{"residual", 1, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Param(ops.F32, 64, 64)
@@ -174,10 +173,10 @@ func TestFuseProducts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := synthtest.NewSketch(t)
 			g.Return(c.grow(g))
-			units := synth.Fuse(&g.Graph, synthtest.GPU)
-			wantUnits(t, units, c.units)
-			for i := range units {
-				g.Planned(t, &units[i], synthtest.GPU)
+			fusions := synth.Fuse(&g.Graph, synthtest.GPU)
+			wantFusions(t, fusions, c.fusions)
+			for i := range fusions {
+				g.Planned(t, &fusions[i], synthtest.GPU)
 			}
 			off := *synthtest.GPU
 			off.Off = lowering.RuleProducts
@@ -200,9 +199,9 @@ func TestEpilogueDispatches(t *testing.T) {
 	count := func(target *lowering.Target) (n int) {
 		g := synthtest.NewSketch(t)
 		g.Return(g.Mlp(128, 784, 128, 10)...)
-		units := synth.Fuse(&g.Graph, target)
-		for i := range units {
-			n += len(g.Planned(t, &units[i], target).Steps)
+		fusions := synth.Fuse(&g.Graph, target)
+		for i := range fusions {
+			n += len(g.Planned(t, &fusions[i], target).Steps)
 		}
 		return n
 	}

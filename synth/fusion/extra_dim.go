@@ -17,7 +17,7 @@ import (
 
 // extraDim is a dimension beyond the iteration space.
 type extraDim struct {
-	from, per int // the source of the coordinate, and what that is divided by
+	from, per int // the source of the coordinate, and its divisor
 	size      int // coordinates that there are
 }
 

@@ -14,7 +14,7 @@ func (f *partitioner) fuseSiblings() {
 	byRead := map[int][]*cluster{}
 	var order []int
 	for i := range f.nodes {
-		g := f.nodes[i].group
+		g := f.nodes[i].cluster
 		if g == nil || g.n == 0 || g.first != i {
 			continue
 		}
@@ -58,7 +58,7 @@ func (f *partitioner) fusions() []Fusion {
 	waits, next := map[*cluster]int{}, map[*cluster][]*cluster{}
 	var ready clusterQueue
 	for i := range f.nodes {
-		g := f.nodes[i].group
+		g := f.nodes[i].cluster
 		if g == nil || g.first != i {
 			continue
 		}
@@ -71,12 +71,12 @@ func (f *partitioner) fusions() []Fusion {
 			heap.Push(&ready, g)
 		}
 	}
-	var units []Fusion
+	var fusions []Fusion
 	for len(ready) > 0 {
 		wave := make([]*cluster, min(len(ready), maxWave))
 		for i := range wave {
 			wave[i] = heap.Pop(&ready).(*cluster)
-			units = append(units, f.fusionsOf(wave[i])...)
+			fusions = append(fusions, f.fusionsOf(wave[i])...)
 		}
 		for _, g := range wave {
 			for _, h := range next[g] {
@@ -86,7 +86,7 @@ func (f *partitioner) fusions() []Fusion {
 			}
 		}
 	}
-	return units
+	return fusions
 }
 
 // maxWave is the most independent fusions side by side, which a device may overlap. More
@@ -98,7 +98,7 @@ func (f *partitioner) before(g *cluster) []*cluster {
 	f.stamp++
 	var hs []*cluster
 	for _, d := range g.deps {
-		if h := f.nodes[d.node].group; h != g && h.stamp != f.stamp {
+		if h := f.nodes[d.node].cluster; h != g && h.stamp != f.stamp {
 			h.stamp = f.stamp
 			hs = append(hs, h)
 		}
@@ -113,14 +113,14 @@ func (f *partitioner) fusionsOf(g *cluster) []Fusion {
 	if len(g.items) == 1 || f.traces(&u) {
 		return []Fusion{u}
 	}
-	var units []Fusion
+	var fusions []Fusion
 	for _, i := range g.items {
-		f.nodes[i].group, f.nodes[i].reason = &cluster{items: []int{i}, first: i, last: i}, manySpaces
+		f.nodes[i].cluster, f.nodes[i].reason = &cluster{items: []int{i}, first: i, last: i}, manySpaces
 	}
 	for _, i := range g.items {
-		units = append(units, f.newFusion([]int{i}))
+		fusions = append(fusions, f.newFusion([]int{i}))
 	}
-	return units
+	return fusions
 }
 
 // traces reports whether one iteration space expresses a fusion.
@@ -130,13 +130,13 @@ func (f *partitioner) traces(u *Fusion) bool {
 	return !errors.As(err, &at)
 }
 
-// newFusion makes a fusion of items and of what they compute as well.
+// newFusion makes a fusion of items and of the instructions that they recompute.
 func (f *partitioner) newFusion(items []int) Fusion {
 	body := f.body(items)
 	u := Fusion{Body: make([]ops.Instr, 0, len(body))}
 	f.stamp++
 	inside := func(o ops.Operand) bool {
-		j, made := f.maker(o)
+		j, made := f.producer(o)
 		_, found := slices.BinarySearch(body, j)
 		return made && found
 	}
@@ -153,7 +153,7 @@ func (f *partitioner) newFusion(items []int) Fusion {
 		u.Body = append(u.Body, in)
 	}
 	for _, i := range items {
-		if len(f.nodes[i].in.Outs) > 1 || f.reachesOut(i, f.nodes[i].group) {
+		if len(f.nodes[i].in.Outs) > 1 || f.isReadOutside(i, f.nodes[i].cluster) {
 			u.Outs = append(u.Outs, f.nodes[i].in.Outs...)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // A take, take_along_axis or gather is a view whose places are in memory: whoever reads it
-// reads the index, checks it, and loads the element from there. So an embedding and what is
-// added to it are one kernel. Reductions and contractions read it from memory.
+// reads the index, checks it, and loads the element from there. So an embedding and an
+// addition to it are one kernel. Reductions and contractions read it from memory.
 
 // gathers reports whether an operation reads a tensor at indices.
 func gathers(op ops.Op) bool {
@@ -159,7 +159,8 @@ func (tr *Trace) along(v strided.View, r extraDim, stride int) strided.View {
 	return strided.View{Offset: v.Offset, Strides: strides}
 }
 
-// checkWord stands for the words of checks among the values in memory, of which it is none.
+// checkWord marks the words of checks in the list of values in memory; it is the id of no
+// value.
 const checkWord = -1 - 1<<40
 
 // checkUse is the word of the check of an instruction among the buffers of a kernel.

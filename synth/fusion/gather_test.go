@@ -45,15 +45,15 @@ func TestFuseGather(t *testing.T) {
 				for seed := range uint64(4) {
 					g := synthtest.NewSketch(t)
 					g.Return(grow(g))
-					units := g.Check(target, seed)
-					wantUnits(t, units, 1)
+					fusions := g.Check(target, seed)
+					wantFusions(t, fusions, 1)
 					checks := 0
 					for i := range g.Body {
 						if g.Body[i].Op.Info().Kind == ops.Index {
 							checks++
 						}
 					}
-					p, err := synth.LowerFusion(&units[0], func(id ops.ID) ops.Type { return g.Types[id] }, target)
+					p, err := synth.LowerFusion(&fusions[0], func(id ops.ID) ops.Type { return g.Types[id] }, target)
 					if err != nil || len(p.Checks) != checks {
 						t.Errorf("got %d checks (%v), want %d", len(p.Checks), err, checks)
 					}

@@ -45,7 +45,7 @@ func bindingsReach(t *lowering.Target, g *Graph) bool {
 	return longest <= t.MaxBinding
 }
 
-// Graph is straight code: instructions without regions, in order, whose operands
+// Graph is straight-line code: instructions without regions, in order, whose operands
 // are parameters, earlier results or literals.
 type Graph struct {
 	Params []ops.Result
@@ -68,7 +68,7 @@ func (u *Fusion) Gives(id ops.ID) bool {
 	return slices.ContainsFunc(u.Outs, func(o ops.Result) bool { return o.ID == id })
 }
 
-// Buffers lists the types of what a fusion reads and writes.
+// Buffers lists the types of the values that a fusion reads and writes.
 func (u *Fusion) Buffers(types func(ops.ID) ops.Type) (list []ops.Type) {
 	for _, id := range u.Ins {
 		list = append(list, types(id))
@@ -108,13 +108,14 @@ func (u *Fusion) numbers() (ins map[ops.ID]int, lits map[*ops.Literal]int) {
 	return ins, lits
 }
 
-// Needs are what a result of a fusion is computed of.
+// Needs lists the operands and instructions that a result of a fusion depends on.
 type Needs struct {
 	Ins  []int // of Fusion.Ins
 	Body []int // of Fusion.Body
 }
 
-// Needs lists, for each result, what it is computed of, in ascending order.
+// Needs lists, for each result, the operands and instructions that it depends on, in
+// ascending order.
 func (u *Fusion) Needs() []Needs {
 	made := make(map[ops.ID]int)
 	for i := range u.Body {

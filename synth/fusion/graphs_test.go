@@ -12,14 +12,14 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// The units of known graphs as text, before and after. After a change that is
+// The fusions of known graphs as text, before and after. After a change that is
 // meant: go test ./synth -run Patterns -update.
 func TestPatterns(t *testing.T) {
 	for name, g := range synthtest.Patterns(t) {
 		t.Run(name, func(t *testing.T) {
 			g.T = t
 			got := synthtest.String(&g.Graph) + synthtest.Show(g.Check(synthtest.GPU, 9))
-			path := filepath.Join("testdata", "units_"+name+".txt")
+			path := filepath.Join("testdata", "fusions_"+name+".txt")
 			if *synthtest.Update {
 				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -34,7 +34,7 @@ func TestPatterns(t *testing.T) {
 			}
 			for range 10 {
 				if again := synthtest.Show(synth.Fuse(&g.Graph, synthtest.GPU)); again != synthtest.Show(synth.Fuse(&g.Graph, synthtest.GPU)) || synthtest.String(&g.Graph)+again != got {
-					t.Fatalf("other units the next time:\n%s", again)
+					t.Fatalf("other fusions the next time:\n%s", again)
 				}
 			}
 			g.Check(synthtest.CPU, 9)
@@ -74,12 +74,15 @@ func TestRulesOff(t *testing.T) {
 			}
 		}
 	}
+	if r, err := lowering.ParseRules("beside"); err != nil || r != lowering.RuleHorizontal {
+		t.Errorf("the former name of horizontal is %v, %v", r, err)
+	}
 	if _, err := lowering.ParseRules("pointwise,magic"); err == nil {
 		t.Error("an unknown rule is taken")
 	}
 }
 
-// countArithmetic counts the instructions of a unit that are no views.
+// countArithmetic counts the instructions of a fusion that are no views.
 func countArithmetic(u *fusion.Fusion) int {
 	n := 0
 	for i := range u.Body {

@@ -15,8 +15,8 @@ import (
 // keeps the device busy by itself.
 const MaxHorizontal = 1 << 15
 
-// besideBack is how many clusters back to search for another one of the same shape.
-const besideBack = 4
+// maxHorizontalSearch is how many clusters back to search for another one of the same shape.
+const maxHorizontalSearch = 4
 
 // fuseHorizontally merges small clusters that do not depend on each other and read nothing in common.
 func (f *partitioner) fuseHorizontally() {
@@ -25,12 +25,12 @@ func (f *partitioner) fuseHorizontally() {
 	}
 	bySize := map[int][]*cluster{}
 	for i := range f.nodes {
-		b := f.nodes[i].group
+		b := f.nodes[i].cluster
 		if b == nil || b.first != i || !f.plain(b) {
 			continue
 		}
 		known := bySize[b.n]
-		for _, a := range known[max(0, len(known)-besideBack):] {
+		for _, a := range known[max(0, len(known)-maxHorizontalSearch):] {
 			if len(b.items) > 0 && slices.Equal(f.shapeOf(a), f.shapeOf(b)) {
 				if f.join(a, b) == "" {
 					a.rules |= lowering.RuleHorizontal

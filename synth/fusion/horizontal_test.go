@@ -23,7 +23,7 @@ func optimiser(t *testing.T, count int, shape ...int) *synthtest.Sketch {
 
 // Updates of small tensors of one shape share kernels, as far as these have room
 // for their buffers; those of large ones do not, nor where the rule is off.
-func TestFuseBeside(t *testing.T) {
+func TestFuseHorizontally(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		roomy := *target
 		roomy.MaxPush = 256
@@ -33,20 +33,20 @@ func TestFuseBeside(t *testing.T) {
 		few := optimiser(t, 10, 7, 9).Check(target, 3)
 		many := optimiser(t, 10, 7, 9).Check(&alone, 3)
 		if len(many) < 10 {
-			t.Errorf("%d units for 10 updates with the rule off", len(many))
+			t.Errorf("%d fusions for 10 updates with the rule off", len(many))
 		}
 		if 2*len(few) > len(many)+2 {
-			t.Errorf("%d units for 10 updates, %d where each is alone:\n%s", len(few), len(many), synthtest.Show(few))
+			t.Errorf("%d fusions for 10 updates, %d where each is alone:\n%s", len(few), len(many), synthtest.Show(few))
 		}
 		large := optimiser(t, 4, fusion.MaxHorizontal+1)
 		if got, want := len(synth.Fuse(&large.Graph, target)), len(synth.Fuse(&large.Graph, &alone)); got != want {
-			t.Errorf("%d units for large tensors, want %d", got, want)
+			t.Errorf("%d fusions for large tensors, want %d", got, want)
 		}
 	})
 }
 
 // What depends on the other, by way of something else, is not beside it.
-func TestFuseBesideOrder(t *testing.T) {
+func TestFuseHorizontallyInOrder(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		g := synthtest.NewSketch(t)
 		x, y := g.Param(ops.F32, 5, 8), g.Param(ops.F32, 5, 8)
@@ -55,6 +55,6 @@ func TestFuseBesideOrder(t *testing.T) {
 		b := g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, s, y))
 		c := g.Do(ops.Tanh, ops.F32, y)
 		g.Return(a, b, c)
-		wantUnits(t, g.Check(target, 2), 3)
+		wantFusions(t, g.Check(target, 2), 3)
 	})
 }

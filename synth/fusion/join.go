@@ -71,7 +71,7 @@ func (f *partitioner) foldsIn(points, folds *cluster) Reason {
 		return needsTotal
 	case !f.only(points, folds, oneToOne):
 		return otherOrder
-	case slices.ContainsFunc(points.outputs, func(i int) bool { return f.reachesOut(i, points, folds) }):
+	case slices.ContainsFunc(points.outputs, func(i int) bool { return f.isReadOutside(i, points, folds) }):
 		return alsoRead
 	}
 	return ""
@@ -123,7 +123,7 @@ func (f *partitioner) inRows(a, b *cluster) Reason {
 // alongRows reports whether b reads of a only the same element, or the value of the same row.
 func (f *partitioner) alongRows(a, b *cluster, lie *strided.Reduction) bool {
 	for _, d := range b.deps {
-		if f.nodes[d.node].group != a || d.relation == oneToOne {
+		if f.nodes[d.node].cluster != a || d.relation == oneToOne {
 			continue
 		}
 		if d.relation != broadcast || d.repeats != strided.Product(lie.Reduced) || f.sizeOf(d.node) != strided.Product(lie.Kept) {
@@ -133,10 +133,10 @@ func (f *partitioner) alongRows(a, b *cluster, lie *strided.Reduction) bool {
 	return true
 }
 
-// rowCost estimates the operations that the kernel of whole rows contains, which a driver
-// must compile. An invocation that keeps its part of a row in registers has the code once for
-// each element that it keeps. What it does not keep it reads again: the code is repeated for
-// each reduction and once more at the end, on a processor for each part of the row, on a GPU
+// rowCost estimates the operations that the kernel of whole rows contains, which a driver must
+// compile. An invocation that keeps its part of a row in registers has the code once for each
+// element that it keeps. For elements that it reads again, the code is repeated for each
+// reduction and once more for the results: on a processor for each part of the row, on a GPU
 // for the elements that are loaded ahead and for the last ones.
 func rowCost(t *lowering.Target, lie *strided.Reduction, held, folds, cost int) int {
 	s := strided.ScheduleOf(t, lie)
@@ -159,5 +159,5 @@ const (
 
 // only reports whether all that b reads of a has the given relation.
 func (f *partitioner) only(a, b *cluster, want relation) bool {
-	return !slices.ContainsFunc(b.deps, func(d dep) bool { return f.nodes[d.node].group == a && d.relation != want })
+	return !slices.ContainsFunc(b.deps, func(d dep) bool { return f.nodes[d.node].cluster == a && d.relation != want })
 }

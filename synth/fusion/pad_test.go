@@ -28,7 +28,7 @@ func TestFusePad(t *testing.T) {
 				y = g.Do(ops.Multiply, d, y, g.Param(d, g.TypeOf(y).Shape...))
 				y = g.Do(ops.Subtract, d, y, g.Do(ops.Pad, d, x, g.Num(ops.S32, 2), synthtest.Attrs{cfg}))
 				g.Return(y)
-				wantUnits(t, g.Check(target, 1), 1)
+				wantFusions(t, g.Check(target, 1), 1)
 			}
 		}
 	})
@@ -74,7 +74,7 @@ func TestFusePadViews(t *testing.T) {
 				y := grow(g, g.Param(f, 6, 8))
 				d := g.TypeOf(y).DType
 				g.Return(g.Do(ops.Multiply, d, y, y))
-				wantUnits(t, g.Check(target, 1), 1)
+				wantFusions(t, g.Check(target, 1), 1)
 			})
 		})
 	}
@@ -109,7 +109,7 @@ func TestFuseSlide(t *testing.T) {
 				y := g.Do(ops.Slice, ops.F32, g.Do(ops.Reverse, ops.F32, x, synthtest.Attrs{{1}}), i, j, synthtest.Attrs{{}, {4, 5}, {1, 2}})
 				y = g.Do(ops.Add, ops.F32, g.Do(ops.Transpose, ops.F32, y, synthtest.Attrs{{1, 0}}), g.Param(ops.F32, 3, 4))
 				g.Return(y)
-				wantUnits(t, g.Check(target, seed), 1)
+				wantFusions(t, g.Check(target, seed), 1)
 			}
 		}
 	})

@@ -29,7 +29,7 @@ type partitioner struct {
 	stamp    int            // number of the latest search
 	listed   map[ops.ID]int // the latest search that visited a value
 	stack    []*cluster     // scratch of a search
-	room     []int          // scratch of outputsOf
+	outputs  []int          // scratch of outputsOf
 	operands []ops.Type     // scratch of typesOf
 	tr       Trace          // the latest trace
 	from     int            // the node at which it began
@@ -56,7 +56,7 @@ type node struct {
 	uses           []bufferUse
 	remat          remat
 	reason         Reason   // why others cannot join it; empty if they can
-	group          *cluster // nil if it is only part of its readers
+	cluster        *cluster // nil if it is only part of its readers
 }
 
 // Capabilities is what the partitioner must know about the kernels of single
@@ -107,7 +107,7 @@ func (f *partitioner) survey() {
 		}
 		f.nodes[i].pattern, f.nodes[i].reason = f.patternOf(in)
 		for _, o := range in.Ins {
-			if j, ok := f.maker(o); ok {
+			if j, ok := f.producer(o); ok {
 				f.nodes[j].users = append(f.nodes[j].users, i)
 			}
 		}
@@ -148,8 +148,8 @@ func (n *node) moves() bool {
 		n.pattern == patternView && (n.in.Op == ops.Slice && len(n.in.Ins) > 1 || gathers(n.in.Op))
 }
 
-// maker is the node that makes an operand.
-func (f *partitioner) maker(o ops.Operand) (int, bool) {
+// producer is the node that makes an operand.
+func (f *partitioner) producer(o ops.Operand) (int, bool) {
 	if o.Lit != nil {
 		return 0, false
 	}
@@ -205,10 +205,10 @@ func (f *partitioner) visit(i int) {
 // isolate gives an instruction a fusion of its own. why is the reason.
 func (f *partitioner) isolate(i int, why Reason) {
 	n := &f.nodes[i]
-	n.group, n.body, n.reason = &cluster{items: []int{i}, first: i, last: i}, nil, why
+	n.cluster, n.body, n.reason = &cluster{items: []int{i}, first: i, last: i}, nil, why
 	for _, o := range n.in.Ins {
-		if j, ok := f.maker(o); ok {
-			n.group.deps = append(n.group.deps, dep{node: j})
+		if j, ok := f.producer(o); ok {
+			n.cluster.deps = append(n.cluster.deps, dep{node: j})
 		}
 	}
 }
@@ -226,11 +226,11 @@ func (f *partitioner) place(i int) {
 	}
 	f.start(i, deps)
 	for _, d := range slices.Backward(deps) {
-		other := f.nodes[d.node].group
-		if other == n.group {
+		other := f.nodes[d.node].cluster
+		if other == n.cluster {
 			continue
 		}
-		if why := f.join(other, n.group); why != "" && f.refused != nil {
+		if why := f.join(other, n.cluster); why != "" && f.refused != nil {
 			f.refused[[2]int{d.node, i}] = why
 		}
 	}
@@ -265,7 +265,7 @@ func (f *partitioner) traceBack(i int) ([]dep, error) {
 func (f *partitioner) materialize(i int) {
 	n := &f.nodes[i]
 	n.rematerialized, n.materialized = false, true
-	if n.group != nil {
+	if n.cluster != nil {
 		return // others read it from memory already
 	}
 	if n.pattern == patternElementwise {
@@ -273,7 +273,7 @@ func (f *partitioner) materialize(i int) {
 		return
 	}
 	for _, o := range n.in.Ins {
-		if j, ok := f.maker(o); ok && f.nodes[j].group == nil {
+		if j, ok := f.producer(o); ok && f.nodes[j].cluster == nil {
 			f.materialize(j)
 		}
 	}

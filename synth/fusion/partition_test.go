@@ -11,11 +11,11 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// wantUnits reports whether the units are so many.
-func wantUnits(t *testing.T, units []fusion.Fusion, n int) {
+// wantFusions reports whether the fusions are so many.
+func wantFusions(t *testing.T, fusions []fusion.Fusion, n int) {
 	t.Helper()
-	if len(units) != n {
-		t.Errorf("got %d units, want %d:\n%s", len(units), n, synthtest.Show(units))
+	if len(fusions) != n {
+		t.Errorf("got %d fusions, want %d:\n%s", len(fusions), n, synthtest.Show(fusions))
 	}
 }
 
@@ -29,12 +29,12 @@ func TestFusePointwise(t *testing.T) {
 		r := g.Do(ops.Multiply, ops.F32, e, g.Do(ops.Subtract, ops.F32, g.Num(ops.F32, 1), e))
 		c := g.Do(ops.Greater, ops.U8, r, g.Num(ops.F32, 0.1))
 		g.Return(r, c)
-		wantUnits(t, g.Check(target, 1), 1)
+		wantFusions(t, g.Check(target, 1), 1)
 	})
 }
 
-// What is folded is made while it is folded; what becomes of the result is in the
-// same kernel.
+// The kernel of a reduction computes the elements that it folds, and the
+// operations on its result.
 func TestFuseReduction(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		for _, shape := range []ops.Shape{{5, 256}, {8, 2000}, {3, 7}, {8, 24}} {
@@ -45,7 +45,7 @@ func TestFuseReduction(t *testing.T) {
 				s := g.Do(ops.Sum, ops.F32, e, synthtest.Attrs{{axis}, {0}})
 				b := g.Param(ops.F32, g.Types[s.ID].Shape...)
 				g.Return(g.Do(ops.Exp, ops.F32, g.Do(ops.Subtract, ops.F32, s, b)))
-				wantUnits(t, g.Check(target, 3), 1)
+				wantFusions(t, g.Check(target, 3), 1)
 			}
 		}
 	})
@@ -59,7 +59,7 @@ func TestFuseReductions(t *testing.T) {
 		over := synthtest.Attrs{{0}, {0}}
 		g.Return(g.Do(ops.Sum, ops.F32, x, over), g.Do(ops.ReduceMax, ops.F32, x, over),
 			g.Do(ops.Sum, ops.F32, g.Do(ops.Multiply, ops.F32, x, x), over), g.Do(ops.Any, ops.U8, x, over))
-		wantUnits(t, g.Check(target, 4), 1)
+		wantFusions(t, g.Check(target, 4), 1)
 	})
 }
 
@@ -71,12 +71,12 @@ func TestFuseRows(t *testing.T) {
 			g := synthtest.NewSketch(t)
 			x := g.Param(ops.F32, 20, n)
 			g.Return(g.Softmax(x))
-			wantUnits(t, g.Check(target, 5), 1)
+			wantFusions(t, g.Check(target, 5), 1)
 
 			g = synthtest.NewSketch(t)
 			x = g.Param(ops.F32, 4, 5, n)
 			g.Return(g.LayerNorm(x, g.Param(ops.F32, n), g.Param(ops.F32, n)))
-			wantUnits(t, g.Check(target, 6), 1)
+			wantFusions(t, g.Check(target, 6), 1)
 		}
 	})
 }
@@ -111,8 +111,8 @@ func TestThrough(t *testing.T) {
 	}
 }
 
-// A kernel has room for so many buffers; what takes more is several units.
-func TestUnitsFit(t *testing.T) {
+// A kernel has room for so many buffers; what takes more is several fusions.
+func TestFusionsFit(t *testing.T) {
 	for _, target := range []*lowering.Target{synthtest.GPU, synthtest.CPU} {
 		g := synthtest.NewSketch(t)
 		sum := g.Param(ops.F32, 30)
@@ -120,27 +120,27 @@ func TestUnitsFit(t *testing.T) {
 			sum = g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, sum, g.Param(ops.F32, 30)))
 		}
 		g.Return(sum)
-		units := g.Check(target, 8)
-		if n := len(units); n < 2 || n > 10 {
-			t.Errorf("%d units", n)
+		fusions := g.Check(target, 8)
+		if n := len(fusions); n < 2 || n > 10 {
+			t.Errorf("%d fusions", n)
 		}
 	}
 }
 
-// What nobody wants is not computed, and what is read by something that has a
-// kernel of its own lies in memory.
-func TestUnitsKeep(t *testing.T) {
+// Values that nobody wants are not computed, and a value that another kernel
+// reads is in memory.
+func TestFusionsComputeOnlyWhatIsKept(t *testing.T) {
 	g := synthtest.NewSketch(t)
 	x := g.Param(ops.F32, 4, 6)
 	a := g.Do(ops.Exp, ops.F32, x)
 	g.Do(ops.Log, ops.F32, a)
 	s := g.Do(ops.CumulativeSum, ops.F32, g.Do(ops.Transpose, ops.F32, a, synthtest.Attrs{{1, 0}}), synthtest.Attrs{{0}, {0}})
 	g.Return(g.Do(ops.Negate, ops.F32, s))
-	units := g.Check(synthtest.GPU, 2)
-	for _, u := range units {
+	fusions := g.Check(synthtest.GPU, 2)
+	for _, u := range fusions {
 		for i := range u.Body {
 			if u.Body[i].Op == ops.Log {
-				t.Errorf("what nobody wants is computed:\n%s", synthtest.Show(units))
+				t.Errorf("what nobody wants is computed:\n%s", synthtest.Show(fusions))
 			}
 		}
 	}
@@ -158,15 +158,15 @@ func TestFuseTransposition(t *testing.T) {
 			if kept {
 				g.Return(y)
 			}
-			units := g.Check(synthtest.GPU, 4)
+			fusions := g.Check(synthtest.GPU, 4)
 			want := 1
 			if n == 300 || kept {
 				want = 2
 			}
-			wantUnits(t, units, want)
-			reads := units[len(units)-1].Ins[0]
+			wantFusions(t, fusions, want)
+			reads := fusions[len(fusions)-1].Ins[0]
 			if small := n == 16; small != (reads == x.ID) {
-				t.Errorf("%d by 256: the last unit reads %d:\n%s", n, reads, synthtest.Show(units))
+				t.Errorf("%d by 256: the last fusion reads %d:\n%s", n, reads, synthtest.Show(fusions))
 			}
 		}
 	}

@@ -18,7 +18,7 @@ func TestFuseRandom(t *testing.T) {
 			kernels += len(g.Check(target, seed))
 		}
 		if 2*kernels > instrs {
-			t.Errorf("%d units for %d instructions", kernels, instrs)
+			t.Errorf("%d fusions for %d instructions", kernels, instrs)
 		}
 	})
 }

@@ -51,7 +51,8 @@ func (p *remat) read(f *partitioner, j int) {
 	}
 }
 
-// number is the node that defines a value or, below zero, the parameter that it is.
+// number is the index of the node that defines a value or, below zero, of the
+// parameter.
 func (f *partitioner) number(id ops.ID) int {
 	if j, ok := f.made[id]; ok {
 		return j
@@ -59,7 +60,7 @@ func (f *partitioner) number(id ops.ID) int {
 	return -1 - int(id)
 }
 
-// sizeOf is the number of elements of what a node makes or, below zero, of a
+// sizeOf is the number of elements of the result of a node or, below zero, of a
 // parameter.
 func (f *partitioner) sizeOf(j int) int {
 	if j >= 0 {

@@ -12,7 +12,7 @@ import (
 // the graph; nil folds none. The graph itself is not changed.
 func Simplify(g *Graph, t *lowering.Target, eval graph.Eval) *Graph {
 	r := g.region()
-	codegen.DumpGraph("straight code", r)
+	codegen.DumpGraph("straight-line code", r)
 	s := graph.Simplify(r, graph.Options{Eval: eval, Off: func(pass string) bool { return !t.Allows(lowering.RulesByName[pass]) }})
 	codegen.DumpGraph("simplified", s)
 	return &Graph{Params: g.Params, Body: s.Body, Keep: g.Keep}

@@ -30,9 +30,9 @@ func simplified(g *synthtest.Sketch, target *lowering.Target, seed uint64) *synt
 	if slices.ContainsFunc(g.Body, func(in ops.Instr) bool { return in.Op == ops.Dot }) {
 		return s
 	}
-	units := s.Check(target, seed)
+	fusions := s.Check(target, seed)
 	got, want := g.Inputs(seed), g.Inputs(seed)
-	g.Carry(target, units, got)
+	g.Carry(target, fusions, got)
 	for i := range g.Body {
 		g.Carry(target, []fusion.Fusion{synthtest.One(&g.Body[i])}, want)
 	}
@@ -59,9 +59,9 @@ func TestSimplifyRandom(t *testing.T) {
 	})
 }
 
-// What the executor needs afterwards is there, whatever the passes make of it:
-// the same value twice, a parameter, a number, what nothing else in the graph
-// has to do with, and what the graph does not know.
+// The values that the executor keeps survive the passes: the same value twice,
+// a parameter, a literal, a value that the rest of the graph does not use, and
+// an id that the graph does not define.
 func TestSimplifyKeeps(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		g := synthtest.NewSketch(t)

@@ -9,9 +9,8 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// Every row of the table that computes an element from those at its place, on every
-// type that it has code for, comes into one kernel with what makes its operands and
-// with what takes its result.
+// Every elementwise row of the table, on every type that it has code for, is fused
+// with the producers of its operands and with the reader of its result.
 func TestTableFuses(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		for op := range ops.Count {
@@ -35,8 +34,8 @@ func TestTableFuses(t *testing.T) {
 				out := in.Outs[0].Type
 				y := g.Do(op, out.DType, args...)
 				g.Return(g.Do(ops.Equal, ops.U8, y, g.Param(out.DType, out.Shape...)))
-				if units := synth.Explain(&g.Graph, target); len(units) != 1 {
-					t.Errorf("%v of %v:\n%s%s", op, d, story(units), synthtest.Show(units))
+				if fusions := synth.Explain(&g.Graph, target); len(fusions) != 1 {
+					t.Errorf("%v of %v:\n%s%s", op, d, story(fusions), synthtest.Show(fusions))
 				}
 			}
 		}
@@ -53,7 +52,7 @@ func TestFuseBitcast(t *testing.T) {
 			x := g.Do(ops.Multiply, from, g.Param(from, 70), g.Param(from, 70))
 			y := g.Do(ops.Bitcast, to, x)
 			g.Return(g.Do(ops.Subtract, to, y, g.Do(ops.AsType, to, x)), y)
-			wantUnits(t, g.Check(target, 2), 1)
+			wantFusions(t, g.Check(target, 2), 1)
 		}
 	})
 }

@@ -54,8 +54,8 @@ type metKey struct {
 	before int32 // the previous key of the same hash, or below zero
 }
 
-// fewSites is the number up to which a linear search is faster than the hash.
-const fewSites = 8
+// fewKeys is the number up to which a linear search is faster than the hash.
+const fewKeys = 8
 
 // reset removes all keys.
 func (s *traceKeys) reset() { s.list, s.last = s.list[:0], nil }
@@ -85,7 +85,7 @@ func (s *traceKeys) add(at *traceKey, expr int) {
 	switch n := len(s.list); {
 	case s.last != nil:
 		s.link(n - 1)
-	case n > fewSites:
+	case n > fewKeys:
 		s.last = make(map[uint64]int32, 4*n)
 		for i := range s.list {
 			s.link(i)

@@ -8,8 +8,8 @@ import (
 	"nxvk/synth/strided"
 )
 
-// Sites are told apart by everything that they have, also where hashes collide.
-func TestSites(t *testing.T) {
+// Keys are told apart by everything that they have, also where hashes collide.
+func TestTraceKeysAreDistinct(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, collide := range []bool{false, true} {
 		var s traceKeys
@@ -28,15 +28,15 @@ func TestSites(t *testing.T) {
 				name := fmt.Sprint(at.kind, at.id, at.view)
 				expr, ok := s.find(&at)
 				if w, known := want[name]; ok != known || expr != w {
-					t.Fatalf("site %s is %d, %v; want %d, %v", name, expr, ok, w, known)
+					t.Fatalf("key %s is %d, %v; want %d, %v", name, expr, ok, w, known)
 				}
 				if !ok {
 					s.add(&at, i)
 					want[name] = i
 				}
 			}
-			if len(want) < 20*fewSites {
-				t.Errorf("only %d sites", len(want))
+			if len(want) < 20*fewKeys {
+				t.Errorf("only %d keys", len(want))
 			}
 		}
 	}

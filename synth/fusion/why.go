@@ -76,13 +76,13 @@ func Explain(g *Graph, t *lowering.Target, caps Capabilities) []Fusion {
 
 // why explains the fusion of some items.
 func (f *partitioner) why(items []int) *Why {
-	w := &Why{Rules: f.nodes[items[0]].group.rules}
+	w := &Why{Rules: f.nodes[items[0]].cluster.rules}
 	var readers []int
 	for _, i := range items {
 		w.Rules |= f.rulesOf(i)
 		f.anyReader(i, func(u int) bool {
 			computes := slices.Contains(f.nodes[u].body, i) // it by itself
-			if f.nodes[u].group != f.nodes[i].group && !computes && !slices.Contains(readers, u) {
+			if f.nodes[u].cluster != f.nodes[i].cluster && !computes && !slices.Contains(readers, u) {
 				readers = append(readers, u)
 				w.Ends = append(w.Ends, End{f.nodes[u].in, string(f.reasonBetween(i, u))})
 			}
@@ -121,7 +121,7 @@ func (f *partitioner) reasonBetween(i, u int) Reason {
 	case why != "":
 		return why
 	}
-	_, why := f.joins(m.group, n.group)
+	_, why := f.joins(m.cluster, n.cluster)
 	return why
 }
 

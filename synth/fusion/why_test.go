@@ -12,11 +12,11 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// story is what the units tell, a line for each end.
-func story(units []fusion.Fusion) string {
+// story is what the fusions tell, a line for each end.
+func story(fusions []fusion.Fusion) string {
 	var b strings.Builder
-	for i := range units {
-		w := units[i].Why
+	for i := range fusions {
+		w := fusions[i].Why
 		fmt.Fprintf(&b, "by (%v)\n", w.Rules)
 		for _, e := range w.Ends {
 			fmt.Fprintf(&b, "before %v: %s\n", e.Reader.Op, e.Reason)
@@ -25,8 +25,8 @@ func story(units []fusion.Fusion) string {
 	return b.String()
 }
 
-// A unit tells by which rules it came together and why those that read it are apart.
-func TestExplainUnits(t *testing.T) {
+// A fusion tells by which rules it came together and why those that read it are apart.
+func TestExplainFusions(t *testing.T) {
 	less, tight := *synthtest.GPU, *synthtest.GPU
 	less.Off, tight.MaxPush = lowering.RulePointwise|lowering.RuleReduceIn|lowering.RuleReduceOut|lowering.RuleMulti|lowering.RuleRows, 32
 	rows := synthtest.Attrs{{1}, {1}}
@@ -89,21 +89,21 @@ func TestExplainUnits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := synthtest.NewSketch(t)
 			g.Return(c.grow(g))
-			units := synth.Explain(&g.Graph, c.target)
-			if got := story(units); got != c.want {
-				t.Errorf("got\n%swant\n%s%s", got, c.want, synthtest.Show(units))
+			fusions := synth.Explain(&g.Graph, c.target)
+			if got := story(fusions); got != c.want {
+				t.Errorf("got\n%swant\n%s%s", got, c.want, synthtest.Show(fusions))
 			}
-			for i := range units {
-				units[i].Why = nil
+			for i := range fusions {
+				fusions[i].Why = nil
 			}
-			if plain := synthtest.Show(synth.Fuse(&g.Graph, c.target)); plain != synthtest.Show(units) {
-				t.Errorf("other units when nobody asks:\n%s", plain)
+			if plain := synthtest.Show(synth.Fuse(&g.Graph, c.target)); plain != synthtest.Show(fusions) {
+				t.Errorf("other fusions when nobody asks:\n%s", plain)
 			}
 		})
 	}
 }
 
-// Whatever reads a unit and is not part of it has a reason.
+// Whatever reads a fusion and is not part of it has a reason.
 func TestExplainRandom(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		for seed := range uint64(200) {

@@ -1,6 +1,6 @@
-// Package graph has what is done to instructions before anybody asks which
-// kernels carry them out: a text form of straight code and of programs, and the
-// passes that leave out what nobody needs.
+// Package graph rewrites instructions before they are fused and lowered. It has a
+// text form of straight-line code and of programs, and the passes that simplify
+// code.
 //
 //	(%1:f32[2,3], %2:f32) {
 //	  %3:f32[2,3] = multiply %1, %2

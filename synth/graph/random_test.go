@@ -179,7 +179,7 @@ func inputs(r *ops.Region, seed uint64) map[ops.ID][]byte {
 	return vs
 }
 
-// carry computes straight code on the host, one instruction after the other.
+// carry computes straight-line code on the host, one instruction after the other.
 func carry(t *testing.T, r *ops.Region, vs map[ops.ID][]byte) [][]byte {
 	t.Helper()
 	types := make(map[ops.ID]ops.Type)

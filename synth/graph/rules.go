@@ -21,7 +21,7 @@ var rules = []rule{
 	{"reshape", "the elements stay as they are, in order", asReshape},
 	{"reshape of reshape", "only the last shape counts", reshapeTwice},
 	{"transpose of transpose", "permutations compose", transposeTwice},
-	{"reverse of reverse", "an axis that is turned around twice is as it was", reverseTwice},
+	{"reverse of reverse", "an axis that is reversed twice is as it was", reverseTwice},
 	{"slice of slice", "starts that are clamped add up, strides multiply", sliceTwice},
 	{"broadcast of broadcast", "dimensions of size 1 stretch in one step as in two", broadcastTwice},
 	{"bitcast of bitcast", "the bits are the same all the way", bitcastTwice},
@@ -71,7 +71,7 @@ func become(in *ops.Instr, op ops.Op, ins []ops.Operand, attrs ...[]int) bool {
 // of its elements; nil where they may differ.
 func (w *work) constantOf(o ops.Operand) *ops.Literal {
 	lit := o.Lit
-	if m := w.maker(o); m != nil && m.Op == ops.Constant && m.Ins[0].Lit.Type.DType == m.Outs[0].Type.DType {
+	if m := w.producer(o); m != nil && m.Op == ops.Constant && m.Ins[0].Lit.Type.DType == m.Outs[0].Type.DType {
 		lit = m.Ins[0].Lit
 	}
 	if lit == nil || len(lit.Type.Shape) > 0 || lit.Hold != nil {

@@ -50,7 +50,8 @@ func clamped(starts []int, s ops.Shape, lengths []int) []int {
 	return out
 }
 
-// asReshape makes a reshape of what leaves the elements in their order.
+// asReshape replaces a movement that keeps the order of the elements by a
+// reshape.
 func asReshape(w *work, in *ops.Instr) bool {
 	if len(in.Ins) == 0 || len(in.Outs) != 1 || in.Ins[0].Lit != nil ||
 		slices.ContainsFunc(in.Ins[1:], func(o ops.Operand) bool { return o.Lit == nil }) {
@@ -111,7 +112,7 @@ func (w *work) inner(in *ops.Instr, op ops.Op) *ops.Instr {
 	if in.Op != op || len(in.Ins) != 1 {
 		return nil
 	}
-	m := w.maker(in.Ins[0])
+	m := w.producer(in.Ins[0])
 	if m == nil || m.Op != op || len(m.Ins) != 1 || m.Ins[0].Lit != nil {
 		return nil
 	}
@@ -182,13 +183,13 @@ func bitcastTwice(w *work, in *ops.Instr) bool {
 	return become(in, ops.Bitcast, slices.Clone(m.Ins))
 }
 
-// viewOfConstant makes a constant of what looks at one.
+// viewOfConstant replaces a view of a constant by a constant.
 func viewOfConstant(w *work, in *ops.Instr) bool {
 	switch in.Op {
 	case ops.Reshape, ops.BroadcastTo, ops.Transpose, ops.Reverse, ops.Slice:
 	default:
 		return false
 	}
-	m := w.maker(in.Ins[0])
+	m := w.producer(in.Ins[0])
 	return m != nil && m.Op == ops.Constant && become(in, ops.Constant, slices.Clone(m.Ins))
 }

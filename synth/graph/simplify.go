@@ -28,7 +28,7 @@ var Passes = []Pass{
 // and scalar literals as operands.
 type Eval func(in *ops.Instr) ([]byte, error)
 
-// Options are those of Simplify. What is nil is left out.
+// Options are those of Simplify. Passes that are nil are left out.
 type Options struct {
 	Off   func(pass string) bool
 	Eval  Eval                            // without it nothing is computed ahead
@@ -39,7 +39,7 @@ type Options struct {
 // rounds, and what takes more is not worth the time.
 const maxRounds = 4
 
-// Simplify returns straight code that gives the same values, with fewer
+// Simplify returns straight-line code that gives the same values, with fewer
 // instructions. The values of the region are ids, which stay defined and keep
 // their types; others may go or take other names. The same code gives the same
 // result.
@@ -67,7 +67,7 @@ func Simplify(r *ops.Region, o Options) *ops.Region {
 	return r
 }
 
-// work is straight code while a pass changes it.
+// work is straight-line code while a pass changes it.
 type work struct {
 	params  []ops.Result
 	body    []ops.Instr
@@ -91,7 +91,7 @@ func newWork(r *ops.Region, eval Eval) *work {
 	for i := range w.body {
 		in := &w.body[i]
 		if len(in.Regions) > 0 && !in.Op.Info().Closed {
-			panic("BUG: a region that looks outside is no straight code")
+			panic("BUG: a region that looks outside is no straight-line code")
 		}
 		in.Ins = slices.Clone(in.Ins)
 		for _, o := range in.Outs {
@@ -121,9 +121,9 @@ func (w *work) each(f func(i int, in *ops.Instr) (changed bool)) (changed bool) 
 	return changed
 }
 
-// maker is the instruction that makes an operand; nil of parameters and
+// producer is the instruction that makes an operand; nil of parameters and
 // literals.
-func (w *work) maker(o ops.Operand) *ops.Instr {
+func (w *work) producer(o ops.Operand) *ops.Instr {
 	if i, ok := w.made[o.ID]; ok && o.Lit == nil {
 		return &w.body[i]
 	}

@@ -46,8 +46,8 @@ func checked(t *testing.T, r *ops.Region, o Options) *ops.Region {
 
 const arrow = "=>\n"
 
-// A text of what every rule and every pass does, before and after. After a
-// change that is meant: go test ./synth/graph -run Texts -update.
+// A text for every rule and every pass, before and after it. After a change
+// that is meant: go test ./synth/graph -run Texts -update.
 func TestTexts(t *testing.T) {
 	var names []string
 	for _, r := range rules {

@@ -6,10 +6,10 @@ import (
 	"nxvk/ops"
 )
 
-// Sink returns a region in which concatenations come after the operations on
-// elements that only they feed: what was computed of the whole is computed of the
-// parts, and those may be one kernel with what makes the parts. The values are the
-// same, bit for bit. The region that is given stays as it is.
+// Sink returns a region in which concatenations come after the elementwise
+// operations that are their only readers. The operations then compute the parts
+// instead of the whole, and may be fused with the producers of the parts. The
+// values are the same, bit for bit. The region that is given stays as it is.
 func Sink(r *ops.Region) *ops.Region {
 	s := &sinker{last: lastID(r)}
 	return s.region(r)
@@ -119,8 +119,8 @@ func (b *sinking) parts(in *ops.Instr) (list []ops.Instr, ok bool) {
 }
 
 // operand finds the operand of an instruction on elements that is a concatenation
-// nobody else reads, of values that operations on elements make. What else the
-// instruction takes is the same for all elements.
+// nobody else reads, of values that operations on elements make. The other
+// operands of the instruction are the same for all elements.
 func (b *sinking) operand(in *ops.Instr) (k int, cat *ops.Instr) {
 	reshape := in.Op == ops.Reshape
 	if in.Op.Info().Kind != ops.Pointwise && !reshape && in.Op != ops.Bitcast || len(in.Outs) != 1 {

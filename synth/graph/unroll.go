@@ -8,9 +8,9 @@ import (
 	"nxvk/ops"
 )
 
-// A loop is written out where its predicate is known before every round, as that
-// of a counter is, and its body only computes and moves elements: then the rounds
-// are one kernel. Others gain nothing by it.
+// A loop is unrolled if its predicate is known before every round, as with a counter,
+// and its body only computes and moves elements. Its rounds are then one kernel.
+// Others gain nothing by it.
 const (
 	maxTrips    = 64
 	maxUnrolled = 512 // instructions that loops become
@@ -57,7 +57,7 @@ func lastID(r *ops.Region) ops.ID {
 type unroller struct {
 	eval Eval
 	last ops.ID                 // that has been given
-	is   map[ops.ID]ops.Operand // what values of loops that are gone are
+	is   map[ops.ID]ops.Operand // the values that replace the results of unrolled loops
 	made int                    // instructions that loops became
 }
 

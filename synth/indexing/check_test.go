@@ -11,9 +11,9 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// A drawn instruction with indices, some of which may lie outside of their dimensions.
-// Whether one does is what the check of the plan says, and the result is that of the nearest
-// indices which do not. The interpreter ends the test where a kernel leaves a buffer.
+// A drawn instruction with indices, some of which may lie outside of their dimensions. The
+// check of the plan says whether one does, and the result is that of the nearest indices
+// within bounds. The interpreter ends the test where a kernel leaves a buffer.
 func TestChecks(t *testing.T) {
 	all := []ops.Op{ops.Take, ops.TakeAlongAxis, ops.Gather, ops.IndexedAdd, ops.IndexedPut}
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
@@ -45,11 +45,10 @@ func TestChecks(t *testing.T) {
 
 // drawn is an instruction on a tensor and indices into some of its axes.
 type drawn struct {
-	in    *ops.Instr
-	args  []synthtest.Tensor
-	s     ops.Shape
-	axes  []int
-	tuple int // the axes that successive indices are of
+	in   *ops.Instr
+	args []synthtest.Tensor
+	s    ops.Shape
+	axes []int
 }
 
 // draw makes an instruction whose indices are within the tensor.

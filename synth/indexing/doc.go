@@ -1,14 +1,14 @@
-// Package indexing lowers operations whose operands are indices: take,
-// take_along_axis, gather, indexed_add and indexed_put. A kernel checks the indices
-// that it reads: one outside of its dimension is clamped, so that no kernel leaves
-// its buffers, and fails the check of the plan (lowering.Check), which the executor
-// looks at later. A read is a pickJob if what an index stands for is consecutive in
-// memory; any other read is an elementwise.Job with a shift.
+// Package indexing lowers operations whose operands are indices: take, take_along_axis,
+// gather, indexed_add and indexed_put. A kernel checks the indices that it reads: one
+// outside of its dimension is clamped, so that no kernel leaves its buffers, and fails
+// the check of the plan (lowering.Check), which the executor looks at later. A read is
+// a pickJob if the elements of an index are contiguous in memory; any other read is an
+// elementwise.Job with a shift.
 //
 // Updates are deterministic. A GPU adds integers of up to 32 bits with atomics
 // (accumulation), because their sums are the same in any order. It sorts any other
-// updates, if there are many, by the slice that they change (a radix sort of as many
-// bits as slices have), and sums the segments of the sorted list in levels (segments),
+// updates, if there are many, by the slice that they change (a radix sort of the bits
+// of slice numbers). It then sums the segments of the sorted list in levels (segments),
 // in an order that depends on the indices and the number of updates alone. A processor,
 // and a GPU with few updates, walks all updates in their order for each part of the
 // slices.

@@ -37,7 +37,7 @@ type pickJob struct {
 	steps  int             // groups of an invocation
 }
 
-// wideUnit is the size of what a GPU loads and stores at once.
+// wideUnit is the number of bytes that a GPU loads and stores at once.
 const wideUnit = 16
 
 // pickSteps is how many groups of units an invocation of a GPU copies where there are manyGroups.
@@ -282,7 +282,7 @@ func (w *pickWriter) place(run kernel.Value, known bool, index kernel.Value) ker
 		at = w.Mul(before, w.before)
 	}
 	if w.job.inner > 1 {
-		_, behind := w.DivMod(run, w.inner) // what is before the axis is whole multiples
+		_, behind := w.DivMod(run, w.inner) // the dimensions before the axis add multiples of inner
 		at = w.Add(at, w.Mul(behind, w.per))
 	}
 	for k := range w.job.tuple {

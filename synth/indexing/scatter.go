@@ -41,8 +41,8 @@ type scatterJob struct {
 	parts    int
 }
 
-// What a walk costs is bounded: the updates of a dispatch, the updates times the
-// invocations of a dispatch, and those of all.
+// The cost of a walk is bounded: the updates of a dispatch, the updates times the
+// invocations of a dispatch, and the same product over all dispatches.
 const (
 	ScatterLength   = 1 << 18
 	scatterDispatch = 1 << 31

@@ -79,7 +79,8 @@ func (w *scatterWriter) update(n, slice kernel.Value) {
 	}, nil)
 }
 
-// joined gives what the tensor has at a place once x is there.
+// joined returns the new element of the tensor at a place to which x is added or
+// written.
 func (w *scatterWriter) joined(at, x kernel.Value) kernel.Value {
 	j := w.job
 	if j.raw {

@@ -10,8 +10,8 @@ type primKey struct {
 }
 
 // applied has the values of the primitive operations that have been applied in the
-// open blocks. It is a hash table with linear probing, of which those of a block
-// are taken out when it closes. Nothing fills the gaps that this leaves: what was
+// open blocks. It is a hash table with linear probing. The entries of a block are
+// removed when the block closes. Nothing fills the gaps that this leaves: what was
 // added last is taken out first, so whatever was placed behind an entry because
 // that was in its way is gone before it.
 type applied struct {

@@ -259,7 +259,7 @@ func (b *Builder) Ballot(c Value) []Value {
 	return b.emit(Inst{Op: Ballot, Args: []Value{c}}, types...)
 }
 
-// LaneSum returns the sum of what the lanes before this one have.
+// LaneSum returns the sum of the values of the lanes before this one.
 func (b *Builder) LaneSum(x Value) Value {
 	return b.emit(Inst{Op: LaneSum, Args: []Value{x}}, scalar.U32)[0]
 }
@@ -289,7 +289,7 @@ func (b *Builder) Loop(first, limit, step Value, init []Value, body func(i Value
 	return b.together(init, b.emit(in, b.typesOf(parts)...))
 }
 
-// fill writes a block and gives what it yields, of which the block has the parts.
+// fill writes a block and returns the values that it yields, as parts.
 func (b *Builder) fill(blk *Block, body func() []Value) (yield []Value) {
 	if body == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// A Builder computes complex numbers as well, of the types C64 and C128: what
-// writes a kernel need not care of which field its numbers are. A value of theirs
+// A Builder computes with complex numbers, too, of the types C64 and C128, so the
+// same code writes a kernel for real and for complex numbers. A value of theirs
 // is a name for two others, its parts, and exists for the Builder alone. The
 // kernel has the operations on the parts; shared arrays are two.
 
@@ -74,7 +74,8 @@ func (b *Builder) together(like, parts []Value) []Value {
 }
 
 // complex applies a primitive operation to complex numbers, some of which may be
-// real: those of a field, conversion from real numbers, comparison for equality.
+// real: the operations of a field, conversion from real numbers, and comparison
+// for equality.
 func (b *Builder) complex(op scalar.Op, t scalar.Type, args []Value) Value {
 	part := t.Part()
 	of := func(op scalar.Op, args ...Value) Value { return b.Prim(op, part, args...) }

@@ -177,7 +177,7 @@ func (v *verifier) loop(in *Inst, uniform bool) error {
 	if err := v.types(in.Blocks[0].Params, append([]scalar.Type{t}, carried...)); err != nil {
 		return err
 	}
-	// Whether the bounds are uniform is the maker's business: loops over
+	// Whether the bounds are uniform is the lowering's business: loops over
 	// constants and parameters are.
 	return v.block(&in.Blocks[0], carried, uniform)
 }

@@ -27,15 +27,15 @@ func (w *leapfrogWriter) element(o ops.Operand, idx []kernel.Value) kernel.Value
 
 func (w *leapfrogWriter) elementAt(x elementAt) kernel.Value { return w.element(x.operand, x.idx) }
 
-// elements computes elements that will be wanted, side by side: a device does not
-// wait for the end of one function to begin the next, and has one branch for what
-// is rare in them.
+// elements computes several elements side by side: a device does not wait for the
+// end of one function to begin the next, and one branch handles the rare cases of
+// all of them.
 func (w *leapfrogWriter) elements(all []elementAt) {
 	groups := map[*ops.Instr][]elementAt{}
 	var order []*ops.Instr
 	seen := map[string]bool{}
 	for _, x := range all {
-		in, ok := w.pointwiseMaker(x.operand)
+		in, ok := w.pointwiseProducer(x.operand)
 		if !ok {
 			continue
 		}
@@ -54,10 +54,10 @@ func (w *leapfrogWriter) elements(all []elementAt) {
 	}
 }
 
-// pointwiseMaker is the operation that computes an operand where it is wanted, if
+// pointwiseProducer is the operation that computes an operand where it is wanted, if
 // it is one that has an element for an element.
-func (w *leapfrogWriter) pointwiseMaker(o ops.Operand) (*ops.Instr, bool) {
-	in := w.job.maker[o.ID]
+func (w *leapfrogWriter) pointwiseProducer(o ops.Operand) (*ops.Instr, bool) {
+	in := w.job.producer[o.ID]
 	if _, kept := w.job.at[o.ID]; o.Lit != nil || kept || in == nil {
 		return nil, false
 	}
@@ -95,7 +95,7 @@ func (w *leapfrogWriter) computed(id ops.ID, idx []kernel.Value) kernel.Value {
 	if buf, ok := w.job.data[id]; ok {
 		return w.Decode(t.DType, w.Fetch(buf, w.flat(idx, t.Shape), 1)[0])
 	}
-	return w.made(w.job.maker[id], idx)
+	return w.made(w.job.producer[id], idx)
 }
 
 // literal is an element of a literal.

@@ -10,8 +10,9 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// folded is a fold: over what it goes for an output, where the elements lie that
-// it takes, what it makes of them, and how that joins.
+// folded describes a fold: the indices that it goes over for an output, where
+// its elements lie, the function that it applies to them, and the operator that
+// joins them.
 type folded struct {
 	over     ops.Shape
 	start    kernel.Value

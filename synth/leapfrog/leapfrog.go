@@ -46,21 +46,21 @@ type Leapfrog struct {
 // instance has room for as many rows as the longest takes steps.
 const leapfrogOperands = 6
 
-// job is a kernel that takes leapfrog steps of a density. A workgroup is
-// an instance. What its invocations tell each other lies in shared memory, a
-// number an element; one invocation does all on processors.
+// job is a kernel that takes leapfrog steps of a density. A workgroup is an
+// instance. Its invocations exchange values in shared memory, a number an element.
+// On a processor one invocation computes everything.
 type job struct {
 	*Density
-	num    ops.DType
-	dim    int
-	width  int // invocations of a workgroup, and parts into which a long fold falls
-	maker  map[ops.ID]*ops.Instr
-	types  map[ops.ID]ops.Type
-	data   map[ops.ID]int // buffers
-	Stages []stage
-	at     map[ops.ID]int // where a value lies that is kept
-	Size   int            // numbers of shared memory
-	flops  int            // of a step, about
+	num      ops.DType
+	dim      int
+	width    int // invocations of a workgroup, and parts into which a long fold falls
+	producer map[ops.ID]*ops.Instr
+	types    map[ops.ID]ops.Type
+	data     map[ops.ID]int // buffers
+	Stages   []stage
+	at       map[ops.ID]int // where a value lies that is kept
+	Size     int            // numbers of shared memory
+	flops    int            // of a step, about
 }
 
 // The bounds of a workgroup. One of fewer invocations an instance, where there are
@@ -103,12 +103,12 @@ func (d *Density) survey() {
 	}
 	q := d.straight.Params[0].Type
 	d.Job = &job{Density: d, num: q.DType, dim: q.Size(),
-		maker: map[ops.ID]*ops.Instr{}, types: map[ops.ID]ops.Type{}, data: map[ops.ID]int{}, at: map[ops.ID]int{}}
+		producer: map[ops.ID]*ops.Instr{}, types: map[ops.ID]ops.Type{}, data: map[ops.ID]int{}, at: map[ops.ID]int{}}
 	d.err = d.Job.survey()
 }
 
-// parts is a power of two that suits the largest of what is computed. The order of
-// a fold follows from it, and so it does not depend on how many instances there
+// parts is a power of two that suits the largest value that is computed. The order
+// of a fold follows from it, and so it does not depend on how many instances there
 // are.
 func (j *job) parts(t *lowering.Target) int {
 	if t.CPU {
@@ -194,7 +194,7 @@ func (j *job) program(s Leapfrog) *codegen.Program {
 // work estimates the operations of a step.
 func (j *job) work() int {
 	n := 0
-	for _, in := range j.maker {
+	for _, in := range j.producer {
 		w := in.Outs[0].Type.Size()
 		if takesMany(in) {
 			w = max(w, j.typeOf(in.Ins[0]).Size())

@@ -10,8 +10,8 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// mixedCase is a value of six numbers that a density makes of its position, q, and of
-// operands of another type, which hold x and, as a scalar, 3; want is what it is.
+// mixedCase is a value of six numbers that a density computes from its position, q, and
+// from operands of another type, which hold x and, as a scalar, 3. want is the result.
 type mixedCase struct {
 	name string
 	kind func(d ops.DType) bool // the types that it takes

@@ -72,11 +72,11 @@ func (j *job) survey() error {
 		if len(in.Outs) != 1 || len(in.Regions) > 0 {
 			return lowering.Unsupported("%v in a leapfrog kernel", in.Op)
 		}
-		j.maker[in.Outs[0].ID], j.types[in.Outs[0].ID] = in, in.Outs[0].Type
+		j.producer[in.Outs[0].ID], j.types[in.Outs[0].ID] = in, in.Outs[0].Type
 	}
 	s := &survey{job: j, users: map[ops.ID][]*ops.Instr{}, keep: map[ops.ID]bool{}}
 	s.wanted()
-	moves := map[ops.ID]bool{r.Params[0].ID: true} // what depends on the position
+	moves := map[ops.ID]bool{r.Params[0].ID: true} // values that depend on the position
 	for _, in := range s.body {
 		if err := j.supported(in); err != nil {
 			return err
@@ -134,7 +134,7 @@ func (s *survey) order() {
 	}
 }
 
-// elsewhere stands for what wants a value and is no sweep.
+// elsewhere marks a reader of a value that is not a sweep.
 var elsewhere = sweepKey{level: -1}
 
 // drain finds the sweeps that want each value that is not kept, and when it is
@@ -175,7 +175,7 @@ func (s *survey) drain() {
 }
 
 // keepMore keeps a value that would be computed again, or can be computed beside
-// others, and reports whether there is one. What others cost is different then.
+// others, and reports whether there is one. The cost of the others changes then.
 func (s *survey) keepMore() bool {
 	for _, in := range s.body {
 		out := in.Outs[0]
@@ -232,7 +232,7 @@ func (s *survey) sweptBy(in *ops.Instr) (key sweepKey, ok bool) {
 	return sweepKey{s.level[in.Outs[0].ID], n, by}, n > 0
 }
 
-// lay makes stages of what is kept, and gives it places.
+// lay divides the kept values into stages and gives them places in shared memory.
 func (s *survey) lay() {
 	s.Size = 4 * s.dim // position, momentum, gradient, metric
 	for _, in := range s.body {

@@ -15,9 +15,9 @@ func sweepParts(width int) int {
 	return width
 }
 
-// sweep computes folds over one axis. Of every part an invocation takes the
-// indices in turn, for all the folds; what the parts have joins in an order that
-// follows from shapes alone.
+// sweep computes folds over one axis. An invocation goes through the indices of a
+// part, for all the folds. The partial results of the parts are joined in an
+// order that follows from shapes alone.
 func (w *leapfrogWriter) sweep(s *sweep) {
 	folds := make([]folded, len(s.folds))
 	var starts []kernel.Value

@@ -9,14 +9,15 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// leapfrogViews give an element of what moves elements and does not change them.
+// leapfrogViews return an element of the result of an operation that only moves
+// elements.
 var leapfrogViews map[ops.Op]func(w *leapfrogWriter, in *ops.Instr, idx []kernel.Value) kernel.Value
 
 func init() {
 	leapfrogViews = map[ops.Op]func(w *leapfrogWriter, in *ops.Instr, idx []kernel.Value) kernel.Value{
 		ops.Reshape: (*leapfrogWriter).reshaped, ops.Squeeze: (*leapfrogWriter).reshaped,
 		ops.BroadcastTo: (*leapfrogWriter).broadcast, ops.Transpose: (*leapfrogWriter).transposed,
-		ops.Slice: (*leapfrogWriter).sliced, ops.Reverse: (*leapfrogWriter).turned,
+		ops.Slice: (*leapfrogWriter).sliced, ops.Reverse: (*leapfrogWriter).reversed,
 		ops.Pad: (*leapfrogWriter).padded, ops.Concatenate: (*leapfrogWriter).joined,
 		ops.Stack: (*leapfrogWriter).stacked, ops.PutSlice: (*leapfrogWriter).put,
 		ops.Constant: (*leapfrogWriter).constant, ops.Iota: (*leapfrogWriter).iota, ops.Eye: (*leapfrogWriter).eye,
@@ -81,7 +82,7 @@ func (w *leapfrogWriter) sliced(in *ops.Instr, idx []kernel.Value) kernel.Value 
 	return w.element(in.Ins[0], own)
 }
 
-func (w *leapfrogWriter) turned(in *ops.Instr, idx []kernel.Value) kernel.Value {
+func (w *leapfrogWriter) reversed(in *ops.Instr, idx []kernel.Value) kernel.Value {
 	own := slices.Clone(idx)
 	for _, a := range in.Attrs[0] {
 		own[a] = w.Sub(w.Index(in.Outs[0].Type.Shape[a]-1), idx[a])

@@ -8,12 +8,12 @@ import (
 	"nxvk/synth/simt"
 )
 
-// The host can carry out kernels for a processor, with the same bits: those made of IR
-// many invocations at a time (package simt), and products of matrices as their shaders
-// say. That is slow beside machine code, but there is no machine code to wait for.
+// The host can execute kernels for a processor, with the same bits: kernels with IR many
+// invocations at a time (package simt), and products of matrices as their shaders
+// compute them. This is slower than machine code, but there is no machine code to wait
+// for.
 
-// Rounding is how a device computes a multiply-add of floats, as far as the host can do
-// the same.
+// Rounding is the way in which a device rounds a multiply-add of floats.
 type Rounding uint8
 
 // The ways of rounding.
@@ -23,13 +23,13 @@ const (
 	Once                   // as one operation
 )
 
-// Host carries out dispatches of a kernel on the host: buffers as the steps of a plan
-// name them, each of which begins at a multiple of 8 bytes and ends at a whole word, and
-// push constants without addresses. It tells what that cost, in elementary operations.
-// w is who does it, and shares the processors with others.
+// Host executes dispatches of a kernel on the host. buffers are those that the step of a
+// plan names; each begins at a multiple of 8 bytes and ends at a whole word. push has no
+// addresses. It tells what that cost, in elementary operations. w is the worker that
+// executes them; it shares the processors with others.
 type Host func(w *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int
 
-// HostCode is what OnHost has made of a kernel.
+// HostCode is the form of a kernel that the host executes.
 type HostCode struct {
 	Product gemm.Host // of hand-written code; nil where there is none
 	ways    [Once + 1]struct {
@@ -38,8 +38,8 @@ type HostCode struct {
 	}
 }
 
-// OnHost returns what carries a kernel out on the host with the bits of the device,
-// nil where there is nothing that does.
+// OnHost returns a function that executes a kernel on the host with the bits of the
+// device, or nil if the host cannot.
 func (t *Target) OnHost(k *Kernel) Host {
 	if t.Rounds == Unlike || !t.CPU || k.Host == nil {
 		return nil
@@ -61,7 +61,7 @@ func (t *Target) OnHost(k *Kernel) Host {
 	return way.run
 }
 
-// Size is how many instructions a kernel has, or about so many.
+// Size is the approximate number of instructions of a kernel.
 func (k *Kernel) Size() int {
 	if k.IR == nil {
 		return len(k.Code) / 5

@@ -16,8 +16,8 @@ type Kernel struct {
 	Addresses bool     // the push constants begin with the addresses of the buffers
 	Spec      []uint32 // specialisation constants of hand-written code
 	Local     [3]uint32
-	Lanes     int            // of a subgroup, where the code counts on it
-	IR        *kernel.Kernel // what it was made of; nil for hand-written and archived code
+	Lanes     int            // invocations of a subgroup, if the code depends on them
+	IR        *kernel.Kernel // its source; nil for hand-written and archived code
 
 	Host *HostCode // see OnHost; nil for archived code
 }
@@ -39,7 +39,7 @@ type Ref struct {
 	Index int
 }
 
-// Access says what a kernel does with a buffer.
+// Access says whether a kernel reads or writes a buffer.
 type Access uint8
 
 // The accesses.
@@ -75,30 +75,30 @@ type Step struct {
 	Flops  int64 // operations of the table that are applied
 }
 
-// Plan carries out an instruction. Steps run one after the other.
+// Plan is the code that executes an instruction. Its steps run one after the other.
 type Plan struct {
 	Steps []Step
 	Temps []int64 // bytes
-	Alias int     // where it is not negative, the result is that operand, unchanged
+	Alias int     // unless it is negative, the result is this operand, unchanged
 
-	// Status is a word that the steps leave in a temporary where the values can
-	// make the instruction an error: 0, or that of a singular matrix, as 1 more than
-	// its number in the batch (solve) or than the row without a pivot
-	// (triangular_solve). The results are to be used only where it is 0.
+	// Status is a word in a temporary, for instructions whose success depends on the
+	// values. The steps set it to 0, or report a singular matrix: 1 more than its number
+	// in the batch (solve), or than the row without a pivot (triangular_solve). The
+	// results are valid only if it is 0.
 	Status *Ref
 
-	// Checks are what the steps find out about operands while they use them.
-	// Nobody waits for them: the results may be used before it is known whether
-	// they are of any worth.
+	// Checks are properties of operands that the steps check while they use them. Nobody
+	// waits for them: others may use the results before the outcome is known.
 	Checks []Check
 }
 
-// Check says that an operand has indices, and that the steps look whether each is within
-// its dimension. Its word, Ref{CheckWord, i}, is 0 before the first step; an index that is
-// not within makes it another number, and the steps use the nearest one that is.
+// Check says that the steps check the indices in an operand against the size of their
+// dimension. Its word, Ref{CheckWord, i}, is 0 before the first step. An index out of
+// bounds sets it to another number, and the steps use the nearest valid index in its
+// place.
 type Check struct {
 	Operand int // of the plan
-	Instr   int // the instruction of the fusion that takes the indices, as its operand 1
+	Instr   int // the instruction of the fusion whose operand 1 has the indices
 }
 
 // Func plans the instructions of one operation or kind.

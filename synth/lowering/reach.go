@@ -11,10 +11,10 @@ import (
 // bindings reach.
 var ErrReach = fmt.Errorf("%w: bindings do not reach", ErrUnsupported)
 
-// Reach lowers what has the given operands and results. A binding reaches no further
-// than MaxBinding, wherever in the buffer a kernel looks, so a plan that has a longer
-// buffer takes addresses where the device has them. Both give the same bits. Without
-// addresses the error wraps ErrUnsupported.
+// Reach calls lower for an instruction or a fusion with the given operands and
+// results. A binding covers at most MaxBinding bytes, so a plan with a longer buffer
+// uses addresses if the device has them. Both give the same bits. Without addresses
+// the error wraps ErrUnsupported.
 func (t *Target) Reach(lower func(t *Target) (*Plan, error), buffers ...ops.Type) (*Plan, error) {
 	if t.Addresses || t.MaxBinding == 0 {
 		return lower(t)
@@ -45,7 +45,7 @@ func (t *Target) WithAddresses() *Target {
 	return &a
 }
 
-// reachesTemps is an error where bindings do not reach all temporaries of a plan.
+// reachesTemps returns an error if a temporary of a plan is longer than a binding.
 func (t *Target) reachesTemps(p *Plan) error {
 	for _, n := range p.Temps {
 		if n > t.MaxBinding {

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Rules is a set of the rules by which instructions come into one unit, and of
+// Rules is a set of the rules by which instructions come into one fusion, and of
 // the passes before that.
 type Rules uint16
 
 // The rules.
 const (
-	RulePointwise  Rules = 1 << iota // operations on elements with one another
-	RuleViews                        // views into what looks through them
-	RuleReduceIn                     // operations on elements into the reduction of their result
+	RulePointwise  Rules = 1 << iota // elementwise operations with one another
+	RuleViews                        // views into their readers
+	RuleReduceIn                     // elementwise operations into the reduction of their result
 	RuleReduceOut                    // reductions into operations on their results
 	RuleMulti                        // reductions of the same elements with one another
 	RuleRows                         // reductions of rows with operations on the same rows
-	RuleProducts                     // operations on elements into the product, or the convolution, whose results they take
-	RuleHorizontal                   // operations on elements with others that have nothing to do with them
+	RuleProducts                     // elementwise operations into the product or the convolution before them (an epilogue)
+	RuleHorizontal                   // small elementwise operations with others that they do not depend on
 
 	// The passes of Simplify, by their names in package graph.
 	RuleSimplify
@@ -29,9 +29,13 @@ const (
 	RuleDead
 )
 
+// RulesByName has the rules and passes by their names.
 var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
-	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "beside": RuleHorizontal,
+	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead}
+
+// formerNames are names that this release accepts and the next one does not.
+var formerNames = map[string]string{"beside": "horizontal"}
 
 // String lists the names of the rules, in their order, separated by commas.
 func (r Rules) String() string {
@@ -53,6 +57,9 @@ func RuleNames() []string { return slices.Sorted(maps.Keys(RulesByName)) }
 func ParseRules(list string) (Rules, error) {
 	var r Rules
 	for _, name := range strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' }) {
+		if current, ok := formerNames[name]; ok {
+			name = current
+		}
 		one, ok := RulesByName[name]
 		if !ok {
 			return 0, fmt.Errorf("unknown rule %q", name)

@@ -68,8 +68,8 @@ type Target struct {
 	MaxGroups      [3]uint32 // 0 means 65,535
 	MaxBinding     int64     // maximum bytes of a binding; 0 means no limit
 
-	// Matrices are the shapes of matrix hardware that products of narrow types use; none where
-	// sums are to have the order of k.
+	// Matrices lists the shapes of matrix hardware that products of narrow types use. It is
+	// empty if sums must have the order of k.
 	Matrices []gemm.Matrix
 
 	Off     Rules   // disabled rules and passes

@@ -241,26 +241,27 @@ func (w *tileWriter) clamped(s *sideWriter, at kernel.Value) kernel.Value {
 	return w.Select(w.Compare(scalar.Lt, i, last), i, last)
 }
 
-// slot is the place in the tile of row i, column j. Invocations that are neighbours store along
-// a row, or along several short ones, and load along columns.
+// slot is the index in shared memory of row i, column j of the tile. The columns of a row are
+// permuted (an XOR swizzle), so that neither rows nor columns, nor several short ones, meet in
+// one memory bank.
 func (w *tileWriter) slot(i, j kernel.Value) kernel.Value {
 	wide, deep := codegen.Log2(w.job.across), codegen.Log2(w.job.down)
-	turn := w.And(w.Shl(w.Shr(i, max(0, 5-wide)), max(0, 5-deep)), uint64(min(w.job.across, 32)-1))
-	return w.Add(w.Shl(i, wide), w.Prim(scalar.Xor, scalar.U32, j, turn))
+	swizzle := w.And(w.Shl(w.Shr(i, max(0, 5-wide)), max(0, 5-deep)), uint64(min(w.job.across, 32)-1))
+	return w.Add(w.Shl(i, wide), w.Prim(scalar.Xor, scalar.U32, j, swizzle))
 }
 
-// spot is an element of the tile that is this invocation's.
-type spot struct{ row, col kernel.Value }
+// cell is an element of the tile that is this invocation's.
+type cell struct{ row, col kernel.Value }
 
-// spots lists them, in rows of a length that neighbours walk side by side.
-func (w *tileWriter) spots(length int) []spot {
+// cells lists them, in rows of a length that neighbours walk side by side.
+func (w *tileWriter) cells(length int) []cell {
 	lid := w.Builtin(kernel.LocalX)
 	side := min(length, tileThreads)
 	col, first := w.And(lid, uint64(side-1)), w.Shr(lid, codegen.Log2(side))
-	var all []spot
+	var all []cell
 	for row := 0; row < tilePoints/length; row += tileThreads / side {
 		for start := 0; start < length; start += side {
-			all = append(all, spot{w.Add(first, w.Int(scalar.U32, row)), w.Add(col, w.Int(scalar.U32, start))})
+			all = append(all, cell{w.Add(first, w.Int(scalar.U32, row)), w.Add(col, w.Int(scalar.U32, start))})
 		}
 	}
 	return all
@@ -269,36 +270,36 @@ func (w *tileWriter) spots(length int) []spot {
 // load brings rows of the operand into the tile. All loads are under way before the first is
 // waited for; what is beyond the matrix is its last row or column again.
 func (w *tileWriter) load() {
-	spots := w.spots(w.job.across)
+	cells := w.cells(w.job.across)
 	var xs []kernel.Value
-	for _, s := range spots {
+	for _, s := range cells {
 		at := w.Add(w.begin(&w.rows, s.row), w.clamped(&w.cols, s.col))
 		xs = append(xs, w.Fetch(0, w.Add(w.in, at), 1)[0])
 	}
-	for k, s := range spots {
+	for k, s := range cells {
 		w.StoreShared(w.shared, w.slot(s.row, s.col), xs[k])
 	}
 }
 
 // store writes columns of the tile as rows of the result.
 func (w *tileWriter) store() {
-	spots := w.spots(w.job.down) // row is the column of the tile, and col its row
+	cells := w.cells(w.job.down) // row is the column of the tile, and col its row
 	var xs []kernel.Value
-	for _, s := range spots {
+	for _, s := range cells {
 		xs = append(xs, w.LoadShared(w.shared, w.slot(s.col, s.row)))
 	}
 	put := func(k int) {
-		at := w.Add(w.begin(&w.cols, spots[k].row), w.number(&w.rows, spots[k].col))
+		at := w.Add(w.begin(&w.cols, cells[k].row), w.number(&w.rows, cells[k].col))
 		w.Store(1, w.Add(w.out, at), xs[k])
 	}
 	whole := w.within(w.number(&w.rows, w.Int(scalar.U32, w.job.down-1)), w.number(&w.cols, w.Int(scalar.U32, w.job.across-1)))
 	w.If(whole, func() []kernel.Value {
-		for k := range spots {
+		for k := range cells {
 			put(k)
 		}
 		return nil
 	}, func() []kernel.Value {
-		for k, s := range spots {
+		for k, s := range cells {
 			w.If(w.within(w.number(&w.rows, s.col), w.number(&w.cols, s.row)), func() []kernel.Value {
 				put(k)
 				return nil

@@ -60,7 +60,7 @@ func LowerArg(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Pl
 	return j.Plan(t)
 }
 
-// identity is what every element beats, or what it makes no difference to keep.
+// identity is an element that every other one beats or equals.
 func (a *argOperator) identity(e *codegen.Emitter, of ops.DType) []kernel.Value {
 	index := codegen.WideType(a.index)
 	first := e.Const(index, 0)

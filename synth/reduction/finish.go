@@ -5,7 +5,7 @@ import (
 	"nxvk/synth/kernel"
 )
 
-// afterWriter loads what makes results of totals.
+// afterWriter loads the values that a Finish takes besides the totals.
 type afterWriter struct {
 	*codegen.Emitter
 	ins  []Place
@@ -24,7 +24,7 @@ func (f *Finish) buffers() int {
 	return n
 }
 
-// writer takes the parameters; the first buffer is number buf.
+// writer reads the parameters; the first buffer is number buf.
 func (f *Finish) writer(e *codegen.Emitter, buf int) afterWriter {
 	w := afterWriter{Emitter: e, of: f.Ins}
 	for i := range f.Ins {
@@ -51,7 +51,7 @@ func (f *Finish) writer(e *codegen.Emitter, buf int) afterWriter {
 	return w
 }
 
-// loaded gives what the sources have for output o.
+// loaded returns the values of the sources at output o.
 func (w *afterWriter) loaded(o kernel.Value) []kernel.Value {
 	var vs []kernel.Value
 	for i, p := range w.ins {

@@ -11,17 +11,17 @@ import (
 	"nxvk/synth/strided"
 )
 
-// Job folds elements of a tensor along axes, with one operator or with
-// several. The elements are loaded, or made of what is loaded.
+// Job folds elements of a tensor along axes, with one operator or with several. The elements
+// are loaded, or computed from loaded values. A four is a vector of four neighbouring
+// elements, which one load brings.
 //
 // # Order
 //
-// Floating-point results depend on the order, so it is a function of the shape,
-// the axes and the profile of the device, and every kernel that carries a
-// reduction keeps to it. The R elements that make one output, in row-major order
-// of the reduced axes, are cut into chunks; each chunk is dealt out in fours to
-// parts, round after round; element 0..3 of a four goes to lane 0..3 of its
-// part. That is
+// Floating-point results depend on the order, so it is a function of the shape, the axes and
+// the profile of the device, and every kernel with a reduction keeps to it. The R elements
+// that make one output, in row-major order of the reduced axes, are cut into chunks; each
+// chunk is dealt out in fours to parts, round after round; element 0..3 of a four goes to lane
+// 0..3 of its part. That is
 //
 //	chunk c has elements [c*length, (c+1)*length)
 //	part  p has the fours p, p+parts, p+2*parts, … of its chunk
@@ -29,13 +29,12 @@ import (
 // Where the schedule has lanes apart, the elements of a round are dealt out one by one
 // instead: lane l of part p has element l*parts + p of each round.
 //
-// A lane folds its elements one after the other, beginning with the identity.
-// The lanes of a part join as (0 + 1) + (2 + 3). The parts of a chunk join by
-// halves within a workgroup (p with p+parts/2, and so on), where there are
-// workgroups; else they are a tensor that is reduced in the same manner, as the
-// chunks are. schedule has the numbers.
+// A lane folds its elements one after the other, beginning with the identity. The lanes of a
+// part join as (0 + 1) + (2 + 3). The parts of a chunk join by halves within a workgroup (p
+// with p+parts/2, and so on), where there are workgroups; else they are a tensor that is
+// reduced in the same manner, and so are the chunks. strided.ScheduleOf chooses the numbers.
 type Job struct {
-	Key    string // what point and finish compute
+	Key    string // the text of what Point and Finish compute
 	Folds  []Operator
 	Layout strided.Reduction // of the elements, as they lie in memory or would
 	Finish Finish
@@ -43,19 +42,20 @@ type Job struct {
 
 	Kept, Reduced []int // dimensions of the space that the sources have
 	Ins           []Source
-	// point gives, for an output, the function that makes of what the sources
-	// give the element that each fold takes. kept is what those give that are
-	// the same for all elements of the output, full what the others do.
+	// Point returns, for an output, the function that computes the element of each fold from
+	// the values of the sources. kept has the values that are the same for all elements of the
+	// output; the function gets the others.
 	Point func(e *codegen.Emitter, kept []kernel.Value) ElementFunc
 
 	Order strided.Schedule
 	Group int // neighbouring outputs that an invocation computes: 1 or 4
 }
 
-// ElementFunc gives the elements that each fold takes of what is loaded for some.
+// ElementFunc computes, from the values that are loaded for some elements, the elements that
+// each fold takes.
 type ElementFunc func(full [][]kernel.Value) ([][]kernel.Value, error)
 
-// byElement is an ElementFunc that makes one after the other.
+// byElement is an ElementFunc that computes one element after the other.
 func byElement(f func(full []kernel.Value) []kernel.Value) ElementFunc {
 	return func(full [][]kernel.Value) ([][]kernel.Value, error) {
 		out := make([][]kernel.Value, len(full))
@@ -73,18 +73,19 @@ type Operator struct {
 	arg     *argOperator // of elements with their indices; nil where elements alone fold
 }
 
-// Finish makes results of totals.
+// Finish computes results from totals.
 type Finish struct {
 	Outs []codegen.Buffer
 	Dims []int            // of the results
-	Ins  []codegen.Source // what it takes besides
+	Ins  []codegen.Source // the sources that it loads besides the totals
 	Make func(e *codegen.Emitter, totals, loaded []kernel.Value) ([]kernel.Value, error)
 }
 
-// truth says that elements fold as whether they are zero.
+// truth reports whether the operator folds truth values: whether elements are zero.
 func (f *Operator) truth() bool { return f.Op.Info().Compare }
 
-// partials are the types of partial results, a buffer each: those that fold.
+// partials lists the types of partial results, one for each buffer: the types in which the
+// operator computes.
 func (f *Operator) partials() []ops.DType {
 	switch {
 	case f.arg != nil:
@@ -111,7 +112,7 @@ func (f *Operator) functions(t *lowering.Target) (operator, identity *scalar.Fun
 	return operator, identity, err
 }
 
-// Parts is how many values an element that folds is.
+// Parts is the number of values that represent an element: 2 for an element with its index.
 func (f *Operator) Parts() int {
 	switch {
 	case f.arg != nil:
@@ -122,7 +123,7 @@ func (f *Operator) Parts() int {
 	return codegen.PartsOf(f.Compute)
 }
 
-// Convert gives an element of a type as the operator takes it.
+// Convert converts an element to the type of the operator.
 func (f *Operator) Convert(e *codegen.Emitter, xs []kernel.Value, from ops.DType) []kernel.Value {
 	if f.truth() {
 		return []kernel.Value{e.IsNonzero(xs)}
@@ -170,8 +171,8 @@ func (j *Job) Plan(t *lowering.Target) (*lowering.Plan, error) {
 	return codegen.NewPlan(t, temps, programs...)
 }
 
-// pass plans the next kernel, and gives the job that is left: the reduction of
-// its partial results, in temporaries from number temp on.
+// pass plans the next kernel. It also returns the job that remains: the reduction of the
+// kernel's partial results, in temporaries from number temp on.
 func (j *Job) pass(t *lowering.Target, temp int) (*codegen.Program, *Job) {
 	if j.Group = j.Layout.Columns(); t.CPU && j.Folds[0].arg != nil {
 		j.Group = 1 // a processor has no room for as many pairs
@@ -215,7 +216,7 @@ func (j *Job) givePartials(e *codegen.Emitter, totals, _ []kernel.Value) ([]kern
 	return vs, nil
 }
 
-// takePartials takes what givePartials has stored.
+// takePartials loads the partial results that givePartials has stored.
 func (j *Job) takePartials(e *codegen.Emitter, _ []kernel.Value) ElementFunc {
 	return byElement(func(full []kernel.Value) []kernel.Value {
 		var vs []kernel.Value
@@ -238,7 +239,7 @@ func (j *Job) takePartials(e *codegen.Emitter, _ []kernel.Value) ElementFunc {
 func (j *Job) Program(t *lowering.Target) *codegen.Program {
 	o, k := &j.Order, strided.Product(j.Kept)
 	units := k / j.Group * o.Partials()
-	p := &codegen.Program{Index: codegen.IndexType(max(j.reach(), units)), Body: j.write, Local: uint32(o.Local),
+	p := &codegen.Program{Index: codegen.IndexType(max(j.extent(), units)), Body: j.write, Local: uint32(o.Local),
 		Flops: int64(j.Layout.Elements() * len(j.Folds))}
 	for i := range j.Ins {
 		if s := &j.Ins[i]; s.Kind == codegen.FromBuffer {
@@ -273,8 +274,8 @@ func (j *Job) ahead() bool {
 	return j.Order.Tree && j.Order.Length >= strided.RoundsAhead*strided.Lanes*j.Order.Parts
 }
 
-// reach is one more than the greatest index in any buffer.
-func (j *Job) reach() int {
+// extent is one more than the greatest index in any buffer.
+func (j *Job) extent() int {
 	n := j.Layout.Elements()
 	for i := range j.Ins {
 		if j.Ins[i].Kind != codegen.FromLiteral {

@@ -41,15 +41,15 @@ func (w *Writer) places() {
 	}
 }
 
-// Position is where the sources have what a group of outputs is made of.
+// Position is the place of a group of outputs in each source.
 type Position struct {
 	At    [][]kernel.Value // by source, then by output; of columns one for all outputs
 	point []ElementFunc    // by output
 }
 
-// Spot finds group o of outputs, and loads what is the same for all elements of
-// an output.
-func (w *Writer) Spot(o kernel.Value) *Position {
+// Locate finds group o of outputs, and loads the sources that are the same for all
+// elements of an output.
+func (w *Writer) Locate(o kernel.Value) *Position {
 	s := &Position{At: make([][]kernel.Value, len(w.Ins))}
 	g := w.Job.Group
 	still := make([][]kernel.Value, g)
@@ -79,7 +79,7 @@ func (w *Writer) Spot(o kernel.Value) *Position {
 	return s
 }
 
-// One is what a source gives at an index.
+// One loads one element of a source.
 func (w *Writer) One(i int, at kernel.Value) []kernel.Value {
 	if w.Job.Ins[i].Kind == codegen.FromIndex {
 		return []kernel.Value{at}
@@ -87,8 +87,8 @@ func (w *Writer) One(i int, at kernel.Value) []kernel.Value {
 	return w.Fetch(w.Ins[i].Buf, at, 1)
 }
 
-// raw gives what the sources have for element r, output by output, of what is not
-// the same for all elements.
+// raw loads element r of the sources that differ between elements, output by
+// output.
 func (w *Writer) raw(s *Position, r kernel.Value) [][]kernel.Value {
 	g := w.Job.Group
 	full := make([][]kernel.Value, g)
@@ -116,7 +116,7 @@ func (w *Writer) raw(s *Position, r kernel.Value) [][]kernel.Value {
 	return full
 }
 
-// rawFour gives what the sources have for a four, by lane and then by output.
+// rawFour loads a four of the sources, by lane and then by output.
 func (w *Writer) rawFour(s *Position, four kernel.Value) [][][]kernel.Value {
 	full := make([][][]kernel.Value, strided.Lanes)
 	if !w.together() {
@@ -155,8 +155,8 @@ func (w *Writer) rawFour(s *Position, four kernel.Value) [][][]kernel.Value {
 	return full
 }
 
-// elements makes what the folds take of what has been loaded for some elements,
-// element by element and then output by output.
+// elements computes, from the values loaded for some elements, the elements that
+// the folds take: element by element and then output by output.
 func (w *Writer) elements(s *Position, raw [][][]kernel.Value) []kernel.Value {
 	made := make([][][]kernel.Value, w.Job.Group)
 	for k := range made {
@@ -179,7 +179,7 @@ func (w *Writer) elements(s *Position, raw [][][]kernel.Value) []kernel.Value {
 	return xs
 }
 
-// together reports whether a source has fours of elements that are loaded at once.
+// together reports whether fours of a source are loaded at once.
 func (w *Writer) together() bool {
 	for i := range w.Job.Ins {
 		if w.Job.Ins[i].Way == Fours {

@@ -37,7 +37,8 @@ func (w *Writer) Everywhere(xs []kernel.Value, first, slot kernel.Value, n, turn
 	return w.halves(types, shared, w.Convert(first, scalar.U32), 1, left)
 }
 
-// halves loads n values, which are so many places of the arrays apart, and joins them.
+// halves loads n values, whose places in the arrays are a distance apart, and joins them by
+// halves.
 func (w *Writer) halves(types []scalar.Type, shared []int, first kernel.Value, apart, n int) []kernel.Value {
 	held := make([][]kernel.Value, n) // by slot
 	for k := range held {

@@ -12,8 +12,8 @@ func source(r *strided.Reduction, b codegen.Buffer) Source {
 	return Source{Source: codegen.Source{Buffer: b}, KeptAt: r.KeptAt, ReducedAt: r.ReducedAt}
 }
 
-// Source is what elements of a reduction are made of. Its view, which is
-// in two halves, begins at its offset.
+// Source is a source of the elements of a reduction. Its view has two halves,
+// the kept and the reduced dimensions, and begins at its offset.
 type Source struct {
 	codegen.Source
 	KeptAt, ReducedAt strided.View
@@ -31,8 +31,8 @@ const (
 	columns            // an element of four outputs at once
 )
 
-// Arrange collapses the dimensions that all sources walk as one, and chooses how
-// each is loaded.
+// Arrange merges the dimensions that all sources traverse as one, and chooses
+// how each source is loaded.
 func (j *Job) Arrange() {
 	var kept, reduced []*strided.View
 	for i := range j.Ins {
@@ -71,7 +71,7 @@ func (j *Job) wayOf(s *Source) way {
 	return Singly
 }
 
-// even reports whether four divides all strides.
+// even reports whether all strides are multiples of four.
 func even(strides []int) bool {
 	return !slices.ContainsFunc(strides, func(n int) bool { return n%strided.Lanes != 0 })
 }
@@ -90,8 +90,9 @@ func (s *Source) extent(j *Job) int {
 	return s.Offset + s.KeptAt.Extent(j.Kept) + s.ReducedAt.Extent(j.Reduced) - 1
 }
 
-// numbers lists the parameters of a source: where it begins, unless at 0, and
-// its strides, those along reduced dimensions in groups where it is loaded so.
+// numbers lists the parameters of a source: its offset, unless it is 0, and its
+// strides. Strides along reduced dimensions count in fours if the source is
+// loaded in fours.
 func (s *Source) numbers() []int {
 	var nums []int
 	if s.Offset != 0 {

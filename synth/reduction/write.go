@@ -44,7 +44,7 @@ func (j *Job) write(e *codegen.Emitter) error {
 	return w.Err
 }
 
-// Writer takes the parameters, but for those of finish.
+// Writer reads the parameters, except those of the Finish.
 func (j *Job) Writer(e *codegen.Emitter) (*Writer, error) {
 	w := &Writer{Emitter: e, Job: j, arrays: map[scalar.Type][]int{}, turns: [2]map[scalar.Type][]int{{}, {}},
 		Units: e.NextNumber(), split: e.NextNumber(), length: e.NextNumber(), Fours: e.NextNumber(), Count: e.NextNumber()}
@@ -83,7 +83,7 @@ func (w *Writer) parts() {
 		} else { // neighbours are neighbouring parts
 			o, part = w.DivMod(u, w.split)
 		}
-		at := w.Spot(o)
+		at := w.Locate(o)
 		acc := w.fold(at, part, w.Fours, w.split)
 		acc = w.rest(acc, at, func() kernel.Value {
 			_, last := w.DivMod(w.Fours, w.split)
@@ -100,8 +100,8 @@ func (w *Writer) rows() {
 	row, part := w.DivMod(w.Invocation(), w.Index(parts))
 	w.Part = part
 	u := w.Add(w.Mul(w.Group(), w.Index(w.Local/parts)), row)
-	// All invocations take part in the barriers; what is beyond the last
-	// chunk does that one again and keeps it to itself.
+	// All invocations take part in the barriers. Those beyond the last chunk compute
+	// the last chunk again and do not store it.
 	last := w.Sub(w.Units, w.Index(1))
 	valid := w.Compare(scalar.Lt, u, w.Units)
 	u = w.Select(valid, u, last)
@@ -109,7 +109,7 @@ func (w *Writer) rows() {
 	start := w.Mul(chunk, w.length)
 	end := w.Add(start, w.length)
 	limit := w.Select(w.Compare(scalar.Lt, end, w.Fours), end, w.Fours)
-	at := w.Spot(o)
+	at := w.Locate(o)
 	acc := w.fold(at, w.Add(start, part), limit, w.Index(parts))
 	acc = w.rest(acc, at, func() kernel.Value {
 		owns := w.Compare(scalar.Lt, w.Fours, end)
@@ -130,14 +130,14 @@ func (w *Writer) rows() {
 	}, nil)
 }
 
-// radix is how many parts an invocation joins between two barriers. The parts
-// meet in the order of halving all the same: of eight, 0 meets 4, then that 2 and
-// 6, then that the odd ones.
+// radix is the number of parts that an invocation joins between two barriers. The parts
+// are joined in the order of halving: of eight parts, first 0 with 4, 1 with 5, and so
+// on, then those with distance 2, then those with distance 1.
 const radix = 8
 
-// Tree joins n values by halves, of which this invocation has the one at slot, and
-// gives the totals of the folds to slot 0. first is where slot 0 is in the arrays of
-// the workgroup.
+// Tree joins n values by halves and gives the totals of the folds to slot 0. This
+// invocation has the value of a slot. first is the index of slot 0 in the arrays of the
+// workgroup.
 func (w *Writer) Tree(xs []kernel.Value, first, slot kernel.Value, n int) []kernel.Value {
 	if n == 1 {
 		return xs
@@ -172,9 +172,9 @@ func (w *Writer) typesOf(xs []kernel.Value) []scalar.Type {
 	return types
 }
 
-// share gives an array of the workgroup for each value, which has a place for
-// every invocation. A truth value is 0 or 1 there. Arrays serve again, since there
-// is a barrier between the last that reads one and the next that writes it.
+// share stores the values in arrays of the workgroup, one for each value, with a place
+// for every invocation. A truth value is 0 or 1 there. Arrays are used again: a barrier
+// lies between the last read of one and the next write.
 func (w *Writer) share(xs []kernel.Value) []int {
 	used := map[scalar.Type]int{}
 	arrays := make([]int, len(xs))
@@ -217,7 +217,7 @@ func (w *Writer) ApplyAll(acc, xs []kernel.Value) []kernel.Value {
 	return out
 }
 
-// Width is how many values an element of every fold are.
+// Width is the number of values that represent an element of every fold.
 func (w *Writer) Width() int {
 	n := 0
 	for i := range w.Job.Folds {
@@ -243,9 +243,8 @@ func (w *Writer) Zero() []kernel.Value {
 	return zero
 }
 
-// fold folds the fours first, first+step, … below limit of the outputs at a spot.
-// The accumulators are lane by lane, within a lane output by output, and within
-// an output fold by fold.
+// fold folds the fours first, first+step, … below limit of the outputs at a position.
+// The accumulators are ordered by lane, then by output, then by fold.
 func (w *Writer) fold(at *Position, first, limit, step kernel.Value) []kernel.Value {
 	acc := slices.Repeat(w.Zero(), strided.Lanes*w.Job.Group)
 	if w.Job.ahead() {
@@ -256,10 +255,10 @@ func (w *Writer) fold(at *Position, first, limit, step kernel.Value) []kernel.Va
 	})
 }
 
-// rounds folds as fold does while there are several rounds left, and loads them
-// before it folds the first, so that a GPU waits once for all. It gives the four
-// that comes next.
-func (w *Writer) rounds(spot *Position, first, limit, step kernel.Value, acc []kernel.Value) (kernel.Value, []kernel.Value) {
+// rounds folds like fold, but loads several rounds before it folds the first of them,
+// so that a GPU waits once for all. It returns the next four, which begins the rounds
+// that are left.
+func (w *Writer) rounds(position *Position, first, limit, step kernel.Value, acc []kernel.Value) (kernel.Value, []kernel.Value) {
 	ahead := w.Mul(step, w.Index(strided.RoundsAhead-1))
 	many := w.Compare(scalar.Lt, ahead, limit)
 	end := w.Select(many, w.Sub(limit, ahead), w.Index(0))
@@ -269,21 +268,21 @@ func (w *Writer) rounds(spot *Position, first, limit, step kernel.Value, acc []k
 			var loaded [strided.RoundsAhead][][][]kernel.Value
 			at := four
 			for i := range loaded {
-				loaded[i] = w.rawFour(spot, at)
+				loaded[i] = w.rawFour(position, at)
 				at = w.Add(at, step)
 			}
 			acc := carried[1:]
 			for _, raw := range loaded {
-				acc = w.ApplyAll(acc, w.elements(spot, raw))
+				acc = w.ApplyAll(acc, w.elements(position, raw))
 			}
 			return append([]kernel.Value{at}, acc...)
 		})
 	return out[0], out[1:]
 }
 
-// rest folds the elements after the last whole four, where owns says that this
-// part has them. Lanes that have none load another element and fold nothing, so that a
-// GPU waits once for all.
+// rest folds the elements after the last whole four in the part for which owns is true.
+// Lanes without an element load another one and fold nothing, so that a GPU waits once
+// for all.
 func (w *Writer) rest(acc []kernel.Value, at *Position, owns func() kernel.Value) []kernel.Value {
 	if strided.Product(w.Job.Reduced)%strided.Lanes == 0 {
 		return acc
@@ -309,7 +308,7 @@ func (w *Writer) rest(acc []kernel.Value, at *Position, owns func() kernel.Value
 	}, func() []kernel.Value { return acc })
 }
 
-// Element is the number of the element of a lane of a four.
+// Element is the index of the element in a lane of a four.
 func (w *Writer) Element(four, lane kernel.Value) kernel.Value {
 	first := w.Mul(four, w.Index(strided.Lanes))
 	if !w.Job.Order.Apart {
@@ -326,8 +325,8 @@ func (w *Writer) Join(acc []kernel.Value) []kernel.Value {
 	return w.ApplyAll(w.ApplyAll(lane(0), lane(1)), w.ApplyAll(lane(2), lane(3)))
 }
 
-// store stores the results of group o of outputs, or a partial result of each, of whose
-// elements it has the totals. Partial results of an output are neighbours.
+// store stores the results of group o of outputs, or a partial result of each, from the
+// totals. The partial results of an output are neighbours.
 func (w *Writer) store(o, partial kernel.Value, totals []kernel.Value) {
 	g, n, outs := w.Job.Group, w.Width(), w.Job.Finish.Outs
 	stored := make([][]kernel.Value, len(outs)) // by result, then by output

@@ -13,9 +13,8 @@ type Arg struct {
 
 // Env is what an expression depends on besides its operands.
 type Env struct {
-	// Bits is the width of the stored type where it is narrower than the
-	// type of computation; 0 stands for that of the type of computation. Functions of
-	// 16 bits and fewer are not as exact as others.
+	// Bits is the width of the stored type if it is narrower than the type of
+	// computation, else 0. Functions of 16 bits and fewer are not as exact as others.
 	Bits int
 	// PreciseDiv says that the device rounds F32 division and square root
 	// correctly. Where it does not, / and sqrt are library functions.

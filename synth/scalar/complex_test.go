@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// complexFunctions are the functions of one complex number, by the formulas
-// that say which branch is meant, as Elixir's Complex has them, and what is permitted
-// of f32, in units in the last place of the magnitude of the result.
+// complexFunctions are the functions of one complex number. The formulas, those of
+// Elixir's Complex, say which branch is meant. The permitted error of f32 is in units
+// in the last place of the magnitude of the result.
 var complexFunctions = []struct {
 	name string
 	ulp  float64
@@ -230,8 +230,8 @@ func logBeyond(z complex128) complex128 {
 	return complex(math.Inf(1), math.Atan2(imag(z), real(z)))
 }
 
-// Of numbers with a part that is infinite or NaN, and of 0 where that has no root's
-// inverse, functions are what Elixir's Complex computes, on all models of devices.
+// Functions of numbers with an infinite or NaN part, and rsqrt of 0, are what
+// Elixir's Complex computes, on all models of devices.
 func TestComplexBeyond(t *testing.T) {
 	parts := []float64{math.Inf(-1), -3, -0x1p-140, math.Copysign(0, -1), 0, 0x1p-140, 0.5, math.Inf(1), math.NaN()}
 	for name, f := range complexBeyond {
@@ -254,7 +254,7 @@ func TestComplexBeyond(t *testing.T) {
 	}
 }
 
-// limit says whether a part is what it should be, to so many digits.
+// limit reports whether a part equals its limit to a number of digits.
 func limit(got, want float64, digits int) bool {
 	return got == want || math.IsNaN(got) && math.IsNaN(want) ||
 		math.Abs(got-want) <= 2*math.Abs(want)*math.Exp2(-float64(digits))

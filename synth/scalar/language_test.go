@@ -85,8 +85,8 @@ func TestLanguageErrors(t *testing.T) {
 	}
 }
 
-// What is constant is computed, what is equal is computed once, and what is not
-// needed is not computed.
+// Constants are folded, equal expressions are computed once, and unused ones
+// are dropped.
 func TestSimplifies(t *testing.T) {
 	for _, c := range []struct {
 		expression string

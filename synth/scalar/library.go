@@ -87,8 +87,8 @@ func (lib *library) constant(name string, t Type) *constant {
 	return nil
 }
 
-// find returns the function of a name that the types fit, where noType fits
-// everything, and what its type parameter stands for.
+// find returns the function of a name that the types fit, and the type that its
+// type parameter has. noType fits everything.
 func (lib *library) find(name string, types []Type) (*function, Type) {
 	var generic *function
 	var bound Type
@@ -104,8 +104,8 @@ func (lib *library) find(name string, types []Type) (*function, Type) {
 	return generic, bound
 }
 
-// fits says whether arguments of the given types can be passed, and what the
-// type parameter then stands for.
+// fits reports whether arguments of the given types can be passed, and the type
+// that the type parameter then has.
 func (f *function) fits(types []Type) (Type, bool) {
 	t := noType
 	if len(types) != len(f.params) {

@@ -11,10 +11,11 @@ import (
 	"nxvk/synth/strided"
 )
 
-// LowerProducts plans a running product. Of complex numbers it doubles: after a
-// step that takes what is d elements before, d = 1, 2, 4, …, an element is the
-// product of the 2d elements that end with it. Each step is two kernels, for the
-// elements that have nothing so far before them and for the others. How a product
+// LowerProducts plans a running product. A product of complex numbers is computed
+// by doubling (Hillis and Steele 1986): after the step that multiplies each
+// element with the one d before it, d = 1, 2, 4, …, an element is the product of
+// the 2d elements that end with it. Each step is two kernels, for the elements
+// that have nothing so far before them and for the others. How a product
 // associates follows from the length of the line alone.
 func LowerProducts(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	d, s := types[0].DType, types[0].Shape

@@ -17,10 +17,10 @@ import (
 // # Order
 //
 // Floating-point results depend on the order, so it is a function of the shape,
-// the axis and the profile of the device. A line is cut into chunks of so many
-// elements; within a chunk the elements are folded one after the other, or as a
-// tile is, see scanTile, or as a short line is, see writeShort. A chunk is folded onto the total of all chunks before it,
-// which are a line that is scanned in the same manner.
+// the axis and the profile of the device. A line is cut into chunks. Within a
+// chunk the elements are folded one after the other, or as a tile (scanTile), or
+// as a short line (writeShort). A chunk is folded onto the total of all chunks
+// before it, which are a line that is scanned in the same manner.
 type scanJob struct {
 	op   ops.Op
 	elem ops.DType

@@ -47,8 +47,8 @@ type tileScanner struct {
 	arrays [2]int // shared: by row and invocation
 }
 
-// writeTile writes a tile's results, or its total. onto is the place of what comes
-// before the tile in buffer 2, if anything does.
+// writeTile writes a tile's results, or its total. onto is the place in buffer 2 of the fold
+// of the elements before the tile, if there are any.
 func (w *scanWriter) writeTile(before bool) {
 	// Groups beyond the last tile take part in the barriers: they repeat that
 	// tile and keep it to themselves.
@@ -195,7 +195,7 @@ func (s *tileScanner) load() [][]kernel.Value {
 func (s *tileScanner) loadFour(i kernel.Value) []kernel.Value {
 	if s.job.fours() {
 		i = s.Select(s.Compare(scalar.Lt, i, s.n), i, s.Index(0))
-		four := s.turned(s.Fetch(0, s.four(i), strided.Lanes))
+		four := s.inLineOrder(s.Fetch(0, s.four(i), strided.Lanes))
 		for k, x := range four {
 			four[k] = s.Cast(s.Decode(s.job.fromType, x), s.job.fromType, s.job.elem)
 		}
@@ -210,8 +210,8 @@ func (s *tileScanner) loadFour(i kernel.Value) []kernel.Value {
 	return four
 }
 
-// turned is four elements in the order of the line.
-func (s *tileScanner) turned(xs []kernel.Value) []kernel.Value {
+// inLineOrder is four elements in the order of the line.
+func (s *tileScanner) inLineOrder(xs []kernel.Value) []kernel.Value {
 	if s.job.stride > 0 {
 		return xs
 	}
@@ -230,7 +230,7 @@ func (s *tileScanner) storeFour(i kernel.Value, row []kernel.Value) {
 	if s.job.fours() {
 		s.If(s.Compare(scalar.Lt, i, s.n), func() []kernel.Value {
 			out := make([]kernel.Value, strided.Lanes)
-			for k, x := range s.turned(row) {
+			for k, x := range s.inLineOrder(row) {
 				out[k] = s.Encode(s.job.toType, x)
 			}
 			s.Store(1, s.four(i), out...)

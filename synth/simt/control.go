@@ -108,7 +108,7 @@ func (m *machine) copy(to, from []kernel.Value) {
 	}
 }
 
-// swap is copy for values of which some are also the source.
+// swap is copy for values that may also be sources.
 func (m *machine) swap(to, from []kernel.Value) {
 	var room []uint64
 	for _, v := range from {
@@ -126,7 +126,7 @@ func (m *machine) move(to, from kernel.Value) {
 	}
 }
 
-// blend gives a value what one has where a condition holds, and else what another has.
+// blend sets a value to one of two others, by a condition.
 func (m *machine) blend(to kernel.Value, where []uint32, x, y kernel.Value) {
 	if is32(m.k.Types[to]) {
 		choose(column[uint32](m, to), where, column[uint32](m, x), column[uint32](m, y))
@@ -148,8 +148,8 @@ func (c *Code) loop(in *kernel.Inst) op {
 	return looping[uint64](in, b, body)
 }
 
-// looping readies a Loop whose index is a T. Invocations for which it ends earlier than
-// for others are left out of what comes after.
+// looping readies a Loop whose index is a T. Invocations for which it ends early are
+// masked out of the rest.
 func looping[T uint32 | uint64](in *kernel.Inst, b *kernel.Block, body []op) op {
 	carried := b.Params[1:]
 	return func(m *machine) {

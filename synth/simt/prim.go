@@ -29,25 +29,25 @@ func (c *Code) prim(in *kernel.Inst) op {
 	return arithmetic[t][in.Prim](d, in.Args)
 }
 
-// maker readies an operation with a result and operands.
-type maker func(d kernel.Value, args []kernel.Value) op
+// binder makes an operation of a result and operands.
+type binder func(d kernel.Value, args []kernel.Value) op
 
-// one, two and shift are makers of loops over columns.
-func one[T, F any](loop func(d []T, x []F)) maker {
+// one, two and shift are binders of loops over columns.
+func one[T, F any](loop func(d []T, x []F)) binder {
 	return func(d kernel.Value, args []kernel.Value) op {
 		x := args[0]
 		return func(m *machine) { loop(column[T](m, d), column[F](m, x)) }
 	}
 }
 
-func two[T, F any](loop func(d []T, x, y []F)) maker {
+func two[T, F any](loop func(d []T, x, y []F)) binder {
 	return func(d kernel.Value, args []kernel.Value) op {
 		x, y := args[0], args[1]
 		return func(m *machine) { loop(column[T](m, d), column[F](m, x), column[F](m, y)) }
 	}
 }
 
-func shift[T any](loop func(d, x []T, y []uint32)) maker {
+func shift[T any](loop func(d, x []T, y []uint32)) binder {
 	return func(d kernel.Value, args []kernel.Value) op {
 		x, y := args[0], args[1]
 		return func(m *machine) { loop(column[T](m, d), column[T](m, x), column[uint32](m, y)) }
@@ -94,7 +94,7 @@ func fused64(d, x, y, z []float64) {
 	}
 }
 
-var special = map[scalar.Op]maker{
+var special = map[scalar.Op]binder{
 	scalar.FindMSB:  one(highest),
 	scalar.BitCount: one(ones),
 	scalar.Lo:       one(low),
@@ -106,7 +106,7 @@ var special = map[scalar.Op]maker{
 }
 
 // arithmetic is by the type of operands and result.
-var arithmetic = map[scalar.Type]map[scalar.Op]maker{
+var arithmetic = map[scalar.Type]map[scalar.Op]binder{
 	scalar.F32: floats[float32](),
 	scalar.F64: floats[float64](),
 	scalar.I32: wholes[int32](),
@@ -115,8 +115,8 @@ var arithmetic = map[scalar.Type]map[scalar.Op]maker{
 	scalar.U64: wholes[uint64](),
 }
 
-func floats[T float]() map[scalar.Op]maker {
-	return map[scalar.Op]maker{
+func floats[T float]() map[scalar.Op]binder {
+	return map[scalar.Op]binder{
 		scalar.Add: two(add[T]), scalar.Sub: two(sub[T]), scalar.Mul: two(mul[T]), scalar.Div: two(div[T]),
 		scalar.Neg: one(neg[T]), scalar.Sqrt: one(sqrt[T]),
 		scalar.Floor: one(each[T](math.Floor)), scalar.Ceil: one(each[T](math.Ceil)),
@@ -125,8 +125,8 @@ func floats[T float]() map[scalar.Op]maker {
 	}
 }
 
-func wholes[T whole]() map[scalar.Op]maker {
-	return map[scalar.Op]maker{
+func wholes[T whole]() map[scalar.Op]binder {
+	return map[scalar.Op]binder{
 		scalar.Add: two(add[T]), scalar.Sub: two(sub[T]), scalar.Mul: two(mul[T]), scalar.Neg: one(neg[T]),
 		scalar.Div: two(quotient[T]), scalar.Rem: two(remainder[T]),
 		scalar.And: two(and[T]), scalar.Or: two(or[T]), scalar.Xor: two(xor[T]), scalar.Not: one(not[T]),
@@ -135,7 +135,7 @@ func wholes[T whole]() map[scalar.Op]maker {
 }
 
 // comparisons are by the type of the operands.
-var comparisons = map[scalar.Type]map[scalar.Op]maker{
+var comparisons = map[scalar.Type]map[scalar.Op]binder{
 	scalar.Bool: compares[uint32](),
 	scalar.F32:  compares[float32](),
 	scalar.F64:  compares[float64](),
@@ -145,8 +145,8 @@ var comparisons = map[scalar.Type]map[scalar.Op]maker{
 	scalar.U64:  compares[uint64](),
 }
 
-func compares[T number]() map[scalar.Op]maker {
-	return map[scalar.Op]maker{
+func compares[T number]() map[scalar.Op]binder {
+	return map[scalar.Op]binder{
 		scalar.Eq: two(equal[T]), scalar.Ne: two(unequal[T]), scalar.Lt: two(less[T]), scalar.Le: two(atMost[T]),
 	}
 }
@@ -163,7 +163,7 @@ var conversions = map[scalar.Type]func(to scalar.Type, d, x kernel.Value) op{
 }
 
 func converting[F number](to scalar.Type, d, x kernel.Value) op {
-	makers := map[scalar.Type]maker{
+	binders := map[scalar.Type]binder{
 		scalar.Bool: one(nonzero[F]),
 		scalar.F32:  one(cast[float32, F]),
 		scalar.F64:  one(cast[float64, F]),
@@ -172,5 +172,5 @@ func converting[F number](to scalar.Type, d, x kernel.Value) op {
 		scalar.I64:  one(cast[int64, F]),
 		scalar.U64:  one(cast[uint64, F]),
 	}
-	return makers[to](d, []kernel.Value{x})
+	return binders[to](d, []kernel.Value{x})
 }

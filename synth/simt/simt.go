@@ -4,8 +4,8 @@
 // nanoseconds an instruction and element, without the machine code whose making takes
 // a driver as long as millions of those.
 //
-// Invocations that take different ways are kept apart by a mask. What they compute
-// where the mask leaves them out is never stored.
+// Invocations that take different ways are kept apart by a mask. Results of masked
+// invocations are never stored.
 //
 // The package knows kernels and nothing above them. Kernels whose invocations talk to
 // each other it does not take. Start reading at Compile and Code.Run.
@@ -206,6 +206,6 @@ func (m *machine) builtin(in *kernel.Inst, first int) {
 	}
 }
 
-// is32 reports whether columns of a type have elements of 32 bits. Those of Bool are 0
-// or 1.
+// is32 reports whether columns of a type have elements of 32 bits. Values of type Bool are
+// 0 or 1.
 func is32(t scalar.Type) bool { return !kernel.Is64(t) }

@@ -1,8 +1,8 @@
-// Package sorting lowers sort, argsort and top_k. Elements have unsigned keys and
-// equal keys keep their order, so results do not depend on the algorithm:
-// counting smaller elements for short rows, a bitonic network (Batcher, 1968) in
-// shared memory for middle ones, and a radix sort by the least significant digit
-// first for long ones (count, scan, scatter, as Satish, Harris and Garland, 2009).
+// Package sorting lowers sort, argsort and top_k. Elements have unsigned keys and equal keys
+// keep their order, so results do not depend on the algorithm. Short rows count smaller
+// elements. Middle rows take a bitonic network (Batcher, 1968) in shared memory. Long rows
+// take a radix sort by the least significant digit first (count, scan, scatter, as Satish,
+// Harris and Garland, 2009).
 //
 // A radix sort reads and writes the row once for each digit. A top_k of few elements of a long
 // row reads it once and sorts about twice the square root of the row's length times k.

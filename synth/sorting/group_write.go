@@ -48,8 +48,8 @@ func (w *firstWriter) element(round int) kernel.Value {
 	return w.Add(w.start, w.Mul(i, w.Index(w.width)))
 }
 
-// load gives the least key of what the invocation loads in a round, and the greatest that
-// there is beyond the row.
+// load returns the least key of the elements that the invocation loads in a round. Elements
+// beyond the row have the greatest key.
 func (w *firstWriter) load(round int) kernel.Value {
 	first := w.element(round)
 	inside := w.IsLess(first, w.length)

@@ -10,9 +10,10 @@ import (
 	"nxvk/synth/strided"
 )
 
-// prefixJob replaces rows of counts by the sums of what comes before each. Long
-// rows are cut into segments, whose sums are a temporary that is treated in the
-// same manner before the segments are: no invocation waits for another one.
+// prefixJob replaces each count of a row by the sum of the counts before it (an
+// exclusive scan). Long rows are cut into segments, whose sums are a temporary
+// that is treated in the same manner before the segments are: no invocation
+// waits for another one.
 type prefixJob struct {
 	rows, length    int
 	counts, sums    int // temporaries; sums is -1 where a row is one segment

@@ -174,7 +174,7 @@ func (w *radixWriter) block(r, block kernel.Value) {
 	})
 }
 
-// element is the key of what is at position i before the pass.
+// element is the key of the element at position i before the pass.
 func (w *radixWriter) element(base, start, i kernel.Value) kernel.Value {
 	if w.first {
 		return w.key(base, i)

@@ -26,9 +26,9 @@ type rowJob struct {
 	target []codegen.Buffer
 }
 
-// The rows that a workgroup sorts: longer than a network is good for, and what a
-// row may keep of each tile so that steps make it shorter. What groups leave is not long, so
-// steps may make it half as long.
+// The rows that a workgroup sorts: longer than a network is good for, and what a row may
+// keep of each tile so that steps make it shorter. The rest that groups leave is short, so a
+// step may halve it.
 const (
 	leastRow   = 192
 	keptPart   = 8
@@ -159,7 +159,7 @@ func (w *rowWriter) sorted(all []kernel.Value) []kernel.Value {
 	return w.Loop(w.Index(0), w.Index(bits), w.Index(tileDigit), all, func(shift kernel.Value, all []kernel.Value) []kernel.Value {
 		digits := make([]kernel.Value, n)
 		for k, v := range all[:n] {
-			// What is beyond the last element stays there.
+			// Elements beyond the last one stay there.
 			digits[k] = w.Select(w.inside[k], w.digit(v, shift), w.Index(1<<tileDigit-1))
 		}
 		places, _, _ := w.order(digits, nil)

@@ -37,7 +37,7 @@ type sortJob struct {
 	to   strided.View // of rows, in the results
 	next int          // of a row, in the results
 
-	bits int // of a key that differ; 0 stands for all
+	bits int // of a key that differ; 0 means all
 
 	// Elements that do not come from the operand, as a temporary has them, and where they are
 	// in its rows, if that is not where they are in these.

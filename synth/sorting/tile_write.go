@@ -85,7 +85,7 @@ func (w *passWriter) move(b tileBuffers) {
 	for k := range w.shape.items {
 		place := w.rankWriter.element(k)
 		values = append(values, w.load(place))
-		// What is beyond the last element stays there.
+		// Elements beyond the last one stay there.
 		digit := w.Select(w.Compare(scalar.Lt, place, w.have), w.digit(values[k], w.shift), w.Index(1<<tileDigit-1))
 		digits = append(digits, digit)
 	}

@@ -79,7 +79,7 @@ func grouped(t *testing.T, r *rand.Rand, target *lowering.Target, d ops.DType, r
 		own.Lanes = r.IntN(4) > 0
 	}
 	x := unsorted(synthtest.Type(d, rows, n), r.Uint64())
-	if r.IntN(4) == 0 { // none is greater than what stands for elements beyond a row
+	if r.IntN(4) == 0 { // none is greater than the key of elements beyond a row
 		least := x.At(0)
 		for i := range x.N {
 			if x.At(i) < least {

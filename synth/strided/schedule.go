@@ -32,8 +32,8 @@ func (s *Schedule) Partials() int {
 	return s.Parts
 }
 
-// The work of a GPU is split until there is enough: so many workgroups for rows that are cut
-// into chunks, so many invocations for columns, and so many elements for each.
+// The work of a GPU is split until the device is busy. The limits are numbers of workgroups
+// for rows that are cut into chunks, of invocations for columns, and of elements for each.
 const (
 	gpuRowGroups = 4224
 	gpuRowChunk  = 4096

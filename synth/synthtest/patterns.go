@@ -19,7 +19,7 @@ func (g *Sketch) Layer(m, k, n int) (sum, out ops.Operand) {
 	return sum, g.Do(ops.Max, ops.F32, sum, g.Num(ops.F32, 0))
 }
 
-// Planned is the plan of a unit of g.
+// Planned is the plan of a fusion of g.
 func (g *Sketch) Planned(t *testing.T, u *fusion.Fusion, target *lowering.Target) *lowering.Plan {
 	t.Helper()
 	p, err := synth.LowerFusion(u, func(id ops.ID) ops.Type { return g.Types[id] }, target)
@@ -48,7 +48,8 @@ func (g *Sketch) logSoftmax(x ops.Operand) ops.Operand {
 	return g.Do(ops.Subtract, d, c, g.Do(ops.Log, d, g.Do(ops.Sum, d, g.Do(ops.Exp, d, c), Attrs{{last}, {1}})))
 }
 
-// crossEntropy is the mean over rows of the logarithm of what is right.
+// crossEntropy is the mean over rows of the negative logarithm of the probability of
+// the right class.
 func (g *Sketch) crossEntropy(logits, labels ops.Operand) ops.Operand {
 	rows := g.TypeOf(logits).Shape[0]
 	hit := g.Do(ops.Sum, ops.F32, g.Do(ops.Multiply, ops.F32, labels, g.logSoftmax(logits)), Attrs{{1}, {0}})

@@ -38,8 +38,8 @@ func Numbers(t ops.Type, zs ...complex128) Tensor {
 // Re is the real part. The package has a function called real.
 func Re(z complex128) float64 { return (*[2]float64)(unsafe.Pointer(&z))[0] }
 
-// Moved is the tensor whose elements are those of x at the given indices; -1
-// stands for the fallback.
+// Moved is the tensor of the elements of x at the given indices; index -1 means the
+// fallback.
 func Moved(out ops.Type, x Tensor, other int64, index func(c []int) int) Tensor {
 	y := Tensor{Typ: out}
 	Each(out.Shape, func(_ int, c []int) {
@@ -131,7 +131,7 @@ var Reductions = []struct {
 	{ops.Shape{2, 1500, 4}, []int{1}}, {ops.Shape{2, 70, 3}, []int{0, 1, 2}},
 }
 
-// One is the unit of a single instruction.
+// One is the fusion of a single instruction.
 func One(in *ops.Instr) fusion.Fusion {
 	u := fusion.Fusion{Body: []ops.Instr{*in}, Outs: in.Outs}
 	for _, o := range in.Ins {

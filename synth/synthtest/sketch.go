@@ -108,25 +108,25 @@ func (g *Sketch) Inputs(seed uint64) Values {
 	return vs
 }
 
-// Carry runs units on memory, and gives the values that failed checks make errors.
-func (g *Sketch) Carry(target *lowering.Target, units []fusion.Fusion, vs Values) (wrong map[ops.ID]bool) {
+// Carry runs fusions on memory, and gives the values that failed checks make errors.
+func (g *Sketch) Carry(target *lowering.Target, fusions []fusion.Fusion, vs Values) (wrong map[ops.ID]bool) {
 	g.T.Helper()
 	wrong = map[ops.ID]bool{}
-	for i := range units {
-		u := &units[i]
+	for i := range fusions {
+		u := &fusions[i]
 		p, err := synth.LowerFusion(u, func(id ops.ID) ops.Type {
 			if !slices.Contains(u.Ins, id) {
-				g.T.Fatalf("unit %d: the type of %d is asked, which it does not read", i, id)
+				g.T.Fatalf("fusion %d: the type of %d is asked, which it does not read", i, id)
 			}
 			return g.Types[id]
 		}, target)
 		if err != nil {
-			g.T.Fatalf("unit %d, %v: %v", i, u, err)
+			g.T.Fatalf("fusion %d, %v: %v", i, u, err)
 		}
 		var operands [][]byte
 		for _, id := range u.Ins {
 			if vs[id] == nil {
-				g.T.Fatalf("unit %d reads %d, which is not there:\n%s", i, id, Show(units))
+				g.T.Fatalf("fusion %d reads %d, which is not there:\n%s", i, id, Show(fusions))
 			}
 			operands = append(operands, vs[id])
 		}
@@ -152,17 +152,17 @@ func (g *Sketch) Carry(target *lowering.Target, units []fusion.Fusion, vs Values
 	return wrong
 }
 
-// Check runs the graph in units and instruction by instruction; what is kept
+// Check runs the graph in fusions and instruction by instruction; what is kept
 // must be the same bits. Products of matrices, whose kernels are not written in
 // Go, are not run.
 func (g *Sketch) Check(target *lowering.Target, seed uint64) []fusion.Fusion {
 	g.T.Helper()
-	units := synth.Fuse(&g.Graph, target)
+	fusions := synth.Fuse(&g.Graph, target)
 	if slices.ContainsFunc(g.Body, func(in ops.Instr) bool { return in.Op == ops.Dot }) {
-		return units
+		return fusions
 	}
 	fused, plain := g.Inputs(seed), g.Inputs(seed)
-	bad := g.Carry(target, units, fused)
+	bad := g.Carry(target, fusions, fused)
 	var ones []fusion.Fusion
 	for i := range g.Body {
 		ones = append(ones, One(&g.Body[i]))
@@ -170,15 +170,15 @@ func (g *Sketch) Check(target *lowering.Target, seed uint64) []fusion.Fusion {
 	want := g.Carry(target, ones, plain)
 	for _, id := range g.Keep {
 		if bad[id] != want[id] {
-			g.T.Fatalf("value %d: the checks make it wrong: %v, want %v, of\n%sin\n%s", id, bad[id], want[id], String(&g.Graph), Show(units))
+			g.T.Fatalf("value %d: the checks make it wrong: %v, want %v, of\n%sin\n%s", id, bad[id], want[id], String(&g.Graph), Show(fusions))
 		}
 		n := g.Types[id].Bytes()
 		if got, want := fused[id][:n], plain[id][:n]; !bytes.Equal(got, want) {
 			g.T.Fatalf("value %d, %v: got %v, want %v, of\n%sin\n%s", id, g.Types[id],
-				FromBytes(g.Types[id], got), FromBytes(g.Types[id], want), String(&g.Graph), Show(units))
+				FromBytes(g.Types[id], got), FromBytes(g.Types[id], want), String(&g.Graph), Show(fusions))
 		}
 	}
-	return units
+	return fusions
 }
 
 // String is the graph, an instruction a line.
@@ -219,11 +219,11 @@ func line(in *ops.Instr) string {
 	return b.String()
 }
 
-// Show is units as text.
-func Show(units []fusion.Fusion) string {
+// Show is fusions as text.
+func Show(fusions []fusion.Fusion) string {
 	var b strings.Builder
-	for _, u := range units {
-		fmt.Fprintf(&b, "unit %v ->", u.Ins)
+	for _, u := range fusions {
+		fmt.Fprintf(&b, "fusion %v ->", u.Ins)
 		for _, o := range u.Outs {
 			fmt.Fprintf(&b, " %d", o.ID)
 		}

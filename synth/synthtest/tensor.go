@@ -127,9 +127,9 @@ func CodeValue(d ops.DType, code int) float64 {
 	return x
 }
 
-// Nearest is the code that Nx writes for x, by trying them all: bf16 and f8 are
-// the upper halves of f32 and f16, f16 is the nearest, ties to even, and f8_e4m3fn
-// the nearest, ties away from zero, of those below the next power of two.
+// Nearest is the code that Nx writes for x, found by trying all codes. bf16 and f8
+// are the upper halves of f32 and f16. f16 is the nearest, ties to even. f8_e4m3fn
+// is the nearest below the next power of two, ties away from zero.
 func Nearest(d ops.DType, x float64) int {
 	switch d {
 	case ops.F8:

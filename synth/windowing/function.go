@@ -12,9 +12,9 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// foldFun is a function of an element and an accumulator that a kernel can
-// compute: straight code of pointwise operations on scalars. What an instruction
-// gives is rounded as if it were stored, so the results are those of the
+// foldFun is a function of an element and an accumulator that a kernel can compute:
+// straight-line code of pointwise operations on scalars. The result of each
+// instruction is rounded as if it were stored, so the results are those of the
 // instructions one by one.
 type foldFun struct {
 	region    *ops.Region

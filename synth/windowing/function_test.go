@@ -130,7 +130,7 @@ func TestComplexFold(t *testing.T) {
 	})
 }
 
-// What is no straight code on scalars is the host's.
+// The host computes functions that are not straight-line code on scalars.
 func TestFunctionsOfTheHost(t *testing.T) {
 	s := synthtest.Type(ops.F32)
 	loop := &ops.Region{Params: []ops.Result{{ID: 1, Type: s}, {ID: 2, Type: s}}, Values: []ops.Operand{{ID: 3}},

@@ -15,9 +15,10 @@ import (
 // nowhere is the place of an extreme that is in the padding.
 const nowhere = 1<<32 - 1
 
-// LowerScatter plans first the place of the extreme of each window, then the
-// sum at each place of what the windows that have it there are given. A place looks
-// at all windows over it in their order, so sums do not depend on the device.
+// LowerScatter plans two steps: the place of the extreme of each window, and then,
+// at each place, the sum of the updates of the windows whose extreme is there. A
+// place looks at all windows over it in their order, so sums do not depend on the
+// device.
 func LowerScatter(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	out := in.Outs[0].Type
 	if err := codegen.CheckReal(codegen.DTypes(in, types)...); err != nil {

@@ -55,9 +55,9 @@ func separable(op ops.Op, d ops.DType) bool {
 	return op == ops.WindowSum && !d.IsComplex() || op == ops.WindowMax || op == ops.WindowMin || op == ops.WindowProduct && d.IsInteger()
 }
 
-// wholeAxes are the axes of an instruction whose only window is all of them, where all
-// others have no windows, and windows are of so many elements that a reduction is faster:
-// its neighbouring invocations load neighbouring elements.
+// wholeAxes returns the axes with one window that is the whole axis, if all other axes
+// have no windows and the windows have so many elements that a reduction is faster: its
+// neighbouring invocations load neighbouring elements.
 func wholeAxes(s ops.Shape, as []axisWindow) (axes []int, ok bool) {
 	each := 1
 	for _, a := range as {

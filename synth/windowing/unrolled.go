@@ -11,11 +11,11 @@ import (
 // Small windows are constants of their kernel: without loops, loads do not wait for one
 // another. An invocation has the windows of a few outputs side by side along an axis that
 // is not the last one, so that neighbouring invocations load neighbouring elements, and
-// each element once for all those windows. What is reduced in groups reduces the other
-// axes first, once for all windows over them, too.
+// each element once for all those windows. Reduction in groups reduces the other axes
+// first, too, once for all windows over them.
 
-// The limits of what is unrolled: loads of an invocation, outputs of one, and the
-// invocations below which a device has too little to do.
+// The limits of unrolling: loads and outputs of an invocation, and the number of
+// invocations below which a device is not busy.
 const (
 	unrolledLoads = 64
 	largestTile   = 4

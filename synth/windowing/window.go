@@ -21,9 +21,9 @@ var Folds = map[ops.Op]ops.Op{
 	ops.CumulativeMax: ops.ReduceMax, ops.CumulativeMin: ops.ReduceMin,
 }
 
-// Job folds each window of a tensor. The elements of a window are folded
-// one after the other in row-major order, beginning with the identity, which is
-// also what padding counts as; so a result does not depend on the device.
+// Job folds each window of a tensor. The elements of a window are folded one after the
+// other in row-major order, beginning with the identity. Padding counts as the identity,
+// too. So a result does not depend on the device.
 type Job struct {
 	Op       ops.Op
 	Elem     ops.DType // of the operand
@@ -50,7 +50,7 @@ type windowDim struct {
 	inside           bool // no window has padding
 }
 
-// The work of a kernel is bounded: so many elements a window, and so many of all
+// The work of a kernel is bounded: the elements of a window, and the elements of all
 // windows in one dispatch.
 const (
 	maxWindow  = 1 << 22

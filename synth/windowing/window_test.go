@@ -205,8 +205,8 @@ func spreadRef(in *ops.Instr, x, y, z synthtest.Tensor) synthtest.Tensor {
 	return synthtest.Collect(in.Outs[0].Type, v)
 }
 
-// Windows of random shapes, many of which are reduced axis by axis or in groups, are those
-// of one pass, to the bit: extremes with zeros of both signs, and integers that wrap.
+// Windows of random shapes that are reduced axis by axis or in groups give the bits of one
+// pass: extremes with zeros of both signs, and integers that wrap.
 func TestSeparateWindows(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		r := rand.New(rand.NewPCG(31, 7))

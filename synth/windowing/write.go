@@ -15,7 +15,7 @@ type writer struct {
 	dims     []windowNums
 	operator *scalar.Func
 	identity *scalar.Func
-	padding  []kernel.Value // what padding counts as
+	padding  []kernel.Value // the value of padding
 }
 
 // windowNums are the numbers of a windowDim, and where the window begins.

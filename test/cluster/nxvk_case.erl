@@ -1,4 +1,4 @@
-%% What several topics of nxvk_suite do.
+%% Functions that several topics of nxvk_suite share.
 -module(nxvk_case).
 
 -export([vector/2, ten/0, define/3, elsewhere/1, gone/2]).

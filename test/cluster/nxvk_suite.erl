@@ -1,5 +1,5 @@
-%% What the messages of gen/README.md promise, one function a promise. Each
-%% runs in a process of its own, so in a session of its own.
+%% The promises of gen/README.md, one function a promise. Each runs in a process
+%% of its own, so in a session of its own.
 -module(nxvk_suite).
 
 -export([names/0, run/2]).

@@ -55,8 +55,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// inputsOf gives the examples of a page, of which there are so many, as the
-// terms that the driver takes.
+// inputsOf returns the examples of a page as the terms that the driver takes.
+// count is their number.
 func inputsOf(t *testing.T, path string, count int) string {
 	t.Helper()
 	page, err := os.ReadFile(path)

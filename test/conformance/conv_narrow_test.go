@@ -44,24 +44,7 @@ func (s sampler) narrow() convolution {
 	}
 	plainInput := ops.Shape{c.batches * batch, c.features * channels}
 	plainKernel := ops.Shape{filters * c.features * c.batches, channels}
-	for range n {
-		taps, step, spread := 1+s.IntN(4), 1+s.IntN(2), 1+s.IntN(2)
-		low, high := s.IntN(5)-2, s.IntN(5)-2
-		size := least + s.IntN(14)
-		if plain {
-			spread, low = 1, 0
-		}
-		for (size-1)*spread+1+low+high < (taps-1)*step+1 || (size-1)*spread+1+min(low, high, 0) < 1 {
-			size++
-		}
-		plainInput, plainKernel = append(plainInput, size), append(plainKernel, taps)
-		c.strides, c.steps = append(c.strides, 1+s.IntN(3)), append(c.steps, step)
-		c.spread, c.pads = append(c.spread, spread), append(c.pads, low, high)
-	}
-	c.input, c.kernel = make(ops.Shape, n+2), make(ops.Shape, n+2)
-	for i := range n + 2 {
-		c.input[c.in[i]], c.kernel[c.filter[i]] = plainInput[i], plainKernel[i]
-	}
+	s.spaces(&c, n, plainInput, plainKernel, spaces{taps: 4, least: least, sizes: 14, plain: plain})
 	return c
 }
 

@@ -9,8 +9,8 @@ import (
 	"nxvk/ops"
 )
 
-// convolution is one in the plain layout, and where its dimensions are. What is
-// nil is as it is where nothing is said: ones, no padding, the plain order.
+// convolution is one in the plain layout, and where its dimensions are. A field that
+// is nil has its default: ones, no padding, the plain order.
 type convolution struct {
 	input, kernel                ops.Shape // as they lie
 	strides, pads, spread, steps []int
@@ -150,10 +150,26 @@ func (s sampler) convolution() convolution {
 	channels, filters := 1+s.IntN(5), 1+s.IntN(9)
 	plainInput := ops.Shape{c.batches * (1 + s.IntN(3)), c.features * channels}
 	plainKernel := ops.Shape{filters * c.features * c.batches, channels}
+	s.spaces(&c, n, plainInput, plainKernel, spaces{taps: 3, least: 1, sizes: 7})
+	return c
+}
+
+// spaces bounds the spatial dimensions of a drawn convolution.
+type spaces struct {
+	taps, least, sizes int  // taps are 1 to taps, sizes least to least + sizes - 1
+	plain              bool // no gaps, and no padding before
+}
+
+// spaces draws n spatial dimensions behind those of the plain shapes, and permutes the
+// shapes.
+func (s sampler) spaces(c *convolution, n int, plainInput, plainKernel ops.Shape, l spaces) {
 	for range n {
-		taps, step, spread := 1+s.IntN(3), 1+s.IntN(2), 1+s.IntN(2)
+		taps, step, spread := 1+s.IntN(l.taps), 1+s.IntN(2), 1+s.IntN(2)
 		low, high := s.IntN(5)-2, s.IntN(5)-2
-		size := 1 + s.IntN(7)
+		size := l.least + s.IntN(l.sizes)
+		if l.plain {
+			spread, low = 1, 0
+		}
 		for (size-1)*spread+1+low+high < (taps-1)*step+1 || (size-1)*spread+1+min(low, high, 0) < 1 {
 			size++
 		}
@@ -165,7 +181,6 @@ func (s sampler) convolution() convolution {
 	for i := range n + 2 {
 		c.input[c.in[i]], c.kernel[c.filter[i]] = plainInput[i], plainKernel[i]
 	}
-	return c
 }
 
 // Convolutions of real numbers stay within the bound that holds for any order.

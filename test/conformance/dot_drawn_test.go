@@ -70,8 +70,8 @@ func TestDrawnDots(t *testing.T) {
 	})
 }
 
-// What is done to the results of products of any size and layout gives the bits that
-// it gives by itself.
+// An epilogue of products of any size and layout gives the bits of separate
+// instructions.
 func TestDrawnEpilogues(t *testing.T) {
 	modes(t, func(t *testing.T, d, _ *exectest.Driver, gpu bool) {
 		if target.CPU && !gpu {

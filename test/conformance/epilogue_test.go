@@ -11,9 +11,8 @@ import (
 	"nxvk/test/draw"
 )
 
-// What is done to the results of a product comes into its kernels, and gives the
-// bits that it gives by itself: a bias, an activation, a residual, and values that
-// are kept besides.
+// The kernels of a product execute its epilogue, with the same bits as separate
+// instructions: a bias, an activation, a residual, and further values that are kept.
 func TestEpilogues(t *testing.T) {
 	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		if target.CPU && !gpu {
@@ -50,16 +49,16 @@ func TestEpilogues(t *testing.T) {
 }
 
 // inEpilogue runs a program of a product and what becomes of its results, first one
-// instruction at a time and then in units. It tells by how many dispatches these are
+// instruction at a time and then in fusions. It tells by how many dispatches these are
 // fewer.
 func inEpilogue(t *testing.T, d *exectest.Driver, seed uint64, c *instr) int {
 	t.Helper()
-	return inUnits(t, d, seed, c, afterwards(c, seed%2 == 0))
+	return inFusions(t, d, seed, c, afterwards(c, seed%2 == 0))
 }
 
-// inUnits runs a program until it is carried out in units, which give the same bits, and
+// inFusions runs a program until it is carried out in fusions, which give the same bits, and
 // tells how many dispatches that spares. name is what errors call it.
-func inUnits(t *testing.T, d *exectest.Driver, seed uint64, name fmt.Stringer, p *ops.Region) int {
+func inFusions(t *testing.T, d *exectest.Driver, seed uint64, name fmt.Stringer, p *ops.Region) int {
 	t.Helper()
 	types, err := p.CheckProgram()
 	if err != nil {

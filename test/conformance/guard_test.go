@@ -14,10 +14,10 @@ import (
 	"nxvk/synth/kernel/kerneltest"
 )
 
-// The plans of mutants are carried out by the interpreter of kernels, whose buffers
-// end where those of a device would: a kernel that reads or writes beyond panics. What
-// nobody has written is filled with a pattern, once with one and once with another: a
-// result that depends on it was made of what is not there. No device is needed.
+// The interpreter of kernels executes the plans of mutants. Its buffers end where
+// those of a device would, so an access beyond one panics. Memory that nothing has
+// written is filled with a pattern, and in a second run with another one: a result
+// that differs depends on such memory. No device is needed.
 
 // profiles are devices that lack nothing, of both kinds.
 var profiles = map[string]*synth.Target{

@@ -13,10 +13,10 @@ import (
 	"nxvk/test/draw"
 )
 
-// A mutant is the example of an operation with one or two things wrong: an
-// attribute out of range, of another length, an operand of another shape or type,
-// another result. What the table accepts all the same is computed, on indices that
-// may be out of bounds, and the device must say what the host says.
+// A mutant is the example of an operation with one or two things wrong: an attribute
+// out of range, of another length, an operand of another shape or type, another
+// result. A mutant that the table accepts is computed, on indices that may be out of
+// bounds, and the device must agree with the host.
 
 // odd are the values that attributes and dimensions become.
 var odd = []int{-2, -1, 0, 1, 2, 3, 5, 7, 8, 9, 64, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64}
@@ -139,7 +139,7 @@ func (m *mutant) try(t *testing.T, d, host *exectest.Driver) bool {
 	if (err == nil) != (hostErr == nil) {
 		t.Errorf("%v: the device says %v, the host says %v", &c, err, hostErr)
 	}
-	// What comes of whole numbers by way of roots and angles is not whole itself.
+	// Roots and angles of whole numbers are not whole themselves.
 	if kind := c.op.Info().Kind; err != nil || c.out.DType.IsComplex() || kind == ops.LinAlg || kind == ops.Transform && !c.out.DType.IsFloat() {
 		return true
 	}

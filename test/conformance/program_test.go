@@ -23,8 +23,8 @@ const (
 	length   = 14
 )
 
-// Random programs give the host's bits: one instruction at a time, in units, and
-// in units with each of the rules off, or with all.
+// Random programs give the host's bits: one instruction at a time, in fusions, and
+// in fusions with each of the rules off, or with all.
 func TestPrograms(t *testing.T) {
 	if errors.Is(absent, vulkan.ErrNoVulkan) || errors.Is(absent, vulkan.ErrNoDevice) {
 		t.Skipf("no device: %v", absent)
@@ -38,7 +38,7 @@ func TestPrograms(t *testing.T) {
 	}
 	t.Run("all rules", func(t *testing.T) {
 		if fused := runPrograms(t, target, count); fused == 0 {
-			t.Error("no program took fewer dispatches in units than one instruction at a time")
+			t.Error("no program took fewer dispatches in fusions than one instruction at a time")
 		}
 	})
 	if other := target; target.CPU && device.Info().Features.BufferDeviceAddress {

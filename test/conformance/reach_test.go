@@ -214,7 +214,7 @@ func TestBeyondReach(t *testing.T) {
 	}
 }
 
-// Units of programs, too.
+// Fusions of programs, too.
 func TestProgramsBeyondBindings(t *testing.T) {
 	reachable(t)
 	if !target.Addressable {

@@ -125,8 +125,8 @@ func modes(t *testing.T, test func(t *testing.T, d, host *exectest.Driver, gpu b
 // nil where there is nothing of the kind.
 var early *exectest.Driver
 
-// sameEarly compares what the device gave with what the host gives in its stead, which
-// is the same bits.
+// sameEarly compares the results of the device with those of the warm-up interpreter,
+// bit for bit.
 func sameEarly(t *testing.T, c *instr, got []byte) {
 	t.Helper()
 	if early == nil {

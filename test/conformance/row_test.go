@@ -23,10 +23,10 @@ func TestDrawnRows(t *testing.T) {
 				Shape: ops.Shape{1 + r.IntN(min(300, 1+200000/n)), n}}
 			c := instr{op: ops.Sum, attrs: [][]int{{1}, {1}}, types: []ops.Type{typ}}
 			c.infer(t, typ.DType)
-			fused += inUnits(t, d, seed, &c, rows(&c))
+			fused += inFusions(t, d, seed, &c, rows(&c))
 		}
 		if fused == 0 {
-			t.Error("no function of rows took fewer dispatches in units")
+			t.Error("no function of rows took fewer dispatches in fusions")
 		}
 	})
 }

@@ -42,10 +42,10 @@ func (s sampler) fill(t ops.Type, d ops.Domain, last bool, at func(i int) (speci
 var specials = []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 0.5, -0.5, 2, 3,
 	math.Pi, math.Pi / 2, 1e-30, -1e-30, 1e30, -1e30, 88, -104, 0.9999999, 1.0000001}
 
-// specialsOf are those of a type where operands may be anything: of floats also the
-// greatest, the smallest and the smallest normal one, and of what is below that the
-// greatest, unless the device takes that for 0; of integers, which infinities become,
-// the least and the greatest.
+// specialsOf lists the special values of a type, where operands may be anything. For
+// floats they include the greatest, the smallest and the smallest normal number, and
+// the greatest subnormal one unless the device flushes it to 0. For integers they
+// include the least and the greatest, which infinities become.
 func specialsOf(t ops.DType, d ops.Domain, last bool) []float64 {
 	switch {
 	case t.IsInteger() && (d == ops.Real || !last):

@@ -26,7 +26,7 @@ func openDevice() (*device, error) {
 	return &device{vulkan: v, driver: exectest.NewFor(v, target, -1)}, nil
 }
 
-// run runs a program until it has run in units.
+// run runs a program until it has run in fusions.
 func (d *device) run(p *program) string {
 	return executed(d.driver, p, d.driver.Exec.Enough()+1)
 }

@@ -7,7 +7,7 @@ import (
 // computed are the types that most devices compute in, the most frequent ones often.
 var computed = []ops.DType{ops.F32, ops.F32, ops.F32, ops.F64, ops.F16, ops.BF16, ops.S32, ops.S64, ops.U8, ops.C64, ops.C128}
 
-// floats are those of products, and of what follows from them.
+// floats lists the element types of products and of their epilogues.
 var floats = []ops.DType{ops.F32, ops.F32, ops.F64, ops.F16, ops.BF16, ops.F8, ops.C64}
 
 var dims = []int{1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 33}

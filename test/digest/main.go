@@ -1,5 +1,5 @@
 // Command digest prints one line for each of a fixed set of programs: hashes of
-// what the compiler makes of it and of what it gives.
+// its plans and of its results.
 //
 //	digest [-seed S] [-count N] [-device]
 //
@@ -7,7 +7,7 @@
 // of a SHA-256) of
 //
 //	gpu, software, small   the plans of its instructions one by one and of its fused
-//	                       units, with the SPIR-V of their kernels, for three devices
+//	                       fusions, with the SPIR-V of their kernels, for three devices
 //	host                   its results by package fallback
 //	node                   its results by package gen/exec without a device
 //	device                 its results by package gen/exec on a Vulkan device, with

@@ -30,7 +30,7 @@ var targets = []struct {
 		MaxPush: 128, MaxBinding: 1 << 27}},
 }
 
-// planned hashes the plans of a program: of each instruction alone, and of the units
+// planned hashes the plans of a program: of each instruction alone, and of the fusions
 // that its straight parts are cut into.
 func planned(p *program, t *synth.Target) string {
 	h := newHash()

@@ -86,7 +86,7 @@ func (m *maker) merged(op ops.Op, ins []ops.Operand) ops.DType {
 	return d
 }
 
-// result is the type of what an operation gives, as Nx would state it, of its
+// result is the type of an operation's result, as Nx would state it from the
 // operands.
 func (m *maker) result(op ops.Op, ins []ops.Operand) ops.DType {
 	d := m.merged(op, ins)
@@ -152,7 +152,7 @@ func (m *maker) straight() []ops.Operand {
 	return values
 }
 
-// combine does an operation of elements on x and on what else is there and fits.
+// combine applies an elementwise operation to x and to other values that fit.
 func (m *maker) combine(x ops.Operand, pool []ops.Operand) (ops.Operand, bool) {
 	op := pick(m.s.Rand, pointwise...)
 	ins := []ops.Operand{x}

@@ -52,10 +52,10 @@ func (b *Builder) Do(op ops.Op, t ops.Type, attrs [][]int, ins ...ops.Operand) o
 	return ops.Operand{ID: id}
 }
 
-// Add adds an instruction whose results have the stated types and the shapes that
-// follow from its operands; shape is that of the result of operations that leave it
-// to the client, nil else. It reports false, and adds nothing, where such an
-// instruction is not well formed.
+// Add adds an instruction. Its results have the stated types and the shapes that
+// follow from its operands. shape is the shape of the result if the client chooses
+// it, else nil. It reports false, and adds nothing, where such an instruction is
+// not well formed.
 func (b *Builder) Add(op ops.Op, dtypes []ops.DType, shape ops.Shape, attrs [][]int, ins ...ops.Operand) ([]ops.Operand, bool) {
 	in := ops.Instr{Op: op, Ins: ins, Attrs: attrs}
 	types := make([]ops.Type, len(ins))

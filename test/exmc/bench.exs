@@ -1,7 +1,7 @@
 # The two models of nx_vulkan_go's bench/sampler.exs through eXMC: one chain, 1,000
-# draws (or as many as are asked for) after as many of warm-up, and the effective
-# draws of the worst parameter a second, by the same estimator. In a checkout of
-# eXMC, set up as README.md says:
+# draws (or the given number) after as many draws of warm-up. It prints the effective
+# draws a second of the worst parameter, by the same estimator. In a checkout of eXMC,
+# set up as README.md says:
 #
 #     EXMC_COMPILER=none mix run ~/src/nxvk/test/exmc/bench.exs schools|regimes [DRAWS]
 #

@@ -7,8 +7,9 @@ import (
 	"nxvk/ops"
 )
 
-// example is the example of an operation on random literals, of which a part may
-// be replaced: what chance alone seldom finds a right form for is computed too.
+// example is the example of an operation on random literals, a part of which may
+// be replaced. So operations are computed, too, whose operands are seldom right
+// by chance.
 func (p *programs) example() (etf.Term, bool) {
 	all := ops.DTypes()
 	in, types, ok := ops.Example(ops.Op(p.r.IntN(int(ops.Count))), all[p.r.IntN(len(all))])

@@ -120,8 +120,8 @@ func run(t *testing.T, seed uint64) *rig {
 	return r
 }
 
-// TestPrograms runs many random programs. Some of what they compute must come
-// out, or the programs are worth nothing.
+// TestPrograms runs many random programs. Some of their results must be without
+// an error, or the programs test nothing.
 func TestPrograms(t *testing.T) {
 	values, failed := 0, make(map[wire.Kind]int)
 	for seed := range uint64(2000) {

@@ -112,6 +112,12 @@ func (p *product) run(t testing.TB, r *Runner, plan *gemm.Plan) []byte {
 	t.Helper()
 	o := p.upload(t, r)
 	defer o.Free()
+	return runPlan(t, r, plan, o)
+}
+
+// runPlan runs a plan on the device and returns the result.
+func runPlan(t testing.TB, r *Runner, plan *gemm.Plan, o *Operands) []byte {
+	t.Helper()
 	s := r.Device.Stream()
 	err := r.Reserve(o, plan)
 	if err == nil {

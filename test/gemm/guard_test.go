@@ -19,8 +19,8 @@ const guard = 1 << 14
 // Bytes of which all elements are NaN, or large.
 const poison = 0xff
 
-// guarded is a buffer with memory around it that nobody may touch. What is read there
-// spoils a result, and what is written there is seen.
+// guarded is a buffer with memory around it that nobody may touch. A read there spoils
+// a result, and a write there is seen.
 type guarded struct {
 	*vulkan.Buffer
 	n int

@@ -78,7 +78,7 @@ func TestMatrixHardware(t *testing.T) {
 			}
 		}
 		for _, plan := range plans {
-			got := runMatrix(t, r, plan, o)
+			got := runPlan(t, r, plan, o)
 			if err := x.Check(got, 1<<19/p.K); err != nil {
 				t.Errorf("seed %d: %v %v %v: %v", seed, d, p, plan.Steps[0].Kernel, err)
 			}
@@ -89,24 +89,4 @@ func TestMatrixHardware(t *testing.T) {
 		t.Skip("SKIP no matrix hardware")
 	}
 	t.Logf("products by type: %v", seen)
-}
-
-func runMatrix(t *testing.T, r *Runner, plan *gemm.Plan, o *Operands) []byte {
-	t.Helper()
-	s := r.Device.Stream()
-	err := r.Reserve(o, plan)
-	if err == nil {
-		err = r.Record(s, plan, o)
-	}
-	if err == nil {
-		err = r.Finish(s)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := r.Read(o.C)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
 }

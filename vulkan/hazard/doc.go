@@ -9,5 +9,5 @@
 // nanoseconds, whatever the length of the stream. A region keeps four ranges; beyond that
 // the last one grows, which can cause a barrier too many and never one too few.
 //
-// The package knows nothing of Vulkan, of buffers or of what commands compute.
+// The package does not know Vulkan, buffers or the work of commands.
 package hazard

@@ -1,8 +1,8 @@
 // Package memory allocates the memory of a device and knows which submissions use it.
 //
 // A pool takes blocks of up to 256 MiB from the driver. Regions up to 1 MiB come in size
-// classes, cut from slabs (Bonwick's slab allocation, 1994; the classes are those of jemalloc:
-// four steps to each power of two, which lose at most a quarter); larger ones are cut from a
+// classes, cut from slabs (slab allocation, Bonwick 1994). The classes are those of jemalloc:
+// four steps to each power of two, which lose at most a quarter. Larger regions are cut from a
 // block by best fit and joined with their neighbours when they are freed. An allocation takes
 // some hundred nanoseconds while a pool has room.
 //

@@ -11,6 +11,6 @@
 // On an H200, one 1 MiB operation beside four sessions that multiply 8192 × 8192 matrices
 // waits 2.7 ms in the median and 6.4 ms in the 99th percentile; the four lose 0.3 %.
 //
-// The package knows nothing of buffers and of what kernels compute: a batch is a list of
-// commands and the submissions that it comes after.
+// The package does not know buffers or kernels: a batch is a list of commands and the
+// submissions that it comes after.
 package submit

@@ -63,9 +63,9 @@ func (q *Scheduler) reap() {
 	}
 }
 
-// learn corrects what flows are charged by the time that batches took, and what is expected
-// of their kernels. The batches ran one after the other and the last one ended at now, while
-// so many timelines were busy.
+// learn corrects the charges of flows, and the expected times of their kernels, by the times
+// that batches took. The batches ran one after the other and the last one ended at now,
+// while so many timelines were busy.
 func (t *timeline) learn(now time.Time, list []running, active float64) {
 	began, expected := list[0].at, 0.0
 	if t.freed.After(began) {

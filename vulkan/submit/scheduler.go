@@ -249,13 +249,13 @@ func (q *Scheduler) next() (*Flow, *timeline) {
 	return first, to
 }
 
-// admit returns the timeline that takes the next batch of a flow, or nil. Flows that have
-// much work on its way share the first timeline, where submissions follow each other: on an
-// H200, a short kernel of another queue begins when the long one that runs has no
-// workgroups left to begin, and waits for much longer where several queues have long ones.
-// That timeline gets little work ahead of time. Where only one flow has work, and the device
-// has other queues for a second flow, it gets one submission more, so that the device does
-// not wait for the next.
+// admit returns the timeline that takes the next batch of a flow, or nil. Flows with much
+// submitted work share the first timeline, where submissions follow each other. On an H200,
+// a short kernel of another queue begins when the running long kernel has begun all its
+// workgroups; it waits much longer if several queues have long kernels. That timeline gets
+// little work ahead of time. Where only one flow has work, and the device has other queues
+// for a second flow, it gets one submission more, so that the device does not wait for the
+// next.
 func (q *Scheduler) admit(f *Flow, b *Batch) *timeline {
 	small := f.seconds+b.seconds <= little
 	t := f.timeline

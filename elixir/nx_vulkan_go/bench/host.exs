@@ -199,8 +199,8 @@ defmodule Host do
 
   defp integer?(type), do: type in [:s32, :s64]
 
-  # One call is enough of what takes seconds. The result is freed: the next call takes
-  # its memory, rather than pages that the kernel has yet to clear.
+  # One call is enough if it takes seconds. The result is freed: the next call takes its
+  # memory, rather than pages that the kernel has yet to clear.
   def best(args, f, times) do
     {time, {result, read}} =
       :timer.tc(fn ->

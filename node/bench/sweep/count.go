@@ -7,8 +7,8 @@ import (
 )
 
 // count sets the traffic and the arithmetic of a case from the types of its values. The traffic
-// is that of a kernel that reads each operand and writes each result once; of operands that are
-// only sliced or read at indices, it is what is read.
+// is that of a kernel that reads each operand and writes each result once. Of operands that are
+// sliced or read at indices, only the elements that are read count.
 func (c *Case) count(types []ops.Type) {
 	c.Bytes, c.Ops = 0, 0
 	read := make(map[int]float64)

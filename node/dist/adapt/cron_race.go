@@ -14,11 +14,10 @@ import (
 // no synchronisation between one minute and the next, and at the first it reads one
 // that starting the node wrote.
 //
-// A job pushed through cron's queue orders the first run and the start. It is due
-// at the start of the year 1, where a cron that has not run yet believes it is: so
-// it is pushed at once, and not again before a New Year, as cron does not order two
-// runs of a job either. To take cron's lock every second orders the minutes: start runs
-// a function that does, until ctx is done.
+// A job pushed through cron's queue orders the first run and the start. The job is due
+// at the start of the year 1, the time of a cron that has not run yet. So it is pushed
+// at once, and not again before a New Year. To take cron's lock every second orders the
+// minutes: start runs a function that does, until ctx is done.
 func OrderCron(ctx context.Context, n gen.Node, start func(func())) error {
 	cron := n.Cron()
 	if cron == nil { // stopped by a signal

@@ -9,7 +9,7 @@ import "ergo.services/ergo/gen"
 type Registrar struct{}
 
 // Register routes all names here. Ergo looks at routes before it asks its
-// Registrar, of which it has none any more when its network has stopped.
+// Registrar, and has no Registrar any more when its network has stopped.
 func (r Registrar) Register(gen.NodeRegistrar, gen.RegisterRoutes) (gen.StaticRoutes, error) {
 	return gen.StaticRoutes{Routes: map[string]gen.NetworkRoute{".": {Resolver: r}}}, nil
 }

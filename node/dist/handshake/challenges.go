@@ -7,10 +7,11 @@ import (
 )
 
 // Challenges are the challenges that this node has posed and that have not been
-// answered. An answer proves that somebody knows the cookie, but not who: a peer that
-// this node dials could pose a challenge that it was given on another connection, and
-// use the answer there. So this node answers no challenge that is one of its own. Any
-// goroutine may call the methods, also of nil, which remembers nothing.
+// answered. An answer proves that its sender knows the cookie, but not who the sender
+// is. A peer that this node dials could pose a challenge that it was given on another
+// connection, and use the answer there. So this node answers no challenge that is one
+// of its own. Any goroutine may call the methods, also of nil, which remembers
+// nothing.
 type Challenges struct {
 	mu   sync.Mutex
 	open map[uint32]bool

@@ -7,7 +7,7 @@
 // read from the socket into memory of an etf.Allocator, also out of fragments, and is
 // never copied. A Writer gathers short messages in one write, lets senders write by
 // themselves where nothing waits, and sends long messages in fragments between others.
-// What arrives, is decoded or waits is charged to a quota.Account.
+// Data that arrive, that are decoded or that wait are charged to a quota.Account.
 //
 // The package refuses to know operations, processes and what messages are for.
 package packet

@@ -47,8 +47,8 @@ type Reader struct {
 	Lost      *atomic.Uint64 // counts the large binaries that the Allocator refused
 	Account   *quota.Account // pays for what arrives and what is decoded; nil for none
 	// Wanted says whether anybody takes the payload of a message with this control
-	// message. What nobody takes is not decoded. All are wanted where it is nil. It
-	// comes right before Deliver or Refuse.
+	// message. Messages that nobody takes are not decoded. All are wanted where it is
+	// nil. It comes right before Deliver or Refuse.
 	Wanted func(control etf.Tuple) (bool, error)
 	// Deliver gets each message. taken says that it keeps the large binaries of the
 	// payload and settles the charge. After inbox.ErrPromoted another goroutine runs

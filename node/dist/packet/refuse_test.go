@@ -142,8 +142,8 @@ func gather(t *testing.T, src io.Reader, account *quota.Account, allocator etf.A
 }
 
 // TestRefused reads calls and casts of many shapes and sizes, several at a time, with
-// room for a few of them. Each call is delivered as it was sent, or refused by its
-// name. What is refused leaves nothing behind, and its atoms are known to what follows.
+// room for a few of them. Each call is delivered as it was sent, or refused by its name.
+// A refused message leaves nothing behind but its atoms, which later messages refer to.
 func TestRefused(t *testing.T) {
 	const count, most = 60, 256 << 10
 	delivered, refused := 0, 0

@@ -53,7 +53,7 @@ type Writer struct {
 	line     []*entry        // long messages and what must stay behind them
 	inLine   map[etf.Pid]int // how many messages of a sender are in line
 	queued   int             // bytes that wait
-	terms    int             // those of them that are not large binaries
+	terms    int             // the bytes that are not large binaries
 	sequence uint64
 	whole    int         // up to which size messages go out in one piece
 	idle     bool        // Run waits for something to do

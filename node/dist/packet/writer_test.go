@@ -23,8 +23,8 @@ func until(ok func() bool) {
 	}
 }
 
-// TestTryWritePartly has senders write by themselves into a socket that takes only
-// parts of what they have. All of it arrives, and what was sent is released.
+// TestTryWritePartly has senders write into a socket that takes only a part of
+// their message. All of it arrives, and what was sent is released.
 func TestTryWritePartly(t *testing.T) {
 	ours, theirs := sockettest.Pair(t)
 	ours.(*net.TCPConn).SetWriteBuffer(20_000)

@@ -31,7 +31,7 @@ type Use int
 const (
 	Assembly Use = iota // messages that are arriving in pieces
 	Terms               // decoded terms of messages that have not been handled
-	Queue               // what waits for the peer to read
+	Queue               // messages that wait for the peer to read
 	Signals             // monitors and links of the peer
 	uses
 )
@@ -160,8 +160,9 @@ func (a *Account) shrink() {
 
 func roundUp(n int64) int64 { return (n + step - 1) / step * step }
 
-// Close returns what the connection does not use any more. What is still in use, such
-// as the terms of messages that wait to be handled, is returned when it is given back.
+// Close returns what the connection does not use any more. Memory that is still in
+// use, such as the terms of messages that wait to be handled, is returned when it is
+// given back.
 func (a *Account) Close() {
 	a.mu.Lock()
 	a.closed = true

@@ -26,8 +26,8 @@ func (p *purse) Take(n int64) error {
 
 func (p *purse) Give(n int64) { p.held.Add(-n) }
 
-// TestAccount takes and gives from many goroutines. What is in use is always held, but
-// for the floor, and nothing is held in the end.
+// TestAccount takes and gives from many goroutines. The account always holds the
+// memory in use, except the floor, and nothing in the end.
 func TestAccount(t *testing.T) {
 	p := &purse{most: 1 << 40}
 	a := NewAccount(p, 1<<40)

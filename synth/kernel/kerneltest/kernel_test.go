@@ -91,7 +91,7 @@ func TestRunLanes(t *testing.T) {
 	}
 }
 
-// What invocations add to one word adds up, whatever workgroup they are of.
+// Atomic additions of invocations of any workgroup to one word add up.
 func TestAccumulate(t *testing.T) {
 	k := load(t, "accumulate.txt")
 	in := words(64, func(i int) uint32 { return uint32(i * i % 8) })

@@ -7,7 +7,7 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// What the names of the text form stand for.
+// The meaning of the names of the text form.
 var (
 	elemByName = named(kernel.U8, kernel.F64, kernel.Elem.String)
 	typeByName = named(scalar.Bool, scalar.F64, scalar.Type.String)

@@ -117,7 +117,7 @@ func (p drawn) instr() (*ops.Instr, []ops.Type) {
 type outcome struct {
 	drawn
 	first, each float64 // seconds
-	ratio       float64 // of its rate to that of its aligned neighbour
+	ratio       float64 // its rate divided by that of its aligned neighbour
 	wrong       string
 	steps       int
 	spec        []uint32  // of the last kernel

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"nxvk/gen/exec/target"
@@ -18,34 +17,22 @@ func runLowered(r *device.Runner, o *options) error {
 	if err != nil {
 		return err
 	}
-	wrong := 0
-	for _, typ := range strings.Split(o.types, ",") {
-		dtype, err := ops.ParseDType(typ)
+	return o.products(func(typ ops.DType, size, layout string) (wrong int, err error) {
+		p, err := problem(typ, size, layout)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		for _, size := range strings.Split(o.sizes, ",") {
-			for _, layout := range strings.Split(o.layouts, ",") {
-				p, err := problem(dtype, size, layout)
-				if err != nil {
-					return err
-				}
-				x := outcome{drawn: drawn{typ: dtype, m: p.M, n: p.N, k: p.K, batch: p.Batch, ta: layout[0] == 't', tb: layout[1] == 't'}}
-				if err := x.measure(r, o, &target); err != nil {
-					return fmt.Errorf("%v: %w", x.drawn, err)
-				}
-				if x.wrong != "" {
-					wrong++
-				}
-				fmt.Printf("%-34v first %8.1f ms %10.1f µs %10.2f TFLOP/s  %d steps %v µs %v %s\n", x.drawn, x.first*1e3, x.each*1e6, x.flops()/x.each/1e12,
-					x.steps, x.parts, x.spec, x.wrong)
-			}
+		x := outcome{drawn: drawn{typ: typ, m: p.M, n: p.N, k: p.K, batch: p.Batch, ta: layout[0] == 't', tb: layout[1] == 't'}}
+		if err := x.measure(r, o, &target); err != nil {
+			return 0, err
 		}
-	}
-	if wrong > 0 {
-		return fmt.Errorf("%d wrong results", wrong)
-	}
-	return nil
+		if x.wrong != "" {
+			wrong = 1
+		}
+		fmt.Printf("%-34v first %8.1f ms %10.1f µs %10.2f TFLOP/s  %d steps %v µs %v %s\n", x.drawn, x.first*1e3, x.each*1e6, x.flops()/x.each/1e12,
+			x.steps, x.parts, x.spec, x.wrong)
+		return wrong, nil
+	})
 }
 
 // measureInstr times an instruction of two operands and gives its result.

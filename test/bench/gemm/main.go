@@ -90,21 +90,29 @@ func run(o *options) error {
 	}
 	fmt.Printf("%s, %s\n%-5s %-18s %-3s %-26s %10s %10s %9s  %s\n", d.Info().Name, d.Info().DriverInfo,
 		"type", "shape", "", "kernel", "µs", "GFLOP/s", "ready ms", "check")
+	return o.products(func(typ ops.DType, size, layout string) (int, error) {
+		p, err := problem(typ, size, layout)
+		if err != nil {
+			return 0, err
+		}
+		return measure(r, o, p, layout)
+	})
+}
+
+// products measures the products of the given types, sizes and layouts. f returns how
+// many results are wrong.
+func (o *options) products(f func(typ ops.DType, size, layout string) (wrong int, err error)) error {
 	wrong := 0
-	for _, typ := range strings.Split(o.types, ",") {
-		dtype, err := ops.ParseDType(typ)
+	for _, name := range strings.Split(o.types, ",") {
+		typ, err := ops.ParseDType(name)
 		if err != nil {
 			return err
 		}
 		for _, size := range strings.Split(o.sizes, ",") {
 			for _, layout := range strings.Split(o.layouts, ",") {
-				p, err := problem(dtype, size, layout)
+				n, err := f(typ, size, layout)
 				if err != nil {
-					return err
-				}
-				n, err := measure(r, o, p, layout)
-				if err != nil {
-					return fmt.Errorf("%v %s %s: %w", dtype, size, layout, err)
+					return fmt.Errorf("%v %s %s: %w", typ, size, layout, err)
 				}
 				wrong += n
 			}

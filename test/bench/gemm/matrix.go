@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"nxvk/ops"
@@ -15,31 +14,14 @@ import (
 func runMatrix(r *device.Runner, o *options) error {
 	r.Target = device.MatrixTarget(r.Device.Info())
 	fmt.Printf("%s, %s, %v\n", r.Device.Info().Name, r.Device.Info().DriverInfo, r.Target.Matrices)
-	wrong := 0
-	for _, typ := range strings.Split(o.types, ",") {
-		dtype, err := ops.ParseDType(typ)
+	return o.products(func(typ ops.DType, size, layout string) (int, error) {
+		p, err := problem(typ.Wide(), size, layout)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		for _, size := range strings.Split(o.sizes, ",") {
-			for _, layout := range strings.Split(o.layouts, ",") {
-				p, err := problem(dtype.Wide(), size, layout)
-				if err != nil {
-					return err
-				}
-				p.Operands = dtype
-				n, err := measureMatrix(r, o, p, size+" "+layout)
-				if err != nil {
-					return fmt.Errorf("%v %s %s: %w", dtype, size, layout, err)
-				}
-				wrong += n
-			}
-		}
-	}
-	if wrong > 0 {
-		return fmt.Errorf("%d wrong results", wrong)
-	}
-	return nil
+		p.Operands = typ
+		return measureMatrix(r, o, p, size+" "+layout)
+	})
 }
 
 // measureMatrix times the plans of a product and returns how many are wrong.

@@ -169,9 +169,9 @@ func result(r *device.Runner, plan *gemm.Plan, o *device.Operands) ([]byte, erro
 	return r.Read(o.C)
 }
 
-// check compares with the reference: bits, or where the order of the sums
-// differs, the distance of the farthest element in units of what k roundings
-// of terms below 1 amount to.
+// check compares with the reference: bit for bit, or, if the order of the sums
+// differs, by the largest distance of an element, as a multiple of k rounding
+// errors of terms below 1.
 func check(p *gemm.Problem, got, want []byte, exact bool) (string, bool) {
 	if want == nil {
 		return "reference of the next", true

@@ -64,7 +64,7 @@ defmodule Suites do
                 exla/defn/api_test exla/nx_linalg_doctest_test exla/random_test)
     },
     "axon" => %{app: :axon, files: :all},
-    # What is excepted compiles nothing.
+    # Tests that are left out compile nothing.
     "axon_compiled" => %{
       app: :axon,
       compiler: NxVulkanGo,
@@ -156,7 +156,7 @@ defmodule Suites do
       modules = Enum.flat_map(sources, &Suites.Source.load/1)
       prepare(Node.list(:connected), modules)
       Nx.global_default_backend(Map.get(suite, :default_backend, backend))
-      # That of the default is not set: a serving is told what is.
+      # The default backend is not set: a serving is told its backend.
       unless compiler == Evaluator, do: Nx.Defn.global_default_options(compiler: compiler)
       programs = count([:nx_vulkan_go, :compile, :stop])
       ExUnit.run()

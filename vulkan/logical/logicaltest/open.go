@@ -11,8 +11,9 @@ import (
 	"nxvk/vulkan/vk"
 )
 
-// Open opens the best device, or that of NXVK_DEVICE, with validation, any message of which
-// fails the test. Without a device it skips. The device is destroyed at the end of the test.
+// Open opens the best device, or the one of NXVK_DEVICE, with validation layers; any of
+// their messages fails the test. Without a device it skips. The device is destroyed at the
+// end of the test.
 func Open(t testing.TB, o logical.Options) *logical.Device {
 	t.Helper()
 	o.Watchdog = -1 // a busy machine is no lost device

@@ -137,8 +137,8 @@ defmodule NxVulkanGo.Distribution do
 
   defp vm_tls?, do: match?({:ok, [[~c"inet_tls"] | _]}, :init.get_argument(:proto_dist))
 
-  # What is known about a server: see `Dialer`. The cookie is a function, so that no report
-  # of an error shows it. A server of this VM's own speaks no TLS, and its port is known.
+  # Information about a server: see `Dialer`. The cookie is a function, so that no report of
+  # an error shows it. A server of this VM's own speaks no TLS, and its port is known.
   defp known(node) do
     case Launcher.access(node) do
       %{} = access -> {:ok, Map.put(access, :tls, nil)}

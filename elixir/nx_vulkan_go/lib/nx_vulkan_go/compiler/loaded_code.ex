@@ -1,8 +1,8 @@
 defmodule NxVulkanGo.Compiler.LoadedCode do
   @moduledoc false
-  # A version number of the code that this VM has loaded. It grows when a module is
-  # replaced by another version of itself, as in a Livebook cell that is run again, in
-  # IEx by `r/1`, or by `recompile/0`. What was traced from the code before is obsolete then.
+  # A version number of the code that this VM has loaded. It grows when a module is replaced
+  # by another version of itself, as in a Livebook cell that is run again, in IEx by `r/1`,
+  # or by `recompile/0`. Programs that were traced from the former code are obsolete then.
   #
   # Every load goes through the code server, so as long as that process has done
   # nothing, no module has been replaced: its reductions are read in a tenth of a

@@ -60,9 +60,9 @@ defmodule NxVulkanGo.Compiler.Scope do
   def devectorize(%T{vectorized_axes: []} = t), do: t
   def devectorize(t), do: Nx.devectorize(t, keep_names: false)
 
-  # Depth first, in the order of the arguments, as the evaluator goes: hooks run
-  # in that order. What is to be done is a list, not the stack: expressions may be
-  # very deep, and the stack is looked through at each garbage collection.
+  # Depth first, in the order of the arguments, as the evaluator goes: hooks run in that
+  # order. The expressions to visit are in a list, not on the stack: expressions may be very
+  # deep, and each garbage collection scans the stack.
   defp visit([], order, _seen), do: order
   defp visit([{:done, t} | rest], order, seen), do: visit(rest, [t | order], seen)
 

@@ -69,7 +69,7 @@ defmodule NxVulkanGo.Session.Tracker do
     Session.keep_alive(handle)
   end
 
-  # Those of the tracker that has the value, nil when its session is over.
+  # The slots of the tracker that has the value, or nil when its session is over.
   defp slots(%{session: session, keeper: keeper}) do
     with {_, slots} <- session |> lookup() |> Tuple.to_list() |> List.keyfind(keeper, 0), do: slots
   end

@@ -1,5 +1,5 @@
 defmodule NxVulkanGo.Compiler.CacheTest do
-  # What is compiled how often, by whom, and what that says of itself.
+  # How often functions are compiled, by which process, and the events that this emits.
   use NxVulkanGo.FakeCase, async: false
 
   import Nx.Testing

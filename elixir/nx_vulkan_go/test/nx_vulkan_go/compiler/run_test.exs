@@ -194,7 +194,7 @@ defmodule NxVulkanGo.Compiler.RunTest do
       end
     end
 
-    # What the process returns is all that is left of what it has made.
+    # The process's result is the only value that it leaves.
     defp elsewhere(place, fun) do
       Task.async(fn ->
         Nx.default_backend({NxVulkanGo.Backend, place})

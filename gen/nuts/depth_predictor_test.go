@@ -31,8 +31,9 @@ func ones(n int) []float64 {
 	return xs
 }
 
-// TestReach: steps are taken up to a depth that trajectories have had of late.
-func TestReach(t *testing.T) {
+// TestStepsAreTakenUpToRecentDepths: a call asks for steps up to the depth of recent
+// trajectories, if the steps cost less than another call.
+func TestStepsAreTakenUpToRecentDepths(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		depths []int // of trajectories, again and again
@@ -53,7 +54,7 @@ func TestReach(t *testing.T) {
 		if c.name == "always nine, which is too deep" {
 			most = 5
 		}
-		r := newReach()
+		r := newDepthPredictor()
 		for i := range 200 {
 			if c.depths != nil {
 				r.learn(c.depths[i%len(c.depths)])
