@@ -45,13 +45,14 @@ type Config struct {
 
 // Executor carries out the instructions of one device.
 type Executor struct {
-	cfg     Config
-	dev     *vulkan.Device
-	own     *Feed         // for what no session asks for
-	target  *synth.Target // that of kernels
-	kernels *kernels.Cache
-	definer Definer // of shaders; nil where there are none
-	limit   int     // elements up to which work stays on the host
+	cfg         Config
+	dev         *vulkan.Device
+	own         *Feed         // for what no session asks for
+	target      *synth.Target // that of kernels
+	kernels     *kernels.Cache
+	specializer *Specializer
+	definer     Definer // of shaders; nil where there are none
+	limit       int     // elements up to which work stays on the host
 
 	common *sched.Account // of computations for all sessions
 	turns  queue.Turns[*Queue]
@@ -61,8 +62,9 @@ type Executor struct {
 	memory        []*Queue // queues that wait for memory
 	gathering     []*Queue // queues with a trace
 	signatures    map[string]*signature
-	room          room      // what is kept of programs and forms
-	clock         lru.Clock // of their uses
+	maxSignatures int
+	clock         lru.Clock // of the uses of signatures
+	bounds        *Bounds   // of the programs of a session
 	lastSignature uint32
 	traces        traceCache
 	key           []byte           // scratch of formOf
@@ -72,16 +74,14 @@ type Executor struct {
 	outs          []*store.Storage // scratch of deviceResults
 	temps         []*store.Storage // scratch of deviceResults
 
-	open     []*Feed           // with work that is not submitted
-	checking []*Feed           // with checks that are not settled
-	enough   int               // how often a program has to be seen to be compiled
-	building int               // plans and pipelines that are being made, or destroyed
-	forming  []*specialization // those whose fusions or kernels are being made
-	calls    uint64            // callbacks so far: their references
-	inFlight int               // submissions that have not completed
-	timer    bool              // a flush is due
-	cancels  int               // deadlines that have had work of the device taken back
-	lost     error             // the device is gone
+	open     []*Feed // with work that is not submitted
+	checking []*Feed // with checks that are not settled
+	building int     // plans and pipelines that are being made, or destroyed
+	calls    uint64  // callbacks so far: their references
+	inFlight int     // submissions that have not completed
+	timer    bool    // a flush is due
+	cancels  int     // deadlines that have had work of the device taken back
+	lost     error   // the device is gone
 	Counters Counters
 
 	departed map[vulkan.Ticket]time.Time // submissions that have not completed; see flight.go
@@ -114,30 +114,31 @@ func New(cfg Config) *Executor {
 		cfg.Work = sched.NewPool(0)
 	}
 	e := &Executor{
-		cfg:        cfg,
-		common:     cfg.Work.Account(),
-		dev:        cfg.Device,
-		lanes:      make(map[*store.Session]*Queue),
-		signatures: make(map[string]*signature),
-		room:       room{signatures: maxSignatures, programs: maxPrograms, steps: maxProgramSteps},
-		limit:      cfg.HostLimit,
+		cfg:           cfg,
+		common:        cfg.Work.Account(),
+		dev:           cfg.Device,
+		lanes:         make(map[*store.Session]*Queue),
+		signatures:    make(map[string]*signature),
+		maxSignatures: maxSignatures, bounds: NewBounds(),
+		limit: cfg.HostLimit,
 	}
+	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) }
 	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
 		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.warm, Refused: e.noteRefused,
-		Aside: func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) },
+		Aside: aside,
 	}, cfg.WarmUp)
 	e.target = e.kernels.Target()
+	processor := false
 	if e.dev != nil {
 		info := e.dev.Info()
+		processor = info.Kind == vulkan.CPU
 		e.own = e.newFeed()
-		if e.enough = gpuSeen; info.Kind == vulkan.CPU {
-			e.enough = cpuSeen
-		}
 		if e.limit == 0 {
 			e.limit = hostLimit(info)
 		}
 	}
+	e.specializer = NewSpecializer(SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
 	return e
 }
 
@@ -157,6 +158,9 @@ func (e *Executor) execute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	}
 	return wait
 }
+
+// fuses reports whether programs are compiled into fusions.
+func (e *Executor) fuses() bool { return e.dev != nil && !e.cfg.OneByOne }
 
 // release gives back the memory of literals that nothing has taken over.
 func release(in *wire.Instr) {
@@ -190,11 +194,11 @@ func (e *Executor) try(l *Queue, in *wire.Instr) (wait queue.Wait) {
 			e.definer.Define(l, in)
 		}
 	case in.Op == ops.Forget:
-		l.forgetCode(in.Keys)
+		l.home().programs.Forget(in.Keys)
 		if e.definer != nil {
 			e.definer.Forget(l, in.Keys)
 		}
-	case programOnly(in.Op):
+	case isControl(in.Op):
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
 		return e.importValue(l, in)
@@ -209,11 +213,6 @@ func (e *Executor) try(l *Queue, in *wire.Instr) (wait queue.Wait) {
 }
 
 var errProgramOnly = errors.New("belongs in a program, not in the stream")
-
-// programOnly reports whether an operation needs a program around it.
-func programOnly(op ops.Op) bool {
-	return op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback
-}
 
 // compute carries out an instruction that makes values.
 func (e *Executor) compute(l *Queue, in *wire.Instr) (wait queue.Wait) {

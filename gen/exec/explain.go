@@ -79,7 +79,7 @@ func (e *Executor) Explain(l *Queue, key string, measure bool, done func([]Expla
 // explainer makes the plans of a program again, apart from the goroutine of the
 // Executor.
 type explainer struct {
-	partitioner
+	*partitioner
 	device bool // there is one
 	units  bool // its programs are cut into fusions
 	cost   func(*synth.Step) float64
@@ -91,14 +91,9 @@ type explainer struct {
 // explainer is one for the parameters that are literals in runs so far.
 func (e *Executor) explainer(p *Program) *explainer {
 	target := *e.target
-	x := &explainer{device: e.dev != nil, units: e.dev != nil && !e.cfg.OneByOne, cost: e.seconds, waits: maps.Clone(p.waits),
-		partitioner: partitioner{target: &target, eval: e.evaluator(), holes: make(map[*ops.Literal]ops.ID),
-			stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type), why: make(map[ops.ID][]string)}}
-	for i, literal := range []byte(p.usual()) {
-		if literal != 0 {
-			x.hole(p.body.params[i])
-		}
-	}
+	x := &explainer{device: e.dev != nil, units: e.fuses(), cost: e.seconds, waits: maps.Clone(p.waits),
+		partitioner: newPartitioner(&target, e.specializer.Evaluator(), p, []byte(p.usual()))}
+	x.why = make(map[ops.ID][]string)
 	return x
 }
 
@@ -212,7 +207,7 @@ func (x *explainer) step(s *step) (Explained, error) {
 // place is who carries out a step, as far as its operation says.
 func (x *explainer) place(s *step) Place {
 	switch {
-	case programOnly(s.in.Op):
+	case isControl(s.in.Op):
 		return PlaceControl
 	case !x.device:
 		return PlaceHost
@@ -225,7 +220,7 @@ func (x *explainer) place(s *step) Place {
 // reasons say why a step is a part.
 func (x *explainer) reasons(s *step) []string {
 	switch {
-	case programOnly(s.in.Op):
+	case isControl(s.in.Op):
 		return nil
 	case !x.device:
 		return []string{whyHost}

@@ -74,9 +74,6 @@ func (e *Executor) DoWith(l *Queue, in *wire.Instr, t func(l *Queue) queue.Wait)
 	e.enqueue(l, request{in: in, task: t})
 }
 
-// Params returns the parameters of a program.
-func (p *Program) Params() []ops.Result { return p.body.params }
-
 // HostOperand is an operand whose elements are on the host.
 type HostOperand struct {
 	ops.Type
@@ -232,3 +229,10 @@ func (f *Feed) ReadAll(args []vulkan.Arg, sizes []int, poll bool, done func(part
 	}
 	e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { finish(err) }) })
 }
+
+// Enough is how often a program has to be seen to be compiled.
+func (e *Executor) Enough() int { return e.specializer.Enough }
+
+// Building counts the plans and pipelines that are being made apart from the
+// goroutine of the Executor.
+func (e *Executor) Building() int { return e.building + e.kernels.Busy() }

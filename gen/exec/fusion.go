@@ -92,17 +92,6 @@ func fusionKey(u *synth.Fusion, types map[ops.ID]ops.Type) string {
 	return string(key)
 }
 
-// planFusion returns the plan of a fusion.
-func (e *Executor) planFusion(f *fusion) *kernels.Plan {
-	unit, types := f.unit, f.types
-	return e.kernels.Fusion(f.key, func(t *synth.Target) (*synth.Plan, error) { return lowerFusion(&unit, types, t) }, func(err error) {
-		if err != nil {
-			e.cfg.Log.Debug().Err(err).Int("instructions", len(unit.Body)).Msg("unit without a kernel")
-		}
-		e.settleForming()
-	})
-}
-
 func lowerFusion(u *synth.Fusion, types map[ops.ID]ops.Type, t *synth.Target) (p *synth.Plan, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -24,6 +24,19 @@ type partitioner struct {
 	why map[ops.ID][]string
 }
 
+// newPartitioner makes fusions of a program for a target, with the parameters that are
+// literal.
+func newPartitioner(t *synth.Target, eval graph.Eval, p *Program, literal []byte) *partitioner {
+	c := &partitioner{target: t, eval: eval, holes: make(map[*ops.Literal]ops.ID),
+		stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}
+	for i, l := range literal {
+		if l != 0 {
+			c.hole(p.body.params[i])
+		}
+	}
+	return c
+}
+
 // hole makes a literal that stands for a parameter whose value is one at run
 // time. It has no data, so that it is not taken for another.
 func (c *partitioner) hole(param ops.Result) {
@@ -48,7 +61,7 @@ func (c *partitioner) block(b *block, keep bool) *block {
 	}
 	for lo := 0; lo < len(b.steps); {
 		hi := lo
-		for hi < len(b.steps) && !programOnly(b.steps[hi].in.Op) {
+		for hi < len(b.steps) && !isControl(b.steps[hi].in.Op) {
 			hi++
 		}
 		out.steps = append(out.steps, c.straight(b, lo, hi)...)

@@ -102,7 +102,7 @@ func (e *Executor) postpone(l *Queue, in *wire.Instr) timing {
 	if l.renames(in) {
 		return l.flushIf(true)
 	}
-	if in.Err != nil || len(in.Outs) == 0 || programOnly(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
+	if in.Err != nil || len(in.Outs) == 0 || isControl(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
 		return now
 	}
 	if !l.fits(in) {
@@ -238,7 +238,7 @@ func (e *Executor) signatureOf(w *work) *signature {
 		return f
 	}
 	e.clock.Tick()
-	lru.Evict(e.signatures, e.room.signatures, &e.clock, nil, nil)
+	lru.Evict(e.signatures, e.maxSignatures, &e.clock, nil, nil)
 	key := string(e.key)
 	f := &signature{}
 	f.Touch(&e.clock)

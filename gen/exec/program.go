@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"nxvk/fallback/sched"
 	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
@@ -12,34 +11,26 @@ import (
 	"nxvk/synth/graph"
 )
 
-// A session keeps so many programs, and so many instructions of all of them; above
-// that, those that have run least recently go. A client that forgets what it does
-// not need (instruction forget) before either bound is reached never meets it.
-const (
-	maxPrograms     = 1 << 14
-	maxProgramSteps = 1 << 20
-)
-
-// room bounds what is kept of programs, their instructions, and instruction signatures.
-type room struct{ signatures, programs, steps int }
-
 // Program is a region that a session runs by its key. Its ids are slots, dense
 // from 1.
 type Program struct {
 	lru.Use
-	weight          int   // instructions, as it came
-	err             error // it is malformed; every run says so
-	ready           bool  // it has been made
-	body            *block
-	slots           int
-	Calls           bool        // it calls back
-	Region          *ops.Region // as it came
-	Above           any         // what a package above keeps of it
-	open            bool        // it loops or calls back: nobody knows how long it takes
-	Values          []ops.Type
-	waits           map[ops.ID]queue.Counts    // of runs, by the first result of the instruction
+	weight int   // instructions, as it came
+	err    error // it is malformed; every run says so
+	body   *block
+	slots  int
+	Calls  bool        // it calls back
+	Region *ops.Region // with its loops unrolled where their rounds are known
+	Above  any         // what a package above keeps of it
+	open   bool        // it loops or calls back: nobody knows how long it takes
+	Values []ops.Type
+	waits  map[ops.ID]queue.Counts // of runs, by the first result of the instruction
+
 	specializations map[string]*specialization // by which parameters are literals
 }
+
+// Params returns the parameters of a program.
+func (p *Program) Params() []ops.Result { return p.body.params }
 
 // block is a region, ready to run.
 type block struct {
@@ -57,78 +48,18 @@ type step struct {
 	last    []ops.ID // slots that nothing needs after it
 }
 
-// programs are those that a session has defined.
-type programs struct {
-	byKey  map[string]*Program
-	weight int // instructions of all
-}
-
-// longDefinition is from how many instructions on a program is made ready apart from the
-// goroutine of the Executor: 4,000 take some 50 ms. Loops are written out, and so count
-// with what becomes of them.
+// longDefinition is from how many instructions on a program takes long to make: 4,000 take
+// some 50 ms. Loops are written out, and so count with what becomes of them.
 const longDefinition = 100
 
-// define keeps the definition of a program. A key that is defined stays as it
-// is.
-func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
-	e.clock.Tick()
-	m := &l.programs
-	if p := m.byKey[in.Key]; p != nil {
-		p.Touch(&e.clock)
-		return 0
-	}
-	weight := weigh(in.Program)
-	if l.defining == nil {
-		made := &Program{}
-		l.defining = made
-		eval, region, broken := e.evaluator(), in.Program, in.Broken
-		if broken != nil || weight < longDefinition && !loops(region) {
-			*made = *newProgram(region, broken, eval)
-		} else {
-			e.Aside(l, workPlan, func(*sched.Worker) error {
-				*made = *newProgram(region, broken, eval)
-				return nil
-			}, func(err error) {
-				if err != nil { // a panic, or the session has ended
-					made.err = &wire.Fault{Kind: wire.Internal, Err: err}
-				}
-				made.ready = true
-				e.Resume(l)
-			})
-			return queue.ForPlan
-		}
-		made.ready = true
-	}
-	p := l.defining
-	if !p.ready {
-		return queue.ForPlan
-	}
-	l.defining = nil
-	if m.byKey == nil {
-		m.byKey = make(map[string]*Program)
-	}
-	p.Touch(&e.clock)
-	p.weight = weight
-	e.roomForProgram(m, p.weight)
-	m.byKey[in.Key] = p
-	m.weight += p.weight
-	return 0
-}
+// long reports whether it may take milliseconds to make a program of a region.
+func long(r *ops.Region) bool { return weigh(r) >= longDefinition || loops(r) }
 
 // loops reports whether a region has loops, or is otherwise longer than it looks.
 func loops(r *ops.Region) bool {
 	return slices.ContainsFunc(r.Body, func(in ops.Instr) bool {
 		return in.Op == ops.While || slices.ContainsFunc(in.Regions, loops)
 	})
-}
-
-// roomForProgram makes room for one more program of so many instructions.
-func (e *Executor) roomForProgram(m *programs, weight int) {
-	gone := func(p *Program) { m.weight -= p.weight }
-	lru.Evict(m.byKey, e.room.programs, &e.clock, nil, gone)
-	for m.weight+weight > e.room.steps && len(m.byKey) > 0 {
-		lru.Evict(m.byKey, 0, &e.clock, nil, gone)
-	}
 }
 
 // weigh counts the instructions of a region, and of those inside.
@@ -145,48 +76,44 @@ func weigh(r *ops.Region) (n int) {
 	return n
 }
 
-// forgetCode lets go of programs that the session has no use for. Runs that
-// came before have what they need.
-func (l *Queue) forgetCode(keys []string) {
-	home := l.home()
-	for _, key := range keys {
-		if p := home.programs.byKey[key]; p != nil {
-			home.programs.weight -= p.weight
-			delete(home.programs.byKey, key)
-		}
-	}
-}
-
-// Program finds the program that an instruction or a request names. One that left
-// the order of its session took it along.
-func (e *Executor) Program(l *Queue, key string) (*Program, error) {
-	p := l.programs.byKey[key]
-	if l.from != nil && len(l.queue) > 0 {
-		p = l.queue[0].prog
-	}
-	switch {
-	case p == nil:
-		return nil, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf(
-			"the session has no program under the key %x: it was never defined, or has been forgotten; define it again", key)}
-	case p.err != nil:
-		return nil, p.err
-	}
-	p.Touch(&e.clock)
-	return p, nil
-}
-
+// newProgram makes a program of a region, or one whose runs fail, where that is broken or breaks
+// a rule. eval computes instructions of literals, or is nil.
 func newProgram(r *ops.Region, broken error, eval graph.Eval) *Program {
+	p := &Program{weight: weigh(r), err: broken}
 	if broken != nil {
-		return &Program{err: broken}
+		return p
 	}
 	types, err := r.CheckProgram()
 	if err != nil {
-		return &Program{err: &wire.Fault{Kind: wire.BadArgument, Err: err}}
+		p.err = &wire.Fault{Kind: wire.BadArgument, Err: err}
+		return p
 	}
-	r = graph.Sink(graph.Unroll(r, eval))
+	p.Region, p.Values = graph.Sink(graph.Unroll(r, eval)), types
 	b := builder{slots: make(map[ops.ID]ops.ID)}
-	body := b.block(r, false)
-	return &Program{body: body, slots: len(b.slots), open: b.open, Calls: b.calls, Values: types, Region: r}
+	p.body = b.block(p.Region, false)
+	p.slots, p.open, p.Calls = len(b.slots), b.open, b.calls
+	return p
+}
+
+// accepts compares operands and results of a run with those of the program.
+func (p *Program) accepts(types []ops.Type, outs []ops.Result) error {
+	if len(types) != len(p.body.params) {
+		return fmt.Errorf("the program takes %d operands, got %d", len(p.body.params), len(types))
+	}
+	for i, t := range types {
+		if want := p.body.params[i].Type; !t.Equal(want) {
+			return fmt.Errorf("operand %d is %v, the program takes %v", i, t, want)
+		}
+	}
+	if len(outs) != len(p.Values) {
+		return fmt.Errorf("the program gives %d values, %d results are named", len(p.Values), len(outs))
+	}
+	for i, o := range outs {
+		if !o.Type.Equal(p.Values[i]) {
+			return fmt.Errorf("result %d is stated as %v, the program gives %v", i, o.Type, p.Values[i])
+		}
+	}
+	return nil
 }
 
 // builder gives the ids of a program their slots.
@@ -233,7 +160,7 @@ func (b *builder) block(r *ops.Region, keep bool) *block {
 		s := &out.steps[i]
 		s.in = wire.Instr{Instr: in, Name: in.Op.String()}
 		b.calls = b.calls || in.Op == ops.Hook || in.Op == ops.Callback
-		b.open = b.open || programOnly(in.Op) && in.Op != ops.Branch
+		b.open = b.open || isControl(in.Op) && in.Op != ops.Branch
 		if !in.Op.Info().Closed {
 			for k, inner := range in.Regions {
 				s.regions = append(s.regions, b.block(inner, in.Op == ops.While && k == 0))
@@ -312,4 +239,10 @@ func (s *step) candidates() []ops.ID {
 		ids = append(ids, o.ID)
 	}
 	return ids
+}
+
+// isControl reports whether an operation is control flow, or a message to the client: it needs
+// a program around it.
+func isControl(op ops.Op) bool {
+	return op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback
 }

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"fmt"
 	"time"
 
 	"nxvk/fallback"
@@ -20,6 +19,7 @@ type run struct {
 	lits           []*ops.Literal // by slot: scalars that never became memory
 	stack          []frame
 	specialization *specialization // whose fusions it may begin with; nil once it has begun
+	admission      bool            // it waits for these
 	err            error           // ended from outside; the results carry it
 	late           *time.Timer     // ends it at the deadline of its session
 	effort         effort          // as the device sees it
@@ -143,7 +143,10 @@ func (e *Executor) start(l *Queue, in *wire.Instr) (*run, []ops.Type, error) {
 		}
 		r.lits[param.ID] = detached(w.in.Ins[i].Lit)
 	}
-	r.specialization, r.stack = e.specialize(p, r.lits), []frame{{block: p.body}}
+	r.stack = []frame{{block: p.body}}
+	if e.fuses() {
+		r.specialization = e.specializer.Specialize(p, r.lits)
+	}
 	return r, w.types, nil
 }
 
@@ -153,27 +156,6 @@ func detached(lit *ops.Literal) *ops.Literal {
 		return lit
 	}
 	return &ops.Literal{Type: lit.Type, Data: append([]byte(nil), lit.Data...)}
-}
-
-// accepts compares operands and results of a run with those of the program.
-func (p *Program) accepts(types []ops.Type, outs []ops.Result) error {
-	if len(types) != len(p.body.params) {
-		return fmt.Errorf("the program takes %d operands, got %d", len(p.body.params), len(types))
-	}
-	for i, t := range types {
-		if want := p.body.params[i].Type; !t.Equal(want) {
-			return fmt.Errorf("operand %d is %v, the program takes %v", i, t, want)
-		}
-	}
-	if len(outs) != len(p.Values) {
-		return fmt.Errorf("the program gives %d values, %d results are named", len(p.Values), len(outs))
-	}
-	for i, o := range outs {
-		if !o.Type.Equal(p.Values[i]) {
-			return fmt.Errorf("result %d is stated as %v, the program gives %v", i, o.Type, p.Values[i])
-		}
-	}
-	return nil
 }
 
 // finish gives the values of a program to the session.
@@ -393,4 +375,25 @@ func (e *Executor) readPredicate(l *Queue, r *run, o ops.Operand) (yes bool, wai
 		return false, wait, err
 	}
 	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil
+}
+
+// awaitWarmStart reports whether a run has to wait before it begins: one that an
+// earlier life has compiled waits for its fusions.
+func (e *Executor) awaitWarmStart(l *Queue, r *run) bool {
+	t := r.specialization
+	if t == nil {
+		return false
+	}
+	if t.Awaited() && r.err == nil && e.lost == nil {
+		if !r.admission {
+			r.admission = true
+			e.specializer.Await(t, func() { e.Resume(l) })
+		}
+		return true
+	}
+	r.specialization = nil
+	if t.body != nil {
+		r.stack[0].block = t.body
+	}
+	return false
 }

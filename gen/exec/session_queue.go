@@ -41,9 +41,9 @@ type Queue struct {
 
 	feed *Feed // of the queue of a session: what it has the device do
 
-	programs programs
-	defining *Program // being made of the definition at the front
-	run      *run     // the program under way, whose slots stand for the session's values
+	programs Library
+	defining *definition // at the front
+	run      *run        // the program under way, whose slots stand for the session's values
 
 	above map[any]Ender // what packages above keep, by package
 

@@ -3,18 +3,11 @@ package exec
 import (
 	"math"
 
-	"nxvk/fallback/sched"
 	"nxvk/ops"
 )
 
-// A program is compiled when it has been seen before. The first time, its instructions are carried out
-// one by one, by kernels that other programs may have needed before. When it is
-// seen again, its straight parts are cut into fusions (package synth), each a few
-// kernels, which are compiled apart from the goroutine of the Executor; until a
-// fusion is ready its instructions go on one by one. Both give the same bits.
-
 // specialization is a program with the fusions of one set of literal parameters: kernels
-// take those as push constants.
+// take those as push constants. The zero one is that of a trace that nobody has seen.
 type specialization struct {
 	seen int    // how often it has been asked for
 	body *block // nil until the fusions are known
@@ -27,50 +20,14 @@ type specialization struct {
 	failed  bool      // it cannot be cut
 	forming bool      // its fusions or their kernels are being made
 	fusions []*fusion // once they are known
-	waiting []*Queue
+	waiting []func()  // the runs that wait for it
 }
 
-// A program is compiled when it has been seen so often. The driver of a processor
-// makes machine code of a kernel when that runs first, which takes as long as
-// many runs do; that of a GPU does when it is compiled.
-const (
-	gpuSeen = 2
-	cpuSeen = 12
-	// earlySeen is how often where an earlier life has compiled it and the host stands in
-	// for the first runs.
-	earlySeen = 2
-)
+// Body returns the program in fusions, nil until these are known.
+func (t *specialization) Body() *block { return t.body }
 
-// specialize returns the specialization of a run, nil where there are none.
-func (e *Executor) specialize(p *Program, lits []*ops.Literal) *specialization {
-	if e.dev == nil || e.cfg.OneByOne {
-		return nil
-	}
-	key := make([]byte, len(p.body.params))
-	for i, param := range p.body.params {
-		if lits[param.ID] != nil {
-			key[i] = 1
-		}
-	}
-	t := p.specializations[string(key)]
-	if t == nil {
-		if p.specializations == nil {
-			p.specializations = make(map[string]*specialization)
-		}
-		if len(p.specializations) >= maxSpecializations {
-			delete(p.specializations, p.rarest())
-		}
-		t = e.newSpecialization(p, key)
-		p.specializations[string(key)] = t
-	}
-	if t.seen++; !t.asked && e.due(t) {
-		t.asked = true
-		e.partition(p, t, key)
-	} else if t.seen == 1 {
-		e.prefetch(p.body, lits)
-	}
-	return t
-}
+// Warm reports whether an earlier life of the node has compiled it, so that runs wait for it.
+func (t *specialization) Warm() bool { return t.warm }
 
 // rarest is the key of the specialization that has been asked for least.
 func (p *Program) rarest() (key string) {
@@ -86,38 +43,34 @@ func (p *Program) rarest() (key string) {
 // maxSpecializations bounds the specializations of a program, by which parameters are literals.
 const maxSpecializations = 16
 
-// partition cuts a program into fusions, apart from the goroutine of the Executor.
-func (e *Executor) partition(p *Program, t *specialization, literal []byte) {
-	target, eval := *e.target, e.evaluator()
-	e.startForming(t)
-	var c partitioner
-	var body *block
-	e.Aside(nil, workPlan, func(*sched.Worker) (err error) {
-		c = partitioner{target: &target, eval: eval, holes: make(map[*ops.Literal]ops.ID), stand: make(map[ops.ID]*ops.Literal), types: make(map[ops.ID]ops.Type)}
-		for i, param := range p.body.params {
-			if literal[i] != 0 {
-				c.hole(param)
-			}
-		}
-		body, err = c.program(p.body)
-		return err
-	}, func(err error) {
-		if err != nil {
-			e.cfg.Log.Error().Err(err).Msg("cut a program into units; it runs one instruction at a time")
-			t.failed = true
-		} else {
-			t.body, t.fusions = body, c.fusions
-			for _, u := range c.fusions {
-				u.plan = e.planFusion(u)
-			}
-		}
-		e.settleForming()
-	})
+// specialization returns the specialization of a program for literal parameters, which are above 0 in
+// the key.
+func (p *Program) specialization(key string, begin func() *specialization) *specialization {
+	t := p.specializations[key]
+	if t != nil {
+		return t
+	}
+	if p.specializations == nil {
+		p.specializations = make(map[string]*specialization)
+	}
+	if len(p.specializations) >= maxSpecializations {
+		delete(p.specializations, p.rarest())
+	}
+	t = begin()
+	p.specializations[key] = t
+	return t
 }
 
-// Enough is how often a program has to be seen to be compiled.
-func (e *Executor) Enough() int { return e.enough }
+// literalKey marks the parameters of a program that are literals, a byte for each.
+func (p *Program) literalKey(lits []*ops.Literal) []byte {
+	key := make([]byte, len(p.body.params))
+	for i, param := range p.body.params {
+		if lits[param.ID] != nil {
+			key[i] = 1
+		}
+	}
+	return key
+}
 
-// Building counts the plans and pipelines that are being made apart from the
-// goroutine of the Executor.
-func (e *Executor) Building() int { return e.building + e.kernels.Busy() }
+// Specializations returns how many specializations the program has.
+func (p *Program) Specializations() int { return len(p.specializations) }

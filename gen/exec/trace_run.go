@@ -42,9 +42,6 @@ const (
 	// of all structures.
 	maxVariants = 4
 	maxWeight   = 1 << 17
-	// oftenEnough is how many times as often as others a variant is seen before it is
-	// compiled, where a compiled one gives more than its values.
-	oftenEnough = 8
 )
 
 // find returns the structure of a trace.
@@ -168,8 +165,7 @@ func (e *Executor) traceBody(l *Queue, s *trace, live []byte) (*block, *speciali
 		if v.specialization.body != nil {
 			return v.specialization.body, nil
 		}
-		if c := st.compiled(live); c != nil && v.specialization.seen < e.enough*oftenEnough {
-			v.specialization.seen++
+		if c := st.compiled(live); c != nil && e.specializer.Settles(v.specialization) {
 			return c.specialization.body, nil
 		}
 	}
@@ -180,7 +176,7 @@ func (e *Executor) traceBody(l *Queue, s *trace, live []byte) (*block, *speciali
 		e.prefetchTrace(s)
 		return b, nil
 	}
-	if e.countTrace(v, s, b); v.specialization.warm {
+	if e.specializeTrace(v, s, b); v.specialization.Warm() {
 		return b, v.specialization
 	}
 	return b, nil
@@ -195,11 +191,10 @@ func (e *Executor) prefetchTrace(s *trace) {
 	}
 }
 
-// countTrace has a variant compiled when it has been seen often enough, or at once where an
+// specializeTrace has a variant compiled when it has been seen often enough, or at once where an
 // earlier life of the node has compiled it. b is its instructions.
-func (e *Executor) countTrace(v *variant, s *trace, b *block) {
-	t := v.specialization
-	if t.seen++; t.asked || t.seen > 1 && !e.due(t) {
+func (e *Executor) specializeTrace(v *variant, s *trace, b *block) {
+	if !e.specializer.Count(v.specialization) {
 		return
 	}
 	literal := make([]byte, len(b.params))
@@ -208,18 +203,9 @@ func (e *Executor) countTrace(v *variant, s *trace, b *block) {
 			literal[i] = 1
 		}
 	}
-	p := &Program{body: b, slots: len(s.slots)}
-	if t.seen == 1 || t.mark == "" {
-		v.specialization = e.newSpecialization(p, literal)
-		v.specialization.seen = t.seen
-	}
-	if !e.due(v.specialization) {
+	if v.specialization, s.kept = e.specializer.SpecializeBlock(v.specialization, b, len(s.slots), literal); !s.kept {
 		e.prefetchTrace(s)
-		return
 	}
-	s.kept = true
-	v.specialization.asked = true
-	e.partition(p, v.specialization, literal)
 }
 
 // forget lets go of a value of the trace that is being carried out, out of turn.

@@ -23,26 +23,27 @@ import (
 // Kernels themselves are not archived there: the host carries out what they are made of,
 // which takes as long to make as their code.
 
-// newSpecialization returns the specialization of a program for the literals that key marks.
-func (e *Executor) newSpecialization(p *Program, key []byte) *specialization {
-	if e.kernels.Archive() == nil {
+// begin returns the specialization of a program for the literals that key marks.
+func (z *Specializer) begin(p *Program, key []byte) *specialization {
+	k := z.cfg.Kernels
+	if k.Archive() == nil {
 		return &specialization{}
 	}
-	target := *e.target
+	target := *k.Target()
 	target.Archive = nil
 	t := &specialization{mark: fmt.Sprintf("program %+v %x ", target, key) + string(p.body.appendSignature(nil))}
-	if e.kernels.Archive().Get(t.mark) != nil {
-		t.warm, t.early = !e.kernels.Interprets(), e.kernels.Interprets()
+	if k.Archive().Get(t.mark) != nil {
+		t.warm, t.early = !k.Interprets(), k.Interprets()
 	}
 	return t
 }
 
 // due reports whether a specialization that has been seen so often gets its fusions.
-func (e *Executor) due(t *specialization) bool {
-	return t.warm || t.seen >= e.enough || t.early && t.seen >= earlySeen
+func (z *Specializer) due(t *specialization) bool {
+	return t.warm || t.seen >= z.Enough || t.early && t.seen >= earlySeen
 }
 
-// structure appends what a block looks like, but for the values of literals. Two
+// appendSignature appends what a block looks like, but for the values of literals. Two
 // programs that it takes for one are each compiled when first seen, no more.
 func (b *block) appendSignature(key []byte) []byte {
 	key = binary.AppendUvarint(key, uint64(len(b.steps)))
@@ -66,46 +67,47 @@ func (b *block) appendSignature(key []byte) []byte {
 	return key
 }
 
-// form notes that the fusions of a specialization are being made.
-func (e *Executor) startForming(t *specialization) {
+// startForming notes that the fusions of a specialization are being made.
+func (z *Specializer) startForming(t *specialization) {
 	t.forming = true
-	e.forming = append(e.forming, t)
+	z.forming = append(z.forming, t)
 }
 
 // settleForming looks which specializations have all that they will have: runs that wait for them
 // go on, and the archive is told.
-func (e *Executor) settleForming() {
+func (z *Specializer) settleForming() {
 	var done []*specialization
-	e.forming = slices.DeleteFunc(e.forming, func(t *specialization) bool {
-		if e.isForming(t) {
+	z.forming = slices.DeleteFunc(z.forming, func(t *specialization) bool {
+		if z.isForming(t) {
 			return false
 		}
 		done = append(done, t)
 		return true
 	})
+	k := z.cfg.Kernels
 	for _, t := range done {
 		t.forming, t.fusions = false, nil
-		if e.kernels.Archive() != nil {
-			e.kernels.Archive().Put(t.mark, []byte{1})
+		if k.Archive() != nil {
+			k.Archive().Put(t.mark, []byte{1})
 		}
-		e.admit(t)
+		t.admit()
 	}
 	if len(done) > 0 {
-		e.kernels.Save()
+		k.Save()
 	}
 }
 
 // admit has the runs that wait for a specialization begin.
-func (e *Executor) admit(t *specialization) {
+func (t *specialization) admit() {
 	waiting := t.waiting
 	t.waiting = nil
-	for _, l := range waiting {
-		e.Resume(l)
+	for _, begin := range waiting {
+		begin()
 	}
 }
 
 // isForming reports whether anything of a specialization is still being made.
-func (e *Executor) isForming(t *specialization) bool {
+func (z *Specializer) isForming(t *specialization) bool {
 	if t.body == nil && !t.failed {
 		return true
 	}
@@ -115,7 +117,7 @@ func (e *Executor) isForming(t *specialization) bool {
 		}
 		for _, k := range f.plan.Kernels {
 			if k.Asked() && !k.Done() {
-				k.Then(e.settleForming)
+				k.Then(z.settleForming)
 				return true
 			}
 		}
@@ -127,30 +129,19 @@ func (e *Executor) isForming(t *specialization) bool {
 // what it had kept.
 const warmStartPatience = 250 * time.Millisecond
 
-// awaitWarmStart reports whether a run has to wait before it begins. One that an
-// earlier life has compiled waits for its fusions; others begin with what there is.
-func (e *Executor) awaitWarmStart(l *Queue, r *run) bool {
-	t := r.specialization
-	if t == nil {
-		return false
-	}
-	if t.warm && t.forming && r.err == nil && e.lost == nil {
-		if t.waiting == nil {
-			time.AfterFunc(warmStartPatience, func() {
-				e.cfg.Post(func() {
-					t.warm = false
-					e.admit(t)
-				})
+// Awaited reports whether a run waits for the fusions of a specialization before it begins.
+// One that an earlier life has compiled does; others begin with what there is.
+func (t *specialization) Awaited() bool { return t.warm && t.forming }
+
+// Await has begin called when a specialization that is awaited need not be any more.
+func (z *Specializer) Await(t *specialization, begin func()) {
+	if t.waiting == nil {
+		time.AfterFunc(warmStartPatience, func() {
+			z.cfg.Post(func() {
+				t.warm = false
+				t.admit()
 			})
-		}
-		if !slices.Contains(t.waiting, l) {
-			t.waiting = append(t.waiting, l)
-		}
-		return true
+		})
 	}
-	r.specialization = nil
-	if t.body != nil {
-		r.stack[0].block = t.body
-	}
-	return false
+	t.waiting = append(t.waiting, begin)
 }

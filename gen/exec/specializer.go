@@ -1,0 +1,148 @@
+package exec
+
+import (
+	"github.com/rs/zerolog"
+
+	"nxvk/fallback/sched"
+	"nxvk/gen/exec/kernels"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/synth/graph"
+)
+
+// A program is compiled when it has been seen before. The first time, its instructions are carried out
+// one by one, by kernels that other programs may have needed before. When it is
+// seen again, its straight parts are cut into fusions (package synth), each a few
+// kernels, which are compiled apart from the goroutine of the owner; until a
+// fusion is ready its instructions go on one by one. Both give the same bits.
+
+// A program is compiled when it has been seen so often. The driver of a processor
+// makes machine code of a kernel when that runs first, which takes as long as
+// many runs do; that of a GPU does when it is compiled.
+const (
+	gpuSeen = 2
+	cpuSeen = 12
+	// earlySeen is how often where an earlier life has compiled it and the host stands in
+	// for the first runs.
+	earlySeen = 2
+	// oftenEnough is how many times as often as others a variant of a trace is seen before it
+	// is compiled, where a compiled one gives more than its values.
+	oftenEnough = 8
+)
+
+// SpecializerConfig is what a Specializer works with.
+type SpecializerConfig struct {
+	Kernels *kernels.Cache
+	Log     zerolog.Logger
+
+	Post  func(func())                                                     // runs a function on the goroutine of the owner
+	Aside func(what string, f func(*sched.Worker) error, then func(error)) // runs f elsewhere, and then there
+}
+
+// Specializer compiles programs and traces for a device. It is for one goroutine.
+type Specializer struct {
+	Enough    int // how often a program has to be seen to be compiled
+	HostLimit int // elements up to which work on host operands stays there
+
+	cfg     SpecializerConfig
+	forming []*specialization // those whose fusions or kernels are being made
+}
+
+// NewSpecializer returns a Specializer for a device; cpu says that this is a processor.
+func NewSpecializer(cfg SpecializerConfig, cpu bool, hostLimit int) *Specializer {
+	z := &Specializer{cfg: cfg, Enough: gpuSeen, HostLimit: hostLimit}
+	if cpu {
+		z.Enough = cpuSeen
+	}
+	return z
+}
+
+// Evaluator computes scalars of literals ahead, where the host would do so when the program runs,
+// too: so they have the same bits.
+func (z *Specializer) Evaluator() graph.Eval {
+	if z.HostLimit < 1 {
+		return nil
+	}
+	return Eval
+}
+
+// Specialize returns the specialization of a run with literals, by their slots, and has it
+// compiled when it has been seen often enough.
+func (z *Specializer) Specialize(p *Program, lits []*ops.Literal) *specialization {
+	key := p.literalKey(lits)
+	t := p.specialization(string(key), func() *specialization { return z.begin(p, key) })
+	if t.seen++; !t.asked && z.due(t) {
+		t.asked = true
+		z.partition(p, t, key)
+	} else if t.seen == 1 {
+		z.cfg.Kernels.PrefetchAll(prefetched(p.body, lits, z.HostLimit))
+	}
+	return t
+}
+
+// SpecializeBlock is Specialize for the instructions b of a trace with so many slots, which has the
+// specialization t so far. asked says that it is being compiled: others have b from now on.
+func (z *Specializer) SpecializeBlock(t *specialization, b *block, slots int, literal []byte) (_ *specialization, asked bool) {
+	p := &Program{body: b, slots: slots}
+	if t.seen == 1 || t.mark == "" {
+		seen := t.seen
+		t = z.begin(p, literal)
+		t.seen = seen
+	}
+	if !z.due(t) {
+		return t, false
+	}
+	t.asked = true
+	z.partition(p, t, literal)
+	return t, true
+}
+
+// Count counts a use of a trace, and reports whether SpecializeBlock has something to do.
+func (z *Specializer) Count(t *specialization) bool {
+	t.seen++
+	return !t.asked && (t.seen == 1 || z.due(t))
+}
+
+// Settles reports whether a trace does with a specialization that gives more than its values,
+// rather than to have its own compiled, and counts that.
+func (z *Specializer) Settles(t *specialization) bool {
+	if t.seen >= z.Enough*oftenEnough {
+		return false
+	}
+	t.seen++
+	return true
+}
+
+// partition cuts a program into fusions, apart from the goroutine of the owner.
+func (z *Specializer) partition(p *Program, t *specialization, literal []byte) {
+	target := *z.cfg.Kernels.Target()
+	z.startForming(t)
+	c := newPartitioner(&target, z.Evaluator(), p, literal)
+	var body *block
+	z.cfg.Aside(workPlan, func(*sched.Worker) (err error) {
+		body, err = c.program(p.body)
+		return err
+	}, func(err error) {
+		if err != nil {
+			z.cfg.Log.Error().Err(err).Msg("cut a program into fusions; it runs one instruction at a time")
+			t.failed = true
+		} else {
+			t.body, t.fusions = body, c.fusions
+			for _, f := range c.fusions {
+				f.plan = z.plan(f)
+			}
+		}
+		z.settleForming()
+	})
+}
+
+// plan returns the plan of a fusion.
+func (z *Specializer) plan(f *fusion) *kernels.Plan {
+	unit, types := f.unit, f.types
+	return z.cfg.Kernels.Fusion(f.key, func(t *synth.Target) (*synth.Plan, error) { return lowerFusion(&unit, types, t) }, func(err error) {
+		if err != nil {
+			z.cfg.Log.Debug().Err(err).Int("instructions", len(unit.Body)).Msg("fusion without a kernel")
+		}
+		z.settleForming()
+	})
+}
