@@ -194,7 +194,7 @@ func (e *Executor) runAsync(l *Queue, in *wire.Instr) bool {
 		return false
 	}
 	p, err := e.Program(l, in.Key)
-	if err != nil || !p.open {
+	if err != nil || !p.Open {
 		return false
 	}
 	r, types, err := e.start(l, in)

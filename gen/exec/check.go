@@ -115,10 +115,10 @@ func (e *Executor) openChecks(l *Queue, w *work, p *kernels.Plan) ([]*check, err
 func (e *Executor) describe(l *Queue, w *work, c synth.Check) *check {
 	in, types := w.of, w.types
 	if w.fusion != nil {
-		in = &w.fusion.body[c.Instr]
+		in = &w.fusion.Body[c.Instr]
 		types = make([]ops.Type, len(in.Ins))
 		for i, o := range in.Ins {
-			types[i] = w.fusion.typeOf(o)
+			types[i] = w.fusion.TypeOf(o)
 		}
 	}
 	k := &check{in: ops.Instr{Op: in.Op, Attrs: in.Attrs}, shape: types[0].Shape, typ: types[1], indices: w.args[c.Operand]}
@@ -129,21 +129,6 @@ func (e *Executor) describe(l *Queue, w *work, c synth.Check) *check {
 		return fault(&of, note, types, err)
 	}
 	return k
-}
-
-// typeOf is the type of an operand of an instruction of a fusion.
-func (f *fusion) typeOf(o ops.Operand) ops.Type {
-	if o.Lit != nil {
-		return o.Lit.Type
-	}
-	for i := range f.body {
-		for _, r := range f.body[i].Outs {
-			if r.ID == o.ID {
-				return r.Type
-			}
-		}
-	}
-	return f.types[o.ID]
 }
 
 // closeChecks drops checks whose plan is not recorded.
@@ -175,7 +160,7 @@ func (w *work) needsOperand(k, i int) bool {
 	if w.fusion == nil {
 		return true
 	}
-	_, ok := slices.BinarySearch(w.fusion.needed()[k].Ins, i)
+	_, ok := slices.BinarySearch(w.fusion.Needed()[k].Ins, i)
 	return ok
 }
 
@@ -184,16 +169,8 @@ func (w *work) needsInstr(k, i int) bool {
 	if w.fusion == nil {
 		return true
 	}
-	_, ok := slices.BinarySearch(w.fusion.needed()[k].Body, i)
+	_, ok := slices.BinarySearch(w.fusion.Needed()[k].Body, i)
 	return ok
-}
-
-// needed lists what each result of a fusion is computed from.
-func (f *fusion) needed() []synth.Needs {
-	if f.needs == nil {
-		f.needs = f.unit.Needs()
-	}
-	return f.needs
 }
 
 // mark notes which submission has the checks that have been recorded.

@@ -4,13 +4,15 @@ import (
 	"fmt"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 )
 
 // definition is a program that is being made.
 type definition struct {
-	*Program
+	*program.Program
 	ready bool
 }
 
@@ -24,20 +26,20 @@ func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
 		d := &definition{}
 		l.defining = d
 		eval, region, broken := e.specializer.Evaluator(), in.Program, in.Broken
-		if broken == nil && long(region) {
-			e.Aside(l, workPlan, func(*sched.Worker) error {
-				d.Program = newProgram(region, nil, eval)
+		if broken == nil && program.TakesLong(region) {
+			e.Aside(l, kernels.WorkPlan, func(*sched.Worker) error {
+				d.Program = program.New(region, nil, eval)
 				return nil
 			}, func(err error) {
 				if err != nil { // a panic, or the session has ended
-					d.Program = newProgram(region, &wire.Fault{Kind: wire.Internal, Err: err}, eval)
+					d.Program = program.New(region, &wire.Fault{Kind: wire.Internal, Err: err}, eval)
 				}
 				d.ready = true
 				e.Resume(l)
 			})
 			return queue.ForPlan
 		}
-		d.Program, d.ready = newProgram(region, broken, eval), true
+		d.Program, d.ready = program.New(region, broken, eval), true
 	}
 	d := l.defining
 	if !d.ready {
@@ -50,7 +52,7 @@ func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
 
 // Program finds the program that an instruction or a request names. One that left
 // the order of its session took it along.
-func (e *Executor) Program(l *Queue, key string) (*Program, error) {
+func (e *Executor) Program(l *Queue, key string) (*program.Program, error) {
 	p := l.programs.Find(key, e.bounds)
 	if l.from != nil && len(l.queue) > 0 {
 		p = l.queue[0].prog
@@ -59,8 +61,8 @@ func (e *Executor) Program(l *Queue, key string) (*Program, error) {
 	case p == nil:
 		return nil, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf(
 			"the session has no program under the key %x: it was never defined, or has been forgotten; define it again", key)}
-	case p.err != nil:
-		return nil, p.err
+	case p.Err != nil:
+		return nil, p.Err
 	}
 	return p, nil
 }

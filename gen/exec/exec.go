@@ -6,19 +6,20 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/memory"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
+
+	"github.com/rs/zerolog"
 )
 
 // Silence is how long the stream has to be quiet before gathered work is
@@ -50,7 +51,7 @@ type Executor struct {
 	own         *Feed         // for what no session asks for
 	target      *synth.Target // that of kernels
 	kernels     *kernels.Cache
-	specializer *Specializer
+	specializer *program.Specializer
 	definer     Definer // of shaders; nil where there are none
 	limit       int     // elements up to which work stays on the host
 
@@ -63,8 +64,8 @@ type Executor struct {
 	gathering     []*Queue // queues with a trace
 	signatures    map[string]*signature
 	maxSignatures int
-	clock         lru.Clock // of the uses of signatures
-	bounds        *Bounds   // of the programs of a session
+	clock         lru.Clock       // of the uses of signatures
+	bounds        *program.Bounds // of the programs of a session
 	lastSignature uint32
 	traces        traceCache
 	key           []byte           // scratch of formOf
@@ -119,7 +120,7 @@ func New(cfg Config) *Executor {
 		dev:           cfg.Device,
 		lanes:         make(map[*store.Session]*Queue),
 		signatures:    make(map[string]*signature),
-		maxSignatures: maxSignatures, bounds: NewBounds(),
+		maxSignatures: maxSignatures, bounds: program.NewBounds(),
 		limit: cfg.HostLimit,
 	}
 	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) }
@@ -138,7 +139,7 @@ func New(cfg Config) *Executor {
 			e.limit = hostLimit(info)
 		}
 	}
-	e.specializer = NewSpecializer(SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
+	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
 	return e
 }
 
@@ -198,7 +199,7 @@ func (e *Executor) try(l *Queue, in *wire.Instr) (wait queue.Wait) {
 		if e.definer != nil {
 			e.definer.Forget(l, in.Keys)
 		}
-	case isControl(in.Op):
+	case program.IsControl(in.Op):
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
 		return e.importValue(l, in)

@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"github.com/rs/zerolog"
-
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
@@ -11,6 +9,8 @@ import (
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
+
+	"github.com/rs/zerolog"
 )
 
 // This file is what packages above have an Executor do for a session: the sampler

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -240,14 +241,14 @@ func TestForeverLong(t *testing.T) {
 		if n%10_000 == 9_999 {
 			heap := live()
 			t.Logf("%d programs: %d MiB", n+1, heap>>20)
-			if n < 2*maxPrograms {
+			if n < 2*program.MaxPrograms {
 				first = heap
 			} else if heap > first+first/2 {
-				t.Fatalf("after %d programs %d bytes are in use; after %d it was %d", n+1, heap, 2*maxPrograms, first)
+				t.Fatalf("after %d programs %d bytes are in use; after %d it was %d", n+1, heap, 2*program.MaxPrograms, first)
 			}
 		}
 	}
-	if have, _ := l.programs.Len(); have > maxPrograms {
+	if have, _ := l.programs.Len(); have > program.MaxPrograms {
 		t.Errorf("%d programs", have)
 	}
 }
@@ -288,7 +289,7 @@ func TestTiersOfLiterals(t *testing.T) {
 			if mask%64 == 0 {
 				r.want(l, 50, sum)
 			}
-			if n := l.programs.Find("p", r.exec.bounds).Specializations(); n > maxSpecializations {
+			if n := l.programs.Find("p", r.exec.bounds).Specialized(); n > program.MaxSpecializations {
 				t.Fatalf("%d specialisations", n)
 			}
 		}

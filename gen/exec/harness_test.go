@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"ergo.services/ergo/gen"
-	"github.com/rs/zerolog"
-
 	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -18,6 +15,9 @@ import (
 	"nxvk/synth"
 	"nxvk/synth/codegen"
 	"nxvk/vulkan"
+
+	"ergo.services/ergo/gen"
+	"github.com/rs/zerolog"
 )
 
 func init() { codegen.Verify = true }

@@ -30,14 +30,12 @@ type job struct {
 	late   *time.Timer // ends it at the deadline of its session
 }
 
-// Kinds of computations, as metrics show them.
+// Kinds of computations, as metrics show them, beside those of package kernels.
 const (
 	workInstruction = "instruction" // an operation that the host computes
 	workKernel      = "kernel"      // a kernel in the stead of a processor
 	workCopy        = "copy"        // of much memory
 	workIndices     = "indices"     // the one that is out of bounds is looked for
-	workPlan        = "plan"        // instructions into kernels, programs into fusions
-	workPipeline    = "pipeline"    // kernels into machine code
 	workExplain     = "explain"
 	workLeapfrog    = "leapfrog" // steps that a client asks for
 	workChain       = "chain"    // of the sampler, where the host evaluates the density

@@ -7,6 +7,7 @@ import (
 
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/lru"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -102,7 +103,7 @@ func (e *Executor) postpone(l *Queue, in *wire.Instr) timing {
 	if l.renames(in) {
 		return l.flushIf(true)
 	}
-	if in.Err != nil || len(in.Outs) == 0 || isControl(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
+	if in.Err != nil || len(in.Outs) == 0 || program.IsControl(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
 		return now
 	}
 	if !l.fits(in) {

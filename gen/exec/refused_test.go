@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rs/zerolog"
-
 	"nxvk/gen/exec/kernels"
 	"nxvk/ops"
 	"nxvk/vulkan"
+
+	"github.com/rs/zerolog"
 )
 
 // refusals is a driver that refuses kernels, from when it is told to.

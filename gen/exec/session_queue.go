@@ -6,6 +6,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/loop"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -41,7 +42,7 @@ type Queue struct {
 
 	feed *Feed // of the queue of a session: what it has the device do
 
-	programs Library
+	programs program.Library
 	defining *definition // at the front
 	run      *run        // the program under way, whose slots stand for the session's values
 
@@ -69,7 +70,7 @@ type request struct {
 	read  ops.ID      // 0 where no value is read
 
 	// Of a request that left the order of its session.
-	prog  *Program               // what it runs
+	prog  *program.Program       // what it runs
 	held  map[ops.ID]store.Value // what it needs and was there
 	wants []ops.ID               // what it needs and was pending
 }

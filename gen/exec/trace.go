@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -15,7 +16,7 @@ import (
 // have slots in the order in which they appear, so that two traces of the same
 // structure have the same ones.
 type trace struct {
-	steps []step
+	steps []program.Step
 	slots []slot           // from 1 on
 	named map[ops.ID]int32 // the slots of ids that the session may still name
 	lits  []int32          // the slots of literals
@@ -29,11 +30,11 @@ type trace struct {
 	outs []ops.Result  // the same
 	ends []ops.ID      // the same
 
-	mask   []byte // room for that of live
-	needed []byte // room for block
-	body   block  // what block gives
-	run    run    // of the trace
-	kept   bool   // others have the body
+	mask   []byte        // room for that of live
+	needed []byte        // room for block
+	body   program.Block // what block gives
+	run    run           // of the trace
+	kept   bool          // others have the body
 }
 
 // slot is a value of a trace: one that it makes, or one from outside, which is
@@ -54,7 +55,7 @@ const most = 64 << 20
 // newTrace returns an empty trace with room for so many instructions.
 func newTrace(n int) *trace {
 	return &trace{
-		steps: make([]step, 0, n), slots: make([]slot, 1, 2*n+2), named: make(map[ops.ID]int32, n), key: make([]byte, 0, 4*n),
+		steps: make([]program.Step, 0, n), slots: make([]slot, 1, 2*n+2), named: make(map[ops.ID]int32, n), key: make([]byte, 0, 4*n),
 		ins: make([]ops.Operand, 0, 2*n), outs: make([]ops.Result, 0, n), ends: make([]ops.ID, 0, 2*n),
 	}
 }
@@ -65,12 +66,12 @@ func (s *trace) empty() {
 	clear(s.slots)
 	clear(s.named)
 	clear(s.ins)
-	clear(s.body.params)
+	clear(s.body.Params)
 	clear(s.plans)
 	*s = trace{
 		steps: s.steps[:0], slots: s.slots[:1], named: s.named, lits: s.lits[:0], key: s.key[:0], plans: s.plans[:0],
 		ins: s.ins[:0], outs: s.outs[:0], ends: s.ends[:0], mask: s.mask, needed: s.needed,
-		body: block{params: s.body.params[:0], values: s.body.values[:0]},
+		body: program.Block{Params: s.body.Params[:0], Values: s.body.Values[:0]},
 		run:  run{slots: s.run.slots, lits: s.run.lits, stack: s.run.stack[:0]},
 	}
 }
@@ -96,7 +97,7 @@ func (s *trace) makes(id ops.ID) bool {
 // takes holds of its own.
 func (s *trace) add(form uint32, name string, w *work) {
 	s.key = binary.AppendUvarint(s.key, uint64(form))
-	st := step{in: wire.Instr{Name: name, Instr: ops.Instr{Op: w.in.Op, Attrs: w.in.Attrs}}}
+	st := program.Step{In: wire.Instr{Name: name, Instr: ops.Instr{Op: w.in.Op, Attrs: w.in.Attrs}}}
 	from := len(s.ins)
 	for i, o := range w.in.Ins {
 		if w.in.Op == ops.Constant {
@@ -109,7 +110,7 @@ func (s *trace) add(form uint32, name string, w *work) {
 		s.key = binary.AppendUvarint(s.key, uint64(k))
 		s.ins = append(s.ins, ops.Operand{ID: ops.ID(k)})
 	}
-	st.in.Ins = s.ins[from:len(s.ins):len(s.ins)]
+	st.In.Ins = s.ins[from:len(s.ins):len(s.ins)]
 	from = len(s.outs)
 	for _, r := range w.in.Outs {
 		k := s.slot(slot{typ: r.Type, id: r.ID})
@@ -118,7 +119,7 @@ func (s *trace) add(form uint32, name string, w *work) {
 		s.total += int64(r.Type.Bytes())
 		s.outs = append(s.outs, ops.Result{ID: ops.ID(k), Type: r.Type})
 	}
-	st.in.Outs = s.outs[from:len(s.outs):len(s.outs)]
+	st.In.Outs = s.outs[from:len(s.outs):len(s.outs)]
 	s.steps = append(s.steps, st)
 }
 
@@ -192,36 +193,36 @@ func (s *trace) live() []byte {
 }
 
 // block is the steps that the values of a mask need, with what ends at each.
-func (s *trace) block(live []byte) *block {
+func (s *trace) block(live []byte) *program.Block {
 	s.needed = append(s.needed[:0], live...)
 	needed := s.needed
 	n := len(s.steps)
 	for i := len(s.steps) - 1; i >= 0; i-- {
 		st := &s.steps[i]
-		if !anyOf(needed, st.in.Outs) {
+		if !anyOf(needed, st.In.Outs) {
 			continue
 		}
 		from := len(s.ends)
-		for _, o := range st.in.Outs {
+		for _, o := range st.In.Outs {
 			s.end(needed, o.ID)
 		}
-		for _, o := range st.in.Ins {
+		for _, o := range st.In.Ins {
 			s.end(needed, o.ID)
 		}
-		st.last = s.ends[from:len(s.ends):len(s.ends)]
+		st.Last = s.ends[from:len(s.ends):len(s.ends)]
 		if n--; n != i {
 			s.steps[n] = *st
 		}
 	}
 	b := &s.body
-	b.steps = s.steps[n:]
+	b.Steps = s.steps[n:]
 	for k := 1; k < len(s.slots); k++ {
 		v := &s.slots[k]
 		if !v.pending() && needed[k] != 0 {
-			b.params = append(b.params, ops.Result{ID: ops.ID(k), Type: v.typ})
+			b.Params = append(b.Params, ops.Result{ID: ops.ID(k), Type: v.typ})
 		}
 		if live[k] != 0 {
-			b.values = append(b.values, ops.Operand{ID: ops.ID(k)})
+			b.Values = append(b.Values, ops.Operand{ID: ops.ID(k)})
 		}
 	}
 	return b

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"slices"
 
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
@@ -24,7 +25,7 @@ type traceEntry struct {
 // variant is a structure whose values of a mask are wanted.
 type variant struct {
 	live           string
-	specialization *specialization
+	specialization *program.Specialization
 }
 
 // traceCache are those that have been seen last.
@@ -74,13 +75,13 @@ func (st *traceEntry) variant(live []byte) *variant {
 		}
 	}
 	if len(st.variants) == maxVariants {
-		at := slices.IndexFunc(st.variants, func(v *variant) bool { return v.specialization.body == nil })
+		at := slices.IndexFunc(st.variants, func(v *variant) bool { return v.specialization.Body == nil })
 		if at < 0 {
 			at = maxVariants - 1
 		}
 		st.variants = slices.Delete(st.variants, at, at+1)
 	}
-	v := &variant{live: string(live), specialization: &specialization{}}
+	v := &variant{live: string(live), specialization: &program.Specialization{}}
 	st.variants = slices.Insert(st.variants, 0, v)
 	return v
 }
@@ -89,7 +90,7 @@ func (st *traceEntry) variant(live []byte) *variant {
 // where there is none.
 func (st *traceEntry) compiled(live []byte) *variant {
 	for _, v := range st.variants {
-		if v.specialization.body != nil && covers(v.live, live) {
+		if v.specialization.Body != nil && covers(v.live, live) {
 			return v
 		}
 	}
@@ -141,8 +142,8 @@ func (e *Executor) bind(l *Queue, s *trace) *run {
 	r.specialization = t
 	r.slots = append(r.slots[:0], make([]store.Value, len(s.slots))...)
 	r.lits = append(r.lits[:0], make([]*ops.Literal, len(s.slots))...)
-	r.stack = append(r.stack, frame{block: b})
-	for _, p := range b.params {
+	r.stack = append(r.stack, frame{Block: b})
+	for _, p := range b.Params {
 		v := &s.slots[p.ID]
 		if r.lits[p.ID] = v.lit; v.mem != nil {
 			r.slots[p.ID] = store.Value{Type: v.typ, Mem: v.mem}
@@ -157,22 +158,22 @@ func (e *Executor) bind(l *Queue, s *trace) *run {
 // order of their own, and have other values at a time; where the session might lack
 // the memory, instructions keep the order in which they came. It gives the specialization as well
 // where the run may have to wait for that.
-func (e *Executor) traceBody(l *Queue, s *trace, live []byte) (*block, *specialization) {
+func (e *Executor) traceBody(l *Queue, s *trace, live []byte) (*program.Block, *program.Specialization) {
 	var v *variant
 	if len(s.steps) >= fewest && l.allows(s.total, 0) {
 		st := e.traces.find(s)
 		v = st.variant(live)
-		if v.specialization.body != nil {
-			return v.specialization.body, nil
+		if v.specialization.Body != nil {
+			return v.specialization.Body, nil
 		}
-		if c := st.compiled(live); c != nil && e.specializer.Settles(v.specialization) {
-			return c.specialization.body, nil
+		if c := st.compiled(live); c != nil && e.specializer.Reuse(v.specialization) {
+			return c.specialization.Body, nil
 		}
 	}
 	n := len(s.steps)
 	b := s.block(live)
-	e.Counters.Instructions += uint64(n - len(b.steps))
-	if v == nil || len(b.steps) < fewest {
+	e.Counters.Instructions += uint64(n - len(b.Steps))
+	if v == nil || len(b.Steps) < fewest {
 		e.prefetchTrace(s)
 		return b, nil
 	}
@@ -193,12 +194,12 @@ func (e *Executor) prefetchTrace(s *trace) {
 
 // specializeTrace has a variant compiled when it has been seen often enough, or at once where an
 // earlier life of the node has compiled it. b is its instructions.
-func (e *Executor) specializeTrace(v *variant, s *trace, b *block) {
+func (e *Executor) specializeTrace(v *variant, s *trace, b *program.Block) {
 	if !e.specializer.Count(v.specialization) {
 		return
 	}
-	literal := make([]byte, len(b.params))
-	for i, p := range b.params {
+	literal := make([]byte, len(b.Params))
+	for i, p := range b.Params {
 		if s.slots[p.ID].lit != nil {
 			literal[i] = 1
 		}
@@ -221,8 +222,8 @@ func (l *Queue) forget(id ops.ID) {
 		return
 	}
 	f := r.top()
-	for i := f.pc; i < len(f.steps); i++ {
-		for _, o := range f.steps[i].in.Ins {
+	for i := f.pc; i < len(f.Steps); i++ {
+		for _, o := range f.Steps[i].In.Ins {
 			if o.Lit == nil && o.ID == ops.ID(k) {
 				return
 			}

@@ -5,6 +5,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -18,8 +19,8 @@ type work struct {
 	args  []*store.Storage // nil for a scalar literal
 	own   []*store.Storage // held until the work is done
 
-	fusion *fusion // which it carries out, or nil
-	copied bool    // in is the work's own
+	fusion *program.Fusion // which it carries out, or nil
+	copied bool            // in is the work's own
 
 	// room for the operands of most instructions, without an allocation more
 	typeRoom [3]ops.Type

@@ -7,6 +7,7 @@ import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -55,7 +56,7 @@ func (d *density) device() error {
 }
 
 // trajectory has the kernel of a program made, once. The queue waits for it.
-func (s *Sampler) trajectory(l *exec.Queue, p *exec.Program) (*trajectory, queue.Wait) {
+func (s *Sampler) trajectory(l *exec.Queue, p *program.Program) (*trajectory, queue.Wait) {
 	switch t, asked := p.Above.(*trajectory); {
 	case asked && t.ready:
 		return t, 0

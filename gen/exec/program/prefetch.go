@@ -1,4 +1,4 @@
-package exec
+package program
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ const maxPrefetch = 1 << 12
 // prefetched lists the single instructions of a block whose kernels it will need, where values
 // are on the device. lits are parameters that are literals; what touches limit elements or
 // fewer is the host's.
-func prefetched(b *block, lits []*ops.Literal, limit int) []kernels.Instr {
+func prefetched(b *Block, lits []*ops.Literal, limit int) []kernels.Instr {
 	a := prefetcher{limit: limit, lits: lits, types: make(map[ops.ID]ops.Type), left: maxPrefetch}
 	a.block(b)
 	return a.list
@@ -32,20 +32,20 @@ type prefetcher struct {
 	list  []kernels.Instr
 }
 
-func (a *prefetcher) block(b *block) {
-	for _, p := range b.params {
+func (a *prefetcher) block(b *Block) {
+	for _, p := range b.Params {
 		a.types[p.ID] = p.Type
 	}
-	for i := range b.steps {
+	for i := range b.Steps {
 		if a.left--; a.left < 0 {
 			return
 		}
-		s := &b.steps[i]
-		a.step(&s.in.Instr)
-		for _, o := range s.in.Outs {
+		s := &b.Steps[i]
+		a.step(&s.In.Instr)
+		for _, o := range s.In.Outs {
 			a.types[o.ID] = o.Type
 		}
-		for _, r := range s.regions {
+		for _, r := range s.Regions {
 			a.block(r)
 		}
 	}

@@ -1,12 +1,14 @@
-package exec
+package program
 
-import "nxvk/gen/exec/lru"
+import (
+	"nxvk/gen/exec/lru"
+)
 
 // A session keeps so many programs, and so many instructions of all of them; above
 // that, those that have run least recently go. A client that forgets what it does
 // not need (instruction forget) before either bound is reached never meets it.
 const (
-	maxPrograms = 1 << 14
+	MaxPrograms = 1 << 14
 	maxSteps    = 1 << 20
 )
 
@@ -18,7 +20,7 @@ type Bounds struct {
 }
 
 // NewBounds returns the bounds of sessions that share a device.
-func NewBounds() *Bounds { return &Bounds{Programs: maxPrograms, Steps: maxSteps} }
+func NewBounds() *Bounds { return &Bounds{Programs: MaxPrograms, Steps: maxSteps} }
 
 // Library has the programs that a session has defined, by their keys. The zero Library is
 // empty.

@@ -1,4 +1,4 @@
-package exec
+package program
 
 import (
 	"github.com/rs/zerolog"
@@ -6,7 +6,6 @@ import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
 	"nxvk/ops"
-	"nxvk/synth"
 	"nxvk/synth/graph"
 )
 
@@ -44,8 +43,8 @@ type Specializer struct {
 	Enough    int // how often a program has to be seen to be compiled
 	HostLimit int // elements up to which work on host operands stays there
 
-	cfg     SpecializerConfig
-	forming []*specialization // those whose fusions or kernels are being made
+	cfg       SpecializerConfig
+	compiling []*Specialization // those whose fusions or kernels are being made
 }
 
 // NewSpecializer returns a Specializer for a device; cpu says that this is a processor.
@@ -68,28 +67,28 @@ func (z *Specializer) Evaluator() graph.Eval {
 
 // Specialize returns the specialization of a run with literals, by their slots, and has it
 // compiled when it has been seen often enough.
-func (z *Specializer) Specialize(p *Program, lits []*ops.Literal) *specialization {
+func (z *Specializer) Specialize(p *Program, lits []*ops.Literal) *Specialization {
 	key := p.literalKey(lits)
-	t := p.specialization(string(key), func() *specialization { return z.begin(p, key) })
-	if t.seen++; !t.asked && z.due(t) {
+	t := p.specialization(string(key), func() *Specialization { return z.newSpecialization(p, key) })
+	if t.seen++; !t.asked && z.isDue(t) {
 		t.asked = true
 		z.partition(p, t, key)
 	} else if t.seen == 1 {
-		z.cfg.Kernels.PrefetchAll(prefetched(p.body, lits, z.HostLimit))
+		z.cfg.Kernels.PrefetchAll(prefetched(p.Body, lits, z.HostLimit))
 	}
 	return t
 }
 
 // SpecializeBlock is Specialize for the instructions b of a trace with so many slots, which has the
 // specialization t so far. asked says that it is being compiled: others have b from now on.
-func (z *Specializer) SpecializeBlock(t *specialization, b *block, slots int, literal []byte) (_ *specialization, asked bool) {
-	p := &Program{body: b, slots: slots}
-	if t.seen == 1 || t.mark == "" {
+func (z *Specializer) SpecializeBlock(t *Specialization, b *Block, slots int, literal []byte) (_ *Specialization, asked bool) {
+	p := &Program{Body: b, Slots: slots}
+	if t.seen == 1 || t.archiveKey == "" {
 		seen := t.seen
-		t = z.begin(p, literal)
+		t = z.newSpecialization(p, literal)
 		t.seen = seen
 	}
-	if !z.due(t) {
+	if !z.isDue(t) {
 		return t, false
 	}
 	t.asked = true
@@ -98,14 +97,14 @@ func (z *Specializer) SpecializeBlock(t *specialization, b *block, slots int, li
 }
 
 // Count counts a use of a trace, and reports whether SpecializeBlock has something to do.
-func (z *Specializer) Count(t *specialization) bool {
+func (z *Specializer) Count(t *Specialization) bool {
 	t.seen++
-	return !t.asked && (t.seen == 1 || z.due(t))
+	return !t.asked && (t.seen == 1 || z.isDue(t))
 }
 
-// Settles reports whether a trace does with a specialization that gives more than its values,
+// Reuse reports whether a trace does with a specialization that gives more than its values,
 // rather than to have its own compiled, and counts that.
-func (z *Specializer) Settles(t *specialization) bool {
+func (z *Specializer) Reuse(t *Specialization) bool {
 	if t.seen >= z.Enough*oftenEnough {
 		return false
 	}
@@ -114,35 +113,34 @@ func (z *Specializer) Settles(t *specialization) bool {
 }
 
 // partition cuts a program into fusions, apart from the goroutine of the owner.
-func (z *Specializer) partition(p *Program, t *specialization, literal []byte) {
+func (z *Specializer) partition(p *Program, t *Specialization, literal []byte) {
 	target := *z.cfg.Kernels.Target()
-	z.startForming(t)
-	c := newPartitioner(&target, z.Evaluator(), p, literal)
-	var body *block
-	z.cfg.Aside(workPlan, func(*sched.Worker) (err error) {
-		body, err = c.program(p.body)
+	z.startCompiling(t)
+	c := NewPartitioner(&target, z.Evaluator(), p, literal)
+	var body *Block
+	z.cfg.Aside(kernels.WorkPlan, func(*sched.Worker) (err error) {
+		body, err = c.Partition(p.Body)
 		return err
 	}, func(err error) {
 		if err != nil {
 			z.cfg.Log.Error().Err(err).Msg("cut a program into fusions; it runs one instruction at a time")
 			t.failed = true
 		} else {
-			t.body, t.fusions = body, c.fusions
+			t.Body, t.fusions = body, c.fusions
 			for _, f := range c.fusions {
-				f.plan = z.plan(f)
+				f.Plan = z.plan(f)
 			}
 		}
-		z.settleForming()
+		z.settleCompiled()
 	})
 }
 
 // plan returns the plan of a fusion.
-func (z *Specializer) plan(f *fusion) *kernels.Plan {
-	unit, types := f.unit, f.types
-	return z.cfg.Kernels.Fusion(f.key, func(t *synth.Target) (*synth.Plan, error) { return lowerFusion(&unit, types, t) }, func(err error) {
+func (z *Specializer) plan(f *Fusion) *kernels.Plan {
+	return z.cfg.Kernels.Fusion(f.key, f.Lower, func(err error) {
 		if err != nil {
-			z.cfg.Log.Debug().Err(err).Int("instructions", len(unit.Body)).Msg("fusion without a kernel")
+			z.cfg.Log.Debug().Err(err).Int("instructions", len(f.Body)).Msg("fusion without a kernel")
 		}
-		z.settleForming()
+		z.settleCompiled()
 	})
 }

@@ -1,4 +1,4 @@
-package exec
+package program
 
 import (
 	"encoding/binary"
@@ -15,7 +15,7 @@ import (
 // the single instructions would. What is archived of a program is only that it has been
 // compiled; cutting it into fusions takes little time and gives the same ones.
 //
-// Where the host stands in for a processor (interpret.go), it has the first result sooner
+// Where the host stands in for a processor (the warm-up of package kernels), it has the first result sooner
 // than fusions could be made, whatever is archived: such a program begins as one that
 // nobody knows, so that no start is slower than the first, and gets its fusions when it is
 // seen again. Those of their kernels of which the driver has made machine code in an
@@ -23,35 +23,35 @@ import (
 // Kernels themselves are not archived there: the host carries out what they are made of,
 // which takes as long to make as their code.
 
-// begin returns the specialization of a program for the literals that key marks.
-func (z *Specializer) begin(p *Program, key []byte) *specialization {
+// newSpecialization returns the specialization of a program for the literals that key marks.
+func (z *Specializer) newSpecialization(p *Program, key []byte) *Specialization {
 	k := z.cfg.Kernels
 	if k.Archive() == nil {
-		return &specialization{}
+		return &Specialization{}
 	}
 	target := *k.Target()
 	target.Archive = nil
-	t := &specialization{mark: fmt.Sprintf("program %+v %x ", target, key) + string(p.body.appendSignature(nil))}
-	if k.Archive().Get(t.mark) != nil {
+	t := &Specialization{archiveKey: fmt.Sprintf("program %+v %x ", target, key) + string(p.Body.appendSignature(nil))}
+	if k.Archive().Get(t.archiveKey) != nil {
 		t.warm, t.early = !k.Interprets(), k.Interprets()
 	}
 	return t
 }
 
-// due reports whether a specialization that has been seen so often gets its fusions.
-func (z *Specializer) due(t *specialization) bool {
+// isDue reports whether a specialization that has been seen so often gets its fusions.
+func (z *Specializer) isDue(t *Specialization) bool {
 	return t.warm || t.seen >= z.Enough || t.early && t.seen >= earlySeen
 }
 
 // appendSignature appends what a block looks like, but for the values of literals. Two
 // programs that it takes for one are each compiled when first seen, no more.
-func (b *block) appendSignature(key []byte) []byte {
-	key = binary.AppendUvarint(key, uint64(len(b.steps)))
-	for _, p := range b.params {
+func (b *Block) appendSignature(key []byte) []byte {
+	key = binary.AppendUvarint(key, uint64(len(b.Steps)))
+	for _, p := range b.Params {
 		key = kernels.AppendType(key, p.Type)
 	}
-	for i := range b.steps {
-		in := &b.steps[i].in
+	for i := range b.Steps {
+		in := &b.Steps[i].In
 		key = binary.AppendUvarint(key, uint64(in.Op))
 		for _, o := range in.Ins {
 			key = binary.AppendUvarint(key, uint64(o.ID))
@@ -60,25 +60,25 @@ func (b *block) appendSignature(key []byte) []byte {
 			key = kernels.AppendType(key, o.Type)
 		}
 		key = kernels.AppendAttrs(key, in.Attrs)
-		for _, r := range b.steps[i].regions {
+		for _, r := range b.Steps[i].Regions {
 			key = r.appendSignature(key)
 		}
 	}
 	return key
 }
 
-// startForming notes that the fusions of a specialization are being made.
-func (z *Specializer) startForming(t *specialization) {
-	t.forming = true
-	z.forming = append(z.forming, t)
+// startCompiling notes that the fusions of a specialization are being made.
+func (z *Specializer) startCompiling(t *Specialization) {
+	t.compiling = true
+	z.compiling = append(z.compiling, t)
 }
 
-// settleForming looks which specializations have all that they will have: runs that wait for them
+// settleCompiled looks which specializations have all that they will have: runs that wait for them
 // go on, and the archive is told.
-func (z *Specializer) settleForming() {
-	var done []*specialization
-	z.forming = slices.DeleteFunc(z.forming, func(t *specialization) bool {
-		if z.isForming(t) {
+func (z *Specializer) settleCompiled() {
+	var done []*Specialization
+	z.compiling = slices.DeleteFunc(z.compiling, func(t *Specialization) bool {
+		if z.isCompiling(t) {
 			return false
 		}
 		done = append(done, t)
@@ -86,9 +86,9 @@ func (z *Specializer) settleForming() {
 	})
 	k := z.cfg.Kernels
 	for _, t := range done {
-		t.forming, t.fusions = false, nil
+		t.compiling, t.fusions = false, nil
 		if k.Archive() != nil {
-			k.Archive().Put(t.mark, []byte{1})
+			k.Archive().Put(t.archiveKey, []byte{1})
 		}
 		t.admit()
 	}
@@ -98,7 +98,7 @@ func (z *Specializer) settleForming() {
 }
 
 // admit has the runs that wait for a specialization begin.
-func (t *specialization) admit() {
+func (t *Specialization) admit() {
 	waiting := t.waiting
 	t.waiting = nil
 	for _, begin := range waiting {
@@ -106,18 +106,18 @@ func (t *specialization) admit() {
 	}
 }
 
-// isForming reports whether anything of a specialization is still being made.
-func (z *Specializer) isForming(t *specialization) bool {
-	if t.body == nil && !t.failed {
+// isCompiling reports whether anything of a specialization is still being made.
+func (z *Specializer) isCompiling(t *Specialization) bool {
+	if t.Body == nil && !t.failed {
 		return true
 	}
 	for _, f := range t.fusions {
-		if f.plan.Err == kernels.ErrBeingMade {
+		if f.Plan.Err == kernels.ErrBeingMade {
 			return true
 		}
-		for _, k := range f.plan.Kernels {
+		for _, k := range f.Plan.Kernels {
 			if k.Asked() && !k.Done() {
-				k.Then(z.settleForming)
+				k.Then(z.settleCompiled)
 				return true
 			}
 		}
@@ -131,10 +131,10 @@ const warmStartPatience = 250 * time.Millisecond
 
 // Awaited reports whether a run waits for the fusions of a specialization before it begins.
 // One that an earlier life has compiled does; others begin with what there is.
-func (t *specialization) Awaited() bool { return t.warm && t.forming }
+func (t *Specialization) Awaited() bool { return t.warm && t.compiling }
 
 // Await has begin called when a specialization that is awaited need not be any more.
-func (z *Specializer) Await(t *specialization, begin func()) {
+func (z *Specializer) Await(t *Specialization, begin func()) {
 	if t.waiting == nil {
 		time.AfterFunc(warmStartPatience, func() {
 			z.cfg.Post(func() {

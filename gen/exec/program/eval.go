@@ -1,4 +1,4 @@
-package exec
+package program
 
 import (
 	"nxvk/fallback"
