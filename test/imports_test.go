@@ -82,6 +82,7 @@ var rules = map[string][]string{
 	"nxvk/gen/exec/target":       {"nxvk/gen/exec/target", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...", "golang.org/x/sys/...", "github.com/..."},
 	"nxvk/gen/exec/kernels":      compiled,
 	"nxvk/gen/exec/program":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program"}),
+	"nxvk/gen/exec/placement":    slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/explain":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/explain"}),
 }
 

@@ -8,6 +8,7 @@ import (
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -92,7 +93,7 @@ func (w word) arg() vulkan.Arg {
 }
 
 // openChecks begins the checks of a plan.
-func (e *Executor) openChecks(l *Queue, w *work, p *kernels.Plan) ([]*check, error) {
+func (e *Executor) openChecks(l *Queue, w *placement.Work, p *kernels.Plan) ([]*check, error) {
 	if len(p.Checks) == 0 {
 		return nil, nil
 	}
@@ -111,17 +112,19 @@ func (e *Executor) openChecks(l *Queue, w *work, p *kernels.Plan) ([]*check, err
 	return list, nil
 }
 
-// describe returns a check with all that its error needs.
-func (e *Executor) describe(l *Queue, w *work, c synth.Check) *check {
-	in, types := w.of, w.types
-	if w.fusion != nil {
-		in = &w.fusion.Body[c.Instr]
-		types = make([]ops.Type, len(in.Ins))
-		for i, o := range in.Ins {
-			types[i] = w.fusion.TypeOf(o)
-		}
+// ofChecks lists what values carry of checks.
+func ofChecks(list []*check) store.Checks {
+	out := make(store.Checks, len(list))
+	for i, c := range list {
+		out[i] = &c.Check
 	}
-	k := &check{in: ops.Instr{Op: in.Op, Attrs: in.Attrs}, shape: types[0].Shape, typ: types[1], indices: w.args[c.Operand]}
+	return out
+}
+
+// describe returns a check with all that its error needs.
+func (e *Executor) describe(l *Queue, w *placement.Work, c synth.Check) *check {
+	in, types := w.Part(c.Instr)
+	k := &check{in: ops.Instr{Op: in.Op, Attrs: in.Attrs}, shape: types[0].Shape, typ: types[1], indices: w.Args[c.Operand]}
 	k.indices.Retain()
 	of, note, types := wire.Instr{Name: in.Name, Instr: ops.Instr{Op: in.Op}}, l.note(in), slices.Clone(types)
 	k.wrap = func(err error) error {
@@ -137,40 +140,6 @@ func (f *Feed) closeChecks(list []*check) {
 		f.words.give(c.word)
 		c.indices.Drop()
 	}
-}
-
-// carry gives the results of work the checks of what they are computed from. own are those of its plan.
-func (w *work) carry(outs []*store.Storage, p *kernels.Plan, own []*check) {
-	for k, out := range outs {
-		for i, m := range w.args {
-			if m != nil && len(m.Checks) > 0 && w.needsOperand(k, i) {
-				out.Checks = out.Checks.With(m.Checks)
-			}
-		}
-		for i, c := range own {
-			if w.needsInstr(k, p.Checks[i].Instr) {
-				out.Checks = out.Checks.With(store.Checks{&c.Check})
-			}
-		}
-	}
-}
-
-// needsOperand reports whether result k is computed from operand i.
-func (w *work) needsOperand(k, i int) bool {
-	if w.fusion == nil {
-		return true
-	}
-	_, ok := slices.BinarySearch(w.fusion.Needed()[k].Ins, i)
-	return ok
-}
-
-// needsInstr reports whether result k is computed from what instruction i of a fusion gives.
-func (w *work) needsInstr(k, i int) bool {
-	if w.fusion == nil {
-		return true
-	}
-	_, ok := slices.BinarySearch(w.fusion.Needed()[k].Body, i)
-	return ok
 }
 
 // mark notes which submission has the checks that have been recorded.
@@ -282,24 +251,13 @@ func (e *Executor) findWrong(c *check, data []byte, end func(error)) {
 		if err == nil {
 			err = fmt.Errorf("%v: an index is out of bounds", c.in.Op)
 		}
-		end(c.wrap(hostError(err)))
+		end(c.wrap(placement.Fault(err)))
 	})
-}
-
-// checkIndex looks at a literal index, which no kernel checks.
-func checkIndex(w *work) error {
-	if w.in.Op.Info().Kind != ops.Index || w.in.Ins[1].Lit == nil {
-		return nil
-	}
-	if err := fallback.CheckIndices(w.in, w.types[0].Shape, fallback.Value{Type: w.types[1], Data: w.in.Ins[1].Lit.Data}); err != nil {
-		return hostError(err)
-	}
-	return nil
 }
 
 // wrongIndices lists the errors of the checks of a plan that the host has carried out; nil
 // where there is none. The indices are on the host.
-func (e *Executor) wrongIndices(l *Queue, w *work, p *kernels.Plan, words [][]byte) []error {
+func (e *Executor) wrongIndices(l *Queue, w *placement.Work, p *kernels.Plan, words [][]byte) []error {
 	errs := make([]error, len(p.Checks))
 	for i, word := range words {
 		if binary.LittleEndian.Uint32(word) == 0 {
@@ -308,17 +266,7 @@ func (e *Executor) wrongIndices(l *Queue, w *work, p *kernels.Plan, words [][]by
 		c := e.describe(l, w, p.Checks[i])
 		err := fallback.CheckIndices(&c.in, c.shape, fallback.Value{Type: c.typ, Data: c.indices.Host[:c.typ.Bytes()]})
 		c.indices.Drop()
-		errs[i] = c.wrap(hostError(err))
+		errs[i] = c.wrap(placement.Fault(err))
 	}
 	return errs
-}
-
-// firstOf is the first error of checks that result k depends on.
-func (w *work) firstOf(k int, p *kernels.Plan, errs []error) error {
-	for i, err := range errs {
-		if err != nil && w.needsInstr(k, p.Checks[i].Instr) {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,12 +1,11 @@
 package exec
 
 import (
-	"nxvk/fallback"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
-	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
 )
@@ -29,7 +28,7 @@ const (
 
 // runOnDevice records work. Operands are brought to the device first, and a status is
 // waited for afterwards.
-func (e *Executor) runOnDevice(l *Queue, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
+func (e *Executor) runOnDevice(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
 	if l.verdict != nil {
 		return e.judge(l, w)
 	}
@@ -42,13 +41,13 @@ func (e *Executor) runOnDevice(l *Queue, w *work, p *kernels.Plan) (wait queue.W
 		return queue.ForDevice, nil
 	}
 	total := int64(0)
-	for _, r := range w.in.Outs {
+	for _, r := range w.In.Outs {
 		total += int64(r.Type.Bytes())
 	}
 	if wait, err := e.reserve(l, total); wait != 0 || err != nil {
 		return wait, err
 	}
-	for _, m := range w.args {
+	for _, m := range w.Args {
 		if m == nil {
 			continue
 		}
@@ -66,7 +65,7 @@ func (e *Executor) runOnDevice(l *Queue, w *work, p *kernels.Plan) (wait queue.W
 	if err != nil {
 		return 0, err
 	}
-	w.carry(outs, p, checks)
+	w.CarryChecks(outs, p, ofChecks(checks))
 	defer e.addChecks(f, checks)
 	part := l.effort(p)
 	for i := range p.Steps {
@@ -77,18 +76,18 @@ func (e *Executor) runOnDevice(l *Queue, w *work, p *kernels.Plan) (wait queue.W
 		e.bound(f) // a plan may have thousands of steps
 	}
 	if s := p.Status; s != nil {
-		e.ask(l, resolve(*s, w.args, outs, temps), outs)
+		e.ask(l, placement.Resolve(*s, w.Args, outs, temps), outs)
 		return e.judge(l, w)
 	}
 	for i, m := range outs {
-		e.keep(l, w.in.Outs[i], m)
+		e.keep(l, w.In.Outs[i], m)
 	}
 	e.Counters.Device++
 	return 0, nil
 }
 
 // deviceResults takes memory for the results and temporaries of a plan.
-func (e *Executor) deviceResults(l *Queue, w *work, p *kernels.Plan) (outs, temps []*store.Storage, wait queue.Wait, err error) {
+func (e *Executor) deviceResults(l *Queue, w *placement.Work, p *kernels.Plan) (outs, temps []*store.Storage, wait queue.Wait, err error) {
 	take := func(list *[]*store.Storage, n int) bool {
 		var buf *vulkan.Buffer
 		if buf, wait, err = e.alloc(l, n); wait != 0 || err != nil {
@@ -101,7 +100,7 @@ func (e *Executor) deviceResults(l *Queue, w *work, p *kernels.Plan) (outs, temp
 	}
 	outs, temps = e.outs[:0], e.temps[:0]
 	defer func() { e.outs, e.temps = outs, temps }()
-	for _, r := range w.in.Outs {
+	for _, r := range w.In.Outs {
 		if !take(&outs, r.Type.Bytes()) {
 			return outs, temps, wait, err
 		}
@@ -115,7 +114,7 @@ func (e *Executor) deviceResults(l *Queue, w *work, p *kernels.Plan) (outs, temp
 }
 
 // record appends one step of a plan to a stream.
-func (e *Executor) record(f *Feed, w *work, p *kernels.Plan, i int, outs, temps []*store.Storage, checks []*check) error {
+func (e *Executor) record(f *Feed, w *placement.Work, p *kernels.Plan, i int, outs, temps []*store.Storage, checks []*check) error {
 	step := &p.Steps[i]
 	args := e.args[:0]
 	for _, a := range step.Args {
@@ -123,7 +122,7 @@ func (e *Executor) record(f *Feed, w *work, p *kernels.Plan, i int, outs, temps 
 			args = append(args, checks[a.Ref.Index].word.arg())
 			continue
 		}
-		m := resolve(a.Ref, w.args, outs, temps)
+		m := placement.Resolve(a.Ref, w.Args, outs, temps)
 		args = append(args, vulkan.Arg{Buffer: m.Dev, Offset: a.Offset, Size: a.Bytes, Access: vulkan.Access(a.Access)})
 	}
 	e.args = args
@@ -148,40 +147,17 @@ func (e *Executor) dispatch(f *Feed, c *kernels.Kernel, step *synth.Step, args [
 
 // pushed is what a step pushes, with the values of literals. It is valid until the next
 // call.
-func (e *Executor) pushed(w *work, s *synth.Step) ([]byte, error) {
+func (e *Executor) pushed(w *placement.Work, s *synth.Step) ([]byte, error) {
 	if len(s.Lits) == 0 {
 		return target.Push(s), nil
 	}
 	e.push = append(e.push[:0], s.Push...)
 	for _, lit := range s.Lits {
-		if err := patch(e.push, lit, w.in.Ins[lit.Operand].Lit); err != nil {
+		if err := placement.Patch(e.push, lit, w.In.Ins[lit.Operand].Lit); err != nil {
 			return nil, err
 		}
 	}
 	return e.push[len(s.Push)-len(target.Push(s)):], nil
-}
-
-func resolve(r synth.Ref, args, outs, temps []*store.Storage) *store.Storage {
-	switch r.Kind {
-	case synth.Operand:
-		return args[r.Index]
-	case synth.Result:
-		return outs[r.Index]
-	}
-	return temps[r.Index]
-}
-
-// patch writes the value of a scalar literal, in the type of computation, to
-// its place among the push constants.
-func patch(push []byte, at synth.Lit, lit *ops.Literal) error {
-	dst := push[at.Offset : at.Offset+at.As.Size()]
-	if lit.Type.DType == at.As {
-		copy(dst, lit.Data)
-		return nil
-	}
-	return fallback.Convert(
-		fallback.Value{Type: ops.Type{DType: at.As}, Data: dst},
-		fallback.Value{Type: lit.Type, Data: lit.Data})
 }
 
 // seconds estimates how long a step takes.

@@ -11,6 +11,7 @@ import (
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/memory"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
@@ -69,7 +70,7 @@ type Executor struct {
 	lastSignature uint32
 	traces        traceCache
 	key           []byte           // scratch of formOf
-	look          work             // scratch of consider
+	look          placement.Work   // scratch of consider
 	push          []byte           // scratch of record
 	args          []vulkan.Arg     // scratch of record
 	outs          []*store.Storage // scratch of deviceResults
@@ -136,7 +137,7 @@ func New(cfg Config) *Executor {
 		processor = info.Kind == vulkan.CPU
 		e.own = e.newFeed()
 		if e.limit == 0 {
-			e.limit = hostLimit(info)
+			e.limit = placement.DefaultLimit(info)
 		}
 	}
 	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
@@ -224,12 +225,12 @@ func (e *Executor) compute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	}
 	w, err := e.gather(l, in)
 	if err != nil {
-		e.poison(l, in, w.types, err)
+		e.poison(l, in, w.Types, err)
 		return 0
 	}
-	defer w.drop()
-	if err := w.in.Check(w.types); err != nil {
-		e.poison(l, in, w.types, &wire.Fault{Kind: wire.BadArgument, Err: err})
+	defer w.Release()
+	if err := w.In.Check(w.Types); err != nil {
+		e.poison(l, in, w.Types, &wire.Fault{Kind: wire.BadArgument, Err: err})
 		return 0
 	}
 	wait, err = e.place(l, w)
@@ -237,7 +238,7 @@ func (e *Executor) compute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 		return wait
 	}
 	if err != nil {
-		e.poison(l, in, w.types, err)
+		e.poison(l, in, w.Types, err)
 	}
 	return 0
 }

@@ -90,29 +90,21 @@ func (e *Executor) OnHost(l *Queue, in *wire.Instr, check func([]ops.Type) error
 	if err != nil {
 		return 0, err
 	}
-	defer w.drop()
-	if err := check(w.types); err != nil {
+	defer w.Release()
+	if err := check(w.Types); err != nil {
 		return 0, &wire.Fault{Kind: wire.BadArgument, Err: err}
 	}
-	for i, m := range w.args {
+	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.readBack(l, m, w.types[i])
+			return e.readBack(l, m, w.Types[i])
 		}
 	}
-	list := make([]HostOperand, len(w.types))
-	for i, t := range w.types {
-		list[i] = HostOperand{t, w.data(i)[:t.Bytes()]}
+	list := make([]HostOperand, len(w.Types))
+	for i, t := range w.Types {
+		list[i] = HostOperand{t, w.Data(i)[:t.Bytes()]}
 	}
 	f(list)
 	return 0, nil
-}
-
-// data is the elements of an operand that is on the host.
-func (w *work) data(i int) []byte {
-	if m := w.args[i]; m != nil {
-		return m.Host
-	}
-	return w.in.Ins[i].Lit.Data
 }
 
 // WithKernel calls then when the pipeline of a kernel is made, at once where it is.

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
@@ -24,9 +25,9 @@ func (e *Executor) runFusion(l *Queue, r *run, s *program.Step) (wait queue.Wait
 		return e.runOneByOne(l, r, f, at)
 	}
 	w, err := e.gather(l, &s.In)
-	w.fusion = f
-	defer w.drop()
-	if err == nil && f.Plan != nil && e.kernels.Made(f.Plan) && e.lost == nil && !e.small(w) {
+	w.Fusion = f
+	defer w.Release()
+	if err == nil && f.Plan != nil && e.kernels.Made(f.Plan) && e.lost == nil && !w.Small(e.limit) {
 		if wait, done := e.runByPlan(l, w, s); wait != 0 || done {
 			return wait
 		}
@@ -50,12 +51,12 @@ func (e *Executor) runOneByOne(l *Queue, r *run, f *program.Fusion, at *frame) (
 
 // runByPlan carries out a fusion by its plan. It is not done where there is too little
 // memory for all results at once: one by one, some of them may have it.
-func (e *Executor) runByPlan(l *Queue, w *work, s *program.Step) (wait queue.Wait, done bool) {
+func (e *Executor) runByPlan(l *Queue, w *placement.Work, s *program.Step) (wait queue.Wait, done bool) {
 	if l.failed != nil {
-		e.poison(l, &s.In, w.types, l.failed)
+		e.poison(l, &s.In, w.Types, l.failed)
 		return 0, true
 	}
-	w.settleLiterals()
+	w.SettleLiterals()
 	wait, err := e.carryOut(l, w, s.Fusion.Plan)
 	if wait != 0 {
 		return wait, false
@@ -68,7 +69,7 @@ func (e *Executor) runByPlan(l *Queue, w *work, s *program.Step) (wait queue.Wai
 	}
 	e.Counters.Instructions += uint64(len(s.Fusion.Body))
 	if err != nil {
-		e.poison(l, &s.In, w.types, err)
+		e.poison(l, &s.In, w.Types, err)
 	}
 	return 0, true
 }

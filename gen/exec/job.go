@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -55,9 +56,9 @@ func (l *Queue) account(e *Executor) *sched.Account {
 // of a queue. The queue waits, and meets the outcome in collect when it goes on. What the
 // work reads and writes is held until it has ended. finish runs where f gives no error, on
 // the goroutine of the Executor.
-func (e *Executor) startJob(l *Queue, w *work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
-	j := &job{of: w.of, finish: finish, types: w.types}
-	for _, list := range [][]*store.Storage{w.args, results} {
+func (e *Executor) startJob(l *Queue, w *placement.Work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
+	j := &job{of: w.From, finish: finish, types: w.Types}
+	for _, list := range [][]*store.Storage{w.Args, results} {
 		for _, m := range list {
 			if m != nil {
 				m.Retain()
@@ -143,7 +144,7 @@ func (e *Executor) jobError(in *wire.Instr, err error) error {
 		e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("instruction failed: %v", broken.Value)
 		return &wire.Fault{Kind: wire.Internal, Err: broken}
 	}
-	return hostError(err)
+	return placement.Fault(err)
 }
 
 // dropJob has the job of a queue that ends stop, and what it holds be let go then.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"nxvk/fallback"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -151,15 +151,15 @@ func labelled(label string) string {
 }
 
 // hostResults makes memory on the host for the results of work.
-func (e *Executor) hostResults(l *Queue, w *work) (mems []*store.Storage, wait queue.Wait, err error) {
+func (e *Executor) hostResults(l *Queue, w *placement.Work) (mems []*store.Storage, wait queue.Wait, err error) {
 	total := int64(0)
-	for _, r := range w.in.Outs {
+	for _, r := range w.In.Outs {
 		total += int64(r.Type.Bytes())
 	}
 	if wait, err := e.reserve(l, total); wait != 0 || err != nil {
 		return nil, wait, err
 	}
-	for _, r := range w.in.Outs {
+	for _, r := range w.In.Outs {
 		m, wait, err := e.hostStorage(l, r.Type.Bytes())
 		if wait != 0 || err != nil {
 			dropAll(mems)
@@ -174,15 +174,6 @@ func dropAll(mems []*store.Storage) {
 	for _, m := range mems {
 		m.Drop()
 	}
-}
-
-// hostError gives an error of package fallback its kind.
-func hostError(err error) error {
-	kind := wire.BadArgument
-	if errors.Is(err, fallback.ErrUnsupported) {
-		kind = wire.Unsupported
-	}
-	return &wire.Fault{Kind: kind, Err: err}
 }
 
 // DeviceError gives an error of package vulkan its kind, and notes a loss.

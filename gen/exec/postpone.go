@@ -7,6 +7,7 @@ import (
 
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/lru"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
@@ -173,18 +174,18 @@ func (l *Queue) fits(in *wire.Instr) bool {
 // classify looks at the operands of an instruction.
 func (e *Executor) classify(l *Queue, in *wire.Instr) timing {
 	w := &e.look
-	defer w.drop()
+	defer w.Release()
 	pending, ok := e.glance(l, in, w)
 	if !ok || len(in.Regions) > 0 {
 		return l.flushIf(pending)
 	}
-	if !pending && in.Op != ops.Dot && e.small(w) {
+	if !pending && in.Op != ops.Dot && w.Small(e.limit) {
 		return now // most work for the host
 	}
-	w.settleLiterals()
+	w.SettleLiterals()
 	f := e.signatureOf(w)
 	if f.starts {
-		if w.settleStarts() != nil {
+		if w.SettleStarts() != nil {
 			return l.flushIf(pending)
 		}
 		f = e.signatureOf(w)
@@ -193,9 +194,9 @@ func (e *Executor) classify(l *Queue, in *wire.Instr) timing {
 	case f.making:
 		f.plan.Then(func() { e.Resume(l) })
 		return unknown
-	case !f.lazy, checkIndex(w) != nil:
+	case !f.lazy, placement.CheckIndex(w) != nil:
 		return l.flushIf(pending)
-	case !pending && (f.alias || e.small(w)):
+	case !pending && (f.alias || w.Small(e.limit)):
 		return now
 	case l.loop.Cuts(f.id):
 		if l.trace != nil {
@@ -208,8 +209,8 @@ func (e *Executor) classify(l *Queue, in *wire.Instr) timing {
 
 // glance is gather for operands of which some may be pending. It reports whether
 // there is one of those, and whether all operands are there or pending.
-func (e *Executor) glance(l *Queue, in *wire.Instr, w *work) (pending, ok bool) {
-	*w = work{in: &in.Instr, types: w.types[:0], args: w.args[:0]}
+func (e *Executor) glance(l *Queue, in *wire.Instr, w *placement.Work) (pending, ok bool) {
+	w.Reset(in)
 	ok = true
 	for i := range in.Ins {
 		o := &in.Ins[i]
@@ -226,14 +227,14 @@ func (e *Executor) glance(l *Queue, in *wire.Instr, w *work) (pending, ok bool) 
 		} else {
 			ok = false
 		}
-		w.types, w.args = append(w.types, t), append(w.args, m)
+		w.Types[i], w.Args[i] = t, m
 	}
 	return pending, ok
 }
 
 // signatureOf returns the form of an instruction, which is found out once.
-func (e *Executor) signatureOf(w *work) *signature {
-	e.key = kernels.AppendInstr(e.key[:0], w.instr())
+func (e *Executor) signatureOf(w *placement.Work) *signature {
+	e.key = kernels.AppendInstr(e.key[:0], w.Instr())
 	if f, ok := e.signatures[string(e.key)]; ok {
 		f.Touch(&e.clock)
 		return f
@@ -243,9 +244,9 @@ func (e *Executor) signatureOf(w *work) *signature {
 	key := string(e.key)
 	f := &signature{}
 	f.Touch(&e.clock)
-	if w.in.Check(w.types) == nil {
-		f.starts = w.in.Op == ops.Slice || w.in.Op == ops.PutSlice
-		f.alias = w.sameBytes()
+	if w.In.Check(w.Types) == nil {
+		f.starts = w.In.Op == ops.Slice || w.In.Op == ops.PutSlice
+		f.alias = w.SameBytes()
 		p, err := e.plan(w)
 		if err == kernels.ErrBeingMade {
 			return &signature{making: true, plan: p}
@@ -261,7 +262,7 @@ func (e *Executor) signatureOf(w *work) *signature {
 }
 
 // defers takes an instruction into the trace of a queue.
-func (e *Executor) defers(l *Queue, in *wire.Instr, f *signature, w *work) {
+func (e *Executor) defers(l *Queue, in *wire.Instr, f *signature, w *placement.Work) {
 	if l.trace == nil {
 		if l.trace, l.spare = l.spare, nil; l.trace == nil {
 			l.trace = newTrace(l.usual)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
@@ -128,35 +129,27 @@ func (e *Executor) start(l *Queue, in *wire.Instr) (*run, []ops.Type, error) {
 	}
 	w, err := e.gather(l, in)
 	if err != nil {
-		return nil, w.types, err
+		return nil, w.Types, err
 	}
-	defer w.drop()
-	if err := p.Accepts(w.types, in.Outs); err != nil {
-		return nil, w.types, &wire.Fault{Kind: wire.BadArgument, Err: err}
+	defer w.Release()
+	if err := p.Accepts(w.Types, in.Outs); err != nil {
+		return nil, w.Types, &wire.Fault{Kind: wire.BadArgument, Err: err}
 	}
-	w.settleLiterals()
+	w.SettleLiterals()
 	r := &run{prog: p, in: in, slots: make([]store.Value, p.Slots+1), lits: make([]*ops.Literal, p.Slots+1)}
 	for i, param := range p.Body.Params {
-		if m := w.args[i]; m != nil {
+		if m := w.Args[i]; m != nil {
 			m.Retain()
 			r.slots[param.ID] = store.Value{Type: param.Type, Mem: m}
 			continue
 		}
-		r.lits[param.ID] = detached(w.in.Ins[i].Lit)
+		r.lits[param.ID] = placement.Detach(w.In.Ins[i].Lit)
 	}
 	r.stack = []frame{{Block: p.Body}}
 	if e.fuses() {
 		r.specialization = e.specializer.Specialize(p, r.lits)
 	}
-	return r, w.types, nil
-}
-
-// detached is a literal that lies in Go's memory.
-func detached(lit *ops.Literal) *ops.Literal {
-	if lit.Hold == nil {
-		return lit
-	}
-	return &ops.Literal{Type: lit.Type, Data: append([]byte(nil), lit.Data...)}
+	return r, w.Types, nil
 }
 
 // finish gives the values of a program to the session.

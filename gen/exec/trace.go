@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -95,24 +96,24 @@ func (s *trace) makes(id ops.ID) bool {
 
 // add appends an instruction whose operands are at hand or pending. The trace
 // takes holds of its own.
-func (s *trace) add(form uint32, name string, w *work) {
+func (s *trace) add(form uint32, name string, w *placement.Work) {
 	s.key = binary.AppendUvarint(s.key, uint64(form))
-	st := program.Step{In: wire.Instr{Name: name, Instr: ops.Instr{Op: w.in.Op, Attrs: w.in.Attrs}}}
+	st := program.Step{In: wire.Instr{Name: name, Instr: ops.Instr{Op: w.In.Op, Attrs: w.In.Attrs}}}
 	from := len(s.ins)
-	for i, o := range w.in.Ins {
-		if w.in.Op == ops.Constant {
+	for i, o := range w.In.Ins {
+		if w.In.Op == ops.Constant {
 			// What is made of a constant depends on its value.
 			s.key = append(s.key, o.Lit.Data...)
-			s.ins = append(s.ins, ops.Operand{Lit: detached(o.Lit)})
+			s.ins = append(s.ins, ops.Operand{Lit: placement.Detach(o.Lit)})
 			continue
 		}
-		k := s.operand(o, w.args[i], w.types[i])
+		k := s.operand(o, w.Args[i], w.Types[i])
 		s.key = binary.AppendUvarint(s.key, uint64(k))
 		s.ins = append(s.ins, ops.Operand{ID: ops.ID(k)})
 	}
 	st.In.Ins = s.ins[from:len(s.ins):len(s.ins)]
 	from = len(s.outs)
-	for _, r := range w.in.Outs {
+	for _, r := range w.In.Outs {
 		k := s.slot(slot{typ: r.Type, id: r.ID})
 		s.named[r.ID] = k
 		s.bytes += int64(r.Type.Bytes())
@@ -153,7 +154,7 @@ func (s *trace) literal(lit *ops.Literal) int32 {
 			return k
 		}
 	}
-	k := s.slot(slot{typ: lit.Type, lit: detached(lit)})
+	k := s.slot(slot{typ: lit.Type, lit: placement.Detach(lit)})
 	if len(s.lits) < manyLiterals {
 		s.lits = append(s.lits, k)
 	}

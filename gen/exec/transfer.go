@@ -7,6 +7,7 @@ import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/memory"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
@@ -15,8 +16,8 @@ import (
 
 // upload makes a tensor of the bytes of a literal. Small ones stay on the host
 // until a kernel wants them.
-func (e *Executor) upload(l *Queue, w *work) (wait queue.Wait, err error) {
-	lit, out := w.in.Ins[0].Lit, w.in.Outs[0]
+func (e *Executor) upload(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
+	lit, out := w.In.Ins[0].Lit, w.In.Outs[0]
 	if wait, err := e.reserve(l, int64(len(lit.Data))); wait != 0 || err != nil {
 		return wait, err
 	}
@@ -141,7 +142,7 @@ func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 		done(e.outOfHost(err))
 		return
 	}
-	if len(data) <= 4*inlineCost {
+	if len(data) <= 4*placement.InlineCost {
 		copy(to.Host, data)
 		m.HostOf(to)
 		done(nil)
@@ -149,7 +150,7 @@ func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 	}
 	e.Aside(nil, workCopy, func(by *sched.Worker) error {
 		return sched.Caught(func() error {
-			by.For(len(data), 4*inlineCost, func(_ *sched.Worker, lo, hi int) { copy(to.Host[lo:hi], data[lo:hi]) })
+			by.For(len(data), 4*placement.InlineCost, func(_ *sched.Worker, lo, hi int) { copy(to.Host[lo:hi], data[lo:hi]) })
 			return nil
 		})
 	}, func(err error) {
