@@ -51,7 +51,7 @@ func TestPlanApart(t *testing.T) {
 	for _, oneByOne := range []bool{true, false} {
 		r.exec.cfg.OneByOne = oneByOne
 		r.exec.kernels.Clear()
-		clear(r.exec.signatures)
+		r.exec.signatures.Clear()
 		l := r.session()
 		r.tensor(l, 1, 3, 1, 2)
 		r.do(l, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))

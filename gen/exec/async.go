@@ -221,11 +221,8 @@ func (l *Queue) end() {
 		l.run.drop()
 		l.run = nil
 	}
-	for _, s := range []*trace{l.trace, l.running} {
-		if s != nil {
-			s.drop()
-		}
-	}
+	l.trace.Drop()
+	l.running.Drop()
 	l.trace, l.running = nil, nil
 	l.dropJob()
 	for _, x := range l.above {

@@ -9,11 +9,11 @@ import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/kernels"
-	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -59,22 +59,18 @@ type Executor struct {
 	common *sched.Account // of computations for all sessions
 	turns  queue.Turns[*Queue]
 
-	lanes         map[*store.Session]*Queue
-	imports       []*Queue // queues that wait for another session
-	memory        []*Queue // queues that wait for memory
-	gathering     []*Queue // queues with a trace
-	signatures    map[string]*signature
-	maxSignatures int
-	clock         lru.Clock       // of the uses of signatures
-	bounds        *program.Bounds // of the programs of a session
-	lastSignature uint32
-	traces        traceCache
-	key           []byte           // scratch of formOf
-	look          placement.Work   // scratch of consider
-	push          []byte           // scratch of record
-	args          []vulkan.Arg     // scratch of record
-	outs          []*store.Storage // scratch of deviceResults
-	temps         []*store.Storage // scratch of deviceResults
+	lanes      map[*store.Session]*Queue
+	imports    []*Queue // queues that wait for another session
+	memory     []*Queue // queues that wait for memory
+	gathering  []*Queue // queues with a trace
+	signatures *trace.Signatures
+	bounds     *program.Bounds // of the programs of a session
+	traces     *trace.Cache
+	look       placement.Work   // scratch of consider
+	push       []byte           // scratch of record
+	args       []vulkan.Arg     // scratch of record
+	outs       []*store.Storage // scratch of deviceResults
+	temps      []*store.Storage // scratch of deviceResults
 
 	open     []*Feed // with work that is not submitted
 	checking []*Feed // with checks that are not settled
@@ -116,13 +112,12 @@ func New(cfg Config) *Executor {
 		cfg.Work = sched.NewPool(0)
 	}
 	e := &Executor{
-		cfg:           cfg,
-		common:        cfg.Work.Account(),
-		dev:           cfg.Device,
-		lanes:         make(map[*store.Session]*Queue),
-		signatures:    make(map[string]*signature),
-		maxSignatures: maxSignatures, bounds: program.NewBounds(),
-		limit: cfg.HostLimit,
+		cfg:    cfg,
+		common: cfg.Work.Account(),
+		dev:    cfg.Device,
+		lanes:  make(map[*store.Session]*Queue),
+		bounds: program.NewBounds(),
+		limit:  cfg.HostLimit,
 	}
 	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) }
 	e.turns = queue.NewTurns(cfg.Post, e.Resume)
@@ -141,6 +136,7 @@ func New(cfg Config) *Executor {
 		}
 	}
 	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
+	e.signatures, e.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
 	return e
 }
 

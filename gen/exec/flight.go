@@ -46,10 +46,7 @@ func (l *Queue) Wait() queue.Wait { return l.waits }
 // pending instructions, those behind a request that cannot go on, and those of
 // runs that have left the session's order.
 func (l *Queue) Waiting() int {
-	n := len(l.queue)
-	if l.trace != nil {
-		n += len(l.trace.steps)
-	}
+	n := len(l.queue) + l.trace.Len()
 	for _, f := range l.asyncs {
 		n += f.Waiting()
 	}

@@ -136,7 +136,7 @@ func TestForever(t *testing.T) {
 	rigs(t, func(r *rig) {
 		const programs, kept = 150, 24
 		e := r.exec
-		e.maxSignatures, e.bounds.Programs = kept, kept
+		e.signatures.Max, e.bounds.Programs = kept, kept
 		e.kernels.Bound(kept, kept)
 		own := 0 // pipelines of the device itself
 		if r.dev != nil {
@@ -216,7 +216,7 @@ func (r *rig) bounded(most int) {
 	r.Helper()
 	e := r.exec
 	plans, compiled, retired := e.kernels.Len()
-	sizes := []int{plans, len(e.signatures), compiled}
+	sizes := []int{plans, e.signatures.Len(), compiled}
 	for _, l := range e.lanes {
 		programs, _ := l.programs.Len()
 		sizes = append(sizes, programs)

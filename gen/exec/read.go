@@ -136,11 +136,11 @@ func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	}
 	id := in.Shared.ID
 	theirs := e.lanes[from]
-	if theirs.trace.makes(id) {
+	if theirs.trace.Makes(id) {
 		e.flushTrace(theirs)
 	}
 	v, ok := from.Get(id)
-	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.makes(id) || theirs.running.makes(id)) && e.waitImport(l) {
+	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(l) {
 		return queue.ForImport
 	}
 	out := in.Outs[0]

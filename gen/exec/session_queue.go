@@ -8,6 +8,7 @@ import (
 	"nxvk/gen/exec/loop"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -32,10 +33,10 @@ type Queue struct {
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
 
-	trace   *trace        // what is pending; see postpone.go
-	running *trace        // what was, until it has been carried out
+	trace   *trace.Trace  // what is pending; see postpone.go
+	running *trace.Trace  // what was, until it has been carried out
 	loop    loop.Detector // where traces end
-	spare   *trace        // one that has been carried out; its room
+	spare   *trace.Trace  // one that has been carried out; its room
 	usual   int           // the length of the latest one
 	length  int           // of the trace when the clock looked last
 	quiet   int           // how often it has not grown since
@@ -45,6 +46,7 @@ type Queue struct {
 	programs program.Library
 	defining *definition // at the front
 	run      *run        // the program under way, whose slots stand for the session's values
+	traceRun run         // where that is of a trace
 
 	above map[any]Ender // what packages above keep, by package
 

@@ -39,7 +39,7 @@ func (e *Executor) awaitSilence() {
 // silent has what is pending in queues that have been silent carried out.
 func (e *Executor) silent() {
 	for _, l := range slices.Clone(e.gathering) {
-		if n := len(l.trace.steps); n != l.length {
+		if n := l.trace.Len(); n != l.length {
 			l.length, l.quiet = n, 0
 			continue
 		}
