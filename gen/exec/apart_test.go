@@ -123,7 +123,7 @@ func TestUploadAfterCancel(t *testing.T) {
 	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
 		(<-r.posted)() // until a piece is recorded
 	}
-	r.exec.cancelFeed(l.feed, &wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
+	l.feed.Cancel(&wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
 	for _, at := range []int{0, stagedPiece/4 - 1, n - 1} {
 		got, err := r.read(l, 2, at, 1)
 		if err != nil {

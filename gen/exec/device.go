@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
@@ -8,22 +9,6 @@ import (
 	"nxvk/gen/store"
 	"nxvk/synth"
 	"nxvk/vulkan"
-)
-
-// Batches end at so many dispatches or so much estimated time, whichever comes
-// first: an idle device starts early, and no submission runs so long that a
-// driver takes it for a hang.
-const (
-	batchIdle = 64
-	batchBusy = 256
-	batchTime = 50e-3 // seconds
-	// shallow is so many submissions that the device will not run out of work
-	// while a long batch is recorded.
-	shallow = 4
-	// deep is so many submissions that the device has enough to do: queues then
-	// wait before they record more than another batch. package vulkan would
-	// wait itself at a few more than that.
-	deep = 12
 )
 
 // runOnDevice records work. Operands are brought to the device first, and a status is
@@ -36,8 +21,8 @@ func (e *Executor) runOnDevice(l *Queue, w *placement.Work, p *kernels.Plan) (wa
 		return wait, err
 	}
 	f := e.Feed(l)
-	if f.inFlight >= deep && f.full(batchBusy) {
-		f.throttled = append(f.throttled, l)
+	if f.Full() {
+		f.Throttle(func() { e.Resume(l) })
 		return queue.ForDevice, nil
 	}
 	total := int64(0)
@@ -65,15 +50,15 @@ func (e *Executor) runOnDevice(l *Queue, w *placement.Work, p *kernels.Plan) (wa
 	if err != nil {
 		return 0, err
 	}
-	w.CarryChecks(outs, p, ofChecks(checks))
-	defer e.addChecks(f, checks)
+	w.CarryChecks(outs, p, checks.carried())
+	defer f.AddChecks(checks.words())
 	part := l.effort(p)
 	for i := range p.Steps {
-		f.progress.works(part)
+		f.Works(part)
 		if err := e.record(f, w, p, i, outs, temps, checks); err != nil {
 			return 0, e.DeviceError(err)
 		}
-		e.bound(f) // a plan may have thousands of steps
+		f.Bound() // a plan may have thousands of steps
 	}
 	if s := p.Status; s != nil {
 		e.ask(l, placement.Resolve(*s, w.Args, outs, temps), outs)
@@ -114,12 +99,12 @@ func (e *Executor) deviceResults(l *Queue, w *placement.Work, p *kernels.Plan) (
 }
 
 // record appends one step of a plan to a stream.
-func (e *Executor) record(f *Feed, w *placement.Work, p *kernels.Plan, i int, outs, temps []*store.Storage, checks []*check) error {
+func (e *Executor) record(f *feed.Feed, w *placement.Work, p *kernels.Plan, i int, outs, temps []*store.Storage, checks checks) error {
 	step := &p.Steps[i]
 	args := e.args[:0]
 	for _, a := range step.Args {
 		if a.Ref.Kind == synth.CheckWord {
-			args = append(args, checks[a.Ref.Index].word.arg())
+			args = append(args, checks[a.Ref.Index].word.Arg())
 			continue
 		}
 		m := placement.Resolve(a.Ref, w.Args, outs, temps)
@@ -131,18 +116,7 @@ func (e *Executor) record(f *Feed, w *placement.Work, p *kernels.Plan, i int, ou
 		return err
 	}
 	p.Kernels[i].Ran()
-	return e.dispatch(f, p.Kernels[i], step, args, push)
-}
-
-// dispatch records a step.
-func (e *Executor) dispatch(f *Feed, c *kernels.Kernel, step *synth.Step, args []vulkan.Arg, push []byte) error {
-	e.note(f)
-	e.Counters.Dispatches++
-	seconds := e.seconds(step)
-	f.cost += seconds
-	err := f.stream.Dispatch(c.Pipeline(), args, push, step.Grid[0], step.Grid[1], step.Grid[2])
-	f.stream.Expect(seconds)
-	return err
+	return f.DispatchWith(p.Kernels[i], step, args, push)
 }
 
 // pushed is what a step pushes, with the values of literals. It is valid until the next
@@ -158,13 +132,4 @@ func (e *Executor) pushed(w *placement.Work, s *synth.Step) ([]byte, error) {
 		}
 	}
 	return e.push[len(s.Push)-len(target.Push(s)):], nil
-}
-
-// seconds estimates how long a step takes.
-func (e *Executor) seconds(s *synth.Step) float64 {
-	bytesPerSecond, flopsPerSecond := 200e9, 5e12
-	if e.target.CPU {
-		bytesPerSecond, flopsPerSecond = 5e9, 15e9
-	}
-	return float64(s.Bytes)/bytesPerSecond + float64(s.Flops)/flopsPerSecond
 }

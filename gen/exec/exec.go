@@ -8,6 +8,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/placement"
@@ -49,7 +50,7 @@ type Config struct {
 type Executor struct {
 	cfg         Config
 	dev         *vulkan.Device
-	own         *Feed         // for what no session asks for
+	feeds       *feed.Feeds
 	target      *synth.Target // that of kernels
 	kernels     *kernels.Cache
 	specializer *program.Specializer
@@ -72,17 +73,10 @@ type Executor struct {
 	outs       []*store.Storage // scratch of deviceResults
 	temps      []*store.Storage // scratch of deviceResults
 
-	open     []*Feed // with work that is not submitted
-	checking []*Feed // with checks that are not settled
-	building int     // plans and pipelines that are being made, or destroyed
-	calls    uint64  // callbacks so far: their references
-	inFlight int     // submissions that have not completed
-	timer    bool    // a flush is due
-	cancels  int     // deadlines that have had work of the device taken back
-	lost     error   // the device is gone
+	building int    // plans and pipelines that are being made, or destroyed
+	calls    uint64 // callbacks so far: their references
+	timer    bool   // a flush is due
 	Counters Counters
-
-	departed map[vulkan.Ticket]time.Time // submissions that have not completed; see flight.go
 }
 
 // Counters counts what an Executor has done.
@@ -93,12 +87,11 @@ type Counters struct {
 	Fallbacks    uint64 // computed on the host because the device cannot
 	Refused      uint64 // kernels that the driver does not compile
 	Failed       uint64 // results that carry a new error
-	Dispatches   uint64 // recorded
 	Interpreted  uint64 // dispatches that the host carried out in the device's stead
 	Leaps        uint64 // leapfrog steps that chains of the sampler have had the device take
-	Submits      uint64 // batches given to the device
 	Uploaded     uint64 // bytes
-	Downloaded   uint64 // bytes
+
+	feed.Counters // of what is given to the device
 
 	Waits queue.Counts // by reason: how often a session's queue has had to wait
 }
@@ -130,11 +123,12 @@ func New(cfg Config) *Executor {
 	if e.dev != nil {
 		info := e.dev.Info()
 		processor = info.Kind == vulkan.CPU
-		e.own = e.newFeed()
 		if e.limit == 0 {
 			e.limit = placement.DefaultLimit(info)
 		}
 	}
+	e.feeds = feed.New(feed.Config{Device: cfg.Device, Target: e.target, Post: cfg.Post, Log: &e.cfg.Log, Completed: cfg.Completed,
+		Counters: &e.Counters.Counters})
 	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
 	e.signatures, e.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
 	return e
@@ -200,8 +194,8 @@ func (e *Executor) try(l *Queue, in *wire.Instr) (wait queue.Wait) {
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
 		return e.importValue(l, in)
-	case e.lost != nil && l.job == nil:
-		e.poison(l, in, nil, e.lost)
+	case e.Lost() != nil && l.job == nil:
+		e.poison(l, in, nil, e.Lost())
 	case l.failed != nil:
 		e.poison(l, in, nil, l.failed)
 	default:

@@ -1,10 +1,11 @@
 package exec
 
 import (
+	"time"
+
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
-	"nxvk/gen/exec/target"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -139,92 +140,22 @@ func (e *Executor) Ready(l *Queue, k *kernels.Kernel) (wait queue.Wait, err erro
 	return 0, k.Err()
 }
 
-// Alloc takes memory of the device, and waits for what the device is about to leave.
-func (f *Feed) Alloc(n int) (*vulkan.Buffer, error) { return f.exec.allocNow(f, n) }
-
-// Zeroed takes memory of the device that is cleared.
-func (f *Feed) Zeroed(n int) (*vulkan.Buffer, error) { return f.stream.Zeroed(n) }
-
-// Copied takes memory of the device and copies bytes there.
-func (f *Feed) Copied(x []byte) (*vulkan.Buffer, error) {
-	b, err := f.Alloc(len(x))
-	if err != nil {
-		return nil, err
-	}
-	if err := f.stream.Upload(b, 0, x); err != nil {
-		b.Free()
-		return nil, err
-	}
-	return b, nil
-}
-
-// Upload copies bytes to memory of the device.
-func (f *Feed) Upload(b *vulkan.Buffer, x []byte) error { return f.stream.Upload(b, 0, x) }
-
-// DispatchStep records the step of a plan.
-func (f *Feed) DispatchStep(c *kernels.Kernel, step *synth.Step, args []vulkan.Arg) error {
-	return f.exec.dispatch(f, c, step, args, target.Push(step))
-}
-
-// Dispatch records workgroups of code that a client brought.
-func (f *Feed) Dispatch(c *kernels.Kernel, args []vulkan.Arg, push []byte, groups uint32) error {
-	f.exec.note(f)
-	f.exec.Counters.Dispatches++
-	return f.stream.Dispatch(c.Pipeline(), args, push, groups, 1, 1)
-}
-
-// ReadAll reads the beginnings of buffers back. What the device wrote is lent until
-// release, not copied. With poll done may be called before ReadAll returns.
-func (f *Feed) ReadAll(args []vulkan.Arg, sizes []int, poll bool, done func(parts [][]byte, release func(), err error)) {
-	e := f.exec
-	var backs []*vulkan.Readback
-	release := func() {
-		for _, b := range backs {
-			b.Release()
-		}
-	}
-	fail := func(err error) {
-		release()
-		done(nil, nil, e.DeviceError(err))
-	}
-	var parts [][]byte
-	for i, a := range args {
-		b, err := f.stream.Download(a.Buffer, 0, sizes[i])
-		if err != nil {
-			fail(err)
-			return
-		}
-		backs, parts = append(backs, b), append(parts, b.Bytes())
-	}
-	ticket, sent, err := e.send(f)
-	if err != nil {
-		fail(err)
-		return
-	}
-	finish := func(err error) {
-		if err != nil {
-			fail(err)
-			return
-		}
-		done(parts, release, nil)
-	}
-	// With queues throttled, noting the end here could serve one that is being served.
-	if poll && len(f.throttled) == 0 && e.soon(ticket) {
-		finish(nil)
-		if sent {
-			e.completed(f, ticket)
-		}
-		return
-	}
-	if sent {
-		e.watch(f, ticket)
-	}
-	e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { finish(err) }) })
-}
-
 // Enough is how often a program has to be seen to be compiled.
 func (e *Executor) Enough() int { return e.specializer.Enough }
 
 // Building counts the plans and pipelines that are being made apart from the
 // goroutine of the Executor.
 func (e *Executor) Building() int { return e.building + e.kernels.Busy() }
+
+// Lost returns why the device is gone, or nil.
+func (e *Executor) Lost() error { return e.feeds.Lost() }
+
+// DeviceError gives an error of package vulkan its kind, and notes a loss.
+func (e *Executor) DeviceError(err error) error { return e.feeds.Error(err) }
+
+// Flush submits what has gathered.
+func (e *Executor) Flush() { e.feeds.Flush() }
+
+// Oldest returns when the oldest submission that has not completed went to the
+// device; the zero time where there is none.
+func (e *Executor) Oldest() time.Time { return e.feeds.Oldest() }

@@ -27,7 +27,7 @@ func (e *Executor) runFusion(l *Queue, r *run, s *program.Step) (wait queue.Wait
 	w, err := e.gather(l, &s.In)
 	w.Fusion = f
 	defer w.Release()
-	if err == nil && f.Plan != nil && e.kernels.Made(f.Plan) && e.lost == nil && !w.Small(e.limit) {
+	if err == nil && f.Plan != nil && e.kernels.Made(f.Plan) && e.Lost() == nil && !w.Small(e.limit) {
 		if wait, done := e.runByPlan(l, w, s); wait != 0 || done {
 			return wait
 		}

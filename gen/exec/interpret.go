@@ -115,13 +115,13 @@ func runSteps(by *sched.Worker, steps []hostStep) error {
 
 // warm submits a kernel without work.
 func (e *Executor) warm(k *kernels.Kernel) (vulkan.Ticket, error) {
-	b, err := e.own.stream.Alloc(16)
+	b, err := e.feeds.Own().Stream().Alloc(16)
 	if err != nil {
 		return vulkan.Ticket{}, err
 	}
 	defer b.Free()
-	if err := e.own.stream.Warm(k.Pipeline(), b); err != nil {
+	if err := e.feeds.Own().Stream().Warm(k.Pipeline(), b); err != nil {
 		return vulkan.Ticket{}, err
 	}
-	return e.submit(e.own)
+	return e.feeds.Own().Submit()
 }

@@ -82,7 +82,7 @@ func (e *Executor) postpone(l *Queue, in *wire.Instr) timing {
 	case in.Op == ops.Run:
 		l.loop.Reset()
 		return l.flushIf(true)
-	case in.Op == ops.Import || in.Note != "" || e.lost != nil || l.trace.Full():
+	case in.Op == ops.Import || in.Note != "" || e.Lost() != nil || l.trace.Full():
 		return l.flushIf(true)
 	}
 	if l.renames(in) {

@@ -39,14 +39,14 @@ func (p *profiler) from(i int) {
 		if !p.compiled(i) {
 			return // goes on from here
 		}
-		if p.e.lost != nil {
+		if p.e.Lost() != nil {
 			break
 		}
 		if p.measure(i) {
 			return // goes on with the next
 		}
 	}
-	p.done(p.x.Parts, p.e.lost)
+	p.done(p.x.Parts, p.e.Lost())
 }
 
 // compiled reports whether the kernels of a part are there. Where one is being
@@ -76,12 +76,12 @@ func (p *profiler) measure(i int) bool {
 	var all []vulkan.Arg
 	defer func() { freeAll(all) }()
 	take := func(n int) (*vulkan.Buffer, error) {
-		b, err := e.own.stream.Alloc(n)
+		b, err := e.feeds.Own().Stream().Alloc(n)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, vulkan.WriteOnly(b))
-		return b, e.own.stream.Fill(vulkan.WriteOnly(b), 0, n)
+		return b, e.feeds.Own().Stream().Fill(vulkan.WriteOnly(b), 0, n)
 	}
 	refs, err := plan.Memory(take)
 	if err != nil {
@@ -96,14 +96,14 @@ func (p *profiler) measure(i int) bool {
 			return false
 		}
 	}
-	if _, err := e.submit(e.own); err != nil { // the clock is written at the end of a batch
+	if _, err := e.feeds.Own().Submit(); err != nil { // the clock is written at the end of a batch
 		return false
 	}
-	back, err := e.own.stream.Download(clock, 0, clock.Len())
+	back, err := e.feeds.Own().Stream().Download(clock, 0, clock.Len())
 	if err != nil {
 		return false
 	}
-	ticket, err := e.submit(e.own)
+	ticket, err := e.feeds.Own().Submit()
 	if err != nil {
 		back.Release()
 		return false
@@ -122,7 +122,7 @@ func (p *profiler) measure(i int) bool {
 
 // timed records the steps of a plan between two looks at the clock.
 func (e *Executor) timed(p *kernels.Plan, refs explain.Buffers, clock vulkan.Arg) error {
-	if err := e.own.stream.Timestamp(clock); err != nil {
+	if err := e.feeds.Own().Stream().Timestamp(clock); err != nil {
 		return err
 	}
 	for i := range p.Steps {
@@ -131,12 +131,12 @@ func (e *Executor) timed(p *kernels.Plan, refs explain.Buffers, clock vulkan.Arg
 		for _, a := range s.Args {
 			args = append(args, vulkan.Arg{Buffer: refs[a.Ref.Kind][a.Ref.Index], Offset: a.Offset, Size: a.Bytes, Access: vulkan.Access(a.Access)})
 		}
-		if err := e.own.stream.Dispatch(p.Kernels[i].Pipeline(), args, target.Push(s), s.Grid[0], s.Grid[1], s.Grid[2]); err != nil {
+		if err := e.feeds.Own().Stream().Dispatch(p.Kernels[i].Pipeline(), args, target.Push(s), s.Grid[0], s.Grid[1], s.Grid[2]); err != nil {
 			return err
 		}
 	}
 	clock.Offset += 8
-	return e.own.stream.Timestamp(clock)
+	return e.feeds.Own().Stream().Timestamp(clock)
 }
 
 // fastest is the shortest time between pairs of looks at the clock, in ticks.

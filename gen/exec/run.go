@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
@@ -24,7 +25,7 @@ type run struct {
 	admission      bool                    // it waits for these
 	err            error                   // ended from outside; the results carry it
 	late           *time.Timer             // ends it at the deadline of its session
-	effort         effort                  // as the device sees it
+	effort         feed.Effort             // as the device sees it
 
 	call *pending // a callback that has not been answered
 }
@@ -378,7 +379,7 @@ func (e *Executor) awaitWarmStart(l *Queue, r *run) bool {
 	if t == nil {
 		return false
 	}
-	if t.Awaited() && r.err == nil && e.lost == nil {
+	if t.Awaited() && r.err == nil && e.Lost() == nil {
 		if !r.admission {
 			r.admission = true
 			e.specializer.Await(t, func() { e.Resume(l) })

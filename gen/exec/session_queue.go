@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/loop"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
@@ -41,7 +42,7 @@ type Queue struct {
 	length  int           // of the trace when the clock looked last
 	quiet   int           // how often it has not grown since
 
-	feed *Feed // of the queue of a session: what it has the device do
+	feed *feed.Feed // of the queue of a session: what it has the device do
 
 	programs program.Library
 	defining *definition // at the front
@@ -100,8 +101,7 @@ func (e *Executor) End(s *store.Session) {
 	}
 	s.End()
 	if l != nil && l.feed != nil {
-		e.open = slices.DeleteFunc(e.open, func(f *Feed) bool { return f == l.feed })
-		l.feed.end()
+		l.feed.End()
 	}
 	e.retryMemory()
 }
@@ -312,7 +312,7 @@ func (e *Executor) Abandon() {
 	e.imports, e.memory = nil, nil
 	for _, l := range lanes {
 		if l.feed != nil {
-			l.feed.throttled = nil
+			l.feed.Release()
 		}
 		for _, f := range append(slices.Clone(l.asyncs), l) {
 			f.waits = 0
@@ -337,6 +337,29 @@ func (e *Executor) SetWeight(l *Queue, weight float64) {
 		l.worker.SetWeight(weight)
 	}
 	if l.feed != nil {
-		l.feed.stream.SetWeight(weight)
+		l.feed.SetWeight(weight)
 	}
+}
+
+// Wait is why the first request of a session cannot go on, 0 where it can.
+func (l *Queue) Wait() queue.Wait { return l.waits }
+
+// Waiting counts the requests of a session that have not been carried out:
+// pending instructions, those behind a request that cannot go on, and those of
+// runs that have left the session's order.
+func (l *Queue) Waiting() int {
+	n := len(l.queue) + l.trace.Len()
+	for _, f := range l.asyncs {
+		n += f.Waiting()
+	}
+	return n
+}
+
+// Feed returns the feed of the session of a queue.
+func (e *Executor) Feed(l *Queue) *feed.Feed {
+	h := l.home()
+	if h.feed == nil && e.dev != nil {
+		h.feed = e.feeds.Feed(h.Session, func(err error) { e.stopLate(h, err) })
+	}
+	return h.feed
 }

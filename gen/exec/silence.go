@@ -14,23 +14,16 @@ const patience = 8
 // gathered is submitted, although nobody reads: when the stream has been silent,
 // or by then where the device is idle.
 func (e *Executor) awaitSilence() {
-	if e.timer || len(e.open) == 0 && len(e.gathering) == 0 {
+	if e.timer || e.feeds.Idle() && len(e.gathering) == 0 {
 		return
 	}
 	e.timer = true
-	for _, f := range e.open {
-		f.seen = f.count
-	}
+	e.feeds.Listen()
 	time.AfterFunc(Silence, func() {
 		e.cfg.Post(func() {
 			e.timer = false
 			e.silent()
-			for _, f := range slices.Clone(e.open) {
-				silent := f.count == f.seen
-				if f.inFlight == 0 || silent && f.inFlight < deep { // else a completion does it
-					e.flush(f)
-				}
-			}
+			e.feeds.FlushSilent()
 			e.awaitSilence()
 		})
 	})
@@ -44,7 +37,7 @@ func (e *Executor) silent() {
 			continue
 		}
 		l.quiet++
-		if l.quiet >= patience || e.Feed(l).inFlight == 0 && !l.loop.Looping() {
+		if l.quiet >= patience || e.Feed(l).InFlight() == 0 && !l.loop.Looping() {
 			e.flushTrace(l)
 		}
 	}

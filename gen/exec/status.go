@@ -34,8 +34,8 @@ func (e *Executor) ask(l *Queue, status *store.Storage, outs []*store.Storage) {
 	now := true
 	// To look for the answer here and now completes a submission, and a queue that
 	// waits for that must not go on in the middle of this instruction.
-	poll := len(e.Feed(l).throttled) == 0
-	e.fetch(e.Feed(l), status, 0, 4, poll, func(data []byte, release func(), err error) {
+	poll := !e.Feed(l).Throttled()
+	e.Feed(l).Fetch(status, 0, 4, poll, func(data []byte, release func(), err error) {
 		if v.done, v.err = true, err; err == nil {
 			v.word = binary.LittleEndian.Uint32(data)
 			release()

@@ -10,6 +10,7 @@ import (
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
@@ -23,7 +24,7 @@ import (
 type density struct {
 	program *program.Program
 	steps   *trajectory
-	feed    *exec.Feed // of the session that asks
+	feed    *feed.Feed // of the session that asks
 	typ     ops.Type   // of a position
 	data    []fallback.Value
 

@@ -6,6 +6,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
@@ -216,7 +217,7 @@ type deviceData struct {
 }
 
 // on brings the data to the device. What a deadline has taken back goes there again.
-func (x *deviceData) on(f *exec.Feed) (err error) {
+func (x *deviceData) on(f *feed.Feed) (err error) {
 	for i, b := range x.dev {
 		if b != nil && b.Err() != nil {
 			b.Free()
@@ -244,7 +245,7 @@ func (x *deviceData) free() {
 // dispatch records a dispatch and gives the buffers of its results. The
 // kernel writes a row as soon as the step is taken, and they are all read, so it
 // writes where the host reads: nothing is left to copy when the last step is.
-func (s *Sampler) dispatch(f *exec.Feed, k *kernels.Kernel, step *synth.Step, data *deviceData, in stepInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
+func (s *Sampler) dispatch(f *feed.Feed, k *kernels.Kernel, step *synth.Step, data *deviceData, in stepInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
 	var ins []*vulkan.Buffer
 	var args []vulkan.Arg
 	defer func() {

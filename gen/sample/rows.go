@@ -1,7 +1,7 @@
 package sample
 
 import (
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/feed"
 	"nxvk/vulkan"
 )
 
@@ -21,7 +21,7 @@ func (r *Rows) Free() {
 
 // ReadRows reads the four buffers of rows back. What the device wrote is lent, not copied:
 // of many chains it is megabytes. With poll done may be called before ReadRows returns.
-func ReadRows(f *exec.Feed, args []vulkan.Arg, sizes []int, poll bool, done func(Rows, error)) {
+func ReadRows(f *feed.Feed, args []vulkan.Arg, sizes []int, poll bool, done func(Rows, error)) {
 	f.ReadAll(args, sizes, poll, func(parts [][]byte, release func(), err error) {
 		if err != nil {
 			done(Rows{}, err)
