@@ -126,6 +126,11 @@ clean() {
 
 junit=${JUNIT_FILE:-/dev/null}
 [ "$run" != others ] || [ -n "${NX_PATH:-}" ] || skip "NX_PATH names no checkout of Nx"
+if [ -n "${NX_PATH:-}" ] && [ ! -f "$NX_PATH/nx/mix.exs" ]; then
+	echo "NX_PATH=$NX_PATH is no checkout of Nx: it has no nx/mix.exs" >&2
+	echo "::fail $suite: NX_PATH names no checkout of Nx"
+	exit 0
+fi
 here=
 recent && here=yes
 root=${1%%:*}

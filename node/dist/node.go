@@ -147,6 +147,7 @@ func Start(options Options) (*Node, error) {
 		Cookie:    options.Cookie,
 		Registrar: adapt.Registrar{},
 	}
+	adapt.AwaitMinute()
 	// Not ergo.StartNode: that adds an application that reports the node's
 	// name and machine to a server of Ergo's makers every five minutes.
 	started, err := node.Start(options.Name, options.Ergo, ergo.FrameworkVersion)
