@@ -1,5 +1,5 @@
-// Package region evaluates regions on the host: straight-line code, branches and loops, as the
-// densities of a sampler and the functions of reductions are.
+// Package region evaluates regions on the host: straight-line code, branches and loops.
+// Densities of a sampler and functions of reductions are such regions.
 //
 // An Evaluator assigns memory and a loop to each instruction once, so that an evaluation looks
 // up and allocates nothing. Instructions that depend on no input are computed once. This
