@@ -4,8 +4,8 @@
 // bindings.
 //
 // The package refuses to know tensors, operations and Vulkan handles. It does
-// not optimise: what it is given is what it writes. Start reading at Compile, and for kernels that are
-// written by hand at Splice.
+// not optimise: each instruction becomes the same SPIR-V wherever it stands.
+// Start reading at Compile, and for kernels that are written by hand at Splice.
 package spirv
 
 import (
