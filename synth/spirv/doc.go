@@ -4,7 +4,7 @@
 // bindings.
 //
 // The package refuses to know tensors, operations and Vulkan handles. It does
-// not optimise: each instruction becomes the same SPIR-V wherever it stands.
+// not optimise: it writes the instructions of the kernel, one by one.
 // Start reading at Compile, and for kernels that are written by hand at Splice.
 package spirv
 
