@@ -9,7 +9,7 @@
 // idle processors, takes 28 µs with spinning and 60 µs without (medians); the node
 // uses 32 and 48 µs of processor time. Calls 80 µs apart do not spin, and cost the
 // same either way. On two processors with a load of 20 it costs more than it earns: 50
-// µs and 34 µs a call. nxvk-node bench wire measures such calls.
+// µs and 34 µs a call.
 //
 // The package refuses to know the protocol.
 package socket
