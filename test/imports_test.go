@@ -80,8 +80,18 @@ var rules = map[string][]string{
 	"nxvk/gen/exec/loop":         {"nxvk/gen/exec/loop"},
 	"nxvk/gen/exec/lru":          {"nxvk/gen/exec/lru"},
 	"nxvk/gen/exec/target":       {"nxvk/gen/exec/target", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...", "golang.org/x/sys/...", "github.com/..."},
-	"nxvk/gen/exec/kernels":      {"nxvk/gen/exec/kernels", "nxvk/gen/exec/lru", "nxvk/gen/exec/target", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...", "golang.org/x/sys/...", "github.com/..."},
+	"nxvk/gen/exec/kernels":      compiled,
+	"nxvk/gen/exec/program":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program"}),
+	"nxvk/gen/exec/placement":    slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/store", ergo}),
+	"nxvk/gen/exec/trace":        slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/trace", "nxvk/gen/store", ergo}),
+	"nxvk/gen/exec/feed":         slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/store", ergo}),
+	"nxvk/gen/exec/explain":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/explain"}),
 }
+
+// compiled is what knows compiled code, and no session.
+var compiled = []string{"nxvk/gen/exec/kernels", "nxvk/gen/exec/lru", "nxvk/gen/exec/target", "nxvk/gen/wire", "nxvk/gen/etf",
+	"nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...",
+	"golang.org/x/sys/...", "github.com/..."}
 
 // hostCore is what every family of host kernels stands on.
 var hostCore = []string{"nxvk/fallback/dense", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/..."}

@@ -8,7 +8,10 @@ import (
 
 	"cmp"
 	"maps"
+	"slices"
+
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/sample"
@@ -16,7 +19,6 @@ import (
 	"nxvk/ops"
 	"nxvk/synth/spirv"
 	"nxvk/vulkan"
-	"slices"
 )
 
 // Foreign shaders take leapfrog steps of a density that somebody else has
@@ -44,7 +46,7 @@ type shader struct {
 	pipe  *kernels.Kernel
 	lag   lag
 
-	feed   *exec.Feed // of the session that defined it
+	feed   *feed.Feed // of the session that defined it
 	queues map[chainKind]*chainQueue
 }
 

@@ -51,7 +51,7 @@ func TestPlanApart(t *testing.T) {
 	for _, oneByOne := range []bool{true, false} {
 		r.exec.cfg.OneByOne = oneByOne
 		r.exec.kernels.Clear()
-		clear(r.exec.signatures)
+		r.exec.signatures.Clear()
 		l := r.session()
 		r.tensor(l, 1, 3, 1, 2)
 		r.do(l, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
@@ -123,7 +123,7 @@ func TestUploadAfterCancel(t *testing.T) {
 	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
 		(<-r.posted)() // until a piece is recorded
 	}
-	r.exec.cancelFeed(l.feed, &wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
+	l.feed.Cancel(&wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
 	for _, at := range []int{0, stagedPiece/4 - 1, n - 1} {
 		got, err := r.read(l, 2, at, 1)
 		if err != nil {

@@ -57,7 +57,7 @@ func (e *Executor) reroute(l *Queue, r request) bool {
 		return false
 	}
 	if r.in != nil {
-		r.prog = l.programs.byKey[r.in.Key]
+		r.prog = l.programs.Find(r.in.Key, e.bounds)
 		r.held = l.hold(r.in)
 		r.wants = l.want(r.in)
 		f.expect(r.in.Outs)
@@ -194,7 +194,7 @@ func (e *Executor) runAsync(l *Queue, in *wire.Instr) bool {
 		return false
 	}
 	p, err := e.Program(l, in.Key)
-	if err != nil || !p.open {
+	if err != nil || !p.Open {
 		return false
 	}
 	r, types, err := e.start(l, in)
@@ -221,11 +221,8 @@ func (l *Queue) end() {
 		l.run.drop()
 		l.run = nil
 	}
-	for _, s := range []*trace{l.trace, l.running} {
-		if s != nil {
-			s.drop()
-		}
-	}
+	l.trace.Drop()
+	l.running.Drop()
 	l.trace, l.running = nil, nil
 	l.dropJob()
 	for _, x := range l.above {

@@ -3,13 +3,13 @@ package exec
 import (
 	"testing"
 
-	"ergo.services/ergo/gen"
-
 	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/vulkan"
+
+	"ergo.services/ergo/gen"
 )
 
 // BenchmarkRecord is what an instruction costs until it is recorded, the

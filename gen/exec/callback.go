@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -31,17 +32,17 @@ type pending struct {
 
 // callBack sends the operands of a hook or a callback, and sees to the answer. sent
 // says that the step is done.
-func (e *Executor) callBack(l *Queue, r *run, s *step) (wait queue.Wait, sent bool) {
+func (e *Executor) callBack(l *Queue, r *run, s *program.Step) (wait queue.Wait, sent bool) {
 	if r.call != nil {
 		return e.answered(r, s)
 	}
 	if r.in.Callbacks == nil {
 		r.err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
-			"the program calls back (%v %d), but the run names no process for that", s.in.Op, s.in.Attrs[0][0])}
+			"the program calls back (%v %d), but the run names no process for that", s.In.Op, s.In.Attrs[0][0])}
 		return 0, false
 	}
-	c := Call{To: *r.in.Callbacks, Run: r.id(), Index: s.in.Attrs[0][0]}
-	for _, o := range s.in.Ins {
+	c := Call{To: *r.in.Callbacks, Run: r.id(), Index: s.In.Attrs[0][0]}
+	for _, o := range s.In.Ins {
 		t, data, wait, err := e.hostData(l, r, o)
 		switch {
 		case wait != 0:
@@ -52,7 +53,7 @@ func (e *Executor) callBack(l *Queue, r *run, s *step) (wait queue.Wait, sent bo
 		}
 		c.Types, c.Data = append(c.Types, t), append(c.Data, data)
 	}
-	if s.in.Op == ops.Callback {
+	if s.In.Op == ops.Callback {
 		e.calls++
 		c.Ref = e.calls
 		r.call = &pending{ref: c.Ref}
@@ -88,25 +89,25 @@ func (e *Executor) hostData(l *Queue, r *run, o ops.Operand) (t ops.Type, data [
 }
 
 // answered ends a callback with what came, or goes on waiting.
-func (e *Executor) answered(r *run, s *step) (wait queue.Wait, sent bool) {
+func (e *Executor) answered(r *run, s *program.Step) (wait queue.Wait, sent bool) {
 	c := r.call
 	if !c.answer {
 		return queue.ForAnswer, false
 	}
 	r.call = nil
-	if c.err == nil && len(c.data) != len(s.in.Outs) {
-		c.err = fmt.Errorf("%d values are wanted, %d came", len(s.in.Outs), len(c.data))
+	if c.err == nil && len(c.data) != len(s.In.Outs) {
+		c.err = fmt.Errorf("%d values are wanted, %d came", len(s.In.Outs), len(c.data))
 	}
-	for i, o := range s.in.Outs {
+	for i, o := range s.In.Outs {
 		if c.err == nil && len(c.data[i]) != o.Type.Bytes() {
 			c.err = fmt.Errorf("value %d is %v and takes %d bytes, %d came", i, o.Type, o.Type.Bytes(), len(c.data[i]))
 		}
 	}
 	if c.err != nil {
-		r.err = &wire.Fault{Kind: wire.CallbackFailed, Err: fmt.Errorf("callback %d: %w", s.in.Attrs[0][0], c.err)}
+		r.err = &wire.Fault{Kind: wire.CallbackFailed, Err: fmt.Errorf("callback %d: %w", s.In.Attrs[0][0], c.err)}
 		return 0, false
 	}
-	for i, o := range s.in.Outs {
+	for i, o := range s.In.Outs {
 		m := &store.Storage{Host: c.data[i]}
 		if err := m.Take(e.cfg.Host.Budget, int64(len(c.data[i]))); err != nil {
 			r.err = e.outOfHost(err)

@@ -13,62 +13,6 @@ import (
 	"nxvk/vulkan"
 )
 
-// The clock of an instruction begins when what was submitted before it is complete; that
-// of a run goes on from one of its submissions to the next.
-func TestProgress(t *testing.T) {
-	d := device(t, vulkan.Options{})
-	b, err := d.Alloc(64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Free()
-	stream := d.Stream()
-	at := func(seconds int) time.Time { return time.Unix(int64(1000+seconds), 0) }
-	var p progress
-	var tickets []vulkan.Ticket
-	submit := func(now int, x *effort) {
-		if err := stream.Fill(vulkan.WriteOnly(b), 1, 64); err != nil {
-			t.Fatal(err)
-		}
-		ticket, err := stream.Submit()
-		if err != nil {
-			t.Fatal(err)
-		}
-		tickets = append(tickets, ticket)
-		p.works(x)
-		p.works(x)
-		p.submit(ticket, at(now))
-	}
-	first := func(want int) {
-		t.Helper()
-		if got := p.sent[0].since; !got.Equal(at(want)) {
-			t.Errorf("the clock of the first of %d began at %v, want %v", len(p.sent), got, at(want))
-		}
-	}
-	run := &effort{}
-	submit(0, nil)
-	submit(1, run)
-	submit(2, run)
-	submit(3, nil)
-	first(0)
-	p.complete(tickets[0], at(10))
-	first(10)
-	p.complete(tickets[1], at(20))
-	first(10)
-	submit(21, run)
-	p.complete(tickets[2], at(30))
-	first(30)
-	p.complete(tickets[3], at(40))
-	first(10)
-	p.complete(tickets[4], at(50))
-	submit(60, nil)
-	first(60)
-	p.complete(tickets[5], at(70))
-	if len(p.sent) != 0 || len(p.efforts) != 0 {
-		t.Errorf("%+v is left", p)
-	}
-}
-
 func floatOf(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 
 // chainOf are products of a square matrix, value 1, each of which needs the one before.
@@ -116,7 +60,7 @@ func TestDeadlineOfDevice(t *testing.T) {
 	r.until(func() bool { return len(other.queue) == 0 })
 	r.exec.Flush()
 	l.Session.Deadline = time.Nanosecond
-	r.exec.guard(l.feed)
+	l.feed.Guard()
 	t.Log(r.wantKind(l, length+1, wire.Deadline))
 	l.Session.Deadline = 0
 	r.wantKind(other, 3, wire.Deadline)
@@ -141,7 +85,7 @@ func TestDeadlineOfDevice(t *testing.T) {
 			t.Errorf("sync: %v", err)
 		}
 	})
-	r.until(func() bool { return synced && r.exec.inFlight == 0 })
+	r.until(func() bool { return synced && r.exec.feeds.InFlight() == 0 })
 }
 
 // A run that the device works on for too long ends so as well.
@@ -165,7 +109,7 @@ func TestDeadlineOfRun(t *testing.T) {
 	if _, err := r.read(l, 1, 0, 1); err != nil {
 		t.Error(err)
 	}
-	r.until(func() bool { return r.exec.inFlight == 0 })
+	r.until(func() bool { return r.exec.feeds.InFlight() == 0 })
 	if used := r.dev.Stats().InUse; used < 4*n*n || used > 8*4*n*n {
 		t.Errorf("%d bytes are in use", used)
 	}

@@ -6,19 +6,22 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
-	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/memory"
+	"nxvk/gen/exec/placement"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
+
+	"github.com/rs/zerolog"
 )
 
 // Silence is how long the stream has to be quiet before gathered work is
@@ -45,46 +48,35 @@ type Config struct {
 
 // Executor carries out the instructions of one device.
 type Executor struct {
-	cfg     Config
-	dev     *vulkan.Device
-	own     *Feed         // for what no session asks for
-	target  *synth.Target // that of kernels
-	kernels *kernels.Cache
-	definer Definer // of shaders; nil where there are none
-	limit   int     // elements up to which work stays on the host
+	cfg         Config
+	dev         *vulkan.Device
+	feeds       *feed.Feeds
+	target      *synth.Target // that of kernels
+	kernels     *kernels.Cache
+	specializer *program.Specializer
+	definer     Definer // of shaders; nil where there are none
+	limit       int     // elements up to which work stays on the host
 
 	common *sched.Account // of computations for all sessions
 	turns  queue.Turns[*Queue]
 
-	lanes         map[*store.Session]*Queue
-	imports       []*Queue // queues that wait for another session
-	memory        []*Queue // queues that wait for memory
-	gathering     []*Queue // queues with a trace
-	signatures    map[string]*signature
-	room          room      // what is kept of programs and forms
-	clock         lru.Clock // of their uses
-	lastSignature uint32
-	traces        traceCache
-	key           []byte           // scratch of formOf
-	look          work             // scratch of consider
-	push          []byte           // scratch of record
-	args          []vulkan.Arg     // scratch of record
-	outs          []*store.Storage // scratch of deviceResults
-	temps         []*store.Storage // scratch of deviceResults
+	lanes      map[*store.Session]*Queue
+	imports    []*Queue // queues that wait for another session
+	memory     []*Queue // queues that wait for memory
+	gathering  []*Queue // queues with a trace
+	signatures *trace.Signatures
+	bounds     *program.Bounds // of the programs of a session
+	traces     *trace.Cache
+	look       placement.Work   // scratch of consider
+	push       []byte           // scratch of record
+	args       []vulkan.Arg     // scratch of record
+	outs       []*store.Storage // scratch of deviceResults
+	temps      []*store.Storage // scratch of deviceResults
 
-	open     []*Feed           // with work that is not submitted
-	checking []*Feed           // with checks that are not settled
-	enough   int               // how often a program has to be seen to be compiled
-	building int               // plans and pipelines that are being made, or destroyed
-	forming  []*specialization // those whose fusions or kernels are being made
-	calls    uint64            // callbacks so far: their references
-	inFlight int               // submissions that have not completed
-	timer    bool              // a flush is due
-	cancels  int               // deadlines that have had work of the device taken back
-	lost     error             // the device is gone
+	building int    // plans and pipelines that are being made, or destroyed
+	calls    uint64 // callbacks so far: their references
+	timer    bool   // a flush is due
 	Counters Counters
-
-	departed map[vulkan.Ticket]time.Time // submissions that have not completed; see flight.go
 }
 
 // Counters counts what an Executor has done.
@@ -95,12 +87,11 @@ type Counters struct {
 	Fallbacks    uint64 // computed on the host because the device cannot
 	Refused      uint64 // kernels that the driver does not compile
 	Failed       uint64 // results that carry a new error
-	Dispatches   uint64 // recorded
 	Interpreted  uint64 // dispatches that the host carried out in the device's stead
 	Leaps        uint64 // leapfrog steps that chains of the sampler have had the device take
-	Submits      uint64 // batches given to the device
 	Uploaded     uint64 // bytes
-	Downloaded   uint64 // bytes
+
+	feed.Counters // of what is given to the device
 
 	Waits queue.Counts // by reason: how often a session's queue has had to wait
 }
@@ -114,30 +105,32 @@ func New(cfg Config) *Executor {
 		cfg.Work = sched.NewPool(0)
 	}
 	e := &Executor{
-		cfg:        cfg,
-		common:     cfg.Work.Account(),
-		dev:        cfg.Device,
-		lanes:      make(map[*store.Session]*Queue),
-		signatures: make(map[string]*signature),
-		room:       room{signatures: maxSignatures, programs: maxPrograms, steps: maxProgramSteps},
-		limit:      cfg.HostLimit,
+		cfg:    cfg,
+		common: cfg.Work.Account(),
+		dev:    cfg.Device,
+		lanes:  make(map[*store.Session]*Queue),
+		bounds: program.NewBounds(),
+		limit:  cfg.HostLimit,
 	}
+	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) }
 	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
 		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.warm, Refused: e.noteRefused,
-		Aside: func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) },
+		Aside: aside,
 	}, cfg.WarmUp)
 	e.target = e.kernels.Target()
+	processor := false
 	if e.dev != nil {
 		info := e.dev.Info()
-		e.own = e.newFeed()
-		if e.enough = gpuSeen; info.Kind == vulkan.CPU {
-			e.enough = cpuSeen
-		}
+		processor = info.Kind == vulkan.CPU
 		if e.limit == 0 {
-			e.limit = hostLimit(info)
+			e.limit = placement.DefaultLimit(info)
 		}
 	}
+	e.feeds = feed.New(feed.Config{Device: cfg.Device, Target: e.target, Post: cfg.Post, Log: &e.cfg.Log, Completed: cfg.Completed,
+		Counters: &e.Counters.Counters})
+	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
+	e.signatures, e.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
 	return e
 }
 
@@ -157,6 +150,9 @@ func (e *Executor) execute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	}
 	return wait
 }
+
+// fuses reports whether programs are compiled into fusions.
+func (e *Executor) fuses() bool { return e.dev != nil && !e.cfg.OneByOne }
 
 // release gives back the memory of literals that nothing has taken over.
 func release(in *wire.Instr) {
@@ -190,16 +186,16 @@ func (e *Executor) try(l *Queue, in *wire.Instr) (wait queue.Wait) {
 			e.definer.Define(l, in)
 		}
 	case in.Op == ops.Forget:
-		l.forgetCode(in.Keys)
+		l.home().programs.Forget(in.Keys)
 		if e.definer != nil {
 			e.definer.Forget(l, in.Keys)
 		}
-	case programOnly(in.Op):
+	case program.IsControl(in.Op):
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
 		return e.importValue(l, in)
-	case e.lost != nil && l.job == nil:
-		e.poison(l, in, nil, e.lost)
+	case e.Lost() != nil && l.job == nil:
+		e.poison(l, in, nil, e.Lost())
 	case l.failed != nil:
 		e.poison(l, in, nil, l.failed)
 	default:
@@ -210,11 +206,6 @@ func (e *Executor) try(l *Queue, in *wire.Instr) (wait queue.Wait) {
 
 var errProgramOnly = errors.New("belongs in a program, not in the stream")
 
-// programOnly reports whether an operation needs a program around it.
-func programOnly(op ops.Op) bool {
-	return op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback
-}
-
 // compute carries out an instruction that makes values.
 func (e *Executor) compute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	if l.job != nil {
@@ -224,12 +215,12 @@ func (e *Executor) compute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	}
 	w, err := e.gather(l, in)
 	if err != nil {
-		e.poison(l, in, w.types, err)
+		e.poison(l, in, w.Types, err)
 		return 0
 	}
-	defer w.drop()
-	if err := w.in.Check(w.types); err != nil {
-		e.poison(l, in, w.types, &wire.Fault{Kind: wire.BadArgument, Err: err})
+	defer w.Release()
+	if err := w.In.Check(w.Types); err != nil {
+		e.poison(l, in, w.Types, &wire.Fault{Kind: wire.BadArgument, Err: err})
 		return 0
 	}
 	wait, err = e.place(l, w)
@@ -237,7 +228,7 @@ func (e *Executor) compute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 		return wait
 	}
 	if err != nil {
-		e.poison(l, in, w.types, err)
+		e.poison(l, in, w.Types, err)
 	}
 	return 0
 }

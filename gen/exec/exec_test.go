@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -240,10 +241,10 @@ func TestDeviceThrottle(t *testing.T) {
 	for id := ops.ID(2); id < ops.ID(2+n); id++ {
 		r.do(l, ops.Add, id, big, nil, ref(id-1), scalar(1))
 		r.free(l, id-1)
-		most = max(most, r.exec.inFlight)
+		most = max(most, r.exec.feeds.InFlight())
 	}
-	if most > deep {
-		r.Errorf("%d submissions in flight, want at most %d", most, deep)
+	if most > feed.Deep {
+		r.Errorf("%d submissions in flight, want at most %d", most, feed.Deep)
 	}
 	got, err := r.read(l, ops.ID(1+n), 7, 1)
 	if err != nil || got[0] != float32(7+n) {

@@ -4,14 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"nxvk/gen/exec/explain"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
 
-func (r *rig) explain(l *Queue, key string) (parts []Explained, err error) {
+func (r *rig) explain(l *Queue, key string) (parts []explain.Part, err error) {
 	r.Helper()
 	done := false
-	r.exec.Explain(l, key, true, func(p []Explained, e error) { parts, err, done = p, e, true })
+	r.exec.Explain(l, key, true, func(p []explain.Part, e error) { parts, err, done = p, e, true })
 	r.until(func() bool { return done })
 	return parts, err
 }
@@ -34,7 +35,7 @@ func TestExplain(t *testing.T) {
 			for _, k := range p.Kernels {
 				bytes, seconds = bytes+k.Bytes, seconds+k.Seconds
 			}
-			if want := map[bool]Place{true: PlaceDevice, false: PlaceHost}[r.dev != nil]; p.Place != want || (len(p.Kernels) > 0) != (r.dev != nil) {
+			if want := map[bool]explain.Place{true: explain.PlaceDevice, false: explain.PlaceHost}[r.dev != nil]; p.Place != want || (len(p.Kernels) > 0) != (r.dev != nil) {
 				t.Errorf("%v: %s with %d kernels", p.Instructions, p.Place, len(p.Kernels))
 			}
 		}
@@ -82,7 +83,7 @@ func TestExplainBlocks(t *testing.T) {
 				}
 			}
 		}
-		if got := strings.Join(blocks, "|"); parts[0].Place != PlaceControl || !strings.HasSuffix(got, " condition|"+strings.TrimSuffix(blocks[1], "condition")+"body") {
+		if got := strings.Join(blocks, "|"); parts[0].Place != explain.PlaceControl || !strings.HasSuffix(got, " condition|"+strings.TrimSuffix(blocks[1], "condition")+"body") {
 			t.Errorf("blocks %q, the first is %s", got, parts[0].Place)
 		}
 	})

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"nxvk/gen/exec/explain"
+	"nxvk/gen/exec/program"
 	"nxvk/ops"
 )
 
@@ -32,7 +34,7 @@ func TestExplainWhy(t *testing.T) {
 		}
 		if r.dev == nil {
 			for _, p := range parts {
-				if p.Place == PlaceHost && !slices.Equal(p.Why, []string{whyHost}) {
+				if p.Place == explain.PlaceHost && !slices.Equal(p.Why, []string{program.WhyHost}) {
 					t.Errorf("%v: %q", p.Instructions, p.Why)
 				}
 			}
@@ -41,8 +43,8 @@ func TestExplainWhy(t *testing.T) {
 		want := map[string][]string{
 			"tanh": {"joined by pointwise", "ends before %10 sort: sort has kernels of its own",
 				"ends before %11 add, %12 add, %13 add and 2 more: it has a different number of elements",
-				"ends before hook: " + whyControl, "%9 is a result"},
-			"sort": {"ends before %16 exp: " + whyControl},
+				"ends before hook: " + program.WhyControl, "%9 is a result"},
+			"sort": {"ends before %16 exp: " + program.WhyControl},
 			"exp":  {"%16 is a result"},
 		}
 		for _, p := range parts {
@@ -60,14 +62,14 @@ func TestExplainWhy(t *testing.T) {
 		}
 		r.exec.cfg.OneByOne = true
 		parts, err = r.explain(l, "parts")
-		if err != nil || !slices.Equal(parts[0].Why, []string{whyAlone}) {
+		if err != nil || !slices.Equal(parts[0].Why, []string{program.WhyAlone}) {
 			t.Errorf("without units: %q, %v", parts[0].Why, err)
 		}
 		r.exec.cfg.OneByOne, r.exec.target.Float64 = false, false
 		double := ops.Type{DType: ops.F64, Shape: ops.Shape{3}}
 		r.define(l, "wide", &ops.Region{Params: []ops.Result{res(1, double)}, Values: uses(2), Body: []ops.Instr{op(ops.Exp, res(2, double), ref(1))}})
 		parts, err = r.explain(l, "wide")
-		if err != nil || parts[0].Place != PlaceHost || !strings.Contains(strings.Join(parts[0].Why, "\n"), "the device cannot: ") {
+		if err != nil || parts[0].Place != explain.PlaceHost || !strings.Contains(strings.Join(parts[0].Why, "\n"), "the device cannot: ") {
 			t.Errorf("what the device cannot: %v, %v", parts, err)
 		}
 	})

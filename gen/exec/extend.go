@@ -1,16 +1,17 @@
 package exec
 
 import (
-	"github.com/rs/zerolog"
+	"time"
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
-	"nxvk/gen/exec/target"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
+
+	"github.com/rs/zerolog"
 )
 
 // This file is what packages above have an Executor do for a session: the sampler
@@ -74,9 +75,6 @@ func (e *Executor) DoWith(l *Queue, in *wire.Instr, t func(l *Queue) queue.Wait)
 	e.enqueue(l, request{in: in, task: t})
 }
 
-// Params returns the parameters of a program.
-func (p *Program) Params() []ops.Result { return p.body.params }
-
 // HostOperand is an operand whose elements are on the host.
 type HostOperand struct {
 	ops.Type
@@ -93,29 +91,21 @@ func (e *Executor) OnHost(l *Queue, in *wire.Instr, check func([]ops.Type) error
 	if err != nil {
 		return 0, err
 	}
-	defer w.drop()
-	if err := check(w.types); err != nil {
+	defer w.Release()
+	if err := check(w.Types); err != nil {
 		return 0, &wire.Fault{Kind: wire.BadArgument, Err: err}
 	}
-	for i, m := range w.args {
+	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.readBack(l, m, w.types[i])
+			return e.readBack(l, m, w.Types[i])
 		}
 	}
-	list := make([]HostOperand, len(w.types))
-	for i, t := range w.types {
-		list[i] = HostOperand{t, w.data(i)[:t.Bytes()]}
+	list := make([]HostOperand, len(w.Types))
+	for i, t := range w.Types {
+		list[i] = HostOperand{t, w.Data(i)[:t.Bytes()]}
 	}
 	f(list)
 	return 0, nil
-}
-
-// data is the elements of an operand that is on the host.
-func (w *work) data(i int) []byte {
-	if m := w.args[i]; m != nil {
-		return m.Host
-	}
-	return w.in.Ins[i].Lit.Data
 }
 
 // WithKernel calls then when the pipeline of a kernel is made, at once where it is.
@@ -150,85 +140,22 @@ func (e *Executor) Ready(l *Queue, k *kernels.Kernel) (wait queue.Wait, err erro
 	return 0, k.Err()
 }
 
-// Alloc takes memory of the device, and waits for what the device is about to leave.
-func (f *Feed) Alloc(n int) (*vulkan.Buffer, error) { return f.exec.allocNow(f, n) }
+// Enough is how often a program has to be seen to be compiled.
+func (e *Executor) Enough() int { return e.specializer.Enough }
 
-// Zeroed takes memory of the device that is cleared.
-func (f *Feed) Zeroed(n int) (*vulkan.Buffer, error) { return f.stream.Zeroed(n) }
+// Building counts the plans and pipelines that are being made apart from the
+// goroutine of the Executor.
+func (e *Executor) Building() int { return e.building + e.kernels.Busy() }
 
-// Copied takes memory of the device and copies bytes there.
-func (f *Feed) Copied(x []byte) (*vulkan.Buffer, error) {
-	b, err := f.Alloc(len(x))
-	if err != nil {
-		return nil, err
-	}
-	if err := f.stream.Upload(b, 0, x); err != nil {
-		b.Free()
-		return nil, err
-	}
-	return b, nil
-}
+// Lost returns why the device is gone, or nil.
+func (e *Executor) Lost() error { return e.feeds.Lost() }
 
-// Upload copies bytes to memory of the device.
-func (f *Feed) Upload(b *vulkan.Buffer, x []byte) error { return f.stream.Upload(b, 0, x) }
+// DeviceError gives an error of package vulkan its kind, and notes a loss.
+func (e *Executor) DeviceError(err error) error { return e.feeds.Error(err) }
 
-// DispatchStep records the step of a plan.
-func (f *Feed) DispatchStep(c *kernels.Kernel, step *synth.Step, args []vulkan.Arg) error {
-	return f.exec.dispatch(f, c, step, args, target.Push(step))
-}
+// Flush submits what has gathered.
+func (e *Executor) Flush() { e.feeds.Flush() }
 
-// Dispatch records workgroups of code that a client brought.
-func (f *Feed) Dispatch(c *kernels.Kernel, args []vulkan.Arg, push []byte, groups uint32) error {
-	f.exec.note(f)
-	f.exec.Counters.Dispatches++
-	return f.stream.Dispatch(c.Pipeline(), args, push, groups, 1, 1)
-}
-
-// ReadAll reads the beginnings of buffers back. What the device wrote is lent until
-// release, not copied. With poll done may be called before ReadAll returns.
-func (f *Feed) ReadAll(args []vulkan.Arg, sizes []int, poll bool, done func(parts [][]byte, release func(), err error)) {
-	e := f.exec
-	var backs []*vulkan.Readback
-	release := func() {
-		for _, b := range backs {
-			b.Release()
-		}
-	}
-	fail := func(err error) {
-		release()
-		done(nil, nil, e.DeviceError(err))
-	}
-	var parts [][]byte
-	for i, a := range args {
-		b, err := f.stream.Download(a.Buffer, 0, sizes[i])
-		if err != nil {
-			fail(err)
-			return
-		}
-		backs, parts = append(backs, b), append(parts, b.Bytes())
-	}
-	ticket, sent, err := e.send(f)
-	if err != nil {
-		fail(err)
-		return
-	}
-	finish := func(err error) {
-		if err != nil {
-			fail(err)
-			return
-		}
-		done(parts, release, nil)
-	}
-	// With queues throttled, noting the end here could serve one that is being served.
-	if poll && len(f.throttled) == 0 && e.soon(ticket) {
-		finish(nil)
-		if sent {
-			e.completed(f, ticket)
-		}
-		return
-	}
-	if sent {
-		e.watch(f, ticket)
-	}
-	e.dev.Notify(ticket, func(err error) { e.cfg.Post(func() { finish(err) }) })
-}
+// Oldest returns when the oldest submission that has not completed went to the
+// device; the zero time where there is none.
+func (e *Executor) Oldest() time.Time { return e.feeds.Oldest() }

@@ -22,7 +22,7 @@ func TestSessionsHaveStreams(t *testing.T) {
 	r.do(other, ops.Negate, 3, f32(3), nil, ref(2))
 	r.do(l, ops.Negate, 3, f32(3), nil, ref(2))
 	r.exec.flushTrace(l)
-	recorded := r.exec.Feed(l).recorded
+	recorded := r.exec.Feed(l).Recorded()
 	if recorded == 0 {
 		t.Fatal("nothing is recorded")
 	}
@@ -34,7 +34,7 @@ func TestSessionsHaveStreams(t *testing.T) {
 			d.Release()
 		}
 	})
-	if n := r.exec.Feed(l).recorded; n != recorded {
+	if n := r.exec.Feed(l).Recorded(); n != recorded {
 		t.Errorf("%d dispatches are recorded after another session submitted, want %d", n, recorded)
 	}
 	r.until(func() bool { return done })

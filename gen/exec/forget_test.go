@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -68,8 +69,8 @@ func TestForget(t *testing.T) {
 		r.want(l, 2, -1, -2)
 		r.wantKind(l, 3, wire.UnknownProgram)
 		r.want(l, 4, 1, 2)
-		if l.programs.weight != 1 || len(l.programs.byKey) != 1 {
-			t.Errorf("%d programs of %d instructions", len(l.programs.byKey), l.programs.weight)
+		if programs, steps := l.programs.Len(); programs != 1 || steps != 1 {
+			t.Errorf("%d programs of %d instructions", programs, steps)
 		}
 	})
 }
@@ -104,7 +105,7 @@ func TestForgetWhatWaits(t *testing.T) {
 // latest whatever its size; others are unknown, and can be defined again.
 func TestEvict(t *testing.T) {
 	rigs(t, func(r *rig) {
-		r.exec.room.programs = 8
+		r.exec.bounds.Programs = 8
 		l := r.session()
 		r.tensor(l, 1, 1, 2)
 		for n := range 100 {
@@ -112,19 +113,19 @@ func TestEvict(t *testing.T) {
 				r.run(l, "0", []ops.Result{res(2, f32(2))}, ref(1))
 			}
 			r.define(l, fmt.Sprint(n), simple(ops.Negate))
-			if have := len(l.programs.byKey); have > 8 || have != l.programs.weight {
-				t.Fatalf("%d programs of %d instructions", have, l.programs.weight)
+			if have, steps := l.programs.Len(); have > 8 || have != steps {
+				t.Fatalf("%d programs of %d instructions", have, steps)
 			}
 		}
 		r.want(l, 2, -1, -2)
 		r.run(l, "50", []ops.Result{res(3, f32(2))}, ref(1))
 		r.wantKind(l, 3, wire.UnknownProgram)
-		r.exec.room.steps = 3
+		r.exec.bounds.Steps = 3
 		r.define(l, "large", doubling(2)) // of 5 instructions
 		r.run(l, "large", []ops.Result{res(4, f32(2)), res(5, f32())}, ref(1), scalar(6), scalar(0))
 		r.want(l, 4, 2, 4)
-		if len(l.programs.byKey) != 1 {
-			t.Errorf("%d programs beside one that is larger than all may be", len(l.programs.byKey)-1)
+		if n, _ := l.programs.Len(); n != 1 {
+			t.Errorf("%d programs beside one that is larger than all may be", n-1)
 		}
 	})
 }
@@ -135,7 +136,7 @@ func TestForever(t *testing.T) {
 	rigs(t, func(r *rig) {
 		const programs, kept = 150, 24
 		e := r.exec
-		e.room = room{signatures: kept, programs: kept, steps: maxProgramSteps}
+		e.signatures.Max, e.bounds.Programs = kept, kept
 		e.kernels.Bound(kept, kept)
 		own := 0 // pipelines of the device itself
 		if r.dev != nil {
@@ -157,8 +158,8 @@ func TestForever(t *testing.T) {
 				yield(key(n))
 			}
 		})...)
-		if len(l.programs.byKey) != 0 || l.programs.weight != 0 {
-			t.Errorf("%d programs of %d instructions are left", len(l.programs.byKey), l.programs.weight)
+		if programs, steps := l.programs.Len(); programs != 0 || steps != 0 {
+			t.Errorf("%d programs of %d instructions are left", programs, steps)
 		}
 		if r.dev == nil {
 			return
@@ -215,9 +216,10 @@ func (r *rig) bounded(most int) {
 	r.Helper()
 	e := r.exec
 	plans, compiled, retired := e.kernels.Len()
-	sizes := []int{plans, len(e.signatures), compiled}
+	sizes := []int{plans, e.signatures.Len(), compiled}
 	for _, l := range e.lanes {
-		sizes = append(sizes, len(l.programs.byKey))
+		programs, _ := l.programs.Len()
+		sizes = append(sizes, programs)
 	}
 	if slices.Max(sizes) > most || retired > kernels.RetireAtOnce {
 		r.Fatalf("plans, forms, kernels and programs: %v, of at most %d; %d pipelines to destroy", sizes, most, retired)
@@ -239,14 +241,14 @@ func TestForeverLong(t *testing.T) {
 		if n%10_000 == 9_999 {
 			heap := live()
 			t.Logf("%d programs: %d MiB", n+1, heap>>20)
-			if n < 2*maxPrograms {
+			if n < 2*program.MaxPrograms {
 				first = heap
 			} else if heap > first+first/2 {
-				t.Fatalf("after %d programs %d bytes are in use; after %d it was %d", n+1, heap, 2*maxPrograms, first)
+				t.Fatalf("after %d programs %d bytes are in use; after %d it was %d", n+1, heap, 2*program.MaxPrograms, first)
 			}
 		}
 	}
-	if have := len(l.programs.byKey); have > maxPrograms {
+	if have, _ := l.programs.Len(); have > program.MaxPrograms {
 		t.Errorf("%d programs", have)
 	}
 }
@@ -287,7 +289,7 @@ func TestTiersOfLiterals(t *testing.T) {
 			if mask%64 == 0 {
 				r.want(l, 50, sum)
 			}
-			if n := len(l.programs.byKey["p"].specializations); n > maxSpecializations {
+			if n := l.programs.Find("p", r.exec.bounds).Specialized(); n > program.MaxSpecializations {
 				t.Fatalf("%d specialisations", n)
 			}
 		}

@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"ergo.services/ergo/gen"
-	"github.com/rs/zerolog"
-
 	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -18,6 +15,9 @@ import (
 	"nxvk/synth"
 	"nxvk/synth/codegen"
 	"nxvk/vulkan"
+
+	"ergo.services/ergo/gen"
+	"github.com/rs/zerolog"
 )
 
 func init() { codegen.Verify = true }
@@ -78,7 +78,7 @@ func newRig(t *testing.T, d *vulkan.Device) *rig {
 		Post: func(f func()) { r.posted <- f },
 		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
 	})
-	r.exec.enough = 2
+	r.exec.specializer.Enough = 2
 	t.Cleanup(func() {
 		for s := range r.exec.lanes {
 			r.exec.End(s)
@@ -87,6 +87,11 @@ func newRig(t *testing.T, d *vulkan.Device) *rig {
 		r.settle(20 * time.Millisecond)
 	})
 	return r
+}
+
+// limitHost says up to how many elements work on host operands stays there.
+func (r *rig) limitHost(elements int) {
+	r.exec.limit, r.exec.specializer.HostLimit = elements, elements
 }
 
 // session begins a session of a fresh process.

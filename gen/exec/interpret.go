@@ -5,6 +5,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
@@ -14,7 +15,7 @@ import (
 )
 
 // carryOut carries out work by a plan, on the device or in its stead.
-func (e *Executor) carryOut(l *Queue, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
+func (e *Executor) carryOut(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
 	e.kernels.Refresh(p)
 	if e.kernels.Cold(p) {
 		return e.interpret(l, w, p)
@@ -24,14 +25,14 @@ func (e *Executor) carryOut(l *Queue, w *work, p *kernels.Plan) (wait queue.Wait
 
 // interpret carries out work by a plan on the host. What only the device has is read first,
 // at the expense of the kernels.
-func (e *Executor) interpret(l *Queue, w *work, p *kernels.Plan) (wait queue.Wait, err error) {
-	for i, m := range w.args {
+func (e *Executor) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
+	for i, m := range w.Args {
 		if m != nil && m.Host == nil {
 			m.Shadow = true
 			for _, k := range p.Kernels {
 				k.Charge(kernels.ReadCost)
 			}
-			return e.readBack(l, m, w.types[i])
+			return e.readBack(l, m, w.Types[i])
 		}
 	}
 	outs, wait, err := e.hostResults(l, w)
@@ -63,7 +64,7 @@ func (e *Executor) interpret(l *Queue, w *work, p *kernels.Plan) (wait queue.Wai
 				steps[i].buffers[k] = target.Whole(words[a.Ref.Index])
 				continue
 			}
-			steps[i].buffers[k] = target.Whole(resolve(a.Ref, w.args, outs, temps).Host)[a.Offset:]
+			steps[i].buffers[k] = target.Whole(placement.Resolve(a.Ref, w.Args, outs, temps).Host)[a.Offset:]
 		}
 		cost += kernels.StepCost(s)
 	}
@@ -74,16 +75,16 @@ func (e *Executor) interpret(l *Queue, w *work, p *kernels.Plan) (wait queue.Wai
 		}
 		errs := e.wrongIndices(l, w, p, words)
 		for i, m := range outs {
-			if err := w.firstOf(i, p, errs); err != nil {
-				l.put(w.in.Outs[i].ID, store.Value{Type: w.in.Outs[i].Type, Err: err})
+			if err := w.FirstError(i, p, errs); err != nil {
+				l.put(w.In.Outs[i].ID, store.Value{Type: w.In.Outs[i].Type, Err: err})
 				continue
 			}
 			m.Shadow = true
-			e.keep(l, w.in.Outs[i], m)
+			e.keep(l, w.In.Outs[i], m)
 		}
 		return nil
 	}
-	if cost > inlineCost {
+	if cost > placement.InlineCost {
 		e.startJob(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
 		return queue.ForHost, nil
 	}
@@ -114,13 +115,13 @@ func runSteps(by *sched.Worker, steps []hostStep) error {
 
 // warm submits a kernel without work.
 func (e *Executor) warm(k *kernels.Kernel) (vulkan.Ticket, error) {
-	b, err := e.own.stream.Alloc(16)
+	b, err := e.feeds.Own().Stream().Alloc(16)
 	if err != nil {
 		return vulkan.Ticket{}, err
 	}
 	defer b.Free()
-	if err := e.own.stream.Warm(k.Pipeline(), b); err != nil {
+	if err := e.feeds.Own().Stream().Warm(k.Pipeline(), b); err != nil {
 		return vulkan.Ticket{}, err
 	}
-	return e.submit(e.own)
+	return e.feeds.Own().Submit()
 }

@@ -16,7 +16,9 @@ func promptly(t *testing.T, limit int, test func(r, plain *rig)) {
 			r.Skip("the host computes otherwise than the device")
 		}
 		plain := newRig(r.T, r.dev)
-		*plain.exec.target, plain.exec.limit, r.exec.limit = *r.exec.target, limit, limit
+		*plain.exec.target = *r.exec.target
+		plain.limitHost(limit)
+		r.limitHost(limit)
 		r.exec.kernels.WarmUp = true
 		test(r, plain)
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -30,14 +31,12 @@ type job struct {
 	late   *time.Timer // ends it at the deadline of its session
 }
 
-// Kinds of computations, as metrics show them.
+// Kinds of computations, as metrics show them, beside those of package kernels.
 const (
 	workInstruction = "instruction" // an operation that the host computes
 	workKernel      = "kernel"      // a kernel in the stead of a processor
 	workCopy        = "copy"        // of much memory
 	workIndices     = "indices"     // the one that is out of bounds is looked for
-	workPlan        = "plan"        // instructions into kernels, programs into fusions
-	workPipeline    = "pipeline"    // kernels into machine code
 	workExplain     = "explain"
 	workLeapfrog    = "leapfrog" // steps that a client asks for
 	workChain       = "chain"    // of the sampler, where the host evaluates the density
@@ -57,9 +56,9 @@ func (l *Queue) account(e *Executor) *sched.Account {
 // of a queue. The queue waits, and meets the outcome in collect when it goes on. What the
 // work reads and writes is held until it has ended. finish runs where f gives no error, on
 // the goroutine of the Executor.
-func (e *Executor) startJob(l *Queue, w *work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
-	j := &job{of: w.of, finish: finish, types: w.types}
-	for _, list := range [][]*store.Storage{w.args, results} {
+func (e *Executor) startJob(l *Queue, w *placement.Work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
+	j := &job{of: w.From, finish: finish, types: w.Types}
+	for _, list := range [][]*store.Storage{w.Args, results} {
 		for _, m := range list {
 			if m != nil {
 				m.Retain()
@@ -145,7 +144,7 @@ func (e *Executor) jobError(in *wire.Instr, err error) error {
 		e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("instruction failed: %v", broken.Value)
 		return &wire.Fault{Kind: wire.Internal, Err: broken}
 	}
-	return hostError(err)
+	return placement.Fault(err)
 }
 
 // dropJob has the job of a queue that ends stop, and what it holds be let go then.

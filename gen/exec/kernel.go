@@ -2,6 +2,7 @@ package exec
 
 import (
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 )
 
@@ -24,8 +25,8 @@ func (e *Executor) ready(l *Queue, p *kernels.Plan) (wait queue.Wait, err error)
 
 // plan returns how the device carries out work, or errors: kernels.ErrBeingMade where that is
 // being found out.
-func (e *Executor) plan(w *work) (*kernels.Plan, error) {
-	p, made, err := e.kernels.Plan(w.instr())
+func (e *Executor) plan(w *placement.Work) (*kernels.Plan, error) {
+	p, made, err := e.kernels.Plan(w.Instr())
 	if made {
 		e.turns.Charge(queue.Look) // it takes as long as many instructions
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"nxvk/fallback"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -46,8 +46,8 @@ func (e *Executor) reserve(l *Queue, n int64) (wait queue.Wait, err error) {
 // alloc takes device memory. When there is none it first has what is pending
 // elsewhere carried out and sessions swept, then drops caches, and only then fails.
 func (e *Executor) alloc(l *Queue, n int) (b *vulkan.Buffer, wait queue.Wait, err error) {
-	stream := e.Feed(l).stream
-	b, err = stream.Alloc(n)
+	f := e.Feed(l)
+	b, err = f.TryAlloc(n)
 	if err == nil || !errors.Is(err, vulkan.ErrOutOfMemory) {
 		return b, 0, e.DeviceError(err)
 	}
@@ -67,7 +67,7 @@ func (e *Executor) alloc(l *Queue, n int) (b *vulkan.Buffer, wait queue.Wait, er
 		l.trimmed = true
 		e.Flush()
 		e.dev.Trim()
-		if b, again := stream.Alloc(n); again == nil {
+		if b, again := f.TryAlloc(n); again == nil {
 			return b, 0, nil
 		}
 	}
@@ -151,15 +151,15 @@ func labelled(label string) string {
 }
 
 // hostResults makes memory on the host for the results of work.
-func (e *Executor) hostResults(l *Queue, w *work) (mems []*store.Storage, wait queue.Wait, err error) {
+func (e *Executor) hostResults(l *Queue, w *placement.Work) (mems []*store.Storage, wait queue.Wait, err error) {
 	total := int64(0)
-	for _, r := range w.in.Outs {
+	for _, r := range w.In.Outs {
 		total += int64(r.Type.Bytes())
 	}
 	if wait, err := e.reserve(l, total); wait != 0 || err != nil {
 		return nil, wait, err
 	}
-	for _, r := range w.in.Outs {
+	for _, r := range w.In.Outs {
 		m, wait, err := e.hostStorage(l, r.Type.Bytes())
 		if wait != 0 || err != nil {
 			dropAll(mems)
@@ -175,34 +175,6 @@ func dropAll(mems []*store.Storage) {
 		m.Drop()
 	}
 }
-
-// hostError gives an error of package fallback its kind.
-func hostError(err error) error {
-	kind := wire.BadArgument
-	if errors.Is(err, fallback.ErrUnsupported) {
-		kind = wire.Unsupported
-	}
-	return &wire.Fault{Kind: kind, Err: err}
-}
-
-// DeviceError gives an error of package vulkan its kind, and notes a loss.
-func (e *Executor) DeviceError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case wire.KindOf(err) == wire.Deadline:
-		return err
-	case errors.Is(err, vulkan.ErrDeviceLost):
-		e.lost = &wire.Fault{Kind: wire.DeviceLost, Err: err}
-		return e.lost
-	case errors.Is(err, vulkan.ErrOutOfMemory):
-		return &wire.Fault{Kind: wire.OutOfMemory, Err: err}
-	}
-	return &wire.Fault{Kind: wire.Internal, Err: err}
-}
-
-// Lost returns why the device is gone, or nil.
-func (e *Executor) Lost() error { return e.lost }
 
 // hostStorage takes n bytes on the host for a value, held once. When there are none, sessions
 // are asked to free what they can first.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nxvk/gen/exec/program"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -61,7 +62,7 @@ func TestNameOfUnit(t *testing.T) {
 		"add+sum+add+sum+add+sum+…":         {ops.Add, ops.Sum, ops.Add, ops.Sum, ops.Add, ops.Sum, ops.Add},
 		"negate+abs+negate+abs+negate+sqrt": {ops.Negate, ops.Abs, ops.Negate, ops.Abs, ops.Negate, ops.Sqrt},
 	} {
-		if got := nameOf(body(list...)); got != want {
+		if got := program.NameOf(body(list...)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -5,9 +5,10 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"nxvk/gen/exec/kernels"
-	"nxvk/gen/exec/lru"
+	"nxvk/gen/exec/placement"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -15,7 +16,7 @@ import (
 
 // Instructions that a device will carry out are pending until somebody needs a
 // result: a reader, a run, another session, or the device, when it has nothing to
-// do and the stream is silent. Until then they gather in a trace (trace.go),
+// do and the stream is silent. Until then they gather in a trace (package trace),
 // which is then run like a program (trace_run.go). What is freed before that need
 // not be computed.
 //
@@ -35,21 +36,6 @@ const (
 	unknown               // its plan is being made, which tells
 )
 
-// maxSignatures bounds the structures of instructions that are kept.
-const maxSignatures = 1 << 14
-
-// signature is a structure of instructions: all that the choice of a turn depends on,
-// but for where the operands are.
-type signature struct {
-	lru.Use
-	id     uint32 // above 0
-	lazy   bool   // instructions may be pending
-	starts bool   // operands that are on the host become literals first
-	making bool   // the plan is being made, and the rest not known
-	alias  bool   // the result is an operand's memory
-	plan   *kernels.Plan
-}
-
 // schedule decides when the request at the front of a queue has its turn.
 func (e *Executor) schedule(l *Queue, r *request) timing {
 	switch {
@@ -57,7 +43,7 @@ func (e *Executor) schedule(l *Queue, r *request) timing {
 		return now
 	case r.eager:
 		return e.scheduleInstr(l, r.in)
-	case r.read == 0 || l.trace.makes(r.read):
+	case r.read == 0 || l.trace.Makes(r.read):
 		l.loop.Reset()
 		return l.flushIf(true)
 	}
@@ -96,13 +82,13 @@ func (e *Executor) postpone(l *Queue, in *wire.Instr) timing {
 	case in.Op == ops.Run:
 		l.loop.Reset()
 		return l.flushIf(true)
-	case in.Op == ops.Import || in.Note != "" || e.lost != nil || l.trace != nil && l.trace.full():
+	case in.Op == ops.Import || in.Note != "" || e.Lost() != nil || l.trace.Full():
 		return l.flushIf(true)
 	}
 	if l.renames(in) {
 		return l.flushIf(true)
 	}
-	if in.Err != nil || len(in.Outs) == 0 || programOnly(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
+	if in.Err != nil || len(in.Outs) == 0 || program.IsControl(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
 		return now
 	}
 	if !l.fits(in) {
@@ -124,7 +110,7 @@ func (e *Executor) freed(l *Queue, in *wire.Instr) timing {
 	list := in.Attrs[0]
 	left := make([]int, 0, len(list))
 	for _, id := range list {
-		if !s.free(ops.ID(id)) {
+		if !s.Free(ops.ID(id)) {
 			left = append(left, id)
 		}
 	}
@@ -141,11 +127,8 @@ func (e *Executor) freed(l *Queue, in *wire.Instr) timing {
 // on.
 func (l *Queue) renames(in *wire.Instr) bool {
 	for i, o := range in.Outs {
-		if k := l.trace.lookup(o.ID); k != 0 {
-			if l.trace.slots[k].pending() {
-				return true
-			}
-			delete(l.trace.named, o.ID)
+		if l.trace.Rename(o.ID) {
+			return true
 		}
 		for _, p := range in.Outs[:i] {
 			if p.ID == o.ID {
@@ -159,44 +142,41 @@ func (l *Queue) renames(in *wire.Instr) bool {
 // fits reports whether the session has room for results, and for those that are
 // pending.
 func (l *Queue) fits(in *wire.Instr) bool {
-	n, promised := int64(0), int64(0)
+	n := int64(0)
 	for i := range in.Outs {
 		n += int64(in.Outs[i].Type.Bytes())
 	}
-	if l.trace != nil {
-		promised = l.trace.bytes
-	}
-	return l.allows(n, promised)
+	return l.allows(n, l.trace.Promised())
 }
 
 // classify looks at the operands of an instruction.
 func (e *Executor) classify(l *Queue, in *wire.Instr) timing {
 	w := &e.look
-	defer w.drop()
+	defer w.Release()
 	pending, ok := e.glance(l, in, w)
 	if !ok || len(in.Regions) > 0 {
 		return l.flushIf(pending)
 	}
-	if !pending && in.Op != ops.Dot && e.small(w) {
+	if !pending && in.Op != ops.Dot && w.Small(e.limit) {
 		return now // most work for the host
 	}
-	w.settleLiterals()
-	f := e.signatureOf(w)
-	if f.starts {
-		if w.settleStarts() != nil {
+	w.SettleLiterals()
+	f := e.signatures.Of(w)
+	if f.Starts {
+		if w.SettleStarts() != nil {
 			return l.flushIf(pending)
 		}
-		f = e.signatureOf(w)
+		f = e.signatures.Of(w)
 	}
 	switch {
-	case f.making:
-		f.plan.Then(func() { e.Resume(l) })
+	case f.Making:
+		f.Plan.Then(func() { e.Resume(l) })
 		return unknown
-	case !f.lazy, checkIndex(w) != nil:
+	case !f.Lazy, placement.CheckIndex(w) != nil:
 		return l.flushIf(pending)
-	case !pending && (f.alias || e.small(w)):
+	case !pending && (f.Alias || w.Small(e.limit)):
 		return now
-	case l.loop.Cuts(f.id):
+	case l.loop.Cuts(f.ID):
 		if l.trace != nil {
 			return after
 		}
@@ -207,8 +187,8 @@ func (e *Executor) classify(l *Queue, in *wire.Instr) timing {
 
 // glance is gather for operands of which some may be pending. It reports whether
 // there is one of those, and whether all operands are there or pending.
-func (e *Executor) glance(l *Queue, in *wire.Instr, w *work) (pending, ok bool) {
-	*w = work{in: &in.Instr, types: w.types[:0], args: w.args[:0]}
+func (e *Executor) glance(l *Queue, in *wire.Instr, w *placement.Work) (pending, ok bool) {
+	w.Reset(in)
 	ok = true
 	for i := range in.Ins {
 		o := &in.Ins[i]
@@ -216,60 +196,29 @@ func (e *Executor) glance(l *Queue, in *wire.Instr, w *work) (pending, ok bool) 
 		var m *store.Storage
 		if o.Lit != nil {
 			t = o.Lit.Type
-		} else if k := l.trace.lookup(o.ID); k != 0 {
-			v := &l.trace.slots[k]
-			t, m = v.typ, v.mem
+		} else if known, mem, have := l.trace.Value(o.ID); have {
+			t, m = known, mem
 			pending = pending || m == nil
 		} else if v, have := l.Session.Get(o.ID); have && v.Failure() == nil && l.pending[o.ID] == nil {
 			t, m = v.Type, v.Mem
 		} else {
 			ok = false
 		}
-		w.types, w.args = append(w.types, t), append(w.args, m)
+		w.Types[i], w.Args[i] = t, m
 	}
 	return pending, ok
 }
 
-// signatureOf returns the form of an instruction, which is found out once.
-func (e *Executor) signatureOf(w *work) *signature {
-	e.key = kernels.AppendInstr(e.key[:0], w.instr())
-	if f, ok := e.signatures[string(e.key)]; ok {
-		f.Touch(&e.clock)
-		return f
-	}
-	e.clock.Tick()
-	lru.Evict(e.signatures, e.room.signatures, &e.clock, nil, nil)
-	key := string(e.key)
-	f := &signature{}
-	f.Touch(&e.clock)
-	if w.in.Check(w.types) == nil {
-		f.starts = w.in.Op == ops.Slice || w.in.Op == ops.PutSlice
-		f.alias = w.sameBytes()
-		p, err := e.plan(w)
-		if err == kernels.ErrBeingMade {
-			return &signature{making: true, plan: p}
-		}
-		f.lazy = f.alias || err == nil && p.Status == nil
-		f.alias = f.alias || err == nil && p.Alias >= 0
-		f.plan = p
-	}
-	e.lastSignature++
-	f.id = e.lastSignature
-	e.signatures[key] = f
-	return f
-}
-
 // defers takes an instruction into the trace of a queue.
-func (e *Executor) defers(l *Queue, in *wire.Instr, f *signature, w *work) {
+func (e *Executor) defers(l *Queue, in *wire.Instr, f *trace.Signature, w *placement.Work) {
 	if l.trace == nil {
 		if l.trace, l.spare = l.spare, nil; l.trace == nil {
-			l.trace = newTrace(l.usual)
+			l.trace = trace.New(l.usual)
 		}
 		e.gathering = append(e.gathering, l)
 	}
-	l.trace.add(f.id, in.Name, w)
-	l.trace.plans = append(l.trace.plans, f.plan)
-	l.loop.Step(f.id)
+	l.trace.Add(f, in.Name, w)
+	l.loop.Step(f.ID)
 	for _, o := range in.Outs {
 		l.Session.Delete(o.ID)
 		l.Session.Last = max(l.Session.Last, o.ID)
@@ -280,7 +229,7 @@ func (e *Executor) defers(l *Queue, in *wire.Instr, f *signature, w *work) {
 // cutTrace ends the trace of a queue and is the request to run it.
 func (e *Executor) cutTrace(l *Queue) request {
 	s := l.trace
-	l.trace, l.running, l.usual = nil, s, len(s.steps)
+	l.trace, l.running, l.usual = nil, s, s.Len()
 	e.gathering = slices.DeleteFunc(e.gathering, func(g *Queue) bool { return g == l })
 	return request{task: func(l *Queue) queue.Wait { return e.runTrace(l, s) }}
 }

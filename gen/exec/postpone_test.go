@@ -282,7 +282,7 @@ func TestLazySilence(t *testing.T) {
 		}
 		r.until(func() bool {
 			_, there := l.Session.Get(2)
-			return there && r.exec.Counters.Submits > 0 && len(r.exec.open) == 0
+			return there && r.exec.Counters.Submits > 0 && r.exec.feeds.Idle()
 		})
 	})
 }

@@ -3,37 +3,28 @@ package exec
 import (
 	"encoding/binary"
 
+	"nxvk/gen/exec/explain"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/target"
-	"nxvk/ops"
-	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
 // profileRounds is how often a part of a program is measured; the fastest counts.
 const profileRounds = 4
 
-// measurable is the plan of a part, with the types of its operands and results.
-type measurable struct {
-	*kernels.Plan
-	operands []ops.Type
-	results  []ops.Result
-}
-
 // profiler measures the parts of a program by the device's clock, one after the
 // other, each on operands of zeros: no run is disturbed, and nothing is kept.
 type profiler struct {
-	e     *Executor
-	parts []Explained
-	plans []measurable // nil plans of what the device does not carry out
-	done  func([]Explained, error)
+	e    *Executor
+	x    *explain.Explanation
+	done func([]explain.Part, error)
 }
 
-// profile measures parts and then calls done.
-func (e *Executor) profile(parts []Explained, plans []measurable, done func([]Explained, error)) {
-	p := &profiler{e: e, parts: parts, plans: plans, done: done}
+// profile measures the parts of a program and then calls done.
+func (e *Executor) profile(x *explain.Explanation, done func([]explain.Part, error)) {
+	p := &profiler{e: e, x: x, done: done}
 	if !e.dev.Info().Features.Timestamps {
-		done(parts, nil)
+		done(x.Parts, nil)
 		return
 	}
 	p.from(0)
@@ -41,27 +32,27 @@ func (e *Executor) profile(parts []Explained, plans []measurable, done func([]Ex
 
 // from measures the parts from i on.
 func (p *profiler) from(i int) {
-	for ; i < len(p.plans); i++ {
-		if p.plans[i].Plan == nil {
+	for ; i < len(p.x.Plans); i++ {
+		if p.x.Plans[i].Plan == nil {
 			continue
 		}
 		if !p.compiled(i) {
 			return // goes on from here
 		}
-		if p.e.lost != nil {
+		if p.e.Lost() != nil {
 			break
 		}
 		if p.measure(i) {
 			return // goes on with the next
 		}
 	}
-	p.done(p.parts, p.e.lost)
+	p.done(p.x.Parts, p.e.Lost())
 }
 
 // compiled reports whether the kernels of a part are there. Where one is being
 // made, the profiler goes on when it is.
 func (p *profiler) compiled(i int) bool {
-	plan := p.plans[i].Plan
+	plan := p.x.Plans[i].Plan
 	for k := range plan.Steps {
 		c := p.e.kernels.Kernel(plan.Steps[k].Kernel)
 		if !c.Done() {
@@ -76,7 +67,7 @@ func (p *profiler) compiled(i int) bool {
 // measure submits a part. It reports false where the part stays unmeasured, for
 // want of memory or of a kernel.
 func (p *profiler) measure(i int) bool {
-	e, plan := p.e, p.plans[i]
+	e, plan := p.e, p.x.Plans[i]
 	for _, c := range plan.Kernels {
 		if c.Err() != nil {
 			return false
@@ -85,14 +76,14 @@ func (p *profiler) measure(i int) bool {
 	var all []vulkan.Arg
 	defer func() { freeAll(all) }()
 	take := func(n int) (*vulkan.Buffer, error) {
-		b, err := e.own.stream.Alloc(n)
+		b, err := e.feeds.Own().Stream().Alloc(n)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, vulkan.WriteOnly(b))
-		return b, e.own.stream.Fill(vulkan.WriteOnly(b), 0, n)
+		return b, e.feeds.Own().Stream().Fill(vulkan.WriteOnly(b), 0, n)
 	}
-	refs, err := plan.memory(take)
+	refs, err := plan.Memory(take)
 	if err != nil {
 		return false
 	}
@@ -105,14 +96,14 @@ func (p *profiler) measure(i int) bool {
 			return false
 		}
 	}
-	if _, err := e.submit(e.own); err != nil { // the clock is written at the end of a batch
+	if _, err := e.feeds.Own().Submit(); err != nil { // the clock is written at the end of a batch
 		return false
 	}
-	back, err := e.own.stream.Download(clock, 0, clock.Len())
+	back, err := e.feeds.Own().Stream().Download(clock, 0, clock.Len())
 	if err != nil {
 		return false
 	}
-	ticket, err := e.submit(e.own)
+	ticket, err := e.feeds.Own().Submit()
 	if err != nil {
 		back.Release()
 		return false
@@ -120,7 +111,7 @@ func (p *profiler) measure(i int) bool {
 	e.dev.Notify(ticket, func(err error) {
 		e.cfg.Post(func() {
 			if err == nil {
-				p.parts[i].Measured = fastest(back.Bytes()) * e.dev.Info().Limits.TimestampPeriod / 1e9
+				p.x.Parts[i].Measured = fastest(back.Bytes()) * e.dev.Info().Limits.TimestampPeriod / 1e9
 			}
 			back.Release()
 			p.from(i + 1)
@@ -129,36 +120,9 @@ func (p *profiler) measure(i int) bool {
 	return true
 }
 
-// places are buffers of a plan, by the kind of the reference.
-type places [synth.CheckWord + 1][]*vulkan.Buffer
-
-// memory is what the plan reads and writes, by the kind of the reference.
-func (p *measurable) memory(take func(int) (*vulkan.Buffer, error)) (refs places, err error) {
-	add := func(kind synth.RefKind, n int) {
-		var b *vulkan.Buffer
-		if err == nil {
-			b, err = take(n)
-		}
-		refs[kind] = append(refs[kind], b)
-	}
-	for _, t := range p.operands {
-		add(synth.Operand, t.Bytes())
-	}
-	for _, r := range p.results {
-		add(synth.Result, r.Type.Bytes())
-	}
-	for _, n := range p.Temps {
-		add(synth.Temp, int(n))
-	}
-	for range p.Checks {
-		add(synth.CheckWord, 4)
-	}
-	return refs, err
-}
-
 // timed records the steps of a plan between two looks at the clock.
-func (e *Executor) timed(p *kernels.Plan, refs places, clock vulkan.Arg) error {
-	if err := e.own.stream.Timestamp(clock); err != nil {
+func (e *Executor) timed(p *kernels.Plan, refs explain.Buffers, clock vulkan.Arg) error {
+	if err := e.feeds.Own().Stream().Timestamp(clock); err != nil {
 		return err
 	}
 	for i := range p.Steps {
@@ -167,12 +131,12 @@ func (e *Executor) timed(p *kernels.Plan, refs places, clock vulkan.Arg) error {
 		for _, a := range s.Args {
 			args = append(args, vulkan.Arg{Buffer: refs[a.Ref.Kind][a.Ref.Index], Offset: a.Offset, Size: a.Bytes, Access: vulkan.Access(a.Access)})
 		}
-		if err := e.own.stream.Dispatch(p.Kernels[i].Pipeline(), args, target.Push(s), s.Grid[0], s.Grid[1], s.Grid[2]); err != nil {
+		if err := e.feeds.Own().Stream().Dispatch(p.Kernels[i].Pipeline(), args, target.Push(s), s.Grid[0], s.Grid[1], s.Grid[2]); err != nil {
 			return err
 		}
 	}
 	clock.Offset += 8
-	return e.own.stream.Timestamp(clock)
+	return e.feeds.Own().Stream().Timestamp(clock)
 }
 
 // fastest is the shortest time between pairs of looks at the clock, in ticks.

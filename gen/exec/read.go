@@ -45,7 +45,7 @@ func (e *Executor) read(l *Queue, id ops.ID, offset, count int, done func(Data, 
 		done(Data{Bytes: m.Host[from : from+n], Release: drop}, nil)
 		return
 	}
-	e.fetch(e.Feed(l), m, from, n, true, func(data []byte, release func(), err error) {
+	e.Feed(l).Fetch(m, from, n, true, func(data []byte, release func(), err error) {
 		if err != nil {
 			m.Drop()
 			done(Data{}, err)
@@ -63,8 +63,8 @@ func (e *Executor) value(l *Queue, id ops.ID) (store.Value, error) {
 		return v, err
 	case v.Failure() != nil:
 		return v, v.Failure()
-	case v.Mem.Host == nil && e.lost != nil:
-		return v, e.lost
+	case v.Mem.Host == nil && e.Lost() != nil:
+		return v, e.Lost()
 	}
 	return v, nil
 }
@@ -96,28 +96,13 @@ func (e *Executor) Barrier(l *Queue, done func(error)) {
 	})
 }
 
-// computed calls done when the device has done what a session has given it, or that was
-// taken back: what is wrong with values, they say themselves.
+// computed calls done when the device has done what a session has given it.
 func (e *Executor) computed(l *Queue, done func(error)) {
 	if e.dev == nil {
 		done(nil)
 		return
 	}
-	ticket, err := e.submit(e.Feed(l))
-	if err != nil {
-		done(e.DeviceError(err))
-		return
-	}
-	if e.dev.Done(ticket) {
-		done(e.DeviceError(e.dev.Lost()))
-		return
-	}
-	e.dev.Notify(ticket, func(err error) {
-		if wire.KindOf(err) == wire.Deadline {
-			err = nil
-		}
-		e.cfg.Post(func() { done(e.DeviceError(err)) })
-	})
+	e.Feed(l).Finish(done)
 }
 
 // importValue gives a value of another session an id of this one. Where the
@@ -136,11 +121,11 @@ func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	}
 	id := in.Shared.ID
 	theirs := e.lanes[from]
-	if theirs.trace.makes(id) {
+	if theirs.trace.Makes(id) {
 		e.flushTrace(theirs)
 	}
 	v, ok := from.Get(id)
-	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.makes(id) || theirs.running.makes(id)) && e.waitImport(l) {
+	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(l) {
 		return queue.ForImport
 	}
 	out := in.Outs[0]

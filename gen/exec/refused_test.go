@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rs/zerolog"
-
 	"nxvk/gen/exec/kernels"
 	"nxvk/ops"
 	"nxvk/vulkan"
+
+	"github.com/rs/zerolog"
 )
 
 // refusals is a driver that refuses kernels, from when it is told to.
@@ -122,7 +122,8 @@ func TestRefusedPrompt(t *testing.T) {
 	promptly(t, -1, func(p, _ *rig) {
 		f := &refusals{}
 		r := newRig(p.T, device(p.T, vulkan.Options{Fault: f.fault()}))
-		*r.exec.target, r.exec.limit, r.exec.kernels.WarmUp, r.exec.cfg.OneByOne = *p.exec.target, -1, true, true
+		*r.exec.target, r.exec.kernels.WarmUp, r.exec.cfg.OneByOne = *p.exec.target, true, true
+		r.limitHost(-1)
 		f.all.Store(true)
 		l, v := r.session(), f32(100)
 		r.do(l, ops.Iota, 1, v, [][]int{{-1}})

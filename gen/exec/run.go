@@ -1,10 +1,12 @@
 package exec
 
 import (
-	"fmt"
 	"time"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/placement"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -14,26 +16,27 @@ import (
 // run is a program under way. It keeps its place, so that a queue that had to
 // wait goes on from there.
 type run struct {
-	prog           *Program
+	prog           *program.Program
 	in             *wire.Instr // whose results the program's values become
 	slots          []store.Value
 	lits           []*ops.Literal // by slot: scalars that never became memory
 	stack          []frame
-	specialization *specialization // whose fusions it may begin with; nil once it has begun
-	err            error           // ended from outside; the results carry it
-	late           *time.Timer     // ends it at the deadline of its session
-	effort         effort          // as the device sees it
+	specialization *program.Specialization // whose fusions it may begin with; nil once it has begun
+	admission      bool                    // it waits for these
+	err            error                   // ended from outside; the results carry it
+	late           *time.Timer             // ends it at the deadline of its session
+	effort         feed.Effort             // as the device sees it
 
 	call *pending // a callback that has not been answered
 }
 
 // frame is a block under way, and why it runs.
 type frame struct {
-	*block
+	*program.Block
 	pc    int
-	of    *step // whose region it is; nil is the program itself
-	part  int   // of a fused step that is carried out one by one: its instructions so far
-	which int   // the number of the region
+	of    *program.Step // whose region it is; nil is the program itself
+	part  int           // of a fused step that is carried out one by one: its instructions so far
+	which int           // the number of the region
 }
 
 // id names the run to others: the id of its first result.
@@ -52,22 +55,22 @@ func (r *run) waited(why queue.Wait) {
 		return
 	}
 	f := r.top()
-	if f.pc >= len(f.steps) {
+	if f.pc >= len(f.Steps) {
 		return
 	}
-	outs := f.steps[f.pc].in.Outs
-	if u := f.steps[f.pc].fusion; u != nil && f.part > 0 && f.part < len(u.body) {
-		outs = u.body[f.part].Outs
+	outs := f.Steps[f.pc].In.Outs
+	if u := f.Steps[f.pc].Fusion; u != nil && f.part > 0 && f.part < len(u.Body) {
+		outs = u.Body[f.part].Outs
 	}
 	if len(outs) == 0 {
 		return
 	}
-	if r.prog.waits == nil {
-		r.prog.waits = make(map[ops.ID]queue.Counts)
+	if r.prog.Waits == nil {
+		r.prog.Waits = make(map[ops.ID]queue.Counts)
 	}
-	counts := r.prog.waits[outs[0].ID]
+	counts := r.prog.Waits[outs[0].ID]
 	counts[why]++
-	r.prog.waits[outs[0].ID] = counts
+	r.prog.Waits[outs[0].ID] = counts
 }
 
 // set gives a slot a value, whose hold passes to the run.
@@ -127,53 +130,27 @@ func (e *Executor) start(l *Queue, in *wire.Instr) (*run, []ops.Type, error) {
 	}
 	w, err := e.gather(l, in)
 	if err != nil {
-		return nil, w.types, err
+		return nil, w.Types, err
 	}
-	defer w.drop()
-	if err := p.accepts(w.types, in.Outs); err != nil {
-		return nil, w.types, &wire.Fault{Kind: wire.BadArgument, Err: err}
+	defer w.Release()
+	if err := p.Accepts(w.Types, in.Outs); err != nil {
+		return nil, w.Types, &wire.Fault{Kind: wire.BadArgument, Err: err}
 	}
-	w.settleLiterals()
-	r := &run{prog: p, in: in, slots: make([]store.Value, p.slots+1), lits: make([]*ops.Literal, p.slots+1)}
-	for i, param := range p.body.params {
-		if m := w.args[i]; m != nil {
+	w.SettleLiterals()
+	r := &run{prog: p, in: in, slots: make([]store.Value, p.Slots+1), lits: make([]*ops.Literal, p.Slots+1)}
+	for i, param := range p.Body.Params {
+		if m := w.Args[i]; m != nil {
 			m.Retain()
 			r.slots[param.ID] = store.Value{Type: param.Type, Mem: m}
 			continue
 		}
-		r.lits[param.ID] = detached(w.in.Ins[i].Lit)
+		r.lits[param.ID] = placement.Detach(w.In.Ins[i].Lit)
 	}
-	r.specialization, r.stack = e.specialize(p, r.lits), []frame{{block: p.body}}
-	return r, w.types, nil
-}
-
-// detached is a literal that lies in Go's memory.
-func detached(lit *ops.Literal) *ops.Literal {
-	if lit.Hold == nil {
-		return lit
+	r.stack = []frame{{Block: p.Body}}
+	if e.fuses() {
+		r.specialization = e.specializer.Specialize(p, r.lits)
 	}
-	return &ops.Literal{Type: lit.Type, Data: append([]byte(nil), lit.Data...)}
-}
-
-// accepts compares operands and results of a run with those of the program.
-func (p *Program) accepts(types []ops.Type, outs []ops.Result) error {
-	if len(types) != len(p.body.params) {
-		return fmt.Errorf("the program takes %d operands, got %d", len(p.body.params), len(types))
-	}
-	for i, t := range types {
-		if want := p.body.params[i].Type; !t.Equal(want) {
-			return fmt.Errorf("operand %d is %v, the program takes %v", i, t, want)
-		}
-	}
-	if len(outs) != len(p.Values) {
-		return fmt.Errorf("the program gives %d values, %d results are named", len(p.Values), len(outs))
-	}
-	for i, o := range outs {
-		if !o.Type.Equal(p.Values[i]) {
-			return fmt.Errorf("result %d is stated as %v, the program gives %v", i, o.Type, p.Values[i])
-		}
-	}
-	return nil
+	return r, w.Types, nil
 }
 
 // finish gives the values of a program to the session.
@@ -186,7 +163,7 @@ func (e *Executor) finish(l *Queue, r *run) {
 		e.poison(l, r.in, nil, r.err)
 		return
 	}
-	for i, o := range r.prog.body.values {
+	for i, o := range r.prog.Body.Values {
 		v := e.valueOf(l, r, o)
 		l.Session.Put(r.in.Outs[i].ID, v)
 	}
@@ -214,18 +191,18 @@ func (e *Executor) valueOf(l *Queue, r *run, o ops.Operand) store.Value {
 // advanceRun takes one step of a run, or ends a block.
 func (e *Executor) advanceRun(l *Queue, r *run) (wait queue.Wait) {
 	f := r.top()
-	if f.pc == len(f.steps) {
+	if f.pc == len(f.Steps) {
 		return e.leave(l, r, f)
 	}
 	if e.turns.Over() {
 		e.yield(l)
 		return queue.ForTurn
 	}
-	s := &f.steps[f.pc]
-	switch s.in.Op {
+	s := &f.Steps[f.pc]
+	switch s.In.Op {
 	case ops.While:
 		f.pc++
-		e.enter(l, r, s, 0, e.valuesOf(l, r, s.in.Ins))
+		e.enter(l, r, s, 0, e.valuesOf(l, r, s.In.Ins))
 		return 0
 	case ops.Branch:
 		return e.branch(l, r, f, s)
@@ -234,10 +211,10 @@ func (e *Executor) advanceRun(l *Queue, r *run) (wait queue.Wait) {
 			return wait
 		}
 	default:
-		if s.fusion != nil {
+		if s.Fusion != nil {
 			wait = e.runFusion(l, r, s)
 		} else {
-			wait = e.execute(l, &s.in)
+			wait = e.execute(l, &s.In)
 		}
 		if wait != 0 {
 			return wait
@@ -251,8 +228,8 @@ func (e *Executor) advanceRun(l *Queue, r *run) (wait queue.Wait) {
 }
 
 // passed lets go of what nothing needs after a step.
-func (r *run) passed(s *step) {
-	for _, id := range s.last {
+func (r *run) passed(s *program.Step) {
+	for _, id := range s.Last {
 		r.clear(id)
 	}
 }
@@ -266,17 +243,17 @@ func (e *Executor) valuesOf(l *Queue, r *run, list []ops.Operand) []store.Value 
 }
 
 // enter begins a region of a step with values for its parameters.
-func (e *Executor) enter(l *Queue, r *run, s *step, which int, params []store.Value) {
-	b := s.regions[which]
-	for i, p := range b.params {
+func (e *Executor) enter(l *Queue, r *run, s *program.Step, which int, params []store.Value) {
+	b := s.Regions[which]
+	for i, p := range b.Params {
 		r.set(p.ID, params[i])
 	}
-	r.stack = append(r.stack, frame{block: b, of: s, which: which})
+	r.stack = append(r.stack, frame{Block: b, of: s, which: which})
 }
 
 // branch runs the region that the predicate chooses.
-func (e *Executor) branch(l *Queue, r *run, f *frame, s *step) (wait queue.Wait) {
-	yes, wait, err := e.readPredicate(l, r, s.in.Ins[0])
+func (e *Executor) branch(l *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
+	yes, wait, err := e.readPredicate(l, r, s.In.Ins[0])
 	if wait != 0 {
 		return wait
 	}
@@ -294,8 +271,8 @@ func (e *Executor) branch(l *Queue, r *run, f *frame, s *step) (wait queue.Wait)
 }
 
 // fail makes the results of a step carry an error.
-func (e *Executor) fail(r *run, s *step, err error) {
-	for _, o := range s.in.Outs {
+func (e *Executor) fail(r *run, s *program.Step, err error) {
+	for _, o := range s.In.Outs {
 		r.set(o.ID, store.Value{Type: o.Type, Err: err})
 	}
 	r.passed(s)
@@ -309,12 +286,12 @@ func (e *Executor) leave(l *Queue, r *run, f *frame) (wait queue.Wait) {
 	case s == nil:
 		r.stack = r.stack[:0]
 		return 0
-	case s.in.Op == ops.While && f.which == 0:
+	case s.In.Op == ops.While && f.which == 0:
 		return e.decide(l, r, f, s)
 	}
-	values := e.valuesOf(l, r, f.values)
+	values := e.valuesOf(l, r, f.Values)
 	r.pop(f)
-	if s.in.Op == ops.While {
+	if s.In.Op == ops.While {
 		e.enter(l, r, s, 0, values)
 		return 0
 	}
@@ -324,13 +301,13 @@ func (e *Executor) leave(l *Queue, r *run, f *frame) (wait queue.Wait) {
 
 // decide ends the condition of a loop: its parameters, the state, go to the body
 // or are the results.
-func (e *Executor) decide(l *Queue, r *run, f *frame, s *step) (wait queue.Wait) {
-	yes, wait, err := e.readPredicate(l, r, f.values[0])
+func (e *Executor) decide(l *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
+	yes, wait, err := e.readPredicate(l, r, f.Values[0])
 	if wait != 0 {
 		return wait
 	}
-	state := make([]store.Value, len(f.params))
-	for i, p := range f.params {
+	state := make([]store.Value, len(f.Params))
+	for i, p := range f.Params {
 		state[i] = e.valueOf(l, r, ops.Operand{ID: p.ID})
 	}
 	r.pop(f)
@@ -351,8 +328,8 @@ func (e *Executor) decide(l *Queue, r *run, f *frame, s *step) (wait queue.Wait)
 }
 
 // give ends a step with its results.
-func (r *run) give(s *step, values []store.Value) {
-	for i, o := range s.in.Outs {
+func (r *run) give(s *program.Step, values []store.Value) {
+	for i, o := range s.In.Outs {
 		r.set(o.ID, values[i])
 	}
 	r.passed(s)
@@ -360,11 +337,11 @@ func (r *run) give(s *step, values []store.Value) {
 
 // pop ends a block and lets go of what it made.
 func (r *run) pop(f *frame) {
-	for _, p := range f.params {
+	for _, p := range f.Params {
 		r.clear(p.ID)
 	}
-	for i := range f.steps {
-		for _, o := range f.steps[i].in.Outs {
+	for i := range f.Steps {
+		for _, o := range f.Steps[i].In.Outs {
 			r.clear(o.ID)
 		}
 	}
@@ -393,4 +370,25 @@ func (e *Executor) readPredicate(l *Queue, r *run, o ops.Operand) (yes bool, wai
 		return false, wait, err
 	}
 	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil
+}
+
+// awaitWarmStart reports whether a run has to wait before it begins: one that an
+// earlier life has compiled waits for its fusions.
+func (e *Executor) awaitWarmStart(l *Queue, r *run) bool {
+	t := r.specialization
+	if t == nil {
+		return false
+	}
+	if t.Awaited() && r.err == nil && e.Lost() == nil {
+		if !r.admission {
+			r.admission = true
+			e.specializer.Await(t, func() { e.Resume(l) })
+		}
+		return true
+	}
+	r.specialization = nil
+	if t.Body != nil {
+		r.stack[0].Block = t.Body
+	}
+	return false
 }

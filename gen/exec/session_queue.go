@@ -5,8 +5,11 @@ import (
 	"time"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/loop"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -31,19 +34,20 @@ type Queue struct {
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
 
-	trace   *trace        // what is pending; see postpone.go
-	running *trace        // what was, until it has been carried out
+	trace   *trace.Trace  // what is pending; see postpone.go
+	running *trace.Trace  // what was, until it has been carried out
 	loop    loop.Detector // where traces end
-	spare   *trace        // one that has been carried out; its room
+	spare   *trace.Trace  // one that has been carried out; its room
 	usual   int           // the length of the latest one
 	length  int           // of the trace when the clock looked last
 	quiet   int           // how often it has not grown since
 
-	feed *Feed // of the queue of a session: what it has the device do
+	feed *feed.Feed // of the queue of a session: what it has the device do
 
-	programs programs
-	defining *Program // being made of the definition at the front
-	run      *run     // the program under way, whose slots stand for the session's values
+	programs program.Library
+	defining *definition // at the front
+	run      *run        // the program under way, whose slots stand for the session's values
+	traceRun run         // where that is of a trace
 
 	above map[any]Ender // what packages above keep, by package
 
@@ -69,7 +73,7 @@ type request struct {
 	read  ops.ID      // 0 where no value is read
 
 	// Of a request that left the order of its session.
-	prog  *Program               // what it runs
+	prog  *program.Program       // what it runs
 	held  map[ops.ID]store.Value // what it needs and was there
 	wants []ops.ID               // what it needs and was pending
 }
@@ -97,8 +101,7 @@ func (e *Executor) End(s *store.Session) {
 	}
 	s.End()
 	if l != nil && l.feed != nil {
-		e.open = slices.DeleteFunc(e.open, func(f *Feed) bool { return f == l.feed })
-		l.feed.end()
+		l.feed.End()
 	}
 	e.retryMemory()
 }
@@ -309,7 +312,7 @@ func (e *Executor) Abandon() {
 	e.imports, e.memory = nil, nil
 	for _, l := range lanes {
 		if l.feed != nil {
-			l.feed.throttled = nil
+			l.feed.Release()
 		}
 		for _, f := range append(slices.Clone(l.asyncs), l) {
 			f.waits = 0
@@ -334,6 +337,29 @@ func (e *Executor) SetWeight(l *Queue, weight float64) {
 		l.worker.SetWeight(weight)
 	}
 	if l.feed != nil {
-		l.feed.stream.SetWeight(weight)
+		l.feed.SetWeight(weight)
 	}
+}
+
+// Wait is why the first request of a session cannot go on, 0 where it can.
+func (l *Queue) Wait() queue.Wait { return l.waits }
+
+// Waiting counts the requests of a session that have not been carried out:
+// pending instructions, those behind a request that cannot go on, and those of
+// runs that have left the session's order.
+func (l *Queue) Waiting() int {
+	n := len(l.queue) + l.trace.Len()
+	for _, f := range l.asyncs {
+		n += f.Waiting()
+	}
+	return n
+}
+
+// Feed returns the feed of the session of a queue.
+func (e *Executor) Feed(l *Queue) *feed.Feed {
+	h := l.home()
+	if h.feed == nil && e.dev != nil {
+		h.feed = e.feeds.Feed(h.Session, func(err error) { e.stopLate(h, err) })
+	}
+	return h.feed
 }

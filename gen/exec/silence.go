@@ -14,23 +14,16 @@ const patience = 8
 // gathered is submitted, although nobody reads: when the stream has been silent,
 // or by then where the device is idle.
 func (e *Executor) awaitSilence() {
-	if e.timer || len(e.open) == 0 && len(e.gathering) == 0 {
+	if e.timer || e.feeds.Idle() && len(e.gathering) == 0 {
 		return
 	}
 	e.timer = true
-	for _, f := range e.open {
-		f.seen = f.count
-	}
+	e.feeds.Listen()
 	time.AfterFunc(Silence, func() {
 		e.cfg.Post(func() {
 			e.timer = false
 			e.silent()
-			for _, f := range slices.Clone(e.open) {
-				silent := f.count == f.seen
-				if f.inFlight == 0 || silent && f.inFlight < deep { // else a completion does it
-					e.flush(f)
-				}
-			}
+			e.feeds.FlushSilent()
 			e.awaitSilence()
 		})
 	})
@@ -39,12 +32,12 @@ func (e *Executor) awaitSilence() {
 // silent has what is pending in queues that have been silent carried out.
 func (e *Executor) silent() {
 	for _, l := range slices.Clone(e.gathering) {
-		if n := len(l.trace.steps); n != l.length {
+		if n := l.trace.Len(); n != l.length {
 			l.length, l.quiet = n, 0
 			continue
 		}
 		l.quiet++
-		if l.quiet >= patience || e.Feed(l).inFlight == 0 && !l.loop.Looping() {
+		if l.quiet >= patience || e.Feed(l).InFlight() == 0 && !l.loop.Looping() {
 			e.flushTrace(l)
 		}
 	}

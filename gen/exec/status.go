@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"nxvk/fallback"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
@@ -33,8 +34,8 @@ func (e *Executor) ask(l *Queue, status *store.Storage, outs []*store.Storage) {
 	now := true
 	// To look for the answer here and now completes a submission, and a queue that
 	// waits for that must not go on in the middle of this instruction.
-	poll := len(e.Feed(l).throttled) == 0
-	e.fetch(e.Feed(l), status, 0, 4, poll, func(data []byte, release func(), err error) {
+	poll := !e.Feed(l).Throttled()
+	e.Feed(l).Fetch(status, 0, 4, poll, func(data []byte, release func(), err error) {
 		if v.done, v.err = true, err; err == nil {
 			v.word = binary.LittleEndian.Uint32(data)
 			release()
@@ -48,7 +49,7 @@ func (e *Executor) ask(l *Queue, status *store.Storage, outs []*store.Storage) {
 
 // judge gives the results of an instruction their ids, or says what is wrong with
 // them, once the status is there.
-func (e *Executor) judge(l *Queue, w *work) (wait queue.Wait, err error) {
+func (e *Executor) judge(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	v := l.verdict
 	if !v.done {
 		return queue.ForStatus, nil
@@ -58,10 +59,10 @@ func (e *Executor) judge(l *Queue, w *work) (wait queue.Wait, err error) {
 	case v.err != nil:
 		return 0, v.err
 	case v.word != 0:
-		return 0, hostError(singular(w.in.Op, int(v.word-1)))
+		return 0, placement.Fault(singular(w.In.Op, int(v.word-1)))
 	}
 	for i, m := range v.outs {
-		e.keep(l, w.in.Outs[i], m)
+		e.keep(l, w.In.Outs[i], m)
 	}
 	e.Counters.Device++
 	return 0, nil

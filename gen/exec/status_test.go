@@ -65,7 +65,7 @@ func TestStatusParks(t *testing.T) {
 		l, other := r.session(), r.session()
 		r.tensor(l, 1, 2)
 		r.do(l, ops.Reshape, 2, f32(1, 1), nil, ref(1))
-		r.exec.Feed(l).throttled = []*Queue{r.session()} // nobody then looks for the answer here and now
+		r.exec.Feed(l).Throttle(func() {}) // nobody then looks for the answer here and now
 		r.do(l, ops.Solve, 3, f32(1), nil, ref(2), ref(1))
 		if l.verdict == nil || l.waits == 0 {
 			r.Fatal("the lane does not wait for the status")

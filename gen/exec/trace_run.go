@@ -1,115 +1,19 @@
 package exec
 
 import (
-	"container/list"
-	"slices"
-
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
 	"nxvk/ops"
 )
 
 // A trace runs like a program without a name: its instructions one by one when
-// its structure is new, and fusions of them once it has been seen, in this life of the
-// node or an earlier one (specialization.go, warm_start.go). What is compiled depends on which values
+// its signature is new, and fusions of them once it has been seen, in this life of the
+// node or an earlier one (trace.Cache). What is compiled depends on which values
 // are still named when it runs: the others are never stored.
 
-// traceEntry is what traces with the same instructions have in common.
-type traceEntry struct {
-	key      string
-	weight   int // instructions
-	variants []*variant
-}
-
-// variant is a structure whose values of a mask are wanted.
-type variant struct {
-	live           string
-	specialization *specialization
-}
-
-// traceCache are those that have been seen last.
-type traceCache struct {
-	byKey  map[string]*list.Element
-	order  list.List // the latest first
-	weight int
-}
-
-const (
-	// fewest is how many instructions a trace needs to be worth a look for others
-	// like it.
-	fewest = 3
-	// maxVariants bounds the variants of a structure, and maxWeight the instructions
-	// of all structures.
-	maxVariants = 4
-	maxWeight   = 1 << 17
-	// oftenEnough is how many times as often as others a variant is seen before it is
-	// compiled, where a compiled one gives more than its values.
-	oftenEnough = 8
-)
-
-// find returns the structure of a trace.
-func (m *traceCache) find(s *trace) *traceEntry {
-	if el, ok := m.byKey[string(s.key)]; ok {
-		m.order.MoveToFront(el)
-		return el.Value.(*traceEntry)
-	}
-	if m.byKey == nil {
-		m.byKey = make(map[string]*list.Element)
-	}
-	st := &traceEntry{key: string(s.key), weight: len(s.steps)}
-	m.byKey[st.key] = m.order.PushFront(st)
-	m.weight += st.weight
-	for m.weight > maxWeight {
-		old := m.order.Remove(m.order.Back()).(*traceEntry)
-		delete(m.byKey, old.key)
-		m.weight -= old.weight
-	}
-	return st
-}
-
-// variant returns the one for a mask. Where there are too many, one that is not
-// compiled goes.
-func (st *traceEntry) variant(live []byte) *variant {
-	for i, v := range st.variants {
-		if v.live == string(live) {
-			st.variants[0], st.variants[i] = v, st.variants[0]
-			return v
-		}
-	}
-	if len(st.variants) == maxVariants {
-		at := slices.IndexFunc(st.variants, func(v *variant) bool { return v.specialization.body == nil })
-		if at < 0 {
-			at = maxVariants - 1
-		}
-		st.variants = slices.Delete(st.variants, at, at+1)
-	}
-	v := &variant{live: string(live), specialization: &specialization{}}
-	st.variants = slices.Insert(st.variants, 0, v)
-	return v
-}
-
-// compiled is a variant that gives the values of a mask, and perhaps more; nil
-// where there is none.
-func (st *traceEntry) compiled(live []byte) *variant {
-	for _, v := range st.variants {
-		if v.specialization.body != nil && covers(v.live, live) {
-			return v
-		}
-	}
-	return nil
-}
-
-func covers(have string, want []byte) bool {
-	for i, w := range want {
-		if w > have[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // runTrace carries out a trace, from where it stands.
-func (e *Executor) runTrace(l *Queue, s *trace) (wait queue.Wait) {
+func (e *Executor) runTrace(l *Queue, s *trace.Trace) (wait queue.Wait) {
 	if l.run == nil {
 		l.run = e.bind(l, s)
 	}
@@ -123,124 +27,49 @@ func (e *Executor) runTrace(l *Queue, s *trace) (wait queue.Wait) {
 		}
 	}
 	l.run, l.running = nil, nil
-	for k := range s.slots {
-		if id := s.slots[k].id; id != 0 {
-			l.Session.Put(id, r.slots[k])
-			r.slots[k] = store.Value{}
-		}
+	for id, slot := range s.Named() {
+		l.Session.Put(id, r.slots[slot])
+		r.slots[slot] = store.Value{}
 	}
 	r.drop()
-	if !s.kept {
-		s.empty()
+	if s.Reuse() {
 		l.spare = s
 	}
 	return 0
 }
 
 // bind begins the run of a trace with what that takes from outside.
-func (e *Executor) bind(l *Queue, s *trace) *run {
-	b, t := e.traceBody(l, s, s.live())
-	r := &s.run
-	r.specialization = t
-	r.slots = append(r.slots[:0], make([]store.Value, len(s.slots))...)
-	r.lits = append(r.lits[:0], make([]*ops.Literal, len(s.slots))...)
-	r.stack = append(r.stack, frame{block: b})
-	for _, p := range b.params {
-		v := &s.slots[p.ID]
-		if r.lits[p.ID] = v.lit; v.mem != nil {
-			r.slots[p.ID] = store.Value{Type: v.typ, Mem: v.mem}
-			v.mem = nil
-		}
+func (e *Executor) bind(l *Queue, s *trace.Trace) *run {
+	b, t, skipped := e.traces.Block(s, l.allows(s.Total(), 0))
+	e.Counters.Instructions += uint64(skipped)
+	r := &l.traceRun
+	*r = run{
+		slots: append(r.slots[:0], make([]store.Value, s.Slots())...), lits: append(r.lits[:0], make([]*ops.Literal, s.Slots())...),
+		stack: append(r.stack[:0], frame{Block: b}), specialization: t,
 	}
-	s.drop()
+	for _, p := range b.Params {
+		r.slots[p.ID], r.lits[p.ID] = s.Take(p.ID)
+	}
+	s.Drop()
 	return r
-}
-
-// traceBody is what a trace does to give the values of a mask. Fusions are in an
-// order of their own, and have other values at a time; where the session might lack
-// the memory, instructions keep the order in which they came. It gives the specialization as well
-// where the run may have to wait for that.
-func (e *Executor) traceBody(l *Queue, s *trace, live []byte) (*block, *specialization) {
-	var v *variant
-	if len(s.steps) >= fewest && l.allows(s.total, 0) {
-		st := e.traces.find(s)
-		v = st.variant(live)
-		if v.specialization.body != nil {
-			return v.specialization.body, nil
-		}
-		if c := st.compiled(live); c != nil && v.specialization.seen < e.enough*oftenEnough {
-			v.specialization.seen++
-			return c.specialization.body, nil
-		}
-	}
-	n := len(s.steps)
-	b := s.block(live)
-	e.Counters.Instructions += uint64(n - len(b.steps))
-	if v == nil || len(b.steps) < fewest {
-		e.prefetchTrace(s)
-		return b, nil
-	}
-	if e.countTrace(v, s, b); v.specialization.warm {
-		return b, v.specialization
-	}
-	return b, nil
-}
-
-// prefetchTrace asks for the kernels of single instructions, which are compiled side by side.
-func (e *Executor) prefetchTrace(s *trace) {
-	for _, p := range s.plans {
-		if p != nil && p.Err == nil {
-			e.kernels.Prefetch(p)
-		}
-	}
-}
-
-// countTrace has a variant compiled when it has been seen often enough, or at once where an
-// earlier life of the node has compiled it. b is its instructions.
-func (e *Executor) countTrace(v *variant, s *trace, b *block) {
-	t := v.specialization
-	if t.seen++; t.asked || t.seen > 1 && !e.due(t) {
-		return
-	}
-	literal := make([]byte, len(b.params))
-	for i, p := range b.params {
-		if s.slots[p.ID].lit != nil {
-			literal[i] = 1
-		}
-	}
-	p := &Program{body: b, slots: len(s.slots)}
-	if t.seen == 1 || t.mark == "" {
-		v.specialization = e.newSpecialization(p, literal)
-		v.specialization.seen = t.seen
-	}
-	if !e.due(v.specialization) {
-		e.prefetchTrace(s)
-		return
-	}
-	s.kept = true
-	v.specialization.asked = true
-	e.partition(p, v.specialization, literal)
 }
 
 // forget lets go of a value of the trace that is being carried out, out of turn.
 func (l *Queue) forget(id ops.ID) {
-	s, r := l.running, l.run
-	k := s.lookup(id)
-	if k == 0 || !s.slots[k].pending() {
+	slot, r := l.running.Forget(id), l.run
+	if slot == 0 {
 		return
 	}
-	delete(s.named, id)
-	s.slots[k].id = 0
 	if r == nil || len(r.stack) == 0 {
 		return
 	}
 	f := r.top()
-	for i := f.pc; i < len(f.steps); i++ {
-		for _, o := range f.steps[i].in.Ins {
-			if o.Lit == nil && o.ID == ops.ID(k) {
+	for i := f.pc; i < len(f.Steps); i++ {
+		for _, o := range f.Steps[i].In.Ins {
+			if o.Lit == nil && o.ID == slot {
 				return
 			}
 		}
 	}
-	r.clear(ops.ID(k))
+	r.clear(slot)
 }

@@ -1,12 +1,11 @@
 package exec
 
 import (
-	"slices"
-	"time"
-
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/memory"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/ops"
@@ -15,8 +14,8 @@ import (
 
 // upload makes a tensor of the bytes of a literal. Small ones stay on the host
 // until a kernel wants them.
-func (e *Executor) upload(l *Queue, w *work) (wait queue.Wait, err error) {
-	lit, out := w.in.Ins[0].Lit, w.in.Outs[0]
+func (e *Executor) upload(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
+	lit, out := w.In.Ins[0].Lit, w.In.Outs[0]
 	if wait, err := e.reserve(l, int64(len(lit.Data))); wait != 0 || err != nil {
 		return wait, err
 	}
@@ -77,7 +76,7 @@ func (e *Executor) adopt(m *store.Storage, b *etf.Binary) error {
 
 // onDevice sees to it that memory is on the device.
 func (e *Executor) onDevice(l *Queue, m *store.Storage) (wait queue.Wait, err error) {
-	if err := e.refill(m); err != nil || m.Dev != nil {
+	if err := e.feeds.Refill(m); err != nil || m.Dev != nil {
 		return 0, err
 	}
 	buf, wait, err := e.alloc(l, len(m.Host))
@@ -89,7 +88,7 @@ func (e *Executor) onDevice(l *Queue, m *store.Storage) (wait queue.Wait, err er
 		return queue.ForUpload, nil
 	}
 	f := e.Feed(l)
-	if err := f.stream.Upload(buf, 0, m.Host); err != nil {
+	if err := f.Stream().Upload(buf, 0, m.Host); err != nil {
 		buf.Free()
 		return 0, e.DeviceError(err)
 	}
@@ -98,9 +97,9 @@ func (e *Executor) onDevice(l *Queue, m *store.Storage) (wait queue.Wait, err er
 }
 
 // uploaded gives a value its memory on the device.
-func (e *Executor) uploaded(f *Feed, m *store.Storage, buf *vulkan.Buffer) {
+func (e *Executor) uploaded(f *feed.Feed, m *store.Storage, buf *vulkan.Buffer) {
 	m.Dev = buf
-	e.note(f)
+	f.Note()
 	if len(m.Host) > memory.Large && m.Pins == 0 {
 		m.FreeHost() // one copy of a large value is enough
 	}
@@ -108,12 +107,12 @@ func (e *Executor) uploaded(f *Feed, m *store.Storage, buf *vulkan.Buffer) {
 
 // readBack copies a value to the host, parking the queue meanwhile.
 func (e *Executor) readBack(l *Queue, m *store.Storage, t ops.Type) (wait queue.Wait, err error) {
-	if e.lost != nil {
-		return 0, e.lost
+	if e.Lost() != nil {
+		return 0, e.Lost()
 	}
 	n := t.Bytes()
 	m.Retain()
-	e.fetch(e.Feed(l), m, 0, n, false, func(data []byte, release func(), err error) {
+	e.Feed(l).Fetch(m, 0, n, false, func(data []byte, release func(), err error) {
 		done := func(err error) {
 			if data != nil {
 				release()
@@ -141,7 +140,7 @@ func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 		done(e.outOfHost(err))
 		return
 	}
-	if len(data) <= 4*inlineCost {
+	if len(data) <= 4*placement.InlineCost {
 		copy(to.Host, data)
 		m.HostOf(to)
 		done(nil)
@@ -149,7 +148,7 @@ func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 	}
 	e.Aside(nil, workCopy, func(by *sched.Worker) error {
 		return sched.Caught(func() error {
-			by.For(len(data), 4*inlineCost, func(_ *sched.Worker, lo, hi int) { copy(to.Host[lo:hi], data[lo:hi]) })
+			by.For(len(data), 4*placement.InlineCost, func(_ *sched.Worker, lo, hi int) { copy(to.Host[lo:hi], data[lo:hi]) })
 			return nil
 		})
 	}, func(err error) {
@@ -159,111 +158,4 @@ func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 		to.FreeHost()
 		done(err)
 	})
-}
-
-// PollTime bounds how long a read of little data looks for its completion
-// itself: being woken for it would take as long as the device does.
-const PollTime = 40 * time.Microsecond
-
-// fetch calls done, on the goroutine of the Executor, with bytes of memory
-// that is on the device, after all that the session has had the device do; with poll perhaps before it returns. The bytes are
-// valid until release.
-func (e *Executor) fetch(f *Feed, m *store.Storage, off, n int, poll bool, done func(data []byte, release func(), err error)) {
-	done = e.whenChecked(m, done)
-	fail := func(err error) { e.cfg.Post(func() { done(nil, nil, e.DeviceError(err)) }) }
-	rb, err := f.stream.Download(m.Dev, off, n)
-	if err != nil {
-		fail(err)
-		return
-	}
-	ticket, sent, err := e.send(f)
-	if err != nil {
-		rb.Release()
-		fail(err)
-		return
-	}
-	e.Counters.Downloaded += uint64(n)
-	// With queues throttled, noting the end here could serve one that is being served.
-	if poll && len(f.throttled) == 0 && (n <= memory.Large || e.dev.Done(ticket)) && e.soon(ticket) {
-		done(rb.Bytes(), rb.Release, nil)
-		if sent {
-			e.completed(f, ticket)
-		}
-		return
-	}
-	if sent {
-		e.watch(f, ticket)
-	}
-	read := &fetched{done: done}
-	f.fetches = append(f.fetches, read)
-	e.dev.Notify(ticket, func(err error) {
-		e.cfg.Post(func() {
-			f.fetches = slices.DeleteFunc(f.fetches, func(r *fetched) bool { return r == read })
-			switch {
-			case read.ended:
-				rb.Release()
-			case err != nil:
-				rb.Release()
-				done(nil, nil, e.DeviceError(err))
-			default:
-				done(rb.Bytes(), rb.Release, nil)
-			}
-		})
-	})
-}
-
-// whenChecked is done for data of a value that has checks: these are settled first, and an
-// error that they find comes in place of the data.
-func (e *Executor) whenChecked(m *store.Storage, done func(data []byte, release func(), err error)) func([]byte, func(), error) {
-	if len(m.Checks) == 0 {
-		return done
-	}
-	checks := m.Checks
-	return func(data []byte, release func(), err error) {
-		if err != nil {
-			done(nil, nil, err)
-			return
-		}
-		deliver := func() {
-			if err := checks.Err(); err != nil {
-				release()
-				done(nil, nil, err)
-				return
-			}
-			done(data, release, nil)
-		}
-		e.settleChecks()
-		now := true
-		checks.Settled(func() {
-			if now {
-				deliver()
-			} else { // in the middle of what settles them
-				e.cfg.Post(deliver)
-			}
-		})
-		now = false
-	}
-}
-
-// fetched is a read of what the device has yet to compute.
-type fetched struct {
-	done  func(data []byte, release func(), err error)
-	ended bool // done has been told of the deadline
-}
-
-// soon reports whether a submission is complete or, on an otherwise idle GPU,
-// is so within PollTime. A software device needs the processor for itself.
-func (e *Executor) soon(t vulkan.Ticket) bool {
-	if e.dev.Done(t) {
-		return e.dev.Lost() == nil
-	}
-	if e.target.CPU || e.inFlight > 1 {
-		return false
-	}
-	for start := time.Now(); time.Since(start) < PollTime; {
-		if e.dev.Done(t) {
-			return e.dev.Lost() == nil
-		}
-	}
-	return false
 }

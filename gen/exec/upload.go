@@ -29,7 +29,7 @@ type upload struct {
 func (e *Executor) uploadApart(l *Queue, m *store.Storage, to *vulkan.Buffer) {
 	m.Retain()
 	m.Pins++
-	u := &upload{lane: l, m: m, to: to, cancels: e.cancels}
+	u := &upload{lane: l, m: m, to: to, cancels: e.feeds.Cancels()}
 	if host := to.Writable(); host != nil {
 		e.copyApart(u, host, m.Host, func(err error) { e.endUpload(u, err) })
 		return
@@ -45,8 +45,8 @@ func (e *Executor) copyApart(u *upload, to, from []byte, then func(error)) {
 			return nil
 		})
 	}, func(err error) {
-		if e.lost != nil {
-			err = e.lost
+		if e.Lost() != nil {
+			err = e.Lost()
 		}
 		then(err)
 	})
@@ -54,8 +54,8 @@ func (e *Executor) copyApart(u *upload, to, from []byte, then func(error)) {
 
 // stage brings the next piece to the device by way of memory that the device copies from.
 func (e *Executor) stage(u *upload) {
-	if u.cancels != e.cancels { // a deadline has taken back what was there
-		u.at, u.cancels = 0, e.cancels
+	if u.cancels != e.feeds.Cancels() { // a deadline has taken back what was there
+		u.at, u.cancels = 0, e.feeds.Cancels()
 	}
 	if u.at == len(u.m.Host) {
 		e.endUpload(u, nil)
@@ -76,13 +76,13 @@ func (e *Executor) stage(u *upload) {
 		}
 		f := e.Feed(u.lane)
 		to := vulkan.Arg{Buffer: u.to, Offset: u.at, Access: vulkan.Write}
-		if err := f.stream.Copy(to, vulkan.ReadOnly(piece), len(from)); err != nil {
+		if err := f.Stream().Copy(to, vulkan.ReadOnly(piece), len(from)); err != nil {
 			e.endUpload(u, e.DeviceError(err))
 			return
 		}
-		e.note(f)
+		f.Note()
 		u.at += len(from)
-		e.flush(f) // the device copies while the host copies the next piece
+		f.Flush() // the device copies while the host copies the next piece
 		e.stage(u)
 	})
 }

@@ -43,11 +43,11 @@ func (r *rig) another(kept *drawer) {
 	target := *r.exec.target
 	target.Archive = kept
 	r.settle(10 * time.Millisecond)
-	enough := r.exec.enough
+	enough := r.exec.specializer.Enough
 	cfg := r.exec.cfg
 	cfg.Target, cfg.WarmUp = target, r.exec.kernels.WarmUp
 	r.exec = New(cfg)
-	r.exec.enough = enough
+	r.exec.specializer.Enough = enough
 }
 
 // A program that an earlier life has compiled runs in fusions at once, and no
@@ -169,7 +169,7 @@ func TestKnownTierEnds(t *testing.T) {
 		}
 		r.another(kept)
 		l := r.session()
-		for range r.exec.enough {
+		for range r.exec.specializer.Enough {
 			begin(l)
 			r.built()
 		}
@@ -258,7 +258,7 @@ func TestKnownStart(t *testing.T) {
 					life, c, r.askedKernels(), firstRun)
 			}
 			r.built()
-			for range r.exec.enough {
+			for range r.exec.specializer.Enough {
 				run()
 				r.built()
 			}

@@ -10,6 +10,8 @@ import (
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -20,9 +22,9 @@ import (
 // density is a program that gives a log density and its gradient. Its data are on the
 // host.
 type density struct {
-	program *exec.Program
+	program *program.Program
 	steps   *trajectory
-	feed    *exec.Feed // of the session that asks
+	feed    *feed.Feed // of the session that asks
 	typ     ops.Type   // of a position
 	data    []fallback.Value
 
@@ -55,7 +57,7 @@ func (s *Sampler) density(l *exec.Queue, in *wire.Instr, r *wire.Density) (d *de
 
 // isDensity reports whether a program takes a position and data of the given
 // types, and gives a log density and its gradient.
-func isDensity(p *exec.Program, position ops.Type, data []ops.Type) error {
+func isDensity(p *program.Program, position ops.Type, data []ops.Type) error {
 	want, params := append([]ops.Type{position}, data...), p.Params()
 	if len(params) != len(want) {
 		return fmt.Errorf("the program takes %d operands; a density takes the position and its data, which are %d", len(params), len(want))
@@ -92,7 +94,7 @@ func (d *density) hosted() *hosted { return &hosted{density: d} }
 func (h *hosted) ready() {
 	h.once.Do(func() {
 		if h.region = h.program.Region; !regional(h.region) {
-			h.region = graph.Simplify(h.region, graph.Options{Eval: exec.Eval})
+			h.region = graph.Simplify(h.region, graph.Options{Eval: program.Eval})
 		}
 	})
 	h.eval = fallback.NewEvaluator(h.region, h.data...)

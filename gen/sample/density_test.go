@@ -12,6 +12,7 @@ import (
 	"nxvk/fallback"
 	"nxvk/gen/exec"
 	"nxvk/gen/exec/exectest/rig"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -85,7 +86,7 @@ func schoolsDensity(t testing.TB) *density {
 	f := func(xs ...float64) fallback.Value {
 		return fallback.Value{Type: ops.Type{DType: ops.F64, Shape: ops.Shape{len(xs)}}, Data: rig.F64s(xs...)}
 	}
-	return &density{program: &exec.Program{Region: parsed(t, schools)}, typ: ops.Type{DType: ops.F64, Shape: ops.Shape{10}},
+	return &density{program: &program.Program{Region: parsed(t, schools)}, typ: ops.Type{DType: ops.F64, Shape: ops.Shape{10}},
 		data: []fallback.Value{f(28, 8, -3, 7, -1, 1, 18, 12), f(15, 10, 16, 11, 9, 11, 10, 18)}}
 }
 

@@ -6,7 +6,9 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -55,7 +57,7 @@ func (d *density) device() error {
 }
 
 // trajectory has the kernel of a program made, once. The queue waits for it.
-func (s *Sampler) trajectory(l *exec.Queue, p *exec.Program) (*trajectory, queue.Wait) {
+func (s *Sampler) trajectory(l *exec.Queue, p *program.Program) (*trajectory, queue.Wait) {
 	switch t, asked := p.Above.(*trajectory); {
 	case asked && t.ready:
 		return t, 0
@@ -216,7 +218,7 @@ type deviceData struct {
 
 // on brings the data to the device. Data of an upload that a deadline has discarded goes there
 // again.
-func (x *deviceData) on(f *exec.Feed) (err error) {
+func (x *deviceData) on(f *feed.Feed) (err error) {
 	for i, b := range x.dev {
 		if b != nil && b.Err() != nil {
 			b.Free()
@@ -244,7 +246,7 @@ func (x *deviceData) free() {
 // dispatch records a dispatch and gives the buffers of its results. The
 // kernel writes a row as soon as the step is taken, and they are all read, so it
 // writes where the host reads: nothing is left to copy when the last step is.
-func (s *Sampler) dispatch(f *exec.Feed, k *kernels.Kernel, step *synth.Step, data *deviceData, in stepInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
+func (s *Sampler) dispatch(f *feed.Feed, k *kernels.Kernel, step *synth.Step, data *deviceData, in stepInputs, t ops.Type) (outs []vulkan.Arg, sizes []int, err error) {
 	var ins []*vulkan.Buffer
 	var args []vulkan.Arg
 	defer func() {

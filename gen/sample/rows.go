@@ -1,7 +1,7 @@
 package sample
 
 import (
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/feed"
 	"nxvk/vulkan"
 )
 
@@ -22,7 +22,7 @@ func (r *Rows) Free() {
 // ReadRows reads the four buffers of rows back. The rows that the device wrote are lent,
 // not copied: many chains write megabytes. With poll done may be called before ReadRows
 // returns.
-func ReadRows(f *exec.Feed, args []vulkan.Arg, sizes []int, poll bool, done func(Rows, error)) {
+func ReadRows(f *feed.Feed, args []vulkan.Arg, sizes []int, poll bool, done func(Rows, error)) {
 	f.ReadAll(args, sizes, poll, func(parts [][]byte, release func(), err error) {
 		if err != nil {
 			done(Rows{}, err)

@@ -2,17 +2,17 @@ package server
 
 import (
 	"nxvk/gen/etf"
-	"nxvk/gen/exec"
+	"nxvk/gen/exec/explain"
 	"nxvk/gen/exec/queue"
 )
 
 // explainedTerm is a list with a map for each part of a program; measured adds the measured
 // time.
-func explainedTerm(parts []exec.Explained, measured bool) etf.Term {
+func explainedTerm(parts []explain.Part, measured bool) etf.Term {
 	list := make(etf.List, len(parts))
 	for i := range parts {
 		p := &parts[i]
-		var sum exec.ExplainedKernel
+		var sum explain.Kernel
 		kernels := make(etf.List, len(p.Kernels))
 		for k := range p.Kernels {
 			one := &p.Kernels[k]
@@ -61,6 +61,6 @@ func gridTerm(g [3]uint32) etf.Term {
 	return etf.Tuple{int64(g[0]), int64(g[1]), int64(g[2])}
 }
 
-func costPairs(k *exec.ExplainedKernel) []etf.Pair {
+func costPairs(k *explain.Kernel) []etf.Pair {
 	return []etf.Pair{pair("bytes", k.Bytes), pair("flops", k.Flops), pair("seconds", k.Seconds)}
 }

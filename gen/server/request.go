@@ -11,6 +11,7 @@ import (
 	"nxvk/gen/chain"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/explain"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -103,7 +104,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 			d.replyResult(c, func() etf.Term { return summariesTerm(list) }, err)
 		})
 	case wire.Explain:
-		d.exec.Explain(q, r.Key, r.Measure, func(parts []exec.Explained, err error) {
+		d.exec.Explain(q, r.Key, r.Measure, func(parts []explain.Part, err error) {
 			d.replyResult(c, func() etf.Term { return explainedTerm(parts, r.Measure) }, err)
 		})
 	case wire.Stop:

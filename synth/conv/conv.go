@@ -145,7 +145,20 @@ const (
 	thinDepth   = 4096
 )
 
-func (c *Convolution) thin() bool { return c.filters < thinFilters && c.Depth() < thinDepth }
+func (c *Convolution) thin() bool {
+	return c.filters < thinFilters && c.Depth() < thinDepth && !c.starved()
+}
+
+// Results of one group whose sums are long do not fill a GPU where there are few of them: a
+// product shares each sum out among workgroups.
+const (
+	fewResults = 1 << 15
+	longSum    = 256
+)
+
+func (c *Convolution) starved() bool {
+	return !c.t.CPU && c.groups == 1 && c.Depth() >= longSum && c.filters*strided.Product(c.places()) < fewResults
+}
 
 // onePoint reports whether a filter sees one element, and every element in turn.
 func (c *Convolution) onePoint() bool {

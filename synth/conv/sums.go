@@ -2,6 +2,7 @@ package conv
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/ops"
 	"nxvk/synth/codegen"
@@ -45,19 +46,69 @@ func (c *Convolution) place(d *dot.Builder, b box, s sumsView) error {
 	return d.AddPrograms(j.Programs(c.t)...)
 }
 
+// runLanes is how many results an invocation of a GPU sums at a time where there are many: they
+// lie side by side along one axis, share the taps of their filter and what decides about the
+// other axes.
+const (
+	runLanes = 4
+	manySums = 1 << 17
+)
+
+// run returns along which axis an invocation takes results, and how many of them: along rows,
+// so that neighbours in a subgroup stay neighbours in memory, or where these are channels along
+// the last axis.
+func (c *Convolution) run() (axis, lanes int) {
+	last := len(c.axes) - 1
+	if c.t.CPU || last < 0 || c.In.Outs[0].Type.Size() < manySums {
+		return 0, 1
+	}
+	for _, axis := range []int{last - 1, last} {
+		if axis >= 0 && c.axes[axis].out >= runLanes && (axis == last || !c.neighbourChannels()) {
+			return axis, runLanes
+		}
+	}
+	return 0, 1
+}
+
+// neighbourChannels reports whether channels of the result are neighbours in memory, so that
+// neighbours in a subgroup are channels.
+func (c *Convolution) neighbourChannels() bool {
+	return !c.t.CPU && c.resultAt[1] == 1 && c.groups*c.filters > 1
+}
+
 // sumJob sums each result by itself, channel by channel and tap by tap.
-type sumJob struct{ *Convolution }
+type sumJob struct {
+	*Convolution
+	axis, lanes int // of a run
+}
+
+// order names what distinguishes kernels by runs and by the order of results.
+func (j *sumJob) order() string {
+	s := ""
+	if j.lanes > 1 {
+		s = fmt.Sprintf(" %d along axis %d", j.lanes, j.axis)
+	}
+	if j.neighbourChannels() {
+		s += " channels last"
+	}
+	return s
+}
 
 // sums plans a convolution as one kernel.
 func (c *Convolution) sums() *codegen.Program {
-	j := &sumJob{c}
+	j := &sumJob{Convolution: c}
+	j.axis, j.lanes = c.run()
 	in, k, out := c.types[0], c.types[1], c.In.Outs[0].Type
 	units := out.Size()
-	local, steps := elementwise.Workgroup(c.t, 1)
+	if j.lanes > 1 {
+		n := c.axes[j.axis].out
+		units = units / n * ((n + j.lanes - 1) / j.lanes)
+	}
+	local, steps := elementwise.Workgroup(c.t, j.lanes)
 	p := &codegen.Program{Local: uint32(local), Body: j.write, Groups: (units + local*steps - 1) / (local * steps),
-		Key:   fmt.Sprintf("convolution of %v and %v to %v gaps=%v steps=%d", in.DType, k.DType, out.DType, c.gaps(), steps),
-		Index: codegen.IndexType(max(units, in.Size(), k.Size())),
-		Flops: 2 * int64(units) * int64(c.Depth()), Bytes: int64(in.Bytes() + k.Bytes() + out.Bytes())}
+		Key:   fmt.Sprintf("convolution of %v and %v to %v gaps=%v steps=%d%s", in.DType, k.DType, out.DType, c.gaps(), steps, j.order()),
+		Index: codegen.IndexType(max(units, in.Size(), k.Size(), out.Size())),
+		Flops: 2 * int64(out.Size()) * int64(c.Depth()), Bytes: int64(in.Bytes() + k.Bytes() + out.Bytes())}
 	p.Buffers = []codegen.Buffer{
 		{Ref: lowering.Ref{Kind: lowering.Operand, Index: 0}, Elem: lowering.ElemOf[in.DType], Access: lowering.Read, Bytes: int64(in.Bytes())},
 		{Ref: lowering.Ref{Kind: lowering.Operand, Index: 1}, Elem: lowering.ElemOf[k.DType], Access: lowering.Read, Bytes: int64(k.Bytes())},
@@ -75,7 +126,7 @@ func (c *Convolution) sums() *codegen.Program {
 // sumWriter writes the kernel of a sumJob.
 type sumWriter struct {
 	*codegen.Emitter
-	*Convolution
+	*sumJob
 	batchAt, groupAt, channelAt     kernel.Value
 	filterAt, tapAt                 kernel.Value
 	filters, channels               kernel.Value
@@ -84,7 +135,7 @@ type sumWriter struct {
 }
 
 func (j *sumJob) write(e *codegen.Emitter) error {
-	w := &sumWriter{Emitter: e, Convolution: j.Convolution}
+	w := &sumWriter{Emitter: e, sumJob: j}
 	units, all := e.NextNumber(), e.NextNumber()
 	w.filters, w.channels, w.batchAt, w.groupAt, w.channelAt = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
 	w.filterAt, w.tapAt = e.NextNumber(), e.NextNumber()
@@ -95,40 +146,91 @@ func (j *sumJob) write(e *codegen.Emitter) error {
 		w.tapStrides, w.result = append(w.tapStrides, e.NextNumber()), append(w.result, e.NextNumber())
 		w.windows = append(w.windows, windowOf(e, j.axes[i].gap > 1))
 	}
-	_, steps := elementwise.Workgroup(e.Target, 1)
+	_, steps := elementwise.Workgroup(e.Target, j.lanes)
 	e.ForUnits(units, steps, w.unit)
 	return nil
 }
 
-// unit sums and stores result u of {batch, filters, space...}.
+// place is a result: its coordinate along the axis of the run, whether its tap sees an element,
+// and which.
+type place struct{ at, valid, spot kernel.Value }
+
+// unit sums and stores the results of run u of {batch, filters, space...}.
 func (w *sumWriter) unit(u kernel.Value) {
-	at := w.Coordinates(u, w.sizes)
+	at := w.coordinates(u)
 	from := w.Add(w.Mul(at[0], w.batchAt), w.Mul(w.Div(at[1], w.filters), w.groupAt))
 	filter := w.Mul(at[1], w.filterAt)
-	zero := w.Const(codegen.WideType(w.wide), 0)
-	sum := w.Loop(w.Index(0), w.channels, w.Index(1), []kernel.Value{zero},
+	run := make([]place, w.lanes)
+	for i := range run {
+		if w.lanes > 1 {
+			n := w.sizes[w.axis+1]
+			run[i].at = w.Min(w.Add(w.Mul(at[w.axis+2], w.Index(w.lanes)), w.Index(i)), w.Sub(n, w.Index(1)))
+		}
+	}
+	zeros := make([]kernel.Value, w.lanes)
+	for i := range zeros {
+		zeros[i] = w.Const(codegen.WideType(w.wide), 0)
+	}
+	sums := w.Loop(w.Index(0), w.channels, w.Index(1), zeros,
 		func(c kernel.Value, acc []kernel.Value) []kernel.Value {
 			tap := w.Add(filter, w.Mul(c, w.tapAt))
-			return w.axis(0, at[2:], w.IsTrue(w.Index(1)), w.Add(from, w.Mul(c, w.channelAt)), tap, acc)
-		})[0]
-	to := w.Index(0)
-	for i, a := range at {
-		to = w.Add(to, w.Mul(a, w.result[i]))
-	}
+			valid, spot := w.IsTrue(w.Index(1)), w.Add(from, w.Mul(c, w.channelAt))
+			first := slices.Clone(run)
+			for i := range first {
+				first[i].valid, first[i].spot = valid, spot
+			}
+			return w.sumAxis(0, at[2:], first, tap, acc)
+		})
 	d := w.In.Outs[0].Type.DType
-	w.Store(2, to, w.Encode(d, w.Cast(sum, w.wide, d)))
+	for lane, sum := range sums {
+		to := w.Index(0)
+		for i, a := range at {
+			if w.lanes > 1 && i == w.axis+2 {
+				a = run[lane].at
+			}
+			to = w.Add(to, w.Mul(a, w.result[i]))
+		}
+		w.Store(2, to, w.Encode(d, w.Cast(sum, w.wide, d)))
+	}
 }
 
-// axis sums over the taps of axis i and of those after it. spot is where the
+// coordinates are those of a run, {batch, filters, space...}. Along the axis of runs they count
+// these.
+func (w *sumWriter) coordinates(u kernel.Value) []kernel.Value {
+	sizes := slices.Clone(w.sizes)
+	if w.lanes > 1 {
+		sizes[w.axis+1] = w.Div(w.Add(sizes[w.axis+1], w.Index(w.lanes-1)), w.Index(w.lanes))
+	}
+	if !w.neighbourChannels() {
+		return w.Coordinates(u, sizes)
+	}
+	at := w.Coordinates(u, append(sizes[1:], sizes[0])) // filters innermost
+	n := len(at) - 1
+	return append([]kernel.Value{at[0], at[n]}, at[1:n]...)
+}
+
+// sumAxis sums over the taps of axis i and of those after it. The spot of a place is where the
 // input is read and tap where the kernel is.
-func (w *sumWriter) axis(i int, at []kernel.Value, valid, spot, tap kernel.Value, acc []kernel.Value) []kernel.Value {
+func (w *sumWriter) sumAxis(i int, at []kernel.Value, run []place, tap kernel.Value, acc []kernel.Value) []kernel.Value {
 	if i == len(at) {
 		d := w.types[1].DType
 		k := w.Emitter.Cast(w.Decode(d, w.Fetch(1, tap, 1)[0]), d, w.wide)
-		return []kernel.Value{w.Add(acc[0], w.Mul(w.seen(w.Emitter, valid, spot), k))}
+		sums := make([]kernel.Value, len(acc))
+		for lane, p := range run {
+			sums[lane] = w.Add(acc[lane], w.Mul(w.seen(w.Emitter, p.valid, p.spot), k))
+		}
+		return sums
 	}
 	return w.Loop(w.Index(0), w.taps[i], w.Index(1), acc, func(t kernel.Value, acc []kernel.Value) []kernel.Value {
-		valid, spot := w.windows[i].look(w.Emitter, at[i], t, valid, spot)
-		return w.axis(i+1, at, valid, spot, w.Add(tap, w.Mul(t, w.tapStrides[i])), acc)
+		next := slices.Clone(run)
+		for lane := range next {
+			p := &next[lane]
+			if w.lanes > 1 && i == w.axis {
+				p.valid, p.spot = w.windows[i].look(w.Emitter, p.at, t, p.valid, p.spot)
+			} else {
+				p.valid, p.spot = w.windows[i].look(w.Emitter, at[i], t, p.valid, p.spot)
+			}
+		}
+		return w.sumAxis(i+1, at, next, w.Add(tap, w.Mul(t, w.tapStrides[i])), acc)
 	})
 }

@@ -109,7 +109,7 @@ var gatherRules = map[int][]rule{4: {
 }}
 
 func (g *Gather) choose(p *Problem, t *Target) method {
-	shares := p.shares()
+	shares := g.shares(p)
 	for _, r := range gatherRules[p.Type.Size()] {
 		c := r.tile
 		if c.gathers(g.dimensions()) && c.takes(p, t) && p.M >= c.m() && p.N >= c.n() && c.tiles(p)*p.Batch*shares >= r.groups {
@@ -117,6 +117,18 @@ func (g *Gather) choose(p *Problem, t *Target) method {
 		}
 	}
 	return p.ruled(shares, t)
+}
+
+// shares are those of a product whose tiles are ones that gather.
+func (g *Gather) shares(p *Problem) int {
+	list := modelsOf(p.Type)
+	if list == nil {
+		return p.shares()
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(m model) bool {
+		return !m.tile.gathers(g.dimensions()) || !slices.Contains(gatherTiles(p.Type), m.tile)
+	})
+	return p.modelShares(list)
 }
 
 // gathers reports whether a tile is for so many axes: looking elements up along three

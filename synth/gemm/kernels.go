@@ -58,12 +58,11 @@ const (
 
 func empty(k Kernel, parameters int) Step { return Step{Kernel: k, Push: make([]byte, 4*parameters)} }
 
-// tiledSteps are the kernels of a tile, which takes matrices smaller than itself
-// where it is the last to choose.
+// tiledSteps are the kernels of a tile, and those for matrices smaller than itself where it
+// takes them.
 func (p *Problem) tiledSteps(m tiled, across [2]int, lies uint32, parameters int, t *Target) []Step {
 	list := []Step{empty(m.kernel(p, across, lies, false, t), parameters)}
-	all := rulesOf(p.Type)
-	if m.Tile == all[len(all)-1].tile {
+	if m.clamps(p.Type) {
 		list = append(list, empty(m.kernel(p, across, lies, true, t), parameters))
 	}
 	return list

@@ -59,6 +59,10 @@ func (c Tile) aligns(d ops.DType, lies uint32) bool {
 	return !c.Double || d != ops.F32 || lies&(alignedA|alignedB) == alignedA|alignedB
 }
 
+// maxTileK is the longest step of a tile. Shares of k are whole ones, so that they are the same
+// with every tile.
+const maxTileK = 32
+
 // tiled carries a product with a tile, k shared out among shares workgroups.
 type tiled struct {
 	Tile
@@ -82,7 +86,7 @@ func (m tiled) plan(p *Problem, t *Target) (*Plan, error) {
 		across[1], lies = 0, lies|alignedB
 		more = g.parameters()
 	}
-	chunk := roundUp(ceil(p.K, m.shares), max(m.TileK, 16))
+	chunk := roundUp(ceil(p.K, m.shares), maxTileK)
 	shares := ceil(p.K, chunk)
 	k := m.kernel(p, across, lies, p.M < m.m() || p.N < m.n(), t)
 	steps := p.product(k, m.tiles(p), p.Batch*shares, m.wave(p.Type), t,

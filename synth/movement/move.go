@@ -160,8 +160,8 @@ func LowerTranspose(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lower
 	out := in.Outs[0].Type.Shape
 	m := Move{Dims: out, Operand: 0, In: strided.TransposeView(in, types[0].Shape), Out: strided.Dense(out)}
 	if in.Ins[0].Lit == nil {
-		if p := m.tiled(types[0].DType.Size(), t); p != nil {
-			return codegen.NewPlan(t, nil, p)
+		if j := m.tiled(types[0].DType.Size(), t); j != nil {
+			return codegen.NewPlan(t, nil, j.program(m.Operand))
 		}
 	}
 	return Lower(in, types, t, m)

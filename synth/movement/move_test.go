@@ -7,6 +7,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/lowering"
+	"nxvk/synth/movement"
 	"nxvk/synth/synthtest"
 )
 
@@ -40,6 +41,39 @@ func TestTranspose(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Large transpositions of drawn dimensions, of which some are few: rows and columns of tiles
+// may be several of them.
+func TestLargeTranspose(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 7))
+	for range 16 {
+		shape, axes := make(ops.Shape, 2+r.IntN(3)), []int(nil)
+		for i := range shape {
+			shape[i] = 2 + r.IntN([]int{3, 8, 40, 150}[r.IntN(4)])
+		}
+		for axes = r.Perm(len(shape)); axes[len(axes)-1] == len(shape)-1; {
+			axes = r.Perm(len(shape))
+		}
+		if i := r.IntN(len(shape)); shape.Size() < movement.MinTiled {
+			shape[i] *= movement.MinTiled/shape.Size() + 1
+		}
+		d := synthtest.MoveTypes[r.IntN(len(synthtest.MoveTypes))]
+		x := synthtest.Random(ops.Type{DType: d, Shape: shape}, r.Uint64())
+		out := ops.Type{DType: d, Shape: make(ops.Shape, len(axes))}
+		for i, a := range axes {
+			out.Shape[i] = shape[a]
+		}
+		got := synthtest.Run(t, synthtest.GPU, synthtest.Instr(ops.Transpose, out, axes), x)
+		strides := shape.Strides()
+		synthtest.Same(t, synthtest.Describe(ops.Transpose, x.Typ, out), got, synthtest.Moved(out, x, 0, func(c []int) int {
+			at := 0
+			for i, a := range axes {
+				at += c[i] * strides[a]
+			}
+			return at
+		}))
+	}
 }
 
 func TestBroadcastReverse(t *testing.T) {

@@ -20,78 +20,127 @@ const (
 	tile        = 64   // rows and columns of a square tile
 	tilePoints  = 4096 // of every tile
 	tileThreads = 256
-	leastRows   = tile / 2
-	leastCols   = 8
+	leastSide   = 4       // rows or columns of the narrowest tile
+	leastFill   = 4       // the part of the tiles that elements fill, at least, is one in so many
 	MinTiled    = 1 << 16 // elements below which a plain copy is as fast
+
+	// A fusion reads narrower matrices in the order of its results instead.
+	leastRows = tile / 2
+	leastCols = 8
 )
 
 // tileJob transposes matrices of a tensor, one for every point of a batch: element (i, j)
 // of the operand, dense along j, becomes element (j, i) of the result, dense along i. The
-// rows i may be several dimensions of the result, the innermost ones.
+// rows i may be several dimensions of the result, the innermost ones; the columns j may be
+// several dimensions of the operand.
 type tileJob struct {
 	down, across int // rows and columns of a tile
-	rows, cols   int // of the operand
-	dims, from   []int
-	to           int // stride between rows of the result
+	rows, cols   side
 	batch        []int
 	in, out      strided.View // of the batch
 	word         kernel.Elem
 }
 
+// side is the rows or the columns of a matrix: their number, their dimensions, and the strides
+// of these where they are not dense.
+type side struct {
+	n             int
+	dims, strides []int
+}
+
+func (s *side) add(dim, stride int) {
+	s.n, s.dims, s.strides = max(s.n, 1)*dim, append(s.dims, dim), append(s.strides, stride)
+}
+
 // tiled plans a transposition through shared memory, or gives nil where the
 // shape or the device does not ask for it.
-func (m Move) tiled(size int, t *lowering.Target) *codegen.Program {
+func (m Move) tiled(size int, t *lowering.Target) *tileJob {
 	word, n := codegen.WordsOf(t, size)
 	in, out := m.In, m.Out
 	dims := strided.Collapse(m.Dims, []*strided.View{&in, &out})
 	r := len(dims) - 1
 	q := slices.Index(in.Strides, 1) // the dimension along which the operand is dense
-	if t.CPU || n != 1 || r < 1 || q < 0 || q == r || strided.Product(dims) < MinTiled ||
-		t.SharedMemory < tilePoints*(kernel.TypeSize(word.Type())+1) || t.MaxInvocations < tileThreads {
+	if t.CPU || n != 1 || r < 1 || q < 0 || q == r || strided.Product(dims) < MinTiled || t.MaxInvocations < tileThreads {
 		return nil
 	}
 	first := r // of the rows
 	if dims[r] < tile {
 		first = q + 1
 	}
-	j := &tileJob{across: tile, rows: strided.Product(dims[first:]), cols: dims[q], dims: dims[first:], from: in.Strides[first:],
-		to: out.Strides[q], word: word}
-	for j.across/2 >= j.cols && j.across > tile/4 {
-		j.across /= 2
+	j := &tileJob{word: word, across: tile}
+	for i := first; i <= r; i++ {
+		j.rows.add(dims[i], in.Strides[i])
 	}
-	j.down = tilePoints / j.across
-	if j.rows < leastRows || j.cols < leastCols || j.rows < j.down/2 {
-		return nil
+	cols := []int{q}
+	for n := dims[q]; n < tile; n *= dims[cols[0]] {
+		next := slices.Index(in.Strides[:first], n)
+		if next < 0 || dims[next] == 1 {
+			break
+		}
+		cols = slices.Insert(cols, 0, next)
+	}
+	for _, i := range cols {
+		j.cols.add(dims[i], out.Strides[i])
 	}
 	for i, d := range dims[:first] {
-		if i == q {
-			continue
+		if !slices.Contains(cols, i) {
+			j.batch = append(j.batch, d)
+			j.in.Strides = append(j.in.Strides, in.Strides[i])
+			j.out.Strides = append(j.out.Strides, out.Strides[i])
 		}
-		j.batch = append(j.batch, d)
-		j.in.Strides = append(j.in.Strides, in.Strides[i])
-		j.out.Strides = append(j.out.Strides, out.Strides[i])
 	}
 	j.batch = strided.Collapse(j.batch, []*strided.View{&j.in, &j.out})
-	return j.program(m.Operand)
+	if !j.shape() || j.sharedBytes() > t.SharedMemory {
+		return nil
+	}
+	return j
+}
+
+// shape chooses the sides of a tile, which are powers of two, and reports whether the matrices
+// fill tiles well enough.
+func (j *tileJob) shape() bool {
+	for j.across/2 >= j.cols.n && j.across > leastSide {
+		j.across /= 2
+	}
+	for tilePoints/j.across/2 >= j.rows.n && tilePoints/j.across > leastSide {
+		j.across *= 2
+	}
+	j.down = tilePoints / j.across
+	down, across := j.tiles()
+	return min(j.rows.n, j.cols.n) >= leastSide-1 && j.rows.n*j.cols.n*leastFill >= down*across*tilePoints
+}
+
+// tiles returns how many tiles a matrix has in each direction.
+func (j *tileJob) tiles() (down, across int) {
+	return (j.rows.n + j.down - 1) / j.down, (j.cols.n + j.across - 1) / j.across
+}
+
+// sharedBytes is the shared memory of a workgroup: the tile, and where its rows and columns
+// begin if they are of several dimensions.
+func (j *tileJob) sharedBytes() int {
+	return tilePoints*kernel.TypeSize(j.word.Type()) + 8*(j.down+j.across)
 }
 
 // Tiles reports whether a transposition of an operand of a type is carried out through
-// shared memory.
+// shared memory, and much faster so than as part of a fusion.
 func Tiles(in *ops.Instr, operand ops.Type, t *lowering.Target) bool {
 	out := in.Outs[0].Type.Shape
 	m := Move{Dims: out, In: strided.TransposeView(in, operand.Shape), Out: strided.Dense(out)}
-	return m.tiled(operand.DType.Size(), t) != nil
+	j := m.tiled(operand.DType.Size(), t)
+	return j != nil && j.rows.n >= max(leastRows, j.down/2) && j.cols.n >= leastCols
 }
 
 func (j *tileJob) program(operand int) *codegen.Program {
-	n := j.rows * j.cols * strided.Product(j.batch)
-	down, across := (j.rows+j.down-1)/j.down, (j.cols+j.across-1)/j.across
-	p := &codegen.Program{Key: fmt.Sprintf("transpose rank=%d rows=%d tile=%d", len(j.batch), len(j.dims), j.across),
+	n := j.rows.n * j.cols.n * strided.Product(j.batch)
+	down, across := j.tiles()
+	p := &codegen.Program{Key: fmt.Sprintf("transpose rank=%d rows=%d columns=%d tile=%d", len(j.batch), len(j.rows.dims), len(j.cols.dims), j.across),
 		Local: tileThreads, Index: codegen.IndexType(n),
 		Body: j.write, Groups: down * across * strided.Product(j.batch), Bytes: int64(2 * n * j.word.Size()),
-		Numbers: []int{down, across, strided.Product(j.batch), j.rows, j.cols, j.to}}
-	for i, d := range j.dims {
-		p.Numbers = append(p.Numbers, d, j.from[i])
+		Numbers: []int{down, across, strided.Product(j.batch), j.rows.n, j.cols.n}}
+	for _, s := range []*side{&j.rows, &j.cols} {
+		for i, d := range s.dims {
+			p.Numbers = append(p.Numbers, d, s.strides[i])
+		}
 	}
 	for i, d := range j.batch {
 		p.Numbers = append(p.Numbers, d, j.in.Strides[i], j.out.Strides[i])
@@ -108,20 +157,27 @@ type tileWriter struct {
 	*codegen.Emitter
 	job        *tileJob
 	shared     int
-	starts     int // shared: where rows of the tile begin, of several dimensions
-	rows, cols kernel.Value
-	dims, from []kernel.Value
-	to         kernel.Value
-	i, j       kernel.Value // the corner of the tile
+	rows, cols sideWriter
 	in, out    kernel.Value // where the matrix begins
+}
+
+// sideWriter has the rows or the columns of a matrix.
+type sideWriter struct {
+	n             kernel.Value
+	dims, strides []kernel.Value
+	corner        kernel.Value // the first of the tile
+	begins        int          // shared: where those of the tile begin, of several dimensions
 }
 
 func (j *tileJob) write(e *codegen.Emitter) error {
 	w := &tileWriter{Emitter: e, job: j, shared: e.Shared(j.word.Type(), tilePoints)}
 	down, across, batches := e.NextNumber(), e.NextNumber(), e.NextNumber()
-	w.rows, w.cols, w.to = e.NextNumber(), e.NextNumber(), e.NextNumber()
-	for range j.dims {
-		w.dims, w.from = append(w.dims, e.NextNumber()), append(w.from, e.NextNumber())
+	w.rows.n, w.cols.n = e.NextNumber(), e.NextNumber()
+	for i, s := range []*side{&j.rows, &j.cols} {
+		x := []*sideWriter{&w.rows, &w.cols}[i]
+		for range s.dims {
+			x.dims, x.strides = append(x.dims, e.NextNumber()), append(x.strides, e.NextNumber())
+		}
 	}
 	var dims, in, out []kernel.Value
 	for range j.batch {
@@ -133,10 +189,12 @@ func (j *tileJob) write(e *codegen.Emitter) error {
 	// again, since all must come to the barrier, and write the same.
 	last := e.Sub(batches, e.Index(1))
 	b = e.Select(e.Compare(scalar.Lt, b, last), b, last)
-	w.i, w.j = e.Mul(row, e.Index(j.down)), e.Mul(col, e.Index(j.across))
+	w.rows.corner, w.cols.corner = e.Mul(row, e.Index(j.down)), e.Mul(col, e.Index(j.across))
 	w.in, w.out = e.Offsets(b, dims, in), e.Offsets(b, dims, out)
-	if len(j.dims) > 1 {
-		w.findStarts()
+	w.findBegins(&w.rows, j.down)
+	w.findBegins(&w.cols, j.across)
+	if max(len(w.rows.dims), len(w.cols.dims)) > 1 {
+		e.Barrier()
 	}
 	w.load()
 	e.Barrier()
@@ -144,29 +202,51 @@ func (j *tileJob) write(e *codegen.Emitter) error {
 	return nil
 }
 
-// findStarts computes once where the rows of the tile begin in the operand.
-func (w *tileWriter) findStarts() {
-	w.starts = w.Shared(w.IndexType, w.job.down)
-	lid, last := w.Builtin(kernel.LocalX), w.Sub(w.rows, w.Index(1))
-	find := func() []kernel.Value {
-		i := w.Add(w.i, w.Convert(lid, w.IndexType))
-		i = w.Select(w.Compare(scalar.Lt, i, last), i, last)
-		w.StoreShared(w.starts, lid, w.Offsets(i, w.dims, w.from))
-		return nil
+// findBegins computes once where n rows or columns of several dimensions begin.
+func (w *tileWriter) findBegins(s *sideWriter, n int) {
+	if len(s.dims) < 2 {
+		return
 	}
-	if w.job.down < tileThreads {
-		w.If(w.Compare(scalar.Lt, lid, w.Int(scalar.U32, w.job.down)), find, nil)
-	} else {
-		find()
+	s.begins = w.Shared(w.IndexType, n)
+	for first := 0; first < n; first += tileThreads {
+		at := w.Add(w.Builtin(kernel.LocalX), w.Int(scalar.U32, first))
+		find := func() []kernel.Value {
+			w.StoreShared(s.begins, at, w.Offsets(w.clamped(s, at), s.dims, s.strides))
+			return nil
+		}
+		if n < tileThreads {
+			w.If(w.Compare(scalar.Lt, at, w.Int(scalar.U32, n)), find, nil)
+		} else {
+			find()
+		}
 	}
-	w.Barrier()
+}
+
+// begin is where a row or a column of the tile begins, or the last one of the matrix.
+func (w *tileWriter) begin(s *sideWriter, at kernel.Value) kernel.Value {
+	if len(s.dims) > 1 {
+		return w.LoadShared(s.begins, at)
+	}
+	return w.Mul(w.clamped(s, at), s.strides[0])
+}
+
+// number is that of a row or column of the tile.
+func (w *tileWriter) number(s *sideWriter, at kernel.Value) kernel.Value {
+	return w.Add(s.corner, w.Convert(at, w.IndexType))
+}
+
+// clamped is the number of a row or column of the tile, or of the last one of the matrix.
+func (w *tileWriter) clamped(s *sideWriter, at kernel.Value) kernel.Value {
+	i, last := w.number(s, at), w.Sub(s.n, w.Index(1))
+	return w.Select(w.Compare(scalar.Lt, i, last), i, last)
 }
 
 // slot is the index in shared memory of row i, column j of the tile. The columns of a row are
-// permuted (an XOR swizzle), so that neither rows nor columns meet in one memory bank.
+// permuted (an XOR swizzle), so that neither rows nor columns, nor several short ones, meet in
+// one memory bank.
 func (w *tileWriter) slot(i, j kernel.Value) kernel.Value {
-	wide := codegen.Log2(w.job.across)
-	swizzle := w.And(w.Shr(i, max(0, 5-wide)), uint64(min(w.job.across, 32)-1))
+	wide, deep := codegen.Log2(w.job.across), codegen.Log2(w.job.down)
+	swizzle := w.And(w.Shl(w.Shr(i, max(0, 5-wide)), max(0, 5-deep)), uint64(min(w.job.across, 32)-1))
 	return w.Add(w.Shl(i, wide), w.Prim(scalar.Xor, scalar.U32, j, swizzle))
 }
 
@@ -176,26 +256,52 @@ type cell struct{ row, col kernel.Value }
 // cells lists them, in rows of a length that neighbours walk side by side.
 func (w *tileWriter) cells(length int) []cell {
 	lid := w.Builtin(kernel.LocalX)
-	col, first := w.And(lid, uint64(length-1)), w.Shr(lid, codegen.Log2(length))
+	side := min(length, tileThreads)
+	col, first := w.And(lid, uint64(side-1)), w.Shr(lid, codegen.Log2(side))
 	var all []cell
-	for row := 0; row < tilePoints/length; row += tileThreads / length {
-		all = append(all, cell{w.Add(first, w.Int(scalar.U32, row)), col})
+	for row := 0; row < tilePoints/length; row += tileThreads / side {
+		for start := 0; start < length; start += side {
+			all = append(all, cell{w.Add(first, w.Int(scalar.U32, row)), w.Add(col, w.Int(scalar.U32, start))})
+		}
 	}
 	return all
 }
 
-// whole runs f for all cells at once where the tile lies within the matrix, and
-// else for one after the other that does. All loads of a whole tile are under
-// way before the first is waited for.
-func (w *tileWriter) whole(cells []cell, f func(some []cell), at func(s cell) (i, j kernel.Value)) {
-	corner := w.within(w.Add(w.i, w.Index(w.job.down-1)), w.Add(w.j, w.Index(w.job.across-1)))
-	w.If(corner, func() []kernel.Value {
-		f(cells)
+// load brings rows of the operand into the tile. All loads are under way before the first is
+// waited for; what is beyond the matrix is its last row or column again.
+func (w *tileWriter) load() {
+	cells := w.cells(w.job.across)
+	var xs []kernel.Value
+	for _, s := range cells {
+		at := w.Add(w.begin(&w.rows, s.row), w.clamped(&w.cols, s.col))
+		xs = append(xs, w.Fetch(0, w.Add(w.in, at), 1)[0])
+	}
+	for k, s := range cells {
+		w.StoreShared(w.shared, w.slot(s.row, s.col), xs[k])
+	}
+}
+
+// store writes columns of the tile as rows of the result.
+func (w *tileWriter) store() {
+	cells := w.cells(w.job.down) // row is the column of the tile, and col its row
+	var xs []kernel.Value
+	for _, s := range cells {
+		xs = append(xs, w.LoadShared(w.shared, w.slot(s.col, s.row)))
+	}
+	put := func(k int) {
+		at := w.Add(w.begin(&w.cols, cells[k].row), w.number(&w.rows, cells[k].col))
+		w.Store(1, w.Add(w.out, at), xs[k])
+	}
+	whole := w.within(w.number(&w.rows, w.Int(scalar.U32, w.job.down-1)), w.number(&w.cols, w.Int(scalar.U32, w.job.across-1)))
+	w.If(whole, func() []kernel.Value {
+		for k := range cells {
+			put(k)
+		}
 		return nil
 	}, func() []kernel.Value {
-		for _, s := range cells {
-			w.If(w.within(at(s)), func() []kernel.Value {
-				f([]cell{s})
+		for k, s := range cells {
+			w.If(w.within(w.number(&w.rows, s.col), w.number(&w.cols, s.row)), func() []kernel.Value {
+				put(k)
 				return nil
 			}, nil)
 		}
@@ -203,45 +309,7 @@ func (w *tileWriter) whole(cells []cell, f func(some []cell), at func(s cell) (i
 	})
 }
 
-// load brings rows of the operand into the tile.
-func (w *tileWriter) load() {
-	at := func(s cell) (i, j kernel.Value) {
-		return w.Add(w.i, w.Convert(s.row, w.IndexType)), w.Add(w.j, w.Convert(s.col, w.IndexType))
-	}
-	w.whole(w.cells(w.job.across), func(some []cell) {
-		var xs []kernel.Value
-		for _, s := range some {
-			i, j := at(s)
-			start := w.Mul(i, w.from[0])
-			if len(w.from) > 1 {
-				start = w.LoadShared(w.starts, s.row)
-			}
-			xs = append(xs, w.Fetch(0, w.Add(w.in, w.Add(start, j)), 1)[0])
-		}
-		for k, s := range some {
-			w.StoreShared(w.shared, w.slot(s.row, s.col), xs[k])
-		}
-	}, at)
-}
-
-// store writes columns of the tile as rows of the result.
-func (w *tileWriter) store() {
-	at := func(s cell) (i, j kernel.Value) {
-		return w.Add(w.i, w.Convert(s.col, w.IndexType)), w.Add(w.j, w.Convert(s.row, w.IndexType))
-	}
-	w.whole(w.cells(w.job.down), func(some []cell) {
-		var xs []kernel.Value
-		for _, s := range some {
-			xs = append(xs, w.LoadShared(w.shared, w.slot(s.col, s.row)))
-		}
-		for k, s := range some {
-			i, j := at(s)
-			w.Store(1, w.Add(w.out, w.Add(w.Mul(j, w.to), i)), xs[k])
-		}
-	}, at)
-}
-
 // within reports whether element (i, j) is one of the matrix.
 func (w *tileWriter) within(i, j kernel.Value) kernel.Value {
-	return w.Prim(scalar.AndB, scalar.Bool, w.Compare(scalar.Lt, i, w.rows), w.Compare(scalar.Lt, j, w.cols))
+	return w.Prim(scalar.AndB, scalar.Bool, w.Compare(scalar.Lt, i, w.rows.n), w.Compare(scalar.Lt, j, w.cols.n))
 }

@@ -30,8 +30,8 @@ type Config struct {
 
 // Kinds of computations, as metrics show them.
 const (
-	workPlan     = "plan"     // instructions into kernels, programs into fusions
-	workPipeline = "pipeline" // kernels into machine code
+	WorkPlan     = "plan"     // instructions into kernels, programs into fusions
+	WorkPipeline = "pipeline" // kernels into machine code
 )
 
 // Cache is the compiled code of a device.

@@ -101,7 +101,7 @@ func (c *Cache) Compile(k *Kernel) {
 func (c *Cache) compile(k *Kernel, name string, code []uint32, layout vulkan.Layout) {
 	k.asked = true
 	var pipe *vulkan.Pipeline
-	c.cfg.Aside(workPipeline, func(*sched.Worker) (err error) {
+	c.cfg.Aside(WorkPipeline, func(*sched.Worker) (err error) {
 		pipe, err = c.cfg.Device.Pipeline(name, code, layout)
 		return err
 	}, func(err error) {

@@ -97,7 +97,7 @@ func (c *Cache) Fusion(key string, lower func(*synth.Target) (*synth.Plan, error
 	t, interprets := c.target, c.Interprets()
 	var plan *synth.Plan
 	var readied map[string]bool
-	c.cfg.Aside(workPlan, func(*sched.Worker) (err error) {
+	c.cfg.Aside(WorkPlan, func(*sched.Worker) (err error) {
 		if plan, err = lower(&t); err == nil && interprets {
 			for i := range plan.Steps {
 				t.OnHost(plan.Steps[i].Kernel) // here it holds nobody up
@@ -159,7 +159,7 @@ type unplanned struct {
 // makeApart makes plans apart from the goroutine of the Cache, one after the other.
 func (c *Cache) makeApart(list []unplanned) {
 	t, next := c.target, 0
-	c.cfg.Aside(workPlan, func(w *sched.Worker) error {
+	c.cfg.Aside(WorkPlan, func(w *sched.Worker) error {
 		for i, u := range list {
 			plan, err := c.lower(u.of, &t)
 			c.cfg.Post(func() {

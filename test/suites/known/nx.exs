@@ -11,7 +11,9 @@
         "covariance/1 calculates the covariance of a tensor",
         "covariance/1 uses optional ddof",
         "covariance/1 with tensor batch",
-        "fft/ifft Bluestein clause"
+        "fft/ifft Bluestein clause",
+        "standard_deviation/1 uses optional axes",
+        "variance/1 uses optional axes"
       ]
   },
   "nx/non_finite_test" => %{
@@ -27,9 +29,6 @@
         "doctest Nx.LinAlg.cholesky/1 (5)",
         "doctest Nx.LinAlg.cholesky/1 (7)",
         "doctest Nx.LinAlg.determinant/1 (100)",
-        "doctest Nx.LinAlg.determinant/1 (93)",
-        "doctest Nx.LinAlg.determinant/1 (94)",
-        "doctest Nx.LinAlg.determinant/1 (95)",
         "doctest Nx.LinAlg.eigh/2 (71)",
         "doctest Nx.LinAlg.eigh/2 (72)",
         "doctest Nx.LinAlg.least_squares/3 (106)",
@@ -38,7 +37,6 @@
         "doctest Nx.LinAlg.lu/1 (77)",
         "doctest Nx.LinAlg.lu/1 (79)",
         "doctest Nx.LinAlg.lu/1 (80)",
-        "doctest Nx.LinAlg.matrix_power/2 (85)",
         "doctest Nx.LinAlg.matrix_power/2 (87)",
         "doctest Nx.LinAlg.pinv/2 (67)",
         "doctest Nx.LinAlg.qr/2 (58)",
@@ -53,6 +51,22 @@
     "factors are not unique: the expectation is one of several that are right" => [
       "doctest Nx.LinAlg.eigh/2 (70)",
       "svd finds the singular values of tall matrices"
+    ],
+    {:maybe,
+     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
+      [
+        "doctest Nx.LinAlg.determinant/1 (93)",
+        "doctest Nx.LinAlg.determinant/1 (94)",
+        "doctest Nx.LinAlg.determinant/1 (95)",
+        "doctest Nx.LinAlg.matrix_power/2 (85)",
+        "doctest Nx.LinAlg.pinv/2 (68)",
+        "doctest Nx.LinAlg.triangular_solve/3 (26)",
+        "doctest Nx.LinAlg.triangular_solve/3 (29)"
+      ],
+    {:maybe, "zeros have another sign where a device adds in another order"} => [
+      "doctest Nx.LinAlg.svd/2 (74)",
+      "doctest Nx.LinAlg.svd/2 (76)",
+      "qr factors a square matrix"
     ]
   },
   "nx/random_test" => %{
@@ -68,7 +82,8 @@
     {:maybe,
      "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
       [
-        "doctest Nx.Random.gumbel/2 (31)"
+        "doctest Nx.Random.gumbel/2 (31)",
+        "doctest Nx.Random.normal/4 (19)"
       ]
   },
   "nx/complex_test" => %{
@@ -96,11 +111,13 @@
     {:maybe,
      "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
       [
+        "cholesky computes grad for composed {2,2}-tensor",
         "concatenate computes grad for powers of a {2, 2}-tensor",
         "gather computes gradient",
         "pad computes with pad value from tensor",
         "reverse computes gradient",
         "take computes gradient",
+        "window_scatter_min/max grad_composed_window_scatter_max",
         "window_scatter_min/max grad_composed_window_scatter_min"
       ]
   },
@@ -111,7 +128,10 @@
     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation" =>
       [
         "decompositions qr"
-      ]
+      ],
+    {:maybe, "zeros have another sign where a device adds in another order"} => [
+      "decompositions svd"
+    ]
   },
   "nx/serving_test" => %{
     "the structs of tensors are compared, not what they hold" => [

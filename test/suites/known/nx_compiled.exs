@@ -9,13 +9,9 @@
   "nx/lin_alg_test" => %{
     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation" =>
       [
-        "doctest Nx.LinAlg.determinant/1 (93)",
-        "doctest Nx.LinAlg.determinant/1 (94)",
-        "doctest Nx.LinAlg.determinant/1 (95)",
         "doctest Nx.LinAlg.least_squares/3 (106)",
         "doctest Nx.LinAlg.least_squares/3 (107)",
         "doctest Nx.LinAlg.least_squares/3 (108)",
-        "doctest Nx.LinAlg.matrix_power/2 (85)",
         "doctest Nx.LinAlg.matrix_power/2 (87)",
         "doctest Nx.LinAlg.pinv/2 (67)",
         "qr factors a square matrix"
@@ -27,7 +23,14 @@
      "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
       [
         "doctest Nx.LinAlg.cholesky/1 (5)",
-        "doctest Nx.LinAlg.lu/1 (79)"
+        "doctest Nx.LinAlg.determinant/1 (93)",
+        "doctest Nx.LinAlg.determinant/1 (94)",
+        "doctest Nx.LinAlg.determinant/1 (95)",
+        "doctest Nx.LinAlg.lu/1 (79)",
+        "doctest Nx.LinAlg.matrix_power/2 (85)",
+        "doctest Nx.LinAlg.pinv/2 (68)",
+        "doctest Nx.LinAlg.solve/2 (43)",
+        "doctest Nx.LinAlg.solve/2 (46)"
       ]
   },
   # Compiled or not, they are the same numbers.
@@ -39,11 +42,13 @@
     {:maybe,
      "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
       [
+        "cholesky computes grad for composed {2,2}-tensor",
         "concatenate computes grad for powers of a {2, 2}-tensor",
         "gather computes gradient",
         "pad computes with pad value from tensor",
         "reverse computes gradient",
         "take computes gradient",
+        "window_scatter_min/max grad_composed_window_scatter_max",
         "window_scatter_min/max grad_composed_window_scatter_min"
       ]
   },
@@ -51,6 +56,9 @@
     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation" =>
       [
         "decompositions qr"
-      ]
+      ],
+    {:maybe, "zeros have another sign where a device adds in another order"} => [
+      "decompositions svd"
+    ]
   }
 }

@@ -21,7 +21,16 @@ captured = "Nx lifts captured tensors of Nx.BinaryBackend alone into a numerical
   },
   "nx_signal/waveforms_test" => %{
     {:maybe, last_digits} => [
-      "doctest NxSignal.Waveforms.chirp/5 (5)"
+      "doctest NxSignal.Waveforms.chirp/5 (5)",
+      "doctest NxSignal.Waveforms.gaussian_pulse/2 (3)",
+      "doctest NxSignal.Waveforms.gaussian_pulse/2 (4)",
+      "doctest NxSignal.Waveforms.polynomial_sweep/3 (6)"
+    ]
+  },
+  "nx_signal/windows_test" => %{
+    {:maybe, last_digits} => [
+      "doctest NxSignal.Windows.blackman/2 (6)",
+      "doctest NxSignal.Windows.hann/2 (9)"
     ]
   },
   "nx_signal_test" => %{

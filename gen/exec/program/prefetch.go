@@ -1,6 +1,8 @@
-package exec
+package program
 
 import (
+	"slices"
+
 	"nxvk/gen/exec/kernels"
 	"nxvk/ops"
 )
@@ -12,12 +14,13 @@ import (
 // maxPrefetch bounds the instructions that are looked at before a run begins.
 const maxPrefetch = 1 << 12
 
-// prefetch has the kernels compiled that the single instructions of a block will
-// need, where values are on the device. lits are parameters that are literals.
-func (e *Executor) prefetch(b *block, lits []*ops.Literal) {
-	a := prefetcher{limit: e.limit, lits: lits, types: make(map[ops.ID]ops.Type), left: maxPrefetch}
+// prefetched lists the single instructions of a block whose kernels it will need, where values
+// are on the device. lits are parameters that are literals; what touches limit elements or
+// fewer is the host's.
+func prefetched(b *Block, lits []*ops.Literal, limit int) []kernels.Instr {
+	a := prefetcher{limit: limit, lits: lits, types: make(map[ops.ID]ops.Type), left: maxPrefetch}
 	a.block(b)
-	e.kernels.PrefetchAll(a.list)
+	return a.list
 }
 
 // prefetcher goes through the blocks of a program.
@@ -29,20 +32,20 @@ type prefetcher struct {
 	list  []kernels.Instr
 }
 
-func (a *prefetcher) block(b *block) {
-	for _, p := range b.params {
+func (a *prefetcher) block(b *Block) {
+	for _, p := range b.Params {
 		a.types[p.ID] = p.Type
 	}
-	for i := range b.steps {
+	for i := range b.Steps {
 		if a.left--; a.left < 0 {
 			return
 		}
-		s := &b.steps[i]
-		a.step(&s.in.Instr)
-		for _, o := range s.in.Outs {
+		s := &b.Steps[i]
+		a.step(&s.In.Instr)
+		for _, o := range s.In.Outs {
 			a.types[o.ID] = o.Type
 		}
-		for _, r := range s.regions {
+		for _, r := range s.Regions {
 			a.block(r)
 		}
 	}
@@ -56,26 +59,33 @@ func (a *prefetcher) step(in *ops.Instr) {
 	default:
 		return
 	}
-	w := &work{in: in, types: make([]ops.Type, len(in.Ins))}
+	types, ins, copied := make([]ops.Type, len(in.Ins)), in.Ins, false
+	replace := func(i int, lit *ops.Literal) {
+		if !copied {
+			ins, copied = slices.Clone(ins), true
+		}
+		ins[i] = ops.Operand{Lit: lit}
+	}
 	touched := 0
 	for i, o := range in.Ins {
 		lit := o.Lit
 		if lit == nil && a.lits[o.ID] != nil {
 			lit = a.lits[o.ID]
-			w.replace(i, lit)
+			replace(i, lit)
 		}
 		if lit == nil {
-			w.types[i] = a.types[o.ID]
-		} else if w.types[i] = lit.Type; len(lit.Type.Shape) > 0 {
-			w.replace(i, nil) // it becomes memory
-			w.types[i] = lit.Type
+			types[i] = a.types[o.ID]
+		} else if types[i] = lit.Type; len(lit.Type.Shape) > 0 {
+			replace(i, nil) // it becomes memory
 		}
-		touched = max(touched, w.types[i].Size())
+		touched = max(touched, types[i].Size())
 	}
 	for _, o := range in.Outs {
 		touched = max(touched, o.Type.Size())
 	}
 	if touched > a.limit {
-		a.list = append(a.list, w.instr())
+		with := *in
+		with.Ins = ins
+		a.list = append(a.list, kernels.Instr{Instr: &with, Types: types})
 	}
 }

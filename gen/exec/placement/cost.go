@@ -1,4 +1,4 @@
-package exec
+package placement
 
 import (
 	"math/bits"
@@ -6,14 +6,14 @@ import (
 	"nxvk/ops"
 )
 
-// inlineCost is how much work the host does in a turn of the Executor, in elements of
+// InlineCost is how much work the host does in a turn of the Executor, in elements of
 // about a nanosecond: more is a job. Handing a job over and taking it back costs about as
 // much.
-const inlineCost = 64 << 10
+const InlineCost = 64 << 10
 
-// hostCost estimates what an instruction costs on the host, in elements of about a
+// HostCost estimates what an instruction costs on the host, in elements of about a
 // nanosecond. It is as good as it has to be to tell little work from much.
-func hostCost(in *ops.Instr, types []ops.Type) int {
+func HostCost(in *ops.Instr, types []ops.Type) int {
 	in0 := 1
 	total := 0
 	for i, t := range types {
@@ -43,7 +43,7 @@ func hostCost(in *ops.Instr, types []ops.Type) int {
 		}
 		return saturated(4*max(in0, out), side)
 	case ops.Fold:
-		return inlineCost + 1 // a function may take any time
+		return InlineCost + 1 // a function may take any time
 	}
 	return 2 * total
 }

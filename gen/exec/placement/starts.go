@@ -1,4 +1,4 @@
-package exec
+package placement
 
 import (
 	"encoding/binary"
@@ -8,13 +8,13 @@ import (
 	"nxvk/ops"
 )
 
-// settleStarts makes literals of the starts of a slice that came as operands and
+// SettleStarts makes literals of the starts of a slice that came as operands and
 // are on the host: a kernel takes them as parameters, so they need not go to the
 // device, and one plan serves all of them. Starts that are only on the device
 // stay operands. The instruction is copied where it changes.
-func (w *work) settleStarts() error {
+func (w *Work) SettleStarts() error {
 	first := 0
-	switch w.in.Op {
+	switch w.In.Op {
 	case ops.Slice:
 		first = 1
 	case ops.PutSlice:
@@ -22,28 +22,28 @@ func (w *work) settleStarts() error {
 	default:
 		return nil
 	}
-	for i := first; i < len(w.types); i++ {
-		if m := w.args[i]; m == nil && w.in.Ins[i].Lit == nil || m != nil && !m.OnHost() {
+	for i := first; i < len(w.Types); i++ {
+		if m := w.Args[i]; m == nil && w.In.Ins[i].Lit == nil || m != nil && !m.OnHost() {
 			continue // pending, or on the device
 		}
-		lit, err := w.start(i, w.types[0].Shape[i-first])
+		lit, err := w.start(i, w.Types[0].Shape[i-first])
 		if err != nil {
 			return err
 		}
-		w.replace(i, lit)
-		w.args[i] = nil
+		w.Replace(i, lit)
+		w.Args[i] = nil
 	}
 	return nil
 }
 
 // start is the value of an operand that is an integer scalar on the host, brought
 // into [0, limit] and in 32 bits where those suffice: not all devices have more.
-func (w *work) start(i, limit int) (*ops.Literal, error) {
-	src := fallback.Value{Type: w.types[i]}
-	if m := w.args[i]; m != nil {
+func (w *Work) start(i, limit int) (*ops.Literal, error) {
+	src := fallback.Value{Type: w.Types[i]}
+	if m := w.Args[i]; m != nil {
 		src.Data = m.Host
 	} else {
-		src.Data = w.in.Ins[i].Lit.Data
+		src.Data = w.In.Ins[i].Lit.Data
 	}
 	b := make([]byte, 8)
 	src.Type.Shape = nil

@@ -1,19 +1,9 @@
-package exec
+package program
 
 import (
 	"nxvk/fallback"
 	"nxvk/ops"
-	"nxvk/synth/graph"
 )
-
-// evaluator computes scalars of literals ahead, where the Executor would do so
-// on the host, too: so they have the same bits.
-func (e *Executor) evaluator() graph.Eval {
-	if e.limit < 1 {
-		return nil
-	}
-	return Eval
-}
 
 // Eval computes an instruction of literals, of scalars or small tensors, on the host.
 func Eval(in *ops.Instr) ([]byte, error) {

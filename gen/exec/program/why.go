@@ -1,4 +1,4 @@
-package exec
+package program
 
 import (
 	"fmt"
@@ -11,13 +11,13 @@ import (
 
 // Why parts are not fusions.
 const (
-	whyHost    = "the host carries out one instruction after the other"
-	whyAlone   = "fusing is switched off"
-	whyControl = "no part goes beyond a loop, a branch or a message"
+	WhyHost    = "the host carries out one instruction after the other"
+	WhyAlone   = "fusing is switched off"
+	WhyControl = "no part goes beyond a loop, a branch or a message"
 )
 
-// tell notes why a fusion of the steps of a block before step hi is what it is.
-func (c *partitioner) tell(u *synth.Fusion, b *block, hi int) {
+// explain notes why a fusion of the steps of a block before step hi is what it is.
+func (c *Partitioner) explain(u *synth.Fusion, b *Block, hi int) {
 	var lines []string
 	if u.Why.Rules != 0 {
 		lines = append(lines, fmt.Sprintf("joined by %v", u.Why.Rules))
@@ -26,18 +26,18 @@ func (c *partitioner) tell(u *synth.Fusion, b *block, hi int) {
 	for _, end := range u.Why.Ends {
 		e.add(end.Reader, end.Reason)
 	}
-	for i := hi; i < len(b.steps); i++ {
-		if slices.ContainsFunc(b.steps[i].needs(), u.Gives) {
-			e.add(&b.steps[i].in.Instr, whyControl)
+	for i := hi; i < len(b.Steps); i++ {
+		if slices.ContainsFunc(b.Steps[i].needs(), u.Gives) {
+			e.add(&b.Steps[i].In.Instr, WhyControl)
 		}
 	}
 	lines = append(lines, e.lines()...)
-	for _, o := range b.values {
+	for _, o := range b.Values {
 		if line := fmt.Sprintf("%%%d is a result", o.ID); o.Lit == nil && u.Gives(o.ID) && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
-	c.why[u.Outs[0].ID] = lines
+	c.Why[u.Outs[0].ID] = lines
 }
 
 // ends gathers what comes after a fusion, by why it is no part of it.

@@ -1,0 +1,68 @@
+package exec
+
+import (
+	"fmt"
+
+	"nxvk/fallback/sched"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/program"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/wire"
+)
+
+// definition is a program that is being made.
+type definition struct {
+	*program.Program
+	ready bool
+}
+
+// define keeps the definition of a program. A key that is defined stays as it
+// is.
+func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
+	if l.programs.Find(in.Key, e.bounds) != nil {
+		return 0
+	}
+	if l.defining == nil {
+		d := &definition{}
+		l.defining = d
+		eval, region, broken := e.specializer.Evaluator(), in.Program, in.Broken
+		if broken == nil && program.TakesLong(region) {
+			e.Aside(l, kernels.WorkPlan, func(*sched.Worker) error {
+				d.Program = program.New(region, nil, eval)
+				return nil
+			}, func(err error) {
+				if err != nil { // a panic, or the session has ended
+					d.Program = program.New(region, &wire.Fault{Kind: wire.Internal, Err: err}, eval)
+				}
+				d.ready = true
+				e.Resume(l)
+			})
+			return queue.ForPlan
+		}
+		d.Program, d.ready = program.New(region, broken, eval), true
+	}
+	d := l.defining
+	if !d.ready {
+		return queue.ForPlan
+	}
+	l.defining = nil
+	l.programs.Add(in.Key, d.Program, e.bounds)
+	return 0
+}
+
+// Program finds the program that an instruction or a request names. One that left
+// the order of its session took it along.
+func (e *Executor) Program(l *Queue, key string) (*program.Program, error) {
+	p := l.programs.Find(key, e.bounds)
+	if l.from != nil && len(l.queue) > 0 {
+		p = l.queue[0].prog
+	}
+	switch {
+	case p == nil:
+		return nil, &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf(
+			"the session has no program under the key %x: it was never defined, or has been forgotten; define it again", key)}
+	case p.Err != nil:
+		return nil, p.Err
+	}
+	return p, nil
+}

@@ -1,0 +1,120 @@
+package feed
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"nxvk/gen/wire"
+	"nxvk/vulkan"
+)
+
+// Flush submits what has gathered of a session.
+func (f *Feed) Flush() {
+	if f.recorded == 0 {
+		return
+	}
+	if _, err := f.Submit(); err != nil {
+		f.feeds.cfg.Log.Error().Err(err).Msg("submit")
+	}
+}
+
+// Submit gives the device everything a session has recorded so far, and watches for its
+// end. With nothing recorded the ticket is that of its latest submission.
+func (f *Feed) Submit() (vulkan.Ticket, error) {
+	ticket, sent, err := f.send()
+	if sent {
+		f.watch(ticket)
+	}
+	return ticket, err
+}
+
+// send is Submit without the watch, which is due where it reports sent.
+func (f *Feed) send() (ticket vulkan.Ticket, sent bool, err error) {
+	fs := f.feeds
+	sent = f.stream.Pending() > 0
+	ticket, err = f.stream.Submit()
+	f.recorded, f.cost = 0, 0
+	fs.open = slices.DeleteFunc(fs.open, func(g *Feed) bool { return g.recorded == 0 })
+	if err != nil {
+		return ticket, false, fs.Error(err)
+	}
+	if f.mark(ticket) && !sent { // the stream has submitted by itself
+		fs.dev.Notify(ticket, func(error) { fs.cfg.Post(fs.SettleChecks) })
+	}
+	if sent {
+		fs.cfg.Counters.Submits++
+		fs.inFlight++
+		f.inFlight++
+		fs.departed[ticket] = time.Now()
+		f.progress.submit(ticket, time.Now())
+		f.Guard()
+	}
+	return ticket, sent, nil
+}
+
+// watch has completed called at the end of a submission.
+func (f *Feed) watch(ticket vulkan.Ticket) {
+	fs, started := f.feeds, time.Now()
+	fs.dev.Notify(ticket, func(err error) {
+		fs.cfg.Post(func() {
+			f.completed(ticket)
+			if err != nil && !errors.Is(err, vulkan.ErrDiscarded) && wire.KindOf(err) != wire.Deadline {
+				fs.cfg.Log.Error().Err(fs.Error(err)).Dur("after", time.Since(started)).Msg("device")
+			}
+		})
+	})
+}
+
+// completed notes the end of a submission: what has gathered goes to a device
+// that would be idle, and queues that waited for it go on.
+func (f *Feed) completed(ticket vulkan.Ticket) {
+	f.feeds.inFlight--
+	f.feeds.arrive(ticket)
+	f.feeds.SettleChecks()
+	f.inFlight--
+	f.progress.complete(ticket, time.Now())
+	f.Guard()
+	if f.inFlight == 0 {
+		f.Flush()
+	}
+	f.Bound()
+	waiting := f.throttled
+	f.throttled = nil
+	for _, resume := range waiting {
+		resume()
+	}
+}
+
+// arrive notes the end of a submission and tells how long it took.
+func (fs *Feeds) arrive(t vulkan.Ticket) {
+	at, ok := fs.departed[t]
+	if !ok {
+		return
+	}
+	delete(fs.departed, t)
+	if fs.cfg.Completed != nil {
+		fs.cfg.Completed(time.Since(at))
+	}
+}
+
+// Finish calls done when the device has done what a session has given it, or that was
+// taken back: what is wrong with values, they say themselves.
+func (f *Feed) Finish(done func(error)) {
+	fs := f.feeds
+	ticket, err := f.Submit()
+	if err != nil {
+		done(fs.Error(err))
+		return
+	}
+	if fs.dev.Done(ticket) {
+		done(fs.Error(fs.dev.Lost()))
+		return
+	}
+	fs.dev.Notify(ticket, func(err error) {
+		if wire.KindOf(err) == wire.Deadline {
+			err = nil
+		}
+		fs.cfg.Post(func() { done(fs.Error(err)) })
+	})
+}

@@ -1,0 +1,85 @@
+package placement
+
+import (
+	"nxvk/gen/store"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// DefaultLimit is how many elements an instruction may touch to stay on the
+// host. A GPU answers a submission in some 15 µs; a software device computes
+// on the same cores and only adds its own overhead.
+func DefaultLimit(info vulkan.Info) int {
+	if info.Kind == vulkan.CPU {
+		return 4096
+	}
+	return 512
+}
+
+// Alias returns the memory of the operand where the result is the same bytes.
+func (w *Work) Alias() *store.Storage {
+	if len(w.Args) != 1 || w.Args[0] == nil || !w.SameBytes() {
+		return nil
+	}
+	return w.Args[0]
+}
+
+// SameBytes reports whether the result of an operation on one operand is its bytes.
+func (w *Work) SameBytes() bool {
+	if len(w.Types) != 1 {
+		return false
+	}
+	same := w.In.Outs[0].Type.DType == w.Types[0].DType
+	switch w.In.Op {
+	case ops.Reshape, ops.Squeeze, ops.Bitcast:
+		return true
+	case ops.AsType:
+		return same
+	case ops.BroadcastTo, ops.Transpose:
+		return same && w.In.Outs[0].Type.Shape.Equal(w.Types[0].Shape) && increasing(w.In.Attrs[0])
+	}
+	return false
+}
+
+func increasing(axes []int) bool {
+	for i, a := range axes {
+		if a != i {
+			return false
+		}
+	}
+	return true
+}
+
+// Small reports whether work is sooner done on the host: its operands are
+// there, and it touches limit elements at most.
+func (w *Work) Small(limit int) bool {
+	touched := 0
+	for _, r := range w.In.Outs {
+		touched = max(touched, r.Type.Size())
+	}
+	for i, m := range w.Args {
+		if m == nil {
+			continue
+		}
+		if !m.OnHost() {
+			return false
+		}
+		touched = max(touched, w.Types[i].Size())
+	}
+	if touched > limit {
+		return false
+	}
+	if w.In.Op == ops.Dot {
+		return touched*contracted(w) <= 16*limit
+	}
+	return true
+}
+
+// contracted is how many products each element of a dot sums.
+func contracted(w *Work) int {
+	n := 1
+	for _, a := range w.In.Attrs[0] {
+		n *= w.Types[0].Shape[a]
+	}
+	return n
+}

@@ -1,0 +1,89 @@
+package program
+
+import (
+	"math"
+	"slices"
+
+	"nxvk/ops"
+)
+
+// Specialization is a program with the fusions of one set of literal parameters: kernels
+// take those as push constants. The zero one is that of a trace that nobody has seen.
+type Specialization struct {
+	seen int    // how often it has been asked for
+	Body *Block // nil until the fusions are known
+
+	// See warm_start.go.
+	asked      bool      // its fusions have been asked for
+	archiveKey string    // its name in the archive
+	warm       bool      // an earlier life has compiled it, and the first run waits for its fusions
+	early      bool      // an earlier life has compiled it, and the first run does not wait
+	failed     bool      // it cannot be cut
+	compiling  bool      // its fusions or their kernels are being made
+	fusions    []*Fusion // once they are known
+	waiting    []func()  // the runs that wait for it
+}
+
+// Warm reports whether an earlier life of the node has compiled it, so that runs wait for it.
+func (t *Specialization) Warm() bool { return t.warm }
+
+// rarest is the key of the specialization that has been asked for least.
+func (p *Program) rarest() (key string) {
+	least := math.MaxInt
+	for k, t := range p.specializations {
+		if t.seen < least || t.seen == least && k < key {
+			key, least = k, t.seen
+		}
+	}
+	return key
+}
+
+// MaxSpecializations bounds the specializations of a program, by which parameters are literals.
+const MaxSpecializations = 16
+
+// specialization returns the specialization of a program for literal parameters, which are above 0 in
+// the key.
+func (p *Program) specialization(key string, begin func() *Specialization) *Specialization {
+	t := p.specializations[key]
+	if t != nil {
+		return t
+	}
+	if p.specializations == nil {
+		p.specializations = make(map[string]*Specialization)
+	}
+	if len(p.specializations) >= MaxSpecializations {
+		delete(p.specializations, p.rarest())
+	}
+	t = begin()
+	p.specializations[key] = t
+	return t
+}
+
+// literalKey marks the parameters of a program that are literals, a byte for each.
+func (p *Program) literalKey(lits []*ops.Literal) []byte {
+	key := make([]byte, len(p.Body.Params))
+	for i, param := range p.Body.Params {
+		if lits[param.ID] != nil {
+			key[i] = 1
+		}
+	}
+	return key
+}
+
+// Usual says which parameters are literals in runs of the program: of several
+// forms that have been seen again, the one with the fewest.
+func (p *Program) Usual() string {
+	var forms []string
+	for form, t := range p.specializations {
+		if t.seen > 1 {
+			forms = append(forms, form)
+		}
+	}
+	if len(forms) == 0 {
+		return ""
+	}
+	return slices.Min(forms)
+}
+
+// Specialized returns how many specializations the program has.
+func (p *Program) Specialized() int { return len(p.specializations) }

@@ -1,0 +1,147 @@
+package program
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"nxvk/gen/exec/kernels"
+)
+
+// A program, or a trace of a stream, that an earlier life of the node has compiled
+// begins with its fusions: their kernels are in the archive, and what the driver made of
+// them in its cache, so that waiting for them takes less time than compiling kernels for
+// the single instructions would. What is archived of a program is only that it has been
+// compiled; cutting it into fusions takes little time and gives the same ones.
+//
+// Where the host stands in for a processor (the warm-up of package kernels), it has the first result sooner
+// than fusions could be made, whatever is archived: such a program begins as one that
+// nobody knows, so that no start is slower than the first, and gets its fusions when it is
+// seen again. Those of their kernels of which the driver has made machine code in an
+// earlier life, and so has it on disk, are made ready at once instead of being earned.
+// Kernels themselves are not archived there: the host carries out what they are made of,
+// which takes as long to make as their code.
+
+// newSpecialization returns the specialization of a program for the literals that key marks.
+func (z *Specializer) newSpecialization(p *Program, key []byte) *Specialization {
+	k := z.cfg.Kernels
+	if k.Archive() == nil {
+		return &Specialization{}
+	}
+	target := *k.Target()
+	target.Archive = nil
+	t := &Specialization{archiveKey: fmt.Sprintf("program %+v %x ", target, key) + string(p.Body.appendSignature(nil))}
+	if k.Archive().Get(t.archiveKey) != nil {
+		t.warm, t.early = !k.Interprets(), k.Interprets()
+	}
+	return t
+}
+
+// isDue reports whether a specialization that has been seen so often gets its fusions.
+func (z *Specializer) isDue(t *Specialization) bool {
+	return t.warm || t.seen >= z.Enough || t.early && t.seen >= earlySeen
+}
+
+// appendSignature appends what a block looks like, but for the values of literals. Two
+// programs that it takes for one are each compiled when first seen, no more.
+func (b *Block) appendSignature(key []byte) []byte {
+	key = binary.AppendUvarint(key, uint64(len(b.Steps)))
+	for _, p := range b.Params {
+		key = kernels.AppendType(key, p.Type)
+	}
+	for i := range b.Steps {
+		in := &b.Steps[i].In
+		key = binary.AppendUvarint(key, uint64(in.Op))
+		for _, o := range in.Ins {
+			key = binary.AppendUvarint(key, uint64(o.ID))
+		}
+		for _, o := range in.Outs {
+			key = kernels.AppendType(key, o.Type)
+		}
+		key = kernels.AppendAttrs(key, in.Attrs)
+		for _, r := range b.Steps[i].Regions {
+			key = r.appendSignature(key)
+		}
+	}
+	return key
+}
+
+// startCompiling notes that the fusions of a specialization are being made.
+func (z *Specializer) startCompiling(t *Specialization) {
+	t.compiling = true
+	z.compiling = append(z.compiling, t)
+}
+
+// settleCompiled looks which specializations have all that they will have: runs that wait for them
+// go on, and the archive is told.
+func (z *Specializer) settleCompiled() {
+	var done []*Specialization
+	z.compiling = slices.DeleteFunc(z.compiling, func(t *Specialization) bool {
+		if z.isCompiling(t) {
+			return false
+		}
+		done = append(done, t)
+		return true
+	})
+	k := z.cfg.Kernels
+	for _, t := range done {
+		t.compiling, t.fusions = false, nil
+		if k.Archive() != nil {
+			k.Archive().Put(t.archiveKey, []byte{1})
+		}
+		t.admit()
+	}
+	if len(done) > 0 {
+		k.Save()
+	}
+}
+
+// admit has the runs that wait for a specialization begin.
+func (t *Specialization) admit() {
+	waiting := t.waiting
+	t.waiting = nil
+	for _, begin := range waiting {
+		begin()
+	}
+}
+
+// isCompiling reports whether anything of a specialization is still being made.
+func (z *Specializer) isCompiling(t *Specialization) bool {
+	if t.Body == nil && !t.failed {
+		return true
+	}
+	for _, f := range t.fusions {
+		if f.Plan.Err == kernels.ErrBeingMade {
+			return true
+		}
+		for _, k := range f.Plan.Kernels {
+			if k.Asked() && !k.Done() {
+				k.Then(z.settleCompiled)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// warmStartPatience is how long runs wait for a specialization at most: a driver may have lost
+// what it had kept.
+const warmStartPatience = 250 * time.Millisecond
+
+// Awaited reports whether a run waits for the fusions of a specialization before it begins.
+// One that an earlier life has compiled does; others begin with what there is.
+func (t *Specialization) Awaited() bool { return t.warm && t.compiling }
+
+// Await has begin called when a specialization that is awaited need not be any more.
+func (z *Specializer) Await(t *Specialization, begin func()) {
+	if t.waiting == nil {
+		time.AfterFunc(warmStartPatience, func() {
+			z.cfg.Post(func() {
+				t.warm = false
+				t.admit()
+			})
+		})
+	}
+	t.waiting = append(t.waiting, begin)
+}
