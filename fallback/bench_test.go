@@ -104,3 +104,39 @@ func BenchmarkFFT(b *testing.B) {
 	x := random(rand.New(rand.NewPCG(3, 3)), typ(ops.C64, 2048))
 	bench(b, ops.FFT, [][]int{{2048}, {0}, {0}}, x.Type, x)
 }
+
+// BenchmarkRegion computes a chain of 20 instructions by an Evaluator, and by a Run for each.
+func BenchmarkRegion(b *testing.B) {
+	for _, n := range []int{1, 16, 256} {
+		typ := ops.Type{DType: ops.F64, Shape: ops.Shape{n}}
+		r := &ops.Region{Params: []ops.Result{{ID: 1, Type: typ}}, Values: []ops.Operand{{ID: 21}}}
+		for i := range 20 {
+			in := ops.Instr{Op: []ops.Op{ops.Multiply, ops.Add, ops.Subtract}[i%3], Outs: []ops.Result{{ID: ops.ID(i + 2), Type: typ}},
+				Ins: []ops.Operand{{ID: ops.ID(i + 1)}, {ID: 1}}}
+			r.Body = append(r.Body, in)
+		}
+		b.Run(fmt.Sprint("evaluator-", n), func(b *testing.B) {
+			e := NewEvaluator(r)
+			x := dense.New(typ)
+			for b.Loop() {
+				if _, err := e.Eval(x); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprint("run-", n), func(b *testing.B) {
+			values := make([]Value, 22)
+			for i := range values {
+				values[i] = dense.New(typ)
+			}
+			for b.Loop() {
+				for i := range r.Body {
+					in := &r.Body[i]
+					if err := Run(in, []Value{values[in.Ins[0].ID], values[1]}, values[in.Outs[0].ID:][:1]); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}

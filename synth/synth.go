@@ -1,12 +1,12 @@
-// Package synth turns instructions into plans: lists of kernels with their
-// buffers, parameters and grids, which any device that runs SPIR-V carries out.
-// A plan depends on the operation, its attributes, types and shapes and on which
-// operands are literals, never on values.
+// Package synth turns instructions into plans: lists of kernels with their buffers,
+// parameters and grids, for any device that runs SPIR-V. A plan depends on the
+// operation, its attributes, types and shapes and on which operands are literals,
+// never on values.
 //
 // The package is the face of its folders. It has the table from operations to
-// lowerings, and the three entries of an executor: Lower plans one instruction,
-// Fuse cuts a graph into fusions, LowerFusion plans one of these with the bits
-// that its instructions give one by one. A newcomer reads, in this order:
+// lowerings, and the three entries of an executor: Lower plans one instruction, Fuse
+// cuts a graph into fusions, LowerFusion plans a fusion, which gives the same bits
+// as its instructions one by one. A newcomer reads, in this order:
 //
 //	lowering     the contract: Target in, Plan out
 //	strided      views and iteration spaces

@@ -2,10 +2,10 @@
 // types, and the slicing of work.
 //
 // Elements are stored in any type of ops and computed in one of four classes: float64,
-// int64, uint64 and complex128. A Loader reads stored elements into a class, a Storer
-// rounds or wraps them once when it writes; narrow.go has the formats of less than 32 bits.
-// A Plan says how operands of different shapes meet (broadcasting), a Cursor walks it in
-// runs, a Line is the elements along one axis.
+// int64, uint64 and complex128. A Loader reads stored elements into a class, a Storer rounds
+// or wraps them once when it writes; narrow.go has the formats of less than 32 bits. A Plan
+// maps the elements of a result to those of operands of other shapes (broadcasting), a
+// Cursor goes through it in runs, and a Line is the elements along one axis.
 //
 // Work that takes longer than a fraction of a millisecond is sliced: by Parallel, on all
 // processors, or by a Pacer in a sequential loop. Between slices the worker yields to other

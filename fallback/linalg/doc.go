@@ -9,7 +9,7 @@
 // Each takes a multiple of n³ operations, from 1/3 (Cholesky) to about 20 (singular values
 // and vectors), and is cancelled between steps of at most n².
 //
-// linalg.go says which of the many factorizations of a matrix is given.
+// A matrix has many factorizations; linalg.go says which one the package returns.
 //
 // The package registers a BLAS with gonum that yields to other sessions (blas.go). It knows
 // no other operation.

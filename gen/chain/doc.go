@@ -2,10 +2,10 @@
 // that somebody else has compiled for one density. It checks the interface of a shader,
 // joins calls that can share a dispatch, and puts right log densities that lag by one step.
 //
-// A shader reads and writes whatever its buffers hold, so that results are cleared before,
-// and calls of different sessions never share a dispatch. A node takes shaders only where
-// its owner says so.
+// A shader can read and write anything in its buffers. So results are cleared before, and
+// calls of different sessions never share a dispatch. A node takes shaders only if its
+// owner allows them.
 //
-// The package refuses to know Erlang, and how anything else is computed. Start reading at
+// The package refuses to know Erlang, and how instructions are computed. Start reading at
 // Chains.Chain.
 package chain

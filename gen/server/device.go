@@ -204,13 +204,13 @@ func (d *Device) handleStream(sender gen.PID, term etf.Term) {
 
 // execute executes instructions of a process.
 func (d *Device) execute(sender gen.PID, s wire.Stream) {
-	lane := d.lane(sender)
+	q := d.queueOf(sender)
 	if s.Incarnation != 0 && s.Incarnation != d.incarnation {
 		for i := range s.Instrs {
 			s.Instrs[i].Err = d.staleFault(s.Incarnation)
 		}
 	}
-	d.exec.Stream(lane, s.Instrs)
+	d.exec.Stream(q, s.Instrs)
 }
 
 // reportError sends a process an error that no result can carry.

@@ -75,48 +75,48 @@ func internalFailure(log zerolog.Logger, reason any) etf.Term {
 
 // serve answers a request of a session.
 func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
-	lane := d.lane(pid)
+	q := d.queueOf(pid)
 	switch r.Verb {
 	case wire.Open:
-		d.reply(c, d.openSession(lane, r.Options))
+		d.reply(c, d.openSession(q, r.Options))
 	case wire.Download:
-		d.exec.Read(lane, r.ID, r.Offset, r.Count, func(data exec.Data, err error) { d.replyData(c, data, err) })
+		d.exec.Read(q, r.ID, r.Offset, r.Count, func(data exec.Data, err error) { d.replyData(c, data, err) })
 	case wire.Describe:
-		d.exec.Describe(lane, r.ID, func(t ops.Type, err error) {
+		d.exec.Describe(q, r.ID, func(t ops.Type, err error) {
 			d.replyResult(c, func() etf.Term { return typeTerm(t) }, err)
 		})
 	case wire.Sync:
-		d.exec.Sync(lane, func(err error) { d.replyOK(c, err) })
+		d.exec.Sync(q, func(err error) { d.replyOK(c, err) })
 	case wire.Barrier:
-		d.exec.Barrier(lane, func(err error) { d.replyOK(c, err) })
+		d.exec.Barrier(q, func(err error) { d.replyOK(c, err) })
 	case wire.StartSample:
-		d.startSample(c, lane, pid, r.Sample)
+		d.startSample(c, q, pid, r.Sample)
 	case wire.ChainSteps:
-		d.chains.Chain(lane, r.Chain, d.replyRows(c))
+		d.chains.Chain(q, r.Chain, d.replyRows(c))
 	case wire.Shader:
-		d.chains.Shader(lane, r.Key, func(s chain.ShaderInfo, err error) {
+		d.chains.Shader(q, r.Key, func(s chain.ShaderInfo, err error) {
 			d.replyResult(c, func() etf.Term { return shaderTerm(s) }, err)
 		})
 	case wire.LeapfrogSteps:
-		d.sampler.Leapfrog(lane, r.Leapfrog, d.replyRows(c))
+		d.sampler.Leapfrog(q, r.Leapfrog, d.replyRows(c))
 	case wire.Summarize:
-		d.sampler.Summarize(lane, r.Summary, func(list []nuts.Summary, err error) {
+		d.sampler.Summarize(q, r.Summary, func(list []nuts.Summary, err error) {
 			d.replyResult(c, func() etf.Term { return summariesTerm(list) }, err)
 		})
 	case wire.Explain:
-		d.exec.Explain(lane, r.Key, r.Measure, func(parts []explain.Part, err error) {
+		d.exec.Explain(q, r.Key, r.Measure, func(parts []explain.Part, err error) {
 			d.replyResult(c, func() etf.Term { return explainedTerm(parts, r.Measure) }, err)
 		})
 	case wire.Stop:
-		d.stopSample(c, lane, r.Run)
+		d.stopSample(c, q, r.Run)
 	case wire.Close:
-		d.exec.Do(lane, func(*exec.Queue) queue.Wait {
+		d.exec.Do(q, func(*exec.Queue) queue.Wait {
 			d.end(pid)
 			d.reply(c, wire.OK)
 			return 0
 		})
 	case wire.Memory:
-		d.exec.Do(lane, func(l *exec.Queue) queue.Wait {
+		d.exec.Do(q, func(l *exec.Queue) queue.Wait {
 			d.reply(c, wire.Success(d.memoryTerm(l.Session)))
 			return 0
 		})

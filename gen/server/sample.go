@@ -19,16 +19,16 @@ import (
 
 // startSample starts a run of chains. Draws go to the process that asked, as fast as its
 // connection and its credit allow.
-func (d *Device) startSample(c dist.Call, lane *exec.Queue, pid gen.PID, s *wire.Sample) {
-	d.sampler.Sample(lane, s, func(run int, err error) {
+func (d *Device) startSample(c dist.Call, q *exec.Queue, pid gen.PID, s *wire.Sample) {
+	d.sampler.Sample(q, s, func(run int, err error) {
 		d.replyResult(c, func() etf.Term { return int64(run) }, err)
 	}, func(run int, k sample.Chunk) bool { return !errors.Is(d.tell(pid, d.chunkTerm(run, k)), dist.ErrBusy) })
 }
 
 // stopSample ends a run of chains. Each chain sends a last message.
-func (d *Device) stopSample(c dist.Call, lane *exec.Queue, run int) {
+func (d *Device) stopSample(c dist.Call, q *exec.Queue, run int) {
 	var err error
-	if !d.sampler.Stop(lane, run) {
+	if !d.sampler.Stop(q, run) {
 		err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the session has no run of chains with the number %d", run)}
 	}
 	d.replyOK(c, err)

@@ -24,9 +24,9 @@ func newIncarnation() uint64 {
 	return binary.LittleEndian.Uint64(b[:])>>5 | 1
 }
 
-// queue returns the queue of a process's session, which begins here where it has
+// queueOf returns the queue of a process's session, which begins here where it has
 // none.
-func (d *Device) lane(pid gen.PID) *exec.Queue {
+func (d *Device) queueOf(pid gen.PID) *exec.Queue {
 	s, ok := d.sessions[pid]
 	if !ok {
 		s = store.NewSession(pid)

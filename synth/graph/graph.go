@@ -8,7 +8,7 @@
 //	  give %4, f32(0.5)
 //	}
 //
-// The package refuses to know devices, kernels and where values live; what an
-// instruction computes it asks a function for. Start reading at Print, then at
-// Simplify; Unroll and Sink change whole programs.
+// The package refuses to know devices, kernels and where values live; to fold
+// constants it calls a function that computes an instruction. Start reading at
+// Print, then at Simplify; Unroll and Sink change whole programs.
 package graph

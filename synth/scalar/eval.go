@@ -3,7 +3,8 @@ package scalar
 import "math/bits"
 
 // Model says how the arithmetic of a device departs from IEEE 754. The zero
-// Model is exact.
+// Model is exact: Compile folds constants with it. Tests evaluate functions
+// with the others, as devices would.
 type Model struct {
 	SplitFma  bool // Fma rounds the product before it adds
 	Flush     bool // F32 arithmetic and comparison take subnormals for zeros and give zeros for them

@@ -1,14 +1,14 @@
-// Package simt carries out kernels on the host, many invocations side by side: a
-// value is a column, with an element for each of them, and an instruction is a loop
-// over columns. It gives the bits of a processor that follows IEEE 754, at some
-// nanoseconds an instruction and element, without the machine code whose making takes
-// a driver as long as millions of those.
+// Package simt interprets kernels on the host, many invocations side by side. A value is a
+// column with an element for each invocation, and an instruction is a loop over columns.
+// Results have the bits of a processor that follows IEEE 754. An instruction takes some
+// nanoseconds an element; a driver takes milliseconds to compile a kernel, which is the
+// time of millions of these (nxvk-node bench starts measures first results).
 //
-// Invocations that take different ways are kept apart by a mask. Results of masked
+// A mask keeps invocations apart that take different branches. Results of masked
 // invocations are never stored.
 //
-// The package knows kernels and nothing above them. Kernels whose invocations talk to
-// each other it does not take. Start reading at Compile and Code.Run.
+// The package knows kernels and nothing above them. It refuses kernels whose invocations
+// exchange values. Start reading at Compile and Code.Run.
 package simt
 
 import (
@@ -22,7 +22,7 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// Width is how many invocations run side by side.
+// Width is the number of invocations that run side by side.
 const Width = 128
 
 // Code is a kernel, ready to run. It may run on many goroutines at once.

@@ -4,8 +4,8 @@
 // bindings.
 //
 // The package refuses to know tensors, operations and Vulkan handles. It does
-// not optimise: what it is given is what it writes. Start reading at Compile, and for kernels that are
-// written by hand at Splice.
+// not optimise: it writes the instructions of the kernel, one by one.
+// Start reading at Compile, and for kernels that are written by hand at Splice.
 package spirv
 
 import (

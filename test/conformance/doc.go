@@ -1,4 +1,4 @@
 // Package conformance runs the table on a device and on the host and compares:
-// every operation, type and class of shapes, with values that matter. The host
-// path is the oracle; what it should say is checked against Nx elsewhere.
+// every operation, type and class of shapes, with special values. The host path
+// is the oracle; other tests compare it with Nx.
 package conformance

@@ -1,3 +1,4 @@
-// Package draw makes operands and programs at random, for the tests that compare
-// what computes them: the same seed gives the same operands and the same program.
+// Package draw makes operands and programs at random, for tests that compare two
+// ways to compute them. The same seed gives the same operands and the same
+// program.
 package draw

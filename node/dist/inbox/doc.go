@@ -11,7 +11,7 @@
 // The gain: a call of 150 bytes over loopback, on two idle processors, takes 34 µs
 // (median) if the goroutine that has read it handles it, and 130 µs if it wakes another
 // one; the node uses 42 and 168 µs of processor time. Without a SpinReader the processor
-// time was 62 and 78 µs.
+// time was 62 and 78 µs. nxvk-node bench wire measures such calls.
 //
 // The package refuses to know what messages are and how they arrive.
 package inbox
