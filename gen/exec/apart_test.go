@@ -20,7 +20,7 @@ import (
 func (r *rig) served(l *Queue) {
 	r.Helper()
 	if l.waits == 0 {
-		r.Error("the lane does not wait")
+		r.Error("the queue does not wait")
 	}
 	other := r.session()
 	r.tensor(other, 1, 5, 6)
@@ -35,7 +35,7 @@ func (r *rig) served(l *Queue) {
 		r.Errorf("the other session read %v at once", got)
 	}
 	if l.waits == 0 {
-		r.Error("the lane did not wait")
+		r.Error("the queue did not wait")
 	}
 }
 

@@ -109,8 +109,8 @@ func (e *Executor) answered(r *run, s *program.Step) (wait queue.Wait, sent bool
 	}
 	for i, o := range s.In.Outs {
 		m := &store.Storage{Host: c.data[i]}
-		if err := m.Take(e.cfg.Host.Budget, int64(len(c.data[i]))); err != nil {
-			r.err = e.outOfHost(err)
+		if err := m.Take(e.memory.Host.Budget, int64(len(c.data[i]))); err != nil {
+			r.err = e.memory.HostError(err)
 			return 0, false
 		}
 		m.Retain()
@@ -122,7 +122,7 @@ func (e *Executor) answered(r *run, s *program.Step) (wait queue.Wait, sent bool
 // Answer gives the answer to a callback of a run. from is who sent it; an answer
 // that nobody waits for is dropped.
 func (e *Executor) Answer(from etf.Pid, run ops.ID, ref uint64, data [][]byte, err error) {
-	for _, home := range e.lanes {
+	for _, home := range e.queues {
 		for _, l := range append(slices.Clone(home.asyncs), home) {
 			if r := l.run; r != nil && r.call != nil && r.call.ref == ref && r.id() == run && *r.in.Callbacks == from {
 				r.call.data, r.call.err, r.call.answer = data, err, true

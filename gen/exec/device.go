@@ -29,7 +29,7 @@ func (e *Executor) runOnDevice(l *Queue, w *placement.Work, p *kernels.Plan) (wa
 	for _, r := range w.In.Outs {
 		total += int64(r.Type.Bytes())
 	}
-	if wait, err := e.reserve(l, total); wait != 0 || err != nil {
+	if wait, err := e.memory.Reserve(l, total); wait != 0 || err != nil {
 		return wait, err
 	}
 	for _, m := range w.Args {
@@ -75,7 +75,7 @@ func (e *Executor) runOnDevice(l *Queue, w *placement.Work, p *kernels.Plan) (wa
 func (e *Executor) deviceResults(l *Queue, w *placement.Work, p *kernels.Plan) (outs, temps []*store.Storage, wait queue.Wait, err error) {
 	take := func(list *[]*store.Storage, n int) bool {
 		var buf *vulkan.Buffer
-		if buf, wait, err = e.alloc(l, n); wait != 0 || err != nil {
+		if buf, wait, err = e.memory.OnDevice(l, n); wait != 0 || err != nil {
 			return false
 		}
 		m := &store.Storage{Dev: buf}

@@ -60,9 +60,9 @@ type Executor struct {
 	common *sched.Account // of computations for all sessions
 	turns  queue.Turns[*Queue]
 
-	lanes      map[*store.Session]*Queue
+	queues     map[*store.Session]*Queue
 	imports    []*Queue // queues that wait for another session
-	memory     []*Queue // queues that wait for memory
+	memory     *memory.Manager[*Queue]
 	gathering  []*Queue // queues with a trace
 	signatures *trace.Signatures
 	bounds     *program.Bounds // of the programs of a session
@@ -108,7 +108,7 @@ func New(cfg Config) *Executor {
 		cfg:    cfg,
 		common: cfg.Work.Account(),
 		dev:    cfg.Device,
-		lanes:  make(map[*store.Session]*Queue),
+		queues: make(map[*store.Session]*Queue),
 		bounds: program.NewBounds(),
 		limit:  cfg.HostLimit,
 	}
@@ -130,6 +130,7 @@ func New(cfg Config) *Executor {
 	e.feeds = feed.New(feed.Config{Device: cfg.Device, Target: e.target, Post: cfg.Post, Log: &e.cfg.Log, Completed: cfg.Completed,
 		Counters: &e.Counters.Counters})
 	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
+	e.memory = e.newMemory()
 	e.signatures, e.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
 	return e
 }

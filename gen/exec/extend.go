@@ -159,3 +159,6 @@ func (e *Executor) Flush() { e.feeds.Flush() }
 // Oldest returns when the oldest submission that has not completed went to the
 // device; the zero time where there is none.
 func (e *Executor) Oldest() time.Time { return e.feeds.Oldest() }
+
+// Swept continues the queues that wait for memory: all sessions have answered.
+func (e *Executor) Swept() { e.memory.Retry() }

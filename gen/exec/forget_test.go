@@ -217,7 +217,7 @@ func (r *rig) bounded(most int) {
 	e := r.exec
 	plans, compiled, retired := e.kernels.Len()
 	sizes := []int{plans, e.signatures.Len(), compiled}
-	for _, l := range e.lanes {
+	for _, l := range e.queues {
 		programs, _ := l.programs.Len()
 		sizes = append(sizes, programs)
 	}

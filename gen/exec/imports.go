@@ -17,7 +17,7 @@ const ImportTime = time.Second
 // sharing returns the session that a shared value belongs to, or nil where the
 // key is not that of such a session.
 func (e *Executor) sharing(s *wire.Shared) *store.Session {
-	for session := range e.lanes {
+	for session := range e.queues {
 		o := session.Owner
 		if string(o.Node) == string(s.Owner.Node) && o.ID == pidID(s.Owner) &&
 			uint32(o.Creation) == s.Owner.Creation && sameKey(session.Key, s.Key) {

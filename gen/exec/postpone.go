@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
@@ -73,7 +74,7 @@ func (e *Executor) scheduleInstr(l *Queue, in *wire.Instr) (t timing) {
 // postpone decides when an instruction has its turn, and takes it into the
 // trace where that is later.
 func (e *Executor) postpone(l *Queue, in *wire.Instr) timing {
-	if e.dev == nil || e.cfg.OneByOne || l.verdict != nil || l.failed != nil || l.swept {
+	if e.dev == nil || e.cfg.OneByOne || l.verdict != nil || l.failed != nil || l.claim.Swept() {
 		return now
 	}
 	switch {
@@ -146,7 +147,7 @@ func (l *Queue) fits(in *wire.Instr) bool {
 	for i := range in.Outs {
 		n += int64(in.Outs[i].Type.Bytes())
 	}
-	return l.allows(n, l.trace.Promised())
+	return memory.Allows(l.Session, n, l.trace.Promised())
 }
 
 // classify looks at the operands of an instruction.

@@ -266,7 +266,7 @@ func TestLazyLanes(t *testing.T) {
 			r.Errorf("%d bytes are in use after both sessions ended", used)
 		}
 		if n := len(r.exec.gathering); n != 0 {
-			r.Errorf("%d lanes are gathering after their sessions ended", n)
+			r.Errorf("%d queues are gathering after their sessions ended", n)
 		}
 	})
 }

@@ -120,7 +120,7 @@ func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
 		return 0
 	}
 	id := in.Shared.ID
-	theirs := e.lanes[from]
+	theirs := e.queues[from]
 	if theirs.trace.Makes(id) {
 		e.flushTrace(theirs)
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
@@ -40,7 +41,7 @@ func (e *Executor) runTrace(l *Queue, s *trace.Trace) (wait queue.Wait) {
 
 // bind begins the run of a trace with what that takes from outside.
 func (e *Executor) bind(l *Queue, s *trace.Trace) *run {
-	b, t, skipped := e.traces.Block(s, l.allows(s.Total(), 0))
+	b, t, skipped := e.traces.Block(s, memory.Allows(l.Session, s.Total(), 0))
 	e.Counters.Instructions += uint64(skipped)
 	r := &l.traceRun
 	*r = run{

@@ -16,7 +16,7 @@ import (
 // until a kernel wants them.
 func (e *Executor) upload(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	lit, out := w.In.Ins[0].Lit, w.In.Outs[0]
-	if wait, err := e.reserve(l, int64(len(lit.Data))); wait != 0 || err != nil {
+	if wait, err := e.memory.Reserve(l, int64(len(lit.Data))); wait != 0 || err != nil {
 		return wait, err
 	}
 	m := &store.Storage{}
@@ -35,17 +35,17 @@ func (e *Executor) upload(l *Queue, w *placement.Work) (wait queue.Wait, err err
 func (e *Executor) receive(l *Queue, m *store.Storage, lit *ops.Literal) (wait queue.Wait, err error) {
 	b, ok := lit.Hold.(*etf.Binary)
 	if !ok {
-		if err := m.Take(e.cfg.Host.Budget, int64(len(lit.Data))); err != nil {
-			return e.hostExhausted(l, err)
+		if err := m.Take(e.memory.Host.Budget, int64(len(lit.Data))); err != nil {
+			return e.memory.HostExhausted(l, err)
 		}
 		m.Host = lit.Data
 		return 0, nil
 	}
-	if e.dev == nil && e.cfg.Host.Over() {
-		return e.hostExhausted(l, e.cfg.Host.Exhausted(int64(b.Len())))
+	if e.dev == nil && e.memory.Host.Over() {
+		return e.memory.HostExhausted(l, e.memory.Host.Exhausted(int64(b.Len())))
 	}
 	if err := e.adopt(m, b); err != nil {
-		return e.hostExhausted(l, err)
+		return e.memory.HostExhausted(l, err)
 	}
 	return 0, nil
 }
@@ -55,7 +55,7 @@ func (e *Executor) receive(l *Queue, m *store.Storage, lit *ops.Literal) (wait q
 func (e *Executor) adopt(m *store.Storage, b *etf.Binary) error {
 	block, n := b.Take()
 	if block == nil {
-		if err := e.cfg.Host.Fill(m, b.Len()); err != nil {
+		if err := e.memory.Host.Fill(m, b.Len()); err != nil {
 			return err
 		}
 		copy(m.Host, b.Bytes())
@@ -79,7 +79,7 @@ func (e *Executor) onDevice(l *Queue, m *store.Storage) (wait queue.Wait, err er
 	if err := e.feeds.Refill(m); err != nil || m.Dev != nil {
 		return 0, err
 	}
-	buf, wait, err := e.alloc(l, len(m.Host))
+	buf, wait, err := e.memory.OnDevice(l, len(m.Host))
 	if wait != 0 || err != nil {
 		return wait, err
 	}
@@ -136,8 +136,8 @@ func (e *Executor) readBack(l *Queue, m *store.Storage, t ops.Type) (wait queue.
 // are little.
 func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 	to := &store.Storage{}
-	if err := e.cfg.Host.Fill(to, len(data)); err != nil {
-		done(e.outOfHost(err))
+	if err := e.memory.Host.Fill(to, len(data)); err != nil {
+		done(e.memory.HostError(err))
 		return
 	}
 	if len(data) <= 4*placement.InlineCost {

@@ -18,7 +18,7 @@ const (
 
 // upload is a value on its way to the device.
 type upload struct {
-	lane    *Queue
+	queue   *Queue
 	m       *store.Storage // held, and its copy on the host
 	to      *vulkan.Buffer
 	at      int // bytes that are there, or that the device is to copy
@@ -29,7 +29,7 @@ type upload struct {
 func (e *Executor) uploadApart(l *Queue, m *store.Storage, to *vulkan.Buffer) {
 	m.Retain()
 	m.Pins++
-	u := &upload{lane: l, m: m, to: to, cancels: e.feeds.Cancels()}
+	u := &upload{queue: l, m: m, to: to, cancels: e.feeds.Cancels()}
 	if host := to.Writable(); host != nil {
 		e.copyApart(u, host, m.Host, func(err error) { e.endUpload(u, err) })
 		return
@@ -39,7 +39,7 @@ func (e *Executor) uploadApart(l *Queue, m *store.Storage, to *vulkan.Buffer) {
 
 // copyApart copies bytes for an upload and then calls then.
 func (e *Executor) copyApart(u *upload, to, from []byte, then func(error)) {
-	e.Aside(u.lane, workCopy, func(by *sched.Worker) error {
+	e.Aside(u.queue, workCopy, func(by *sched.Worker) error {
 		return sched.Caught(func() error {
 			by.For(len(from), uploadNow, func(_ *sched.Worker, lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
 			return nil
@@ -70,11 +70,11 @@ func (e *Executor) stage(u *upload) {
 	}
 	e.copyApart(u, piece.Bytes(), from, func(err error) {
 		defer piece.Free()
-		if err != nil || u.lane.Session.Ended {
+		if err != nil || u.queue.Session.Ended {
 			e.endUpload(u, err)
 			return
 		}
-		f := e.Feed(u.lane)
+		f := e.Feed(u.queue)
 		to := vulkan.Arg{Buffer: u.to, Offset: u.at, Access: vulkan.Write}
 		if err := f.Stream().Copy(to, vulkan.ReadOnly(piece), len(from)); err != nil {
 			e.endUpload(u, e.DeviceError(err))
@@ -90,12 +90,12 @@ func (e *Executor) stage(u *upload) {
 // endUpload ends an upload; the queue goes on.
 func (e *Executor) endUpload(u *upload, err error) {
 	u.m.Pins--
-	if err == nil && u.m.Dev == nil && !u.lane.Session.Ended {
-		e.uploaded(e.Feed(u.lane), u.m, u.to)
+	if err == nil && u.m.Dev == nil && !u.queue.Session.Ended {
+		e.uploaded(e.Feed(u.queue), u.m, u.to)
 	} else {
 		u.to.Free()
-		u.lane.failed = err
+		u.queue.failed = err
 	}
 	u.m.Drop()
-	e.Resume(u.lane)
+	e.Resume(u.queue)
 }
