@@ -28,7 +28,7 @@ func (e *Executor) Explain(l *Queue, key string, measure bool, done func([]expla
 			case !measure || e.dev == nil:
 				done(x.Parts, nil)
 			default:
-				e.profile(x, done)
+				explain.Profiler{Device: e.dev, Feeds: e.feeds, Kernels: e.kernels, Post: e.cfg.Post}.Measure(x, done)
 			}
 		})
 		return 0
