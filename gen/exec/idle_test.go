@@ -42,7 +42,7 @@ func (c *aging) pass() {
 func (r *rig) end(l *Queue, clock *aging) {
 	r.Helper()
 	r.exec.Flush()
-	r.until(func() bool { return r.exec.feeds.InFlight() == 0 && len(r.exec.gathering) == 0 })
+	r.until(func() bool { return r.exec.feeds.InFlight() == 0 && len(r.exec.recorder.gathering) == 0 })
 	r.exec.End(l.Session)
 	r.until(func() bool { return len(r.posted) == 0 }) // reads let go of what they held
 	clock.pass()

@@ -14,10 +14,10 @@ func (e *Executor) noteRefused(k *kernels.Kernel) {
 
 // ready reports whether all pipelines of a plan are made; the queue waits for
 // the first that is not.
-func (e *Executor) ready(l *Queue, p *kernels.Plan) (wait queue.Wait, err error) {
-	k, err := e.kernels.Ready(p)
+func (dp *dispatcher) ready(l *Queue, p *kernels.Plan) (wait queue.Wait, err error) {
+	k, err := dp.exec.kernels.Ready(p)
 	if k != nil {
-		k.Then(func() { e.Resume(l) })
+		k.Then(func() { dp.exec.Resume(l) })
 		return queue.ForKernel, nil
 	}
 	return 0, err

@@ -14,15 +14,15 @@ import (
 // newMemory has the members of an Executor give and free memory.
 func (e *Executor) newMemory() *memory.Manager[*Queue] {
 	return memory.NewManager(memory.ManagerConfig[*Queue]{
-		Device: e.dev, Post: e.cfg.Post, Flush: e.Flush, Error: e.DeviceError, Resume: e.Resume, AwaitChecks: e.awaitChecks,
+		Device: e.dev, Post: e.cfg.Post, Flush: e.Flush, Error: e.DeviceError, Resume: e.Resume, AwaitChecks: e.checker.await,
 		Session:  func(l *Queue) *store.Session { return l.Session },
 		Claim:    func(l *Queue) *memory.Claim { return &l.claim },
 		Alloc:    func(l *Queue, n int) (*vulkan.Buffer, error) { return e.Feed(l).TryAlloc(n) },
 		Sessions: func(yield func(*store.Session) bool) { maps.Keys(e.queues)(yield) },
-		Pending:  func() bool { return len(e.gathering) > 0 }, // who asks is not among them: it carries something out
+		Pending:  func() bool { return len(e.recorder.gathering) > 0 }, // who asks is not among them: it carries something out
 		RunPending: func() {
-			for _, g := range slices.Clone(e.gathering) {
-				e.flushTrace(g)
+			for _, g := range slices.Clone(e.recorder.gathering) {
+				e.recorder.flushTrace(g)
 			}
 		},
 	}, e.cfg.Host, e.cfg.Sweep)

@@ -16,7 +16,7 @@ import (
 // the sizes and where the operands are, never at the clock.
 func (e *Executor) place(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	if w.In.Op == ops.Tensor {
-		return e.upload(l, w)
+		return e.transfers.uploadLiteral(l, w)
 	}
 	w.SettleLiterals()
 	if m := w.Alias(); m != nil {
@@ -46,7 +46,7 @@ func (e *Executor) place(l *Queue, w *placement.Work) (wait queue.Wait, err erro
 		e.keep(l, w.In.Outs[0], w.Args[p.Alias])
 		return 0, nil
 	}
-	if wait, err = e.carryOut(l, w, p); kernels.Refused(err) {
+	if wait, err = e.dispatcher.carryOut(l, w, p); kernels.Refused(err) {
 		e.Counters.Fallbacks++
 		return e.runOnHost(l, w)
 	}
@@ -58,7 +58,7 @@ func (e *Executor) place(l *Queue, w *placement.Work) (wait queue.Wait, err erro
 func (e *Executor) runOnHost(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.readBack(l, m, w.Types[i])
+			return e.transfers.readBack(l, m, w.Types[i])
 		}
 	}
 	args := make([]fallback.Value, len(w.Args))
@@ -83,7 +83,7 @@ func (e *Executor) runOnHost(l *Queue, w *placement.Work) (wait queue.Wait, err 
 	}
 	if cost := placement.HostCost(w.In, w.Types); cost > placement.InlineCost {
 		in := w.In
-		e.startJob(l, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		e.jobs.start(l, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
 		return queue.ForHost, nil
 	} else {
 		e.turns.Charge(cost >> 12)

@@ -122,7 +122,7 @@ func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	id := in.Shared.ID
 	theirs := e.queues[from]
 	if theirs.trace.Makes(id) {
-		e.flushTrace(theirs)
+		e.recorder.flushTrace(theirs)
 	}
 	v, ok := from.Get(id)
 	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(l) {

@@ -96,7 +96,7 @@ func (e *Executor) End(s *store.Session) {
 			l.worker.End()
 		}
 		delete(e.queues, s)
-		e.gathering = slices.DeleteFunc(e.gathering, func(g *Queue) bool { return g == l })
+		e.recorder.gathering = slices.DeleteFunc(e.recorder.gathering, func(g *Queue) bool { return g == l })
 	}
 	s.End()
 	if l != nil && l.feed != nil {
@@ -116,7 +116,7 @@ func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 			continue
 		}
 		if len(l.queue) == 0 && l.waits == 0 {
-			switch e.scheduleInstr(l, in) {
+			switch e.recorder.scheduleInstr(l, in) {
 			case later:
 				if e.turns.Over() {
 					e.yield(l)
@@ -200,7 +200,7 @@ func (e *Executor) advance(l *Queue) {
 			e.park(l, queue.ForRun)
 			return
 		}
-		switch e.schedule(l, &r) {
+		switch e.recorder.schedule(l, &r) {
 		case later:
 			l.queue = l.queue[1:]
 			continue
@@ -208,7 +208,7 @@ func (e *Executor) advance(l *Queue) {
 			e.park(l, queue.ForPlan)
 			return
 		case after:
-			l.queue = slices.Insert(l.queue, 0, e.cutTrace(l))
+			l.queue = slices.Insert(l.queue, 0, e.recorder.cutTrace(l))
 			continue
 		}
 		if !e.reroute(l, r) {
@@ -300,7 +300,7 @@ func (e *Executor) settle() {
 			e.advance(l)
 		}
 	}
-	e.awaitSilence()
+	e.recorder.awaitSilence()
 }
 
 // Abandon answers everything that waits with the loss of the device and

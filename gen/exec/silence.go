@@ -13,32 +13,32 @@ const patience = 8
 // awaitSilence sees to it that what is pending is carried out, and what has
 // gathered is submitted, although nobody reads: when the stream has been silent,
 // or by then where the device is idle.
-func (e *Executor) awaitSilence() {
-	if e.timer || e.feeds.Idle() && len(e.gathering) == 0 {
+func (rc *recorder) awaitSilence() {
+	if rc.timer || rc.exec.feeds.Idle() && len(rc.gathering) == 0 {
 		return
 	}
-	e.timer = true
-	e.feeds.Listen()
+	rc.timer = true
+	rc.exec.feeds.Listen()
 	time.AfterFunc(Silence, func() {
-		e.cfg.Post(func() {
-			e.timer = false
-			e.silent()
-			e.feeds.FlushSilent()
-			e.awaitSilence()
+		rc.exec.cfg.Post(func() {
+			rc.timer = false
+			rc.runSilent()
+			rc.exec.feeds.FlushSilent()
+			rc.awaitSilence()
 		})
 	})
 }
 
-// silent has what is pending in queues that have been silent carried out.
-func (e *Executor) silent() {
-	for _, l := range slices.Clone(e.gathering) {
+// runSilent has what is pending in queues that have been silent carried out.
+func (rc *recorder) runSilent() {
+	for _, l := range slices.Clone(rc.gathering) {
 		if n := l.trace.Len(); n != l.length {
 			l.length, l.quiet = n, 0
 			continue
 		}
 		l.quiet++
-		if l.quiet >= patience || e.Feed(l).InFlight() == 0 && !l.loop.Looping() {
-			e.flushTrace(l)
+		if l.quiet >= patience || rc.exec.Feed(l).InFlight() == 0 && !l.loop.Looping() {
+			rc.flushTrace(l)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func TestStatusParks(t *testing.T) {
 		}
 		r.tensor(other, 1, 3)
 		r.do(other, ops.Negate, 2, f32(1), nil, ref(1))
-		r.exec.flushTrace(other)
+		r.exec.recorder.flushTrace(other)
 		if _, err := other.value(2); err != nil {
 			r.Errorf("another queue did not go on: %v", err)
 		}

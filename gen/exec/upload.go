@@ -16,7 +16,7 @@ const (
 	stagedPiece = 16 << 20
 )
 
-// upload is a value on its way to the device.
+// uploadLiteral is a value on its way to the device.
 type upload struct {
 	queue   *Queue
 	m       *store.Storage // held, and its copy on the host
@@ -26,76 +26,76 @@ type upload struct {
 }
 
 // uploadApart brings a value to the device. The queue waits.
-func (e *Executor) uploadApart(l *Queue, m *store.Storage, to *vulkan.Buffer) {
+func (tr *transfers) uploadApart(l *Queue, m *store.Storage, to *vulkan.Buffer) {
 	m.Retain()
 	m.Pins++
-	u := &upload{queue: l, m: m, to: to, cancels: e.feeds.Cancels()}
+	u := &upload{queue: l, m: m, to: to, cancels: tr.exec.feeds.Cancels()}
 	if host := to.Writable(); host != nil {
-		e.copyApart(u, host, m.Host, func(err error) { e.endUpload(u, err) })
+		tr.copyApart(u, host, m.Host, func(err error) { tr.endUpload(u, err) })
 		return
 	}
-	e.stage(u)
+	tr.stage(u)
 }
 
 // copyApart copies bytes for an upload and then calls then.
-func (e *Executor) copyApart(u *upload, to, from []byte, then func(error)) {
-	e.Aside(u.queue, workCopy, func(by *sched.Worker) error {
+func (tr *transfers) copyApart(u *upload, to, from []byte, then func(error)) {
+	tr.exec.jobs.aside(u.queue, workCopy, func(by *sched.Worker) error {
 		return sched.Caught(func() error {
 			by.For(len(from), uploadNow, func(_ *sched.Worker, lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
 			return nil
 		})
 	}, func(err error) {
-		if e.Lost() != nil {
-			err = e.Lost()
+		if tr.exec.Lost() != nil {
+			err = tr.exec.Lost()
 		}
 		then(err)
 	})
 }
 
 // stage brings the next piece to the device by way of memory that the device copies from.
-func (e *Executor) stage(u *upload) {
-	if u.cancels != e.feeds.Cancels() { // a deadline has taken back what was there
-		u.at, u.cancels = 0, e.feeds.Cancels()
+func (tr *transfers) stage(u *upload) {
+	if u.cancels != tr.exec.feeds.Cancels() { // a deadline has taken back what was there
+		u.at, u.cancels = 0, tr.exec.feeds.Cancels()
 	}
 	if u.at == len(u.m.Host) {
-		e.endUpload(u, nil)
+		tr.endUpload(u, nil)
 		return
 	}
 	from := u.m.Host[u.at:]
 	from = from[:min(stagedPiece, len(from))]
-	piece, err := e.dev.AllocHost(len(from))
+	piece, err := tr.exec.dev.AllocHost(len(from))
 	if err != nil {
-		e.endUpload(u, e.DeviceError(err))
+		tr.endUpload(u, tr.exec.DeviceError(err))
 		return
 	}
-	e.copyApart(u, piece.Bytes(), from, func(err error) {
+	tr.copyApart(u, piece.Bytes(), from, func(err error) {
 		defer piece.Free()
 		if err != nil || u.queue.Session.Ended {
-			e.endUpload(u, err)
+			tr.endUpload(u, err)
 			return
 		}
-		f := e.Feed(u.queue)
+		f := tr.exec.Feed(u.queue)
 		to := vulkan.Arg{Buffer: u.to, Offset: u.at, Access: vulkan.Write}
 		if err := f.Stream().Copy(to, vulkan.ReadOnly(piece), len(from)); err != nil {
-			e.endUpload(u, e.DeviceError(err))
+			tr.endUpload(u, tr.exec.DeviceError(err))
 			return
 		}
 		f.Note()
 		u.at += len(from)
 		f.Flush() // the device copies while the host copies the next piece
-		e.stage(u)
+		tr.stage(u)
 	})
 }
 
 // endUpload ends an upload; the queue goes on.
-func (e *Executor) endUpload(u *upload, err error) {
+func (tr *transfers) endUpload(u *upload, err error) {
 	u.m.Pins--
 	if err == nil && u.m.Dev == nil && !u.queue.Session.Ended {
-		e.uploaded(e.Feed(u.queue), u.m, u.to)
+		tr.noteUploaded(tr.exec.Feed(u.queue), u.m, u.to)
 	} else {
 		u.to.Free()
 		u.queue.failed = err
 	}
 	u.m.Drop()
-	e.Resume(u.queue)
+	tr.exec.Resume(u.queue)
 }
