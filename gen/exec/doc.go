@@ -21,9 +21,9 @@
 //	feed.Feeds           what the device is given
 //
 // Those in files of this package serve queues for the Executor: recorder (postpone.go,
-// trace_run.go, silence.go) postpones instructions, interpreter (run.go, fusion.go,
+// trace_run.go) postpones instructions, interpreter (run.go, fusion.go,
 // callback.go) runs programs, dispatcher (device.go, interpret.go, status.go) carries out
-// plans, transfers (transfer.go, upload.go) bring values to the device and back, jobs (job.go)
+// plans, transfers (transfer.go) bring values to the device and back, jobs (job.go)
 // have the host compute, checker (check.go) says what is wrong with indices. The sampler and
 // the shaders of clients stand on extend.go.
 //

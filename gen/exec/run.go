@@ -378,24 +378,3 @@ func (ip *interpreter) readPredicate(l *Queue, r *run, o ops.Operand) (yes bool,
 	}
 	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil
 }
-
-// awaitWarmStart reports whether a run has to wait before it begins: one that an
-// earlier life has compiled waits for its fusions.
-func (ip *interpreter) awaitWarmStart(l *Queue, r *run) bool {
-	t := r.specialization
-	if t == nil {
-		return false
-	}
-	if t.Awaited() && r.err == nil && ip.exec.Lost() == nil {
-		if !r.admission {
-			r.admission = true
-			ip.exec.specializer.Await(t, func() { ip.exec.Resume(l) })
-		}
-		return true
-	}
-	r.specialization = nil
-	if t.Body != nil {
-		r.stack[0].Block = t.Body
-	}
-	return false
-}
