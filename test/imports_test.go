@@ -76,7 +76,7 @@ var rules = map[string][]string{
 	"nxvk/gen/exec/...":          {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
 	"nxvk/gen/exec/exectest/...": {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/gen/sample", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
 	"nxvk/gen/exec/queue":        {"nxvk/gen/exec/queue"},
-	"nxvk/gen/exec/memory":       {"nxvk/gen/exec/memory", "nxvk/gen/store", "nxvk/gen/etf", "nxvk/gen/wire", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/ops", ergo, "github.com/..."},
+	"nxvk/gen/exec/memory":       {"nxvk/gen/exec/memory", "nxvk/gen/exec/queue", "nxvk/gen/store", "nxvk/gen/etf", "nxvk/gen/wire", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/ops", ergo, "github.com/..."},
 	"nxvk/gen/exec/loop":         {"nxvk/gen/exec/loop"},
 	"nxvk/gen/exec/lru":          {"nxvk/gen/exec/lru"},
 	"nxvk/gen/exec/target":       {"nxvk/gen/exec/target", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...", "golang.org/x/sys/...", "github.com/..."},
@@ -85,7 +85,7 @@ var rules = map[string][]string{
 	"nxvk/gen/exec/placement":    slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/trace":        slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/trace", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/feed":         slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/store", ergo}),
-	"nxvk/gen/exec/explain":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/explain"}),
+	"nxvk/gen/exec/explain":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/feed", "nxvk/gen/exec/memory", "nxvk/gen/exec/explain", "nxvk/gen/store", ergo}),
 }
 
 // compiled is what knows compiled code, and no session.

@@ -20,7 +20,7 @@ import (
 func (r *rig) served(l *Queue) {
 	r.Helper()
 	if l.waits == 0 {
-		r.Error("the lane does not wait")
+		r.Error("the queue does not wait")
 	}
 	other := r.session()
 	r.tensor(other, 1, 5, 6)
@@ -35,7 +35,7 @@ func (r *rig) served(l *Queue) {
 		r.Errorf("the other session read %v at once", got)
 	}
 	if l.waits == 0 {
-		r.Error("the lane did not wait")
+		r.Error("the queue did not wait")
 	}
 }
 
@@ -51,7 +51,7 @@ func TestPlanApart(t *testing.T) {
 	for _, oneByOne := range []bool{true, false} {
 		r.exec.cfg.OneByOne = oneByOne
 		r.exec.kernels.Clear()
-		r.exec.signatures.Clear()
+		r.exec.recorder.signatures.Clear()
 		l := r.session()
 		r.tensor(l, 1, 3, 1, 2)
 		r.do(l, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
@@ -91,7 +91,7 @@ func TestUploadApart(t *testing.T) {
 		}
 		r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
 		r.do(l, ops.Negate, 2, f32(n), nil, ref(1))
-		r.exec.flushTrace(l)
+		r.exec.recorder.flushTrace(l)
 		for r.exec.cfg.Work.Stats().Started[workCopy] == 0 {
 			(<-r.posted)() // until its kernel is there
 		}
@@ -119,7 +119,7 @@ func TestUploadAfterCancel(t *testing.T) {
 	}
 	r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
 	r.do(l, ops.Negate, 2, f32(n), nil, ref(1))
-	r.exec.flushTrace(l)
+	r.exec.recorder.flushTrace(l)
 	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
 		(<-r.posted)() // until a piece is recorded
 	}

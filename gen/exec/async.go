@@ -197,7 +197,7 @@ func (e *Executor) runAsync(l *Queue, in *wire.Instr) bool {
 	if err != nil || !p.Open {
 		return false
 	}
-	r, types, err := e.start(l, in)
+	r, types, err := e.interpreter.begin(l, in)
 	if err != nil {
 		e.poison(l, in, types, err)
 		return true
@@ -206,7 +206,7 @@ func (e *Executor) runAsync(l *Queue, in *wire.Instr) bool {
 	f.run = r
 	e.boundRun(f, r)
 	f.expect(in.Outs)
-	f.queue = []request{{task: func(f *Queue) queue.Wait { return e.runProgram(f, in) }, in: in}}
+	f.queue = []request{{task: func(f *Queue) queue.Wait { return e.interpreter.runProgram(f, in) }, in: in}}
 	e.advance(f)
 	return true
 }

@@ -32,9 +32,9 @@ type pending struct {
 
 // callBack sends the operands of a hook or a callback, and sees to the answer. sent
 // says that the step is done.
-func (e *Executor) callBack(l *Queue, r *run, s *program.Step) (wait queue.Wait, sent bool) {
+func (ip *interpreter) callBack(l *Queue, r *run, s *program.Step) (wait queue.Wait, sent bool) {
 	if r.call != nil {
-		return e.answered(r, s)
+		return ip.takeAnswer(r, s)
 	}
 	if r.in.Callbacks == nil {
 		r.err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
@@ -43,7 +43,7 @@ func (e *Executor) callBack(l *Queue, r *run, s *program.Step) (wait queue.Wait,
 	}
 	c := Call{To: *r.in.Callbacks, Run: r.id(), Index: s.In.Attrs[0][0]}
 	for _, o := range s.In.Ins {
-		t, data, wait, err := e.hostData(l, r, o)
+		t, data, wait, err := ip.hostData(l, r, o)
 		switch {
 		case wait != 0:
 			return queue.ForAnswer, false
@@ -54,11 +54,11 @@ func (e *Executor) callBack(l *Queue, r *run, s *program.Step) (wait queue.Wait,
 		c.Types, c.Data = append(c.Types, t), append(c.Data, data)
 	}
 	if s.In.Op == ops.Callback {
-		e.calls++
-		c.Ref = e.calls
+		ip.calls++
+		c.Ref = ip.calls
 		r.call = &pending{ref: c.Ref}
 	}
-	e.cfg.Call(c)
+	ip.exec.cfg.Call(c)
 	if r.call != nil {
 		return queue.ForAnswer, false
 	}
@@ -66,7 +66,7 @@ func (e *Executor) callBack(l *Queue, r *run, s *program.Step) (wait queue.Wait,
 }
 
 // hostData is a copy of the elements of an operand.
-func (e *Executor) hostData(l *Queue, r *run, o ops.Operand) (t ops.Type, data []byte, wait queue.Wait, err error) {
+func (ip *interpreter) hostData(l *Queue, r *run, o ops.Operand) (t ops.Type, data []byte, wait queue.Wait, err error) {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]
@@ -82,14 +82,14 @@ func (e *Executor) hostData(l *Queue, r *run, o ops.Operand) (t ops.Type, data [
 		err, l.failed = l.failed, nil
 		return v.Type, nil, 0, err
 	case !v.Mem.Bring():
-		wait, err = e.readBack(l, v.Mem, v.Type)
+		wait, err = ip.exec.transfers.readBack(l, v.Mem, v.Type)
 		return v.Type, nil, wait, err
 	}
 	return v.Type, append([]byte(nil), v.Mem.Host[:v.Type.Bytes()]...), 0, nil
 }
 
-// answered ends a callback with what came, or goes on waiting.
-func (e *Executor) answered(r *run, s *program.Step) (wait queue.Wait, sent bool) {
+// takeAnswer ends a callback with what came, or goes on waiting.
+func (ip *interpreter) takeAnswer(r *run, s *program.Step) (wait queue.Wait, sent bool) {
 	c := r.call
 	if !c.answer {
 		return queue.ForAnswer, false
@@ -109,8 +109,8 @@ func (e *Executor) answered(r *run, s *program.Step) (wait queue.Wait, sent bool
 	}
 	for i, o := range s.In.Outs {
 		m := &store.Storage{Host: c.data[i]}
-		if err := m.Take(e.cfg.Host.Budget, int64(len(c.data[i]))); err != nil {
-			r.err = e.outOfHost(err)
+		if err := m.Take(ip.exec.memory.Host.Budget, int64(len(c.data[i]))); err != nil {
+			r.err = ip.exec.memory.HostError(err)
 			return 0, false
 		}
 		m.Retain()
@@ -122,7 +122,7 @@ func (e *Executor) answered(r *run, s *program.Step) (wait queue.Wait, sent bool
 // Answer gives the answer to a callback of a run. from is who sent it; an answer
 // that nobody waits for is dropped.
 func (e *Executor) Answer(from etf.Pid, run ops.ID, ref uint64, data [][]byte, err error) {
-	for _, home := range e.lanes {
+	for _, home := range e.queues {
 		for _, l := range append(slices.Clone(home.asyncs), home) {
 			if r := l.run; r != nil && r.call != nil && r.call.ref == ref && r.id() == run && *r.in.Callbacks == from {
 				r.call.data, r.call.err, r.call.answer = data, err, true

@@ -22,6 +22,9 @@ import (
 // bounds, the host reads the indices and finds the error that it would have given itself.
 // Whoever reads a value, or a predicate, waits for its checks.
 
+// checker says what is wrong where a kernel has found an index out of bounds.
+type checker struct{ exec *Executor }
+
 // check is a check of a plan that has been recorded.
 type check struct {
 	store.Check
@@ -36,16 +39,16 @@ type check struct {
 // checks are those of a plan.
 type checks []*check
 
-// openChecks begins the checks of a plan.
-func (e *Executor) openChecks(l *Queue, w *placement.Work, p *kernels.Plan) (list checks, err error) {
-	f := e.Feed(l)
+// open begins the checks of a plan.
+func (ck *checker) open(l *Queue, w *placement.Work, p *kernels.Plan) (list checks, err error) {
+	f := ck.exec.Feed(l)
 	for _, c := range p.Checks {
-		k := e.describe(l, w, c)
-		k.word, err = f.OpenCheck(func(failed bool) { e.conclude(f, k, failed) })
+		k := ck.describe(l, w, c)
+		k.word, err = f.OpenCheck(func(failed bool) { ck.conclude(f, k, failed) })
 		if err != nil {
 			k.indices.Drop()
 			list.drop()
-			return nil, e.DeviceError(err)
+			return nil, ck.exec.DeviceError(err)
 		}
 		list = append(list, k)
 	}
@@ -79,22 +82,22 @@ func (list checks) words() []*feed.Check {
 }
 
 // describe returns a check with all that its error needs.
-func (e *Executor) describe(l *Queue, w *placement.Work, c synth.Check) *check {
+func (ck *checker) describe(l *Queue, w *placement.Work, c synth.Check) *check {
 	in, types := w.Part(c.Instr)
 	k := &check{in: ops.Instr{Op: in.Op, Attrs: in.Attrs}, shape: types[0].Shape, typ: types[1], indices: w.Args[c.Operand]}
 	k.indices.Retain()
 	of, note, types := wire.Instr{Name: in.Name, Instr: ops.Instr{Op: in.Op}}, l.note(in), slices.Clone(types)
 	k.wrap = func(err error) error {
-		e.Counters.Failed++
+		ck.exec.Counters.Failed++
 		return fault(&of, note, types, err)
 	}
 	return k
 }
 
-// awaitChecks has a queue wait for the submissions of its session if there are checks, which
+// await has a queue wait for the submissions of its session if there are checks, which
 // hold indices that the session may have freed. It reports whether there is one to wait for.
-func (e *Executor) awaitChecks(l *Queue) bool {
-	f := e.Feed(l)
+func (ck *checker) await(l *Queue) bool {
+	f := ck.exec.Feed(l)
 	if f == nil || f.Checks() == 0 {
 		return false
 	}
@@ -102,12 +105,12 @@ func (e *Executor) awaitChecks(l *Queue) bool {
 	if f.InFlight() == 0 {
 		return false
 	}
-	f.Throttle(func() { e.Resume(l) })
+	f.Throttle(func() { ck.exec.Resume(l) })
 	return true
 }
 
 // conclude settles a check of a feed, if need be when the host has the indices.
-func (e *Executor) conclude(f *feed.Feed, c *check, failed bool) {
+func (ck *checker) conclude(f *feed.Feed, c *check, failed bool) {
 	if !failed {
 		c.indices.Drop()
 		c.Settle(nil)
@@ -118,7 +121,7 @@ func (e *Executor) conclude(f *feed.Feed, c *check, failed bool) {
 		c.Settle(err)
 	}
 	if c.indices.Host != nil {
-		e.findWrong(c, c.indices.Host, end)
+		ck.findWrong(c, c.indices.Host, end)
 		return
 	}
 	f.Living().Fetch(c.indices, 0, c.typ.Bytes(), false, func(data []byte, release func(), err error) {
@@ -126,7 +129,7 @@ func (e *Executor) conclude(f *feed.Feed, c *check, failed bool) {
 			end(err)
 			return
 		}
-		e.findWrong(c, data, func(err error) {
+		ck.findWrong(c, data, func(err error) {
 			release()
 			end(err)
 		})
@@ -134,8 +137,8 @@ func (e *Executor) conclude(f *feed.Feed, c *check, failed bool) {
 }
 
 // findWrong gives end the error of the first index that is out of bounds.
-func (e *Executor) findWrong(c *check, data []byte, end func(error)) {
-	e.Aside(nil, workIndices, func(*sched.Worker) error {
+func (ck *checker) findWrong(c *check, data []byte, end func(error)) {
+	ck.exec.jobs.aside(nil, workIndices, func(*sched.Worker) error {
 		return fallback.CheckIndices(&c.in, c.shape, fallback.Value{Type: c.typ, Data: data[:c.typ.Bytes()]})
 	}, func(err error) {
 		if err == nil {
@@ -147,13 +150,13 @@ func (e *Executor) findWrong(c *check, data []byte, end func(error)) {
 
 // wrongIndices lists the errors of the checks of a plan that the host has carried out; nil
 // where there is none. The indices are on the host.
-func (e *Executor) wrongIndices(l *Queue, w *placement.Work, p *kernels.Plan, words [][]byte) []error {
+func (ck *checker) wrongIndices(l *Queue, w *placement.Work, p *kernels.Plan, words [][]byte) []error {
 	errs := make([]error, len(p.Checks))
 	for i, word := range words {
 		if binary.LittleEndian.Uint32(word) == 0 {
 			continue
 		}
-		c := e.describe(l, w, p.Checks[i])
+		c := ck.describe(l, w, p.Checks[i])
 		err := fallback.CheckIndices(&c.in, c.shape, fallback.Value{Type: c.typ, Data: c.indices.Host[:c.typ.Bytes()]})
 		c.indices.Drop()
 		errs[i] = c.wrap(placement.Fault(err))

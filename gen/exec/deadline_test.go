@@ -44,7 +44,7 @@ func TestDeadlineOfDevice(t *testing.T) {
 	}
 	r.exec.Stream(l, chainOf(n, length))
 	r.until(func() bool {
-		r.exec.flushTrace(l)
+		r.exec.recorder.flushTrace(l)
 		return l.trace == nil && l.running == nil && len(l.queue) == 0
 	})
 	share(2, 2)

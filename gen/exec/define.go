@@ -27,7 +27,7 @@ func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
 		l.defining = d
 		eval, region, broken := e.specializer.Evaluator(), in.Program, in.Broken
 		if broken == nil && program.TakesLong(region) {
-			e.Aside(l, kernels.WorkPlan, func(*sched.Worker) error {
+			e.jobs.aside(l, kernels.WorkPlan, func(*sched.Worker) error {
 				d.Program = program.New(region, nil, eval)
 				return nil
 			}, func(err error) {

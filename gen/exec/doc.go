@@ -1,4 +1,4 @@
-// Package exec carries out instructions: it decides whether an instruction
+// Package exec executes instructions: it decides whether an instruction
 // runs on the host or on the device, records device work, submits it in
 // batches, and gives values back to those who read them.
 //
@@ -9,10 +9,23 @@
 // completions from elsewhere come back to it through Post. Where a comment
 // says "the goroutine of the Executor", it means in such a turn.
 //
-// Its members own what they are about, on the same goroutine: queue.Turns whose turn it is,
-// kernels.Cache compiled code, loop.Detector where a stream is cut into traces, memory.Host
-// the host's memory. The sampler and the shaders of clients stand on it (extend.go).
+// The Executor serves the queues of sessions and wires its members, each of which owns a part
+// of the work on the same goroutine. Members in packages of their own know no queue:
 //
-// Start reading at Executor.execute, then place.go for where work runs, postpone.go for
-// what is pending first, and program.go and specialization.go for programs.
+//	queue.Turns          whose turn it is
+//	loop.Detector        where a stream is cut into traces
+//	trace.Cache          what is compiled of traces
+//	program.Specializer  what is compiled of programs
+//	kernels.Cache        plans and pipelines
+//	memory.Manager       who gets memory, who waits for it, who is refused
+//	feed.Feeds           what the device is given
+//
+// Those in files of this package serve queues for the Executor: recorder (postpone.go,
+// trace_run.go) postpones instructions, interpreter (run.go, fusion.go,
+// callback.go) runs programs, dispatcher (device.go, interpret.go, status.go) carries out
+// plans, transfers (transfer.go) bring values to the device and back, jobs (job.go)
+// have the host compute, checker (check.go) says what is wrong with indices. The sampler and
+// the shaders of clients stand on extend.go.
+//
+// Start reading at Executor.execute, then place.go for where work runs.
 package exec

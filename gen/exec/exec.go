@@ -46,36 +46,31 @@ type Config struct {
 	Completed func(time.Duration)
 }
 
-// Executor carries out the instructions of one device.
+// Executor carries out the instructions of one device. It serves the queues of sessions and
+// wires its members, each of which owns a part of the work, on the same goroutine.
 type Executor struct {
-	cfg         Config
-	dev         *vulkan.Device
-	feeds       *feed.Feeds
-	target      *synth.Target // that of kernels
-	kernels     *kernels.Cache
-	specializer *program.Specializer
-	definer     Definer // of shaders; nil where there are none
-	limit       int     // elements up to which work stays on the host
+	cfg     Config
+	dev     *vulkan.Device
+	target  *synth.Target // that of kernels
+	limit   int           // elements up to which work stays on the host
+	bounds  *program.Bounds
+	definer Definer // of shaders; nil where there are none
 
-	common *sched.Account // of computations for all sessions
-	turns  queue.Turns[*Queue]
+	queues  map[*store.Session]*Queue
+	turns   queue.Turns[*Queue]
+	imports []*Queue // queues that wait for another session
 
-	lanes      map[*store.Session]*Queue
-	imports    []*Queue // queues that wait for another session
-	memory     []*Queue // queues that wait for memory
-	gathering  []*Queue // queues with a trace
-	signatures *trace.Signatures
-	bounds     *program.Bounds // of the programs of a session
-	traces     *trace.Cache
-	look       placement.Work   // scratch of consider
-	push       []byte           // scratch of record
-	args       []vulkan.Arg     // scratch of record
-	outs       []*store.Storage // scratch of deviceResults
-	temps      []*store.Storage // scratch of deviceResults
+	feeds       *feed.Feeds             // what the device is given
+	kernels     *kernels.Cache          // compiled code
+	specializer *program.Specializer    // compiles programs
+	memory      *memory.Manager[*Queue] // who gets memory
+	recorder    recorder                // postpones instructions
+	interpreter interpreter             // runs programs
+	dispatcher  dispatcher              // carries out plans
+	transfers   transfers               // brings values to the device and back
+	jobs        jobs                    // computations of the host
+	checker     checker                 // what is wrong with indices
 
-	building int    // plans and pipelines that are being made, or destroyed
-	calls    uint64 // callbacks so far: their references
-	timer    bool   // a flush is due
 	Counters Counters
 }
 
@@ -106,16 +101,17 @@ func New(cfg Config) *Executor {
 	}
 	e := &Executor{
 		cfg:    cfg,
-		common: cfg.Work.Account(),
 		dev:    cfg.Device,
-		lanes:  make(map[*store.Session]*Queue),
+		queues: make(map[*store.Session]*Queue),
 		bounds: program.NewBounds(),
 		limit:  cfg.HostLimit,
 	}
-	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.Aside(nil, what, f, then) }
+	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec, e.transfers.exec, e.checker.exec = e, e, e, e, e
+	e.jobs = jobs{exec: e, common: cfg.Work.Account()}
+	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.jobs.aside(nil, what, f, then) }
 	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
-		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.warm, Refused: e.noteRefused,
+		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.dispatcher.warm, Refused: e.noteRefused,
 		Aside: aside,
 	}, cfg.WarmUp)
 	e.target = e.kernels.Target()
@@ -130,7 +126,8 @@ func New(cfg Config) *Executor {
 	e.feeds = feed.New(feed.Config{Device: cfg.Device, Target: e.target, Post: cfg.Post, Log: &e.cfg.Log, Completed: cfg.Completed,
 		Counters: &e.Counters.Counters})
 	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
-	e.signatures, e.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
+	e.memory = e.newMemory()
+	e.recorder.signatures, e.recorder.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
 	return e
 }
 
@@ -139,7 +136,7 @@ func New(cfg Config) *Executor {
 func (e *Executor) execute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	if in.Op == ops.Run && in.Err == nil {
 		if !e.runAsync(l, in) {
-			wait = e.runProgram(l, in)
+			wait = e.interpreter.runProgram(l, in)
 		}
 	} else {
 		wait = e.try(l, in)
@@ -209,7 +206,7 @@ var errProgramOnly = errors.New("belongs in a program, not in the stream")
 // compute carries out an instruction that makes values.
 func (e *Executor) compute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	if l.job != nil {
-		if wait, again := e.collect(l, in); !again {
+		if wait, again := e.jobs.collect(l, in); !again {
 			return wait
 		}
 	}

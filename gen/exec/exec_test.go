@@ -166,7 +166,7 @@ func TestLimit(t *testing.T) {
 		r.do(l, ops.Negate, 2, f32(20), nil, ref(1))
 		r.wantKind(l, 2, wire.Limit)
 		asked := 0
-		r.exec.cfg.Sweep = func() int { asked++; return 1 }
+		r.exec.memory.Sweep = func() int { asked++; return 1 }
 		r.do(l, ops.Negate, 3, f32(20), nil, ref(1))
 		if asked != 1 {
 			r.Fatalf("sessions were asked %d times to sweep, want once", asked)

@@ -46,7 +46,7 @@ func (e *Executor) HostLimit() int { return e.limit }
 func (e *Executor) Account(l *Queue) *sched.Account { return l.account(e) }
 
 // Common returns whose processor time the work for all sessions counts as.
-func (e *Executor) Common() *sched.Account { return e.common }
+func (e *Executor) Common() *sched.Account { return e.jobs.common }
 
 // Ender is what a package above keeps for a session. It ends with the session.
 type Ender interface{ End() }
@@ -97,7 +97,7 @@ func (e *Executor) OnHost(l *Queue, in *wire.Instr, check func([]ops.Type) error
 	}
 	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.readBack(l, m, w.Types[i])
+			return e.transfers.readBack(l, m, w.Types[i])
 		}
 	}
 	list := make([]HostOperand, len(w.Types))
@@ -145,7 +145,7 @@ func (e *Executor) Enough() int { return e.specializer.Enough }
 
 // Building counts the plans and pipelines that are being made apart from the
 // goroutine of the Executor.
-func (e *Executor) Building() int { return e.building + e.kernels.Busy() }
+func (e *Executor) Building() int { return e.jobs.building + e.kernels.Busy() }
 
 // Lost returns why the device is gone, or nil.
 func (e *Executor) Lost() error { return e.feeds.Lost() }
@@ -159,3 +159,12 @@ func (e *Executor) Flush() { e.feeds.Flush() }
 // Oldest returns when the oldest submission that has not completed went to the
 // device; the zero time where there is none.
 func (e *Executor) Oldest() time.Time { return e.feeds.Oldest() }
+
+// Swept continues the queues that wait for memory: all sessions have answered.
+func (e *Executor) Swept() { e.memory.Retry() }
+
+// Aside runs f for a queue, or for all sessions where l is nil, apart from the goroutine of
+// the Executor, and then calls then there. A panic is an error.
+func (e *Executor) Aside(l *Queue, what string, f func(*sched.Worker) error, then func(error)) {
+	e.jobs.aside(l, what, f, then)
+}

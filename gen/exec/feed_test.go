@@ -21,7 +21,7 @@ func TestSessionsHaveStreams(t *testing.T) {
 	}
 	r.do(other, ops.Negate, 3, f32(3), nil, ref(2))
 	r.do(l, ops.Negate, 3, f32(3), nil, ref(2))
-	r.exec.flushTrace(l)
+	r.exec.recorder.flushTrace(l)
 	recorded := r.exec.Feed(l).Recorded()
 	if recorded == 0 {
 		t.Fatal("nothing is recorded")
@@ -84,7 +84,7 @@ func TestEndDropsWork(t *testing.T) {
 		}
 		var shared store.Value
 		r.until(func() (ok bool) {
-			r.exec.flushTrace(l)
+			r.exec.recorder.flushTrace(l)
 			shared, ok = l.Session.Get(299)
 			return ok
 		})

@@ -136,7 +136,7 @@ func TestForever(t *testing.T) {
 	rigs(t, func(r *rig) {
 		const programs, kept = 150, 24
 		e := r.exec
-		e.signatures.Max, e.bounds.Programs = kept, kept
+		e.recorder.signatures.Max, e.bounds.Programs = kept, kept
 		e.kernels.Bound(kept, kept)
 		own := 0 // pipelines of the device itself
 		if r.dev != nil {
@@ -216,8 +216,8 @@ func (r *rig) bounded(most int) {
 	r.Helper()
 	e := r.exec
 	plans, compiled, retired := e.kernels.Len()
-	sizes := []int{plans, e.signatures.Len(), compiled}
-	for _, l := range e.lanes {
+	sizes := []int{plans, e.recorder.signatures.Len(), compiled}
+	for _, l := range e.queues {
 		programs, _ := l.programs.Len()
 		sizes = append(sizes, programs)
 	}

@@ -11,35 +11,35 @@ import (
 // runFusion carries out a step of several instructions: by its plan, or one by one
 // where the plan is not there, or where there is so little to do that the host
 // does it.
-func (e *Executor) runFusion(l *Queue, r *run, s *program.Step) (wait queue.Wait) {
+func (ip *interpreter) runFusion(l *Queue, r *run, s *program.Step) (wait queue.Wait) {
 	f, at := s.Fusion, r.top()
 	if l.job != nil && l.job.of == &s.In {
-		if wait, again := e.collect(l, &s.In); !again {
+		if wait, again := ip.exec.jobs.collect(l, &s.In); !again {
 			if wait == 0 {
-				e.Counters.Instructions += uint64(len(f.Body))
+				ip.exec.Counters.Instructions += uint64(len(f.Body))
 			}
 			return wait
 		}
 	}
 	if at.part > 0 || l.job != nil {
-		return e.runOneByOne(l, r, f, at)
+		return ip.runOneByOne(l, r, f, at)
 	}
-	w, err := e.gather(l, &s.In)
+	w, err := ip.exec.gather(l, &s.In)
 	w.Fusion = f
 	defer w.Release()
-	if err == nil && f.Plan != nil && e.kernels.Made(f.Plan) && e.Lost() == nil && !w.Small(e.limit) {
-		if wait, done := e.runByPlan(l, w, s); wait != 0 || done {
+	if err == nil && f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.limit) {
+		if wait, done := ip.runByPlan(l, w, s); wait != 0 || done {
 			return wait
 		}
 	}
-	return e.runOneByOne(l, r, f, at)
+	return ip.runOneByOne(l, r, f, at)
 }
 
 // runOneByOne carries out the instructions of a fusion, from where the frame stands.
-func (e *Executor) runOneByOne(l *Queue, r *run, f *program.Fusion, at *frame) (wait queue.Wait) {
+func (ip *interpreter) runOneByOne(l *Queue, r *run, f *program.Fusion, at *frame) (wait queue.Wait) {
 	ends := f.Endings()
 	for ; at.part < len(f.Body); at.part++ {
-		if wait := e.execute(l, &f.Body[at.part]); wait != 0 {
+		if wait := ip.exec.execute(l, &f.Body[at.part]); wait != 0 {
 			return wait
 		}
 		for _, id := range ends[at.part] {
@@ -51,13 +51,13 @@ func (e *Executor) runOneByOne(l *Queue, r *run, f *program.Fusion, at *frame) (
 
 // runByPlan carries out a fusion by its plan. It is not done where there is too little
 // memory for all results at once: one by one, some of them may have it.
-func (e *Executor) runByPlan(l *Queue, w *placement.Work, s *program.Step) (wait queue.Wait, done bool) {
+func (ip *interpreter) runByPlan(l *Queue, w *placement.Work, s *program.Step) (wait queue.Wait, done bool) {
 	if l.failed != nil {
-		e.poison(l, &s.In, w.Types, l.failed)
+		ip.exec.poison(l, &s.In, w.Types, l.failed)
 		return 0, true
 	}
 	w.SettleLiterals()
-	wait, err := e.carryOut(l, w, s.Fusion.Plan)
+	wait, err := ip.exec.dispatcher.carryOut(l, w, s.Fusion.Plan)
 	if wait != 0 {
 		return wait, false
 	}
@@ -67,9 +67,30 @@ func (e *Executor) runByPlan(l *Queue, w *placement.Work, s *program.Step) (wait
 	if kind := wire.KindOf(err); err != nil && (kind == wire.OutOfMemory || kind == wire.Limit) {
 		return 0, false
 	}
-	e.Counters.Instructions += uint64(len(s.Fusion.Body))
+	ip.exec.Counters.Instructions += uint64(len(s.Fusion.Body))
 	if err != nil {
-		e.poison(l, &s.In, w.Types, err)
+		ip.exec.poison(l, &s.In, w.Types, err)
 	}
 	return 0, true
+}
+
+// awaitWarmStart reports whether a run has to wait before it begins: one that an
+// earlier life has compiled waits for its fusions.
+func (ip *interpreter) awaitWarmStart(l *Queue, r *run) bool {
+	t := r.specialization
+	if t == nil {
+		return false
+	}
+	if t.Awaited() && r.err == nil && ip.exec.Lost() == nil {
+		if !r.admission {
+			r.admission = true
+			ip.exec.specializer.Await(t, func() { ip.exec.Resume(l) })
+		}
+		return true
+	}
+	r.specialization = nil
+	if t.Body != nil {
+		r.stack[0].Block = t.Body
+	}
+	return false
 }

@@ -80,7 +80,7 @@ func newRig(t *testing.T, d *vulkan.Device) *rig {
 	})
 	r.exec.specializer.Enough = 2
 	t.Cleanup(func() {
-		for s := range r.exec.lanes {
+		for s := range r.exec.queues {
 			r.exec.End(s)
 		}
 		r.built() // a device is not closed while its driver compiles

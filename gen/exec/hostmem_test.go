@@ -18,7 +18,7 @@ import (
 func hostRig(t *testing.T, limit int64) (*rig, *memory.Host) {
 	t.Helper()
 	r, h := newRig(t, nil), memory.NewHost(limit)
-	r.exec.cfg.Host = h
+	r.exec.memory.Host = h
 	return r, h
 }
 
@@ -26,7 +26,7 @@ func hostRig(t *testing.T, limit int64) (*rig, *memory.Host) {
 // returns that there was no memory for it.
 func (r *rig) arrive(l *Queue, id ops.ID, n int) error {
 	r.Helper()
-	b, err := memory.NewAllocator(nil, r.exec.cfg.Host).Alloc(4 * n)
+	b, err := memory.NewAllocator(nil, r.exec.memory.Host).Alloc(4 * n)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func TestHostSweep(t *testing.T) {
 	l, other := r.session(), r.session()
 	r.tensor(other, 1, make([]float32, 200)...)
 	asked := 0
-	r.exec.cfg.Sweep = func() int { asked++; return 1 }
+	r.exec.memory.Sweep = func() int { asked++; return 1 }
 	r.tensor(l, 1, make([]float32, 100)...)
 	if asked != 1 || l.waits == 0 {
 		t.Fatalf("sessions were asked %d times to sweep, want once", asked)
@@ -152,14 +152,14 @@ func TestHostReadBack(t *testing.T) {
 	r.exec.target.Float64 = false
 	l := r.session()
 	r.do(l, ops.Iota, 1, f32(n), [][]int{{-1}})
-	r.exec.cfg.Host = memory.NewHost(4*n - 1)
+	r.exec.memory.Host = memory.NewHost(4*n - 1)
 	r.do(l, ops.AsType, 2, f64, nil, ref(1))
 	r.wantKind(l, 2, wire.OutOfMemory)
-	r.wantUsed(r.exec.cfg.Host, 0)
-	r.exec.cfg.Host = memory.NewHost(12 * n)
+	r.wantUsed(r.exec.memory.Host, 0)
+	r.exec.memory.Host = memory.NewHost(12 * n)
 	r.do(l, ops.AsType, 3, f64, nil, ref(1))
 	if _, err := r.read(l, 3, 0, 1); err != nil {
 		t.Error(err)
 	}
-	r.wantUsed(r.exec.cfg.Host, 12*n)
+	r.wantUsed(r.exec.memory.Host, 12*n)
 }

@@ -42,7 +42,7 @@ func (c *aging) pass() {
 func (r *rig) end(l *Queue, clock *aging) {
 	r.Helper()
 	r.exec.Flush()
-	r.until(func() bool { return r.exec.feeds.InFlight() == 0 && len(r.exec.gathering) == 0 })
+	r.until(func() bool { return r.exec.feeds.InFlight() == 0 && len(r.exec.recorder.gathering) == 0 })
 	r.exec.End(l.Session)
 	r.until(func() bool { return len(r.posted) == 0 }) // reads let go of what they held
 	clock.pass()
@@ -53,8 +53,8 @@ func (r *rig) end(l *Queue, clock *aging) {
 func TestMemoryReturns(t *testing.T) {
 	var clock aging
 	r := newRig(t, device(t, vulkan.Options{BlockSize: 8 << 20, After: clock.after}))
-	r.exec.cfg.Host = memory.NewHost(0)
-	r.exec.cfg.Host.ReturnIdle(clock.after)
+	r.exec.memory.Host = memory.NewHost(0)
+	r.exec.memory.Host.ReturnIdle(clock.after)
 	stays := r.session()
 	r.tensor(stays, 1, 1, 2, 3)
 	r.do(stays, ops.Add, 2, f32(3), nil, ref(1), ref(1))
@@ -80,7 +80,7 @@ func TestMemoryReturns(t *testing.T) {
 		if got := r.dev.Stats(); got.Reserved > little {
 			t.Errorf("%d bytes are reserved beside the other session, which has %d: %+v", got.Reserved, little, got)
 		}
-		if got := r.exec.cfg.Host.Kept(); got != 0 {
+		if got := r.exec.memory.Host.Kept(); got != 0 {
 			t.Errorf("%d bytes of the host are kept", got)
 		}
 	}

@@ -3,9 +3,11 @@ package exec
 import (
 	"crypto/subtle"
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 )
@@ -17,7 +19,7 @@ const ImportTime = time.Second
 // sharing returns the session that a shared value belongs to, or nil where the
 // key is not that of such a session.
 func (e *Executor) sharing(s *wire.Shared) *store.Session {
-	for session := range e.lanes {
+	for session := range e.queues {
 		o := session.Owner
 		if string(o.Node) == string(s.Owner.Node) && o.ID == pidID(s.Owner) &&
 			uint32(o.Creation) == s.Owner.Creation && sameKey(session.Key, s.Key) {
@@ -50,4 +52,42 @@ func (e *Executor) waitImport(l *Queue) bool {
 	}
 	e.imports = append(e.imports, l)
 	return true
+}
+
+// importValue gives a value of another session an id of this one. Where the
+// other session has yet to make it, the queue waits, a bounded time.
+func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
+	if len(in.Outs) != 1 {
+		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
+		return 0
+	}
+	from := e.sharing(in.Shared)
+	if from == nil {
+		e.poison(l, in, nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
+			"value %d of process %v: no session here has this process and key; it has ended, or the value was not shared; have its owner share it while its session lasts",
+			in.Shared.ID, in.Shared.Owner)})
+		return 0
+	}
+	id := in.Shared.ID
+	theirs := e.queues[from]
+	if theirs.trace.Makes(id) {
+		e.recorder.flushTrace(theirs)
+	}
+	v, ok := from.Get(id)
+	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(l) {
+		return queue.ForImport
+	}
+	out := in.Outs[0]
+	switch {
+	case !ok:
+		e.poison(l, in, nil, from.Missing(id))
+	case v.Failure() != nil:
+		e.poison(l, in, nil, v.Failure())
+	case !v.Type.Equal(out.Type):
+		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the value is %v, stated is %v", v.Type, out.Type)})
+	default:
+		v.Mem.Retain()
+		l.Session.Put(out.ID, v)
+	}
+	return 0
 }

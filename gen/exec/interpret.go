@@ -15,31 +15,31 @@ import (
 )
 
 // carryOut carries out work by a plan, on the device or in its stead.
-func (e *Executor) carryOut(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
-	e.kernels.Refresh(p)
-	if e.kernels.Cold(p) {
-		return e.interpret(l, w, p)
+func (dp *dispatcher) carryOut(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
+	dp.exec.kernels.Refresh(p)
+	if dp.exec.kernels.Cold(p) {
+		return dp.interpret(l, w, p)
 	}
-	return e.runOnDevice(l, w, p)
+	return dp.runOnDevice(l, w, p)
 }
 
 // interpret carries out work by a plan on the host. What only the device has is read first,
 // at the expense of the kernels.
-func (e *Executor) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
+func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
 	for i, m := range w.Args {
 		if m != nil && m.Host == nil {
 			m.Shadow = true
 			for _, k := range p.Kernels {
 				k.Charge(kernels.ReadCost)
 			}
-			return e.readBack(l, m, w.Types[i])
+			return dp.exec.transfers.readBack(l, m, w.Types[i])
 		}
 	}
-	outs, wait, err := e.hostResults(l, w)
+	outs, wait, err := dp.exec.hostResults(l, w)
 	defer dropAll(outs)
 	switch {
 	case wire.KindOf(err) == wire.OutOfMemory:
-		return e.runOnDevice(l, w, p) // which may have some
+		return dp.runOnDevice(l, w, p) // which may have some
 	case wait != 0 || err != nil:
 		return wait, err
 	}
@@ -54,7 +54,7 @@ func (e *Executor) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (wait
 	steps, cost := make([]hostStep, len(p.Steps)), 0.0
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		push, err := e.pushed(w, s)
+		push, err := dp.pushed(w, s)
 		if err != nil {
 			return 0, err
 		}
@@ -70,25 +70,25 @@ func (e *Executor) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (wait
 	}
 	give := func() error {
 		for i := range steps {
-			e.Counters.Interpreted++
-			e.kernels.Spend(steps[i].k, steps[i].ran)
+			dp.exec.Counters.Interpreted++
+			dp.exec.kernels.Spend(steps[i].k, steps[i].ran)
 		}
-		errs := e.wrongIndices(l, w, p, words)
+		errs := dp.exec.checker.wrongIndices(l, w, p, words)
 		for i, m := range outs {
 			if err := w.FirstError(i, p, errs); err != nil {
 				l.put(w.In.Outs[i].ID, store.Value{Type: w.In.Outs[i].Type, Err: err})
 				continue
 			}
 			m.Shadow = true
-			e.keep(l, w.In.Outs[i], m)
+			dp.exec.keep(l, w.In.Outs[i], m)
 		}
 		return nil
 	}
 	if cost > placement.InlineCost {
-		e.startJob(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
+		dp.exec.jobs.start(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
 		return queue.ForHost, nil
 	}
-	e.turns.Charge(int(cost) >> 12)
+	dp.exec.turns.Charge(int(cost) >> 12)
 	runSteps(nil, steps)
 	return 0, give()
 }
@@ -114,14 +114,14 @@ func runSteps(by *sched.Worker, steps []hostStep) error {
 }
 
 // warm submits a kernel without work.
-func (e *Executor) warm(k *kernels.Kernel) (vulkan.Ticket, error) {
-	b, err := e.feeds.Own().Stream().Alloc(16)
+func (dp *dispatcher) warm(k *kernels.Kernel) (vulkan.Ticket, error) {
+	b, err := dp.exec.feeds.Own().Stream().Alloc(16)
 	if err != nil {
 		return vulkan.Ticket{}, err
 	}
 	defer b.Free()
-	if err := e.feeds.Own().Stream().Warm(k.Pipeline(), b); err != nil {
+	if err := dp.exec.feeds.Own().Stream().Warm(k.Pipeline(), b); err != nil {
 		return vulkan.Ticket{}, err
 	}
-	return e.feeds.Own().Submit()
+	return dp.exec.feeds.Own().Submit()
 }

@@ -18,6 +18,13 @@ import (
 // (package sched), and its queue waits. A job ends within about a millisecond of the end
 // of its session.
 
+// jobs have the host compute apart from the goroutine of the Executor.
+type jobs struct {
+	exec     *Executor
+	common   *sched.Account // of computations for all sessions
+	building int            // plans and pipelines that are being made, or destroyed
+}
+
 // job is what the request at the front of a queue waits for.
 type job struct {
 	of     *wire.Instr // the instruction whose work it is
@@ -52,11 +59,11 @@ func (l *Queue) account(e *Executor) *sched.Account {
 	return home.worker
 }
 
-// startJob has f run on the processors that sessions share, for the instruction at the front
+// start has f run on the processors that sessions share, for the instruction at the front
 // of a queue. The queue waits, and meets the outcome in collect when it goes on. What the
 // work reads and writes is held until it has ended. finish runs where f gives no error, on
 // the goroutine of the Executor.
-func (e *Executor) startJob(l *Queue, w *placement.Work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
+func (js *jobs) start(l *Queue, w *placement.Work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
 	j := &job{of: w.From, finish: finish, types: w.Types}
 	for _, list := range [][]*store.Storage{w.Args, results} {
 		for _, m := range list {
@@ -69,15 +76,15 @@ func (e *Executor) startJob(l *Queue, w *placement.Work, what string, results []
 	}
 	l.job = j
 	if d := l.Session.Deadline; d > 0 && l.run == nil { // that of a run is its own, see runProgram
-		j.late = time.AfterFunc(d, func() { e.cfg.Post(func() { e.expire(l, j) }) })
+		j.late = time.AfterFunc(d, func() { js.exec.cfg.Post(func() { js.expire(l, j) }) })
 	}
-	j.task = l.account(e).Start(what, f, func(err error) {
-		e.cfg.Post(func() { e.endJob(l, j, err) })
+	j.task = l.account(js.exec).Start(what, f, func(err error) {
+		js.exec.cfg.Post(func() { js.end(l, j, err) })
 	})
 }
 
-// endJob notes the end of a job.
-func (e *Executor) endJob(l *Queue, j *job, err error) {
+// end notes the end of a job.
+func (js *jobs) end(l *Queue, j *job, err error) {
 	if j.late != nil {
 		j.late.Stop()
 	}
@@ -92,11 +99,11 @@ func (e *Executor) endJob(l *Queue, j *job, err error) {
 		dropAll(j.hold)
 		return
 	}
-	e.Resume(l)
+	js.exec.Resume(l)
 }
 
 // expire ends a job that takes longer than its session allows.
-func (e *Executor) expire(l *Queue, j *job) {
+func (js *jobs) expire(l *Queue, j *job) {
 	if !j.done && !j.gone {
 		j.err = late(l.Session.Deadline)
 		j.task.Cancel()
@@ -109,7 +116,7 @@ func late(d time.Duration) error {
 
 // collect gives the results of a job their ids. again says that there was none for the
 // instruction, or that it goes on from here.
-func (e *Executor) collect(l *Queue, in *wire.Instr) (wait queue.Wait, again bool) {
+func (js *jobs) collect(l *Queue, in *wire.Instr) (wait queue.Wait, again bool) {
 	j := l.job
 	if j == nil || j.of != in {
 		return 0, true
@@ -122,18 +129,18 @@ func (e *Executor) collect(l *Queue, in *wire.Instr) (wait queue.Wait, again boo
 	err := j.err
 	switch {
 	case err != nil:
-		err = e.jobError(in, err)
+		err = js.fault(in, err)
 	default:
 		err = j.finish()
 	}
 	if err != nil {
-		e.poison(l, in, j.types, err)
+		js.exec.poison(l, in, j.types, err)
 	}
 	return 0, false
 }
 
-// jobError gives an error of a job its kind.
-func (e *Executor) jobError(in *wire.Instr, err error) error {
+// fault gives an error of a job its kind.
+func (js *jobs) fault(in *wire.Instr, err error) error {
 	var broken *sched.PanicError
 	switch {
 	case wire.KindOf(err) == wire.Deadline:
@@ -141,7 +148,7 @@ func (e *Executor) jobError(in *wire.Instr, err error) error {
 	case errors.Is(err, sched.ErrCancelled):
 		return &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	case errors.As(err, &broken):
-		e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("instruction failed: %v", broken.Value)
+		js.exec.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("instruction failed: %v", broken.Value)
 		return &wire.Fault{Kind: wire.Internal, Err: broken}
 	}
 	return placement.Fault(err)
@@ -161,20 +168,20 @@ func (l *Queue) dropJob() {
 	}
 }
 
-// Aside runs f for a queue, or for all sessions where l is nil, apart from the goroutine of
+// aside runs f for a queue, or for all sessions where l is nil, apart from the goroutine of
 // the Executor, and then calls then there. A panic is an error.
-func (e *Executor) Aside(l *Queue, what string, f func(*sched.Worker) error, then func(error)) {
-	account := e.common
+func (js *jobs) aside(l *Queue, what string, f func(*sched.Worker) error, then func(error)) {
+	account := js.common
 	if l != nil {
-		account = l.account(e)
+		account = l.account(js.exec)
 	}
-	e.building++
+	js.building++
 	account.Start(what, f, func(err error) {
-		e.cfg.Post(func() {
-			e.building--
+		js.exec.cfg.Post(func() {
+			js.building--
 			var broken *sched.PanicError
 			if errors.As(err, &broken) {
-				e.cfg.Log.Error().Bytes("stack", broken.Stack).Msgf("%s failed: %v", what, broken.Value)
+				js.exec.cfg.Log.Error().Bytes("stack", broken.Stack).Msgf("%s failed: %v", what, broken.Value)
 			}
 			then(err)
 		})

@@ -115,15 +115,15 @@ func TestTurns(t *testing.T) {
 func TestTurnWeights(t *testing.T) {
 	r := newRig(t, nil)
 	weights := []float64{0.1, 1, 2.5, 10}
-	lanes, had := make([]*Queue, len(weights)), make([]int, len(weights))
+	queues, had := make([]*Queue, len(weights)), make([]int, len(weights))
 	for i, w := range weights {
-		lanes[i] = r.session()
-		r.exec.SetWeight(lanes[i], w)
-		r.exec.yield(lanes[i])
+		queues[i] = r.session()
+		r.exec.SetWeight(queues[i], w)
+		r.exec.yield(queues[i])
 	}
 	for had[0] < 20 {
 		(<-r.posted)()
-		for i, l := range lanes {
+		for i, l := range queues {
 			if l.waits == 0 {
 				had[i]++
 				r.exec.yield(l)

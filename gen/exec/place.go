@@ -2,12 +2,15 @@ package exec
 
 import (
 	"errors"
+	"fmt"
 
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
 )
@@ -16,7 +19,7 @@ import (
 // the sizes and where the operands are, never at the clock.
 func (e *Executor) place(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	if w.In.Op == ops.Tensor {
-		return e.upload(l, w)
+		return e.transfers.uploadLiteral(l, w)
 	}
 	w.SettleLiterals()
 	if m := w.Alias(); m != nil {
@@ -46,7 +49,7 @@ func (e *Executor) place(l *Queue, w *placement.Work) (wait queue.Wait, err erro
 		e.keep(l, w.In.Outs[0], w.Args[p.Alias])
 		return 0, nil
 	}
-	if wait, err = e.carryOut(l, w, p); kernels.Refused(err) {
+	if wait, err = e.dispatcher.carryOut(l, w, p); kernels.Refused(err) {
 		e.Counters.Fallbacks++
 		return e.runOnHost(l, w)
 	}
@@ -58,7 +61,7 @@ func (e *Executor) place(l *Queue, w *placement.Work) (wait queue.Wait, err erro
 func (e *Executor) runOnHost(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.readBack(l, m, w.Types[i])
+			return e.transfers.readBack(l, m, w.Types[i])
 		}
 	}
 	args := make([]fallback.Value, len(w.Args))
@@ -83,7 +86,7 @@ func (e *Executor) runOnHost(l *Queue, w *placement.Work) (wait queue.Wait, err 
 	}
 	if cost := placement.HostCost(w.In, w.Types); cost > placement.InlineCost {
 		in := w.In
-		e.startJob(l, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		e.jobs.start(l, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
 		return queue.ForHost, nil
 	} else {
 		e.turns.Charge(cost >> 12)
@@ -92,4 +95,69 @@ func (e *Executor) runOnHost(l *Queue, w *placement.Work) (wait queue.Wait, err 
 		return 0, placement.Fault(err)
 	}
 	return 0, give()
+}
+
+// noteRefused counts and tells that the driver does not compile a kernel.
+func (e *Executor) noteRefused(k *kernels.Kernel) {
+	e.Counters.Refused++
+	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("what needs the kernel is carried out without it, on the host at worst")
+}
+
+// ready reports whether all pipelines of a plan are made; the queue waits for
+// the first that is not.
+func (dp *dispatcher) ready(l *Queue, p *kernels.Plan) (wait queue.Wait, err error) {
+	k, err := dp.exec.kernels.Ready(p)
+	if k != nil {
+		k.Then(func() { dp.exec.Resume(l) })
+		return queue.ForKernel, nil
+	}
+	return 0, err
+}
+
+// plan returns how the device carries out work, or errors: kernels.ErrBeingMade where that is
+// being found out.
+func (e *Executor) plan(w *placement.Work) (*kernels.Plan, error) {
+	p, made, err := e.kernels.Plan(w.Instr())
+	if made {
+		e.turns.Charge(queue.Look) // it takes as long as many instructions
+	}
+	return p, err
+}
+
+// gather finds the operands of an instruction. A literal tensor becomes memory
+// on the host; a literal scalar stays in the instruction. An operand that
+// carries an error is that error, and one that is not held says which it is.
+func (e *Executor) gather(l *Queue, in *wire.Instr) (w *placement.Work, first error) {
+	w = placement.New(in)
+	for i := range in.Ins {
+		o := &in.Ins[i]
+		if o.Lit != nil {
+			w.Types[i] = o.Lit.Type
+			continue
+		}
+		if lit := l.literal(o.ID); lit != nil {
+			w.Replace(i, lit)
+			continue
+		}
+		v, err := l.value(o.ID)
+		if err != nil {
+			err = &wire.Fault{Kind: wire.KindOf(err), Err: fmt.Errorf("operand %d: %w", i, err)}
+		} else {
+			err = v.Failure()
+		}
+		if err != nil && first == nil {
+			first = err
+		}
+		w.Types[i], w.Args[i] = v.Type, v.Mem
+	}
+	return w, first
+}
+
+// keep gives a result its id. The memory is charged to the session.
+func (e *Executor) keep(l *Queue, r ops.Result, m *store.Storage) {
+	if m.Owner == nil && m.Size == 0 {
+		l.Session.Charge(m, int64(r.Type.Bytes()))
+	}
+	m.Retain()
+	l.put(r.ID, store.Value{Type: r.Type, Mem: m})
 }

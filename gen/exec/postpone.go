@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"time"
 
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
@@ -36,13 +38,24 @@ const (
 	unknown               // its plan is being made, which tells
 )
 
+// recorder postpones the instructions of streams: it records them in the trace of their queue,
+// and has that run when a result is needed or the stream is silent.
+type recorder struct {
+	exec       *Executor
+	gathering  []*Queue // queues with a trace
+	signatures *trace.Signatures
+	traces     *trace.Cache
+	scratch    placement.Work // of classify
+	timer      bool           // a check for silent streams is due
+}
+
 // schedule decides when the request at the front of a queue has its turn.
-func (e *Executor) schedule(l *Queue, r *request) timing {
+func (rc *recorder) schedule(l *Queue, r *request) timing {
 	switch {
 	case l.from != nil || l.run != nil:
 		return now
 	case r.eager:
-		return e.scheduleInstr(l, r.in)
+		return rc.scheduleInstr(l, r.in)
 	case r.read == 0 || l.trace.Makes(r.read):
 		l.loop.Reset()
 		return l.flushIf(true)
@@ -59,30 +72,30 @@ func (l *Queue) flushIf(needs bool) timing {
 }
 
 // scheduleInstr is postpone for an instruction of which nothing is known.
-func (e *Executor) scheduleInstr(l *Queue, in *wire.Instr) (t timing) {
+func (rc *recorder) scheduleInstr(l *Queue, in *wire.Instr) (t timing) {
 	defer func() {
 		if r := recover(); r != nil {
-			e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
-			e.poison(l, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
+			rc.exec.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
+			rc.exec.poison(l, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
 			t = later
 		}
 	}()
-	return e.postpone(l, in)
+	return rc.postpone(l, in)
 }
 
 // postpone decides when an instruction has its turn, and takes it into the
 // trace where that is later.
-func (e *Executor) postpone(l *Queue, in *wire.Instr) timing {
-	if e.dev == nil || e.cfg.OneByOne || l.verdict != nil || l.failed != nil || l.swept {
+func (rc *recorder) postpone(l *Queue, in *wire.Instr) timing {
+	if rc.exec.dev == nil || rc.exec.cfg.OneByOne || l.verdict != nil || l.failed != nil || l.claim.Swept() {
 		return now
 	}
 	switch {
 	case in.Op == ops.Free && in.Err == nil:
-		return e.freed(l, in)
+		return rc.free(l, in)
 	case in.Op == ops.Run:
 		l.loop.Reset()
 		return l.flushIf(true)
-	case in.Op == ops.Import || in.Note != "" || e.Lost() != nil || l.trace.Full():
+	case in.Op == ops.Import || in.Note != "" || rc.exec.Lost() != nil || l.trace.Full():
 		return l.flushIf(true)
 	}
 	if l.renames(in) {
@@ -97,12 +110,12 @@ func (e *Executor) postpone(l *Queue, in *wire.Instr) timing {
 	if in.Op == ops.Tensor {
 		return now
 	}
-	return e.classify(l, in)
+	return rc.classify(l, in)
 }
 
-// freed lets go of values of a trace. What is left of the instruction has its
+// free lets go of values of a trace. What is left of the instruction has its
 // turn now.
-func (e *Executor) freed(l *Queue, in *wire.Instr) timing {
+func (rc *recorder) free(l *Queue, in *wire.Instr) timing {
 	s := l.trace
 	if s == nil {
 		return now
@@ -115,7 +128,7 @@ func (e *Executor) freed(l *Queue, in *wire.Instr) timing {
 		}
 	}
 	if len(left) == 0 && len(list) > 0 {
-		e.Counters.Instructions++
+		rc.exec.Counters.Instructions++
 		return later
 	}
 	in.Attrs = [][]int{left}
@@ -146,48 +159,48 @@ func (l *Queue) fits(in *wire.Instr) bool {
 	for i := range in.Outs {
 		n += int64(in.Outs[i].Type.Bytes())
 	}
-	return l.allows(n, l.trace.Promised())
+	return memory.Allows(l.Session, n, l.trace.Promised())
 }
 
 // classify looks at the operands of an instruction.
-func (e *Executor) classify(l *Queue, in *wire.Instr) timing {
-	w := &e.look
+func (rc *recorder) classify(l *Queue, in *wire.Instr) timing {
+	w := &rc.scratch
 	defer w.Release()
-	pending, ok := e.glance(l, in, w)
+	pending, ok := rc.gather(l, in, w)
 	if !ok || len(in.Regions) > 0 {
 		return l.flushIf(pending)
 	}
-	if !pending && in.Op != ops.Dot && w.Small(e.limit) {
+	if !pending && in.Op != ops.Dot && w.Small(rc.exec.limit) {
 		return now // most work for the host
 	}
 	w.SettleLiterals()
-	f := e.signatures.Of(w)
+	f := rc.signatures.Of(w)
 	if f.Starts {
 		if w.SettleStarts() != nil {
 			return l.flushIf(pending)
 		}
-		f = e.signatures.Of(w)
+		f = rc.signatures.Of(w)
 	}
 	switch {
 	case f.Making:
-		f.Plan.Then(func() { e.Resume(l) })
+		f.Plan.Then(func() { rc.exec.Resume(l) })
 		return unknown
 	case !f.Lazy, placement.CheckIndex(w) != nil:
 		return l.flushIf(pending)
-	case !pending && (f.Alias || w.Small(e.limit)):
+	case !pending && (f.Alias || w.Small(rc.exec.limit)):
 		return now
 	case l.loop.Cuts(f.ID):
 		if l.trace != nil {
 			return after
 		}
 	}
-	e.defers(l, in, f, w)
+	rc.add(l, in, f, w)
 	return later
 }
 
-// glance is gather for operands of which some may be pending. It reports whether
+// gather is gather for operands of which some may be pending. It reports whether
 // there is one of those, and whether all operands are there or pending.
-func (e *Executor) glance(l *Queue, in *wire.Instr, w *placement.Work) (pending, ok bool) {
+func (rc *recorder) gather(l *Queue, in *wire.Instr, w *placement.Work) (pending, ok bool) {
 	w.Reset(in)
 	ok = true
 	for i := range in.Ins {
@@ -209,13 +222,13 @@ func (e *Executor) glance(l *Queue, in *wire.Instr, w *placement.Work) (pending,
 	return pending, ok
 }
 
-// defers takes an instruction into the trace of a queue.
-func (e *Executor) defers(l *Queue, in *wire.Instr, f *trace.Signature, w *placement.Work) {
+// add takes an instruction into the trace of a queue.
+func (rc *recorder) add(l *Queue, in *wire.Instr, f *trace.Signature, w *placement.Work) {
 	if l.trace == nil {
 		if l.trace, l.spare = l.spare, nil; l.trace == nil {
 			l.trace = trace.New(l.usual)
 		}
-		e.gathering = append(e.gathering, l)
+		rc.gathering = append(rc.gathering, l)
 	}
 	l.trace.Add(f, in.Name, w)
 	l.loop.Step(f.ID)
@@ -227,17 +240,55 @@ func (e *Executor) defers(l *Queue, in *wire.Instr, f *trace.Signature, w *place
 }
 
 // cutTrace ends the trace of a queue and is the request to run it.
-func (e *Executor) cutTrace(l *Queue) request {
+func (rc *recorder) cutTrace(l *Queue) request {
 	s := l.trace
 	l.trace, l.running, l.usual = nil, s, s.Len()
-	e.gathering = slices.DeleteFunc(e.gathering, func(g *Queue) bool { return g == l })
-	return request{task: func(l *Queue) queue.Wait { return e.runTrace(l, s) }}
+	rc.gathering = slices.DeleteFunc(rc.gathering, func(g *Queue) bool { return g == l })
+	return request{task: func(l *Queue) queue.Wait { return rc.runTrace(l, s) }}
 }
 
 // flushTrace has what is pending in a queue carried out, unless the queue waits for
 // something.
-func (e *Executor) flushTrace(l *Queue) {
+func (rc *recorder) flushTrace(l *Queue) {
 	if l.trace != nil && l.waits == 0 && len(l.queue) == 0 {
-		e.enqueue(l, e.cutTrace(l))
+		rc.exec.enqueue(l, rc.cutTrace(l))
+	}
+}
+
+// patience is for how many times Silence a stream that repeats itself, or whose
+// device has enough to do, may be silent: to cut it in the middle costs more than
+// to wait.
+const patience = 8
+
+// awaitSilence sees to it that what is pending is carried out, and what has
+// gathered is submitted, although nobody reads: when the stream has been silent,
+// or by then where the device is idle.
+func (rc *recorder) awaitSilence() {
+	if rc.timer || rc.exec.feeds.Idle() && len(rc.gathering) == 0 {
+		return
+	}
+	rc.timer = true
+	rc.exec.feeds.Listen()
+	time.AfterFunc(Silence, func() {
+		rc.exec.cfg.Post(func() {
+			rc.timer = false
+			rc.runSilent()
+			rc.exec.feeds.FlushSilent()
+			rc.awaitSilence()
+		})
+	})
+}
+
+// runSilent has what is pending in queues that have been silent carried out.
+func (rc *recorder) runSilent() {
+	for _, l := range slices.Clone(rc.gathering) {
+		if n := l.trace.Len(); n != l.length {
+			l.length, l.quiet = n, 0
+			continue
+		}
+		l.quiet++
+		if l.quiet >= patience || rc.exec.Feed(l).InFlight() == 0 && !l.loop.Looping() {
+			rc.flushTrace(l)
+		}
 	}
 }

@@ -265,8 +265,8 @@ func TestLazyLanes(t *testing.T) {
 		if used := r.dev.Stats().InUse; used != 0 {
 			r.Errorf("%d bytes are in use after both sessions ended", used)
 		}
-		if n := len(r.exec.gathering); n != 0 {
-			r.Errorf("%d lanes are gathering after their sessions ended", n)
+		if n := len(r.exec.recorder.gathering); n != 0 {
+			r.Errorf("%d queues are gathering after their sessions ended", n)
 		}
 	})
 }

@@ -3,6 +3,8 @@ package exec
 import (
 	"fmt"
 
+	"nxvk/fallback/sched"
+	"nxvk/gen/exec/explain"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -105,40 +107,31 @@ func (e *Executor) computed(l *Queue, done func(error)) {
 	e.Feed(l).Finish(done)
 }
 
-// importValue gives a value of another session an id of this one. Where the
-// other session has yet to make it, the queue waits, a bounded time.
-func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
-	if len(in.Outs) != 1 {
-		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
+// Explain tells how a program of the session is carried out once it has been seen
+// before, in the order in which it runs. Loops are told once. With measure the
+// parts that the device carries out are measured.
+func (e *Executor) Explain(l *Queue, key string, measure bool, done func([]explain.Part, error)) {
+	e.Do(l, func(l *Queue) queue.Wait {
+		p, err := e.Program(l, key)
+		if err != nil {
+			done(nil, err)
+			return 0
+		}
+		prepared := explain.Prepare(p, explain.Rules{Device: e.dev != nil, Fuses: e.fuses(), Target: e.target, Eval: e.specializer.Evaluator(), Cost: e.feeds.Seconds})
+		var x *explain.Explanation
+		e.jobs.aside(l, workExplain, func(*sched.Worker) (err error) {
+			x, err = prepared()
+			return err
+		}, func(err error) {
+			switch {
+			case err != nil:
+				done(nil, err)
+			case !measure || e.dev == nil:
+				done(x.Parts, nil)
+			default:
+				explain.Profiler{Device: e.dev, Feeds: e.feeds, Kernels: e.kernels, Post: e.cfg.Post}.Measure(x, done)
+			}
+		})
 		return 0
-	}
-	from := e.sharing(in.Shared)
-	if from == nil {
-		e.poison(l, in, nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
-			"value %d of process %v: no session here has this process and key; it has ended, or the value was not shared; have its owner share it while its session lasts",
-			in.Shared.ID, in.Shared.Owner)})
-		return 0
-	}
-	id := in.Shared.ID
-	theirs := e.lanes[from]
-	if theirs.trace.Makes(id) {
-		e.flushTrace(theirs)
-	}
-	v, ok := from.Get(id)
-	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(l) {
-		return queue.ForImport
-	}
-	out := in.Outs[0]
-	switch {
-	case !ok:
-		e.poison(l, in, nil, from.Missing(id))
-	case v.Failure() != nil:
-		e.poison(l, in, nil, v.Failure())
-	case !v.Type.Equal(out.Type):
-		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the value is %v, stated is %v", v.Type, out.Type)})
-	default:
-		v.Mem.Retain()
-		l.Session.Put(out.ID, v)
-	}
-	return 0
+	})
 }

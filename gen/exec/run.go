@@ -13,6 +13,13 @@ import (
 	"nxvk/ops"
 )
 
+// interpreter runs programs and traces, a step at a time, for any queue. Where a step has to wait,
+// the run keeps its place.
+type interpreter struct {
+	exec  *Executor
+	calls uint64 // callbacks so far: their references
+}
+
 // run is a program under way. It keeps its place, so that a queue that had to
 // wait goes on from there.
 type run struct {
@@ -94,41 +101,41 @@ func (r *run) drop() {
 
 // runProgram carries out an instruction that runs a program, from where it
 // stands.
-func (e *Executor) runProgram(l *Queue, in *wire.Instr) (wait queue.Wait) {
+func (ip *interpreter) runProgram(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	if l.run == nil {
 		if in.Err != nil {
-			e.poison(l, in, nil, in.Err)
+			ip.exec.poison(l, in, nil, in.Err)
 			return 0
 		}
-		r, types, err := e.start(l, in)
+		r, types, err := ip.begin(l, in)
 		if err != nil {
-			e.poison(l, in, types, err)
+			ip.exec.poison(l, in, types, err)
 			return 0
 		}
 		l.run = r
-		e.boundRun(l, r)
+		ip.exec.boundRun(l, r)
 	}
 	r := l.run
-	if e.awaitWarmStart(l, r) {
+	if ip.awaitWarmStart(l, r) {
 		return queue.ForPlan
 	}
 	for r.err == nil && len(r.stack) > 0 {
-		if wait := e.advanceRun(l, r); wait != 0 {
+		if wait := ip.advanceRun(l, r); wait != 0 {
 			return wait
 		}
 	}
 	l.run = nil
-	e.finish(l, r)
+	ip.finish(l, r)
 	return 0
 }
 
-// start binds the operands of a run to the parameters of its program.
-func (e *Executor) start(l *Queue, in *wire.Instr) (*run, []ops.Type, error) {
-	p, err := e.Program(l, in.Key)
+// begin binds the operands of a run to the parameters of its program.
+func (ip *interpreter) begin(l *Queue, in *wire.Instr) (*run, []ops.Type, error) {
+	p, err := ip.exec.Program(l, in.Key)
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := e.gather(l, in)
+	w, err := ip.exec.gather(l, in)
 	if err != nil {
 		return nil, w.Types, err
 	}
@@ -147,30 +154,30 @@ func (e *Executor) start(l *Queue, in *wire.Instr) (*run, []ops.Type, error) {
 		r.lits[param.ID] = placement.Detach(w.In.Ins[i].Lit)
 	}
 	r.stack = []frame{{Block: p.Body}}
-	if e.fuses() {
-		r.specialization = e.specializer.Specialize(p, r.lits)
+	if ip.exec.fuses() {
+		r.specialization = ip.exec.specializer.Specialize(p, r.lits)
 	}
 	return r, w.Types, nil
 }
 
 // finish gives the values of a program to the session.
-func (e *Executor) finish(l *Queue, r *run) {
+func (ip *interpreter) finish(l *Queue, r *run) {
 	defer r.drop()
 	if r.late != nil {
 		r.late.Stop()
 	}
 	if r.err != nil {
-		e.poison(l, r.in, nil, r.err)
+		ip.exec.poison(l, r.in, nil, r.err)
 		return
 	}
 	for i, o := range r.prog.Body.Values {
-		v := e.valueOf(l, r, o)
+		v := ip.valueOf(l, r, o)
 		l.Session.Put(r.in.Outs[i].ID, v)
 	}
 }
 
 // valueOf gives the value of an operand, with a hold on its memory.
-func (e *Executor) valueOf(l *Queue, r *run, o ops.Operand) store.Value {
+func (ip *interpreter) valueOf(l *Queue, r *run, o ops.Operand) store.Value {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]
@@ -189,32 +196,32 @@ func (e *Executor) valueOf(l *Queue, r *run, o ops.Operand) store.Value {
 }
 
 // advanceRun takes one step of a run, or ends a block.
-func (e *Executor) advanceRun(l *Queue, r *run) (wait queue.Wait) {
+func (ip *interpreter) advanceRun(l *Queue, r *run) (wait queue.Wait) {
 	f := r.top()
 	if f.pc == len(f.Steps) {
-		return e.leave(l, r, f)
+		return ip.leave(l, r, f)
 	}
-	if e.turns.Over() {
-		e.yield(l)
+	if ip.exec.turns.Over() {
+		ip.exec.yield(l)
 		return queue.ForTurn
 	}
 	s := &f.Steps[f.pc]
 	switch s.In.Op {
 	case ops.While:
 		f.pc++
-		e.enter(l, r, s, 0, e.valuesOf(l, r, s.In.Ins))
+		ip.enter(l, r, s, 0, ip.valuesOf(l, r, s.In.Ins))
 		return 0
 	case ops.Branch:
-		return e.branch(l, r, f, s)
+		return ip.branch(l, r, f, s)
 	case ops.Hook, ops.Callback:
-		if wait, sent := e.callBack(l, r, s); wait != 0 || !sent {
+		if wait, sent := ip.callBack(l, r, s); wait != 0 || !sent {
 			return wait
 		}
 	default:
 		if s.Fusion != nil {
-			wait = e.runFusion(l, r, s)
+			wait = ip.runFusion(l, r, s)
 		} else {
-			wait = e.execute(l, &s.In)
+			wait = ip.exec.execute(l, &s.In)
 		}
 		if wait != 0 {
 			return wait
@@ -234,16 +241,16 @@ func (r *run) passed(s *program.Step) {
 	}
 }
 
-func (e *Executor) valuesOf(l *Queue, r *run, list []ops.Operand) []store.Value {
+func (ip *interpreter) valuesOf(l *Queue, r *run, list []ops.Operand) []store.Value {
 	out := make([]store.Value, len(list))
 	for i, o := range list {
-		out[i] = e.valueOf(l, r, o)
+		out[i] = ip.valueOf(l, r, o)
 	}
 	return out
 }
 
 // enter begins a region of a step with values for its parameters.
-func (e *Executor) enter(l *Queue, r *run, s *program.Step, which int, params []store.Value) {
+func (ip *interpreter) enter(l *Queue, r *run, s *program.Step, which int, params []store.Value) {
 	b := s.Regions[which]
 	for i, p := range b.Params {
 		r.set(p.ID, params[i])
@@ -252,26 +259,26 @@ func (e *Executor) enter(l *Queue, r *run, s *program.Step, which int, params []
 }
 
 // branch runs the region that the predicate chooses.
-func (e *Executor) branch(l *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
-	yes, wait, err := e.readPredicate(l, r, s.In.Ins[0])
+func (ip *interpreter) branch(l *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
+	yes, wait, err := ip.readPredicate(l, r, s.In.Ins[0])
 	if wait != 0 {
 		return wait
 	}
 	f.pc++
 	if err != nil {
-		e.fail(r, s, err)
+		ip.fail(r, s, err)
 		return 0
 	}
 	which := 1
 	if yes {
 		which = 0
 	}
-	e.enter(l, r, s, which, nil)
+	ip.enter(l, r, s, which, nil)
 	return 0
 }
 
 // fail makes the results of a step carry an error.
-func (e *Executor) fail(r *run, s *program.Step, err error) {
+func (ip *interpreter) fail(r *run, s *program.Step, err error) {
 	for _, o := range s.In.Outs {
 		r.set(o.ID, store.Value{Type: o.Type, Err: err})
 	}
@@ -280,19 +287,19 @@ func (e *Executor) fail(r *run, s *program.Step, err error) {
 
 // leave ends a block: what it gives becomes the results of its step, or decides
 // about the next round of a loop.
-func (e *Executor) leave(l *Queue, r *run, f *frame) (wait queue.Wait) {
+func (ip *interpreter) leave(l *Queue, r *run, f *frame) (wait queue.Wait) {
 	s := f.of
 	switch {
 	case s == nil:
 		r.stack = r.stack[:0]
 		return 0
 	case s.In.Op == ops.While && f.which == 0:
-		return e.decide(l, r, f, s)
+		return ip.decide(l, r, f, s)
 	}
-	values := e.valuesOf(l, r, f.Values)
+	values := ip.valuesOf(l, r, f.Values)
 	r.pop(f)
 	if s.In.Op == ops.While {
-		e.enter(l, r, s, 0, values)
+		ip.enter(l, r, s, 0, values)
 		return 0
 	}
 	r.give(s, values)
@@ -301,14 +308,14 @@ func (e *Executor) leave(l *Queue, r *run, f *frame) (wait queue.Wait) {
 
 // decide ends the condition of a loop: its parameters, the state, go to the body
 // or are the results.
-func (e *Executor) decide(l *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
-	yes, wait, err := e.readPredicate(l, r, f.Values[0])
+func (ip *interpreter) decide(l *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
+	yes, wait, err := ip.readPredicate(l, r, f.Values[0])
 	if wait != 0 {
 		return wait
 	}
 	state := make([]store.Value, len(f.Params))
 	for i, p := range f.Params {
-		state[i] = e.valueOf(l, r, ops.Operand{ID: p.ID})
+		state[i] = ip.valueOf(l, r, ops.Operand{ID: p.ID})
 	}
 	r.pop(f)
 	switch {
@@ -318,9 +325,9 @@ func (e *Executor) decide(l *Queue, r *run, f *frame, s *program.Step) (wait que
 				v.Mem.Drop()
 			}
 		}
-		e.fail(r, s, err)
+		ip.fail(r, s, err)
 	case yes:
-		e.enter(l, r, s, 1, state)
+		ip.enter(l, r, s, 1, state)
 	default:
 		r.give(s, state)
 	}
@@ -350,7 +357,7 @@ func (r *run) pop(f *frame) {
 
 // readPredicate reads a predicate: whether a scalar is anything but zero. One that is
 // only on the device is read back first.
-func (e *Executor) readPredicate(l *Queue, r *run, o ops.Operand) (yes bool, wait queue.Wait, err error) {
+func (ip *interpreter) readPredicate(l *Queue, r *run, o ops.Operand) (yes bool, wait queue.Wait, err error) {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]
@@ -366,29 +373,8 @@ func (e *Executor) readPredicate(l *Queue, r *run, o ops.Operand) (yes bool, wai
 		err, l.failed = l.failed, nil
 		return false, 0, err
 	case !v.Mem.Bring():
-		wait, err = e.readBack(l, v.Mem, v.Type)
+		wait, err = ip.exec.transfers.readBack(l, v.Mem, v.Type)
 		return false, wait, err
 	}
 	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil
-}
-
-// awaitWarmStart reports whether a run has to wait before it begins: one that an
-// earlier life has compiled waits for its fusions.
-func (e *Executor) awaitWarmStart(l *Queue, r *run) bool {
-	t := r.specialization
-	if t == nil {
-		return false
-	}
-	if t.Awaited() && r.err == nil && e.Lost() == nil {
-		if !r.admission {
-			r.admission = true
-			e.specializer.Await(t, func() { e.Resume(l) })
-		}
-		return true
-	}
-	r.specialization = nil
-	if t.Body != nil {
-		r.stack[0].Block = t.Body
-	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/loop"
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/trace"
@@ -22,14 +23,12 @@ type Queue struct {
 	Orphan  func(error) // told of errors that no result can carry
 
 	queue   []request
-	waits   queue.Wait // why the task at the front cannot go on; 0 where it can
-	since   time.Time  // when the import at the front began to wait
-	swept   bool       // memory has been asked for once for the task at the front
-	trimmed bool       // and the caches have been dropped
-	pressed bool       // and what is pending in other queues has been carried out
-	failed  error      // why the operand that was waited for did not come
-	verdict *verdict   // on what the task at the front has had computed
-	job     *job       // what the host computes of it, see job.go
+	waits   queue.Wait   // why the task at the front cannot go on; 0 where it can
+	since   time.Time    // when the import at the front began to wait
+	claim   memory.Claim // of the task at the front
+	failed  error        // why the operand that was waited for did not come
+	verdict *verdict     // on what the task at the front has had computed
+	job     *job         // what the host computes of it, see job.go
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
@@ -80,30 +79,30 @@ type request struct {
 
 // Queue returns the queue of a session.
 func (e *Executor) Queue(s *store.Session) *Queue {
-	l, ok := e.lanes[s]
+	l, ok := e.queues[s]
 	if !ok {
 		l = &Queue{Session: s}
-		e.lanes[s] = l
+		e.queues[s] = l
 	}
 	return l
 }
 
 // End forgets a session: its queue is dropped and its values are let go.
 func (e *Executor) End(s *store.Session) {
-	l := e.lanes[s]
+	l := e.queues[s]
 	if l != nil {
 		l.end()
 		if l.worker != nil {
 			l.worker.End()
 		}
-		delete(e.lanes, s)
-		e.gathering = slices.DeleteFunc(e.gathering, func(g *Queue) bool { return g == l })
+		delete(e.queues, s)
+		e.recorder.gathering = slices.DeleteFunc(e.recorder.gathering, func(g *Queue) bool { return g == l })
 	}
 	s.End()
 	if l != nil && l.feed != nil {
 		l.feed.End()
 	}
-	e.retryMemory()
+	e.memory.Retry()
 }
 
 // Stream carries out instructions after everything that the session asked for
@@ -117,7 +116,7 @@ func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 			continue
 		}
 		if len(l.queue) == 0 && l.waits == 0 {
-			switch e.scheduleInstr(l, in) {
+			switch e.recorder.scheduleInstr(l, in) {
 			case later:
 				if e.turns.Over() {
 					e.yield(l)
@@ -144,7 +143,7 @@ func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 			}
 			e.park(l, wait)
 		}
-		if l.waits != 0 && l.swept && in.Op == ops.Free && in.Err == nil {
+		if l.waits != 0 && l.claim.Swept() && in.Op == ops.Free && in.Err == nil {
 			l.freeEarly(in.Attrs[0])
 		}
 		l.queue = append(l.queue, e.newRequest(in))
@@ -201,7 +200,7 @@ func (e *Executor) advance(l *Queue) {
 			e.park(l, queue.ForRun)
 			return
 		}
-		switch e.schedule(l, &r) {
+		switch e.recorder.schedule(l, &r) {
 		case later:
 			l.queue = l.queue[1:]
 			continue
@@ -209,7 +208,7 @@ func (e *Executor) advance(l *Queue) {
 			e.park(l, queue.ForPlan)
 			return
 		case after:
-			l.queue = slices.Insert(l.queue, 0, e.cutTrace(l))
+			l.queue = slices.Insert(l.queue, 0, e.recorder.cutTrace(l))
 			continue
 		}
 		if !e.reroute(l, r) {
@@ -245,7 +244,7 @@ func (e *Executor) park(l *Queue, why queue.Wait) {
 
 // fresh forgets what a queue has done about the task at its front.
 func (l *Queue) fresh() {
-	l.swept, l.trimmed, l.pressed, l.failed = false, false, false, nil
+	l.claim, l.failed = memory.Claim{}, nil
 	l.dropVerdict()
 }
 
@@ -301,16 +300,17 @@ func (e *Executor) settle() {
 			e.advance(l)
 		}
 	}
-	e.awaitSilence()
+	e.recorder.awaitSilence()
 }
 
 // Abandon answers everything that waits with the loss of the device and
 // forgets the queues.
 func (e *Executor) Abandon() {
-	lanes := e.lanes
-	e.lanes = make(map[*store.Session]*Queue)
-	e.imports, e.memory = nil, nil
-	for _, l := range lanes {
+	queues := e.queues
+	e.queues = make(map[*store.Session]*Queue)
+	e.imports = nil
+	e.memory.Abandon()
+	for _, l := range queues {
 		if l.feed != nil {
 			l.feed.Release()
 		}
@@ -319,7 +319,7 @@ func (e *Executor) Abandon() {
 			e.advance(f)
 		}
 	}
-	e.lanes = lanes
+	e.queues = queues
 }
 
 // yield has a queue wait for its next turn.

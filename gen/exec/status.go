@@ -24,8 +24,8 @@ type verdict struct {
 	err  error  // why there is none
 }
 
-// ask has the status of a plan read back. The results are held until then.
-func (e *Executor) ask(l *Queue, status *store.Storage, outs []*store.Storage) {
+// readStatus has the status of a plan read back. The results are held until then.
+func (dp *dispatcher) readStatus(l *Queue, status *store.Storage, outs []*store.Storage) {
 	v := &verdict{outs: append([]*store.Storage(nil), outs...)}
 	for _, m := range outs {
 		m.Retain()
@@ -34,14 +34,14 @@ func (e *Executor) ask(l *Queue, status *store.Storage, outs []*store.Storage) {
 	now := true
 	// To look for the answer here and now completes a submission, and a queue that
 	// waits for that must not go on in the middle of this instruction.
-	poll := !e.Feed(l).Throttled()
-	e.Feed(l).Fetch(status, 0, 4, poll, func(data []byte, release func(), err error) {
+	poll := !dp.exec.Feed(l).Throttled()
+	dp.exec.Feed(l).Fetch(status, 0, 4, poll, func(data []byte, release func(), err error) {
 		if v.done, v.err = true, err; err == nil {
 			v.word = binary.LittleEndian.Uint32(data)
 			release()
 		}
 		if !now {
-			e.Resume(l)
+			dp.exec.Resume(l)
 		}
 	})
 	now = false
@@ -49,7 +49,7 @@ func (e *Executor) ask(l *Queue, status *store.Storage, outs []*store.Storage) {
 
 // judge gives the results of an instruction their ids, or says what is wrong with
 // them, once the status is there.
-func (e *Executor) judge(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
+func (dp *dispatcher) judge(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	v := l.verdict
 	if !v.done {
 		return queue.ForStatus, nil
@@ -62,9 +62,9 @@ func (e *Executor) judge(l *Queue, w *placement.Work) (wait queue.Wait, err erro
 		return 0, placement.Fault(singular(w.In.Op, int(v.word-1)))
 	}
 	for i, m := range v.outs {
-		e.keep(l, w.In.Outs[i], m)
+		dp.exec.keep(l, w.In.Outs[i], m)
 	}
-	e.Counters.Device++
+	dp.exec.Counters.Device++
 	return 0, nil
 }
 

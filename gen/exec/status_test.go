@@ -68,16 +68,16 @@ func TestStatusParks(t *testing.T) {
 		r.exec.Feed(l).Throttle(func() {}) // nobody then looks for the answer here and now
 		r.do(l, ops.Solve, 3, f32(1), nil, ref(2), ref(1))
 		if l.verdict == nil || l.waits == 0 {
-			r.Fatal("the lane does not wait for the status")
+			r.Fatal("the queue does not wait for the status")
 		}
 		if _, err := l.value(3); err == nil {
 			r.Error("the result is there before its status")
 		}
 		r.tensor(other, 1, 3)
 		r.do(other, ops.Negate, 2, f32(1), nil, ref(1))
-		r.exec.flushTrace(other)
+		r.exec.recorder.flushTrace(other)
 		if _, err := other.value(2); err != nil {
-			r.Errorf("another lane did not go on: %v", err)
+			r.Errorf("another queue did not go on: %v", err)
 		}
 		r.exec.End(l.Session)
 		if l.verdict != nil {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
@@ -13,16 +14,16 @@ import (
 // are still named when it runs: the others are never stored.
 
 // runTrace carries out a trace, from where it stands.
-func (e *Executor) runTrace(l *Queue, s *trace.Trace) (wait queue.Wait) {
+func (rc *recorder) runTrace(l *Queue, s *trace.Trace) (wait queue.Wait) {
 	if l.run == nil {
-		l.run = e.bind(l, s)
+		l.run = rc.bind(l, s)
 	}
 	r := l.run
-	if e.awaitWarmStart(l, r) {
+	if rc.exec.interpreter.awaitWarmStart(l, r) {
 		return queue.ForPlan
 	}
 	for len(r.stack) > 0 {
-		if wait := e.advanceRun(l, r); wait != 0 {
+		if wait := rc.exec.interpreter.advanceRun(l, r); wait != 0 {
 			return wait
 		}
 	}
@@ -39,9 +40,9 @@ func (e *Executor) runTrace(l *Queue, s *trace.Trace) (wait queue.Wait) {
 }
 
 // bind begins the run of a trace with what that takes from outside.
-func (e *Executor) bind(l *Queue, s *trace.Trace) *run {
-	b, t, skipped := e.traces.Block(s, l.allows(s.Total(), 0))
-	e.Counters.Instructions += uint64(skipped)
+func (rc *recorder) bind(l *Queue, s *trace.Trace) *run {
+	b, t, skipped := rc.traces.Block(s, memory.Allows(l.Session, s.Total(), 0))
+	rc.exec.Counters.Instructions += uint64(skipped)
 	r := &l.traceRun
 	*r = run{
 		slots: append(r.slots[:0], make([]store.Value, s.Slots())...), lits: append(r.lits[:0], make([]*ops.Literal, s.Slots())...),

@@ -12,57 +12,60 @@ import (
 	"nxvk/vulkan"
 )
 
-// upload makes a tensor of the bytes of a literal. Small ones stay on the host
+// transfers bring values to the device and back.
+type transfers struct{ exec *Executor }
+
+// uploadLiteral makes a tensor of the bytes of a literal. Small ones stay on the host
 // until a kernel wants them.
-func (e *Executor) upload(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
+func (tr *transfers) uploadLiteral(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	lit, out := w.In.Ins[0].Lit, w.In.Outs[0]
-	if wait, err := e.reserve(l, int64(len(lit.Data))); wait != 0 || err != nil {
+	if wait, err := tr.exec.memory.Reserve(l, int64(len(lit.Data))); wait != 0 || err != nil {
 		return wait, err
 	}
 	m := &store.Storage{}
 	m.Retain()
 	defer m.Drop()
-	if wait, err := e.receive(l, m, lit); wait != 0 || err != nil {
+	if wait, err := tr.receive(l, m, lit); wait != 0 || err != nil {
 		return wait, err
 	}
-	e.Counters.Uploaded += uint64(out.Type.Bytes())
-	e.keep(l, out, m)
+	tr.exec.Counters.Uploaded += uint64(out.Type.Bytes())
+	tr.exec.keep(l, out, m)
 	return 0, nil
 }
 
 // receive makes the data of a literal the memory of a value. On a device, large data that went to the host
 // moves on; where the host is the device it has to fit its limit.
-func (e *Executor) receive(l *Queue, m *store.Storage, lit *ops.Literal) (wait queue.Wait, err error) {
+func (tr *transfers) receive(l *Queue, m *store.Storage, lit *ops.Literal) (wait queue.Wait, err error) {
 	b, ok := lit.Hold.(*etf.Binary)
 	if !ok {
-		if err := m.Take(e.cfg.Host.Budget, int64(len(lit.Data))); err != nil {
-			return e.hostExhausted(l, err)
+		if err := m.Take(tr.exec.memory.Host.Budget, int64(len(lit.Data))); err != nil {
+			return tr.exec.memory.HostExhausted(l, err)
 		}
 		m.Host = lit.Data
 		return 0, nil
 	}
-	if e.dev == nil && e.cfg.Host.Over() {
-		return e.hostExhausted(l, e.cfg.Host.Exhausted(int64(b.Len())))
+	if tr.exec.dev == nil && tr.exec.memory.Host.Over() {
+		return tr.exec.memory.HostExhausted(l, tr.exec.memory.Host.Exhausted(int64(b.Len())))
 	}
-	if err := e.adopt(m, b); err != nil {
-		return e.hostExhausted(l, err)
+	if err := tr.adopt(m, b); err != nil {
+		return tr.exec.memory.HostExhausted(l, err)
 	}
 	return 0, nil
 }
 
 // adopt makes a received binary the memory of a value. One that others still
 // hold is copied.
-func (e *Executor) adopt(m *store.Storage, b *etf.Binary) error {
+func (tr *transfers) adopt(m *store.Storage, b *etf.Binary) error {
 	block, n := b.Take()
 	if block == nil {
-		if err := e.cfg.Host.Fill(m, b.Len()); err != nil {
+		if err := tr.exec.memory.Host.Fill(m, b.Len()); err != nil {
 			return err
 		}
 		copy(m.Host, b.Bytes())
 		return nil
 	}
 	if db, ok := block.(memory.DeviceBlock); ok {
-		if buf, ok := db.Buffer(e.dev); ok {
+		if buf, ok := db.Buffer(tr.exec.dev); ok {
 			m.Dev, m.Host = buf, nil
 			if buf.Readable() {
 				m.Host = buf.Bytes()[:n]
@@ -74,30 +77,30 @@ func (e *Executor) adopt(m *store.Storage, b *etf.Binary) error {
 	return nil
 }
 
-// onDevice sees to it that memory is on the device.
-func (e *Executor) onDevice(l *Queue, m *store.Storage) (wait queue.Wait, err error) {
-	if err := e.feeds.Refill(m); err != nil || m.Dev != nil {
+// toDevice sees to it that memory is on the device.
+func (tr *transfers) toDevice(l *Queue, m *store.Storage) (wait queue.Wait, err error) {
+	if err := tr.exec.feeds.Refill(m); err != nil || m.Dev != nil {
 		return 0, err
 	}
-	buf, wait, err := e.alloc(l, len(m.Host))
+	buf, wait, err := tr.exec.memory.OnDevice(l, len(m.Host))
 	if wait != 0 || err != nil {
 		return wait, err
 	}
 	if len(m.Host) > uploadNow {
-		e.uploadApart(l, m, buf)
+		tr.uploadApart(l, m, buf)
 		return queue.ForUpload, nil
 	}
-	f := e.Feed(l)
+	f := tr.exec.Feed(l)
 	if err := f.Stream().Upload(buf, 0, m.Host); err != nil {
 		buf.Free()
-		return 0, e.DeviceError(err)
+		return 0, tr.exec.DeviceError(err)
 	}
-	e.uploaded(f, m, buf)
+	tr.noteUploaded(f, m, buf)
 	return 0, nil
 }
 
-// uploaded gives a value its memory on the device.
-func (e *Executor) uploaded(f *feed.Feed, m *store.Storage, buf *vulkan.Buffer) {
+// noteUploaded gives a value its memory on the device.
+func (tr *transfers) noteUploaded(f *feed.Feed, m *store.Storage, buf *vulkan.Buffer) {
 	m.Dev = buf
 	f.Note()
 	if len(m.Host) > memory.Large && m.Pins == 0 {
@@ -106,13 +109,13 @@ func (e *Executor) uploaded(f *feed.Feed, m *store.Storage, buf *vulkan.Buffer) 
 }
 
 // readBack copies a value to the host, parking the queue meanwhile.
-func (e *Executor) readBack(l *Queue, m *store.Storage, t ops.Type) (wait queue.Wait, err error) {
-	if e.Lost() != nil {
-		return 0, e.Lost()
+func (tr *transfers) readBack(l *Queue, m *store.Storage, t ops.Type) (wait queue.Wait, err error) {
+	if tr.exec.Lost() != nil {
+		return 0, tr.exec.Lost()
 	}
 	n := t.Bytes()
 	m.Retain()
-	e.Feed(l).Fetch(m, 0, n, false, func(data []byte, release func(), err error) {
+	tr.exec.Feed(l).Fetch(m, 0, n, false, func(data []byte, release func(), err error) {
 		done := func(err error) {
 			if data != nil {
 				release()
@@ -121,23 +124,23 @@ func (e *Executor) readBack(l *Queue, m *store.Storage, t ops.Type) (wait queue.
 				l.failed = err
 			}
 			m.Drop()
-			e.Resume(l)
+			tr.exec.Resume(l)
 		}
 		if err != nil || m.Host != nil {
 			done(err)
 			return
 		}
-		e.copyBack(m, data, done)
+		tr.copyBack(m, data, done)
 	})
 	return queue.ForReadback, nil
 }
 
 // copyBack gives a value its copy on the host and then calls done, at once where the data
 // are little.
-func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
+func (tr *transfers) copyBack(m *store.Storage, data []byte, done func(error)) {
 	to := &store.Storage{}
-	if err := e.cfg.Host.Fill(to, len(data)); err != nil {
-		done(e.outOfHost(err))
+	if err := tr.exec.memory.Host.Fill(to, len(data)); err != nil {
+		done(tr.exec.memory.HostError(err))
 		return
 	}
 	if len(data) <= 4*placement.InlineCost {
@@ -146,7 +149,7 @@ func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 		done(nil)
 		return
 	}
-	e.Aside(nil, workCopy, func(by *sched.Worker) error {
+	tr.exec.jobs.aside(nil, workCopy, func(by *sched.Worker) error {
 		return sched.Caught(func() error {
 			by.For(len(data), 4*placement.InlineCost, func(_ *sched.Worker, lo, hi int) { copy(to.Host[lo:hi], data[lo:hi]) })
 			return nil
@@ -158,4 +161,98 @@ func (e *Executor) copyBack(m *store.Storage, data []byte, done func(error)) {
 		to.FreeHost()
 		done(err)
 	})
+}
+
+// Much data is copied into memory of the device, or into memory that the device copies
+// from, apart from the goroutine of the Executor: a gigabyte takes a tenth of a second.
+
+const (
+	// uploadNow is how many bytes the goroutine of the Executor copies itself.
+	uploadNow = 1 << 20
+	// stagedPiece is how many bytes at a time go through memory that the device copies from.
+	stagedPiece = 16 << 20
+)
+
+// uploadLiteral is a value on its way to the device.
+type upload struct {
+	queue   *Queue
+	m       *store.Storage // held, and its copy on the host
+	to      *vulkan.Buffer
+	at      int // bytes that are there, or that the device is to copy
+	cancels int // of the Executor when the first byte went
+}
+
+// uploadApart brings a value to the device. The queue waits.
+func (tr *transfers) uploadApart(l *Queue, m *store.Storage, to *vulkan.Buffer) {
+	m.Retain()
+	m.Pins++
+	u := &upload{queue: l, m: m, to: to, cancels: tr.exec.feeds.Cancels()}
+	if host := to.Writable(); host != nil {
+		tr.copyApart(u, host, m.Host, func(err error) { tr.endUpload(u, err) })
+		return
+	}
+	tr.stage(u)
+}
+
+// copyApart copies bytes for an upload and then calls then.
+func (tr *transfers) copyApart(u *upload, to, from []byte, then func(error)) {
+	tr.exec.jobs.aside(u.queue, workCopy, func(by *sched.Worker) error {
+		return sched.Caught(func() error {
+			by.For(len(from), uploadNow, func(_ *sched.Worker, lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
+			return nil
+		})
+	}, func(err error) {
+		if tr.exec.Lost() != nil {
+			err = tr.exec.Lost()
+		}
+		then(err)
+	})
+}
+
+// stage brings the next piece to the device by way of memory that the device copies from.
+func (tr *transfers) stage(u *upload) {
+	if u.cancels != tr.exec.feeds.Cancels() { // a deadline has taken back what was there
+		u.at, u.cancels = 0, tr.exec.feeds.Cancels()
+	}
+	if u.at == len(u.m.Host) {
+		tr.endUpload(u, nil)
+		return
+	}
+	from := u.m.Host[u.at:]
+	from = from[:min(stagedPiece, len(from))]
+	piece, err := tr.exec.dev.AllocHost(len(from))
+	if err != nil {
+		tr.endUpload(u, tr.exec.DeviceError(err))
+		return
+	}
+	tr.copyApart(u, piece.Bytes(), from, func(err error) {
+		defer piece.Free()
+		if err != nil || u.queue.Session.Ended {
+			tr.endUpload(u, err)
+			return
+		}
+		f := tr.exec.Feed(u.queue)
+		to := vulkan.Arg{Buffer: u.to, Offset: u.at, Access: vulkan.Write}
+		if err := f.Stream().Copy(to, vulkan.ReadOnly(piece), len(from)); err != nil {
+			tr.endUpload(u, tr.exec.DeviceError(err))
+			return
+		}
+		f.Note()
+		u.at += len(from)
+		f.Flush() // the device copies while the host copies the next piece
+		tr.stage(u)
+	})
+}
+
+// endUpload ends an upload; the queue goes on.
+func (tr *transfers) endUpload(u *upload, err error) {
+	u.m.Pins--
+	if err == nil && u.m.Dev == nil && !u.queue.Session.Ended {
+		tr.noteUploaded(tr.exec.Feed(u.queue), u.m, u.to)
+	} else {
+		u.to.Free()
+		u.queue.failed = err
+	}
+	u.m.Drop()
+	tr.exec.Resume(u.queue)
 }

@@ -8,7 +8,6 @@ import (
 	"ergo.services/ergo/gen"
 
 	"nxvk/gen/etf"
-	"nxvk/gen/exec"
 	"nxvk/gen/exec/memory"
 )
 
@@ -168,7 +167,7 @@ func TestSweepUnanswered(t *testing.T) {
 	if !strings.Contains(text, "free values or raise the limit") {
 		t.Error(text)
 	}
-	if waited := time.Since(started); waited < exec.SweepTime {
+	if waited := time.Since(started); waited < memory.SweepTime {
 		t.Errorf("answered after %v", waited)
 	}
 	dying.told()

@@ -30,7 +30,7 @@ type besideRow struct {
 
 // BesideRound is one process of Beside.
 func BesideRound(device string, f Format) error {
-	h, err := harnessOf(device, exectest.NewPrompt)
+	h, err := harnessOf(device, exectest.NewWarmUp)
 	if err != nil {
 		return err
 	}

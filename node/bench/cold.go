@@ -55,7 +55,7 @@ func (h *harness) smallOperands(p *ops.Region) (outs []ops.Type, operands []ops.
 
 // ColdRound is one process of Cold.
 func ColdRound(device string, f Format) error {
-	h, err := harnessOf(device, exectest.NewPrompt)
+	h, err := harnessOf(device, exectest.NewWarmUp)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func StartsRound(device string, f Format) error {
 	}
 	h, err := openHarness(device, vulkan.Options{CacheDir: dir}, func(d *vulkan.Device, t synth.Target, limit int) *exectest.Driver {
 		t.Archive = kept
-		return exectest.NewPrompt(d, t, limit)
+		return exectest.NewWarmUp(d, t, limit)
 	})
 	if err != nil {
 		return err

@@ -100,7 +100,7 @@ func modes(t *testing.T, test func(t *testing.T, d, host *exectest.Driver, gpu b
 			defer d.Close()
 			defer host.Close()
 			if tg.Rounds != synth.Unlike && !gpu {
-				early = exectest.NewPrompt(device, tg, -1)
+				early = exectest.NewWarmUp(device, tg, -1)
 				defer func() { early.Close(); early = nil }()
 			}
 			test(t, d, host, gpu)

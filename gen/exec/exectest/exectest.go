@@ -30,7 +30,7 @@ type Driver struct {
 	Device  *vulkan.Device // nil is the host
 	Exec    *exec.Executor
 	Sampler *sample.Sampler
-	lane    *exec.Queue
+	queue   *exec.Queue
 	posted  chan func()
 	next    ops.ID
 }
@@ -53,28 +53,28 @@ func NewFor(d *vulkan.Device, target synth.Target, hostLimit int) *Driver {
 	return newFor(d, target, hostLimit, false)
 }
 
-// NewPrompt is NewFor for a device in whose stead the host carries out what new kernels
-// do at first (see exec.Config.Prompt).
-func NewPrompt(d *vulkan.Device, target synth.Target, hostLimit int) *Driver {
+// NewWarmUp is NewFor for a device in whose stead the host carries out what new kernels
+// do at first (see exec.Config.WarmUp).
+func NewWarmUp(d *vulkan.Device, target synth.Target, hostLimit int) *Driver {
 	return newFor(d, target, hostLimit, true)
 }
 
-func newFor(d *vulkan.Device, target synth.Target, hostLimit int, prompt bool) *Driver {
+func newFor(d *vulkan.Device, target synth.Target, hostLimit int, warmUp bool) *Driver {
 	dr := &Driver{Device: d, posted: make(chan func(), 1<<16)}
 	dr.Exec = exec.New(exec.Config{
-		Device: d, Target: target, HostLimit: hostLimit, WarmUp: prompt,
+		Device: d, Target: target, HostLimit: hostLimit, WarmUp: warmUp,
 		Post: func(f func()) { dr.posted <- f },
 		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
 	})
 	dr.Sampler = sample.New(dr.Exec)
-	dr.lane = dr.Exec.Queue(store.NewSession(gen.PID{Node: "exectest"}))
+	dr.queue = dr.Exec.Queue(store.NewSession(gen.PID{Node: "exectest"}))
 	return dr
 }
 
 // Beside is a Driver with another session of the Executor, which ends with the device.
 func (d *Driver) Beside() *Driver {
 	return &Driver{Device: d.Device, Exec: d.Exec, Sampler: d.Sampler, posted: d.posted,
-		lane: d.Exec.Queue(store.NewSession(gen.PID{Node: "exectest", ID: 1}))}
+		queue: d.Exec.Queue(store.NewSession(gen.PID{Node: "exectest", ID: 1}))}
 }
 
 // Close ends the session, when nothing is being made any more: drivers do not like
@@ -82,14 +82,14 @@ func (d *Driver) Beside() *Driver {
 func (d *Driver) Close() {
 	d.Sync()
 	d.Built()
-	d.Exec.End(d.lane.Session)
+	d.Exec.End(d.queue.Session)
 	d.drain()
 }
 
 // Do carries out an operation and returns the id of its result.
 func (d *Driver) Do(op ops.Op, out ops.Type, attrs [][]int, ins ...ops.Operand) ops.ID {
 	d.next++
-	d.Exec.Stream(d.lane, []wire.Instr{{Name: op.String(), Instr: ops.Instr{
+	d.Exec.Stream(d.queue, []wire.Instr{{Name: op.String(), Instr: ops.Instr{
 		Op: op, Outs: []ops.Result{{ID: d.next, Type: out}}, Ins: ins, Attrs: attrs}}})
 	d.drain()
 	return d.next
@@ -103,14 +103,14 @@ func (d *Driver) DoAll(op ops.Op, outs []ops.Type, attrs [][]int, ins ...ops.Ope
 		ids = append(ids, d.next)
 		in.Outs = append(in.Outs, ops.Result{ID: d.next, Type: t})
 	}
-	d.Exec.Stream(d.lane, []wire.Instr{{Name: op.String(), Instr: in}})
+	d.Exec.Stream(d.queue, []wire.Instr{{Name: op.String(), Instr: in}})
 	d.drain()
 	return ids
 }
 
 // Define defines a program.
 func (d *Driver) Define(key string, p *ops.Region) {
-	d.Exec.Stream(d.lane, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program},
+	d.Exec.Stream(d.queue, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program},
 		Defines: wire.Defines{Key: key, Program: p}}})
 }
 
@@ -122,7 +122,7 @@ func (d *Driver) Run(key string, outs []ops.Type, ins ...ops.Operand) (ids []ops
 		ids = append(ids, d.next)
 		in.Outs = append(in.Outs, ops.Result{ID: d.next, Type: t})
 	}
-	d.Exec.Stream(d.lane, []wire.Instr{{Name: "run", Instr: in, Defines: wire.Defines{Key: key}}})
+	d.Exec.Stream(d.queue, []wire.Instr{{Name: "run", Instr: in, Defines: wire.Defines{Key: key}}})
 	d.drain()
 	return ids
 }
@@ -130,7 +130,7 @@ func (d *Driver) Run(key string, outs []ops.Type, ins ...ops.Operand) (ids []ops
 // Leapfrog waits for the rows of leapfrog steps.
 func (d *Driver) Leapfrog(r *wire.Leapfrog) (rows sample.Rows, err error) {
 	err = d.wait(func(done func(error)) {
-		d.Sampler.Leapfrog(d.lane, r, func(got sample.Rows, err error) {
+		d.Sampler.Leapfrog(d.queue, r, func(got sample.Rows, err error) {
 			rows = got
 			done(err)
 		})
@@ -144,7 +144,7 @@ func (d *Driver) Sample(s *wire.Sample, emit func(sample.Chunk)) error {
 	left := s.Chains
 	var failed error
 	return d.wait(func(done func(error)) {
-		d.Sampler.Sample(d.lane, s, func(_ int, err error) {
+		d.Sampler.Sample(d.queue, s, func(_ int, err error) {
 			if err != nil {
 				done(err)
 			}
@@ -200,25 +200,25 @@ func (d *Driver) Free(ids ...ops.ID) {
 	for i, id := range ids {
 		list[i] = int(id)
 	}
-	d.Exec.Stream(d.lane, []wire.Instr{{Instr: ops.Instr{Op: ops.Free, Attrs: [][]int{list}}}})
+	d.Exec.Stream(d.queue, []wire.Instr{{Instr: ops.Instr{Op: ops.Free, Attrs: [][]int{list}}}})
 }
 
 // Sync waits until everything has been computed.
 func (d *Driver) Sync() error {
-	return d.wait(func(done func(error)) { d.Exec.Sync(d.lane, done) })
+	return d.wait(func(done func(error)) { d.Exec.Sync(d.queue, done) })
 }
 
 // Err waits until a value is known to be recorded or to carry an error.
 func (d *Driver) Err(id ops.ID) error {
 	return d.wait(func(done func(error)) {
-		d.Exec.Describe(d.lane, id, func(_ ops.Type, err error) { done(err) })
+		d.Exec.Describe(d.queue, id, func(_ ops.Type, err error) { done(err) })
 	})
 }
 
 // Read waits for the elements of a value.
 func (d *Driver) Read(id ops.ID) (data []byte, err error) {
 	err = d.wait(func(done func(error)) {
-		d.Exec.Read(d.lane, id, 0, 1<<62, func(x exec.Data, err error) {
+		d.Exec.Read(d.queue, id, 0, 1<<62, func(x exec.Data, err error) {
 			data = append(data, x.Bytes...)
 			if x.Release != nil {
 				x.Release()
@@ -237,7 +237,7 @@ func (d *Driver) ReadSome(id ops.ID, offset, count int) error {
 // Later calls done when elements of a value have been read, while others have their
 // turn.
 func (d *Driver) Later(id ops.ID, offset, count int, done func(error)) {
-	d.Exec.Read(d.lane, id, offset, count, func(x exec.Data, err error) {
+	d.Exec.Read(d.queue, id, offset, count, func(x exec.Data, err error) {
 		if x.Release != nil {
 			x.Release()
 		}

@@ -85,7 +85,7 @@ func Prepare(p *program.Program, r Rules) func() (*Explanation, error) {
 // Explanation is what a program does, part by part.
 type Explanation struct {
 	Parts []Part
-	Plans []measurable
+	plans []measurable
 }
 
 func (x *explainer) program(p *program.Program) (err error) {

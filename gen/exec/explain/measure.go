@@ -14,11 +14,11 @@ type measurable struct {
 	results  []ops.Result
 }
 
-// Buffers are buffers of a plan, by the kind of the reference.
-type Buffers [synth.CheckWord + 1][]*vulkan.Buffer
+// buffers are buffers of a plan, by the kind of the reference.
+type buffers [synth.CheckWord + 1][]*vulkan.Buffer
 
-// Memory is what the plan reads and writes, by the kind of the reference.
-func (p *measurable) Memory(take func(int) (*vulkan.Buffer, error)) (refs Buffers, err error) {
+// memory is what the plan reads and writes, by the kind of the reference.
+func (p *measurable) memory(take func(int) (*vulkan.Buffer, error)) (refs buffers, err error) {
 	add := func(kind synth.RefKind, n int) {
 		var b *vulkan.Buffer
 		if err == nil {

@@ -79,10 +79,10 @@ func innerOf(u *synth.Fusion) (ids []ops.ID) {
 	return ids
 }
 
-// fusionKey is the structure of a fusion: what its plan depends on.
+// fusionKey is the signature of a fusion: what its plan depends on.
 func fusionKey(u *synth.Fusion, types map[ops.ID]ops.Type) string {
 	names := make(map[ops.ID]uint64)
-	key := []byte("unit")
+	key := []byte("fusion")
 	for _, id := range u.Ins {
 		names[id] = uint64(len(names))
 		key = kernels.AppendType(key, types[id])

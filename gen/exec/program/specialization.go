@@ -71,18 +71,18 @@ func (p *Program) literalKey(lits []*ops.Literal) []byte {
 }
 
 // Usual says which parameters are literals in runs of the program: of several
-// forms that have been seen again, the one with the fewest.
+// sets that have been seen again, the one with the fewest.
 func (p *Program) Usual() string {
-	var forms []string
-	for form, t := range p.specializations {
+	var keys []string
+	for key, t := range p.specializations {
 		if t.seen > 1 {
-			forms = append(forms, form)
+			keys = append(keys, key)
 		}
 	}
-	if len(forms) == 0 {
+	if len(keys) == 0 {
 		return ""
 	}
-	return slices.Min(forms)
+	return slices.Min(keys)
 }
 
 // Specialized returns how many specializations the program has.

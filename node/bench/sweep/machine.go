@@ -53,7 +53,7 @@ func open(name string) (*machine, error) {
 
 // drive makes the executors of a device.
 func (m *machine) drive(d *vulkan.Device, known synth.Target) {
-	m.device, m.cold = d, exectest.NewPrompt(d, known, 0)
+	m.device, m.cold = d, exectest.NewWarmUp(d, known, 0)
 	m.warm = m.cold
 	if d.Info().Kind == vulkan.CPU {
 		m.warm = exectest.NewFor(d, known, 0)
