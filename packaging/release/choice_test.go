@@ -108,6 +108,39 @@ func TestNewer(t *testing.T) {
 	}
 }
 
+// A program without the commit of its tag is refused.
+func TestCheckCommit(t *testing.T) {
+	self, err := os.Executable() // go test writes no commit
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkCommit(self, ""); err != nil {
+		t.Errorf("without a tag: %v", err)
+	}
+	if err := checkCommit(self, "0123456789"); err == nil || !strings.Contains(err.Error(), "a clone of its own") {
+		t.Errorf("with a tag: %v", err)
+	}
+}
+
+// A program that is linked with a newer C library than Debian 11's is refused.
+func TestCheckGlibc(t *testing.T) {
+	said, err := output("", nil, "getconf", "GNU_LIBC_VERSION")
+	if err != nil || !newer(strings.TrimPrefix(said, "glibc "), "2.33") {
+		t.Skipf("SKIP this machine has %q, which gives no symbols newer than %s", said, glibc)
+	}
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.c"), filepath.Join(dir, "main")
+	if err := os.WriteFile(source, []byte("int main(void) { return 0; }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := output("", nil, "gcc", "-o", program, source); err != nil {
+		t.Skipf("SKIP %v", err)
+	}
+	if err := checkGlibc(program); err == nil || !strings.Contains(err.Error(), "__libc_start_main is of glibc 2.34") {
+		t.Errorf("%v; must name the symbol", err)
+	}
+}
+
 // A licence that is not permitted, terms that nobody knows and no terms at all are refused.
 func TestClassify(t *testing.T) {
 	apache, err := os.ReadFile("../../LICENSE")

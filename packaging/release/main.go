@@ -33,6 +33,7 @@ type release struct {
 	version string    // such as 0.2.0 or 0.2.0-rc.1
 	out     string    // folder for the results
 	epoch   time.Time // of every file in an archive
+	commit  string    // that the programs must name, of a tag
 }
 
 // run builds for the targets of these names and writes the checksums.
@@ -74,6 +75,9 @@ func (r *release) make(t target) ([]string, error) {
 	}
 	b := bundle{target: t, version: r.version, epoch: r.epoch, node: filepath.Join(work, t.binary())}
 	if err := t.build(r.root, b.node); err != nil {
+		return nil, err
+	}
+	if err := checkCommit(b.node, r.commit); err != nil {
 		return nil, err
 	}
 	if b.sbom, err = describe(&b, deps); err != nil {
@@ -122,7 +126,8 @@ func (r *release) findVersion() error {
 		return cmp.Or(err, fmt.Errorf("the tree differs from v%s: commit these or remove them, or give VERSION=%s:\n%s", tree, tree, changed))
 	}
 	r.version = tree
-	return nil
+	r.commit, err = git(r.root, "rev-parse", "HEAD")
+	return err
 }
 
 // findEpoch takes the time of files from SOURCE_DATE_EPOCH, else from the commit.

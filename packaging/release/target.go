@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"debug/elf"
 	"fmt"
 	"os"
@@ -92,13 +93,32 @@ func (t target) build(root, out string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := output(root, env, "go", "build", "-trimpath", "-ldflags=-s -w -buildid=", "-o", path, "./cmd/nxvk-node"); err != nil {
+	if _, err := output(root, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", path, "./cmd/nxvk-node"); err != nil {
 		return err
 	}
 	if !t.cgo {
 		return nil
 	}
 	return checkGlibc(path)
+}
+
+// checkCommit refuses a program into which the Go tool has not written this commit, as in a
+// linked work tree of git: its bytes would differ from those that a clone gives. An empty
+// commit is any.
+func checkCommit(path, commit string) error {
+	if commit == "" {
+		return nil
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && s.Value == commit {
+			return nil
+		}
+	}
+	return fmt.Errorf("the program does not name the commit %s: make the release of a tag in a clone of its own", commit)
 }
 
 // checkGlibc refuses a program that needs a C library newer than that of Debian 11.
