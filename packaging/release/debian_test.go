@@ -131,13 +131,6 @@ test -e /tmp/rootfs/usr/lib/x86_64-linux-gnu/libvulkan.so.1
 // files in its /tmp. It returns what the script prints.
 func inDebian(t *testing.T, script string, files ...string) string {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("SKIP a root of Debian takes root")
-	}
-	root, err := exec.Command("../../test/roots.sh", "trixie", "present").Output()
-	if err != nil {
-		t.Skipf("SKIP %s", root)
-	}
 	enter := `set -eu
 lower=$1 over=$2 script=$3
 shift 3
@@ -146,14 +139,54 @@ mount -t overlay overlay -o "lowerdir=$lower,upperdir=$over/upper,workdir=$over/
 cp "$@" "$over/root/tmp/"
 cp -L /etc/resolv.conf /etc/hosts "$over/root/etc/"
 DEBIAN_FRONTEND=noninteractive chroot "$over/root" sh -euc "$script"`
-	args := append([]string{"--mount", "sh", "-c", enter, "sh", strings.TrimSpace(string(root)), t.TempDir(), script}, files...)
+	return unshare(t, append([]string{"--mount", "sh", "-c", enter, "sh", debianRoot(t), t.TempDir(), script}, files...)...)
+}
+
+// debianRoot is a root of Debian 13, which test/roots.sh has made.
+func debianRoot(t *testing.T) string {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("SKIP a root of Debian takes root")
+	}
+	root, err := exec.Command("../../test/roots.sh", "trixie", "present").Output()
+	if err != nil {
+		t.Skipf("SKIP %s", root)
+	}
+	return strings.TrimSpace(string(root))
+}
+
+// unshare runs a command in namespaces and returns what it prints. A command that ends with
+// 75 cannot run on this kernel.
+func unshare(t *testing.T, args ...string) string {
+	t.Helper()
 	cmd := exec.Command("unshare", args...)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 75 {
-		t.Skipf("SKIP no overlay file systems: %s", out)
+		t.Skipf("SKIP %s", out)
 	}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return string(out)
+}
+
+// checkBooted boots systemd with the package: the service must serve lavapipe with all that
+// the unit forbids, and end well.
+func checkBooted(t *testing.T, deb string) {
+	root, over := debianRoot(t), t.TempDir()
+	unshare(t, "--mount", "testdata/boot.sh", "install", root, over, deb)
+	unshare(t, "--mount", "--pid", "--fork", "--uts", "--ipc", "--net", "--cgroup", "--kill-child", "testdata/boot.sh", "boot", root, over)
+	log, err := os.ReadFile(filepath.Join(over, "upper/probe.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`^ActiveState=active\nSubState=running\n`, `\nCapEff:\s0+\n`, `\nNoNewPrivs:\s1\n`, `\nSeccomp:\s2\n`,
+		`\n-r-------- 1 nxvk nxvk .* \.erlang\.cookie\n`, `"name":"llvmpipe[^"]*".*"message":"serving"`, `"message":"stopping"`,
+		`\nActiveState=inactive\n`, `\nSubState=dead\n`, `\nResult=success\n`, `\nExecMainStatus=0\n`,
+	} {
+		if !regexp.MustCompile(want).Match(log) {
+			t.Errorf("the log has no %s:\n%s", want, log)
+		}
+	}
 }

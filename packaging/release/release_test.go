@@ -72,10 +72,11 @@ func TestRelease(t *testing.T) {
 	t.Run("package", func(t *testing.T) { checkPackage(t, deb, first.version) })
 	t.Run("unit", func(t *testing.T) { checkUnit(t, deb) })
 	t.Run("installed", func(t *testing.T) { checkInstalled(t, deb, first.version) })
+	if !*full {
+		return
+	}
+	t.Run("booted", func(t *testing.T) { checkBooted(t, deb) })
 	t.Run("container", func(t *testing.T) {
-		if !*full {
-			t.Skip("SKIP the container is made with -full")
-		}
 		checkContainer(t, filepath.Join(first.dir, "nxvk-node_"+first.version+"_linux_amd64.tar.gz"), first.version)
 	})
 }
