@@ -11,6 +11,6 @@
 // The node with C code is linked with the C library of Debian 11, whose packages have fixed
 // sums, so that it starts on every system with that glibc (2.31) or a later one.
 //
-// GoReleaser itself is not used: it compiles for longer than all of a release takes, and
-// does neither collect licences nor bring a C library.
+// GoReleaser itself is not used: it leaves the licences, the bill of materials and the C
+// library to other programs, and running it compiles several hundred packages more.
 package main
