@@ -3,7 +3,7 @@
 
 GMAKE   ?= gmake
 # Those of GNUmakefile; test/makefile_test.go compares them.
-TARGETS  = build demo test test-full check release-check bench digest fuzz setup generate shaders help
+TARGETS  = build demo test test-full check release release-check bench digest fuzz setup generate shaders help
 
 $(TARGETS):
 	@command -v $(GMAKE) >/dev/null 2>&1 || { echo "make: this needs GNU make (FreeBSD: pkg install gmake), as gmake or what GMAKE says" >&2; exit 1; }

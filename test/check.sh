@@ -74,7 +74,7 @@ check_cross() {
 
 check_shell() {
 	want shellcheck shellcheck
-	git ls-files '*.sh' .ci/run | xargs shellcheck
+	git ls-files '*.sh' .ci/run 'packaging/debian/p*' packaging/freebsd/nxvk_node | xargs shellcheck
 }
 
 # By .clang-format. The shaders are GLSL, which clang-format does not know.

@@ -62,6 +62,8 @@ var rules = map[string][]string{
 	"nxvk/node/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/cmd/...":           {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/test/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/packaging/version": {},
+	"nxvk/packaging/release": {"nxvk/packaging/version", "github.com/..."},
 
 	"nxvk/vulkan/vk":       {loader},
 	"nxvk/vulkan/adapter":  {"nxvk/vulkan/vk", loader},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/rs/zerolog"
 
 	"nxvk/gen/server"
@@ -68,8 +69,19 @@ func run(ctx context.Context, args []string) error {
 			cancel()
 		}()
 	}
-	cfg.Ready = func(name string, port int) { fmt.Printf("nxvk ready %s %d\n", name, port) }
+	cfg.Ready = func(name string, port int) {
+		fmt.Printf("nxvk ready %s %d\n", name, port)
+		notify(log, daemon.SdNotifyReady)
+	}
+	defer context.AfterFunc(ctx, func() { notify(log, daemon.SdNotifyStopping) })()
 	return node.Run(ctx, cfg)
+}
+
+// notify tells systemd the state of the node, if systemd has started it and waits for that.
+func notify(log zerolog.Logger, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		log.Warn().Err(err).Msg("systemd cannot be told the state of the node; start it by a unit with Type=notify, or without NOTIFY_SOCKET")
+	}
 }
 
 // logger writes to standard error: lines for people on a terminal, JSON elsewhere.

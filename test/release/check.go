@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"nxvk/packaging/version"
 )
 
 // checks are what a release needs, in the order in which one mends it.
@@ -20,9 +22,6 @@ var checks = []struct {
 	{"tree", clean},
 }
 
-// source is the file that has the version; the others are compared with it.
-const source = "gen/server/version.go"
-
 // copies are the other places that have the version: a file and what is around it there.
 var copies = []struct{ file, before, after string }{
 	{"elixir/nx_vulkan_go/mix.exs", `@version "`, `"`},
@@ -33,38 +32,19 @@ var copies = []struct{ file, before, after string }{
 // logs are the files with a section for each release.
 var logs = []string{"CHANGELOG.md", "elixir/nx_vulkan_go/CHANGELOG.md"}
 
-// between finds the text between two others in a file.
-func between(root, file, before, after string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(root, file))
-	if err != nil {
-		return "", err
-	}
-	m := regexp.MustCompile(regexp.QuoteMeta(before) + `(\S+?)` + regexp.QuoteMeta(after)).FindSubmatch(text)
-	if m == nil {
-		return "", fmt.Errorf("%s has no version between %q and %q: write it there", file, before, after)
-	}
-	return string(m[1]), nil
-}
-
-// release is the version of the tree.
-func release(root string) (string, error) { return between(root, source, `const Release = "`, `"`) }
-
 // versions compares all places that have the version.
 func versions(root string) (string, error) {
-	want, err := release(root)
+	want, err := version.Read(root)
 	if err != nil {
 		return "", err
 	}
-	if !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9a-z.]+)?$`).MatchString(want) {
-		return "", fmt.Errorf("%s has %q: write MAJOR.MINOR.PATCH", source, want)
-	}
 	for _, c := range copies {
-		got, err := between(root, c.file, c.before, c.after)
+		got, err := version.Find(root, c.file, c.before, c.after)
 		if err != nil {
 			return "", err
 		}
 		if got != want {
-			return "", fmt.Errorf("%s has %s, but %s has %s: make them equal", c.file, got, source, want)
+			return "", fmt.Errorf("%s has %s, but %s has %s: make them equal", c.file, got, version.Source, want)
 		}
 	}
 	return want + " everywhere", nil
@@ -72,7 +52,7 @@ func versions(root string) (string, error) {
 
 // changeLogs looks for the section of the release, which comes first and says something.
 func changeLogs(root string) (string, error) {
-	version, err := release(root)
+	want, err := version.Read(root)
 	if err != nil {
 		return "", err
 	}
@@ -83,15 +63,15 @@ func changeLogs(root string) (string, error) {
 		}
 		_, first, ok := strings.Cut(string(text), "\n## ")
 		if !ok {
-			return "", fmt.Errorf("%s has no section: write one, ## %s", file, version)
+			return "", fmt.Errorf("%s has no section: write one, ## %s", file, want)
 		}
 		title, rest, _ := strings.Cut(first, "\n")
-		if strings.TrimPrefix(title, "v") != version {
-			return "", fmt.Errorf("%s begins with the section %q: it must be ## %s", file, title, version)
+		if strings.TrimPrefix(title, "v") != want {
+			return "", fmt.Errorf("%s begins with the section %q: it must be ## %s", file, title, want)
 		}
 		section, _, _ := strings.Cut(rest, "\n## ")
 		if !regexp.MustCompile(`(?m)^[-*] `).MatchString(section) {
-			return "", fmt.Errorf("%s says nothing of %s: list what users see", file, version)
+			return "", fmt.Errorf("%s says nothing of %s: list what users see", file, want)
 		}
 	}
 	return strings.Join(logs, " and ") + " have their sections", nil
@@ -99,11 +79,11 @@ func changeLogs(root string) (string, error) {
 
 // tag looks whether the tag of the release is free, or names this commit.
 func tag(root string) (string, error) {
-	version, err := release(root)
+	want, err := version.Read(root)
 	if err != nil {
 		return "", err
 	}
-	name := "v" + version
+	name := "v" + want
 	tags, err := git(root, "tag", "--list", name)
 	if err != nil || tags == "" {
 		return name + " is free", err
@@ -117,7 +97,7 @@ func tag(root string) (string, error) {
 		return "", err
 	}
 	if at != head {
-		return "", fmt.Errorf("%s is the tag of another commit: raise the version in %s", name, source)
+		return "", fmt.Errorf("%s is the tag of another commit: raise the version in %s", name, version.Source)
 	}
 	return name + " is this commit", nil
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nxvk/packaging/version"
 )
 
 // The versions of this repository agree.
@@ -18,7 +20,7 @@ func TestVersionsAgree(t *testing.T) {
 func ready(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
-	write(t, root, source, "package server\n\nconst Release = \"1.2.3\"\n")
+	write(t, root, version.Source, "package server\n\nconst Release = \"1.2.3\"\n")
 	for _, c := range copies {
 		write(t, root, c.file, "Something.\n"+c.before+"1.2.3"+c.after+" and more\n")
 	}
@@ -105,7 +107,7 @@ func TestChecks(t *testing.T) {
 // A version that is none is refused.
 func TestNoVersion(t *testing.T) {
 	root := ready(t)
-	write(t, root, source, `const Release = "soon"`)
+	write(t, root, version.Source, `const Release = "soon"`)
 	if _, err := versions(root); err == nil || !strings.Contains(err.Error(), "MAJOR.MINOR.PATCH") {
 		t.Error(err)
 	}

@@ -8,6 +8,8 @@ package main
 import (
 	"fmt"
 	"os"
+
+	"nxvk/packaging/version"
 )
 
 func main() {
@@ -25,11 +27,11 @@ func main() {
 		fmt.Fprintf(os.Stderr, "release: %d problems, above in the lines that begin with FIX\n", bad)
 		os.Exit(1)
 	}
-	version, _ := release(".") // the first check has read it
+	want, _ := version.Read(".") // the first check has read it
 	fmt.Printf(`Then, in this order:
       make check        generated files, format, vet, cross-builds
       make test-full    every test, every type and shape, and Nx's own suites (NX_PATH)
-      git tag v%s && git push origin v%[1]s
+      git tag v%s && git push origin v%[1]s, after which a workflow makes and publishes the files
       (cd elixir/nx_vulkan_go && mix hex.publish)
-`, version)
+`, want)
 }
