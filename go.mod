@@ -4,6 +4,7 @@ go 1.26
 
 require (
 	ergo.services/ergo v1.999.310
+	github.com/ebitengine/purego v0.11.3
 	github.com/prometheus/client_golang v1.23.2
 	github.com/prometheus/client_model v0.6.2
 	github.com/rs/zerolog v1.33.0
