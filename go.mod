@@ -5,6 +5,7 @@ go 1.26
 require (
 	ergo.services/ergo v1.999.310
 	github.com/coreos/go-systemd/v22 v22.7.0
+	github.com/ebitengine/purego v0.11.3
 	github.com/google/licensecheck v0.3.1
 	github.com/prometheus/client_golang v1.23.2
 	github.com/prometheus/client_model v0.6.2

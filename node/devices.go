@@ -37,9 +37,9 @@ func openDevices(cfg *Config) ([]*vulkan.Device, error) {
 func explainHost(err error) string {
 	const ending = "; until then the host's processor computes everything (--device host silences this warning)"
 	switch {
-	case errors.Is(err, vulkan.ErrNoCgo):
-		return "this nxvk-node was built without Vulkan (CGO_ENABLED=0, or without a C compiler), so it uses no GPU: install a C compiler " +
-			"(Debian and Ubuntu: apt-get install gcc libc6-dev libvulkan-dev) and build again" + ending
+	case errors.Is(err, vulkan.ErrNotBuilt):
+		return "this nxvk-node was built without Vulkan, so it uses no GPU: build it without the tag novulkan, and on 64-bit ARM or x86 " +
+			"or with a C compiler (Debian and Ubuntu: apt-get install gcc libc6-dev libvulkan-dev)" + ending
 	case err != nil:
 		return err.Error() + ending
 	}

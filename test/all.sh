@@ -101,10 +101,16 @@ part_collections() {
 	report collections env GOGC=1 "$GO" test -json -short $(packages '^nxvk/(vulkan|gen)(/|$)')
 }
 
+# Without cgo: everything on the host, Vulkan itself, also with a collection at every
+# allocation, and programs and operations on devices. Without Vulkan it still builds.
 part_nocgo() {
-	steps nocgo-build step "build without cgo" env CGO_ENABLED=0 "$GO" build -o /dev/null ./cmd/nxvk-node
+	steps nocgo-build step "build without cgo and without Vulkan" \
+		env CGO_ENABLED=0 "$GO" build -tags novulkan -o /dev/null ./cmd/nxvk-node
 	report nocgo env CGO_ENABLED=0 "$GO" test -json -short -skip '^TestDevice|/^(device|addresses)$' \
 		./ops/... ./synth/... ./fallback/... ./gen/...
+	report nocgo-vulkan env CGO_ENABLED=0 "$GO" test -json ./vulkan/...
+	report nocgo-collections env CGO_ENABLED=0 GOGC=1 "$GO" test -json -short ./vulkan/...
+	report nocgo-devices env CGO_ENABLED=0 "$GO" test -json -short ./gen/exec/... ./test/conformance
 }
 
 # find_roots: the roots of OTP_ROOTS that can be had, once.

@@ -68,8 +68,12 @@ check_modules() { $GO mod tidy -diff && $GO mod verify; }
 check_cross() {
 	for target in ${CROSS:?}; do
 		echo "$target"
-		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} $GO build -o /dev/null ./cmd/nxvk-node || return 1
+		# shellcheck disable=SC2046 # a list
+		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} $GO build $(test/goflags.sh "${target%/*}") \
+			-o /dev/null ./cmd/nxvk-node || return 1
 	done
+	echo "linux/amd64 without Vulkan"
+	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 $GO build -tags novulkan -o /dev/null ./cmd/nxvk-node
 }
 
 check_shell() {

@@ -45,7 +45,7 @@ var rules = map[string][]string{
 	"nxvk/fallback/linalg": slices.Concat(hostCore, []string{"nxvk/fallback/movement", "nxvk/fallback/matmul", "nxvk/fallback/linalg",
 		"gonum.org/..."}),
 
-	"nxvk/vulkan/...":        {"nxvk/vulkan/...", "github.com/vulkan-go/..."},
+	"nxvk/vulkan/...":        {"nxvk/vulkan/...", loader, purego},
 	"nxvk/gen/etf":           {"nxvk/gen/etf"},
 	"nxvk/gen/nuts":          {"nxvk/gen/nuts"},
 	"nxvk/gen/wire":          {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops"},
@@ -65,15 +65,16 @@ var rules = map[string][]string{
 	"nxvk/packaging/version": {},
 	"nxvk/packaging/release": {"nxvk/packaging/version", "github.com/..."},
 
-	"nxvk/vulkan/vk":       {loader},
-	"nxvk/vulkan/adapter":  {"nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/vk":       {"nxvk/vulkan/vk/abi", loader, purego},
+	"nxvk/vulkan/vk/abi":   {},
+	"nxvk/vulkan/adapter":  {"nxvk/vulkan/vk/...", loader, purego},
 	"nxvk/vulkan/hazard":   {},
-	"nxvk/vulkan/logical":  {"nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
-	"nxvk/vulkan/pipeline": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
-	"nxvk/vulkan/submit":   {"nxvk/vulkan/pipeline", "nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+	"nxvk/vulkan/logical":  {"nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},
+	"nxvk/vulkan/pipeline": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},
+	"nxvk/vulkan/submit":   {"nxvk/vulkan/pipeline", "nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},
 	"nxvk/vulkan/memory": {"nxvk/vulkan/submit", "nxvk/vulkan/hazard", "nxvk/vulkan/pipeline", "nxvk/vulkan/logical",
-		"nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
-	"nxvk/vulkan/logical/logicaltest": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk", loader},
+		"nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},
+	"nxvk/vulkan/logical/logicaltest": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},
 
 	"nxvk/gen/exec/...":          {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
 	"nxvk/gen/exec/exectest/...": {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/gen/sample", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
@@ -98,8 +99,11 @@ var compiled = []string{"nxvk/gen/exec/kernels", "nxvk/gen/exec/lru", "nxvk/gen/
 // hostCore is what every family of host kernels stands on.
 var hostCore = []string{"nxvk/fallback/dense", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/..."}
 
-// loader has the headers of Vulkan.
-const loader = "github.com/vulkan-go/..."
+// loader has the headers of Vulkan, and purego calls Vulkan in builds without cgo.
+const (
+	loader = "github.com/vulkan-go/..."
+	purego = "github.com/ebitengine/..."
+)
 
 // kernels are the languages of kernels, which know no tensors; emitter are the packages
 // that every lowering stands on.
@@ -121,7 +125,9 @@ type listed struct {
 // list asks the Go tool for the packages of the module and all that they
 // reach. It looks at each source, too, so that `go test` does not take an
 // earlier outcome for this one's.
-func list(t *testing.T) map[string]listed {
+//
+// cgo is CGO_ENABLED of the build.
+func list(t *testing.T, cgo string) map[string]listed {
 	t.Helper()
 	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" {
@@ -134,6 +140,7 @@ func list(t *testing.T) map[string]listed {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "list", "-e", "-deps", "-json=ImportPath,Name,Standard,Deps", "nxvk/...")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
 	out, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError
@@ -175,7 +182,13 @@ func ruleOf(path string) (allowed []string, found bool) {
 // synth and fallback, then ops. Within synth: the entries, fused code, families of
 // operations, the emitter, views, and the contract; fusion knows no family.
 func TestImports(t *testing.T) {
-	packages := list(t)
+	for _, cgo := range []string{"0", "1"} {
+		t.Run("CGO_ENABLED="+cgo, func(t *testing.T) { checkImports(t, list(t, cgo)) })
+	}
+}
+
+func checkImports(t *testing.T, packages map[string]listed) {
+	t.Helper()
 	for path, p := range packages {
 		if !strings.HasPrefix(path, "nxvk/") {
 			continue
@@ -202,7 +215,7 @@ func TestImports(t *testing.T) {
 // node. The benchmarks of the node use exectest, too.
 func TestOracles(t *testing.T) {
 	const node = "nxvk/cmd/nxvk-node"
-	packages, oracles := list(t), 0
+	packages, oracles := list(t, "1"), 0
 	for path, p := range packages {
 		if !strings.HasPrefix(path, "nxvk/") || !strings.HasSuffix(p.Name, "test") || p.Name == "exectest" {
 			continue

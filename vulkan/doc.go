@@ -29,8 +29,8 @@
 //	pipeline  compiling kernels, the pipeline cache
 //	logical   the open device: handles, options, errors, loss
 //	adapter   the devices of the machine, their features and limits
-//	vk        the entry points of Vulkan; all cgo is there
+//	vk        the entry points of Vulkan; all cgo is there, and what builds without cgo have instead
 //
-// A build without cgo has the same packages, lists no devices and answers Open with
+// A build without Vulkan has the same packages, lists no devices and answers Open with
 // [ErrNoVulkan]. The package knows nothing of tensors, operations or the network.
 package vulkan

@@ -10,8 +10,8 @@ import (
 var (
 	// ErrNoVulkan means that the machine has no Vulkan loader.
 	ErrNoVulkan = adapter.ErrNoVulkan
-	// ErrNoCgo comes with ErrNoVulkan where the program was built without cgo.
-	ErrNoCgo = vk.ErrNoCgo
+	// ErrNotBuilt comes with ErrNoVulkan where the program was built without Vulkan.
+	ErrNotBuilt = vk.ErrNotBuilt
 	// ErrNoDevice means that no device matches the selection.
 	ErrNoDevice = adapter.ErrNoDevice
 )

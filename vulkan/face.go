@@ -6,6 +6,7 @@ import (
 	"nxvk/vulkan/logical"
 	"nxvk/vulkan/memory"
 	"nxvk/vulkan/pipeline"
+	"nxvk/vulkan/vk"
 )
 
 // Types of other packages that users of this one need.
@@ -57,6 +58,9 @@ const (
 	Read  = hazard.Read
 	Write = hazard.Write
 )
+
+// Binding says how the program calls Vulkan: by "cgo", by "purego", or by "none".
+const Binding = vk.Binding
 
 // IdleTime is how long at least memory that nothing uses is kept for the next buffers; after
 // at most twice that time it returns to the driver.

@@ -82,12 +82,21 @@ func install(debian, freebsd, brew string) string {
 	return "apt-get install " + debian + " (or your distribution's package of it)"
 }
 
+// binding says how the node calls Vulkan, after "calls it".
+func binding() string {
+	if vulkan.Binding == "cgo" {
+		return "through C (cgo)"
+	}
+	return "without C (" + vulkan.Binding + ")"
+}
+
 func examineVulkan(context.Context) []finding {
 	infos, err := vulkan.Devices()
 	switch {
-	case errors.Is(err, vulkan.ErrNoCgo):
-		return []finding{{false, "Vulkan: this nxvk-node was built without it (CGO_ENABLED=0, or without a C compiler)",
-			install("gcc libc6-dev libvulkan-dev", "vulkan-headers", "vulkan-headers") + " and build again with CGO_ENABLED=1; until then the node computes on the host"}}
+	case errors.Is(err, vulkan.ErrNotBuilt):
+		return []finding{{false, "Vulkan: this nxvk-node was built without it",
+			"build it without the tag novulkan, and on 64-bit ARM or x86 or with a C compiler: " +
+				install("gcc libc6-dev libvulkan-dev", "vulkan-headers", "vulkan-headers") + "; until then the node computes on the host"}}
 	case errors.Is(err, vulkan.ErrNoVulkan):
 		return []finding{{false, "Vulkan: " + err.Error(),
 			install("libvulkan1 mesa-vulkan-drivers", "vulkan-loader mesa-dri", "vulkan-loader molten-vk") + "; until then the node computes on the host"}}
@@ -97,7 +106,7 @@ func examineVulkan(context.Context) []finding {
 		return []finding{{false, "Vulkan: the loader is installed, but no driver",
 			install("mesa-vulkan-drivers", "mesa-dri", "molten-vk") + ", or the driver of the GPU's vendor"}}
 	}
-	var out []finding
+	out := []finding{{ok: true, what: "Vulkan: the loader is installed; this nxvk-node calls it " + binding()}}
 	for _, i := range infos {
 		out = append(out, examineDevice(i)...)
 	}

@@ -171,7 +171,7 @@ func wantWarning(t *testing.T, log []entry, text string) {
 // and doctor does.
 func TestBuiltWithoutVulkan(t *testing.T) {
 	without := filepath.Join(t.TempDir(), "nxvk-node")
-	build := exec.Command("go", "build", "-o", without, ".")
+	build := exec.Command("go", "build", "-tags", "novulkan", "-o", without, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -189,13 +189,16 @@ func TestBuiltWithoutVulkan(t *testing.T) {
 	if err == nil || runtime.GOOS == "linux" && !strings.Contains(string(out), "apt-get install gcc libc6-dev libvulkan-dev") {
 		t.Errorf("doctor: %v\n%s", err, out)
 	}
+	if out, err = program(without, home, "version").Output(); err != nil || !strings.Contains(string(out), "Vulkan by none") {
+		t.Errorf("version: %v\n%s", err, out)
+	}
 }
 
 func TestVersion(t *testing.T) {
 	var said []string
 	for _, arg := range []string{"version", "--version", "-version"} {
 		out, err := program(binary, t.TempDir(), arg).Output()
-		if err != nil || !strings.HasPrefix(string(out), "nxvk-node ") {
+		if err != nil || !strings.HasPrefix(string(out), "nxvk-node ") || !strings.Contains(string(out), "Vulkan by "+vulkan.Binding) {
 			t.Errorf("%s: %q, %v", arg, out, err)
 		}
 		said = append(said, string(out))

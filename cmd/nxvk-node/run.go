@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"nxvk/gen/server"
 	"nxvk/node"
 	"nxvk/synth"
+	"nxvk/vulkan"
 )
 
 // run serves the devices until it is told to stop.
@@ -107,6 +109,6 @@ func printVersion(_ context.Context, args []string) error {
 	if err := f.parse(args); err != nil {
 		return err
 	}
-	fmt.Println("nxvk-node", server.Version())
+	fmt.Printf("nxvk-node %s (%s/%s, Vulkan by %s)\n", server.Version(), runtime.GOOS, runtime.GOARCH, vulkan.Binding)
 	return f.noArgs()
 }

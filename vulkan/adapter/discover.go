@@ -80,9 +80,9 @@ func Release(in vk.Instance) {
 
 func createInstance(message vk.Message) (vk.Instance, error) {
 	switch err := vk.Load(); {
-	case errors.Is(err, vk.ErrNoCgo):
-		return 0, fmt.Errorf("%w: %w; install a C compiler (Debian and Ubuntu: apt-get install gcc libc6-dev libvulkan-dev) "+
-			"and build again with CGO_ENABLED=1", ErrNoVulkan, err)
+	case errors.Is(err, vk.ErrNotBuilt):
+		return 0, fmt.Errorf("%w: %w; build it without the tag novulkan, and on 64-bit ARM or x86 or with a C compiler "+
+			"(Debian and Ubuntu: apt-get install gcc libc6-dev libvulkan-dev)", ErrNoVulkan, err)
 	case err != nil:
 		return 0, fmt.Errorf("%w: %w; install the Vulkan loader and a driver "+
 			"(Debian and Ubuntu: apt-get install libvulkan1 mesa-vulkan-drivers; FreeBSD: pkg install vulkan-loader mesa-dri)",

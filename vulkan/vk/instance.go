@@ -18,6 +18,9 @@ import (
 	binding "github.com/vulkan-go/vulkan"
 )
 
+// Binding says how the package calls Vulkan.
+const Binding = "cgo"
+
 // mu guards the loader, the function table of the binding, which is global to the process, and
 // messages.
 var (

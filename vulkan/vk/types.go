@@ -2,8 +2,8 @@ package vk
 
 import "errors"
 
-// Handles are opaque. Instance, Device and Recorder point to structures that
-// C owns; the others are Vulkan's own handles.
+// Handles are opaque. Instance, Device and Recorder point to structures of
+// this package; the others are Vulkan's own handles.
 type (
 	Instance       uintptr
 	PhysicalDevice uint64
@@ -18,8 +18,8 @@ type (
 	Semaphore      uint64
 )
 
-// ErrNoCgo means that the program was built without cgo.
-var ErrNoCgo = errors.New("built with CGO_ENABLED=0, which leaves Vulkan out")
+// ErrNotBuilt means that the program was built without Vulkan.
+var ErrNotBuilt = errors.New("this program was built without Vulkan")
 
 // Bits of [Info.Features].
 const (
@@ -144,7 +144,7 @@ const (
 	OpHostBarrier
 )
 
-// Cmd is one recorded command; nxvk_cmd in vk.h has the same layout.
+// Cmd is one recorded command; nxvk_cmd in vk.h, for builds with cgo, has the same layout.
 //
 //	dispatch      A pipeline, B layout, C set layout where descriptors cannot be
 //	              pushed, X Y Z workgroups from D, D>>32 and E on, push and bind

@@ -24,7 +24,7 @@ defmodule NxVulkanGo.Launcher.Build do
     end
   end
 
-  # Without a C compiler Go builds a program without Vulkan, and does not say so.
+  # Without a C compiler Go builds another program, which calls Vulkan without C, and does not say so.
   defp compiler!(go, root) do
     case System.cmd(go, ["env", "CGO_ENABLED"], cd: root, env: env(), stderr_to_stdout: true) do
       {"0" <> _, 0} -> unless System.get_env("CGO_ENABLED") == "0", do: raise(no_compiler())
@@ -35,11 +35,11 @@ defmodule NxVulkanGo.Launcher.Build do
 
   defp no_compiler do
     Error.new(:cannot_build, """
-    there is no C compiler, and without one nxvk-node is built without Vulkan. Install one:
+    there is no C compiler, with which nxvk-node calls Vulkan. Install one:
 
         #{install(:os.type())}
 
-    or set CGO_ENABLED=0 in the environment to compute on the processor alone\
+    or set CGO_ENABLED=0 in the environment to build nxvk-node without C\
     """)
   end
 

@@ -1,13 +1,16 @@
-//go:build !cgo
+//go:build !cgo && (novulkan || !(amd64 || arm64) || !(linux || freebsd || darwin || windows))
 
 package vk
 
-// Without cgo there is no loader, so nothing past Load is ever reached. The
-// files with cgo say what each function does.
-const unreachable = "BUG: a Vulkan call without cgo"
+// Binding says how the package calls Vulkan.
+const Binding = "none"
 
-// Load reports ErrNoCgo.
-func Load() error { return ErrNoCgo }
+// Without the loader nothing past Load is ever reached. The
+// files with cgo say what each function does.
+const unreachable = "BUG: a call of Vulkan in a build without it"
+
+// Load reports ErrNotBuilt.
+func Load() error { return ErrNotBuilt }
 
 func CreateInstance(Message) (Instance, Result)                           { panic(unreachable) }
 func DestroyInstance(Instance)                                            { panic(unreachable) }

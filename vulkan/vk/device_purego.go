@@ -1,0 +1,181 @@
+//go:build !cgo && !novulkan && (amd64 || arm64) && (linux || freebsd || darwin || windows)
+
+package vk
+
+import (
+	"runtime"
+	"unsafe"
+
+	"nxvk/vulkan/vk/abi"
+)
+
+type device struct {
+	pin    runtime.Pinner
+	handle uintptr
+	queues [MaxQueues]uintptr
+	family uint32
+	deviceFuncs
+	optionalFuncs
+}
+
+// deviceFuncs are core in Vulkan 1.2; optionalFuncs may be absent.
+type (
+	deviceFuncs struct {
+		DestroyDevice, GetDeviceQueue, DeviceWaitIdle, QueueSubmit,
+		AllocateMemory, FreeMemory, MapMemory,
+		CreateBuffer, DestroyBuffer, GetBufferMemoryRequirements, BindBufferMemory,
+		CreateShaderModule, DestroyShaderModule,
+		CreateDescriptorSetLayout, DestroyDescriptorSetLayout,
+		CreatePipelineLayout, DestroyPipelineLayout,
+		CreateComputePipelines, DestroyPipeline,
+		CreatePipelineCache, DestroyPipelineCache, GetPipelineCacheData,
+		CreateCommandPool, DestroyCommandPool, ResetCommandPool, AllocateCommandBuffers,
+		BeginCommandBuffer, EndCommandBuffer, CmdBindPipeline, CmdPushConstants,
+		CmdDispatch, CmdDispatchBase, CmdPipelineBarrier, CmdCopyBuffer, CmdFillBuffer,
+		CreateQueryPool, DestroyQueryPool, CmdResetQueryPool, CmdWriteTimestamp, CmdCopyQueryPoolResults,
+		CreateDescriptorPool, DestroyDescriptorPool, ResetDescriptorPool,
+		AllocateDescriptorSets, UpdateDescriptorSets, CmdBindDescriptorSets,
+		CreateSemaphore, DestroySemaphore, GetSemaphoreCounterValue, WaitSemaphores uintptr
+	}
+	optionalFuncs struct {
+		GetBufferDeviceAddress, CmdPushDescriptorSetKHR uintptr
+	}
+)
+
+func (d Device) get() *device { return *(**device)(unsafe.Pointer(&d)) }
+
+// CreateDevice creates a device with info.Queues queues of family info.Family, at most
+// [MaxQueues], and the features info.Features names.
+func CreateDevice(handle Instance, p PhysicalDevice, info *Info) (Device, Result) {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	in, d := handle.get(), &device{family: info.Family}
+	list := in.extensions(p)
+	f := newFeatures(&pin, info.API, list)
+	f.enable(info.Features)
+	priorities := make([]float32, min(max(info.Queues, 1), MaxQueues))
+	for i := range priorities {
+		priorities[i] = 1
+	}
+	names := pickExtensions(list, info.API)
+	ci := &abi.DeviceCreateInfo{
+		SType: abi.TypeDeviceCreateInfo, PNext: pinned(&pin, &f.core),
+		QueueCreateInfoCount: 1,
+		PQueueCreateInfos: pinned(&pin, &abi.DeviceQueueCreateInfo{
+			SType: abi.TypeDeviceQueueCreateInfo, QueueFamilyIndex: info.Family,
+			QueueCount: uint32(len(priorities)), PQueuePriorities: pinnedSlice(&pin, priorities),
+		}),
+		EnabledExtensionCount: uint32(len(names)), PpEnabledExtensionNames: pinnedStrings(&pin, names),
+	}
+	if r := call(in.CreateDevice, uintptr(p), uintptr(unsafe.Pointer(ci)), 0, uintptr(unsafe.Pointer(&d.handle))); r != Success {
+		return 0, r
+	}
+	resolveAll(&d.optionalFuncs, in.GetDeviceProcAddr, d.handle)
+	if !resolveAll(&d.deviceFuncs, in.GetDeviceProcAddr, d.handle) {
+		call(d.DestroyDevice, d.handle, 0)
+		return 0, ErrorIncompatibleDriver
+	}
+	for i := range priorities {
+		call(d.GetDeviceQueue, d.handle, uintptr(d.family), uintptr(i), uintptr(unsafe.Pointer(&d.queues[i])))
+	}
+	return Device(keep(&d.pin, d)), Success
+}
+
+// pickExtensions returns the extensions of a list that a device gets.
+func pickExtensions(list []abi.ExtensionProperties, api uint32) (names []string) {
+	wanted := []string{
+		extPushDescriptor, extMemoryBudget, extAtomicFloat, extMatrix, extBfloat16,
+		"VK_KHR_portability_subset", // must be enabled wherever it is listed
+	}
+	if api < abi.Version13 {
+		wanted = append(wanted, extSubgroupSize)
+	}
+	for _, name := range wanted {
+		if has(list, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// DestroyDevice destroys a device whose objects are destroyed.
+func DestroyDevice(handle Device) {
+	d := handle.get()
+	call(d.DestroyDevice, d.handle, 0)
+	drop(&d.pin, d)
+}
+
+// DeviceWaitIdle waits until the queue is empty.
+func DeviceWaitIdle(handle Device) Result {
+	d := handle.get()
+	return call(d.DeviceWaitIdle, d.handle)
+}
+
+// CreateBuffer creates a storage buffer that can be the source and the destination of copies. With
+// address, kernels can use its address.
+func CreateBuffer(handle Device, size uint64, address bool) (Buffer, Requirements, Result) {
+	d := handle.get()
+	ci := &abi.BufferCreateInfo{
+		SType: abi.TypeBufferCreateInfo, Size: size,
+		Usage: abi.BufferUsageStorageBuffer | abi.BufferUsageTransferSrc | abi.BufferUsageTransferDst,
+	}
+	if address {
+		ci.Usage |= abi.BufferUsageShaderDeviceAddress
+	}
+	var b Buffer
+	if r := call(d.CreateBuffer, d.handle, uintptr(unsafe.Pointer(ci)), 0, uintptr(unsafe.Pointer(&b))); r != Success {
+		return 0, Requirements{}, r
+	}
+	var need abi.MemoryRequirements
+	call(d.GetBufferMemoryRequirements, d.handle, uintptr(b), uintptr(unsafe.Pointer(&need)))
+	return b, Requirements{need.Size, need.MemoryTypeBits}, Success
+}
+
+// DestroyBuffer destroys a buffer.
+func DestroyBuffer(handle Device, b Buffer) {
+	d := handle.get()
+	call(d.DestroyBuffer, d.handle, uintptr(b), 0)
+}
+
+// AllocateMemory allocates memory of one type.
+func AllocateMemory(handle Device, size uint64, memoryType int, address bool) (Memory, Result) {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	d := handle.get()
+	ci := &abi.MemoryAllocateInfo{SType: abi.TypeMemoryAllocateInfo, AllocationSize: size, MemoryTypeIndex: uint32(memoryType)}
+	if address {
+		ci.PNext = pinned(&pin, &abi.MemoryAllocateFlagsInfo{SType: abi.TypeMemoryAllocateFlagsInfo, Flags: abi.MemoryAllocateDeviceAddress})
+	}
+	var m Memory
+	r := call(d.AllocateMemory, d.handle, uintptr(unsafe.Pointer(ci)), 0, uintptr(unsafe.Pointer(&m)))
+	return m, r
+}
+
+// FreeMemory unmaps and frees memory.
+func FreeMemory(handle Device, m Memory) {
+	d := handle.get()
+	call(d.FreeMemory, d.handle, uintptr(m), 0)
+}
+
+// BindBufferMemory puts a buffer at the start of memory.
+func BindBufferMemory(handle Device, b Buffer, m Memory) Result {
+	d := handle.get()
+	return call(d.BindBufferMemory, d.handle, uintptr(b), uintptr(m), 0)
+}
+
+// MapMemory maps all of a host-visible allocation of size bytes.
+func MapMemory(handle Device, m Memory, size uint64) ([]byte, Result) {
+	d := handle.get()
+	var p *byte // of the driver
+	if r := call(d.MapMemory, d.handle, uintptr(m), 0, uintptr(abi.WholeSize), 0, uintptr(unsafe.Pointer(&p))); r != Success {
+		return nil, r
+	}
+	return unsafe.Slice(p, size), Success
+}
+
+// GetBufferDeviceAddress returns the address that kernels see.
+func GetBufferDeviceAddress(handle Device, b Buffer) uint64 {
+	d := handle.get()
+	i := &abi.BufferDeviceAddressInfo{SType: abi.TypeBufferDeviceAddressInfo, Buffer: uint64(b)}
+	return callAddress(d.GetBufferDeviceAddress, d.handle, uintptr(unsafe.Pointer(i)))
+}
