@@ -7,12 +7,15 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// spinReader reads from a socket and spins before it sleeps.
+// spinReader reads from a socket, and spins and polls before it sleeps.
 type spinReader struct {
 	raw     syscall.RawConn
 	attempt func(fd uintptr) bool
+	poll    func(fd uintptr) // waits until there is something to read, for pollTime at most
 
 	into []byte // what the read under way fills
 	n    int    // what it has read
@@ -22,7 +25,7 @@ type spinReader struct {
 }
 
 func newSpinReader(_ net.Conn, raw syscall.RawConn) io.Reader {
-	r := &spinReader{raw: raw}
+	r := &spinReader{raw: raw, poll: poll}
 	r.attempt = r.try
 	return r
 }
@@ -46,13 +49,17 @@ func (r *spinReader) Read(p []byte) (int, error) {
 }
 
 // spins reports whether data arrives in such quick succession that the reader spins
-// before it sleeps.
+// before it waits.
 func (r *spinReader) spins() bool { return r.gap <= spinGap }
+
+// polls reports whether data arrives often enough that the reader's thread waits for it.
+func (r *spinReader) polls() bool { return r.gap <= pollGap }
 
 // try reads what there is. It returns false where there is nothing and the reader is
 // to sleep.
 func (r *spinReader) try(fd uintptr) bool {
 	var until time.Time
+	polled := false
 	for {
 		n, err := syscall.Read(int(fd), r.into)
 		switch err {
@@ -63,14 +70,32 @@ func (r *spinReader) try(fd uintptr) bool {
 			r.n, r.err = max(n, 0), err
 			return true
 		}
-		if !r.spins() {
+		if r.spins() {
+			now := time.Now()
+			if until.IsZero() {
+				until = now.Add(spinTime)
+			}
+			if !now.After(until) {
+				continue
+			}
+		}
+		if polled || !r.polls() {
 			return false
 		}
-		now := time.Now()
-		if until.IsZero() {
-			until = now.Add(spinTime)
-		} else if now.After(until) {
-			return false
+		polled = true
+		r.poll(fd)
+	}
+}
+
+// poll waits until there is something to read, for pollTime at most. The thread is this
+// goroutine's own meanwhile: the runtime gives its processor to other goroutines.
+func poll(fd uintptr) {
+	until := time.Now().Add(pollTime)
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		left := time.Until(until)
+		if _, err := unix.Poll(fds, int(left.Round(time.Millisecond)/time.Millisecond)); err != unix.EINTR || left <= 0 {
+			return
 		}
 	}
 }

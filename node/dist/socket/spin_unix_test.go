@@ -74,14 +74,14 @@ func TestSpinReaderEnds(t *testing.T) {
 	}
 }
 
-// TestSpinReaderRests wants a reader to spin while data arrives in quick succession, and
-// to sleep at once where it comes rarely.
+// TestSpinReaderRests wants a reader to spin and to poll while data arrives in quick
+// succession, and to sleep at once where it comes rarely.
 func TestSpinReaderRests(t *testing.T) {
 	ours, theirs := sockettest.Pair(t)
 	r := SpinReader(ours).(*spinReader)
 	for _, tt := range []struct {
 		last  time.Time // when data arrived before
-		spins bool
+		quick bool
 	}{
 		{time.Time{}, false},
 		{time.Now().Add(-time.Hour), false},
@@ -94,8 +94,42 @@ func TestSpinReaderRests(t *testing.T) {
 		if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
-		if r.spins() != tt.spins {
-			t.Errorf("%v after data the reader spins: %v", r.gap, r.spins())
+		if r.spins() != tt.quick || r.polls() != tt.quick {
+			t.Errorf("%v after data the reader spins: %v, polls: %v", r.gap, r.spins(), r.polls())
 		}
+	}
+}
+
+// TestSpinReaderPolls wants a reader to wait on its thread once, after it has spun, before it
+// sleeps: data that comes meanwhile is read without the poller of the runtime.
+func TestSpinReaderPolls(t *testing.T) {
+	ours, theirs := sockettest.Pair(t)
+	r := SpinReader(ours).(*spinReader)
+	polled := 0
+	r.poll = func(fd uintptr) {
+		polled++
+		if _, err := theirs.Write([]byte{7}); err != nil {
+			t.Error(err)
+		}
+		poll(fd)
+	}
+	try := r.attempt
+	r.attempt = func(fd uintptr) bool {
+		if !try(fd) {
+			t.Error("the reader sleeps")
+		}
+		return true
+	}
+	b := make([]byte, 1)
+	if n, err := r.Read(b); n != 1 || b[0] != 7 || err != nil || polled != 1 {
+		t.Errorf("read %d bytes, %v, %v, after %d polls", n, b, err, polled)
+	}
+
+	polled, r.gap = 0, 0
+	r.poll = func(uintptr) { polled++ }
+	r.attempt = try
+	ours.SetReadDeadline(time.Now().Add(time.Millisecond))
+	if n, err := r.Read(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) || polled != 1 {
+		t.Errorf("read %d bytes, %v, after %d polls of nothing", n, err, polled)
 	}
 }
