@@ -456,19 +456,28 @@ defmodule NxVulkanGo.Backend do
         )
       end
 
-    check =
+    there =
+      quote do
+        Eager.run(
+          unquote(name),
+          unquote(Macro.var(:out, nil)),
+          unquote(tensors),
+          unquote(attrs),
+          unquote(options)
+        )
+      end
+
+    checked =
       if name in Validation.ops(),
-        do: quote(do: Validation.check!(unquote(name), unquote(tensors)))
+        do: quote(do: Validation.check!(unquote(name), unquote(tensors)) && unquote(there)),
+        else: there
 
     here = Literal.quoted(name, names, variable, options)
 
     @impl true
     def unquote(name)(out, unquote_splicing(args)) do
       _ = unquote(args)
-      unquote(check)
-
-      unquote(here) ||
-        Eager.run(unquote(name), out, unquote(tensors), unquote(attrs), unquote(options))
+      unquote(here) || unquote(checked)
     end
   end
 end

@@ -26,6 +26,8 @@ defmodule NxVulkanGo.Backend.Literal do
   @square [Nx.Block.CumulativeSum, Nx.Block.CumulativeProduct] ++
             [Nx.Block.CumulativeMin, Nx.Block.CumulativeMax]
 
+  @compile {:inline, new: 3, keep: 3}
+
   @doc "Makes a tensor like `out` of encoded elements."
   @spec new(T.t(), binary, keyword) :: T.t()
   def new(%T{type: type, shape: shape} = out, data, options),
@@ -146,6 +148,11 @@ defmodule NxVulkanGo.Backend.Literal do
     _error -> nil
   end
 
+  # The elements of a scalar are as many as its type says.
+  defp keep(%T{shape: {}, type: {_, size}} = out, %T{data: %{state: bits}}, options)
+       when bit_size(bits) == size and size >= 8,
+       do: new(out, bits, options)
+
   defp keep(%T{type: {_, size} = type, shape: shape} = out, %T{data: data}, options) do
     %Nx.BinaryBackend{state: bits} = data
     true = bit_size(bits) == Tuple.product(shape) * size
@@ -159,10 +166,13 @@ defmodule NxVulkanGo.Backend.Literal do
 
   @doc "Returns an operand as a tensor of `Nx.BinaryBackend`."
   @spec operand(T.t()) :: T.t()
-  def operand(%T{data: %Nx.BinaryBackend{}} = tensor), do: tensor
+  def operand(%T{type: {_, size}, data: %B{literal: data}} = tensor) when size >= 8,
+    do: %{tensor | data: %Nx.BinaryBackend{state: data}}
 
   def operand(%T{type: type, data: %B{literal: data}} = tensor),
     do: %{tensor | data: %Nx.BinaryBackend{state: Encoding.decode(data, type)}}
+
+  def operand(%T{data: %Nx.BinaryBackend{}} = tensor), do: tensor
 
   @doc """
   Returns the options of the first operand that has some, or else the given ones: where the result

@@ -88,6 +88,14 @@ defmodule NxVulkanGo.Backend.LiteralTest do
       end)
     end
 
+    test "is an error of a scalar where Nx.BinaryBackend has one" do
+      nowhere(fn ->
+        one = Nx.tensor(1)
+        assert_raise ArithmeticError, fn -> Nx.quotient(one, Nx.tensor(0)) end
+        assert_raise ArgumentError, fn -> Nx.left_shift(one, Nx.tensor(-1)) end
+      end)
+    end
+
     test "reads, copies and text" do
       nowhere(fn ->
         t = Nx.iota({4}, type: :s16)
