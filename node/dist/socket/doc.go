@@ -7,10 +7,10 @@
 //
 // What spinning earns: a call of 150 bytes over loopback, on two processors that did
 // nothing else, took 28 µs with it and 60 µs without where calls follow each other at
-// once (medians), and 32 and 48 µs of the node's processor time. Calls 80 µs apart do
-// not spin. On two processors with a load of 20 it costs more than it earns: 50 µs and
-// 34 µs a call. What waiting on the thread earns: a read of 400 bytes by a BEAM on two busy
-// processors took 65 to 95 µs with it and 130 to 150 µs without.
+// once (medians), and 32 and 48 µs of the node's processor time. On two processors with a
+// load of 20 it costs more than it earns: 50 µs and 34 µs a call. What the longer spin after
+// an answer and the wait on the thread earn there: a read of 400 bytes by a BEAM took 63 to
+// 85 µs with them and 160 µs without.
 //
 // The package refuses to know the protocol.
 package socket

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func TestSpinReader(t *testing.T) {
 	for i := range 600 {
 		want = append(want, bytes.Repeat([]byte{byte(i)}, 1+i%97)...)
 	}
-	r := SpinReader(ours).(*spinReader)
+	r := SpinReader(ours, new(atomic.Uint64)).(*spinReader)
 	asleep := make(chan struct{}, 1)
 	try := r.attempt
 	r.attempt = func(fd uintptr) bool {
@@ -57,7 +58,7 @@ func TestSpinReader(t *testing.T) {
 // TestSpinReaderEnds closes the socket, and lets its time be over, under a reader.
 func TestSpinReaderEnds(t *testing.T) {
 	ours, _ := sockettest.Pair(t)
-	r := SpinReader(ours)
+	r := SpinReader(ours, new(atomic.Uint64))
 	ours.SetReadDeadline(time.Now().Add(time.Millisecond))
 	if n, err := r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("after the deadline: %d, %v", n, err)
@@ -78,7 +79,7 @@ func TestSpinReaderEnds(t *testing.T) {
 // succession, and to sleep at once where it comes rarely.
 func TestSpinReaderRests(t *testing.T) {
 	ours, theirs := sockettest.Pair(t)
-	r := SpinReader(ours).(*spinReader)
+	r := SpinReader(ours, new(atomic.Uint64)).(*spinReader)
 	for _, tt := range []struct {
 		last  time.Time // when data arrived before
 		quick bool
@@ -94,8 +95,8 @@ func TestSpinReaderRests(t *testing.T) {
 		if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
-		if r.spins() != tt.quick || r.polls() != tt.quick {
-			t.Errorf("%v after data the reader spins: %v, polls: %v", r.gap, r.spins(), r.polls())
+		if (r.spinTime() > 0) != tt.quick || r.polls() != tt.quick {
+			t.Errorf("%v after data the reader spins %v, polls: %v", r.gap, r.spinTime(), r.polls())
 		}
 	}
 }
@@ -104,7 +105,7 @@ func TestSpinReaderRests(t *testing.T) {
 // sleeps: data that comes meanwhile is read without the poller of the runtime.
 func TestSpinReaderPolls(t *testing.T) {
 	ours, theirs := sockettest.Pair(t)
-	r := SpinReader(ours).(*spinReader)
+	r := SpinReader(ours, new(atomic.Uint64)).(*spinReader)
 	polled := 0
 	r.poll = func(fd uintptr) {
 		polled++
@@ -131,5 +132,42 @@ func TestSpinReaderPolls(t *testing.T) {
 	ours.SetReadDeadline(time.Now().Add(time.Millisecond))
 	if n, err := r.Read(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) || polled != 1 {
 		t.Errorf("read %d bytes, %v, after %d polls of nothing", n, err, polled)
+	}
+}
+
+// TestSpinReaderAnswers wants a reader to spin longer after an answer, unless what followed the
+// answer before came late.
+func TestSpinReaderAnswers(t *testing.T) {
+	ours, theirs := sockettest.Pair(t)
+	sent := new(atomic.Uint64)
+	r := SpinReader(ours, sent).(*spinReader)
+	read := func() (spin time.Duration) {
+		if _, err := theirs.Write([]byte{1}); err != nil {
+			t.Fatal(err)
+		}
+		try := r.attempt
+		r.attempt = func(fd uintptr) bool {
+			spin = r.spinTime()
+			return try(fd)
+		}
+		defer func() { r.attempt = try }()
+		if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		return spin
+	}
+	r.gap = time.Hour
+	if spin := read(); spin != 0 {
+		t.Errorf("it spins %v where nothing was sent", spin)
+	}
+	for _, tt := range []struct{ wait, spin time.Duration }{{0, answerSpin}, {time.Hour, 0}} {
+		sent.Add(1)
+		r.gap, r.wait = time.Hour, tt.wait
+		if spin := read(); spin != tt.spin {
+			t.Errorf("after an answer it spins %v, want %v, where the last wait was %v", spin, tt.spin, tt.wait)
+		}
+		if r.wait >= time.Hour {
+			t.Errorf("after an answer the wait is still %v", r.wait)
+		}
 	}
 }
