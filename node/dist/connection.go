@@ -42,6 +42,7 @@ type Connection struct {
 	to      addressee // of the message that is being read
 	writer  *packet.Writer
 	bytes   atomic.Uint64 // received
+	sent    atomic.Uint64 // bytes
 
 	signals *signals.Table
 	leader  inbox.Leader
@@ -67,7 +68,6 @@ func newConnection(n *Node, core gen.Core, peer handshake.Identity, sock net.Con
 		peer: peer,
 		name: gen.Atom(peer.Name),
 		sock: sock,
-		from: socket.SpinReader(sock),
 		up:   time.Now(),
 		gone: make(chan struct{}),
 
@@ -75,12 +75,16 @@ func newConnection(n *Node, core gen.Core, peer handshake.Identity, sock net.Con
 		account: quota.NewAccount(n.options.Budget, n.options.MaxHeld),
 		signals: signals.NewTable(),
 	}
+	c.from = socket.SpinReader(sock, &c.sent)
 	c.writer = packet.NewWriter(sock, packet.WriterOptions{
 		Header:    peer.Flags&handshake.FlagDistHdrAtomCache != 0,
 		Fragments: peer.Flags&handshake.FlagFragments != 0,
 		MaxQueue:  n.options.MaxQueue,
 		Account:   c.account,
-		Sent:      func(bytes int) { n.counters.BytesOut.Add(uint64(bytes)) },
+		Sent: func(bytes int) {
+			c.sent.Add(uint64(bytes))
+			n.counters.BytesOut.Add(uint64(bytes))
+		},
 	})
 	return c
 }

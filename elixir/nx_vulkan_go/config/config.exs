@@ -4,7 +4,9 @@ if config_env() == :test do
   config :nx_vulkan_go,
     add_backend_on_inspect: false,
     check_shape_and_type: true,
-    fallback: :silent
+    fallback: :silent,
+    # Tests are of the node; those of small tensors in this VM set it.
+    vm_limit: String.to_integer(System.get_env("NXVK_TEST_VM_LIMIT", "0"))
 
   config :logger, level: :warning
 

@@ -3,7 +3,9 @@ import Config
 config :nx_vulkan_go,
   add_backend_on_inspect: false,
   check_shape_and_type: true,
-  fallback: :raise
+  fallback: :raise,
+  # What stays in the VM is computed by Nx.BinaryBackend; the suites are of the node.
+  vm_limit: 0
 
 # Some tests read what is logged; nobody else does.
 config :bumblebee, progress_bar_enabled: false

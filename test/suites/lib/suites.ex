@@ -15,6 +15,7 @@ defmodule Suites do
   The node is one that a suite starts, with `NXVK_NODE_ARGS`, or the one that
   `NXVK_TEST_SERVER` names. Where that was started with `--host-limit 1 --no-warm-up`, the
   device computes whatever it can; otherwise the host computes what is small, as for users.
+  Nothing is computed in the VM (`vm_limit: 0`).
 
   A suite runs on `NxVulkanGo.Backend`, its numerical definitions by `Nx.Defn.Evaluator`;
   those whose name ends in `_compiled`, and that of EXLA, by `compiler: NxVulkanGo`.

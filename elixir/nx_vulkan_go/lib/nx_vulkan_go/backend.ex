@@ -11,7 +11,7 @@ defmodule NxVulkanGo.Backend do
     * `:server` - name of the node (default: `config :nx_vulkan_go, server: name`, or a server
       that `NxVulkanGo.Launcher` starts)
 
-  The first operation connects to the server, or starts it.
+  The first operation that needs the server connects to it, or starts it.
 
   ## How operations run
 
@@ -22,13 +22,20 @@ defmodule NxVulkanGo.Backend do
   `check: :debug` it names the line of the operation; see `NxVulkanGo.Check`.
 
   Operands of any backend are accepted. Operands that are not on the device are uploaded.
-  Scalars and tensors of at most 64 bytes travel inside the instruction that uses them.
+  Those of at most 64 bytes travel inside the instruction that uses them.
 
   ## Where numbers are computed
 
   Kernels on the device compute most results. These are the exceptions:
 
-    * a scalar such as `Nx.tensor(2)` stays in this VM until it is combined with a tensor
+    * a tensor of at most 64 elements that is made in this VM, such as `Nx.tensor([1, 2])` or
+      `Nx.iota({8})`, stays in this VM, and so does what is computed from such tensors alone.
+      `Nx.BinaryBackend` computes it sooner than the server can be asked, so a loop of small
+      operations is as fast as with that backend. Work with many steps for an element, such as
+      `Nx.dot/2` of matrices of 8 × 8, Fourier transforms, convolutions and `Nx.LinAlg`, is the
+      server's, and so is an operation on which `Nx.BinaryBackend` raises. A tensor in this VM
+      goes to the device of its options when it is combined with a tensor that is there. What a
+      compiled function returns is always on the server
     * the host of the node computes an operation where all operands are on the host and no
       tensor has more than 4,096 elements (512 beside a GPU), because that is faster. The
       result may differ from the device's in the last digit
@@ -47,7 +54,7 @@ defmodule NxVulkanGo.Backend do
 
   To compute everything on the device that it can compute, such as for a test of the device:
 
-      config :nx_vulkan_go, node_args: ["--host-limit", "1", "--no-warm-up"]
+      config :nx_vulkan_go, vm_limit: 0, node_args: ["--host-limit", "1", "--no-warm-up"]
 
   ## Memory
 
@@ -107,20 +114,23 @@ defmodule NxVulkanGo.Backend do
     * `:weight` - share of this VM in a device and in the processors of the node while other
       clients compete for them, from 1 to 100. A client with 20 gets twice as much as one with
       10 (default: 10)
+    * `:vm_limit` - maximum elements of a tensor that stays in this VM, see "Where numbers are
+      computed" (default: 64; read at the first operation). With 0, only scalars that nothing was
+      computed from stay
     * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`
   """
 
   @behaviour Nx.Backend
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.Backend.{Attributes, Eager, Transfer, Validation}
+  alias NxVulkanGo.Backend.{Attributes, Eager, Literal, Transfer, Validation}
   alias NxVulkanGo.Compiler.Reducer
   alias NxVulkanGo.{Encoding, Fallback, Ops, Options}
   alias NxVulkanGo.Session.Registry
   alias NxVulkanGo.Session.Tracker
 
   @doc false
-  # A value of a session; or, where id is nil, a scalar that is nowhere yet.
+  # A value of a session; or, where id is nil, a small tensor of this VM: see Literal.
   defstruct [:session, :id, :token, :keeper, :type, :shape, :literal, options: []]
 
   @type t :: %__MODULE__{}
@@ -138,13 +148,26 @@ defmodule NxVulkanGo.Backend do
   end
 
   def constant(%T{type: type} = out, number, options) do
-    scalar = %{out | shape: {}, data: %__MODULE__{literal: Encoding.encode_scalar(type, number), type: type}}
-    Eager.run(:constant, out, [scalar], [], options)
+    here = options != :program and Literal.stays?(out)
+    fun = fn -> Nx.BinaryBackend.constant(out, number, []) end
+
+    (here && Literal.compute(out, Options.backend!(options), fun)) ||
+      Eager.run(:constant, out, [scalar(type, number)], [], options)
+  end
+
+  defp scalar(type, number) do
+    data = %__MODULE__{literal: Encoding.encode_scalar(type, number), type: type, shape: {}}
+    %T{type: type, shape: {}, names: [], data: data}
   end
 
   @impl true
-  def from_binary(%T{type: type} = out, binary, options),
-    do: Eager.upload(out, Encoding.encode(binary, type), options)
+  def from_binary(%T{type: type} = out, binary, options) do
+    data = Encoding.encode(binary, type)
+
+    if Literal.stays?(out),
+      do: Literal.new(out, data, Options.backend!(options)),
+      else: Eager.upload(out, data, options)
+  end
 
   ## Lifecycle
 
@@ -218,14 +241,14 @@ defmodule NxVulkanGo.Backend do
     starts = [start | List.duplicate(0, rank - 1)]
     lengths = [count | tl(Tuple.to_list(shape))]
     out = %{out | shape: put_elem(shape, 0, count)}
-    Eager.run(:slice, out, [tensor], [starts, lengths, List.duplicate(1, rank)])
+    slice(out, tensor, starts, lengths, List.duplicate(1, rank))
   end
 
   # The last rows, completed by the first.
   defp last(out, tensor, total, left) do
     missing = elem(out.shape, 0) - left
     parts = [rows(out, tensor, total - left, left), rows(out, tensor, 0, missing)]
-    Eager.run(:concatenate, out, parts, [0])
+    concatenate(out, parts, 0)
   end
 
   @impl true
@@ -249,6 +272,12 @@ defmodule NxVulkanGo.Backend do
 
   @impl true
   def slice(out, tensor, starts, lengths, strides) do
+    Literal.run(out, [tensor], starts, fn [tensor], starts ->
+      Nx.BinaryBackend.slice(out, tensor, starts, lengths, strides)
+    end) || slice_there(out, tensor, starts, lengths, strides)
+  end
+
+  defp slice_there(out, tensor, starts, lengths, strides) do
     if Enum.all?(starts, &is_integer/1),
       do: Eager.run(:slice, out, [tensor], [clamped(starts, tensor, lengths), lengths, strides]),
       else: Eager.run(:slice, out, [tensor | scalars(starts)], [[], lengths, strides])
@@ -256,6 +285,12 @@ defmodule NxVulkanGo.Backend do
 
   @impl true
   def put_slice(out, tensor, starts, slice) do
+    Literal.run(out, [tensor, slice], starts, fn [tensor, slice], starts ->
+      Nx.BinaryBackend.put_slice(out, tensor, starts, slice)
+    end) || put_slice_there(out, tensor, starts, slice)
+  end
+
+  defp put_slice_there(out, tensor, starts, slice) do
     if Enum.all?(starts, &is_integer/1) do
       starts = clamped(starts, tensor, Tuple.to_list(slice.shape))
       Eager.run(:put_slice, out, [tensor, slice], [starts])
@@ -279,11 +314,14 @@ defmodule NxVulkanGo.Backend do
     end
   end
 
-  @impl true
-  def concatenate(out, tensors, axis), do: Eager.run(:concatenate, out, tensors, [axis])
-
-  @impl true
-  def stack(out, tensors, axis), do: Eager.run(:stack, out, tensors, [axis])
+  for name <- [:concatenate, :stack] do
+    @impl true
+    def unquote(name)(out, tensors, axis) do
+      Literal.run(out, tensors, [], fn tensors, [] ->
+        Nx.BinaryBackend.unquote(name)(out, tensors, axis)
+      end) || Eager.run(unquote(name), out, tensors, [axis])
+    end
+  end
 
   @impl true
   def reduce(out, tensor, initial, opts, fun) do
@@ -316,13 +354,16 @@ defmodule NxVulkanGo.Backend do
 
   @impl true
   def block(%module{} = struct, out, args, fun) do
-    if op = block_op(module),
-      do: native_block(op, struct, out, args),
-      else: apply(fun, [struct | args])
+    op = block_op(module)
+    tensors = for %T{} = t <- args, do: t
+
+    if op == nil,
+      do: apply(fun, [struct | args]),
+      else:
+        Literal.block(struct, out, args, tensors, fun) || native_block(op, struct, out, tensors)
   end
 
-  defp native_block(op, struct, out, args) do
-    tensors = for %T{} = t <- args, do: t
+  defp native_block(op, struct, out, tensors) do
     attrs = Attributes.encode_all(Ops.get(op).attrs, hd(tensors), &field(struct, &1))
     Eager.run(op, out, tensors, attrs)
   end
@@ -415,15 +456,28 @@ defmodule NxVulkanGo.Backend do
         )
       end
 
-    check =
+    there =
+      quote do
+        Eager.run(
+          unquote(name),
+          unquote(Macro.var(:out, nil)),
+          unquote(tensors),
+          unquote(attrs),
+          unquote(options)
+        )
+      end
+
+    checked =
       if name in Validation.ops(),
-        do: quote(do: Validation.check!(unquote(name), unquote(tensors)))
+        do: quote(do: Validation.check!(unquote(name), unquote(tensors)) && unquote(there)),
+        else: there
+
+    here = Literal.quoted(name, names, variable, options)
 
     @impl true
     def unquote(name)(out, unquote_splicing(args)) do
       _ = unquote(args)
-      unquote(check)
-      Eager.run(unquote(name), out, unquote(tensors), unquote(attrs), unquote(options))
+      unquote(here) || unquote(checked)
     end
   end
 end

@@ -2,10 +2,10 @@ defmodule NxVulkanGo.Launcher do
   @moduledoc """
   Starts and restarts a server for this VM, where no other server is configured.
 
-  The first operation starts `nxvk-node` on the loopback interface, with a random name and
-  a random cookie. The server watches its standard input, so it ends when this VM ends, even
-  by a crash. A server that dies is started again: at once the first time, then after longer
-  and longer pauses.
+  The first operation that needs a server starts `nxvk-node` on the loopback interface, with a
+  random name and a random cookie. The server watches its standard input, so it ends when this
+  VM ends, even by a crash. A server that dies is started again: at once the first time, then
+  after longer and longer pauses.
 
   The program is the first of:
 

@@ -26,10 +26,10 @@ defmodule NxVulkanGo.Options do
   ## Configuration
 
   Keys of `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:deadline`, `:weight`, `:fallback`, `:check`,
-  `:binary`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`, `:allow_shaders`, `:matrix`,
+  `:binary`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`, `:allow_shaders`, `:matrix`, `:vm_limit`,
   `:add_backend_on_inspect` and `:check_shape_and_type`. `NxVulkanGo.Backend` and `NxVulkanGo.Launcher` explain them.
   For any other key a warning is logged when the application starts. An invalid `:limit`, `:deadline` or `:weight`
-  raises `ArgumentError` when the first operation opens a session.
+  raises `ArgumentError` when the first operation opens a session, an invalid `:vm_limit` at the first operation.
   """
 
   require Logger
@@ -45,7 +45,7 @@ defmodule NxVulkanGo.Options do
              [:global_layer_options]
 
   @configuration [:server, :cookie, :device, :limit, :deadline, :weight, :fallback, :check, :binary, :node_args] ++
-                   [:start_timeout, :tls, :distribution, :label, :allow_shaders, :matrix] ++
+                   [:start_timeout, :tls, :distribution, :label, :allow_shaders, :matrix, :vm_limit] ++
                    [:add_backend_on_inspect, :check_shape_and_type]
 
   @doc "Checks options of the backend, and returns them. Raises `ArgumentError`."
@@ -149,6 +149,28 @@ defmodule NxVulkanGo.Options do
   end
 
   defp bound?(value), do: is_integer(value) and value > 0
+
+  # Below it Nx.BinaryBackend computes most operations sooner than the node is asked.
+  @vm_limit 64
+
+  @doc "Returns how many elements a tensor of the backend may have to stay in this VM."
+  @spec vm_limit() :: non_neg_integer
+  def vm_limit do
+    with nil <- :persistent_term.get({__MODULE__, :vm_limit}, nil),
+         do: put_vm_limit(Application.get_env(:nx_vulkan_go, :vm_limit, @vm_limit))
+  end
+
+  @doc false
+  # Every operation asks, so the configuration is read once.
+  def put_vm_limit(limit) when is_integer(limit) and limit >= 0 do
+    :persistent_term.put({__MODULE__, :vm_limit}, limit)
+    limit
+  end
+
+  def put_vm_limit(limit) do
+    raise ArgumentError,
+          "config :nx_vulkan_go, vm_limit: must be a number of elements, got: #{inspect(limit)}"
+  end
 
   @doc "Lists the keys of the configuration."
   @spec configuration() :: [atom]

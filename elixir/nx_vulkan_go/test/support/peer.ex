@@ -27,6 +27,8 @@ defmodule NxVulkanGo.Peer do
         args: [~c"-setcookie", ~c"#{Node.get_cookie()}" | paths()]
       })
 
+    # Small tensors are on the server, as in this VM.
+    :ok = :peer.call(peer, :application, :set_env, [:nx_vulkan_go, :vm_limit, 0])
     {:ok, _} = :peer.call(peer, :application, :ensure_all_started, [:nx_vulkan_go], 30_000)
     true = :peer.call(peer, :erlang, :set_cookie, [server, cookie(server)])
     true = Node.connect(node)

@@ -12,7 +12,7 @@ defmodule NxVulkanGo.Backend.Eager do
   alias NxVulkanGo.{Check, Encoding, Options, Session}
   alias NxVulkanGo.Session.Registry
 
-  # Tensors of Nx.BinaryBackend with at most so many bytes are literals of an instruction.
+  # Tensors of this VM with at most so many bytes are literals of an instruction.
   @literal_bytes 64
 
   @doc """
@@ -168,8 +168,9 @@ defmodule NxVulkanGo.Backend.Eager do
   defp encode_operand(%T{data: %B{session: session, id: id}}, session, context) when id != nil,
     do: {id, context}
 
-  defp encode_operand(%T{data: %B{id: nil, literal: literal}} = t, _session, context),
-    do: {{Encoding.type_to_atom(t.type), literal}, context}
+  # The type and the shape are those of the data: those of a vectorized tensor lack axes.
+  defp encode_operand(%T{data: %B{id: nil, literal: literal} = data} = t, session, context),
+    do: encode_elements(%{t | type: data.type, shape: data.shape}, literal, session, context)
 
   defp encode_operand(%T{data: %B{session: other} = handle}, session, {uploads, temporary, foreign}) do
     check_same_device!(other, session)
@@ -183,19 +184,23 @@ defmodule NxVulkanGo.Backend.Eager do
     end
   end
 
-  defp encode_operand(%T{type: type, shape: shape} = t, session, {uploads, temporary, foreign}) do
-    data = t |> Nx.to_binary() |> Encoding.encode(type)
+  defp encode_operand(%T{type: type} = t, session, context),
+    do: encode_elements(t, t |> Nx.to_binary() |> Encoding.encode(type), session, context)
 
-    cond do
-      shape == {} ->
-        {{Encoding.type_to_atom(type), data}, {uploads, temporary, foreign}}
+  defp encode_elements(%T{type: type, shape: {}}, data, _session, context),
+    do: {{Encoding.type_to_atom(type), data}, context}
 
-      literal?(data) ->
-        {{Encoding.type_to_atom(type), shape, data}, {uploads, temporary, foreign}}
-
-      true ->
-        id = Session.new_id(session)
-        {id, {[{id, t, data} | uploads], [id | temporary], foreign}}
+  defp encode_elements(
+         %T{type: type, shape: shape} = t,
+         data,
+         session,
+         {uploads, temporary, foreign}
+       ) do
+    if literal?(data) do
+      {{Encoding.type_to_atom(type), shape, data}, {uploads, temporary, foreign}}
+    else
+      id = Session.new_id(session)
+      {id, {[{id, t, data} | uploads], [id | temporary], foreign}}
     end
   end
 

@@ -14,7 +14,12 @@ defmodule NxVulkanGo.Backend.Transfer do
 
   # The first elements, encoded.
   defp wire(_tensor, 0), do: <<>>
-  defp wire(%T{data: %{id: nil, literal: literal}}, _limit), do: literal
+
+  defp wire(%T{data: %{id: nil, literal: literal, type: type}}, limit) do
+    if limit >= byte_size(literal),
+      do: literal,
+      else: binary_part(literal, 0, min(byte_size(literal), limit * Encoding.element_size(type)))
+  end
 
   defp wire(%T{data: %{type: type, shape: shape}} = tensor, limit) do
     size = Tuple.product(shape)
@@ -82,7 +87,8 @@ defmodule NxVulkanGo.Backend.Transfer do
   defp absent(error), do: "<" <> Exception.message(error) <> ">"
 
   if Application.compile_env(:nx_vulkan_go, :add_backend_on_inspect, true) do
-    defp signed(doc, %T{data: %{id: nil}}), do: signed_line(doc, "scalar")
+    defp signed(doc, %T{data: %{id: nil, shape: {}}}), do: signed_line(doc, "scalar")
+    defp signed(doc, %T{data: %{id: nil}}), do: signed_line(doc, "in this VM")
 
     defp signed(doc, %T{data: %{session: session, id: id}}),
       do: signed_line(doc, "#{session.server}:#{session.device}, #{id}")

@@ -6,6 +6,7 @@ defmodule NxVulkanGo.Sampler.Session do
 
   alias Nx.Defn.Composite
   alias NxVulkanGo.Backend
+  alias NxVulkanGo.Backend.Eager
   alias NxVulkanGo.Sampler.{Layout, Model}
   alias NxVulkanGo.Session.Registry
 
@@ -38,7 +39,16 @@ defmodule NxVulkanGo.Sampler.Session do
     }
   end
 
-  defp there(tensor, place), do: Nx.backend_copy(tensor, {Backend, place})
+  # Tensors that are small enough to stay in this VM are sent, but for scalars.
+  defp there(tensor, place) do
+    case Nx.backend_copy(tensor, {Backend, place}) do
+      %{data: %{id: nil, literal: data}, shape: shape} = t when shape != {} ->
+        Eager.upload(t, data, place)
+
+      there ->
+        there
+    end
+  end
 
   @doc false
   # Of all chains, or of each where it has an axis of them.
