@@ -69,7 +69,7 @@ func UpsideDown(s factor.Matrices, m int) factor.Matrices {
 // memory and whose right-hand sides fit into registers.
 func substituteWide(j *factor.Job) int {
 	wide := j.Narrow(triangularWide)
-	if j.Words() > 2 {
+	if j.Words() > 2 || j.Typ.Complex() {
 		wide = min(wide, triangularWide/2)
 	}
 	return wide
