@@ -79,8 +79,7 @@ func substituteWide(j *factor.Job) int {
 	return wide
 }
 
-// substitution is the solution x of a system with right-hand sides in the columns of
-// matrices that lie as x does.
+// substitution is the search for the solution x of a system.
 type substitution struct {
 	*factor.Job
 	t     Triangle
@@ -89,8 +88,11 @@ type substitution struct {
 	wide  int // unknowns of a step
 }
 
+// OneStep reports whether one step finds n unknowns.
+func OneStep(j *factor.Job, n int) bool { return n <= substituteWide(j) }
+
 // Substitute appends the solution x of a system with right-hand sides in the
-// columns of b, which lies as x does, and may be x.
+// columns of b. Where one step does not find it b lies as x does, and it may be x.
 func Substitute(j *factor.Job, t Triangle, b, x factor.Matrices, sides int) {
 	s := &substitution{j, t, x, sides, substituteWide(j)}
 	s.solve(0, t.N, b)
