@@ -49,9 +49,15 @@ func solve(j *factor.Job) {
 	j.Solvable(f.A, n, factor.TheMatrix)
 	right := f.A.From(0, n)
 	triangular.Substitute(j, triangular.Triangle{T: f.A, N: n, Unit: true}, right, right, sides)
-	right = triangular.UpsideDown(right, n)
-	triangular.Substitute(j, triangular.Triangle{T: f.A.Backward(n, n), N: n, Unit: false}, right, right, sides)
-	j.Copy(x, f.A.From(0, n), n, sides)
+	to, short := right, triangular.OneStep(j, n)
+	if short {
+		to = x
+	}
+	triangular.Substitute(j, triangular.Triangle{T: f.A.Backward(n, n), N: n, Unit: false},
+		triangular.UpsideDown(right, n), triangular.UpsideDown(to, n), sides)
+	if !short {
+		j.Copy(x, right, n, sides)
+	}
 }
 
 // determinant plans the product of the pivots, or that of the expansion of small

@@ -147,10 +147,16 @@ func (x *updateTile) sums(first, end kernel.Value) []kernel.Value {
 		x.Barrier()
 		next := x.fetch(x.Add(k, x.Index(updateDeep)), end)
 		// Two at a time and not all: fetching a long kernel takes longer than a
-		// small product.
-		line := x.per*UpdateSide + 1
-		sums := x.Loop(x.Index(0), x.Index(updateDeep*line), x.Index(2*line), v[fetched:], func(at kernel.Value, sums []kernel.Value) []kernel.Value {
-			return x.outer(x.Add(at, x.Index(line)), x.outer(at, sums))
+		// small product. A complex one has four times the code.
+		line, steps := x.per*UpdateSide+1, 2
+		if x.T.Complex() {
+			steps = 1
+		}
+		sums := x.Loop(x.Index(0), x.Index(updateDeep*line), x.Index(steps*line), v[fetched:], func(at kernel.Value, sums []kernel.Value) []kernel.Value {
+			for i := range steps {
+				sums = x.outer(x.Add(at, x.Index(i*line)), sums)
+			}
+			return sums
 		})
 		x.Barrier()
 		return append(next, sums...)

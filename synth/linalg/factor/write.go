@@ -106,8 +106,9 @@ func (g Grid) Of(b kernel.Value) Grid {
 	return g
 }
 
+// at is where element (i, k) is. The elements of a row share the sum of its own place.
 func (g Grid) at(i, k kernel.Value) kernel.Value {
-	return g.e.Add(g.Off, g.e.Add(g.e.Mul(i, g.row), g.e.Mul(k, g.col)))
+	return g.e.Add(g.e.Add(g.Off, g.e.Mul(i, g.row)), g.e.Mul(k, g.col))
 }
 
 func (g Grid) Load(i, k kernel.Value) kernel.Value {

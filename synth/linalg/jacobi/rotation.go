@@ -78,8 +78,14 @@ func (x *rotation) round(round kernel.Value) kernel.Value {
 		func() []kernel.Value { return []kernel.Value{x.angle(x.Invocation(), round)} },
 		func() []kernel.Value { return []kernel.Value{zero} })[0]
 	x.Barrier()
-	// All blocks are read before any is written, so that reads do not wait.
 	first, q := x.DivMod(x.Invocation(), x.Index(half))
+	if x.T.Complex() {
+		// A copy of the code for every block would be long.
+		x.For(first, x.Index(half), x.Index(x.Local/half), func(p kernel.Value) { x.turnBlock(x.block(p, q, round)) })
+		x.Barrier()
+		return turned
+	}
+	// All blocks are read before any is written, so that reads do not wait.
 	var blocks []*rotationBlock
 	for p := 0; p < half; p += x.Local / half {
 		blocks = append(blocks, x.block(x.Add(first, x.Index(p)), q, round))

@@ -71,13 +71,13 @@ func (w *twoSidedWriter) round(e *codegen.Emitter) error {
 	turning, ofX := e.IsLess(at, pairs), e.IsLess(at, words)
 	word := e.Add(e.Mul(matrix, words), at)
 	e.When(e.And2(active, turning), func() { x.turn(matrix, at, goes, word) })
-	e.When(e.And2(active, e.And2(ofX, e.Not(turning))), func() {
+	e.When(e.And2(active, e.Not(turning)), func() {
 		p, q := x.square(e.Sub(at, pairs))
-		x.both(matrix, p, q, word)
-	})
-	e.When(e.And2(active, e.Not(ofX)), func() {
-		p, q := e.DivMod(e.Sub(at, words), pairs)
-		x.left(matrix, p, q)
+		i, k := e.DivMod(e.Sub(at, words), pairs)
+		p, q = e.Select(ofX, p, i), e.Select(ofX, q, k)
+		sums, next := x.left(matrix, p, q, ofX)
+		e.When(ofX, func() { x.right(matrix, p, q, word, sums, next) })
+		e.When(e.Not(ofX), func() { x.storeV(matrix, p, q, sums) })
 	})
 	return nil
 }
@@ -210,14 +210,27 @@ func (x *twoSidedStep) product(left, rows int, right multiplier) []kernel.Value 
 	})
 }
 
-// both computes square (p, q) of X: W X W^H.
-func (x *twoSidedStep) both(matrix, p, q, word kernel.Value) {
-	square := x.part(oldX, x.start(x.from, matrix), p, q)
-	w, next := x.rotations(matrix, p), x.rotations(matrix, q)
+// left is W X of square (p, q), or W V: a kernel has one copy of the product. It
+// also gives the rotations of q, which X is to be multiplied by next.
+func (x *twoSidedStep) left(matrix, p, q, ofX kernel.Value) (sums, next []kernel.Value) {
+	start, n := x.start(x.from, matrix), x.per()*x.per()
+	both := x.If(ofX, func() []kernel.Value { return append(x.part(oldX, start, p, q), x.rotations(matrix, q)...) },
+		func() []kernel.Value {
+			vs := x.part(oldV, start, p, q)
+			for range n {
+				vs = append(vs, x.Number(0))
+			}
+			return vs
+		})
+	square, w := both[:n:n], x.rotations(matrix, p)
 	x.put(x.b, x.side, square)
 	x.flip(x.a, x.side, w)
 	x.Barrier()
-	sums := x.product(x.a, x.side, multiplier{array: x.b, columns: x.side})
+	return x.product(x.a, x.side, multiplier{array: x.b, columns: x.side}), both[n:]
+}
+
+// right computes square (p, q) of X, W X W^H, of the sums W X and the rotations of q.
+func (x *twoSidedStep) right(matrix, p, q, word kernel.Value, sums, next []kernel.Value) {
 	x.Barrier()
 	x.flip(x.a, x.side, sums)
 	x.flip(x.b, x.side, next)
@@ -226,6 +239,12 @@ func (x *twoSidedStep) both(matrix, p, q, word kernel.Value) {
 	rows, columns := x.seats(p), x.seats(q)
 	x.storeAbove(x.start(x.to, matrix), sums, rows, columns)
 	x.When(x.ends, func() { x.report(matrix, word, sums) })
+}
+
+// storeV writes square (p, q) of V.
+func (x *twoSidedStep) storeV(matrix, p, q kernel.Value, sums []kernel.Value) {
+	to, rows := x.Add(x.start(x.to, matrix), x.Mul(q, x.Index(x.side))), x.seats(p)
+	x.store(newV, sums, func(i, k kernel.Value) kernel.Value { return x.Add(to, x.Add(x.Mul(rows(i), x.size), k)) })
 }
 
 // seats gives the row in the next round of row r of a pair.
@@ -263,25 +282,22 @@ func (x *twoSidedStep) storeElementAbove(start, i, k, v kernel.Value) {
 	factor.StoreElement(x.Arith.Emitter, newX, x.Add(start, x.Add(x.Mul(low, x.size), high)), x.Select(x.IsLess(i, k), v, factor.Conj(x.Arith.Emitter, v)))
 }
 
-// left computes square (p, q) of V: W V.
-func (x *twoSidedStep) left(matrix, p, q kernel.Value) {
-	square := x.part(oldV, x.start(x.from, matrix), p, q)
-	w := x.rotations(matrix, p)
-	x.put(x.b, x.side, square)
-	x.flip(x.a, x.side, w)
-	x.Barrier()
-	sums := x.product(x.a, x.side, multiplier{array: x.b, columns: x.side})
-	to, rows := x.Add(x.start(x.to, matrix), x.Mul(q, x.Index(x.side))), x.seats(p)
-	x.store(newV, sums, func(i, k kernel.Value) kernel.Value { return x.Add(to, x.Add(x.Mul(rows(i), x.size), k)) })
-}
-
 // report writes whether a workgroup found something to rotate, or has elements off
 // the diagonal that are more than nothing.
 func (x *twoSidedStep) report(matrix, word kernel.Value, vs []kernel.Value) {
 	zero, bound := x.Index(0), x.Re(factor.LoadElement(x.Arith.Emitter, nothing, matrix))
 	more := x.IsEqual(zero, x.Index(1))
+	is := func(v kernel.Value) kernel.Value { return x.Compare(scalar.Lt, bound, x.Abs(v)) }
+	if x.T.Complex() {
+		// The magnitude of a complex number is long code: the elements go around.
+		all := append([]kernel.Value{zero}, vs...)
+		found := x.Loop(zero, x.Index(len(vs)), x.Index(1), all, func(_ kernel.Value, c []kernel.Value) []kernel.Value {
+			return append(append([]kernel.Value{x.Select(is(c[1]), x.Index(1), c[0])}, c[2:]...), c[1])
+		})[0]
+		more, vs = x.IsEqual(found, x.Index(1)), nil
+	}
 	for _, v := range vs {
-		more = x.Or2(more, x.Compare(scalar.Lt, bound, x.Abs(v)))
+		more = x.Or2(more, is(v))
 	}
 	x.Barrier() // all have read the count of the last sweep
 	x.IfThen(more, func() { x.AddShared(x.r.turned, zero, x.Index(1)) })

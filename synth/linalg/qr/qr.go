@@ -23,13 +23,17 @@ type QR struct {
 // qrPanel is the widest panel of m rows.
 func qrPanel(j *factor.Job, m int) factor.Panel {
 	p := factor.Panel{T: j.Typ, Local: 64, Rows: 1}
-	for p.Local < m && 2*p.Local <= min(256, j.Target.MaxInvocations) {
+	local, most, registers := 256, 32/j.Words(), 128/j.Words()
+	if j.Typ.Complex() && m > 8*local {
+		// The code of complex elements is long: an invocation has half as many.
+		local, registers = 2*local, registers/2
+	}
+	for p.Local < m && 2*p.Local <= min(local, j.Target.MaxInvocations) {
 		p.Local *= 2
 	}
 	for p.Local*p.Rows < m {
 		p.Rows *= 2
 	}
-	most, registers := 32/j.Words(), 128/j.Words()
 	if p.Rows > 128 {
 		j.Try(lowering.Unsupported("matrices of %d rows", m))
 	}

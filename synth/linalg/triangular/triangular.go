@@ -13,6 +13,10 @@ import (
 // triangularWide is the most unknowns that one step finds.
 const triangularWide = 64
 
+// substituteLocal is how many right-hand sides a workgroup has: few, so that there are
+// many workgroups.
+const substituteLocal = 32
+
 // Triangle is a system of a triangular matrix, lower in the order in which its
 // unknowns are found.
 type Triangle struct {
@@ -69,37 +73,77 @@ func UpsideDown(s factor.Matrices, m int) factor.Matrices {
 // memory and whose right-hand sides fit into registers.
 func substituteWide(j *factor.Job) int {
 	wide := j.Narrow(triangularWide)
-	if j.Words() > 2 {
+	if j.Words() > 2 || j.Typ.Complex() {
 		wide = min(wide, triangularWide/2)
 	}
 	return wide
 }
 
+// substitution is the search for the solution x of a system.
+type substitution struct {
+	*factor.Job
+	t     Triangle
+	x     factor.Matrices
+	sides int
+	wide  int // unknowns of a step
+}
+
+// OneStep reports whether one step finds n unknowns.
+func OneStep(j *factor.Job, n int) bool { return n <= substituteWide(j) }
+
 // Substitute appends the solution x of a system with right-hand sides in the
-// columns of b, which lies as x does, and may be x.
+// columns of b. Where one step does not find it b lies as x does, and it may be x.
 func Substitute(j *factor.Job, t Triangle, b, x factor.Matrices, sides int) {
-	wide := substituteWide(j)
-	for top := 0; top < t.N; top += wide {
-		next := min(top+wide, t.N)
-		block := Triangle{t.T.From(top, top), next - top, t.Unit}
-		substituteBlock(j, block, b.From(top, 0), x.From(top, 0), sides)
-		j.Multiply(factor.BlockProduct{A: t.T.From(next, top), B: x.From(top, 0), C: x.From(next, 0), From: &b.Ref,
-			M: t.N - next, N: sides, K: next - top, Subtract: true})
-		b.Ref = x.Ref
+	s := &substitution{j, t, x, sides, substituteWide(j)}
+	s.solve(0, t.N, b)
+}
+
+// fullDevice is how many tiles of 64 by 64 elements keep every device busy.
+const fullDevice = 200
+
+// solve finds unknowns lo to hi. Where their products fill a device, those of the first
+// half are taken off the rest at once, which reads and writes the rest once. Else every
+// step is taken off all that is left, which has the most tiles.
+func (s *substitution) solve(lo, hi int, b factor.Matrices) {
+	half := s.wide
+	for 2*half < hi-lo {
+		half *= 2
+	}
+	mid := lo + half
+	if tiles := s.Count * ((hi - mid + 63) / 64) * ((s.sides + 63) / 64); tiles >= fullDevice && half > s.wide {
+		s.solve(lo, mid, b)
+		s.less(lo, mid, hi, b)
+		b.Ref = s.x.Ref
+		s.solve(mid, hi, b)
+		return
+	}
+	for ; lo < hi; lo += s.wide {
+		mid := min(lo+s.wide, hi)
+		s.block(lo, mid, b)
+		s.less(lo, mid, hi, b)
+		b.Ref = s.x.Ref
 	}
 }
 
-// substituteBlock appends the solution of a system that one workgroup can hold.
-// An invocation solves for one right-hand side, in registers.
-func substituteBlock(j *factor.Job, t Triangle, b, x factor.Matrices, sides int) {
-	w := &triangularWriter{t: j.Typ, wide: factor.PanelWidth(t.N, triangularWide), unit: t.Unit}
-	groups := (sides + factor.UpdateLocal - 1) / factor.UpdateLocal
-	p := &codegen.Program{Local: factor.UpdateLocal, Groups: j.Count * groups, Body: w.write,
-		Flops:   int64(j.Count) * int64(sides*t.N*t.N),
-		Buffers: []codegen.Buffer{j.Buffer(t.T, lowering.Read), j.Buffer(b, lowering.Read), j.Buffer(x, lowering.Write)}}
-	p.Numbers = append([]int{j.Count, groups, t.N, sides}, factor.Places(t.T, b, x)...)
+// less takes unknowns lo to mid off the right-hand sides b of those up to hi.
+func (s *substitution) less(lo, mid, hi int, b factor.Matrices) {
+	s.Multiply(factor.BlockProduct{A: s.t.T.From(mid, lo), B: s.x.From(lo, 0), C: s.x.From(mid, 0), From: &b.Ref,
+		M: hi - mid, N: s.sides, K: mid - lo, Subtract: true})
+}
+
+// block finds unknowns lo to hi, whose triangle one workgroup can hold. An invocation
+// solves for one right-hand side, in registers.
+func (s *substitution) block(lo, hi int, b factor.Matrices) {
+	t, n := s.t.T.From(lo, lo), hi-lo
+	b, x := b.From(lo, 0), s.x.From(lo, 0)
+	w := &triangularWriter{t: s.Typ, wide: factor.PanelWidth(n, triangularWide), unit: s.t.Unit}
+	groups := (s.sides + substituteLocal - 1) / substituteLocal
+	p := &codegen.Program{Local: substituteLocal, Groups: s.Count * groups, Body: w.write,
+		Flops:   int64(s.Count) * int64(s.sides*n*n),
+		Buffers: []codegen.Buffer{s.Buffer(t, lowering.Read), s.Buffer(b, lowering.Read), s.Buffer(x, lowering.Write)}}
+	p.Numbers = append([]int{s.Count, groups, n, s.sides}, factor.Places(t, b, x)...)
 	p.Key = fmt.Sprintf("substitute %v wide=%d unit=%v", w.t, w.wide, w.unit)
-	j.Run(p)
+	s.Run(p)
 }
 
 // triangularWriter writes the kernel of a block.
@@ -144,14 +188,22 @@ func (w *triangularWriter) write(e *codegen.Emitter) error {
 	return nil
 }
 
+// fillAhead is how many elements of the triangle an invocation reads before it writes
+// them.
+const fillAhead = 16
+
 // fill copies the triangle to shared memory, column by column.
 func (w *triangularWriter) fill(x factor.Arith, t factor.Grid, shared int, n kernel.Value) {
-	x.DealOut(w.wide*w.wide, func(u kernel.Value) kernel.Value {
-		i, k := x.DivMod(u, x.Index(w.wide))
-		return t.LoadOr(x.And2(x.IsLess(i, n), x.Compare(scalar.Le, k, i)), i, k, x.Number(0))
-	}, func(u, v kernel.Value) {
-		i, k := x.DivMod(u, x.Index(w.wide))
-		x.StoreShared(shared, x.Add(x.Mul(k, x.Index(w.wide)), i), v)
+	all := w.wide * w.wide
+	part := min(all, fillAhead*substituteLocal)
+	x.For(x.Index(0), x.Index(all), x.Index(part), func(at kernel.Value) {
+		x.DealOut(part, func(u kernel.Value) kernel.Value {
+			i, k := x.DivMod(x.Add(at, u), x.Index(w.wide))
+			return t.LoadOr(x.And2(x.IsLess(i, n), x.Compare(scalar.Le, k, i)), i, k, x.Number(0))
+		}, func(u, v kernel.Value) {
+			i, k := x.DivMod(x.Add(at, u), x.Index(w.wide))
+			x.StoreShared(shared, x.Add(x.Mul(k, x.Index(w.wide)), i), v)
+		})
 	})
 	x.Barrier()
 }
