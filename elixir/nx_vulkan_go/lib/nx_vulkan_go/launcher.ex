@@ -207,28 +207,22 @@ defmodule NxVulkanGo.Launcher do
           "config :nx_vulkan_go, matrix: must be :hardware or :ordered, got: #{inspect(other)}"
   end
 
-  defp open(binary, node, cookie) do
-    args =
-      [
-        "run",
-        "--name",
-        "#{node}",
-        "--listen",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--exit-on-eof"
-      ] ++
-        if(Application.get_env(:nx_vulkan_go, :allow_shaders), do: ["--allow-shaders"], else: []) ++
-        matrix(Application.get_env(:nx_vulkan_go, :matrix, :hardware)) ++
-        Application.get_env(:nx_vulkan_go, :node_args, [])
+  @doc false
+  # The arguments of the program, by the configuration.
+  def arguments(node) do
+    ["run", "--name", "#{node}", "--listen", "127.0.0.1", "--port", "0", "--exit-on-eof"] ++
+      if(Application.get_env(:nx_vulkan_go, :allow_shaders), do: ["--allow-shaders"], else: []) ++
+      matrix(Application.get_env(:nx_vulkan_go, :matrix, :hardware)) ++
+      Application.get_env(:nx_vulkan_go, :node_args, [])
+  end
 
+  defp open(binary, node, cookie) do
     Port.open({:spawn_executable, binary}, [
       :binary,
       :exit_status,
       :stderr_to_stdout,
       line: 16_384,
-      args: args,
+      args: arguments(node),
       env: [{~c"NXVK_COOKIE", String.to_charlist(cookie)}]
     ])
   end
