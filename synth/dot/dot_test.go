@@ -90,8 +90,8 @@ func TestDotCopies(t *testing.T) {
 	}
 }
 
-// A product of bf16 with a few vectors goes to matrix hardware as it lies, by one kernel or by one
-// for each share of k and one for their sum.
+// A product of bf16 with a few vectors goes to matrix hardware as it lies: one kernel sums shares
+// of k, and a second one adds those up.
 func TestDotFewVectors(t *testing.T) {
 	target := &lowering.Target{SubgroupSize: 32, SharedMemory: 49152, MaxInvocations: 1024, Addresses: true, Storage16: true, Int16: true,
 		MaxGroups: [3]uint32{65535, 65535, 65535}, Matrices: []gemm.Matrix{{Type: ops.BF16, M: 16, N: 16, K: 16}}}
