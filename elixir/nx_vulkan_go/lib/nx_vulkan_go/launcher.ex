@@ -168,7 +168,10 @@ defmodule NxVulkanGo.Launcher do
   defp handle_stop(state, how) do
     ready? = state.node != nil
     state = %{state | port: nil, os_pid: nil, node: nil}
-    if ready?, do: {:noreply, handle_stop_of_ready(state, how)}, else: {:noreply, handle_stop_of_starting(state, how)}
+
+    if ready?,
+      do: {:noreply, handle_stop_of_ready(state, how)},
+      else: {:noreply, handle_stop_of_starting(state, how)}
   end
 
   defp handle_stop_of_ready(state, how) do
@@ -179,7 +182,8 @@ defmodule NxVulkanGo.Launcher do
   defp handle_stop_of_starting(state, @no_device),
     do: fail(state, :no_device, "nxvk-node found no device as its arguments require")
 
-  defp handle_stop_of_starting(state, how), do: fail(state, :not_started, "nxvk-node stopped with #{describe_stop(how)}")
+  defp handle_stop_of_starting(state, how),
+    do: fail(state, :not_started, "nxvk-node stopped with #{describe_stop(how)}")
 
   defp describe_stop(status) when is_integer(status), do: "status #{status}"
   defp describe_stop(text), do: text
