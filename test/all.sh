@@ -3,8 +3,8 @@
 # ends with the counts. It goes on after a failure, and fails at the end.
 #
 #   test/all.sh [PART...]   all parts, or those named: vet race devices collections
-#                           nocgo cluster elixir; with TEST_FULL also types others
-#                           device
+#                           nocgo matrix cluster elixir; with TEST_FULL also types
+#                           others device
 #
 #   OTP_ROOTS   Debian releases whose Erlang is tried besides the host's
 #   NX_PATH     a checkout of Nx, for the Elixir suite
@@ -129,6 +129,26 @@ find_roots() {
 	[ -z "$missing" ] || steps roots printf %s "$missing"
 }
 
+# Products on matrix hardware, by the lavapipe of the last root that has one: the host's may be too
+# old. The binary of the tests runs in the root.
+part_matrix() {
+	find_roots
+	driver=/usr/share/vulkan/icd.d/lvp_icd.json
+	found=$(echo "$roots" | tr : '\n' | while read -r root; do
+		[ ! -e "$root$driver" ] || echo "$root"
+	done | tail -n 1)
+	if [ -z "$found" ]; then
+		steps matrix echo "::skip products on matrix hardware: no root has a lavapipe (apt-get install mesa-vulkan-drivers in it)"
+		return
+	fi
+	work=$(mktemp -d "$found/tmp/nxvk-matrix-XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	steps matrix-build step "build the tests of products" "$GO" test -c -o "$work/gemm" ./test/gemm
+	report matrix "$GO" tool test2json -t -p nxvk/test/gemm chroot "$found" env VK_DRIVER_FILES="$driver" NXVK_VALIDATION=0 \
+		"/tmp/${work##*/}/gemm" -test.v=test2json -test.run '^TestMatrixHardware$'
+	rm -rf "$work"
+}
+
 # What the tests of clusters depend on, go test does not see.
 part_cluster() {
 	find_roots
@@ -176,12 +196,12 @@ part_device() {
 	steps device-others test/elixir.sh "$roots" others device
 }
 
-[ $# -gt 0 ] || set -- vet race devices collections nocgo cluster elixir ${TEST_FULL:+types others device}
+[ $# -gt 0 ] || set -- vet race devices collections nocgo matrix cluster elixir ${TEST_FULL:+types others device}
 rm -rf "$reports"
 mkdir -p "$reports"
 for part in "$@"; do
 	case $part in
-	vet | race | devices | collections | nocgo | cluster | elixir | types | others | device) ;;
+	vet | race | devices | collections | nocgo | matrix | cluster | elixir | types | others | device) ;;
 	*)
 		echo "all.sh: there is no part $part" >&2
 		exit 2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a root folder of a Debian release with its Erlang and Elixir, once, and
+# Makes a root folder of a Debian release with its Erlang, Elixir and lavapipe, once, and
 # prints where it is. Where that cannot be, it prints why and fails.
 #
 #   test/roots.sh trixie
@@ -28,6 +28,8 @@ if ! debootstrap --variant=minbase \
 	"$release" "$root" "$mirror" >"$log" 2>&1; then
 	no "debootstrap: $(tail -n 1 "$log")"
 fi
+# Only the part matrix of test/all.sh needs a driver, and says where there is none.
+chroot "$root" apt-get install -y --no-install-recommends mesa-vulkan-drivers libvulkan1 >>"$log" 2>&1 || :
 rm -rf "$root"/var/cache/apt/archives/*.deb
 touch "$root.complete"
 echo "$root"

@@ -54,10 +54,10 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	}
 	d := &Builder{Plan: &lowering.Plan{Alias: -1}, Target: t, Wide: wide, Instr: in, After: after}
 	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
-	d.fewVectors(types, &left, &right, k)
-	if d.Operands == ops.Invalid {
-		d.Operands = matrixOperands(types, wide, left.free(), right.free(), t)
-		d.Matrix = d.Operands != ops.Invalid
+	d.Operands = matrixOperands(types, wide, left.free(), right.free(), k, t)
+	d.Matrix = d.Operands != ops.Invalid
+	if !d.Matrix {
+		d.fewVectors(types, &left, &right, k)
 	}
 	a, err := d.AddOperand(in, types, 0, left)
 	if err != nil {

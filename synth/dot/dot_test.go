@@ -2,10 +2,12 @@ package dot_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/gemm"
 	"nxvk/synth/lowering"
 )
 
@@ -84,6 +86,27 @@ func TestDotCopies(t *testing.T) {
 		if len(p.Steps) != c.steps || len(p.Temps) != c.steps-1 {
 			t.Errorf("%v · %v: %d steps and %d temporaries, want %d and %d",
 				c.left, c.right, len(p.Steps), len(p.Temps), c.steps, c.steps-1)
+		}
+	}
+}
+
+// A product of bf16 with a few vectors goes to matrix hardware as it lies: one kernel sums shares
+// of k, and a second one adds those up.
+func TestDotFewVectors(t *testing.T) {
+	target := &lowering.Target{SubgroupSize: 32, SharedMemory: 49152, MaxInvocations: 1024, Addresses: true, Storage16: true, Int16: true,
+		MaxGroups: [3]uint32{65535, 65535, 65535}, Matrices: []gemm.Matrix{{Type: ops.BF16, M: 16, N: 16, K: 16}}}
+	for vectors := 1; vectors <= 9; vectors++ {
+		in, types := matmul(ops.BF16, vectors, 4096, 4096)
+		p, err := synth.Lower(in, types, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := p.Steps[0].Kernel.Name
+		if got := strings.Contains(name, "matrix_"); got != (vectors >= 3) {
+			t.Errorf("%d vectors: the kernel is %s", vectors, name)
+		}
+		if len(p.Steps) > 2 {
+			t.Errorf("%d vectors: %d steps", vectors, len(p.Steps))
 		}
 	}
 }

@@ -64,8 +64,17 @@ func MatrixTiles(s Matrix, all bool) []MatrixTile {
 }
 
 // matrixLeast is how many rows and columns the results of products on matrix hardware have at
-// least. Those with less are bound by memory, and other kernels read that as fast.
+// least, unless the product is of a large matrix and few vectors. Those with less are bound by
+// memory, and other kernels read that as fast.
 const matrixLeast = maxVectors + 1
+
+// A large matrix of 16 bits and at least fewVectors vectors is a product on matrix hardware: the
+// other kernels are bound by the arithmetic of so many vectors, not by memory.
+const (
+	fewVectors  = 3
+	largeSide   = 512     // rows and columns of a large matrix, at least
+	largeMatrix = 1 << 22 // its elements, at least
+)
 
 // Matrix returns the shape that a product uses on matrix hardware, whose operands are of a
 // type; ok is false where there is none, or where other kernels are better.
@@ -79,6 +88,21 @@ func (t *Target) Matrix(d ops.DType, m, n int) (best Matrix, ok bool) {
 		}
 	}
 	return best, ok
+}
+
+// MatrixProduct returns the shape that a product of matrices of m × k and k × n elements uses on
+// matrix hardware; ok is false where there is none, or where other kernels are better.
+func (t *Target) MatrixProduct(d ops.DType, m, n, k int) (best Matrix, ok bool) {
+	few, side := min(m, n), max(m, n)
+	if few >= fewVectors && d.Size() == 2 && min(side, k) >= largeSide && side*k >= largeMatrix {
+		m, n = max(m, matrixLeast), max(n, matrixLeast)
+	}
+	return t.Matrix(d, m, n)
+}
+
+// matrixShape is the shape that the product uses on matrix hardware.
+func (p *Problem) matrixShape(t *Target) (best Matrix, ok bool) {
+	return t.MatrixProduct(p.Operands, p.M, p.N, p.K)
 }
 
 // tilesOf reports whether a tile takes operands of a shape however they lie.
@@ -111,7 +135,7 @@ const leastShare = 256
 
 // bestMatrix returns the tile that the models give the shortest time, and that time.
 func (p *Problem) bestMatrix(t *Target) (best *matrixMethod, least float64) {
-	shape, ok := t.Matrix(p.Operands, p.M, p.N)
+	shape, ok := p.matrixShape(t)
 	if !ok {
 		return nil, 0
 	}
@@ -207,7 +231,7 @@ func WithMatrixTile(p Problem, c MatrixTile, shares int, t *Target) (*Plan, erro
 	if err := p.check(t); err != nil {
 		return nil, err
 	}
-	shape, ok := t.Matrix(p.Operands, p.M, p.N)
+	shape, ok := p.matrixShape(t)
 	m := &matrixMethod{MatrixTile: c, shape: shape, subgroup: t.Subgroup, shares: shares}
 	across, lies := p.matrixLies()
 	if !ok || !m.takes(across, lies, t) {

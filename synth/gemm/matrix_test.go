@@ -32,6 +32,9 @@ func TestMatrixServesAll(t *testing.T) {
 		for range 2000 {
 			size := func() int { return matrixLeast + r.IntN(1<<(2+r.IntN(10))) }
 			p := Problem{Type: ops.F32, Operands: ops.F16, M: size(), N: size(), K: 1 + r.IntN(1<<r.IntN(14)), Batch: 1 + r.IntN(3)}
+			if r.IntN(4) == 0 {
+				p.M, p.N, p.K = fewVectors+r.IntN(6), 2048+r.IntN(4096), 2048+r.IntN(4096)
+			}
 			lay := func(rows, cols int) Strides {
 				gap := r.IntN(2) * r.IntN(9)
 				if r.IntN(2) == 0 {
@@ -50,6 +53,33 @@ func TestMatrixServesAll(t *testing.T) {
 			if again, _ := New(p, target); fmt.Sprint(again) != fmt.Sprint(plan) {
 				t.Errorf("%s: %v has two plans", name, p)
 			}
+		}
+	}
+}
+
+// Few vectors and a large matrix of 16 bits are a product on matrix hardware, however they lie and
+// on whichever side the matrix is; fewer vectors, a smaller matrix and bytes are not.
+func TestMatrixFewVectors(t *testing.T) {
+	target := Target{Subgroup: 32, SharedMemory: 49152, MaxInvocations: 1024, Addresses: true,
+		MaxGroups: [3]uint32{65535, 65535, 65535}, Matrices: []Matrix{{ops.BF16, 16, 16, 16, false}, {ops.S8, 16, 16, 32, false}}}
+	r := rand.New(rand.NewPCG(2, 15))
+	for range 500 {
+		p := Problem{Type: ops.F32, Operands: ops.BF16, M: 1 + r.IntN(maxVectors), N: 256 << r.IntN(8), K: 256 << r.IntN(8), Batch: 1}
+		want := p.M >= fewVectors && min(p.N, p.K) >= largeSide && p.N*p.K >= largeMatrix
+		p.A, p.B = Strides{Row: p.K, Col: 1}, Strides{Row: p.N, Col: 1}
+		if r.IntN(2) == 0 {
+			p.B = Strides{Row: 1, Col: p.K}
+		}
+		if r.IntN(2) == 0 {
+			p = p.Transposed()
+		}
+		_, hardware := p.choose(&target).(*matrixMethod)
+		if hardware != want || p.Vectors(ops.BF16, &target) == want {
+			t.Errorf("%v: matrix hardware %v, want %v", p, hardware, want)
+		}
+		p.Type, p.Operands = ops.S32, ops.S8
+		if _, ok := p.choose(&target).(vectors); !ok {
+			t.Errorf("%v of bytes are no product with few vectors", p)
 		}
 	}
 }

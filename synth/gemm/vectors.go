@@ -27,8 +27,11 @@ const (
 )
 
 // vectors returns how to carry p out as a product with few vectors; ok is false where that
-// does not suit.
+// does not suit, or where matrix hardware is better.
 func (p *Problem) vectors(t *Target) (m vectors, ok bool) {
+	if _, ok := p.matrixShape(t); ok {
+		return vectors{}, false
+	}
 	q := p.Transposed()
 	for _, s := range []struct {
 		p    *Problem

@@ -91,7 +91,9 @@ defmodule NxVulkanGo.Backend do
       roots, angles and hyperbolic functions, even where sums and products keep them
     * functions of floats are exact within 2 units in the last place, so the last printed
       digit may differ
-    * sums and products of floats are evaluated in another order
+    * sums and products of floats are evaluated in another order. Matrix hardware adds products
+      of bf16 and f16 up in f32, within 2 (K + 8) 2^-24 of the sum of the magnitudes of the K
+      terms; the option `:matrix` of `NxVulkanGo.Launcher` keeps the order of the terms
     * the options `:eps` and `:max_iter` of `Nx.LinAlg` have no effect
     * GPUs factorise f32 matrices in f32, so a matrix is singular where a pivot is zero in f32.
       The host, also in the place of software devices, factorises them in f64

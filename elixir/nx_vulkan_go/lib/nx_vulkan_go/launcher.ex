@@ -168,7 +168,10 @@ defmodule NxVulkanGo.Launcher do
   defp handle_stop(state, how) do
     ready? = state.node != nil
     state = %{state | port: nil, os_pid: nil, node: nil}
-    if ready?, do: {:noreply, handle_stop_of_ready(state, how)}, else: {:noreply, handle_stop_of_starting(state, how)}
+
+    if ready?,
+      do: {:noreply, handle_stop_of_ready(state, how)},
+      else: {:noreply, handle_stop_of_starting(state, how)}
   end
 
   defp handle_stop_of_ready(state, how) do
@@ -179,7 +182,8 @@ defmodule NxVulkanGo.Launcher do
   defp handle_stop_of_starting(state, @no_device),
     do: fail(state, :no_device, "nxvk-node found no device as its arguments require")
 
-  defp handle_stop_of_starting(state, how), do: fail(state, :not_started, "nxvk-node stopped with #{describe_stop(how)}")
+  defp handle_stop_of_starting(state, how),
+    do: fail(state, :not_started, "nxvk-node stopped with #{describe_stop(how)}")
 
   defp describe_stop(status) when is_integer(status), do: "status #{status}"
   defp describe_stop(text), do: text
@@ -207,28 +211,22 @@ defmodule NxVulkanGo.Launcher do
           "config :nx_vulkan_go, matrix: must be :hardware or :ordered, got: #{inspect(other)}"
   end
 
-  defp open(binary, node, cookie) do
-    args =
-      [
-        "run",
-        "--name",
-        "#{node}",
-        "--listen",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--exit-on-eof"
-      ] ++
-        if(Application.get_env(:nx_vulkan_go, :allow_shaders), do: ["--allow-shaders"], else: []) ++
-        matrix(Application.get_env(:nx_vulkan_go, :matrix, :hardware)) ++
-        Application.get_env(:nx_vulkan_go, :node_args, [])
+  @doc false
+  # The arguments of the program, by the configuration.
+  def arguments(node) do
+    ["run", "--name", "#{node}", "--listen", "127.0.0.1", "--port", "0", "--exit-on-eof"] ++
+      if(Application.get_env(:nx_vulkan_go, :allow_shaders), do: ["--allow-shaders"], else: []) ++
+      matrix(Application.get_env(:nx_vulkan_go, :matrix, :hardware)) ++
+      Application.get_env(:nx_vulkan_go, :node_args, [])
+  end
 
+  defp open(binary, node, cookie) do
     Port.open({:spawn_executable, binary}, [
       :binary,
       :exit_status,
       :stderr_to_stdout,
       line: 16_384,
-      args: args,
+      args: arguments(node),
       env: [{~c"NXVK_COOKIE", String.to_charlist(cookie)}]
     ])
   end

@@ -77,6 +77,29 @@ defmodule NxVulkanGo.LauncherTest do
     refute Exception.message(error) =~ "lost"
   end
 
+  test "the order of sums on matrix hardware is an argument of the program" do
+    kept = Application.fetch_env(:nx_vulkan_go, :matrix)
+
+    on_exit(fn ->
+      case kept do
+        {:ok, value} -> Application.put_env(:nx_vulkan_go, :matrix, value)
+        :error -> Application.delete_env(:nx_vulkan_go, :matrix)
+      end
+    end)
+
+    Application.delete_env(:nx_vulkan_go, :matrix)
+    default = NxVulkanGo.Launcher.arguments(:"a@127.0.0.1")
+    refute "--matrix" in default
+    Application.put_env(:nx_vulkan_go, :matrix, :hardware)
+    assert NxVulkanGo.Launcher.arguments(:"a@127.0.0.1") == default
+    Application.put_env(:nx_vulkan_go, :matrix, :ordered)
+    ordered = NxVulkanGo.Launcher.arguments(:"a@127.0.0.1")
+    assert ordered -- default == ["--matrix", "ordered"]
+    Application.put_env(:nx_vulkan_go, :matrix, :orderly)
+    message = "config :nx_vulkan_go, matrix: must be :hardware or :ordered, got: :orderly"
+    assert_raise ArgumentError, message, fn -> NxVulkanGo.Launcher.arguments(:"a@127.0.0.1") end
+  end
+
   # A go that says whether there is a C compiler, and builds by a line of the shell.
   defp go(dir, cgo, build) do
     path = Path.join(dir, "go")
