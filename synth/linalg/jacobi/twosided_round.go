@@ -87,7 +87,7 @@ func (w *twoSidedWriter) round(e *codegen.Emitter) error {
 func (x *twoSidedStep) square(at kernel.Value) (p, q kernel.Value) {
 	one := x.Index(1)
 	line := x.Sub(x.pairs, one)
-	i, k := x.DivMod(at, line)
+	i, k := x.DivMod(at, x.Select(x.IsEqual(line, x.Index(0)), one, line)) // of one pair there is none
 	short := x.Sub(line, i)
 	upper := x.IsLess(k, short)
 	return x.Select(upper, i, short), x.Add(x.Select(upper, x.Add(i, k), k), one)
