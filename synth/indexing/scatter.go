@@ -47,8 +47,8 @@ const (
 	ScatterLength   = 1 << 18
 	scatterDispatch = 1 << 31
 	scatterWork     = 1 << 37
-	gpuScatter      = 1 << 15 // invocations that are wanted
-	cpuScatter      = 64
+	gpuScatter      = 1 << 15          // invocations that are wanted
+	cpuScatter      = codegen.CPULocal // one workgroup: each further one reads all updates again
 )
 
 // LowerUpdate plans updates of slices at positions: the tensor, the numbers of
