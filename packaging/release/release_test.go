@@ -7,7 +7,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"debug/buildinfo"
-	"debug/elf"
 	"errors"
 	"flag"
 	"fmt"
@@ -212,23 +211,7 @@ func checkArchive(t *testing.T, m made, x target) {
 	if set["GOOS"] != x.os || set["GOARCH"] != x.arch || set["CGO_ENABLED"] != cgo || set["-trimpath"] != "true" || set["vcs.modified"] != "false" {
 		t.Errorf("the settings of the build are %v", set)
 	}
-	if x.os == "linux" && !x.cgo {
-		checkStatic(t, files[x.binary()])
-	}
 	checkBill(t, files, info.Deps)
-}
-
-// checkStatic looks for what a program needs of its system, such as a C library.
-func checkStatic(t *testing.T, program []byte) {
-	f, err := elf.NewFile(bytes.NewReader(program))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			t.Error("the program needs a C library; packaging/README.md and packaging/nerves say that it is static")
-		}
-	}
 }
 
 // checkBill compares the bill of materials and the licences with the modules in the program.

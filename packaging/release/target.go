@@ -15,7 +15,7 @@ const glibc = "2.31"
 // target is a system that a release is built for.
 type target struct {
 	os, arch string
-	cgo      bool   // built with C code; otherwise with CGO_ENABLED=0
+	cgo      bool   // calls Vulkan by C code; otherwise by purego, with CGO_ENABLED=0
 	debian   string // Debian's name of the architecture, where a package is made
 }
 
@@ -93,10 +93,16 @@ func (t target) build(root, out string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := output(root, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", path, "./cmd/nxvk-node"); err != nil {
+	flags, err := output(root, nil, "sh", "test/goflags.sh", t.os)
+	if err != nil {
 		return err
 	}
-	if !t.cgo {
+	args := []string{"build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", path}
+	args = append(append(args, strings.Fields(flags)...), "./cmd/nxvk-node")
+	if _, err := output(root, env, "go", args...); err != nil {
+		return err
+	}
+	if t.os != "linux" {
 		return nil
 	}
 	return checkGlibc(path)
