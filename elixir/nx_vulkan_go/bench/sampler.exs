@@ -88,7 +88,9 @@ for {name, density, template, data} <- models do
   IO.puts("#{name}: 32 leapfrog steps in #{Enum.at(Enum.sort(calls), 100)} us")
 
   Sampler.nuts(session, chains: 1, warmup: 20, draws: 5)
-  {time, result} = :timer.tc(fn -> Sampler.nuts(session, chains: chains, seed: 1, progress: false) end)
+
+  {time, result} =
+    :timer.tc(fn -> Sampler.nuts(session, chains: chains, seed: 1, progress: false) end)
 
   rows =
     [result.draws]

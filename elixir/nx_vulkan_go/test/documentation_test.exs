@@ -28,7 +28,8 @@ defmodule NxVulkanGo.DocumentationTest do
     assert NxVulkanGo.Backend in shown
 
     files =
-      for path <- ["README.md" | Path.wildcard("guides/**/*.{livemd,md}")], do: {path, File.read!(path)}
+      for path <- ["README.md" | Path.wildcard("guides/**/*.{livemd,md}")],
+          do: {path, File.read!(path)}
 
     docs = for module <- shown, text <- texts(Code.fetch_docs(module)), text, do: {module, text}
 

@@ -30,9 +30,11 @@ defmodule NxVulkanGo.Error do
         }
 
   @remedies %{
-    unknown_id: "the tensor was deallocated, or another BEAM node sent it and dropped it too early",
+    unknown_id:
+      "the tensor was deallocated, or another BEAM node sent it and dropped it too early",
     stale: "the server was restarted and the tensor is lost; compute it again",
-    out_of_memory: "free tensors with Nx.backend_deallocate/1; NxVulkanGo.memory/1 shows the memory in use",
+    out_of_memory:
+      "free tensors with Nx.backend_deallocate/1; NxVulkanGo.memory/1 shows the memory in use",
     limit:
       "free tensors, or raise the limit: config :nx_vulkan_go, limit: BYTES, or --session-limit of the node",
     device_lost: "the driver lost the device; the next operation opens it again",

@@ -27,7 +27,12 @@ defmodule NxVulkanGo.Fallback do
   # goes back to where the operands were.
   def run(op, type, args, fun, reason) do
     Telemetry.execute([:fallback], %{count: 1}, %{op: op, type: type, reason: reason})
-    apply_policy!(op, "#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}")
+
+    apply_policy!(
+      op,
+      "#{op} of #{Nx.Type.to_string(type)} is computed by Nx.BinaryBackend: #{reason}"
+    )
+
     session = Eager.find_session(for(%T{} = t <- args, do: t), [])
     args = Enum.map(args, &host/1)
 

@@ -44,8 +44,27 @@ defmodule NxVulkanGo.Options do
              [:within_defn_compiler, EXLA, :mode, :raise_on_none, :seed, :print_values] ++
              [:global_layer_options]
 
-  @configuration [:server, :cookie, :device, :limit, :deadline, :weight, :fallback, :check, :binary, :node_args] ++
-                   [:start_timeout, :tls, :distribution, :label, :allow_shaders, :matrix, :vm_limit] ++
+  @configuration [
+                   :server,
+                   :cookie,
+                   :device,
+                   :limit,
+                   :deadline,
+                   :weight,
+                   :fallback,
+                   :check,
+                   :binary,
+                   :node_args
+                 ] ++
+                   [
+                     :start_timeout,
+                     :tls,
+                     :distribution,
+                     :label,
+                     :allow_shaders,
+                     :matrix,
+                     :vm_limit
+                   ] ++
                    [:add_backend_on_inspect, :check_shape_and_type]
 
   @doc "Checks options of the backend, and returns them. Raises `ArgumentError`."

@@ -18,7 +18,9 @@ defmodule NxVulkanGo.Notebook do
   @eval "System.argv() |> hd() |> Base.decode64!() |> Code.eval_string()"
 
   @type step ::
-          {:cell, id :: atom, code :: String.t()} | :reconnect | {:kill_when, output :: String.t()}
+          {:cell, id :: atom, code :: String.t()}
+          | :reconnect
+          | {:kill_when, output :: String.t()}
   @type outcome :: %{value: term, output: String.t()} | %{error: String.t(), output: String.t()}
 
   @doc """
@@ -63,7 +65,10 @@ defmodule NxVulkanGo.Notebook do
     {steps, touch} = input |> File.read!() |> :erlang.binary_to_term()
     Code.compiler_options(ignore_module_conflict: true)
     StandardError.install()
-    {_evaluator, outcomes, _kill_when} = Enum.reduce(steps, {start(touch), %{}, nil}, &step(&1, &2, touch))
+
+    {_evaluator, outcomes, _kill_when} =
+      Enum.reduce(steps, {start(touch), %{}, nil}, &step(&1, &2, touch))
+
     File.write!(output, :erlang.term_to_binary(outcomes))
   end
 
@@ -189,7 +194,10 @@ defmodule NxVulkanGo.Notebook.GroupLeader do
   defp print(chars, encoding, state) do
     state = %{state | text: state.text <> :unicode.characters_to_binary(chars, encoding)}
     if state.touch && state.text =~ elem(state.touch, 0), do: File.touch!(elem(state.touch, 1))
-    if state.kill && state.text =~ elem(state.kill, 0), do: Process.exit(elem(state.kill, 1), :kill)
+
+    if state.kill && state.text =~ elem(state.kill, 0),
+      do: Process.exit(elem(state.kill, 1), :kill)
+
     state
   end
 end

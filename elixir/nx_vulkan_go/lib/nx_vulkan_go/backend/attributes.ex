@@ -33,8 +33,9 @@ defmodule NxVulkanGo.Backend.Attributes do
   Reads an option that is an attribute. The template of the result overrules the options:
   `argmax` over all elements keeps no axis, whatever `keep_axis` is.
   """
-  def read_option(name, _opts, %Nx.Tensor{shape: out}, %Nx.Tensor{shape: shape}) when name in @keeps,
-    do: tuple_size(out) == tuple_size(shape)
+  def read_option(name, _opts, %Nx.Tensor{shape: out}, %Nx.Tensor{shape: shape})
+      when name in @keeps,
+      do: tuple_size(out) == tuple_size(shape)
 
   # For `argmax` over all elements of a vectorized tensor, with `keep_axis`, Nx gives an axis
   # of size 1 that is beside the axis with the elements.

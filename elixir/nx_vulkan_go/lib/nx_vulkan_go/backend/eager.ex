@@ -172,7 +172,11 @@ defmodule NxVulkanGo.Backend.Eager do
   defp encode_operand(%T{data: %B{id: nil, literal: literal} = data} = t, session, context),
     do: encode_elements(%{t | type: data.type, shape: data.shape}, literal, session, context)
 
-  defp encode_operand(%T{data: %B{session: other} = handle}, session, {uploads, temporary, foreign}) do
+  defp encode_operand(
+         %T{data: %B{session: other} = handle},
+         session,
+         {uploads, temporary, foreign}
+       ) do
     check_same_device!(other, session)
 
     if node(other.pid) == node() do
@@ -204,7 +208,8 @@ defmodule NxVulkanGo.Backend.Eager do
     end
   end
 
-  defp check_same_device!(%{server: server, device: device}, %{server: server, device: device}), do: :ok
+  defp check_same_device!(%{server: server, device: device}, %{server: server, device: device}),
+    do: :ok
 
   defp check_same_device!(other, session) do
     raise ArgumentError, """

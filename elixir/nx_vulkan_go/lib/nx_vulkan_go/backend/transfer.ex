@@ -32,7 +32,10 @@ defmodule NxVulkanGo.Backend.Transfer do
     expected = min(limit, size) * Encoding.element_size(type)
 
     if byte_size(data) != expected do
-      raise Error.new(:internal, "the server sent #{byte_size(data)} bytes instead of #{expected}")
+      raise Error.new(
+              :internal,
+              "the server sent #{byte_size(data)} bytes instead of #{expected}"
+            )
     end
 
     data

@@ -111,5 +111,6 @@ defmodule NxVulkanGo.Compiler.Listing do
   defp dimensions({}), do: ""
   defp dimensions(shape), do: "[#{shape |> Tuple.to_list() |> Enum.join("][")}]"
 
-  defp bytes({type, shape}), do: Tuple.product(shape) * Encoding.element_size(Encoding.atom_to_type(type))
+  defp bytes({type, shape}),
+    do: Tuple.product(shape) * Encoding.element_size(Encoding.atom_to_type(type))
 end

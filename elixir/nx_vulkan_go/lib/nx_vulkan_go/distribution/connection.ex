@@ -139,13 +139,20 @@ defmodule NxVulkanGo.Distribution.Connection do
   defp handle_packet(<<first, terms::binary>>, state) do
     ^first = Link.pass_through()
     {control, used} = :erlang.binary_to_term(terms, [:used])
-    handle_control(control, fn -> :erlang.binary_to_term(binary_part_from(terms, used)) end, state)
+
+    handle_control(
+      control,
+      fn -> :erlang.binary_to_term(binary_part_from(terms, used)) end,
+      state
+    )
   end
 
   defp binary_part_from(binary, at), do: binary_part(binary, at, byte_size(binary) - at)
 
   defp handle_control({@send, _, to}, message, state), do: deliver(to, message.(), state)
-  defp handle_control({@send_sender, _from, to}, message, state), do: deliver(to, message.(), state)
+
+  defp handle_control({@send_sender, _from, to}, message, state),
+    do: deliver(to, message.(), state)
 
   defp handle_control({@monitor, by, to, theirs}, _message, state) do
     case watchable(to, state.link) do
@@ -176,7 +183,9 @@ defmodule NxVulkanGo.Distribution.Connection do
   # Links and exits, which no server sends to this VM, and messages to names.
   defp handle_control(_control, _message, state), do: state
 
-  defp watchable(pid, link) when is_pid(pid) and node(pid) == link.name, do: Link.localize(link, pid)
+  defp watchable(pid, link) when is_pid(pid) and node(pid) == link.name,
+    do: Link.localize(link, pid)
+
   defp watchable(_other, _link), do: nil
 
   defp deliver(to, message, %{link: link} = state) do
@@ -192,7 +201,11 @@ defmodule NxVulkanGo.Distribution.Connection do
   defp unwatch(state, ref) do
     with %{^ref => {pid, name, _}} <- state.watching do
       link = state.link
-      Link.send_control(link, {@demonitor, Link.address(link, pid), name, Link.address(link, ref)})
+
+      Link.send_control(
+        link,
+        {@demonitor, Link.address(link, pid), name, Link.address(link, ref)}
+      )
     end
 
     drop(state, ref)

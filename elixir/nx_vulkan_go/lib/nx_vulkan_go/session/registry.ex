@@ -155,6 +155,9 @@ defmodule NxVulkanGo.Session.Registry do
   end
 
   defp start(server, device) do
-    DynamicSupervisor.start_child(@supervisor, {Session.Stream, {server, device, Options.session!()}})
+    DynamicSupervisor.start_child(
+      @supervisor,
+      {Session.Stream, {server, device, Options.session!()}}
+    )
   end
 end

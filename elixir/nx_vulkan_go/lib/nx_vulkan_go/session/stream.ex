@@ -23,7 +23,17 @@ defmodule NxVulkanGo.Session.Stream do
   # of different senders, and a free could overtake the last use of a value.
 
   alias NxVulkanGo.{Distribution, Error, Ops, Session, Telemetry}
-  alias NxVulkanGo.Session.{Cancellation, Label, Lease, MemoryPressure, ProgramCache, Remote, Tracker}
+
+  alias NxVulkanGo.Session.{
+    Cancellation,
+    Label,
+    Lease,
+    MemoryPressure,
+    ProgramCache,
+    Remote,
+    Tracker
+  }
+
   require Logger
 
   # Maximum instructions and bytes of a message, and instructions between two reports.
@@ -104,7 +114,13 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp options(limits) do
     Map.merge(
-      %{sweep: true, digest: Ops.digest(), label: Label.text(), limit: :infinity, deadline: :infinity},
+      %{
+        sweep: true,
+        digest: Ops.digest(),
+        label: Label.text(),
+        limit: :infinity,
+        deadline: :infinity
+      },
       limits
     )
   end
@@ -230,7 +246,8 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp loop_sent(state, %{loops: true}, list) do
     for {:run, results, _, _} <- list, reduce: state do
-      state -> %{state | loops: Cancellation.track(state.loops, for({id, _, _} <- results, do: id))}
+      state ->
+        %{state | loops: Cancellation.track(state.loops, for({id, _, _} <- results, do: id))}
     end
   end
 
@@ -281,7 +298,13 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp handle(state, {:relieve, caller, ref}) do
-    MemoryPressure.start_collection(caller, state.session, Map.keys(state.callers) -- [caller], ref)
+    MemoryPressure.start_collection(
+      caller,
+      state.session,
+      Map.keys(state.callers) -- [caller],
+      ref
+    )
+
     state
   end
 
@@ -321,7 +344,11 @@ defmodule NxVulkanGo.Session.Stream do
   defp handle(state, {:lease, id, pid}), do: %{state | leases: Map.put(state.leases, id, pid)}
 
   defp handle(state, {:retained, id}) do
-    %{state | leases: Lease.notify_retained(state.leases, id), loops: Cancellation.untrack(state.loops, id)}
+    %{
+      state
+      | leases: Lease.notify_retained(state.leases, id),
+        loops: Cancellation.untrack(state.loops, id)
+    }
   end
 
   defp handle(state, {:foreign_unused, key, uses}) do

@@ -71,7 +71,8 @@ defmodule NxVulkanGo.Session.Tracker do
 
   # The slots of the tracker that has the value, or nil when its session is over.
   defp slots(%{session: session, keeper: keeper}) do
-    with {_, slots} <- session |> lookup() |> Tuple.to_list() |> List.keyfind(keeper, 0), do: slots
+    with {_, slots} <- session |> lookup() |> Tuple.to_list() |> List.keyfind(keeper, 0),
+         do: slots
   end
 
   # Ids go to the trackers in runs of 64; the runs of one tracker fill its slots

@@ -182,7 +182,14 @@ defmodule NxVulkanGo.Distribution.DialerTest do
     {server, epmd, cookie} = real()
     short = [~c"-sname", ~c"short_#{Distribution.random_hex(4)}", ~c"-dist_listen", ~c"false"]
     assert connect(server, epmd, [cookie: cookie], short) == :ok
-    long = [~c"-name", ~c"long_#{Distribution.random_hex(4)}@127.0.0.1", ~c"-dist_listen", ~c"false"]
+
+    long = [
+      ~c"-name",
+      ~c"long_#{Distribution.random_hex(4)}@127.0.0.1",
+      ~c"-dist_listen",
+      ~c"false"
+    ]
+
     assert connect(server, epmd, [cookie: cookie], long) == :ok
     assert connect(server, epmd, cookie: cookie) == :ok
   end

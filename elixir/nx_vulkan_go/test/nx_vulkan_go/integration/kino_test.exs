@@ -46,7 +46,11 @@ defmodule NxVulkanGo.Integration.KinoTest do
       density = fn q -> Nx.multiply(-0.5, Nx.sum(Nx.multiply(q, q))) end
       model = NxVulkanGo.Sampler.compile(density, Nx.template({2}, :f64))
       # A run shows nothing before it has taken a second; this one ends when it has.
-      stream = Task.async(fn -> NxVulkanGo.Sampler.nuts(model, chains: 2, draws: 10_000_000, seed: 1) end)
+      stream =
+        Task.async(fn ->
+          NxVulkanGo.Sampler.nuts(model, chains: 2, draws: 10_000_000, seed: 1)
+        end)
+
       assert_receive {:output, %{type: :frame, ref: ref}}
       assert_receive {:output, %{type: :frame_update, ref: ^ref, update: {:replace, [output]}}}
       assert output.text =~ ~r"chain 0  draws .*/10000000  \d+ divergent  step"
@@ -90,6 +94,5 @@ defmodule NxVulkanGo.Integration.KinoTest do
       :code.delete(module)
       :code.purge(module)
     end
-
   end
 end

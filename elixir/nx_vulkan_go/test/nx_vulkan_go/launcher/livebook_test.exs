@@ -49,7 +49,8 @@ defmodule NxVulkanGo.Launcher.LivebookTest do
         {:cell, :third, @call},
         {:cell, :layer, layer(100)},
         {:cell, :fourth, @call},
-        {:cell, :anonymous, "f = Nx.Defn.jit(&Layer.f(&1), compiler: NxVulkanGo)\nNx.to_list(f.(t))"},
+        {:cell, :anonymous,
+         "f = Nx.Defn.jit(&Layer.f(&1), compiler: NxVulkanGo)\nNx.to_list(f.(t))"},
         {:cell, :layer, layer(3)},
         {:cell, :kept, "Nx.to_list(f.(t))"}
       ])
@@ -65,7 +66,8 @@ defmodule NxVulkanGo.Launcher.LivebookTest do
   test "a new evaluator finds the memory of the one before free", %{tmp_dir: dir} do
     cells =
       Notebook.run!(dir, [
-        {:cell, :make, "#{@backend}\nkept = for i <- 1..100, do: Nx.iota({i})\nNx.to_number(hd(kept)[0])"},
+        {:cell, :make,
+         "#{@backend}\nkept = for i <- 1..100, do: Nx.iota({i})\nNx.to_number(hd(kept)[0])"},
         :reconnect,
         {:cell, :swept, "NxVulkanGo.sweep()\nNxVulkanGo.memory().session.buffers"},
         {:cell, :binding, "binding()"},
@@ -144,7 +146,9 @@ defmodule NxVulkanGo.Launcher.LivebookTest do
         touch: {"building nxvk-node", told}
       )
 
-    assert cells.first.output =~ "nx_vulkan_go: building nxvk-node; the first time takes some minutes"
+    assert cells.first.output =~
+             "nx_vulkan_go: building nxvk-node; the first time takes some minutes"
+
     assert cells.first.error =~ "(cannot_build)"
   end
 end

@@ -46,7 +46,9 @@ defmodule NxVulkanGo.Sampler.ProgressTest do
     done = %{phase: :draws, done: 400, divergent: 4, step_size: 0.5}
 
     progress =
-      progress |> Progress.add_draws(0, done, start + 4000) |> Progress.add_draws(1, done, start + 4000)
+      progress
+      |> Progress.add_draws(0, done, start + 4000)
+      |> Progress.add_draws(1, done, start + 4000)
 
     progress = Progress.add_report(progress, later, start + 4000)
     {_, all} = StringIO.contents(device)

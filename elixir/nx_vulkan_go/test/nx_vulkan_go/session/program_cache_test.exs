@@ -24,7 +24,12 @@ defmodule NxVulkanGo.Session.ProgramCacheTest do
   test "the server has what it is believed to have, within the bounds, whatever is used" do
     for seed <- 1..30 do
       :rand.seed(:exsss, {seed, 2, 3})
-      programs = %ProgramCache{most: 1 + :rand.uniform(20), most_bytes: 200 + :rand.uniform(5_000)}
+
+      programs = %ProgramCache{
+        most: 1 + :rand.uniform(20),
+        most_bytes: 200 + :rand.uniform(5_000)
+      }
+
       sizes = List.to_tuple(for _ <- 1..60, do: :rand.uniform(300))
 
       Enum.reduce(1..500, {programs, MapSet.new()}, fn _, {programs, there} ->
