@@ -56,6 +56,7 @@ var rules = map[string][]string{
 	"nxvk/node/dist/...":     {"nxvk/gen/etf"},
 	"nxvk/node/dist/adapt":   {ergo},
 	"nxvk/node/dist/inbox":   {ergo},
+	"nxvk/node/dist/socket":  {"nxvk/node/dist/socket", "nxvk/gen/etf", "golang.org/x/sys/..."},
 	"nxvk/node/dist/signals": {"nxvk/gen/etf", ergo},
 	"nxvk/node/dist/packet":  {"nxvk/node/dist/inbox", "nxvk/node/dist/quota", "nxvk/node/dist/socket", "nxvk/gen/etf", ergo},
 	"nxvk/gen/...":           {"nxvk/gen/...", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
