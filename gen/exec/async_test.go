@@ -27,7 +27,7 @@ func (r *rig) ask(l *Queue, out ops.ID, in ops.Operand) {
 }
 
 // async runs are rigs with the program and a list of what has been asked.
-func forks(t *testing.T, test func(r *rig, l *Queue, answer func(run ops.ID, v float32))) {
+func asyncRuns(t *testing.T, test func(r *rig, l *Queue, answer func(run ops.ID, v float32))) {
 	rigs(t, func(r *rig) {
 		l := r.session()
 		calls := make(map[ops.ID]Call)
@@ -43,9 +43,9 @@ func forks(t *testing.T, test func(r *rig, l *Queue, answer func(run ops.ID, v f
 	})
 }
 
-// TestForkGoesOn: what needs nothing of a run does not wait for it.
-func TestForkGoesOn(t *testing.T) {
-	forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
+// TestAsyncRunGoesOn: what needs nothing of a run does not wait for it.
+func TestAsyncRunGoesOn(t *testing.T) {
+	asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 		r.tensor(l, 1, 4)
 		r.ask(l, 2, scalar(1))
 		r.do(l, ops.Negate, 3, f32(), nil, ref(2)) // waits
@@ -66,10 +66,10 @@ func TestForkGoesOn(t *testing.T) {
 	})
 }
 
-// TestForkHolds: operands that are freed while an instruction waits are there
+// TestAsyncRunHolds: operands that are freed while an instruction waits are there
 // when its turn comes, and gone after that.
-func TestForkHolds(t *testing.T) {
-	forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
+func TestAsyncRunHolds(t *testing.T) {
+	asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 		r.tensor(l, 1, 4)
 		r.ask(l, 2, scalar(1))
 		r.do(l, ops.Add, 3, f32(1), nil, ref(1), ref(2))
@@ -87,11 +87,11 @@ func TestForkHolds(t *testing.T) {
 	})
 }
 
-// TestForksMeet: an instruction that needs two runs waits for both, whichever
+// TestAsyncRunsMeet: an instruction that needs two runs waits for both, whichever
 // ends first.
-func TestForksMeet(t *testing.T) {
+func TestAsyncRunsMeet(t *testing.T) {
 	for _, order := range [][]ops.ID{{1, 2}, {2, 1}} {
-		forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
+		asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 			r.ask(l, 1, scalar(1))
 			r.ask(l, 2, scalar(2))
 			r.do(l, ops.Subtract, 3, f32(), nil, ref(1), ref(2))
@@ -110,9 +110,9 @@ func TestForksMeet(t *testing.T) {
 	}
 }
 
-// TestForkEnds: a session that ends takes its async runs along, and what they hold.
-func TestForkEnds(t *testing.T) {
-	forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
+// TestAsyncRunEnds: a session that ends takes its async runs along, and what they hold.
+func TestAsyncRunEnds(t *testing.T) {
+	asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 		r.tensor(l, 1, 4)
 		r.ask(l, 2, scalar(1))
 		r.do(l, ops.Add, 3, f32(1), nil, ref(1), ref(2))
@@ -125,9 +125,9 @@ func TestForkEnds(t *testing.T) {
 	})
 }
 
-// TestForkImport: another session may import what is pending.
-func TestForkImport(t *testing.T) {
-	forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
+// TestAsyncRunImport: another session may import what is pending.
+func TestAsyncRunImport(t *testing.T) {
+	asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 		r.ask(l, 2, scalar(1))
 		other := r.session()
 		r.exec.Stream(other, []wire.Instr{{Name: "import", Shared: &wire.Shared{

@@ -83,7 +83,7 @@ func simple(o ops.Op) *ops.Region {
 // TestForgetWhatWaits: a run that waits for another one has the program that was
 // defined when it was sent, whatever becomes of the key meanwhile.
 func TestForgetWhatWaits(t *testing.T) {
-	forks(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
+	asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 		one := func(o ops.Op) *ops.Region {
 			return &ops.Region{Params: []ops.Result{res(1, f32())}, Values: uses(2), Body: []ops.Instr{op(o, res(2, f32()), ref(1))}}
 		}
@@ -261,9 +261,9 @@ func live() uint64 {
 	return m.HeapAlloc
 }
 
-// TestTiersOfLiterals: a program keeps a few specialisations, whichever of its many
+// TestSpecializationsOfLiterals: a program keeps a few specialisations, whichever of its many
 // parameters are literals.
-func TestTiersOfLiterals(t *testing.T) {
+func TestSpecializationsOfLiterals(t *testing.T) {
 	rigs(t, func(r *rig) {
 		const params = 10
 		p := &ops.Region{Params: []ops.Result{res(1, f32())}}

@@ -8,9 +8,9 @@ import (
 	"nxvk/ops"
 )
 
-// promptly runs a test on a device in whose stead the host carries out new kernels, with
+// warmingUp runs a test on a device in whose stead the host carries out new kernels, with
 // one beside it where it does not.
-func promptly(t *testing.T, limit int, test func(r, plain *rig)) {
+func warmingUp(t *testing.T, limit int, test func(r, plain *rig)) {
 	lazily(t, func(r *rig) {
 		if r.exec.target.Rounds == 0 || !r.exec.target.CPU {
 			r.Skip("the host computes otherwise than the device")
@@ -25,8 +25,8 @@ func promptly(t *testing.T, limit int, test func(r, plain *rig)) {
 }
 
 // What is new gives the bits of the device, and nothing is compiled for it.
-func TestPromptSame(t *testing.T) {
-	promptly(t, -1, func(r, plain *rig) {
+func TestWarmUpSame(t *testing.T) {
+	warmingUp(t, -1, func(r, plain *rig) {
 		plain.exec.cfg.OneByOne = true
 		for seed := range uint64(6) {
 			a, b := r.session(), plain.session()
@@ -42,8 +42,8 @@ func TestPromptSame(t *testing.T) {
 
 // What the host makes in the device's stead does not stay there for that: the same
 // instructions are the host's own as when the device makes it.
-func TestPromptPlaces(t *testing.T) {
-	promptly(t, 64, func(r, plain *rig) {
+func TestWarmUpPlaces(t *testing.T) {
+	warmingUp(t, 64, func(r, plain *rig) {
 		for _, x := range []*rig{r, plain} {
 			l, v, s := x.session(), f32(100), f32(10)
 			x.do(l, ops.Iota, 1, v, [][]int{{-1}})
@@ -70,8 +70,8 @@ func TestPromptPlaces(t *testing.T) {
 
 // A kernel that has cost the host as much as compiling it does goes to the device, and
 // gives the same bits there. Results that the host made are at hand there.
-func TestPromptEnds(t *testing.T) {
-	promptly(t, -1, func(r, _ *rig) {
+func TestWarmUpEnds(t *testing.T) {
+	warmingUp(t, -1, func(r, _ *rig) {
 		r.exec.cfg.OneByOne = true
 		l, v := r.session(), f32(1<<14)
 		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
@@ -98,8 +98,8 @@ func TestPromptEnds(t *testing.T) {
 }
 
 // A loop decides on values that the host has made.
-func TestPromptLoop(t *testing.T) {
-	promptly(t, -1, func(r, _ *rig) {
+func TestWarmUpLoop(t *testing.T) {
+	warmingUp(t, -1, func(r, _ *rig) {
 		l := r.session()
 		r.define(l, "double", doubling(3))
 		r.tensor(l, 1, 1, 2, 3)

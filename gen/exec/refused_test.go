@@ -68,7 +68,7 @@ func TestRefusedInstruction(t *testing.T) {
 
 // A program goes on without its fusions, whose kernels are refused when it has been seen
 // often, and then without any kernel.
-func TestRefusedUnit(t *testing.T) {
+func TestRefusedFusion(t *testing.T) {
 	const rows, cols = 5, 60
 	f := &refusals{}
 	r := newRig(t, device(t, vulkan.Options{Fault: f.fault()}))
@@ -119,7 +119,7 @@ func TestRefusedUnit(t *testing.T) {
 
 // Where the host stands in for the device it goes on with the kernel that is refused.
 func TestRefusedPrompt(t *testing.T) {
-	promptly(t, -1, func(p, _ *rig) {
+	warmingUp(t, -1, func(p, _ *rig) {
 		f := &refusals{}
 		r := newRig(p.T, device(p.T, vulkan.Options{Fault: f.fault()}))
 		*r.exec.target, r.exec.kernels.WarmUp, r.exec.cfg.OneByOne = *p.exec.target, true, true

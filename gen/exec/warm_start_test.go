@@ -52,7 +52,7 @@ func (r *rig) another(kept *drawer) {
 
 // A program that an earlier life has compiled runs in fusions at once, and no
 // kernel but theirs is compiled. The bits are the same.
-func TestKnownTier(t *testing.T) {
+func TestKnownSpecialization(t *testing.T) {
 	rigs(t, func(r *rig) {
 		if r.dev == nil {
 			return // the host compiles nothing
@@ -108,7 +108,7 @@ func TestKnownTier(t *testing.T) {
 
 // A trace of a stream that an earlier life has compiled runs in fusions when it is first
 // seen, and no kernel but theirs is compiled. The bits are the same.
-func TestKnownSegment(t *testing.T) {
+func TestKnownTrace(t *testing.T) {
 	lazily(t, func(r *rig) {
 		kept := &drawer{byKey: map[string][]byte{}}
 		v := f32(300)
@@ -155,7 +155,7 @@ func TestKnownSegment(t *testing.T) {
 }
 
 // A run that waits for its specialization ends with its session, and others go on.
-func TestKnownTierEnds(t *testing.T) {
+func TestKnownSpecializationEnds(t *testing.T) {
 	rigs(t, func(r *rig) {
 		if r.dev == nil {
 			return // the host compiles nothing
@@ -212,7 +212,7 @@ func (r *rig) askedKernels() (n int) {
 // lives have compiled is made ready when the program is seen again, and the device takes
 // over without its having been earned.
 func TestKnownStart(t *testing.T) {
-	promptly(t, -1, func(r, _ *rig) {
+	warmingUp(t, -1, func(r, _ *rig) {
 		kept := &drawer{byKey: map[string][]byte{}}
 		m := f32(6, 200)
 		x := make([]float32, m.Size())

@@ -81,7 +81,7 @@ func (x *rotation) round(round kernel.Value) kernel.Value {
 	first, q := x.DivMod(x.Invocation(), x.Index(half))
 	if x.T.Complex() {
 		// A copy of the code for every block would be long.
-		x.For(first, x.Index(half), x.Index(x.Local/half), func(p kernel.Value) { x.turnBlock(x.block(p, q, round)) })
+		x.For(first, x.Index(half), x.Index(x.Local/half), func(p kernel.Value) { x.rotateBlock(x.block(p, q, round)) })
 		x.Barrier()
 		return turned
 	}
@@ -91,7 +91,7 @@ func (x *rotation) round(round kernel.Value) kernel.Value {
 		blocks = append(blocks, x.block(x.Add(first, x.Index(p)), q, round))
 	}
 	for _, b := range blocks {
-		x.turnBlock(b)
+		x.rotateBlock(b)
 	}
 	x.Barrier()
 	return turned
@@ -129,8 +129,8 @@ func (x *rotation) array(e int) int {
 	return x.w
 }
 
-// turnBlock rotates rows, and the columns of the matrix.
-func (x *rotation) turnBlock(b *rotationBlock) {
+// rotateBlock rotates rows, and the columns of the matrix.
+func (x *rotation) rotateBlock(b *rotationBlock) {
 	v := &b.v
 	for _, e := range []int{0, 1, 4, 5} {
 		v[e], v[e+2] = x.turn(b.tan[0], b.sin[0], v[e], v[e+2])

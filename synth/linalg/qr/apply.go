@@ -12,9 +12,9 @@ import (
 // applyReflectors appends the product of T and the sum of all shares of V^T C.
 func (f *QR) applyReflectors(t, sums, to factor.Matrices, wide, cols, shares int) {
 	w := &reflectorWriter{width: factor.PanelWidth(wide, 32), conj: t.Conj}
-	w.down = min(8, w.width, f.Job.Target.MaxInvocations/turnAcross)
-	groups := (cols + turnAcross - 1) / turnAcross
-	p := &codegen.Program{Local: uint32(turnAcross * w.down), Groups: f.Count * groups, Flops: int64(f.Count * wide * wide * cols),
+	w.down = min(8, w.width, f.Job.Target.MaxInvocations/applyAcross)
+	groups := (cols + applyAcross - 1) / applyAcross
+	p := &codegen.Program{Local: uint32(applyAcross * w.down), Groups: f.Count * groups, Flops: int64(f.Count * wide * wide * cols),
 		Buffers: []codegen.Buffer{f.Buffer(t, lowering.Read), f.Buffer(sums, lowering.Read), f.Buffer(to, lowering.Write)}}
 	p.Numbers = append([]int{f.Count, groups, wide, cols, shares}, factor.Places(t, sums, to)...)
 	p.Key = fmt.Sprintf("turn %v wide=%d down=%d conj=%v", f.Typ, w.width, w.down, w.conj)
@@ -31,8 +31,8 @@ type reflectorWriter struct {
 }
 
 const (
-	turnAcross = 32 // columns of a workgroup
-	turnAhead  = 4  // shares that are fetched together
+	applyAcross = 32 // columns of a workgroup
+	applyAhead  = 4  // shares that are fetched together
 )
 
 func (w *reflectorWriter) write(x factor.Arith) error {
@@ -41,23 +41,23 @@ func (w *reflectorWriter) write(x factor.Arith) error {
 	t.Conj = w.conj
 	matrix, part := x.DivMod(x.Group(), groups)
 	t, from, to = t.Of(matrix), from.Of(matrix), to.Of(matrix)
-	factor, summed := x.Shared(x.T, w.width*w.width), x.Shared(x.T, w.width*turnAcross)
+	factor, summed := x.Shared(x.T, w.width*w.width), x.Shared(x.T, w.width*applyAcross)
 	x.When(x.IsLess(matrix, count), func() {
 		x.DealOut(w.width*w.width, func(u kernel.Value) kernel.Value {
 			i, k := x.DivMod(u, x.Index(w.width))
 			return t.LoadOr(x.And2(x.IsLess(i, wide), x.IsLess(k, wide)), i, k, x.Number(0))
 		}, func(u, v kernel.Value) { x.StoreShared(factor, u, v) })
-		row, lane := x.DivMod(x.Invocation(), x.Index(turnAcross))
-		col := x.Add(x.Mul(part, x.Index(turnAcross)), lane)
+		row, lane := x.DivMod(x.Invocation(), x.Index(applyAcross))
+		col := x.Add(x.Mul(part, x.Index(applyAcross)), lane)
 		for i, v := range w.sum(x, from, row, x.Min(col, x.Sub(cols, x.Index(1))), wide, shares) {
 			at := x.Add(row, x.Index(i*w.down))
-			x.StoreShared(summed, x.Add(x.Mul(at, x.Index(turnAcross)), lane), v)
+			x.StoreShared(summed, x.Add(x.Mul(at, x.Index(applyAcross)), lane), v)
 		}
 		x.Barrier()
 		for i := range w.width / w.down {
 			at, sum := x.Add(row, x.Index(i*w.down)), x.Number(0)
 			for k := range w.width {
-				v := x.LoadShared(summed, x.Add(lane, x.Index(k*turnAcross)))
+				v := x.LoadShared(summed, x.Add(lane, x.Index(k*applyAcross)))
 				sum = x.Fma(x.LoadShared(factor, x.Add(x.Mul(at, x.Index(w.width)), x.Index(k))), v, sum)
 			}
 			x.IfThen(x.And2(x.IsLess(at, wide), x.IsLess(col, cols)), func() { to.Store(at, col, sum) })
@@ -73,9 +73,9 @@ func (w *reflectorWriter) sum(x factor.Arith, from factor.Grid, row, col, wide, 
 		init[i] = x.Number(0)
 	}
 	one := x.Index(1)
-	return x.Loop(x.Index(0), shares, x.Index(turnAhead), init, func(s kernel.Value, sums []kernel.Value) []kernel.Value {
+	return x.Loop(x.Index(0), shares, x.Index(applyAhead), init, func(s kernel.Value, sums []kernel.Value) []kernel.Value {
 		var vs []kernel.Value
-		for a := range turnAhead {
+		for a := range applyAhead {
 			share := x.Add(s, x.Index(a))
 			for i := range init {
 				at := x.Add(row, x.Index(i*w.down))

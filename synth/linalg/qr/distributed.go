@@ -19,7 +19,7 @@ type distributed struct {
 	rows, cols, height int // of an invocation; rows of the panel
 }
 
-const mirrorCols = 4 // columns of an invocation
+const reflectorCols = 4 // columns of an invocation
 
 // newDistributed is the widest panel of m rows and at most n columns that fits the
 // registers and the shared memory of a workgroup; there is none for matrices that
@@ -31,8 +31,8 @@ func newDistributed(j *factor.Job, m, n int) (distributed, bool) {
 	}
 	wide = factor.PanelWidth(n, j.Narrow(wide))
 	most = min(most, j.Target.MaxInvocations)
-	for ; wide >= mirrorCols; wide /= 2 {
-		w := distributed{t: j.Typ, across: wide / mirrorCols, cols: mirrorCols}
+	for ; wide >= reflectorCols; wide /= 2 {
+		w := distributed{t: j.Typ, across: wide / reflectorCols, cols: reflectorCols}
 		w.local = max(64, wide*w.across)
 		for w.local*each/2 < m*wide && 2*w.local <= most {
 			w.local *= 2
@@ -42,7 +42,7 @@ func newDistributed(j *factor.Job, m, n int) (distributed, bool) {
 			w.rows *= 2
 		}
 		w.height = w.rows * w.down()
-		bytes := (w.height + w.down()*w.line() + mirrorSlots*wide + 4*wide + wide*wide) * j.Wide.Size()
+		bytes := (w.height + w.down()*w.line() + reflectorSlots*wide + 4*wide + wide*wide) * j.Wide.Size()
 		if w.local <= most && w.rows*w.cols <= each && bytes <= j.Target.SharedMemory {
 			return w, true
 		}
@@ -62,8 +62,8 @@ func (w distributed) line() int {
 	return w.wide()
 }
 
-// mirrorSlots is how many sums of a column there are after the first addition.
-const mirrorSlots = 16
+// reflectorSlots is how many sums of a column there are after the first addition.
+const reflectorSlots = 16
 
 // factorDistributed appends the reflectors of columns lo to hi, and their T.
 func (f *QR) factorDistributed(w distributed, lo, hi int, t factor.Matrices) {
@@ -94,7 +94,7 @@ func (w distributed) write(e *codegen.Emitter) error {
 	x.m, x.limit = e.NextNumber(), e.NextNumber()
 	a, v, t := factor.GridOf(e, 0), factor.GridOf(e, 1), factor.GridOf(e, 2)
 	x.present, x.partial = e.Shared(w.t, w.height), e.Shared(w.t, w.down()*w.line())
-	x.slots, x.sums, x.top = e.Shared(w.t, mirrorSlots*wide), e.Shared(w.t, wide), e.Shared(w.t, 2*wide)
+	x.slots, x.sums, x.top = e.Shared(w.t, reflectorSlots*wide), e.Shared(w.t, wide), e.Shared(w.t, 2*wide)
 	x.products, x.tau = e.Shared(w.t, wide*wide), e.Shared(w.t, wide)
 	x.row, x.column = e.DivMod(x.me, e.Index(w.across))
 	matrix := e.Group()
@@ -222,7 +222,7 @@ func (x *distributedPanel) sum(els, vs []kernel.Value, round kernel.Value) {
 		x.StoreShared(x.partial, x.Add(x.Mul(x.row, x.Index(line)), x.home(round, k)), sum)
 	}
 	x.Barrier()
-	slots := min(mirrorSlots, down)
+	slots := min(reflectorSlots, down)
 	x.For(x.me, x.Index(slots*wide), x.Index(x.local), func(u kernel.Value) {
 		slot, col := x.DivMod(u, x.Index(wide))
 		at := x.Add(x.Mul(slot, x.Index(line)), col)

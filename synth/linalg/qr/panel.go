@@ -14,7 +14,7 @@ const slots = 8
 
 // factor appends the reflectors of columns lo to hi, and their T.
 func (f *QR) factor(lo, hi int, t factor.Matrices) {
-	if w, ok := newDistributed(f.Job, f.m-lo, hi-lo); ok && f.m > mirrorLeast {
+	if w, ok := newDistributed(f.Job, f.m-lo, hi-lo); ok && f.m > reflectorLeast {
 		f.factorDistributed(w, lo, hi, t)
 		return
 	}

@@ -44,13 +44,13 @@ func qrPanel(j *factor.Job, m int) factor.Panel {
 // qrShares is among how many workgroups the rows of V^H C are shared out.
 func qrShares(m int) int { return max(1, min(32, m/64)) }
 
-// mirrorLeast is the most rows of matrices, often many of them, whose panels have
+// reflectorLeast is the most rows of matrices, often many of them, whose panels have
 // a row for each invocation.
-const mirrorLeast = 64
+const reflectorLeast = 64
 
 // width is how many columns a panel of m rows has.
 func (f *QR) width(m int) int {
-	if w, ok := newDistributed(f.Job, m, f.n); ok && f.m > mirrorLeast {
+	if w, ok := newDistributed(f.Job, m, f.n); ok && f.m > reflectorLeast {
 		return w.wide()
 	}
 	return qrPanel(f.Job, m).Wide

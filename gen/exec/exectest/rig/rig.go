@@ -29,7 +29,7 @@ type Rig struct {
 	Exec   *exec.Executor
 	Dev    *vulkan.Device // nil is the host
 	Posted chan func()
-	lanes  []*exec.Queue
+	queues []*exec.Queue
 }
 
 // Rigs runs a test on the host alone and on a device, where there is one. The
@@ -85,7 +85,7 @@ func New(t *testing.T, d *vulkan.Device, change ...func(*exec.Config)) *Rig {
 	}
 	r.Exec = exec.New(cfg)
 	t.Cleanup(func() {
-		for _, l := range r.lanes {
+		for _, l := range r.queues {
 			r.Exec.End(l.Session)
 		}
 		r.Built() // a device is not closed while its driver compiles
@@ -96,8 +96,8 @@ func New(t *testing.T, d *vulkan.Device, change ...func(*exec.Config)) *Rig {
 
 // Session begins a session of a fresh process.
 func (r *Rig) Session() *exec.Queue {
-	l := r.Exec.Queue(store.NewSession(gen.PID{Node: "test@host", ID: uint64(len(r.lanes) + 1), Creation: 7}))
-	r.lanes = append(r.lanes, l)
+	l := r.Exec.Queue(store.NewSession(gen.PID{Node: "test@host", ID: uint64(len(r.queues) + 1), Creation: 7}))
+	r.queues = append(r.queues, l)
 	return l
 }
 
