@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -75,8 +76,11 @@ func run(ctx context.Context, args []string) error {
 		fmt.Printf("nxvk ready %s %d\n", name, port)
 		notify(log, daemon.SdNotifyReady)
 	}
-	defer context.AfterFunc(ctx, func() { notify(log, daemon.SdNotifyStopping) })()
-	return node.Run(ctx, cfg)
+	stopping := sync.OnceFunc(func() { notify(log, daemon.SdNotifyStopping) })
+	defer context.AfterFunc(ctx, stopping)()
+	err = node.Run(ctx, cfg)
+	stopping() // where the node has ended before that function began
+	return err
 }
 
 // notify tells systemd the state of the node, if systemd has started it and waits for that.
