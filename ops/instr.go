@@ -15,6 +15,23 @@ type Literal struct {
 	Hold any    // keeps Data alive if it is not Go memory; may be nil
 }
 
+// Integer returns the number of a literal that has one element, of an integer type of 8 bits or more.
+// ok is false for others, for a literal without data and for numbers of 2^63 and more.
+func (l *Literal) Integer() (n int64, ok bool) {
+	d := l.Type.DType
+	if !d.IsInteger() || d.Bits() < 8 || l.Type.Size() != 1 || len(l.Data) < d.Size() {
+		return 0, false
+	}
+	for i, b := range l.Data[:d.Size()] {
+		n |= int64(b) << (8 * i)
+	}
+	if d.Class() == Signed {
+		shift := 64 - d.Bits()
+		return n << shift >> shift, true
+	}
+	return n, n >= 0
+}
+
 // Operand is an input of an instruction: the value with an ID, or a literal.
 type Operand struct {
 	ID  ID

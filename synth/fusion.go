@@ -28,6 +28,9 @@ func Explain(g *Graph, t *Target) []Fusion {
 	return fusion.Explain(g, t, fused.Capabilities{})
 }
 
+// ConstantOperand returns the number that operand i is, where the plan of a fusion depends on it.
+func ConstantOperand(in *ops.Instr, i int) (n int64, ok bool) { return fusion.ConstantOperand(in, i) }
+
 // LowerFusion plans a fusion. types gives the types of the values that it reads. The
 // error wraps ErrUnsupported where the device cannot carry it out.
 func LowerFusion(f *Fusion, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {

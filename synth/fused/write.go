@@ -118,16 +118,22 @@ func applied(tr *fusion.Trace, e *codegen.Emitter, ps []*point, x *fusion.Expr) 
 	}
 	info, c := x.In.Op.Info(), codegen.ComputeType(e.Target, x.In, x.Types)
 	truths := codegen.Conditions(info)
-	f, err := codegen.Expression(e.Target, codegen.CodeFor(x.In, x.Types), c, len(x.Args), truths)
+	f, err := codegen.Expression(e.Target, codegen.CodeFor(x.In, x.Types), c, len(x.In.Ins), truths)
 	if err != nil {
 		return nil, err
 	}
 	args := make([][]kernel.Value, len(ps))
 	for n, p := range ps {
 		for k, o := range x.In.Ins {
-			xs, d := p.values[x.Args[k]], x.Types[k].DType
+			d := x.Types[k].DType
 			if o.Lit != nil {
 				d = fusion.LiteralType(x.In, x.Types, k)
+			}
+			var xs []kernel.Value
+			if n, ok := fusion.ConstantOperand(x.In, k); ok {
+				xs = []kernel.Value{e.Const(codegen.WideType(d), uint64(n))}
+			} else {
+				xs = p.values[x.Args[k]]
 			}
 			if k < truths {
 				args[n] = append(args[n], e.IsNonzero(xs))
@@ -186,6 +192,9 @@ func describeExpr(x *fusion.Expr, b []byte) []byte {
 		b = append(b, x.Types[k].DType.String()...)
 		if o.Lit != nil {
 			b = append(b, '=')
+		}
+		if n, ok := fusion.ConstantOperand(x.In, k); ok {
+			b = strconv.AppendInt(b, n, 10)
 		}
 	}
 	return b

@@ -47,7 +47,7 @@ func (f *partitioner) literals(i int) (known []litKey) {
 	for _, j := range f.nodes[i].body {
 		in := f.nodes[j].in
 		for k, o := range in.Ins {
-			if o.Lit != nil {
+			if _, ok := ConstantOperand(in, k); o.Lit != nil && !ok {
 				known = addLiteral(known, litKey{LiteralType(in, f.typesOf(in), k), o.Lit})
 			}
 		}

@@ -131,7 +131,7 @@ type Expr struct {
 	Kind   exprKind
 	In     *ops.Instr
 	Types  []ops.Type // of the operands of In
-	Args   []int      // expressions; below zero, the source of a literal
+	Args   []int      // expressions of the operands of In, but for constants, which are the last
 	Source int
 	Type   ops.DType
 	Full   bool // differs along reduced dimensions
@@ -311,6 +311,9 @@ func (tr *Trace) apply(in *ops.Instr, v strided.View) (Expr, error) {
 		x.Types = append(x.Types, tr.typeOf(o))
 	}
 	for i, o := range in.Ins {
+		if _, ok := ConstantOperand(in, i); ok {
+			continue
+		}
 		if o.Lit != nil {
 			x.Args = append(x.Args, tr.lit(o.Lit, LiteralType(in, x.Types, i)))
 			continue
@@ -330,6 +333,17 @@ func (tr *Trace) apply(in *ops.Instr, v strided.View) (Expr, error) {
 		x.Full = x.Full || tr.Exprs[a].Full
 	}
 	return x, nil
+}
+
+// ConstantOperand returns the number that operand i is, where the code of a kernel contains it: the distance
+// of a shift. Code that takes it as a parameter tests it for every element, and no driver sees a rotation
+// in it. Every other literal is a parameter, so that functions that differ in a number share kernels.
+func ConstantOperand(in *ops.Instr, i int) (n int64, ok bool) {
+	if in.Op != ops.LeftShift && in.Op != ops.RightShift || i != 1 || in.Ins[1].Lit == nil || len(in.Ins[1].Lit.Type.Shape) > 0 {
+		return 0, false
+	}
+	n, ok = in.Ins[1].Lit.Integer()
+	return n, ok && n >= 0
 }
 
 // LiteralType is the type in which an instruction takes literal operand i.

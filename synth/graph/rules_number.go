@@ -10,22 +10,6 @@ import (
 // of narrower ones a client may have sent bits that do not count.
 func whole(d ops.DType) bool { return d.IsInteger() && d.Bits() >= 8 }
 
-// integer is the value of a literal of an integer type, its bits where it has 64.
-func integer(l *ops.Literal) (n int64, ok bool) {
-	d := l.Type.DType
-	if !whole(d) || l.Type.Size() != 1 {
-		return 0, false
-	}
-	n = int64(bitsAt(l.Data, d.Size()))
-	if shift := 64 - d.Bits(); d.Class() == ops.Signed {
-		n = n << shift >> shift
-	}
-	if d == ops.U64 && n < 0 {
-		return 0, false
-	}
-	return n, true
-}
-
 // convertTwice leaves out a type on the way to another.
 func convertTwice(w *work, in *ops.Instr) bool {
 	m := w.inner(in, ops.AsType)
@@ -107,7 +91,7 @@ func (w *work) equals(o ops.Operand, d ops.DType, n int64) bool {
 	if lit == nil || !whole(d) {
 		return false
 	}
-	x, ok := integer(lit)
+	x, ok := lit.Integer()
 	shift := 64 - d.Bits()
 	return ok && x<<shift == n<<shift
 }

@@ -25,7 +25,7 @@ func literalStarts(w *work, in *ops.Instr) bool {
 		if lit == nil {
 			return false
 		}
-		n, ok := integer(lit)
+		n, ok := lit.Integer()
 		if !ok {
 			return false
 		}

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"encoding/binary"
 	"maps"
 	"slices"
 
@@ -112,7 +111,7 @@ func (u *unroller) loop(body []ops.Instr, in *ops.Instr) (out []ops.Instr, state
 		if !ok || on[0].Lit == nil {
 			return nil, nil, false
 		}
-		more, ok := integer(on[0].Lit)
+		more, ok := on[0].Lit.Integer()
 		if !ok {
 			return nil, nil, false
 		}
@@ -148,7 +147,6 @@ func (u *unroller) inline(body []ops.Instr, r *ops.Region, args []ops.Operand) (
 		if u.made++; u.made > maxUnrolled || !elementwise(&in) {
 			return nil, nil, false
 		}
-		asProduct(&in)
 		in.Outs = slices.Clone(in.Outs)
 		for k := range in.Outs {
 			u.last++
@@ -158,19 +156,6 @@ func (u *unroller) inline(body []ops.Instr, r *ops.Region, args []ops.Operand) (
 		body = append(body, in)
 	}
 	return body, u.operands(r.Values), true
-}
-
-// asProduct makes a shift to the left by a known number a product. A kernel tests the
-// number of a shift for every element, and numbers of its own are of no concern to it.
-func asProduct(in *ops.Instr) {
-	d := in.Outs[0].Type.DType
-	if in.Op != ops.LeftShift || d != ops.U32 || in.Ins[0].Lit != nil || in.Ins[1].Lit == nil {
-		return
-	}
-	if n, ok := integer(in.Ins[1].Lit); ok && n >= 0 && n < 32 {
-		lit := &ops.Literal{Type: ops.Type{DType: d}, Data: binary.LittleEndian.AppendUint32(nil, 1<<n)}
-		become(in, ops.Multiply, []ops.Operand{in.Ins[0], {Lit: lit}})
-	}
 }
 
 // elementwise reports whether an instruction computes or moves elements, one by
@@ -217,7 +202,7 @@ func firstOf(in *ops.Instr) (at int, ok bool) {
 	if len(in.Ins) > 1 {
 		starts = make([]int, len(in.Ins)-1)
 		for i, o := range in.Ins[1:] {
-			n, ok := integer(o.Lit)
+			n, ok := o.Lit.Integer()
 			if !ok || len(o.Lit.Type.Shape) > 0 {
 				return 0, false
 			}

@@ -95,9 +95,12 @@ func fusionKey(u *synth.Fusion, types map[ops.ID]ops.Type) string {
 	for i := range u.Body {
 		in := &u.Body[i]
 		key = binary.AppendUvarint(key, uint64(in.Op))
-		for _, o := range in.Ins {
+		for k, o := range in.Ins {
 			if o.Lit != nil {
 				key = binary.AppendUvarint(append(key, 1), lits[o.Lit])
+				if n, ok := synth.ConstantOperand(in, k); ok {
+					key = binary.AppendVarint(key, n)
+				}
 			} else {
 				key = binary.AppendUvarint(append(key, 0), names[o.ID])
 			}
