@@ -173,43 +173,70 @@ func TestTriangularSolve(t *testing.T) {
 	}{{synthtest.GPU, ops.F32, ops.Shape{5, 5}, ops.Shape{5}}, {synthtest.GPU, ops.F64, ops.Shape{2, 33, 33}, ops.Shape{2, 33, 33}},
 		{synthtest.GPU, ops.F32, ops.Shape{2, 3, 64, 64}, ops.Shape{2, 3, 64}}, {synthtest.GPU, ops.F32, ops.Shape{1, 150, 150}, ops.Shape{1, 150, 150}},
 		{small, ops.F32, ops.Shape{200, 50, 50}, ops.Shape{200, 50}}, {small, ops.F64, ops.Shape{200, 37, 37}, ops.Shape{200, 37}}} {
-		n := c.a[len(c.a)-1]
-		a, b := gauss(ops.Type{DType: c.d, Shape: c.a}, uint64(seed)), gauss(ops.Type{DType: c.d, Shape: c.b}, 9)
-		for i := range a.F {
-			if a.F[i] /= float64(n); i/n%n == i%n {
-				a.F[i] += 2
-			}
+		solveTriangles(t, c.target, ops.Type{DType: c.d, Shape: c.a}, ops.Type{DType: c.d, Shape: c.b}, uint64(seed), 0, 1, 2, 3, 4, 5, 6, 7)
+	}
+}
+
+// Triangular systems of random sizes with few right-hand sides, whose rows are dealt out.
+func TestRandomTriangularSolve(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 7))
+	for range 24 {
+		d, target := []ops.DType{ops.F32, ops.F32, ops.F64}[r.IntN(3)], synthtest.GPU
+		if r.IntN(4) == 0 {
+			target = small
 		}
-		a = rounded(a)
-		for form := range 8 {
-			lower, left, transform := form&1, form>>1&1, form>>2
-			x := factorize(t, c.target, ops.TriangularSolve, []ops.Type{b.Typ}, [][]int{{lower}, {left}, {transform}}, a, b)[0]
-			sides := len(b.F) / (len(a.F) / n)
-			for k := range matrices(a, n, n) {
-				f := matrix(a, k, n, n)
-				tri := newMat(n, n)
-				for i := range n {
-					for m := range n {
-						if i == m || (i > m) == (lower == 1) {
-							tri.set(i, m, f.at(i, m))
-						}
+		n, sides := 1+int(r.Float64()*r.Float64()*600), 1+r.IntN(6)
+		a, b := ops.Shape{1 + r.IntN(2), n, n}, ops.Shape{0, n, sides}
+		form := r.IntN(8)
+		if form>>1&1 == 0 {
+			b[1], b[2] = sides, n
+		}
+		b[0] = a[0]
+		solveTriangles(t, target, ops.Type{DType: d, Shape: a}, ops.Type{DType: d, Shape: b}, r.Uint64(), form)
+	}
+	many := ops.Type{DType: ops.F32, Shape: ops.Shape{1, 40, 1030}} // workgroups have several right-hand sides
+	solveTriangles(t, synthtest.GPU, ops.Type{DType: ops.F32, Shape: ops.Shape{1, 40, 40}}, many, 1, 2)
+}
+
+// solveTriangles checks forms of triangular systems: bit 0 lower, bit 1 from the left, bit 2 the transpose.
+func solveTriangles(t *testing.T, target *lowering.Target, at, bt ops.Type, seed uint64, forms ...int) {
+	t.Helper()
+	n := at.Shape[len(at.Shape)-1]
+	a, b := gauss(at, seed), gauss(bt, 9)
+	for i := range a.F {
+		if a.F[i] /= float64(n); i/n%n == i%n {
+			a.F[i] += 2
+		}
+	}
+	a = rounded(a)
+	for _, form := range forms {
+		lower, left, transform := form&1, form>>1&1, form>>2
+		x := factorize(t, target, ops.TriangularSolve, []ops.Type{b.Typ}, [][]int{{lower}, {left}, {transform}}, a, b)[0]
+		sides := len(b.F) / (len(a.F) / n)
+		for k := range matrices(a, n, n) {
+			f := matrix(a, k, n, n)
+			tri := newMat(n, n)
+			for i := range n {
+				for m := range n {
+					if i == m || (i > m) == (lower == 1) {
+						tri.set(i, m, f.at(i, m))
 					}
 				}
-				if transform == 1 {
-					tri = tri.transposed()
-				}
-				bk, xk := matrix(b, k, n, sides), matrix(x, k, n, sides)
-				if sides == 1 && left == 0 {
-					bk, xk = mat{1, n, bk.a}, mat{1, n, xk.a}
-				}
-				got := tri
-				if left == 1 {
-					got = tri.times(xk)
-				} else {
-					got = xk.times(tri)
-				}
-				near(t, "f(a) x", c.d, got, bk, bk.norm())
 			}
+			if transform == 1 {
+				tri = tri.transposed()
+			}
+			bk, xk := matrix(b, k, n, sides), matrix(x, k, n, sides)
+			if left == 0 && (sides == 1 || sides != n) {
+				bk, xk = mat{sides, n, bk.a}, mat{sides, n, xk.a}
+			}
+			got := tri
+			if left == 1 {
+				got = tri.times(xk)
+			} else {
+				got = xk.times(tri)
+			}
+			near(t, "f(a) x", at.DType, got, bk, bk.norm())
 		}
 	}
 }

@@ -85,16 +85,20 @@ type substitution struct {
 	t     Triangle
 	x     factor.Matrices
 	sides int
-	wide  int // unknowns of a step
+	wide  int     // unknowns of a step
+	rows  *byRows // the kernel of a step, if its rows are dealt out
 }
 
-// OneStep reports whether one step finds n unknowns.
+// OneStep reports whether one step finds n unknowns, whatever the number of right-hand sides.
 func OneStep(j *factor.Job, n int) bool { return n <= substituteWide(j) }
 
 // Substitute appends the solution x of a system with right-hand sides in the
 // columns of b. Where one step does not find it b lies as x does, and it may be x.
 func Substitute(j *factor.Job, t Triangle, b, x factor.Matrices, sides int) {
-	s := &substitution{j, t, x, sides, substituteWide(j)}
+	s := &substitution{Job: j, t: t, x: x, sides: sides, wide: substituteWide(j)}
+	if w, ok := rowsKernel(j, t.N, sides, t.Unit); ok {
+		s.rows, s.wide = w, w.rows()
+	}
 	s.solve(0, t.N, b)
 }
 
@@ -136,6 +140,10 @@ func (s *substitution) less(lo, mid, hi int, b factor.Matrices) {
 func (s *substitution) block(lo, hi int, b factor.Matrices) {
 	t, n := s.t.T.From(lo, lo), hi-lo
 	b, x := b.From(lo, 0), s.x.From(lo, 0)
+	if s.rows != nil {
+		s.rows.run(s.Job, t, b, x, n, s.sides)
+		return
+	}
 	w := &triangularWriter{t: s.Typ, wide: factor.PanelWidth(n, triangularWide), unit: s.t.Unit}
 	groups := (s.sides + substituteLocal - 1) / substituteLocal
 	p := &codegen.Program{Local: substituteLocal, Groups: s.Count * groups, Body: w.write,
