@@ -1,8 +1,10 @@
 # Turns the outcomes of steps into what `go test -v` prints, for test2json. A line
 # `::pass NAME`, `::fail NAME` or `::skip NAME: REASON` ends a step; what came before
-# it is the step's output.
+# it is the step's output. A slash in a name would make a subtest of it, whose parent
+# gotestsum looks for in vain: it becomes a dot.
 function run(name) {
 	gsub(/ /, "_", name)
+	gsub(/\//, ".", name)
 	print "=== RUN   " name
 	printf "%s", output
 	output = ""

@@ -19,6 +19,8 @@ func TestOutcomes(t *testing.T) {
 			"=== RUN   build\n    --- FAIL: x\n--- FAIL: build (0.00s)\n=== RUN   next\n--- PASS: next (0.00s)\nFAIL\n"},
 		{"one that is skipped has its reason", "::skip the Nx suite: no Hex: offline\n",
 			"=== RUN   the_Nx_suite\n    no Hex: offline\n--- SKIP: the_Nx_suite (0.00s)\nPASS\n"},
+		{"a slash makes no subtest", "::fail axon axon/layers_test: 1 failed\n",
+			"=== RUN   axon_axon.layers_test:_1_failed\n--- FAIL: axon_axon.layers_test:_1_failed (0.00s)\nFAIL\n"},
 		{"output that no outcome follows", "::pass a\nrest\n", "=== RUN   a\n--- PASS: a (0.00s)\n    rest\nPASS\n"},
 	} {
 		cmd := exec.Command(awk, "-f", "outcomes.awk")
