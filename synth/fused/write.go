@@ -118,7 +118,7 @@ func applied(tr *fusion.Trace, e *codegen.Emitter, ps []*point, x *fusion.Expr) 
 	}
 	info, c := x.In.Op.Info(), codegen.ComputeType(e.Target, x.In, x.Types)
 	truths := codegen.Conditions(info)
-	f, err := codegen.Expression(e.Target, codegen.CodeFor(x.In, x.Types), c, len(x.In.Ins), truths)
+	f, err := codegen.Expression(e.Target, fusion.CodeOf(x.In, x.Types), c, len(x.In.Ins), truths)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func applied(tr *fusion.Trace, e *codegen.Emitter, ps []*point, x *fusion.Expr) 
 			}
 			var xs []kernel.Value
 			if n, ok := fusion.ConstantOperand(x.In, k); ok {
-				xs = []kernel.Value{e.Const(codegen.WideType(d), uint64(n))}
+				xs = constant(e, d, n)
 			} else {
 				xs = p.values[x.Args[k]]
 			}
@@ -146,6 +146,15 @@ func applied(tr *fusion.Trace, e *codegen.Emitter, ps []*point, x *fusion.Expr) 
 		out[n] = e.ConvertResult(vs, c, x.Type)
 	}
 	return out, nil
+}
+
+// constant is a whole number in a type.
+func constant(e *codegen.Emitter, d ops.DType, n int64) []kernel.Value {
+	t := codegen.WideType(d)
+	if d.Class() == ops.Float {
+		return []kernel.Value{e.Float(t, float64(n))}
+	}
+	return []kernel.Value{e.Const(t, uint64(n))}
 }
 
 // made is an element of a tensor that is made out of nothing, or a conversion.

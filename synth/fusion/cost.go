@@ -31,11 +31,23 @@ func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
 			truths = 2
 		}
 	}
-	fn, err := codegen.Expression(t, info.Code, c, arity, truths)
+	code := info.Code
+	if info.Kind == ops.Pointwise {
+		code = CodeOf(in, types)
+	}
+	fn, err := codegen.Expression(t, code, c, arity, truths)
 	if err != nil {
 		return expensive
 	}
-	return len(fn.Nodes)
+	n := len(fn.Nodes)
+	if in.Op == ops.Pow { // all exponents but three take the part that is rare elsewhere
+		for i := range fn.Nodes {
+			if slow := fn.Nodes[i].Slow; slow != nil {
+				n += len(slow.Nodes)
+			}
+		}
+	}
+	return n
 }
 
 // The cost of a conversion, of a padded element, of an element at an index, and of an

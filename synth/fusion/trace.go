@@ -335,17 +335,6 @@ func (tr *Trace) apply(in *ops.Instr, v strided.View) (Expr, error) {
 	return x, nil
 }
 
-// ConstantOperand returns the number that operand i is, where the code of a kernel contains it: the distance
-// of a shift. Code that takes it as a parameter tests it for every element, and no driver sees a rotation
-// in it. Every other literal is a parameter, so that functions that differ in a number share kernels.
-func ConstantOperand(in *ops.Instr, i int) (n int64, ok bool) {
-	if in.Op != ops.LeftShift && in.Op != ops.RightShift || i != 1 || in.Ins[1].Lit == nil || len(in.Ins[1].Lit.Type.Shape) > 0 {
-		return 0, false
-	}
-	n, ok = in.Ins[1].Lit.Integer()
-	return n, ok && n >= 0
-}
-
 // LiteralType is the type in which an instruction takes literal operand i.
 func LiteralType(in *ops.Instr, types []ops.Type, i int) ops.DType {
 	switch {
