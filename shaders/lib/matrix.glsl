@@ -25,7 +25,7 @@ layout(constant_id = 4) const uint FM = 4;        // matrices along m, a subgrou
 layout(constant_id = 5) const uint FN = 4;        // matrices along n, a subgroup
 layout(constant_id = 6) const uint WARPS_M = 2;   // subgroups along m, a workgroup
 layout(constant_id = 7) const uint WARPS_N = 2;   // subgroups along n, a workgroup
-layout(constant_id = 8) const uint ALIGNED = 7;   // bits: rows of A and B begin at 16 bytes, those of C at 4 results
+layout(constant_id = 8) const uint ALIGNED = 7;   // bits: rows of A and B begin at 16 bytes, those of C at 4 results; 16: results leave in fours of vectors
 layout(constant_id = 9) const uint TILE_K = 32;
 layout(constant_id = 10) const uint A_ACROSS = 0; // 0: A is contiguous in k, 1: in m
 layout(constant_id = 11) const uint B_ACROSS = 0; // 0: B is contiguous in n, 1: in k
@@ -260,18 +260,43 @@ const uint PART = ALIGNED_C ? 4 : 1; // results that are stored at once
 #define RESULTS(v) (v)
 #endif
 
+// place_of is where result (m, n) of matrix z lies.
+uint place_of(const uint m, const uint n, const uint z) {
+#if defined(PLACES)
+    if (CHANNELS_FIRST != 0) {
+        const uint share = z / p.batches, size = p.out_x * p.out_y;
+        return share * p.batches * p.m * p.n + ((n / size * p.batches + z % p.batches) * p.m + m) * size + n % size;
+    }
+#endif
+    return (z * p.m + m) * p.n + n;
+}
+
+const bool FOURS = (ALIGNED & 16) != 0;
+
 void leave(const uint from, const uint lane, const uint m0, const uint n0, const uint z) {
-    [[dont_unroll]] for (uint e = lane; e < MM * FN * MN / PART; e += SUBGROUP) {
+    const uint all = MM * FN * MN / PART;
+    if (FOURS) {
+        [[dont_unroll]] for (uint first = lane; first < all; first += 4 * SUBGROUP) {
+            Leaving l;
+            l.any = false;
+            [[unroll]] for (uint k = 0; k < 4; k++) {
+                const uint e = first + k * SUBGROUP < all ? first + k * SUBGROUP : first;
+                const uint line = e / (FN * MN / 4), place = e % (FN * MN / 4) * 4;
+                const uint m = m0 + line, n = n0 + place;
+                l.inside[k] = m < p.m && n < p.n;
+                l.any = l.any || l.inside[k];
+                l.at[k] = place_of(m, n, z) / 4;
+                l.v[k] = RESULTS(slices[from + line * LEAVE_ROW + place / 4]);
+            }
+            put_leaving(l);
+        }
+        return;
+    }
+    [[dont_unroll]] for (uint e = lane; e < all; e += SUBGROUP) {
         const uint line = e / (FN * MN / PART), place = e % (FN * MN / PART) * PART;
         const uint m = m0 + line, n = n0 + place;
         if (m >= p.m || n >= p.n) continue;
-        uint at = (z * p.m + m) * p.n + n;
-#if defined(PLACES)
-        if (CHANNELS_FIRST != 0) {
-            const uint share = z / p.batches, size = p.out_x * p.out_y;
-            at = share * p.batches * p.m * p.n + ((n / size * p.batches + z % p.batches) * p.m + m) * size + n % size;
-        }
-#endif
+        const uint at = place_of(m, n, z);
         const TV v = RESULTS(slices[from + line * LEAVE_ROW + place / 4]);
         if (ALIGNED_C) put_vec(at / 4, v);
         else put_one(at, v[place % 4]);

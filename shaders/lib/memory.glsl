@@ -82,9 +82,39 @@ layout(set = 0, binding = 2, std430) writeonly buffer CFour { T4 v[]; } c_four;
 
 // Results leave through these functions alone. synth/spirv.Splice has others in
 // their place where something is done to results before they are stored: it knows
-// them by what they take and give: an index and one or more elements, and nothing.
+// them by what they take and give: an index and one or more elements, or a vector of
+// indices and as many vectors, and nothing. Whoever gives several vectors at once has
+// what is done to them read its operands for all of them before it stores any.
 void put_one(const uint i, const T x) { C_ONE(i) = x; }
 void put_vec(const uint i, const TV x) { C_VEC(i) = x; }
 void put_four(const uint i, const T4 x) { C_FOUR(i) = x; }
+void put_vecs(const uvec4 i, const TV x, const TV y, const TV z, const TV w) {
+    C_VEC(i.x) = x;
+    C_VEC(i.y) = y;
+    C_VEC(i.z) = z;
+    C_VEC(i.w) = w;
+}
+
+// Four vectors of results on their way to memory, of which some may lie beyond the matrix:
+// one that does not takes their place.
+struct Leaving {
+    bool any;
+    bvec4 inside;
+    uvec4 at;
+    TV v[4];
+};
+
+void put_leaving(Leaving l) {
+    if (!l.any) return;
+    const uint k = l.inside.x ? 0 : l.inside.y ? 1 : l.inside.z ? 2 : 3;
+    const uint at = l.at[k];
+    const TV v = k == 0 ? l.v[0] : k == 1 ? l.v[1] : k == 2 ? l.v[2] : l.v[3];
+    [[unroll]] for (uint j = 0; j < 4; j++) {
+        if (l.inside[j]) continue;
+        l.at[j] = at;
+        l.v[j] = v;
+    }
+    put_vecs(l.at, l.v[0], l.v[1], l.v[2], l.v[3]);
+}
 
 #endif

@@ -80,6 +80,7 @@ const bool ALIGNED_A = (ALIGNED & 1) != 0;
 const bool ALIGNED_B = (ALIGNED & 2) != 0;
 const bool ALIGNED_C = (ALIGNED & 4) != 0;
 const bool DIRECT = (ALIGNED & 12) == 12; // invocations store their own sums
+const bool FOURS = (ALIGNED & 20) == 20;  // results leave in fours of vectors
 const int UNIT_A = ALIGNED_A ? V : 1; // elements that one index counts
 const int UNIT_B = ALIGNED_B ? V : 1;
 
@@ -270,6 +271,10 @@ const uint PART = ALIGNED_C ? V : 1; // elements that are stored at once
             }                                                                    \
         }                                                                        \
         barrier();                                                               \
+        if (FOURS) {                                                             \
+            TILE_END_FOURS                                                       \
+            continue;                                                            \
+        }                                                                        \
         [[dont_unroll]] for (uint e = tid; e < STAGED * 8 * TILE_N / PART; e += THREADS) { \
             const uint line = e / (TILE_N / PART), place = e % (TILE_N / PART) * PART; \
             const uint m = m0 + (((first + line / 8) * QM + mine / V) * 8 + line % 8) * V + mine % V; \
@@ -280,6 +285,24 @@ const uint PART = ALIGNED_C ? V : 1; // elements that are stored at once
             if (ALIGNED_C) put_vec(at / V, v);                                   \
             else put_one(at, v[place % V]);                                      \
         }                                                                        \
+    }
+
+// TILE_END_FOURS has results leave in fours of vectors.
+#define TILE_END_FOURS                                                           \
+    const uint all = STAGED * 8 * TILE_N / V;                                    \
+    [[dont_unroll]] for (uint one = tid; one < all; one += 4 * THREADS) {        \
+        Leaving l;                                                               \
+        l.any = false;                                                           \
+        [[unroll]] for (uint k = 0; k < 4; k++) {                                \
+            const uint e = one + k * THREADS < all ? one + k * THREADS : one;    \
+            const uint line = e / (TILE_N / V), n = n0 + e % (TILE_N / V) * V;   \
+            const uint m = m0 + (((first + line / 8) * QM + mine / V) * 8 + line % 8) * V + mine % V; \
+            l.inside[k] = CLAMP == 0 || m < p.m && n < p.n;                      \
+            l.any = l.any || l.inside[k];                                        \
+            l.at[k] = ((z * p.m + m) * p.n + n) / V;                             \
+            l.v[k] = shared_b[e];                                                \
+        }                                                                        \
+        put_leaving(l);                                                          \
     }
 
 #define TILE_END_DIRECT                                                          \

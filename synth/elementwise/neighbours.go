@@ -22,9 +22,29 @@ func (j *Job) Fits(n int) bool {
 	return true
 }
 
-// Several computes and stores the outputs of neighbours from point first on, which
-// are results number at in groups of as many. xs is what the product has for them.
-func (w *Writer) Several(first, at kernel.Value, xs []kernel.Value) error {
+// Several computes and stores the outputs at some places, each of which has some neighbours: place
+// number i those from point ats[i] times their number on. xs is what the product has for them. What all
+// of them read is read before the first is computed.
+func (w *Writer) Several(ats []kernel.Value, xs [][]kernel.Value) error {
+	points := make([][][]kernel.Value, len(ats))
+	for i, at := range ats {
+		points[i] = w.neighbouringPoints(w.Mul(at, w.Index(len(xs[i]))), xs[i])
+	}
+	for i, at := range ats {
+		values, err := w.job.values(w.Emitter, points[i])
+		if err != nil {
+			return err
+		}
+		for k, vs := range w.byOutput(values) {
+			w.Put(len(w.Buffers)-1-len(w.job.MoreResults)+k, at, vs...)
+		}
+	}
+	return nil
+}
+
+// neighbouringPoints gives what the sources have for the neighbours from point first on, and the
+// product, which has xs.
+func (w *Writer) neighbouringPoints(first kernel.Value, xs []kernel.Value) [][]kernel.Value {
 	n := len(xs)
 	w.point = w.decode(first)
 	points := make([][]kernel.Value, n)
@@ -39,14 +59,7 @@ func (w *Writer) Several(first, at kernel.Value, xs []kernel.Value) error {
 			points[k] = append(points[k], of[min(k, len(of)-1)]...)
 		}
 	}
-	values, err := w.job.values(w.Emitter, points)
-	if err != nil {
-		return err
-	}
-	for i, vs := range w.byOutput(values) {
-		w.Put(len(w.Buffers)-1-len(w.job.MoreResults)+i, at, vs...)
-	}
-	return nil
+	return points
 }
 
 // neighbours gives what source i has for n points, or for all of them.

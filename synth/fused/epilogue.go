@@ -124,7 +124,14 @@ func (e *Epilogue) job(t *lowering.Target) *elementwise.Job {
 func (e *Epilogue) Apply(plan *gemm.Plan, i int, s *lowering.Step, d *dot.Builder) (bool, error) {
 	g, t := plan.Steps[i], d.Target
 	p, j, body := e.program(t, d.Wide)
-	if !e.placed(j, g.Kernel.Places(), 16/d.Wide.Size(), d.Wide, t) {
+	v := 16 / d.Wide.Size()
+	fours, err := storesFours(g.Kernel.Shader, v)
+	if err != nil {
+		return false, err
+	}
+	if fours && e.reads(j) && e.placed(j, placesOfFours, v, d.Wide, t) {
+		g.Kernel = g.Kernel.InFours()
+	} else if !e.placed(j, g.Kernel.Places(), v, d.Wide, t) {
 		g.Kernel = g.Kernel.Staged()
 	}
 	if p.Index != scalar.U32 || codegen.Check(t, p) != nil || Contracted+len(p.Buffers) > fusion.MaxBuffers {
@@ -163,6 +170,24 @@ func (e *Epilogue) Apply(plan *gemm.Plan, i int, s *lowering.Step, d *dot.Builde
 // results at many places.
 const maxPlaced = 512
 
+// placesOfFours is how many results count as stored by a kernel whose results leave in fours of vectors.
+const placesOfFours = 16
+
+// storesFours reports whether a kernel can have its results leave in fours of vectors of v. Where an
+// epilogue reads operands, an invocation then waits once for those of all four.
+func storesFours(shader string, v int) (bool, error) {
+	code, err := shaders.Code(shader)
+	return err == nil && slices.Contains(spirv.Stores(code), spirv.Stored{Vectors: 4, Elements: v}), err
+}
+
+// reads reports whether the epilogue reads an operand with an element for each result, which comes from
+// memory. Smaller ones, such as a bias, come from caches.
+func (e *Epilogue) reads(j *elementwise.Job) bool {
+	return slices.ContainsFunc(j.Sources, func(s codegen.Source) bool {
+		return s.Kind == codegen.FromBuffer && !slices.Contains(s.Strides, 0)
+	})
+}
+
 // placed reports whether an epilogue is short enough to be repeated at each place where
 // the kernel stores v results. A driver compiles dozens of stores of single elements for
 // minutes.
@@ -178,8 +203,8 @@ func (e *Epilogue) placed(j *elementwise.Job, places, v int, wide ops.DType, t *
 const roundingCost = 8
 
 // spliced returns the kernel of a step of a product, in which the code of a program
-// replaces the function that stores results. body writes the code for n results.
-func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(n int) func(*codegen.Emitter) error, at, push int, fixed bool) (*lowering.Kernel, error) {
+// replaces the function that stores results. body writes the code for so many results.
+func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(spirv.Stored) func(*codegen.Emitter) error, at, push int, fixed bool) (*lowering.Kernel, error) {
 	name := dot.ShaderKey(&g.Kernel)
 	key := name + " " + codegen.FullKey(t, p, fixed)
 	if k, ok := codegen.CompiledKernels.Get(key); ok {
@@ -201,12 +226,12 @@ func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(n i
 }
 
 // splice writes the code of spliced and returns the functions that it has replaced.
-func splice(t *lowering.Target, shader string, p *codegen.Program, body func(n int) func(*codegen.Emitter) error, at int, fixed bool) (
+func splice(t *lowering.Target, shader string, p *codegen.Program, body func(spirv.Stored) func(*codegen.Emitter) error, at int, fixed bool) (
 	code []uint32, irs []*kernel.Kernel, err error) {
 	if code, err = shaders.Code(shader); err != nil {
 		return nil, nil, err
 	}
-	byCount := map[int]*kernel.Kernel{}
+	byCount := map[spirv.Stored]*kernel.Kernel{}
 	for _, n := range spirv.Stores(code) {
 		q := *p
 		q.Body = body(n)
@@ -215,7 +240,7 @@ func splice(t *lowering.Target, shader string, p *codegen.Program, body func(n i
 		}
 		irs = append(irs, byCount[n])
 	}
-	return spirv.Splice(code, func(n int) *kernel.Kernel { return byCount[n] }, at, codegen.SPIRVOptions(t)), irs, nil
+	return spirv.Splice(code, func(n spirv.Stored) *kernel.Kernel { return byCount[n] }, at, codegen.SPIRVOptions(t)), irs, nil
 }
 
 // flopsOf counts what the steps that store results compute.

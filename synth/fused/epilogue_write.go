@@ -9,12 +9,13 @@ import (
 	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
+	"nxvk/synth/spirv"
 	"nxvk/synth/strided"
 )
 
 // program is the code that stores results through the epilogue, and the epilogue's
 // elementwise job. The body takes its arguments after all parameters.
-func (e *Epilogue) program(t *lowering.Target, wide ops.DType) (p *codegen.Program, j *elementwise.Job, body func(n int) func(*codegen.Emitter) error) {
+func (e *Epilogue) program(t *lowering.Target, wide ops.DType) (p *codegen.Program, j *elementwise.Job, body func(spirv.Stored) func(*codegen.Emitter) error) {
 	j = e.job(t)
 	views := []*strided.View{&j.Out}
 	for i := range j.Sources {
@@ -29,27 +30,33 @@ func (e *Epilogue) program(t *lowering.Target, wide ops.DType) (p *codegen.Progr
 		Key: fmt.Sprintf("after %v pairs=%v fours=%v %s", wide, j.Fits(2), j.Fits(4), j.Describe(1))}
 	j.AddBuffers(p, points)
 	p.Numbers = j.Numbers(points)
-	return p, j, func(n int) func(*codegen.Emitter) error {
+	return p, j, func(n spirv.Stored) func(*codegen.Emitter) error {
 		return func(em *codegen.Emitter) error { return e.write(em, j, wide, n) }
 	}
 }
 
-// write stores n results. The results and their index are arguments.
-func (e *Epilogue) write(em *codegen.Emitter, j *elementwise.Job, wideType ops.DType, n int) error {
+// write stores results. Their indices and they themselves are arguments.
+func (e *Epilogue) write(em *codegen.Emitter, j *elementwise.Job, wideType ops.DType, n spirv.Stored) error {
 	w := j.Writer(em)
-	at := em.Param(scalar.U32)
-	xs := make([]kernel.Value, n)
+	ats := make([]kernel.Value, n.Vectors)
+	for i := range ats {
+		ats[i] = em.Param(scalar.U32)
+	}
+	xs := make([][]kernel.Value, n.Vectors)
 	for i := range xs {
-		xs[i] = em.RoundTrip(e.Typ, wideType, em.Param(codegen.WideType(wideType)))
+		for range n.Elements {
+			xs[i] = append(xs[i], em.RoundTrip(e.Typ, wideType, em.Param(codegen.WideType(wideType))))
+		}
 	}
-	first := em.Mul(at, em.Index(n))
-	if j.Fits(n) {
-		return w.Several(first, at, xs)
+	if j.Fits(n.Elements) {
+		return w.Several(ats, xs)
 	}
-	for i, x := range xs {
-		place := em.Add(first, em.Index(i))
-		if err := w.Several(place, place, []kernel.Value{x}); err != nil {
-			return err
+	for i, at := range ats {
+		for k, x := range xs[i] {
+			place := em.Add(em.Mul(at, em.Index(n.Elements)), em.Index(k))
+			if err := w.Several([]kernel.Value{place}, [][]kernel.Value{{x}}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

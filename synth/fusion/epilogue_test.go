@@ -224,10 +224,13 @@ func TestStores(t *testing.T) {
 		if strings.Contains(v.Name, "64.") && !strings.HasPrefix(v.Name, "gemm_block") {
 			vector = 2
 		}
-		want := []int{1, vector}
+		want := []spirv.Stored{{Vectors: 1, Elements: 1}, {Vectors: 1, Elements: vector}}
 		switch v.Source {
 		case "gemm_plain.comp", "gemm_chunks.comp", "gemm_narrow.comp", "gemm_wide.comp":
 			want = want[:1]
+		}
+		if strings.HasPrefix(v.Source, "matrix") || v.Source == "gemm_single.comp" || v.Source == "gemm_double.comp" {
+			want = append(want, spirv.Stored{Vectors: 4, Elements: vector})
 		}
 		if got := spirv.Stores(code); !slices.Equal(got, want) {
 			t.Errorf("%s stores %v at once, want %v", v.Name, got, want)

@@ -123,6 +123,7 @@ const (
 	alignedB
 	alignedC
 	direct // invocations store their own sums, in whole vectors
+	fours  // sums leave in fours of vectors, whole ones
 )
 
 // Staged is the kernel with one place in its code that stores results. What is done to
@@ -132,6 +133,17 @@ func (k *Kernel) Staged() Kernel {
 	if k.Places() > 1 {
 		s.Spec = slices.Clone(s.Spec)
 		s.Spec[specAligned] &^= direct
+	}
+	return s
+}
+
+// InFours is the kernel whose sums leave by way of shared memory, four vectors at once, if they leave in
+// whole vectors.
+func (k *Kernel) InFours() Kernel {
+	s := *k
+	if len(k.Spec) > specAligned && k.Spec[specAligned]&alignedC != 0 {
+		s.Spec = slices.Clone(s.Spec)
+		s.Spec[specAligned] = s.Spec[specAligned]&^direct | fours
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package spirv
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 )
@@ -21,9 +22,9 @@ type base struct {
 	push             uint32   // the variable
 	members, offsets []uint32 // of its block
 
-	unique map[key]uint32 // types that a module may declare once
-	stores map[uint32]int // types of functions that store results, and how many these are
-	sizes  []int          // those numbers, smallest first
+	unique map[key]uint32    // types that a module may declare once
+	stores map[uint32]Stored // types of functions that store results, and how many these are
+	sizes  []Stored          // those numbers, smallest first
 }
 
 // functionType is the word of OpFunction that names the type.
@@ -44,7 +45,7 @@ func instructions(code []uint32) iter.Seq2[uint32, []uint32] {
 
 // readBase reads a module that this build has embedded.
 func readBase(code []uint32) *base {
-	b := &base{version: code[1], bound: code[3], unique: map[key]uint32{}, stores: map[uint32]int{}}
+	b := &base{version: code[1], bound: code[3], unique: map[key]uint32{}, stores: map[uint32]Stored{}}
 	body := code[headerWords:]
 	b.readPush(body)
 	for op, w := range instructions(body) {
@@ -75,7 +76,9 @@ func readBase(code []uint32) *base {
 			b.readType(op, w)
 		}
 	}
-	slices.Sort(b.sizes)
+	slices.SortFunc(b.sizes, func(x, y Stored) int {
+		return cmp.Or(cmp.Compare(x.Vectors, y.Vectors), cmp.Compare(x.Elements, y.Elements))
+	})
 	return b
 }
 
@@ -106,7 +109,8 @@ func (b *base) readOffsets(body []uint32, block uint32) {
 }
 
 // readType notes a type that must not be declared again, and one of functions that
-// store: they take an index and results, and give nothing.
+// store: they take an index and results, or a vector of indices and as many vectors, and
+// give nothing.
 func (b *base) readType(op uint32, w []uint32) {
 	switch {
 	case op == opTypeVoid, op == opTypeBool:
@@ -115,15 +119,22 @@ func (b *base) readType(op uint32, w []uint32) {
 		b.unique[key{op: op, a: w[2]}] = w[1]
 	case op == opTypeVector:
 		b.unique[key{op: op, a: w[2], b: w[3]}] = w[1]
-	case op == opTypeFunction && len(w) == 5 && w[2] == b.unique[key{op: opTypeVoid}] &&
-		w[3] == b.unique[key{op: opTypeInt, a: 32}]:
-		n := 1
-		for k, id := range b.unique {
-			if k.op == opTypeVector && id == w[4] {
-				n = int(k.b)
-			}
+	case op == opTypeFunction && len(w) >= 5 && w[2] == b.unique[key{op: opTypeVoid}]:
+		word := b.unique[key{op: opTypeInt, a: 32}]
+		of, indices := b.vectorOf(w[3])
+		if _, n := b.vectorOf(w[4]); of == word && len(w) == 4+indices {
+			b.stores[w[1]] = Stored{indices, n}
+			b.sizes = append(b.sizes, Stored{indices, n})
 		}
-		b.stores[w[1]] = n
-		b.sizes = append(b.sizes, n)
 	}
+}
+
+// vectorOf returns the type of the elements of a vector, and their number; of a scalar itself.
+func (b *base) vectorOf(typ uint32) (element uint32, n int) {
+	for k, id := range b.unique {
+		if k.op == opTypeVector && id == typ {
+			return k.a, int(k.b)
+		}
+	}
+	return typ, 1
 }

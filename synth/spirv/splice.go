@@ -6,11 +6,14 @@ import (
 	"nxvk/synth/kernel"
 )
 
-// Store is what a module does with n results at once instead of storing them, as
-// a kernel. The last parameters of the kernel are arguments: the index of the
-// results, in groups of n, and the results. Its buffers and its other parameters
-// are the same for every n.
-type Store func(n int) *kernel.Kernel
+// Stored says how many results a function stores at once: those of some vectors, each at a
+// place of its own.
+type Stored struct{ Vectors, Elements int }
+
+// Store is what a module does with results instead of storing them, as a kernel. The
+// last parameters of the kernel are arguments: the index of each vector, in vectors, and
+// the elements of each. Its buffers and its other parameters are the same for all.
+type Store func(Stored) *kernel.Kernel
 
 // handBuffers is how many buffers a kernel of package shaders has. The last is
 // that of the results.
@@ -22,13 +25,13 @@ const handBuffers = 3
 // buffers are reached by address, the parameters of the kernel move up, to after all
 // addresses; those of the code begin at byte at of the push constants.
 func Splice(code []uint32, store Store, at int, o Options) []uint32 {
-	s := &splicer{base: readBase(code), module: newModule(store(1), o)}
+	s := &splicer{base: readBase(code), module: newModule(store(Stored{1, 1}), o)}
 	s.last, s.glsl, s.entry, s.listed = s.base.bound-1, s.base.glsl, s.base.entry, true
 	s.caps, s.cache = slices.Clone(s.base.caps), s.base.unique
 	s.declareBuffers(store)
 	s.declarePush(at)
 	for _, f := range s.base.functions {
-		if n := s.base.stores[f[functionType]]; n > 0 {
+		if n, ok := s.base.stores[f[functionType]]; ok {
 			s.replace(f, store(n), n)
 			continue
 		}
@@ -37,9 +40,8 @@ func Splice(code []uint32, store Store, at int, o Options) []uint32 {
 	return s.assemble()
 }
 
-// Stores lists how many results the functions of a kernel of package shaders store
-// at once.
-func Stores(code []uint32) []int { return slices.Compact(readBase(code).sizes) }
+// Stores lists what the functions of a kernel of package shaders store at once.
+func Stores(code []uint32) []Stored { return slices.Compact(readBase(code).sizes) }
 
 // splicer writes the module that Splice gives.
 type splicer struct {
@@ -100,25 +102,35 @@ func (s *splicer) keep(f []uint32) {
 	}
 }
 
-// replace writes k in place of a function that stores n results.
-func (s *splicer) replace(f []uint32, k *kernel.Kernel, n int) {
+// replace writes k in place of a function that stores some results.
+func (s *splicer) replace(f []uint32, k *kernel.Kernel, n Stored) {
 	s.k, s.ids = k, make([]uint32, len(k.Types))
 	s.code = append(s.code, f[:f[0]>>16]...)
-	index := s.emit(opFunctionParameter, s.typ(kernel.U32.Type()))
-	element := s.typ(k.Params[len(k.Params)-1].Type)
-	given := s.emit(opFunctionParameter, s.vector(element, uint32(n)))
+	word, element := s.typ(kernel.U32.Type()), s.typ(k.Params[len(k.Params)-1].Type)
+	given := []uint32{s.emit(opFunctionParameter, s.vector(word, uint32(n.Vectors)))}
+	for range n.Vectors {
+		given = append(given, s.emit(opFunctionParameter, s.vector(element, uint32(n.Elements))))
+	}
 	s.begin(s.id())
-	arguments := []uint32{index, given}
-	if n > 1 {
-		arguments = arguments[:1]
-		for i := range n {
-			arguments = append(arguments, s.emit(opCompositeExtract, element, given, uint32(i)))
-		}
+	arguments := s.components(word, given[0], n.Vectors)
+	for _, v := range given[1:] {
+		arguments = append(arguments, s.components(element, v, n.Elements)...)
 	}
 	s.loadHead(arguments)
 	s.blockInsts(&k.Body)
 	s.do(opReturn)
 	s.do(opFunctionEnd)
+}
+
+// components are those of a vector of n, or the one that a scalar is.
+func (s *splicer) components(typ, v uint32, n int) (list []uint32) {
+	if n == 1 {
+		return []uint32{v}
+	}
+	for i := range n {
+		list = append(list, s.emit(opCompositeExtract, typ, v, uint32(i)))
+	}
+	return list
 }
 
 // loadHead gives every constant, argument and parameter its id.
