@@ -93,7 +93,7 @@ func (j *Job) along() []int {
 func (w *writer) foldTile(u kernel.Value) (store func()) {
 	j := w.job
 	at, result, own := w.tilePlace(u)
-	inside := w.Const(scalar.Bool, 1)
+	at, inside := w.ahead(at)
 	w.padding = w.Complete(w.InlineAll(w.identity, nil), j.Elem)
 	n, d := &w.dims[j.axis], j.dims[j.axis]
 	grouped := separable(j.Op, j.Elem)
@@ -101,7 +101,7 @@ func (w *writer) foldTile(u kernel.Value) (store func()) {
 	for _, p := range j.along() {
 		place, within := w.Add(n.begin, w.Index(p)), inside
 		if !d.inside {
-			within = w.Compare(scalar.Lt, place, n.in)
+			within = w.And2(inside, w.Compare(scalar.Lt, place, n.in))
 		}
 		var list [][]kernel.Value
 		w.along(j.axis+1, w.Add(at, w.Mul(place, n.stride)), within, nil, func(at, inside kernel.Value, _ []kernel.Value) []kernel.Value {
@@ -136,6 +136,23 @@ func (w *writer) foldTile(u kernel.Value) (store func()) {
 			w.IfThen(w.Compare(scalar.Le, own, w.Index(r)), put)
 		}
 	}
+}
+
+// ahead goes to the place of the windows along the dimensions before the axis of tiles, where they have
+// one each, and tells whether it is one of the tensor.
+func (w *writer) ahead(at kernel.Value) (to, inside kernel.Value) {
+	to, inside = at, w.Const(scalar.Bool, 1)
+	for i := range w.job.axis {
+		n, d := &w.dims[i], &w.job.dims[i]
+		if d.plain {
+			continue
+		}
+		to = w.Add(to, w.Mul(n.begin, n.stride))
+		if !d.inside {
+			inside = w.And2(inside, w.Compare(scalar.Lt, n.begin, n.in))
+		}
+	}
+	return to, inside
 }
 
 // tilePlace is place for a unit of several outputs. The last tile of an axis ends with

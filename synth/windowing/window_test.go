@@ -60,6 +60,36 @@ func TestWindows(t *testing.T) {
 	})
 }
 
+// Windows of random shapes, with windows of one element along some axes, padding of any sign, strides and
+// dilations along all.
+func TestRandomWindows(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		r := rand.New(rand.NewPCG(12, 1))
+		for range 300 {
+			var shape, window, strides, dilations []int
+			var padding []int
+			fits := true
+			for range 1 + r.IntN(4) {
+				n, w, dilation := 1+r.IntN(7), 1+r.IntN(3)*r.IntN(2), 1+r.IntN(2)
+				lo, hi := r.IntN(5)-1, r.IntN(5)-1
+				fits = fits && n+lo+hi > (w-1)*dilation
+				shape, window, padding = append(shape, n), append(window, w), append(padding, lo, hi)
+				strides, dilations = append(strides, 1+r.IntN(3)), append(dilations, dilation)
+			}
+			if !fits {
+				continue
+			}
+			op := []ops.Op{ops.WindowSum, ops.WindowMax, ops.WindowMin, ops.WindowProduct}[r.IntN(4)]
+			d := []ops.DType{ops.S32, ops.U8, ops.S64}[r.IntN(3)]
+			x := synthtest.Random(ops.Type{DType: d, Shape: shape}, r.Uint64())
+			in := synthtest.Instr(op, ops.Type{DType: d}, window, padding, strides, dilations)
+			in.Outs[0].Type.Shape = synthtest.Inferred(t, in, x.Typ)
+			what := fmt.Sprintf("%v %v padding %v strides %v dilations %v", synthtest.Describe(op, x.Typ), window, padding, strides, dilations)
+			synthtest.Same(t, what, synthtest.Run(t, target, in, x), windowRef(in, x))
+		}
+	})
+}
+
 func windowRef(in *ops.Instr, x synthtest.Tensor) synthtest.Tensor {
 	out := in.Outs[0].Type
 	var v []float64
