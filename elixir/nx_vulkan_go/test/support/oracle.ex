@@ -40,8 +40,12 @@ defmodule NxVulkanGo.Oracle do
   defp real(:above_one), do: :rand.uniform() * 4 + 1.0
   defp real(_), do: :rand.uniform() * 8 - 4
 
-  @doc "The same result from both backends; where the oracle refuses, nothing is compared."
-  def same!(label, tensors, fun, ulps \\ 4) do
+  @doc """
+  The same result from both backends, within so many units in the last place of the result,
+  or of `least` where that is larger: sums of numbers of both signs are as exact as their
+  terms. Where the oracle refuses, nothing is compared.
+  """
+  def same!(label, tensors, fun, ulps \\ 4, least \\ 0) do
     expected =
       Nx.with_default_backend(Nx.BinaryBackend, fn ->
         try do
@@ -54,38 +58,45 @@ defmodule NxVulkanGo.Oracle do
     with {:ok, expected} <- expected do
       Nx.with_default_backend(NxVulkanGo.Backend, fn ->
         actual = apply(fun, Enum.map(tensors, &Nx.backend_copy(&1, NxVulkanGo.Backend)))
-        compare!(expected, actual, ulps, fn -> "#{label} of #{inspect(tensors, limit: 300)}" end)
+
+        compare!(expected, actual, {ulps, least}, fn ->
+          "#{label} of #{inspect(tensors, limit: 300)}"
+        end)
       end)
     end
   end
 
-  defp compare!(expected, actual, ulps, label) do
+  defp compare!(expected, actual, bound, label) do
     assert {actual.type, actual.shape, actual.names} ==
              {expected.type, expected.shape, expected.names},
            label.()
 
     pairs = Enum.zip(Nx.to_flat_list(expected), Nx.to_flat_list(actual))
 
-    for {{e, a}, i} <- Enum.with_index(pairs), not close?(e, a, expected.type, ulps) do
+    for {{e, a}, i} <- Enum.with_index(pairs), not close?(e, a, expected.type, bound) do
       flunk("#{label.()}: element #{i} is #{inspect(a)}, expected #{inspect(e)}")
     end
   end
 
-  defp close?(e, e, _type, _ulps), do: true
-  defp close?(e, a, {kind, _}, _ulps) when kind in [:s, :u], do: e == a
-  defp close?(%Complex{} = e, %Complex{} = a, type, ulps), do: near?(e, a, type, ulps)
-  defp close?(e, a, type, ulps) when is_number(e) and is_number(a), do: near?(e, a, type, ulps)
+  defp close?(e, e, _type, _bound), do: true
+  defp close?(e, a, {kind, _}, _bound) when kind in [:s, :u], do: e == a
+  defp close?(%Complex{} = e, %Complex{} = a, type, bound), do: near?(e, a, type, bound)
+
+  defp close?(e, a, type, bound) when is_number(e) and is_number(a),
+    do: near?(e, a, type, bound)
+
   defp close?(_, _, _, _), do: false
 
-  defp near?(%Complex{} = e, %Complex{} = a, type, ulps) do
+  defp near?(%Complex{} = e, %Complex{} = a, type, {ulps, least}) do
     if Enum.all?([e.re, e.im, a.re, a.im], &is_number/1),
       do:
         Complex.abs(Complex.subtract(e, a)) <=
-          tolerance(type, ulps) * max(Complex.abs(e), 1.0e-30),
+          tolerance(type, ulps) * Enum.max([Complex.abs(e), least, 1.0e-30]),
       else: {e.re, e.im} == {a.re, a.im}
   end
 
-  defp near?(e, a, type, ulps), do: abs(e - a) <= tolerance(type, ulps) * max(abs(e), tiny(type))
+  defp near?(e, a, type, {ulps, least}),
+    do: abs(e - a) <= tolerance(type, ulps) * Enum.max([abs(e), least, tiny(type)])
 
   defp tolerance({:f, 8}, _), do: 0.25
   defp tolerance({:f8_e4m3fn, 8}, _), do: 0.125

@@ -38,7 +38,7 @@ defmodule NxVulkanGo.Peer do
   defp cookie(server) do
     case Launcher.access(server) do
       %{cookie: cookie} -> String.to_atom(cookie.())
-      nil -> :erlang.get_cookie(server)
+      nil -> String.to_atom(Application.fetch_env!(:nx_vulkan_go, :cookie))
     end
   end
 

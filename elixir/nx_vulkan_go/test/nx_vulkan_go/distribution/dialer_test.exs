@@ -72,12 +72,14 @@ defmodule NxVulkanGo.Distribution.DialerTest do
     assert message =~ ~r/port #{port} of 127.0.0.1, .*econnrefused.*firewall/
   end
 
+  @tag :launched
   test "the cookie is another" do
     {server, epmd, _cookie} = real()
     message = refusal(server, epmd)
     assert message =~ "#{server} has another cookie; give this VM the cookie of the file"
   end
 
+  @tag :launched
   @tag :tmp_dir
   test "no cookie is known", %{tmp_dir: home} do
     {server, epmd, _cookie} = real()
@@ -88,6 +90,7 @@ defmodule NxVulkanGo.Distribution.DialerTest do
     assert message =~ ~r"no cookie for #{server} is known \(#{home}/.erlang.cookie: no such file"
   end
 
+  @tag :launched
   test "the server calls itself otherwise" do
     {server, _, cookie} = real()
     {_, port} = Launcher.access(server).place
@@ -178,6 +181,7 @@ defmodule NxVulkanGo.Distribution.DialerTest do
     assert message =~ "of the same release as this package"
   end
 
+  @tag :launched
   test "names of another kind keep nobody from a server" do
     {server, epmd, cookie} = real()
     short = [~c"-sname", ~c"short_#{Distribution.random_hex(4)}", ~c"-dist_listen", ~c"false"]
