@@ -62,7 +62,7 @@ func (e *Executor) reroute(l *Queue, r request) bool {
 		r.wants = l.want(r.in)
 		f.expect(r.in.Outs)
 	}
-	f.queue = append(f.queue, r)
+	f.push(r)
 	e.advance(f)
 	return true
 }
@@ -176,7 +176,7 @@ func (e *Executor) settleAsync(f *Queue, r *request) {
 			}
 		}
 	}
-	if len(f.queue) == 0 {
+	if f.queue.Len() == 0 {
 		home.asyncs = slices.DeleteFunc(home.asyncs, func(g *Queue) bool { return g == f })
 	}
 	for _, g := range slices.Clone(home.asyncs) {
@@ -206,17 +206,17 @@ func (e *Executor) runAsync(l *Queue, in *wire.Instr) bool {
 	f.run = r
 	e.boundRun(f, r)
 	f.expect(in.Outs)
-	f.queue = []request{{task: func(f *Queue) queue.Wait { return e.interpreter.runProgram(f, in) }, in: in}}
+	f.push(request{task: func(f *Queue) queue.Wait { return e.interpreter.runProgram(f, in) }, in: in})
 	e.advance(f)
 	return true
 }
 
 // end drops what a queue has in hand.
 func (l *Queue) end() {
-	for i := range l.queue {
-		l.queue[i].release()
+	for i := range l.queue.All() {
+		l.queue.At(i).release()
 	}
-	l.queue = nil
+	l.queue = queue.Deque[request]{}
 	if l.run != nil {
 		l.run.drop()
 		l.run = nil
@@ -230,6 +230,7 @@ func (l *Queue) end() {
 	}
 	l.above = nil
 	l.dropVerdict()
+	l.programs.End()
 	for _, f := range l.asyncs {
 		f.end()
 	}
@@ -247,7 +248,7 @@ func (e *Executor) afterAsync(l *Queue, done func()) {
 	}
 	for _, f := range slices.Clone(l.asyncs) {
 		left++
-		f.queue = append(f.queue, request{task: func(*Queue) queue.Wait {
+		f.push(request{task: func(*Queue) queue.Wait {
 			one()
 			return 0
 		}})

@@ -44,7 +44,7 @@ func BenchmarkRecord(b *testing.B) {
 		for len(posted) > 0 {
 			(<-posted)()
 		}
-		for len(l.queue) > 0 {
+		for l.queue.Len() > 0 {
 			(<-posted)()
 		}
 	}

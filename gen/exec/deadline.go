@@ -46,23 +46,31 @@ func (e *Executor) stopLate(home *Queue, err error) {
 
 // cancel ends runs of a queue, under way or waiting for their turn.
 func (e *Executor) cancel(l *Queue, ids []int) {
-	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
-	for _, f := range slices.Clone(l.asyncs) {
-		e.cancel(f, ids)
-	}
+	ended := make(map[ops.ID]bool, len(ids))
 	for _, id := range ids {
-		for i := range l.queue {
-			in := l.queue[i].in
-			if in == nil || in.Op != ops.Run || len(in.Outs) == 0 || in.Outs[0].ID != ops.ID(id) {
-				continue
-			}
-			if l.run != nil && l.run.in == in {
-				e.stop(l, l.run, gone)
-				break // the queue has moved on
-			} else {
-				in.Err = gone
-			}
+		ended[ops.ID(id)] = true
+	}
+	for _, f := range append(slices.Clone(l.asyncs), l) {
+		e.cancelIn(f, ended)
+	}
+}
+
+// cancelIn ends the runs of a queue alone whose first results are in a set.
+func (e *Executor) cancelIn(l *Queue, ended map[ops.ID]bool) {
+	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
+	var underWay *run
+	for i := range l.queue.All() {
+		in := l.queue.At(i).in
+		switch {
+		case in == nil || in.Op != ops.Run || len(in.Outs) == 0 || !ended[in.Outs[0].ID]:
+		case l.run != nil && l.run.in == in:
+			underWay = l.run
+		default:
+			in.Err = gone
 		}
+	}
+	if underWay != nil {
+		e.stop(l, underWay, gone)
 	}
 }
 

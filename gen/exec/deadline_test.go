@@ -45,7 +45,7 @@ func TestDeadlineOfDevice(t *testing.T) {
 	r.exec.Stream(l, chainOf(n, length))
 	r.until(func() bool {
 		r.exec.recorder.flushTrace(l)
-		return l.trace == nil && l.running == nil && len(l.queue) == 0
+		return l.trace == nil && l.running == nil && l.queue.Len() == 0
 	})
 	share(2, 2)
 	share(3, length+1)
@@ -57,7 +57,7 @@ func TestDeadlineOfDevice(t *testing.T) {
 			d.Release()
 		}
 	})
-	r.until(func() bool { return len(other.queue) == 0 })
+	r.until(func() bool { return other.queue.Len() == 0 })
 	r.exec.Flush()
 	l.Session.Deadline = time.Nanosecond
 	l.feed.Guard()

@@ -54,8 +54,8 @@ func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
 // the order of its session took it along.
 func (e *Executor) Program(l *Queue, key string) (*program.Program, error) {
 	p := l.programs.Find(key, e.bounds)
-	if l.from != nil && len(l.queue) > 0 {
-		p = l.queue[0].prog
+	if l.from != nil && l.queue.Len() > 0 {
+		p = l.queue.At(0).prog
 	}
 	switch {
 	case p == nil:

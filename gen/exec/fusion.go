@@ -35,15 +35,20 @@ func (ip *interpreter) runFusion(l *Queue, r *run, s *program.Step) (wait queue.
 	return ip.runOneByOne(l, r, f, at)
 }
 
-// runOneByOne carries out the instructions of a fusion, from where the frame stands.
+// runOneByOne carries out the instructions of a fusion, from where the frame stands. A fusion may
+// have thousands, so others have their turn in between.
 func (ip *interpreter) runOneByOne(l *Queue, r *run, f *program.Fusion, at *frame) (wait queue.Wait) {
 	ends := f.Endings()
-	for ; at.part < len(f.Body); at.part++ {
+	for at.part < len(f.Body) {
 		if wait := ip.exec.execute(l, &f.Body[at.part]); wait != 0 {
 			return wait
 		}
 		for _, id := range ends[at.part] {
 			r.clear(id)
+		}
+		if at.part++; at.part < len(f.Body) && ip.exec.turns.Over() {
+			ip.exec.yield(l)
+			return queue.ForTurn
 		}
 	}
 	return 0

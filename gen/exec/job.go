@@ -44,7 +44,7 @@ const (
 	workKernel      = "kernel"      // a kernel in the stead of a processor
 	workCopy        = "copy"        // of much memory
 	workIndices     = "indices"     // the one that is out of bounds is looked for
-	workExplain     = "explain"
+	WorkExplain     = "explain"
 	workLeapfrog    = "leapfrog" // steps that a client asks for
 	workChain       = "chain"    // of the sampler, where the host evaluates the density
 )

@@ -99,13 +99,13 @@ func TestTurns(t *testing.T) {
 			Outs: []ops.Result{{ID: ops.ID(2 + i%5), Type: f32(3)}}}})
 	}
 	r.exec.Stream(busy, many)
-	if len(busy.queue) == 0 {
+	if busy.queue.Len() == 0 {
 		t.Fatal("all was done in one turn")
 	}
 	r.tensor(other, 1, 5, 6)
 	r.do(other, ops.Add, 2, f32(2), nil, ref(1), ref(1))
 	r.want(other, 2, 10, 12)
-	if len(busy.queue) == 0 {
+	if busy.queue.Len() == 0 {
 		t.Error("the other one waited for all of it")
 	}
 	r.want(busy, 2, 2, 4, 6)

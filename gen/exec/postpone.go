@@ -250,7 +250,7 @@ func (rc *recorder) cutTrace(l *Queue) request {
 // flushTrace has what is pending in a queue carried out, unless the queue waits for
 // something.
 func (rc *recorder) flushTrace(l *Queue) {
-	if l.trace != nil && l.waits == 0 && len(l.queue) == 0 {
+	if l.trace != nil && l.waits == 0 && l.queue.Len() == 0 {
 		rc.exec.enqueue(l, rc.cutTrace(l))
 	}
 }

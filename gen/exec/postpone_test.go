@@ -307,7 +307,7 @@ func TestLazyLoop(t *testing.T) {
 			}
 		}
 		rounds(200)
-		r.until(func() bool { return len(l.queue) == 0 })
+		r.until(func() bool { return l.queue.Len() == 0 })
 		r.built()
 		before := r.exec.Counters.Dispatches
 		rounds(100)

@@ -119,7 +119,7 @@ func (e *Executor) Explain(l *Queue, key string, measure bool, done func([]expla
 		}
 		prepared := explain.Prepare(p, explain.Rules{Device: e.dev != nil, Fuses: e.fuses(), Target: e.target, Eval: e.specializer.Evaluator(), Cost: e.feeds.Seconds})
 		var x *explain.Explanation
-		e.jobs.aside(l, workExplain, func(*sched.Worker) (err error) {
+		e.jobs.aside(l, WorkExplain, func(*sched.Worker) (err error) {
 			x, err = prepared()
 			return err
 		}, func(err error) {

@@ -30,6 +30,7 @@ type run struct {
 	stack          []frame
 	specialization *program.Specialization // whose fusions it may begin with; nil once it has begun
 	admission      bool                    // it waits for these
+	given          int                     // how many values the session has, once the program has ended
 	err            error                   // ended from outside; the results carry it
 	late           *time.Timer             // ends it at the deadline of its session
 	effort         feed.Effort             // as the device sees it
@@ -124,9 +125,7 @@ func (ip *interpreter) runProgram(l *Queue, in *wire.Instr) (wait queue.Wait) {
 			return wait
 		}
 	}
-	l.run = nil
-	ip.finish(l, r)
-	return 0
+	return ip.finish(l, r)
 }
 
 // begin binds the operands of a run to the parameters of its program.
@@ -160,20 +159,26 @@ func (ip *interpreter) begin(l *Queue, in *wire.Instr) (*run, []ops.Type, error)
 	return r, w.Types, nil
 }
 
-// finish gives the values of a program to the session.
-func (ip *interpreter) finish(l *Queue, r *run) {
-	defer r.drop()
+// finish gives the values of a program to the session, and ends the run. Others have their turn
+// between values.
+func (ip *interpreter) finish(l *Queue, r *run) (wait queue.Wait) {
+	values := r.prog.Body.Values
+	for ; r.err == nil && r.given < len(values); r.given++ {
+		if ip.exec.turns.Over() {
+			ip.exec.yield(l)
+			return queue.ForTurn
+		}
+		l.Session.Put(r.in.Outs[r.given].ID, ip.valueOf(l, r, values[r.given]))
+	}
+	l.run = nil
 	if r.late != nil {
 		r.late.Stop()
 	}
 	if r.err != nil {
 		ip.exec.poison(l, r.in, nil, r.err)
-		return
 	}
-	for i, o := range r.prog.Body.Values {
-		v := ip.valueOf(l, r, o)
-		l.Session.Put(r.in.Outs[i].ID, v)
-	}
+	r.drop()
+	return 0
 }
 
 // valueOf gives the value of an operand, with a hold on its memory.

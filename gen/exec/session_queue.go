@@ -22,13 +22,14 @@ type Queue struct {
 	Session *store.Session
 	Orphan  func(error) // told of errors that no result can carry
 
-	queue   []request
-	waits   queue.Wait   // why the task at the front cannot go on; 0 where it can
-	since   time.Time    // when the import at the front began to wait
-	claim   memory.Claim // of the task at the front
-	failed  error        // why the operand that was waited for did not come
-	verdict *verdict     // on what the task at the front has had computed
-	job     *job         // what the host computes of it, see job.go
+	queue   queue.Deque[request]
+	waits   queue.Wait      // why the task at the front cannot go on; 0 where it can
+	since   time.Time       // when the import at the front began to wait
+	claim   memory.Claim    // of the task at the front
+	needed  map[ops.ID]bool // while that waits for memory: the values that requests work on
+	failed  error           // why the operand that was waited for did not come
+	verdict *verdict        // on what the task at the front has had computed
+	job     *job            // what the host computes of it, see job.go
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
@@ -66,7 +67,7 @@ type task func(l *Queue) (wait queue.Wait)
 // request is a task in its turn, and which values it will need: the operands
 // of an instruction, or the value that is read.
 type request struct {
-	task
+	task              // nil executes in
 	in    *wire.Instr // nil where it is a read or asks about the session
 	eager bool        // in is of the stream
 	read  ops.ID      // 0 where no value is read
@@ -75,6 +76,14 @@ type request struct {
 	prog  *program.Program       // what it runs
 	held  map[ops.ID]store.Value // what it needs and was there
 	wants []ops.ID               // what it needs and was pending
+}
+
+// run serves a request.
+func (r *request) run(e *Executor, l *Queue) (wait queue.Wait) {
+	if r.task == nil {
+		return e.execute(l, r.in)
+	}
+	return r.task(l)
 }
 
 // Queue returns the queue of a session.
@@ -115,7 +124,7 @@ func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 			e.cancel(l, in.Attrs[0]) // what is to be ended holds up the rest
 			continue
 		}
-		if len(l.queue) == 0 && l.waits == 0 {
+		if l.queue.Len() == 0 && l.waits == 0 {
 			switch e.recorder.scheduleInstr(l, in) {
 			case later:
 				if e.turns.Over() {
@@ -124,15 +133,15 @@ func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 				continue
 			case unknown:
 				e.park(l, queue.ForPlan)
-				l.queue = append(l.queue, e.newRequest(in))
+				l.push(newRequest(in))
 				continue
 			case after:
-				l.queue = append(l.queue, e.newRequest(in))
+				l.push(newRequest(in))
 				e.advance(l)
 				continue
 			}
 			var wait queue.Wait
-			if !e.reroute(l, e.newRequest(in)) {
+			if !e.reroute(l, newRequest(in)) {
 				wait = e.execute(l, in)
 			}
 			if wait == 0 {
@@ -146,32 +155,45 @@ func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 		if l.waits != 0 && l.claim.Swept() && in.Op == ops.Free && in.Err == nil {
 			l.freeEarly(in.Attrs[0])
 		}
-		l.queue = append(l.queue, e.newRequest(in))
+		l.push(newRequest(in))
 	}
 	e.settle()
 }
 
 // newRequest is the request to carry out an instruction.
-func (e *Executor) newRequest(in *wire.Instr) request {
-	return request{task: func(l *Queue) queue.Wait { return e.execute(l, in) }, in: in, eager: true}
+func newRequest(in *wire.Instr) request { return request{in: in, eager: true} }
+
+// push adds a request to a queue.
+func (l *Queue) push(r request) {
+	l.queue.Push(r)
+	if l.needed != nil {
+		l.need(&r)
+	}
+}
+
+// need notes which values a request works on.
+func (l *Queue) need(r *request) {
+	l.needed[r.read] = true
+	if r.in == nil {
+		return
+	}
+	for i := range r.in.Ins {
+		l.needed[r.in.Ins[i].ID] = true
+	}
 }
 
 // freeEarly lets go of values while the queue waits for memory, out of turn:
 // the session frees them so that the queue can go on. What a request of the
 // queue needs is kept until its turn.
 func (l *Queue) freeEarly(ids []int) {
-	needed := make(map[ops.ID]bool)
-	for _, r := range l.queue {
-		needed[r.read] = true
-		if r.in == nil {
-			continue
-		}
-		for i := range r.in.Ins {
-			needed[r.in.Ins[i].ID] = true
+	if l.needed == nil {
+		l.needed = make(map[ops.ID]bool)
+		for i := range l.queue.All() {
+			l.need(l.queue.At(i))
 		}
 	}
 	for _, id := range ids {
-		if !needed[ops.ID(id)] {
+		if !l.needed[ops.ID(id)] {
 			l.Session.Delete(ops.ID(id))
 			l.forget(ops.ID(id))
 		}
@@ -182,19 +204,19 @@ func (l *Queue) freeEarly(ids []int) {
 func (e *Executor) Do(l *Queue, t task) { e.enqueue(l, request{task: t}) }
 
 func (e *Executor) enqueue(l *Queue, r request) {
-	l.queue = append(l.queue, r)
+	l.push(r)
 	e.advance(l)
 }
 
 // advance serves a queue until it is empty or has to wait.
 func (e *Executor) advance(l *Queue) {
 	defer e.turns.Begin()()
-	for l.waits == 0 && len(l.queue) > 0 {
+	for l.waits == 0 && l.queue.Len() > 0 {
 		if e.turns.Over() {
 			e.yield(l)
 			return
 		}
-		r := l.queue[0]
+		r := *l.queue.At(0)
 		if l.from != nil && r.in != nil && l.waitsElsewhere(r.in) {
 			l.awaits = true
 			e.park(l, queue.ForRun)
@@ -202,32 +224,27 @@ func (e *Executor) advance(l *Queue) {
 		}
 		switch e.recorder.schedule(l, &r) {
 		case later:
-			l.queue = l.queue[1:]
+			l.queue.Pop()
 			continue
 		case unknown:
 			e.park(l, queue.ForPlan)
 			return
 		case after:
-			l.queue = slices.Insert(l.queue, 0, e.recorder.cutTrace(l))
+			l.queue.PushFront(e.recorder.cutTrace(l))
 			continue
 		}
 		if !e.reroute(l, r) {
-			if wait := r.task(l); wait != 0 {
+			if wait := r.run(e, l); wait != 0 {
 				e.park(l, wait)
 				return
 			}
 		}
 		l.fresh()
 		l.since = time.Time{}
-		if len(l.queue) > 0 { // the task may have ended the session
-			l.queue = l.queue[1:]
-		}
+		l.queue.Pop() // the task may have ended the session
 		if l.from != nil {
 			e.settleAsync(l, &r)
 		}
-	}
-	if len(l.queue) == 0 {
-		l.queue = nil
 	}
 }
 
@@ -244,7 +261,7 @@ func (e *Executor) park(l *Queue, why queue.Wait) {
 
 // fresh forgets what a queue has done about the task at its front.
 func (l *Queue) fresh() {
-	l.claim, l.failed = memory.Claim{}, nil
+	l.claim, l.failed, l.needed = memory.Claim{}, nil, nil
 	l.dropVerdict()
 }
 
@@ -261,8 +278,8 @@ func (l *Queue) value(id ops.ID) (store.Value, error) {
 	if l.run != nil {
 		return l.run.slots[id], nil
 	}
-	if len(l.queue) > 0 {
-		if v, ok := l.queue[0].held[id]; ok {
+	if l.queue.Len() > 0 {
+		if v, ok := l.queue.At(0).held[id]; ok {
 			return v, nil
 		}
 	}
@@ -348,7 +365,7 @@ func (l *Queue) Wait() queue.Wait { return l.waits }
 // pending instructions, those behind a request that cannot go on, and those of
 // runs that have left the session's order.
 func (l *Queue) Waiting() int {
-	n := len(l.queue) + l.trace.Len()
+	n := l.queue.Len() + l.trace.Len()
 	for _, f := range l.asyncs {
 		n += f.Waiting()
 	}

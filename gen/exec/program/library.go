@@ -50,23 +50,36 @@ func (m *Library) Add(key string, p *Program, b *Bounds) {
 		m.byKey = make(map[string]*Program)
 	}
 	b.use(p)
-	gone := func(p *Program) { m.weight -= p.weight }
-	lru.Evict(m.byKey, b.Programs, &b.clock, nil, gone)
+	lru.Evict(m.byKey, b.Programs, &b.clock, nil, m.drop)
 	for m.weight+p.weight > b.Steps && len(m.byKey) > 0 {
-		lru.Evict(m.byKey, 0, &b.clock, nil, gone)
+		lru.Evict(m.byKey, 0, &b.clock, nil, m.drop)
 	}
 	m.byKey[key] = p
 	m.weight += p.weight
+}
+
+// drop notes that a program is no longer in the library.
+func (m *Library) drop(p *Program) {
+	m.weight -= p.weight
+	p.gone.Store(true)
 }
 
 // Forget lets go of the programs of keys. Who holds one may still run it.
 func (m *Library) Forget(keys []string) {
 	for _, key := range keys {
 		if p := m.byKey[key]; p != nil {
-			m.weight -= p.weight
+			m.drop(p)
 			delete(m.byKey, key)
 		}
 	}
+}
+
+// End lets go of all programs: the session has ended.
+func (m *Library) End() {
+	for _, p := range m.byKey {
+		p.gone.Store(true)
+	}
+	*m = Library{}
 }
 
 // Len returns how many programs there are, and how many instructions they have.
