@@ -30,7 +30,11 @@ func (d *Device) handleCall(c dist.Call) {
 	if session.Node == "" {
 		session = c.From
 	}
-	r, err := wire.DecodeRequest(c.Request)
+	r, ok := c.Request.(request)
+	if !ok {
+		r.Request, r.err = wire.DecodeRequest(c.Request)
+	}
+	err := r.err
 	if r.First != nil {
 		d.execute(session, *r.First)
 	}
@@ -46,7 +50,7 @@ func (d *Device) handleCall(c dist.Call) {
 		d.reply(c, wire.Success(s.report()))
 		return
 	}
-	d.serve(c, r, session)
+	d.serve(c, r.Request, session)
 }
 
 // refuse answers a message for which there was no memory: a caller gets an error as its
@@ -104,9 +108,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 			d.replyResult(c, func() etf.Term { return summariesTerm(list) }, err)
 		})
 	case wire.Explain:
-		d.exec.Explain(q, r.Key, r.Measure, func(parts []explain.Part, err error) {
-			d.replyResult(c, func() etf.Term { return explainedTerm(parts, r.Measure) }, err)
-		})
+		d.exec.Explain(q, r.Key, r.Measure, func(parts []explain.Part, err error) { d.replyExplained(c, q, parts, r.Measure, err) })
 	case wire.Stop:
 		d.stopSample(c, q, r.Run)
 	case wire.Close:
