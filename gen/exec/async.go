@@ -57,7 +57,7 @@ func (e *Executor) reroute(l *Queue, r request) bool {
 		return false
 	}
 	if r.in != nil {
-		r.prog = l.programs.Find(r.in.Key, e.bounds)
+		r.prog = l.programs.Find(r.in.Key)
 		r.held = l.hold(r.in)
 		r.wants = l.want(r.in)
 		f.expect(r.in.Outs)

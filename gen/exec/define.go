@@ -19,7 +19,7 @@ type definition struct {
 // define keeps the definition of a program. A key that is defined stays as it
 // is.
 func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
-	if l.programs.Find(in.Key, e.bounds) != nil {
+	if l.programs.Find(in.Key) != nil {
 		return 0
 	}
 	if l.defining == nil {
@@ -53,7 +53,7 @@ func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
 // Program finds the program that an instruction or a request names. One that left
 // the order of its session took it along.
 func (e *Executor) Program(l *Queue, key string) (*program.Program, error) {
-	p := l.programs.Find(key, e.bounds)
+	p := l.programs.Find(key)
 	if l.from != nil && l.queue.Len() > 0 {
 		p = l.queue.At(0).prog
 	}

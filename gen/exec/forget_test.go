@@ -289,7 +289,7 @@ func TestSpecializationsOfLiterals(t *testing.T) {
 			if mask%64 == 0 {
 				r.want(l, 50, sum)
 			}
-			if n := l.programs.Find("p", r.exec.bounds).Specialized(); n > program.MaxSpecializations {
+			if n := l.programs.Find("p").Specialized(); n > program.MaxSpecializations {
 				t.Fatalf("%d specialisations", n)
 			}
 		}

@@ -73,7 +73,7 @@ func TestPlansInSlices(t *testing.T) {
 		r.until(func() bool {
 			now := r.plansOf()
 			most, before = max(most, now-before), now
-			if l.programs.Find("many", r.exec.bounds).Compiled() > 0 {
+			if l.programs.Find("many").Compiled() > 0 {
 				return true
 			}
 			r.exec.Read(other, 1, 0, 2, func(d Data, err error) {

@@ -48,8 +48,8 @@ type Instr struct {
 // goroutine of the Cache; made says that it was made here and now.
 func (c *Cache) Plan(in Instr) (p *Plan, made bool, err error) {
 	c.key = AppendInstr(c.key[:0], in)
-	if p, ok := c.plans[string(c.key)]; ok {
-		p.Touch(&c.clock)
+	if p, ok := c.plans.Find(c.key); ok {
+		c.plans.Touch(p)
 		return p, false, p.Err
 	}
 	p = c.keep(string(c.key))
@@ -68,7 +68,7 @@ func (c *Cache) PrefetchAll(list []Instr) {
 	var missing []unplanned
 	for _, in := range list {
 		c.key = AppendInstr(c.key[:0], in)
-		p, ok := c.plans[string(c.key)]
+		p, ok := c.plans.Find(c.key)
 		switch {
 		case !ok:
 			p = c.keep(string(c.key))
@@ -77,7 +77,7 @@ func (c *Cache) PrefetchAll(list []Instr) {
 		case p.Err == ErrBeingMade:
 			p.soon = true
 		case p.Err == nil: // an error is met again when its turn comes
-			p.Touch(&c.clock)
+			c.plans.Touch(p)
 			c.Prefetch(p)
 		}
 	}
@@ -90,8 +90,8 @@ func (c *Cache) PrefetchAll(list []Instr) {
 // Cache where nobody has asked for it before. Its kernels have been asked for when those hear
 // of it that wait for the plan.
 func (c *Cache) Fusion(key string, lower func(*synth.Target) (*synth.Plan, error)) *Plan {
-	if p, ok := c.plans[key]; ok {
-		p.Touch(&c.clock)
+	if p, ok := c.plans.Get(key); ok {
+		c.plans.Touch(p)
 		return p
 	}
 	p := c.keep(key)
@@ -121,11 +121,10 @@ func (c *Cache) Fusion(key string, lower func(*synth.Target) (*synth.Plan, error
 
 // keep remembers a plan that is about to be made.
 func (c *Cache) keep(key string) *Plan {
-	c.clock.Tick()
-	lru.Evict(c.plans, c.maxPlans, &c.clock, nil, nil)
+	c.tick()
+	c.plans.Evict(c.maxPlans, nil, nil)
 	p := &Plan{Err: ErrBeingMade}
-	p.Touch(&c.clock)
-	c.plans[key] = p
+	c.plans.Add(key, p)
 	return p
 }
 
@@ -199,7 +198,7 @@ func (c *Cache) set(p *Plan, plan *synth.Plan, err error) {
 	if p.Plan, p.Err = plan, err; err != nil {
 		return
 	}
-	c.clock.Tick()
+	c.tick()
 	p.Kernels = make([]*Kernel, len(p.Steps))
 	for i := range p.Steps {
 		p.Kernels[i] = c.Wanted(p.Steps[i].Kernel)
