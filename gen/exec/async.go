@@ -229,6 +229,7 @@ func (l *Queue) end() {
 		x.End()
 	}
 	l.above = nil
+	l.dropRecording()
 	l.dropVerdict()
 	l.programs.End()
 	for _, f := range l.asyncs {

@@ -14,8 +14,8 @@ import (
 // dispatcher carries out plans: on the device, or by the host in its stead.
 type dispatcher struct {
 	exec  *Executor
-	push  []byte           // scratch of record
-	args  []vulkan.Arg     // scratch of record
+	push  []byte           // scratch of recordStep
+	args  []vulkan.Arg     // scratch of recordStep
 	outs  []*store.Storage // scratch of deviceResults
 	temps []*store.Storage // scratch of deviceResults
 }
@@ -23,8 +23,11 @@ type dispatcher struct {
 // runOnDevice records work. Operands are brought to the device first, and a status is
 // waited for afterwards.
 func (dp *dispatcher) runOnDevice(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
-	if l.verdict != nil {
+	switch {
+	case l.verdict != nil:
 		return dp.judge(l, w)
+	case l.recording != nil:
+		return dp.continueRecording(l)
 	}
 	if wait, err := dp.ready(l, p); wait != 0 || err != nil {
 		return wait, err
@@ -50,34 +53,19 @@ func (dp *dispatcher) runOnDevice(l *Queue, w *placement.Work, p *kernels.Plan) 
 		}
 	}
 	outs, temps, wait, err := dp.deviceResults(l, w, p)
-	defer dropAll(temps)
-	defer dropAll(outs)
 	if wait != 0 || err != nil {
+		dropAll(temps)
+		dropAll(outs)
 		return wait, err
 	}
 	checks, err := dp.exec.checker.open(l, w, p)
 	if err != nil {
+		dropAll(temps)
+		dropAll(outs)
 		return 0, err
 	}
 	w.CarryChecks(outs, p, checks.carried())
-	defer f.AddChecks(checks.words())
-	part := l.effort(p)
-	for i := range p.Steps {
-		f.Works(part)
-		if err := dp.record(f, w, p, i, outs, temps, checks); err != nil {
-			return 0, dp.exec.DeviceError(err)
-		}
-		f.Bound() // a plan may have thousands of steps
-	}
-	if s := p.Status; s != nil {
-		dp.readStatus(l, placement.Resolve(*s, w.Args, outs, temps), outs)
-		return dp.judge(l, w)
-	}
-	for i, m := range outs {
-		dp.exec.keep(l, w.In.Outs[i], m)
-	}
-	dp.exec.Counters.Device++
-	return 0, nil
+	return dp.record(l, recording{work: w, plan: p, outs: outs, temps: temps, checks: checks, effort: l.effort(p)})
 }
 
 // deviceResults takes memory for the results and temporaries of a plan.
@@ -107,16 +95,17 @@ func (dp *dispatcher) deviceResults(l *Queue, w *placement.Work, p *kernels.Plan
 	return outs, temps, 0, nil
 }
 
-// record appends one step of a plan to a stream.
-func (dp *dispatcher) record(f *feed.Feed, w *placement.Work, p *kernels.Plan, i int, outs, temps []*store.Storage, checks checks) error {
+// recordStep appends one step of a plan to a stream.
+func (dp *dispatcher) recordStep(f *feed.Feed, rec *recording) error {
+	p, i, w := rec.plan, rec.next, rec.work
 	step := &p.Steps[i]
 	args := dp.args[:0]
 	for _, a := range step.Args {
 		if a.Ref.Kind == synth.CheckWord {
-			args = append(args, checks[a.Ref.Index].word.Arg())
+			args = append(args, rec.checks[a.Ref.Index].word.Arg())
 			continue
 		}
-		m := placement.Resolve(a.Ref, w.Args, outs, temps)
+		m := placement.Resolve(a.Ref, w.Args, rec.outs, rec.temps)
 		args = append(args, vulkan.Arg{Buffer: m.Dev, Offset: a.Offset, Size: a.Bytes, Access: vulkan.Access(a.Access)})
 	}
 	dp.args = args

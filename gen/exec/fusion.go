@@ -27,12 +27,17 @@ func (ip *interpreter) runFusion(l *Queue, r *run, s *program.Step) (wait queue.
 	w, err := ip.exec.gather(l, &s.In)
 	w.Fusion = f
 	defer w.Release()
-	if err == nil && f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.limit) {
+	if err == nil && (l.recording != nil || ip.canRun(f, w)) {
 		if wait, done := ip.runByPlan(l, w, s); wait != 0 || done {
 			return wait
 		}
 	}
 	return ip.runOneByOne(l, r, f, at)
+}
+
+// canRun reports whether a fusion can be carried out by its plan, and is large enough for that.
+func (ip *interpreter) canRun(f *program.Fusion, w *placement.Work) bool {
+	return f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.limit)
 }
 
 // runOneByOne carries out the instructions of a fusion, from where the frame stands. A fusion may
@@ -62,7 +67,7 @@ func (ip *interpreter) runByPlan(l *Queue, w *placement.Work, s *program.Step) (
 		return 0, true
 	}
 	w.SettleLiterals()
-	wait, err := ip.exec.dispatcher.carryOut(l, w, s.Fusion.Plan)
+	wait, err := ip.exec.dispatcher.carryOut(l, w, s.Fusion.Plan) // goes on with a recording, too
 	if wait != 0 {
 		return wait, false
 	}

@@ -17,7 +17,7 @@ import (
 // carryOut carries out work by a plan, on the device or in its stead.
 func (dp *dispatcher) carryOut(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
 	dp.exec.kernels.Refresh(p)
-	if dp.exec.kernels.Cold(p) {
+	if l.recording == nil && dp.exec.kernels.Cold(p) {
 		return dp.interpret(l, w, p)
 	}
 	return dp.runOnDevice(l, w, p)

@@ -22,6 +22,9 @@ func (e *Executor) place(l *Queue, w *placement.Work) (wait queue.Wait, err erro
 		return e.transfers.uploadLiteral(l, w)
 	}
 	w.SettleLiterals()
+	if l.recording != nil {
+		return e.dispatcher.continueRecording(l)
+	}
 	if m := w.Alias(); m != nil {
 		e.keep(l, w.In.Outs[0], m)
 		return 0, nil

@@ -86,7 +86,7 @@ func (rc *recorder) scheduleInstr(l *Queue, in *wire.Instr) (t timing) {
 // postpone decides when an instruction has its turn, and takes it into the
 // trace where that is later.
 func (rc *recorder) postpone(l *Queue, in *wire.Instr) timing {
-	if rc.exec.dev == nil || rc.exec.cfg.OneByOne || l.verdict != nil || l.failed != nil || l.claim.Swept() {
+	if rc.exec.dev == nil || rc.exec.cfg.OneByOne || l.verdict != nil || l.recording != nil || l.failed != nil || l.claim.Swept() {
 		return now
 	}
 	switch {

@@ -22,14 +22,15 @@ type Queue struct {
 	Session *store.Session
 	Orphan  func(error) // told of errors that no result can carry
 
-	queue   queue.Deque[request]
-	waits   queue.Wait      // why the task at the front cannot go on; 0 where it can
-	since   time.Time       // when the import at the front began to wait
-	claim   memory.Claim    // of the task at the front
-	needed  map[ops.ID]bool // while that waits for memory: the values that requests work on
-	failed  error           // why the operand that was waited for did not come
-	verdict *verdict        // on what the task at the front has had computed
-	job     *job            // what the host computes of it, see job.go
+	queue     queue.Deque[request]
+	waits     queue.Wait      // why the task at the front cannot go on; 0 where it can
+	since     time.Time       // when the import at the front began to wait
+	claim     memory.Claim    // of the task at the front
+	needed    map[ops.ID]bool // while that waits for memory: the values that requests work on
+	failed    error           // why the operand that was waited for did not come
+	recording *recording      // of the task at the front
+	verdict   *verdict        // on what the task at the front has had computed
+	job       *job            // what the host computes of it, see job.go
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
@@ -262,6 +263,7 @@ func (e *Executor) park(l *Queue, why queue.Wait) {
 // fresh forgets what a queue has done about the task at its front.
 func (l *Queue) fresh() {
 	l.claim, l.failed, l.needed = memory.Claim{}, nil, nil
+	l.dropRecording()
 	l.dropVerdict()
 }
 

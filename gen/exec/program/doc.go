@@ -9,7 +9,8 @@
 // programs of a session; those that have run least recently go first.
 //
 // To make a program costs some 12 µs for each of its instructions. The owner has long ones made,
-// and all partitioned, apart from its goroutine.
+// and all partitioned, apart from its goroutine; on that, plans are asked for in slices, and each
+// that is made costs the same, however many there are.
 //
 // The package refuses to know sessions, values and runs. Start reading at New, then
 // Specializer.Specialize.
