@@ -44,8 +44,8 @@ func (l *Queue) expect(outs []ops.Result) {
 	}
 }
 
-// reroute hands a request of the home queue to the async run that has what it needs.
-func (e *Executor) reroute(l *Queue, r request) bool {
+// follow hands a request of the home queue to the async run that has what it needs.
+func (e *Executor) follow(l *Queue, r request) bool {
 	if l.from != nil || len(l.pending) == 0 {
 		return false
 	}
@@ -189,25 +189,25 @@ func (e *Executor) settleAsync(f *Queue, r *request) {
 
 // runAsync gives a run that may take any time an async run. It reports false where
 // the run has its place in the order of the session.
-func (e *Executor) runAsync(l *Queue, in *wire.Instr) bool {
+func (ip *interpreter) runAsync(l *Queue, in *wire.Instr) bool {
 	if l.from != nil || l.run != nil {
 		return false
 	}
-	p, err := e.Program(l, in.Key)
+	p, err := ip.exec.Program(l, in.Key)
 	if err != nil || !p.Open {
 		return false
 	}
-	r, types, err := e.interpreter.begin(l, in)
+	r, types, err := ip.begin(l, in)
 	if err != nil {
-		e.poison(l, in, types, err)
+		ip.exec.poison(l, in, types, err)
 		return true
 	}
 	f := l.startAsync()
 	f.run = r
-	e.boundRun(f, r)
+	ip.bound(f, r)
 	f.expect(in.Outs)
-	f.push(request{task: func(f *Queue) queue.Wait { return e.interpreter.runProgram(f, in) }, in: in})
-	e.advance(f)
+	f.push(request{task: func(f *Queue) queue.Wait { return ip.runProgram(f, in) }, in: in})
+	ip.exec.advance(f)
 	return true
 }
 
@@ -240,7 +240,7 @@ func (l *Queue) end() {
 
 // afterAsync calls done when the async runs of a queue have served what they have in
 // hand now.
-func (e *Executor) afterAsync(l *Queue, done func()) {
+func (l *Queue) afterAsync(done func()) {
 	left := 1
 	one := func() {
 		if left--; left == 0 {

@@ -23,7 +23,13 @@ import (
 // Whoever reads a value, or a predicate, waits for its checks.
 
 // checker says what is wrong where a kernel has found an index out of bounds.
-type checker struct{ exec *Executor }
+type checker struct {
+	feed        func(*Queue) *feed.Feed
+	deviceError func(error) error // gives an error of the device its kind
+	resume      func(*Queue)
+	jobs        *jobs
+	failed      *uint64 // counts results that carry a new error
+}
 
 // check is a check of a plan that has been recorded.
 type check struct {
@@ -41,14 +47,14 @@ type checks []*check
 
 // open begins the checks of a plan.
 func (ck *checker) open(l *Queue, w *placement.Work, p *kernels.Plan) (list checks, err error) {
-	f := ck.exec.Feed(l)
+	f := ck.feed(l)
 	for _, c := range p.Checks {
 		k := ck.describe(l, w, c)
 		k.word, err = f.OpenCheck(func(failed bool) { ck.conclude(f, k, failed) })
 		if err != nil {
 			k.indices.Drop()
 			list.drop()
-			return nil, ck.exec.DeviceError(err)
+			return nil, ck.deviceError(err)
 		}
 		list = append(list, k)
 	}
@@ -88,7 +94,7 @@ func (ck *checker) describe(l *Queue, w *placement.Work, c synth.Check) *check {
 	k.indices.Retain()
 	of, note, types := wire.Instr{Name: in.Name, Instr: ops.Instr{Op: in.Op}}, l.note(in), slices.Clone(types)
 	k.wrap = func(err error) error {
-		ck.exec.Counters.Failed++
+		*ck.failed++
 		return fault(&of, note, types, err)
 	}
 	return k
@@ -97,7 +103,7 @@ func (ck *checker) describe(l *Queue, w *placement.Work, c synth.Check) *check {
 // await has a queue wait for the submissions of its session if there are checks, which
 // hold indices that the session may have freed. It reports whether there is one to wait for.
 func (ck *checker) await(l *Queue) bool {
-	f := ck.exec.Feed(l)
+	f := ck.feed(l)
 	if f == nil || f.Checks() == 0 {
 		return false
 	}
@@ -105,7 +111,7 @@ func (ck *checker) await(l *Queue) bool {
 	if f.InFlight() == 0 {
 		return false
 	}
-	f.Throttle(func() { ck.exec.Resume(l) })
+	f.Throttle(func() { ck.resume(l) })
 	return true
 }
 
@@ -138,7 +144,7 @@ func (ck *checker) conclude(f *feed.Feed, c *check, failed bool) {
 
 // findWrong gives end the error of the first index that is out of bounds.
 func (ck *checker) findWrong(c *check, data []byte, end func(error)) {
-	ck.exec.jobs.aside(nil, workIndices, func(*sched.Worker) error {
+	ck.jobs.aside(nil, workIndices, func(*sched.Worker) error {
 		return fallback.CheckIndices(&c.in, c.shape, fallback.Value{Type: c.typ, Data: data[:c.typ.Bytes()]})
 	}, func(err error) {
 		if err == nil {

@@ -22,13 +22,13 @@ func (l *Queue) effort(p *kernels.Plan) *feed.Effort {
 	return nil
 }
 
-// boundRun has a run end at the deadline of its session.
-func (e *Executor) boundRun(l *Queue, r *run) {
+// bound has a run end at the deadline of its session.
+func (ip *interpreter) bound(l *Queue, r *run) {
 	if d := l.Session.Deadline; d > 0 {
 		r.late = time.AfterFunc(d, func() {
-			e.cfg.Post(func() {
+			ip.exec.cfg.Post(func() {
 				if l.run == r {
-					e.stop(l, r, late(d))
+					ip.stop(l, r, late(d))
 				}
 			})
 		})
@@ -36,27 +36,27 @@ func (e *Executor) boundRun(l *Queue, r *run) {
 }
 
 // stopLate ends the runs of a session that the device has come to.
-func (e *Executor) stopLate(home *Queue, err error) {
+func (ip *interpreter) stopLate(home *Queue, err error) {
 	for _, l := range append(slices.Clone(home.asyncs), home) {
 		if r := l.run; r != nil && r.effort.Began() {
-			e.stop(l, r, err)
+			ip.stop(l, r, err)
 		}
 	}
 }
 
 // cancel ends runs of a queue, under way or waiting for their turn.
-func (e *Executor) cancel(l *Queue, ids []int) {
+func (ip *interpreter) cancel(l *Queue, ids []int) {
 	ended := make(map[ops.ID]bool, len(ids))
 	for _, id := range ids {
 		ended[ops.ID(id)] = true
 	}
 	for _, f := range append(slices.Clone(l.asyncs), l) {
-		e.cancelIn(f, ended)
+		ip.cancelIn(f, ended)
 	}
 }
 
 // cancelIn ends the runs of a queue alone whose first results are in a set.
-func (e *Executor) cancelIn(l *Queue, ended map[ops.ID]bool) {
+func (ip *interpreter) cancelIn(l *Queue, ended map[ops.ID]bool) {
 	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	var underWay *run
 	for i := range l.queue.All() {
@@ -70,13 +70,13 @@ func (e *Executor) cancelIn(l *Queue, ended map[ops.ID]bool) {
 		}
 	}
 	if underWay != nil {
-		e.stop(l, underWay, gone)
+		ip.stop(l, underWay, gone)
 	}
 }
 
 // stop ends the run of a queue with an error. Where it waits for an answer it
 // goes on now, else at its next step.
-func (e *Executor) stop(l *Queue, r *run, err error) {
+func (ip *interpreter) stop(l *Queue, r *run, err error) {
 	if r.err == nil {
 		r.err = err
 	}
@@ -85,6 +85,6 @@ func (e *Executor) stop(l *Queue, r *run, err error) {
 	}
 	if r.call != nil {
 		r.call = nil
-		e.Resume(l)
+		ip.exec.Resume(l)
 	}
 }

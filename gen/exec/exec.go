@@ -3,7 +3,9 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"nxvk/fallback/sched"
@@ -106,12 +108,13 @@ func New(cfg Config) *Executor {
 		bounds: program.NewBounds(),
 		limit:  cfg.HostLimit,
 	}
-	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec, e.transfers.exec, e.checker.exec = e, e, e, e, e
-	e.jobs = jobs{exec: e, common: cfg.Work.Account()}
+	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec, e.transfers.exec = e, e, e, e
+	e.checker = checker{feed: e.Feed, deviceError: e.DeviceError, resume: e.Resume, jobs: &e.jobs, failed: &e.Counters.Failed}
+	e.jobs = jobs{cfg: &e.cfg, resume: e.Resume, poison: e.poison, common: cfg.Work.Account()}
 	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.jobs.aside(nil, what, f, then) }
 	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
-		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.dispatcher.warm, Refused: e.noteRefused,
+		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.dispatcher.warm, Refused: e.dispatcher.noteRefused,
 		Aside: aside,
 	}, cfg.WarmUp)
 	e.target = e.kernels.Target()
@@ -126,16 +129,33 @@ func New(cfg Config) *Executor {
 	e.feeds = feed.New(feed.Config{Device: cfg.Device, Target: e.target, Post: cfg.Post, Log: &e.cfg.Log, Completed: cfg.Completed,
 		Counters: &e.Counters.Counters})
 	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
-	e.memory = e.newMemory()
+	e.memory = newMemory(e)
 	e.recorder.signatures, e.recorder.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
 	return e
+}
+
+// newMemory has the members of an Executor give and free memory.
+func newMemory(e *Executor) *memory.Manager[*Queue] {
+	return memory.NewManager(memory.ManagerConfig[*Queue]{
+		Device: e.dev, Post: e.cfg.Post, Flush: e.Flush, Error: e.DeviceError, Resume: e.Resume, AwaitChecks: e.checker.await,
+		Session:  func(l *Queue) *store.Session { return l.Session },
+		Claim:    func(l *Queue) *memory.Claim { return &l.claim },
+		Alloc:    func(l *Queue, n int) (*vulkan.Buffer, error) { return e.Feed(l).TryAlloc(n) },
+		Sessions: func(yield func(*store.Session) bool) { maps.Keys(e.queues)(yield) },
+		Pending:  func() bool { return len(e.recorder.gathering) > 0 }, // who asks is not among them: it carries something out
+		RunPending: func() {
+			for _, g := range slices.Clone(e.recorder.gathering) {
+				e.recorder.flushTrace(g)
+			}
+		},
+	}, e.cfg.Host, e.cfg.Sweep)
 }
 
 // execute carries out one instruction. It reports true where the queue has to
 // wait; the instruction is then tried again from the start.
 func (e *Executor) execute(l *Queue, in *wire.Instr) (wait queue.Wait) {
 	if in.Op == ops.Run && in.Err == nil {
-		if !e.runAsync(l, in) {
+		if !e.interpreter.runAsync(l, in) {
 			wait = e.interpreter.runProgram(l, in)
 		}
 	} else {

@@ -43,7 +43,7 @@ func (e *Executor) Target() synth.Target { return *e.target }
 func (e *Executor) HostLimit() int { return e.limit }
 
 // Account returns whose processor time the work of a session counts as.
-func (e *Executor) Account(l *Queue) *sched.Account { return l.account(e) }
+func (e *Executor) Account(l *Queue) *sched.Account { return e.jobs.account(l) }
 
 // Common returns whose processor time the work for all sessions counts as.
 func (e *Executor) Common() *sched.Account { return e.jobs.common }

@@ -18,8 +18,8 @@ const ImportTime = time.Second
 
 // sharing returns the session that a shared value belongs to, or nil where the
 // key is not that of such a session.
-func (e *Executor) sharing(s *wire.Shared) *store.Session {
-	for session := range e.queues {
+func sharing(queues map[*store.Session]*Queue, s *wire.Shared) *store.Session {
+	for session := range queues {
 		o := session.Owner
 		if string(o.Node) == string(s.Owner.Node) && o.ID == pidID(s.Owner) &&
 			uint32(o.Creation) == s.Owner.Creation && sameKey(session.Key, s.Key) {
@@ -61,7 +61,7 @@ func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
 		return 0
 	}
-	from := e.sharing(in.Shared)
+	from := sharing(e.queues, in.Shared)
 	if from == nil {
 		e.poison(l, in, nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
 			"value %d of process %v: no session here has this process and key; it has ended, or the value was not shared; have its owner share it while its session lasts",

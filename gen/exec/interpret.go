@@ -35,7 +35,7 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 			return dp.exec.transfers.readBack(l, m, w.Types[i])
 		}
 	}
-	outs, wait, err := dp.exec.hostResults(l, w)
+	outs, wait, err := dp.exec.transfers.hostResults(l, w)
 	defer dropAll(outs)
 	switch {
 	case wire.KindOf(err) == wire.OutOfMemory:

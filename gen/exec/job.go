@@ -20,7 +20,10 @@ import (
 
 // jobs have the host compute apart from the goroutine of the Executor.
 type jobs struct {
-	exec     *Executor
+	cfg    *Config // Post, Log and Work
+	resume func(*Queue)
+	poison func(*Queue, *wire.Instr, []ops.Type, error)
+
 	common   *sched.Account // of computations for all sessions
 	building int            // plans and pipelines that are being made, or destroyed
 }
@@ -50,10 +53,10 @@ const (
 )
 
 // account is whose processor time the work of a queue counts as.
-func (l *Queue) account(e *Executor) *sched.Account {
+func (js *jobs) account(l *Queue) *sched.Account {
 	home := l.home()
 	if home.worker == nil {
-		home.worker = e.cfg.Work.Account()
+		home.worker = js.cfg.Work.Account()
 		home.worker.SetWeight(home.Session.Weight)
 	}
 	return home.worker
@@ -76,10 +79,10 @@ func (js *jobs) start(l *Queue, w *placement.Work, what string, results []*store
 	}
 	l.job = j
 	if d := l.Session.Deadline; d > 0 && l.run == nil { // that of a run is its own, see runProgram
-		j.late = time.AfterFunc(d, func() { js.exec.cfg.Post(func() { js.expire(l, j) }) })
+		j.late = time.AfterFunc(d, func() { js.cfg.Post(func() { js.expire(l, j) }) })
 	}
-	j.task = l.account(js.exec).Start(what, f, func(err error) {
-		js.exec.cfg.Post(func() { js.end(l, j, err) })
+	j.task = js.account(l).Start(what, f, func(err error) {
+		js.cfg.Post(func() { js.end(l, j, err) })
 	})
 }
 
@@ -99,7 +102,7 @@ func (js *jobs) end(l *Queue, j *job, err error) {
 		dropAll(j.hold)
 		return
 	}
-	js.exec.Resume(l)
+	js.resume(l)
 }
 
 // expire ends a job that takes longer than its session allows.
@@ -134,7 +137,7 @@ func (js *jobs) collect(l *Queue, in *wire.Instr) (wait queue.Wait, again bool) 
 		err = j.finish()
 	}
 	if err != nil {
-		js.exec.poison(l, in, j.types, err)
+		js.poison(l, in, j.types, err)
 	}
 	return 0, false
 }
@@ -148,7 +151,7 @@ func (js *jobs) fault(in *wire.Instr, err error) error {
 	case errors.Is(err, sched.ErrCancelled):
 		return &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	case errors.As(err, &broken):
-		js.exec.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("instruction failed: %v", broken.Value)
+		js.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("instruction failed: %v", broken.Value)
 		return &wire.Fault{Kind: wire.Internal, Err: broken}
 	}
 	return placement.Fault(err)
@@ -173,15 +176,15 @@ func (l *Queue) dropJob() {
 func (js *jobs) aside(l *Queue, what string, f func(*sched.Worker) error, then func(error)) {
 	account := js.common
 	if l != nil {
-		account = l.account(js.exec)
+		account = js.account(l)
 	}
 	js.building++
 	account.Start(what, f, func(err error) {
-		js.exec.cfg.Post(func() {
+		js.cfg.Post(func() {
 			js.building--
 			var broken *sched.PanicError
 			if errors.As(err, &broken) {
-				js.exec.cfg.Log.Error().Bytes("stack", broken.Stack).Msgf("%s failed: %v", what, broken.Value)
+				js.cfg.Log.Error().Bytes("stack", broken.Stack).Msgf("%s failed: %v", what, broken.Value)
 			}
 			then(err)
 		})

@@ -71,7 +71,7 @@ func (e *Executor) runOnHost(l *Queue, w *placement.Work) (wait queue.Wait, err 
 	for i := range w.Args {
 		args[i] = fallback.Value{Type: w.Types[i], Data: w.Data(i)}
 	}
-	mems, wait, err := e.hostResults(l, w)
+	mems, wait, err := e.transfers.hostResults(l, w)
 	if wait != 0 || err != nil {
 		return wait, err
 	}
@@ -101,9 +101,9 @@ func (e *Executor) runOnHost(l *Queue, w *placement.Work) (wait queue.Wait, err 
 }
 
 // noteRefused counts and tells that the driver does not compile a kernel.
-func (e *Executor) noteRefused(k *kernels.Kernel) {
-	e.Counters.Refused++
-	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("what needs the kernel is carried out without it, on the host at worst")
+func (dp *dispatcher) noteRefused(k *kernels.Kernel) {
+	dp.exec.Counters.Refused++
+	dp.exec.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("what needs the kernel is carried out without it, on the host at worst")
 }
 
 // ready reports whether all pipelines of a plan are made; the queue waits for

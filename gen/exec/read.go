@@ -84,7 +84,7 @@ func (e *Executor) Describe(l *Queue, id ops.ID, done func(ops.Type, error)) {
 // computed.
 func (e *Executor) Sync(l *Queue, done func(error)) {
 	e.Do(l, func(l *Queue) queue.Wait {
-		e.afterAsync(l, func() { e.computed(l, done) })
+		l.afterAsync(func() { e.computed(l, done) })
 		return 0
 	})
 }

@@ -114,7 +114,7 @@ func (ip *interpreter) runProgram(l *Queue, in *wire.Instr) (wait queue.Wait) {
 			return 0
 		}
 		l.run = r
-		ip.exec.boundRun(l, r)
+		ip.bound(l, r)
 	}
 	r := l.run
 	if ip.awaitWarmStart(l, r) {

@@ -220,7 +220,7 @@ func TestCallback(t *testing.T) {
 		r.wantKind(l, 3, wire.CallbackFailed)
 
 		c = run(4)
-		r.exec.cancel(l, []int{4})
+		r.exec.interpreter.cancel(l, []int{4})
 		r.wantKind(l, 4, wire.Cancelled)
 		r.exec.Answer(pid, c.Run, c.Ref, [][]byte{floats(5, 6)}, nil) // too late
 		r.run(l, "ask", []ops.Result{res(5, v)}, ref(1))

@@ -35,7 +35,7 @@ type Queue struct {
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
 
-	trace   *trace.Trace  // what is pending; see postpone.go
+	trace   *trace.Trace  // what is pending; see recorder.go
 	running *trace.Trace  // what was, until it has been carried out
 	loop    loop.Detector // where traces end
 	spare   *trace.Trace  // one that has been carried out; its room
@@ -122,7 +122,7 @@ func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 	for i := range instrs {
 		in := &instrs[i]
 		if in.Op == ops.Cancel && in.Err == nil {
-			e.cancel(l, in.Attrs[0]) // what is to be ended holds up the rest
+			e.interpreter.cancel(l, in.Attrs[0]) // what is to be ended holds up the rest
 			continue
 		}
 		if l.queue.Len() == 0 && l.waits == 0 {
@@ -142,7 +142,7 @@ func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
 				continue
 			}
 			var wait queue.Wait
-			if !e.reroute(l, newRequest(in)) {
+			if !e.follow(l, newRequest(in)) {
 				wait = e.execute(l, in)
 			}
 			if wait == 0 {
@@ -234,7 +234,7 @@ func (e *Executor) advance(l *Queue) {
 			l.queue.PushFront(e.recorder.cutTrace(l))
 			continue
 		}
-		if !e.reroute(l, r) {
+		if !e.follow(l, r) {
 			if wait := r.run(e, l); wait != 0 {
 				e.park(l, wait)
 				return
@@ -378,7 +378,7 @@ func (l *Queue) Waiting() int {
 func (e *Executor) Feed(l *Queue) *feed.Feed {
 	h := l.home()
 	if h.feed == nil && e.dev != nil {
-		h.feed = e.feeds.Feed(h.Session, func(err error) { e.stopLate(h, err) })
+		h.feed = e.feeds.Feed(h.Session, func(err error) { e.interpreter.stopLate(h, err) })
 	}
 	return h.feed
 }

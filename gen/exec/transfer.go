@@ -77,6 +77,32 @@ func (tr *transfers) adopt(m *store.Storage, b *etf.Binary) error {
 	return nil
 }
 
+// hostResults makes memory on the host for the results of work.
+func (tr *transfers) hostResults(l *Queue, w *placement.Work) (mems []*store.Storage, wait queue.Wait, err error) {
+	total := int64(0)
+	for _, r := range w.In.Outs {
+		total += int64(r.Type.Bytes())
+	}
+	if wait, err := tr.exec.memory.Reserve(l, total); wait != 0 || err != nil {
+		return nil, wait, err
+	}
+	for _, r := range w.In.Outs {
+		m, wait, err := tr.exec.memory.OnHost(l, r.Type.Bytes())
+		if wait != 0 || err != nil {
+			dropAll(mems)
+			return nil, wait, err
+		}
+		mems = append(mems, m)
+	}
+	return mems, 0, nil
+}
+
+func dropAll(mems []*store.Storage) {
+	for _, m := range mems {
+		m.Drop()
+	}
+}
+
 // toDevice sees to it that memory is on the device.
 func (tr *transfers) toDevice(l *Queue, m *store.Storage) (wait queue.Wait, err error) {
 	if err := tr.exec.feeds.Refill(m); err != nil || m.Dev != nil {
