@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/exec/exectest/rig"
 	"nxvk/gen/sample"
 	"nxvk/gen/wire"
@@ -38,7 +39,7 @@ func compile(t *testing.T, defines ...string) []byte {
 
 // shaderRig has a device that takes shaders.
 func shaderRig(t *testing.T) (*bench, *exec.Queue) {
-	r := newRig(t, rig.Device(t, vulkan.Options{}), true)
+	r := newRig(t, harness.Device(t, vulkan.Options{}), true)
 	return r, r.Session()
 }
 
@@ -122,11 +123,11 @@ func TestShaderSingle(t *testing.T) {
 	r, l := shaderRig(t)
 	r.shader(l, "f32", compile(t, "-DNUM=float"))
 	got, err := r.chain(l, &wire.Chain{Shader: "f32", N: 1, K: 2, D: 1, Step: 0.5, Type: ops.F32, Correct: true,
-		Q: rig.Floats(1), P: rig.Floats(0), Extras: rig.Floats(1)})
+		Q: harness.Floats(1), P: harness.Floats(0), Extras: harness.Floats(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := rig.Floats(0.875, 0.53125); !bytes.Equal(got.Q, want) {
+	if want := harness.Floats(0.875, 0.53125); !bytes.Equal(got.Q, want) {
 		t.Errorf("positions %x, want %x", got.Q, want)
 	}
 }
@@ -195,15 +196,15 @@ func TestShaderSilent(t *testing.T) {
 			secret[i] = 7
 		}
 		for id := range ops.ID(40) { // as much as the rows, and their size
-			r.Do(other, ops.Tensor, id+1, rig.F32(len(secret)), nil, ops.Operand{Lit: &ops.Literal{Type: rig.F32(len(secret)), Data: rig.Floats(secret...)}})
-			r.Do(other, ops.Add, id+101, rig.F32(len(secret)), nil, rig.Ref(id+1), rig.Scalar(0))
+			r.Do(other, ops.Tensor, id+1, harness.F32(len(secret)), nil, ops.Operand{Lit: &ops.Literal{Type: harness.F32(len(secret)), Data: harness.Floats(secret...)}})
+			r.Do(other, ops.Add, id+101, harness.F32(len(secret)), nil, harness.Ref(id+1), harness.Scalar(0))
 			if x, err := r.Read(other, id+101, 0, 1); err != nil || x[0] != 7 {
 				t.Fatalf("got %v, %v", x, err)
 			}
 		}
 		r.Exec.End(other.Session)
 		r.Until(func() bool { return len(r.Posted) == 0 })
-		got, err := r.chain(l, &wire.Chain{Shader: "silent", N: 1, K: k, D: 2, Step: 1, Type: ops.F32, Q: rig.Floats(1, 1), P: rig.Floats(1, 1), Extras: rig.Floats(1, 1)})
+		got, err := r.chain(l, &wire.Chain{Shader: "silent", N: 1, K: k, D: 2, Step: 1, Type: ops.F32, Q: harness.Floats(1, 1), P: harness.Floats(1, 1), Extras: harness.Floats(1, 1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +219,7 @@ func TestShaderSilent(t *testing.T) {
 // TestShaderBound: rows that cannot be bound are refused, and calls are not joined to
 // such.
 func TestShaderBound(t *testing.T) {
-	r := newRig(t, rig.Device(t, vulkan.Options{Fault: vulkan.Fault{StorageRange: func() uint64 { return 8 << 10 }}}), true)
+	r := newRig(t, harness.Device(t, vulkan.Options{Fault: vulkan.Fault{StorageRange: func() uint64 { return 8 << 10 }}}), true)
 	l := r.Session()
 	r.shader(l, "good", compile(t, "-DNUM=double"))
 	request := func(k int) *wire.Chain {

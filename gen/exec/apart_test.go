@@ -23,7 +23,7 @@ func (r *rig) served(l *Queue) {
 		r.Error("the queue does not wait")
 	}
 	other := r.session()
-	r.tensor(other, 1, 5, 6)
+	r.Tensor(other, 1, 5, 6)
 	got := []byte(nil)
 	r.exec.Read(other, 1, 0, 2, func(d Data, err error) {
 		if err != nil {
@@ -53,10 +53,10 @@ func TestPlanApart(t *testing.T) {
 		r.exec.kernels.Clear()
 		r.exec.recorder.signatures.Clear()
 		l := r.session()
-		r.tensor(l, 1, 3, 1, 2)
-		r.do(l, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
+		r.Tensor(l, 1, 3, 1, 2)
+		r.Do(l, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
 		plan(l)
-		r.want(l, 2, 1, 2, 3)
+		r.Want(l, 2, 1, 2, 3)
 	}
 }
 
@@ -68,14 +68,14 @@ func TestDefineApart(t *testing.T) {
 		for i := range 4000 {
 			p.Body = append(p.Body, op(ops.Multiply, res(ops.ID(2+i), f32(2)), ref(ops.ID(1+i)), scalar(1)))
 		}
-		r.tensor(l, 1, 5, 7)
+		r.Tensor(l, 1, 5, 7)
 		for key, region := range map[string]*ops.Region{"long": p, "loop": doubling(2)} {
 			r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: region}}})
 			r.served(l)
-			r.until(func() bool { return l.waits == 0 })
+			r.Until(func() bool { return l.waits == 0 })
 		}
 		r.run(l, "long", []ops.Result{res(2, f32(2))}, ref(1))
-		r.want(l, 2, 5, 7)
+		r.Want(l, 2, 5, 7)
 	})
 }
 
@@ -89,15 +89,15 @@ func TestUploadApart(t *testing.T) {
 		for i := range n {
 			binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(i%65_521)))
 		}
-		r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
-		r.do(l, ops.Negate, 2, f32(n), nil, ref(1))
+		r.Do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
+		r.Do(l, ops.Negate, 2, f32(n), nil, ref(1))
 		r.exec.recorder.flushTrace(l)
 		for r.exec.cfg.Work.Stats().Started[workCopy] == 0 {
-			(<-r.posted)() // until its kernel is there
+			(<-r.Posted)() // until its kernel is there
 		}
 		r.served(l)
 		for _, at := range []int{0, stagedPiece/4 - 1, stagedPiece / 4, n - 1} {
-			got, err := r.read(l, 2, at, 1)
+			got, err := r.Read(l, 2, at, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,15 +117,15 @@ func TestUploadAfterCancel(t *testing.T) {
 	for i := range n {
 		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(i%65_521)))
 	}
-	r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
-	r.do(l, ops.Negate, 2, f32(n), nil, ref(1))
+	r.Do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
+	r.Do(l, ops.Negate, 2, f32(n), nil, ref(1))
 	r.exec.recorder.flushTrace(l)
 	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
-		(<-r.posted)() // until a piece is recorded
+		(<-r.Posted)() // until a piece is recorded
 	}
 	l.feed.Cancel(&wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
 	for _, at := range []int{0, stagedPiece/4 - 1, n - 1} {
-		got, err := r.read(l, 2, at, 1)
+		got, err := r.Read(l, 2, at, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,9 +32,9 @@ func asyncRuns(t *testing.T, test func(r *rig, l *Queue, answer func(run ops.ID,
 		l := r.session()
 		calls := make(map[ops.ID]Call)
 		r.exec.cfg.Call = func(c Call) { calls[c.Run] = c }
-		r.define(l, "asks", asks())
+		r.Define(l, "asks", asks())
 		test(r, l, func(run ops.ID, v float32) {
-			r.until(func() bool { return calls[run].Ref != 0 })
+			r.Until(func() bool { return calls[run].Ref != 0 })
 			r.exec.Answer(asked, run, calls[run].Ref, [][]byte{floats(v)}, nil)
 		})
 		if len(l.asyncs) != 0 || len(l.pending) != 0 {
@@ -46,23 +46,23 @@ func asyncRuns(t *testing.T, test func(r *rig, l *Queue, answer func(run ops.ID,
 // TestAsyncRunGoesOn: what needs nothing of a run does not wait for it.
 func TestAsyncRunGoesOn(t *testing.T) {
 	asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
-		r.tensor(l, 1, 4)
+		r.Tensor(l, 1, 4)
 		r.ask(l, 2, scalar(1))
-		r.do(l, ops.Negate, 3, f32(), nil, ref(2)) // waits
-		r.do(l, ops.Negate, 4, f32(1), nil, ref(1))
-		r.want(l, 4, -4)
+		r.Do(l, ops.Negate, 3, f32(), nil, ref(2)) // waits
+		r.Do(l, ops.Negate, 4, f32(1), nil, ref(1))
+		r.Want(l, 4, -4)
 		turned := false
 		r.exec.Barrier(l, func(err error) { turned = err == nil })
-		r.until(func() bool { return turned })
+		r.Until(func() bool { return turned })
 		synced := false
 		r.exec.Sync(l, func(err error) { synced = err == nil })
-		r.settle(10 * time.Millisecond)
+		r.Settle(10 * time.Millisecond)
 		if synced {
 			t.Error("sync did not wait for the run")
 		}
 		answer(2, 10)
-		r.want(l, 3, -11)
-		r.until(func() bool { return synced })
+		r.Want(l, 3, -11)
+		r.Until(func() bool { return synced })
 	})
 }
 
@@ -70,17 +70,17 @@ func TestAsyncRunGoesOn(t *testing.T) {
 // when its turn comes, and gone after that.
 func TestAsyncRunHolds(t *testing.T) {
 	asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
-		r.tensor(l, 1, 4)
+		r.Tensor(l, 1, 4)
 		r.ask(l, 2, scalar(1))
-		r.do(l, ops.Add, 3, f32(1), nil, ref(1), ref(2))
-		r.free(l, 1)
+		r.Do(l, ops.Add, 3, f32(1), nil, ref(1), ref(2))
+		r.Free(l, 1)
 		r.exec.Stream(l, []wire.Instr{{Name: "free", Instr: ops.Instr{Op: ops.Free, Attrs: [][]int{{1, 2}}}}})
-		r.wantKind(l, 1, wire.UnknownID)
+		r.WantKind(l, 1, wire.UnknownID)
 		answer(2, 10)
-		r.want(l, 3, 15)
-		r.wantKind(l, 2, wire.UnknownID)
-		r.free(l, 3)
-		r.settle(time.Millisecond)
+		r.Want(l, 3, 15)
+		r.WantKind(l, 2, wire.UnknownID)
+		r.Free(l, 3)
+		r.Settle(time.Millisecond)
 		if n := l.Session.Bytes(); n != 0 {
 			t.Errorf("%d bytes are left", n)
 		}
@@ -94,18 +94,18 @@ func TestAsyncRunsMeet(t *testing.T) {
 		asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
 			r.ask(l, 1, scalar(1))
 			r.ask(l, 2, scalar(2))
-			r.do(l, ops.Subtract, 3, f32(), nil, ref(1), ref(2))
-			r.do(l, ops.Subtract, 4, f32(), nil, ref(2), ref(1))
+			r.Do(l, ops.Subtract, 3, f32(), nil, ref(1), ref(2))
+			r.Do(l, ops.Subtract, 4, f32(), nil, ref(2), ref(1))
 			r.ask(l, 5, ref(3)) // a run that needs a run
-			r.free(l, 1)
-			r.free(l, 2)
+			r.Free(l, 1)
+			r.Free(l, 2)
 			for _, id := range order {
 				answer(id, 10*float32(id))
 			}
 			answer(5, 100)
-			r.want(l, 3, -11)
-			r.want(l, 4, 11)
-			r.want(l, 5, 89)
+			r.Want(l, 3, -11)
+			r.Want(l, 4, 11)
+			r.Want(l, 5, 89)
 		})
 	}
 }
@@ -113,12 +113,12 @@ func TestAsyncRunsMeet(t *testing.T) {
 // TestAsyncRunEnds: a session that ends takes its async runs along, and what they hold.
 func TestAsyncRunEnds(t *testing.T) {
 	asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
-		r.tensor(l, 1, 4)
+		r.Tensor(l, 1, 4)
 		r.ask(l, 2, scalar(1))
-		r.do(l, ops.Add, 3, f32(1), nil, ref(1), ref(2))
+		r.Do(l, ops.Add, 3, f32(1), nil, ref(1), ref(2))
 		v, _ := l.Session.Get(1)
 		r.exec.End(l.Session)
-		r.settle(time.Millisecond)
+		r.Settle(time.Millisecond)
 		if v.Mem.Host != nil || v.Mem.Dev != nil {
 			t.Error("an operand of the instruction that waited is still held")
 		}
@@ -134,7 +134,7 @@ func TestAsyncRunImport(t *testing.T) {
 			ID: 2, Key: l.Session.Key, Owner: etf.Pid{Node: "test@host", ID: uint32(l.Session.Owner.ID), Creation: 7}},
 			Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{res(1, f32())}}}})
 		answer(2, 10)
-		r.want(other, 1, 11)
-		r.want(l, 2, 11)
+		r.Want(other, 1, 11)
+		r.Want(l, 2, 11)
 	})
 }

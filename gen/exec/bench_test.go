@@ -3,7 +3,7 @@ package exec
 import (
 	"testing"
 
-	"nxvk/gen/exec/target"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -15,17 +15,9 @@ import (
 // BenchmarkRecord is what an instruction costs until it is recorded, the
 // device's part left out as far as that goes.
 func BenchmarkRecord(b *testing.B) {
-	d, err := vulkan.Open("", vulkan.Options{})
-	if err != nil {
-		b.Skip(err)
-	}
-	defer d.Close()
-	target, err := target.Probe(d)
-	if err != nil {
-		b.Fatal(err)
-	}
+	d := harness.Open(b, vulkan.Options{})
 	posted := make(chan func(), 1<<16)
-	e := New(Config{Device: d, Target: target, HostLimit: -1, Post: func(f func()) { posted <- f }})
+	e := New(Config{Device: d, Target: harness.Target(b, d), HostLimit: -1, Post: func(f func()) { posted <- f }})
 	l := e.Queue(store.NewSession(gen.PID{Node: "bench"}))
 	typ := f32(16)
 	add := func(id ops.ID, x, y ops.Operand) {

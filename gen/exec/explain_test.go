@@ -13,7 +13,7 @@ func (r *rig) explain(l *Queue, key string) (parts []explain.Part, err error) {
 	r.Helper()
 	done := false
 	r.exec.Explain(l, key, true, func(p []explain.Part, e error) { parts, err, done = p, e, true })
-	r.until(func() bool { return done })
+	r.Until(func() bool { return done })
 	return parts, err
 }
 
@@ -22,7 +22,7 @@ func (r *rig) explain(l *Queue, key string) (parts []explain.Part, err error) {
 func TestExplain(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l := r.session()
-		r.define(l, "softmax", softmax(7, 300))
+		r.Define(l, "softmax", softmax(7, 300))
 		parts, err := r.explain(l, "softmax")
 		if err != nil {
 			t.Fatal(err)
@@ -35,22 +35,22 @@ func TestExplain(t *testing.T) {
 			for _, k := range p.Kernels {
 				bytes, seconds = bytes+k.Bytes, seconds+k.Seconds
 			}
-			if want := map[bool]explain.Place{true: explain.PlaceDevice, false: explain.PlaceHost}[r.dev != nil]; p.Place != want || (len(p.Kernels) > 0) != (r.dev != nil) {
+			if want := map[bool]explain.Place{true: explain.PlaceDevice, false: explain.PlaceHost}[r.Dev != nil]; p.Place != want || (len(p.Kernels) > 0) != (r.Dev != nil) {
 				t.Errorf("%v: %s with %d kernels", p.Instructions, p.Place, len(p.Kernels))
 			}
 		}
 		if text := strings.Join(lines, "\n"); !strings.Contains(text, "%3:f32[7,1] = reduce_max %1 axes=[1] keep_axes=true") {
 			t.Errorf("the instructions are\n%s", text)
 		}
-		if r.dev == nil && len(parts) != 6 || r.dev != nil && len(parts) > 3 {
+		if r.Dev == nil && len(parts) != 6 || r.Dev != nil && len(parts) > 3 {
 			t.Errorf("%d parts", len(parts))
 		}
 		for _, p := range parts {
-			if r.dev != nil && r.dev.Info().Features.Timestamps && (p.Measured <= 0 || p.Measured > 10) {
+			if r.Dev != nil && r.Dev.Info().Features.Timestamps && (p.Measured <= 0 || p.Measured > 10) {
 				t.Errorf("%v took %v seconds", p.Instructions, p.Measured)
 			}
 		}
-		if r.dev != nil && (bytes < 3*7*300*4 || seconds <= 0) {
+		if r.Dev != nil && (bytes < 3*7*300*4 || seconds <= 0) {
 			t.Errorf("%d bytes in %v seconds", bytes, seconds)
 		}
 	})
@@ -61,12 +61,12 @@ func TestExplain(t *testing.T) {
 func TestExplainBlocks(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l := r.session()
-		r.define(l, "double", doubling(3))
-		r.tensor(l, 1, 1, 2, 3)
+		r.Define(l, "double", doubling(3))
+		r.Tensor(l, 1, 1, 2, 3)
 		for i := range ops.ID(4) {
 			r.run(l, "double", []ops.Result{res(2+2*i, f32(3)), res(3+2*i, f32())}, ref(1), scalar(100), scalar(0))
-			r.want(l, 3+2*i, 5)
-			r.built()
+			r.Want(l, 3+2*i, 5)
+			r.Built()
 		}
 		parts, err := r.explain(l, "double")
 		if err != nil {
@@ -95,7 +95,7 @@ func TestExplainPlaces(t *testing.T) {
 		l, v := r.session(), f32(2, 3)
 		view, phase := op(ops.Reshape, res(2, f32(6)), ref(1)), op(ops.Hook, ops.Result{}, ref(2))
 		phase.Outs, phase.Attrs = nil, [][]int{{0}}
-		r.define(l, "views", &ops.Region{Params: []ops.Result{res(1, v)}, Values: uses(2, 3), Body: []ops.Instr{
+		r.Define(l, "views", &ops.Region{Params: []ops.Result{res(1, v)}, Values: uses(2, 3), Body: []ops.Instr{
 			view, phase,
 			op(ops.Tensor, res(3, f32(2)), ops.Operand{Lit: &ops.Literal{Type: f32(2), Data: floats(1, 2)}}),
 		}})
@@ -108,7 +108,7 @@ func TestExplainPlaces(t *testing.T) {
 			places = append(places, string(p.Place))
 		}
 		want := "view control upload"
-		if r.dev == nil {
+		if r.Dev == nil {
 			want = "host control host"
 		}
 		if got := strings.Join(places, " "); got != want {
@@ -117,7 +117,7 @@ func TestExplainPlaces(t *testing.T) {
 		if _, err := r.explain(l, "nothing"); wire.KindOf(err) != wire.UnknownProgram {
 			t.Errorf("a program that is not there: %v", err)
 		}
-		r.define(l, "broken", &ops.Region{Values: uses(1)})
+		r.Define(l, "broken", &ops.Region{Values: uses(1)})
 		if _, err := r.explain(l, "broken"); wire.KindOf(err) != wire.BadArgument {
 			t.Errorf("a broken program: %v", err)
 		}

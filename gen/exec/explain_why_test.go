@@ -27,12 +27,12 @@ func TestExplainWhy(t *testing.T) {
 			p.Params = append(p.Params, res(20+i, f32(2+int(i), 300)))
 			p.Values = append(p.Values, uses(6+i)...)
 		}
-		r.define(l, "parts", p)
+		r.Define(l, "parts", p)
 		parts, err := r.explain(l, "parts")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.dev == nil {
+		if r.Dev == nil {
 			for _, p := range parts {
 				if p.Place == explain.PlaceHost && !slices.Equal(p.Why, []string{program.WhyHost}) {
 					t.Errorf("%v: %q", p.Instructions, p.Why)
@@ -67,7 +67,7 @@ func TestExplainWhy(t *testing.T) {
 		}
 		r.exec.cfg.OneByOne, r.exec.target.Float64 = false, false
 		double := ops.Type{DType: ops.F64, Shape: ops.Shape{3}}
-		r.define(l, "wide", &ops.Region{Params: []ops.Result{res(1, double)}, Values: uses(2), Body: []ops.Instr{op(ops.Exp, res(2, double), ref(1))}})
+		r.Define(l, "wide", &ops.Region{Params: []ops.Result{res(1, double)}, Values: uses(2), Body: []ops.Instr{op(ops.Exp, res(2, double), ref(1))}})
 		parts, err = r.explain(l, "wide")
 		if err != nil || parts[0].Place != explain.PlaceHost || !strings.Contains(strings.Join(parts[0].Why, "\n"), "the device cannot: ") {
 			t.Errorf("what the device cannot: %v, %v", parts, err)

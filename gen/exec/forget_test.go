@@ -59,16 +59,16 @@ func (r *rig) forget(l *Queue, keys ...string) {
 func TestForget(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l := r.session()
-		r.tensor(l, 1, 1, 2)
-		r.define(l, "p", simple(ops.Negate))
+		r.Tensor(l, 1, 1, 2)
+		r.Define(l, "p", simple(ops.Negate))
 		r.run(l, "p", []ops.Result{res(2, f32(2))}, ref(1))
 		r.forget(l, "p", "never defined")
 		r.run(l, "p", []ops.Result{res(3, f32(2))}, ref(1))
-		r.define(l, "p", simple(ops.Abs))
+		r.Define(l, "p", simple(ops.Abs))
 		r.run(l, "p", []ops.Result{res(4, f32(2))}, ref(2))
-		r.want(l, 2, -1, -2)
-		r.wantKind(l, 3, wire.UnknownProgram)
-		r.want(l, 4, 1, 2)
+		r.Want(l, 2, -1, -2)
+		r.WantKind(l, 3, wire.UnknownProgram)
+		r.Want(l, 4, 1, 2)
 		if programs, steps := l.programs.Len(); programs != 1 || steps != 1 {
 			t.Errorf("%d programs of %d instructions", programs, steps)
 		}
@@ -87,17 +87,17 @@ func TestForgetWhatWaits(t *testing.T) {
 		one := func(o ops.Op) *ops.Region {
 			return &ops.Region{Params: []ops.Result{res(1, f32())}, Values: uses(2), Body: []ops.Instr{op(o, res(2, f32()), ref(1))}}
 		}
-		r.define(l, "p", one(ops.Negate))
+		r.Define(l, "p", one(ops.Negate))
 		r.ask(l, 1, scalar(1))
 		r.run(l, "p", []ops.Result{res(2, f32())}, ref(1))
 		r.forget(l, "p", "asks")
 		r.run(l, "p", []ops.Result{res(3, f32())}, ref(1))
-		r.define(l, "p", one(ops.Abs))
+		r.Define(l, "p", one(ops.Abs))
 		r.run(l, "p", []ops.Result{res(4, f32())}, ref(2))
 		answer(1, 10)
-		r.want(l, 2, -11)
-		r.wantKind(l, 3, wire.UnknownProgram)
-		r.want(l, 4, 11)
+		r.Want(l, 2, -11)
+		r.WantKind(l, 3, wire.UnknownProgram)
+		r.Want(l, 4, 11)
 	})
 }
 
@@ -107,23 +107,23 @@ func TestEvict(t *testing.T) {
 	rigs(t, func(r *rig) {
 		r.exec.bounds.Programs = 8
 		l := r.session()
-		r.tensor(l, 1, 1, 2)
+		r.Tensor(l, 1, 1, 2)
 		for n := range 100 {
 			if n > 0 {
 				r.run(l, "0", []ops.Result{res(2, f32(2))}, ref(1))
 			}
-			r.define(l, fmt.Sprint(n), simple(ops.Negate))
+			r.Define(l, fmt.Sprint(n), simple(ops.Negate))
 			if have, steps := l.programs.Len(); have > 8 || have != steps {
 				t.Fatalf("%d programs of %d instructions", have, steps)
 			}
 		}
-		r.want(l, 2, -1, -2)
+		r.Want(l, 2, -1, -2)
 		r.run(l, "50", []ops.Result{res(3, f32(2))}, ref(1))
-		r.wantKind(l, 3, wire.UnknownProgram)
+		r.WantKind(l, 3, wire.UnknownProgram)
 		r.exec.bounds.Steps = 3
-		r.define(l, "large", doubling(2)) // of 5 instructions
+		r.Define(l, "large", doubling(2)) // of 5 instructions
 		r.run(l, "large", []ops.Result{res(4, f32(2)), res(5, f32())}, ref(1), scalar(6), scalar(0))
-		r.want(l, 4, 2, 4)
+		r.Want(l, 4, 2, 4)
 		if n, _ := l.programs.Len(); n != 1 {
 			t.Errorf("%d programs beside one that is larger than all may be", n-1)
 		}
@@ -139,11 +139,11 @@ func TestForever(t *testing.T) {
 		e.recorder.signatures.Max, e.bounds.Programs = kept, kept
 		e.kernels.Bound(kept, kept)
 		own := 0 // pipelines of the device itself
-		if r.dev != nil {
-			own = r.dev.Stats().Kernels
+		if r.Dev != nil {
+			own = r.Dev.Stats().Kernels
 		}
 		l := r.session()
-		r.tensor(l, 1, 1.5, -2, 8, 3)
+		r.Tensor(l, 1, 1.5, -2, 8, 3)
 		random := rand.New(rand.NewPCG(3, 14))
 		for i := range programs {
 			n := i
@@ -161,16 +161,16 @@ func TestForever(t *testing.T) {
 		if programs, steps := l.programs.Len(); programs != 0 || steps != 0 {
 			t.Errorf("%d programs of %d instructions are left", programs, steps)
 		}
-		if r.dev == nil {
+		if r.Dev == nil {
 			return
 		}
 		e.kernels.FreeRetired()
-		r.built()
+		r.Built()
 		_, have, _ := e.kernels.Len()
-		if n := r.dev.Stats().Kernels - own; n > have {
+		if n := r.Dev.Stats().Kernels - own; n > have {
 			t.Errorf("there are %d pipelines of %d kernels", n, have)
 		}
-		if made := r.dev.Stats().Pipelines; made <= 2*kept {
+		if made := r.Dev.Stats().Pipelines; made <= 2*kept {
 			t.Errorf("%d pipelines were made; the test is to need many more than %d", made, kept)
 		}
 	})
@@ -181,29 +181,29 @@ func (r *rig) number(l *Queue, n int) {
 	r.Helper()
 	p, apply := number(n)
 	t := p.Params[0].Type
-	r.do(l, ops.Slice, 2, t, [][]int{{0}, t.Shape, {1}}, ref(1))
-	x, err := r.read(l, 2, 0, t.Size())
+	r.Do(l, ops.Slice, 2, t, [][]int{{0}, t.Shape, {1}}, ref(1))
+	x, err := r.Read(l, 2, 0, t.Size())
 	if err != nil {
 		r.Fatal(err)
 	}
 	for i := range x {
 		x[i] = apply(x[i])
 	}
-	r.define(l, key(n), p)
+	r.Define(l, key(n), p)
 	for range 3 {
 		r.run(l, key(n), []ops.Result{res(3, t)}, ref(2))
-		r.want(l, 3, x...)
-		r.built()
+		r.Want(l, 3, x...)
+		r.Built()
 	}
-	r.free(l, 3)
-	r.free(l, 2)
+	r.Free(l, 3)
+	r.Free(l, 2)
 }
 
 // drain runs the completions that are there.
 func (r *rig) drain() {
 	for {
 		select {
-		case f := <-r.posted:
+		case f := <-r.Posted:
 			f()
 		default:
 			return
@@ -233,7 +233,7 @@ func TestForeverLong(t *testing.T) {
 	}
 	r := newRig(t, nil)
 	l := r.session()
-	r.tensor(l, 1, 1.5, -2, 8, 3)
+	r.Tensor(l, 1, 1.5, -2, 8, 3)
 	var first uint64
 	for n := range 100_000 {
 		r.number(l, n)
@@ -273,7 +273,7 @@ func TestSpecializationsOfLiterals(t *testing.T) {
 		}
 		p.Values = uses(100 + params - 2)
 		l := r.session()
-		r.define(l, "p", p)
+		r.Define(l, "p", p)
 		for mask := range 1 << params {
 			ins := make([]ops.Operand, params)
 			sum := float32(0)
@@ -281,18 +281,18 @@ func TestSpecializationsOfLiterals(t *testing.T) {
 				x := float32(i + mask)
 				sum += x
 				if ins[i] = scalar(x); mask>>i&1 == 1 {
-					r.do(l, ops.Tensor, ops.ID(1+i), f32(), nil, ops.Operand{Lit: &ops.Literal{Type: f32(), Data: floats(x)}})
+					r.Do(l, ops.Tensor, ops.ID(1+i), f32(), nil, ops.Operand{Lit: &ops.Literal{Type: f32(), Data: floats(x)}})
 					ins[i] = ref(ops.ID(1 + i))
 				}
 			}
 			r.run(l, "p", []ops.Result{res(50, f32())}, ins...)
 			if mask%64 == 0 {
-				r.want(l, 50, sum)
+				r.Want(l, 50, sum)
 			}
 			if n := l.programs.Find("p").Specialized(); n > program.MaxSpecializations {
 				t.Fatalf("%d specialisations", n)
 			}
 		}
-		r.built()
+		r.Built()
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"nxvk/gen/exec/target"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -128,10 +128,7 @@ func BenchmarkLongProgram(b *testing.B) {
 func placeOf(b *testing.B, d *vulkan.Device) Config {
 	cfg := Config{Device: d, HostLimit: -1, Log: zerolog.New(os.Stderr).Level(zerolog.ErrorLevel)}
 	if d != nil {
-		var err error
-		if cfg.Target, err = target.Probe(d); err != nil {
-			b.Fatal(err)
-		}
+		cfg.Target = harness.Target(b, d)
 		cfg.Target.Archive = &drawer{byKey: map[string][]byte{}}
 	}
 	return cfg
@@ -157,14 +154,14 @@ func (c *turnClock) until(done func() bool) {
 	for !done() || !c.asked.IsZero() {
 		if c.asked.IsZero() {
 			c.asked = time.Now()
-			c.posted <- func() {
+			c.Posted <- func() {
 				c.exec.Read(c.other, 1, 0, 2, func(Data, error) {
 					c.read = max(c.read, time.Since(c.asked))
 					c.asked = time.Time{}
 				})
 			}
 		}
-		c.turn(<-c.posted)
+		c.turn(<-c.Posted)
 	}
 }
 
@@ -176,13 +173,13 @@ func (c *turnClock) phase(b *testing.B, name string) {
 }
 
 func benchLongProgram(b *testing.B, cfg Config, p *ops.Region) {
-	c := &turnClock{rig: &rig{dev: cfg.Device, posted: make(chan func(), 1<<20)}}
-	cfg.Post = func(f func()) { c.posted <- f }
-	c.exec = New(cfg)
+	c := &turnClock{rig: &rig{Harness: harness.New[*Queue](nil, cfg.Device)}}
+	cfg.Post = c.Post
+	c.drive(New(cfg))
 	c.exec.specializer.Enough = 2
 	l := c.session()
 	c.other = c.session()
-	c.tensor(c.other, 1, 5, 6)
+	c.Tensor(c.other, 1, 5, 6)
 	operands := make([]ops.Operand, len(p.Params))
 	for i, q := range p.Params {
 		x := make([]float32, q.Type.Size())
@@ -190,12 +187,12 @@ func benchLongProgram(b *testing.B, cfg Config, p *ops.Region) {
 			x[k] = float32(k%5) / 8
 		}
 		operands[i] = ref(ops.ID(1 + i))
-		c.do(l, ops.Tensor, operands[i].ID, q.Type, nil, ops.Operand{Lit: &ops.Literal{Type: q.Type, Data: floats(x...)}})
+		c.Do(l, ops.Tensor, operands[i].ID, q.Type, nil, ops.Operand{Lit: &ops.Literal{Type: q.Type, Data: floats(x...)}})
 	}
 	c.turn(func() {
 		c.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: "p", Program: p}}})
 	})
-	c.until(func() bool { return l.defining == nil })
+	c.Until(func() bool { return l.defining == nil })
 	c.phase(b, "define")
 	types, _ := p.CheckProgram()
 	for k, name := range []string{"first", "compile", "fused", "again"} {
@@ -206,11 +203,11 @@ func benchLongProgram(b *testing.B, cfg Config, p *ops.Region) {
 		done := false
 		c.turn(func() { c.run(l, "p", outs, operands...) })
 		c.turn(func() { c.exec.Sync(l, func(error) { done = true }) })
-		c.until(func() bool { return done && c.exec.Building() == 0 })
+		c.Until(func() bool { return done && c.exec.Building() == 0 })
 		c.phase(b, name)
 	}
 	c.turn(func() { c.exec.End(l.Session) })
-	c.until(func() bool { return c.exec.Building() == 0 && c.asked.IsZero() })
+	c.Until(func() bool { return c.exec.Building() == 0 && c.asked.IsZero() })
 	c.phase(b, "end")
 	b.ReportMetric(c.read.Seconds()*1e3, "read-ms")
 	c.exec.End(c.other.Session)

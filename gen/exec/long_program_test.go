@@ -39,17 +39,17 @@ func manyFusions(n int) *ops.Region {
 // kernels, so that no driver takes part. steps is how many functions came from elsewhere before.
 func (r *rig) compiling(l *Queue, n int) {
 	r.Helper()
-	r.define(l, "many", manyFusions(n))
-	r.tensor(l, 1, 0.5)
-	r.do(l, ops.Reshape, 2, f32(), nil, ref(1))
+	r.Define(l, "many", manyFusions(n))
+	r.Tensor(l, 1, 0.5)
+	r.Do(l, ops.Reshape, 2, f32(), nil, ref(1))
 	for i := range 2 {
 		id := ops.ID(10 + i)
 		r.run(l, "many", []ops.Result{res(id, f32())}, ref(2))
 		if i == 0 {
-			if _, err := r.read(l, id, 0, 1); err != nil {
+			if _, err := r.Read(l, id, 0, 1); err != nil {
 				r.Fatal(err)
 			}
-			r.built()
+			r.Built()
 		}
 	}
 }
@@ -66,11 +66,11 @@ func TestPlansInSlices(t *testing.T) {
 	warmingUp(t, -1, func(r, _ *rig) {
 		const n = 5 * queue.SliceSteps
 		l, other := r.session(), r.session()
-		r.tensor(other, 1, 5, 6)
+		r.Tensor(other, 1, 5, 6)
 		r.compiling(l, n)
 		before := r.plansOf()
 		most, answers := 0, 0
-		r.until(func() bool {
+		r.Until(func() bool {
 			now := r.plansOf()
 			most, before = max(most, now-before), now
 			if l.programs.Find("many").Compiled() > 0 {
@@ -86,11 +86,11 @@ func TestPlansInSlices(t *testing.T) {
 		if slices := (n + queue.SliceSteps - 1) / queue.SliceSteps; answers < slices || most > queue.SliceSteps {
 			r.Errorf("another session had %d answers in %d slices; a slice made %d plans", answers, slices, most)
 		}
-		r.built()
+		r.Built()
 		r.run(l, "many", []ops.Result{res(20, f32())}, ref(2))
 		var got [3]float32
 		for i, id := range []ops.ID{10, 11, 20} {
-			x, err := r.read(l, id, 0, 1)
+			x, err := r.Read(l, id, 0, 1)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestPlansGrowLinearly(t *testing.T) {
 		for _, n := range []int{200, 400, 800} {
 			l, noted := r.session(), r.exec.specializer.Noted
 			r.compiling(l, n)
-			r.built()
+			r.Built()
 			if got := r.exec.specializer.Noted - noted; got < n || got > 3*n+10 {
 				r.Errorf("%d fusions: %d plans and kernels are noted", n, got)
 			}
@@ -130,11 +130,11 @@ func TestPlansEndWithProgram(t *testing.T) {
 			l := r.session()
 			r.compiling(l, n)
 			before := r.plansOf()
-			r.until(func() bool { return r.plansOf() > before })
+			r.Until(func() bool { return r.plansOf() > before })
 			asked := r.plansOf()
 			end(l)
-			r.built()
-			r.settle(0)
+			r.Built()
+			r.Settle(0)
 			if got := r.plansOf(); got > asked {
 				r.Errorf("%s: %d plans were asked for, then %d more", what, asked-before, got-asked)
 			}
@@ -147,7 +147,7 @@ func TestFusionYields(t *testing.T) {
 	r := newRig(t, nil)
 	l := r.session()
 	const n = 50_000 // more than can be done in one turn
-	r.define(l, "chain", longChain(n))
+	r.Define(l, "chain", longChain(n))
 	p, err := r.exec.Program(l, "chain")
 	if err != nil {
 		t.Fatal(err)
@@ -159,10 +159,10 @@ func TestFusionYields(t *testing.T) {
 	whole := wire.Instr{Name: "fusion", Instr: ops.Instr{Op: ops.Program, Ins: uses(p.Body.Params[0].ID), Outs: f.Body[n-1].Outs}}
 	p.Body = &program.Block{Params: p.Body.Params, Values: p.Body.Values, Steps: []program.Step{{In: whole, Fusion: f}}}
 	x := make([]float32, 64)
-	r.tensor(l, 1, x...)
+	r.Tensor(l, 1, x...)
 	turns := r.exec.Counters.Waits[queue.ForTurn]
 	r.run(l, "chain", []ops.Result{res(2, f32(64))}, ref(1))
-	if _, err := r.read(l, 2, 0, 1); err != nil {
+	if _, err := r.Read(l, 2, 0, 1); err != nil {
 		t.Fatal(err)
 	}
 	if r.exec.Counters.Waits[queue.ForTurn] == turns {

@@ -18,8 +18,8 @@ func (r *rig) longPlan(l *Queue, n int) {
 	for i := range x {
 		x[i] = float32(i * 7919 % n)
 	}
-	r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: floats(x...)}})
-	r.do(l, ops.Sort, 2, f32(n), [][]int{{0}, {0}, {0}}, ref(1))
+	r.Do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: floats(x...)}})
+	r.Do(l, ops.Sort, 2, f32(n), [][]int{{0}, {0}, {0}}, ref(1))
 }
 
 // The steps of a plan are recorded in turns with other sessions, whatever else the session has
@@ -29,12 +29,12 @@ func TestRecordingYields(t *testing.T) {
 	r.exec.turns.Time = 0 // a look at the clock ends the turn
 	const n = 1 << 16
 	l, other := r.session(), r.session()
-	r.tensor(other, 1, 5, 6)
+	r.Tensor(other, 1, 5, 6)
 	r.longPlan(l, n)
 	answers := 0
 	r.exec.recorder.flushTrace(l)
 	for l.recording == nil {
-		(<-r.posted)()
+		(<-r.Posted)()
 	}
 	steps := 0
 	r.exec.kernels.EachPlan(func(p *kernels.Plan) {
@@ -51,12 +51,12 @@ func TestRecordingYields(t *testing.T) {
 				answers++
 			}
 		})
-		(<-r.posted)()
+		(<-r.Posted)()
 	}
 	if want := (steps - 1) / queue.Look; answers < want || want == 0 {
 		t.Errorf("another session had %d answers beside %d steps", answers, steps)
 	}
-	got, err := r.read(l, 2, 0, math.MaxInt)
+	got, err := r.Read(l, 2, 0, math.MaxInt)
 	if err != nil || len(got) != n || !slices.IsSorted(got) || got[n-1] != n-1 {
 		t.Errorf("%d numbers, sorted %v: %v", len(got), slices.IsSorted(got), err)
 	}
@@ -67,7 +67,7 @@ func TestRecordingYields(t *testing.T) {
 	r.longPlan(l, n)
 	r.exec.recorder.flushTrace(l)
 	for l.recording == nil {
-		(<-r.posted)()
+		(<-r.Posted)()
 	}
 	held := slices.Clone(l.recording.outs)
 	r.exec.End(l.Session)
@@ -82,7 +82,7 @@ func TestRecordingYields(t *testing.T) {
 // turn.
 func TestShortTurnsSame(t *testing.T) {
 	lazily(t, func(r *rig) {
-		plain := newRig(r.T, r.dev)
+		plain := newRig(r.T, r.Dev)
 		*plain.exec.target = *r.exec.target
 		r.exec.turns.Time = 0
 		plain.exec.cfg.OneByOne = true

@@ -12,25 +12,6 @@ import (
 
 var u8 = ops.Type{DType: ops.U8}
 
-func res(id ops.ID, t ops.Type) ops.Result { return ops.Result{ID: id, Type: t} }
-
-func uses(ids ...ops.ID) (list []ops.Operand) {
-	for _, id := range ids {
-		list = append(list, ref(id))
-	}
-	return list
-}
-
-func op(o ops.Op, out ops.Result, ins ...ops.Operand) ops.Instr {
-	return ops.Instr{Op: o, Outs: []ops.Result{out}, Ins: ins}
-}
-
-// define defines a program.
-func (r *rig) define(l *Queue, key string, p *ops.Region) {
-	defer r.until(func() bool { return l.defining == nil })
-	r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: p}}})
-}
-
 // run runs a program.
 func (r *rig) run(l *Queue, key string, outs []ops.Result, ins ...ops.Operand) {
 	r.exec.Stream(l, []wire.Instr{{Name: "run", Instr: ops.Instr{Op: ops.Run, Outs: outs, Ins: ins}, Defines: wire.Defines{Key: key}}})
@@ -59,17 +40,17 @@ func doubling(n int) *ops.Region {
 func TestRunWhile(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l := r.session()
-		r.define(l, "double", doubling(3))
-		r.tensor(l, 1, 1, 2, 3)
+		r.Define(l, "double", doubling(3))
+		r.Tensor(l, 1, 1, 2, 3)
 		r.run(l, "double", []ops.Result{res(2, f32(3)), res(3, f32())}, ref(1), scalar(100), scalar(0))
-		r.do(l, ops.Negate, 4, f32(3), nil, ref(2))
-		r.want(l, 2, 32, 64, 96)
-		r.want(l, 3, 5)
-		r.want(l, 4, -32, -64, -96)
+		r.Do(l, ops.Negate, 4, f32(3), nil, ref(2))
+		r.Want(l, 2, 32, 64, 96)
+		r.Want(l, 3, 5)
+		r.Want(l, 4, -32, -64, -96)
 		// The same program, whose condition is false at once.
 		r.run(l, "double", []ops.Result{res(5, f32(3)), res(6, f32())}, ref(1), scalar(0), scalar(7))
-		r.want(l, 5, 1, 2, 3)
-		r.want(l, 6, 7)
+		r.Want(l, 5, 1, 2, 3)
+		r.Want(l, 6, 7)
 	})
 }
 
@@ -77,14 +58,14 @@ func TestRunWhile(t *testing.T) {
 func TestRunMemory(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l := r.session()
-		r.define(l, "double", doubling(3))
-		r.tensor(l, 1, 1, 2, 3)
+		r.Define(l, "double", doubling(3))
+		r.Tensor(l, 1, 1, 2, 3)
 		before := l.Session.Bytes()
 		r.run(l, "double", []ops.Result{res(2, f32(3)), res(3, f32())}, ref(1), scalar(1e6), scalar(0))
-		r.want(l, 3, 18)
-		r.free(l, 2)
-		r.free(l, 3)
-		r.settle(time.Millisecond)
+		r.Want(l, 3, 18)
+		r.Free(l, 2)
+		r.Free(l, 3)
+		r.Settle(time.Millisecond)
 		if got := l.Session.Bytes(); got != before {
 			t.Errorf("%d bytes are charged, %d before the run", got, before)
 		}
@@ -98,7 +79,7 @@ func TestRunMemory(t *testing.T) {
 func TestRunBranch(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l, v := r.session(), f32(2)
-		r.define(l, "either", &ops.Region{
+		r.Define(l, "either", &ops.Region{
 			Params: []ops.Result{res(1, v), res(2, f32())}, Values: append(uses(4), scalar(9)),
 			Body: []ops.Instr{
 				op(ops.Negate, res(3, v), ref(1)),
@@ -107,13 +88,13 @@ func TestRunBranch(t *testing.T) {
 					{Values: uses(1)},
 				}},
 			}})
-		r.tensor(l, 1, 1, 2)
+		r.Tensor(l, 1, 1, 2)
 		outs := func(a, b ops.ID) []ops.Result { return []ops.Result{res(a, v), res(b, f32())} }
 		r.run(l, "either", outs(2, 3), ref(1), scalar(-1))
 		r.run(l, "either", outs(4, 5), ref(1), scalar(0))
-		r.want(l, 2, -2, -4)
-		r.want(l, 4, 1, 2)
-		r.want(l, 5, 9)
+		r.Want(l, 2, -2, -4)
+		r.Want(l, 4, 1, 2)
+		r.Want(l, 5, 9)
 	})
 }
 
@@ -121,30 +102,30 @@ func TestRunFaults(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l := r.session()
 		outs := func(a ops.ID) []ops.Result { return []ops.Result{res(a, f32(3)), res(a+1, f32())} }
-		r.tensor(l, 1, 1, 2, 3)
+		r.Tensor(l, 1, 1, 2, 3)
 		r.run(l, "none", outs(10), ref(1))
-		r.wantKind(l, 10, wire.UnknownProgram)
+		r.WantKind(l, 10, wire.UnknownProgram)
 
 		broken := doubling(3)
 		broken.Values = uses(22, 5)
-		r.define(l, "broken", broken)
+		r.Define(l, "broken", broken)
 		r.run(l, "broken", outs(12), ref(1), scalar(1), scalar(0))
-		if err := r.wantKind(l, 12, wire.BadArgument); !strings.Contains(err.Error(), "id 22 is not defined here") {
+		if err := r.WantKind(l, 12, wire.BadArgument); !strings.Contains(err.Error(), "id 22 is not defined here") {
 			t.Error(err)
 		}
 
-		r.define(l, "double", doubling(3))
+		r.Define(l, "double", doubling(3))
 		r.run(l, "double", outs(14), ref(1))
-		r.wantKind(l, 14, wire.BadArgument)
+		r.WantKind(l, 14, wire.BadArgument)
 		r.run(l, "double", []ops.Result{res(16, f32(4)), res(17, f32())}, ref(1), scalar(1), scalar(0))
-		r.wantKind(l, 16, wire.BadArgument)
+		r.WantKind(l, 16, wire.BadArgument)
 		// An operand that carries an error is that error.
 		r.run(l, "double", outs(18), ref(16), scalar(1), scalar(0))
-		r.wantKind(l, 18, wire.BadArgument)
+		r.WantKind(l, 18, wire.BadArgument)
 		// Instructions of programs do not belong in the stream.
-		r.do(l, ops.Branch, 20, f32(), nil, scalar(1))
-		r.wantKind(l, 20, wire.BadArgument)
-		r.want(l, 1, 1, 2, 3)
+		r.Do(l, ops.Branch, 20, f32(), nil, scalar(1))
+		r.WantKind(l, 20, wire.BadArgument)
+		r.Want(l, 1, 1, 2, 3)
 	})
 }
 
@@ -162,14 +143,14 @@ func forever() *ops.Region {
 func TestCancel(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l, other := r.session(), r.session()
-		r.define(l, "forever", forever())
+		r.Define(l, "forever", forever())
 		r.run(l, "forever", []ops.Result{res(1, f32())}, scalar(0))
-		r.tensor(other, 1, 4, 5)
-		r.want(other, 1, 4, 5)
-		r.do(l, ops.Cancel, 0, ops.Type{}, [][]int{{1}})
-		r.wantKind(l, 1, wire.Cancelled)
-		r.tensor(l, 2, 6)
-		r.want(l, 2, 6)
+		r.Tensor(other, 1, 4, 5)
+		r.Want(other, 1, 4, 5)
+		r.Do(l, ops.Cancel, 0, ops.Type{}, [][]int{{1}})
+		r.WantKind(l, 1, wire.Cancelled)
+		r.Tensor(l, 2, 6)
+		r.Want(l, 2, 6)
 	})
 }
 
@@ -177,10 +158,10 @@ func TestCancel(t *testing.T) {
 func TestEndOfRun(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l := r.session()
-		r.define(l, "forever", forever())
+		r.Define(l, "forever", forever())
 		r.run(l, "forever", []ops.Result{res(1, f32())}, scalar(0))
 		r.exec.End(l.Session)
-		r.settle(50 * time.Millisecond)
+		r.Settle(50 * time.Millisecond)
 		if l.run != nil {
 			t.Error("the loop goes on")
 		}
@@ -192,7 +173,7 @@ func TestCallback(t *testing.T) {
 	rigs(t, func(r *rig) {
 		l, v := r.session(), f32(2)
 		pid := etf.Pid{Node: "a@b", ID: 3}
-		r.define(l, "ask", &ops.Region{Params: []ops.Result{res(1, v)}, Values: uses(3), Body: []ops.Instr{
+		r.Define(l, "ask", &ops.Region{Params: []ops.Result{res(1, v)}, Values: uses(3), Body: []ops.Instr{
 			op(ops.Negate, res(2, v), ref(1)),
 			{Op: ops.Hook, Ins: uses(1, 2), Attrs: [][]int{{7}}},
 			{Op: ops.Callback, Ins: uses(2), Outs: []ops.Result{res(3, v)}, Attrs: [][]int{{8}}},
@@ -203,27 +184,27 @@ func TestCallback(t *testing.T) {
 			calls = nil
 			r.exec.Stream(l, []wire.Instr{{Name: "run", Defines: wire.Defines{Key: "ask", Callbacks: &pid},
 				Instr: ops.Instr{Op: ops.Run, Outs: []ops.Result{res(id, v)}, Ins: uses(1)}}})
-			r.until(func() bool { return len(calls) == 2 })
+			r.Until(func() bool { return len(calls) == 2 })
 			return calls[1]
 		}
-		r.tensor(l, 1, 1, 2)
+		r.Tensor(l, 1, 1, 2)
 		c := run(2)
 		if calls[0].Index != 7 || calls[0].Ref != 0 || len(calls[0].Data) != 2 {
 			t.Errorf("hook %+v", calls[0])
 		}
 		r.exec.Answer(etf.Pid{Node: "x@y"}, c.Run, c.Ref, [][]byte{floats(0, 0)}, nil) // somebody else
 		r.exec.Answer(pid, c.Run, c.Ref, [][]byte{floats(5, 6)}, nil)
-		r.want(l, 2, 5, 6)
+		r.Want(l, 2, 5, 6)
 
 		c = run(3)
 		r.exec.Answer(pid, c.Run, c.Ref, [][]byte{floats(5)}, nil)
-		r.wantKind(l, 3, wire.CallbackFailed)
+		r.WantKind(l, 3, wire.CallbackFailed)
 
 		c = run(4)
 		r.exec.interpreter.cancel(l, []int{4})
-		r.wantKind(l, 4, wire.Cancelled)
+		r.WantKind(l, 4, wire.Cancelled)
 		r.exec.Answer(pid, c.Run, c.Ref, [][]byte{floats(5, 6)}, nil) // too late
 		r.run(l, "ask", []ops.Result{res(5, v)}, ref(1))
-		r.wantKind(l, 5, wire.BadArgument)
+		r.WantKind(l, 5, wire.BadArgument)
 	})
 }

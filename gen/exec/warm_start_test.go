@@ -42,11 +42,11 @@ func (d *drawer) keys() []string {
 func (r *rig) another(kept *drawer) {
 	target := *r.exec.target
 	target.Archive = kept
-	r.settle(10 * time.Millisecond)
+	r.Settle(10 * time.Millisecond)
 	enough := r.exec.specializer.Enough
 	cfg := r.exec.cfg
 	cfg.Target, cfg.WarmUp = target, r.exec.kernels.WarmUp
-	r.exec = New(cfg)
+	r.drive(New(cfg))
 	r.exec.specializer.Enough = enough
 }
 
@@ -54,7 +54,7 @@ func (r *rig) another(kept *drawer) {
 // kernel but theirs is compiled. The bits are the same.
 func TestKnownSpecialization(t *testing.T) {
 	rigs(t, func(r *rig) {
-		if r.dev == nil {
+		if r.Dev == nil {
 			return // the host compiles nothing
 		}
 		kept := &drawer{byKey: map[string][]byte{}}
@@ -69,14 +69,14 @@ func TestKnownSpecialization(t *testing.T) {
 		for life := range 3 {
 			r.another(kept)
 			l := r.session()
-			r.define(l, "softmax", softmax(6, 200))
-			r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
+			r.Define(l, "softmax", softmax(6, 200))
+			r.Do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
 			runs := []int{3, 1, 1}[life]
 			for i := range runs {
 				before := r.exec.Counters.Dispatches
 				id := ops.ID(10 + 2*i)
 				r.run(l, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
-				got, err := r.read(l, id, 0, math.MaxInt)
+				got, err := r.Read(l, id, 0, math.MaxInt)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -86,7 +86,7 @@ func TestKnownSpecialization(t *testing.T) {
 				if !slices.Equal(got, first) {
 					t.Fatalf("life %d, run %d: other bits", life, i)
 				}
-				r.built()
+				r.Built()
 				if i == runs-1 {
 					dispatches = append(dispatches, r.exec.Counters.Dispatches-before)
 				}
@@ -113,19 +113,19 @@ func TestKnownTrace(t *testing.T) {
 		kept := &drawer{byKey: map[string][]byte{}}
 		v := f32(300)
 		stream := func(l *Queue) []float32 {
-			r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+			r.Do(l, ops.Iota, 1, v, [][]int{{-1}})
 			w := ops.ID(1)
 			for _, op := range []ops.Op{ops.Cos, ops.Abs, ops.Sqrt, ops.Negate, ops.Exp} {
 				r.point(l, op, w+1, v, ref(w))
-				r.free(l, w)
+				r.Free(l, w)
 				w++
 			}
-			got, err := r.read(l, w, 0, 300)
+			got, err := r.Read(l, w, 0, 300)
 			if err != nil {
 				r.Fatal(err)
 			}
-			r.free(l, w)
-			r.built()
+			r.Free(l, w)
+			r.Built()
 			return got
 		}
 		var first []float32
@@ -157,23 +157,23 @@ func TestKnownTrace(t *testing.T) {
 // A run that waits for its specialization ends with its session, and others go on.
 func TestKnownSpecializationEnds(t *testing.T) {
 	rigs(t, func(r *rig) {
-		if r.dev == nil {
+		if r.Dev == nil {
 			return // the host compiles nothing
 		}
 		kept := &drawer{byKey: map[string][]byte{}}
 		m := f32(3, 40)
 		begin := func(l *Queue) {
-			r.define(l, "softmax", softmax(3, 40))
-			r.do(l, ops.Iota, 1, m, [][]int{{-1}})
+			r.Define(l, "softmax", softmax(3, 40))
+			r.Do(l, ops.Iota, 1, m, [][]int{{-1}})
 			r.run(l, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
 		}
 		r.another(kept)
 		l := r.session()
 		for range r.exec.specializer.Enough {
 			begin(l)
-			r.built()
+			r.Built()
 		}
-		want, err := r.read(l, 10, 0, math.MaxInt)
+		want, err := r.Read(l, 10, 0, math.MaxInt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestKnownSpecializationEnds(t *testing.T) {
 			t.Fatal("the first runs do not wait for their tier")
 		}
 		r.exec.End(a.Session)
-		got, err := r.read(b, 10, 0, math.MaxInt)
+		got, err := r.Read(b, 10, 0, math.MaxInt)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}
@@ -224,17 +224,17 @@ func TestKnownStart(t *testing.T) {
 		for life := range 4 {
 			r.another(kept)
 			l := r.session()
-			r.define(l, "softmax", softmax(6, 200))
-			r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
+			r.Define(l, "softmax", softmax(6, 200))
+			r.Do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
 			run := func() {
 				r.run(l, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
-				r.until(func() bool { // the host is at work
+				r.Until(func() bool { // the host is at work
 					return l.job == nil && !r.exec.turns.Waits(l) && !r.plans(l)
 				})
 				if l.waits != 0 {
 					r.Fatalf("life %d: a run waits", life)
 				}
-				got, err := r.read(l, 10, 0, math.MaxInt)
+				got, err := r.Read(l, 10, 0, math.MaxInt)
 				if err != nil {
 					r.Fatal(err)
 				}
@@ -244,8 +244,8 @@ func TestKnownStart(t *testing.T) {
 				if !slices.Equal(got, want) {
 					r.Fatalf("life %d: other bits", life)
 				}
-				r.free(l, 10)
-				r.free(l, 11)
+				r.Free(l, 10)
+				r.Free(l, 11)
 			}
 			run()
 			if life == 0 {
@@ -257,10 +257,10 @@ func TestKnownStart(t *testing.T) {
 				r.Errorf("life %d: the first run is %+v with %d kernels compiled, in the first life it is %+v",
 					life, c, r.askedKernels(), firstRun)
 			}
-			r.built()
+			r.Built()
 			for range r.exec.specializer.Enough {
 				run()
-				r.built()
+				r.Built()
 			}
 			ready := r.askedKernels()
 			switch {
@@ -269,7 +269,7 @@ func TestKnownStart(t *testing.T) {
 			case life == 1: // the fusions are earned, for the lives to come
 				r.exec.kernels.Each(func(k *kernels.Kernel) { k.Charge(math.MaxInt32) })
 				run()
-				r.built()
+				r.Built()
 			case life > 1 && (ready == 0 || r.exec.Counters.Dispatches == 0):
 				r.Errorf("life %d: %d kernels are made ready, the device carried out %d", life, ready, r.exec.Counters.Dispatches)
 			}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec"
-	"nxvk/gen/exec/exectest/rig"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -14,12 +14,12 @@ import (
 
 // The kernel of a density is made apart: its session waits, others do not.
 func TestTrajectoryApart(t *testing.T) {
-	r := newRig(t, rig.Device(t, vulkan.Options{}))
+	r := newRig(t, harness.Device(t, vulkan.Options{}))
 	l := r.Session()
 	r.bell(l, 1, 3, -1)
 	var end error
 	ended := false
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 5,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 5,
 		Options: nuts.Options{Draws: 5, Step: 0.1, MaxDepth: 2, Fixed: true}}, func(_ int, err error) { end = err }, func(_ int, c Chunk) bool {
 		ended = ended || c.Draws == nil
 		return true

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec"
-	"nxvk/gen/exec/exectest/rig"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -17,10 +17,10 @@ import (
 // and has taken ahead; the more, the fewer dispatches.
 func TestLegs(t *testing.T) {
 	const dim, draws = 50, 100
-	r := newRig(t, rig.Device(t, vulkan.Options{}))
+	r := newRig(t, harness.Device(t, vulkan.Options{}))
 	l := r.Session()
 	r.bell(l, 1, make([]float64, dim)...)
-	d := r.prepared(l, &wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: dim})
+	d := r.prepared(l, &wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: dim})
 	// run gives positions and the dispatches of each draw.
 	run := func(rows int, cost float64) (qs []float64, dispatches float64) {
 		b := r.sampler.newBatcher(d, 1)
@@ -87,11 +87,11 @@ func TestSamplerGone(t *testing.T) {
 		dim, chains = 300, 3
 		kept        = 16 << 20 // what a stream keeps for uploads is a multiple of this
 	)
-	r := newRig(t, rig.Device(t, vulkan.Options{}))
+	r := newRig(t, harness.Device(t, vulkan.Options{}))
 	l := r.Session()
 	r.bell(l, 1, make([]float64, dim)...)
 	chunks, ended := 0, 0
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: dim}, Chains: chains, Chunk: 2,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: dim}, Chains: chains, Chunk: 2,
 		Options: nuts.Options{Draws: 1_000_000, Step: 0.1, Fixed: true}}, func(_ int, err error) {
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"nxvk/gen/exec"
-	"nxvk/gen/exec/exectest/rig"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -38,7 +38,7 @@ func (s *slow) take(_ int, c Chunk) bool {
 
 // sample starts a chain of two normal numbers, and gives its run.
 func (r *bench) sample(l *exec.Queue, seed uint64, draws int, to *slow) (run int) {
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10,
 		Options: nuts.Options{Warmup: 20, Draws: draws, Seed: seed}}, func(n int, err error) {
 		if err != nil {
 			r.Fatal(err)
@@ -107,7 +107,7 @@ func TestCredit(t *testing.T) {
 	r.bell(l, 1, 3, -1)
 	var taken []Chunk
 	run, ends := 0, 0
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 10, Credit: 3,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 10, Credit: 3,
 		Options: nuts.Options{Warmup: 20, Draws: 50}}, func(n int, err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestCreditStopped(t *testing.T) {
 	r.bell(l, 1, 3, -1)
 	var end error
 	draws, run := 0, 0
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10, Credit: 2,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10, Credit: 2,
 		Options: nuts.Options{Draws: 1 << 30}}, func(n int, _ error) { run = n }, func(_ int, c Chunk) bool {
 		draws += len(c.Draws)
 		end = c.Err
@@ -172,7 +172,7 @@ func TestReport(t *testing.T) {
 	r.bell(l, 1, 3, -1)
 	var last []Progress
 	reports, run, ends, late := 0, 0, 0, false
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 1 << 20, Credit: 1,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 1 << 20, Credit: 1,
 		Report: time.Millisecond, Steps: []float64{0.5, 0.25}, Options: nuts.Options{Warmup: 50, Draws: 1 << 30, Fixed: true}},
 		func(n int, _ error) { run = n }, func(_ int, c Chunk) bool {
 			switch {
@@ -205,7 +205,7 @@ func TestWideChunks(t *testing.T) {
 	const dim = chunkBytes / 8 / 3
 	r.bell(l, 1, make([]float64, dim)...)
 	longest, ended := 0, false
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: dim}, Chains: 1, Chunk: 1 << 20,
+	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: dim}, Chains: 1, Chunk: 1 << 20,
 		Options: nuts.Options{Draws: 7, Step: 0.1, MaxDepth: 1, Fixed: true}}, func(_ int, err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -229,25 +229,25 @@ func TestNoDensity(t *testing.T) {
 	r.bell(l, 1, 3, -1)
 	shape := func(dims ...int) ops.Type { return ops.Type{DType: ops.F64, Shape: dims} }
 	wrong := bell(2)
-	wrong.Body = append(wrong.Body, rig.Op(ops.Reshape, rig.Res(8, shape(1, 2)), rig.Ref(7)))
-	wrong.Values = rig.Uses(6, 8)
+	wrong.Body = append(wrong.Body, harness.Op(ops.Reshape, harness.Res(8, shape(1, 2)), harness.Ref(7)))
+	wrong.Values = harness.Uses(6, 8)
 	r.Define(l, "gradient", wrong)
 	vector := bell(2)
-	vector.Values = rig.Uses(4, 7)
+	vector.Values = harness.Uses(4, 7)
 	r.Define(l, "vector", vector)
 	alone := bell(2)
-	alone.Values = rig.Uses(6)
+	alone.Values = harness.Uses(6)
 	r.Define(l, "alone", alone)
 	for _, c := range []struct {
 		name string
 		d    wire.Density
 		want string
 	}{
-		{"a gradient of another shape", wire.Density{Program: "gradient", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64 f64{1, 2}]"},
-		{"a density that is no scalar", wire.Density{Program: "vector", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64{2} f64{2}]"},
-		{"no gradient", wire.Density{Program: "alone", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64]"},
-		{"another dimension", wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 3}, "operand 0 of the program is f64{2}, must be f64{3}"},
-		{"another type", wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F32, Dim: 2}, "must be f32{2}"},
+		{"a gradient of another shape", wire.Density{Program: "gradient", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64 f64{1, 2}]"},
+		{"a density that is no scalar", wire.Density{Program: "vector", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64{2} f64{2}]"},
+		{"no gradient", wire.Density{Program: "alone", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64]"},
+		{"another dimension", wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 3}, "operand 0 of the program is f64{2}, must be f64{3}"},
+		{"another type", wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F32, Dim: 2}, "must be f32{2}"},
 		{"no data", wire.Density{Program: "bell", Type: ops.F64, Dim: 2}, "takes 2 operands"},
 		{"no program", wire.Density{Program: "never", Type: ops.F64, Dim: 2}, "no program"},
 	} {
