@@ -12,10 +12,10 @@ import (
 )
 
 // effort is what the work of a queue is part of; nil is an instruction of few dispatches.
-func (l *Queue) effort(p *kernels.Plan) *feed.Effort {
+func (q *Queue) effort(p *kernels.Plan) *feed.Effort {
 	switch {
-	case l.run != nil && l.run.in != nil:
-		return &l.run.effort
+	case q.run != nil && q.run.in != nil:
+		return &q.run.effort
 	case len(p.Steps) > 1:
 		return &feed.Effort{}
 	}
@@ -23,12 +23,12 @@ func (l *Queue) effort(p *kernels.Plan) *feed.Effort {
 }
 
 // bound has a run end at the deadline of its session.
-func (ip *interpreter) bound(l *Queue, r *run) {
-	if d := l.Session.Deadline; d > 0 {
+func (ip *interpreter) bound(q *Queue, r *run) {
+	if d := q.Session.Deadline; d > 0 {
 		r.late = time.AfterFunc(d, func() {
 			ip.exec.cfg.Post(func() {
-				if l.run == r {
-					ip.stop(l, r, late(d))
+				if q.run == r {
+					ip.stop(q, r, late(d))
 				}
 			})
 		})
@@ -37,54 +37,54 @@ func (ip *interpreter) bound(l *Queue, r *run) {
 
 // stopLate ends the runs of a session that the device has come to.
 func (ip *interpreter) stopLate(home *Queue, err error) {
-	for _, l := range append(slices.Clone(home.asyncs), home) {
-		if r := l.run; r != nil && r.effort.Began() {
-			ip.stop(l, r, err)
+	for _, q := range append(slices.Clone(home.asyncs), home) {
+		if r := q.run; r != nil && r.effort.Began() {
+			ip.stop(q, r, err)
 		}
 	}
 }
 
 // cancel ends runs of a queue, under way or waiting for their turn.
-func (ip *interpreter) cancel(l *Queue, ids []int) {
+func (ip *interpreter) cancel(q *Queue, ids []int) {
 	ended := make(map[ops.ID]bool, len(ids))
 	for _, id := range ids {
 		ended[ops.ID(id)] = true
 	}
-	for _, f := range append(slices.Clone(l.asyncs), l) {
+	for _, f := range append(slices.Clone(q.asyncs), q) {
 		ip.cancelIn(f, ended)
 	}
 }
 
 // cancelIn ends the runs of a queue alone whose first results are in a set.
-func (ip *interpreter) cancelIn(l *Queue, ended map[ops.ID]bool) {
+func (ip *interpreter) cancelIn(q *Queue, ended map[ops.ID]bool) {
 	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	var underWay *run
-	for i := range l.queue.All() {
-		in := l.queue.At(i).in
+	for i := range q.queue.All() {
+		in := q.queue.At(i).in
 		switch {
 		case in == nil || in.Op != ops.Run || len(in.Outs) == 0 || !ended[in.Outs[0].ID]:
-		case l.run != nil && l.run.in == in:
-			underWay = l.run
+		case q.run != nil && q.run.in == in:
+			underWay = q.run
 		default:
 			in.Err = gone
 		}
 	}
 	if underWay != nil {
-		ip.stop(l, underWay, gone)
+		ip.stop(q, underWay, gone)
 	}
 }
 
 // stop ends the run of a queue with an error. Where it waits for an answer it
 // goes on now, else at its next step.
-func (ip *interpreter) stop(l *Queue, r *run, err error) {
+func (ip *interpreter) stop(q *Queue, r *run, err error) {
 	if r.err == nil {
 		r.err = err
 	}
-	if l.job != nil {
-		l.job.task.Cancel()
+	if q.job != nil {
+		q.job.task.Cancel()
 	}
 	if r.call != nil {
 		r.call = nil
-		ip.exec.Resume(l)
+		ip.exec.Resume(q)
 	}
 }

@@ -24,57 +24,57 @@ type dispatcher struct {
 
 // runOnDevice records work. Operands are brought to the device first, and a status is
 // waited for afterwards.
-func (dp *dispatcher) runOnDevice(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
+func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
 	switch {
-	case l.verdict != nil:
-		return dp.judge(l, w)
-	case l.recording != nil:
-		return dp.continueRecording(l)
+	case q.verdict != nil:
+		return dp.judge(q, w)
+	case q.recording != nil:
+		return dp.continueRecording(q)
 	}
-	if wait, err := dp.ready(l, p); wait != 0 || err != nil {
+	if wait, err := dp.ready(q, p); wait != 0 || err != nil {
 		return wait, err
 	}
-	f := dp.exec.Feed(l)
+	f := dp.exec.Feed(q)
 	if f.Full() {
-		f.Throttle(func() { dp.exec.Resume(l) })
+		f.Throttle(func() { dp.exec.Resume(q) })
 		return queue.ForDevice, nil
 	}
 	total := int64(0)
 	for _, r := range w.In.Outs {
 		total += int64(r.Type.Bytes())
 	}
-	if wait, err := dp.exec.memory.Reserve(l, total); wait != 0 || err != nil {
+	if wait, err := dp.exec.memory.Reserve(q, total); wait != 0 || err != nil {
 		return wait, err
 	}
 	for _, m := range w.Args {
 		if m == nil {
 			continue
 		}
-		if wait, err := dp.exec.transfers.toDevice(l, m); wait != 0 || err != nil {
+		if wait, err := dp.exec.transfers.toDevice(q, m); wait != 0 || err != nil {
 			return wait, err
 		}
 	}
-	outs, temps, wait, err := dp.deviceResults(l, w, p)
+	outs, temps, wait, err := dp.deviceResults(q, w, p)
 	if wait != 0 || err != nil {
 		dropAll(temps)
 		dropAll(outs)
 		return wait, err
 	}
-	checks, err := dp.exec.checker.open(l, w, p)
+	checks, err := dp.exec.checker.open(q, w, p)
 	if err != nil {
 		dropAll(temps)
 		dropAll(outs)
 		return 0, err
 	}
 	w.CarryChecks(outs, p, checks.carried())
-	return dp.record(l, recording{work: w, plan: p, outs: outs, temps: temps, checks: checks, effort: l.effort(p)})
+	return dp.record(q, recording{work: w, plan: p, outs: outs, temps: temps, checks: checks, effort: q.effort(p)})
 }
 
 // deviceResults takes memory for the results and temporaries of a plan.
-func (dp *dispatcher) deviceResults(l *Queue, w *placement.Work, p *kernels.Plan) (outs, temps []*store.Storage, wait queue.Wait, err error) {
+func (dp *dispatcher) deviceResults(q *Queue, w *placement.Work, p *kernels.Plan) (outs, temps []*store.Storage, wait queue.Wait, err error) {
 	take := func(list *[]*store.Storage, n int) bool {
 		var buf *vulkan.Buffer
-		if buf, wait, err = dp.exec.memory.OnDevice(l, n); wait != 0 || err != nil {
+		if buf, wait, err = dp.exec.memory.OnDevice(q, n); wait != 0 || err != nil {
 			return false
 		}
 		m := &store.Storage{Dev: buf}
@@ -112,15 +112,15 @@ type recording struct {
 
 // record records the steps of a plan, from where the recording stands, and gives the results their
 // ids.
-func (dp *dispatcher) record(l *Queue, rec recording) (wait queue.Wait, err error) {
-	f, p, w := dp.exec.Feed(l), rec.plan, rec.work
+func (dp *dispatcher) record(q *Queue, rec recording) (wait queue.Wait, err error) {
+	f, p, w := dp.exec.Feed(q), rec.plan, rec.work
 	for first := rec.next; rec.next < len(p.Steps); rec.next++ {
 		if taken := rec.next - first; taken > 0 && taken%queue.Look == 0 {
 			dp.exec.turns.Charge(queue.Look)
 			if dp.exec.turns.Over() {
 				kept := rec
-				l.recording = kept.keep()
-				dp.exec.yield(l)
+				q.recording = kept.keep()
+				dp.exec.yield(q)
 				return queue.ForTurn, nil
 			}
 		}
@@ -133,11 +133,11 @@ func (dp *dispatcher) record(l *Queue, rec recording) (wait queue.Wait, err erro
 	}
 	defer rec.end(f)
 	if s := p.Status; s != nil {
-		dp.readStatus(l, placement.Resolve(*s, w.Args, rec.outs, rec.temps), rec.outs)
-		return dp.judge(l, w)
+		dp.readStatus(q, placement.Resolve(*s, w.Args, rec.outs, rec.temps), rec.outs)
+		return dp.judge(q, w)
 	}
 	for i, m := range rec.outs {
-		dp.exec.keep(l, w.In.Outs[i], m)
+		dp.exec.keep(q, w.In.Outs[i], m)
 	}
 	dp.exec.Counters.Device++
 	return 0, nil
@@ -154,16 +154,16 @@ func (rec *recording) keep() *recording {
 
 // continueRecording goes on with the recording of a queue. Kernels may have made room for others
 // since.
-func (dp *dispatcher) continueRecording(l *Queue) (wait queue.Wait, err error) {
-	rec := l.recording
-	if wait, err = dp.ready(l, rec.plan); wait != 0 {
+func (dp *dispatcher) continueRecording(q *Queue) (wait queue.Wait, err error) {
+	rec := q.recording
+	if wait, err = dp.ready(q, rec.plan); wait != 0 {
 		return wait, nil
 	}
-	if l.recording = nil; err != nil {
-		rec.end(dp.exec.Feed(l))
+	if q.recording = nil; err != nil {
+		rec.end(dp.exec.Feed(q))
 		return 0, err
 	}
-	return dp.record(l, *rec)
+	return dp.record(q, *rec)
 }
 
 // end lets go of what a recording holds.
@@ -177,10 +177,10 @@ func (rec *recording) end(f *feed.Feed) {
 }
 
 // dropRecording ends a recording that nobody goes on with.
-func (l *Queue) dropRecording() {
-	if rec := l.recording; rec != nil {
-		l.recording = nil
-		rec.end(l.home().feed)
+func (q *Queue) dropRecording() {
+	if rec := q.recording; rec != nil {
+		q.recording = nil
+		rec.end(q.home().feed)
 	}
 }
 

@@ -67,10 +67,10 @@ func (r *rig) drive(e *Executor) {
 	r.exec = e
 	r.Driver = harness.Driver[*Queue]{
 		Stream:   e.Stream,
-		Defines:  func(l *Queue) bool { return l.defining != nil },
+		Defines:  func(q *Queue) bool { return q.defining != nil },
 		Building: e.Building,
-		Read: func(l *Queue, id ops.ID, offset, count int, done func([]byte, func(), error)) {
-			e.Read(l, id, offset, count, func(d Data, err error) { done(d.Bytes, d.Release, err) })
+		Read: func(q *Queue, id ops.ID, offset, count int, done func([]byte, func(), error)) {
+			e.Read(q, id, offset, count, func(d Data, err error) { done(d.Bytes, d.Release, err) })
 		},
 	}
 }

@@ -39,11 +39,11 @@ func (c *aging) pass() {
 }
 
 // end ends a session and lets the time pass when nothing is under way any more.
-func (r *rig) end(l *Queue, clock *aging) {
+func (r *rig) end(q *Queue, clock *aging) {
 	r.Helper()
 	r.exec.Flush()
 	r.Until(func() bool { return r.exec.feeds.InFlight() == 0 && len(r.exec.recorder.gathering) == 0 })
-	r.exec.End(l.Session)
+	r.exec.End(q.Session)
 	r.Until(func() bool { return len(r.Posted) == 0 }) // reads let go of what they held
 	clock.pass()
 }
@@ -62,21 +62,21 @@ func TestMemoryReturns(t *testing.T) {
 	clock.pass()
 	little := r.Dev.Stats().Reserved
 	for range 2 {
-		l := r.session()
+		q := r.session()
 		const n = 2 << 20
 		for i := range ops.ID(6) {
-			if err := r.arrive(l, 2*i+1, n); err != nil {
+			if err := r.arrive(q, 2*i+1, n); err != nil {
 				t.Fatal(err)
 			}
-			r.Do(l, ops.Exp, 2*i+2, f32(n), nil, ref(2*i+1))
-			if x, err := r.Read(l, 2*i+2, 0, 4); err != nil || x[0] != 1 {
+			r.Do(q, ops.Exp, 2*i+2, f32(n), nil, ref(2*i+1))
+			if x, err := r.Read(q, 2*i+2, 0, 4); err != nil || x[0] != 1 {
 				t.Fatalf("got %v, %v", x, err)
 			}
 		}
 		if got := r.Dev.Stats(); got.Reserved < 48<<20 {
 			t.Fatalf("%d bytes are reserved, want much", got.Reserved)
 		}
-		r.end(l, &clock)
+		r.end(q, &clock)
 		if got := r.Dev.Stats(); got.Reserved > little {
 			t.Errorf("%d bytes are reserved beside the other session, which has %d: %+v", got.Reserved, little, got)
 		}

@@ -41,22 +41,22 @@ func TestEndlessFunction(t *testing.T) {
 // error, and what comes after it goes on.
 func TestDeadline(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l := r.session()
-		l.Session.Deadline = 10 * time.Millisecond
-		r.Tensor(l, 1, 1, 2, 3)
-		r.exec.Stream(l, []wire.Instr{endless(2)})
-		r.Do(l, ops.Add, 3, f32(3), nil, ref(1), ref(1))
-		r.WantKind(l, 2, wire.Deadline)
-		l.Session.Deadline = time.Hour // a device may take long for what it does first
-		r.Want(l, 3, 2, 4, 6)
-		l.Session.Deadline = 10 * time.Millisecond
+		q := r.session()
+		q.Session.Deadline = 10 * time.Millisecond
+		r.Tensor(q, 1, 1, 2, 3)
+		r.exec.Stream(q, []wire.Instr{endless(2)})
+		r.Do(q, ops.Add, 3, f32(3), nil, ref(1), ref(1))
+		r.WantKind(q, 2, wire.Deadline)
+		q.Session.Deadline = time.Hour // a device may take long for what it does first
+		r.Want(q, 3, 2, 4, 6)
+		q.Session.Deadline = 10 * time.Millisecond
 		body := endless(2).Instr
-		r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: "slow",
+		r.exec.Stream(q, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: "slow",
 			Program: &ops.Region{Params: []ops.Result{{ID: 1, Type: f32(3)}}, Body: []ops.Instr{body}, Values: []ops.Operand{{ID: 2}}}}},
 			{Name: "run", Instr: ops.Instr{Op: ops.Run, Ins: []ops.Operand{ref(1)}, Outs: []ops.Result{{ID: 9, Type: f32()}}}, Defines: wire.Defines{Key: "slow"}}})
-		r.WantKind(l, 9, wire.Deadline)
-		l.Session.Deadline = time.Hour
-		r.Want(l, 3, 2, 4, 6)
+		r.WantKind(q, 9, wire.Deadline)
+		q.Session.Deadline = time.Hour
+		r.Want(q, 3, 2, 4, 6)
 	})
 }
 
@@ -64,14 +64,14 @@ func TestDeadline(t *testing.T) {
 // may be freed meanwhile.
 func TestJobs(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	q := r.session()
 	const n = 1 << 18
-	r.Do(l, ops.Iota, 1, f32(n), [][]int{{-1}})
-	r.Do(l, ops.Add, 2, f32(n), nil, ref(1), ref(1))
-	r.Do(l, ops.Sort, 3, f32(n), [][]int{{0}, {1}, {0}}, ref(2))
-	r.Free(l, 1)
-	r.Free(l, 2)
-	got, err := r.Read(l, 3, 0, math.MaxInt)
+	r.Do(q, ops.Iota, 1, f32(n), [][]int{{-1}})
+	r.Do(q, ops.Add, 2, f32(n), nil, ref(1), ref(1))
+	r.Do(q, ops.Sort, 3, f32(n), [][]int{{0}, {1}, {0}}, ref(2))
+	r.Free(q, 1)
+	r.Free(q, 2)
+	got, err := r.Read(q, 3, 0, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +83,8 @@ func TestJobs(t *testing.T) {
 	if s := r.exec.cfg.Work.Stats(); s.Started[workInstruction] < 3 {
 		t.Errorf("%+v", s)
 	}
-	if l.Session.Buffers() != 1 {
-		t.Errorf("%d values are left", l.Session.Buffers())
+	if q.Session.Buffers() != 1 {
+		t.Errorf("%d values are left", q.Session.Buffers())
 	}
 }
 
@@ -111,7 +111,7 @@ func TestTurns(t *testing.T) {
 	r.Want(busy, 2, 2, 4, 6)
 }
 
-// Lanes that always have more have turns by the weights of their sessions.
+// Queues that always have more have turns by the weights of their sessions.
 func TestTurnWeights(t *testing.T) {
 	r := newRig(t, nil)
 	weights := []float64{0.1, 1, 2.5, 10}
@@ -123,10 +123,10 @@ func TestTurnWeights(t *testing.T) {
 	}
 	for had[0] < 20 {
 		(<-r.Posted)()
-		for i, l := range queues {
-			if l.waits == 0 {
+		for i, q := range queues {
+			if q.waits == 0 {
 				had[i]++
-				r.exec.yield(l)
+				r.exec.yield(q)
 			}
 		}
 	}

@@ -177,22 +177,22 @@ func benchLongProgram(b *testing.B, cfg Config, p *ops.Region) {
 	cfg.Post = c.Post
 	c.drive(New(cfg))
 	c.exec.specializer.Enough = 2
-	l := c.session()
+	q := c.session()
 	c.other = c.session()
 	c.Tensor(c.other, 1, 5, 6)
 	operands := make([]ops.Operand, len(p.Params))
-	for i, q := range p.Params {
-		x := make([]float32, q.Type.Size())
+	for i, param := range p.Params {
+		x := make([]float32, param.Type.Size())
 		for k := range x {
 			x[k] = float32(k%5) / 8
 		}
 		operands[i] = ref(ops.ID(1 + i))
-		c.Do(l, ops.Tensor, operands[i].ID, q.Type, nil, ops.Operand{Lit: &ops.Literal{Type: q.Type, Data: floats(x...)}})
+		c.Do(q, ops.Tensor, operands[i].ID, param.Type, nil, ops.Operand{Lit: &ops.Literal{Type: param.Type, Data: floats(x...)}})
 	}
 	c.turn(func() {
-		c.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: "p", Program: p}}})
+		c.exec.Stream(q, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: "p", Program: p}}})
 	})
-	c.Until(func() bool { return l.defining == nil })
+	c.Until(func() bool { return q.defining == nil })
 	c.phase(b, "define")
 	types, _ := p.CheckProgram()
 	for k, name := range []string{"first", "compile", "fused", "again"} {
@@ -201,12 +201,12 @@ func benchLongProgram(b *testing.B, cfg Config, p *ops.Region) {
 			outs[i] = ops.Result{ID: ops.ID(1_000_000*(1+k) + i), Type: t}
 		}
 		done := false
-		c.turn(func() { c.run(l, "p", outs, operands...) })
-		c.turn(func() { c.exec.Sync(l, func(error) { done = true }) })
+		c.turn(func() { c.run(q, "p", outs, operands...) })
+		c.turn(func() { c.exec.Sync(q, func(error) { done = true }) })
 		c.Until(func() bool { return done && c.exec.Building() == 0 })
 		c.phase(b, name)
 	}
-	c.turn(func() { c.exec.End(l.Session) })
+	c.turn(func() { c.exec.End(q.Session) })
 	c.Until(func() bool { return c.exec.Building() == 0 && c.asked.IsZero() })
 	c.phase(b, "end")
 	b.ReportMetric(c.read.Seconds()*1e3, "read-ms")

@@ -37,16 +37,16 @@ func manyFusions(n int) *ops.Region {
 
 // compiling runs a program of n fusions until it is being compiled, where the host interprets
 // kernels, so that no driver takes part. steps is how many functions came from elsewhere before.
-func (r *rig) compiling(l *Queue, n int) {
+func (r *rig) compiling(q *Queue, n int) {
 	r.Helper()
-	r.Define(l, "many", manyFusions(n))
-	r.Tensor(l, 1, 0.5)
-	r.Do(l, ops.Reshape, 2, f32(), nil, ref(1))
+	r.Define(q, "many", manyFusions(n))
+	r.Tensor(q, 1, 0.5)
+	r.Do(q, ops.Reshape, 2, f32(), nil, ref(1))
 	for i := range 2 {
 		id := ops.ID(10 + i)
-		r.run(l, "many", []ops.Result{res(id, f32())}, ref(2))
+		r.run(q, "many", []ops.Result{res(id, f32())}, ref(2))
 		if i == 0 {
-			if _, err := r.Read(l, id, 0, 1); err != nil {
+			if _, err := r.Read(q, id, 0, 1); err != nil {
 				r.Fatal(err)
 			}
 			r.Built()
@@ -65,15 +65,15 @@ func (r *rig) plansOf() int {
 func TestPlansInSlices(t *testing.T) {
 	warmingUp(t, -1, func(r, _ *rig) {
 		const n = 5 * queue.SliceSteps
-		l, other := r.session(), r.session()
+		q, other := r.session(), r.session()
 		r.Tensor(other, 1, 5, 6)
-		r.compiling(l, n)
+		r.compiling(q, n)
 		before := r.plansOf()
 		most, answers := 0, 0
 		r.Until(func() bool {
 			now := r.plansOf()
 			most, before = max(most, now-before), now
-			if l.programs.Find("many").Compiled() > 0 {
+			if q.programs.Find("many").Compiled() > 0 {
 				return true
 			}
 			r.exec.Read(other, 1, 0, 2, func(d Data, err error) {
@@ -87,10 +87,10 @@ func TestPlansInSlices(t *testing.T) {
 			r.Errorf("another session had %d answers in %d slices; a slice made %d plans", answers, slices, most)
 		}
 		r.Built()
-		r.run(l, "many", []ops.Result{res(20, f32())}, ref(2))
+		r.run(q, "many", []ops.Result{res(20, f32())}, ref(2))
 		var got [3]float32
 		for i, id := range []ops.ID{10, 11, 20} {
-			x, err := r.Read(l, id, 0, 1)
+			x, err := r.Read(q, id, 0, 1)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -106,13 +106,13 @@ func TestPlansInSlices(t *testing.T) {
 func TestPlansGrowLinearly(t *testing.T) {
 	warmingUp(t, -1, func(r, _ *rig) {
 		for _, n := range []int{200, 400, 800} {
-			l, noted := r.session(), r.exec.specializer.Noted
-			r.compiling(l, n)
+			q, noted := r.session(), r.exec.specializer.Noted
+			r.compiling(q, n)
 			r.Built()
 			if got := r.exec.specializer.Noted - noted; got < n || got > 3*n+10 {
 				r.Errorf("%d fusions: %d plans and kernels are noted", n, got)
 			}
-			r.exec.End(l.Session)
+			r.exec.End(q.Session)
 			r.exec.kernels.Clear()
 		}
 	})
@@ -121,18 +121,18 @@ func TestPlansGrowLinearly(t *testing.T) {
 // A program that is forgotten, or whose session has ended, is planned no further.
 func TestPlansEndWithProgram(t *testing.T) {
 	warmingUp(t, -1, func(r, _ *rig) {
-		for what, end := range map[string]func(l *Queue){
-			"forgotten": func(l *Queue) { l.programs.Forget([]string{"many"}) }, // as the instruction does in its turn
-			"ended":     func(l *Queue) { r.exec.End(l.Session) },
+		for what, end := range map[string]func(q *Queue){
+			"forgotten": func(q *Queue) { q.programs.Forget([]string{"many"}) }, // as the instruction does in its turn
+			"ended":     func(q *Queue) { r.exec.End(q.Session) },
 		} {
 			const n = 5 * queue.SliceSteps
 			r.exec.kernels.Clear()
-			l := r.session()
-			r.compiling(l, n)
+			q := r.session()
+			r.compiling(q, n)
 			before := r.plansOf()
 			r.Until(func() bool { return r.plansOf() > before })
 			asked := r.plansOf()
-			end(l)
+			end(q)
 			r.Built()
 			r.Settle(0)
 			if got := r.plansOf(); got > asked {
@@ -145,10 +145,10 @@ func TestPlansEndWithProgram(t *testing.T) {
 // The instructions of a fusion without a plan take turns with those of others, too.
 func TestFusionYields(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	q := r.session()
 	const n = 50_000 // more than can be done in one turn
-	r.Define(l, "chain", longChain(n))
-	p, err := r.exec.Program(l, "chain")
+	r.Define(q, "chain", longChain(n))
+	p, err := r.exec.Program(q, "chain")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +159,10 @@ func TestFusionYields(t *testing.T) {
 	whole := wire.Instr{Name: "fusion", Instr: ops.Instr{Op: ops.Program, Ins: uses(p.Body.Params[0].ID), Outs: f.Body[n-1].Outs}}
 	p.Body = &program.Block{Params: p.Body.Params, Values: p.Body.Values, Steps: []program.Step{{In: whole, Fusion: f}}}
 	x := make([]float32, 64)
-	r.Tensor(l, 1, x...)
+	r.Tensor(q, 1, x...)
 	turns := r.exec.Counters.Waits[queue.ForTurn]
-	r.run(l, "chain", []ops.Result{res(2, f32(64))}, ref(1))
-	if _, err := r.Read(l, 2, 0, 1); err != nil {
+	r.run(q, "chain", []ops.Result{res(2, f32(64))}, ref(1))
+	if _, err := r.Read(q, 2, 0, 1); err != nil {
 		t.Fatal(err)
 	}
 	if r.exec.Counters.Waits[queue.ForTurn] == turns {

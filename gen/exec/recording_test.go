@@ -12,14 +12,14 @@ import (
 )
 
 // longPlan is a value whose plan has many steps: the order of n numbers.
-func (r *rig) longPlan(l *Queue, n int) {
+func (r *rig) longPlan(q *Queue, n int) {
 	r.Helper()
 	x := make([]float32, n)
 	for i := range x {
 		x[i] = float32(i * 7919 % n)
 	}
-	r.Do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: floats(x...)}})
-	r.Do(l, ops.Sort, 2, f32(n), [][]int{{0}, {0}, {0}}, ref(1))
+	r.Do(q, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: floats(x...)}})
+	r.Do(q, ops.Sort, 2, f32(n), [][]int{{0}, {0}, {0}}, ref(1))
 }
 
 // The steps of a plan are recorded in turns with other sessions, whatever else the session has
@@ -28,12 +28,12 @@ func TestRecordingYields(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
 	r.exec.turns.Time = 0 // a look at the clock ends the turn
 	const n = 1 << 16
-	l, other := r.session(), r.session()
+	q, other := r.session(), r.session()
 	r.Tensor(other, 1, 5, 6)
-	r.longPlan(l, n)
+	r.longPlan(q, n)
 	answers := 0
-	r.exec.recorder.flushTrace(l)
-	for l.recording == nil {
+	r.exec.recorder.flushTrace(q)
+	for q.recording == nil {
 		(<-r.Posted)()
 	}
 	steps := 0
@@ -42,9 +42,9 @@ func TestRecordingYields(t *testing.T) {
 			steps = max(steps, len(p.Steps))
 		}
 	})
-	for l.recording != nil {
-		if l.waits != queue.ForTurn {
-			t.Fatalf("it waits for %q", l.waits)
+	for q.recording != nil {
+		if q.waits != queue.ForTurn {
+			t.Fatalf("it waits for %q", q.waits)
 		}
 		r.exec.Read(other, 1, 0, 2, func(d Data, err error) {
 			if err == nil && slices.Equal(d.Bytes, floats(5, 6)) {
@@ -56,21 +56,21 @@ func TestRecordingYields(t *testing.T) {
 	if want := (steps - 1) / queue.Look; answers < want || want == 0 {
 		t.Errorf("another session had %d answers beside %d steps", answers, steps)
 	}
-	got, err := r.Read(l, 2, 0, math.MaxInt)
+	got, err := r.Read(q, 2, 0, math.MaxInt)
 	if err != nil || len(got) != n || !slices.IsSorted(got) || got[n-1] != n-1 {
 		t.Errorf("%d numbers, sorted %v: %v", len(got), slices.IsSorted(got), err)
 	}
 	// A session that ends in the middle.
-	r.exec.End(l.Session)
+	r.exec.End(q.Session)
 	r.exec.End(other.Session)
-	l = r.session()
-	r.longPlan(l, n)
-	r.exec.recorder.flushTrace(l)
-	for l.recording == nil {
+	q = r.session()
+	r.longPlan(q, n)
+	r.exec.recorder.flushTrace(q)
+	for q.recording == nil {
 		(<-r.Posted)()
 	}
-	held := slices.Clone(l.recording.outs)
-	r.exec.End(l.Session)
+	held := slices.Clone(q.recording.outs)
+	r.exec.End(q.Session)
 	for _, m := range held {
 		if m.Dev != nil {
 			t.Error("a result is held after the session")

@@ -20,7 +20,7 @@ import (
 // Driver is what a Harness calls of an executor whose queues are of type Q.
 type Driver[Q any] struct {
 	Stream   func(Q, []wire.Instr)
-	Read     func(l Q, id ops.ID, offset, count int, done func(data []byte, release func(), err error))
+	Read     func(q Q, id ops.ID, offset, count int, done func(data []byte, release func(), err error))
 	Defines  func(Q) bool // a program is being made
 	Building func() int   // plans and pipelines that are being made
 }
@@ -141,34 +141,34 @@ func Op(o ops.Op, out ops.Result, ins ...ops.Operand) ops.Instr {
 }
 
 // Do carries out one instruction.
-func (r *Harness[Q]) Do(l Q, op ops.Op, id ops.ID, out ops.Type, attrs [][]int, ins ...ops.Operand) {
+func (r *Harness[Q]) Do(q Q, op ops.Op, id ops.ID, out ops.Type, attrs [][]int, ins ...ops.Operand) {
 	in := wire.Instr{Name: op.String(), Instr: ops.Instr{Op: op, Ins: ins, Attrs: attrs}}
 	if id != 0 {
 		in.Outs = []ops.Result{{ID: id, Type: out}}
 	}
-	r.Driver.Stream(l, []wire.Instr{in})
+	r.Driver.Stream(q, []wire.Instr{in})
 }
 
 // Tensor uploads numbers.
-func (r *Harness[Q]) Tensor(l Q, id ops.ID, v ...float32) {
+func (r *Harness[Q]) Tensor(q Q, id ops.ID, v ...float32) {
 	t := F32(len(v))
-	r.Do(l, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: Floats(v...)}})
+	r.Do(q, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: Floats(v...)}})
 }
 
 // Free lets go of a value.
-func (r *Harness[Q]) Free(l Q, id ops.ID) { r.Do(l, ops.Free, 0, ops.Type{}, [][]int{{int(id)}}) }
+func (r *Harness[Q]) Free(q Q, id ops.ID) { r.Do(q, ops.Free, 0, ops.Type{}, [][]int{{int(id)}}) }
 
 // Define defines a program.
-func (r *Harness[Q]) Define(l Q, key string, p *ops.Region) {
-	r.Driver.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: p}}})
-	r.Until(func() bool { return !r.Driver.Defines(l) })
+func (r *Harness[Q]) Define(q Q, key string, p *ops.Region) {
+	r.Driver.Stream(q, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: p}}})
+	r.Until(func() bool { return !r.Driver.Defines(q) })
 }
 
 // Read waits for elements of a value.
-func (r *Harness[Q]) Read(l Q, id ops.ID, off, n int) (out []float32, err error) {
+func (r *Harness[Q]) Read(q Q, id ops.ID, off, n int) (out []float32, err error) {
 	r.Helper()
 	done := false
-	r.Driver.Read(l, id, off, n, func(data []byte, release func(), e error) {
+	r.Driver.Read(q, id, off, n, func(data []byte, release func(), e error) {
 		done, err = true, e
 		for b := data; len(b) > 0; b = b[4:] {
 			out = append(out, math.Float32frombits(binary.LittleEndian.Uint32(b)))
@@ -182,9 +182,9 @@ func (r *Harness[Q]) Read(l Q, id ops.ID, off, n int) (out []float32, err error)
 }
 
 // Want checks the elements of a value.
-func (r *Harness[Q]) Want(l Q, id ops.ID, want ...float32) {
+func (r *Harness[Q]) Want(q Q, id ops.ID, want ...float32) {
 	r.Helper()
-	got, err := r.Read(l, id, 0, math.MaxInt)
+	got, err := r.Read(q, id, 0, math.MaxInt)
 	if err != nil {
 		r.Fatalf("read %d: %v", id, err)
 	}
@@ -199,9 +199,9 @@ func (r *Harness[Q]) Want(l Q, id ops.ID, want ...float32) {
 }
 
 // WantKind checks that reading a value gives an error of a kind.
-func (r *Harness[Q]) WantKind(l Q, id ops.ID, kind wire.Kind) error {
+func (r *Harness[Q]) WantKind(q Q, id ops.ID, kind wire.Kind) error {
 	r.Helper()
-	_, err := r.Read(l, id, 0, math.MaxInt)
+	_, err := r.Read(q, id, 0, math.MaxInt)
 	if err == nil {
 		r.Fatalf("value %d: no error, want one of kind %s", id, kind)
 	}

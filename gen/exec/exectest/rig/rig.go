@@ -54,15 +54,15 @@ func New(t *testing.T, d *vulkan.Device, change ...func(*exec.Config)) *Rig {
 	r.Exec = exec.New(cfg)
 	r.Driver = harness.Driver[*exec.Queue]{
 		Stream:   r.Exec.Stream,
-		Defines:  func(l *exec.Queue) bool { return l.Wait() != 0 },
+		Defines:  func(q *exec.Queue) bool { return q.Wait() != 0 },
 		Building: r.Exec.Building,
-		Read: func(l *exec.Queue, id ops.ID, offset, count int, done func([]byte, func(), error)) {
-			r.Exec.Read(l, id, offset, count, func(d exec.Data, err error) { done(d.Bytes, d.Release, err) })
+		Read: func(q *exec.Queue, id ops.ID, offset, count int, done func([]byte, func(), error)) {
+			r.Exec.Read(q, id, offset, count, func(d exec.Data, err error) { done(d.Bytes, d.Release, err) })
 		},
 	}
 	t.Cleanup(func() {
-		for _, l := range r.queues {
-			r.Exec.End(l.Session)
+		for _, q := range r.queues {
+			r.Exec.End(q.Session)
 		}
 		r.Built() // a device is not closed while its driver compiles
 		r.Settle(20 * time.Millisecond)
@@ -72,9 +72,9 @@ func New(t *testing.T, d *vulkan.Device, change ...func(*exec.Config)) *Rig {
 
 // Session begins a session of a fresh process.
 func (r *Rig) Session() *exec.Queue {
-	l := r.Exec.Queue(store.NewSession(gen.PID{Node: "test@host", ID: uint64(len(r.queues) + 1), Creation: 7}))
-	r.queues = append(r.queues, l)
-	return l
+	q := r.Exec.Queue(store.NewSession(gen.PID{Node: "test@host", ID: uint64(len(r.queues) + 1), Creation: 7}))
+	r.queues = append(r.queues, q)
+	return q
 }
 
 // F64s are the elements of a tensor of f64.
