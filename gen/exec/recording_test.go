@@ -22,6 +22,18 @@ func (r *rig) longPlan(q *Queue, n int) {
 	r.Do(q, ops.Sort, 2, f32(n), [][]int{{0}, {0}, {0}}, ref(1))
 }
 
+// recordsPart has a queue record a part of a plan.
+func (r *rig) recordsPart(q *Queue) {
+	r.Helper()
+	r.exec.recorder.flushTrace(q)
+	for q.recording == nil {
+		if q.trace == nil && q.running == nil && q.queue.Len() == 0 {
+			r.Skip("the plan has few steps on this device")
+		}
+		(<-r.Posted)()
+	}
+}
+
 // The steps of a plan are recorded in turns with other sessions, whatever else the session has
 // in hand, and what has been recorded when it ends is let go.
 func TestRecordingYields(t *testing.T) {
@@ -32,10 +44,7 @@ func TestRecordingYields(t *testing.T) {
 	r.Tensor(other, 1, 5, 6)
 	r.longPlan(q, n)
 	answers := 0
-	r.exec.recorder.flushTrace(q)
-	for q.recording == nil {
-		(<-r.Posted)()
-	}
+	r.recordsPart(q)
 	steps := 0
 	r.exec.kernels.EachPlan(func(p *kernels.Plan) {
 		if p.Plan != nil {
@@ -65,10 +74,7 @@ func TestRecordingYields(t *testing.T) {
 	r.exec.End(other.Session)
 	q = r.session()
 	r.longPlan(q, n)
-	r.exec.recorder.flushTrace(q)
-	for q.recording == nil {
-		(<-r.Posted)()
-	}
+	r.recordsPart(q)
 	held := slices.Clone(q.recording.outs)
 	r.exec.End(q.Session)
 	for _, m := range held {

@@ -63,7 +63,9 @@ type Step struct {
 const longDefinition = 100
 
 // TakesLong reports whether it may take milliseconds to make a program of a region.
-func TakesLong(r *ops.Region) bool { return weigh(r) >= longDefinition || loops(r) }
+func TakesLong(r *ops.Region) bool {
+	return len(r.Body) >= longDefinition || weigh(r) >= longDefinition || loops(r)
+}
 
 // loops reports whether a region has loops, or is otherwise longer than it looks.
 func loops(r *ops.Region) bool {
