@@ -97,8 +97,14 @@ func (e *Executor) Queue(s *store.Session) *Queue {
 	return q
 }
 
-// End forgets a session: its queue is dropped and its values are let go.
-func (e *Executor) End(s *store.Session) {
+// End forgets a session: its queue is dropped and its values are let go, in slices where there are
+// many.
+func (e *Executor) End(s *store.Session) { endSession(e, s, e.cfg.Post) }
+
+// EndNow is End without slices, for when nothing that is posted will run.
+func (e *Executor) EndNow(s *store.Session) { endSession(e, s, func(f func()) { f() }) }
+
+func endSession(e *Executor, s *store.Session, post func(func())) {
 	q := e.queues[s]
 	if q != nil {
 		q.end()
@@ -108,11 +114,16 @@ func (e *Executor) End(s *store.Session) {
 		delete(e.queues, s)
 		e.recorder.gathering = slices.DeleteFunc(e.recorder.gathering, func(g *Queue) bool { return g == q })
 	}
-	s.End()
-	if q != nil && q.feed != nil {
-		q.feed.End()
-	}
-	e.memory.Retry()
+	mems := s.End()
+	queue.InSlices(post, len(mems), func(i int) bool {
+		mems[i].Drop()
+		return true
+	}, func(bool) {
+		if q != nil && q.feed != nil {
+			q.feed.End()
+		}
+		e.memory.Retry()
+	})
 }
 
 // Stream carries out instructions after everything that the session asked for

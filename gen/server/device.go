@@ -166,7 +166,7 @@ func (d *Device) release() {
 	d.indirect()
 	d.mailbox.close(func() {
 		for pid := range d.sessions {
-			d.end(pid)
+			d.endBy(pid, d.exec.EndNow) // what is posted is dropped
 		}
 		d.cfg.Reporter.close()
 	})
