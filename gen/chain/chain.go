@@ -81,8 +81,8 @@ type shaders map[string]*shader
 
 type shadersKey struct{}
 
-func shadersOf(l *exec.Queue) shaders {
-	return l.Above(shadersKey{}, func() exec.Ender { return shaders{} }).(shaders)
+func shadersOf(q *exec.Queue) shaders {
+	return q.Above(shadersKey{}, func() exec.Ender { return shaders{} }).(shaders)
 }
 
 // End lets go of all.
@@ -94,8 +94,8 @@ func (m shaders) End() {
 }
 
 // Define keeps foreign code under a key.
-func (c *Chains) Define(l *exec.Queue, in *wire.Instr) {
-	m := shadersOf(l)
+func (c *Chains) Define(q *exec.Queue, in *wire.Instr) {
+	m := shadersOf(q)
 	if _, have := m[in.Key]; have {
 		return
 	}
@@ -112,7 +112,7 @@ func (c *Chains) Define(l *exec.Queue, in *wire.Instr) {
 	case c.e.Device() == nil:
 		s.err = &wire.Fault{Kind: wire.Unsupported, Err: fmt.Errorf("the host device runs no shaders")}
 	default:
-		s.feed = c.e.Feed(l)
+		s.feed = c.e.Feed(q)
 		s.err = s.load(in.Shader)
 	}
 }
@@ -127,8 +127,8 @@ func (m shaders) evict() {
 }
 
 // Forget lets go of shaders that the session has no use for.
-func (c *Chains) Forget(l *exec.Queue, keys []string) {
-	m := shadersOf(l)
+func (c *Chains) Forget(q *exec.Queue, keys []string) {
+	m := shadersOf(q)
 	for _, key := range keys {
 		if s := m[key]; s != nil {
 			s.end()
@@ -166,10 +166,10 @@ func (s *shader) load(data []byte) (err error) {
 
 // Chain takes the steps of a request, after everything that the session asked
 // for before.
-func (c *Chains) Chain(l *exec.Queue, r *wire.Chain, done func(sample.Rows, error)) {
+func (c *Chains) Chain(q *exec.Queue, r *wire.Chain, done func(sample.Rows, error)) {
 	var failed error // of the probes
-	c.e.Do(l, func(l *exec.Queue) (wait queue.Wait) {
-		s, wait, err := c.readyShader(l, r)
+	c.e.Do(q, func(q *exec.Queue) (wait queue.Wait) {
+		s, wait, err := c.readyShader(q, r)
 		if err == nil {
 			err = failed
 		}
@@ -182,7 +182,7 @@ func (c *Chains) Chain(l *exec.Queue, r *wire.Chain, done func(sample.Rows, erro
 		case s.lag == lagUnknown && r.Correct:
 			c.probeLag(s, r, func(err error) {
 				failed = err
-				c.e.Resume(l)
+				c.e.Resume(q)
 			})
 			return queue.ForStatus
 		}
@@ -199,9 +199,9 @@ type ShaderInfo struct {
 
 // Shader tells what is known of a shader of the session, after everything that
 // the session asked for before.
-func (c *Chains) Shader(l *exec.Queue, key string, done func(ShaderInfo, error)) {
-	c.e.Do(l, func(l *exec.Queue) queue.Wait {
-		s := shadersOf(l)[key]
+func (c *Chains) Shader(q *exec.Queue, key string, done func(ShaderInfo, error)) {
+	c.e.Do(q, func(q *exec.Queue) queue.Wait {
+		s := shadersOf(q)[key]
 		switch {
 		case s == nil:
 			done(ShaderInfo{}, unknownShader(key))
@@ -250,8 +250,8 @@ func trim(data []byte, n, k, row, from int) []byte {
 }
 
 // readyShader finds the shader of a request, compiled.
-func (c *Chains) readyShader(l *exec.Queue, r *wire.Chain) (s *shader, wait queue.Wait, err error) {
-	s = shadersOf(l)[r.Shader]
+func (c *Chains) readyShader(q *exec.Queue, r *wire.Chain) (s *shader, wait queue.Wait, err error) {
+	s = shadersOf(q)[r.Shader]
 	switch {
 	case s == nil:
 		return nil, 0, unknownShader(r.Shader)
@@ -268,7 +268,7 @@ func (c *Chains) readyShader(l *exec.Queue, r *wire.Chain) (s *shader, wait queu
 	}
 	c.clock++
 	s.at = c.clock
-	wait, err = c.e.Ready(l, s.pipe)
+	wait, err = c.e.Ready(q, s.pipe)
 	if wait != 0 {
 		return nil, wait, nil
 	}

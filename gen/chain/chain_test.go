@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/exec/exectest/rig"
 	"nxvk/gen/sample"
 	"nxvk/gen/wire"
@@ -38,12 +39,12 @@ func compile(t *testing.T, defines ...string) []byte {
 
 // shaderRig has a device that takes shaders.
 func shaderRig(t *testing.T) (*bench, *exec.Queue) {
-	r := newRig(t, rig.Device(t, vulkan.Options{}), true)
+	r := newRig(t, harness.Device(t, vulkan.Options{}), true)
 	return r, r.Session()
 }
 
-func (r *bench) shader(l *exec.Queue, key string, code []byte) {
-	r.Exec.Stream(l, []wire.Instr{{Name: "shader", Instr: ops.Instr{Op: ops.Shader}, Defines: wire.Defines{Key: key, Shader: code}}})
+func (r *bench) shader(q *exec.Queue, key string, code []byte) {
+	r.Exec.Stream(q, []wire.Instr{{Name: "shader", Instr: ops.Instr{Op: ops.Shader}, Defines: wire.Defines{Key: key, Shader: code}}})
 }
 
 // kept is a copy of lent results.
@@ -53,10 +54,10 @@ func kept(r sample.Rows) sample.Rows {
 }
 
 // chain waits for the rows of a request.
-func (r *bench) chain(l *exec.Queue, c *wire.Chain) (rows sample.Rows, err error) {
+func (r *bench) chain(q *exec.Queue, c *wire.Chain) (rows sample.Rows, err error) {
 	r.Helper()
 	done := false
-	r.chains.Chain(l, c, func(got sample.Rows, e error) { rows, err, done = kept(got), e, true })
+	r.chains.Chain(q, c, func(got sample.Rows, e error) { rows, err, done = kept(got), e, true })
 	r.Until(func() bool { return done })
 	return rows, err
 }
@@ -69,9 +70,9 @@ func same(a, b sample.Rows) bool {
 // its log density lags; a longer chain begins with the shorter one, and
 // instances do not see each other.
 func TestShaderSteps(t *testing.T) {
-	r, l := shaderRig(t)
-	r.shader(l, "good", compile(t, "-DNUM=double"))
-	r.shader(l, "late", compile(t, "-DNUM=double", "-DLAG", "-DONE"))
+	r, session := shaderRig(t)
+	r.shader(session, "good", compile(t, "-DNUM=double"))
+	r.shader(session, "late", compile(t, "-DNUM=double", "-DLAG", "-DONE"))
 	q, p, metric := []float64{1, -0.5}, []float64{0.3, 2}, []float64{1, 0.25}
 	request := func(key string, k int) *wire.Chain {
 		return &wire.Chain{Shader: key, N: 1, K: k, D: 2, Step: 0.1, Type: ops.F64, Correct: true,
@@ -79,14 +80,14 @@ func TestShaderSteps(t *testing.T) {
 	}
 	want := normal(q, p, metric, 0.1, 32)
 	for _, key := range []string{"good", "late"} {
-		got, err := r.chain(l, request(key, 32))
+		got, err := r.chain(session, request(key, 32))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !same(got, want) {
 			t.Errorf("%s: the rows are not those of the host", key)
 		}
-		short, err := r.chain(l, request(key, 5))
+		short, err := r.chain(session, request(key, 5))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,7 @@ func TestShaderSteps(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]ShaderInfo{"good": {Tried: true}, "late": {Tried: true, Lags: true}} {
-		r.chains.Shader(l, key, func(got ShaderInfo, err error) {
+		r.chains.Shader(session, key, func(got ShaderInfo, err error) {
 			if err != nil || got != want {
 				t.Errorf("%s: %+v, %v; want %+v", key, got, err, want)
 			}
@@ -103,12 +104,12 @@ func TestShaderSteps(t *testing.T) {
 	}
 	raw := request("late", 3)
 	raw.Correct = false
-	if got, err := r.chain(l, raw); err != nil || bytes.Equal(got.LogP, want.LogP[:24]) {
+	if got, err := r.chain(session, raw); err != nil || bytes.Equal(got.LogP, want.LogP[:24]) {
 		t.Errorf("uncorrected: %v; the densities must lag", err)
 	}
 	both := request("good", 32)
 	both.N, both.Q, both.P, both.Extras = 2, rig.F64s(5, 6, 1, -0.5), rig.F64s(1, 1, 0.3, 2), rig.F64s(1, 1, 1, 0.25)
-	got, err := r.chain(l, both)
+	got, err := r.chain(session, both)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,20 +120,20 @@ func TestShaderSteps(t *testing.T) {
 
 // TestShaderSingle: shaders of f32.
 func TestShaderSingle(t *testing.T) {
-	r, l := shaderRig(t)
-	r.shader(l, "f32", compile(t, "-DNUM=float"))
-	got, err := r.chain(l, &wire.Chain{Shader: "f32", N: 1, K: 2, D: 1, Step: 0.5, Type: ops.F32, Correct: true,
-		Q: rig.Floats(1), P: rig.Floats(0), Extras: rig.Floats(1)})
+	r, q := shaderRig(t)
+	r.shader(q, "f32", compile(t, "-DNUM=float"))
+	got, err := r.chain(q, &wire.Chain{Shader: "f32", N: 1, K: 2, D: 1, Step: 0.5, Type: ops.F32, Correct: true,
+		Q: harness.Floats(1), P: harness.Floats(0), Extras: harness.Floats(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := rig.Floats(0.875, 0.53125); !bytes.Equal(got.Q, want) {
+	if want := harness.Floats(0.875, 0.53125); !bytes.Equal(got.Q, want) {
 		t.Errorf("positions %x, want %x", got.Q, want)
 	}
 }
 
 func TestShaderFaults(t *testing.T) {
-	r, l := shaderRig(t)
+	r, q := shaderRig(t)
 	good := compile(t, "-DNUM=double", "-DONE")
 	request := func(key string) *wire.Chain {
 		return &wire.Chain{Shader: key, N: 1, K: 1, D: 1, Step: 0.1, Type: ops.F64, Q: rig.F64s(1), P: rig.F64s(1), Extras: rig.F64s(1)}
@@ -152,33 +153,33 @@ func TestShaderFaults(t *testing.T) {
 		{"no entry", good[:20], "no entry point"},
 		{"bindings", compile(t, "-DNUM=double", "-DONE", "-DLAST=7"), "it has binding 7"},
 	} {
-		r.shader(l, c.name, c.code)
-		if _, err := r.chain(l, request(c.name)); err == nil || !strings.Contains(err.Error(), c.want) {
+		r.shader(q, c.name, c.code)
+		if _, err := r.chain(q, request(c.name)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := r.chain(l, request("never")); wire.KindOf(err) != wire.UnknownProgram {
+	if _, err := r.chain(q, request("never")); wire.KindOf(err) != wire.UnknownProgram {
 		t.Errorf("a key without a shader: %v", err)
 	}
-	r.chains.Shader(l, "never", func(_ ShaderInfo, err error) {
+	r.chains.Shader(q, "never", func(_ ShaderInfo, err error) {
 		if wire.KindOf(err) != wire.UnknownProgram {
 			t.Errorf("what is known of no shader: %v", err)
 		}
 	})
-	r.shader(l, "good", good)
+	r.shader(q, "good", good)
 	two := request("good")
 	two.N, two.Q, two.P, two.Extras = 2, rig.F64s(1, 2), rig.F64s(1, 2), rig.F64s(1, 2)
-	if _, err := r.chain(l, two); err == nil || !strings.Contains(err.Error(), "knows but one") {
+	if _, err := r.chain(q, two); err == nil || !strings.Contains(err.Error(), "knows but one") {
 		t.Errorf("two instances: %v", err)
 	}
 	narrow := request("good")
 	narrow.Type = ops.F32
-	if _, err := r.chain(l, narrow); err == nil || !strings.Contains(err.Error(), "the request is in f32") {
+	if _, err := r.chain(q, narrow); err == nil || !strings.Contains(err.Error(), "the request is in f32") {
 		t.Errorf("f32: %v", err)
 	}
 	r.chains.allow = false
-	r.shader(l, "refused", good)
-	if _, err := r.chain(l, request("refused")); err == nil || !strings.Contains(err.Error(), "--allow-shaders") {
+	r.shader(q, "refused", good)
+	if _, err := r.chain(q, request("refused")); err == nil || !strings.Contains(err.Error(), "--allow-shaders") {
 		t.Errorf("a node that takes none: %v", err)
 	}
 }
@@ -186,8 +187,8 @@ func TestShaderFaults(t *testing.T) {
 // TestShaderSilent: a shader that writes nothing gives zeros, and nothing that another
 // session has had on the device, however much it is.
 func TestShaderSilent(t *testing.T) {
-	r, l := shaderRig(t)
-	r.shader(l, "silent", compile(t, "-DNUM=float", "-DSILENT"))
+	r, q := shaderRig(t)
+	r.shader(q, "silent", compile(t, "-DNUM=float", "-DSILENT"))
 	for _, k := range []int{1, 3, 100, 20_000} {
 		other := r.Session()
 		secret := make([]float32, 2*k)
@@ -195,15 +196,15 @@ func TestShaderSilent(t *testing.T) {
 			secret[i] = 7
 		}
 		for id := range ops.ID(40) { // as much as the rows, and their size
-			r.Do(other, ops.Tensor, id+1, rig.F32(len(secret)), nil, ops.Operand{Lit: &ops.Literal{Type: rig.F32(len(secret)), Data: rig.Floats(secret...)}})
-			r.Do(other, ops.Add, id+101, rig.F32(len(secret)), nil, rig.Ref(id+1), rig.Scalar(0))
+			r.Do(other, ops.Tensor, id+1, harness.F32(len(secret)), nil, ops.Operand{Lit: &ops.Literal{Type: harness.F32(len(secret)), Data: harness.Floats(secret...)}})
+			r.Do(other, ops.Add, id+101, harness.F32(len(secret)), nil, harness.Ref(id+1), harness.Scalar(0))
 			if x, err := r.Read(other, id+101, 0, 1); err != nil || x[0] != 7 {
 				t.Fatalf("got %v, %v", x, err)
 			}
 		}
 		r.Exec.End(other.Session)
 		r.Until(func() bool { return len(r.Posted) == 0 })
-		got, err := r.chain(l, &wire.Chain{Shader: "silent", N: 1, K: k, D: 2, Step: 1, Type: ops.F32, Q: rig.Floats(1, 1), P: rig.Floats(1, 1), Extras: rig.Floats(1, 1)})
+		got, err := r.chain(q, &wire.Chain{Shader: "silent", N: 1, K: k, D: 2, Step: 1, Type: ops.F32, Q: harness.Floats(1, 1), P: harness.Floats(1, 1), Extras: harness.Floats(1, 1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,22 +219,22 @@ func TestShaderSilent(t *testing.T) {
 // TestShaderBound: rows that cannot be bound are refused, and calls are not joined to
 // such.
 func TestShaderBound(t *testing.T) {
-	r := newRig(t, rig.Device(t, vulkan.Options{Fault: vulkan.Fault{StorageRange: func() uint64 { return 8 << 10 }}}), true)
-	l := r.Session()
-	r.shader(l, "good", compile(t, "-DNUM=double"))
+	r := newRig(t, harness.Device(t, vulkan.Options{Fault: vulkan.Fault{StorageRange: func() uint64 { return 8 << 10 }}}), true)
+	q := r.Session()
+	r.shader(q, "good", compile(t, "-DNUM=double"))
 	request := func(k int) *wire.Chain {
 		return &wire.Chain{Shader: "good", N: 1, K: k, D: 2, Step: 0.1, Type: ops.F64, Batch: true, Q: rig.F64s(1, 2), P: rig.F64s(1, 2), Extras: rig.F64s(1, 1)}
 	}
-	if _, err := r.chain(l, request(512)); wire.KindOf(err) != wire.BadArgument || !strings.Contains(err.Error(), "fewer steps") {
+	if _, err := r.chain(q, request(512)); wire.KindOf(err) != wire.BadArgument || !strings.Contains(err.Error(), "fewer steps") {
 		t.Errorf("got %v, want a bad argument", err)
 	}
-	want, err := r.chain(l, request(300))
+	want, err := r.chain(q, request(300))
 	if err != nil {
 		t.Fatal(err)
 	}
 	left := 12
 	for range left {
-		r.chains.Chain(l, request(300), func(rows sample.Rows, err error) {
+		r.chains.Chain(q, request(300), func(rows sample.Rows, err error) {
 			if got := kept(rows); err != nil || !same(got, want) {
 				t.Errorf("together: other rows (%v)", err)
 			}

@@ -13,8 +13,8 @@ import (
 // dispatches, and each gets the rows that it would have got alone. Calls with
 // another step size, or another number of steps, do not share it.
 func TestShaderTogether(t *testing.T) {
-	r, l := shaderRig(t)
-	r.shader(l, "good", compile(t, "-DNUM=double"))
+	r, q := shaderRig(t)
+	r.shader(q, "good", compile(t, "-DNUM=double"))
 	call := func(i, n, k int, step float64) *wire.Chain {
 		c := &wire.Chain{Shader: "good", N: n, K: k, D: 2, NObs: 0, Step: step, Type: ops.F64, Correct: true, Batch: true}
 		for j := range n {
@@ -23,7 +23,7 @@ func TestShaderTogether(t *testing.T) {
 		}
 		return c
 	}
-	if _, err := r.chain(l, call(0, 1, 1, 0.1)); err != nil { // compiled, and probed
+	if _, err := r.chain(q, call(0, 1, 1, 0.1)); err != nil { // compiled, and probed
 		t.Fatal(err)
 	}
 	const callers = 48
@@ -40,7 +40,7 @@ func TestShaderTogether(t *testing.T) {
 	}
 	got, left, before := make([]sample.Rows, callers), callers, r.Exec.Counters.Dispatches
 	for i, c := range calls {
-		r.chains.Chain(l, c, func(rows sample.Rows, err error) {
+		r.chains.Chain(q, c, func(rows sample.Rows, err error) {
 			if err != nil {
 				t.Error(err)
 			}

@@ -17,13 +17,13 @@ import (
 // in before the other session has asked.
 
 // served checks that another session is served while a queue waits.
-func (r *rig) served(l *Queue) {
+func (r *rig) served(q *Queue) {
 	r.Helper()
-	if l.waits == 0 {
+	if q.waits == 0 {
 		r.Error("the queue does not wait")
 	}
 	other := r.session()
-	r.tensor(other, 1, 5, 6)
+	r.Tensor(other, 1, 5, 6)
 	got := []byte(nil)
 	r.exec.Read(other, 1, 0, 2, func(d Data, err error) {
 		if err != nil {
@@ -34,7 +34,7 @@ func (r *rig) served(l *Queue) {
 	if !slices.Equal(got, floats(5, 6)) {
 		r.Errorf("the other session read %v at once", got)
 	}
-	if l.waits == 0 {
+	if q.waits == 0 {
 		r.Error("the queue did not wait")
 	}
 }
@@ -42,9 +42,9 @@ func (r *rig) served(l *Queue) {
 // A plan of many kernels.
 func TestPlanApart(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
-	plan := func(l *Queue) {
-		r.served(l)
-		if !r.plans(l) {
+	plan := func(q *Queue) {
+		r.served(q)
+		if !r.plans(q) {
 			t.Error("it does not wait for a plan")
 		}
 	}
@@ -52,30 +52,30 @@ func TestPlanApart(t *testing.T) {
 		r.exec.cfg.OneByOne = oneByOne
 		r.exec.kernels.Clear()
 		r.exec.recorder.signatures.Clear()
-		l := r.session()
-		r.tensor(l, 1, 3, 1, 2)
-		r.do(l, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
-		plan(l)
-		r.want(l, 2, 1, 2, 3)
+		q := r.session()
+		r.Tensor(q, 1, 3, 1, 2)
+		r.Do(q, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
+		plan(q)
+		r.Want(q, 2, 1, 2, 3)
 	}
 }
 
 // The instructions of a long program, and of one with loops.
 func TestDefineApart(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l := r.session()
+		q := r.session()
 		p := &ops.Region{Params: []ops.Result{res(1, f32(2))}, Values: uses(4001)}
 		for i := range 4000 {
 			p.Body = append(p.Body, op(ops.Multiply, res(ops.ID(2+i), f32(2)), ref(ops.ID(1+i)), scalar(1)))
 		}
-		r.tensor(l, 1, 5, 7)
+		r.Tensor(q, 1, 5, 7)
 		for key, region := range map[string]*ops.Region{"long": p, "loop": doubling(2)} {
-			r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: region}}})
-			r.served(l)
-			r.until(func() bool { return l.waits == 0 })
+			r.exec.Stream(q, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: region}}})
+			r.served(q)
+			r.Until(func() bool { return q.waits == 0 })
 		}
-		r.run(l, "long", []ops.Result{res(2, f32(2))}, ref(1))
-		r.want(l, 2, 5, 7)
+		r.run(q, "long", []ops.Result{res(2, f32(2))}, ref(1))
+		r.Want(q, 2, 5, 7)
 	})
 }
 
@@ -83,21 +83,21 @@ func TestDefineApart(t *testing.T) {
 func TestUploadApart(t *testing.T) {
 	for _, unmapped := range []bool{false, true} {
 		r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: unmapped}}))
-		l := r.session()
+		q := r.session()
 		const n = 10 << 20 // three pieces
 		data := make([]byte, 4*n)
 		for i := range n {
 			binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(i%65_521)))
 		}
-		r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
-		r.do(l, ops.Negate, 2, f32(n), nil, ref(1))
-		r.exec.recorder.flushTrace(l)
+		r.Do(q, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
+		r.Do(q, ops.Negate, 2, f32(n), nil, ref(1))
+		r.exec.recorder.flushTrace(q)
 		for r.exec.cfg.Work.Stats().Started[workCopy] == 0 {
-			(<-r.posted)() // until its kernel is there
+			(<-r.Posted)() // until its kernel is there
 		}
-		r.served(l)
+		r.served(q)
 		for _, at := range []int{0, stagedPiece/4 - 1, stagedPiece / 4, n - 1} {
-			got, err := r.read(l, 2, at, 1)
+			got, err := r.Read(q, 2, at, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,21 +111,21 @@ func TestUploadApart(t *testing.T) {
 // An upload that a deadline interrupts begins again.
 func TestUploadAfterCancel(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: true}}))
-	l := r.session()
+	q := r.session()
 	const n = 10 << 20
 	data := make([]byte, 4*n)
 	for i := range n {
 		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(i%65_521)))
 	}
-	r.do(l, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
-	r.do(l, ops.Negate, 2, f32(n), nil, ref(1))
-	r.exec.recorder.flushTrace(l)
+	r.Do(q, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
+	r.Do(q, ops.Negate, 2, f32(n), nil, ref(1))
+	r.exec.recorder.flushTrace(q)
 	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
-		(<-r.posted)() // until a piece is recorded
+		(<-r.Posted)() // until a piece is recorded
 	}
-	l.feed.Cancel(&wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
+	q.feed.Cancel(&wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
 	for _, at := range []int{0, stagedPiece/4 - 1, n - 1} {
-		got, err := r.read(l, 2, at, 1)
+		got, err := r.Read(q, 2, at, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

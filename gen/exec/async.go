@@ -17,60 +17,60 @@ import (
 // request of all can always go on.
 
 // home is the queue of the session, which an async run left.
-func (l *Queue) home() *Queue {
-	if l.from != nil {
-		return l.from
+func (q *Queue) home() *Queue {
+	if q.from != nil {
+		return q.from
 	}
-	return l
+	return q
 }
 
 // startAsync begins a queue for a run.
-func (l *Queue) startAsync() *Queue {
-	f := &Queue{Session: l.Session, Orphan: l.Orphan, from: l}
-	l.asyncs = append(l.asyncs, f)
+func (q *Queue) startAsync() *Queue {
+	f := &Queue{Session: q.Session, Orphan: q.Orphan, from: q}
+	q.asyncs = append(q.asyncs, f)
 	return f
 }
 
 // expect notes that values are pending on an async run.
-func (l *Queue) expect(outs []ops.Result) {
-	home := l.from
+func (q *Queue) expect(outs []ops.Result) {
+	home := q.from
 	if home.pending == nil {
 		home.pending, home.makers = make(map[ops.ID]*Queue), make(map[ops.ID]*Queue)
 		home.wanted = make(map[ops.ID]int)
 	}
 	for _, o := range outs {
-		home.pending[o.ID], home.makers[o.ID] = l, l
+		home.pending[o.ID], home.makers[o.ID] = q, q
 		home.Session.Last = max(home.Session.Last, o.ID)
 	}
 }
 
-// reroute hands a request of the home queue to the async run that has what it needs.
-func (e *Executor) reroute(l *Queue, r request) bool {
-	if l.from != nil || len(l.pending) == 0 {
+// follow hands a request of the home queue to the async run that has what it needs.
+func (e *Executor) follow(q *Queue, r request) bool {
+	if q.from != nil || len(q.pending) == 0 {
 		return false
 	}
-	f := l.pending[r.read]
+	f := q.pending[r.read]
 	if r.in != nil && f == nil {
-		f = l.pendingOf(r.in)
+		f = q.pendingOf(r.in)
 	}
 	if f == nil {
 		return false
 	}
 	if r.in != nil {
-		r.prog = l.programs.Find(r.in.Key, e.bounds)
-		r.held = l.hold(r.in)
-		r.wants = l.want(r.in)
+		r.prog = q.programs.Find(r.in.Key)
+		r.held = q.hold(r.in)
+		r.wants = q.want(r.in)
 		f.expect(r.in.Outs)
 	}
-	f.queue = append(f.queue, r)
+	f.push(r)
 	e.advance(f)
 	return true
 }
 
 // pendingOf finds an async run that an instruction needs a value of, or frees one of.
-func (l *Queue) pendingOf(in *wire.Instr) *Queue {
+func (q *Queue) pendingOf(in *wire.Instr) *Queue {
 	for i := range in.Ins {
-		if f := l.pending[in.Ins[i].ID]; f != nil {
+		if f := q.pending[in.Ins[i].ID]; f != nil {
 			return f
 		}
 	}
@@ -80,13 +80,13 @@ func (l *Queue) pendingOf(in *wire.Instr) *Queue {
 	// What is pending is freed there, the rest here and now.
 	var f *Queue
 	in.Attrs[0] = slices.DeleteFunc(in.Attrs[0], func(id int) bool {
-		g := l.pending[ops.ID(id)]
+		g := q.pending[ops.ID(id)]
 		if g == nil {
-			l.Session.Delete(ops.ID(id))
+			q.Session.Delete(ops.ID(id))
 			return true
 		}
 		f = g
-		delete(l.pending, ops.ID(id)) // whoever asks for it from now on is told so
+		delete(q.pending, ops.ID(id)) // whoever asks for it from now on is told so
 		return false
 	})
 	return f
@@ -94,10 +94,10 @@ func (l *Queue) pendingOf(in *wire.Instr) *Queue {
 
 // want counts, among the requests in async runs, those that work on a value which is
 // pending: it is not freed before them.
-func (l *Queue) want(in *wire.Instr) (wants []ops.ID) {
+func (q *Queue) want(in *wire.Instr) (wants []ops.ID) {
 	for i := range in.Ins {
-		if id := in.Ins[i].ID; l.pending[id] != nil {
-			l.wanted[id]++
+		if id := in.Ins[i].ID; q.pending[id] != nil {
+			q.wanted[id]++
 			wants = append(wants, id)
 		}
 	}
@@ -106,12 +106,12 @@ func (l *Queue) want(in *wire.Instr) (wants []ops.ID) {
 
 // hold keeps what an instruction needs and is there: the session may free it
 // before the turn of the instruction comes.
-func (l *Queue) hold(in *wire.Instr) map[ops.ID]store.Value {
+func (q *Queue) hold(in *wire.Instr) map[ops.ID]store.Value {
 	var held map[ops.ID]store.Value
 	for i := range in.Ins {
 		id := in.Ins[i].ID
-		v, ok := l.Session.Get(id)
-		if in.Ins[i].Lit != nil || !ok || l.makers[id] != nil {
+		v, ok := q.Session.Get(id)
+		if in.Ins[i].Lit != nil || !ok || q.makers[id] != nil {
 			continue
 		}
 		if _, have := held[id]; have {
@@ -140,15 +140,15 @@ func (r *request) release() {
 
 // waitsElsewhere reports whether an async run has to wait for another one before it can
 // carry out an instruction.
-func (l *Queue) waitsElsewhere(in *wire.Instr) bool {
+func (q *Queue) waitsElsewhere(in *wire.Instr) bool {
 	for i := range in.Ins {
-		if g := l.from.makers[in.Ins[i].ID]; g != nil && g != l && in.Ins[i].Lit == nil {
+		if g := q.from.makers[in.Ins[i].ID]; g != nil && g != q && in.Ins[i].Lit == nil {
 			return true
 		}
 	}
 	if in.Op == ops.Free && in.Err == nil {
 		for _, id := range in.Attrs[0] {
-			if g := l.from.makers[ops.ID(id)]; g != nil && g != l || l.from.wanted[ops.ID(id)] > 0 {
+			if g := q.from.makers[ops.ID(id)]; g != nil && g != q || q.from.wanted[ops.ID(id)] > 0 {
 				return true
 			}
 		}
@@ -176,7 +176,7 @@ func (e *Executor) settleAsync(f *Queue, r *request) {
 			}
 		}
 	}
-	if len(f.queue) == 0 {
+	if f.queue.Len() == 0 {
 		home.asyncs = slices.DeleteFunc(home.asyncs, func(g *Queue) bool { return g == f })
 	}
 	for _, g := range slices.Clone(home.asyncs) {
@@ -189,65 +189,67 @@ func (e *Executor) settleAsync(f *Queue, r *request) {
 
 // runAsync gives a run that may take any time an async run. It reports false where
 // the run has its place in the order of the session.
-func (e *Executor) runAsync(l *Queue, in *wire.Instr) bool {
-	if l.from != nil || l.run != nil {
+func (ip *interpreter) runAsync(q *Queue, in *wire.Instr) bool {
+	if q.from != nil || q.run != nil {
 		return false
 	}
-	p, err := e.Program(l, in.Key)
+	p, err := ip.exec.Program(q, in.Key)
 	if err != nil || !p.Open {
 		return false
 	}
-	r, types, err := e.interpreter.begin(l, in)
+	r, types, err := ip.begin(q, in)
 	if err != nil {
-		e.poison(l, in, types, err)
+		ip.exec.poison(q, in, types, err)
 		return true
 	}
-	f := l.startAsync()
+	f := q.startAsync()
 	f.run = r
-	e.boundRun(f, r)
+	ip.bound(f, r)
 	f.expect(in.Outs)
-	f.queue = []request{{task: func(f *Queue) queue.Wait { return e.interpreter.runProgram(f, in) }, in: in}}
-	e.advance(f)
+	f.push(request{task: func(f *Queue) queue.Wait { return ip.runProgram(f, in) }, in: in})
+	ip.exec.advance(f)
 	return true
 }
 
 // end drops what a queue has in hand.
-func (l *Queue) end() {
-	for i := range l.queue {
-		l.queue[i].release()
+func (q *Queue) end() {
+	for i := range q.queue.All() {
+		q.queue.At(i).release()
 	}
-	l.queue = nil
-	if l.run != nil {
-		l.run.drop()
-		l.run = nil
+	q.queue = queue.Deque[request]{}
+	if q.run != nil {
+		q.run.drop()
+		q.run = nil
 	}
-	l.trace.Drop()
-	l.running.Drop()
-	l.trace, l.running = nil, nil
-	l.dropJob()
-	for _, x := range l.above {
+	q.trace.Drop()
+	q.running.Drop()
+	q.trace, q.running = nil, nil
+	q.dropJob()
+	for _, x := range q.above {
 		x.End()
 	}
-	l.above = nil
-	l.dropVerdict()
-	for _, f := range l.asyncs {
+	q.above = nil
+	q.dropRecording()
+	q.dropVerdict()
+	q.programs.End()
+	for _, f := range q.asyncs {
 		f.end()
 	}
-	l.asyncs, l.pending, l.makers, l.wanted = nil, nil, nil, nil
+	q.asyncs, q.pending, q.makers, q.wanted = nil, nil, nil, nil
 }
 
 // afterAsync calls done when the async runs of a queue have served what they have in
 // hand now.
-func (e *Executor) afterAsync(l *Queue, done func()) {
+func (q *Queue) afterAsync(done func()) {
 	left := 1
 	one := func() {
 		if left--; left == 0 {
 			done()
 		}
 	}
-	for _, f := range slices.Clone(l.asyncs) {
+	for _, f := range slices.Clone(q.asyncs) {
 		left++
-		f.queue = append(f.queue, request{task: func(*Queue) queue.Wait {
+		f.push(request{task: func(*Queue) queue.Wait {
 			one()
 			return 0
 		}})

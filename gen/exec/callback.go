@@ -32,7 +32,7 @@ type pending struct {
 
 // callBack sends the operands of a hook or a callback, and sees to the answer. sent
 // says that the step is done.
-func (ip *interpreter) callBack(l *Queue, r *run, s *program.Step) (wait queue.Wait, sent bool) {
+func (ip *interpreter) callBack(q *Queue, r *run, s *program.Step) (wait queue.Wait, sent bool) {
 	if r.call != nil {
 		return ip.takeAnswer(r, s)
 	}
@@ -43,7 +43,7 @@ func (ip *interpreter) callBack(l *Queue, r *run, s *program.Step) (wait queue.W
 	}
 	c := Call{To: *r.in.Callbacks, Run: r.id(), Index: s.In.Attrs[0][0]}
 	for _, o := range s.In.Ins {
-		t, data, wait, err := ip.hostData(l, r, o)
+		t, data, wait, err := ip.hostData(q, r, o)
 		switch {
 		case wait != 0:
 			return queue.ForAnswer, false
@@ -66,7 +66,7 @@ func (ip *interpreter) callBack(l *Queue, r *run, s *program.Step) (wait queue.W
 }
 
 // hostData is a copy of the elements of an operand.
-func (ip *interpreter) hostData(l *Queue, r *run, o ops.Operand) (t ops.Type, data []byte, wait queue.Wait, err error) {
+func (ip *interpreter) hostData(q *Queue, r *run, o ops.Operand) (t ops.Type, data []byte, wait queue.Wait, err error) {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]
@@ -78,11 +78,11 @@ func (ip *interpreter) hostData(l *Queue, r *run, o ops.Operand) (t ops.Type, da
 	switch {
 	case v.Failure() != nil:
 		return v.Type, nil, 0, v.Failure()
-	case l.failed != nil:
-		err, l.failed = l.failed, nil
+	case q.failed != nil:
+		err, q.failed = q.failed, nil
 		return v.Type, nil, 0, err
 	case !v.Mem.Bring():
-		wait, err = ip.exec.transfers.readBack(l, v.Mem, v.Type)
+		wait, err = ip.exec.transfers.readBack(q, v.Mem, v.Type)
 		return v.Type, nil, wait, err
 	}
 	return v.Type, append([]byte(nil), v.Mem.Host[:v.Type.Bytes()]...), 0, nil
@@ -123,10 +123,10 @@ func (ip *interpreter) takeAnswer(r *run, s *program.Step) (wait queue.Wait, sen
 // that nobody waits for is dropped.
 func (e *Executor) Answer(from etf.Pid, run ops.ID, ref uint64, data [][]byte, err error) {
 	for _, home := range e.queues {
-		for _, l := range append(slices.Clone(home.asyncs), home) {
-			if r := l.run; r != nil && r.call != nil && r.call.ref == ref && r.id() == run && *r.in.Callbacks == from {
+		for _, q := range append(slices.Clone(home.asyncs), home) {
+			if r := q.run; r != nil && r.call != nil && r.call.ref == ref && r.id() == run && *r.in.Callbacks == from {
 				r.call.data, r.call.err, r.call.answer = data, err, true
-				e.Resume(l)
+				e.Resume(q)
 				return
 			}
 		}

@@ -23,7 +23,13 @@ import (
 // Whoever reads a value, or a predicate, waits for its checks.
 
 // checker says what is wrong where a kernel has found an index out of bounds.
-type checker struct{ exec *Executor }
+type checker struct {
+	feed        func(*Queue) *feed.Feed
+	deviceError func(error) error // gives an error of the device its kind
+	resume      func(*Queue)
+	jobs        *jobs
+	failed      *uint64 // counts results that carry a new error
+}
 
 // check is a check of a plan that has been recorded.
 type check struct {
@@ -40,15 +46,15 @@ type check struct {
 type checks []*check
 
 // open begins the checks of a plan.
-func (ck *checker) open(l *Queue, w *placement.Work, p *kernels.Plan) (list checks, err error) {
-	f := ck.exec.Feed(l)
+func (ck *checker) open(q *Queue, w *placement.Work, p *kernels.Plan) (list checks, err error) {
+	f := ck.feed(q)
 	for _, c := range p.Checks {
-		k := ck.describe(l, w, c)
+		k := ck.describe(q, w, c)
 		k.word, err = f.OpenCheck(func(failed bool) { ck.conclude(f, k, failed) })
 		if err != nil {
 			k.indices.Drop()
 			list.drop()
-			return nil, ck.exec.DeviceError(err)
+			return nil, ck.deviceError(err)
 		}
 		list = append(list, k)
 	}
@@ -82,13 +88,13 @@ func (list checks) words() []*feed.Check {
 }
 
 // describe returns a check with all that its error needs.
-func (ck *checker) describe(l *Queue, w *placement.Work, c synth.Check) *check {
+func (ck *checker) describe(q *Queue, w *placement.Work, c synth.Check) *check {
 	in, types := w.Part(c.Instr)
 	k := &check{in: ops.Instr{Op: in.Op, Attrs: in.Attrs}, shape: types[0].Shape, typ: types[1], indices: w.Args[c.Operand]}
 	k.indices.Retain()
-	of, note, types := wire.Instr{Name: in.Name, Instr: ops.Instr{Op: in.Op}}, l.note(in), slices.Clone(types)
+	of, note, types := wire.Instr{Name: in.Name, Instr: ops.Instr{Op: in.Op}}, q.note(in), slices.Clone(types)
 	k.wrap = func(err error) error {
-		ck.exec.Counters.Failed++
+		*ck.failed++
 		return fault(&of, note, types, err)
 	}
 	return k
@@ -96,8 +102,8 @@ func (ck *checker) describe(l *Queue, w *placement.Work, c synth.Check) *check {
 
 // await has a queue wait for the submissions of its session if there are checks, which
 // hold indices that the session may have freed. It reports whether there is one to wait for.
-func (ck *checker) await(l *Queue) bool {
-	f := ck.exec.Feed(l)
+func (ck *checker) await(q *Queue) bool {
+	f := ck.feed(q)
 	if f == nil || f.Checks() == 0 {
 		return false
 	}
@@ -105,7 +111,7 @@ func (ck *checker) await(l *Queue) bool {
 	if f.InFlight() == 0 {
 		return false
 	}
-	f.Throttle(func() { ck.exec.Resume(l) })
+	f.Throttle(func() { ck.resume(q) })
 	return true
 }
 
@@ -138,7 +144,7 @@ func (ck *checker) conclude(f *feed.Feed, c *check, failed bool) {
 
 // findWrong gives end the error of the first index that is out of bounds.
 func (ck *checker) findWrong(c *check, data []byte, end func(error)) {
-	ck.exec.jobs.aside(nil, workIndices, func(*sched.Worker) error {
+	ck.jobs.aside(nil, workIndices, func(*sched.Worker) error {
 		return fallback.CheckIndices(&c.in, c.shape, fallback.Value{Type: c.typ, Data: data[:c.typ.Bytes()]})
 	}, func(err error) {
 		if err == nil {
@@ -150,13 +156,13 @@ func (ck *checker) findWrong(c *check, data []byte, end func(error)) {
 
 // wrongIndices lists the errors of the checks of a plan that the host has carried out; nil
 // where there is none. The indices are on the host.
-func (ck *checker) wrongIndices(l *Queue, w *placement.Work, p *kernels.Plan, words [][]byte) []error {
+func (ck *checker) wrongIndices(q *Queue, w *placement.Work, p *kernels.Plan, words [][]byte) []error {
 	errs := make([]error, len(p.Checks))
 	for i, word := range words {
 		if binary.LittleEndian.Uint32(word) == 0 {
 			continue
 		}
-		c := ck.describe(l, w, p.Checks[i])
+		c := ck.describe(q, w, p.Checks[i])
 		err := fallback.CheckIndices(&c.in, c.shape, fallback.Value{Type: c.typ, Data: c.indices.Host[:c.typ.Bytes()]})
 		c.indices.Drop()
 		errs[i] = c.wrap(placement.Fault(err))

@@ -20,21 +20,21 @@ import (
 )
 
 // numbers uploads integers of a type.
-func (r *rig) numbers(l *Queue, id ops.ID, t ops.Type, v ...int64) {
+func (r *rig) numbers(q *Queue, id ops.ID, t ops.Type, v ...int64) {
 	var b []byte
 	for _, x := range v {
 		b = append(b, binary.LittleEndian.AppendUint64(nil, uint64(x))[:t.DType.Size()]...)
 	}
-	r.do(l, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: b}})
+	r.Do(q, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: b}})
 }
 
 // integers is a type of indices.
 func integers(d ops.DType, shape ...int) ops.Type { return ops.Type{DType: d, Shape: shape} }
 
 // wantIndex checks that a value has the error of an index, which names it.
-func (r *rig) wantIndex(l *Queue, id ops.ID, text string) error {
+func (r *rig) wantIndex(q *Queue, id ops.ID, text string) error {
 	r.Helper()
-	err := r.wantKind(l, id, wire.BadArgument)
+	err := r.WantKind(q, id, wire.BadArgument)
 	if !errors.Is(err, fallback.ErrIndex) || !strings.Contains(err.Error(), text) {
 		r.Fatalf("value %d has %v, want %q", id, err, text)
 	}
@@ -71,43 +71,43 @@ func TestIndexPoisons(t *testing.T) {
 		{ops.S64, []int64{5, 0, 1}, "index 5 is out of bounds for axis 0"},
 	} {
 		indexRigs(t, func(r *rig) {
-			l, other := r.session(), r.session()
+			q, other := r.session(), r.session()
 			v, i := f32(3), integers(c.d, 3)
-			r.tensor(l, 1, 10, 11, 12, 13, 14)
-			r.numbers(l, 2, i, c.v...)
-			r.numbers(l, 3, i, 4, 0, 1)
-			r.tensor(other, 1, 1, 2, 3)
+			r.Tensor(q, 1, 10, 11, 12, 13, 14)
+			r.numbers(q, 2, i, c.v...)
+			r.numbers(q, 3, i, 4, 0, 1)
+			r.Tensor(other, 1, 1, 2, 3)
 			axis := [][]int{{0}}
 			for round := range ops.ID(3) {
 				id := 100 + 100*round
-				r.do(l, ops.Take, id, v, axis, ref(1), ref(2))
-				r.do(l, ops.Take, id+1, v, axis, ref(1), ref(3))
-				r.do(l, ops.Negate, id+2, v, nil, ref(id))
-				r.do(l, ops.Negate, id+3, v, nil, ref(id+1))
-				r.do(l, ops.Add, id+4, v, nil, ref(id+3), ref(id+2))
-				r.do(l, ops.Reshape, id+5, f32(3, 1), nil, ref(id+2))
-				r.do(other, ops.Negate, id, v, nil, ref(1))
-				r.want(l, id+3, -14, -10, -11)
-				first := r.wantIndex(l, id, c.text)
+				r.Do(q, ops.Take, id, v, axis, ref(1), ref(2))
+				r.Do(q, ops.Take, id+1, v, axis, ref(1), ref(3))
+				r.Do(q, ops.Negate, id+2, v, nil, ref(id))
+				r.Do(q, ops.Negate, id+3, v, nil, ref(id+1))
+				r.Do(q, ops.Add, id+4, v, nil, ref(id+3), ref(id+2))
+				r.Do(q, ops.Reshape, id+5, f32(3, 1), nil, ref(id+2))
+				r.Do(other, ops.Negate, id, v, nil, ref(1))
+				r.Want(q, id+3, -14, -10, -11)
+				first := r.wantIndex(q, id, c.text)
 				for _, k := range []ops.ID{2, 4, 5} {
-					if again := r.wantKind(l, id+k, wire.BadArgument); again != first {
+					if again := r.WantKind(q, id+k, wire.BadArgument); again != first {
 						r.Errorf("value %d has %v, want %v", id+k, again, first)
 					}
 				}
-				r.do(l, ops.Exp, id+6, v, nil, ref(id))
-				r.wantIndex(l, id+6, c.text)
-				r.want(l, id+1, 14, 10, 11)
-				r.want(other, id, -1, -2, -3)
+				r.Do(q, ops.Exp, id+6, v, nil, ref(id))
+				r.wantIndex(q, id+6, c.text)
+				r.Want(q, id+1, 14, 10, 11)
+				r.Want(other, id, -1, -2, -3)
 				for k := range ops.ID(7) {
-					r.free(l, id+k)
+					r.Free(q, id+k)
 				}
-				r.built()
+				r.Built()
 			}
 			for id := range ops.ID(4) {
-				r.free(l, id)
+				r.Free(q, id)
 			}
-			r.settle(10 * time.Millisecond)
-			if n := l.Session.Bytes(); n != 0 {
+			r.Settle(10 * time.Millisecond)
+			if n := q.Session.Bytes(); n != 0 {
 				r.Errorf("%d bytes are held, want 0", n)
 			}
 		})
@@ -135,26 +135,26 @@ func gathering() *ops.Region {
 // with the index, and of no other.
 func TestIndexProgram(t *testing.T) {
 	indexRigs(t, func(r *rig) {
-		l, v, i := r.session(), f32(4), integers(ops.S64, 4)
-		r.define(l, "gather", gathering())
-		r.tensor(l, 1, 0, 1, 2, 3, 4, 5)
-		r.numbers(l, 2, i, 5, 0, 2, 2)
-		r.numbers(l, 3, i, 0, 6, 1, -1)
+		q, v, i := r.session(), f32(4), integers(ops.S64, 4)
+		r.Define(q, "gather", gathering())
+		r.Tensor(q, 1, 0, 1, 2, 3, 4, 5)
+		r.numbers(q, 2, i, 5, 0, 2, 2)
+		r.numbers(q, 3, i, 0, 6, 1, -1)
 		for round := range ops.ID(6) {
 			id := 100 + 10*round
 			outs := func(id ops.ID) []ops.Result { return []ops.Result{res(id, v), res(id+1, v), res(id+2, v)} }
-			r.run(l, "gather", outs(id), uses(1, 2, 2)...)
-			r.run(l, "gather", outs(id+3), uses(1, 2, 3)...)
-			r.want(l, id, -5, 0, -2, -2)
-			if got, err := r.read(l, id+2, 0, 4); err != nil || math.Abs(float64(got[0])) > 1e-4 {
+			r.run(q, "gather", outs(id), uses(1, 2, 2)...)
+			r.run(q, "gather", outs(id+3), uses(1, 2, 3)...)
+			r.Want(q, id, -5, 0, -2, -2)
+			if got, err := r.Read(q, id+2, 0, 4); err != nil || math.Abs(float64(got[0])) > 1e-4 {
 				t.Fatalf("got %v, %v", got, err)
 			}
-			r.want(l, id+3, -5, 0, -2, -2)
-			first := r.wantIndex(l, id+4, "take(f32{6}, s64{4}): index 6 is out of bounds for axis 0 in shape {6}")
-			if again := r.wantKind(l, id+5, wire.BadArgument); again.Error() != first.Error() {
+			r.Want(q, id+3, -5, 0, -2, -2)
+			first := r.wantIndex(q, id+4, "take(f32{6}, s64{4}): index 6 is out of bounds for axis 0 in shape {6}")
+			if again := r.WantKind(q, id+5, wire.BadArgument); again.Error() != first.Error() {
 				t.Errorf("got %v, want %v", again, first)
 			}
-			r.built()
+			r.Built()
 		}
 	})
 }
@@ -163,14 +163,14 @@ func TestIndexProgram(t *testing.T) {
 // predicate is computed from it. A branch that is not taken gives no error.
 func TestIndexControl(t *testing.T) {
 	indexRigs(t, func(r *rig) {
-		l, i := r.session(), integers(ops.S32, 1)
+		q, i := r.session(), integers(ops.S32, 1)
 		take := op(ops.Take, res(21, f32(1)), ref(1), ref(20))
 		take.Attrs = [][]int{{0}}
 		one := ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: ops.S32}, Data: []byte{1, 0, 0, 0}}}
 		sum := op(ops.Sum, res(12, f32()), ref(11))
 		sum.Attrs = [][]int{{0}, {0}}
 		// While the element is below a bound, take the next one.
-		r.define(l, "walk", &ops.Region{
+		r.Define(q, "walk", &ops.Region{
 			Params: []ops.Result{res(1, f32(4)), res(2, i), res(3, f32(1)), res(4, f32())}, Values: uses(5, 6),
 			Body: []ops.Instr{{Op: ops.While, Outs: []ops.Result{res(5, i), res(6, f32(1))}, Ins: uses(2, 3), Attrs: [][]int{nil, nil},
 				Regions: []*ops.Region{
@@ -179,28 +179,28 @@ func TestIndexControl(t *testing.T) {
 				}}}})
 		pick := op(ops.Take, res(6, f32(1)), ref(1), ref(2))
 		pick.Attrs = [][]int{{0}}
-		r.define(l, "either", &ops.Region{
+		r.Define(q, "either", &ops.Region{
 			Params: []ops.Result{res(1, f32(4)), res(2, i), res(3, f32()), res(4, f32(1))}, Values: uses(5),
 			Body: []ops.Instr{{Op: ops.Branch, Outs: []ops.Result{res(5, f32(1))}, Ins: uses(3), Attrs: [][]int{nil, nil}, Regions: []*ops.Region{
 				{Values: uses(7), Body: []ops.Instr{pick, op(ops.Negate, res(7, f32(1)), ref(6))}},
 				{Values: uses(4)},
 			}}}})
-		r.tensor(l, 1, 1, 2, 3, 4)
-		r.tensor(l, 3, 0)
-		r.numbers(l, 2, i, 0)
-		r.numbers(l, 4, i, 4)
+		r.Tensor(q, 1, 1, 2, 3, 4)
+		r.Tensor(q, 3, 0)
+		r.numbers(q, 2, i, 0)
+		r.numbers(q, 4, i, 4)
 		for round := range ops.ID(3) {
 			id := 100 + 10*round
-			r.run(l, "walk", []ops.Result{res(id, i), res(id+1, f32(1))}, ref(1), ref(2), ref(3), scalar(3))
-			r.want(l, id+1, 3)
-			r.run(l, "walk", []ops.Result{res(id+2, i), res(id+3, f32(1))}, ref(1), ref(2), ref(3), scalar(9))
-			r.wantIndex(l, id+3, "index 4 is out of bounds")
-			r.wantIndex(l, id+2, "index 4 is out of bounds")
-			r.run(l, "either", []ops.Result{res(id+4, f32(1))}, ref(1), ref(4), scalar(0), ref(3))
-			r.want(l, id+4, 0)
-			r.run(l, "either", []ops.Result{res(id+5, f32(1))}, ref(1), ref(4), scalar(1), ref(3))
-			r.wantIndex(l, id+5, "index 4 is out of bounds")
-			r.built()
+			r.run(q, "walk", []ops.Result{res(id, i), res(id+1, f32(1))}, ref(1), ref(2), ref(3), scalar(3))
+			r.Want(q, id+1, 3)
+			r.run(q, "walk", []ops.Result{res(id+2, i), res(id+3, f32(1))}, ref(1), ref(2), ref(3), scalar(9))
+			r.wantIndex(q, id+3, "index 4 is out of bounds")
+			r.wantIndex(q, id+2, "index 4 is out of bounds")
+			r.run(q, "either", []ops.Result{res(id+4, f32(1))}, ref(1), ref(4), scalar(0), ref(3))
+			r.Want(q, id+4, 0)
+			r.run(q, "either", []ops.Result{res(id+5, f32(1))}, ref(1), ref(4), scalar(1), ref(3))
+			r.wantIndex(q, id+5, "index 4 is out of bounds")
+			r.Built()
 		}
 	})
 }
@@ -208,27 +208,27 @@ func TestIndexControl(t *testing.T) {
 // A value that another session imports has its error there, also if the first session ends.
 func TestIndexImport(t *testing.T) {
 	indexRigs(t, func(r *rig) {
-		l, other := r.session(), r.session()
-		r.tensor(l, 1, 1, 2, 3)
-		r.numbers(l, 2, integers(ops.S32, 2), 1, 3)
-		r.numbers(l, 3, integers(ops.S32, 2), 1, 2)
-		r.do(l, ops.Take, 4, f32(2), [][]int{{0}}, ref(1), ref(2))
-		r.do(l, ops.Take, 5, f32(2), [][]int{{0}}, ref(1), ref(3))
+		q, other := r.session(), r.session()
+		r.Tensor(q, 1, 1, 2, 3)
+		r.numbers(q, 2, integers(ops.S32, 2), 1, 3)
+		r.numbers(q, 3, integers(ops.S32, 2), 1, 2)
+		r.Do(q, ops.Take, 4, f32(2), [][]int{{0}}, ref(1), ref(2))
+		r.Do(q, ops.Take, 5, f32(2), [][]int{{0}}, ref(1), ref(3))
 		for id := ops.ID(4); id <= 5; id++ {
 			r.exec.Stream(other, []wire.Instr{{Name: "import", Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{res(id, f32(2))}},
-				Shared: &wire.Shared{Owner: etf.Pid{Node: "test@host", ID: uint32(l.Session.Owner.ID), Creation: 7}, Key: l.Session.Key, ID: id}}})
-			r.do(other, ops.Negate, id+10, f32(2), nil, ref(id))
+				Shared: &wire.Shared{Owner: etf.Pid{Node: "test@host", ID: uint32(q.Session.Owner.ID), Creation: 7}, Key: q.Session.Key, ID: id}}})
+			r.Do(other, ops.Negate, id+10, f32(2), nil, ref(id))
 		}
-		r.until(func() bool {
+		r.Until(func() bool {
 			_, first := other.Session.Get(4)
 			_, second := other.Session.Get(5)
 			return first && second
 		})
-		r.exec.End(l.Session)
-		r.want(other, 15, -2, -3)
+		r.exec.End(q.Session)
+		r.Want(other, 15, -2, -3)
 		r.wantIndex(other, 14, "index 3 is out of bounds")
 		r.wantIndex(other, 4, "index 3 is out of bounds")
-		r.want(other, 5, 2, 3)
+		r.Want(other, 5, 2, 3)
 	})
 }
 
@@ -245,12 +245,12 @@ func TestIndexRandom(t *testing.T) {
 		wrong := 0
 		for seed := range uint64(25) {
 			g := synthtest.GrowGathers(t, seed, 4+int(seed)%9, seed%2 == 1)
-			outcomes := func(r *rig, l *Queue) (list []error) {
+			outcomes := func(r *rig, q *Queue) (list []error) {
 				region := &ops.Region{Params: g.Params, Body: g.Body}
 				var ins []ops.Operand
 				for i, p := range g.Params {
 					id := ops.ID(1 + i)
-					r.do(l, ops.Tensor, id, p.Type, nil, ops.Operand{Lit: &ops.Literal{Type: p.Type, Data: g.Inputs(seed)[p.ID][:p.Type.Bytes()]}})
+					r.Do(q, ops.Tensor, id, p.Type, nil, ops.Operand{Lit: &ops.Literal{Type: p.Type, Data: g.Inputs(seed)[p.ID][:p.Type.Bytes()]}})
 					ins = append(ins, ref(id))
 				}
 				var outs []ops.Result
@@ -259,21 +259,21 @@ func TestIndexRandom(t *testing.T) {
 					outs = append(outs, res(ops.ID(100+i), g.Types[id]))
 				}
 				key := fmt.Sprint(seed)
-				r.define(l, key, region)
+				r.Define(q, key, region)
 				for round := range ops.ID(3) {
 					for i := range outs {
 						outs[i].ID += 100
 					}
-					r.run(l, key, slices.Clone(outs), ins...)
+					r.run(q, key, slices.Clone(outs), ins...)
 					for _, o := range outs {
-						_, err := r.read(l, o.ID, 0, 0)
+						_, err := r.Read(q, o.ID, 0, 0)
 						if round == 0 {
 							list = append(list, err)
 						} else if first := list[int(o.ID)%100]; (first == nil) != (err == nil) {
 							t.Fatalf("seed %d: run %d has %v, the first %v", seed, round, err, first)
 						}
 					}
-					r.built()
+					r.Built()
 				}
 				return list
 			}
@@ -297,20 +297,20 @@ func TestIndexRandom(t *testing.T) {
 // used them.
 func TestIndexLimit(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l, i := r.session(), integers(ops.S64, 256)
-		r.tensor(l, 1, 3, 4, 5)
-		l.Session.Limit = l.Session.Bytes() + 4*2048
+		q, i := r.session(), integers(ops.S64, 256)
+		r.Tensor(q, 1, 3, 4, 5)
+		q.Session.Limit = q.Session.Bytes() + 4*2048
 		id := ops.ID(1)
 		for range 40 {
-			r.numbers(l, id+1, i, make([]int64, 256)...)
-			r.do(l, ops.Take, id+2, f32(256), [][]int{{0}}, ref(1), ref(id+1))
-			r.free(l, id+1)
+			r.numbers(q, id+1, i, make([]int64, 256)...)
+			r.Do(q, ops.Take, id+2, f32(256), [][]int{{0}}, ref(1), ref(id+1))
+			r.Free(q, id+1)
 			if id > 1 {
-				r.free(l, id)
+				r.Free(q, id)
 			}
 			id += 2
 		}
-		if got, err := r.read(l, id, 0, 2); err != nil || got[0] != 3 {
+		if got, err := r.Read(q, id, 0, 2); err != nil || got[0] != 3 {
 			r.Fatalf("got %v, %v", got, err)
 		}
 	})
@@ -320,28 +320,28 @@ func TestIndexLimit(t *testing.T) {
 // submission is complete.
 func TestManyIndices(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l, i := r.session(), integers(ops.S32, 3)
-		r.tensor(l, 1, 3, 4, 5)
+		q, i := r.session(), integers(ops.S32, 3)
+		r.Tensor(q, 1, 3, 4, 5)
 		id := ops.ID(1)
 		for range 400 {
-			r.numbers(l, id+1, i, 2, 1, 0)
-			r.do(l, ops.Take, id+2, f32(3), [][]int{{0}}, ref(id), ref(id+1))
-			r.free(l, id+1)
-			r.free(l, id)
+			r.numbers(q, id+1, i, 2, 1, 0)
+			r.Do(q, ops.Take, id+2, f32(3), [][]int{{0}}, ref(id), ref(id+1))
+			r.Free(q, id+1)
+			r.Free(q, id)
 			id += 2
 		}
-		r.want(l, id, 3, 4, 5)
-		r.numbers(l, id+1, i, 0, 0, 8)
-		r.do(l, ops.Take, id+2, f32(3), [][]int{{0}}, ref(id), ref(id+1))
-		r.wantIndex(l, id+2, "index 8")
-		r.free(l, id)
-		r.free(l, id+1)
-		r.free(l, id+2)
-		r.settle(10 * time.Millisecond)
-		if n := l.Session.Bytes(); n != 0 {
+		r.Want(q, id, 3, 4, 5)
+		r.numbers(q, id+1, i, 0, 0, 8)
+		r.Do(q, ops.Take, id+2, f32(3), [][]int{{0}}, ref(id), ref(id+1))
+		r.wantIndex(q, id+2, "index 8")
+		r.Free(q, id)
+		r.Free(q, id+1)
+		r.Free(q, id+2)
+		r.Settle(10 * time.Millisecond)
+		if n := q.Session.Bytes(); n != 0 {
 			r.Errorf("%d bytes are held, want 0", n)
 		}
-		if f := r.exec.Feed(l); f != nil && f.Checks() > 0 {
+		if f := r.exec.Feed(q); f != nil && f.Checks() > 0 {
 			r.Errorf("%d checks are open", f.Checks())
 		}
 	})

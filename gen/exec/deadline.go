@@ -12,23 +12,23 @@ import (
 )
 
 // effort is what the work of a queue is part of; nil is an instruction of few dispatches.
-func (l *Queue) effort(p *kernels.Plan) *feed.Effort {
+func (q *Queue) effort(p *kernels.Plan) *feed.Effort {
 	switch {
-	case l.run != nil && l.run.in != nil:
-		return &l.run.effort
+	case q.run != nil && q.run.in != nil:
+		return &q.run.effort
 	case len(p.Steps) > 1:
 		return &feed.Effort{}
 	}
 	return nil
 }
 
-// boundRun has a run end at the deadline of its session.
-func (e *Executor) boundRun(l *Queue, r *run) {
-	if d := l.Session.Deadline; d > 0 {
+// bound has a run end at the deadline of its session.
+func (ip *interpreter) bound(q *Queue, r *run) {
+	if d := q.Session.Deadline; d > 0 {
 		r.late = time.AfterFunc(d, func() {
-			e.cfg.Post(func() {
-				if l.run == r {
-					e.stop(l, r, late(d))
+			ip.exec.cfg.Post(func() {
+				if q.run == r {
+					ip.stop(q, r, late(d))
 				}
 			})
 		})
@@ -36,47 +36,55 @@ func (e *Executor) boundRun(l *Queue, r *run) {
 }
 
 // stopLate ends the runs of a session that the device has come to.
-func (e *Executor) stopLate(home *Queue, err error) {
-	for _, l := range append(slices.Clone(home.asyncs), home) {
-		if r := l.run; r != nil && r.effort.Began() {
-			e.stop(l, r, err)
+func (ip *interpreter) stopLate(home *Queue, err error) {
+	for _, q := range append(slices.Clone(home.asyncs), home) {
+		if r := q.run; r != nil && r.effort.Began() {
+			ip.stop(q, r, err)
 		}
 	}
 }
 
 // cancel ends runs of a queue, under way or waiting for their turn.
-func (e *Executor) cancel(l *Queue, ids []int) {
-	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
-	for _, f := range slices.Clone(l.asyncs) {
-		e.cancel(f, ids)
-	}
+func (ip *interpreter) cancel(q *Queue, ids []int) {
+	ended := make(map[ops.ID]bool, len(ids))
 	for _, id := range ids {
-		for i := range l.queue {
-			in := l.queue[i].in
-			if in == nil || in.Op != ops.Run || len(in.Outs) == 0 || in.Outs[0].ID != ops.ID(id) {
-				continue
-			}
-			if l.run != nil && l.run.in == in {
-				e.stop(l, l.run, gone)
-				break // the queue has moved on
-			} else {
-				in.Err = gone
-			}
+		ended[ops.ID(id)] = true
+	}
+	for _, f := range append(slices.Clone(q.asyncs), q) {
+		ip.cancelIn(f, ended)
+	}
+}
+
+// cancelIn ends the runs of a queue alone whose first results are in a set.
+func (ip *interpreter) cancelIn(q *Queue, ended map[ops.ID]bool) {
+	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
+	var underWay *run
+	for i := range q.queue.All() {
+		in := q.queue.At(i).in
+		switch {
+		case in == nil || in.Op != ops.Run || len(in.Outs) == 0 || !ended[in.Outs[0].ID]:
+		case q.run != nil && q.run.in == in:
+			underWay = q.run
+		default:
+			in.Err = gone
 		}
+	}
+	if underWay != nil {
+		ip.stop(q, underWay, gone)
 	}
 }
 
 // stop ends the run of a queue with an error. Where it waits for an answer it
 // goes on now, else at its next step.
-func (e *Executor) stop(l *Queue, r *run, err error) {
+func (ip *interpreter) stop(q *Queue, r *run, err error) {
 	if r.err == nil {
 		r.err = err
 	}
-	if l.job != nil {
-		l.job.task.Cancel()
+	if q.job != nil {
+		q.job.task.Cancel()
 	}
 	if r.call != nil {
 		r.call = nil
-		e.Resume(l)
+		ip.exec.Resume(q)
 	}
 }

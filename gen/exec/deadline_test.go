@@ -31,25 +31,25 @@ func chainOf(n, length int) []wire.Instr {
 func TestDeadlineOfDevice(t *testing.T) {
 	const n, length = 512, 48
 	r := newRig(t, device(t, vulkan.Options{}))
-	l, other := r.session(), r.session()
-	r.do(l, ops.Iota, 1, f32(n, n), [][]int{{-1}})
-	r.tensor(other, 1, 1, 2)
-	if _, err := r.read(l, 1, 0, 1); err != nil {
+	q, other := r.session(), r.session()
+	r.Do(q, ops.Iota, 1, f32(n, n), [][]int{{-1}})
+	r.Tensor(other, 1, 1, 2)
+	if _, err := r.Read(q, 1, 0, 1); err != nil {
 		t.Fatal(err)
 	}
 	share := func(to, id ops.ID) {
 		r.exec.Stream(other, []wire.Instr{{Name: "import", Shared: &wire.Shared{
-			ID: id, Key: l.Session.Key, Owner: etf.Pid{Node: "test@host", ID: uint32(l.Session.Owner.ID), Creation: 7}},
+			ID: id, Key: q.Session.Key, Owner: etf.Pid{Node: "test@host", ID: uint32(q.Session.Owner.ID), Creation: 7}},
 			Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{res(to, f32(n, n))}}}})
 	}
-	r.exec.Stream(l, chainOf(n, length))
-	r.until(func() bool {
-		r.exec.recorder.flushTrace(l)
-		return l.trace == nil && l.running == nil && len(l.queue) == 0
+	r.exec.Stream(q, chainOf(n, length))
+	r.Until(func() bool {
+		r.exec.recorder.flushTrace(q)
+		return q.trace == nil && q.running == nil && q.queue.Len() == 0
 	})
 	share(2, 2)
 	share(3, length+1)
-	r.do(other, ops.Add, 4, f32(n, n), nil, ref(2), ref(2))
+	r.Do(other, ops.Add, 4, f32(n, n), nil, ref(2), ref(2))
 	four, failed := []float32(nil), error(nil)
 	r.exec.Read(other, 4, 0, 2, func(d Data, err error) {
 		if four, failed = []float32{0, 0}, err; err == nil {
@@ -57,19 +57,19 @@ func TestDeadlineOfDevice(t *testing.T) {
 			d.Release()
 		}
 	})
-	r.until(func() bool { return len(other.queue) == 0 })
+	r.Until(func() bool { return other.queue.Len() == 0 })
 	r.exec.Flush()
-	l.Session.Deadline = time.Nanosecond
-	l.feed.Guard()
-	t.Log(r.wantKind(l, length+1, wire.Deadline))
-	l.Session.Deadline = 0
-	r.wantKind(other, 3, wire.Deadline)
-	r.until(func() bool { return four != nil })
+	q.Session.Deadline = time.Nanosecond
+	q.feed.Guard()
+	t.Log(r.WantKind(q, length+1, wire.Deadline))
+	q.Session.Deadline = 0
+	r.WantKind(other, 3, wire.Deadline)
+	r.Until(func() bool { return four != nil })
 	if failed != nil {
 		t.Fatalf("what another session has recorded: %v", failed)
 	}
-	r.do(l, ops.Dot, 100, f32(n, n), [][]int{{1}, {}, {0}, {}}, ref(1), ref(1))
-	got, err := r.read(l, 100, 0, 2)
+	r.Do(q, ops.Dot, 100, f32(n, n), [][]int{{1}, {}, {0}, {}}, ref(1), ref(1))
+	got, err := r.Read(q, 100, 0, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,39 +78,39 @@ func TestDeadlineOfDevice(t *testing.T) {
 			t.Errorf("element %d is %v, twice that is %v in the other session", i, x, four[i])
 		}
 	}
-	r.want(other, 1, 1, 2)
+	r.Want(other, 1, 1, 2)
 	synced := false
-	r.exec.Sync(l, func(err error) {
+	r.exec.Sync(q, func(err error) {
 		if synced = true; err != nil {
 			t.Errorf("sync: %v", err)
 		}
 	})
-	r.until(func() bool { return synced && r.exec.feeds.InFlight() == 0 })
+	r.Until(func() bool { return synced && r.exec.feeds.InFlight() == 0 })
 }
 
 // A run that the device works on for too long ends so as well.
 func TestDeadlineOfRun(t *testing.T) {
 	const n, length = 512, 48
 	r := newRig(t, device(t, vulkan.Options{}))
-	l := r.session()
-	r.do(l, ops.Iota, 1, f32(n, n), [][]int{{-1}})
+	q := r.session()
+	r.Do(q, ops.Iota, 1, f32(n, n), [][]int{{-1}})
 	var body []ops.Instr
 	for _, in := range chainOf(n, length) {
 		body = append(body, in.Instr)
 	}
-	r.define(l, "chain", &ops.Region{Params: []ops.Result{{ID: 1, Type: f32(n, n)}}, Body: body, Values: uses(length + 1)})
-	if _, err := r.read(l, 1, 0, 1); err != nil {
+	r.Define(q, "chain", &ops.Region{Params: []ops.Result{{ID: 1, Type: f32(n, n)}}, Body: body, Values: uses(length + 1)})
+	if _, err := r.Read(q, 1, 0, 1); err != nil {
 		t.Fatal(err)
 	}
-	l.Session.Deadline = time.Nanosecond
-	r.exec.Stream(l, []wire.Instr{{Name: "run", Instr: ops.Instr{Op: ops.Run, Ins: uses(1), Outs: []ops.Result{{ID: 200, Type: f32(n, n)}}}, Defines: wire.Defines{Key: "chain"}}})
-	r.wantKind(l, 200, wire.Deadline)
-	l.Session.Deadline = 0
-	if _, err := r.read(l, 1, 0, 1); err != nil {
+	q.Session.Deadline = time.Nanosecond
+	r.exec.Stream(q, []wire.Instr{{Name: "run", Instr: ops.Instr{Op: ops.Run, Ins: uses(1), Outs: []ops.Result{{ID: 200, Type: f32(n, n)}}}, Defines: wire.Defines{Key: "chain"}}})
+	r.WantKind(q, 200, wire.Deadline)
+	q.Session.Deadline = 0
+	if _, err := r.Read(q, 1, 0, 1); err != nil {
 		t.Error(err)
 	}
-	r.until(func() bool { return r.exec.feeds.InFlight() == 0 })
-	if used := r.dev.Stats().InUse; used < 4*n*n || used > 8*4*n*n {
+	r.Until(func() bool { return r.exec.feeds.InFlight() == 0 })
+	if used := r.Dev.Stats().InUse; used < 4*n*n || used > 8*4*n*n {
 		t.Errorf("%d bytes are in use", used)
 	}
 }
@@ -119,21 +119,21 @@ func TestDeadlineOfRun(t *testing.T) {
 func TestDeadlineOfUpload(t *testing.T) {
 	const n, length = 512, 48
 	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: true}}))
-	l := r.session()
-	r.do(l, ops.Iota, 1, f32(n, n), [][]int{{-1}})
+	q := r.session()
+	r.Do(q, ops.Iota, 1, f32(n, n), [][]int{{-1}})
 	small := []float32{3, 4}
-	r.tensor(l, 200, small...)
-	if _, err := r.read(l, 1, 0, 1); err != nil {
+	r.Tensor(q, 200, small...)
+	if _, err := r.Read(q, 1, 0, 1); err != nil {
 		t.Fatal(err)
 	}
-	l.Session.Deadline = time.Nanosecond
-	r.exec.Stream(l, chainOf(n, length))
-	r.do(l, ops.Add, 201, f32(2), nil, ref(200), ref(200))
-	r.wantKind(l, 201, wire.Deadline)
-	l.Session.Deadline = 0
-	r.do(l, ops.Add, 202, f32(2), nil, ref(200), ref(200))
-	r.want(l, 202, 6, 8)
-	if got, err := r.read(l, 200, 0, 2); err != nil || !slices.Equal(got, small) {
+	q.Session.Deadline = time.Nanosecond
+	r.exec.Stream(q, chainOf(n, length))
+	r.Do(q, ops.Add, 201, f32(2), nil, ref(200), ref(200))
+	r.WantKind(q, 201, wire.Deadline)
+	q.Session.Deadline = 0
+	r.Do(q, ops.Add, 202, f32(2), nil, ref(200), ref(200))
+	r.Want(q, 202, 6, 8)
+	if got, err := r.Read(q, 200, 0, 2); err != nil || !slices.Equal(got, small) {
 		t.Errorf("got %v, %v; want %v", got, err, small)
 	}
 }

@@ -18,16 +18,16 @@ type definition struct {
 
 // define keeps the definition of a program. A key that is defined stays as it
 // is.
-func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
-	if l.programs.Find(in.Key, e.bounds) != nil {
+func (e *Executor) define(q *Queue, in *wire.Instr) (wait queue.Wait) {
+	if q.programs.Find(in.Key) != nil {
 		return 0
 	}
-	if l.defining == nil {
+	if q.defining == nil {
 		d := &definition{}
-		l.defining = d
+		q.defining = d
 		eval, region, broken := e.specializer.Evaluator(), in.Program, in.Broken
 		if broken == nil && program.TakesLong(region) {
-			e.jobs.aside(l, kernels.WorkPlan, func(*sched.Worker) error {
+			e.jobs.aside(q, kernels.WorkPlan, func(*sched.Worker) error {
 				d.Program = program.New(region, nil, eval)
 				return nil
 			}, func(err error) {
@@ -35,27 +35,27 @@ func (e *Executor) define(l *Queue, in *wire.Instr) (wait queue.Wait) {
 					d.Program = program.New(region, &wire.Fault{Kind: wire.Internal, Err: err}, eval)
 				}
 				d.ready = true
-				e.Resume(l)
+				e.Resume(q)
 			})
 			return queue.ForPlan
 		}
 		d.Program, d.ready = program.New(region, broken, eval), true
 	}
-	d := l.defining
+	d := q.defining
 	if !d.ready {
 		return queue.ForPlan
 	}
-	l.defining = nil
-	l.programs.Add(in.Key, d.Program, e.bounds)
+	q.defining = nil
+	q.programs.Add(in.Key, d.Program, e.bounds)
 	return 0
 }
 
 // Program finds the program that an instruction or a request names. One that left
 // the order of its session took it along.
-func (e *Executor) Program(l *Queue, key string) (*program.Program, error) {
-	p := l.programs.Find(key, e.bounds)
-	if l.from != nil && len(l.queue) > 0 {
-		p = l.queue[0].prog
+func (e *Executor) Program(q *Queue, key string) (*program.Program, error) {
+	p := q.programs.Find(key)
+	if q.from != nil && q.queue.Len() > 0 {
+		p = q.queue.At(0).prog
 	}
 	switch {
 	case p == nil:

@@ -20,12 +20,15 @@
 //	memory.Manager       who gets memory, who waits for it, who is refused
 //	feed.Feeds           what the device is given
 //
-// Those in files of this package serve queues for the Executor: recorder (postpone.go,
-// trace_run.go) postpones instructions, interpreter (run.go, fusion.go,
-// callback.go) runs programs, dispatcher (device.go, interpret.go, status.go) carries out
-// plans, transfers (transfer.go) bring values to the device and back, jobs (job.go)
-// have the host compute, checker (check.go) says what is wrong with indices. The sampler and
-// the shaders of clients stand on extend.go.
+// Those in files of this package serve queues for the Executor: recorder (recorder.go)
+// postpones instructions, interpreter (run.go, fusion.go, async.go, callback.go, deadline.go)
+// runs programs and ends runs, dispatcher (dispatcher.go, interpret.go, status.go) carries out
+// plans, transfers (transfer.go) bring values to the device and back, jobs (job.go) have the
+// host compute, checker (check.go) says what is wrong with indices. jobs and checker have the
+// few functions that they call. The other four refer to the Executor: each has instructions
+// executed, has queues wait, and works with the other members, so that an interface for it
+// would be the Executor by another name. The sampler and the shaders of clients stand on
+// extend.go.
 //
 // Start reading at Executor.execute, then place.go for where work runs.
 package exec

@@ -3,7 +3,9 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"nxvk/fallback/sched"
@@ -106,12 +108,13 @@ func New(cfg Config) *Executor {
 		bounds: program.NewBounds(),
 		limit:  cfg.HostLimit,
 	}
-	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec, e.transfers.exec, e.checker.exec = e, e, e, e, e
-	e.jobs = jobs{exec: e, common: cfg.Work.Account()}
+	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec, e.transfers.exec = e, e, e, e
+	e.checker = checker{feed: e.Feed, deviceError: e.DeviceError, resume: e.Resume, jobs: &e.jobs, failed: &e.Counters.Failed}
+	e.jobs = jobs{cfg: &e.cfg, resume: e.Resume, poison: e.poison, common: cfg.Work.Account()}
 	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.jobs.aside(nil, what, f, then) }
 	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
-		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.dispatcher.warm, Refused: e.noteRefused,
+		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.dispatcher.warm, Refused: e.dispatcher.noteRefused,
 		Aside: aside,
 	}, cfg.WarmUp)
 	e.target = e.kernels.Target()
@@ -126,20 +129,37 @@ func New(cfg Config) *Executor {
 	e.feeds = feed.New(feed.Config{Device: cfg.Device, Target: e.target, Post: cfg.Post, Log: &e.cfg.Log, Completed: cfg.Completed,
 		Counters: &e.Counters.Counters})
 	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
-	e.memory = e.newMemory()
+	e.memory = newMemory(e)
 	e.recorder.signatures, e.recorder.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
 	return e
 }
 
+// newMemory has the members of an Executor give and free memory.
+func newMemory(e *Executor) *memory.Manager[*Queue] {
+	return memory.NewManager(memory.ManagerConfig[*Queue]{
+		Device: e.dev, Post: e.cfg.Post, Flush: e.Flush, Error: e.DeviceError, Resume: e.Resume, AwaitChecks: e.checker.await,
+		Session:  func(q *Queue) *store.Session { return q.Session },
+		Claim:    func(q *Queue) *memory.Claim { return &q.claim },
+		Alloc:    func(q *Queue, n int) (*vulkan.Buffer, error) { return e.Feed(q).TryAlloc(n) },
+		Sessions: func(yield func(*store.Session) bool) { maps.Keys(e.queues)(yield) },
+		Pending:  func() bool { return len(e.recorder.gathering) > 0 }, // who asks is not among them: it carries something out
+		RunPending: func() {
+			for _, g := range slices.Clone(e.recorder.gathering) {
+				e.recorder.flushTrace(g)
+			}
+		},
+	}, e.cfg.Host, e.cfg.Sweep)
+}
+
 // execute carries out one instruction. It reports true where the queue has to
 // wait; the instruction is then tried again from the start.
-func (e *Executor) execute(l *Queue, in *wire.Instr) (wait queue.Wait) {
+func (e *Executor) execute(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if in.Op == ops.Run && in.Err == nil {
-		if !e.runAsync(l, in) {
-			wait = e.interpreter.runProgram(l, in)
+		if !e.interpreter.runAsync(q, in) {
+			wait = e.interpreter.runProgram(q, in)
 		}
 	} else {
-		wait = e.try(l, in)
+		wait = e.try(q, in)
 	}
 	if wait == 0 {
 		e.Counters.Instructions++
@@ -161,42 +181,42 @@ func release(in *wire.Instr) {
 	}
 }
 
-func (e *Executor) try(l *Queue, in *wire.Instr) (wait queue.Wait) {
+func (e *Executor) try(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	defer func() {
 		if r := recover(); r != nil {
 			e.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
-			e.poison(l, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
+			e.poison(q, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
 			wait = 0
 		}
 	}()
 	switch {
 	case in.Err != nil:
-		e.poison(l, in, nil, in.Err)
+		e.poison(q, in, nil, in.Err)
 	case in.Op == ops.Free:
 		for _, id := range in.Attrs[0] {
-			l.Session.Delete(ops.ID(id))
+			q.Session.Delete(ops.ID(id))
 		}
 	case in.Op == ops.Program:
-		return e.define(l, in)
+		return e.define(q, in)
 	case in.Op == ops.Shader:
 		if e.definer != nil {
-			e.definer.Define(l, in)
+			e.definer.Define(q, in)
 		}
 	case in.Op == ops.Forget:
-		l.home().programs.Forget(in.Keys)
+		q.home().programs.Forget(in.Keys)
 		if e.definer != nil {
-			e.definer.Forget(l, in.Keys)
+			e.definer.Forget(q, in.Keys)
 		}
 	case program.IsControl(in.Op):
-		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
+		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
-		return e.importValue(l, in)
-	case e.Lost() != nil && l.job == nil:
-		e.poison(l, in, nil, e.Lost())
-	case l.failed != nil:
-		e.poison(l, in, nil, l.failed)
+		return e.importValue(q, in)
+	case e.Lost() != nil && q.job == nil:
+		e.poison(q, in, nil, e.Lost())
+	case q.failed != nil:
+		e.poison(q, in, nil, q.failed)
 	default:
-		return e.compute(l, in)
+		return e.compute(q, in)
 	}
 	return 0
 }
@@ -204,37 +224,37 @@ func (e *Executor) try(l *Queue, in *wire.Instr) (wait queue.Wait) {
 var errProgramOnly = errors.New("belongs in a program, not in the stream")
 
 // compute carries out an instruction that makes values.
-func (e *Executor) compute(l *Queue, in *wire.Instr) (wait queue.Wait) {
-	if l.job != nil {
-		if wait, again := e.jobs.collect(l, in); !again {
+func (e *Executor) compute(q *Queue, in *wire.Instr) (wait queue.Wait) {
+	if q.job != nil {
+		if wait, again := e.jobs.collect(q, in); !again {
 			return wait
 		}
 	}
-	w, err := e.gather(l, in)
+	w, err := e.gather(q, in)
 	if err != nil {
-		e.poison(l, in, w.Types, err)
+		e.poison(q, in, w.Types, err)
 		return 0
 	}
 	defer w.Release()
 	if err := w.In.Check(w.Types); err != nil {
-		e.poison(l, in, w.Types, &wire.Fault{Kind: wire.BadArgument, Err: err})
+		e.poison(q, in, w.Types, &wire.Fault{Kind: wire.BadArgument, Err: err})
 		return 0
 	}
-	wait, err = e.place(l, w)
+	wait, err = e.place(q, w)
 	if wait != 0 {
 		return wait
 	}
 	if err != nil {
-		e.poison(l, in, w.Types, err)
+		e.poison(q, in, w.Types, err)
 	}
 	return 0
 }
 
 // note is what the client has said of where an instruction was sent, or the run that
 // it is a part of.
-func (l *Queue) note(in *wire.Instr) string {
-	if in.Note == "" && l.run != nil && l.run.in != nil {
-		return l.run.in.Note
+func (q *Queue) note(in *wire.Instr) string {
+	if in.Note == "" && q.run != nil && q.run.in != nil {
+		return q.run.in.Note
 	}
 	return in.Note
 }
@@ -251,15 +271,15 @@ func fault(in *wire.Instr, note string, types []ops.Type, err error) error {
 
 // poison makes the results of an instruction carry an error. An error that
 // came with an operand stays what it was.
-func (e *Executor) poison(l *Queue, in *wire.Instr, types []ops.Type, err error) {
+func (e *Executor) poison(q *Queue, in *wire.Instr, types []ops.Type, err error) {
 	if _, inherited := err.(*ops.Error); !inherited {
-		err = fault(in, l.note(in), types, err)
+		err = fault(in, q.note(in), types, err)
 		e.Counters.Failed++
 	}
 	for _, out := range in.Outs {
-		l.put(out.ID, store.Value{Type: out.Type, Err: err})
+		q.put(out.ID, store.Value{Type: out.Type, Err: err})
 	}
-	if len(in.Outs) == 0 && l.Orphan != nil {
-		l.Orphan(err)
+	if len(in.Outs) == 0 && q.Orphan != nil {
+		q.Orphan(err)
 	}
 }

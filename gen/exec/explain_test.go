@@ -9,11 +9,11 @@ import (
 	"nxvk/ops"
 )
 
-func (r *rig) explain(l *Queue, key string) (parts []explain.Part, err error) {
+func (r *rig) explain(q *Queue, key string) (parts []explain.Part, err error) {
 	r.Helper()
 	done := false
-	r.exec.Explain(l, key, true, func(p []explain.Part, e error) { parts, err, done = p, e, true })
-	r.until(func() bool { return done })
+	r.exec.Explain(q, key, true, func(p []explain.Part, e error) { parts, err, done = p, e, true })
+	r.Until(func() bool { return done })
 	return parts, err
 }
 
@@ -21,9 +21,9 @@ func (r *rig) explain(l *Queue, key string) (parts []explain.Part, err error) {
 // each with kernels that move what they must at least.
 func TestExplain(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l := r.session()
-		r.define(l, "softmax", softmax(7, 300))
-		parts, err := r.explain(l, "softmax")
+		q := r.session()
+		r.Define(q, "softmax", softmax(7, 300))
+		parts, err := r.explain(q, "softmax")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,22 +35,22 @@ func TestExplain(t *testing.T) {
 			for _, k := range p.Kernels {
 				bytes, seconds = bytes+k.Bytes, seconds+k.Seconds
 			}
-			if want := map[bool]explain.Place{true: explain.PlaceDevice, false: explain.PlaceHost}[r.dev != nil]; p.Place != want || (len(p.Kernels) > 0) != (r.dev != nil) {
+			if want := map[bool]explain.Place{true: explain.PlaceDevice, false: explain.PlaceHost}[r.Dev != nil]; p.Place != want || (len(p.Kernels) > 0) != (r.Dev != nil) {
 				t.Errorf("%v: %s with %d kernels", p.Instructions, p.Place, len(p.Kernels))
 			}
 		}
 		if text := strings.Join(lines, "\n"); !strings.Contains(text, "%3:f32[7,1] = reduce_max %1 axes=[1] keep_axes=true") {
 			t.Errorf("the instructions are\n%s", text)
 		}
-		if r.dev == nil && len(parts) != 6 || r.dev != nil && len(parts) > 3 {
+		if r.Dev == nil && len(parts) != 6 || r.Dev != nil && len(parts) > 3 {
 			t.Errorf("%d parts", len(parts))
 		}
 		for _, p := range parts {
-			if r.dev != nil && r.dev.Info().Features.Timestamps && (p.Measured <= 0 || p.Measured > 10) {
+			if r.Dev != nil && r.Dev.Info().Features.Timestamps && (p.Measured <= 0 || p.Measured > 10) {
 				t.Errorf("%v took %v seconds", p.Instructions, p.Measured)
 			}
 		}
-		if r.dev != nil && (bytes < 3*7*300*4 || seconds <= 0) {
+		if r.Dev != nil && (bytes < 3*7*300*4 || seconds <= 0) {
 			t.Errorf("%d bytes in %v seconds", bytes, seconds)
 		}
 	})
@@ -60,15 +60,15 @@ func TestExplain(t *testing.T) {
 // parameters of runs stay operands in the text.
 func TestExplainBlocks(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l := r.session()
-		r.define(l, "double", doubling(3))
-		r.tensor(l, 1, 1, 2, 3)
+		q := r.session()
+		r.Define(q, "double", doubling(3))
+		r.Tensor(q, 1, 1, 2, 3)
 		for i := range ops.ID(4) {
-			r.run(l, "double", []ops.Result{res(2+2*i, f32(3)), res(3+2*i, f32())}, ref(1), scalar(100), scalar(0))
-			r.want(l, 3+2*i, 5)
-			r.built()
+			r.run(q, "double", []ops.Result{res(2+2*i, f32(3)), res(3+2*i, f32())}, ref(1), scalar(100), scalar(0))
+			r.Want(q, 3+2*i, 5)
+			r.Built()
 		}
-		parts, err := r.explain(l, "double")
+		parts, err := r.explain(q, "double")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,14 +92,14 @@ func TestExplainBlocks(t *testing.T) {
 // What the device cannot carry out, what takes no kernel, and what is no program.
 func TestExplainPlaces(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l, v := r.session(), f32(2, 3)
+		q, v := r.session(), f32(2, 3)
 		view, phase := op(ops.Reshape, res(2, f32(6)), ref(1)), op(ops.Hook, ops.Result{}, ref(2))
 		phase.Outs, phase.Attrs = nil, [][]int{{0}}
-		r.define(l, "views", &ops.Region{Params: []ops.Result{res(1, v)}, Values: uses(2, 3), Body: []ops.Instr{
+		r.Define(q, "views", &ops.Region{Params: []ops.Result{res(1, v)}, Values: uses(2, 3), Body: []ops.Instr{
 			view, phase,
 			op(ops.Tensor, res(3, f32(2)), ops.Operand{Lit: &ops.Literal{Type: f32(2), Data: floats(1, 2)}}),
 		}})
-		parts, err := r.explain(l, "views")
+		parts, err := r.explain(q, "views")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,17 +108,17 @@ func TestExplainPlaces(t *testing.T) {
 			places = append(places, string(p.Place))
 		}
 		want := "view control upload"
-		if r.dev == nil {
+		if r.Dev == nil {
 			want = "host control host"
 		}
 		if got := strings.Join(places, " "); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if _, err := r.explain(l, "nothing"); wire.KindOf(err) != wire.UnknownProgram {
+		if _, err := r.explain(q, "nothing"); wire.KindOf(err) != wire.UnknownProgram {
 			t.Errorf("a program that is not there: %v", err)
 		}
-		r.define(l, "broken", &ops.Region{Values: uses(1)})
-		if _, err := r.explain(l, "broken"); wire.KindOf(err) != wire.BadArgument {
+		r.Define(q, "broken", &ops.Region{Values: uses(1)})
+		if _, err := r.explain(q, "broken"); wire.KindOf(err) != wire.BadArgument {
 			t.Errorf("a broken program: %v", err)
 		}
 	})

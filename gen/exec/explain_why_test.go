@@ -13,7 +13,7 @@ import (
 // TestExplainWhy: every part tells by what it was joined and what it ends before.
 func TestExplainWhy(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l, v := r.session(), f32(300)
+		q, v := r.session(), f32(300)
 		sorted, hook := op(ops.Sort, res(5, v), ref(4)), op(ops.Hook, ops.Result{}, ref(4))
 		sorted.Attrs, hook.Outs, hook.Attrs = [][]int{{0}, {0}, {0}}, nil, [][]int{{0}}
 		body := []ops.Instr{op(ops.Add, res(3, v), ref(1), ref(2)), op(ops.Tanh, res(4, v), ref(3)), sorted}
@@ -27,12 +27,12 @@ func TestExplainWhy(t *testing.T) {
 			p.Params = append(p.Params, res(20+i, f32(2+int(i), 300)))
 			p.Values = append(p.Values, uses(6+i)...)
 		}
-		r.define(l, "parts", p)
-		parts, err := r.explain(l, "parts")
+		r.Define(q, "parts", p)
+		parts, err := r.explain(q, "parts")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.dev == nil {
+		if r.Dev == nil {
 			for _, p := range parts {
 				if p.Place == explain.PlaceHost && !slices.Equal(p.Why, []string{program.WhyHost}) {
 					t.Errorf("%v: %q", p.Instructions, p.Why)
@@ -61,14 +61,14 @@ func TestExplainWhy(t *testing.T) {
 			t.Errorf("no part ends in %v: %v", want, parts)
 		}
 		r.exec.cfg.OneByOne = true
-		parts, err = r.explain(l, "parts")
+		parts, err = r.explain(q, "parts")
 		if err != nil || !slices.Equal(parts[0].Why, []string{program.WhyAlone}) {
 			t.Errorf("without units: %q, %v", parts[0].Why, err)
 		}
 		r.exec.cfg.OneByOne, r.exec.target.Float64 = false, false
 		double := ops.Type{DType: ops.F64, Shape: ops.Shape{3}}
-		r.define(l, "wide", &ops.Region{Params: []ops.Result{res(1, double)}, Values: uses(2), Body: []ops.Instr{op(ops.Exp, res(2, double), ref(1))}})
-		parts, err = r.explain(l, "wide")
+		r.Define(q, "wide", &ops.Region{Params: []ops.Result{res(1, double)}, Values: uses(2), Body: []ops.Instr{op(ops.Exp, res(2, double), ref(1))}})
+		parts, err = r.explain(q, "wide")
 		if err != nil || parts[0].Place != explain.PlaceHost || !strings.Contains(strings.Join(parts[0].Why, "\n"), "the device cannot: ") {
 			t.Errorf("what the device cannot: %v, %v", parts, err)
 		}

@@ -20,8 +20,8 @@ import (
 // Definer takes what a stream says of code that the Executor does not know. Its methods run
 // on the goroutine of the Executor.
 type Definer interface {
-	Define(l *Queue, in *wire.Instr)
-	Forget(l *Queue, keys []string)
+	Define(q *Queue, in *wire.Instr)
+	Forget(q *Queue, keys []string)
 }
 
 // SetDefiner says who takes the definitions of shaders. It comes before the first stream.
@@ -43,7 +43,7 @@ func (e *Executor) Target() synth.Target { return *e.target }
 func (e *Executor) HostLimit() int { return e.limit }
 
 // Account returns whose processor time the work of a session counts as.
-func (e *Executor) Account(l *Queue) *sched.Account { return l.account(e) }
+func (e *Executor) Account(q *Queue) *sched.Account { return e.jobs.account(q) }
 
 // Common returns whose processor time the work for all sessions counts as.
 func (e *Executor) Common() *sched.Account { return e.jobs.common }
@@ -53,8 +53,8 @@ type Ender interface{ End() }
 
 // Above returns what the package of a key keeps for the session of a queue; the first time
 // make says what that is.
-func (l *Queue) Above(key any, make func() Ender) Ender {
-	home := l.home()
+func (q *Queue) Above(key any, make func() Ender) Ender {
+	home := q.home()
 	x := home.above[key]
 	if x == nil {
 		x = make()
@@ -67,12 +67,12 @@ func (l *Queue) Above(key any, make func() Ender) Ender {
 }
 
 // Home returns the queue of the session, of which another one may run requests.
-func (l *Queue) Home() *Queue { return l.home() }
+func (q *Queue) Home() *Queue { return q.home() }
 
 // DoWith runs a task after everything that the session asked for before, with the operands
 // of an instruction.
-func (e *Executor) DoWith(l *Queue, in *wire.Instr, t func(l *Queue) queue.Wait) {
-	e.enqueue(l, request{in: in, task: t})
+func (e *Executor) DoWith(q *Queue, in *wire.Instr, t func(q *Queue) queue.Wait) {
+	e.enqueue(q, request{in: in, task: t})
 }
 
 // HostOperand is an operand whose elements are on the host.
@@ -83,11 +83,11 @@ type HostOperand struct {
 
 // OnHost gives the operands of an instruction to f, those that are only on the device when they
 // have been read back: the queue waits. f runs before OnHost returns.
-func (e *Executor) OnHost(l *Queue, in *wire.Instr, check func([]ops.Type) error, f func([]HostOperand)) (wait queue.Wait, err error) {
-	if l.failed != nil {
-		return 0, l.failed
+func (e *Executor) OnHost(q *Queue, in *wire.Instr, check func([]ops.Type) error, f func([]HostOperand)) (wait queue.Wait, err error) {
+	if q.failed != nil {
+		return 0, q.failed
 	}
-	w, err := e.gather(l, in)
+	w, err := e.gather(q, in)
 	if err != nil {
 		return 0, err
 	}
@@ -97,7 +97,7 @@ func (e *Executor) OnHost(l *Queue, in *wire.Instr, check func([]ops.Type) error
 	}
 	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.transfers.readBack(l, m, w.Types[i])
+			return e.transfers.readBack(q, m, w.Types[i])
 		}
 	}
 	list := make([]HostOperand, len(w.Types))
@@ -132,9 +132,9 @@ func (e *Executor) Foreign(name string, code []uint32, layout vulkan.Layout) *ke
 
 // Ready reports whether the pipeline of a kernel is made; the queue waits for it. Where it
 // is, the error says why it could not be made.
-func (e *Executor) Ready(l *Queue, k *kernels.Kernel) (wait queue.Wait, err error) {
+func (e *Executor) Ready(q *Queue, k *kernels.Kernel) (wait queue.Wait, err error) {
 	if !k.Done() {
-		k.Then(func() { e.Resume(l) })
+		k.Then(func() { e.Resume(q) })
 		return queue.ForKernel, nil
 	}
 	return 0, k.Err()
@@ -163,8 +163,8 @@ func (e *Executor) Oldest() time.Time { return e.feeds.Oldest() }
 // Swept continues the queues that wait for memory: all sessions have answered.
 func (e *Executor) Swept() { e.memory.Retry() }
 
-// Aside runs f for a queue, or for all sessions where l is nil, apart from the goroutine of
+// Aside runs f for a queue, or for all sessions where q is nil, apart from the goroutine of
 // the Executor, and then calls then there. A panic is an error.
-func (e *Executor) Aside(l *Queue, what string, f func(*sched.Worker) error, then func(error)) {
-	e.jobs.aside(l, what, f, then)
+func (e *Executor) Aside(q *Queue, what string, f func(*sched.Worker) error, then func(error)) {
+	e.jobs.aside(q, what, f, then)
 }

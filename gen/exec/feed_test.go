@@ -13,16 +13,16 @@ import (
 // one submits and reads.
 func TestSessionsHaveStreams(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
-	l, other := r.session(), r.session()
-	for _, l := range []*Queue{l, other} {
-		r.tensor(l, 1, 1, 2, 3)
-		r.do(l, ops.Negate, 2, f32(3), nil, ref(1))
-		r.want(l, 2, -1, -2, -3) // the kernel is there from now on
+	q, other := r.session(), r.session()
+	for _, q := range []*Queue{q, other} {
+		r.Tensor(q, 1, 1, 2, 3)
+		r.Do(q, ops.Negate, 2, f32(3), nil, ref(1))
+		r.Want(q, 2, -1, -2, -3) // the kernel is there from now on
 	}
-	r.do(other, ops.Negate, 3, f32(3), nil, ref(2))
-	r.do(l, ops.Negate, 3, f32(3), nil, ref(2))
-	r.exec.recorder.flushTrace(l)
-	recorded := r.exec.Feed(l).Recorded()
+	r.Do(other, ops.Negate, 3, f32(3), nil, ref(2))
+	r.Do(q, ops.Negate, 3, f32(3), nil, ref(2))
+	r.exec.recorder.flushTrace(q)
+	recorded := r.exec.Feed(q).Recorded()
 	if recorded == 0 {
 		t.Fatal("nothing is recorded")
 	}
@@ -34,10 +34,10 @@ func TestSessionsHaveStreams(t *testing.T) {
 			d.Release()
 		}
 	})
-	if n := r.exec.Feed(l).Recorded(); n != recorded {
+	if n := r.exec.Feed(q).Recorded(); n != recorded {
 		t.Errorf("%d dispatches are recorded after another session submitted, want %d", n, recorded)
 	}
-	r.until(func() bool { return done })
+	r.Until(func() bool { return done })
 }
 
 // TestLoopsLeaveTurns: two sessions whose loops do not end leave others their turns, and
@@ -45,22 +45,22 @@ func TestSessionsHaveStreams(t *testing.T) {
 func TestLoopsLeaveTurns(t *testing.T) {
 	rigs(t, func(r *rig) {
 		hogs := []*Queue{r.session(), r.session()}
-		for _, l := range hogs {
-			r.define(l, "forever", forever())
-			r.run(l, "forever", []ops.Result{res(1, f32())}, scalar(0))
+		for _, q := range hogs {
+			r.Define(q, "forever", forever())
+			r.run(q, "forever", []ops.Result{res(1, f32())}, scalar(0))
 		}
-		l := r.session()
+		q := r.session()
 		for id := ops.ID(1); id < 60; id += 2 {
-			r.tensor(l, id, 1, float32(id))
-			r.do(l, ops.Negate, id+1, f32(2), nil, ref(id))
-			r.want(l, id+1, -1, -float32(id))
+			r.Tensor(q, id, 1, float32(id))
+			r.Do(q, ops.Negate, id+1, f32(2), nil, ref(id))
+			r.Want(q, id+1, -1, -float32(id))
 		}
-		for _, l := range hogs {
-			r.exec.End(l.Session)
+		for _, q := range hogs {
+			r.exec.End(q.Session)
 		}
-		r.settle(50 * time.Millisecond)
+		r.Settle(50 * time.Millisecond)
 		was := r.exec.Counters.Instructions
-		r.settle(50 * time.Millisecond)
+		r.Settle(50 * time.Millisecond)
 		if n := r.exec.Counters.Instructions; n != was {
 			t.Errorf("%d instructions after their sessions ended", n-was)
 		}
@@ -73,33 +73,33 @@ func TestEndDropsWork(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
 	keeper := r.session()
 	for round := range 5 {
-		l := r.session()
+		q := r.session()
 		n := 1 << 18
-		r.do(l, ops.Iota, 1, f32(n), [][]int{{-1}})
+		r.Do(q, ops.Iota, 1, f32(n), [][]int{{-1}})
 		for id := ops.ID(2); id < 300; id++ {
-			r.do(l, ops.Add, id, f32(n), nil, ref(id-1), scalar(1))
+			r.Do(q, ops.Add, id, f32(n), nil, ref(id-1), scalar(1))
 			if id != 200 {
-				r.free(l, id-1)
+				r.Free(q, id-1)
 			}
 		}
 		var shared store.Value
-		r.until(func() (ok bool) {
-			r.exec.recorder.flushTrace(l)
-			shared, ok = l.Session.Get(299)
+		r.Until(func() (ok bool) {
+			r.exec.recorder.flushTrace(q)
+			shared, ok = q.Session.Get(299)
 			return ok
 		})
 		shared.Mem.Retain()
 		kept := ops.ID(1 + round)
 		keeper.Session.Put(kept, shared)
-		r.exec.End(l.Session)
-		got, err := r.read(keeper, kept, 5, 1)
+		r.exec.End(q.Session)
+		got, err := r.Read(keeper, kept, 5, 1)
 		if err != nil || got[0] != 5+298 {
 			t.Fatalf("got %v, %v, want %d", got, err, 5+298)
 		}
 	}
 	r.exec.End(keeper.Session)
-	r.settle(50 * time.Millisecond)
-	if st := r.dev.Stats(); st.InUse != 0 || st.InFlight != 0 {
+	r.Settle(50 * time.Millisecond)
+	if st := r.Dev.Stats(); st.InUse != 0 || st.InFlight != 0 {
 		t.Errorf("left behind: %+v", st)
 	}
 }

@@ -50,26 +50,26 @@ func number(n int) (p *ops.Region, apply func(x float32) float32) {
 func key(n int) string { return fmt.Sprint("number ", n) }
 
 // forget lets go of programs.
-func (r *rig) forget(l *Queue, keys ...string) {
-	r.exec.Stream(l, []wire.Instr{{Name: "forget", Instr: ops.Instr{Op: ops.Forget}, Defines: wire.Defines{Keys: keys}}})
+func (r *rig) forget(q *Queue, keys ...string) {
+	r.exec.Stream(q, []wire.Instr{{Name: "forget", Instr: ops.Instr{Op: ops.Forget}, Defines: wire.Defines{Keys: keys}}})
 }
 
 // TestForget: a program is there until it is forgotten, and can be defined again
 // under the same key. What runs when it is forgotten is not disturbed.
 func TestForget(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l := r.session()
-		r.tensor(l, 1, 1, 2)
-		r.define(l, "p", simple(ops.Negate))
-		r.run(l, "p", []ops.Result{res(2, f32(2))}, ref(1))
-		r.forget(l, "p", "never defined")
-		r.run(l, "p", []ops.Result{res(3, f32(2))}, ref(1))
-		r.define(l, "p", simple(ops.Abs))
-		r.run(l, "p", []ops.Result{res(4, f32(2))}, ref(2))
-		r.want(l, 2, -1, -2)
-		r.wantKind(l, 3, wire.UnknownProgram)
-		r.want(l, 4, 1, 2)
-		if programs, steps := l.programs.Len(); programs != 1 || steps != 1 {
+		q := r.session()
+		r.Tensor(q, 1, 1, 2)
+		r.Define(q, "p", simple(ops.Negate))
+		r.run(q, "p", []ops.Result{res(2, f32(2))}, ref(1))
+		r.forget(q, "p", "never defined")
+		r.run(q, "p", []ops.Result{res(3, f32(2))}, ref(1))
+		r.Define(q, "p", simple(ops.Abs))
+		r.run(q, "p", []ops.Result{res(4, f32(2))}, ref(2))
+		r.Want(q, 2, -1, -2)
+		r.WantKind(q, 3, wire.UnknownProgram)
+		r.Want(q, 4, 1, 2)
+		if programs, steps := q.programs.Len(); programs != 1 || steps != 1 {
 			t.Errorf("%d programs of %d instructions", programs, steps)
 		}
 	})
@@ -83,21 +83,21 @@ func simple(o ops.Op) *ops.Region {
 // TestForgetWhatWaits: a run that waits for another one has the program that was
 // defined when it was sent, whatever becomes of the key meanwhile.
 func TestForgetWhatWaits(t *testing.T) {
-	asyncRuns(t, func(r *rig, l *Queue, answer func(ops.ID, float32)) {
+	asyncRuns(t, func(r *rig, q *Queue, answer func(ops.ID, float32)) {
 		one := func(o ops.Op) *ops.Region {
 			return &ops.Region{Params: []ops.Result{res(1, f32())}, Values: uses(2), Body: []ops.Instr{op(o, res(2, f32()), ref(1))}}
 		}
-		r.define(l, "p", one(ops.Negate))
-		r.ask(l, 1, scalar(1))
-		r.run(l, "p", []ops.Result{res(2, f32())}, ref(1))
-		r.forget(l, "p", "asks")
-		r.run(l, "p", []ops.Result{res(3, f32())}, ref(1))
-		r.define(l, "p", one(ops.Abs))
-		r.run(l, "p", []ops.Result{res(4, f32())}, ref(2))
+		r.Define(q, "p", one(ops.Negate))
+		r.ask(q, 1, scalar(1))
+		r.run(q, "p", []ops.Result{res(2, f32())}, ref(1))
+		r.forget(q, "p", "asks")
+		r.run(q, "p", []ops.Result{res(3, f32())}, ref(1))
+		r.Define(q, "p", one(ops.Abs))
+		r.run(q, "p", []ops.Result{res(4, f32())}, ref(2))
 		answer(1, 10)
-		r.want(l, 2, -11)
-		r.wantKind(l, 3, wire.UnknownProgram)
-		r.want(l, 4, 11)
+		r.Want(q, 2, -11)
+		r.WantKind(q, 3, wire.UnknownProgram)
+		r.Want(q, 4, 11)
 	})
 }
 
@@ -106,25 +106,25 @@ func TestForgetWhatWaits(t *testing.T) {
 func TestEvict(t *testing.T) {
 	rigs(t, func(r *rig) {
 		r.exec.bounds.Programs = 8
-		l := r.session()
-		r.tensor(l, 1, 1, 2)
+		q := r.session()
+		r.Tensor(q, 1, 1, 2)
 		for n := range 100 {
 			if n > 0 {
-				r.run(l, "0", []ops.Result{res(2, f32(2))}, ref(1))
+				r.run(q, "0", []ops.Result{res(2, f32(2))}, ref(1))
 			}
-			r.define(l, fmt.Sprint(n), simple(ops.Negate))
-			if have, steps := l.programs.Len(); have > 8 || have != steps {
+			r.Define(q, fmt.Sprint(n), simple(ops.Negate))
+			if have, steps := q.programs.Len(); have > 8 || have != steps {
 				t.Fatalf("%d programs of %d instructions", have, steps)
 			}
 		}
-		r.want(l, 2, -1, -2)
-		r.run(l, "50", []ops.Result{res(3, f32(2))}, ref(1))
-		r.wantKind(l, 3, wire.UnknownProgram)
+		r.Want(q, 2, -1, -2)
+		r.run(q, "50", []ops.Result{res(3, f32(2))}, ref(1))
+		r.WantKind(q, 3, wire.UnknownProgram)
 		r.exec.bounds.Steps = 3
-		r.define(l, "large", doubling(2)) // of 5 instructions
-		r.run(l, "large", []ops.Result{res(4, f32(2)), res(5, f32())}, ref(1), scalar(6), scalar(0))
-		r.want(l, 4, 2, 4)
-		if n, _ := l.programs.Len(); n != 1 {
+		r.Define(q, "large", doubling(2)) // of 5 instructions
+		r.run(q, "large", []ops.Result{res(4, f32(2)), res(5, f32())}, ref(1), scalar(6), scalar(0))
+		r.Want(q, 4, 2, 4)
+		if n, _ := q.programs.Len(); n != 1 {
 			t.Errorf("%d programs beside one that is larger than all may be", n-1)
 		}
 	})
@@ -139,71 +139,71 @@ func TestForever(t *testing.T) {
 		e.recorder.signatures.Max, e.bounds.Programs = kept, kept
 		e.kernels.Bound(kept, kept)
 		own := 0 // pipelines of the device itself
-		if r.dev != nil {
-			own = r.dev.Stats().Kernels
+		if r.Dev != nil {
+			own = r.Dev.Stats().Kernels
 		}
-		l := r.session()
-		r.tensor(l, 1, 1.5, -2, 8, 3)
+		q := r.session()
+		r.Tensor(q, 1, 1.5, -2, 8, 3)
 		random := rand.New(rand.NewPCG(3, 14))
 		for i := range programs {
 			n := i
 			if random.IntN(3) == 0 {
 				n = random.IntN(i + 1)
 			}
-			r.number(l, n)
+			r.number(q, n)
 			r.bounded(kept)
 		}
-		r.forget(l, slices.Collect(func(yield func(string) bool) {
+		r.forget(q, slices.Collect(func(yield func(string) bool) {
 			for n := range programs {
 				yield(key(n))
 			}
 		})...)
-		if programs, steps := l.programs.Len(); programs != 0 || steps != 0 {
+		if programs, steps := q.programs.Len(); programs != 0 || steps != 0 {
 			t.Errorf("%d programs of %d instructions are left", programs, steps)
 		}
-		if r.dev == nil {
+		if r.Dev == nil {
 			return
 		}
 		e.kernels.FreeRetired()
-		r.built()
+		r.Built()
 		_, have, _ := e.kernels.Len()
-		if n := r.dev.Stats().Kernels - own; n > have {
+		if n := r.Dev.Stats().Kernels - own; n > have {
 			t.Errorf("there are %d pipelines of %d kernels", n, have)
 		}
-		if made := r.dev.Stats().Pipelines; made <= 2*kept {
+		if made := r.Dev.Stats().Pipelines; made <= 2*kept {
 			t.Errorf("%d pipelines were made; the test is to need many more than %d", made, kept)
 		}
 	})
 }
 
 // number defines a program and runs it until it has its fusions, and then as fusions.
-func (r *rig) number(l *Queue, n int) {
+func (r *rig) number(q *Queue, n int) {
 	r.Helper()
 	p, apply := number(n)
 	t := p.Params[0].Type
-	r.do(l, ops.Slice, 2, t, [][]int{{0}, t.Shape, {1}}, ref(1))
-	x, err := r.read(l, 2, 0, t.Size())
+	r.Do(q, ops.Slice, 2, t, [][]int{{0}, t.Shape, {1}}, ref(1))
+	x, err := r.Read(q, 2, 0, t.Size())
 	if err != nil {
 		r.Fatal(err)
 	}
 	for i := range x {
 		x[i] = apply(x[i])
 	}
-	r.define(l, key(n), p)
+	r.Define(q, key(n), p)
 	for range 3 {
-		r.run(l, key(n), []ops.Result{res(3, t)}, ref(2))
-		r.want(l, 3, x...)
-		r.built()
+		r.run(q, key(n), []ops.Result{res(3, t)}, ref(2))
+		r.Want(q, 3, x...)
+		r.Built()
 	}
-	r.free(l, 3)
-	r.free(l, 2)
+	r.Free(q, 3)
+	r.Free(q, 2)
 }
 
 // drain runs the completions that are there.
 func (r *rig) drain() {
 	for {
 		select {
-		case f := <-r.posted:
+		case f := <-r.Posted:
 			f()
 		default:
 			return
@@ -217,8 +217,8 @@ func (r *rig) bounded(most int) {
 	e := r.exec
 	plans, compiled, retired := e.kernels.Len()
 	sizes := []int{plans, e.recorder.signatures.Len(), compiled}
-	for _, l := range e.queues {
-		programs, _ := l.programs.Len()
+	for _, q := range e.queues {
+		programs, _ := q.programs.Len()
 		sizes = append(sizes, programs)
 	}
 	if slices.Max(sizes) > most || retired > kernels.RetireAtOnce {
@@ -232,11 +232,11 @@ func TestForeverLong(t *testing.T) {
 		t.Skip("TEST_FULL is not set")
 	}
 	r := newRig(t, nil)
-	l := r.session()
-	r.tensor(l, 1, 1.5, -2, 8, 3)
+	q := r.session()
+	r.Tensor(q, 1, 1.5, -2, 8, 3)
 	var first uint64
 	for n := range 100_000 {
-		r.number(l, n)
+		r.number(q, n)
 		r.drain()
 		if n%10_000 == 9_999 {
 			heap := live()
@@ -248,7 +248,7 @@ func TestForeverLong(t *testing.T) {
 			}
 		}
 	}
-	if have, _ := l.programs.Len(); have > program.MaxPrograms {
+	if have, _ := q.programs.Len(); have > program.MaxPrograms {
 		t.Errorf("%d programs", have)
 	}
 }
@@ -272,8 +272,8 @@ func TestSpecializationsOfLiterals(t *testing.T) {
 			p.Body = append(p.Body, op(ops.Add, res(100+i, f32()), ref(max(1, 99+i)*min(1, i)+1*(1-min(1, i))), ref(2+i)))
 		}
 		p.Values = uses(100 + params - 2)
-		l := r.session()
-		r.define(l, "p", p)
+		q := r.session()
+		r.Define(q, "p", p)
 		for mask := range 1 << params {
 			ins := make([]ops.Operand, params)
 			sum := float32(0)
@@ -281,18 +281,18 @@ func TestSpecializationsOfLiterals(t *testing.T) {
 				x := float32(i + mask)
 				sum += x
 				if ins[i] = scalar(x); mask>>i&1 == 1 {
-					r.do(l, ops.Tensor, ops.ID(1+i), f32(), nil, ops.Operand{Lit: &ops.Literal{Type: f32(), Data: floats(x)}})
+					r.Do(q, ops.Tensor, ops.ID(1+i), f32(), nil, ops.Operand{Lit: &ops.Literal{Type: f32(), Data: floats(x)}})
 					ins[i] = ref(ops.ID(1 + i))
 				}
 			}
-			r.run(l, "p", []ops.Result{res(50, f32())}, ins...)
+			r.run(q, "p", []ops.Result{res(50, f32())}, ins...)
 			if mask%64 == 0 {
-				r.want(l, 50, sum)
+				r.Want(q, 50, sum)
 			}
-			if n := l.programs.Find("p", r.exec.bounds).Specialized(); n > program.MaxSpecializations {
+			if n := q.programs.Find("p").Specialized(); n > program.MaxSpecializations {
 				t.Fatalf("%d specialisations", n)
 			}
 		}
-		r.built()
+		r.Built()
 	})
 }

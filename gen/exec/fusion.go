@@ -11,39 +11,49 @@ import (
 // runFusion carries out a step of several instructions: by its plan, or one by one
 // where the plan is not there, or where there is so little to do that the host
 // does it.
-func (ip *interpreter) runFusion(l *Queue, r *run, s *program.Step) (wait queue.Wait) {
+func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.Wait) {
 	f, at := s.Fusion, r.top()
-	if l.job != nil && l.job.of == &s.In {
-		if wait, again := ip.exec.jobs.collect(l, &s.In); !again {
+	if q.job != nil && q.job.of == &s.In {
+		if wait, again := ip.exec.jobs.collect(q, &s.In); !again {
 			if wait == 0 {
 				ip.exec.Counters.Instructions += uint64(len(f.Body))
 			}
 			return wait
 		}
 	}
-	if at.part > 0 || l.job != nil {
-		return ip.runOneByOne(l, r, f, at)
+	if at.part > 0 || q.job != nil {
+		return ip.runOneByOne(q, r, f, at)
 	}
-	w, err := ip.exec.gather(l, &s.In)
+	w, err := ip.exec.gather(q, &s.In)
 	w.Fusion = f
 	defer w.Release()
-	if err == nil && f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.limit) {
-		if wait, done := ip.runByPlan(l, w, s); wait != 0 || done {
+	if err == nil && (q.recording != nil || ip.canRun(f, w)) {
+		if wait, done := ip.runByPlan(q, w, s); wait != 0 || done {
 			return wait
 		}
 	}
-	return ip.runOneByOne(l, r, f, at)
+	return ip.runOneByOne(q, r, f, at)
 }
 
-// runOneByOne carries out the instructions of a fusion, from where the frame stands.
-func (ip *interpreter) runOneByOne(l *Queue, r *run, f *program.Fusion, at *frame) (wait queue.Wait) {
+// canRun reports whether a fusion can be carried out by its plan, and is large enough for that.
+func (ip *interpreter) canRun(f *program.Fusion, w *placement.Work) bool {
+	return f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.limit)
+}
+
+// runOneByOne carries out the instructions of a fusion, from where the frame stands. A fusion may
+// have thousands, so others have their turn in between.
+func (ip *interpreter) runOneByOne(q *Queue, r *run, f *program.Fusion, at *frame) (wait queue.Wait) {
 	ends := f.Endings()
-	for ; at.part < len(f.Body); at.part++ {
-		if wait := ip.exec.execute(l, &f.Body[at.part]); wait != 0 {
+	for at.part < len(f.Body) {
+		if wait := ip.exec.execute(q, &f.Body[at.part]); wait != 0 {
 			return wait
 		}
 		for _, id := range ends[at.part] {
 			r.clear(id)
+		}
+		if at.part++; at.part < len(f.Body) && ip.exec.turns.Over() {
+			ip.exec.yield(q)
+			return queue.ForTurn
 		}
 	}
 	return 0
@@ -51,13 +61,13 @@ func (ip *interpreter) runOneByOne(l *Queue, r *run, f *program.Fusion, at *fram
 
 // runByPlan carries out a fusion by its plan. It is not done where there is too little
 // memory for all results at once: one by one, some of them may have it.
-func (ip *interpreter) runByPlan(l *Queue, w *placement.Work, s *program.Step) (wait queue.Wait, done bool) {
-	if l.failed != nil {
-		ip.exec.poison(l, &s.In, w.Types, l.failed)
+func (ip *interpreter) runByPlan(q *Queue, w *placement.Work, s *program.Step) (wait queue.Wait, done bool) {
+	if q.failed != nil {
+		ip.exec.poison(q, &s.In, w.Types, q.failed)
 		return 0, true
 	}
 	w.SettleLiterals()
-	wait, err := ip.exec.dispatcher.carryOut(l, w, s.Fusion.Plan)
+	wait, err := ip.exec.dispatcher.carryOut(q, w, s.Fusion.Plan) // goes on with a recording, too
 	if wait != 0 {
 		return wait, false
 	}
@@ -69,14 +79,14 @@ func (ip *interpreter) runByPlan(l *Queue, w *placement.Work, s *program.Step) (
 	}
 	ip.exec.Counters.Instructions += uint64(len(s.Fusion.Body))
 	if err != nil {
-		ip.exec.poison(l, &s.In, w.Types, err)
+		ip.exec.poison(q, &s.In, w.Types, err)
 	}
 	return 0, true
 }
 
 // awaitWarmStart reports whether a run has to wait before it begins: one that an
 // earlier life has compiled waits for its fusions.
-func (ip *interpreter) awaitWarmStart(l *Queue, r *run) bool {
+func (ip *interpreter) awaitWarmStart(q *Queue, r *run) bool {
 	t := r.specialization
 	if t == nil {
 		return false
@@ -84,7 +94,7 @@ func (ip *interpreter) awaitWarmStart(l *Queue, r *run) bool {
 	if t.Awaited() && r.err == nil && ip.exec.Lost() == nil {
 		if !r.admission {
 			r.admission = true
-			ip.exec.specializer.Await(t, func() { ip.exec.Resume(l) })
+			ip.exec.specializer.Await(t, func() { ip.exec.Resume(q) })
 		}
 		return true
 	}

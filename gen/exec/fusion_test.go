@@ -31,25 +31,25 @@ func softmax(rows, cols int) *ops.Region {
 func TestFusedSame(t *testing.T) {
 	rigs(t, func(r *rig) {
 		const rows, cols = 7, 300
-		l, m := r.session(), f32(rows, cols)
-		r.define(l, "softmax", softmax(rows, cols))
+		q, m := r.session(), f32(rows, cols)
+		r.Define(q, "softmax", softmax(rows, cols))
 		x := make([]float32, rows*cols)
 		for i := range x {
 			x[i] = float32(math.Sin(float64(i))) * 5
 		}
 		in := ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}}
-		r.do(l, ops.Tensor, 1, m, nil, in)
+		r.Do(q, ops.Tensor, 1, m, nil, in)
 		var first, second []float32
 		dispatches := make([]uint64, 4)
 		for i := range dispatches {
 			id := ops.ID(10 + 2*i)
 			before := r.exec.Counters.Dispatches
-			r.run(l, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
-			got, err := r.read(l, id, 0, math.MaxInt)
+			r.run(q, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
+			got, err := r.Read(q, id, 0, math.MaxInt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			exps, err := r.read(l, id+1, 0, math.MaxInt)
+			exps, err := r.Read(q, id+1, 0, math.MaxInt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,9 +60,9 @@ func TestFusedSame(t *testing.T) {
 			if !slices.Equal(got, first) || !slices.Equal(exps, second) {
 				t.Fatalf("run %d differs from the first", i)
 			}
-			r.built()
+			r.Built()
 		}
-		if r.dev != nil && dispatches[3] >= dispatches[0] {
+		if r.Dev != nil && dispatches[3] >= dispatches[0] {
 			t.Errorf("dispatches of the runs: %v; the last should have fewer", dispatches)
 		}
 		t.Logf("dispatches of the runs: %v", dispatches)
@@ -73,8 +73,8 @@ func TestFusedSame(t *testing.T) {
 // one run and a value in another.
 func TestFusedLoop(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l, v, s := r.session(), f32(5000), f32()
-		r.define(l, "decay", &ops.Region{Params: []ops.Result{res(1, v), res(2, s)}, Values: uses(3), Body: []ops.Instr{{
+		q, v, s := r.session(), f32(5000), f32()
+		r.Define(q, "decay", &ops.Region{Params: []ops.Result{res(1, v), res(2, s)}, Values: uses(3), Body: []ops.Instr{{
 			Op: ops.While, Outs: []ops.Result{res(3, v), res(4, s)}, Ins: append(uses(1), scalar(0)), Attrs: [][]int{nil, nil},
 			Regions: []*ops.Region{
 				{Params: []ops.Result{res(5, v), res(6, s)}, Values: uses(7),
@@ -96,16 +96,16 @@ func TestFusedLoop(t *testing.T) {
 			}
 			want[i] = y
 		}
-		r.do(l, ops.Tensor, 1, v, nil, ops.Operand{Lit: &ops.Literal{Type: v, Data: floats(x...)}})
-		r.do(l, ops.Tensor, 2, s, nil, scalar(0.5))
+		r.Do(q, ops.Tensor, 1, v, nil, ops.Operand{Lit: &ops.Literal{Type: v, Data: floats(x...)}})
+		r.Do(q, ops.Tensor, 2, s, nil, scalar(0.5))
 		for i := range 4 {
 			arg := ref(2)
 			if i%2 == 0 {
 				arg = scalar(0.5)
 			}
-			r.run(l, "decay", []ops.Result{res(ops.ID(10+i), v)}, ref(1), arg)
-			r.want(l, ops.ID(10+i), want...)
-			r.built()
+			r.run(q, "decay", []ops.Result{res(ops.ID(10+i), v)}, ref(1), arg)
+			r.Want(q, ops.ID(10+i), want...)
+			r.Built()
 		}
 	})
 }
@@ -113,23 +113,23 @@ func TestFusedLoop(t *testing.T) {
 // TestFusedScalars: parameters that are literals are told apart.
 func TestFusedScalars(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l, s := r.session(), f32()
-		r.define(l, "ab-c", &ops.Region{
+		q, s := r.session(), f32()
+		r.Define(q, "ab-c", &ops.Region{
 			Params: []ops.Result{res(1, s), res(2, s), res(3, s)},
 			Body:   []ops.Instr{op(ops.Multiply, res(4, s), ref(1), ref(2)), op(ops.Subtract, res(5, s), ref(4), ref(3))},
 			Values: []ops.Operand{ref(5)},
 		})
 		for i := range 5 {
 			id := ops.ID(10 + i)
-			r.run(l, "ab-c", []ops.Result{res(id, s)}, scalar(float32(i)), scalar(100), scalar(3))
-			got, err := r.read(l, id, 0, math.MaxInt)
+			r.run(q, "ab-c", []ops.Result{res(id, s)}, scalar(float32(i)), scalar(100), scalar(3))
+			got, err := r.Read(q, id, 0, math.MaxInt)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if want := float32(100*i - 3); got[0] != want {
 				t.Errorf("run %d gives %v, want %v", i, got[0], want)
 			}
-			r.built()
+			r.Built()
 		}
 	})
 }
@@ -176,9 +176,9 @@ func TestFusedShifts(t *testing.T) {
 // and literals in the next.
 func TestSimplified(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l, v, s := r.session(), ops.Type{DType: ops.S32, Shape: ops.Shape{6}}, ops.Type{DType: ops.S32}
+		q, v, s := r.session(), ops.Type{DType: ops.S32, Shape: ops.Shape{6}}, ops.Type{DType: ops.S32}
 		num := func(n byte) ops.Operand { return ops.Operand{Lit: &ops.Literal{Type: s, Data: []byte{n, 0, 0, 0}}} }
-		r.define(l, "same", &ops.Region{Params: []ops.Result{res(1, v), res(2, s)}, Values: uses(5, 6, 7, 8, 9, 2), Body: []ops.Instr{
+		r.Define(q, "same", &ops.Region{Params: []ops.Result{res(1, v), res(2, s)}, Values: uses(5, 6, 7, 8, 9, 2), Body: []ops.Instr{
 			op(ops.Negate, res(3, v), ref(1)),
 			op(ops.Negate, res(4, v), ref(3)),
 			op(ops.Add, res(5, v), ref(4), ref(2)),
@@ -191,17 +191,17 @@ func TestSimplified(t *testing.T) {
 		for i := range 6 {
 			data[4*i] = byte(i)
 		}
-		r.do(l, ops.Tensor, 1, v, nil, ops.Operand{Lit: &ops.Literal{Type: v, Data: data}})
-		r.do(l, ops.Tensor, 2, s, nil, num(3))
+		r.Do(q, ops.Tensor, 1, v, nil, ops.Operand{Lit: &ops.Literal{Type: v, Data: data}})
+		r.Do(q, ops.Tensor, 2, s, nil, num(3))
 		for i := range 6 {
 			id := ops.ID(10 + 10*i)
 			arg := ref(2)
 			if i%2 == 0 {
 				arg = num(3)
 			}
-			r.run(l, "same", []ops.Result{res(id, v), res(id+1, v), res(id+2, s), res(id+3, s), res(id+4, v), res(id+5, s)}, ref(1), arg)
+			r.run(q, "same", []ops.Result{res(id, v), res(id+1, v), res(id+2, s), res(id+3, s), res(id+4, v), res(id+5, s)}, ref(1), arg)
 			for k, want := range [][]uint32{{3, 4, 5, 6, 7, 8}, {3, 4, 5, 6, 7, 8}, {3}, {5}, {0, 1, 2, 3, 4, 5}, {3}} {
-				got, err := r.read(l, id+ops.ID(k), 0, math.MaxInt)
+				got, err := r.Read(q, id+ops.ID(k), 0, math.MaxInt)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -211,7 +211,7 @@ func TestSimplified(t *testing.T) {
 					}
 				}
 			}
-			r.built()
+			r.Built()
 		}
 	})
 }

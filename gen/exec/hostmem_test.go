@@ -24,7 +24,7 @@ func hostRig(t *testing.T, limit int64) (*rig, *memory.Host) {
 
 // arrive uploads n numbers as a large binary that came from the network, or
 // returns that there was no memory for it.
-func (r *rig) arrive(l *Queue, id ops.ID, n int) error {
+func (r *rig) arrive(q *Queue, id ops.ID, n int) error {
 	r.Helper()
 	b, err := memory.NewAllocator(nil, r.exec.memory.Host).Alloc(4 * n)
 	if err != nil {
@@ -32,13 +32,13 @@ func (r *rig) arrive(l *Queue, id ops.ID, n int) error {
 	}
 	clear(b.Bytes())
 	bin := etf.NewBinary(b, 4*n)
-	r.do(l, ops.Tensor, id, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: bin.Bytes(), Hold: bin}})
+	r.Do(q, ops.Tensor, id, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: bin.Bytes(), Hold: bin}})
 	return nil
 }
 
 func (r *rig) wantUsed(h *memory.Host, want int64) {
 	r.Helper()
-	r.settle(time.Millisecond) // reads give back what they held
+	r.Settle(time.Millisecond) // reads give back what they held
 	if got := h.Used(); got != want {
 		r.Errorf("%d bytes of the host are in use, want %d", got, want)
 	}
@@ -52,23 +52,23 @@ func TestHostOutOfMemory(t *testing.T) {
 			bytes := int64(4 * n)
 			r, h := hostRig(t, 3*bytes+bytes/2)
 			modest, greedy := r.session(), r.session()
-			r.do(modest, ops.Iota, 1, f32(n), [][]int{{-1}})
-			r.do(greedy, ops.Iota, 1, f32(n), [][]int{{-1}})
-			r.do(greedy, ops.Negate, 2, f32(n), nil, ref(1))
-			r.do(greedy, ops.Exp, 3, f32(n), nil, ref(1))
-			err := r.wantKind(greedy, 3, wire.OutOfMemory)
+			r.Do(modest, ops.Iota, 1, f32(n), [][]int{{-1}})
+			r.Do(greedy, ops.Iota, 1, f32(n), [][]int{{-1}})
+			r.Do(greedy, ops.Negate, 2, f32(n), nil, ref(1))
+			r.Do(greedy, ops.Exp, 3, f32(n), nil, ref(1))
+			err := r.WantKind(greedy, 3, wire.OutOfMemory)
 			for _, part := range []string{"exp", "allocate", "out of host memory", "in use", "limit", "--memory-limit", "holds"} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("error %q does not say %q", err, part)
 				}
 			}
 			r.wantUsed(h, 3*bytes)
-			if got, err := r.read(modest, 1, n-1, 1); err != nil || got[0] != float32(n-1) {
+			if got, err := r.Read(modest, 1, n-1, 1); err != nil || got[0] != float32(n-1) {
 				t.Errorf("another session reads %v, %v", got, err)
 			}
-			r.free(greedy, 2)
-			r.do(greedy, ops.Exp, 4, f32(n), nil, ref(1))
-			if got, err := r.read(greedy, 4, 0, 1); err != nil || got[0] != 1 {
+			r.Free(greedy, 2)
+			r.Do(greedy, ops.Exp, 4, f32(n), nil, ref(1))
+			if got, err := r.Read(greedy, 4, 0, 1); err != nil || got[0] != 1 {
 				t.Errorf("after a free: %v, %v", got, err)
 			}
 			r.exec.End(greedy.Session)
@@ -81,30 +81,30 @@ func TestHostOutOfMemory(t *testing.T) {
 // Results of several tensors are taken whole or not at all.
 func TestHostOutOfMemoryPartly(t *testing.T) {
 	r, h := hostRig(t, 1000)
-	l := r.session()
-	r.do(l, ops.Iota, 1, f32(100), [][]int{{-1}})
+	q := r.session()
+	r.Do(q, ops.Iota, 1, f32(100), [][]int{{-1}})
 	in := wire.Instr{Name: "top_k", Instr: ops.Instr{Op: ops.TopK, Attrs: [][]int{{100}}, Ins: []ops.Operand{ref(1)},
 		Outs: []ops.Result{{ID: 2, Type: f32(100)}, {ID: 3, Type: ops.Type{DType: ops.S32, Shape: ops.Shape{100}}}}}}
-	r.exec.Stream(l, []wire.Instr{in})
-	r.wantKind(l, 2, wire.OutOfMemory)
-	r.wantKind(l, 3, wire.OutOfMemory)
+	r.exec.Stream(q, []wire.Instr{in})
+	r.WantKind(q, 2, wire.OutOfMemory)
+	r.WantKind(q, 3, wire.OutOfMemory)
 	r.wantUsed(h, 400)
 }
 
 // Before anybody is refused, sessions are asked to free what they can.
 func TestHostSweep(t *testing.T) {
 	r, h := hostRig(t, 1000)
-	l, other := r.session(), r.session()
-	r.tensor(other, 1, make([]float32, 200)...)
+	q, other := r.session(), r.session()
+	r.Tensor(other, 1, make([]float32, 200)...)
 	asked := 0
 	r.exec.memory.Sweep = func() int { asked++; return 1 }
-	r.tensor(l, 1, make([]float32, 100)...)
-	if asked != 1 || l.waits == 0 {
+	r.Tensor(q, 1, make([]float32, 100)...)
+	if asked != 1 || q.waits == 0 {
 		t.Fatalf("sessions were asked %d times to sweep, want once", asked)
 	}
-	r.free(other, 1)
+	r.Free(other, 1)
 	r.exec.Swept()
-	r.want(l, 1, make([]float32, 100)...)
+	r.Want(q, 1, make([]float32, 100)...)
 	r.wantUsed(h, 400)
 }
 
@@ -113,21 +113,21 @@ func TestHostSweep(t *testing.T) {
 func TestHostArrivals(t *testing.T) {
 	const n = 1 << 14
 	r, h := hostRig(t, 4*4*n)
-	l := r.session()
+	q := r.session()
 	for id := range ops.ID(5) {
-		if err := r.arrive(l, id+1, n); err != nil {
+		if err := r.arrive(q, id+1, n); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, err := r.read(l, 4, 0, 1); err != nil || got[0] != 0 {
+	if got, err := r.Read(q, 4, 0, 1); err != nil || got[0] != 0 {
 		t.Errorf("within the limit: %v, %v", got, err)
 	}
-	r.wantKind(l, 5, wire.OutOfMemory)
+	r.WantKind(q, 5, wire.OutOfMemory)
 	r.wantUsed(h, 4*4*n)
-	if err := r.arrive(l, 6, 2*n); !strings.Contains(err.Error(), store.ErrOutOfMemory.Error()) {
+	if err := r.arrive(q, 6, 2*n); !strings.Contains(err.Error(), store.ErrOutOfMemory.Error()) {
 		t.Errorf("beyond the limit and a quarter: %v", err)
 	}
-	r.exec.End(l.Session)
+	r.exec.End(q.Session)
 	r.wantUsed(h, 0)
 }
 
@@ -150,15 +150,15 @@ func TestHostReadBack(t *testing.T) {
 	f64 := ops.Type{DType: ops.F64, Shape: ops.Shape{n}}
 	r := newRig(t, device(t, vulkan.Options{}))
 	r.exec.target.Float64 = false
-	l := r.session()
-	r.do(l, ops.Iota, 1, f32(n), [][]int{{-1}})
+	q := r.session()
+	r.Do(q, ops.Iota, 1, f32(n), [][]int{{-1}})
 	r.exec.memory.Host = memory.NewHost(4*n - 1)
-	r.do(l, ops.AsType, 2, f64, nil, ref(1))
-	r.wantKind(l, 2, wire.OutOfMemory)
+	r.Do(q, ops.AsType, 2, f64, nil, ref(1))
+	r.WantKind(q, 2, wire.OutOfMemory)
 	r.wantUsed(r.exec.memory.Host, 0)
 	r.exec.memory.Host = memory.NewHost(12 * n)
-	r.do(l, ops.AsType, 3, f64, nil, ref(1))
-	if _, err := r.read(l, 3, 0, 1); err != nil {
+	r.Do(q, ops.AsType, 3, f64, nil, ref(1))
+	if _, err := r.Read(q, 3, 0, 1); err != nil {
 		t.Error(err)
 	}
 	r.wantUsed(r.exec.memory.Host, 12*n)

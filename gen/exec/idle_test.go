@@ -39,12 +39,12 @@ func (c *aging) pass() {
 }
 
 // end ends a session and lets the time pass when nothing is under way any more.
-func (r *rig) end(l *Queue, clock *aging) {
+func (r *rig) end(q *Queue, clock *aging) {
 	r.Helper()
 	r.exec.Flush()
-	r.until(func() bool { return r.exec.feeds.InFlight() == 0 && len(r.exec.recorder.gathering) == 0 })
-	r.exec.End(l.Session)
-	r.until(func() bool { return len(r.posted) == 0 }) // reads let go of what they held
+	r.Until(func() bool { return r.exec.feeds.InFlight() == 0 && len(r.exec.recorder.gathering) == 0 })
+	r.exec.End(q.Session)
+	r.Until(func() bool { return len(r.Posted) == 0 }) // reads let go of what they held
 	clock.pass()
 }
 
@@ -56,28 +56,28 @@ func TestMemoryReturns(t *testing.T) {
 	r.exec.memory.Host = memory.NewHost(0)
 	r.exec.memory.Host.ReturnIdle(clock.after)
 	stays := r.session()
-	r.tensor(stays, 1, 1, 2, 3)
-	r.do(stays, ops.Add, 2, f32(3), nil, ref(1), ref(1))
-	r.want(stays, 2, 2, 4, 6)
+	r.Tensor(stays, 1, 1, 2, 3)
+	r.Do(stays, ops.Add, 2, f32(3), nil, ref(1), ref(1))
+	r.Want(stays, 2, 2, 4, 6)
 	clock.pass()
-	little := r.dev.Stats().Reserved
+	little := r.Dev.Stats().Reserved
 	for range 2 {
-		l := r.session()
+		q := r.session()
 		const n = 2 << 20
 		for i := range ops.ID(6) {
-			if err := r.arrive(l, 2*i+1, n); err != nil {
+			if err := r.arrive(q, 2*i+1, n); err != nil {
 				t.Fatal(err)
 			}
-			r.do(l, ops.Exp, 2*i+2, f32(n), nil, ref(2*i+1))
-			if x, err := r.read(l, 2*i+2, 0, 4); err != nil || x[0] != 1 {
+			r.Do(q, ops.Exp, 2*i+2, f32(n), nil, ref(2*i+1))
+			if x, err := r.Read(q, 2*i+2, 0, 4); err != nil || x[0] != 1 {
 				t.Fatalf("got %v, %v", x, err)
 			}
 		}
-		if got := r.dev.Stats(); got.Reserved < 48<<20 {
+		if got := r.Dev.Stats(); got.Reserved < 48<<20 {
 			t.Fatalf("%d bytes are reserved, want much", got.Reserved)
 		}
-		r.end(l, &clock)
-		if got := r.dev.Stats(); got.Reserved > little {
+		r.end(q, &clock)
+		if got := r.Dev.Stats(); got.Reserved > little {
 			t.Errorf("%d bytes are reserved beside the other session, which has %d: %+v", got.Reserved, little, got)
 		}
 		if got := r.exec.memory.Host.Kept(); got != 0 {
@@ -85,7 +85,7 @@ func TestMemoryReturns(t *testing.T) {
 		}
 	}
 	r.end(stays, &clock)
-	if got := r.dev.Stats(); got.Reserved != 0 {
+	if got := r.Dev.Stats(); got.Reserved != 0 {
 		t.Errorf("without sessions: %+v", got)
 	}
 }

@@ -18,8 +18,8 @@ const ImportTime = time.Second
 
 // sharing returns the session that a shared value belongs to, or nil where the
 // key is not that of such a session.
-func (e *Executor) sharing(s *wire.Shared) *store.Session {
-	for session := range e.queues {
+func sharing(queues map[*store.Session]*Queue, s *wire.Shared) *store.Session {
+	for session := range queues {
 		o := session.Owner
 		if string(o.Node) == string(s.Owner.Node) && o.ID == pidID(s.Owner) &&
 			uint32(o.Creation) == s.Owner.Creation && sameKey(session.Key, s.Key) {
@@ -41,29 +41,29 @@ func sameKey(a, b uint64) bool {
 
 // waitImport parks a queue until other sessions have made progress. It reports
 // false when it has waited long enough.
-func (e *Executor) waitImport(l *Queue) bool {
+func (e *Executor) waitImport(q *Queue) bool {
 	now := time.Now()
-	if l.since.IsZero() {
-		l.since = now
+	if q.since.IsZero() {
+		q.since = now
 		time.AfterFunc(ImportTime, func() { e.cfg.Post(e.settle) })
 	}
-	if now.Sub(l.since) >= ImportTime {
+	if now.Sub(q.since) >= ImportTime {
 		return false
 	}
-	e.imports = append(e.imports, l)
+	e.imports = append(e.imports, q)
 	return true
 }
 
 // importValue gives a value of another session an id of this one. Where the
 // other session has yet to make it, the queue waits, a bounded time.
-func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
+func (e *Executor) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if len(in.Outs) != 1 {
-		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
+		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
 		return 0
 	}
-	from := e.sharing(in.Shared)
+	from := sharing(e.queues, in.Shared)
 	if from == nil {
-		e.poison(l, in, nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
+		e.poison(q, in, nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
 			"value %d of process %v: no session here has this process and key; it has ended, or the value was not shared; have its owner share it while its session lasts",
 			in.Shared.ID, in.Shared.Owner)})
 		return 0
@@ -74,20 +74,20 @@ func (e *Executor) importValue(l *Queue, in *wire.Instr) (wait queue.Wait) {
 		e.recorder.flushTrace(theirs)
 	}
 	v, ok := from.Get(id)
-	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(l) {
+	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(q) {
 		return queue.ForImport
 	}
 	out := in.Outs[0]
 	switch {
 	case !ok:
-		e.poison(l, in, nil, from.Missing(id))
+		e.poison(q, in, nil, from.Missing(id))
 	case v.Failure() != nil:
-		e.poison(l, in, nil, v.Failure())
+		e.poison(q, in, nil, v.Failure())
 	case !v.Type.Equal(out.Type):
-		e.poison(l, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the value is %v, stated is %v", v.Type, out.Type)})
+		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the value is %v, stated is %v", v.Type, out.Type)})
 	default:
 		v.Mem.Retain()
-		l.Session.Put(out.ID, v)
+		q.Session.Put(out.ID, v)
 	}
 	return 0
 }

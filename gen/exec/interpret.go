@@ -15,31 +15,31 @@ import (
 )
 
 // carryOut carries out work by a plan, on the device or in its stead.
-func (dp *dispatcher) carryOut(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
+func (dp *dispatcher) carryOut(q *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
 	dp.exec.kernels.Refresh(p)
-	if dp.exec.kernels.Cold(p) {
-		return dp.interpret(l, w, p)
+	if q.recording == nil && dp.exec.kernels.Cold(p) {
+		return dp.interpret(q, w, p)
 	}
-	return dp.runOnDevice(l, w, p)
+	return dp.runOnDevice(q, w, p)
 }
 
 // interpret carries out work by a plan on the host. What only the device has is read first,
 // at the expense of the kernels.
-func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
+func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
 	for i, m := range w.Args {
 		if m != nil && m.Host == nil {
 			m.Shadow = true
 			for _, k := range p.Kernels {
 				k.Charge(kernels.ReadCost)
 			}
-			return dp.exec.transfers.readBack(l, m, w.Types[i])
+			return dp.exec.transfers.readBack(q, m, w.Types[i])
 		}
 	}
-	outs, wait, err := dp.exec.hostResults(l, w)
+	outs, wait, err := dp.exec.transfers.hostResults(q, w)
 	defer dropAll(outs)
 	switch {
 	case wire.KindOf(err) == wire.OutOfMemory:
-		return dp.runOnDevice(l, w, p) // which may have some
+		return dp.runOnDevice(q, w, p) // which may have some
 	case wait != 0 || err != nil:
 		return wait, err
 	}
@@ -73,19 +73,19 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 			dp.exec.Counters.Interpreted++
 			dp.exec.kernels.Spend(steps[i].k, steps[i].ran)
 		}
-		errs := dp.exec.checker.wrongIndices(l, w, p, words)
+		errs := dp.exec.checker.wrongIndices(q, w, p, words)
 		for i, m := range outs {
 			if err := w.FirstError(i, p, errs); err != nil {
-				l.put(w.In.Outs[i].ID, store.Value{Type: w.In.Outs[i].Type, Err: err})
+				q.put(w.In.Outs[i].ID, store.Value{Type: w.In.Outs[i].Type, Err: err})
 				continue
 			}
 			m.Shadow = true
-			dp.exec.keep(l, w.In.Outs[i], m)
+			dp.exec.keep(q, w.In.Outs[i], m)
 		}
 		return nil
 	}
 	if cost > placement.InlineCost {
-		dp.exec.jobs.start(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
+		dp.exec.jobs.start(q, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
 		return queue.ForHost, nil
 	}
 	dp.exec.turns.Charge(int(cost) >> 12)

@@ -15,7 +15,7 @@ func warmingUp(t *testing.T, limit int, test func(r, plain *rig)) {
 		if r.exec.target.Rounds == 0 || !r.exec.target.CPU {
 			r.Skip("the host computes otherwise than the device")
 		}
-		plain := newRig(r.T, r.dev)
+		plain := newRig(r.T, r.Dev)
 		*plain.exec.target = *r.exec.target
 		plain.limitHost(limit)
 		r.limitHost(limit)
@@ -45,17 +45,17 @@ func TestWarmUpSame(t *testing.T) {
 func TestWarmUpPlaces(t *testing.T) {
 	warmingUp(t, 64, func(r, plain *rig) {
 		for _, x := range []*rig{r, plain} {
-			l, v, s := x.session(), f32(100), f32(10)
-			x.do(l, ops.Iota, 1, v, [][]int{{-1}})
-			x.point(l, ops.Sin, 2, v, ref(1))
-			x.do(l, ops.Slice, 3, s, [][]int{{5}, {10}, {1}}, ref(2))
-			x.point(l, ops.Exp, 4, s, ref(3))
-			x.do(l, ops.Iota, 5, s, [][]int{{-1}})
-			x.point(l, ops.Tanh, 6, s, ref(5))
-			if _, err := x.read(l, 4, 0, 10); err != nil {
+			q, v, s := x.session(), f32(100), f32(10)
+			x.Do(q, ops.Iota, 1, v, [][]int{{-1}})
+			x.point(q, ops.Sin, 2, v, ref(1))
+			x.Do(q, ops.Slice, 3, s, [][]int{{5}, {10}, {1}}, ref(2))
+			x.point(q, ops.Exp, 4, s, ref(3))
+			x.Do(q, ops.Iota, 5, s, [][]int{{-1}})
+			x.point(q, ops.Tanh, 6, s, ref(5))
+			if _, err := x.Read(q, 4, 0, 10); err != nil {
 				x.Fatal(err)
 			}
-			if _, err := x.read(l, 6, 0, 10); err != nil {
+			if _, err := x.Read(q, 6, 0, 10); err != nil {
 				x.Fatal(err)
 			}
 		}
@@ -73,12 +73,12 @@ func TestWarmUpPlaces(t *testing.T) {
 func TestWarmUpEnds(t *testing.T) {
 	warmingUp(t, -1, func(r, _ *rig) {
 		r.exec.cfg.OneByOne = true
-		l, v := r.session(), f32(1<<14)
-		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+		q, v := r.session(), f32(1<<14)
+		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
 		var first []float32
 		for round := 0; r.exec.Counters.Dispatches == 0; round++ {
-			r.point(l, ops.Sin, 2, v, ref(1))
-			got, err := r.read(l, 2, 0, 1<<14)
+			r.point(q, ops.Sin, 2, v, ref(1))
+			got, err := r.Read(q, 2, 0, 1<<14)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -88,8 +88,8 @@ func TestWarmUpEnds(t *testing.T) {
 			if !slices.Equal(got, first) {
 				r.Fatalf("round %d differs from the first", round)
 			}
-			r.free(l, 2)
-			r.settle(100 * time.Microsecond) // the device server does other things, too
+			r.Free(q, 2)
+			r.Settle(100 * time.Microsecond) // the device server does other things, too
 		}
 		if r.exec.Counters.Interpreted < 10 {
 			r.Errorf("the device was asked after %d dispatches", r.exec.Counters.Interpreted)
@@ -100,12 +100,12 @@ func TestWarmUpEnds(t *testing.T) {
 // A loop decides on values that the host has made.
 func TestWarmUpLoop(t *testing.T) {
 	warmingUp(t, -1, func(r, _ *rig) {
-		l := r.session()
-		r.define(l, "double", doubling(3))
-		r.tensor(l, 1, 1, 2, 3)
-		r.run(l, "double", []ops.Result{res(2, f32(3)), res(3, f32())}, ref(1), scalar(100), scalar(0))
-		r.want(l, 2, 32, 64, 96)
-		r.want(l, 3, 5)
+		q := r.session()
+		r.Define(q, "double", doubling(3))
+		r.Tensor(q, 1, 1, 2, 3)
+		r.run(q, "double", []ops.Result{res(2, f32(3)), res(3, f32())}, ref(1), scalar(100), scalar(0))
+		r.Want(q, 2, 32, 64, 96)
+		r.Want(q, 3, 5)
 		if c := r.exec.Counters; c.Downloaded != 0 || c.Interpreted == 0 {
 			r.Errorf("%d bytes were read back, the host carried out %d dispatches", c.Downloaded, c.Interpreted)
 		}

@@ -20,7 +20,10 @@ import (
 
 // jobs have the host compute apart from the goroutine of the Executor.
 type jobs struct {
-	exec     *Executor
+	cfg    *Config // Post, Log and Work
+	resume func(*Queue)
+	poison func(*Queue, *wire.Instr, []ops.Type, error)
+
 	common   *sched.Account // of computations for all sessions
 	building int            // plans and pipelines that are being made, or destroyed
 }
@@ -44,16 +47,16 @@ const (
 	workKernel      = "kernel"      // a kernel in the stead of a processor
 	workCopy        = "copy"        // of much memory
 	workIndices     = "indices"     // the one that is out of bounds is looked for
-	workExplain     = "explain"
+	WorkExplain     = "explain"
 	workLeapfrog    = "leapfrog" // steps that a client asks for
 	workChain       = "chain"    // of the sampler, where the host evaluates the density
 )
 
 // account is whose processor time the work of a queue counts as.
-func (l *Queue) account(e *Executor) *sched.Account {
-	home := l.home()
+func (js *jobs) account(q *Queue) *sched.Account {
+	home := q.home()
 	if home.worker == nil {
-		home.worker = e.cfg.Work.Account()
+		home.worker = js.cfg.Work.Account()
 		home.worker.SetWeight(home.Session.Weight)
 	}
 	return home.worker
@@ -63,7 +66,7 @@ func (l *Queue) account(e *Executor) *sched.Account {
 // of a queue. The queue waits, and meets the outcome in collect when it goes on. What the
 // work reads and writes is held until it has ended. finish runs where f gives no error, on
 // the goroutine of the Executor.
-func (js *jobs) start(l *Queue, w *placement.Work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
+func (js *jobs) start(q *Queue, w *placement.Work, what string, results []*store.Storage, f func(*sched.Worker) error, finish func() error) {
 	j := &job{of: w.From, finish: finish, types: w.Types}
 	for _, list := range [][]*store.Storage{w.Args, results} {
 		for _, m := range list {
@@ -74,17 +77,17 @@ func (js *jobs) start(l *Queue, w *placement.Work, what string, results []*store
 			}
 		}
 	}
-	l.job = j
-	if d := l.Session.Deadline; d > 0 && l.run == nil { // that of a run is its own, see runProgram
-		j.late = time.AfterFunc(d, func() { js.exec.cfg.Post(func() { js.expire(l, j) }) })
+	q.job = j
+	if d := q.Session.Deadline; d > 0 && q.run == nil { // that of a run is its own, see runProgram
+		j.late = time.AfterFunc(d, func() { js.cfg.Post(func() { js.expire(q, j) }) })
 	}
-	j.task = l.account(js.exec).Start(what, f, func(err error) {
-		js.exec.cfg.Post(func() { js.end(l, j, err) })
+	j.task = js.account(q).Start(what, f, func(err error) {
+		js.cfg.Post(func() { js.end(q, j, err) })
 	})
 }
 
 // end notes the end of a job.
-func (js *jobs) end(l *Queue, j *job, err error) {
+func (js *jobs) end(q *Queue, j *job, err error) {
 	if j.late != nil {
 		j.late.Stop()
 	}
@@ -99,13 +102,13 @@ func (js *jobs) end(l *Queue, j *job, err error) {
 		dropAll(j.hold)
 		return
 	}
-	js.exec.Resume(l)
+	js.resume(q)
 }
 
 // expire ends a job that takes longer than its session allows.
-func (js *jobs) expire(l *Queue, j *job) {
+func (js *jobs) expire(q *Queue, j *job) {
 	if !j.done && !j.gone {
-		j.err = late(l.Session.Deadline)
+		j.err = late(q.Session.Deadline)
 		j.task.Cancel()
 	}
 }
@@ -116,15 +119,15 @@ func late(d time.Duration) error {
 
 // collect gives the results of a job their ids. again says that there was none for the
 // instruction, or that it goes on from here.
-func (js *jobs) collect(l *Queue, in *wire.Instr) (wait queue.Wait, again bool) {
-	j := l.job
+func (js *jobs) collect(q *Queue, in *wire.Instr) (wait queue.Wait, again bool) {
+	j := q.job
 	if j == nil || j.of != in {
 		return 0, true
 	}
 	if !j.done {
 		return queue.ForHost, false
 	}
-	l.job = nil
+	q.job = nil
 	defer dropAll(j.hold)
 	err := j.err
 	switch {
@@ -134,7 +137,7 @@ func (js *jobs) collect(l *Queue, in *wire.Instr) (wait queue.Wait, again bool) 
 		err = j.finish()
 	}
 	if err != nil {
-		js.exec.poison(l, in, j.types, err)
+		js.poison(q, in, j.types, err)
 	}
 	return 0, false
 }
@@ -148,19 +151,19 @@ func (js *jobs) fault(in *wire.Instr, err error) error {
 	case errors.Is(err, sched.ErrCancelled):
 		return &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	case errors.As(err, &broken):
-		js.exec.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("instruction failed: %v", broken.Value)
+		js.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("instruction failed: %v", broken.Value)
 		return &wire.Fault{Kind: wire.Internal, Err: broken}
 	}
 	return placement.Fault(err)
 }
 
 // dropJob has the job of a queue that ends stop, and what it holds be let go then.
-func (l *Queue) dropJob() {
-	j := l.job
+func (q *Queue) dropJob() {
+	j := q.job
 	if j == nil {
 		return
 	}
-	l.job = nil
+	q.job = nil
 	j.gone = true
 	j.task.Cancel()
 	if j.done {
@@ -168,20 +171,20 @@ func (l *Queue) dropJob() {
 	}
 }
 
-// aside runs f for a queue, or for all sessions where l is nil, apart from the goroutine of
+// aside runs f for a queue, or for all sessions where q is nil, apart from the goroutine of
 // the Executor, and then calls then there. A panic is an error.
-func (js *jobs) aside(l *Queue, what string, f func(*sched.Worker) error, then func(error)) {
+func (js *jobs) aside(q *Queue, what string, f func(*sched.Worker) error, then func(error)) {
 	account := js.common
-	if l != nil {
-		account = l.account(js.exec)
+	if q != nil {
+		account = js.account(q)
 	}
 	js.building++
 	account.Start(what, f, func(err error) {
-		js.exec.cfg.Post(func() {
+		js.cfg.Post(func() {
 			js.building--
 			var broken *sched.PanicError
 			if errors.As(err, &broken) {
-				js.exec.cfg.Log.Error().Bytes("stack", broken.Stack).Msgf("%s failed: %v", what, broken.Value)
+				js.cfg.Log.Error().Bytes("stack", broken.Stack).Msgf("%s failed: %v", what, broken.Value)
 			}
 			then(err)
 		})

@@ -24,16 +24,16 @@ func endless(id ops.ID) wire.Instr {
 func TestEndlessFunction(t *testing.T) {
 	rigs(t, func(r *rig) {
 		culprit, other := r.session(), r.session()
-		r.tensor(culprit, 1, 1, 2, 3)
+		r.Tensor(culprit, 1, 1, 2, 3)
 		r.exec.Stream(culprit, []wire.Instr{endless(2)})
-		r.tensor(other, 1, 5, 6)
-		r.do(other, ops.Add, 2, f32(2), nil, ref(1), ref(1))
-		r.want(other, 2, 10, 12)
-		r.until(func() bool { return r.exec.cfg.Work.Stats().Started[workInstruction] > 0 })
+		r.Tensor(other, 1, 5, 6)
+		r.Do(other, ops.Add, 2, f32(2), nil, ref(1), ref(1))
+		r.Want(other, 2, 10, 12)
+		r.Until(func() bool { return r.exec.cfg.Work.Stats().Started[workInstruction] > 0 })
 		r.exec.End(culprit.Session)
-		r.until(func() bool { return r.exec.cfg.Work.Stats().Tasks == 0 })
-		r.do(other, ops.Add, 3, f32(2), nil, ref(1), ref(1))
-		r.want(other, 3, 10, 12)
+		r.Until(func() bool { return r.exec.cfg.Work.Stats().Tasks == 0 })
+		r.Do(other, ops.Add, 3, f32(2), nil, ref(1), ref(1))
+		r.Want(other, 3, 10, 12)
 	})
 }
 
@@ -41,22 +41,22 @@ func TestEndlessFunction(t *testing.T) {
 // error, and what comes after it goes on.
 func TestDeadline(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l := r.session()
-		l.Session.Deadline = 10 * time.Millisecond
-		r.tensor(l, 1, 1, 2, 3)
-		r.exec.Stream(l, []wire.Instr{endless(2)})
-		r.do(l, ops.Add, 3, f32(3), nil, ref(1), ref(1))
-		r.wantKind(l, 2, wire.Deadline)
-		l.Session.Deadline = time.Hour // a device may take long for what it does first
-		r.want(l, 3, 2, 4, 6)
-		l.Session.Deadline = 10 * time.Millisecond
+		q := r.session()
+		q.Session.Deadline = 10 * time.Millisecond
+		r.Tensor(q, 1, 1, 2, 3)
+		r.exec.Stream(q, []wire.Instr{endless(2)})
+		r.Do(q, ops.Add, 3, f32(3), nil, ref(1), ref(1))
+		r.WantKind(q, 2, wire.Deadline)
+		q.Session.Deadline = time.Hour // a device may take long for what it does first
+		r.Want(q, 3, 2, 4, 6)
+		q.Session.Deadline = 10 * time.Millisecond
 		body := endless(2).Instr
-		r.exec.Stream(l, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: "slow",
+		r.exec.Stream(q, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: "slow",
 			Program: &ops.Region{Params: []ops.Result{{ID: 1, Type: f32(3)}}, Body: []ops.Instr{body}, Values: []ops.Operand{{ID: 2}}}}},
 			{Name: "run", Instr: ops.Instr{Op: ops.Run, Ins: []ops.Operand{ref(1)}, Outs: []ops.Result{{ID: 9, Type: f32()}}}, Defines: wire.Defines{Key: "slow"}}})
-		r.wantKind(l, 9, wire.Deadline)
-		l.Session.Deadline = time.Hour
-		r.want(l, 3, 2, 4, 6)
+		r.WantKind(q, 9, wire.Deadline)
+		q.Session.Deadline = time.Hour
+		r.Want(q, 3, 2, 4, 6)
 	})
 }
 
@@ -64,14 +64,14 @@ func TestDeadline(t *testing.T) {
 // may be freed meanwhile.
 func TestJobs(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.session()
+	q := r.session()
 	const n = 1 << 18
-	r.do(l, ops.Iota, 1, f32(n), [][]int{{-1}})
-	r.do(l, ops.Add, 2, f32(n), nil, ref(1), ref(1))
-	r.do(l, ops.Sort, 3, f32(n), [][]int{{0}, {1}, {0}}, ref(2))
-	r.free(l, 1)
-	r.free(l, 2)
-	got, err := r.read(l, 3, 0, math.MaxInt)
+	r.Do(q, ops.Iota, 1, f32(n), [][]int{{-1}})
+	r.Do(q, ops.Add, 2, f32(n), nil, ref(1), ref(1))
+	r.Do(q, ops.Sort, 3, f32(n), [][]int{{0}, {1}, {0}}, ref(2))
+	r.Free(q, 1)
+	r.Free(q, 2)
+	got, err := r.Read(q, 3, 0, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +83,8 @@ func TestJobs(t *testing.T) {
 	if s := r.exec.cfg.Work.Stats(); s.Started[workInstruction] < 3 {
 		t.Errorf("%+v", s)
 	}
-	if l.Session.Buffers() != 1 {
-		t.Errorf("%d values are left", l.Session.Buffers())
+	if q.Session.Buffers() != 1 {
+		t.Errorf("%d values are left", q.Session.Buffers())
 	}
 }
 
@@ -92,26 +92,26 @@ func TestJobs(t *testing.T) {
 func TestTurns(t *testing.T) {
 	r := newRig(t, nil)
 	busy, other := r.session(), r.session()
-	r.tensor(busy, 1, 1, 2, 3)
+	r.Tensor(busy, 1, 1, 2, 3)
 	var many []wire.Instr
 	for i := range 200_000 {
 		many = append(many, wire.Instr{Name: "add", Instr: ops.Instr{Op: ops.Add, Ins: []ops.Operand{ref(1), ref(1)},
 			Outs: []ops.Result{{ID: ops.ID(2 + i%5), Type: f32(3)}}}})
 	}
 	r.exec.Stream(busy, many)
-	if len(busy.queue) == 0 {
+	if busy.queue.Len() == 0 {
 		t.Fatal("all was done in one turn")
 	}
-	r.tensor(other, 1, 5, 6)
-	r.do(other, ops.Add, 2, f32(2), nil, ref(1), ref(1))
-	r.want(other, 2, 10, 12)
-	if len(busy.queue) == 0 {
+	r.Tensor(other, 1, 5, 6)
+	r.Do(other, ops.Add, 2, f32(2), nil, ref(1), ref(1))
+	r.Want(other, 2, 10, 12)
+	if busy.queue.Len() == 0 {
 		t.Error("the other one waited for all of it")
 	}
-	r.want(busy, 2, 2, 4, 6)
+	r.Want(busy, 2, 2, 4, 6)
 }
 
-// Lanes that always have more have turns by the weights of their sessions.
+// Queues that always have more have turns by the weights of their sessions.
 func TestTurnWeights(t *testing.T) {
 	r := newRig(t, nil)
 	weights := []float64{0.1, 1, 2.5, 10}
@@ -122,11 +122,11 @@ func TestTurnWeights(t *testing.T) {
 		r.exec.yield(queues[i])
 	}
 	for had[0] < 20 {
-		(<-r.posted)()
-		for i, l := range queues {
-			if l.waits == 0 {
+		(<-r.Posted)()
+		for i, q := range queues {
+			if q.waits == 0 {
 				had[i]++
-				r.exec.yield(l)
+				r.exec.yield(q)
 			}
 		}
 	}

@@ -17,17 +17,20 @@ import (
 
 // place carries out work where it belongs. The choice looks at the operation,
 // the sizes and where the operands are, never at the clock.
-func (e *Executor) place(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
+func (e *Executor) place(q *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	if w.In.Op == ops.Tensor {
-		return e.transfers.uploadLiteral(l, w)
+		return e.transfers.uploadLiteral(q, w)
 	}
 	w.SettleLiterals()
+	if q.recording != nil {
+		return e.dispatcher.continueRecording(q)
+	}
 	if m := w.Alias(); m != nil {
-		e.keep(l, w.In.Outs[0], m)
+		e.keep(q, w.In.Outs[0], m)
 		return 0, nil
 	}
-	if e.dev == nil || l.verdict == nil && w.Small(e.limit) {
-		return e.runOnHost(l, w)
+	if e.dev == nil || q.verdict == nil && w.Small(e.limit) {
+		return e.runOnHost(q, w)
 	}
 	if err := w.SettleStarts(); err != nil {
 		return 0, err
@@ -38,37 +41,37 @@ func (e *Executor) place(l *Queue, w *placement.Work) (wait queue.Wait, err erro
 	p, err := e.plan(w)
 	switch {
 	case err == kernels.ErrBeingMade:
-		p.Then(func() { e.Resume(l) })
+		p.Then(func() { e.Resume(q) })
 		return queue.ForPlan, nil
 	case errors.Is(err, synth.ErrUnsupported):
 		e.Counters.Fallbacks++
-		return e.runOnHost(l, w)
+		return e.runOnHost(q, w)
 	case err != nil:
 		return 0, err
 	case p.Alias >= 0:
-		e.keep(l, w.In.Outs[0], w.Args[p.Alias])
+		e.keep(q, w.In.Outs[0], w.Args[p.Alias])
 		return 0, nil
 	}
-	if wait, err = e.dispatcher.carryOut(l, w, p); kernels.Refused(err) {
+	if wait, err = e.dispatcher.carryOut(q, w, p); kernels.Refused(err) {
 		e.Counters.Fallbacks++
-		return e.runOnHost(l, w)
+		return e.runOnHost(q, w)
 	}
 	return wait, err
 }
 
 // runOnHost computes work with package fallback. Operands that are only on the
 // device are read back first.
-func (e *Executor) runOnHost(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
+func (e *Executor) runOnHost(q *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.transfers.readBack(l, m, w.Types[i])
+			return e.transfers.readBack(q, m, w.Types[i])
 		}
 	}
 	args := make([]fallback.Value, len(w.Args))
 	for i := range w.Args {
 		args[i] = fallback.Value{Type: w.Types[i], Data: w.Data(i)}
 	}
-	mems, wait, err := e.hostResults(l, w)
+	mems, wait, err := e.transfers.hostResults(q, w)
 	if wait != 0 || err != nil {
 		return wait, err
 	}
@@ -80,13 +83,13 @@ func (e *Executor) runOnHost(l *Queue, w *placement.Work) (wait queue.Wait, err 
 	give := func() error {
 		e.Counters.Host++
 		for i, m := range mems {
-			e.keep(l, w.In.Outs[i], m)
+			e.keep(q, w.In.Outs[i], m)
 		}
 		return nil
 	}
 	if cost := placement.HostCost(w.In, w.Types); cost > placement.InlineCost {
 		in := w.In
-		e.jobs.start(l, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		e.jobs.start(q, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
 		return queue.ForHost, nil
 	} else {
 		e.turns.Charge(cost >> 12)
@@ -98,17 +101,17 @@ func (e *Executor) runOnHost(l *Queue, w *placement.Work) (wait queue.Wait, err 
 }
 
 // noteRefused counts and tells that the driver does not compile a kernel.
-func (e *Executor) noteRefused(k *kernels.Kernel) {
-	e.Counters.Refused++
-	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("what needs the kernel is carried out without it, on the host at worst")
+func (dp *dispatcher) noteRefused(k *kernels.Kernel) {
+	dp.exec.Counters.Refused++
+	dp.exec.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("what needs the kernel is carried out without it, on the host at worst")
 }
 
 // ready reports whether all pipelines of a plan are made; the queue waits for
 // the first that is not.
-func (dp *dispatcher) ready(l *Queue, p *kernels.Plan) (wait queue.Wait, err error) {
+func (dp *dispatcher) ready(q *Queue, p *kernels.Plan) (wait queue.Wait, err error) {
 	k, err := dp.exec.kernels.Ready(p)
 	if k != nil {
-		k.Then(func() { dp.exec.Resume(l) })
+		k.Then(func() { dp.exec.Resume(q) })
 		return queue.ForKernel, nil
 	}
 	return 0, err
@@ -127,7 +130,7 @@ func (e *Executor) plan(w *placement.Work) (*kernels.Plan, error) {
 // gather finds the operands of an instruction. A literal tensor becomes memory
 // on the host; a literal scalar stays in the instruction. An operand that
 // carries an error is that error, and one that is not held says which it is.
-func (e *Executor) gather(l *Queue, in *wire.Instr) (w *placement.Work, first error) {
+func (e *Executor) gather(q *Queue, in *wire.Instr) (w *placement.Work, first error) {
 	w = placement.New(in)
 	for i := range in.Ins {
 		o := &in.Ins[i]
@@ -135,11 +138,11 @@ func (e *Executor) gather(l *Queue, in *wire.Instr) (w *placement.Work, first er
 			w.Types[i] = o.Lit.Type
 			continue
 		}
-		if lit := l.literal(o.ID); lit != nil {
+		if lit := q.literal(o.ID); lit != nil {
 			w.Replace(i, lit)
 			continue
 		}
-		v, err := l.value(o.ID)
+		v, err := q.value(o.ID)
 		if err != nil {
 			err = &wire.Fault{Kind: wire.KindOf(err), Err: fmt.Errorf("operand %d: %w", i, err)}
 		} else {
@@ -154,10 +157,10 @@ func (e *Executor) gather(l *Queue, in *wire.Instr) (w *placement.Work, first er
 }
 
 // keep gives a result its id. The memory is charged to the session.
-func (e *Executor) keep(l *Queue, r ops.Result, m *store.Storage) {
+func (e *Executor) keep(q *Queue, r ops.Result, m *store.Storage) {
 	if m.Owner == nil && m.Size == 0 {
-		l.Session.Charge(m, int64(r.Type.Bytes()))
+		q.Session.Charge(m, int64(r.Type.Bytes()))
 	}
 	m.Retain()
-	l.put(r.ID, store.Value{Type: r.Type, Mem: m})
+	q.put(r.ID, store.Value{Type: r.Type, Mem: m})
 }

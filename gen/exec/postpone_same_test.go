@@ -13,14 +13,14 @@ import (
 // instruction after the other, when seen first and when seen again.
 func TestLazySame(t *testing.T) {
 	lazily(t, func(r *rig) {
-		plain := newRig(r.T, r.dev)
+		plain := newRig(r.T, r.Dev)
 		*plain.exec.target = *r.exec.target
 		plain.exec.cfg.OneByOne = true
 		for seed := range uint64(12) {
 			a, b := r.session(), plain.session()
 			for range 3 {
 				sameStream(r, plain, a, b, seed)
-				r.built()
+				r.Built()
 			}
 			r.exec.End(a.Session)
 			plain.exec.End(b.Session)
@@ -34,8 +34,8 @@ func sameStream(r, plain *rig, a, b *Queue, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	m, col, row := f32(24, 40), f32(24, 1), f32(40)
 	do := func(op ops.Op, id ops.ID, t ops.Type, attrs [][]int, ins ...ops.Operand) {
-		r.do(a, op, id, t, attrs, slices.Clone(ins)...)
-		plain.do(b, op, id, t, attrs, slices.Clone(ins)...)
+		r.Do(a, op, id, t, attrs, slices.Clone(ins)...)
+		plain.Do(b, op, id, t, attrs, slices.Clone(ins)...)
 	}
 	do(ops.Iota, 1, m, [][]int{{-1}})
 	do(ops.Multiply, 2, m, nil, ref(1), scalar(0.01))
@@ -43,8 +43,8 @@ func sameStream(r, plain *rig, a, b *Queue, seed uint64) {
 	live := []ops.ID{1, 2}
 	pick := func() ops.Operand { return ref(live[rng.IntN(len(live))]) }
 	check := func(id ops.ID) {
-		got, err := r.read(a, id, 0, math.MaxInt)
-		want, wrong := plain.read(b, id, 0, math.MaxInt)
+		got, err := r.Read(a, id, 0, math.MaxInt)
+		want, wrong := plain.Read(b, id, 0, math.MaxInt)
 		if (err == nil) != (wrong == nil) || err != nil && err.Error() != wrong.Error() {
 			r.Fatalf("stream %d, value %d: error %v, one by one it is %v", seed, id, err, wrong)
 		}

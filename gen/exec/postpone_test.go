@@ -15,7 +15,7 @@ import (
 // lazily runs a test where instructions are pending.
 func lazily(t *testing.T, test func(r *rig)) {
 	rigs(t, func(r *rig) {
-		if r.dev == nil {
+		if r.Dev == nil {
 			r.Skip("the host computes at once")
 		}
 		test(r)
@@ -23,39 +23,39 @@ func lazily(t *testing.T, test func(r *rig)) {
 }
 
 // point is an operation on elements whose results all have one type.
-func (r *rig) point(l *Queue, op ops.Op, id ops.ID, t ops.Type, ins ...ops.Operand) {
-	r.do(l, op, id, t, nil, ins...)
+func (r *rig) point(q *Queue, op ops.Op, id ops.ID, t ops.Type, ins ...ops.Operand) {
+	r.Do(q, op, id, t, nil, ins...)
 }
 
 // What is freed before it is read is not computed, and what only that needs is
 // not, either.
 func TestLazyDropsWhatIsFreed(t *testing.T) {
 	lazily(t, func(r *rig) {
-		l, v := r.session(), f32(1000)
-		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
-		r.want1(l, 1, 3, 3)
-		dispatches, bytes := r.exec.Counters.Dispatches, l.Session.Bytes()
-		r.point(l, ops.Add, 2, v, ref(1), ref(1))
-		r.point(l, ops.Exp, 3, v, ref(2))
-		r.point(l, ops.Multiply, 4, v, ref(1), ref(1))
-		r.free(l, 3)
-		r.free(l, 2)
-		if n := l.Session.Bytes(); n != bytes {
+		q, v := r.session(), f32(1000)
+		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
+		r.want1(q, 1, 3, 3)
+		dispatches, bytes := r.exec.Counters.Dispatches, q.Session.Bytes()
+		r.point(q, ops.Add, 2, v, ref(1), ref(1))
+		r.point(q, ops.Exp, 3, v, ref(2))
+		r.point(q, ops.Multiply, 4, v, ref(1), ref(1))
+		r.Free(q, 3)
+		r.Free(q, 2)
+		if n := q.Session.Bytes(); n != bytes {
 			r.Errorf("the session is charged %d bytes for what is pending", n-bytes)
 		}
-		r.want1(l, 4, 3, 9)
+		r.want1(q, 4, 3, 9)
 		if n := r.exec.Counters.Dispatches - dispatches; n != 1 {
 			r.Errorf("%d dispatches, want that of the product alone", n)
 		}
-		if n := l.Session.Bytes() - bytes; n != 4000 {
+		if n := q.Session.Bytes() - bytes; n != 4000 {
 			r.Errorf("the results take %d bytes, want 4000", n)
 		}
-		r.wantKind(l, 2, wire.UnknownID)
-		r.point(l, ops.Negate, 5, v, ref(4))
-		r.free(l, 5)
-		r.free(l, 4)
-		r.free(l, 1)
-		r.until(func() bool { return l.Session.Bytes() == 0 })
+		r.WantKind(q, 2, wire.UnknownID)
+		r.point(q, ops.Negate, 5, v, ref(4))
+		r.Free(q, 5)
+		r.Free(q, 4)
+		r.Free(q, 1)
+		r.Until(func() bool { return q.Session.Bytes() == 0 })
 		if n := r.exec.Counters.Dispatches - dispatches; n != 1 {
 			r.Errorf("%d dispatches, though all else was freed", n-1)
 		}
@@ -63,9 +63,9 @@ func TestLazyDropsWhatIsFreed(t *testing.T) {
 }
 
 // want1 checks one element of a value.
-func (r *rig) want1(l *Queue, id ops.ID, at int, want float32) {
+func (r *rig) want1(q *Queue, id ops.ID, at int, want float32) {
 	r.Helper()
-	got, err := r.read(l, id, at, 1)
+	got, err := r.Read(q, id, at, 1)
 	if err != nil || got[0] != want {
 		r.Fatalf("element %d of value %d: got %v, %v, want %v", at, id, got, err, want)
 	}
@@ -75,38 +75,38 @@ func (r *rig) want1(l *Queue, id ops.ID, at int, want float32) {
 // though numbers differ and other values are named.
 func TestLazyFuses(t *testing.T) {
 	lazily(t, func(r *rig) {
-		l, m, k := r.session(), f32(30, 70), f32(30, 1)
+		q, m, k := r.session(), f32(30, 70), f32(30, 1)
 		x := make([]float32, 30*70)
 		for i := range x {
 			x[i] = float32(math.Sin(float64(i))) * 4
 		}
-		r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
+		r.Do(q, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
 		softmax := func(id ops.ID, scale float32, keep bool) (out []float32, dispatches uint64) {
 			before := r.exec.Counters.Dispatches
-			r.do(l, ops.ReduceMax, id, k, [][]int{{1}, {1}}, ref(1))
-			r.point(l, ops.Subtract, id+1, m, ref(1), ref(id))
-			r.point(l, ops.Exp, id+2, m, ref(id+1))
-			r.do(l, ops.Sum, id+3, k, [][]int{{1}, {1}}, ref(id+2))
-			r.point(l, ops.Divide, id+4, m, ref(id+2), ref(id+3))
-			r.point(l, ops.Multiply, id+5, m, ref(id+4), scalar(scale))
+			r.Do(q, ops.ReduceMax, id, k, [][]int{{1}, {1}}, ref(1))
+			r.point(q, ops.Subtract, id+1, m, ref(1), ref(id))
+			r.point(q, ops.Exp, id+2, m, ref(id+1))
+			r.Do(q, ops.Sum, id+3, k, [][]int{{1}, {1}}, ref(id+2))
+			r.point(q, ops.Divide, id+4, m, ref(id+2), ref(id+3))
+			r.point(q, ops.Multiply, id+5, m, ref(id+4), scalar(scale))
 			for i := range ops.ID(5) {
 				if !keep || i != 2 {
-					r.free(l, id+i)
+					r.Free(q, id+i)
 				}
 			}
-			out, err := r.read(l, id+5, 0, len(x))
+			out, err := r.Read(q, id+5, 0, len(x))
 			if err != nil {
 				r.Fatal(err)
 			}
 			dispatches = r.exec.Counters.Dispatches - before
 			if keep {
-				exps, err := r.read(l, id+2, 0, len(x))
+				exps, err := r.Read(q, id+2, 0, len(x))
 				if err != nil || len(exps) != len(x) || slices.Contains(exps, 0) {
 					r.Fatalf("the exponentials are %v, %v", exps, err)
 				}
-				r.free(l, id+2)
+				r.Free(q, id+2)
 			}
-			r.free(l, id+5)
+			r.Free(q, id+5)
 			return out, dispatches
 		}
 		first, plain := softmax(10, 2, false)
@@ -117,7 +117,7 @@ func TestLazyFuses(t *testing.T) {
 			if !slices.Equal(first, again) {
 				t.Fatalf("round %d differs from the first", i)
 			}
-			r.built()
+			r.Built()
 		}
 		if last >= plain {
 			t.Errorf("%d dispatches when seen again, %d the first time", last, plain)
@@ -135,7 +135,7 @@ func TestLazyFuses(t *testing.T) {
 			if again, _ := softmax(ops.ID(200+10*i), 2, true); !slices.Equal(first, again) {
 				t.Fatalf("with another value named, round %d differs", i)
 			}
-			r.built()
+			r.Built()
 		}
 	})
 }
@@ -144,24 +144,24 @@ func TestLazyFuses(t *testing.T) {
 // hurt.
 func TestLazyErrors(t *testing.T) {
 	lazily(t, func(r *rig) {
-		l, v := r.session(), f32(100)
+		q, v := r.session(), f32(100)
 		for round := range ops.ID(4) {
 			id := 1 + 100*round
-			r.do(l, ops.Iota, id, v, [][]int{{-1}})
-			r.point(l, ops.Add, id+1, v, ref(id), scalar(1))
-			r.point(l, ops.Add, id+2, f32(99), ref(id+1), ref(id))            // the shape is wrong
-			r.point(l, ops.Exp, id+3, v, ref(id+2))                           // has its error
-			r.point(l, ops.Add, id+4, v, ref(id+1), ref(9999))                // no such value
-			r.do(l, ops.Dot, id+5, f32(), [][]int{{7}}, ref(id+1), ref(id+1)) // attributes are missing
-			r.point(l, ops.Multiply, id+6, v, ref(id+1), scalar(2))
-			r.want1(l, id+6, 4, 10)
-			first := r.wantKind(l, id+2, wire.BadArgument)
-			if again := r.wantKind(l, id+3, wire.BadArgument); again != first {
+			r.Do(q, ops.Iota, id, v, [][]int{{-1}})
+			r.point(q, ops.Add, id+1, v, ref(id), scalar(1))
+			r.point(q, ops.Add, id+2, f32(99), ref(id+1), ref(id))            // the shape is wrong
+			r.point(q, ops.Exp, id+3, v, ref(id+2))                           // has its error
+			r.point(q, ops.Add, id+4, v, ref(id+1), ref(9999))                // no such value
+			r.Do(q, ops.Dot, id+5, f32(), [][]int{{7}}, ref(id+1), ref(id+1)) // attributes are missing
+			r.point(q, ops.Multiply, id+6, v, ref(id+1), scalar(2))
+			r.want1(q, id+6, 4, 10)
+			first := r.WantKind(q, id+2, wire.BadArgument)
+			if again := r.WantKind(q, id+3, wire.BadArgument); again != first {
 				r.Errorf("the dependent value has %v, want %v", again, first)
 			}
-			r.wantKind(l, id+4, wire.UnknownID)
-			r.wantKind(l, id+5, wire.BadArgument)
-			r.built()
+			r.WantKind(q, id+4, wire.UnknownID)
+			r.WantKind(q, id+5, wire.BadArgument)
+			r.Built()
 		}
 	})
 }
@@ -169,19 +169,19 @@ func TestLazyErrors(t *testing.T) {
 // An id that a client uses again stands for the new value from then on.
 func TestLazyIdsAgain(t *testing.T) {
 	lazily(t, func(r *rig) {
-		l, v := r.session(), f32(50)
-		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
-		r.point(l, ops.Add, 2, v, ref(1), scalar(1))
-		r.point(l, ops.Add, 2, v, ref(2), scalar(10))
-		r.point(l, ops.Add, 3, v, ref(2), ref(1))
-		r.tensor(l, 1, make([]float32, 50)...)
-		r.point(l, ops.Add, 4, v, ref(2), ref(1))
-		r.want1(l, 3, 5, 21)
-		r.want1(l, 4, 5, 16)
-		r.point(l, ops.Add, 2, v, ref(2), ref(2))
-		r.point(l, ops.Negate, 5, v, ref(2))
-		r.free(l, 2)
-		r.want1(l, 5, 5, -32)
+		q, v := r.session(), f32(50)
+		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
+		r.point(q, ops.Add, 2, v, ref(1), scalar(1))
+		r.point(q, ops.Add, 2, v, ref(2), scalar(10))
+		r.point(q, ops.Add, 3, v, ref(2), ref(1))
+		r.Tensor(q, 1, make([]float32, 50)...)
+		r.point(q, ops.Add, 4, v, ref(2), ref(1))
+		r.want1(q, 3, 5, 21)
+		r.want1(q, 4, 5, 16)
+		r.point(q, ops.Add, 2, v, ref(2), ref(2))
+		r.point(q, ops.Negate, 5, v, ref(2))
+		r.Free(q, 2)
+		r.want1(q, 5, 5, -32)
 	})
 }
 
@@ -189,27 +189,27 @@ func TestLazyIdsAgain(t *testing.T) {
 // what has none is told so, in the place where it is.
 func TestLazyLimit(t *testing.T) {
 	lazily(t, func(r *rig) {
-		l, v := r.session(), f32(1000)
-		l.Session.Limit = 10000
+		q, v := r.session(), f32(1000)
+		q.Session.Limit = 10000
 		for round := range ops.ID(4) {
 			id := 1 + 100*round
-			r.do(l, ops.Iota, id, v, [][]int{{-1}})
+			r.Do(q, ops.Iota, id, v, [][]int{{-1}})
 			for i := range ops.ID(20) {
-				r.point(l, ops.Add, id+1+i, v, ref(id+i), scalar(1))
-				r.free(l, id+i)
+				r.point(q, ops.Add, id+1+i, v, ref(id+i), scalar(1))
+				r.Free(q, id+i)
 			}
-			r.want1(l, id+20, 1, 21)
-			r.point(l, ops.Negate, id+21, v, ref(id+20))
-			r.point(l, ops.Exp, id+22, v, ref(id+20))
-			r.point(l, ops.Abs, id+23, v, ref(id+21))
-			r.wantKind(l, id+22, wire.Limit)
-			r.wantKind(l, id+23, wire.Limit)
-			r.want1(l, id+21, 1, -21)
+			r.want1(q, id+20, 1, 21)
+			r.point(q, ops.Negate, id+21, v, ref(id+20))
+			r.point(q, ops.Exp, id+22, v, ref(id+20))
+			r.point(q, ops.Abs, id+23, v, ref(id+21))
+			r.WantKind(q, id+22, wire.Limit)
+			r.WantKind(q, id+23, wire.Limit)
+			r.want1(q, id+21, 1, -21)
 			for i := range ops.ID(24) {
-				r.free(l, id+i)
+				r.Free(q, id+i)
 			}
-			r.built()
-			r.until(func() bool { return l.Session.Bytes() == 0 })
+			r.Built()
+			r.Until(func() bool { return q.Session.Bytes() == 0 })
 		}
 	})
 }
@@ -218,36 +218,36 @@ func TestLazyLimit(t *testing.T) {
 // carry the error that have none, also when all are one kernel's.
 func TestLazyOutOfMemory(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{MemoryLimit: 32 << 20, BlockSize: 4 << 20}))
-	l, big := r.session(), f32(2<<20)
+	q, big := r.session(), f32(2<<20)
 	for round := range ops.ID(4) {
 		id := 1 + 100*round
-		r.do(l, ops.Iota, id, big, [][]int{{-1}})
+		r.Do(q, ops.Iota, id, big, [][]int{{-1}})
 		for i, op := range []ops.Op{ops.Negate, ops.Exp, ops.Abs, ops.Sqrt} {
-			r.point(l, op, id+1+ops.ID(i), big, ref(id))
+			r.point(q, op, id+1+ops.ID(i), big, ref(id))
 		}
-		r.point(l, ops.Add, id+5, big, ref(id+4), ref(id))
-		r.wantKind(l, id+5, wire.OutOfMemory)
-		r.wantKind(l, id+4, wire.OutOfMemory)
-		r.want1(l, id+1, 3, -3)
-		r.want1(l, id+3, 3, 3)
+		r.point(q, ops.Add, id+5, big, ref(id+4), ref(id))
+		r.WantKind(q, id+5, wire.OutOfMemory)
+		r.WantKind(q, id+4, wire.OutOfMemory)
+		r.want1(q, id+1, 3, -3)
+		r.want1(q, id+3, 3, 3)
 		for i := range ops.ID(6) {
-			r.free(l, id+i)
+			r.Free(q, id+i)
 		}
-		r.built()
-		r.until(func() bool { return l.Session.Bytes() == 0 })
+		r.Built()
+		r.Until(func() bool { return q.Session.Bytes() == 0 })
 	}
-	r.settle(50 * time.Millisecond)
-	if used := r.dev.Stats().InUse; used != 0 {
+	r.Settle(50 * time.Millisecond)
+	if used := r.Dev.Stats().InUse; used != 0 {
 		t.Errorf("%d bytes are in use though everything is freed", used)
 	}
 }
 
 // Another session that wants a pending value gets it; that the first one ends in
 // the middle leaves nothing.
-func TestLazyLanes(t *testing.T) {
+func TestLazyQueues(t *testing.T) {
 	lazily(t, func(r *rig) {
 		a, b, v := r.session(), r.session(), f32(200)
-		r.do(a, ops.Iota, 1, v, [][]int{{-1}})
+		r.Do(a, ops.Iota, 1, v, [][]int{{-1}})
 		r.point(a, ops.Add, 2, v, ref(1), scalar(1))
 		in := wire.Instr{Name: "import", Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{{ID: 7, Type: v}}}}
 		in.Shared = &wire.Shared{ID: 2, Key: a.Session.Key,
@@ -261,8 +261,8 @@ func TestLazyLanes(t *testing.T) {
 		r.want1(b, 9, 3, -16)
 		r.point(b, ops.Negate, 10, v, ref(9))
 		r.exec.End(b.Session)
-		r.settle(20 * time.Millisecond)
-		if used := r.dev.Stats().InUse; used != 0 {
+		r.Settle(20 * time.Millisecond)
+		if used := r.Dev.Stats().InUse; used != 0 {
 			r.Errorf("%d bytes are in use after both sessions ended", used)
 		}
 		if n := len(r.exec.recorder.gathering); n != 0 {
@@ -274,14 +274,14 @@ func TestLazyLanes(t *testing.T) {
 // What nobody reads is carried out all the same when the stream falls silent.
 func TestLazySilence(t *testing.T) {
 	lazily(t, func(r *rig) {
-		l, v := r.session(), f32(100)
-		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
-		r.point(l, ops.Add, 2, v, ref(1), scalar(1))
+		q, v := r.session(), f32(100)
+		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
+		r.point(q, ops.Add, 2, v, ref(1), scalar(1))
 		if r.exec.Counters.Dispatches != 0 {
 			r.Fatal("nothing was pending")
 		}
-		r.until(func() bool {
-			_, there := l.Session.Get(2)
+		r.Until(func() bool {
+			_, there := q.Session.Get(2)
 			return there && r.exec.Counters.Submits > 0 && r.exec.feeds.Idle()
 		})
 	})
@@ -292,33 +292,33 @@ func TestLazySilence(t *testing.T) {
 func TestLazyLoop(t *testing.T) {
 	body := []ops.Op{ops.Cos, ops.Abs, ops.Sqrt, ops.Negate, ops.Exp, ops.Sqrt, ops.Negate, ops.Abs, ops.Exp, ops.Negate, ops.Abs}
 	loop := func(r *rig, pauses bool) (out []float32, dispatches uint64) {
-		l, v := r.session(), f32(600)
-		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+		q, v := r.session(), f32(600)
+		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
 		w := ops.ID(1)
 		rounds := func(n int) {
 			for i := range n {
 				for k, op := range body {
-					r.point(l, op, w+1, v, ref(w))
-					r.free(l, w)
+					r.point(q, op, w+1, v, ref(w))
+					r.Free(q, w)
 					if w++; pauses && k == i%len(body) && i%40 == 7 {
-						r.settle(3 * time.Millisecond)
+						r.Settle(3 * time.Millisecond)
 					}
 				}
 			}
 		}
 		rounds(200)
-		r.until(func() bool { return len(l.queue) == 0 })
-		r.built()
+		r.Until(func() bool { return q.queue.Len() == 0 })
+		r.Built()
 		before := r.exec.Counters.Dispatches
 		rounds(100)
-		out, err := r.read(l, w, 0, 600)
+		out, err := r.Read(q, w, 0, 600)
 		if err != nil {
 			r.Fatal(err)
 		}
 		return out, r.exec.Counters.Dispatches - before
 	}
 	lazily(t, func(r *rig) {
-		plain := newRig(r.T, r.dev)
+		plain := newRig(r.T, r.Dev)
 		*plain.exec.target = *r.exec.target
 		plain.exec.cfg.OneByOne = true
 		want, all := loop(plain, false)

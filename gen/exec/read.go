@@ -20,15 +20,15 @@ type Data struct {
 
 // Read gives count elements of a value from offset on, after everything that
 // the session asked for before. done runs on the goroutine of the Executor.
-func (e *Executor) Read(l *Queue, id ops.ID, offset, count int, done func(Data, error)) {
-	e.enqueue(l, request{read: id, task: func(l *Queue) queue.Wait {
-		e.read(l, id, offset, count, done)
+func (e *Executor) Read(q *Queue, id ops.ID, offset, count int, done func(Data, error)) {
+	e.enqueue(q, request{read: id, task: func(q *Queue) queue.Wait {
+		e.read(q, id, offset, count, done)
 		return 0
 	}})
 }
 
-func (e *Executor) read(l *Queue, id ops.ID, offset, count int, done func(Data, error)) {
-	v, err := e.value(l, id)
+func (e *Executor) read(q *Queue, id ops.ID, offset, count int, done func(Data, error)) {
+	v, err := e.value(q, id)
 	if err != nil {
 		done(Data{}, err)
 		return
@@ -47,7 +47,7 @@ func (e *Executor) read(l *Queue, id ops.ID, offset, count int, done func(Data, 
 		done(Data{Bytes: m.Host[from : from+n], Release: drop}, nil)
 		return
 	}
-	e.Feed(l).Fetch(m, from, n, true, func(data []byte, release func(), err error) {
+	e.Feed(q).Fetch(m, from, n, true, func(data []byte, release func(), err error) {
 		if err != nil {
 			m.Drop()
 			done(Data{}, err)
@@ -58,8 +58,8 @@ func (e *Executor) read(l *Queue, id ops.ID, offset, count int, done func(Data, 
 }
 
 // value returns a value that has memory, or its error.
-func (e *Executor) value(l *Queue, id ops.ID) (store.Value, error) {
-	v, err := l.value(id)
+func (e *Executor) value(q *Queue, id ops.ID) (store.Value, error) {
+	v, err := q.value(id)
 	switch {
 	case err != nil:
 		return v, err
@@ -72,9 +72,9 @@ func (e *Executor) value(l *Queue, id ops.ID) (store.Value, error) {
 }
 
 // Describe gives the type of a value, after everything before.
-func (e *Executor) Describe(l *Queue, id ops.ID, done func(ops.Type, error)) {
-	e.enqueue(l, request{read: id, task: func(l *Queue) queue.Wait {
-		v, err := e.value(l, id)
+func (e *Executor) Describe(q *Queue, id ops.ID, done func(ops.Type, error)) {
+	e.enqueue(q, request{read: id, task: func(q *Queue) queue.Wait {
+		v, err := e.value(q, id)
 		done(v.Type, err)
 		return 0
 	}})
@@ -82,44 +82,44 @@ func (e *Executor) Describe(l *Queue, id ops.ID, done func(ops.Type, error)) {
 
 // Sync calls done when everything that the session asked for before has been
 // computed.
-func (e *Executor) Sync(l *Queue, done func(error)) {
-	e.Do(l, func(l *Queue) queue.Wait {
-		e.afterAsync(l, func() { e.computed(l, done) })
+func (e *Executor) Sync(q *Queue, done func(error)) {
+	e.Do(q, func(q *Queue) queue.Wait {
+		q.afterAsync(func() { e.computed(q, done) })
 		return 0
 	})
 }
 
 // Barrier calls done when everything that the session asked for before has been
 // computed but for runs that may take any time, and what needs their results.
-func (e *Executor) Barrier(l *Queue, done func(error)) {
-	e.Do(l, func(l *Queue) queue.Wait {
-		e.computed(l, done)
+func (e *Executor) Barrier(q *Queue, done func(error)) {
+	e.Do(q, func(q *Queue) queue.Wait {
+		e.computed(q, done)
 		return 0
 	})
 }
 
 // computed calls done when the device has done what a session has given it.
-func (e *Executor) computed(l *Queue, done func(error)) {
+func (e *Executor) computed(q *Queue, done func(error)) {
 	if e.dev == nil {
 		done(nil)
 		return
 	}
-	e.Feed(l).Finish(done)
+	e.Feed(q).Finish(done)
 }
 
 // Explain tells how a program of the session is carried out once it has been seen
 // before, in the order in which it runs. Loops are told once. With measure the
 // parts that the device carries out are measured.
-func (e *Executor) Explain(l *Queue, key string, measure bool, done func([]explain.Part, error)) {
-	e.Do(l, func(l *Queue) queue.Wait {
-		p, err := e.Program(l, key)
+func (e *Executor) Explain(q *Queue, key string, measure bool, done func([]explain.Part, error)) {
+	e.Do(q, func(q *Queue) queue.Wait {
+		p, err := e.Program(q, key)
 		if err != nil {
 			done(nil, err)
 			return 0
 		}
 		prepared := explain.Prepare(p, explain.Rules{Device: e.dev != nil, Fuses: e.fuses(), Target: e.target, Eval: e.specializer.Evaluator(), Cost: e.feeds.Seconds})
 		var x *explain.Explanation
-		e.jobs.aside(l, workExplain, func(*sched.Worker) (err error) {
+		e.jobs.aside(q, WorkExplain, func(*sched.Worker) (err error) {
 			x, err = prepared()
 			return err
 		}, func(err error) {

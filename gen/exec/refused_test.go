@@ -45,22 +45,22 @@ func refusing(t *testing.T) (*rig, *refusals, *bytes.Buffer) {
 // are those of a system of equations.
 func TestRefusedInstruction(t *testing.T) {
 	r, f, log := refusing(t)
-	l := r.session()
-	r.tensor(l, 1, 1, 2, 3)
-	r.do(l, ops.Add, 2, f32(3), nil, ref(1), ref(1))
-	r.want(l, 2, 2, 4, 6)
-	r.do(l, ops.Multiply, 3, f32(3), nil, ref(2), ref(2))
-	r.want(l, 3, 4, 16, 36)
-	r.do(l, ops.Iota, 4, f32(2, 2), [][]int{{-1}})
-	r.want(l, 4, 0, 1, 2, 3)
+	q := r.session()
+	r.Tensor(q, 1, 1, 2, 3)
+	r.Do(q, ops.Add, 2, f32(3), nil, ref(1), ref(1))
+	r.Want(q, 2, 2, 4, 6)
+	r.Do(q, ops.Multiply, 3, f32(3), nil, ref(2), ref(2))
+	r.Want(q, 3, 4, 16, 36)
+	r.Do(q, ops.Iota, 4, f32(2, 2), [][]int{{-1}})
+	r.Want(q, 4, 0, 1, 2, 3)
 	r.exec.target.CPU = false // factorisations of a GPU have kernels
-	r.do(l, ops.Add, 5, f32(2, 2), nil, ref(4), scalar(1))
-	r.do(l, ops.TriangularSolve, 7, f32(2, 2), [][]int{{1}, {1}, {0}}, ref(5), ref(5))
-	r.want(l, 7, 1, 2, 0, -0.5)
+	r.Do(q, ops.Add, 5, f32(2, 2), nil, ref(4), scalar(1))
+	r.Do(q, ops.TriangularSolve, 7, f32(2, 2), [][]int{{1}, {1}, {0}}, ref(5), ref(5))
+	r.Want(q, 7, 1, 2, 0, -0.5)
 	if n := r.exec.Counters.Fallbacks; n < 5 {
 		r.Errorf("%d instructions are counted as the host's, want 5 at least", n)
 	}
-	r.built()
+	r.Built()
 	if f.refused.Load() == 0 || !strings.Contains(log.String(), "VK_ERROR_UNKNOWN") {
 		r.Errorf("nothing is told: %s", log)
 	}
@@ -72,18 +72,18 @@ func TestRefusedFusion(t *testing.T) {
 	const rows, cols = 5, 60
 	f := &refusals{}
 	r := newRig(t, device(t, vulkan.Options{Fault: f.fault()}))
-	l, m := r.session(), f32(rows, cols)
+	q, m := r.session(), f32(rows, cols)
 	x := make([]float32, rows*cols)
 	for i := range x {
 		x[i] = float32(math.Sin(float64(i)))
 	}
-	r.define(l, "softmax", softmax(rows, cols))
-	r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
+	r.Define(q, "softmax", softmax(rows, cols))
+	r.Do(q, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
 	var first []float32
 	for i := range 5 {
 		id := ops.ID(10 + 2*i)
-		r.run(l, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
-		got, err := r.read(l, id, 0, math.MaxInt)
+		r.run(q, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
+		got, err := r.Read(q, id, 0, math.MaxInt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,18 +94,18 @@ func TestRefusedFusion(t *testing.T) {
 		if !slices.Equal(got, first) {
 			t.Fatalf("run %d: other bits", i)
 		}
-		r.built()
+		r.Built()
 	}
 	if n := f.refused.Load(); n == 0 || r.exec.Counters.Refused != uint64(n) || r.exec.Counters.Fallbacks != 0 {
 		t.Errorf("%d kernels are refused, the counts are %+v", n, r.exec.Counters)
 	}
 	other := r.session()
-	r.define(other, "wider", softmax(rows, cols+1))
-	r.do(other, ops.Iota, 1, f32(rows, cols+1), [][]int{{-1}})
+	r.Define(other, "wider", softmax(rows, cols+1))
+	r.Do(other, ops.Iota, 1, f32(rows, cols+1), [][]int{{-1}})
 	for i := range 4 {
 		id := ops.ID(10 + 2*i)
 		r.run(other, "wider", []ops.Result{res(id, f32(rows, cols+1)), res(id+1, f32(rows, cols+1))}, ref(1), scalar(1))
-		got, err := r.read(other, id, 0, cols+1)
+		got, err := r.Read(other, id, 0, cols+1)
 		sum := float32(0)
 		for _, v := range got {
 			sum += v
@@ -113,24 +113,24 @@ func TestRefusedFusion(t *testing.T) {
 		if err != nil || math.Abs(float64(sum-1)) > 1e-5 {
 			t.Fatalf("got %v, %v", got, err)
 		}
-		r.built()
+		r.Built()
 	}
 }
 
 // Where the host stands in for the device it goes on with the kernel that is refused.
-func TestRefusedPrompt(t *testing.T) {
+func TestRefusedWarmUp(t *testing.T) {
 	warmingUp(t, -1, func(p, _ *rig) {
 		f := &refusals{}
 		r := newRig(p.T, device(p.T, vulkan.Options{Fault: f.fault()}))
 		*r.exec.target, r.exec.kernels.WarmUp, r.exec.cfg.OneByOne = *p.exec.target, true, true
 		r.limitHost(-1)
 		f.all.Store(true)
-		l, v := r.session(), f32(100)
-		r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+		q, v := r.session(), f32(100)
+		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
 		var first []float32
 		for round := range 6 {
-			r.point(l, ops.Sin, 2, v, ref(1))
-			got, err := r.read(l, 2, 0, 100)
+			r.point(q, ops.Sin, 2, v, ref(1))
+			got, err := r.Read(q, 2, 0, 100)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -141,8 +141,8 @@ func TestRefusedPrompt(t *testing.T) {
 				r.Fatalf("round %d: other bits", round)
 			}
 			r.exec.kernels.Each(func(k *kernels.Kernel) { k.Charge(math.MaxInt32) }) // it is earned
-			r.free(l, 2)
-			r.built()
+			r.Free(q, 2)
+			r.Built()
 		}
 		if c := r.exec.Counters; c.Refused == 0 || c.Fallbacks != 0 || c.Dispatches != 0 || c.Interpreted < 6 {
 			r.Errorf("%+v", c)

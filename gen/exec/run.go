@@ -30,6 +30,7 @@ type run struct {
 	stack          []frame
 	specialization *program.Specialization // whose fusions it may begin with; nil once it has begun
 	admission      bool                    // it waits for these
+	given          int                     // how many values the session has, once the program has ended
 	err            error                   // ended from outside; the results carry it
 	late           *time.Timer             // ends it at the deadline of its session
 	effort         feed.Effort             // as the device sees it
@@ -101,41 +102,39 @@ func (r *run) drop() {
 
 // runProgram carries out an instruction that runs a program, from where it
 // stands.
-func (ip *interpreter) runProgram(l *Queue, in *wire.Instr) (wait queue.Wait) {
-	if l.run == nil {
+func (ip *interpreter) runProgram(q *Queue, in *wire.Instr) (wait queue.Wait) {
+	if q.run == nil {
 		if in.Err != nil {
-			ip.exec.poison(l, in, nil, in.Err)
+			ip.exec.poison(q, in, nil, in.Err)
 			return 0
 		}
-		r, types, err := ip.begin(l, in)
+		r, types, err := ip.begin(q, in)
 		if err != nil {
-			ip.exec.poison(l, in, types, err)
+			ip.exec.poison(q, in, types, err)
 			return 0
 		}
-		l.run = r
-		ip.exec.boundRun(l, r)
+		q.run = r
+		ip.bound(q, r)
 	}
-	r := l.run
-	if ip.awaitWarmStart(l, r) {
+	r := q.run
+	if ip.awaitWarmStart(q, r) {
 		return queue.ForPlan
 	}
 	for r.err == nil && len(r.stack) > 0 {
-		if wait := ip.advanceRun(l, r); wait != 0 {
+		if wait := ip.advanceRun(q, r); wait != 0 {
 			return wait
 		}
 	}
-	l.run = nil
-	ip.finish(l, r)
-	return 0
+	return ip.finish(q, r)
 }
 
 // begin binds the operands of a run to the parameters of its program.
-func (ip *interpreter) begin(l *Queue, in *wire.Instr) (*run, []ops.Type, error) {
-	p, err := ip.exec.Program(l, in.Key)
+func (ip *interpreter) begin(q *Queue, in *wire.Instr) (*run, []ops.Type, error) {
+	p, err := ip.exec.Program(q, in.Key)
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := ip.exec.gather(l, in)
+	w, err := ip.exec.gather(q, in)
 	if err != nil {
 		return nil, w.Types, err
 	}
@@ -160,24 +159,30 @@ func (ip *interpreter) begin(l *Queue, in *wire.Instr) (*run, []ops.Type, error)
 	return r, w.Types, nil
 }
 
-// finish gives the values of a program to the session.
-func (ip *interpreter) finish(l *Queue, r *run) {
-	defer r.drop()
+// finish gives the values of a program to the session, and ends the run. Others have their turn
+// between values.
+func (ip *interpreter) finish(q *Queue, r *run) (wait queue.Wait) {
+	values := r.prog.Body.Values
+	for ; r.err == nil && r.given < len(values); r.given++ {
+		if ip.exec.turns.Over() {
+			ip.exec.yield(q)
+			return queue.ForTurn
+		}
+		q.Session.Put(r.in.Outs[r.given].ID, ip.valueOf(q, r, values[r.given]))
+	}
+	q.run = nil
 	if r.late != nil {
 		r.late.Stop()
 	}
 	if r.err != nil {
-		ip.exec.poison(l, r.in, nil, r.err)
-		return
+		ip.exec.poison(q, r.in, nil, r.err)
 	}
-	for i, o := range r.prog.Body.Values {
-		v := ip.valueOf(l, r, o)
-		l.Session.Put(r.in.Outs[i].ID, v)
-	}
+	r.drop()
+	return 0
 }
 
 // valueOf gives the value of an operand, with a hold on its memory.
-func (ip *interpreter) valueOf(l *Queue, r *run, o ops.Operand) store.Value {
+func (ip *interpreter) valueOf(q *Queue, r *run, o ops.Operand) store.Value {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]
@@ -191,43 +196,43 @@ func (ip *interpreter) valueOf(l *Queue, r *run, o ops.Operand) store.Value {
 	}
 	m := &store.Storage{Host: lit.Data}
 	m.Retain()
-	l.Session.Charge(m, int64(lit.Type.Bytes()))
+	q.Session.Charge(m, int64(lit.Type.Bytes()))
 	return store.Value{Type: lit.Type, Mem: m}
 }
 
 // advanceRun takes one step of a run, or ends a block.
-func (ip *interpreter) advanceRun(l *Queue, r *run) (wait queue.Wait) {
+func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 	f := r.top()
 	if f.pc == len(f.Steps) {
-		return ip.leave(l, r, f)
+		return ip.leave(q, r, f)
 	}
 	if ip.exec.turns.Over() {
-		ip.exec.yield(l)
+		ip.exec.yield(q)
 		return queue.ForTurn
 	}
 	s := &f.Steps[f.pc]
 	switch s.In.Op {
 	case ops.While:
 		f.pc++
-		ip.enter(l, r, s, 0, ip.valuesOf(l, r, s.In.Ins))
+		ip.enter(q, r, s, 0, ip.valuesOf(q, r, s.In.Ins))
 		return 0
 	case ops.Branch:
-		return ip.branch(l, r, f, s)
+		return ip.branch(q, r, f, s)
 	case ops.Hook, ops.Callback:
-		if wait, sent := ip.callBack(l, r, s); wait != 0 || !sent {
+		if wait, sent := ip.callBack(q, r, s); wait != 0 || !sent {
 			return wait
 		}
 	default:
 		if s.Fusion != nil {
-			wait = ip.runFusion(l, r, s)
+			wait = ip.runFusion(q, r, s)
 		} else {
-			wait = ip.exec.execute(l, &s.In)
+			wait = ip.exec.execute(q, &s.In)
 		}
 		if wait != 0 {
 			return wait
 		}
 	}
-	l.fresh()
+	q.fresh()
 	f.pc++
 	f.part = 0
 	r.passed(s)
@@ -241,16 +246,16 @@ func (r *run) passed(s *program.Step) {
 	}
 }
 
-func (ip *interpreter) valuesOf(l *Queue, r *run, list []ops.Operand) []store.Value {
+func (ip *interpreter) valuesOf(q *Queue, r *run, list []ops.Operand) []store.Value {
 	out := make([]store.Value, len(list))
 	for i, o := range list {
-		out[i] = ip.valueOf(l, r, o)
+		out[i] = ip.valueOf(q, r, o)
 	}
 	return out
 }
 
 // enter begins a region of a step with values for its parameters.
-func (ip *interpreter) enter(l *Queue, r *run, s *program.Step, which int, params []store.Value) {
+func (ip *interpreter) enter(q *Queue, r *run, s *program.Step, which int, params []store.Value) {
 	b := s.Regions[which]
 	for i, p := range b.Params {
 		r.set(p.ID, params[i])
@@ -259,8 +264,8 @@ func (ip *interpreter) enter(l *Queue, r *run, s *program.Step, which int, param
 }
 
 // branch runs the region that the predicate chooses.
-func (ip *interpreter) branch(l *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
-	yes, wait, err := ip.readPredicate(l, r, s.In.Ins[0])
+func (ip *interpreter) branch(q *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
+	yes, wait, err := ip.readPredicate(q, r, s.In.Ins[0])
 	if wait != 0 {
 		return wait
 	}
@@ -273,7 +278,7 @@ func (ip *interpreter) branch(l *Queue, r *run, f *frame, s *program.Step) (wait
 	if yes {
 		which = 0
 	}
-	ip.enter(l, r, s, which, nil)
+	ip.enter(q, r, s, which, nil)
 	return 0
 }
 
@@ -287,19 +292,19 @@ func (ip *interpreter) fail(r *run, s *program.Step, err error) {
 
 // leave ends a block: what it gives becomes the results of its step, or decides
 // about the next round of a loop.
-func (ip *interpreter) leave(l *Queue, r *run, f *frame) (wait queue.Wait) {
+func (ip *interpreter) leave(q *Queue, r *run, f *frame) (wait queue.Wait) {
 	s := f.of
 	switch {
 	case s == nil:
 		r.stack = r.stack[:0]
 		return 0
 	case s.In.Op == ops.While && f.which == 0:
-		return ip.decide(l, r, f, s)
+		return ip.decide(q, r, f, s)
 	}
-	values := ip.valuesOf(l, r, f.Values)
+	values := ip.valuesOf(q, r, f.Values)
 	r.pop(f)
 	if s.In.Op == ops.While {
-		ip.enter(l, r, s, 0, values)
+		ip.enter(q, r, s, 0, values)
 		return 0
 	}
 	r.give(s, values)
@@ -308,14 +313,14 @@ func (ip *interpreter) leave(l *Queue, r *run, f *frame) (wait queue.Wait) {
 
 // decide ends the condition of a loop: its parameters, the state, go to the body
 // or are the results.
-func (ip *interpreter) decide(l *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
-	yes, wait, err := ip.readPredicate(l, r, f.Values[0])
+func (ip *interpreter) decide(q *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
+	yes, wait, err := ip.readPredicate(q, r, f.Values[0])
 	if wait != 0 {
 		return wait
 	}
 	state := make([]store.Value, len(f.Params))
 	for i, p := range f.Params {
-		state[i] = ip.valueOf(l, r, ops.Operand{ID: p.ID})
+		state[i] = ip.valueOf(q, r, ops.Operand{ID: p.ID})
 	}
 	r.pop(f)
 	switch {
@@ -327,7 +332,7 @@ func (ip *interpreter) decide(l *Queue, r *run, f *frame, s *program.Step) (wait
 		}
 		ip.fail(r, s, err)
 	case yes:
-		ip.enter(l, r, s, 1, state)
+		ip.enter(q, r, s, 1, state)
 	default:
 		r.give(s, state)
 	}
@@ -357,7 +362,7 @@ func (r *run) pop(f *frame) {
 
 // readPredicate reads a predicate: whether a scalar is anything but zero. One that is
 // only on the device is read back first.
-func (ip *interpreter) readPredicate(l *Queue, r *run, o ops.Operand) (yes bool, wait queue.Wait, err error) {
+func (ip *interpreter) readPredicate(q *Queue, r *run, o ops.Operand) (yes bool, wait queue.Wait, err error) {
 	lit := o.Lit
 	if lit == nil {
 		lit = r.lits[o.ID]
@@ -369,11 +374,11 @@ func (ip *interpreter) readPredicate(l *Queue, r *run, o ops.Operand) (yes bool,
 	switch {
 	case v.Failure() != nil:
 		return false, 0, v.Failure()
-	case l.failed != nil:
-		err, l.failed = l.failed, nil
+	case q.failed != nil:
+		err, q.failed = q.failed, nil
 		return false, 0, err
 	case !v.Mem.Bring():
-		wait, err = ip.exec.transfers.readBack(l, v.Mem, v.Type)
+		wait, err = ip.exec.transfers.readBack(q, v.Mem, v.Type)
 		return false, wait, err
 	}
 	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil

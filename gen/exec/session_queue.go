@@ -22,18 +22,20 @@ type Queue struct {
 	Session *store.Session
 	Orphan  func(error) // told of errors that no result can carry
 
-	queue   []request
-	waits   queue.Wait   // why the task at the front cannot go on; 0 where it can
-	since   time.Time    // when the import at the front began to wait
-	claim   memory.Claim // of the task at the front
-	failed  error        // why the operand that was waited for did not come
-	verdict *verdict     // on what the task at the front has had computed
-	job     *job         // what the host computes of it, see job.go
+	queue     queue.Deque[request]
+	waits     queue.Wait      // why the task at the front cannot go on; 0 where it can
+	since     time.Time       // when the import at the front began to wait
+	claim     memory.Claim    // of the task at the front
+	needed    map[ops.ID]bool // while that waits for memory: the values that requests work on
+	failed    error           // why the operand that was waited for did not come
+	recording *recording      // of the task at the front
+	verdict   *verdict        // on what the task at the front has had computed
+	job       *job            // what the host computes of it, see job.go
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
 
-	trace   *trace.Trace  // what is pending; see postpone.go
+	trace   *trace.Trace  // what is pending; see recorder.go
 	running *trace.Trace  // what was, until it has been carried out
 	loop    loop.Detector // where traces end
 	spare   *trace.Trace  // one that has been carried out; its room
@@ -61,12 +63,12 @@ type Queue struct {
 
 // task is what a queue runs. It reports true where it has to wait, and is then
 // run again.
-type task func(l *Queue) (wait queue.Wait)
+type task func(q *Queue) (wait queue.Wait)
 
 // request is a task in its turn, and which values it will need: the operands
 // of an instruction, or the value that is read.
 type request struct {
-	task
+	task              // nil executes in
 	in    *wire.Instr // nil where it is a read or asks about the session
 	eager bool        // in is of the stream
 	read  ops.ID      // 0 where no value is read
@@ -77,217 +79,245 @@ type request struct {
 	wants []ops.ID               // what it needs and was pending
 }
 
-// Queue returns the queue of a session.
-func (e *Executor) Queue(s *store.Session) *Queue {
-	l, ok := e.queues[s]
-	if !ok {
-		l = &Queue{Session: s}
-		e.queues[s] = l
+// run serves a request.
+func (r *request) run(e *Executor, q *Queue) (wait queue.Wait) {
+	if r.task == nil {
+		return e.execute(q, r.in)
 	}
-	return l
+	return r.task(q)
 }
 
-// End forgets a session: its queue is dropped and its values are let go.
-func (e *Executor) End(s *store.Session) {
-	l := e.queues[s]
-	if l != nil {
-		l.end()
-		if l.worker != nil {
-			l.worker.End()
+// Queue returns the queue of a session.
+func (e *Executor) Queue(s *store.Session) *Queue {
+	q, ok := e.queues[s]
+	if !ok {
+		q = &Queue{Session: s}
+		e.queues[s] = q
+	}
+	return q
+}
+
+// End forgets a session: its queue is dropped and its values are let go, in slices where there are
+// many.
+func (e *Executor) End(s *store.Session) { endSession(e, s, e.cfg.Post) }
+
+// EndNow is End without slices, for when nothing that is posted will run.
+func (e *Executor) EndNow(s *store.Session) { endSession(e, s, func(f func()) { f() }) }
+
+func endSession(e *Executor, s *store.Session, post func(func())) {
+	q := e.queues[s]
+	if q != nil {
+		q.end()
+		if q.worker != nil {
+			q.worker.End()
 		}
 		delete(e.queues, s)
-		e.recorder.gathering = slices.DeleteFunc(e.recorder.gathering, func(g *Queue) bool { return g == l })
+		e.recorder.gathering = slices.DeleteFunc(e.recorder.gathering, func(g *Queue) bool { return g == q })
 	}
-	s.End()
-	if l != nil && l.feed != nil {
-		l.feed.End()
-	}
-	e.memory.Retry()
+	mems := s.End()
+	queue.InSlices(post, len(mems), func(i int) bool {
+		mems[i].Drop()
+		return true
+	}, func(bool) {
+		if q != nil && q.feed != nil {
+			q.feed.End()
+		}
+		e.memory.Retry()
+	})
 }
 
 // Stream carries out instructions after everything that the session asked for
 // before.
-func (e *Executor) Stream(l *Queue, instrs []wire.Instr) {
+func (e *Executor) Stream(q *Queue, instrs []wire.Instr) {
 	defer e.turns.Begin()()
 	for i := range instrs {
 		in := &instrs[i]
 		if in.Op == ops.Cancel && in.Err == nil {
-			e.cancel(l, in.Attrs[0]) // what is to be ended holds up the rest
+			e.interpreter.cancel(q, in.Attrs[0]) // what is to be ended holds up the rest
 			continue
 		}
-		if len(l.queue) == 0 && l.waits == 0 {
-			switch e.recorder.scheduleInstr(l, in) {
+		if q.queue.Len() == 0 && q.waits == 0 {
+			switch e.recorder.scheduleInstr(q, in) {
 			case later:
 				if e.turns.Over() {
-					e.yield(l)
+					e.yield(q)
 				}
 				continue
 			case unknown:
-				e.park(l, queue.ForPlan)
-				l.queue = append(l.queue, e.newRequest(in))
+				e.park(q, queue.ForPlan)
+				q.push(newRequest(in))
 				continue
 			case after:
-				l.queue = append(l.queue, e.newRequest(in))
-				e.advance(l)
+				q.push(newRequest(in))
+				e.advance(q)
 				continue
 			}
 			var wait queue.Wait
-			if !e.reroute(l, e.newRequest(in)) {
-				wait = e.execute(l, in)
+			if !e.follow(q, newRequest(in)) {
+				wait = e.execute(q, in)
 			}
 			if wait == 0 {
 				if e.turns.Over() {
-					e.yield(l)
+					e.yield(q)
 				}
 				continue
 			}
-			e.park(l, wait)
+			e.park(q, wait)
 		}
-		if l.waits != 0 && l.claim.Swept() && in.Op == ops.Free && in.Err == nil {
-			l.freeEarly(in.Attrs[0])
+		if q.waits != 0 && q.claim.Swept() && in.Op == ops.Free && in.Err == nil {
+			q.freeEarly(in.Attrs[0])
 		}
-		l.queue = append(l.queue, e.newRequest(in))
+		q.push(newRequest(in))
 	}
 	e.settle()
 }
 
 // newRequest is the request to carry out an instruction.
-func (e *Executor) newRequest(in *wire.Instr) request {
-	return request{task: func(l *Queue) queue.Wait { return e.execute(l, in) }, in: in, eager: true}
+func newRequest(in *wire.Instr) request { return request{in: in, eager: true} }
+
+// push adds a request to a queue.
+func (q *Queue) push(r request) {
+	q.queue.Push(r)
+	if q.needed != nil {
+		q.need(&r)
+	}
+}
+
+// need notes which values a request works on.
+func (q *Queue) need(r *request) {
+	q.needed[r.read] = true
+	if r.in == nil {
+		return
+	}
+	for i := range r.in.Ins {
+		q.needed[r.in.Ins[i].ID] = true
+	}
 }
 
 // freeEarly lets go of values while the queue waits for memory, out of turn:
 // the session frees them so that the queue can go on. What a request of the
 // queue needs is kept until its turn.
-func (l *Queue) freeEarly(ids []int) {
-	needed := make(map[ops.ID]bool)
-	for _, r := range l.queue {
-		needed[r.read] = true
-		if r.in == nil {
-			continue
-		}
-		for i := range r.in.Ins {
-			needed[r.in.Ins[i].ID] = true
+func (q *Queue) freeEarly(ids []int) {
+	if q.needed == nil {
+		q.needed = make(map[ops.ID]bool)
+		for i := range q.queue.All() {
+			q.need(q.queue.At(i))
 		}
 	}
 	for _, id := range ids {
-		if !needed[ops.ID(id)] {
-			l.Session.Delete(ops.ID(id))
-			l.forget(ops.ID(id))
+		if !q.needed[ops.ID(id)] {
+			q.Session.Delete(ops.ID(id))
+			q.forget(ops.ID(id))
 		}
 	}
 }
 
 // Do runs a task after everything that the session asked for before.
-func (e *Executor) Do(l *Queue, t task) { e.enqueue(l, request{task: t}) }
+func (e *Executor) Do(q *Queue, t task) { e.enqueue(q, request{task: t}) }
 
-func (e *Executor) enqueue(l *Queue, r request) {
-	l.queue = append(l.queue, r)
-	e.advance(l)
+func (e *Executor) enqueue(q *Queue, r request) {
+	q.push(r)
+	e.advance(q)
 }
 
 // advance serves a queue until it is empty or has to wait.
-func (e *Executor) advance(l *Queue) {
+func (e *Executor) advance(q *Queue) {
 	defer e.turns.Begin()()
-	for l.waits == 0 && len(l.queue) > 0 {
+	for q.waits == 0 && q.queue.Len() > 0 {
 		if e.turns.Over() {
-			e.yield(l)
+			e.yield(q)
 			return
 		}
-		r := l.queue[0]
-		if l.from != nil && r.in != nil && l.waitsElsewhere(r.in) {
-			l.awaits = true
-			e.park(l, queue.ForRun)
+		r := *q.queue.At(0)
+		if q.from != nil && r.in != nil && q.waitsElsewhere(r.in) {
+			q.awaits = true
+			e.park(q, queue.ForRun)
 			return
 		}
-		switch e.recorder.schedule(l, &r) {
+		switch e.recorder.schedule(q, &r) {
 		case later:
-			l.queue = l.queue[1:]
+			q.queue.Pop()
 			continue
 		case unknown:
-			e.park(l, queue.ForPlan)
+			e.park(q, queue.ForPlan)
 			return
 		case after:
-			l.queue = slices.Insert(l.queue, 0, e.recorder.cutTrace(l))
+			q.queue.PushFront(e.recorder.cutTrace(q))
 			continue
 		}
-		if !e.reroute(l, r) {
-			if wait := r.task(l); wait != 0 {
-				e.park(l, wait)
+		if !e.follow(q, r) {
+			if wait := r.run(e, q); wait != 0 {
+				e.park(q, wait)
 				return
 			}
 		}
-		l.fresh()
-		l.since = time.Time{}
-		if len(l.queue) > 0 { // the task may have ended the session
-			l.queue = l.queue[1:]
+		q.fresh()
+		q.since = time.Time{}
+		q.queue.Pop() // the task may have ended the session
+		if q.from != nil {
+			e.settleAsync(q, &r)
 		}
-		if l.from != nil {
-			e.settleAsync(l, &r)
-		}
-	}
-	if len(l.queue) == 0 {
-		l.queue = nil
 	}
 }
 
 // park has a queue wait for something.
-func (e *Executor) park(l *Queue, why queue.Wait) {
-	if l.waits == 0 {
+func (e *Executor) park(q *Queue, why queue.Wait) {
+	if q.waits == 0 {
 		e.Counters.Waits[why]++
-		if l.run != nil {
-			l.run.waited(why)
+		if q.run != nil {
+			q.run.waited(why)
 		}
 	}
-	l.waits = why
+	q.waits = why
 }
 
 // fresh forgets what a queue has done about the task at its front.
-func (l *Queue) fresh() {
-	l.claim, l.failed = memory.Claim{}, nil
-	l.dropVerdict()
+func (q *Queue) fresh() {
+	q.claim, q.failed, q.needed = memory.Claim{}, nil, nil
+	q.dropRecording()
+	q.dropVerdict()
 }
 
 // Resume serves a queue that has waited.
-func (e *Executor) Resume(l *Queue) {
-	l.waits = 0
-	e.advance(l)
+func (e *Executor) Resume(q *Queue) {
+	q.waits = 0
+	e.advance(q)
 	e.settle()
 }
 
 // value finds a value that an instruction works on: of the program under way,
 // or of the session.
-func (l *Queue) value(id ops.ID) (store.Value, error) {
-	if l.run != nil {
-		return l.run.slots[id], nil
+func (q *Queue) value(id ops.ID) (store.Value, error) {
+	if q.run != nil {
+		return q.run.slots[id], nil
 	}
-	if len(l.queue) > 0 {
-		if v, ok := l.queue[0].held[id]; ok {
+	if q.queue.Len() > 0 {
+		if v, ok := q.queue.At(0).held[id]; ok {
 			return v, nil
 		}
 	}
-	v, ok := l.Session.Get(id)
+	v, ok := q.Session.Get(id)
 	if !ok {
-		return v, l.Session.Missing(id)
+		return v, q.Session.Missing(id)
 	}
 	return v, nil
 }
 
 // put gives a value that an instruction made its id.
-func (l *Queue) put(id ops.ID, v store.Value) {
-	if l.run != nil {
-		l.run.set(id, v)
+func (q *Queue) put(id ops.ID, v store.Value) {
+	if q.run != nil {
+		q.run.set(id, v)
 		return
 	}
-	l.Session.Put(id, v)
+	q.Session.Put(id, v)
 }
 
 // literal is the scalar that an id stands for in a program, or nil.
-func (l *Queue) literal(id ops.ID) *ops.Literal {
-	if l.run == nil {
+func (q *Queue) literal(id ops.ID) *ops.Literal {
+	if q.run == nil {
 		return nil
 	}
-	return l.run.lits[id]
+	return q.run.lits[id]
 }
 
 // settle does what follows a round of work: imports that waited for it, and a
@@ -295,9 +325,9 @@ func (l *Queue) literal(id ops.ID) *ops.Literal {
 func (e *Executor) settle() {
 	if waiting := e.imports; len(waiting) > 0 {
 		e.imports = nil
-		for _, l := range waiting {
-			l.waits = 0
-			e.advance(l)
+		for _, q := range waiting {
+			q.waits = 0
+			e.advance(q)
 		}
 	}
 	e.recorder.awaitSilence()
@@ -310,11 +340,11 @@ func (e *Executor) Abandon() {
 	e.queues = make(map[*store.Session]*Queue)
 	e.imports = nil
 	e.memory.Abandon()
-	for _, l := range queues {
-		if l.feed != nil {
-			l.feed.Release()
+	for _, q := range queues {
+		if q.feed != nil {
+			q.feed.Release()
 		}
-		for _, f := range append(slices.Clone(l.asyncs), l) {
+		for _, f := range append(slices.Clone(q.asyncs), q) {
 			f.waits = 0
 			e.advance(f)
 		}
@@ -323,43 +353,43 @@ func (e *Executor) Abandon() {
 }
 
 // yield has a queue wait for its next turn.
-func (e *Executor) yield(l *Queue) {
-	home := l.home()
-	e.park(l, queue.ForTurn)
-	e.turns.Wait(l, &home.share, home.Session.Weight)
+func (e *Executor) yield(q *Queue) {
+	home := q.home()
+	e.park(q, queue.ForTurn)
+	e.turns.Wait(q, &home.share, home.Session.Weight)
 }
 
 // SetWeight sets the share of a session beside the shares of others, of which 1 is the
 // usual one: of the processors, of the device and of the goroutine of the Executor.
-func (e *Executor) SetWeight(l *Queue, weight float64) {
-	l.Session.Weight = weight
-	if l.worker != nil {
-		l.worker.SetWeight(weight)
+func (e *Executor) SetWeight(q *Queue, weight float64) {
+	q.Session.Weight = weight
+	if q.worker != nil {
+		q.worker.SetWeight(weight)
 	}
-	if l.feed != nil {
-		l.feed.SetWeight(weight)
+	if q.feed != nil {
+		q.feed.SetWeight(weight)
 	}
 }
 
 // Wait is why the first request of a session cannot go on, 0 where it can.
-func (l *Queue) Wait() queue.Wait { return l.waits }
+func (q *Queue) Wait() queue.Wait { return q.waits }
 
 // Waiting counts the requests of a session that have not been carried out:
 // pending instructions, those behind a request that cannot go on, and those of
 // runs that have left the session's order.
-func (l *Queue) Waiting() int {
-	n := len(l.queue) + l.trace.Len()
-	for _, f := range l.asyncs {
+func (q *Queue) Waiting() int {
+	n := q.queue.Len() + q.trace.Len()
+	for _, f := range q.asyncs {
 		n += f.Waiting()
 	}
 	return n
 }
 
 // Feed returns the feed of the session of a queue.
-func (e *Executor) Feed(l *Queue) *feed.Feed {
-	h := l.home()
+func (e *Executor) Feed(q *Queue) *feed.Feed {
+	h := q.home()
 	if h.feed == nil && e.dev != nil {
-		h.feed = e.feeds.Feed(h.Session, func(err error) { e.stopLate(h, err) })
+		h.feed = e.feeds.Feed(h.Session, func(err error) { e.interpreter.stopLate(h, err) })
 	}
 	return h.feed
 }

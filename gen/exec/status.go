@@ -25,23 +25,23 @@ type verdict struct {
 }
 
 // readStatus has the status of a plan read back. The results are held until then.
-func (dp *dispatcher) readStatus(l *Queue, status *store.Storage, outs []*store.Storage) {
+func (dp *dispatcher) readStatus(q *Queue, status *store.Storage, outs []*store.Storage) {
 	v := &verdict{outs: append([]*store.Storage(nil), outs...)}
 	for _, m := range outs {
 		m.Retain()
 	}
-	l.verdict = v
+	q.verdict = v
 	now := true
 	// To look for the answer here and now completes a submission, and a queue that
 	// waits for that must not go on in the middle of this instruction.
-	poll := !dp.exec.Feed(l).Throttled()
-	dp.exec.Feed(l).Fetch(status, 0, 4, poll, func(data []byte, release func(), err error) {
+	poll := !dp.exec.Feed(q).Throttled()
+	dp.exec.Feed(q).Fetch(status, 0, 4, poll, func(data []byte, release func(), err error) {
 		if v.done, v.err = true, err; err == nil {
 			v.word = binary.LittleEndian.Uint32(data)
 			release()
 		}
 		if !now {
-			dp.exec.Resume(l)
+			dp.exec.Resume(q)
 		}
 	})
 	now = false
@@ -49,12 +49,12 @@ func (dp *dispatcher) readStatus(l *Queue, status *store.Storage, outs []*store.
 
 // judge gives the results of an instruction their ids, or says what is wrong with
 // them, once the status is there.
-func (dp *dispatcher) judge(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
-	v := l.verdict
+func (dp *dispatcher) judge(q *Queue, w *placement.Work) (wait queue.Wait, err error) {
+	v := q.verdict
 	if !v.done {
 		return queue.ForStatus, nil
 	}
-	defer l.dropVerdict()
+	defer q.dropVerdict()
 	switch {
 	case v.err != nil:
 		return 0, v.err
@@ -62,7 +62,7 @@ func (dp *dispatcher) judge(l *Queue, w *placement.Work) (wait queue.Wait, err e
 		return 0, placement.Fault(singular(w.In.Op, int(v.word-1)))
 	}
 	for i, m := range v.outs {
-		dp.exec.keep(l, w.In.Outs[i], m)
+		dp.exec.keep(q, w.In.Outs[i], m)
 	}
 	dp.exec.Counters.Device++
 	return 0, nil
@@ -79,9 +79,9 @@ func singular(op ops.Op, which int) error {
 }
 
 // dropVerdict lets go of results that nobody has been given.
-func (l *Queue) dropVerdict() {
-	if l.verdict != nil {
-		dropAll(l.verdict.outs)
-		l.verdict = nil
+func (q *Queue) dropVerdict() {
+	if q.verdict != nil {
+		dropAll(q.verdict.outs)
+		q.verdict = nil
 	}
 }

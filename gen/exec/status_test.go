@@ -13,10 +13,10 @@ import (
 )
 
 // square uploads a matrix of 2 by 2.
-func (r *rig) square(l *Queue, id ops.ID, v ...float32) {
-	r.tensor(l, 100, v...)
-	r.do(l, ops.Reshape, id, f32(2, 2), nil, ref(100))
-	r.free(l, 100)
+func (r *rig) square(q *Queue, id ops.ID, v ...float32) {
+	r.Tensor(q, 100, v...)
+	r.Do(q, ops.Reshape, id, f32(2, 2), nil, ref(100))
+	r.Free(q, 100)
 }
 
 // A system without a solution is an error where its result is read. What depends
@@ -24,31 +24,31 @@ func (r *rig) square(l *Queue, id ops.ID, v ...float32) {
 // behind.
 func TestSingular(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l := r.session()
-		r.square(l, 1, 1, 2, 2, 4)
-		r.square(l, 2, 2, 0, 0, 4)
-		r.tensor(l, 3, 2, 4)
-		r.do(l, ops.Solve, 4, f32(2), nil, ref(1), ref(3))
-		r.do(l, ops.Negate, 5, f32(2), nil, ref(4))
-		r.do(l, ops.Solve, 6, f32(2), nil, ref(2), ref(3))
-		r.do(l, ops.Solve, 7, f32(2), nil, ref(2), ref(6))
-		first := r.wantKind(l, 4, wire.BadArgument)
+		q := r.session()
+		r.square(q, 1, 1, 2, 2, 4)
+		r.square(q, 2, 2, 0, 0, 4)
+		r.Tensor(q, 3, 2, 4)
+		r.Do(q, ops.Solve, 4, f32(2), nil, ref(1), ref(3))
+		r.Do(q, ops.Negate, 5, f32(2), nil, ref(4))
+		r.Do(q, ops.Solve, 6, f32(2), nil, ref(2), ref(3))
+		r.Do(q, ops.Solve, 7, f32(2), nil, ref(2), ref(6))
+		first := r.WantKind(q, 4, wire.BadArgument)
 		if !errors.Is(first, fallback.ErrSingular) {
 			r.Errorf("got %v, want %v", first, fallback.ErrSingular)
 		}
-		if again := r.wantKind(l, 5, wire.BadArgument); again != first {
+		if again := r.WantKind(q, 5, wire.BadArgument); again != first {
 			r.Errorf("dependent value has %v, want %v", again, first)
 		}
-		r.want(l, 6, 1, 1)
-		r.want(l, 7, 0.5, 0.25)
+		r.Want(q, 6, 1, 1)
+		r.Want(q, 7, 0.5, 0.25)
 		if r.exec.Counters.Failed != 1 {
 			r.Errorf("%d failed, want 1", r.exec.Counters.Failed)
 		}
 		for id := ops.ID(1); id <= 7; id++ {
-			r.free(l, id)
+			r.Free(q, id)
 		}
-		r.settle(10 * time.Millisecond)
-		if n := l.Session.Bytes(); n != 0 {
+		r.Settle(10 * time.Millisecond)
+		if n := q.Session.Bytes(); n != 0 {
 			r.Errorf("%d bytes are held, want 0", n)
 		}
 	})
@@ -58,75 +58,75 @@ func TestSingular(t *testing.T) {
 // when its session ends.
 func TestStatusParks(t *testing.T) {
 	rigs(t, func(r *rig) {
-		if r.dev == nil || r.exec.target.CPU {
+		if r.Dev == nil || r.exec.target.CPU {
 			r.Skip("only the plans of GPUs have a status")
 		}
 		r.warm()
-		l, other := r.session(), r.session()
-		r.tensor(l, 1, 2)
-		r.do(l, ops.Reshape, 2, f32(1, 1), nil, ref(1))
-		r.exec.Feed(l).Throttle(func() {}) // nobody then looks for the answer here and now
-		r.do(l, ops.Solve, 3, f32(1), nil, ref(2), ref(1))
-		if l.verdict == nil || l.waits == 0 {
+		q, other := r.session(), r.session()
+		r.Tensor(q, 1, 2)
+		r.Do(q, ops.Reshape, 2, f32(1, 1), nil, ref(1))
+		r.exec.Feed(q).Throttle(func() {}) // nobody then looks for the answer here and now
+		r.Do(q, ops.Solve, 3, f32(1), nil, ref(2), ref(1))
+		if q.verdict == nil || q.waits == 0 {
 			r.Fatal("the queue does not wait for the status")
 		}
-		if _, err := l.value(3); err == nil {
+		if _, err := q.value(3); err == nil {
 			r.Error("the result is there before its status")
 		}
-		r.tensor(other, 1, 3)
-		r.do(other, ops.Negate, 2, f32(1), nil, ref(1))
+		r.Tensor(other, 1, 3)
+		r.Do(other, ops.Negate, 2, f32(1), nil, ref(1))
 		r.exec.recorder.flushTrace(other)
 		if _, err := other.value(2); err != nil {
 			r.Errorf("another queue did not go on: %v", err)
 		}
-		r.exec.End(l.Session)
-		if l.verdict != nil {
+		r.exec.End(q.Session)
+		if q.verdict != nil {
 			r.Error("results of a session that ended are held")
 		}
-		r.want(other, 2, -3)
+		r.Want(other, 2, -3)
 	})
 }
 
 // warm makes the kernels of small systems and one of everything they need.
 func (r *rig) warm() {
 	r.Helper()
-	l := r.session()
-	r.tensor(l, 1, 2)
-	r.do(l, ops.Reshape, 2, f32(1, 1), nil, ref(1))
-	r.do(l, ops.Solve, 3, f32(1), nil, ref(2), ref(1))
-	r.do(l, ops.Negate, 4, f32(1), nil, ref(1))
-	r.want(l, 3, 1)
-	r.want(l, 4, -2)
-	r.exec.End(l.Session)
+	q := r.session()
+	r.Tensor(q, 1, 2)
+	r.Do(q, ops.Reshape, 2, f32(1, 1), nil, ref(1))
+	r.Do(q, ops.Solve, 3, f32(1), nil, ref(2), ref(1))
+	r.Do(q, ops.Negate, 4, f32(1), nil, ref(1))
+	r.Want(q, 3, 1)
+	r.Want(q, 4, -2)
+	r.exec.End(q.Session)
 }
 
 // A program that solves has the same errors, whichever way it is carried out.
 func TestSingularProgram(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l, v := r.session(), f32(2)
+		q, v := r.session(), f32(2)
 		solve := op(ops.TriangularSolve, res(3, v), ref(1), ref(2))
 		solve.Attrs = [][]int{{1}, {1}, {0}}
-		r.define(l, "p", &ops.Region{
+		r.Define(q, "p", &ops.Region{
 			Params: []ops.Result{res(1, f32(2, 2)), res(2, v)},
 			Body:   []ops.Instr{solve, op(ops.Add, res(4, v), ref(3), scalar(1)), op(ops.Exp, res(5, v), ref(2))},
 			Values: uses(4, 5),
 		})
-		r.square(l, 10, 1, 0, 5, 0)
-		r.square(l, 12, 1, 0, 0, 2)
-		r.tensor(l, 13, 0, 0)
+		r.square(q, 10, 1, 0, 5, 0)
+		r.square(q, 12, 1, 0, 0, 2)
+		r.Tensor(q, 13, 0, 0)
 		for k := range ops.ID(4) {
 			a, at := 10+k%2*2, 20+10*k
-			r.run(l, "p", []ops.Result{res(at, v), res(at+1, v)}, ref(a), ref(13))
+			r.run(q, "p", []ops.Result{res(at, v), res(at+1, v)}, ref(a), ref(13))
 			if a == 10 {
-				err := r.wantKind(l, at, wire.BadArgument)
+				err := r.WantKind(q, at, wire.BadArgument)
 				if !errors.Is(err, fallback.ErrSingular) || !strings.Contains(err.Error(), "row 1") {
 					r.Errorf("run %d: got %v, want row 1: %v", k, err, fallback.ErrSingular)
 				}
 			} else {
-				r.want(l, at, 1, 1)
+				r.Want(q, at, 1, 1)
 			}
-			r.want(l, at+1, 1, 1)
-			r.built()
+			r.Want(q, at+1, 1, 1)
+			r.Built()
 		}
 	})
 }
@@ -134,8 +134,8 @@ func TestSingularProgram(t *testing.T) {
 // A loop goes on past the status of each round, and carries an error out.
 func TestSolveInLoop(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l, v, s, pred := r.session(), f32(2), f32(), ops.Type{DType: ops.U8}
-		r.define(l, "rounds", &ops.Region{
+		q, v, s, pred := r.session(), f32(2), f32(), ops.Type{DType: ops.U8}
+		r.Define(q, "rounds", &ops.Region{
 			Params: []ops.Result{res(1, f32(2, 2)), res(2, v), res(3, s)},
 			Values: uses(5),
 			Body: []ops.Instr{{Op: ops.While, Outs: []ops.Result{res(4, f32(2, 2)), res(5, v), res(6, s)}, Ins: uses(1, 2, 3),
@@ -148,15 +148,15 @@ func TestSolveInLoop(t *testing.T) {
 					}},
 				}}},
 		})
-		r.square(l, 1, 2, 0, 0, 4)
-		r.square(l, 2, 1, 1, 1, 1)
-		r.tensor(l, 3, 16, 64)
+		r.square(q, 1, 2, 0, 0, 4)
+		r.square(q, 2, 1, 1, 1, 1)
+		r.Tensor(q, 3, 16, 64)
 		for k := range ops.ID(2) {
-			r.run(l, "rounds", []ops.Result{res(10+k, v)}, ref(1), ref(3), scalar(0))
-			r.want(l, 10+k, 2, 1)
-			r.run(l, "rounds", []ops.Result{res(20+k, v)}, ref(2), ref(3), scalar(0))
-			r.wantKind(l, 20+k, wire.BadArgument)
-			r.built()
+			r.run(q, "rounds", []ops.Result{res(10+k, v)}, ref(1), ref(3), scalar(0))
+			r.Want(q, 10+k, 2, 1)
+			r.run(q, "rounds", []ops.Result{res(20+k, v)}, ref(2), ref(3), scalar(0))
+			r.WantKind(q, 20+k, wire.BadArgument)
+			r.Built()
 		}
 	})
 }
@@ -164,11 +164,11 @@ func TestSolveInLoop(t *testing.T) {
 // NaN is no zero: it is what comes out.
 func TestSolveNaN(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l := r.session()
-		r.tensor(l, 1, float32(math.NaN()))
-		r.do(l, ops.Reshape, 2, f32(1, 1), nil, ref(1))
-		r.do(l, ops.Solve, 3, f32(1), nil, ref(2), ref(1))
-		got, err := r.read(l, 3, 0, 1)
+		q := r.session()
+		r.Tensor(q, 1, float32(math.NaN()))
+		r.Do(q, ops.Reshape, 2, f32(1, 1), nil, ref(1))
+		r.Do(q, ops.Solve, 3, f32(1), nil, ref(2), ref(1))
+		got, err := r.Read(q, 3, 0, 1)
 		if err != nil || !math.IsNaN(float64(got[0])) {
 			r.Errorf("got %v, %v, want NaN", got, err)
 		}

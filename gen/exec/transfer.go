@@ -17,38 +17,38 @@ type transfers struct{ exec *Executor }
 
 // uploadLiteral makes a tensor of the bytes of a literal. Small ones stay on the host
 // until a kernel wants them.
-func (tr *transfers) uploadLiteral(l *Queue, w *placement.Work) (wait queue.Wait, err error) {
+func (tr *transfers) uploadLiteral(q *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	lit, out := w.In.Ins[0].Lit, w.In.Outs[0]
-	if wait, err := tr.exec.memory.Reserve(l, int64(len(lit.Data))); wait != 0 || err != nil {
+	if wait, err := tr.exec.memory.Reserve(q, int64(len(lit.Data))); wait != 0 || err != nil {
 		return wait, err
 	}
 	m := &store.Storage{}
 	m.Retain()
 	defer m.Drop()
-	if wait, err := tr.receive(l, m, lit); wait != 0 || err != nil {
+	if wait, err := tr.receive(q, m, lit); wait != 0 || err != nil {
 		return wait, err
 	}
 	tr.exec.Counters.Uploaded += uint64(out.Type.Bytes())
-	tr.exec.keep(l, out, m)
+	tr.exec.keep(q, out, m)
 	return 0, nil
 }
 
 // receive makes the data of a literal the memory of a value. On a device, large data that went to the host
 // moves on; where the host is the device it has to fit its limit.
-func (tr *transfers) receive(l *Queue, m *store.Storage, lit *ops.Literal) (wait queue.Wait, err error) {
+func (tr *transfers) receive(q *Queue, m *store.Storage, lit *ops.Literal) (wait queue.Wait, err error) {
 	b, ok := lit.Hold.(*etf.Binary)
 	if !ok {
 		if err := m.Take(tr.exec.memory.Host.Budget, int64(len(lit.Data))); err != nil {
-			return tr.exec.memory.HostExhausted(l, err)
+			return tr.exec.memory.HostExhausted(q, err)
 		}
 		m.Host = lit.Data
 		return 0, nil
 	}
 	if tr.exec.dev == nil && tr.exec.memory.Host.Over() {
-		return tr.exec.memory.HostExhausted(l, tr.exec.memory.Host.Exhausted(int64(b.Len())))
+		return tr.exec.memory.HostExhausted(q, tr.exec.memory.Host.Exhausted(int64(b.Len())))
 	}
 	if err := tr.adopt(m, b); err != nil {
-		return tr.exec.memory.HostExhausted(l, err)
+		return tr.exec.memory.HostExhausted(q, err)
 	}
 	return 0, nil
 }
@@ -77,20 +77,46 @@ func (tr *transfers) adopt(m *store.Storage, b *etf.Binary) error {
 	return nil
 }
 
+// hostResults makes memory on the host for the results of work.
+func (tr *transfers) hostResults(q *Queue, w *placement.Work) (mems []*store.Storage, wait queue.Wait, err error) {
+	total := int64(0)
+	for _, r := range w.In.Outs {
+		total += int64(r.Type.Bytes())
+	}
+	if wait, err := tr.exec.memory.Reserve(q, total); wait != 0 || err != nil {
+		return nil, wait, err
+	}
+	for _, r := range w.In.Outs {
+		m, wait, err := tr.exec.memory.OnHost(q, r.Type.Bytes())
+		if wait != 0 || err != nil {
+			dropAll(mems)
+			return nil, wait, err
+		}
+		mems = append(mems, m)
+	}
+	return mems, 0, nil
+}
+
+func dropAll(mems []*store.Storage) {
+	for _, m := range mems {
+		m.Drop()
+	}
+}
+
 // toDevice sees to it that memory is on the device.
-func (tr *transfers) toDevice(l *Queue, m *store.Storage) (wait queue.Wait, err error) {
+func (tr *transfers) toDevice(q *Queue, m *store.Storage) (wait queue.Wait, err error) {
 	if err := tr.exec.feeds.Refill(m); err != nil || m.Dev != nil {
 		return 0, err
 	}
-	buf, wait, err := tr.exec.memory.OnDevice(l, len(m.Host))
+	buf, wait, err := tr.exec.memory.OnDevice(q, len(m.Host))
 	if wait != 0 || err != nil {
 		return wait, err
 	}
 	if len(m.Host) > uploadNow {
-		tr.uploadApart(l, m, buf)
+		tr.uploadApart(q, m, buf)
 		return queue.ForUpload, nil
 	}
-	f := tr.exec.Feed(l)
+	f := tr.exec.Feed(q)
 	if err := f.Stream().Upload(buf, 0, m.Host); err != nil {
 		buf.Free()
 		return 0, tr.exec.DeviceError(err)
@@ -109,22 +135,22 @@ func (tr *transfers) noteUploaded(f *feed.Feed, m *store.Storage, buf *vulkan.Bu
 }
 
 // readBack copies a value to the host, parking the queue meanwhile.
-func (tr *transfers) readBack(l *Queue, m *store.Storage, t ops.Type) (wait queue.Wait, err error) {
+func (tr *transfers) readBack(q *Queue, m *store.Storage, t ops.Type) (wait queue.Wait, err error) {
 	if tr.exec.Lost() != nil {
 		return 0, tr.exec.Lost()
 	}
 	n := t.Bytes()
 	m.Retain()
-	tr.exec.Feed(l).Fetch(m, 0, n, false, func(data []byte, release func(), err error) {
+	tr.exec.Feed(q).Fetch(m, 0, n, false, func(data []byte, release func(), err error) {
 		done := func(err error) {
 			if data != nil {
 				release()
 			}
 			if m.Checks.Err() == nil { // else the value says what is wrong with it
-				l.failed = err
+				q.failed = err
 			}
 			m.Drop()
-			tr.exec.Resume(l)
+			tr.exec.Resume(q)
 		}
 		if err != nil || m.Host != nil {
 			done(err)
@@ -183,10 +209,10 @@ type upload struct {
 }
 
 // uploadApart brings a value to the device. The queue waits.
-func (tr *transfers) uploadApart(l *Queue, m *store.Storage, to *vulkan.Buffer) {
+func (tr *transfers) uploadApart(q *Queue, m *store.Storage, to *vulkan.Buffer) {
 	m.Retain()
 	m.Pins++
-	u := &upload{queue: l, m: m, to: to, cancels: tr.exec.feeds.Cancels()}
+	u := &upload{queue: q, m: m, to: to, cancels: tr.exec.feeds.Cancels()}
 	if host := to.Writable(); host != nil {
 		tr.copyApart(u, host, m.Host, func(err error) { tr.endUpload(u, err) })
 		return

@@ -13,30 +13,30 @@ import (
 // What a session waits for is told while it waits, and counted.
 func TestWaits(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
-	waits := func(l *Queue, want queue.Wait) {
+	waits := func(q *Queue, want queue.Wait) {
 		t.Helper()
 		before := r.exec.Counters.Waits[want]
-		if l.Wait() != want || before == 0 {
-			t.Errorf("it waits for %q, counted %d times; want %q", l.Wait(), before, want)
+		if q.Wait() != want || before == 0 {
+			t.Errorf("it waits for %q, counted %d times; want %q", q.Wait(), before, want)
 		}
-		r.until(func() bool { return l.Wait() != want })
+		r.Until(func() bool { return q.Wait() != want })
 	}
-	l, other := r.session(), r.session()
-	r.tensor(l, 1, 3, 1, 2)
-	r.do(l, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
-	waits(l, queue.ForPlan)
-	r.want(l, 2, 1, 2, 3)
+	q, other := r.session(), r.session()
+	r.Tensor(q, 1, 3, 1, 2)
+	r.Do(q, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
+	waits(q, queue.ForPlan)
+	r.Want(q, 2, 1, 2, 3)
 	r.exec.cfg.OneByOne = true
-	r.do(l, ops.Tanh, 3, f32(3), nil, ref(1))
-	waits(l, queue.ForKernel)
+	r.Do(q, ops.Tanh, 3, f32(3), nil, ref(1))
+	waits(q, queue.ForKernel)
 	in := wire.Instr{Name: "import", Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{{ID: 1, Type: f32(3)}}}}
-	in.Shared = &wire.Shared{ID: 9, Key: l.Session.Key, Owner: etf.Pid{Node: "test@host", ID: uint32(l.Session.Owner.ID), Creation: 7}}
+	in.Shared = &wire.Shared{ID: 9, Key: q.Session.Key, Owner: etf.Pid{Node: "test@host", ID: uint32(q.Session.Owner.ID), Creation: 7}}
 	r.exec.Stream(other, []wire.Instr{in})
 	if other.Wait() != queue.ForImport {
 		t.Errorf("it waits for %q, want an import", other.Wait())
 	}
-	r.tensor(l, 9, 4, 5, 6)
-	r.want(other, 1, 4, 5, 6)
+	r.Tensor(q, 9, 4, 5, 6)
+	r.Want(other, 1, 4, 5, 6)
 	if r.exec.Counters.Waits[queue.ForImport] == 0 {
 		t.Error("the import is not counted")
 	}
@@ -45,15 +45,15 @@ func TestWaits(t *testing.T) {
 // The waits of a program are told by the part in which they arose.
 func TestExplainWaits(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
-	l := r.session()
-	r.define(l, "two", &ops.Region{Params: []ops.Result{res(1, f32(3))}, Values: uses(2, 3), Body: []ops.Instr{
+	q := r.session()
+	r.Define(q, "two", &ops.Region{Params: []ops.Result{res(1, f32(3))}, Values: uses(2, 3), Body: []ops.Instr{
 		op(ops.Negate, res(2, f32(3)), ref(1)),
 		{Op: ops.Sort, Outs: []ops.Result{res(3, f32(3))}, Ins: uses(1), Attrs: [][]int{{0}, {0}, {0}}},
 	}})
-	r.tensor(l, 1, 3, 1, 2)
-	r.run(l, "two", []ops.Result{res(2, f32(3)), res(3, f32(3))}, ref(1))
-	r.want(l, 3, 1, 2, 3)
-	parts, err := r.explain(l, "two")
+	r.Tensor(q, 1, 3, 1, 2)
+	r.run(q, "two", []ops.Result{res(2, f32(3)), res(3, f32(3))}, ref(1))
+	r.Want(q, 3, 1, 2, 3)
+	parts, err := r.explain(q, "two")
 	if err != nil {
 		t.Fatal(err)
 	}

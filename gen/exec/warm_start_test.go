@@ -42,19 +42,19 @@ func (d *drawer) keys() []string {
 func (r *rig) another(kept *drawer) {
 	target := *r.exec.target
 	target.Archive = kept
-	r.settle(10 * time.Millisecond)
+	r.Settle(10 * time.Millisecond)
 	enough := r.exec.specializer.Enough
 	cfg := r.exec.cfg
 	cfg.Target, cfg.WarmUp = target, r.exec.kernels.WarmUp
-	r.exec = New(cfg)
+	r.drive(New(cfg))
 	r.exec.specializer.Enough = enough
 }
 
 // A program that an earlier life has compiled runs in fusions at once, and no
 // kernel but theirs is compiled. The bits are the same.
-func TestKnownSpecialization(t *testing.T) {
+func TestWarmStart(t *testing.T) {
 	rigs(t, func(r *rig) {
-		if r.dev == nil {
+		if r.Dev == nil {
 			return // the host compiles nothing
 		}
 		kept := &drawer{byKey: map[string][]byte{}}
@@ -68,15 +68,15 @@ func TestKnownSpecialization(t *testing.T) {
 		var counts []int
 		for life := range 3 {
 			r.another(kept)
-			l := r.session()
-			r.define(l, "softmax", softmax(6, 200))
-			r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
+			q := r.session()
+			r.Define(q, "softmax", softmax(6, 200))
+			r.Do(q, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
 			runs := []int{3, 1, 1}[life]
 			for i := range runs {
 				before := r.exec.Counters.Dispatches
 				id := ops.ID(10 + 2*i)
-				r.run(l, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
-				got, err := r.read(l, id, 0, math.MaxInt)
+				r.run(q, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
+				got, err := r.Read(q, id, 0, math.MaxInt)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -86,7 +86,7 @@ func TestKnownSpecialization(t *testing.T) {
 				if !slices.Equal(got, first) {
 					t.Fatalf("life %d, run %d: other bits", life, i)
 				}
-				r.built()
+				r.Built()
 				if i == runs-1 {
 					dispatches = append(dispatches, r.exec.Counters.Dispatches-before)
 				}
@@ -108,34 +108,34 @@ func TestKnownSpecialization(t *testing.T) {
 
 // A trace of a stream that an earlier life has compiled runs in fusions when it is first
 // seen, and no kernel but theirs is compiled. The bits are the same.
-func TestKnownTrace(t *testing.T) {
+func TestWarmStartOfTrace(t *testing.T) {
 	lazily(t, func(r *rig) {
 		kept := &drawer{byKey: map[string][]byte{}}
 		v := f32(300)
-		stream := func(l *Queue) []float32 {
-			r.do(l, ops.Iota, 1, v, [][]int{{-1}})
+		stream := func(q *Queue) []float32 {
+			r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
 			w := ops.ID(1)
 			for _, op := range []ops.Op{ops.Cos, ops.Abs, ops.Sqrt, ops.Negate, ops.Exp} {
-				r.point(l, op, w+1, v, ref(w))
-				r.free(l, w)
+				r.point(q, op, w+1, v, ref(w))
+				r.Free(q, w)
 				w++
 			}
-			got, err := r.read(l, w, 0, 300)
+			got, err := r.Read(q, w, 0, 300)
 			if err != nil {
 				r.Fatal(err)
 			}
-			r.free(l, w)
-			r.built()
+			r.Free(q, w)
+			r.Built()
 			return got
 		}
 		var first []float32
 		var compiled []int
 		for life, runs := range []int{4, 1} {
 			r.another(kept)
-			l := r.session()
+			q := r.session()
 			for i := range runs {
 				before := r.exec.Counters.Dispatches
-				got := stream(l)
+				got := stream(q)
 				if first == nil {
 					first = got
 				}
@@ -155,25 +155,25 @@ func TestKnownTrace(t *testing.T) {
 }
 
 // A run that waits for its specialization ends with its session, and others go on.
-func TestKnownSpecializationEnds(t *testing.T) {
+func TestWarmStartEnds(t *testing.T) {
 	rigs(t, func(r *rig) {
-		if r.dev == nil {
+		if r.Dev == nil {
 			return // the host compiles nothing
 		}
 		kept := &drawer{byKey: map[string][]byte{}}
 		m := f32(3, 40)
-		begin := func(l *Queue) {
-			r.define(l, "softmax", softmax(3, 40))
-			r.do(l, ops.Iota, 1, m, [][]int{{-1}})
-			r.run(l, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
+		begin := func(q *Queue) {
+			r.Define(q, "softmax", softmax(3, 40))
+			r.Do(q, ops.Iota, 1, m, [][]int{{-1}})
+			r.run(q, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
 		}
 		r.another(kept)
-		l := r.session()
+		q := r.session()
 		for range r.exec.specializer.Enough {
-			begin(l)
-			r.built()
+			begin(q)
+			r.Built()
 		}
-		want, err := r.read(l, 10, 0, math.MaxInt)
+		want, err := r.Read(q, 10, 0, math.MaxInt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,10 +182,10 @@ func TestKnownSpecializationEnds(t *testing.T) {
 		begin(a)
 		begin(b)
 		if a.waits == 0 || b.waits == 0 {
-			t.Fatal("the first runs do not wait for their tier")
+			t.Fatal("the first runs do not wait for their fusions")
 		}
 		r.exec.End(a.Session)
-		got, err := r.read(b, 10, 0, math.MaxInt)
+		got, err := r.Read(b, 10, 0, math.MaxInt)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}
@@ -193,8 +193,8 @@ func TestKnownSpecializationEnds(t *testing.T) {
 }
 
 // plans reports whether a queue waits for the plan of an instruction.
-func (r *rig) plans(l *Queue) bool {
-	return l.waits == queue.ForPlan && (l.run == nil || l.run.specialization == nil)
+func (r *rig) plans(q *Queue) bool {
+	return q.waits == queue.ForPlan && (q.run == nil || q.run.specialization == nil)
 }
 
 // askedKernels counts the kernels that the driver has been given.
@@ -211,7 +211,7 @@ func (r *rig) askedKernels() (n int) {
 // first life: it waits for no fusion and for no driver, whatever is archived. What earlier
 // lives have compiled is made ready when the program is seen again, and the device takes
 // over without its having been earned.
-func TestKnownStart(t *testing.T) {
+func TestWarmStartOnProcessor(t *testing.T) {
 	warmingUp(t, -1, func(r, _ *rig) {
 		kept := &drawer{byKey: map[string][]byte{}}
 		m := f32(6, 200)
@@ -223,18 +223,18 @@ func TestKnownStart(t *testing.T) {
 		var firstRun Counters
 		for life := range 4 {
 			r.another(kept)
-			l := r.session()
-			r.define(l, "softmax", softmax(6, 200))
-			r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
+			q := r.session()
+			r.Define(q, "softmax", softmax(6, 200))
+			r.Do(q, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
 			run := func() {
-				r.run(l, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
-				r.until(func() bool { // the host is at work
-					return l.job == nil && !r.exec.turns.Waits(l) && !r.plans(l)
+				r.run(q, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
+				r.Until(func() bool { // the host is at work
+					return q.job == nil && !r.exec.turns.Waits(q) && !r.plans(q)
 				})
-				if l.waits != 0 {
+				if q.waits != 0 {
 					r.Fatalf("life %d: a run waits", life)
 				}
-				got, err := r.read(l, 10, 0, math.MaxInt)
+				got, err := r.Read(q, 10, 0, math.MaxInt)
 				if err != nil {
 					r.Fatal(err)
 				}
@@ -244,8 +244,8 @@ func TestKnownStart(t *testing.T) {
 				if !slices.Equal(got, want) {
 					r.Fatalf("life %d: other bits", life)
 				}
-				r.free(l, 10)
-				r.free(l, 11)
+				r.Free(q, 10)
+				r.Free(q, 11)
 			}
 			run()
 			if life == 0 {
@@ -257,10 +257,10 @@ func TestKnownStart(t *testing.T) {
 				r.Errorf("life %d: the first run is %+v with %d kernels compiled, in the first life it is %+v",
 					life, c, r.askedKernels(), firstRun)
 			}
-			r.built()
+			r.Built()
 			for range r.exec.specializer.Enough {
 				run()
-				r.built()
+				r.Built()
 			}
 			ready := r.askedKernels()
 			switch {
@@ -269,7 +269,7 @@ func TestKnownStart(t *testing.T) {
 			case life == 1: // the fusions are earned, for the lives to come
 				r.exec.kernels.Each(func(k *kernels.Kernel) { k.Charge(math.MaxInt32) })
 				run()
-				r.built()
+				r.Built()
 			case life > 1 && (ready == 0 || r.exec.Counters.Dispatches == 0):
 				r.Errorf("life %d: %d kernels are made ready, the device carried out %d", life, ready, r.exec.Counters.Dispatches)
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec"
-	"nxvk/gen/exec/exectest/rig"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -13,14 +13,14 @@ import (
 	"nxvk/vulkan"
 )
 
-// TestLegs: a chain draws the same, bit for bit, however many steps it is given at once
+// TestSegments: a chain draws the same, bit for bit, however many steps it is given at once
 // and has taken ahead; the more, the fewer dispatches.
-func TestLegs(t *testing.T) {
+func TestSegments(t *testing.T) {
 	const dim, draws = 50, 100
-	r := newRig(t, rig.Device(t, vulkan.Options{}))
-	l := r.Session()
-	r.bell(l, 1, make([]float64, dim)...)
-	d := r.prepared(l, &wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: dim})
+	r := newRig(t, harness.Device(t, vulkan.Options{}))
+	q := r.Session()
+	r.bell(q, 1, make([]float64, dim)...)
+	d := r.prepared(q, &wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: dim})
 	// run gives positions and the dispatches of each draw.
 	run := func(rows int, cost float64) (qs []float64, dispatches float64) {
 		b := r.sampler.newBatcher(d, 1)
@@ -62,13 +62,13 @@ func TestLegs(t *testing.T) {
 }
 
 // prepared is a density with its kernel.
-func (r *bench) prepared(l *exec.Queue, s *wire.Density) (d *density) {
+func (r *bench) prepared(q *exec.Queue, s *wire.Density) (d *density) {
 	r.Helper()
-	r.Exec.Do(l, func(l *exec.Queue) queue.Wait {
+	r.Exec.Do(q, func(q *exec.Queue) queue.Wait {
 		var wait queue.Wait
 		var err error
 		in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: s.Data}}
-		if d, wait, err = r.sampler.density(l, in, s); err == nil && wait == 0 {
+		if d, wait, err = r.sampler.density(q, in, s); err == nil && wait == 0 {
 			err = d.device()
 		}
 		if err != nil {
@@ -87,11 +87,11 @@ func TestSamplerGone(t *testing.T) {
 		dim, chains = 300, 3
 		kept        = 16 << 20 // what a stream keeps for uploads is a multiple of this
 	)
-	r := newRig(t, rig.Device(t, vulkan.Options{}))
-	l := r.Session()
-	r.bell(l, 1, make([]float64, dim)...)
+	r := newRig(t, harness.Device(t, vulkan.Options{}))
+	q := r.Session()
+	r.bell(q, 1, make([]float64, dim)...)
 	chunks, ended := 0, 0
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: dim}, Chains: chains, Chunk: 2,
+	r.sampler.Sample(q, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: dim}, Chains: chains, Chunk: 2,
 		Options: nuts.Options{Draws: 1_000_000, Step: 0.1, Fixed: true}}, func(_ int, err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -106,9 +106,9 @@ func TestSamplerGone(t *testing.T) {
 	if ended != 0 || r.Dev.Stats().InUse%kept == 0 {
 		t.Fatalf("%d chains have ended, %d bytes are in use", ended, r.Dev.Stats().InUse)
 	}
-	r.Exec.End(l.Session)
+	r.Exec.End(q.Session)
 	seen := chunks
-	r.Until(func() bool { return len(runsOf(l).active) == 0 && r.Dev.Stats().InUse%kept == 0 })
+	r.Until(func() bool { return len(runsOf(q).active) == 0 && r.Dev.Stats().InUse%kept == 0 })
 	if chunks != seen {
 		t.Errorf("%d chunks came after the end of the session", chunks-seen)
 	}

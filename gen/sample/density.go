@@ -33,13 +33,13 @@ type density struct {
 }
 
 // density finds the program of a request and brings its data to the host.
-func (s *Sampler) density(l *exec.Queue, in *wire.Instr, r *wire.Density) (d *density, wait queue.Wait, err error) {
-	p, err := s.e.Program(l, r.Program)
+func (s *Sampler) density(q *exec.Queue, in *wire.Instr, r *wire.Density) (d *density, wait queue.Wait, err error) {
+	p, err := s.e.Program(q, r.Program)
 	if err != nil {
 		return nil, 0, err
 	}
 	position := ops.Type{DType: r.Type, Shape: ops.Shape{r.Dim}}
-	wait, err = s.e.OnHost(l, in, func(data []ops.Type) error { return isDensity(p, position, data) }, func(list []exec.HostOperand) {
+	wait, err = s.e.OnHost(q, in, func(data []ops.Type) error { return isDensity(p, position, data) }, func(list []exec.HostOperand) {
 		d = &density{program: p, typ: position}
 		for _, x := range list { // copies: the session may free them
 			d.data = append(d.data, fallback.Value{Type: x.Type, Data: slices.Clone(x.Data)})
@@ -48,10 +48,10 @@ func (s *Sampler) density(l *exec.Queue, in *wire.Instr, r *wire.Density) (d *de
 	if wait != 0 || err != nil {
 		return nil, wait, err
 	}
-	if d.steps, wait = s.trajectory(l, p); wait != 0 {
+	if d.steps, wait = s.trajectory(q, p); wait != 0 {
 		return nil, wait, nil
 	}
-	d.feed = s.e.Feed(l)
+	d.feed = s.e.Feed(q)
 	return d, 0, nil
 }
 

@@ -184,11 +184,11 @@ var gaps = map[string]string{
 func TestGaps(t *testing.T) {
 	for name, text := range gaps {
 		rigs(t, func(r *bench) {
-			l := r.Session()
-			r.Define(l, name, parsed(t, text))
+			q := r.Session()
+			r.Define(q, name, parsed(t, text))
 			const chains = 2
 			ends, draws, divergent := make([]Chunk, chains), 0, 0
-			r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: name, Type: ops.F64, Dim: 1}, Chains: chains, Chunk: 50,
+			r.sampler.Sample(q, &wire.Sample{Density: wire.Density{Program: name, Type: ops.F64, Dim: 1}, Chains: chains, Chunk: 50,
 				Options: nuts.Options{Warmup: 200, Draws: 400, Seed: 3}}, func(_ int, err error) {
 				if err != nil {
 					t.Fatal(err)
@@ -239,10 +239,10 @@ const endlessDensity = `(%1:f64[1]) {
 // their session is gone.
 func TestEndless(t *testing.T) {
 	r := newRig(t, nil)
-	begin := func(l *exec.Queue) (run int, end *Chunk) {
-		r.Define(l, "endless", parsed(t, endlessDensity))
+	begin := func(q *exec.Queue) (run int, end *Chunk) {
+		r.Define(q, "endless", parsed(t, endlessDensity))
 		end = new(Chunk)
-		r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "endless", Type: ops.F64, Dim: 1}, Chains: 1, Chunk: 1},
+		r.sampler.Sample(q, &wire.Sample{Density: wire.Density{Program: "endless", Type: ops.F64, Dim: 1}, Chains: 1, Chunk: 1},
 			func(n int, err error) {
 				if err != nil {
 					t.Fatal(err)
@@ -255,16 +255,16 @@ func TestEndless(t *testing.T) {
 		r.Until(func() bool { return run > 0 })
 		return run, end
 	}
-	l := r.Session()
-	run, end := begin(l)
-	r.sampler.Stop(l, run)
+	q := r.Session()
+	run, end := begin(q)
+	r.sampler.Stop(q, run)
 	r.Until(func() bool { return end.End != nil })
 	if !errors.Is(end.Err, context.Canceled) {
 		t.Errorf("it ended with %v", end.Err)
 	}
-	begin(l)
-	r.Exec.End(l.Session)
-	r.Until(func() bool { return len(runsOf(l).active) == 0 })
+	begin(q)
+	r.Exec.End(q.Session)
+	r.Until(func() bool { return len(runsOf(q).active) == 0 })
 }
 
 func BenchmarkDensity(b *testing.B) {

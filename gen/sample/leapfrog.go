@@ -57,19 +57,19 @@ func (d *density) device() error {
 }
 
 // trajectory has the kernel of a program made, once. The queue waits for it.
-func (s *Sampler) trajectory(l *exec.Queue, p *program.Program) (*trajectory, queue.Wait) {
+func (s *Sampler) trajectory(q *exec.Queue, p *program.Program) (*trajectory, queue.Wait) {
 	switch t, asked := p.Above.(*trajectory); {
 	case asked && t.ready:
 		return t, 0
 	case asked:
-		t.waiting = append(t.waiting, l)
+		t.waiting = append(t.waiting, q)
 		return nil, queue.ForPlan
 	case s.e.Device() == nil:
 		t = &trajectory{err: synth.ErrUnsupported, ready: true}
 		p.Above = t
 		return t, 0
 	}
-	t := &trajectory{waiting: []*exec.Queue{l}}
+	t := &trajectory{waiting: []*exec.Queue{q}}
 	p.Above = t
 	var data []ops.Type
 	for _, param := range p.Params()[1:] {
@@ -87,8 +87,8 @@ func (s *Sampler) trajectory(l *exec.Queue, p *program.Program) (*trajectory, qu
 		t.ready = true
 		waiting := t.waiting
 		t.waiting = nil
-		for _, l := range waiting {
-			s.e.Resume(l)
+		for _, q := range waiting {
+			s.e.Resume(q)
 		}
 	})
 	return nil, queue.ForPlan

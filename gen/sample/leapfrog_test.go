@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/exec/exectest/rig"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
@@ -17,28 +18,28 @@ import (
 func bell(n int) *ops.Region {
 	v, s := ops.Type{DType: ops.F64, Shape: ops.Shape{n}}, ops.Type{DType: ops.F64}
 	half := ops.Operand{Lit: &ops.Literal{Type: s, Data: rig.F64s(-0.5)}}
-	fold := rig.Op(ops.Sum, rig.Res(5, s), rig.Ref(4))
+	fold := harness.Op(ops.Sum, harness.Res(5, s), harness.Ref(4))
 	fold.Attrs = [][]int{{0}, {0}}
-	return &ops.Region{Params: []ops.Result{rig.Res(1, v), rig.Res(2, v)}, Values: rig.Uses(6, 7), Body: []ops.Instr{
-		rig.Op(ops.Subtract, rig.Res(3, v), rig.Ref(1), rig.Ref(2)),
-		rig.Op(ops.Multiply, rig.Res(4, v), rig.Ref(3), rig.Ref(3)),
+	return &ops.Region{Params: []ops.Result{harness.Res(1, v), harness.Res(2, v)}, Values: harness.Uses(6, 7), Body: []ops.Instr{
+		harness.Op(ops.Subtract, harness.Res(3, v), harness.Ref(1), harness.Ref(2)),
+		harness.Op(ops.Multiply, harness.Res(4, v), harness.Ref(3), harness.Ref(3)),
 		fold,
-		rig.Op(ops.Multiply, rig.Res(6, s), rig.Ref(5), half),
-		rig.Op(ops.Negate, rig.Res(7, v), rig.Ref(3)),
+		harness.Op(ops.Multiply, harness.Res(6, s), harness.Ref(5), half),
+		harness.Op(ops.Negate, harness.Res(7, v), harness.Ref(3)),
 	}}
 }
 
-func (r *bench) bell(l *exec.Queue, id ops.ID, x ...float64) {
-	r.Define(l, "bell", bell(len(x)))
+func (r *bench) bell(q *exec.Queue, id ops.ID, x ...float64) {
+	r.Define(q, "bell", bell(len(x)))
 	t := ops.Type{DType: ops.F64, Shape: ops.Shape{len(x)}}
-	r.Do(l, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: rig.F64s(x...)}})
+	r.Do(q, ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: rig.F64s(x...)}})
 }
 
 // leap waits for the rows of a request.
-func (r *bench) leap(l *exec.Queue, c *wire.Leapfrog) (rows Rows, err error) {
+func (r *bench) leap(q *exec.Queue, c *wire.Leapfrog) (rows Rows, err error) {
 	r.Helper()
 	done := false
-	r.sampler.Leapfrog(l, c, func(got Rows, e error) { rows, err, done = kept(got), e, true })
+	r.sampler.Leapfrog(q, c, func(got Rows, e error) { rows, err, done = kept(got), e, true })
 	r.Until(func() bool { return done })
 	return rows, err
 }
@@ -46,10 +47,10 @@ func (r *bench) leap(l *exec.Queue, c *wire.Leapfrog) (rows Rows, err error) {
 // TestLeapfrogRows: the steps of two instances, against those of the host.
 func TestLeapfrogRows(t *testing.T) {
 	rigs(t, func(r *bench) {
-		l := r.Session()
-		r.bell(l, 1, 0, 0)
+		session := r.Session()
+		r.bell(session, 1, 0, 0)
 		q, p, metric := []float64{1, -0.5, 2, 3}, []float64{0.3, 2, -1, 0}, []float64{1, 0.25, 1, 1}
-		got, err := r.leap(l, &wire.Leapfrog{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, N: 2, K: 32, Step: 0.1,
+		got, err := r.leap(session, &wire.Leapfrog{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, N: 2, K: 32, Step: 0.1,
 			Q: q, P: p, Metric: metric})
 		if err != nil {
 			t.Fatal(err)
@@ -73,13 +74,13 @@ func TestLeapfrogRows(t *testing.T) {
 // and the same ones whether they run alone or together.
 func TestSampleOnDevice(t *testing.T) {
 	rigs(t, func(r *bench) {
-		l := r.Session()
-		r.bell(l, 1, 3, -1)
+		q := r.Session()
+		r.bell(q, 1, 3, -1)
 		run := func(chains int) map[int][]*nuts.Draw {
 			draws, left := make(map[int][]*nuts.Draw), chains
-			s := &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: chains, Chunk: 50,
+			s := &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: chains, Chunk: 50,
 				Options: nuts.Options{Warmup: 100, Draws: 200, Seed: 5}}
-			r.sampler.Sample(l, s, func(_ int, err error) {
+			r.sampler.Sample(q, s, func(_ int, err error) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -111,11 +112,11 @@ func TestSampleOnDevice(t *testing.T) {
 		if math.Abs(mean-3) > 0.25 {
 			t.Errorf("mean %v, want 3", mean)
 		}
-		if n := l.Session.Buffers(); n != 1 {
+		if n := q.Session.Buffers(); n != 1 {
 			t.Errorf("%d values are held, want 1", n)
 		}
 		if r.Dev != nil {
-			if r.trajectoryOf(l, "bell").density == nil {
+			if r.trajectoryOf(q, "bell").density == nil {
 				t.Error("no kernel was made")
 			}
 		}
@@ -133,11 +134,11 @@ func TestSmallDensity(t *testing.T) {
 		dispatches bool
 	}{{"processor, small", true, small, false}, {"processor, large", true, large, true}, {"GPU, small", false, small, true}} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t, rig.Device(t, vulkan.Options{}), func(x *exec.Config) { x.Target.CPU, x.HostLimit = c.cpu, 100 })
-			l := r.Session()
-			r.bell(l, 1, make([]float64, c.dim)...)
+			r := newRig(t, harness.Device(t, vulkan.Options{}), func(x *exec.Config) { x.Target.CPU, x.HostLimit = c.cpu, 100 })
+			q := r.Session()
+			r.bell(q, 1, make([]float64, c.dim)...)
 			before, ended := r.Exec.Counters.Dispatches, false
-			r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: c.dim}, Chains: 1, Chunk: 5,
+			r.sampler.Sample(q, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: c.dim}, Chains: 1, Chunk: 5,
 				Options: nuts.Options{Draws: 5, Step: 0.1, MaxDepth: 2, Fixed: true}}, func(_ int, err error) {
 				if err != nil {
 					t.Fatal(err)
@@ -157,13 +158,13 @@ func TestSmallDensity(t *testing.T) {
 // TestDensityWithoutKernel: what no kernel computes runs on the host.
 func TestDensityWithoutKernel(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.Session()
-	r.bell(l, 1, 0)
-	p, err := r.Exec.Program(l, "bell")
+	q := r.Session()
+	r.bell(q, 1, 0)
+	p, err := r.Exec.Program(q, "bell")
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, wait := r.sampler.trajectory(l, p)
+	steps, wait := r.sampler.trajectory(q, p)
 	if wait != 0 {
 		t.Fatal("a kernel is being made")
 	}

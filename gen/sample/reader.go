@@ -56,8 +56,8 @@ func (r *reader) more(n int) {
 
 // More lets n chunks more of a run go to its reader, who has been given credit
 // when the run began. It reports false where there is no such run.
-func (s *Sampler) More(l *exec.Queue, number, n int) bool {
-	r := runsOf(l).active[number]
+func (s *Sampler) More(q *exec.Queue, number, n int) bool {
+	r := runsOf(q).active[number]
 	if r == nil || r.reader == nil {
 		return false
 	}

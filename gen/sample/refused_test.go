@@ -10,7 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nxvk/gen/exec"
-	"nxvk/gen/exec/exectest/rig"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -22,7 +22,7 @@ import (
 func TestRefusedDensity(t *testing.T) {
 	var refuses atomic.Bool
 	var refused atomic.Int64
-	d := rig.Device(t, vulkan.Options{Fault: vulkan.Fault{Refuse: func(string) bool {
+	d := harness.Device(t, vulkan.Options{Fault: vulkan.Fault{Refuse: func(string) bool {
 		if refuses.Load() {
 			refused.Add(1)
 		}
@@ -33,12 +33,12 @@ func TestRefusedDensity(t *testing.T) {
 		c.Target.CPU, c.Log = true, zerolog.New(log)
 	})
 	refuses.Store(true)
-	l := r.Session()
-	r.bell(l, 1, 0, 0)
+	session := r.Session()
+	r.bell(session, 1, 0, 0)
 	q, p, metric := []float64{1, -0.5}, []float64{0.3, 2}, []float64{1, 0.25}
 	want := normal(q, p, metric, 0.1, 8)
 	for range 2 {
-		got, err := r.leap(l, &wire.Leapfrog{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, N: 1, K: 8, Step: 0.1,
+		got, err := r.leap(session, &wire.Leapfrog{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, N: 1, K: 8, Step: 0.1,
 			Q: q, P: p, Metric: metric})
 		if err != nil {
 			t.Fatal(err)
@@ -49,9 +49,9 @@ func TestRefusedDensity(t *testing.T) {
 			}
 		}
 	}
-	r.trajectoryOf(l, "bell").refused = false // chains meet it themselves
+	r.trajectoryOf(session, "bell").refused = false // chains meet it themselves
 	left, draws := 2, 0
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 50,
+	r.sampler.Sample(session, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 50,
 		Options: nuts.Options{Warmup: 100, Draws: 100, Seed: 5}}, func(_ int, err error) {
 		if err != nil {
 			t.Fatal(err)

@@ -37,8 +37,8 @@ type runs struct {
 type runsKey struct{}
 
 // runsOf are the runs of the session of a queue.
-func runsOf(l *exec.Queue) *runs {
-	return l.Above(runsKey{}, func() exec.Ender { return &runs{active: make(map[int]*run)} }).(*runs)
+func runsOf(q *exec.Queue) *runs {
+	return q.Above(runsKey{}, func() exec.Ender { return &runs{active: make(map[int]*run)} }).(*runs)
 }
 
 // End ends all runs; nobody is told.
@@ -76,10 +76,10 @@ type Chunk struct {
 // gives credit, chunks also wait for that. A chain goes on when its chunk has been
 // taken, so a run holds no more than a chunk of each chain. The run ends with the
 // session.
-func (s *Sampler) Sample(l *exec.Queue, r *wire.Sample, started func(run int, err error), emit func(run int, c Chunk) bool) {
+func (s *Sampler) Sample(q *exec.Queue, r *wire.Sample, started func(run int, err error), emit func(run int, c Chunk) bool) {
 	in := &wire.Instr{Name: "sample", Instr: ops.Instr{Op: ops.Run, Ins: r.Data}, Defines: wire.Defines{Key: r.Program}}
-	s.e.DoWith(l, in, func(l *exec.Queue) (wait queue.Wait) {
-		density, wait, err := s.density(l, in, &r.Density)
+	s.e.DoWith(q, in, func(q *exec.Queue) (wait queue.Wait) {
+		density, wait, err := s.density(q, in, &r.Density)
 		if wait != 0 {
 			return wait
 		}
@@ -87,13 +87,13 @@ func (s *Sampler) Sample(l *exec.Queue, r *wire.Sample, started func(run int, er
 			started(0, err)
 			return 0
 		}
-		s.begin(l, r, density, started, emit)
+		s.begin(q, r, density, started, emit)
 		return 0
 	})
 }
 
 // begin starts the chains.
-func (s *Sampler) begin(l *exec.Queue, r *wire.Sample, d *density, started func(int, error), emit func(int, Chunk) bool) {
+func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, started func(int, error), emit func(int, Chunk) bool) {
 	chains, hosts := make([]*nuts.Chain, r.Chains), make([]*hosted, r.Chains)
 	var b *batcher
 	integrator := func(i int) nuts.Integrator {
@@ -116,7 +116,7 @@ func (s *Sampler) begin(l *exec.Queue, r *wire.Sample, d *density, started func(
 		}
 	}
 	to := &reader{limited: r.Credit > 0, credit: r.Credit}
-	session, run := beginRun(l, to)
+	session, run := beginRun(q, to)
 	to.emit = func(k Chunk) bool { return emit(run.number, k) }
 	ctx, stop := context.WithCancel(session)
 	run.stop = stop
@@ -132,7 +132,7 @@ func (s *Sampler) begin(l *exec.Queue, r *wire.Sample, d *density, started func(
 				b.end()
 			}
 			if left--; left == 0 {
-				runsOf(l).end(run)
+				runsOf(q).end(run)
 			}
 		})
 		finish := func(err error) {
@@ -144,7 +144,7 @@ func (s *Sampler) begin(l *exec.Queue, r *wire.Sample, d *density, started func(
 			go func() { finish(guarded(func() error { return s.chain(ctx, c, r, run, nil) })) }()
 			continue
 		}
-		s.e.Account(l).Start(workChain, func(w *sched.Worker) error {
+		s.e.Account(q).Start(workChain, func(w *sched.Worker) error {
 			h.worker = w
 			err := guarded(func() error { return s.chain(ctx, c, r, run, w) })
 			w.Rest(func() { finish(err) })
@@ -158,8 +158,8 @@ func (s *Sampler) begin(l *exec.Queue, r *wire.Sample, d *density, started func(
 }
 
 // beginRun gives a run of a session its number, and the context that ends with the session.
-func beginRun(l *exec.Queue, to *reader) (context.Context, *run) {
-	all := runsOf(l)
+func beginRun(q *exec.Queue, to *reader) (context.Context, *run) {
+	all := runsOf(q)
 	session, cancel := context.WithCancel(context.Background())
 	all.count++
 	r := &run{number: all.count, reader: to, stop: cancel, cancel: cancel}
@@ -216,8 +216,8 @@ func (s *Sampler) chain(ctx context.Context, c *nuts.Chain, r *wire.Sample, run 
 }
 
 // Stop ends a run of chains. It reports false where there is none.
-func (s *Sampler) Stop(l *exec.Queue, number int) bool {
-	r := runsOf(l).active[number]
+func (s *Sampler) Stop(q *exec.Queue, number int) bool {
+	r := runsOf(q).active[number]
 	if r == nil {
 		return false
 	}

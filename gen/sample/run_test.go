@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"nxvk/gen/exec"
-	"nxvk/gen/exec/exectest/rig"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -37,8 +37,8 @@ func (s *slow) take(_ int, c Chunk) bool {
 }
 
 // sample starts a chain of two normal numbers, and gives its run.
-func (r *bench) sample(l *exec.Queue, seed uint64, draws int, to *slow) (run int) {
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10,
+func (r *bench) sample(q *exec.Queue, seed uint64, draws int, to *slow) (run int) {
+	r.sampler.Sample(q, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10,
 		Options: nuts.Options{Warmup: 20, Draws: draws, Seed: seed}}, func(n int, err error) {
 		if err != nil {
 			r.Fatal(err)
@@ -52,15 +52,15 @@ func (r *bench) sample(l *exec.Queue, seed uint64, draws int, to *slow) (run int
 // nothing, and ends when it is stopped or its session is gone.
 func TestSlowReader(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.Session()
-	r.bell(l, 1, 3, -1)
+	q := r.Session()
+	r.bell(q, 1, 3, -1)
 
 	fast := &slow{room: 1 << 20}
-	r.sample(l, 5, 100, fast)
+	r.sample(q, 5, 100, fast)
 	r.Until(func() bool { return fast.ended })
 
 	reader := &slow{room: 3}
-	r.sample(l, 5, 100, reader)
+	r.sample(q, 5, 100, reader)
 	r.Until(func() bool { return reader.offers >= 5 })
 	if n := len(reader.draws); n != 30 {
 		t.Errorf("%d draws were taken, want 30", n)
@@ -77,9 +77,9 @@ func TestSlowReader(t *testing.T) {
 	}
 
 	stopped := &slow{room: 2}
-	run := r.sample(l, 5, 1<<30, stopped)
+	run := r.sample(q, 5, 1<<30, stopped)
 	r.Until(func() bool { return stopped.offers >= 2 })
-	if !r.sampler.Stop(l, run) {
+	if !r.sampler.Stop(q, run) {
 		t.Fatal("there is no run")
 	}
 	stopped.room = 1
@@ -89,9 +89,9 @@ func TestSlowReader(t *testing.T) {
 	}
 
 	gone := &slow{room: 2}
-	r.sample(l, 5, 1<<30, gone)
+	r.sample(q, 5, 1<<30, gone)
 	r.Until(func() bool { return gone.offers >= 2 })
-	r.Exec.End(l.Session)
+	r.Exec.End(q.Session)
 	offers, over := gone.offers, false
 	time.AfterFunc(5*slowReader, func() { r.Posted <- func() { over = true } })
 	r.Until(func() bool { return over })
@@ -103,11 +103,11 @@ func TestSlowReader(t *testing.T) {
 // TestCredit: chunks that nobody has asked for wait, those of all chains in turn.
 func TestCredit(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.Session()
-	r.bell(l, 1, 3, -1)
+	q := r.Session()
+	r.bell(q, 1, 3, -1)
 	var taken []Chunk
 	run, ends := 0, 0
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 10, Credit: 3,
+	r.sampler.Sample(q, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 10, Credit: 3,
 		Options: nuts.Options{Warmup: 20, Draws: 50}}, func(n int, err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -122,24 +122,24 @@ func TestCredit(t *testing.T) {
 		return true
 	})
 	waiting := func(n int) func() bool {
-		return func() bool { return len(runsOf(l).active[run].reader.waiting) == n }
+		return func() bool { return len(runsOf(q).active[run].reader.waiting) == n }
 	}
 	r.Until(waiting(2))
 	if len(taken) != 3 {
 		t.Fatalf("%d chunks were sent for a credit of 3", len(taken))
 	}
-	last := runsOf(l).active[run].reader.waiting[0].chunk.Chain
-	r.sampler.More(l, run, 1)
+	last := runsOf(q).active[run].reader.waiting[0].chunk.Chain
+	r.sampler.More(q, run, 1)
 	if len(taken) != 4 || taken[3].Chain != last {
 		t.Errorf("%d chunks; want one more, of the chain that has waited longest", len(taken))
 	}
 	r.Until(waiting(2))
-	r.sampler.More(l, run, mostCredit)
+	r.sampler.More(q, run, mostCredit)
 	r.Until(func() bool { return ends == 2 })
 	if len(taken) != 10 {
 		t.Errorf("%d chunks, want 10", len(taken))
 	}
-	if r.sampler.More(l, run, 1) {
+	if r.sampler.More(q, run, 1) {
 		t.Error("a run that is over takes credit")
 	}
 }
@@ -147,18 +147,18 @@ func TestCredit(t *testing.T) {
 // TestCreditStopped: a run that waits for credit ends when it is stopped.
 func TestCreditStopped(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.Session()
-	r.bell(l, 1, 3, -1)
+	q := r.Session()
+	r.bell(q, 1, 3, -1)
 	var end error
 	draws, run := 0, 0
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10, Credit: 2,
+	r.sampler.Sample(q, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: 1, Chunk: 10, Credit: 2,
 		Options: nuts.Options{Draws: 1 << 30}}, func(n int, _ error) { run = n }, func(_ int, c Chunk) bool {
 		draws += len(c.Draws)
 		end = c.Err
 		return true
 	})
-	r.Until(func() bool { return run > 0 && len(runsOf(l).active[run].reader.waiting) == 1 })
-	r.sampler.Stop(l, run)
+	r.Until(func() bool { return run > 0 && len(runsOf(q).active[run].reader.waiting) == 1 })
+	r.sampler.Stop(q, run)
 	r.Until(func() bool { return end != nil })
 	if !errors.Is(end, context.Canceled) || draws != 20 {
 		t.Errorf("got %v after %d draws, want the end after 20", end, draws)
@@ -168,11 +168,11 @@ func TestCreditStopped(t *testing.T) {
 // TestReport: reports of how far chains are come while they run, and none after it.
 func TestReport(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.Session()
-	r.bell(l, 1, 3, -1)
+	q := r.Session()
+	r.bell(q, 1, 3, -1)
 	var last []Progress
 	reports, run, ends, late := 0, 0, 0, false
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 1 << 20, Credit: 1,
+	r.sampler.Sample(q, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, Chains: 2, Chunk: 1 << 20, Credit: 1,
 		Report: time.Millisecond, Steps: []float64{0.5, 0.25}, Options: nuts.Options{Warmup: 50, Draws: 1 << 30, Fixed: true}},
 		func(n int, _ error) { run = n }, func(_ int, c Chunk) bool {
 			switch {
@@ -190,8 +190,8 @@ func TestReport(t *testing.T) {
 			t.Errorf("chain %d: %+v", i, p)
 		}
 	}
-	r.sampler.Stop(l, run)
-	r.Until(func() bool { return ends == 2 && len(runsOf(l).active) == 0 })
+	r.sampler.Stop(q, run)
+	r.Until(func() bool { return ends == 2 && len(runsOf(q).active) == 0 })
 	r.Settle(20 * time.Millisecond)
 	if late {
 		t.Error("a report came after the end")
@@ -201,11 +201,11 @@ func TestReport(t *testing.T) {
 // TestWideChunks: draws of many parameters go in chunks of bounded size.
 func TestWideChunks(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.Session()
+	q := r.Session()
 	const dim = chunkBytes / 8 / 3
-	r.bell(l, 1, make([]float64, dim)...)
+	r.bell(q, 1, make([]float64, dim)...)
 	longest, ended := 0, false
-	r.sampler.Sample(l, &wire.Sample{Density: wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: dim}, Chains: 1, Chunk: 1 << 20,
+	r.sampler.Sample(q, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: dim}, Chains: 1, Chunk: 1 << 20,
 		Options: nuts.Options{Draws: 7, Step: 0.1, MaxDepth: 1, Fixed: true}}, func(_ int, err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -225,29 +225,29 @@ func TestWideChunks(t *testing.T) {
 // density is refused, and the error says why.
 func TestNoDensity(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.Session()
-	r.bell(l, 1, 3, -1)
+	q := r.Session()
+	r.bell(q, 1, 3, -1)
 	shape := func(dims ...int) ops.Type { return ops.Type{DType: ops.F64, Shape: dims} }
 	wrong := bell(2)
-	wrong.Body = append(wrong.Body, rig.Op(ops.Reshape, rig.Res(8, shape(1, 2)), rig.Ref(7)))
-	wrong.Values = rig.Uses(6, 8)
-	r.Define(l, "gradient", wrong)
+	wrong.Body = append(wrong.Body, harness.Op(ops.Reshape, harness.Res(8, shape(1, 2)), harness.Ref(7)))
+	wrong.Values = harness.Uses(6, 8)
+	r.Define(q, "gradient", wrong)
 	vector := bell(2)
-	vector.Values = rig.Uses(4, 7)
-	r.Define(l, "vector", vector)
+	vector.Values = harness.Uses(4, 7)
+	r.Define(q, "vector", vector)
 	alone := bell(2)
-	alone.Values = rig.Uses(6)
-	r.Define(l, "alone", alone)
+	alone.Values = harness.Uses(6)
+	r.Define(q, "alone", alone)
 	for _, c := range []struct {
 		name string
 		d    wire.Density
 		want string
 	}{
-		{"a gradient of another shape", wire.Density{Program: "gradient", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64 f64{1, 2}]"},
-		{"a density that is no scalar", wire.Density{Program: "vector", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64{2} f64{2}]"},
-		{"no gradient", wire.Density{Program: "alone", Data: rig.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64]"},
-		{"another dimension", wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F64, Dim: 3}, "operand 0 of the program is f64{2}, must be f64{3}"},
-		{"another type", wire.Density{Program: "bell", Data: rig.Uses(1), Type: ops.F32, Dim: 2}, "must be f32{2}"},
+		{"a gradient of another shape", wire.Density{Program: "gradient", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64 f64{1, 2}]"},
+		{"a density that is no scalar", wire.Density{Program: "vector", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64{2} f64{2}]"},
+		{"no gradient", wire.Density{Program: "alone", Data: harness.Uses(1), Type: ops.F64, Dim: 2}, "gives [f64]"},
+		{"another dimension", wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: 3}, "operand 0 of the program is f64{2}, must be f64{3}"},
+		{"another type", wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F32, Dim: 2}, "must be f32{2}"},
 		{"no data", wire.Density{Program: "bell", Type: ops.F64, Dim: 2}, "takes 2 operands"},
 		{"no program", wire.Density{Program: "never", Type: ops.F64, Dim: 2}, "no program"},
 	} {
@@ -257,7 +257,7 @@ func TestNoDensity(t *testing.T) {
 			}
 		}
 		answered := false
-		r.sampler.Sample(l, &wire.Sample{Density: c.d, Chains: 1, Chunk: 1}, func(_ int, err error) {
+		r.sampler.Sample(q, &wire.Sample{Density: c.d, Chains: 1, Chunk: 1}, func(_ int, err error) {
 			check(err)
 			answered = true
 		}, func(int, Chunk) bool {
@@ -266,7 +266,7 @@ func TestNoDensity(t *testing.T) {
 		})
 		r.Until(func() bool { return answered })
 		zeros := make([]float64, c.d.Dim)
-		_, err := r.leap(l, &wire.Leapfrog{Density: c.d, N: 1, K: 1, Step: 0.1, Q: zeros, P: zeros, Metric: zeros})
+		_, err := r.leap(q, &wire.Leapfrog{Density: c.d, N: 1, K: 1, Step: 0.1, Q: zeros, P: zeros, Metric: zeros})
 		check(err)
 	}
 }

@@ -17,15 +17,15 @@ import (
 
 // Leapfrog takes the steps of a request with the kernel of a program, after
 // everything that the session asked for before.
-func (s *Sampler) Leapfrog(l *exec.Queue, c *wire.Leapfrog, done func(Rows, error)) {
+func (s *Sampler) Leapfrog(q *exec.Queue, c *wire.Leapfrog, done func(Rows, error)) {
 	in := &wire.Instr{Name: "leapfrog", Instr: ops.Instr{Op: ops.Run, Ins: c.Data}, Defines: wire.Defines{Key: c.Program}}
-	s.e.DoWith(l, in, func(l *exec.Queue) (wait queue.Wait) {
-		d, wait, err := s.density(l, in, &c.Density)
+	s.e.DoWith(q, in, func(q *exec.Queue) (wait queue.Wait) {
+		d, wait, err := s.density(q, in, &c.Density)
 		if wait != 0 {
 			return wait
 		}
 		if err == nil {
-			err = s.takeSteps(l, d, c, done)
+			err = s.takeSteps(q, d, c, done)
 		}
 		if err != nil {
 			done(Rows{}, err)
@@ -36,9 +36,9 @@ func (s *Sampler) Leapfrog(l *exec.Queue, c *wire.Leapfrog, done func(Rows, erro
 
 // takeSteps takes the steps of a request. The kernel finds the gradients where
 // it begins.
-func (s *Sampler) takeSteps(l *exec.Queue, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+func (s *Sampler) takeSteps(q *exec.Queue, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
 	if err := d.device(); errors.Is(err, synth.ErrUnsupported) {
-		return s.stepsOnHost(l, d, c, done)
+		return s.stepsOnHost(q, d, c, done)
 	} else if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Sampler) takeSteps(l *exec.Queue, d *density, c *wire.Leapfrog, done fu
 	s.leapfrogRows(d, b.data, requested(c), func(r Rows, err error) {
 		b.end()
 		if kernels.Refused(err) {
-			err = s.stepsOnHost(l, d, c, done)
+			err = s.stepsOnHost(q, d, c, done)
 			if err == nil {
 				return
 			}
@@ -84,9 +84,9 @@ func rowsOf(all [][]nuts.State, t ops.DType) (r Rows) {
 
 // stepsOnHost takes the steps of a request on the host, apart from the goroutine
 // of the Executor.
-func (s *Sampler) stepsOnHost(l *exec.Queue, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+func (s *Sampler) stepsOnHost(q *exec.Queue, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
 	all := make([][]nuts.State, c.N)
-	s.e.Aside(l, workLeapfrog, func(w *sched.Worker) (failed error) {
+	s.e.Aside(q, workLeapfrog, func(w *sched.Worker) (failed error) {
 		for i := range all {
 			h := d.hosted()
 			h.worker = w

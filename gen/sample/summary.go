@@ -12,8 +12,8 @@ import (
 
 // Summarize gives the summaries of parameters, in order. It computes apart from the
 // goroutine of the Executor, and ends with the session.
-func (s *Sampler) Summarize(l *exec.Queue, r *wire.Summary, done func([]nuts.Summary, error)) {
-	session, run := beginRun(l, nil)
+func (s *Sampler) Summarize(q *exec.Queue, r *wire.Summary, done func([]nuts.Summary, error)) {
+	session, run := beginRun(q, nil)
 	ctx, stop := context.WithCancel(session)
 	run.stop = stop
 	go func() {
@@ -29,7 +29,7 @@ func (s *Sampler) Summarize(l *exec.Queue, r *wire.Summary, done func([]nuts.Sum
 			if session.Err() == nil {
 				done(list, err)
 			}
-			runsOf(l).end(run)
+			runsOf(q).end(run)
 		})
 	}()
 }

@@ -13,7 +13,7 @@ import (
 // so, and one whose session is gone tells nobody.
 func TestSummarize(t *testing.T) {
 	r := newRig(t, nil)
-	l := r.Session()
+	q := r.Session()
 	data := make([]float64, 3*2*50)
 	for i := range data {
 		data[i] = math.Sin(float64(i * i))
@@ -23,7 +23,7 @@ func TestSummarize(t *testing.T) {
 	var failed error
 	answers := 0
 	ask := func() {
-		r.sampler.Summarize(l, s, func(list []nuts.Summary, err error) { got, failed, answers = list, err, answers+1 })
+		r.sampler.Summarize(q, s, func(list []nuts.Summary, err error) { got, failed, answers = list, err, answers+1 })
 	}
 	ask()
 	r.Until(func() bool { return answers == 1 })
@@ -38,18 +38,18 @@ func TestSummarize(t *testing.T) {
 	}
 	s.Data = make([]float64, 1<<20) // of many parameters
 	ask()
-	for run := range runsOf(l).active {
-		if r.sampler.More(l, run, 1) {
+	for run := range runsOf(q).active {
+		if r.sampler.More(q, run, 1) {
 			t.Error("a summary takes credit")
 		}
-		r.sampler.Stop(l, run)
+		r.sampler.Stop(q, run)
 	}
 	r.Until(func() bool { return answers == 2 })
 	if wire.KindOf(failed) != wire.Cancelled {
 		t.Errorf("a summary that was stopped ended with %v", failed)
 	}
 	ask()
-	r.Exec.End(l.Session)
+	r.Exec.End(q.Session)
 	r.Settle(20 * time.Millisecond)
 	if answers > 2 {
 		t.Error("a session that is gone was answered")

@@ -120,7 +120,7 @@ func (d *Device) open(dev *vulkan.Device) {
 // HandleMessage passes a message of Ergo to the mailbox.
 func (d *Device) HandleMessage(_ gen.PID, message any) error {
 	if !d.inform(message) {
-		d.mailbox.deliver(message)
+		d.mailbox.deliver(decode(message))
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (d *Device) release() {
 	d.indirect()
 	d.mailbox.close(func() {
 		for pid := range d.sessions {
-			d.end(pid)
+			d.endBy(pid, d.exec.EndNow) // what is posted is dropped
 		}
 		d.cfg.Reporter.close()
 	})
@@ -180,9 +180,14 @@ func (d *Device) recoverPanic() {
 	}
 }
 
-// handleStream handles instructions, and answers to messages of the server.
+// handleStream handles instructions, and answers to messages of the server. term is what decode
+// has made of it.
 func (d *Device) handleStream(sender gen.PID, term etf.Term) {
 	if sender.Node == "" {
+		return
+	}
+	if s, ok := term.(wire.Stream); ok {
+		d.execute(sender, s)
 		return
 	}
 	if t, ok := term.(etf.Tuple); ok {

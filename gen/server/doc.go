@@ -1,6 +1,6 @@
 // Package server has the gen_servers that BEAM nodes talk to: Device, one for each device,
-// and Manager, one for the node. A server decodes a message (package wire), calls package
-// exec, and encodes the reply; gen/README.md describes the messages.
+// and Manager, one for the node. The goroutine that brings a message decodes it (package
+// wire); a server calls package exec and encodes the reply. gen/README.md describes the messages.
 //
 // A device server handles one message at a time, on the goroutine that brings it, and so
 // needs no lock. It never waits for the device: completions come back as messages. A request

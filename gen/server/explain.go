@@ -1,10 +1,36 @@
 package server
 
 import (
+	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec"
 	"nxvk/gen/exec/explain"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/wire"
+	"nxvk/node/dist"
 )
+
+// manyParts is how many parts of a program are told on the goroutine of the server at most: the
+// terms of one part take some microseconds to make and to encode.
+const manyParts = 64
+
+// replyExplained answers with the parts of a program. An answer of many parts is made and encoded
+// apart from the goroutine of the server.
+func (d *Device) replyExplained(c dist.Call, q *exec.Queue, parts []explain.Part, measured bool, err error) {
+	reply := func() { d.replyResult(c, func() etf.Term { return explainedTerm(parts, measured) }, err) }
+	if err != nil || len(parts) <= manyParts {
+		reply()
+		return
+	}
+	d.exec.Aside(q, exec.WorkExplain, func(*sched.Worker) error {
+		reply()
+		return nil
+	}, func(err error) {
+		if err != nil { // the session has ended meanwhile, or a panic
+			d.reply(c, wire.Failure(&wire.Fault{Kind: wire.Internal, Err: err}))
+		}
+	})
+}
 
 // explainedTerm is a list with a map for each part of a program; measured adds the measured
 // time.

@@ -1,11 +1,33 @@
 package server
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"nxvk/vulkan"
 )
+
+// An explanation of many parts, which is made apart from the goroutine of the server, has them all
+// in order.
+func TestExplainLong(t *testing.T) {
+	const n = 5 * manyParts
+	c := newRig(t, nil).client()
+	body := list{}
+	for i := range int64(n) {
+		body = append(body, add(2+i, 3, 1+i, 1))
+	}
+	c.stream(tuple{atom("program"), list(nil), list(nil), list{[]byte("long"), tuple{result(1, 3), body, list{int64(n + 1)}}}})
+	parts := c.ok(tuple{atom("explain"), []byte("long")}).(list)
+	if len(parts) != n {
+		t.Fatalf("%d parts, want %d", len(parts), n)
+	}
+	for i, p := range parts {
+		if line, want := string(get(t, p, "instructions").(list)[0].([]byte)), fmt.Sprintf("%%%d:f32[3] = add ", i+2); !strings.HasPrefix(line, want) {
+			t.Fatalf("part %d is %q, want %q", i, line, want)
+		}
+	}
+}
 
 // What runs is told as a term: maps with the same keys for every part.
 func TestExplain(t *testing.T) {

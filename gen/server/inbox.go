@@ -14,10 +14,48 @@ import (
 type deviceInbox struct{ *Device }
 
 // Put implements dist.Inbox.
-func (f deviceInbox) Put(message any) (run bool) { return !f.inform(message) && f.mailbox.Put(message) }
+func (f deviceInbox) Put(message any) (run bool) {
+	return !f.inform(message) && f.mailbox.Put(decode(message))
+}
 
 // Run implements dist.Inbox.
 func (f deviceInbox) Run() { f.mailbox.Run() }
+
+// request is what decode makes of the term of a call.
+type request struct {
+	wire.Request
+	err error
+}
+
+// decode replaces the term of a message by the instructions or the request that it stands for. It
+// runs on the goroutine that has read the message: to decode a program of 50,000 instructions
+// takes tens of milliseconds, in which the server handles the messages of others. A message that
+// is neither stays as it is, and so does one that causes a panic: the server meets that again,
+// logs it and answers.
+func decode(message any) (decoded any) {
+	defer func() {
+		if recover() != nil {
+			decoded = message
+		}
+	}()
+	switch m := message.(type) {
+	case dist.Message:
+		if s, ok := wire.DecodeStream(m.Term); ok {
+			m.Term = s
+			return m
+		}
+	case dist.Cast:
+		if s, ok := wire.DecodeStream(m.Request); ok {
+			m.Request = s
+			return m
+		}
+	case dist.Call:
+		r, err := wire.DecodeRequest(m.Request)
+		m.Request = request{r, err}
+		return m
+	}
+	return message
+}
 
 // inform answers a request for info from the latest snapshot. It reports false for any other
 // message.

@@ -30,7 +30,11 @@ func (d *Device) handleCall(c dist.Call) {
 	if session.Node == "" {
 		session = c.From
 	}
-	r, err := wire.DecodeRequest(c.Request)
+	r, ok := c.Request.(request)
+	if !ok {
+		r.Request, r.err = wire.DecodeRequest(c.Request)
+	}
+	err := r.err
 	if r.First != nil {
 		d.execute(session, *r.First)
 	}
@@ -46,7 +50,7 @@ func (d *Device) handleCall(c dist.Call) {
 		d.reply(c, wire.Success(s.report()))
 		return
 	}
-	d.serve(c, r, session)
+	d.serve(c, r.Request, session)
 }
 
 // refuse answers a message for which there was no memory: a caller gets an error as its
@@ -104,9 +108,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 			d.replyResult(c, func() etf.Term { return summariesTerm(list) }, err)
 		})
 	case wire.Explain:
-		d.exec.Explain(q, r.Key, r.Measure, func(parts []explain.Part, err error) {
-			d.replyResult(c, func() etf.Term { return explainedTerm(parts, r.Measure) }, err)
-		})
+		d.exec.Explain(q, r.Key, r.Measure, func(parts []explain.Part, err error) { d.replyExplained(c, q, parts, r.Measure, err) })
 	case wire.Stop:
 		d.stopSample(c, q, r.Run)
 	case wire.Close:
@@ -116,21 +118,21 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 			return 0
 		})
 	case wire.Memory:
-		d.exec.Do(q, func(l *exec.Queue) queue.Wait {
-			d.reply(c, wire.Success(d.memoryTerm(l.Session)))
+		d.exec.Do(q, func(q *exec.Queue) queue.Wait {
+			d.reply(c, wire.Success(d.memoryTerm(q.Session)))
 			return 0
 		})
 	}
 }
 
 // openSession sets the options of a session.
-func (d *Device) openSession(l *exec.Queue, o wire.Options) etf.Term {
+func (d *Device) openSession(q *exec.Queue, o wire.Options) etf.Term {
 	if o.Digest != "" && o.Digest != ops.Digest() {
 		return wire.Failure(&wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 			"the client's op table (digest %s) differs from that of this nxvk-node %s (digest %s): install the same version of both",
 			o.Digest, Version(), ops.Digest())})
 	}
-	s := l.Session
+	s := q.Session
 	if o.LimitSet {
 		s.Limit = o.Limit
 		if d.cfg.Limit > 0 {
@@ -148,7 +150,7 @@ func (d *Device) openSession(l *exec.Queue, o wire.Options) etf.Term {
 		}
 	}
 	if o.Weight != 0 {
-		d.exec.SetWeight(l, float64(o.Weight)/wire.DefaultWeight)
+		d.exec.SetWeight(q, float64(o.Weight)/wire.DefaultWeight)
 	}
 	return wire.Success(etf.Map{
 		{Key: etf.Atom("key"), Value: s.Key},

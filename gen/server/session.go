@@ -45,14 +45,16 @@ func (d *Device) queueOf(pid gen.PID) *exec.Queue {
 }
 
 // end ends the session of a process and frees its memory.
-func (d *Device) end(pid gen.PID) {
+func (d *Device) end(pid gen.PID) { d.endBy(pid, d.exec.End) }
+
+func (d *Device) endBy(pid gen.PID, end func(*store.Session)) {
 	s, ok := d.sessions[pid]
 	if !ok {
 		return
 	}
 	delete(d.sessions, pid)
 	d.cfg.Watcher.Unwatch(d.PID(), pid)
-	d.exec.End(s)
+	end(s)
 	d.endSweepOf(pid)
 }
 

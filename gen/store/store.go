@@ -185,13 +185,18 @@ func (s *Session) Fail(bad func(*Storage) bool, err error) {
 	}
 }
 
-// End lets go of everything. Importers keep what they have; nobody pays for it
-// any more.
-func (s *Session) End() {
+// End takes all values from the session and returns their memory, a hold each, for the caller to
+// drop: there may be so many that others have their turn in between. Importers keep what they
+// have; nobody pays for it any more.
+func (s *Session) End() (mems []*Storage) {
 	s.Ended, s.bytes = true, 0
-	for id := range s.values {
-		s.Delete(id)
+	for _, v := range s.values {
+		if v.Mem != nil {
+			mems = append(mems, v.Mem)
+		}
 	}
+	s.values = make(map[ops.ID]Value)
+	return mems
 }
 
 // Missing is the fault of an id that the session does not hold.

@@ -77,7 +77,7 @@ func TestErrors(t *testing.T) {
 	}
 	s.Delete(5)
 	s.Put(6, Value{Err: fault})
-	s.End()
+	end(s)
 	wantHeld(t, s, 0, 0)
 }
 
@@ -111,8 +111,8 @@ func TestImport(t *testing.T) {
 		paid int64
 	}{
 		{"maker frees", func(s *Session) { s.Delete(1) }, 100},
-		{"maker ends", func(s *Session) { s.End() }, 0},
-		{"maker frees, then ends", func(s *Session) { s.Delete(1); s.End() }, 0},
+		{"maker ends", func(s *Session) { end(s) }, 0},
+		{"maker frees, then ends", func(s *Session) { s.Delete(1); end(s) }, 0},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var b bank
@@ -127,7 +127,7 @@ func TestImport(t *testing.T) {
 			if v, ok := importer.Get(7); !ok || v.Mem.Host == nil {
 				t.Error("the importer has lost the value")
 			}
-			importer.End()
+			end(importer)
 			wantHeld(t, maker, 0, 0)
 			if b.released != 1 {
 				t.Errorf("memory was given back %d times", b.released)
@@ -143,8 +143,8 @@ func TestEnd(t *testing.T) {
 		s.Put(id+1, value(b.memory(s, 8)))
 	}
 	held := b.memory(s, 8) // by work under way
-	s.End()
-	s.End()
+	end(s)
+	end(s)
 	wantHeld(t, s, 0, 0)
 	if !s.Ended || b.released != 10 {
 		t.Errorf("memory was given back %d times", b.released)
@@ -204,5 +204,12 @@ func TestKeys(t *testing.T) {
 			t.Fatalf("key %d", k)
 		}
 		seen[k] = true
+	}
+}
+
+// end ends a session and lets go of its values.
+func end(s *Session) {
+	for _, m := range s.End() {
+		m.Drop()
 	}
 }

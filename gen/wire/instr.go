@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
@@ -56,21 +57,47 @@ func DecodeStream(t etf.Term) (Stream, bool) {
 	return s, true
 }
 
+// MaxNamed is how many values a free or a forget names at most, once decoded: a longer one becomes
+// several, so that others have their turn in between.
+const MaxNamed = 256
+
 // decodeInstrs reads instructions. A note becomes a part of the instruction that follows.
 func decodeInstrs(list etf.List) []Instr {
-	instrs := make([]Instr, len(list))
-	n, note := 0, ""
+	instrs := make([]Instr, 0, len(list))
+	note := ""
 	for _, term := range list {
-		in := &instrs[n]
-		decodeInstr(term, in, 0)
+		var in Instr
+		decodeInstr(term, &in, 0)
 		if in.Op == ops.Note && in.Err == nil {
-			note, *in = in.Note, Instr{}
+			note = in.Note
 			continue
 		}
 		in.Note, note = note, ""
-		n++
+		instrs = appendParts(instrs, in)
 	}
-	return instrs[:n]
+	return instrs
+}
+
+// appendParts appends an instruction, as several where it names more than MaxNamed values.
+func appendParts(instrs []Instr, in Instr) []Instr {
+	switch {
+	case in.Err != nil:
+	case in.Op == ops.Free && len(in.Attrs[0]) > MaxNamed:
+		for part := range slices.Chunk(in.Attrs[0], MaxNamed) {
+			one := in
+			one.Attrs = [][]int{part}
+			instrs = append(instrs, one)
+		}
+		return instrs
+	case in.Op == ops.Forget && len(in.Keys) > MaxNamed:
+		for part := range slices.Chunk(in.Keys, MaxNamed) {
+			one := in
+			one.Keys = part
+			instrs = append(instrs, one)
+		}
+		return instrs
+	}
+	return append(instrs, in)
 }
 
 // decodeInstr reads an instruction that is nested depth regions deep.

@@ -201,3 +201,48 @@ func TestStream(t *testing.T) {
 		}
 	}
 }
+
+// A free or a forget that names many values becomes several, which together name the same ones in
+// order; what comes before and behind stays in its place.
+func TestManyNamed(t *testing.T) {
+	for _, n := range []int{0, 1, MaxNamed, MaxNamed + 1, 3*MaxNamed + 5} {
+		ids, keys, wantKeys := list{}, list{}, []string{}
+		for i := range n {
+			ids = append(ids, int64(1+i))
+			keys = append(keys, []byte{byte(i), byte(i >> 8)})
+			wantKeys = append(wantKeys, string([]byte{byte(i), byte(i >> 8)}))
+		}
+		negate := tuple{atom("negate"), f32out, list{int64(1)}, list(nil)}
+		s, ok := DecodeStream(tuple{atom("nxvk"), list{negate, tuple{atom("free"), list(nil), list(nil), list{ids}},
+			tuple{atom("forget"), list(nil), list(nil), list{keys}}, negate}})
+		pieces := max(1, (n+MaxNamed-1)/MaxNamed)
+		if !ok || len(s.Instrs) != 2+2*pieces {
+			t.Fatalf("%d names: %d instructions", n, len(s.Instrs))
+		}
+		freed, forgotten := []int{}, []string{}
+		for i, in := range s.Instrs {
+			switch {
+			case in.Err != nil:
+				t.Fatal(in.Err)
+			case i == 0 || i == len(s.Instrs)-1:
+				if in.Op != ops.Negate {
+					t.Errorf("%d names: instruction %d is %v", n, i, in.Op)
+				}
+			case in.Op == ops.Free && len(forgotten) == 0 && len(in.Attrs[0]) <= MaxNamed:
+				freed = append(freed, in.Attrs[0]...)
+			case in.Op == ops.Forget && len(in.Keys) <= MaxNamed:
+				forgotten = append(forgotten, in.Keys...)
+			default:
+				t.Errorf("%d names: instruction %d is a %v of %d", n, i, in.Op, len(in.Attrs))
+			}
+		}
+		for i := range freed {
+			if freed[i] != 1+i {
+				t.Fatalf("%d names: the %dth is %d", n, i, freed[i])
+			}
+		}
+		if len(freed) != n || !reflect.DeepEqual(forgotten, wantKeys) {
+			t.Errorf("%d names: %d are freed, %d forgotten", n, len(freed), len(forgotten))
+		}
+	}
+}

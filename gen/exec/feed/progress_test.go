@@ -1,24 +1,17 @@
 package feed
 
 import (
-	"errors"
 	"testing"
 	"time"
 
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/vulkan"
 )
 
 // The clock of an instruction begins when what was submitted before it is complete; that
 // of a run goes on from one of its submissions to the next.
 func TestProgress(t *testing.T) {
-	d, err := vulkan.Open("", vulkan.Options{})
-	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
-		t.Skipf("no device: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	d := harness.Open(t, vulkan.Options{})
 	b, err := d.Alloc(64)
 	if err != nil {
 		t.Fatal(err)

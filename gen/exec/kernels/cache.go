@@ -42,11 +42,10 @@ type Cache struct {
 	target  synth.Target  // without an archive where the host interprets
 	archive synth.Archive // of which kernels and programs have been compiled; nil keeps none
 
-	plans      map[string]*Plan
-	kernels    map[string]*Kernel
+	plans      lru.Cache[*Plan]
+	kernels    lru.Cache[*Kernel]
 	maxPlans   int
 	maxKernels int
-	clock      lru.Clock
 	retired    []*vulkan.Pipeline // that nobody will use again
 	warming    []*Kernel          // the device is to make machine code of them
 	saving     bool               // pipelines will be saved
@@ -57,7 +56,7 @@ type Cache struct {
 // New returns an empty Cache. warmUp is as in Cache.
 func New(cfg Config, warmUp bool) *Cache {
 	c := &Cache{WarmUp: warmUp, cfg: cfg, target: cfg.Target, archive: cfg.Target.Archive,
-		plans: make(map[string]*Plan), kernels: make(map[string]*Kernel), maxPlans: maxPlans, maxKernels: maxKernels}
+		maxPlans: maxPlans, maxKernels: maxKernels}
 	if c.Interprets() {
 		c.target.Archive = nil // the host does without what is archived of kernels
 	}
@@ -78,22 +77,22 @@ func (c *Cache) Busy() int { return c.busy }
 
 // Len returns how many plans and kernels there are, and pipelines to be destroyed.
 func (c *Cache) Len() (plans, kernels, retired int) {
-	return len(c.plans), len(c.kernels), len(c.retired)
+	return c.plans.Len(), c.kernels.Len(), len(c.retired)
 }
 
 // Clear forgets all plans.
-func (c *Cache) Clear() { clear(c.plans) }
+func (c *Cache) Clear() { c.plans.Clear() }
 
 // Each calls f with each kernel.
 func (c *Cache) Each(f func(*Kernel)) {
-	for _, k := range c.kernels {
+	for k := range c.kernels.All() {
 		f(k)
 	}
 }
 
 // EachPlan calls f with each plan.
 func (c *Cache) EachPlan(f func(*Plan)) {
-	for _, p := range c.plans {
+	for p := range c.plans.All() {
 		f(p)
 	}
 }
@@ -105,7 +104,7 @@ const RetireAtOnce = 32
 // roomForKernel makes room for one more kernel. A kernel may go while plans still name it:
 // they look again before they are carried out (Refresh), and then have it made anew.
 func (c *Cache) roomForKernel() {
-	lru.Evict(c.kernels, c.maxKernels, &c.clock, c.idle, func(k *Kernel) {
+	c.kernels.Evict(c.maxKernels, idle, func(k *Kernel) {
 		k.gone = true
 		if k.pipe != nil {
 			c.retired = append(c.retired, k.pipe)
@@ -118,16 +117,14 @@ func (c *Cache) roomForKernel() {
 }
 
 // idle reports whether nothing waits for a kernel, and no client has brought it.
-func (c *Cache) idle(k *Kernel) bool {
-	if k.holders > 0 || k.asked != k.done || len(k.then) > 0 {
-		return false
-	}
-	for _, w := range c.warming {
-		if w == k {
-			return false
-		}
-	}
-	return true
+func idle(k *Kernel) bool {
+	return k.holders == 0 && k.asked == k.done && len(k.then) == 0 && !k.warming
+}
+
+// tick ends the protection of the plans and kernels that have been used so far.
+func (c *Cache) tick() {
+	c.plans.Tick()
+	c.kernels.Tick()
 }
 
 // FreeRetired destroys pipelines that no plan will use again, once the device has

@@ -25,9 +25,10 @@ type Kernel struct {
 	then          []func() // called when it is
 
 	// See warmup.go.
-	host  synth.Host // interprets the kernel meanwhile; nil where nothing does
-	spent int        // what that has cost, in elementary operations
-	warm  bool       // the device has run it
+	host    synth.Host // interprets the kernel meanwhile; nil where nothing does
+	spent   int        // what that has cost, in elementary operations
+	warm    bool       // the device has run it
+	warming bool       // the device is to make machine code of it
 }
 
 // Pipeline returns the pipeline, which is made.
@@ -58,19 +59,20 @@ func Refused(err error) bool { return errors.Is(err, vulkan.ErrRefused) }
 
 // Wanted returns the kernel of a plan. Nobody asks for its pipeline yet.
 func (c *Cache) Wanted(s *synth.Kernel) *Kernel {
-	k, ok := c.kernels[s.Name]
-	if !ok {
-		c.roomForKernel()
-		k = &Kernel{Kernel: s, host: c.hostOf(s)}
-		c.kernels[s.Name] = k
+	k, ok := c.kernels.Get(s.Name)
+	if ok {
+		c.kernels.Touch(k)
+		return k
 	}
-	k.Touch(&c.clock)
+	c.roomForKernel()
+	k = &Kernel{Kernel: s, host: c.hostOf(s)}
+	c.kernels.Add(s.Name, k)
 	return k
 }
 
 // Kernel returns a kernel whose pipeline is made or being made.
 func (c *Cache) Kernel(s *synth.Kernel) *Kernel {
-	c.clock.Tick()
+	c.tick()
 	k := c.Wanted(s)
 	c.Compile(k)
 	return k
@@ -78,13 +80,12 @@ func (c *Cache) Kernel(s *synth.Kernel) *Kernel {
 
 // Foreign returns the pipeline of code that a client brought. It is kept until Release.
 func (c *Cache) Foreign(name string, code []uint32, layout vulkan.Layout) *Kernel {
-	k, ok := c.kernels[name]
+	k, ok := c.kernels.Get(name)
 	if !ok {
-		c.clock.Tick()
+		c.tick()
 		c.roomForKernel()
 		k = &Kernel{}
-		k.Touch(&c.clock)
-		c.kernels[name] = k
+		c.kernels.Add(name, k)
 		c.compile(k, name, code, layout)
 	}
 	k.holders++
@@ -140,9 +141,9 @@ func (c *Cache) Ready(p *Plan) (waits *Kernel, err error) {
 // Refresh replaces the kernels of a plan that have gone since, and counts the plan as used.
 // It reports whether there were any.
 func (c *Cache) Refresh(p *Plan) (changed bool) {
-	c.clock.Tick()
+	c.tick()
 	for _, k := range p.Kernels {
-		k.Touch(&c.clock)
+		c.kernels.Touch(k)
 	}
 	for i, k := range p.Kernels {
 		if k.gone {

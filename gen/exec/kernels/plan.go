@@ -48,8 +48,8 @@ type Instr struct {
 // goroutine of the Cache; made says that it was made here and now.
 func (c *Cache) Plan(in Instr) (p *Plan, made bool, err error) {
 	c.key = AppendInstr(c.key[:0], in)
-	if p, ok := c.plans[string(c.key)]; ok {
-		p.Touch(&c.clock)
+	if p, ok := c.plans.Find(c.key); ok {
+		c.plans.Touch(p)
 		return p, false, p.Err
 	}
 	p = c.keep(string(c.key))
@@ -68,7 +68,7 @@ func (c *Cache) PrefetchAll(list []Instr) {
 	var missing []unplanned
 	for _, in := range list {
 		c.key = AppendInstr(c.key[:0], in)
-		p, ok := c.plans[string(c.key)]
+		p, ok := c.plans.Find(c.key)
 		switch {
 		case !ok:
 			p = c.keep(string(c.key))
@@ -77,7 +77,7 @@ func (c *Cache) PrefetchAll(list []Instr) {
 		case p.Err == ErrBeingMade:
 			p.soon = true
 		case p.Err == nil: // an error is met again when its turn comes
-			p.Touch(&c.clock)
+			c.plans.Touch(p)
 			c.Prefetch(p)
 		}
 	}
@@ -87,13 +87,15 @@ func (c *Cache) PrefetchAll(list []Instr) {
 }
 
 // Fusion returns the plan of a fusion, which lower makes apart from the goroutine of the
-// Cache where nobody has asked for it before; made is then called.
-func (c *Cache) Fusion(key string, lower func(*synth.Target) (*synth.Plan, error), made func(error)) *Plan {
-	if p, ok := c.plans[key]; ok {
-		p.Touch(&c.clock)
+// Cache where nobody has asked for it before. Its kernels have been asked for when those hear
+// of it that wait for the plan.
+func (c *Cache) Fusion(key string, lower func(*synth.Target) (*synth.Plan, error)) *Plan {
+	if p, ok := c.plans.Get(key); ok {
+		c.plans.Touch(p)
 		return p
 	}
 	p := c.keep(key)
+	p.soon = true
 	t, interprets := c.target, c.Interprets()
 	var plan *synth.Plan
 	var readied map[string]bool
@@ -106,27 +108,23 @@ func (c *Cache) Fusion(key string, lower func(*synth.Target) (*synth.Plan, error
 		}
 		return err
 	}, func(err error) {
-		c.give(p, plan, err)
-		if err == nil {
-			c.Prefetch(p)
-			for _, k := range p.Kernels {
-				if k.host != nil && !k.asked && readied[k.Name] {
-					c.makeReady(k)
-				}
+		c.set(p, plan, err)
+		for _, k := range p.Kernels {
+			if k.host != nil && !k.asked && readied[k.Name] {
+				c.makeReady(k)
 			}
 		}
-		made(err)
+		p.tell()
 	})
 	return p
 }
 
 // keep remembers a plan that is about to be made.
 func (c *Cache) keep(key string) *Plan {
-	c.clock.Tick()
-	lru.Evict(c.plans, c.maxPlans, &c.clock, nil, nil)
+	c.tick()
+	c.plans.Evict(c.maxPlans, nil, nil)
 	p := &Plan{Err: ErrBeingMade}
-	p.Touch(&c.clock)
-	c.plans[key] = p
+	c.plans.Add(key, p)
 	return p
 }
 
@@ -191,16 +189,27 @@ func (c *Cache) lower(in Instr, t *synth.Target) (p *synth.Plan, err error) {
 
 // give gives a plan what has been made, and has those go on that wait for it.
 func (c *Cache) give(p *Plan, plan *synth.Plan, err error) {
-	if p.Plan, p.Err = plan, err; err == nil {
-		c.clock.Tick()
-		p.Kernels = make([]*Kernel, len(p.Steps))
-		for i := range p.Steps {
-			p.Kernels[i] = c.Wanted(p.Steps[i].Kernel)
-		}
-		if p.soon {
-			c.Prefetch(p)
-		}
+	c.set(p, plan, err)
+	p.tell()
+}
+
+// set gives a plan what has been made.
+func (c *Cache) set(p *Plan, plan *synth.Plan, err error) {
+	if p.Plan, p.Err = plan, err; err != nil {
+		return
 	}
+	c.tick()
+	p.Kernels = make([]*Kernel, len(p.Steps))
+	for i := range p.Steps {
+		p.Kernels[i] = c.Wanted(p.Steps[i].Kernel)
+	}
+	if p.soon {
+		c.Prefetch(p)
+	}
+}
+
+// tell has those go on that wait for a plan.
+func (p *Plan) tell() {
 	waiting := p.waiting
 	p.waiting = nil
 	for _, f := range waiting {

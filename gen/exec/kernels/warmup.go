@@ -90,6 +90,7 @@ func (k *Kernel) Ran() { k.warm = true }
 func (c *Cache) makeReady(k *Kernel) {
 	c.Compile(k)
 	k.Then(func() {
+		k.warming = true
 		if c.warming = append(c.warming, k); len(c.warming) == 1 {
 			c.warmFirst()
 		}
@@ -103,7 +104,7 @@ func (c *Cache) warmFirst() {
 	c.busy++
 	done := func() {
 		c.busy--
-		k.warm = true
+		k.warm, k.warming = true, false
 		c.noteReady(k)
 		if c.warming = c.warming[1:]; len(c.warming) > 0 {
 			c.warmFirst()

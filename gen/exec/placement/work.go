@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"slices"
+
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/program"
@@ -55,6 +57,18 @@ func (w *Work) Data(i int) []byte {
 
 // Instr is what the plan of the work depends on.
 func (w *Work) Instr() kernels.Instr { return kernels.Instr{Instr: w.In, Types: w.Types} }
+
+// Hold returns the same work with holds on all its operands, until its Release.
+func (w *Work) Hold() *Work {
+	held := &Work{In: w.In, From: w.From, Types: slices.Clone(w.Types), Args: slices.Clone(w.Args), Fusion: w.Fusion}
+	for _, m := range held.Args {
+		if m != nil {
+			m.Retain()
+			held.own = append(held.own, m)
+		}
+	}
+	return held
+}
 
 // Release lets go of what the work holds.
 func (w *Work) Release() {

@@ -3,7 +3,9 @@ package program
 import (
 	"slices"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/queue"
 	"nxvk/ops"
 )
 
@@ -14,10 +16,40 @@ import (
 // maxPrefetch bounds the instructions that are looked at before a run begins.
 const maxPrefetch = 1 << 12
 
+// prefetchPiece is how many instructions are asked for at a time.
+const prefetchPiece = 32
+
+// prefetch asks for the kernels that the single instructions of a program will need, with
+// literals by their slots. Those of a long program are listed apart from the goroutine of the
+// owner, and asked for in slices.
+func (z *Specializer) prefetch(p *Program, lits []*ops.Literal) {
+	params := make(map[ops.ID]*ops.Literal)
+	for _, param := range p.Body.Params {
+		if lit := lits[param.ID]; lit != nil {
+			params[param.ID] = lit
+		}
+	}
+	limit := z.HostLimit
+	if !p.Long() {
+		z.cfg.Kernels.PrefetchAll(prefetched(p.Body, params, limit))
+		return
+	}
+	var pieces [][]kernels.Instr
+	z.cfg.Aside(kernels.WorkPlan, func(*sched.Worker) error {
+		pieces = slices.Collect(slices.Chunk(prefetched(p.Body, params, limit), prefetchPiece))
+		return nil
+	}, func(error) {
+		queue.InSlices(z.cfg.Post, len(pieces), func(i int) bool {
+			z.cfg.Kernels.PrefetchAll(pieces[i])
+			return !p.Gone()
+		}, func(bool) {})
+	})
+}
+
 // prefetched lists the single instructions of a block whose kernels it will need, where values
 // are on the device. lits are parameters that are literals; what touches limit elements or
 // fewer is the host's.
-func prefetched(b *Block, lits []*ops.Literal, limit int) []kernels.Instr {
+func prefetched(b *Block, lits map[ops.ID]*ops.Literal, limit int) []kernels.Instr {
 	a := prefetcher{limit: limit, lits: lits, types: make(map[ops.ID]ops.Type), left: maxPrefetch}
 	a.block(b)
 	return a.list
@@ -25,8 +57,8 @@ func prefetched(b *Block, lits []*ops.Literal, limit int) []kernels.Instr {
 
 // prefetcher goes through the blocks of a program.
 type prefetcher struct {
-	limit int // elements up to which work stays on the host
-	lits  []*ops.Literal
+	limit int                     // elements up to which work stays on the host
+	lits  map[ops.ID]*ops.Literal // by slot
 	types map[ops.ID]ops.Type
 	left  int
 	list  []kernels.Instr

@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"nxvk/gen/exec/lru"
 	"nxvk/gen/exec/queue"
@@ -27,7 +28,16 @@ type Program struct {
 	Waits  map[ops.ID]queue.Counts // of runs, by the first result of the instruction
 
 	specializations map[string]*Specialization // by which parameters are literals
+	signature       []byte                     // see signed
+	gone            atomic.Bool                // nobody will run it again
 }
+
+// Gone reports whether the session has forgotten the program, or has ended: what is being
+// compiled of it is not needed. It may be called from any goroutine.
+func (p *Program) Gone() bool { return p.gone.Load() }
+
+// Long reports whether work on all instructions of the program may take milliseconds.
+func (p *Program) Long() bool { return p.Slots >= longDefinition }
 
 // Params returns the parameters of a program.
 func (p *Program) Params() []ops.Result { return p.Body.Params }
@@ -53,7 +63,9 @@ type Step struct {
 const longDefinition = 100
 
 // TakesLong reports whether it may take milliseconds to make a program of a region.
-func TakesLong(r *ops.Region) bool { return weigh(r) >= longDefinition || loops(r) }
+func TakesLong(r *ops.Region) bool {
+	return len(r.Body) >= longDefinition || weigh(r) >= longDefinition || loops(r)
+}
 
 // loops reports whether a region has loops, or is otherwise longer than it looks.
 func loops(r *ops.Region) bool {
@@ -92,6 +104,7 @@ func New(r *ops.Region, broken error, eval graph.Eval) *Program {
 	b := builder{slots: make(map[ops.ID]ops.ID)}
 	p.Body = b.block(p.Region, false)
 	p.Slots, p.Open, p.Calls = len(b.slots), b.open, b.calls
+	p.signed()
 	return p
 }
 

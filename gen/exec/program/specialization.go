@@ -11,17 +11,16 @@ import (
 // take those as push constants. The zero one is that of a trace that nobody has seen.
 type Specialization struct {
 	seen int    // how often it has been asked for
-	Body *Block // nil until the fusions are known
+	Body *Block // nil until all fusions have plans, made or being made
 
 	// See warm_start.go.
-	asked      bool      // its fusions have been asked for
-	archiveKey string    // its name in the archive
-	warm       bool      // an earlier life has compiled it, and the first run waits for its fusions
-	early      bool      // an earlier life has compiled it, and the first run does not wait
-	failed     bool      // it cannot be cut
-	compiling  bool      // its fusions or their kernels are being made
-	fusions    []*Fusion // once they are known
-	waiting    []func()  // the runs that wait for it
+	asked      bool     // its fusions have been asked for
+	archiveKey string   // its name in the archive
+	warm       bool     // an earlier life has compiled it, and the first run waits for its fusions
+	early      bool     // an earlier life has compiled it, and the first run does not wait
+	compiling  bool     // its fusions or their kernels are being made
+	missing    int      // what is being made: the fusions, plans and kernels
+	waiting    []func() // the runs that wait for it
 }
 
 // Warm reports whether an earlier life of the node has compiled it, so that runs wait for it.
@@ -83,6 +82,16 @@ func (p *Program) Usual() string {
 		return ""
 	}
 	return slices.Min(keys)
+}
+
+// Compiled returns for how many of them all fusions have plans, made or being made.
+func (p *Program) Compiled() (n int) {
+	for _, t := range p.specializations {
+		if t.Body != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Specialized returns how many specializations the program has.

@@ -5,7 +5,9 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/queue"
 	"nxvk/ops"
+	"nxvk/synth"
 	"nxvk/synth/graph"
 )
 
@@ -43,8 +45,9 @@ type Specializer struct {
 	Enough    int // how often a program has to be seen to be compiled
 	HostLimit int // elements up to which work on host operands stays there
 
-	cfg       SpecializerConfig
-	compiling []*Specialization // those whose fusions or kernels are being made
+	Noted int // how often something that a specialization waited for has been made
+
+	cfg SpecializerConfig
 }
 
 // NewSpecializer returns a Specializer for a device; cpu says that this is a processor.
@@ -74,7 +77,7 @@ func (z *Specializer) Specialize(p *Program, lits []*ops.Literal) *Specializatio
 		t.asked = true
 		z.partition(p, t, key)
 	} else if t.seen == 1 {
-		z.cfg.Kernels.PrefetchAll(prefetched(p.Body, lits, z.HostLimit))
+		z.prefetch(p, lits)
 	}
 	return t
 }
@@ -115,32 +118,54 @@ func (z *Specializer) Reuse(t *Specialization) bool {
 // partition cuts a program into fusions, apart from the goroutine of the owner.
 func (z *Specializer) partition(p *Program, t *Specialization, literal []byte) {
 	target := *z.cfg.Kernels.Target()
-	z.startCompiling(t)
+	t.startCompiling()
 	c := NewPartitioner(&target, z.Evaluator(), p, literal)
 	var body *Block
 	z.cfg.Aside(kernels.WorkPlan, func(*sched.Worker) (err error) {
-		body, err = c.Partition(p.Body)
+		if !p.Gone() {
+			body, err = c.Partition(p.Body)
+		}
 		return err
 	}, func(err error) {
 		if err != nil {
 			z.cfg.Log.Error().Err(err).Msg("cut a program into fusions; it runs one instruction at a time")
-			t.failed = true
-		} else {
-			t.Body, t.fusions = body, c.fusions
-			for _, f := range c.fusions {
-				f.Plan = z.plan(f)
-			}
+			z.finish(t)
+			return
 		}
-		z.settleCompiled()
+		z.planAll(p, t, body, c.fusions)
 	})
 }
 
-// plan returns the plan of a fusion.
-func (z *Specializer) plan(f *Fusion) *kernels.Plan {
-	return z.cfg.Kernels.Fusion(f.key, f.Lower, func(err error) {
+// planAll asks for the plans of all fusions of a program, in slices: there may be thousands. Runs
+// use the fusions from when all have been asked for. A program that goes meanwhile needs none.
+func (z *Specializer) planAll(p *Program, t *Specialization, body *Block, fusions []*Fusion) {
+	asked := make(map[*kernels.Plan]bool)
+	queue.InSlices(z.cfg.Post, len(fusions), func(i int) bool {
+		if p.Gone() {
+			return false
+		}
+		f := fusions[i]
+		f.Plan = z.cfg.Kernels.Fusion(f.key, z.lower(f))
+		if !asked[f.Plan] { // fusions that are alike share one
+			asked[f.Plan] = true
+			z.await(t, f.Plan)
+		}
+		return true
+	}, func(all bool) {
+		if all && !p.Gone() {
+			t.Body = body
+		}
+		z.finish(t)
+	})
+}
+
+// lower returns what makes the plan of a fusion. It may be called from any goroutine.
+func (z *Specializer) lower(f *Fusion) func(*synth.Target) (*synth.Plan, error) {
+	return func(t *synth.Target) (*synth.Plan, error) {
+		p, err := f.Lower(t)
 		if err != nil {
 			z.cfg.Log.Debug().Err(err).Int("instructions", len(f.Body)).Msg("fusion without a kernel")
 		}
-		z.settleCompiled()
-	})
+		return p, err
+	}
 }

@@ -1,9 +1,9 @@
 package program
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"time"
 
 	"nxvk/gen/exec/kernels"
@@ -31,7 +31,7 @@ func (z *Specializer) newSpecialization(p *Program, key []byte) *Specialization 
 	}
 	target := *k.Target()
 	target.Archive = nil
-	t := &Specialization{archiveKey: fmt.Sprintf("program %+v %x ", target, key) + string(p.Body.appendSignature(nil))}
+	t := &Specialization{archiveKey: fmt.Sprintf("program %+v %x %x", target, key, p.signed())}
 	if k.Archive().Get(t.archiveKey) != nil {
 		t.warm, t.early = !k.Interprets(), k.Interprets()
 	}
@@ -41,6 +41,16 @@ func (z *Specializer) newSpecialization(p *Program, key []byte) *Specialization 
 // isDue reports whether a specialization that has been seen so often gets its fusions.
 func (z *Specializer) isDue(t *Specialization) bool {
 	return t.warm || t.seen >= z.Enough || t.early && t.seen >= earlySeen
+}
+
+// signed returns the hash of what the program looks like, which New makes with the program:
+// there it holds nobody up.
+func (p *Program) signed() []byte {
+	if p.signature == nil {
+		sum := sha256.Sum256(p.Body.appendSignature(nil))
+		p.signature = sum[:]
+	}
+	return p.signature
 }
 
 // appendSignature appends what a block looks like, but for the values of literals. Two
@@ -67,34 +77,42 @@ func (b *Block) appendSignature(key []byte) []byte {
 	return key
 }
 
-// startCompiling notes that the fusions of a specialization are being made.
-func (z *Specializer) startCompiling(t *Specialization) {
-	t.compiling = true
-	z.compiling = append(z.compiling, t)
+// startCompiling notes that the fusions of a specialization are being made. finish ends that.
+func (t *Specialization) startCompiling() { t.compiling, t.missing = true, 1 }
+
+// await counts what is being made of a plan until it is.
+func (z *Specializer) await(t *Specialization, p *kernels.Plan) {
+	if p.Err == kernels.ErrBeingMade {
+		t.missing++
+		p.Then(func() {
+			z.await(t, p)
+			z.finish(t)
+		})
+		return
+	}
+	for _, k := range p.Kernels {
+		if k.Asked() && !k.Done() {
+			t.missing++
+			k.Then(func() { z.finish(t) })
+		}
+	}
 }
 
-// settleCompiled looks which specializations have all that they will have: runs that wait for them
-// go on, and the archive is told.
-func (z *Specializer) settleCompiled() {
-	var done []*Specialization
-	z.compiling = slices.DeleteFunc(z.compiling, func(t *Specialization) bool {
-		if z.isCompiling(t) {
-			return false
-		}
-		done = append(done, t)
-		return true
-	})
-	k := z.cfg.Kernels
-	for _, t := range done {
-		t.compiling, t.fusions = false, nil
+// finish notes that something of a specialization is made. When it has all that it will have,
+// the runs that wait for it go on, and the archive is told.
+func (z *Specializer) finish(t *Specialization) {
+	if z.Noted++; t.missing > 1 {
+		t.missing--
+		return
+	}
+	t.compiling, t.missing = false, 0
+	if k := z.cfg.Kernels; t.Body != nil {
 		if k.Archive() != nil {
 			k.Archive().Put(t.archiveKey, []byte{1})
 		}
-		t.admit()
-	}
-	if len(done) > 0 {
 		k.Save()
 	}
+	t.admit()
 }
 
 // admit has the runs that wait for a specialization begin.
@@ -104,25 +122,6 @@ func (t *Specialization) admit() {
 	for _, begin := range waiting {
 		begin()
 	}
-}
-
-// isCompiling reports whether anything of a specialization is still being made.
-func (z *Specializer) isCompiling(t *Specialization) bool {
-	if t.Body == nil && !t.failed {
-		return true
-	}
-	for _, f := range t.fusions {
-		if f.Plan.Err == kernels.ErrBeingMade {
-			return true
-		}
-		for _, k := range f.Plan.Kernels {
-			if k.Asked() && !k.Done() {
-				k.Then(z.settleCompiled)
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // warmStartPatience is how long runs wait for a specialization at most: a driver may have lost

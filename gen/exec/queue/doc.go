@@ -5,5 +5,8 @@
 // weight, goes on first: start-time fair queueing (Goyal, Vin and Cheng, 1996), as in
 // fallback/sched. A turn costs a look at the clock every 16 steps.
 //
+// InSlices is for work on the same goroutine that no queue stands for, such as asking for the
+// plans of thousands of fusions. A Deque is what a queue holds its requests in.
+//
 // The package refuses to know what the queues hold. Start reading at Turns.
 package queue

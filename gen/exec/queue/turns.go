@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// turnTime is how long a queue is served at a time.
+// turnTime is how long a queue is served at a time, where nobody says otherwise.
 const turnTime = 500 * time.Microsecond
 
 // lookEvery is how many steps a queue takes between two looks at the clock.
@@ -19,6 +19,8 @@ type Share struct {
 
 // Turns says whose turn it is among queues of a type. It is for one goroutine.
 type Turns[Q comparable] struct {
+	Time time.Duration // how long a queue is served at a time
+
 	post   func(func()) // runs a function on that goroutine
 	resume func(Q)      // goes on with a queue
 
@@ -38,7 +40,7 @@ type waiter[Q comparable] struct {
 // NewTurns returns the turns of queues. post runs a function on the goroutine of the queues,
 // where resume then goes on with one of them.
 func NewTurns[Q comparable](post func(func()), resume func(Q)) Turns[Q] {
-	return Turns[Q]{post: post, resume: resume}
+	return Turns[Q]{Time: turnTime, post: post, resume: resume}
 }
 
 // Begin notes that a queue is served; the end of that is a call of what it returns.
@@ -57,7 +59,7 @@ func (t *Turns[Q]) Over() bool {
 		return false
 	}
 	t.steps = 0
-	return time.Since(t.since) >= turnTime
+	return time.Since(t.since) >= t.Time
 }
 
 // Charge counts the latest step as so many more. Look is so many that the clock is looked at

@@ -24,32 +24,30 @@ type Signature struct {
 
 // Signatures are those that have been seen last. They are for one goroutine.
 type Signatures struct {
-	Max   int // how many are kept
-	plan  func(*placement.Work) (*kernels.Plan, error)
-	byKey map[string]*Signature
-	clock lru.Clock
-	last  uint32
-	key   []byte // scratch
+	Max  int // how many are kept
+	plan func(*placement.Work) (*kernels.Plan, error)
+	kept lru.Cache[*Signature]
+	last uint32
+	key  []byte // scratch
 }
 
 // NewSignatures returns no signatures. plan returns how the device carries out work, or the
 // error kernels.ErrBeingMade.
 func NewSignatures(plan func(*placement.Work) (*kernels.Plan, error)) *Signatures {
-	return &Signatures{Max: maxSignatures, plan: plan, byKey: make(map[string]*Signature)}
+	return &Signatures{Max: maxSignatures, plan: plan}
 }
 
 // Of returns the signature of an instruction, which is found out once.
 func (s *Signatures) Of(w *placement.Work) *Signature {
 	s.key = kernels.AppendInstr(s.key[:0], w.Instr())
-	if f, ok := s.byKey[string(s.key)]; ok {
-		f.Touch(&s.clock)
+	if f, ok := s.kept.Find(s.key); ok {
+		s.kept.Touch(f)
 		return f
 	}
-	s.clock.Tick()
-	lru.Evict(s.byKey, s.Max, &s.clock, nil, nil)
+	s.kept.Tick()
+	s.kept.Evict(s.Max, nil, nil)
 	key := string(s.key)
 	f := &Signature{}
-	f.Touch(&s.clock)
 	if w.In.Check(w.Types) == nil {
 		f.Starts = w.In.Op == ops.Slice || w.In.Op == ops.PutSlice
 		f.Alias = w.SameBytes()
@@ -63,12 +61,12 @@ func (s *Signatures) Of(w *placement.Work) *Signature {
 	}
 	s.last++
 	f.ID = s.last
-	s.byKey[key] = f
+	s.kept.Add(key, f)
 	return f
 }
 
 // Len is how many signatures are kept.
-func (s *Signatures) Len() int { return len(s.byKey) }
+func (s *Signatures) Len() int { return s.kept.Len() }
 
 // Clear forgets all signatures.
-func (s *Signatures) Clear() { clear(s.byKey) }
+func (s *Signatures) Clear() { s.kept.Clear() }

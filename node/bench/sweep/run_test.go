@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"nxvk/gen/exec/exectest/rig"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -21,7 +21,7 @@ func always() bool { return true }
 
 // TestFamilies measures a small case of each family on the device and on the host.
 func TestFamilies(t *testing.T) {
-	d := rig.Device(t, vulkan.Options{})
+	d := harness.Device(t, vulkan.Options{})
 	known, err := target.Probe(d)
 	if err != nil {
 		t.Fatal(err)

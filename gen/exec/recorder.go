@@ -19,7 +19,7 @@ import (
 // Instructions that a device will carry out are pending until somebody needs a
 // result: a reader, a run, another session, or the device, when it has nothing to
 // do and the stream is silent. Until then they gather in a trace (package trace),
-// which is then run like a program (trace_run.go). What is freed before that need
+// which is then run like a program (runTrace). What is freed before that need
 // not be computed.
 //
 // Values, errors and where things are computed are those of one instruction after
@@ -50,73 +50,73 @@ type recorder struct {
 }
 
 // schedule decides when the request at the front of a queue has its turn.
-func (rc *recorder) schedule(l *Queue, r *request) timing {
+func (rc *recorder) schedule(q *Queue, r *request) timing {
 	switch {
-	case l.from != nil || l.run != nil:
+	case q.from != nil || q.run != nil:
 		return now
 	case r.eager:
-		return rc.scheduleInstr(l, r.in)
-	case r.read == 0 || l.trace.Makes(r.read):
-		l.loop.Reset()
-		return l.flushIf(true)
+		return rc.scheduleInstr(q, r.in)
+	case r.read == 0 || q.trace.Makes(r.read):
+		q.loop.Reset()
+		return q.flushIf(true)
 	}
 	return now
 }
 
 // flushIf is when something has its turn that may need what is pending.
-func (l *Queue) flushIf(needs bool) timing {
-	if needs && l.trace != nil {
+func (q *Queue) flushIf(needs bool) timing {
+	if needs && q.trace != nil {
 		return after
 	}
 	return now
 }
 
 // scheduleInstr is postpone for an instruction of which nothing is known.
-func (rc *recorder) scheduleInstr(l *Queue, in *wire.Instr) (t timing) {
+func (rc *recorder) scheduleInstr(q *Queue, in *wire.Instr) (t timing) {
 	defer func() {
 		if r := recover(); r != nil {
 			rc.exec.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
-			rc.exec.poison(l, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
+			rc.exec.poison(q, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
 			t = later
 		}
 	}()
-	return rc.postpone(l, in)
+	return rc.postpone(q, in)
 }
 
 // postpone decides when an instruction has its turn, and takes it into the
 // trace where that is later.
-func (rc *recorder) postpone(l *Queue, in *wire.Instr) timing {
-	if rc.exec.dev == nil || rc.exec.cfg.OneByOne || l.verdict != nil || l.failed != nil || l.claim.Swept() {
+func (rc *recorder) postpone(q *Queue, in *wire.Instr) timing {
+	if rc.exec.dev == nil || rc.exec.cfg.OneByOne || q.verdict != nil || q.recording != nil || q.failed != nil || q.claim.Swept() {
 		return now
 	}
 	switch {
 	case in.Op == ops.Free && in.Err == nil:
-		return rc.free(l, in)
+		return rc.free(q, in)
 	case in.Op == ops.Run:
-		l.loop.Reset()
-		return l.flushIf(true)
-	case in.Op == ops.Import || in.Note != "" || rc.exec.Lost() != nil || l.trace.Full():
-		return l.flushIf(true)
+		q.loop.Reset()
+		return q.flushIf(true)
+	case in.Op == ops.Import || in.Note != "" || rc.exec.Lost() != nil || q.trace.Full():
+		return q.flushIf(true)
 	}
-	if l.renames(in) {
-		return l.flushIf(true)
+	if q.renames(in) {
+		return q.flushIf(true)
 	}
 	if in.Err != nil || len(in.Outs) == 0 || program.IsControl(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
 		return now
 	}
-	if !l.fits(in) {
-		return l.flushIf(true)
+	if !q.fits(in) {
+		return q.flushIf(true)
 	}
 	if in.Op == ops.Tensor {
 		return now
 	}
-	return rc.classify(l, in)
+	return rc.classify(q, in)
 }
 
 // free lets go of values of a trace. What is left of the instruction has its
 // turn now.
-func (rc *recorder) free(l *Queue, in *wire.Instr) timing {
-	s := l.trace
+func (rc *recorder) free(q *Queue, in *wire.Instr) timing {
+	s := q.trace
 	if s == nil {
 		return now
 	}
@@ -138,9 +138,9 @@ func (rc *recorder) free(l *Queue, in *wire.Instr) timing {
 // renames reports whether an instruction gives a result the id of a pending value,
 // or two of them the same one. Ids of values from outside stand for others from now
 // on.
-func (l *Queue) renames(in *wire.Instr) bool {
+func (q *Queue) renames(in *wire.Instr) bool {
 	for i, o := range in.Outs {
-		if l.trace.Rename(o.ID) {
+		if q.trace.Rename(o.ID) {
 			return true
 		}
 		for _, p := range in.Outs[:i] {
@@ -154,21 +154,21 @@ func (l *Queue) renames(in *wire.Instr) bool {
 
 // fits reports whether the session has room for results, and for those that are
 // pending.
-func (l *Queue) fits(in *wire.Instr) bool {
+func (q *Queue) fits(in *wire.Instr) bool {
 	n := int64(0)
 	for i := range in.Outs {
 		n += int64(in.Outs[i].Type.Bytes())
 	}
-	return memory.Allows(l.Session, n, l.trace.Promised())
+	return memory.Allows(q.Session, n, q.trace.Promised())
 }
 
 // classify looks at the operands of an instruction.
-func (rc *recorder) classify(l *Queue, in *wire.Instr) timing {
+func (rc *recorder) classify(q *Queue, in *wire.Instr) timing {
 	w := &rc.scratch
 	defer w.Release()
-	pending, ok := rc.gather(l, in, w)
+	pending, ok := rc.gather(q, in, w)
 	if !ok || len(in.Regions) > 0 {
-		return l.flushIf(pending)
+		return q.flushIf(pending)
 	}
 	if !pending && in.Op != ops.Dot && w.Small(rc.exec.limit) {
 		return now // most work for the host
@@ -177,30 +177,30 @@ func (rc *recorder) classify(l *Queue, in *wire.Instr) timing {
 	f := rc.signatures.Of(w)
 	if f.Starts {
 		if w.SettleStarts() != nil {
-			return l.flushIf(pending)
+			return q.flushIf(pending)
 		}
 		f = rc.signatures.Of(w)
 	}
 	switch {
 	case f.Making:
-		f.Plan.Then(func() { rc.exec.Resume(l) })
+		f.Plan.Then(func() { rc.exec.Resume(q) })
 		return unknown
 	case !f.Lazy, placement.CheckIndex(w) != nil:
-		return l.flushIf(pending)
+		return q.flushIf(pending)
 	case !pending && (f.Alias || w.Small(rc.exec.limit)):
 		return now
-	case l.loop.Cuts(f.ID):
-		if l.trace != nil {
+	case q.loop.Cuts(f.ID):
+		if q.trace != nil {
 			return after
 		}
 	}
-	rc.add(l, in, f, w)
+	rc.add(q, in, f, w)
 	return later
 }
 
 // gather is gather for operands of which some may be pending. It reports whether
 // there is one of those, and whether all operands are there or pending.
-func (rc *recorder) gather(l *Queue, in *wire.Instr, w *placement.Work) (pending, ok bool) {
+func (rc *recorder) gather(q *Queue, in *wire.Instr, w *placement.Work) (pending, ok bool) {
 	w.Reset(in)
 	ok = true
 	for i := range in.Ins {
@@ -209,10 +209,10 @@ func (rc *recorder) gather(l *Queue, in *wire.Instr, w *placement.Work) (pending
 		var m *store.Storage
 		if o.Lit != nil {
 			t = o.Lit.Type
-		} else if known, mem, have := l.trace.Value(o.ID); have {
+		} else if known, mem, have := q.trace.Value(o.ID); have {
 			t, m = known, mem
 			pending = pending || m == nil
-		} else if v, have := l.Session.Get(o.ID); have && v.Failure() == nil && l.pending[o.ID] == nil {
+		} else if v, have := q.Session.Get(o.ID); have && v.Failure() == nil && q.pending[o.ID] == nil {
 			t, m = v.Type, v.Mem
 		} else {
 			ok = false
@@ -223,35 +223,35 @@ func (rc *recorder) gather(l *Queue, in *wire.Instr, w *placement.Work) (pending
 }
 
 // add takes an instruction into the trace of a queue.
-func (rc *recorder) add(l *Queue, in *wire.Instr, f *trace.Signature, w *placement.Work) {
-	if l.trace == nil {
-		if l.trace, l.spare = l.spare, nil; l.trace == nil {
-			l.trace = trace.New(l.usual)
+func (rc *recorder) add(q *Queue, in *wire.Instr, f *trace.Signature, w *placement.Work) {
+	if q.trace == nil {
+		if q.trace, q.spare = q.spare, nil; q.trace == nil {
+			q.trace = trace.New(q.usual)
 		}
-		rc.gathering = append(rc.gathering, l)
+		rc.gathering = append(rc.gathering, q)
 	}
-	l.trace.Add(f, in.Name, w)
-	l.loop.Step(f.ID)
+	q.trace.Add(f, in.Name, w)
+	q.loop.Step(f.ID)
 	for _, o := range in.Outs {
-		l.Session.Delete(o.ID)
-		l.Session.Last = max(l.Session.Last, o.ID)
+		q.Session.Delete(o.ID)
+		q.Session.Last = max(q.Session.Last, o.ID)
 	}
 	release(in)
 }
 
 // cutTrace ends the trace of a queue and is the request to run it.
-func (rc *recorder) cutTrace(l *Queue) request {
-	s := l.trace
-	l.trace, l.running, l.usual = nil, s, s.Len()
-	rc.gathering = slices.DeleteFunc(rc.gathering, func(g *Queue) bool { return g == l })
-	return request{task: func(l *Queue) queue.Wait { return rc.runTrace(l, s) }}
+func (rc *recorder) cutTrace(q *Queue) request {
+	s := q.trace
+	q.trace, q.running, q.usual = nil, s, s.Len()
+	rc.gathering = slices.DeleteFunc(rc.gathering, func(g *Queue) bool { return g == q })
+	return request{task: func(q *Queue) queue.Wait { return rc.runTrace(q, s) }}
 }
 
 // flushTrace has what is pending in a queue carried out, unless the queue waits for
 // something.
-func (rc *recorder) flushTrace(l *Queue) {
-	if l.trace != nil && l.waits == 0 && len(l.queue) == 0 {
-		rc.exec.enqueue(l, rc.cutTrace(l))
+func (rc *recorder) flushTrace(q *Queue) {
+	if q.trace != nil && q.waits == 0 && q.queue.Len() == 0 {
+		rc.exec.enqueue(q, rc.cutTrace(q))
 	}
 }
 
@@ -281,14 +281,81 @@ func (rc *recorder) awaitSilence() {
 
 // runSilent has what is pending in queues that have been silent carried out.
 func (rc *recorder) runSilent() {
-	for _, l := range slices.Clone(rc.gathering) {
-		if n := l.trace.Len(); n != l.length {
-			l.length, l.quiet = n, 0
+	for _, q := range slices.Clone(rc.gathering) {
+		if n := q.trace.Len(); n != q.length {
+			q.length, q.quiet = n, 0
 			continue
 		}
-		l.quiet++
-		if l.quiet >= patience || rc.exec.Feed(l).InFlight() == 0 && !l.loop.Looping() {
-			rc.flushTrace(l)
+		q.quiet++
+		if q.quiet >= patience || rc.exec.Feed(q).InFlight() == 0 && !q.loop.Looping() {
+			rc.flushTrace(q)
 		}
 	}
+}
+
+// A trace runs like a program without a name: its instructions one by one when
+// its signature is new, and fusions of them once it has been seen, in this life of the
+// node or an earlier one (trace.Cache). What is compiled depends on which values
+// are still named when it runs: the others are never stored.
+
+// runTrace carries out a trace, from where it stands.
+func (rc *recorder) runTrace(q *Queue, s *trace.Trace) (wait queue.Wait) {
+	if q.run == nil {
+		q.run = rc.bind(q, s)
+	}
+	r := q.run
+	if rc.exec.interpreter.awaitWarmStart(q, r) {
+		return queue.ForPlan
+	}
+	for len(r.stack) > 0 {
+		if wait := rc.exec.interpreter.advanceRun(q, r); wait != 0 {
+			return wait
+		}
+	}
+	q.run, q.running = nil, nil
+	for id, slot := range s.Named() {
+		q.Session.Put(id, r.slots[slot])
+		r.slots[slot] = store.Value{}
+	}
+	r.drop()
+	if s.Reuse() {
+		q.spare = s
+	}
+	return 0
+}
+
+// bind begins the run of a trace with what that takes from outside.
+func (rc *recorder) bind(q *Queue, s *trace.Trace) *run {
+	b, t, skipped := rc.traces.Block(s, memory.Allows(q.Session, s.Total(), 0))
+	rc.exec.Counters.Instructions += uint64(skipped)
+	r := &q.traceRun
+	*r = run{
+		slots: append(r.slots[:0], make([]store.Value, s.Slots())...), lits: append(r.lits[:0], make([]*ops.Literal, s.Slots())...),
+		stack: append(r.stack[:0], frame{Block: b}), specialization: t,
+	}
+	for _, p := range b.Params {
+		r.slots[p.ID], r.lits[p.ID] = s.Take(p.ID)
+	}
+	s.Drop()
+	return r
+}
+
+// forget lets go of a value of the trace that is being carried out, out of turn.
+func (q *Queue) forget(id ops.ID) {
+	slot, r := q.running.Forget(id), q.run
+	if slot == 0 {
+		return
+	}
+	if r == nil || len(r.stack) == 0 {
+		return
+	}
+	f := r.top()
+	for i := f.pc; i < len(f.Steps); i++ {
+		for _, o := range f.Steps[i].In.Ins {
+			if o.Lit == nil && o.ID == slot {
+				return
+			}
+		}
+	}
+	r.clear(slot)
 }
