@@ -137,17 +137,17 @@ func TestFusedScalars(t *testing.T) {
 // TestFusedShifts: programs that differ in the distance of a shift, which their kernels contain, are told apart.
 func TestFusedShifts(t *testing.T) {
 	rigs(t, func(r *rig) {
-		l, m, words := r.session(), f32(300), ops.Type{DType: ops.U32, Shape: ops.Shape{300}}
+		q, m, words := r.session(), f32(300), ops.Type{DType: ops.U32, Shape: ops.Shape{300}}
 		ones := make([]float32, 300)
 		for i := range ones {
 			ones[i] = 1
 		}
-		r.do(l, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(ones...)}})
+		r.Do(q, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(ones...)}})
 		keys := []string{"by 3", "by 5", "by 8"}
 		distances := []byte{3, 5, 8}
 		for i, key := range keys {
 			by := ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: ops.U8}, Data: distances[i : i+1]}}
-			r.define(l, key, &ops.Region{Params: []ops.Result{res(1, m)}, Values: uses(5), Body: []ops.Instr{
+			r.Define(q, key, &ops.Region{Params: []ops.Result{res(1, m)}, Values: uses(5), Body: []ops.Instr{
 				op(ops.AsType, res(2, words), ref(1)),
 				op(ops.LeftShift, res(3, words), ref(2), by),
 				op(ops.BitwiseXor, res(4, words), ref(3), ref(2)),
@@ -157,8 +157,8 @@ func TestFusedShifts(t *testing.T) {
 		for run := range 4 {
 			for i, key := range keys {
 				id := ops.ID(10 + run*len(keys) + i)
-				r.run(l, key, []ops.Result{res(id, m)}, ref(1))
-				got, err := r.read(l, id, 0, math.MaxInt)
+				r.run(q, key, []ops.Result{res(id, m)}, ref(1))
+				got, err := r.Read(q, id, 0, math.MaxInt)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -166,7 +166,7 @@ func TestFusedShifts(t *testing.T) {
 					t.Errorf("run %d of the shift %s gives %v and %v, want %v", run, key, got[0], got[299], want)
 				}
 			}
-			r.built()
+			r.Built()
 		}
 	})
 }
