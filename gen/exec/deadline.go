@@ -73,6 +73,7 @@ func (e *Executor) stop(l *Queue, r *run, err error) {
 		r.err = err
 	}
 	if l.job != nil {
+		l.job.behind = false
 		l.job.task.Cancel()
 	}
 	if r.call != nil {

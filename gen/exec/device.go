@@ -14,6 +14,7 @@ import (
 // dispatcher carries out plans: on the device, or by the host in its stead.
 type dispatcher struct {
 	exec  *Executor
+	stead bool             // the host may compute in the device's stead, see stead.go
 	push  []byte           // scratch of record
 	args  []vulkan.Arg     // scratch of record
 	outs  []*store.Storage // scratch of deviceResults

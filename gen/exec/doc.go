@@ -22,8 +22,8 @@
 //
 // Those in files of this package serve queues for the Executor: recorder (postpone.go,
 // trace_run.go) postpones instructions, interpreter (run.go, fusion.go,
-// callback.go) runs programs, dispatcher (device.go, interpret.go, status.go) carries out
-// plans, transfers (transfer.go) bring values to the device and back, jobs (job.go)
+// callback.go) runs programs, dispatcher (device.go, interpret.go, stead.go, status.go)
+// carries out plans, transfers (transfer.go) bring values to the device and back, jobs (job.go)
 // have the host compute, checker (check.go) says what is wrong with indices. The sampler and
 // the shaders of clients stand on extend.go.
 //

@@ -27,7 +27,7 @@ func (ip *interpreter) runFusion(l *Queue, r *run, s *program.Step) (wait queue.
 	w, err := ip.exec.gather(l, &s.In)
 	w.Fusion = f
 	defer w.Release()
-	if err == nil && f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.limit) {
+	if err == nil && f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.limit) && !ip.exec.dispatcher.divides(w) {
 		if wait, done := ip.runByPlan(l, w, s); wait != 0 || done {
 			return wait
 		}

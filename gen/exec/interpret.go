@@ -17,6 +17,9 @@ import (
 // carryOut carries out work by a plan, on the device or in its stead.
 func (dp *dispatcher) carryOut(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
 	dp.exec.kernels.Refresh(p)
+	if dp.rule(w) != placement.Never && dp.exec.kernels.Unready(p) {
+		return dp.standIn(l, w, p)
+	}
 	if dp.exec.kernels.Cold(p) {
 		return dp.interpret(l, w, p)
 	}
@@ -26,16 +29,13 @@ func (dp *dispatcher) carryOut(l *Queue, w *placement.Work, p *kernels.Plan) (wa
 // interpret carries out work by a plan on the host. What only the device has is read first,
 // at the expense of the kernels.
 func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
-	for i, m := range w.Args {
-		if m != nil && m.Host == nil {
-			m.Shadow = true
-			for _, k := range p.Kernels {
-				k.Charge(kernels.ReadCost)
-			}
-			return dp.exec.transfers.readBack(l, m, w.Types[i])
+	if wait, err := dp.bring(l, w); wait != 0 || err != nil {
+		for _, k := range p.Kernels {
+			k.Charge(kernels.ReadCost)
 		}
+		return wait, err
 	}
-	outs, wait, err := dp.exec.hostResults(l, w)
+	outs, wait, err := dp.results(l, w)
 	defer dropAll(outs)
 	switch {
 	case wire.KindOf(err) == wire.OutOfMemory:
@@ -51,6 +51,7 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 	for i := range words {
 		words[i] = make([]byte, 8)
 	}
+	multiplies := dp.exec.kernels.Multiplies(p)
 	steps, cost := make([]hostStep, len(p.Steps)), 0.0
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -71,7 +72,9 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 	give := func() error {
 		for i := range steps {
 			dp.exec.Counters.Interpreted++
-			dp.exec.kernels.Spend(steps[i].k, steps[i].ran)
+			if !multiplies {
+				dp.exec.kernels.Spend(steps[i].k, steps[i].ran)
+			}
 		}
 		errs := dp.exec.checker.wrongIndices(l, w, p, words)
 		for i, m := range outs {
@@ -86,6 +89,7 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 	}
 	if cost > placement.InlineCost {
 		dp.exec.jobs.start(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
+		dp.exec.kernels.Overtake(p, dp.exec.jobs.overtaken(l, l.job))
 		return queue.ForHost, nil
 	}
 	dp.exec.turns.Charge(int(cost) >> 12)

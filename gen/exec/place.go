@@ -29,6 +29,9 @@ func (e *Executor) place(l *Queue, w *placement.Work) (wait queue.Wait, err erro
 	if e.dev == nil || l.verdict == nil && w.Small(e.limit) {
 		return e.runOnHost(l, w)
 	}
+	if l.verdict == nil && e.dispatcher.rule(w) >= placement.Alone {
+		return e.dispatcher.standIn(l, w, nil)
+	}
 	if err := w.SettleStarts(); err != nil {
 		return 0, err
 	}

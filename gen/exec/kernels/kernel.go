@@ -25,9 +25,10 @@ type Kernel struct {
 	then          []func() // called when it is
 
 	// See warmup.go.
-	host  synth.Host // interprets the kernel meanwhile; nil where nothing does
-	spent int        // what that has cost, in elementary operations
-	warm  bool       // the device has run it
+	host   synth.Host // interprets the kernel meanwhile; nil where nothing does
+	spent  int        // what that has cost, in elementary operations
+	warm   bool       // the device has run it
+	onWarm []func()   // called when it has
 }
 
 // Pipeline returns the pipeline, which is made.

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"nxvk/fallback/sched"
@@ -27,8 +28,14 @@ const (
 	ReadCost     = 5e5
 )
 
-// longestStep bounds what a dispatch may cost on the host: machine code pays from there on.
-const longestStep = 2e7
+// What a dispatch may cost on the host, in elementary operations, before machine code pays. From
+// there on the host interprets a kernel only until it is compiled (Cache.Overtake). Products are
+// computed by machine code of the host, and their kernels take longest to compile.
+const (
+	longStep    = 2e7
+	longProduct = 4e9
+	longestStep = 2e9 // that the host interprets at all
+)
 
 // Interprets reports whether the host interprets kernels in the device's stead.
 func (c *Cache) Interprets() bool {
@@ -39,10 +46,21 @@ func (c *Cache) Interprets() bool {
 // hostOf returns what interprets a kernel, nil where the device runs it from the first time
 // on.
 func (c *Cache) hostOf(k *synth.Kernel) synth.Host {
-	if !c.Interprets() {
+	if !c.Interprets() && !(c.Stead && product(k)) {
 		return nil
 	}
 	return c.target.OnHost(k)
+}
+
+// Products reports whether all kernels of a plan sum products.
+func Products(p *synth.Plan) bool {
+	return p.Status == nil && len(p.Steps) > 0 && !slices.ContainsFunc(p.Steps, func(s synth.Step) bool { return !product(s.Kernel) })
+}
+
+// Multiplies reports whether the host carries out a plan in a processor's stead for good: it sums
+// products in the order of the kernels, by machine code that is quicker than a driver's.
+func (c *Cache) Multiplies(p *Plan) bool {
+	return c.Stead && Products(p.Plan) && !slices.ContainsFunc(p.Kernels, func(k *Kernel) bool { return k.host == nil })
 }
 
 // Cold reports whether the host interprets a plan, since some of its kernels are
@@ -51,9 +69,12 @@ func (c *Cache) Cold(p *Plan) bool {
 	if p.Status != nil || len(p.Kernels) == 0 {
 		return false
 	}
+	if c.Multiplies(p) {
+		return true
+	}
 	warm := len(c.warming) == 0
 	for i, k := range p.Kernels {
-		if k.host == nil || StepCost(&p.Steps[i]) > longestStep {
+		if k.host == nil || !k.product() && StepCost(&p.Steps[i]) > longestStep {
 			return false
 		}
 		warm = warm && k.warm && !Refused(k.err)
@@ -61,10 +82,59 @@ func (c *Cache) Cold(p *Plan) bool {
 	return !warm
 }
 
+// Unready reports whether a routine of the host computes what a plan does, since the device has
+// not run all of its kernels and would compile some first.
+func (c *Cache) Unready(p *Plan) bool {
+	return c.Interprets() && p.Status == nil && slices.ContainsFunc(p.Kernels, func(k *Kernel) bool { return !k.warm })
+}
+
 // StepCost estimates what a step costs on the host: what its kernel does for each
 // element that it touches.
 func StepCost(s *synth.Step) float64 {
+	if product(s.Kernel) {
+		return float64(s.Flops) / 4
+	}
 	return float64(s.Bytes)/32*float64(s.Kernel.Size()) + float64(s.Flops)/4
+}
+
+// product reports whether the host has code of its own for a kernel, which sums products.
+func product(k *synth.Kernel) bool { return k.Host != nil && k.Host.Product != nil }
+
+func (k *Kernel) product() bool { return k.Kernel != nil && product(k.Kernel) }
+
+// Overtake has the kernels of a plan compiled where the host takes long to interpret them, and
+// calls then when the device has machine code of all. It reports false where the host does not
+// take long.
+func (c *Cache) Overtake(p *Plan, then func()) bool {
+	long := false
+	if c.Multiplies(p) {
+		return false
+	}
+	for i, k := range p.Kernels {
+		cost := StepCost(&p.Steps[i])
+		long = long || cost > longStep && (!k.product() || cost > longProduct)
+	}
+	if !long {
+		return false
+	}
+	left := 1
+	one := func() {
+		if left--; left == 0 {
+			then()
+		}
+	}
+	for _, k := range p.Kernels {
+		if k.warm {
+			continue
+		}
+		left++
+		k.onWarm = append(k.onWarm, one)
+		if !k.asked {
+			c.makeReady(k)
+		}
+	}
+	c.cfg.Post(one)
+	return true
 }
 
 // Interpret runs a kernel on the host, and gives what that cost in elementary operations.
@@ -84,7 +154,21 @@ func (c *Cache) Spend(k *Kernel, cost int) {
 func (k *Kernel) Charge(cost int) { k.spent += cost }
 
 // Ran notes that the device runs a kernel.
-func (k *Kernel) Ran() { k.warm = true }
+func (k *Kernel) Ran() {
+	if !k.warm {
+		k.isWarm()
+	}
+}
+
+// isWarm notes that the device has machine code of a kernel.
+func (k *Kernel) isWarm() {
+	k.warm = true
+	told := k.onWarm
+	k.onWarm = nil
+	for _, f := range told {
+		f()
+	}
+}
 
 // makeReady has a kernel compiled and its machine code made, while the host goes on.
 func (c *Cache) makeReady(k *Kernel) {
@@ -103,7 +187,7 @@ func (c *Cache) warmFirst() {
 	c.busy++
 	done := func() {
 		c.busy--
-		k.warm = true
+		k.isWarm()
 		c.noteReady(k)
 		if c.warming = c.warming[1:]; len(c.warming) > 0 {
 			c.warmFirst()
