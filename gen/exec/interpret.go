@@ -3,6 +3,7 @@ package exec
 import (
 	"slices"
 
+	"nxvk/fallback"
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
@@ -43,9 +44,15 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 	case wait != 0 || err != nil:
 		return wait, err
 	}
-	temps := make([]*store.Storage, len(p.Temps))
-	for i, n := range p.Temps {
-		temps[i] = &store.Storage{Host: make([]byte, (n+7)/8*8)}
+	var temps []*store.Storage
+	defer func() { dropAll(temps) }()
+	for _, n := range p.Temps {
+		m := &store.Storage{}
+		if dp.exec.memory.Host.Fill(m, int(n)) != nil {
+			return dp.runOnDevice(l, w, p) // which may have some
+		}
+		m.Retain()
+		temps = append(temps, m)
 	}
 	words := make([][]byte, len(p.Checks))
 	for i := range words {
@@ -59,7 +66,7 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 		if err != nil {
 			return 0, err
 		}
-		steps[i] = hostStep{k: p.Kernels[i], push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
+		steps[i] = hostStep{k: p.Kernels[i], does: s.Does, push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
 		for k, a := range s.Args {
 			if a.Ref.Kind == synth.CheckWord {
 				steps[i].buffers[k] = target.Whole(words[a.Ref.Index])
@@ -88,7 +95,7 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 		return nil
 	}
 	if cost > placement.InlineCost {
-		dp.exec.jobs.start(l, w, workKernel, outs, func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
+		dp.exec.jobs.start(l, w, workKernel, slices.Concat(outs, temps), func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
 		dp.exec.kernels.Overtake(p, dp.exec.jobs.overtaken(l, l.job))
 		return queue.ForHost, nil
 	}
@@ -100,16 +107,31 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 // hostStep is a step that the host carries out.
 type hostStep struct {
 	k       *kernels.Kernel
+	does    *synth.Typed // by a routine of its own
 	buffers [][]byte
 	push    []byte
 	grid    [3]uint32
 	ran     int // what it cost, in elementary operations
 }
 
+// run carries out the step.
+func (s *hostStep) run(by *sched.Worker) error {
+	if s.does == nil {
+		s.ran = s.k.Interpret(by, s.buffers, s.push, s.grid)
+		return nil
+	}
+	in, from, to := s.does.Instr, s.does.Types[0], s.does.Outs[0].Type
+	s.ran = from.Size()
+	return fallback.RunOn(by, in, []fallback.Value{{Type: from, Data: s.buffers[0][:from.Bytes()]}},
+		[]fallback.Value{{Type: to, Data: s.buffers[1][:to.Bytes()]}})
+}
+
 func runSteps(by *sched.Worker, steps []hostStep) error {
 	for i := range steps {
 		s := &steps[i]
-		s.ran = s.k.Interpret(by, s.buffers, s.push, s.grid)
+		if err := s.run(by); err != nil {
+			return err
+		}
 		if err := by.Yield(); err != nil {
 			return err
 		}

@@ -52,15 +52,24 @@ func (c *Cache) hostOf(k *synth.Kernel) synth.Host {
 	return c.target.OnHost(k)
 }
 
-// Products reports whether all kernels of a plan sum products.
+// Products reports whether all steps of a plan sum products, or make their operands ready.
 func Products(p *synth.Plan) bool {
-	return p.Status == nil && len(p.Steps) > 0 && !slices.ContainsFunc(p.Steps, func(s synth.Step) bool { return !product(s.Kernel) })
+	return p.Status == nil && len(p.Steps) > 0 &&
+		!slices.ContainsFunc(p.Steps, func(s synth.Step) bool { return s.Does == nil && !product(s.Kernel) })
 }
 
 // Multiplies reports whether the host carries out a plan in a processor's stead for good: it sums
 // products in the order of the kernels, by machine code that is quicker than a driver's.
 func (c *Cache) Multiplies(p *Plan) bool {
-	return c.Stead && Products(p.Plan) && !slices.ContainsFunc(p.Kernels, func(k *Kernel) bool { return k.host == nil })
+	if !c.Stead || !Products(p.Plan) {
+		return false
+	}
+	for i, k := range p.Kernels {
+		if k.host == nil && p.Steps[i].Does == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Cold reports whether the host interprets a plan, since some of its kernels are
@@ -91,8 +100,11 @@ func (c *Cache) Unready(p *Plan) bool {
 // StepCost estimates what a step costs on the host: what its kernel does for each
 // element that it touches.
 func StepCost(s *synth.Step) float64 {
-	if product(s.Kernel) {
+	switch {
+	case product(s.Kernel):
 		return float64(s.Flops) / 4
+	case s.Does != nil:
+		return float64(s.Bytes) / 4
 	}
 	return float64(s.Bytes)/32*float64(s.Kernel.Size()) + float64(s.Flops)/4
 }
