@@ -130,11 +130,12 @@ func (dp *dispatcher) shared(l *Queue, n int) *store.Storage {
 	if err != nil {
 		return nil
 	}
-	if !b.Readable() || b.Writable() == nil {
+	data := b.Share()
+	if data == nil {
 		b.Free()
 		return nil
 	}
-	m := &store.Storage{Dev: b, Host: b.Bytes()[:n]}
+	m := &store.Storage{Dev: b, Host: data[:n]}
 	m.Retain()
 	return m
 }

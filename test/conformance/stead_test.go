@@ -206,3 +206,43 @@ func (s *stead) same(what string, got, want [][]byte) {
 		}
 	}
 }
+
+// A kernel that the host interprets for long is compiled meanwhile. Whichever is ready first gives
+// the bits of the kernel.
+func TestOvertaken(t *testing.T) {
+	if device == nil {
+		t.Skip(absent)
+	}
+	if !target.CPU || target.Rounds == synth.Unlike {
+		t.Skip("the device is no processor that rounds as the host does")
+	}
+	cold, warm := exectest.NewWarmUp(device, target, 0), exectest.NewFor(device, target, 0)
+	defer cold.Close()
+	defer warm.Close()
+	long := ops.Type{DType: ops.F32, Shape: ops.Shape{1 << 10, 1 << 9}}
+	for _, c := range []struct {
+		op    ops.Op
+		out   ops.Type
+		attrs [][]int
+	}{
+		{ops.Asinh, long, nil}, {ops.Tan, long, nil}, {ops.Sum, ops.Type{DType: ops.F32, Shape: ops.Shape{1 << 10}}, [][]int{{1}, {0}}},
+		{ops.CumulativeProduct, long, [][]int{{1}, {0}}},
+	} {
+		numbers, sample := make([]float64, long.Size()), draw.New(3)
+		for i := range numbers {
+			numbers[i] = 2 * sample.Float64()
+		}
+		data := [][]byte{draw.Encode(numbers, long)}
+		got, err := once(cold, c.op, c.out, c.attrs, []ops.Type{long}, data)
+		want, wantErr := once(warm, c.op, c.out, c.attrs, []ops.Type{long}, data)
+		if err != nil || wantErr != nil {
+			t.Fatalf("%v: %v, %v", c.op, err, wantErr)
+		}
+		if err := sameBits(got, want, c.out); err != nil {
+			t.Errorf("%v: %v", c.op, err)
+		}
+	}
+	if cold.Exec.Counters.Interpreted+cold.Exec.Counters.Device == 0 {
+		t.Error("the host computed all in a way of its own")
+	}
+}

@@ -115,38 +115,42 @@ func product(k *synth.Kernel) bool { return k.Host != nil && k.Host.Product != n
 func (k *Kernel) product() bool { return k.Kernel != nil && product(k.Kernel) }
 
 // Overtake has the kernels of a plan compiled where the host takes long to interpret them, and
-// calls then when the device has machine code of all. It reports false where the host does not
-// take long.
-func (c *Cache) Overtake(p *Plan, then func()) bool {
-	long := false
-	if c.Multiplies(p) {
-		return false
+// calls then once the device is ready to run them at once.
+func (c *Cache) Overtake(p *Plan, then func()) {
+	if c.Multiplies(p) || !c.takesLong(p) {
+		return
 	}
-	for i, k := range p.Kernels {
-		cost := StepCost(&p.Steps[i])
-		long = long || cost > longStep && (!k.product() || cost > longProduct)
-	}
-	if !long {
-		return false
-	}
-	left := 1
+	left := 0
 	one := func() {
-		if left--; left == 0 {
+		if left--; left == 0 && !c.Cold(p) {
 			then()
 		}
 	}
 	for _, k := range p.Kernels {
-		if k.warm {
-			continue
+		if !k.warm {
+			left++
+			k.onWarm = append(k.onWarm, one)
 		}
-		left++
-		k.onWarm = append(k.onWarm, one)
-		if !k.asked {
+	}
+	for _, k := range p.Kernels {
+		if !k.warm && !k.asked {
 			c.makeReady(k)
 		}
 	}
-	c.cfg.Post(one)
-	return true
+}
+
+// takesLong reports whether the host takes longer for a step than compiling it.
+func (c *Cache) takesLong(p *Plan) bool {
+	for i, k := range p.Kernels {
+		limit := float64(longStep)
+		if k.product() {
+			limit = longProduct
+		}
+		if StepCost(&p.Steps[i]) > limit {
+			return true
+		}
+	}
+	return false
 }
 
 // Interpret runs a kernel on the host, and gives what that cost in elementary operations.
@@ -199,9 +203,10 @@ func (c *Cache) warmFirst() {
 	c.busy++
 	done := func() {
 		c.busy--
+		c.warming = c.warming[1:]
 		k.isWarm()
 		c.noteReady(k)
-		if c.warming = c.warming[1:]; len(c.warming) > 0 {
+		if len(c.warming) > 0 {
 			c.warmFirst()
 		}
 	}
