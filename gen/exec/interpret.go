@@ -44,38 +44,20 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 	case wait != 0 || err != nil:
 		return wait, err
 	}
-	var temps []*store.Storage
-	defer func() { dropAll(temps) }()
-	for _, n := range p.Temps {
-		m := &store.Storage{}
-		if dp.exec.memory.Host.Fill(m, int(n)) != nil {
-			return dp.runOnDevice(l, w, p) // which may have some
-		}
-		m.Retain()
-		temps = append(temps, m)
+	temps, err := dp.hostTemps(p)
+	defer dropAll(temps)
+	if err != nil {
+		return dp.runOnDevice(l, w, p) // the same
 	}
 	words := make([][]byte, len(p.Checks))
 	for i := range words {
 		words[i] = make([]byte, 8)
 	}
-	multiplies := dp.exec.kernels.Multiplies(p)
-	steps, cost := make([]hostStep, len(p.Steps)), 0.0
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		push, err := dp.pushed(w, s)
-		if err != nil {
-			return 0, err
-		}
-		steps[i] = hostStep{k: p.Kernels[i], does: s.Does, push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
-		for k, a := range s.Args {
-			if a.Ref.Kind == synth.CheckWord {
-				steps[i].buffers[k] = target.Whole(words[a.Ref.Index])
-				continue
-			}
-			steps[i].buffers[k] = target.Whole(placement.Resolve(a.Ref, w.Args, outs, temps).Host)[a.Offset:]
-		}
-		cost += kernels.StepCost(s)
+	steps, cost, err := dp.hostSteps(w, p, outs, temps, words)
+	if err != nil {
+		return 0, err
 	}
+	multiplies := dp.exec.kernels.Multiplies(p)
 	give := func() error {
 		for i := range steps {
 			dp.exec.Counters.Interpreted++
@@ -95,13 +77,52 @@ func (dp *dispatcher) interpret(l *Queue, w *placement.Work, p *kernels.Plan) (w
 		return nil
 	}
 	if cost > placement.InlineCost {
-		dp.exec.jobs.start(l, w, workKernel, slices.Concat(outs, temps), func(by *sched.Worker) error { return sched.Caught(func() error { return runSteps(by, steps) }) }, give)
+		dp.exec.jobs.start(l, w, workKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
+			return sched.Caught(func() error { return runSteps(by, steps) })
+		}, give)
 		dp.exec.kernels.Overtake(p, dp.exec.jobs.overtaken(l, l.job))
 		return queue.ForHost, nil
 	}
 	dp.exec.turns.Charge(int(cost) >> 12)
-	runSteps(nil, steps)
+	if err := runSteps(nil, steps); err != nil {
+		return 0, placement.Fault(err)
+	}
 	return 0, give()
+}
+
+// hostTemps makes memory for the temporaries of a plan, also where it returns an error.
+func (dp *dispatcher) hostTemps(p *kernels.Plan) (temps []*store.Storage, err error) {
+	for _, n := range p.Temps {
+		m := &store.Storage{}
+		if err := dp.exec.memory.Host.Fill(m, int(n)); err != nil {
+			return temps, err
+		}
+		m.Retain()
+		temps = append(temps, m)
+	}
+	return temps, nil
+}
+
+// hostSteps makes the steps of a plan ready for the host, and tells what they cost there.
+func (dp *dispatcher) hostSteps(w *placement.Work, p *kernels.Plan, outs, temps []*store.Storage, words [][]byte) (steps []hostStep, cost float64, err error) {
+	steps = make([]hostStep, len(p.Steps))
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		push, err := dp.pushed(w, s)
+		if err != nil {
+			return nil, 0, err
+		}
+		steps[i] = hostStep{k: p.Kernels[i], does: s.Does, push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
+		for k, a := range s.Args {
+			if a.Ref.Kind == synth.CheckWord {
+				steps[i].buffers[k] = target.Whole(words[a.Ref.Index])
+				continue
+			}
+			steps[i].buffers[k] = target.Whole(placement.Resolve(a.Ref, w.Args, outs, temps).Host)[a.Offset:]
+		}
+		cost += kernels.StepCost(s)
+	}
+	return steps, cost, nil
 }
 
 // hostStep is a step that the host carries out.

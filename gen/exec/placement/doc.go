@@ -6,9 +6,9 @@
 // host, is the host's (Work.Small); everything else is the device's. Where the device is a
 // processor, the host computes some of that in its stead (InStead, Divides): what moves elements,
 // what is too little to be worth a dispatch, and what has the same bits and no compiled kernel.
-// HostCost estimates, from
-// the op's kind and the sizes, whether the host computes at once or in a job of its own. Each
-// rule costs some tens of nanoseconds.
+//
+// HostCost estimates, from the op's kind and the sizes, whether the host computes at once or in a
+// job of its own. Each rule costs some tens of nanoseconds.
 //
 // The package refuses to know sessions, queues and pipelines. Start reading at Work.
 package placement

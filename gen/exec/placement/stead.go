@@ -18,7 +18,7 @@ import (
 // Stead says when the host computes an instruction in the stead of a processor.
 type Stead uint8
 
-// The rules. Beneath the last, the routine gives the bits of the kernel.
+// The rules. By all but the first and the last, the routine gives the bits of the kernel.
 const (
 	Never    Stead = iota // the bits may differ
 	WhenCold              // until the kernel is compiled
@@ -27,8 +27,7 @@ const (
 	Always                // the bits may differ, and the routine is much quicker
 )
 
-// aloneLimit is up to how many elements the routine of a pointwise operation takes less time
-// than the device takes to begin.
+// aloneLimit is up to how many elements a routine takes less time than the device takes to begin.
 const aloneLimit = 32 << 10
 
 // InStead returns the rule for an instruction on operands of types.
@@ -51,20 +50,26 @@ func InStead(in *ops.Instr, types []ops.Type) Stead {
 	case ops.ArgMax, ops.ArgMin:
 		return given(!types[0].DType.IsComplex(), Sooner)
 	case ops.ReduceMax, ops.ReduceMin, ops.All, ops.Any:
-		rule := WhenCold
-		if types[0].Size() <= aloneLimit {
-			rule = Alone
-		}
-		return given(!types[0].DType.IsComplex(), rule)
+		return given(!types[0].DType.IsComplex(), unlessLittle(types[0].Size()))
+	case ops.Sum, ops.Product:
+		return given(integers(in, types), unlessLittle(types[0].Size()))
 	case ops.CumulativeMax, ops.CumulativeMin, ops.WindowMax, ops.WindowMin, ops.Sort, ops.Argsort, ops.TopK:
 		return given(!types[0].DType.IsComplex(), WhenCold)
-	case ops.Sum, ops.Product, ops.CumulativeSum, ops.CumulativeProduct, ops.WindowSum, ops.WindowProduct, ops.Dot, ops.Conv:
+	case ops.CumulativeSum, ops.CumulativeProduct, ops.WindowSum, ops.WindowProduct, ops.Dot, ops.Conv:
 		return given(integers(in, types), WhenCold)
 	}
 	switch {
 	case !correctlyRounded[in.Op] || !alike(in, types):
 		return Never
-	case in.Outs[0].Type.Size() <= aloneLimit, quick(in, types):
+	case quick(in, types):
+		return Alone
+	}
+	return unlessLittle(in.Outs[0].Type.Size())
+}
+
+// unlessLittle is the rule for a routine that is quicker than the device with few elements alone.
+func unlessLittle(elements int) Stead {
+	if elements <= aloneLimit {
 		return Alone
 	}
 	return WhenCold
