@@ -47,6 +47,7 @@ type (
 	Target   = lowering.Target
 	Plan     = lowering.Plan
 	Step     = lowering.Step
+	Typed    = lowering.Typed
 	Kernel   = lowering.Kernel
 	Ref      = lowering.Ref
 	RefKind  = lowering.RefKind

@@ -14,7 +14,7 @@ type Buffer struct {
 	r     *memory.Region
 	n     int
 	freed atomic.Bool
-	held  bool // from AllocHost: the host may be writing it
+	held  bool // from AllocHost or Share: the host may be writing it
 }
 
 // Alloc returns n bytes of device memory with undefined content. The memory may be that of a
@@ -68,6 +68,21 @@ func (b *Buffer) Writable() []byte {
 	m := b.Bytes()
 	if m == nil || !b.d.mem.Idle(b.r) {
 		return nil
+	}
+	return m
+}
+
+// Share returns the memory for the host to write and read, which is valid until Free, also after the
+// device is closed. It returns nil where the host does not read it at full speed, and while recorded
+// or running work uses the buffer.
+func (b *Buffer) Share() []byte {
+	if !b.Readable() {
+		return nil
+	}
+	m := b.Writable()
+	if m != nil && !b.held {
+		b.held = true
+		b.d.hold()
 	}
 	return m
 }

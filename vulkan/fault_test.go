@@ -137,6 +137,8 @@ func TestClosedDevice(t *testing.T) {
 	host, b, p := must(d.AllocHost(1000))(t), must(d.Alloc(100))(t), affine(t, d, true)
 	want := randomBytes(100)
 	s := d.Stream()
+	shared := must(d.Alloc(100))(t)
+	data := shared.Share()
 	if err := s.Upload(b, 0, want); err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +147,9 @@ func TestClosedDevice(t *testing.T) {
 	wait(t, d, ticket)
 	if err := s.Dispatch(p, []Arg{WriteOnly(b), ReadOnly(b)}, affinePush(1, 1, 1), 1, 1, 1); err != nil {
 		t.Fatal(err)
+	}
+	if b.Share() != nil {
+		t.Error("memory is shared that recorded work uses")
 	}
 	for range 2 {
 		if err := d.Close(); err != nil {
@@ -168,6 +173,13 @@ func TestClosedDevice(t *testing.T) {
 	if !bytes.Equal(r.Bytes(), want) || !bytes.Equal(host.Bytes()[:100], want) {
 		t.Error("data differ after Close")
 	}
+	if data != nil { // the host sees the memory of the device
+		copy(data, want)
+		if !bytes.Equal(shared.Bytes(), want) {
+			t.Error("shared memory differs after Close")
+		}
+	}
+	shared.Free()
 	host.Free()
 	r.Release()
 }

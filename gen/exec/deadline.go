@@ -81,6 +81,7 @@ func (ip *interpreter) stop(q *Queue, r *run, err error) {
 		r.err = err
 	}
 	if q.job != nil {
+		q.job.behind = false
 		q.job.task.Cancel()
 	}
 	if r.call != nil {

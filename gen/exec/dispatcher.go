@@ -16,6 +16,7 @@ import (
 // dispatcher carries out plans: on the device, or by the host in its stead.
 type dispatcher struct {
 	exec  *Executor
+	stead bool             // the host may compute in the device's stead, see stead.go
 	push  []byte           // scratch of recordStep
 	args  []vulkan.Arg     // scratch of recordStep
 	outs  []*store.Storage // scratch of deviceResults

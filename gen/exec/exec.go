@@ -118,6 +118,8 @@ func New(cfg Config) *Executor {
 		Aside: aside,
 	}, cfg.WarmUp)
 	e.target = e.kernels.Target()
+	e.dispatcher.stead = mayStandIn(&cfg)
+	e.kernels.Stead = e.dispatcher.stead
 	processor := false
 	if e.dev != nil {
 		info := e.dev.Info()

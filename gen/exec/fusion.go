@@ -35,9 +35,11 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 	return ip.runOneByOne(q, r, f, at)
 }
 
-// canRun reports whether a fusion can be carried out by its plan, and is large enough for that.
+// canRun reports whether a fusion can be carried out by its plan, is large enough for that, and is not
+// better divided.
 func (ip *interpreter) canRun(f *program.Fusion, w *placement.Work) bool {
-	return f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.limit)
+	return f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.limit) &&
+		!ip.exec.dispatcher.divides(w)
 }
 
 // runOneByOne carries out the instructions of a fusion, from where the frame stands. A fusion may

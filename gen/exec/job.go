@@ -38,6 +38,7 @@ type job struct {
 	hold   []*store.Storage
 	types  []ops.Type
 	gone   bool        // the queue has ended
+	behind bool        // the device is ready to do the work sooner, see overtaken
 	late   *time.Timer // ends it at the deadline of its session
 }
 
@@ -117,6 +118,17 @@ func late(d time.Duration) error {
 	return &wire.Fault{Kind: wire.Deadline, Err: fmt.Errorf("it has taken longer than the deadline of the session, %v; raise that, or ask for less at a time", d)}
 }
 
+// overtaken returns a function that ends a job of a queue because the device does its work
+// sooner. The instruction is then carried out from the start.
+func (js *jobs) overtaken(l *Queue, j *job) func() {
+	return func() {
+		if l.job == j && !j.done && !j.gone {
+			j.behind = true
+			j.task.Cancel()
+		}
+	}
+}
+
 // collect gives the results of a job their ids. again says that there was none for the
 // instruction, or that it goes on from here.
 func (js *jobs) collect(q *Queue, in *wire.Instr) (wait queue.Wait, again bool) {
@@ -130,6 +142,9 @@ func (js *jobs) collect(q *Queue, in *wire.Instr) (wait queue.Wait, again bool) 
 	q.job = nil
 	defer dropAll(j.hold)
 	err := j.err
+	if j.behind && errors.Is(err, sched.ErrCancelled) {
+		return 0, true
+	}
 	switch {
 	case err != nil:
 		err = js.fault(in, err)

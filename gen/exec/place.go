@@ -32,6 +32,9 @@ func (e *Executor) place(q *Queue, w *placement.Work) (wait queue.Wait, err erro
 	if e.dev == nil || q.verdict == nil && w.Small(e.limit) {
 		return e.runOnHost(q, w)
 	}
+	if q.verdict == nil && e.dispatcher.rule(w) >= placement.Alone {
+		return e.dispatcher.standIn(q, w, nil)
+	}
 	if err := w.SettleStarts(); err != nil {
 		return 0, err
 	}

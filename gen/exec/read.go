@@ -117,7 +117,8 @@ func (e *Executor) Explain(q *Queue, key string, measure bool, done func([]expla
 			done(nil, err)
 			return 0
 		}
-		prepared := explain.Prepare(p, explain.Rules{Device: e.dev != nil, Fuses: e.fuses(), Target: e.target, Eval: e.specializer.Evaluator(), Cost: e.feeds.Seconds})
+		prepared := explain.Prepare(p, explain.Rules{Device: e.dev != nil, Fuses: e.fuses(), Target: e.target, Eval: e.specializer.Evaluator(),
+			Cost: e.feeds.Seconds, Stead: e.dispatcher.onHost})
 		var x *explain.Explanation
 		e.jobs.aside(q, WorkExplain, func(*sched.Worker) (err error) {
 			x, err = prepared()

@@ -156,6 +156,11 @@ func (tr *transfers) readBack(q *Queue, m *store.Storage, t ops.Type) (wait queu
 			done(err)
 			return
 		}
+		if m.Dev != nil && m.Dev.Readable() { // the value is where the host reads it
+			m.Host, m.Release, data = data, release, nil
+			done(nil)
+			return
+		}
 		tr.copyBack(m, data, done)
 	})
 	return queue.ForReadback, nil

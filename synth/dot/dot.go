@@ -181,6 +181,10 @@ func (d *Builder) sub(lower lowering.Func, in *ops.Instr, from ops.Type, src, ds
 		panic("BUG: a step before a product that does nothing")
 	}
 	d.AddPlan(p, []lowering.Ref{src}, dst)
+	last := &d.Plan.Steps[len(d.Plan.Steps)-1]
+	if len(p.Steps) == 1 && in.Ins[0].Lit == nil && len(last.Args) == 2 && last.Args[0].Ref == src && last.Args[1].Ref == dst {
+		last.Does = &lowering.Typed{Instr: in, Types: []ops.Type{from}}
+	}
 	return nil
 }
 

@@ -3,13 +3,17 @@ package gemm
 import (
 	"encoding/binary"
 	"strings"
+	"sync/atomic"
 	"unsafe"
+
+	"nxvk/fallback/sched"
 )
 
 // Host carries out a step on the host: buffers as the kernel takes them, its
 // parameters, the grid. It gives the bits of a device whose multiply-add rounds twice,
-// and tells how many products it has summed.
-type Host func(buffers [][]byte, push []byte, grid [3]uint32) int
+// and tells how many products it has summed. The worker, which may be nil, shares the
+// processors with others.
+type Host func(w *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int
 
 // OnHost returns what carries out the steps of a kernel on the host, nil where there
 // is nothing for it.
@@ -39,8 +43,8 @@ func hostOf[T element](family string, spec []uint32) Host {
 	if step == nil {
 		return nil
 	}
-	return func(buffers [][]byte, push []byte, grid [3]uint32) int {
-		s := hostStep[T]{spec: spec, grid: grid,
+	return func(w *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int {
+		s := hostStep[T]{worker: w, spec: spec, grid: grid,
 			a: elements[T](buffers[0]), b: elements[T](buffers[1]), c: elements[T](buffers[2])}
 		for at := 0; at+4 <= len(push); at += 4 {
 			s.push = append(s.push, int(binary.LittleEndian.Uint32(push[at:])))
@@ -51,11 +55,15 @@ func hostOf[T element](family string, spec []uint32) Host {
 
 // hostStep is a dispatch on the host.
 type hostStep[T element] struct {
+	worker  *sched.Worker
 	a, b, c []T
 	push    []int
 	spec    []uint32
 	grid    [3]uint32
 }
+
+// turn is about how many products a worker sums between two looks at whether others wait.
+const turn = 1 << 20
 
 func elements[T element](b []byte) []T {
 	var t T
@@ -66,27 +74,69 @@ func elements[T element](b []byte) []T {
 func (s *hostStep[T]) groups() int { return int(s.grid[0]) * int(s.grid[1]) }
 
 // plainOnHost is shaders/gemm_plain.comp.
-func plainOnHost[T element](s *hostStep[T]) (products int) {
+func plainOnHost[T element](s *hostStep[T]) int {
+	p := s.push
+	k, chunk, count := p[2], p[10], min(p[12], s.groups()*plainThreads)
+	each := max(1, turn/max(1, min(chunk, k)))
+	var products atomic.Int64
+	s.worker.For(count, min(each, ceil(count, sched.Processors())), func(w *sched.Worker, lo, hi int) {
+		products.Add(int64(s.sums(lo, hi)))
+		w.Check()
+	})
+	return int(products.Load())
+}
+
+// sums computes results of gemm_plain, four at a time where they are in one row: the next sum
+// need not wait for the last.
+func (s *hostStep[T]) sums(lo, hi int) (products int) {
 	p := s.push
 	m, n, k := p[0], p[1], p[2]
 	rowA, colA, rowB, colB, batchA, batchB := p[3], p[4], p[5], p[6], p[7], p[8]
-	batches, chunk, count := p[9], p[10], p[12]
-	for at := range min(count, s.groups()*plainThreads) {
+	batches, chunk := p[9], p[10]
+	for at := lo; at < hi; {
 		col, row, z := at%n, at/n%m, at/n/m
 		from := z / batches * chunk
 		to := min(from+chunk, k)
 		a := z%batches*batchA + row*rowA + from*colA
 		b := z%batches*batchB + col*colB + from*rowB
-		sum := T(0)
-		for range to - from {
-			sum = T(s.a[a]*s.b[b]) + sum
-			a += colA
-			b += rowB
+		var sum [4]T
+		var stepA, stepB, many int // from one of the sums to the next
+		switch {
+		case at+4 <= hi && col+4 <= n:
+			stepB, many = colB, 4
+		case at+4 <= hi && n == 1 && row+4 <= m:
+			stepA, many = rowA, 4
+		default:
+			many = 1
 		}
-		s.c[at] = sum
-		products += to - from
+		if many == 1 {
+			for range to - from {
+				sum[0] = T(s.a[a]*s.b[b]) + sum[0]
+				a += colA
+				b += rowB
+			}
+		} else {
+			sum = s.four(a, b, stepA, stepB, colA, rowB, to-from)
+		}
+		copy(s.c[at:at+many], sum[:])
+		at += many
+		products += many * (to - from)
 	}
 	return products
+}
+
+// four computes sums of k products side by side.
+func (s *hostStep[T]) four(a, b, stepA, stepB, nextA, nextB, k int) [4]T {
+	var s0, s1, s2, s3 T
+	for range k {
+		s0 = T(s.a[a]*s.b[b]) + s0
+		s1 = T(s.a[a+stepA]*s.b[b+stepB]) + s1
+		s2 = T(s.a[a+2*stepA]*s.b[b+2*stepB]) + s2
+		s3 = T(s.a[a+3*stepA]*s.b[b+3*stepB]) + s3
+		a += nextA
+		b += nextB
+	}
+	return [4]T{s0, s1, s2, s3}
 }
 
 // chunksOnHost is shaders/gemm_chunks.comp.
@@ -100,83 +150,4 @@ func chunksOnHost[T element](s *hostStep[T]) int {
 		s.c[i] = sum
 	}
 	return count * chunks
-}
-
-// blocksOnHost is shaders/gemm_block.comp. The columns of B that a workgroup needs are
-// packed first; groups that follow each other mostly need the same.
-func blocksOnHost[T element](s *hostStep[T]) (products int) {
-	p := s.push
-	m, n, k, lda, ldb := p[0], p[1], p[2], p[3], p[4]
-	rows, wide := int(s.spec[1]), int(s.spec[0])*blockCols
-	rowA, colA, rowB, colB := lda, 1, ldb, 1
-	if s.spec[2] == 1 {
-		rowA, colA = 1, lda
-	}
-	if s.spec[3] == 1 {
-		rowB, colB = 1, ldb
-	}
-	down := ceil(m, rows)
-	packed, sums := make([]T, k*wide), make([]T, wide)
-	for z := range int(s.grid[2]) {
-		batch := z + p[8]
-		a, b, c := s.a[batch*p[5]:], s.b[batch*p[6]:], s.c[batch*m*n:]
-		have := -1
-		for group := p[9]; group < p[9]+s.groups(); group++ {
-			first := group / down * wide
-			if first >= n {
-				break
-			}
-			cols := min(wide, n-first)
-			if have != first {
-				have = first
-				pack(packed, b[first*colB:], k, cols, rowB, colB)
-			}
-			for row := group % down * rows; row < min(group%down*rows+rows, m); row++ {
-				sumRow(sums[:cols], packed, a[row*rowA:], k, colA)
-				for j, x := range sums[:cols] {
-					c[row*p[10]+(first+j)*p[11]] = x
-				}
-				products += k * cols
-			}
-		}
-	}
-	return products
-}
-
-// pack gathers columns of a matrix as k rows.
-func pack[T element](to, from []T, k, cols, row, col int) {
-	for i := range k {
-		d := to[i*cols:][:cols]
-		if col == 1 {
-			copy(d, from[i*row:])
-			continue
-		}
-		for j := range d {
-			d[j] = from[i*row+j*col]
-		}
-	}
-}
-
-// sumRow sums a row of products in the order of k, four at a time. The conversion of a
-// product keeps the compiler from fusing it with the sum.
-func sumRow[T element](sums, b, a []T, k, step int) {
-	n := len(sums)
-	clear(sums)
-	i := 0
-	for ; i+4 <= k; i += 4 {
-		a0, a1, a2, a3 := a[i*step], a[(i+1)*step], a[(i+2)*step], a[(i+3)*step]
-		b0, b1, b2, b3 := b[i*n:][:n], b[(i+1)*n:][:n], b[(i+2)*n:][:n], b[(i+3)*n:][:n]
-		for j := range sums {
-			x := T(a0*b0[j]) + sums[j]
-			x = T(a1*b1[j]) + x
-			x = T(a2*b2[j]) + x
-			sums[j] = T(a3*b3[j]) + x
-		}
-	}
-	for ; i < k; i++ {
-		x, row := a[i*step], b[i*n:][:n]
-		for j := range sums {
-			sums[j] = T(x*row[j]) + sums[j]
-		}
-	}
 }

@@ -48,10 +48,7 @@ func (t *Target) OnHost(k *Kernel) Host {
 	way.once.Do(func() {
 		switch {
 		case k.Host.Product != nil && t.Rounds == Twice:
-			product := k.Host.Product
-			way.run = func(_ *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int {
-				return product(buffers, push, grid)
-			}
+			way.run = Host(k.Host.Product)
 		case k.IR != nil:
 			if code := simt.Compile(k.IR, t.Rounds == Once); code != nil {
 				way.run = code.Run

@@ -73,6 +73,16 @@ type Step struct {
 	Grid   [3]uint32
 	Bytes  int64 // memory traffic
 	Flops  int64 // operations of the table that are applied
+
+	// Does is the instruction that the step carries out, from its first buffer to its second, where
+	// it moves or converts a whole operand. It is nil for any other step.
+	Does *Typed
+}
+
+// Typed is an instruction with the types of its operands.
+type Typed struct {
+	*ops.Instr
+	Types []ops.Type
 }
 
 // Plan is the code that executes an instruction. Its steps run one after the other.

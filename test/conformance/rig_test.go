@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec/exectest"
+	"nxvk/gen/exec/placement"
 	probe "nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -137,6 +138,22 @@ func sameEarly(t *testing.T, c *instr, got []byte) {
 	}
 }
 
+// sameInStead compares the bits of the device with those of the host, where the latter computes
+// an instruction in the stead of a processor.
+func sameInStead(t *testing.T, c *instr, got, want []byte) {
+	t.Helper()
+	if early == nil { // no processor, or one that rounds otherwise
+		return
+	}
+	in := ops.Instr{Op: c.op, Attrs: c.attrs, Outs: []ops.Result{{Type: c.out}}}
+	if rule := placement.InStead(&in, c.types); rule == placement.Never || rule == placement.Always {
+		return
+	}
+	if err := sameBits(got, want, c.out); err != nil {
+		t.Errorf("%v: the host computes it in the device's stead, and gives other bits: %v", c, err)
+	}
+}
+
 // check computes an instruction on the device and on the host and compares.
 // It reports whether the device computed it itself.
 func check(t *testing.T, d, host *exectest.Driver, op ops.Op, out ops.Type, attrs [][]int, types []ops.Type, data [][]byte, tol tolerance) bool {
@@ -156,7 +173,9 @@ func check(t *testing.T, d, host *exectest.Driver, op ops.Op, out ops.Type, attr
 	if err := compare(got, want, out, tol); err != nil {
 		t.Errorf("%v %v%v: %v", op, attrs, types, err)
 	}
-	sameEarly(t, &instr{op: op, attrs: attrs, types: types, out: out, data: data}, got)
+	c := &instr{op: op, attrs: attrs, types: types, out: out, data: data}
+	sameEarly(t, c, got)
+	sameInStead(t, c, got, want)
 	return d.Exec.Counters.Fallbacks == before
 }
 

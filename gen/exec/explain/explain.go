@@ -35,7 +35,7 @@ type Place string
 // operands are there, and so small that this is sooner done.
 const (
 	PlaceDevice  Place = "device"
-	PlaceHost    Place = "host"    // the device cannot, or there is none
+	PlaceHost    Place = "host"    // the device cannot, is a processor that takes longer, or there is none
 	PlaceView    Place = "view"    // the result is the memory of the operand
 	PlaceUpload  Place = "upload"  // a tensor that is part of the program
 	PlaceControl Place = "control" // a loop, a branch, or a message to the client
@@ -57,7 +57,13 @@ type Rules struct {
 	Target *synth.Target
 	Eval   graph.Eval
 	Cost   func(*synth.Step) float64 // seconds
+
+	// Stead reports whether the host carries out a plan of instructions in the device's stead.
+	Stead func([]kernels.Instr, *synth.Plan) bool
 }
+
+// whyHost is why the host computes what a processor could.
+const whyHost = "the host computes it sooner than this device, on the same processors"
 
 // explainer makes the plans of a program again.
 type explainer struct {
@@ -169,12 +175,38 @@ func (x *explainer) step(s *program.Step) (Part, error) {
 		return part, fmt.Errorf("plan %s: %w", strings.Join(part.Instructions, "; "), err)
 	case plan.Alias >= 0:
 		part.Place = PlaceView
+	case x.rules.Stead(x.typed(list), plan):
+		part.Place, part.Why = PlaceHost, append(slices.Clone(part.Why), whyHost)
 	default:
 		part.Kernels = x.kernels(plan)
 		x.plans[len(x.plans)-1] = measurable{operands: x.operands(s), results: s.In.Outs,
 			Plan: &kernels.Plan{Plan: plan, Kernels: make([]*kernels.Kernel, len(plan.Steps))}}
 	}
 	return part, nil
+}
+
+// typed lists instructions with the types of their operands.
+func (x *explainer) typed(list []wire.Instr) []kernels.Instr {
+	out := make([]kernels.Instr, len(list))
+	inner := make(map[ops.ID]ops.Type)
+	for i := range list {
+		in := &list[i].Instr
+		out[i] = kernels.Instr{Instr: in, Types: make([]ops.Type, len(in.Ins))}
+		for k, o := range in.Ins {
+			t, ok := inner[o.ID]
+			switch {
+			case o.Lit != nil:
+				t = o.Lit.Type
+			case !ok:
+				t = x.Types[o.ID]
+			}
+			out[i].Types[k] = t
+		}
+		for _, o := range in.Outs {
+			inner[o.ID] = o.Type
+		}
+	}
+	return out
 }
 
 // place is who carries out a step, as far as its operation says.

@@ -37,6 +37,7 @@ const (
 // Cache is the compiled code of a device.
 type Cache struct {
 	WarmUp bool // the host interprets kernels of a processor until compiling them pays
+	Stead  bool // the host may do the work of a processor for good
 
 	cfg     Config
 	target  synth.Target  // without an archive where the host interprets

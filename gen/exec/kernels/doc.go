@@ -11,6 +11,11 @@
 // with a kernel each after 0.14 s instead of 16.7 s (nxvk-node bench starts, and the same
 // with every kernel compiled at once).
 //
+// A dispatch that would take the host longer than compiling takes is compiled at once, and the host
+// interprets it meanwhile; whichever is ready first gives the result (Cache.Overtake). The host's
+// products are as quick as the driver's, so they are compiled only where the user wants the device
+// to compute them (Cache.Multiplies).
+//
 // The package refuses to know sessions, values and the order of work. A Cache is for one
 // goroutine. Start reading at Cache.Plan.
 package kernels

@@ -29,6 +29,7 @@ type Kernel struct {
 	spent   int        // what that has cost, in elementary operations
 	warm    bool       // the device has run it
 	warming bool       // the device is to make machine code of it
+	onWarm  []func()   // called when it has
 }
 
 // Pipeline returns the pipeline, which is made.

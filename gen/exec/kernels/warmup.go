@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"nxvk/fallback/sched"
@@ -27,8 +28,14 @@ const (
 	ReadCost     = 5e5
 )
 
-// longestStep bounds what a dispatch may cost on the host: machine code pays from there on.
-const longestStep = 2e7
+// What a dispatch may cost on the host, in elementary operations, before machine code pays. From
+// there on the host interprets a kernel only until it is compiled (Cache.Overtake). Products are
+// computed by machine code of the host, and their kernels take longest to compile.
+const (
+	longStep    = 2e7
+	longProduct = 4e9
+	longestStep = 2e9 // that the host interprets at all
+)
 
 // Interprets reports whether the host interprets kernels in the device's stead.
 func (c *Cache) Interprets() bool {
@@ -39,10 +46,30 @@ func (c *Cache) Interprets() bool {
 // hostOf returns what interprets a kernel, nil where the device runs it from the first time
 // on.
 func (c *Cache) hostOf(k *synth.Kernel) synth.Host {
-	if !c.Interprets() {
+	if !c.Interprets() && !(c.Stead && product(k)) {
 		return nil
 	}
 	return c.target.OnHost(k)
+}
+
+// Products reports whether all steps of a plan sum products, or make their operands ready.
+func Products(p *synth.Plan) bool {
+	return p.Status == nil && len(p.Steps) > 0 &&
+		!slices.ContainsFunc(p.Steps, func(s synth.Step) bool { return s.Does == nil && !product(s.Kernel) })
+}
+
+// Multiplies reports whether the host carries out a plan in a processor's stead for good: it sums
+// products in the order of the kernels, by machine code that is quicker than a driver's.
+func (c *Cache) Multiplies(p *Plan) bool {
+	if !c.Stead || !Products(p.Plan) {
+		return false
+	}
+	for i, k := range p.Kernels {
+		if k.host == nil && p.Steps[i].Does == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Cold reports whether the host interprets a plan, since some of its kernels are
@@ -51,9 +78,12 @@ func (c *Cache) Cold(p *Plan) bool {
 	if p.Status != nil || len(p.Kernels) == 0 {
 		return false
 	}
+	if c.Multiplies(p) {
+		return true
+	}
 	warm := len(c.warming) == 0
 	for i, k := range p.Kernels {
-		if k.host == nil || StepCost(&p.Steps[i]) > longestStep {
+		if k.host == nil || !k.product() && StepCost(&p.Steps[i]) > longestStep {
 			return false
 		}
 		warm = warm && k.warm && !Refused(k.err)
@@ -61,10 +91,66 @@ func (c *Cache) Cold(p *Plan) bool {
 	return !warm
 }
 
+// Unready reports whether a routine of the host computes what a plan does, since the device has
+// not run all of its kernels and would compile some first.
+func (c *Cache) Unready(p *Plan) bool {
+	return c.Interprets() && p.Status == nil && slices.ContainsFunc(p.Kernels, func(k *Kernel) bool { return !k.warm })
+}
+
 // StepCost estimates what a step costs on the host: what its kernel does for each
 // element that it touches.
 func StepCost(s *synth.Step) float64 {
+	switch {
+	case product(s.Kernel):
+		return float64(s.Flops) / 4
+	case s.Does != nil:
+		return float64(s.Bytes) / 4
+	}
 	return float64(s.Bytes)/32*float64(s.Kernel.Size()) + float64(s.Flops)/4
+}
+
+// product reports whether the host has code of its own for a kernel, which sums products.
+func product(k *synth.Kernel) bool { return k.Host != nil && k.Host.Product != nil }
+
+func (k *Kernel) product() bool { return k.Kernel != nil && product(k.Kernel) }
+
+// Overtake has the kernels of a plan compiled where the host takes long to interpret them, and
+// calls then once the device is ready to run them at once.
+func (c *Cache) Overtake(p *Plan, then func()) {
+	if c.Multiplies(p) || !c.takesLong(p) {
+		return
+	}
+	left := 0
+	one := func() {
+		if left--; left == 0 && !c.Cold(p) {
+			then()
+		}
+	}
+	for _, k := range p.Kernels {
+		if !k.warm {
+			left++
+			k.onWarm = append(k.onWarm, one)
+		}
+	}
+	for _, k := range p.Kernels {
+		if !k.warm && !k.asked {
+			c.makeReady(k)
+		}
+	}
+}
+
+// takesLong reports whether the host takes longer for a step than compiling it.
+func (c *Cache) takesLong(p *Plan) bool {
+	for i, k := range p.Kernels {
+		limit := float64(longStep)
+		if k.product() {
+			limit = longProduct
+		}
+		if StepCost(&p.Steps[i]) > limit {
+			return true
+		}
+	}
+	return false
 }
 
 // Interpret runs a kernel on the host, and gives what that cost in elementary operations.
@@ -84,7 +170,21 @@ func (c *Cache) Spend(k *Kernel, cost int) {
 func (k *Kernel) Charge(cost int) { k.spent += cost }
 
 // Ran notes that the device runs a kernel.
-func (k *Kernel) Ran() { k.warm = true }
+func (k *Kernel) Ran() {
+	if !k.warm {
+		k.isWarm()
+	}
+}
+
+// isWarm notes that the device has machine code of a kernel.
+func (k *Kernel) isWarm() {
+	k.warm = true
+	told := k.onWarm
+	k.onWarm = nil
+	for _, f := range told {
+		f()
+	}
+}
 
 // makeReady has a kernel compiled and its machine code made, while the host goes on.
 func (c *Cache) makeReady(k *Kernel) {
@@ -104,9 +204,11 @@ func (c *Cache) warmFirst() {
 	c.busy++
 	done := func() {
 		c.busy--
-		k.warm, k.warming = true, false
+		c.warming = c.warming[1:]
+		k.warming = false
+		k.isWarm()
 		c.noteReady(k)
-		if c.warming = c.warming[1:]; len(c.warming) > 0 {
+		if len(c.warming) > 0 {
 			c.warmFirst()
 		}
 	}

@@ -3,9 +3,12 @@
 // so a program gives the same bits each time.
 //
 // A view is the memory of its operand (Work.Alias). Work that touches few elements, all on the
-// host, is the host's (Work.Small); everything else is the device's. HostCost estimates, from
-// the op's kind and the sizes, whether the host computes at once or in a job of its own. Each
-// rule costs some tens of nanoseconds.
+// host, is the host's (Work.Small); everything else is the device's. Where the device is a
+// processor, the host computes some of that in its stead (InStead, Divides): what moves elements,
+// what is too little to be worth a dispatch, and what has the same bits and no compiled kernel.
+//
+// HostCost estimates, from the op's kind and the sizes, whether the host computes at once or in a
+// job of its own. Each rule costs some tens of nanoseconds.
 //
 // The package refuses to know sessions, queues and pipelines. Start reading at Work.
 package placement

@@ -44,6 +44,26 @@ type Fusion struct {
 	ends  [][]ops.ID   // for each instruction, those that end with it
 	Plan  *kernels.Plan
 	needs []synth.Needs // see needed
+
+	divided *bool // see Divided
+}
+
+// Divided tells what divides says of the instructions of the fusion, with the types of their
+// operands. It asks once.
+func (f *Fusion) Divided(divides func([]kernels.Instr) bool) bool {
+	if f.divided == nil {
+		body := make([]kernels.Instr, len(f.Body))
+		for i := range f.Body {
+			in := &f.Body[i]
+			body[i] = kernels.Instr{Instr: &in.Instr, Types: make([]ops.Type, len(in.Ins))}
+			for k, o := range in.Ins {
+				body[i].Types[k] = f.TypeOf(o)
+			}
+		}
+		yes := divides(body)
+		f.divided = &yes
+	}
+	return *f.divided
 }
 
 // mostNames bounds the operations by which a fusion is called.

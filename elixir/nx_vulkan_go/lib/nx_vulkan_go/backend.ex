@@ -28,7 +28,7 @@ defmodule NxVulkanGo.Backend do
 
   Kernels on the device compute most results. These are the exceptions:
 
-    * a tensor of at most 64 elements that is made in this VM, such as `Nx.tensor([1, 2])` or
+    * a tensor of at most 128 elements that is made in this VM, such as `Nx.tensor([1, 2])` or
       `Nx.iota({8})`, stays in this VM, and so does what is computed from such tensors alone.
       `Nx.BinaryBackend` computes it sooner than the server can be asked, so a loop of small
       operations is as fast as with that backend. Work with many steps for an element, such as
@@ -41,6 +41,11 @@ defmodule NxVulkanGo.Backend do
       result may differ from the device's in the last digit
     * where the device is a processor, such as lavapipe, the node interprets a kernel until
       compiling it pays. The bits are those of the kernel
+    * where the device is a processor, the host of the node computes what it computes sooner, on
+      the same cores: operations that move or pick elements, `Nx.argmax/2`, products of matrices,
+      exact operations on up to 32,768 elements, and other exact operations until their kernels
+      are compiled. The bits are those of the kernel, but for `Nx.indexed_add/4` of floats, which
+      the host then computes always, also inside of compiled functions, and rounds once
     * the host computes operations that the device cannot compute, and everything where there
       is no device
 
@@ -117,7 +122,7 @@ defmodule NxVulkanGo.Backend do
       clients compete for them, from 1 to 100. A client with 20 gets twice as much as one with
       10 (default: 10)
     * `:vm_limit` - maximum elements of a tensor that stays in this VM, see "Where numbers are
-      computed" (default: 64; read at the first operation). With 0, only scalars that nothing was
+      computed" (default: 128; read at the first operation). With 0, only scalars that nothing was
       computed from stay
     * `:server`, `:cookie`, `:binary` and more - see `NxVulkanGo.Launcher`
   """

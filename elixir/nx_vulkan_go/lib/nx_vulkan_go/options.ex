@@ -170,7 +170,7 @@ defmodule NxVulkanGo.Options do
   defp bound?(value), do: is_integer(value) and value > 0
 
   # Below it Nx.BinaryBackend computes most operations sooner than the node is asked.
-  @vm_limit 64
+  @vm_limit 128
 
   @doc "Returns how many elements a tensor of the backend may have to stay in this VM."
   @spec vm_limit() :: non_neg_integer

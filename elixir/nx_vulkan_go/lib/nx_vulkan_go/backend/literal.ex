@@ -13,7 +13,7 @@ defmodule NxVulkanGo.Backend.Literal do
   alias NxVulkanGo.{Encoding, Options}
 
   # Nx.BinaryBackend takes up to some 40 µs for this many steps, less than a read of the node.
-  @steps_for_each_element 4
+  @steps_for_each_element 2
 
   # Operations with more steps for an element than `few_steps?/3` counts.
   @remote [:conv, :fft, :ifft, :triangular_solve, :window_scatter_max, :window_scatter_min]

@@ -1,0 +1,187 @@
+package placement
+
+import (
+	"slices"
+
+	"nxvk/gen/exec/kernels"
+	"nxvk/ops"
+)
+
+// Where the device is a processor, host and device share the processors and the memory. The
+// kernels of such a device are quick where they compute much for each element, and slow where
+// elements move: they compute the address of each, and a driver takes a tenth of a second to
+// compile them. So the host computes some instructions in the device's stead, by the routine of
+// package fallback. The results do not tell: either the routine gives the bits of the kernel, or
+// no fusion has the device compute the instruction either. What the routine gives counts as the
+// device's, so whatever follows is placed as if the device had computed it.
+
+// Stead says when the host computes an instruction in the stead of a processor.
+type Stead uint8
+
+// The rules. By all but the first and the last, the routine gives the bits of the kernel.
+const (
+	Never    Stead = iota // the bits may differ
+	WhenCold              // until the kernel is compiled
+	Alone                 // but where a fusion computes it together with others
+	Sooner                // the routine is quicker than a kernel that does nothing else
+	Always                // the bits may differ, and the routine is much quicker
+)
+
+// aloneLimit is up to how many elements a routine takes less time than the device takes to begin.
+const aloneLimit = 32 << 10
+
+// InStead returns the rule for an instruction on operands of types.
+func InStead(in *ops.Instr, types []ops.Type) Stead {
+	if len(types) == 0 || len(in.Regions) > 0 {
+		return Never
+	}
+	switch in.Op {
+	case ops.BroadcastTo, ops.Transpose, ops.Pad, ops.Reverse, ops.Slice, ops.PutSlice, ops.Concatenate, ops.Stack:
+		return given(moves(in, types), Sooner)
+	case ops.Gather, ops.Take, ops.TakeAlongAxis:
+		return Sooner
+	case ops.IndexedPut:
+		return given(types[0].DType == types[2].DType, Sooner)
+	case ops.IndexedAdd:
+		if integers(in, types) {
+			return WhenCold
+		}
+		return Always // the routine rounds a sum once, the kernel after each update
+	case ops.ArgMax, ops.ArgMin:
+		return given(!types[0].DType.IsComplex(), Sooner)
+	case ops.ReduceMax, ops.ReduceMin, ops.All, ops.Any:
+		return given(!types[0].DType.IsComplex(), unlessLittle(types[0].Size()))
+	case ops.Sum, ops.Product:
+		return given(integers(in, types), unlessLittle(types[0].Size()))
+	case ops.CumulativeMax, ops.CumulativeMin, ops.WindowMax, ops.WindowMin, ops.Sort, ops.Argsort, ops.TopK:
+		return given(!types[0].DType.IsComplex(), WhenCold)
+	case ops.CumulativeSum, ops.CumulativeProduct, ops.WindowSum, ops.WindowProduct, ops.Dot, ops.Conv:
+		return given(integers(in, types), WhenCold)
+	}
+	switch {
+	case !correctlyRounded[in.Op] || !alike(in, types):
+		return Never
+	case quick(in, types):
+		return Alone
+	}
+	return unlessLittle(in.Outs[0].Type.Size())
+}
+
+// unlessLittle is the rule for a routine that is quicker than the device with few elements alone.
+func unlessLittle(elements int) Stead {
+	if elements <= aloneLimit {
+		return Alone
+	}
+	return WhenCold
+}
+
+// quick reports whether the host computes a pointwise operation as quickly as it reads memory.
+func quick(in *ops.Instr, types []ops.Type) bool {
+	if slices.ContainsFunc(types, func(t ops.Type) bool { return t.DType.Size() < 4 }) {
+		return false
+	}
+	switch in.Op {
+	case ops.Add, ops.Subtract, ops.Multiply, ops.Divide, ops.BitwiseAnd, ops.BitwiseOr, ops.BitwiseXor,
+		ops.LogicalAnd, ops.LogicalOr, ops.LogicalXor:
+		return true
+	case ops.AsType:
+		return in.Outs[0].Type.DType.Size() >= 4
+	case ops.Min, ops.Max:
+		return types[0].DType.IsInteger()
+	}
+	return false
+}
+
+// What the passes of a fusion take, by the time that the host takes for one over memory.
+const (
+	hostMoves = 1 // a routine that reads and writes memory and does little else
+	hostCalls = 3 // any other routine
+	kernel    = 1 // the kernel of a fusion
+	gathers   = 3 // the same, for each value whose elements it finds by an address of their own
+)
+
+// Divides reports whether the host computes the instructions of a fusion one by one in the
+// device's stead.
+func Divides(body []kernels.Instr) bool {
+	host, device, widest, same := 0, 0, 0, true
+	for _, in := range body {
+		size := 0
+		for _, o := range in.Outs {
+			size += o.Type.Size()
+		}
+		rule := InStead(in.Instr, in.Types)
+		if len(in.Types) > 0 && in.Op.Info().Kind != ops.Index && in.Op != ops.Slice {
+			size = max(size, in.Types[0].Size())
+		}
+		widest = max(widest, size)
+		switch rule {
+		case Always:
+			return true
+		case Never:
+			same = false
+		case Sooner:
+			if host += hostMoves * size; in.Op != ops.BroadcastTo {
+				device += gathers * size
+			}
+		case Alone:
+			host += hostMoves * size
+		default:
+			host += hostCalls * size
+		}
+	}
+	return same && host <= device+kernel*widest
+}
+
+// correctlyRounded are pointwise operations whose result IEEE 754 or the type defines to the
+// last bit.
+var correctlyRounded = func() (is [ops.Count]bool) {
+	for _, op := range []ops.Op{
+		ops.Add, ops.Subtract, ops.Multiply, ops.Divide, ops.Min, ops.Max, ops.Quotient,
+		ops.BitwiseAnd, ops.BitwiseOr, ops.BitwiseXor, ops.BitwiseNot, ops.LeftShift, ops.RightShift,
+		ops.Equal, ops.NotEqual, ops.Greater, ops.Less, ops.GreaterEqual, ops.LessEqual,
+		ops.LogicalAnd, ops.LogicalOr, ops.LogicalXor, ops.LogicalNot, ops.IsNaN, ops.IsInfinity,
+		ops.Abs, ops.Ceil, ops.Floor, ops.Round, ops.Sign, ops.Negate, ops.CountLeadingZeros, ops.PopulationCount,
+		ops.Select, ops.Clip, ops.AsType,
+	} {
+		is[op] = true
+	}
+	return is
+}()
+
+// given is a rule under a condition.
+func given(holds bool, rule Stead) Stead {
+	if holds {
+		return rule
+	}
+	return Never
+}
+
+// alike reports whether an instruction computes in the type of its operands, which is real. The
+// predicate of a choice may be of any.
+func alike(in *ops.Instr, types []ops.Type) bool {
+	of := types
+	if in.Op == ops.Select {
+		of = types[1:]
+	}
+	complex := func(t ops.Type) bool { return t.DType.IsComplex() }
+	return !slices.ContainsFunc(types, complex) && !slices.ContainsFunc(of, func(t ops.Type) bool { return t.DType != of[0].DType }) &&
+		(in.Op == ops.AsType && !in.Outs[0].Type.DType.IsComplex() || in.Op != ops.AsType)
+}
+
+// moves reports whether the elements of a result are those of operands, bit for bit.
+func moves(in *ops.Instr, types []ops.Type) bool {
+	n := len(types)
+	switch in.Op {
+	case ops.Slice:
+		n = 1 // where it begins comes after it
+	case ops.PutSlice:
+		n = 2
+	}
+	return !slices.ContainsFunc(types[:n], func(t ops.Type) bool { return t.DType != in.Outs[0].Type.DType })
+}
+
+// integers reports whether all operands and results are integers.
+func integers(in *ops.Instr, types []ops.Type) bool {
+	return !slices.ContainsFunc(types, func(t ops.Type) bool { return !t.DType.IsInteger() }) &&
+		!slices.ContainsFunc(in.Outs, func(r ops.Result) bool { return !r.Type.DType.IsInteger() })
+}

@@ -1,0 +1,149 @@
+package exec
+
+import (
+	"nxvk/fallback"
+	"nxvk/fallback/sched"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/memory"
+	"nxvk/gen/exec/placement"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/store"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// mayStandIn reports whether the host may compute in the stead of a device: of a processor that
+// rounds as the host does. A limit of the host that the user has set says where work belongs.
+func mayStandIn(cfg *Config) bool {
+	t := &cfg.Target
+	return cfg.Device != nil && cfg.Device.Info().Kind == vulkan.CPU && cfg.HostLimit == 0 &&
+		t.CPU && t.PreciseDiv && t.Subnormals && t.Rounds != synth.Unlike
+}
+
+// rule says when the host computes work in the device's stead.
+func (dp *dispatcher) rule(w *placement.Work) placement.Stead {
+	if !dp.stead || w.Fusion != nil {
+		return placement.Never
+	}
+	return placement.InStead(w.In, w.Types)
+}
+
+// divides reports whether a fusion goes one instruction at a time, for the host to compute them.
+func (dp *dispatcher) divides(w *placement.Work) bool {
+	return dp.stead && w.Fusion.Divided(placement.Divides)
+}
+
+// onHost reports whether the host carries out a plan of instructions in the device's stead, once
+// everything is compiled. It may be called from any goroutine.
+func (dp *dispatcher) onHost(body []kernels.Instr, p *synth.Plan) bool {
+	switch {
+	case !dp.stead:
+		return false
+	case len(body) > 1:
+		return placement.Divides(body)
+	}
+	return placement.InStead(body[0].Instr, body[0].Types) >= placement.Alone || kernels.Products(p)
+}
+
+// standIn has the host compute work by the routine of its operation, in the device's stead. p is
+// the plan that is not carried out, or nil.
+func (dp *dispatcher) standIn(q *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
+	if wait, err := dp.bring(q, w); wait != 0 || err != nil {
+		return wait, err
+	}
+	mems, wait, err := dp.results(q, w)
+	if wait != 0 || err != nil {
+		return wait, err
+	}
+	defer dropAll(mems)
+	args, outs := make([]fallback.Value, len(w.Args)), make([]fallback.Value, len(mems))
+	for i := range w.Args {
+		args[i] = fallback.Value{Type: w.Types[i], Data: w.Data(i)}
+	}
+	for i, m := range mems {
+		outs[i] = fallback.Value{Type: w.In.Outs[i].Type, Data: m.Host}
+	}
+	cost := placement.HostCost(w.In, w.Types)
+	give := func() error {
+		dp.exec.Counters.Host++
+		if p != nil {
+			for _, k := range p.Kernels {
+				dp.exec.kernels.Spend(k, cost)
+			}
+		}
+		dp.keep(q, w, mems)
+		return nil
+	}
+	if cost > placement.InlineCost {
+		in := w.In
+		dp.exec.jobs.start(q, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		return queue.ForHost, nil
+	}
+	dp.exec.turns.Charge(cost >> 12)
+	if err := fallback.Run(w.In, args, outs); err != nil {
+		return 0, placement.Fault(err)
+	}
+	return 0, give()
+}
+
+// bring brings the operands of work to the host, where they still count as the device's.
+func (dp *dispatcher) bring(q *Queue, w *placement.Work) (wait queue.Wait, err error) {
+	for i, m := range w.Args {
+		if m != nil && m.Host == nil {
+			m.Shadow = true
+			return dp.exec.transfers.readBack(q, m, w.Types[i])
+		}
+	}
+	return 0, nil
+}
+
+// results makes memory for the results of work that the host computes in the device's stead.
+// The device finds large ones where the host writes them.
+func (dp *dispatcher) results(q *Queue, w *placement.Work) (mems []*store.Storage, wait queue.Wait, err error) {
+	total := int64(0)
+	for _, r := range w.In.Outs {
+		total += int64(r.Type.Bytes())
+	}
+	if wait, err := dp.exec.memory.Reserve(q, total); wait != 0 || err != nil {
+		return nil, wait, err
+	}
+	for _, r := range w.In.Outs {
+		m := dp.shared(q, r.Type.Bytes())
+		if m == nil {
+			if m, wait, err = dp.exec.memory.OnHost(q, r.Type.Bytes()); wait != 0 || err != nil {
+				dropAll(mems)
+				return nil, wait, err
+			}
+		}
+		mems = append(mems, m)
+	}
+	return mems, 0, nil
+}
+
+// shared takes memory that both the host and the device see, for a large value. It is nil where
+// there is none that the host may write at once.
+func (dp *dispatcher) shared(q *Queue, n int) *store.Storage {
+	if n < memory.Large {
+		return nil
+	}
+	b, err := dp.exec.Feed(q).TryAlloc((n + 7) / 8 * 8)
+	if err != nil {
+		return nil
+	}
+	data := b.Share()
+	if data == nil {
+		b.Free()
+		return nil
+	}
+	m := &store.Storage{Dev: b, Host: data[:n]}
+	m.Retain()
+	return m
+}
+
+// keep gives the results of work their ids. They count as the device's.
+func (dp *dispatcher) keep(q *Queue, w *placement.Work, mems []*store.Storage) {
+	for i, m := range mems {
+		m.Shadow = true
+		dp.exec.keep(q, w.In.Outs[i], m)
+	}
+}

@@ -1,0 +1,161 @@
+package gemm
+
+import (
+	"runtime"
+	"sync"
+	"unsafe"
+
+	blas "gonum.org/v1/gonum/blas/gonum"
+
+	"nxvk/fallback/sched"
+)
+
+// The host computes a block of results at a time: blockTall rows by blockWide columns, from
+// blockDeep rows of B, which it packs. So sums stay in the first cache and B in the second. Each
+// sum is in the order of k.
+const (
+	blockTall = 32
+	blockWide = 512
+	blockDeep = 128
+)
+
+// blocksOnHost is shaders/gemm_block.comp.
+func blocksOnHost[T element](s *hostStep[T]) (products int) {
+	p := s.push
+	m, n, k := p[0], p[1], p[2]
+	rows, wide := int(s.spec[1]), int(s.spec[0])*blockCols
+	down := ceil(m, rows)
+	first, end := p[9], min(p[9]+s.groups(), down*ceil(n, wide))
+	var list []box
+	for group := first; group < end; {
+		b := box{row: group % down * rows, col: group / down * wide}
+		last := min(end, (group/down+1)*down) // of the groups below each other
+		b.rows, b.cols = min((last-1)%down*rows+rows, m)-b.row, min(wide, n-b.col)
+		if len(list) > 0 {
+			if before := &list[len(list)-1]; before.row == b.row && before.rows == b.rows && before.cols+b.cols <= blockWide {
+				before.cols += b.cols
+				group = last
+				continue
+			}
+		}
+		list = append(list, b)
+		group = last
+	}
+	for _, b := range list {
+		products += b.rows * b.cols * k
+	}
+	list = split(list)
+	count := len(list) * int(s.grid[2])
+	s.worker.For(count, 1, func(w *sched.Worker, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			s.block(w, i/len(list)+p[8], list[i%len(list)])
+		}
+	})
+	return products * int(s.grid[2])
+}
+
+// box is a part of the results of a product.
+type box struct{ row, col, rows, cols int }
+
+// split makes boxes of at most blockTall rows of others.
+func split(list []box) (out []box) {
+	for _, b := range list {
+		for at := 0; at < b.rows; at += blockTall {
+			out = append(out, box{b.row + at, b.col, min(blockTall, b.rows-at), b.cols})
+		}
+	}
+	return out
+}
+
+// block computes the results of a box of a batch.
+func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
+	p := s.push
+	k, lda, ldb := p[2], p[3], p[4]
+	rowA, colA, rowB, colB := lda, 1, ldb, 1
+	if s.spec[2] == 1 {
+		rowA, colA = 1, lda
+	}
+	if s.spec[3] == 1 {
+		rowB, colB = 1, ldb
+	}
+	a, b, c := s.a[batch*p[5]+x.row*rowA:], s.b[batch*p[6]+x.col*colB:], s.c[batch*p[0]*p[1]:]
+	r := rooms.Get().(*room)
+	defer rooms.Put(r)
+	room := unsafe.Slice((*T)(unsafe.Pointer(r)), len(r))
+	sums, packed := room[:x.rows*x.cols], room[blockTall*blockWide:]
+	clear(sums)
+	add := axpyOf[T]()
+	for from := 0; from < k; from += blockDeep {
+		deep, rows, step := min(blockDeep, k-from), b[from*rowB:], rowB
+		if colB != 1 {
+			pack(packed, rows, deep, x.cols, rowB, colB)
+			rows, step = packed, x.cols
+		}
+		for i := range x.rows {
+			row, at := sums[i*x.cols:][:x.cols], i*rowA+from*colA
+			for j := range deep {
+				add(a[at+j*colA], rows[j*step:][:x.cols], row)
+			}
+		}
+		w.Check()
+	}
+	for i := range x.rows {
+		for j, v := range sums[i*x.cols:][:x.cols] {
+			c[(x.row+i)*p[10]+(x.col+j)*p[11]] = v
+		}
+	}
+}
+
+// room is for the sums of a box and for rows of B, of elements of up to 8 bytes.
+type room [(blockTall + blockDeep) * blockWide]uint64
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
+// pack gathers columns of a matrix as k rows.
+func pack[T element](to, from []T, k, cols, row, col int) {
+	for j := range cols {
+		for i := range k {
+			to[i*cols+j] = from[i*row+j*col]
+		}
+	}
+}
+
+// axpyOf returns what adds a multiple of x to y, element by element. gonum's assembly rounds the
+// product and then the sum; its code in Go might round once where an architecture has an
+// instruction for that. gonum adds no multiple by zero, which would be NaN of an infinity.
+func axpyOf[T element]() func(alpha T, x, y []T) {
+	if runtime.GOARCH != "amd64" {
+		return axpy[T]
+	}
+	var add any
+	switch any(T(0)).(type) {
+	case float32:
+		add = func(alpha float32, x, y []float32) {
+			if alpha == 0 {
+				axpy(alpha, x, y)
+				return
+			}
+			blas.Implementation{}.Saxpy(len(y), alpha, x, 1, y, 1)
+		}
+	case float64:
+		add = func(alpha float64, x, y []float64) {
+			if alpha == 0 {
+				axpy(alpha, x, y)
+				return
+			}
+			blas.Implementation{}.Daxpy(len(y), alpha, x, 1, y, 1)
+		}
+	default:
+		return axpy[T]
+	}
+	return add.(func(T, []T, []T))
+}
+
+// axpy adds a multiple of x to y. The conversion of a product keeps the compiler from fusing it
+// with the sum.
+func axpy[T element](alpha T, x, y []T) {
+	x = x[:len(y)]
+	for i, v := range x {
+		y[i] = T(alpha*v) + y[i]
+	}
+}
