@@ -115,7 +115,8 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 		p.Groups = (k + int(p.Local) - 1) / int(p.Local)
 		p.Numbers[0] = k
 	}
-	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v parts=%d whole=%v %s", j.held, j.again, j.shares, j.exact, j.Order.Parts, n%strided.Lanes == 0, p.Key)
+	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v parts=%d whole=%v lanes=%d %s", j.held, j.again, j.shares, j.exact,
+		j.Order.Parts, n%strided.Lanes == 0, j.lanes(t), p.Key)
 	return codegen.NewPlan(t, nil, p)
 }
 

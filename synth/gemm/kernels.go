@@ -41,7 +41,7 @@ func Kernels(d ops.DType, t *Target) []Step {
 // kernels differ.
 var (
 	pairs = [][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}
-	lays  = []uint32{alignedA | alignedB | alignedC, alignedA | alignedB, alignedA, alignedB, 0}
+	lays  = []uint32{alignedAll, alignedA | alignedB, alignedA | alignedC, alignedB | alignedC, alignedA, alignedB, alignedC, 0}
 )
 
 // loaded are the types of operands that kernels with sums of a type load as they are.
