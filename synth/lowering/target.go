@@ -68,6 +68,7 @@ type Target struct {
 	Denorm32, Denorm64       bool
 	PreciseDiv, Subnormals   bool // see scalar.Env
 	Exp2                     bool // see scalar.Env
+	Halves                   bool // scalar.PackHalf and UnpackHalf are exact, also of subnormals
 	Rounds                   Rounding
 
 	SharedMemory   int // bytes for a workgroup
