@@ -104,6 +104,9 @@ func (p *Problem) choose(t *Target) method {
 	if m, ok := p.vectors(t); ok {
 		return m
 	}
+	if m, ok := p.slim(t); ok {
+		return m
+	}
 	switch {
 	case p.Operands != ops.Invalid:
 		return p.chooseMatrix(t)

@@ -48,12 +48,15 @@ func (p *Problem) vectors(t *Target) (m vectors, ok bool) {
 	return vectors{}, false
 }
 
-// Vectors reports whether the product is one with few vectors, whose kernels load operands of
-// type d as they are and add up in p.Type.
+// Vectors reports whether the product is one with few vectors or of few k, whose kernels load
+// operands of type d as they are and add up in p.Type.
 func (p *Problem) Vectors(d ops.DType, t *Target) bool {
 	q := *p
 	q.Operands = d
 	_, ok := q.vectors(t)
+	if !ok {
+		_, ok = q.slim(t)
+	}
 	return ok && t.Addresses && !t.CPU
 }
 
