@@ -91,7 +91,7 @@ func (p *Problem) narrowShares() int {
 // wideShares spreads many k when there are few results.
 func (p *Problem) wideShares(t *Target) int {
 	groups := p.Batch * ceil(p.M, wideLanes*p.block())
-	return max(1, min(ceil(fillGroups, groups), p.K/(2*wideUnroll*p.slots(t)), 256))
+	return max(1, min(fillGroups/groups, p.K/(2*wideUnroll*p.slots(t)), 256))
 }
 
 // slots is how many invocations of a workgroup of the wide kernel share out k: as many as
