@@ -56,7 +56,7 @@ func Tiles(d ops.DType, all bool) []Tile {
 	more := map[int][]Tile{
 		4: {{true, 8, 8, 1, 4, 8}, {true, 8, 16, 2, 4, 8}, {true, 8, 8, 2, 4, 8}, {false, 8, 16, 2, 2, 16},
 			{false, 4, 8, 1, 4, 16}, {false, 4, 4, 1, 2, 32}},
-		8: {{true, 4, 8, 2, 2, 8}, {true, 4, 8, 2, 4, 8}, {false, 8, 8, 2, 4, 8}},
+		8: {{true, 4, 8, 2, 4, 8}},
 	}
 	var list []Tile
 	for _, r := range rulesOf(d) {

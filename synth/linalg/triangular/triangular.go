@@ -95,7 +95,9 @@ func OneStep(j *factor.Job, n int) bool { return n <= substituteWide(j) }
 // columns of b. Where one step does not find it b lies as x does, and it may be x.
 func Substitute(j *factor.Job, t Triangle, b, x factor.Matrices, sides int) {
 	s := &substitution{j, t, x, sides, substituteWide(j)}
-	s.solve(0, t.N, b)
+	if !s.chain(b) {
+		s.solve(0, t.N, b)
+	}
 }
 
 // fullDevice is how many tiles of 64 by 64 elements keep every device busy.
@@ -131,11 +133,14 @@ func (s *substitution) less(lo, mid, hi int, b factor.Matrices) {
 		M: hi - mid, N: s.sides, K: mid - lo, Subtract: true})
 }
 
-// block finds unknowns lo to hi, whose triangle one workgroup can hold. An invocation
-// solves for one right-hand side, in registers.
+// block finds unknowns lo to hi, whose triangle one workgroup can hold. An invocation has one
+// row of it or, where right-hand sides are many, solves for one of these in registers.
 func (s *substitution) block(lo, hi int, b factor.Matrices) {
 	t, n := s.t.T.From(lo, lo), hi-lo
 	b, x := b.From(lo, 0), s.x.From(lo, 0)
+	if s.rowBlock(t, b, x, n) {
+		return
+	}
 	w := &triangularWriter{t: s.Typ, wide: factor.PanelWidth(n, triangularWide), unit: s.t.Unit}
 	groups := (s.sides + substituteLocal - 1) / substituteLocal
 	p := &codegen.Program{Local: substituteLocal, Groups: s.Count * groups, Body: w.write,
