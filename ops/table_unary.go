@@ -36,7 +36,7 @@ var unaryRows = map[Op]Info{
 	Asinh:   analytic("asinh", "asinh(x)", "Inverse hyperbolic sine."),
 	Atanh:   analytic("atanh", "atanh(x)", "Inverse hyperbolic tangent.").domain(OpenUnit),
 	Sqrt:    analytic("sqrt", "sqrt(x)", "Square root.").domain(Positive),
-	Rsqrt:   analytic("rsqrt", "1 / sqrt(x)", "1 / sqrt(x).").domain(Positive),
+	Rsqrt:   analytic("rsqrt", "rsqrt(x)", "1 / sqrt(x).").domain(Positive),
 	Cbrt:    analytic("cbrt", "cbrt(x)", "Cube root."),
 	Erf:     float("erf", "erf(x)", "Error function.").complex("erf(x)"),
 	Erfc:    float("erfc", "erfc(x)", "1 - erf(x), without cancellation.").complex("erfc(x)"),

@@ -4,18 +4,20 @@
 #include "lib/stored.glsl"
 
 // A product of few k: what counts is writing the results at full speed. An invocation sums
-// ROWS × W results, of which W are neighbours in memory; nothing but the elements of A is
-// shared, since an element of B is used by one invocation.
+// ROWS × W results; nothing but the elements of A is shared, since an element of B is used by
+// one invocation. Its columns are neighbours where a row of C has whole vectors. Elsewhere they
+// lie THREADS apart, so that invocations store neighbours.
 //
 // Order of a sum: the plain chain c = a[k]·b[k] + c in the order of k, from +0, as the tiles
 // have it.
 //
-// The elements of B may lie anywhere: neighbours in n, in k, or neither.
+// The elements of B may lie anywhere: neighbours in n, in k, or neither. Beyond the edges the
+// last row and column are summed again, and single elements stored again, to the same bits.
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint COLS = 4;    // W: the results of an invocation are ROWS × COLS
 layout(constant_id = 2) const uint ROWS = 8;    // of A, or more, of which the last repeats
-layout(constant_id = 8) const uint ALIGNED = 6; // bits: 2 rows of B and 4 rows of C begin at 16 bytes; 8: see DIRECT
+layout(constant_id = 8) const uint ALIGNED = 6; // bits: 4 rows of C begin at 16 bytes, and 2 those of B as well; 8: see DIRECT
 
 #define PARAMETERS                                                 \
     uint m, n, k;                                                  \
@@ -33,19 +35,23 @@ STORED_LOADS
 const uint THREADS = gl_WorkGroupSize.x;
 const bool ALIGNED_B = (ALIGNED & 2) != 0;
 const bool ALIGNED_C = (ALIGNED & 4) != 0;
-const bool DIRECT = (ALIGNED & 12) == 12; // invocations store their own sums
+const bool DIRECT = (ALIGNED & 8) != 0; // there is code for every store
 
 const uint SLICE = 32;  // of k, whose elements of A are shared at a time
 const uint AHEAD = 4;   // of k, whose elements of B are loaded before the first is used
 
 shared TV slice_a[SLICE * ROWS / V]; // by k
-shared TV sums[THREADS * W / V];     // one row of every invocation, on the way out
 
-// spread_b has the W elements of B that are step apart, of which the last repeats.
-RAW spread_b(const uint i, const uint step, const uint room) {
+// column is that of sum j of invocation t.
+uint column(const uint n0, const uint t, const uint j) {
+    return min(n0 + (ALIGNED_C ? t * W + j : j * THREADS + t), p.n - 1);
+}
+
+// spread_b has an element of B for each of the columns.
+RAW spread_b(const uint row, const uint columns[W]) {
     RAW r = RAW(0);
     [[unroll]] for (uint j = 0; j < W; j++) {
-        const uint at = i + min(j, room) * step;
+        const uint at = row + columns[j];
 #if defined(STORED)
         r[j / STORED_PER] |= uint(InElement(uint64_t(p.b) + uint64_t(at) * STORED).v) << (j % STORED_PER * STORED_BITS);
 #else
@@ -64,7 +70,7 @@ T element_a(const uint i) {
 }
 
 #define LOAD(to, at)                                                             \
-    to = ALIGNED_B ? raw_b(at, true, W) : spread_b(at, p.col_b, room);
+    to = ALIGNED_B ? raw_b(at, true, W) : spread_b(at, columns);
 
 #define ADD(from, k)                                                             \
     [[unroll]] for (uint q = 0; q < ROWS / V; q++) {                             \
@@ -81,10 +87,10 @@ void main() {
     const uint down = (p.m + ROWS - 1) / ROWS; // blocks of the same columns follow each other
     const uint m0 = block % down * ROWS, n0 = block / down * (THREADS * W);
     if (n0 >= p.n) return;
-    const uint n = n0 + t * W;
     const uint a = batch * p.batch_a, b = batch * p.batch_b;
-    const uint own = min(n, p.n - 1), room = p.n - 1 - own;
-    const uint from = b + (ALIGNED_B ? own / W * W : own * p.col_b);
+    uint columns[W];
+    [[unroll]] for (uint j = 0; j < W; j++) columns[j] = column(n0, t, j) * p.col_b;
+    const uint from = b + (ALIGNED_B ? column(n0, t, 0) / W * W : 0);
 
     precise T sum[ROWS * W];
     [[unroll]] for (uint i = 0; i < ROWS * W; i++) sum[i] = T(0);
@@ -111,35 +117,28 @@ void main() {
         }
     }
 
-    const uint to = (z * p.m + m0) * p.n;
+    const uint to = z * p.m * p.n, parts = ALIGNED_C ? V : 1; // elements that are stored at once
     if (DIRECT) {
         [[unroll]] for (uint i = 0; i < ROWS; i++)
-            [[unroll]] for (uint q = 0; q < W / V; q++) {
-                if (m0 + i >= p.m || n + q * V >= p.n) continue;
-                TV v;
-                [[unroll]] for (uint j = 0; j < V; j++) v[j] = sum[i * W + q * V + j];
-                put_vec((to + i * p.n + n) / V + q, v);
+            [[unroll]] for (uint j = 0; j < W; j += parts) {
+                const uint at = to + min(m0 + i, p.m - 1) * p.n;
+                if (ALIGNED_C) {
+                    TV v;
+                    [[unroll]] for (uint q = 0; q < V; q++) v[q] = sum[i * W + j + q];
+                    if (n0 + t * W + j < p.n) put_vec((at + n0 + t * W + j) / V, v);
+                } else {
+                    put_one(at + column(n0, t, j), sum[i * W + j]);
+                }
             }
         return;
     }
-    const uint PART = ALIGNED_C ? V : 1; // elements that are stored at once
-    [[dont_unroll]] for (uint turn = 0; turn < min(ROWS, p.m - m0); turn++) {
-        barrier();
-        [[unroll]] for (uint i = 0; i < ROWS; i++) {
-            if (i != turn) continue;
-            [[unroll]] for (uint q = 0; q < W / V; q++) {
-                TV v;
-                [[unroll]] for (uint j = 0; j < V; j++) v[j] = sum[i * W + q * V + j];
-                sums[t * (W / V) + q] = v;
-            }
-        }
-        barrier();
-        [[dont_unroll]] for (uint e = t * PART; e < THREADS * W; e += THREADS * PART) {
-            if (n0 + e >= p.n) continue;
-            const uint at = to + turn * p.n + n0 + e;
-            const TV v = sums[e / V];
-            if (ALIGNED_C) put_vec(at / V, v);
-            else put_one(at, v[e % V]);
-        }
+    [[dont_unroll]] for (uint turn = 0; turn < ROWS * W / parts; turn++) {
+        TV v = TV(0);
+        [[unroll]] for (uint e = 0; e < ROWS * W / parts; e++)
+            [[unroll]] for (uint q = 0; q < parts; q++) v[q] = e == turn ? sum[e * parts + q] : v[q];
+        const uint j = turn % (W / parts) * parts;
+        const uint at = to + min(m0 + turn / (W / parts), p.m - 1) * p.n;
+        if (!ALIGNED_C) put_one(at + column(n0, t, j), v[0]);
+        else if (n0 + t * W + j < p.n) put_vec((at + n0 + t * W + j) / V, v);
     }
 }

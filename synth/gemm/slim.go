@@ -9,31 +9,35 @@ type slim struct {
 	rows, threads int
 }
 
-// Products that slim carries have few k, or few rows and not many k. Matrix hardware has a
-// better share of the others.
+// What slim carries, measured on an NVIDIA H200: products of few rows and not many k that fill the
+// device, and products of few k. Of these, tiles and matrix hardware have a better share where
+// rows of the result are whole vectors, unless k is very few.
 const (
-	slimTerms    = 32
-	slimTerms64  = 64 // of 64 bits, of which tiles sum fewer
-	slimTermsOf  = 16 // of operands that matrix hardware multiplies
-	slimRows     = 16
-	slimRowTerms = 128 // of products of so few rows
+	slimRows   = 16
+	slimTerms  = 128 // of products of so few rows
+	slimGroups = 128 // workgroups that they have at least
 
 	slimColumns = 64      // at least
 	slimResults = 1 << 15 // at least, of all matrices
 )
 
+// fewTerms are the most k of products of any number of rows, by the size of an element, where rows
+// of the result are whole vectors and where they are not.
+var fewTerms = map[int][2]int{2: {0, 16}, 4: {8, 32}, 8: {4, 16}}
+
 // Slim reports whether products of m × k and k × n matrices of a type are those of few k or few
 // rows.
 func Slim(d ops.DType, m, n, k, batch int, t *Target) bool {
-	terms := slimTerms
-	switch {
-	case d.Size() == 8:
-		terms = slimTerms64
-	case d.Size() < 4:
-		terms = slimTermsOf
+	size := d.Size()
+	if t.CPU || size < 2 || size == 2 && !(d.IsFloat() && t.Addresses) || m < 2 || n < slimColumns || m*n*batch < slimResults {
+		return false
 	}
-	return !t.CPU && (d.IsFloat() || d.Size() >= 4) && (d.Size() >= 4 || t.Addresses) && n >= slimColumns && m > 1 && m*n*batch >= slimResults &&
-		(k <= terms || m <= slimRows && k <= slimRowTerms)
+	whole := 0
+	if n%max(2, 16/max(size, 4)) != 0 {
+		whole = 1
+	}
+	groups := batch * ceil(n, 128*16/size)
+	return k <= fewTerms[size][whole] || m <= slimRows && k <= slimTerms && groups >= slimGroups
 }
 
 // slim returns how to carry p out as a product of few k; ok is false where that does not suit.
@@ -48,12 +52,22 @@ func (p *Problem) slim(t *Target) (m slim, ok bool) {
 	return p.slimOf(), true
 }
 
+// slimSums are the sums of an invocation, of 32 bits. Each of those that are not stored in vectors
+// has code of its own.
+const (
+	slimSums    = 64
+	slimOddSums = 32
+)
+
 // slimOf has so many rows that the sums of an invocation fit its registers, and no more
 // invocations than there are columns.
 func (p *Problem) slimOf() slim {
-	w := p.block()
+	w, sums := p.block(), slimSums
+	if p.slimLies()&alignedC == 0 {
+		sums = slimOddSums
+	}
 	m := slim{rows: p.vector(), threads: 32}
-	for m.rows < p.M && m.rows*w < 64*4/p.Type.Size() {
+	for m.rows < p.M && m.rows*w < sums*4/p.Type.Size() {
 		m.rows *= 2
 	}
 	for m.threads < 128 && m.threads*w < p.N {
@@ -62,16 +76,15 @@ func (p *Problem) slimOf() slim {
 	return m
 }
 
-// slimLies tells which operands lie in whole vectors.
+// slimLies tells whether rows of C are whole vectors, and with them those of B.
 func (p *Problem) slimLies() uint32 {
-	lies := bit(p.N%p.vector() == 0, alignedC)
+	if p.N%p.vector() != 0 {
+		return direct
+	}
 	if p.B.Col == 1 && !p.B.Whole && p.aligned([2]int{0, 0}, p.block())&alignedB != 0 {
-		lies |= alignedB
+		return alignedB | alignedC | direct
 	}
-	if lies&alignedC != 0 {
-		lies |= direct
-	}
-	return lies
+	return alignedC | direct
 }
 
 func (m slim) plan(p *Problem, t *Target) (*Plan, error) {
@@ -109,11 +122,14 @@ func (p *Problem) slimKernels(t *Target) []Step {
 	for _, rows := range []int{1, 2, 4, 8, 16, 32} {
 		for _, threads := range []int{32, 128} {
 			m := slim{rows: rows, threads: threads}
-			if rows < p.vector() || rows > p.vector() && rows*p.block() > 64*4/p.Type.Size() {
-				continue
-			}
-			for _, lies := range []uint32{alignedB | alignedC | direct, alignedC | direct, alignedB, 0} {
-				list = append(list, empty(m.kernel(p, lies, t), slimParameters))
+			for _, lies := range []uint32{alignedB | alignedC | direct, alignedC | direct, direct} {
+				sums := slimSums
+				if lies == direct {
+					sums = slimOddSums
+				}
+				if rows == p.vector() || rows > p.vector() && rows*p.block() <= sums*4/p.Type.Size() {
+					list = append(list, empty(m.kernel(p, lies, t), slimParameters))
+				}
 			}
 		}
 	}

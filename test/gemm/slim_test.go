@@ -37,6 +37,10 @@ func TestSlim(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.verify(t, p.run(t, r, plan), false)
+			for i := range plan.Steps { // as with operations on the results
+				plan.Steps[i].Kernel = plan.Steps[i].Kernel.Staged()
+			}
+			p.verify(t, p.run(t, r, plan), false)
 			chosen, err := gemm.New(p.Problem, &target)
 			if err != nil {
 				t.Fatal(err)
