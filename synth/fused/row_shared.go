@@ -42,8 +42,8 @@ func (w *rowsWriter) shared() {
 	lines := line{begin: begin, slot: slot, n: parts * shares}
 	held := make([]heldFour, w.job.held)
 	for i := range held {
-		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && !w.job.again && i == len(held)-1}
-		for range w.width {
+		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && !w.job.again && w.job.short == 0 && i == len(held)-1}
+		for range w.there() {
 			held[i].points = append(held[i].points, newPoint(w.job.fusion.Trace))
 		}
 	}
@@ -136,13 +136,22 @@ func (w *rowsWriter) foldFour(r *reduction.Writer, ks []int, h heldFour, acc []k
 	for _, p := range h.points {
 		xs = append(xs, w.operands(ks, p)...)
 	}
-	folded, each := r.ApplyAll(acc, xs), r.Width()
+	each := r.Width()
+	folded := append(r.ApplyAll(acc[:len(xs)], xs), acc[len(xs):]...)
 	for lane := 0; h.ragged && lane < w.width; lane++ {
 		at := w.element(h.number, lane)
 		mine := folded[lane*each : (lane+1)*each]
 		copy(mine, w.SelectAll(w.exists(at), mine, acc[lane*each:]))
 	}
 	return folded
+}
+
+// there is how many elements of a four the invocation has.
+func (w *rowsWriter) there() int {
+	if w.job.short > 0 {
+		return w.job.short
+	}
+	return w.width
 }
 
 // joined joins the lanes that the invocation has.
