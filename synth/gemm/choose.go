@@ -15,8 +15,8 @@ type rule struct {
 
 // Rules by the size of an element, best first: the larger a tile, the less it
 // reads, and the more of them a device needs to be busy. The last row takes
-// what is left. Measured on an NVIDIA H200. Those of four bytes are for integers, and for
-// floats that gather; products of f32 have models.
+// what is left. Measured on an NVIDIA H200. They are for integers, and for floats that
+// gather; products of floats have models.
 var (
 	rules32 = []rule{
 		{Tile{false, 4, 8, 2, 4, 16}, 100},
