@@ -52,8 +52,7 @@ func (p *Problem) slim(t *Target) (m slim, ok bool) {
 	return p.slimOf(), true
 }
 
-// slimSums are the sums of an invocation, of 32 bits. Each of those that are not stored in vectors
-// has code of its own.
+// slimSums are the sums of an invocation, of 32 bits: fewer where each is looked up to be stored.
 const (
 	slimSums    = 64
 	slimOddSums = 32
@@ -76,10 +75,11 @@ func (p *Problem) slimOf() slim {
 	return m
 }
 
-// slimLies tells whether rows of C are whole vectors, and with them those of B.
+// slimLies tells whether rows of C are whole vectors, and with them those of B. Single elements are
+// stored at one place of the code.
 func (p *Problem) slimLies() uint32 {
 	if p.N%p.vector() != 0 {
-		return direct
+		return 0
 	}
 	if p.B.Col == 1 && !p.B.Whole && p.aligned([2]int{0, 0}, p.block())&alignedB != 0 {
 		return alignedB | alignedC | direct
@@ -122,9 +122,9 @@ func (p *Problem) slimKernels(t *Target) []Step {
 	for _, rows := range []int{1, 2, 4, 8, 16, 32} {
 		for _, threads := range []int{32, 128} {
 			m := slim{rows: rows, threads: threads}
-			for _, lies := range []uint32{alignedB | alignedC | direct, alignedC | direct, direct} {
+			for _, lies := range []uint32{alignedB | alignedC | direct, alignedC | direct, 0} {
 				sums := slimSums
-				if lies == direct {
+				if lies == 0 {
 					sums = slimOddSums
 				}
 				if rows == p.vector() || rows > p.vector() && rows*p.block() <= sums*4/p.Type.Size() {
