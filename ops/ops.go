@@ -57,6 +57,7 @@ const (
 	Commutative Flag = 1 << iota
 	Associative
 	Predicate // the first operand is a truth value: it is tested for zero in its own type
+	Periodic  // a rounding error of a large operand changes the result altogether
 )
 
 // Code has the expression of one element, in the language of synth/scalar, for each class of

@@ -17,7 +17,7 @@ type Variant struct {
 // Flags are those of every compilation. Debug names are left out.
 var Flags = []string{"-V", "--target-env", "vulkan1.2", "-S", "comp", "-g0"}
 
-var sources = []string{"gemm_single", "gemm_double", "gemm_block", "gemm_narrow", "gemm_wide", "gemm_plain", "gemm_chunks"}
+var sources = []string{"gemm_single", "gemm_double", "gemm_block", "gemm_narrow", "gemm_wide", "gemm_slim", "gemm_plain", "gemm_chunks"}
 
 var elements = []struct{ suffix, define string }{
 	{"f32", "F32"}, {"f64", "F64"}, {"u32", "U32"}, {"u64", "U64"},
@@ -63,6 +63,10 @@ func Variants() []Variant {
 			all = append(all, Variant{Name: v + "." + e.suffix + ".addresses", Source: v + ".comp",
 				Defines: []string{e.define, "ADDRESSES"}})
 		}
+	}
+	for _, e := range stored[:2] { // of floats: more sums of integers than registers
+		all = append(all, Variant{Name: "gemm_slim." + e.suffix + ".addresses", Source: "gemm_slim.comp",
+			Defines: []string{e.define, "ADDRESSES"}})
 	}
 	for _, c := range convolutions {
 		for _, axes := range []string{"2", "3"} {

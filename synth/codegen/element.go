@@ -56,6 +56,8 @@ func (e *Emitter) Decode(d ops.DType, x kernel.Value) kernel.Value {
 		return x
 	case d == ops.BF16:
 		return e.Bitcast(e.Shl(x, 16), scalar.F32)
+	case d == ops.F16 && e.Target.Halves:
+		return e.Prim(scalar.UnpackHalf, scalar.F32, x)
 	}
 	sign := e.Shl(e.And(x, 1<<(f.Bits-1)), 32-f.Bits)
 	mag := e.And(x, 1<<(f.Bits-1)-1)
@@ -116,8 +118,12 @@ func (e *Emitter) Encode(d ops.DType, x kernel.Value) kernel.Value {
 		return e.Shr(e.Encode(ops.F16, x), 8)
 	}
 	f, ok := Formats[d]
-	if !ok {
+	switch {
+	case !ok:
 		return x
+	case d == ops.F16 && e.Target.Halves:
+		isNumber := e.Compare(scalar.Eq, x, x)
+		return e.Select(isNumber, e.Prim(scalar.PackHalf, scalar.U32, x), e.Int(scalar.U32, 0x7e00))
 	}
 	bits := e.Bitcast(x, scalar.U32)
 	mag := e.And(bits, 1<<31-1)

@@ -88,11 +88,12 @@ func ComputeClass(in *ops.Instr, types []ops.Type) ops.DType {
 // ComputeType is the type in which a pointwise instruction computes on a device. It is
 // ComputeClass, except that integers of more than 24 bits and floats compute in f64, as on the
 // host, which does not round integers first. Literals are rounded first, so that x + 1 does not
-// need f64, and so are all integers on a device without f64.
+// need f64, and so are all integers on a device without f64, and the operands of functions that
+// take the rounding.
 func ComputeType(t *lowering.Target, in *ops.Instr, types []ops.Type) ops.DType {
 	info := in.Op.Info()
 	c := ComputeClass(in, types[Conditions(info):])
-	if info.Kind != ops.Pointwise || info.Flags&ops.Predicate != 0 || !t.Float64 {
+	if info.Kind != ops.Pointwise || info.Flags&ops.Predicate != 0 || !t.Float64 || takesRounding(info) {
 		return c
 	}
 	for i, typ := range types {
@@ -107,6 +108,15 @@ func ComputeType(t *lowering.Target, in *ops.Instr, types []ops.Type) ops.DType 
 		}
 	}
 	return c
+}
+
+// takesRounding reports whether an operation is a function of one number that is within its
+// error if an integer is rounded to f32 first. f32 has all integers up to 2^24. Beyond them, the
+// relative error of f(x) is |x f'(x) / f(x)| times that of x, which is at most 1/2 for roots,
+// less for logarithms and inverse functions, and nothing where f is constant, infinite or NaN.
+// Periodic functions are the others.
+func takesRounding(info *ops.Info) bool {
+	return info.Arity == 1 && info.Result == ops.FloatType && info.Flags&ops.Periodic == 0
 }
 
 // ConvertResult converts the result of an expression that was computed in type c to the type that

@@ -228,8 +228,17 @@ func (c *Convolution) pointOrder() []int {
 // pointProduct multiplies the filters with the input as it lies.
 func (c *Convolution) pointProduct() (*lowering.Plan, error) {
 	d := c.product()
-	d.Operands = c.operands(c.filters, strided.Product(c.places()[1:]))
+	places := strided.Product(c.places()[1:])
+	d.Operands = c.operands(c.filters, places)
 	d.Matrix = d.Operands != ops.Invalid
+	rows, columns := c.filters, places
+	if c.channelsLast() {
+		rows, columns = columns, rows
+	}
+	if narrow := dot.Narrow(c.types, c.wide, c.t); narrow != ops.Invalid &&
+		gemm.Slim(narrow, rows, columns, c.channels, c.batch, dot.GEMMTarget(c.t)) {
+		d.Operands, d.Matrix = narrow, false
+	}
 	kernel, strides, err := c.kernelMatrix(d)
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	}
 	d := &Builder{Plan: &lowering.Plan{Alias: -1}, Target: t, Wide: wide, Instr: in, After: after}
 	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
-	d.Operands = matrixOperands(types, wide, left.free(), right.free(), k, t)
+	d.Operands = matrixOperands(types, wide, left.free(), right.free(), k, left.batches(), t)
 	d.Matrix = d.Operands != ops.Invalid
 	if !d.Matrix {
 		d.fewVectors(types, &left, &right, k)

@@ -15,12 +15,12 @@ import (
 // matrixOperands returns the type of the operands of a product that matrix hardware
 // carries out, Invalid where none does: both have it, and the hardware adds their products
 // up in the type of the sums.
-func matrixOperands(types []ops.Type, wide ops.DType, m, n, k int, t *lowering.Target) ops.DType {
+func matrixOperands(types []ops.Type, wide ops.DType, m, n, k, batch int, t *lowering.Target) ops.DType {
 	d := types[0].DType
 	if types[1].DType != d || d.Wide() != wide {
 		return ops.Invalid
 	}
-	if _, ok := GEMMTarget(t).MatrixProduct(d, m, n, k); !ok {
+	if _, ok := GEMMTarget(t).MatrixProduct(d, m, n, k, batch); !ok {
 		return ops.Invalid
 	}
 	return d

@@ -18,8 +18,7 @@ func (d *Builder) fewVectors(types []ops.Type, left, right *Axes, k int) {
 	}
 	t := GEMMTarget(d.Target)
 	p := problem(d.Wide, left, right, k, a, b)
-	if n := types[0].DType; n == types[1].DType && n.Wide() == d.Wide && loads(n, d.Target) &&
-		d.Instr.Ins[0].Lit == nil && d.Instr.Ins[1].Lit == nil && p.Vectors(n, t) {
+	if n := Narrow(types, d.Wide, d.Target); n != ops.Invalid && d.Instr.Ins[0].Lit == nil && d.Instr.Ins[1].Lit == nil && p.Vectors(n, t) {
 		d.Operands, p.Operands = n, n
 	}
 	switch vectors, ok := p.Scattered(t); {
@@ -28,6 +27,15 @@ func (d *Builder) fewVectors(types []ops.Type, left, right *Axes, k int) {
 	case ok:
 		right.Rows = true
 	}
+}
+
+// Narrow returns the type of two operands if it is narrower than that of their sums and kernels of
+// package shaders load it as it is; Invalid otherwise.
+func Narrow(types []ops.Type, wide ops.DType, t *lowering.Target) ops.DType {
+	if d := types[0].DType; d == types[1].DType && d.Wide() == wide && loads(d, t) {
+		return d
+	}
+	return ops.Invalid
 }
 
 // loads reports whether kernels of package shaders load a narrow type on a device.

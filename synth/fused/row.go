@@ -23,6 +23,7 @@ type rowsJob struct {
 	again          bool  // there are more, which are read again
 	shares         int   // invocations that have a share of each of them
 	exact          bool  // all invocations have the same number of fours
+	short          int   // elements of a row that is less than a four, which one invocation keeps; else 0
 	still          []int // sources that are the same for all elements of a row
 }
 
@@ -98,6 +99,9 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 			}
 		}
 	}
+	if n < strided.Lanes && j.Order.Tree && j.Order.Parts == 1 {
+		j.short = n
+	}
 	j.share(t)
 	p := j.Job.Program(t)
 	p.Local *= uint32(j.shares)
@@ -115,7 +119,8 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 		p.Groups = (k + int(p.Local) - 1) / int(p.Local)
 		p.Numbers[0] = k
 	}
-	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v parts=%d whole=%v %s", j.held, j.again, j.shares, j.exact, j.Order.Parts, n%strided.Lanes == 0, p.Key)
+	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v short=%d parts=%d whole=%v lanes=%d %s", j.held, j.again, j.shares, j.exact, j.short,
+		j.Order.Parts, n%strided.Lanes == 0, j.lanes(t), p.Key)
 	return codegen.NewPlan(t, nil, p)
 }
 

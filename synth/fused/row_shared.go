@@ -5,6 +5,7 @@ import (
 
 	"nxvk/synth/fusion"
 	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
 	"nxvk/synth/reduction"
 	"nxvk/synth/scalar"
 	"nxvk/synth/strided"
@@ -20,7 +21,14 @@ type heldFour struct {
 // shared writes the kernel in which a workgroup, or a fraction of one, keeps a row.
 func (w *rowsWriter) shared() {
 	parts, shares := w.job.Order.Parts, w.job.shares
-	row, within := w.DivMod(w.Invocation(), w.Index(parts*shares))
+	invocation := w.Invocation()
+	if lanes := w.job.lanes(w.Target); lanes > 0 {
+		w.Lanes(lanes)
+		w.Together = true
+		subgroup := w.Convert(w.Builtin(kernel.Subgroup), w.IndexType)
+		invocation = w.Add(w.Mul(subgroup, w.Index(lanes)), w.Convert(w.Builtin(kernel.Lane), w.IndexType))
+	}
+	row, within := w.DivMod(invocation, w.Index(parts*shares))
 	part, share := w.DivMod(within, w.Index(shares))
 	w.Part, w.share = part, share
 	// Halving joins the shares of a part first, as its lanes are joined.
@@ -34,8 +42,8 @@ func (w *rowsWriter) shared() {
 	lines := line{begin: begin, slot: slot, n: parts * shares}
 	held := make([]heldFour, w.job.held)
 	for i := range held {
-		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && !w.job.again && i == len(held)-1}
-		for range w.width {
+		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && !w.job.again && w.job.short == 0 && i == len(held)-1}
+		for range w.there() {
 			held[i].points = append(held[i].points, newPoint(w.job.fusion.Trace))
 		}
 	}
@@ -66,6 +74,16 @@ func (w *rowsWriter) shared() {
 		w.storeFirst(slot)
 		return nil
 	}, nil)
+}
+
+// lanes is the number of invocations of a subgroup where each row belongs to one, so that rows
+// do not wait for each other; 0 elsewhere.
+func (j *rowsJob) lanes(t *lowering.Target) int {
+	n, row := t.FixedLanes(), j.Order.Parts*j.shares
+	if row == 1 || row > n || j.Order.Local%n != 0 {
+		return 0
+	}
+	return n
 }
 
 // line is the set of invocations that share a row: n invocations from begin on. This
@@ -118,13 +136,22 @@ func (w *rowsWriter) foldFour(r *reduction.Writer, ks []int, h heldFour, acc []k
 	for _, p := range h.points {
 		xs = append(xs, w.operands(ks, p)...)
 	}
-	folded, each := r.ApplyAll(acc, xs), r.Width()
+	each := r.Width()
+	folded := append(r.ApplyAll(acc[:len(xs)], xs), acc[len(xs):]...)
 	for lane := 0; h.ragged && lane < w.width; lane++ {
 		at := w.element(h.number, lane)
 		mine := folded[lane*each : (lane+1)*each]
 		copy(mine, w.SelectAll(w.exists(at), mine, acc[lane*each:]))
 	}
 	return folded
+}
+
+// there is how many elements of a four the invocation has.
+func (w *rowsWriter) there() int {
+	if w.job.short > 0 {
+		return w.job.short
+	}
+	return w.width
 }
 
 // joined joins the lanes that the invocation has.

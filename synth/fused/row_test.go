@@ -24,6 +24,9 @@ func TestRandomRows(t *testing.T) {
 		}
 	})
 	r := rand.New(rand.NewPCG(14, 5))
+	for i := range 18 { // less than a vector
+		rows(t, synthtest.GPU, r, 1+r.IntN(600), 1+i%3)
+	}
 	for _, n := range []int{16384, 16385, 20480, 32768, 33333, 50257} {
 		fusions := rows(t, synthtest.GPU, r, 2, n)
 		lie := strided.NewReduction(ops.Shape{2, n}, []int{1})
@@ -36,7 +39,7 @@ func TestRandomRows(t *testing.T) {
 
 // rows checks a function of k rows of n elements, and counts its fusions.
 func rows(t *testing.T, target *lowering.Target, r *rand.Rand, k, n int) int {
-	d := []ops.DType{ops.F32, ops.F32, ops.BF16, ops.F64}[r.IntN(4)]
+	d := []ops.DType{ops.F32, ops.F16, ops.BF16, ops.F64}[r.IntN(4)]
 	g := synthtest.NewSketch(t)
 	x := g.Param(d, k, n)
 	switch r.IntN(3) {

@@ -146,7 +146,7 @@ func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value
 		return src.Split(w.Fetch(p.Buf, w.ours(w.Shr(at, reduction.LanesLog)), w.width))
 	}
 	var vs [][]kernel.Value
-	for lane := range w.width {
+	for lane := range w.there() {
 		i := w.element(four, lane)
 		if clamp && strided.Product(w.job.Reduced)%strided.Lanes != 0 {
 			i = w.least(i, w.Sub(w.Count, w.Index(1)))
@@ -209,10 +209,12 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 		n := w.job.Finish.Outs[k].Parts()
 		for lane := range ps {
 			r := w.element(four, lane)
-			w.If(w.exists(r), func() []kernel.Value {
-				w.Put(w.outs+k, w.Add(w.Mul(w.u, w.Count), r), vs[lane*n:(lane+1)*n]...)
-				return nil
-			}, nil)
+			store := func() { w.Put(w.outs+k, w.Add(w.Mul(w.u, w.Count), r), vs[lane*n:(lane+1)*n]...) }
+			if w.job.short > 0 {
+				store()
+			} else {
+				w.IfThen(w.exists(r), store)
+			}
 		}
 	}
 }

@@ -15,8 +15,8 @@ type rule struct {
 
 // Rules by the size of an element, best first: the larger a tile, the less it
 // reads, and the more of them a device needs to be busy. The last row takes
-// what is left. Measured on an NVIDIA H200. Those of four bytes are for integers, and for
-// floats that gather; products of f32 have models.
+// what is left. Measured on an NVIDIA H200. They are for integers, and for floats that
+// gather; products of floats have models.
 var (
 	rules32 = []rule{
 		{Tile{false, 4, 8, 2, 4, 16}, 100},
@@ -56,7 +56,7 @@ func Tiles(d ops.DType, all bool) []Tile {
 	more := map[int][]Tile{
 		4: {{true, 8, 8, 1, 4, 8}, {true, 8, 16, 2, 4, 8}, {true, 8, 8, 2, 4, 8}, {false, 8, 16, 2, 2, 16},
 			{false, 4, 8, 1, 4, 16}, {false, 4, 4, 1, 2, 32}},
-		8: {{true, 4, 8, 2, 2, 8}, {true, 4, 8, 2, 4, 8}, {false, 8, 8, 2, 4, 8}},
+		8: {{true, 4, 8, 2, 4, 8}},
 	}
 	var list []Tile
 	for _, r := range rulesOf(d) {
@@ -102,6 +102,9 @@ func (p *Problem) choose(t *Target) method {
 		return p.chooseCPU(t)
 	}
 	if m, ok := p.vectors(t); ok {
+		return m
+	}
+	if m, ok := p.slim(t); ok {
 		return m
 	}
 	switch {

@@ -16,10 +16,14 @@ func Kernels(d ops.DType, t *Target) []Step {
 	if t.CPU {
 		return append(list, p.blockKernels(t)...)
 	}
-	list = append(list, p.vectorKernels(t)...)
+	list = append(append(list, p.vectorKernels(t)...), p.slimKernels(t)...)
 	for _, operands := range loaded[d] {
 		if t.Addresses {
-			list = append(list, (&Problem{Type: d, Operands: operands}).vectorKernels(t)...)
+			q := &Problem{Type: d, Operands: operands}
+			list = append(list, q.vectorKernels(t)...)
+			if operands.IsFloat() {
+				list = append(list, q.slimKernels(t)...)
+			}
 		}
 	}
 	for _, c := range Tiles(d, false) {
@@ -41,7 +45,7 @@ func Kernels(d ops.DType, t *Target) []Step {
 // kernels differ.
 var (
 	pairs = [][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}
-	lays  = []uint32{alignedA | alignedB | alignedC, alignedA | alignedB, alignedA, alignedB, 0}
+	lays  = []uint32{alignedAll, alignedA | alignedB, alignedA | alignedC, alignedB | alignedC, alignedA, alignedB, alignedC, 0}
 )
 
 // loaded are the types of operands that kernels with sums of a type load as they are.

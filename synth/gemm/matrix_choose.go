@@ -71,9 +71,8 @@ const matrixLeast = maxVectors + 1
 // A large matrix of 16 bits and at least fewVectors vectors is a product on matrix hardware: the
 // other kernels are bound by the arithmetic of so many vectors, not by memory.
 const (
-	fewVectors  = 3
-	largeSide   = 512     // rows and columns of a large matrix, at least
-	largeMatrix = 1 << 22 // its elements, at least
+	fewVectors = 3
+	largeSide  = 512 // rows and columns of a large matrix, at least
 )
 
 // Matrix returns the shape that a product uses on matrix hardware, whose operands are of a
@@ -92,9 +91,12 @@ func (t *Target) Matrix(d ops.DType, m, n int) (best Matrix, ok bool) {
 
 // MatrixProduct returns the shape that a product of matrices of m × k and k × n elements uses on
 // matrix hardware; ok is false where there is none, or where other kernels are better.
-func (t *Target) MatrixProduct(d ops.DType, m, n, k int) (best Matrix, ok bool) {
+func (t *Target) MatrixProduct(d ops.DType, m, n, k, batch int) (best Matrix, ok bool) {
+	if Slim(d, m, n, k, batch, t) {
+		return best, false
+	}
 	few, side := min(m, n), max(m, n)
-	if few >= fewVectors && d.Size() == 2 && min(side, k) >= largeSide && side*k >= largeMatrix {
+	if few >= fewVectors && d.Size() == 2 && min(side, k) >= largeSide {
 		m, n = max(m, matrixLeast), max(n, matrixLeast)
 	}
 	return t.Matrix(d, m, n)
@@ -102,7 +104,7 @@ func (t *Target) MatrixProduct(d ops.DType, m, n, k int) (best Matrix, ok bool) 
 
 // matrixShape is the shape that the product uses on matrix hardware.
 func (p *Problem) matrixShape(t *Target) (best Matrix, ok bool) {
-	return t.MatrixProduct(p.Operands, p.M, p.N, p.K)
+	return t.MatrixProduct(p.Operands, p.M, p.N, p.K, p.Batch)
 }
 
 // tilesOf reports whether a tile takes operands of a shape however they lie.

@@ -97,10 +97,8 @@ func (m tiled) plan(p *Problem, t *Target) (*Plan, error) {
 // kernel returns the shader of a tile for operands that lie so: across as those of
 // across, lies as those of aligned. With clamp a matrix may be smaller than the tile.
 func (m tiled) kernel(p *Problem, across [2]int, lies uint32, clamp bool, t *Target) Kernel {
-	if lies&alignedC != 0 && lies&(alignedA|alignedB) == alignedA|alignedB {
+	if lies&alignedAll == alignedAll {
 		lies |= direct
-	} else {
-		lies &^= alignedC
 	}
 	name, spec := m.name("gemm"), []uint32(nil)
 	if g := m.gather; g != nil {
@@ -124,6 +122,8 @@ const (
 	alignedC
 	direct // invocations store their own sums, in whole vectors
 	fours  // sums leave in fours of vectors, whole ones
+
+	alignedAll = alignedA | alignedB | alignedC
 )
 
 // Staged is the kernel with one place in its code that stores results. What is done to

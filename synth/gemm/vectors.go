@@ -48,12 +48,15 @@ func (p *Problem) vectors(t *Target) (m vectors, ok bool) {
 	return vectors{}, false
 }
 
-// Vectors reports whether the product is one with few vectors, whose kernels load operands of
-// type d as they are and add up in p.Type.
+// Vectors reports whether the product is one with few vectors or of few k, whose kernels load
+// operands of type d as they are and add up in p.Type.
 func (p *Problem) Vectors(d ops.DType, t *Target) bool {
 	q := *p
 	q.Operands = d
 	_, ok := q.vectors(t)
+	if !ok {
+		_, ok = q.slim(t)
+	}
 	return ok && t.Addresses && !t.CPU
 }
 
@@ -88,7 +91,7 @@ func (p *Problem) narrowShares() int {
 // wideShares spreads many k when there are few results.
 func (p *Problem) wideShares(t *Target) int {
 	groups := p.Batch * ceil(p.M, wideLanes*p.block())
-	return max(1, min(ceil(fillGroups, groups), p.K/(2*wideUnroll*p.slots(t)), 256))
+	return max(1, min(fillGroups/groups, p.K/(2*wideUnroll*p.slots(t)), 256))
 }
 
 // slots is how many invocations of a workgroup of the wide kernel share out k: as many as

@@ -213,6 +213,10 @@ func (v *verifier) prim(in *Inst) error {
 		ok = a[0] == r && a[1] == scalar.U32
 	case scalar.FindMSB, scalar.BitCount:
 		ok = a[0] == scalar.U32
+	case scalar.PackHalf:
+		ok = a[0] == scalar.F32 && r == scalar.U32
+	case scalar.UnpackHalf:
+		ok = a[0] == scalar.U32 && r == scalar.F32
 	default:
 		for _, t := range a {
 			ok = ok && t == r

@@ -29,6 +29,16 @@ func (t *Target) PushBytes() int {
 	return t.MaxPush
 }
 
+// FixedLanes is how many invocations a subgroup has, for kernels that count on it; 0 where there
+// are no such kernels.
+func (t *Target) FixedLanes() int {
+	n := t.SubgroupSize
+	if !t.Lanes || t.CPU || n < 8 || n > 64 || n&(n-1) != 0 {
+		return 0
+	}
+	return n
+}
+
 // Narrow reports whether buffers can have elements of 8 or 16 bits. If not, kernels extract
 // such elements from 32-bit words, which is possible for reading only.
 func (t *Target) Narrow(e kernel.Elem) bool {
@@ -58,6 +68,7 @@ type Target struct {
 	Denorm32, Denorm64       bool
 	PreciseDiv, Subnormals   bool // see scalar.Env
 	Exp2                     bool // see scalar.Env
+	Halves                   bool // scalar.PackHalf and UnpackHalf are exact, also of subnormals
 	Rounds                   Rounding
 
 	SharedMemory   int // bytes for a workgroup

@@ -9,7 +9,8 @@ import (
 )
 
 // Everywhere joins n values by halves as Tree does, and gives the totals to all n slots. turn
-// is 0 and 1 in turn: the arrays of one are read while those of the other are written.
+// is 0 and 1 in turn: the arrays of one are read while those of the other are written. Slots that
+// are lanes of one subgroup wait for this subgroup alone.
 func (w *Writer) Everywhere(xs []kernel.Value, first, slot kernel.Value, n, turn int) []kernel.Value {
 	if n == 1 {
 		return xs
@@ -23,17 +24,21 @@ func (w *Writer) Everywhere(xs []kernel.Value, first, slot kernel.Value, n, turn
 			w.StoreShared(shared[i], place, w.AsBits(x, scalar.U32))
 		}
 	}
+	barrier := w.Barrier
+	if w.Together {
+		barrier = w.LaneBarrier
+	}
 	put(xs)
 	left := n
 	for ; left > radix; left /= radix {
-		w.Barrier()
+		barrier()
 		next := left / radix
 		w.If(w.Compare(scalar.Lt, slot, w.Index(next)), func() []kernel.Value {
 			put(w.halves(types, shared, place, next, radix))
 			return nil
 		}, nil)
 	}
-	w.Barrier()
+	barrier()
 	return w.halves(types, shared, w.Convert(first, scalar.U32), 1, left)
 }
 

@@ -24,6 +24,7 @@ type Writer struct {
 
 	kept, Reduced []kernel.Value // dimensions
 	Part          kernel.Value   // of a chunk, which the invocation is, with a tree
+	Together      bool           // the parts of a chunk are lanes of one subgroup
 	Ins           []Place
 	after         afterWriter
 	arrays        map[scalar.Type][]int // of the workgroup

@@ -47,7 +47,7 @@ var functions = []measured{
 	{"acosh(x)", sampler{low: 1, high: 4, near: []float64{1, 2}}, 2, false, math.Acosh, exactly(ddAcosh)},
 	{"atanh(x)", sampler{low: -1, high: 1, near: []float64{0, 0.77, 1, -1}}, 2, false, math.Atanh, exactly(ddAtanh)},
 	{"sqrt(x)", sampler{low: 0, high: 4, near: []float64{1}, positive: true}, 0.5001, true, math.Sqrt, nil},
-	{"1 / sqrt(x)", sampler{low: 0, high: 4, near: []float64{1}, positive: true}, 2, true,
+	{"rsqrt(x)", sampler{low: 0, high: 4, near: []float64{1}, positive: true}, 2, true,
 		func(x float64) float64 { return 1 / math.Sqrt(x) }, nil},
 	{"cbrt(x)", sampler{low: -8, high: 8, near: []float64{1, 8}}, 2, false, math.Cbrt,
 		func(x float64) scaled { return scaled{ddCbrt(x), 0} }},

@@ -40,7 +40,7 @@ const (
 
 // Op is a primitive operation. Every one maps to one SPIR-V instruction, or
 // to one of GLSL.std.450 that IEEE devices round correctly, but for Exp2 and
-// InverseSqrt.
+// InverseSqrt. The language has no PackHalf and UnpackHalf: kernels have them.
 type Op uint8
 
 // The primitive operations. Operands and result have the type of the node
@@ -85,6 +85,8 @@ const (
 	Pack                  // two U32, low word first, to F64, U64 or I64
 	Lo                    // low word of a 64-bit operand; U32 result
 	Hi                    // high word of a 64-bit operand; U32 result
+	PackHalf              // F32 operand; U32 result: the nearest f16, ties to even, with zeros above; of a NaN any NaN
+	UnpackHalf            // U32 operand, whose low half is an f16; F32 result
 	Lookup                // operand I32 or U32: element of Table; within bounds
 	Rare                  // operands: Bool, the value where it is false, then the arguments of Slow, whose result is the value where it is true; Slow runs only then
 	opEnd

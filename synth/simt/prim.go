@@ -23,7 +23,7 @@ func (c *Code) prim(in *kernel.Inst) op {
 			return moves[uint32](in)
 		}
 		return moves[uint64](in)
-	case scalar.FindMSB, scalar.BitCount, scalar.Lo, scalar.Hi, scalar.Pack, scalar.AndB, scalar.OrB, scalar.NotB:
+	case scalar.FindMSB, scalar.BitCount, scalar.Lo, scalar.Hi, scalar.Pack, scalar.PackHalf, scalar.UnpackHalf, scalar.AndB, scalar.OrB, scalar.NotB:
 		return special[in.Prim](d, in.Args)
 	}
 	return arithmetic[t][in.Prim](d, in.Args)
@@ -94,15 +94,31 @@ func fused64(d, x, y, z []float64) {
 	}
 }
 
+func packHalves(d []uint32, x []float32) {
+	for i := range d {
+		d[i] = uint32(kernel.PackHalf(x[i]))
+	}
+}
+
+func unpackHalves(d []float32, x []uint32) {
+	for i := range d {
+		d[i] = kernel.UnpackHalf(uint16(x[i]))
+	}
+}
+
 var special = map[scalar.Op]binder{
 	scalar.FindMSB:  one(highest),
 	scalar.BitCount: one(ones),
 	scalar.Lo:       one(low),
 	scalar.Hi:       one(high),
 	scalar.Pack:     two(pack),
-	scalar.AndB:     two(and[uint32]),
-	scalar.OrB:      two(or[uint32]),
-	scalar.NotB:     one(notBool),
+
+	scalar.PackHalf:   one(packHalves),
+	scalar.UnpackHalf: one(unpackHalves),
+
+	scalar.AndB: two(and[uint32]),
+	scalar.OrB:  two(or[uint32]),
+	scalar.NotB: one(notBool),
 }
 
 // arithmetic is by the type of operands and result.

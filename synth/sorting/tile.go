@@ -59,22 +59,13 @@ const tileItems = 16
 // tileShapeOf is the tile of elements of so many words, or false where the device
 // has no tiles.
 func tileShapeOf(t *lowering.Target, words int) (tileShape, bool) {
-	lanes := subgroup(t)
+	lanes := t.FixedLanes()
 	if lanes == 0 {
 		return tileShape{}, false
 	}
 	s := tileShape{lanes: lanes, subgroups: min(8, 256/lanes), items: tileItems / words}
 	bytes := 4*max(s.size()*words, s.subgroups<<tileDigit) + 4<<tileDigit + 8*s.subgroups
 	return s, bytes <= t.SharedMemory && s.local() <= t.MaxInvocations
-}
-
-// subgroup is how many lanes kernels may count on, 0 where there are none.
-func subgroup(t *lowering.Target) int {
-	n := t.SubgroupSize
-	if !t.Lanes || t.CPU || n < 8 || n > 64 || n&(n-1) != 0 {
-		return 0
-	}
-	return n
 }
 
 // words is how many words an element takes in shared memory.

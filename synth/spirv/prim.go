@@ -125,6 +125,12 @@ func (m *module) reshape(in *kernel.Inst, from, to scalar.Type, a []uint32) uint
 	case scalar.Lo, scalar.Hi:
 		pair := m.emit(opBitcast, m.vector(word, 2), a[0])
 		return m.emit(opCompositeExtract, word, pair, uint32(in.Prim-scalar.Lo))
+	case scalar.PackHalf:
+		pair := m.emit(opCompositeConstruct, m.vector(m.typ(scalar.F32), 2), a[0], m.constant(scalar.F32, 0))
+		return m.emit(opExtInst, word, m.glsl, glslPackHalf2x16, pair)
+	case scalar.UnpackHalf:
+		pair := m.emit(opExtInst, m.vector(typ, 2), m.glsl, glslUnpackHalf2x16, a[0])
+		return m.emit(opCompositeExtract, typ, pair, 0)
 	case scalar.MulHi:
 		pair := m.unique(opTypeStruct, key{a: word, b: word}, word, word)
 		both := m.emit(opUMulExtended, pair, a...)

@@ -63,7 +63,7 @@ func TestMatrixHardware(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 15))
 		d := []ops.DType{ops.BF16, ops.F16, ops.S8, ops.U8}[seed%4]
 		p := drawNarrow(rng, d)
-		shape, ok := r.Target.MatrixProduct(d, p.M, p.N, p.K)
+		shape, ok := r.Target.MatrixProduct(d, p.M, p.N, p.K, p.Batch)
 		if !ok {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/kernel"
 	"nxvk/vulkan"
 )
 
@@ -44,7 +45,9 @@ func Probe(d *vulkan.Device) (synth.Target, error) {
 	case t.CPU && t.PreciseDiv && t.Subnormals:
 		t.Rounds, err = rounding(d, t)
 	case !t.CPU:
-		t.Exp2, err = exponential(d, t)
+		if t.Exp2, err = exponential(d, t); err == nil {
+			t.Halves, err = halves(d, t)
+		}
 	}
 	return t, err
 }
@@ -65,6 +68,47 @@ func exponential(d *vulkan.Device, t synth.Target) (bool, error) {
 		}
 		for i, y := range got {
 			if !near(y, math.Tanh(float64(half[i]))) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// halves reports whether the device converts f16 exactly, to the nearest even and with
+// subnormals: Vulkan leaves both to it.
+func halves(d *vulkan.Device, t synth.Target) (bool, error) {
+	if !t.Narrow(kernel.U16) {
+		return false, nil
+	}
+	t.Halves = true
+	return exactHalves(d, &t)
+}
+
+// exactHalves reports whether kernels convert f16 exactly: numbers of all magnitudes, ties among
+// them, to f16 and back.
+func exactHalves(d *vulkan.Device, t *synth.Target) (bool, error) {
+	r := rand.New(rand.NewPCG(3, 4))
+	v := samples(0x1p-27, 0x1p17)
+	for i := range 1 << 15 {
+		if i%2 == 0 { // a number of f16, or the middle of two
+			v[i] = kernel.UnpackHalf(uint16(r.Uint32N(0x7c00))) + float32(i/2%2)*kernel.UnpackHalf(uint16(r.Uint32N(0x400)))/2
+		}
+		v[i] = float32(math.Copysign(float64(v[i]), float64(i/4%2)-0.5))
+	}
+	copy(v, []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), 65504, 65519.996, 65520, 0x1p-25, 0x1.8p-24, 0x1p-24, -0x1.8p-25})
+	for half := range slices.Chunk(v, probed) {
+		rounded, err := convertProbe(d, t, ops.F32, ops.F16, encode(half))
+		if err != nil {
+			return false, fmt.Errorf("probe f16 on %s: %w", d.Info().Name, err)
+		}
+		back, err := convertProbe(d, t, ops.F16, ops.F32, rounded)
+		if err != nil {
+			return false, fmt.Errorf("probe f16 on %s: %w", d.Info().Name, err)
+		}
+		for i, x := range half {
+			h := kernel.PackHalf(x)
+			if binary.LittleEndian.Uint16(rounded[2*i:]) != h || binary.LittleEndian.Uint32(back[4*i:]) != math.Float32bits(kernel.UnpackHalf(h)) {
 				return false, nil
 			}
 		}
@@ -157,7 +201,32 @@ func try(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32) ([]float32, 
 	if err := dispatch(d, s, plan, bufs); err != nil {
 		return nil, err
 	}
-	return readFloats(d, s, bufs[arity])
+	b, err := read(d, s, bufs[arity])
+	return floats(b), err
+}
+
+// convertProbe converts probed elements on a device.
+func convertProbe(d *vulkan.Device, t *synth.Target, from, to ops.DType, x []byte) ([]byte, error) {
+	shape := ops.Shape{probed}
+	in := &ops.Instr{Op: ops.AsType, Ins: make([]ops.Operand, 1), Outs: []ops.Result{{ID: 1, Type: ops.Type{DType: to, Shape: shape}}}}
+	plan, err := synth.Lower(in, []ops.Type{{DType: from, Shape: shape}}, t)
+	if err != nil {
+		return nil, err
+	}
+	s, bufs := d.Stream(), make([]*vulkan.Buffer, 2)
+	for i, typ := range []ops.DType{from, to} {
+		if bufs[i], err = d.Alloc(probed * typ.Size()); err != nil {
+			return nil, err
+		}
+		defer bufs[i].Free()
+	}
+	if err := s.Upload(bufs[0], 0, x); err != nil {
+		return nil, err
+	}
+	if err := dispatch(d, s, plan, bufs); err != nil {
+		return nil, err
+	}
+	return read(d, s, bufs[1])
 }
 
 // probePlan plans an operation of probed elements of f32.
@@ -204,7 +273,8 @@ func Push(s *synth.Step) []byte {
 	return s.Push
 }
 
-func readFloats(d *vulkan.Device, s *vulkan.Stream, b *vulkan.Buffer) ([]float32, error) {
+// read waits for a buffer and copies it.
+func read(d *vulkan.Device, s *vulkan.Stream, b *vulkan.Buffer) ([]byte, error) {
 	rb, err := s.Download(b, 0, b.Len())
 	if err != nil {
 		return nil, err
@@ -219,11 +289,15 @@ func readFloats(d *vulkan.Device, s *vulkan.Stream, b *vulkan.Buffer) ([]float32
 	if err := d.Wait(ctx, ticket); err != nil {
 		return nil, err
 	}
-	out := make([]float32, b.Len()/4)
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(rb.Bytes()[4*i:]))
+	return bytes.Clone(rb.Bytes()), nil
+}
+
+func floats(b []byte) []float32 {
+	v := make([]float32, len(b)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 	}
-	return out, nil
+	return v
 }
 
 func encode(v []float32) []byte {

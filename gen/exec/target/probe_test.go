@@ -71,3 +71,27 @@ func TestExponential(t *testing.T) {
 		t.Errorf("off by %g halves of a unit in the last place; the probe says good: %v", worst, good)
 	}
 }
+
+// Kernels convert f16 exactly, by instructions of the device where the probe says so.
+func TestHalves(t *testing.T) {
+	d, err := vulkan.Open("", vulkan.Options{Watchdog: -1})
+	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
+		t.Skipf("no device: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	target := Of(d.Info())
+	target.PreciseDiv, target.Subnormals = true, true
+	if target.Halves, err = halves(d, target); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("instructions of the device: %v", target.Halves)
+	for _, own := range []bool{false, target.Halves} {
+		target.Halves = own
+		if exact, err := exactHalves(d, &target); err != nil || !exact {
+			t.Errorf("conversions are exact: %v, %v", exact, err)
+		}
+	}
+}

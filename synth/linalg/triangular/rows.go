@@ -12,14 +12,12 @@ import (
 )
 
 // An invocation that solves for one right-hand side takes n^2/2 multiply-adds one after the other. Where
-// there are few right-hand sides, a workgroup solves for some of them, and an invocation has rows:
+// there are few right-hand sides, a workgroup solves for one of them, and an invocation has rows:
 // an unknown is found by the invocation that has its row, and all others take it off theirs at once.
 const (
 	rowsLocal = 256  // most invocations of a workgroup
 	rowsEach  = 2    // most rows of an invocation
-	rowsSides = 4096 // from so many right-hand sides on, invocations that have one each fill a device
-	manySides = 1024 // from so many on, a workgroup solves for sidesEach at once
-	sidesEach = 4
+	rowsSides = 1000 // from so many right-hand sides on, invocations that have one each are as fast
 )
 
 // byRows is the kernel of a block whose rows are dealt out.
@@ -27,7 +25,6 @@ type byRows struct {
 	t     scalar.Type
 	local int
 	each  int // rows of an invocation
-	sides int // right-hand sides of a workgroup
 	wide  int // unknowns that are found between two reads of the matrix
 	unit  bool
 }
@@ -36,18 +33,15 @@ type byRows struct {
 // right-hand side each are as fast.
 func rowsKernel(j *factor.Job, n, sides int, unit bool) (w *byRows, ok bool) {
 	most := min(rowsLocal, j.Target.MaxInvocations)
-	if n <= substituteLocal || j.Count*sides > rowsSides || most < 2*substituteLocal {
+	if n <= substituteLocal || j.Count*sides >= rowsSides || most < 2*substituteLocal {
 		return nil, false
 	}
-	w = &byRows{t: j.Typ, local: 2 * substituteLocal, each: 1, sides: 1, wide: substituteLocal / j.Words(), unit: unit}
+	w = &byRows{t: j.Typ, local: 2 * substituteLocal, each: 1, wide: substituteLocal / j.Words(), unit: unit}
 	for w.local < n && 2*w.local <= most {
 		w.local *= 2
 	}
 	if w.local < n {
 		w.each = rowsEach
-	}
-	if j.Count*sides >= manySides {
-		w.sides = sidesEach
 	}
 	return w, true
 }
@@ -57,12 +51,11 @@ func (w *byRows) rows() int { return w.local * w.each }
 
 // run appends the step that finds the n unknowns x of a triangle and right-hand sides b.
 func (w *byRows) run(j *factor.Job, t, b, x factor.Matrices, n, sides int) {
-	groups := (sides + w.sides - 1) / w.sides
-	p := &codegen.Program{Local: uint32(w.local), Groups: j.Count * groups, Body: w.write,
+	p := &codegen.Program{Local: uint32(w.local), Groups: j.Count * sides, Body: w.write,
 		Flops:   int64(j.Count) * int64(sides*n*n),
 		Buffers: []codegen.Buffer{j.Buffer(t, lowering.Read), j.Buffer(b, lowering.Read), j.Buffer(x, lowering.Write)}}
-	p.Numbers = append([]int{j.Count, groups, n, sides}, factor.Places(t, b, x)...)
-	p.Key = fmt.Sprintf("substitute by rows %v local=%d each=%d sides=%d unit=%v", w.t, w.local, w.each, w.sides, w.unit)
+	p.Numbers = append([]int{j.Count, sides, n}, factor.Places(t, b, x)...)
+	p.Key = fmt.Sprintf("substitute by rows %v local=%d each=%d unit=%v", w.t, w.local, w.each, w.unit)
 	j.Run(p)
 }
 
@@ -71,22 +64,24 @@ type rowsWriter struct {
 	*byRows
 	factor.Arith
 	t, from, to      factor.Grid
-	n, sides         kernel.Value
-	first            kernel.Value // right-hand side of the workgroup
+	n                kernel.Value
+	side             kernel.Value // the right-hand side of the workgroup
 	triangle, shared int          // arrays: the diagonal block by columns, and the unknowns of a round
 }
 
 func (w *byRows) write(e *codegen.Emitter) error {
 	k := &rowsWriter{byRows: w, Arith: factor.Arith{Emitter: e, T: w.t}}
-	count, groups := e.NextNumber(), e.NextNumber()
-	k.n, k.sides = e.NextNumber(), e.NextNumber()
+	count, sides := e.NextNumber(), e.NextNumber()
+	k.n = e.NextNumber()
 	t, from, to := factor.GridOf(e, 0), factor.GridOf(e, 1), factor.GridOf(e, 2)
-	matrix, part := e.DivMod(e.Group(), groups)
-	k.t, k.from, k.to = t.Of(matrix), from.Of(matrix), to.Of(matrix)
-	k.first = e.Mul(part, e.Index(w.sides))
-	k.triangle, k.shared = e.Shared(w.t, w.wide*w.wide), e.Shared(w.t, w.wide*w.sides)
+	matrix, side := e.DivMod(e.Group(), sides)
+	k.t, k.from, k.to, k.side = t.Of(matrix), from.Of(matrix), to.Of(matrix), side
+	k.triangle, k.shared = e.Shared(w.t, w.wide*w.wide), e.Shared(w.t, w.wide)
 	e.When(e.IsLess(matrix, count), func() {
-		b := k.rightHandSides()
+		var b []kernel.Value
+		for r := range w.each {
+			b = append(b, k.from.LoadOr(e.IsLess(k.row(r), k.n), k.row(r), side, k.Number(0)))
+		}
 		e.Loop(e.Index(0), k.n, e.Index(w.wide), b, k.round)
 	})
 	return nil
@@ -95,22 +90,8 @@ func (w *byRows) write(e *codegen.Emitter) error {
 // row is the number of the r-th row of the invocation.
 func (k *rowsWriter) row(r int) kernel.Value { return k.Add(k.Invocation(), k.Index(r*k.local)) }
 
-// at is where a row of the invocation has a right-hand side, among values of rows.
-func (k *rowsWriter) at(r, side int) int { return r*k.byRows.sides + side }
-
-// rightHandSides loads those of the rows of the invocation.
-func (k *rowsWriter) rightHandSides() (b []kernel.Value) {
-	for r := range k.each {
-		for s := range k.byRows.sides {
-			side := k.Add(k.first, k.Index(s))
-			inside := k.And2(k.IsLess(k.row(r), k.n), k.IsLess(side, k.sides))
-			b = append(b, k.from.LoadOr(inside, k.row(r), side, k.Number(0)))
-		}
-	}
-	return b
-}
-
-// round finds the unknowns from lo on, and takes them off the rows below.
+// round finds the unknowns from lo on, and takes them off the rows below, of which b has the right-hand
+// sides.
 func (k *rowsWriter) round(lo kernel.Value, b []kernel.Value) []kernel.Value {
 	hi := k.Min(k.Add(lo, k.Index(k.wide)), k.n)
 	k.fill(lo, hi)
@@ -121,10 +102,7 @@ func (k *rowsWriter) round(lo kernel.Value, b []kernel.Value) []kernel.Value {
 	b = slices.Clone(b)
 	for r := range k.each {
 		for c, t := range below[r] {
-			for s := range k.byRows.sides {
-				x := k.LoadShared(k.shared, k.Index(c*k.byRows.sides+s))
-				b[k.at(r, s)] = k.Less(t, x, b[k.at(r, s)])
-			}
+			b[r] = k.Less(t, k.LoadShared(k.shared, k.Index(c)), b[r])
 		}
 	}
 	k.Barrier()
@@ -169,16 +147,9 @@ func (k *rowsWriter) give(lo, hi kernel.Value, b []kernel.Value) {
 	for r := range k.each {
 		row := k.row(r)
 		k.IfThen(k.And2(k.Compare(scalar.Le, lo, row), k.IsLess(row, hi)), func() {
-			for s := range k.byRows.sides {
-				k.StoreShared(k.shared, k.place(k.Sub(row, lo), s), b[k.at(r, s)])
-			}
+			k.StoreShared(k.shared, k.Sub(row, lo), b[r])
 		})
 	}
-}
-
-// place is where a row of the block has the unknown of a side.
-func (k *rowsWriter) place(i kernel.Value, side int) kernel.Value {
-	return k.Add(k.Mul(i, k.Index(k.byRows.sides)), k.Index(side))
 }
 
 // find finds the unknowns of the block. The first invocations have a row of it each. In every step the one
@@ -186,36 +157,22 @@ func (k *rowsWriter) place(i kernel.Value, side int) kernel.Value {
 func (k *rowsWriter) find(lo, hi kernel.Value) {
 	me := k.Invocation()
 	inBlock := k.IsLess(me, k.Index(k.wide))
-	b := k.If(inBlock, func() (b []kernel.Value) {
-		for s := range k.byRows.sides {
-			b = append(b, k.LoadShared(k.shared, k.place(me, s)))
-		}
-		return b
-	}, func() (b []kernel.Value) {
-		for range k.byRows.sides {
-			b = append(b, k.Number(0))
-		}
-		return b
-	})
+	b := k.If(inBlock, func() []kernel.Value { return []kernel.Value{k.LoadShared(k.shared, me)} },
+		func() []kernel.Value { return []kernel.Value{k.Number(0)} })
 	k.Loop(k.Index(0), k.Sub(hi, lo), k.Index(1), b, func(c kernel.Value, b []kernel.Value) []kernel.Value {
 		column := k.Mul(c, k.Index(k.wide))
 		k.IfThen(k.IsEqual(me, c), func() {
-			for s, v := range b {
-				if !k.unit {
-					v = k.Over(v, k.LoadShared(k.triangle, k.Add(column, c)))
-				}
-				k.StoreShared(k.shared, k.place(c, s), v)
-				side := k.Add(k.first, k.Index(s))
-				k.IfThen(k.IsLess(side, k.sides), func() { k.to.Store(k.Add(lo, c), side, v) })
+			v := b[0]
+			if !k.unit {
+				v = k.Over(v, k.LoadShared(k.triangle, k.Add(column, c)))
 			}
+			k.StoreShared(k.shared, c, v)
+			k.to.Store(k.Add(lo, c), k.side, v)
 		})
 		k.Barrier()
-		return k.If(k.And2(inBlock, k.IsLess(c, me)), func() (rest []kernel.Value) {
+		return k.If(k.And2(inBlock, k.IsLess(c, me)), func() []kernel.Value {
 			t := k.LoadShared(k.triangle, k.Add(column, me))
-			for s, v := range b {
-				rest = append(rest, k.Less(t, k.LoadShared(k.shared, k.place(c, s)), v))
-			}
-			return rest
+			return []kernel.Value{k.Less(t, k.LoadShared(k.shared, c), b[0])}
 		}, func() []kernel.Value { return b })
 	})
 }

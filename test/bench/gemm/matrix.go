@@ -26,7 +26,7 @@ func runMatrix(r *device.Runner, o *options) error {
 
 // measureMatrix times the plans of a product and returns how many are wrong.
 func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (wrong int, err error) {
-	shape, ok := r.Target.MatrixProduct(p.Operands, p.M, p.N, p.K)
+	shape, ok := r.Target.MatrixProduct(p.Operands, p.M, p.N, p.K, p.Batch)
 	if !ok {
 		return 0, fmt.Errorf("the device has no matrices of %v", p.Operands)
 	}
