@@ -41,7 +41,7 @@ func (c *Convolution) gather() *gemm.Gather {
 	for i := range c.axes {
 		x := &c.axes[i]
 		g.Axes = append(g.Axes, gemm.Axis{Out: x.out, Taps: x.taps, Stride: x.stride, Step: x.step,
-			Low: x.low, Gap: x.gap, Reach: x.extent, At: x.at})
+			Low: x.low, Gap: x.gap, Extent: x.extent, At: x.at})
 	}
 	return g
 }

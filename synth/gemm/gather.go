@@ -19,14 +19,14 @@ type Gather struct {
 	Channel, Group, Batch, Outer int
 }
 
-// Axis is one axis of space: how many places, how many taps, how far between
-// them, where the first tap of the first place is before the input, and the
-// input: the distance of its elements for taps and in memory, and one more than
-// the last of them that a tap may see.
+// Axis is one axis of space. A convolution has Out places along it, Stride apart, and a
+// filter Taps taps, Step apart; the first tap of the first place lies Low before the
+// input. Elements of the input are Gap apart for taps and At apart in memory. Extent is
+// the length of the input with its gaps.
 type Axis struct {
 	Out, Taps         int
 	Stride, Step, Low int
-	Gap, Reach, At    int
+	Gap, Extent, At   int
 }
 
 const maxAxes = 3
@@ -70,8 +70,8 @@ func (g *Gather) gapped() bool {
 	return slices.ContainsFunc(g.Axes, func(a Axis) bool { return a.Gap > 1 })
 }
 
-// sight is what a kernel is made for: see shaders/lib/patches.glsl.
-type sight struct {
+// gatherVariant has the specialization constants of a kernel: see shaders/lib/patches.glsl.
+type gatherVariant struct {
 	masked, gapped bool
 	side           int // taps along each axis where kernels know them; 0 where they do not
 }
@@ -82,12 +82,12 @@ const knownSide = 3
 // maxMasked is how many taps a mask has bits for.
 const maxMasked = 32
 
-func (g *Gather) sight() sight {
+func (g *Gather) variant() gatherVariant {
 	taps := 1
 	for _, a := range g.Axes {
 		taps *= a.Taps
 	}
-	s := sight{gapped: g.gapped()}
+	s := gatherVariant{gapped: g.gapped()}
 	if s.masked = taps <= maxMasked && !s.gapped; s.masked && len(g.Axes) >= 2 &&
 		!slices.ContainsFunc(g.Axes, func(a Axis) bool { return a.Taps != knownSide }) {
 		s.side = knownSide
@@ -95,10 +95,12 @@ func (g *Gather) sight() sight {
 	return s
 }
 
-// sights are all of them.
-var sights = []sight{{masked: true}, {masked: true, side: knownSide}, {}, {gapped: true}}
+// gatherVariants are all of them.
+var gatherVariants = []gatherVariant{{masked: true}, {masked: true, side: knownSide}, {}, {gapped: true}}
 
-func (s sight) spec() []uint32 { return []uint32{bit(s.masked, 1), bit(s.gapped, 1), uint32(s.side)} }
+func (s gatherVariant) spec() []uint32 {
+	return []uint32{bit(s.masked, 1), bit(s.gapped, 1), uint32(s.side)}
+}
 
 // gatherRules are the tiles that gather best where there are enough of them,
 // measured as rules were: looking elements up takes registers, so that smaller
@@ -173,7 +175,7 @@ func (g *Gather) countBytes(p *Problem, plan *Plan) {
 func (g *Gather) axes() []Axis {
 	out := make([]Axis, g.dimensions())
 	for i := range out {
-		out[i] = Axis{Out: 1, Taps: 1, Stride: 1, Step: 1, Gap: 1, Reach: 1}
+		out[i] = Axis{Out: 1, Taps: 1, Stride: 1, Step: 1, Gap: 1, Extent: 1}
 		if i < len(g.Axes) {
 			out[i] = g.Axes[len(g.Axes)-1-i]
 		}
@@ -187,7 +189,7 @@ func (g *Gather) parameters() []int {
 	axes := g.axes()
 	gapped := g.gapped()
 	of := []func(a Axis) int{
-		func(a Axis) int { return a.Out }, func(a Axis) int { return a.Reach },
+		func(a Axis) int { return a.Out }, func(a Axis) int { return a.Extent },
 		func(a Axis) int { return halves(a.Taps, a.Low) },
 		func(a Axis) int {
 			if gapped {

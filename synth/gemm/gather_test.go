@@ -10,7 +10,7 @@ import (
 // Plans of gathered products have shaders that exist, and push constants that
 // fit beside three addresses.
 func TestGather(t *testing.T) {
-	axis := Axis{Out: 56, Taps: 3, Stride: 1, Step: 1, Low: 1, Gap: 1, Reach: 56, At: 56}
+	axis := Axis{Out: 56, Taps: 3, Stride: 1, Step: 1, Low: 1, Gap: 1, Extent: 56, At: 56}
 	for axes := range 4 {
 		for _, d := range []ops.DType{ops.F32, ops.F64} {
 			for _, m := range []int{1, 40, 64, 512} {

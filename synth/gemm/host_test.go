@@ -15,10 +15,10 @@ func TestHost(t *testing.T) {
 		for _, s := range [][3]int{{1, 1, 1}, {5, 3, 9}, {8, 8, 7}, {16, 70, 33}, {70, 9, 12}, {33, 130, 64}, {1, 1, 9000}, {3, 1100, 300}, {70, 520, 130}, {129, 1, 40}, {6, 7, 40}} {
 			m, n, k := s[0], s[1], s[2]
 			plain := rowMajor(ops.F32, m, n, k, batch)
-			turned := plain
-			turned.A = Strides{Row: 1, Col: m, Batch: m * k}
-			turned.B = Strides{Row: 1, Col: k, Batch: k * n}
-			for name, p := range map[string]Problem{"plain": plain, "turned": turned} {
+			transposed := plain
+			transposed.A = Strides{Row: 1, Col: m, Batch: m * k}
+			transposed.B = Strides{Row: 1, Col: k, Batch: k * n}
+			for name, p := range map[string]Problem{"plain": plain, "transposed": transposed} {
 				t.Run(fmt.Sprintf("%s %d×%d×%d batch %d", name, m, n, k, batch), func(t *testing.T) { checkHost(t, p) })
 			}
 		}

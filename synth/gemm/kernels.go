@@ -120,7 +120,7 @@ func GatherKernels(d ops.DType, t *Target) []Step {
 			if 4*gatherParameters(axes) > t.room() || !c.gathers(axes) && !ruled {
 				break
 			}
-			for _, s := range sights {
+			for _, s := range gatherVariants {
 				for _, across := range pairs[:3] {
 					for _, lies := range lays {
 						if across[1] == 0 && lies&alignedB != 0 {
@@ -146,8 +146,8 @@ func gatherTiles(d ops.DType) []Tile {
 	return list
 }
 
-// example is a gather that looks so along some axes.
-func (s sight) example(axes int) *Gather {
+// example is a gather of this variant along some axes.
+func (s gatherVariant) example(axes int) *Gather {
 	g := &Gather{Axes: make([]Axis, axes)}
 	for i := range g.Axes {
 		g.Axes[i] = Axis{Taps: max(1, s.side), Gap: 1}

@@ -22,7 +22,7 @@ type model struct {
 	resident    int     // workgroups that a multiprocessor has room for
 	alone, each float64 // ns
 	setup       float64 // µs of a dispatch
-	turned      float64 // how much longer a term takes where an operand is transposed
+	transposed  float64 // how much longer a term takes where an operand is transposed
 }
 
 // Other devices have other numbers, but waves too. The last tile takes what is smaller than all.
@@ -86,7 +86,7 @@ func (p *Problem) modelled(shares int, t *Target) (best Tile, ok bool) {
 		}
 		s := m.time(p, shares)
 		if p.across(p.A, p.M, p.K) == 1 || p.across(p.B, p.K, p.N) == 1 {
-			s *= m.turned
+			s *= m.transposed
 		}
 		if s < least {
 			least, best, ok = s, m.tile, true

@@ -102,7 +102,7 @@ func (m tiled) kernel(p *Problem, across [2]int, lies uint32, clamp bool, t *Tar
 	}
 	name, spec := m.name("gemm"), []uint32(nil)
 	if g := m.gather; g != nil {
-		name, lies, spec = m.name("conv"+strconv.Itoa(g.dimensions())), lies&^alignedB, g.sight().spec()
+		name, lies, spec = m.name("conv"+strconv.Itoa(g.dimensions())), lies&^alignedB, g.variant().spec()
 	}
 	return Kernel{
 		Shader: p.shader(name, t),
