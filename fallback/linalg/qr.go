@@ -30,7 +30,7 @@ func reflect[C field](a []C, n, i int) (h reflector[C], diagonal C) {
 	}
 	x := a[i*n+i]
 	h, size := reflector[C]{at: i}, math.Sqrt(square(x)+beneath)
-	first, turned := householder(x, size, beneath)
+	first, diagonal := householder(x, size, beneath)
 	negligible := 16 * epsilon * epsilon * (above + size*size)
 	if _, complexField := any(x).(complex128); size == 0 || !complexField && beneath <= negligible {
 		return h, x
@@ -43,12 +43,12 @@ func reflect[C field](a []C, n, i int) (h reflector[C], diagonal C) {
 		norm += square(h.v[k])
 	}
 	h.tau = 2 / norm
-	return h, turned
+	return h, diagonal
 }
 
 // householder returns the first component of the vector of a reflector, computed without
 // cancellation, and the first element of the reflected column.
-func householder[C field](x C, size, beneath float64) (first, turned C) {
+func householder[C field](x C, size, beneath float64) (first, diagonal C) {
 	r, ok := any(x).(float64)
 	switch {
 	case ok && r <= 0:

@@ -89,12 +89,12 @@ func svdJacobi[C field](w *sched.Worker, a []C, m, n int, full bool) *singular[C
 		v[i*n+i] = 1
 	}
 	pairs, p := newTournament(n), dense.Pacer{Worker: w}
-	for turned, sweep := true, 0; turned && sweep < sweepsMax; sweep++ {
-		turned = false
+	for rotated, sweep := true, 0; rotated && sweep < sweepsMax; sweep++ {
+		rotated = false
 		for range pairs.rounds() {
 			for i, j := range pairs.pairs {
 				p.Step(8 * m)
-				turned = orthogonalize(g[i*m:i*m+m], g[j*m:j*m+m], v[i*n:i*n+n], v[j*n:j*n+n]) || turned
+				rotated = orthogonalize(g[i*m:i*m+m], g[j*m:j*m+m], v[i*n:i*n+n], v[j*n:j*n+n]) || rotated
 			}
 			pairs.advance()
 		}

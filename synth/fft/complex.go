@@ -44,8 +44,8 @@ func (w *cplxWriter) times(x, y cplx) cplx {
 	return cplx{w.mulAdd(x.re, y.re, w.neg(w.Mul(x.im, y.im))), w.mulAdd(x.re, y.im, w.Mul(x.im, y.re))}
 }
 
-// turned gives x turned by -n/of of a circle.
-func (w *cplxWriter) turned(x cplx, n, of int) cplx {
+// rotate gives x times the root of unity of angle -n/of of a circle.
+func (w *cplxWriter) rotate(x cplx, n, of int) cplx {
 	switch n %= of; {
 	case n == 0:
 		return x
@@ -97,7 +97,7 @@ func (w *cplxWriter) dft(xs []cplx) []cplx {
 	for k := range b {
 		row := make([]cplx, a)
 		for q := range row {
-			row[q] = w.turned(columns[q][k], q*k, n)
+			row[q] = w.rotate(columns[q][k], q*k, n)
 		}
 		for m, y := range w.dft(row) {
 			out[k+b*m] = y
@@ -159,8 +159,8 @@ func (w *cplxWriter) oddDFT(xs []cplx) []cplx {
 				odd = w.scaledPlus(differences[k], sin, odd)
 			}
 		}
-		turned := cplx{odd.im, w.neg(odd.re)}
-		out[m], out[n-m] = w.add(even, turned), w.sub(even, turned)
+		rotated := cplx{odd.im, w.neg(odd.re)}
+		out[m], out[n-m] = w.add(even, rotated), w.sub(even, rotated)
 	}
 	return out
 }
@@ -176,14 +176,14 @@ func (w *cplxWriter) scaledPlus(x cplx, by float64, y cplx) cplx {
 	return cplx{w.mulAdd(x.re, f, y.re), w.mulAdd(x.im, f, y.im)}
 }
 
-// narrowTwiddle gives the unit turned by -n·k/of of a circle, which is less than an
+// narrowTwiddle is the root of unity of angle -n·k/of of a circle, which is less than an
 // eighth of it.
 func (w *cplxWriter) narrowTwiddle(n int, k kernel.Value, of int) cplx {
 	sin, cos := w.sine(w.Mul(w.Convert(k, w.t), w.Float(w.t, 2*math.Pi*float64(n)/float64(of))))
 	return cplx{cos, w.neg(sin)}
 }
 
-// twiddle gives the unit turned by -n/of of a circle, for n < of < 2^28. The
+// twiddle is the root of unity of angle -n/of of a circle, for n < of < 2^28. The
 // angle is brought into an eighth of a circle in integers, which loses nothing.
 // binary says that of is a power of two.
 func (w *cplxWriter) twiddle(n, of kernel.Value, binary bool) cplx {

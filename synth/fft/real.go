@@ -147,7 +147,7 @@ func (w *blockWriter) unfold(work []smallDFT, at blockPlace, span int) {
 			if (i+1)*w.Threads > pairs {
 				own = w.twiddle(k, w.Index(2*h), w.binary)
 			} else if i > 0 {
-				own = w.turned(turn, i*w.Threads, 2*h)
+				own = w.rotate(turn, i*w.Threads, 2*h)
 			}
 			w.unfoldPair(at.line, k, xs[i], ys[i], own)
 		}

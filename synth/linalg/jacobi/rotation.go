@@ -15,7 +15,7 @@ type rotation struct {
 	side     int          // a power of two
 	s, w     int          // shared: the matrix and the rotations, with rows of one more
 	sin, tan int          // shared, of a pair: the sine, and the tangent of half the angle, times a phase
-	turned   int          // shared: how many invocations found something to rotate
+	rotated  int          // shared: how many invocations found something to rotate
 	bound    kernel.Value // what counts as nothing off the diagonal
 	relative bool         // bound is a multiple of the geometric mean of the two on it
 	rounds   kernel.Value // of a sweep
@@ -26,8 +26,8 @@ type rotation struct {
 // count, before a barrier.
 func (x *rotation) share() {
 	half := x.side / 2
-	x.tan, x.sin, x.turned = x.Shared(x.T, half), x.Shared(x.T, half), x.Shared(scalar.U32, 1)
-	x.IfThen(x.IsEqual(x.Invocation(), x.Index(0)), func() { x.StoreShared(x.turned, x.Index(0), x.Index(0)) })
+	x.tan, x.sin, x.rotated = x.Shared(x.T, half), x.Shared(x.T, half), x.Shared(scalar.U32, 1)
+	x.IfThen(x.IsEqual(x.Invocation(), x.Index(0)), func() { x.StoreShared(x.rotated, x.Index(0), x.Index(0)) })
 }
 
 // at is where element (i, k) of a shared matrix lies.
@@ -46,9 +46,9 @@ func (x *rotation) sweepAll(sweeps kernel.Value) kernel.Value {
 		mine := x.Loop(zero, rounds, one, []kernel.Value{zero}, func(round kernel.Value, c []kernel.Value) []kernel.Value {
 			return []kernel.Value{x.Or(c[0], x.round(round))}
 		})[0]
-		x.IfThen(x.Not(x.IsEqual(mine, zero)), func() { x.AddShared(x.turned, zero, one) })
+		x.IfThen(x.Not(x.IsEqual(mine, zero)), func() { x.AddShared(x.rotated, zero, one) })
 		x.Barrier()
-		all := x.LoadShared(x.turned, zero)
+		all := x.LoadShared(x.rotated, zero)
 		found := x.Sub(all, c[1])
 		return []kernel.Value{found, all, x.Select(x.IsEqual(sweep, zero), found, c[2])}
 	})[2]
@@ -74,7 +74,7 @@ func (x *rotation) meet(p, round kernel.Value) (i, k kernel.Value) {
 // something to rotate.
 func (x *rotation) round(round kernel.Value) kernel.Value {
 	half, zero := x.side/2, x.Index(0)
-	turned := x.If(x.IsLess(x.Invocation(), x.Index(half)),
+	rotated := x.If(x.IsLess(x.Invocation(), x.Index(half)),
 		func() []kernel.Value { return []kernel.Value{x.angle(x.Invocation(), round)} },
 		func() []kernel.Value { return []kernel.Value{zero} })[0]
 	x.Barrier()
@@ -83,7 +83,7 @@ func (x *rotation) round(round kernel.Value) kernel.Value {
 		// A copy of the code for every block would be long.
 		x.For(first, x.Index(half), x.Index(x.Local/half), func(p kernel.Value) { x.rotateBlock(x.block(p, q, round)) })
 		x.Barrier()
-		return turned
+		return rotated
 	}
 	// All blocks are read before any is written, so that reads do not wait.
 	var blocks []*rotationBlock
@@ -94,7 +94,7 @@ func (x *rotation) round(round kernel.Value) kernel.Value {
 		x.rotateBlock(b)
 	}
 	x.Barrier()
-	return turned
+	return rotated
 }
 
 // rotationBlock is what rows i and k of pair p have in the columns of pair q, of

@@ -37,13 +37,13 @@ func LowerSVD(j *factor.Job) {
 	ordered(j, sorted, lengths, one, order, n, 1)
 	sortedValues(j, j.Result(1, n, 1), sorted, back, n, noise(j, 1, max(m, n)))
 
-	inverse, turned := inverse(j, lengths, sorted, n, max(m, n)), j.Fresh(n, n)
+	inverse, vectors := inverse(j, lengths, sorted, n, max(m, n)), j.Fresh(n, n)
 	ordered(j, right.Transposed(), x, inverse, order, n, n)
 	complete(j, right, n)
-	ordered(j, turned.Transposed(), j.Conjugate(x.From(0, x.Row/2)), one, order, n, n)
+	ordered(j, vectors.Transposed(), j.Conjugate(x.From(0, x.Row/2)), one, order, n, n)
 	q := j.Fresh(m, cols)
 	f.Form(q, cols)
-	j.Multiply(factor.BlockProduct{A: q, B: turned, C: left, M: m, N: n, K: n})
+	j.Multiply(factor.BlockProduct{A: q, B: vectors, C: left, M: m, N: n, K: n})
 	j.Copy(left.From(0, n), q.From(0, n), m, cols-n)
 	upright(j, u, vh, s[len(s)-2], s[len(s)-1], k, full)
 }
@@ -86,18 +86,20 @@ func upright(j *factor.Job, u, vh factor.Matrices, m, n, k int, full bool) {
 	}
 	signs := columnLengths(j, vh, rows, n).From(0, 1)
 	signs.Col = 0
-	j.Each(factor.Elementwise{Name: "upright rows", To: j.Result(2, rows, n), From: []factor.Matrices{vh, signs}, M: rows, N: n, F: turned})
+	j.Each(factor.Elementwise{Name: "upright rows", To: j.Result(2, rows, n), From: []factor.Matrices{vh, signs}, M: rows, N: n, F: multiply})
 	across := signs
 	across.Row, across.Col = 0, signs.Row
 	to := j.Result(0, m, cols)
-	j.Each(factor.Elementwise{Name: "upright columns", To: to, From: []factor.Matrices{u, across}, M: m, N: k, F: turnedBack})
+	j.Each(factor.Elementwise{Name: "upright columns", To: to, From: []factor.Matrices{u, across}, M: m, N: k, F: multiplyConj})
 	j.Copy(to.From(0, k), u.From(0, k), m, cols-k)
 }
 
-func turned(x factor.Arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+// multiply gives an element times a phase.
+func multiply(x factor.Arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 	return x.Mul(from[0], from[1])
 }
 
-func turnedBack(x factor.Arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+// multiplyConj gives an element times the conjugate of a phase.
+func multiplyConj(x factor.Arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
 	return x.Mul(from[0], factor.Conj(x.Emitter, from[1]))
 }

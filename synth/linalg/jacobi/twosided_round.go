@@ -300,7 +300,7 @@ func (x *twoSidedStep) report(matrix, word kernel.Value, vs []kernel.Value) {
 		more = x.Or2(more, is(v))
 	}
 	x.Barrier() // all have read the count of the last sweep
-	x.IfThen(more, func() { x.AddShared(x.r.turned, zero, x.Index(1)) })
+	x.IfThen(more, func() { x.AddShared(x.r.rotated, zero, x.Index(1)) })
 	x.Barrier()
-	x.IfThen(x.IsEqual(x.Invocation(), zero), func() { x.Store(remains, word, x.LoadShared(x.r.turned, zero)) })
+	x.IfThen(x.IsEqual(x.Invocation(), zero), func() { x.Store(remains, word, x.LoadShared(x.r.rotated, zero)) })
 }

@@ -29,11 +29,11 @@ type LU struct {
 	product factor.Matrices // room for that of blocks, a quarter of the matrix at most
 }
 
-// The columns of a block, and how many to the right of its panel every step takes
-// the panel off. Columns further right lose products of blocks.
+// A block has luBlock columns. Up to luUpdate columns are updated after each of their
+// panels; wider matrices are halved, and the right half is updated by products.
 const (
-	luBlock = 512
-	luReach = 1024
+	luBlock  = 512
+	luUpdate = 1024
 )
 
 // LuLine is what the elements of a column are a multiple of in memory, so that
@@ -46,7 +46,7 @@ func Factor(j *factor.Job, a factor.Matrices, n, cols int) *LU {
 	f.places = [2]lowering.Ref{j.NewTemp(j.Count * n * 4), j.NewTemp(j.Count * n * 4)}
 	f.pivots = j.NewTemp(j.Count * n * 4)
 	f.Signs = j.Fresh(1, n)
-	if n > j.Narrow(luReach) && !j.Typ.Complex() {
+	if n > j.Narrow(luUpdate) && !j.Typ.Complex() {
 		f.product = j.Fresh((n+1)/2, (n+1)/2)
 	}
 	f.columns(0, n)
@@ -56,14 +56,14 @@ func Factor(j *factor.Job, a factor.Matrices, n, cols int) *LU {
 // columns factors columns lo to hi, which those before have been taken off: the
 // left half, then the right one without what the left one has of it.
 func (f *LU) columns(lo, hi int) {
-	reach, wide := f.Narrow(luReach), f.Narrow(luBlock)
-	if hi-lo <= reach {
+	update, wide := f.Narrow(luUpdate), f.Narrow(luBlock)
+	if hi-lo <= update {
 		for at := lo; at < hi; at += wide {
 			f.block(at, min(at+wide, hi), hi)
 		}
 		return
 	}
-	half := reach
+	half := update
 	for 2*half < hi-lo {
 		half *= 2
 	}

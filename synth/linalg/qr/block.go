@@ -29,7 +29,7 @@ func reflectBlocks(j *factor.Job, a factor.Matrices, m, n int) *QR {
 	f := &QR{Job: j, a: a, m: m, n: n}
 	left := [2]factor.Matrices{j.Fresh(m, n), j.Fresh(m, n)}
 	product := j.Fresh(m, n)
-	f.sums, f.turned = j.Fresh(wide, max(m, n)), j.Fresh(wide, max(m, n))
+	f.sums, f.update = j.Fresh(wide, max(m, n)), j.Fresh(wide, max(m, n))
 	now := a
 	for lo := 0; lo < k; lo += wide {
 		rows, cols := m-lo, n-lo
@@ -50,7 +50,7 @@ func reflectBlocks(j *factor.Job, a factor.Matrices, m, n int) *QR {
 func (f *QR) blockAt(a factor.Matrices, lo, rows, wide int) reflectorBlock {
 	most := qrPanel(f.Job, 1).Wide
 	g := &QR{Job: f.Job, a: a, v: f.Fresh(wide, rows).Transposed(), t: f.Fresh(wide, wide), m: rows, n: wide}
-	g.sums, g.turned = f.Fresh(qrShares(rows)*most, wide), f.Fresh(most, wide)
+	g.sums, g.update = f.Fresh(qrShares(rows)*most, wide), f.Fresh(most, wide)
 	f.Zeros(g.v.Transposed(), wide, rows)
 	f.Zeros(g.t, wide, wide)
 	for at := 0; at < wide; {
@@ -66,10 +66,10 @@ func (f *QR) blockAt(a factor.Matrices, lo, rows, wide int) reflectorBlock {
 // applyBlock appends V T (V^T C), for all columns of what is left.
 func (f *QR) applyBlock(b reflectorBlock, t, c, to factor.Matrices, cols int) {
 	rows := f.m - b.lo
-	inner, turned := f.Dense(f.sums.Ref, b.wide, cols), f.Dense(f.turned.Ref, b.wide, cols)
+	inner, update := f.Dense(f.sums.Ref, b.wide, cols), f.Dense(f.update.Ref, b.wide, cols)
 	f.Dotted(b.v.Transposed(), c, inner, b.wide, cols, rows)
-	f.Dotted(t, inner, turned, b.wide, cols, b.wide)
-	f.Dotted(b.v, turned, to, rows, cols, b.wide)
+	f.Dotted(t, inner, update, b.wide, cols, b.wide)
+	f.Dotted(b.v, update, to, rows, cols, b.wide)
 }
 
 // keep appends rows of r, of which a block has the first columns.

@@ -71,7 +71,7 @@ func (f *QR) factorDistributed(w distributed, lo, hi int, t factor.Matrices) {
 		Flops:   4 * int64(f.Count) * int64((f.m-lo)*(hi-lo)*(hi-lo)),
 		Buffers: []codegen.Buffer{f.Buffer(f.a, lowering.Read|lowering.Write), f.Buffer(f.v, lowering.Write), f.Buffer(f.t, lowering.Write)}}
 	p.Numbers = append([]int{f.Count, f.m - lo, hi - lo}, factor.Places(f.a.From(lo, lo), f.v.From(lo, lo), t)...)
-	p.Key = fmt.Sprintf("mirror %v local=%d rows=%d wide=%d", w.t, w.local, w.rows, w.wide())
+	p.Key = fmt.Sprintf("householder %v local=%d rows=%d wide=%d", w.t, w.local, w.rows, w.wide())
 	f.Run(p)
 }
 
@@ -187,8 +187,8 @@ func (x *distributedPanel) reflect(els []kernel.Value, round, q, c kernel.Value)
 
 // home is which column the k-th of those that go around is.
 func (x *distributedPanel) home(round kernel.Value, k int) kernel.Value {
-	turned := x.And(x.Add(round, x.Index(k)), uint64(x.cols-1))
-	return x.Add(x.column, x.Mul(turned, x.Index(x.across)))
+	rotated := x.And(x.Add(round, x.Index(k)), uint64(x.cols-1))
+	return x.Add(x.column, x.Mul(rotated, x.Index(x.across)))
 }
 
 // tops is where an element of the row of the diagonal is: the rows of two columns

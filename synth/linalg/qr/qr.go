@@ -13,9 +13,9 @@ type QR struct {
 	*factor.Job
 	a, v, t factor.Matrices // what is left of a; reflectors, by column; T beneath T
 	m, n    int
-	panels  []int // first columns, and the end
-	sums    factor.Matrices
-	turned  factor.Matrices
+	panels  []int           // first columns, and the end
+	sums    factor.Matrices // V^H C
+	update  factor.Matrices // T V^H C (larfb of LAPACK)
 
 	blocks []reflectorBlock // in place of panels, of large matrices
 }
@@ -66,7 +66,7 @@ func Factor(j *factor.Job, a factor.Matrices, m, n int) *QR {
 	most := qrPanel(j, 1).Wide // of any panel
 	f := &QR{Job: j, a: a, v: j.Fresh(k, m).Transposed(), t: j.Fresh(k, most), m: m, n: n}
 	widest := max(m, n)
-	f.sums, f.turned = j.Fresh(qrShares(m)*most, widest), j.Fresh(most, widest)
+	f.sums, f.update = j.Fresh(qrShares(m)*most, widest), j.Fresh(most, widest)
 	j.Zeros(f.v.Transposed(), k, m)
 	j.Zeros(f.t, k, most)
 	for lo := 0; lo < k; {
@@ -100,12 +100,12 @@ func (f *QR) join(lo, at, end int) {
 		return
 	}
 	before, wide, shares := at-lo, end-at, qrShares(f.m-at)
-	sums, turned := f.sums, f.turned
-	sums.Row, turned.Row = wide, wide
+	sums, update := f.sums, f.update
+	sums.Row, update.Row = wide, wide
 	f.Multiply(factor.BlockProduct{A: f.Adjoint(f.v.From(at, lo)), B: f.v.From(at, at), C: sums,
 		M: before, N: wide, K: f.m - at, Shares: shares, Step: before * wide})
-	f.applyReflectors(f.t.From(lo, 0), sums, turned, before, wide, shares)
-	f.Multiply(factor.BlockProduct{A: turned, B: f.t.From(at, before), C: f.t.From(lo, before),
+	f.applyReflectors(f.t.From(lo, 0), sums, update, before, wide, shares)
+	f.Multiply(factor.BlockProduct{A: update, B: f.t.From(at, before), C: f.t.From(lo, before),
 		M: before, N: wide, K: wide, Subtract: true})
 }
 
@@ -129,11 +129,11 @@ func (f *QR) apply(lo, hi int, t, c factor.Matrices, cols int) {
 	}
 	v, m, wide := f.v.From(lo, lo), f.m-lo, hi-lo
 	shares := qrShares(m)
-	sums, turned := f.sums, f.turned
-	sums.Row, turned.Row = cols, cols
+	sums, update := f.sums, f.update
+	sums.Row, update.Row = cols, cols
 	f.Multiply(factor.BlockProduct{A: f.Adjoint(v), B: c, C: sums, M: wide, N: cols, K: m, Shares: shares, Step: wide * cols})
-	f.applyReflectors(t, sums, turned, wide, cols, shares)
-	f.Multiply(factor.BlockProduct{A: v, B: turned, C: c, M: m, N: cols, K: wide, Subtract: true})
+	f.applyReflectors(t, sums, update, wide, cols, shares)
+	f.Multiply(factor.BlockProduct{A: v, B: update, C: c, M: m, N: cols, K: wide, Subtract: true})
 }
 
 // Lower plans the factors with a diagonal of r that is not negative, or of the phases
