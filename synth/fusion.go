@@ -41,7 +41,7 @@ func LowerFusion(f *Fusion, types func(ops.ID) ops.Type, t *Target) (*Plan, erro
 	case len(f.Body) > 1:
 		lower = fused.Lower
 	}
-	p, err := t.Reach(func(t *Target) (*Plan, error) { return lower(f, types, t) }, f.Buffers(types)...)
+	p, err := t.WithBindings(func(t *Target) (*Plan, error) { return lower(f, types, t) }, f.Buffers(types)...)
 	if err == nil {
 		codegen.DumpPlan(f, p)
 	}

@@ -149,7 +149,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 	for _, o := range in.Outs {
 		buffers = append(buffers, o.Type)
 	}
-	return t.Reach(func(t *lowering.Target) (*lowering.Plan, error) { return lowerWithin(in, types, t) }, buffers...)
+	return t.WithBindings(func(t *lowering.Target) (*lowering.Plan, error) { return lowerWithin(in, types, t) }, buffers...)
 }
 
 // lowerWithin is Lower for buffers that the target's kernels reach.

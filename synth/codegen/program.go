@@ -128,7 +128,7 @@ func Check(t *lowering.Target, p *Program) error {
 			return lowering.Unsupported("no %v in buffers", b.Elem)
 		}
 		if !t.Addresses && t.MaxBinding > 0 && b.Bytes > t.MaxBinding {
-			return fmt.Errorf("%w %d bytes, they end at %d", lowering.ErrReach, b.Bytes, t.MaxBinding)
+			return fmt.Errorf("%w: %d of %d bytes", lowering.ErrBindingTooShort, b.Bytes, t.MaxBinding)
 		}
 	}
 	return nil

@@ -250,7 +250,7 @@ func (d *Builder) AddSteps(plan *gemm.Plan, err error, a, b, c lowering.Ref) err
 // AddStepsOf appends those of operands that may begin within buffers.
 func (d *Builder) AddStepsOf(plan *gemm.Plan, err error, a, b lowering.Arg, c lowering.Ref) error {
 	if errors.Is(err, gemm.ErrUnbound) {
-		return fmt.Errorf("%w: %w", lowering.ErrReach, err)
+		return fmt.Errorf("%w: %w", lowering.ErrBindingTooShort, err)
 	}
 	if errors.Is(err, gemm.ErrTooLarge) {
 		return lowering.Unsupported("%v", err)

@@ -27,8 +27,8 @@ func (u *Fusion) FirstReduction() *ops.Instr {
 	return nil
 }
 
-// bindingsReach reports whether every value of a graph fits a binding.
-func bindingsReach(t *lowering.Target, g *Graph) bool {
+// fitsBindings reports whether every value of a graph fits a binding.
+func fitsBindings(t *lowering.Target, g *Graph) bool {
 	if t.Addresses || t.MaxBinding == 0 {
 		return true
 	}

@@ -77,7 +77,7 @@ func Partition(g *Graph, t *lowering.Target, caps Capabilities) []Fusion {
 }
 
 func newPartitioner(g *Graph, t *lowering.Target, caps Capabilities, refused map[[2]int]Reason) *partitioner {
-	if !bindingsReach(t, g) && t.Addressable {
+	if !fitsBindings(t, g) && t.Addressable {
 		t = t.WithAddresses() // addresses are push constants
 	}
 	return &partitioner{t: t, caps: caps, g: g, nodes: make([]node, len(g.Body)), made: make(map[ops.ID]int, len(g.Body)),

@@ -84,7 +84,7 @@ func LowerLeapfrog(d *Density, steps Leapfrog, t *lowering.Target) (*lowering.Pl
 		return nil, lowering.Unsupported("%d bytes of shared memory, the device has %d", shared, t.SharedMemory)
 	}
 	p := j.program(steps)
-	return t.Reach(func(t *lowering.Target) (*lowering.Plan, error) { return codegen.NewPlan(t, nil, p) })
+	return t.WithBindings(func(t *lowering.Target) (*lowering.Plan, error) { return codegen.NewPlan(t, nil, p) })
 }
 
 // Work estimates the operations of a step that a kernel takes. The error wraps

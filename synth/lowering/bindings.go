@@ -7,29 +7,29 @@ import (
 	"nxvk/ops"
 )
 
-// ErrReach is wrapped by the errors of kernels whose buffers are longer than what
-// bindings reach.
-var ErrReach = fmt.Errorf("%w: bindings do not reach", ErrUnsupported)
+// ErrBindingTooShort is wrapped by the errors of kernels with a buffer that is longer
+// than a binding.
+var ErrBindingTooShort = fmt.Errorf("%w: a buffer is longer than a binding", ErrUnsupported)
 
-// Reach calls lower for an instruction or a fusion with the given operands and
+// WithBindings calls lower for an instruction or a fusion with the given operands and
 // results. A binding covers at most MaxBinding bytes, so a plan with a longer buffer
 // uses addresses if the device has them. Both give the same bits. Without addresses
 // the error wraps ErrUnsupported.
-func (t *Target) Reach(lower func(t *Target) (*Plan, error), buffers ...ops.Type) (*Plan, error) {
+func (t *Target) WithBindings(lower func(t *Target) (*Plan, error), buffers ...ops.Type) (*Plan, error) {
 	if t.Addresses || t.MaxBinding == 0 {
 		return lower(t)
 	}
 	if longest := longestOf(buffers); longest > t.MaxBinding {
 		if !t.Addressable {
-			return nil, fmt.Errorf("%w %d bytes, they end at %d", ErrReach, longest, t.MaxBinding)
+			return nil, fmt.Errorf("%w: %d of %d bytes", ErrBindingTooShort, longest, t.MaxBinding)
 		}
 		return lower(t.WithAddresses())
 	}
 	p, err := lower(t)
 	if err == nil {
-		err = t.reachesTemps(p)
+		err = t.bindTemps(p)
 	}
-	if !errors.Is(err, ErrReach) {
+	if !errors.Is(err, ErrBindingTooShort) {
 		return p, err
 	}
 	if !t.Addressable {
@@ -45,11 +45,11 @@ func (t *Target) WithAddresses() *Target {
 	return &a
 }
 
-// reachesTemps returns an error if a temporary of a plan is longer than a binding.
-func (t *Target) reachesTemps(p *Plan) error {
+// bindTemps returns an error if a temporary of a plan is longer than a binding.
+func (t *Target) bindTemps(p *Plan) error {
 	for _, n := range p.Temps {
 		if n > t.MaxBinding {
-			return fmt.Errorf("%w %d bytes, they end at %d", ErrReach, n, t.MaxBinding)
+			return fmt.Errorf("%w: %d of %d bytes", ErrBindingTooShort, n, t.MaxBinding)
 		}
 	}
 	return nil
