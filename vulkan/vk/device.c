@@ -31,8 +31,8 @@ static void enable(nxvk_features *f, uint32_t b) {
 static uint32_t pick_extensions(const VkExtensionProperties *list, uint32_t n, uint32_t api, const char **out) {
 	static const char *wanted[] = {
 		VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
-		VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME,
-		VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
+		VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+		VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
 		"VK_KHR_portability_subset", // must be enabled wherever it is listed
 	};
 	uint32_t k = 0;

@@ -148,8 +148,8 @@ static void copy_matrices(nxvk_instance *in, VkPhysicalDevice gpu, nxvk_info *ou
 	out->matrices = n;
 	for (uint32_t i = 0; i < n; i++) {
 		const VkCooperativeMatrixPropertiesKHR *p = &list[i];
-		out->matrix[i] = (nxvk_matrix){p->MSize, p->NSize, p->KSize, p->AType, p->BType,
-			p->CType, p->ResultType, p->scope, p->saturatingAccumulation};
+		out->matrix[i] = (nxvk_matrix){p->MSize, p->NSize, p->KSize, p->AType, p->BType, p->CType, p->ResultType,
+			p->scope, p->saturatingAccumulation};
 	}
 }
 

@@ -52,7 +52,8 @@ typedef struct {
 	PFN_vkDestroyDebugUtilsMessengerEXT DestroyDebugUtilsMessengerEXT;
 	uint32_t api;
 	NXVK_INSTANCE_FUNCS(NXVK_FIELD)
-	PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR GetPhysicalDeviceCooperativeMatrixPropertiesKHR; // may be absent
+	PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR
+		GetPhysicalDeviceCooperativeMatrixPropertiesKHR; // may be absent
 } nxvk_instance;
 
 typedef struct {
