@@ -19,7 +19,7 @@ func TestDebianVersion(t *testing.T) {
 		t.Error(got)
 	}
 	if _, err := exec.LookPath("dpkg"); err != nil {
-		t.Skip("SKIP no dpkg")
+		t.Skip("no dpkg")
 	}
 	if err := exec.Command("dpkg", "--compare-versions", debianVersion("0.2.0-rc.1"), "lt", debianVersion("0.2.0")).Run(); err != nil {
 		t.Error(err)
@@ -56,7 +56,7 @@ func checkPackage(t *testing.T, deb, version string) {
 // unpacked, and measure how far it is open.
 func checkUnit(t *testing.T, deb string) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("SKIP no systemd-analyze (Debian: apt-get install systemd)")
+		t.Skip("no systemd-analyze (Debian: apt-get install systemd)")
 	}
 	root := t.TempDir()
 	if _, err := output("", nil, "dpkg-deb", "--extract", deb, root); err != nil {
@@ -89,7 +89,7 @@ func checkUnit(t *testing.T, deb string) {
 // package.
 func checkInstalled(t *testing.T, deb, version string) {
 	out := inDebian(t, `
-dpkg -i /tmp/*.deb
+dpkg -i ./*.deb
 nxvk-node --version
 id nxvk
 dpkg --verify nxvk-node
@@ -112,14 +112,15 @@ const maxContainer = 100
 // container's user.
 func checkContainer(t *testing.T, archive, version string) {
 	out := inDebian(t, `
-mkdir /tmp/context
-tar -xzf /tmp/*.tar.gz -C /tmp/context
-sh /tmp/rootfs.sh /tmp/rootfs
-cp /tmp/context/nxvk-node /tmp/rootfs/usr/bin/
-chroot --userspec=65532:65532 /tmp/rootfs /usr/bin/nxvk-node --version
-echo "size $(du -sm /tmp/rootfs | cut -f 1) MiB"
-test "$(du -sm /tmp/rootfs | cut -f 1)" -le `+fmt.Sprint(maxContainer)+`
-test -e /tmp/rootfs/usr/lib/x86_64-linux-gnu/libvulkan.so.1
+mkdir context
+tar -xzf ./*.tar.gz -C context
+sh rootfs.sh "$PWD/rootfs"
+cp context/nxvk-node rootfs/usr/bin/
+chroot --userspec=65532:65532 rootfs /usr/bin/nxvk-node --version
+size=$(du -sm rootfs | cut -f 1)
+echo "size $size MiB"
+test "$size" -le `+fmt.Sprint(maxContainer)+`
+test -e rootfs/usr/lib/x86_64-linux-gnu/libvulkan.so.1
 `, archive, "../container/rootfs.sh")
 	t.Logf("%s", out[strings.LastIndex(out, "size "):])
 	if want := "nxvk-node " + version + "+"; !strings.Contains(out, want) {
@@ -127,8 +128,9 @@ test -e /tmp/rootfs/usr/lib/x86_64-linux-gnu/libvulkan.so.1
 	}
 }
 
-// inDebian runs a script over a root of Debian, whose own files stay as they are, with some
-// files in its /tmp. It returns what the script prints.
+// inDebian runs a script over a root of Debian, whose own files stay as they are. The script
+// begins in a folder of its own with the given files, and resolves names as this machine
+// does. inDebian returns what it prints.
 func inDebian(t *testing.T, script string, files ...string) string {
 	t.Helper()
 	enter := `set -eu
@@ -136,9 +138,10 @@ lower=$1 over=$2 script=$3
 shift 3
 mkdir "$over/upper" "$over/work" "$over/root"
 mount -t overlay overlay -o "lowerdir=$lower,upperdir=$over/upper,workdir=$over/work" "$over/root" || exit 75
-cp "$@" "$over/root/tmp/"
+here=$(chroot "$over/root" mktemp -d)
+cp "$@" "$over/root$here/"
 cp -L /etc/resolv.conf /etc/hosts "$over/root/etc/"
-DEBIAN_FRONTEND=noninteractive chroot "$over/root" sh -euc "$script"`
+DEBIAN_FRONTEND=noninteractive chroot "$over/root" sh -euc "cd $here; $script"`
 	return unshare(t, append([]string{"--mount", "sh", "-c", enter, "sh", debianRoot(t), t.TempDir(), script}, files...)...)
 }
 
@@ -146,11 +149,11 @@ DEBIAN_FRONTEND=noninteractive chroot "$over/root" sh -euc "$script"`
 func debianRoot(t *testing.T) string {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("SKIP a root of Debian takes root")
+		t.Skip("a root of Debian takes the user root")
 	}
 	root, err := exec.Command("../../test/roots.sh", "trixie", "present").Output()
 	if err != nil {
-		t.Skipf("SKIP %s", root)
+		t.Skip(string(root))
 	}
 	return strings.TrimSpace(string(root))
 }
@@ -162,7 +165,7 @@ func unshare(t *testing.T, args ...string) string {
 	cmd := exec.Command("unshare", args...)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 75 {
-		t.Skipf("SKIP %s", out)
+		t.Skip(string(out))
 	}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
