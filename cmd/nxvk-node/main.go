@@ -1,5 +1,6 @@
-// Nxvk-node joins a BEAM cluster as a hidden node and lends its processes the
-// GPUs of this machine.
+// Command nxvk-node joins a BEAM cluster as a hidden Erlang node and gives its processes the
+// GPUs of this machine. Its subcommands are run, devices, doctor, bench and version;
+// nxvk-node help lists them, and --help after one its flags.
 package main
 
 import (
