@@ -11,11 +11,11 @@ import (
 func TestBSDMake(t *testing.T) {
 	bsd, err := exec.LookPath("bmake")
 	if err != nil {
-		t.Skip("SKIP no bmake")
+		t.Skip("no bmake")
 	}
 	gnu, err := exec.LookPath("gmake")
 	if err != nil {
-		t.Skip("SKIP no gmake")
+		t.Skip("no gmake")
 	}
 	in := func(path string, args ...string) (string, error) {
 		c := exec.Command(path, args...)

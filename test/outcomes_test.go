@@ -10,7 +10,7 @@ import (
 func TestOutcomes(t *testing.T) {
 	awk, err := exec.LookPath("awk")
 	if err != nil {
-		t.Skip("no awk")
+		t.Skip("no awk on this machine")
 	}
 	for _, c := range []struct{ name, in, want string }{
 		{"a step that passes", "said\n::pass go vet\n",

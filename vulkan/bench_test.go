@@ -12,7 +12,7 @@ func openBench(b *testing.B) *Device {
 	b.Helper()
 	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{})
 	if err != nil {
-		b.Skipf("SKIP no device: %v", err)
+		b.Skipf("no device: %v", err)
 	}
 	b.Cleanup(func() { d.Close() })
 	return d

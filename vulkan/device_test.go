@@ -22,7 +22,7 @@ func openTest(t testing.TB, o Options) *Device {
 	o.OnMessage = func(severity, text string) { t.Errorf("%s: %s", severity, text) }
 	d, err := Open(os.Getenv("NXVK_DEVICE"), o)
 	if errors.Is(err, ErrNoVulkan) || errors.Is(err, ErrNoDevice) {
-		t.Skipf("SKIP no device: %v", err)
+		t.Skipf("no device: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

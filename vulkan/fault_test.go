@@ -188,14 +188,14 @@ func TestClosedDevice(t *testing.T) {
 func TestWatchdog(t *testing.T) {
 	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{Watchdog: time.Millisecond})
 	if errors.Is(err, ErrNoVulkan) || errors.Is(err, ErrNoDevice) {
-		t.Skipf("SKIP no device: %v", err)
+		t.Skipf("no device: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d.Info().Kind != CPU {
 		d.Close()
-		t.Skip("SKIP a GPU is too fast for this work")
+		t.Skip("a GPU is too fast for this work")
 	}
 	p := affine(t, d, false)
 	const groups = 65535
@@ -221,11 +221,11 @@ func TestWatchdog(t *testing.T) {
 // process.
 func TestRealLoss(t *testing.T) {
 	if os.Getenv("NXVK_TEST_LOSE") == "" {
-		t.Skip("SKIP NXVK_TEST_LOSE is not set")
+		t.Skip("NXVK_TEST_LOSE is not set")
 	}
 	d, err := Open("", Options{Watchdog: 2 * time.Second})
 	if err != nil || d.Info().Kind == CPU {
-		t.Skipf("SKIP no GPU: %v", err)
+		t.Skipf("no GPU: %v", err)
 	}
 	p := must(d.Pipeline("wild", readWords(t, "affine_addr.spv"), Layout{PushBytes: 28, Addresses: true}))(t)
 	push := binary.LittleEndian.AppendUint64(nil, 0x1234567890)

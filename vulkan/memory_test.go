@@ -78,7 +78,7 @@ func resident(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		t.Skipf("SKIP no /proc: %v", err)
+		t.Skipf("no /proc: %v", err)
 	}
 	pages, _ := strconv.Atoi(strings.Fields(string(text))[1])
 	return pages * os.Getpagesize()
@@ -88,11 +88,11 @@ func resident(t *testing.T) int {
 // the number of Vulkan objects grows.
 func TestFlatMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIP 220,000 rounds take long where -short asks for little")
+		t.Skip("220,000 rounds take long, and -short is set")
 	}
 	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{BlockSize: 8 << 20, KeepMemory: true})
 	if errors.Is(err, ErrNoVulkan) || errors.Is(err, ErrNoDevice) {
-		t.Skipf("SKIP no device: %v", err)
+		t.Skipf("no device: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestFlatMemory(t *testing.T) {
 // when NXVK_TEST_FILL is set.
 func TestFillsDevice(t *testing.T) {
 	if os.Getenv("NXVK_TEST_FILL") == "" {
-		t.Skip("SKIP NXVK_TEST_FILL is not set")
+		t.Skip("NXVK_TEST_FILL is not set")
 	}
 	d := openTest(t, Options{})
 	var held []*Buffer

@@ -260,7 +260,7 @@ func TestGarbageCollection(t *testing.T) {
 func TestTimestamps(t *testing.T) {
 	d := openTest(t, Options{})
 	if !d.Info().Features.Timestamps {
-		t.Skip("SKIP no timestamps")
+		t.Skip("no timestamps")
 	}
 	b, x := must(d.Alloc(16))(t), must(d.Alloc(1<<20))(t)
 	s := d.Stream()

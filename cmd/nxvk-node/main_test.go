@@ -142,7 +142,7 @@ func TestMakesCookie(t *testing.T) {
 // The node warns of a cookie that other users can read.
 func TestOpenCookie(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("SKIP modes of files are those of Unix")
+		t.Skip("modes of files are those of Unix")
 	}
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, ".erlang.cookie"), []byte("SECRET\n"), 0o644); err != nil {
@@ -238,7 +238,7 @@ func TestDevicesJSON(t *testing.T) {
 func TestNoSuchIndex(t *testing.T) {
 	infos, err := vulkan.Devices()
 	if err != nil || len(infos) == 0 {
-		t.Skipf("SKIP no device: %v", err)
+		t.Skipf("no device: %v", err)
 	}
 	for _, index := range append([]string{fmt.Sprint(len(infos))}, regexp.MustCompile(`[0-9]+`).FindAllString(infos[0].Name, -1)...) {
 		if len(index) == 1 && int(index[0]-'0') < len(infos) {

@@ -42,7 +42,7 @@ func roots(t *testing.T) map[string]string {
 		}
 	}
 	if len(found) == 0 {
-		t.Skip("SKIP(erlang): no erl on this machine")
+		t.Skip("no erl on this machine")
 	}
 	return found
 }

@@ -298,7 +298,7 @@ func TestOurEnd(t *testing.T) {
 // TestPortMapperRestarts runs Erlang's own epmd, ends it and starts it again.
 func TestPortMapperRestarts(t *testing.T) {
 	if _, err := exec.LookPath("epmd"); err != nil {
-		t.Skip("SKIP(erlang): no epmd on this machine")
+		t.Skip("no epmd on this machine")
 	}
 	address := freeAddress(t)
 	mapper := func() *exec.Cmd {

@@ -12,7 +12,7 @@ func TestTLS(t *testing.T) {
 	for name, root := range roots(t) {
 		t.Run(name, func(t *testing.T) {
 			if root != "/" {
-				t.Skip("SKIP(chroot): the certificates are outside")
+				t.Skip("the certificates are outside of this root")
 			}
 			f := tlstest.New(t)
 			c := newCluster(t, root, Options{TLS: &TLSConfig{CertFile: f.Cert, KeyFile: f.Key, CAFile: f.CA, Verify: true}})

@@ -126,7 +126,7 @@ func TestCheckCommit(t *testing.T) {
 func TestCheckGlibc(t *testing.T) {
 	said, err := output("", nil, "getconf", "GNU_LIBC_VERSION")
 	if err != nil || !newer(strings.TrimPrefix(said, "glibc "), "2.33") {
-		t.Skipf("SKIP this machine has %q, which gives no symbols newer than %s", said, glibc)
+		t.Skipf("this machine has %q, which gives no symbols newer than %s", said, glibc)
 	}
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.c"), filepath.Join(dir, "main")
@@ -134,7 +134,7 @@ func TestCheckGlibc(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := output("", nil, "gcc", "-o", program, source); err != nil {
-		t.Skipf("SKIP %v", err)
+		t.Skip(err)
 	}
 	if err := checkGlibc(program); err == nil || !strings.Contains(err.Error(), "__libc_start_main is of glibc 2.34") {
 		t.Errorf("%v; must name the symbol", err)

@@ -43,16 +43,16 @@ type made struct {
 // at what is in it.
 func TestRelease(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("SKIP releases are made on linux/amd64")
+		t.Skip("releases are made on linux/amd64")
 	}
 	for _, tool := range []string{"gcc", "dpkg-deb", "git"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIP no %s", tool)
+			t.Skipf("no %s", tool)
 		}
 	}
 	if _, err := findSysroot(); err != nil {
 		if network := (*url.Error)(nil); errors.As(err, &network) {
-			t.Skipf("SKIP %v", err)
+			t.Skip(err)
 		}
 		t.Fatal(err)
 	}

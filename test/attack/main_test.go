@@ -147,7 +147,7 @@ func (n *node) await(text string) {
 func (n *node) peak() int {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.pid))
 	if err != nil {
-		n.t.Skip("SKIP(linux): no /proc")
+		n.t.Skip("no /proc")
 	}
 	m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(b)
 	kib, _ := strconv.Atoi(string(m[1]))

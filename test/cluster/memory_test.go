@@ -55,7 +55,7 @@ func TestUploadMemory(t *testing.T) {
 // TestLargeBinary sends one of a GiB there and back.
 func TestLargeBinary(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a binary of 1 GiB takes seconds and 4 GiB of memory")
+		t.Skip("a binary of 1 GiB takes 4 GiB of memory, and -short is set")
 	}
 	n := startNode(t, "--device", "host")
 	b := startBEAM(t)

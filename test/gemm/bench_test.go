@@ -51,7 +51,7 @@ func BenchmarkProduct(b *testing.B) {
 func openQuiet(b *testing.B) *Runner {
 	d, err := vulkan.Open("", vulkan.Options{})
 	if err != nil {
-		b.Skipf("SKIP no device: %v", err)
+		b.Skipf("no device: %v", err)
 	}
 	b.Cleanup(func() { d.Close() })
 	return New(d)

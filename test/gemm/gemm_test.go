@@ -22,7 +22,7 @@ func open(t testing.TB) *Runner {
 		OnMessage:  func(severity, text string) { t.Errorf("%s: %s", severity, text) },
 	})
 	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
-		t.Skipf("SKIP no device: %v", err)
+		t.Skipf("no device: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestTiles(t *testing.T) {
 					p := newProduct(d, s[0], s[1], s[2], 1+j%2, l[0], l[1])
 					plan, err := gemm.WithTile(p.Problem, c, 1, &r.Target)
 					if errors.Is(err, gemm.ErrTooLarge) {
-						t.Skipf("SKIP %v", err)
+						t.Skip(err)
 					}
 					if err != nil {
 						t.Fatal(err)

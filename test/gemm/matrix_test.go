@@ -92,7 +92,7 @@ func TestMatrixHardware(t *testing.T) {
 		o.Free()
 	}
 	if len(seen) == 0 {
-		t.Skip("SKIP the driver lists no shapes of VK_KHR_cooperative_matrix (lavapipe does from Mesa 26 on)")
+		t.Skip("the driver lists no shapes of VK_KHR_cooperative_matrix (lavapipe does from Mesa 26 on)")
 	}
 	t.Logf("products by type: %v", seen)
 }

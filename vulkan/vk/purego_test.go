@@ -47,12 +47,12 @@ func TestFeatures(t *testing.T) {
 // Messages of the validation layer reach the function of the instance, whatever thread they come from.
 func TestMessage(t *testing.T) {
 	if err := Load(); err != nil {
-		t.Skipf("SKIP no Vulkan: %v", err)
+		t.Skipf("no Vulkan: %v", err)
 	}
 	var got []string
 	in, r := CreateInstance(func(severity, text string) { got = append(got, severity+": "+text) })
 	if errors.Is(r, ErrorLayerNotPresent) {
-		t.Skip("SKIP no validation layer (Debian and Ubuntu: apt-get install vulkan-validationlayers)")
+		t.Skip("no validation layer (Debian and Ubuntu: apt-get install vulkan-validationlayers)")
 	}
 	if r != Success {
 		t.Fatal(r)
@@ -60,7 +60,7 @@ func TestMessage(t *testing.T) {
 	defer DestroyInstance(in)
 	list, err := EnumeratePhysicalDevices(in)
 	if err != nil || len(list) == 0 {
-		t.Skipf("SKIP no device: %v", err)
+		t.Skipf("no device: %v", err)
 	}
 	// The layer has to complain about a structure of a wrong type.
 	p := &abi.PhysicalDeviceProperties2{SType: abi.TypeSubmitInfo}

@@ -19,14 +19,14 @@ func Open(t testing.TB, o logical.Options) *logical.Device {
 	o.Watchdog = -1 // a busy machine is no lost device
 	in, err := adapter.Instance(func(severity, text string) { t.Errorf("%s: %s", severity, text) })
 	if errors.Is(err, adapter.ErrNoVulkan) {
-		t.Skipf("SKIP no device: %v", err)
+		t.Skipf("no device: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, err := adapter.Choose(in, os.Getenv("NXVK_DEVICE"))
 	if errors.Is(err, adapter.ErrNoDevice) {
-		t.Skipf("SKIP no device: %v", err)
+		t.Skipf("no device: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func compiler(t *testing.T, names ...string) string {
 			return path
 		}
 	}
-	t.Skipf("SKIP no %s (Debian and Ubuntu: apt-get install %[1]s)", names[0])
+	t.Skipf("no %s (Debian and Ubuntu: apt-get install %[1]s)", names[0])
 	return ""
 }
 
@@ -95,7 +95,7 @@ func headers(t *testing.T) string {
 	out, err := cmd.CombinedOutput()
 	m := regexp.MustCompile(`"(\S+)/vulkan/vulkan_core\.h"`).FindSubmatch(out)
 	if err != nil || m == nil {
-		t.Skipf("SKIP no headers of Vulkan (Debian and Ubuntu: apt-get install libvulkan-dev): %v", err)
+		t.Skipf("no headers of Vulkan (Debian and Ubuntu: apt-get install libvulkan-dev): %v", err)
 	}
 	return string(m[1])
 }
