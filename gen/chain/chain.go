@@ -197,8 +197,8 @@ type ShaderInfo struct {
 	Lags  bool // its log density is that of the position before the step
 }
 
-// Shader tells what is known of a shader of the session, after everything that
-// the session asked for before.
+// Shader describes a shader of the session, after everything that the session asked for
+// before.
 func (c *Chains) Shader(q *exec.Queue, key string, done func(ShaderInfo, error)) {
 	c.e.Do(q, func(q *exec.Queue) queue.Wait {
 		s := shadersOf(q)[key]
@@ -287,7 +287,7 @@ func checkChain(r *wire.Chain, about *spirv.Interface, most uint64) error {
 	case r.K > maxChainSteps/max(1, r.N):
 		return fmt.Errorf("%d steps of %d instances; a call has at most %d rows", r.K, r.N, maxChainSteps)
 	case r.N > 1 && !about.ByGroup:
-		return fmt.Errorf("%d instances; the shader does not look at the number of its workgroup and knows but one", r.N)
+		return fmt.Errorf("%d instances; the shader does not read gl_WorkGroupID, so it serves one instance a call", r.N)
 	case (r.Type == ops.F64) != about.Doubles:
 		return fmt.Errorf("the request is in %v, the shader is not", r.Type)
 	case boundBytes(r, r.N) > most:

@@ -169,7 +169,7 @@ func TestShaderFaults(t *testing.T) {
 	r.shader(q, "good", good)
 	two := request("good")
 	two.N, two.Q, two.P, two.Extras = 2, rig.F64s(1, 2), rig.F64s(1, 2), rig.F64s(1, 2)
-	if _, err := r.chain(q, two); err == nil || !strings.Contains(err.Error(), "knows but one") {
+	if _, err := r.chain(q, two); err == nil || !strings.Contains(err.Error(), "serves one instance") {
 		t.Errorf("two instances: %v", err)
 	}
 	narrow := request("good")

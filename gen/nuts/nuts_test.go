@@ -235,7 +235,7 @@ func TestFaults(t *testing.T) {
 		{"metric", f, Options{Metric: []float64{-1}}, ErrOptions, "positive numbers"},
 		{"fixed", f, Options{Fixed: true}, ErrOptions, "needs a step size"},
 		{"nowhere finite", nowhere, Options{Warmup: 10}, ErrDensity, "none of 100 positions"},
-		{"not finite at init", nowhere, Options{Warmup: 10, Init: []float64{1}}, ErrDensity, "begin elsewhere"},
+		{"not finite at init", nowhere, Options{Warmup: 10, Init: []float64{1}}, ErrDensity, "give another first position"},
 		{"a point", point, Options{Warmup: 10, Init: []float64{1}}, ErrDensity, "no step is small enough"},
 		{"improper", flat, Options{Warmup: 10}, ErrDensity, "improper"},
 	} {

@@ -187,7 +187,7 @@ func TestNoHope(t *testing.T) {
 	if err == nil {
 		err = c.Run(t.Context(), func(bool, *Draw) error { return nil })
 	}
-	if !errors.Is(err, errHole) || !errors.Is(err, ErrDensity) || !strings.Contains(err.Error(), "begin elsewhere") {
+	if !errors.Is(err, errHole) || !errors.Is(err, ErrDensity) || !strings.Contains(err.Error(), "give another first position") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -24,10 +24,10 @@ func (c *Chain) begin(ctx context.Context) error {
 			return err
 		}
 		if c.opts.Init != nil {
-			return fmt.Errorf("%w: at the first position, which is given, %w; begin elsewhere", ErrDensity, why)
+			return fmt.Errorf("%w: at the given first position %w; give another first position", ErrDensity, why)
 		}
 	}
-	return fmt.Errorf("%w: a chain can begin at none of %d positions in [-2, 2]; at the last of them %w; give a first position", ErrDensity, tries, why)
+	return fmt.Errorf("%w: none of %d random positions in [-2, 2] can begin a chain; at the last one %w; give a first position", ErrDensity, tries, why)
 }
 
 // start is where the chain tries to begin.
@@ -110,11 +110,11 @@ func (c *Chain) findStep(ctx context.Context) error {
 		}
 		switch {
 		case !up && slices.Equal(next.Q, s.Q): // and so it would be accepted
-			return noStart{fmt.Errorf("no step is small enough (that of %g leads nowhere, larger ones are rejected); is its gradient right?", c.step)}
+			return noStart{fmt.Errorf("every step size is rejected, down to %g, which moves no parameter; check its gradient", c.step)}
 		case good != up:
 			return nil
 		case up && c.step > largestStep:
-			return fmt.Errorf("%w: no step is too large for it (%g is accepted); is it improper?", ErrDensity, c.step)
+			return fmt.Errorf("%w: every step size is accepted, up to %g; check that its integral is finite", ErrDensity, c.step)
 		case up:
 			c.step *= 2
 		default:
