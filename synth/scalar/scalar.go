@@ -3,12 +3,14 @@
 // Compile parses, checks types and inlines calls. The result is a Func, a flat list of
 // primitive operations: a kernel writer emits them one by one, and Eval runs them on
 // the host, bit for bit like an IEEE device. Compiling takes some hundred microseconds
-// (BenchmarkCompile).
+// (BenchmarkCompile). Compile folds constants with Eval: the 400 functions of the op table
+// have 15,421 operations with it and 16,126 without. Tests use Eval as their oracle.
 //
 // The functions of floats are within 2 units in the last place over their whole
 // range, on devices whose fma rounds once or twice. Those of f32 use no f64. Where
 // elements have 16 bits at most (Env.Bits) and the device has an exponential they are
-// right to 2^-15, and not below a result of eight bits. Operations
+// right to 2^-15, and not below a result of eight bits. Drivers' own functions do not serve
+// for the rest: their log loses every digit near 1. Operations
 // that move or compare bits (abs, negate, sign, fmin, fmax, isnan, isinf) are exact on
 // devices that flush subnormals or ignore NaN; arithmetic and comparisons treat
 // subnormals as the device does. Where it keeps them but compares them as zeros, fmin
