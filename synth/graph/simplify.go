@@ -14,14 +14,15 @@ type Pass struct {
 }
 
 // Passes lists the passes in the order in which they run. They run again until
-// none finds anything: what one leaves, another may look through.
+// none changes anything, since a change by one gives another a chance.
 var Passes = []Pass{
-	{"simplify", "Clients that build graphs by rules, as gradients are, write views of views and sums with zero. " +
-		"A view that is not there stands in no kernel's way.", simplify},
-	{"constants", "A number that is known is a push constant; what makes one would be made again in every " +
-		"element that wants it.", foldConstants},
-	{"common", "The same operation on the same operands gives the same bits. Gradients repeat the forward pass.", common},
-	{"dead", "What nobody reads needs no memory and no name, and holds on to nothing.", dead},
+	{"simplify", "Generated graphs, such as those of gradients, have views of views and sums with zero. " +
+		"Without them more instructions fit into one kernel.", simplify},
+	{"constants", "The host computes a constant once, and kernels take it as a push constant. Otherwise every " +
+		"element would compute it again.", foldConstants},
+	{"common", "The same operation on the same operands gives the same bits, so it runs once (common subexpression " +
+		"elimination). Gradients repeat the forward pass.", common},
+	{"dead", "A value that nobody reads needs no memory and no kernel, and keeps no other value alive (dead code elimination).", dead},
 }
 
 // Eval gives the bytes of the result of an instruction that has one, a scalar,
@@ -35,8 +36,8 @@ type Options struct {
 	After func(pass *Pass, r *ops.Region) // sees the code after every pass
 }
 
-// maxRounds bounds how often the passes run: chains of views end after two
-// rounds, and what takes more is not worth the time.
+// maxRounds bounds how often the passes run. Chains of views end after two
+// rounds; code that needs more than four is left as it is.
 const maxRounds = 4
 
 // Simplify returns straight-line code that gives the same values, with fewer
