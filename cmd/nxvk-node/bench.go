@@ -66,7 +66,8 @@ func bench(ctx context.Context, args []string) error {
 	return o.measure(ctx, f.Arg(0))
 }
 
-// measure carries out a measurement. Those that end with -round are one process of another.
+// measure carries out a measurement. A name that ends with -round is one process of
+// another measurement.
 func (o *benchOptions) measure(ctx context.Context, name string) error {
 	device, format := o.ops.Device, o.ops.Format
 	round := []string{"bench", "--device", device, "--format", string(format), name + "-round"}

@@ -30,8 +30,7 @@ type tree struct {
 	end       [2]*State  // where the trajectory ends, by direction
 }
 
-// span is what is known of a part of a trajectory, in the direction in which it
-// grew.
+// span is a part of a trajectory: its ends and sums, in the direction in which it grew.
 type span struct {
 	proposal             *State
 	weight               float64   // logarithm of the sum of exp(h0 - h)

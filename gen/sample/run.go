@@ -14,8 +14,8 @@ import (
 	"nxvk/synth"
 )
 
-// Sampler has an Executor draw from densities. All but what is said to be otherwise is for
-// the goroutine of the Executor.
+// Sampler has an Executor draw from densities. Its methods are for the goroutine of
+// the Executor, unless they say otherwise.
 type Sampler struct{ e *exec.Executor }
 
 // New returns the Sampler of an Executor.

@@ -9,8 +9,8 @@ import (
 	"nxvk/ops"
 )
 
-// attributes reads the attributes of an operation by its schema. Those that are regions
-// are returned apart.
+// attributes reads the attributes of an operation by its schema. Regions are
+// returned apart.
 func attributes(info *ops.Info, t etf.Term, depth int) ([][]int, []*ops.Region, error) {
 	list, ok := t.(etf.List)
 	if !ok {

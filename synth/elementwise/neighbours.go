@@ -7,7 +7,7 @@ import (
 )
 
 // Fits reports whether n neighbours are loaded and stored at once wherever they
-// are not one element. Those that are shifted are not.
+// are not one element. Shifted operands are not.
 func (j *Job) Fits(n int) bool {
 	r := len(j.Dims) - 1
 	if n > 1 && r > 0 && j.Dims[r]%n != 0 {

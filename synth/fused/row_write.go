@@ -171,7 +171,7 @@ func (w *rowsWriter) least(x, y kernel.Value) kernel.Value {
 	return w.Select(w.Compare(scalar.Lt, x, y), x, y)
 }
 
-// ceil is the number of fours of a row, the last of which may not be whole.
+// ceil is the number of fours of a row; the last one may not be whole.
 func (w *rowsWriter) ceil() kernel.Value {
 	if strided.Product(w.job.Reduced)%strided.Lanes == 0 {
 		return w.Fours

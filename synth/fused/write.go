@@ -12,9 +12,9 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// point has the values of the expressions of a trace at one point, part by part: as
-// the type that computes them has them, and as memory would, where that has been
-// asked. What has not been computed is nil.
+// point has the values of the expressions of a trace at one point, part by part: in the
+// type that computes them, and in the type of memory where somebody has asked for it. A
+// value that has not been computed is nil.
 type point struct {
 	values, stored [][]kernel.Value
 }

@@ -11,8 +11,8 @@ import (
 // producers stay apart.
 
 // maxProductCost bounds the cost of an epilogue for one element. A kernel repeats the
-// epilogue for each result of an invocation, of which there are dozens, and drivers
-// take long to compile long kernels.
+// epilogue for each of the dozens of results of an invocation, and drivers take long to
+// compile long kernels.
 const maxProductCost = 160
 
 // startContraction gives a contraction a cluster that others may join.

@@ -7,8 +7,8 @@ import (
 	"nxvk/synth/strided"
 )
 
-// joins gives the rule by which one kernel can carry out clusters a and b, of which b
-// reads a, or the reason why none can.
+// joins gives the rule by which one kernel can execute cluster a and its reader b, or the
+// reason why none can.
 func (f *partitioner) joins(a, b *cluster) (by lowering.Rules, why Reason) {
 	switch {
 	case a.product || b.product:

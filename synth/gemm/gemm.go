@@ -25,7 +25,7 @@ var ErrTooLarge = errors.New("product is too large for one kernel")
 var ErrUnbound = fmt.Errorf("%w with bindings", ErrTooLarge)
 
 // Strides are the elements between neighbours along each dimension of an
-// operand. Those of a dimension of size 1 do not matter.
+// operand. The stride of a dimension of size 1 does not matter.
 type Strides struct {
 	Row, Col, Batch int
 

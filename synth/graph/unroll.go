@@ -85,7 +85,7 @@ func (u *unroller) region(r *ops.Region) *ops.Region {
 	return out
 }
 
-// operands puts what is known in the place of values that are gone.
+// operands replaces values that are gone by those that stand for them.
 func (u *unroller) operands(list []ops.Operand) []ops.Operand {
 	list = slices.Clone(list)
 	for i, o := range list {

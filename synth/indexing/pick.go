@@ -103,7 +103,7 @@ func unitOf(run int, t *lowering.Target) int {
 	return unit
 }
 
-// elem is the type in which the operand is loaded, of which a wide unit is several.
+// elem is the type in which the operand is loaded; a wide unit is several of them.
 func (j *pickJob) elem() kernel.Elem {
 	return map[int]kernel.Elem{1: kernel.U8, 2: kernel.U16, 4: kernel.U32, 8: kernel.U64, wideUnit: kernel.U32}[j.unit]
 }

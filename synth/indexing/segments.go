@@ -17,8 +17,8 @@ import (
 const fewUpdates = 256
 
 // segments applies updates that are sorted by slice. Updates of one slice are a segment
-// of the sorted list, in their original order. An update of indexed_put is the last of its
-// segment. Those of indexed_add are summed in levels:
+// of the sorted list, in their original order. The last update of a segment is the result of
+// indexed_put. indexed_add sums a segment in levels:
 //
 //	A level is a sorted list of slices, with a value each: first of all updates. One
 //	invocation walks a chunk of it and sums its runs, for one element of a slice. The sum

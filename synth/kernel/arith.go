@@ -101,8 +101,8 @@ func (b *Builder) InlineAll(f *scalar.Func, args []Value) []Value {
 }
 
 // InlineEach copies a scalar function into the kernel for each list of
-// arguments, step by step for all of them. What is rarely needed has one branch
-// for all, so that a device need not do one after the other.
+// arguments, step by step for all of them. The rare case has one branch
+// for all, so that a device need not take one branch after the other.
 func (b *Builder) InlineEach(f *scalar.Func, args [][]Value) [][]Value {
 	vals := lists(len(args), len(f.Nodes))
 	for i := range f.Nodes {

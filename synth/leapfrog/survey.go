@@ -212,8 +212,8 @@ func (s *survey) times(out ops.Result) int {
 	return n
 }
 
-// private reports whether one sweep alone wants a value, of which an index of its
-// axis has a few elements.
+// private reports whether one sweep alone needs a value, and each index of its axis has a
+// few elements of it.
 func (s *survey) private(out ops.Result) bool {
 	if len(s.sinks[out.ID]) != 1 {
 		return false

@@ -79,7 +79,7 @@ func (l *lowering) expr(e *expr, want Type) []int32 {
 	panic("BUG: unknown kind of expression")
 }
 
-// context returns the type of a literal: what is wanted, else the default.
+// context returns the type of a literal: the type that its place needs, else the default.
 func (l *lowering) context(e *expr, want Type) Type {
 	if want == noType {
 		want = l.dflt

@@ -92,7 +92,7 @@ func (j *sortJob) groupPrograms(t *lowering.Target, temps *[]int64) []*codegen.P
 	return append(programs, g.sort().programs(t, temps)...)
 }
 
-// choose is the order of the keys of groups, of which only the numbers of the first are kept.
+// choose sorts the keys of groups and keeps the numbers of the first ones.
 func (j *groupJob) choose() *sortJob {
 	c := j.ofRows(j.groups, &j.keys)
 	c.from, c.descending, c.bits = ops.U32, false, j.keyBits()

@@ -35,8 +35,8 @@ const (
 	sourcePart = 2
 )
 
-// inRows reports whether rows, or the tiles of rows of which little is kept, are
-// sorted by a workgroup each.
+// inRows reports whether a workgroup sorts a row, or a tile of a row if little of the row
+// is kept.
 func (j *sortJob) inRows(s tileShape) bool {
 	part := keptPart
 	if j.source != nil {

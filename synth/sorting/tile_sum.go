@@ -53,9 +53,9 @@ func (s *laneSums) all() kernel.Value {
 	return sum
 }
 
-// How counts are summed: by a workgroup for each digit of a row, of which an
-// invocation takes tileCounts at a time; or by an invocation, where there are few
-// tiles or many rows.
+// How counts are summed: by a workgroup for each digit of a row, whose invocations take
+// tileCounts counts at a time; or by one invocation, where there are few tiles or many
+// rows.
 const (
 	tileCounts = 4
 	fewTiles   = 8

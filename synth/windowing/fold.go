@@ -15,8 +15,8 @@ import (
 // meaning of a function of any kind demands.
 const MaxFold = 1 << 20
 
-// LowerReduction plans the fold of a function over axes: windows as long as the
-// axes, of which there is one.
+// LowerReduction plans the fold of a function over axes: a single window, as long as the
+// axes.
 func LowerReduction(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	s := types[0].Shape
 	window, out := slices.Repeat([]int{1}, len(s)), slices.Clone(s)

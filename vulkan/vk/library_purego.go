@@ -109,7 +109,7 @@ func pinned[T any](p *runtime.Pinner, v *T) unsafe.Pointer {
 	return unsafe.Pointer(v)
 }
 
-// pinnedSlice pins the elements of a slice. Those of an empty one are at nil.
+// pinnedSlice pins the elements of a slice. The address of an empty slice is nil.
 func pinnedSlice[T any](p *runtime.Pinner, s []T) unsafe.Pointer {
 	if len(s) == 0 {
 		return nil

@@ -139,8 +139,8 @@ func (a *Account) grow() error {
 	return nil
 }
 
-// shrink returns to the budget what is held and not used, but for a step that the
-// next message may need.
+// shrink returns memory that is held and not used to the budget. It keeps one step,
+// which the next message may need.
 func (a *Account) shrink() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

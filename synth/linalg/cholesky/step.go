@@ -54,7 +54,7 @@ func (w *choleskyStepWriter) down() int  { return 2 * w.wide / choleskyPer }
 func (w *choleskyStepWriter) local() int { return w.down() * choleskyAcross }
 func (w *choleskyStepWriter) cols() int  { return w.wide / choleskyAcross } // of an invocation
 
-// choleskyTile is what is known of the work of a workgroup.
+// choleskyTile has the indices and sizes of the tile of a workgroup.
 type choleskyTile struct {
 	factor.Arith
 	*choleskyStepWriter

@@ -7,7 +7,7 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// inverseRoot is 1 / sqrt(x), NaN below zero. That of f32 is the guess of Lomont
+// inverseRoot is 1 / sqrt(x), NaN below zero. For f32 it is the guess of Lomont
 // (2003) with Newton's steps, right but for some last bits: nothing in it branches
 // or waits, as quotients and roots of devices do, and every column of a panel waits
 // for one.

@@ -91,7 +91,7 @@ type updateWriter struct {
 	per int
 }
 
-// updateTile is what is known of the tile of a workgroup.
+// updateTile has the indices and sizes of the tile of a workgroup.
 type updateTile struct {
 	Arith
 	*updateWriter
@@ -198,8 +198,8 @@ func (x *updateTile) slices(f func(g Grid, i, limit, d kernel.Value, array int, 
 	one(x.bs, b, x.left, x.n, !x.BlockProduct.B.along())
 }
 
-// fetch reads a slice, zeros beyond the end of k. What would be beyond the tile is
-// the last there is, so that nothing branches and loads do not wait for each other.
+// fetch reads a slice, zeros beyond the end of k. Beyond the tile it reads
+// the last element of the tile, so that nothing branches and loads do not wait for each other.
 func (x *updateTile) fetch(k, end kernel.Value) (vs []kernel.Value) {
 	one := x.Index(1)
 	x.slices(func(g Grid, i, limit, d kernel.Value, _ int, _ kernel.Value) {
@@ -218,9 +218,9 @@ func (x *updateTile) put(vs []kernel.Value) {
 	})
 }
 
-// store writes the elements of an invocation. What they are subtracted from is
-// read before anything of the tile is written, so that reads do not wait for each
-// other, and those beyond the tile may be of what is in it.
+// store writes the elements of an invocation. It reads all minuends before it writes,
+// so that reads do not wait for each other, and reads beyond the tile may meet elements
+// that are in it.
 func (x *updateTile) store(sums []kernel.Value) {
 	place := func(u int) (r, c kernel.Value) {
 		r = x.Add(x.top, x.Add(x.row, x.Index(u/x.per*UpdateSide)))
@@ -248,7 +248,7 @@ func (x *updateTile) store(sums []kernel.Value) {
 	}
 }
 
-// Dotted appends the product of matrices, of which c begins where its buffer does.
+// Dotted appends the product of matrices; c must begin where its buffer does.
 func (j *Job) Dotted(a, b, c Matrices, m, n, k int) {
 	of := func(s Matrices) gemm.Strides { return gemm.Strides{Row: s.Row, Col: s.Col, Batch: s.Batch} }
 	arg := func(s Matrices) lowering.Arg { return lowering.Arg{Ref: s.Ref, Offset: s.Off * j.Wide.Size()} }

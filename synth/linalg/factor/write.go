@@ -140,8 +140,8 @@ func StoreElement(e *codegen.Emitter, buf int, at, x kernel.Value) {
 	e.Store(buf, at, re, im)
 }
 
-// LoadOr is element (i, k) where a condition holds, else another value. What is
-// not there is not read: another workgroup may be writing beside it.
+// LoadOr is element (i, k) where a condition holds, else another value. The
+// element is not read otherwise: another workgroup may be writing beside it.
 func (g Grid) LoadOr(c, i, k, other kernel.Value) kernel.Value {
 	return g.e.If(c, func() []kernel.Value { return []kernel.Value{g.Load(i, k)} },
 		func() []kernel.Value { return []kernel.Value{other} })[0]

@@ -138,9 +138,8 @@ func (f *jacobi) settle(to factor.Matrices, of [2]factor.Matrices, cols int) {
 	f.Run(p)
 }
 
-// pivots rotates every pair of rows of small Hermitian matrices, of which there
-// is one for each pair of blocks, until what is off the diagonal is nothing, or
-// for some sweeps.
+// pivots rotates every pair of rows of small Hermitian matrices, one for each pair of
+// blocks. It ends when all elements off the diagonal are negligible, or after some sweeps.
 type pivots struct {
 	s, w   factor.Matrices // the matrices, and the rotations: w s w^H is diagonal
 	sums   int             // matrices whose sum s is

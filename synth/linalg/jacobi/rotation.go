@@ -152,11 +152,11 @@ func (x *rotation) turn(t, s, a, b kernel.Value) (kernel.Value, kernel.Value) {
 }
 
 // angle finds the rotation that makes the element of a pair 0, by the smaller of
-// the two angles; none where it is nothing already. Of the tangent t of the angle,
-// t / (1 + sqrt(1 + t^2)) is that of its half, h, and 2 h / (1 + h^2) is its sine:
-// rows keep their lengths however h is rounded. The rotation of a complex element
-// is that of one row and of the other times the phase of the element. It gives 1
-// where there is a rotation, else 0.
+// the two angles; there is none where the element is negligible. If the tangent of the
+// angle is t, the tangent of its half is h = t / (1 + sqrt(1 + t^2)), and its sine is
+// 2 h / (1 + h^2): rows keep their lengths however h is rounded. For a complex element
+// the second row is first multiplied by the phase of the element. angle gives 1 where
+// there is a rotation, else 0.
 func (x *rotation) angle(p, round kernel.Value) kernel.Value {
 	i, k := x.meet(p, round)
 	a, b, g := x.Re(x.LoadShared(x.s, x.at(i, i))), x.Re(x.LoadShared(x.s, x.at(k, k))), x.LoadShared(x.s, x.at(i, k))

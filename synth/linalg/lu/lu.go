@@ -75,8 +75,8 @@ func (f *LU) columns(lo, hi int) {
 	f.columns(mid, hi)
 }
 
-// less takes the product of m by k and k by n matrices off c. That of package gemm
-// is faster, but has a place of its own.
+// less subtracts the product of m by k and k by n matrices from c. Products of package
+// gemm are faster, but need memory for their result.
 func (f *LU) less(a, b, c factor.Matrices, m, n, k int) {
 	if f.Typ.Complex() {
 		f.Multiply(factor.BlockProduct{A: a, B: b, C: c, M: m, N: n, K: k, Subtract: true})

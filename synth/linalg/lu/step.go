@@ -156,7 +156,7 @@ func (l *luPart) column(k kernel.Value) kernel.Value {
 	return l.Min(l.Add(l.left, k), l.Sub(l.limit, l.Index(1)))
 }
 
-// load reads the part and the places of rows. What is beyond it is some element,
+// load reads the part and the places of rows. Beyond the part it loads some element,
 // which does no harm.
 func (l *luPart) load() luState {
 	s := luState{sign: l.Number(1)}

@@ -6,7 +6,7 @@ import (
 
 // blockedSide is from which smaller side on, on large devices, matrices are
 // reflected a block of panels at a time. The products of blocks are those of package
-// gemm, which are fast and write whole matrices: what is left of the matrix is a
+// gemm, which are fast and write whole matrices: the trailing matrix is a
 // new one after every block.
 const blockedSide = 2048
 
@@ -45,8 +45,8 @@ func reflectBlocks(j *factor.Job, a factor.Matrices, m, n int) *QR {
 	return f
 }
 
-// blockAt factors the first columns of what is left from row lo on, a panel at a
-// time, whose reflectors are applied to the rest of the block.
+// blockAt factors the first columns of the trailing matrix from row lo on, a panel at a
+// time, and applies the reflectors of each panel to the rest of the block.
 func (f *QR) blockAt(a factor.Matrices, lo, rows, wide int) reflectorBlock {
 	most := qrPanel(f.Job, 1).Wide
 	g := &QR{Job: f.Job, a: a, v: f.Fresh(wide, rows).Transposed(), t: f.Fresh(wide, wide), m: rows, n: wide}
@@ -63,7 +63,7 @@ func (f *QR) blockAt(a factor.Matrices, lo, rows, wide int) reflectorBlock {
 	return reflectorBlock{lo, wide, g.v, f.JoinReflectors(g.v, g.t, rows, wide)}
 }
 
-// applyBlock appends V T (V^T C), for all columns of what is left.
+// applyBlock appends V T (V^T C), for all columns of the trailing matrix.
 func (f *QR) applyBlock(b reflectorBlock, t, c, to factor.Matrices, cols int) {
 	rows := f.m - b.lo
 	inner, update := f.Dense(f.sums.Ref, b.wide, cols), f.Dense(f.update.Ref, b.wide, cols)
@@ -72,7 +72,7 @@ func (f *QR) applyBlock(b reflectorBlock, t, c, to factor.Matrices, cols int) {
 	f.Dotted(b.v, update, to, rows, cols, b.wide)
 }
 
-// keep appends rows of r, of which a block has the first columns.
+// keep appends rows of r; a block has their first columns.
 func (f *QR) keep(b reflectorBlock, now, product factor.Matrices, cols int) {
 	r := f.a.From(b.lo, b.lo)
 	f.Copy(r, now, b.wide, b.wide)

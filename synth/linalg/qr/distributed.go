@@ -276,7 +276,7 @@ func (x *distributedPanel) note(c kernel.Value, h householder) {
 }
 
 // join writes a row of T, which goes around in registers: column c is that of the
-// reflectors before it, times their products with it. What is not found yet is 0.
+// reflectors before it, times their products with it. A column that is not found yet is 0.
 func (x *distributedPanel) join(t factor.Grid) {
 	wide := x.wide()
 	row := make([]kernel.Value, wide)

@@ -21,7 +21,7 @@ func newHouseholder(x factor.Arith, head, beneath, last kernel.Value) (h househo
 		return householderComplex(x, head, beneath, last)
 	}
 	h.size = x.Sqrt(x.Fma(head, head, beneath))
-	// Without cancellation: head - size, of which the second is a quotient.
+	// head - size without cancellation; the second form is a quotient.
 	negative := x.Compare(scalar.Le, head, x.Number(0))
 	first := x.Select(negative, x.Sub(head, h.size), x.Over(x.Neg(beneath), x.Add(head, h.size)))
 	eps := x.Eps()

@@ -81,7 +81,7 @@ func Factor(j *factor.Job, a factor.Matrices, m, n int) *QR {
 }
 
 // block factors columns lo to hi. Tall matrices have panels narrower than that:
-// their reflectors are applied to what is left of the block, and joined.
+// their reflectors are applied to the rest of the block, and joined.
 func (f *QR) block(lo, hi int) {
 	for at := lo; at < hi; {
 		end := min(at+f.width(f.m-at), hi)
