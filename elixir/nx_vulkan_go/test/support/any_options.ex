@@ -20,6 +20,33 @@ defmodule NxVulkanGo.AnyOptions do
     {text, tensors, fn args -> fun.(args, options) end}
   end
 
+  @doc """
+  What the function gives for the tensors on a backend, as `{:ok, tensors}` of
+  `Nx.BinaryBackend`, or `{:error, exception}`.
+  """
+  def results(backend, tensors, fun) do
+    Nx.with_default_backend(backend, fn ->
+      tensors = Enum.map(tensors, &Nx.backend_copy(&1, backend))
+
+      {:ok,
+       [fun.(tensors)]
+       |> Nx.Defn.Composite.flatten_list()
+       |> Enum.map(&Nx.backend_copy(&1, Nx.BinaryBackend))}
+    end)
+  rescue
+    error -> {:error, error}
+  end
+
+  @doc """
+  Whether a tensor has as many elements as its shape says. `Nx.BinaryBackend` gives fewer
+  for a window that does not fit.
+  """
+  def whole?(t) do
+    bit_size(Nx.to_binary(t)) == Nx.bit_size(t)
+  rescue
+    MatchError -> false
+  end
+
   defp describe(t), do: {t.type, t.shape, t.names, t.vectorized_axes}
 
   ## What is drawn

@@ -3,7 +3,6 @@ defmodule NxVulkanGo.Backend.AnyOptionsTest do
   # an operation at a time and compiled.
   use ExUnit.Case, async: false
 
-  alias Nx.Defn.Composite
   alias NxVulkanGo.AnyOptions
 
   @calls 40
@@ -32,36 +31,18 @@ defmodule NxVulkanGo.Backend.AnyOptionsTest do
   # Where Nx.BinaryBackend refuses, or gives fewer elements than there are (of a window
   # that does not fit), nothing is compared.
   defp same!({text, tensors, fun}) do
-    with {:ok, expected} <- try_on(Nx.BinaryBackend, tensors, &fun.(&1)),
-         true <- Enum.all?(expected, &whole?/1) do
-      compare!(text, expected, try_on(NxVulkanGo.Backend, tensors, &fun.(&1)))
+    with {:ok, expected} <- AnyOptions.results(Nx.BinaryBackend, tensors, fun),
+         true <- Enum.all?(expected, &AnyOptions.whole?/1) do
+      compare!(text, expected, AnyOptions.results(NxVulkanGo.Backend, tensors, fun))
       listed = fn t -> fun.(Tuple.to_list(t)) end
       compiled = &Nx.Defn.jit_apply(listed, [List.to_tuple(&1)], compiler: NxVulkanGo)
-      compare!("compiled #{text}", expected, try_on(NxVulkanGo.Backend, tensors, compiled))
+      actual = AnyOptions.results(NxVulkanGo.Backend, tensors, compiled)
+      compare!("compiled #{text}", expected, actual)
     end
   end
 
-  defp whole?(t) do
-    bit_size(Nx.to_binary(t)) == Nx.bit_size(t)
-  rescue
-    MatchError -> false
-  end
-
-  defp try_on(backend, tensors, fun) do
-    Nx.with_default_backend(backend, fn ->
-      tensors = Enum.map(tensors, &Nx.backend_copy(&1, backend))
-
-      {:ok,
-       [fun.(tensors)]
-       |> Composite.flatten_list()
-       |> Enum.map(&Nx.backend_copy(&1, Nx.BinaryBackend))}
-    end)
-  rescue
-    error -> {:error, Exception.message(error)}
-  end
-
-  defp compare!(text, expected, {:error, message}),
-    do: flunk("#{text} raises: #{message}; expected #{inspect(expected)}")
+  defp compare!(text, expected, {:error, error}),
+    do: flunk("#{text} raises: #{Exception.message(error)}; expected #{inspect(expected)}")
 
   defp compare!(text, expected, {:ok, actual}) do
     for {e, a} <- Enum.zip(expected, actual) do

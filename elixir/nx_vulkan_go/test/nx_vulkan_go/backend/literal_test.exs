@@ -5,7 +5,6 @@ defmodule NxVulkanGo.Backend.LiteralTest do
 
   import Nx.Defn
 
-  alias Nx.Defn.Composite
   alias NxVulkanGo.{AnyOptions, Backend, Error, Options}
 
   @nowhere {Backend, server: :"nobody@127.0.0.1"}
@@ -111,29 +110,14 @@ defmodule NxVulkanGo.Backend.LiteralTest do
 
   # A result that has more elements than stay here may be the node's; then there is an error.
   defp same!({text, tensors, fun}) do
-    with {:ok, expected} <- results(Nx.BinaryBackend, tensors, fun),
-         true <- Enum.all?(expected, &whole?/1),
-         {:ok, actual} <- results(@nowhere, tensors, fun) do
+    with {:ok, expected} <- AnyOptions.results(Nx.BinaryBackend, tensors, fun),
+         true <- Enum.all?(expected, &AnyOptions.whole?/1),
+         {:ok, actual} <- AnyOptions.results(@nowhere, tensors, fun) do
       assert Enum.map(actual, &bits/1) == Enum.map(expected, &bits/1), text
     end
   end
 
   defp bits(t), do: {t.type, t.shape, t.names, t.vectorized_axes, Nx.to_binary(t)}
-
-  defp whole?(t) do
-    bit_size(Nx.to_binary(t)) == Nx.bit_size(t)
-  rescue
-    MatchError -> false
-  end
-
-  defp results(backend, tensors, fun) do
-    Nx.with_default_backend(backend, fn ->
-      tensors = Enum.map(tensors, &Nx.backend_copy(&1, backend))
-      {:ok, [fun.(tensors)] |> Composite.flatten_list() |> Enum.map(&read/1)}
-    end)
-  rescue
-    error -> {:error, error}
-  end
 
   defp read(t), do: Nx.backend_copy(t, Nx.BinaryBackend)
 
