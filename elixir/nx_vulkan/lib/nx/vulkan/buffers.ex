@@ -1,7 +1,6 @@
 defmodule Nx.Vulkan.Buffers do
   @moduledoc false
-  # Buffers whose contents change, which those of tensors do not: a reference and its present
-  # contents. Contents are bytes until an operation gives them a type, and then a tensor of the
+  # Buffers: references with contents that change, unlike those of a tensor. Contents are bytes until an operation gives them a type, and then a tensor of the
   # device. A buffer belongs to the process that made it, and is freed with that process.
 
   use GenServer

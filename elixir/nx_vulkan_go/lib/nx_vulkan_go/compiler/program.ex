@@ -90,7 +90,7 @@ defmodule NxVulkanGo.Compiler.Program do
     %T{type: type, shape: shape, names: []}
   end
 
-  # A result is not donatable, even where the argument that it is was.
+  # A result is not donatable, even where it is an argument that was.
   defp template(t) do
     t = Nx.to_template(t)
     if Map.get(t, :donatable?), do: Map.put(t, :donatable?, false), else: t

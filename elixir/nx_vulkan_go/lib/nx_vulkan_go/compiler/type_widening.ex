@@ -37,7 +37,7 @@ defmodule NxVulkanGo.Compiler.TypeWidening do
 
   defp narrow?(_t), do: false
 
-  # The outputs of a scope, of whose parameters some have other types.
+  # The outputs of a scope in which some parameters have other types.
   defp scope(outputs, params) do
     known =
       Scope.new(outputs).order
@@ -137,7 +137,7 @@ defmodule NxVulkanGo.Compiler.TypeWidening do
     end
   end
 
-  # Floats, and complex numbers, become wider; other types are what they are.
+  # Floats and complex numbers become wider; other types stay as they are.
   defp wider({kind, _} = type, {other, _} = by)
        when kind in [:f, :bf, :f8, :f8_e4m3fn, :c] and other in [:f, :bf, :f8, :f8_e4m3fn, :c],
        do: Nx.Type.merge(type, by)

@@ -90,7 +90,7 @@ defmodule NxVulkanGo.Sampler.Precision do
   defp drops?(%T{shape: {}, data: %Expr{op: :tensor, args: [t]}}, wanted),
     do: t |> Nx.backend_copy(Nx.BinaryBackend) |> Nx.to_number() |> rounded?(wanted)
 
-  # Data are what they are.
+  # Operations that only move data drop nothing; others of a narrower type do.
   defp drops?(%T{type: {kind, bits}, data: %Expr{op: op}}, wanted)
        when kind in [:f, :bf] and bits < wanted,
        do: op not in @moves

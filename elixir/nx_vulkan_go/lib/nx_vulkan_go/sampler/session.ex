@@ -39,7 +39,7 @@ defmodule NxVulkanGo.Sampler.Session do
     }
   end
 
-  # Tensors that are small enough to stay in this VM are sent, but for scalars.
+  # Tensors that are small enough to stay in this VM are sent; scalars are not.
   defp there(tensor, place) do
     case Nx.backend_copy(tensor, {Backend, place}) do
       %{data: %{id: nil, literal: data}, shape: shape} = t when shape != {} ->

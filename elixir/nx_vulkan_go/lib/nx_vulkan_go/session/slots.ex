@@ -90,7 +90,7 @@ defmodule NxVulkanGo.Session.Slots do
   @spec give(t, slot, pos_integer, non_neg_integer) :: {binary, non_neg_integer}
   def give(%__MODULE__{states: states} = slots, slot, id, bytes) do
     token = token(slots.tokens, slot)
-    # Callers may be killed anywhere: no value is without having been counted.
+    # A caller may be killed anywhere, so a value is counted before it exists.
     before = :atomics.add_get(slots.arrived, 1, 1) - 1
     :atomics.put(slots.bytes, slot + 1, bytes)
     :atomics.put(states, slot + 1, id)
