@@ -1,7 +1,8 @@
 defmodule Nx.Vulkan.Buffers do
   @moduledoc false
-  # Buffers: references with contents that change, unlike those of a tensor. Contents are bytes until an operation gives them a type, and then a tensor of the
-  # device. A buffer belongs to the process that made it, and is freed with that process.
+  # Buffers: references with contents that change, unlike those of a tensor. Contents are bytes
+  # until an operation gives them a type, and then a tensor of the device. A buffer belongs to
+  # the process that made it, and is freed with that process.
 
   use GenServer
 
