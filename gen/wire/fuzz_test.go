@@ -12,16 +12,22 @@ import (
 // kinds are those of errors that decoding may give.
 var kinds = map[Kind]bool{BadRequest: true, UnknownOp: true, BadArgument: true, OutOfMemory: true}
 
+// addSeed adds the encoding of a term to the seeds of a fuzzing target.
+func addSeed(f *testing.F, t etf.Term) {
+	f.Helper()
+	b, err := etf.Append(nil, t)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+}
+
 // FuzzStream decodes any term as a message of instructions. A request that can
 // be read means the same when it is written again; any other is an error that
 // can be sent.
 func FuzzStream(f *testing.F) {
 	for _, t := range streamSeeds() {
-		b, err := etf.Append(nil, t)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
+		addSeed(f, t)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		term, _, err := etf.Decode(b)
@@ -91,11 +97,7 @@ func FuzzRequest(f *testing.F) {
 		{Verb: Open, Options: Options{Limit: 5, LimitSet: true, Label: "a", Digest: "b", Sweep: true, Deadline: 5 * time.Second, DeadlineSet: true, Weight: 3}},
 	} {
 		for _, t := range []etf.Term{requestTerm(r), tuple{atom("then"), list{f32out}, requestTerm(r)}} {
-			b, err := etf.Append(nil, t)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(b)
+			addSeed(f, t)
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
