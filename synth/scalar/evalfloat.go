@@ -33,6 +33,21 @@ func (m Model) flushesReciprocal(x float32) bool {
 
 func float(b uint64) float32 { return math.Float32frombits(uint32(b)) }
 
+// compare computes an operation that compares floats; ok is false for any other.
+func compare[T float32 | float64](op Op, x, y T) (truth, ok bool) {
+	switch op {
+	case Eq:
+		return x == y, true
+	case Ne:
+		return x != y, true
+	case Lt:
+		return x < y, true
+	case Le:
+		return x <= y, true
+	}
+	return false, false
+}
+
 // apply32 computes an operation whose operands are F32.
 func (m Model) apply32(op Op, a []uint64) uint64 {
 	var v [3]float32
@@ -40,15 +55,8 @@ func (m Model) apply32(op Op, a []uint64) uint64 {
 		v[i] = math.Float32frombits(m.flush(uint32(a[i])))
 	}
 	x, y := v[0], v[1]
-	switch op {
-	case Eq:
-		return boolBits(x == y)
-	case Ne:
-		return boolBits(x != y)
-	case Lt:
-		return boolBits(x < y)
-	case Le:
-		return boolBits(x <= y)
+	if truth, ok := compare(op, x, y); ok {
+		return boolBits(truth)
 	}
 	r := math.Float32bits(m.arith32(op, x, y, v[2]))
 	switch {
@@ -113,15 +121,8 @@ func (m Model) apply64(op Op, a []uint64) uint64 {
 		v[i] = math.Float64frombits(a[i])
 	}
 	x, y := v[0], v[1]
-	switch op {
-	case Eq:
-		return boolBits(x == y)
-	case Ne:
-		return boolBits(x != y)
-	case Lt:
-		return boolBits(x < y)
-	case Le:
-		return boolBits(x <= y)
+	if truth, ok := compare(op, x, y); ok {
+		return boolBits(truth)
 	}
 	return math.Float64bits(m.arith64(op, x, y, v[2]))
 }
