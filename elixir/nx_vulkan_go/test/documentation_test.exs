@@ -88,6 +88,7 @@ defmodule NxVulkanGo.DocumentationTest do
 
     for file <- files -- ["priv/checksums.txt"],
         do: assert(File.exists?(file), "#{file} is not there")
+
     assert File.read!("LICENSE") =~ "Apache License"
   end
 end
