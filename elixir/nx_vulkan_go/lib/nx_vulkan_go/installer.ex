@@ -9,7 +9,7 @@ defmodule NxVulkanGo.Installer do
   once, and one process at a time.
 
   `mix nx_vulkan_go.install` does the same ahead of time: in a build of a container, for
-  example.
+  example. `install!/1` is for scripts and notebooks.
 
   ## Configuration
 
@@ -92,7 +92,7 @@ defmodule NxVulkanGo.Installer do
   # Whether this VM is a release of mix release, which has this package in its folder.
   def release? do
     root = System.get_env("RELEASE_ROOT")
-    root not in [nil, ""] and String.starts_with?(Application.app_dir(:nx_vulkan_go), root)
+    root not in [nil, ""] and String.starts_with?(Application.app_dir(:nx_vulkan_go), root <> "/")
   end
 
   ## The archive

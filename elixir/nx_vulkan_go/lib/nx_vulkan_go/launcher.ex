@@ -70,8 +70,10 @@ defmodule NxVulkanGo.Launcher do
   @usage 2
   @no_device 3
   @no_network 4
-  # Erlang's status of a program that the system does not execute: errno of the call.
+  # Erlang's statuses of a program that the system does not execute are errno of the call. Such a
+  # program says nothing, as one with wrong arguments does.
   @not_executable 8
+  @no_loader 2
   # The status of a program that a signal has ended is this and the number of the signal.
   @signal 128
 
@@ -204,9 +206,16 @@ defmodule NxVulkanGo.Launcher do
     do: fail(state, :no_device, "nxvk-node found no device as its arguments require")
 
   defp handle_stop_of_starting(state, how),
-    do: fail(state, :not_started, describe_failure(how, state.program))
+    do: fail(state, :not_started, describe_failure(how, state.program, state.said))
 
   # One sentence for each way in which a program does not start. What it said comes after.
+  defp describe_failure(@no_loader, program, []) do
+    "#{program} needs a loader of programs that this system lacks (glibc 2.31 on Linux); " <>
+      Executable.replacement(program)
+  end
+
+  defp describe_failure(status, program, _said), do: describe_failure(status, program)
+
   defp describe_failure(@usage, _program),
     do: "nxvk-node does not take its arguments; correct config :nx_vulkan_go, node_args:"
 

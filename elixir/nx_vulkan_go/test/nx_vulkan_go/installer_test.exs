@@ -85,6 +85,45 @@ defmodule NxVulkanGo.InstallerTest do
     assert count(mirror) == 2
   end
 
+  test "redirections are followed, as to the store of a publisher", context do
+    mirror =
+      Mirror.start(%{@name => {:redirect, "/store/x?key=1"}, "x?key=1" => {:ok, context.bytes}})
+
+    {path, _} = install(from(mirror, context))
+    assert File.read!(path) == context.program
+    assert [{"/v1/" <> _, _}, {"/store/x?key=1", _}] = Mirror.asked(mirror)
+    circle = Mirror.start(%{@name => {:redirect, @name}})
+
+    refused!(
+      [force: true] ++ from(circle, context),
+      "redirects to #{circle.url}/v1/#{@name}, which is not followed"
+    )
+
+    assert count(circle) == 6
+    ftp = Mirror.start(%{@name => {:redirect, "ftp://a/b"}})
+    refused!([force: true] ++ from(ftp, context), "redirects to ftp://a/b, which is not followed")
+  end
+
+  test "a server of https without a certificate that the system trusts is refused", context do
+    chain = %{root: [], intermediates: [], peer: []}
+
+    %{server_config: server} =
+      :public_key.pkix_test_data(%{server_chain: chain, client_chain: chain})
+
+    {:ok, listener} = :ssl.listen(0, [ip: {127, 0, 0, 1}, log_level: :none] ++ server)
+    {:ok, {_, port}} = :ssl.sockname(listener)
+
+    spawn_link(fn ->
+      {:ok, socket} = :ssl.transport_accept(listener)
+      {:error, _} = :ssl.handshake(socket)
+    end)
+
+    refused!(
+      [base_url: "https://127.0.0.1:#{port}"] ++ context.options,
+      ~r/(certificate is not trusted by this system|no certificates to check https by)/
+    )
+  end
+
   test "a mirror may be a folder", %{tmp_dir: dir} = context do
     {path, _} = install([base_url: "file://" <> dir] ++ context.options)
     assert File.read!(path) == context.program
@@ -263,6 +302,13 @@ defmodule NxVulkanGo.InstallerTest do
     File.write!(lock, "#{port} word")
     assert Lock.run(lock, fn -> flunk("it waits") end, & &1) == false
     refute File.exists?(lock)
+  end
+
+  test "a lock that cannot be removed is no reason to wait for ever", %{tmp_dir: dir} do
+    # A folder is as little a lock as another user's file.
+    lock = Path.join(dir, "lock")
+    File.mkdir!(lock)
+    assert_raise File.Error, fn -> Lock.run(lock, fn -> flunk("it waits") end, & &1) end
   end
 
   describe "a folder" do

@@ -4,7 +4,7 @@ defmodule NxVulkanGo.Mirror do
   #
   # A file is `{:ok, bytes}`, or `{:cut, bytes, at}`, of which a connection gives `at` bytes and
   # breaks off, `{:silent, bytes, at}`, where it says nothing more, `{:slow, bytes, gate}`, of
-  # which it gives half before `gate`, a process, says `:go`, or `{:status, code}`.
+  # which it gives half before `gate`, a process, says `:go`, or `{:status, code}`. `{:redirect, path}` is elsewhere on this server.
 
   @doc "Starts one with files by their names. It ends with the calling process."
   def start(files) do
@@ -87,6 +87,13 @@ defmodule NxVulkanGo.Mirror do
     :gen_tcp.send(socket, binary_part(bytes, half, byte_size(bytes) - half))
   end
 
+  defp answer(socket, {:redirect, path}, _test) do
+    head =
+      "HTTP/1.1 302 Found\r\nlocation: #{path}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+    :gen_tcp.send(socket, head)
+  end
+
   defp answer(socket, {:status, code}, _test),
     do:
       :gen_tcp.send(
@@ -124,10 +131,17 @@ defmodule NxVulkanGo.Mirror do
     package = Path.join(dir, "lib/nx_vulkan_go")
     ebin = Path.join(package, "ebin")
     File.mkdir_p!(Path.join(package, "priv"))
-    File.cp!(Application.app_dir(:nx_vulkan_go, "priv/ops.eterm"), Path.join(package, "priv/ops.eterm"))
+
+    File.cp!(
+      Application.app_dir(:nx_vulkan_go, "priv/ops.eterm"),
+      Path.join(package, "priv/ops.eterm")
+    )
+
     File.write!(Path.join(package, "priv/checksums.txt"), sums)
     own = Application.app_dir(:nx_vulkan_go, "ebin")
     File.ln_s!(own, ebin)
-    for path <- :code.get_path(), do: if(Path.expand(path) == own, do: ebin, else: List.to_string(path))
+
+    for path <- :code.get_path(),
+        do: if(Path.expand(path) == own, do: ebin, else: List.to_string(path))
   end
 end

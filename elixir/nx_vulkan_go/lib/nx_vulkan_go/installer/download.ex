@@ -11,6 +11,7 @@ defmodule NxVulkanGo.Installer.Download do
   @silence 30_000
   @pause 1_000
   @attempts 3
+  @redirects 5
 
   @doc """
   Writes the bytes of `url` (http, https or file) to the file `path` and returns their
@@ -68,9 +69,10 @@ defmodule NxVulkanGo.Installer.Download do
     {:ok, client} = :inets.start(:httpc, [profile: :nx_vulkan_go], :stand_alone)
 
     try do
-      :ok = :httpc.set_options([ipfamily: :inet] ++ proxy(URI.parse(url).scheme), client)
+      proxies = proxy("http") ++ proxy("https")
+      :ok = :httpc.set_options([ipfamily: :inet] ++ proxies, client)
       silence = options[:silence] || @silence
-      request = %{url: url, path: path, client: client, silence: silence}
+      request = %{url: url, path: path, client: client, silence: silence, redirects: @redirects}
       attempt!(request, options[:pause] || @pause, @attempts, :inet)
     after
       # It is linked to this process, which would end with it.
@@ -87,6 +89,9 @@ defmodule NxVulkanGo.Installer.Download do
       {:error, {:connect, :inet, _}} when family == :inet ->
         :ok = :httpc.set_options([ipfamily: :inet6], request.client)
         attempt!(request, pause, attempts, :inet6)
+
+      {:redirect, url} ->
+        attempt!(%{request | url: url, redirects: request.redirects - 1}, pause, attempts, family)
 
       {:error, {:broken, text}} when attempts > 1 ->
         IO.puts(:stderr, "nx_vulkan_go: #{text}; trying again")
@@ -130,7 +135,13 @@ defmodule NxVulkanGo.Installer.Download do
   end
 
   defp send_request(%{url: url} = request, file) do
-    options = [ssl: ssl(), connect_timeout: @connect_timeout] ++ proxy_auth(URI.parse(url).scheme)
+    %{scheme: scheme} = URI.parse(url)
+
+    # With the flow control below, :httpc sends nothing of a page that it has been redirected to.
+    options =
+      [ssl: ssl(scheme), connect_timeout: @connect_timeout, autoredirect: false] ++
+        proxy_auth(scheme)
+
     parts = [sync: false, stream: {:self, :once}, body_format: :binary]
     headers = [{~c"user-agent", ~c"nx_vulkan_go"}]
     address = {String.to_charlist(url), headers}
@@ -156,6 +167,10 @@ defmodule NxVulkanGo.Installer.Download do
       when status in [408, 429, 500, 502, 503, 504] ->
         {:error, {:broken, "#{url} answers #{status} #{phrase}"}}
 
+      {:http, {^ref, {{_, status, _}, headers, _body}}}
+      when status in [301, 302, 303, 307, 308] ->
+        redirect(request, headers)
+
       {:http, {^ref, {{_, 404, _}, _headers, _body}}} ->
         {:error, {:refused, "there is no #{url} (404); correct base_url"}}
 
@@ -167,6 +182,17 @@ defmodule NxVulkanGo.Installer.Download do
     after
       request.silence -> {:error, {:broken, silent(request)}}
     end
+  end
+
+  # Never from https to what anybody on the way can change.
+  defp redirect(%{url: url} = request, headers) do
+    {_, location} = List.keyfind(headers, ~c"location", 0, {nil, ~c""})
+    next = url |> URI.merge(to_string(location)) |> URI.to_string()
+
+    if request.redirects > 0 and
+         (next =~ ~r"^https:" or (url =~ ~r"^http:" and next =~ ~r"^http:")),
+       do: {:redirect, next},
+       else: {:error, {:refused, "#{url} redirects to #{next}, which is not followed"}}
   end
 
   defp receive_body(%{url: url} = request, file, %{ref: ref} = state) do
@@ -235,19 +261,24 @@ defmodule NxVulkanGo.Installer.Download do
     end
   end
 
-  defp ssl do
+  defp ssl(scheme) do
     [
       verify: :verify_peer,
-      cacerts: certificates(),
+      cacerts: certificates(scheme),
       customize_hostname_check: [match_fun: :public_key.pkix_verify_hostname_match_fun(:https)]
     ]
   end
 
-  defp certificates do
+  defp certificates(scheme) do
     :public_key.cacerts_get()
   rescue
-    # A system without certificates can do without them where nothing is encrypted.
-    ErlangError -> []
+    # Only https needs some.
+    ErlangError ->
+      if scheme == "http", do: [], else: raise(failed(no_certificates()))
+  end
+
+  defp no_certificates do
+    "this system has no certificates to check https by; install them (Debian and Ubuntu: apt-get install ca-certificates)"
   end
 
   ## Proxies
@@ -305,7 +336,7 @@ defmodule NxVulkanGo.Installer.Download do
   @spec unwritten(Path.t(), File.posix()) :: Error.t()
   def unwritten(path, :enospc) do
     failed(
-      "there is no space left for #{path}: free some 70 MB there, or name another folder by config :nx_vulkan_go, install_dir:"
+      "there is no space left for #{path}: free some 50 MB there, or name another folder by config :nx_vulkan_go, install_dir:"
     )
   end
 

@@ -16,7 +16,8 @@ defmodule NxVulkanGo.Installer.Lock do
 
   @doc """
   Calls `fun` with whether this process has waited for another one, and returns its value.
-  Calls `waiting` before it waits. The folder of `path` must exist.
+  Calls `waiting` before it waits. Raises `File.Error` where `path` cannot be written; its folder
+  must exist.
   """
   @spec run(Path.t(), (-> term), (boolean -> value)) :: value when value: term
   def run(path, waiting, fun), do: run(path, waiting, fun, false)
@@ -102,8 +103,11 @@ defmodule NxVulkanGo.Installer.Lock do
     true
   end
 
+  # What cannot be removed, such as another user's file, cannot be waited for either.
   defp discard(path) do
-    File.rm(path)
+    with {:error, reason} when reason != :enoent <- File.rm(path),
+         do: raise(File.Error, reason: reason, action: "remove", path: path)
+
     false
   end
 end
