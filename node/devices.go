@@ -3,10 +3,12 @@ package node
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"nxvk/gen/exec/target"
 	"nxvk/synth"
 	"nxvk/vulkan"
+	"nxvk/vulkan/devfile"
 )
 
 // openDevices opens the selected devices. The selection all means every GPU; without a GPU,
@@ -30,20 +32,33 @@ func openDevices(cfg *Config) ([]*vulkan.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openAll(cfg, preferGPUs(infos))
+	selected := preferGPUs(infos)
+	if selected[0].Kind == vulkan.CPU {
+		for _, o := range devfile.Find() {
+			cfg.Log.Warn().Str("device", selected[0].Name).Msg(o.String() + "; until then the node uses a software device")
+		}
+	}
+	return openAll(cfg, selected)
 }
 
 // explainHost says why the node computes on the host, and what to do about it.
 func explainHost(err error) string {
 	const ending = "; until then the host's processor computes everything (--device host silences this warning)"
-	switch {
-	case errors.Is(err, vulkan.ErrNotBuilt):
+	if errors.Is(err, vulkan.ErrNotBuilt) {
 		return "this nxvk-node was built without Vulkan, so it uses no GPU: build it without the tag novulkan, and on 64-bit ARM or x86 " +
 			"or with a C compiler (Debian and Ubuntu: apt-get install gcc libc6-dev libvulkan-dev)" + ending
-	case err != nil:
-		return err.Error() + ending
 	}
-	return "Vulkan is installed, but no driver for a device of this machine: run nxvk-node doctor, which says what to install" + ending
+	var reasons []string
+	for _, o := range devfile.Find() {
+		reasons = append(reasons, o.String())
+	}
+	if err != nil {
+		reasons = append(reasons, err.Error())
+	}
+	if reasons == nil {
+		reasons = append(reasons, "Vulkan is installed, but no driver for a device of this machine: run nxvk-node doctor, which says what to install")
+	}
+	return strings.Join(reasons, "; ") + ending
 }
 
 // probe returns the features that the kernel compiler may use; none on the host.

@@ -69,6 +69,7 @@ var rules = map[string][]string{
 	"nxvk/vulkan/vk":       {"nxvk/vulkan/vk/abi", loader, purego},
 	"nxvk/vulkan/vk/abi":   {},
 	"nxvk/vulkan/adapter":  {"nxvk/vulkan/vk/...", loader, purego},
+	"nxvk/vulkan/devfile":  {},
 	"nxvk/vulkan/hazard":   {},
 	"nxvk/vulkan/logical":  {"nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},
 	"nxvk/vulkan/pipeline": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},

@@ -17,6 +17,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
+	"nxvk/vulkan/devfile"
 )
 
 // finding is one line of the report of doctor.
@@ -50,7 +51,7 @@ func doctor(ctx context.Context, args []string) error {
 		return c.run(ctx)
 	}
 	bad := 0
-	for _, examine := range []func(context.Context) []finding{examineVulkan, examineBEAM, examineNetwork} {
+	for _, examine := range []func(context.Context) []finding{examineVulkan, examineFiles, examineBEAM, examineNetwork} {
 		for _, x := range examine(ctx) {
 			mark := "ok  "
 			if !x.ok {
@@ -113,6 +114,15 @@ func examineVulkan(context.Context) []finding {
 	if infos[0].Kind == vulkan.CPU {
 		out = append(out, finding{false, "only a software device: its results are right, but it is no faster than the processor",
 			"install the Vulkan driver of this machine's GPU, if it has one"})
+	}
+	return out
+}
+
+// examineFiles lists GPUs that this process cannot reach.
+func examineFiles(context.Context) []finding {
+	var out []finding
+	for _, o := range devfile.Find() {
+		out = append(out, finding{what: o.What, advice: o.Advice})
 	}
 	return out
 }

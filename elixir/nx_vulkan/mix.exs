@@ -28,7 +28,7 @@ defmodule Nx.Vulkan.MixProject do
     ]
   end
 
-  defp nx_dep(nil), do: {:nx, "~> 0.13"}
+  defp nx_dep(nil), do: {:nx, "~> 0.13 or ~> 1.0"}
   defp nx_dep(path), do: {:nx, path: Path.join(path, "nx")}
 
   defp beside(app) do

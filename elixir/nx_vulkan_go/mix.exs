@@ -14,13 +14,17 @@ defmodule NxVulkanGo.MixProject do
       elixirc_paths: elixirc_paths(Mix.env()),
       deps: deps(),
       docs: docs(),
+      aliases: aliases(),
       package: package(),
       test_ignore_filters: [~r"^test/support/"]
     ]
   end
 
   def application do
-    [extra_applications: [:logger, :crypto, ssl: :optional], mod: {NxVulkanGo.Application, []}]
+    [
+      extra_applications: [:logger, :crypto, ssl: :optional, inets: :optional],
+      mod: {NxVulkanGo.Application, []}
+    ]
   end
 
   def cli do
@@ -46,7 +50,7 @@ defmodule NxVulkanGo.MixProject do
     ]
   end
 
-  defp nx_dep(nil), do: {:nx, "~> 0.13"}
+  defp nx_dep(nil), do: {:nx, "~> 0.13 or ~> 1.0"}
   defp nx_dep(path), do: {:nx, path: Path.join(path, "nx")}
 
   defp telemetry_dep do
@@ -71,11 +75,26 @@ defmodule NxVulkanGo.MixProject do
     if path && File.dir?(path), do: [{app, path: path, override: true}], else: []
   end
 
+  # A package without the sums of the release could not bring its binary.
+  defp aliases do
+    for task <- ["hex.build", "hex.publish"], do: {:"#{task}", [&check_checksums!/1, task]}
+  end
+
+  defp check_checksums!(_args) do
+    unless File.exists?("priv/checksums.txt") and
+             File.read!("priv/checksums.txt") =~ "nxvk-node_#{@version}_" do
+      Mix.raise(
+        "priv/checksums.txt has no sums of #{@version}; run make release in the root of the repository"
+      )
+    end
+  end
+
   defp package do
     [
       licenses: ["Apache-2.0"],
       links: %{"GitHub" => @source_url},
-      files: ~w(lib guides priv/ops.eterm mix.exs README.md CHANGELOG.md LICENSE .formatter.exs)
+      files:
+        ~w(lib guides priv/ops.eterm priv/checksums.txt mix.exs README.md CHANGELOG.md LICENSE .formatter.exs)
     ]
   end
 
@@ -94,7 +113,12 @@ defmodule NxVulkanGo.MixProject do
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
       groups_for_modules: [
         Compiling: [NxVulkanGo.Compiler, NxVulkanGo.Explanation],
-        Running: [NxVulkanGo.Launcher, NxVulkanGo.Check, NxVulkanGo.Options],
+        Running: [
+          NxVulkanGo.Launcher,
+          NxVulkanGo.Installer,
+          NxVulkanGo.Check,
+          NxVulkanGo.Options
+        ],
         Internals: [NxVulkanGo.Ops, NxVulkanGo.Session]
       ]
     ]

@@ -156,6 +156,7 @@ func (d *Device) openSession(q *exec.Queue, o wire.Options) etf.Term {
 		{Key: etf.Atom("key"), Value: s.Key},
 		{Key: etf.Atom("incarnation"), Value: d.incarnation},
 		{Key: etf.Atom("session"), Value: dist.Pid(s.Owner)},
+		{Key: etf.Atom("version"), Value: Version()},
 	})
 }
 

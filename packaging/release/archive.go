@@ -141,8 +141,9 @@ func writeZip(out io.Writer, b *bundle) error {
 	return archive.Close()
 }
 
-// writeChecksums writes checksums.txt, as GoReleaser does and sha256sum -c reads it.
-func writeChecksums(dir string, names []string) error {
+// writeChecksums writes checksums.txt of the named files of a folder, as GoReleaser does and
+// sha256sum -c reads it, to that folder and to others.
+func writeChecksums(names []string, dir string, others ...string) error {
 	var lines strings.Builder
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		data, err := os.ReadFile(filepath.Join(dir, name))
@@ -151,5 +152,9 @@ func writeChecksums(dir string, names []string) error {
 		}
 		fmt.Fprintf(&lines, "%x  %s\n", sha256.Sum256(data), name)
 	}
-	return os.WriteFile(filepath.Join(dir, "checksums.txt"), []byte(lines.String()), 0o644)
+	var failed error
+	for _, to := range append(others, dir) {
+		failed = errors.Join(failed, install(filepath.Join(to, "checksums.txt"), []byte(lines.String()), 0o644))
+	}
+	return failed
 }

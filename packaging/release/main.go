@@ -27,6 +27,10 @@ func main() {
 	}
 }
 
+// elixirPriv is the folder of the Elixir package from which it reads the checksums: it downloads
+// the archives. Git ignores the file there, because the tag of a release cannot have it.
+const elixirPriv = "elixir/nx_vulkan_go/priv"
+
 // release is what one run makes.
 type release struct {
 	root    string    // of the repository
@@ -59,7 +63,7 @@ func (r *release) run(names string) error {
 		}
 		files = append(files, made...)
 	}
-	return writeChecksums(r.out, files)
+	return writeChecksums(files, r.out, filepath.Join(r.root, elixirPriv))
 }
 
 // make builds the node for a target and writes its files. It returns their names.

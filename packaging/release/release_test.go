@@ -35,8 +35,8 @@ const maxArchive = 15e6
 
 // made is a release that TestRelease has made from a tag.
 type made struct {
-	dir, version string
-	targets      []target
+	dir, root, version string
+	targets            []target
 }
 
 // TestRelease makes the release of a tag twice, in folders with different names, and looks
@@ -116,7 +116,7 @@ func makeRelease(t *testing.T, root, v string) made {
 	if r.version != v {
 		t.Errorf("the tag v%s gives the version %s", v, r.version)
 	}
-	return made{r.out, r.version, selected}
+	return made{r.out, root, r.version, selected}
 }
 
 // copyTree copies the files of a repository that git knows or would add.
@@ -179,6 +179,13 @@ func checkSums(t *testing.T, m made) {
 	}
 	if string(text) != want.String() {
 		t.Errorf("checksums.txt has\n%swant\n%s", text, &want)
+	}
+	inside, err := os.ReadFile(filepath.Join(m.root, elixirPriv, "checksums.txt"))
+	if err != nil || !bytes.Equal(inside, text) {
+		t.Errorf("the Elixir package has other checksums than the release: %v\n%s", err, inside)
+	}
+	if changed, err := git(m.root, "status", "--porcelain"); err != nil || changed != "" {
+		t.Errorf("a release changes the tree of its tag: %v\n%s", err, changed)
 	}
 }
 

@@ -13,8 +13,9 @@
 // Without cgo, on amd64 and arm64, github.com/ebitengine/purego opens the loader and calls it. Structures
 // are those of package abi, in Go memory. They are pinned while the driver may read them, and a recorder
 // has those of recording and submission, pinned as long as it lives. Every command is a call of its own,
-// which takes 0.3 µs longer for a dispatch with its barrier. Only messages of the validation layer call Go
-// back.
+// which takes 0.3 µs longer for a dispatch with its barrier: 1,000 dependent additions of 1,024 elements and
+// the read of their result take 3 % longer on lavapipe (4.67 ms instead of 4.53, the fastest of 30 runs of
+// each build in turn). Only messages of the validation layer call Go back.
 //
 // A build without cgo for other systems, or with the tag novulkan, has neither: [Load] reports
 // [ErrNotBuilt].

@@ -130,7 +130,7 @@ defmodule NxVulkanGo.Compiler do
     for {t, i} <- Enum.with_index(Composite.flatten_list(vars)), donatable?(t), do: i
   end
 
-  # Nx has had this field since 0.14.
+  # Nx 0.13 has no such field.
   defp donatable?(t), do: Map.get(t, :donatable?, false)
 
   # All closures of one place in the code share this name.

@@ -8,7 +8,8 @@ defmodule NxVulkanGo.Error do
       * of a device: `:bad_request`, `:unknown_op`, `:bad_argument`, `:unknown_id`, `:stale`,
         `:not_shared`, `:unsupported`, `:out_of_memory`, `:limit`, `:device_lost`, `:server_down`,
         `:unknown_program`, `:cancelled`, `:deadline`, `:callback`, `:callback_timeout`, `:internal`
-      * of the connection to a server: `:no_connection`; the reason names the step that failed
+      * of the connection to a server: `:no_connection`; the reason names the step that failed.
+        `:incompatible`: the server is of another version than this package
       * of a server that this VM starts: `:not_installed`, `:cannot_build`, `:no_device`,
         `:not_started`
     * `:op` - the operation that failed, or `nil`

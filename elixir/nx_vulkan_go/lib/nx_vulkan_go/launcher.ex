@@ -14,12 +14,15 @@ defmodule NxVulkanGo.Launcher do
     * `nxvk-node` in the `PATH`
     * the result of `go build` in `priv/bin`, where `go` is installed and this package lies in
       a checkout of its repository
-    * `priv/bin/nxvk-node` of this package
+    * `priv/bin/nxvk-node` of this package, where `NxVulkanGo.Installer.into_release/1` has put it
+    * the program that has been installed before, and otherwise its archive, which is downloaded:
+      see `NxVulkanGo.Installer`
 
-  The first build takes minutes. Standard error shows its progress; in Livebook the cell that
-  waits shows it. Warnings and errors of the server are logged. Where no server can be
+  The first build takes minutes, a download seconds. Standard error shows the progress; in
+  Livebook the cell that waits shows it. Warnings and errors of the server are logged. Where no server can be
   started, the operation raises `NxVulkanGo.Error` of kind `:not_installed`,
-  `:cannot_build`, `:no_device` or `:not_started`.
+  `:cannot_build`, `:no_device` or `:not_started`. A program of another version than this package
+  is refused with an error of kind `:incompatible`, and so is a server elsewhere.
 
   ## Distribution
 
@@ -37,6 +40,7 @@ defmodule NxVulkanGo.Launcher do
     * `:distribution` - with `:own` this package makes its own connection even where the VM has
       a node name (default: `:vm`)
     * `:binary` - the path of the program, see above
+    * `:install`, `:base_url`, `:install_dir` - see `NxVulkanGo.Installer`
     * `:allow_shaders` - whether the server accepts SPIR-V of its clients, which can crash a
       driver (default: `false`; the application `:nx_vulkan` sets it)
     * `:matrix` - how products of bf16, f16, s8 and u8 are summed: `:hardware` (default), by
@@ -57,16 +61,26 @@ defmodule NxVulkanGo.Launcher do
   @longest_pause 10_000
   # A server that ran so long has not failed at once.
   @settled 10_000
-  # Starting a server may include building it.
+  # Starting a server may include building or downloading it.
   @call_timeout :timer.minutes(30)
   # Atoms are never freed, so servers that follow each other share eight names.
   @names 8
-  # The exit status of a server that has no device as it was asked for.
+  # The exit statuses of a server: its arguments are wrong, there is no device as they require,
+  # its port or the address cannot be used.
+  @usage 2
   @no_device 3
+  @no_network 4
+  # Erlang's statuses of a program that the system does not execute are errno of the call. Such a
+  # program says nothing, as one with wrong arguments does.
+  @not_executable 8
+  @no_loader 2
+  # The status of a program that a signal has ended is this and the number of the signal.
+  @signal 128
 
   defstruct [
     :port,
     :os_pid,
+    :program,
     :node,
     :timer,
     :name,
@@ -110,6 +124,15 @@ defmodule NxVulkanGo.Launcher do
   def access(node) do
     case :persistent_term.get(__MODULE__, nil) do
       %{node: ^node} = access -> Map.take(access, [:cookie, :place])
+      _ -> nil
+    end
+  end
+
+  @doc false
+  # The path of the program that this VM has started as `node`, nil for other nodes.
+  def program(node) do
+    case :persistent_term.get(__MODULE__, nil) do
+      %{node: ^node, program: program} -> program
       _ -> nil
     end
   end
@@ -183,7 +206,35 @@ defmodule NxVulkanGo.Launcher do
     do: fail(state, :no_device, "nxvk-node found no device as its arguments require")
 
   defp handle_stop_of_starting(state, how),
-    do: fail(state, :not_started, "nxvk-node stopped with #{describe_stop(how)}")
+    do: fail(state, :not_started, describe_failure(how, state.program, state.said))
+
+  # One sentence for each way in which a program does not start. What it said comes after.
+  defp describe_failure(@no_loader, program, []) do
+    "#{program} needs a loader of programs that this system lacks (glibc 2.31 on Linux); " <>
+      Executable.replacement(program)
+  end
+
+  defp describe_failure(status, program, _said), do: describe_failure(status, program)
+
+  defp describe_failure(@usage, _program),
+    do: "nxvk-node does not take its arguments; correct config :nx_vulkan_go, node_args:"
+
+  defp describe_failure(@no_network, _program),
+    do: "nxvk-node cannot use the loopback interface; let this process listen on 127.0.0.1"
+
+  defp describe_failure(@not_executable, program) do
+    "#{program} is no program of this system (#{:erlang.system_info(:system_architecture)}); " <>
+      Executable.replacement(program)
+  end
+
+  defp describe_failure(status, program) when is_integer(status) and status > @signal do
+    "nxvk-node crashed at its start by signal #{status - @signal}; run `#{program} doctor`, which looks at the " <>
+      "drivers one by one, and config :nx_vulkan_go, node_args: [\"--device\", \"host\"] starts it without them"
+  end
+
+  defp describe_failure(how, program) do
+    "nxvk-node stopped at its start with #{describe_stop(how)}; run `#{program} doctor`, which says what to mend"
+  end
 
   defp describe_stop(status) when is_integer(status), do: "status #{status}"
   defp describe_stop(text), do: text
@@ -192,15 +243,16 @@ defmodule NxVulkanGo.Launcher do
 
   defp start(state) do
     node = "nxvk_#{state.name}_#{rem(state.starts, @names)}@#{Distribution.loopback()}"
-    port = open(Executable.find!(), node, state.cookie.())
+    program = Executable.find!()
+    state = %{state | program: program}
+    port = open(program, node, state.cookie.())
     os_pid = with {:os_pid, os_pid} <- Port.info(port, :os_pid), do: os_pid
     timeout = Application.get_env(:nx_vulkan_go, :start_timeout, 60_000)
     timer = :erlang.start_timer(timeout, self(), :ready)
     starts = state.starts + 1
     %{state | port: port, os_pid: os_pid, timer: timer, said: [], since: now(), starts: starts}
   rescue
-    error in Error -> fail(state, error)
-    error in ErlangError -> fail(state, :not_started, Exception.message(error))
+    error in [Error, ArgumentError] -> fail(state, error)
   end
 
   defp matrix(:hardware), do: []
@@ -229,14 +281,24 @@ defmodule NxVulkanGo.Launcher do
       args: arguments(node),
       env: [{~c"NXVK_COOKIE", String.to_charlist(cookie)}]
     ])
+  rescue
+    error in ErlangError ->
+      raise Error.new(:not_started, describe_refusal(error.original, binary))
   end
+
+  defp describe_refusal(:eacces, binary),
+    do:
+      "#{binary} cannot be executed; give it the right by chmod +x, or #{Executable.replacement(binary)}"
+
+  defp describe_refusal(reason, binary),
+    do: "#{binary} cannot be started (#{inspect(reason)}); #{Executable.replacement(binary)}"
 
   defp handle_line(state, "nxvk ready " <> rest) do
     [name, port | _] = String.split(rest)
     :erlang.cancel_timer(state.timer)
     node = String.to_atom(name)
     place = {{127, 0, 0, 1}, String.to_integer(port)}
-    access = %{node: node, place: place, cookie: state.cookie}
+    access = %{node: node, place: place, cookie: state.cookie, program: state.program}
     :persistent_term.put(__MODULE__, access)
     for from <- state.waiting, do: GenServer.reply(from, {:ok, node})
     %{state | node: node, timer: nil, waiting: []}

@@ -26,8 +26,9 @@ defmodule NxVulkanGo.Options do
   ## Configuration
 
   Keys of `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:deadline`, `:weight`, `:fallback`, `:check`,
-  `:binary`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`, `:allow_shaders`, `:matrix`, `:vm_limit`,
-  `:add_backend_on_inspect` and `:check_shape_and_type`. `NxVulkanGo.Backend` and `NxVulkanGo.Launcher` explain them.
+  `:binary`, `:install`, `:base_url`, `:install_dir`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`,
+  `:allow_shaders`, `:matrix`, `:vm_limit`, `:add_backend_on_inspect` and `:check_shape_and_type`. `NxVulkanGo.Backend`,
+  `NxVulkanGo.Launcher` and `NxVulkanGo.Installer` explain them.
   For any other key a warning is logged when the application starts. An invalid `:limit`, `:deadline` or `:weight`
   raises `ArgumentError` when the first operation opens a session, an invalid `:vm_limit` at the first operation.
   """
@@ -54,6 +55,9 @@ defmodule NxVulkanGo.Options do
                    :fallback,
                    :check,
                    :binary,
+                   :install,
+                   :base_url,
+                   :install_dir,
                    :node_args
                  ] ++
                    [
@@ -189,6 +193,36 @@ defmodule NxVulkanGo.Options do
   def put_vm_limit(limit) do
     raise ArgumentError,
           "config :nx_vulkan_go, vm_limit: must be a number of elements, got: #{inspect(limit)}"
+  end
+
+  @doc "Whether this VM may download the program when it first needs it. Raises `ArgumentError`."
+  @spec install?() :: boolean
+  def install? do
+    configured!(:install, true, &is_boolean/1, "true or false")
+  end
+
+  @doc "Returns the URL of the folder with the archives of the program, or `nil`. Raises `ArgumentError`."
+  @spec base_url() :: String.t() | nil
+  def base_url do
+    valid? = &(is_nil(&1) or (is_binary(&1) and &1 =~ ~r"^(https?|file)://"))
+    configured!(:base_url, nil, valid?, "a URL of https, http or file")
+  end
+
+  @doc "Returns the folder in which programs are installed, or `nil`. Raises `ArgumentError`."
+  @spec install_dir() :: Path.t() | nil
+  def install_dir do
+    configured!(:install_dir, nil, &(is_nil(&1) or is_binary(&1)), "the path of a folder")
+  end
+
+  defp configured!(key, default, valid?, expected) do
+    value = Application.get_env(:nx_vulkan_go, key, default)
+
+    if not valid?.(value) do
+      raise ArgumentError,
+            "config :nx_vulkan_go, #{key}: must be #{expected}, got: #{inspect(value)}"
+    end
+
+    value
   end
 
   @doc "Lists the keys of the configuration."

@@ -108,6 +108,51 @@ defmodule NxVulkanGo.BackendTest do
     end
   end
 
+  # Some functions of Nx 0.13 take the backend of the first argument, whatever the others have.
+  test "every argument may be of Nx.BinaryBackend, and the others of this backend" do
+    here = &Nx.backend_copy(&1, Nx.BinaryBackend)
+    rows = Nx.iota({40, 3}, type: :f32)
+    indices = Nx.tensor([[2, 1], [0, 2]])
+    slice = Nx.negate(Nx.iota({2, 3}, type: :f32))
+    [low, high] = for x <- [4.0, 9.0], do: Nx.tensor(x)
+    any? = match?(%Backend{}, mixed(fn -> Nx.gather(here.(rows), indices) end).data)
+
+    for {name, fun, args} <- [
+          {:gather, &Nx.gather/2, [rows, indices]},
+          {:put_slice, &Nx.put_slice(&1, [1, 0], &2), [rows, slice]},
+          {:clip, &Nx.clip/3, [rows, low, high]},
+          {:reduce, &Nx.reduce(&1, &2, fn a, b -> Nx.max(a, b) end), [rows, low]},
+          {:window_reduce, &Nx.window_reduce(&1, &2, {2, 1}, fn a, b -> Nx.max(a, b) end),
+           [rows, low]},
+          {:concatenate, &Nx.concatenate([&1, &2]), [rows, slice]},
+          {:select, &Nx.select(Nx.greater(&1, 5), &2, &1), [rows, rows]},
+          {:indexed_add, &Nx.indexed_add(&1, &2, &3), [rows, indices, Nx.tensor([1.0, 2.0])]}
+        ] do
+      expected =
+        Nx.with_default_backend(Nx.BinaryBackend, fn ->
+          apply(fun, Enum.map(args, here)) |> Nx.to_binary()
+        end)
+
+      assert Nx.to_binary(apply(fun, args)) == expected, "#{name}"
+
+      for i <- 0..(length(args) - 1) do
+        one = List.update_at(args, i, here)
+        others = args |> Enum.map(here) |> List.replace_at(i, Enum.at(args, i))
+
+        for [%{data: data} | _] = args <- [one, others], any? or is_struct(data, Backend) do
+          assert Nx.to_binary(apply(fun, args)) == expected, "#{name}, argument #{i}"
+        end
+      end
+    end
+  end
+
+  # The result, or no tensor where Nx.BinaryBackend got one that is not its own.
+  defp mixed(fun) do
+    fun.()
+  rescue
+    FunctionClauseError -> %{data: nil}
+  end
+
   test "the functions of reduce may use tensors of the device" do
     scale = Nx.tensor(2)
     t = Nx.tensor([[1, 2], [3, 4]])

@@ -198,12 +198,35 @@ defmodule NxVulkanGo.SessionTest do
     assert t.data.session != Registry.fetch!(context.place)
   end
 
-  test "a server with another table of operations is told by both versions", context do
-    refusal = {:bad_argument, nil, [], "install the same version of both"}
+  test "a server with another table of operations is refused with both versions", context do
+    said = "the client's op table (digest a) differs from that of this nxvk-node 0.1.0 (digest b)"
     FakeServer.stop(context.server)
-    FakeServer.start(context.place[:device], refuse: refusal)
+    FakeServer.start(context.place[:device], refuse: {:bad_argument, nil, [], said})
     error = assert_raise(Error, fn -> Nx.to_flat_list(Nx.tensor([1])) end)
-    assert Exception.message(error) =~ "install the same version of both"
+    assert error.kind == :incompatible
+    version = Mix.Project.config()[:version]
+    assert error.reason =~ said
+
+    assert error.reason =~
+             "this nx_vulkan_go is of version #{version} (digest #{NxVulkanGo.Ops.digest()})"
+
+    assert error.reason =~
+             "install nxvk-node #{version} there, or nx_vulkan_go of its version here"
+  end
+
+  test "a server of another version is refused, a commit of this version is not", context do
+    version = Mix.Project.config()[:version]
+    FakeServer.stop(context.server)
+    server = FakeServer.start(context.place[:device], version: "0.0.9+1a2b3c4")
+    error = assert_raise(Error, fn -> Nx.to_flat_list(Nx.tensor([1])) end)
+    assert error.kind == :incompatible
+
+    assert error.reason =~
+             "nxvk-node of #{node()} is of version 0.0.9+1a2b3c4, and this nx_vulkan_go is of version #{version}"
+
+    FakeServer.stop(server)
+    FakeServer.start(context.place[:device], version: version <> "+1a2b3c4.dirty")
+    assert Nx.to_flat_list(Nx.tensor([1])) == [1]
   end
 
   test "limit, deadline and weight of the configuration are the session's", context do

@@ -21,7 +21,8 @@ defmodule NxVulkanGo.FakeServer do
           messages: 0,
           along: 0,
           deaf: options[:deaf] || false,
-          refuse: options[:refuse]
+          refuse: options[:refuse],
+          version: options[:version] || Mix.Project.config()[:version]
         })
       end)
 
@@ -93,7 +94,7 @@ defmodule NxVulkanGo.FakeServer do
   defp answer(%{refuse: error}, {:open, _options}) when error != nil, do: {:error, error}
 
   defp answer(state, {:open, _options}),
-    do: {:ok, %{key: "key", incarnation: state.incarnation, session: 1}}
+    do: {:ok, %{key: "key", incarnation: state.incarnation, session: 1, version: state.version}}
 
   defp answer(_state, request) when request in [:sync, :barrier], do: :ok
   defp answer(state, :programs), do: {:ok, map_size(state.programs)}

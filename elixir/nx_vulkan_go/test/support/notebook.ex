@@ -27,19 +27,24 @@ defmodule NxVulkanGo.Notebook do
   Runs the steps in a VM, and returns what has become of each cell, by its id.
 
   `{:kill_when, text}` before a cell kills its evaluator as soon as it prints the text.
-  Options are `:env`, the environment of the VM, and `:touch`, `{text, path}`: the file is
-  made as soon as a cell prints the text.
+  Options are `:env`, the environment of the VM, `:paths`, its code path, and `:touch`,
+  `{text, path}`: the file is made as soon as a cell prints the text.
   """
   @spec run!(Path.t(), [step], keyword) :: %{atom => outcome}
   def run!(dir, steps, options \\ []) do
     [input, output] = for name <- ["cells", "outcomes"], do: Path.join(dir, name)
     File.write!(input, :erlang.term_to_binary({steps, options[:touch]}))
-    paths = for path <- :code.get_path(), arg <- ["-pa", List.to_string(path)], do: arg
+    paths = Enum.map(options[:paths] || :code.get_path(), &to_string/1)
+    paths = for path <- paths, arg <- ["-pa", path], do: arg
     flags = ["--hidden", "--cookie", "notebook", "--eval", @eval, program(input, output)]
     env = options[:env] || []
 
     {text, status} =
-      System.cmd("elixir", ["--erl", @erl] ++ paths ++ flags, env: env, stderr_to_stdout: true)
+      System.cmd("elixir", ["--erl", @erl] ++ paths ++ flags,
+        env: env,
+        cd: dir,
+        stderr_to_stdout: true
+      )
 
     if status != 0, do: raise("the notebook's VM ended with #{status}:\n#{text}")
     output |> File.read!() |> :erlang.binary_to_term()

@@ -26,6 +26,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   alias NxVulkanGo.Session.{
     Cancellation,
+    Compatibility,
     Label,
     Lease,
     MemoryPressure,
@@ -86,7 +87,9 @@ defmodule NxVulkanGo.Session.Stream do
     destination = {:"nxvk_#{device}", server}
     monitor = Distribution.monitor(destination)
 
-    with {:ok, opened} <- call(destination, monitor, {:open, options(limits)}),
+    answer = call(destination, monitor, {:open, options(limits)})
+
+    with {:ok, opened} <- Compatibility.check(answer, server),
          {:ok, memory} <- call(destination, monitor, :memory) do
       ready(server, device, destination, monitor, Map.put(opened, :memory, memory))
     else

@@ -172,7 +172,7 @@ defmodule NxVulkanGo.Compiler.RunTest do
       assert [_] = for({_, _, _, [ids]} <- received(server, :free), id in ids, do: ids)
     end
 
-    # Nx can mark them since 0.14.
+    # Nx 0.13 cannot mark them.
     if Code.ensure_loaded?(Nx) and function_exported?(Nx, :donatable, 1) do
       test "are those that Nx calls donatable" do
         t = Nx.iota({100})

@@ -1,0 +1,5 @@
+package devfile
+
+import "os"
+
+func groupID(os.FileInfo) (string, bool) { return "", false }
