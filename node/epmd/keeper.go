@@ -67,6 +67,11 @@ func hold(ctx context.Context, c net.Conn) {
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	defer stop()
 	defer c.Close()
+	awaitEnd(c)
+}
+
+// awaitEnd reads until the connection ends.
+func awaitEnd(c net.Conn) {
 	var p [16]byte
 	for {
 		if _, err := c.Read(p[:]); err != nil {

@@ -1,7 +1,6 @@
 package epmd
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -172,7 +171,7 @@ func (s *Server) alive(c net.Conn, body []byte) {
 		return
 	}
 	c.SetDeadline(time.Time{})
-	hold(context.Background(), c)
+	awaitEnd(c) // the name is free before the connection is closed, see leave
 }
 
 func (s *Server) add(n Node) (creation uint32, ok bool) {
