@@ -18,8 +18,8 @@ import (
 // hold the code; what a driver takes for it, `nxvk-node doctor --kernels` measures.
 const (
 	mostWords   = 20000
-	mostKernels = 600 // of a family, on a GPU
-	mostMade    = 60  // that lay operands out, or sum where a product does not pay
+	mostKernels = 1024 // of a family, on a GPU: for every tile, each way that operands lie, and each that are aligned
+	mostMade    = 60   // that lay operands out, or sum where a product does not pay
 )
 
 func TestFamilies(t *testing.T) {

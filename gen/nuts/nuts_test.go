@@ -234,10 +234,10 @@ func TestFaults(t *testing.T) {
 		{"init", f, Options{Init: []float64{1, 2}}, ErrOptions, "has 2 numbers"},
 		{"metric", f, Options{Metric: []float64{-1}}, ErrOptions, "positive numbers"},
 		{"fixed", f, Options{Fixed: true}, ErrOptions, "needs a step size"},
-		{"nowhere finite", nowhere, Options{Warmup: 10}, ErrDensity, "none of 100 positions"},
+		{"nowhere finite", nowhere, Options{Warmup: 10}, ErrDensity, "none of 100 random positions"},
 		{"not finite at init", nowhere, Options{Warmup: 10, Init: []float64{1}}, ErrDensity, "give another first position"},
-		{"a point", point, Options{Warmup: 10, Init: []float64{1}}, ErrDensity, "no step is small enough"},
-		{"improper", flat, Options{Warmup: 10}, ErrDensity, "improper"},
+		{"a point", point, Options{Warmup: 10, Init: []float64{1}}, ErrDensity, "every step size is rejected"},
+		{"improper", flat, Options{Warmup: 10}, ErrDensity, "every step size is accepted"},
 	} {
 		chain, err := New(&density{f: c.f}, 1, 0, c.o)
 		if err == nil {

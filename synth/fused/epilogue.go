@@ -214,7 +214,7 @@ func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(spi
 		k.Name += " " + name
 		return codegen.CompiledKernels.Put(key, k), nil
 	}
-	code, irs, err := splice(t, g.Kernel.Shader, p, body, at, fixed)
+	code, irs, err := splice(t, &g.Kernel, p, body, at, fixed)
 	if err != nil {
 		return nil, err
 	}
@@ -225,14 +225,18 @@ func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(spi
 	return codegen.CompiledKernels.Put(key, k), nil
 }
 
-// splice writes the code of spliced and returns the functions that it has replaced.
-func splice(t *lowering.Target, shader string, p *codegen.Program, body func(spirv.Stored) func(*codegen.Emitter) error, at int, fixed bool) (
+// splice writes the code of spliced and returns the functions that it has replaced. Functions that the
+// kernel never calls do nothing instead, since a driver takes longer for more code.
+func splice(t *lowering.Target, g *gemm.Kernel, p *codegen.Program, body func(spirv.Stored) func(*codegen.Emitter) error, at int, fixed bool) (
 	code []uint32, irs []*kernel.Kernel, err error) {
-	if code, err = shaders.Code(shader); err != nil {
+	if code, err = shaders.Code(g.Shader); err != nil {
 		return nil, nil, err
 	}
 	byCount := map[spirv.Stored]*kernel.Kernel{}
 	for _, n := range spirv.Stores(code) {
+		if !g.Stores(n.Vectors, n.Elements) {
+			continue
+		}
 		q := *p
 		q.Body = body(n)
 		if byCount[n], err = codegen.Build(t, &q, fixed); err != nil {

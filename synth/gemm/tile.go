@@ -156,6 +156,22 @@ func (k *Kernel) Places() int {
 	return 1
 }
 
+// Stores reports whether the code of a kernel ever stores so many vectors of so many elements at once.
+// Kernels of which that is not known may store any.
+func (k *Kernel) Stores(vectors, elements int) bool {
+	if len(k.Spec) <= specAligned {
+		return true
+	}
+	switch lies := k.Spec[specAligned]; {
+	case lies&fours != 0:
+		return vectors == 4
+	case lies&alignedC != 0:
+		return vectors == 1 && elements > 1
+	default:
+		return vectors == 1 && elements == 1
+	}
+}
+
 // name returns the name of the shader of a family.
 func (c Tile) name(family string) string {
 	if c.Double {

@@ -10,9 +10,13 @@ import (
 // place of its own.
 type Stored struct{ Vectors, Elements int }
 
+// arguments counts those of a function that stores so many results.
+func (n Stored) arguments() int { return n.Vectors * (1 + n.Elements) }
+
 // Store is what a module does with results instead of storing them, as a kernel. The
 // last parameters of the kernel are arguments: the index of each vector, in vectors, and
-// the elements of each. Its buffers and its other parameters are the same for all.
+// the elements of each. Its buffers and its other parameters are the same for all. Where the
+// module never stores so many it is nil.
 type Store func(Stored) *kernel.Kernel
 
 // handBuffers is how many buffers a kernel of package shaders has. The last is
@@ -25,17 +29,22 @@ const handBuffers = 3
 // buffers are reached by address, the parameters of the kernel move up, to after all
 // addresses; those of the code begin at byte at of the push constants.
 func Splice(code []uint32, store Store, at int, o Options) []uint32 {
-	s := &splicer{base: readBase(code), module: newModule(store(Stored{1, 1}), o)}
+	b := readBase(code)
+	used := slices.DeleteFunc(slices.Clone(b.sizes), func(n Stored) bool { return store(n) == nil })
+	s := &splicer{base: b, module: newModule(store(used[0]), o)}
 	s.last, s.glsl, s.entry, s.listed = s.base.bound-1, s.base.glsl, s.base.entry, true
 	s.caps, s.cache = slices.Clone(s.base.caps), s.base.unique
-	s.declareBuffers(store)
-	s.declarePush(at)
+	s.declareBuffers(store, used)
+	s.declarePush(at, used[0])
 	for _, f := range s.base.functions {
-		if n, ok := s.base.stores[f[functionType]]; ok {
+		switch n, stores := s.base.stores[f[functionType]]; {
+		case stores && store(n) != nil:
 			s.replace(f, store(n), n)
-			continue
+		case stores:
+			s.empty(f)
+		default:
+			s.keep(f)
 		}
-		s.keep(f)
 	}
 	return s.assemble()
 }
@@ -51,10 +60,10 @@ type splicer struct {
 
 // declareBuffers declares a variable for each number of elements that is loaded or
 // stored at once, where buffers are bound.
-func (s *splicer) declareBuffers(store Store) {
+func (s *splicer) declareBuffers(store Store, used []Stored) {
 	for i, b := range s.k.Buffers {
 		v := view{blocks: map[access]uint32{}}
-		for _, n := range s.base.sizes {
+		for _, n := range used {
 			for _, a := range accesses(store(n), i) {
 				if !s.o.Addresses && v.blocks[a] == 0 {
 					v.blocks[a] = s.binding(handBuffers-1+i, b, a)
@@ -66,8 +75,8 @@ func (s *splicer) declareBuffers(store Store) {
 }
 
 // declarePush declares a block of push constants with the members of the kernel,
-// then the addresses and the parameters of the code.
-func (s *splicer) declarePush(at int) {
+// then the addresses and the parameters of the code, which stores n.
+func (s *splicer) declarePush(at int, n Stored) {
 	types, offsets := slices.Clone(s.base.members), slices.Clone(s.base.offsets)
 	if s.o.Addresses {
 		more := len(s.k.Buffers) - 1
@@ -78,7 +87,7 @@ func (s *splicer) declarePush(at int) {
 			types, offsets = append(types, s.addressType()), append(offsets, uint32(8*(handBuffers+i)))
 		}
 	}
-	for _, q := range s.k.Params[:len(s.k.Params)-2] {
+	for _, q := range s.k.Params[:len(s.k.Params)-n.arguments()] {
 		types, offsets = append(types, s.typ(q.Type)), append(offsets, uint32(at+q.Offset))
 	}
 	block := s.id()
@@ -100,6 +109,18 @@ func (s *splicer) keep(f []uint32) {
 		}
 		s.code = append(s.code, words...)
 	}
+}
+
+// empty writes a function that does nothing in place of one that is never called.
+func (s *splicer) empty(f []uint32) {
+	for op, words := range instructions(f) {
+		s.code = append(s.code, words...)
+		if op == opLabel {
+			break
+		}
+	}
+	s.do(opReturn)
+	s.do(opFunctionEnd)
 }
 
 // replace writes k in place of a function that stores some results.
