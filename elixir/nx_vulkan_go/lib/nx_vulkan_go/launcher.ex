@@ -19,10 +19,11 @@ defmodule NxVulkanGo.Launcher do
       see `NxVulkanGo.Installer`
 
   The first build takes minutes, a download seconds. Standard error shows the progress; in
-  Livebook the cell that waits shows it. Warnings and errors of the server are logged. Where no server can be
-  started, the operation raises `NxVulkanGo.Error` of kind `:not_installed`,
-  `:cannot_build`, `:no_device` or `:not_started`. A program of another version than this package
-  is refused with an error of kind `:incompatible`, and so is a server elsewhere.
+  Livebook the cell that waits shows it. Warnings and errors of the server are logged.
+
+  Where no server can be started, the operation raises `NxVulkanGo.Error` of kind
+  `:not_installed`, `:cannot_build`, `:no_device` or `:not_started`. The kind is `:incompatible`
+  where the program, or a server that runs elsewhere, has another version than this package.
 
   ## Distribution
 
