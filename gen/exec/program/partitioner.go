@@ -18,6 +18,7 @@ type Partitioner struct {
 	StandIn      map[ops.ID]*ops.Literal // and the other way round
 	Types        map[ops.ID]ops.Type     // of all slots so far
 	fusions      []*Fusion
+	yield        func() error // is called before each part; its error ends the partition
 
 	// Why parts end where they do, by the first result of each; nil where nobody wants
 	// to know.
@@ -27,7 +28,7 @@ type Partitioner struct {
 // NewPartitioner makes fusions of a program for a target, with the parameters that are
 // literal.
 func NewPartitioner(t *synth.Target, eval graph.Eval, p *Program, literal []byte) *Partitioner {
-	c := &Partitioner{Target: t, eval: eval, placeholders: make(map[*ops.Literal]ops.ID),
+	c := &Partitioner{Target: t, eval: eval, yield: func() error { return nil }, placeholders: make(map[*ops.Literal]ops.ID),
 		StandIn: make(map[ops.ID]*ops.Literal), Types: make(map[ops.ID]ops.Type)}
 	for i, l := range literal {
 		if l != 0 {
@@ -44,46 +45,61 @@ func (c *Partitioner) addPlaceholder(param ops.Result) {
 	c.placeholders[lit], c.StandIn[param.ID] = param.ID, lit
 }
 
+// longestPart is the maximum of instructions that are cut into fusions together: some tens of
+// milliseconds of work.
+const longestPart = 4096
+
+// Partition copies a block, with its straight-line code cut into fusions.
 func (c *Partitioner) Partition(b *Block) (out *Block, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	return c.block(b, false), nil
+	return c.block(b, false)
 }
 
-// block copies a block, with its straight parts cut into fusions.
-func (c *Partitioner) block(b *Block, keep bool) *Block {
+func (c *Partitioner) block(b *Block, keep bool) (*Block, error) {
 	out := &Block{Params: b.Params, Values: b.Values}
 	for _, p := range b.Params {
 		c.Types[p.ID] = p.Type
 	}
 	for lo := 0; lo < len(b.Steps); {
 		hi := lo
-		for hi < len(b.Steps) && !IsControl(b.Steps[hi].In.Op) {
+		for hi < len(b.Steps) && hi < lo+longestPart && !IsControl(b.Steps[hi].In.Op) {
 			hi++
 		}
+		if err := c.yield(); err != nil {
+			return nil, err
+		}
 		out.Steps = append(out.Steps, c.cutStraight(b, lo, hi)...)
-		if lo = hi; lo < len(b.Steps) {
-			out.Steps = append(out.Steps, c.copyControl(&b.Steps[lo]))
+		if lo = hi; lo < len(b.Steps) && IsControl(b.Steps[lo].In.Op) {
+			s, err := c.copyControl(&b.Steps[lo])
+			if err != nil {
+				return nil, err
+			}
+			out.Steps = append(out.Steps, s)
 			lo++
 		}
 	}
 	out.lifetimes(keep)
-	return out
+	return out, nil
 }
 
 // copyControl copies a step that has regions, or calls back.
-func (c *Partitioner) copyControl(s *Step) Step {
+func (c *Partitioner) copyControl(s *Step) (Step, error) {
 	t := Step{In: s.In}
 	for k, r := range s.Regions {
-		t.Regions = append(t.Regions, c.block(r, s.In.Op == ops.While && k == 0))
+		b, err := c.block(r, s.In.Op == ops.While && k == 0)
+		if err != nil {
+			return Step{}, err
+		}
+		t.Regions = append(t.Regions, b)
 	}
 	for _, o := range s.In.Outs {
 		c.Types[o.ID] = o.Type
 	}
-	return t
+	return t, nil
 }
 
 // cutStraight cuts the steps from lo to hi of a block into fusions.

@@ -1,6 +1,8 @@
 package program
 
 import (
+	"errors"
+
 	"github.com/rs/zerolog"
 
 	"nxvk/fallback/sched"
@@ -121,14 +123,20 @@ func (z *Specializer) partition(p *Program, t *Specialization, literal []byte) {
 	t.startCompiling()
 	c := NewPartitioner(&target, z.Evaluator(), p, literal)
 	var body *Block
-	z.cfg.Aside(kernels.WorkPlan, func(*sched.Worker) (err error) {
-		if !p.Gone() {
-			body, err = c.Partition(p.Body)
+	z.cfg.Aside(kernels.WorkPlan, func(w *sched.Worker) (err error) {
+		c.yield = func() error {
+			if p.Gone() {
+				return sched.ErrCancelled
+			}
+			return w.Yield()
 		}
+		body, err = c.Partition(p.Body)
 		return err
 	}, func(err error) {
 		if err != nil {
-			z.cfg.Log.Error().Err(err).Msg("cut a program into fusions; it runs one instruction at a time")
+			if !errors.Is(err, sched.ErrCancelled) {
+				z.cfg.Log.Error().Err(err).Msg("cut a program into fusions; it runs one instruction at a time")
+			}
 			z.finish(t)
 			return
 		}
