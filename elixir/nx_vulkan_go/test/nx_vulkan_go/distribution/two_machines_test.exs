@@ -97,7 +97,7 @@ defmodule NxVulkanGo.Distribution.TwoMachinesTest do
     Application.put_env(:nx_vulkan_go, :server, :"#{server}")
     Application.put_env(:nx_vulkan_go, :cookie, #{inspect(cookie)})
     {:ok, _} = Application.ensure_all_started(:nx_vulkan_go)
-    t = Nx.iota({100}, backend: NxVulkanGo.Backend)
+    t = Nx.iota({1000}, backend: NxVulkanGo.Backend)
     IO.puts("sum \#{Nx.to_number(Nx.sum(t))} on \#{t.data.session.server}")
     """
 
@@ -122,7 +122,7 @@ defmodule NxVulkanGo.Distribution.TwoMachinesTest do
             ] do
           {said, status} = compute(context, unquote(server), "a cookie of both", names)
           assert {status, said} == {0, said}
-          assert said =~ "sum 4950 on #{unquote(server)}"
+          assert said =~ "sum 499500 on #{unquote(server)}"
         end
 
         assert {said, 1} = compute(context, unquote(server), "another", [])

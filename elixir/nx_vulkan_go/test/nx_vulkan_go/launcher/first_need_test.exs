@@ -18,7 +18,7 @@ defmodule NxVulkanGo.Launcher.FirstNeedTest do
   System.put_env("PATH", "/nowhere")
 
   try do
-    IO.puts("computed " <> inspect(Nx.to_number(Nx.iota({100}, backend: NxVulkanGo.Backend)[99])))
+    IO.puts("computed " <> inspect(Nx.to_number(Nx.iota({1000}, backend: NxVulkanGo.Backend)[999])))
   rescue
     error in NxVulkanGo.Error -> IO.puts("\#{error.kind}: \#{error.reason}")
     error in ArgumentError -> IO.puts(Exception.message(error))
@@ -55,8 +55,8 @@ defmodule NxVulkanGo.Launcher.FirstNeedTest do
     first = elixir(release.paths, code)
     assert first =~ "fetching #{release.mirror.url}/#{@name}"
     assert first =~ "100 % of"
-    assert first =~ "computed 99"
-    assert elixir(release.paths, code) == "computed 99\n"
+    assert first =~ "computed 999"
+    assert elixir(release.paths, code) == "computed 999\n"
     assert length(Mirror.asked(release.mirror)) == 1
   end
 
@@ -69,17 +69,17 @@ defmodule NxVulkanGo.Launcher.FirstNeedTest do
         [
           {:cell, :configured,
            to_string([config(release), ~s[System.put_env("PATH", "/nowhere")]])},
-          {:cell, :first, "Nx.to_number(Nx.iota({100}, backend: NxVulkanGo.Backend)[99])"},
-          {:cell, :second, "Nx.to_number(Nx.iota({100}, backend: NxVulkanGo.Backend)[98])"}
+          {:cell, :first, "Nx.to_number(Nx.iota({1000}, backend: NxVulkanGo.Backend)[999])"},
+          {:cell, :second, "Nx.to_number(Nx.iota({1000}, backend: NxVulkanGo.Backend)[998])"}
         ],
         paths: release.paths,
         env: [{"NXVK_NODE", nil}, {"NXVK_ARCHIVE", nil}]
       )
 
-    assert %{value: "99", output: output} = cells.first
+    assert %{value: "999", output: output} = cells.first
     assert output =~ "nx_vulkan_go: fetching #{release.mirror.url}/#{@name}"
     assert output =~ "[==============================] 100 % of"
-    assert cells.second == %{value: "98", output: ""}
+    assert cells.second == %{value: "998", output: ""}
   end
 
   test "it is not installed where the configuration forbids it, in a release, and beside a server",

@@ -25,7 +25,7 @@ defmodule NxVulkanGo.Launcher.LivebookTest do
         {:cell, :model, model(1)},
         {:cell, :eager, "Nx.to_list(Model.f(t))"},
         {:cell, :compiled, @call},
-        {:cell, :node, "s = Nx.iota({100}).data.session\n{node(), s.address == s.pid}"}
+        {:cell, :node, "s = Nx.iota({1000}).data.session\n{node(), s.address == s.pid}"}
       ])
 
     assert cells.tensor.value =~ "[1, 2, 3]"
@@ -141,7 +141,7 @@ defmodule NxVulkanGo.Launcher.LivebookTest do
     File.chmod!(go, 0o755)
 
     cells =
-      Notebook.run!(dir, [{:cell, :first, "#{@backend}\nNx.iota({100}) |> Nx.add(1)"}],
+      Notebook.run!(dir, [{:cell, :first, "#{@backend}\nNx.iota({1000}) |> Nx.add(1)"}],
         env: [{"PATH", "#{dir}:#{System.get_env("PATH")}"}, {"NXVK_NODE", nil}],
         touch: {"building nxvk-node", told}
       )
