@@ -151,6 +151,13 @@ func (e *Emitter) quiet(x kernel.Value) kernel.Value {
 	return e.Select(e.Compare(scalar.Eq, x, x), x, e.Const(e.Type(x), nan))
 }
 
+// PositiveZero replaces -0 by 0. A sum that begins with 0 is never -0, but lavapipe drops the addition of a
+// constant 0, which a short loop begins with once it is written out.
+func (e *Emitter) PositiveZero(x kernel.Value) kernel.Value {
+	zero := e.Const(e.Type(x), 0)
+	return e.Select(e.Compare(scalar.Eq, x, zero), zero, x)
+}
+
 // round rounds the bits of a magnitude in f32 to the exponent and mantissa of a format. A
 // magnitude that is too large becomes larger than all numbers of the format.
 func (e *Emitter) round(d ops.DType, f format, mag kernel.Value) kernel.Value {

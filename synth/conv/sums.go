@@ -183,6 +183,9 @@ func (w *sumWriter) unit(u kernel.Value) {
 		})
 	d := w.In.Outs[0].Type.DType
 	for lane, sum := range sums {
+		if w.Target.CPU {
+			sum = w.PositiveZero(sum)
+		}
 		to := w.Index(0)
 		for i, a := range at {
 			if w.lanes > 1 && i == w.axis+2 {

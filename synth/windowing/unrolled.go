@@ -128,7 +128,7 @@ func (w *writer) foldTile(u kernel.Value) (store func()) {
 	}
 	return func() {
 		for r, acc := range results {
-			put := func() { w.Put(0, w.Add(result, w.Mul(w.Index(r), stride)), w.EncodeParts(j.Result, acc)...) }
+			put := func() { w.put(w.Add(result, w.Mul(w.Index(r), stride)), acc) }
 			if j.tile == 1 {
 				put()
 				continue

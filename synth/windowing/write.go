@@ -3,6 +3,7 @@ package windowing
 import (
 	"slices"
 
+	"nxvk/ops"
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
@@ -76,9 +77,20 @@ func (j *Job) write(e *codegen.Emitter, units int) error {
 		}
 		w.padding = e.Complete(e.InlineAll(w.identity, nil), j.Elem)
 		acc := w.along(0, at, inside, w.padding, w.fold)
-		return func() { e.Put(0, u, e.EncodeParts(j.Result, acc)...) }
+		return func() { w.put(u, acc) }
 	})
 	return err
+}
+
+// put stores the fold of a window.
+func (w *writer) put(at kernel.Value, fold []kernel.Value) {
+	if w.Target.CPU && Folds[w.job.Op] == ops.Sum {
+		fold = slices.Clone(fold)
+		for i, x := range fold {
+			fold[i] = w.PositiveZero(x)
+		}
+	}
+	w.Put(0, at, w.EncodeParts(w.job.Result, fold)...)
 }
 
 // place finds where the window begins along each dimension that has one, and
