@@ -33,6 +33,9 @@ func (j *fftJob) halve(t *lowering.Target, op ops.Op) {
 	}
 	switch op {
 	case ops.IRFFT:
+		if j.toType.IsComplex() {
+			return // whose parts are no neighbours of the line
+		}
 		j.length, j.keep, j.reads, j.gives = n/2, n/2, folded, paired
 	case ops.RFFT, ops.FFT:
 		passes := Passes(t, n/2, j.words(), j.aside())

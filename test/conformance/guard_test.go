@@ -173,6 +173,7 @@ func TestGuards(t *testing.T) {
 // FuzzGuards looks for a seed whose plan leaves its memory.
 func FuzzGuards(f *testing.F) {
 	f.Add(uint64(1))
+	f.Add(uint64(7499))  // real lines of a transform in complex numbers
 	f.Add(uint64(11749)) // a power of a u64 in a type that is narrower
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		m := drawMutant(seed, true)
