@@ -144,7 +144,7 @@ func (f *partitioner) want(n *node) {
 // moves reports whether strides cannot express where the elements of a node lie.
 // Reductions read such a value from memory.
 func (n *node) moves() bool {
-	return n.pattern == patternElementwise && n.in.Op == ops.Pad ||
+	return n.pattern == patternElementwise && (n.in.Op == ops.Pad || joinsParts(n.in.Op)) ||
 		n.pattern == patternView && (n.in.Op == ops.Slice && len(n.in.Ins) > 1 || gathers(n.in.Op))
 }
 

@@ -80,6 +80,9 @@ func (f *partitioner) movementPattern(in *ops.Instr) (opPattern, Reason) {
 	case in.Ins[0].Lit != nil:
 		return patternOpaque, ownKernels
 	}
+	if joinsParts(in.Op) {
+		return f.partsPattern(in)
+	}
 	x := f.typeOf(in.Ins[0])
 	_, ok := strided.ViewOf(in, x.Shape)
 	switch {

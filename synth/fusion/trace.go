@@ -236,6 +236,8 @@ func (tr *Trace) computed(in *ops.Instr, v strided.View) (Expr, error) {
 	switch {
 	case in.Op == ops.Pad:
 		return tr.pad(in, v)
+	case joinsParts(in.Op):
+		return tr.joined(in, v)
 	case in.Op.Info().Kind == ops.Reduce:
 		return tr.fold(in, v)
 	case in.Op == ops.Iota || in.Op == ops.Eye:

@@ -97,7 +97,7 @@ func (f *partitioner) rulesOf(i int) (by lowering.Rules) {
 	for _, j := range f.nodes[i].body {
 		switch {
 		case j == i:
-		case f.nodes[j].pattern == patternView || f.nodes[j].in.Op == ops.Pad:
+		case f.nodes[j].pattern == patternView || f.nodes[j].in.Op == ops.Pad || joinsParts(f.nodes[j].in.Op):
 			by |= lowering.RuleViews
 		case f.nodes[j].pattern == patternElementwise && f.nodes[i].pattern == patternReduction:
 			by |= lowering.RuleReduceIn
