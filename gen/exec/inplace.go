@@ -37,7 +37,7 @@ func (r *run) endsWith(in *wire.Instr, id ops.ID) bool {
 // updates returns the operand that a plan updates in place, or nil. No other operand may share
 // its memory, and no computation on the host.
 func (q *Queue) updates(w *placement.Work, p *kernels.Plan) *store.Storage {
-	if p.InPlace == nil || q.run == nil || w.Fusion != nil {
+	if p.InPlace == nil || q.run == nil {
 		return nil
 	}
 	i := p.InPlace.Operand

@@ -178,7 +178,7 @@ func (g *grower) binaryComplex(d ops.DType, x, y ops.Operand) ops.Operand {
 // look is a view of x.
 func (g *grower) look(x ops.Operand, typ ops.Type) ops.Operand {
 	s, d := typ.Shape, typ.DType
-	switch g.r.IntN(10) {
+	switch g.r.IntN(11) {
 	case 0:
 		return g.Do(ops.Transpose, d, x, Attrs{g.r.Perm(len(s))})
 	case 1:
@@ -208,6 +208,8 @@ func (g *grower) look(x ops.Operand, typ ops.Type) ops.Operand {
 		return g.slide(x, typ)
 	case 8:
 		return g.joined(x, typ)
+	case 9:
+		return g.put(x, typ)
 	}
 	return g.Do(ops.Reshape, d, x, ops.Shape(append([]int{1}, s...)))
 }
@@ -250,6 +252,38 @@ func (g *grower) joined(x ops.Operand, typ ops.Type) ops.Operand {
 		args = append(args, other)
 	}
 	return g.Do(ops.Concatenate, typ.DType, append(args, Attrs{{axis}})...)
+}
+
+// put is x with a part of its own elements, or of another value of its type, elsewhere.
+func (g *grower) put(x ops.Operand, typ ops.Type) ops.Operand {
+	y := x
+	if other := g.pick(); g.TypeOf(other).Equal(typ) {
+		y = other
+	}
+	at, length, step := make([]int, len(typ.Shape)), slices.Clone(typ.Shape), slices.Repeat([]int{1}, len(typ.Shape))
+	for i, n := range typ.Shape {
+		length[i] = 1 + g.r.IntN(n)
+		at[i] = g.r.IntN(n - length[i] + 1)
+	}
+	y = g.Do(ops.Slice, typ.DType, y, Attrs{at, []int(length), step})
+	if g.r.IntN(3) > 0 {
+		y = g.Do(ops.Negate, typ.DType, y)
+	}
+	if g.r.IntN(2) == 0 {
+		for i := range at {
+			at[i] = g.r.IntN(5)
+		}
+		return g.Do(ops.PutSlice, typ.DType, x, y, Attrs{at})
+	}
+	args := []any{x, y, Attrs{{}}}
+	for range typ.Shape {
+		if g.r.IntN(2) == 0 {
+			args = append(args, g.from)
+		} else {
+			args = append(args, g.Num(ops.S32, float64(g.r.IntN(5))))
+		}
+	}
+	return g.Do(ops.PutSlice, typ.DType, args...)
 }
 
 // slide is a part of x that begins where operands say.

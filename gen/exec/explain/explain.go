@@ -196,7 +196,7 @@ func (x *explainer) step(s *program.Step) (Part, error) {
 // step, and it is no parameter of the program, which the session may hold. It is negative where there
 // is none.
 func (x *explainer) updates(s *program.Step, plan *synth.Plan) int {
-	if plan.InPlace == nil || s.Fusion != nil {
+	if plan.InPlace == nil {
 		return -1
 	}
 	i := plan.InPlace.Operand
