@@ -104,8 +104,9 @@ func (p *Problem) wideShares(t *Target) int {
 // the matrix is read in a few microseconds, that costs about as much as the product.
 const oneKernelBytes = 32 << 20
 
-// inOne makes a product that would share out its k one kernel, of more workgroups that have fewer
-// lanes and more slots each, if these are at least half as many workgroups.
+// inOne makes a product of one vector that would share out its k one kernel, of more workgroups that
+// have fewer lanes and more slots each, if these are at least half as many workgroups. Rows of the
+// matrix are whole blocks, which bounds the number of kernels.
 func (p *Problem) inOne(shares int) (one, lanes int) {
 	size := p.Type.Size()
 	if p.Operands != ops.Invalid {
@@ -113,7 +114,7 @@ func (p *Problem) inOne(shares int) (one, lanes int) {
 	}
 	groups := func(lanes int) int { return p.Batch * ceil(p.M, lanes*p.block()) }
 	want := shares * groups(wideLanes)
-	if p.Batch*p.M*p.K*size > oneKernelBytes || 2*groups(leastLanes) < want {
+	if p.N > 1 || p.vectorsLie(true)&alignedA == 0 || p.Batch*p.M*p.K*size > oneKernelBytes || 2*groups(leastLanes) < want {
 		return shares, wideLanes
 	}
 	for lanes = wideLanes / 2; lanes > leastLanes && groups(lanes) < want; {
