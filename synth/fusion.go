@@ -36,7 +36,7 @@ func ConstantOperand(in *ops.Instr, i int) (n int64, ok bool) { return fusion.Co
 func LowerFusion(f *Fusion, types func(ops.ID) ops.Type, t *Target) (*Plan, error) {
 	lower := lowerSingle
 	switch {
-	case f.Concatenates():
+	case len(f.Whole) > 0:
 		lower = fused.LowerConcatenated
 	case len(f.Body) > 1:
 		lower = fused.Lower

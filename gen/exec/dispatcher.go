@@ -40,9 +40,12 @@ func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) 
 		f.Throttle(func() { dp.exec.Resume(q) })
 		return queue.ForDevice, nil
 	}
+	updated := q.updates(w, p)
 	total := int64(0)
-	for _, r := range w.In.Outs {
-		total += int64(r.Type.Bytes())
+	for i, r := range w.In.Outs {
+		if i > 0 || updated == nil {
+			total += int64(r.Type.Bytes())
+		}
 	}
 	if wait, err := dp.exec.memory.Reserve(q, total); wait != 0 || err != nil {
 		return wait, err
@@ -55,7 +58,7 @@ func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) 
 			return wait, err
 		}
 	}
-	outs, temps, wait, err := dp.deviceResults(q, w, p)
+	outs, temps, wait, err := dp.deviceResults(q, w, p, updated != nil)
 	if wait != 0 || err != nil {
 		dropAll(temps)
 		dropAll(outs)
@@ -68,11 +71,17 @@ func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) 
 		return 0, err
 	}
 	w.CarryChecks(outs, p, checks.carried())
-	return dp.record(q, recording{work: w, plan: p, outs: outs, temps: temps, checks: checks, effort: q.effort(p)})
+	rec := recording{work: w, plan: p, outs: outs, temps: temps, checks: checks, effort: q.effort(p)}
+	if updated != nil {
+		rec.takeOver(updated)
+		dp.exec.Counters.InPlace++
+	}
+	return dp.record(q, rec)
 }
 
-// deviceResults takes memory for the results and temporaries of a plan.
-func (dp *dispatcher) deviceResults(q *Queue, w *placement.Work, p *kernels.Plan) (outs, temps []*store.Storage, wait queue.Wait, err error) {
+// deviceResults takes memory for the results and temporaries of a plan. With updates, the first
+// result is to take that of an operand.
+func (dp *dispatcher) deviceResults(q *Queue, w *placement.Work, p *kernels.Plan, updates bool) (outs, temps []*store.Storage, wait queue.Wait, err error) {
 	take := func(list *[]*store.Storage, n int) bool {
 		var buf *vulkan.Buffer
 		if buf, wait, err = dp.exec.memory.OnDevice(q, n); wait != 0 || err != nil {
@@ -85,7 +94,13 @@ func (dp *dispatcher) deviceResults(q *Queue, w *placement.Work, p *kernels.Plan
 	}
 	outs, temps = dp.outs[:0], dp.temps[:0]
 	defer func() { dp.outs, dp.temps = outs, temps }()
-	for _, r := range w.In.Outs {
+	for i, r := range w.In.Outs {
+		if i == 0 && updates {
+			m := &store.Storage{}
+			m.Retain()
+			outs = append(outs, m)
+			continue
+		}
 		if !take(&outs, r.Type.Bytes()) {
 			return outs, temps, wait, err
 		}

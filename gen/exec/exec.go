@@ -81,6 +81,7 @@ type Counters struct {
 	Instructions uint64 // carried out, also those that failed
 	Host         uint64 // computed on the host
 	Device       uint64 // recorded for the device
+	InPlace      uint64 // of Device: those that updated an operand where it was, without a copy
 	Fallbacks    uint64 // computed on the host because the device cannot
 	Refused      uint64 // kernels that the driver does not compile
 	Failed       uint64 // results that carry a new error

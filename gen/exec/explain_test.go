@@ -123,3 +123,35 @@ func TestExplainPlaces(t *testing.T) {
 		}
 	})
 }
+
+// TestExplainInPlace: an update of what a loop carries is told without the copy; one of a parameter
+// of the program, which the session may hold, with it.
+func TestExplainInPlace(t *testing.T) {
+	rigs(t, func(r *rig) {
+		if r.Dev == nil {
+			return
+		}
+		q := r.session()
+		r.Define(q, "cache", cacheLoop(6, 300, false))
+		r.Define(q, "put", &ops.Region{Params: []ops.Result{res(1, f32(6, 300)), res(2, f32(1, 300))}, Values: uses(3), Body: []ops.Instr{
+			{Op: ops.PutSlice, Outs: []ops.Result{res(3, f32(6, 300))}, Ins: uses(1, 2), Attrs: [][]int{{2, 0}}}}})
+		kernels := func(key string) (n int, why string) {
+			parts, err := r.explain(q, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range parts {
+				if strings.Contains(p.Instructions[len(p.Instructions)-1], "put_slice") {
+					n, why = len(p.Kernels), strings.Join(p.Why, "; ")
+				}
+			}
+			return n, why
+		}
+		if n, why := kernels("cache"); n != 1 || !strings.Contains(why, "in place") {
+			t.Errorf("the loop: %d kernels, %s", n, why)
+		}
+		if n, why := kernels("put"); n != 2 || strings.Contains(why, "in place") {
+			t.Errorf("the parameter: %d kernels, %s", n, why)
+		}
+	})
+}

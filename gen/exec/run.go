@@ -214,7 +214,9 @@ func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 	switch s.In.Op {
 	case ops.While:
 		f.pc++
-		ip.enter(q, r, s, 0, ip.valuesOf(q, r, s.In.Ins))
+		state := ip.valuesOf(q, r, s.In.Ins)
+		r.handOver(s)
+		ip.enter(q, r, s, 0, state)
 		return 0
 	case ops.Branch:
 		return ip.branch(q, r, f, s)
@@ -243,6 +245,17 @@ func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 func (r *run) passed(s *program.Step) {
 	for _, id := range s.Last {
 		r.clear(id)
+	}
+}
+
+// handOver lets go of what a loop begins with where nothing else needs it: the first round may
+// update it in place, and the memory is free when the loop has another state. What the regions of
+// the loop capture is needed until it ends.
+func (r *run) handOver(s *program.Step) {
+	for _, id := range s.Last {
+		if !s.Captures(id) {
+			r.clear(id)
+		}
 	}
 }
 

@@ -48,6 +48,7 @@ var metricRows = []struct {
 	{"device_reserved_bytes", "Bytes of device memory taken from the driver.", false, func(s *status) float64 { return float64(s.Memory.Reserved) }},
 	{"instructions_total", "Executed instructions.", true, func(s *status) float64 { return float64(s.Counters.Instructions) }},
 	{"host_instructions_total", "Instructions executed on the host.", true, func(s *status) float64 { return float64(s.Counters.Host) }},
+	{"in_place_total", "Instructions on the device that updated an operand where it was, without a copy of it.", true, func(s *status) float64 { return float64(s.Counters.InPlace) }},
 	{"fallbacks_total", "Instructions executed on the host because the device cannot execute them.", true, func(s *status) float64 { return float64(s.Counters.Fallbacks) }},
 	{"refused_kernels_total", "Kernels that the driver did not compile.", true, func(s *status) float64 { return float64(s.Counters.Refused) }},
 	{"failed_total", "Failed instructions.", true, func(s *status) float64 { return float64(s.Counters.Failed) }},

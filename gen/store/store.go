@@ -50,6 +50,9 @@ type Value struct {
 // Retain adds a holder of the memory.
 func (m *Storage) Retain() { m.refs++ }
 
+// Sole reports whether the memory has one holder.
+func (m *Storage) Sole() bool { return m.refs == 1 }
+
 // OnHost reports whether the value is on the host, as far as the choice of a place for
 // work is concerned. Values that the host has computed or read for the device count as
 // the device's, so the next choice is the same as if the device had computed them.

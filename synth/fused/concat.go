@@ -19,7 +19,7 @@ func Apart(u *fusion.Fusion) (inner *fusion.Fusion, places []lowering.Arg) {
 		for _, o := range in.Outs {
 			types[o.ID] = o.Type
 		}
-		if in.Op == ops.Concatenate {
+		if slices.Contains(u.Whole, in.Outs[0].ID) {
 			cats[in.Outs[0].ID] = in
 			inner.Body = slices.DeleteFunc(slices.Clone(inner.Body), func(x ops.Instr) bool { return x.Outs[0].ID == in.Outs[0].ID })
 		}

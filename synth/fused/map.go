@@ -104,6 +104,8 @@ func Lower(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*
 	}
 	var p *lowering.Plan
 	switch {
+	case tr.Update != nil:
+		p, err = lowerUpdate(u, tr, types, t)
 	case u.Contraction() != nil:
 		p, err = lowerContraction(u, tr, types, t)
 	case u.FirstReduction() != nil:

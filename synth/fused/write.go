@@ -72,6 +72,12 @@ func compute(tr *fusion.Trace, e *codegen.Emitter, ps []*point, i int, loaded []
 		}
 		return nil
 	}
+	if op := x.In.Op; op == ops.Concatenate || op == ops.Stack {
+		for _, p := range ps {
+			joined(tr, e, p, i)
+		}
+		return nil
+	}
 	raw, err := applied(tr, e, ps, x)
 	if err != nil {
 		return err
@@ -103,6 +109,18 @@ func padded(tr *fusion.Trace, e *codegen.Emitter, p *point, i int) {
 		}
 	}
 	p.stored[i] = e.SelectAll(p.values[x.Args[2]][0], either[0], either[1])
+	p.values[i] = e.DecodeStored(x.Type, p.stored[i])
+}
+
+// joined gives expression i, an element of one of several parts, its value: as a copy has it, which
+// changes no bit.
+func joined(tr *fusion.Trace, e *codegen.Emitter, p *point, i int) {
+	x := &tr.Exprs[i]
+	n := len(x.In.Ins)
+	p.stored[i] = p.store(e, x.Args[0], x.Type)
+	for k := 1; k < n; k++ {
+		p.stored[i] = e.SelectAll(p.values[x.Args[n+k-1]][0], p.store(e, x.Args[k], x.Type), p.stored[i])
+	}
 	p.values[i] = e.DecodeStored(x.Type, p.stored[i])
 }
 

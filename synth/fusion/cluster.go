@@ -17,6 +17,7 @@ type cluster struct {
 	n             int                // elements of a value; 0 if it has no common iteration space
 	reduction     *strided.Reduction // of its reductions; nil if it has none
 	product       bool               // it begins with a contraction
+	update        bool               // it ends in a put_slice
 	dataDependent bool               // it reads padding, or at offsets that operands give
 	checks        bool               // it reads at indices
 	kept          int                // elements of a result of its reductions
@@ -129,6 +130,9 @@ func (f *partitioner) start(i int, deps []dep) {
 		lie := strided.NewReduction(f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0])
 		g.reduction = &lie
 	}
+	if updates(n.in) {
+		g.update, g.n = true, f.typeOf(n.in.Ins[updateBy]).Size()
+	}
 	g.lits = f.literals(i)
 	n.cluster = g
 }
@@ -165,6 +169,7 @@ func (f *partitioner) merge(a, b *cluster) {
 		slices.Sort(a.items)
 	}
 	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
+	a.update = a.update || b.update
 	a.product, a.dataDependent = a.product || b.product, a.dataDependent || b.dataDependent
 	a.checks = a.checks || b.checks
 	a.n, a.cost, a.reductions = max(a.n, b.n), a.cost+b.cost, a.reductions+b.reductions

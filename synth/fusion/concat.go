@@ -81,6 +81,7 @@ func (u *Fusion) concatenate(in *ops.Instr) {
 		return slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return o.ID == r.ID })
 	})
 	u.Outs = append(u.Outs, in.Outs...)
+	u.Whole = append(u.Whole, in.Outs[0].ID)
 }
 
 // passOn adds the explanation of a concatenation to that of the fusion of its operands.
@@ -88,10 +89,4 @@ func (w *Why) passOn(cat *Why, in *ops.Instr) {
 	w.Rules |= lowering.RuleViews
 	w.Ends = slices.DeleteFunc(w.Ends, func(e End) bool { return e.Reader.Outs[0].ID == in.Outs[0].ID })
 	w.Ends = append(w.Ends, cat.Ends...)
-}
-
-// Concatenates reports whether a fusion ends in a concatenation of its values.
-func (u *Fusion) Concatenates() bool {
-	last := &u.Body[len(u.Body)-1]
-	return len(u.Body) > 1 && last.Op == ops.Concatenate
 }

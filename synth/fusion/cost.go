@@ -13,6 +13,9 @@ func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
 		if in.Op == ops.Pad {
 			return paddingCost
 		}
+		if joinsParts(in.Op) {
+			return partCost * len(in.Ins)
+		}
 		return 1
 	case ops.Index:
 		if gathers(in.Op) {
@@ -50,11 +53,12 @@ func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
 	return n
 }
 
-// The cost of a conversion, of a padded element, of an element at an index, and of an
-// instruction without an estimate.
+// The cost of a conversion, of a padded element, of an element at an index, of each part of a
+// concatenation, and of an instruction without an estimate.
 const (
 	conversionCost = 4
 	paddingCost    = 6
 	gatherCost     = 8
+	partCost       = 4
 	expensive      = 1 << 20
 )

@@ -61,6 +61,10 @@ type Fusion struct {
 	Lits []*ops.Literal // the literals it reads: operand len(Ins)+i of the plan
 	Outs []ops.Result   // the values it makes: Ref{Result, i} of the plan
 	Why  *Why           // nil but for those that Explain gives
+
+	// Whole lists results that are concatenations, which are the last of Body: the kernel writes
+	// their operands into them, one behind the other.
+	Whole []ops.ID
 }
 
 // Gives reports whether a value is a result of the fusion.

@@ -11,6 +11,8 @@ import (
 // reason why none can.
 func (f *partitioner) joins(a, b *cluster) (by lowering.Rules, why Reason) {
 	switch {
+	case a.update || b.update:
+		return lowering.RulePointwise, f.joinsUpdate(a, b)
 	case a.product || b.product:
 		return lowering.RuleProducts, f.joinsProduct(a, b)
 	case a.reduction == nil && b.reduction == nil:

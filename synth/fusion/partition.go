@@ -134,6 +134,7 @@ func (f *partitioner) want(n *node) {
 		case patternView:
 			n.inMemory = n.inMemory || v.inMemory
 		case patternElementwise:
+			n.inMemory = n.inMemory || v.live && updatesAt(v.in, n)
 			n.inMemory = n.inMemory || v.live && n.pattern == patternElementwise && !f.t.Allows(lowering.RulePointwise)
 		case patternReduction:
 			n.inMemory = n.inMemory || v.live && (n.pattern == patternElementwise && !f.t.Allows(lowering.RuleReduceIn) || n.moves())
@@ -144,7 +145,7 @@ func (f *partitioner) want(n *node) {
 // moves reports whether strides cannot express where the elements of a node lie.
 // Reductions read such a value from memory.
 func (n *node) moves() bool {
-	return n.pattern == patternElementwise && n.in.Op == ops.Pad ||
+	return n.pattern == patternElementwise && (n.in.Op == ops.Pad || joinsParts(n.in.Op)) ||
 		n.pattern == patternView && (n.in.Op == ops.Slice && len(n.in.Ins) > 1 || gathers(n.in.Op))
 }
 
@@ -248,6 +249,11 @@ func (f *partitioner) traceBack(i int) ([]dep, error) {
 				_, err := tr.value(n.in.Ins[0].ID, tr.Full)
 				return err
 			}
+			if updates(n.in) {
+				f.passed = append(f.passed, i)
+				_, err := tr.update(n.in)
+				return err
+			}
 			_, err := tr.value(n.in.Outs[0].ID, tr.Full)
 			return err
 		})
@@ -255,7 +261,11 @@ func (f *partitioner) traceBack(i int) ([]dep, error) {
 		if err == nil || !errors.As(err, &at) {
 			n.body, n.uses, n.dataDependent = slices.Clone(f.passed), usesOf(tr), len(tr.extraDims) > 0
 			n.checks = len(tr.Checks) > 0
-			return f.depsOf(tr), err
+			deps := f.depsOf(tr)
+			if updates(n.in) {
+				deps = f.updateDeps(n, deps)
+			}
+			return deps, err
 		}
 		f.materialize(f.made[at.id])
 	}
@@ -302,6 +312,9 @@ func (f *partitioner) tracer(i int) *Trace {
 	shape, axes := n.in.Outs[0].Type.Shape, []int(nil)
 	if n.pattern == patternReduction {
 		shape, axes = f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0]
+	}
+	if updates(n.in) {
+		shape = f.typeOf(n.in.Ins[updateBy]).Shape
 	}
 	f.from, f.passed = i, f.passed[:0]
 	f.tr.space(shape, axes)

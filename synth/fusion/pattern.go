@@ -80,6 +80,12 @@ func (f *partitioner) movementPattern(in *ops.Instr) (opPattern, Reason) {
 	case in.Ins[0].Lit != nil:
 		return patternOpaque, ownKernels
 	}
+	switch {
+	case joinsParts(in.Op):
+		return f.partsPattern(in)
+	case updates(in):
+		return f.updatePattern(in)
+	}
 	x := f.typeOf(in.Ins[0])
 	_, ok := strided.ViewOf(in, x.Shape)
 	switch {

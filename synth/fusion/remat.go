@@ -71,7 +71,7 @@ func (f *partitioner) sizeOf(j int) int {
 
 // isCheap reports whether readers of an instruction recompute it.
 func (f *partitioner) isCheap(n *node) bool {
-	if n.pattern != patternElementwise || n.inMemory || len(n.remat.reads) > maxReads {
+	if n.pattern != patternElementwise || n.inMemory || updates(n.in) || len(n.remat.reads) > maxReads {
 		return false
 	}
 	if n.in.Outs[0].Type.Size() == 1 {

@@ -20,9 +20,17 @@ func NewTrace(u *Fusion, types func(ops.ID) ops.Type) (*Trace, error) {
 		shape, axes = tr.types(in.Ins[0].ID).Shape, in.Attrs[0]
 		tr.Layout = strided.NewReduction(shape, axes)
 	}
+	put := u.LastUpdate()
+	if put != nil {
+		shape = tr.typeOf(put.Ins[updateBy]).Shape
+	}
 	tr.space(shape, axes)
 	tr.Outs = make([]int, len(u.Outs))
 	return tr, tr.run(func() (err error) {
+		if put != nil {
+			tr.Outs[0], err = tr.update(put)
+			return err
+		}
 		for i, o := range u.Outs {
 			at := tr.Full
 			if o.Type.Size() < shape.Size() {
@@ -89,6 +97,7 @@ type Trace struct {
 	Exprs     []Expr
 	Outs      []int // expressions of the results
 	Checks    []lowering.Check
+	Update    *Update      // the store; nil where results are dense
 	checked   []*ops.Instr // of Checks
 	known     traceKeys
 	arena     arena
@@ -236,6 +245,8 @@ func (tr *Trace) computed(in *ops.Instr, v strided.View) (Expr, error) {
 	switch {
 	case in.Op == ops.Pad:
 		return tr.pad(in, v)
+	case joinsParts(in.Op):
+		return tr.joined(in, v)
 	case in.Op.Info().Kind == ops.Reduce:
 		return tr.fold(in, v)
 	case in.Op == ops.Iota || in.Op == ops.Eye:

@@ -27,6 +27,10 @@ const (
 	reductionOfProduct     Reason = "a reduction cannot be fused with a contraction"
 	dataDependentReduction Reason = "a reduction cannot read padding, or slices at offsets given by operands"
 	gatherInProduct        Reason = "an epilogue reads no elements at indices"
+	twoUpdates             Reason = "a kernel updates at most one tensor"
+	updateOfOther          Reason = "an update is fused with elementwise operations only"
+	readsUpdate            Reason = "it reads the whole tensor that is updated"
+	otherResult            Reason = "another instruction also reads the slice"
 	unrelated              Reason = "neither reads the other"
 )
 
@@ -97,7 +101,7 @@ func (f *partitioner) rulesOf(i int) (by lowering.Rules) {
 	for _, j := range f.nodes[i].body {
 		switch {
 		case j == i:
-		case f.nodes[j].pattern == patternView || f.nodes[j].in.Op == ops.Pad:
+		case f.nodes[j].pattern == patternView || f.nodes[j].in.Op == ops.Pad || joinsParts(f.nodes[j].in.Op):
 			by |= lowering.RuleViews
 		case f.nodes[j].pattern == patternElementwise && f.nodes[i].pattern == patternReduction:
 			by |= lowering.RuleReduceIn

@@ -177,8 +177,12 @@ func (p *Problem) flops() int64 {
 
 // bytes counts each operand and the result once.
 func (p *Problem) bytes() int64 {
-	per := p.M*p.K + p.K*p.N + p.M*p.N
-	return int64(p.Batch) * int64(per) * int64(p.Type.Size())
+	operand := p.Type.Size()
+	if p.Operands != ops.Invalid {
+		operand = p.Operands.Size()
+	}
+	per := (p.M*p.K+p.K*p.N)*operand + p.M*p.N*p.Type.Size()
+	return int64(p.Batch) * int64(per)
 }
 
 // Transposed is the problem whose result is the transpose of p's.

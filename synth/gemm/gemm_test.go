@@ -57,6 +57,10 @@ func TestChoice(t *testing.T) {
 		{gpu, rowMajor(ops.F32, 1, 1, 1<<20, 1), "narrow, chunks"},
 		{gpu, rowMajor(ops.F32, 1, 50257, 4096, 1), "wide"},
 		{gpu, rowMajor(ops.F32, 3, 512, 4096, 1), "wide, chunks"},
+		{gpu, rowMajor(ops.F32, 1, 1024, 3072, 1), "wide"},
+		{gpu, rowMajor(ops.F32, 1, 2048, 1024, 1), "wide"},
+		{gpu, rowMajor(ops.F32, 1, 512, 1<<16, 1), "wide, chunks"}, // too large
+		{gpu, rowMajor(ops.F32, 1, 64, 1<<14, 1), "wide, chunks"},  // too few workgroups
 		{gpu, rowMajor(ops.F32, 3, 3, 3, 100000), "plain"},
 		{gpu, rowMajor(ops.F32, 64, 64, 64, 100), "single 32x64x32"},
 		{gpu, rowMajor(ops.F64, 4096, 4096, 4096, 1), "double 128x128x8, double 128x128x8, double 128x128x8"},

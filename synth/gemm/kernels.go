@@ -99,8 +99,11 @@ func (p *Problem) vectorKernels(t *Target) []Step {
 			list = append(list, empty(vectors{}.kernel(q, lies, t), vectorParameters))
 		}
 		for _, lies := range []uint32{alignedA, 0} {
-			if q.slots(t) >= 8 {
-				list = append(list, empty(vectors{wide: true}.kernel(q, lies, t), vectorParameters))
+			for lanes := wideLanes; lanes >= leastLanes && q.slots(t) >= 8; lanes /= 2 {
+				list = append(list, empty(vectors{wide: true, lanes: lanes}.kernel(q, lies, t), vectorParameters))
+				if n > 1 || lies == 0 {
+					break
+				}
 			}
 		}
 	}

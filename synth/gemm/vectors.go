@@ -10,6 +10,7 @@ type vectors struct {
 	wide   bool
 	flip   bool
 	shares int
+	lanes  int // of a wide kernel: blocks of results, a workgroup
 }
 
 const (
@@ -18,8 +19,9 @@ const (
 	narrowThreads = 128
 	narrowRows    = 4
 
-	wideLanes  = 8  // blocks of results, a workgroup
-	wideSlots  = 64 // of k, a workgroup at most
+	wideLanes  = 8  // blocks of results, a workgroup: 128 bytes of a row of the matrix
+	leastLanes = 2  // 32 bytes, as much as memory gives at once
+	wideSlots  = 64 // of k, a workgroup of so many lanes at most
 	wideUnroll = 4  // of k, in flight
 
 	// fillGroups is how many workgroups keep a device busy.
@@ -42,7 +44,11 @@ func (p *Problem) vectors(t *Target) (m vectors, ok bool) {
 		case s.p.A.Col == 1 && s.p.K >= 128:
 			return vectors{flip: s.flip, shares: s.p.narrowShares()}, true
 		case s.p.A.Row == 1 && s.p.K >= 64 && s.p.M >= 64 && s.p.slots(t) >= 8:
-			return vectors{wide: true, flip: s.flip, shares: s.p.wideShares(t)}, true
+			m := vectors{wide: true, flip: s.flip, lanes: wideLanes}
+			if m.shares = s.p.wideShares(t); m.shares > 1 {
+				m.shares, m.lanes = s.p.inOne(m.shares)
+			}
+			return m, true
 		}
 	}
 	return vectors{}, false
@@ -94,8 +100,31 @@ func (p *Problem) wideShares(t *Target) int {
 	return max(1, min(fillGroups/groups, p.K/(2*wideUnroll*p.slots(t)), 256))
 }
 
-// slots is how many invocations of a workgroup of the wide kernel share out k: as many as
-// shared memory has room for. It is less than 8 where there is too little of that.
+// A product whose k is shared out takes a second kernel, which adds up the sums of the shares. Where
+// the matrix is read in a few microseconds, that costs about as much as the product.
+const oneKernelBytes = 32 << 20
+
+// inOne makes a product of one vector that would share out its k one kernel, of more workgroups that
+// have fewer lanes and more slots each, if these are at least half as many workgroups. Rows of the
+// matrix are whole blocks, which bounds the number of kernels.
+func (p *Problem) inOne(shares int) (one, lanes int) {
+	size := p.Type.Size()
+	if p.Operands != ops.Invalid {
+		size = p.Operands.Size()
+	}
+	groups := func(lanes int) int { return p.Batch * ceil(p.M, lanes*p.block()) }
+	want := shares * groups(wideLanes)
+	if p.N > 1 || p.vectorsLie(true)&alignedA == 0 || p.Batch*p.M*p.K*size > oneKernelBytes || 2*groups(leastLanes) < want {
+		return shares, wideLanes
+	}
+	for lanes = wideLanes / 2; lanes > leastLanes && groups(lanes) < want; {
+		lanes /= 2
+	}
+	return 1, lanes
+}
+
+// slots is how many invocations of a workgroup of the wide kernel share out k where it has all
+// lanes: as many as shared memory has room for. It is less than 8 where there is too little of that.
 func (p *Problem) slots(t *Target) int {
 	size := p.Type.Size()
 	n := wideSlots
@@ -117,7 +146,7 @@ func (m vectors) plan(p *Problem, t *Target) (*Plan, error) {
 	shares := ceil(q.K, chunk)
 	groups := ceil(q.M, narrowRows)
 	if m.wide {
-		groups = ceil(q.M, wideLanes*q.block())
+		groups = ceil(q.M, m.lanes*q.block())
 	}
 	steps := q.product(m.kernel(&q, q.vectorsLie(m.wide), t), groups, q.Batch*shares, 1, t,
 		[]int{q.M, q.N, q.K, lda, q.B.Row, q.B.Col, q.A.Batch, q.B.Batch, q.Batch}, []int{chunk, rowC, colC})
@@ -152,15 +181,14 @@ func (m vectors) kernel(p *Problem, lies uint32, t *Target) Kernel {
 			Local:  [3]uint32{narrowThreads, 1, 1},
 		}
 	}
-	slots, unroll := p.slots(t), wideUnroll
+	threads, unroll := wideLanes*p.slots(t), wideUnroll
 	if p.N > 2 { // the sums take the registers
 		unroll = wideUnroll / 2
 	}
-	threads := uint32(wideLanes * slots)
 	return Kernel{
 		Shader: p.vectorsShader("gemm_wide", t),
-		Spec:   []uint32{threads, wideLanes, uint32(slots), p.columns(), lies, uint32(unroll)},
-		Local:  [3]uint32{threads, 1, 1},
+		Spec:   []uint32{uint32(threads), uint32(m.lanes), uint32(threads / m.lanes), p.columns(), lies, uint32(unroll)},
+		Local:  [3]uint32{uint32(threads), 1, 1},
 	}
 }
 

@@ -28,6 +28,16 @@ func holds(d, of ops.DType) bool {
 	return d.Class() == ops.Signed && of.Class() == ops.Unsigned && d.Bits() > of.Bits()
 }
 
+// numberOf is the scalar of a literal tensor of one element, nil for any other operand.
+func numberOf(o ops.Operand) *ops.Literal {
+	lit := o.Lit
+	if lit == nil || lit.Hold != nil || len(lit.Type.Shape) == 0 || lit.Type.Size() != 1 || len(lit.Data) < lit.Type.Bytes() {
+		return nil
+	}
+	t := ops.Type{DType: lit.Type.DType}
+	return &ops.Literal{Type: t, Data: lit.Data[:t.Bytes()]}
+}
+
 // constantOperand has operations on elements take a number in the place of a
 // tensor of equal elements, where their shape follows from the other operands.
 func constantOperand(w *work, in *ops.Instr) bool {
@@ -35,8 +45,11 @@ func constantOperand(w *work, in *ops.Instr) bool {
 		return false
 	}
 	for i, o := range in.Ins {
-		lit := w.constantOf(o)
-		if o.Lit != nil || lit == nil {
+		lit := numberOf(o)
+		if o.Lit == nil {
+			lit = w.constantOf(o)
+		}
+		if lit == nil {
 			continue
 		}
 		in.Ins[i] = ops.Operand{Lit: lit}

@@ -193,3 +193,20 @@ func viewOfConstant(w *work, in *ops.Instr) bool {
 	m := w.producer(in.Ins[0])
 	return m != nil && m.Op == ops.Constant && become(in, ops.Constant, slices.Clone(m.Ins))
 }
+
+// viewOfNumber replaces a view of a literal of one element by a constant.
+func viewOfNumber(_ *work, in *ops.Instr) bool {
+	switch in.Op {
+	case ops.Reshape, ops.Squeeze, ops.BroadcastTo, ops.Transpose, ops.Reverse:
+	default:
+		return false
+	}
+	lit := in.Ins[0].Lit
+	if lit != nil && len(lit.Type.Shape) > 0 {
+		lit = numberOf(in.Ins[0])
+	}
+	if lit == nil || lit.Hold != nil || lit.Type.DType != in.Outs[0].Type.DType {
+		return false
+	}
+	return become(in, ops.Constant, []ops.Operand{{Lit: lit}})
+}

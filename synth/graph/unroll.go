@@ -12,7 +12,8 @@ import (
 // Others gain nothing by it.
 const (
 	maxTrips    = 64
-	maxUnrolled = 512 // instructions that loops become
+	maxUnrolled = 512  // instructions that a loop becomes, with those inside of it
+	maxWritten  = 8192 // those of all loops of a program
 )
 
 // Unroll returns a region without the loops that can be written out. Its values
@@ -54,10 +55,11 @@ func lastID(r *ops.Region) ops.ID {
 
 // unroller writes loops out.
 type unroller struct {
-	eval Eval
-	last ops.ID                 // that has been given
-	is   map[ops.ID]ops.Operand // the values that replace the results of unrolled loops
-	made int                    // instructions that loops became
+	eval    Eval
+	last    ops.ID                 // that has been given
+	is      map[ops.ID]ops.Operand // the values that replace the results of unrolled loops
+	made    int                    // instructions that the loop under way became
+	written int                    // those of all loops
 }
 
 // region copies a region without its loops.
@@ -67,13 +69,15 @@ func (u *unroller) region(r *ops.Region) *ops.Region {
 		in := r.Body[i]
 		in.Ins = u.operands(in.Ins)
 		if in.Op == ops.While {
-			made, is := u.made, maps.Clone(u.is)
-			if body, state, ok := u.loop(nil, &in); ok {
+			is := maps.Clone(u.is)
+			u.made = 0
+			if body, state, ok := u.loop(nil, &in); ok && u.written+u.made <= maxWritten {
 				out.Body = append(out.Body, body...)
+				u.written += u.made
 				u.name(in.Outs, state)
 				continue
 			}
-			u.made, u.is = made, is
+			u.is = is
 		}
 		in.Regions = slices.Clone(in.Regions)
 		for k, inner := range in.Regions {

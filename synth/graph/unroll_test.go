@@ -2,7 +2,9 @@ package graph
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"nxvk/fallback"
@@ -185,5 +187,32 @@ func TestUnrollRefuses(t *testing.T) {
 				same(t, r, u)
 			}
 		})
+	}
+}
+
+// TestUnrollMany: each loop of a program is unrolled, however much the others become, up to a bound
+// for all.
+func TestUnrollMany(t *testing.T) {
+	const rounds, work = 50, 8
+	for _, c := range []struct{ loops, left int }{{6, 0}, {maxWritten/(rounds*work) + 3, 3}} {
+		var b strings.Builder
+		b.WriteString("(%1:f32[4]) {\n")
+		id, x := 1, 1
+		for range c.loops {
+			n := id
+			fmt.Fprintf(&b, "  %%%d:s32, %%%d:f32[4] = while s32(0), %%%d condition(%%%d:s32, %%%d:f32[4]) {\n", n+1, n+2, x, n+3, n+4)
+			fmt.Fprintf(&b, "    %%%d:u8 = less %%%d, s32(%d)\n    give %%%d\n  } body(%%%d:s32, %%%d:f32[4]) {\n", n+5, n+3, rounds, n+5, n+6, n+7)
+			fmt.Fprintf(&b, "    %%%d:s32 = add %%%d, s32(1)\n", n+8, n+6)
+			for k := range work {
+				fmt.Fprintf(&b, "    %%%d:f32[4] = negate %%%d\n", n+9+k, n+7+k+min(k, 1))
+			}
+			fmt.Fprintf(&b, "    give %%%d, %%%d\n  }\n", n+8, n+8+work)
+			id, x = n+9+work, n+2
+		}
+		fmt.Fprintf(&b, "  give %%%d\n}\n", x)
+		r := parsed(t, b.String())
+		if got := loops(Unroll(r, onHost)); got != c.left {
+			t.Errorf("of %d loops %d are left, want %d", c.loops, got, c.left)
+		}
 	}
 }

@@ -43,6 +43,7 @@ func (j *scatterJob) accumulate(in *ops.Instr, types []ops.Type, t *lowering.Tar
 	if err != nil {
 		return nil, err
 	}
+	copies := len(programs)
 	a := &accumulation{scatterJob: j, indices: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 1}, types[1].DType), words: j.to}
 	a.words.Elem = kernel.U32
 	own := s.Strides()
@@ -52,7 +53,8 @@ func (j *scatterJob) accumulate(in *ops.Instr, types []ops.Type, t *lowering.Tar
 	if j.toType != out.DType {
 		programs = append(programs, converted(j.to, j.toType, codegen.ResultBuffer(out.DType), out).Programs(t)...)
 	}
-	return codegen.NewPlan(t, temps, programs...)
+	p, err := codegen.NewPlan(t, temps, programs...)
+	return j.inPlace(p, err, in, types, copies)
 }
 
 // The buffers of the kernel, in order.

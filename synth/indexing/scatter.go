@@ -103,15 +103,26 @@ func lowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering
 	if err != nil {
 		return nil, err
 	}
+	copies := len(programs)
 	programs = append(programs, positions...)
 	if sorts {
-		return j.lastPlan(t, temps, programs)
+		p, err := j.lastPlan(t, temps, programs)
+		return j.inPlace(p, err, in, types, copies)
 	}
 	programs = append(programs, j.walks(t)...)
 	if j.toType != out.DType {
 		programs = append(programs, converted(j.to, j.toType, codegen.ResultBuffer(out.DType), out).Programs(t)...)
 	}
-	return codegen.NewPlan(t, temps, programs...)
+	p, err := codegen.NewPlan(t, temps, programs...)
+	return j.inPlace(p, err, in, types, copies)
+}
+
+// inPlace marks a plan whose first steps copy the tensor into the result.
+func (j *scatterJob) inPlace(p *lowering.Plan, err error, in *ops.Instr, types []ops.Type, copies int) (*lowering.Plan, error) {
+	if err != nil || j.to.Ref.Kind != lowering.Result {
+		return p, err
+	}
+	return p.Updates(in, 0, types[0], copies), nil
 }
 
 // split divides the dimensions of the tensor into axes and those of a slice.

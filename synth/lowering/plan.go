@@ -91,6 +91,9 @@ type Plan struct {
 	Temps []int64 // bytes
 	Alias int     // unless it is negative, the result is this operand, unchanged
 
+	// InPlace tells how the steps update an operand where it is; nil where they cannot.
+	InPlace *InPlace
+
 	// Status is a word in a temporary, for instructions whose success depends on the
 	// values. The steps set it to 0, or report a singular matrix: 1 more than its number
 	// in the batch (solve), or than the row without a pivot (triangular_solve). The
@@ -100,6 +103,30 @@ type Plan struct {
 	// Checks are properties of operands that the steps check while they use them. Nobody
 	// waits for them: others may use the results before the outcome is known.
 	Checks []Check
+}
+
+// InPlace says that the first steps of a plan do nothing but copy an operand into result 0,
+// and that no other step reads the operand. Where nobody else needs the operand, the result may
+// take its memory, and these steps are left out.
+type InPlace struct {
+	Operand int
+	Copies  int // steps
+}
+
+// Updates marks a plan whose first steps copy operand i into result 0. in is the instruction of
+// the plan, typ the type of the operand.
+func (p *Plan) Updates(in *ops.Instr, i int, typ ops.Type, copies int) *Plan {
+	if in.Ins[i].Lit == nil && typ.Equal(in.Outs[0].Type) && copies < len(p.Steps) {
+		p.InPlace = &InPlace{Operand: i, Copies: copies}
+	}
+	return p
+}
+
+// WithoutCopies is the plan where the result has taken the memory of the operand that it updates.
+func (p *Plan) WithoutCopies() *Plan {
+	q := *p
+	q.Steps, q.InPlace = p.Steps[p.InPlace.Copies:], nil
+	return &q
 }
 
 // Check says that the steps check the indices in an operand against the size of their
@@ -125,6 +152,9 @@ func (p *Plan) Renumber(places []int) *Plan {
 	}
 	if q.Alias >= 0 {
 		q.Alias = places[q.Alias]
+	}
+	if u := p.InPlace; u != nil {
+		q.InPlace = &InPlace{Operand: places[u.Operand], Copies: u.Copies}
 	}
 	for _, s := range p.Steps {
 		s.Args, s.Lits = slices.Clone(s.Args), slices.Clone(s.Lits)

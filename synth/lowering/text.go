@@ -15,6 +15,9 @@ func (p *Plan) String() string {
 	if p.Alias >= 0 {
 		fmt.Fprintf(&b, "  is operand %d\n", p.Alias)
 	}
+	if u := p.InPlace; u != nil {
+		fmt.Fprintf(&b, "  updates operand %d in place without the first %d kernels\n", u.Operand, u.Copies)
+	}
 	for i, n := range p.Temps {
 		fmt.Fprintf(&b, "  temp %d of %d bytes\n", i, n)
 	}

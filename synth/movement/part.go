@@ -39,13 +39,24 @@ func LowerSlice(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.
 		Indices: indices, Shifts: shifts})
 }
 
-// LowerPutSlice plans a copy of the first operand and one of the second over it.
+// LowerPutSlice plans a copy of the first operand, unless it is updated in place, and one of the
+// second over it.
 func LowerPutSlice(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	s, u := types[0].Shape, types[1].Shape
 	at, indices, shifts := starts(in, types, 2, u)
-	return Lower(in, types, t,
-		Move{Dims: s, Operand: 0, In: strided.Dense(s), Out: strided.Dense(s)},
-		Move{Dims: u, Operand: 1, In: strided.Dense(u), Out: strided.SliceView(s, at, nil), Indices: indices, outShifts: shifts})
+	copies, err := Move{Dims: s, Operand: 0, In: strided.Dense(s), Out: strided.Dense(s)}.Programs(in, types, t)
+	if err != nil {
+		return nil, err
+	}
+	puts, err := Move{Dims: u, Operand: 1, In: strided.Dense(u), Out: strided.SliceView(s, at, nil), Indices: indices, outShifts: shifts}.Programs(in, types, t)
+	if err != nil {
+		return nil, err
+	}
+	p, err := codegen.NewPlan(t, nil, append(copies, puts...)...)
+	if err != nil {
+		return nil, err
+	}
+	return p.Updates(in, 0, types[0], len(copies)), nil
 }
 
 // LowerConcatenate plans one copy an operand.

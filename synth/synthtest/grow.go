@@ -178,7 +178,7 @@ func (g *grower) binaryComplex(d ops.DType, x, y ops.Operand) ops.Operand {
 // look is a view of x.
 func (g *grower) look(x ops.Operand, typ ops.Type) ops.Operand {
 	s, d := typ.Shape, typ.DType
-	switch g.r.IntN(9) {
+	switch g.r.IntN(11) {
 	case 0:
 		return g.Do(ops.Transpose, d, x, Attrs{g.r.Perm(len(s))})
 	case 1:
@@ -206,6 +206,10 @@ func (g *grower) look(x ops.Operand, typ ops.Type) ops.Operand {
 		return g.padded(x, typ)
 	case 7:
 		return g.slide(x, typ)
+	case 8:
+		return g.joined(x, typ)
+	case 9:
+		return g.put(x, typ)
 	}
 	return g.Do(ops.Reshape, d, x, ops.Shape(append([]int{1}, s...)))
 }
@@ -225,6 +229,61 @@ func (g *grower) padded(x ops.Operand, typ ops.Type) ops.Operand {
 	}
 	value := g.Do(ops.AsType, typ.DType, g.from)
 	return g.Do(ops.Pad, typ.DType, x, value, Attrs{cfg})
+}
+
+// joined is x beside something of its own elements, or of another value of its type.
+func (g *grower) joined(x ops.Operand, typ ops.Type) ops.Operand {
+	s, args := typ.Shape, []any{x}
+	if len(s) == 0 || g.r.IntN(3) == 0 {
+		return g.Do(ops.Stack, typ.DType, x, g.Do(ops.Negate, typ.DType, x), Attrs{{g.r.IntN(len(s) + 1)}})
+	}
+	axis := g.r.IntN(len(s))
+	for range 1 + g.r.IntN(4) {
+		at, length, step := make([]int, len(s)), slices.Clone(s), slices.Repeat([]int{1}, len(s))
+		length[axis] = 1 + g.r.IntN(s[axis])
+		at[axis] = g.r.IntN(s[axis] - length[axis] + 1)
+		y := g.Do(ops.Slice, typ.DType, x, Attrs{at, []int(length), step})
+		if g.r.IntN(2) == 0 {
+			y = g.Do(ops.Negate, typ.DType, y)
+		}
+		args = append(args, y)
+	}
+	if other := g.pick(); g.TypeOf(other).Equal(typ) {
+		args = append(args, other)
+	}
+	return g.Do(ops.Concatenate, typ.DType, append(args, Attrs{{axis}})...)
+}
+
+// put is x with a part of its own elements, or of another value of its type, elsewhere.
+func (g *grower) put(x ops.Operand, typ ops.Type) ops.Operand {
+	y := x
+	if other := g.pick(); g.TypeOf(other).Equal(typ) {
+		y = other
+	}
+	at, length, step := make([]int, len(typ.Shape)), slices.Clone(typ.Shape), slices.Repeat([]int{1}, len(typ.Shape))
+	for i, n := range typ.Shape {
+		length[i] = 1 + g.r.IntN(n)
+		at[i] = g.r.IntN(n - length[i] + 1)
+	}
+	y = g.Do(ops.Slice, typ.DType, y, Attrs{at, []int(length), step})
+	if g.r.IntN(3) > 0 {
+		y = g.Do(ops.Negate, typ.DType, y)
+	}
+	if g.r.IntN(2) == 0 {
+		for i := range at {
+			at[i] = g.r.IntN(5)
+		}
+		return g.Do(ops.PutSlice, typ.DType, x, y, Attrs{at})
+	}
+	args := []any{x, y, Attrs{{}}}
+	for range typ.Shape {
+		if g.r.IntN(2) == 0 {
+			args = append(args, g.from)
+		} else {
+			args = append(args, g.Num(ops.S32, float64(g.r.IntN(5))))
+		}
+	}
+	return g.Do(ops.PutSlice, typ.DType, args...)
 }
 
 // slide is a part of x that begins where operands say.

@@ -104,7 +104,34 @@ func executeIn(t testing.TB, p *lowering.Plan, sizes []int, memory memories, lit
 		memory[lowering.Result] = append(memory[lowering.Result], padded4(bytes.Repeat([]byte{0xa5}, n)))
 	}
 	Interpret(t, p, memory, lits)
+	if p.InPlace != nil {
+		checkInPlace(t, p, sizes, memory, lits)
+	}
 	return memory[lowering.Result]
+}
+
+// checkInPlace runs a plan without the copy that it begins with, where the result is the tensor, and
+// compares the results. None of its steps may read the tensor beside.
+func checkInPlace(t testing.TB, p *lowering.Plan, sizes []int, memory memories, lits []Tensor) {
+	t.Helper()
+	q := p.WithoutCopies()
+	tensor := lowering.Ref{Kind: lowering.Operand, Index: p.InPlace.Operand}
+	for i := range q.Steps {
+		if slices.ContainsFunc(q.Steps[i].Args, func(a lowering.Arg) bool { return a.Ref == tensor }) {
+			t.Fatalf("step %d reads the tensor that is updated in place", i)
+		}
+	}
+	again := memories{lowering.Operand: memory[lowering.Operand]}
+	for _, n := range sizes {
+		again[lowering.Result] = append(again[lowering.Result], padded4(bytes.Repeat([]byte{0xa5}, n)))
+	}
+	copy(again[lowering.Result][0], memory[lowering.Operand][p.InPlace.Operand])
+	Interpret(t, q, again, lits)
+	for i, n := range sizes {
+		if !bytes.Equal(again[lowering.Result][i][:n], memory[lowering.Result][i][:n]) {
+			t.Fatalf("result %d of an update in place differs from that of a copy", i)
+		}
+	}
 }
 
 // Interpret runs the steps of a plan on operands and results, and leaves the

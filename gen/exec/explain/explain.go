@@ -72,6 +72,8 @@ type explainer struct {
 	parts []Part
 	plans []measurable // of the parts
 	waits map[ops.ID]queue.Counts
+
+	params []ops.Result // of the program
 }
 
 // Prepare returns a function that explains a program, for the parameters that are literals in
@@ -95,6 +97,7 @@ type Explanation struct {
 }
 
 func (x *explainer) program(p *program.Program) (err error) {
+	x.params = p.Params()
 	body := p.Body
 	if x.rules.Fuses {
 		if body, err = x.Partitioner.Partition(body); err != nil {
@@ -178,11 +181,32 @@ func (x *explainer) step(s *program.Step) (Part, error) {
 	case x.rules.Stead(x.typed(list), plan):
 		part.Place, part.Why = PlaceHost, append(slices.Clone(part.Why), whyHost)
 	default:
+		if i := x.updates(s, plan); i >= 0 {
+			plan = plan.WithoutCopies()
+			part.Why = append(slices.Clone(part.Why), fmt.Sprintf("updates %%%d in place, unless something else needs it", s.In.Ins[i].ID))
+		}
 		part.Kernels = x.kernels(plan)
 		x.plans[len(x.plans)-1] = measurable{operands: x.operands(s), results: s.In.Outs,
 			Plan: &kernels.Plan{Plan: plan, Kernels: make([]*kernels.Kernel, len(plan.Steps))}}
 	}
 	return part, nil
+}
+
+// updates gives the operand that a step updates in place: nothing in the program needs it after the
+// step, and it is no parameter of the program, which the session may hold. It is negative where there
+// is none.
+func (x *explainer) updates(s *program.Step, plan *synth.Plan) int {
+	if plan.InPlace == nil {
+		return -1
+	}
+	i := plan.InPlace.Operand
+	id := s.In.Ins[i].ID
+	same := func(o ops.Operand) bool { return o.Lit == nil && o.ID == id }
+	if !slices.Contains(s.Last, id) || slices.ContainsFunc(slices.Delete(slices.Clone(s.In.Ins), i, i+1), same) ||
+		slices.ContainsFunc(x.params, func(p ops.Result) bool { return p.ID == id }) {
+		return -1
+	}
+	return i
 }
 
 // typed lists instructions with the types of their operands.

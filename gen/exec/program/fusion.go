@@ -134,6 +134,9 @@ func fusionKey(u *synth.Fusion, types map[ops.ID]ops.Type) string {
 	for _, o := range u.Outs {
 		key = binary.AppendUvarint(key, names[o.ID])
 	}
+	for _, id := range u.Whole {
+		key = binary.AppendUvarint(append(key, 'w'), names[id])
+	}
 	return string(key)
 }
 

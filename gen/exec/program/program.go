@@ -245,6 +245,11 @@ func (s *Step) needs() (ids []ops.ID) {
 	return ids
 }
 
+// Captures reports whether a region of the step reads a slot of the blocks around it.
+func (s *Step) Captures(id ops.ID) bool {
+	return slices.ContainsFunc(s.Regions, func(b *Block) bool { return slices.Contains(b.captures, id) })
+}
+
 // candidates lists the slots that may be needed no more after a step.
 func (s *Step) candidates() []ops.ID {
 	ids := s.needs()

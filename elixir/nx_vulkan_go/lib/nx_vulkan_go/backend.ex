@@ -54,6 +54,8 @@ defmodule NxVulkanGo.Backend do
 
     * `:host_instructions_total` - operations that the host computed
     * `:fallbacks_total` - those of them that the device cannot compute
+    * `:in_place_total` - operations on the device that updated an operand where it was,
+      such as `Nx.put_slice/3` on a tensor that a `while` carries, without a copy of it
     * `:dispatches_total` - kernels on the device
     * `:warm_up_dispatches_total` - kernels that the node interpreted
 

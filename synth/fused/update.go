@@ -1,0 +1,53 @@
+package fused
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/fusion"
+	"nxvk/synth/lowering"
+	"nxvk/synth/movement"
+	"nxvk/synth/strided"
+)
+
+// lowerUpdate plans a fusion that ends in a put_slice: a copy of the tensor, and the kernel that
+// computes the slice and writes it over that. The copy is left out where the tensor may be updated in
+// place, unless the slice is computed from elements of the tensor: other invocations may have
+// overwritten them.
+func lowerUpdate(u *fusion.Fusion, tr *fusion.Trace, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	in := tr.Update.In
+	ts, places := u.Operands(in, func(id ops.ID) ops.Type { return typeIn(u, id, types) })
+	s := ts[0].Shape
+	copies, err := movement.Lower(in, ts, t, movement.Move{Dims: s, Operand: 0, In: strided.Dense(s), Out: strided.Dense(s)})
+	if err != nil {
+		return nil, err
+	}
+	p := copies.Renumber(places)
+	j := ElementwiseJob(tr, u, t)
+	j.Out, j.OutShifts = tr.Update.Out, tr.Update.Starts
+	put, err := codegen.NewPlan(t, nil, j.Programs(t)...)
+	if err != nil {
+		return nil, err
+	}
+	tensor := lowering.Ref{Kind: lowering.Operand, Index: places[0]}
+	p.Steps, p.Checks = append(p.Steps, put.Steps...), tr.Checks
+	if !slices.ContainsFunc(put.Steps, func(s lowering.Step) bool {
+		return slices.ContainsFunc(s.Args, func(a lowering.Arg) bool { return a.Ref == tensor })
+	}) {
+		p.InPlace = &lowering.InPlace{Operand: places[0], Copies: len(copies.Steps)}
+	}
+	return p, nil
+}
+
+// typeIn is the type of a value that a fusion reads or makes.
+func typeIn(u *fusion.Fusion, id ops.ID, types func(ops.ID) ops.Type) ops.Type {
+	for i := range u.Body {
+		for _, o := range u.Body[i].Outs {
+			if o.ID == id {
+				return o.Type
+			}
+		}
+	}
+	return types(id)
+}

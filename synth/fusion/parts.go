@@ -1,0 +1,100 @@
+package fusion
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/strided"
+)
+
+// An element of a concatenation or a stack is one of a part, which its coordinate along the axis
+// tells. So whoever reads it may compute it: the kernel loads the nearest element of each part and
+// selects one of them, as it does for padding (see pad).
+
+// maxParts bounds the parts of a concatenation that readers compute, since they load an element of
+// each.
+const maxParts = 4
+
+// joinsParts reports whether an operation puts tensors side by side.
+func joinsParts(op ops.Op) bool { return op == ops.Concatenate || op == ops.Stack }
+
+// partsPattern classifies a concatenation or a stack. If the kernel that makes all parts may write
+// them into it, it stays apart (see concatenated).
+func (f *partitioner) partsPattern(in *ops.Instr) (opPattern, Reason) {
+	views := slices.ContainsFunc(in.Ins, func(o ops.Operand) bool {
+		j, ok := f.producer(o)
+		return !ok || f.nodes[j].pattern != patternElementwise
+	})
+	if len(in.Ins) > maxParts || !views && f.adjoins(in) {
+		return patternOpaque, ownKernels
+	}
+	for _, o := range in.Ins {
+		if o.Lit != nil || f.typeOf(o).DType != in.Outs[0].Type.DType {
+			return patternOpaque, ownKernels
+		}
+	}
+	return patternElementwise, ""
+}
+
+// part is an operand of a concatenation or a stack: where it begins along the axis, its size there,
+// and the view of it that its elements have in the whole, but for the axis.
+type part struct {
+	low, size int
+	still     strided.View
+	own       int // the stride of the axis
+}
+
+// partOf is the part of an operand of shape s that begins at low.
+func partOf(in *ops.Instr, s ops.Shape, low int) part {
+	axis, strides := in.Attrs[0][0], s.Strides()
+	if in.Op == ops.Stack {
+		return part{low: low, size: 1, still: strided.View{Strides: slices.Insert(slices.Clone(strides), axis, 0)}}
+	}
+	p := part{low: low, size: s[axis], own: strides[axis], still: strided.View{Strides: slices.Clone(strides)}}
+	p.still.Strides[axis] = 0
+	return p
+}
+
+// joined is an element of a concatenation or a stack: Args has the element of each part, and then,
+// for each part but the first, whether the element is of that part.
+func (tr *Trace) joined(in *ops.Instr, v strided.View) (Expr, error) {
+	id, out := in.Outs[0].ID, in.Outs[0].Type
+	if tr.Kept < len(tr.Dims) {
+		return Expr{}, &viewError{id} // reductions know no shifts
+	}
+	x := Expr{Kind: ExprApply, In: in, Type: out.DType}
+	var inside []int
+	low := 0
+	for i, o := range in.Ins {
+		t := tr.typeOf(o)
+		x.Types = append(x.Types, t)
+		p := partOf(in, t.Shape, low)
+		low += p.size
+		along := strided.View{Offset: -p.low, Strides: make([]int, len(out.Shape))}
+		along.Strides[in.Attrs[0][0]] = 1
+		at, err := tr.through(id, v, out.Shape, along)
+		if err != nil {
+			return Expr{}, err
+		}
+		inner, err := tr.through(id, v, out.Shape, p.still)
+		if err != nil {
+			return Expr{}, err
+		}
+		r := extraDim{from: tr.add(tr.placed(codegen.Source{Kind: codegen.FromIndex}, at)), per: 1, size: p.size}
+		if p.own != 0 {
+			inner = tr.along(inner, r, p.own)
+		}
+		element, err := tr.value(o.ID, inner)
+		if err != nil {
+			return Expr{}, err
+		}
+		x.Args = append(x.Args, element)
+		if i > 0 {
+			tr.Exprs = append(tr.Exprs, tr.from(codegen.Source{Kind: codegen.FromInside, Shifts: []codegen.Shift{r.moved(0)}}, ops.Invalid))
+			inside = append(inside, len(tr.Exprs)-1)
+		}
+	}
+	x.Args = append(x.Args, inside...)
+	return x, nil
+}

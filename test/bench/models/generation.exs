@@ -1,0 +1,185 @@
+# Measures generation by stock Bumblebee: tokens a second of decoding, with random weights.
+#
+#     cd test/suites
+#     NX_PATH=…/nx/nx mix run ../bench/models/generation.exs --model qwen3 --type bf16
+#
+# Bumblebee and what it needs are checkouts beside NX_PATH, or where the variables of
+# test/suites/mix.exs say; nothing is downloaded. NXVK_NODE is the node that runs it, or
+# NXVK_TEST_SERVER and NXVK_TEST_COOKIE name a running one.
+#
+# Options, with the values of Qwen3-0.6B where there is one:
+#
+#     --model      qwen3, llama or gpt2
+#     --type       bf16, f16 or f32: of weights and arithmetic
+#     --layers     28         --hidden  1024    --intermediate 3072
+#     --heads      16         --kv-heads 8      --head-size    128   (qwen3)
+#     --vocabulary 151936     --batch   1
+#     --prompt     32         --tokens  256     prompt, and new tokens after it
+#     --strategy   greedy or sample (top_k 50, top_p 0.9)
+#     --runs       5          timed runs; the median counts
+#     --explain               prints the dispatches and bytes of one round instead, and runs nothing
+#
+# The result is one line of JSON. "decode" is tokens a second of one sequence, from the difference
+# between runs of all tokens and of one; "first" is the time to the first token in seconds.
+
+defmodule Generation do
+  alias Bumblebee.Text
+
+  @switches [
+    model: :string,
+    type: :string,
+    layers: :integer,
+    hidden: :integer,
+    intermediate: :integer,
+    heads: :integer,
+    kv_heads: :integer,
+    head_size: :integer,
+    vocabulary: :integer,
+    batch: :integer,
+    prompt: :integer,
+    tokens: :integer,
+    strategy: :string,
+    runs: :integer,
+    explain: :boolean
+  ]
+
+  @defaults %{
+    model: "qwen3",
+    type: "bf16",
+    layers: 28,
+    hidden: 1024,
+    intermediate: 3072,
+    heads: 16,
+    kv_heads: 8,
+    head_size: 128,
+    vocabulary: 151_936,
+    batch: 1,
+    prompt: 32,
+    tokens: 256,
+    strategy: "greedy",
+    runs: 5,
+    explain: false
+  }
+
+  @modules %{"qwen3" => Text.Qwen3, "llama" => Text.Llama, "gpt2" => Text.Gpt2}
+  @types %{"bf16" => :bf16, "f16" => :f16, "f32" => :f32}
+  @strategies %{
+    "greedy" => %{type: :greedy_search},
+    "sample" => %{type: :multinomial_sampling, top_k: 50, top_p: 0.9}
+  }
+
+  def main(args) do
+    {given, rest, wrong} = OptionParser.parse(args, strict: @switches)
+    if rest != [] or wrong != [], do: raise("unknown arguments: #{inspect({rest, wrong})}")
+    o = Map.merge(@defaults, Map.new(given))
+    {spec, model} = model(o)
+
+    if o.explain do
+      explain(o, spec, model)
+    else
+      measure(o, spec, model)
+    end
+  end
+
+  defp model(o) do
+    module = Map.fetch!(@modules, o.model)
+
+    sizes = [
+      vocab_size: o.vocabulary,
+      max_positions: o.prompt + o.tokens,
+      hidden_size: o.hidden,
+      intermediate_size: o.intermediate,
+      num_blocks: o.layers,
+      num_attention_heads: o.heads,
+      num_key_value_heads: o.kv_heads,
+      attention_head_size: o.head_size
+    ]
+
+    sizes = Keyword.take(sizes, Map.keys(struct!(module)))
+    spec = Bumblebee.configure(module, [architecture: :for_causal_language_modeling] ++ sizes)
+    {spec, Bumblebee.build_model(spec, type: Map.fetch!(@types, o.type))}
+  end
+
+  # No token ends a text before its length: the id of the end is none of the vocabulary.
+  defp generate(o, spec, model, tokens) do
+    config =
+      Bumblebee.configure(Text.GenerationConfig,
+        max_new_tokens: tokens,
+        pad_token_id: 0,
+        bos_token_id: 1,
+        eos_token_id: o.vocabulary,
+        strategy: Map.fetch!(@strategies, o.strategy)
+      )
+
+    Text.Generation.build_generate(model, spec, config)
+  end
+
+  defp measure(o, spec, model) do
+    Nx.global_default_backend(NxVulkanGo.Backend)
+    {init, _} = Axon.build(model, seed: 1, compiler: NxVulkanGo)
+    parameters = init.(spec.__struct__.input_template(spec), Axon.ModelState.empty())
+    inputs = inputs(o)
+
+    [one, all] =
+      for tokens <- [1, o.tokens] do
+        generate = Nx.Defn.jit(generate(o, spec, model, tokens), compiler: NxVulkanGo)
+        # Until its fusions are compiled, a program runs one instruction after the other.
+        for _ <- 1..3, do: time(generate, parameters, inputs)
+        median(for _ <- 1..o.runs, do: time(generate, parameters, inputs))
+      end
+
+    line(o, %{decode: (o.tokens - 1) / (all - one), first: one, seconds: all})
+  end
+
+  defp inputs(o) do
+    shape = {o.batch, o.prompt}
+
+    %{
+      "input_ids" => Nx.remainder(Nx.iota(shape, type: :s64), o.vocabulary),
+      "attention_mask" => Nx.broadcast(Nx.tensor(1, type: :s64), shape),
+      "seed" => Nx.iota({o.batch}, type: :s64)
+    }
+  end
+
+  defp time(generate, parameters, inputs) do
+    start = System.monotonic_time(:microsecond)
+    %{length: length} = generate.(parameters, inputs)
+    Nx.to_binary(length)
+    (System.monotonic_time(:microsecond) - start) / 1.0e6
+  end
+
+  defp median(list), do: Enum.at(Enum.sort(list), div(length(list), 2))
+
+  # The parts of the longest loop are a round. A layer is what one layer more adds.
+  defp explain(o, _spec, _model) do
+    [less, more] =
+      for layers <- [1, 2] do
+        o = %{o | layers: layers}
+        {spec, model} = model(o)
+        template = spec.__struct__.input_template(spec)
+        parameters = model |> Axon.trace_init(template) |> templates()
+        arguments = [parameters, templates(inputs(o))]
+        of_round(NxVulkanGo.explain(generate(o, spec, model, o.tokens), arguments))
+      end
+
+    line(o, %{
+      kernels_a_layer: more.kernels - less.kernels,
+      bytes_a_layer: more.bytes - less.bytes,
+      kernels_a_round: less.kernels + (o.layers - 1) * (more.kernels - less.kernels),
+      bytes_a_round: less.bytes + (o.layers - 1) * (more.bytes - less.bytes)
+    })
+  end
+
+  defp templates(data), do: Nx.Defn.Composite.traverse(data, &Nx.to_template/1)
+
+  defp of_round(%{parts: parts}) do
+    parts = for part <- parts, String.contains?(part.block, " body"), do: part
+    %{kernels: parts |> Enum.map(&length(&1.kernels)) |> Enum.sum(), bytes: parts |> Enum.map(& &1.bytes) |> Enum.sum()}
+  end
+
+  defp line(o, result) do
+    o |> Map.drop([:explain, :runs]) |> Map.merge(result) |> Jason.encode!() |> IO.puts()
+  end
+end
+
+Generation.main(System.argv())
