@@ -101,8 +101,9 @@ func (p *Problem) wideShares(t *Target) int {
 }
 
 // A product whose k is shared out takes a second kernel, which adds up the sums of the shares. Where
-// the matrix is read in a few microseconds, that costs about as much as the product.
-const oneKernelBytes = 32 << 20
+// the matrix is read in a few microseconds, that costs about as much as the product. The bound is an estimate
+// from the time of a dispatch, not a measurement.
+const oneKernelBytes = 16 << 20
 
 // inOne makes a product of one vector that would share out its k one kernel, of more workgroups that
 // have fewer lanes and more slots each, if these are at least half as many workgroups. Rows of the
