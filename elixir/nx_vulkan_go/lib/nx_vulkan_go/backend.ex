@@ -30,8 +30,8 @@ defmodule NxVulkanGo.Backend do
 
     * a tensor of at most 128 elements that is made in this VM, such as `Nx.tensor([1, 2])` or
       `Nx.iota({8})`, stays in this VM, and so does what is computed from such tensors alone.
-      `Nx.BinaryBackend` computes it sooner than the server can be asked, so a loop of small
-      operations is as fast as with that backend. Work with many steps for an element, such as
+      The results are those of `Nx.BinaryBackend`, bit for bit, and are there sooner than the
+      server can be asked, so a loop of small operations is as fast as with that backend. Work with many steps for an element, such as
       `Nx.dot/2` of matrices of 8 × 8, Fourier transforms, convolutions and `Nx.LinAlg`, is the
       server's, and so is an operation on which `Nx.BinaryBackend` raises. A tensor in this VM
       goes to the device of its options when it is combined with a tensor that is there. What a
