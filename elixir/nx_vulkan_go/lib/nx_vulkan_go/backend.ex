@@ -43,8 +43,8 @@ defmodule NxVulkanGo.Backend do
       compiling it pays. The bits are those of the kernel
     * where the device is a processor, the host of the node computes what it computes sooner, on
       the same cores: operations that move or pick elements, `Nx.argmax/2`, products of matrices,
-      exact operations on up to 32,768 elements, and other exact operations until their kernels
-      are compiled. The bits are those of the kernel, but for `Nx.indexed_add/4` of floats, which
+      exact operations on up to 32,768 elements, arithmetic, comparisons and casts of the most used
+      types on any number, and other exact operations until their kernels are compiled. The bits are those of the kernel, but for `Nx.indexed_add/4` of floats, which
       the host then computes always, also inside of compiled functions, and rounds once
     * the host computes operations that the device cannot compute, and everything where there
       is no device
