@@ -12,6 +12,10 @@ import (
 	"nxvk/ops"
 )
 
+// HasLoop reports whether Run computes a pointwise operation on operands of a type by a loop
+// over elements of that type, as quickly as it reads memory.
+func HasLoop(op ops.Op, of ops.DType) bool { return elementwise.HasLoop(op, of) }
+
 // The table from operation to kernel: each package of a family has a map of its own.
 // Operations that other packages enter here override the pointwise ones.
 func init() {

@@ -86,7 +86,7 @@ func TestArchive(t *testing.T) {
 
 // describePlan is everything of a plan, but for what its kernels were made of.
 func describePlan(p *lowering.Plan) string {
-	text := fmt.Sprint(p.Temps, p.Alias, p.Status)
+	text := fmt.Sprint(p.Temps, p.Alias, p.Checks)
 	for _, s := range p.Steps {
 		k := *s.Kernel
 		k.IR, k.Host = nil, nil

@@ -59,6 +59,25 @@ var Comparisons = [ops.Count]comparison{
 	ops.LogicalXor: {xorTruthLoop[float32], xorTruthLoop[float64], xorTruthLoop[int32], xorTruthLoop[int64], xorTruthLoop[uint8]},
 }
 
+// HasLoop reports whether a typed loop computes an operation on operands of a type.
+func HasLoop(op ops.Op, of ops.DType) bool {
+	l, t := &BinaryLoops[op], &Comparisons[op]
+	u, p := &UnaryLoops[op], &unaryTests[op]
+	switch of {
+	case ops.F32:
+		return l.F32 != nil || t.F32 != nil || u.F32 != nil || p.f32 != nil
+	case ops.F64:
+		return l.F64 != nil || t.F64 != nil || u.F64 != nil || p.f64 != nil
+	case ops.S32:
+		return l.s32 != nil || t.s32 != nil || u.s32 != nil || p.s32 != nil
+	case ops.S64:
+		return l.s64 != nil || t.s64 != nil || u.s64 != nil || p.s64 != nil
+	case ops.U8:
+		return l.u8 != nil || t.u8 != nil
+	}
+	return false
+}
+
 // runBinary computes an instruction by a typed loop and reports whether it has one.
 func runBinary(in *dense.Call, args []dense.Value, out *dense.Value) bool {
 	if len(args) != 2 || args[0].Type.DType != args[1].Type.DType {

@@ -230,7 +230,6 @@ func (q *Queue) end() {
 	}
 	q.above = nil
 	q.dropRecording()
-	q.dropVerdict()
 	q.programs.End()
 	for _, f := range q.asyncs {
 		f.end()

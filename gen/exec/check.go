@@ -16,13 +16,14 @@ import (
 	"nxvk/synth"
 )
 
-// Kernels check the indices that they read, and nobody waits for what they find: a result
-// carries its check, and so does everything that is computed from it. When the submission
-// is complete, the host looks at the word of the check. If it says that an index is out of
-// bounds, the host reads the indices and finds the error that it would have given itself.
+// Kernels check the indices that they read and the pivots that they divide by, and nobody waits
+// for what they find: a result carries its check, and so does everything that is computed from it.
+// When the submission is complete, the host looks at the word of the check. If it says that an
+// index is out of bounds, the host reads the indices and finds the error that it would have given
+// itself. If it names a singular matrix, the word has all that the error needs.
 // Whoever reads a value, or a predicate, waits for its checks.
 
-// checker says what is wrong where a kernel has found an index out of bounds.
+// checker says what is wrong where a kernel has found an index out of bounds or a singular matrix.
 type checker struct {
 	feed        func(*Queue) *feed.Feed
 	deviceError func(error) error // gives an error of the device its kind
@@ -37,7 +38,7 @@ type check struct {
 	word    *feed.Check
 	in      ops.Instr
 	shape   ops.Shape      // of the tensor that is indexed
-	indices *store.Storage // held until the check is settled
+	indices *store.Storage // held until the check is settled; nil if the check is singular
 	typ     ops.Type       // of the indices
 	wrap    func(error) error
 }
@@ -50,9 +51,9 @@ func (ck *checker) open(q *Queue, w *placement.Work, p *kernels.Plan) (list chec
 	f := ck.feed(q)
 	for _, c := range p.Checks {
 		k := ck.describe(q, w, c)
-		k.word, err = f.OpenCheck(func(failed bool) { ck.conclude(f, k, failed) })
+		k.word, err = f.OpenCheck(func(word uint32) { ck.conclude(f, k, word) })
 		if err != nil {
-			k.indices.Drop()
+			k.drop()
 			list.drop()
 			return nil, ck.deviceError(err)
 		}
@@ -65,6 +66,13 @@ func (ck *checker) open(q *Queue, w *placement.Work, p *kernels.Plan) (list chec
 func (list checks) drop() {
 	for _, c := range list {
 		c.word.Drop()
+		c.drop()
+	}
+}
+
+// drop lets go of the indices.
+func (c *check) drop() {
+	if c.indices != nil {
 		c.indices.Drop()
 	}
 }
@@ -90,8 +98,11 @@ func (list checks) words() []*feed.Check {
 // describe returns a check with all that its error needs.
 func (ck *checker) describe(q *Queue, w *placement.Work, c synth.Check) *check {
 	in, types := w.Part(c.Instr)
-	k := &check{in: ops.Instr{Op: in.Op, Attrs: in.Attrs}, shape: types[0].Shape, typ: types[1], indices: w.Args[c.Operand]}
-	k.indices.Retain()
+	k := &check{in: ops.Instr{Op: in.Op, Attrs: in.Attrs}}
+	if !c.Singular {
+		k.shape, k.typ, k.indices = types[0].Shape, types[1], w.Args[c.Operand]
+		k.indices.Retain()
+	}
 	of, note, types := wire.Instr{Name: in.Name, Instr: ops.Instr{Op: in.Op}}, q.note(in), slices.Clone(types)
 	k.wrap = func(err error) error {
 		*ck.failed++
@@ -100,7 +111,7 @@ func (ck *checker) describe(q *Queue, w *placement.Work, c synth.Check) *check {
 	return k
 }
 
-// await has a queue wait for the submissions of its session if there are checks, which
+// await has a queue wait for the submissions of its session if there are checks, which may
 // hold indices that the session may have freed. It reports whether there is one to wait for.
 func (ck *checker) await(q *Queue) bool {
 	f := ck.feed(q)
@@ -116,10 +127,14 @@ func (ck *checker) await(q *Queue) bool {
 }
 
 // conclude settles a check of a feed, if need be when the host has the indices.
-func (ck *checker) conclude(f *feed.Feed, c *check, failed bool) {
-	if !failed {
-		c.indices.Drop()
+func (ck *checker) conclude(f *feed.Feed, c *check, word uint32) {
+	switch {
+	case word == 0:
+		c.drop()
 		c.Settle(nil)
+		return
+	case c.indices == nil:
+		c.Settle(c.singular(word))
 		return
 	}
 	end := func(err error) {
@@ -142,6 +157,16 @@ func (ck *checker) conclude(f *feed.Feed, c *check, failed bool) {
 	})
 }
 
+// singular is the error that the host gives: which names the row of a triangle, or the matrix of
+// a batch.
+func (c *check) singular(word uint32) error {
+	what := "matrix"
+	if c.in.Op == ops.TriangularSolve {
+		what = "row"
+	}
+	return c.wrap(placement.Fault(fmt.Errorf("%s %d: %w", what, word-1, fallback.ErrSingular)))
+}
+
 // findWrong gives end the error of the first index that is out of bounds.
 func (ck *checker) findWrong(c *check, data []byte, end func(error)) {
 	ck.jobs.aside(nil, workIndices, func(*sched.Worker) error {
@@ -159,10 +184,15 @@ func (ck *checker) findWrong(c *check, data []byte, end func(error)) {
 func (ck *checker) wrongIndices(q *Queue, w *placement.Work, p *kernels.Plan, words [][]byte) []error {
 	errs := make([]error, len(p.Checks))
 	for i, word := range words {
-		if binary.LittleEndian.Uint32(word) == 0 {
+		value := binary.LittleEndian.Uint32(word)
+		if value == 0 {
 			continue
 		}
 		c := ck.describe(q, w, p.Checks[i])
+		if c.indices == nil {
+			errs[i] = c.singular(value)
+			continue
+		}
 		err := fallback.CheckIndices(&c.in, c.shape, fallback.Value{Type: c.typ, Data: c.indices.Host[:c.typ.Bytes()]})
 		c.indices.Drop()
 		errs[i] = c.wrap(placement.Fault(err))

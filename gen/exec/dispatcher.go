@@ -23,13 +23,9 @@ type dispatcher struct {
 	temps []*store.Storage // scratch of deviceResults
 }
 
-// runOnDevice records work. Operands are brought to the device first, and a status is
-// waited for afterwards.
+// runOnDevice records work. Operands are brought to the device first.
 func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
-	switch {
-	case q.verdict != nil:
-		return dp.judge(q, w)
-	case q.recording != nil:
+	if q.recording != nil {
 		return dp.continueRecording(q)
 	}
 	if wait, err := dp.ready(q, p); wait != 0 || err != nil {
@@ -148,10 +144,6 @@ func (dp *dispatcher) record(q *Queue, rec recording) (wait queue.Wait, err erro
 		f.Bound()
 	}
 	defer rec.end(f)
-	if s := p.Status; s != nil {
-		dp.readStatus(q, placement.Resolve(*s, w.Args, rec.outs, rec.temps), rec.outs)
-		return dp.judge(q, w)
-	}
 	for i, m := range rec.outs {
 		dp.exec.keep(q, w.In.Outs[i], m)
 	}

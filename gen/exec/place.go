@@ -29,10 +29,10 @@ func (e *Executor) place(q *Queue, w *placement.Work) (wait queue.Wait, err erro
 		e.keep(q, w.In.Outs[0], m)
 		return 0, nil
 	}
-	if e.dev == nil || q.verdict == nil && w.Small(e.limit) {
+	if e.dev == nil || w.Small(e.limit) {
 		return e.runOnHost(q, w)
 	}
-	if q.verdict == nil && e.dispatcher.rule(w) >= placement.Alone {
+	if e.dispatcher.rule(w) >= placement.Alone {
 		return e.dispatcher.standIn(q, w, nil)
 	}
 	if err := w.SettleStarts(); err != nil {

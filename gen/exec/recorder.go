@@ -86,7 +86,7 @@ func (rc *recorder) scheduleInstr(q *Queue, in *wire.Instr) (t timing) {
 // postpone decides when an instruction has its turn, and takes it into the
 // trace where that is later.
 func (rc *recorder) postpone(q *Queue, in *wire.Instr) timing {
-	if rc.exec.dev == nil || rc.exec.cfg.OneByOne || q.verdict != nil || q.recording != nil || q.failed != nil || q.claim.Swept() {
+	if rc.exec.dev == nil || rc.exec.cfg.OneByOne || q.recording != nil || q.failed != nil || q.claim.Swept() {
 		return now
 	}
 	switch {

@@ -29,7 +29,6 @@ type Queue struct {
 	needed    map[ops.ID]bool // while that waits for memory: the values that requests work on
 	failed    error           // why the operand that was waited for did not come
 	recording *recording      // of the task at the front
-	verdict   *verdict        // on what the task at the front has had computed
 	job       *job            // what the host computes of it, see job.go
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
@@ -275,7 +274,6 @@ func (e *Executor) park(q *Queue, why queue.Wait) {
 func (q *Queue) fresh() {
 	q.claim, q.failed, q.needed = memory.Claim{}, nil, nil
 	q.dropRecording()
-	q.dropVerdict()
 }
 
 // Resume serves a queue that has waited.

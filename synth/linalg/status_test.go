@@ -13,7 +13,7 @@ import (
 	"nxvk/synth/synthtest"
 )
 
-// statusOf runs the steps of a plan on the interpreter and gives its status.
+// statusOf runs the steps of a plan on the interpreter and gives the word of its check.
 func statusOf(t *testing.T, p *lowering.Plan, size int, operands ...synthtest.Tensor) int {
 	t.Helper()
 	memory := map[lowering.RefKind][][]byte{lowering.Result: {make([]byte, size)}}
@@ -23,6 +23,10 @@ func statusOf(t *testing.T, p *lowering.Plan, size int, operands ...synthtest.Te
 	for _, n := range p.Temps {
 		memory[lowering.Temp] = append(memory[lowering.Temp], make([]byte, n))
 	}
+	if len(p.Checks) != 1 || !p.Checks[0].Singular {
+		t.Fatalf("got checks %v, want one of a singular matrix", p.Checks)
+	}
+	memory[lowering.CheckWord] = [][]byte{make([]byte, 4)}
 	for _, s := range p.Steps {
 		if _, done := synthtest.Validated.LoadOrStore(s.Kernel.Name, true); !done {
 			spirvtest.Validate(t, s.Kernel.Code)
@@ -37,7 +41,7 @@ func statusOf(t *testing.T, p *lowering.Plan, size int, operands ...synthtest.Te
 		}
 		kerneltest.Run(s.Kernel.IR, bufs, push, s.Grid)
 	}
-	return int(binary.LittleEndian.Uint32(memory[p.Status.Kind][p.Status.Index]))
+	return int(binary.LittleEndian.Uint32(memory[lowering.CheckWord][0]))
 }
 
 // The status names the first zero on a diagonal, in one workgroup or many, and
@@ -84,8 +88,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A unit of one instruction keeps the status of its plan.
-func TestUnitStatus(t *testing.T) {
+// A fusion of one instruction keeps the check of its plan.
+func TestFusionStatus(t *testing.T) {
 	a, b := synthtest.Type(ops.F32, 2, 2), synthtest.Type(ops.F32, 2)
 	in := synthtest.Instr(ops.Solve, b)
 	in.Ins = []ops.Operand{{ID: 1}, {ID: 2}}
@@ -94,7 +98,7 @@ func TestUnitStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Status == nil || p.Status.Kind != lowering.Temp {
-		t.Errorf("got status %v, want one of a temporary", p.Status)
+	if len(p.Checks) != 1 || !p.Checks[0].Singular || p.Checks[0].Instr != 0 {
+		t.Errorf("got checks %v, want one of a singular matrix", p.Checks)
 	}
 }

@@ -91,14 +91,8 @@ type Plan struct {
 	Temps []int64 // bytes
 	Alias int     // unless it is negative, the result is this operand, unchanged
 
-	// InPlace tells how the steps update an operand where it is; nil where they cannot.
+// InPlace tells how the steps update an operand where it is; nil where they cannot.
 	InPlace *InPlace
-
-	// Status is a word in a temporary, for instructions whose success depends on the
-	// values. The steps set it to 0, or report a singular matrix: 1 more than its number
-	// in the batch (solve), or than the row without a pivot (triangular_solve). The
-	// results are valid only if it is 0.
-	Status *Ref
 
 	// Checks are properties of operands that the steps check while they use them. Nobody
 	// waits for them: others may use the results before the outcome is known.
@@ -133,9 +127,14 @@ func (p *Plan) WithoutCopies() *Plan {
 // dimension. Its word, Ref{CheckWord, i}, is 0 before the first step. An index out of
 // bounds sets it to another number, and the steps use the nearest valid index in its
 // place.
+//
+// A singular check concerns a system of equations in place of indices. The steps set its word
+// to 1 more than the number of the singular matrix in the batch (solve), or than the row
+// without a pivot (triangular_solve).
 type Check struct {
-	Operand int // of the plan
-	Instr   int // the instruction of the fusion whose operand 1 has the indices
+	Operand  int // of the plan
+	Instr    int // the instruction of the fusion whose operand 1 has the indices, or that is the system
+	Singular bool
 }
 
 // Func plans the instructions of one operation or kind.
@@ -146,7 +145,7 @@ func AliasOf(i int) *Plan { return &Plan{Alias: i} }
 
 // Renumber is the plan with operand i at places[i].
 func (p *Plan) Renumber(places []int) *Plan {
-	q := &Plan{Temps: p.Temps, Alias: p.Alias, Status: p.Status, Checks: slices.Clone(p.Checks)}
+	q := &Plan{Temps: p.Temps, Alias: p.Alias, Checks: slices.Clone(p.Checks)}
 	for i := range q.Checks {
 		q.Checks[i].Operand = places[q.Checks[i].Operand]
 	}

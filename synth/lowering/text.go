@@ -33,10 +33,11 @@ func (p *Plan) String() string {
 		b.WriteByte('\n')
 	}
 	for i, c := range p.Checks {
+		if c.Singular {
+			fmt.Fprintf(&b, "  check %d of a singular matrix\n", i)
+			continue
+		}
 		fmt.Fprintf(&b, "  check %d of operand %d\n", i, c.Operand)
-	}
-	if p.Status != nil {
-		fmt.Fprintf(&b, "  status %s %d\n", refNames[p.Status.Kind], p.Status.Index)
 	}
 	return b.String()
 }

@@ -77,16 +77,16 @@ func TestPlanText(t *testing.T) {
 	}
 	same := text(func(*synth.Plan) {})
 	for name, change := range map[string]func(p *synth.Plan){
-		"code":    func(p *synth.Plan) { p.Steps[0].Kernel.Code[2]++ },
-		"grid":    func(p *synth.Plan) { p.Steps[0].Grid[2]++ },
-		"push":    func(p *synth.Plan) { p.Steps[0].Push[0]++ },
-		"buffer":  func(p *synth.Plan) { p.Steps[0].Args[0].Ref.Kind++ },
-		"literal": func(p *synth.Plan) { p.Steps[0].Lits[0].As = ops.F64 },
-		"local":   func(p *synth.Plan) { p.Steps[0].Kernel.Local[0]++ },
-		"temps":   func(p *synth.Plan) { p.Temps[0]++ },
-		"status":  func(p *synth.Plan) { p.Status = &synth.Ref{Kind: synth.Temp} },
-		"checks":  func(p *synth.Plan) { p.Checks = append(p.Checks, synth.Check{}) },
-		"alias":   func(p *synth.Plan) { p.Alias++ },
+		"code":     func(p *synth.Plan) { p.Steps[0].Kernel.Code[2]++ },
+		"grid":     func(p *synth.Plan) { p.Steps[0].Grid[2]++ },
+		"push":     func(p *synth.Plan) { p.Steps[0].Push[0]++ },
+		"buffer":   func(p *synth.Plan) { p.Steps[0].Args[0].Ref.Kind++ },
+		"literal":  func(p *synth.Plan) { p.Steps[0].Lits[0].As = ops.F64 },
+		"local":    func(p *synth.Plan) { p.Steps[0].Kernel.Local[0]++ },
+		"temps":    func(p *synth.Plan) { p.Temps[0]++ },
+		"singular": func(p *synth.Plan) { p.Checks = []synth.Check{{Singular: true}} },
+		"checks":   func(p *synth.Plan) { p.Checks = append(p.Checks, synth.Check{}) },
+		"alias":    func(p *synth.Plan) { p.Alias++ },
 	} {
 		if text(change) == same {
 			t.Errorf("a plan with another %s has the same digest", name)

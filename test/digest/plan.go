@@ -189,9 +189,9 @@ func writePlan(h hash.Hash, p *synth.Plan, err error) {
 	fmt.Fprintln(h, "plan", p.Alias, p.Temps)
 	for _, c := range p.Checks {
 		fmt.Fprintln(h, "check", c.Operand, c.Instr)
-	}
-	if p.Status != nil {
-		fmt.Fprintln(h, "status", p.Status.Kind, p.Status.Index)
+		if c.Singular {
+			fmt.Fprintln(h, "singular")
+		}
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]

@@ -14,7 +14,7 @@ type Check struct {
 	word   word
 	ticket vulkan.Ticket
 	sent   bool // ticket is that of the submission that has the check, or of a later one
-	end    func(failed bool)
+	end    func(word uint32)
 }
 
 // word is a place in memory that kernels write and the host reads.
@@ -65,16 +65,17 @@ func (s *words) drop() {
 	s.pages, s.taken = nil, nil
 }
 
-// failed reports whether the kernel has found an index that is out of bounds.
-func (w word) failed() bool { return binary.LittleEndian.Uint32(w.page.Bytes()[w.at:]) != 0 }
+// value is what the kernel has written: 0 if it has found nothing wrong.
+func (w word) value() uint32 { return binary.LittleEndian.Uint32(w.page.Bytes()[w.at:]) }
 
 // arg is the word as an argument of a dispatch.
 func (w word) arg() vulkan.Arg {
 	return vulkan.Arg{Buffer: w.page, Offset: w.at, Size: 4, Access: vulkan.Write}
 }
 
-// OpenCheck returns a check of what is about to be recorded. end is told what came of it.
-func (f *Feed) OpenCheck(end func(failed bool)) (*Check, error) {
+// OpenCheck returns a check of what is about to be recorded. end is given its word, 0 if
+// nothing is wrong.
+func (f *Feed) OpenCheck(end func(word uint32)) (*Check, error) {
 	at, err := f.words.take(f)
 	if err != nil {
 		return nil, err
@@ -130,9 +131,12 @@ func (fs *Feeds) SettleChecks() {
 		for len(f.checks) > 0 && f.checks[0].sent && fs.dev.Done(f.checks[0].ticket) {
 			c := f.checks[0]
 			f.checks = f.checks[1:]
-			failed := c.word.failed() && fs.dev.Lost() == nil
+			value := c.word.value()
+			if fs.dev.Lost() != nil {
+				value = 0
+			}
 			f.words.give(c.word)
-			c.end(failed)
+			c.end(value)
 		}
 		if len(f.checks) > 0 {
 			i++

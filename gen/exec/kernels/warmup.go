@@ -54,7 +54,7 @@ func (c *Cache) hostOf(k *synth.Kernel) synth.Host {
 
 // Products reports whether all steps of a plan sum products, or make their operands ready.
 func Products(p *synth.Plan) bool {
-	return p.Status == nil && len(p.Steps) > 0 &&
+	return len(p.Steps) > 0 &&
 		!slices.ContainsFunc(p.Steps, func(s synth.Step) bool { return s.Does == nil && !product(s.Kernel) })
 }
 
@@ -75,7 +75,7 @@ func (c *Cache) Multiplies(p *Plan) bool {
 // Cold reports whether the host interprets a plan, since some of its kernels are
 // not warm, or since others are being warmed and the device would answer late.
 func (c *Cache) Cold(p *Plan) bool {
-	if p.Status != nil || len(p.Kernels) == 0 {
+	if len(p.Kernels) == 0 {
 		return false
 	}
 	if c.Multiplies(p) {
@@ -94,7 +94,7 @@ func (c *Cache) Cold(p *Plan) bool {
 // Unready reports whether a routine of the host computes what a plan does, since the device has
 // not run all of its kernels and would compile some first.
 func (c *Cache) Unready(p *Plan) bool {
-	return c.Interprets() && p.Status == nil && slices.ContainsFunc(p.Kernels, func(k *Kernel) bool { return !k.warm })
+	return c.Interprets() && slices.ContainsFunc(p.Kernels, func(k *Kernel) bool { return !k.warm })
 }
 
 // StepCost estimates what a step costs on the host: what its kernel does for each

@@ -3,6 +3,7 @@ package placement
 import (
 	"slices"
 
+	"nxvk/fallback"
 	"nxvk/gen/exec/kernels"
 	"nxvk/ops"
 )
@@ -50,9 +51,9 @@ func InStead(in *ops.Instr, types []ops.Type) Stead {
 	case ops.ArgMax, ops.ArgMin:
 		return given(!types[0].DType.IsComplex(), Sooner)
 	case ops.ReduceMax, ops.ReduceMin, ops.All, ops.Any:
-		return given(!types[0].DType.IsComplex(), unlessLittle(types[0].Size()))
+		return given(!types[0].DType.IsComplex(), reduces(in, types[0]))
 	case ops.Sum, ops.Product:
-		return given(integers(in, types), unlessLittle(types[0].Size()))
+		return given(integers(in, types), reduces(in, types[0]))
 	case ops.CumulativeMax, ops.CumulativeMin, ops.WindowMax, ops.WindowMin, ops.Sort, ops.Argsort, ops.TopK:
 		return given(!types[0].DType.IsComplex(), WhenCold)
 	case ops.CumulativeSum, ops.CumulativeProduct, ops.WindowSum, ops.WindowProduct, ops.Dot, ops.Conv:
@@ -75,22 +76,62 @@ func unlessLittle(elements int) Stead {
 	return WhenCold
 }
 
-// quick reports whether the host computes a pointwise operation as quickly as it reads memory.
-func quick(in *ops.Instr, types []ops.Type) bool {
-	if slices.ContainsFunc(types, func(t ops.Type) bool { return t.DType.Size() < 4 }) {
-		return false
+// reduces is the rule for a reduction whose bits do not depend on the order. Kernels are quick where the
+// elements of a result lie apart, so that neighbours reduce to neighbours. Where the last axes are reduced,
+// the host is quicker for sums of integers and for what ends at the first element that decides it.
+// Where one result is left, it is so for all that have wide elements.
+func reduces(in *ops.Instr, of ops.Type) Stead {
+	quick := false
+	switch {
+	case !reducesLast(in, of):
+	case in.Op == ops.Any, in.Op == ops.Sum:
+		quick = true
+	case in.Outs[0].Type.Size() > 1:
+	case in.Op == ops.All:
+		quick = of.DType.Size() >= 4
+	case in.Op == ops.ReduceMax, in.Op == ops.ReduceMin:
+		quick = of.DType == ops.F32 || of.DType == ops.S32
 	}
+	if quick {
+		return Alone
+	}
+	return unlessLittle(of.Size())
+}
+
+// reducesLast reports whether the elements of each result lie side by side.
+func reducesLast(in *ops.Instr, of ops.Type) bool {
+	found := false
+	for axis, n := range of.Shape {
+		reduced := slices.Contains(in.Attrs[0], axis)
+		if found && !reduced && n > 1 {
+			return false
+		}
+		found = found || reduced && n > 1
+	}
+	return found
+}
+
+// quick reports whether the host computes a pointwise operation as quickly as it reads memory, which
+// is sooner than the device does: it has a loop for the type, or moves or widens elements.
+func quick(in *ops.Instr, types []ops.Type) bool {
+	of := types[0].DType
 	switch in.Op {
-	case ops.Add, ops.Subtract, ops.Multiply, ops.Divide, ops.BitwiseAnd, ops.BitwiseOr, ops.BitwiseXor,
-		ops.LogicalAnd, ops.LogicalOr, ops.LogicalXor:
+	case ops.Select:
 		return true
 	case ops.AsType:
-		return in.Outs[0].Type.DType.Size() >= 4
-	case ops.Min, ops.Max:
-		return types[0].DType.IsInteger()
+		return in.Outs[0].Type.DType.Size() >= 4 && (of.Size() >= 4 || slices.Contains(widened, of))
+	case ops.BitwiseNot:
+		return fallback.HasLoop(ops.BitwiseAnd, of)
+	case ops.Ceil, ops.Floor, ops.Round:
+		return of == ops.F64
+	case ops.Divide:
+		return of.Size() >= 4
 	}
-	return false
+	return fallback.HasLoop(in.Op, of)
 }
+
+// widened are the narrow types that the host converts to wide ones as quickly as it reads memory.
+var widened = []ops.DType{ops.U8, ops.S8, ops.U16, ops.S16, ops.BF16, ops.F16}
 
 // What the passes of a fusion take, by the time that the host takes for one over memory.
 const (

@@ -13,7 +13,7 @@ const (
 	ForKernel                   // the driver, which compiles a kernel
 	ForReadback                 // a value that is only on the device
 	ForUpload                   // a large value on its way to the device
-	ForStatus                   // a word of the device that says whether there is a solution
+	ForStatus                   // a word of the device that says how to go on
 	ForHost                     // a computation of the host
 	ForDevice                   // the device, which has enough to do
 	ForAnswer                   // the answer to a callback

@@ -55,7 +55,7 @@ func (s *Signatures) Of(w *placement.Work) *Signature {
 		if err == kernels.ErrBeingMade {
 			return &Signature{Making: true, Plan: p}
 		}
-		f.Lazy = f.Alias || err == nil && p.Status == nil
+		f.Lazy = f.Alias || err == nil
 		f.Alias = f.Alias || err == nil && p.Alias >= 0
 		f.Plan = p
 	}

@@ -17,7 +17,7 @@ import (
 //
 // Small matrices are one panel. No step waits for the host: what only the values
 // can tell (pivots, whether rotations go on) stays in memory of the device and
-// later steps look there. That a system has no solution is the status of its plan.
+// later steps look there. A check of its plan reports that a system has no solution.
 //
 // Where the device is a processor everything is the host's: its LAPACK needs no
 // plan.

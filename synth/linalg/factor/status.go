@@ -11,8 +11,8 @@ import (
 
 // A system whose elimination meets a zero pivot has no solution. The kernels that
 // divide by pivots do not look: what they write is then infinite or NaN. Whether
-// it may be used, the steps here find out on the side, in a word of a temporary,
-// which is the status of the plan.
+// it may be used, the steps here find out on the side. They write the status of the system to
+// the word of a check of the plan.
 
 // The shape of the search for zeros: a workgroup looks at statusDeep elements an
 // invocation, but there are at most statusGroups of them.
@@ -21,7 +21,7 @@ const (
 	statusGroups = codegen.GPULocal
 )
 
-// blame says what the status names where there is a zero: what the host does.
+// blame says what the status names where there is a zero: that which the error of the host names.
 type blame int
 
 const (
@@ -34,8 +34,8 @@ const (
 func (j *Job) Solvable(t Matrices, n int, name blame) {
 	all := j.Count * n
 	groups := min((all+statusDeep*codegen.GPULocal-1)/(statusDeep*codegen.GPULocal), statusGroups)
-	status := j.NewTemp(4)
-	j.Plan.Status = &status
+	status := lowering.Ref{Kind: lowering.CheckWord, Index: len(j.Plan.Checks)}
+	j.Plan.Checks = append(j.Plan.Checks, lowering.Check{Singular: true})
 	search := statusWriter{t: j.Typ, last: groups == 1}
 	if search.last {
 		j.status(search, j.Buffer(t, lowering.Read), status, 1, all, Places(t), n, name)

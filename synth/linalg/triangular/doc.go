@@ -4,5 +4,9 @@
 // fill the device they are those of halves, recursively. Blocks are solved by substitution
 // and not by inverses, so the backward error is that of substitution.
 //
+// Two kernels solve a block. One has a right-hand side an invocation; where these are few, the other has a row of
+// the matrix an invocation. The number of right-hand sides decides between them. Both multiply by reciprocals of
+// the diagonal and correct the quotients, which then are those of divisions.
+//
 // The cost is n^2 multiply-adds a right-hand side.
 package triangular

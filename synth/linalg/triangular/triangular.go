@@ -1,21 +1,12 @@
 package triangular
 
 import (
-	"fmt"
-
-	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
 	"nxvk/synth/linalg/factor"
-	"nxvk/synth/lowering"
-	"nxvk/synth/scalar"
 )
 
 // triangularWide is the most unknowns that one step finds.
 const triangularWide = 64
-
-// substituteLocal is how many right-hand sides a workgroup has: few, so that there are
-// many workgroups.
-const substituteLocal = 32
 
 // Triangle is a system of a triangular matrix, lower in the order in which its
 // unknowns are found.
@@ -96,7 +87,7 @@ func OneStep(j *factor.Job, n int) bool { return n <= substituteWide(j) }
 // columns of b. Where one step does not find it b lies as x does, and it may be x.
 func Substitute(j *factor.Job, t Triangle, b, x factor.Matrices, sides int) {
 	s := &substitution{Job: j, t: t, x: x, sides: sides, wide: substituteWide(j)}
-	if w, ok := rowsKernel(j, t.N, sides, t.Unit); ok {
+	if w := newByRows(j, t.N, sides, t.Unit); w != nil {
 		s.rows, s.wide = w, w.rows()
 	}
 	s.solve(0, t.N, b)
@@ -135,8 +126,7 @@ func (s *substitution) less(lo, mid, hi int, b factor.Matrices) {
 		M: hi - mid, N: s.sides, K: mid - lo, Subtract: true})
 }
 
-// block finds unknowns lo to hi, whose triangle one workgroup can hold. An invocation
-// solves for one right-hand side, in registers.
+// block finds unknowns lo to hi in one step.
 func (s *substitution) block(lo, hi int, b factor.Matrices) {
 	t, n := s.t.T.From(lo, lo), hi-lo
 	b, x := b.From(lo, 0), s.x.From(lo, 0)
@@ -144,74 +134,5 @@ func (s *substitution) block(lo, hi int, b factor.Matrices) {
 		s.rows.run(s.Job, t, b, x, n, s.sides)
 		return
 	}
-	w := &triangularWriter{t: s.Typ, wide: factor.PanelWidth(n, triangularWide), unit: s.t.Unit}
-	groups := (s.sides + substituteLocal - 1) / substituteLocal
-	p := &codegen.Program{Local: substituteLocal, Groups: s.Count * groups, Body: w.write,
-		Flops:   int64(s.Count) * int64(s.sides*n*n),
-		Buffers: []codegen.Buffer{s.Buffer(t, lowering.Read), s.Buffer(b, lowering.Read), s.Buffer(x, lowering.Write)}}
-	p.Numbers = append([]int{s.Count, groups, n, s.sides}, factor.Places(t, b, x)...)
-	p.Key = fmt.Sprintf("substitute %v wide=%d unit=%v", w.t, w.wide, w.unit)
-	s.Run(p)
-}
-
-// triangularWriter writes the kernel of a block.
-type triangularWriter struct {
-	t    scalar.Type
-	wide int
-	unit bool
-}
-
-func (w *triangularWriter) write(e *codegen.Emitter) error {
-	x := factor.Arith{Emitter: e, T: w.t}
-	count, groups, n, sides := e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
-	t, from, to := factor.GridOf(e, 0), factor.GridOf(e, 1), factor.GridOf(e, 2)
-	matrix, part := e.DivMod(e.Group(), groups)
-	t, from, to = t.Of(matrix), from.Of(matrix), to.Of(matrix)
-	shared := e.Shared(w.t, w.wide*(w.wide+1))
-	e.When(e.IsLess(matrix, count), func() {
-		w.fill(x, t, shared, n)
-		side := e.Add(e.Mul(part, e.Index(e.Local)), e.Invocation())
-		e.IfThen(e.IsLess(side, sides), func() {
-			b := make([]kernel.Value, w.wide)
-			for i := range b {
-				b[i] = from.LoadOr(e.IsLess(e.Index(i), n), e.Index(i), side, x.Number(0))
-			}
-			// The first of what is left is found and taken off the others, which
-			// move up; what comes in at the end is of no use.
-			e.Loop(e.Index(0), n, e.Index(1), b, func(i kernel.Value, b []kernel.Value) []kernel.Value {
-				first := e.Mul(i, e.Index(w.wide+1))
-				v := b[0]
-				if !w.unit {
-					v = x.Over(v, e.LoadShared(shared, first))
-				}
-				to.Store(i, side, v)
-				var rest []kernel.Value
-				for k := 1; k < w.wide; k++ {
-					rest = append(rest, x.Less(e.LoadShared(shared, e.Add(first, e.Index(k))), v, b[k]))
-				}
-				return append(rest, x.Number(0))
-			})
-		})
-	})
-	return nil
-}
-
-// fillAhead is how many elements of the triangle an invocation reads before it writes
-// them.
-const fillAhead = 16
-
-// fill copies the triangle to shared memory, column by column.
-func (w *triangularWriter) fill(x factor.Arith, t factor.Grid, shared int, n kernel.Value) {
-	all := w.wide * w.wide
-	part := min(all, fillAhead*substituteLocal)
-	x.For(x.Index(0), x.Index(all), x.Index(part), func(at kernel.Value) {
-		x.DealOut(part, func(u kernel.Value) kernel.Value {
-			i, k := x.DivMod(x.Add(at, u), x.Index(w.wide))
-			return t.LoadOr(x.And2(x.IsLess(i, n), x.Compare(scalar.Le, k, i)), i, k, x.Number(0))
-		}, func(u, v kernel.Value) {
-			i, k := x.DivMod(x.Add(at, u), x.Index(w.wide))
-			x.StoreShared(shared, x.Add(x.Mul(k, x.Index(w.wide)), i), v)
-		})
-	})
-	x.Barrier()
+	newBySides(s.Job, n, s.sides, s.t.Unit).run(s.Job, t, b, x, n, s.sides)
 }

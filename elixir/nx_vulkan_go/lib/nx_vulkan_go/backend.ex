@@ -30,12 +30,13 @@ defmodule NxVulkanGo.Backend do
 
     * a tensor of at most 128 elements that is made in this VM, such as `Nx.tensor([1, 2])` or
       `Nx.iota({8})`, stays in this VM, and so does what is computed from such tensors alone.
-      `Nx.BinaryBackend` computes it sooner than the server can be asked, so a loop of small
-      operations is as fast as with that backend. Work with many steps for an element, such as
-      `Nx.dot/2` of matrices of 8 × 8, Fourier transforms, convolutions and `Nx.LinAlg`, is the
-      server's, and so is an operation on which `Nx.BinaryBackend` raises. A tensor in this VM
-      goes to the device of its options when it is combined with a tensor that is there. What a
-      compiled function returns is always on the server
+      The results are those of `Nx.BinaryBackend`, bit for bit, and are there sooner than the
+      server can be asked, so a loop of small operations is as fast as with that backend. Work
+      with many steps for an element, such as `Nx.dot/2` of matrices of 8 × 8, Fourier
+      transforms, convolutions and `Nx.LinAlg`, is the server's, and so is an operation on which
+      `Nx.BinaryBackend` raises. A tensor in this VM goes to the device of its options when it
+      is combined with a tensor that is there. What a compiled function returns is always on
+      the server
     * the host of the node computes an operation where all operands are on the host and no
       tensor has more than 4,096 elements (512 beside a GPU), because that is faster. The
       result may differ from the device's in the last digit
@@ -43,9 +44,10 @@ defmodule NxVulkanGo.Backend do
       compiling it pays. The bits are those of the kernel
     * where the device is a processor, the host of the node computes what it computes sooner, on
       the same cores: operations that move or pick elements, `Nx.argmax/2`, products of matrices,
-      exact operations on up to 32,768 elements, and other exact operations until their kernels
-      are compiled. The bits are those of the kernel, but for `Nx.indexed_add/4` of floats, which
-      the host then computes always, also inside of compiled functions, and rounds once
+      exact operations on up to 32,768 elements, arithmetic, comparisons and casts of the most
+      used types on any number, and other exact operations until their kernels are compiled. The
+      bits are those of the kernel, but for `Nx.indexed_add/4` of floats, which the host then
+      computes always, also inside of compiled functions, and rounds once
     * the host computes operations that the device cannot compute, and everything where there
       is no device
 

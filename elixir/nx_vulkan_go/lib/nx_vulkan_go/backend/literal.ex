@@ -5,11 +5,12 @@ defmodule NxVulkanGo.Backend.Literal do
   # To ask the node for a few numbers takes longer than Nx.BinaryBackend takes to compute them.
   # So what is made in this VM and small stays here, and so does what is computed from nothing
   # else; a loop that counts never waits for the node. Such a tensor has no id and no session.
-  # The operation and the sizes decide where a result is computed, never the time.
+  # The operation and the sizes decide where a result is computed, never the time. Pointwise
+  # computes the most frequent operations itself, with the bits of Nx.BinaryBackend.
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.Backend.Literal
+  alias NxVulkanGo.Backend.{Literal, Pointwise}
   alias NxVulkanGo.{Encoding, Options}
 
   # Nx.BinaryBackend takes up to some 40 µs for this many steps, less than a read of the node.
@@ -89,16 +90,71 @@ defmodule NxVulkanGo.Backend.Literal do
         name -> variable.(name)
       end)
 
-    quote do
-      if unquote(Enum.reduce(conditions, &quote(do: unquote(&2) and unquote(&1)))) do
-        Literal.compute(
-          unquote(out),
-          Literal.options(unquote(tensors), unquote(options)),
-          fn -> Nx.BinaryBackend.unquote(op)(unquote(out), unquote_splicing(args)) end
-        )
+    general =
+      quote do
+        if unquote(Enum.reduce(conditions, &quote(do: unquote(&2) and unquote(&1)))) do
+          Literal.compute(
+            unquote(out),
+            Literal.options(unquote(tensors), unquote(options)),
+            fn -> Nx.BinaryBackend.unquote(op)(unquote(out), unquote_splicing(args)) end
+          )
+        end
       end
+
+    cond do
+      op in Pointwise.ops() ->
+        quote(
+          do:
+            Literal.pointwise(unquote(op), unquote(out), unquote_splicing(tensors)) ||
+              unquote(general)
+        )
+
+      op in [:reshape, :squeeze] ->
+        quote(do: Literal.view(unquote(out), unquote_splicing(tensors)) || unquote(general))
+
+      true ->
+        general
     end
   end
+
+  @doc "Returns `out` with the elements of a tensor of this VM, or nil if it is not of this VM."
+  @spec view(T.t(), T.t()) :: T.t() | nil
+  def view(%T{shape: shape} = out, %T{data: %B{literal: elements} = data})
+      when is_binary(elements) do
+    if stays?(out), do: %{out | data: %{data | shape: shape}}
+  end
+
+  def view(_out, _tensor), do: nil
+
+  @doc """
+  Computes an operation of `Pointwise` on tensors of this VM, of the same shape or with a scalar.
+  Returns nil where it is not of these: `Nx.BinaryBackend` computes it, or the node.
+  """
+  @spec pointwise(atom, T.t(), T.t(), T.t()) :: T.t() | nil
+  def pointwise(
+        op,
+        %T{type: type} = out,
+        %T{type: s, shape: left, data: %B{literal: xs, options: options}},
+        %T{type: t, shape: right, data: %B{literal: ys, options: others}}
+      )
+      when is_binary(xs) and is_binary(ys) do
+    data =
+      cond do
+        not stays?(out) -> nil
+        left == right and s == t -> Pointwise.elements(op, s, type, xs, ys)
+        right == {} -> with_number(op, s, type, xs, Pointwise.number(t, ys))
+        left == {} -> with_number(op, t, type, Pointwise.number(s, xs), ys)
+        true -> nil
+      end
+
+    data && new(out, data, if(options == [], do: others, else: options))
+  end
+
+  def pointwise(_op, _out, _left, _right), do: nil
+
+  defp with_number(_op, _type, _out, nil, _right), do: nil
+  defp with_number(_op, _type, _out, _left, nil), do: nil
+  defp with_number(op, type, out, left, right), do: Pointwise.elements(op, type, out, left, right)
 
   @doc "Whether an operation with so few elements has few steps. `args` are those of its callback."
   @spec few_steps?(atom, T.t(), list) :: boolean
