@@ -35,6 +35,7 @@ type DeviceConfig struct {
 	OneByOne  bool           // see exec.Config
 	WarmUp    bool           // see exec.Config
 	Shaders   bool           // clients may bring shaders of their own
+	CloseAny  bool           // every node may close the sessions of every other
 	Watcher   Watcher
 	// Direct delivers the messages of other nodes to an inbox instead of the actor's
 	// mailbox, until stop is called: see dist.Node.

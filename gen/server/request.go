@@ -26,10 +26,7 @@ func (d *Device) handleCall(c dist.Call) {
 			d.reply(c, internalFailure(d.cfg.Log, r))
 		}
 	}()
-	session := c.Sender
-	if session.Node == "" {
-		session = c.From
-	}
+	session := caller(c)
 	r, ok := c.Request.(request)
 	if !ok {
 		r.Request, r.err = wire.DecodeRequest(c.Request)
@@ -48,6 +45,10 @@ func (d *Device) handleCall(c dist.Call) {
 	if r.Verb == wire.Info {
 		s := status{Info: d.info()}
 		d.reply(c, wire.Success(s.report()))
+		return
+	}
+	if r.Verb == wire.CloseOf {
+		d.closeOf(c, r.Owner, session)
 		return
 	}
 	d.serve(c, r.Request, session)

@@ -22,6 +22,7 @@ const (
 	Sync          Verb = "sync"
 	Barrier       Verb = "barrier"
 	Close         Verb = "close"
+	CloseOf       Verb = "close_of" // {close, Pid}
 	StartSample   Verb = "sample"
 	Stop          Verb = "stop"
 	ChainSteps    Verb = "chain"
@@ -38,6 +39,7 @@ type Request struct {
 	Verb        Verb
 	Incarnation uint64  // the run of the server that the client means; 0 is any
 	First       *Stream // instructions that come before the request, or nil
+	Owner       etf.Pid // of the session that CloseOf ends
 	ID          ops.ID
 	Offset      int // elements
 	Count       int // elements
@@ -112,6 +114,12 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Explain) && (len(tuple) == 2 || len(tuple) == 3 && tuple[2] == etf.Atom("profile")):
 		key, err := programKey(tuple[1])
 		return Request{Verb: Explain, Key: key, Measure: len(tuple) == 3}, err
+	case name == etf.Atom(Close) && len(tuple) == 2:
+		pid, ok := tuple[1].(etf.Pid)
+		if !ok {
+			return Request{}, bad("{close, Pid} takes the pid of a session, which the request sessions of nxvk lists")
+		}
+		return Request{Verb: CloseOf, Owner: pid}, nil
 	case name == etf.Atom(Describe) && len(tuple) == 2:
 		id, err := identifier(tuple[1])
 		return Request{Verb: Describe, ID: id}, err

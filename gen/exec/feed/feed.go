@@ -165,6 +165,7 @@ func (f *Feed) DispatchWith(c *kernels.Kernel, step *synth.Step, args []vulkan.A
 	f.feeds.cfg.Counters.Dispatches++
 	seconds := f.feeds.Seconds(step)
 	f.cost += seconds
+	c.Count(seconds)
 	err := f.stream.Dispatch(c.Pipeline(), args, push, step.Grid[0], step.Grid[1], step.Grid[2])
 	f.stream.Expect(seconds)
 	return err
