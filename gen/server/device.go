@@ -114,6 +114,7 @@ func (d *Device) open(dev *vulkan.Device) {
 		OneByOne:  d.cfg.OneByOne,
 		WarmUp:    d.cfg.WarmUp,
 		Completed: d.observeSubmission,
+		Spans:     d.tellSpans,
 	})
 	d.sampler, d.chains = sample.New(d.exec), chain.New(d.exec, d.cfg.Shaders)
 }

@@ -85,7 +85,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	case wire.Open:
 		d.reply(c, d.openSession(q, r.Options))
 	case wire.Download:
-		d.exec.Read(q, r.ID, r.Offset, r.Count, func(data exec.Data, err error) { d.replyData(c, data, err) })
+		d.exec.ReadTraced(q, r.Context, exec.Range{ID: r.ID, Offset: r.Offset, Count: r.Count}, func(data exec.Data, err error) { d.replyData(c, data, err) })
 	case wire.Describe:
 		d.exec.Describe(q, r.ID, func(t ops.Type, err error) {
 			d.replyResult(c, func() etf.Term { return typeTerm(t) }, err)

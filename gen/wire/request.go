@@ -49,8 +49,9 @@ type Request struct {
 	Chain       *Chain
 	Leapfrog    *Leapfrog
 	Summary     *Summary
-	Key         string // of the program to Explain, or of the Shader
-	Measure     bool   // Explain measures the parts of the program
+	Key         string   // of the program to Explain, or of the Shader
+	Measure     bool     // Explain measures the parts of the program
+	Context     *Context // the trace context of a Download, or nil
 }
 
 // Options are the options of a session.
@@ -90,6 +91,8 @@ func DecodeRequest(t etf.Term) (Request, error) {
 		return decodeAt(tuple)
 	case name == "then" && len(tuple) == 3:
 		return decodeThen(tuple)
+	case name == "traced" && len(tuple) == 3:
+		return decodeTraced(tuple)
 	case name == etf.Atom(Open) && len(tuple) == 2:
 		o, err := decodeOptions(tuple[1])
 		return Request{Verb: Open, Options: o}, err
@@ -149,6 +152,19 @@ func decodeThen(tuple etf.Tuple) (Request, error) {
 	}
 	r, err := DecodeRequest(tuple[2])
 	r.First = &Stream{Instrs: decodeInstrs(list)}
+	return r, err
+}
+
+func decodeTraced(tuple etf.Tuple) (Request, error) {
+	c, err := decodeContext(tuple[1])
+	if err != nil {
+		return Request{}, err
+	}
+	if !isRequest(tuple[2], etf.Atom(Download)) {
+		return Request{}, bad("{traced, Context, Request} takes a download")
+	}
+	r, err := DecodeRequest(tuple[2])
+	r.Context = c
 	return r, err
 }
 
