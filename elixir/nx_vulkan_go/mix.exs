@@ -95,6 +95,7 @@ defmodule NxVulkanGo.MixProject do
   end
 
   defp test_dep(nil, app, requirement), do: [{app, requirement, only: :test, runtime: false}]
+
   defp test_dep(_, app, _) do
     for {app, options} <- beside(app), do: {app, [only: :test, runtime: false] ++ options}
   end

@@ -99,6 +99,13 @@ defmodule NxVulkanGo do
   def kernels(options \\ []), do: call(options, :kernels)
 
   @doc """
+  Asks a server what it does: devices with their memory, sessions, the kernels that take longest,
+  fallbacks and chains. The result prints as tables; see `NxVulkanGo.Overview`.
+  """
+  @spec overview(keyword) :: NxVulkanGo.Overview.t()
+  def overview(options \\ []), do: NxVulkanGo.Overview.new(options)
+
+  @doc """
   Lists the chains of the sampler that are under way on a server: maps with `:device`, `:pid`,
   `:label`, `:run`, `:chain`, `:warmup`, `:warmup_of`, `:draws`, `:draws_of`, `:divergent`, `:steps` and
   `:step_size`.

@@ -1,10 +1,146 @@
 defmodule NxVulkanGo.Overview do
-  @moduledoc false
-  # What a server does, as tables for people: the rows that LiveDashboard and Livebook show.
+  @moduledoc """
+  The result of `NxVulkanGo.overview/1`: what a server does, in tables for people. It prints as
+  text, and in Livebook as tables:
+
+      NxVulkanGo.overview()
+
+      # once a second, until the cell is evaluated again
+      Kino.animate(1000, fn _ -> NxVulkanGo.overview() end)
+
+  `NxVulkanGo.LiveDashboard` shows the same tables.
+  """
 
   alias NxVulkanGo.{Error, Launcher}
 
-  @doc "Returns `:ok`, or why there is nothing to show. It starts no server."
+  @enforce_keys [:server, :devices, :sessions, :kernels, :fallbacks, :chains]
+  defstruct @enforce_keys
+
+  @typedoc """
+  A list of maps for each table. Bytes and counts are integers, times are seconds.
+  """
+  @type t :: %__MODULE__{
+          server: node,
+          devices: [map],
+          sessions: [map],
+          kernels: [map],
+          fallbacks: [map],
+          chains: [map]
+        }
+
+  @columns [
+    devices: [
+      index: "Device",
+      name: "Name",
+      kind: "Kind",
+      driver: "Driver",
+      used: "Memory used",
+      memory: "Memory",
+      sessions: "Sessions",
+      queued: "Messages queued"
+    ],
+    sessions: [
+      device: "Device",
+      label: "Label",
+      owner: "Process",
+      bytes: "Bytes",
+      buffers: "Values",
+      waiting: "Queue",
+      waits_for: "Waits for"
+    ],
+    kernels: [
+      device: "Device",
+      op: "First run by",
+      name: "Kernel",
+      dispatches: "Dispatches",
+      seconds: "Device time"
+    ],
+    fallbacks: [
+      device: "Device",
+      instructions: "Instructions",
+      host: "On the host",
+      fallbacks: "Because the device cannot",
+      refused: "Kernels the driver refused",
+      failed: "Failed"
+    ],
+    chains: [
+      device: "Device",
+      label: "Label",
+      run: "Run",
+      chain: "Chain",
+      warmup: "Warm-up",
+      warmup_of: "of",
+      draws: "Draws",
+      draws_of: "of",
+      divergent: "Divergent",
+      steps: "Leapfrog steps",
+      step_size: "Step size"
+    ]
+  ]
+
+  # Of kernels an overview has the first ones.
+  @kernels 10
+
+  @doc false
+  # Raises NxVulkanGo.Error where the server cannot be reached.
+  def new(options) do
+    tables = for {name, _} <- @columns, do: {name, table(name, options)}
+    overview = struct!(__MODULE__, [{:server, NxVulkanGo.connect(options)} | tables])
+    %{overview | kernels: Enum.take(overview.kernels, @kernels)}
+  end
+
+  @doc "Returns the title, the header and the cells of each table that has rows, as text."
+  @spec tables(t) :: [{String.t(), [String.t()], [[String.t()]]}]
+  def tables(%__MODULE__{} = overview) do
+    for {name, columns} <- @columns, (rows = Map.fetch!(overview, name)) != [] do
+      cells = for row <- rows, do: for({key, _} <- columns, do: cell(key, row[key]))
+      {String.capitalize("#{name}"), Keyword.values(columns), cells}
+    end
+  end
+
+  @doc "Formats the tables as text."
+  @spec text(t) :: String.t()
+  def text(%__MODULE__{} = overview) do
+    "#{overview.server}\n" <>
+      for {title, header, rows} <- tables(overview), into: "" do
+        widths =
+          Enum.zip_with(
+            [header | rows],
+            &(&1 |> Enum.map(fn x -> String.length(x) end) |> Enum.max())
+          )
+
+        lines =
+          for row <- [header | rows] do
+            row
+            |> Enum.zip_with(widths, &String.pad_trailing/2)
+            |> Enum.join("  ")
+            |> String.trim_trailing()
+          end
+
+        "\n#{title}\n" <> Enum.map_join(lines, &"  #{&1}\n")
+      end
+  end
+
+  @doc "Formats a cell of a table."
+  @spec cell(atom, term) :: String.t()
+  def cell(key, n) when key in [:bytes, :used, :memory], do: bytes(n)
+  def cell(:seconds, s), do: seconds(s)
+  def cell(:step_size, x), do: "#{Float.round(x, 4)}"
+  def cell(_key, nil), do: ""
+  def cell(_key, text), do: to_string(text)
+
+  @units ["B", "kB", "MB", "GB", "TB"]
+  defp bytes(n, units \\ @units)
+  defp bytes(n, [_, next | units]) when n >= 1000, do: bytes(n / 1000, [next | units])
+  defp bytes(n, [unit | _]) when is_integer(n), do: "#{n} #{unit}"
+  defp bytes(n, [unit | _]), do: "#{Float.round(n, 1)} #{unit}"
+
+  defp seconds(s) when s >= 1, do: "#{Float.round(s, 2)} s"
+  defp seconds(s) when s >= 1.0e-3, do: "#{Float.round(s * 1.0e3, 2)} ms"
+  defp seconds(s), do: "#{Float.round(s * 1.0e6, 1)} us"
+
+  @doc false
+  # Returns `:ok`, or why there is nothing to show. It starts no server.
   @spec state(keyword) :: :ok | String.t()
   def state(options) do
     server = options[:server] || Application.get_env(:nx_vulkan_go, :server)
@@ -19,11 +155,14 @@ defmodule NxVulkanGo.Overview do
     end
   end
 
-  @doc "Returns the rows of a table, or why there are none."
-  @spec rows(:devices | :sessions | :kernels | :fallbacks | :chains, keyword) :: [map] | String.t()
+  @doc false
+  # Returns the rows of a table, or why there are none.
+  @spec rows(:devices | :sessions | :kernels | :fallbacks | :chains, keyword) ::
+          [map] | String.t()
   def rows(table, options), do: answer(fn -> table(table, options) end)
 
-  @doc "Closes the session of that `:id` in the rows of sessions; returns what happened."
+  @doc false
+  # Closes the session of that `:id` in the rows of sessions; returns what happened.
   @spec close(String.t(), keyword) :: String.t()
   def close(id, options) do
     answer(fn ->
@@ -86,4 +225,13 @@ defmodule NxVulkanGo.Overview do
 
   defp table(:kernels, options), do: NxVulkanGo.kernels(options)
   defp table(:chains, options), do: NxVulkanGo.chains(options)
+
+  defimpl String.Chars do
+    defdelegate to_string(overview), to: NxVulkanGo.Overview, as: :text
+  end
+
+  defimpl Inspect do
+    def inspect(overview, _opts),
+      do: "#NxVulkanGo.Overview<" <> NxVulkanGo.Overview.text(overview) <> ">"
+  end
 end

@@ -242,7 +242,11 @@ defmodule NxVulkanGo.Session do
 
   defp down(session, reason) do
     if reason in [:noproc, {:shutdown, :stale}],
-      do: Error.new(:stale, "device #{session.device} of #{session.server} was restarted, or its session was closed"),
+      do:
+        Error.new(
+          :stale,
+          "device #{session.device} of #{session.server} was restarted, or its session was closed"
+        ),
       else: Error.new(:server_down, "#{session.server} went away: #{inspect(reason)}")
   end
 

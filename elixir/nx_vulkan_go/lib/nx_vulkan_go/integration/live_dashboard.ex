@@ -69,8 +69,8 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
         <:col field={:name} />
         <:col field={:kind} />
         <:col field={:driver} />
-        <:col :let={d} field={:used} header="Memory used" text_align="right">{bytes(d.used)}</:col>
-        <:col :let={d} field={:memory} header="Memory" text_align="right">{bytes(d.memory)}</:col>
+        <:col :let={d} field={:used} header="Memory used" text_align="right">{Overview.cell(:used, d.used)}</:col>
+        <:col :let={d} field={:memory} header="Memory" text_align="right">{Overview.cell(:memory, d.memory)}</:col>
         <:col field={:sessions} text_align="right" />
         <:col field={:queued} header="Messages queued" text_align="right" />
       </.live_table>
@@ -84,7 +84,7 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
         <:col field={:device} sortable={:asc} />
         <:col field={:label} sortable={:asc} />
         <:col field={:owner} header="Process" />
-        <:col :let={s} field={:bytes} text_align="right" sortable={:desc}>{bytes(s.bytes)}</:col>
+        <:col :let={s} field={:bytes} text_align="right" sortable={:desc}>{Overview.cell(:bytes, s.bytes)}</:col>
         <:col field={:buffers} header="Values" text_align="right" sortable={:desc} />
         <:col field={:waiting} header="Queue" text_align="right" sortable={:desc} />
         <:col field={:waits_for} header="Waits for" />
@@ -109,7 +109,7 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
         <:col field={:name} header="Kernel" />
         <:col field={:dispatches} text_align="right" sortable={:desc} />
         <:col :let={k} field={:seconds} header="Device time" text_align="right" sortable={:desc}>
-          {seconds(k.seconds)}
+          {Overview.cell(:seconds, k.seconds)}
         </:col>
       </.live_table>
       """
@@ -143,7 +143,7 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
         <:col field={:divergent} text_align="right" sortable={:desc} />
         <:col field={:steps} header="Leapfrog steps" text_align="right" />
         <:col :let={c} field={:step_size} header="Step size" text_align="right">
-          {Float.round(c.step_size, 4)}
+          {Overview.cell(:step_size, c.step_size)}
         </:col>
       </.live_table>
       """
@@ -209,15 +209,5 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
       search = String.downcase(search)
       Enum.any?(Map.values(row), &(is_binary(&1) and String.downcase(&1) =~ search))
     end
-
-    @units ["B", "kB", "MB", "GB", "TB"]
-    defp bytes(n, units \\ @units)
-    defp bytes(n, [_, next | units]) when n >= 1000, do: bytes(n / 1000, [next | units])
-    defp bytes(n, [unit | _]) when is_integer(n), do: "#{n} #{unit}"
-    defp bytes(n, [unit | _]), do: "#{Float.round(n, 1)} #{unit}"
-
-    defp seconds(s) when s >= 1, do: "#{Float.round(s, 2)} s"
-    defp seconds(s) when s >= 1.0e-3, do: "#{Float.round(s * 1.0e3, 2)} ms"
-    defp seconds(s), do: "#{Float.round(s * 1.0e6, 1)} us"
   end
 end

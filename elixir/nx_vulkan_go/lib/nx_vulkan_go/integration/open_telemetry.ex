@@ -54,7 +54,9 @@ if Code.ensure_loaded?(:otel_tracer) do
       :telemetry.detach(@handler)
 
       events =
-        for {name, _} <- @spans, step <- [:start, :stop, :exception], do: [:nx_vulkan_go, name, step]
+        for {name, _} <- @spans,
+            step <- [:start, :stop, :exception],
+            do: [:nx_vulkan_go, name, step]
 
       :ok =
         :telemetry.attach_many(
@@ -140,7 +142,10 @@ if Code.ensure_loaded?(:otel_tracer) do
         context
 
       remote = :otel_tracer.from_remote_span(hex(trace), hex(parent), hex(flags))
-      attributes = Map.put(attributes(Map.put(metadata, :key, span.key)), :"nxvk.device.name", span.device)
+
+      attributes =
+        Map.put(attributes(Map.put(metadata, :key, span.key)), :"nxvk.device.name", span.device)
+
       start = :otel_tracer.set_current_span(:otel_ctx.new(), remote)
 
       of_node =

@@ -112,6 +112,7 @@ defmodule NxVulkanGo.Integration.LiveDashboardTest do
       assert Nx.shape(tensor) == {1000}
     end
 
+    @tag :capture_log
     test "a session is shown and can be closed" do
       tensor = Nx.iota({100_000}, type: :f32)
       NxVulkanGo.sync()
@@ -150,14 +151,20 @@ defmodule NxVulkanGo.Integration.LiveDashboardTest do
       refute has_element?(view, "button[phx-click=close_session]")
       [%{device: device, pid: pid} | _] = NxVulkanGo.sessions()
       id = "#{device} #{inspect(pid)}"
-      assert render_click(view, "close_session", %{"session" => id}) =~ "allow_destructive_actions"
+
+      assert render_click(view, "close_session", %{"session" => id}) =~
+               "allow_destructive_actions"
+
       assert byte_size(Nx.to_binary(tensor)) == 4000
     end
 
     test "rows are found, sorted and limited" do
       session = fn label -> %{label: label, bytes: 1} end
       rows = Enum.map(["a", "job"], session)
-      assert {[%{label: "job"}], 1} = Page.select(rows, %{search: "JOB", sort_by: :label, sort_dir: :asc, limit: 5})
+
+      assert {[%{label: "job"}], 1} =
+               Page.select(rows, %{search: "JOB", sort_by: :label, sort_dir: :asc, limit: 5})
+
       {shown, 2} = Page.select(rows, %{search: nil, sort_by: :label, sort_dir: :desc, limit: 1})
       assert [%{label: "job"}] = shown
     end
@@ -178,7 +185,9 @@ defmodule NxVulkanGo.Integration.LiveDashboardTest do
       model = NxVulkanGo.Sampler.compile(density, Nx.template({2}, :f64))
 
       sampling =
-        Task.async(fn -> NxVulkanGo.Sampler.nuts(model, chains: 2, draws: 10_000_000, progress: false) end)
+        Task.async(fn ->
+          NxVulkanGo.Sampler.nuts(model, chains: 2, draws: 10_000_000, progress: false)
+        end)
 
       view = open("chains")
       await(view, "nxvk-chains", &(length(&1) == 2))
