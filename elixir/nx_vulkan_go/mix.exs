@@ -147,6 +147,13 @@ defmodule NxVulkanGo.MixProject do
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
       groups_for_modules: [
         Compiling: [NxVulkanGo.Compiler, NxVulkanGo.Explanation],
+        Watching: [
+          NxVulkanGo.Overview,
+          NxVulkanGo.Telemetry,
+          NxVulkanGo.OpenTelemetry,
+          NxVulkanGo.LiveDashboard,
+          NxVulkanGo.SmartCell
+        ],
         Running: [
           NxVulkanGo.Launcher,
           NxVulkanGo.Installer,

@@ -94,6 +94,10 @@ defmodule NxVulkanGo.Integration.KinoTest do
       def new(rows, options), do: %__MODULE__{rows: rows, options: options}
     end
 
+    defmodule Kino.Markdown do
+      def new(text), do: text
+    end
+
     defimpl Kino.Render, for: Kino.DataTable do
       def to_livebook(table), do: {:table, table.rows, table.options}
     end

@@ -1,8 +1,8 @@
-defmodule NxVulkanGo.Integration.LiveDashboardTest do
-  # The page as a browser sees it, of the node that the tests run on.
-  use ExUnit.Case, async: false
+if Code.ensure_loaded?(NxVulkanGo.LiveDashboard) and Code.ensure_loaded?(Floki) do
+  defmodule NxVulkanGo.Integration.LiveDashboardTest do
+    # The page as a browser sees it, of the node that the tests run on.
+    use ExUnit.Case, async: false
 
-  if Code.ensure_loaded?(NxVulkanGo.LiveDashboard) and Code.ensure_loaded?(Floki) do
     import Phoenix.ConnTest
     import Phoenix.LiveViewTest
 
@@ -208,7 +208,11 @@ defmodule NxVulkanGo.Integration.LiveDashboardTest do
       assert Page.menu_link(session, %{modules: []}) == :skip
       assert_raise ArgumentError, fn -> Page.init(serve: :x) end
     end
-  else
+  end
+else
+  defmodule NxVulkanGo.Integration.LiveDashboardTest do
+    use ExUnit.Case, async: false
+
     @tag skip: "phoenix_live_dashboard and floki are not dependencies of this build"
     test "devices have names, memory and sessions"
   end
