@@ -11,7 +11,7 @@ defmodule NxVulkanGo.Overview do
   `NxVulkanGo.LiveDashboard` shows the same tables.
   """
 
-  alias NxVulkanGo.{Error, Launcher}
+  alias NxVulkanGo.{Error, Launcher, Units}
 
   @enforce_keys [:server, :devices, :sessions, :kernels, :fallbacks, :chains]
   defstruct @enforce_keys
@@ -123,17 +123,11 @@ defmodule NxVulkanGo.Overview do
 
   @doc "Formats a cell of a table."
   @spec cell(atom, term) :: String.t()
-  def cell(key, n) when key in [:bytes, :used, :memory], do: bytes(n)
+  def cell(key, n) when key in [:bytes, :used, :memory], do: Units.bytes(n)
   def cell(:seconds, s), do: seconds(s)
   def cell(:step_size, x), do: "#{Float.round(x, 4)}"
   def cell(_key, nil), do: ""
   def cell(_key, text), do: to_string(text)
-
-  @units ["B", "kB", "MB", "GB", "TB"]
-  defp bytes(n, units \\ @units)
-  defp bytes(n, [_, next | units]) when n >= 1000, do: bytes(n / 1000, [next | units])
-  defp bytes(n, [unit | _]) when is_integer(n), do: "#{n} #{unit}"
-  defp bytes(n, [unit | _]), do: "#{Float.round(n, 1)} #{unit}"
 
   defp seconds(s) when s >= 1, do: "#{Float.round(s, 2)} s"
   defp seconds(s) when s >= 1.0e-3, do: "#{Float.round(s * 1.0e3, 2)} ms"

@@ -45,8 +45,8 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
       assigns = assign(assigns, :trouble, trouble(assigns.page.node, assigns.options))
 
       ~H"""
-      <p :if={@message} id="nxvk-message" role="status">{@message}</p>
-      <p :if={@trouble} id="nxvk-trouble" role="alert">{@trouble}</p>
+      <p :if={@message} id="nxvk-message" role="status"><%= @message %></p>
+      <p :if={@trouble} id="nxvk-trouble" role="alert"><%= @trouble %></p>
       <.live_nav_bar :if={!@trouble} id="nxvk-nav" page={@page}>
         <:item :for={tab <- tabs()} name={tab}></:item>
       </.live_nav_bar>
@@ -69,8 +69,8 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
         <:col field={:name} />
         <:col field={:kind} />
         <:col field={:driver} />
-        <:col :let={d} field={:used} header="Memory used" text_align="right">{Overview.cell(:used, d.used)}</:col>
-        <:col :let={d} field={:memory} header="Memory" text_align="right">{Overview.cell(:memory, d.memory)}</:col>
+        <:col :let={d} field={:used} header="Memory used" text_align="right"><%= Overview.cell(:used, d.used) %></:col>
+        <:col :let={d} field={:memory} header="Memory" text_align="right"><%= Overview.cell(:memory, d.memory) %></:col>
         <:col field={:sessions} text_align="right" />
         <:col field={:queued} header="Messages queued" text_align="right" />
       </.live_table>
@@ -84,7 +84,7 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
         <:col field={:device} sortable={:asc} />
         <:col field={:label} sortable={:asc} />
         <:col field={:owner} header="Process" />
-        <:col :let={s} field={:bytes} text_align="right" sortable={:desc}>{Overview.cell(:bytes, s.bytes)}</:col>
+        <:col :let={s} field={:bytes} text_align="right" sortable={:desc}><%= Overview.cell(:bytes, s.bytes) %></:col>
         <:col field={:buffers} header="Values" text_align="right" sortable={:desc} />
         <:col field={:waiting} header="Queue" text_align="right" sortable={:desc} />
         <:col field={:waits_for} header="Waits for" />
@@ -109,7 +109,7 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
         <:col field={:name} header="Kernel" />
         <:col field={:dispatches} text_align="right" sortable={:desc} />
         <:col :let={k} field={:seconds} header="Device time" text_align="right" sortable={:desc}>
-          {Overview.cell(:seconds, k.seconds)}
+          <%= Overview.cell(:seconds, k.seconds) %>
         </:col>
       </.live_table>
       """
@@ -138,12 +138,12 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
         <:col field={:label} sortable={:asc} />
         <:col field={:run} text_align="right" />
         <:col field={:chain} text_align="right" />
-        <:col :let={c} field={:warmup} header="Warm-up" text_align="right">{c.warmup} / {c.warmup_of}</:col>
-        <:col :let={c} field={:draws} text_align="right">{c.draws} / {c.draws_of}</:col>
+        <:col :let={c} field={:warmup} header="Warm-up" text_align="right"><%= c.warmup %> / <%= c.warmup_of %></:col>
+        <:col :let={c} field={:draws} text_align="right"><%= c.draws %> / <%= c.draws_of %></:col>
         <:col field={:divergent} text_align="right" sortable={:desc} />
         <:col field={:steps} header="Leapfrog steps" text_align="right" />
         <:col :let={c} field={:step_size} header="Step size" text_align="right">
-          {Overview.cell(:step_size, c.step_size)}
+          <%= Overview.cell(:step_size, c.step_size) %>
         </:col>
       </.live_table>
       """
