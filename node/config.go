@@ -43,6 +43,7 @@ type Config struct {
 	// Matrix is MatrixHardware, the default, or MatrixOrdered.
 	Matrix       string
 	AllowShaders bool   // clients may run SPIR-V of their own
+	AllowClose   bool   // every node may close the sessions of every other
 	CacheDir     string // of compiled kernels; empty is the user's, - is none
 	Validation   bool   // load the Vulkan validation layer
 	Metrics      string // address of the metrics server; empty is none

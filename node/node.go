@@ -116,7 +116,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		reporter := server.NewReporter(name)
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Host: host, Work: shared, Target: target, Limit: cfg.SessionLimit, Deadline: cfg.Deadline, HostLimit: cfg.HostLimit,
-			OneByOne: cfg.oneByOne(), WarmUp: !cfg.NoWarmUp, Shaders: cfg.AllowShaders, Reporter: reporter,
+			OneByOne: cfg.oneByOne(), WarmUp: !cfg.NoWarmUp, Shaders: cfg.AllowShaders, CloseAny: cfg.AllowClose, Reporter: reporter,
 			Watcher: watcher{n}, Direct: n.Direct, Log: log,
 		}), gen.ProcessOptions{})
 		if err != nil {

@@ -16,7 +16,8 @@
 #   TEST_FULL the tests of our own package that take minutes run too: calibration
 #             of the sampler by simulation, memory under many operations
 #   JUNIT_FILE  where a report of the suite of our own package goes, in JUnit's XML
-#   NX_PATH   a checkout of Nx, with complex and telemetry beside it; without it
+#   NX_PATH   a checkout of Nx, with complex and telemetry beside it, and optional libraries
+#             (KINO_PATH, …: their tests are skipped where they are not there); without it
 #             Hex is asked. The suites of others need it
 #   AXON_PATH, POLARIS_PATH, SCHOLAR_PATH, NX_SIGNAL_PATH, BUMBLEBEE_PATH, and of what
 #   these need: COMPLEX_PATH, TELEMETRY_PATH, NIMBLE_OPTIONS_PATH, NX_IMAGE_PATH,
@@ -25,7 +26,10 @@
 #             checkouts whose suites run too; each is looked for beside that of Nx
 #             where its variable is not set, and one that is nowhere is said
 cd "$(dirname "$0")/.." || exit 1
-suite="the Nx suite" run=own beside="complex telemetry" where=
+# What tests of optional libraries need; see elixir/nx_vulkan_go/mix.exs.
+optional="kino table fss opentelemetry_api opentelemetry phoenix_live_dashboard phoenix_live_view phoenix phoenix_html"
+optional="$optional phoenix_template phoenix_pubsub plug plug_crypto mime websock websock_adapter telemetry_metrics floki jason"
+suite="the Nx suite" run=own beside="complex telemetry $optional" where=
 if [ "${2:-}" = lint ]; then
 	suite="Elixir's checks" run=lint
 elif [ "${2:-}" = others ]; then

@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"context"
+	"time"
 
 	"nxvk/vulkan/submit"
 )
@@ -13,6 +14,10 @@ type Ticket struct{ s *submit.Submission }
 // Done reports whether a submission is complete, which all are on a lost device. It never
 // waits.
 func (d *Device) Done(t Ticket) bool { return d.queue.Done(t.s) }
+
+// Began returns when the device got a submission, which may have had to wait for its turn and for
+// the submissions before it; the zero time before that.
+func (d *Device) Began(t Ticket) time.Time { return t.s.Began() }
 
 // Wait returns when a submission is complete, with an error when the device is lost, the
 // submission was discarded, or the context ends first.

@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string) error {
 	f.rename("no", "disable-passes")
 	f.StringVar(&cfg.Matrix, "matrix", node.MatrixHardware, "`way` to sum products of bf16, f16, s8 and u8: hardware, or ordered, which keeps the order of the terms and is many times slower")
 	f.BoolVar(&cfg.AllowShaders, "allow-shaders", false, "let clients run SPIR-V of their own, which may crash the driver")
+	f.BoolVar(&cfg.AllowClose, "allow-close", false, "let every node close the sessions of every other; otherwise a node closes those of its own processes")
 	f.StringVar(&cfg.CacheDir, "cache-dir", "", "`folder` for compiled kernels, or - for none (default: nxvk in the user's cache folder)")
 	f.BoolVar(&cfg.Validation, "validation", false, "load the Vulkan validation layer")
 	f.StringVar(&cfg.Metrics, "metrics", "", "`address` on which to serve Prometheus metrics, such as 127.0.0.1:9464 (default: none)")

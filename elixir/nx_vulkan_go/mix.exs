@@ -4,6 +4,23 @@ defmodule NxVulkanGo.MixProject do
   @source_url "https://github.com/nxvk/nxvk"
   @version "0.2.0"
 
+  # Optional libraries, their versions on Hex, and what each needs where it comes from a folder.
+  @optional [
+    {:kino, "~> 0.12", [:table, :fss]},
+    {:flame, "~> 0.5", []},
+    {:opentelemetry_api, "~> 1.2", []},
+    {:phoenix_live_dashboard, "~> 0.8",
+     [:phoenix_live_view, :phoenix, :phoenix_html, :phoenix_template, :phoenix_pubsub, :plug] ++
+       [:plug_crypto, :mime, :websock, :websock_adapter, :telemetry_metrics]}
+  ]
+
+  # What their tests need besides, with the library that is tested.
+  @test [
+    {:opentelemetry, "~> 1.3", :opentelemetry_api},
+    {:floki, "~> 0.36", :phoenix_live_dashboard},
+    {:jason, "~> 1.4", :phoenix_live_dashboard}
+  ]
+
   def project do
     [
       app: :nx_vulkan_go,
@@ -38,20 +55,20 @@ defmodule NxVulkanGo.MixProject do
   # release on Hex. Nx's own two dependencies then come from COMPLEX_PATH and
   # TELEMETRY_PATH, or from folders beside the checkout, where these exist.
   #
-  # Kino and FLAME are compiled before this package where a project has them, and only
-  # then does this package implement their protocols. Beside a checkout of Nx they are
-  # taken from folders too, where these exist.
+  # Optional libraries are compiled before this package where a project has them, and only
+  # then does it have the modules for them. Beside a checkout of Nx each is taken from its
+  # folder (KINO_PATH, …), where that and the folders of what it needs exist.
   defp deps do
     [
       nx_dep(System.get_env("NX_PATH")),
       {:ex_doc, "~> 0.34", only: :docs, runtime: false}
       | beside(:complex, "COMPLEX_PATH") ++
-          telemetry_dep() ++ optional(:kino, "~> 0.12") ++ optional(:flame, "~> 0.5")
+          telemetry_dep() ++ Enum.flat_map(@optional, &optional/1) ++ test_deps()
     ]
   end
 
   defp nx_dep(nil), do: {:nx, "~> 0.13 or ~> 1.0"}
-  defp nx_dep(path), do: {:nx, path: Path.join(path, "nx")}
+  defp nx_dep(path), do: {:nx, path: Path.join(path, "nx"), override: true}
 
   defp telemetry_dep do
     case beside(:telemetry, "TELEMETRY_PATH") do
@@ -60,13 +77,30 @@ defmodule NxVulkanGo.MixProject do
     end
   end
 
-  defp optional(app, requirement) do
-    case {beside(app, String.upcase("#{app}_PATH")), System.get_env("NX_PATH")} do
-      {[{app, options}], _} -> [{app, [optional: true] ++ options}]
-      {[], nil} -> [{app, requirement, optional: true}]
-      {[], _} -> []
+  defp optional({app, requirement, needs}) do
+    folders = Enum.map([app | needs], &{&1, beside(&1)})
+
+    cond do
+      System.get_env("NX_PATH") == nil -> [{app, requirement, optional: true}]
+      Enum.any?(folders, fn {_, dep} -> dep == [] end) -> []
+      true -> for {_, [{app, options}]} <- folders, do: {app, [optional: true] ++ options}
     end
   end
+
+  defp test_deps do
+    for {app, requirement, library} <- @test,
+        Enum.any?(@optional, &(elem(&1, 0) == library and optional(&1) != [])),
+        dep <- test_dep(System.get_env("NX_PATH"), app, requirement),
+        do: dep
+  end
+
+  defp test_dep(nil, app, requirement), do: [{app, requirement, only: :test, runtime: false}]
+
+  defp test_dep(_, app, _) do
+    for {app, options} <- beside(app), do: {app, [only: :test, runtime: false] ++ options}
+  end
+
+  defp beside(app), do: beside(app, String.upcase("#{app}_PATH"))
 
   defp beside(app, variable) do
     nx = System.get_env("NX_PATH")
@@ -113,6 +147,13 @@ defmodule NxVulkanGo.MixProject do
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
       groups_for_modules: [
         Compiling: [NxVulkanGo.Compiler, NxVulkanGo.Explanation],
+        Watching: [
+          NxVulkanGo.Overview,
+          NxVulkanGo.Telemetry,
+          NxVulkanGo.OpenTelemetry,
+          NxVulkanGo.LiveDashboard,
+          NxVulkanGo.SmartCell
+        ],
         Running: [
           NxVulkanGo.Launcher,
           NxVulkanGo.Installer,

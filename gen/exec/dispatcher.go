@@ -6,6 +6,7 @@ import (
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
+	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
@@ -211,7 +212,16 @@ func (dp *dispatcher) recordStep(f *feed.Feed, rec *recording) error {
 		return err
 	}
 	p.Kernels[i].Ran()
+	p.Kernels[i].NameOp(func() string { return opName(w) })
 	return f.DispatchWith(p.Kernels[i], step, args, push)
+}
+
+// opName is what work is called: its operation, or those of its fusion.
+func opName(w *placement.Work) string {
+	if w.Fusion != nil {
+		return program.NameOf(w.Fusion.Body)
+	}
+	return w.In.Op.String()
 }
 
 // pushed is what a step pushes, with the values of literals. It is valid until the next

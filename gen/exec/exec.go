@@ -44,6 +44,10 @@ type Config struct {
 	WarmUp    bool // the host carries out kernels of a processor until compiling them pays
 	HostLimit int  // elements up to which work on host operands stays there; 0 is the default of the device
 
+	// Spans is told where the time of a run or a read with a trace context went; nil where nobody
+	// asks.
+	Spans func(*store.Session, Spans)
+
 	// Completed is told how long each submission took; nil where nobody asks.
 	Completed func(time.Duration)
 }

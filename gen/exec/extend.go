@@ -42,6 +42,15 @@ func (e *Executor) Target() synth.Target { return *e.target }
 // HostLimit returns how many elements work of the host has at most.
 func (e *Executor) HostLimit() int { return e.limit }
 
+// Kernels calls f with each kernel that the device has run and that has not made room for others.
+func (e *Executor) Kernels(f func(name string, a kernels.Activity)) {
+	e.kernels.Each(func(k *kernels.Kernel) {
+		if a := k.Activity(); a.Dispatches > 0 && k.Kernel != nil {
+			f(k.Name, a)
+		}
+	})
+}
+
 // Account returns whose processor time the work of a session counts as.
 func (e *Executor) Account(q *Queue) *sched.Account { return e.jobs.account(q) }
 
@@ -65,6 +74,9 @@ func (q *Queue) Above(key any, make func() Ender) Ender {
 	}
 	return x
 }
+
+// Peek returns what the package of a key keeps for the session of a queue; nil for nothing.
+func (q *Queue) Peek(key any) Ender { return q.home().above[key] }
 
 // Home returns the queue of the session, of which another one may run requests.
 func (q *Queue) Home() *Queue { return q.home() }

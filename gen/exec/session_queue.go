@@ -49,6 +49,8 @@ type Queue struct {
 	run      *run        // the program under way, whose slots stand for the session's values
 	traceRun run         // where that is of a trace
 
+	observed []*observation // runs and reads with a trace context
+
 	above map[any]Ender // what packages above keep, by package
 
 	// See async.go.
@@ -266,6 +268,7 @@ func (e *Executor) park(q *Queue, why queue.Wait) {
 		if q.run != nil {
 			q.run.waited(why)
 		}
+		q.noteWait(why)
 	}
 	q.waits = why
 }
@@ -279,6 +282,7 @@ func (q *Queue) fresh() {
 // Resume serves a queue that has waited.
 func (e *Executor) Resume(q *Queue) {
 	q.waits = 0
+	q.noteResumed()
 	e.advance(q)
 	e.settle()
 }

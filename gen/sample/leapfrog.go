@@ -285,6 +285,7 @@ func (s *Sampler) dispatch(f *feed.Feed, k *kernels.Kernel, step *synth.Step, da
 		args = append(args, vulkan.ReadOnly(b))
 	}
 	args = append(args, outs...)
+	k.NameOp(func() string { return "leapfrog" })
 	return outs, sizes, f.DispatchStep(k, step, args)
 }
 

@@ -2,9 +2,12 @@ package sample
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"nxvk/gen/exec"
 	"nxvk/gen/nuts"
 )
 
@@ -51,6 +54,27 @@ func read(gauges []gauge) []Progress {
 		g.mu.Unlock()
 	}
 	return all
+}
+
+// Status is a run of chains under way.
+type Status struct {
+	Run     int
+	Planned Progress   // of a chain that is done: the counts of its iterations
+	Chains  []Progress // of each chain
+}
+
+// Status returns the runs of the session of a queue that are under way, in their order.
+func (s *Sampler) Status(q *exec.Queue) (list []Status) {
+	all, ok := q.Peek(runsKey{}).(*runs)
+	if !ok {
+		return nil
+	}
+	for _, n := range slices.Sorted(maps.Keys(all.active)) {
+		if r := all.active[n]; len(r.progress) > 0 {
+			list = append(list, Status{Run: n, Planned: r.planned, Chains: read(r.progress)})
+		}
+	}
+	return list
 }
 
 // report tells how far chains are, every so often until the run is over. A report that

@@ -55,6 +55,7 @@ type run struct {
 	number   int
 	reader   *reader
 	progress []gauge            // of each chain
+	planned  Progress           // of a chain that is done: the counts of its iterations
 	stop     context.CancelFunc // chains end, and tell so
 	cancel   context.CancelFunc // nobody is told any more
 }
@@ -122,6 +123,7 @@ func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, started func(
 	run.stop = stop
 	started(run.number, nil)
 	run.progress = make([]gauge, r.Chains)
+	run.planned.Warmup.Done, run.planned.Draws.Done = r.Options.Warmup, r.Options.Draws
 	if r.Report > 0 {
 		go s.report(session, run, r.Report)
 	}

@@ -35,6 +35,7 @@ type DeviceConfig struct {
 	OneByOne  bool           // see exec.Config
 	WarmUp    bool           // see exec.Config
 	Shaders   bool           // clients may bring shaders of their own
+	CloseAny  bool           // every node may close the sessions of every other
 	Watcher   Watcher
 	// Direct delivers the messages of other nodes to an inbox instead of the actor's
 	// mailbox, until stop is called: see dist.Node.
@@ -113,6 +114,7 @@ func (d *Device) open(dev *vulkan.Device) {
 		OneByOne:  d.cfg.OneByOne,
 		WarmUp:    d.cfg.WarmUp,
 		Completed: d.observeSubmission,
+		Spans:     d.tellSpans,
 	})
 	d.sampler, d.chains = sample.New(d.exec), chain.New(d.exec, d.cfg.Shaders)
 }

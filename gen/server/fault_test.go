@@ -180,7 +180,7 @@ func TestManager(t *testing.T) {
 	if got := c.success(c.ask(c.manager, tuple{atom("echo"), large})); string(got.([]byte)) != large {
 		t.Error("the echo differs")
 	}
-	if text := c.wantError(c.ask(c.manager, atom("x")), "bad_request"); !strings.Contains(text, "info, support, sessions, metrics") {
+	if text := c.wantError(c.ask(c.manager, atom("x")), "bad_request"); !strings.Contains(text, "info, support, sessions, kernels, chains, metrics") {
 		t.Error(text)
 	}
 }

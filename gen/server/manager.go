@@ -64,9 +64,17 @@ func (m *Manager) HandleMessage(_ gen.PID, message any) error {
 			m.answerSupport(c)
 			return nil
 		}
-		m.reply(c, m.answer(c.Request))
+		m.reply(c, m.answer(c.Request, caller(c)))
 	}
 	return nil
+}
+
+// caller returns the process that sends a call.
+func caller(c dist.Call) gen.PID {
+	if c.Sender.Node == "" {
+		return c.From
+	}
+	return c.Sender
 }
 
 // reply answers a call. The caller may be gone.
@@ -76,7 +84,7 @@ func (m *Manager) reply(c dist.Call, result etf.Term) {
 	}
 }
 
-func (m *Manager) answer(request etf.Term) (reply etf.Term) {
+func (m *Manager) answer(request etf.Term, from gen.PID) (reply etf.Term) {
 	defer func() {
 		if r := recover(); r != nil {
 			reply = internalFailure(m.cfg.Log, r)
@@ -86,7 +94,11 @@ func (m *Manager) answer(request etf.Term) (reply etf.Term) {
 	case etf.Atom("info"):
 		return wire.Success(m.info())
 	case etf.Atom("sessions"):
-		return wire.Success(m.sessions())
+		return wire.Success(m.sessions(from))
+	case etf.Atom("kernels"):
+		return wire.Success(m.kernels())
+	case etf.Atom("chains"):
+		return wire.Success(m.chains())
 	case etf.Atom("metrics"):
 		return wire.Success(m.cfg.Devices.term(m.cfg.Patience))
 	}
@@ -115,7 +127,7 @@ func (m *Manager) info() etf.Term {
 	}
 }
 
-func (m *Manager) sessions() etf.Term {
+func (m *Manager) sessions(from gen.PID) etf.Term {
 	l := etf.List{}
 	for i, d := range m.statuses() {
 		for _, s := range d.Sessions {
@@ -123,6 +135,7 @@ func (m *Manager) sessions() etf.Term {
 				pair("device", i), pair("pid", s.Owner), pair("label", s.Label), pair("buffers", s.Buffers),
 				pair("bytes", s.Bytes), pair("limit", limitTerm(s.Limit)),
 				pair("waiting", s.Waiting), pair("waits_for", waitTerm(s.Wait)),
+				pair("closable", mayClose(s.Owner, from, d.CloseAny)),
 			})
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"nxvk/gen/etf"
 )
 
-var errNotManager = errors.New("send info, support, sessions, metrics or {echo, Term}; gen/README.md describes them")
+var errNotManager = errors.New("send info, support, sessions, kernels, chains, metrics or {echo, Term}; gen/README.md describes them")
 
 // prefix is that of the names of all metrics; the others are names of histograms.
 const (

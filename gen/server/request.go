@@ -26,10 +26,7 @@ func (d *Device) handleCall(c dist.Call) {
 			d.reply(c, internalFailure(d.cfg.Log, r))
 		}
 	}()
-	session := c.Sender
-	if session.Node == "" {
-		session = c.From
-	}
+	session := caller(c)
 	r, ok := c.Request.(request)
 	if !ok {
 		r.Request, r.err = wire.DecodeRequest(c.Request)
@@ -48,6 +45,10 @@ func (d *Device) handleCall(c dist.Call) {
 	if r.Verb == wire.Info {
 		s := status{Info: d.info()}
 		d.reply(c, wire.Success(s.report()))
+		return
+	}
+	if r.Verb == wire.CloseOf {
+		d.closeOf(c, r.Owner, session)
 		return
 	}
 	d.serve(c, r.Request, session)
@@ -84,7 +85,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	case wire.Open:
 		d.reply(c, d.openSession(q, r.Options))
 	case wire.Download:
-		d.exec.Read(q, r.ID, r.Offset, r.Count, func(data exec.Data, err error) { d.replyData(c, data, err) })
+		d.exec.ReadTraced(q, r.Context, exec.Range{ID: r.ID, Offset: r.Offset, Count: r.Count}, func(data exec.Data, err error) { d.replyData(c, data, err) })
 	case wire.Describe:
 		d.exec.Describe(q, r.ID, func(t ops.Type, err error) {
 			d.replyResult(c, func() etf.Term { return typeTerm(t) }, err)

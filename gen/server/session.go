@@ -12,6 +12,7 @@ import (
 	"nxvk/gen/exec"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
+	"nxvk/node/dist"
 )
 
 var errNotStream = errors.New("send {nxvk, Instructions}; gen/README.md describes the messages")
@@ -56,6 +57,31 @@ func (d *Device) endBy(pid gen.PID, end func(*store.Session)) {
 	d.cfg.Watcher.Unwatch(d.PID(), pid)
 	end(s)
 	d.endSweepOf(pid)
+}
+
+// mayClose reports whether a process may close the session of another: a node closes those of
+// its own processes, and every node closes any where the operator says so.
+func mayClose(owner etf.Pid, closer gen.PID, any bool) bool {
+	return any || string(owner.Node) == string(closer.Node)
+}
+
+// closeOf closes the session of any process. The owner is told, since its values are gone.
+func (d *Device) closeOf(c dist.Call, owner etf.Pid, closer gen.PID) {
+	pid := gen.PID{Node: gen.Atom(owner.Node), ID: uint64(owner.ID) | uint64(owner.Serial)<<32, Creation: int64(owner.Creation)}
+	switch {
+	case !mayClose(owner, closer, d.cfg.CloseAny):
+		d.reply(c, wire.Failure(&wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
+			"the session belongs to a process of %s: a node closes the sessions of its own processes; start nxvk-node with --allow-close to let every node close any", owner.Node)}))
+		return
+	case d.sessions[pid] == nil:
+		d.reply(c, wire.Failure(&wire.Fault{Kind: wire.BadArgument, Err: errors.New(
+			"this process has no session here: the request sessions of nxvk lists those that there are")}))
+		return
+	}
+	d.cfg.Log.Info().Stringer("session", pid).Str("label", d.sessions[pid].Label).Stringer("by", closer).Msg("closing a session on request")
+	d.end(pid)
+	d.reportError(pid, &wire.Fault{Kind: wire.Stale, Err: fmt.Errorf("the session was closed by a process of %s", closer.Node)})
+	d.reply(c, wire.OK)
 }
 
 // staleFault is the error of a message for an earlier run of the server.

@@ -8,6 +8,7 @@ import (
 	"nxvk/gen/exec"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/sample"
 	"nxvk/node/dist"
 	"nxvk/vulkan"
 )
@@ -22,6 +23,8 @@ type status struct {
 	Memory   vulkan.Stats
 	Counters exec.Counters
 	Sessions []sessionStatus
+	Kernels  []kernelStatus
+	CloseAny bool      // any node may close any session
 	Lost     string    // why the device does not serve; empty if it serves
 	Oldest   time.Time // when the oldest submission under way was submitted; zero without one
 
@@ -36,8 +39,9 @@ type sessionStatus struct {
 	Buffers int
 	Bytes   int64
 	Limit   int64
-	Waiting int        // requests that wait
-	Wait    queue.Wait // why the first of them cannot go on; 0 where it can
+	Chains  []sample.Status // under way
+	Waiting int             // requests that wait
+	Wait    queue.Wait      // why the first of them cannot go on; 0 where it can
 }
 
 // hostMemory returns the host's memory as that of a device; total is the limit, 0 without one.
@@ -53,7 +57,7 @@ func hostMemory(h *memory.Host) (total uint64, s vulkan.Stats) {
 func (d *Device) status() status {
 	s := status{
 		Info: d.info(), Name: string(d.cfg.Name), Kind: "host", Counters: d.exec.Counters,
-		Lost: d.lost, Oldest: d.exec.Oldest(),
+		Lost: d.lost, Oldest: d.exec.Oldest(), Kernels: d.busiest(), CloseAny: d.cfg.CloseAny,
 	}
 	if d.cfg.Vulkan == nil {
 		s.Total, s.Memory = hostMemory(d.cfg.Host)
@@ -64,9 +68,10 @@ func (d *Device) status() status {
 		s.Kind, s.Total, s.Memory = info.Kind.String(), info.Memory, v.Stats()
 	}
 	for pid, session := range d.sessions {
+		q := d.exec.Queue(session)
 		s.Sessions = append(s.Sessions, sessionStatus{
-			Owner: dist.Pid(pid), Label: session.Label, Limit: session.Limit,
-			Buffers: session.Buffers(), Bytes: session.Bytes(), Waiting: d.exec.Queue(session).Waiting(), Wait: d.exec.Queue(session).Wait(),
+			Owner: dist.Pid(pid), Label: session.Label, Limit: session.Limit, Chains: d.sampler.Status(q),
+			Buffers: session.Buffers(), Bytes: session.Bytes(), Waiting: q.Waiting(), Wait: q.Wait(),
 		})
 	}
 	return s

@@ -20,10 +20,11 @@ type Defines struct {
 	Broken    error       // why it is malformed
 	Shader    []byte      // SPIR-V of the client
 	Callbacks *etf.Pid    // the process that gets hooks and callbacks of a run, or nil
+	Context   *Context    // the trace context of a run, or nil
 }
 
 // decodeDefines reads [Key, Region] of program, [Key, Binary] of shader,
-// [Key, Callbacks] of run, and [Keys] of forget. A malformed region is no error here: the
+// [Key, Callbacks] or [Key, Callbacks, Context] of run, and [Keys] of forget. A malformed region is no error here: the
 // runs of the key report it.
 func decodeDefines(op ops.Op, t etf.Term) (d Defines, err error) {
 	list, ok := t.(etf.List)
@@ -34,8 +35,14 @@ func decodeDefines(op ops.Op, t etf.Term) (d Defines, err error) {
 		d.Keys, err = programKeys(list[0])
 		return d, err
 	}
+	if op == ops.Run && len(list) == 3 {
+		if d.Context, err = decodeContext(list[2]); err != nil {
+			return d, err
+		}
+		list = list[:2]
+	}
 	if !ok || len(list) != 2 {
-		return d, bad("attributes are [Key, Region] of a program, [Key, Callbacks] of a run")
+		return d, bad("attributes are [Key, Region] of a program, [Key, Callbacks] or [Key, Callbacks, Context] of a run")
 	}
 	if d.Key, err = programKey(list[0]); err != nil {
 		return d, err

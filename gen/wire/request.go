@@ -22,6 +22,7 @@ const (
 	Sync          Verb = "sync"
 	Barrier       Verb = "barrier"
 	Close         Verb = "close"
+	CloseOf       Verb = "close_of" // {close, Pid}
 	StartSample   Verb = "sample"
 	Stop          Verb = "stop"
 	ChainSteps    Verb = "chain"
@@ -38,6 +39,7 @@ type Request struct {
 	Verb        Verb
 	Incarnation uint64  // the run of the server that the client means; 0 is any
 	First       *Stream // instructions that come before the request, or nil
+	Owner       etf.Pid // of the session that CloseOf ends
 	ID          ops.ID
 	Offset      int // elements
 	Count       int // elements
@@ -47,8 +49,9 @@ type Request struct {
 	Chain       *Chain
 	Leapfrog    *Leapfrog
 	Summary     *Summary
-	Key         string // of the program to Explain, or of the Shader
-	Measure     bool   // Explain measures the parts of the program
+	Key         string   // of the program to Explain, or of the Shader
+	Measure     bool     // Explain measures the parts of the program
+	Context     *Context // the trace context of a Download, or nil
 }
 
 // Options are the options of a session.
@@ -88,6 +91,8 @@ func DecodeRequest(t etf.Term) (Request, error) {
 		return decodeAt(tuple)
 	case name == "then" && len(tuple) == 3:
 		return decodeThen(tuple)
+	case name == "traced" && len(tuple) == 3:
+		return decodeTraced(tuple)
 	case name == etf.Atom(Open) && len(tuple) == 2:
 		o, err := decodeOptions(tuple[1])
 		return Request{Verb: Open, Options: o}, err
@@ -112,6 +117,12 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Explain) && (len(tuple) == 2 || len(tuple) == 3 && tuple[2] == etf.Atom("profile")):
 		key, err := programKey(tuple[1])
 		return Request{Verb: Explain, Key: key, Measure: len(tuple) == 3}, err
+	case name == etf.Atom(Close) && len(tuple) == 2:
+		pid, ok := tuple[1].(etf.Pid)
+		if !ok {
+			return Request{}, bad("{close, Pid} takes the pid of a session, which the request sessions of nxvk lists")
+		}
+		return Request{Verb: CloseOf, Owner: pid}, nil
 	case name == etf.Atom(Describe) && len(tuple) == 2:
 		id, err := identifier(tuple[1])
 		return Request{Verb: Describe, ID: id}, err
@@ -141,6 +152,19 @@ func decodeThen(tuple etf.Tuple) (Request, error) {
 	}
 	r, err := DecodeRequest(tuple[2])
 	r.First = &Stream{Instrs: decodeInstrs(list)}
+	return r, err
+}
+
+func decodeTraced(tuple etf.Tuple) (Request, error) {
+	c, err := decodeContext(tuple[1])
+	if err != nil {
+		return Request{}, err
+	}
+	if !isRequest(tuple[2], etf.Atom(Download)) {
+		return Request{}, bad("{traced, Context, Request} takes a download")
+	}
+	r, err := DecodeRequest(tuple[2])
+	r.Context = c
 	return r, err
 }
 

@@ -42,7 +42,7 @@ func examples(page string) []example {
 
 // TestReadme runs the examples of the pages as they stand.
 func TestReadme(t *testing.T) {
-	for path, count := range map[string]int{"../../README.md": 3, "../../gen/README.md": 17} {
+	for path, count := range map[string]int{"../../README.md": 3, "../../gen/README.md": 19} {
 		inputs := inputsOf(t, path, count)
 		for _, d := range devices(t) {
 			t.Run(strings.TrimPrefix(path, "../../")+"/"+d.name, func(t *testing.T) {

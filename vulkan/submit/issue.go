@@ -71,6 +71,7 @@ func (q *Scheduler) issued(b *Batch, t *timeline, r running) {
 	t.busy = append(t.busy, r)
 	s.deps = nil
 	s.timeline = t
+	s.began.Store(r.at.UnixNano())
 	s.value.Store(r.value)
 	for _, n := range s.notices {
 		n.value = r.value

@@ -3,6 +3,7 @@ package submit
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"nxvk/vulkan/vk"
 )
@@ -17,6 +18,7 @@ type Submission struct {
 	done     atomic.Bool   // seen complete
 	needed   atomic.Bool   // another flow comes after it, or the host reads its results
 	void     atomic.Bool   // it stands for its deps: it was cancelled, or joins several
+	began    atomic.Int64  // when the device got it, in Unix nanoseconds; 0 before
 	err      error         // why it was cancelled; nil where it joins several. Set before void
 
 	// Guarded by Scheduler.mu, and constant once the submission is void.
@@ -43,6 +45,14 @@ func NewCancelled(f *Flow, err error, deps []*Submission) *Submission {
 
 // Need notes that another flow comes after s, or that the host reads its results: Cancel keeps it.
 func (s *Submission) Need() { s.needed.Store(true) }
+
+// Began returns when the device got the submission, or the last piece of it; the zero time before.
+func (s *Submission) Began() time.Time {
+	if s == nil || s.began.Load() == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, s.began.Load())
+}
 
 // Err returns why the submission was cancelled, nil where it was not.
 func (s *Submission) Err() error {

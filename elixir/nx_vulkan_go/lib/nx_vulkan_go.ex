@@ -71,11 +71,47 @@ defmodule NxVulkanGo do
   def info(options \\ []), do: call(options, :info)
 
   @doc """
-  Lists the sessions of all clients of a server: maps with `:device`, `:label`,
-  `:buffers`, `:bytes` and `:limit`.
+  Lists the sessions of all clients of a server: maps with `:device`, `:pid`, `:label`,
+  `:buffers`, `:bytes`, `:limit`, `:waiting` (instructions and reads), `:waits_for` (a reason, or
+  `nil`) and `:closable` (whether this VM may close it).
   """
   @spec sessions(keyword) :: [map]
   def sessions(options \\ []), do: call(options, :sessions)
+
+  @doc """
+  Closes a session that `sessions/1` lists, and frees its memory. The tensors of its VM are
+  then stale, and the next operation there opens another session.
+
+  This VM may close its own sessions; those of others only where the node was started with
+  `--allow-close`. Raises `NxVulkanGo.Error` of kind `:bad_argument` otherwise, or where there is no
+  such session.
+  """
+  @spec close_session(%{device: non_neg_integer, pid: pid}, keyword) :: :ok
+  def close_session(%{device: device, pid: pid}, options \\ []),
+    do: call(options, {:close, pid}, :"nxvk_#{device}")
+
+  @doc """
+  Lists the kernels that took the devices of a server longest: maps with `:device`, `:name` (the
+  hash of the code), `:op` (what first ran it), `:dispatches` and `:seconds` of device time, an
+  estimate that measured times have corrected.
+  """
+  @spec kernels(keyword) :: [map]
+  def kernels(options \\ []), do: call(options, :kernels)
+
+  @doc """
+  Asks a server what it does: devices with their memory, sessions, the kernels that take longest,
+  fallbacks and chains. The result prints as tables; see `NxVulkanGo.Overview`.
+  """
+  @spec overview(keyword) :: NxVulkanGo.Overview.t()
+  def overview(options \\ []), do: NxVulkanGo.Overview.new(options)
+
+  @doc """
+  Lists the chains of the sampler that are under way on a server: maps with `:device`, `:pid`,
+  `:label`, `:run`, `:chain`, `:warmup`, `:warmup_of`, `:draws`, `:draws_of`, `:divergent`, `:steps` and
+  `:step_size`.
+  """
+  @spec chains(keyword) :: [map]
+  def chains(options \\ []), do: call(options, :chains)
 
   @doc """
   Returns the counters of a server, for all clients together.
@@ -116,11 +152,12 @@ defmodule NxVulkanGo do
 
   defp session!(options), do: options |> Options.backend!() |> Registry.fetch!()
 
-  defp call(options, request) do
+  defp call(options, request, name \\ :nxvk) do
     server = connect(options)
 
-    case Distribution.call({:nxvk, server}, request, 30_000) do
+    case Distribution.call({name, server}, request, 30_000) do
       {:ok, reply} -> reply
+      :ok -> :ok
       {:error, error} -> raise Error.from_wire(error)
     end
   catch

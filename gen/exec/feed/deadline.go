@@ -133,6 +133,7 @@ func (f *Feed) Cancel(err error) {
 	f.markLatest()
 	f.recorded, f.cost = 0, 0
 	f.progress.drop()
+	f.endObservers()
 	fs.open = slices.DeleteFunc(fs.open, func(g *Feed) bool { return g == f })
 	f.session.Fail(func(m *store.Storage) bool {
 		return m.Host == nil && m.Dev != nil && (m.Dev.Err() != nil || f.stream.Computes(m.Dev))

@@ -46,6 +46,8 @@ type Feed struct {
 	words    words
 	checks   []*Check // not settled, in the order of recording
 	ended    bool     // the session has ended
+
+	observers []*Observer
 }
 
 // SetWeight sets the share of the device beside the shares of others.
@@ -75,7 +77,7 @@ func (f *Feed) End() {
 	f.feeds.open = slices.DeleteFunc(f.feeds.open, func(g *Feed) bool { return g == f })
 	f.recorded, f.cost, f.progress = 0, 0, progress{}
 	f.stream.Close()
-	f.ended = true
+	f.ended, f.observers = true, nil
 	if len(f.checks) == 0 {
 		f.words.drop()
 		return
@@ -165,6 +167,7 @@ func (f *Feed) DispatchWith(c *kernels.Kernel, step *synth.Step, args []vulkan.A
 	f.feeds.cfg.Counters.Dispatches++
 	seconds := f.feeds.Seconds(step)
 	f.cost += seconds
+	c.Count(seconds)
 	err := f.stream.Dispatch(c.Pipeline(), args, push, step.Grid[0], step.Grid[1], step.Grid[2])
 	f.stream.Expect(seconds)
 	return err

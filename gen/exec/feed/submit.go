@@ -48,6 +48,7 @@ func (f *Feed) send() (ticket vulkan.Ticket, sent bool, err error) {
 		f.inFlight++
 		fs.departed[ticket] = time.Now()
 		f.progress.submit(ticket, time.Now())
+		f.observe(ticket)
 		f.Guard()
 	}
 	return ticket, sent, nil

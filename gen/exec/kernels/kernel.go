@@ -23,6 +23,7 @@ type Kernel struct {
 	err           error
 	done          bool
 	then          []func() // called when it is
+	activity      Activity
 
 	// See warmup.go.
 	host    synth.Host // interprets the kernel meanwhile; nil where nothing does
@@ -30,6 +31,32 @@ type Kernel struct {
 	warm    bool       // the device has run it
 	warming bool       // the device is to make machine code of it
 	onWarm  []func()   // called when it has
+}
+
+// Activity is what the device has done with a kernel.
+type Activity struct {
+	Op         string // the operation or fusion that first had the device run it
+	Dispatches uint64
+	Seconds    float64 // estimated of each dispatch, times the measured rate of the kernel
+}
+
+// Activity returns what the device has done with the kernel so far.
+func (k *Kernel) Activity() Activity { return k.activity }
+
+// Count counts a dispatch that is estimated to take so many seconds.
+func (k *Kernel) Count(seconds float64) {
+	k.activity.Dispatches++
+	if k.pipe != nil {
+		seconds *= k.pipe.Rate.Value()
+	}
+	k.activity.Seconds += seconds
+}
+
+// NameOp says which operation has the device run the kernel, unless that is known.
+func (k *Kernel) NameOp(op func() string) {
+	if k.activity.Op == "" {
+		k.activity.Op = op()
+	}
 }
 
 // Pipeline returns the pipeline, which is made.

@@ -17,7 +17,16 @@ defmodule NxVulkanGo.Application do
       NxVulkanGo.Compiler.Constants
     ]
 
+    register_smart_cell()
+
     # Each child relies on those before it, and knows processes of theirs.
     Supervisor.start_link(children, strategy: :rest_for_one, name: NxVulkanGo.Supervisor)
+  end
+
+  # Livebook then offers the cell.
+  if Code.ensure_loaded?(Kino.SmartCell) do
+    defp register_smart_cell, do: Kino.SmartCell.register(NxVulkanGo.SmartCell)
+  else
+    defp register_smart_cell, do: :ok
   end
 end

@@ -33,7 +33,7 @@ defmodule NxVulkanGo.Error do
   @remedies %{
     unknown_id:
       "the tensor was deallocated, or another BEAM node sent it and dropped it too early",
-    stale: "the server was restarted and the tensor is lost; compute it again",
+    stale: "the tensor is lost; compute it again",
     out_of_memory:
       "free tensors with Nx.backend_deallocate/1; NxVulkanGo.memory/1 shows the memory in use",
     limit:

@@ -5,6 +5,7 @@ defmodule NxVulkanGo.Explanation do
   """
 
   alias NxVulkanGo.Compiler.Listing
+  alias NxVulkanGo.Units
 
   @enforce_keys [:program, :parts]
   defstruct @enforce_keys
@@ -93,7 +94,7 @@ defmodule NxVulkanGo.Explanation do
       "#{row.part}",
       "#{row.place}",
       "#{row.kernels}",
-      bytes(row.bytes),
+      Units.bytes(row.bytes),
       time(row.estimated_us)
     ] ++ if(measured, do: [time(row.measured_us)], else: [])
   end
@@ -103,7 +104,7 @@ defmodule NxVulkanGo.Explanation do
     kernels = parts |> Enum.map(&length(&1.kernels)) |> Enum.sum()
     times = [:seconds | if(measured, do: [:measured], else: [])]
 
-    ["all", "", "#{kernels}", bytes(sum.(:bytes))] ++
+    ["all", "", "#{kernels}", Units.bytes(sum.(:bytes))] ++
       for(t <- times, do: time(microseconds(sum.(t))))
   end
 
@@ -135,12 +136,6 @@ defmodule NxVulkanGo.Explanation do
   defp time(nil), do: "-"
   defp time(us) when us >= 1000, do: "#{Float.round(us / 1000, 2)} ms"
   defp time(us), do: "#{us} us"
-
-  @units ["B", "kB", "MB", "GB", "TB"]
-  defp bytes(n), do: bytes(n, @units)
-  defp bytes(n, [_, next | units]) when n >= 1000, do: bytes(n / 1000, [next | units])
-  defp bytes(n, [unit | _]) when is_integer(n), do: "#{n} #{unit}"
-  defp bytes(n, [unit | _]), do: "#{Float.round(n, 1)} #{unit}"
 
   defimpl String.Chars do
     defdelegate to_string(explanation), to: NxVulkanGo.Explanation, as: :text

@@ -15,7 +15,7 @@ defmodule NxVulkanGo.Session do
   guide "Design" explains ids, order and memory.
   """
 
-  alias NxVulkanGo.{Check, Encoding, Error, Telemetry}
+  alias NxVulkanGo.{Check, Encoding, Error, Telemetry, TraceContext}
   alias NxVulkanGo.Session.{MemoryPressure, Tracker}
 
   @enforce_keys [:pid, :address, :server, :device, :incarnation, :key, :counters]
@@ -189,7 +189,7 @@ defmodule NxVulkanGo.Session do
     request = if count == :all, do: {:download, id}, else: {:download, id, 0, count}
 
     Telemetry.transfer(:download, place(session), fn ->
-      data = call!(session, request)
+      data = call!(session, TraceContext.request(request))
       {data, byte_size(data)}
     end)
   end
@@ -242,7 +242,11 @@ defmodule NxVulkanGo.Session do
 
   defp down(session, reason) do
     if reason in [:noproc, {:shutdown, :stale}],
-      do: Error.new(:stale, "device #{session.device} of #{session.server} was restarted"),
+      do:
+        Error.new(
+          :stale,
+          "device #{session.device} of #{session.server} was restarted, or its session was closed"
+        ),
       else: Error.new(:server_down, "#{session.server} went away: #{inspect(reason)}")
   end
 
@@ -282,6 +286,6 @@ defmodule NxVulkanGo.Session do
   @doc false
   @spec raise_closed!(t) :: no_return
   def raise_closed!(session) do
-    raise Error.new(:stale, "device #{session.device} of #{session.server} was restarted")
+    raise down(session, :noproc)
   end
 end

@@ -22,6 +22,7 @@ defmodule NxVulkanGo.Telemetry do
   | `[:nx_vulkan_go, :connection, :down]` | `count` | `server`, `device`, `incarnation`, `reason` |
   | `[:nx_vulkan_go, :memory, :sweep]` | `freed`, `live` | `server`, `device`, `reason` |
   | `[:nx_vulkan_go, :shader, :lag]` | `count` | `path`, `key` |
+  | `[:nx_vulkan_go, :node, :spans]` | `duration` (nanoseconds) | `server`, `device`, `incarnation`, `context`, `span` |
   | `[:nx_vulkan_go, :error]` | `count` | `server`, `device`, `error` |
 
     * uploads of less than a kilobyte and constants have no events. An upload stops when it
@@ -30,6 +31,9 @@ defmodule NxVulkanGo.Telemetry do
       for garbage; `reason` is `:routine` or `:pressure`
     * a run stops when it has been sent and the functions that it calls have returned. The
       device may take longer
+    * spans of the node come for runs and downloads of a sampled trace, where
+      `NxVulkanGo.OpenTelemetry` is set up. `context` is the W3C traceparent of the request; `span`
+      is a map as in "Where time goes" of the node's protocol
     * a shader lags where its log density is that of the position before the step
       (`Nx.Vulkan.NativeV`); the event comes once for each shader
   """

@@ -8,7 +8,7 @@ defmodule NxVulkanGo.Compiler.Run do
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
   alias NxVulkanGo.Backend.Eager
-  alias NxVulkanGo.{Check, Session, Telemetry}
+  alias NxVulkanGo.{Check, Session, Telemetry, TraceContext}
   alias NxVulkanGo.Compiler.{Callbacks, Constants, Program}
   alias NxVulkanGo.Session.Registry
   alias NxVulkanGo.Session.Tracker
@@ -75,7 +75,7 @@ defmodule NxVulkanGo.Compiler.Run do
     context = {uploads, for(handle <- donated, do: handle.id) ++ temporary, foreign}
 
     send_run = fn callbacks ->
-      instruction = {:run, values, ids, [program.key, callbacks]}
+      instruction = {:run, values, ids, TraceContext.run_attributes(program.key, callbacks)}
       {instructions, foreign} = Eager.add_context(session, instruction, context)
       Session.run(session, Map.take(program, [:key, :code, :loops]), instructions, foreign)
       Enum.each(donated, &Tracker.mark_freed/1)

@@ -359,6 +359,13 @@ defmodule NxVulkanGo.Session.Stream do
     flush(state, instructions, length(instructions))
   end
 
+  # Where the time of a run or a download with a trace context went.
+  defp handle(state, {:nxvk_spans, _server, context, span}) do
+    metadata = Map.merge(metadata(state.session), %{context: context, span: span})
+    Telemetry.execute([:node, :spans], %{duration: span.end - span.start}, metadata)
+    state
+  end
+
   defp handle(state, :stale), do: over(state, :stale)
 
   defp handle(state, {:nxvk_error, _server, error}) do
