@@ -21,8 +21,9 @@
 #   AXON_PATH, POLARIS_PATH, SCHOLAR_PATH, NX_SIGNAL_PATH, BUMBLEBEE_PATH, and of what
 #   these need: COMPLEX_PATH, TELEMETRY_PATH, NIMBLE_OPTIONS_PATH, NX_IMAGE_PATH,
 #   UNPICKLER_PATH, SAFETENSORS_PATH, JASON_PATH, UNZIP_PATH, PROGRESS_BAR_PATH,
-#   DECIMAL_PATH
-#             checkouts whose suites run too; each is looked for beside that of Nx
+#   DECIMAL_PATH, and of livebooks: TABLE_PATH, FSS_PATH, KINO_PATH, VEGA_LITE_PATH,
+#   KINO_VEGA_LITE_PATH
+#             checkouts whose suites, or livebooks, run too; each is looked for beside that of Nx
 #             where its variable is not set, and one that is nowhere is said
 cd "$(dirname "$0")/.." || exit 1
 suite="the Nx suite" run=own beside="complex telemetry" where=
@@ -32,6 +33,7 @@ elif [ "${2:-}" = others ]; then
 	suite="the suites of others" run=others
 	beside="complex telemetry nimble_options polaris axon scholar nx_signal"
 	beside="$beside bumblebee nx_image unpickler safetensors jason unzip progress_bar decimal"
+	beside="$beside table fss kino vega_lite kino_vega_lite"
 fi
 [ "${3:-}" != device ] || { suite="$suite on a device" where="on a device: "; }
 skip() { echo "::skip $suite: $*"; exit 0; }
