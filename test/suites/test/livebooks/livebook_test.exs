@@ -19,6 +19,20 @@ defmodule Suites.LivebookTest do
     end
   end
 
+  test "axon_training_loop.exs prints a table, and passes" do
+    path = Path.expand("../../../../elixir/nx_vulkan_go/examples/axon_training_loop.exs", __DIR__)
+
+    if Code.ensure_loaded?(Axon) do
+      env = [{"STEPS", "5"}, {"POINTS", "16"}]
+      {said, status} = NxVulkanGo.Script.run(path, env)
+      assert {said, status} == {said, 0}
+      assert said =~ ~r/^ +5( +[\d.]+){3}/m
+      assert said =~ ~r/^PASS/m
+    else
+      IO.puts("::skip axon_training_loop.exs: no checkout of axon")
+    end
+  end
+
   test "a picture that cannot be drawn is found" do
     sound = %{
       "data" => %{"values" => [%{"a" => 1, "b" => 2.0}]},
