@@ -25,7 +25,7 @@ defmodule NxVulkanGo.Launcher.LivebookTest do
         {:cell, :model, model(1)},
         {:cell, :eager, "Nx.to_list(Model.f(t))"},
         {:cell, :compiled, @call},
-        {:cell, :node, "s = Nx.iota({100}).data.session\n{node(), s.address == s.pid}"}
+        {:cell, :node, "s = Nx.iota({1000}).data.session\n{node(), s.address == s.pid}"}
       ])
 
     assert cells.tensor.value =~ "[1, 2, 3]"
@@ -67,7 +67,7 @@ defmodule NxVulkanGo.Launcher.LivebookTest do
     cells =
       Notebook.run!(dir, [
         {:cell, :make,
-         "#{@backend}\nkept = for i <- 1..100, do: Nx.iota({i})\nNx.to_number(hd(kept)[0])"},
+         "#{@backend}\nkept = for i <- 1..100, do: Nx.iota({i + 1000})\nNx.to_number(hd(kept)[0])"},
         :reconnect,
         {:cell, :swept, "NxVulkanGo.sweep()\nNxVulkanGo.memory().session.buffers"},
         {:cell, :binding, "binding()"},
@@ -141,7 +141,7 @@ defmodule NxVulkanGo.Launcher.LivebookTest do
     File.chmod!(go, 0o755)
 
     cells =
-      Notebook.run!(dir, [{:cell, :first, "#{@backend}\nNx.iota({100}) |> Nx.add(1)"}],
+      Notebook.run!(dir, [{:cell, :first, "#{@backend}\nNx.iota({1000}) |> Nx.add(1)"}],
         env: [{"PATH", "#{dir}:#{System.get_env("PATH")}"}, {"NXVK_NODE", nil}],
         touch: {"building nxvk-node", told}
       )
