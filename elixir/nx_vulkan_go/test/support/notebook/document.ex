@@ -36,6 +36,12 @@ defmodule NxVulkanGo.Notebook.Document do
     |> Map.update!(:skipped, &Enum.reverse/1)
   end
 
+  @doc "Returns the blocks of a document in another language, such as `sh`."
+  @spec blocks!(Path.t(), String.t()) :: [String.t()]
+  def blocks!(path, language) do
+    for [_, text] <- Regex.scan(~r/^```#{language}\n(.*?)^```$/ms, File.read!(path)), do: text
+  end
+
   # The blocks of Elixir: the line where each begins, its lines, and why it is not run.
   defp blocks(lines) do
     lines
