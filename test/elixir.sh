@@ -5,7 +5,7 @@
 #
 #   test/elixir.sh ROOT:ROOT          the suite of our own package
 #   test/elixir.sh ROOT:ROOT others   those of Nx and of what is built on it
-#   test/elixir.sh ROOT:ROOT lint     format, warnings of the compiler and Credo, no suite
+#   test/elixir.sh ROOT:ROOT lint     format, warnings of the compiler, Credo and ExDoc, no suite
 #   test/elixir.sh ROOT:ROOT own device      either, with a node on this machine that
 #   test/elixir.sh ROOT:ROOT others device   computes whatever its first device can, however
 #                                            small, and interprets no kernel on the host
@@ -16,8 +16,8 @@
 #   TEST_FULL the tests of our own package that take minutes run too: calibration
 #             of the sampler by simulation, memory under many operations
 #   JUNIT_FILE  where a report of the suite of our own package goes, in JUnit's XML
-#   NX_PATH   a checkout of Nx, with complex and telemetry beside it; without it
-#             Hex is asked. The suites of others need it
+#   NX_PATH   a checkout of Nx, with complex and telemetry beside it, and ExDoc for
+#             lint; without it Hex is asked. The suites of others need it
 #   AXON_PATH, POLARIS_PATH, SCHOLAR_PATH, NX_SIGNAL_PATH, BUMBLEBEE_PATH, and of what
 #   these need: COMPLEX_PATH, TELEMETRY_PATH, NIMBLE_OPTIONS_PATH, NX_IMAGE_PATH,
 #   UNPICKLER_PATH, SAFETENSORS_PATH, JASON_PATH, UNZIP_PATH, PROGRESS_BAR_PATH,
@@ -29,6 +29,7 @@ cd "$(dirname "$0")/.." || exit 1
 suite="the Nx suite" run=own beside="complex telemetry" where=
 if [ "${2:-}" = lint ]; then
 	suite="Elixir's checks" run=lint
+	beside="$beside ex_doc earmark_parser makeup makeup_elixir makeup_erlang nimble_parsec"
 elif [ "${2:-}" = others ]; then
 	suite="the suites of others" run=others
 	beside="complex telemetry nimble_options polaris axon scholar nx_signal"
@@ -74,6 +75,17 @@ lint() {
 		*) printf '%s\n::fail %s\n' "$output" "$suite" ;;
 		esac
 	done
+	documents "$@"
+}
+
+# documents PREFIX...: those of nx_vulkan_go are made without a warning.
+documents() {
+	suite="documents of nx_vulkan_go"
+	if "$@" MIX_ENV=docs sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get" >/dev/null 2>&1; then
+		outcome "$@" MIX_ENV=docs sh -c "cd $inside/elixir/nx_vulkan_go && mix docs --warnings-as-errors"
+	else
+		echo "::skip $suite: ExDoc cannot be fetched from Hex and is not beside NX_PATH"
+	fi
 }
 
 # variable NAME: what may say where the checkout of a package is.

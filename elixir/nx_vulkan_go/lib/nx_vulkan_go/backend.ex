@@ -5,6 +5,9 @@ defmodule NxVulkanGo.Backend do
       Nx.default_backend(NxVulkanGo.Backend)
       Nx.default_backend({NxVulkanGo.Backend, device: 1})
 
+  These set the backend of the calling process, and not of the tasks that it starts;
+  `config :nx, default_backend: NxVulkanGo.Backend` sets that of all processes.
+
   ## Options
 
     * `:device` - index of the device (default: `config :nx_vulkan_go, device: n`, or 0)
