@@ -5,7 +5,7 @@
 #
 #   test/elixir.sh ROOT:ROOT          the suite of our own package
 #   test/elixir.sh ROOT:ROOT others   those of Nx and of what is built on it
-#   test/elixir.sh ROOT:ROOT lint     format, warnings of the compiler and Credo, no suite
+#   test/elixir.sh ROOT:ROOT lint     format, warnings of the compiler, Credo and ExDoc, no suite
 #   test/elixir.sh ROOT:ROOT own device      either, with a node on this machine that
 #   test/elixir.sh ROOT:ROOT others device   computes whatever its first device can, however
 #                                            small, and interprets no kernel on the host
@@ -16,14 +16,15 @@
 #   TEST_FULL the tests of our own package that take minutes run too: calibration
 #             of the sampler by simulation, memory under many operations
 #   JUNIT_FILE  where a report of the suite of our own package goes, in JUnit's XML
-#   NX_PATH   a checkout of Nx, with complex and telemetry beside it, and optional libraries
-#             (KINO_PATH, …: their tests are skipped where they are not there); without it
-#             Hex is asked. The suites of others need it
+#   NX_PATH   a checkout of Nx, with complex and telemetry beside it, ExDoc for lint, and
+#             optional libraries (KINO_PATH, …: their tests are skipped where they are not
+#             there); without it Hex is asked. The suites of others need it
 #   AXON_PATH, POLARIS_PATH, SCHOLAR_PATH, NX_SIGNAL_PATH, BUMBLEBEE_PATH, and of what
 #   these need: COMPLEX_PATH, TELEMETRY_PATH, NIMBLE_OPTIONS_PATH, NX_IMAGE_PATH,
 #   UNPICKLER_PATH, SAFETENSORS_PATH, JASON_PATH, UNZIP_PATH, PROGRESS_BAR_PATH,
-#   DECIMAL_PATH
-#             checkouts whose suites run too; each is looked for beside that of Nx
+#   DECIMAL_PATH, and of livebooks: TABLE_PATH, FSS_PATH, KINO_PATH, VEGA_LITE_PATH,
+#   KINO_VEGA_LITE_PATH
+#             checkouts whose suites, or livebooks, run too; each is looked for beside that of Nx
 #             where its variable is not set, and one that is nowhere is said
 cd "$(dirname "$0")/.." || exit 1
 # What tests of optional libraries need; see elixir/nx_vulkan_go/mix.exs.
@@ -32,10 +33,12 @@ optional="$optional phoenix_template phoenix_pubsub plug plug_crypto mime websoc
 suite="the Nx suite" run=own beside="complex telemetry $optional" where=
 if [ "${2:-}" = lint ]; then
 	suite="Elixir's checks" run=lint
+	beside="$beside ex_doc earmark_parser makeup makeup_elixir makeup_erlang nimble_parsec"
 elif [ "${2:-}" = others ]; then
 	suite="the suites of others" run=others
 	beside="complex telemetry nimble_options polaris axon scholar nx_signal"
 	beside="$beside bumblebee nx_image unpickler safetensors jason unzip progress_bar decimal"
+	beside="$beside table fss kino vega_lite kino_vega_lite"
 fi
 [ "${3:-}" != device ] || { suite="$suite on a device" where="on a device: "; }
 skip() { echo "::skip $suite: $*"; exit 0; }
@@ -76,6 +79,17 @@ lint() {
 		*) printf '%s\n::fail %s\n' "$output" "$suite" ;;
 		esac
 	done
+	documents "$@"
+}
+
+# documents PREFIX...: those of nx_vulkan_go are made without a warning.
+documents() {
+	suite="documents of nx_vulkan_go"
+	if "$@" MIX_ENV=docs sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get" >/dev/null 2>&1; then
+		outcome "$@" MIX_ENV=docs sh -c "cd $inside/elixir/nx_vulkan_go && mix docs --warnings-as-errors"
+	else
+		echo "::skip $suite: ExDoc cannot be fetched from Hex and is not beside NX_PATH"
+	fi
 }
 
 # variable NAME: what may say where the checkout of a package is.

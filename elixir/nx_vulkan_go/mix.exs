@@ -60,11 +60,21 @@ defmodule NxVulkanGo.MixProject do
   # folder (KINO_PATH, …), where that and the folders of what it needs exist.
   defp deps do
     [
-      nx_dep(System.get_env("NX_PATH")),
-      {:ex_doc, "~> 0.34", only: :docs, runtime: false}
+      nx_dep(System.get_env("NX_PATH"))
       | beside(:complex, "COMPLEX_PATH") ++
-          telemetry_dep() ++ Enum.flat_map(@optional, &optional/1) ++ test_deps()
+          telemetry_dep() ++ Enum.flat_map(@optional, &optional/1) ++ test_deps() ++ docs_deps()
     ]
+  end
+
+  # ExDoc makes the documents: that of Hex, or beside a checkout of Nx those of folders.
+  @ex_doc [:ex_doc, :earmark_parser, :makeup, :makeup_elixir, :makeup_erlang, :nimble_parsec]
+
+  defp docs_deps do
+    folders = for app <- @ex_doc, do: beside(app, String.upcase("#{app}_PATH"))
+
+    if [] in folders,
+      do: [{:ex_doc, "~> 0.34", only: :docs, runtime: false}],
+      else: for([{app, options}] <- folders, do: {app, [only: :docs, runtime: false] ++ options})
   end
 
   defp nx_dep(nil), do: {:nx, "~> 0.13 or ~> 1.0"}
@@ -128,7 +138,7 @@ defmodule NxVulkanGo.MixProject do
       licenses: ["Apache-2.0"],
       links: %{"GitHub" => @source_url},
       files:
-        ~w(lib guides priv/ops.eterm priv/checksums.txt mix.exs README.md CHANGELOG.md LICENSE .formatter.exs)
+        ~w(lib priv/ops.eterm priv/checksums.txt mix.exs README.md CHANGELOG.md LICENSE .formatter.exs)
     ]
   end
 
@@ -137,13 +147,14 @@ defmodule NxVulkanGo.MixProject do
       main: "readme",
       source_url: @source_url,
       source_ref: "v#{@version}",
-      extras: [
-        "README.md",
-        "guides/introduction.livemd",
-        "guides/contributing/design.md",
-        "CHANGELOG.md"
+      extras: extras(),
+      groups_for_extras: [
+        Start: ~r"guides/(first_tensor|eager_and_compiled|where_numbers_are_computed|memory)",
+        Use: ~r"guides/(remote_gpus|compiler|performance|sampling)",
+        Operate: ~r"guides/(deployment|trouble)",
+        Livebooks: ~r"livebooks/",
+        Contributing: ~r"guides/contributing/"
       ],
-      groups_for_extras: [Contributing: ~r"guides/contributing/"],
       skip_undefined_reference_warnings_on: ["CHANGELOG.md"],
       groups_for_modules: [
         Compiling: [NxVulkanGo.Compiler, NxVulkanGo.Explanation],
@@ -163,5 +174,19 @@ defmodule NxVulkanGo.MixProject do
         Internals: [NxVulkanGo.Ops, NxVulkanGo.Session]
       ]
     ]
+  end
+
+  # In the order in which one reads them.
+  defp extras do
+    guides =
+      ~w(first_tensor eager_and_compiled where_numbers_are_computed memory remote_gpus compiler
+         performance sampling deployment trouble)
+
+    livebooks = ~w(introduction axon bumblebee bayes remote explain)
+
+    ["README.md"] ++
+      for(name <- guides, do: "guides/#{name}.md") ++
+      for(name <- livebooks, do: "livebooks/#{name}.livemd") ++
+      ["guides/contributing/design.md", "CHANGELOG.md"]
   end
 end

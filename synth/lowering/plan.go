@@ -91,7 +91,7 @@ type Plan struct {
 	Temps []int64 // bytes
 	Alias int     // unless it is negative, the result is this operand, unchanged
 
-// InPlace tells how the steps update an operand where it is; nil where they cannot.
+	// InPlace tells how the steps update an operand where it is; nil where they cannot.
 	InPlace *InPlace
 
 	// Checks are properties of operands that the steps check while they use them. Nobody

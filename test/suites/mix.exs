@@ -6,6 +6,11 @@ defmodule Suites.MixProject do
       app: :suites,
       version: "0.1.0",
       elixir: "~> 1.17",
+      # The VM that runs the cells of a livebook is in the tests of the package.
+      elixirc_paths: [
+        "lib",
+        Path.expand("../../elixir/nx_vulkan_go/test/support/notebook", __DIR__)
+      ],
       deps: deps(),
       # The suites bring containers of their own.
       consolidate_protocols: false
@@ -18,18 +23,22 @@ defmodule Suites.MixProject do
   # What Bumblebee needs besides, without its NIF: it has a suite where all of them are.
   @bumblebee [:bumblebee, :axon, :nx_signal, :nx_image, :unpickler, :safetensors] ++
                [:jason, :unzip, :progress_bar, :decimal]
+  # What livebooks need besides.
+  @livebooks [:table, :fss, :kino, :vega_lite, :kino_vega_lite]
 
   # Every package is a checkout, beside NX_PATH unless a variable says where. Those
-  # that are not there have no suite.
+  # that are not there have no suite, and a livebook that needs one is not run.
   defp deps do
     [
       {:nx_vulkan_go, path: "../../elixir/nx_vulkan_go"},
       {:nx, path: Path.join(checkouts(), "nx"), override: true}
-    ] ++ Enum.map(Enum.uniq(Enum.filter(@suites, &here?/1) ++ bumblebee()), &dep/1)
+    ] ++ Enum.map(Enum.uniq(Enum.filter(@suites, &here?/1) ++ bumblebee() ++ livebooks()), &dep/1)
   end
 
   defp bumblebee,
     do: if(Enum.all?(@bumblebee, &here?/1), do: [:tokenizers | @bumblebee], else: [])
+
+  defp livebooks, do: if(Enum.all?(@livebooks, &here?/1), do: @livebooks, else: [])
 
   defp here?(name), do: File.dir?(checkout(name))
 

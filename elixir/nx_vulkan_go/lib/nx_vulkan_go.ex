@@ -3,7 +3,41 @@ defmodule NxVulkanGo do
   Nx on any device with a Vulkan driver, in another process or on another machine.
 
   `NxVulkanGo.Backend` is the backend, and `compiler: NxVulkanGo` compiles whole
-  functions; see `NxVulkanGo.Compiler`. `explain/3` shows the program of a function.
+  functions; see `NxVulkanGo.Compiler`. `explain/3` shows the program of a function, and
+  `NxVulkanGo.Sampler` draws from densities. [First tensor](guides/first_tensor.md) is the
+  place to begin.
+
+  ## Beside other backends
+
+  Nx has several backends for GPUs. The table says what this one has over EXLA, EMLX and
+  nx_vulkan, and what they have over it.
+
+  | | NxVulkanGo | EXLA | EMLX | nx_vulkan 0.1 |
+  |---|---|---|---|---|
+  | devices | any with a Vulkan 1.2 driver: NVIDIA, AMD, Intel, Apple through MoltenVK; the processor | NVIDIA, AMD (built from source), TPU; the processor | Apple; the processor | those with a Vulkan driver |
+  | systems | Linux on amd64; FreeBSD, macOS, Windows and arm64 are built and have not been run | Linux, macOS, Windows through WSL | macOS; Linux on the processor | Linux, FreeBSD |
+  | to install | one program of 9 MB, downloaded | a library of XLA, downloaded, and CUDA | a library of MLX, downloaded | Rust, and a build |
+  | native code in the VM | none | NIF | NIF | NIF |
+  | a driver that crashes | ends the server; the next operation starts another | ends the VM | ends the VM | ends the VM |
+  | GPU of another machine | yes | through a BEAM node there | through a BEAM node there | through a BEAM node there |
+  | several VMs on one GPU | with shares, limits and deadlines | each takes memory of its own | each takes memory of its own | each takes memory of its own |
+  | a tensor on another BEAM node | is used in place | is copied as an argument of a compiled function | cannot be used | cannot be used |
+  | compiler | yes, with loops, branches, hooks and runtime calls | yes, with all of these | yes; named hooks raise | no |
+  | operations | all | all | most; reductions by functions are limited | 24; the others on `Nx.BinaryBackend` |
+  | f64 and c128 | yes | yes, not on TPU | as f32 and c64 | f64 of some operations |
+  | f8 and integers of 2 and 4 bits | yes | yes | f8 as f16, small integers in 8 bits | no |
+  | matrix hardware | bf16, f16, s8, u8 | these, TF32 and f64 | that of Metal | no |
+  | libraries of the vendor | no | cuBLAS, cuDNN, cuSOLVER | MLX | no |
+  | a function over several GPUs | no | yes (sharding) | no | no |
+  | pointers to a tensor's memory | no | yes | yes | no |
+  | sampler (NUTS) | on the node | no | no | chains of steps, for eXMC |
+
+  What is said of others was read in their sources and documents (EXLA of Nx 0.13, EMLX of
+  August 2026) and has not been run. The table has no speeds, since they depend on the device:
+  `examples/full_bench.exs` of the repository measures this backend beside
+  `Nx.BinaryBackend` and EXLA on yours.
+
+  ## Functions
 
   The other functions ask servers and devices. They take the options of the backend,
   `:server` and `:device`, and raise `NxVulkanGo.Error` where the server cannot be
@@ -117,8 +151,8 @@ defmodule NxVulkanGo do
   Returns the counters of a server, for all clients together.
 
   The keys are names of counters, such as `:host_instructions_total`. Each value is a map
-  from device servers, such as `:nxvk_0`, to numbers. "Where numbers are computed" in
-  `NxVulkanGo.Backend` explains some of them.
+  from device servers, such as `:nxvk_0`, to numbers.
+  [Where numbers are computed](guides/where_numbers_are_computed.md) explains some of them.
   """
   @spec metrics(keyword) :: %{atom => %{atom => number}}
   def metrics(options \\ []), do: call(options, :metrics)

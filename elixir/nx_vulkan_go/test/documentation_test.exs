@@ -28,7 +28,7 @@ defmodule NxVulkanGo.DocumentationTest do
     assert NxVulkanGo.Backend in shown
 
     files =
-      for path <- ["README.md" | Path.wildcard("guides/**/*.{livemd,md}")],
+      for path <- ["README.md" | Path.wildcard("{guides,livebooks}/**/*.{livemd,md}")],
           do: {path, File.read!(path)}
 
     docs = for module <- shown, text <- texts(Code.fetch_docs(module)), text, do: {module, text}
@@ -90,5 +90,58 @@ defmodule NxVulkanGo.DocumentationTest do
         do: assert(File.exists?(file), "#{file} is not there")
 
     assert File.read!("LICENSE") =~ "Apache License"
+  end
+
+  test "every guide and livebook is among the documents" do
+    extras = Mix.Project.config()[:docs][:extras]
+    assert Enum.uniq(extras) == extras
+    here = Path.wildcard("guides/**/*.md") ++ Path.wildcard("livebooks/*.livemd")
+    assert Enum.sort(here ++ ["README.md", "CHANGELOG.md"]) == Enum.sort(extras)
+  end
+
+  test "links between documents, and those of modules to them, lead to files" do
+    extras = Mix.Project.config()[:docs][:extras]
+    names = Enum.map(extras, &Path.basename/1)
+    documents = for path <- extras, do: {path, Path.dirname(path), File.read!(path)}
+
+    found =
+      for {path, folder, text} <- documents,
+          [_, link] <- Regex.scan(~r/\]\(([\w.\/]+\.(?:md|livemd))\)/, text),
+          not File.exists?(Path.join(folder, link)) or Path.basename(link) not in names,
+          do: {path, link}
+
+    assert found == []
+
+    broken =
+      for module <- modules(),
+          text <- texts(Code.fetch_docs(module)),
+          text,
+          [_, link] <- Regex.scan(~r/\]\(([\w.\/]+\.(?:md|livemd))\)/, text),
+          link not in extras,
+          do: {module, link}
+
+    assert broken == []
+  end
+
+  test "configuration that documents show has known keys" do
+    shown =
+      for path <- Mix.Project.config()[:docs][:extras],
+          [_, key] <- Regex.scan(~r/config :nx_vulkan_go, (\w+):/, File.read!(path)),
+          do: {path, String.to_atom(key)}
+
+    known = NxVulkanGo.Options.configuration()
+    assert for({_, key} = at <- shown, key not in known, do: at) == []
+  end
+
+  test "the guide of trouble has a section for every kind of error" do
+    {:docs_v1, _, _, _, %{"en" => text}, _, _} = Code.fetch_docs(NxVulkanGo.Error)
+    [kinds, _] = String.split(text, "* `:op`", parts: 2)
+    [_, kinds] = String.split(kinds, "* `:kind`", parts: 2)
+    kinds = for [_, kind] <- Regex.scan(~r/`:(\w+)`/, kinds), do: kind
+    assert length(kinds) > 15
+
+    guide = File.read!("guides/trouble.md")
+    sections = for [line] <- Regex.scan(~r/^### .*$/m, guide), do: line
+    assert for(kind <- kinds, not Enum.any?(sections, &(&1 =~ "`:#{kind}`")), do: kind) == []
   end
 end

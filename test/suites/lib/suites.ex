@@ -10,7 +10,8 @@ defmodule Suites do
   Suites whose name ends in `_numbers` are our own, in `test/`: networks and estimators
   of these packages beside `Nx.BinaryBackend`, and the models of Bumblebee, tiny and with
   parameters that are drawn, since its own tests download theirs. The tokenizers that it
-  depends on are a NIF, and here an empty package.
+  depends on are a NIF, and here an empty package. The suite `livebooks` runs the livebooks
+  of our package from top to bottom.
 
   The node is one that a suite starts, with `NXVK_NODE_ARGS`, or the one that
   `NXVK_TEST_SERVER` names. Where that was started with `--host-limit 1 --no-warm-up`, the
@@ -95,6 +96,7 @@ defmodule Suites do
       root: @here,
       files: ~w(numbers/bumblebee_test numbers/bumblebee_generation_test)
     },
+    "livebooks" => %{app: :nx_vulkan_go, root: @here, files: ~w(livebooks/livebook_test)},
     "scholar_numbers" => %{app: :scholar, root: @here, files: ~w(numbers/scholar_test)}
   }
 

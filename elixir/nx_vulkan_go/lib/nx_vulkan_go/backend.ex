@@ -5,6 +5,9 @@ defmodule NxVulkanGo.Backend do
       Nx.default_backend(NxVulkanGo.Backend)
       Nx.default_backend({NxVulkanGo.Backend, device: 1})
 
+  These set the backend of the calling process, and not of the tasks that it starts;
+  `config :nx, default_backend: NxVulkanGo.Backend` sets that of all processes.
+
   ## Options
 
     * `:device` - index of the device (default: `config :nx_vulkan_go, device: n`, or 0)
@@ -26,59 +29,17 @@ defmodule NxVulkanGo.Backend do
 
   ## Where numbers are computed
 
-  Kernels on the device compute most results. These are the exceptions:
-
-    * a tensor of at most 128 elements that is made in this VM, such as `Nx.tensor([1, 2])` or
-      `Nx.iota({8})`, stays in this VM, and so does what is computed from such tensors alone.
-      The results are those of `Nx.BinaryBackend`, bit for bit, and are there sooner than the
-      server can be asked, so a loop of small operations is as fast as with that backend. Work
-      with many steps for an element, such as `Nx.dot/2` of matrices of 8 × 8, Fourier
-      transforms, convolutions and `Nx.LinAlg`, is the server's, and so is an operation on which
-      `Nx.BinaryBackend` raises. A tensor in this VM goes to the device of its options when it
-      is combined with a tensor that is there. What a compiled function returns is always on
-      the server
-    * the host of the node computes an operation where all operands are on the host and no
-      tensor has more than 4,096 elements (512 beside a GPU), because that is faster. The
-      result may differ from the device's in the last digit
-    * where the device is a processor, such as lavapipe, the node interprets a kernel until
-      compiling it pays. The bits are those of the kernel
-    * where the device is a processor, the host of the node computes what it computes sooner, on
-      the same cores: operations that move or pick elements, `Nx.argmax/2`, products of matrices,
-      exact operations on up to 32,768 elements, arithmetic, comparisons and casts of the most
-      used types on any number, and other exact operations until their kernels are compiled. The
-      bits are those of the kernel, but for `Nx.indexed_add/4` of floats, which the host then
-      computes always, also inside of compiled functions, and rounds once
-    * the host computes operations that the device cannot compute, and everything where there
-      is no device
-
-  `NxVulkanGo.explain/3` shows the `place` of each part of a function. `NxVulkanGo.metrics/1`
-  counts:
-
-    * `:host_instructions_total` - operations that the host computed
-    * `:fallbacks_total` - those of them that the device cannot compute
-    * `:in_place_total` - operations on the device that updated an operand where it was,
-      such as `Nx.put_slice/3` on a tensor that a `while` carries, without a copy of it
-    * `:dispatches_total` - kernels on the device
-    * `:warm_up_dispatches_total` - kernels that the node interpreted
-
-  To compute everything on the device that it can compute, such as for a test of the device:
-
-      config :nx_vulkan_go, vm_limit: 0, node_args: ["--host-limit", "1", "--no-warm-up"]
+  Kernels on the device compute most results. The host of the node computes small ones, and
+  `Nx.BinaryBackend` those of at most 128 elements that are made in this VM and have not left
+  it. [Where numbers are computed](guides/where_numbers_are_computed.md) has the rules and the
+  counters, and says how to compute everything on the device.
 
   ## Memory
 
   The memory of a tensor is freed when nothing in the VM refers to the tensor any more:
-  no process, ETS table or mailbox. The package notices that some milliseconds after a
-  process exits, once a second otherwise, and at once when the device runs out of memory.
-  `Nx.backend_deallocate/1` frees without delay.
-
-  ## Sending tensors to other nodes
-
-  Another BEAM node can use a tensor that it receives, if it can connect to the same
-  server. The data does not move. The sender must hold the tensor until the receiver has
-  used it once. From then on the tensor lives as long as the receiver holds it. A copy
-  that is sent back to the first node is valid only as long as that node holds the
-  original.
+  no process, ETS table or mailbox. `Nx.backend_deallocate/1` frees without delay. A tensor
+  can be sent to other BEAM nodes. [Memory](guides/memory.md) says when memory is freed, and
+  what to do when there is too little.
 
   ## Differences from `Nx.BinaryBackend`
 

@@ -67,7 +67,7 @@ defmodule NxVulkanGo.Launcher.LivebookTest do
     cells =
       Notebook.run!(dir, [
         {:cell, :make,
-         "#{@backend}\nkept = for i <- 1..100, do: Nx.iota({i})\nNx.to_number(hd(kept)[0])"},
+         "#{@backend}\nkept = for i <- 1..100, do: Nx.iota({i + 1000})\nNx.to_number(hd(kept)[0])"},
         :reconnect,
         {:cell, :swept, "NxVulkanGo.sweep()\nNxVulkanGo.memory().session.buffers"},
         {:cell, :binding, "binding()"},

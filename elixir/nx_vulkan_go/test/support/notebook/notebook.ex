@@ -21,19 +21,22 @@ defmodule NxVulkanGo.Notebook do
           {:cell, id :: atom, code :: String.t()}
           | :reconnect
           | {:kill_when, output :: String.t()}
-  @type outcome :: %{value: term, output: String.t()} | %{error: String.t(), output: String.t()}
+  @type outcome ::
+          %{value: String.t(), observed: term, output: String.t()}
+          | %{error: String.t(), output: String.t()}
 
   @doc """
   Runs the steps in a VM, and returns what has become of each cell, by its id.
 
   `{:kill_when, text}` before a cell kills its evaluator as soon as it prints the text.
   Options are `:env`, the environment of the VM, `:paths`, its code path, and `:touch`,
-  `{text, path}`: the file is made as soon as a cell prints the text.
+  `{text, path}`: the file is made as soon as a cell prints the text; and `:observe`, a module
+  and the name of its function, whose answer for the value of a cell is `:observed`.
   """
   @spec run!(Path.t(), [step], keyword) :: %{atom => outcome}
   def run!(dir, steps, options \\ []) do
     [input, output] = for name <- ["cells", "outcomes"], do: Path.join(dir, name)
-    File.write!(input, :erlang.term_to_binary({steps, options[:touch]}))
+    File.write!(input, :erlang.term_to_binary({steps, options[:touch], options[:observe]}))
     paths = Enum.map(options[:paths] || :code.get_path(), &to_string/1)
     paths = for path <- paths, arg <- ["-pa", path], do: arg
     flags = ["--hidden", "--cookie", "notebook", "--eval", @eval, program(input, output)]
@@ -67,7 +70,8 @@ defmodule NxVulkanGo.Notebook do
 
   @doc false
   def main(input, output) do
-    {steps, touch} = input |> File.read!() |> :erlang.binary_to_term()
+    {steps, touch, observe} = input |> File.read!() |> :erlang.binary_to_term()
+    Process.put(:observe, observe)
     Code.compiler_options(ignore_module_conflict: true)
     StandardError.install()
 
@@ -101,7 +105,8 @@ defmodule NxVulkanGo.Notebook do
 
   defp start(touch) do
     {:ok, group_leader} = GroupLeader.start(touch)
-    {pid, monitor} = spawn_monitor(fn -> init(group_leader) end)
+    observe = Process.get(:observe)
+    {pid, monitor} = spawn_monitor(fn -> init(group_leader, observe) end)
     %{pid: pid, monitor: monitor, group_leader: group_leader}
   end
 
@@ -115,8 +120,9 @@ defmodule NxVulkanGo.Notebook do
 
   ## The evaluator
 
-  defp init(group_leader) do
+  defp init(group_leader, observe) do
     Process.group_leader(self(), group_leader)
+    Process.put(:observe, observe)
     loop([], Code.env_for_eval([]), %{})
   end
 
@@ -135,10 +141,14 @@ defmodule NxVulkanGo.Notebook do
   defp evaluate(code, binding, env) do
     quoted = Code.string_to_quoted!(code, file: env.file)
     {value, new, env} = Code.eval_quoted_with_env(quoted, binding, env, prune_binding: true)
-    {%{value: inspect(value)}, Keyword.merge(binding, new), env}
+    {%{value: inspect(value), observed: observe(value)}, Keyword.merge(binding, new), env}
   catch
     kind, reason ->
       {%{error: Exception.format(kind, reason, __STACKTRACE__)}, binding, env}
+  end
+
+  defp observe(value) do
+    with {module, function} <- Process.get(:observe), do: apply(module, function, [value])
   end
 end
 
@@ -160,7 +170,8 @@ end
 
 defmodule NxVulkanGo.Notebook.GroupLeader do
   @moduledoc false
-  # An IO device that keeps what is printed, and refuses everything else, as Livebook's does.
+  # An IO device that keeps what is printed and takes the outputs of Kino, as Livebook's does.
+  # It refuses everything else.
   use GenServer
 
   def start(touch), do: GenServer.start(__MODULE__, touch)
@@ -192,6 +203,7 @@ defmodule NxVulkanGo.Notebook.GroupLeader do
   defp request({:put_chars, encoding, module, fun, args}, state),
     do: {:ok, print(apply(module, fun, args), encoding, state)}
 
+  defp request({:livebook_put_output, _output}, state), do: {:ok, state}
   defp request(:getopts, state), do: {[binary: true, encoding: :unicode], state}
   defp request({:get_geometry, _}, state), do: {{:error, :enotsup}, state}
   defp request(_other, state), do: {{:error, :request}, state}
