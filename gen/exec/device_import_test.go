@@ -34,12 +34,11 @@ func (p *pair) Ask(f func(*Executor), gone func()) {
 	})
 }
 
-// pairs runs a test between hosts and devices.
+// pairs runs a test between hosts, devices whose memory the host sees, and devices as most GPUs are.
 func pairs(t *testing.T, test func(p *pair)) {
-	for _, from := range []string{"host", "device"} {
-		for _, to := range []string{"host", "device"} {
-			t.Run(from+" to "+to, func(t *testing.T) { test(newPair(t, from, to)) })
-		}
+	for _, kinds := range [][2]string{{"host", "host"}, {"host", "device"}, {"device", "host"}, {"device", "device"},
+		{"GPU", "GPU"}, {"host", "GPU"}, {"GPU", "device"}} {
+		t.Run(kinds[0]+" to "+kinds[1], func(t *testing.T) { test(newPair(t, kinds[0], kinds[1])) })
 	}
 }
 
@@ -49,7 +48,8 @@ func newPair(t *testing.T, from, to string) *pair {
 		if kind == "host" {
 			return newRig(t, nil)
 		}
-		return newRig(t, device(t, vulkan.Options{}))
+		unseen := kind == "GPU"
+		return newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: unseen, Uncached: unseen}}))
 	}
 	p := &pair{T: t, from: open(from), to: open(to)}
 	p.to.Posted = p.from.Posted
@@ -350,8 +350,12 @@ func TestDeviceImportEnds(t *testing.T) {
 		round(func(*pair, *Queue, *Queue) {}, "", 0)
 		from, to := p.from.used(), p.to.used()
 		for _, e := range ends {
-			for steps := range 14 {
-				round(e.end, e.kind, steps)
+			arrived := false
+			for steps := 0; steps < 14 || e.kind == wire.Cancelled && !arrived; steps++ {
+				arrived = round(e.end, e.kind, steps)
+				if arrived && steps == 0 && e.kind != wire.Deadline {
+					t.Errorf("%s: the value arrived before it was asked for", e.name)
+				}
 				p.from.Until(func() bool { return p.from.used() <= from && p.to.used() <= to })
 			}
 		}

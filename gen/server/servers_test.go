@@ -1,7 +1,10 @@
 package server
 
 import (
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
@@ -88,4 +91,46 @@ func TestImportOfEndedServer(t *testing.T) {
 	b.stream(late)
 	b.wantError(b.ask(b.server, tuple{atom("download"), int64(3)}), "server_down")
 	b.wantFloats(1, 5, 6)
+}
+
+// TestImportOfLostDevice: the loss of a device is an error of what is imported from it, and to it, and of
+// nothing else. Opened again, it gives and takes values as before.
+func TestImportOfLostDevice(t *testing.T) {
+	for _, from := range []bool{true, false} {
+		t.Run(map[bool]string{true: "source", false: "destination"}[from], func(t *testing.T) {
+			var lose atomic.Bool
+			first, other := newServers(t, onDevice(t, vulkan.Options{Fault: vulkan.Fault{
+				Lost: func() bool { return lose.Swap(false) }, Unmapped: true, Uncached: true}}))
+			host, device := first.client(), other.client()
+			a, b, server := host, device, atom("nxvk_0")
+			if from {
+				a, b, server = device, host, "nxvk_1"
+			}
+			run := get(t, device.ok(atom("info")), "incarnation")
+			a.stream(tensor(1, 5, 6), tuple{atom("negate"), result(2, 2), list{int64(1)}, list(nil)})
+			a.wantFloats(2, -5, -6)
+			b.tensor(1, 7, 8)
+			fetch := imported(3, 2, server, a, 2)
+			lose.Store(true)
+			b.stream(fetch, add(4, 2, 3, 1))
+			b.wantError(b.ask(b.server, tuple{atom("download"), int64(4)}), "device_lost")
+			host.wantFloats(map[bool]int64{true: 1, false: 2}[from], map[bool]float32{true: 7, false: -5}[from], map[bool]float32{true: 8, false: -6}[from])
+			for end := time.Now().Add(patience); get(t, device.ok(atom("info")), "incarnation") == run; {
+				if time.Now().After(end) {
+					t.Fatal("the device is not opened again")
+				}
+			}
+			if from { // a value of the run before
+				b.stream(fetch)
+				text := b.wantError(b.ask(b.server, tuple{atom("download"), int64(3)}), "not_shared")
+				if !strings.Contains(text, "earlier run of nxvk_1") {
+					t.Error(text)
+				}
+			}
+			a.tensor(5, 1, 2)
+			b.tensor(6, 10, 20)
+			b.stream(imported(7, 2, server, a, 5), add(8, 2, 7, 6))
+			b.wantFloats(8, 11, 22)
+		})
+	}
 }
