@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"nxvk/fallback/sched"
 	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/queue"
@@ -160,7 +159,10 @@ func (x *deviceImport) begin(q *Queue) (wait queue.Wait, err error) {
 		target.Buffer, target.Device, target.Feed = buf, e.dev, x.feed
 	}
 	q.Session.Charge(x.mem, int64(t.Bytes()))
-	x.receiver = devcopy.NewReceiver(devcopy.Config{Copy: x.copy, Error: e.DeviceError, Done: x.done}, target, t.Bytes())
+	x.receiver = devcopy.NewReceiver(devcopy.Config{
+		Copy:  func(to, from []byte, then func(error)) { e.transfers.copyApart(q, to, from, then) },
+		Error: e.DeviceError, Done: x.done,
+	}, target, t.Bytes())
 	if d := q.Session.Deadline; d > 0 {
 		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(late(d)) }) })
 	}
@@ -180,16 +182,6 @@ func (x *deviceImport) start() {
 			e.cfg.Tell(func() { r.Take(c) }, c.Release)
 		})
 	}, func() { e.cfg.Post(func() { r.Fail(x.gone()) }) })
-}
-
-// copy copies bytes on the processors that sessions share.
-func (x *deviceImport) copy(to, from []byte, then func(error)) {
-	x.exec.jobs.aside(x.queue, workCopy, func(by *sched.Worker) error {
-		return sched.Caught(func() error {
-			by.For(len(from), uploadNow, func(_ *sched.Worker, lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
-			return nil
-		})
-	}, then)
 }
 
 // done notes that the value is there, or never will be.
