@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,6 +23,8 @@ func (c *Config) check() error {
 		text string
 	}{
 		{nodeName(c.Name), fmt.Sprintf("--name %q: write NAME@HOST, such as nxvk@127.0.0.1", c.Name)},
+		{c.selectsAll() || !slices.Contains(c.Devices, allDevices), "--device all and another --device: give all alone, or name each device"},
+		{c.selectsAll() || !slices.Contains(c.Devices, ""), "--device without a name beside another --device: leave it out, or name a device"},
 		{c.Port >= 0 && c.Port < 1<<16, fmt.Sprintf("--port %d: give a port from 0 to 65535; 0 picks a free one", c.Port)},
 		{c.NetTicktime >= shortestTicktime, fmt.Sprintf("--net-ticktime %v: give at least %v", c.NetTicktime, shortestTicktime)},
 		{c.Deadline >= 0, fmt.Sprintf("--deadline %v: give a duration of 0 or more; 0 is no limit", c.Deadline)},

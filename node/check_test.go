@@ -15,6 +15,8 @@ func TestCheck(t *testing.T) {
 		"no host":                             func(c *Config) { c.Name = "nxvk" },
 		"empty host":                          func(c *Config) { c.Name = "nxvk@" },
 		"two hosts":                           func(c *Config) { c.Name = "nxvk@a@b" },
+		"all and one":                         func(c *Config) { c.Devices = []string{"all", "0"} },
+		"one and no name":                     func(c *Config) { c.Devices = []string{"0", ""} },
 		"port":                                func(c *Config) { c.Port = 1 << 16 },
 		"ticktime":                            func(c *Config) { c.NetTicktime = time.Millisecond },
 		"deadline":                            func(c *Config) { c.Deadline = -1 },

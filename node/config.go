@@ -22,12 +22,14 @@ var (
 
 // Config has the settings of a node.
 type Config struct {
-	Name         string        // NAME@HOST
-	Cookie       string        // of the cluster; if empty, CookieFile has it
-	CookieFile   string        // if empty, ~/.erlang.cookie, which is created if it does not exist
-	Listen       string        // address
-	Port         int           // 0 picks a free one
-	Device       string        // all, host, or one by index, name or UUID
+	Name       string // NAME@HOST
+	Cookie     string // of the cluster; if empty, CookieFile has it
+	CookieFile string // if empty, ~/.erlang.cookie, which is created if it does not exist
+	Listen     string // address
+	Port       int    // 0 picks a free one
+	// Devices are the devices to serve: all, which is the default, or host, or devices by index, name or
+	// UUID. There is a device server for each entry; a device that is named twice is opened twice.
+	Devices      []string
 	Connect      string        // nodes to connect to, separated by commas
 	NetTicktime  time.Duration // without a byte, after which a peer counts as down
 	TLS          TLS           // with a certificate the node speaks inet_tls

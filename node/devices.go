@@ -11,19 +11,37 @@ import (
 	"nxvk/vulkan/devfile"
 )
 
-// openDevices opens the selected devices. The selection all means every GPU; without a GPU,
-// a software device; without that, the host. A nil device is the host.
+// allDevices selects every GPU; without a GPU, a software device; without that, the host.
+const allDevices = "all"
+
+// openDevices opens the selected devices, each as often as it is named. A nil device is the host.
 func openDevices(cfg *Config) ([]*vulkan.Device, error) {
-	if cfg.Device == "host" {
-		return []*vulkan.Device{nil}, nil
+	if cfg.selectsAll() {
+		return openEvery(cfg)
 	}
-	if cfg.Device != "all" && cfg.Device != "" {
-		d, err := vulkan.Open(cfg.Device, cfg.vulkanOptions())
+	var open []*vulkan.Device
+	for _, name := range cfg.Devices {
+		if name == "host" {
+			open = append(open, nil)
+			continue
+		}
+		d, err := vulkan.Open(name, cfg.vulkanOptions())
 		if err != nil {
+			closeDevices(cfg, open)
 			return nil, fmt.Errorf("%w: %w", ErrNoDevice, err)
 		}
-		return []*vulkan.Device{d}, nil
+		open = append(open, d)
 	}
+	return open, nil
+}
+
+// selectsAll reports whether the node chooses its devices itself.
+func (c *Config) selectsAll() bool {
+	return len(c.Devices) == 0 || len(c.Devices) == 1 && (c.Devices[0] == allDevices || c.Devices[0] == "")
+}
+
+// openEvery opens the devices that the node chooses itself.
+func openEvery(cfg *Config) ([]*vulkan.Device, error) {
 	infos, err := vulkan.Devices()
 	if errors.Is(err, vulkan.ErrNoVulkan) || (err == nil && len(infos) == 0) {
 		cfg.Log.Warn().Msg(explainHost(err))

@@ -103,7 +103,7 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 // serve starts the servers, connects to peers and announces that the node is ready.
 func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device, host *memory.Host) error {
 	var all server.Reporters
-	cache, shared := cfg.openKernelCache(), sched.NewPool(0)
+	cache, shared, servers := cfg.openKernelCache(), sched.NewPool(0), server.NewServers()
 	shared.Reserve()
 	for i, d := range devices {
 		name := gen.Atom(fmt.Sprintf("nxvk_%d", i))
@@ -117,7 +117,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Host: host, Work: shared, Target: target, Limit: cfg.SessionLimit, Deadline: cfg.Deadline, HostLimit: cfg.HostLimit,
 			OneByOne: cfg.oneByOne(), WarmUp: !cfg.NoWarmUp, Shaders: cfg.AllowShaders, CloseAny: cfg.AllowClose, Reporter: reporter,
-			Watcher: watcher{n}, Direct: n.Direct, Log: log,
+			Servers: servers, Watcher: watcher{n}, Direct: n.Direct, Log: log,
 		}), gen.ProcessOptions{})
 		if err != nil {
 			return fmt.Errorf("start %s: %w", name, err)

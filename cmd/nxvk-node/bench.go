@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"time"
 
 	benchmark "nxvk/node/bench"
+	"nxvk/vulkan"
 )
 
 // measurements are what bench can do, for its help and its errors.
@@ -18,6 +20,7 @@ const measurements = `
   starts    the first result of a program after each of several starts of the node
   beside    reads of one session while another one's kernels are compiled
   crowd     reads of one session beside others that multiply matrices without pause
+  devices   copies of values from one device to another, one way and both ways
   share     the same through the distribution, and the shares of the sessions; needs Erlang
   sampler   leapfrog steps and draws of the No-U-Turn sampler`
 
@@ -25,6 +28,8 @@ const measurements = `
 type benchOptions struct {
 	ops               benchmark.OpsConfig // its device and format are those of all
 	crowd             benchmark.CrowdConfig
+	devices           benchmark.DevicesConfig
+	to                string // the other device of devices
 	sessions, seconds int
 }
 
@@ -46,6 +51,8 @@ func bench(ctx context.Context, args []string) error {
 	f.IntVar(&o.crowd.Queues, "queues", 0, "crowd: `number` of queues of the device to use (default: 1)")
 	f.DurationVar(&o.crowd.Piece, "piece", 0, "crowd: `duration` of the pieces that work is cut into (default: chosen by the device)")
 	f.DurationVar(&o.crowd.Time, "time", 5*time.Second, "crowd: `duration` of each part of the measurement")
+	f.StringVar(&o.to, "to", "", "devices: the other `device` (default: the second one of the machine, or the first one again)")
+	f.IntVar(&o.devices.Bytes, "bytes", 1<<30, "devices: `bytes` of the largest value")
 	if err := f.parse(args); err != nil {
 		return err
 	}
@@ -90,6 +97,8 @@ func (o *benchOptions) measure(ctx context.Context, name string) error {
 		return benchmark.BesideRound(device, format)
 	case "sampler":
 		return benchmark.Sampler(ctx, device, format)
+	case "devices":
+		return o.measureDevices(ctx)
 	}
 	switch {
 	case name != "crowd" && name != "share":
@@ -100,4 +109,21 @@ func (o *benchOptions) measure(ctx context.Context, name string) error {
 		return benchmark.Share(ctx, device, o.sessions, o.seconds)
 	}
 	return benchmark.Crowd(ctx, o.crowd)
+}
+
+// measureDevices measures copies between two devices. The same device is opened twice.
+func (o *benchOptions) measureDevices(ctx context.Context) error {
+	c := o.devices
+	c.Format, c.Time = o.ops.Format, time.Second
+	c.Devices = [2]string{cmp.Or(o.ops.Device, "0"), o.to}
+	if o.to == "" {
+		infos, err := vulkan.Devices()
+		if err != nil {
+			return err
+		}
+		if c.Devices[1] = c.Devices[0]; o.ops.Device == "" && len(infos) > 1 && infos[1].Kind == infos[0].Kind {
+			c.Devices[1] = "1"
+		}
+	}
+	return benchmark.Devices(ctx, c)
 }

@@ -22,6 +22,7 @@ type flagSet struct {
 	former   map[string]string // former name of a flag to its name
 	warnings []string          // what the user should change; for the log
 	words    string            // the text after the flags in the help
+	lists    []*listValue      // the flags that may be repeated
 }
 
 // flags returns an empty set for a command.
@@ -43,6 +44,37 @@ func (f *flagSet) rename(former, name string) {
 	})
 }
 
+// listValue is the value of a flag that may be repeated. The first one on the command line replaces the
+// one of the environment.
+type listValue struct {
+	to   *[]string
+	read bool // the environment has been read
+}
+
+// Set implements flag.Value.
+func (l *listValue) Set(value string) error {
+	if l.read {
+		*l.to, l.read = nil, false
+	}
+	*l.to = append(*l.to, value)
+	return nil
+}
+
+// String implements flag.Value.
+func (l *listValue) String() string {
+	if l.to == nil {
+		return ""
+	}
+	return strings.Join(*l.to, ", ")
+}
+
+// list defines a flag that may be repeated.
+func (f *flagSet) list(name string, to *[]string, usage string) {
+	l := &listValue{to: to}
+	f.lists = append(f.lists, l)
+	f.Var(l, name, usage)
+}
+
 // variable is the name of a flag in the environment.
 func variable(name string) string {
 	return "NXVK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
@@ -52,6 +84,9 @@ func variable(name string) string {
 func (f *flagSet) parse(args []string) error {
 	if err := f.readEnvironment(); err != nil {
 		return err
+	}
+	for _, l := range f.lists {
+		l.read = true
 	}
 	f.SetOutput(io.Discard)
 	switch err := f.Parse(args); {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,6 +49,31 @@ func TestFormerName(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A flag that may be repeated has all its values in their order; those of the command line replace the
+// one of the environment.
+func TestRepeatedFlag(t *testing.T) {
+	for _, x := range []struct {
+		env  string
+		args []string
+		want []string
+	}{
+		{"", nil, nil},
+		{"", []string{"--device", "0", "--device=0", "--device", "llvmpipe (LLVM 19, 256 bits)"}, []string{"0", "0", "llvmpipe (LLVM 19, 256 bits)"}},
+		{"host", nil, []string{"host"}},
+		{"host", []string{"--device", "1", "--device", "0"}, []string{"1", "0"}},
+	} {
+		if x.env != "" {
+			t.Setenv("NXVK_DEVICE", x.env)
+		}
+		var got []string
+		f := flags("test")
+		f.list("device", &got, "")
+		if err := f.parse(x.args); err != nil || !slices.Equal(got, x.want) {
+			t.Errorf("%s %q: got %q, %v; want %q", x.env, x.args, got, err, x.want)
+		}
 	}
 }
 

@@ -234,6 +234,29 @@ func TestDevicesJSON(t *testing.T) {
 	}
 }
 
+// A device that is given twice has two servers; so have several that are given.
+func TestSeveralDevices(t *testing.T) {
+	infos, _ := vulkan.Devices()
+	for _, devices := range [][]string{{"host", "host"}, {"0", "0", "host"}} {
+		if devices[0] == "0" && len(infos) == 0 {
+			t.Skip("no Vulkan device")
+		}
+		var args []string
+		for _, d := range devices {
+			args = append(args, "--device", d)
+		}
+		serving := 0
+		for _, e := range serve(t, program(binary, t.TempDir(), runFlags(t, args...)...)) {
+			if e.Message == "serving" {
+				serving++
+			}
+		}
+		if serving != len(devices) {
+			t.Errorf("%q: %d servers, want %d", devices, serving, len(devices))
+		}
+	}
+}
+
 // An index that no device has is an error, also where the name of one has the digit.
 func TestNoSuchIndex(t *testing.T) {
 	infos, err := vulkan.Devices()

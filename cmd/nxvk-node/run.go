@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&cfg.CookieFile, "cookie-file", "", "`file` with the cookie (default ~/.erlang.cookie, which is created if it does not exist)")
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1", "`address` to listen on; 0.0.0.0 listens on all interfaces")
 	f.IntVar(&cfg.Port, "port", 0, "`port` to listen on (default: any free port)")
-	f.StringVar(&cfg.Device, "device", "all", "`device` to serve: all, host, or one by index, name or UUID")
+	f.list("device", &cfg.Devices, "`device` to serve: all, host, or one by index, name or UUID; repeat it for several, each with a server of its own. A device that is given twice is opened twice (default: all)")
 	f.StringVar(&cfg.Connect, "connect", "", "`nodes` to connect to at the start, separated by commas")
 	f.DurationVar(&cfg.NetTicktime, "net-ticktime", node.DefaultTicktime, "`duration` without a byte after which a peer counts as down")
 	f.StringVar(&cfg.TLS.Cert, "tls-cert", "", "PEM `file` with the certificate; the node then speaks TLS, as inet_tls_dist does")

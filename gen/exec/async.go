@@ -227,6 +227,10 @@ func (q *Queue) end() {
 	q.running.Drop()
 	q.trace, q.running = nil, nil
 	q.dropJob()
+	q.dropExports()
+	if q.incoming != nil {
+		q.incoming.drop()
+	}
 	for _, x := range q.above {
 		x.End()
 	}

@@ -55,19 +55,28 @@ func (ip *interpreter) cancel(q *Queue, ids []int) {
 	}
 }
 
-// cancelIn ends the runs of a queue alone whose first results are in a set.
+// cancelIn ends the runs of a queue alone, and the import from another device, whose first results
+// are in a set.
 func (ip *interpreter) cancelIn(q *Queue, ended map[ops.ID]bool) {
 	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	var underWay *run
+	var incoming *deviceImport
 	for i := range q.queue.All() {
 		in := q.queue.At(i).in
 		switch {
+		case in != nil && q.incoming != nil && q.incoming.in == in:
+			if ended[in.Outs[0].ID] {
+				incoming = q.incoming
+			}
 		case in == nil || in.Op != ops.Run || len(in.Outs) == 0 || !ended[in.Outs[0].ID]:
 		case q.run != nil && q.run.in == in:
 			underWay = q.run
 		default:
 			in.Err = gone
 		}
+	}
+	if incoming != nil {
+		incoming.cancel()
 	}
 	if underWay != nil {
 		ip.stop(q, underWay, gone)

@@ -10,6 +10,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/memory"
@@ -48,6 +49,11 @@ type Config struct {
 	// asks.
 	Spans func(*store.Session, Spans)
 
+	Name        string                   // of the device server; an import that names it is of this device
+	Incarnation uint64                   // of the device server
+	Server      func(name string) Server // the server of another device of the node, nil where there is none
+	Tell        func(f, gone func())     // runs f on the goroutine of the Executor, or gone, on any one, where the server has ended; nil is Post
+
 	// Completed is told how long each submission took; nil where nobody asks.
 	Completed func(time.Duration)
 }
@@ -64,7 +70,9 @@ type Executor struct {
 
 	queues  map[*store.Session]*Queue
 	turns   queue.Turns[*Queue]
-	imports []*Queue // queues that wait for another session
+	imports []*Queue                 // queues that wait for another session
+	exports []*export                // that wait for a value which has not been announced
+	senders map[*devcopy.Sender]bool // of values that other devices import
 
 	feeds       *feed.Feeds             // what the device is given
 	kernels     *kernels.Cache          // compiled code
@@ -92,6 +100,7 @@ type Counters struct {
 	Interpreted  uint64 // dispatches that the host carried out in the device's stead
 	Leaps        uint64 // leapfrog steps that chains of the sampler have had the device take
 	Uploaded     uint64 // bytes
+	Imported     uint64 // bytes, from other devices of the node
 
 	feed.Counters // of what is given to the device
 
@@ -103,15 +112,19 @@ func New(cfg Config) *Executor {
 	if cfg.Host == nil {
 		cfg.Host = memory.NewHost(0)
 	}
+	if cfg.Tell == nil {
+		cfg.Tell = func(f, _ func()) { cfg.Post(f) }
+	}
 	if cfg.Work == nil {
 		cfg.Work = sched.NewPool(0)
 	}
 	e := &Executor{
-		cfg:    cfg,
-		dev:    cfg.Device,
-		queues: make(map[*store.Session]*Queue),
-		bounds: program.NewBounds(),
-		limit:  cfg.HostLimit,
+		cfg:     cfg,
+		dev:     cfg.Device,
+		queues:  make(map[*store.Session]*Queue),
+		bounds:  program.NewBounds(),
+		senders: make(map[*devcopy.Sender]bool),
+		limit:   cfg.HostLimit,
 	}
 	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec, e.transfers.exec = e, e, e, e
 	e.checker = checker{feed: e.Feed, deviceError: e.DeviceError, resume: e.Resume, jobs: &e.jobs, failed: &e.Counters.Failed}
@@ -147,7 +160,7 @@ func newMemory(e *Executor) *memory.Manager[*Queue] {
 		Device: e.dev, Post: e.cfg.Post, Flush: e.Flush, Error: e.DeviceError, Resume: e.Resume, AwaitChecks: e.checker.await,
 		Session:  func(q *Queue) *store.Session { return q.Session },
 		Claim:    func(q *Queue) *memory.Claim { return &q.claim },
-		Alloc:    func(q *Queue, n int) (*vulkan.Buffer, error) { return e.Feed(q).TryAlloc(n) },
+		Alloc:    func(q *Queue, n int) (*vulkan.Buffer, error) { return e.allocFeed(q).TryAlloc(n) },
 		Sessions: func(yield func(*store.Session) bool) { maps.Keys(e.queues)(yield) },
 		Pending:  func() bool { return len(e.recorder.gathering) > 0 }, // who asks is not among them: it carries something out
 		RunPending: func() {

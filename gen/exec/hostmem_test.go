@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -166,4 +167,38 @@ func TestHostReadBack(t *testing.T) {
 		copied = 0
 	}
 	r.wantUsed(r.exec.memory.Host, 8*n+copied)
+}
+
+// What a reader has been lent stays as it is while the device takes the value over from the host.
+func TestReadBesideUpload(t *testing.T) {
+	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: true, Uncached: true}}))
+	q := r.session()
+	const n = 1 << 20
+	if err := r.arrive(q, 1, n); err != nil {
+		t.Fatal(err)
+	}
+	var lent Data
+	r.exec.Read(q, 1, 0, math.MaxInt, func(d Data, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		lent = d
+	})
+	r.Do(q, ops.Negate, 2, f32(n), nil, ref(1))
+	r.Want(q, 2, make([]float32, n)...)
+	b, err := r.exec.memory.Host.Alloc(4 * n) // the next value of the size
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Bytes() {
+		b.Bytes()[i] = 7
+	}
+	if at := bytes.IndexByte(lent.Bytes, 7); at >= 0 {
+		t.Errorf("byte %d of what was lent has changed", at)
+	}
+	b.Free()
+	lent.Release()
+	r.Free(q, 1)
+	r.Free(q, 2)
+	r.wantUsed(r.exec.memory.Host, 0)
 }

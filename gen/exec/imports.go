@@ -29,6 +29,24 @@ func sharing(queues map[*store.Session]*Queue, s *wire.Shared) *store.Session {
 	return nil
 }
 
+// sharedBy returns the session that a shared value belongs to.
+func (e *Executor) sharedBy(s *wire.Shared) (*store.Session, error) {
+	if s.Incarnation != 0 && s.Incarnation != e.cfg.Incarnation {
+		return nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
+			"value %d belonged to an earlier run of %s (incarnation %d; this run is %d): compute or upload it again", s.ID, s.Server, s.Incarnation, e.cfg.Incarnation)}
+	}
+	if from := sharing(e.queues, s); from != nil {
+		return from, nil
+	}
+	return nil, notShared(s)
+}
+
+func notShared(s *wire.Shared) error {
+	return &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
+		"value %d of process %v: no session here has this process and key; it has ended, or the value was not shared; have its owner share it while its session lasts",
+		s.ID, s.Owner)}
+}
+
 // pidID is the id of a pid as Ergo has it: the serial above the number.
 func pidID(p etf.Pid) uint64 { return uint64(p.ID) | uint64(p.Serial)<<32 }
 
@@ -61,11 +79,13 @@ func (e *Executor) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
 		return 0
 	}
-	from := sharing(e.queues, in.Shared)
-	if from == nil {
-		e.poison(q, in, nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
-			"value %d of process %v: no session here has this process and key; it has ended, or the value was not shared; have its owner share it while its session lasts",
-			in.Shared.ID, in.Shared.Owner)})
+	if name := in.Shared.Server; name != "" && name != e.cfg.Name {
+		e.importFromDevice(q, in)
+		return 0
+	}
+	from, err := e.sharedBy(in.Shared)
+	if err != nil {
+		e.poison(q, in, nil, err)
 		return 0
 	}
 	id := in.Shared.ID
@@ -84,7 +104,7 @@ func (e *Executor) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	case v.Failure() != nil:
 		e.poison(q, in, nil, v.Failure())
 	case !v.Type.Equal(out.Type):
-		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the value is %v, stated is %v", v.Type, out.Type)})
+		e.poison(q, in, nil, unlike(v, out.Type))
 	default:
 		v.Mem.Retain()
 		q.Session.Put(out.ID, v)

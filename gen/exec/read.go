@@ -44,7 +44,13 @@ func (e *Executor) read(q *Queue, id ops.ID, offset, count int, done func(Data, 
 	m.Retain()
 	drop := func() { e.cfg.Post(m.Drop) }
 	if m.Host != nil {
-		done(Data{Bytes: m.Host[from : from+n], Release: drop}, nil)
+		m.Pins++ // what is lent stays where it is
+		done(Data{Bytes: m.Host[from : from+n], Release: func() {
+			e.cfg.Post(func() {
+				m.Pins--
+				m.Drop()
+			})
+		}}, nil)
 		return
 	}
 	e.Feed(q).Fetch(m, from, n, true, func(data []byte, release func(), err error) {

@@ -60,6 +60,9 @@ type Queue struct {
 	wanted  map[ops.ID]int    // how many requests in async runs work on a value that was pending
 	from    *Queue            // of an async run: the queue of the session
 	awaits  bool              // of an async run: it waits for another one
+
+	exports  map[*export]bool // values of the session that other devices wait for
+	incoming *deviceImport    // the import from another device at the front
 }
 
 // task is what a queue runs. It reports true where it has to wait, and is then
@@ -332,6 +335,7 @@ func (e *Executor) settle() {
 			e.advance(q)
 		}
 	}
+	e.retryExports()
 	e.recorder.awaitSilence()
 }
 
@@ -341,6 +345,7 @@ func (e *Executor) Abandon() {
 	queues := e.queues
 	e.queues = make(map[*store.Session]*Queue)
 	e.imports = nil
+	e.EndExports(e.Lost())
 	e.memory.Abandon()
 	for _, q := range queues {
 		if q.feed != nil {

@@ -219,15 +219,15 @@ func (tr *transfers) uploadApart(q *Queue, m *store.Storage, to *vulkan.Buffer) 
 	m.Pins++
 	u := &upload{queue: q, m: m, to: to, cancels: tr.exec.feeds.Cancels()}
 	if host := to.Writable(); host != nil {
-		tr.copyApart(u, host, m.Host, func(err error) { tr.endUpload(u, err) })
+		tr.copyApart(q, host, m.Host, func(err error) { tr.endUpload(u, err) })
 		return
 	}
 	tr.stage(u)
 }
 
-// copyApart copies bytes for an upload and then calls then.
-func (tr *transfers) copyApart(u *upload, to, from []byte, then func(error)) {
-	tr.exec.jobs.aside(u.queue, workCopy, func(by *sched.Worker) error {
+// copyApart copies bytes on the processors that sessions share, and then calls then.
+func (tr *transfers) copyApart(q *Queue, to, from []byte, then func(error)) {
+	tr.exec.jobs.aside(q, workCopy, func(by *sched.Worker) error {
 		return sched.Caught(func() error {
 			by.For(len(from), uploadNow, func(_ *sched.Worker, lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
 			return nil
@@ -256,7 +256,7 @@ func (tr *transfers) stage(u *upload) {
 		tr.endUpload(u, tr.exec.DeviceError(err))
 		return
 	}
-	tr.copyApart(u, piece.Bytes(), from, func(err error) {
+	tr.copyApart(u.queue, piece.Bytes(), from, func(err error) {
 		defer piece.Free()
 		if err != nil || u.queue.Session.Ended {
 			tr.endUpload(u, err)

@@ -36,6 +36,7 @@ type DeviceConfig struct {
 	WarmUp    bool           // see exec.Config
 	Shaders   bool           // clients may bring shaders of their own
 	CloseAny  bool           // every node may close the sessions of every other
+	Servers   *Servers       // of the node; nil where this is the only one
 	Watcher   Watcher
 	// Direct delivers the messages of other nodes to an inbox instead of the actor's
 	// mailbox, until stop is called: see dist.Node.
@@ -82,6 +83,9 @@ func (d *Device) Init(...any) error {
 	if d.cfg.Host == nil {
 		d.cfg.Host = memory.NewHost(0)
 	}
+	if d.cfg.Servers == nil {
+		d.cfg.Servers = NewServers()
+	}
 	if d.cfg.Reporter == nil {
 		d.cfg.Reporter = NewReporter(d.cfg.Name)
 	}
@@ -91,6 +95,7 @@ func (d *Device) Init(...any) error {
 	d.mailbox.handle = d.handle
 	d.open(d.cfg.Vulkan)
 	d.startReports()
+	d.cfg.Servers.add(d)
 	d.indirect = d.cfg.Direct(d.PID(), d.cfg.Name, deviceInbox{d})
 	return nil
 }
@@ -115,6 +120,11 @@ func (d *Device) open(dev *vulkan.Device) {
 		WarmUp:    d.cfg.WarmUp,
 		Completed: d.observeSubmission,
 		Spans:     d.tellSpans,
+
+		Name:        string(d.cfg.Name),
+		Incarnation: d.incarnation,
+		Server:      d.cfg.Servers.find,
+		Tell:        func(f, gone func()) { d.mailbox.post(sentFunc{f, gone}) },
 	})
 	d.sampler, d.chains = sample.New(d.exec), chain.New(d.exec, d.cfg.Shaders)
 }
@@ -135,6 +145,8 @@ func (d *Device) handle(message any) {
 		m()
 	case uncounted:
 		m()
+	case sentFunc:
+		m.f()
 	case dist.Message:
 		d.handleStream(m.Sender, m.Term)
 	case dist.Cast:
@@ -167,6 +179,7 @@ func (d *Device) Terminate(error) { d.release() }
 func (d *Device) release() {
 	d.indirect()
 	d.mailbox.close(func() {
+		d.exec.EndExports(d.ended())
 		for pid := range d.sessions {
 			d.endBy(pid, d.exec.EndNow) // what is posted is dropped
 		}

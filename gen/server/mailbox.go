@@ -122,6 +122,9 @@ func (b *mailbox) handleOne(message any) {
 		b.handle(message)
 		dist.Handled(message)
 	default:
+		if m, ok := message.(sentFunc); ok {
+			m.gone()
+		}
 		dist.Handled(message)
 	}
 }

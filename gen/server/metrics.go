@@ -58,6 +58,7 @@ var metricRows = []struct {
 	{"leapfrog_steps_total", "Leapfrog steps of the sampler on the device.", true, func(s *status) float64 { return float64(s.Counters.Leaps) }},
 	{"submits_total", "Batches submitted to the device.", true, func(s *status) float64 { return float64(s.Counters.Submits) }},
 	{"uploaded_bytes_total", "Bytes of uploaded tensors.", true, func(s *status) float64 { return float64(s.Counters.Uploaded) }},
+	{"imported_bytes_total", "Bytes of values imported from other devices of the node.", true, func(s *status) float64 { return float64(s.Counters.Imported) }},
 	{"downloaded_bytes_total", "Bytes read back from the device.", true, func(s *status) float64 { return float64(s.Counters.Downloaded) }},
 	{"device_busy_seconds", "Time that the device server has spent on its current message; 0 without one.", false, func(s *status) float64 { return s.Busy.Seconds() }},
 	{"device_submission_seconds", "Age of the oldest submission that has not completed; 0 without one.", false, func(s *status) float64 { return since(s.Oldest).Seconds() }},

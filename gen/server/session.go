@@ -15,6 +15,8 @@ import (
 	"nxvk/node/dist"
 )
 
+var errEnded = errors.New("the device server that has the value has ended; compute or upload the value again")
+
 var errNotStream = errors.New("send {nxvk, Instructions}; gen/README.md describes the messages")
 
 // newIncarnation returns a random number that distinguishes the runs of a server. It is a

@@ -23,6 +23,7 @@ const (
 	OutOfMemory Kind = "out_of_memory"
 	Limit       Kind = "limit"
 	DeviceLost  Kind = "device_lost"
+	ServerDown  Kind = "server_down"
 	Internal    Kind = "internal"
 
 	UnknownProgram Kind = "unknown_program"

@@ -13,9 +13,11 @@ const MaxID = 1 << 60
 
 // Shared names a value of another session.
 type Shared struct {
-	Owner etf.Pid
-	Key   uint64
-	ID    ops.ID
+	Owner       etf.Pid
+	Key         uint64
+	ID          ops.ID
+	Server      string // the device server that has the session; empty for the one that gets the import
+	Incarnation uint64 // the run of Server that the client means; 0 is any
 }
 
 // Instr is an instruction as it arrived.
@@ -268,19 +270,30 @@ func literal(typ ops.Type, data etf.Term) (*ops.Literal, error) {
 }
 
 func importOperand(list etf.List) ([]ops.Operand, *Shared, error) {
-	const form = "import takes one operand, {shared, Pid, Key, Id}"
+	const form = "import takes one operand, {shared, Pid, Key, Id} or {shared, Server, Incarnation, Pid, Key, Id}"
 	if len(list) != 1 {
 		return nil, nil, bad(form)
 	}
 	tuple, ok := list[0].(etf.Tuple)
-	if !ok || len(tuple) != 4 || tuple[0] != etf.Atom("shared") {
+	if !ok || len(tuple) != 4 && len(tuple) != 6 || tuple[0] != etf.Atom("shared") {
 		return nil, nil, bad(form)
 	}
-	pid, ok := tuple[1].(etf.Pid)
-	key, err := Key(tuple[2])
-	id, err2 := identifier(tuple[3])
+	var s Shared
+	if len(tuple) == 6 {
+		server, isAtom := tuple[1].(etf.Atom)
+		n, err := integer(tuple[2])
+		if !isAtom || server == "" || err != nil || n < 0 {
+			return nil, nil, bad(form)
+		}
+		s.Server, s.Incarnation = string(server), uint64(n)
+	}
+	value := tuple[len(tuple)-3:]
+	pid, ok := value[0].(etf.Pid)
+	key, err := Key(value[1])
+	id, err2 := identifier(value[2])
 	if !ok || err != nil || err2 != nil {
 		return nil, nil, bad(form)
 	}
-	return nil, &Shared{Owner: pid, Key: key, ID: id}, nil
+	s.Owner, s.Key, s.ID = pid, key, id
+	return nil, &s, nil
 }

@@ -61,6 +61,7 @@ func TestInstr(t *testing.T) {
 			[]ops.Operand{id(1)}, [][]int{{2}}},
 		{"free", tuple{atom("free"), list(nil), list(nil), list{list{int64(4), int64(5)}}}, nil, [][]int{{4, 5}}},
 		{"import", tuple{atom("import"), f32out, list{tuple{atom("shared"), pid, int64(99), int64(4)}}, list(nil)}, nil, nil},
+		{"import from a device", tuple{atom("import"), f32out, list{tuple{atom("shared"), atom("nxvk_1"), int64(12), pid, int64(99), int64(4)}}, list(nil)}, nil, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			in := stream(t, x.instr)
@@ -82,7 +83,11 @@ func TestInstr(t *testing.T) {
 			if len(in.Attrs)+len(x.attrs) > 0 && !reflect.DeepEqual(in.Attrs, x.attrs) {
 				t.Errorf("attributes %v, want %v", in.Attrs, x.attrs)
 			}
-			if want := (Shared{pid, 99, 4}); in.Op == ops.Import && (in.Shared == nil || *in.Shared != want) {
+			want := Shared{Owner: pid, Key: 99, ID: 4}
+			if x.name == "import from a device" {
+				want.Server, want.Incarnation = "nxvk_1", 12
+			}
+			if in.Op == ops.Import && (in.Shared == nil || *in.Shared != want) {
 				t.Errorf("import of %v, want %v", in.Shared, want)
 			}
 		})
@@ -158,6 +163,10 @@ func TestMalformedInstr(t *testing.T) {
 		{"import of two", tuple{atom("import"), f32out, list{int64(1), int64(2)}, none}, BadRequest, "{shared, Pid, Key, Id}", 1},
 		{"import of no pid", tuple{atom("import"), f32out, shared(int64(1), int64(1), int64(1)), none}, BadRequest, "{shared, Pid, Key, Id}", 1},
 		{"import by a bad key", tuple{atom("import"), f32out, shared(pid, int64(-1), int64(1)), none}, BadRequest, "{shared, Pid, Key, Id}", 1},
+		{"import from no server", tuple{atom("import"), f32out, shared(atom(""), int64(0), pid, int64(1), int64(1)), none}, BadRequest, "{shared, Server, Incarnation, Pid, Key, Id}", 1},
+		{"import from a number", tuple{atom("import"), f32out, shared(int64(1), int64(0), pid, int64(1), int64(1)), none}, BadRequest, "{shared, Server", 1},
+		{"import from a run before", tuple{atom("import"), f32out, shared(atom("nxvk_1"), int64(-1), pid, int64(1), int64(1)), none}, BadRequest, "{shared, Server", 1},
+		{"import from a device by id 0", tuple{atom("import"), f32out, shared(atom("nxvk_1"), int64(0), pid, int64(1), int64(0)), none}, BadRequest, "{shared, Server", 1},
 		{"import of id 0", tuple{atom("import"), f32out, shared(pid, int64(1), int64(0)), none}, BadRequest, "{shared, Pid, Key, Id}", 1},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -29,8 +29,12 @@ func instrTerm(in *Instr) etf.Term {
 	for i := range in.Ins {
 		ins = append(ins, operandTerm(&in.Ins[i]))
 	}
-	if in.Shared != nil {
-		ins = append(ins, etf.Tuple{etf.Atom("shared"), in.Shared.Owner, in.Shared.Key, int64(in.Shared.ID)})
+	if s := in.Shared; s != nil {
+		shared := etf.Tuple{etf.Atom("shared")}
+		if s.Server != "" {
+			shared = append(shared, etf.Atom(s.Server), int64(s.Incarnation))
+		}
+		ins = append(ins, append(shared, s.Owner, s.Key, int64(s.ID)))
 	}
 	for i, v := range in.Attrs {
 		attrs = append(attrs, attrTerm(&in.Op.Info().Attrs[i], v))

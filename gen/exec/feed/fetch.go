@@ -94,6 +94,11 @@ func (fs *Feeds) whenChecked(m *store.Storage, done func(data []byte, release fu
 	}
 }
 
+// Checked calls done when the checks of memory are settled, with the error that they have found.
+func (fs *Feeds) Checked(m *store.Storage, done func(error)) {
+	fs.whenChecked(m, func(_ []byte, _ func(), err error) { done(err) })(nil, func() {}, nil)
+}
+
 // fetch is a read of what the device has yet to compute.
 type fetch struct {
 	done  func(data []byte, release func(), err error)

@@ -41,6 +41,18 @@ defmodule NxVulkanGo.Backend do
   can be sent to other BEAM nodes. [Memory](guides/memory.md) says when memory is freed, and
   what to do when there is too little.
 
+  ## Several devices of a server
+
+  `Nx.backend_copy/2` and `Nx.backend_transfer/2` to another device of the same server move the data
+  within the server:
+
+      Nx.backend_transfer(tensor, {NxVulkanGo.Backend, device: 1})
+
+  They return as soon as the operations before are on their way to the server. The data follow when
+  the tensor is computed, and only operations that need the copy wait for it. The copy counts as memory of
+  its device, and an error of the tensor is the error of its copy. To another server the data
+  pass through this VM.
+
   ## Differences from `Nx.BinaryBackend`
 
     * an error that depends on values, such as an index out of bounds or a singular matrix,
@@ -155,11 +167,11 @@ defmodule NxVulkanGo.Backend do
     do: %{tensor | data: %{data | options: Options.backend!(options)}}
 
   def backend_copy(tensor, __MODULE__, options) do
-    options = Options.backend!(options)
-
-    if there?(tensor, options),
-      do: Eager.run(:reshape, tensor, [tensor], []),
-      else: from_binary(tensor, whole(tensor), options)
+    case target(tensor, Options.backend!(options)) do
+      :here -> Eager.run(:reshape, tensor, [tensor], [])
+      {:device, session} -> Transfer.to_device(tensor, session)
+      :elsewhere -> from_binary(tensor, whole(tensor), options)
+    end
   end
 
   def backend_copy(tensor, backend, options),
@@ -171,7 +183,7 @@ defmodule NxVulkanGo.Backend do
 
   def backend_transfer(%T{data: %{session: session}} = tensor, backend, options) do
     if backend == __MODULE__ and node(session.pid) == node() and
-         there?(tensor, Options.backend!(options)) do
+         target(tensor, Options.backend!(options)) == :here do
       tensor
     else
       try do
@@ -182,12 +194,17 @@ defmodule NxVulkanGo.Backend do
     end
   end
 
-  # Whether the tensor is where the options say.
-  defp there?(%T{data: %{session: session}}, options) do
-    options == [] or same_place?(session, Registry.fetch!(options))
-  end
+  # Where the options lead, as seen from a tensor: its own device, another device of its server, or
+  # another server.
+  defp target(_tensor, []), do: :here
 
-  defp same_place?(a, b), do: a.server == b.server and a.device == b.device
+  defp target(%T{data: %{session: %{server: server, device: device}}}, options) do
+    case Registry.fetch!(options) do
+      %{server: ^server, device: ^device} -> :here
+      %{server: ^server} = session -> {:device, session}
+      _ -> :elsewhere
+    end
+  end
 
   @impl true
   defdelegate to_binary(tensor, limit), to: Transfer

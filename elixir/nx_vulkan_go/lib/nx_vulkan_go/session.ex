@@ -196,6 +196,32 @@ defmodule NxVulkanGo.Session do
 
   defp place(session), do: Map.take(session, [:server, :device])
 
+  @doc """
+  Makes a value the copy of one that a session of another device of the server has, `source`, which is
+  freed when the server has copied it.
+  """
+  @spec copy_from(t, tuple, struct) :: :ok
+  def copy_from(session, {id, _type, _shape} = result, %{session: other} = source) do
+    operand =
+      {:shared, :"nxvk_#{other.device}", other.incarnation, other.address, other.key, source.id}
+
+    instructions = Check.annotate({:import, [result], [operand], []})
+    send(session.pid, {:import, instructions, id, source})
+    :ok
+  end
+
+  @doc "Waits until the instructions that this process has sent are on their way to the server."
+  @spec flush(t) :: :ok
+  def flush(%__MODULE__{pid: pid} = session) do
+    ref = Process.monitor(pid)
+    send(pid, {:flush, {self(), ref}})
+
+    receive do
+      {^ref, :ok} -> Process.demonitor(ref, [:flush]) && :ok
+      {:DOWN, ^ref, _, _, reason} -> raise down(session, reason)
+    end
+  end
+
   @doc "Waits until the device has computed everything that was sent before."
   @spec sync(t) :: :ok
   def sync(session), do: call!(session, :sync)

@@ -1,11 +1,11 @@
 defmodule NxVulkanGo.Backend.Transfer do
   @moduledoc false
-  # Reads the elements of a tensor, as bits and as text. Here the caller waits for the
-  # device, and errors of operations are raised.
+  # Reads the elements of a tensor, as bits and as text: here the caller waits for the
+  # device, and errors of operations are raised. And has another device of the server copy them.
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend.Eager
-  alias NxVulkanGo.{Encoding, Error, Session}
+  alias NxVulkanGo.{Check, Encoding, Error, Session}
 
   @doc "Reads the first elements, at most `limit`, in the format of Nx."
   @spec to_binary(T.t(), non_neg_integer) :: bitstring
@@ -66,6 +66,20 @@ defmodule NxVulkanGo.Backend.Transfer do
     end
   else
     defp check(_session, _tensor), do: :ok
+  end
+
+  @doc "Copies a tensor to another device of its server, within the server."
+  @spec to_device(T.t(), Session.t()) :: T.t()
+  def to_device(%T{data: %{type: type, shape: shape}} = tensor, %Session{} = there) do
+    out = %{tensor | type: type, shape: shape}
+    # A value of the same memory: the tensor may be freed before the server has copied it.
+    %T{data: source} = Eager.run(:reshape, out, [out], [])
+    # The server then has the instructions that make it, before it is asked for the copy.
+    Session.flush(source.session)
+    {result, data} = Eager.new_value(out, there)
+    Session.copy_from(there, result, source)
+    Check.await!(there, [result])
+    %{tensor | data: data}
   end
 
   @doc "Formats the elements, or the reason why they cannot be read; does not raise."

@@ -12,6 +12,9 @@ defmodule NxVulkanGo.Session.Stream do
   #     {:instructions, [i], fs}   the same, with operands fs of other BEAM nodes
   #     {:run, program, [i], fs}   the same; one of them runs the program, which is sent
   #                                before them unless the server has it
+  #     {:import, [i], id, source} an instruction that copies `source`, the data of a tensor on another
+  #                                device of the server, as the value `id`
+  #     {:flush, from}             a request for an answer once all before has been sent
   #     {:upload, [i], bytes}      an instruction with data, and perhaps a note before it
   #     {:call, from, request}     a call, which the server answers to `from`
   #     {:call, from, request, p}  the same; the program p is sent before it
@@ -58,6 +61,7 @@ defmodule NxVulkanGo.Session.Stream do
     :monitor,
     callers: %{},
     foreign: %{},
+    imports: %{},
     leases: %{},
     programs: %ProgramCache{},
     loops: %{},
@@ -216,6 +220,16 @@ defmodule NxVulkanGo.Session.Stream do
   defp message({:upload, list, size}, state, acc, n, bytes),
     do: gather(state, :lists.reverse(list, acc), n + length(list), bytes + size)
 
+  # The server answers when it has copied the value, or cannot.
+  defp message({:import, list, id, source}, %{session: session} = state, acc, n, _bytes) do
+    ref = make_ref()
+    all = :lists.reverse(acc, list)
+    request = {:at, session.incarnation, {:then, all, {:describe, id}}}
+    ask(state.destination, {self(), ref}, request)
+    state = %{state | imports: Map.put(state.imports, ref, source)}
+    state |> sent(n + length(list)) |> loop()
+  end
+
   defp message({:free, ids}, state, acc, n, bytes) do
     {loops, cancels} = Cancellation.release(state.loops, ids)
     acc = [{:free, [], [], [ids]} | :lists.reverse(cancels, acc)]
@@ -287,6 +301,11 @@ defmodule NxVulkanGo.Session.Stream do
     request = {:at, state.session.incarnation, request}
     ask(state.destination, from, request)
     %{state | active: true}
+  end
+
+  defp handle(state, {:flush, {pid, ref}}) do
+    send(pid, {ref, :ok})
+    state
   end
 
   defp handle(state, {:grow, {pid, ref}, count}) do
@@ -381,6 +400,12 @@ defmodule NxVulkanGo.Session.Stream do
     {progress, reports} = Map.pop!(state.reports, ref)
     Session.record_progress(state.session, progress)
     %{state | reports: reports}
+  end
+
+  defp handle(state, {ref, _reply}) when is_map_key(state.imports, ref) do
+    {source, imports} = Map.pop!(state.imports, ref)
+    Tracker.release(source)
+    %{state | imports: imports}
   end
 
   defp handle(state, _other), do: state

@@ -1,0 +1,149 @@
+package devcopy
+
+import (
+	"nxvk/gen/exec/feed"
+	"nxvk/gen/store"
+)
+
+const (
+	// chunkBytes is how many bytes a device reads back at a time.
+	chunkBytes = 16 << 20
+	// window is how many chunks are on their way: one is read back, one is copied, and one waits.
+	window = 3
+)
+
+// Chunk is a part of a value, on the host. Release gives it back; it may be called once, from any
+// goroutine.
+type Chunk struct {
+	Offset  int // bytes
+	Bytes   []byte
+	Release func()
+}
+
+// Sender lends the bytes of a value to a Receiver. All methods are for the goroutine of its Executor.
+type Sender struct {
+	feeds   *feed.Feeds // nil where there is no device
+	post    func(func())
+	end     func() // is called once, when the Sender holds nothing any more
+	mem     *store.Storage
+	size    int
+	deliver func(Chunk, error) // nil before Start
+
+	feed  *feed.Feed // what the device does for it; nil where the host has the bytes
+	next  int        // the offset of the chunk that is read back next
+	lent  int        // chunks that are read back or that the Receiver has
+	over  bool       // no more chunks are lent
+	ended bool
+}
+
+// NewSender holds the memory of a value of size bytes, until all of it has been sent or Stop is
+// called. post runs a function on the goroutine of the Executor, from any other one. end is called
+// when the memory is not held any more.
+func NewSender(feeds *feed.Feeds, post func(func()), m *store.Storage, size int, end func()) *Sender {
+	m.Retain()
+	return &Sender{feeds: feeds, post: post, mem: m, size: size, end: end}
+}
+
+// Start sends the value. deliver gets all its chunks, in any order, or an error, after which nothing
+// comes.
+func (s *Sender) Start(deliver func(Chunk, error)) {
+	if s.over || s.deliver != nil {
+		return
+	}
+	s.deliver = deliver
+	if s.mem.Host != nil {
+		s.lendHost()
+		return
+	}
+	s.feed = s.feeds.Feed(nil, nil) // a deadline of the session does not take it back
+	for range window {
+		s.fetch()
+	}
+}
+
+// lendHost lends the value as the host has it.
+func (s *Sender) lendHost() {
+	s.lent++
+	s.mem.Pins++ // what is lent stays where it is
+	back := func() { s.mem.Pins--; s.returned() }
+	lend := func(err error) {
+		if err != nil || s.over {
+			s.fail(err)
+			back()
+			return
+		}
+		s.next = s.size
+		s.deliver(Chunk{Bytes: s.mem.Host[:s.size], Release: func() { s.post(back) }}, nil)
+	}
+	if s.feeds == nil {
+		lend(nil)
+		return
+	}
+	s.feeds.Checked(s.mem, lend)
+}
+
+// fetch has the device read the next chunk back.
+func (s *Sender) fetch() {
+	if s.over || s.next == s.size {
+		return
+	}
+	at, n := s.next, min(chunkBytes, s.size-s.next)
+	s.next += n
+	s.lent++
+	s.feed.Fetch(s.mem, at, n, false, func(data []byte, release func(), err error) {
+		if err != nil || s.over {
+			if err == nil {
+				release()
+			}
+			s.fail(err)
+			s.returned()
+			return
+		}
+		s.deliver(Chunk{Offset: at, Bytes: data, Release: func() {
+			release()
+			s.post(s.returned)
+		}}, nil)
+	})
+}
+
+// returned notes that a chunk has been given back, and goes on with the next.
+func (s *Sender) returned() {
+	s.lent--
+	s.fetch()
+	s.settle()
+}
+
+// fail ends the sending with an error; nil where nobody wants the value any more.
+func (s *Sender) fail(err error) {
+	if !s.over && err != nil {
+		s.deliver(Chunk{}, err)
+	}
+	s.over = true
+}
+
+// Stop ends the sending. What is lent is held until it comes back.
+func (s *Sender) Stop() {
+	s.over = true
+	s.settle()
+}
+
+// Abort ends the sending with an error for the Receiver.
+func (s *Sender) Abort(err error) {
+	if s.deliver != nil {
+		s.fail(err)
+	}
+	s.Stop()
+}
+
+// settle lets go of the value once nothing is lent and nothing follows.
+func (s *Sender) settle() {
+	if s.ended || s.lent > 0 || !s.over && s.next < s.size {
+		return
+	}
+	s.over, s.ended = true, true
+	if s.feed != nil {
+		s.feed.End()
+	}
+	s.mem.Drop()
+	s.end()
+}

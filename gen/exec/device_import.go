@@ -1,0 +1,260 @@
+package exec
+
+import (
+	"fmt"
+	"time"
+
+	"nxvk/gen/exec/devcopy"
+	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+)
+
+// An import from another device of the node leaves the order of its session like an async run: its
+// result is pending, and only what needs that waits for it. The two Executors never wait for each
+// other. Each has the other's server run functions (Server.Ask, Config.Tell), in this order:
+//
+//	this device                       the other one
+//	ask for the value            →    wait until it is made (export.go)
+//	take memory for it           ←    offer it: its memory is held
+//	start                        →    lend its bytes, chunk by chunk (package devcopy)
+//	copy a chunk, give it back   ⇄    read back the next one
+//
+// So the memory that the value takes here is taken when the value is there.
+
+// Server is the device server of another device of the node.
+type Server interface {
+	// Ask runs f on the goroutine of the server's Executor, or gone, on any goroutine, where the
+	// server has ended.
+	Ask(f func(e *Executor), gone func())
+}
+
+// deviceImport is an import from another device, the request at the front of a queue of its own.
+type deviceImport struct {
+	exec  *Executor
+	queue *Queue
+	in    *wire.Instr
+	from  Server
+
+	sender   *devcopy.Sender   // of the other Executor; nil before the value is offered
+	receiver *devcopy.Receiver // nil before there is memory for the value
+	feed     *feed.Feed        // what the device does for it; nil where the host keeps the value
+	mem      *store.Storage    // of the value here, held
+	copied   bool              // the receiver uses no memory any more
+	err      error
+	late     *time.Timer // ends it at the deadline of its session
+	ended    bool
+}
+
+// importFromDevice begins the import of a value that a session of another device has.
+func (e *Executor) importFromDevice(q *Queue, in *wire.Instr) {
+	name := in.Shared.Server
+	var from Server
+	if e.cfg.Server != nil {
+		from = e.cfg.Server(name)
+	}
+	if from == nil {
+		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
+			"this node has no device server %q; the request info of the process nxvk lists them", name)})
+		return
+	}
+	f := q.startAsync()
+	x := &deviceImport{exec: e, queue: f, in: in, from: from}
+	f.incoming = x
+	f.expect(in.Outs)
+	f.push(request{task: x.step, in: in})
+	x.ask()
+	e.advance(f)
+}
+
+// ask asks the other device for the value.
+func (x *deviceImport) ask() {
+	shared, t := *x.in.Shared, x.in.Outs[0].Type
+	x.from.Ask(func(other *Executor) {
+		other.export(&shared, t, func(s *devcopy.Sender, err error) {
+			x.exec.cfg.Tell(func() { x.offered(s, err) }, func() { x.stop(s) })
+		})
+	}, func() { x.exec.cfg.Post(func() { x.offered(nil, x.gone()) }) })
+}
+
+// gone is the fault of a value whose server has ended.
+func (x *deviceImport) gone() error {
+	return &wire.Fault{Kind: wire.ServerDown, Err: fmt.Errorf("the device server %s has ended; compute or upload the value again", x.in.Shared.Server)}
+}
+
+// stop has the other device let go of the value. It may be called from any goroutine.
+func (x *deviceImport) stop(s *devcopy.Sender) {
+	if s != nil {
+		x.from.Ask(func(*Executor) { s.Stop() }, func() {})
+	}
+}
+
+// offered notes that the other device has the value, or what is wrong with it.
+func (x *deviceImport) offered(s *devcopy.Sender, err error) {
+	if x.ended {
+		x.stop(s)
+		return
+	}
+	x.sender = s
+	if x.err == nil {
+		x.err = err
+	}
+	x.exec.Resume(x.queue)
+}
+
+// step is the task of the import.
+func (x *deviceImport) step(q *Queue) (wait queue.Wait) {
+	if err := x.exec.Lost(); err != nil {
+		x.fail(err)
+	}
+	switch {
+	case x.receiver != nil && !x.copied:
+		return queue.ForImport
+	case x.err != nil:
+	case x.receiver != nil:
+		x.exec.Counters.Imported += uint64(x.in.Outs[0].Type.Bytes())
+		x.mem.Retain()
+		q.put(x.in.Outs[0].ID, store.Value{Type: x.in.Outs[0].Type, Mem: x.mem})
+	case x.sender == nil:
+		return queue.ForImport
+	default:
+		if wait, x.err = x.begin(q); wait != 0 {
+			return wait
+		}
+		if x.err == nil {
+			return queue.ForImport
+		}
+	}
+	if x.err != nil {
+		x.exec.poison(q, x.in, nil, x.err)
+	}
+	x.end()
+	return 0
+}
+
+// begin takes memory for the value and has the other device send it.
+func (x *deviceImport) begin(q *Queue) (wait queue.Wait, err error) {
+	e, t := x.exec, x.in.Outs[0].Type
+	if wait, err := e.memory.Reserve(q, int64(t.Bytes())); wait != 0 || err != nil {
+		return wait, err
+	}
+	target := devcopy.Target{}
+	if e.dev == nil || t.Size() <= e.limit { // small values stay on the host until a kernel wants them
+		if x.mem, wait, err = e.memory.OnHost(q, t.Bytes()); wait != 0 || err != nil {
+			return wait, err
+		}
+		target.Host = x.mem.Host
+	} else {
+		if x.feed == nil {
+			x.feed = e.feeds.Feed(nil, nil) // a deadline of the session takes nothing back that others have sent
+			x.feed.SetWeight(q.Session.Weight)
+		}
+		buf, wait, err := e.memory.OnDevice(q, t.Bytes())
+		if wait != 0 || err != nil {
+			return wait, err
+		}
+		x.mem = &store.Storage{Dev: buf}
+		x.mem.Retain()
+		target.Buffer, target.Device, target.Feed = buf, e.dev, x.feed
+	}
+	q.Session.Charge(x.mem, int64(t.Bytes()))
+	x.receiver = devcopy.NewReceiver(devcopy.Config{
+		Copy:  func(to, from []byte, then func(error)) { e.transfers.copyApart(q, to, from, then) },
+		Error: e.DeviceError, Done: x.done,
+	}, target, t.Bytes())
+	if d := q.Session.Deadline; d > 0 {
+		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(late(d)) }) })
+	}
+	x.start()
+	return 0, nil
+}
+
+// start has the other device send the value.
+func (x *deviceImport) start() {
+	e, s, r := x.exec, x.sender, x.receiver
+	x.from.Ask(func(*Executor) {
+		s.Start(func(c devcopy.Chunk, err error) {
+			if err != nil {
+				e.cfg.Post(func() { r.Fail(err) })
+				return
+			}
+			e.cfg.Tell(func() { r.Take(c) }, c.Release)
+		})
+	}, func() { e.cfg.Post(func() { r.Fail(x.gone()) }) })
+}
+
+// done notes that the value is there, or never will be.
+func (x *deviceImport) done(err error) {
+	x.copied = true
+	if x.err == nil {
+		x.err = err
+	}
+	if x.ended {
+		x.release()
+		return
+	}
+	x.exec.cfg.Post(func() {
+		if !x.ended {
+			x.exec.Resume(x.queue)
+		}
+	})
+}
+
+// fail ends the import with an error; the first one counts.
+func (x *deviceImport) fail(err error) {
+	if x.ended || x.copied || x.err != nil {
+		return
+	}
+	x.err = err
+	if x.receiver != nil {
+		x.receiver.Fail(err)
+	}
+}
+
+// cancel ends the import because its session does not want it any more.
+func (x *deviceImport) cancel() {
+	x.fail(&wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the import was cancelled")})
+	if x.receiver == nil {
+		x.exec.Resume(x.queue)
+	}
+}
+
+// drop ends the import with its session.
+func (x *deviceImport) drop() {
+	x.fail(&wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the session has ended")})
+	x.end()
+}
+
+// end lets go of what the import holds, once nothing uses it.
+func (x *deviceImport) end() {
+	x.ended = true
+	x.queue.incoming = nil
+	if x.late != nil {
+		x.late.Stop()
+	}
+	x.stop(x.sender)
+	if x.receiver == nil || x.copied {
+		x.release()
+	}
+}
+
+// release lets go of the memory. The session holds that of a value that it has.
+func (x *deviceImport) release() {
+	if x.mem != nil {
+		x.mem.Drop()
+		x.mem = nil
+	}
+	if x.feed != nil {
+		x.feed.End()
+		x.feed = nil
+	}
+}
+
+// allocFeed returns the feed whose memory a queue takes.
+func (e *Executor) allocFeed(q *Queue) *feed.Feed {
+	if x := q.incoming; x != nil && x.feed != nil {
+		return x.feed
+	}
+	return e.Feed(q)
+}

@@ -1,0 +1,51 @@
+package server
+
+import (
+	"sync"
+
+	"ergo.services/ergo/gen"
+
+	"nxvk/gen/exec"
+	"nxvk/gen/wire"
+)
+
+// Servers are the device servers that a node has started, by name. A server finds the others there, for values that
+// sessions import from another device. The methods may be called from any goroutine.
+type Servers struct {
+	mu   sync.Mutex
+	list map[gen.Atom]*Device
+}
+
+// NewServers returns an empty list, for the configurations of all device servers of a node.
+func NewServers() *Servers { return &Servers{list: make(map[gen.Atom]*Device)} }
+
+// add lists a server that starts.
+func (s *Servers) add(d *Device) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list[d.cfg.Name] = d
+}
+
+// find returns the latest server of a name, which may have ended; nil where there was none.
+func (s *Servers) find(name string) exec.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d, ok := s.list[gen.Atom(name)]; ok {
+		return d
+	}
+	return nil
+}
+
+// sentFunc is a function that another goroutine has the server call. gone is called in its place
+// where the server has ended.
+type sentFunc struct{ f, gone func() }
+
+// Ask implements exec.Server.
+func (d *Device) Ask(f func(*exec.Executor), gone func()) {
+	d.mailbox.post(sentFunc{func() { f(d.exec) }, gone})
+}
+
+// ended is the error of values that others import from a server that ends.
+func (d *Device) ended() error {
+	return &wire.Fault{Kind: wire.ServerDown, Err: errEnded}
+}
