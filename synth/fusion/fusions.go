@@ -130,8 +130,18 @@ func (f *partitioner) traces(u *Fusion) bool {
 	return !errors.As(err, &at)
 }
 
-// newFusion makes a fusion of items and of the instructions that they recompute.
+// newFusion makes a fusion of items and of the instructions that they recompute, with the reasons of
+// its borders where somebody asked for them.
 func (f *partitioner) newFusion(items []int) Fusion {
+	u := f.unexplained(items)
+	if f.refused != nil {
+		u.Why = f.why(items)
+	}
+	return u
+}
+
+// unexplained is newFusion without reasons.
+func (f *partitioner) unexplained(items []int) Fusion {
 	body := f.body(items)
 	u := Fusion{Body: make([]ops.Instr, 0, len(body))}
 	f.stamp++
@@ -156,9 +166,6 @@ func (f *partitioner) newFusion(items []int) Fusion {
 		if len(f.nodes[i].in.Outs) > 1 || f.isReadOutside(i, f.nodes[i].cluster) {
 			u.Outs = append(u.Outs, f.nodes[i].in.Outs...)
 		}
-	}
-	if f.refused != nil {
-		u.Why = f.why(items)
 	}
 	return u
 }

@@ -96,8 +96,8 @@ func (f *partitioner) joinsUpdate(a, b *cluster) Reason {
 		return twoUpdates
 	case a.product || b.product || a.reduction != nil || b.reduction != nil:
 		return updateOfOther
-	case a.n != b.n:
-		return otherSize
+	case !f.t.Allows(lowering.RulePointwise):
+		return off(lowering.RulePointwise)
 	}
 	put, other := a, b
 	if b.update {
@@ -110,7 +110,26 @@ func (f *partitioner) joinsUpdate(a, b *cluster) Reason {
 	if len(f.outputs) != 1 || !updates(f.nodes[f.outputs[0]].in) {
 		return otherResult
 	}
-	return f.aligned(a, b, lowering.RulePointwise)
+	if a.n == b.n {
+		return f.aligned(a, b, lowering.RulePointwise)
+	}
+	return f.repeats(put, other)
+}
+
+// maxRepeats bounds how often the kernel of a put_slice computes an element that is written to several
+// places, such as a key that several heads share. To write it once and read it takes a dispatch more.
+const maxRepeats = 8
+
+// repeats gives the reason why the kernel of a put_slice does not compute the elements of another
+// cluster as often as it writes them.
+func (f *partitioner) repeats(put, other *cluster) Reason {
+	if other.n > put.n || put.n > maxRepeats*other.n {
+		return otherSize
+	}
+	if u := f.unexplained(slices.Concat(other.items, put.items)); !f.traces(&u) {
+		return otherOrder
+	}
+	return ""
 }
 
 // LastUpdate is the put_slice that ends a fusion, or nil.

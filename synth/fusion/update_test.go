@@ -34,6 +34,13 @@ func TestFuseUpdate(t *testing.T) {
 					return g.Do(ops.Reshape, d, x, ops.Shape{2, 3, 4, 6})
 				}
 			},
+			"repetition of what is computed": func(d ops.DType) func(g *synthtest.Sketch, x ops.Operand) ops.Operand {
+				return func(g *synthtest.Sketch, x ops.Operand) ops.Operand {
+					y := g.Do(ops.Add, d, g.Do(ops.Multiply, d, x, g.Param(d, 1, 3, 1, 6)), g.Do(ops.Multiply, d, g.Do(ops.Reverse, d, x, synthtest.Attrs{{3}}), g.Param(d, 2, 3, 2, 6)))
+					y = g.Do(ops.BroadcastTo, d, g.Do(ops.Reshape, d, y, ops.Shape{2, 3, 2, 1, 6}), ops.Shape{2, 3, 2, 2, 6}, synthtest.Attrs{{0, 1, 2, 3, 4}})
+					return g.Do(ops.Reshape, d, y, ops.Shape{2, 3, 4, 6})
+				}
+			},
 			"concatenation": func(d ops.DType) func(g *synthtest.Sketch, x ops.Operand) ops.Operand {
 				return func(g *synthtest.Sketch, x ops.Operand) ops.Operand {
 					return g.Do(ops.Concatenate, d, g.Do(ops.Negate, d, x), x, synthtest.Attrs{{2}})
@@ -49,6 +56,7 @@ func TestFuseUpdate(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					g, fusions := updateCase(t, target, uint64(i), d, grow(d))
 					wantFusions(t, fusions, 1)
+					wantFusions(t, synth.Explain(&g.Graph, target), 1)
 					p, err := synth.LowerFusion(&fusions[0], func(id ops.ID) ops.Type { return g.Types[id] }, target)
 					if err != nil {
 						t.Fatal(err)
@@ -90,6 +98,11 @@ func TestUpdatesApart(t *testing.T) {
 			"of as many elements": {func(g *synthtest.Sketch, x, y ops.Operand) {
 				z := g.Do(ops.PutSlice, f, y, g.Do(ops.Negate, f, y), starts(0))
 				g.Return(g.Do(ops.Add, f, z, y), z)
+			}, 2},
+			"often repeated": {func(g *synthtest.Sketch, _, _ ops.Operand) {
+				x, y := g.Param(f, 20, 7), g.Do(ops.Exp, f, g.Do(ops.Add, f, g.Param(f, 1, 5), g.Param(f, 1, 5)))
+				y = g.Do(ops.BroadcastTo, f, y, ops.Shape{9, 5}, synthtest.Attrs{{0, 1}})
+				g.Return(g.Do(ops.PutSlice, f, x, y, starts(3)))
 			}, 2},
 			"a start that is computed": {func(g *synthtest.Sketch, x, y ops.Operand) {
 				at := g.Do(ops.Add, ops.S32, g.Param(ops.S32), g.Num(ops.S32, 1))
