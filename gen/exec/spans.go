@@ -127,7 +127,9 @@ func (e *Executor) concludeRun(q *Queue, o *observation, err error) {
 	e.conclude(q, o, err, func(list []feed.Interval) {
 		for _, i := range list {
 			o.add("execute", "device", i)
-			end = i.End
+			if i.End.After(end) {
+				end = i.End
+			}
 		}
 		if len(list) == 0 {
 			o.add("execute", "host", feed.Interval{Start: o.lastEnd(), End: end})
@@ -147,16 +149,16 @@ func (o *observation) lastEnd() time.Time {
 	return last
 }
 
-// concludeRead ends the observation of a read, whose data is there. Submissions from the copy on
-// are its transfer.
-func (e *Executor) concludeRead(q *Queue, o *observation, copy int, err error) {
+// concludeRead ends the observation of a read, whose data is there. The submissions from the first
+// one on are its transfer.
+func (e *Executor) concludeRead(q *Queue, o *observation, first int, err error) {
 	transfer := feed.Interval{Start: o.began, End: time.Now()}
 	e.conclude(q, o, err, func(list []feed.Interval) {
-		if copy < len(list) {
-			transfer.Start = earlier(list[copy].Start, transfer.End)
+		if first < len(list) {
+			transfer.Start = earlier(list[first].Start, transfer.End)
 		}
 		// The end of a submission may be seen after the data that was read behind it.
-		for _, x := range list[:min(copy, len(list))] {
+		for _, x := range list[:min(first, len(list))] {
 			o.add("execute", "device", feed.Interval{Start: earlier(x.Start, transfer.End), End: earlier(x.End, transfer.End)})
 		}
 		o.add("transfer", "", transfer)
@@ -202,14 +204,14 @@ func (e *Executor) ReadTraced(q *Queue, c *wire.Context, r Range, done func(Data
 	}
 	e.enqueue(q, request{read: r.ID, task: func(of *Queue) queue.Wait {
 		o.begin()
-		copy := 0
+		first := 0
 		if o.device != nil {
 			e.Feed(of).FlushApart()
-			copy = o.device.Len()
+			first = o.device.Len()
 		}
 		e.read(of, r.ID, r.Offset, r.Count, func(data Data, err error) {
 			done(data, err)
-			e.concludeRead(q, o, copy, err)
+			e.concludeRead(q, o, first, err)
 		})
 		return 0
 	}})

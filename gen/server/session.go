@@ -63,8 +63,8 @@ func (d *Device) endBy(pid gen.PID, end func(*store.Session)) {
 
 // mayClose reports whether a process may close the session of another: a node closes those of
 // its own processes, and every node closes any where the operator says so.
-func mayClose(owner etf.Pid, closer gen.PID, any bool) bool {
-	return any || string(owner.Node) == string(closer.Node)
+func mayClose(owner etf.Pid, closer gen.PID, all bool) bool {
+	return all || string(owner.Node) == string(closer.Node)
 }
 
 // closeOf closes the session of any process. The owner is told, since its values are gone.

@@ -106,3 +106,44 @@ func TestSpansOfFailure(t *testing.T) {
 	c.wantError(c.ask(c.server, tuple{atom("traced"), []byte(parent), atom("sync")}), "bad_request")
 	c.wantFloats(1, 1, 2)
 }
+
+// TestSpansOfMany: each of many runs sent at once has spans, also those that the device has too much
+// to do for to get submissions of their own.
+func TestSpansOfMany(t *testing.T) {
+	const n, runs = 1 << 14, 60
+	c := newRig(t, onDevice(t, vulkan.Options{})).client()
+	c.tensor(1, make([]float32, n)...)
+	c.stream(tuple{atom("program"), list(nil), list(nil), list{[]byte("square"), square(n)}})
+	c.stream(run(2, n, 1))
+	c.ok(tuple{atom("download"), int64(2), int64(0), int64(1)})
+	var all list
+	for id := int64(3); id < 3+runs; id++ {
+		all = append(all, run(id, n, id-1, []byte(parent)))
+	}
+	c.stream(all...)
+	for i := range runs {
+		if got := c.spans("run"); got["queue"] != 1 || got["execute device"]+got["execute host"] == 0 {
+			t.Errorf("run %d has %v", i, got)
+		}
+	}
+	if data := c.ok(traced(2 + runs)).([]byte); len(data) != 4*n {
+		t.Errorf("%d bytes", len(data))
+	}
+	c.spans("download")
+}
+
+// TestSpansOfLoop: a run that loops has spans when it ends.
+func TestSpansOfLoop(t *testing.T) {
+	c := newRig(t, nil).client()
+	s := func(id int64) etf.Term { return tuple{id, atom("f32"), tuple{}} }
+	one, ten := floats(1), floats(10)
+	condition := tuple{list{s(2)}, list{tuple{atom("less"), list{tuple{int64(3), atom("u8"), tuple{}}}, list{int64(2), tuple{atom("f32"), ten}}, list(nil)}}, list{int64(3)}}
+	body := tuple{list{s(4)}, list{tuple{atom("add"), list{s(5)}, list{int64(4), tuple{atom("f32"), one}}, list(nil)}}, list{int64(5)}}
+	loop := tuple{list{s(1)}, list{tuple{atom("while"), list{s(6)}, list{int64(1)}, list{condition, body}}}, list{int64(6)}}
+	c.stream(tuple{atom("program"), list(nil), list(nil), list{[]byte("loop"), loop}},
+		tuple{atom("run"), list{s(1)}, list{tuple{atom("f32"), one}}, list{[]byte("loop"), atom("nil"), []byte(parent)}})
+	if got := c.spans("run"); got["queue"] != 1 || got["execute host"] != 1 {
+		t.Errorf("a loop has %v", got)
+	}
+	c.wantFloats(1, 10)
+}

@@ -24,8 +24,8 @@ type Defines struct {
 }
 
 // decodeDefines reads [Key, Region] of program, [Key, Binary] of shader,
-// [Key, Callbacks] or [Key, Callbacks, Context] of run, and [Keys] of forget. A malformed region is no error here: the
-// runs of the key report it.
+// [Key, Callbacks] or [Key, Callbacks, Context] of run, and [Keys] of forget. A malformed region
+// is no error here: the runs of the key report it.
 func decodeDefines(op ops.Op, t etf.Term) (d Defines, err error) {
 	list, ok := t.(etf.List)
 	if op == ops.Forget {

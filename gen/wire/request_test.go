@@ -32,6 +32,8 @@ func TestRequest(t *testing.T) {
 		{atom("barrier"), Request{Verb: Barrier}},
 		{atom("turn"), Request{Verb: Barrier}}, // the former name
 		{atom("close"), Request{Verb: Close}},
+		{tuple{atom("close"), etf.Pid{Node: "a@b", ID: 7}}, Request{Verb: CloseOf, Owner: etf.Pid{Node: "a@b", ID: 7}}},
+		{tuple{atom("traced"), atom("nil"), tuple{atom("download"), int64(4)}}, Request{Verb: Download, ID: 4, Count: math.MaxInt}},
 		{atom("memory"), Request{Verb: Memory}},
 		{atom("info"), Request{Verb: Info}},
 		{tuple{atom("describe"), int64(4)}, Request{Verb: Describe, ID: 4}},

@@ -23,10 +23,8 @@ defmodule NxVulkanGo.Application do
     Supervisor.start_link(children, strategy: :rest_for_one, name: NxVulkanGo.Supervisor)
   end
 
-  # Livebook then offers the cell.
-  if Code.ensure_loaded?(Kino.SmartCell) do
-    defp register_smart_cell, do: Kino.SmartCell.register(NxVulkanGo.SmartCell)
-  else
-    defp register_smart_cell, do: :ok
+  # Livebook then offers the cell, which is there in builds with Kino.
+  defp register_smart_cell do
+    with {:module, cell} <- Code.ensure_loaded(NxVulkanGo.SmartCell), do: cell.register()
   end
 end

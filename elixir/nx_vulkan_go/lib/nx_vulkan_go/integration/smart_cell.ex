@@ -31,6 +31,9 @@ if Code.ensure_loaded?(Kino.SmartCell) do
       "overview" => true
     }
 
+    @doc false
+    def register, do: Kino.SmartCell.register(__MODULE__)
+
     @impl true
     def init(attrs, ctx) do
       fields =
