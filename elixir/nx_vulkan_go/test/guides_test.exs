@@ -3,7 +3,7 @@ defmodule NxVulkanGo.GuidesTest do
   # its own for each document, with the configuration of a user.
   use ExUnit.Case, async: false
 
-  alias NxVulkanGo.{Distribution, Launcher, Notebook}
+  alias NxVulkanGo.{Distribution, Launcher, Notebook, Served}
   alias NxVulkanGo.Notebook.Document
 
   @moduletag :tmp_dir
@@ -91,32 +91,11 @@ defmodule NxVulkanGo.GuidesTest do
   defp bracket(text),
     do: Regex.replace(~r/(nx_vulkan_go:)(.*)/s, text, fn _, key, pairs -> "#{key} [#{pairs}]" end)
 
-  # The server listens on loopback and on any port, and ends with this test.
+  # The server listens on loopback and on any port.
   defp start!(command, name, dir) do
-    ["nxvk-node" | args] = command |> String.replace("\\\n", " ") |> String.split()
+    ["nxvk-node", "run" | args] = command |> String.replace("\\\n", " ") |> String.split()
     changed = %{"nxvk@gpubox" => name, "0.0.0.0" => "127.0.0.1", "9100" => "0"}
-    args = for arg <- args, do: Map.get(changed, arg, arg)
-    args = args ++ ~w(--device host --exit-on-eof --cache-dir -)
-
-    port =
-      Port.open({:spawn_executable, Launcher.Executable.find!()}, [
-        :binary,
-        :exit_status,
-        :stderr_to_stdout,
-        line: 16_384,
-        cd: dir,
-        args: args
-      ])
-
-    assert ready(port, []) =~ "nxvk ready #{name}"
-  end
-
-  defp ready(port, said) do
-    receive do
-      {^port, {:data, {_, "nxvk ready" <> _ = line}}} -> line
-      {^port, {:data, {_, line}}} -> ready(port, [line | said])
-      {^port, {:exit_status, status}} -> flunk("ended with #{status}: #{Enum.reverse(said)}")
-    end
+    assert {^name, _} = Served.start!(for(arg <- args, do: Map.get(changed, arg, arg)), cd: dir)
   end
 
   test "commands and flags of nxvk-node that documents show exist" do

@@ -3,7 +3,7 @@ defmodule NxVulkanGo.Distribution.DialerTest do
   # Each test has a VM of its own, with a port mapper of its own.
   use ExUnit.Case, async: false
 
-  alias NxVulkanGo.{Distribution, FakeEpmd, Launcher}
+  alias NxVulkanGo.{Distribution, FakeEpmd, Launcher, Served}
 
   @moduletag :capture_log
 
@@ -138,22 +138,9 @@ defmodule NxVulkanGo.Distribution.DialerTest do
     [tls_cert, tls_key, tls_ca] =
       for kind <- ~w(certfile keyfile cacertfile), do: path(dir, "server", kind)
 
-    args =
-      ~w(run --device host --exit-on-eof --cache-dir - --name #{name}@127.0.0.1) ++
-        ["--tls-cert", tls_cert, "--tls-key", tls_key, "--tls-ca", tls_ca]
-
-    port =
-      Port.open({:spawn_executable, Launcher.Executable.find!()}, [
-        :binary,
-        :exit_status,
-        :stderr_to_stdout,
-        line: 16_384,
-        args: args,
-        env: [{~c"NXVK_COOKIE", ~c"cookie"}]
-      ])
-
-    assert_receive {^port, {:data, {:eol, "nxvk ready " <> rest}}}
-    [server, number] = String.split(rest)
+    args = ["--name", "#{name}@127.0.0.1", "--tls-cert", tls_cert, "--tls-key", tls_key]
+    args = args ++ ["--tls-ca", tls_ca]
+    {server, number} = Served.start!(args, env: [{~c"NXVK_COOKIE", ~c"cookie"}])
     {:"#{server}", FakeEpmd.start(%{name => String.to_integer(number)})}
   end
 

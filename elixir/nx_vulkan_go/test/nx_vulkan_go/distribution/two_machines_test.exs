@@ -3,7 +3,7 @@ defmodule NxVulkanGo.Distribution.TwoMachinesTest do
   # that only a cable joins. Names are found in a file, as in /etc/hosts.
   use ExUnit.Case, async: true
 
-  alias NxVulkanGo.{Distribution, Launcher}
+  alias NxVulkanGo.{Distribution, Served}
 
   @moduletag :tmp_dir
   @gpubox "10.231.77.1"
@@ -66,29 +66,10 @@ defmodule NxVulkanGo.Distribution.TwoMachinesTest do
 
   # `nxvk-node run` on the one machine, until it is ready.
   defp serve(context, name) do
-    args = ~w(run --listen 0.0.0.0 --port 9100 --device host --exit-on-eof --name) ++ [name]
-    args = args ++ ["--cookie-file", context.cookie, "--cache-dir", "-"]
-    node = spawn_in(context.gpubox, Launcher.Executable.find!(), args, [])
-    assert ready(node, []) =~ "nxvk ready #{name} 9100"
-  end
-
-  defp spawn_in(space, program, args, env) do
-    Port.open({:spawn_executable, System.find_executable("nsenter")}, [
-      :binary,
-      :exit_status,
-      :stderr_to_stdout,
-      line: 16_384,
-      args: ["--net=/run/netns/#{space}", program | args],
-      env: env ++ [{~c"ERL_EPMD_ADDRESS", false}]
-    ])
-  end
-
-  defp ready(port, said) do
-    receive do
-      {^port, {:data, {_, "nxvk ready" <> _ = line}}} -> line
-      {^port, {:data, {_, line}}} -> ready(port, [line | said])
-      {^port, {:exit_status, status}} -> flunk("ended with #{status}: #{Enum.reverse(said)}")
-    end
+    args = ~w(--listen 0.0.0.0 --port 9100 --name #{name} --cookie-file #{context.cookie})
+    under = ["nsenter", "--net=/run/netns/#{context.gpubox}"]
+    served = Served.start!(args, under: under, env: [{~c"ERL_EPMD_ADDRESS", false}])
+    assert served == {name, "9100"}
   end
 
   # A program on the other one, as the README configures it.
