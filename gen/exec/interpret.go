@@ -57,11 +57,11 @@ func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (w
 	if err != nil {
 		return 0, err
 	}
-	multiplies := dp.exec.kernels.Multiplies(p)
+	routines := dp.exec.kernels.RunsRoutines(p)
 	give := func() error {
 		for i := range steps {
 			dp.exec.Counters.Interpreted++
-			if !multiplies {
+			if !routines {
 				dp.exec.kernels.Spend(steps[i].k, steps[i].ran)
 			}
 		}

@@ -42,7 +42,7 @@ func (dp *dispatcher) onHost(body []kernels.Instr, p *synth.Plan) bool {
 	case len(body) > 1:
 		return placement.Divides(body)
 	}
-	return placement.InStead(body[0].Instr, body[0].Types) >= placement.Alone || kernels.Products(p)
+	return placement.InStead(body[0].Instr, body[0].Types) >= placement.Alone || kernels.HasRoutines(p)
 }
 
 // standIn has the host compute work by the routine of its operation, in the device's stead. p is

@@ -25,6 +25,7 @@ type Program struct {
 	Groups   int
 	Bytes    int64
 	Flops    int64
+	Host     lowering.Host // hand-written code for the host; nil where there is none
 }
 
 // Buffer is a buffer of a program.

@@ -4,14 +4,13 @@ import (
 	"sync"
 
 	"nxvk/fallback/sched"
-	"nxvk/synth/gemm"
 	"nxvk/synth/simt"
 )
 
 // The host can execute kernels for a processor, with the same bits: kernels with IR many
-// invocations at a time (package simt), and products of matrices as their shaders
-// compute them. This is slower than machine code, but there is no machine code to wait
-// for.
+// invocations at a time (package simt), and products of matrices and sums of rows
+// by routines that keep the order of their kernels. To execute IR is slower than machine code, but
+// there is no machine code to wait for; routines are quicker.
 
 // Rounding is the way in which a device rounds a multiply-add of floats.
 type Rounding uint8
@@ -31,7 +30,8 @@ type Host func(w *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) i
 
 // HostCode is the form of a kernel that the host executes.
 type HostCode struct {
-	Product gemm.Host // of hand-written code; nil where there is none
+	Routine Host     // hand-written code, which is quicker than the device; nil where there is none
+	Rounds  Rounding // of the multiply-adds of the routine; Unlike where it has none
 	ways    [Once + 1]struct {
 		once sync.Once
 		run  Host
@@ -47,8 +47,8 @@ func (t *Target) OnHost(k *Kernel) Host {
 	way := &k.Host.ways[t.Rounds]
 	way.once.Do(func() {
 		switch {
-		case k.Host.Product != nil && t.Rounds == Twice:
-			way.run = Host(k.Host.Product)
+		case k.Host.Routine != nil && (k.Host.Rounds == Unlike || k.Host.Rounds == t.Rounds):
+			way.run = k.Host.Routine
 		case k.IR != nil:
 			if code := simt.Compile(k.IR, t.Rounds == Once); code != nil {
 				way.run = code.Run

@@ -170,7 +170,7 @@ func (s *stead) read(d *exectest.Driver, results, ids []ops.ID) (got [][]byte) {
 }
 
 // exact reports whether the host's results have the bits of the device's, by the rules. So have
-// products that are not small enough to be the host's own.
+// products and sums that are not small enough to be the host's own.
 func (s *stead) exact() bool {
 	types := make(map[ops.ID]ops.Type)
 	for _, p := range s.region.Params {
@@ -187,8 +187,8 @@ func (s *stead) exact() bool {
 			operands = append(operands, t)
 		}
 		large := slices.ContainsFunc(operands, func(t ops.Type) bool { return t.Size() > 4096 })
-		product := (in.Op == ops.Dot || in.Op == ops.Conv) && large
-		if rule := placement.InStead(in, operands); rule == placement.Always || rule == placement.Never && !product {
+		ordered := (in.Op == ops.Dot || in.Op == ops.Conv || in.Op == ops.Sum) && large
+		if rule := placement.InStead(in, operands); rule == placement.Always || rule == placement.Never && !ordered {
 			return false
 		}
 		for _, o := range in.Outs {

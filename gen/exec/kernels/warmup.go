@@ -29,11 +29,11 @@ const (
 )
 
 // What a dispatch may cost on the host, in elementary operations, before machine code pays. From
-// there on the host interprets a kernel only until it is compiled (Cache.Overtake). Products are
-// computed by machine code of the host, and their kernels take longest to compile.
+// there on the host interprets a kernel only until it is compiled (Cache.Overtake). Routines
+// are machine code of the host, and the kernels of products take longest to compile.
 const (
 	longStep    = 2e7
-	longProduct = 4e9
+	longRoutine = 4e9
 	longestStep = 2e9 // that the host interprets at all
 )
 
@@ -46,22 +46,23 @@ func (c *Cache) Interprets() bool {
 // hostOf returns what interprets a kernel, nil where the device runs it from the first time
 // on.
 func (c *Cache) hostOf(k *synth.Kernel) synth.Host {
-	if !c.Interprets() && !(c.Stead && product(k)) {
+	if !c.Interprets() && !(c.Stead && hasRoutine(k)) {
 		return nil
 	}
 	return c.target.OnHost(k)
 }
 
-// Products reports whether all steps of a plan sum products, or make their operands ready.
-func Products(p *synth.Plan) bool {
+// HasRoutines reports whether the host has a routine for all steps of a plan, which sum products or
+// rows, or make the operands of these ready.
+func HasRoutines(p *synth.Plan) bool {
 	return len(p.Steps) > 0 &&
-		!slices.ContainsFunc(p.Steps, func(s synth.Step) bool { return s.Does == nil && !product(s.Kernel) })
+		!slices.ContainsFunc(p.Steps, func(s synth.Step) bool { return s.Does == nil && !hasRoutine(s.Kernel) })
 }
 
-// Multiplies reports whether the host carries out a plan in a processor's stead for good: it sums
-// products in the order of the kernels, by machine code that is quicker than a driver's.
-func (c *Cache) Multiplies(p *Plan) bool {
-	if !c.Stead || !Products(p.Plan) {
+// RunsRoutines reports whether the host carries out a plan in a processor's stead for good: by
+// routines that sum products or rows in the order of the kernels, quicker than a driver's code.
+func (c *Cache) RunsRoutines(p *Plan) bool {
+	if !c.Stead || !HasRoutines(p.Plan) {
 		return false
 	}
 	for i, k := range p.Kernels {
@@ -78,12 +79,12 @@ func (c *Cache) Cold(p *Plan) bool {
 	if len(p.Kernels) == 0 {
 		return false
 	}
-	if c.Multiplies(p) {
+	if c.RunsRoutines(p) {
 		return true
 	}
 	warm := len(c.warming) == 0
 	for i, k := range p.Kernels {
-		if k.host == nil || !k.product() && StepCost(&p.Steps[i]) > longestStep {
+		if k.host == nil || !k.hasRoutine() && StepCost(&p.Steps[i]) > longestStep {
 			return false
 		}
 		warm = warm && k.warm && !Refused(k.err)
@@ -101,7 +102,7 @@ func (c *Cache) Unready(p *Plan) bool {
 // element that it touches.
 func StepCost(s *synth.Step) float64 {
 	switch {
-	case product(s.Kernel):
+	case hasRoutine(s.Kernel):
 		return float64(s.Flops) / 4
 	case s.Does != nil:
 		return float64(s.Bytes) / 4
@@ -109,15 +110,15 @@ func StepCost(s *synth.Step) float64 {
 	return float64(s.Bytes)/32*float64(s.Kernel.Size()) + float64(s.Flops)/4
 }
 
-// product reports whether the host has code of its own for a kernel, which sums products.
-func product(k *synth.Kernel) bool { return k.Host != nil && k.Host.Product != nil }
+// hasRoutine reports whether the host has code of its own for a kernel.
+func hasRoutine(k *synth.Kernel) bool { return k.Host != nil && k.Host.Routine != nil }
 
-func (k *Kernel) product() bool { return k.Kernel != nil && product(k.Kernel) }
+func (k *Kernel) hasRoutine() bool { return k.Kernel != nil && hasRoutine(k.Kernel) }
 
 // Overtake has the kernels of a plan compiled where the host takes long to interpret them, and
 // calls then once the device is ready to run them at once.
 func (c *Cache) Overtake(p *Plan, then func()) {
-	if c.Multiplies(p) || !c.takesLong(p) {
+	if c.RunsRoutines(p) || !c.takesLong(p) {
 		return
 	}
 	left := 0
@@ -143,8 +144,8 @@ func (c *Cache) Overtake(p *Plan, then func()) {
 func (c *Cache) takesLong(p *Plan) bool {
 	for i, k := range p.Kernels {
 		limit := float64(longStep)
-		if k.product() {
-			limit = longProduct
+		if k.hasRoutine() {
+			limit = longRoutine
 		}
 		if StepCost(&p.Steps[i]) > limit {
 			return true
