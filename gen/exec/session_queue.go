@@ -342,10 +342,10 @@ func (e *Executor) settle() {
 // Abandon answers everything that waits with the loss of the device and
 // forgets the queues.
 func (e *Executor) Abandon() {
+	e.EndExports(e.Lost())
 	queues := e.queues
 	e.queues = make(map[*store.Session]*Queue)
 	e.imports = nil
-	e.EndExports(e.Lost())
 	e.memory.Abandon()
 	for _, q := range queues {
 		if q.feed != nil {

@@ -32,7 +32,7 @@ type Storage struct {
 
 	Checks Checks // checks of the contents that the device has not finished
 
-	Pins int // computations under way that read or write Host
+	Pins int // computations under way that read or write Host, and readers that it is lent to
 
 	refs   int
 	budget *Budget // the budget that the bytes of Host are taken from, or nil
