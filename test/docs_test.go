@@ -153,7 +153,7 @@ func exists(path string) bool {
 func elixirModules(t *testing.T) map[string]bool {
 	t.Helper()
 	all := make(map[string]bool)
-	define := regexp.MustCompile(`(?m)^defmodule ([\w.]+) do`)
+	define := regexp.MustCompile(`(?m)^ *defmodule ([\w.]+) do`)
 	err := filepath.WalkDir("../elixir", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".ex" {
 			return err
