@@ -10,10 +10,11 @@ import (
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
+	"nxvk/ops"
 )
 
-// ImportTime is how long an import waits for a value that the other session
-// has not made yet: messages of different processes may overtake each other.
+// ImportTime is how long an import waits for the instruction that makes its value in the other
+// session: messages of different processes may overtake each other.
 const ImportTime = time.Second
 
 // sharing returns the session that a shared value belongs to, or nil where the
@@ -57,9 +58,16 @@ func sameKey(a, b uint64) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// waitImport parks a queue until other sessions have made progress. It reports
-// false when it has waited long enough.
-func (e *Executor) waitImport(q *Queue) bool {
+// waitImport parks a queue until other sessions have made progress. While an instruction of the session
+// source is on its way to make the value that may take any time; otherwise it reports false when the
+// queue has waited long enough.
+func (e *Executor) waitImport(q, source *Queue, id ops.ID) bool {
+	q.source = source
+	if e.isComing(q, id) {
+		q.since = time.Time{}
+		e.imports = append(e.imports, q)
+		return true
+	}
 	now := time.Now()
 	if q.since.IsZero() {
 		q.since = now
@@ -72,8 +80,28 @@ func (e *Executor) waitImport(q *Queue) bool {
 	return true
 }
 
+// isComing reports whether an instruction that makes the value which q imports has come and will be
+// carried out. It is not where it waits for an import that waits for q: sessions that wait for each other
+// do so for a bounded time.
+func (e *Executor) isComing(q *Queue, id ops.ID) bool {
+	if !q.source.makes(id) {
+		return false
+	}
+	w := q.source
+	for range e.queues {
+		if w.waits != queue.ForImport || w.source == nil {
+			return true
+		}
+		if w = w.source; w == q {
+			return false
+		}
+	}
+	return false
+}
+
 // importValue gives a value of another session an id of this one. Where the
-// other session has yet to make it, the queue waits, a bounded time.
+// other session has yet to make it, the queue waits: a bounded time for an instruction that makes it to
+// come, and as long as that takes once it is there.
 func (e *Executor) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if len(in.Outs) != 1 {
 		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
@@ -94,7 +122,7 @@ func (e *Executor) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		e.recorder.flushTrace(theirs)
 	}
 	v, ok := from.Get(id)
-	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(q) {
+	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(q, theirs, id) {
 		return queue.ForImport
 	}
 	out := in.Outs[0]

@@ -24,7 +24,8 @@ type Queue struct {
 
 	queue     queue.Deque[request]
 	waits     queue.Wait      // why the task at the front cannot go on; 0 where it can
-	since     time.Time       // when the import at the front began to wait
+	since     time.Time       // when the import at the front began to wait for an instruction to come
+	source    *Queue          // whose value that imports; nil where the front imports nothing
 	claim     memory.Claim    // of the task at the front
 	needed    map[ops.ID]bool // while that waits for memory: the values that requests work on
 	failed    error           // why the operand that was waited for did not come
@@ -256,7 +257,7 @@ func (e *Executor) advance(q *Queue) {
 			}
 		}
 		q.fresh()
-		q.since = time.Time{}
+		q.since, q.source = time.Time{}, nil
 		q.queue.Pop() // the task may have ended the session
 		if q.from != nil {
 			e.settleAsync(q, &r)

@@ -139,6 +139,45 @@ func TestImport(t *testing.T) {
 	b.wantError(b.ask(r.server, tuple{atom("download"), int64(10)}), "not_shared")
 }
 
+// of is the instruction that imports n floats of another session of the server.
+func of(id, n int64, c *client, theirs int64) etf.Term {
+	pid, key, _ := c.secret()
+	return tuple{atom("import"), result(id, n), list{tuple{atom("shared"), pid, key, theirs}}, list(nil)}
+}
+
+// TestImportFromBusySession: an import waits as long as the other session takes to make the value.
+func TestImportFromBusySession(t *testing.T) {
+	r := newRig(t, nil)
+	a, b := r.client(), r.client()
+	const n = 700
+	products := list{tuple{atom("iota"), result(1, n, n), list(nil), list{int64(1)}}}
+	for id := int64(2); id < 40; id++ {
+		products = append(products, tuple{atom("dot"), result(id, n, n), list{id - 1, int64(1)}, list{list{int64(1)}, list(nil), list{int64(0)}, list(nil)}})
+	}
+	pid, key, _ := a.secret()
+	a.send(tuple{atom("nxvk"), products})
+	b.stream(tuple{atom("import"), result(1, n, n), list{tuple{atom("shared"), pid, key, int64(39)}}, list(nil)})
+	b.ok(tuple{atom("describe"), int64(1)})
+}
+
+// TestImportsOfEachOther: sessions whose values wait for each other get an error, and go on.
+func TestImportsOfEachOther(t *testing.T) {
+	r := newRig(t, nil)
+	clients := []*client{r.client(), r.client(), r.client()}
+	var imports []etf.Term
+	for i := range clients {
+		imports = append(imports, of(2, 2, clients[(i+1)%len(clients)], 3))
+	}
+	for i, c := range clients {
+		c.stream(tensor(1, 1, 2), imports[i], add(3, 2, 2, 1))
+	}
+	for _, c := range clients {
+		c.wantError(c.ask(r.server, tuple{atom("download"), int64(3)}), "unknown_id")
+		c.stream(add(4, 2, 1, 1))
+		c.wantFloats(4, 2, 4)
+	}
+}
+
 func TestInfo(t *testing.T) {
 	c := newRig(t, nil).client()
 	info := c.ok(atom("info"))

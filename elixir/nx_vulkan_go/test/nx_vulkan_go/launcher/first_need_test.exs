@@ -79,7 +79,7 @@ defmodule NxVulkanGo.Launcher.FirstNeedTest do
     assert %{value: "999", output: output} = cells.first
     assert output =~ "nx_vulkan_go: fetching #{release.mirror.url}/#{@name}"
     assert output =~ "[==============================] 100 % of"
-    assert cells.second == %{value: "998", output: ""}
+    assert %{value: "998", output: ""} = cells.second
   end
 
   test "it is not installed where the configuration forbids it, in a release, and beside a server",
