@@ -73,10 +73,11 @@ var kindExamples = map[Kind]example{
 }
 
 // Example returns a small instruction of an operation on operands of a type, and the types of
-// its operands. The instruction is not checked. Operations that compute nothing have none.
+// its operands. The instruction is not checked. Operations that compute nothing, and those that
+// clients cannot send, have none.
 func Example(op Op, d DType) (in *Instr, types []Type, ok bool) {
 	f := op.Info()
-	if f.Kind == Control || op == Tensor {
+	if f.Kind == Control || op == Tensor || f.Internal {
 		return nil, nil, false
 	}
 	e, special := examples[op]

@@ -32,6 +32,7 @@ const (
 	Transform             // Fourier transforms
 	LinAlg                // factorizations and solvers
 	Fold                  // a reduction by a function in the instruction
+	Composite             // the instructions of a region, carried out as one (as StableHLO has composites)
 )
 
 // Rule says which types a result may have. The client states the type of each result, as
@@ -127,6 +128,7 @@ type Info struct {
 	Infer    InferShape // computes the shapes of the results
 	Stream   bool       // an instruction of the stream, not of programs
 	Closed   bool       // its regions use no value but their parameters
+	Internal bool       // passes of the node make it; clients cannot send it
 	Doc      string     // one sentence
 }
 

@@ -161,6 +161,9 @@ const (
 	ReduceFun
 	WindowReduce
 
+	// table_composite.go
+	Attention
+
 	Count // the number of operations
 )
 
@@ -175,7 +178,7 @@ var byName = make(map[string]Op, Count)
 func init() {
 	for _, block := range []map[Op]Info{
 		controlRows, binaryRows, unaryRows, reduceRows, shapeRows,
-		indexRows, windowRows, orderRows, transformRows, linalgRows, foldRows,
+		indexRows, windowRows, orderRows, transformRows, linalgRows, foldRows, compositeRows,
 	} {
 		for op, row := range block {
 			enter(op, row)

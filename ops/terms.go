@@ -29,7 +29,9 @@ var Digest = sync.OnceValue(func() string {
 func rows() string {
 	var b strings.Builder
 	for op := Op(0); op < Count; op++ {
-		b.WriteString(op.Info().term())
+		if f := op.Info(); !f.Internal {
+			b.WriteString(f.term())
+		}
 	}
 	return b.String()
 }
@@ -51,7 +53,7 @@ func text(s string) string { return fmt.Sprintf("<<%q>>", s) }
 var kindNames = [...]string{
 	Control: "control", Create: "create", Pointwise: "pointwise", Reduce: "reduce", ArgReduce: "arg_reduce",
 	Movement: "movement", Contract: "contract", Window: "window", Index: "index", Order: "order",
-	Scan: "scan", Transform: "transform", LinAlg: "linalg", Fold: "fold",
+	Scan: "scan", Transform: "transform", LinAlg: "linalg", Fold: "fold", Composite: "composite",
 }
 
 // String returns the name of the kind.

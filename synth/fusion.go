@@ -2,6 +2,7 @@ package synth
 
 import (
 	"nxvk/ops"
+	"nxvk/synth/attention"
 	"nxvk/synth/codegen"
 	"nxvk/synth/fused"
 	"nxvk/synth/fusion"
@@ -22,6 +23,10 @@ type (
 func Fuse(g *Graph, t *Target) []Fusion {
 	return fusion.Partition(g, t, fused.Capabilities{})
 }
+
+// FindAttention is a region in which attention is one instruction, where that pays on a device and no
+// other instruction reads the values between; see package attention. t may be nil.
+func FindAttention(r *ops.Region, t *Target) *ops.Region { return attention.Find(r, t) }
 
 // Explain is Fuse, and fills in Why.
 func Explain(g *Graph, t *Target) []Fusion {

@@ -27,6 +27,7 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/synth/attention"
 	"nxvk/synth/dot"
 	"nxvk/synth/elementwise"
 	"nxvk/synth/fft"
@@ -140,6 +141,8 @@ var byOp = map[ops.Op]lowering.Func{
 	ops.WindowReduce:     windowing.LowerFunction,
 	ops.WindowScatterMax: windowing.LowerScatter,
 	ops.WindowScatterMin: windowing.LowerScatter,
+
+	ops.Attention: attention.Lower,
 }
 
 // Lower plans an instruction that has passed Check, on operands of the given

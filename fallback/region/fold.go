@@ -10,7 +10,8 @@ import (
 	"nxvk/ops"
 )
 
-var Kernels = map[ops.Op]dense.Kernel{ops.ReduceFun: reduceFun, ops.WindowReduce: windowFun}
+// Kernels are the operations that carry out a region.
+var Kernels = map[ops.Op]dense.Kernel{ops.ReduceFun: reduceFun, ops.WindowReduce: windowFun, ops.Attention: composite}
 
 // foldRoom bounds the elements whose places are listed at once.
 const foldRoom = 1 << 20

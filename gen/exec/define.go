@@ -8,6 +8,7 @@ import (
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
+	"nxvk/synth"
 )
 
 // definition is a program that is being made.
@@ -25,21 +26,21 @@ func (e *Executor) define(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if q.defining == nil {
 		d := &definition{}
 		q.defining = d
-		eval, region, broken := e.specializer.Evaluator(), in.Program, in.Broken
+		eval, region, broken, t := e.specializer.Evaluator(), in.Program, in.Broken, e.programTarget()
 		if broken == nil && program.TakesLong(region) {
 			e.jobs.aside(q, kernels.WorkPlan, func(*sched.Worker) error {
-				d.Program = program.New(region, nil, eval)
+				d.Program = program.New(region, nil, eval, t)
 				return nil
 			}, func(err error) {
 				if err != nil { // a panic, or the session has ended
-					d.Program = program.New(region, &wire.Fault{Kind: wire.Internal, Err: err}, eval)
+					d.Program = program.New(region, &wire.Fault{Kind: wire.Internal, Err: err}, eval, t)
 				}
 				d.ready = true
 				e.Resume(q)
 			})
 			return queue.ForPlan
 		}
-		d.Program, d.ready = program.New(region, broken, eval), true
+		d.Program, d.ready = program.New(region, broken, eval, t), true
 	}
 	d := q.defining
 	if !d.ready {
@@ -65,4 +66,13 @@ func (e *Executor) Program(q *Queue, key string) (*program.Program, error) {
 		return nil, p.Err
 	}
 	return p, nil
+}
+
+// programTarget is a copy of the device that programs are made for; nil where the host runs them.
+func (e *Executor) programTarget() *synth.Target {
+	if e.dev == nil {
+		return nil
+	}
+	t := *e.kernels.Target()
+	return &t
 }

@@ -119,7 +119,7 @@ func decodeInstr(t etf.Term, in *Instr, depth int) {
 	if in.Err != nil {
 		return
 	}
-	if in.Op, ok = ops.Lookup(in.Name); !ok {
+	if in.Op, ok = ops.Lookup(in.Name); !ok || in.Op.Info().Internal {
 		in.Err = &Fault{UnknownOp, fmt.Errorf("operation %q is not in the table of this node; ops/README.md lists them", in.Name)}
 		return
 	}

@@ -312,11 +312,21 @@ OPS = {
     "svd": lambda s, x: torch.linalg.svd(x, full_matrices=bool(s["attrs"][0][0])),
 }
 
+
+
+def attention(c, *tensors):
+    """The first axis is that of heads: fused kernels need a batch before it."""
+    q, k, v, *bias = (x[None] for x in tensors)
+    causal = any(s["op"] == "select" for s in c["steps"])
+    return F.scaled_dot_product_attention(q, k, v, *bias, is_causal=causal)[0]
+
+
 # Functions for all steps of a case, of its tensors.
 WHOLE = {
     "softmax": lambda c, x: torch.softmax(x, -1),
     "log_softmax": lambda c, x: torch.log_softmax(x, -1),
     "logsumexp": lambda c, x: torch.logsumexp(x, 1, True),
+    "attention": attention,
     "layer_norm": lambda c, x, gain, bias: F.layer_norm(x, x.shape[1:], gain, bias, 1e-5),
     "rand": lambda c, *_: torch.rand(c["steps"][-1]["outs"][0]["shape"], device=run_device),
 }
@@ -330,7 +340,7 @@ class Case:
         self.params = [fill(p, run_device) for p in c["params"]]
         self.owned = {p.data_ptr() for p in self.params if torch.is_tensor(p)}
         for s in c["steps"]:
-            if s["op"] == "select":
+            if s["op"] == "select" and s["ins"][0] < len(self.params):
                 self.params[s["ins"][0]] = self.params[s["ins"][0]].bool()
 
         device_sync(run_device)

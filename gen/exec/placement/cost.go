@@ -42,8 +42,8 @@ func HostCost(in *ops.Instr, types []ops.Type) int {
 			side = s[len(s)-1]
 		}
 		return saturated(4*max(in0, out), side)
-	case ops.Fold:
-		return InlineCost + 1 // a function may take any time
+	case ops.Fold, ops.Composite:
+		return InlineCost + 1 // a region may take any time
 	}
 	return 2 * total
 }

@@ -20,7 +20,7 @@ func TestPartitionInParts(t *testing.T) {
 		r.Body = append(r.Body, ops.Instr{Op: ops.Multiply, Ins: []ops.Operand{{ID: id - 1}, {ID: 1}}, Outs: []ops.Result{{ID: id, Type: typ}}})
 		r.Values = append(r.Values, ops.Operand{ID: id})
 	}
-	p := New(r, nil, nil)
+	p := New(r, nil, nil, nil)
 	if p.Err != nil {
 		t.Fatal(p.Err)
 	}

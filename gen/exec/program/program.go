@@ -9,6 +9,7 @@ import (
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/synth"
 	"nxvk/synth/graph"
 )
 
@@ -64,7 +65,13 @@ const longDefinition = 100
 
 // TakesLong reports whether it may take milliseconds to make a program of a region.
 func TakesLong(r *ops.Region) bool {
-	return len(r.Body) >= longDefinition || weigh(r) >= longDefinition || loops(r)
+	return len(r.Body) >= longDefinition || weigh(r) >= longDefinition || loops(r) || attends(r)
+}
+
+// attends reports whether a region may have attention, whose kernel is made when it is found.
+func attends(r *ops.Region) bool {
+	exp := slices.IndexFunc(r.Body, func(in ops.Instr) bool { return in.Op == ops.Exp })
+	return exp >= 0 && slices.ContainsFunc(r.Body[exp:], func(in ops.Instr) bool { return in.Op == ops.Dot })
 }
 
 // loops reports whether a region has loops, or is otherwise longer than it looks.
@@ -89,8 +96,8 @@ func weigh(r *ops.Region) (n int) {
 }
 
 // New makes a program of a region, or one whose runs fail, where that is broken or breaks
-// a rule. eval computes instructions of literals, or is nil.
-func New(r *ops.Region, broken error, eval graph.Eval) *Program {
+// a rule. eval computes instructions of literals, or is nil. t is the device that runs it, or nil.
+func New(r *ops.Region, broken error, eval graph.Eval, t *synth.Target) *Program {
 	p := &Program{weight: weigh(r), Err: broken}
 	if broken != nil {
 		return p
@@ -102,7 +109,7 @@ func New(r *ops.Region, broken error, eval graph.Eval) *Program {
 	}
 	p.Region, p.Values = graph.Sink(graph.Unroll(r, eval)), types
 	b := builder{slots: make(map[ops.ID]ops.ID)}
-	p.Body = b.block(p.Region, false)
+	p.Body = b.block(synth.FindAttention(p.Region, t), false)
 	p.Slots, p.Open, p.Calls = len(b.slots), b.open, b.calls
 	p.signed()
 	return p

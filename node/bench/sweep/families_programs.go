@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"math"
 
 	"nxvk/ops"
@@ -56,21 +57,43 @@ func (b *builder) layerNorm(d ops.DType, t ops.Type) {
 	b.finish(b.do(ops.Add, d, nil, b.do(ops.Multiply, d, nil, v, gain), bias))
 }
 
-// drawAttention draws attention as written: two products and a softmax, for each head.
+// drawAttention draws attention as written: two products and a softmax, for each head. A half has a
+// mask: a causal one, or one of additive biases that all heads share.
 func drawAttention(b *builder) {
 	d := b.dtype(weighted{{ops.F32, 50}, {ops.BF16, 30}, {ops.F16, 20}})
 	heads, width := b.near(b.between(1, 256)), one(b, 32, 64, 64, 64, 80, 96, 128, 128, 256)
 	queries := b.int(16, 4096)
 	keys := queries
-	if b.chance(25) {
+	mask := one(b, "", "", "causal", "bias")
+	if mask != "causal" && b.chance(25) {
 		queries = 1
 	}
 	q := b.param(Uniform, typed(d, heads, queries, width))
 	k, v := b.param(Uniform, typed(d, heads, keys, width)), b.param(Uniform, typed(d, heads, keys, width))
+	bias, least := -1, -1
+	switch mask {
+	case "bias":
+		bias = b.param(Uniform, typed(d, 1, queries, keys))
+	case "causal":
+		least = b.number(d, -1e9)
+	}
 	scale := b.number(d, 1/math.Sqrt(float64(width)))
-	b.c.Program, b.label = true, "attention"
+	b.c.Program = true
+	b.whole("attention")
+	b.remark("%s", cmp.Or(mask, "no")+" mask")
 	s := b.do(ops.Dot, d, [][]int{{2}, {0}, {2}, {0}}, q, k)
-	p := b.softmax(d, b.do(ops.Multiply, d, nil, s, scale), 2)
+	s = b.do(ops.Multiply, d, nil, s, scale)
+	switch mask {
+	case "bias":
+		s = b.do(ops.Add, d, nil, s, bias)
+	case "causal":
+		row := b.shaped(ops.Iota, typed(ops.S32, 1, queries, keys), [][]int{{1}})
+		column := b.shaped(ops.Iota, typed(ops.S32, 1, queries, keys), [][]int{{2}})
+		seen := b.do(ops.GreaterEqual, ops.U8, nil, row, column)
+		seen = b.shaped(ops.BroadcastTo, typed(ops.U8, heads, queries, keys), [][]int{{0, 1, 2}}, seen)
+		s = b.do(ops.Select, d, nil, seen, s, least)
+	}
+	p := b.softmax(d, s, 2)
 	b.finish(b.do(ops.Dot, d, [][]int{{2}, {0}, {1}, {0}}, p, v))
 }
 

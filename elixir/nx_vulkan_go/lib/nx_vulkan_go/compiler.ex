@@ -41,6 +41,18 @@ defmodule NxVulkanGo.Compiler do
   `Nx.Defn.Evaluator` runs a function with an operation that the node does not know. See
   `NxVulkanGo.Fallback` for the event, the warning, and how to make this an error.
 
+  ## Attention
+
+  `softmax(Q·Kᵀ)·V` in a compiled function, with a scale, masks and biases, is one kernel on a GPU
+  where its scores would be too large to store, about 4 GiB, or take longer to move than to
+  compute. Its memory is linear in the length. Types are f32, bf16 and f16; values have up to 256
+  columns. For K keys, queries of D elements and values below 2^127 / K, a result is within
+  4·(K + D·S + 64)·2⁻²⁴ of that of the separate operations, relative to the greatest magnitude of
+  the values. S, at least 1, is the greatest sum of the magnitudes of a logit's terms. The
+  roundings of bf16 and f16 between the operations add 2⁻⁸·(4 + S) and 2⁻¹¹·(4 + S). A row whose
+  mask excludes everything by -Inf is NaN, as without the kernel.
+  Gradients keep the separate operations, as does a server with `--disable-passes attention`.
+
   ## Branches
 
   A value that only one branch of a `cond` needs is computed in that branch. A value that

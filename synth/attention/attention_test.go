@@ -1,0 +1,138 @@
+package attention_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"nxvk/fallback"
+	"nxvk/ops"
+	"nxvk/synth/attention"
+	"nxvk/synth/graph"
+	"nxvk/synth/lowering"
+	"nxvk/synth/synthtest"
+)
+
+// drawn is how many attentions of a type the interpreter carries out.
+const drawn = 16
+
+// mostWords bounds a kernel, as the test of families in synth does.
+const mostWords = 20000
+
+// TestDrawn compares attentions of drawn sizes, forms and masks with their instructions on the host.
+func TestDrawn(t *testing.T) {
+	bindings := *synthtest.GPU
+	bindings.Addresses = false
+	defer attention.PayAlways()()
+	for _, d := range []ops.DType{ops.F32, ops.BF16, ops.F16} {
+		for seed := range uint64(drawn) {
+			g := synthtest.DrawAttention(t, seed, 300, 6000, d)
+			target := synthtest.GPU
+			if seed%2 == 1 {
+				target = &bindings
+			}
+			r := g.Region()
+			found := attention.Find(r, target)
+			one := slices.IndexFunc(found.Body, func(in ops.Instr) bool { return in.Op == ops.Attention })
+			if one < 0 {
+				t.Errorf("%v, %d: nothing is found in\n%s", d, seed, graph.Print(r))
+				continue
+			}
+			if n := words(t, target, &found.Body[one]); n > mostWords {
+				t.Errorf("%v, %d: the kernel has %d words, want at most %d", d, seed, n, mostWords)
+			}
+			data := g.Data()
+			check(t, seed, g, device(t, target, found, one, data), host(t, r, data))
+		}
+	}
+}
+
+// words is the size of the kernel of an attention.
+func words(t *testing.T, target *lowering.Target, in *ops.Instr) (n int) {
+	t.Helper()
+	var types []ops.Type
+	for _, p := range in.Regions[0].Params {
+		types = append(types, p.Type)
+	}
+	plan, err := attention.Lower(in, types, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		n = max(n, len(s.Kernel.Code))
+	}
+	return n
+}
+
+// host computes a region one instruction after the other.
+func host(t *testing.T, r *ops.Region, data []synthtest.Tensor) synthtest.Tensor {
+	t.Helper()
+	typ := ops.Type{}
+	for i := range r.Body {
+		if o := r.Body[i].Outs[0]; o.ID == r.Values[0].ID {
+			typ = o.Type
+		}
+	}
+	in := &ops.Instr{Op: ops.Attention, Regions: []*ops.Region{r}, Outs: []ops.Result{{Type: typ}}}
+	var args []fallback.Value
+	for _, x := range data {
+		args = append(args, fallback.Value{Type: x.Typ, Data: x.Bytes()})
+	}
+	out := fallback.Value{Type: typ, Data: make([]byte, typ.Bytes())}
+	if err := fallback.Run(in, args, []fallback.Value{out}); err != nil {
+		t.Fatal(err)
+	}
+	return synthtest.FromBytes(typ, out.Data)
+}
+
+// device computes a region on the host, but for instruction one, which the interpreter carries out.
+func device(t *testing.T, target *lowering.Target, r *ops.Region, one int, data []synthtest.Tensor) synthtest.Tensor {
+	t.Helper()
+	values := map[ops.ID]synthtest.Tensor{}
+	for i, p := range r.Params {
+		values[p.ID] = data[i]
+	}
+	for i := range r.Body {
+		in := r.Body[i]
+		var args []synthtest.Tensor
+		for _, o := range in.Ins {
+			x := values[o.ID]
+			if o.Lit != nil {
+				x = synthtest.FromBytes(o.Lit.Type, o.Lit.Data)
+				x.Lit = true
+			}
+			args = append(args, x)
+		}
+		if i == one {
+			values[in.Outs[0].ID] = synthtest.Run(t, target, &in, args...)
+			continue
+		}
+		var ins []fallback.Value
+		for _, x := range args {
+			ins = append(ins, fallback.Value{Type: x.Typ, Data: x.Bytes()})
+		}
+		out := fallback.Value{Type: in.Outs[0].Type, Data: make([]byte, in.Outs[0].Type.Bytes())}
+		if err := fallback.Run(&in, ins, []fallback.Value{out}); err != nil {
+			t.Fatal(err)
+		}
+		values[in.Outs[0].ID] = synthtest.FromBytes(out.Type, out.Data)
+	}
+	return values[r.Values[0].ID]
+}
+
+// check compares results with the bound that the package states, and the error of the scores: their
+// magnitude is at most five standard deviations of a sum of depth products.
+func check(t *testing.T, seed uint64, g *synthtest.Attention, got, want synthtest.Tensor) {
+	t.Helper()
+	const greatest = 6 // of the values
+	bound := 4 * float64(g.Keys+4*g.Depth+64) * 0x1p-24 * greatest
+	if u, narrow := map[ops.DType]float64{ops.BF16: 0x1p-8, ops.F16: 0x1p-11}[want.Typ.DType]; narrow {
+		bound += u * (4 + 5*math.Sqrt(float64(g.Depth))) * greatest
+	}
+	for i, w := range want.F {
+		if x := got.F[i]; !(math.Abs(x-w) <= bound) && !(math.IsNaN(x) && math.IsNaN(w)) {
+			t.Errorf("%v, %d: element %d is %v, want %v within %v, of\n%s", want.Typ.DType, seed, i, x, w, bound, graph.Print(g.Region()))
+			return
+		}
+	}
+}

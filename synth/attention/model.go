@@ -1,0 +1,81 @@
+package attention
+
+import (
+	"slices"
+
+	"nxvk/synth/gemm"
+)
+
+// The model of time: rates of an H200 a second. Their ratios differ little between devices. The rate
+// of this package's kernel is not measured: it is taken as less than half of a product's.
+const (
+	productRate = 45e12 // operations of a product by fused multiply-adds
+	matrixRate  = 250e12
+	streamRate  = 20e12 // operations of the products in this package's kernel
+	pointRate   = 30e12 // primitive operations on scores
+	memoryRate  = 4e12  // bytes
+)
+
+const (
+	passes       = 4   // over the scores: written, read and written by the softmax, read
+	softmaxCost  = 24  // primitive operations of a score: maximum, exponential, sum, shared memory
+	fullDevice   = 264 // workgroups that keep a device busy
+	leastQueries = 16  // with fewer, products are of vectors, which the memory of keys bounds
+)
+
+const (
+	// cachedScores is the size of scores, in bytes, up to which the caches of GPUs may hold them.
+	cachedScores = 1 << 26
+	// largeScores is the size of scores, in bytes, from which on they are not stored: few drivers
+	// allocate more at once.
+	largeScores = 1 << 32
+)
+
+// pays reports whether the scores take so much memory that they should not exist, or their traffic
+// so much time that one kernel is expected to take less than products and a softmax.
+func (j *job) pays() bool {
+	switch {
+	case Always:
+		return true
+	case j.queries < leastQueries:
+		return false
+	case !j.storable():
+		return true
+	}
+	return j.scoreBytes() > cachedScores && j.streamed() < j.apart()
+}
+
+// scoreBytes is the size of the scores of all matrices.
+func (j *job) scoreBytes() int64 {
+	return int64(j.batches) * int64(j.queries) * int64(j.keys) * int64(j.scores.Outs[0].Type.DType.Size())
+}
+
+// storable reports whether a device can store the scores. Without addresses, a binding covers them.
+func (j *job) storable() bool {
+	t, n := j.target, j.scoreBytes()
+	bound := t.MaxBinding > 0 && !t.Addresses && !t.Addressable
+	return n < largeScores && (!bound || n <= t.MaxBinding)
+}
+
+// apart is the time, in seconds, of two products and a softmax.
+func (j *job) apart() float64 {
+	rate := productRate
+	if slices.ContainsFunc(j.target.Matrices, func(m gemm.Matrix) bool { return m.Type == j.query.dtype }) {
+		rate = matrixRate
+	}
+	scores := float64(j.batches) * float64(j.queries) * float64(j.keys)
+	return 2*scores*float64(j.depth+j.width)/rate + passes*float64(j.scoreBytes())/memoryRate
+}
+
+// streamed is the time, in seconds, of the kernel: its blocks are whole.
+func (j *job) streamed() float64 {
+	whole := func(n, unit int) int { return (n + unit - 1) / unit * unit }
+	queries, keys := whole(j.queries, j.queriesPer()), whole(j.keys, block)
+	scores := float64(j.batches) * float64(queries) * float64(keys)
+	busy := min(1, float64(j.batches*queries/j.queriesPer())/fullDevice)
+	products := 2 * float64(whole(j.depth, deep)+across*j.perCol) / streamRate
+	return scores * (products + float64(softmaxCost+j.cost(j.target))/pointRate) / busy
+}
+
+// Always has Find find every attention that the kernel can compute. Tests set it.
+var Always bool

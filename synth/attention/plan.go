@@ -1,0 +1,276 @@
+package attention
+
+import (
+	"errors"
+	"fmt"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/fused"
+	"nxvk/synth/lowering"
+	"nxvk/synth/strided"
+)
+
+// The shape of a workgroup: invocations in lines of across, one line for some queries.
+const (
+	across  = 16
+	down    = 8
+	local   = across * down
+	deep    = 16 // elements of a query, or keys, that are in shared memory at once
+	keysPer = 4  // keys of a block that an invocation has
+	block   = across * keysPer
+)
+
+// maxWidth is the maximum columns of values: an invocation has its columns in registers.
+const maxWidth = 256
+
+// maxCost bounds the operations that compute a logit, of which a kernel has keysPer copies.
+const maxCost = 96
+
+// job is a planned kernel.
+type job struct {
+	*pattern
+	target  *lowering.Target
+	perRow  int // queries of an invocation
+	perCol  int // columns of values of an invocation
+	result  ops.DType
+	sources []source
+
+	exactDepth, exactWidth bool // operands are loaded in fours
+}
+
+// source is where the expressions of the logits read: sources of the trace, their dimensions in groups.
+type source struct {
+	codegen.Source
+	strides [groups][]int
+}
+
+// Lower plans an attention. The error wraps ErrUnsupported where the instruction is none, or the
+// device cannot carry it out in one kernel.
+func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	j, err := newJob(in, t)
+	if err != nil {
+		return nil, err
+	}
+	p, err := j.program()
+	if err != nil {
+		return nil, err
+	}
+	return codegen.NewPlan(t, nil, p)
+}
+
+func newJob(in *ops.Instr, t *lowering.Target) (*job, error) {
+	p, err := parse(in)
+	if errors.Is(err, errPattern) {
+		err = fmt.Errorf("%w: %w", lowering.ErrUnsupported, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := &job{pattern: p, target: t, result: in.Outs[0].Type.DType}
+	for _, d := range []ops.DType{p.query.dtype, p.key.dtype, p.value.dtype, p.scores.Outs[0].Type.DType, p.types(p.logits).DType, j.result} {
+		if d.Wide() != ops.F32 || !t.Narrow(lowering.ElemOf[d]) {
+			return nil, lowering.Unsupported("attention of %v", d)
+		}
+	}
+	switch {
+	case t.CPU:
+		return nil, lowering.Unsupported("attention in one kernel, on a processor")
+	case t.MaxInvocations < local:
+		return nil, lowering.Unsupported("workgroups of %d invocations", local)
+	case p.width > maxWidth:
+		return nil, lowering.Unsupported("values of %d columns", p.width)
+	case p.width == 0 || p.depth == 0:
+		return nil, lowering.Unsupported("attention of empty matrices")
+	case p.cost(t) > maxCost:
+		return nil, lowering.Unsupported("logits of %d operations", p.cost(t))
+	}
+	j.perCol = (p.width + across - 1) / across
+	if j.perCol > 2 {
+		j.perCol = (j.perCol + 1) / 2 * 2
+	}
+	j.perRow = 8
+	if j.perCol > 8 {
+		j.perRow = 4
+	}
+	if n := j.sharedBytes(); n > t.SharedMemory {
+		return nil, lowering.Unsupported("workgroups of %d bytes of shared memory", n)
+	}
+	j.exactDepth = p.query.inFours() && p.key.inFours() && p.depth%4 == 0
+	j.exactWidth = p.value.inFours() && p.width%4 == 0
+	j.groupSources()
+	return j, nil
+}
+
+// sharedBytes is the shared memory of a workgroup; see write.
+func (j *job) sharedBytes() int {
+	return 4 * (deep*j.lineOf() + deep*max(block, across*j.perCol) + local)
+}
+
+// lineOf is the distance of lines of the left shared array: the queries of the block, and some
+// elements that spread columns over the banks.
+func (j *job) lineOf() int { return j.queriesPer() + 4 }
+
+// inFours reports whether four columns from each multiple of four on are neighbours in memory, at
+// a multiple of four elements.
+func (o *operand) inFours() bool {
+	if len(o.dims[columns]) != 1 || o.strides[columns][0] != 1 || o.offset%4 != 0 {
+		return false
+	}
+	for _, g := range []int{batch, rows} {
+		for _, s := range o.strides[g] {
+			if s%4 != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// dimsOf are the dimensions of the logits in a group.
+func (j *job) dimsOf(g int) []int {
+	part := divide(j.trace.Dims, [groups]int{j.batches, j.queries, j.keys})[g]
+	return j.trace.Dims[part[0]:part[1]]
+}
+
+// groupSources divides the strides of the sources of the logits.
+func (j *job) groupSources() {
+	parts := divide(j.trace.Dims, [groups]int{j.batches, j.queries, j.keys})
+	for i := range j.trace.Sources {
+		s := source{Source: j.trace.Sources[i]}
+		if s.HasView() {
+			for g, part := range parts {
+				s.strides[g] = s.Strides[part[0]:part[1]]
+			}
+		}
+		j.sources = append(j.sources, s)
+	}
+}
+
+// queriesPer is the number of queries of a workgroup.
+func (j *job) queriesPer() int { return down * j.perRow }
+
+// program is the kernel and its dispatch.
+func (j *job) program() (*codegen.Program, error) {
+	blocks := (j.queries + j.queriesPer() - 1) / j.queriesPer()
+	n := j.batches * j.queries * j.width
+	p := &codegen.Program{Local: local, Body: j.write, Groups: j.batches * blocks,
+		Flops: 2 * int64(j.batches) * int64(j.queries) * int64(j.keys) * int64(j.depth+j.width)}
+	extent := max(n, j.query.extent(), j.key.extent(), j.value.extent())
+	for i := range j.sources {
+		if s := &j.sources[i]; s.HasView() {
+			extent = max(extent, s.Extent(j.trace.Dims))
+		}
+	}
+	p.Index = codegen.IndexType(extent)
+	for _, o := range []*operand{&j.query, &j.key, &j.value} {
+		p.AddBuffer(o.buffer, o.extent(), o.size())
+	}
+	for i := range j.sources {
+		switch s := &j.sources[i]; s.Kind {
+		case codegen.FromBuffer:
+			p.AddBuffer(s.Buffer, s.Extent(j.trace.Dims), strided.Product(j.trace.Dims))
+		case codegen.FromLiteral:
+			operand, ok := j.operandOf(s.Lit.Operand)
+			if !ok {
+				return nil, lowering.Unsupported("a number of the region in the logits")
+			}
+			p.Literals = append(p.Literals, codegen.Literal{Operand: operand, As: s.Lit.As})
+		}
+	}
+	out := codegen.ResultBuffer(j.result)
+	out.Access, out.Bytes = lowering.Write, int64(n*out.Size())
+	p.Buffers, p.Bytes = append(p.Buffers, out), p.Bytes+out.Bytes
+	p.Numbers, p.Key = j.numbers(blocks), j.describe()
+	return p, nil
+}
+
+// operandOf is the operand of the instruction that a literal of the trace is.
+func (j *job) operandOf(lit int) (operand int, ok bool) {
+	n := len(j.body.Ins)
+	return lit - n, lit < 2*n
+}
+
+// numbers are the parameters, in the order in which write takes them.
+func (j *job) numbers(blocks int) []int {
+	nums := []int{j.queries, j.keys, j.depth, j.width, blocks, j.batches * blocks}
+	for _, o := range []*operand{&j.query, &j.key, &j.value} {
+		nums = append(nums, o.offset)
+		for g := range groups {
+			nums = append(nums, o.dims[g][1:]...)
+			nums = append(nums, o.strides[g]...)
+		}
+	}
+	for g := range groups {
+		if dims := j.dimsOf(g); len(dims) > 0 {
+			nums = append(nums, dims[1:]...)
+		}
+	}
+	for i := range j.sources {
+		s := &j.sources[i]
+		if !s.HasView() {
+			continue
+		}
+		nums = append(nums, s.Offset)
+		for g := range groups {
+			for _, n := range s.strides[g] {
+				if n != 0 && n != 1 {
+					nums = append(nums, n)
+				}
+			}
+		}
+	}
+	return nums
+}
+
+// describe is the key of the kernel.
+func (j *job) describe() string {
+	key := fmt.Sprintf("attention %v %v %v %v to %v rows=%d columns=%d fours=%v,%v %s logits=%v", j.query.dtype, j.key.dtype, j.value.dtype,
+		j.scores.Outs[0].Type.DType, j.result, j.perRow, j.perCol, j.exactDepth, j.exactWidth, fused.Describe(j.trace), j.trace.Outs)
+	for _, o := range []*operand{&j.query, &j.key, &j.value} {
+		for g := range groups {
+			key += fmt.Sprintf(" %d", len(o.dims[g]))
+		}
+	}
+	for g := range groups {
+		key += fmt.Sprintf(" %d", len(j.dimsOf(g)))
+	}
+	for i := range j.sources {
+		s := &j.sources[i]
+		key += fmt.Sprintf(" %d", s.Kind)
+		for g := range groups {
+			key += "/"
+			for _, n := range s.strides[g] {
+				key += strideName(n)
+			}
+		}
+	}
+	return key
+}
+
+// strideName tells strides that kernels contain from those that are parameters.
+func strideName(n int) string {
+	if n == 0 || n == 1 {
+		return fmt.Sprint(n)
+	}
+	return "n"
+}
+
+func (o *operand) size() int {
+	n := 1
+	for g := range groups {
+		n *= strided.Product(o.dims[g])
+	}
+	return n
+}
+
+// extent is one more than the greatest index.
+func (o *operand) extent() int {
+	n := o.offset + 1
+	for g := range groups {
+		for i, s := range o.strides[g] {
+			n += max(s, 0) * (o.dims[g][i] - 1)
+		}
+	}
+	return n
+}

@@ -1,0 +1,38 @@
+package fused
+
+import (
+	"nxvk/synth/codegen"
+	"nxvk/synth/fusion"
+	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
+)
+
+// Evaluate computes expression out of a trace without reductions at n points, in the type that
+// computes it. load gives what source s has at point k: an element as memory has it, the value of
+// a literal, or an index.
+func Evaluate(tr *fusion.Trace, e *codegen.Emitter, out, n int, load func(s, k int) []kernel.Value) ([][]kernel.Value, error) {
+	ps := newPoints(tr, n)
+	for i := range tr.Exprs {
+		var loaded [][]kernel.Value
+		if x := &tr.Exprs[i]; x.Kind == fusion.ExprSource {
+			for k := range n {
+				loaded = append(loaded, load(x.Source, k))
+			}
+		}
+		if err := compute(tr, e, ps, i, loaded); err != nil {
+			return nil, err
+		}
+	}
+	values := make([][]kernel.Value, n)
+	for k, p := range ps {
+		values[k] = p.values[out]
+	}
+	return values, nil
+}
+
+// Describe is the text of the expressions of a trace: all that their code depends on, but for
+// the sources.
+func Describe(tr *fusion.Trace) string { return describe(tr) }
+
+// Cost counts the primitive operations of a trace at a point.
+func Cost(tr *fusion.Trace, t *lowering.Target) int { return cost(tr, t) }
