@@ -28,6 +28,9 @@ type mutant struct {
 	types []ops.Type
 }
 
+// sent is the number of operations that clients send; those that only the node makes come after them.
+const sent = ops.Attention
+
 func newMutant(seed uint64) *mutant { return drawMutant(seed, false) }
 
 // drawMutant draws among all operations, or among those that a driver can be
@@ -35,7 +38,7 @@ func newMutant(seed uint64) *mutant { return drawMutant(seed, false) }
 func drawMutant(seed uint64, all bool) *mutant {
 	m := &mutant{Rand: rand.New(rand.NewPCG(seed, 77))}
 	for {
-		op, d := ops.Op(m.IntN(int(ops.Count))), ops.DTypes()[m.IntN(len(ops.DTypes()))]
+		op, d := ops.Op(m.IntN(int(sent))), ops.DTypes()[m.IntN(len(ops.DTypes()))]
 		in, types, ok := ops.Example(op, d)
 		if !ok || op == ops.Constant || !all && (len(in.Outs) != 1 || len(in.Regions) > 0) {
 			continue
