@@ -134,6 +134,12 @@ defmodule NxVulkanGo.FakeServer do
   defp one({:import, [{id, _, _}], [{:shared, _pid, _key, theirs}], []}, state),
     do: put(state, id, Map.get(state.values, theirs))
 
+  defp one({:import, [{id, type, shape}], [{:shared, server, _, _, _, theirs}], []}, state) do
+    with {:ok, data} <- GenServer.call(server, {:download, theirs}),
+         do: put(state, id, {type, shape, data}),
+         else: ({:error, _} = error -> put(state, id, error))
+  end
+
   defp one({:tensor, [{id, type, shape}], [{_, _, data}], []}, state),
     do: put(state, id, {type, shape, data})
 
