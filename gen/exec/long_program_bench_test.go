@@ -149,8 +149,8 @@ func (c *turnClock) turn(f func()) {
 	c.longest = max(c.longest, time.Since(at))
 }
 
-// until runs functions until done, while the other session reads.
-func (c *turnClock) until(done func() bool) {
+// Until runs functions until done, while the other session reads.
+func (c *turnClock) Until(done func() bool) {
 	for !done() || !c.asked.IsZero() {
 		if c.asked.IsZero() {
 			c.asked = time.Now()
