@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"testing"
 
@@ -13,7 +12,6 @@ import (
 	"nxvk/synth/lowering"
 	"nxvk/synth/synthtest"
 	"nxvk/test/draw"
-	"nxvk/vulkan"
 )
 
 // attentions is how many drawn attentions run, with lengths up to longest.
@@ -25,12 +23,7 @@ const (
 // TestAttention compares drawn attentions with the graph that is not fused, on the device and on
 // the host. A program gives the same bits in each run, one instruction at a time and compiled.
 func TestAttention(t *testing.T) {
-	if errors.Is(absent, vulkan.ErrNoVulkan) || errors.Is(absent, vulkan.ErrNoDevice) {
-		t.Skipf("no device: %v", absent)
-	}
-	if absent != nil {
-		t.Fatal(absent)
-	}
+	needDevice(t)
 	gpu := target
 	if gpu.CPU {
 		if !device.Info().Features.BufferDeviceAddress {

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"nxvk/synth"
 	"nxvk/synth/lowering"
 	"nxvk/test/draw"
-	"nxvk/vulkan"
 )
 
 // programs is how many random programs run, and length their instructions. With
@@ -26,12 +24,7 @@ const (
 // Random programs give the host's bits: one instruction at a time, in fusions, and
 // in fusions with each of the rules off, or with all.
 func TestPrograms(t *testing.T) {
-	if errors.Is(absent, vulkan.ErrNoVulkan) || errors.Is(absent, vulkan.ErrNoDevice) {
-		t.Skipf("no device: %v", absent)
-	}
-	if absent != nil {
-		t.Fatal(absent)
-	}
+	needDevice(t)
 	count := programs
 	if testing.Short() {
 		count = fewer

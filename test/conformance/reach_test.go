@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -13,7 +12,6 @@ import (
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/test/draw"
-	"nxvk/vulkan"
 )
 
 // A binding reaches so many bytes of a buffer and no further. Here that is so few that
@@ -35,12 +33,7 @@ func bound(t *testing.T, bytes int64, test func(synth.Target)) {
 // reachable skips where bindings are not what kernels take.
 func reachable(t *testing.T) {
 	t.Helper()
-	if errors.Is(absent, vulkan.ErrNoVulkan) || errors.Is(absent, vulkan.ErrNoDevice) {
-		t.Skipf("no device: %v", absent)
-	}
-	if absent != nil {
-		t.Fatal(absent)
-	}
+	needDevice(t)
 	if target.Addresses {
 		t.Skip("kernels of this device take addresses")
 	}

@@ -85,9 +85,8 @@ func comparesSubnormals() (bool, error) {
 	return target.Subnormals && bytes.Equal(got, tiny), err
 }
 
-// modes are the ways in which kernels reach buffers: all that the device has. The
-// test gets the device and, to compare with, the host.
-func modes(t *testing.T, test func(t *testing.T, d, host *exectest.Driver, gpu bool)) {
+// needDevice skips a test where there is no device, and fails it where the device cannot be opened.
+func needDevice(t *testing.T) {
 	t.Helper()
 	if errors.Is(absent, vulkan.ErrNoVulkan) || errors.Is(absent, vulkan.ErrNoDevice) {
 		t.Skipf("no device: %v", absent)
@@ -95,6 +94,13 @@ func modes(t *testing.T, test func(t *testing.T, d, host *exectest.Driver, gpu b
 	if absent != nil {
 		t.Fatal(absent)
 	}
+}
+
+// modes are the ways in which kernels reach buffers: all that the device has. The
+// test gets the device and, to compare with, the host.
+func modes(t *testing.T, test func(t *testing.T, d, host *exectest.Driver, gpu bool)) {
+	t.Helper()
+	needDevice(t)
 	run := func(name string, tg synth.Target, gpu bool) {
 		t.Run(name, func(t *testing.T) {
 			d, host := exectest.NewFor(device, tg, -1), exectest.NewFor(nil, target, 0)

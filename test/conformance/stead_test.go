@@ -18,9 +18,7 @@ import (
 // not depend on whether a kernel is compiled, nor on whether a case is eager, repeated, fused or a
 // program; and they are those of the device, unless the host always computes the instruction.
 func TestInStead(t *testing.T) {
-	if device == nil {
-		t.Skip(absent)
-	}
+	needDevice(t)
 	if !target.CPU || target.Rounds == synth.Unlike {
 		t.Skip("the device is no processor that rounds as the host does")
 	}
@@ -210,9 +208,7 @@ func (s *stead) same(what string, got, want [][]byte) {
 // A kernel that the host interprets for long is compiled meanwhile. Whichever is ready first gives
 // the bits of the kernel.
 func TestOvertaken(t *testing.T) {
-	if device == nil {
-		t.Skip(absent)
-	}
+	needDevice(t)
 	if !target.CPU || target.Rounds == synth.Unlike {
 		t.Skip("the device is no processor that rounds as the host does")
 	}
