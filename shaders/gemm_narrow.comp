@@ -5,31 +5,35 @@
 
 // A product with at most eight columns and rows that are contiguous in k:
 // matrix times vector, and dot products. What counts is reading A once at full
-// speed, so a workgroup takes ROWS rows, its invocations share out k, and the
-// shares are added pairwise through shared memory.
+// speed, so LANES invocations take ROWS rows and share out k, and the shares are
+// added pairwise through shared memory. Where rows are short and many, a workgroup
+// has several such teams.
 //
-// Order of a sum: invocation t adds the products of blocks t, t + THREADS, …
+// Order of a sum: invocation t of a team adds the products of blocks t, t + LANES, …
 // of W elements in order, elements one after the other; then invocation t adds
-// that of t + THREADS/2, and so on by halves.
+// that of t + LANES/2, and so on by halves.
 
 layout(local_size_x_id = 0) in;
-layout(constant_id = 1) const uint ROWS = 4;    // of A, a workgroup
+layout(constant_id = 1) const uint ROWS = 4;    // of A, a team
 layout(constant_id = 2) const uint COLS = 1;    // of B, or more, of which the last repeats
 layout(constant_id = 3) const uint ALIGNED = 1; // bits: rows of A, columns of B begin at 16 bytes
-layout(constant_id = 4) const uint THREADS = 128;
+layout(constant_id = 4) const uint LANES = 128;  // invocations of a team
 
 #include "lib/vectors.glsl"
+
+const uint THREADS = gl_WorkGroupSize.x;
 
 shared T share[THREADS * ROWS * COLS];
 
 void main() {
     const uint t = gl_LocalInvocationIndex;
     VECTORS_LOCALS
-    const uint m0 = group * ROWS;
+    const uint lane = t % LANES;
+    const uint m0 = (group * (THREADS / LANES) + t / LANES) * ROWS;
 
     precise T sum[ROWS * COLS];
     [[unroll]] for (uint i = 0; i < ROWS * COLS; i++) sum[i] = T(0);
-    for (uint k = k_begin + t * W; k < k_end; k += THREADS * W) {
+    for (uint k = k_begin + lane * W; k < k_end; k += LANES * W) {
         RAW ra[ROWS];
         [[unroll]] for (uint i = 0; i < ROWS; i++)
             ra[i] = raw_a(a + min(m0 + i, p.m - 1) * p.lda + k, ALIGNED_A, k_end - k);
@@ -54,8 +58,8 @@ void main() {
 
     [[unroll]] for (uint i = 0; i < ROWS * COLS; i++) share[i * THREADS + t] = sum[i];
     barrier();
-    for (uint reach = THREADS / 2; reach > 0; reach /= 2) {
-        if (t < reach) {
+    for (uint reach = LANES / 2; reach > 0; reach /= 2) {
+        if (lane < reach) {
             [[unroll]] for (uint i = 0; i < ROWS * COLS; i++) {
                 precise T s = share[i * THREADS + t] + share[i * THREADS + t + reach];
                 share[i * THREADS + t] = s;
@@ -63,8 +67,9 @@ void main() {
         }
         barrier();
     }
-    if (t < ROWS * COLS) {
-        const uint i = t / COLS, c = t % COLS;
-        if (m0 + i < p.m && c < p.n) put_one(z * p.m * p.n + (m0 + i) * p.row_c + c * p.col_c, share[t * THREADS]);
+    for (uint e = lane; e < ROWS * COLS; e += LANES) {
+        const uint i = e / COLS, c = e % COLS;
+        if (m0 + i < p.m && c < p.n)
+            put_one(z * p.m * p.n + (m0 + i) * p.row_c + c * p.col_c, share[e * THREADS + t - lane]);
     }
 }

@@ -129,7 +129,7 @@ find_roots() {
 	[ -z "$missing" ] || steps roots printf %s "$missing"
 }
 
-# Products on matrix hardware, by the lavapipe of the last root that has one: the host's may be too
+# Products and convolutions on matrix hardware, by the lavapipe of the last root that has one: the host's may be too
 # old. The binary of the tests runs in the root.
 part_matrix() {
 	find_roots
@@ -143,9 +143,11 @@ part_matrix() {
 	fi
 	work=$(mktemp -d "$found/tmp/nxvk-matrix-XXXXXX")
 	trap 'rm -rf "$work"' EXIT
-	steps matrix-build step "build the tests of products" "$GO" test -c -o "$work/gemm" ./test/gemm
+	steps matrix-build step "build the tests of products" "$GO" test -c -o "$work/" ./test/gemm ./test/conformance
 	report matrix "$GO" tool test2json -t -p nxvk/test/gemm chroot "$found" env VK_DRIVER_FILES="$driver" NXVK_VALIDATION=0 \
-		"/tmp/${work##*/}/gemm" -test.v=test2json -test.run '^TestMatrixHardware$'
+		"/tmp/${work##*/}/gemm.test" -test.v=test2json -test.run '^TestMatrixHardware$'
+	report matrix-operations "$GO" tool test2json -t -p nxvk/test/conformance chroot "$found" env VK_DRIVER_FILES="$driver" NXVK_VALIDATION=0 \
+		"/tmp/${work##*/}/conformance.test" -test.v=test2json -test.run '^Test(ConvNarrow|DrawnDots|DrawnEpilogues)$/^matrix_hardware$'
 	rm -rf "$work"
 }
 

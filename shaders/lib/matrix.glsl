@@ -38,15 +38,24 @@ layout(constant_id = 11) const uint B_ACROSS = 0; // 0: B is contiguous in n, 1:
     uint first;                /* the batch of workgroup z = 0 */         \
     uint start;                /* the tile of workgroup 0 */              \
     uint chunk;                /* k a workgroup sums: k, or a share */    \
-    uint first_a, first_b;     /* elements before the first matrix */     \
-    uint last_a, last_b;       /* vector with the last element */         \
-    PLACE_PARAMETERS
+    REST
 
 // Operands are matrices, or one is what places.glsl makes of the input of a convolution.
 #if defined(PLACES)
 #include "places.glsl"
+#define REST PLACE_PARAMETERS
+#define FIRST_A 0
+#define FIRST_B 0
+#define LAST_A 0 /* operands are aligned */
+#define LAST_B 0
 #else
-#define PLACE_PARAMETERS
+#define REST                                                              \
+    uint first_a, first_b;     /* elements before the first matrix */     \
+    uint last_a, last_b;       /* vector with the last element */
+#define FIRST_A p.first_a
+#define FIRST_B p.first_b
+#define LAST_A p.last_a
+#define LAST_B p.last_b
 #define PLACE(n) 0
 #define PLACE_LOCALS
 #define PLACE_BEGIN(k)
@@ -106,8 +115,8 @@ uvec4 from_zero(uvec4 v, const int k, const bool whole) {
         return guard ? from_zero(v, k, !(across_k)) : v;                         \
     }
 
-FETCH(fetch_a, p.a, p.last_a, ALIGNED_A, A_ACROSS == 0)
-FETCH(fetch_b, p.b, p.last_b, ALIGNED_B, B_ACROSS == 1)
+FETCH(fetch_a, p.a, LAST_A, ALIGNED_A, A_ACROSS == 0)
+FETCH(fetch_b, p.b, LAST_B, ALIGNED_B, B_ACROSS == 1)
 
 // Slices of k in shared memory, in vectors: SLICE_A of A and SLICE_B of B. They lie as in
 // memory, since the loads of matrices transpose. Rows have an odd number of vectors, which
@@ -173,7 +182,7 @@ const uint GROUP = 8;
         const uint x = m0 + (A_ACROSS == 0 ? major : minor_a);                   \
         const uint m = min(x, A_ACROSS == 1 && ALIGNED_A ? (p.m - 1) / E * E : p.m - 1); \
         const int k = int(k_begin) - (pad) + int(A_ACROSS == 0 ? minor_a : major); \
-        const int base = int(batch * p.batch_a + p.first_a);                     \
+        const int base = int(batch * p.batch_a + FIRST_A);                       \
         if (GATHERED == 1) at_a[i] = (base + PLACE(m)) / UNIT_A;                 \
         else at_a[i] = A_ACROSS == 0 ? (base + int(m * p.lda) + k) / UNIT_A           \
                                 : (base + k * int(p.lda) + int(m)) / UNIT_A;     \
@@ -183,7 +192,7 @@ const uint GROUP = 8;
         const uint x = n0 + (B_ACROSS == 1 ? major : minor_b);                   \
         const uint n = min(x, B_ACROSS == 0 && ALIGNED_B ? (p.n - 1) / E * E : p.n - 1); \
         const int k = int(k_begin) - (pad) + int(B_ACROSS == 1 ? minor_b : major); \
-        const int base = int(batch * p.batch_b + p.first_b);                     \
+        const int base = int(batch * p.batch_b + FIRST_B);                       \
         if (GATHERED == 2) at_b[i] = (base + PLACE(n)) / UNIT_B;                 \
         else at_b[i] = B_ACROSS == 1 ? (base + int(n * p.ldb) + k) / UNIT_B           \
                                 : (base + k * int(p.ldb) + int(n)) / UNIT_B;     \
@@ -264,7 +273,7 @@ const uint PART = ALIGNED_C ? 4 : 1; // results that are stored at once
 uint place_of(const uint m, const uint n, const uint z) {
 #if defined(PLACES)
     if (CHANNELS_FIRST != 0) {
-        const uint share = z / p.batches, size = p.out_x * p.out_y;
+        const uint share = z / p.batches, size = p.out_x * p.out_y * p.out_z;
         return share * p.batches * p.m * p.n + ((n / size * p.batches + z % p.batches) * p.m + m) * size + n % size;
     }
 #endif

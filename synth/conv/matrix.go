@@ -57,7 +57,7 @@ type operand struct {
 // onHardware describes the convolution for matrix hardware; nil where that does not take it.
 func (c *Convolution) onHardware() *hardware {
 	typ := c.operands(c.filters, strided.Product(c.places()))
-	if typ == ops.Invalid || len(c.axes) < 1 || len(c.axes) > 2 {
+	if typ == ops.Invalid || len(c.axes) < 1 || len(c.axes) > 3 {
 		return nil
 	}
 	vector := 16 / typ.Size()
@@ -147,22 +147,27 @@ func channelsLastStrides(s ops.Shape, turn []int) []int {
 	return append([]int{at[0], at[last]}, at[1:last]...)
 }
 
-// arrangePlaces sets where taps and places are in the input as the product reads it.
+// arrangePlaces sets where taps and places are in the input as the product reads it: along x, y
+// and z, from the innermost axis.
 func (h *hardware) arrangePlaces() {
 	s := h.input.view
-	last := len(h.axes) - 1
-	y, x := convAxis{out: 1, taps: 1, stride: 1, step: 1}, h.axes[last]
-	rows, cols := 1, s.axes[last].out
-	if last == 1 {
-		y, rows = h.axes[0], s.axes[0].out
+	g := gemm.Places{Channels: h.vectors, Out: [3]int{1, 1, 1}}
+	taps, at := [3]int{1, 1, 1}, h.groups*h.vectors
+	for i := range h.axes {
+		a, view := &h.axes[len(h.axes)-1-i], &s.axes[len(h.axes)-1-i]
+		apart := at
+		if h.input.direct {
+			apart = view.at
+		}
+		taps[i], g.Tap[i], g.Out[i], g.Place[i] = a.taps, a.step*apart, a.out, a.stride*apart
+		at *= view.out
 	}
-	pixel := h.groups * h.vectors
-	line, image, group, size := cols*pixel, rows*cols*pixel, h.vectors, h.batch*rows*cols*pixel
+	g.TapsX, g.TapsY = taps[0], taps[1]
+	g.Image, g.Group, g.Size = at, h.vectors, h.batch*at
 	if h.input.direct {
-		pixel, line, image, group, size = s.axes[last].at, s.axes[0].at, s.batchAt, s.groupAt, h.types[0].Size()
+		g.Image, g.Group, g.Size = s.batchAt, s.groupAt, h.types[0].Size()
 	}
-	h.places = gemm.Places{Channels: h.vectors, TapsX: x.taps, TapX: x.step * pixel, TapY: y.step * line,
-		OutX: x.out, OutY: y.out, PlaceX: x.stride * pixel, PlaceY: y.stride * line, Image: image, Group: group, Size: size}
+	h.places = g
 }
 
 // plan lays the operands out and multiplies them.

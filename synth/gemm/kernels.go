@@ -96,7 +96,12 @@ func (p *Problem) vectorKernels(t *Target) []Step {
 	for n := 1; n <= maxVectors; n *= 2 {
 		q := &Problem{Type: p.Type, Operands: p.Operands, N: n}
 		for _, lies := range []uint32{alignedA | alignedB, alignedA, 0} {
-			list = append(list, empty(vectors{}.kernel(q, lies, t), vectorParameters))
+			for _, lanes := range []int{narrowThreads, narrowTeam} {
+				if t.CPU && lanes == narrowTeam {
+					continue
+				}
+				list = append(list, empty(vectors{lanes: lanes}.kernel(q, lies, t), vectorParameters))
+			}
 		}
 		for _, lies := range []uint32{alignedA, 0} {
 			for lanes := wideLanes; lanes >= leastLanes && q.slots(t) >= 8; lanes /= 2 {

@@ -2,24 +2,25 @@ package gemm
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/ops"
 )
 
 // Places makes an operand of the input of a convolution, without laying its patches out: see
-// shaders/lib/places.glsl. The input is {batch, y, x, channels} with its padding, channels in
+// shaders/lib/places.glsl. The input is {batch, z, y, x, channels} with its padding, channels in
 // whole vectors; a row of A, or a column of B, is a place, and k counts taps and channels.
 type Places struct {
 	Of    Buffer // the operand: A, or B
-	First bool   // results of an image are {group, filter, y, x}; else they lie as the product
+	First bool   // results of an image are {group, filter, z, y, x}; else they lie as the product
 	Size  int    // elements of the input
 
-	Channels, TapsX int
-	TapX, TapY      int // elements between taps
-	OutX, OutY      int
-	PlaceX, PlaceY  int // elements between places
-	Image           int // elements between batches
-	Group           int // elements between groups, which are the batches of the problem
+	Channels, TapsX, TapsY int
+	Tap                    [3]int // elements between taps, along x, y and z
+	Out                    [3]int
+	Place                  [3]int // elements between places
+	Image                  int    // elements between batches
+	Group                  int    // elements between groups, which are the batches of the problem
 }
 
 // NewPlaces plans a product on matrix hardware of which g makes one operand. The strides of that
@@ -50,7 +51,7 @@ func NewPlaces(p Problem, g *Places, t *Target) (*Plan, error) {
 	shares := ceil(p.K, chunk)
 	steps := p.product(m.kernel([2]int{0, 1}, g.lies(&p)), m.tiles(&p), p.Batch*shares, multiprocessors, t,
 		[]int{p.M, p.N, p.K, lda, ldb, batchA, batchB, p.Batch},
-		[]int{chunk, 0, 0, 0, 0, g.Channels, g.TapsX, g.TapX, g.TapY, g.OutX, g.OutY, g.PlaceX, g.PlaceY, g.Image})
+		slices.Concat([]int{chunk, g.Channels, g.TapsX, g.TapsY}, g.Tap[:], g.Out[:], g.Place[:], []int{g.Image}))
 	return p.shared(steps, shares, t)
 }
 
@@ -60,13 +61,13 @@ func (g *Places) Gathers(p *Problem, t *Target) bool {
 }
 
 // placesParameters is how many parameters the kernels have.
-const placesParameters = matrixParameters + 9
+const placesParameters = matrixParameters - 4 + 13
 
 // lies tells that the operands are aligned, and whether results of a row begin at whole fours.
 func (g *Places) lies(p *Problem) uint32 {
 	n := p.N
 	if g.First {
-		n = g.OutX * g.OutY
+		n = g.Out[0] * g.Out[1] * g.Out[2]
 	}
 	return alignedA | alignedB | bit(n%4 == 0, alignedC)
 }

@@ -10,7 +10,7 @@ type vectors struct {
 	wide   bool
 	flip   bool
 	shares int
-	lanes  int // of a wide kernel: blocks of results, a workgroup
+	lanes  int // of a wide kernel: blocks of results, a workgroup; of a narrow one: invocations that share out k
 }
 
 const (
@@ -18,6 +18,8 @@ const (
 
 	narrowThreads = 128
 	narrowRows    = 4
+	narrowTeam    = 16  // invocations that share out k where rows are short: they read 256 bytes of one at once
+	shortRow      = 256 // blocks of a short row, at most
 
 	wideLanes  = 8  // blocks of results, a workgroup: 128 bytes of a row of the matrix
 	leastLanes = 2  // 32 bytes, as much as memory gives at once
@@ -42,7 +44,7 @@ func (p *Problem) vectors(t *Target) (m vectors, ok bool) {
 		switch {
 		case s.p.N > maxVectors:
 		case s.p.A.Col == 1 && s.p.K >= 128:
-			return vectors{flip: s.flip, shares: s.p.narrowShares()}, true
+			return s.p.narrow(s.flip, t), true
 		case s.p.A.Row == 1 && s.p.K >= 64 && s.p.M >= 64 && s.p.slots(t) >= 8:
 			m := vectors{wide: true, flip: s.flip, lanes: wideLanes}
 			if m.shares = s.p.wideShares(t); m.shares > 1 {
@@ -93,6 +95,19 @@ func (p *Problem) narrowShares() int {
 	groups := p.Batch * ceil(p.M, narrowRows)
 	return max(1, min(1024/groups, p.K/(2*p.block()*narrowThreads), 256))
 }
+
+// narrow is the kernel for rows that are contiguous along k. Where rows are short, and enough for
+// every multiprocessor, a workgroup has several teams of invocations, each with rows of its own.
+func (p *Problem) narrow(flip bool, t *Target) vectors {
+	m := vectors{flip: flip, shares: p.narrowShares(), lanes: narrowTeam}
+	if t.CPU || p.K > shortRow*p.block() || p.Batch*ceil(p.M, m.teams()*narrowRows) < multiprocessors {
+		m.lanes = narrowThreads
+	}
+	return m
+}
+
+// teams is how many rows, by narrowRows, a workgroup of the narrow kernel has.
+func (m vectors) teams() int { return narrowThreads / m.lanes }
 
 // wideShares spreads many k when there are few results.
 func (p *Problem) wideShares(t *Target) int {
@@ -145,10 +160,11 @@ func (m vectors) plan(p *Problem, t *Target) (*Plan, error) {
 		chunk, lda = roundUp(chunk, q.block()), q.A.Row
 	}
 	shares := ceil(q.K, chunk)
-	groups := ceil(q.M, narrowRows)
-	if m.wide {
-		groups = ceil(q.M, m.lanes*q.block())
+	rows := m.lanes * q.block()
+	if !m.wide {
+		rows = m.teams() * narrowRows
 	}
+	groups := ceil(q.M, rows)
 	steps := q.product(m.kernel(&q, q.vectorsLie(m.wide), t), groups, q.Batch*shares, 1, t,
 		[]int{q.M, q.N, q.K, lda, q.B.Row, q.B.Col, q.A.Batch, q.B.Batch, q.Batch}, []int{chunk, rowC, colC})
 	if m.flip {
@@ -178,7 +194,7 @@ func (m vectors) kernel(p *Problem, lies uint32, t *Target) Kernel {
 	if !m.wide {
 		return Kernel{
 			Shader: p.vectorsShader("gemm_narrow", t),
-			Spec:   []uint32{narrowThreads, narrowRows, p.columns(), lies, narrowThreads},
+			Spec:   []uint32{narrowThreads, narrowRows, p.columns(), lies, uint32(m.lanes)},
 			Local:  [3]uint32{narrowThreads, 1, 1},
 		}
 	}

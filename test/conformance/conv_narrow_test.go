@@ -10,7 +10,7 @@ import (
 // narrow draws options of a convolution of so many filters that matrix hardware takes it: groups,
 // strides, dilations of both sides, padding, any order of the dimensions.
 func (s sampler) narrow() convolution {
-	n := 1 + s.IntN(2)
+	n := 1 + s.IntN(3)
 	c := convolution{features: 1, batches: 1}
 	for _, p := range []*[]int{&c.in, &c.filter, &c.out} {
 		*p = s.Perm(n + 2)
@@ -40,11 +40,11 @@ func (s sampler) narrow() convolution {
 		channels = 8 * (1 + s.IntN(4))
 	}
 	if s.IntN(6) == 0 { // enough for tiles to transpose it
-		batch, least, channels = 4+s.IntN(4), 26, max(16, channels)
+		batch, least, channels = 4+s.IntN(4), []int{26, 26, 9}[n-1], max(16, channels)
 	}
 	plainInput := ops.Shape{c.batches * batch, c.features * channels}
 	plainKernel := ops.Shape{filters * c.features * c.batches, channels}
-	s.spaces(&c, n, plainInput, plainKernel, spaces{taps: 4, least: least, sizes: 14, plain: plain})
+	s.spaces(&c, n, plainInput, plainKernel, spaces{taps: []int{4, 4, 3}[n-1], least: least, sizes: []int{14, 14, 5}[n-1], plain: plain})
 	return c
 }
 

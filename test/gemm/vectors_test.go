@@ -23,6 +23,9 @@ func drawVectors(r *rand.Rand) *dotCase {
 	if r.IntN(8) == 0 {
 		k = 3000 + r.IntN(3000) // shared out
 	}
+	if r.IntN(6) == 0 {
+		many, k = 2000+r.IntN(20000), 128+r.IntN(100) // several rows a workgroup
+	}
 	batch := r.IntN(3)
 	side := func(free int) (ops.Shape, int) {
 		var s ops.Shape
