@@ -214,16 +214,38 @@ func (e *Emitter) RoundTrip(d, from ops.DType, x kernel.Value) kernel.Value {
 	if d == from {
 		return x
 	}
-	x = e.Encode(d, e.Cast(x, from, d))
+	x = e.Cast(x, from, d)
+	if d == ops.F16 {
+		x = e.RoundHalf(x)
+	}
+	x = e.Encode(d, x)
 	if elem := lowering.ElemOf[d]; d.IsInteger() && elem.Size() < 4 {
 		return e.widen(elem, x)
 	}
 	return x
 }
 
-// RoundHalf rounds an f32 to f16 without encoding it: it adds a power of two, so that the last
-// place of the sum is the last place of the f16, and takes it away again.
+// Settle gives what storing the parts of a computed element and loading them again gives. stored is
+// their form in memory, or nil where storing changes nothing that arithmetic sees.
+func (e *Emitter) Settle(d ops.DType, xs []kernel.Value) (values, stored []kernel.Value) {
+	if lowering.ElemOf[d].Size() >= 4 {
+		return xs, nil
+	}
+	stored = e.EncodeParts(d, xs)
+	if d == ops.F16 { // of the two, drivers drop what is not used
+		return []kernel.Value{e.RoundHalf(xs[0])}, stored
+	}
+	return e.DecodeStored(d, stored), stored
+}
+
+// RoundHalf rounds an f32 to f16 without encoding it. Where the device does not, it adds a power of
+// two, so that the last place of the sum is the last place of the f16, and takes it away again. An
+// f16 that is packed and unpacked in one kernel is no way: NVIDIA's driver takes it for the f32 that
+// it was before.
 func (e *Emitter) RoundHalf(x kernel.Value) kernel.Value {
+	if e.Target.RoundHalf {
+		return e.Prim(scalar.RoundHalf, scalar.F32, x)
+	}
 	f := Formats[ops.F16]
 	shift := uint64(23 - f.Mantissa)
 	bits := e.Bitcast(x, scalar.U32)

@@ -144,8 +144,7 @@ func (f *foldedFusion) partsOf(i int) int {
 // total gives expression i, a reduction, its value.
 func (f *foldedFusion) total(e *codegen.Emitter, p *point, i int, total []kernel.Value) {
 	d := f.Exprs[i].Type
-	p.stored[i] = e.EncodeResult(total, f.operator(i).Compute, d)
-	p.values[i] = e.DecodeStored(d, p.stored[i])
+	p.values[i], p.stored[i] = e.Settle(d, e.ConvertResult(total, f.operator(i).Compute, d))
 }
 
 // each computes the needed expressions at some points: those that differ between

@@ -83,15 +83,7 @@ func compute(tr *fusion.Trace, e *codegen.Emitter, ps []*point, i int, loaded []
 		return err
 	}
 	for k, p := range ps {
-		p.values[i] = raw[k]
-		if d := x.Type; lowering.ElemOf[d].Size() < 4 { // else storing it changes nothing that arithmetic sees
-			p.stored[i] = e.EncodeParts(d, raw[k])
-			if d == ops.F16 { // of the two, drivers drop what is not used
-				p.values[i] = []kernel.Value{e.RoundHalf(raw[k][0])}
-				continue
-			}
-			p.values[i] = e.DecodeStored(d, p.stored[i])
-		}
+		p.values[i], p.stored[i] = e.Settle(x.Type, raw[k])
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ var primInfo = [...]struct {
 	scalar.AndB: {"andb", 2}, scalar.OrB: {"orb", 2}, scalar.NotB: {"notb", 1},
 	scalar.Select: {"select", 3}, scalar.Convert: {"convert", 1}, scalar.Bitcast: {"bitcast", 1},
 	scalar.Pack: {"pack", 2}, scalar.Lo: {"lo", 1}, scalar.Hi: {"hi", 1},
-	scalar.PackHalf: {"packhalf", 1}, scalar.UnpackHalf: {"unpackhalf", 1},
+	scalar.PackHalf: {"packhalf", 1}, scalar.UnpackHalf: {"unpackhalf", 1}, scalar.RoundHalf: {"roundhalf", 1},
 }
 
 // PrimName is the name of a primitive operation in the text form, and the empty string

@@ -215,6 +215,8 @@ func (v *verifier) prim(in *Inst) error {
 		ok = a[0] == scalar.U32
 	case scalar.PackHalf:
 		ok = a[0] == scalar.F32 && r == scalar.U32
+	case scalar.RoundHalf:
+		ok = a[0] == scalar.F32 && r == scalar.F32
 	case scalar.UnpackHalf:
 		ok = a[0] == scalar.U32 && r == scalar.F32
 	default:

@@ -141,10 +141,8 @@ func (w *leapfrogWriter) made(in *ops.Instr, idx []kernel.Value) kernel.Value {
 
 // stored is what storing an element and loading it again gives.
 func (w *leapfrogWriter) stored(d ops.DType, x kernel.Value) kernel.Value {
-	if lowering.ElemOf[d].Size() >= 4 {
-		return x
-	}
-	return w.DecodeStored(d, []kernel.Value{w.Encode(d, x)})[0]
+	values, _ := w.Settle(d, []kernel.Value{x})
+	return values[0]
 }
 
 // stretched are the coordinates of an operand that is broadcast.

@@ -69,6 +69,7 @@ type Target struct {
 	PreciseDiv, Subnormals   bool // see scalar.Env
 	Exp2                     bool // see scalar.Env
 	Halves                   bool // scalar.PackHalf and UnpackHalf are exact, also of subnormals
+	RoundHalf                bool // so is scalar.RoundHalf
 	Rounds                   Rounding
 
 	SharedMemory   int // bytes for a workgroup

@@ -12,7 +12,7 @@ var opNames = [opEnd]string{
 	Fma: "fma", Sqrt: "sqrt", Floor: "floor", Ceil: "ceil", Trunc: "trunc", RoundEven: "rint", Exp2: "exp2", InverseSqrt: "rsqrt",
 	And: "and", Or: "or", Xor: "xor", Not: "not", Shl: "shl", Shr: "shr", MulHi: "mulhi", FindMSB: "msb", BitCount: "bitcount",
 	Eq: "eq", Ne: "ne", Lt: "lt", Le: "le", AndB: "andb", OrB: "orb", NotB: "notb",
-	Select: "select", Convert: "convert", Bitcast: "bitcast", Pack: "pack", Lo: "lo", Hi: "hi", PackHalf: "packhalf", UnpackHalf: "unpackhalf", Lookup: "lookup", Rare: "rare",
+	Select: "select", Convert: "convert", Bitcast: "bitcast", Pack: "pack", Lo: "lo", Hi: "hi", PackHalf: "packhalf", UnpackHalf: "unpackhalf", RoundHalf: "roundhalf", Lookup: "lookup", Rare: "rare",
 }
 
 // String returns the name that the text form gives the operation.

@@ -42,7 +42,7 @@ const (
 
 // Op is a primitive operation. Every one maps to one SPIR-V instruction, or
 // to one of GLSL.std.450 that IEEE devices round correctly, but for Exp2 and
-// InverseSqrt. The language has no PackHalf and UnpackHalf: kernels have them.
+// InverseSqrt. The language has no PackHalf, UnpackHalf and RoundHalf: kernels have them.
 type Op uint8
 
 // The primitive operations. Operands and result have the type of the node
@@ -89,6 +89,7 @@ const (
 	Hi                    // high word of a 64-bit operand; U32 result
 	PackHalf              // F32 operand; U32 result: the nearest f16, ties to even, with zeros above; of a NaN any NaN
 	UnpackHalf            // U32 operand, whose low half is an f16; F32 result
+	RoundHalf             // F32: the nearest f16, ties to even; of a NaN any NaN
 	Lookup                // operand I32 or U32: element of Table; within bounds
 	Rare                  // operands: Bool, the value where it is false, then the arguments of Slow, whose result is the value where it is true; Slow runs only then
 	opEnd

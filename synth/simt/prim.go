@@ -23,7 +23,7 @@ func (c *Code) prim(in *kernel.Inst) op {
 			return moves[uint32](in)
 		}
 		return moves[uint64](in)
-	case scalar.FindMSB, scalar.BitCount, scalar.Lo, scalar.Hi, scalar.Pack, scalar.PackHalf, scalar.UnpackHalf, scalar.AndB, scalar.OrB, scalar.NotB:
+	case scalar.FindMSB, scalar.BitCount, scalar.Lo, scalar.Hi, scalar.Pack, scalar.PackHalf, scalar.UnpackHalf, scalar.RoundHalf, scalar.AndB, scalar.OrB, scalar.NotB:
 		return special[in.Prim](d, in.Args)
 	}
 	return arithmetic[t][in.Prim](d, in.Args)
@@ -106,6 +106,12 @@ func unpackHalves(d []float32, x []uint32) {
 	}
 }
 
+func roundHalves(d, x []float32) {
+	for i := range d {
+		d[i] = kernel.UnpackHalf(kernel.PackHalf(x[i]))
+	}
+}
+
 var special = map[scalar.Op]binder{
 	scalar.FindMSB:  one(highest),
 	scalar.BitCount: one(ones),
@@ -115,6 +121,7 @@ var special = map[scalar.Op]binder{
 
 	scalar.PackHalf:   one(packHalves),
 	scalar.UnpackHalf: one(unpackHalves),
+	scalar.RoundHalf:  one(roundHalves),
 
 	scalar.AndB: two(and[uint32]),
 	scalar.OrB:  two(or[uint32]),

@@ -95,6 +95,7 @@ const (
 
 const (
 	capShader            = 1
+	capFloat16           = 9
 	capFloat64           = 10
 	capInt64             = 11
 	capInt16             = 22

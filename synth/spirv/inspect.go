@@ -36,7 +36,7 @@ const (
 // accepted are the capabilities that foreign code may ask for: arithmetic, and
 // nothing that reaches beyond its buffers.
 var accepted = map[uint32]string{
-	0: "Matrix", 1: "Shader", capFloat64: "Float64", 11: "Int64", 22: "Int16", 39: "Int8", 9: "Float16",
+	0: "Matrix", 1: "Shader", capFloat64: "Float64", 11: "Int64", 22: "Int16", 39: "Int8", capFloat16: "Float16",
 	4433: "StorageBuffer16BitAccess", 4448: "StorageBuffer8BitAccess",
 	61: "GroupNonUniform", 62: "GroupNonUniformVote", 63: "GroupNonUniformArithmetic", 64: "GroupNonUniformBallot",
 	65: "GroupNonUniformShuffle",

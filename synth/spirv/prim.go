@@ -131,6 +131,10 @@ func (m *module) reshape(in *kernel.Inst, from, to scalar.Type, a []uint32) uint
 	case scalar.UnpackHalf:
 		pair := m.emit(opExtInst, m.vector(typ, 2), m.glsl, glslUnpackHalf2x16, a[0])
 		return m.emit(opCompositeExtract, typ, pair, 0)
+	case scalar.RoundHalf:
+		m.cap(capFloat16)
+		half := m.unique(opTypeFloat, key{a: 16}, 16)
+		return m.emit(opFConvert, typ, m.emit(opFConvert, half, a[0]))
 	case scalar.MulHi:
 		pair := m.unique(opTypeStruct, key{a: word, b: word}, word, word)
 		both := m.emit(opUMulExtended, pair, a...)

@@ -82,7 +82,7 @@ func (w *writer) folded(u, at, inside kernel.Value) error {
 	w.padding = w.begun(len(w.job.starts)-1, fun.elem)
 	var err error
 	acc = w.along(0, at, inside, acc, func(at, inside kernel.Value, acc []kernel.Value) []kernel.Value {
-		xs := settled(w.Emitter, fun.elem, w.ConvertParts(w.DecodeParts(w.job.Elem, w.Fetch(1, w.Select(inside, at, w.Index(0)), 1)), w.job.Elem, fun.elem))
+		xs, _ := w.Settle(fun.elem, w.ConvertParts(w.DecodeParts(w.job.Elem, w.Fetch(1, w.Select(inside, at, w.Index(0)), 1)), w.job.Elem, fun.elem))
 		for i, x := range xs {
 			xs[i] = w.Select(inside, x, w.padding[i])
 		}
@@ -102,10 +102,12 @@ func (w *writer) folded(u, at, inside kernel.Value) error {
 // begun gives the initial value as an element of type as: literal i, or what the
 // third buffer has.
 func (w *writer) begun(i int, as ops.DType) []kernel.Value {
-	s := &w.job.starts[i]
-	if s.Kind == codegen.FromLiteral {
-		return settled(w.Emitter, as, w.ConvertParts(w.NextLiteral(codegen.PartsOf(as)), as.Wide(), as))
+	var xs []kernel.Value
+	if w.job.starts[i].Kind == codegen.FromLiteral {
+		xs = w.ConvertParts(w.NextLiteral(codegen.PartsOf(as)), as.Wide(), as)
+	} else {
+		xs = w.ConvertParts(w.DecodeParts(w.job.as, w.Fetch(2, w.Index(0), 1)), w.job.as, as)
 	}
-	xs := w.DecodeParts(w.job.as, w.Fetch(2, w.Index(0), 1))
-	return settled(w.Emitter, as, w.ConvertParts(xs, w.job.as, as))
+	xs, _ = w.Settle(as, xs)
+	return xs
 }

@@ -112,7 +112,7 @@ func (f *foldFun) apply(e *codegen.Emitter, elem, acc []kernel.Value) ([]kernel.
 		if err != nil {
 			return nil, err
 		}
-		known[in.Outs[0].ID] = settled(e, in.Outs[0].Type.DType, xs)
+		known[in.Outs[0].ID], _ = e.Settle(in.Outs[0].Type.DType, xs)
 	}
 	return value(f.region.Values[0]), nil
 }
@@ -138,14 +138,6 @@ func applied(e *codegen.Emitter, in *ops.Instr, types []ops.Type, args [][]kerne
 		}
 	}
 	return e.ConvertResult(e.InlineAll(f, xs), c, out), nil
-}
-
-// settled is what storing the parts of an element and loading them again gives.
-func settled(e *codegen.Emitter, d ops.DType, xs []kernel.Value) []kernel.Value {
-	if lowering.ElemOf[d].Size() >= 4 {
-		return xs
-	}
-	return e.DecodeStored(d, e.EncodeParts(d, xs))
 }
 
 // constant gives the parts of a literal scalar, in the type that computes its own.

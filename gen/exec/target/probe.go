@@ -48,6 +48,9 @@ func Probe(d *vulkan.Device) (synth.Target, error) {
 		if t.Exp2, err = exponential(d, t); err == nil {
 			t.Halves, err = halves(d, t)
 		}
+		if err == nil && t.Halves && t.Float16 {
+			t.RoundHalf, err = roundsHalf(d, t)
+		}
 	}
 	return t, err
 }
@@ -88,6 +91,45 @@ func halves(d *vulkan.Device, t synth.Target) (bool, error) {
 // exactHalves reports whether kernels convert f16 exactly: numbers of all magnitudes, ties among
 // them, to f16 and back.
 func exactHalves(d *vulkan.Device, t *synth.Target) (bool, error) {
+	for v := range slices.Chunk(halfSamples(), probed) {
+		rounded, err := convertProbe(d, t, encode(v), ops.F32, ops.F16)
+		if err != nil {
+			return false, err
+		}
+		back, err := convertProbe(d, t, rounded, ops.F16, ops.F32)
+		if err != nil {
+			return false, err
+		}
+		for i, x := range v {
+			h := kernel.PackHalf(x)
+			if binary.LittleEndian.Uint16(rounded[2*i:]) != h || binary.LittleEndian.Uint32(back[4*i:]) != math.Float32bits(kernel.UnpackHalf(h)) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// roundsHalf reports whether the device rounds to f16 exactly in the middle of a kernel.
+func roundsHalf(d *vulkan.Device, t synth.Target) (bool, error) {
+	t.RoundHalf = true
+	for v := range slices.Chunk(halfSamples(), probed) {
+		rounded, err := convertProbe(d, &t, encode(v), ops.F32, ops.F16, ops.F32)
+		if err != nil {
+			return false, err
+		}
+		for i, x := range v {
+			if binary.LittleEndian.Uint32(rounded[4*i:]) != math.Float32bits(kernel.UnpackHalf(kernel.PackHalf(x))) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// halfSamples are numbers of all magnitudes of f16 and beyond, numbers of f16 and the middles of two
+// among them.
+func halfSamples() []float32 {
 	r := rand.New(rand.NewPCG(3, 4))
 	v := samples(0x1p-27, 0x1p17)
 	for i := range 1 << 15 {
@@ -97,23 +139,7 @@ func exactHalves(d *vulkan.Device, t *synth.Target) (bool, error) {
 		v[i] = float32(math.Copysign(float64(v[i]), float64(i/4%2)-0.5))
 	}
 	copy(v, []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), 65504, 65519.996, 65520, 0x1p-25, 0x1.8p-24, 0x1p-24, -0x1.8p-25})
-	for half := range slices.Chunk(v, probed) {
-		rounded, err := convertProbe(d, t, ops.F32, ops.F16, encode(half))
-		if err != nil {
-			return false, fmt.Errorf("probe f16 on %s: %w", d.Info().Name, err)
-		}
-		back, err := convertProbe(d, t, ops.F16, ops.F32, rounded)
-		if err != nil {
-			return false, fmt.Errorf("probe f16 on %s: %w", d.Info().Name, err)
-		}
-		for i, x := range half {
-			h := kernel.PackHalf(x)
-			if binary.LittleEndian.Uint16(rounded[2*i:]) != h || binary.LittleEndian.Uint32(back[4*i:]) != math.Float32bits(kernel.UnpackHalf(h)) {
-				return false, nil
-			}
-		}
-	}
-	return true, nil
+	return v
 }
 
 // near reports whether y is within two units in the last place of a number below 1,
@@ -205,16 +231,19 @@ func try(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32) ([]float32, 
 	return floats(b), err
 }
 
-// convertProbe converts probed elements on a device.
-func convertProbe(d *vulkan.Device, t *synth.Target, from, to ops.DType, x []byte) ([]byte, error) {
-	shape := ops.Shape{probed}
-	in := &ops.Instr{Op: ops.AsType, Ins: make([]ops.Operand, 1), Outs: []ops.Result{{ID: 1, Type: ops.Type{DType: to, Shape: shape}}}}
-	plan, err := synth.Lower(in, []ops.Type{{DType: from, Shape: shape}}, t)
+// convertProbe converts probed elements on a device, from type to type, in one kernel.
+func convertProbe(d *vulkan.Device, t *synth.Target, x []byte, through ...ops.DType) ([]byte, error) {
+	shape, f := ops.Shape{probed}, synth.Fusion{Ins: []ops.ID{1}}
+	for i, typ := range through[1:] {
+		f.Outs = []ops.Result{{ID: ops.ID(i + 2), Type: ops.Type{DType: typ, Shape: shape}}}
+		f.Body = append(f.Body, ops.Instr{Op: ops.AsType, Ins: []ops.Operand{{ID: ops.ID(i + 1)}}, Outs: f.Outs})
+	}
+	plan, err := synth.LowerFusion(&f, func(id ops.ID) ops.Type { return ops.Type{DType: through[id-1], Shape: shape} }, t)
 	if err != nil {
 		return nil, err
 	}
 	s, bufs := d.Stream(), make([]*vulkan.Buffer, 2)
-	for i, typ := range []ops.DType{from, to} {
+	for i, typ := range []ops.DType{through[0], through[len(through)-1]} {
 		if bufs[i], err = d.Alloc(probed * typ.Size()); err != nil {
 			return nil, err
 		}
@@ -226,7 +255,11 @@ func convertProbe(d *vulkan.Device, t *synth.Target, from, to ops.DType, x []byt
 	if err := dispatch(d, s, plan, bufs); err != nil {
 		return nil, err
 	}
-	return read(d, s, bufs[1])
+	out, err := read(d, s, bufs[1])
+	if err != nil {
+		return nil, fmt.Errorf("probe f16 on %s: %w", d.Info().Name, err)
+	}
+	return out, nil
 }
 
 // probePlan plans an operation of probed elements of f32.

@@ -94,4 +94,11 @@ func TestHalves(t *testing.T) {
 			t.Errorf("conversions are exact: %v, %v", exact, err)
 		}
 	}
+	if target.Float16 {
+		exact, err := roundsHalf(d, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("rounds within a kernel: %v", exact)
+	}
 }

@@ -31,6 +31,8 @@ func (v *invocation) prim(in *kernel.Inst) uint64 {
 		return a[0]
 	case scalar.PackHalf:
 		return uint64(kernel.PackHalf(float32(toFloat(scalar.F32, a[0]))))
+	case scalar.RoundHalf:
+		return fromFloat(scalar.F32, float64(kernel.UnpackHalf(kernel.PackHalf(float32(toFloat(scalar.F32, a[0]))))))
 	case scalar.UnpackHalf:
 		return fromFloat(scalar.F32, float64(kernel.UnpackHalf(uint16(a[0]))))
 	case scalar.Pack:
