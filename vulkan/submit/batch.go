@@ -33,7 +33,6 @@ type Batch struct {
 	Writes     Wanted // nil where nobody reads what it writes
 
 	cmds    []vk.Cmd // of Lists
-	last    bool     // no other piece uses Lists
 	divided bool     // it is a piece, or known to be one piece
 	seconds float64  // expected
 	rate    float64  // by which seconds was corrected
@@ -54,6 +53,8 @@ type Lists struct {
 	Push  []byte
 	Binds []vk.Bind
 	Costs []Cost
+
+	users int // batches that have them: the pieces of one
 }
 
 // Cost is the expected time of a dispatch.
@@ -93,9 +94,10 @@ func (q *Scheduler) keep(l *Lists) {
 	q.lists = append(q.lists, l)
 }
 
-// drop lets go of the lists of a batch. mu is held.
+// drop lets go of the lists of a batch. One piece may be recorded while those behind it are
+// cancelled, so the lists are for the next use when the last of all lets go. mu is held.
 func (q *Scheduler) drop(b *Batch) {
-	if b.last {
+	if b.Lists.users--; b.Lists.users == 0 {
 		q.keep(b.Lists)
 	}
 }

@@ -36,16 +36,17 @@ func (q *Scheduler) divide(f *Flow) {
 	b.Submission.deps = nil
 	for i, p := range list {
 		part := b
-		part.divided, part.last = true, i == len(list)-1
+		part.divided = true
 		part.cmds, part.seconds, part.main, part.hasPart = b.Lists.Cmds[p.from:p.to], p.seconds, p.main, p.hasPart
 		if part.rate = 1; p.main != nil {
 			part.rate = p.main.Rate.Value()
 		}
-		if !part.last {
+		if i < len(list)-1 {
 			part.Submission = New(f)
 		}
 		parts[i] = part
 	}
+	b.Lists.users = len(parts)
 	parts[0].Submission.deps = deps
 	f.pending = slices.Replace(f.pending, 0, 1, parts...)
 }

@@ -126,7 +126,7 @@ func (q *Scheduler) Submit(b Batch) error {
 
 func (q *Scheduler) submit(b Batch) error {
 	f := b.Submission.Flow
-	b.cmds, b.last, b.rate = b.Lists.Cmds, true, 1
+	b.cmds, b.Lists.users, b.rate = b.Lists.Cmds, 1, 1
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	err := q.d.Gone()

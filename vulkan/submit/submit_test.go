@@ -114,6 +114,45 @@ func TestCancelledWorkKeepsOrder(t *testing.T) {
 	}
 }
 
+// TestCancelWhileRecording cancels the pieces of a batch while the first of them is recorded, and has
+// another flow record in the meantime: the first piece has its own commands and data.
+func TestCancelWhileRecording(t *testing.T) {
+	var q *Scheduler
+	f := NewFlow()
+	var during func()
+	q, _ = openTest(t, logical.Options{Fault: logical.Fault{Record: func() bool {
+		if g := during; g != nil {
+			during = nil
+			g()
+		}
+		return false
+	}}})
+	l := q.Lists()
+	for range 3 * pieceSize {
+		l.Cmds = append(l.Cmds, vk.Cmd{Op: vk.OpHostBarrier})
+	}
+	l.Push = append(l.Push, 1, 2, 3, 4)
+	during = func() {
+		q.CancelUnwanted(f, logical.ErrDiscarded)
+		if other := q.Lists(); other == l {
+			t.Error("the lists of a batch that is being recorded are lent to another")
+		}
+		if len(l.Push) != 4 {
+			t.Error("the data of a batch that is being recorded is gone")
+		}
+	}
+	s := New(f)
+	if err := q.Submit(Batch{Submission: s, Lists: l}); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Wait(t.Context(), s); !errors.Is(err, logical.ErrDiscarded) {
+		t.Errorf("got %v, want ErrDiscarded", err)
+	}
+	if other := q.Lists(); other != l {
+		t.Error("the lists of a batch that has been recorded are not used again")
+	}
+}
+
 // grid compiles the kernel of the tests of cuts.
 func grid(t *testing.T, q *Scheduler) *pipeline.Pipeline {
 	t.Helper()
@@ -203,7 +242,7 @@ func TestWaitingBatchesAreCut(t *testing.T) {
 	shared = true
 	last := f.pending[0].Submission
 	q.divide(f)
-	if n := len(f.pending); n < 8 || f.pending[n-1].Submission != last || !f.pending[n-1].last {
+	if n := len(f.pending); n < 8 || f.pending[n-1].Submission != last || f.pending[n-1].Lists.users != n {
 		t.Errorf("beside others, the second batch is %d pieces", n)
 	}
 	f.pending, q.backlog = nil, nil
