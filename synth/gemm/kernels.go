@@ -104,13 +104,26 @@ func (p *Problem) vectorKernels(t *Target) []Step {
 			}
 		}
 		for _, lies := range []uint32{alignedA, 0} {
-			for lanes := wideLanes; lanes >= leastLanes && q.slots(t) >= 8; lanes /= 2 {
+			for _, lanes := range q.wideLanes(lies, t) {
 				list = append(list, empty(vectors{wide: true, lanes: lanes}.kernel(q, lies, t), vectorParameters))
-				if n > 1 || lies == 0 {
-					break
-				}
 			}
 		}
+	}
+	return list
+}
+
+// wideLanes are the lanes that the wide kernel may have: fewer than usual for one vector and a matrix
+// of whole blocks.
+func (p *Problem) wideLanes(lies uint32, t *Target) []int {
+	if p.slots(t) < 8 {
+		return nil
+	}
+	list := []int{wideLanes}
+	if p.many(t) {
+		list = append(list, mostLanes)
+	}
+	for lanes := wideLanes / 2; lanes >= leastLanes && p.N == 1 && lies != 0; lanes /= 2 {
+		list = append(list, lanes)
 	}
 	return list
 }

@@ -23,6 +23,8 @@ const (
 
 	wideLanes  = 8  // blocks of results, a workgroup: 128 bytes of a row of the matrix
 	leastLanes = 2  // 32 bytes, as much as memory gives at once
+	mostLanes  = 64 // where k is short: with more slots the sums of slots would take longer to add than to make
+	slotSteps  = 16 // of k that a slot of the wide kernel adds, at least, where there are results for more lanes
 	wideSlots  = 64 // of k, a workgroup of so many lanes at most
 	wideUnroll = 4  // of k, in flight
 
@@ -49,6 +51,8 @@ func (p *Problem) vectors(t *Target) (m vectors, ok bool) {
 			m := vectors{wide: true, flip: s.flip, lanes: wideLanes}
 			if m.shares = s.p.wideShares(t); m.shares > 1 {
 				m.shares, m.lanes = s.p.inOne(m.shares)
+			} else if s.p.short(t) {
+				m.lanes = mostLanes
 			}
 			return m, true
 		}
@@ -137,6 +141,19 @@ func (p *Problem) inOne(shares int) (one, lanes int) {
 		lanes /= 2
 	}
 	return 1, lanes
+}
+
+// short reports whether the wide kernel has so few k for each slot, and so many results, that a workgroup
+// is better shared out among results.
+func (p *Problem) short(t *Target) bool {
+	return p.many(t) && p.K < slotSteps*p.slots(t) && p.Batch*ceil(p.M, mostLanes*p.block()) >= fillGroups
+}
+
+// many reports whether the wide kernel can have mostLanes: shared memory has room for the sums of all
+// invocations and for the results.
+func (p *Problem) many(t *Target) bool {
+	sums := wideLanes*p.slots(t) + mostLanes*int(p.columns())
+	return !t.CPU && sums*p.block()*p.Type.Size() <= t.SharedMemory
 }
 
 // slots is how many invocations of a workgroup of the wide kernel share out k where it has all
