@@ -3,9 +3,11 @@ package conformance
 import (
 	"bytes"
 	"math"
+	"slices"
 	"testing"
 
 	"nxvk/gen/exec/exectest"
+	probe "nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/attention"
@@ -20,8 +22,8 @@ const (
 	longest    = 4097
 )
 
-// TestAttention compares drawn attentions with the graph that is not fused, on the device and on
-// the host. A program gives the same bits in each run, one instruction at a time and compiled.
+// TestAttention compares drawn attentions with the graph that is not fused: in f32 by multiply-adds,
+// and of narrow types on matrix hardware.
 func TestAttention(t *testing.T) {
 	needDevice(t)
 	gpu := target
@@ -31,14 +33,23 @@ func TestAttention(t *testing.T) {
 		}
 		gpu.Addresses, gpu.CPU = true, false
 	}
+	attention.Always = true
+	defer func() { attention.Always = false }()
+	t.Run("multiply-adds", func(t *testing.T) { attentionByFMA(t, gpu) })
+	if gpu.Matrices = probe.Matrices(device.Info()); len(gpu.Matrices) > 0 {
+		t.Run("matrix hardware", func(t *testing.T) { attentionOnMatrix(t, gpu) })
+	}
+}
+
+// attentionByFMA compares with the graph on the device and on the host. A program gives the same bits
+// in each run, one instruction at a time and compiled.
+func attentionByFMA(t *testing.T, gpu synth.Target) {
 	apart := gpu
 	apart.Off = lowering.RuleAttention
 	d, plain, host := exectest.NewFor(device, gpu, -1), exectest.NewFor(device, apart, -1), exectest.NewFor(nil, target, 0)
 	defer d.Close()
 	defer plain.Close()
 	defer host.Close()
-	attention.Always = true
-	defer func() { attention.Always = false }()
 	found := 0
 	for seed := range uint64(attentions) {
 		g := synthtest.DrawAttention(t, 1000+seed, longest, 1<<17, ops.F32)
@@ -50,39 +61,150 @@ func TestAttention(t *testing.T) {
 		if holds(synth.FindAttention(r, &gpu)) {
 			found++
 		}
-		var data [][]byte
-		for _, x := range g.Data() {
-			data = append(data, x.Bytes())
-		}
-		first, _, err := results(d, r, types, data)
-		if err != nil {
-			t.Fatalf("attention %d: %v", seed, err)
-		}
-		for range d.Exec.Enough() {
-			if err := d.Built(); err != nil {
-				t.Fatal(err)
-			}
-			if again, _, err := results(d, r, types, data); err != nil || !bytes.Equal(again[0], first[0]) {
-				t.Fatalf("attention %d: another run gives other bits (%v)", seed, err)
-			}
-		}
+		data := bytesOf(g)
+		first := [][]byte{sameBitsAgain(t, d, r, types, data)}
 		bound := 24 * float64(g.Keys+4*g.Depth+64) * 0x1p-24
 		for _, other := range []*exectest.Driver{plain, host} {
 			want, _, err := results(other, r, types, data)
 			if err != nil {
 				t.Fatalf("attention %d: %v", seed, err)
 			}
-			got, want0 := draw.Decode(first[0], types[0]), draw.Decode(want[0], types[0])
-			for i, w := range want0 {
-				if x := got[i]; !(math.Abs(x-w) <= bound) && !(math.IsNaN(x) && math.IsNaN(w)) {
-					t.Fatalf("attention %d: element %d is %v, want %v within %v", seed, i, x, w, bound)
-				}
-			}
+			within(t, seed, draw.Decode(first[0], types[0]), draw.Decode(want[0], types[0]), bound)
 		}
 	}
 	if found < attentions {
 		t.Errorf("%d of %d drawn attentions have a kernel", found, attentions)
 	}
+}
+
+// bytesOf draws the operands of an attention.
+func bytesOf(g *synthtest.Attention) (data [][]byte) {
+	for _, x := range g.Data() {
+		data = append(data, x.Bytes())
+	}
+	return data
+}
+
+// sameBitsAgain runs a program until it is compiled, and gives the bits that all runs give.
+func sameBitsAgain(t *testing.T, d *exectest.Driver, r *ops.Region, types []ops.Type, data [][]byte) []byte {
+	t.Helper()
+	first, _, err := results(d, r, types, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range d.Exec.Enough() {
+		if err := d.Built(); err != nil {
+			t.Fatal(err)
+		}
+		if again, _, err := results(d, r, types, data); err != nil || !bytes.Equal(again[0], first[0]) {
+			t.Fatalf("another run gives other bits (%v)", err)
+		}
+	}
+	return first[0]
+}
+
+// within compares numbers, of which NaN equals NaN.
+func within(t *testing.T, seed uint64, got, want []float64, bound float64) {
+	t.Helper()
+	for i, w := range want {
+		if x := got[i]; !(math.Abs(x-w) <= bound) && !(math.IsNaN(x) && math.IsNaN(w)) {
+			t.Fatalf("attention %d: element %d is %v, want %v within %v", seed, i, x, w, bound)
+		}
+	}
+}
+
+// attentionOnMatrix compares attentions of bf16 and f16 with the same graph in f32 on the host, of the
+// same numbers: the kernel rounds its operands, the weights and the results, and no logits.
+func attentionOnMatrix(t *testing.T, gpu synth.Target) {
+	d, host := exectest.NewFor(device, gpu, -1), exectest.NewFor(nil, target, 0)
+	defer d.Close()
+	defer host.Close()
+	kernels := map[ops.DType]int{}
+	for seed := range seedCount(2*attentions, 20*attentions) {
+		typ := []ops.DType{ops.BF16, ops.F16}[seed%2]
+		if !slices.ContainsFunc(gpu.Matrices, func(m synth.Matrix) bool { return m.Type == typ && m.N == m.K }) {
+			continue
+		}
+		g := synthtest.DrawAttention(t, 2000+seed, longest, 1<<17, typ)
+		r := g.Region()
+		types, err := r.CheckProgram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if onMatrix(t, synth.FindAttention(r, &gpu), &gpu) {
+			kernels[typ]++
+		}
+		data := bytesOf(g)
+		got := sameBitsAgain(t, d, r, types, data)
+		wide, wideTypes, wideData := widened(r, types, data)
+		want, _, err := results(host, wide, wideTypes, wideData)
+		if err != nil {
+			t.Fatalf("attention %d: %v", seed, err)
+		}
+		unit := map[ops.DType]float64{ops.BF16: 0x1p-8, ops.F16: 0x1p-11}[typ]
+		bound := 6 * (4*float64(g.Keys+4*g.Depth+64)*0x1p-24 + 2.5*unit)
+		within(t, seed, draw.Decode(got, types[0]), draw.Decode(want[0], wideTypes[0]), bound)
+	}
+	t.Logf("attentions on matrix hardware: %v", kernels)
+	for typ, n := range kernels {
+		if n < int(seedCount(attentions, 10*attentions)) {
+			t.Errorf("%d attentions of %v are on matrix hardware", n, typ)
+		}
+	}
+	if len(kernels) == 0 {
+		t.Error("no attention is on matrix hardware")
+	}
+}
+
+// onMatrix reports whether the attention of a region is a hand-written kernel.
+func onMatrix(t *testing.T, r *ops.Region, gpu *synth.Target) bool {
+	for i := range r.Body {
+		in := &r.Body[i]
+		if in.Op != ops.Attention {
+			continue
+		}
+		var types []ops.Type
+		for _, p := range in.Regions[0].Params {
+			types = append(types, p.Type)
+		}
+		p, err := synth.Lower(in, types, gpu)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(p.Steps[len(p.Steps)-1].Kernel.Spec) > 0
+	}
+	return false
+}
+
+// widened is a program of narrow floats, with its operands, in f32.
+func widened(r *ops.Region, types []ops.Type, data [][]byte) (*ops.Region, []ops.Type, [][]byte) {
+	wide := func(t ops.Type) ops.Type {
+		t.DType = map[bool]ops.DType{true: ops.F32, false: t.DType}[t.DType.IsFloat()]
+		return t
+	}
+	out := &ops.Region{Values: r.Values}
+	var list [][]byte
+	for i, p := range r.Params {
+		out.Params = append(out.Params, ops.Result{ID: p.ID, Type: wide(p.Type)})
+		list = append(list, draw.Encode(draw.Decode(data[i], p.Type), wide(p.Type)))
+	}
+	for _, in := range r.Body {
+		in.Ins, in.Outs = slices.Clone(in.Ins), slices.Clone(in.Outs)
+		for k, o := range in.Ins {
+			if o.Lit != nil {
+				in.Ins[k].Lit = &ops.Literal{Type: wide(o.Lit.Type), Data: draw.Encode(draw.Decode(o.Lit.Data, o.Lit.Type), wide(o.Lit.Type))}
+			}
+		}
+		for k := range in.Outs {
+			in.Outs[k].Type = wide(in.Outs[k].Type)
+		}
+		out.Body = append(out.Body, in)
+	}
+	var outs []ops.Type
+	for _, t := range types {
+		outs = append(outs, wide(t))
+	}
+	return out, outs, list
 }
 
 // holds reports whether a region has an attention.
