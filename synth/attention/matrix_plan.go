@@ -9,6 +9,7 @@ import (
 	"nxvk/ops"
 	"nxvk/shaders"
 	"nxvk/synth/codegen"
+	"nxvk/synth/fused"
 	"nxvk/synth/gemm"
 	"nxvk/synth/lowering"
 )
@@ -78,6 +79,9 @@ func (j *job) onMatrix() *matrixJob {
 	m.scale = j.findScaling()
 	if m.scale.logits != nil {
 		m.mask = findMask(m.scale.logits)
+		if m.logitCost()*m.elements() > maxUnrolled {
+			return nil
+		}
 	}
 	m.layOut()
 	return m
@@ -116,6 +120,15 @@ func (m *matrixJob) tile() MatrixTile {
 	}
 	return MatrixTile{}
 }
+
+// maxUnrolled bounds the operations of logits in a kernel, which has a copy for each score of an invocation.
+const maxUnrolled = 4096
+
+// elements is how many scores an invocation has.
+func (m *matrixJob) elements() int { return m.matrixQueries() * m.Keys / m.threads() }
+
+// logitCost counts the primitive operations that make a logit of a scaled score.
+func (m *matrixJob) logitCost() int { return fused.Cost(m.scale.logits, m.target) }
 
 func (m *matrixJob) threads() int       { return m.target.SubgroupSize * m.Warps }
 func (m *matrixJob) matrixQueries() int { return m.shape.M * m.FM * m.Warps }
