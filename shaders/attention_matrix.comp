@@ -65,7 +65,7 @@ uint advance(const uint z, const uint row, const uint last_row, uint at, const b
 // reduced joins the rows of a matrix that the subgroup has stored in scratch: their sums, or their
 // maxima, which are in its first MM elements afterwards.
 void reduced(const uint base, const uint lane, const bool sums) {
-    subgroupBarrier();
+    together();
     float r[(MM + SUBGROUP - 1) / SUBGROUP];
     [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++) {
         const uint row = min(lane + n * SUBGROUP, MM - 1);
@@ -75,10 +75,10 @@ void reduced(const uint base, const uint lane, const bool sums) {
             r[n] = sums ? r[n] + x : x > r[n] ? x : r[n];
         }
     }
-    subgroupBarrier();
+    together();
     [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++)
         if (lane + n * SUBGROUP < MM) scratch[base + lane + n * SUBGROUP] = floatBitsToUint(r[n]);
-    subgroupBarrier();
+    together();
 }
 
 // basis is what logits are compared with: of a row that has -Inf alone so far, the exponentials are
@@ -119,8 +119,8 @@ void main() {
         alike = same.length() == at.length();
         [[unroll]] for (uint c = 0; c < at.length(); c++) alike = alike && float(same[c]) == at[c];
     }
-    const bool direct = subgroupAll(alike);
-    subgroupBarrier();
+    const bool direct = !BY_MEMORY && subgroupAll(alike);
+    together();
 
     Sums sum[FM * DV], most[FM], total[FM];
     [[unroll]] for (uint i = 0; i < FM; i++) {
@@ -194,7 +194,7 @@ void main() {
                         total[i][c] *= less;
                         [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n][c] *= less;
                     }
-                    subgroupBarrier();
+                    together();
                 }
                 [[unroll]] for (uint c = 0; c < at.length(); c++) {
                     const float less = basis(most[i][c]) * LOG2E;
@@ -210,17 +210,17 @@ void main() {
                 } else {
                     [[unroll]] for (uint j = 0; j < KT; j++) {
                         coopMatStore(s[i * KT + j], scratch, own, MN, gl_CooperativeMatrixLayoutRowMajor);
-                        subgroupBarrier();
+                        together();
                         uint packed[MM * MN / 2 / SUBGROUP];
                         [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) {
                             const uint e = own + 2 * (lane + n * SUBGROUP);
                             packed[n] = nearest(uintBitsToFloat(uvec2(scratch[e], scratch[e + 1])));
                         }
-                        subgroupBarrier();
+                        together();
                         [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) scratch[own + lane + n * SUBGROUP] = packed[n];
-                        subgroupBarrier();
+                        together();
                         coopMatLoad(weights[i * KT + j], scratch, own, MN / 2, gl_CooperativeMatrixLayoutRowMajor);
-                        subgroupBarrier();
+                        together();
                     }
                 }
             }
@@ -257,10 +257,10 @@ void main() {
             [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n][c] *= part;
         }
         [[unroll]] for (uint n = 0; n < DV; n += LEAVE) {
-            subgroupBarrier();
+            together();
             [[unroll]] for (uint k = 0; k < LEAVE; k++)
                 coopMatStore(sum[i * DV + n + k], slices, warp * MM * LEAVE_ROW + k * MN / 4, LEAVE_ROW, gl_CooperativeMatrixLayoutRowMajor);
-            subgroupBarrier();
+            together();
             leave(warp * MM * LEAVE_ROW, lane, mine + i * MM, n * MN, z);
         }
     }

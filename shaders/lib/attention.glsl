@@ -17,6 +17,8 @@ const bool WHOLE = (FLAGS & 1) != 0;   // rows of results are whole vectors
 const bool LOGITS = (FLAGS & 2) != 0;  // logits are more than scaled scores
 const bool SKIPS = (FLAGS & 4) != 0;   // a mask leaves whole tiles out
 const bool DIVIDES = (FLAGS & 8) != 0; // scores are divided by the scale
+const bool LOCKSTEP = (FLAGS & 16) != 0; // see together
+const bool BY_MEMORY = (FLAGS & 32) != 0; // weights become operands by way of shared memory
 
 layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly buffer In { uvec4 v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) restrict writeonly buffer OutVec { uvec4 v[]; };
@@ -73,6 +75,14 @@ shared uint unsettled;
 #define Sums coopmat<float, gl_ScopeSubgroup, MM, MN, gl_MatrixUseAccumulator>
 
 const float INFINITE = uintBitsToFloat(0x7f800000);
+
+// together has what the subgroup has written to shared memory visible to all of it. A processor runs a
+// subgroup in lockstep; lavapipe takes a barrier of a subgroup for one of the workgroup, which not all
+// subgroups come to.
+void together() {
+    if (LOCKSTEP) subgroupMemoryBarrierShared();
+    else subgroupBarrier();
+}
 
 // nearest packs two numbers as operands, rounded to the nearest.
 uint nearest(const vec2 x) {

@@ -34,6 +34,9 @@ var smallTile = MatrixTile{1, 2, 16}
 // Tile is used in place of those of matrixTiles where it has subgroups. Measurements set it.
 var Tile MatrixTile
 
+// ByMemory has weights become operands by way of shared memory on all devices. Tests set it.
+var ByMemory bool
+
 // matrixJob is the kernel for matrix hardware. Its operands are bf16 or f16, and so are the weights;
 // logits between are f32 and not rounded.
 type matrixJob struct {
@@ -55,6 +58,8 @@ const (
 	withLogits
 	withSkips
 	withQuotient
+	inLockstep
+	byMemory
 )
 
 const (
@@ -218,7 +223,8 @@ func (m *matrixJob) flags() (n int) {
 	for _, f := range []struct {
 		is  bool
 		bit int
-	}{{m.width0()%vector == 0, wholeRows}, {m.scale.logits != nil, withLogits}, {m.mask != nil, withSkips}, {m.scale.divides, withQuotient}} {
+	}{{m.width0()%vector == 0, wholeRows}, {m.scale.logits != nil, withLogits}, {m.mask != nil, withSkips}, {m.scale.divides, withQuotient},
+		{m.shape.Small, inLockstep}, {ByMemory, byMemory}} {
 		if f.is {
 			n |= f.bit
 		}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -38,6 +39,11 @@ func TestAttention(t *testing.T) {
 	t.Run("multiply-adds", func(t *testing.T) { attentionByFMA(t, gpu) })
 	if gpu.Matrices = probe.Matrices(device.Info()); len(gpu.Matrices) > 0 {
 		t.Run("matrix hardware", func(t *testing.T) { attentionOnMatrix(t, gpu) })
+		t.Run("matrix hardware by memory", func(t *testing.T) {
+			attention.ByMemory = true
+			defer func() { attention.ByMemory = false }()
+			attentionOnMatrix(t, gpu)
+		})
 	}
 }
 
@@ -127,23 +133,17 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 		}
 		g := synthtest.DrawAttention(t, 2000+seed, longest, 1<<17, typ)
 		r := g.Region()
-		types, err := r.CheckProgram()
-		if err != nil {
-			t.Fatal(err)
-		}
 		if onMatrix(t, synth.FindAttention(r, &gpu), &gpu) {
 			kernels[typ]++
 		}
-		data := bytesOf(g)
-		got := sameBitsAgain(t, d, r, types, data)
-		wide, wideTypes, wideData := widened(r, types, data)
-		want, _, err := results(host, wide, wideTypes, wideData)
-		if err != nil {
-			t.Fatalf("attention %d: %v", seed, err)
+		sameInF32(t, d, host, seed, r, bytesOf(g), 4*float64(g.Keys+4*g.Depth+64)*0x1p-24)
+		if seed < 2*padded {
+			r, data := paddedAttention(t, seed/2, typ)
+			if !onMatrix(t, synth.FindAttention(r, &gpu), &gpu) {
+				t.Errorf("padded attention %d of %v is not on matrix hardware", seed, typ)
+			}
+			sameInF32(t, d, host, seed, r, data, 0x1p-14)
 		}
-		unit := map[ops.DType]float64{ops.BF16: 0x1p-8, ops.F16: 0x1p-11}[typ]
-		bound := 6 * (4*float64(g.Keys+4*g.Depth+64)*0x1p-24 + 2.5*unit)
-		within(t, seed, draw.Decode(got, types[0]), draw.Decode(want[0], wideTypes[0]), bound)
 	}
 	t.Logf("attentions on matrix hardware: %v", kernels)
 	for typ, n := range kernels {
@@ -154,6 +154,70 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 	if len(kernels) == 0 {
 		t.Error("no attention is on matrix hardware")
 	}
+}
+
+// sameInF32 compares a program of narrow floats with the same one in f32 on the host, within a bound for
+// values of magnitude 1 and the roundings of operands, weights and results.
+func sameInF32(t *testing.T, d, host *exectest.Driver, seed uint64, r *ops.Region, data [][]byte, bound float64) {
+	t.Helper()
+	types, err := r.CheckProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := sameBitsAgain(t, d, r, types, data)
+	wide, wideTypes, wideData := widened(r, types, data)
+	want, _, err := results(host, wide, wideTypes, wideData)
+	if err != nil {
+		t.Fatalf("attention %d: %v", seed, err)
+	}
+	const greatest = 6 // of the values
+	unit := map[ops.DType]float64{ops.BF16: 0x1p-8, ops.F16: 0x1p-11}[types[0].DType]
+	within(t, seed, draw.Decode(got, types[0]), draw.Decode(want[0], wideTypes[0]), greatest*(bound+2.5*unit))
+}
+
+// padded is how many attentions paddedAttention makes.
+const padded = 4
+
+// paddedAttention is a causal attention of three sequences: a whole one, one that is padded on the left,
+// and one of padding alone. Rows of padding have the mean of all values, also of those that the
+// causal mask leaves out, unless the mask is -Inf.
+func paddedAttention(t *testing.T, kind uint64, d ops.DType) (*ops.Region, [][]byte) {
+	t.Helper()
+	const sequences, heads, length, size, padding = 3, 2, 150, 32, 70
+	g := synthtest.NewSketch(t)
+	all := ops.Shape{sequences, heads, length, length}
+	q, k, v := g.Param(d, sequences, heads, length, size), g.Param(d, sequences, heads, length, size), g.Param(d, sequences, heads, length, size)
+	keys := g.Param(ops.U8, sequences, 1, 1, length)
+	square := ops.Shape{1, 1, length, length}
+	causal := g.Do(ops.GreaterEqual, ops.U8, g.Do(ops.Iota, ops.S32, square, synthtest.Attrs{{2}}), g.Do(ops.Iota, ops.S32, square, synthtest.Attrs{{3}}))
+	x := g.Do(ops.Dot, d, q, k, synthtest.Attrs{{3}, {0, 1}, {3}, {0, 1}})
+	x = g.Do(ops.Multiply, d, x, g.Num(ops.F32, 1/math.Sqrt(size)))
+	mask := g.Do(ops.LogicalAnd, ops.U8, keys, causal)
+	fill := g.Num(ops.F32, []float64{-1e4, -6e4, math.Inf(-1), -1e4}[kind])
+	if kind < padded-1 {
+		mask = g.Do(ops.BroadcastTo, ops.U8, mask, all, synthtest.Attrs{{0, 1, 2, 3}})
+		x = g.Do(ops.Select, d, mask, x, fill)
+	} else {
+		if d == ops.BF16 {
+			fill = g.Num(ops.F32, -0x1p127)
+		}
+		x = g.Do(ops.Add, d, x, g.Do(ops.Select, d, mask, g.Num(ops.F32, 0), fill))
+	}
+	g.Return(g.Do(ops.Dot, d, g.Softmax(x), v, synthtest.Attrs{{3}, {0, 1}, {2}, {0, 1}}))
+	r := &ops.Region{Params: g.Params, Body: g.Body, Values: []ops.Operand{{ID: g.Keep[0]}}}
+	rng := rand.New(rand.NewPCG(kind, 15))
+	var data [][]byte
+	for _, p := range g.Params {
+		xs := make([]float64, p.Type.Size())
+		for i := range xs {
+			xs[i] = rng.NormFloat64()
+			if p.Type.DType == ops.U8 {
+				xs[i] = float64(min(1, max(0, i%length-(i/length*padding+i/length/2*length)+1)))
+			}
+		}
+		data = append(data, draw.Encode(xs, p.Type))
+	}
+	return r, data
 }
 
 // onMatrix reports whether the attention of a region is a hand-written kernel.
