@@ -1,7 +1,9 @@
 package attention
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 
 	"nxvk/ops"
 	"nxvk/synth/lowering"
@@ -17,20 +19,9 @@ type Example struct {
 // exampleSizes are the columns of queries, keys and values of models.
 var exampleSizes = []int{64, 80, 96, 128, 256}
 
-// Examples are attentions of narrow types, with the masks of models: none, a causal one with one of
-// keys, and additive biases that all heads share.
-func Examples() (list []Example) {
-	for _, d := range matrixTypes {
-		for _, size := range exampleSizes {
-			for _, mask := range []string{"no mask", "causal", "causal and keys", "biases"} {
-				b := &exampleBuilder{typ: d, region: &ops.Region{}}
-				in := b.build(size, mask)
-				list = append(list, Example{fmt.Sprintf("%v of %d columns, %s", d, size, mask), in, b.types})
-			}
-		}
-	}
-	return list
-}
+// ExampleMasks are the masks of models: none, a causal one, one with a mask of keys, and additive biases
+// that all heads share.
+var ExampleMasks = []string{"no mask", "causal", "causal and keys", "biases"}
 
 // The sizes of an example: {heads, length, size}.
 const (
@@ -38,31 +29,51 @@ const (
 	exampleLength = 1000
 )
 
+// Examples are attentions of narrow types, with the masks of models.
+func Examples() (list []Example) {
+	for _, d := range matrixTypes {
+		for _, size := range exampleSizes {
+			for _, mask := range ExampleMasks {
+				list = append(list, NewExample(d, exampleHeads, exampleLength, size, mask))
+			}
+		}
+	}
+	return list
+}
+
+// NewExample is an attention of so many heads and positions, with a mask of ExampleMasks.
+func NewExample(d ops.DType, heads, length, size int, mask string) Example {
+	b := &exampleBuilder{typ: d, heads: heads, length: length, region: &ops.Region{}}
+	in := b.build(size, mask)
+	return Example{fmt.Sprintf("%v of %d columns, %s", d, size, mask), in, b.types}
+}
+
 // exampleBuilder makes the region of an attention.
 type exampleBuilder struct {
-	typ    ops.DType
-	region *ops.Region
-	ins    []ops.Operand
-	types  []ops.Type // of the parameters
-	last   ops.ID
+	typ           ops.DType
+	heads, length int
+	region        *ops.Region
+	ins           []ops.Operand
+	types         []ops.Type // of the parameters
+	last          ops.ID
 }
 
 func (b *exampleBuilder) build(size int, mask string) *ops.Instr {
-	scores := ops.Shape{exampleHeads, exampleLength, exampleLength}
-	row := ops.Shape{exampleHeads, exampleLength, 1}
-	matrix := ops.Shape{exampleHeads, exampleLength, size}
+	scores := ops.Shape{b.heads, b.length, b.length}
+	row := ops.Shape{b.heads, b.length, 1}
+	matrix := ops.Shape{b.heads, b.length, size}
 	q, k, v := b.param(b.typ, matrix), b.param(b.typ, matrix), b.param(b.typ, matrix)
 	x := b.do(ops.Dot, b.typ, scores, [][]int{{2}, {0}, {2}, {0}}, q, k)
-	x = b.do(ops.Multiply, b.typ, scores, nil, x, b.scalar())
+	x = b.do(ops.Multiply, b.typ, scores, nil, x, b.scalar(1/math.Sqrt(float64(size))))
 	switch mask {
 	case "biases":
-		x = b.do(ops.Add, b.typ, scores, nil, x, b.param(b.typ, ops.Shape{1, exampleLength, exampleLength}))
+		x = b.do(ops.Add, b.typ, scores, nil, x, b.param(b.typ, ops.Shape{1, b.length, b.length}))
 	case "causal":
-		x = b.do(ops.Select, b.typ, scores, nil, b.causal(scores), x, b.scalar())
+		x = b.do(ops.Select, b.typ, scores, nil, b.causal(scores), x, b.scalar(-1e9))
 	case "causal and keys":
-		keys := b.do(ops.BroadcastTo, ops.U8, scores, [][]int{{0, 1, 2}}, b.param(ops.U8, ops.Shape{exampleHeads, 1, exampleLength}))
+		keys := b.do(ops.BroadcastTo, ops.U8, scores, [][]int{{0, 1, 2}}, b.param(ops.U8, ops.Shape{b.heads, 1, b.length}))
 		seen := b.do(ops.LogicalAnd, ops.U8, scores, nil, b.causal(scores), keys)
-		x = b.do(ops.Add, b.typ, scores, nil, x, b.do(ops.Select, b.typ, scores, nil, seen, b.scalar(), b.scalar()))
+		x = b.do(ops.Add, b.typ, scores, nil, x, b.do(ops.Select, b.typ, scores, nil, seen, b.scalar(0), b.scalar(-1e38)))
 	}
 	axes := [][]int{{2}, {1}}
 	e := b.do(ops.Exp, b.typ, scores, nil, b.do(ops.Subtract, b.typ, scores, nil, x, b.do(ops.ReduceMax, b.typ, row, axes, x)))
@@ -75,7 +86,7 @@ func (b *exampleBuilder) build(size int, mask string) *ops.Instr {
 
 // causal is whether the key is not behind the query.
 func (b *exampleBuilder) causal(scores ops.Shape) ops.Operand {
-	square := ops.Shape{1, exampleLength, exampleLength}
+	square := ops.Shape{1, b.length, b.length}
 	row := b.do(ops.Iota, ops.S32, square, [][]int{{1}})
 	seen := b.do(ops.GreaterEqual, ops.U8, square, nil, row, b.do(ops.Iota, ops.S32, square, [][]int{{2}}))
 	return b.do(ops.BroadcastTo, ops.U8, scores, [][]int{{0, 1, 2}}, seen)
@@ -90,10 +101,11 @@ func (b *exampleBuilder) param(d ops.DType, s ops.Shape) ops.Operand {
 	return ops.Operand{ID: b.last}
 }
 
-// scalar is a number that the attention takes: any one has the same kernel.
-func (b *exampleBuilder) scalar() ops.Operand {
+// scalar is a number that the attention takes.
+func (b *exampleBuilder) scalar(x float64) ops.Operand {
 	o := b.param(ops.F32, ops.Shape{})
-	b.ins[len(b.ins)-1] = ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: ops.F32, Shape: ops.Shape{}}, Data: make([]byte, 4)}}
+	data := binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(x)))
+	b.ins[len(b.ins)-1] = ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: ops.F32, Shape: ops.Shape{}}, Data: data}}
 	return o
 }
 
