@@ -15,14 +15,14 @@
 // Which elements of a matrix an invocation has is the device's affair. Element-wise work needs no
 // more than that all sums lie alike: maxima and totals are kept for each column of a matrix, and
 // rows are looked at together only where a maximum has grown by more than SLACK. Until then
-// exponentials of up to e^SLACK are summed, which costs no accuracy. The loads of `places` tell an
+// exponentials of up to 2^SLACK are summed, which costs no accuracy. The loads of `places` tell an
 // invocation the row and the column of its elements where a mask, an edge or a new maximum needs them.
 //
 // Weights become operands of the second product in registers where operands lie as sums do, and by
 // way of shared memory elsewhere.
 
 const float LOG2E = 1.44269504;
-const float SLACK = 5.5;
+const float SLACK = 8; // in powers of two
 
 // synth/spirv.SpliceCalls has the code of a program in the place of these functions. logit is a
 // logit, of a scaled score. cover tells of a tile, from the first to the last row and column, whether
@@ -95,7 +95,11 @@ void main() {
     const uint mine = first + warp * FM * MM, my_last = min(mine + FM * MM, p.queries) - 1;
     const uint base_q = base_of(p.at_q, z), base_k = base_of(p.at_k, z), base_v = base_of(p.at_v, z);
     const uint own = warp * MM * MN; // of the subgroup's scratch
+    // Where logits are scaled scores, a positive scale is a part of the exponentials' base, which is 2^unit.
     const float scale = DIVIDES ? 1 / p.scale : p.scale;
+    const bool scales = LOGITS || !(scale > 1e-30 && scale < 1e30);
+    const float unit = scales ? LOG2E : scale * LOG2E;
+    const float slack = SLACK / unit;
 
     for (uint e = gl_LocalInvocationIndex; e < TILE * ROW_K; e += THREADS) {
         const uint y = min(first + e / ROW_K, p.queries - 1), x = e % ROW_K;
@@ -158,8 +162,10 @@ void main() {
 
             MatrixA weights[FM * KT];
             [[unroll]] for (uint i = 0; i < FM; i++) {
-                [[unroll]] for (uint j = 0; j < KT; j++)
-                    [[unroll]] for (uint c = 0; c < at.length(); c++) s[i * KT + j][c] *= scale;
+                if (scales) {
+                    [[unroll]] for (uint j = 0; j < KT; j++)
+                        [[unroll]] for (uint c = 0; c < at.length(); c++) s[i * KT + j][c] *= scale;
+                }
                 if (LOGITS && (covered & 2) == 0) {
                     coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
                     [[unroll]] for (uint c = 0; c < at.length(); c++) {
@@ -180,7 +186,7 @@ void main() {
                 bool grows = false;
                 [[unroll]] for (uint c = 0; c < at.length(); c++) {
                     [[unroll]] for (uint j = 1; j < KT; j++) top[c] = max(top[c], s[i * KT + j][c]);
-                    grows = grows || !(top[c] <= most[i][c] + SLACK);
+                    grows = grows || !(top[c] <= most[i][c] + slack);
                 }
                 if (subgroupAny(grows)) {
                     coopMatStore(top, scratch, own, MN, gl_CooperativeMatrixLayoutRowMajor);
@@ -189,7 +195,7 @@ void main() {
                     [[unroll]] for (uint c = 0; c < at.length(); c++) {
                         const float row = uintBitsToFloat(scratch[own + uint(at[c]) / MN]);
                         const float now = row > most[i][c] ? row : most[i][c];
-                        const float less = exp2((most[i][c] - basis(now)) * LOG2E);
+                        const float less = exp2((most[i][c] - basis(now)) * unit);
                         most[i][c] = now;
                         total[i][c] *= less;
                         [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n][c] *= less;
@@ -197,9 +203,9 @@ void main() {
                     together();
                 }
                 [[unroll]] for (uint c = 0; c < at.length(); c++) {
-                    const float less = basis(most[i][c]) * LOG2E;
+                    const float less = basis(most[i][c]) * unit;
                     [[unroll]] for (uint j = 0; j < KT; j++) {
-                        const float x = exp2(fma(s[i * KT + j][c], LOG2E, -less));
+                        const float x = exp2(fma(s[i * KT + j][c], unit, -less));
                         s[i * KT + j][c] = x;
                         total[i][c] += x;
                     }

@@ -131,7 +131,7 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 		if !slices.ContainsFunc(gpu.Matrices, func(m synth.Matrix) bool { return m.Type == typ && m.N == m.K }) {
 			continue
 		}
-		g := synthtest.DrawAttention(t, 2000+seed, longest, 1<<17, typ)
+		g := synthtest.DrawAttention(t, 2000+seed, longest, 1<<15, typ)
 		r := g.Region()
 		if onMatrix(t, synth.FindAttention(r, &gpu), &gpu) {
 			kernels[typ]++
@@ -176,11 +176,12 @@ func sameInF32(t *testing.T, d, host *exectest.Driver, seed uint64, r *ops.Regio
 }
 
 // padded is how many attentions paddedAttention makes.
-const padded = 4
+const padded = 6
 
 // paddedAttention is a causal attention of three sequences: a whole one, one that is padded on the left,
 // and one of padding alone. Rows of padding have the mean of all values, also of those that the
-// causal mask leaves out, unless the mask is -Inf.
+// causal mask leaves out, unless the mask is -Inf. The last kinds have no mask, and a scale that is not
+// positive.
 func paddedAttention(t *testing.T, kind uint64, d ops.DType) (*ops.Region, [][]byte) {
 	t.Helper()
 	const sequences, heads, length, size, padding = 3, 2, 150, 32, 70
@@ -191,13 +192,14 @@ func paddedAttention(t *testing.T, kind uint64, d ops.DType) (*ops.Region, [][]b
 	square := ops.Shape{1, 1, length, length}
 	causal := g.Do(ops.GreaterEqual, ops.U8, g.Do(ops.Iota, ops.S32, square, synthtest.Attrs{{2}}), g.Do(ops.Iota, ops.S32, square, synthtest.Attrs{{3}}))
 	x := g.Do(ops.Dot, d, q, k, synthtest.Attrs{{3}, {0, 1}, {3}, {0, 1}})
-	x = g.Do(ops.Multiply, d, x, g.Num(ops.F32, 1/math.Sqrt(size)))
+	x = g.Do(ops.Multiply, d, x, g.Num(ops.F32, []float64{0.18, 0.18, 0.18, 0.18, -0.18, 0}[kind]))
 	mask := g.Do(ops.LogicalAnd, ops.U8, keys, causal)
-	fill := g.Num(ops.F32, []float64{-1e4, -6e4, math.Inf(-1), -1e4}[kind])
-	if kind < padded-1 {
+	fill := g.Num(ops.F32, []float64{-1e4, -6e4, math.Inf(-1), -1e4, 0, 0}[kind])
+	switch {
+	case kind < 3:
 		mask = g.Do(ops.BroadcastTo, ops.U8, mask, all, synthtest.Attrs{{0, 1, 2, 3}})
 		x = g.Do(ops.Select, d, mask, x, fill)
-	} else {
+	case kind == 3:
 		if d == ops.BF16 {
 			fill = g.Num(ops.F32, -0x1p127)
 		}
