@@ -1,4 +1,4 @@
-// Package shaders has the kernels that are written by hand in GLSL, and their SPIR-V: tiled
+// Package shaders has the kernels that are written by hand in GLSL, and their SPIR-V: attention, tiled
 // matrix products, and convolutions as products of gathered patches (implicit GEMM). Package
 // synth makes all other kernels from the expressions of the op table.
 //

@@ -85,12 +85,12 @@ func Variants() []Variant {
 			Source:  "matrix_" + m.source + ".comp",
 			Defines: []string{m.define, "ADDRESSES"},
 		})
-		if m.source == "single" && m.define != "S8" && m.define != "U8" { // convolutions are of floats
+		if m.source == "single" && m.define != "S8" && m.define != "U8" { // convolutions and attention are of floats
 			all = append(all, Variant{
 				Name:    "conv_matrix." + m.suffix + ".addresses",
 				Source:  "matrix_single.comp",
 				Defines: []string{m.define, "ADDRESSES", "PLACES"},
-			})
+			}, Variant{Name: "attention_matrix." + m.suffix + ".addresses", Source: "attention_matrix.comp", Defines: []string{m.define}})
 		}
 	}
 	return all

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nxvk/ops"
+	"nxvk/synth/attention"
 	"nxvk/synth/dot"
 	"nxvk/synth/fused"
 	"nxvk/synth/gemm"
@@ -29,12 +30,21 @@ func Families() []Family {
 		return Family{name, func(t *lowering.Target) ([]Listed, error) { return listed(t, kernels, after) }}
 	}
 	list := []Family{of("products", gemm.Kernels, ""), of("convolutions", gemm.GatherKernels, ""), of("matrix hardware", gemm.MatrixKernels, ""),
-		of("convolutions on matrix hardware", gemm.PlacesKernels, "")}
+		of("convolutions on matrix hardware", gemm.PlacesKernels, ""), {"attention on matrix hardware", attentions}}
 	for _, a := range afterwards {
 		list = append(list, of("products, "+a.name, gemm.Kernels, a.name), of("convolutions, "+a.name, gemm.GatherKernels, a.name),
 			of("matrix hardware, "+a.name, gemm.MatrixKernels, a.name), of("convolutions on matrix hardware, "+a.name, gemm.PlacesKernels, a.name))
 	}
 	return list
+}
+
+// attentions are the kernels for attentions of models.
+func attentions(t *lowering.Target) (list []Listed, err error) {
+	kernels, names, err := attention.Kernels(t)
+	for i, k := range kernels {
+		list = append(list, Listed{k, names[i]})
+	}
+	return list, err
 }
 
 // productTypes are those that products are summed in, one for each element of the

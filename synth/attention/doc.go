@@ -16,12 +16,22 @@
 // rounds intermediate results of narrow types, which adds u·(4 + S)·V: u is 2⁻⁸ for bf16, 2⁻¹¹ for
 // f16. A row of logits with NaN, or of -Inf alone, gives NaN, as there.
 //
-// A device computes in one kernel what it could not store the scores of, or what takes more time to
-// move than to compute by the model in model.go. Otherwise products and a softmax are faster: their
-// tiles are larger, and those of narrow types use matrix hardware, which this kernel does not.
+// Where a device has matrix hardware for bf16 or f16 (VK_KHR_cooperative_matrix), and queries, keys,
+// values, weights and results have that type, the kernel is shaders/attention_matrix.comp. It rounds
+// weights and results, and no logits: it is within 3·u·V, beside the error of the sums, of the region
+// computed in f32. A logit that overflows f16 in the region does not there. The expressions of the logits
+// are spliced into it, after a scale that it multiplies by itself. A mask that compares positions (causal,
+// windowed) leaves whole tiles out: the device evaluates it in their four corners. Rows for which a mask
+// leaves everything out see those tiles, too, unless the mask puts -Inf there. What is left out is not read, so
+// values that are Inf or NaN do not spoil a result there, as 0·Inf does in the region. Operands whose rows are
+// no whole vectors of 16 bytes are copied first.
+//
+// Model.go estimates when one kernel is faster than products and a softmax: on matrix hardware about always
+// from 128 queries on. By multiply-adds it is where the device could not store the scores, or takes more time to
+// move them than to compute: else products are faster, whose tiles are larger.
 // Gradients read the weights, so attention in them is not found.
 //
 // Work is 2·(D + E)·M·K operations for M queries and E columns of values, in shared memory of
-// about 13 KiB for each 64 queries. The package refuses to know models, caches and the policy of
+// about 13 KiB for each 64 queries; on matrix hardware 23 KiB for 128 queries of 64 columns. The package refuses to know models, caches and the policy of
 // an executor.
 package attention

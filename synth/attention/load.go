@@ -17,6 +17,13 @@ type matrices struct {
 
 // matrices takes the parameters of an operand; number is that of the matrix.
 func (w *writer) matrices(buffer int, o *operand, number kernel.Value) matrices {
+	m := w.operand(buffer, o)
+	m.base = w.Add(m.base, w.placeIn(&m, batch, number))
+	return m
+}
+
+// operand takes the parameters of an operand, whose base is that of its first matrix.
+func (w *writer) operand(buffer int, o *operand) matrices {
 	m := matrices{buffer: buffer, of: o, base: w.NextNumber()}
 	for g := range groups {
 		for range o.dims[g][1:] {
@@ -26,7 +33,6 @@ func (w *writer) matrices(buffer int, o *operand, number kernel.Value) matrices 
 			m.strides[g] = append(m.strides[g], w.NextNumber())
 		}
 	}
-	m.base = w.Add(m.base, w.placeIn(&m, batch, number))
 	return m
 }
 

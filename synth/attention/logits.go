@@ -23,9 +23,9 @@ type place struct {
 	literals []kernel.Value
 }
 
-// newLogits takes the parameters of the sources.
-func (w *writer) newLogits(number kernel.Value) *logits {
-	l := &logits{writer: w, number: number}
+// newLogits takes the parameters of the sources, whose buffers follow so many others.
+func (w *writer) newLogits(buffer int) *logits {
+	l := &logits{writer: w}
 	for g := range groups {
 		for i := range w.job.dimsOf(g) {
 			if i > 0 {
@@ -33,7 +33,6 @@ func (w *writer) newLogits(number kernel.Value) *logits {
 			}
 		}
 	}
-	buffer := 3
 	for i := range w.job.sources {
 		s := &w.job.sources[i]
 		p := place{buffer: buffer}
@@ -51,12 +50,23 @@ func (w *writer) newLogits(number kernel.Value) *logits {
 					p.strides[g] = append(p.strides[g], stride)
 				}
 			}
-			p.base = w.Add(p.base, l.distance(&p, batch, l.coordinates(batch, number)))
 			if s.Kind == codegen.FromBuffer {
 				buffer++
 			}
 		}
 		l.sources = append(l.sources, p)
+	}
+	return l
+}
+
+// of has the sources read for a matrix.
+func (l *logits) of(number kernel.Value) *logits {
+	l.number = number
+	for i := range l.sources {
+		if l.job.sources[i].HasView() {
+			p := &l.sources[i]
+			p.base = l.Add(p.base, l.distance(p, batch, l.coordinates(batch, number)))
+		}
 	}
 	return l
 }

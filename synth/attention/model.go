@@ -14,7 +14,22 @@ const (
 	streamRate  = 20e12 // operations of the products in this package's kernel
 	pointRate   = 30e12 // primitive operations on scores
 	memoryRate  = 4e12  // bytes
+
+	matrixStreamRate = 180e12 // operations of the products in the kernel for matrix hardware, its softmax included
 )
+
+// Seconds that no size lowers: a dispatch, and two products with a softmax between them, which fill and
+// empty the device three times.
+const (
+	dispatchTime = 3e-6
+	apartTime    = 11e-6
+)
+
+// skipped is the part of the scores that is computed under a mask that leaves tiles out: a causal one has half.
+const skipped = 0.6
+
+// fullThreads is how many invocations of the kernel for matrix hardware keep a device busy.
+const fullThreads = 132 * 256
 
 const (
 	passes       = 4   // over the scores: written, read and written by the softmax, read
@@ -41,6 +56,8 @@ func (j *job) pays() bool {
 		return false
 	case !j.storable():
 		return true
+	case j.matrix != nil:
+		return j.matrix.streamed() < j.apart()+apartTime
 	}
 	return j.scoreBytes() > cachedScores && j.streamed() < j.apart()
 }
@@ -69,12 +86,32 @@ func (j *job) apart() float64 {
 
 // streamed is the time, in seconds, of the kernel: its blocks are whole.
 func (j *job) streamed() float64 {
-	whole := func(n, unit int) int { return (n + unit - 1) / unit * unit }
 	queries, keys := whole(j.queries, j.queriesPer()), whole(j.keys, block)
 	scores := float64(j.batches) * float64(queries) * float64(keys)
 	busy := min(1, float64(j.batches*queries/j.queriesPer())/fullDevice)
 	products := 2 * float64(whole(j.depth, deep)+across*j.perCol) / streamRate
 	return scores * (products + float64(softmaxCost+j.cost(j.target))/pointRate) / busy
+}
+
+// streamed is the time, in seconds, of the kernel for matrix hardware, with copies of operands.
+func (m *matrixJob) streamed() float64 {
+	queries, keys := whole(m.queries, m.matrixQueries()), whole(m.keys, m.Keys)
+	scores := float64(m.batches) * float64(queries) * float64(keys)
+	each := 2 * float64(m.depth+m.width) / matrixStreamRate
+	switch {
+	case m.mask != nil && m.mask.exact:
+		each *= skipped
+	case m.mask != nil:
+		each = (each + float64(m.logitCost())/pointRate) * skipped
+	case m.scale.logits != nil:
+		each += float64(m.logitCost()) / pointRate
+	}
+	busy := min(1, float64(m.batches*queries/m.matrixQueries()*m.threads())/fullThreads)
+	copies := 0.0
+	for _, p := range m.copies {
+		copies += dispatchTime + float64(p.Bytes)/memoryRate
+	}
+	return dispatchTime + copies + scores*each/busy
 }
 
 // Always has Find find every attention that the kernel can compute. Tests set it.

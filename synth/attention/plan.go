@@ -36,7 +36,8 @@ type job struct {
 	result  ops.DType
 	sources []source
 
-	exactDepth, exactWidth bool // operands are loaded in fours
+	exactDepth, exactWidth bool       // operands are loaded in fours
+	matrix                 *matrixJob // the kernel for matrix hardware; nil where that does not compute it
 }
 
 // source is where the expressions of the logits read: sources of the trace, their dimensions in groups.
@@ -51,6 +52,9 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 	j, err := newJob(in, t)
 	if err != nil {
 		return nil, err
+	}
+	if j.matrix != nil {
+		return j.matrix.plan()
 	}
 	p, err := j.program()
 	if err != nil {
@@ -99,6 +103,7 @@ func newJob(in *ops.Instr, t *lowering.Target) (*job, error) {
 	j.exactDepth = p.query.inFours() && p.key.inFours() && p.depth%4 == 0
 	j.exactWidth = p.value.inFours() && p.width%4 == 0
 	j.groupSources()
+	j.matrix = j.onMatrix()
 	return j, nil
 }
 
@@ -166,6 +171,18 @@ func (j *job) program() (*codegen.Program, error) {
 	for _, o := range []*operand{&j.query, &j.key, &j.value} {
 		p.AddBuffer(o.buffer, o.extent(), o.size())
 	}
+	if err := j.addSources(p); err != nil {
+		return nil, err
+	}
+	out := codegen.ResultBuffer(j.result)
+	out.Access, out.Bytes = lowering.Write, int64(n*out.Size())
+	p.Buffers, p.Bytes = append(p.Buffers, out), p.Bytes+out.Bytes
+	p.Numbers, p.Key = j.numbers(blocks), j.describe()
+	return p, nil
+}
+
+// addSources adds the buffers and the literals that the logits read to a program.
+func (j *job) addSources(p *codegen.Program) error {
 	for i := range j.sources {
 		switch s := &j.sources[i]; s.Kind {
 		case codegen.FromBuffer:
@@ -173,16 +190,12 @@ func (j *job) program() (*codegen.Program, error) {
 		case codegen.FromLiteral:
 			operand, ok := j.operandOf(s.Lit.Operand)
 			if !ok {
-				return nil, lowering.Unsupported("a number of the region in the logits")
+				return lowering.Unsupported("a number of the region in the logits")
 			}
 			p.Literals = append(p.Literals, codegen.Literal{Operand: operand, As: s.Lit.As})
 		}
 	}
-	out := codegen.ResultBuffer(j.result)
-	out.Access, out.Bytes = lowering.Write, int64(n*out.Size())
-	p.Buffers, p.Bytes = append(p.Buffers, out), p.Bytes+out.Bytes
-	p.Numbers, p.Key = j.numbers(blocks), j.describe()
-	return p, nil
+	return nil
 }
 
 // operandOf is the operand of the instruction that a literal of the trace is.
@@ -195,12 +208,23 @@ func (j *job) operandOf(lit int) (operand int, ok bool) {
 func (j *job) numbers(blocks int) []int {
 	nums := []int{j.queries, j.keys, j.depth, j.width, blocks, j.batches * blocks}
 	for _, o := range []*operand{&j.query, &j.key, &j.value} {
-		nums = append(nums, o.offset)
-		for g := range groups {
-			nums = append(nums, o.dims[g][1:]...)
-			nums = append(nums, o.strides[g]...)
-		}
+		nums = append(nums, o.numbers()...)
 	}
+	return append(nums, j.logitNumbers()...)
+}
+
+// numbers are the parameters of an operand.
+func (o *operand) numbers() []int {
+	nums := []int{o.offset}
+	for g := range groups {
+		nums = append(nums, o.dims[g][1:]...)
+		nums = append(nums, o.strides[g]...)
+	}
+	return nums
+}
+
+// logitNumbers are the parameters of the logits.
+func (j *job) logitNumbers() (nums []int) {
 	for g := range groups {
 		if dims := j.dimsOf(g); len(dims) > 0 {
 			nums = append(nums, dims[1:]...)
@@ -225,13 +249,19 @@ func (j *job) numbers(blocks int) []int {
 
 // describe is the key of the kernel.
 func (j *job) describe() string {
-	key := fmt.Sprintf("attention %v %v %v %v to %v rows=%d columns=%d fours=%v,%v %s logits=%v", j.query.dtype, j.key.dtype, j.value.dtype,
-		j.scores.Outs[0].Type.DType, j.result, j.perRow, j.perCol, j.exactDepth, j.exactWidth, fused.Describe(j.trace), j.trace.Outs)
+	key := fmt.Sprintf("attention %v %v %v %v to %v rows=%d columns=%d fours=%v,%v", j.query.dtype, j.key.dtype, j.value.dtype,
+		j.scores.Outs[0].Type.DType, j.result, j.perRow, j.perCol, j.exactDepth, j.exactWidth)
 	for _, o := range []*operand{&j.query, &j.key, &j.value} {
 		for g := range groups {
 			key += fmt.Sprintf(" %d", len(o.dims[g]))
 		}
 	}
+	return key + j.describeLogits()
+}
+
+// describeLogits is the part of a key that the logits are.
+func (j *job) describeLogits() string {
+	key := fmt.Sprintf(" %s logits=%v", fused.Describe(j.trace), j.trace.Outs)
 	for g := range groups {
 		key += fmt.Sprintf(" %d", len(j.dimsOf(g)))
 	}

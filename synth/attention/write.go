@@ -48,7 +48,7 @@ func (j *job) write(e *codegen.Emitter) (err error) {
 	w.left = e.Shared(scalar.F32, deep*w.job.lineOf())
 	w.right = e.Shared(scalar.F32, deep*max(block, across*j.perCol))
 	w.rowMax = e.Shared(scalar.F32, local)
-	w.logits = w.newLogits(number)
+	w.logits = w.newLogits(3).of(number)
 	return w.stream()
 }
 

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+
+	"nxvk/synth/scalar"
 )
 
 // base is a module of package shaders, cut into its sections. It has one entry
-// point, called main, and push constants.
+// point, called main, and push constants, which begin with the addresses of its buffers where these are
+// reached so.
 type base struct {
 	version, bound uint32
 	glsl, entry    uint32
@@ -25,6 +28,7 @@ type base struct {
 	unique map[key]uint32    // types that a module may declare once
 	stores map[uint32]Stored // types of functions that store results, and how many these are
 	sizes  []Stored          // those numbers, smallest first
+	calls  map[uint32]Called // types of functions that give a value for numbers
 }
 
 // functionType is the word of OpFunction that names the type.
@@ -45,7 +49,7 @@ func instructions(code []uint32) iter.Seq2[uint32, []uint32] {
 
 // readBase reads a module that this build has embedded.
 func readBase(code []uint32) *base {
-	b := &base{version: code[1], bound: code[3], unique: map[key]uint32{}, stores: map[uint32]Stored{}}
+	b := &base{version: code[1], bound: code[3], unique: map[key]uint32{}, stores: map[uint32]Stored{}, calls: map[uint32]Called{}}
 	body := code[headerWords:]
 	b.readPush(body)
 	for op, w := range instructions(body) {
@@ -126,6 +130,24 @@ func (b *base) readType(op uint32, w []uint32) {
 			b.stores[w[1]] = Stored{indices, n}
 			b.sizes = append(b.sizes, Stored{indices, n})
 		}
+	case op == opTypeFunction && len(w) > 3:
+		b.readCalled(w)
+	}
+}
+
+// readCalled notes a type of functions that take words, and maybe a number last, and give a word or a number.
+func (b *base) readCalled(w []uint32) {
+	word, number := b.unique[key{op: opTypeInt, a: 32}], b.unique[key{op: opTypeFloat, a: 32}]
+	c := Called{Words: len(w) - 3, Gives: scalar.U32}
+	if w[len(w)-1] == number {
+		c.Words, c.Takes = c.Words-1, true
+	}
+	if w[2] == number {
+		c.Gives = scalar.F32
+	}
+	words := w[3 : 3+c.Words]
+	if (w[2] == word || w[2] == number) && !slices.ContainsFunc(words, func(t uint32) bool { return t != word }) {
+		b.calls[w[1]] = c
 	}
 }
 

@@ -89,6 +89,7 @@ const (
 	opBranch               = 249
 	opBranchConditional    = 250
 	opReturn               = 253
+	opReturnValue          = 254
 	opBallot               = 339
 	opGroupIAdd            = 349
 )

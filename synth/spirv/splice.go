@@ -31,11 +31,10 @@ const handBuffers = 3
 func Splice(code []uint32, store Store, at int, o Options) []uint32 {
 	b := readBase(code)
 	used := slices.DeleteFunc(slices.Clone(b.sizes), func(n Stored) bool { return store(n) == nil })
-	s := &splicer{base: b, module: newModule(store(used[0]), o)}
-	s.last, s.glsl, s.entry, s.listed = s.base.bound-1, s.base.glsl, s.base.entry, true
-	s.caps, s.cache = slices.Clone(s.base.caps), s.base.unique
+	s := newSplicer(b, store(used[0]), o)
+	s.buffersAt, s.more = handBuffers-1, len(s.k.Buffers)-1
 	s.declareBuffers(store, used)
-	s.declarePush(at, used[0])
+	s.declarePush(handBuffers, at, used[0].arguments())
 	for _, f := range s.base.functions {
 		switch n, stores := s.base.stores[f[functionType]]; {
 		case stores && store(n) != nil:
@@ -52,10 +51,19 @@ func Splice(code []uint32, store Store, at int, o Options) []uint32 {
 // Stores lists what the functions of a kernel of package shaders store at once.
 func Stores(code []uint32) []Stored { return slices.Compact(readBase(code).sizes) }
 
-// splicer writes the module that Splice gives.
+// splicer writes the module that Splice or SpliceCalls gives.
 type splicer struct {
 	*module
-	base *base
+	base      *base
+	buffersAt int // the member of the push constants that is the first buffer of the code
+	more      int // buffers of the code that follow those of the kernel
+}
+
+func newSplicer(b *base, k *kernel.Kernel, o Options) *splicer {
+	s := &splicer{base: b, module: newModule(k, o)}
+	s.last, s.glsl, s.entry, s.listed = b.bound-1, b.glsl, b.entry, true
+	s.caps, s.cache = slices.Clone(b.caps), b.unique
+	return s
 }
 
 // declareBuffers declares a variable for each number of elements that is loaded or
@@ -74,20 +82,19 @@ func (s *splicer) declareBuffers(store Store, used []Stored) {
 	}
 }
 
-// declarePush declares a block of push constants with the members of the kernel,
-// then the addresses and the parameters of the code, which stores n.
-func (s *splicer) declarePush(at int, n Stored) {
+// declarePush declares a block of push constants with the members of the kernel, which begin with
+// those of so many buffers, then the addresses and the parameters of the code but for its arguments.
+func (s *splicer) declarePush(hand, at, arguments int) {
 	types, offsets := slices.Clone(s.base.members), slices.Clone(s.base.offsets)
 	if s.o.Addresses {
-		more := len(s.k.Buffers) - 1
-		for i := range offsets[handBuffers:] {
-			offsets[handBuffers+i] += uint32(8 * more)
+		for i := range offsets[hand:] {
+			offsets[hand+i] += uint32(8 * s.more)
 		}
-		for i := range more {
-			types, offsets = append(types, s.addressType()), append(offsets, uint32(8*(handBuffers+i)))
+		for i := range s.more {
+			types, offsets = append(types, s.addressType()), append(offsets, uint32(8*(hand+i)))
 		}
 	}
-	for _, q := range s.k.Params[:len(s.k.Params)-n.arguments()] {
+	for _, q := range s.k.Params[:len(s.k.Params)-arguments] {
 		types, offsets = append(types, s.typ(q.Type)), append(offsets, uint32(at+q.Offset))
 	}
 	block := s.id()
@@ -160,9 +167,9 @@ func (s *splicer) loadHead(arguments []uint32) {
 	own := len(s.push.types) - params // the member that is parameter 0
 	if s.o.Addresses {
 		for i := range s.buffers {
-			member := handBuffers - 1
-			if i > 0 {
-				member = own - len(s.buffers) + i
+			member := s.buffersAt
+			if first := len(s.buffers) - s.more; i >= first {
+				member = own - s.more + i - first
 			}
 			s.buffers[i].address = s.emit(opBitcast, s.addressType(), s.pushed(member))
 		}

@@ -3,9 +3,12 @@ package conformance
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"nxvk/gen/exec/exectest"
+	probe "nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/attention"
@@ -20,8 +23,8 @@ const (
 	longest    = 4097
 )
 
-// TestAttention compares drawn attentions with the graph that is not fused, on the device and on
-// the host. A program gives the same bits in each run, one instruction at a time and compiled.
+// TestAttention compares drawn attentions with the graph that is not fused: in f32 by multiply-adds,
+// and of narrow types on matrix hardware.
 func TestAttention(t *testing.T) {
 	needDevice(t)
 	gpu := target
@@ -31,14 +34,28 @@ func TestAttention(t *testing.T) {
 		}
 		gpu.Addresses, gpu.CPU = true, false
 	}
+	attention.Always = true
+	defer func() { attention.Always = false }()
+	t.Run("multiply-adds", func(t *testing.T) { attentionByFMA(t, gpu) })
+	if gpu.Matrices = probe.Matrices(device.Info()); len(gpu.Matrices) > 0 {
+		t.Run("matrix hardware", func(t *testing.T) { attentionOnMatrix(t, gpu) })
+		t.Run("matrix hardware by memory", func(t *testing.T) {
+			attention.ByMemory = true
+			defer func() { attention.ByMemory = false }()
+			attentionOnMatrix(t, gpu)
+		})
+	}
+}
+
+// attentionByFMA compares with the graph on the device and on the host. A program gives the same bits
+// in each run, one instruction at a time and compiled.
+func attentionByFMA(t *testing.T, gpu synth.Target) {
 	apart := gpu
 	apart.Off = lowering.RuleAttention
 	d, plain, host := exectest.NewFor(device, gpu, -1), exectest.NewFor(device, apart, -1), exectest.NewFor(nil, target, 0)
 	defer d.Close()
 	defer plain.Close()
 	defer host.Close()
-	attention.Always = true
-	defer func() { attention.Always = false }()
 	found := 0
 	for seed := range uint64(attentions) {
 		g := synthtest.DrawAttention(t, 1000+seed, longest, 1<<17, ops.F32)
@@ -50,39 +67,210 @@ func TestAttention(t *testing.T) {
 		if holds(synth.FindAttention(r, &gpu)) {
 			found++
 		}
-		var data [][]byte
-		for _, x := range g.Data() {
-			data = append(data, x.Bytes())
-		}
-		first, _, err := results(d, r, types, data)
-		if err != nil {
-			t.Fatalf("attention %d: %v", seed, err)
-		}
-		for range d.Exec.Enough() {
-			if err := d.Built(); err != nil {
-				t.Fatal(err)
-			}
-			if again, _, err := results(d, r, types, data); err != nil || !bytes.Equal(again[0], first[0]) {
-				t.Fatalf("attention %d: another run gives other bits (%v)", seed, err)
-			}
-		}
+		data := bytesOf(g)
+		first := [][]byte{sameBitsAgain(t, d, r, types, data)}
 		bound := 24 * float64(g.Keys+4*g.Depth+64) * 0x1p-24
 		for _, other := range []*exectest.Driver{plain, host} {
 			want, _, err := results(other, r, types, data)
 			if err != nil {
 				t.Fatalf("attention %d: %v", seed, err)
 			}
-			got, want0 := draw.Decode(first[0], types[0]), draw.Decode(want[0], types[0])
-			for i, w := range want0 {
-				if x := got[i]; !(math.Abs(x-w) <= bound) && !(math.IsNaN(x) && math.IsNaN(w)) {
-					t.Fatalf("attention %d: element %d is %v, want %v within %v", seed, i, x, w, bound)
-				}
-			}
+			within(t, seed, draw.Decode(first[0], types[0]), draw.Decode(want[0], types[0]), bound)
 		}
 	}
 	if found < attentions {
 		t.Errorf("%d of %d drawn attentions have a kernel", found, attentions)
 	}
+}
+
+// bytesOf draws the operands of an attention.
+func bytesOf(g *synthtest.Attention) (data [][]byte) {
+	for _, x := range g.Data() {
+		data = append(data, x.Bytes())
+	}
+	return data
+}
+
+// sameBitsAgain runs a program until it is compiled, and gives the bits that all runs give.
+func sameBitsAgain(t *testing.T, d *exectest.Driver, r *ops.Region, types []ops.Type, data [][]byte) []byte {
+	t.Helper()
+	first, _, err := results(d, r, types, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range d.Exec.Enough() {
+		if err := d.Built(); err != nil {
+			t.Fatal(err)
+		}
+		if again, _, err := results(d, r, types, data); err != nil || !bytes.Equal(again[0], first[0]) {
+			t.Fatalf("another run gives other bits (%v)", err)
+		}
+	}
+	return first[0]
+}
+
+// within compares numbers, of which NaN equals NaN.
+func within(t *testing.T, seed uint64, got, want []float64, bound float64) {
+	t.Helper()
+	for i, w := range want {
+		if x := got[i]; !(math.Abs(x-w) <= bound) && !(math.IsNaN(x) && math.IsNaN(w)) {
+			t.Fatalf("attention %d: element %d is %v, want %v within %v", seed, i, x, w, bound)
+		}
+	}
+}
+
+// attentionOnMatrix compares attentions of bf16 and f16 with the same graph in f32 on the host, of the
+// same numbers: the kernel rounds its operands, the weights and the results, and no logits.
+func attentionOnMatrix(t *testing.T, gpu synth.Target) {
+	d, host := exectest.NewFor(device, gpu, -1), exectest.NewFor(nil, target, 0)
+	defer d.Close()
+	defer host.Close()
+	kernels := map[ops.DType]int{}
+	for seed := range seedCount(2*attentions, 20*attentions) {
+		typ := []ops.DType{ops.BF16, ops.F16}[seed%2]
+		if !slices.ContainsFunc(gpu.Matrices, func(m synth.Matrix) bool { return m.Type == typ && m.N == m.K }) {
+			continue
+		}
+		g := synthtest.DrawAttention(t, 2000+seed, longest, 1<<15, typ)
+		r := g.Region()
+		if onMatrix(t, synth.FindAttention(r, &gpu), &gpu) {
+			kernels[typ]++
+		}
+		sameInF32(t, d, host, seed, r, bytesOf(g), 4*float64(g.Keys+4*g.Depth+64)*0x1p-24)
+		if seed < 2*padded {
+			r, data := paddedAttention(t, seed/2, typ)
+			if !onMatrix(t, synth.FindAttention(r, &gpu), &gpu) {
+				t.Errorf("padded attention %d of %v is not on matrix hardware", seed, typ)
+			}
+			sameInF32(t, d, host, seed, r, data, 0x1p-14)
+		}
+	}
+	t.Logf("attentions on matrix hardware: %v", kernels)
+	for typ, n := range kernels {
+		if n < int(seedCount(attentions, 10*attentions)) {
+			t.Errorf("%d attentions of %v are on matrix hardware", n, typ)
+		}
+	}
+	if len(kernels) == 0 {
+		t.Error("no attention is on matrix hardware")
+	}
+}
+
+// sameInF32 compares a program of narrow floats with the same one in f32 on the host, within a bound for
+// values of magnitude 1 and the roundings of operands, weights and results.
+func sameInF32(t *testing.T, d, host *exectest.Driver, seed uint64, r *ops.Region, data [][]byte, bound float64) {
+	t.Helper()
+	types, err := r.CheckProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := sameBitsAgain(t, d, r, types, data)
+	wide, wideTypes, wideData := widened(r, types, data)
+	want, _, err := results(host, wide, wideTypes, wideData)
+	if err != nil {
+		t.Fatalf("attention %d: %v", seed, err)
+	}
+	const greatest = 6 // of the values
+	unit := map[ops.DType]float64{ops.BF16: 0x1p-8, ops.F16: 0x1p-11}[types[0].DType]
+	within(t, seed, draw.Decode(got, types[0]), draw.Decode(want[0], wideTypes[0]), greatest*(bound+2.5*unit))
+}
+
+// padded is how many attentions paddedAttention makes.
+const padded = 6
+
+// paddedAttention is a causal attention of three sequences: a whole one, one that is padded on the left,
+// and one of padding alone. Rows of padding have the mean of all values, also of those that the
+// causal mask leaves out, unless the mask is -Inf. The last kinds have no mask, and a scale that is not
+// positive.
+func paddedAttention(t *testing.T, kind uint64, d ops.DType) (*ops.Region, [][]byte) {
+	t.Helper()
+	const sequences, heads, length, size, padding = 3, 2, 150, 32, 70
+	g := synthtest.NewSketch(t)
+	all := ops.Shape{sequences, heads, length, length}
+	q, k, v := g.Param(d, sequences, heads, length, size), g.Param(d, sequences, heads, length, size), g.Param(d, sequences, heads, length, size)
+	keys := g.Param(ops.U8, sequences, 1, 1, length)
+	square := ops.Shape{1, 1, length, length}
+	causal := g.Do(ops.GreaterEqual, ops.U8, g.Do(ops.Iota, ops.S32, square, synthtest.Attrs{{2}}), g.Do(ops.Iota, ops.S32, square, synthtest.Attrs{{3}}))
+	x := g.Do(ops.Dot, d, q, k, synthtest.Attrs{{3}, {0, 1}, {3}, {0, 1}})
+	x = g.Do(ops.Multiply, d, x, g.Num(ops.F32, []float64{0.18, 0.18, 0.18, 0.18, -0.18, 0}[kind]))
+	mask := g.Do(ops.LogicalAnd, ops.U8, keys, causal)
+	fill := g.Num(ops.F32, []float64{-1e4, -6e4, math.Inf(-1), -1e4, 0, 0}[kind])
+	switch {
+	case kind < 3:
+		mask = g.Do(ops.BroadcastTo, ops.U8, mask, all, synthtest.Attrs{{0, 1, 2, 3}})
+		x = g.Do(ops.Select, d, mask, x, fill)
+	case kind == 3:
+		if d == ops.BF16 {
+			fill = g.Num(ops.F32, -0x1p127)
+		}
+		x = g.Do(ops.Add, d, x, g.Do(ops.Select, d, mask, g.Num(ops.F32, 0), fill))
+	}
+	g.Return(g.Do(ops.Dot, d, g.Softmax(x), v, synthtest.Attrs{{3}, {0, 1}, {2}, {0, 1}}))
+	r := &ops.Region{Params: g.Params, Body: g.Body, Values: []ops.Operand{{ID: g.Keep[0]}}}
+	rng := rand.New(rand.NewPCG(kind, 15))
+	var data [][]byte
+	for _, p := range g.Params {
+		xs := make([]float64, p.Type.Size())
+		for i := range xs {
+			xs[i] = rng.NormFloat64()
+			if p.Type.DType == ops.U8 {
+				xs[i] = float64(min(1, max(0, i%length-(i/length*padding+i/length/2*length)+1)))
+			}
+		}
+		data = append(data, draw.Encode(xs, p.Type))
+	}
+	return r, data
+}
+
+// onMatrix reports whether the attention of a region is a hand-written kernel.
+func onMatrix(t *testing.T, r *ops.Region, gpu *synth.Target) bool {
+	for i := range r.Body {
+		in := &r.Body[i]
+		if in.Op != ops.Attention {
+			continue
+		}
+		var types []ops.Type
+		for _, p := range in.Regions[0].Params {
+			types = append(types, p.Type)
+		}
+		p, err := synth.Lower(in, types, gpu)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(p.Steps[len(p.Steps)-1].Kernel.Spec) > 0
+	}
+	return false
+}
+
+// widened is a program of narrow floats, with its operands, in f32.
+func widened(r *ops.Region, types []ops.Type, data [][]byte) (*ops.Region, []ops.Type, [][]byte) {
+	wide := func(t ops.Type) ops.Type {
+		t.DType = map[bool]ops.DType{true: ops.F32, false: t.DType}[t.DType.IsFloat()]
+		return t
+	}
+	out := &ops.Region{Values: r.Values}
+	var list [][]byte
+	for i, p := range r.Params {
+		out.Params = append(out.Params, ops.Result{ID: p.ID, Type: wide(p.Type)})
+		list = append(list, draw.Encode(draw.Decode(data[i], p.Type), wide(p.Type)))
+	}
+	for _, in := range r.Body {
+		in.Ins, in.Outs = slices.Clone(in.Ins), slices.Clone(in.Outs)
+		for k, o := range in.Ins {
+			if o.Lit != nil {
+				in.Ins[k].Lit = &ops.Literal{Type: wide(o.Lit.Type), Data: draw.Encode(draw.Decode(o.Lit.Data, o.Lit.Type), wide(o.Lit.Type))}
+			}
+		}
+		for k := range in.Outs {
+			in.Outs[k].Type = wide(in.Outs[k].Type)
+		}
+		out.Body = append(out.Body, in)
+	}
+	var outs []ops.Type
+	for _, t := range types {
+		outs = append(outs, wide(t))
+	}
+	return out, outs, list
 }
 
 // holds reports whether a region has an attention.

@@ -1,0 +1,273 @@
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "lib/matrix_version.glsl"
+#extension GL_KHR_shader_subgroup_vote : require
+#include "lib/operands.glsl"
+#include "lib/attention.glsl"
+
+// Attention, softmax(f(Q·Kᵀ))·V, on matrix hardware, by an online softmax as in FlashAttention.
+// See synth/attention.
+//
+// A workgroup has TILE queries. Each subgroup has FM matrices of MM of them, in registers, and sums
+// their results in registers. Blocks of keys and values go by way of registers through shared
+// memory, where all subgroups read them.
+//
+// Which elements of a matrix an invocation has is the device's affair. Element-wise work needs no
+// more than that all sums lie alike: maxima and totals are kept for each column of a matrix, and
+// rows are looked at together only where a maximum has grown by more than SLACK. Until then
+// exponentials of up to 2^SLACK are summed, which costs no accuracy. The loads of `places` tell an
+// invocation the row and the column of its elements where a mask, an edge or a new maximum needs them.
+//
+// Weights become operands of the second product in registers where operands lie as sums do, and by
+// way of shared memory elsewhere.
+
+const float LOG2E = 1.44269504;
+const float SLACK = 8; // in powers of two
+
+// synth/spirv.SpliceCalls has the code of a program in the place of these functions. logit is a
+// logit, of a scaled score. cover tells of a tile, from the first to the last row and column, whether
+// the mask leaves all of it out (1), or nothing of it (2). least is the greatest logit of what is left out.
+float logit(const uint z, const uint row, const uint column, const float score) { return score; }
+uint cover(const uint z, const uint row, const uint last_row, const uint column, const uint last_column) { return 2; }
+float least(const uint z) { return -INFINITE; }
+
+// FETCH loads the vectors of a block of rows that an invocation moves.
+#define FETCH(to, operand, base, stride, per, count, columns, zeros)              \
+    [[unroll]] for (uint n = 0; n < count; n++) {                                \
+        const uint e = gl_LocalInvocationIndex + n * THREADS, x = e % per;       \
+        const uint y = from + e / per;                                           \
+        const bool inside = x < (columns) && !((zeros) && y >= p.keys);          \
+        to[n] = inside ? operand.v[base + min(y, p.keys - 1) * (stride) + x] : uvec4(0); \
+    }
+
+#define STORE(first, from, per, pitch, count)                                    \
+    [[unroll]] for (uint n = 0; n < count; n++) {                                \
+        const uint e = gl_LocalInvocationIndex + n * THREADS;                    \
+        if (KEYS * per % THREADS == 0 || e < KEYS * per) slices[(first) + e / per * (pitch) + e % per] = from[n]; \
+    }
+
+// FETCH_BLOCK loads the block of keys and values from `from` on into registers.
+#define FETCH_BLOCK                                                              \
+    FETCH(next_k, p.k, base_k, p.at_k.row, ROW_K, COUNT_K, p.depth, false)       \
+    FETCH(next_v, p.v, base_v, p.at_v.row, ROW_V, COUNT_V, (p.width + E - 1) / E, true)
+
+uint base_of(const Lies o, const uint z) {
+    return o.first + z / p.dim2 / p.dim1 * o.z0 + z / p.dim2 % p.dim1 * o.z1 + z % p.dim2 * o.z2;
+}
+
+// advance is the first block of keys from one on that a mask does not leave out; with all, the next one.
+uint advance(const uint z, const uint row, const uint last_row, uint at, const bool all) {
+    if (SKIPS && !all)
+        while (at < p.keys && (cover(z, row, last_row, at, min(at + KEYS, p.keys) - 1) & 1) != 0) at += KEYS;
+    return at;
+}
+
+// reduced joins the rows of a matrix that the subgroup has stored in scratch: their sums, or their
+// maxima, which are in its first MM elements afterwards.
+void reduced(const uint base, const uint lane, const bool sums) {
+    together();
+    float r[(MM + SUBGROUP - 1) / SUBGROUP];
+    [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++) {
+        const uint row = min(lane + n * SUBGROUP, MM - 1);
+        r[n] = uintBitsToFloat(scratch[base + row * MN + row % MN]);
+        [[dont_unroll]] for (uint i = 1; i < MN; i++) {
+            const float x = uintBitsToFloat(scratch[base + row * MN + (row + i) % MN]);
+            r[n] = sums ? r[n] + x : x > r[n] ? x : r[n];
+        }
+    }
+    together();
+    [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++)
+        if (lane + n * SUBGROUP < MM) scratch[base + lane + n * SUBGROUP] = floatBitsToUint(r[n]);
+    together();
+}
+
+// basis is what logits are compared with: of a row that has -Inf alone so far, the exponentials are
+// 0, not those of -Inf - -Inf.
+float basis(const float m) { return m == -INFINITE ? 0 : m; }
+
+void main() {
+    const uint group = gl_WorkGroupID.x + gl_NumWorkGroups.x * (gl_WorkGroupID.y + gl_NumWorkGroups.y * gl_WorkGroupID.z);
+    if (group >= p.groups) return;
+    const uint warp = gl_SubgroupID, lane = gl_SubgroupInvocationID;
+    const uint z = group / p.blocks;
+    const uint first = (p.blocks - 1 - group % p.blocks) * TILE; // under a causal mask the last queries take longest
+    const uint last = min(first + TILE, p.queries) - 1;
+    const uint mine = first + warp * FM * MM, my_last = min(mine + FM * MM, p.queries) - 1;
+    const uint base_q = base_of(p.at_q, z), base_k = base_of(p.at_k, z), base_v = base_of(p.at_v, z);
+    const uint own = warp * MM * MN; // of the subgroup's scratch
+    // Where logits are scaled scores, a positive scale is a part of the exponentials' base, which is 2^unit.
+    const float scale = DIVIDES ? 1 / p.scale : p.scale;
+    const bool scales = LOGITS || !(scale > 1e-30 && scale < 1e30);
+    const float unit = scales ? LOG2E : scale * LOG2E;
+    const float slack = SLACK / unit;
+
+    for (uint e = gl_LocalInvocationIndex; e < TILE * ROW_K; e += THREADS) {
+        const uint y = min(first + e / ROW_K, p.queries - 1), x = e % ROW_K;
+        slices[e / ROW_K * PITCH_K + x] = x < p.depth ? p.q.v[base_q + y * p.at_q.row + x] : uvec4(0);
+    }
+    for (uint e = gl_LocalInvocationIndex; e < MM * MN; e += THREADS) places[e] = e;
+    for (uint e = lane; e < MM * MN / 2; e += SUBGROUP) scratch[own + e] = nearest(vec2(2 * e, 2 * e + 1));
+    barrier();
+    MatrixA fq[FM * DK];
+    [[unroll]] for (uint i = 0; i < FM; i++)
+        [[unroll]] for (uint k = 0; k < DK; k++)
+            coopMatLoad(fq[i * DK + k], slices, (warp * FM + i) * MM * PITCH_K + k * MN / E, PITCH_K, gl_CooperativeMatrixLayoutRowMajor);
+
+    // Operands lie as sums do if each invocation finds the same numbers in both.
+    Sums at;
+    coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+    bool alike;
+    {
+        MatrixA same;
+        coopMatLoad(same, scratch, own, MN / 2, gl_CooperativeMatrixLayoutRowMajor);
+        alike = same.length() == at.length();
+        [[unroll]] for (uint c = 0; c < at.length(); c++) alike = alike && float(same[c]) == at[c];
+    }
+    const bool direct = !BY_MEMORY && subgroupAll(alike);
+    together();
+
+    Sums sum[FM * DV], most[FM], total[FM];
+    [[unroll]] for (uint i = 0; i < FM; i++) {
+        most[i] = Sums(-INFINITE);
+        total[i] = Sums(0.0);
+        [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n] = Sums(0.0);
+    }
+
+    // Where a mask leaves tiles out, the first pass goes through the others. A second one goes through
+    // them too if some row has nothing else.
+    for (uint pass = 0; pass < (SKIPS ? 2 : 1); pass++) {
+        uvec4 next_k[COUNT_K], next_v[COUNT_V];
+        uint from = advance(z, first, last, 0, pass > 0);
+        FETCH_BLOCK
+        while (from < p.keys) {
+            barrier();
+            STORE(0, next_k, ROW_K, PITCH_K, COUNT_K)
+            STORE(SIZE_K, next_v, ROW_V, PITCH_V, COUNT_V)
+            barrier();
+            const uint begin = from;
+            from = advance(z, first, last, from + KEYS, pass > 0);
+            FETCH_BLOCK
+            const uint covered = !LOGITS ? 2 : !SKIPS ? 0 : mine >= p.queries ? 1 : cover(z, mine, my_last, begin, min(begin + KEYS, p.keys) - 1);
+            if (SKIPS && (covered & 1) != pass) continue;
+
+            Sums s[FM * KT];
+            [[unroll]] for (uint j = 0; j < KT; j++) {
+                [[unroll]] for (uint i = 0; i < FM; i++) s[i * KT + j] = Sums(0.0);
+                [[unroll]] for (uint k = 0; k < DK; k++) {
+                    MatrixB fk;
+                    coopMatLoad(fk, slices, j * MN * PITCH_K + k * MN / E, PITCH_K, gl_CooperativeMatrixLayoutColumnMajor);
+                    [[unroll]] for (uint i = 0; i < FM; i++) s[i * KT + j] = coopMatMulAdd(fq[i * DK + k], fk, s[i * KT + j]);
+                }
+            }
+
+            MatrixA weights[FM * KT];
+            [[unroll]] for (uint i = 0; i < FM; i++) {
+                if (scales) {
+                    [[unroll]] for (uint j = 0; j < KT; j++)
+                        [[unroll]] for (uint c = 0; c < at.length(); c++) s[i * KT + j][c] *= scale;
+                }
+                if (LOGITS && (covered & 2) == 0) {
+                    coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+                    [[unroll]] for (uint c = 0; c < at.length(); c++) {
+                        const uint place = uint(at[c]);
+                        const uint row = min(mine + i * MM + place / MN, p.queries - 1);
+                        [[unroll]] for (uint j = 0; j < KT; j++)
+                            s[i * KT + j][c] = logit(z, row, min(begin + j * MN + place % MN, p.keys - 1), s[i * KT + j][c]);
+                    }
+                }
+                if (begin + KEYS > p.keys) {
+                    coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+                    [[unroll]] for (uint c = 0; c < at.length(); c++)
+                        [[unroll]] for (uint j = 0; j < KT; j++)
+                            if (begin + j * MN + uint(at[c]) % MN >= p.keys) s[i * KT + j][c] = -INFINITE;
+                }
+
+                Sums top = s[i * KT];
+                bool grows = false;
+                [[unroll]] for (uint c = 0; c < at.length(); c++) {
+                    [[unroll]] for (uint j = 1; j < KT; j++) top[c] = max(top[c], s[i * KT + j][c]);
+                    grows = grows || !(top[c] <= most[i][c] + slack);
+                }
+                if (subgroupAny(grows)) {
+                    coopMatStore(top, scratch, own, MN, gl_CooperativeMatrixLayoutRowMajor);
+                    reduced(own, lane, false);
+                    coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+                    [[unroll]] for (uint c = 0; c < at.length(); c++) {
+                        const float row = uintBitsToFloat(scratch[own + uint(at[c]) / MN]);
+                        const float now = row > most[i][c] ? row : most[i][c];
+                        const float less = exp2((most[i][c] - basis(now)) * unit);
+                        most[i][c] = now;
+                        total[i][c] *= less;
+                        [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n][c] *= less;
+                    }
+                    together();
+                }
+                [[unroll]] for (uint c = 0; c < at.length(); c++) {
+                    const float less = basis(most[i][c]) * unit;
+                    [[unroll]] for (uint j = 0; j < KT; j++) {
+                        const float x = exp2(fma(s[i * KT + j][c], unit, -less));
+                        s[i * KT + j][c] = x;
+                        total[i][c] += x;
+                    }
+                }
+                if (direct) {
+                    [[unroll]] for (uint j = 0; j < KT; j++)
+                        [[unroll]] for (uint c = 0; c < at.length(); c++) weights[i * KT + j][c] = OT(s[i * KT + j][c]);
+                } else {
+                    [[unroll]] for (uint j = 0; j < KT; j++) {
+                        coopMatStore(s[i * KT + j], scratch, own, MN, gl_CooperativeMatrixLayoutRowMajor);
+                        together();
+                        uint packed[MM * MN / 2 / SUBGROUP];
+                        [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) {
+                            const uint e = own + 2 * (lane + n * SUBGROUP);
+                            packed[n] = nearest(uintBitsToFloat(uvec2(scratch[e], scratch[e + 1])));
+                        }
+                        together();
+                        [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) scratch[own + lane + n * SUBGROUP] = packed[n];
+                        together();
+                        coopMatLoad(weights[i * KT + j], scratch, own, MN / 2, gl_CooperativeMatrixLayoutRowMajor);
+                        together();
+                    }
+                }
+            }
+
+            [[unroll]] for (uint j = 0; j < KT; j++)
+                [[unroll]] for (uint n = 0; n < DV; n++) {
+                    MatrixB fv;
+                    coopMatLoad(fv, slices, SIZE_K + j * MN * PITCH_V + n * MN / E, PITCH_V, gl_CooperativeMatrixLayoutRowMajor);
+                    [[unroll]] for (uint i = 0; i < FM; i++) sum[i * DV + n] = coopMatMulAdd(weights[i * KT + j], fv, sum[i * DV + n]);
+                }
+        }
+        if (!SKIPS || pass > 0 || least(z) == -INFINITE) break; // rows of -Inf alone give NaN anyway
+        // The exponential of -128 is 0.
+        const float settled = least(z) + 128;
+        bool unseen = false;
+        coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+        [[unroll]] for (uint i = 0; i < FM; i++)
+            [[unroll]] for (uint c = 0; c < at.length(); c++)
+                unseen = unseen || mine + i * MM + uint(at[c]) / MN < p.queries && !(most[i][c] > settled);
+        if (gl_LocalInvocationIndex == 0) unsettled = 0;
+        barrier();
+        if (unseen) unsettled = 1;
+        barrier();
+        if (unsettled == 0) break;
+    }
+
+    barrier();
+    [[unroll]] for (uint i = 0; i < FM; i++) {
+        coopMatStore(total[i], scratch, own, MN, gl_CooperativeMatrixLayoutRowMajor);
+        reduced(own, lane, true);
+        coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+        [[unroll]] for (uint c = 0; c < at.length(); c++) {
+            const float part = 1 / uintBitsToFloat(scratch[own + uint(at[c]) / MN]);
+            [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n][c] *= part;
+        }
+        [[unroll]] for (uint n = 0; n < DV; n += LEAVE) {
+            together();
+            [[unroll]] for (uint k = 0; k < LEAVE; k++)
+                coopMatStore(sum[i * DV + n + k], slices, warp * MM * LEAVE_ROW + k * MN / 4, LEAVE_ROW, gl_CooperativeMatrixLayoutRowMajor);
+            together();
+            leave(warp * MM * LEAVE_ROW, lane, mine + i * MM, n * MN, z);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+package attention
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/shaders"
+	"nxvk/synth/codegen"
+	"nxvk/synth/fused"
+	"nxvk/synth/fusion"
+	"nxvk/synth/kernel"
+	"nxvk/synth/lowering"
+	"nxvk/synth/scalar"
+	"nxvk/synth/spirv"
+)
+
+// scaling is what the logits are: scores times a number, or over it, and what logits computes of that.
+type scaling struct {
+	literal *codegen.Literal // nil for 1
+	divides bool
+	logits  *fusion.Trace // in f32, of scaled scores; nil where these are the logits
+}
+
+// findScaling finds the number by which scores are scaled, where nothing else reads the scores.
+func (j *job) findScaling() (s scaling) {
+	tr := widened(j.trace)
+	t := &tree{tr}
+	at := slices.IndexFunc(tr.Exprs, func(x fusion.Expr) bool {
+		return x.Kind == fusion.ExprSource && tr.Sources[x.Source].Kind == codegen.FromContraction
+	})
+	score := tr.Exprs[at]
+	for at != tr.Outs[0] {
+		user, ok := t.onlyUser(at)
+		if !ok {
+			break
+		}
+		x := &tr.Exprs[user]
+		if x.In.Op == ops.AsType && x.Type == ops.F32 {
+			at = user
+			continue
+		}
+		lit, divides, ok := t.scaled(x, at)
+		if _, known := j.operandOf(litOperand(lit)); !ok || !known || s.literal != nil {
+			break
+		}
+		operand, _ := j.operandOf(lit.Operand)
+		s.literal, s.divides, at = &codegen.Literal{Operand: operand, As: ops.F32}, divides, user
+	}
+	if at != tr.Outs[0] {
+		tr.Exprs[at] = score
+		s.logits = pruned(tr, tr.Outs[0])
+	}
+	return s
+}
+
+func litOperand(l *codegen.Literal) int {
+	if l == nil {
+		return 0
+	}
+	return l.Operand
+}
+
+// onlyUser is the expression that reads expression i, if only one does, once.
+func (t *tree) onlyUser(i int) (user int, ok bool) {
+	n := 0
+	for k := range t.Exprs {
+		for _, a := range t.Exprs[k].Args {
+			if a == i {
+				user, n = k, n+1
+			}
+		}
+	}
+	return user, n == 1
+}
+
+// scaled is the literal that x scales expression i by, in f32; divides tells that it divides by it.
+func (t *tree) scaled(x *fusion.Expr, i int) (lit *codegen.Literal, divides, ok bool) {
+	if x.Kind != fusion.ExprApply || x.Type != ops.F32 || x.In.Op != ops.Multiply && x.In.Op != ops.Divide {
+		return nil, false, false
+	}
+	divides = x.In.Op == ops.Divide
+	other := x.Args[1]
+	if other == i && !divides {
+		other = x.Args[0]
+	}
+	lit = t.literal(other)
+	return lit, divides, other != i && lit != nil && lit.As == ops.F32
+}
+
+// literal is the literal that expression i is, or a tensor of; nil where it is none.
+func (t *tree) literal(i int) *codegen.Literal {
+	if c := t.apply(i, ops.Constant); c != nil && len(c.Args) == 1 {
+		i = c.Args[0]
+	}
+	if x := &t.Exprs[i]; x.Kind == fusion.ExprSource && t.Sources[x.Source].Kind == codegen.FromLiteral {
+		return &t.Sources[x.Source].Lit
+	}
+	return nil
+}
+
+// widened is a copy of a trace that rounds nothing to narrow floats. What it reads from memory is as narrow as before.
+func widened(tr *fusion.Trace) *fusion.Trace {
+	wide := func(d ops.DType) ops.DType {
+		if d == ops.BF16 || d == ops.F16 {
+			return ops.F32
+		}
+		return d
+	}
+	out := &fusion.Trace{Dims: tr.Dims, Kept: tr.Kept, Sources: tr.Sources, Outs: slices.Clone(tr.Outs), Exprs: slices.Clone(tr.Exprs)}
+	for i := range out.Exprs {
+		x := &out.Exprs[i]
+		if x.Kind == fusion.ExprSource {
+			if tr.Sources[x.Source].Kind != codegen.FromBuffer {
+				x.Type = wide(x.Type)
+			}
+			continue
+		}
+		if x.In.Op == ops.Bitcast { // looks at bits
+			continue
+		}
+		x.Type, x.Types = wide(x.Type), slices.Clone(x.Types)
+		for k := range x.Types {
+			x.Types[k].DType = wide(x.Types[k].DType)
+		}
+	}
+	return out
+}
+
+// pruned is a trace of one expression of another, without those that it does not need.
+func pruned(tr *fusion.Trace, root int) *fusion.Trace {
+	need, place := make([]bool, len(tr.Exprs)), make([]int, len(tr.Exprs))
+	need[root] = true
+	out := &fusion.Trace{Dims: tr.Dims, Kept: tr.Kept, Sources: tr.Sources}
+	for i, x := range slices.Backward(tr.Exprs) {
+		for _, a := range x.Args {
+			need[a] = need[a] || need[i]
+		}
+	}
+	for i, x := range tr.Exprs {
+		if !need[i] {
+			continue
+		}
+		x.Args = slices.Clone(x.Args)
+		for k, a := range x.Args {
+			x.Args[k] = place[a]
+		}
+		place[i] = len(out.Exprs)
+		out.Exprs = append(out.Exprs, x)
+	}
+	out.Outs = []int{place[root]}
+	return out
+}
+
+// logitProgram is the code in the place of functions of the kernel: its buffers and parameters. Body is set for each.
+func (m *matrixJob) logitProgram() (*codegen.Program, error) {
+	p := &codegen.Program{Local: 1, Key: m.describeMatrix() + m.describeLogits() + m.mask.describe(), Numbers: m.logitNumbers()}
+	if err := m.addSources(p); err != nil {
+		return nil, err
+	}
+	extent := 1
+	for i := range m.sources {
+		if s := &m.sources[i]; s.HasView() {
+			extent = max(extent, s.Extent(m.trace.Dims))
+		}
+	}
+	p.Index = codegen.IndexType(extent)
+	if p.Index != scalar.U32 {
+		return nil, lowering.Unsupported("a mask of %d elements", extent)
+	}
+	return p, codegen.Check(m.target, p)
+}
+
+// kernel is a step with the kernel, and room for its parameters. code is what it has in the place of functions; it may be nil.
+func (m *matrixJob) kernel(code *codegen.Program) (s lowering.Step, err error) {
+	for _, r := range m.lies {
+		s.Args = append(s.Args, lowering.Arg{Ref: r.ref, Access: lowering.Read})
+	}
+	s.Args = append(s.Args, lowering.Arg{Ref: lowering.Ref{Kind: lowering.Result}, Access: lowering.Write})
+	if code == nil {
+		s.Kernel, err = m.compiled(m.describeMatrix(), len(s.Args), 8*handBuffers+4*handWords, func(code []uint32) ([]uint32, error) { return code, nil })
+		s.Push = make([]byte, 8*handBuffers+4*handWords)
+		return s, err
+	}
+	for _, b := range code.Buffers {
+		s.Args = append(s.Args, lowering.Arg{Ref: b.Ref, Access: b.Access})
+	}
+	head := whole(8*len(s.Args)+4*handWords, 8)
+	size := func(fixed bool) int {
+		return head + codegen.PushSize(m.target, code, fixed) - codegen.ParamsAt(m.target, code)
+	}
+	fixed := size(false) > m.target.PushBytes()
+	if size(fixed) > m.target.PushBytes() {
+		return s, lowering.Unsupported("%d bytes of push constants", size(fixed))
+	}
+	s.Push = make([]byte, size(fixed))
+	s.Lits = code.Fill(s.Push, head, fixed)
+	s.Bytes = code.Bytes
+	s.Kernel, err = m.compiled(codegen.FullKey(m.target, code, fixed), len(s.Args), len(s.Push), func(base []uint32) ([]uint32, error) {
+		return m.splice(base, code, head, fixed)
+	})
+	return s, err
+}
+
+// compiled is the kernel of a key, from the caches or made of the hand-written one.
+func (m *matrixJob) compiled(key string, buffers, push int, code func([]uint32) ([]uint32, error)) (*lowering.Kernel, error) {
+	if k, ok := codegen.CompiledKernels.Get(key); ok {
+		return k, nil
+	}
+	if k := codegen.FromArchive(m.target, key); k != nil {
+		return codegen.CompiledKernels.Put(key, k), nil
+	}
+	base, err := shaders.Code(m.shader())
+	if err != nil {
+		return nil, err
+	}
+	words, err := code(base)
+	if err != nil {
+		return nil, err
+	}
+	k := &lowering.Kernel{Name: codegen.HashName(words) + " " + m.describeMatrix(), Code: words, Buffers: buffers, PushBytes: push, Addresses: true,
+		Spec: m.spec(), Local: [3]uint32{uint32(m.threads()), 1, 1}, Lanes: m.target.SubgroupSize}
+	codegen.Dump(k)
+	codegen.ToArchive(m.target, key, k)
+	return codegen.CompiledKernels.Put(key, k), nil
+}
+
+// splice puts the code of the logits and of their mask into the kernel.
+func (m *matrixJob) splice(base []uint32, p *codegen.Program, at int, fixed bool) ([]uint32, error) {
+	bodies := map[spirv.Called]func(*writer) error{{Words: 3, Takes: true, Gives: scalar.F32}: (*writer).giveLogit}
+	if m.mask != nil {
+		bodies[spirv.Called{Words: 5, Gives: scalar.U32}] = (*writer).giveCover
+		bodies[spirv.Called{Words: 1, Gives: scalar.F32}] = (*writer).giveLeast
+	}
+	irs := map[spirv.Called]*kernel.Kernel{}
+	for c, body := range bodies {
+		q := *p
+		q.Body = func(e *codegen.Emitter) error {
+			w := &writer{Emitter: e, job: m.job}
+			w.logits = w.newLogits(0)
+			return body(w)
+		}
+		k, err := codegen.Build(m.target, &q, fixed)
+		if err != nil {
+			return nil, err
+		}
+		irs[c] = k
+	}
+	return spirv.SpliceCalls(base, func(c spirv.Called) *kernel.Kernel { return irs[c] }, handBuffers, at, codegen.SPIRVOptions(m.target)), nil
+}
+
+// give ends the code of a function with what it gives.
+func (w *writer) give(v kernel.Value) {
+	w.StoreShared(w.Shared(w.Type(v), 1), w.Int(scalar.U32, 0), v)
+}
+
+// points evaluates a trace at points, each with a row and a column. score may be none.
+func (w *writer) points(tr *fusion.Trace, score kernel.Value, at ...[2]kernel.Value) ([][]kernel.Value, error) {
+	l := w.logits
+	return fused.Evaluate(tr, w.Emitter, tr.Outs[0], len(at), func(s, k int) []kernel.Value {
+		src, p := &w.job.sources[s], &l.sources[s]
+		switch src.Kind {
+		case codegen.FromContraction:
+			return []kernel.Value{score}
+		case codegen.FromLiteral:
+			return p.literals
+		}
+		i := w.Add(p.base, l.distance(p, rows, l.coordinates(rows, at[k][0])))
+		i = w.Add(i, l.distance(p, columns, l.coordinates(columns, at[k][1])))
+		if src.Kind == codegen.FromBuffer {
+			return w.Fetch(p.buffer, i, 1)
+		}
+		return []kernel.Value{i}
+	})
+}
+
+// giveLogit is a logit: its arguments are the matrix, the row and the column, and the scaled score.
+func (w *writer) giveLogit() error {
+	number, row, column := w.Param(scalar.U32), w.Param(scalar.U32), w.Param(scalar.U32)
+	score := w.Param(scalar.F32)
+	w.logits.of(number)
+	xs, err := w.points(w.job.matrix.scale.logits, score, [2]kernel.Value{row, column})
+	if err == nil {
+		w.give(xs[0][0])
+	}
+	return err
+}

@@ -1,0 +1,252 @@
+package attention
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/shaders"
+	"nxvk/synth/codegen"
+	"nxvk/synth/fused"
+	"nxvk/synth/gemm"
+	"nxvk/synth/lowering"
+)
+
+// MatrixTile is a configuration of the kernel for matrix hardware: see shaders/lib/attention.glsl. Each
+// of Warps subgroups has FM matrices of queries; blocks have so many keys.
+type MatrixTile struct{ FM, Warps, Keys int }
+
+// matrixTiles are the tiles by the greatest depth and width that they are for.
+var matrixTiles = []struct {
+	most int
+	tile MatrixTile
+}{
+	{64, MatrixTile{2, 4, 64}},
+	{128, MatrixTile{1, 8, 64}},
+	{maxWidth, MatrixTile{1, 4, 32}},
+}
+
+// smallTile is for a Matrix that is Small.
+var smallTile = MatrixTile{1, 2, 16}
+
+// Tile is used in place of those of matrixTiles where it has subgroups. Measurements set it.
+var Tile MatrixTile
+
+// ByMemory has weights become operands by way of shared memory on all devices. Tests set it.
+var ByMemory bool
+
+// matrixJob is the kernel for matrix hardware. Its operands are bf16 or f16, and so are the weights;
+// logits between are f32 and not rounded.
+type matrixJob struct {
+	*job
+	MatrixTile
+	shape        gemm.Matrix
+	depth, width int // whole matrices
+	copies       []*codegen.Program
+	temps        []int64
+	lies         [3]rowsOf // of queries, keys and values
+	axes         []int     // of the batch
+	scale        scaling
+	mask         *mask
+}
+
+// The bits of FLAGS, and the parameters of the kernel; see shaders/lib/attention.glsl.
+const (
+	wholeRows = 1 << iota
+	withLogits
+	withSkips
+	withQuotient
+	inLockstep
+	byMemory
+)
+
+const (
+	handBuffers = 4
+	handWords   = 24
+	scaleAt     = 8*handBuffers + 4*(handWords-1)
+)
+
+// onMatrix is the kernel for matrix hardware; nil where the device has none that computes the attention.
+func (j *job) onMatrix() *matrixJob {
+	m := &matrixJob{job: j}
+	d := j.query.dtype
+	for _, x := range []ops.DType{j.key.dtype, j.value.dtype, j.types(j.output.Ins[0].ID).DType, j.result} {
+		if x != d {
+			return nil
+		}
+	}
+	if !slices.Contains(matrixTypes, d) || !j.target.Addresses || !m.choose() || 8*handBuffers+4*handWords > j.target.PushBytes() ||
+		j.batches*j.queries*j.width >= 1<<31 {
+		return nil
+	}
+	m.scale = j.findScaling()
+	if m.scale.logits != nil {
+		m.mask = findMask(m.scale.logits)
+		if m.logitCost()*m.elements() > maxUnrolled {
+			return nil
+		}
+	}
+	m.layOut()
+	return m
+}
+
+// choose finds the largest matrices that a tile has room for.
+func (m *matrixJob) choose() bool {
+	found := false
+	for _, s := range m.target.Matrices {
+		if s.Type != m.query.dtype || s.N != s.K || s.N%vector != 0 || found && s.M*s.N <= m.shape.M*m.shape.N {
+			continue
+		}
+		try := *m
+		try.shape, try.depth, try.width = s, whole(m.job.depth, s.N), whole(m.job.width, s.N)
+		if try.MatrixTile = try.tile(); try.fits() {
+			*m, found = try, true
+		}
+	}
+	return found
+}
+
+func whole(n, unit int) int { return (n + unit - 1) / unit * unit }
+
+// tile is the tile for the sizes of the job.
+func (m *matrixJob) tile() MatrixTile {
+	switch {
+	case m.shape.Small:
+		return smallTile
+	case Tile.Warps > 0:
+		return Tile
+	}
+	for _, x := range matrixTiles {
+		if max(m.depth, m.width) <= x.most {
+			return x.tile
+		}
+	}
+	return MatrixTile{}
+}
+
+// maxUnrolled bounds the operations of logits in a kernel, which has a copy for each score of an invocation.
+const maxUnrolled = 4096
+
+// elements is how many scores an invocation has.
+func (m *matrixJob) elements() int { return m.matrixQueries() * m.Keys / m.threads() }
+
+// logitCost counts the primitive operations that make a logit of a scaled score.
+func (m *matrixJob) logitCost() int { return fused.Cost(m.scale.logits, m.target) }
+
+func (m *matrixJob) threads() int       { return m.target.SubgroupSize * m.Warps }
+func (m *matrixJob) matrixQueries() int { return m.shape.M * m.FM * m.Warps }
+
+// fits reports whether the device can run the kernel.
+func (m *matrixJob) fits() bool {
+	s := m.shape
+	return m.Warps > 0 && m.threads() > 0 && m.threads() <= m.target.MaxInvocations && m.Keys%s.N == 0 &&
+		s.M*s.N/2%m.target.SubgroupSize == 0 && m.matrixShared() <= m.target.SharedMemory
+}
+
+// matrixShared is the shared memory of a workgroup.
+func (m *matrixJob) matrixShared() int {
+	k, v := m.depth/vector|1, m.width/vector|1
+	leave := 1
+	for _, n := range []int{2, 3, 4} {
+		if m.width/m.shape.N%n == 0 {
+			leave = n
+		}
+	}
+	leaving := m.Warps * m.shape.M * (leave*m.shape.N/4 + 1)
+	matrix := m.shape.M * m.shape.N
+	return 16*max(m.Keys*(k+v), m.matrixQueries()*k, leaving) + 4*matrix*(m.Warps+1) + 4
+}
+
+// plan is the kernel, after copies of operands.
+func (m *matrixJob) plan() (*lowering.Plan, error) {
+	p, err := codegen.NewPlan(m.target, m.temps, m.copies...)
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.step()
+	if err != nil {
+		return nil, err
+	}
+	p.Steps = append(p.Steps, s)
+	return p, nil
+}
+
+func (m *matrixJob) step() (s lowering.Step, err error) {
+	blocks := (m.queries + m.matrixQueries() - 1) / m.matrixQueries()
+	var code *codegen.Program
+	if m.scale.logits != nil {
+		if code, err = m.logitProgram(); err != nil {
+			return s, err
+		}
+	}
+	if s, err = m.kernel(code); err != nil {
+		return s, err
+	}
+	if s.Grid, err = m.target.FoldGrid(m.batches * blocks); err != nil {
+		return s, err
+	}
+	at := 8 * len(s.Args)
+	for _, n := range m.pushed(blocks) {
+		binary.LittleEndian.PutUint32(s.Push[at:], uint32(n))
+		at += 4
+	}
+	binary.LittleEndian.PutUint32(s.Push[at:], math.Float32bits(1))
+	if lit := m.scale.literal; lit != nil {
+		s.Lits = append(s.Lits, lowering.Lit{Operand: lit.Operand, Offset: at, As: ops.F32})
+	}
+	out := m.batches * m.queries * m.width0()
+	s.Flops = 2 * int64(m.batches) * int64(m.queries) * int64(m.keys) * int64(m.job.depth+m.width0())
+	s.Bytes += int64(2 * (out + m.query.size() + m.key.size() + m.value.size()))
+	return s, nil
+}
+
+// width0 is how many columns values have.
+func (m *matrixJob) width0() int { return m.job.width }
+
+// pushed are the parameters of the kernel but for the scale.
+func (m *matrixJob) pushed(blocks int) []int {
+	axes := append(slices.Repeat([]int{1}, maxAxes-len(m.axes)), m.axes...)
+	nums := []int{m.queries, m.keys, (m.job.depth + vector - 1) / vector, m.width0(), blocks, m.batches * blocks, axes[1], axes[2]}
+	for _, r := range m.lies {
+		strides := append(make([]int, maxAxes-len(r.batch)), r.batch...)
+		for _, n := range append([]int{r.first, r.row}, strides...) {
+			nums = append(nums, n/vector)
+		}
+	}
+	return nums
+}
+
+// flags are the bits of FLAGS.
+func (m *matrixJob) flags() (n int) {
+	for _, f := range []struct {
+		is  bool
+		bit int
+	}{{m.width0()%vector == 0, wholeRows}, {m.scale.logits != nil, withLogits}, {m.mask != nil, withSkips}, {m.scale.divides, withQuotient},
+		{m.shape.Small, inLockstep}, {ByMemory, byMemory}} {
+		if f.is {
+			n |= f.bit
+		}
+	}
+	return n
+}
+
+// spec are the specialisation constants.
+func (m *matrixJob) spec() []uint32 {
+	var list []uint32
+	for _, n := range []int{m.threads(), m.shape.M, m.shape.N, m.FM, m.Warps, m.Keys, m.depth, m.width, m.flags()} {
+		list = append(list, uint32(n))
+	}
+	return list
+}
+
+// shader names the hand-written kernel.
+func (m *matrixJob) shader() string {
+	return "attention_matrix." + m.query.dtype.String() + ".addresses"
+}
+
+// describeMatrix is the key of the kernel without the logits.
+func (m *matrixJob) describeMatrix() string {
+	return fmt.Sprint(m.shader(), " ", shaders.Hash(m.shader()), " ", m.spec())
+}

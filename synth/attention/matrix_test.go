@@ -1,0 +1,108 @@
+package attention_test
+
+import (
+	"testing"
+
+	"nxvk/ops"
+	"nxvk/synth/attention"
+	"nxvk/synth/gemm"
+	"nxvk/synth/lowering"
+	"nxvk/synth/spirv/spirvtest"
+	"nxvk/synth/synthtest"
+)
+
+// hardware is a GPU with matrix hardware for both narrow types.
+func hardware() *lowering.Target {
+	t := *synthtest.GPU
+	t.MaxPush = 256
+	t.Matrices = []gemm.Matrix{{Type: ops.BF16, M: 16, N: 16, K: 16}, {Type: ops.F16, M: 16, N: 16, K: 16}}
+	return &t
+}
+
+// The bits of FLAGS in shaders/lib/attention.glsl.
+const (
+	wholeRows = 1 << iota
+	withLogits
+	withSkips
+	withQuotient
+)
+
+// TestMatrixExamples holds which work the kernels have: masks of positions leave tiles out, and a
+// scale alone is no code of its own.
+func TestMatrixExamples(t *testing.T) {
+	want := map[string]uint32{"no mask": wholeRows, "causal": wholeRows | withLogits | withSkips,
+		"causal and keys": wholeRows | withLogits | withSkips, "biases": wholeRows | withLogits}
+	seen := map[string]bool{}
+	for _, x := range attention.Examples() {
+		if err := x.Instr.Check(x.Types); err != nil {
+			t.Fatalf("%s: %v", x.Name, err)
+		}
+		p, err := attention.Lower(x.Instr, x.Types, hardware())
+		if err != nil {
+			t.Fatalf("%s: %v", x.Name, err)
+		}
+		if len(p.Steps) != 1 || len(p.Temps) != 0 {
+			t.Errorf("%s: %d steps, want one", x.Name, len(p.Steps))
+		}
+		k := p.Steps[0].Kernel
+		if k.Spec == nil {
+			t.Errorf("%s: not on matrix hardware", x.Name)
+			continue
+		}
+		for mask, flags := range want {
+			if len(x.Name) > len(mask) && x.Name[len(x.Name)-len(mask)-2:] == ", "+mask && k.Spec[8] != flags {
+				t.Errorf("%s: flags %b, want %b", x.Name, k.Spec[8], flags)
+			}
+		}
+		if len(k.Code) > mostWords {
+			t.Errorf("%s: %d words", x.Name, len(k.Code))
+		}
+		if !seen[k.Name] {
+			seen[k.Name] = true
+			spirvtest.Validate(t, k.Code)
+		}
+	}
+}
+
+// TestMatrixForms holds what has the kernel for matrix hardware, and what is copied for it.
+func TestMatrixForms(t *testing.T) {
+	defer attention.PayAlways()()
+	little, short, bound := *hardware(), *hardware(), *hardware()
+	little.SharedMemory, short.MaxPush, bound.Addresses = 16<<10, 100, false
+	for _, c := range []struct {
+		name   string
+		target *lowering.Target
+		dtype  ops.DType
+		sizes  sizes
+		matrix bool
+		copies int
+	}{
+		{"whole vectors", hardware(), ops.F16, sizes{3, 100, 77, 64, 128}, true, 0},
+		{"odd columns", hardware(), ops.BF16, sizes{3, 100, 77, 63, 64}, true, 2},
+		{"all odd", hardware(), ops.BF16, sizes{3, 100, 77, 63, 65}, true, 3},
+		{"f32", hardware(), ops.F32, sizes{3, 100, 77, 64, 64}, false, 0},
+		{"little shared memory", &little, ops.F16, sizes{3, 100, 77, 64, 64}, false, 0},
+		{"few push constants", &short, ops.F16, sizes{3, 100, 77, 64, 64}, false, 0},
+		{"bindings", &bound, ops.F16, sizes{3, 100, 77, 64, 64}, false, 0},
+	} {
+		g, _, out := sketch(t, c.dtype, c.sizes)
+		g.Return(out)
+		in := attentionOf(attention.Find(region(g), c.target))
+		if in == nil {
+			t.Errorf("%s: nothing is found", c.name)
+			continue
+		}
+		var types []ops.Type
+		for _, p := range in.Regions[0].Params {
+			types = append(types, p.Type)
+		}
+		p, err := attention.Lower(in, types, c.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := len(p.Steps) - 1
+		if is := p.Steps[last].Kernel.Spec != nil; is != c.matrix || last != c.copies {
+			t.Errorf("%s: on matrix hardware is %v with %d copies, want %v with %d", c.name, is, last, c.matrix, c.copies)
+		}
+	}
+}
