@@ -79,7 +79,8 @@ func (c *Convolution) neighbourChannels() bool {
 // sumJob sums each result by itself, channel by channel and tap by tap.
 type sumJob struct {
 	*Convolution
-	axis, lanes int // of a run
+	axis, lanes int  // of a run
+	unrolled    bool // the taps of a filter are constants of the kernel
 }
 
 // order names what distinguishes kernels by runs and by the order of results.
@@ -91,13 +92,14 @@ func (j *sumJob) order() string {
 	if j.neighbourChannels() {
 		s += " channels last"
 	}
-	return s
+	return s + j.describeTaps()
 }
 
 // sums plans a convolution as one kernel.
 func (c *Convolution) sums() *codegen.Program {
 	j := &sumJob{Convolution: c}
 	j.axis, j.lanes = c.run()
+	j.unrolled = j.unrolls()
 	in, k, out := c.types[0], c.types[1], c.In.Outs[0].Type
 	units := out.Size()
 	if j.lanes > 1 {
@@ -147,7 +149,11 @@ func (j *sumJob) write(e *codegen.Emitter) error {
 		w.windows = append(w.windows, windowOf(e, j.axes[i].gap > 1))
 	}
 	_, steps := elementwise.Workgroup(e.Target, j.lanes)
-	e.ForUnits(units, steps, w.unit)
+	unit := w.unit
+	if j.unrolled {
+		unit = w.unitOfTaps
+	}
+	e.ForUnits(units, steps, unit)
 	return nil
 }
 

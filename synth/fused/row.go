@@ -24,6 +24,7 @@ type rowsJob struct {
 	shares         int   // invocations that have a share of each of them
 	exact          bool  // all invocations have the same number of fours
 	short          int   // elements of a row that is less than a four, which one invocation keeps; else 0
+	staged         int   // elements of a row whose wide results leave through shared memory; else 0
 	still          []int // sources that are the same for all elements of a row
 }
 
@@ -103,6 +104,7 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 		j.short = n
 	}
 	j.share(t)
+	j.stage(t)
 	p := j.Job.Program(t)
 	p.Local *= uint32(j.shares)
 	k := strided.Product(j.Kept)
@@ -119,8 +121,8 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 		p.Groups = (k + int(p.Local) - 1) / int(p.Local)
 		p.Numbers[0] = k
 	}
-	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v short=%d parts=%d whole=%v lanes=%d %s", j.held, j.again, j.shares, j.exact, j.short,
-		j.Order.Parts, n%strided.Lanes == 0, j.lanes(t), p.Key)
+	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v short=%d staged=%d parts=%d whole=%v lanes=%d %s", j.held, j.again, j.shares, j.exact, j.short,
+		j.staged, j.Order.Parts, n%strided.Lanes == 0, j.lanes(t), p.Key)
 	return codegen.NewPlan(t, nil, p)
 }
 

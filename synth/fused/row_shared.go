@@ -63,8 +63,17 @@ func (w *rowsWriter) shared() {
 		w.totals(ks, lines.total(r, w.joined(r, acc), d))
 	}
 	w.steadily(w.deepest())
+	if w.job.staged > 0 {
+		for _, h := range held {
+			w.computeFour(h, w.deepest())
+		}
+		w.storeStaged(held, row)
+	}
 	w.If(valid, func() []kernel.Value {
 		for _, h := range held {
+			if w.job.staged > 0 {
+				break
+			}
 			w.computeFour(h, w.deepest())
 			w.storeFour(h.number, h.points, h.ragged)
 		}

@@ -27,6 +27,9 @@ func TestRandomRows(t *testing.T) {
 	for i := range 18 { // less than a vector
 		rows(t, synthtest.GPU, r, 1+r.IntN(600), 1+i%3)
 	}
+	for i := range 35 { // results of several rows leave together
+		rows(t, synthtest.GPU, r, 1+r.IntN(600), 1+i)
+	}
 	for _, n := range []int{16384, 16385, 20480, 32768, 33333, 50257} {
 		fusions := rows(t, synthtest.GPU, r, 2, n)
 		lie := strided.NewReduction(ops.Shape{2, n}, []int{1})

@@ -274,9 +274,13 @@ func (j *Job) Program(t *lowering.Target) *codegen.Program {
 	return p
 }
 
-// ahead reports whether parts load several rounds before they fold the first.
+// ahead reports whether parts load several rounds before they fold the first. The parts of several columns load
+// enough at a time.
 func (j *Job) ahead() bool {
-	return j.Order.Tree && j.Order.Length >= strided.RoundsAhead*strided.Lanes*j.Order.Parts
+	if !j.Order.Tree {
+		return j.Order.Ahead && j.Group == 1
+	}
+	return j.Order.Length >= strided.RoundsAhead*strided.Lanes*j.Order.Parts
 }
 
 // extent is one more than the greatest index in any buffer.
@@ -300,8 +304,9 @@ func (j *Job) describe() string {
 	key := fmt.Sprintf("reduce %s kept=%d reduced=%d group=%d rest=%v tree=%v across=%v last=%v", j.Key, len(j.Kept), len(j.Reduced),
 		j.Group, strided.Product(j.Reduced)%strided.Lanes != 0, j.Order.Tree, j.Order.Across, j.Last)
 	if j.Order.Tree {
-		key += fmt.Sprintf(" parts=%d apart=%v chunks=%v ahead=%v", j.Order.Parts, j.Order.Apart, j.Order.Chunks > 1, j.ahead())
+		key += fmt.Sprintf(" parts=%d apart=%v chunks=%v", j.Order.Parts, j.Order.Apart, j.Order.Chunks > 1)
 	}
+	key += fmt.Sprintf(" ahead=%v", j.ahead())
 	for i := range j.Ins {
 		s := &j.Ins[i]
 		key += fmt.Sprintf(" %d%d%v", s.Kind, s.Way, s.Offset != 0)

@@ -5,7 +5,6 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/codegen"
-	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
 	"nxvk/synth/strided"
 )
@@ -16,7 +15,8 @@ import (
 // are the ways to find them:
 //
 //	short rows   every element counts those before it
-//	middle rows  a bitonic network in the memory of a workgroup, on GPUs
+//	middle rows  a bitonic network in the memory of a workgroup, on GPUs; of longer
+//	             ones, too, where few elements are kept; see bitonicJob
 //	longer rows  by the digits of the key in the memory of a workgroup, on GPUs
 //	             with subgroups; see rowJob, which serves a few of many, too,
 //	             and groupJob, which finds those that rowJob has to order
@@ -131,14 +131,16 @@ func (j *sortJob) programs(t *lowering.Target, temps *[]int64) []*codegen.Progra
 	j.rows = strided.Collapse(j.rows, []*strided.View{&j.at, &j.to})
 	shape, tiles := tileShapeOf(t, j.words())
 	switch {
-	case j.length <= shortSort, t.CPU && j.length <= groupedRank && j.source != nil:
+	case j.inRanks(t):
 		return []*codegen.Program{j.rankProgram(t)}
+	case j.inNetwork(t):
+		return []*codegen.Program{j.bitonicProgram(t)}
 	case j.inGroups(t):
 		return j.groupPrograms(t, temps)
 	case tiles && j.inRows(shape):
 		return j.rowPrograms(shape, temps)
-	case !t.CPU && j.length <= middleSort && t.SharedMemory >= middleSort*(kernel.TypeSize(j.keyType())+4):
-		return []*codegen.Program{j.bitonicProgram()}
+	case !t.CPU && j.fitsNetwork(t):
+		return []*codegen.Program{j.bitonicProgram(t)}
 	case tiles && j.positions == nil:
 		return newDigitJob(j, shape, temps).programs(t)
 	}

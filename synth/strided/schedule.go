@@ -21,6 +21,7 @@ type Schedule struct {
 	Tree   bool // the parts of a chunk are (a fraction of) a workgroup and join by halves
 	Apart  bool // with Tree: the lanes of a part have elements that are Parts apart
 	Across bool // neighbouring invocations have neighbouring results, not parts of one
+	Ahead  bool // without Tree: a part has so many rounds that it loads several before it folds the first
 	Local  int
 }
 
@@ -39,6 +40,8 @@ const (
 	gpuRowChunk  = 4096
 	gpuColumns   = 1 << 19
 	GPUPart      = 64
+	wideColumns  = 1 << 20 // results whose invocations fill a device in workgroups of wideGroup
+	wideGroup    = 256
 	CPUParts     = 128
 	CPUPart      = 64
 
@@ -71,7 +74,10 @@ func ScheduleOf(t *lowering.Target, r *Reduction) Schedule {
 		return rowwise(t, k, n)
 	}
 	s := parted(n, GPUPart, min(gpuColumns/k, n/GPUPart))
-	s.Across = r.across()
+	if k >= wideColumns { // a device takes as long to begin a small workgroup as a large one
+		s.Local = threads(t, wideGroup)
+	}
+	s.Across, s.Ahead = r.across(), n >= RoundsAhead*Lanes*s.Parts
 	return s
 }
 

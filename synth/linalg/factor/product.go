@@ -232,7 +232,7 @@ func (x *updateTile) store(sums []kernel.Value) {
 		one := x.Index(1)
 		for u, v := range values {
 			r, c := place(u)
-			at := x.c.at(x.Min(r, x.Sub(x.m, one)), x.Min(c, x.Sub(x.n, one)))
+			at := x.c.At(x.Min(r, x.Sub(x.m, one)), x.Min(c, x.Sub(x.n, one)))
 			values[u] = x.Sub(LoadElement(x.Arith.Emitter, 3, at), v)
 		}
 		x.Barrier()

@@ -106,20 +106,20 @@ func (g Grid) Of(b kernel.Value) Grid {
 	return g
 }
 
-// at is where element (i, k) is. The elements of a row share the sum of its own place.
-func (g Grid) at(i, k kernel.Value) kernel.Value {
+// At is where element (i, k) is. The elements of a row share the sum of its own place.
+func (g Grid) At(i, k kernel.Value) kernel.Value {
 	return g.e.Add(g.e.Add(g.Off, g.e.Mul(i, g.row)), g.e.Mul(k, g.col))
 }
 
 func (g Grid) Load(i, k kernel.Value) kernel.Value {
-	v := LoadElement(g.e, g.buf, g.at(i, k))
+	v := LoadElement(g.e, g.buf, g.At(i, k))
 	if g.Conj {
 		return Conj(g.e, v)
 	}
 	return v
 }
 
-func (g Grid) Store(i, k, x kernel.Value) { StoreElement(g.e, g.buf, g.at(i, k), x) }
+func (g Grid) Store(i, k, x kernel.Value) { StoreElement(g.e, g.buf, g.At(i, k), x) }
 
 // LoadElement reads an element of a buffer, a complex one where it has pairs.
 func LoadElement(e *codegen.Emitter, buf int, at kernel.Value) kernel.Value {

@@ -6,7 +6,8 @@
 //
 // Two kernels solve a block. One has a right-hand side an invocation; where these are few, the other has a row of
 // the matrix an invocation. The number of right-hand sides decides between them. Both multiply by reciprocals of
-// the diagonal and correct the quotients, which then are those of divisions.
+// the diagonal and correct the quotients, which then are those of divisions. The products of few right-hand sides
+// have a kernel of their own, in which several invocations share a row.
 //
 // The cost is n^2 multiply-adds a right-hand side.
 package triangular

@@ -2,7 +2,6 @@ package triangular
 
 import (
 	"fmt"
-	"slices"
 
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
@@ -20,11 +19,10 @@ import (
 // What is measured is the kernels that find one unknown a barrier, or a move, and divide by the diagonal, on an
 // H200. With a row an invocation, up to 256 right-hand sides of 48 to 2,048 unknowns took 0.4 to 1.1 of the time of
 // an invocation each, 512 of 512 unknowns 1.5 of it, and from 1,024 on, those of a batch together, 1 to 4 times that.
-// Here both find several unknowns a barrier or a move, which is not measured: rowsSides and rowsLeast are those of
-// the measured kernels.
+// Here both find several unknowns a barrier or a move, and rows of up to 256 unknowns pass through shared memory,
+// which is not measured: rowsSides and rowsLeast are those of the measured kernels.
 const (
-	rowsLocal = 256  // most invocations of a workgroup
-	rowsEach  = 2    // most rows of an invocation
+	rowsLocal = 256  // most invocations of a workgroup, each of which has a row
 	rowsWide  = 32   // unknowns of a round, in words of 32 bits
 	rowsStep  = 8    // unknowns between two barriers, half of it for complex numbers
 	rowsSides = 1000 // from so many right-hand sides on, invocations that have one each are as fast
@@ -34,19 +32,19 @@ const (
 // byRows is the kernel of a block whose rows are dealt out.
 type byRows struct {
 	t     scalar.Type
-	local int
-	each  int // rows of an invocation
-	wide  int // unknowns of a round
-	step  int // unknowns between two barriers
+	local int  // invocations, and the most unknowns
+	wide  int  // unknowns of a round
+	step  int  // unknowns between two barriers
+	along bool // neighbours in memory are those of a row of the matrix
 	unit  bool
 }
 
 // newByRows returns the kernel for blocks of at most n unknowns. It is nil where an invocation had better have a
 // right-hand side.
-func newByRows(j *factor.Job, n, sides int, unit bool) *byRows {
-	w := &byRows{t: j.Typ, each: 1, wide: rowsWide / j.Words(), step: rowsStep, unit: unit}
+func newByRows(j *factor.Job, t Triangle, sides int) *byRows {
+	w := &byRows{t: j.Typ, wide: rowsWide / j.Words(), step: rowsStep, along: along(t.T), unit: t.Unit}
 	w.local = 2 * w.wide
-	most := min(rowsLocal, j.Target.MaxInvocations)
+	n, most := t.N, min(rowsLocal, j.Target.MaxInvocations)
 	if n < rowsLeast || j.Count*sides >= rowsSides || w.local > most {
 		return nil
 	}
@@ -56,14 +54,11 @@ func newByRows(j *factor.Job, n, sides int, unit bool) *byRows {
 	for w.local < n && 2*w.local <= most {
 		w.local *= 2
 	}
-	if w.local < n {
-		w.each = rowsEach
-	}
 	return w
 }
 
-// rows is how many unknowns the kernel can find.
-func (w *byRows) rows() int { return w.local * w.each }
+// along reports whether neighbours in memory are those of a row.
+func along(s factor.Matrices) bool { return s.Col == 1 || s.Col == -1 }
 
 // run appends the step that finds the n unknowns x of a triangle and right-hand sides b.
 func (w *byRows) run(j *factor.Job, t, b, x factor.Matrices, n, sides int) {
@@ -71,7 +66,7 @@ func (w *byRows) run(j *factor.Job, t, b, x factor.Matrices, n, sides int) {
 		Flops:   int64(j.Count) * int64(sides*n*n),
 		Buffers: []codegen.Buffer{j.Buffer(t, lowering.Read), j.Buffer(b, lowering.Read), j.Buffer(x, lowering.Write)}}
 	p.Numbers = append([]int{j.Count, sides, n}, factor.Places(t, b, x)...)
-	p.Key = fmt.Sprintf("substitute by rows %v local=%d each=%d unit=%v", w.t, w.local, w.each, w.unit)
+	p.Key = fmt.Sprintf("substitute by rows %v local=%d along=%v unit=%v", w.t, w.local, w.along, w.unit)
 	j.Run(p)
 }
 
@@ -88,6 +83,7 @@ type rowsWriter struct {
 	// Shared arrays: the diagonal block by columns, the reciprocals of its diagonal, and the right-hand
 	// sides and unknowns of its rows.
 	block, inverse, given, found int
+	strip                        int // a part of the elements below the block, where rows pass through shared memory
 }
 
 func (w *byRows) write(e *codegen.Emitter) error {
@@ -103,12 +99,12 @@ func (w *byRows) write(e *codegen.Emitter) error {
 	if w.inverts() {
 		k.inverse = e.Shared(w.t, w.wide)
 	}
+	if w.along {
+		k.strip = e.Shared(w.t, w.local*(w.stripWide()+1))
+	}
 	e.When(e.IsLess(matrix, count), func() {
-		var b []kernel.Value
-		for r := range w.each {
-			b = append(b, k.from.LoadOr(e.IsLess(k.row(r), k.n), k.row(r), side, k.Number(0)))
-		}
-		e.Loop(e.Index(0), k.n, e.Index(w.wide), append(b, k.fetch(e.Index(0))...), k.round)
+		b := k.from.LoadOr(e.IsLess(k.me, k.n), k.me, side, k.Number(0))
+		e.Loop(e.Index(0), k.n, e.Index(w.wide), append([]kernel.Value{b}, k.fetch(e.Index(0))...), k.round)
 	})
 	return nil
 }
@@ -116,13 +112,10 @@ func (w *byRows) write(e *codegen.Emitter) error {
 // inverts reports whether the kernel multiplies by reciprocals of the diagonal.
 func (w *byRows) inverts() bool { return !w.unit && !w.t.Complex() }
 
-// row is the number of the r-th row of the invocation.
-func (k *rowsWriter) row(r int) kernel.Value { return k.Add(k.me, k.Index(r*k.local)) }
-
 // round finds the unknowns from lo on, and takes them off the rows below. What it carries is the right-hand
-// sides of the rows of the invocation, and the elements that it has fetched of the diagonal block.
+// side of the row of the invocation, and the elements that it has fetched of the diagonal block.
 func (k *rowsWriter) round(lo kernel.Value, carried []kernel.Value) []kernel.Value {
-	b, block := slices.Clone(carried[:k.each]), carried[k.each:]
+	b, block := carried[0], carried[1:]
 	hi := k.Min(k.Add(lo, k.Index(k.wide)), k.n)
 	k.put(block)
 	k.give(lo, b)
@@ -130,13 +123,13 @@ func (k *rowsWriter) round(lo kernel.Value, carried []kernel.Value) []kernel.Val
 	next := k.fetch(k.Add(lo, k.Index(k.wide)))
 	below := k.below(lo, hi)
 	k.find(lo, hi)
-	for c := range k.wide {
-		x := k.Neg(k.LoadShared(k.found, k.Index(c)))
-		for r := range k.each {
-			b[r] = k.Fma(x, below[r][c], b[r])
-		}
+	if k.along {
+		below = k.exchange(below)
 	}
-	return append(b, next...)
+	for c, v := range below {
+		b = k.Fma(k.Neg(k.LoadShared(k.found, k.Index(c))), v, b)
+	}
+	return append([]kernel.Value{b}, next...)
 }
 
 // fetch loads the elements of the diagonal block from lo on that the invocation copies to shared memory, and
@@ -176,35 +169,12 @@ func (k *rowsWriter) put(vs []kernel.Value) {
 	}
 }
 
-// below loads the elements of the rows of the invocation that lie under the diagonal block: while the
-// unknowns are found, they are on their way. Rows of the block and above it have zeros.
-func (k *rowsWriter) below(lo, hi kernel.Value) [][]kernel.Value {
-	rows := make([][]kernel.Value, k.each)
-	for r := range rows {
-		row := k.row(r)
-		rows[r] = k.If(k.And2(k.Compare(scalar.Le, hi, row), k.IsLess(row, k.n)), func() (vs []kernel.Value) {
-			for c := range k.wide {
-				vs = append(vs, k.t.Load(row, k.Add(lo, k.Index(c))))
-			}
-			return vs
-		}, func() (vs []kernel.Value) {
-			for range k.wide {
-				vs = append(vs, k.Number(0))
-			}
-			return vs
-		})
-	}
-	return rows
-}
-
-// give copies the right-hand sides of the rows of the block to shared memory, zeros beyond the matrix.
-func (k *rowsWriter) give(lo kernel.Value, b []kernel.Value) {
-	for r := range k.each {
-		i := k.Sub(k.row(r), lo)
-		k.IfThen(k.And2(k.Compare(scalar.Le, lo, k.row(r)), k.IsLess(i, k.Index(k.wide))), func() {
-			k.StoreShared(k.given, i, b[r])
-		})
-	}
+// give copies the right-hand sides of the rows of the block to shared memory.
+func (k *rowsWriter) give(lo, b kernel.Value) {
+	i := k.Sub(k.me, lo)
+	k.IfThen(k.And2(k.Compare(scalar.Le, lo, k.me), k.IsLess(i, k.Index(k.wide))), func() {
+		k.StoreShared(k.given, i, b)
+	})
 }
 
 // find finds the unknowns of the block.

@@ -87,8 +87,8 @@ func OneStep(j *factor.Job, n int) bool { return n <= substituteWide(j) }
 // columns of b. Where one step does not find it b lies as x does, and it may be x.
 func Substitute(j *factor.Job, t Triangle, b, x factor.Matrices, sides int) {
 	s := &substitution{Job: j, t: t, x: x, sides: sides, wide: substituteWide(j)}
-	if w := newByRows(j, t.N, sides, t.Unit); w != nil {
-		s.rows, s.wide = w, w.rows()
+	if w := newByRows(j, t, sides); w != nil {
+		s.rows, s.wide = w, w.local
 	}
 	s.solve(0, t.N, b)
 }
@@ -122,6 +122,10 @@ func (s *substitution) solve(lo, hi int, b factor.Matrices) {
 
 // less takes unknowns lo to mid off the right-hand sides b of those up to hi.
 func (s *substitution) less(lo, mid, hi int, b factor.Matrices) {
+	if mid < hi && s.sides <= narrowSides {
+		s.subtract(s.t.T.From(mid, lo), s.x.From(lo, 0), s.x.From(mid, 0), b.Ref, hi-mid, mid-lo)
+		return
+	}
 	s.Multiply(factor.BlockProduct{A: s.t.T.From(mid, lo), B: s.x.From(lo, 0), C: s.x.From(mid, 0), From: &b.Ref,
 		M: hi - mid, N: s.sides, K: mid - lo, Subtract: true})
 }
