@@ -183,6 +183,10 @@ for home in "${MIX_HOME:-}" "${HOME:-}/.mix"; do
 	[ ! -d "$home/archives" ] || [ -d "$work/mix" ] || cp -r "$home" "$work/mix"
 done
 set -- chroot "$root" env HOME="$inside" MIX_HOME="$inside/mix" NXVK_NODE="$inside/nxvk-node"
+# A program finds itself by /proc, which a root has only while these commands run.
+if unshare --mount-proc="$root/proc" true 2>/dev/null; then
+	set -- unshare --mount-proc="$root/proc" "$@"
+fi
 if [ -n "${NX_PATH:-}" ]; then
 	cp -rL "$NX_PATH" "$work/nx/nx"
 	set -- "$@" NX_PATH="$inside/nx/nx"

@@ -1,9 +1,9 @@
 # Measures small work beside Nx.BinaryBackend, in one run: single operations with and without
 # a read, compiled functions, and loops that Nx.Defn.Evaluator runs round by round.
 #
-#     mix run bench/small.exs [--server NAME --cookie COOKIE] [--node-args "ARGS"] [pattern]
+#     mix run bench/small.exs [--server NAME --cookie COOKIE] [--node-args="ARGS"] [pattern]
 #
-# For example with --node-args "--device host". The rounds of both backends alternate, and a
+# For example with --node-args="--device host". The rounds of both backends alternate, and a
 # time is the median of them, in microseconds. A ratio above 1 says that the node is faster.
 
 defmodule Small do

@@ -15,21 +15,20 @@ var ErrDescriptors = errors.New("too few file descriptors left; raise ulimit -n"
 const spareDescriptors = 4
 
 // CheckDescriptors returns ErrDescriptors where this process cannot open some more
-// files.
+// files. It opens pipes, for which a root needs no file of a device.
 func CheckDescriptors() error {
-	var err error
 	var opened []*os.File
-	for len(opened) < spareDescriptors && err == nil {
-		var f *os.File
-		if f, err = os.Open(os.DevNull); err == nil {
-			opened = append(opened, f)
+	defer func() {
+		for _, f := range opened {
+			f.Close()
 		}
-	}
-	for _, f := range opened {
-		f.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrDescriptors, err)
+	}()
+	for len(opened) < spareDescriptors {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrDescriptors, err)
+		}
+		opened = append(opened, r, w)
 	}
 	return nil
 }

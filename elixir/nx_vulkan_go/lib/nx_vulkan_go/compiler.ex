@@ -9,6 +9,10 @@ defmodule NxVulkanGo.Compiler do
   results is sent to the node once. A call is then one message, with the arguments that
   are not on the device yet. Loops and branches run on the node.
 
+  A call of a few operations on few elements, whose arguments are all in this VM, is computed
+  there, as single operations are: see the guide "Where numbers are computed". Any other call is
+  sent to the node.
+
   A call does not wait for its results, as with `NxVulkanGo.Backend`: an error of the
   device is raised where a result is read. A loop that runs is cancelled when nothing refers
   to its results any more, or when all have been given to `Nx.backend_deallocate/1`. The

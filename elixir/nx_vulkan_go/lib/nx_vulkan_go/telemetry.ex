@@ -30,7 +30,7 @@ defmodule NxVulkanGo.Telemetry do
     * `freed` and `live` of a sweep count the tensors of one tracker, a process that watches
       for garbage; `reason` is `:routine` or `:pressure`
     * a run stops when it has been sent and the functions that it calls have returned. The
-      device may take longer
+      device may take longer. A call that is computed in this VM has no events
     * spans of the node come for runs and downloads of a sampled trace, where
       `NxVulkanGo.OpenTelemetry` is set up. `context` is the W3C traceparent of the request; `span`
       is a map as in "Where time goes" of the node's protocol

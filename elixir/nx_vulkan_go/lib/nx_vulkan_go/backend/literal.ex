@@ -6,11 +6,11 @@ defmodule NxVulkanGo.Backend.Literal do
   # So what is made in this VM and small stays here, and so does what is computed from nothing
   # else; a loop that counts never waits for the node. Such a tensor has no id and no session.
   # The operation and the sizes decide where a result is computed, never the time. Pointwise
-  # computes the most frequent operations itself, with the bits of Nx.BinaryBackend.
+  # and Rows compute the most frequent operations themselves, with the bits of Nx.BinaryBackend.
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.Backend.{Literal, Pointwise}
+  alias NxVulkanGo.Backend.{Literal, Pointwise, Rows}
   alias NxVulkanGo.{Encoding, Options}
 
   # Nx.BinaryBackend takes up to some 40 µs for this many steps, less than a read of the node.
@@ -109,6 +109,13 @@ defmodule NxVulkanGo.Backend.Literal do
               unquote(general)
         )
 
+      op in Rows.ops() ->
+        quote(
+          do:
+            Literal.rows(unquote(op), unquote(out), unquote_splicing(variables)) ||
+              unquote(general)
+        )
+
       op in [:reshape, :squeeze] ->
         quote(do: Literal.view(unquote(out), unquote_splicing(tensors)) || unquote(general))
 
@@ -155,6 +162,25 @@ defmodule NxVulkanGo.Backend.Literal do
   defp with_number(_op, _type, _out, nil, _right), do: nil
   defp with_number(_op, _type, _out, _left, nil), do: nil
   defp with_number(op, type, out, left, right), do: Pointwise.elements(op, type, out, left, right)
+
+  @doc """
+  Computes an operation of `Rows` on a tensor of this VM, along all of its axes or the last ones.
+  Returns nil where it is not of these: `Nx.BinaryBackend` computes it, or the node.
+  """
+  @spec rows(atom, T.t(), T.t(), keyword) :: T.t() | nil
+  def rows(
+        op,
+        %T{type: type} = out,
+        %T{type: t, shape: shape, data: %B{literal: xs, options: options}},
+        opts
+      )
+      when is_binary(xs) do
+    count = stays?(out) && Rows.length(shape, opts[:axes])
+    data = count && Rows.elements(op, t, type, xs, count)
+    data && new(out, data, options)
+  end
+
+  def rows(_op, _out, _tensor, _opts), do: nil
 
   @doc "Whether an operation with so few elements has few steps. `args` are those of its callback."
   @spec few_steps?(atom, T.t(), list) :: boolean

@@ -11,6 +11,9 @@ defmodule NxVulkanGo.Backend.Pointwise do
   @arithmetic [add: :+, subtract: :-, multiply: :*, max: :max, min: :min]
   @division [divide: :/]
   @integer_division [quotient: :div, remainder: :rem]
+  # A larger exponent makes numbers that no type has.
+  @powers [pow: :**]
+  @most_power 64
   @comparisons [equal: :==, not_equal: :!=, greater: :>, less: :<] ++
                  [greater_equal: :>=, less_equal: :<=]
   @logic [logical_and: :and, logical_or: :or]
@@ -24,7 +27,10 @@ defmodule NxVulkanGo.Backend.Pointwise do
   @doc "The operations."
   @spec ops() :: [atom]
   def ops,
-    do: Keyword.keys(@arithmetic ++ @division ++ @integer_division ++ @comparisons ++ @logic)
+    do:
+      Keyword.keys(
+        @arithmetic ++ @division ++ @integer_division ++ @powers ++ @comparisons ++ @logic
+      )
 
   # The pattern of a variable, and the element that it is of a type.
   element = fn
@@ -54,13 +60,23 @@ defmodule NxVulkanGo.Backend.Pointwise do
   cases =
     for({op, operator} <- @arithmetic, type <- @types, do: {op, operator, type, type}) ++
       for({op, operator} <- @division, type <- @types, do: {op, operator, type, {:f, 32}}) ++
-      for({op, operator} <- @integer_division, type <- integers, do: {op, operator, type, type}) ++
+      for(
+        {op, operator} <- @integer_division ++ @powers,
+        type <- integers,
+        do: {op, operator, type, type}
+      ) ++
       for {op, operator} <- @comparisons ++ @logic,
           type <- @types,
           do: {op, operator, type, {:u, 8}}
 
   for {op, operator, {kind, size} = type, out} <- cases do
-    [each, right, left] = for form <- [:each, :right, :left], do: :"#{form}_#{op}_#{kind}#{size}"
+    [one, each, right, left] =
+      for form <- [:one, :each, :right, :left], do: :"#{form}_#{op}_#{kind}#{size}"
+
+    # To append to a binary allocates memory outside the heap, which a single element does not need.
+    def elements(unquote(op), unquote(type), unquote(out), left, right)
+        when is_binary(left) and is_binary(right) and byte_size(left) == unquote(div(size, 8)),
+        do: unquote(one)(left, right)
 
     def elements(unquote(op), unquote(type), unquote(out), left, right)
         when is_binary(left) and is_binary(right),
@@ -96,7 +112,21 @@ defmodule NxVulkanGo.Backend.Pointwise do
       end
 
     divides? = Keyword.has_key?(@division ++ @integer_division, op)
-    guard = if divides?, do: quote(do: unquote(y) != 0), else: true
+
+    guard =
+      cond do
+        divides? -> quote(do: unquote(y) != 0)
+        op == :pow -> quote(do: unquote(y) in 0..@most_power)
+        true -> true
+      end
+
+    defp unquote(one)(<<unquote(element.(x, type))>>, <<unquote(element.(y, type))>>)
+         when unquote(guard) do
+      unquote(z) = unquote(value)
+      if unquote(fits), do: <<unquote(element.(z, out))>>
+    end
+
+    defp unquote(one)(_, _), do: nil
 
     for {name, heads, rests, ends} <- [
           {each, [first, second], [xs, ys], [<<>>, <<>>]},

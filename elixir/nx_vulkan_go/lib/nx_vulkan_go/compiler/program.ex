@@ -1,8 +1,8 @@
 defmodule NxVulkanGo.Compiler.Program do
   @moduledoc false
-  # A compiled function: everything that a call needs, and nothing of the expression. It is
-  # small enough to be captured by closures and copied between processes: the instructions are
-  # one binary off the heap.
+  # A compiled function: everything that a call needs, and nothing of the expression unless it has
+  # a few operations on few elements. It is small enough to be captured by closures and copied
+  # between processes: the instructions are one binary off the heap.
   #
   # The key is a hash of the instructions, so functions with the same instructions share a
   # program on the node.
@@ -10,10 +10,10 @@ defmodule NxVulkanGo.Compiler.Program do
   alias Nx.Defn.Composite
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.Compiler.{Lower, Scope, TypeWidening}
+  alias NxVulkanGo.Compiler.{Lower, Scope, Small, TypeWidening}
 
   @enforce_keys [:key, :code, :inputs, :captured, :callbacks, :results, :outs, :template]
-  defstruct @enforce_keys ++ [loops: false, donated: []]
+  defstruct @enforce_keys ++ [:small, loops: false, donated: []]
 
   @type t :: %__MODULE__{
           key: binary,
@@ -33,7 +33,9 @@ defmodule NxVulkanGo.Compiler.Program do
           # the container that the function returns
           template: term,
           # the inputs whose memory a run may overwrite
-          donated: [non_neg_integer]
+          donated: [non_neg_integer],
+          # what computes a call with few elements in this VM
+          small: Small.t() | nil
         }
 
   @doc """
@@ -45,7 +47,7 @@ defmodule NxVulkanGo.Compiler.Program do
     expr = TypeWidening.widen_loops(expr)
     outputs = Composite.flatten_list([expr])
     lowered = Lower.lower_program(outputs, hooks)
-    {results, values, outs} = split(outputs, lowered.values)
+    {unique, values, outs} = split(outputs, lowered.values)
     code = :erlang.term_to_binary({lowered.params, lowered.body, values}, minor_version: 2)
 
     %__MODULE__{
@@ -55,7 +57,8 @@ defmodule NxVulkanGo.Compiler.Program do
       captured: lowered.captured,
       callbacks: lowered.callbacks,
       loops: lowered.loops,
-      results: results,
+      results: Enum.map(unique, &bare/1),
+      small: Small.new(unique, lowered),
       outs: outs,
       template: Composite.traverse(expr, &template/1),
       donated: for({i, at} <- Enum.with_index(lowered.inputs), i in donatable, do: at)
@@ -79,7 +82,7 @@ defmodule NxVulkanGo.Compiler.Program do
 
         {output, value}, {results, values, seen} ->
           at = map_size(seen)
-          {at, {[bare(output) | results], [value | values], Map.put(seen, value, at)}}
+          {at, {[output | results], [value | values], Map.put(seen, value, at)}}
       end)
 
     {Enum.reverse(results), Enum.reverse(values), outs}

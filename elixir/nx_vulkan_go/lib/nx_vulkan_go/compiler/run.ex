@@ -1,15 +1,15 @@
 defmodule NxVulkanGo.Compiler.Run do
   @moduledoc false
   # Calls a compiled function: arguments become operands, results get ids, and one instruction
-  # is sent to the session. As with single operations nothing waits, unless the program calls
-  # functions of the caller.
+  # is sent to the session, unless the call is of this VM: see Small. As with single operations
+  # nothing waits, unless the program calls functions of the caller.
 
   alias Nx.Defn.{Composite, Expr}
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
   alias NxVulkanGo.Backend.Eager
   alias NxVulkanGo.{Check, Session, Telemetry, TraceContext}
-  alias NxVulkanGo.Compiler.{Callbacks, Constants, Program}
+  alias NxVulkanGo.Compiler.{Callbacks, Constants, Program, Small}
   alias NxVulkanGo.Session.Registry
   alias NxVulkanGo.Session.Tracker
 
@@ -23,14 +23,17 @@ defmodule NxVulkanGo.Compiler.Run do
 
   def run(%Program{} = program, args, options) do
     tensors = arguments(program.inputs, args, 0)
-    {session, tensors} = place(tensors, place(options))
+    place = place(options)
+    here = place == [] && Small.run(program.small, program.inputs, tensors)
+    output(program, here || run_there(program, tensors, place, options), options)
+  end
 
-    datas =
-      Telemetry.span([:run], %{key: program.key, device: session.device}, fn ->
-        start(program, session, tensors, options)
-      end)
+  defp run_there(program, tensors, place, options) do
+    {session, tensors} = place(tensors, place)
 
-    output(program, datas, options)
+    Telemetry.span([:run], %{key: program.key, device: session.device}, fn ->
+      start(program, session, tensors, options)
+    end)
   end
 
   # Positions are in order.

@@ -43,7 +43,10 @@ defmodule NxVulkanGo.Backend.PointwiseTest do
       computed =
         for _ <- 1..400, reduce: 0 do
           computed ->
-            element = pick([&extreme/2, &plain/2, &plain/2])
+            # Any integer to the power of any other takes more memory than there is.
+            element =
+              if unquote(op) == :pow, do: &plain/2, else: pick([&extreme/2, &plain/2, &plain/2])
+
             count = pick([1, 2, 3, 17])
             {type, shape} = {pick(@types), {count}}
             {left, xs} = tensor(type, shape, draw(type, count, element))
@@ -84,6 +87,11 @@ defmodule NxVulkanGo.Backend.PointwiseTest do
     assert Pointwise.elements(:multiply, {:f, 32}, {:f, 32}, large, 2) == nil
     assert Pointwise.elements(:divide, {:f, 32}, {:f, 32}, large, 0) == nil
     assert Pointwise.elements(:quotient, {:s, 32}, {:s, 32}, <<1::32>>, <<0::32>>) == nil
+
+    assert Pointwise.elements(:pow, {:s, 32}, {:s, 32}, <<2::32-little>>, <<65::32-little>>) ==
+             nil
+
+    assert Pointwise.elements(:pow, {:s, 32}, {:s, 32}, <<2::32-little>>, -1) == nil
     assert Pointwise.elements(:add, {:f, 16}, {:f, 16}, <<0::16>>, <<0::16>>) == nil
   end
 end
