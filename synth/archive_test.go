@@ -3,11 +3,13 @@ package synth_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/attention"
 	"nxvk/synth/codegen"
 	"nxvk/synth/lowering"
 	"nxvk/synth/synthtest"
@@ -125,5 +127,39 @@ func TestArchiveMalformed(t *testing.T) {
 	head[codegen.ArchiveHead-1] = 3
 	if codegen.DecodeKernel(codegen.CodeBytes(append(head, 1, 2))) != nil {
 		t.Error("two of three specialisation constants are taken")
+	}
+}
+
+// The kernels of attention on matrix hardware have the same names and constants in every life, with an archive and
+// without.
+func TestArchiveAttention(t *testing.T) {
+	target := *synthtest.GPU
+	target.MaxPush = 256
+	target.Matrices = []synth.Matrix{{Type: ops.BF16, M: 16, N: 16, K: 16}, {Type: ops.F16, M: 16, N: 16, K: 16}}
+	kept := &drawer{byKey: map[string][]byte{}}
+	var first []string
+	for life := range 3 {
+		if target.Archive = kept; life == 0 {
+			target.Archive = nil
+		}
+		forget()
+		kept.puts = 0
+		kernels, _, err := attention.Kernels(&target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, k := range kernels {
+			names = append(names, fmt.Sprint(k.Name, k.Spec, k.Buffers, k.PushBytes, k.Local, k.Lanes, codegen.HashName(k.Code)))
+		}
+		if life == 0 {
+			first = names
+		}
+		if !slices.Equal(names, first) || len(names) == 0 {
+			t.Errorf("life %d: kernels are %v, want %v", life, names, first)
+		}
+		if (kept.puts > 0) != (life == 1) {
+			t.Errorf("life %d: %d kernels go to the archive", life, kept.puts)
+		}
 	}
 }

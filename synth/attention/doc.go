@@ -21,7 +21,8 @@
 // weights and results, and no logits: it is within 3·u·V, beside the error of the sums, of the region
 // computed in f32. A logit that overflows f16 in the region does not there. The expressions of the logits
 // are spliced into it, after a scale that it multiplies by itself. A mask that compares positions (causal,
-// windowed) leaves whole tiles out: the device evaluates it in their four corners. Rows for which a mask
+// windowed, from an offset on) leaves whole tiles out: the device evaluates it in their four corners. One that is
+// added does so if it is below −10³⁰, or in f16 below −6·10⁴, where logits are taken to be less than half of that. Rows for which a mask
 // leaves everything out see those tiles, too, unless the mask puts -Inf there. What is left out is not read, so
 // values that are Inf or NaN do not spoil a result there, as 0·Inf does in the region. Operands whose rows are
 // no whole vectors of 16 bytes are copied first.

@@ -13,9 +13,9 @@ import (
 
 // mask is a condition on rows and columns that logits hold for, so that whole tiles can be left out.
 type mask struct {
-	conditions []*fusion.Trace    // all of which hold where a score counts
-	within     []*codegen.Literal // the literals of the conditions
-	fill       *codegen.Literal   // the logit of what does not count, or what is added to it
+	conditions []*fusion.Trace  // all of which hold where a score counts
+	within     []*fusion.Trace  // numbers in the conditions
+	fill       *codegen.Literal // the logit of what does not count, or what is added to it
 	added      bool
 	exact      bool             // where all conditions hold, the logit is the scaled score
 	zero       *codegen.Literal // that is added where the conditions hold, if added
@@ -67,7 +67,7 @@ func (t *tree) conditions(i int, m *mask) {
 			t.conditions(x.Args[1], m)
 			return
 		case ops.Less, ops.LessEqual, ops.Greater, ops.GreaterEqual:
-			var within []*codegen.Literal
+			var within []*fusion.Trace
 			if t.linear(x.Args[0], &within) && t.linear(x.Args[1], &within) {
 				m.conditions, m.within = append(m.conditions, pruned(t.Trace, i)), append(m.within, within...)
 				return
@@ -77,12 +77,13 @@ func (t *tree) conditions(i int, m *mask) {
 	m.exact = false
 }
 
-// linear reports whether expression i is a sum of indices and literals, of integers of 32 bits or more.
-func (t *tree) linear(i int, within *[]*codegen.Literal) bool {
+// linear reports whether expression i is a sum of indices and numbers, of integers of 32 bits or more. A
+// number is a literal, or a scalar in memory, such as the position of the first query.
+func (t *tree) linear(i int, within *[]*fusion.Trace) bool {
 	x := &t.Exprs[i]
-	if lit := t.literal(i); lit != nil {
-		*within = append(*within, lit)
-		return lit.As == ops.S32 || lit.As == ops.S64
+	if t.number(i) {
+		*within = append(*within, pruned(t.Trace, i))
+		return true
 	}
 	if x.Kind != fusion.ExprApply || x.Type != ops.S32 && x.Type != ops.S64 {
 		return false
@@ -96,6 +97,19 @@ func (t *tree) linear(i int, within *[]*codegen.Literal) bool {
 		return t.linear(x.Args[0], within) && t.linear(x.Args[1], within)
 	}
 	return false
+}
+
+// number reports whether expression i is a signed integer that no row and no column changes.
+func (t *tree) number(i int) bool {
+	if lit := t.literal(i); lit != nil {
+		return lit.As == ops.S32 || lit.As == ops.S64
+	}
+	x := &t.Exprs[i]
+	if x.Kind != fusion.ExprSource || x.Type != ops.S32 && x.Type != ops.S64 {
+		return false
+	}
+	s := &t.Sources[x.Source]
+	return s.Kind == codegen.FromBuffer && zero(s.Strides)
 }
 
 // describe is the part of a key that the mask is.
@@ -139,32 +153,51 @@ func (w *writer) giveCover() error {
 		none = w.And2(none, w.enormous())
 		all = w.And2(all, w.Compare(scalar.Eq, w.literal(m.zero), w.Float(scalar.F32, 0)))
 	}
-	small := w.small(m.within)
+	small, err := w.small(m.within)
+	if err != nil {
+		return err
+	}
 	bits := w.Select(none, w.Int(scalar.U32, 1), w.Select(all, w.Int(scalar.U32, 2), w.Int(scalar.U32, 0)))
 	w.give(w.Select(small, bits, w.Int(scalar.U32, 0)))
 	return nil
 }
 
-// enormous reports whether what a mask adds is so far below 0 that a score beside it does not matter.
+// enormous reports whether what a mask adds is so far below 0 that no score makes up for it: scores of f32 and
+// bf16 are absorbed by it, those of f16 are taken to be less than half of it.
 func (w *writer) enormous() kernel.Value {
-	return w.Compare(scalar.Lt, w.literal(w.job.matrix.mask.fill), w.Float(scalar.F32, -1e30))
+	bound := -1e30
+	if w.job.query.dtype == ops.F16 {
+		bound = -6e4
+	}
+	return w.Compare(scalar.Lt, w.literal(w.job.matrix.mask.fill), w.Float(scalar.F32, bound))
 }
 
-// small reports whether sums of literals and indices do not overflow.
-func (w *writer) small(list []*codegen.Literal) kernel.Value {
-	is := w.truth(true)
-	for _, lit := range list {
-		v := w.literal(lit)
+// small reports whether sums of numbers and indices do not overflow.
+func (w *writer) small(list []*fusion.Trace) (is kernel.Value, err error) {
+	is = w.truth(true)
+	zero := w.Index(0)
+	for _, tr := range list {
+		vs, err := w.points(tr, is, [2]kernel.Value{zero, zero})
+		if err != nil {
+			return is, err
+		}
+		v := vs[0][0]
 		most := w.Int(w.Type(v), 1<<28)
 		is = w.And2(is, w.And2(w.Compare(scalar.Lt, v, most), w.Compare(scalar.Lt, w.Sub(w.Int(w.Type(v), 0), most), v)))
 	}
-	return is
+	return is, nil
 }
 
-// giveLeast is the greatest logit of what the mask leaves out.
+// giveLeast is the greatest logit of what the mask leaves out, but for what the kernel adds to it. Where the
+// mask is added, it is half of that.
 func (w *writer) giveLeast() error {
+	m := w.job.matrix.mask
 	w.logits.of(w.Param(scalar.U32))
-	w.give(w.literal(w.job.matrix.mask.fill))
+	least := w.literal(m.fill)
+	if m.added {
+		least = w.Sub(w.Mul(least, w.Float(scalar.F32, 0.5)), w.Float(scalar.F32, 128))
+	}
+	w.give(least)
 	return nil
 }
 

@@ -177,55 +177,88 @@ func (m *matrixJob) kernel(code *codegen.Program) (s lowering.Step, err error) {
 	}
 	s.Args = append(s.Args, lowering.Arg{Ref: lowering.Ref{Kind: lowering.Result}, Access: lowering.Write})
 	if code == nil {
-		s.Kernel, err = m.compiled(m.describeMatrix(), len(s.Args), 8*handBuffers+4*handWords, func(code []uint32) ([]uint32, error) { return code, nil })
-		s.Push = make([]byte, 8*handBuffers+4*handWords)
+		s.Push = make([]byte, handBytes)
+		s.Kernel, err = m.plainKernel()
 		return s, err
 	}
 	for _, b := range code.Buffers {
 		s.Args = append(s.Args, lowering.Arg{Ref: b.Ref, Access: b.Access})
 	}
-	head := whole(8*len(s.Args)+4*handWords, 8)
-	size := func(fixed bool) int {
-		return head + codegen.PushSize(m.target, code, fixed) - codegen.ParamsAt(m.target, code)
-	}
-	fixed := size(false) > m.target.PushBytes()
-	if size(fixed) > m.target.PushBytes() {
-		return s, lowering.Unsupported("%d bytes of push constants", size(fixed))
-	}
-	s.Push = make([]byte, size(fixed))
+	head, size, fixed := m.room(code)
+	s.Push = make([]byte, size)
 	s.Lits = code.Fill(s.Push, head, fixed)
 	s.Bytes = code.Bytes
-	s.Kernel, err = m.compiled(codegen.FullKey(m.target, code, fixed), len(s.Args), len(s.Push), func(base []uint32) ([]uint32, error) {
-		return m.splice(base, code, head, fixed)
-	})
+	s.Kernel, err = m.spliced(code, len(s.Args), head, size, fixed)
 	return s, err
 }
 
-// compiled is the kernel of a key, from the caches or made of the hand-written one.
-func (m *matrixJob) compiled(key string, buffers, push int, code func([]uint32) ([]uint32, error)) (*lowering.Kernel, error) {
+// room is where the parameters of the code begin in the push constants, and how long these are. With fixed, the
+// code has its numbers as constants.
+func (m *matrixJob) room(code *codegen.Program) (head, size int, fixed bool) {
+	head = whole(handBytes+8*len(code.Buffers), 8)
+	for _, fixed = range []bool{false, true} {
+		size = head + codegen.PushSize(m.target, code, fixed) - codegen.ParamsAt(m.target, code)
+		if size <= m.target.PushBytes() {
+			break
+		}
+	}
+	return head, size, fixed
+}
+
+// hasRoom reports whether the logits have room in the kernel.
+func (m *matrixJob) hasRoom() bool {
+	code, err := m.logitProgram()
+	if err != nil {
+		return false
+	}
+	_, size, _ := m.room(code)
+	return size <= m.target.PushBytes() && handBuffers+len(code.Buffers) <= fusion.MaxBuffers
+}
+
+// plainKernel is the hand-written kernel as it is.
+func (m *matrixJob) plainKernel() (*lowering.Kernel, error) {
+	if k, ok := codegen.CompiledKernels.Get(m.describeMatrix()); ok {
+		return k, nil
+	}
+	code, err := shaders.Code(m.shader())
+	if err != nil {
+		return nil, err
+	}
+	return codegen.CompiledKernels.Put(m.describeMatrix(), m.kernelOf(code, handBuffers, handBytes)), nil
+}
+
+// kernelOf is a kernel of some code.
+func (m *matrixJob) kernelOf(code []uint32, buffers, push int) *lowering.Kernel {
+	return &lowering.Kernel{Name: codegen.HashName(code) + " " + m.describeMatrix(), Code: code, Buffers: buffers, PushBytes: push, Addresses: true,
+		Spec: m.spec(), Local: [3]uint32{uint32(m.threads()), 1, 1}, Lanes: m.target.SubgroupSize}
+}
+
+// spliced is the hand-written kernel with the code of a program, from the caches or made.
+func (m *matrixJob) spliced(p *codegen.Program, buffers, at, push int, fixed bool) (*lowering.Kernel, error) {
+	key := codegen.FullKey(m.target, p, fixed)
 	if k, ok := codegen.CompiledKernels.Get(key); ok {
 		return k, nil
 	}
 	if k := codegen.FromArchive(m.target, key); k != nil {
+		k.Name += " " + m.describeMatrix()
 		return codegen.CompiledKernels.Put(key, k), nil
 	}
 	base, err := shaders.Code(m.shader())
 	if err != nil {
 		return nil, err
 	}
-	words, err := code(base)
+	code, irs, err := m.splice(base, p, at, fixed)
 	if err != nil {
 		return nil, err
 	}
-	k := &lowering.Kernel{Name: codegen.HashName(words) + " " + m.describeMatrix(), Code: words, Buffers: buffers, PushBytes: push, Addresses: true,
-		Spec: m.spec(), Local: [3]uint32{uint32(m.threads()), 1, 1}, Lanes: m.target.SubgroupSize}
-	codegen.Dump(k)
+	k := m.kernelOf(code, buffers, push)
+	codegen.Dump(k, irs...)
 	codegen.ToArchive(m.target, key, k)
 	return codegen.CompiledKernels.Put(key, k), nil
 }
 
 // splice puts the code of the logits and of their mask into the kernel.
-func (m *matrixJob) splice(base []uint32, p *codegen.Program, at int, fixed bool) ([]uint32, error) {
+func (m *matrixJob) splice(base []uint32, p *codegen.Program, at int, fixed bool) (code []uint32, list []*kernel.Kernel, err error) {
 	bodies := map[spirv.Called]func(*writer) error{{Words: 3, Takes: true, Gives: scalar.F32}: (*writer).giveLogit}
 	if m.mask != nil {
 		bodies[spirv.Called{Words: 5, Gives: scalar.U32}] = (*writer).giveCover
@@ -241,11 +274,12 @@ func (m *matrixJob) splice(base []uint32, p *codegen.Program, at int, fixed bool
 		}
 		k, err := codegen.Build(m.target, &q, fixed)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		irs[c] = k
+		irs[c], list = k, append(list, k)
 	}
-	return spirv.SpliceCalls(base, func(c spirv.Called) *kernel.Kernel { return irs[c] }, handBuffers, at, codegen.SPIRVOptions(m.target)), nil
+	code = spirv.SpliceCalls(base, func(c spirv.Called) *kernel.Kernel { return irs[c] }, handBuffers, at, codegen.SPIRVOptions(m.target))
+	return code, list, nil
 }
 
 // give ends the code of a function with what it gives.

@@ -65,7 +65,7 @@ const (
 const (
 	handBuffers = 4
 	handWords   = 24
-	scaleAt     = 8*handBuffers + 4*(handWords-1)
+	handBytes   = 8*handBuffers + 4*handWords
 )
 
 // onMatrix is the kernel for matrix hardware; nil where the device has none that computes the attention.
@@ -77,14 +77,14 @@ func (j *job) onMatrix() *matrixJob {
 			return nil
 		}
 	}
-	if !slices.Contains(matrixTypes, d) || !j.target.Addresses || !m.choose() || 8*handBuffers+4*handWords > j.target.PushBytes() ||
+	if !slices.Contains(matrixTypes, d) || !j.target.Addresses || !m.choose() || handBytes > j.target.PushBytes() ||
 		j.batches*j.queries*j.width >= 1<<31 {
 		return nil
 	}
 	m.scale = j.findScaling()
 	if m.scale.logits != nil {
 		m.mask = findMask(m.scale.logits)
-		if m.logitCost()*m.elements() > maxUnrolled {
+		if m.logitCost()*m.elements() > maxUnrolled || !m.hasRoom() {
 			return nil
 		}
 	}

@@ -133,14 +133,14 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 		}
 		g := synthtest.DrawAttention(t, 2000+seed, longest, 1<<15, typ)
 		r := g.Region()
-		if onMatrix(t, synth.FindAttention(r, &gpu), &gpu) {
+		if _, ok := onMatrix(t, synth.FindAttention(r, &gpu), &gpu); ok {
 			kernels[typ]++
 		}
 		sameInF32(t, d, host, seed, r, bytesOf(g), 4*float64(g.Keys+4*g.Depth+64)*0x1p-24)
 		if seed < 2*padded {
 			r, data := paddedAttention(t, seed/2, typ)
-			if !onMatrix(t, synth.FindAttention(r, &gpu), &gpu) {
-				t.Errorf("padded attention %d of %v is not on matrix hardware", seed, typ)
+			if flags, ok := onMatrix(t, synth.FindAttention(r, &gpu), &gpu); !ok || (flags&leavesOut != 0) != (seed/2 < 4) {
+				t.Errorf("padded attention %d of %v: on matrix hardware is %v, flags are %b", seed/2, typ, ok, flags)
 			}
 			sameInF32(t, d, host, seed, r, data, 0x1p-14)
 		}
@@ -179,22 +179,23 @@ func sameInF32(t *testing.T, d, host *exectest.Driver, seed uint64, r *ops.Regio
 const padded = 6
 
 // paddedAttention is a causal attention of three sequences: a whole one, one that is padded on the left,
-// and one of padding alone. Rows of padding have the mean of all values, also of those that the
+// and one of padding alone, whose first keys are cached ones. Rows of padding have the mean of all values, also of those that the
 // causal mask leaves out, unless the mask is -Inf. The last kinds have no mask, and a scale that is not
 // positive.
 func paddedAttention(t *testing.T, kind uint64, d ops.DType) (*ops.Region, [][]byte) {
 	t.Helper()
-	const sequences, heads, length, size, padding = 3, 2, 150, 32, 70
+	const sequences, heads, queries, length, size, padding = 3, 2, 100, 150, 32, 70
 	g := synthtest.NewSketch(t)
-	all := ops.Shape{sequences, heads, length, length}
-	q, k, v := g.Param(d, sequences, heads, length, size), g.Param(d, sequences, heads, length, size), g.Param(d, sequences, heads, length, size)
+	all := ops.Shape{sequences, heads, queries, length}
+	q, k, v := g.Param(d, sequences, heads, queries, size), g.Param(d, sequences, heads, length, size), g.Param(d, sequences, heads, length, size)
 	keys := g.Param(ops.U8, sequences, 1, 1, length)
-	square := ops.Shape{1, 1, length, length}
-	causal := g.Do(ops.GreaterEqual, ops.U8, g.Do(ops.Iota, ops.S32, square, synthtest.Attrs{{2}}), g.Do(ops.Iota, ops.S32, square, synthtest.Attrs{{3}}))
+	square := ops.Shape{1, 1, queries, length}
+	position := g.Do(ops.Add, ops.S32, g.Do(ops.Iota, ops.S32, square, synthtest.Attrs{{2}}), g.Param(ops.S32))
+	causal := g.Do(ops.GreaterEqual, ops.U8, position, g.Do(ops.Iota, ops.S32, square, synthtest.Attrs{{3}}))
 	x := g.Do(ops.Dot, d, q, k, synthtest.Attrs{{3}, {0, 1}, {3}, {0, 1}})
 	x = g.Do(ops.Multiply, d, x, g.Num(ops.F32, []float64{0.18, 0.18, 0.18, 0.18, -0.18, 0}[kind]))
 	mask := g.Do(ops.LogicalAnd, ops.U8, keys, causal)
-	fill := g.Num(ops.F32, []float64{-1e4, -6e4, math.Inf(-1), -1e4, 0, 0}[kind])
+	fill := g.Num(ops.F32, []float64{-1e4, -6e4, math.Inf(-1), -65504, 0, 0}[kind])
 	switch {
 	case kind < 3:
 		mask = g.Do(ops.BroadcastTo, ops.U8, mask, all, synthtest.Attrs{{0, 1, 2, 3}})
@@ -213,7 +214,10 @@ func paddedAttention(t *testing.T, kind uint64, d ops.DType) (*ops.Region, [][]b
 		xs := make([]float64, p.Type.Size())
 		for i := range xs {
 			xs[i] = rng.NormFloat64()
-			if p.Type.DType == ops.U8 {
+			switch p.Type.DType {
+			case ops.S32: // the position of the first query
+				xs[i] = length - queries
+			case ops.U8:
 				xs[i] = float64(min(1, max(0, i%length-(i/length*padding+i/length/2*length)+1)))
 			}
 		}
@@ -222,8 +226,14 @@ func paddedAttention(t *testing.T, kind uint64, d ops.DType) (*ops.Region, [][]b
 	return r, data
 }
 
-// onMatrix reports whether the attention of a region is a hand-written kernel.
-func onMatrix(t *testing.T, r *ops.Region, gpu *synth.Target) bool {
+// leavesOut is the bit of flags that says that a mask leaves tiles out, of specialisation constant flagsAt.
+const (
+	leavesOut = 4
+	flagsAt   = 8
+)
+
+// onMatrix reports whether the attention of a region is a hand-written kernel, and the flags of that.
+func onMatrix(t *testing.T, r *ops.Region, gpu *synth.Target) (flags uint32, ok bool) {
 	for i := range r.Body {
 		in := &r.Body[i]
 		if in.Op != ops.Attention {
@@ -237,9 +247,11 @@ func onMatrix(t *testing.T, r *ops.Region, gpu *synth.Target) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(p.Steps[len(p.Steps)-1].Kernel.Spec) > 0
+		if spec := p.Steps[len(p.Steps)-1].Kernel.Spec; len(spec) > 0 {
+			return spec[flagsAt], true
+		}
 	}
-	return false
+	return 0, false
 }
 
 // widened is a program of narrow floats, with its operands, in f32.
