@@ -22,11 +22,18 @@ type jacobi struct {
 	active lowering.Ref // words by sweep and matrix: verdicts
 	found  lowering.Ref // words by matrix: what parts of it had left to rotate
 	words  int          // of a matrix
+	most   int          // sweeps
+	inner  int          // sweeps of the products of a pair of blocks, in each of these
 }
 
 const (
 	pairSide   = 32 // rows of a pair of blocks, where there is room for them
 	MostSweeps = 16 // convergence is quadratic and takes about eight
+
+	// Matrices of one pair of blocks: what makes the products diagonal leaves little to the next sweep. So there are
+	// few sweeps, with several of the products in each.
+	aloneSweeps = 8
+	aloneInner  = 4
 )
 
 // sideOfPairs is how many rows a pair of blocks has: as many as a workgroup has shared
@@ -47,8 +54,11 @@ func rotationRoom(side int) int { return 2*side*(side+1) + 2*side }
 func eigenvalues(j *factor.Job, n int, words func(pairs int) int) *jacobi {
 	f := &jacobi{Job: j, rows: sideOfPairs(j)}
 	f.pairs = (n + f.rows - 1) / f.rows
-	f.padded, f.words = f.pairs*f.rows, words(f.pairs)
-	f.active = j.NewTemp(4 * j.Count * (MostSweeps + 1))
+	f.padded, f.words, f.most, f.inner = f.pairs*f.rows, words(f.pairs), MostSweeps, 1
+	if f.pairs == 1 {
+		f.most, f.inner = aloneSweeps, aloneInner
+	}
+	f.active = j.NewTemp(4 * j.Count * (f.most + 1))
 	f.found = j.NewTemp(4 * j.Count * f.words)
 	f.judge(0)
 	return f
@@ -60,7 +70,7 @@ func (f *jacobi) rounds() int { return roundsOf(f.pairs) }
 func roundsOf(pairs int) int { return 2*pairs - 1 }
 
 func (f *jacobi) flags(access lowering.Access) *codegen.Buffer {
-	b := factor.Words(f.active, f.Count*(MostSweeps+1), access)
+	b := factor.Words(f.active, f.Count*(f.most+1), access)
 	return &b
 }
 
@@ -117,7 +127,7 @@ func (f *jacobi) settle(to factor.Matrices, of [2]factor.Matrices, cols int) {
 	p := &codegen.Program{Local: codegen.GPULocal, Groups: (f.Count*size + codegen.GPULocal - 1) / codegen.GPULocal,
 		Buffers: []codegen.Buffer{f.Buffer(to, lowering.Write), f.Buffer(of[0], lowering.Read), *f.flags(lowering.Read)}}
 	p.Numbers = append([]int{f.Count * size, size, cols, f.Count, of[1].Off}, factor.Places(to, of[0])...)
-	p.Key = fmt.Sprintf("settle %v", f.Typ)
+	p.Key = fmt.Sprintf("settle %v sweeps=%d", f.Typ, f.most)
 	p.Body = func(e *codegen.Emitter) error {
 		all, size, cols, count, half := e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
 		to, from := factor.GridOf(e, 0), factor.GridOf(e, 1)
@@ -125,7 +135,7 @@ func (f *jacobi) settle(to factor.Matrices, of [2]factor.Matrices, cols int) {
 		e.IfThen(e.IsLess(u, all), func() {
 			matrix, at := e.DivMod(u, size)
 			sweeps := e.Index(0)
-			for s := range MostSweeps {
+			for s := range f.most {
 				sweeps = e.Add(sweeps, e.Load(2, e.Add(e.Mul(e.Index(s), count), matrix), 1)[0])
 			}
 			from := from.Of(matrix)

@@ -27,16 +27,13 @@ func orthogonal(j *factor.Job, r factor.Matrices, n int) (x, lengths factor.Matr
 	sums := j.Fresh(shares*size, f.rows)
 	product := sums
 	square := f.rows * f.rows
-	last, sweeps := 0, 1
-	if f.pairs == 1 {
-		sweeps = 4
-	}
-	for sweep := range MostSweeps {
+	last := 0
+	for sweep := range f.most {
 		for round := range f.rounds() {
 			pair := f.rows * 2 * size
 			f.Multiply(factor.BlockProduct{A: xs[last], B: f.Adjoint(xs[last]), C: product, M: f.rows, N: f.rows, K: size,
-				Shares: shares, Step: square, Pairs: &factor.Pairing{Pairs: f.pairs, A: pair, B: pair, C: shares * square}})
-			f.turn(pivots{s: sums, sums: shares, step: square, sPair: shares * square, sweeps: sweeps}, sweep, round)
+				Shares: shares, Step: square, Pairs: &factor.Pairing{Pairs: f.pairs, A: pair, B: pair, C: shares * square, Active: f.flags(lowering.Read), Sweep: sweep}})
+			f.turn(pivots{s: sums, sums: shares, step: square, sPair: shares * square, sweeps: f.inner}, sweep, round)
 			f.apply(xs[last], xs[1-last], 2*size, pair, sweep)
 			last = 1 - last
 		}

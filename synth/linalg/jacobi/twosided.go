@@ -39,7 +39,7 @@ func diagonalise(j *factor.Job, a, bound factor.Matrices, n int) (vectors, value
 	boundOf(j, bound, f.x, size)
 	j.Unit(f.v, size, size)
 	f.begin()
-	for sweep := range MostSweeps {
+	for sweep := range f.most {
 		for round := range f.rounds() {
 			f.round(sweep, round)
 		}
@@ -96,7 +96,7 @@ func (f *twoSided) round(sweep, round int) {
 	if round+1 == f.rounds() {
 		ends = 1
 	}
-	if at+1 == MostSweeps*f.rounds() {
+	if at+1 == f.most*f.rounds() {
 		goes = 0
 	}
 	p.Numbers = []int{f.Count, f.pairs, sweep * f.Count, at % 2, ends, goes}
