@@ -37,6 +37,14 @@ const leastGrouped = 64
 // and loaded again.
 const passOverhead = 6
 
+// An element of a window that is no constant of its kernel costs as much as loopedCost others, since the loop over the
+// window waits for its loads. Where there are so few windows that nothing else fills the time, it is fewCost.
+const (
+	loopedCost = 2
+	fewCost    = 8
+	fewWindows = leastTiles
+)
+
 // axisWindow is what a pass does along one axis.
 type axisWindow struct {
 	axis                     int
@@ -122,10 +130,21 @@ func separate(s ops.Shape, as []axisWindow) [][]axisWindow {
 			cost += n.Size() * passOverhead
 		}
 	}
-	if len(passes) == 1 || cost >= outs*each {
+	if len(passes) == 1 || cost >= outs*each*costInWindow(outs, each) {
 		return together
 	}
 	return passes
+}
+
+// costInWindow is what an element costs in one pass over so many windows of as many elements.
+func costInWindow(windows, each int) int {
+	switch {
+	case each <= unrolledLoads:
+		return 1
+	case windows < fewWindows:
+		return fewCost
+	}
+	return loopedCost
 }
 
 // split gives a long window as one of groups of elements and one of those groups, where

@@ -358,3 +358,21 @@ func TestWholeAxes(t *testing.T) {
 		}
 	})
 }
+
+// Windows that are too large for constants of a kernel are reduced axis by axis even if no two of them share an
+// element: loops wait for their loads.
+func TestLargeWindowsApart(t *testing.T) {
+	for _, c := range []struct{ side, window, passes int }{{224, 31, 2}, {224, 11, 2}, {2048, 31, 2}, {224, 8, 1}, {224, 7, 1}} {
+		x := synthtest.Type(ops.F32, c.side, c.side)
+		size := []int{c.window, c.window}
+		in := synthtest.Instr(ops.WindowSum, ops.Type{DType: ops.F32}, size, []int{0, 0, 0, 0}, size, []int{1, 1})
+		in.Outs[0].Type.Shape = synthtest.Inferred(t, in, x)
+		p, err := synthtest.Lower(t, synthtest.GPU, in, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Steps) != c.passes {
+			t.Errorf("windows of %d in %d elements have %d passes, want %d", c.window, c.side, len(p.Steps), c.passes)
+		}
+	}
+}

@@ -28,6 +28,7 @@ type jacobi struct {
 
 const (
 	pairSide   = 32 // rows of a pair of blocks, where there is room for them
+	leastSide  = 4
 	MostSweeps = 16 // convergence is quadratic and takes about eight
 
 	// Matrices of one pair of blocks: what makes the products diagonal leaves little to the next sweep. So there are
@@ -45,6 +46,16 @@ func sideOfPairs(j *factor.Job) int {
 	return pairSide
 }
 
+// sideFor is how many rows a pair of blocks has of matrices of n rows: no more than the matrices have, to a power of
+// two.
+func sideFor(j *factor.Job, n int) int {
+	side, most := leastSide, sideOfPairs(j)
+	for side < min(n, most) {
+		side *= 2
+	}
+	return side
+}
+
 // rotationRoom is for how many elements rotations of so many rows need shared
 // memory, with what else their kernels keep there.
 func rotationRoom(side int) int { return 2*side*(side+1) + 2*side }
@@ -52,7 +63,7 @@ func rotationRoom(side int) int { return 2*side*(side+1) + 2*side }
 // eigenvalues is that of n rows, with so many words for each pair of a matrix that
 // verdicts go by. The first verdict is that all have something to rotate.
 func eigenvalues(j *factor.Job, n int, words func(pairs int) int) *jacobi {
-	f := &jacobi{Job: j, rows: sideOfPairs(j)}
+	f := &jacobi{Job: j, rows: sideFor(j, n)}
 	f.pairs = (n + f.rows - 1) / f.rows
 	f.padded, f.words, f.most, f.inner = f.pairs*f.rows, words(f.pairs), MostSweeps, 1
 	if f.pairs == 1 {
@@ -171,7 +182,7 @@ type pivots struct {
 
 // rotate appends the rotations.
 func rotate(j *factor.Job, v pivots) {
-	side := 4
+	side := leastSide
 	for side < v.n {
 		side *= 2
 	}
