@@ -42,6 +42,7 @@ if [ "$what" = test ]; then
 	need spirv-tools have spirv-val
 	need glslang-tools have glslangValidator
 	need bmake have bmake
+	need musl any /lib/ld-musl-*.so.1
 	[ "$(id -u)" != 0 ] || need debootstrap have debootstrap
 elif [ "$what" = check ]; then
 	need shellcheck have shellcheck

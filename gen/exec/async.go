@@ -56,6 +56,13 @@ func (e *Executor) follow(q *Queue, r request) bool {
 	if f == nil {
 		return false
 	}
+	if r.export != nil {
+		if q.awaited == nil {
+			q.awaited = make(map[ops.ID][]*export)
+		}
+		q.awaited[r.read] = append(q.awaited[r.read], r.export)
+		return true
+	}
 	if r.in != nil {
 		r.prog = q.programs.Find(r.in.Key)
 		r.held = q.hold(r.in)
@@ -174,6 +181,9 @@ func (e *Executor) settleAsync(f *Queue, r *request) {
 			if home.pending[o.ID] == f {
 				delete(home.pending, o.ID)
 			}
+			if home.makers[o.ID] == nil {
+				home.made(o.ID)
+			}
 		}
 	}
 	if f.queue.Len() == 0 {
@@ -240,7 +250,7 @@ func (q *Queue) end() {
 	for _, f := range q.asyncs {
 		f.end()
 	}
-	q.asyncs, q.pending, q.makers, q.wanted = nil, nil, nil, nil
+	q.asyncs, q.pending, q.makers, q.wanted, q.awaited = nil, nil, nil, nil, nil
 }
 
 // afterAsync calls done when the async runs of a queue have served what they have in

@@ -208,6 +208,32 @@ func TestDeviceImportPending(t *testing.T) {
 	})
 }
 
+// TestDeviceImportOvertakes: a value that has been made does not wait for what its session wants after
+// that, such as a free that also frees what another import makes. Two sessions whose devices
+// import from each other would wait for ever.
+func TestDeviceImportOvertakes(t *testing.T) {
+	asyncRuns(t, func(r *rig, q *Queue, answer func(ops.ID, float32)) {
+		p := &pair{T: r.T, from: r, to: newRig(r.T, nil)}
+		p.to.Posted = r.Posted
+		r.exec.cfg.Name, r.exec.cfg.Incarnation = "nxvk_0", 7
+		p.to.exec.cfg.Server = func(string) Server { return p }
+		b := p.to.session()
+		r.ask(q, 1, scalar(1))
+		r.ask(q, 2, scalar(1))
+		r.Do(q, ops.Add, 3, f32(), nil, ref(1), scalar(1))
+		r.exec.Stream(q, []wire.Instr{{Name: "free", Instr: ops.Instr{Op: ops.Free, Attrs: [][]int{{2, 1}}}}})
+		p.take(b, 1, f32(), q, 3)
+		r.Settle(time.Millisecond)
+		answer(1, 10)
+		p.to.Want(b, 1, 12)
+		if q.asyncs == nil {
+			t.Fatal("the other run has ended: nothing was left to wait for")
+		}
+		answer(2, 10)
+		r.Settle(time.Millisecond)
+	})
+}
+
 // TestDeviceImportFaults: what is wrong with a value is its importer's error.
 func TestDeviceImportFaults(t *testing.T) {
 	pairs(t, func(p *pair) {

@@ -64,7 +64,7 @@ func (x *export) find() {
 	}
 	switch {
 	case q.makes(id):
-		x.exec.enqueue(q, request{read: id, task: func(*Queue) queue.Wait {
+		x.exec.enqueue(q, request{read: id, export: x, task: func(*Queue) queue.Wait {
 			if q.exports[x] && !x.take() {
 				x.end(nil, q.Session.Missing(id))
 			}
@@ -125,6 +125,19 @@ func (e *Executor) newSender(v store.Value) (s *devcopy.Sender) {
 	})
 	e.senders[s] = true
 	return s
+}
+
+// made offers values that an async run has made to the devices that wait for them. They do not wait
+// for what the run has in hand after that: it may free a value of another import, which waits for
+// the device that waits here.
+func (q *Queue) made(id ops.ID) {
+	waiting := q.awaited[id]
+	delete(q.awaited, id)
+	for _, x := range waiting {
+		if q.exports[x] && !x.take() {
+			x.end(nil, q.Session.Missing(id))
+		}
+	}
 }
 
 // end tells the importer what has come of the value.

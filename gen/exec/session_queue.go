@@ -62,8 +62,9 @@ type Queue struct {
 	from    *Queue            // of an async run: the queue of the session
 	awaits  bool              // of an async run: it waits for another one
 
-	exports  map[*export]bool // values of the session that other devices wait for
-	incoming *deviceImport    // the import from another device at the front
+	exports  map[*export]bool     // values of the session that other devices wait for
+	awaited  map[ops.ID][]*export // those of them that async runs will make
+	incoming *deviceImport        // the import from another device at the front
 }
 
 // task is what a queue runs. It reports true where it has to wait, and is then
@@ -73,10 +74,11 @@ type task func(q *Queue) (wait queue.Wait)
 // request is a task in its turn, and which values it will need: the operands
 // of an instruction, or the value that is read.
 type request struct {
-	task              // nil executes in
-	in    *wire.Instr // nil where it is a read or asks about the session
-	eager bool        // in is of the stream
-	read  ops.ID      // 0 where no value is read
+	task               // nil executes in
+	in     *wire.Instr // nil where it is a read or asks about the session
+	eager  bool        // in is of the stream
+	read   ops.ID      // 0 where no value is read
+	export *export     // nil unless another device waits for read
 
 	// Of a request that left the order of its session.
 	prog  *program.Program       // what it runs
