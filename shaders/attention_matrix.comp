@@ -123,7 +123,7 @@ void main() {
         alike = same.length() == at.length();
         [[unroll]] for (uint c = 0; c < at.length(); c++) alike = alike && float(same[c]) == at[c];
     }
-    const bool direct = !BY_MEMORY && subgroupAll(alike);
+    const bool direct = ALIKE || !BY_MEMORY && subgroupAll(alike);
     together();
 
     Sums sum[FM * DV], most[FM], total[FM];
@@ -248,7 +248,7 @@ void main() {
                 unseen = unseen || mine + i * MM + uint(at[c]) / MN < p.queries && !(most[i][c] > settled);
         if (gl_LocalInvocationIndex == 0) unsettled = 0;
         barrier();
-        if (unseen) unsettled = 1;
+        if (unseen) atomicOr(unsettled, 1);
         barrier();
         if (unsettled == 0) break;
     }

@@ -25,8 +25,18 @@ func Fuse(g *Graph, t *Target) []Fusion {
 }
 
 // FindAttention is a region in which attention is one instruction, where that pays on a device and no
-// other instruction reads the values between; see package attention. t may be nil.
-func FindAttention(r *ops.Region, t *Target) *ops.Region { return attention.Find(r, t) }
+// other instruction reads the values between; see package attention. eval computes numbers, such as a scale,
+// of literals. It may be nil, and so may t.
+func FindAttention(r *ops.Region, eval graph.Eval, t *Target) *ops.Region {
+	if t == nil || t.CPU {
+		return r
+	}
+	folded := graph.Fold(r, eval)
+	if found := attention.Find(folded, t); found != folded {
+		return found
+	}
+	return r
+}
 
 // Explain is Fuse, and fills in Why.
 func Explain(g *Graph, t *Target) []Fusion {

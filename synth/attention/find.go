@@ -220,7 +220,7 @@ func (f *finder) composite(before []int, inner map[int]bool, first, last int, al
 		has[i] = true
 	}
 	for _, i := range before {
-		if in := &f.body[i]; in.Op != ops.Dot && in.Op != ops.Sum && in.Op != ops.ReduceMax && (all || in.Op == ops.Constant || looks(in)) {
+		if in := &f.body[i]; in.Op != ops.Dot && in.Op != ops.Sum && in.Op != ops.ReduceMax && (all || looks(in)) && in.Op != ops.Constant {
 			has[i] = true
 		}
 	}

@@ -60,6 +60,10 @@ func findMask(tr *fusion.Trace) *mask {
 // conditions adds those of a conjunction that tiles can be left out by.
 func (t *tree) conditions(i int, m *mask) {
 	x := &t.Exprs[i]
+	if t.literal(i) != nil { // such as "no key is padding"
+		m.conditions = append(m.conditions, pruned(t.Trace, i))
+		return
+	}
 	if x.Kind == fusion.ExprApply {
 		switch x.In.Op {
 		case ops.LogicalAnd:

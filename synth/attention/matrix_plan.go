@@ -34,8 +34,9 @@ var smallTile = MatrixTile{1, 2, 16}
 // Tile is used in place of those of matrixTiles where it has subgroups. Measurements set it.
 var Tile MatrixTile
 
-// ByMemory has weights become operands by way of shared memory on all devices. Tests set it.
-var ByMemory bool
+// ByMemory has weights become operands by way of shared memory on all devices. Alike has the kernel not look how
+// operands lie, and take it that they lie as sums do. Tests and measurements set them.
+var ByMemory, Alike bool
 
 // matrixJob is the kernel for matrix hardware. Its operands are bf16 or f16, and so are the weights;
 // logits between are f32 and not rounded.
@@ -60,6 +61,7 @@ const (
 	withQuotient
 	inLockstep
 	byMemory
+	alike
 )
 
 const (
@@ -224,7 +226,7 @@ func (m *matrixJob) flags() (n int) {
 		is  bool
 		bit int
 	}{{m.width0()%vector == 0, wholeRows}, {m.scale.logits != nil, withLogits}, {m.mask != nil, withSkips}, {m.scale.divides, withQuotient},
-		{m.shape.Small, inLockstep}, {ByMemory, byMemory}} {
+		{m.shape.Small, inLockstep}, {ByMemory, byMemory}, {Alike, alike}} {
 		if f.is {
 			n |= f.bit
 		}

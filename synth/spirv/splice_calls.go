@@ -1,6 +1,7 @@
 package spirv
 
 import (
+	"maps"
 	"slices"
 
 	"nxvk/synth/kernel"
@@ -22,6 +23,9 @@ func (c Called) arguments() int {
 	}
 	return c.Words
 }
+
+// Calls lists how functions of a kernel of package shaders are Called.
+func Calls(code []uint32) []Called { return slices.Collect(maps.Values(readBase(code).calls)) }
 
 // Call is what a module has in place of a function that gives a value, as a kernel; nil where it
 // keeps its own. The last parameters of the kernel are the arguments. Its last instruction stores

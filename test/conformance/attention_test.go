@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec/exectest"
+	"nxvk/gen/exec/program"
 	probe "nxvk/gen/exec/target"
 	"nxvk/ops"
 	"nxvk/synth"
@@ -64,7 +65,7 @@ func attentionByFMA(t *testing.T, gpu synth.Target) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if holds(synth.FindAttention(r, &gpu)) {
+		if holds(synth.FindAttention(r, program.Eval, &gpu)) {
 			found++
 		}
 		data := bytesOf(g)
@@ -133,13 +134,13 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 		}
 		g := synthtest.DrawAttention(t, 2000+seed, longest, 1<<15, typ)
 		r := g.Region()
-		if _, ok := onMatrix(t, synth.FindAttention(r, &gpu), &gpu); ok {
+		if _, ok := onMatrix(t, synth.FindAttention(r, program.Eval, &gpu), &gpu); ok {
 			kernels[typ]++
 		}
 		sameInF32(t, d, host, seed, r, bytesOf(g), 4*float64(g.Keys+4*g.Depth+64)*0x1p-24)
 		if seed < 2*padded {
 			r, data := paddedAttention(t, seed/2, typ)
-			if flags, ok := onMatrix(t, synth.FindAttention(r, &gpu), &gpu); !ok || (flags&leavesOut != 0) != (seed/2 < 4) {
+			if flags, ok := onMatrix(t, synth.FindAttention(r, program.Eval, &gpu), &gpu); !ok || (flags&leavesOut != 0) != (seed/2 < 4) {
 				t.Errorf("padded attention %d of %v: on matrix hardware is %v, flags are %b", seed/2, typ, ok, flags)
 			}
 			sameInF32(t, d, host, seed, r, data, 0x1p-14)
