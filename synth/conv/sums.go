@@ -106,7 +106,7 @@ func (c *Convolution) sums() *codegen.Program {
 		n := c.axes[j.axis].out
 		units = units / n * ((n + j.lanes - 1) / j.lanes)
 	}
-	local, steps := elementwise.Workgroup(c.t, j.lanes)
+	local, steps := j.deal()
 	p := &codegen.Program{Local: uint32(local), Body: j.write, Groups: (units + local*steps - 1) / (local * steps),
 		Key:   fmt.Sprintf("convolution of %v and %v to %v gaps=%v steps=%d%s", in.DType, k.DType, out.DType, c.gaps(), steps, j.order()),
 		Index: codegen.IndexType(max(units, in.Size(), k.Size(), out.Size())),
@@ -148,7 +148,7 @@ func (j *sumJob) write(e *codegen.Emitter) error {
 		w.tapStrides, w.result = append(w.tapStrides, e.NextNumber()), append(w.result, e.NextNumber())
 		w.windows = append(w.windows, windowOf(e, j.axes[i].gap > 1))
 	}
-	_, steps := elementwise.Workgroup(e.Target, j.lanes)
+	_, steps := j.deal()
 	unit := w.unit
 	if j.unrolled {
 		unit = w.unitOfTaps

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nxvk/synth/codegen"
+	"nxvk/synth/elementwise"
 	"nxvk/synth/kernel"
 )
 
@@ -20,7 +21,7 @@ const (
 
 // unrolls reports whether the taps of the filter are constants of the kernel.
 func (j *sumJob) unrolls() bool {
-	if j.lanes == 1 || slices.Contains(j.gaps(), true) || j.taps() > unrolledTaps {
+	if j.t.CPU || len(j.axes) == 0 || slices.Contains(j.gaps(), true) || j.taps() > unrolledTaps {
 		return false
 	}
 	loads := 1
@@ -62,6 +63,14 @@ func (j *sumJob) describeTaps() string {
 		}
 	}
 	return s
+}
+
+// deal is the size of a workgroup and the steps of an invocation. Without loops, a single result is a step, too.
+func (j *sumJob) deal() (local, steps int) {
+	if j.unrolled {
+		return codegen.GPULocal, 1
+	}
+	return elementwise.Workgroup(j.t, j.lanes)
 }
 
 // element says where an element of the input is, and whether it is there.
