@@ -391,7 +391,8 @@ defmodule NxVulkanGo.InstallerTest do
     for {type, architecture, bits, said} <- [
           {{:unix, :linux}, "armv7l-unknown-linux-gnueabihf", 32,
            "no nxvk-node for this system (linux, armv7l"},
-          {{:unix, :linux}, "x86_64-alpine-linux-musl", 64, ~r"archives for Linux need glibc.* -I /lib/ld-musl-x86_64.so.1\""},
+          {{:unix, :linux}, "x86_64-alpine-linux-musl", 64,
+           ~r"archives for Linux need glibc.*-I /lib/ld-musl-x86_64.so.1"},
           {{:unix, :openbsd}, "amd64-unknown-openbsd", 64, "build it from its source with Go"}
         ] do
       error = assert_raise Error, fn -> Platform.name!(type, architecture, bits) end
